@@ -1,0 +1,58 @@
+// Memory that starts at a multiple of 64 bytes (or more) and is owned by one object.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+#include "ir/base/error.hpp"
+
+namespace terroir {
+
+inline constexpr size_t kCacheLine = 64;
+
+class AlignedBuffer {
+ public:
+  AlignedBuffer() = default;
+  /// Uninitialised bytes. `alignment` is a power of two, at least sizeof(void*). No bytes: data() is null.
+  /// Throws Exception (out_of_memory).
+  explicit AlignedBuffer(size_t bytes, size_t alignment = kCacheLine) : size_(bytes) {
+    if (bytes == 0) return;
+    // Rounding up keeps whole vectors readable behind the last element.
+    const size_t rounded = bytes + (alignment - 1 - (bytes - 1) % alignment);
+    if (rounded < bytes || rounded > static_cast<size_t>(PTRDIFF_MAX) ||
+        (data_ = std::aligned_alloc(alignment, rounded)) == nullptr) {
+      throw_error(ErrorCode::out_of_memory, "cannot allocate ", bytes, " bytes");
+    }
+  }
+  AlignedBuffer(AlignedBuffer&& other) noexcept { swap(other); }
+  AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
+    AlignedBuffer(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~AlignedBuffer() { std::free(data_); }
+
+  void* data() noexcept { return data_; }
+  const void* data() const noexcept { return data_; }
+  template <typename T>
+  T* as() noexcept {
+    return static_cast<T*>(data_);
+  }
+  template <typename T>
+  const T* as() const noexcept {
+    return static_cast<const T*>(data_);
+  }
+  size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  void swap(AlignedBuffer& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
+
+ private:
+  void* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace terroir

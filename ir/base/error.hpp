@@ -1,0 +1,99 @@
+// Building, throwing and decorating errors inside the library; assertions about ourselves.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "terroir/exception.hpp"
+
+namespace terroir {
+
+namespace detail {
+inline void append(std::ostream& out, bool value) { out << (value ? "true" : "false"); }
+inline void append(std::ostream& out, signed char value) { out << static_cast<int>(value); }
+inline void append(std::ostream& out, unsigned char value) { out << static_cast<int>(value); }
+template <typename T>
+void append(std::ostream& out, const T& value) {
+  out << value;
+}
+template <typename T>
+void append(std::ostream& out, const std::vector<T>& values) {
+  out << '[';
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i != 0) out << ',';
+    append(out, values[i]);
+  }
+  out << ']';
+}
+}  // namespace detail
+
+/// One string of all pieces, written one after the other; vectors print as [1,2,3], booleans as words.
+template <typename... Pieces>
+std::string concat(const Pieces&... pieces) {
+  std::ostringstream out;
+  (detail::append(out, pieces), ...);
+  return std::move(out).str();
+}
+
+/// throw_error(ErrorCode::parse_error, "strides[", i, "] must be positive, got ", value);
+template <typename... Pieces>
+[[noreturn]] void throw_error(ErrorCode code, const Pieces&... pieces) {
+  throw Exception(code, concat(pieces...));
+}
+
+/// Runs `body`; an Exception that leaves it gets the context `where()` (a string), computed only then.
+template <typename Where, typename Body>
+decltype(auto) with_context(Where&& where, Body&& body) {
+  try {
+    return std::forward<Body>(body)();
+  } catch (Exception& error) {
+    error.add_context(where());
+    throw;
+  }
+}
+
+/// The candidate nearest to `name` (ignoring case; by edit distance), or "" if none is near enough to be meant.
+std::string nearest_name(const std::string& name, const std::vector<std::string>& candidates);
+
+/// `nearest_name` as a sentence: ", did you mean 'X'?" or "".
+std::string did_you_mean(const std::string& name, const std::vector<std::string>& candidates);
+
+namespace detail {
+[[noreturn]] void assertion_failed(const char* condition, const char* file, int line, const char* names,
+                                   const std::string& values);
+template <typename... Values>
+std::string describe_operands(const Values&... values) {
+  std::ostringstream out;
+  const char* separator = "";
+  ((out << separator, append(out, values), separator = ", "), ...);
+  return std::move(out).str();
+}
+}  // namespace detail
+
+}  // namespace terroir
+
+// TERROIR_ASSERT(condition, values...): a broken invariant of our own. Prints the condition and the operands and
+// aborts. Where TERROIR_CHECKED is not defined (the released build) nothing is evaluated, but everything is still
+// type-checked.
+#if defined(TERROIR_CHECKED)
+#define TERROIR_ASSERT(condition, ...)                                                        \
+  do {                                                                                        \
+    if (!(condition)) {                                                                       \
+      ::terroir::detail::assertion_failed(#condition, __FILE__, __LINE__, "" #__VA_ARGS__,    \
+                                          ::terroir::detail::describe_operands(__VA_ARGS__)); \
+    }                                                                                         \
+  } while (false)
+#else
+#define TERROIR_ASSERT(condition, ...)                                      \
+  do {                                                                      \
+    if (false) {                                                            \
+      static_cast<void>(condition);                                         \
+      static_cast<void>(::terroir::detail::describe_operands(__VA_ARGS__)); \
+    }                                                                       \
+  } while (false)
+#endif
