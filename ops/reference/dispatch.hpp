@@ -1,0 +1,42 @@
+#pragma once
+// What: calls a template with the C++ type of an element type.
+//   dispatch_type<float, float16, int32_t>(tensor.type, "ReLU", [&](auto tag) { using T = decltype(tag); ... });
+// A type that is not in the list is an Exception (unsupported) which names the op, the type and what is supported.
+#include <string>
+#include <terroir/element_type.hpp>
+
+#include "ir/base/error.hpp"
+
+namespace terroir::ops::reference {
+
+template <class... Ts, class Fn>
+void dispatch_type(element::Type type, const char* op, Fn&& fn) {
+  const bool found = ((element::from<Ts>() == type ? (fn(Ts{}), true) : false) || ...);
+  if (found) return;
+  std::string known;
+  ((known += (known.empty() ? "" : ", ") + element::from<Ts>().get_type_name()), ...);
+  throw_error(ErrorCode::unsupported, op, " is not implemented for ", type.get_type_name(), "; it is for ", known);
+}
+
+/// f32 for the narrow floating-point types, the type itself for the others: what sums and functions are computed in.
+template <class T>
+struct ComputeType {
+  using type = T;
+};
+template <>
+struct ComputeType<float16> {
+  using type = float;
+};
+template <>
+struct ComputeType<bfloat16> {
+  using type = float;
+};
+template <class T>
+using compute_t = typename ComputeType<T>::type;
+
+// Lists for dispatch_type, to be pasted: dispatch_type<TERROIR_FLOATS>(...)
+#define TERROIR_FLOATS float, float16, bfloat16, double
+#define TERROIR_INTEGERS int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+#define TERROIR_NUMBERS TERROIR_FLOATS, TERROIR_INTEGERS
+
+}  // namespace terroir::ops::reference
