@@ -1,0 +1,44 @@
+// What: the instruction set buckets of the CPU plugin, detection of what this machine and this build offer, cache
+// sizes. Threads: everything here is computed once and read-only afterwards; safe from any thread. Edge cases:
+// TERROIR_FORCE_ISA naming an unknown bucket, or one this machine or this build lacks, is a terroir::Exception that
+// lists the available ones. An empty variable counts as unset.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace terroir::cpu {
+
+// Ordered: a machine that runs one bucket runs all smaller ones.
+//   sse42  SSE4.2
+//   avx2   AVX2 and FMA
+//   avx512 F, CD, DQ, BW, VL and FMA
+enum class Isa : int32_t { scalar, sse42, avx2, avx512 };
+
+const char* isa_name(Isa isa) noexcept;
+std::optional<Isa> parse_isa(std::string_view name) noexcept;
+
+// Compiled in, and supported by the processor and the operating system.
+bool isa_available(Isa isa) noexcept;
+std::vector<Isa> available_isas();
+
+// The best available bucket; the environment is not looked at.
+Isa best_isa() noexcept;
+
+// The bucket to compile models for: TERROIR_FORCE_ISA if set, else best_isa(). Reads the environment at each call.
+Isa active_isa();
+
+// The channel block of the blocked layouts that the kernels of a bucket prefer: nChw16c on avx512, nChw8c elsewhere.
+constexpr int64_t channel_block(Isa isa) noexcept { return isa == Isa::avx512 ? 16 : 8; }
+
+// Bytes available to one core; never zero (typical sizes stand in for what the system does not tell).
+struct CacheSizes {
+  int64_t l1d;
+  int64_t l2;
+  int64_t l3;
+};
+const CacheSizes& cache_sizes() noexcept;
+
+}  // namespace terroir::cpu

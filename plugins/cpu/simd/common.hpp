@@ -1,0 +1,37 @@
+// What: words that are the same on every bucket, written with those of batch.hpp; included last by each bucket header.
+#pragma once
+
+#include <cstdint>
+
+namespace terroir::cpu::TERROIR_ISA {
+
+TERROIR_INLINE V load_n(const float* p, int64_t n) { return load_tail(p, tail(n)); }
+TERROIR_INLINE void store_n(float* p, V v, int64_t n) { store_tail(p, v, tail(n)); }
+TERROIR_INLINE V broadcast(const float* p) { return V(*p); }
+TERROIR_INLINE M is_nan(V x) { return x != x; }
+
+// x * 2^n for whole n in [-252, 252]: two exact factors, so the result rounds once even when it is subnormal.
+TERROIR_INLINE V scale_exp2(V x, V n) {
+  const V half = floor(n * V(0.5f));
+  const VI bias(127);
+  const V low = as_float(shift_left<23>(to_int(half) + bias));
+  const V high = as_float(shift_left<23>(to_int(n - half) + bias));
+  return x * low * high;
+}
+
+template <int K>
+struct Index {
+  static constexpr int value = K;
+  constexpr operator int() const { return K; }  // NOLINT: meant to be used as an int
+};
+
+// f(Index<0>) ... f(Index<Count - 1>), unrolled: arrays of vectors indexed so stay in registers.
+template <int Count, int First = 0, typename F>
+TERROIR_INLINE void unroll(F&& f) {
+  if constexpr (First < Count) {
+    f(Index<First>{});
+    unroll<Count, First + 1>(f);
+  }
+}
+
+}  // namespace terroir::cpu::TERROIR_ISA
