@@ -1,0 +1,38 @@
+// Where the activations of a plan lie in one buffer.
+//
+// What: blocks that are in use over an interval of steps get offsets, such that blocks in use at the same step do not
+//       overlap. Steps are inclusive on both sides.
+// How: greedy best fit by size. Blocks are placed from the largest to the smallest (ties: earlier first use, then
+//      lower index); each goes into the tightest gap between the placed blocks whose interval meets its own.
+// Cost: O(n^2) for n blocks. Deterministic: the same blocks give the same plan.
+// Alignment: every offset is a multiple of the block's alignment, at least 64; so is the total.
+// Edge cases: a block of no bytes gets offset 0. Throws Exception: invalid_argument for an interval that ends before it
+//             begins or an alignment that is no power of two; out_of_memory if the total does not fit.
+// Source: Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020, section 5.2
+//         (greedy by size for offset calculation).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace terroir::memory {
+
+struct Block {
+  size_t size = 0;
+  int64_t first_use = 0;
+  int64_t last_use = 0;
+  size_t alignment = 64;
+};
+
+struct MemoryPlan {
+  std::vector<size_t> offsets;  ///< one per block, in the order given
+  size_t total = 0;             ///< bytes of the buffer
+};
+
+MemoryPlan plan_memory(const std::vector<Block>& blocks);
+
+/// Bytes in use at the busiest step: no plan can be smaller.
+size_t peak_bytes(const std::vector<Block>& blocks);
+
+}  // namespace terroir::memory

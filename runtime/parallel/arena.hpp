@@ -1,0 +1,46 @@
+// Threads of one stream, and the loop they share. The only door to TBB.
+//
+// What: parallel_for(n, body) runs body(0) ... body(n-1), each once, on at most threads() threads; the caller is one of
+//       them. The caller of parallel_for decides the number of tasks, from the shapes alone, so results do not depend
+//       on the number of threads; only who runs a task, and when, does.
+// How: the tasks are cut into one contiguous range per thread, the same for the same n, so a thread meets its own data
+//      again in the next loop; who is done early takes tasks from the others. Helpers are TBB workers that stay
+//      enlisted and spin for a short while after a loop, because consecutive loops of a network follow within
+//      microseconds and waking a sleeping thread costs more than a small layer. Nobody ever waits for a helper that has
+//      not begun: a late one finds the loop closed.
+// Threads: any number of threads may call parallel_for of one arena; the second one at a time, and a loop inside a
+//          task, run on their calling thread alone.
+// Cost: about 1 us for 2 threads when the helpers are spinning, tens of us for the first loop after a pause. No
+//       allocation unless a helper is enlisted.
+// Edge cases: n <= 0 does nothing. The first exception that leaves a task is thrown again by parallel_for; tasks not
+// yet
+//             begun are then skipped. TERROIR_BACKWARDS=1 runs every loop on the calling thread, last task first, to
+//             show tasks that depend on each other.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "ir/base/function_ref.hpp"
+
+namespace terroir::parallel {
+
+class Arena {
+ public:
+  /// At most `threads` threads (values below 1 count as 1), including the calling one.
+  explicit Arena(int threads);
+  Arena(Arena&&) noexcept;
+  Arena& operator=(Arena&&) noexcept;
+  ~Arena();
+
+  int threads() const noexcept { return threads_; }
+
+  void parallel_for(int64_t tasks, FunctionRef<void(int64_t)> body) const;
+
+ private:
+  class Team;
+  int threads_;
+  std::shared_ptr<Team> team_;  // null for one thread; shared with enlisted helpers, which may outlive the arena
+};
+
+}  // namespace terroir::parallel

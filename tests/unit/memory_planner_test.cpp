@@ -1,0 +1,86 @@
+#include "runtime/memory/planner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "runtime/memory/arena_buffer.hpp"
+
+namespace terroir::memory {
+namespace {
+
+void expect_valid(const std::vector<Block>& blocks, const MemoryPlan& plan) {
+  ASSERT_EQ(plan.offsets.size(), blocks.size());
+  EXPECT_EQ(plan.total % 64, 0u);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    EXPECT_EQ(plan.offsets[i] % std::max<size_t>(64, blocks[i].alignment), 0u);
+    EXPECT_LE(plan.offsets[i] + blocks[i].size, plan.total);
+    for (size_t j = 0; j < i; ++j) {
+      const bool together = blocks[i].first_use <= blocks[j].last_use && blocks[j].first_use <= blocks[i].last_use;
+      const bool apart =
+          plan.offsets[i] + blocks[i].size <= plan.offsets[j] || plan.offsets[j] + blocks[j].size <= plan.offsets[i];
+      if (together && blocks[i].size != 0 && blocks[j].size != 0) {
+        ASSERT_TRUE(apart) << "blocks " << j << " and " << i << " overlap";
+      }
+    }
+  }
+}
+
+TEST(MemoryPlanner, ReusesMemoryOfAChain) {
+  // a -> b -> c -> d, equal sizes: two buffers suffice.
+  const std::vector<Block> blocks{{1024, 0, 1}, {1024, 1, 2}, {1024, 2, 3}, {1024, 3, 4}};
+  const MemoryPlan plan = plan_memory(blocks);
+  expect_valid(blocks, plan);
+  EXPECT_EQ(plan.total, 2048u);
+}
+
+TEST(MemoryPlanner, TakesTheTightestGap) {
+  // When the last block lives, the blocks at 0 and 2048 are gone: it fits both gaps, and the second is tighter.
+  const std::vector<Block> blocks{{1000, 0, 1}, {990, 0, 9}, {500, 0, 1}, {490, 0, 9}, {450, 5, 9}};
+  const MemoryPlan plan = plan_memory(blocks);
+  expect_valid(blocks, plan);
+  EXPECT_EQ(plan.offsets, (std::vector<size_t>{0, 1024, 2048, 2560, 2048}));
+}
+
+TEST(MemoryPlanner, EdgeCases) {
+  EXPECT_EQ(plan_memory({}).total, 0u);
+  EXPECT_EQ(plan_memory({{0, 0, 5}}).total, 0u);
+  EXPECT_EQ(plan_memory({{1, 0, 0}}).total, 64u);
+  EXPECT_THROW(plan_memory({{1, 1, 0}}), Exception);
+  EXPECT_THROW(plan_memory({{1, 0, 0, 48}}), Exception);
+  EXPECT_THROW(plan_memory({{1, 0, 0, 0}}), Exception);
+  EXPECT_THROW(plan_memory({{SIZE_MAX - 8, 0, 0}}), Exception);
+  EXPECT_THROW(plan_memory(std::vector<Block>(9, Block{SIZE_MAX / 8, 0, 0})), Exception);
+}
+
+TEST(MemoryPlanner, RandomPlansAreValidDeterministicAndNotMuchAboveThePeak) {
+  std::mt19937 random(7);
+  double worst = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Block> blocks(1 + random() % 60);
+    for (Block& block : blocks) {
+      block.size = random() % 10 == 0 ? 0 : 64 * (1 + random() % 100);
+      block.first_use = static_cast<int64_t>(random() % 40);
+      block.last_use = block.first_use + static_cast<int64_t>(random() % 12);
+      block.alignment = size_t{1} << random() % 9;
+    }
+    const MemoryPlan plan = plan_memory(blocks);
+    expect_valid(blocks, plan);
+    EXPECT_EQ(plan_memory(blocks).offsets, plan.offsets);
+    EXPECT_GE(plan.total, peak_bytes(blocks));
+    worst =
+        std::max(worst, static_cast<double>(plan.total) / static_cast<double>(std::max<size_t>(1, peak_bytes(blocks))));
+  }
+  EXPECT_LT(worst, 1.6);
+}
+
+TEST(ArenaBuffer, LargeBuffersAreAlignedToHugePages) {
+  EXPECT_EQ(allocate_arena(0).data(), nullptr);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(allocate_arena(1000).data()) % 64, 0u);
+  AlignedBuffer large = allocate_arena((size_t{8} << 20) + 100);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(large.data()) % (size_t{2} << 20), 0u);
+  large.as<char>()[large.size() - 1] = 1;
+}
+
+}  // namespace
+}  // namespace terroir::memory

@@ -1,0 +1,179 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "runtime/parallel/arena.hpp"
+#include "runtime/parallel/available_threads.hpp"
+
+namespace terroir::parallel {
+namespace {
+
+TEST(Arena, RunsEveryTaskOnce) {
+  for (int threads : {-1, 1, 2, 3, 8}) {
+    const Arena arena(threads);
+    EXPECT_EQ(arena.threads(), std::max(threads, 1));
+    for (int64_t tasks : {int64_t{-1}, int64_t{0}, int64_t{1}, int64_t{2}, int64_t{7}, int64_t{1000}}) {
+      std::vector<std::atomic<int>> counts(static_cast<size_t>(std::max<int64_t>(tasks, 0)));
+      arena.parallel_for(tasks, [&](int64_t i) { ++counts[static_cast<size_t>(i)]; });
+      for (auto& count : counts) ASSERT_EQ(count.load(), 1) << threads << " threads, " << tasks << " tasks";
+    }
+  }
+}
+
+TEST(Arena, ManyShortLoopsInARowSeeEachOthersWrites) {
+  const Arena arena(4);
+  std::vector<int64_t> data(64);  // plain: the end of a loop must order its writes before the next loop
+  for (int64_t round = 0; round < 5000; ++round) {
+    arena.parallel_for(64, [&](int64_t i) {
+      const auto from = static_cast<size_t>((i * 7 + 3) % 64);
+      if (round % 2 == 0) {
+        data[static_cast<size_t>(i)] = round;
+      } else if (data[from] != round - 1) {
+        throw std::logic_error("a write of the previous loop is missing");
+      }
+    });
+  }
+}
+
+TEST(Arena, UsesNoMoreThreadsThanAllowed) {
+  const Arena arena(2);
+  std::mutex mutex;
+  for (int round = 0; round < 200; ++round) {
+    std::set<std::thread::id> ids;
+    arena.parallel_for(50, [&](int64_t) {
+      const std::lock_guard lock(mutex);
+      ids.insert(std::this_thread::get_id());
+    });
+    ASSERT_LE(ids.size(), 2u);
+  }
+}
+
+TEST(Arena, HelpersReallyHelp) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one CPU";
+  const Arena arena(2);
+  std::atomic<int> arrived{0};
+  std::atomic<bool> met{false};
+  // Two tasks that wait for each other can only both be running on two threads.
+  for (int attempt = 0; attempt < 100 && !met; ++attempt) {
+    arrived = 0;
+    arena.parallel_for(2, [&](int64_t) {
+      ++arrived;
+      const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+      while (arrived.load() < 2 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+      if (arrived.load() == 2) met = true;
+    });
+    if (!met) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_TRUE(met);
+}
+
+TEST(Arena, NestedAndConcurrentLoopsRunOnTheirCaller) {
+  const Arena arena(3);
+  std::atomic<int64_t> sum{0};
+  arena.parallel_for(10, [&](int64_t) {
+    const auto self = std::this_thread::get_id();
+    arena.parallel_for(10, [&](int64_t j) {
+      if (std::this_thread::get_id() == self) sum += j;
+    });
+  });
+  EXPECT_EQ(sum.load(), 450);
+  std::vector<std::thread> callers;
+  std::atomic<int64_t> total{0};
+  for (int c = 0; c < 4; ++c) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 300; ++round) arena.parallel_for(9, [&](int64_t j) { total += j; });
+    });
+  }
+  for (auto& caller : callers) caller.join();
+  EXPECT_EQ(total.load(), 4 * 300 * 36);
+}
+
+TEST(Arena, RethrowsTheFirstExceptionAndStaysUsable) {
+  for (int threads : {1, 4}) {
+    const Arena arena(threads);
+    for (int round = 0; round < 100; ++round) {
+      EXPECT_THROW(arena.parallel_for(100,
+                                      [](int64_t i) {
+                                        if (i == 41) throw std::runtime_error("x");
+                                      }),
+                   std::runtime_error);
+      std::atomic<int> count{0};
+      arena.parallel_for(100, [&](int64_t) { ++count; });
+      ASSERT_EQ(count.load(), 100);
+    }
+  }
+}
+
+TEST(Arena, ComesAndGoesWhileHelpersSpin) {
+  for (int round = 0; round < 300; ++round) {
+    Arena arena(2);
+    std::atomic<int> count{0};
+    arena.parallel_for(4, [&](int64_t) { ++count; });
+    Arena moved(std::move(arena));
+    moved.parallel_for(4, [&](int64_t) { ++count; });
+    ASSERT_EQ(count.load(), 8);
+  }
+}
+
+class CgroupTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = std::filesystem::path(testing::TempDir()) / ("terroir_cgroup_" + std::to_string(getpid()));
+    std::filesystem::remove_all(root_);
+    std::filesystem::create_directories(root_);
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+  void put(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text << '\n';
+  }
+  std::filesystem::path root_;
+};
+
+TEST_F(CgroupTest, NoFilesNoLimit) { EXPECT_EQ(cgroup_cpu_limit(root_), std::nullopt); }
+
+TEST_F(CgroupTest, V2TakesTheSmallestQuotaOnTheWayUp) {
+  put("proc/self/cgroup", "0::/a/b");
+  put("sys/fs/cgroup/a/b/cpu.max", "max 100000");
+  EXPECT_EQ(cgroup_cpu_limit(root_), std::nullopt);
+  put("sys/fs/cgroup/a/cpu.max", "350000 100000");
+  EXPECT_EQ(cgroup_cpu_limit(root_), 3);
+  put("sys/fs/cgroup/a/b/cpu.max", "900000 100000");
+  EXPECT_EQ(cgroup_cpu_limit(root_), 3);
+  put("sys/fs/cgroup/cpu.max", "50000 100000");
+  EXPECT_EQ(cgroup_cpu_limit(root_), 1);
+}
+
+TEST_F(CgroupTest, V1) {
+  put("proc/self/cgroup", "5:memory:/x\n4:cpu,cpuacct:/docker/abc");
+  put("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1");
+  put("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000");
+  EXPECT_EQ(cgroup_cpu_limit(root_), std::nullopt);
+  put("sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us", "250000");
+  put("sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us", "100000");
+  EXPECT_EQ(cgroup_cpu_limit(root_), 2);
+}
+
+TEST_F(CgroupTest, NonsenseMeansNoLimit) {
+  put("proc/self/cgroup", "nonsense\n0::/a");
+  put("sys/fs/cgroup/a/cpu.max", "many few");
+  put("sys/fs/cgroup/cpu.max", "100000 0");
+  EXPECT_EQ(cgroup_cpu_limit(root_), std::nullopt);
+}
+
+TEST(AvailableThreads, IsAtLeastOneAndNoMoreThanTheMachine) {
+  EXPECT_GE(available_threads(), 1);
+  EXPECT_LE(available_threads(), std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
+}
+
+}  // namespace
+}  // namespace terroir::parallel
