@@ -1,0 +1,97 @@
+#include "terroir/any.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <ostream>
+
+#include "ir/base/error.hpp"
+#include "ir/base/text_dims.hpp"
+
+namespace terroir {
+
+namespace {
+
+std::string type_name(const std::type_info& type) {
+  if (type == typeid(std::string)) return "text";
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
+                                                    std::free);
+  return status == 0 ? name.get() : type.name();
+}
+
+template <typename T>
+T parse_number(const std::string& text, const char* expected) {
+  std::string_view digits = detail::trim(text);
+  if (digits.size() > 1 && digits.front() == '+' && digits[1] != '-') digits.remove_prefix(1);
+  T value{};
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) detail::any_cannot_parse(text, expected);
+  return value;
+}
+
+}  // namespace
+
+void detail::any_is_empty() { throw_error(ErrorCode::invalid_argument, "the value is empty"); }
+
+void detail::any_cannot_convert(const std::type_info& from, const std::string& text, const std::type_info& to) {
+  throw_error(ErrorCode::invalid_argument, "the value '", text, "' of type ", type_name(from),
+              " cannot be used as a value of type ", type_name(to));
+}
+
+void detail::any_cannot_parse(const std::string& text, const char* expected) {
+  throw_error(ErrorCode::parse_error, "'", text, "' is not ", expected);
+}
+
+bool detail::parse_bool(const std::string& text) {
+  std::string word(trim(text));
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  if (word == "YES" || word == "TRUE" || word == "ON" || word == "1") return true;
+  if (word == "NO" || word == "FALSE" || word == "OFF" || word == "0") return false;
+  any_cannot_parse(text, "YES or NO");
+}
+
+int64_t detail::parse_integer(const std::string& text) { return parse_number<int64_t>(text, "a whole number"); }
+uint64_t detail::parse_unsigned(const std::string& text) {
+  return parse_number<uint64_t>(text, "a non-negative whole number");
+}
+double detail::parse_real(const std::string& text) { return parse_number<double>(text, "a number"); }
+
+std::string detail::print_real(double value) {
+  char buffer[64];
+  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);  // shortest text that reads back the same
+  return std::string(buffer, result.ptr);
+}
+
+std::vector<std::string> detail::split_items(const std::string& text) {
+  std::string_view rest = trim(text);
+  if (rest.size() >= 2 &&
+      ((rest.front() == '[' && rest.back() == ']') || (rest.front() == '{' && rest.back() == '}'))) {
+    rest = rest.substr(1, rest.size() - 2);
+  }
+  std::vector<std::string> items;
+  constexpr std::string_view kSeparators = ", \t\r\n";
+  while (true) {
+    const size_t begin = rest.find_first_not_of(kSeparators);
+    if (begin == std::string_view::npos) return items;
+    rest.remove_prefix(begin);
+    const size_t end = std::min(rest.find_first_of(kSeparators), rest.size());
+    items.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(end);
+  }
+}
+
+std::ostream& operator<<(std::ostream& out, const AnyMap& map) {
+  out << '{';
+  const char* separator = "";
+  for (const auto& [key, value] : map) {
+    out << separator << key << ':' << value;
+    separator = ",";
+  }
+  return out << '}';
+}
+
+}  // namespace terroir

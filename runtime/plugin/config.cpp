@@ -1,0 +1,135 @@
+#include "runtime/plugin/config.hpp"
+
+#include <algorithm>
+
+#include "ir/base/error.hpp"
+
+namespace terroir::plugin {
+
+namespace {
+
+struct Row {
+  const char* key;
+  void (*set)(Config&, const Any&);
+  Any (*get)(const Config&);
+};
+
+void require(bool condition, const char* expected, const Any& found) {
+  if (!condition) throw_error(ErrorCode::invalid_argument, "expected ", expected, ", got '", found, "'");
+}
+
+const Row kRows[] = {
+    {hint::performance_mode.name(), [](Config& c, const Any& v) { c.performance_mode = v.as<hint::PerformanceMode>(); },
+     [](const Config& c) { return Any(c.performance_mode); }},
+    {hint::execution_mode.name(), [](Config& c, const Any& v) { c.execution_mode = v.as<hint::ExecutionMode>(); },
+     [](const Config& c) { return Any(c.execution_mode); }},
+    {hint::inference_precision.name(),
+     [](Config& c, const Any& v) {
+       const auto type = v.is<element::Type_t>() ? element::Type(v.as<element::Type_t>()) : v.as<element::Type>();
+       require(type.is_dynamic() || type == element::f32 || type == element::bf16 || type == element::f16,
+               "f32, bf16, f16 or dynamic", v);
+       c.inference_precision = type;
+     },
+     [](const Config& c) { return Any(c.inference_precision); }},
+    {hint::num_requests.name(), [](Config& c, const Any& v) { c.num_requests = v.as<uint32_t>(); },
+     [](const Config& c) { return Any(c.num_requests); }},
+    {num_streams.name(),
+     [](Config& c, const Any& v) {
+       const auto* typed = v.get_if<streams::Num>();
+       const auto* text = v.get_if<std::string>();
+       const int32_t n = typed != nullptr  ? typed->num
+                         : text != nullptr ? terroir::detail::parse_value<streams::Num>(*text).num
+                                           : v.as<int32_t>();
+       require(n >= -2 && n <= 1024, "a number of streams up to 1024, or AUTO", v);
+       c.streams = n;
+     },
+     [](const Config& c) { return Any(c.streams ? streams::Num(*c.streams) : streams::AUTO); }},
+    {inference_num_threads.name(),
+     [](Config& c, const Any& v) {
+       const auto n = v.as<int32_t>();
+       require(n >= 0, "a number of threads, or 0 for all", v);
+       c.threads = n;
+     },
+     [](const Config& c) { return Any(c.threads); }},
+    {enable_profiling.name(), [](Config& c, const Any& v) { c.profiling = v.as<bool>(); },
+     [](const Config& c) { return Any(c.profiling); }},
+    {terroir::log::level.name(), [](Config& c, const Any& v) { c.log_level = v.as<terroir::log::Level>(); },
+     [](const Config& c) { return Any(c.log_level); }},
+    {cache_dir.name(), [](Config& c, const Any& v) { c.cache_dir = v.as<std::string>(); },
+     [](const Config& c) { return Any(c.cache_dir); }},
+    {strict_reading.name(), [](Config& c, const Any& v) { c.strict_reading = v.as<bool>(); },
+     [](const Config& c) { return Any(c.strict_reading); }},
+};
+
+constexpr const char* kDeviceProperties = "DEVICE_PROPERTIES";
+
+// Keys that can be read from every device or compiled model, and so deserve a better error than "unknown" when set.
+const PropertyName kReadOnly[] = {supported_properties, available_devices,
+                                  model_name,           optimal_number_of_infer_requests,
+                                  range_for_streams,    range_for_async_infer_requests,
+                                  execution_devices,    device::full_name,
+                                  device::architecture, device::capabilities};
+
+}  // namespace
+
+void Config::apply(const AnyMap& properties, std::string_view device) {
+  Config next = *this;
+  for (const auto& [key, value] : properties) {
+    if (key == kDeviceProperties) {
+      const auto* nested = value.get_if<AnyMap>();
+      if (nested == nullptr) throw_error(ErrorCode::invalid_argument, key, " must map devices to their properties");
+      for (const auto& [name, entries] : *nested) {
+        if (name == device) next.apply(entries.as<AnyMap>(), device);
+      }
+      continue;
+    }
+    const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return key == r.key; });
+    if (row == std::end(kRows)) {
+      if (std::find(std::begin(kReadOnly), std::end(kReadOnly), key) != std::end(kReadOnly)) {
+        throw_error(ErrorCode::invalid_argument, "the property ", key, " of ", device, " is read-only");
+      }
+      throw_unknown_property(device, key, keys());
+    }
+    with_context([&] { return "the property " + key; }, [&] { row->set(next, value); });
+  }
+  *this = std::move(next);
+}
+
+Any Config::get(const std::string& key) const {
+  for (const Row& row : kRows) {
+    if (key == row.key) return row.get(*this);
+  }
+  return {};
+}
+
+std::vector<PropertyName> Config::keys() {
+  std::vector<PropertyName> result;
+  for (const Row& row : kRows) result.emplace_back(row.key, PropertyMutability::RW);
+  return result;
+}
+
+Config::Threading Config::threading(int available) const {
+  available = std::max(available, 1);
+  // Never more threads than the process may use: they would only take turns.
+  const int total = threads > 0 ? std::min(threads, available) : available;
+  int count = 1;
+  if (streams && *streams > 0) {
+    count = *streams;
+  } else if (performance_mode != hint::PerformanceMode::LATENCY || (streams && *streams < 0)) {
+    count = total;
+    if (num_requests > 0) count = static_cast<int>(std::min<int64_t>(count, num_requests));
+  }
+  return {count, std::max(1, total / count)};
+}
+
+void throw_unknown_property(std::string_view owner, const std::string& key, const std::vector<PropertyName>& known) {
+  const std::vector<std::string> names(known.begin(), known.end());
+  std::string hint = did_you_mean(key, names);
+  if (hint.empty()) {
+    hint = "; known are";
+    for (const std::string& name : names) hint += " " + name;
+  }
+  throw_error(ErrorCode::not_found, owner, " has no property '", key, "'", hint);
+}
+
+}  // namespace terroir::plugin

@@ -1,0 +1,137 @@
+#include "runtime/plugin/plugin.hpp"
+
+#include <algorithm>
+
+#include "runtime/parallel/available_threads.hpp"
+
+namespace terroir::plugin {
+
+std::vector<PortInfo> input_infos(const ir::Graph& graph) {
+  std::vector<PortInfo> infos;
+  for (const ir::NodeId id : graph.parameters()) {
+    const ir::Node& node = graph.node(id);
+    const ir::OutputPort& port = node.outputs.at(0);
+    infos.push_back({port.type, port.shape, port.names, node.name, node.name});
+  }
+  return infos;
+}
+
+std::vector<PortInfo> output_infos(const ir::Graph& graph) {
+  std::vector<PortInfo> infos;
+  for (const ir::NodeId id : graph.results()) {
+    const ir::Node& node = graph.node(id);
+    const ir::Value source = node.inputs.at(0);
+    const ir::OutputPort& port = graph.port(source);
+    infos.push_back({port.type, port.shape, port.names, node.name, graph.node(source.node).name});
+  }
+  return infos;
+}
+
+CompiledGraph::CompiledGraph(const ir::Graph& graph, std::string device, Config config, int available_threads)
+    : name_(graph.name()),
+      device_(std::move(device)),
+      config_(std::move(config)),
+      threading_(config_.threading(available_threads)),
+      inputs_(input_infos(graph)),
+      outputs_(output_infos(graph)) {}
+
+std::unique_ptr<ir::Graph> CompiledGraph::runtime_graph() const {
+  throw_error(ErrorCode::not_implemented, "the device ", device_, " has no runtime model to show");
+}
+
+std::vector<PropertyName> CompiledGraph::supported_properties() {
+  std::vector<PropertyName> keys{terroir::supported_properties, model_name, optimal_number_of_infer_requests,
+                                 execution_devices};
+  for (const PropertyName& key : Config::keys()) keys.emplace_back(key, PropertyMutability::RO);
+  return keys;
+}
+
+Any CompiledGraph::get_property(const std::string& key) const {
+  if (key == terroir::supported_properties.name()) return supported_properties();
+  if (key == model_name.name()) return name_;
+  if (key == optimal_number_of_infer_requests.name()) return static_cast<uint32_t>(threading_.streams);
+  if (key == execution_devices.name()) return std::vector<std::string>{device_};
+  if (key == num_streams.name()) return streams::Num(threading_.streams);
+  if (key == inference_num_threads.name()) return threading_.streams * threading_.threads_per_stream;
+  Any value = config_.get(key);
+  if (value.empty()) throw_unknown_property("the compiled model", key, supported_properties());
+  return value;
+}
+
+std::vector<std::string> Plugin::supported_layers(const ir::Graph& graph) const {
+  std::vector<std::string> names;
+  for (const ir::NodeId id : graph.nodes()) {
+    const ir::Node& node = graph.node(id);
+    const bool infrastructure = node.is(ir::kParameterType) || node.is(ir::kConstType) || node.is(ir::kResultType);
+    if (infrastructure || node.schema->reference != nullptr) names.push_back(node.name);
+  }
+  return names;
+}
+
+std::vector<PropertyName> Plugin::supported_properties() {
+  std::vector<PropertyName> keys{terroir::supported_properties,
+                                 available_devices,
+                                 optimal_number_of_infer_requests,
+                                 range_for_streams,
+                                 range_for_async_infer_requests,
+                                 device::full_name,
+                                 device::architecture,
+                                 device::capabilities};
+  for (const PropertyName& key : Config::keys()) keys.push_back(key);
+  return keys;
+}
+
+Any Plugin::get_property(const std::string& key, const Config& config) const {
+  const auto threads = static_cast<unsigned>(parallel::available_threads());
+  if (key == terroir::supported_properties.name()) return supported_properties();
+  if (key == available_devices.name()) return std::vector<std::string>{""};
+  if (key == optimal_number_of_infer_requests.name()) {
+    return static_cast<uint32_t>(config.threading(static_cast<int>(threads)).streams);
+  }
+  if (key == range_for_streams.name()) return std::tuple<unsigned, unsigned>(1, threads);
+  if (key == range_for_async_infer_requests.name()) return std::tuple<unsigned, unsigned, unsigned>(1, threads, 1);
+  if (key == device::full_name.name()) return full_device_name();
+  if (key == device::capabilities.name()) return capabilities();
+  if (key == device::architecture.name()) {
+#if defined(__x86_64__)
+    return std::string("intel64");
+#elif defined(__aarch64__)
+    return std::string("arm64");
+#else
+    return std::string("unknown");
+#endif
+  }
+  Any value = config.get(key);
+  if (value.empty()) throw_unknown_property(device_name(), key, supported_properties());
+  return value;
+}
+
+void PluginRegistry::add(std::unique_ptr<Plugin> plugin) {
+  const std::string name = plugin->device_name();
+  for (const auto& other : plugins_) {
+    if (other->device_name() == name) throw_error(ErrorCode::invalid_argument, "the device ", name, " exists already");
+  }
+  plugins_.push_back(std::move(plugin));
+}
+
+const Plugin& PluginRegistry::get(const std::string& device) const {
+  std::string wanted = device;
+  // "AUTO:CPU" names its candidates; "CPU.0" is the first device of that kind.
+  if (wanted.rfind("AUTO", 0) == 0) wanted = wanted.size() > 5 && wanted[4] == ':' ? wanted.substr(5) : "";
+  if (wanted.size() > 2 && wanted.compare(wanted.size() - 2, 2, ".0") == 0) wanted.resize(wanted.size() - 2);
+  for (const auto& plugin : plugins_) {
+    if (wanted.empty() || plugin->device_name() == wanted) return *plugin;
+  }
+  std::string available;
+  for (const std::string& name : devices()) available += (available.empty() ? "" : ", ") + name;
+  throw_error(ErrorCode::not_found, "there is no device '", device,
+              "'; available: ", available.empty() ? "none" : available);
+}
+
+std::vector<std::string> PluginRegistry::devices() const {
+  std::vector<std::string> names;
+  for (const auto& plugin : plugins_) names.push_back(plugin->device_name());
+  return names;
+}
+
+}  // namespace terroir::plugin

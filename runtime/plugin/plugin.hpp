@@ -1,0 +1,141 @@
+// What a device is to the rest of the library.
+//
+// Plugin compiles a graph into a CompiledGraph, which is immutable and makes any number of RequestStates; a
+// RequestState holds what one inference needs (activations, variables) and runs it. Only the graph and value types
+// cross this line; tensors, requests, queues and callbacks are the business of runtime/api.
+//
+// Threads: Plugin and CompiledGraph are used from several threads at once; a RequestState from one at a time.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/base/tensor_view.hpp"
+#include "ir/graph/graph.hpp"
+#include "runtime/parallel/arena.hpp"
+#include "runtime/plugin/config.hpp"
+#include "terroir/any.hpp"
+#include "terroir/profiling_info.hpp"
+
+namespace terroir::plugin {
+
+/// One input or output of a compiled graph.
+struct PortInfo {
+  element::Type type;
+  PartialShape shape;
+  std::vector<std::string> names;  // tensor names
+  std::string node_name;           // of the Parameter or Result
+  std::string producer_name;       // outputs: the layer that feeds the Result; inputs: node_name
+};
+
+/// Inputs and outputs of a graph, in the order of its Parameters and Results.
+std::vector<PortInfo> input_infos(const ir::Graph& graph);
+std::vector<PortInfo> output_infos(const ir::Graph& graph);
+
+/// Where a RequestState gets the memory of its outputs.
+class OutputBinder {
+ public:
+  virtual ~OutputBinder() = default;
+  /// Memory for output `index` of this inference, dense, at least 64-byte aligned unless the user gave it. To be called
+  /// once per output, as soon as its shape is known (before the first step for static shapes); the memory stays valid
+  /// for the rest of the inference, and never overlaps an input. Throws Exception (shape_mismatch) if the user gave
+  /// memory for another shape. No allocation for static shapes.
+  virtual ir::MutableTensorView bind(size_t index, element::Type type, const ir::Dims& dims) = 0;
+};
+
+/// What surrounds one inference.
+struct RunContext {
+  const parallel::Arena& arena;        // the stream's threads
+  const std::atomic<bool>& cancelled;  // when set, stop before the next step and return; outputs are then undefined
+};
+
+class RequestState {
+ public:
+  virtual ~RequestState() = default;
+
+  /// `inputs` are dense, of the declared types and of shapes that the declared ones allow; checked by the caller.
+  virtual void infer(std::span<const ir::TensorView> inputs, OutputBinder& outputs, const RunContext& context) = 0;
+
+  /// Per layer of the last inference, in order of execution; empty unless PERF_COUNT is set.
+  virtual std::vector<ProfilingInfo> profiling() const { return {}; }
+};
+
+class CompiledGraph {
+ public:
+  /// `device` is the name of the plugin, `available_threads` what streams share.
+  CompiledGraph(const ir::Graph& graph, std::string device, Config config, int available_threads);
+  virtual ~CompiledGraph() = default;
+  CompiledGraph(const CompiledGraph&) = delete;
+  CompiledGraph& operator=(const CompiledGraph&) = delete;
+
+  virtual std::unique_ptr<RequestState> create_request() const = 0;
+
+  /// The executable graph, for people: layers with their implementation in rt_info. Not every device has one; the
+  /// default throws Exception (not_implemented).
+  virtual std::unique_ptr<ir::Graph> runtime_graph() const;
+
+  const std::vector<PortInfo>& inputs() const { return inputs_; }
+  const std::vector<PortInfo>& outputs() const { return outputs_; }
+  const std::string& name() const { return name_; }
+  const std::string& device() const { return device_; }
+  const Config& config() const { return config_; }
+  /// What NUM_STREAMS and INFERENCE_NUM_THREADS came down to.
+  const Config::Threading& threading() const { return threading_; }
+
+  /// Settings with their effective values, and what can only be read. Throws Exception (not_found).
+  Any get_property(const std::string& key) const;
+  static std::vector<PropertyName> supported_properties();
+
+ private:
+  std::string name_;
+  std::string device_;
+  Config config_;
+  Config::Threading threading_;
+  std::vector<PortInfo> inputs_;
+  std::vector<PortInfo> outputs_;
+};
+
+class Plugin {
+ public:
+  virtual ~Plugin() = default;
+
+  /// "CPU", "INTERPRETER".
+  virtual std::string device_name() const = 0;
+  /// For people: the processor's name.
+  virtual std::string full_device_name() const = 0;
+  virtual std::vector<std::string> capabilities() const { return {"FP32"}; }
+
+  /// The graph is complete (inferred and verified) and stays unchanged while it is shared.
+  /// Throws Exception (unsupported, not_implemented) for a graph it cannot run.
+  virtual std::shared_ptr<const CompiledGraph> compile(std::shared_ptr<const ir::Graph> graph,
+                                                       const Config& config) const = 0;
+
+  /// Names of the layers of the graph that compile() would accept.
+  virtual std::vector<std::string> supported_layers(const ir::Graph& graph) const;
+
+  /// The device's properties; `config` holds what has been set. Throws Exception (not_found).
+  Any get_property(const std::string& key, const Config& config) const;
+  static std::vector<PropertyName> supported_properties();
+};
+
+/// The devices there are, in order of registration.
+class PluginRegistry {
+ public:
+  /// Throws Exception (invalid_argument) if the device exists.
+  void add(std::unique_ptr<Plugin> plugin);
+  /// "" and "AUTO" mean the first device. Throws Exception (not_found) that lists the devices.
+  const Plugin& get(const std::string& device) const;
+  std::vector<std::string> devices() const;
+
+ private:
+  std::vector<std::unique_ptr<Plugin>> plugins_;
+};
+
+/// Adds the devices of this library; defined in plugins/builtin_plugins.cpp, the only file that knows them.
+void register_builtin_plugins(PluginRegistry& registry);
+
+}  // namespace terroir::plugin
