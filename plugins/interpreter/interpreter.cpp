@@ -1,0 +1,175 @@
+#include "plugins/interpreter/interpreter.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "ir/base/error.hpp"
+#include "ir/graph/order.hpp"
+
+namespace terroir::interpreter {
+namespace {
+
+using ir::NodeId;
+using Tensors = std::vector<HostTensor>;  // outputs of one node
+
+PartialShape to_partial(const ir::Dims& dims) { return PartialShape(std::vector<Dimension>(dims.begin(), dims.end())); }
+
+std::vector<ir::PortType> port_types(std::span<const ir::TensorView> inputs) {
+  std::vector<ir::PortType> types;
+  types.reserve(inputs.size());
+  for (const ir::TensorView& input : inputs) types.push_back({input.type, to_partial(input.dims)});
+  return types;
+}
+
+/// Inference while running: every input has a value.
+class RunContext final : public ir::InferContext {
+ public:
+  RunContext(const ir::Node& node, std::span<const ir::TensorView> inputs)
+      : InferContext(*node.schema, *node.attributes, port_types(inputs)), node_(node), values_(inputs) {}
+
+  std::optional<ir::TensorView> value(int input) override { return values_[static_cast<size_t>(input)]; }
+  std::optional<ir::PortType> declared(int output) const override {
+    const auto index = static_cast<size_t>(output);
+    return index < node_.outputs.size() ? node_.outputs[index].declared : std::nullopt;
+  }
+
+ private:
+  const ir::Node& node_;
+  std::span<const ir::TensorView> values_;
+};
+
+/// Room for an output: its shape, or the upper bounds of it when the size depends on the data.
+HostTensor allocate(const ir::PortType& type, size_t output) {
+  if (type.type.is_dynamic())
+    throw_error(ErrorCode::invalid_argument, "the element type of output ", output, " cannot be inferred");
+  if (type.shape.rank().is_dynamic())
+    throw_error(ErrorCode::invalid_argument, "the rank of output ", output, " cannot be inferred");
+  ir::Dims dims;
+  for (const Dimension& extent : type.shape) {
+    if (!extent.has_upper_bound())
+      throw_error(ErrorCode::invalid_argument, "no upper bound can be inferred for the shape ", type.shape,
+                  " of output ", output);
+    dims.push_back(extent.get_max_length());
+  }
+  return HostTensor(type.type, std::move(dims));
+}
+
+Tensors evaluate(const ir::Node& node, std::span<const ir::TensorView> inputs) {
+  if (node.constant) {
+    Tensors tensors;
+    tensors.emplace_back(node.constant->view, node.constant->owner);
+    return tensors;
+  }
+  RunContext context(node, inputs);
+  node.schema->infer(context);
+  Tensors tensors;
+  std::vector<ir::MutableTensorView> outputs;
+  for (size_t i = 0; i < context.outputs().size(); ++i) {
+    tensors.push_back(allocate(context.outputs()[i], i));
+    outputs.push_back(tensors.back().writable());
+  }
+  node.schema->reference({*node.attributes, inputs, outputs});
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    TERROIR_ASSERT(context.outputs()[i].shape.compatible(to_partial(outputs[i].dims)), context.outputs()[i].shape,
+                   outputs[i].dims);
+    tensors[i].shrink(std::move(outputs[i].dims));
+  }
+  return tensors;
+}
+
+void check_input(const ir::Node& parameter, size_t index, const ir::TensorView& input) {
+  const auto& attrs = parameter.attrs<ir::ParameterAttrs>();
+  if (!attrs.element_type.compatible(input.type))
+    throw_error(ErrorCode::type_mismatch, parameter.describe(), ": input ", index, " must be ",
+                attrs.element_type.get_type_name(), ", got ", input.type.get_type_name());
+  if (!attrs.shape.compatible(to_partial(input.dims)))
+    throw_error(ErrorCode::shape_mismatch, parameter.describe(), ": input ", index, " must have the shape ",
+                attrs.shape, ", got ", to_partial(input.dims));
+}
+
+/// By node: whether a result or a sink depends on it.
+std::vector<bool> needed_nodes(const ir::Graph& graph) {
+  std::vector<bool> needed(graph.id_bound(), false);
+  std::vector<NodeId> open = graph.results();
+  for (NodeId sink : graph.sinks()) open.push_back(sink);
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (needed[index_of(id)]) continue;
+    needed[index_of(id)] = true;
+    for (const ir::Value& input : graph.node(id).inputs)
+      if (input.node != NodeId::none) open.push_back(input.node);
+  }
+  return needed;
+}
+
+}  // namespace
+
+std::string why_unsupported(const ir::Node& node) {
+  if (node.constant || node.is(ir::kParameterType)) return {};
+  if (!node.bodies.empty() || node.schema->reference == nullptr)
+    return concat(node.schema->display_name(), " '", node.name, "' is not supported by INTERPRETER yet");
+  return {};
+}
+
+Program::Program(const ir::Graph& graph) : graph_(graph) {
+  const std::vector<bool> needed = needed_nodes(graph);
+  std::string refused;
+  for (NodeId id : ir::topological_order(graph)) {
+    if (!needed[index_of(id)]) continue;
+    const ir::Node& node = graph.node(id);
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      if (node.inputs[i].node == NodeId::none)
+        throw_error(ErrorCode::invalid_argument, node.describe(), ": input ", i, " is not connected");
+    if (const std::string reason = why_unsupported(node); !reason.empty())
+      refused += concat(refused.empty() ? "" : "; ", node.describe(), ": ", reason);
+    steps_.push_back({id, {}});
+  }
+  if (!refused.empty()) throw_error(ErrorCode::unsupported, refused);
+
+  std::vector<char> seen(graph.id_bound(), false);
+  for (NodeId id : graph.results()) seen[index_of(id)] = true;  // results stay until the end
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    if (!std::exchange(seen[index_of(step->node)], char{true}))
+      step->released.push_back(step->node);  // nobody reads it
+    for (const ir::Value& input : graph.node(step->node).inputs)
+      if (!std::exchange(seen[index_of(input.node)], char{true})) step->released.push_back(input.node);
+  }
+}
+
+std::vector<HostTensor> Program::run(std::span<const ir::TensorView> inputs, const Observer& observer) const {
+  const auto& parameters = graph_.parameters();
+  if (inputs.size() != parameters.size())
+    throw_error(ErrorCode::invalid_argument, "the model has ", parameters.size(), " inputs, got ", inputs.size());
+  std::vector<Tensors> tensors(graph_.id_bound());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    check_input(graph_.node(parameters[i]), i, inputs[i]);
+    tensors[index_of(parameters[i])].emplace_back(inputs[i], nullptr);
+  }
+  std::vector<ir::TensorView> operands;
+  for (const Step& step : steps_) {
+    const ir::Node& node = graph_.node(step.node);
+    if (!node.is(ir::kParameterType)) {
+      operands.clear();
+      for (const ir::Value& input : node.inputs)
+        operands.push_back(tensors[index_of(input.node)].at(static_cast<size_t>(input.output)).view());
+      const auto begin = std::chrono::steady_clock::now();
+      tensors[index_of(step.node)] =
+          with_context([&] { return node.describe(); }, [&] { return evaluate(node, operands); });
+      if (observer) {
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+        observer(node, spent.count(), tensors[index_of(step.node)]);
+      }
+    }
+    for (NodeId id : step.released) Tensors().swap(tensors[index_of(id)]);
+  }
+  std::vector<HostTensor> outputs;
+  for (NodeId id : graph_.results()) outputs.push_back(std::move(tensors[index_of(id)].at(0)));
+  return outputs;
+}
+
+std::vector<HostTensor> run(const ir::Graph& graph, std::span<const ir::TensorView> inputs) {
+  return Program(graph).run(inputs);
+}
+
+}  // namespace terroir::interpreter

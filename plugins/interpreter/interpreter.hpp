@@ -1,0 +1,47 @@
+#pragma once
+// What: the oracle. Runs a graph node by node over the reference kernels of its operations.
+// Shapes: any, known or not before: every node is inferred anew from the shapes and the values its inputs really have.
+// Layouts: none; tensors are dense row-major.
+// Threads: one. A Program is immutable, so several threads may run the same one.
+// Cost: allocates each intermediate when it is made and releases it after its last reader.
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "ir/graph/graph.hpp"
+#include "plugins/interpreter/host_tensor.hpp"
+
+namespace terroir::interpreter {
+
+/// Empty when the interpreter runs the node, else the reason why not.
+std::string why_unsupported(const ir::Node& node);
+
+class Program {
+ public:
+  /// Orders the nodes that results depend on. `graph` must outlive the program and stay unchanged. Exception
+  /// (unsupported) which lists the layers without reference kernel; (invalid_argument) for a cyclic graph.
+  explicit Program(const ir::Graph& graph);
+
+  /// Called after each node with the seconds it took and its output tensors.
+  using Observer = std::function<void(const ir::Node&, double seconds, std::span<const HostTensor> outputs)>;
+
+  /// One input per parameter, in the order of graph.parameters(); one output per result. Inputs are only read, and
+  /// only during the call. Exception (shape_mismatch, type_mismatch, invalid_argument) for inputs that do not fit, or
+  /// with the layer's name when an operation refuses what it is given.
+  std::vector<HostTensor> run(std::span<const ir::TensorView> inputs, const Observer& observer = {}) const;
+
+  const ir::Graph& graph() const { return graph_; }
+
+ private:
+  struct Step {
+    ir::NodeId node;
+    std::vector<ir::NodeId> released;  // their last reader is this node
+  };
+  const ir::Graph& graph_;
+  std::vector<Step> steps_;
+};
+
+/// Program(graph).run(inputs).
+std::vector<HostTensor> run(const ir::Graph& graph, std::span<const ir::TensorView> inputs);
+
+}  // namespace terroir::interpreter
