@@ -32,6 +32,8 @@ TERROIR_INLINE Tail tail(int64_t n) {
 TERROIR_INLINE V load_tail(const float* p, Tail t) { return V(_mm256_maskload_ps(p, t.mask)); }
 TERROIR_INLINE void store_tail(float* p, V v, Tail t) { _mm256_maskstore_ps(p, t.mask, v); }
 
+TERROIR_INLINE V keep(V v, Tail t) { return V(_mm256_and_ps(v, _mm256_castsi256_ps(t.mask))); }
+
 TERROIR_INLINE V abs(V x) { return V(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), x)); }
 TERROIR_INLINE V copy_sign(V magnitude, V sign) {
   const __m256 bit = _mm256_set1_ps(-0.0f);

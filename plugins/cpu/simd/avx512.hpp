@@ -37,6 +37,8 @@ TERROIR_INLINE Tail tail(int64_t n) { return {static_cast<__mmask16>((1u << n) -
 TERROIR_INLINE V load_tail(const float* p, Tail t) { return V(_mm512_maskz_loadu_ps(t.mask, p)); }
 TERROIR_INLINE void store_tail(float* p, V v, Tail t) { _mm512_mask_storeu_ps(p, t.mask, v); }
 
+TERROIR_INLINE V keep(V v, Tail t) { return V(_mm512_maskz_mov_ps(t.mask, v)); }
+
 TERROIR_INLINE V abs(V x) { return V(_mm512_andnot_ps(_mm512_set1_ps(-0.0f), x)); }
 TERROIR_INLINE V copy_sign(V magnitude, V sign) {
   // 0xd8: bit of the third operand chooses: sign ? second : first.

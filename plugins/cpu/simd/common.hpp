@@ -10,13 +10,18 @@ TERROIR_INLINE void store_n(float* p, V v, int64_t n) { store_tail(p, v, tail(n)
 TERROIR_INLINE V broadcast(const float* p) { return V(*p); }
 TERROIR_INLINE M is_nan(V x) { return x != x; }
 
-// x * 2^n for whole n in [-252, 252]: two exact factors, so the result rounds once even when it is subnormal.
+// x * 2^n for whole n in [-252, 252].
 TERROIR_INLINE V scale_exp2(V x, V n) {
+#if defined(__AVX512F__)
+  return V(_mm512_scalef_ps(x, n));
+#else
+  // Two exact factors, so the result rounds once even when it is subnormal.
   const V half = floor(n * V(0.5f));
   const VI bias(127);
   const V low = as_float(shift_left<23>(to_int(half) + bias));
   const V high = as_float(shift_left<23>(to_int(n - half) + bias));
   return x * low * high;
+#endif
 }
 
 template <int K>

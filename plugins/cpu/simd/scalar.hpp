@@ -90,6 +90,11 @@ TERROIR_INLINE void store_tail(float* p, V v, Tail t) {
   for (int64_t i = 0; i < t.n; ++i) p[i] = v.v[i];
 }
 
+TERROIR_INLINE V keep(V v, Tail t) {
+  const int32_t n = static_cast<int32_t>(t.n);
+  return V((F4)((I4)v.v & (I4{n, n, n, n} > I4{0, 1, 2, 3})));
+}
+
 TERROIR_INLINE V fma(V a, V b, V c) { return a * b + c; }
 TERROIR_INLINE V fms(V a, V b, V c) { return a * b - c; }
 TERROIR_INLINE V fnma(V a, V b, V c) { return c - a * b; }

@@ -60,6 +60,11 @@ TERROIR_INLINE void store_tail(float* p, V v, Tail t) {
   }
 }
 
+TERROIR_INLINE V keep(V v, Tail t) {
+  const __m128i n = _mm_set1_epi32(static_cast<int>(t.n));
+  return V(_mm_and_ps(v, _mm_castsi128_ps(_mm_cmpgt_epi32(n, _mm_setr_epi32(0, 1, 2, 3)))));
+}
+
 TERROIR_INLINE V abs(V x) { return V(_mm_andnot_ps(_mm_set1_ps(-0.0f), x)); }
 TERROIR_INLINE V copy_sign(V magnitude, V sign) {
   const __m128 bit = _mm_set1_ps(-0.0f);

@@ -1,0 +1,119 @@
+// What: exp, log, tanh, erf and their relatives on float vectors. Include one bucket header (avx2.hpp ...) first.
+// Accuracy: exp, log, sigmoid, tanh within 4 ulp of the exact value on normal results; erf within 1e-7 absolute.
+// Edge cases: NaN gives NaN. exp(-inf) = 0, exp(inf) = inf, results in the subnormal range are kept; log(0) = -inf,
+// log(x < 0) = NaN, log(inf) = inf; tanh(+-inf) = +-1, erf(+-inf) = +-1, both odd, so -0 gives -0.
+// sigmoid(x) is 0 below -88.7, where the exact value is subnormal.
+// Source: argument reduction after Cody and Waite, "Software Manual for the Elementary Functions" (1980); the
+// polynomials are near-minimax fits made for this file (Chebyshev nodes; Lawson-weighted least squares for erf).
+#pragma once
+
+#include "plugins/cpu/simd/macros.hpp"
+
+namespace terroir::cpu::TERROIR_ISA {
+
+// e^r - 1 - r over r^2 for |r| <= ln(2)/2, error below 2e-8.
+TERROIR_INLINE V exp_core(V r) {
+  V p = V(0.0013926176119875254f);
+  p = fma(p, r, V(0.00836317307446542f));
+  p = fma(p, r, V(0.041666554662050895f));
+  p = fma(p, r, V(0.16666577025598278f));
+  return fma(p, r, V(0.5f));
+}
+
+// x = n ln(2) + r. The high part of ln(2) has 15 bits, so n * high is exact for |n| < 512 without fma as well.
+TERROIR_INLINE V reduce_by_ln2(V x, V n) { return fnma(n, V(-2.12194440e-4f), fnma(n, V(0.693359375f), x)); }
+
+TERROIR_INLINE V exp(V x) {
+  // Beyond these bounds the result is exactly zero or infinity; written so that a NaN stays.
+  x = min(V(89.0f), max(V(-104.0f), x));
+  const V n = round_even(x * V(1.44269504f));
+  const V r = reduce_by_ln2(x, n);
+  const V mantissa = fma(exp_core(r), r * r, r) + V(1.0f);
+  return scale_exp2(mantissa, n);
+}
+
+// exp(x) - 1 without cancellation near zero, for x <= 80.
+TERROIR_INLINE V expm1_bounded(V x) {
+  x = max(V(-30.0f), x);
+  const V n = round_even(x * V(1.44269504f));
+  const V r = reduce_by_ln2(x, n);
+  const V q = fma(exp_core(r), r * r, r);
+  const V scale = as_float(shift_left<23>(to_int(n) + VI(127)));
+  return fma(scale, q, scale - V(1.0f));
+}
+
+TERROIR_INLINE V log(V x) {
+  const V tiny = V(1.17549435e-38f);
+  const M subnormal = x < tiny;
+  const V scaled = select(subnormal, x * V(8388608.0f), x);
+  // scaled = 2^e * m with m in [sqrt(1/2), sqrt(2)): the exponent field of scaled / sqrt(1/2) is the wanted one.
+  const VI bits = as_int(scaled) - VI(0x3f3504f3);
+  V e = to_float(shift_right<23>(bits + VI(0x3f800000)) - VI(127));
+  const V m = as_float((bits & VI(0x007fffff)) + VI(0x3f3504f3));
+  e = e - select(subnormal, V(23.0f), zero());
+  const V f = m - V(1.0f);
+  V p = V(0.06971611471451172f);
+  p = fma(p, f, V(-0.11479733846637633f));
+  p = fma(p, f, V(0.1168541992348674f));
+  p = fma(p, f, V(-0.12425687331451106f));
+  p = fma(p, f, V(0.1424905764569748f));
+  p = fma(p, f, V(-0.16667802319501254f));
+  p = fma(p, f, V(0.200007157488921f));
+  p = fma(p, f, V(-0.24999996957950882f));
+  p = fma(p, f, V(0.33333331180030046f));
+  const V f2 = f * f;
+  V y = p * f2 * f;
+  y = fma(e, V(-2.12194440e-4f), y);
+  y = fnma(V(0.5f), f2, y);
+  y = fma(e, V(0.693359375f), f + y);
+  const V infinity = V(__builtin_inff());
+  y = select(x == infinity, infinity, y);
+  y = select(x == zero(), -infinity, y);
+  // Negative or NaN.
+  return select(x >= zero(), y, V(__builtin_nanf("")));
+}
+
+// log(1 + u) for u in [0, 1]: the rounding of 1 + u is undone to first order.
+TERROIR_INLINE V log1p_unit(V u) {
+  const V w = V(1.0f) + u;
+  return log(w) + (u - (w - V(1.0f))) / w;
+}
+
+TERROIR_INLINE V sigmoid(V x) { return V(1.0f) / (V(1.0f) + exp(-x)); }
+
+TERROIR_INLINE V tanh(V x) {
+  // (e^2a - 1) / (e^2a + 1) of the magnitude; 1 from 9.1 on.
+  const V a = min(V(10.0f), abs(x));
+  const V t = expm1_bounded(a + a);
+  return copy_sign(t / (t + V(2.0f)), x);
+}
+
+TERROIR_INLINE V erf(V x) {
+  // A rational function of the square; from 3.92 on erf is 1 in float. All coefficients are positive: no cancellation.
+  const V a = min(V(3.92f), abs(x));
+  const V t = a * a;
+  V p = V(2.050109787478411e-06f);
+  p = fma(p, t, V(0.00028487190070775737f));
+  p = fma(p, t, V(0.003765269509304198f));
+  p = fma(p, t, V(0.05274766088591181f));
+  p = fma(p, t, V(0.1903987838817155f));
+  p = fma(p, t, V(1.1283791462364907f));
+  V q = V(3.80913760731421e-05f);
+  q = fma(q, t, V(0.0011624452294241513f));
+  q = fma(q, t, V(0.014968530525941921f));
+  q = fma(q, t, V(0.11410589210685412f));
+  q = fma(q, t, V(0.5020692720500433f));
+  q = fma(q, t, V(1.0f));
+  return copy_sign(min(V(1.0f), a * p / q), x);
+}
+
+// Lane by lane through the C library: exact powers matter more here than speed.
+TERROIR_INLINE V pow(V x, V y) {
+  float a[kLanes], b[kLanes];
+  storeu(a, x);
+  storeu(b, y);
+  for (int64_t i = 0; i < kLanes; ++i) a[i] = __builtin_powf(a[i], b[i]);
+  return loadu(a);
+}
+
+}  // namespace terroir::cpu::TERROIR_ISA
