@@ -40,11 +40,12 @@ std::vector<PortInfo> output_infos(const ir::Graph& graph);
 class OutputBinder {
  public:
   virtual ~OutputBinder() = default;
-  /// Memory for output `index` of this inference, dense, at least 64-byte aligned unless the user gave it. To be called
-  /// once per output, as soon as its shape is known (before the first step for static shapes); the memory stays valid
-  /// for the rest of the inference, and never overlaps an input. Throws Exception (shape_mismatch) if the user gave
-  /// memory for another shape. No allocation for static shapes.
-  virtual ir::MutableTensorView bind(size_t index, element::Type type, const ir::Dims& dims) = 0;
+  /// Memory for output `index` of this inference, for a dense tensor of this type and these extents. To be called once
+  /// per output and inference, as soon as the shape is known (before the first step if it is static); the memory stays
+  /// valid until the next inference and never overlaps an input. It may be aligned to the element only: the user may
+  /// have given it. Throws Exception (shape_mismatch) if the user gave a tensor of another shape that cannot be
+  /// reshaped. Allocates nothing for static shapes once each output has been bound.
+  virtual void* bind(size_t index, element::Type type, const ir::Dims& dims) = 0;
 };
 
 /// What surrounds one inference.
