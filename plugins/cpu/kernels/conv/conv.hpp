@@ -1,0 +1,46 @@
+// What: the f32 convolution kernels: choose one, plan, pack the weights, run tiles.
+//   for (const ConvKernel& k : conv_kernels(isa)) if (!(why = k.reject(problem, k))) ...   best first
+//   ConvPlan plan; k.plan(problem, k, plan); k.pack(plan, weights, bias, packed);
+//   for each i < conv_slices(plan, threads): k.run(plan, args, conv_slice(plan, threads, i))     in any order, in
+//   parallel
+// Formula: dst[n,o,p] = post_ops(bias[o] + sum over i,k of src[n, i, p*stride + k*dilation - pad] * weights[o,i,k]);
+//   transposed: src position q adds to dst position q*stride + k*dilation - pad.
+// Layouts: src and dst as ConvKernel::src/dst say. Weights plain: [O,I,k...] or [G,O/G,I/G,k...]; transposed
+//   [I,O,k...] or [G,I/G,O/G,k...]. Channels beyond C in the last block: never read in src, written as zero in dst.
+// Aliasing and alignment: dst overlaps nothing but post-op operands equal to it; 64-byte aligned bases are fast, any
+//   float alignment works.
+// Threads: run() is const and noexcept; tiles that do not overlap may run at once. Every output element is summed in an
+//   order that depends on the plan alone, so results are bit-identical for any slicing.
+// Edge cases: NaN and infinity propagate as the sums and post-ops say; batch 0 gives an empty grid.
+#pragma once
+
+#include <span>
+
+#include "plugins/cpu/isa.hpp"
+#include "plugins/cpu/kernels/conv/conv_types.hpp"
+
+namespace terroir::cpu {
+
+struct ConvKernel {
+  const char* name;
+  Isa isa;
+  ConvFormat src, dst;
+  // Null if the kernel fits, else the reason in a few words.
+  const char* (*reject)(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
+  void (*plan)(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept;
+  // bias may be null. `packed` takes plan.packed_floats floats.
+  void (*pack)(const ConvPlan& plan, const float* weights, const float* bias, float* packed) noexcept;
+  void (*run)(const ConvPlan& plan, const ConvArgs& args, const ConvTile& tile) noexcept;
+};
+
+// All kernels of a bucket, best first. Empty for a bucket that is not compiled in.
+std::span<const ConvKernel> conv_kernels(Isa isa) noexcept;
+
+// Floating-point operations of a problem (a multiplication and an addition count as two), padding included.
+int64_t conv_flops(const ConvProblem& problem) noexcept;
+
+// A static partition of plan.grid into at most `threads` boxes of nearly equal cost; conv_slices() may be smaller.
+int64_t conv_slices(const ConvPlan& plan, int64_t threads) noexcept;
+ConvTile conv_slice(const ConvPlan& plan, int64_t threads, int64_t index) noexcept;
+
+}  // namespace terroir::cpu

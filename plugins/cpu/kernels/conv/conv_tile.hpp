@@ -1,0 +1,102 @@
+// What: the argument block of tile_pass (see tile_pass.hpp) and the arithmetic of taps that kernels and planning share.
+// Plain data and functions with internal linkage: seen by every bucket.
+#pragma once
+
+#include <cstdint>
+
+#include "plugins/cpu/kernels/conv/conv_types.hpp"
+#include "plugins/cpu/simd/macros.hpp"
+
+namespace terroir::cpu {
+
+// Trip counts and strides of the four outer reduction loops: channel block (a), then the kernel's d, h, w.
+struct TapLoops {
+  int64_t a, d, h, w;
+};
+
+struct TilePass {
+  const float* src;           // of the first position, first tap
+  int64_t src_step, src_row;  // from one position to the next, from the first row of a two-row tile to the second
+  TapLoops src_stride;
+  const float* wei;
+  TapLoops wei_stride;
+  TapLoops n;
+  int64_t n_i, n_i_last;  // innermost trips; n_i_last in the last round of loop a
+  float* out;
+  int64_t out_step, out_row, out_block;
+  const float* bias;      // start value, B blocks; unused when `load`
+  const float* residual;  // added to the start value, or null; strides of `dst`
+  int64_t residual_step, residual_row, residual_block;
+  bool load;   // continue the sums found in `out`
+  bool clamp;  // limit to [low, high]; NaN passes
+  float low, high;
+};
+
+// Positions of a register tile of `vectors` vectors each: accumulators + one set of weights + one broadcast source
+// (+ one product where multiplication and addition are two instructions) fill the registers.
+static constexpr int max_tile_positions(int registers, bool fused, int vectors) {
+  const int n = (registers - vectors - (fused ? 1 : 2)) / vectors;
+  return n > 14 ? 14 : n;
+}
+
+// The taps that reach one residue class of output positions along an axis. Position j of the class (output index
+// first + j*step) reads source index x0 + j*sj + t*st for t in [0, taps); tap t is kernel index tap0 + t*tap_step.
+// A convolution has one class. A transposed one has `stride` classes, each a dense convolution with sj = 1.
+struct TapClass {
+  int64_t first, step, count;
+  int64_t sj, st, x0;
+  int64_t taps, tap0, tap_step;
+};
+
+TERROIR_INLINE int64_t tap_class_count(const ConvAxis& a, bool transposed) {
+  return transposed ? (a.stride < a.out ? a.stride : a.out) : 1;
+}
+
+TERROIR_INLINE TapClass tap_class(const ConvAxis& a, bool transposed, int64_t index) {
+  if (!transposed) return {0, 1, a.out, a.stride, a.dilation, -a.pad, a.kernel, 0, 1};
+  TapClass c{index, a.stride, (a.out - index + a.stride - 1) / a.stride, 1, 1, 0, 0, 0, 1};
+  int64_t second = -1;
+  // The kernel indices k with (index + pad - k*dilation) divisible by the stride form an arithmetic sequence.
+  for (int64_t k = 0; k < a.kernel; ++k) {
+    if ((index + a.pad - k * a.dilation) % a.stride != 0) continue;
+    if (c.taps == 0) {
+      c.tap0 = k;
+      c.x0 = (index + a.pad - k * a.dilation) / a.stride;
+    } else if (c.taps == 1) {
+      second = k;
+      break;
+    }
+    ++c.taps;
+  }
+  if (second < 0) return c;
+  c.tap_step = second - c.tap0;
+  c.st = -(c.tap_step * a.dilation / a.stride);
+  c.taps = (a.kernel - 1 - c.tap0) / c.tap_step + 1;
+  return c;
+}
+
+TERROIR_INLINE int64_t floor_div(int64_t a, int64_t b) {  // b > 0
+  return a >= 0 ? a / b : -((b - 1 - a) / b);
+}
+
+struct Range {
+  int64_t begin, end;
+};
+
+// t in [0, n) with 0 <= x + t*step < extent; step may be negative, not zero.
+TERROIR_INLINE Range inside(int64_t x, int64_t step, int64_t extent, int64_t n) {
+  int64_t lo, hi;
+  if (step > 0) {
+    lo = -floor_div(x, step);
+    hi = floor_div(extent - 1 - x, step) + 1;
+  } else {
+    lo = -floor_div(extent - 1 - x, -step);
+    hi = floor_div(x, -step) + 1;
+  }
+  if (lo < 0) lo = 0;
+  if (hi > n) hi = n;
+  if (hi < lo) hi = lo = (lo > n ? n : lo);
+  return {lo, hi};
+}
+
+}  // namespace terroir::cpu

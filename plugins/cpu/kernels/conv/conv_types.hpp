@@ -1,0 +1,71 @@
+// What: the plain data that convolution kernels of every bucket share: the problem, the plan made from it once, and the
+// arguments of one run. No std containers, no functions: this header is seen by files compiled for one ISA.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace terroir::cpu {
+
+struct PostOp;
+
+// How a kernel wants an activation tensor. `blocked` is nChw8c or nChw16c, as channel_block(isa) says; `nhwc` wants
+// channels in whole blocks.
+enum class ConvFormat : int32_t { plain, nhwc, blocked };
+
+// One spatial axis. `pad` is the padding before the first element (negative crops); what is missing after the last one
+// follows from `out`. For a transposed convolution `in` and `out` are still those of its own source and destination.
+struct ConvAxis {
+  int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad = 0;
+};
+
+// ic and oc count the channels of all groups together. Absent axes keep the default (one element, one tap).
+struct ConvProblem {
+  int64_t batch = 1, groups = 1, ic = 1, oc = 1;
+  ConvAxis d, h, w;
+  bool transposed = false;
+};
+
+// Distances in floats. c: from one channel to the next (plain), or from one block of channels to the next.
+struct ConvStrides {
+  int64_t n, c, d, h, w;
+};
+
+// Extents of the work of one convolution: batch, units of output channels, units of output positions.
+struct ConvGrid {
+  int64_t n, oc, sp;
+};
+
+// A box of the grid, ends excluded.
+struct ConvTile {
+  int64_t n0, n1, oc0, oc1, sp0, sp1;
+};
+
+// Everything that is decided before the first run. Kernels read `exec`, not `problem`: the same convolution with axes
+// merged where the kernel may.
+struct ConvPlan {
+  ConvProblem problem, exec;
+  ConvFormat src_format, dst_format;
+  int64_t block;         // channels per block
+  ConvStrides src, dst;  // defaults are those of dense tensors; a view may change `n` after planning
+  ConvGrid grid;
+  int64_t oc_blocks;      // channel blocks per oc unit
+  int64_t rows;           // output rows per sp unit: 1 or 2
+  int64_t chunks;         // sp units per row
+  int64_t w_tile;         // output columns per register tile
+  int64_t cached_rows;    // rows of sources that stay in L2 while the oc units pass over them
+  size_t packed_floats;   // size of the packed weights, bias included
+  size_t scratch_floats;  // per concurrent run() call
+};
+
+// dst must not overlap src. Operands of post-ops have the layout of dst; one of them may be dst itself.
+struct ConvArgs {
+  const float* src;
+  const float* packed;
+  float* dst;
+  const PostOp* post_ops;
+  int64_t post_op_count;
+  float* scratch;
+};
+
+}  // namespace terroir::cpu

@@ -1,0 +1,16 @@
+// What: rejection, planning and packing of the dense kernels; see plan_dense.cpp.
+#pragma once
+
+#include "plugins/cpu/kernels/conv/plan.hpp"
+
+namespace terroir::cpu::conv {
+
+const char* reject_blocks(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
+const char* reject_direct(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
+const char* reject_pointwise(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
+const char* reject_first(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
+const char* reject_transposed(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
+void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept;
+void pack_dense(const ConvPlan& plan, const float* weights, const float* bias, float* packed) noexcept;
+
+}  // namespace terroir::cpu::conv

@@ -1,0 +1,118 @@
+#include "plugins/cpu/kernels/conv/plan.hpp"
+
+#include <algorithm>
+
+#include "plugins/cpu/kernels/conv/conv_tile.hpp"
+
+namespace terroir::cpu {
+namespace conv {
+
+Machine machine(Isa isa) noexcept {
+  switch (isa) {
+    case Isa::avx512:
+      return {16, 32, true};
+    case Isa::avx2:
+      return {8, 16, true};
+    default:
+      return {4, 16, false};
+  }
+}
+
+ConvStrides dense_strides(const ConvProblem& p, ConvFormat format, int64_t block, bool output) noexcept {
+  const int64_t c = output ? p.oc : p.ic;
+  const int64_t d = output ? p.d.out : p.d.in, h = output ? p.h.out : p.h.in, w = output ? p.w.out : p.w.in;
+  switch (format) {
+    case ConvFormat::plain:
+      return {c * d * h * w, d * h * w, h * w, w, 1};
+    case ConvFormat::nhwc:
+      return {c * d * h * w, block, h * w * c, w * c, c};
+    case ConvFormat::blocked:
+      break;
+  }
+  return {round_up(c, block) * d * h * w, d * h * w * block, h * w * block, w * block, block};
+}
+
+const char* reject_malformed(const ConvProblem& p) noexcept {
+  if (p.batch < 0 || p.groups < 1 || p.ic < 1 || p.oc < 1) return "extents must be positive";
+  if (p.ic % p.groups != 0 || p.oc % p.groups != 0) return "channels are not a multiple of groups";
+  for (const ConvAxis* a : {&p.d, &p.h, &p.w}) {
+    if (a->in < 1 || a->out < 1 || a->kernel < 1) return "extents must be positive";
+    if (a->stride < 1 || a->dilation < 1) return "strides and dilations must be positive";
+  }
+  return nullptr;
+}
+
+void plan_common(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept {
+  plan = ConvPlan{};
+  plan.problem = plan.exec = problem;
+  plan.src_format = kernel.src;
+  plan.dst_format = kernel.dst;
+  plan.block = channel_block(kernel.isa);
+  plan.src = dense_strides(problem, kernel.src, channel_block(kernel.isa), false);
+  plan.dst = dense_strides(problem, kernel.dst, channel_block(kernel.isa), true);
+  plan.oc_blocks = plan.rows = plan.chunks = plan.w_tile = plan.cached_rows = 1;
+}
+
+int64_t rows_in_cache(int64_t row_bytes) noexcept {
+  return std::max<int64_t>(1, cache_sizes().l2 / 2 / std::max<int64_t>(row_bytes, 1));
+}
+
+}  // namespace conv
+
+int64_t conv_flops(const ConvProblem& p) noexcept {
+  const int64_t taps = p.d.kernel * p.h.kernel * p.w.kernel;
+  const int64_t positions = p.transposed ? p.d.in * p.h.in * p.w.in : p.d.out * p.h.out * p.w.out;
+  return 2 * p.batch * positions * taps * (p.ic / p.groups) * p.oc;
+}
+
+namespace {
+
+// Parts per axis of the grid: the fewest units in the largest part; among equals the split that reads least (oc parts
+// share the source, the others share the weights).
+struct Parts {
+  int64_t n = 1, oc = 1, sp = 1;
+};
+
+Parts choose_parts(const ConvPlan& plan, int64_t threads) {
+  const ConvGrid& g = plan.grid;
+  const double weights = static_cast<double>(plan.packed_floats);
+  const double source =
+      static_cast<double>(plan.problem.ic) * plan.problem.d.in * plan.problem.h.in * plan.problem.w.in;
+  Parts best;
+  double best_cost = -1;
+  for (int64_t n = 1; n <= std::min(threads, g.n); ++n) {
+    for (int64_t oc = 1; n * oc <= threads && oc <= g.oc; ++oc) {
+      const int64_t sp = std::min(threads / (n * oc), g.sp);
+      const double units =
+          static_cast<double>(conv::ceil_div(g.n, n) * conv::ceil_div(g.oc, oc) * conv::ceil_div(g.sp, sp));
+      const double share = units / static_cast<double>(g.n * g.oc * g.sp);
+      const double compute = share * static_cast<double>(conv_flops(plan.problem)) / 32.0;
+      const double memory = weights / static_cast<double>(oc) +
+                            source * static_cast<double>(conv::ceil_div(g.n, n)) / static_cast<double>(sp);
+      const double cost = compute + memory / 4.0;
+      if (best_cost < 0 || cost < best_cost) {
+        best_cost = cost;
+        best = {n, oc, sp};
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+int64_t conv_slices(const ConvPlan& plan, int64_t threads) noexcept {
+  if (plan.grid.n * plan.grid.oc * plan.grid.sp == 0) return 0;
+  const Parts p = choose_parts(plan, std::max<int64_t>(threads, 1));
+  return p.n * p.oc * p.sp;
+}
+
+ConvTile conv_slice(const ConvPlan& plan, int64_t threads, int64_t index) noexcept {
+  const Parts p = choose_parts(plan, std::max<int64_t>(threads, 1));
+  const int64_t sp = index % p.sp, oc = index / p.sp % p.oc, n = index / p.sp / p.oc;
+  const ConvGrid& g = plan.grid;
+  return {n * g.n / p.n,          (n + 1) * g.n / p.n, oc * g.oc / p.oc,
+          (oc + 1) * g.oc / p.oc, sp * g.sp / p.sp,    (sp + 1) * g.sp / p.sp};
+}
+
+}  // namespace terroir::cpu

@@ -1,0 +1,33 @@
+// What: planning and packing shared by the families of convolution kernels. Baseline code.
+#pragma once
+
+#include "plugins/cpu/kernels/conv/conv.hpp"
+
+namespace terroir::cpu::conv {
+
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+inline int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+// Lanes of a vector, vector registers, and whether multiply-add is one instruction.
+struct Machine {
+  int lanes, registers;
+  bool fused;
+};
+Machine machine(Isa isa) noexcept;
+
+// Strides of a dense tensor of `channels` channels; `output` chooses the axes' out extents.
+ConvStrides dense_strides(const ConvProblem& problem, ConvFormat format, int64_t block, bool output) noexcept;
+
+// The reason why no kernel can run this problem, or null: extents, strides and dilations positive, groups dividing.
+const char* reject_malformed(const ConvProblem& problem) noexcept;
+
+// Formats, strides and exec = problem.
+void plan_common(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept;
+
+// Units of rows such that `row_bytes` each fill at most half of L2; at least 1.
+int64_t rows_in_cache(int64_t row_bytes) noexcept;
+
+// Number of sp units a plan should offer at least, so that the work can be sliced.
+inline constexpr int64_t kWantedUnits = 64;
+
+}  // namespace terroir::cpu::conv

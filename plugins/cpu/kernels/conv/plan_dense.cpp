@@ -1,0 +1,167 @@
+// What: rejection, planning and weight packing of the dense kernels (direct, 1x1, first layer, transposed).
+// Packed: [bias, padded per group to whole blocks, to a multiple of 16 in all][group][oc unit][ic block][kd][kh][kw]
+//   [ic in block][oc in unit]; for a plain source [ic][kd][kh][kw][oc in unit]. A unit is plan.oc_blocks blocks, the
+//   last one of a group the blocks that are left.
+#include <algorithm>
+
+#include "plugins/cpu/kernels/conv/conv_tile.hpp"
+#include "plugins/cpu/kernels/conv/dense.hpp"
+
+namespace terroir::cpu::conv {
+namespace {
+
+bool is_pointwise(const ConvAxis& a) { return a.kernel == 1 && a.pad == 0 && (a.out - 1) * a.stride < a.in; }
+bool is_unit(const ConvAxis& a) { return is_pointwise(a) && a.stride == 1 && a.in == a.out; }
+
+// A pointwise convolution over a dense tensor does not see its axes: one long row has fewer and fuller tiles.
+void merge_axes(ConvProblem& p, ConvStrides& src, ConvStrides& dst) {
+  if (p.transposed || !is_unit(p.d) || !is_unit(p.h) || !is_unit(p.w)) return;
+  p.w.in = p.w.out = p.d.in * p.h.in * p.w.in;
+  p.d = p.h = ConvAxis{};
+  src.h = src.d = src.w * p.w.in;
+  dst.h = dst.d = dst.w * p.w.in;
+}
+
+// Cycles of one output row group, all oc units: the slowest of FMA ports, load ports, FMA latency, L2 bandwidth.
+double row_cost(const Machine& m, int64_t blocks_total, int64_t columns, int64_t tile, int64_t rows, int64_t unit,
+                int vectors_per_block, double reduction) {
+  const double flops_ports = m.fused ? 2.0 : 1.0, loads = m.lanes == 16 ? 2.0 : 3.0;
+  const int64_t tiles = ceil_div(columns, tile);
+  double cost = 0;
+  for (int64_t first = 0; first < blocks_total; first += unit) {
+    const double vectors = static_cast<double>(std::min(unit, blocks_total - first) * vectors_per_block);
+    const double weight_bytes = vectors * m.lanes * 4.0;
+    const bool streams = weight_bytes * reduction > static_cast<double>(cache_sizes().l1d) * 0.6;
+    for (int64_t i = 0; i < tiles; ++i) {
+      const double n = static_cast<double>(((i + 1) * columns / tiles - i * columns / tiles) * rows);
+      double step = std::max(n * vectors / flops_ports, (n + vectors) / loads);
+      step = std::max(step, 4.0);
+      step = std::max(step, (n * vectors + n + vectors + 3) / 6.0);
+      if (streams) step = std::max(step, weight_bytes / 24.0);
+      cost += step * reduction + 30 + 2 * n * vectors;
+    }
+  }
+  return cost / static_cast<double>(rows);
+}
+
+void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
+  const Machine m = machine(kernel.isa);
+  const ConvProblem& e = plan.exec;
+  const bool plain = kernel.src == ConvFormat::plain;
+  const int64_t block = channel_block(kernel.isa);
+  const int per_block = static_cast<int>(block / m.lanes);
+  const int64_t blocks = ceil_div(e.oc / e.groups, block);
+  const int64_t columns = e.transposed ? ceil_div(e.w.out, e.w.stride) : e.w.out;
+  const double taps = static_cast<double>(e.d.kernel * e.h.kernel * e.w.kernel) /
+                      (e.transposed ? static_cast<double>(e.d.stride * e.h.stride * e.w.stride) : 1.0);
+  const double reduction = std::max(1.0, static_cast<double>(e.ic / e.groups) * taps);
+  double best = -1;
+  for (int64_t unit = 1; unit <= std::min<int64_t>(blocks, plain ? 2 : 4); ++unit) {
+    const int64_t positions = max_tile_positions(m.registers, m.fused, static_cast<int>(unit) * per_block);
+    if (positions < 1) continue;
+    // Two rows in one tile need a source step of whole rows and an even split; they pay when rows are short.
+    const int64_t max_rows = !plain && !e.transposed && unit <= 2 && e.h.out > 1 ? 2 : 1;
+    for (int64_t rows = 1; rows <= max_rows; ++rows) {
+      const int64_t tile = std::min(positions / rows, columns);
+      if (tile < 1) continue;
+      const double cost = row_cost(m, blocks, columns, tile, rows, unit, per_block, reduction);
+      if (best < 0 || cost < best * 0.995) {
+        best = cost;
+        plan.oc_blocks = unit;
+        plan.rows = rows;
+        plan.w_tile = tile;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+const char* reject_direct(const ConvProblem& p, const ConvKernel& kernel) noexcept {
+  if (const char* why = reject_malformed(p)) return why;
+  if (p.transposed) return "transposed";
+  return reject_blocks(p, kernel);
+}
+
+const char* reject_blocks(const ConvProblem& p, const ConvKernel& kernel) noexcept {
+  const int64_t block = channel_block(kernel.isa);
+  if (p.groups > 1 && (p.ic / p.groups % block != 0 || p.oc / p.groups % block != 0)) {
+    return "channels per group are not whole blocks";
+  }
+  if (kernel.src == ConvFormat::nhwc && (p.ic % block != 0 || p.oc % block != 0))
+    return "channels are not whole blocks";
+  return nullptr;
+}
+
+const char* reject_pointwise(const ConvProblem& p, const ConvKernel& kernel) noexcept {
+  if (const char* why = reject_direct(p, kernel)) return why;
+  if (!is_pointwise(p.d) || !is_pointwise(p.h) || !is_pointwise(p.w)) return "kernel is not 1x1 without padding";
+  return nullptr;
+}
+
+const char* reject_first(const ConvProblem& p, const ConvKernel&) noexcept {
+  if (const char* why = reject_malformed(p)) return why;
+  if (p.transposed) return "transposed";
+  if (p.groups != 1) return "grouped";
+  if (p.ic > 4) return "more than 4 input channels";
+  return nullptr;
+}
+
+const char* reject_transposed(const ConvProblem& p, const ConvKernel& kernel) noexcept {
+  if (const char* why = reject_malformed(p)) return why;
+  if (!p.transposed) return "not transposed";
+  return reject_blocks(p, kernel);
+}
+
+void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept {
+  plan_common(problem, kernel, plan);
+  merge_axes(plan.exec, plan.src, plan.dst);
+  choose_tiles(kernel, plan);
+  const ConvProblem& e = plan.exec;
+  const int64_t block = channel_block(kernel.isa);
+  const int64_t row_units = e.d.out * ceil_div(e.h.out, plan.rows);
+  const int64_t columns = e.transposed ? ceil_div(e.w.out, e.w.stride) : e.w.out;
+  const int64_t tiles = ceil_div(columns, plan.w_tile);
+  plan.chunks = std::clamp<int64_t>(ceil_div(kWantedUnits, row_units), 1, tiles);
+  const int64_t oc_blocks = ceil_div(e.oc / e.groups, block);
+  plan.grid = {e.batch, e.groups * ceil_div(oc_blocks, plan.oc_blocks), row_units * plan.chunks};
+  const int64_t source_bytes = e.ic / e.groups * e.d.in * e.h.in * e.w.in * 4;
+  plan.cached_rows = rows_in_cache(source_bytes / plan.grid.sp);
+  const bool plain = kernel.src == ConvFormat::plain;
+  const int64_t ic = plain ? e.ic : round_up(e.ic / e.groups, block);
+  const int64_t padded_oc = e.groups * oc_blocks * block;
+  plan.packed_floats =
+      static_cast<size_t>(round_up(padded_oc, 16) + padded_oc * ic * e.d.kernel * e.h.kernel * e.w.kernel);
+}
+
+void pack_dense(const ConvPlan& plan, const float* weights, const float* bias, float* packed) noexcept {
+  const ConvProblem& e = plan.exec;
+  const bool plain = plan.src_format == ConvFormat::plain;
+  const int64_t block = plan.block;
+  const int64_t icg = e.ic / e.groups, ocg = e.oc / e.groups;
+  const int64_t oc_blocks = ceil_div(ocg, block);
+  const int64_t taps = e.d.kernel * e.h.kernel * e.w.kernel;
+  const int64_t inner = plain ? 1 : block;
+  const int64_t padded_ic = round_up(icg, inner);
+  std::fill_n(packed, plan.packed_floats, 0.0f);
+  for (int64_t g = 0; bias && g < e.groups; ++g) {
+    std::copy_n(bias + g * ocg, ocg, packed + g * oc_blocks * block);
+  }
+  float* base = packed + round_up(e.groups * oc_blocks * block, 16);
+  for (int64_t g = 0; g < e.groups; ++g) {
+    for (int64_t first = 0; first < oc_blocks; first += plan.oc_blocks) {
+      const int64_t lanes = std::min(plan.oc_blocks, oc_blocks - first) * block;
+      float* unit = base + (g * oc_blocks + first) * block * padded_ic * taps;
+      for (int64_t l = 0; l < lanes && first * block + l < ocg; ++l) {
+        const int64_t o = first * block + l;
+        for (int64_t i = 0; i < icg; ++i) {
+          const float* from = weights + (e.transposed ? (g * icg + i) * ocg + o : (g * ocg + o) * icg + i) * taps;
+          float* to = unit + (i / inner * taps * inner + i % inner) * lanes + l;
+          for (int64_t t = 0; t < taps; ++t) to[t * inner * lanes] = from[t];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace terroir::cpu::conv

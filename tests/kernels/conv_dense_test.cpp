@@ -1,0 +1,183 @@
+#include "tests/kernels/conv_harness.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+using namespace conv_test;
+
+ConvProblem conv2d(int64_t ic, int64_t oc, ConvAxis h, ConvAxis w, int64_t groups = 1, int64_t batch = 1) {
+  ConvProblem p;
+  p.batch = batch;
+  p.groups = groups;
+  p.ic = ic;
+  p.oc = oc;
+  p.h = h;
+  p.w = w;
+  return p;
+}
+
+ConvProblem transposed2d(int64_t ic, int64_t oc, ConvAxis h, ConvAxis w, int64_t groups = 1) {
+  ConvProblem p = conv2d(ic, oc, h, w, groups);
+  p.transposed = true;
+  return p;
+}
+
+TEST(ConvDirect, ChannelsThatFillNoBlock) {
+  for (const int64_t ic : {1, 3, 5, 8, 16, 17, 30, 33})
+    for (const int64_t oc : {1, 3, 8, 16, 17, 30, 49, 65})
+      check_family("conv_direct", conv2d(ic, oc, axis(3, 3, 1, 1, 1, 1), axis(5, 3, 1, 1, 1, 1)));
+}
+
+TEST(ConvDirect, WidthsAroundTheTile) {
+  // Register tiles hold 2 to 14 columns.
+  for (const int64_t w : {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 14, 15, 23, 27, 28, 29, 41})
+    check_family("conv_direct", conv2d(16, 32, axis(3, 3, 1, 1, 1, 1), axis(w, 3, 1, 1, 1, 1)));
+}
+
+TEST(ConvDirect, HeightsAroundTheTile) {
+  for (const int64_t h : {1, 2, 3, 4, 5, 7})
+    for (const int64_t w : {1, 3, 7})
+      check_family("conv_direct", conv2d(8, 24, axis(h, 3, 1, 1, 1, 1), axis(w, 3, 1, 1, 1, 1)));
+}
+
+TEST(ConvDirect, KernelsStridesDilations) {
+  for (const int64_t k : {1, 2, 3, 5, 7, 11})
+    for (const int64_t s : {1, 2, 3})
+      for (const int64_t d : {1, 2}) {
+        const int64_t pad = (k - 1) * d / 2;
+        check_family("conv_direct", conv2d(5, 17, axis(23, k, s, d, pad, pad), axis(29, k, s, d, pad, pad)));
+      }
+}
+
+TEST(ConvDirect, AsymmetricPads) {
+  for (const int64_t before : {0, 1, 2, 5})
+    for (const int64_t after : {0, 3, 6})
+      for (const int64_t s : {1, 2})
+        check_family("conv_direct", conv2d(16, 16, axis(5, 3, s, 1, after, before), axis(7, 5, s, 1, before, after)));
+}
+
+TEST(ConvDirect, NegativePadCrops) {
+  check_family("conv_direct", conv2d(16, 16, axis(9, 3, 1, 1, -2, 1), axis(12, 3, 1, 1, -1, -3)));
+}
+
+TEST(ConvDirect, KernelLargerThanTheTensor) {
+  check_family("conv_direct", conv2d(16, 20, axis(2, 5, 1, 1, 4, 4), axis(3, 11, 1, 1, 8, 8)));
+  check_family("conv_direct", conv2d(16, 20, axis(3, 3, 1, 4, 4, 4), axis(2, 3, 1, 5, 5, 5)));
+}
+
+TEST(ConvDirect, OneDimension) {
+  for (const int64_t k : {33, 75}) {
+    ConvProblem p = conv2d(20, 40, ConvAxis{}, axis(61, k, 1, 1, k / 2, k / 2), 1, 2);
+    check_family("conv_direct", p);
+    p.w = axis(61, k, 2, 1, k / 2, k / 2);
+    check_family("conv_direct", p);
+  }
+}
+
+TEST(ConvDirect, ThreeDimensions) {
+  for (const int64_t s : {1, 2}) {
+    ConvProblem p = conv2d(17, 33, axis(6, 3, s, 1, 1, 1), axis(6, 3, s, 1, 1, 1), 1, 2);
+    p.d = axis(4, 3, s, 1, 1, 1);
+    check_family("conv_direct", p);
+    p.d = axis(5, 2, 1, 2, 0, 1);
+    check_family("conv_direct", p);
+  }
+}
+
+TEST(ConvDirect, GroupsOfWholeBlocks) {
+  check_family("conv_direct", conv2d(48, 96, axis(5, 3, 1, 1, 1, 1), axis(9, 3, 1, 1, 1, 1), 3));
+  check_family("conv_direct", conv2d(64, 32, axis(5, 3, 2, 1, 1, 1), axis(9, 3, 2, 1, 1, 1), 2, 2));
+}
+
+TEST(ConvPointwise, MergedAxes) {
+  for (const int64_t hw : {1, 2, 5, 7, 14})
+    for (const int64_t c : {1, 17, 64}) check_family("conv_1x1", conv2d(c, c + 3, axis(hw, 1), axis(hw + 1, 1), 1, 2));
+  ConvProblem p = conv2d(30, 70, axis(3, 1), axis(5, 1), 1, 2);
+  p.d = axis(4, 1);
+  check_family("conv_1x1", p);
+}
+
+TEST(ConvPointwise, Strides) {
+  for (const int64_t s : {2, 3}) check_family("conv_1x1", conv2d(24, 48, axis(14, 1, s), axis(15, 1, s), 1, 2));
+}
+
+TEST(ConvPointwise, ManyChannels) {
+  check_family("conv_1x1", conv2d(960, 130, axis(1, 1), axis(1, 1)));
+  check_family("conv_1x1", conv2d(64, 1000, axis(1, 1), axis(3, 1)));
+}
+
+TEST(ConvFirst, PlainSource) {
+  for (const int64_t ic : {1, 2, 3, 4})
+    for (const int64_t s : {1, 2, 3})
+      for (const int64_t k : {1, 3, 6, 7})
+        for (const int64_t d : {1, 2})
+          check_family("conv_first",
+                       conv2d(ic, 24, axis(19, k, s, d, k / 2, k / 2), axis(31, k, s, d, k / 2, k / 3), 1, 2));
+  ConvProblem p = conv2d(1, 16, axis(7, 3, 1, 1, 1, 1), axis(9, 3, 1, 1, 1, 1));
+  p.d = axis(5, 3, 1, 1, 1, 1);
+  check_family("conv_first", p);
+}
+
+TEST(ConvTransposed, KernelsStridesPads) {
+  for (const int64_t k : {1, 2, 3, 4, 5})
+    for (const int64_t s : {1, 2, 3})
+      for (const int64_t pad : {0, 1})
+        check_family("deconv_direct", transposed2d(17, 40, transposed_axis(4, k + 2 * pad, s, 1, pad, pad),
+                                                   transposed_axis(9, k + 2 * pad, s, 1, pad, 0)));
+}
+
+TEST(ConvTransposed, Dilations) {
+  for (const int64_t s : {1, 2, 3, 4})
+    for (const int64_t d : {2, 3, 4})
+      check_family("deconv_direct",
+                   transposed2d(8, 16, transposed_axis(5, 3, s, d, 1, 1), transposed_axis(15, 4, s, d, 2, 1)));
+}
+
+TEST(ConvTransposed, OutputPaddingAndGroups) {
+  ConvAxis h = transposed_axis(5, 3, 2, 1, 1, 1), w = transposed_axis(7, 3, 3, 1, 0, 0);
+  h.out += 1;
+  w.out += 2;
+  check_family("deconv_direct", transposed2d(32, 48, h, w));
+  check_family("deconv_direct", transposed2d(32, 64, h, w, 2));
+  ConvProblem p = transposed2d(20, 10, transposed_axis(3, 2, 2), transposed_axis(3, 2, 2));
+  p.d = transposed_axis(2, 2, 2);
+  check_family("deconv_direct", p);
+}
+
+TEST(ConvReject, GivesReasons) {
+  for (const Isa isa : available_isas())
+    for (const ConvKernel& k : conv_kernels(isa)) {
+      ConvProblem p = conv2d(32, 32, axis(5, 3), axis(5, 3));
+      p.w.stride = 0;
+      EXPECT_STREQ(k.reject(p, k), "strides and dilations must be positive") << k.name;
+      p.w.stride = 1;
+      p.groups = 3;
+      EXPECT_STREQ(k.reject(p, k), "channels are not a multiple of groups") << k.name;
+      p.groups = 1;
+      p.w.in = 0;
+      EXPECT_STREQ(k.reject(p, k), "extents must be positive") << k.name;
+    }
+}
+
+TEST(ConvGridTest, SlicesCoverTheGridOnce) {
+  for (const Isa isa : available_isas())
+    for (const ConvKernel& k : conv_kernels(isa)) {
+      const ConvProblem p = conv2d(64, 112, axis(28, 3, 1, 1, 1, 1), axis(28, 3, 1, 1, 1, 1), 1, 3);
+      if (k.reject(p, k)) continue;
+      ConvPlan plan;
+      k.plan(p, k, plan);
+      for (const int64_t threads : {1, 2, 4, 5, 12, 64}) {
+        int64_t units = 0;
+        const int64_t slices = conv_slices(plan, threads);
+        EXPECT_LE(slices, threads);
+        for (int64_t i = 0; i < slices; ++i) {
+          const ConvTile t = conv_slice(plan, threads, i);
+          units += (t.n1 - t.n0) * (t.oc1 - t.oc0) * (t.sp1 - t.sp0);
+        }
+        EXPECT_EQ(units, plan.grid.n * plan.grid.oc * plan.grid.sp) << k.name << " " << threads;
+      }
+    }
+}
+
+}  // namespace
+}  // namespace terroir::cpu

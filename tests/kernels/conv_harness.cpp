@@ -1,0 +1,189 @@
+#include "tests/kernels/conv_harness.hpp"
+
+#include <cmath>
+
+namespace terroir::cpu::conv_test {
+
+std::string describe(const ConvProblem& p) {
+  auto one = [](const char* name, const ConvAxis& a) {
+    return std::string(" ") + name + "(in " + std::to_string(a.in) + " out " + std::to_string(a.out) + " k " +
+           std::to_string(a.kernel) + " s " + std::to_string(a.stride) + " dil " + std::to_string(a.dilation) +
+           " pad " + std::to_string(a.pad) + ")";
+  };
+  return std::string(p.transposed ? "transposed" : "conv") + " n " + std::to_string(p.batch) + " g " +
+         std::to_string(p.groups) + " ic " + std::to_string(p.ic) + " oc " + std::to_string(p.oc) + one("d", p.d) +
+         one("h", p.h) + one("w", p.w);
+}
+
+int64_t offset(const ConvStrides& s, ConvFormat format, int64_t block, int64_t n, int64_t c, int64_t d, int64_t h,
+               int64_t w) {
+  const int64_t channel = format == ConvFormat::plain ? c * s.c : c / block * s.c + c % block;
+  return n * s.n + channel + d * s.d + h * s.h + w * s.w;
+}
+
+namespace {
+
+struct Plain {
+  std::vector<float> src, wei, bias;
+  std::vector<double> dst, magnitude;  // result and sum of absolute products
+};
+
+Plain reference(const ConvProblem& p) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
+  auto fill = [&](std::vector<float>& v, int64_t n) {
+    v.resize(static_cast<size_t>(n));
+    for (float& x : v) x = uniform(random);
+  };
+  Plain r;
+  const int64_t in = p.d.in * p.h.in * p.w.in, out = p.d.out * p.h.out * p.w.out;
+  const int64_t taps = p.d.kernel * p.h.kernel * p.w.kernel;
+  const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups;
+  fill(r.src, p.batch * p.ic * in);
+  fill(r.wei, p.ic * ocg * taps);
+  fill(r.bias, p.oc);
+  r.dst.assign(static_cast<size_t>(p.batch * p.oc * out), 0.0);
+  r.magnitude = r.dst;
+  for (int64_t n = 0; n < p.batch; ++n)
+    for (int64_t o = 0; o < p.oc; ++o)
+      for (int64_t i = 0; i < out; ++i) {
+        const size_t at = static_cast<size_t>((n * p.oc + o) * out + i);
+        r.dst[at] = r.bias[static_cast<size_t>(o)];
+        r.magnitude[at] = std::abs(r.dst[at]);
+      }
+  // Scatter over (position of the longer loop, tap): for a convolution q is the output, for a transposed one the input.
+  for (int64_t n = 0; n < p.batch; ++n)
+    for (int64_t g = 0; g < p.groups; ++g)
+      for (int64_t o = 0; o < ocg; ++o)
+        for (int64_t i = 0; i < icg; ++i) {
+          const float* s = r.src.data() + (n * p.ic + g * icg + i) * in;
+          const size_t d0 = static_cast<size_t>((n * p.oc + g * ocg + o) * out);
+          const float* w = r.wei.data() + (p.transposed ? (g * icg + i) * ocg + o : (g * ocg + o) * icg + i) * taps;
+          auto near = [&](const ConvAxis& a) { return p.transposed ? a.in : a.out; };
+          auto far = [&](const ConvAxis& a) { return p.transposed ? a.out : a.in; };
+          for (int64_t kd = 0; kd < p.d.kernel; ++kd)
+            for (int64_t kh = 0; kh < p.h.kernel; ++kh)
+              for (int64_t kw = 0; kw < p.w.kernel; ++kw) {
+                const float weight = w[(kd * p.h.kernel + kh) * p.w.kernel + kw];
+                for (int64_t qd = 0; qd < near(p.d); ++qd) {
+                  const int64_t xd = qd * p.d.stride + kd * p.d.dilation - p.d.pad;
+                  if (xd < 0 || xd >= far(p.d)) continue;
+                  for (int64_t qh = 0; qh < near(p.h); ++qh) {
+                    const int64_t xh = qh * p.h.stride + kh * p.h.dilation - p.h.pad;
+                    if (xh < 0 || xh >= far(p.h)) continue;
+                    for (int64_t qw = 0; qw < near(p.w); ++qw) {
+                      const int64_t xw = qw * p.w.stride + kw * p.w.dilation - p.w.pad;
+                      if (xw < 0 || xw >= far(p.w)) continue;
+                      const int64_t q = (qd * near(p.h) + qh) * near(p.w) + qw,
+                                    x = (xd * far(p.h) + xh) * far(p.w) + xw;
+                      const double product = static_cast<double>(s[p.transposed ? q : x]) * weight;
+                      const size_t at = d0 + static_cast<size_t>(p.transposed ? x : q);
+                      r.dst[at] += product;
+                      r.magnitude[at] += std::abs(product);
+                    }
+                  }
+                }
+              }
+        }
+  return r;
+}
+
+int64_t tensor_floats(const ConvProblem& p, const ConvStrides& s) { return p.batch * s.n; }
+
+}  // namespace
+
+void check_kernel(const ConvKernel& kernel, const ConvProblem& p) {
+  SCOPED_TRACE(std::string(kernel.name) + ": " + describe(p));
+  ASSERT_EQ(kernel.reject(p, kernel), nullptr) << kernel.reject(p, kernel);
+  const Plain r = reference(p);
+  ConvPlan plan;
+  kernel.plan(p, kernel, plan);
+  const float nan = std::nanf("");
+  // The plan may have merged axes, so its strides of h and d are not those of the tensors.
+  auto strides = [&](ConvFormat format, bool output) {
+    const int64_t c = output ? p.oc : p.ic, d = output ? p.d.out : p.d.in, h = output ? p.h.out : p.h.in;
+    const int64_t w = output ? p.w.out : p.w.in, block = plan.block;
+    if (format == ConvFormat::plain) return ConvStrides{c * d * h * w, d * h * w, h * w, w, 1};
+    if (format == ConvFormat::nhwc) return ConvStrides{c * d * h * w, block, h * w * c, w * c, c};
+    return ConvStrides{(c + block - 1) / block * d * h * w * block, d * h * w * block, h * w * block, w * block, block};
+  };
+  const ConvStrides source_strides = strides(plan.src_format, false);
+  const ConvStrides destination_strides = strides(plan.dst_format, true);
+  GuardedFloats src(static_cast<size_t>(tensor_floats(p, source_strides)), nan);
+  GuardedFloats packed(plan.packed_floats, nan);
+  GuardedFloats scratch(plan.scratch_floats, nan);
+  size_t at = 0;
+  for (int64_t n = 0; n < p.batch; ++n)
+    for (int64_t c = 0; c < p.ic; ++c)
+      for (int64_t d = 0; d < p.d.in; ++d)
+        for (int64_t h = 0; h < p.h.in; ++h)
+          for (int64_t w = 0; w < p.w.in; ++w)
+            src.data()[offset(source_strides, plan.src_format, plan.block, n, c, d, h, w)] = r.src[at++];
+  kernel.pack(plan, r.wei.data(), r.bias.data(), packed.data());
+
+  const size_t dst_floats = static_cast<size_t>(tensor_floats(p, destination_strides));
+  GuardedFloats dst(dst_floats, nan);
+  ConvArgs args{src.data(), packed.data(), dst.data(), nullptr, 0, scratch.data()};
+  const ConvGrid& g = plan.grid;
+  kernel.run(plan, args, {0, g.n, 0, g.oc, 0, g.sp});
+
+  // A sum of k terms has an error of at most about k units in the last place of its magnitude.
+  const double terms = static_cast<double>(p.ic / p.groups * p.d.kernel * p.h.kernel * p.w.kernel + 2);
+  const double epsilon = std::ldexp(1.0, -24);
+  int64_t wrong = 0;
+  at = 0;
+  for (int64_t n = 0; n < p.batch; ++n)
+    for (int64_t c = 0; c < p.oc; ++c)
+      for (int64_t d = 0; d < p.d.out; ++d)
+        for (int64_t h = 0; h < p.h.out; ++h)
+          for (int64_t w = 0; w < p.w.out; ++w, ++at) {
+            const double got = dst.data()[offset(destination_strides, plan.dst_format, plan.block, n, c, d, h, w)];
+            const double tolerance = terms * epsilon * r.magnitude[at] + 1e-30;
+            if (!(std::abs(got - r.dst[at]) <= tolerance) && ++wrong <= 5) {
+              ADD_FAILURE() << "n " << n << " c " << c << " d " << d << " h " << h << " w " << w << ": got " << got
+                            << ", expected " << r.dst[at] << " +- " << tolerance;
+            }
+          }
+  ASSERT_EQ(wrong, 0);
+  if (plan.dst_format == ConvFormat::blocked) {
+    for (int64_t n = 0; n < p.batch; ++n)
+      for (int64_t c = p.oc; c % plan.block != 0; ++c)
+        for (int64_t d = 0; d < p.d.out; ++d)
+          for (int64_t h = 0; h < p.h.out; ++h)
+            for (int64_t w = 0; w < p.w.out; ++w) {
+              ASSERT_EQ(dst.data()[offset(destination_strides, plan.dst_format, plan.block, n, c, d, h, w)], 0.0f)
+                  << "tail channel " << c;
+            }
+  }
+
+  auto identical = [&](const char* what, auto&& run) {
+    GuardedFloats other(dst_floats, nan);
+    args.dst = other.data();
+    run();
+    EXPECT_EQ(std::memcmp(dst.data(), other.data(), dst_floats * sizeof(float)), 0) << what;
+  };
+  identical("single units, backwards", [&] {
+    for (int64_t n = g.n; n-- > 0;)
+      for (int64_t oc = g.oc; oc-- > 0;)
+        for (int64_t sp = g.sp; sp-- > 0;) kernel.run(plan, args, {n, n + 1, oc, oc + 1, sp, sp + 1});
+  });
+  for (const int64_t threads : {2, 3, 7}) {
+    identical("threads", [&] {
+      for (int64_t i = conv_slices(plan, threads); i-- > 0;) kernel.run(plan, args, conv_slice(plan, threads, i));
+    });
+  }
+}
+
+void check_family(const std::string& family, const ConvProblem& problem) {
+  for (const Isa isa : available_isas()) {
+    bool any = false;
+    for (const ConvKernel& k : conv_kernels(isa)) {
+      if (std::string(k.name).find(family) == std::string::npos || k.reject(problem, k)) continue;
+      any = true;
+      check_kernel(k, problem);
+    }
+    EXPECT_TRUE(any) << isa_name(isa) << ": no " << family << " kernel accepts " << describe(problem);
+  }
+}
+
+}  // namespace terroir::cpu::conv_test

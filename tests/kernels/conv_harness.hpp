@@ -1,0 +1,70 @@
+// What: the harness of the convolution tests: a naive reference, tensors in any kernel's format in memory that ends at
+// a guard page, and one function that checks a kernel on a problem.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "plugins/cpu/kernels/conv/conv.hpp"
+
+namespace terroir::cpu::conv_test {
+
+// Floats whose last one is followed by an unmapped page: any read or write past the end is a fault.
+class GuardedFloats {
+ public:
+  GuardedFloats(size_t count, float fill) : count_(count) {
+    const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t bytes = (count * sizeof(float) + page - 1) / page * page;
+    mapped_ = bytes + 2 * page;
+    base_ = static_cast<char*>(mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (base_ == MAP_FAILED || mprotect(base_ + page, bytes, PROT_READ | PROT_WRITE) != 0) std::abort();
+    data_ = reinterpret_cast<float*>(base_ + page + bytes) - count;
+    for (size_t i = 0; i < count; ++i) data_[i] = fill;
+  }
+  ~GuardedFloats() { munmap(base_, mapped_); }
+  GuardedFloats(const GuardedFloats&) = delete;
+  GuardedFloats& operator=(const GuardedFloats&) = delete;
+  float* data() { return data_; }
+  const float* data() const { return data_; }
+  size_t size() const { return count_; }
+
+ private:
+  char* base_;
+  float* data_;
+  size_t count_, mapped_;
+};
+
+// The axis of a convolution with the given geometry; the output extent follows (transposed: full size minus pads).
+inline ConvAxis axis(int64_t in, int64_t kernel, int64_t stride = 1, int64_t dilation = 1, int64_t pad_begin = 0,
+                     int64_t pad_end = 0) {
+  const int64_t reach = (kernel - 1) * dilation + 1;
+  return {in, (in + pad_begin + pad_end - reach) / stride + 1, kernel, stride, dilation, pad_begin};
+}
+inline ConvAxis transposed_axis(int64_t in, int64_t kernel, int64_t stride = 1, int64_t dilation = 1,
+                                int64_t pad_begin = 0, int64_t pad_end = 0) {
+  return {in,       (in - 1) * stride + (kernel - 1) * dilation + 1 - pad_begin - pad_end, kernel, stride, dilation,
+          pad_begin};
+}
+
+std::string describe(const ConvProblem& problem);
+
+// Offset of an element in a tensor of a kernel's format.
+int64_t offset(const ConvStrides& s, ConvFormat format, int64_t block, int64_t n, int64_t c, int64_t d, int64_t h,
+               int64_t w);
+
+// Runs the kernel on random data: compares with the reference within the rounding error of a sum of that length, checks
+// channel tails, and that slicings give identical bits. The kernel must accept the problem.
+void check_kernel(const ConvKernel& kernel, const ConvProblem& problem);
+
+// check_kernel for each kernel of every available bucket whose name holds `family` and that accepts the problem;
+// fails if no kernel of a bucket accepts.
+void check_family(const std::string& family, const ConvProblem& problem);
+
+}  // namespace terroir::cpu::conv_test
