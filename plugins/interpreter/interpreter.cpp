@@ -158,7 +158,7 @@ std::vector<HostTensor> Program::run(std::span<const ir::TensorView> inputs, con
           with_context([&] { return node.describe(); }, [&] { return evaluate(node, operands); });
       if (observer) {
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-        observer(node, spent.count(), tensors[index_of(step.node)]);
+        if (!observer(node, spent.count(), tensors[index_of(step.node)])) return {};
       }
     }
     for (NodeId id : step.released) Tensors().swap(tensors[index_of(id)]);

@@ -22,8 +22,8 @@ class Program {
   /// (unsupported) which lists the layers without reference kernel; (invalid_argument) for a cyclic graph.
   explicit Program(const ir::Graph& graph);
 
-  /// Called after each node with the seconds it took and its output tensors.
-  using Observer = std::function<void(const ir::Node&, double seconds, std::span<const HostTensor> outputs)>;
+  /// Called after each node with the seconds it took and its output tensors; false: stop here, run() returns nothing.
+  using Observer = std::function<bool(const ir::Node&, double seconds, std::span<const HostTensor> outputs)>;
 
   /// One input per parameter, in the order of graph.parameters(); one output per result. Inputs are only read, and
   /// only during the call. Exception (shape_mismatch, type_mismatch, invalid_argument) for inputs that do not fit, or

@@ -169,8 +169,23 @@ TEST(Interpreter, ObservesEveryNodeThatRuns) {
     EXPECT_GE(seconds, 0);
     EXPECT_EQ(outputs.size(), 1u);
     seen += node.name + ' ';
+    return true;
   });
   EXPECT_EQ(seen, "act out ");
+}
+
+TEST(Interpreter, StopsWhenTheObserverSaysSo) {
+  ir::Graph graph;
+  const NodeId data = add_parameter(graph, PartialShape{1});
+  const NodeId relu = graph.add(op("ReLU"), "act", nullptr, {{data, 0}});
+  graph.add(op("Result"), "out", nullptr, {{relu, 0}});
+  const float value = 3;
+  const ir::TensorView input{element::f32, {1}, &value};
+  int calls = 0;
+  const auto outputs = Program(graph).run(
+      {&input, 1}, [&](const ir::Node&, double, std::span<const HostTensor>) { return ++calls, false; });
+  EXPECT_EQ(calls, 1);
+  EXPECT_TRUE(outputs.empty());
 }
 
 }  // namespace

@@ -1,0 +1,9 @@
+// The devices inside this library, in the order in which Core lists them; the first one is the default.
+#include "plugins/interpreter/plugin.hpp"
+#include "runtime/plugin/plugin.hpp"
+
+namespace terroir::plugin {
+
+void register_builtin_plugins(PluginRegistry& registry) { registry.add(interpreter::make_plugin()); }
+
+}  // namespace terroir::plugin
