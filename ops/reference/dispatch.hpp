@@ -18,7 +18,8 @@ void dispatch_type(element::Type type, const char* op, Fn&& fn) {
   throw_error(ErrorCode::unsupported, op, " is not implemented for ", type.get_type_name(), "; it is for ", known);
 }
 
-/// f32 for the narrow floating-point types, the type itself for the others: what sums and functions are computed in.
+/// f32 for the narrow floating-point types, bool for boolean (stored as char, any non-zero is true), the type itself
+/// for the others: what sums and functions are computed in.
 template <class T>
 struct ComputeType {
   using type = T;
@@ -30,6 +31,10 @@ struct ComputeType<float16> {
 template <>
 struct ComputeType<bfloat16> {
   using type = float;
+};
+template <>
+struct ComputeType<char> {
+  using type = bool;
 };
 template <class T>
 using compute_t = typename ComputeType<T>::type;

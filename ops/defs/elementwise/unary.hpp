@@ -1,35 +1,45 @@
 #pragma once
-// What: the frame of all unary elementwise ops: output type and shape are the input's.
+// What: the frame of all unary elementwise ops: the output has the input's type (boolean for tests) and shape.
 #include "ir/schema/infer_context.hpp"
 
 namespace terroir::ops {
 
 /// Which element types a unary op takes.
-enum class TypeClass { real, number, any };
+enum class TypeClass { any, real, number, integer, integer_or_boolean, boolean };
+
+/// Refuses a known type outside of the class.
+void check_type_class(const ir::InferContext& ctx, int input, TypeClass wanted);
 
 template <TypeClass C>
 void infer_unary(ir::InferContext& ctx) {
-  const element::Type type = ctx.type(0);
-  if (type.is_static()) {
-    if (C == TypeClass::real)
-      ctx.require(type.is_real(), "the input must be floating-point, got ", type.get_type_name());
-    if (C == TypeClass::number)
-      ctx.require(type.is_real() || type.is_integral_number(), "the input must be numeric, got ", type.get_type_name());
-  }
-  ctx.set_output(0, type, ctx.shape(0));
+  check_type_class(ctx, 0, C);
+  ctx.set_output(0, ctx.type(0), ctx.shape(0));
 }
+
+struct UnaryTraits {
+  bool maps_zero_to_zero = false;
+  ir::Accuracy accuracy = ir::Accuracy::rounding;
+};
 
 /// Schema of a unary elementwise op without attributes, or with `Attrs`.
 template <class Attrs = ir::NoAttrs, TypeClass C = TypeClass::number>
-ir::OpSchema unary_schema(ir::ReferenceFn reference, bool maps_zero_to_zero) {
+ir::OpSchema unary_schema(ir::ReferenceFn reference, UnaryTraits traits = {}) {
   ir::OpSchema schema;
   schema.arity = {1, 1, 1};
   schema.make_attributes = &ir::make_attributes<Attrs>;
   schema.infer = &infer_unary<C>;
   schema.reference = reference;
+  schema.accuracy = traits.accuracy;
   schema.flags.elementwise = true;
-  schema.flags.maps_zero_to_zero = maps_zero_to_zero;
+  schema.flags.maps_zero_to_zero = traits.maps_zero_to_zero;
   return schema;
 }
+
+inline constexpr UnaryTraits kZeroToZero{.maps_zero_to_zero = true, .accuracy = ir::Accuracy::rounding};
+inline constexpr UnaryTraits kExactZeroToZero{.maps_zero_to_zero = true, .accuracy = ir::Accuracy::exact};
+
+// The reference function of a unary op from an expression in `x`.
+#define TERROIR_UNARY(op, loop, expression) \
+  [](const ir::EvalContext& ctx) { reference::loop(ctx, op, [](auto x) { return expression; }); }
 
 }  // namespace terroir::ops

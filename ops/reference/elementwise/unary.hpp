@@ -1,19 +1,36 @@
 #pragma once
-// What: output[i] := f(input[i], attributes) for one functor; the only loop of all unary elementwise references.
+// What: output[i] := f(input[i], attributes) for one functor; the loops of all unary elementwise references.
 #include "ir/schema/op_schema.hpp"
 #include "ops/reference/dispatch.hpp"
+#include "ops/reference/numeric.hpp"
 
 namespace terroir::ops::reference {
 
-/// `f` takes and returns the compute type of the element (float for f16 and bf16).
+/// `f` takes the compute type of the element (float for f16 and bf16) and returns it, or a bool for tests.
 template <class... Ts, class F>
 void unary_loop(const ir::EvalContext& ctx, const char* op, F f) {
   dispatch_type<Ts...>(ctx.inputs[0].type, op, [&](auto tag) {
     using T = decltype(tag);
+    using C = compute_t<T>;
+    using R = std::conditional_t<std::is_same_v<decltype(f(C{})), bool>, char, T>;
     const T* src = ctx.inputs[0].as<T>();
-    T* dst = ctx.outputs[0].as<T>();
+    R* dst = ctx.outputs[0].as<R>();
     const int64_t count = ctx.inputs[0].count();
-    for (int64_t i = 0; i < count; ++i) dst[i] = static_cast<T>(f(static_cast<compute_t<T>>(src[i])));
+    for (int64_t i = 0; i < count; ++i) dst[i] = static_cast<R>(f(static_cast<C>(src[i])));
+  });
+}
+
+/// A function of real numbers. Integer elements are computed in f64, rounded to the nearest (half away from zero) and
+/// saturated.
+template <class F>
+void unary_real(const ir::EvalContext& ctx, const char* op, F f) {
+  unary_loop<TERROIR_NUMBERS>(ctx, op, [f](auto x) {
+    using C = decltype(x);
+    if constexpr (std::is_integral_v<C>) {
+      return saturate<C>(std::round(f(static_cast<double>(x))));
+    } else {
+      return f(x);
+    }
   });
 }
 
