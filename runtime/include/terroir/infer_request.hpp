@@ -1,0 +1,93 @@
+// One inference at a time of a compiled model: its inputs, its outputs, its run.
+//
+// What: a handle; copies are the same request. A compiled model can have any number of requests, and as many run at the
+//       same time as it has streams.
+// Threads: one request is used by one thread at a time, but wait(), wait_for() and cancel() may be called from any.
+//          While it runs, functions that read or change it throw Busy.
+// Copies: tensors are used in place: set_input_tensor() and set_output_tensor() cost nothing but a check, if the tensor
+//         is continuous. Views with gaps are copied on each run.
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "terroir/exception.hpp"
+#include "terroir/export.hpp"
+#include "terroir/node.hpp"
+#include "terroir/profiling_info.hpp"
+#include "terroir/tensor.hpp"
+
+namespace terroir {
+
+class CompiledModel;
+namespace detail {
+class RequestState;
+struct RuntimeAccess;
+}  // namespace detail
+
+class TERROIR_API InferRequest {
+ public:
+  /// An empty handle: every function throws Exception (invalid_argument).
+  InferRequest() = default;
+
+  /// Use this tensor for an input or output, found by tensor name (or layer name) or by a port of the compiled model or
+  /// of the model it was made from. Throws Exception: not_found for an unknown name or port (the text lists the known
+  /// ones), type_mismatch, shape_mismatch, Busy.
+  void set_tensor(const std::string& name, const Tensor& tensor);
+  void set_tensor(const Output<const Node>& port, const Tensor& tensor);
+  void set_tensor(const Output<Node>& port, const Tensor& tensor);
+  /// By position; without it: the only input or output, else Exception (invalid_argument).
+  void set_input_tensor(size_t index, const Tensor& tensor);
+  void set_input_tensor(const Tensor& tensor);
+  void set_output_tensor(size_t index, const Tensor& tensor);
+  void set_output_tensor(const Tensor& tensor);
+
+  /// The tensor of an input or output: the one that was set, or one of the request's own, which it makes on first use.
+  /// Extents that are not known yet start as 0; for an input, call Tensor::set_shape().
+  Tensor get_tensor(const std::string& name);
+  Tensor get_tensor(const Output<const Node>& port);
+  Tensor get_tensor(const Output<Node>& port);
+  Tensor get_input_tensor(size_t index);
+  Tensor get_input_tensor();
+  Tensor get_output_tensor(size_t index);
+  Tensor get_output_tensor();
+
+  /// Runs in the calling thread, after waiting for a free stream. Throws what went wrong.
+  void infer();
+  /// Runs in a thread of the compiled model; returns at once. Throws Busy if it runs already.
+  void start_async();
+  /// Waits for the end of the last start_async() and its callback. Throws what went wrong there, each time it is
+  /// called; Cancelled after cancel(). Without a start_async() it returns at once.
+  void wait();
+  /// The same, at most `timeout`; whether it has ended.
+  bool wait_for(const std::chrono::milliseconds& timeout);
+  /// Called in a thread of the compiled model at the end of every start_async(), with null or what went wrong. The
+  /// request is idle then, so it may be read and started again. An exception that leaves it is thrown by wait(). An
+  /// empty function removes it.
+  void set_callback(std::function<void(std::exception_ptr)> callback);
+  /// Asks a running inference to stop before its next layer. No effect if none runs.
+  void cancel();
+
+  /// What each layer of the last inference cost. Throws Exception (invalid_argument) unless the model was compiled with
+  /// enable_profiling(true).
+  std::vector<ProfilingInfo> get_profiling_info() const;
+  CompiledModel get_compiled_model() const;
+
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+  bool operator!() const noexcept { return state_ == nullptr; }
+  bool operator==(const InferRequest& other) const noexcept { return state_ == other.state_; }
+  bool operator!=(const InferRequest& other) const noexcept { return state_ != other.state_; }
+
+ private:
+  friend struct detail::RuntimeAccess;
+  explicit InferRequest(std::shared_ptr<detail::RequestState> state) : state_(std::move(state)) {}
+  detail::RequestState& state() const;
+
+  std::shared_ptr<detail::RequestState> state_;
+};
+
+}  // namespace terroir

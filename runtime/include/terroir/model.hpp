@@ -1,0 +1,117 @@
+// A model: a graph of layers with named inputs and outputs.
+//
+// What: what Core::read_model() and ModelBuilder::build() return. Its ports and layers are handles that see its
+// changes. Threads: one thread may change a model while no other uses it; compiled models are independent of it.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "terroir/any.hpp"
+#include "terroir/export.hpp"
+#include "terroir/node.hpp"
+#include "terroir/partial_shape.hpp"
+
+namespace terroir {
+
+namespace detail {
+struct ModelAccess;
+}
+
+class TERROIR_API Model : public std::enable_shared_from_this<Model> {
+ public:
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+  ~Model();
+
+  std::string get_friendly_name() const;
+  void set_friendly_name(const std::string& name);
+  std::string get_name() const { return get_friendly_name(); }
+
+  /// Inputs and outputs in the order of the file. Without argument: the only one. These throw Exception: not_found for
+  /// a name or index there is not, invalid_argument if there are several and none was chosen. A name is a tensor name,
+  /// or else the name of the layer.
+  std::vector<Output<Node>> inputs();
+  std::vector<Output<const Node>> inputs() const;
+  Output<Node> input();
+  Output<const Node> input() const;
+  Output<Node> input(size_t index);
+  Output<const Node> input(size_t index) const;
+  Output<Node> input(const std::string& name);
+  Output<const Node> input(const std::string& name) const;
+  std::vector<Output<Node>> outputs();
+  std::vector<Output<const Node>> outputs() const;
+  Output<Node> output();
+  Output<const Node> output() const;
+  Output<Node> output(size_t index);
+  Output<const Node> output(size_t index) const;
+  Output<Node> output(const std::string& name);
+  Output<const Node> output(const std::string& name) const;
+  size_t get_output_size() const;
+  element::Type get_output_element_type(size_t index) const;
+  PartialShape get_output_partial_shape(size_t index) const;
+  Shape get_output_shape(size_t index) const;
+
+  /// Makes the tensor of this name an output, too. Throws Exception (not_found).
+  Output<Node> add_output(const std::string& tensor_name);
+  /// Makes output `index` of the layer with this name an output, too. Throws Exception (not_found).
+  Output<Node> add_output(const std::string& layer_name, size_t index);
+
+  /// Layers in the order of the file; get_ordered_ops: each after those it reads.
+  std::vector<std::shared_ptr<Node>> get_ops() const;
+  std::vector<std::shared_ptr<Node>> get_ordered_ops() const;
+  std::vector<std::shared_ptr<Node>> get_parameters() const;
+  std::vector<std::shared_ptr<Node>> get_results() const;
+
+  /// Whether the shape of any layer is not known.
+  bool is_dynamic() const;
+
+  /// Changes the shapes of inputs and infers all others anew. Throws Exception, and then the model stays as it was:
+  /// not_found for a port there is not, and whatever the layer says that refuses its new input (its name is in the
+  /// text). The first form is for a model with one input.
+  void reshape(const PartialShape& shape);
+  void reshape(const std::map<size_t, PartialShape>& shapes);
+  void reshape(const std::map<std::string, PartialShape>& shapes);
+  void reshape(const std::map<Output<Node>, PartialShape>& shapes);
+
+  /// An independent copy; the weights are shared.
+  std::shared_ptr<Model> clone() const;
+
+  /// The model's runtime information as nested maps of texts.
+  AnyMap get_rt_info() const;
+  /// The value at a path, e.g. get_rt_info<std::string>("conversion_parameters", "framework").
+  /// Throws Exception (not_found).
+  template <typename T, typename... Keys>
+  T get_rt_info(const Keys&... path) const {
+    return rt_info_at({std::string(path)...}).template as<T>();
+  }
+  template <typename... Keys>
+  bool has_rt_info(const Keys&... path) const {
+    return has_rt_info_at({std::string(path)...});
+  }
+  /// Sets the value at a path, as text, and makes the path as needed.
+  template <typename... Keys>
+  void set_rt_info(const Any& value, const Keys&... path) {
+    set_rt_info_at(value, {std::string(path)...});
+  }
+
+ private:
+  friend struct detail::ModelAccess;
+  explicit Model(std::shared_ptr<detail::GraphState> state);
+  Any rt_info_at(const std::vector<std::string>& path) const;
+  bool has_rt_info_at(const std::vector<std::string>& path) const;
+  void set_rt_info_at(const Any& value, const std::vector<std::string>& path);
+
+  std::shared_ptr<detail::GraphState> state_;
+};
+
+/// The extent of axis N, which the layouts of the inputs name. Throws Exception: invalid_argument if no input has a
+/// layout with N, or two inputs disagree.
+TERROIR_API Dimension get_batch(const std::shared_ptr<const Model>& model);
+/// Reshapes every input whose layout has N. Throws Exception as get_batch() and Model::reshape().
+TERROIR_API void set_batch(const std::shared_ptr<Model>& model, Dimension batch);
+
+}  // namespace terroir

@@ -1,0 +1,85 @@
+// Tensors: typed, shaped memory, owned or borrowed. A Tensor is a handle: copies share the memory.
+//
+// Layouts: row-major with byte strides; dense unless it is a view into a larger tensor or was given strides.
+// Threads: reading one tensor from several threads is safe, changing it is not.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "terroir/element_type.hpp"
+#include "terroir/export.hpp"
+#include "terroir/shape.hpp"
+
+namespace terroir {
+
+class Node;
+template <class NodeT>
+class Output;
+
+namespace detail {
+struct TensorState;
+struct TensorAccess;
+}  // namespace detail
+
+class TERROIR_API Tensor {
+ public:
+  /// An empty handle: false in a condition; every function but assignment throws Exception (invalid_argument).
+  Tensor() = default;
+  /// Owns zeroed memory aligned to 64 bytes. Throws Exception: invalid_argument for a dynamic type, out_of_memory.
+  Tensor(const element::Type& type, const Shape& shape);
+  /// Borrows memory, which must outlive the tensor. `strides` are bytes per step of each axis, none: dense. Throws
+  /// Exception (invalid_argument) for a null pointer (but with no elements), strides of another rank, strides below the
+  /// element size or not a multiple of it, or an inner stride that makes elements overlap.
+  Tensor(const element::Type& type, const Shape& shape, void* host_ptr, const Strides& strides = {});
+  /// A view of the elements from `begin` to `end` (exclusive) of `other`, sharing its memory. Throws Exception
+  /// (invalid_argument) if the corners are not inside, or for types narrower than a byte.
+  Tensor(const Tensor& other, const Coordinate& begin, const Coordinate& end);
+  /// As for the type and shape of a port; extents that are not known start as 0.
+  explicit Tensor(const Output<const Node>& port);
+  Tensor(const Output<const Node>& port, void* host_ptr, const Strides& strides = {});
+
+  /// Changes the shape and keeps the type; elements are kept only while the memory is. Memory of its own grows as
+  /// needed; borrowed memory must be large enough, else Exception (shape_mismatch); a view cannot change: the same.
+  void set_shape(const Shape& shape);
+  element::Type get_element_type() const;
+  const Shape& get_shape() const;
+  /// Number of elements.
+  size_t get_size() const;
+  /// Bytes of the elements, without gaps.
+  size_t get_byte_size() const;
+  /// Bytes per step of each axis. Throws Exception (unsupported) for types narrower than a byte.
+  Strides get_strides() const;
+  /// Whether the elements follow each other without gaps.
+  bool is_continuous() const;
+  /// Copies the elements; `dst` gets this shape if it has another. Throws Exception (type_mismatch) for another type,
+  /// (invalid_argument) for an empty dst, and as set_shape().
+  void copy_to(Tensor dst) const;
+
+  /// The first element. With a type: throws Exception (type_mismatch) if the elements are not of it.
+  void* data(const element::Type& type = element::dynamic) const;
+  /// The first element as T. Throws Exception (type_mismatch) if T does not store the element type; one-byte integers,
+  /// bool and char stand for each other, and any of them gives the bytes of packed types and 8-bit floats.
+  template <typename T, typename = std::enable_if_t<!std::is_void_v<T>>>
+  T* data() const {
+    check_type(element::from<std::remove_cv_t<T>>());
+    return static_cast<T*>(data());
+  }
+
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+  bool operator!() const noexcept { return state_ == nullptr; }
+  /// Whether both are handles of one tensor.
+  bool operator==(const Tensor& other) const noexcept { return state_ == other.state_; }
+  bool operator!=(const Tensor& other) const noexcept { return state_ != other.state_; }
+
+ private:
+  friend struct detail::TensorAccess;
+  explicit Tensor(std::shared_ptr<detail::TensorState> state) : state_(std::move(state)) {}
+  void check_type(const element::Type& type) const;
+
+  std::shared_ptr<detail::TensorState> state_;
+};
+
+}  // namespace terroir

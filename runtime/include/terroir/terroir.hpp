@@ -1,0 +1,23 @@
+// Everything a program needs: #include <terroir/terroir.hpp>.
+#pragma once
+
+#include "terroir/any.hpp"
+#include "terroir/bfloat16.hpp"
+#include "terroir/compiled_model.hpp"
+#include "terroir/core.hpp"
+#include "terroir/dimension.hpp"
+#include "terroir/element_type.hpp"
+#include "terroir/exception.hpp"
+#include "terroir/float16.hpp"
+#include "terroir/infer_request.hpp"
+#include "terroir/layout.hpp"
+#include "terroir/model.hpp"
+#include "terroir/model_builder.hpp"
+#include "terroir/node.hpp"
+#include "terroir/partial_shape.hpp"
+#include "terroir/profiling_info.hpp"
+#include "terroir/properties.hpp"
+#include "terroir/serialize.hpp"
+#include "terroir/shape.hpp"
+#include "terroir/tensor.hpp"
+#include "terroir/version.hpp"
