@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include <gtest/gtest.h>
 #include "plugins/cpu/kernels/conv/conv.hpp"
 
 namespace terroir::cpu::conv_test {
