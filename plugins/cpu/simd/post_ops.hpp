@@ -29,16 +29,22 @@ template <int R, int C>
 TERROIR_INLINE void apply_post_ops(V (&acc)[R][C], const TilePlace& place, const PostOp* ops, int64_t n_ops) {
   if (n_ops == 0) return;
   if (n_ops == 1 && ops->kind == PostOpKind::relu) {
-    unroll<R>([&](auto r) { unroll<C>([&](auto c) { acc[r][c] = max(zero(), acc[r][c]); }); });
+    unroll<R>([&](auto r) TERROIR_INLINE_LAMBDA {
+      unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { acc[r][c] = max(zero(), acc[r][c]); });
+    });
     return;
   }
   if (n_ops == 1 && ops->kind == PostOpKind::clamp) {
     const V low(ops->alpha), high(ops->beta);
-    unroll<R>([&](auto r) { unroll<C>([&](auto c) { acc[r][c] = min(high, max(low, acc[r][c])); }); });
+    unroll<R>([&](auto r) TERROIR_INLINE_LAMBDA {
+      unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { acc[r][c] = min(high, max(low, acc[r][c])); });
+    });
     return;
   }
   alignas(64) float copy[R * C * kLanes];
-  unroll<R>([&](auto r) { unroll<C>([&](auto c) { store(copy + (r * C + c) * kLanes, acc[r][c]); }); });
+  unroll<R>([&](auto r) TERROIR_INLINE_LAMBDA {
+    unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { store(copy + (r * C + c) * kLanes, acc[r][c]); });
+  });
   const int64_t rows = place.rows < 0 ? R : place.rows;
   PostOpRows region{copy,          copy,
                     rows,          C * kLanes - (kLanes - place.tail),
@@ -58,7 +64,9 @@ TERROIR_INLINE void apply_post_ops(V (&acc)[R][C], const TilePlace& place, const
       run_post_ops(region, ops, n_ops);
     }
   }
-  unroll<R>([&](auto r) { unroll<C>([&](auto c) { acc[r][c] = load(copy + (r * C + c) * kLanes); }); });
+  unroll<R>([&](auto r) TERROIR_INLINE_LAMBDA {
+    unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { acc[r][c] = load(copy + (r * C + c) * kLanes); });
+  });
 }
 
 }  // namespace terroir::cpu::TERROIR_ISA

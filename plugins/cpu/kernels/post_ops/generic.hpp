@@ -18,11 +18,13 @@ TERROIR_INLINE void for_each_vector(const PostOpRows& g, F f, At at) {
     float* out = g.out + r * g.out_stride;
     int64_t i = 0;
     for (; i + kLanes <= g.n; i += kLanes) {
-      storeu(out + i, f(loadu(in + i), at(r, i, [](const float* p) { return loadu(p); })));
+      storeu(out + i, f(loadu(in + i), at(r, i, [](const float* p) TERROIR_INLINE_LAMBDA { return loadu(p); })));
     }
     if (i < g.n) {
       const Tail t = tail(g.n - i);
-      store_tail(out + i, f(load_tail(in + i, t), at(r, i, [t](const float* p) { return load_tail(p, t); })), t);
+      store_tail(
+          out + i,
+          f(load_tail(in + i, t), at(r, i, [t](const float* p) TERROIR_INLINE_LAMBDA { return load_tail(p, t); })), t);
     }
   }
 }
@@ -30,7 +32,8 @@ TERROIR_INLINE void for_each_vector(const PostOpRows& g, F f, At at) {
 template <typename F>
 TERROIR_INLINE void unary(const PostOpRows& g, F f) {
   for_each_vector(
-      g, [f](V x, int) { return f(x); }, [](int64_t, int64_t, auto) { return 0; });
+      g, [f](V x, int) TERROIR_INLINE_LAMBDA { return f(x); },
+      [](int64_t, int64_t, auto) TERROIR_INLINE_LAMBDA { return 0; });
 }
 
 template <typename F>
@@ -38,15 +41,18 @@ TERROIR_INLINE void binary(const PostOpRows& g, const PostOp& op, F f) {
   const float* operand = op.operand;
   if (op.mode == OperandMode::scalar) {
     const V b(op.alpha);
-    for_each_vector(g, f, [b](int64_t, int64_t, auto) { return b; });
+    for_each_vector(g, f, [b](int64_t, int64_t, auto) TERROIR_INLINE_LAMBDA { return b; });
   } else if (op.mode == OperandMode::tensor) {
-    for_each_vector(g, f, [operand, &g](int64_t r, int64_t i, auto fetch) {
+    for_each_vector(g, f, [operand, &g](int64_t r, int64_t i, auto fetch) TERROIR_INLINE_LAMBDA {
       return fetch(operand + g.offset + r * g.offset_stride + i);
     });
   } else if (g.channel_axis == ChannelAxis::lanes) {
-    for_each_vector(g, f, [operand, &g](int64_t, int64_t i, auto fetch) { return fetch(operand + g.channel + i); });
+    for_each_vector(g, f, [operand, &g](int64_t, int64_t i, auto fetch) TERROIR_INLINE_LAMBDA {
+      return fetch(operand + g.channel + i);
+    });
   } else {
-    for_each_vector(g, f, [operand, &g](int64_t r, int64_t, auto) { return V(operand[g.channel + r]); });
+    for_each_vector(
+        g, f, [operand, &g](int64_t r, int64_t, auto) TERROIR_INLINE_LAMBDA { return V(operand[g.channel + r]); });
   }
 }
 
@@ -59,15 +65,15 @@ TERROIR_INLINE void scale_shift(const PostOpRows& g, const PostOp& op) {
   if (shift == nullptr) {
     PostOp mul = op;
     mul.mode = OperandMode::per_channel;
-    return binary(g, mul, [](V x, V b) { return x * b; });
+    return binary(g, mul, [](V x, V b) TERROIR_INLINE_LAMBDA { return x * b; });
   }
-  const auto f = [](V x, Pair p) { return fma(x, p.scale, p.shift); };
+  const auto f = [](V x, Pair p) TERROIR_INLINE_LAMBDA { return fma(x, p.scale, p.shift); };
   if (g.channel_axis == ChannelAxis::lanes) {
-    for_each_vector(g, f, [=, &g](int64_t, int64_t i, auto fetch) {
+    for_each_vector(g, f, [=, &g](int64_t, int64_t i, auto fetch) TERROIR_INLINE_LAMBDA {
       return Pair{fetch(scale + g.channel + i), fetch(shift + g.channel + i)};
     });
   } else {
-    for_each_vector(g, f, [=, &g](int64_t r, int64_t, auto) {
+    for_each_vector(g, f, [=, &g](int64_t r, int64_t, auto) TERROIR_INLINE_LAMBDA {
       return Pair{V(scale[g.channel + r]), V(shift[g.channel + r])};
     });
   }
@@ -108,87 +114,87 @@ TERROIR_INLINE void run_one(const PostOpRows& g, const PostOp& op) {
   const V alpha(op.alpha), beta(op.beta);
   switch (op.kind) {
     case PostOpKind::relu:
-      return unary(g, [](V x) { return max(zero(), x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return max(zero(), x); });
     case PostOpKind::clamp:
-      return unary(g, [=](V x) { return min(beta, max(alpha, x)); });
+      return unary(g, [=](V x) TERROIR_INLINE_LAMBDA { return min(beta, max(alpha, x)); });
     case PostOpKind::sigmoid:
-      return unary(g, [](V x) { return sigmoid(x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return sigmoid(x); });
     case PostOpKind::tanh:
-      return unary(g, [](V x) { return tanh(x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return tanh(x); });
     case PostOpKind::elu:
-      return unary(g, [=](V x) { return elu(x, alpha); });
+      return unary(g, [=](V x) TERROIR_INLINE_LAMBDA { return elu(x, alpha); });
     case PostOpKind::selu:
-      return unary(g, [=](V x) { return beta * elu(x, alpha); });
+      return unary(g, [=](V x) TERROIR_INLINE_LAMBDA { return beta * elu(x, alpha); });
     case PostOpKind::hswish:
-      return unary(g, [](V x) { return x * relu6_of_x_plus_3(x) * V(1.0f / 6.0f); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return x * relu6_of_x_plus_3(x) * V(1.0f / 6.0f); });
     case PostOpKind::hsigmoid:
-      return unary(g, [](V x) { return relu6_of_x_plus_3(x) * V(1.0f / 6.0f); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return relu6_of_x_plus_3(x) * V(1.0f / 6.0f); });
     case PostOpKind::hard_sigmoid:
-      return unary(g, [=](V x) { return min(V(1.0f), max(zero(), fma(alpha, x, beta))); });
+      return unary(g, [=](V x) TERROIR_INLINE_LAMBDA { return min(V(1.0f), max(zero(), fma(alpha, x, beta))); });
     case PostOpKind::swish:
-      return unary(g, [=](V x) { return x / (V(1.0f) + exp(-(alpha * x))); });
+      return unary(g, [=](V x) TERROIR_INLINE_LAMBDA { return x / (V(1.0f) + exp(-(alpha * x))); });
     case PostOpKind::mish:
-      return unary(g, [](V x) { return mish(x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return mish(x); });
     case PostOpKind::softplus:
-      return unary(g, [](V x) { return softplus(x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return softplus(x); });
     case PostOpKind::softsign:
-      return unary(g, [](V x) { return x / (V(1.0f) + abs(x)); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return x / (V(1.0f) + abs(x)); });
     case PostOpKind::gelu_erf:
-      return unary(g, [](V x) { return gelu_erf(x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return gelu_erf(x); });
     case PostOpKind::gelu_tanh:
-      return unary(g, [](V x) { return gelu_tanh(x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return gelu_tanh(x); });
     case PostOpKind::exp:
-      return unary(g, [](V x) { return exp(x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return exp(x); });
     case PostOpKind::log:
-      return unary(g, [](V x) { return log(x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return log(x); });
     case PostOpKind::erf:
-      return unary(g, [](V x) { return erf(x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return erf(x); });
     case PostOpKind::abs:
-      return unary(g, [](V x) { return abs(x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return abs(x); });
     case PostOpKind::neg:
-      return unary(g, [](V x) { return -x; });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return -x; });
     case PostOpKind::sqrt:
-      return unary(g, [](V x) { return sqrt(x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return sqrt(x); });
     case PostOpKind::square:
-      return unary(g, [](V x) { return x * x; });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return x * x; });
     case PostOpKind::sign:
-      return unary(g, [](V x) { return sign(x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return sign(x); });
     case PostOpKind::floor:
-      return unary(g, [](V x) { return floor(x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return floor(x); });
     case PostOpKind::ceil:
-      return unary(g, [](V x) { return ceil(x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return ceil(x); });
     case PostOpKind::round_even:
-      return unary(g, [](V x) { return round_even(x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return round_even(x); });
     case PostOpKind::round_away:
-      return unary(g, [](V x) { return round_away(x); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return round_away(x); });
     case PostOpKind::linear:
-      return unary(g, [=](V x) { return fma(alpha, x, beta); });
+      return unary(g, [=](V x) TERROIR_INLINE_LAMBDA { return fma(alpha, x, beta); });
     case PostOpKind::scale_shift:
       return scale_shift(g, op);
     case PostOpKind::prelu:
-      return binary(g, op, [](V x, V b) { return select(x > zero(), x, b * x); });
+      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return select(x > zero(), x, b * x); });
     case PostOpKind::add:
-      return binary(g, op, [](V x, V b) { return x + b; });
+      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return x + b; });
     case PostOpKind::sub:
-      return binary(g, op, [](V x, V b) { return x - b; });
+      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return x - b; });
     case PostOpKind::rsub:
-      return binary(g, op, [](V x, V b) { return b - x; });
+      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return b - x; });
     case PostOpKind::mul:
-      return binary(g, op, [](V x, V b) { return x * b; });
+      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return x * b; });
     case PostOpKind::div:
-      return binary(g, op, [](V x, V b) { return x / b; });
+      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return x / b; });
     case PostOpKind::rdiv:
-      return binary(g, op, [](V x, V b) { return b / x; });
+      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return b / x; });
     case PostOpKind::max:
-      return binary(g, op, [](V x, V b) { return max(x, b); });
+      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return max(x, b); });
     case PostOpKind::min:
-      return binary(g, op, [](V x, V b) { return min(x, b); });
+      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return min(x, b); });
     case PostOpKind::squared_difference:
-      return binary(g, op, [](V x, V b) { return (x - b) * (x - b); });
+      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return (x - b) * (x - b); });
     case PostOpKind::pow:
-      return binary(g, op, [](V x, V b) { return pow(x, b); });
+      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return pow(x, b); });
     case PostOpKind::rpow:
-      return binary(g, op, [](V x, V b) { return pow(b, x); });
+      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return pow(b, x); });
   }
 }
 

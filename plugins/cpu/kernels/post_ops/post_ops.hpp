@@ -7,10 +7,12 @@
 // Threads: one caller per region; regions may be split anywhere.
 #pragma once
 
-#include "plugins/cpu/isa.hpp"
 #include "plugins/cpu/simd/post_op.hpp"
 
 namespace terroir::cpu {
+
+// Declared only: the files of the buckets include this header, and isa.hpp brings in containers.
+enum class Isa : int32_t;
 
 struct PostOpKernels {
   void (*run)(const PostOpRows& region, const PostOp* ops, int64_t n_ops);

@@ -1,0 +1,33 @@
+#include <algorithm>
+
+#include "plugins/cpu/kernels/dispatch_table.hpp"
+#include "plugins/cpu/kernels/matmul/matmul.hpp"
+#include "plugins/cpu/kernels/matmul/matmul_blocking.hpp"
+
+namespace terroir::cpu {
+
+GemmBlocking gemm_blocking(int64_t m, int64_t k, int64_t panel) {
+  constexpr int64_t kFloat = sizeof(float);
+  const CacheSizes& caches = cache_sizes();
+  // The slice of a panel of B takes most of L1, the packed block of A half of L2: the rest is for what passes through.
+  const int64_t most_k = std::max<int64_t>(64, caches.l1d * 2 / 3 / (panel * kFloat));
+  const int64_t slices = std::max<int64_t>(1, (k + most_k - 1) / most_k);
+  const int64_t depth = std::max<int64_t>(1, (k + slices - 1) / slices);
+  const int64_t most_rows = std::max<int64_t>(64, caches.l2 / 2 / (depth * kFloat));
+  const int64_t blocks = std::max<int64_t>(1, (m + most_rows - 1) / most_rows);
+  return {std::max<int64_t>(1, (m + blocks - 1) / blocks), depth};
+}
+
+#define TERROIR_DECLARE(isa)           \
+  namespace isa {                      \
+  const MatmulKernels& matmul_table(); \
+  }
+TERROIR_FOR_EACH_ISA(TERROIR_DECLARE)
+
+const MatmulKernels& matmul_kernels(Isa isa) noexcept {
+#define TERROIR_TABLE(isa) &isa::matmul_table,
+  static constexpr const MatmulKernels& (*kTables[])() = {TERROIR_FOR_EACH_ISA(TERROIR_TABLE)};
+  return kTables[built_isa_index(isa)]();
+}
+
+}  // namespace terroir::cpu

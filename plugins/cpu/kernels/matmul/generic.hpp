@@ -1,0 +1,260 @@
+// What: the blocked matrix product of one bucket. Contract: matmul.hpp. Include one bucket header first.
+//
+// Blocking: a register tile of R x 2 vectors runs over a slice of k. The slice of one panel of B stays in the L1 cache
+// while all row groups of A pass; the slice of a block of A, copied so that the R values of one k are adjacent, stays
+// in the L2 cache. Between slices of k the sums wait in C.
+#pragma once
+
+#include "plugins/cpu/kernels/matmul/matmul.hpp"
+#include "plugins/cpu/kernels/matmul/matmul_blocking.hpp"
+#include "plugins/cpu/simd/post_ops.hpp"
+
+namespace terroir::cpu::TERROIR_ISA {
+namespace {
+
+// Accumulators, two vectors of B and one value of A must fit the registers; more rows than lanes could not be packed by
+// one transpose.
+#if defined(__AVX512F__)
+constexpr int kTileRows = 14;
+#elif defined(__AVX2__)
+constexpr int kTileRows = 6;
+#else
+constexpr int kTileRows = 4;
+#endif
+static_assert(kTileRows <= kLanes);
+constexpr int64_t kPanel = 2 * kLanes;
+constexpr int kSmallRows = 4;
+
+// Where a group of R rows of A is read: value (r, k) is at a[r * row_stride + k * k_stride]; row_stride is 1 for packed
+// and transposed A and k_stride is 1 otherwise.
+struct RowGroup {
+  const float* a;
+  int64_t stride;
+};
+
+template <int R, int C, bool RowsAdjacent>
+TERROIR_INLINE void multiply(V (&acc)[R][C], RowGroup g, const float* TERROIR_RESTRICT b, int64_t b_stride, int64_t k) {
+  const float* TERROIR_RESTRICT a = g.a;
+#pragma GCC unroll 2
+  for (int64_t i = 0; i < k; ++i) {
+    V right[C];
+    unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { right[c] = loadu(b + c * kLanes); });
+    unroll<R>([&](auto r) TERROIR_INLINE_LAMBDA {
+      const V left(RowsAdjacent ? a[r] : a[r * g.stride]);
+      unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { acc[r][c] = fma(left, right[c], acc[r][c]); });
+    });
+    a += RowsAdjacent ? g.stride : 1;
+    b += b_stride;
+  }
+}
+
+// One slice of k of a register tile.
+struct Slice {
+  const float* b;
+  int64_t b_stride;
+  int64_t k;
+  bool first;  // start from the bias, else from C
+  bool last;   // apply the steps
+};
+
+template <int R, int C, bool RowsAdjacent>
+void tile(const GemmArgs& args, const Slice& s, RowGroup g, int64_t m, int64_t n) {
+  float* c = args.c + m * args.ldc + n;
+  const int64_t columns = args.n - n < C * kLanes ? args.n - n : C * kLanes;
+  const Tail t = tail(columns - (C - 1) * kLanes);
+  V acc[R][C];
+  if (s.first) {
+    V start[C];
+    unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA {
+      start[j] = args.bias == nullptr ? zero()
+                 : j + 1 == C         ? load_tail(args.bias + n + j * kLanes, t)
+                                      : loadu(args.bias + n + j * kLanes);
+    });
+    unroll<R>([&](auto r)
+                  TERROIR_INLINE_LAMBDA { unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA { acc[r][j] = start[j]; }); });
+  } else {
+    unroll<R>([&](auto r) TERROIR_INLINE_LAMBDA {
+      unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA {
+        const float* p = c + r * args.ldc + j * kLanes;
+        acc[r][j] = j + 1 == C ? load_tail(p, t) : loadu(p);
+      });
+    });
+  }
+  multiply<R, C, RowsAdjacent>(acc, g, s.b, s.b_stride, s.k);
+  if (s.last && args.n_ops != 0) {
+    TilePlace place;
+    place.offset = args.operand_offset + m * args.ldc + n;
+    place.row_stride = args.ldc;
+    place.channel = args.channel_axis == ChannelAxis::lanes ? n : m;
+    place.channel_axis = args.channel_axis;
+    place.tail = columns - (C - 1) * kLanes;
+    apply_post_ops(acc, place, args.ops, args.n_ops);
+  }
+  if (columns == C * kLanes) {
+    unroll<R>([&](auto r) TERROIR_INLINE_LAMBDA {
+      unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA { storeu(c + r * args.ldc + j * kLanes, acc[r][j]); });
+    });
+  } else {
+    unroll<R>([&](auto r) TERROIR_INLINE_LAMBDA {
+      unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA {
+        float* p = c + r * args.ldc + j * kLanes;
+        if (j + 1 == C) {
+          store_tail(p, acc[r][j], t);
+        } else {
+          storeu(p, acc[r][j]);
+        }
+      });
+    });
+  }
+}
+
+using TileFunction = void (*)(const GemmArgs&, const Slice&, RowGroup, int64_t, int64_t);
+
+template <int C, bool RowsAdjacent, int R = 1>
+TERROIR_INLINE void tile_of_rows(int rows, const GemmArgs& args, const Slice& s, RowGroup g, int64_t m, int64_t n) {
+  constexpr int kMost = RowsAdjacent ? kTileRows : kSmallRows;
+  if constexpr (R < kMost) {
+    if (rows != R) return tile_of_rows<C, RowsAdjacent, R + 1>(rows, args, s, g, m, n);
+  }
+  tile<R, C, RowsAdjacent>(args, s, g, m, n);
+}
+
+template <bool RowsAdjacent>
+TERROIR_INLINE void tile_of(int rows, const GemmArgs& args, const Slice& s, RowGroup g, int64_t m, int64_t n) {
+  if (args.n - n > kLanes) {
+    tile_of_rows<2, RowsAdjacent>(rows, args, s, g, m, n);
+  } else {
+    tile_of_rows<1, RowsAdjacent>(rows, args, s, g, m, n);
+  }
+}
+
+// Rows of A, k values each, to dst[k][rows]. Writes up to kLanes - rows floats behind the end.
+void pack_rows(const float* a, int64_t lda, int rows, int64_t k, float* dst) {
+  int64_t i = 0;
+  for (; i + kLanes <= k; i += kLanes) {
+    V r[kLanes];
+    for (int j = 0; j < kLanes; ++j) r[j] = j < rows ? loadu(a + j * lda + i) : zero();
+    transpose(r);
+    // Ascending, so that each store repairs what the one before wrote too much.
+    for (int j = 0; j < kLanes; ++j) storeu(dst + (i + j) * rows, r[j]);
+  }
+  for (; i < k; ++i) {
+    for (int j = 0; j < rows; ++j) dst[i * rows + j] = a[j * lda + i];
+  }
+}
+
+int64_t scratch_floats(int64_t m, int64_t k) {
+  const GemmBlocking blocking = gemm_blocking(m, k, kPanel);
+  // A block of packed A with the overhang of pack_rows, and the last, partial panel of a plain B.
+  return (blocking.rows + kTileRows) * blocking.k + 2 * kLanes + kPanel * blocking.k;
+}
+
+void pack_b(const float* b, int64_t ldb, bool b_transposed, int64_t k, int64_t n, float* dst, int64_t panel_begin,
+            int64_t panel_end) {
+  for (int64_t p = panel_begin; p < panel_end; ++p) {
+    const int64_t columns = n - p * kPanel < kPanel ? n - p * kPanel : kPanel;
+    float* out = dst + p * kPanel * k;
+    if (!b_transposed) {
+      const float* in = b + p * kPanel;
+      const int64_t second = columns - kLanes > 0 ? columns - kLanes : 0;
+      const Tail t0 = tail(columns < kLanes ? columns : kLanes), t1 = tail(second);
+      for (int64_t i = 0; i < k; ++i) {
+        storeu(out + i * kPanel, load_tail(in + i * ldb, t0));
+        storeu(out + i * kPanel + kLanes, load_tail(in + i * ldb + kLanes, t1));
+      }
+      continue;
+    }
+    const float* in = b + p * kPanel * ldb;
+    for (int64_t half = 0; half < 2; ++half) {
+      const int64_t valid = columns - half * kLanes;
+      int64_t i = 0;
+      for (; i < k; i += kLanes) {
+        const int64_t depth = k - i < kLanes ? k - i : kLanes;
+        V r[kLanes];
+        for (int64_t j = 0; j < kLanes; ++j) {
+          const float* row = in + (half * kLanes + j) * ldb + i;
+          r[j] = j >= valid ? zero() : depth == kLanes ? loadu(row) : load_n(row, depth);
+        }
+        transpose(r);
+        for (int64_t j = 0; j < depth; ++j) storeu(out + (i + j) * kPanel + half * kLanes, r[j]);
+      }
+    }
+  }
+}
+
+// The rows of one block, in groups of nearly equal size: 15 rows are 8 and 7, not 14 and 1.
+struct RowGroups {
+  int64_t count, base, larger;
+  explicit RowGroups(int64_t rows, int64_t most)
+      : count((rows + most - 1) / most), base(rows / count), larger(rows % count) {}
+  int64_t size(int64_t g) const { return base + (g < larger ? 1 : 0); }
+};
+
+void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_begin, int64_t panel_end) {
+  if (m_begin >= m_end || panel_begin >= panel_end) return;
+  const int64_t m_total = m_end - m_begin;
+  const GemmBlocking blocking = gemm_blocking(m_total, args.k, kPanel);
+  const bool direct = !args.a_transposed && m_total <= kSmallRows;
+  const bool b_packed = args.ldb == 0;
+  float* packed_a = args.scratch;
+  float* last_panel = args.scratch + (blocking.rows + kTileRows) * blocking.k + 2 * kLanes;
+
+  for (int64_t m0 = m_begin; m0 < m_end; m0 += blocking.rows) {
+    const int64_t rows = m_end - m0 < blocking.rows ? m_end - m0 : blocking.rows;
+    const RowGroups groups(rows, direct ? kSmallRows : kTileRows);
+    // At least one slice, even for k = 0.
+    for (int64_t k0 = 0; k0 == 0 || k0 < args.k; k0 += blocking.k) {
+      const int64_t depth = args.k - k0 < blocking.k ? args.k - k0 : blocking.k;
+      if (!direct && !args.a_transposed) {
+        int64_t m = m0;
+        for (int64_t g = 0; g < groups.count; ++g) {
+          const int64_t size = groups.size(g);
+          pack_rows(args.a + m * args.lda + k0, args.lda, static_cast<int>(size), depth,
+                    packed_a + (m - m0) * blocking.k);
+          m += size;
+        }
+      }
+      for (int64_t p = panel_begin; p < panel_end; ++p) {
+        const int64_t n = p * kPanel;
+        Slice s;
+        s.k = depth;
+        s.first = k0 == 0;
+        s.last = k0 + depth >= args.k;
+        if (b_packed) {
+          s.b = args.b + (p * args.k + k0) * kPanel;
+          s.b_stride = kPanel;
+        } else if (args.n - n >= kPanel) {
+          s.b = args.b + k0 * args.ldb + n;
+          s.b_stride = args.ldb;
+        } else {
+          // Whole vectors of a partial panel would read past the end of B.
+          pack_b(args.b + k0 * args.ldb + n, args.ldb, false, depth, args.n - n, last_panel, 0, 1);
+          s.b = last_panel;
+          s.b_stride = kPanel;
+        }
+        int64_t m = m0;
+        for (int64_t g = 0; g < groups.count; ++g) {
+          const int64_t size = groups.size(g);
+          const int r = static_cast<int>(size);
+          if (direct) {
+            tile_of<false>(r, args, s, {args.a + m * args.lda + k0, args.lda}, m, n);
+          } else if (args.a_transposed) {
+            tile_of<true>(r, args, s, {args.a + k0 * args.lda + m, args.lda}, m, n);
+          } else {
+            tile_of<true>(r, args, s, {packed_a + (m - m0) * blocking.k, size}, m, n);
+          }
+          m += size;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+const MatmulKernels& matmul_table() {
+  static constexpr MatmulKernels kTable = {kPanel, kTileRows, kSmallRows, &scratch_floats, &pack_b, &gemm};
+  return kTable;
+}
+
+}  // namespace terroir::cpu::TERROIR_ISA

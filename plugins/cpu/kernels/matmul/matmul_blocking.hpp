@@ -1,0 +1,16 @@
+// What: the cache blocking of the matrix product, from the cache sizes of this machine. Defined in baseline code.
+#pragma once
+
+#include <cstdint>
+
+namespace terroir::cpu {
+
+struct GemmBlocking {
+  int64_t rows;  // of A per block
+  int64_t k;     // length of a slice of k; at least 1
+};
+
+// For a product over m rows and depth k with panels of `panel` columns.
+GemmBlocking gemm_blocking(int64_t m, int64_t k, int64_t panel);
+
+}  // namespace terroir::cpu

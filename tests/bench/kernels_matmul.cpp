@@ -1,0 +1,67 @@
+// Matrix product on one thread: GFLOP/s, and the share of the multiply-add peak measured in the same run.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "plugins/cpu/kernels/matmul/matmul.hpp"
+#include "tests/bench/machine_peak.hpp"
+
+namespace {
+
+using terroir::cpu::GemmArgs;
+using terroir::cpu::Isa;
+
+struct AlignedFloats {
+  explicit AlignedFloats(int64_t n, float value = 0.5f)
+      : data(static_cast<float*>(::operator new(static_cast<size_t>(n) * sizeof(float), std::align_val_t(64)))) {
+    std::fill(data, data + n, value);
+  }
+  ~AlignedFloats() { ::operator delete(data, std::align_val_t(64)); }
+  AlignedFloats(const AlignedFloats&) = delete;
+  float* data;
+};
+
+void matmul(benchmark::State& state, Isa isa) {
+  const int64_t m = state.range(0), n = state.range(1), k = state.range(2);
+  const auto& kernels = terroir::cpu::matmul_kernels(isa);
+  const int64_t panels = (n + kernels.panel - 1) / kernels.panel;
+  const AlignedFloats a(m * k), b(k * n), c(m * n), packed(panels * kernels.panel * k),
+      scratch(kernels.scratch_floats(m, k));
+  kernels.pack_b(b.data, n, false, k, n, packed.data, 0, panels);
+  GemmArgs args;
+  args.a = a.data;
+  args.lda = k;
+  args.b = packed.data;
+  args.c = c.data;
+  args.ldc = n;
+  args.n = n;
+  args.k = k;
+  args.scratch = scratch.data;
+  const double flops = 2.0 * static_cast<double>(m * n * k);
+  double best = 0;
+  for (auto _ : state) {
+    const double start = terroir::bench::seconds_now();
+    kernels.gemm(args, 0, m, 0, panels);
+    best = std::max(best, flops / (terroir::bench::seconds_now() - start));
+    benchmark::ClobberMemory();
+  }
+  state.counters["GFLOPs_best"] = best * 1e-9;
+  // The share of peak is told for the best repetition: on a shared machine the mean measures the neighbours.
+  state.counters["of_peak"] = best / terroir::bench::peak_flops(isa);
+  state.counters["GBs_of_B"] = best / flops * static_cast<double>(n * k * 4) * 1e-9;
+}
+
+const int registered = [] {
+  for (const Isa isa : terroir::cpu::available_isas()) {
+    auto* bench = benchmark::RegisterBenchmark((std::string("matmul/") + isa_name(isa)).c_str(),
+                                               [isa](benchmark::State& state) { matmul(state, isa); });
+    bench->Args({512, 512, 512})->Args({1024, 1024, 1024})->Args({197, 768, 768})->Args({128, 3072, 768});
+    bench->Args({64, 64, 64})->Args({1, 1000, 2048})->Args({1, 4096, 4096})->Args({4, 4096, 4096});
+  }
+  return 0;
+}();
+
+}  // namespace

@@ -1,0 +1,112 @@
+// What this machine can do, measured in the same run as the kernels: multiply-add throughput of one core per bucket,
+// and copy bandwidth. Frequencies differ between runs and neighbours; ratios to these figures do not.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "plugins/cpu/isa.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace terroir::bench {
+
+inline double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Each loop keeps enough independent chains to hide the latency; returns operations done. The empty asm stops the
+// compiler from folding iterations.
+#if defined(__x86_64__)
+__attribute__((target("avx512f"), noinline)) inline double fma_loop_avx512(int64_t n) {
+  __m512 acc[16];
+  for (auto& a : acc) a = _mm512_set1_ps(0.0f);
+  __m512 x = _mm512_set1_ps(1e-9f);
+  for (int64_t i = 0; i < n; ++i) {
+#pragma GCC unroll 16
+    for (auto& a : acc) a = _mm512_fmadd_ps(x, x, a);
+    __asm__ volatile("" : "+v"(x));
+  }
+  for (auto& a : acc) __asm__ volatile("" ::"v"(a));
+  return 2.0 * 16 * 16 * static_cast<double>(n);
+}
+__attribute__((target("avx2,fma"), noinline)) inline double fma_loop_avx2(int64_t n) {
+  __m256 acc[12];
+  for (auto& a : acc) a = _mm256_set1_ps(0.0f);
+  __m256 x = _mm256_set1_ps(1e-9f);
+  for (int64_t i = 0; i < n; ++i) {
+#pragma GCC unroll 12
+    for (auto& a : acc) a = _mm256_fmadd_ps(x, x, a);
+    __asm__ volatile("" : "+x"(x));
+  }
+  for (auto& a : acc) __asm__ volatile("" ::"x"(a));
+  return 2.0 * 8 * 12 * static_cast<double>(n);
+}
+#endif
+// No fused operation: a multiplication and an addition per element.
+__attribute__((noinline)) inline double mul_add_loop(int64_t n) {
+  typedef float F4 __attribute__((vector_size(16)));
+  F4 acc[10] = {};
+  F4 x = {1e-9f, 1e-9f, 1e-9f, 1e-9f};
+  for (int64_t i = 0; i < n; ++i) {
+#pragma GCC unroll 10
+    for (auto& a : acc) {
+      F4 product = x * x;
+#if defined(__x86_64__)
+      __asm__ volatile("" : "+x"(product));
+#endif
+      a += product;
+    }
+  }
+  F4 sum = acc[0];
+  for (const auto& a : acc) sum += a;
+  volatile float sink = sum[0];
+  (void)sink;
+  return 2.0 * 4 * 10 * static_cast<double>(n);
+}
+
+inline double peak_flops_once(cpu::Isa isa) {
+  constexpr int64_t kIterations = 400000;
+  const double start = seconds_now();
+  double flops = 0;
+  switch (isa) {
+#if defined(__x86_64__)
+    case cpu::Isa::avx512:
+      flops = fma_loop_avx512(kIterations);
+      break;
+    case cpu::Isa::avx2:
+      flops = fma_loop_avx2(kIterations);
+      break;
+#endif
+    default:
+      flops = mul_add_loop(kIterations);
+  }
+  return flops / (seconds_now() - start);
+}
+
+// Best of several: interruptions only ever lower a figure.
+inline double peak_flops(cpu::Isa isa) {
+  double best = 0;
+  for (int i = 0; i < 15; ++i) best = std::max(best, peak_flops_once(isa));
+  return best;
+}
+
+// Bytes read and written per second by memcpy over arrays larger than the last private cache.
+inline double copy_bandwidth() {
+  const size_t bytes = static_cast<size_t>(std::max<int64_t>(32 << 20, 4 * cpu::cache_sizes().l2));
+  std::vector<char> source(bytes, 1), target(bytes, 2);
+  double best = 0;
+  for (int i = 0; i < 8; ++i) {
+    const double start = seconds_now();
+    std::memcpy(target.data(), source.data(), bytes);
+    best = std::max(best, 2.0 * static_cast<double>(bytes) / (seconds_now() - start));
+  }
+  return best;
+}
+
+}  // namespace terroir::bench
