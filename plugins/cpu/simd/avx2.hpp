@@ -58,6 +58,9 @@ TERROIR_INLINE VI shift_right(VI x) {
   return VI(_mm256_srli_epi32(x, K));
 }
 
+// Lane l is p[index[l]], 0 <= index[l] < 8.
+TERROIR_INLINE V take(const float* p, VI index) { return V(_mm256_permutevar8x32_ps(_mm256_loadu_ps(p), index)); }
+
 TERROIR_INLINE float reduce_add(V v) {
   const __m128 quad = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
   const __m128 pair = _mm_add_ps(quad, _mm_movehl_ps(quad, quad));

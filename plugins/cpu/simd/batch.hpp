@@ -15,6 +15,7 @@
 //   to_float, as_int, as_float, shift_left<K>, shift_right<K> (logical), scale_exp2(x, n) = x * 2^n for n in [-252,
 //   252] reduce_add/max/min      fixed order, so the result does not depend on anything but the lanes transpose(r)
 //   kLanes x kLanes, in place
+//   take(p, index)          p[index[l]] in lane l, for indices inside one block of channels
 // NaN: relu written max(zero(), x) and clamp written min(hi, max(lo, x)) let a NaN in x through.
 #pragma once
 

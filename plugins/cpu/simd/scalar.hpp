@@ -150,6 +150,11 @@ TERROIR_INLINE VI shift_right(VI x) {
   return VI((I4)((U4)x.v >> K));
 }
 
+// Lane l is p[index[l]].
+TERROIR_INLINE V take(const float* p, VI index) {
+  return V(F4{p[index.v[0]], p[index.v[1]], p[index.v[2]], p[index.v[3]]});
+}
+
 TERROIR_INLINE float reduce_add(V v) { return (v.v[0] + v.v[2]) + (v.v[1] + v.v[3]); }
 TERROIR_INLINE float reduce_max(V v) {
   const float a = v.v[0] > v.v[2] ? v.v[0] : v.v[2], b = v.v[1] > v.v[3] ? v.v[1] : v.v[3];

@@ -89,6 +89,12 @@ TERROIR_INLINE VI shift_right(VI x) {
   return VI(_mm_srli_epi32(x, K));
 }
 
+// Lane l is p[index[l]].
+TERROIR_INLINE V take(const float* p, VI index) {
+  return V(_mm_setr_ps(p[_mm_extract_epi32(index, 0)], p[_mm_extract_epi32(index, 1)], p[_mm_extract_epi32(index, 2)],
+                       p[_mm_extract_epi32(index, 3)]));
+}
+
 TERROIR_INLINE float reduce_add(V v) {
   const __m128 pair = _mm_add_ps(v, _mm_movehl_ps(v, v));
   return _mm_cvtss_f32(_mm_add_ss(pair, _mm_shuffle_ps(pair, pair, 1)));

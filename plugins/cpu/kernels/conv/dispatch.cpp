@@ -1,6 +1,7 @@
 #include "plugins/cpu/kernels/conv/conv.hpp"
 #include "plugins/cpu/kernels/conv/dense.hpp"
 #include "plugins/cpu/kernels/conv/entry_points.hpp"
+#include "plugins/cpu/kernels/conv/lanes.hpp"
 
 namespace terroir::cpu {
 namespace {

@@ -6,6 +6,7 @@
 #define TERROIR_CONV_ENTRY_POINTS(isa)                                                        \
   namespace terroir::cpu::isa {                                                               \
   void conv_dense(const ConvPlan& plan, const ConvArgs& args, const ConvTile& tile) noexcept; \
+  void conv_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& tile) noexcept; \
   }
 
 TERROIR_CONV_ENTRY_POINTS(scalar)

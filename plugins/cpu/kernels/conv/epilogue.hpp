@@ -3,7 +3,7 @@
 // Include one bucket header first.
 #pragma once
 
-#include "plugins/cpu/kernels/conv/tile_pass.hpp"
+#include "plugins/cpu/kernels/conv/bucket.hpp"
 #include "plugins/cpu/simd/post_ops.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
@@ -38,15 +38,20 @@ Epilogue make_epilogue(const PostOp* ops, int64_t count, bool ragged) {
   return e;
 }
 
+// Writes zero to the lanes from `channels` to the end of the block, at `width` positions.
+void clear_tail(float* dst, int64_t step, int64_t width, int64_t channels) {
+  for (int64_t r = 0; channels < kBlock && r < width; ++r) {
+    for (int64_t l = channels; l < kBlock; ++l) dst[r * step + l] = 0.0f;
+  }
+}
+
 // `width` positions of one channel block: from `in` (adjacent blocks) to dst + offset, whose positions are `step`
 // apart. Writes zero to the lanes from `channels` to the end of the block.
 void apply_epilogue(const Epilogue& e, const float* in, float* dst, int64_t offset, int64_t step, int64_t width,
                     int64_t channel, int64_t channels) {
   const PostOpRows region{in, dst + offset, width, channels, kBlock, step, offset, step, channel, ChannelAxis::lanes};
   run_post_ops(region, e.rest, e.rest_count);
-  for (int64_t r = 0; channels < kBlock && r < width; ++r) {
-    for (int64_t l = channels; l < kBlock; ++l) dst[offset + r * step + l] = 0.0f;
-  }
+  clear_tail(dst + offset, step, width, channels);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "plugins/cpu/kernels/conv/entry_points.hpp"
 #include "plugins/cpu/kernels/conv/epilogue.hpp"
+#include "plugins/cpu/kernels/conv/tile_pass.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {

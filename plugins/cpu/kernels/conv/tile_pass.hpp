@@ -9,15 +9,11 @@
 // Include one bucket header first.
 #pragma once
 
+#include "plugins/cpu/kernels/conv/bucket.hpp"
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
-
-constexpr int kBlock = kLanes == 16 ? 16 : 8;
-constexpr int kVectorsPerBlock = kBlock / static_cast<int>(kLanes);
-constexpr int kRegisters = kLanes == 16 ? 32 : 16;
-constexpr bool kFused = kLanes >= 8;
 
 constexpr int max_tile(int blocks) { return max_tile_positions(kRegisters, kFused, blocks * kVectorsPerBlock); }
 

@@ -1,0 +1,13 @@
+// What: rejection, planning and packing of the kernels whose lanes do not mix; see plan_lanes.cpp.
+#pragma once
+
+#include "plugins/cpu/kernels/conv/plan.hpp"
+
+namespace terroir::cpu::conv {
+
+const char* reject_depthwise(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
+const char* reject_small_groups(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
+void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept;
+void pack_lanes(const ConvPlan& plan, const float* weights, const float* bias, float* packed) noexcept;
+
+}  // namespace terroir::cpu::conv

@@ -1,0 +1,70 @@
+// Packed: [bias, padded to whole blocks, to a multiple of 16 in all][oc block][kd][kh][input of group][kw][oc in
+// block].
+#include "plugins/cpu/kernels/conv/lanes.hpp"
+
+#include <algorithm>
+
+namespace terroir::cpu::conv {
+namespace {
+
+// Positions of the tiles of conv_dw/lane_tile.hpp.
+int64_t window_positions(Isa isa) { return isa == Isa::avx512 ? 14 : 8; }
+int64_t pass_positions(Isa isa) { return isa == Isa::avx512 ? 28 : 12; }
+
+}  // namespace
+
+const char* reject_depthwise(const ConvProblem& p, const ConvKernel& kernel) noexcept {
+  if (const char* why = reject_malformed(p)) return why;
+  if (p.transposed) return "transposed";
+  if (p.ic != p.groups || p.oc != p.groups) return "more than one channel per group";
+  if (kernel.src == ConvFormat::nhwc && p.ic % channel_block(kernel.isa) != 0) return "channels are not whole blocks";
+  return nullptr;
+}
+
+const char* reject_small_groups(const ConvProblem& p, const ConvKernel& kernel) noexcept {
+  if (const char* why = reject_malformed(p)) return why;
+  if (p.transposed) return "transposed";
+  if (p.groups == 1) return "one group";
+  const int64_t block = channel_block(kernel.isa);
+  const int64_t inputs = p.ic / p.groups, outputs = p.oc / p.groups;
+  if (block % outputs != 0 && outputs % block != 0) return "a group straddles blocks of output channels";
+  // Input channels that one block of outputs sees.
+  const int64_t seen = std::max<int64_t>(1, block / outputs) * inputs;
+  if (block % seen != 0) return "a block of output channels needs several blocks of input channels";
+  if (kernel.src == ConvFormat::nhwc && (p.ic % block != 0 || p.oc % block != 0))
+    return "channels are not whole blocks";
+  return nullptr;
+}
+
+void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept {
+  plan_common(problem, kernel, plan);
+  const ConvProblem& e = plan.exec;
+  const bool depthwise = e.ic == e.groups && e.oc == e.groups;
+  const bool window = e.w.dilation == 1 && e.w.stride <= 2 && (e.w.kernel == 3 || (depthwise && e.w.kernel == 5));
+  plan.w_tile = std::min(e.w.out, window || !depthwise ? window_positions(kernel.isa) : pass_positions(kernel.isa));
+  const int64_t rows = e.d.out * e.h.out, tiles = ceil_div(e.w.out, plan.w_tile);
+  plan.chunks = std::clamp<int64_t>(ceil_div(kWantedUnits, rows), 1, tiles);
+  const int64_t blocks = ceil_div(e.oc, plan.block);
+  plan.grid = {e.batch, blocks, rows * plan.chunks};
+  const int64_t taps = e.d.kernel * e.h.kernel * e.w.kernel;
+  plan.packed_floats =
+      static_cast<size_t>(round_up(blocks * plan.block, 16) + blocks * plan.block * taps * (e.ic / e.groups));
+}
+
+void pack_lanes(const ConvPlan& plan, const float* weights, const float* bias, float* packed) noexcept {
+  const ConvProblem& e = plan.exec;
+  const int64_t block = plan.block, inputs = e.ic / e.groups;
+  const int64_t rows = e.d.kernel * e.h.kernel, columns = e.w.kernel;
+  std::fill_n(packed, plan.packed_floats, 0.0f);
+  if (bias) std::copy_n(bias, e.oc, packed);
+  float* base = packed + round_up(ceil_div(e.oc, block) * block, 16);
+  for (int64_t o = 0; o < e.oc; ++o) {
+    float* to = base + o / block * block * rows * inputs * columns + o % block;
+    for (int64_t i = 0; i < inputs; ++i)
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t w = 0; w < columns; ++w)
+          to[((r * inputs + i) * columns + w) * block] = weights[((o * inputs + i) * rows + r) * columns + w];
+  }
+}
+
+}  // namespace terroir::cpu::conv

@@ -1,0 +1,147 @@
+// What: register tiles for convolutions whose lanes do not mix: depthwise (a lane sees its own channel), and groups
+// that lie inside one block of channels (a lane sees the few channels of its group, brought to it by a permutation).
+// Formula: acc[r][l] += sum over d, h, i, w of src[r*stride + w][index[i][l]] * wei[d][h][i][w][l]
+// Layouts: one vector of channels per position; positions src_step apart, kernel columns and inputs adjacent in wei.
+// Cost: lane_window reads each source vector once per kernel row, lane_pass once per tap.
+// Include one bucket header first.
+#pragma once
+
+#include <utility>
+
+#include "plugins/cpu/kernels/conv/bucket.hpp"
+#include "plugins/cpu/kernels/conv_dw/lane_types.hpp"
+
+namespace terroir::cpu::TERROIR_ISA {
+namespace {
+
+template <int R>
+TERROIR_INLINE void lane_begin(const LanePass& p, V (&acc)[R]) {
+  if (p.load) {
+#pragma GCC unroll 32
+    for (int r = 0; r < R; ++r) acc[r] = loadu(p.out + r * p.out_step);
+    return;
+  }
+  const V bias = loadu(p.bias);
+#pragma GCC unroll 32
+  for (int r = 0; r < R; ++r) acc[r] = bias;
+  if (p.residual) {
+#pragma GCC unroll 32
+    for (int r = 0; r < R; ++r) acc[r] = acc[r] + loadu(p.residual + r * p.residual_step);
+  }
+}
+
+template <int R>
+TERROIR_INLINE void lane_end(const LanePass& p, V (&acc)[R]) {
+  if (p.clamp) {
+    const V lo(p.low), hi(p.high);
+#pragma GCC unroll 32
+    for (int r = 0; r < R; ++r) acc[r] = min(hi, max(lo, acc[r]));
+  }
+#pragma GCC unroll 32
+  for (int r = 0; r < R; ++r) storeu(p.out + r * p.out_step, acc[r]);
+}
+
+// Any kernel; every tap reaches every position.
+template <int R, int Step, bool Permute>
+void lane_pass(const LanePass& p) noexcept {
+  const int64_t step = Step == 0 ? p.src_step : Step;
+  V acc[R];
+  lane_begin<R>(p, acc);
+  for (int64_t d = 0; d < p.n_d; ++d) {
+    for (int64_t h = 0; h < p.n_h; ++h) {
+      const float* src = p.src + d * p.src_d + h * p.src_h;
+      for (int64_t i = 0; i < (Permute ? p.n_i : 1); ++i) {
+        const float* s = src;
+        const float* k = p.wei + d * p.wei_d + h * p.wei_h + i * p.wei_i;
+        VI index(0);
+        if constexpr (Permute) index = load_int(p.index + i * kBlock);
+        for (int64_t w = p.n_w; w > 0; --w, s += p.src_w, k += kBlock) {
+          const V weight = loadu(k);
+#pragma GCC unroll 32
+          for (int r = 0; r < R; ++r) {
+            const V x = Permute ? take(s + r * step, index) : loadu(s + r * step);
+            acc[r] = fma(x, weight, acc[r]);
+          }
+        }
+      }
+    }
+  }
+  lane_end<R>(p, acc);
+}
+
+alignas(64) const float kZeroBlock[16] = {};
+
+// K kernel columns, dense; stride S. The window of source vectors slides over the tile once per kernel row and input;
+// its first and last K-1 elements may lie outside the tensor.
+template <int R, int K, int S, bool Permute>
+void lane_window(const LanePass& p) noexcept {
+  constexpr int W = (R - 1) * S + K;
+  V acc[R];
+  lane_begin<R>(p, acc);
+  for (int64_t d = 0; d < p.n_d; ++d) {
+    for (int64_t h = 0; h < p.n_h; ++h) {
+      const float* src = p.src + d * p.src_d + h * p.src_h;
+      for (int64_t i = 0; i < (Permute ? p.n_i : 1); ++i) {
+        const float* k = p.wei + d * p.wei_d + h * p.wei_h + i * p.wei_i;
+        VI index(0);
+        if constexpr (Permute) index = load_int(p.index + i * kBlock);
+        V weight[K];
+#pragma GCC unroll 8
+        for (int w = 0; w < K; ++w) weight[w] = loadu(k + w * kBlock);
+        const float* s = src;
+#pragma GCC unroll 64
+        for (int e = 0; e < W; ++e, s += p.src_step) {
+          const float* at = s;
+          if (e < K - 1 || e > W - K) at = e >= p.inside_begin && e < p.inside_end ? s : kZeroBlock;
+          const V x = Permute ? take(at, index) : loadu(at);
+#pragma GCC unroll 8
+          for (int w = 0; w < K; ++w) {
+            const int r = (e - w) / S;
+            if (e >= w && (e - w) % S == 0 && r < R) acc[r] = fma(x, weight[w], acc[r]);
+          }
+        }
+      }
+    }
+  }
+  lane_end<R>(p, acc);
+}
+
+using LaneFn = void (*)(const LanePass&) noexcept;
+
+constexpr int kMaxPassPositions = kRegisters == 32 ? 28 : 12;
+constexpr int kMaxWindowPositions = kRegisters == 32 ? 14 : 8;
+
+struct LanePassTable {
+  LaneFn fn[kMaxPassPositions];
+};
+struct LaneWindowTable {
+  LaneFn fn[kMaxWindowPositions];
+};
+
+template <int Step, bool Permute, int... R>
+constexpr LanePassTable lane_pass_table(std::integer_sequence<int, R...>) {
+  return {{&lane_pass<R + 1, Step, Permute>...}};
+}
+template <int K, int S, bool Permute, int... R>
+constexpr LaneWindowTable lane_window_table(std::integer_sequence<int, R...>) {
+  return {{&lane_window<R + 1, K, S, Permute>...}};
+}
+
+using PassSizes = std::make_integer_sequence<int, kMaxPassPositions>;
+using WindowSizes = std::make_integer_sequence<int, kMaxWindowPositions>;
+
+constexpr LanePassTable kLaneBlock = lane_pass_table<kBlock, false>(PassSizes{});
+constexpr LanePassTable kLaneBlock2 = lane_pass_table<2 * kBlock, false>(PassSizes{});
+constexpr LanePassTable kLaneAnyStep = lane_pass_table<0, false>(PassSizes{});
+constexpr LanePassTable kLanePermuted = lane_pass_table<0, true>(WindowSizes{});
+
+// [stride - 1]
+constexpr LaneWindowTable kWindow3[2] = {lane_window_table<3, 1, false>(WindowSizes{}),
+                                         lane_window_table<3, 2, false>(WindowSizes{})};
+constexpr LaneWindowTable kWindow5[2] = {lane_window_table<5, 1, false>(WindowSizes{}),
+                                         lane_window_table<5, 2, false>(WindowSizes{})};
+constexpr LaneWindowTable kWindow3Permuted[2] = {lane_window_table<3, 1, true>(WindowSizes{}),
+                                                 lane_window_table<3, 2, true>(WindowSizes{})};
+
+}  // namespace
+}  // namespace terroir::cpu::TERROIR_ISA

@@ -1,0 +1,27 @@
+// What: the argument block of the register tiles of lane_tile.hpp. Plain data: seen by every bucket.
+#pragma once
+
+#include <cstdint>
+
+namespace terroir::cpu {
+
+// Trips: n_d x n_h kernel rows, n_i inputs per group, n_w kernel columns. A trip without a source stride re-reads.
+struct LanePass {
+  const float* src;  // of the first position (window kernels: of the first window element), first tap
+  int64_t src_step;  // window kernels: from one window element to the next; else from one position to the next
+  int64_t src_d, src_h, src_w;
+  const float* wei;
+  int64_t wei_d, wei_h, wei_i;  // kernel columns are adjacent blocks
+  int64_t n_d, n_h, n_i, n_w;
+  int64_t inside_begin, inside_end;  // window kernels: elements outside count as zero
+  const int32_t* index;              // [n_i][block]: source lane of each lane; unused in depthwise kernels
+  const float* bias;                 // start value; unused when `load`
+  float* out;
+  int64_t out_step;
+  const float* residual;  // added to the start value, or null
+  int64_t residual_step;
+  bool load, clamp;
+  float low, high;
+};
+
+}  // namespace terroir::cpu

@@ -1,0 +1,89 @@
+#include "tests/kernels/conv_harness.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+using namespace conv_test;
+
+ConvProblem grouped(int64_t groups, int64_t inputs, int64_t outputs, ConvAxis h, ConvAxis w, int64_t batch = 1) {
+  ConvProblem p;
+  p.batch = batch;
+  p.groups = groups;
+  p.ic = groups * inputs;
+  p.oc = groups * outputs;
+  p.h = h;
+  p.w = w;
+  return p;
+}
+
+ConvProblem depthwise(int64_t channels, ConvAxis h, ConvAxis w, int64_t batch = 1) {
+  return grouped(channels, 1, 1, h, w, batch);
+}
+
+TEST(ConvDepthwise, Channels) {
+  for (const int64_t c : {2, 3, 5, 8, 15, 16, 17, 30, 32, 33})
+    check_family("conv_dw", depthwise(c, axis(4, 3, 1, 1, 1, 1), axis(9, 3, 1, 1, 1, 1), 2));
+}
+
+TEST(ConvDepthwise, WidthsAroundTheTile) {
+  for (const int64_t k : {3, 5})
+    for (const int64_t s : {1, 2})
+      for (const int64_t w : {1, 2, 3, 4, 5, 7, 8, 9, 13, 14, 15, 16, 17, 27, 28, 29, 31, 57})
+        check_family("conv_dw", depthwise(17, axis(6, k, s, 1, k / 2, k / 2), axis(w, k, s, 1, k / 2, k / 2)));
+}
+
+TEST(ConvDepthwise, KernelsStridesDilations) {
+  for (const int64_t k : {1, 2, 3, 4, 5, 7, 11})
+    for (const int64_t s : {1, 2, 3})
+      for (const int64_t d : {1, 2})
+        check_family("conv_dw", depthwise(20, axis(23, k, s, d, (k - 1) * d / 2, k / 2),
+                                          axis(31, k, s, d, k / 2, (k - 1) * d / 2)));
+}
+
+TEST(ConvDepthwise, Pads) {
+  for (const int64_t before : {0, 1, 2, 4, 7})
+    for (const int64_t after : {0, 1, 3, 6})
+      for (const int64_t k : {3, 5})
+        for (const int64_t w : {5, 20})
+          check_family("conv_dw", depthwise(16, axis(5, 3, 1, 1, after, before), axis(w, k, 1, 1, before, after)));
+  check_family("conv_dw", depthwise(16, axis(9, 3, 1, 1, -2, 1), axis(12, 3, 1, 1, -1, -3)));
+}
+
+TEST(ConvDepthwise, LongRows) {
+  for (const int64_t k : {33, 39, 75})
+    for (const int64_t t : {1, 27, 28, 29, 61, 256})
+      check_family("conv_dw", depthwise(24, ConvAxis{}, axis(t, k, 1, 1, k / 2, k / 2)));
+}
+
+TEST(ConvDepthwise, ThreeDimensions) {
+  ConvProblem p = depthwise(17, axis(5, 3, 1, 1, 1, 1), axis(6, 3, 1, 1, 1, 1), 2);
+  p.d = axis(4, 3, 1, 1, 1, 1);
+  check_family("conv_dw", p);
+  p.d = axis(7, 2, 2, 2, 1, 0);
+  p.w = axis(9, 4, 1, 1, 1, 1);
+  check_family("conv_dw", p);
+}
+
+TEST(ConvSmallGroups, ChannelsPerGroup) {
+  for (const int64_t c : {1, 2, 4, 8})
+    for (const int64_t groups : {2, 3, 8, 32})
+      for (const int64_t k : {1, 3, 5})
+        check_family("conv_group",
+                     grouped(groups, c, c, axis(5, k, 1, 1, k / 2, k / 2), axis(17, k, 1, 1, k / 2, k / 2), 2));
+}
+
+TEST(ConvSmallGroups, StridesAndWidths) {
+  for (const int64_t s : {1, 2, 3})
+    for (const int64_t w : {1, 3, 7, 8, 13, 14, 15, 29})
+      check_family("conv_group", grouped(8, 4, 4, axis(7, 3, s, 1, 1, 1), axis(w, 3, s, 1, 1, 1)));
+}
+
+TEST(ConvSmallGroups, Multipliers) {
+  for (const int64_t m : {2, 4, 8, 16, 32})
+    check_family("conv_group", grouped(12, 1, m, axis(6, 3, 1, 1, 1, 1), axis(11, 3, 1, 1, 1, 1)));
+  check_family("conv_group", grouped(16, 2, 4, axis(6, 3, 2, 1, 1, 1), axis(11, 5, 1, 1, 2, 2)));
+  check_family("conv_group", grouped(6, 4, 32, axis(6, 3, 1, 1, 1, 1), axis(11, 3, 1, 2, 1, 1)));
+}
+
+}  // namespace
+}  // namespace terroir::cpu
