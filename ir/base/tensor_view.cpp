@@ -49,7 +49,8 @@ Dims row_major(const Dims& dims) {
   int64_t step = 1;
   for (size_t i = dims.size(); i-- > 0;) {
     steps[i] = step;
-    step *= dims[i];
+    // Wraps around only for empty tensors, whose steps nobody takes.
+    step = static_cast<int64_t>(static_cast<uint64_t>(step) * static_cast<uint64_t>(dims[i]));
   }
   return steps;
 }

@@ -1,0 +1,98 @@
+#include "ops/defs/movement/gather.hpp"
+
+#include "ir/schema/infer_context.hpp"
+#include "ops/reference/movement/movement.hpp"
+#include "ops/shape/inputs.hpp"
+
+namespace terroir::ops {
+namespace {
+
+void infer_with(ir::InferContext& ctx, int64_t batch_dims) {
+  require_integer_type(ctx, 1, "indices");
+  require_rank(ctx, 0, "data", 1, INT64_MAX);
+  const auto given = known_integer(ctx, 2, "axis");
+  const PartialShape& data = ctx.shape(0);
+  const PartialShape& indices = ctx.shape(1);
+  const auto data_rank = data.rank().is_static() ? std::optional(static_cast<int64_t>(data.size())) : std::nullopt;
+  const auto axis = data_rank && given ? std::optional(normalize_axis(*given, *data_rank)) : std::nullopt;
+  if (indices.rank().is_dynamic()) {
+    ctx.set_output(0, ctx.type(0), PartialShape::dynamic());
+    return;
+  }
+  const auto index_rank = static_cast<int64_t>(indices.size());
+  const int64_t batch = batch_dims < 0 ? batch_dims + index_rank : batch_dims;
+  ctx.require(batch >= 0 && batch <= index_rank, "batch_dims must be in [", -index_rank, ", ", index_rank,
+              "] for indices ", indices, ", got ", batch_dims);
+  if (!data_rank) {
+    ctx.set_output(0, ctx.type(0), PartialShape::dynamic());
+    return;
+  }
+  ctx.require(batch <= axis.value_or(*data_rank), "batch_dims must not exceed the axis: batch_dims ", batch, ", axis ",
+              axis.value_or(*data_rank), " of data ", data);
+  std::vector<Dimension> dims;
+  for (int64_t i = 0; i < batch; ++i) {
+    Dimension extent;
+    ctx.require(Dimension::merge(extent, data[i], indices[i]), "the first ", batch, " extents of data ", data,
+                " and indices ", indices, " must agree");
+    dims.push_back(extent);
+  }
+  if (!axis) {
+    PartialShape output = PartialShape::dynamic(*data_rank + index_rank - 1 - batch);
+    for (int64_t i = 0; i < batch; ++i) output[i] = dims[static_cast<size_t>(i)];
+    ctx.set_output(0, ctx.type(0), std::move(output));
+    return;
+  }
+  for (int64_t i = batch; i < *axis; ++i) dims.push_back(data[i]);
+  for (int64_t i = batch; i < index_rank; ++i) dims.push_back(indices[i]);
+  for (int64_t i = *axis + 1; i < *data_rank; ++i) dims.push_back(data[i]);
+  ctx.set_output(0, ctx.type(0), PartialShape(dims));
+}
+
+std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
+  const auto from = ctx.dimensions(0);
+  const auto indices = ctx.integers(1);
+  if (!from || !indices || ctx.shape(0).rank() != Rank(1)) return std::nullopt;
+  std::vector<Dimension> chosen;
+  const auto extent = static_cast<int64_t>(from->size());
+  for (int64_t index : *indices) {
+    if (index < -extent || index >= extent) return std::nullopt;
+    chosen.push_back((*from)[static_cast<size_t>(index < 0 ? index + extent : index)]);
+  }
+  return chosen;
+}
+
+ir::OpSchema schema_of(ir::InferFn infer, ir::ReferenceFn reference) {
+  ir::OpSchema schema;
+  schema.arity = {3, 3, 1};
+  schema.infer = infer;
+  schema.reference = reference;
+  schema.dimensions = &dimensions;
+  schema.accuracy = ir::Accuracy::exact;
+  return schema;
+}
+
+}  // namespace
+
+ir::OpSchema gather_1() {
+  return schema_of([](ir::InferContext& ctx) { infer_with(ctx, 0); },
+                   [](const ir::EvalContext& ctx) { reference::gather(ctx, 0, reference::OutOfRange::refuse); });
+}
+
+ir::OpSchema gather_7() {
+  auto schema = schema_of([](ir::InferContext& ctx) { infer_with(ctx, ctx.attrs<GatherAttrs>().batch_dims); },
+                          [](const ir::EvalContext& ctx) {
+                            reference::gather(ctx, ctx.attrs<GatherAttrs>().batch_dims, reference::OutOfRange::refuse);
+                          });
+  schema.make_attributes = &ir::make_attributes<GatherAttrs>;
+  return schema;
+}
+
+ir::OpSchema gather_8() {
+  ir::OpSchema schema = gather_7();
+  schema.reference = [](const ir::EvalContext& ctx) {
+    reference::gather(ctx, ctx.attrs<GatherAttrs>().batch_dims, reference::OutOfRange::zeros);
+  };
+  return schema;
+}
+
+}  // namespace terroir::ops

@@ -1,0 +1,50 @@
+#include "ops/defs/movement/split.hpp"
+
+#include "ir/schema/infer_context.hpp"
+#include "ops/reference/movement/movement.hpp"
+#include "ops/shape/inputs.hpp"
+
+namespace terroir::ops {
+namespace {
+
+// Far beyond any model; keeps a damaged file from asking for memory without bounds.
+constexpr int64_t kMaxPieces = 1 << 16;
+
+void infer(ir::InferContext& ctx) {
+  const int64_t pieces = ctx.attrs<SplitAttrs>().num_splits;
+  ctx.require(pieces >= 1 && pieces <= kMaxPieces, "num_splits must be in [1, ", kMaxPieces, "], got ", pieces);
+  require_rank(ctx, 0, "data", 1, INT64_MAX);
+  PartialShape shape = ctx.shape(0);
+  const auto given = known_integer(ctx, 1, "axis");
+  if (shape.rank().is_static() && given) {
+    const int64_t axis = normalize_axis(*given, static_cast<int64_t>(shape.size()));
+    Dimension& extent = shape[axis];
+    if (extent.is_static())
+      ctx.require(extent.get_length() % pieces == 0, "extent ", extent, " of axis ", axis, " does not divide by ",
+                  "num_splits ", pieces);
+    const int64_t low = (extent.get_min_length() + pieces - 1) / pieces;
+    const int64_t high = extent.has_upper_bound() ? extent.get_max_length() / pieces : -1;
+    ctx.require(high == -1 || low <= high, "no extent in ", extent, " of axis ", axis, " divides by num_splits ",
+                pieces);
+    extent = Dimension(low, high);
+  } else if (shape.rank().is_static()) {
+    shape = PartialShape::dynamic(shape.rank());
+  }
+  for (int i = 0; i < static_cast<int>(pieces); ++i) ctx.set_output(i, ctx.type(0), shape);
+}
+
+}  // namespace
+
+ir::OpSchema split_1() {
+  ir::OpSchema schema;
+  schema.arity = {2, 2, ir::kVariadic};
+  schema.make_attributes = &ir::make_attributes<SplitAttrs>;
+  schema.infer = &infer;
+  schema.reference = [](const ir::EvalContext& ctx) {
+    reference::split(ctx, read_integer(ctx.inputs[1], "axis"), "Split");
+  };
+  schema.accuracy = ir::Accuracy::exact;
+  return schema;
+}
+
+}  // namespace terroir::ops

@@ -1,0 +1,48 @@
+// What: Tile: repeats data along each axis. Inputs: data, repeats (1-D).
+// Shapes: the shorter of data's shape and repeats is filled up with 1 in front; extents are multiplied.
+// Edge cases: 0 repeats make the output empty; negative repeats are an error. Source: operation page Tile-1.
+#include "ir/schema/infer_context.hpp"
+#include "ops/reference/movement/movement.hpp"
+#include "ops/shape/inputs.hpp"
+
+namespace terroir::ops {
+namespace {
+
+void infer(ir::InferContext& ctx) {
+  require_integer_type(ctx, 1, "repeats");
+  require_rank(ctx, 1, "repeats", 1, 1);
+  const PartialShape& data = ctx.shape(0);
+  if (const auto numbers = ctx.integers(1)) {
+    for (size_t i = 0; i < numbers->size(); ++i)
+      ctx.require((*numbers)[i] >= 0, "repeats[", i, "] must not be negative, got ", (*numbers)[i]);
+  }
+  const auto repeats = ctx.dimensions(1);
+  if (data.rank().is_dynamic() || !repeats) {
+    const auto length = known_length(ctx, 1);
+    ctx.set_output(0, ctx.type(0),
+                   length && data.rank().is_static()
+                       ? PartialShape::dynamic(std::max(*length, static_cast<int64_t>(data.size())))
+                       : PartialShape::dynamic());
+    return;
+  }
+  std::vector<Dimension> times_each = *repeats;
+  std::vector<Dimension> dims(data.begin(), data.end());
+  const size_t rank = std::max(dims.size(), times_each.size());
+  dims.insert(dims.begin(), rank - dims.size(), Dimension(1));
+  times_each.insert(times_each.begin(), rank - times_each.size(), Dimension(1));
+  for (size_t i = 0; i < rank; ++i) dims[i] = times(dims[i], times_each[i]);
+  ctx.set_output(0, ctx.type(0), PartialShape(dims));
+}
+
+}  // namespace
+
+ir::OpSchema tile_1() {
+  ir::OpSchema schema;
+  schema.arity = {2, 2, 1};
+  schema.infer = &infer;
+  schema.reference = &reference::tile;
+  schema.accuracy = ir::Accuracy::exact;
+  return schema;
+}
+
+}  // namespace terroir::ops
