@@ -13,8 +13,12 @@ void infer_with(ir::InferContext& ctx, int64_t batch_dims) {
   const auto given = known_integer(ctx, 2, "axis");
   const PartialShape& data = ctx.shape(0);
   const PartialShape& indices = ctx.shape(1);
-  const auto data_rank = data.rank().is_static() ? std::optional(static_cast<int64_t>(data.size())) : std::nullopt;
-  const auto axis = data_rank && given ? std::optional(normalize_axis(*given, *data_rank)) : std::nullopt;
+  if (data.rank().is_dynamic()) {
+    ctx.set_output(0, ctx.type(0), PartialShape::dynamic());
+    return;
+  }
+  const auto data_rank = static_cast<int64_t>(data.size());
+  const int64_t axis = given ? normalize_axis(*given, data_rank) : data_rank;
   if (indices.rank().is_dynamic()) {
     ctx.set_output(0, ctx.type(0), PartialShape::dynamic());
     return;
@@ -23,12 +27,9 @@ void infer_with(ir::InferContext& ctx, int64_t batch_dims) {
   const int64_t batch = batch_dims < 0 ? batch_dims + index_rank : batch_dims;
   ctx.require(batch >= 0 && batch <= index_rank, "batch_dims must be in [", -index_rank, ", ", index_rank,
               "] for indices ", indices, ", got ", batch_dims);
-  if (!data_rank) {
-    ctx.set_output(0, ctx.type(0), PartialShape::dynamic());
-    return;
-  }
-  ctx.require(batch <= axis.value_or(*data_rank), "batch_dims must not exceed the axis: batch_dims ", batch, ", axis ",
-              axis.value_or(*data_rank), " of data ", data);
+  // An unknown axis is the last one at most.
+  ctx.require(batch <= axis - (given ? 0 : 1), "batch_dims must not exceed the axis: batch_dims ", batch, ", axis ",
+              axis, " of data ", data);
   std::vector<Dimension> dims;
   for (int64_t i = 0; i < batch; ++i) {
     Dimension extent;
@@ -36,15 +37,16 @@ void infer_with(ir::InferContext& ctx, int64_t batch_dims) {
                 " and indices ", indices, " must agree");
     dims.push_back(extent);
   }
-  if (!axis) {
-    PartialShape output = PartialShape::dynamic(*data_rank + index_rank - 1 - batch);
-    for (int64_t i = 0; i < batch; ++i) output[i] = dims[static_cast<size_t>(i)];
+  if (!given) {
+    PartialShape output = PartialShape::dynamic(data_rank + index_rank - 1 - batch);
+    for (int64_t i = 0; i < batch && i < data_rank + index_rank - 1 - batch; ++i)
+      output[i] = dims[static_cast<size_t>(i)];
     ctx.set_output(0, ctx.type(0), std::move(output));
     return;
   }
-  for (int64_t i = batch; i < *axis; ++i) dims.push_back(data[i]);
+  for (int64_t i = batch; i < axis; ++i) dims.push_back(data[i]);
   for (int64_t i = batch; i < index_rank; ++i) dims.push_back(indices[i]);
-  for (int64_t i = *axis + 1; i < *data_rank; ++i) dims.push_back(data[i]);
+  for (int64_t i = axis + 1; i < data_rank; ++i) dims.push_back(data[i]);
   ctx.set_output(0, ctx.type(0), PartialShape(dims));
 }
 
