@@ -1,0 +1,56 @@
+// What: element type conversion. Shapes: the output has the input's. Types: any but string.
+// Edge cases: ops/reference/type/convert.hpp.
+// Source: operation pages Convert-1, ConvertLike-1 (the type is that of input 1, whose values are not read).
+#include "ops/defs/type/convert.hpp"
+
+#include "ir/schema/infer_context.hpp"
+#include "ops/reference/type/convert.hpp"
+
+namespace terroir::ops {
+namespace {
+
+std::optional<std::vector<Dimension>> same_dimensions(ir::InferContext& ctx) { return ctx.dimensions(0); }
+
+void require_convertible(const ir::InferContext& ctx, element::Type type) {
+  ctx.require(type != element::string, "strings cannot be converted");
+}
+
+ir::OpSchema conversion(int inputs) {
+  ir::OpSchema schema;
+  schema.arity = {inputs, inputs, 1};
+  schema.reference = [](const ir::EvalContext& ctx) { reference::convert(ctx.inputs[0], ctx.outputs[0]); };
+  // Numbers that fit no narrow integer type are no dimensions anyone computes with.
+  schema.dimensions = &same_dimensions;
+  schema.flags.elementwise = true;
+  schema.flags.maps_zero_to_zero = true;
+  return schema;
+}
+
+}  // namespace
+
+ir::OpSchema convert_1() {
+  auto schema = conversion(1);
+  schema.make_attributes = &ir::make_attributes<ConvertAttrs>;
+  schema.infer = [](ir::InferContext& ctx) {
+    const element::Type type = ctx.attrs<ConvertAttrs>().destination_type;
+    ctx.require(type.is_static(), "destination_type must be a known type");
+    require_convertible(ctx, type);
+    require_convertible(ctx, ctx.type(0));
+    ctx.set_output(0, type, ctx.shape(0));
+  };
+  return schema;
+}
+
+ir::OpSchema convert_like_1() {
+  auto schema = conversion(2);
+  schema.infer = [](ir::InferContext& ctx) {
+    require_convertible(ctx, ctx.type(0));
+    require_convertible(ctx, ctx.type(1));
+    ctx.set_output(0, ctx.type(1), ctx.shape(0));
+  };
+  // Input 1 has a shape of its own.
+  schema.flags.elementwise = false;
+  return schema;
+}
+
+}  // namespace terroir::ops
