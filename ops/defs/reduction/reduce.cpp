@@ -12,7 +12,7 @@
 
 #include "ops/defs/elementwise/unary.hpp"
 #include "ops/reference/reduction/reduce.hpp"
-#include "ops/shape/axes.hpp"
+#include "ops/shape/reduce_axes.hpp"
 #include "ops/shape/number_interval.hpp"
 
 namespace terroir::ops {

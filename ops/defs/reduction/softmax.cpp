@@ -7,7 +7,7 @@
 
 #include "ops/defs/elementwise/unary.hpp"
 #include "ops/reference/reduction/softmax.hpp"
-#include "ops/shape/axes.hpp"
+#include "ops/shape/inputs.hpp"
 
 namespace terroir::ops {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "ops/defs/elementwise/unary.hpp"
 #include "ops/reference/sort/topk.hpp"
-#include "ops/shape/axes.hpp"
+#include "ops/shape/inputs.hpp"
 
 namespace terroir::ops {
 namespace {

@@ -7,7 +7,7 @@ namespace terroir::ops::reference {
 ReducePlan plan_reduce(const ir::EvalContext& ctx) {
   const ir::TensorView& data = ctx.inputs[0];
   const auto rank = static_cast<int64_t>(data.dims.size());
-  const auto axes = normalize_axes(ir::to_integers(ctx.inputs[1]), rank);
+  const auto axes = axis_set(ir::to_integers(ctx.inputs[1]), rank);
   ReducePlan plan;
   plan.kept = with_ones(data.dims, axes);
   plan.outputs = ir::element_count(plan.kept);

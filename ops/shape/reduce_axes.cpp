@@ -1,23 +1,16 @@
-#include "ops/shape/axes.hpp"
+#include "ops/shape/reduce_axes.hpp"
 
 #include <algorithm>
 
+#include "ops/shape/inputs.hpp"
+
 namespace terroir::ops {
 
-int64_t normalize_axis(int64_t axis, int64_t rank, std::string_view what) {
-  if (axis < -rank || axis >= rank) {
-    if (rank == 0) throw_error(ErrorCode::invalid_argument, what, " ", axis, " is given for a scalar, which has none");
-    throw_error(ErrorCode::invalid_argument, what, " must be in [", -rank, ", ", rank - 1, "], got ", axis);
-  }
-  return axis < 0 ? axis + rank : axis;
-}
-
-std::vector<int64_t> normalize_axes(const std::vector<int64_t>& axes, int64_t rank, std::string_view what) {
-  std::vector<int64_t> result;
-  for (int64_t axis : axes) result.push_back(normalize_axis(axis, rank, what));
-  std::sort(result.begin(), result.end());
-  result.erase(std::unique(result.begin(), result.end()), result.end());
-  return result;
+std::vector<int64_t> axis_set(std::vector<int64_t> axes, int64_t rank) {
+  axes = normalize_axes(std::move(axes), rank);
+  std::sort(axes.begin(), axes.end());
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  return axes;
 }
 
 ir::Dims with_ones(const ir::Dims& dims, const std::vector<int64_t>& axes) {
@@ -37,7 +30,7 @@ PartialShape reduced_shape(ir::InferContext& ctx, int data, int axes, bool keep_
   const auto rank = static_cast<int64_t>(shape.size());
   std::vector<Dimension> result;
   if (const auto known = ctx.integers(axes)) {
-    const auto reduced = normalize_axes(*known, rank);
+    const auto reduced = axis_set(*known, rank);
     for (int64_t i = 0; i < rank; ++i) {
       if (!std::binary_search(reduced.begin(), reduced.end(), i)) {
         result.push_back(shape[i]);
