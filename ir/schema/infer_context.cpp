@@ -14,6 +14,22 @@ std::vector<To> widened(const TensorView& tensor) {
   return result;
 }
 
+/// Types of which several elements share a byte: u1 from the highest bit on, 4-bit types from the lower half on.
+template <class To>
+std::vector<To> unpacked(const TensorView& tensor) {
+  const auto* bytes = static_cast<const uint8_t*>(tensor.data);
+  std::vector<To> result(static_cast<size_t>(tensor.count()));
+  for (size_t i = 0; i < result.size(); ++i) {
+    if (tensor.type == element::u1) {
+      result[i] = static_cast<To>((bytes[i / 8] >> (7 - i % 8)) & 1);
+    } else {
+      const int half = (bytes[i / 2] >> (i % 2 * 4)) & 15;
+      result[i] = static_cast<To>(tensor.type == element::i4 && half > 7 ? half - 16 : half);
+    }
+  }
+  return result;
+}
+
 template <class To>
 std::vector<To> integers_as(const TensorView& tensor) {
   switch (tensor.type) {
@@ -35,6 +51,10 @@ std::vector<To> integers_as(const TensorView& tensor) {
       return widened<uint32_t, To>(tensor);
     case element::Type_t::u64:
       return widened<uint64_t, To>(tensor);
+    case element::Type_t::u1:
+    case element::Type_t::u4:
+    case element::Type_t::i4:
+      return unpacked<To>(tensor);
     default:
       throw_error(ErrorCode::type_mismatch, "integer elements are expected, found ", tensor.type.get_type_name());
   }
