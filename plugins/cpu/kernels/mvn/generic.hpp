@@ -1,0 +1,126 @@
+// What: mean-variance normalisation of one bucket. Contract: mvn.hpp. Include one bucket header first.
+#pragma once
+
+#include "plugins/cpu/kernels/mvn/mvn.hpp"
+
+namespace terroir::cpu::TERROIR_ISA {
+namespace {
+
+constexpr int kSumChains = 4;
+
+// Sum of f(x) over a row; f of the lanes past the end does not count.
+template <typename F>
+TERROIR_INLINE float sum_row(const float* p, int64_t n, F f) {
+  V acc[kSumChains];
+  unroll<kSumChains>([&](auto j) TERROIR_INLINE_LAMBDA { acc[j] = zero(); });
+  int64_t i = 0;
+  for (; i + kSumChains * kLanes <= n; i += kSumChains * kLanes) {
+    unroll<kSumChains>([&](auto j) TERROIR_INLINE_LAMBDA { acc[j] = acc[j] + f(loadu(p + i + j * kLanes)); });
+  }
+  for (; i + kLanes <= n; i += kLanes) acc[0] = acc[0] + f(loadu(p + i));
+  if (i < n) {
+    const Tail t = tail(n - i);
+    acc[1] = acc[1] + keep(f(load_tail(p + i, t)), t);
+  }
+  return reduce_add((acc[0] + acc[1]) + (acc[2] + acc[3]));
+}
+
+TERROIR_INLINE V factor_of(const MvnArgs& a, V variance) {
+  const V eps(a.eps);
+  return V(1.0f) / (a.eps_outside_sqrt ? sqrt(variance) + eps : sqrt(variance + eps));
+}
+
+template <bool Scale, bool Shift>
+TERROIR_INLINE void write_row(const MvnArgs& a, const float* src, float* dst, int64_t n, V mean, V factor) {
+  const auto value = [&](V x, int64_t i, auto fetch) TERROIR_INLINE_LAMBDA {
+    V y = (x - mean) * factor;
+    if (Scale && Shift) return fma(y, fetch(a.scale + i), fetch(a.shift + i));
+    if (Scale) y = y * fetch(a.scale + i);
+    if (Shift) y = y + fetch(a.shift + i);
+    return y;
+  };
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    storeu(dst + i, value(loadu(src + i), i, [](const float* p) TERROIR_INLINE_LAMBDA { return loadu(p); }));
+  }
+  if (i < n) {
+    const Tail t = tail(n - i);
+    const auto fetch = [t](const float* p) TERROIR_INLINE_LAMBDA { return load_tail(p, t); };
+    store_tail(dst + i, value(load_tail(src + i, t), i, fetch), t);
+  }
+}
+
+void mvn_rows(const MvnArgs& a, int64_t rows, int64_t n) {
+  if (n == 0) return;
+  const float count = static_cast<float>(n);
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* src = a.src + r * n;
+    float* dst = a.dst + r * n;
+    const V mean(sum_row(src, n, [](V x) TERROIR_INLINE_LAMBDA { return x; }) / count);
+    V factor(1.0f);
+    if (a.normalize_variance) {
+      const float squares = sum_row(src, n, [mean](V x) TERROIR_INLINE_LAMBDA { return (x - mean) * (x - mean); });
+      factor = factor_of(a, V(squares / count));
+    }
+    if (a.scale != nullptr && a.shift != nullptr) {
+      write_row<true, true>(a, src, dst, n, mean, factor);
+    } else if (a.scale != nullptr) {
+      write_row<true, false>(a, src, dst, n, mean, factor);
+    } else if (a.shift != nullptr) {
+      write_row<false, true>(a, src, dst, n, mean, factor);
+    } else {
+      write_row<false, false>(a, src, dst, n, mean, factor);
+    }
+  }
+}
+
+template <bool Whole>
+TERROIR_INLINE void mvn_column(const MvnArgs& a, const float* src, float* dst, int64_t axis, int64_t stride, Tail t) {
+  const auto fetch = [&](int64_t i) TERROIR_INLINE_LAMBDA {
+    return Whole ? loadu(src + i * stride) : load_tail(src + i * stride, t);
+  };
+  const auto sum = [&](auto f) TERROIR_INLINE_LAMBDA {
+    V acc[kSumChains];
+    unroll<kSumChains>([&](auto j) TERROIR_INLINE_LAMBDA { acc[j] = zero(); });
+    int64_t i = 0;
+    for (; i + kSumChains <= axis; i += kSumChains) {
+      unroll<kSumChains>([&](auto j) TERROIR_INLINE_LAMBDA { acc[j] = acc[j] + f(fetch(i + j)); });
+    }
+    for (; i < axis; ++i) acc[0] = acc[0] + f(fetch(i));
+    return (acc[0] + acc[1]) + (acc[2] + acc[3]);
+  };
+  const V count(static_cast<float>(axis));
+  const V mean = sum([](V x) TERROIR_INLINE_LAMBDA { return x; }) / count;
+  V factor(1.0f);
+  if (a.normalize_variance) {
+    factor = factor_of(a, sum([&](V x) TERROIR_INLINE_LAMBDA { return (x - mean) * (x - mean); }) / count);
+  }
+  for (int64_t i = 0; i < axis; ++i) {
+    const V y = (fetch(i) - mean) * factor;
+    if (Whole) {
+      storeu(dst + i * stride, y);
+    } else {
+      store_tail(dst + i * stride, y, t);
+    }
+  }
+}
+
+void mvn_middle(const MvnArgs& a, int64_t outer, int64_t axis, int64_t inner) {
+  if (axis == 0) return;
+  for (int64_t o = 0; o < outer; ++o) {
+    const float* src = a.src + o * axis * inner;
+    float* dst = a.dst + o * axis * inner;
+    int64_t i = 0;
+    for (; i + kLanes <= inner; i += kLanes) mvn_column<true>(a, src + i, dst + i, axis, inner, Tail{});
+    if (i < inner) mvn_column<false>(a, src + i, dst + i, axis, inner, tail(inner - i));
+  }
+}
+
+}  // namespace
+
+const MvnKernels& mvn_table() {
+  static constexpr MvnKernels kTable = {&mvn_rows, &mvn_middle};
+  return kTable;
+}
+
+}  // namespace terroir::cpu::TERROIR_ISA

@@ -1,0 +1,35 @@
+// What: mean-variance normalisation, the core of MVN, layer, instance and group normalisation.
+// Formula: y = (x - mean) / sqrt(var + eps), or / (sqrt(var) + eps), or x - mean alone; then y * scale + shift.
+//   The variance is the mean of squared distances from the mean, in a second pass.
+// Shapes: rows: [rows][n], over n. middle: [outer][axis][inner], over axis: spatial axes of a blocked tensor with
+//   outer = N * blocks, inner = B.
+// Edge cases: n = 0 does nothing; a constant row gives shift (0 without), for eps > 0.
+// Aliasing: dst may be src. Threads: rows, and outer indices, are independent.
+#pragma once
+
+#include <cstdint>
+
+namespace terroir::cpu {
+
+// Declared only: the files of the buckets include this header, and isa.hpp brings in containers.
+enum class Isa : int32_t;
+
+struct MvnArgs {
+  const float* src = nullptr;
+  float* dst = nullptr;
+  float eps = 1e-6f;
+  bool normalize_variance = true;
+  bool eps_outside_sqrt = false;
+  // One value per element of a row (layer normalisation); null for none. rows only.
+  const float* scale = nullptr;
+  const float* shift = nullptr;
+};
+
+struct MvnKernels {
+  void (*rows)(const MvnArgs& args, int64_t rows, int64_t n);
+  void (*middle)(const MvnArgs& args, int64_t outer, int64_t axis, int64_t inner);
+};
+
+const MvnKernels& mvn_kernels(Isa isa) noexcept;
+
+}  // namespace terroir::cpu

@@ -1,0 +1,42 @@
+// What: maximum and average pooling over up to three spatial axes, one image (or one channel block of it) at a time.
+// Formula: dst[o] = max or mean of src[o * stride - pad_begin + k * dilation] over the k whose index is inside.
+// Layouts: `width` channels adjacent at every position: a channel block (width = B, padding included) or nhwc (width =
+// C);
+//   plain: width 1, one channel.
+// Edge cases: the divisor of an average is the number of elements inside (exclude_pad), or of those inside the image
+//   extended by pad_begin and pad_end. An empty window gives the lowest float for max, 0 for average. A maximum meets
+//   values in index order with `a > b ? a : b`: a NaN wins until the next value.
+// Aliasing: none.
+// Threads: rows of the output, counted over OD * OH, are independent.
+#pragma once
+
+#include <cstdint>
+
+namespace terroir::cpu {
+
+// Declared only: the files of the buckets include this header, and isa.hpp brings in containers.
+enum class Isa : int32_t;
+
+// Axis order D, H, W; missing axes have extents, kernel, stride, dilation 1 and pads 0.
+struct PoolArgs {
+  const float* src = nullptr;
+  float* dst = nullptr;
+  int64_t width = 1;
+  int64_t in[3] = {1, 1, 1};
+  int64_t out[3] = {1, 1, 1};
+  int64_t kernel[3] = {1, 1, 1};
+  int64_t stride[3] = {1, 1, 1};
+  int64_t dilation[3] = {1, 1, 1};
+  int64_t pad_begin[3] = {0, 0, 0};
+  int64_t pad_end[3] = {0, 0, 0};
+  bool exclude_pad = true;
+};
+
+struct PoolKernels {
+  void (*max)(const PoolArgs& args, int64_t row_begin, int64_t row_end);
+  void (*average)(const PoolArgs& args, int64_t row_begin, int64_t row_end);
+};
+
+const PoolKernels& pool_kernels(Isa isa) noexcept;
+
+}  // namespace terroir::cpu

@@ -1,0 +1,217 @@
+// What: layout changes of one bucket. Contract: reorder.hpp. Include one bucket header first.
+#pragma once
+
+#include "plugins/cpu/kernels/reorder/reorder.hpp"
+
+namespace terroir::cpu::TERROIR_ISA {
+namespace {
+
+constexpr int64_t kPositionsPerItem = 1024;
+
+TERROIR_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+TERROIR_INLINE int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+TERROIR_INLINE int64_t chunks(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// One kLanes x kLanes piece: `rows` valid rows of the source, `width` columns of it, `padded` lanes stored per column.
+template <bool Whole>
+TERROIR_INLINE void transpose_piece(const float* src, int64_t src_stride, float* dst, int64_t dst_stride, int64_t rows,
+                                    int64_t width, int64_t padded) {
+  V r[kLanes];
+  if (Whole) {
+    unroll<kLanes>([&](auto i) TERROIR_INLINE_LAMBDA { r[i] = loadu(src + i * src_stride); });
+    transpose(r);
+    unroll<kLanes>([&](auto i) TERROIR_INLINE_LAMBDA { storeu(dst + i * dst_stride, r[i]); });
+    return;
+  }
+  const Tail in = tail(width), out = tail(padded);
+  unroll<kLanes>([&](auto i) TERROIR_INLINE_LAMBDA { r[i] = i < rows ? load_tail(src + i * src_stride, in) : zero(); });
+  transpose(r);
+  unroll<kLanes>([&](auto i) TERROIR_INLINE_LAMBDA {
+    if (i < width) store_tail(dst + i * dst_stride, r[i], out);
+  });
+}
+
+void transpose_2d(const float* src, int64_t src_stride, float* dst, int64_t dst_stride, int64_t rows, int64_t columns,
+                  int64_t padded_rows) {
+  for (int64_t c = 0; c < columns; c += kLanes) {
+    const int64_t width = least(kLanes, columns - c);
+    for (int64_t r = 0; r < padded_rows; r += kLanes) {
+      const int64_t height = most(0, least(kLanes, rows - r)), padded = least(kLanes, padded_rows - r);
+      const float* in = height > 0 ? src + r * src_stride + c : src;
+      float* out = dst + c * dst_stride + r;
+      if (height == kLanes && width == kLanes) {
+        transpose_piece<true>(in, src_stride, out, dst_stride, height, width, padded);
+      } else {
+        transpose_piece<false>(in, src_stride, out, dst_stride, height, width, padded);
+      }
+    }
+  }
+}
+
+void copy_2d(const float* src, int64_t src_stride, float* dst, int64_t dst_stride, int64_t rows, int64_t columns,
+             int64_t padded_columns) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* in = src + r * src_stride;
+    float* out = dst + r * dst_stride;
+    int64_t c = 0;
+    for (; c + kLanes <= columns; c += kLanes) storeu(out + c, loadu(in + c));
+    for (; c < padded_columns; c += kLanes) {
+      const int64_t valid = most(0, least(kLanes, columns - c));
+      store_n(out + c, load_n(valid > 0 ? in + c : in, valid), least(kLanes, padded_columns - c));
+    }
+  }
+}
+
+// Address of channel c (the first of a block in blocked formats, or inside it) at position s of image n.
+TERROIR_INLINE int64_t place(ImageFormat format, int64_t block, const ReorderArgs& a, int64_t n, int64_t c, int64_t s) {
+  switch (format) {
+    case ImageFormat::plain:
+      return (n * a.c + c) * a.s + s;
+    case ImageFormat::nhwc:
+      return (n * a.s + s) * a.c + c;
+    case ImageFormat::blocked:
+      return ((n * chunks(a.c, block) + c / block) * a.s + s) * block + c % block;
+  }
+  return 0;
+}
+
+// Channels of one item: a whole number of blocks on both sides.
+TERROIR_INLINE int64_t channel_chunk(const ReorderArgs& a) {
+  int64_t chunk = 64;
+  if (a.src_format == ImageFormat::blocked) chunk = chunks(chunk, a.src_block) * a.src_block;
+  while (a.dst_format == ImageFormat::blocked && chunk % a.dst_block != 0) {
+    chunk += a.src_format == ImageFormat::blocked ? a.src_block : 1;
+  }
+  return chunk;
+}
+
+int64_t reorder_items(const ReorderArgs& a) {
+  return a.n * chunks(a.c, channel_chunk(a)) * chunks(a.s, kPositionsPerItem);
+}
+
+// Channels [c0, c1) and positions [s0, s1) of image n, c1 possibly in the padding.
+void reorder_piece(const ReorderArgs& a, int64_t n, int64_t c0, int64_t c1, int64_t s0, int64_t s1) {
+  const int64_t positions = s1 - s0;
+  const bool to_blocked = a.dst_format == ImageFormat::blocked, from_blocked = a.src_format == ImageFormat::blocked;
+  // The longest run of channels that is contiguous, or evenly strided, on both sides.
+  int64_t step = c1 - c0;
+  if (to_blocked) step = a.dst_block;
+  if (from_blocked) step = to_blocked && a.dst_block < a.src_block ? a.dst_block : a.src_block;
+  for (int64_t c = c0; c < c1;) {
+    // Blocks of sizes that do not divide each other are cut at both borders.
+    int64_t run = least(step, c1 - c);
+    if (to_blocked) run = least(run, a.dst_block - c % a.dst_block);
+    if (from_blocked) run = least(run, a.src_block - c % a.src_block);
+    const int64_t valid = most(0, least(run, a.c - c)), padded = to_blocked ? run : valid;
+    const float* src = a.src + (valid > 0 ? place(a.src_format, a.src_block, a, n, c, s0) : 0);
+    if (padded == 0) return;
+    float* dst = a.dst + place(a.dst_format, a.dst_block, a, n, c, s0);
+    const bool plain_in = a.src_format == ImageFormat::plain, plain_out = a.dst_format == ImageFormat::plain;
+    const int64_t src_stride = plain_in ? a.s : from_blocked ? a.src_block : a.c;
+    const int64_t dst_stride = plain_out ? a.s : to_blocked ? a.dst_block : a.c;
+    if (plain_in && plain_out) {
+      copy_2d(src, src_stride, dst, dst_stride, valid, positions, positions);
+    } else if (plain_in) {
+      transpose_2d(src, src_stride, dst, dst_stride, valid, positions, padded);
+    } else if (plain_out) {
+      transpose_2d(src, src_stride, dst, dst_stride, positions, valid, positions);
+    } else {
+      copy_2d(src, src_stride, dst, dst_stride, positions, valid, padded);
+    }
+    c += run;
+  }
+}
+
+void reorder(const ReorderArgs& a, int64_t item_begin, int64_t item_end) {
+  const int64_t chunk = channel_chunk(a), channel_chunks = chunks(a.c, chunk);
+  const int64_t position_chunks = chunks(a.s, kPositionsPerItem);
+  const int64_t padded_c = a.dst_format == ImageFormat::blocked ? chunks(a.c, a.dst_block) * a.dst_block : a.c;
+  for (int64_t item = item_begin; item < item_end; ++item) {
+    const int64_t s0 = item % position_chunks * kPositionsPerItem;
+    const int64_t c0 = item / position_chunks % channel_chunks * chunk;
+    const int64_t n = item / position_chunks / channel_chunks;
+    reorder_piece(a, n, c0, least(c0 + chunk, padded_c), s0, least(s0 + kPositionsPerItem, a.s));
+  }
+}
+
+template <typename T>
+TERROIR_INLINE void transpose_block(const T* src, int64_t src_stride, T* dst, int64_t dst_stride, int64_t rows,
+                                    int64_t columns) {
+  if constexpr (sizeof(T) == 4) {
+    transpose_2d(reinterpret_cast<const float*>(src), src_stride, reinterpret_cast<float*>(dst), dst_stride, rows,
+                 columns, rows);
+  } else {
+    // Small squares, so that the strided side stays in the L1 cache.
+    constexpr int64_t kSquare = 16;
+    for (int64_t c0 = 0; c0 < columns; c0 += kSquare) {
+      for (int64_t r0 = 0; r0 < rows; r0 += kSquare) {
+        for (int64_t c = c0; c < least(columns, c0 + kSquare); ++c) {
+          for (int64_t r = r0; r < least(rows, r0 + kSquare); ++r) dst[c * dst_stride + r] = src[r * src_stride + c];
+        }
+      }
+    }
+  }
+}
+
+// Axes [axis, rank) of the plan; `with` is the axis handled together with the innermost one, or -1.
+template <typename T>
+void permute_axes(const PermutePlan& p, int axis, int with, const T* src, T* dst) {
+  const int last = p.rank - 1;
+  if (axis == with) return permute_axes(p, axis + 1, with, src, dst);
+  if (axis < last) {
+    for (int64_t i = 0; i < p.extent[axis]; ++i) {
+      permute_axes(p, axis + 1, with, src + i * p.src_stride[axis], dst + i * p.dst_stride[axis]);
+    }
+    return;
+  }
+  const int64_t n = p.extent[last];
+  if (with >= 0) {
+    // The source runs along `with`, the destination along the last axis.
+    transpose_block(src, p.src_stride[last], dst, p.dst_stride[with], n, p.extent[with]);
+  } else if (p.src_stride[last] == 1) {
+    __builtin_memcpy(dst, src, static_cast<size_t>(n) * sizeof(T));
+  } else {
+    for (int64_t i = 0; i < n; ++i) dst[i] = src[i * p.src_stride[last]];
+  }
+}
+
+template <typename T>
+void permute_as(const PermutePlan& plan, const T* src, T* dst, int64_t begin, int64_t end) {
+  if (plan.rank == 0) {
+    if (begin < end) *dst = *src;
+    return;
+  }
+  PermutePlan part = plan;
+  part.extent[0] = end - begin;
+  src += begin * plan.src_stride[0];
+  dst += begin * plan.dst_stride[0];
+  const int last = plan.rank - 1;
+  int with = -1;
+  for (int i = 0; i < last && plan.src_stride[last] != 1; ++i) {
+    if (plan.src_stride[i] == 1) with = i;
+  }
+  permute_axes(part, 0, with, src, dst);
+}
+
+void permute(const PermutePlan& plan, const void* src, void* dst, int64_t begin, int64_t end) {
+  if (begin >= end) return;
+  switch (plan.element_bytes) {
+    case 1:
+      return permute_as(plan, static_cast<const uint8_t*>(src), static_cast<uint8_t*>(dst), begin, end);
+    case 2:
+      return permute_as(plan, static_cast<const uint16_t*>(src), static_cast<uint16_t*>(dst), begin, end);
+    case 4:
+      return permute_as(plan, static_cast<const uint32_t*>(src), static_cast<uint32_t*>(dst), begin, end);
+    default:
+      return permute_as(plan, static_cast<const uint64_t*>(src), static_cast<uint64_t*>(dst), begin, end);
+  }
+}
+
+}  // namespace
+
+const ReorderKernels& reorder_table() {
+  static constexpr ReorderKernels kTable = {&reorder_items, &reorder, &transpose_2d, &copy_2d, &permute};
+  return kTable;
+}
+
+}  // namespace terroir::cpu::TERROIR_ISA

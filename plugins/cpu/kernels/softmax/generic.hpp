@@ -1,0 +1,96 @@
+// What: softmax of one bucket. Contract: softmax.hpp. Include one bucket header first.
+#pragma once
+
+#include "plugins/cpu/kernels/softmax/softmax.hpp"
+#include "plugins/cpu/simd/math.hpp"
+
+namespace terroir::cpu::TERROIR_ISA {
+namespace {
+
+TERROIR_INLINE void softmax_row(const float* src, float* dst, int64_t n, bool log_form) {
+  const int64_t body = n / kLanes * kLanes;
+  const Tail t = tail(n - body);
+  V top(src[0]);
+  for (int64_t i = 0; i < body; i += kLanes) top = max(top, loadu(src + i));
+  float peak = reduce_max(top);
+  for (int64_t i = body; i < n; ++i) peak = src[i] > peak ? src[i] : peak;
+
+  const V shift(peak);
+  V sum = zero();
+  for (int64_t i = 0; i < body; i += kLanes) {
+    const V e = exp(loadu(src + i) - shift);
+    sum = sum + e;
+    if (!log_form) storeu(dst + i, e);
+  }
+  if (body < n) {
+    const V e = exp(load_tail(src + body, t) - shift);
+    sum = sum + keep(e, t);
+    if (!log_form) store_tail(dst + body, e, t);
+  }
+  const V total(reduce_add(sum));
+  if (log_form) {
+    const V log_total = log(total);
+    for (int64_t i = 0; i < body; i += kLanes) storeu(dst + i, loadu(src + i) - shift - log_total);
+    if (body < n) store_tail(dst + body, load_tail(src + body, t) - shift - log_total, t);
+  } else {
+    const V factor = V(1.0f) / total;
+    for (int64_t i = 0; i < body; i += kLanes) storeu(dst + i, loadu(dst + i) * factor);
+    if (body < n) store_tail(dst + body, load_tail(dst + body, t) * factor, t);
+  }
+}
+
+void softmax_rows(const float* src, float* dst, int64_t rows, int64_t n, bool log_form) {
+  if (n == 0) return;
+  for (int64_t r = 0; r < rows; ++r) softmax_row(src + r * n, dst + r * n, n, log_form);
+}
+
+template <bool Whole>
+TERROIR_INLINE void softmax_column(const float* src, float* dst, int64_t axis, int64_t stride, Tail t, bool log_form) {
+  const auto fetch = [&](const float* p) TERROIR_INLINE_LAMBDA { return Whole ? loadu(p) : load_tail(p, t); };
+  const auto put = [&](float* p, V v) TERROIR_INLINE_LAMBDA {
+    if (Whole) {
+      storeu(p, v);
+    } else {
+      store_tail(p, v, t);
+    }
+  };
+  V peak = fetch(src);
+  for (int64_t i = 1; i < axis; ++i) peak = max(peak, fetch(src + i * stride));
+  V sum = zero();
+  for (int64_t i = 0; i < axis; ++i) {
+    const V e = exp(fetch(src + i * stride) - peak);
+    sum = sum + e;
+    if (!log_form) put(dst + i * stride, e);
+  }
+  if (log_form) {
+    const V log_sum = log(sum);
+    for (int64_t i = 0; i < axis; ++i) put(dst + i * stride, fetch(src + i * stride) - peak - log_sum);
+  } else {
+    const V factor = V(1.0f) / sum;
+    for (int64_t i = 0; i < axis; ++i) put(dst + i * stride, fetch(dst + i * stride) * factor);
+  }
+}
+
+void softmax_middle(const float* src, float* dst, int64_t outer, int64_t axis, int64_t inner, int64_t inner_begin,
+                    int64_t inner_end, bool log_form) {
+  if (axis == 0) return;
+  for (int64_t o = 0; o < outer; ++o) {
+    const int64_t base = o * axis * inner;
+    int64_t i = inner_begin;
+    for (; i + kLanes <= inner_end; i += kLanes) {
+      softmax_column<true>(src + base + i, dst + base + i, axis, inner, Tail{}, log_form);
+    }
+    if (i < inner_end) {
+      softmax_column<false>(src + base + i, dst + base + i, axis, inner, tail(inner_end - i), log_form);
+    }
+  }
+}
+
+}  // namespace
+
+const SoftmaxKernels& softmax_table() {
+  static constexpr SoftmaxKernels kTable = {&softmax_rows, &softmax_middle};
+  return kTable;
+}
+
+}  // namespace terroir::cpu::TERROIR_ISA

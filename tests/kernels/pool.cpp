@@ -1,0 +1,118 @@
+#include "plugins/cpu/kernels/pool/pool.hpp"
+
+#include "tests/kernels/kernel_test.hpp"
+
+namespace terroir::testing {
+namespace {
+
+using cpu::PoolArgs;
+
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+
+float naive(const PoolArgs& a, const float* src, bool average, int64_t od, int64_t oh, int64_t ow, int64_t c) {
+  double sum = 0;
+  float top = kLowest;
+  int64_t inside = 0, extended = 0;
+  for (int64_t kd = 0; kd < a.kernel[0]; ++kd) {
+    for (int64_t kh = 0; kh < a.kernel[1]; ++kh) {
+      for (int64_t kw = 0; kw < a.kernel[2]; ++kw) {
+        const int64_t d = od * a.stride[0] - a.pad_begin[0] + kd * a.dilation[0];
+        const int64_t h = oh * a.stride[1] - a.pad_begin[1] + kh * a.dilation[1];
+        const int64_t w = ow * a.stride[2] - a.pad_begin[2] + kw * a.dilation[2];
+        if (d < a.in[0] + a.pad_end[0] && h < a.in[1] + a.pad_end[1] && w < a.in[2] + a.pad_end[2]) ++extended;
+        if (d < 0 || h < 0 || w < 0 || d >= a.in[0] || h >= a.in[1] || w >= a.in[2]) continue;
+        const float x = src[((d * a.in[1] + h) * a.in[2] + w) * a.width + c];
+        sum += x;
+        top = inside == 0 || x > top ? x : top;
+        ++inside;
+      }
+    }
+  }
+  if (!average) return top;
+  if (inside == 0) return 0.0f;
+  return static_cast<float>(sum / static_cast<double>(a.exclude_pad ? inside : extended));
+}
+
+struct Geometry {
+  int64_t in[3], kernel[3], stride[3], dilation[3], pad_begin[3], pad_end[3];
+};
+
+const Geometry kGeometries[] = {
+    {{1, 1, 11}, {1, 1, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 1}, {0, 0, 1}},
+    {{1, 7, 9}, {1, 2, 2}, {1, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
+    {{1, 8, 19}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+    {{1, 9, 40}, {1, 3, 5}, {1, 2, 1}, {1, 2, 2}, {0, 2, 3}, {0, 1, 4}},
+    // Rounded up: the last window reaches beyond the end padding.
+    {{1, 6, 6}, {1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 1, 1}},
+    {{4, 5, 6}, {2, 3, 2}, {2, 1, 2}, {1, 1, 1}, {1, 1, 0}, {1, 1, 1}},
+    {{1, 7, 7}, {1, 7, 7}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
+    // The kernel is wider than the input.
+    {{1, 2, 2}, {1, 5, 5}, {1, 1, 1}, {1, 1, 1}, {0, 2, 2}, {0, 2, 2}},
+    // The first window lies in the padding entirely.
+    {{1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {1, 1, 1}, {0, 2, 2}, {0, 0, 0}},
+};
+
+class Pool : public KernelTest {};
+
+TEST_P(Pool, AgainstTheDefinition) {
+  const auto& kernels = cpu::pool_kernels(isa());
+  std::vector<int64_t> widths = sizes_around(lanes());
+  widths.push_back(5 * lanes() + 3);
+  for (const Geometry& g : kGeometries) {
+    for (const int64_t width : widths) {
+      for (int form = 0; form < 3; ++form) {
+        PoolArgs a;
+        a.width = width;
+        for (int i = 0; i < 3; ++i) {
+          a.in[i] = g.in[i];
+          a.kernel[i] = g.kernel[i];
+          a.stride[i] = g.stride[i];
+          a.dilation[i] = g.dilation[i];
+          a.pad_begin[i] = g.pad_begin[i];
+          a.pad_end[i] = g.pad_end[i];
+          const int64_t reach = (g.kernel[i] - 1) * g.dilation[i] + 1;
+          a.out[i] = (g.in[i] + g.pad_begin[i] + g.pad_end[i] - reach + g.stride[i] - 1) / g.stride[i] + 1;
+        }
+        a.exclude_pad = form != 2;
+        const bool average = form != 0;
+        const GuardedBuffer<float> src(random_floats(g.in[0] * g.in[1] * g.in[2] * width, 9));
+        GuardedBuffer<float> dst(a.out[0] * a.out[1] * a.out[2] * width);
+        a.src = src.data();
+        a.dst = dst.data();
+        const int64_t rows = a.out[0] * a.out[1];
+        for (int64_t row = rows; row-- > 0;) (average ? kernels.average : kernels.max)(a, row, row + 1);
+        EXPECT_TRUE(dst.intact());
+        const int64_t window = g.kernel[0] * g.kernel[1] * g.kernel[2];
+        for (int64_t i = 0; i < dst.size(); ++i) {
+          const int64_t ow = i / width % a.out[2], oh = i / width / a.out[2] % a.out[1];
+          const float want = naive(a, src.data(), average, i / width / a.out[2] / a.out[1], oh, ow, i % width);
+          if (average) {
+            ASSERT_NEAR(dst[i], want, dot_tolerance(window)) << "form " << form << " width " << width;
+          } else {
+            ASSERT_EQ(dst[i], want) << "width " << width;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Pool, MinusInfinityIsAValue) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const GuardedBuffer<float> src(std::vector<float>(4, -inf));
+  GuardedBuffer<float> dst(2);
+  PoolArgs a;
+  a.in[2] = 4;
+  a.out[2] = 2;
+  a.kernel[2] = a.stride[2] = 2;
+  a.src = src.data();
+  a.dst = dst.data();
+  cpu::pool_kernels(isa()).max(a, 0, 1);
+  EXPECT_EQ(dst[0], -inf);
+  EXPECT_EQ(dst[1], -inf);
+}
+
+TERROIR_INSTANTIATE_PER_ISA(Pool);
+
+}  // namespace
+}  // namespace terroir::testing

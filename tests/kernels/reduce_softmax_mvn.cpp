@@ -1,0 +1,256 @@
+#include "plugins/cpu/kernels/mvn/mvn.hpp"
+#include "plugins/cpu/kernels/reduce/reduce.hpp"
+#include "plugins/cpu/kernels/softmax/softmax.hpp"
+#include "tests/kernels/kernel_test.hpp"
+
+namespace terroir::testing {
+namespace {
+
+using cpu::MvnArgs;
+using cpu::ReduceKind;
+
+constexpr float kEps = std::numeric_limits<float>::epsilon();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+class AxisKernels : public KernelTest {
+ protected:
+  struct Shape {
+    int64_t outer, axis, inner;
+  };
+  std::vector<Shape> shapes() const {
+    std::vector<Shape> all;
+    for (const int64_t axis : {1, 2, 3, 4, 5, 17, 131}) {
+      for (const int64_t inner : sizes_around(lanes())) all.push_back({2, axis, inner});
+    }
+    return all;
+  }
+  std::vector<int64_t> lengths() const {
+    std::vector<int64_t> all = sizes_around(lanes());
+    for (const int64_t n : sizes_around(4 * lanes())) all.push_back(n);
+    all.push_back(1031);
+    return all;
+  }
+};
+
+double reduced(ReduceKind kind, const float* p, int64_t n, int64_t stride) {
+  double sum = 0, squares = 0, magnitudes = 0, product = 1;
+  double top = p[0], bottom = p[0];
+  for (int64_t i = 0; i < n; ++i) {
+    const double x = p[i * stride];
+    sum += x;
+    squares += x * x;
+    magnitudes += std::fabs(x);
+    product *= x;
+    top = std::max(top, x);
+    bottom = std::min(bottom, x);
+  }
+  switch (kind) {
+    case ReduceKind::sum:
+      return sum;
+    case ReduceKind::mean:
+      return sum / static_cast<double>(n);
+    case ReduceKind::max:
+      return top;
+    case ReduceKind::min:
+      return bottom;
+    case ReduceKind::prod:
+      return product;
+    case ReduceKind::l1:
+      return magnitudes;
+    case ReduceKind::l2:
+      return std::sqrt(squares);
+    case ReduceKind::sum_square:
+      return squares;
+  }
+  return 0;
+}
+
+const ReduceKind kAllKinds[] = {ReduceKind::sum,  ReduceKind::mean, ReduceKind::max, ReduceKind::min,
+                                ReduceKind::prod, ReduceKind::l1,   ReduceKind::l2,  ReduceKind::sum_square};
+
+double reduce_tolerance(ReduceKind kind, int64_t n, double want) {
+  if (kind == ReduceKind::max || kind == ReduceKind::min) return 0;
+  if (kind == ReduceKind::prod) return static_cast<double>(n) * kEps * std::fabs(want) + 1e-42;
+  return dot_tolerance(n) + 2 * kEps * std::fabs(want);
+}
+
+TEST_P(AxisKernels, ReduceRows) {
+  for (const ReduceKind kind : kAllKinds) {
+    for (const int64_t n : lengths()) {
+      // All negative for one row, all positive for another: a zero that leaks in from a tail would show in max and min.
+      const int64_t rows = 3;
+      std::vector<float> values = random_floats(rows * n, 3);
+      for (int64_t i = 0; i < n; ++i) {
+        values[i] = -std::fabs(values[i]) - 0.1f;
+        values[n + i] = std::fabs(values[n + i]) + 0.1f;
+      }
+      const GuardedBuffer<float> src(values);
+      GuardedBuffer<float> dst(rows);
+      cpu::reduce_kernels(isa()).rows(kind, src.data(), dst.data(), rows, n);
+      EXPECT_TRUE(dst.intact());
+      for (int64_t r = 0; r < rows; ++r) {
+        const double want = reduced(kind, src.data() + r * n, n, 1);
+        ASSERT_NEAR(dst[r], want, reduce_tolerance(kind, n, want)) << static_cast<int>(kind) << " n " << n;
+      }
+    }
+  }
+}
+
+TEST_P(AxisKernels, ReduceMiddle) {
+  for (const ReduceKind kind : kAllKinds) {
+    for (const Shape& s : shapes()) {
+      const GuardedBuffer<float> src(random_floats(s.outer * s.axis * s.inner, 4, -2.0f, -0.1f));
+      GuardedBuffer<float> dst(s.outer * s.inner);
+      const int64_t half = s.inner / 2;
+      cpu::reduce_kernels(isa()).middle(kind, src.data(), dst.data(), s.outer, s.axis, s.inner, half, s.inner);
+      cpu::reduce_kernels(isa()).middle(kind, src.data(), dst.data(), s.outer, s.axis, s.inner, 0, half);
+      EXPECT_TRUE(dst.intact());
+      for (int64_t i = 0; i < dst.size(); ++i) {
+        const float* column = src.data() + i / s.inner * s.axis * s.inner + i % s.inner;
+        const double want = reduced(kind, column, s.axis, s.inner);
+        ASSERT_NEAR(dst[i], want, 2 * reduce_tolerance(kind, s.axis, want)) << static_cast<int>(kind);
+      }
+    }
+  }
+}
+
+TEST_P(AxisKernels, ReduceKeepsInfinitiesAndEmptyAxes) {
+  const auto& kernels = cpu::reduce_kernels(isa());
+  const GuardedBuffer<float> low(std::vector<float>(37, -kInf)), high(std::vector<float>(37, kInf));
+  float got = 0;
+  kernels.rows(ReduceKind::max, low.data(), &got, 1, 37);
+  EXPECT_EQ(got, -kInf);
+  kernels.rows(ReduceKind::min, high.data(), &got, 1, 37);
+  EXPECT_EQ(got, kInf);
+  kernels.middle(ReduceKind::max, low.data(), &got, 1, 37, 1, 0, 1);
+  EXPECT_EQ(got, -kInf);
+  kernels.rows(ReduceKind::sum, nullptr, &got, 1, 0);
+  EXPECT_EQ(got, 0.0f);
+  kernels.rows(ReduceKind::prod, nullptr, &got, 1, 0);
+  EXPECT_EQ(got, 1.0f);
+  kernels.rows(ReduceKind::mean, nullptr, &got, 1, 0);
+  EXPECT_TRUE(std::isnan(got));
+}
+
+void check_softmax(const float* src, const float* got, int64_t n, int64_t stride, bool log_form) {
+  double peak = src[0], sum = 0;
+  for (int64_t i = 0; i < n; ++i) peak = std::max(peak, static_cast<double>(src[i * stride]));
+  for (int64_t i = 0; i < n; ++i) sum += std::exp(src[i * stride] - peak);
+  for (int64_t i = 0; i < n; ++i) {
+    const double shifted = src[i * stride] - peak;
+    // Relative error: the sum over n terms, a few roundings of exp, and that of the shifted argument.
+    const double relative = kEps * (8 + std::sqrt(static_cast<double>(n)) + std::fabs(shifted));
+    if (log_form) {
+      ASSERT_NEAR(got[i * stride], shifted - std::log(sum), 2 * relative + 2 * kEps * std::fabs(shifted)) << n;
+    } else {
+      ASSERT_NEAR(got[i * stride], std::exp(shifted) / sum, relative * std::exp(shifted) / sum + 1e-38) << n;
+    }
+  }
+}
+
+TEST_P(AxisKernels, SoftmaxRows) {
+  for (const bool log_form : {false, true}) {
+    for (const int64_t n : lengths()) {
+      const int64_t rows = 3;
+      const GuardedBuffer<float> src(random_floats(rows * n, 6, -30.0f, 30.0f));
+      GuardedBuffer<float> dst(rows * n);
+      cpu::softmax_kernels(isa()).rows(src.data(), dst.data(), rows, n, log_form);
+      EXPECT_TRUE(dst.intact());
+      for (int64_t r = 0; r < rows; ++r) check_softmax(src.data() + r * n, dst.data() + r * n, n, 1, log_form);
+    }
+  }
+}
+
+TEST_P(AxisKernels, SoftmaxMiddle) {
+  for (const bool log_form : {false, true}) {
+    for (const Shape& s : shapes()) {
+      const GuardedBuffer<float> src(random_floats(s.outer * s.axis * s.inner, 6, -300.0f, 300.0f));
+      GuardedBuffer<float> dst(src.size());
+      const int64_t half = s.inner / 2;
+      cpu::softmax_kernels(isa()).middle(src.data(), dst.data(), s.outer, s.axis, s.inner, half, s.inner, log_form);
+      cpu::softmax_kernels(isa()).middle(src.data(), dst.data(), s.outer, s.axis, s.inner, 0, half, log_form);
+      EXPECT_TRUE(dst.intact());
+      for (int64_t i = 0; i < s.outer * s.inner; ++i) {
+        const int64_t at = i / s.inner * s.axis * s.inner + i % s.inner;
+        check_softmax(src.data() + at, dst.data() + at, s.axis, s.inner, log_form);
+      }
+    }
+  }
+}
+
+TEST_P(AxisKernels, SoftmaxOfMaskedAndHugeRows) {
+  GuardedBuffer<float> row(std::vector<float>{-kInf, 1e30f, -kInf, 1e30f, -1e30f});
+  cpu::softmax_kernels(isa()).rows(row.data(), row.data(), 1, 5, false);
+  const float want[] = {0.0f, 0.5f, 0.0f, 0.5f, 0.0f};
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(row[i], want[i]);
+}
+
+void check_mvn(const MvnArgs& a, const float* src, const float* got, int64_t n, int64_t stride) {
+  double mean = 0, variance = 0;
+  for (int64_t i = 0; i < n; ++i) mean += src[i * stride];
+  mean /= static_cast<double>(n);
+  for (int64_t i = 0; i < n; ++i) variance += (src[i * stride] - mean) * (src[i * stride] - mean);
+  variance /= static_cast<double>(n);
+  const double deviation = !a.normalize_variance ? 1.0
+                           : a.eps_outside_sqrt  ? std::sqrt(variance) + a.eps
+                                                 : std::sqrt(variance + a.eps);
+  for (int64_t i = 0; i < n; ++i) {
+    double want = (src[i * stride] - mean) / deviation;
+    // The error of the mean, relative to the deviation, and a few roundings.
+    double bound = dot_tolerance(1) + 12.0 * kEps * (std::fabs(mean) + 1.0) / deviation + 6 * kEps * std::fabs(want);
+    if (a.scale != nullptr) {
+      want *= a.scale[i];
+      bound *= std::max(1.0f, std::fabs(a.scale[i]));
+    }
+    if (a.shift != nullptr) want += a.shift[i];
+    ASSERT_NEAR(got[i * stride], want, bound) << "n " << n << " at " << i;
+  }
+}
+
+TEST_P(AxisKernels, MvnRows) {
+  for (int form = 0; form < 16; ++form) {
+    for (const int64_t n : lengths()) {
+      const int64_t rows = 3;
+      const GuardedBuffer<float> src(random_floats(rows * n, 8, 1.0f, 5.0f));
+      const GuardedBuffer<float> scale(random_floats(n, 9, -2.0f, 2.0f)), shift(random_floats(n, 10));
+      GuardedBuffer<float> dst(rows * n);
+      MvnArgs a;
+      a.src = src.data();
+      a.dst = dst.data();
+      a.eps = 1e-3f;
+      a.normalize_variance = (form & 1) == 0;
+      a.eps_outside_sqrt = (form & 2) != 0;
+      a.scale = (form & 4) != 0 ? scale.data() : nullptr;
+      a.shift = (form & 8) != 0 ? shift.data() : nullptr;
+      cpu::mvn_kernels(isa()).rows(a, rows, n);
+      EXPECT_TRUE(dst.intact());
+      for (int64_t r = 0; r < rows; ++r) check_mvn(a, src.data() + r * n, dst.data() + r * n, n, 1);
+    }
+  }
+}
+
+TEST_P(AxisKernels, MvnMiddle) {
+  for (int form = 0; form < 4; ++form) {
+    for (const Shape& s : shapes()) {
+      const GuardedBuffer<float> src(random_floats(s.outer * s.axis * s.inner, 8, 1.0f, 5.0f));
+      GuardedBuffer<float> dst(src.size());
+      MvnArgs a;
+      a.src = src.data();
+      a.dst = dst.data();
+      a.eps = 1e-3f;
+      a.normalize_variance = (form & 1) == 0;
+      a.eps_outside_sqrt = (form & 2) != 0;
+      cpu::mvn_kernels(isa()).middle(a, s.outer, s.axis, s.inner);
+      EXPECT_TRUE(dst.intact());
+      for (int64_t i = 0; i < s.outer * s.inner; ++i) {
+        const int64_t at = i / s.inner * s.axis * s.inner + i % s.inner;
+        check_mvn(a, src.data() + at, dst.data() + at, s.axis, s.inner);
+      }
+    }
+  }
+}
+
+TERROIR_INSTANTIATE_PER_ISA(AxisKernels);
+
+}  // namespace
+}  // namespace terroir::testing
