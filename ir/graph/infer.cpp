@@ -57,6 +57,7 @@ class KnownValues::Context final : public InferContext {
     const auto index = static_cast<size_t>(output);
     return index < node_.outputs.size() ? node_.outputs[index].declared : std::nullopt;
   }
+  const std::vector<Body>* bodies() const override { return &node_.bodies; }
 
  private:
   KnownValues& known_;

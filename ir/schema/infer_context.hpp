@@ -13,6 +13,8 @@
 
 namespace terroir::ir {
 
+struct Body;  // ir/graph/graph.hpp
+
 struct PortType {
   element::Type type = element::dynamic;
   PartialShape shape = PartialShape::dynamic();
@@ -51,6 +53,9 @@ class InferContext {
 
   /// What the file declares for an output, where the graph came from one; for ops that only keep their outputs.
   virtual std::optional<PortType> declared(int) const { return std::nullopt; }
+
+  /// The bodies of the node, of ops that have some.
+  virtual const std::vector<Body>* bodies() const { return nullptr; }
 
   /// Refuses the op. The text says what was expected and what was found; the caller adds which layer of which file.
   template <class... Parts>

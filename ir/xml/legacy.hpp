@@ -1,0 +1,19 @@
+#pragma once
+// What: what files of older versions mean beyond their layers.
+//   v10: f16 inputs are presented as f32; outputs of i32, i64, u32 and u64 as i32, all others as f32 (Convert layers
+//   are
+//        inserted); names of Parameters and of the producers of Results ("name", or "name.N" for one of several
+//        outputs, N being the port's id) are tensor names, too.
+//   <pre-process>: a mean per channel is subtracted from the named input.
+#include "ir/schema/registry.hpp"
+#include "ir/xml/records.hpp"
+
+namespace terroir::ir::xml {
+
+/// Exception: invalid_argument if a name that has to be added already belongs to another tensor.
+void apply_v10_rules(Graph& graph, const ModelRecord& model, const OpRegistry& registry);
+
+/// Exception: unsupported for mean images and scales; parse_error for an unknown input or wrong channels.
+void apply_pre_process(Graph& graph, const ModelRecord& model, const OpRegistry& registry);
+
+}  // namespace terroir::ir::xml

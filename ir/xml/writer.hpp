@@ -1,0 +1,24 @@
+#pragma once
+// What: writes a graph as an IR model, version 11: read_model() of it gives an equal graph (ir/text/diff.hpp).
+// Layouts: layers in the order Parameters, operations in topological order, Results; constants as they are in memory,
+//          equal ones once, at offsets that are multiples of 64 (small ones: of their element size).
+// Edge cases: 4-bit constants of a model whose runtime information says that a release before 2024 wrote it are stored
+//             as those releases did. Graph::rt_info entries `version` and `__weights_path` are not written. Exception
+//             for text that XML cannot hold, tensor names that end in a backslash, and unconnected inputs.
+#include <string>
+
+#include "ir/graph/graph.hpp"
+
+namespace terroir::ir {
+
+/// `bin_path` empty: the .xml path with the extension .bin. Both are written under other names first and renamed when
+/// they are complete; on failure what was there stays.
+void write_model(const Graph& graph, const std::string& xml_path, const std::string& bin_path = {});
+
+struct ModelText {
+  std::string xml;
+  std::string weights;
+};
+ModelText write_model(const Graph& graph);
+
+}  // namespace terroir::ir

@@ -1,0 +1,130 @@
+#include "ops/defs/control_flow/body_inference.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "ir/graph/infer.hpp"
+
+namespace terroir::ops {
+namespace {
+
+using ir::Body;
+using ir::BodyPortMap;
+using ir::Graph;
+using ir::InferContext;
+using ir::NodeId;
+using ir::PortType;
+
+bool operator==(const PortType& a, const PortType& b) { return a.type == b.type && a.shape == b.shape; }
+
+size_t normalized_axis(InferContext& ctx, int64_t axis, size_t rank) {
+  const auto count = static_cast<int64_t>(rank);
+  ctx.require(axis >= -count && axis < count, "axis ", axis, " is out of range for rank ", rank);
+  return static_cast<size_t>(axis < 0 ? axis + count : axis);
+}
+
+/// What a Parameter of the body receives from outside; nothing for the iteration counter.
+std::optional<PortType> fed(InferContext& ctx, const BodyPortMap::Input& input) {
+  if (input.current_iteration) return std::nullopt;
+  const auto port = static_cast<int>(input.external_port);
+  ctx.require(port >= 0 && port < ctx.input_count(), "the body is fed from input ", input.external_port, " of ",
+              ctx.input_count());
+  PortType type{ctx.type(port), ctx.shape(port)};
+  if (input.axis && type.shape.rank().is_static()) {
+    const size_t axis = normalized_axis(ctx, *input.axis, type.shape.size());
+    type.shape[static_cast<std::ptrdiff_t>(axis)] = Dimension(input.part_size);
+  }
+  return type;
+}
+
+PortType recorded(const Graph& graph, NodeId id) {
+  const ir::OutputPort& port = graph.port({id, 0});
+  return {port.type, port.shape};
+}
+
+std::vector<PortType> results_of(const Graph& graph, const BodyPortMap& ports) {
+  std::vector<PortType> types;
+  for (const auto& output : ports.outputs) types.push_back(recorded(graph, output.result));
+  return types;
+}
+
+}  // namespace
+
+PortType generalized(InferContext& ctx, const PortType& a, const PortType& b) {
+  PortType result;
+  ctx.require(element::Type::merge(result.type, a.type, b.type), "the element types ", a.type, " and ", b.type,
+              " contradict each other");
+  if (a.shape.rank().is_dynamic() || b.shape.rank().is_dynamic() || a.shape.size() != b.shape.size()) return result;
+  std::vector<Dimension> dims;
+  for (size_t i = 0; i < a.shape.size(); ++i) {
+    const auto axis = static_cast<std::ptrdiff_t>(i);
+    dims.push_back(a.shape[axis] == b.shape[axis] ? a.shape[axis] : Dimension::dynamic());
+  }
+  result.shape = PartialShape(std::move(dims));
+  return result;
+}
+
+std::vector<PortType> infer_body(InferContext& ctx, const Body& body) {
+  std::vector<std::pair<NodeId, PortType>> wanted;
+  for (const auto& input : body.ports.inputs)
+    if (const auto type = fed(ctx, input)) wanted.emplace_back(input.parameter, *type);
+  const auto wanted_of = [&](NodeId parameter) -> PortType* {
+    for (auto& [id, type] : wanted)
+      if (id == parameter) return &type;
+    return nullptr;
+  };
+  const auto carries_on = [&](const Graph& graph) {  // true: every carried value comes back as it went in
+    bool stable = true;
+    for (const auto& edge : body.ports.back_edges) {
+      PortType* type = wanted_of(edge.parameter);
+      ctx.require(type != nullptr, graph.node(edge.parameter).describe(), " is carried but has no initial value");
+      const PortType next = generalized(ctx, *type, recorded(graph, edge.result));
+      stable = stable && next == *type;
+      *type = next;
+    }
+    return stable;
+  };
+  // The usual case: the body as it was read fits.
+  const bool fits = std::all_of(wanted.begin(), wanted.end(),
+                                [&](const auto& entry) { return recorded(*body.graph, entry.first) == entry.second; });
+  if (fits && carries_on(*body.graph)) return results_of(*body.graph, body.ports);
+  const auto copy = body.graph->clone();
+  // Each round that is not the last makes at least one extent, rank or type of a carried value unknown.
+  while (true) {
+    for (const auto& [id, type] : wanted) {
+      ir::ParameterAttrs attrs;
+      attrs.element_type = type.type;
+      attrs.shape = type.shape;
+      copy->node(id).attributes = ir::make_attributes_of(attrs);
+    }
+    ir::infer_graph(*copy);
+    if (carries_on(*copy)) return results_of(*copy, body.ports);
+  }
+}
+
+int64_t count_slices(InferContext& ctx, const BodyPortMap::Input& slice, int64_t extent) {
+  ctx.require(slice.stride != 0 && slice.stride > std::numeric_limits<int64_t>::min(), "bad stride ", slice.stride);
+  const auto from_front = [extent](int64_t position) { return position < 0 ? position + extent + 1 : position; };
+  int64_t first = from_front(slice.start), last = from_front(slice.end);
+  if (slice.stride < 0) std::swap(first, last);
+  const int64_t step = slice.stride < 0 ? -slice.stride : slice.stride;
+  ctx.require(first >= 0 && first < last && last <= extent && last - first >= step, "start=", slice.start,
+              " end=", slice.end, " stride=", slice.stride, " does not cut an axis of ", extent, " into parts");
+  return (last - first) / step;
+}
+
+void set_outputs(InferContext& ctx, const Body& body, const std::vector<PortType>& results,
+                 const Dimension& iterations) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const auto& output = body.ports.outputs[i];
+    if (output.external_port < 0) continue;
+    PortType type = results[i];
+    if (output.axis && type.shape.rank().is_static()) {
+      const size_t axis = normalized_axis(ctx, *output.axis, type.shape.size());
+      type.shape[static_cast<std::ptrdiff_t>(axis)] = iterations * Dimension(output.part_size);
+    }
+    ctx.set_output(static_cast<int>(output.external_port), type.type, type.shape);
+  }
+}
+
+}  // namespace terroir::ops
