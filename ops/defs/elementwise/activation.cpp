@@ -1,8 +1,8 @@
 // What: activations without a frame of their own. Shapes: the output has the input's. Formulas: at each op; those
 // with a name are in ops/reference/elementwise/functions.hpp.
-// Edge cases: NaN stays NaN; integer elements are computed in f64, rounded to nearest and saturated.
-// Source: operation pages ReLU-1, Sigmoid-1, Tanh-1, Exp-1, HSwish-4, HSigmoid-5, Mish-4, SoftPlus-4, SoftSign-9,
-// Gelu-2, Gelu-7, Clamp-1, Elu-1.
+// Edge cases: NaN stays NaN; integer elements are computed in f64, rounded to nearest (Elu and Exp: towards zero, as
+// the operation set's own tests expect) and saturated. Source: operation pages ReLU-1, Sigmoid-1, Tanh-1, Exp-1,
+// HSwish-4, HSigmoid-5, Mish-4, SoftPlus-4, SoftSign-9, Gelu-2, Gelu-7, Clamp-1, Elu-1.
 #include "ops/defs/elementwise/activation.hpp"
 
 #include "ops/defs/elementwise/unary.hpp"
@@ -25,7 +25,7 @@ ir::OpSchema sigmoid_1() { return unary_schema<>(TERROIR_UNARY("Sigmoid", unary_
 
 ir::OpSchema tanh_1() { return unary_schema<>(TERROIR_UNARY("Tanh", unary_real, std::tanh(x)), kZeroToZero); }
 
-ir::OpSchema exp_1() { return unary_schema<>(TERROIR_UNARY("Exp", unary_real, std::exp(x))); }
+ir::OpSchema exp_1() { return unary_schema<>(TERROIR_UNARY("Exp", unary_real_truncating, std::exp(x))); }
 
 // x * min(max(x + 3, 0), 6) / 6
 ir::OpSchema hswish_4() {
@@ -95,8 +95,8 @@ ir::OpSchema elu_1() {
   return unary_schema<EluAttrs>(
       [](const ir::EvalContext& ctx) {
         const double alpha = ctx.attrs<EluAttrs>().alpha;
-        reference::unary_real(ctx, "Elu",
-                              [alpha](auto x) { return reference::elu(x, static_cast<decltype(x)>(alpha)); });
+        reference::unary_real_truncating(
+            ctx, "Elu", [alpha](auto x) { return reference::elu(x, static_cast<decltype(x)>(alpha)); });
       },
       kZeroToZero);
 }

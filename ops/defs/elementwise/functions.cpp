@@ -1,6 +1,7 @@
 // What: unary arithmetic and elementary functions. Shapes: the output has the input's.
-// Edge cases: NaN stays NaN; integer elements of the transcendental functions are computed in f64, rounded to nearest
-// and saturated; -MIN and |MIN| of signed integers are MIN.
+// Edge cases: NaN stays NaN; integer elements of the transcendental functions are computed in f64 and rounded to
+// nearest, those of Acos, Asin, Log and Sin towards zero, as the operation set's own tests expect; too large results
+// saturate. -MIN and |MIN| of signed integers are MIN.
 // Source: operation pages Abs-1, Acos-1, Acosh-4, Asin-1, Asinh-4, Atan-1, Atanh-4, Ceiling-1, Cos-1, Cosh-1, Erf-1,
 // Floor-1, Log-1, Negative-1, Round-5, Sign-1, Sin-1, Sinh-1, Sqrt-1, Tan-1.
 #include "ops/defs/elementwise/rounding.hpp"
@@ -42,17 +43,19 @@ T sign(T x) {
 ir::OpSchema abs_1() {
   return unary_schema<>(TERROIR_UNARY("Abs", unary_loop<TERROIR_NUMBERS>, magnitude(x)), kExactZeroToZero);
 }
-ir::OpSchema acos_1() { return unary_schema<>(TERROIR_UNARY("Acos", unary_real, std::acos(x))); }
+ir::OpSchema acos_1() { return unary_schema<>(TERROIR_UNARY("Acos", unary_real_truncating, std::acos(x))); }
 ir::OpSchema acosh_4() { return unary_schema<>(TERROIR_UNARY("Acosh", unary_real, std::acosh(x))); }
-ir::OpSchema asin_1() { return unary_schema<>(TERROIR_UNARY("Asin", unary_real, std::asin(x)), kZeroToZero); }
+ir::OpSchema asin_1() {
+  return unary_schema<>(TERROIR_UNARY("Asin", unary_real_truncating, std::asin(x)), kZeroToZero);
+}
 ir::OpSchema asinh_4() { return unary_schema<>(TERROIR_UNARY("Asinh", unary_real, std::asinh(x)), kZeroToZero); }
 ir::OpSchema atan_1() { return unary_schema<>(TERROIR_UNARY("Atan", unary_real, std::atan(x)), kZeroToZero); }
 ir::OpSchema atanh_4() { return unary_schema<>(TERROIR_UNARY("Atanh", unary_real, std::atanh(x)), kZeroToZero); }
 ir::OpSchema cos_1() { return unary_schema<>(TERROIR_UNARY("Cos", unary_real, std::cos(x))); }
 ir::OpSchema cosh_1() { return unary_schema<>(TERROIR_UNARY("Cosh", unary_real, std::cosh(x))); }
 ir::OpSchema erf_1() { return unary_schema<>(TERROIR_UNARY("Erf", unary_real, std::erf(x)), kZeroToZero); }
-ir::OpSchema log_1() { return unary_schema<>(TERROIR_UNARY("Log", unary_real, std::log(x))); }
-ir::OpSchema sin_1() { return unary_schema<>(TERROIR_UNARY("Sin", unary_real, std::sin(x)), kZeroToZero); }
+ir::OpSchema log_1() { return unary_schema<>(TERROIR_UNARY("Log", unary_real_truncating, std::log(x))); }
+ir::OpSchema sin_1() { return unary_schema<>(TERROIR_UNARY("Sin", unary_real_truncating, std::sin(x)), kZeroToZero); }
 ir::OpSchema sinh_1() { return unary_schema<>(TERROIR_UNARY("Sinh", unary_real, std::sinh(x)), kZeroToZero); }
 ir::OpSchema sqrt_1() { return unary_schema<>(TERROIR_UNARY("Sqrt", unary_real, std::sqrt(x)), kZeroToZero); }
 ir::OpSchema tan_1() { return unary_schema<>(TERROIR_UNARY("Tan", unary_real, std::tan(x)), kZeroToZero); }

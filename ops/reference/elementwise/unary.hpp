@@ -20,14 +20,35 @@ void unary_loop(const ir::EvalContext& ctx, const char* op, F f) {
   });
 }
 
-/// A function of real numbers. Integer elements are computed in f64, rounded to the nearest (half away from zero) and
-/// saturated.
+/// The integer T for a result of f64: in range as it is, above and below saturated, but negative results of unsigned
+/// types wrap around, as negative integers do when they are converted.
+template <class T>
+T integer_result(double value) {
+  if constexpr (std::is_unsigned_v<T>)
+    if (value < 0) return wrap<T>(static_cast<uint64_t>(saturate<int64_t>(value)));
+  return saturate<T>(value);
+}
+
+/// A function of real numbers. Integer elements are computed in f64 and rounded to the nearest, half away from zero.
 template <class F>
 void unary_real(const ir::EvalContext& ctx, const char* op, F f) {
   unary_loop<TERROIR_NUMBERS>(ctx, op, [f](auto x) {
     using C = decltype(x);
     if constexpr (std::is_integral_v<C>) {
-      return saturate<C>(std::round(f(static_cast<double>(x))));
+      return integer_result<C>(std::round(f(static_cast<double>(x))));
+    } else {
+      return f(x);
+    }
+  });
+}
+
+/// As unary_real, but integer elements are rounded towards zero.
+template <class F>
+void unary_real_truncating(const ir::EvalContext& ctx, const char* op, F f) {
+  unary_loop<TERROIR_NUMBERS>(ctx, op, [f](auto x) {
+    using C = decltype(x);
+    if constexpr (std::is_integral_v<C>) {
+      return integer_result<C>(f(static_cast<double>(x)));
     } else {
       return f(x);
     }
