@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "plugins/cpu/kernels/post_ops/post_ops.hpp"
+
 namespace terroir::cpu::conv_test {
 
 std::string describe(const ConvProblem& p) {
@@ -183,6 +185,136 @@ void check_family(const std::string& family, const ConvProblem& problem) {
       check_kernel(k, problem);
     }
     EXPECT_TRUE(any) << isa_name(isa) << ": no " << family << " kernel accepts " << describe(problem);
+  }
+}
+
+namespace {
+
+// A kernel's tensors for one problem, with random sources and weights.
+struct Setup {
+  Setup(const ConvKernel& k, const ConvProblem& p) : kernel(k) {
+    kernel.plan(p, kernel, plan);
+    const int64_t in = p.d.in * p.h.in * p.w.in, out = p.d.out * p.h.out * p.w.out;
+    const int64_t icp =
+        plan.src_format == ConvFormat::blocked ? (p.ic + plan.block - 1) / plan.block * plan.block : p.ic;
+    const int64_t ocp =
+        plan.dst_format == ConvFormat::blocked ? (p.oc + plan.block - 1) / plan.block * plan.block : p.oc;
+    fill(src, p.batch * icp * in, 1);
+    std::vector<float> weights, bias;
+    fill(weights, p.ic * (p.oc / p.groups) * p.d.kernel * p.h.kernel * p.w.kernel, 2);
+    fill(bias, p.oc, 3);
+    packed.resize(plan.packed_floats);
+    kernel.pack(plan, weights.data(), bias.data(), packed.data());
+    scratch.resize(plan.scratch_floats);
+    dst_floats = p.batch * ocp * out;
+    fill(operand, dst_floats, 4);
+    fill(per_channel, ocp, 5);
+    // Padding of channels is zero in every tensor.
+    for (int64_t i = 0; plan.dst_format == ConvFormat::blocked && i < dst_floats; ++i) {
+      const int64_t channel = i / (out * plan.block) % (ocp / plan.block) * plan.block + i % plan.block;
+      if (channel >= p.oc) operand[static_cast<size_t>(i)] = 0.0f;
+      if (channel >= p.oc) per_channel[static_cast<size_t>(channel)] = 0.0f;
+    }
+  }
+
+  static void fill(std::vector<float>& v, int64_t n, uint32_t seed) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
+    v.resize(static_cast<size_t>(n));
+    for (float& x : v) x = uniform(random);
+  }
+
+  void run(std::vector<float>& dst, const std::vector<PostOp>& ops) {
+    const ConvArgs args{src.data(),    packed.data(), dst.data(), ops.data(), static_cast<int64_t>(ops.size()),
+                        scratch.data()};
+    for (int64_t i = 0; i < conv_slices(plan, 3); ++i) kernel.run(plan, args, conv_slice(plan, 3, i));
+  }
+
+  const ConvKernel& kernel;
+  ConvPlan plan;
+  std::vector<float> src, packed, scratch, operand, per_channel;
+  int64_t dst_floats;
+};
+
+PostOp step(PostOpKind kind, OperandMode mode = OperandMode::scalar, float alpha = 0, float beta = 0,
+            const float* operand = nullptr, const float* operand2 = nullptr) {
+  PostOp op;
+  op.kind = kind;
+  op.mode = mode;
+  op.alpha = alpha;
+  op.beta = beta;
+  op.operand = operand;
+  op.operand2 = operand2;
+  return op;
+}
+
+// The steps one element at a time, through the elementwise kernel, with zero in the padding of channels.
+std::vector<float> apply_alone(const Setup& s, const ConvProblem& p, std::vector<float> values,
+                               const std::vector<PostOp>& ops) {
+  const int64_t out = p.d.out * p.h.out * p.w.out, block = s.plan.block;
+  const bool blocked = s.plan.dst_format == ConvFormat::blocked;
+  const int64_t blocks = (p.oc + block - 1) / block;
+  for (int64_t i = 0; i < s.dst_floats; ++i) {
+    const int64_t channel = blocked ? i / (out * block) % blocks * block + i % block : i % p.oc;
+    float* at = values.data() + i;
+    if (channel >= p.oc) {
+      *at = 0.0f;
+      continue;
+    }
+    post_op_kernels(Isa::scalar)
+        .run({at, at, 1, 1, 1, 1, i, 1, channel, ChannelAxis::lanes}, ops.data(), static_cast<int64_t>(ops.size()));
+  }
+  return values;
+}
+
+}  // namespace
+
+void check_post_ops(const ConvProblem& p) {
+  for (const Isa isa : available_isas()) {
+    for (const ConvKernel& kernel : conv_kernels(isa)) {
+      if (kernel.reject(p, kernel)) continue;
+      Setup s(kernel, p);
+      const float* tensor = s.operand.data();
+      const float* channels = s.per_channel.data();
+      const std::pair<const char*, std::vector<PostOp>> chains[] = {
+          {"relu", {step(PostOpKind::relu)}},
+          {"clamp", {step(PostOpKind::clamp, OperandMode::scalar, -0.5f, 0.75f)}},
+          {"clamp away from zero", {step(PostOpKind::clamp, OperandMode::scalar, 0.25f, 0.75f)}},
+          {"sigmoid", {step(PostOpKind::sigmoid)}},
+          {"add tensor", {step(PostOpKind::add, OperandMode::tensor, 0, 0, tensor)}},
+          {"add tensor, relu", {step(PostOpKind::add, OperandMode::tensor, 0, 0, tensor), step(PostOpKind::relu)}},
+          {"hswish, add tensor", {step(PostOpKind::hswish), step(PostOpKind::add, OperandMode::tensor, 0, 0, tensor)}},
+          {"add tensor, swish, multiply tensor",
+           {step(PostOpKind::add, OperandMode::tensor, 0, 0, tensor),
+            step(PostOpKind::swish, OperandMode::scalar, 1.0f),
+            step(PostOpKind::mul, OperandMode::tensor, 0, 0, tensor)}},
+          {"scale and shift per channel, relu",
+           {step(PostOpKind::scale_shift, OperandMode::per_channel, 0, 0, channels, channels), step(PostOpKind::relu)}},
+          {"prelu per channel", {step(PostOpKind::prelu, OperandMode::per_channel, 0, 0, channels)}},
+      };
+      const float nan = std::nanf("");
+      std::vector<float> bare(static_cast<size_t>(s.dst_floats), nan);
+      s.run(bare, {});
+      for (const auto& [name, ops] : chains) {
+        SCOPED_TRACE(std::string(kernel.name) + ": " + name + ": " + describe(p));
+        std::vector<float> got(bare.size(), nan);
+        s.run(got, ops);
+        const std::vector<float> expected = apply_alone(s, p, bare, ops);
+        for (size_t i = 0; i < got.size(); ++i) {
+          ASSERT_NEAR(got[i], expected[i], 1e-5f * (1.0f + std::abs(expected[i]))) << "element " << i;
+        }
+        if (ops[0].kind != PostOpKind::add) continue;
+        // In place: the operand of the addition is where the result goes.
+        std::vector<float> in_place = s.operand;
+        std::vector<PostOp> same = ops;
+        same.resize(ops.size() > 1 && ops[1].kind == PostOpKind::swish ? 2 : ops.size());
+        std::vector<float> apart(bare.size(), nan);
+        s.run(apart, same);
+        same[0].operand = in_place.data();
+        s.run(in_place, same);
+        ASSERT_EQ(std::memcmp(apart.data(), in_place.data(), apart.size() * sizeof(float)), 0);
+      }
+    }
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 #include "plugins/cpu/kernels/conv/conv.hpp"
+#include "plugins/cpu/simd/post_op.hpp"
 
 namespace terroir::cpu::conv_test {
 
@@ -62,6 +63,11 @@ int64_t offset(const ConvStrides& s, ConvFormat format, int64_t block, int64_t n
 // Runs the kernel on random data: compares with the reference within the rounding error of a sum of that length, checks
 // channel tails, and that slicings give identical bits. The kernel must accept the problem.
 void check_kernel(const ConvKernel& kernel, const ConvProblem& problem);
+
+// The kernel with post-ops gives what it gives without them, followed by the same post-ops on their own, up to
+// rounding; bit for bit where the operand of a leading addition is dst itself. Covers every accepting kernel of every
+// bucket.
+void check_post_ops(const ConvProblem& problem);
 
 // check_kernel for each kernel of every available bucket whose name holds `family` and that accepts the problem;
 // fails if no kernel of a bucket accepts.

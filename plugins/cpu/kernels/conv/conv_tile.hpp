@@ -27,6 +27,8 @@ struct TilePass {
   const float* bias;      // start value, B blocks; unused when `load`
   const float* residual;  // added to the start value, or null; strides of `dst`
   int64_t residual_step, residual_row, residual_block;
+  const float* prefetch;  // weights of the next unit: prefetch_lines cache lines per innermost loop
+  int64_t prefetch_lines;
   bool load;   // continue the sums found in `out`
   bool clamp;  // limit to [low, high]; NaN passes
   float low, high;
@@ -86,7 +88,10 @@ struct Range {
 // t in [0, n) with 0 <= x + t*step < extent; step may be negative, not zero.
 TERROIR_INLINE Range inside(int64_t x, int64_t step, int64_t extent, int64_t n) {
   int64_t lo, hi;
-  if (step > 0) {
+  if (step == 1) {  // the common case without divisions
+    lo = -x;
+    hi = extent - x;
+  } else if (step > 0) {
     lo = -floor_div(x, step);
     hi = floor_div(extent - 1 - x, step) + 1;
   } else {

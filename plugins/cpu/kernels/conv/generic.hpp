@@ -15,45 +15,41 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
+// What stays the same during one run().
 struct ConvContext {
   const ConvPlan& plan;
   const ConvArgs& args;
   Epilogue epilogue;
   const PassTable* passes;
   int64_t ic_blocks, oc_blocks;  // per group
+  int64_t reduction;             // weights per output channel, padding included
+  int64_t ic_last;               // channels of the last input block
   bool plain;
   bool columns_inside;  // plain source, dense kernel columns: the innermost loop runs over them
+  bool blocks_inside;   // pointwise, whole blocks: the loop over channel blocks takes the place of the one over columns
+  float* buffer;        // one register tile, for post-ops that do not fit the registers
 };
 
-// Taps of one tile row group along h: `rows` rows from `row` on share kernel rows [begin, end) of their class.
+// Some rows of a tile and the kernel rows [begin, end) of their tap class that only they use.
 struct RowTaps {
   int64_t row, rows, begin, end;
 };
 
-// One oc unit x one output row (or two), all but the column loop settled.
+// One oc unit x one output row (or two).
 struct ConvRow {
-  const float* src;  // group's first channel block, axes d and h resolved for tap index 0 of the tile's first row
-  const float* wei;
-  const float* bias;
-  float* dst;
-  const float* residual;
+  TilePass pass;   // loops over all kernel columns; src, out and residual are those of column 0
   int64_t blocks;  // of output channels
-  int64_t tail;    // channels of the last block that are real
   int64_t rows;
-  int64_t d_taps, d_src, d_wei;  // trips and strides along d
-  int64_t h_src, h_wei;          // strides along h
-  int64_t h_row;                 // source distance between the two rows
-  int64_t oc;                    // first output channel, for per-channel operands
-  int64_t dst_offset;            // of the row in dst and in its operands
-  RowTaps both;
-  RowTaps extra[6];
+  int64_t channel;  // first output channel
+  int64_t channels_in_last;
+  int64_t dst_offset;
+  int64_t column;  // distance between weights of neighbouring kernel columns
+  RowTaps both;    // pass.n.h and pass.src count from both.begin
+  RowTaps extra[4];
   int64_t extras;
 };
 
-void set_row_taps(const ConvAxis& axis, bool transposed, const TapClass& c, int64_t j, int64_t rows, ConvRow& row) {
-  (void)transposed;
-  Range range[2];
-  for (int64_t r = 0; r < rows; ++r) range[r] = inside(c.x0 + (j + r) * c.sj, c.st, axis.in, c.taps);
+void set_row_taps(const Range (&range)[2], int64_t rows, ConvRow& row) {
   row.extras = 0;
   if (rows == 1) {
     row.both = {0, 1, range[0].begin, range[0].end};
@@ -73,208 +69,252 @@ void set_row_taps(const ConvAxis& axis, bool transposed, const TapClass& c, int6
   }
 }
 
-struct ColumnTile {
-  const TapClass& c;
-  int64_t j, width;
-};
-
-// Fills the loops of a pass over kernel columns [w0, w1) and kernel rows of `h`, for tile columns from `first` on.
-void set_pass_taps(const ConvContext& ctx, const ConvRow& row, const ColumnTile& t, const RowTaps& h, int64_t first,
-                   int64_t w0, int64_t w1, TilePass& p) {
-  const ConvPlan& plan = ctx.plan;
-  const int64_t lanes = row.blocks * kBlock;
-  const int64_t x = t.c.x0 + (t.j + first) * t.c.sj + w0 * t.c.st;
-  p.src = row.src + x * plan.src.w + h.begin * row.h_src + h.row * row.h_row;
-  const int64_t column = ctx.columns_inside ? lanes : (ctx.plain ? lanes : kBlock * lanes);
-  p.wei = row.wei + (t.c.tap0 + w0 * t.c.tap_step) * column + h.begin * row.h_wei;
-  p.n.d = row.d_taps;
-  p.n.h = h.end - h.begin;
-  if (ctx.columns_inside) {
-    p.n.w = 1;
-    p.n_i = p.n_i_last = w1 - w0;
-  } else {
-    p.n.w = w1 - w0;
-  }
-}
-
 TERROIR_INLINE void run_pass(const ConvContext& ctx, const ConvRow& row, const TilePass& p, int64_t rows,
                              int64_t width) {
   ctx.passes->row[rows - 1][row.blocks - 1].fn[width - 1](p);
 }
 
-// Columns [j, j + width) of class c.
-void run_tile(const ConvContext& ctx, const ConvRow& row, const ColumnTile& t, float* buffer) {
-  const ConvPlan& plan = ctx.plan;
-  const TapClass& c = t.c;
-  const ConvAxis& axis = plan.exec.w;
-  const int64_t lanes = row.blocks * kBlock;
-  TilePass p;
-  p.src_step = c.sj * plan.src.w;
-  p.src_row = row.h_row;
-  p.src_stride = {plan.src.c, row.d_src, row.h_src, c.st * plan.src.w};
-  const int64_t column = ctx.plain ? lanes : kBlock * lanes;
-  p.wei_stride = {plan.exec.d.kernel * plan.exec.h.kernel * axis.kernel * column, row.d_wei, row.h_wei,
-                  c.tap_step * column};
-  p.n.a = ctx.plain ? plan.exec.ic : ctx.ic_blocks;
-  if (!ctx.columns_inside) {
-    p.n_i = ctx.plain ? 1 : kBlock;
-    p.n_i_last = ctx.plain ? 1 : plan.exec.ic / plan.exec.groups - (ctx.ic_blocks - 1) * kBlock;
+// Narrows the loops of `p` to kernel columns [w0, w1) and the kernel rows of `h`; position 0 is column `x` of the
+// source.
+void set_taps(const ConvContext& ctx, const ConvRow& row, const TapClass& c, const RowTaps& h, int64_t x, int64_t w0,
+              int64_t w1, TilePass& p) {
+  const TilePass& all = row.pass;
+  p.src =
+      all.src + (x + w0 * c.st) * ctx.plan.src.w + (h.begin - row.both.begin) * all.src_stride.h + h.row * all.src_row;
+  p.wei = all.wei + w0 * c.tap_step * row.column + (h.begin - row.both.begin) * all.wei_stride.h;
+  p.n = all.n;
+  p.n.h = h.end - h.begin;
+  if (ctx.columns_inside) {
+    p.n_i = p.n_i_last = w1 - w0;
+  } else if (!ctx.blocks_inside) {
+    p.n.w = w1 - w0;
   }
-  p.bias = row.bias;
-  p.load = false;
-  p.clamp = ctx.epilogue.clamp;
-  p.low = ctx.epilogue.low;
-  p.high = ctx.epilogue.high;
+}
 
-  const int64_t dst_column = (c.first + t.j * c.step) * plan.dst.w;
-  float* dst = row.dst + dst_column;
-  p.residual = row.residual ? row.residual + dst_column : nullptr;
-  p.residual_step = c.step * plan.dst.w;
-  p.residual_row = plan.dst.h;
-  p.residual_block = plan.dst.c;
-  // Post-ops that do not fit the registers work on a copy of the tile, so that an operand may be dst itself.
-  const bool buffered = ctx.epilogue.rest_count > 0;
-  p.out = buffered ? buffer : dst;
-  p.out_step = buffered ? kBlock : p.residual_step;
-  p.out_row = buffered ? t.width * kBlock : p.residual_row;
-  p.out_block = buffered ? row.rows * t.width * kBlock : p.residual_block;
-
+// Columns [j, j + width) of class c; `p` is row.pass but for the prefetch.
+void run_border_tile(const ConvContext& ctx, const ConvRow& row, const TapClass& c, int64_t j, int64_t width,
+                     TilePass& p) {
+  const ConvAxis& axis = ctx.plan.exec.w;
+  const int64_t x = c.x0 + j * c.sj;
   // Taps that reach the first and the last column reach all columns between.
-  const Range left = inside(c.x0 + t.j * c.sj, c.st, axis.in, c.taps);
-  const Range right = inside(c.x0 + (t.j + t.width - 1) * c.sj, c.st, axis.in, c.taps);
+  const Range left = inside(x, c.st, axis.in, c.taps);
+  const Range right = inside(x + (width - 1) * c.sj, c.st, axis.in, c.taps);
   Range full{left.begin > right.begin ? left.begin : right.begin, left.end < right.end ? left.end : right.end};
   if (full.end < full.begin) full.end = full.begin;
 
-  const bool one_pass = row.extras == 0 && full.begin == 0 && full.end == c.taps;
-  if (!one_pass) {
-    const bool clamp = p.clamp;
+  const bool clamp = p.clamp;
+  float* const out = p.out;
+  if (row.extras > 0 || full.begin > 0 || full.end < c.taps) {
     p.clamp = false;
     p.n = {0, 0, 0, 0};
-    run_pass(ctx, row, p, row.rows, t.width);
+    run_pass(ctx, row, p, row.rows, width);
     p.load = true;
-    p.n.a = ctx.plain ? plan.exec.ic : ctx.ic_blocks;
-    float* const out = p.out;
     for (int64_t e = 0; e < row.extras && full.begin < full.end; ++e) {
       p.out = out + row.extra[e].row * p.out_row;
-      set_pass_taps(ctx, row, t, row.extra[e], 0, full.begin, full.end, p);
-      run_pass(ctx, row, p, 1, t.width);
+      set_taps(ctx, row, c, row.extra[e], x, full.begin, full.end, p);
+      run_pass(ctx, row, p, 1, width);
     }
     for (int64_t tap = 0; tap < c.taps; ++tap) {
       if (tap == full.begin && full.begin < full.end) tap = full.end;
       if (tap >= c.taps) break;
-      // Columns reached by this tap.
-      const Range reach = inside(c.x0 + t.j * c.sj + tap * c.st, c.sj, axis.in, t.width);
+      const Range reach = inside(x + tap * c.st, c.sj, axis.in, width);  // columns reached by this tap
       if (reach.begin == reach.end) continue;
       for (int64_t e = -1; e < row.extras; ++e) {
         const RowTaps& h = e < 0 ? row.both : row.extra[e];
         if (h.begin == h.end) continue;
         p.out = out + h.row * p.out_row + reach.begin * p.out_step;
-        set_pass_taps(ctx, row, t, h, reach.begin, tap, tap + 1, p);
+        set_taps(ctx, row, c, h, x + reach.begin * c.sj, tap, tap + 1, p);
         run_pass(ctx, row, p, h.rows, reach.end - reach.begin);
       }
     }
-    p.out = out;
-    p.clamp = clamp;
   }
-  set_pass_taps(ctx, row, t, row.both, 0, full.begin, full.end, p);
-  run_pass(ctx, row, p, row.rows, t.width);
+  p.out = out;
+  p.clamp = clamp;
+  set_taps(ctx, row, c, row.both, x, full.begin, full.end, p);
+  run_pass(ctx, row, p, row.rows, width);
+  p.load = false;
+}
 
-  if (buffered) {
-    for (int64_t b = 0; b < row.blocks; ++b) {
-      const int64_t lanes_left = b == row.blocks - 1 ? row.tail : kBlock;
-      for (int64_t r = 0; r < row.rows; ++r) {
-        const int64_t offset = row.dst_offset + b * plan.dst.c + r * plan.dst.h + dst_column;
-        apply_epilogue(ctx.epilogue, buffer + b * p.out_block + r * p.out_row, ctx.args.dst, offset, p.residual_step,
-                       t.width, row.oc + b * kBlock, lanes_left);
-      }
+void finish_tile(const ConvContext& ctx, const ConvRow& row, const TilePass& p, int64_t offset, int64_t step,
+                 int64_t width) {
+  const ConvPlan& plan = ctx.plan;
+  for (int64_t b = 0; b < row.blocks; ++b) {
+    const int64_t channels = b == row.blocks - 1 ? row.channels_in_last : kBlock;
+    for (int64_t r = 0; r < row.rows; ++r) {
+      apply_epilogue(ctx.epilogue, ctx.buffer + b * p.out_block + r * p.out_row, ctx.args.dst,
+                     offset + b * plan.dst.c + r * plan.dst.h, step, width, row.channel + b * kBlock, channels);
     }
   }
 }
 
-void run_row(const ConvContext& ctx, const ConvTile& box, int64_t n, int64_t unit, int64_t sp, float* buffer) {
-  (void)box;
+// Tiles [begin, end) of the `tiles` tiles into which the columns of class c are cut.
+void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, int64_t tiles, int64_t begin, int64_t end,
+               const float*& prefetch) {
+  const ConvPlan& plan = ctx.plan;
+  const bool buffered = ctx.epilogue.rest_count > 0;
+  const int64_t first_tap = c.st < 0 ? (c.taps - 1) * c.st : 0, last_tap = c.st > 0 ? (c.taps - 1) * c.st : 0;
+  const int64_t narrow = c.count / tiles, wider = c.count % tiles;
+  const int64_t dst_step = c.step * plan.dst.w;
+  TilePass p = row.pass;
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t width = narrow + (i < wider ? 1 : 0);
+    const int64_t j = i * narrow + (i < wider ? i : wider);
+    const int64_t dst_column = (c.first + j * c.step) * plan.dst.w;
+    if (buffered) {
+      p.out = ctx.buffer;
+      p.out_row = width * kBlock;
+      p.out_block = row.rows * width * kBlock;
+    } else {
+      p.out = row.pass.out + dst_column;
+    }
+    if (row.pass.residual) p.residual = row.pass.residual + dst_column;
+    p.prefetch = prefetch;
+    const int64_t x = c.x0 + j * c.sj;
+    if (row.extras == 0 && x + first_tap >= 0 && x + (width - 1) * c.sj + last_tap < plan.exec.w.in && c.taps > 0) {
+      p.src = row.pass.src + x * plan.src.w;
+      run_pass(ctx, row, p, row.rows, width);
+    } else {
+      run_border_tile(ctx, row, c, j, width, p);
+      p.wei = row.pass.wei;
+      p.n = row.pass.n;
+      p.n_i = row.pass.n_i;
+      p.n_i_last = row.pass.n_i_last;
+    }
+    prefetch += row.pass.n.a * row.pass.n.d * row.pass.n.h * row.pass.n.w * p.prefetch_lines * 16;
+    if (buffered) finish_tile(ctx, row, p, row.dst_offset + dst_column, dst_step, width);
+  }
+}
+
+// Chunks [chunk_begin, chunk_end) of row group `row_group`.
+void run_row(const ConvContext& ctx, int64_t n, int64_t unit, int64_t row_group, int64_t chunk_begin, int64_t chunk_end,
+             int64_t prefetch_lines, const float*& prefetch) {
   const ConvPlan& plan = ctx.plan;
   const ConvProblem& e = plan.exec;
   const int64_t units = (ctx.oc_blocks + plan.oc_blocks - 1) / plan.oc_blocks;
   const int64_t group = unit / units;
   const int64_t first_block = (unit % units) * plan.oc_blocks;
   const int64_t row_groups = (e.h.out + plan.rows - 1) / plan.rows;
-  const int64_t chunk = sp % plan.chunks;
-  const int64_t od = sp / plan.chunks / row_groups;
-  const int64_t oh = sp / plan.chunks % row_groups * plan.rows;
+  const int64_t od = row_group / row_groups;
+  const int64_t oh = row_group % row_groups * plan.rows;
+  const int64_t oc_per_group = e.oc / e.groups;
 
   ConvRow row;
   row.blocks = ctx.oc_blocks - first_block < plan.oc_blocks ? ctx.oc_blocks - first_block : plan.oc_blocks;
   row.rows = e.h.out - oh < plan.rows ? e.h.out - oh : plan.rows;
-  const int64_t oc_per_group = e.oc / e.groups;
-  row.tail = oc_per_group - (first_block + row.blocks - 1) * kBlock;
-  if (row.tail > kBlock) row.tail = kBlock;
-  row.oc = group * oc_per_group + first_block * kBlock;
-  row.bias = ctx.args.packed + (group * ctx.oc_blocks + first_block) * kBlock;
-
-  const int64_t lanes = row.blocks * kBlock;
-  const int64_t column = ctx.plain ? lanes : kBlock * lanes;
-  const int64_t w_wei = column, h_wei = e.w.kernel * w_wei, d_wei = e.h.kernel * h_wei, a_wei = e.d.kernel * d_wei;
-  (void)w_wei;
-  const int64_t reduction = (ctx.plain ? e.ic : ctx.ic_blocks * kBlock) * e.d.kernel * e.h.kernel * e.w.kernel;
-  (void)a_wei;
-  const int64_t bias_floats = (e.groups * ctx.oc_blocks * kBlock + 15) / 16 * 16;
-  row.wei = ctx.args.packed + bias_floats + (group * ctx.oc_blocks + first_block) * kBlock * reduction;
-
-  const TapClass cd = tap_class(e.d, e.transposed, e.transposed ? od % e.d.stride : 0);
-  const int64_t jd = e.transposed ? od / e.d.stride : od;
-  const Range d = inside(cd.x0 + jd * cd.sj, cd.st, e.d.in, cd.taps);
-  row.d_taps = d.end - d.begin;
-  row.d_src = cd.st * plan.src.d;
-  row.d_wei = cd.tap_step * d_wei;
-  const TapClass ch = tap_class(e.h, e.transposed, e.transposed ? oh % e.h.stride : 0);
-  const int64_t jh = e.transposed ? oh / e.h.stride : oh;
-  set_row_taps(e.h, e.transposed, ch, jh, row.rows, row);
-  row.h_src = ch.st * plan.src.h;
-  row.h_wei = ch.tap_step * h_wei;
-  row.h_row = ch.sj * plan.src.h;
-
-  row.src = ctx.args.src + n * plan.src.n + group * ctx.ic_blocks * (ctx.plain ? 0 : plan.src.c) +
-            (cd.x0 + jd * cd.sj + d.begin * cd.st) * plan.src.d + (ch.x0 + jh * ch.sj) * plan.src.h;
-  row.wei += (cd.tap0 + d.begin * cd.tap_step) * d_wei + ch.tap0 * h_wei;
+  row.channel = group * oc_per_group + first_block * kBlock;
+  row.channels_in_last = oc_per_group - (first_block + row.blocks - 1) * kBlock;
+  if (row.channels_in_last > kBlock) row.channels_in_last = kBlock;
   row.dst_offset =
       n * plan.dst.n + (group * ctx.oc_blocks + first_block) * plan.dst.c + od * plan.dst.d + oh * plan.dst.h;
-  row.dst = ctx.args.dst + row.dst_offset;
-  row.residual = ctx.epilogue.residual ? ctx.epilogue.residual + row.dst_offset : nullptr;
 
+  const TapClass cd = tap_class(e.d, e.transposed, e.transposed ? od % e.d.stride : 0);
+  const TapClass ch = tap_class(e.h, e.transposed, e.transposed ? oh % e.h.stride : 0);
+  const int64_t xd = cd.x0 + (e.transposed ? od / e.d.stride : od) * cd.sj;
+  const int64_t xh = ch.x0 + (e.transposed ? oh / e.h.stride : oh) * ch.sj;
+  const Range d = inside(xd, cd.st, e.d.in, cd.taps);
+  Range h[2];
+  for (int64_t r = 0; r < row.rows; ++r) h[r] = inside(xh + r * ch.sj, ch.st, e.h.in, ch.taps);
+  set_row_taps(h, row.rows, row);
+
+  const int64_t lanes = row.blocks * kBlock;
+  row.column = ctx.plain ? lanes : kBlock * lanes;
+  const int64_t wei_h = e.w.kernel * row.column, wei_d = e.h.kernel * wei_h;
+  const int64_t bias_floats = (e.groups * ctx.oc_blocks * kBlock + 15) / 16 * 16;
+  const int64_t block_in_all = group * ctx.oc_blocks + first_block;
+
+  TilePass& p = row.pass;
+  p.src = ctx.args.src + n * plan.src.n + (ctx.plain ? 0 : group * ctx.ic_blocks * plan.src.c) +
+          (xd + d.begin * cd.st) * plan.src.d + (xh + row.both.begin * ch.st) * plan.src.h;
+  p.src_row = ch.sj * plan.src.h;
+  p.src_stride = {plan.src.c, cd.st * plan.src.d, ch.st * plan.src.h, 0};
+  p.wei = ctx.args.packed + bias_floats + block_in_all * kBlock * ctx.reduction +
+          (cd.tap0 + d.begin * cd.tap_step) * wei_d + (ch.tap0 + row.both.begin * ch.tap_step) * wei_h;
+  p.wei_stride = {e.d.kernel * wei_d, cd.tap_step * wei_d, ch.tap_step * wei_h, 0};
+  p.n = {ctx.plain ? e.ic : ctx.ic_blocks, d.end - d.begin, row.both.end - row.both.begin, 1};
+  p.n_i = ctx.plain ? 1 : kBlock;
+  p.n_i_last = ctx.plain ? 1 : ctx.ic_last;
+  p.out = ctx.args.dst + row.dst_offset;
+  p.out_row = plan.dst.h;
+  p.out_block = plan.dst.c;
+  p.bias = ctx.args.packed + block_in_all * kBlock;
+  p.residual = ctx.epilogue.residual ? ctx.epilogue.residual + row.dst_offset : nullptr;
+  p.residual_row = plan.dst.h;
+  p.residual_block = plan.dst.c;
+  p.prefetch_lines = prefetch_lines;
+  p.load = false;
+  p.clamp = ctx.epilogue.clamp;
+  p.low = ctx.epilogue.low;
+  p.high = ctx.epilogue.high;
+
+  const float* const src = p.src;
+  const float* const wei = p.wei;
   const int64_t classes = tap_class_count(e.w, e.transposed);
   for (int64_t k = 0; k < classes; ++k) {
     const TapClass c = tap_class(e.w, e.transposed, k);
     const int64_t tiles = (c.count + plan.w_tile - 1) / plan.w_tile;
-    const int64_t begin = chunk * tiles / plan.chunks, end = (chunk + 1) * tiles / plan.chunks;
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t j = i * c.count / tiles;
-      run_tile(ctx, row, {c, j, (i + 1) * c.count / tiles - j}, buffer);
+    p.src = src;
+    p.wei = wei + c.tap0 * row.column;
+    p.src_step = c.sj * plan.src.w;
+    p.src_stride.w = c.st * plan.src.w;
+    p.wei_stride.w = c.tap_step * row.column;
+    p.out_step = ctx.epilogue.rest_count > 0 ? kBlock : c.step * plan.dst.w;
+    p.residual_step = c.step * plan.dst.w;
+    if (ctx.columns_inside) {
+      p.n_i = p.n_i_last = c.taps;
+    } else if (ctx.blocks_inside) {
+      p.n.w = ctx.ic_blocks;
+      p.n.a = 1;
+      p.src_stride.w = plan.src.c;
+      p.wei_stride.w = row.column;
+      p.n_i_last = kBlock;
+    } else {
+      p.n.w = c.taps;
     }
+    run_tiles(ctx, row, c, tiles, chunk_begin * tiles / plan.chunks, chunk_end * tiles / plan.chunks, prefetch);
   }
 }
 
 void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
   const ConvProblem& e = plan.exec;
   const bool plain = plan.src_format == ConvFormat::plain;
-  const int64_t oc_blocks = (e.oc / e.groups + kBlock - 1) / kBlock;
-  const bool ragged = oc_blocks * kBlock != e.oc / e.groups;
-  const int64_t step = (e.transposed ? 1 : e.w.stride) * plan.src.w;
+  const int64_t icg = e.ic / e.groups, ocg = e.oc / e.groups;
+  const int64_t ic_blocks = (icg + kBlock - 1) / kBlock, oc_blocks = (ocg + kBlock - 1) / kBlock;
+  const int64_t taps = e.d.kernel * e.h.kernel * e.w.kernel;
+  const bool pointwise = taps == 1 && !e.transposed && e.d.pad == 0 && e.h.pad == 0 && e.w.pad == 0;
+  alignas(64) float buffer[kMaxPositions * kMaxBlocks * kBlock];
   const ConvContext ctx{plan,
                         args,
-                        make_epilogue(args.post_ops, args.post_op_count, ragged),
-                        &passes_for_step(step, plain),
-                        (e.ic / e.groups + kBlock - 1) / kBlock,
+                        make_epilogue(args.post_ops, args.post_op_count, ocg % kBlock != 0),
+                        &passes_for_step((e.transposed ? 1 : e.w.stride) * plan.src.w, plain),
+                        ic_blocks,
                         oc_blocks,
+                        (plain ? e.ic : ic_blocks * kBlock) * taps,
+                        icg - (ic_blocks - 1) * kBlock,
                         plain,
-                        plain && e.w.dilation == 1};
-  alignas(64) float buffer[kMaxPositions * kMaxBlocks * kBlock];
+                        plain && e.w.dilation == 1,
+                        pointwise && !plain && icg % kBlock == 0,
+                        buffer};
+  const int64_t unit_floats = plan.oc_blocks * kBlock * ctx.reduction;
   for (int64_t n = box.n0; n < box.n1; ++n) {
     // The sources of some rows stay in L2 while all units of output channels pass over them.
     for (int64_t sp = box.sp0; sp < box.sp1; sp += plan.cached_rows) {
       const int64_t sp_end = box.sp1 - sp < plan.cached_rows ? box.sp1 : sp + plan.cached_rows;
+      // Weights that do not stay in L2 are fetched a unit ahead, spread evenly over the innermost loops.
+      int64_t lines = 0;
+      if (plan.prefetch) {
+        const int64_t tiles = (sp_end - sp) * ((e.w.out + plan.w_tile - 1) / plan.w_tile) / plan.chunks + 1;
+        const int64_t loops = tiles * (plain ? e.ic * taps / e.w.kernel : ic_blocks * taps);
+        lines = (unit_floats / 16 + loops - 1) / loops;
+      }
       for (int64_t unit = box.oc0; unit < box.oc1; ++unit) {
-        for (int64_t s = sp; s < sp_end; ++s) run_row(ctx, box, n, unit, s, buffer);
+        const float* prefetch = args.packed + (e.groups * oc_blocks * kBlock + 15) / 16 * 16 + (unit + 1) * unit_floats;
+        const int64_t unit_lines = unit + 1 < box.oc1 ? lines : 0;
+        for (int64_t s = sp; s < sp_end;) {
+          const int64_t row_group = s / plan.chunks, first = row_group * plan.chunks;
+          const int64_t end = sp_end - first < plan.chunks ? sp_end : first + plan.chunks;
+          run_row(ctx, n, unit, row_group, s - first, end - first, unit_lines, prefetch);
+          s = end;
+        }
       }
     }
   }

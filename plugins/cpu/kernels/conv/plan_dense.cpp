@@ -132,6 +132,7 @@ void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   const int64_t padded_oc = e.groups * oc_blocks * block;
   plan.packed_floats =
       static_cast<size_t>(round_up(padded_oc, 16) + padded_oc * ic * e.d.kernel * e.h.kernel * e.w.kernel);
+  plan.prefetch = static_cast<int64_t>(plan.packed_floats) * 4 > cache_sizes().l2 / 2;
 }
 
 void pack_dense(const ConvPlan& plan, const float* weights, const float* bias, float* packed) noexcept {

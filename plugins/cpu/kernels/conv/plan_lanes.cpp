@@ -25,7 +25,9 @@ const char* reject_small_groups(const ConvProblem& p, const ConvKernel& kernel) 
   if (const char* why = reject_malformed(p)) return why;
   if (p.transposed) return "transposed";
   if (p.groups == 1) return "one group";
+  if (p.ic == p.groups && p.oc == p.groups) return "depthwise";
   const int64_t block = channel_block(kernel.isa);
+  if (p.ic / p.groups % block == 0 && p.oc / p.groups % block == 0) return "groups of whole blocks";
   const int64_t inputs = p.ic / p.groups, outputs = p.oc / p.groups;
   if (block % outputs != 0 && outputs % block != 0) return "a group straddles blocks of output channels";
   // Input channels that one block of outputs sees.

@@ -49,6 +49,7 @@ void tile_pass(const TilePass& p) noexcept {
     }
   }
 
+  const float* prefetch = p.prefetch;
   const float* src_a = p.src;
   const float* wei_a = p.wei;
   for (int64_t a = p.n.a; a > 0; --a, src_a += p.src_stride.a, wei_a += p.wei_stride.a) {
@@ -64,6 +65,7 @@ void tile_pass(const TilePass& p) noexcept {
         for (int64_t w = p.n.w; w > 0; --w, src_w += p.src_stride.w, wei_w += p.wei_stride.w) {
           const float* s = src_w;
           const float* k = wei_w;
+          for (int64_t line = p.prefetch_lines; line > 0; --line, prefetch += 16) __builtin_prefetch(prefetch, 0, 2);
           for (int64_t i = n_i; i > 0; --i, ++s, k += NV * L) {
             V weight[NV];
 #pragma GCC unroll 8

@@ -21,10 +21,11 @@ struct LaneContext {
   const LanePassTable* passes;
   const LaneWindowTable* window;  // or null
   const int32_t* index;           // or null: depthwise
+  int64_t tiles, narrow, wider;   // of a row: the first `wider` tiles have narrow + 1 columns, the others narrow
+  float* buffer;                  // one register tile, for post-ops that do not fit the registers
 };
 
 struct LaneRow {
-  LanePass pass;  // all but the columns
   int64_t dst_offset;
   int64_t channel, channels;
 };
@@ -39,129 +40,142 @@ void finish_lane_tile(const LaneContext& ctx, const LaneRow& row, const float* b
   }
 }
 
-void run_lane_tile(const LaneContext& ctx, const LaneRow& row, int64_t j, int64_t width, float* buffer) {
+// All vectors of the blocks of a tile; `p` describes the first.
+TERROIR_INLINE void run_vectors(const LaneContext& ctx, LaneFn fn, const LanePass& p) {
+  fn(p);
+  if constexpr (kVectorsPerBlock > 1) {
+    LanePass q = p;
+    for (int v = 1; v < kVectorsPerBlock; ++v) {
+      if (ctx.index) {
+        q.index += kLanes;
+      } else {
+        q.src += kLanes;
+      }
+      q.wei += kLanes;
+      q.bias += kLanes;
+      q.out += kLanes;
+      if (q.residual) q.residual += kLanes;
+      fn(q);
+    }
+  }
+}
+
+// Columns [j, j + width), tap by tap. `base` describes column 0 of the source row.
+void run_tapped_tile(const LaneContext& ctx, const LanePass& base, int64_t j, int64_t width) {
   const ConvPlan& plan = ctx.plan;
   const ConvAxis& axis = plan.exec.w;
   const int64_t x = j * axis.stride - axis.pad;
-  const int64_t offset = row.dst_offset + j * plan.dst.w;
-  const bool buffered = ctx.epilogue.rest_count > 0;
-  LanePass p = row.pass;
-  p.out = buffered ? buffer : ctx.args.dst + offset;
-  p.out_step = buffered ? kBlock : plan.dst.w;
-  p.residual = ctx.epilogue.residual ? ctx.epilogue.residual + offset : nullptr;
-  p.residual_step = plan.dst.w;
-
-  if (ctx.window) {
-    const int64_t elements = (width - 1) * axis.stride + axis.kernel;
-    const Range in = inside(x, 1, axis.in, elements);
-    if (in.begin <= axis.kernel - 1 && in.end >= elements - axis.kernel + 1) {
-      p.src += x * plan.src.w;
-      p.src_step = plan.src.w;
-      p.inside_begin = in.begin;
-      p.inside_end = in.end;
-      for (int v = 0; v < kVectorsPerBlock; ++v) {
-        ctx.window->fn[width - 1](p);
-        if (v + 1 == kVectorsPerBlock) break;
-        p.src += ctx.index ? 0 : kLanes;
-        p.wei += kLanes;
-        p.index += ctx.index ? kLanes : 0;
-        p.bias += kLanes;
-        p.out += kLanes;
-        if (p.residual) p.residual += kLanes;
-      }
-      finish_lane_tile(ctx, row, buffer, offset, width);
-      return;
-    }
-  }
-
   // Taps that reach the first and the last column reach all columns between.
   const Range left = inside(x, axis.dilation, axis.in, axis.kernel);
   const Range right = inside(x + (width - 1) * axis.stride, axis.dilation, axis.in, axis.kernel);
   Range full{left.begin > right.begin ? left.begin : right.begin, left.end < right.end ? left.end : right.end};
   if (full.end < full.begin) full.end = full.begin;
-  const bool one_pass = full.begin == 0 && full.end == axis.kernel;
+  LanePass p = base;
   p.src_step = axis.stride * plan.src.w;
   p.src_w = axis.dilation * plan.src.w;
-  const bool clamp = p.clamp;
-  for (int v = 0; v < kVectorsPerBlock; ++v) {
-    const int64_t lane = v * kLanes;
-    LanePass q = p;
-    q.src += ctx.index ? 0 : lane;
-    q.wei += lane;
-    q.index += ctx.index ? lane : 0;
-    q.bias += lane;
-    q.out += lane;
-    if (q.residual) q.residual += lane;
-    const float* const src = q.src;
-    const float* const wei = q.wei;
-    float* const out = q.out;
-    if (!one_pass) {
-      q.clamp = false;
-      q.n_w = 0;
-      ctx.passes->fn[width - 1](q);
-      q.load = true;
-      q.n_w = 1;
-      for (int64_t tap = 0; tap < axis.kernel; ++tap) {
-        if (tap == full.begin && full.begin < full.end) tap = full.end;
-        if (tap >= axis.kernel) break;
-        const Range reach = inside(x + tap * axis.dilation, axis.stride, axis.in, width);
-        if (reach.begin == reach.end) continue;
-        q.src = src + (x + reach.begin * axis.stride + tap * axis.dilation) * plan.src.w;
-        q.wei = wei + tap * kBlock;
-        q.out = out + reach.begin * q.out_step;
-        ctx.passes->fn[reach.end - reach.begin - 1](q);
-      }
-      q.clamp = clamp;
+  if (full.begin > 0 || full.end < axis.kernel) {
+    p.clamp = false;
+    p.n_w = 0;
+    run_vectors(ctx, ctx.passes->fn[width - 1], p);
+    p.load = true;
+    p.n_w = 1;
+    for (int64_t tap = 0; tap < axis.kernel; ++tap) {
+      if (tap == full.begin && full.begin < full.end) tap = full.end;
+      if (tap >= axis.kernel) break;
+      const Range reach = inside(x + tap * axis.dilation, axis.stride, axis.in, width);
+      if (reach.begin == reach.end) continue;
+      p.src = base.src + (x + reach.begin * axis.stride + tap * axis.dilation) * plan.src.w;
+      p.wei = base.wei + tap * kBlock;
+      p.out = base.out + reach.begin * p.out_step;
+      run_vectors(ctx, ctx.passes->fn[reach.end - reach.begin - 1], p);
     }
-    q.src = src + (x + full.begin * axis.dilation) * plan.src.w;
-    q.wei = wei + full.begin * kBlock;
-    q.out = out;
-    q.n_w = full.end - full.begin;
-    ctx.passes->fn[width - 1](q);
+    p.clamp = base.clamp;
+    p.out = base.out;
   }
-  finish_lane_tile(ctx, row, buffer, offset, width);
+  p.src = base.src + (x + full.begin * axis.dilation) * plan.src.w;
+  p.wei = base.wei + full.begin * kBlock;
+  p.n_w = full.end - full.begin;
+  run_vectors(ctx, ctx.passes->fn[width - 1], p);
 }
 
-void run_lane_row(const LaneContext& ctx, int64_t n, int64_t block, int64_t source_block, int64_t sp, float* buffer) {
+// Tiles [begin, end) of the row that `p` describes up to the columns.
+void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int64_t begin, int64_t end) {
+  const ConvPlan& plan = ctx.plan;
+  const ConvAxis& axis = plan.exec.w;
+  const bool buffered = ctx.epilogue.rest_count > 0;
+  const float* const src = p.src;
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t width = ctx.narrow + (i < ctx.wider ? 1 : 0);
+    const int64_t j = i * ctx.narrow + (i < ctx.wider ? i : ctx.wider);
+    const int64_t offset = row.dst_offset + j * plan.dst.w;
+    p.out = buffered ? ctx.buffer : ctx.args.dst + offset;
+    p.residual = ctx.epilogue.residual ? ctx.epilogue.residual + offset : nullptr;
+    const int64_t x = j * axis.stride - axis.pad;
+    const int64_t elements = (width - 1) * axis.stride + axis.kernel;
+    const int64_t outside = x < 0 ? -x : 0, inside_end = axis.in - x;
+    if (ctx.window && outside <= axis.kernel - 1 && inside_end >= elements - axis.kernel + 1) {
+      p.src = src + x * plan.src.w;
+      p.inside_begin = outside;
+      p.inside_end = inside_end;
+      run_vectors(ctx, ctx.window->fn[width - 1], p);
+      p.src = src;
+    } else {
+      run_tapped_tile(ctx, p, j, width);
+    }
+    finish_lane_tile(ctx, row, ctx.buffer, offset, width);
+  }
+}
+
+// One block of channels: sp units of the box.
+void run_lane_block(const LaneContext& ctx, const ConvTile& box, int64_t n, int64_t block, int64_t source_block) {
   const ConvPlan& plan = ctx.plan;
   const ConvProblem& e = plan.exec;
-  const int64_t chunk = sp % plan.chunks;
-  const int64_t od = sp / plan.chunks / e.h.out, oh = sp / plan.chunks % e.h.out;
-  const int64_t xd = od * e.d.stride - e.d.pad, xh = oh * e.h.stride - e.h.pad;
-  const Range d = inside(xd, e.d.dilation, e.d.in, e.d.kernel), h = inside(xh, e.h.dilation, e.h.in, e.h.kernel);
-  const int64_t inputs = e.ic / e.groups;
   const int64_t blocks = (e.oc + kBlock - 1) / kBlock;
-
   LaneRow row;
   row.channel = block * kBlock;
   row.channels = e.oc - row.channel < kBlock ? e.oc - row.channel : kBlock;
-  row.dst_offset = n * plan.dst.n + block * plan.dst.c + od * plan.dst.d + oh * plan.dst.h;
-  LanePass& p = row.pass;
-  p = {};
+  LanePass p = {};
+  p.src_step = plan.src.w;
   p.wei_i = e.w.kernel * kBlock;
-  p.wei_h = inputs * p.wei_i;
+  p.wei_h = e.ic / e.groups * p.wei_i;
   p.wei_d = e.h.kernel * p.wei_h;
   p.src_h = e.h.dilation * plan.src.h;
   p.src_d = e.d.dilation * plan.src.d;
-  p.src = ctx.args.src + n * plan.src.n + source_block * plan.src.c + (xd + d.begin * e.d.dilation) * plan.src.d +
-          (xh + h.begin * e.h.dilation) * plan.src.h;
-  p.wei = ctx.args.packed + (blocks * kBlock + 15) / 16 * 16 + block * e.d.kernel * p.wei_d + d.begin * p.wei_d +
-          h.begin * p.wei_h;
-  p.n_d = d.end - d.begin;
-  p.n_h = h.end - h.begin;
-  p.n_i = inputs;
+  p.n_i = e.ic / e.groups;
   p.index = ctx.index;
   p.bias = ctx.args.packed + block * kBlock;
-  p.load = false;
+  p.out_step = ctx.epilogue.rest_count > 0 ? kBlock : plan.dst.w;
+  p.residual_step = plan.dst.w;
   p.clamp = ctx.epilogue.clamp;
   p.low = ctx.epilogue.low;
   p.high = ctx.epilogue.high;
+  const float* const src = ctx.args.src + n * plan.src.n + source_block * plan.src.c;
+  const float* const wei = ctx.args.packed + (blocks * kBlock + 15) / 16 * 16 + block * e.d.kernel * p.wei_d;
+  const int64_t dst = n * plan.dst.n + block * plan.dst.c;
 
-  const int64_t tiles = (e.w.out + plan.w_tile - 1) / plan.w_tile;
-  const int64_t begin = chunk * tiles / plan.chunks, end = (chunk + 1) * tiles / plan.chunks;
-  for (int64_t i = begin; i < end; ++i) {
-    const int64_t j = i * e.w.out / tiles;
-    run_lane_tile(ctx, row, j, (i + 1) * e.w.out / tiles - j, buffer);
+  int64_t chunk = box.sp0 % plan.chunks;
+  int64_t oh = box.sp0 / plan.chunks % e.h.out;
+  int64_t od = box.sp0 / plan.chunks / e.h.out;
+  for (int64_t sp = box.sp0; sp < box.sp1;) {
+    const int64_t chunk_end = box.sp1 - sp < plan.chunks - chunk ? chunk + box.sp1 - sp : plan.chunks;
+    const int64_t xd = od * e.d.stride - e.d.pad, xh = oh * e.h.stride - e.h.pad;
+    const Range d = inside(xd, e.d.dilation, e.d.in, e.d.kernel), h = inside(xh, e.h.dilation, e.h.in, e.h.kernel);
+    p.src = src + (xd + d.begin * e.d.dilation) * plan.src.d + (xh + h.begin * e.h.dilation) * plan.src.h;
+    p.wei = wei + d.begin * p.wei_d + h.begin * p.wei_h;
+    p.n_d = d.end - d.begin;
+    p.n_h = h.end - h.begin;
+    row.dst_offset = dst + od * plan.dst.d + oh * plan.dst.h;
+    if (chunk == 0 && chunk_end == plan.chunks) {
+      run_lane_tiles(ctx, row, p, 0, ctx.tiles);
+    } else {
+      run_lane_tiles(ctx, row, p, chunk * ctx.tiles / plan.chunks, chunk_end * ctx.tiles / plan.chunks);
+    }
+    sp += chunk_end - chunk;
+    chunk = 0;
+    if (++oh == e.h.out) {
+      oh = 0;
+      ++od;
+    }
   }
 }
 
@@ -176,7 +190,12 @@ void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) 
   const int64_t step = e.w.stride * plan.src.w;
   const bool dense = e.w.dilation == 1 && e.w.stride <= 2 && plan.w_tile <= kMaxWindowPositions;
   LaneContext ctx{plan,    args,    make_epilogue(args.post_ops, args.post_op_count, e.oc % kBlock != 0),
-                  nullptr, nullptr, nullptr};
+                  nullptr, nullptr, nullptr,
+                  1,       0,       0,
+                  buffer};
+  ctx.tiles = (e.w.out + plan.w_tile - 1) / plan.w_tile;
+  ctx.narrow = e.w.out / ctx.tiles;
+  ctx.wider = e.w.out % ctx.tiles;
   if (depthwise) {
     ctx.passes = step == kBlock ? &kLaneBlock : step == 2 * kBlock ? &kLaneBlock2 : &kLaneAnyStep;
     if (dense && e.w.kernel == 3) ctx.window = &kWindow3[e.w.stride - 1];
@@ -195,7 +214,7 @@ void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) 
           index[i * kBlock + l] = static_cast<int32_t>(channel < kBlock ? channel : 0);  // beyond the last group
         }
       }
-      for (int64_t sp = box.sp0; sp < box.sp1; ++sp) run_lane_row(ctx, n, block, source_block, sp, buffer);
+      run_lane_block(ctx, box, n, block, source_block);
     }
   }
 }

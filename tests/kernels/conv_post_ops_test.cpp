@@ -1,0 +1,41 @@
+#include "tests/kernels/conv_harness.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+using namespace conv_test;
+
+ConvProblem problem(int64_t groups, int64_t ic, int64_t oc, ConvAxis h, ConvAxis w) {
+  ConvProblem p;
+  p.batch = 2;
+  p.groups = groups;
+  p.ic = ic;
+  p.oc = oc;
+  p.h = h;
+  p.w = w;
+  return p;
+}
+
+TEST(ConvPostOps, Dense) {
+  check_post_ops(problem(1, 16, 32, axis(5, 3, 1, 1, 1, 1), axis(17, 3, 1, 1, 1, 1)));
+  check_post_ops(problem(1, 13, 43, axis(5, 3, 1, 1, 1, 1), axis(17, 3, 1, 1, 1, 1)));
+  check_post_ops(problem(1, 24, 40, axis(7, 1), axis(7, 1)));
+}
+
+TEST(ConvPostOps, First) { check_post_ops(problem(1, 3, 20, axis(9, 3, 2, 1, 1, 1), axis(31, 3, 2, 1, 1, 1))); }
+
+TEST(ConvPostOps, Depthwise) {
+  check_post_ops(problem(32, 32, 32, axis(5, 3, 1, 1, 1, 1), axis(17, 3, 1, 1, 1, 1)));
+  check_post_ops(problem(19, 19, 19, axis(5, 5, 1, 1, 2, 2), axis(17, 7, 1, 1, 3, 3)));
+}
+
+TEST(ConvPostOps, SmallGroups) { check_post_ops(problem(10, 40, 40, axis(5, 3, 1, 1, 1, 1), axis(17, 3, 1, 1, 1, 1))); }
+
+TEST(ConvPostOps, Transposed) {
+  ConvProblem p = problem(1, 16, 21, transposed_axis(4, 3, 2, 1, 1, 1), transposed_axis(7, 3, 2, 1, 1, 0));
+  p.transposed = true;
+  check_post_ops(p);
+}
+
+}  // namespace
+}  // namespace terroir::cpu
