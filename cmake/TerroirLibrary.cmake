@@ -11,7 +11,7 @@ add_library(terroir_objects OBJECT ${TERROIR_SOURCES})
 target_link_libraries(terroir_objects
   PUBLIC terroir_build_options
   PRIVATE pugixml::pugixml TBB::tbb xsimd Threads::Threads ${CMAKE_DL_LIBS})
-target_compile_definitions(terroir_objects PRIVATE TERROIR_EXPORTS=1)
+target_compile_definitions(terroir_objects PRIVATE TERROIR_EXPORTS=1 TERROIR_VERSION="${PROJECT_VERSION}")
 foreach(isa IN LISTS TERROIR_ISA_BUCKETS)
   string(TOUPPER ${isa} isa_upper)
   target_compile_definitions(terroir_build_options INTERFACE TERROIR_HAVE_${isa_upper}=1)

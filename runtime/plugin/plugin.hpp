@@ -30,6 +30,7 @@ struct PortInfo {
   std::vector<std::string> names;  // tensor names
   std::string node_name;           // of the Parameter or Result
   std::string producer_name;       // outputs: the layer that feeds the Result; inputs: node_name
+  ir::RtInfo rt_info;              // of the port
 };
 
 /// Inputs and outputs of a graph, in the order of its Parameters and Results.

@@ -236,6 +236,11 @@ class TERROIR_API Any {
     return holder_->type() == other.holder_->type() && holder_->equals(*other.holder_);
   }
   bool operator!=(const Any& other) const { return !(*this == other); }
+  // A friend defined here is found for an Any only, not for everything that converts to one.
+  friend std::ostream& operator<<(std::ostream& out, const Any& value) {
+    value.print(out);
+    return out;
+  }
 
  private:
   struct Base {
@@ -291,6 +296,10 @@ class TERROIR_API Any {
       } else if constexpr (std::is_floating_point_v<T>) {
         r = static_cast<double>(value);
         return 4;
+      } else if constexpr (std::is_class_v<T> && std::is_convertible_v<const T&, int32_t> &&
+                           !std::numeric_limits<T>::is_specialized) {
+        i = static_cast<int32_t>(value);  // a named whole number: streams::Num
+        return 2;
       } else {
         return 0;
       }
@@ -319,10 +328,6 @@ class TERROIR_API Any {
   std::shared_ptr<const Base> holder_;  // values are immutable, so copies share them
 };
 
-inline std::ostream& operator<<(std::ostream& out, const Any& value) {
-  value.print(out);
-  return out;
-}
 /// "{key:value,key:value}".
 TERROIR_API std::ostream& operator<<(std::ostream& out, const AnyMap& map);
 

@@ -59,8 +59,8 @@ class TERROIR_API ModelBuilder {
   }
 
   /// A layer of `type` as the set `opset` ("opset1" ...) defines it; returns its first output, the others are
-  /// get_node()->output(i). Throws Exception: not_found for an operation or attribute there is not (the text names the
-  /// nearest), parse_error for a text that is no value, and what the operation refuses.
+  /// get_node()->output(i). Throws Exception: unsupported for an operation and not_found for an attribute there is not
+  /// (the text names the nearest), parse_error for a text that is no value, and what the operation refuses.
   Output<Node> op(const std::string& type, const std::string& opset, const std::vector<Output<Node>>& inputs,
                   const AnyMap& attributes = {}, const std::string& name = {});
 

@@ -1,0 +1,103 @@
+#include "runtime/api/attributes_from_any.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "ir/base/error.hpp"
+
+namespace terroir::detail {
+
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+class Filler final : public ir::AttributeVisitor {
+ public:
+  explicit Filler(const AnyMap& values) : values_(values) {}
+
+  const std::vector<std::string>& names() const { return names_; }
+
+ protected:
+  using Presence = ir::Presence;
+  void on(const char* name, bool& value, Presence p) override { fill(name, value, p); }
+  void on(const char* name, int64_t& value, Presence p) override { fill(name, value, p); }
+  void on(const char* name, double& value, Presence p) override { fill(name, value, p); }
+  void on(const char* name, std::string& value, Presence p) override { fill(name, value, p); }
+  void on(const char* name, element::Type& value, Presence p) override {
+    take(name, p, [&](const Any& any) {
+      value = any.is<element::Type_t>() ? element::Type(any.as<element::Type_t>()) : any.as<element::Type>();
+    });
+  }
+  void on(const char* name, PartialShape& value, Presence p) override {
+    take(name, p, [&](const Any& any) {
+      if (any.is<Shape>()) {
+        value = any.as<Shape>();
+      } else if (any.is<std::vector<int64_t>>()) {
+        value = any.as<std::vector<int64_t>>();
+      } else {
+        value = any.as<PartialShape>();
+      }
+    });
+  }
+  void on(const char* name, std::vector<int64_t>& value, Presence p) override { fill(name, value, p); }
+  void on(const char* name, std::vector<double>& value, Presence p) override { fill(name, value, p); }
+  void on(const char* name, std::vector<std::string>& value, Presence p) override { fill(name, value, p); }
+  void on_enum(const char* name, int64_t& index, std::span<const std::string_view> names, Presence p) override {
+    take(name, p, [&](const Any& any) {
+      const std::string text = any.as<std::string>();
+      for (size_t i = 0; i < names.size(); ++i) {
+        if (lower(names[i]) == lower(text)) {
+          index = static_cast<int64_t>(i);
+          return;
+        }
+      }
+      std::string known;
+      for (const std::string_view candidate : names) known += (known.empty() ? "" : ", ") + std::string(candidate);
+      throw_error(ErrorCode::invalid_argument, "expected one of ", known, ", got '", text, "'");
+    });
+  }
+
+ private:
+  template <typename T>
+  void fill(const char* name, T& value, Presence presence) {
+    take(name, presence, [&](const Any& any) { value = any.as<T>(); });
+  }
+
+  template <typename Set>
+  void take(const char* name, Presence presence, Set set) {
+    names_.emplace_back(name);
+    const auto found = values_.find(name);
+    if (found == values_.end()) {
+      if (presence == Presence::required) {
+        throw_error(ErrorCode::invalid_argument, "the attribute '", name, "' is missing");
+      }
+      return;
+    }
+    with_context([&] { return concat("the attribute '", name, "'"); }, [&] { set(found->second); });
+  }
+
+  const AnyMap& values_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+std::unique_ptr<ir::Attributes> make_attributes(const ir::OpSchema& schema, const AnyMap& values) {
+  std::unique_ptr<ir::Attributes> attributes = schema.make_attributes();
+  Filler filler(values);
+  attributes->visit(filler);
+  for (const auto& [name, value] : values) {
+    const auto& known = filler.names();
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    throw_error(ErrorCode::not_found, schema.display_name(), " has no attribute '", name, "'",
+                did_you_mean(name, known));
+  }
+  return attributes;
+}
+
+}  // namespace terroir::detail

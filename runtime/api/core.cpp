@@ -1,0 +1,177 @@
+#include "terroir/core.hpp"
+
+#include <mutex>
+
+#include "ir/base/error.hpp"
+#include "ir/base/log.hpp"
+#include "ir/xml/reader.hpp"
+#include "ops/registry.hpp"
+#include "runtime/api/compiled_state.hpp"
+#include "runtime/plugin/plugin.hpp"
+
+namespace terroir {
+
+namespace {
+
+ir::ReaderOptions reader_options(const plugin::Config& config) {
+  ir::ReaderOptions options;
+  options.strict = config.strict_reading;
+  return options;
+}
+
+std::shared_ptr<Model> read_file(const std::string& model_path, const std::string& bin_path,
+                                 const plugin::Config& config) {
+  return detail::ModelAccess::make(
+      ir::read_model(model_path, bin_path, ops::builtin_registry(), reader_options(config)));
+}
+
+std::shared_ptr<Model> read_memory(const std::string& model, const Tensor& weights, const plugin::Config& config) {
+  std::shared_ptr<const void> owner;
+  const std::byte* bytes = nullptr;
+  size_t size = 0;
+  if (weights) {
+    const detail::TensorState& state = detail::TensorAccess::state(weights);
+    if (!state.dense) throw_error(ErrorCode::invalid_argument, "the weights must be a continuous tensor");
+    if (state.type == element::string) throw_error(ErrorCode::type_mismatch, "the weights cannot be texts");
+    // The memory itself if it is the tensor's, which may be given other memory later.
+    owner = state.owner != nullptr ? std::shared_ptr<const void>(state.owner) : detail::TensorAccess::pointer(weights);
+    bytes = static_cast<const std::byte*>(state.data);
+    size = weights.get_byte_size();
+  }
+  return detail::ModelAccess::make(ir::read_model_from_memory(model, std::move(owner), bytes, size,
+                                                              ops::builtin_registry(), reader_options(config)));
+}
+
+void apply_log_level(log::Level level) {
+  const auto warning = static_cast<unsigned>(LogCategory::warning);
+  set_log_categories(level >= log::Level::DEBUG     ? parse_log_categories("all")
+                     : level >= log::Level::WARNING ? warning
+                                                    : 0);
+}
+
+}  // namespace
+
+struct Core::State {
+  plugin::PluginRegistry plugins;
+
+  mutable std::mutex mutex;                       // of all below
+  plugin::Config common;                          // what was set for all devices; reading uses it
+  std::map<std::string, plugin::Config> devices;  // by the plugin's name
+
+  plugin::Config config_of(const plugin::Plugin& plugin) const {
+    const std::lock_guard lock(mutex);
+    return devices.at(plugin.device_name());
+  }
+  plugin::Config config_of(const plugin::Plugin& plugin, const AnyMap& properties) const {
+    plugin::Config config = config_of(plugin);
+    config.apply(properties, plugin.device_name());
+    return config;
+  }
+
+  CompiledModel compile(const std::shared_ptr<const Model>& model, const plugin::Plugin& plugin,
+                        const plugin::Config& config) const {
+    if (model == nullptr) throw_error(ErrorCode::invalid_argument, "the model is empty");
+    const std::shared_ptr<ir::Graph>& graph = detail::ModelAccess::state(*model)->graph;
+    return with_context(
+        [&] { return concat("compiling '", graph->name(), "' for ", plugin.device_name()); },
+        [&] {
+          return detail::RuntimeAccess::make(std::make_shared<detail::CompiledState>(plugin.compile(graph, config)));
+        });
+  }
+};
+
+Core::Core() : state_(std::make_unique<State>()) {
+  plugin::register_builtin_plugins(state_->plugins);
+  for (const std::string& name : state_->plugins.devices()) state_->devices.emplace(name, plugin::Config());
+}
+Core::~Core() = default;
+
+std::map<std::string, Version> Core::get_versions(const std::string& device) const {
+  std::map<std::string, Version> versions;
+  for (const std::string& name : state_->plugins.devices()) {
+    if (device.empty() || &state_->plugins.get(device) == &state_->plugins.get(name)) {
+      versions.emplace(name, get_terroir_version());
+    }
+  }
+  return versions;
+}
+
+std::shared_ptr<Model> Core::read_model(const std::string& model_path, const std::string& bin_path) const {
+  plugin::Config config;
+  {
+    const std::lock_guard lock(state_->mutex);
+    config = state_->common;
+  }
+  return read_file(model_path, bin_path, config);
+}
+
+std::shared_ptr<Model> Core::read_model(const std::string& model, const Tensor& weights) const {
+  plugin::Config config;
+  {
+    const std::lock_guard lock(state_->mutex);
+    config = state_->common;
+  }
+  return read_memory(model, weights, config);
+}
+
+CompiledModel Core::compile_model(const std::shared_ptr<const Model>& model, const std::string& device,
+                                  const AnyMap& properties) {
+  const plugin::Plugin& plugin = state_->plugins.get(device);
+  return state_->compile(model, plugin, state_->config_of(plugin, properties));
+}
+
+CompiledModel Core::compile_model(const std::string& model_path, const std::string& device, const AnyMap& properties) {
+  // The device and its properties first: they are checked at once, a model takes time to read.
+  const plugin::Plugin& plugin = state_->plugins.get(device);
+  const plugin::Config config = state_->config_of(plugin, properties);
+  return state_->compile(read_file(model_path, {}, config), plugin, config);
+}
+
+CompiledModel Core::compile_model(const std::string& model, const Tensor& weights, const std::string& device,
+                                  const AnyMap& properties) {
+  const plugin::Plugin& plugin = state_->plugins.get(device);
+  const plugin::Config config = state_->config_of(plugin, properties);
+  return state_->compile(read_memory(model, weights, config), plugin, config);
+}
+
+SupportedOpsMap Core::query_model(const std::shared_ptr<const Model>& model, const std::string& device,
+                                  const AnyMap& properties) const {
+  if (model == nullptr) throw_error(ErrorCode::invalid_argument, "the model is empty");
+  const plugin::Plugin& plugin = state_->plugins.get(device);
+  static_cast<void>(state_->config_of(plugin, properties));  // throws for what compile_model() would refuse
+  SupportedOpsMap map;
+  for (const std::string& layer : plugin.supported_layers(*detail::ModelAccess::state(*model)->graph)) {
+    map.emplace(layer, plugin.device_name());
+  }
+  return map;
+}
+
+void Core::set_property(const AnyMap& properties) {
+  const std::lock_guard lock(state_->mutex);
+  plugin::Config common = state_->common;
+  std::map<std::string, plugin::Config> devices = state_->devices;
+  common.apply(properties, "Core");
+  for (auto& [name, config] : devices) config.apply(properties, name);
+  if (properties.count(log::level.name()) != 0) apply_log_level(common.log_level);
+  state_->common = std::move(common);
+  state_->devices = std::move(devices);
+}
+
+void Core::set_property(const std::string& device, const AnyMap& properties) {
+  if (device.empty()) return set_property(properties);
+  const std::string name = state_->plugins.get(device).device_name();
+  const std::lock_guard lock(state_->mutex);
+  plugin::Config& config = state_->devices.at(name);
+  config.apply(properties, name);
+  if (properties.count(log::level.name()) != 0) apply_log_level(config.log_level);
+}
+
+Any Core::get_property(const std::string& device, const std::string& name) const {
+  if (device.empty() && name == available_devices.name()) return get_available_devices();
+  const plugin::Plugin& plugin = state_->plugins.get(device);
+  return plugin.get_property(name, state_->config_of(plugin));
+}
+
+std::vector<std::string> Core::get_available_devices() const { return state_->plugins.devices(); }
+
+}  // namespace terroir

@@ -1,0 +1,79 @@
+#include "runtime/api/graph_state.hpp"
+
+#include <algorithm>
+
+#include "ir/base/error.hpp"
+
+namespace terroir::detail {
+
+namespace {
+
+const char* kind(bool inputs) { return inputs ? "input" : "output"; }
+
+bool has_name(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+ir::Value end_value(const ir::Graph& graph, bool inputs, size_t index) {
+  const ir::NodeId id = ends(graph, inputs).at(index);
+  return inputs ? ir::Value{id, 0} : graph.node(id).inputs.at(0);
+}
+
+int64_t find_port_or_none(const ir::Graph& graph, bool inputs, const std::string& name) {
+  const size_t count = ends(graph, inputs).size();
+  for (size_t i = 0; i < count; ++i) {
+    if (has_name(graph.port(end_value(graph, inputs, i)).names, name)) return static_cast<int64_t>(i);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (graph.node(ends(graph, inputs)[i]).name == name) return static_cast<int64_t>(i);
+  }
+  if (inputs) return -1;
+  for (size_t i = 0; i < count; ++i) {
+    const ir::Value value = end_value(graph, inputs, i);
+    const ir::Node& producer = graph.node(value.node);
+    const bool whole = producer.outputs.size() == 1 && producer.name == name;
+    if (whole || producer.name + "." + std::to_string(value.output) == name ||
+        producer.name + ":" + std::to_string(value.output) == name) {
+      return static_cast<int64_t>(i);
+    }
+  }
+  return -1;
+}
+
+std::string list_ports(const ir::Graph& graph, bool inputs) {
+  std::string text;
+  for (size_t i = 0; i < ends(graph, inputs).size(); ++i) {
+    const ir::Value value = end_value(graph, inputs, i);
+    const auto& names = graph.port(value).names;
+    text += concat(i == 0 ? "" : ", ", "'", names.empty() ? graph.node(value.node).name : names.front(), "'");
+  }
+  return text.empty() ? "none" : text;
+}
+
+size_t find_port(const ir::Graph& graph, bool inputs, const std::string& name, const char* owner) {
+  const int64_t index = find_port_or_none(graph, inputs, name);
+  if (index < 0) {
+    throw_error(ErrorCode::not_found, owner, " has no ", kind(inputs), " '", name, "'; there are ",
+                list_ports(graph, inputs));
+  }
+  return static_cast<size_t>(index);
+}
+
+void check_index(const ir::Graph& graph, bool inputs, size_t index, const char* owner) {
+  const size_t count = ends(graph, inputs).size();
+  if (index >= count) {
+    throw_error(ErrorCode::not_found, owner, " has no ", kind(inputs), " ", index, "; it has ", count);
+  }
+}
+
+void check_single(const ir::Graph& graph, bool inputs, const char* owner) {
+  const size_t count = ends(graph, inputs).size();
+  if (count != 1) {
+    throw_error(ErrorCode::invalid_argument, owner, " has ", count, " ", kind(inputs),
+                "s, say which: ", list_ports(graph, inputs));
+  }
+}
+
+}  // namespace terroir::detail

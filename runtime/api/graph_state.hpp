@@ -1,0 +1,65 @@
+// The graph behind the handles of the public API.
+#pragma once
+
+#include <memory>
+
+#include "ir/graph/graph.hpp"
+#include "terroir/model.hpp"
+#include "terroir/node.hpp"
+
+namespace terroir::detail {
+
+/// Shared by a Model and all handles of its layers and ports. Compiled models may share the graph itself, so it is
+/// copied before it changes while others hold it; ids stay the same.
+struct GraphState {
+  explicit GraphState(std::unique_ptr<ir::Graph> g) : graph(std::move(g)) {}
+
+  std::shared_ptr<ir::Graph> graph;
+
+  ir::Graph& writable() {
+    if (graph.use_count() > 1) graph = graph->clone();
+    return *graph;
+  }
+};
+
+struct NodeAccess {
+  static std::shared_ptr<Node> make(const std::shared_ptr<GraphState>& state, ir::NodeId id);
+  static Output<Node> port(const std::shared_ptr<GraphState>& state, ir::Value value);
+  static const std::shared_ptr<GraphState>& state(const Node& node) { return node.state_; }
+  static ir::NodeId id(const Node& node) { return static_cast<ir::NodeId>(node.id_); }
+  static const ir::Node& node(const Node& node) { return node.state_->graph->node(id(node)); }
+  /// Where the type, shape and names of a port are kept: for a Result, at the value it takes.
+  static ir::Value value(const Output<const Node>& port);
+};
+
+struct ModelAccess {
+  static std::shared_ptr<Model> make(std::unique_ptr<ir::Graph> graph) {
+    return std::shared_ptr<Model>(new Model(std::make_shared<GraphState>(std::move(graph))));
+  }
+  static std::shared_ptr<Model> make(std::shared_ptr<GraphState> state) {
+    return std::shared_ptr<Model>(new Model(std::move(state)));
+  }
+  static const std::shared_ptr<GraphState>& state(const Model& model) { return model.state_; }
+};
+
+/// Finds an input (or output) by tensor name, then by the name of the Parameter (Result, or the layer that feeds it).
+/// Throws Exception (not_found) that lists the known ones; `owner` is "the model" or the like.
+size_t find_port(const ir::Graph& graph, bool inputs, const std::string& name, const char* owner);
+/// The same without the exception: -1.
+int64_t find_port_or_none(const ir::Graph& graph, bool inputs, const std::string& name);
+/// "'a', 'b'": the names by which inputs (or outputs) are known.
+std::string list_ports(const ir::Graph& graph, bool inputs);
+
+/// The layers at the ends: Parameters or Results.
+inline const std::vector<ir::NodeId>& ends(const ir::Graph& graph, bool inputs) {
+  return inputs ? graph.parameters() : graph.results();
+}
+/// The port of an end: the Parameter's output, or the value the Result takes.
+ir::Value end_value(const ir::Graph& graph, bool inputs, size_t index);
+
+/// Checks an index against the number of inputs (or outputs); throws Exception (not_found).
+void check_index(const ir::Graph& graph, bool inputs, size_t index, const char* owner);
+/// Throws Exception (invalid_argument) unless there is exactly one input (or output).
+void check_single(const ir::Graph& graph, bool inputs, const char* owner);
+
+}  // namespace terroir::detail

@@ -1,0 +1,290 @@
+#include "terroir/model.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "ir/base/error.hpp"
+#include "ir/graph/infer.hpp"
+#include "ir/graph/order.hpp"
+#include "ops/registry.hpp"
+#include "runtime/api/graph_state.hpp"
+#include "terroir/layout.hpp"
+
+namespace terroir {
+
+namespace {
+
+using detail::NodeAccess;
+
+constexpr const char* kOwner = "the model";
+
+// Output ports of the Parameters or of the Results.
+std::vector<Output<Node>> end_ports(const std::shared_ptr<detail::GraphState>& state, bool inputs) {
+  std::vector<Output<Node>> ports;
+  for (const ir::NodeId id : detail::ends(*state->graph, inputs)) ports.push_back(NodeAccess::port(state, {id, 0}));
+  return ports;
+}
+
+Output<Node> end_port(const std::shared_ptr<detail::GraphState>& state, bool inputs, size_t index) {
+  detail::check_index(*state->graph, inputs, index, kOwner);
+  return NodeAccess::port(state, {detail::ends(*state->graph, inputs)[index], 0});
+}
+
+Output<Node> only_port(const std::shared_ptr<detail::GraphState>& state, bool inputs) {
+  detail::check_single(*state->graph, inputs, kOwner);
+  return end_port(state, inputs, 0);
+}
+
+Output<Node> named_port(const std::shared_ptr<detail::GraphState>& state, bool inputs, const std::string& name) {
+  return end_port(state, inputs, detail::find_port(*state->graph, inputs, name, kOwner));
+}
+
+std::vector<Output<const Node>> as_const_ports(const std::vector<Output<Node>>& ports) {
+  return {ports.begin(), ports.end()};
+}
+
+Any to_any(const ir::RtTree& tree) {
+  if (tree.children.empty()) return tree.value;
+  AnyMap map;
+  for (const auto& [key, child] : tree.children) map.emplace(key, to_any(child));
+  return map;
+}
+
+const ir::RtTree* find(const ir::RtTree& root, const std::vector<std::string>& path) {
+  const ir::RtTree* tree = &root;
+  for (const std::string& key : path) {
+    const auto child = std::find_if(tree->children.begin(), tree->children.end(),
+                                    [&](const auto& entry) { return entry.first == key; });
+    if (child == tree->children.end()) return nullptr;
+    tree = &child->second;
+  }
+  return tree;
+}
+
+// Infers a copy with new shapes of Parameters, and takes it over when all went well.
+void reshape_parameters(detail::GraphState& state, const std::map<size_t, PartialShape>& shapes) {
+  std::unique_ptr<ir::Graph> graph = state.graph->clone();
+  for (const auto& [index, shape] : shapes) {
+    detail::check_index(*graph, true, index, kOwner);
+    ir::Node& parameter = graph->node(graph->parameters()[index]);
+    auto attrs = parameter.attrs<ir::ParameterAttrs>();
+    attrs.shape = shape;
+    parameter.attributes = ir::make_attributes_of(std::move(attrs));
+  }
+  // What the file declares holds for the shapes of the file only.
+  for (const ir::NodeId id : graph->nodes()) {
+    for (ir::OutputPort& port : graph->node(id).outputs) port.declared.reset();
+  }
+  with_context([] { return std::string("cannot reshape the model"); }, [&] { ir::infer_graph(*graph); });
+  state.graph = std::move(graph);
+}
+
+std::vector<std::shared_ptr<Node>> handles(const std::shared_ptr<detail::GraphState>& state,
+                                           const std::vector<ir::NodeId>& ids) {
+  std::vector<std::shared_ptr<Node>> nodes;
+  nodes.reserve(ids.size());
+  for (const ir::NodeId id : ids) nodes.push_back(NodeAccess::make(state, id));
+  return nodes;
+}
+
+}  // namespace
+
+Model::Model(std::shared_ptr<detail::GraphState> state) : state_(std::move(state)) {}
+Model::~Model() = default;
+
+std::string Model::get_friendly_name() const { return state_->graph->name(); }
+void Model::set_friendly_name(const std::string& name) { state_->writable().set_name(name); }
+
+std::vector<Output<Node>> Model::inputs() { return end_ports(state_, true); }
+std::vector<Output<const Node>> Model::inputs() const { return as_const_ports(end_ports(state_, true)); }
+Output<Node> Model::input() { return only_port(state_, true); }
+Output<const Node> Model::input() const { return only_port(state_, true); }
+Output<Node> Model::input(size_t index) { return end_port(state_, true, index); }
+Output<const Node> Model::input(size_t index) const { return end_port(state_, true, index); }
+Output<Node> Model::input(const std::string& name) { return named_port(state_, true, name); }
+Output<const Node> Model::input(const std::string& name) const { return named_port(state_, true, name); }
+std::vector<Output<Node>> Model::outputs() { return end_ports(state_, false); }
+std::vector<Output<const Node>> Model::outputs() const { return as_const_ports(end_ports(state_, false)); }
+Output<Node> Model::output() { return only_port(state_, false); }
+Output<const Node> Model::output() const { return only_port(state_, false); }
+Output<Node> Model::output(size_t index) { return end_port(state_, false, index); }
+Output<const Node> Model::output(size_t index) const { return end_port(state_, false, index); }
+Output<Node> Model::output(const std::string& name) { return named_port(state_, false, name); }
+Output<const Node> Model::output(const std::string& name) const { return named_port(state_, false, name); }
+size_t Model::get_output_size() const { return state_->graph->results().size(); }
+element::Type Model::get_output_element_type(size_t index) const { return output(index).get_element_type(); }
+PartialShape Model::get_output_partial_shape(size_t index) const { return output(index).get_partial_shape(); }
+Shape Model::get_output_shape(size_t index) const { return output(index).get_shape(); }
+
+namespace {
+Output<Node> make_output(const std::shared_ptr<detail::GraphState>& state, ir::Value value) {
+  ir::Graph& graph = state->writable();
+  const std::string name = concat(graph.node(value.node).name, "/sink_port_", value.output);
+  const ir::NodeId id = graph.add(ops::builtin_registry().get(ir::kResultType, "opset1"), name, nullptr, {value});
+  ir::Node& result = graph.node(id);
+  result.outputs.at(0).type = graph.port(value).type;
+  result.outputs.at(0).shape = graph.port(value).shape;
+  return NodeAccess::port(state, {id, 0});
+}
+}  // namespace
+
+Output<Node> Model::add_output(const std::string& tensor_name) {
+  for (const ir::NodeId id : state_->graph->nodes()) {
+    const ir::Node& node = state_->graph->node(id);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const auto& names = node.outputs[i].names;
+      if (std::find(names.begin(), names.end(), tensor_name) != names.end()) {
+        return make_output(state_, {id, static_cast<int32_t>(i)});
+      }
+    }
+  }
+  throw_error(ErrorCode::not_found, "the model has no tensor '", tensor_name, "'");
+}
+
+Output<Node> Model::add_output(const std::string& layer_name, size_t index) {
+  std::vector<std::string> known;
+  for (const ir::NodeId id : state_->graph->nodes()) {
+    const ir::Node& node = state_->graph->node(id);
+    known.push_back(node.name);
+    if (node.name != layer_name) continue;
+    if (index >= node.outputs.size() || node.is(ir::kResultType)) {
+      throw_error(ErrorCode::not_found, node.describe(), " has no output ", index, " to add");
+    }
+    return make_output(state_, {id, static_cast<int32_t>(index)});
+  }
+  throw_error(ErrorCode::not_found, "the model has no layer '", layer_name, "'", did_you_mean(layer_name, known));
+}
+
+std::vector<std::shared_ptr<Node>> Model::get_ops() const { return handles(state_, state_->graph->nodes()); }
+std::vector<std::shared_ptr<Node>> Model::get_ordered_ops() const {
+  return handles(state_, ir::topological_order(*state_->graph));
+}
+std::vector<std::shared_ptr<Node>> Model::get_parameters() const {
+  return handles(state_, state_->graph->parameters());
+}
+std::vector<std::shared_ptr<Node>> Model::get_results() const { return handles(state_, state_->graph->results()); }
+
+bool Model::is_dynamic() const {
+  for (const ir::NodeId id : state_->graph->nodes()) {
+    for (const ir::OutputPort& port : state_->graph->node(id).outputs) {
+      if (port.shape.is_dynamic()) return true;
+    }
+  }
+  return false;
+}
+
+void Model::reshape(const PartialShape& shape) {
+  detail::check_single(*state_->graph, true, kOwner);
+  reshape_parameters(*state_, {{0, shape}});
+}
+
+void Model::reshape(const std::map<size_t, PartialShape>& shapes) { reshape_parameters(*state_, shapes); }
+
+void Model::reshape(const std::map<std::string, PartialShape>& shapes) {
+  std::map<size_t, PartialShape> by_index;
+  for (const auto& [name, shape] : shapes) {
+    const size_t index = detail::find_port(*state_->graph, true, name, kOwner);
+    const auto [entry, added] = by_index.emplace(index, shape);
+    if (!added && entry->second != shape) {
+      throw_error(ErrorCode::invalid_argument, "the input '", name, "' is given two shapes: ", entry->second, " and ",
+                  shape);
+    }
+  }
+  reshape_parameters(*state_, by_index);
+}
+
+void Model::reshape(const std::map<Output<Node>, PartialShape>& shapes) {
+  std::map<size_t, PartialShape> by_index;
+  const auto& parameters = state_->graph->parameters();
+  for (const auto& [port, shape] : shapes) {
+    const Node* node = port.get_node();
+    const auto found = node != nullptr && NodeAccess::state(*node) == state_
+                           ? std::find(parameters.begin(), parameters.end(), NodeAccess::id(*node))
+                           : parameters.end();
+    if (found == parameters.end()) {
+      throw_error(ErrorCode::not_found, port, " is no input of the model; there are ",
+                  detail::list_ports(*state_->graph, true));
+    }
+    by_index[static_cast<size_t>(found - parameters.begin())] = shape;
+  }
+  reshape_parameters(*state_, by_index);
+}
+
+std::shared_ptr<Model> Model::clone() const { return detail::ModelAccess::make(state_->graph->clone()); }
+
+AnyMap Model::get_rt_info() const {
+  AnyMap map;
+  for (const auto& [key, child] : state_->graph->rt_info().children) map.emplace(key, to_any(child));
+  return map;
+}
+
+Any Model::rt_info_at(const std::vector<std::string>& path) const {
+  const ir::RtTree* tree = find(state_->graph->rt_info(), path);
+  if (tree == nullptr) throw_error(ErrorCode::not_found, "the model has no runtime information ", path);
+  return to_any(*tree);
+}
+
+bool Model::has_rt_info_at(const std::vector<std::string>& path) const {
+  return find(state_->graph->rt_info(), path) != nullptr;
+}
+
+void Model::set_rt_info_at(const Any& value, const std::vector<std::string>& path) {
+  ir::RtTree* tree = &state_->writable().rt_info();
+  for (const std::string& key : path) {
+    auto child = std::find_if(tree->children.begin(), tree->children.end(),
+                              [&](const auto& entry) { return entry.first == key; });
+    if (child == tree->children.end()) child = tree->children.insert(child, {key, {}});
+    tree = &child->second;
+  }
+  tree->children.clear();
+  tree->value = value.as<std::string>();
+}
+
+namespace {
+
+// Index of the batch axis of an input, if its layout names one and its rank is known.
+std::optional<std::ptrdiff_t> batch_axis(const Output<const Node>& input) {
+  const Layout layout = layout::get_layout(input);
+  if (!layout::has_batch(layout) || input.get_partial_shape().rank().is_dynamic()) return std::nullopt;
+  return static_cast<std::ptrdiff_t>(layout::batch_idx(layout));
+}
+
+[[noreturn]] void throw_no_batch() {
+  throw_error(ErrorCode::invalid_argument,
+              "no input of the model has a layout with the axis N; call layout::set_layout() first");
+}
+
+}  // namespace
+
+Dimension get_batch(const std::shared_ptr<const Model>& model) {
+  std::optional<Dimension> batch;
+  for (const Output<const Node>& input : model->inputs()) {
+    const auto axis = batch_axis(input);
+    if (!axis) continue;
+    const Dimension found = input.get_partial_shape()[*axis];
+    Dimension merged = found;
+    if (batch && !Dimension::merge(merged, *batch, found)) {
+      throw_error(ErrorCode::invalid_argument, "the inputs of the model have different batches: ", *batch, " and ",
+                  found);
+    }
+    batch = merged;
+  }
+  if (!batch) throw_no_batch();
+  return *batch;
+}
+
+void set_batch(const std::shared_ptr<Model>& model, Dimension batch) {
+  std::map<size_t, PartialShape> shapes;
+  const auto inputs = model->inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto axis = batch_axis(inputs[i]);
+    if (!axis) continue;
+    PartialShape shape = inputs[i].get_partial_shape();
+    shape[*axis] = batch;
+    shapes.emplace(i, shape);
+  }
+  if (shapes.empty()) throw_no_batch();
+  model->reshape(shapes);
+}
+
+}  // namespace terroir

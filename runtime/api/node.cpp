@@ -1,0 +1,238 @@
+#include "terroir/node.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include "ir/base/error.hpp"
+#include "runtime/api/graph_state.hpp"
+#include "terroir/layout.hpp"
+
+namespace terroir {
+
+namespace {
+
+using detail::NodeAccess;
+
+AnyMap to_any_map(const ir::RtInfo& info) {
+  AnyMap map;
+  for (const auto& [name, fields] : info) {
+    AnyMap inner;
+    for (const auto& [key, value] : fields) inner.emplace(key, value);
+    map.emplace(name, inner);
+  }
+  return map;
+}
+
+const Node& node_of(const Output<const Node>& port) {
+  if (port.get_node() == nullptr) throw_error(ErrorCode::invalid_argument, "the port is empty");
+  return *port.get_node();
+}
+
+const ir::OutputPort& port_of(const Output<const Node>& port) {
+  const Node& node = node_of(port);
+  return NodeAccess::state(node)->graph->port(NodeAccess::value(port));
+}
+
+ir::OutputPort& writable_port(const Output<Node>& port) {
+  const Output<const Node> reading = port;
+  return NodeAccess::state(node_of(reading))->writable().port(NodeAccess::value(reading));
+}
+
+void sort_names(std::vector<std::string>& names) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+}
+
+}  // namespace
+
+std::shared_ptr<Node> NodeAccess::make(const std::shared_ptr<detail::GraphState>& state, ir::NodeId id) {
+  return std::shared_ptr<Node>(new Node(state, static_cast<int32_t>(id)));
+}
+
+Output<Node> NodeAccess::port(const std::shared_ptr<detail::GraphState>& state, ir::Value value) {
+  return {make(state, value.node), static_cast<size_t>(value.output)};
+}
+
+ir::Value NodeAccess::value(const Output<const Node>& port) {
+  const Node& handle = node_of(port);
+  const ir::Node& node = NodeAccess::node(handle);
+  if (node.is(ir::kResultType)) return node.inputs.at(0);
+  return {node.id, static_cast<int32_t>(port.get_index())};
+}
+
+Node::Node(std::shared_ptr<detail::GraphState> state, int32_t id) : state_(std::move(state)), id_(id) {
+  if (!state_->graph->contains(static_cast<ir::NodeId>(id))) {
+    throw_error(ErrorCode::not_found, "the model has no layer ", id);
+  }
+}
+Node::~Node() = default;
+
+std::string Node::get_friendly_name() const { return NodeAccess::node(*this).name; }
+void Node::set_friendly_name(const std::string& name) { state_->writable().node(NodeAccess::id(*this)).name = name; }
+std::string Node::get_name() const { return concat(get_type_name(), "_", id_); }
+std::string Node::get_type_name() const { return NodeAccess::node(*this).schema->type; }
+DiscreteTypeInfo Node::get_type_info() const {
+  const ir::OpSchema& schema = *NodeAccess::node(*this).schema;
+  return {schema.type, schema.opset};
+}
+size_t Node::get_input_size() const { return NodeAccess::node(*this).inputs.size(); }
+size_t Node::get_output_size() const { return NodeAccess::node(*this).outputs.size(); }
+
+Output<Node> Node::output(size_t index) {
+  static_cast<void>(std::as_const(*this).output(index));
+  return {NodeAccess::make(state_, NodeAccess::id(*this)), index};
+}
+
+Output<const Node> Node::output(size_t index) const {
+  const ir::Node& node = NodeAccess::node(*this);
+  if (index >= node.outputs.size()) {
+    throw_error(ErrorCode::invalid_argument, node.describe(), " has ", node.outputs.size(), " outputs, not an output ",
+                index);
+  }
+  return {NodeAccess::make(state_, node.id), index};
+}
+
+std::vector<Output<Node>> Node::outputs() {
+  std::vector<Output<Node>> ports;
+  for (size_t i = 0; i < get_output_size(); ++i) ports.push_back(output(i));
+  return ports;
+}
+
+std::vector<Output<const Node>> Node::outputs() const {
+  std::vector<Output<const Node>> ports;
+  for (size_t i = 0; i < get_output_size(); ++i) ports.push_back(output(i));
+  return ports;
+}
+
+Output<Node> Node::input_value(size_t index) {
+  const ir::Node& node = NodeAccess::node(*this);
+  if (index >= node.inputs.size()) {
+    throw_error(ErrorCode::invalid_argument, node.describe(), " has ", node.inputs.size(), " inputs, not an input ",
+                index);
+  }
+  return NodeAccess::port(state_, node.inputs[index]);
+}
+
+Output<const Node> Node::input_value(size_t index) const { return const_cast<Node*>(this)->input_value(index); }
+
+std::vector<Output<Node>> Node::input_values() {
+  std::vector<Output<Node>> values;
+  for (size_t i = 0; i < get_input_size(); ++i) values.push_back(input_value(i));
+  return values;
+}
+
+element::Type Node::get_output_element_type(size_t index) const { return output(index).get_element_type(); }
+PartialShape Node::get_output_partial_shape(size_t index) const { return output(index).get_partial_shape(); }
+Shape Node::get_output_shape(size_t index) const { return output(index).get_shape(); }
+element::Type Node::get_input_element_type(size_t index) const { return input_value(index).get_element_type(); }
+PartialShape Node::get_input_partial_shape(size_t index) const { return input_value(index).get_partial_shape(); }
+Shape Node::get_input_shape(size_t index) const { return input_value(index).get_shape(); }
+
+element::Type Node::get_element_type() const {
+  if (get_output_size() != 1) throw_error(ErrorCode::invalid_argument, *this, " has ", get_output_size(), " outputs");
+  return get_output_element_type(0);
+}
+
+Shape Node::get_shape() const {
+  if (get_output_size() != 1) throw_error(ErrorCode::invalid_argument, *this, " has ", get_output_size(), " outputs");
+  return get_output_shape(0);
+}
+
+std::map<std::string, std::string> Node::get_attributes() const {
+  std::map<std::string, std::string> texts;
+  for (const ir::AttributeText& text : ir::to_text(*NodeAccess::node(*this).attributes)) {
+    texts.emplace(text.name, text.value);
+  }
+  return texts;
+}
+
+AnyMap Node::get_rt_info() const { return to_any_map(NodeAccess::node(*this).rt_info); }
+bool Node::operator==(const Node& other) const { return state_ == other.state_ && id_ == other.id_; }
+
+element::Type Output<const Node>::get_element_type() const { return port_of(*this).type; }
+PartialShape Output<const Node>::get_partial_shape() const { return port_of(*this).shape; }
+Shape Output<const Node>::get_shape() const {
+  const PartialShape& shape = port_of(*this).shape;
+  if (shape.is_dynamic()) throw_error(ErrorCode::invalid_argument, "the shape of ", *this, " is dynamic");
+  return shape.to_shape();
+}
+
+std::unordered_set<std::string> Output<const Node>::get_names() const {
+  const auto& names = port_of(*this).names;
+  return {names.begin(), names.end()};
+}
+
+std::string Output<const Node>::get_any_name() const {
+  const auto& names = port_of(*this).names;
+  if (names.empty()) throw_error(ErrorCode::not_found, "the tensor of ", *this, " has no name");
+  return *std::min_element(names.begin(), names.end());
+}
+
+AnyMap Output<const Node>::get_rt_info() const { return to_any_map(port_of(*this).rt_info); }
+
+bool Output<const Node>::operator==(const Output& other) const {
+  if (node_ == nullptr || other.node_ == nullptr) return node_ == other.node_;
+  return index_ == other.index_ && *node_ == *other.node_;
+}
+
+bool Output<const Node>::operator<(const Output& other) const {
+  const auto key = [](const Output& port) {
+    return std::tuple(port.node_ != nullptr ? NodeAccess::state(*port.node_).get() : nullptr,
+                      port.node_ != nullptr ? NodeAccess::id(*port.node_) : ir::NodeId::none, port.index_);
+  };
+  return key(*this) < key(other);
+}
+
+void Output<Node>::set_names(const std::unordered_set<std::string>& names) {
+  auto& own = writable_port(*this).names;
+  own.assign(names.begin(), names.end());
+  sort_names(own);
+}
+
+void Output<Node>::add_names(const std::unordered_set<std::string>& names) {
+  auto& own = writable_port(*this).names;
+  own.insert(own.end(), names.begin(), names.end());
+  sort_names(own);
+}
+
+std::ostream& operator<<(std::ostream& out, const Node& node) {
+  return out << node.get_type_name() << " '" << node.get_friendly_name() << "'";
+}
+
+std::ostream& operator<<(std::ostream& out, const Output<const Node>& port) {
+  if (port.get_node() == nullptr) return out << "empty port";
+  return out << *port.get_node() << '[' << port.get_index() << "]:" << port.get_element_type()
+             << port.get_partial_shape();
+}
+
+std::ostream& operator<<(std::ostream& out, const Output<Node>& port) { return out << Output<const Node>(port); }
+
+namespace layout {
+
+Layout get_layout(const Output<const Node>& port) {
+  const ir::RtInfo& info = port_of(port).rt_info;
+  const auto entry = info.find("layout");
+  if (entry == info.end()) return Layout();
+  const auto text = entry->second.find("layout");
+  return text == entry->second.end() ? Layout() : Layout(text->second);
+}
+
+void set_layout(Output<Node> port, const Layout& layout) {
+  ir::OutputPort& target = writable_port(port);
+  if (layout.empty()) {
+    target.rt_info.erase("layout");
+    return;
+  }
+  const std::string text = layout.to_string();
+  if (target.shape.rank().is_static() && text.find("...") == std::string::npos) {
+    const auto axes = static_cast<size_t>(text.front() == '[' ? 1 + std::count(text.begin(), text.end(), ',') : 0);
+    if (axes != target.shape.size()) {
+      throw_error(ErrorCode::invalid_argument, "the layout ", layout, " does not fit ", port);
+    }
+  }
+  target.rt_info["layout"] = {{"version", "0"}, {"layout", text}};
+}
+
+}  // namespace layout
+
+}  // namespace terroir

@@ -1,0 +1,286 @@
+#include <algorithm>
+
+#include "ir/base/error.hpp"
+#include "runtime/api/compiled_state.hpp"
+
+namespace terroir::detail {
+
+namespace {
+
+constexpr const char* kBusy = "the infer request is running; wait() for it first";
+
+bool same(const Shape& shape, const ir::Dims& dims) {
+  return shape.size() == dims.size() && std::equal(shape.begin(), shape.end(), dims.begin(),
+                                                   [](size_t a, int64_t b) { return a == static_cast<size_t>(b); });
+}
+
+bool allows(const PartialShape& declared, const Shape& shape) {
+  if (declared.rank().is_dynamic()) return true;
+  return declared.size() == shape.size() &&
+         std::equal(shape.begin(), shape.end(), declared.begin(), [](size_t extent, const Dimension& d) {
+           const auto length = static_cast<int64_t>(extent);
+           return length >= d.get_min_length() && (!d.has_upper_bound() || length <= d.get_max_length());
+         });
+}
+
+bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
+  const auto first = reinterpret_cast<uintptr_t>(a);
+  const auto second = reinterpret_cast<uintptr_t>(b);
+  return a_bytes != 0 && b_bytes != 0 && first < second + b_bytes && second < first + a_bytes;
+}
+
+// Gives `tensor` this type and shape; keeps its memory if it can.
+void fit(Tensor& tensor, element::Type type, const ir::Dims& dims) {
+  if (!tensor || tensor.get_element_type() != type) {
+    tensor = Tensor(type, ir::to_shape(dims));
+  } else if (!same(tensor.get_shape(), dims)) {
+    tensor.set_shape(ir::to_shape(dims));
+  }
+}
+
+}  // namespace
+
+// Hands out the memory of the outputs during one run.
+class RequestState::Binder final : public plugin::OutputBinder {
+ public:
+  explicit Binder(RequestState& request) : request_(request) {}
+
+  void* bind(size_t index, element::Type type, const ir::Dims& dims) override {
+    Tensor& tensor = request_.outputs_.at(index);
+    const auto where = [&] { return request_.describe({false, index}); };
+    with_context(where, [&] {
+      if (tensor && tensor.get_element_type() != type) {
+        throw_error(ErrorCode::type_mismatch, "the tensor that was set is of type ", tensor.get_element_type(),
+                    ", the result of type ", type);
+      }
+      fit(tensor, type, dims);
+    });
+    const TensorState& state = TensorAccess::state(tensor);
+    bool in_place = state.dense;
+    if (in_place) {
+      const size_t bytes = ir::byte_size(type, ir::element_count(dims));
+      for (size_t i = 0; i < request_.views_.size() && in_place; ++i) {
+        in_place = !overlap(state.data, bytes, request_.views_[i].data, request_.view_bytes_[i]);
+      }
+    }
+    if (in_place) return state.data;
+    fit(request_.staged_outputs_[index], type, dims);
+    request_.staged_[index] = true;
+    return request_.staged_outputs_[index].data();
+  }
+
+ private:
+  RequestState& request_;
+};
+
+RequestState::RequestState(std::shared_ptr<CompiledState> compiled)
+    : compiled_(std::move(compiled)),
+      device_(compiled_->compiled().create_request()),
+      inputs_(compiled_->count(true)),
+      outputs_(compiled_->count(false)),
+      staged_inputs_(inputs_.size()),
+      staged_outputs_(outputs_.size()),
+      staged_(outputs_.size()),
+      views_(inputs_.size()),
+      view_bytes_(inputs_.size()) {
+  for (size_t i = 0; i < views_.size(); ++i) views_[i].type = compiled_->port({true, i}).type;
+}
+
+RequestState::~RequestState() = default;
+
+std::string RequestState::describe(End end) const {
+  const plugin::PortInfo& port = compiled_->port(end);
+  return concat(end.input ? "input " : "output ", end.index, " '",
+                port.names.empty() ? port.producer_name : port.names.front(), "'");
+}
+
+void RequestState::check_idle() const {
+  if (running_) throw Busy(kBusy);
+}
+
+void RequestState::set_tensor(End end, const Tensor& tensor) {
+  const std::lock_guard lock(mutex_);
+  check_idle();
+  const plugin::PortInfo& port = compiled_->port(end);
+  with_context([&] { return describe(end); },
+               [&] {
+                 const TensorState& state = TensorAccess::state(tensor);
+                 if (port.type.is_static() && state.type != port.type) {
+                   throw_error(ErrorCode::type_mismatch, "expected a tensor of type ", port.type, ", got ", state.type);
+                 }
+                 // An output whose shape is not known before it runs gets its shape then.
+                 const bool fits = allows(port.shape, state.shape) || (!end.input && port.shape.is_dynamic());
+                 if (!fits) {
+                   throw_error(ErrorCode::shape_mismatch, "expected a tensor of shape ", port.shape, ", got ",
+                               state.shape,
+                               end.input ? "; to run other shapes, call Model::reshape() before compiling" : "");
+                 }
+               });
+  (end.input ? inputs_ : outputs_)[end.index] = tensor;
+}
+
+Tensor RequestState::get_tensor(End end) {
+  const std::lock_guard lock(mutex_);
+  check_idle();
+  Tensor& tensor = (end.input ? inputs_ : outputs_)[end.index];
+  if (!tensor) {
+    const plugin::PortInfo& port = compiled_->port(end);
+    if (port.type.is_dynamic()) {
+      throw_error(ErrorCode::invalid_argument, describe(end), " has no element type before the first inference");
+    }
+    tensor = Tensor(port.type, port.shape.is_static()          ? port.shape.to_shape()
+                               : port.shape.rank().is_static() ? port.shape.get_min_shape()
+                                                               : Shape{0});
+  }
+  return tensor;
+}
+
+void RequestState::prepare_input(size_t index) {
+  const plugin::PortInfo& port = compiled_->port({true, index});
+  Tensor& tensor = inputs_[index];
+  if (!tensor) {
+    if (port.shape.is_dynamic() || port.type.is_dynamic()) {
+      throw_error(ErrorCode::invalid_argument, describe({true, index}), " of shape ", port.shape,
+                  " has no tensor; set one before running");
+    }
+    tensor = Tensor(port.type, port.shape.to_shape());
+  }
+  const TensorState& state = TensorAccess::state(tensor);
+  ir::TensorView& view = views_[index];
+  // The user may have changed the shape through another handle.
+  if (view.dims.size() != state.shape.size() || !same(state.shape, view.dims) || view.type != state.type) {
+    if (!allows(port.shape, state.shape)) {
+      throw_error(ErrorCode::shape_mismatch, describe({true, index}), ": expected a tensor of shape ", port.shape,
+                  ", got ", state.shape);
+    }
+    view.type = state.type;
+    view.dims = ir::to_dims(state.shape);
+  }
+  view.data = state.data;
+  if (!state.dense) {
+    fit(staged_inputs_[index], state.type, view.dims);
+    view.data = staged_inputs_[index].data();
+    copy_to_dense(state, staged_inputs_[index].data());
+  }
+  view_bytes_[index] = ir::byte_size(view.type, ir::element_count(view.dims));
+}
+
+void RequestState::run() {
+  for (size_t i = 0; i < inputs_.size(); ++i) prepare_input(i);
+  std::fill(staged_.begin(), staged_.end(), false);
+  const StreamPool::Lease stream(compiled_->streams());
+  if (!cancelled_.load(std::memory_order_relaxed)) {
+    Binder binder(*this);
+    device_->infer(views_, binder, {stream.arena(), cancelled_});
+  }
+  if (cancelled_.load(std::memory_order_relaxed)) throw Cancelled("the inference was cancelled");
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (staged_[i]) copy_from_dense(staged_outputs_[i].data(), TensorAccess::state(outputs_[i]));
+  }
+}
+
+void RequestState::begin(std::shared_ptr<Run> started) {
+  const std::lock_guard lock(mutex_);
+  check_idle();
+  running_ = true;
+  if (started != nullptr) last_run_ = std::move(started);
+  cancelled_.store(false, std::memory_order_relaxed);
+}
+
+void RequestState::infer() {
+  begin(nullptr);
+  struct Guard {
+    RequestState& request;
+    ~Guard() {
+      const std::lock_guard lock(request.mutex_);
+      request.running_ = false;
+    }
+  } const guard{*this};
+  run();
+}
+
+void RequestState::start_async() {
+  begin(std::make_shared<Run>());
+  try {
+    compiled_->executor().submit(shared_from_this());
+  } catch (...) {  // no thread could be started
+    const std::lock_guard lock(mutex_);
+    running_ = false;
+    last_run_.reset();
+    throw;
+  }
+}
+
+void RequestState::run_queued() {
+  std::exception_ptr error;
+  try {
+    run();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  std::shared_ptr<Run> this_run;
+  std::shared_ptr<const Callback> callback;
+  {
+    const std::lock_guard lock(mutex_);
+    running_ = false;  // the callback may start the next run
+    this_run = last_run_;
+    callback = callback_;
+    this_run->callback_thread = std::this_thread::get_id();
+  }
+  if (callback != nullptr) {
+    try {
+      (*callback)(error);
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    this_run->error = error;
+    this_run->callback_thread = {};
+    this_run->done = true;
+  }
+  ended_.notify_all();
+}
+
+void RequestState::wait() {
+  std::unique_lock lock(mutex_);
+  const std::shared_ptr<Run> awaited = last_run_;
+  if (awaited == nullptr || awaited->callback_thread == std::this_thread::get_id()) return;
+  ended_.wait(lock, [&] { return awaited->done; });
+  if (awaited->error != nullptr) std::rethrow_exception(awaited->error);
+}
+
+bool RequestState::wait_for(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  const std::shared_ptr<Run> awaited = last_run_;
+  if (awaited == nullptr || awaited->callback_thread == std::this_thread::get_id()) return true;
+  if (!ended_.wait_for(lock, timeout, [&] { return awaited->done; })) return false;
+  if (awaited->error != nullptr) std::rethrow_exception(awaited->error);
+  return true;
+}
+
+void RequestState::set_callback(Callback callback) {
+  // Destroyed after the lock is released: a callback may hold the last handle of something that waits.
+  std::shared_ptr<const Callback> former = callback ? std::make_shared<const Callback>(std::move(callback)) : nullptr;
+  const std::lock_guard lock(mutex_);
+  check_idle();
+  callback_.swap(former);
+}
+
+void RequestState::cancel() {
+  const std::lock_guard lock(mutex_);
+  if (running_) cancelled_.store(true, std::memory_order_relaxed);
+}
+
+std::vector<ProfilingInfo> RequestState::profiling() const {
+  const std::lock_guard lock(mutex_);
+  check_idle();
+  if (!compiled_->compiled().config().profiling) {
+    throw_error(ErrorCode::invalid_argument,
+                "there is no profile: compile the model with the property enable_profiling(true) (\"PERF_COUNT\")");
+  }
+  return device_->profiling();
+}
+
+}  // namespace terroir::detail

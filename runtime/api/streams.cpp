@@ -1,0 +1,70 @@
+#include "runtime/api/streams.hpp"
+
+namespace terroir::detail {
+
+StreamPool::StreamPool(int streams, int threads_per_stream) {
+  for (int i = 0; i < streams; ++i) {
+    arenas_.emplace_back(threads_per_stream);
+    free_.push_back(static_cast<size_t>(streams - 1 - i));
+  }
+}
+
+size_t StreamPool::take() {
+  std::unique_lock lock(mutex_);
+  freed_.wait(lock, [&] { return !free_.empty(); });
+  const size_t index = free_.back();
+  free_.pop_back();
+  return index;
+}
+
+void StreamPool::give_back(size_t index) {
+  {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(index);
+  }
+  freed_.notify_one();
+}
+
+Executor::~Executor() {
+  std::deque<std::shared_ptr<Job>> dropped;  // destroyed after the lock is released
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->stop = true;
+    dropped.swap(shared_->jobs);
+  }
+  shared_->arrived.notify_all();
+  for (std::thread& thread : threads_) {
+    if (thread.get_id() == std::this_thread::get_id()) {
+      thread.detach();
+    } else {
+      thread.join();
+    }
+  }
+}
+
+void Executor::submit(std::shared_ptr<Job> job) {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->jobs.push_back(std::move(job));
+    while (threads_.size() < static_cast<size_t>(threads_wanted_)) {
+      threads_.emplace_back([shared = shared_] { work(shared); });
+    }
+  }
+  shared_->arrived.notify_one();
+}
+
+void Executor::work(const std::shared_ptr<Shared>& shared) {
+  while (true) {
+    std::shared_ptr<Job> job;
+    {
+      std::unique_lock lock(shared->mutex);
+      shared->arrived.wait(lock, [&] { return shared->stop || !shared->jobs.empty(); });
+      if (shared->stop) return;
+      job = std::move(shared->jobs.front());
+      shared->jobs.pop_front();
+    }
+    job->run_queued();
+  }
+}
+
+}  // namespace terroir::detail

@@ -1,0 +1,13 @@
+#include "terroir/version.hpp"
+
+#include <ostream>
+
+namespace terroir {
+
+Version get_terroir_version() noexcept { return {TERROIR_VERSION, "Terroir Runtime"}; }
+
+std::ostream& operator<<(std::ostream& out, const Version& version) {
+  return out << version.description << ' ' << version.buildNumber;
+}
+
+}  // namespace terroir

@@ -1,0 +1,173 @@
+// Any, properties, Config
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "runtime/plugin/config.hpp"
+#include "terroir/any.hpp"
+#include "terroir/partial_shape.hpp"
+#include "terroir/properties.hpp"
+
+namespace terroir {
+namespace {
+
+template <typename Body>
+Exception caught(Body&& body) {
+  try {
+    body();
+  } catch (const Exception& error) {
+    return error;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return Exception("none");
+}
+
+TEST(Any, KeepsWhatItIsGiven) {
+  EXPECT_TRUE(Any().empty());
+  EXPECT_EQ(caught([] { Any().as<int>(); }).code(), ErrorCode::invalid_argument);
+  EXPECT_TRUE(Any(3).is<int>());
+  EXPECT_EQ(Any(3).as<int>(), 3);
+  EXPECT_TRUE(Any("text").is<std::string>());
+  EXPECT_EQ(Any(Shape{1, 2}).as<Shape>(), (Shape{1, 2}));
+  EXPECT_EQ(Any(3), Any(3));
+  EXPECT_FALSE(Any(3) == Any(int64_t{3}));
+  EXPECT_EQ((Any{1, 2}.as<std::vector<int64_t>>()), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ((Any{"a", "b"}.as<std::vector<std::string>>()), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ((Any{0.5, 1.0}.as<std::vector<double>>()), (std::vector<double>{0.5, 1}));
+}
+
+TEST(Any, ConvertsNumbersThatFit) {
+  EXPECT_EQ(Any(3).as<int64_t>(), 3);
+  EXPECT_EQ(Any(int64_t{7}).as<uint8_t>(), 7);
+  EXPECT_EQ(Any(2.0).as<int>(), 2);
+  EXPECT_EQ(Any(true).as<int>(), 1);
+  EXPECT_EQ(Any(1).as<bool>(), true);
+  EXPECT_EQ(Any(3).as<double>(), 3.0);
+  EXPECT_EQ(Any(std::numeric_limits<uint64_t>::max()).as<uint64_t>(), std::numeric_limits<uint64_t>::max());
+  EXPECT_THROW(Any(300).as<uint8_t>(), Exception);
+  EXPECT_THROW(Any(-1).as<size_t>(), Exception);
+  EXPECT_THROW(Any(2).as<bool>(), Exception);
+  EXPECT_THROW(Any(1e30).as<int64_t>(), Exception);
+  EXPECT_THROW(Any(2.5).as<int>(), Exception);
+  EXPECT_THROW(Any(std::numeric_limits<uint64_t>::max()).as<int64_t>(), Exception);
+  EXPECT_EQ((Any(std::vector<int>{1, 2}).as<std::vector<int64_t>>()), (std::vector<int64_t>{1, 2}));
+  EXPECT_THROW(Any(Shape{1}).as<int>(), Exception);
+}
+
+TEST(Any, ParsesTexts) {
+  EXPECT_EQ(Any(" 42 ").as<int>(), 42);
+  EXPECT_EQ(Any("-1").as<int64_t>(), -1);
+  EXPECT_EQ(Any("0.25").as<float>(), 0.25f);
+  for (const char* yes : {"YES", "true", "On", "1"}) EXPECT_TRUE(Any(yes).as<bool>()) << yes;
+  for (const char* no : {"NO", "False", "off", "0"}) EXPECT_FALSE(Any(no).as<bool>()) << no;
+  EXPECT_EQ((Any("1, 2,3").as<std::vector<int64_t>>()), (std::vector<int64_t>{1, 2, 3}));
+  EXPECT_EQ((Any("[1 2]").as<std::vector<size_t>>()), (std::vector<size_t>{1, 2}));
+  EXPECT_EQ(Any("[?,3]").as<PartialShape>(), (PartialShape{-1, 3}));
+  EXPECT_EQ(Any("FP16").as<element::Type>(), element::f16);
+  EXPECT_EQ((Any("1 8").as<std::tuple<unsigned, unsigned>>()), (std::tuple<unsigned, unsigned>(1, 8)));
+  EXPECT_EQ(Any("throughput").as<hint::PerformanceMode>(), hint::PerformanceMode::THROUGHPUT);
+  for (const char* text : {"", "x", "1x", "0x10", "9999999999999999999999"}) {
+    EXPECT_EQ(caught([&] { Any(text).as<int64_t>(); }).code(), ErrorCode::parse_error) << text;
+  }
+  EXPECT_THROW(Any("256").as<uint8_t>(), Exception);
+  EXPECT_THROW(Any("-1").as<unsigned>(), Exception);
+  EXPECT_THROW(Any("maybe").as<bool>(), Exception);
+  EXPECT_THROW((Any("1,b").as<std::vector<int64_t>>()), Exception);
+}
+
+TEST(Any, PrintsAnything) {
+  EXPECT_EQ(Any(true).as<std::string>(), "YES");
+  EXPECT_EQ(Any(0.1).as<std::string>(), "0.1");
+  EXPECT_EQ((Any(std::vector<int64_t>{1, 2}).as<std::string>()), "1 2");
+  EXPECT_EQ((Any(std::tuple<unsigned, unsigned>(1, 8)).as<std::string>()), "1 8");
+  EXPECT_EQ(Any(element::f32).as<std::string>(), "f32");
+  EXPECT_EQ(Any(streams::AUTO).as<std::string>(), "AUTO");
+  EXPECT_EQ(Any(AnyMap{{"a", 1}, {"b", "x"}}).as<std::string>(), "{a:1,b:x}");
+  EXPECT_EQ(Any(hint::PerformanceMode::LATENCY).as<std::string>(), "LATENCY");
+}
+
+TEST(Properties, MakeEntriesOfMaps) {
+  const AnyMap map{num_streams(2), enable_profiling(true), hint::performance_mode(hint::PerformanceMode::THROUGHPUT),
+                   inference_num_threads("3")};
+  EXPECT_EQ(map.at("NUM_STREAMS").as<streams::Num>(), 2);
+  EXPECT_TRUE(map.at("PERF_COUNT").as<bool>());
+  EXPECT_EQ(map.at("PERFORMANCE_HINT").as<std::string>(), "THROUGHPUT");
+  EXPECT_EQ(map.at("INFERENCE_NUM_THREADS").as<int>(), 3);
+  EXPECT_FALSE(PropertyName(device::full_name).is_mutable());
+  EXPECT_TRUE(PropertyName(num_streams).is_mutable());
+}
+
+TEST(Config, AcceptsTypedValuesAndTexts) {
+  plugin::Config config;
+  config.apply({{"NUM_STREAMS", "1"}, {"INFERENCE_NUM_THREADS", 2}, {"PERF_COUNT", "YES"}}, "CPU");
+  EXPECT_EQ(config.streams, 1);
+  EXPECT_EQ(config.threads, 2);
+  EXPECT_TRUE(config.profiling);
+  config.apply({{"NUM_STREAMS", "AUTO"}, {"INFERENCE_PRECISION_HINT", "bf16"}}, "CPU");
+  EXPECT_EQ(config.streams, -1);
+  EXPECT_EQ(config.inference_precision, element::bf16);
+  config.apply({num_streams(3), hint::inference_precision(element::f32)}, "CPU");
+  EXPECT_EQ(config.streams, 3);
+  EXPECT_EQ(config.get("NUM_STREAMS").as<int>(), 3);
+  EXPECT_TRUE(config.get("NONSENSE").empty());
+  for (const PropertyName& key : plugin::Config::keys()) {
+    plugin::Config other;
+    other.apply({{key, config.get(key).as<std::string>()}}, "CPU");
+    EXPECT_EQ(other.get(key).as<std::string>(), config.get(key).as<std::string>()) << key;
+  }
+}
+
+TEST(Config, AppliesEntriesOfItsOwnDeviceOnly) {
+  plugin::Config config;
+  config.apply({device::properties("CPU", num_streams(2)), inference_num_threads(1)}, "CPU");
+  EXPECT_EQ(config.streams, 2);
+  config.apply({device::properties("GPU", num_streams(5))}, "CPU");
+  EXPECT_EQ(config.streams, 2);
+}
+
+TEST(Config, RefusesAndStaysAsItWas) {
+  plugin::Config config;
+  const Exception unknown = caught([&] { config.apply({{"INFERENCE_NUM_THREADS", 2}, {"NUM_STREAM", 1}}, "CPU"); });
+  EXPECT_EQ(unknown.code(), ErrorCode::not_found);
+  EXPECT_STREQ(unknown.what(), "CPU has no property 'NUM_STREAM', did you mean 'NUM_STREAMS'?");
+  EXPECT_EQ(config.threads, 0);
+  const Exception strange = caught([&] { config.apply({{"WEATHER", 1}}, "CPU"); });
+  EXPECT_NE(std::strstr(strange.what(), "known are"), nullptr);
+  EXPECT_NE(std::strstr(strange.what(), "PERF_COUNT"), nullptr);
+  const Exception read_only = caught([&] { config.apply({{"FULL_DEVICE_NAME", "x"}}, "CPU"); });
+  EXPECT_EQ(read_only.code(), ErrorCode::invalid_argument);
+  EXPECT_STREQ(read_only.what(), "the property FULL_DEVICE_NAME of CPU is read-only");
+  const Exception value = caught([&] { config.apply({{"PERFORMANCE_HINT", "FAST"}}, "CPU"); });
+  EXPECT_STREQ(value.what(),
+               "the property PERFORMANCE_HINT: 'FAST' is not one of LATENCY, THROUGHPUT, CUMULATIVE_THROUGHPUT");
+  EXPECT_EQ(caught([&] { config.apply({{"INFERENCE_NUM_THREADS", -1}}, "CPU"); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { config.apply({{"NUM_STREAMS", -3}}, "CPU"); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { config.apply({{"NUM_STREAMS", "two"}}, "CPU"); }).code(), ErrorCode::parse_error);
+  EXPECT_EQ(caught([&] {
+              config.apply({{"INFERENCE_PRECISION_HINT", "i8"}}, "CPU");
+            }).code(),
+            ErrorCode::invalid_argument);
+}
+
+TEST(Config, SettlesStreamsAndThreads) {
+  const auto settle = [](const AnyMap& properties, int available) {
+    plugin::Config config;
+    config.apply(properties, "CPU");
+    const auto threading = config.threading(available);
+    return std::pair(threading.streams, threading.threads_per_stream);
+  };
+  EXPECT_EQ(settle({}, 8), std::pair(1, 8));
+  EXPECT_EQ(settle({inference_num_threads(3)}, 8), std::pair(1, 3));
+  EXPECT_EQ(settle({inference_num_threads(30)}, 8), std::pair(1, 8));
+  EXPECT_EQ(settle({num_streams(2)}, 8), std::pair(2, 4));
+  EXPECT_EQ(settle({num_streams(3), inference_num_threads(2)}, 8), std::pair(3, 1));
+  EXPECT_EQ(settle({num_streams(streams::AUTO)}, 8), std::pair(8, 1));
+  EXPECT_EQ(settle({hint::performance_mode(hint::PerformanceMode::THROUGHPUT)}, 4), std::pair(4, 1));
+  EXPECT_EQ(settle({hint::performance_mode(hint::PerformanceMode::THROUGHPUT), hint::num_requests(2)}, 4),
+            std::pair(2, 2));
+  EXPECT_EQ(settle({hint::performance_mode(hint::PerformanceMode::THROUGHPUT), num_streams(1)}, 4), std::pair(1, 4));
+  EXPECT_EQ(settle({}, 0), std::pair(1, 1));
+}
+
+}  // namespace
+}  // namespace terroir

@@ -1,0 +1,247 @@
+// Core: devices, properties, and a small model on every device there is.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "ir/base/log.hpp"
+#include "terroir/terroir.hpp"
+
+namespace terroir {
+namespace {
+
+template <typename Body>
+Exception caught(Body&& body) {
+  try {
+    body();
+  } catch (const Exception& error) {
+    return error;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return Exception("none");
+}
+
+// data[?,4] + {1,-2,3,-4} -> ReLU
+std::shared_ptr<Model> small_model(const PartialShape& shape) {
+  ModelBuilder b("small");
+  const auto x = b.parameter(element::f32, shape, "data");
+  const auto bias = b.constant(element::f32, Shape{1, 4}, {1.f, -2.f, 3.f, -4.f});
+  b.result(b.op("ReLU", "opset1", {b.op("Add", "opset1", {x, bias}, {{"auto_broadcast", "numpy"}}, "sum")}), "prob");
+  return b.build();
+}
+
+void expect_right(const Tensor& input, const Tensor& output) {
+  const float bias[4] = {1, -2, 3, -4};
+  ASSERT_EQ(output.get_shape(), input.get_shape());
+  for (size_t i = 0; i < input.get_size(); ++i) {
+    ASSERT_EQ(output.data<float>()[i], std::max(0.f, input.data<float>()[i] + bias[i % 4])) << i;
+  }
+}
+
+Tensor some_input(size_t rows) {
+  Tensor tensor(element::f32, {rows, 4});
+  for (size_t i = 0; i < tensor.get_size(); ++i) tensor.data<float>()[i] = static_cast<float>(i % 7) - 3;
+  return tensor;
+}
+
+TEST(Core, RunsASmallModelOnEveryDevice) {
+  Core core;
+  const auto devices = core.get_available_devices();
+  ASSERT_FALSE(devices.empty());
+  for (const std::string& device : devices) {
+    for (const PartialShape& shape : {PartialShape{3, 4}, PartialShape{-1, 4}}) {
+      CompiledModel compiled = core.compile_model(small_model(shape), device);
+      InferRequest request = compiled.create_infer_request();
+      const Tensor input = some_input(3);
+      request.set_tensor("data", input);
+      request.infer();
+      expect_right(input, request.get_tensor("prob"));
+      request.start_async();
+      request.wait();
+      expect_right(input, request.get_output_tensor());
+    }
+  }
+}
+
+TEST(Core, ManyRequestsOfOneModelAtOnce) {
+  Core core;
+  for (const std::string& device : core.get_available_devices()) {
+    CompiledModel compiled = core.compile_model(small_model({-1, 4}), device, num_streams(2));
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        InferRequest request = compiled.create_infer_request();
+        for (size_t round = 0; round < 50; ++round) {
+          const Tensor input = some_input(1 + (t + round) % 5);
+          request.set_input_tensor(input);
+          if (round % 2 == 0) {
+            request.infer();
+          } else {
+            request.start_async();
+            request.wait();
+          }
+          expect_right(input, request.get_output_tensor());
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+TEST(Core, CompiledModelsDoNotSeeLaterChangesOfTheModel) {
+  Core core;
+  const auto model = small_model({3, 4});
+  CompiledModel compiled = core.compile_model(model);
+  model->reshape(PartialShape{5, 4});
+  model->input().set_names({"other"});
+  EXPECT_EQ(compiled.input().get_shape(), (Shape{3, 4}));
+  EXPECT_EQ(compiled.input().get_any_name(), "data");
+  InferRequest request = compiled.create_infer_request();
+  request.infer();
+  EXPECT_EQ(request.get_output_tensor().get_shape(), (Shape{3, 4}));
+}
+
+TEST(Core, UnknownDevicesAreNamedWithTheKnownOnes) {
+  Core core;
+  for (const auto& action : std::vector<std::function<void()>>{[&] {
+                                                                 core.compile_model(small_model({1, 4}), "TPU");
+                                                               },
+                                                               [&] { core.set_property("TPU", num_streams(1)); },
+                                                               [&] { core.get_property("TPU", device::full_name); },
+                                                               [&] { core.compile_model("missing.xml", "TPU"); },
+                                                               [&] {
+                                                                 core.query_model(small_model({1, 4}), "TPU");
+                                                               }}) {
+    const Exception error = caught(action);
+    EXPECT_EQ(error.code(), ErrorCode::not_found);
+    EXPECT_NE(std::strstr(error.what(), "there is no device 'TPU'; available: "), nullptr) << error.what();
+    EXPECT_NE(std::strstr(error.what(), "INTERPRETER"), nullptr) << error.what();
+  }
+}
+
+TEST(Core, EmptyAndAutoChooseTheDefaultDevice) {
+  Core core;
+  const std::string standard = core.get_available_devices().front();
+  for (const char* device : {"", "AUTO"}) {
+    EXPECT_EQ(core.compile_model(small_model({1, 4}), device).get_property(execution_devices),
+              std::vector<std::string>{standard});
+  }
+  EXPECT_EQ(core.get_property("", available_devices), core.get_available_devices());
+}
+
+TEST(Core, PropertiesAreKeptPerDeviceAndOverriddenWhenCompiling) {
+  Core core;
+  const std::string device = core.get_available_devices().back();
+  core.set_property(device, num_streams(1), enable_profiling(true));
+  EXPECT_EQ(core.get_property(device, num_streams), 1);
+  EXPECT_TRUE(core.get_property(device, enable_profiling));
+  EXPECT_TRUE(core.compile_model(small_model({1, 4}), device).get_property(enable_profiling));
+  EXPECT_FALSE(
+      core.compile_model(small_model({1, 4}), device, AnyMap{{"PERF_COUNT", "NO"}}).get_property(enable_profiling));
+  EXPECT_EQ(caught([&] { core.set_property(device, AnyMap{{"NUM_STREAM", 3}}); }).code(), ErrorCode::not_found);
+  EXPECT_EQ(caught([&] {
+              core.compile_model(small_model({1, 4}), device, AnyMap{{"NUM_STREAM", 3}});
+            }).code(),
+            ErrorCode::not_found);
+  core.set_property(AnyMap{{"INFERENCE_NUM_THREADS", "1"}});
+  for (const std::string& name : core.get_available_devices()) {
+    EXPECT_EQ(core.get_property(name, inference_num_threads), 1);
+  }
+  Core other;
+  EXPECT_FALSE(other.get_property(device, enable_profiling));
+}
+
+TEST(Core, EveryListedPropertyCanBeRead) {
+  Core core;
+  for (const std::string& device : core.get_available_devices()) {
+    const auto keys = core.get_property(device, supported_properties);
+    EXPECT_GT(keys.size(), 10u);
+    for (const PropertyName& key : keys) EXPECT_FALSE(core.get_property(device, key).empty()) << device << ' ' << key;
+    EXPECT_FALSE(core.get_property(device, device::full_name).empty());
+    EXPECT_GE(std::get<1>(core.get_property(device, range_for_streams)), 1u);
+  }
+}
+
+TEST(Core, LogLevelRulesTheLog) {
+  const unsigned before = set_log_categories(static_cast<unsigned>(LogCategory::warning));
+  Core core;
+  core.set_property(log::level(log::Level::NO));
+  EXPECT_FALSE(log_enabled(LogCategory::warning));
+  core.set_property(log::level(log::Level::DEBUG));
+  EXPECT_TRUE(log_enabled(LogCategory::dispatch));
+  core.set_property(log::level(log::Level::WARNING));
+  EXPECT_TRUE(log_enabled(LogCategory::warning));
+  EXPECT_FALSE(log_enabled(LogCategory::dispatch));
+  set_log_categories(before);
+}
+
+TEST(Core, SaysWhichLayersADeviceRuns) {
+  Core core;
+  const auto model = small_model({1, 4});
+  for (const std::string& device : core.get_available_devices()) {
+    const SupportedOpsMap supported = core.query_model(model, device);
+    EXPECT_EQ(supported.size(), model->get_ops().size());
+    EXPECT_EQ(supported.at("sum"), device);
+  }
+  EXPECT_EQ(core.get_versions().size(), core.get_available_devices().size());
+}
+
+TEST(Core, ReadsWhatSerializeWrote) {
+  const std::filesystem::path dir =
+      std::filesystem::path(testing::TempDir()) / ("terroir_api_core_" + std::to_string(getpid()));
+  std::filesystem::create_directories(dir);
+  const std::string path = (dir / "small.xml").string();
+  const auto model = small_model({-1, 4});
+  layout::set_layout(model->input(), "NC");
+  model->set_rt_info("Terroir", "conversion", "tool");
+  serialize(model, path);
+  Core core;
+  const auto read = core.read_model(path);
+  EXPECT_EQ(read->get_friendly_name(), "small");
+  EXPECT_EQ(read->input("data").get_partial_shape(), (PartialShape{-1, 4}));
+  EXPECT_EQ(layout::get_layout(read->input()), Layout("NC"));
+  EXPECT_EQ(read->get_rt_info<std::string>("conversion", "tool"), "Terroir");
+  EXPECT_EQ(read->output("prob").get_names(), model->output("prob").get_names());
+  const Tensor input = some_input(2);
+  for (CompiledModel compiled : {core.compile_model(read), core.compile_model(path)}) {
+    InferRequest request = compiled.create_infer_request();
+    request.set_input_tensor(input);
+    request.infer();
+    expect_right(input, request.get_output_tensor());
+  }
+  // From memory; the weights may be dropped by the caller.
+  std::ifstream xml(path), bin(dir / "small.bin", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(xml), {}}, bytes{std::istreambuf_iterator<char>(bin), {}};
+  CompiledModel compiled;
+  {
+    const Tensor weights(element::u8, {bytes.size()});
+    std::copy(bytes.begin(), bytes.end(), weights.data<char>());
+    compiled = core.compile_model(text, weights, "", AnyMap{});
+  }
+  InferRequest request = compiled.create_infer_request();
+  request.set_input_tensor(input);
+  request.infer();
+  expect_right(input, request.get_output_tensor());
+  EXPECT_EQ(caught([&] { serialize(model, "/nonexistent/model.xml"); }).code(), ErrorCode::file_not_found);
+  EXPECT_EQ(caught([&] { serialize(nullptr, path); }).code(), ErrorCode::invalid_argument);
+  std::filesystem::remove_all(dir);
+}
+
+TEST(Core, RefusesWhatIsNoModel) {
+  Core core;
+  EXPECT_EQ(caught([&] { core.compile_model(std::shared_ptr<const Model>()); }).code(), ErrorCode::invalid_argument);
+  const Exception missing = caught([&] { core.read_model("/nonexistent/model.xml"); });
+  EXPECT_EQ(missing.code(), ErrorCode::file_not_found);
+  EXPECT_NE(std::strstr(missing.what(), "/nonexistent/model.xml"), nullptr) << missing.what();
+  EXPECT_EQ(caught([&] { core.read_model("not xml", Tensor()); }).code(), ErrorCode::parse_error);
+  float gaps[4];
+  EXPECT_EQ(caught([&] { core.read_model("<net/>", Tensor(element::f32, {2}, gaps, {8})); }).code(),
+            ErrorCode::invalid_argument);
+}
+
+}  // namespace
+}  // namespace terroir

@@ -1,0 +1,223 @@
+// ModelBuilder, Model, Node, ports
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "terroir/terroir.hpp"
+
+namespace terroir {
+namespace {
+
+template <typename Body>
+Exception caught(Body&& body) {
+  try {
+    body();
+  } catch (const Exception& error) {
+    return error;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return Exception("none");
+}
+
+// data[?,4] -> Add(bias) -> ReLU -> "prob"
+std::shared_ptr<Model> small_model() {
+  ModelBuilder b("small");
+  const auto x = b.parameter(element::f32, {-1, 4}, "data");
+  const auto bias = b.constant(element::f32, Shape{1, 4}, {1.f, -2.f, 3.f, -4.f}, "bias");
+  const auto sum = b.op("Add", "opset1", {x, bias}, {{"auto_broadcast", "numpy"}}, "sum");
+  b.result(b.op("ReLU", "opset1", {sum}), "prob");
+  return b.build();
+}
+
+TEST(ModelBuilder, InfersAtEachStep) {
+  ModelBuilder b("m");
+  const auto x = b.parameter(element::f32, {1, 3, Dimension(4, 8)}, "x");
+  EXPECT_EQ(x.get_partial_shape(), (PartialShape{1, 3, Dimension(4, 8)}));
+  EXPECT_EQ(x.get_any_name(), "x");
+  const auto y = b.op("ReLU", "opset1", {x}, {}, "act");
+  EXPECT_EQ(y.get_element_type(), element::f32);
+  EXPECT_EQ(y.get_partial_shape(), x.get_partial_shape());
+  EXPECT_EQ(y.get_node()->get_type_info(), (DiscreteTypeInfo{"ReLU", "opset1"}));
+  EXPECT_EQ(y.get_node()->input_value(0), x);
+  b.result(y);
+  const auto model = b.build();
+  EXPECT_EQ(model->get_friendly_name(), "m");
+  EXPECT_EQ(model->output().get_any_name(), "act");
+}
+
+TEST(ModelBuilder, AcceptsAttributesInManySpellings) {
+  ModelBuilder b;
+  const auto x = b.parameter(element::f32, {1, 3, 4});
+  const auto shape = b.constant(element::i64, Shape{2}, {3, -1});
+  for (const Any& value : {Any(true), Any("true"), Any(1)}) {
+    const auto y = b.op("Reshape", "opset1", {x, shape}, {{"special_zero", value}});
+    EXPECT_EQ(y.get_shape(), (Shape{3, 4}));
+    EXPECT_EQ(y.get_node()->get_attributes().at("special_zero"), "true");
+  }
+}
+
+TEST(ModelBuilder, RefusesAndStaysUsable) {
+  ModelBuilder b("m");
+  const auto x = b.parameter(element::f32, {1, 4}, "x");
+  const auto c = b.constant(element::f32, Shape{3}, {1.f});
+  const Exception shapes = caught([&] { b.op("Add", "opset1", {x, c}, {{"auto_broadcast", "numpy"}}, "sum"); });
+  EXPECT_NE(std::strstr(shapes.what(), "'sum'"), nullptr) << shapes.what();
+  const Exception type = caught([&] { b.op("Ad", "opset1", {x, x}); });
+  EXPECT_EQ(type.code(), ErrorCode::unsupported);
+  EXPECT_NE(std::strstr(type.what(), "'Add'"), nullptr) << type.what();
+  const Exception attribute = caught([&] { b.op("Add", "opset1", {x, x}, {{"auto_brodcast", "numpy"}}, "sum"); });
+  EXPECT_EQ(attribute.code(), ErrorCode::not_found);
+  EXPECT_NE(std::strstr(attribute.what(), "did you mean 'auto_broadcast'?"), nullptr) << attribute.what();
+  const Exception value = caught([&] { b.op("Add", "opset1", {x, x}, {{"auto_broadcast", "both"}}, "sum"); });
+  EXPECT_NE(std::strstr(value.what(), "'auto_broadcast': expected one of none"), nullptr) << value.what();
+  EXPECT_EQ(caught([&] { b.parameter(element::f32, {1}, "x"); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { b.constant(element::f32, Shape{3}, {1.f, 2.f}); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { b.constant(element::u8, Shape{1}, {256}); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { b.constant(element::i32, Shape{1}, {0.5}); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { b.constant(element::boolean, Shape{1}, {2}); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { b.op("Const", "opset1", {}); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] {
+              ModelBuilder other;
+              other.result(x);
+            }).code(),
+            ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { b.build(); }).code(), ErrorCode::invalid_argument);
+  b.result(b.op("Add", "opset1", {x, x}, {{"auto_broadcast", "numpy"}}, "sum"));
+  EXPECT_EQ(b.build()->get_ops().size(), 4u);
+}
+
+TEST(Model, FindsItsPorts) {
+  const auto model = small_model();
+  EXPECT_EQ(model->inputs().size(), 1u);
+  EXPECT_EQ(model->input().get_any_name(), "data");
+  EXPECT_EQ(model->input("data"), model->input(0));
+  EXPECT_EQ(model->output("prob"), model->output());
+  EXPECT_EQ(model->output().get_node()->get_type_name(), "Result");
+  EXPECT_EQ(model->get_output_partial_shape(0), (PartialShape{-1, 4}));
+  const Exception error = caught([&] { static_cast<void>(model->input("image")); });
+  EXPECT_EQ(error.code(), ErrorCode::not_found);
+  EXPECT_STREQ(error.what(), "the model has no input 'image'; there are 'data'");
+  EXPECT_EQ(caught([&] { static_cast<void>(model->output(1)); }).code(), ErrorCode::not_found);
+  const std::shared_ptr<const Model> reading = model;
+  EXPECT_EQ(reading->input(), Output<const Node>(model->input()));
+}
+
+TEST(Model, PortsKeepTheModelAliveAndSeeItsChanges) {
+  auto model = small_model();
+  const auto port = model->output();
+  EXPECT_TRUE(model->is_dynamic());
+  model->reshape(PartialShape{2, 4});
+  EXPECT_EQ(port.get_shape(), (Shape{2, 4}));
+  EXPECT_FALSE(model->is_dynamic());
+  model.reset();
+  EXPECT_EQ(port.get_shape(), (Shape{2, 4}));
+}
+
+TEST(Model, ReshapesByNameIndexAndPort) {
+  const auto model = small_model();
+  model->reshape(std::map<std::string, PartialShape>{{"data", {5, 4}}});
+  EXPECT_EQ(model->get_output_shape(0), (Shape{5, 4}));
+  model->reshape(std::map<size_t, PartialShape>{{0, PartialShape{6, 4}}});
+  EXPECT_EQ(model->get_output_shape(0), (Shape{6, 4}));
+  model->reshape(std::map<Output<Node>, PartialShape>{{model->input(), {Dimension(1, 8), 4}}});
+  EXPECT_EQ(model->get_output_partial_shape(0), (PartialShape{Dimension(1, 8), 4}));
+}
+
+TEST(Model, StaysAsItWasWhenAReshapeFails) {
+  const auto model = small_model();
+  const Exception error = caught([&] { model->reshape(PartialShape{2, 5}); });
+  EXPECT_NE(std::strstr(error.what(), "cannot reshape the model: Add 'sum'"), nullptr) << error.what();
+  EXPECT_EQ(model->input().get_partial_shape(), (PartialShape{-1, 4}));
+  EXPECT_EQ(model->output().get_partial_shape(), (PartialShape{-1, 4}));
+  EXPECT_EQ(caught([&] {
+              model->reshape(std::map<std::string, PartialShape>{{"x", {1}}});
+            }).code(),
+            ErrorCode::not_found);
+  EXPECT_EQ(caught([&] {
+              model->reshape(std::map<Output<Node>, PartialShape>{{model->output(), {1}}});
+            }).code(),
+            ErrorCode::not_found);
+}
+
+TEST(Model, ClonesAreIndependent) {
+  const auto model = small_model();
+  const auto copy = model->clone();
+  copy->reshape(PartialShape{3, 4});
+  copy->set_friendly_name("copy");
+  EXPECT_TRUE(model->is_dynamic());
+  EXPECT_EQ(model->get_friendly_name(), "small");
+  EXPECT_FALSE(model->input() == copy->input());
+}
+
+TEST(Model, NamesCanBeChanged) {
+  const auto model = small_model();
+  model->output().add_names({"second"});
+  EXPECT_EQ(model->output().get_names(), (std::unordered_set<std::string>{"prob", "second"}));
+  EXPECT_EQ(model->output("second"), model->output());
+  model->input().set_names({"image"});
+  EXPECT_EQ(model->input("image").get_any_name(), "image");
+  model->input().set_names({});
+  EXPECT_EQ(caught([&] { model->input().get_any_name(); }).code(), ErrorCode::not_found);
+  EXPECT_EQ(model->input("data"), model->input());  // the layer's name still finds it
+  model->get_ops()[0]->set_friendly_name("renamed");
+  EXPECT_EQ(model->input().get_node()->get_friendly_name(), "renamed");
+}
+
+TEST(Model, OutputsCanBeAdded) {
+  const auto model = small_model();
+  const auto added = model->add_output("sum");
+  EXPECT_EQ(added, model->output(1));
+  EXPECT_EQ(model->add_output("bias", 0).get_shape(), (Shape{1, 4}));
+  EXPECT_EQ(model->get_output_size(), 3u);
+  EXPECT_EQ(model->output("sum").get_partial_shape(), (PartialShape{-1, 4}));
+  EXPECT_EQ(caught([&] { model->add_output("nothing"); }).code(), ErrorCode::not_found);
+  EXPECT_EQ(caught([&] { model->add_output("sum", 1); }).code(), ErrorCode::not_found);
+  EXPECT_NE(std::strstr(caught([&] { model->add_output("biass", 0); }).what(), "did you mean 'bias'"), nullptr);
+}
+
+TEST(Model, OrdersItsLayers) {
+  const auto model = small_model();
+  EXPECT_EQ(model->get_ops().size(), 5u);
+  EXPECT_EQ(model->get_parameters().size(), 1u);
+  EXPECT_EQ(model->get_results().size(), 1u);
+  const auto ordered = model->get_ordered_ops();
+  for (size_t i = 0; i < ordered.size(); ++i) {
+    for (const auto& input : ordered[i]->input_values()) {
+      const auto producer =
+          std::find_if(ordered.begin(), ordered.end(), [&](const auto& node) { return *node == *input.get_node(); });
+      EXPECT_LT(producer - ordered.begin(), static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
+TEST(Model, KeepsRuntimeInformation) {
+  const auto model = small_model();
+  EXPECT_FALSE(model->has_rt_info("a", "b"));
+  model->set_rt_info("value", "a", "b");
+  model->set_rt_info(3, "a", "c");
+  EXPECT_TRUE(model->has_rt_info("a", "b"));
+  EXPECT_EQ(model->get_rt_info<std::string>("a", "b"), "value");
+  EXPECT_EQ(model->get_rt_info<int>("a", "c"), 3);
+  EXPECT_EQ(model->get_rt_info().at("a").as<AnyMap>().size(), 2u);
+  EXPECT_EQ(caught([&] { model->get_rt_info<int>("x"); }).code(), ErrorCode::not_found);
+}
+
+TEST(Model, BatchComesFromLayouts) {
+  const auto model = small_model();
+  EXPECT_EQ(caught([&] { get_batch(model); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { layout::set_layout(model->input(), "NCHW"); }).code(), ErrorCode::invalid_argument);
+  layout::set_layout(model->input(), "NC");
+  EXPECT_EQ(layout::get_layout(model->input()), Layout("NC"));
+  EXPECT_EQ(get_batch(model), Dimension());
+  set_batch(model, 7);
+  EXPECT_EQ(get_batch(model), Dimension(7));
+  EXPECT_EQ(model->get_output_shape(0), (Shape{7, 4}));
+  layout::set_layout(model->input(), Layout());
+  EXPECT_TRUE(layout::get_layout(model->input()).empty());
+}
+
+TEST(Version, IsThatOfTheProject) { EXPECT_STREQ(get_terroir_version().buildNumber, "0.1.0"); }
+
+}  // namespace
+}  // namespace terroir

@@ -1,0 +1,392 @@
+// InferRequest against a device that does as it is told: binding, checks, asynchronous runs, errors.
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <cstring>
+#include <future>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "ops/registry.hpp"
+#include "runtime/api/compiled_state.hpp"
+#include "terroir/terroir.hpp"
+
+namespace terroir {
+namespace {
+
+template <typename Body>
+Exception caught(Body&& body) {
+  try {
+    body();
+  } catch (const Exception& error) {
+    return error;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return Exception("none");
+}
+
+// A gate that inferences pass one by one when the test says so.
+struct Script {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool blocked = false;
+  int waiting = 0;
+  int most_waiting = 0;
+  bool fail = false;
+
+  void pass(const std::atomic<bool>& cancelled) {
+    std::unique_lock lock(mutex);
+    most_waiting = std::max(most_waiting, ++waiting);
+    changed.notify_all();
+    while (blocked && !cancelled) changed.wait_for(lock, std::chrono::milliseconds(1));
+    --waiting;
+  }
+  void await_waiting(int count) {
+    std::unique_lock lock(mutex);
+    ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(30), [&] { return waiting >= count; }));
+  }
+  void release() {
+    const std::lock_guard lock(mutex);
+    blocked = false;
+    changed.notify_all();
+  }
+};
+
+// Every output is input 0 plus 1, for f32.
+class FakeRequest final : public plugin::RequestState {
+ public:
+  FakeRequest(Script& script, size_t outputs) : script_(script), outputs_(outputs) {}
+  void infer(std::span<const ir::TensorView> inputs, plugin::OutputBinder& binder,
+             const plugin::RunContext& context) override {
+    std::vector<float*> memory;
+    for (size_t o = 0; o < outputs_; ++o) {
+      memory.push_back(static_cast<float*>(binder.bind(o, element::f32, inputs[0].dims)));
+    }
+    script_.pass(context.cancelled);
+    if (script_.fail) throw_error(ErrorCode::general, "told to fail");
+    for (float* to : memory) {
+      // Output 0 is spoilt first: an input that shares its memory would be, too.
+      for (int64_t i = 0; i < inputs[0].count(); ++i) to[i] = -1;
+      for (int64_t i = 0; i < inputs[0].count(); ++i) to[i] = inputs[0].as<float>()[i] + 1;
+    }
+    last_input = inputs[0].data;
+  }
+  std::vector<ProfilingInfo> profiling() const override { return {ProfilingInfo{}}; }
+  const void* last_input = nullptr;
+
+ private:
+  Script& script_;
+  size_t outputs_;
+};
+
+class FakeCompiled final : public plugin::CompiledGraph {
+ public:
+  FakeCompiled(const ir::Graph& graph, const plugin::Config& config, Script& script)
+      : CompiledGraph(graph, "FAKE", config, 4), script_(script) {}
+  std::unique_ptr<plugin::RequestState> create_request() const override {
+    return std::make_unique<FakeRequest>(script_, outputs().size());
+  }
+
+ private:
+  Script& script_;
+};
+
+class RequestTest : public testing::Test {
+ protected:
+  // data -> Relu -> prob, and a second input that nobody reads
+  std::shared_ptr<Model> model(const PartialShape& shape, bool second_input = false) {
+    ModelBuilder b("fake");
+    const auto x = b.parameter(element::f32, shape, "data");
+    if (second_input) b.parameter(element::i32, {1}, "unused");
+    b.result(b.op("ReLU", "opset1", {x}, {}, "act"), "prob");
+    return b.build();
+  }
+  CompiledModel compile(const std::shared_ptr<Model>& model, const AnyMap& properties = {}) {
+    plugin::Config config;
+    config.apply(properties, "FAKE");
+    return detail::RuntimeAccess::make(std::make_shared<detail::CompiledState>(
+        std::make_shared<FakeCompiled>(*detail::ModelAccess::state(*model)->graph, config, script_)));
+  }
+  static Tensor ramp(const Shape& shape) {
+    Tensor tensor(element::f32, shape);
+    std::iota(tensor.data<float>(), tensor.data<float>() + tensor.get_size(), 0.f);
+    return tensor;
+  }
+  static void expect_ramp_plus_one(const Tensor& tensor) {
+    Tensor dense(element::f32, {0});
+    tensor.copy_to(dense);
+    for (size_t i = 0; i < dense.get_size(); ++i) {
+      ASSERT_EQ(dense.data<float>()[i], static_cast<float>(i + 1)) << "at " << i;
+    }
+  }
+  Script script_;
+};
+
+TEST_F(RequestTest, RunsOnItsOwnTensors) {
+  auto compiled = compile(model({2, 3}));
+  InferRequest request = compiled.create_infer_request();
+  Tensor input = request.get_input_tensor();
+  EXPECT_EQ(input.get_shape(), (Shape{2, 3}));
+  ramp({2, 3}).copy_to(input);
+  request.infer();
+  expect_ramp_plus_one(request.get_output_tensor());
+  EXPECT_EQ(request.get_tensor("prob"), request.get_output_tensor(0));
+  EXPECT_EQ(request.get_tensor("data"), request.get_input_tensor(0));
+}
+
+TEST_F(RequestTest, UsesGivenTensorsInPlace) {
+  auto compiled = compile(model({2, 3}));
+  InferRequest request = compiled.create_infer_request();
+  float in[6], out[6] = {};
+  std::iota(in, in + 6, 0.f);
+  request.set_input_tensor(Tensor(element::f32, {2, 3}, in));
+  request.set_output_tensor(Tensor(element::f32, {2, 3}, out));
+  request.infer();
+  EXPECT_EQ(out[5], 6.f);
+  EXPECT_EQ(request.get_output_tensor().data(), out);
+}
+
+TEST_F(RequestTest, TensorsAreFoundByNamePortAndIndex) {
+  const auto m = model({2}, true);
+  auto compiled = compile(m);
+  InferRequest request = compiled.create_infer_request();
+  const Tensor tensor(element::f32, {2});
+  request.set_tensor(compiled.input("data"), tensor);
+  EXPECT_EQ(request.get_input_tensor(0), tensor);
+  EXPECT_EQ(request.get_tensor(m->input(0)), tensor);  // a port of the model it was made from
+  EXPECT_EQ(request.get_tensor("data"), tensor);
+  const Tensor output(element::f32, {2});
+  request.set_tensor("prob", output);
+  EXPECT_EQ(request.get_tensor(compiled.output()), output);
+  EXPECT_EQ(request.get_tensor(m->output()), output);
+  EXPECT_EQ(request.get_tensor("act"), output);  // the layer behind the output
+  EXPECT_EQ(request.get_tensor(m->output().get_node()->input_value(0)), output);
+  const Exception name = caught([&] { request.set_tensor("image", tensor); });
+  EXPECT_EQ(name.code(), ErrorCode::not_found);
+  EXPECT_STREQ(name.what(),
+               "the compiled model has no input or output 'image'; inputs: 'data', 'unused'; outputs: 'act'");
+  EXPECT_EQ(caught([&] { request.set_input_tensor(2, tensor); }).code(), ErrorCode::not_found);
+  EXPECT_EQ(caught([&] { request.set_input_tensor(tensor); }).code(), ErrorCode::invalid_argument);
+  ModelBuilder other;
+  const auto stranger = other.parameter(element::f32, {2}, "stranger");
+  EXPECT_EQ(caught([&] { request.get_tensor(stranger); }).code(), ErrorCode::not_found);
+}
+
+TEST_F(RequestTest, RefusesTensorsThatDoNotFitWhenTheyAreSet) {
+  auto compiled = compile(model({2, Dimension(1, 4)}));
+  InferRequest request = compiled.create_infer_request();
+  const Exception type = caught([&] { request.set_tensor("data", Tensor(element::i32, {2, 3})); });
+  EXPECT_EQ(type.code(), ErrorCode::type_mismatch);
+  EXPECT_STREQ(type.what(), "input 0 'data': expected a tensor of type f32, got i32");
+  const Exception shape = caught([&] { request.set_tensor("data", Tensor(element::f32, {2, 5})); });
+  EXPECT_EQ(shape.code(), ErrorCode::shape_mismatch);
+  EXPECT_STREQ(shape.what(),
+               "input 0 'data': expected a tensor of shape [2,1..4], got [2,5]; to run other shapes, call "
+               "Model::reshape() before compiling");
+  EXPECT_EQ(caught([&] { request.set_tensor("data", Tensor(element::f32, {2})); }).code(), ErrorCode::shape_mismatch);
+  EXPECT_EQ(caught([&] { request.set_tensor("data", Tensor()); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { request.infer(); }).code(), ErrorCode::invalid_argument);  // no tensor for a dynamic input
+  Tensor changed(element::f32, {2, 3});
+  request.set_tensor("data", changed);
+  changed.set_shape({2, 9});
+  EXPECT_EQ(caught([&] { request.infer(); }).code(), ErrorCode::shape_mismatch);
+  InferRequest fixed = compile(model({2})).create_infer_request();
+  EXPECT_EQ(caught([&] { fixed.set_output_tensor(Tensor(element::f32, {3})); }).code(), ErrorCode::shape_mismatch);
+}
+
+TEST_F(RequestTest, DynamicOutputsGrowAndShrinkWithTheInput) {
+  InferRequest request = compile(model({-1, 3})).create_infer_request();
+  EXPECT_EQ(request.get_output_tensor().get_shape(), (Shape{0, 3}));
+  for (const size_t n : {2, 7, 1}) {
+    request.set_input_tensor(ramp({n, 3}));
+    request.infer();
+    EXPECT_EQ(request.get_output_tensor().get_shape(), (Shape{n, 3}));
+    expect_ramp_plus_one(request.get_output_tensor());
+  }
+  float small[6];
+  request.set_output_tensor(Tensor(element::f32, {2, 3}, small));
+  request.set_input_tensor(ramp({1, 3}));
+  request.infer();  // less than the memory that was given
+  EXPECT_EQ(request.get_output_tensor().get_shape(), (Shape{1, 3}));
+  EXPECT_EQ(request.get_output_tensor().data(), small);
+  request.set_input_tensor(ramp({4, 3}));
+  const Exception error = caught([&] { request.infer(); });
+  EXPECT_EQ(error.code(), ErrorCode::shape_mismatch);
+  EXPECT_NE(std::strstr(error.what(), "output 0 'act'"), nullptr) << error.what();
+}
+
+TEST_F(RequestTest, CopiesTensorsWithGaps) {
+  InferRequest request = compile(model({2, 3})).create_infer_request();
+  const Tensor large_in(element::f32, {4, 5}), large_out(element::f32, {4, 5});
+  const Tensor in(large_in, {1, 1}, {3, 4}), out(large_out, {2, 2}, {4, 5});
+  ramp({2, 3}).copy_to(in);
+  request.set_input_tensor(in);
+  request.set_output_tensor(out);
+  for (int round = 0; round < 2; ++round) {
+    request.infer();
+    expect_ramp_plus_one(request.get_output_tensor());
+  }
+  EXPECT_EQ(large_out.data<float>()[2 * 5 + 2], 1.f);
+  EXPECT_EQ(large_out.data<float>()[2 * 5 + 1], 0.f);
+}
+
+TEST_F(RequestTest, AnInputMayAlsoBeTheOutput) {
+  InferRequest request = compile(model({6})).create_infer_request();
+  const Tensor both = ramp({6});
+  request.set_input_tensor(both);
+  request.set_output_tensor(both);
+  request.infer();
+  expect_ramp_plus_one(both);
+  request.infer();
+  EXPECT_EQ(both.data<float>()[0], 2.f);
+}
+
+TEST_F(RequestTest, AsynchronousRunsEndWithWait) {
+  InferRequest request = compile(model({2, 3})).create_infer_request();
+  EXPECT_NO_THROW(request.wait());  // nothing was started
+  request.set_input_tensor(ramp({2, 3}));
+  script_.blocked = true;
+  request.start_async();
+  EXPECT_FALSE(request.wait_for(std::chrono::milliseconds(10)));
+  for (const auto& action : std::vector<std::function<void()>>{
+           [&] { request.start_async(); }, [&] { request.infer(); }, [&] { request.get_output_tensor(); },
+           [&] {
+             request.set_input_tensor(ramp({2, 3}));
+           },
+           [&] { request.set_callback([](auto) {}); }, [&] { request.get_profiling_info(); }}) {
+    EXPECT_THROW(action(), Busy);
+  }
+  script_.release();
+  request.wait();
+  EXPECT_TRUE(request.wait_for(std::chrono::milliseconds(0)));
+  expect_ramp_plus_one(request.get_output_tensor());
+}
+
+TEST_F(RequestTest, CancelStopsARun) {
+  InferRequest request = compile(model({2})).create_infer_request();
+  request.cancel();  // nothing runs: no effect
+  EXPECT_NO_THROW(request.infer());
+  script_.blocked = true;
+  request.start_async();
+  script_.await_waiting(1);
+  request.cancel();
+  EXPECT_THROW(request.wait(), Cancelled);
+  EXPECT_THROW(request.wait(), Cancelled);
+  script_.release();
+  request.start_async();
+  EXPECT_NO_THROW(request.wait());
+}
+
+TEST_F(RequestTest, ErrorsArriveWhereTheyAreAwaited) {
+  InferRequest request = compile(model({2})).create_infer_request();
+  script_.fail = true;
+  EXPECT_STREQ(caught([&] { request.infer(); }).what(), "told to fail");
+  std::promise<std::exception_ptr> seen;
+  request.set_callback([&](std::exception_ptr error) { seen.set_value(error); });
+  request.start_async();
+  EXPECT_THROW(std::rethrow_exception(seen.get_future().get()), Exception);
+  EXPECT_STREQ(caught([&] { request.wait(); }).what(), "told to fail");
+  script_.fail = false;
+  request.set_callback([](std::exception_ptr) { throw std::logic_error("from the callback"); });
+  request.start_async();
+  EXPECT_THROW(request.wait(), std::logic_error);
+  request.set_callback({});
+  request.start_async();
+  EXPECT_NO_THROW(request.wait());
+}
+
+TEST_F(RequestTest, ACallbackMayReadWaitAndStartAgain) {
+  InferRequest request = compile(model({2})).create_infer_request();
+  request.set_input_tensor(ramp({2}));
+  std::promise<void> finished;
+  std::atomic<int> rounds{0};
+  request.set_callback([&](std::exception_ptr error) {
+    EXPECT_EQ(error, nullptr);
+    request.wait();  // the run that has just ended
+    expect_ramp_plus_one(request.get_output_tensor());
+    if (++rounds < 50) {
+      request.start_async();
+    } else {
+      finished.set_value();
+    }
+  });
+  request.start_async();
+  ASSERT_EQ(finished.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  request.wait();
+  EXPECT_EQ(rounds, 50);
+  request.set_callback({});
+}
+
+TEST_F(RequestTest, AsManyRunAtOnceAsThereAreStreams) {
+  for (const int streams : {1, 3}) {
+    auto compiled = compile(model({2}), {num_streams(streams)});
+    EXPECT_EQ(compiled.get_property(num_streams), streams);
+    EXPECT_EQ(compiled.get_property(optimal_number_of_infer_requests), static_cast<uint32_t>(streams));
+    std::vector<InferRequest> requests;
+    script_.blocked = true;
+    script_.most_waiting = 0;
+    for (int i = 0; i < 5; ++i) {
+      requests.push_back(compiled.create_infer_request());
+      requests.back().start_async();
+    }
+    std::thread synchronous([&] { compiled.create_infer_request().infer(); });
+    script_.await_waiting(streams);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    script_.release();
+    for (InferRequest& request : requests) request.wait();
+    synchronous.join();
+    EXPECT_EQ(script_.most_waiting, streams);
+  }
+}
+
+TEST_F(RequestTest, HandlesMayGoWhileARequestRuns) {
+  for (int round = 0; round < 20; ++round) {
+    std::promise<void> called;
+    script_.blocked = true;
+    {
+      InferRequest request = compile(model({2})).create_infer_request();
+      request.set_callback([&](std::exception_ptr) { called.set_value(); });
+      request.start_async();
+    }  // the running job is the last owner of everything, and ends it in its own thread
+    script_.release();
+    ASSERT_EQ(called.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  }
+}
+
+TEST_F(RequestTest, ProfilesOnlyWhenAsked) {
+  InferRequest plain = compile(model({2})).create_infer_request();
+  EXPECT_NE(std::strstr(caught([&] { plain.get_profiling_info(); }).what(), "PERF_COUNT"), nullptr);
+  InferRequest profiled = compile(model({2}), {enable_profiling(true)}).create_infer_request();
+  profiled.infer();
+  EXPECT_EQ(profiled.get_profiling_info().size(), 1u);
+}
+
+TEST_F(RequestTest, CompiledModelsTellAboutThemselves) {
+  auto compiled = compile(model({2}), {num_streams(2), inference_num_threads(4)});
+  EXPECT_EQ(compiled.get_property(model_name), "fake");
+  EXPECT_EQ(compiled.get_property(inference_num_threads), 4);
+  EXPECT_EQ(compiled.get_property(execution_devices), std::vector<std::string>{"FAKE"});
+  for (const PropertyName& key : compiled.get_property(supported_properties)) {
+    EXPECT_FALSE(compiled.get_property(key).empty()) << key;
+    EXPECT_FALSE(key.is_mutable());
+  }
+  const Exception error = caught([&] { compiled.get_property("NUM_STREAM"); });
+  EXPECT_EQ(error.code(), ErrorCode::not_found);
+  EXPECT_NE(std::strstr(error.what(), "did you mean 'NUM_STREAMS'?"), nullptr);
+  EXPECT_EQ(caught([&] { compiled.get_runtime_model(); }).code(), ErrorCode::not_implemented);
+  EXPECT_EQ(compiled.input().get_any_name(), "data");
+  EXPECT_EQ(compiled.output().get_shape(), (Shape{2}));
+  EXPECT_EQ(compiled.create_infer_request().get_compiled_model().input(), compiled.input());
+}
+
+TEST(EmptyHandles, SayThatTheyAreEmpty) {
+  EXPECT_EQ(caught([] { InferRequest().infer(); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([] { static_cast<void>(CompiledModel().inputs()); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([] { Output<const Node>().get_shape(); }).code(), ErrorCode::invalid_argument);
+  EXPECT_FALSE(CompiledModel());
+  EXPECT_FALSE(InferRequest());
+}
+
+}  // namespace
+}  // namespace terroir
