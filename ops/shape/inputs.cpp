@@ -100,6 +100,14 @@ Dimension product(const std::vector<Dimension>& dims) {
   return result;
 }
 
+Dimension divided(const Dimension& extent, int64_t divisor, int64_t axis) {
+  const int64_t low = divide_up(extent.get_min_length(), divisor);
+  const int64_t high = extent.has_upper_bound() ? extent.get_max_length() / divisor : -1;
+  if (high != -1 && low > high)
+    throw_error(ErrorCode::invalid_argument, "extent ", extent, " of axis ", axis, " must divide by ", divisor);
+  return {low, high};
+}
+
 std::optional<std::vector<Dimension>> same_dimensions(ir::InferContext& ctx) { return ctx.dimensions(0); }
 
 void require_dims(const ir::MutableTensorView& output, const ir::Dims& wanted, const char* op) {

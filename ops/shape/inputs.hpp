@@ -37,6 +37,11 @@ Dimension product(const std::vector<Dimension>& dims);
 /// a * b; Exception when a known product does not fit 64 bits.
 Dimension times(const Dimension& a, const Dimension& b);
 
+/// a / b, rounded up.
+inline int64_t divide_up(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+/// The extents q with q * divisor in `extent`; Exception that names the axis when there are none.
+Dimension divided(const Dimension& extent, int64_t divisor, int64_t axis);
+
 /// OpSchema::dimensions of ops that leave a list of numbers as it is (Reshape, Squeeze, Unsqueeze ...).
 std::optional<std::vector<Dimension>> same_dimensions(ir::InferContext& ctx);
 

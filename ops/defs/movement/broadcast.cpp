@@ -53,8 +53,8 @@ void infer_with(ir::InferContext& ctx, bool with_bidirectional) {
   require_integer_type(ctx, 1, "target_shape");
   require_rank(ctx, 1, "target_shape", 1, 1);
   const bool mapped = is_explicit(mode);
-  ctx.require(ctx.input_count() == (mapped ? 3 : 2), "mode ", mapped ? "explicit takes 3 inputs" : "takes 2 inputs",
-              ", got ", ctx.input_count());
+  // Writers give a mapping with the other modes too; it is not looked at then.
+  ctx.require(!mapped || ctx.input_count() == 3, "mode explicit takes 3 inputs, got ", ctx.input_count());
   const auto target = target_of(ctx);
   const PartialShape& data = ctx.shape(0);
   if (!target || (mode == BroadcastMode::bidirectional && data.rank().is_dynamic())) {
@@ -71,7 +71,8 @@ void infer_with(ir::InferContext& ctx, bool with_bidirectional) {
     mapping = ctx.integers(2);
     if (mapping) {
       check_mapping(*mapping, static_cast<int64_t>(rank));
-      ctx.require(data.rank().is_dynamic() || data.size() == mapping->size(),
+      // A scalar goes to every axis, whatever its mapping says.
+      ctx.require(data.rank().is_dynamic() || data.size() == 0 || data.size() == mapping->size(),
                   "axes_mapping must have one element for each axis of data ", data, ", got ", mapping->size());
     }
   } else if (data.rank().is_static()) {
@@ -106,6 +107,7 @@ void reference_broadcast(const ir::EvalContext& ctx) {
   if (is_explicit(mode)) {
     mapping = ir::to_integers(ctx.inputs[2]);
     check_mapping(mapping, static_cast<int64_t>(rank));
+    if (data.dims.empty()) mapping.clear();
   } else if (data.dims.size() <= rank) {
     mapping = aligned_mapping(data.dims.size(), rank);
   }

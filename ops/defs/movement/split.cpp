@@ -18,15 +18,7 @@ void infer(ir::InferContext& ctx) {
   const auto given = known_integer(ctx, 1, "axis");
   if (shape.rank().is_static() && given) {
     const int64_t axis = normalize_axis(*given, static_cast<int64_t>(shape.size()));
-    Dimension& extent = shape[axis];
-    if (extent.is_static())
-      ctx.require(extent.get_length() % pieces == 0, "extent ", extent, " of axis ", axis, " does not divide by ",
-                  "num_splits ", pieces);
-    const int64_t low = (extent.get_min_length() + pieces - 1) / pieces;
-    const int64_t high = extent.has_upper_bound() ? extent.get_max_length() / pieces : -1;
-    ctx.require(high == -1 || low <= high, "no extent in ", extent, " of axis ", axis, " divides by num_splits ",
-                pieces);
-    extent = Dimension(low, high);
+    shape[axis] = divided(shape[axis], pieces, axis);
   } else if (shape.rank().is_static()) {
     shape = PartialShape::dynamic(shape.rank());
   }

@@ -90,7 +90,7 @@ void compute_extent(const ir::InferContext& ctx, Target& target, bool exact) {
     extent = have.get_length() / others;
     return;
   }
-  const int64_t low = (have.get_min_length() + others - 1) / others;
+  const int64_t low = divide_up(have.get_min_length(), others);
   extent = Dimension(low, have.has_upper_bound() ? std::max(low, have.get_max_length() / others) : -1);
 }
 

@@ -1,0 +1,228 @@
+#include "ops/reference/movement/scatter.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "ops/reference/copy.hpp"
+#include "ops/reference/dispatch.hpp"
+#include "ops/reference/element_copy.hpp"
+#include "ops/shape/inputs.hpp"
+
+namespace terroir::ops::reference {
+namespace {
+
+/// Where the pieces of updates go: piece i, of `length` elements, to element places[i].
+struct Places {
+  std::vector<int64_t> at;
+  int64_t length = 1;
+};
+
+// Integers wrap around, as they do in the fast kernels.
+template <class C>
+C combined(ScatterReduction reduction, C a, C b) {
+  const auto wrapped = [](uint64_t x) { return static_cast<C>(x); };
+  switch (reduction) {
+    case ScatterReduction::min:
+      return b < a ? b : a;
+    case ScatterReduction::max:
+      return a < b ? b : a;
+    case ScatterReduction::prod:
+      if constexpr (std::is_integral_v<C>) return wrapped(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+      return a * b;
+    case ScatterReduction::sub:
+      if constexpr (std::is_integral_v<C>) return wrapped(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+      return a - b;
+    case ScatterReduction::sum:
+    case ScatterReduction::mean:
+      if constexpr (std::is_integral_v<C>) return wrapped(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+      return a + b;
+    default:
+      return b;
+  }
+}
+
+template <class C>
+C neutral(ScatterReduction reduction) {
+  using Limits = std::numeric_limits<C>;
+  switch (reduction) {
+    case ScatterReduction::min:
+      return Limits::has_infinity ? Limits::infinity() : Limits::max();
+    case ScatterReduction::max:
+      return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    case ScatterReduction::prod:
+      return C{1};
+    default:
+      return C{0};
+  }
+}
+
+bool combined_bool(ScatterReduction reduction, bool a, bool b) {
+  switch (reduction) {
+    case ScatterReduction::sum:
+    case ScatterReduction::max:
+      return a || b;
+    case ScatterReduction::prod:
+    case ScatterReduction::min:
+      return a && b;
+    default:
+      return a != b;  // sub
+  }
+}
+
+/// Calls fn(element of the output, element of updates).
+template <class Fn>
+void for_each_pair(const Places& places, Fn&& fn) {
+  for (size_t i = 0; i < places.at.size(); ++i)
+    for (int64_t k = 0; k < places.length; ++k) fn(places.at[i] + k, static_cast<int64_t>(i) * places.length + k);
+}
+
+void combine_bool(const Places& places, const ir::TensorView& updates, uint8_t* dst, ScatterReduction reduction,
+                  bool use_init_val) {
+  const auto* src = updates.as<uint8_t>();
+  if (!use_init_val) {
+    const bool start = reduction == ScatterReduction::prod || reduction == ScatterReduction::min;
+    for_each_pair(places, [&](int64_t to, int64_t) { dst[to] = start; });
+  }
+  for_each_pair(places, [&](int64_t to, int64_t from) { dst[to] = combined_bool(reduction, dst[to], src[from]); });
+}
+
+template <class T>
+void combine_numbers(const Places& places, const ir::TensorView& updates, T* dst, ScatterReduction reduction,
+                     bool use_init_val) {
+  using C = compute_t<T>;
+  const T* src = updates.as<T>();
+  if (reduction == ScatterReduction::mean) {
+    // Sums are kept wide, so that only the mean has to fit.
+    using Sum = std::conditional_t<std::is_integral_v<T>, int64_t, C>;
+    std::map<int64_t, std::pair<Sum, int64_t>> sums;
+    for_each_pair(places, [&](int64_t to, int64_t from) {
+      auto [entry, fresh] = sums.try_emplace(to, Sum{0}, int64_t{0});
+      if (fresh && use_init_val) entry->second = {static_cast<Sum>(static_cast<C>(dst[to])), 1};
+      entry->second.first =
+          combined(ScatterReduction::sum, entry->second.first, static_cast<Sum>(static_cast<C>(src[from])));
+      ++entry->second.second;
+    });
+    for (const auto& [to, sum] : sums) {
+      if constexpr (std::is_integral_v<T>) {
+        const int64_t quotient = sum.first / sum.second;
+        dst[to] = static_cast<T>(quotient - (sum.first % sum.second < 0 ? 1 : 0));  // rounded down
+      } else {
+        dst[to] = static_cast<T>(sum.first / static_cast<Sum>(sum.second));
+      }
+    }
+    return;
+  }
+  if (!use_init_val)
+    for_each_pair(places, [&](int64_t to, int64_t) { dst[to] = static_cast<T>(neutral<C>(reduction)); });
+  for_each_pair(places, [&](int64_t to, int64_t from) {
+    dst[to] = static_cast<T>(combined<C>(reduction, static_cast<C>(dst[to]), static_cast<C>(src[from])));
+  });
+}
+
+/// Writes the updates into the output, which holds a copy of data.
+void apply(const ir::EvalContext& ctx, const Places& places, ScatterReduction reduction, bool use_init_val,
+           const char* op) {
+  const ir::TensorView& updates = ctx.inputs[2];
+  const ir::MutableTensorView& output = ctx.outputs[0];
+  if (updates.type != output.type)
+    throw_error(ErrorCode::type_mismatch, op, ": updates of type ", updates.type.get_type_name(), " for data of type ",
+                output.type.get_type_name());
+  if (updates.count() != static_cast<int64_t>(places.at.size()) * places.length)
+    throw_error(ErrorCode::shape_mismatch, op, ": updates ", updates.dims, " do not fit indices ", ctx.inputs[1].dims,
+                " of data ", output.dims);
+  if (reduction == ScatterReduction::none) {
+    const ElementCopier copier(output.type, op);
+    for (size_t i = 0; i < places.at.size(); ++i)
+      copier.copy(output.data, places.at[i], updates.data, static_cast<int64_t>(i) * places.length, places.length);
+  } else if (output.type == element::boolean) {
+    if (reduction == ScatterReduction::mean)
+      throw_error(ErrorCode::unsupported, op, ": there is no mean of boolean elements");
+    combine_bool(places, updates, static_cast<uint8_t*>(output.data), reduction, use_init_val);
+  } else {
+    dispatch_type<TERROIR_NUMBERS>(output.type, op, [&](auto tag) {
+      combine_numbers(places, updates, output.as<decltype(tag)>(), reduction, use_init_val);
+    });
+  }
+}
+
+int64_t product_of(const ir::Dims& dims, size_t from, size_t to) {
+  return ir::element_count(
+      ir::Dims(dims.begin() + static_cast<std::ptrdiff_t>(from), dims.begin() + static_cast<std::ptrdiff_t>(to)));
+}
+
+}  // namespace
+
+int64_t checked_index(int64_t index, int64_t extent, const char* op) {
+  if (index < -extent || index >= extent)
+    throw_error(ErrorCode::invalid_argument, op, ": index ", index, " is out of range [", -extent, ", ", extent - 1,
+                "]");
+  return index < 0 ? index + extent : index;
+}
+
+void scatter_update(const ir::EvalContext& ctx) {
+  copy(ctx);
+  const ir::Dims& dims = ctx.inputs[0].dims;
+  const auto axis =
+      static_cast<size_t>(normalize_axis(read_integer(ctx.inputs[3], "axis"), static_cast<int64_t>(dims.size())));
+  const int64_t outer = product_of(dims, 0, axis);
+  Places places;
+  places.length = product_of(dims, axis + 1, dims.size());
+  const std::vector<int64_t> indices = ir::to_integers(ctx.inputs[1]);
+  for (int64_t o = 0; o < outer; ++o)
+    for (const int64_t index : indices)
+      places.at.push_back((o * dims[axis] + checked_index(index, dims[axis], "ScatterUpdate")) * places.length);
+  apply(ctx, places, ScatterReduction::none, true, "ScatterUpdate");
+}
+
+void scatter_elements_update(const ir::EvalContext& ctx, ScatterReduction reduction, bool use_init_val) {
+  constexpr const char* kOp = "ScatterElementsUpdate";
+  copy(ctx);
+  const ir::Dims& dims = ctx.inputs[0].dims;
+  const ir::TensorView& indices = ctx.inputs[1];
+  const auto rank = static_cast<int64_t>(dims.size());
+  const auto axis = static_cast<size_t>(normalize_axis(read_integer(ctx.inputs[3], "axis"), rank));
+  if (indices.dims.size() != dims.size())
+    throw_error(ErrorCode::shape_mismatch, kOp, ": indices ", indices.dims, " must have the rank of data ", dims);
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (i != axis && indices.dims[i] > dims[i])
+      throw_error(ErrorCode::shape_mismatch, kOp, ": indices ", indices.dims, " reach beyond data ", dims, " on axis ",
+                  i);
+  const std::vector<int64_t> values = ir::to_integers(indices);
+  const ir::Dims steps = ir::row_major(dims);
+  Places places;
+  places.at.reserve(values.size());
+  for_each_position(indices.dims, [&](const ir::Dims& position) {
+    int64_t at = 0;
+    for (size_t i = 0; i < dims.size(); ++i)
+      at += steps[i] * (i == axis ? checked_index(values[places.at.size()], dims[axis], kOp) : position[i]);
+    places.at.push_back(at);
+  });
+  apply(ctx, places, reduction, use_init_val, kOp);
+}
+
+void scatter_nd_update(const ir::EvalContext& ctx, ScatterReduction reduction) {
+  constexpr const char* kOp = "ScatterNDUpdate";
+  copy(ctx);
+  const ir::Dims& dims = ctx.inputs[0].dims;
+  const ir::TensorView& indices = ctx.inputs[1];
+  const int64_t depth = indices.dims.empty() ? -1 : indices.dims.back();
+  if (depth < 0 || depth > static_cast<int64_t>(dims.size()))
+    throw_error(ErrorCode::shape_mismatch, kOp, ": indices ", indices.dims, " for data ", dims);
+  const auto axes = static_cast<size_t>(depth);
+  const std::vector<int64_t> values = ir::to_integers(indices);
+  const int64_t count = product_of(indices.dims, 0, indices.dims.size() - 1);
+  const ir::Dims steps = ir::row_major(dims);
+  Places places;
+  places.length = product_of(dims, axes, dims.size());
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t at = 0;
+    for (size_t k = 0; k < axes; ++k)
+      at += steps[k] * checked_index(values[static_cast<size_t>(i) * axes + k], dims[k], kOp);
+    places.at.push_back(at);
+  }
+  apply(ctx, places, reduction, true, kOp);
+}
+
+}  // namespace terroir::ops::reference
