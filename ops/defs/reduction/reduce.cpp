@@ -12,8 +12,8 @@
 
 #include "ops/defs/elementwise/unary.hpp"
 #include "ops/reference/reduction/reduce.hpp"
-#include "ops/shape/reduce_axes.hpp"
 #include "ops/shape/number_interval.hpp"
+#include "ops/shape/reduce_axes.hpp"
 
 namespace terroir::ops {
 namespace {

@@ -4,8 +4,8 @@
 // Cost: one accumulator per output element; f64 for floating point, 64 bits for integers.
 #include "ops/reference/dispatch.hpp"
 #include "ops/reference/numeric.hpp"
-#include "ops/shape/reduce_axes.hpp"
 #include "ops/shape/broadcast.hpp"
+#include "ops/shape/reduce_axes.hpp"
 
 namespace terroir::ops::reference {
 

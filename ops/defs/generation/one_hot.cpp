@@ -1,0 +1,127 @@
+// What: a new axis of `depth` places, of which the one an index names is on.
+// Formula: y[..., k, ...] = indices[...] == k ? on_value : off_value.
+// Shapes: inputs: indices, depth (one integer), on_value and off_value (one element each); the output has the shape of
+// the indices with depth at `axis`, which counts the output's axes.
+// Types: integer indices; any type of whole bytes but string for the values.
+// Edge cases: an index outside of 0..depth-1 switches nothing on; in OneHot-16 with negative_indices_mode=normalize
+// -depth..-1 count from the end. Source: operation pages OneHot-1, OneHot-16.
+#include <cstring>
+#include <string_view>
+
+#include "ops/defs/elementwise/binary.hpp"
+#include "ops/shape/inputs.hpp"
+
+namespace terroir::ops {
+namespace {
+
+struct OneHotAttrs {
+  int64_t axis = -1;
+
+  template <class V>
+  void visit(V& v) {
+    v("axis", axis, ir::Presence::required);
+  }
+};
+
+// The page and the code of the peer spell the first mode differently.
+enum class NegativeIndices { ignore_negative, normalize, ignore_negative_dash };
+
+struct OneHot16Attrs : OneHotAttrs {
+  NegativeIndices negative_indices_mode = NegativeIndices::ignore_negative;
+
+  template <class V>
+  void visit(V& v) {
+    OneHotAttrs::visit(v);
+    v("negative_indices_mode", negative_indices_mode);
+  }
+};
+
+template <class Attrs>
+void infer_one_hot(ir::InferContext& ctx) {
+  require_integer_type(ctx, 0, "indices");
+  const element::Type type = merged_type(ctx, 2, 3);
+  for (int i = 2; i < 4; ++i) {
+    const PartialShape& shape = ctx.shape(i);
+    ctx.require(shape.rank().is_dynamic() || shape.size() == 0 || (shape.size() == 1 && shape[0].compatible(1)),
+                i == 2 ? "on_value" : "off_value", " must be a scalar, its shape is ", shape);
+  }
+  Dimension depth;
+  if (const auto known = known_integer(ctx, 1, "depth")) {
+    ctx.require(*known >= 0, "depth must not be negative, got ", *known);
+    depth = *known;
+  } else if (const auto bounds = ctx.dimensions(1); bounds && bounds->size() == 1) {
+    depth = bounds->front();
+  }
+  PartialShape shape = ctx.shape(0);
+  if (shape.rank().is_static()) {
+    const int64_t axis = normalize_axis(ctx.attrs<Attrs>().axis, static_cast<int64_t>(shape.size()) + 1);
+    shape.insert(shape.begin() + axis, depth);
+  }
+  ctx.set_output(0, type, shape);
+}
+
+void one_hot(const ir::EvalContext& ctx, int64_t axis, bool normalize) {
+  const ir::TensorView& indices = ctx.inputs[0];
+  const ir::MutableTensorView& dst = ctx.outputs[0];
+  const int64_t depth = read_integer(ctx.inputs[1], "depth");
+  const auto at = static_cast<size_t>(normalize_axis(axis, static_cast<int64_t>(indices.dims.size()) + 1));
+  ir::Dims dims = indices.dims;
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), depth);
+  require_dims(dst, dims, "OneHot");
+  if (dst.type == element::string || dst.type.bitwidth() % 8 != 0)
+    throw_error(ErrorCode::unsupported, "OneHot is not implemented for ", dst.type.get_type_name());
+  for (size_t i = 2; i < 4; ++i)
+    if (ctx.inputs[i].count() != 1)
+      throw_error(ErrorCode::shape_mismatch, "input ", i, " must have one element, its shape is ", ctx.inputs[i].dims);
+  const size_t size = dst.type.size();
+  auto* bytes = static_cast<char*>(dst.data);
+  const int64_t count = dst.count();
+  for (int64_t i = 0; i < count; ++i) std::memcpy(bytes + static_cast<size_t>(i) * size, ctx.inputs[3].data, size);
+  if (count == 0) return;
+  int64_t inner = 1;
+  for (size_t i = at + 1; i < dims.size(); ++i) inner *= dims[i];
+  const auto numbers = ir::to_integers(indices);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    int64_t index = numbers[i];
+    if (normalize && index < 0 && index >= -depth) index += depth;
+    if (index < 0 || index >= depth) continue;
+    const auto position = static_cast<int64_t>(i);
+    const int64_t place = (position / inner * depth + index) * inner + position % inner;
+    std::memcpy(bytes + static_cast<size_t>(place) * size, ctx.inputs[2].data, size);
+  }
+}
+
+template <class Attrs>
+ir::OpSchema one_hot_schema(ir::ReferenceFn reference) {
+  ir::OpSchema schema;
+  schema.arity = {4, 4, 1};
+  schema.make_attributes = &ir::make_attributes<Attrs>;
+  schema.infer = &infer_one_hot<Attrs>;
+  schema.reference = reference;
+  schema.accuracy = ir::Accuracy::exact;
+  return schema;
+}
+
+}  // namespace
+}  // namespace terroir::ops
+
+template <>
+struct terroir::ir::EnumSpellings<terroir::ops::NegativeIndices> {
+  static constexpr std::string_view names[] = {"ignore_negative", "normalize", "ignore-negative"};
+};
+
+namespace terroir::ops {
+
+ir::OpSchema one_hot_1() {
+  return one_hot_schema<OneHotAttrs>(
+      [](const ir::EvalContext& ctx) { one_hot(ctx, ctx.attrs<OneHotAttrs>().axis, false); });
+}
+
+ir::OpSchema one_hot_16() {
+  return one_hot_schema<OneHot16Attrs>([](const ir::EvalContext& ctx) {
+    const auto& attrs = ctx.attrs<OneHot16Attrs>();
+    one_hot(ctx, attrs.axis, attrs.negative_indices_mode == NegativeIndices::normalize);
+  });
+}
+
+}  // namespace terroir::ops

@@ -1,0 +1,154 @@
+// What: numbers from start up to, but not including, stop.
+// Formula: y_i = start + i * step for i < max(0, ceil((stop - start) / step)). For an integer output
+// type Range-4 first rounds its inputs towards zero.
+// Shapes: inputs are scalars (or one element); the output is a vector. Types: Range-1: numeric, all equal; Range-4:
+// numeric, the output type is an attribute.
+// Edge cases: step 0, infinities and NaN are refused. Source: operation pages Range-1, Range-4.
+#include <cmath>
+#include <limits>
+
+#include "ir/base/overflow.hpp"
+#include "ops/defs/elementwise/binary.hpp"
+#include "ops/reference/dispatch.hpp"
+#include "ops/reference/numeric.hpp"
+#include "ops/shape/inputs.hpp"
+#include "ops/shape/number_interval.hpp"
+
+namespace terroir::ops {
+namespace {
+
+/// Source: operation page Range-4.
+struct Range4Attrs {
+  element::Type output_type = element::f32;
+
+  template <class V>
+  void visit(V& v) {
+    v("output_type", output_type, ir::Presence::required);
+  }
+};
+
+struct Progression {
+  bool integers = true;
+  int64_t i_start = 0, i_step = 1;
+  double start = 0, step = 1;
+  int64_t count = 0;
+};
+
+int64_t integer_count(int64_t start, int64_t stop, int64_t step) {
+  if (step > 0 ? stop <= start : stop >= start) return 0;
+  // Of different signs the distance may need 64 bits without sign.
+  const uint64_t distance = step > 0 ? static_cast<uint64_t>(stop) - static_cast<uint64_t>(start)
+                                     : static_cast<uint64_t>(start) - static_cast<uint64_t>(stop);
+  const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : uint64_t{0} - static_cast<uint64_t>(step);
+  const uint64_t count = (distance - 1) / stride + 1;
+  if (count > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+    throw_error(ErrorCode::out_of_memory, "the number of elements ", count, " does not fit 64 bits");
+  return static_cast<int64_t>(count);
+}
+
+Progression progression(const ir::TensorView& start, const ir::TensorView& stop, const ir::TensorView& step,
+                        element::Type type) {
+  for (const ir::TensorView* view : {&start, &stop, &step})
+    if (view->count() != 1)
+      throw_error(ErrorCode::shape_mismatch, "start, stop and step must have one element, got shape ", view->dims);
+  Progression result;
+  result.integers = type.is_integral_number();
+  const auto as_integer = [](const ir::TensorView& view) {
+    return view.type.is_real() ? reference::saturate<int64_t>(ir::to_reals(view)[0]) : ir::to_integers(view)[0];
+  };
+  double real[3] = {ir::to_reals(start)[0], ir::to_reals(stop)[0], ir::to_reals(step)[0]};
+  for (double value : real)
+    if (!std::isfinite(value))
+      throw_error(ErrorCode::invalid_argument, "start, stop and step must be finite, got ", value);
+  if (result.integers) {
+    result.i_start = as_integer(start);
+    result.i_step = as_integer(step);
+    if (result.i_step == 0) throw_error(ErrorCode::invalid_argument, "step must not be 0");
+    result.count = integer_count(result.i_start, as_integer(stop), result.i_step);
+    return result;
+  }
+  result.start = real[0];
+  result.step = real[2];
+  if (result.step == 0) throw_error(ErrorCode::invalid_argument, "step must not be 0");
+  const double count = std::ceil((real[1] - real[0]) / real[2]);
+  if (count >= 9e18) throw_error(ErrorCode::out_of_memory, "the number of elements ", count, " does not fit 64 bits");
+  result.count = count > 0 ? static_cast<int64_t>(count) : 0;
+  return result;
+}
+
+Dimension length(ir::InferContext& ctx, element::Type type) {
+  const auto start = ctx.value(0);
+  const auto step = ctx.value(2);
+  if (const auto stop = ctx.value(1); start && stop && step)
+    return type.is_dynamic() ? Dimension() : Dimension(progression(*start, *stop, *step, type).count);
+  if (step && step->type.is_integral_number()) ctx.require(ir::to_integers(*step)[0] != 0, "step must not be 0");
+  // 0, 1, ... n with n from a partially known shape.
+  const auto from = known_numbers(ctx, 0);
+  const auto to = known_numbers(ctx, 1);
+  const auto by = known_numbers(ctx, 2);
+  if (!from || !to || !by || from->size() != 1 || to->size() != 1 || by->size() != 1 || !type.is_integral_number())
+    return {};
+  if (!(*by)[0] || !(*by)[0]->is_number() || (*by)[0]->low != 1) return {};
+  const KnownNumber distance = subtract((*to)[0], (*from)[0]);
+  return to_dimension(maximum(distance, NumberInterval{0, 0}));
+}
+
+void infer_range(ir::InferContext& ctx, element::Type type) {
+  for (int i = 0; i < 3; ++i) {
+    check_type_class(ctx, i, TypeClass::number);
+    const PartialShape& shape = ctx.shape(i);
+    ctx.require(shape.rank().is_dynamic() || shape.size() == 0 || (shape.size() == 1 && shape[0].compatible(1)),
+                "input ", i, " must be a scalar, its shape is ", shape);
+  }
+  ctx.set_output(0, type, PartialShape{length(ctx, type)});
+}
+
+void evaluate(const ir::EvalContext& ctx) {
+  const ir::MutableTensorView& dst = ctx.outputs[0];
+  const Progression p = progression(ctx.inputs[0], ctx.inputs[1], ctx.inputs[2], dst.type);
+  require_dims(dst, {p.count}, "Range");
+  reference::dispatch_type<TERROIR_NUMBERS>(dst.type, "Range", [&](auto tag) {
+    using T = decltype(tag);
+    T* out = dst.as<T>();
+    for (int64_t i = 0; i < p.count; ++i) {
+      if constexpr (std::is_integral_v<T>) {
+        out[i] = static_cast<T>(reference::add(p.i_start, reference::multiply(i, p.i_step)));
+      } else {
+        out[i] = static_cast<T>(p.start + static_cast<double>(i) * p.step);
+      }
+    }
+  });
+}
+
+ir::OpSchema range_schema() {
+  ir::OpSchema schema;
+  schema.arity = {3, 3, 1};
+  schema.reference = &evaluate;
+  return schema;
+}
+
+}  // namespace
+
+ir::OpSchema range_1() {
+  auto schema = range_schema();
+  schema.infer = [](ir::InferContext& ctx) {
+    element::Type type = merged_type(ctx, 0, 1);
+    ctx.require(element::Type::merge(type, type, ctx.type(2)), "start, stop and step must have one type, got ",
+                type.get_type_name(), " and ", ctx.type(2).get_type_name());
+    infer_range(ctx, type);
+  };
+  return schema;
+}
+
+ir::OpSchema range_4() {
+  auto schema = range_schema();
+  schema.make_attributes = &ir::make_attributes<Range4Attrs>;
+  schema.infer = [](ir::InferContext& ctx) {
+    const element::Type type = ctx.attrs<Range4Attrs>().output_type;
+    ctx.require(type.is_real() || type.is_integral_number(), "output_type must be numeric, got ", type.get_type_name());
+    infer_range(ctx, type);
+  };
+  return schema;
+}
+
+}  // namespace terroir::ops
