@@ -32,6 +32,7 @@ class RunContext final : public ir::InferContext {
     const auto index = static_cast<size_t>(output);
     return index < node_.outputs.size() ? node_.outputs[index].declared : std::nullopt;
   }
+  const std::vector<ir::Body>* bodies() const override { return &node_.bodies; }
 
  private:
   const ir::Node& node_;

@@ -50,7 +50,7 @@ ConvGeometry conv_geometry(const ConvolutionAttrs& attrs, const ir::Dims& data, 
   const size_t spatial_rank = data.size() - 2;
   ConvGeometry geometry{data[0], grouped ? weights[0] : 1, weights[outer - 1], weights[outer - 2],
                         std::vector<WindowAxis>(spatial_rank)};
-  if (data[1] != geometry.groups * geometry.in_channels)
+  if (Dimension(data[1]) != Dimension(geometry.groups) * Dimension(geometry.in_channels))
     throw_error(ErrorCode::shape_mismatch, "data ", data, " and weights ", weights, " do not have the same channels");
   const WindowSteps steps = read_window(attrs.window(), spatial_rank);
   for (size_t i = 0; i < spatial_rank; ++i)

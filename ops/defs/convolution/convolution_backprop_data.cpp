@@ -81,7 +81,7 @@ ConvGeometry conv_backprop_geometry(const ConvolutionBackpropDataAttrs& attrs, c
   const size_t spatial_rank = data.size() - 2;
   ConvGeometry geometry{data[0], grouped ? weights[0] : 1, weights[outer - 2], weights[outer - 1],
                         std::vector<WindowAxis>(spatial_rank)};
-  if (data[1] != geometry.groups * geometry.in_channels)
+  if (Dimension(data[1]) != Dimension(geometry.groups) * Dimension(geometry.in_channels))
     throw_error(ErrorCode::shape_mismatch, "data ", data, " and weights ", weights, " do not have the same channels");
   if (output_shape && output_shape->size() != spatial_rank)
     throw_error(ErrorCode::shape_mismatch, "output_shape must have ", spatial_rank, " elements, got ", *output_shape);

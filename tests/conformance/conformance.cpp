@@ -1,0 +1,135 @@
+#include "tests/conformance/conformance.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "ir/base/error.hpp"
+#include "ops/registry.hpp"
+#include "tests/support/device.hpp"
+#include "tests/support/npy.hpp"
+
+namespace terroir::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw_error(ErrorCode::file_not_found, path.string(), " cannot be read");
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+fs::path numbered(const fs::path& folder, const char* stem, size_t index) {
+  return folder / (stem + std::to_string(index) + ".npy");
+}
+
+/// The schema of the operation a folder "Type-N" is named after, or null.
+const ir::OpSchema* schema_of(const std::string& operation) {
+  const size_t dash = operation.rfind('-');
+  if (dash == std::string::npos) return nullptr;
+  const auto* schema = ops::builtin_registry().find(operation.substr(0, dash), "opset" + operation.substr(dash + 1));
+  return schema && schema->display_name() == operation ? schema : nullptr;
+}
+
+/// What the case's tolerance says; where the operation computes nothing, only a constant may round into the type.
+Tolerance tolerance_of(const fs::path& folder, element::Type type, const CaseRules& rules) {
+  const ir::OpSchema* schema = schema_of(folder.parent_path().filename().string());
+  const bool exact = schema && schema->accuracy == ir::Accuracy::exact;
+  return exact ? default_tolerance(type) : rules.tolerance;
+}
+
+std::string compare_output(const HostTensor& actual, const plugin::PortInfo& port, const fs::path& file,
+                           const CaseRules& rules) {
+  const HostTensor expected = read_npy(file, actual.type());
+  // A file may be flat where the model leaves the shape open.
+  if (port.shape.is_static() && expected.type().bitwidth() >= 8 && expected.dims() != actual.dims())
+    return concat("shape ", actual.dims(), ", expected ", expected.dims());
+  const Tolerance tolerance = tolerance_of(file.parent_path(), actual.type(), rules);
+  return difference(expected.view(), actual.view(), tolerance, rules.compared > 0 ? rules.compared : -1);
+}
+
+}  // namespace
+
+CaseRules read_rules(const fs::path& file) {
+  std::map<std::string, std::string> entries;
+  std::istringstream lines(text_of(file));
+  for (std::string key, value; lines >> key >> value;) entries[key] = value;
+  for (const char* key : {"rtol", "atol", "compare"})
+    if (!entries.contains(key)) throw_error(ErrorCode::parse_error, file.string(), " has no line '", key, "'");
+  constexpr double kCountsAsEqual = 1e-4;
+  CaseRules rules;
+  rules.tolerance.relative = std::max(0.0, std::stod(entries["rtol"]));
+  rules.tolerance.absolute = std::stod(entries["atol"]);
+  if (rules.tolerance.absolute < 0) rules.tolerance.absolute = kCountsAsEqual;
+  rules.compared = std::stoll(entries["compare"]);
+  return rules;
+}
+
+std::vector<std::string> unknown_operations(const fs::path& xml) {
+  static const std::regex layer(R"rx(<layer\b[^>]*>)rx");
+  static const std::regex type(R"rx(\btype="([^"]*)")rx");
+  static const std::regex version(R"rx(\bversion="([^"]*)")rx");
+  const std::string text = text_of(xml);
+  std::set<std::string> unknown;
+  for (auto at = std::sregex_iterator(text.begin(), text.end(), layer); at != std::sregex_iterator(); ++at) {
+    const std::string tag = at->str();
+    std::smatch found_type, found_version;
+    if (!std::regex_search(tag, found_type, type) || !std::regex_search(tag, found_version, version)) continue;
+    const auto* schema = ops::builtin_registry().find(found_type.str(1), found_version.str(1));
+    const bool runs = schema && (schema->reference || schema->type == "Const" || schema->type == "Parameter");
+    if (!runs) unknown.insert(found_type.str(1) + "-" + std::to_string(ir::opset_number(found_version.str(1))));
+  }
+  return {unknown.begin(), unknown.end()};
+}
+
+std::string run_case(const fs::path& folder, const std::string& device) {
+  try {
+    const CaseRules rules = read_rules(folder / "case.txt");
+    DeviceModel model(folder / "model.xml", device);
+    std::vector<HostTensor> inputs;
+    for (size_t i = 0; i < model.inputs().size(); ++i) {
+      HostTensor input = read_npy(numbered(folder, "in", i), model.inputs()[i].type);
+      const PartialShape& shape = model.inputs()[i].shape;
+      if (shape.is_static()) {
+        ir::Dims dims;
+        for (const size_t extent : shape.to_shape()) dims.push_back(static_cast<int64_t>(extent));
+        if (ir::element_count(dims) != input.view().count())
+          return concat("input ", i, " has ", input.view().count(), " elements for the shape ", dims);
+        input.shrink(std::move(dims));
+      }
+      inputs.push_back(std::move(input));
+    }
+    const std::vector<HostTensor> outputs = model.infer(inputs);
+    if (!fs::exists(numbered(folder, "out", 0))) return "there is no expected output";
+    if (fs::exists(numbered(folder, "out", outputs.size())))
+      return concat("the model has ", outputs.size(), " outputs, but more are expected");
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const std::string text = compare_output(outputs[i], model.outputs()[i], numbered(folder, "out", i), rules);
+      if (!text.empty()) return concat("output ", i, ": ", text);
+    }
+    return {};
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+std::map<std::string, std::string> read_exclusions(const fs::path& file) {
+  std::map<std::string, std::string> exclusions;
+  std::istringstream lines(text_of(file));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    const size_t blank = line.find(' ');
+    const size_t reason = line.find_first_not_of(' ', blank);
+    if (blank == std::string::npos || reason == std::string::npos)
+      throw_error(ErrorCode::parse_error, file.string(), ": '", line, "' gives no reason");
+    exclusions[line.substr(0, blank)] = line.substr(reason);
+  }
+  return exclusions;
+}
+
+}  // namespace terroir::test

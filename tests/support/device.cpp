@@ -1,0 +1,49 @@
+#include "tests/support/device.hpp"
+
+#include <atomic>
+
+#include "ir/xml/reader.hpp"
+#include "ops/registry.hpp"
+
+namespace terroir::test {
+namespace {
+
+const plugin::PluginRegistry& plugins() {
+  static const plugin::PluginRegistry registry = [] {
+    plugin::PluginRegistry filled;
+    plugin::register_builtin_plugins(filled);
+    return filled;
+  }();
+  return registry;
+}
+
+/// Fresh memory for every output of every inference.
+class Outputs final : public plugin::OutputBinder {
+ public:
+  explicit Outputs(size_t count) : tensors(count) {}
+  void* bind(size_t index, element::Type type, const ir::Dims& dims) override {
+    tensors.at(index) = HostTensor(type, dims);
+    return tensors[index].writable().data;
+  }
+  std::vector<HostTensor> tensors;
+};
+
+}  // namespace
+
+std::vector<std::string> device_names() { return plugins().devices(); }
+
+DeviceModel::DeviceModel(const std::filesystem::path& xml, const std::string& device, const plugin::Config& config)
+    : compiled_(plugins().get(device).compile(ir::read_model(xml.string(), {}, ops::builtin_registry()), config)),
+      request_(compiled_->create_request()),
+      arena_(compiled_->threading().threads_per_stream) {}
+
+std::vector<HostTensor> DeviceModel::infer(std::span<const HostTensor> inputs) {
+  std::vector<ir::TensorView> views;
+  for (const HostTensor& input : inputs) views.push_back(input.view());
+  Outputs outputs(compiled_->outputs().size());
+  const std::atomic<bool> cancelled{false};
+  request_->infer(views, outputs, {arena_, cancelled});
+  return std::move(outputs.tensors);
+}
+
+}  // namespace terroir::test

@@ -1,0 +1,36 @@
+#pragma once
+// What: a model file on a device, as tests drive it: below the public API, so that kernels can be tested without it.
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plugins/interpreter/host_tensor.hpp"
+#include "runtime/plugin/plugin.hpp"
+
+namespace terroir::test {
+
+using interpreter::HostTensor;
+
+/// The devices of this build.
+std::vector<std::string> device_names();
+
+class DeviceModel {
+ public:
+  /// Reads and compiles. Exceptions as they come.
+  DeviceModel(const std::filesystem::path& xml, const std::string& device, const plugin::Config& config = {});
+
+  const std::vector<plugin::PortInfo>& inputs() const { return compiled_->inputs(); }
+  const std::vector<plugin::PortInfo>& outputs() const { return compiled_->outputs(); }
+  const plugin::CompiledGraph& compiled() const { return *compiled_; }
+
+  std::vector<HostTensor> infer(std::span<const HostTensor> inputs);
+
+ private:
+  std::shared_ptr<const plugin::CompiledGraph> compiled_;
+  std::unique_ptr<plugin::RequestState> request_;
+  parallel::Arena arena_;
+};
+
+}  // namespace terroir::test
