@@ -86,12 +86,13 @@ class GraphBuilder {
 
   void add_ports(Node& node, const LayerRecord& layer) {
     const int fixed = node.schema->arity.outputs;
-    // A Result has none in files; in the graph its output is what it hands over.
     if (fixed != kVariadic && layer.outputs.size() > static_cast<size_t>(fixed))
       throw_error(ErrorCode::parse_error, node.schema->display_name(), " has ", fixed, " outputs, the file gives it ",
                   layer.outputs.size(), " output ports");
     if (node.outputs.size() < layer.outputs.size()) node.outputs.resize(layer.outputs.size());
-    for (size_t i = 0; i < layer.outputs.size(); ++i) {
+    // A Result has no output ports in files, or idle ones; in the graph its output is what it hands over.
+    const bool is_result = node.schema->type == kResultType;
+    for (size_t i = 0; i < layer.outputs.size() && !is_result; ++i) {
       const PortRecord& record = layer.outputs[i];
       OutputPort& port = node.outputs[i];
       with_context([&] { return "output port " + std::to_string(record.id); },

@@ -187,6 +187,7 @@ void apply_pre_process(Graph& graph, const ModelRecord& model, const OpRegistry&
     record_types(graph, difference);
     for (const Use& use : uses) graph.set_input(use, {difference, 0});
   }
+  infer_graph(graph);  // the means may know more about the input's shape than the input
 }
 
 }  // namespace terroir::ir::xml

@@ -94,6 +94,9 @@ class Resolver {
     if (!output)
       fail(edge.line, "the edge to ", describe(target, file_), ": ", describe(source, file_), " has no output port ",
            edge.from_port, "; its output ports: ", ids_of(source.outputs));
+    if (equal_ignoring_case(source.type, kResultType))
+      fail(edge.line, "the edge to ", describe(target, file_), ": ", describe(source, file_),
+           " is an end of the model, nothing can be fed from it");
     const auto input = input_index_[to].find(edge.to_port);
     if (!input)
       fail(edge.line, "the edge from ", describe(source, file_), ": ", describe(target, file_), " has no input port ",

@@ -88,6 +88,12 @@ TEST(ReaderErrors, Edges) {
   expect_error(net(layers, edge(0, 0, 1, 0)), "input port 0 of Result 'Result2' .* is not fed");
 }
 
+TEST(ReaderErrors, ResultsFeedNothing) {
+  const std::string end = layer(1, "Result", "", port(0, {2, 3}), port(1, {2, 3}));
+  expect_error(net(parameter(0) + end + result(2), edge(0, 0, 1, 0) + edge(1, 1, 2, 0)),
+               "line 9: the edge to Result 'Result2' .*: Result 'Result1' .*is an end of the model");
+}
+
 TEST(ReaderErrors, Cycle) {
   const auto add = [](int id) { return layer(id, "Add", "", port(0, {2, 3}) + port(1, {2, 3}), port(2, {2, 3})); };
   expect_error(net(parameter(0) + add(1) + add(2) + result(3),
