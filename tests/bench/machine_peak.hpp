@@ -2,8 +2,9 @@
 // and copy bandwidth. Frequencies differ between runs and neighbours; ratios to these figures do not.
 #pragma once
 
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -16,8 +17,11 @@
 
 namespace terroir::bench {
 
+// Of this thread on a processor, not of the clock on the wall: neighbours that take the processor do not count.
 inline double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 // Each loop keeps enough independent chains to hide the latency; returns operations done. The empty asm stops the

@@ -1,0 +1,108 @@
+#include "plugins/cpu/isa.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include <terroir/exception.hpp>
+
+namespace terroir::testing {
+namespace {
+
+using cpu::Isa;
+
+// Sets TERROIR_FORCE_ISA for one scope; null clears it.
+class ForcedIsa {
+ public:
+  explicit ForcedIsa(const char* value) {
+    const char* old = std::getenv(kName);
+    had_ = old != nullptr;
+    if (had_) old_ = old;
+    set(value);
+  }
+  ~ForcedIsa() { set(had_ ? old_.c_str() : nullptr); }
+
+ private:
+  static constexpr const char* kName = "TERROIR_FORCE_ISA";
+  static void set(const char* value) { value != nullptr ? setenv(kName, value, 1) : unsetenv(kName); }
+  bool had_ = false;
+  std::string old_;
+};
+
+std::string refusal() {
+  try {
+    cpu::active_isa();
+  } catch (const Exception& error) {
+    return error.what();
+  }
+  return "nothing thrown";
+}
+
+TEST(IsaTest, NamesReadBackAsThemselves) {
+  for (const Isa isa : {Isa::scalar, Isa::sse42, Isa::avx2, Isa::avx512}) {
+    EXPECT_EQ(cpu::parse_isa(cpu::isa_name(isa)), isa);
+  }
+  EXPECT_EQ(cpu::parse_isa("avx"), std::nullopt);
+  EXPECT_EQ(cpu::parse_isa(""), std::nullopt);
+}
+
+TEST(IsaTest, AvailableOnesAscendAndEndWithTheBest) {
+  const auto isas = cpu::available_isas();
+  ASSERT_FALSE(isas.empty());
+  EXPECT_EQ(isas.front(), Isa::scalar);
+  EXPECT_EQ(isas.back(), cpu::best_isa());
+  for (size_t i = 1; i < isas.size(); ++i) EXPECT_LT(isas[i - 1], isas[i]);
+}
+
+// The compiler's own detection, which also looks at the state the operating system saves.
+#if defined(__x86_64__)
+TEST(IsaTest, AgreesWithTheCompiler) {
+  __builtin_cpu_init();
+  const bool sse42 = __builtin_cpu_supports("sse4.2");
+  const bool avx2 = sse42 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512vl");
+  EXPECT_EQ(cpu::isa_available(Isa::sse42), sse42);
+  EXPECT_EQ(cpu::isa_available(Isa::avx2), avx2);
+  EXPECT_EQ(cpu::isa_available(Isa::avx512), avx512);
+}
+#endif
+
+TEST(IsaTest, TheEnvironmentForcesEveryAvailableOne) {
+  for (const Isa isa : cpu::available_isas()) {
+    const ForcedIsa forced(cpu::isa_name(isa));
+    EXPECT_EQ(cpu::active_isa(), isa);
+  }
+}
+
+TEST(IsaTest, UnsetOrEmptyMeansTheBest) {
+  for (const char* value : {static_cast<const char*>(nullptr), ""}) {
+    const ForcedIsa forced(value);
+    EXPECT_EQ(cpu::active_isa(), cpu::best_isa());
+  }
+}
+
+TEST(IsaTest, AnUnknownNameIsAnErrorThatListsTheAvailableOnes) {
+  const ForcedIsa forced("avx3");
+  const std::string text = refusal();
+  EXPECT_NE(text.find("'avx3' is not an instruction set bucket; available: scalar"), std::string::npos) << text;
+  EXPECT_NE(text.find(cpu::isa_name(cpu::best_isa())), std::string::npos) << text;
+}
+
+TEST(IsaTest, ABucketThisMachineLacksIsAnError) {
+  if (cpu::best_isa() == Isa::avx512) GTEST_SKIP() << "this machine has every bucket";
+  const ForcedIsa forced("avx512");
+  EXPECT_NE(refusal().find("'avx512' is not available on this machine"), std::string::npos) << refusal();
+}
+
+TEST(IsaTest, CacheSizesAreBelievable) {
+  const cpu::CacheSizes& caches = cpu::cache_sizes();
+  EXPECT_GE(caches.l1d, 8 << 10);
+  EXPECT_LE(caches.l1d, caches.l2);
+  EXPECT_LE(caches.l2, caches.l3);
+}
+
+}  // namespace
+}  // namespace terroir::testing
