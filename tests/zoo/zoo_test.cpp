@@ -1,0 +1,85 @@
+// Well-known topologies with generated weights, on the CPU with one and two threads, with the best instruction set or
+// the one that TERROIR_FORCE_ISA names.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "plugins/cpu/isa.hpp"
+#include "tests/support/model_run.hpp"
+
+namespace terroir::test {
+namespace {
+
+std::filesystem::path zoo_folder() {
+  const char* set = std::getenv("TERROIR_ZOO_DIR");
+  return set ? set : TERROIR_BINARY_DIR "/zoo";
+}
+
+std::vector<Tensor> inputs_of(const CompiledModel& compiled) {
+  std::vector<Tensor> inputs;
+  for (const auto& port : compiled.inputs()) inputs.push_back(counted_input(port.get_element_type(), port.get_shape()));
+  return inputs;
+}
+
+/// The instruction sets named at the end of implementations: "f32_conv_direct_nChw8c__avx2".
+std::vector<cpu::Isa> used_isas(const std::vector<ProfilingInfo>& profile) {
+  std::vector<cpu::Isa> used;
+  for (const ProfilingInfo& layer : profile) {
+    const size_t mark = layer.exec_type.rfind("__");
+    if (mark == std::string::npos) continue;
+    if (const auto isa = cpu::parse_isa(layer.exec_type.substr(mark + 2))) used.push_back(*isa);
+  }
+  return used;
+}
+
+class Zoo : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (shared_folder().empty()) GTEST_SKIP() << "no expected outputs (TERROIR_SHARED_DIR)";
+    if (const auto reason = missing_device(core_, "CPU"); !reason.empty()) GTEST_SKIP() << reason;
+    const auto xml = zoo_folder() / (std::string(GetParam()) + ".xml");
+    ASSERT_TRUE(std::filesystem::exists(xml)) << xml << " was not generated (TERROIR_ZOO_DIR)";
+    model_ = core_.read_model(xml.string());
+  }
+  Core core_;
+  std::shared_ptr<Model> model_;
+};
+
+TEST_P(Zoo, MatchesExpectedOutputsWithOneAndTwoThreads) {
+  std::vector<Tensor> first;
+  for (int threads : {1, 2}) {
+    CompiledModel compiled = core_.compile_model(model_, "CPU", inference_num_threads(threads), enable_profiling(true));
+    InferRequest request = compiled.create_infer_request();
+    const auto inputs = inputs_of(compiled);
+    for (size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
+    request.infer();
+    for (size_t i = 0; i < compiled.outputs().size(); ++i) {
+      const Tensor output = request.get_output_tensor(i);
+      const auto file =
+          shared_folder() / "zoo" / "expected" / (std::string(GetParam()) + ".out" + std::to_string(i) + ".npy");
+      EXPECT_EQ(difference_to_scale(read_npy(file).view(), view_of(output), 1e-3), "")
+          << "output " << i << " with " << threads << " threads";
+      if (threads == 1) {
+        first.push_back(output);
+      } else {
+        EXPECT_EQ(std::memcmp(first[i].data(), output.data(), output.get_byte_size()), 0)
+            << "output " << i << " has other bits with two threads than with one";
+      }
+    }
+    const auto used = used_isas(request.get_profiling_info());
+    EXPECT_TRUE(std::count(used.begin(), used.end(), cpu::active_isa()) > 0)
+        << "no layer ran with " << cpu::isa_name(cpu::active_isa());
+    for (const cpu::Isa isa : used) EXPECT_LE(isa, cpu::active_isa()) << "a layer ran with " << cpu::isa_name(isa);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Zoo,
+                         testing::Values("bert_base", "densenet121", "efficientnet_b0", "mobilenet_v2",
+                                         "mobilenet_v3_large", "quartznet", "resnet50", "resnext50", "squeezenet",
+                                         "unet", "unet3d", "yolo"),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace terroir::test
