@@ -55,12 +55,7 @@ HostTensor allocate(const ir::PortType& type, size_t output) {
   return HostTensor(type.type, std::move(dims));
 }
 
-Tensors evaluate(const ir::Node& node, std::span<const ir::TensorView> inputs) {
-  if (node.constant) {
-    Tensors tensors;
-    tensors.emplace_back(node.constant->view, node.constant->owner);
-    return tensors;
-  }
+Tensors run_reference(const ir::Node& node, std::span<const ir::TensorView> inputs) {
   RunContext context(node, inputs);
   node.schema->infer(context);
   Tensors tensors;
@@ -76,6 +71,30 @@ Tensors evaluate(const ir::Node& node, std::span<const ir::TensorView> inputs) {
     tensors[i].shrink(std::move(outputs[i].dims));
   }
   return tensors;
+}
+
+bool is_narrow(element::Type type) { return type == element::f16 || type == element::bf16; }
+
+template <class From, class To>
+HostTensor converted(const HostTensor& tensor) {
+  HostTensor result(element::from<To>(), tensor.dims());
+  const From* src = tensor.as<From>();
+  To* dst = result.writable().as<To>();
+  for (int64_t i = 0, count = tensor.view().count(); i < count; ++i) dst[i] = static_cast<To>(src[i]);
+  return result;
+}
+
+HostTensor widened(HostTensor tensor) {
+  if (tensor.type() == element::f16) return converted<float16, float>(tensor);
+  if (tensor.type() == element::bf16) return converted<bfloat16, float>(tensor);
+  return tensor;
+}
+
+HostTensor narrowed(HostTensor tensor, element::Type type) {
+  if (tensor.type() != element::f32) return tensor;
+  if (type == element::f16) return converted<float, float16>(tensor);
+  if (type == element::bf16) return converted<float, bfloat16>(tensor);
+  return tensor;
 }
 
 void check_input(const ir::Node& parameter, size_t index, const ir::TensorView& input) {
@@ -113,7 +132,7 @@ std::string why_unsupported(const ir::Node& node) {
   return {};
 }
 
-Program::Program(const ir::Graph& graph) : graph_(graph) {
+Program::Program(const ir::Graph& graph, Precision precision) : graph_(graph), precision_(precision) {
   const std::vector<bool> needed = needed_nodes(graph);
   std::string refused;
   for (NodeId id : ir::topological_order(graph)) {
@@ -125,6 +144,8 @@ Program::Program(const ir::Graph& graph) : graph_(graph) {
     if (const std::string reason = why_unsupported(node); !reason.empty())
       refused += concat(refused.empty() ? "" : "; ", node.describe(), ": ", reason);
     steps_.push_back({id, {}});
+    if (precision_ == Precision::f32 && node.constant && is_narrow(node.constant->view.type))
+      constants_.emplace(id, widened(HostTensor(node.constant->view, nullptr)));
   }
   if (!refused.empty()) throw_error(ErrorCode::unsupported, refused);
 
@@ -138,6 +159,19 @@ Program::Program(const ir::Graph& graph) : graph_(graph) {
   }
 }
 
+std::vector<HostTensor> Program::evaluate(const ir::Node& node, std::span<const ir::TensorView> inputs) const {
+  if (node.constant) {
+    const auto wide = constants_.find(node.id);
+    return {wide != constants_.end() ? wide->second : HostTensor(node.constant->view, node.constant->owner)};
+  }
+  Tensors outputs = run_reference(node, inputs);
+  if (precision_ == Precision::declared) return outputs;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    outputs[i] = node.is(ir::kResultType) ? narrowed(std::move(outputs[i]), node.outputs.at(i).type)
+                                          : widened(std::move(outputs[i]));
+  return outputs;
+}
+
 std::vector<HostTensor> Program::run(std::span<const ir::TensorView> inputs, const Observer& observer) const {
   const auto& parameters = graph_.parameters();
   if (inputs.size() != parameters.size())
@@ -145,7 +179,8 @@ std::vector<HostTensor> Program::run(std::span<const ir::TensorView> inputs, con
   std::vector<Tensors> tensors(graph_.id_bound());
   for (size_t i = 0; i < inputs.size(); ++i) {
     check_input(graph_.node(parameters[i]), i, inputs[i]);
-    tensors[index_of(parameters[i])].emplace_back(inputs[i], nullptr);
+    HostTensor input(inputs[i], nullptr);
+    tensors[index_of(parameters[i])].push_back(precision_ == Precision::f32 ? widened(std::move(input)) : input);
   }
   std::vector<ir::TensorView> operands;
   for (const Step& step : steps_) {

@@ -6,12 +6,20 @@
 // Cost: allocates each intermediate when it is made and releases it after its last reader.
 #include <functional>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/graph/graph.hpp"
 #include "plugins/interpreter/host_tensor.hpp"
 
 namespace terroir::interpreter {
+
+/// How floating-point values travel between nodes.
+enum class Precision {
+  declared,  // in the types the model says
+  f32        // f16 and bf16 values are widened to f32 where they enter or arise, and narrowed where they leave
+};
 
 /// Empty when the interpreter runs the node, else the reason why not.
 std::string why_unsupported(const ir::Node& node);
@@ -20,7 +28,7 @@ class Program {
  public:
   /// Orders the nodes that results depend on. `graph` must outlive the program and stay unchanged. Exception
   /// (unsupported) which lists the layers without reference kernel; (invalid_argument) for a cyclic graph.
-  explicit Program(const ir::Graph& graph);
+  explicit Program(const ir::Graph& graph, Precision precision = Precision::declared);
 
   /// Called after each node with the seconds it took and its output tensors; false: stop here, run() returns nothing.
   using Observer = std::function<bool(const ir::Node&, double seconds, std::span<const HostTensor> outputs)>;
@@ -37,8 +45,13 @@ class Program {
     ir::NodeId node;
     std::vector<ir::NodeId> released;  // their last reader is this node
   };
+
+  std::vector<HostTensor> evaluate(const ir::Node& node, std::span<const ir::TensorView> inputs) const;
+
   const ir::Graph& graph_;
+  const Precision precision_;
   std::vector<Step> steps_;
+  std::unordered_map<ir::NodeId, HostTensor> constants_;  // those that were widened
 };
 
 /// Program(graph).run(inputs).

@@ -56,12 +56,18 @@ class Request final : public plugin::RequestState {
   std::vector<ProfilingInfo> profile_;
 };
 
+/// As on other devices, narrow types are a way to store; computing in them is for those who ask for it.
+Precision precision_of(const plugin::Config& config) {
+  const element::Type wanted = config.inference_precision;
+  return wanted == element::f16 || wanted == element::bf16 ? Precision::declared : Precision::f32;
+}
+
 class Compiled final : public plugin::CompiledGraph {
  public:
   Compiled(std::shared_ptr<const ir::Graph> graph, plugin::Config config)
       : CompiledGraph(*graph, kDevice, std::move(config), /*available_threads=*/1),
         graph_(std::move(graph)),
-        program_(*graph_) {}
+        program_(*graph_, precision_of(this->config())) {}
 
   std::unique_ptr<plugin::RequestState> create_request() const override {
     return std::make_unique<Request>(program_, config().profiling);

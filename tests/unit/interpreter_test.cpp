@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/base/error.hpp"
+#include "ir/graph/infer.hpp"
 #include "ops/registry.hpp"
 
 namespace terroir::interpreter {
@@ -148,6 +149,25 @@ TEST(Interpreter, NamesTheLayerThatRefusesItsInput) {
   const bool value = true;
   const ir::TensorView input{element::boolean, {1}, &value};
   EXPECT_EQ(message([&] { run(graph, {&input, 1}); }), "ReLU 'act': the input must be numeric, got boolean");
+}
+
+TEST(Interpreter, CarriesNarrowTypesInF32WhenToldTo) {
+  // 2048 + 1 is not an f16, so a sum in f16 loses each of the ones.
+  ir::Graph graph;
+  const NodeId data = add_parameter(graph, PartialShape{1}, element::f16);
+  const float16 one(1.f);
+  const NodeId constant = graph.add_constant(op("Const"), "one", {{element::f16, {1}, &one}, nullptr});
+  const NodeId first = graph.add(op("Add"), "first", nullptr, {{data, 0}, {constant, 0}});
+  const NodeId second = graph.add(op("Add"), "second", nullptr, {{first, 0}, {constant, 0}});
+  graph.add(op("Result"), "out", nullptr, {{second, 0}});
+  ir::infer_graph(graph);
+  const float16 big(2048.f);
+  const ir::TensorView input{element::f16, {1}, &big};
+  const auto narrow = Program(graph, Precision::declared).run({&input, 1});
+  EXPECT_EQ(static_cast<float>(narrow[0].as<float16>()[0]), 2048.f);
+  const auto wide = Program(graph, Precision::f32).run({&input, 1});
+  EXPECT_EQ(wide[0].type(), element::f16);
+  EXPECT_EQ(static_cast<float>(wide[0].as<float16>()[0]), 2050.f);
 }
 
 TEST(Interpreter, RefusesAnInputThatIsNotConnected) {

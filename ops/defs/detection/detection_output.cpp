@@ -40,9 +40,9 @@ void infer(ir::InferContext& ctx, const DetectionOutputAttrs& attrs, bool has_nu
   for (int i = 0; i < ctx.input_count(); ++i) {
     require_real_type(ctx, i, kNames[i]);
     require_rank(ctx, i, kNames[i], kRanks[i], kRanks[i]);
+    if (i == 2) continue;  // f32 in models of any type, because PriorBox gives nothing else
     ctx.require(element::Type::merge(type, type, ctx.type(i)), "all inputs must have one element type, ", kNames[i],
                 " has ", ctx.type(i).get_type_name(), " after ", type.get_type_name());
-    if (i == 2) continue;
     ctx.require(Dimension::merge(images, images, axis_of(ctx, i, 0)), kNames[i], " has ", axis_of(ctx, i, 0),
                 " images after ", images);
   }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ir/base/error.hpp"
+#include "ir/schema/infer_context.hpp"
 #include "ops/reference/dispatch.hpp"
 
 namespace terroir::ops::reference {
@@ -82,7 +83,8 @@ class Detector {
         sizes_(sizes),
         locations_(ctx.inputs[0].as<T>()),
         confidences_(ctx.inputs[1].as<T>()),
-        priors_(ctx.inputs[2].as<T>()),
+        converted_priors_(converted(ctx.inputs[2])),
+        priors_(converted_priors_.empty() ? ctx.inputs[2].as<T>() : converted_priors_.data()),
         more_confidences_(ctx.inputs.size() == 5 ? ctx.inputs[3].as<T>() : nullptr),
         more_locations_(ctx.inputs.size() == 5 ? ctx.inputs[4].as<T>() : nullptr),
         dst_(ctx.outputs[0].as<T>()),
@@ -145,6 +147,13 @@ class Detector {
         boxes[index(p)] = decode_one(box, variance, read(locations_ + at));
       }
     }
+  }
+
+  static std::vector<T> converted(const ir::TensorView& proposals) {
+    std::vector<T> result;
+    if (proposals.type == element::from<T>()) return result;
+    for (const double value : ir::to_reals(proposals)) result.push_back(static_cast<T>(static_cast<float>(value)));
+    return result;
   }
 
   static Box<F> read(const T* src) {
@@ -264,6 +273,7 @@ class Detector {
   const Sizes sizes_;
   const T* locations_;
   const T* confidences_;
+  std::vector<T> converted_priors_;  // empty where the proposals are of type T already
   const T* priors_;
   const T* more_confidences_;
   const T* more_locations_;
