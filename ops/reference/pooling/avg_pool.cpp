@@ -1,25 +1,11 @@
 #include "ops/reference/pooling/avg_pool.hpp"
 
-#include <cmath>
-
 #include "ops/reference/accumulate.hpp"
 #include "ops/reference/dispatch.hpp"
+#include "ops/reference/pooling/mean.hpp"
 
 namespace terroir::ops::reference {
 namespace {
-
-template <class T>
-T mean(sum_t<T> sum, double count) {
-  if constexpr (!std::is_integral_v<T>) {
-    return from_sum<T>(sum / count);
-  } else if constexpr (sizeof(T) == 1) {
-    return static_cast<T>(std::nearbyint(static_cast<double>(static_cast<int64_t>(sum)) / count));
-  } else if constexpr (std::is_signed_v<T>) {
-    return static_cast<T>(static_cast<int64_t>(sum) / static_cast<int64_t>(count));
-  } else {
-    return static_cast<T>(sum / static_cast<uint64_t>(count));
-  }
-}
 
 template <class T>
 void pool(const PoolGeometry& geometry, bool count_padding, const T* src, T* dst) {

@@ -1,20 +1,10 @@
 #include "ops/reference/pooling/max_pool.hpp"
 
-#include <limits>
-
 #include "ops/reference/dispatch.hpp"
+#include "ops/reference/pooling/lowest.hpp"
 
 namespace terroir::ops::reference {
 namespace {
-
-template <class T>
-T lowest() {
-  if constexpr (std::is_integral_v<T>) {
-    return std::numeric_limits<T>::lowest();
-  } else {
-    return static_cast<T>(-std::numeric_limits<float>::infinity());
-  }
-}
 
 /// Positions in the flattened src of all maxima, in the order of dst; -1 where a window covers no input.
 template <class T, class Store>

@@ -1,0 +1,95 @@
+#include "ops/reference/convolution/deformable_convolution.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/reference/accumulate.hpp"
+#include "ops/reference/dispatch.hpp"
+#include "ops/reference/numeric.hpp"
+
+namespace terroir::ops::reference {
+namespace {
+
+template <class T>
+double real(T value) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<double>(value);
+  } else {
+    return to_sum(value);
+  }
+}
+
+template <class T>
+T element(double value) {
+  if constexpr (std::is_integral_v<T>) {
+    return saturate<T>(value);
+  } else {
+    return from_sum<T>(value);
+  }
+}
+
+/// Value of a [height, width] plane at (y, x); NaN coordinates are outside.
+template <class T>
+double sample(const T* plane, int64_t height, int64_t width, double y, double x, bool padded) {
+  const double h = static_cast<double>(height), w = static_cast<double>(width);
+  const double least = padded ? std::nextafter(-1.0, 0.0) : 0.0;
+  if (!(y >= least && y < h && x >= least && x < w)) return 0.0;
+  const auto top = static_cast<int64_t>(std::floor(y)), left = static_cast<int64_t>(std::floor(x));
+  const double fy = y - std::floor(y), fx = x - std::floor(x);
+  const auto at = [&](int64_t i, int64_t j) {
+    if (!padded) {
+      i = std::min(i, height - 1);
+      j = std::min(j, width - 1);
+    }
+    return i < 0 || i >= height || j < 0 || j >= width ? 0.0 : real(plane[i * width + j]);
+  };
+  return (1 - fy) * ((1 - fx) * at(top, left) + fx * at(top, left + 1)) +
+         fy * ((1 - fx) * at(top + 1, left) + fx * at(top + 1, left + 1));
+}
+
+template <class T>
+void convolve(const ConvGeometry& geometry, int64_t deformable_groups, bool padded, const DeformableInputs& inputs,
+              T* dst) {
+  const auto [az, ay, ax] = three_axes(geometry.axes);
+  const int64_t channels = geometry.groups * geometry.in_channels, outputs = geometry.groups * geometry.out_channels;
+  const int64_t kernel = ay.kernel * ax.kernel, plane = ay.input * ax.input, positions = ay.output * ax.output;
+  const T* offsets = inputs.offsets.as<T>();
+  const T* mask = inputs.mask ? inputs.mask->as<T>() : nullptr;
+  for (int64_t n = 0; n < geometry.batch; ++n)
+    for (int64_t o = 0; o < outputs; ++o)
+      for (int64_t y = 0; y < ay.output; ++y)
+        for (int64_t x = 0; x < ax.output; ++x) {
+          double sum = 0;
+          for (int64_t i = 0; i < geometry.in_channels; ++i) {
+            const int64_t c = o / geometry.out_channels * geometry.in_channels + i;
+            const int64_t group = c / (channels / deformable_groups);
+            const T* image = inputs.src.as<T>() + (n * channels + c) * plane;
+            for (int64_t k = 0; k < kernel; ++k) {
+              const int64_t row = (n * deformable_groups + group) * kernel + k;  // of mask, and of pairs of offsets
+              const int64_t at = y * ax.output + x;
+              const double sy = static_cast<double>(ay.origin(y) + k / ax.kernel * ay.dilation) +
+                                real(offsets[2 * row * positions + at]);
+              const double sx = static_cast<double>(ax.origin(x) + k % ax.kernel * ax.dilation) +
+                                real(offsets[(2 * row + 1) * positions + at]);
+              const double weight = real(inputs.wei.as<T>()[(o * geometry.in_channels + i) * kernel + k]);
+              const double scale = mask ? real(mask[row * positions + at]) : 1.0;
+              sum += sample(image, ay.input, ax.input, sy, sx, padded) * weight * scale;
+            }
+          }
+          *dst++ = element<T>(sum);
+        }
+}
+
+}  // namespace
+
+void deformable_convolution(const ConvGeometry& geometry, int64_t deformable_groups, bool padded,
+                            const DeformableInputs& inputs, const ir::MutableTensorView& dst) {
+  dispatch_type<TERROIR_NUMBERS>(inputs.src.type, "DeformableConvolution", [&](auto tag) {
+    using T = decltype(tag);
+    // Extents beside an empty one may be too large to multiply.
+    if (inputs.src.count() == 0 || inputs.wei.count() == 0) return std::fill_n(dst.as<T>(), dst.count(), T{}), void();
+    convolve(geometry, deformable_groups, padded, inputs, dst.as<T>());
+  });
+}
+
+}  // namespace terroir::ops::reference

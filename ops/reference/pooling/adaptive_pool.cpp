@@ -1,0 +1,104 @@
+#include "ops/reference/pooling/adaptive_pool.hpp"
+
+#include <array>
+
+#include "ops/reference/dispatch.hpp"
+#include "ops/reference/pooling/lowest.hpp"
+#include "ops/reference/pooling/mean.hpp"
+
+namespace terroir::ops::reference {
+namespace {
+
+struct Cells {
+  int64_t input = 1;
+  int64_t output = 1;
+
+  // Both as quotient and remainder of in / out, for o * in need not fit.
+  int64_t begin(int64_t o) const { return o * (input / output) + o * (input % output) / output; }
+  int64_t end(int64_t o) const {
+    return (o + 1) * (input / output) + ((o + 1) * (input % output) + output - 1) / output;
+  }
+};
+
+/// Axes of the spatial part with leading ones.
+std::array<Cells, 3> cells(const ir::Dims& src, const ir::Dims& dst) {
+  std::array<Cells, 3> result;
+  for (size_t axis = 2; axis < src.size(); ++axis) result[axis + 3 - src.size()] = {src[axis], dst[axis]};
+  return result;
+}
+
+/// Visits the cells of all channels in the order of dst: start() -> S, add(S&, element, position in its channel),
+/// finish(S).
+template <class T, class Start, class Add, class Finish>
+void visit_cells(const ir::TensorView& src, const ir::Dims& dst, Start start, Add add, Finish finish) {
+  const auto [cz, cy, cx] = cells(src.dims, dst);
+  const int64_t plane = cz.input * cy.input * cx.input;
+  const T* channel = src.as<T>();
+  for (int64_t image = 0; image < dst[0] * dst[1]; ++image, channel += plane)
+    for (int64_t z = 0; z < cz.output; ++z)
+      for (int64_t y = 0; y < cy.output; ++y)
+        for (int64_t x = 0; x < cx.output; ++x) {
+          auto state = start();
+          for (int64_t i = cz.begin(z); i < cz.end(z); ++i)
+            for (int64_t j = cy.begin(y); j < cy.end(y); ++j)
+              for (int64_t k = cx.begin(x); k < cx.end(x); ++k) {
+                const int64_t position = (i * cy.input + j) * cx.input + k;
+                add(state, channel[position], position);
+              }
+          finish(state);
+        }
+}
+
+}  // namespace
+
+void adaptive_avg_pool(const ir::TensorView& src, const ir::MutableTensorView& dst) {
+  if (dst.count() == 0) return;
+  dispatch_type<TERROIR_NUMBERS>(src.type, "AdaptiveAvgPool", [&](auto tag) {
+    using T = decltype(tag);
+    struct State {
+      sum_t<T> sum = 0;
+      int64_t count = 0;
+    };
+    T* out = dst.as<T>();
+    visit_cells<T>(
+        src, dst.dims, [] { return State(); },
+        [](State& state, T value, int64_t) {
+          state.sum += to_sum(value);
+          ++state.count;
+        },
+        [&](const State& s) { *out++ = s.count > 0 ? mean<T>(s.sum, static_cast<double>(s.count)) : T{}; });
+  });
+}
+
+void adaptive_max_pool(const ir::TensorView& src, const ir::MutableTensorView& dst,
+                       const ir::MutableTensorView& indices) {
+  if (dst.count() == 0) return;
+  dispatch_type<TERROIR_NUMBERS>(src.type, "AdaptiveMaxPool", [&](auto tag) {
+    dispatch_type<int32_t, int64_t>(indices.type, "AdaptiveMaxPool indices", [&](auto index_tag) {
+      using T = decltype(tag);
+      using Index = decltype(index_tag);
+      struct State {
+        T best = lowest<T>();
+        int64_t found = -1;
+      };
+      T* out = dst.as<T>();
+      Index* out_index = indices.as<Index>();
+      visit_cells<T>(
+          src, dst.dims, [] { return State(); },
+          [](State& state, T value, int64_t position) {
+            if (value > state.best) {
+              state.best = value;
+              state.found = position;
+            } else if (state.found < 0) {
+              state.found = position;
+            }
+          },
+          [&](const State& state) {
+            *out++ = state.best;
+            *out_index++ = static_cast<Index>(state.found < 0 ? 0 : state.found);
+          });
+    });
+  });
+}
+
+}  // namespace terroir::ops::reference
