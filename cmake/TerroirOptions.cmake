@@ -21,6 +21,8 @@ add_library(terroir_build_options INTERFACE)
 # -ffp-contract=off: a value must not depend on whether the compiler saw it in a vector body or in a scalar tail.
 target_compile_options(terroir_build_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -ffp-contract=off
+  # g++ 12 sees uninitialised payloads in std::optional where there are none.
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
   $<$<BOOL:${TERROIR_WERROR}>:-Werror>)
 target_include_directories(terroir_build_options INTERFACE
   ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/runtime/include)

@@ -2,6 +2,9 @@
 
 #include <array>
 #include <charconv>
+#include <optional>
+
+#include "ir/base/error.hpp"
 
 namespace terroir::ir {
 namespace {
@@ -65,7 +68,41 @@ class TextVisitor final : public AttributeVisitor {
   std::vector<AttributeText> texts_;
 };
 
+class NumberVisitor final : public AttributeVisitor {
+ public:
+  explicit NumberVisitor(std::string_view wanted) : wanted_(wanted) {}
+  std::optional<double> found() const { return found_; }
+
+ protected:
+  void on(const char* name, bool& value, Presence) override { note(name, value ? 1 : 0); }
+  void on(const char* name, int64_t& value, Presence) override { note(name, static_cast<double>(value)); }
+  void on(const char* name, double& value, Presence) override { note(name, value); }
+  void on(const char*, std::string&, Presence) override {}
+  void on(const char*, element::Type&, Presence) override {}
+  void on(const char*, PartialShape&, Presence) override {}
+  void on(const char*, std::vector<int64_t>&, Presence) override {}
+  void on(const char*, std::vector<double>&, Presence) override {}
+  void on(const char*, std::vector<std::string>&, Presence) override {}
+  void on_enum(const char* name, int64_t& index, std::span<const std::string_view>, Presence) override {
+    note(name, static_cast<double>(index));
+  }
+
+ private:
+  void note(const char* name, double value) {
+    if (wanted_ == name) found_ = value;
+  }
+  std::string_view wanted_;
+  std::optional<double> found_;
+};
+
 }  // namespace
+
+double number_attribute(const Attributes& attributes, std::string_view name) {
+  NumberVisitor visitor(name);
+  attributes.inspect(visitor);
+  if (!visitor.found()) throw_error(ErrorCode::not_found, "there is no numeric attribute '", name, "'");
+  return *visitor.found();
+}
 
 std::vector<AttributeText> to_text(const Attributes& attributes) {
   TextVisitor visitor;

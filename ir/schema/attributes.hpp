@@ -103,6 +103,10 @@ struct AttributeText {
 };
 std::vector<AttributeText> to_text(const Attributes& attributes);
 
+/// The value of the boolean or numeric attribute `name`; of an enumerated one, its position. Exception (not_found) when
+/// there is no such attribute: for code that handles many ops by rows of names.
+double number_attribute(const Attributes& attributes, std::string_view name);
+
 /// Equal when every attribute's canonical text is (floating-point values print exactly).
 bool equal(const Attributes& a, const Attributes& b);
 

@@ -1,0 +1,25 @@
+#include "ops/rewrites/evaluate.hpp"
+
+#include "ir/base/aligned_buffer.hpp"
+#include "ir/base/error.hpp"
+
+namespace terroir::ops {
+
+std::vector<ir::Constant> evaluate(const ir::Node& node, const std::vector<ir::TensorView>& inputs) {
+  if (!node.schema->reference)
+    throw_error(ErrorCode::not_implemented, node.schema->display_name(), " has no reference kernel");
+  std::vector<ir::MutableTensorView> outputs;
+  std::vector<std::shared_ptr<AlignedBuffer>> buffers;
+  for (const ir::OutputPort& port : node.outputs) {
+    ir::Dims dims = ir::to_dims(port.shape.to_shape());
+    const size_t bytes = ir::byte_size(port.type, ir::element_count(dims));
+    buffers.push_back(std::make_shared<AlignedBuffer>(bytes));
+    outputs.push_back({port.type, std::move(dims), buffers.back()->data()});
+  }
+  node.schema->reference({*node.attributes, inputs, outputs});
+  std::vector<ir::Constant> values;
+  for (size_t i = 0; i < outputs.size(); ++i) values.push_back({outputs[i], buffers[i]});
+  return values;
+}
+
+}  // namespace terroir::ops

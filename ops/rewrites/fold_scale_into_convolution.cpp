@@ -1,0 +1,97 @@
+#include "ir/base/aligned_buffer.hpp"
+#include "ops/rewrites/rewrites.hpp"
+
+namespace terroir::ops {
+namespace {
+
+/// The constant's value per channel when it broadcasts over everything but axis 1 of `rank` axes; null otherwise.
+const float* per_channel(const ir::Graph& graph, ir::Value value, int64_t channels, size_t rank) {
+  const ir::Constant* constant = ir::constant_of(graph, value);
+  if (!constant || constant->view.type != element::f32 || constant->view.count() != channels) return nullptr;
+  const ir::Dims& dims = constant->view.dims;
+  if (dims.size() > rank || dims.size() + 1 < rank) return nullptr;
+  const size_t axis = 1 - (rank - dims.size());
+  return dims[axis] == channels ? constant->view.as<float>() : nullptr;
+}
+
+struct Match {
+  ir::NodeId convolution;
+  std::optional<ir::NodeId> add;  // between the convolution and the multiplication
+  const float* scale;
+  const float* bias;  // of `add`
+};
+
+bool is_convolution(const ir::Node& node) { return node.is("Convolution") || node.is("GroupConvolution"); }
+
+std::optional<Match> match(const ir::Graph& graph, const ir::Node& multiply) {
+  if (!multiply.is("Multiply") || multiply.outputs[0].type != element::f32) return std::nullopt;
+  const PartialShape& shape = multiply.outputs[0].shape;
+  if (shape.rank().is_dynamic() || shape.size() < 3 || shape[1].is_dynamic()) return std::nullopt;
+  const int64_t channels = shape[1].get_length();
+  for (size_t side = 0; side < 2; ++side) {
+    const float* scale = per_channel(graph, multiply.inputs[1 - side], channels, shape.size());
+    if (!scale) continue;
+    ir::Value source = multiply.inputs[side];
+    Match found{source.node, std::nullopt, scale, nullptr};
+    const ir::Node* producer = &graph.node(source.node);
+    if (producer->is("Add") && graph.uses(source).size() == 1) {
+      for (size_t i = 0; i < 2 && !found.bias; ++i) {
+        found.bias = per_channel(graph, producer->inputs[1 - i], channels, shape.size());
+        if (found.bias) source = producer->inputs[i];
+      }
+      if (!found.bias) continue;
+      found.add = producer->id;
+      found.convolution = source.node;
+      producer = &graph.node(source.node);
+    }
+    if (is_convolution(*producer) && graph.uses(source).size() == 1 && ir::constant_of(graph, producer->inputs[1]) &&
+        ir::constant_of(graph, producer->inputs[1])->view.type == element::f32 &&
+        producer->outputs[0].shape[1] == Dimension(channels))
+      return found;
+  }
+  return std::nullopt;
+}
+
+/// A copy of `tensor` with run i of its `channels` equal runs multiplied by scale[i].
+ir::Constant scaled(const ir::TensorView& tensor, const float* scale, int64_t channels) {
+  auto buffer = std::make_shared<AlignedBuffer>(tensor.bytes());
+  const float* src = tensor.as<float>();
+  auto* dst = buffer->as<float>();
+  const int64_t run = channels == 0 ? 0 : tensor.count() / channels;
+  for (int64_t c = 0; c < channels; ++c)
+    for (int64_t i = 0; i < run; ++i) dst[c * run + i] = src[c * run + i] * scale[c];
+  return {{element::f32, tensor.dims, dst}, buffer};
+}
+
+}  // namespace
+
+ir::Pass fold_scale_into_convolution(const ir::OpRegistry& registry) {
+  const ir::OpSchema& constant = registry.get(ir::kConstType, "opset1");
+  const ir::OpSchema& add_schema = registry.get("Add", "opset1");
+  return {"fold_scale_into_convolution", [&](const ir::Graph& graph, ir::Patch& patch) {
+            for (ir::NodeId id : graph.nodes()) {
+              const ir::Node& multiply = graph.node(id);
+              const auto found = match(graph, multiply);
+              if (!found) continue;
+              const ir::Node& conv = graph.node(found->convolution);
+              const ir::TensorView& weights = ir::constant_of(graph, conv.inputs[1])->view;
+              const int64_t channels = conv.outputs[0].shape[1].get_length();
+              const ir::Value new_weights =
+                  patch.add_constant(constant, conv.name + "/scaled_weights", scaled(weights, found->scale, channels));
+              ir::Value result =
+                  patch.add(*conv.schema, conv.attributes->clone(), {conv.inputs[0], new_weights},
+                            found->add ? std::vector<ir::NodeId>{conv.id} : std::vector<ir::NodeId>{conv.id, id});
+              if (found->add) {
+                ir::Dims dims(conv.outputs[0].shape.size(), 1);
+                dims[1] = channels;
+                const ir::Value bias =
+                    patch.add_constant(constant, multiply.name + "/scaled_bias",
+                                       scaled({element::f32, std::move(dims), found->bias}, found->scale, channels));
+                result = patch.add(add_schema, nullptr, {result, bias}, {*found->add, id});
+              }
+              patch.replace({id, 0}, result);
+            }
+          }};
+}
+
+}  // namespace terroir::ops

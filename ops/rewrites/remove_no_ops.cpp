@@ -1,0 +1,62 @@
+#include <algorithm>
+
+#include "ops/rewrites/rewrites.hpp"
+
+namespace terroir::ops {
+namespace {
+
+/// Every element of a constant f32 or integer input equals `number`.
+bool is_filled_with(const ir::Graph& graph, ir::Value value, double number) {
+  const ir::Constant* constant = ir::constant_of(graph, value);
+  if (!constant || constant->view.type.bitwidth() < 8 ||
+      !(constant->view.type.is_real() || constant->view.type.is_integral_number()))
+    return false;
+  if (constant->view.type.is_real() && constant->view.type.bitwidth() == 8) return false;
+  const std::vector<double> values = ir::to_reals(constant->view);
+  return std::all_of(values.begin(), values.end(), [number](double v) { return v == number; });
+}
+
+/// The input that the node's only output always equals, or none.
+std::optional<ir::Value> forwarded_input(const ir::Graph& graph, const ir::Node& node) {
+  const auto& inputs = node.inputs;
+  if (node.is("Multiply") || node.is("Add")) {
+    const double neutral = node.is("Add") ? 0.0 : 1.0;
+    if (is_filled_with(graph, inputs[1], neutral)) return inputs[0];
+    if (is_filled_with(graph, inputs[0], neutral)) return inputs[1];
+  }
+  if (node.is("Subtract") && is_filled_with(graph, inputs[1], 0.0)) return inputs[0];
+  if (node.is("Divide") && is_filled_with(graph, inputs[1], 1.0)) return inputs[0];
+  if (node.is("Convert") || node.is("Reshape") || node.is("Squeeze") || node.is("Unsqueeze")) return inputs[0];
+  if (node.is("Concat") && inputs.size() == 1) return inputs[0];
+  if (node.is("Transpose")) {
+    const auto order = ir::constant_integers(graph, inputs[1]);
+    if (order && !order->empty() && std::is_sorted(order->begin(), order->end())) return inputs[0];
+  }
+  if (node.is("Pad")) {
+    const auto begin = ir::constant_integers(graph, inputs[1]), end = ir::constant_integers(graph, inputs[2]);
+    const auto none = [](const auto& pads) {
+      return pads && std::all_of(pads->begin(), pads->end(), [](int64_t v) { return v == 0; });
+    };
+    if (none(begin) && none(end)) return inputs[0];
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ir::Pass remove_no_ops() {
+  return {"remove_no_ops", [](const ir::Graph& graph, ir::Patch& patch) {
+            for (ir::NodeId id : graph.nodes()) {
+              const ir::Node& node = graph.node(id);
+              if (node.outputs.size() != 1 || graph.uses({id, 0}).empty()) continue;
+              const auto source = forwarded_input(graph, node);
+              // A chain of no-ops goes one link a round, so that no replacement leads to a value that is replaced too.
+              if (!source || forwarded_input(graph, graph.node(source->node))) continue;
+              const ir::OutputPort &from = graph.port(*source), &to = node.outputs[0];
+              if (from.type == to.type && from.shape == to.shape && from.shape.is_static())
+                patch.replace({id, 0}, *source);
+            }
+          }};
+}
+
+}  // namespace terroir::ops

@@ -1,0 +1,23 @@
+#pragma once
+// What: portable graph rewrites: no ISA, no layouts, float in and float out. Each is a pass; what it does is its
+// comment.
+#include "ir/pass/pass_manager.hpp"
+#include "ir/schema/registry.hpp"
+
+namespace terroir::ops {
+
+/// f(constants) -> constant, for every pure op with a reference kernel and outputs of known size; also ShapeOf of a
+/// known shape, and so f16 weights behind a Convert become f32 ones. Refuses: strings (a Const of computed strings has
+/// no owner), results larger than 1 GiB, ops that reject the values.
+ir::Pass fold_constants(const ir::OpRegistry& registry);
+
+/// Takes out what computes nothing: Convert to the same type, x * 1, x + 0, x - 0, x / 1 with constants that do not
+/// broadcast x, Transpose by the identity, Concat of one, Reshape and its kin to the same shape, Pad by nothing.
+ir::Pass remove_no_ops();
+
+/// (x conv w) * s -> x conv (w * s) and ((x conv w) + b) * s -> (x conv (w * s)) + b * s, where s is a constant per
+/// output channel. Refuses: f other than f32, s that varies along another axis, a convolution with other readers,
+/// transposed ones.
+ir::Pass fold_scale_into_convolution(const ir::OpRegistry& registry);
+
+}  // namespace terroir::ops

@@ -1,0 +1,84 @@
+#include "plugins/cpu/compile.hpp"
+
+#include "ir/base/error.hpp"
+#include "ir/graph/infer.hpp"
+#include "ir/pass/pass_manager.hpp"
+#include "ir/text/printer.hpp"
+#include "ops/registry.hpp"
+#include "ops/rewrites/rewrites.hpp"
+#include "plugins/cpu/passes/build_plan.hpp"
+#include "plugins/cpu/passes/fuse_post_ops.hpp"
+#include "plugins/cpu/passes/layouts.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+const CpuOps& cpu_ops() {
+  static const CpuOps ops(ops::builtin_registry());
+  return ops;
+}
+
+ir::PassManager portable_passes() {
+  const ir::OpRegistry& registry = ops::builtin_registry();
+  ir::PassManager passes;
+  passes.add(ops::fold_constants(registry));
+  passes.add_until_stable({ops::remove_no_ops(), ops::fold_scale_into_convolution(registry)});
+  return passes;
+}
+
+/// Parameters take the extents of this plan's inputs; everything is inferred anew.
+void bind_shapes(ir::Graph& graph, const std::vector<ir::Dims>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    ir::Node& parameter = graph.node(graph.parameters()[i]);
+    auto attrs = parameter.attrs<ir::ParameterAttrs>();
+    attrs.shape = PartialShape(ir::to_shape(inputs[i]));
+    parameter.attributes = ir::make_attributes_of(std::move(attrs));
+  }
+  ir::infer_graph(graph);
+}
+
+void require_static(const ir::Graph& graph) {
+  for (ir::NodeId id : graph.nodes()) {
+    const ir::Node& node = graph.node(id);
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      if (node.outputs[i].shape.is_dynamic() || node.outputs[i].type.is_dynamic())
+        throw_error(ErrorCode::not_implemented, node.describe(), ": output ", i, " has the type and shape ",
+                    node.outputs[i].type, node.outputs[i].shape,
+                    ", which depend on data; the CPU device does not run such layers yet, INTERPRETER does");
+  }
+}
+
+std::string text_with_layouts(const ir::Graph& graph, const Decisions& decisions) {
+  ir::PrintOptions options;
+  options.annotate_value = [&](const ir::Graph&, ir::Value value) { return layout_of(decisions, value).name(); };
+  options.annotate_node = [&](const ir::Graph&, ir::NodeId id) { return std::string(decisions.at(id).impl->name); };
+  return ir::to_text(graph, options);
+}
+
+}  // namespace
+
+std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
+  auto copy = graph.clone();
+  portable_passes().run(*copy);
+  return copy;
+}
+
+std::unique_ptr<Plan> compile_plan(const ir::Graph& rewritten, const std::vector<ir::Dims>& inputs,
+                                   WeightsCache& weights, const CompileOptions& options) {
+  const auto graph = rewritten.clone();
+  bind_shapes(*graph, inputs);
+  ir::PassManager passes;
+  passes.add(ops::fold_constants(ops::builtin_registry()));  // sizes that are known now
+  passes.add_until_stable({ops::remove_no_ops()});
+  passes.add(fuse_post_ops(cpu_ops()));
+  passes.run(*graph);
+  require_static(*graph);
+
+  Decisions decisions = assign_layouts(*graph, options.isa, weights);
+  insert_reorders(*graph, decisions, cpu_ops());
+  auto plan = build_plan(*graph, decisions, options.isa, weights, options.threads);
+  if (options.graph_text) plan->graph_text = text_with_layouts(*graph, decisions);
+  return plan;
+}
+
+}  // namespace terroir::cpu

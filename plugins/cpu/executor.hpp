@@ -1,0 +1,33 @@
+#pragma once
+// What: Executor, one step of a finished plan: everything decided, ready to run on pointers. Immutable, so one compiled
+// model serves many requests at once.
+#include <cstddef>
+#include <string>
+
+#include "runtime/parallel/arena.hpp"
+
+namespace terroir::cpu {
+
+/// Memory of one run. Pointers are 64-byte aligned unless they are a user's tensor.
+struct RunArgs {
+  /// By input of the node; null where LayoutChoice says the input is not read at run time.
+  const void* const* inputs;
+  void* const* outputs;
+  /// Executor::scratch_bytes() of memory that only this run touches.
+  void* scratch;
+  const parallel::Arena& arena;
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  /// Fast executors are noexcept. Those over reference kernels throw terroir::Exception on data the op forbids.
+  virtual void run(const RunArgs& args) const = 0;
+  /// For `threads` concurrent slices of one run.
+  virtual size_t scratch_bytes(int /*threads*/) const { return 0; }
+  /// The kernel as profiles print it: "f32_conv_direct_nChw16c__avx512", "ref:any".
+  virtual std::string kernel_name() const = 0;
+};
+
+}  // namespace terroir::cpu

@@ -1,0 +1,69 @@
+#pragma once
+// What: Impl, one way to run an op on the CPU, and what it is asked at compile time. A refusal carries its reason.
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ir/graph/graph.hpp"
+#include "plugins/cpu/executor.hpp"
+#include "plugins/cpu/isa.hpp"
+#include "plugins/cpu/layout/layout.hpp"
+
+namespace terroir::cpu {
+
+class WeightsCache;
+
+/// One node as implementations see it: concrete shapes, constants where inputs are known.
+struct NodeContext {
+  const ir::Node& node;
+  /// Types and logical extents; the layouts are filled in before Impl::create.
+  std::vector<TensorDesc> inputs, outputs;
+  /// By input; null where the value comes at run time.
+  std::vector<const ir::Constant*> constants;
+  /// By output: whether anything reads it. An unread one needs no sensible content.
+  std::vector<bool> output_used;
+  Isa isa;
+  WeightsCache& weights;
+};
+
+/// Layouts under which an implementation runs a node, and what that costs.
+struct LayoutChoice {
+  /// By input; empty: not read at run time (a constant taken at compile time).
+  std::vector<std::optional<Layout>> inputs;
+  std::vector<Layout> outputs;
+  /// Estimated nanoseconds on one thread; compared with the cost of reorders.
+  double cost = 0;
+  /// Output 0 is the memory of this input, untouched: no step is made. -1: none.
+  int view_of = -1;
+  /// Output 0 may be computed in the memory of any of these inputs, when nobody needs that input afterwards.
+  std::vector<int> in_place = {};
+};
+
+struct Reject {
+  std::string reason;
+};
+
+/// Candidates best first, or why there are none.
+using Proposal = std::variant<std::vector<LayoutChoice>, Reject>;
+
+struct Impl {
+  const char* name;
+  Proposal (*propose)(const NodeContext& context);
+  std::unique_ptr<const Executor> (*create)(const NodeContext& context, const LayoutChoice& choice);
+};
+
+/// Implementations for an op type, best first; the reference is always the last. Rows: plugins/cpu/node_list.inc.
+std::vector<const Impl*> impls_for(const ir::OpSchema& schema);
+
+/// Copies `src` to `dst` between two layouts of one tensor; used by reorders at compile and at run time.
+void reorder(const TensorDesc& src_desc, const void* src, const TensorDesc& dst_desc, void* dst, Isa isa,
+             const parallel::Arena* arena);
+
+/// Cost model shared by the estimates: nanoseconds to stream `bytes` once, one thread.
+constexpr double stream_ns(double bytes) { return bytes / 8.0; }
+/// Nanoseconds for `flops` floating-point operations at a fair share of this bucket's peak.
+double compute_ns(double flops, Isa isa);
+
+}  // namespace terroir::cpu

@@ -1,0 +1,38 @@
+// impls_for(): the rows of node_list.inc, then the reference.
+#include <map>
+#include <span>
+#include <string>
+
+#include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/ops.hpp"
+
+namespace terroir::cpu {
+
+#define TERROIR_CPU_NODE(type, function) std::span<const Impl> function();
+#include "plugins/cpu/node_list.inc"
+#undef TERROIR_CPU_NODE
+std::span<const Impl> reference_impls();
+
+std::vector<const Impl*> impls_for(const ir::OpSchema& schema) {
+  static const std::multimap<std::string, std::span<const Impl> (*)(), std::less<>> rows = {
+#define TERROIR_CPU_NODE(type, function) {#type, &function},
+#include "plugins/cpu/node_list.inc"
+#undef TERROIR_CPU_NODE
+  };
+  std::vector<const Impl*> impls;
+  const auto append = [&impls](std::span<const Impl> list) {
+    for (const Impl& impl : list) impls.push_back(&impl);
+  };
+  const auto [first, last] = rows.equal_range(schema.type);
+  for (auto row = first; row != last; ++row) append(row->second());
+  append(reference_impls());
+  return impls;
+}
+
+double compute_ns(double flops, Isa isa) {
+  // A fair share of one core's peak at about 2 to 3 GHz; only the proportions matter.
+  constexpr double kFlopsPerNs[] = {2, 10, 60, 90};
+  return flops / kFlopsPerNs[static_cast<size_t>(isa)];
+}
+
+}  // namespace terroir::cpu

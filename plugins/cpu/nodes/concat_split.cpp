@@ -1,0 +1,143 @@
+// Concat, Split, VariadicSplit: whole runs of bytes from one place to another, any element type of whole bytes.
+// Layouts: plain along any axis; channel blocks along axis 1, where every part but the last fills whole blocks (what is
+// not aligned falls back to plain).
+// Threads: one task per part and outer index; they write disjoint runs.
+#include <cstring>
+#include <numeric>
+#include <span>
+
+#include "ops/defs/movement/concat.hpp"
+#include "plugins/cpu/impl.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+/// The joined tensor as outer * (parts side by side) runs of bytes.
+struct Runs {
+  int64_t outer = 1;
+  std::vector<size_t> part_bytes;    // of one run, by part
+  std::vector<size_t> part_offsets;  // of its run in the joined run
+  size_t joined_bytes = 0;
+};
+
+Runs runs_of(const TensorDesc& joined, const std::vector<TensorDesc>& parts, size_t axis) {
+  Runs runs;
+  const auto run_bytes = [axis](const TensorDesc& desc) {
+    const ir::Dims padded = desc.padded_dims();
+    size_t bytes = desc.type.size();
+    for (size_t i = axis; i < padded.size(); ++i) bytes *= static_cast<size_t>(padded[i]);
+    return bytes;
+  };
+  for (size_t i = 0; i < axis; ++i) runs.outer *= joined.dims[i];
+  for (const TensorDesc& part : parts) {
+    runs.part_offsets.push_back(runs.joined_bytes);
+    runs.part_bytes.push_back(run_bytes(part));
+    runs.joined_bytes += runs.part_bytes.back();
+  }
+  return runs;
+}
+
+/// Both directions: parts are the inputs of a Concat or the outputs of a Split.
+template <bool kJoin>
+class RunCopyExecutor final : public Executor {
+ public:
+  RunCopyExecutor(Runs runs, std::string layout) : runs_(std::move(runs)), layout_(std::move(layout)) {}
+
+  void run(const RunArgs& args) const noexcept override {
+    const auto parts = static_cast<int64_t>(runs_.part_bytes.size());
+    args.arena.parallel_for(runs_.outer * parts, [&](int64_t task) {
+      const auto part = static_cast<size_t>(task % parts);
+      const auto outer = static_cast<size_t>(task / parts);
+      const size_t bytes = runs_.part_bytes[part];
+      if (bytes == 0) return;
+      const size_t joined = outer * runs_.joined_bytes + runs_.part_offsets[part], own = outer * bytes;
+      if constexpr (kJoin)
+        std::memcpy(static_cast<char*>(args.outputs[0]) + joined, static_cast<const char*>(args.inputs[part]) + own,
+                    bytes);
+      else
+        std::memcpy(static_cast<char*>(args.outputs[part]) + own, static_cast<const char*>(args.inputs[0]) + joined,
+                    bytes);
+    });
+  }
+  std::string kernel_name() const override { return (kJoin ? "concat_" : "split_") + layout_; }
+
+ private:
+  Runs runs_;
+  std::string layout_;
+};
+
+std::vector<Layout> layouts_for(const TensorDesc& joined, const std::vector<TensorDesc>& parts, size_t axis, Isa isa) {
+  std::vector<Layout> layouts = {Layout::plain(joined.rank())};
+  const int64_t block = channel_block(isa);
+  if (joined.type != element::f32 || axis != 1 || joined.rank() < 3 || joined.rank() > 5) return layouts;
+  for (size_t i = 0; i + 1 < parts.size(); ++i)
+    if (parts[i].dims[1] % block != 0) return layouts;
+  layouts.push_back(Layout::blocked(joined.rank(), static_cast<int>(block)));
+  return layouts;
+}
+
+/// `axis` as written, perhaps negative.
+size_t positive_axis(int64_t axis, int rank) { return static_cast<size_t>(axis < 0 ? axis + rank : axis); }
+
+const Reject kPacked{"elements narrower than a byte, or strings"};
+bool is_bytewise(const TensorDesc& desc) { return desc.type.bitwidth() % 8 == 0 && desc.type != element::string; }
+
+size_t concat_axis(const NodeContext& context) {
+  return positive_axis(context.node.attrs<ops::ConcatAttrs>().axis, context.outputs[0].rank());
+}
+
+Proposal propose_concat(const NodeContext& context) {
+  const TensorDesc& joined = context.outputs[0];
+  if (!is_bytewise(joined)) return kPacked;
+  std::vector<LayoutChoice> choices;
+  for (const Layout& layout : layouts_for(joined, context.inputs, concat_axis(context), context.isa)) {
+    LayoutChoice choice;
+    choice.inputs.assign(context.inputs.size(), layout);
+    choice.outputs = {layout};
+    choice.cost = 2 * stream_ns(static_cast<double>(joined.bytes()));
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
+std::unique_ptr<const Executor> create_concat(const NodeContext& context, const LayoutChoice&) {
+  return std::make_unique<RunCopyExecutor<true>>(runs_of(context.outputs[0], context.inputs, concat_axis(context)),
+                                                 context.outputs[0].layout.name());
+}
+
+std::optional<size_t> split_axis(const NodeContext& context) {
+  if (!context.constants[1]) return std::nullopt;
+  return positive_axis(ir::to_integers(context.constants[1]->view).at(0), context.inputs[0].rank());
+}
+
+Proposal propose_split(const NodeContext& context) {
+  const TensorDesc& joined = context.inputs[0];
+  if (!is_bytewise(joined)) return kPacked;
+  const auto axis = split_axis(context);
+  if (!axis) return Reject{"the axis is known at run time only"};
+  std::vector<LayoutChoice> choices;
+  for (const Layout& layout : layouts_for(joined, context.outputs, *axis, context.isa)) {
+    LayoutChoice choice;
+    choice.inputs.assign(context.inputs.size(), std::nullopt);
+    choice.inputs[0] = layout;
+    choice.outputs.assign(context.outputs.size(), layout);
+    choice.cost = 2 * stream_ns(static_cast<double>(joined.bytes()));
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
+std::unique_ptr<const Executor> create_split(const NodeContext& context, const LayoutChoice&) {
+  return std::make_unique<RunCopyExecutor<false>>(runs_of(context.inputs[0], context.outputs, *split_axis(context)),
+                                                  context.inputs[0].layout.name());
+}
+
+constexpr Impl kConcat[] = {{"concat", &propose_concat, &create_concat}};
+constexpr Impl kSplit[] = {{"split", &propose_split, &create_split}};
+
+}  // namespace
+
+std::span<const Impl> concat_impls() { return kConcat; }
+std::span<const Impl> split_impls() { return kSplit; }
+
+}  // namespace terroir::cpu

@@ -1,0 +1,128 @@
+// Convolution, GroupConvolution and their BackpropData forms in f32 with constant weights, with a fused chain at the
+// store. Layouts: what the kernels of the bucket want; see kernels/conv/conv.hpp. Threads: a static partition of the
+// kernel's grid; sums do not depend on it.
+#include <span>
+
+#include "ir/base/error.hpp"
+#include "plugins/cpu/kernels/conv/conv.hpp"
+#include "plugins/cpu/nodes/convolution_problem.hpp"
+#include "plugins/cpu/post_op_chain.hpp"
+#include "plugins/cpu/weights_cache.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+Layout layout_of(ConvFormat format, int rank, Isa isa) {
+  switch (format) {
+    case ConvFormat::plain:
+      return Layout::plain(rank);
+    case ConvFormat::nhwc:
+      return Layout::channels_last(rank);
+    case ConvFormat::blocked:
+      return Layout::blocked(rank, static_cast<int>(channel_block(isa)));
+  }
+  return {};
+}
+
+/// The operand of a bias at the head of the chain, or null: kernels add it for nothing.
+const float* leading_bias(const NodeContext& context) {
+  const std::vector<FusedOp>& chain = chain_of(context.node);
+  if (chain.empty() || chain[0].kind != PostOpKind::add || chain[0].mode != OperandMode::per_channel) return nullptr;
+  return context.constants[static_cast<size_t>(chain[0].operand)]->view.as<float>();
+}
+
+const ConvKernel* find_kernel(const ConvProblem& problem, Isa isa, const LayoutChoice& choice) {
+  const int rank = choice.outputs[0].rank();
+  for (const ConvKernel& kernel : conv_kernels(isa))
+    if (!kernel.reject(problem, kernel) && layout_of(kernel.src, rank, isa) == *choice.inputs[0] &&
+        layout_of(kernel.dst, rank, isa) == choice.outputs[0])
+      return &kernel;
+  return nullptr;
+}
+
+class ConvolutionExecutor final : public Executor {
+ public:
+  ConvolutionExecutor(const NodeContext& context, const ConvKernel& kernel, const ConvProblem& problem)
+      : kernel_(kernel), chain_(context, leading_bias(context) ? 1 : 0, channel_block(context.isa)) {
+    kernel.plan(problem, kernel, plan_);
+    const float* bias = leading_bias(context);
+    const ir::Constant& weights = *context.constants[1];
+    const auto pack = [&](void* packed) {
+      kernel.pack(plan_, weights.view.as<float>(), bias, static_cast<float*>(packed));
+    };
+    const size_t bytes = plan_.packed_floats * sizeof(float);
+    const auto key = concat(kernel.name, to_string(problem), static_cast<const void*>(bias));
+    packed_ = context.weights.get(weights, key, bytes, pack);
+  }
+
+  void run(const RunArgs& args) const noexcept override {
+    PostOpChain::Bound ops;
+    chain_.bind(args, ops);
+    const int64_t threads = args.arena.threads();
+    auto* scratch = static_cast<float*>(args.scratch);
+    args.arena.parallel_for(conv_slices(plan_, threads), [&](int64_t slice) {
+      const ConvArgs conv{
+          static_cast<const float*>(args.inputs[0]), packed_->as<float>(),
+          static_cast<float*>(args.outputs[0]),      ops.data(),
+          static_cast<int64_t>(chain_.size()),       scratch + slice * static_cast<int64_t>(scratch_stride())};
+      kernel_.run(plan_, conv, conv_slice(plan_, threads, slice));
+    });
+  }
+
+  size_t scratch_bytes(int threads) const override {
+    return scratch_stride() * sizeof(float) * static_cast<size_t>(conv_slices(plan_, threads));
+  }
+  std::string kernel_name() const override { return kernel_.name; }
+
+ private:
+  /// Rounded to cache lines, so that slices do not write to each other's.
+  size_t scratch_stride() const noexcept { return (plan_.scratch_floats + 15) / 16 * 16; }
+
+  const ConvKernel& kernel_;
+  ConvPlan plan_{};
+  PostOpChain chain_;
+  PackedWeights packed_;
+};
+
+Proposal propose(const NodeContext& context) {
+  if (context.outputs[0].type != element::f32)
+    return Reject{"only f32, not " + context.outputs[0].type.get_type_name()};
+  if (!context.constants[1]) return Reject{"the weights are known at run time only"};
+  const ConvProblem problem = conv_problem(context);
+  const int rank = context.outputs[0].rank();
+  std::vector<LayoutChoice> choices;
+  std::string reasons;
+  double handicap = 1;
+  for (const ConvKernel& kernel : conv_kernels(context.isa)) {
+    if (const char* why = kernel.reject(problem, kernel)) {
+      reasons += concat(reasons.empty() ? "" : "; ", kernel.name, ": ", why);
+      continue;
+    }
+    LayoutChoice choice;
+    choice.inputs.resize(context.inputs.size());
+    choice.inputs[0] = layout_of(kernel.src, rank, context.isa);
+    choice.outputs = {layout_of(kernel.dst, rank, context.isa)};
+    // Kernels come best first; each further one counts as a tenth slower.
+    choice.cost = handicap * compute_ns(static_cast<double>(conv_flops(problem)), context.isa);
+    handicap *= 1.1;
+    add_chain_inputs(context, choice.outputs[0], choice);
+    choices.push_back(std::move(choice));
+  }
+  if (choices.empty()) return Reject{reasons};
+  return choices;
+}
+
+std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutChoice& choice) {
+  const ConvProblem problem = conv_problem(context);
+  const ConvKernel* kernel = find_kernel(problem, context.isa, choice);
+  TERROIR_ASSERT(kernel != nullptr, context.node.name);
+  return std::make_unique<ConvolutionExecutor>(context, *kernel, problem);
+}
+
+constexpr Impl kConvolution[] = {{"convolution", &propose, &create}};
+
+}  // namespace
+
+std::span<const Impl> convolution_impls() { return kConvolution; }
+
+}  // namespace terroir::cpu

@@ -1,0 +1,53 @@
+#include "plugins/cpu/nodes/convolution_problem.hpp"
+
+#include "ir/base/error.hpp"
+#include "ops/defs/convolution/convolution.hpp"
+#include "ops/defs/convolution/convolution_backprop_data.hpp"
+#include "plugins/cpu/ops.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+ops::ConvGeometry geometry_of(const NodeContext& context) {
+  const ir::Node& node = context.node;
+  const ir::Attributes& attributes = base_attributes(node);
+  const ir::Dims &data = context.inputs[0].dims, &weights = context.inputs[1].dims;
+  const bool grouped = node.schema->type.starts_with("Group");
+  if (!node.schema->type.ends_with("BackpropData"))
+    return ops::conv_geometry(ir::attributes_as<ops::ConvolutionAttrs>(attributes), data, weights, grouped);
+  const auto& attrs = ir::attributes_as<ops::ConvolutionBackpropDataAttrs>(attributes);
+  if (base_input_count(node) < 3) return ops::conv_backprop_geometry(attrs, data, weights, grouped, nullptr);
+  // The third input's values are the extents that inference has already made of them.
+  const ir::Dims& out = context.outputs[0].dims;
+  const std::vector<int64_t> output_shape(out.begin() + 2, out.end());
+  return ops::conv_backprop_geometry(attrs, data, weights, grouped, &output_shape);
+}
+
+}  // namespace
+
+ConvProblem conv_problem(const NodeContext& context) {
+  const ops::ConvGeometry geometry = geometry_of(context);
+  ConvProblem problem;
+  problem.batch = geometry.batch;
+  problem.groups = geometry.groups;
+  problem.ic = geometry.groups * geometry.in_channels;
+  problem.oc = geometry.groups * geometry.out_channels;
+  problem.transposed = context.node.schema->type.ends_with("BackpropData");
+  ConvAxis* const axes[] = {&problem.d, &problem.h, &problem.w};
+  const size_t rank = geometry.axes.size();
+  for (size_t i = 0; i < rank; ++i) {
+    const ops::WindowAxis& axis = geometry.axes[i];
+    *axes[3 - rank + i] = {axis.input, axis.output, axis.kernel, axis.stride, axis.dilation, axis.pad_begin};
+  }
+  return problem;
+}
+
+std::string to_string(const ConvProblem& problem) {
+  std::string text =
+      concat(problem.transposed ? "t" : "f", problem.batch, "g", problem.groups, "i", problem.ic, "o", problem.oc);
+  for (const ConvAxis& axis : {problem.d, problem.h, problem.w})
+    text += concat("_", axis.in, ",", axis.out, ",", axis.kernel, ",", axis.stride, ",", axis.dilation, ",", axis.pad);
+  return text;
+}
+
+}  // namespace terroir::cpu

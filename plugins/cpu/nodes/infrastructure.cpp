@@ -1,0 +1,46 @@
+// Parameter, Const, Result: ends of the graph. They make no steps of their own, but a Result whose value lies elsewhere
+// is copied to the user's memory.
+#include <cstring>
+#include <span>
+
+#include "plugins/cpu/impl.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+class CopyExecutor final : public Executor {
+ public:
+  explicit CopyExecutor(size_t bytes) : bytes_(bytes) {}
+  void run(const RunArgs& args) const noexcept override {
+    if (bytes_ > 0) std::memcpy(args.outputs[0], args.inputs[0], bytes_);
+  }
+  std::string kernel_name() const override { return "copy"; }
+
+ private:
+  size_t bytes_;
+};
+
+Proposal propose_plain(const NodeContext& context) {
+  LayoutChoice choice;
+  for (const TensorDesc& input : context.inputs) choice.inputs.push_back(input.layout);
+  for (const TensorDesc& output : context.outputs) choice.outputs.push_back(output.layout);
+  return std::vector{choice};
+}
+
+std::unique_ptr<const Executor> no_step(const NodeContext&, const LayoutChoice&) { return nullptr; }
+
+std::unique_ptr<const Executor> create_copy(const NodeContext& context, const LayoutChoice&) {
+  return std::make_unique<CopyExecutor>(context.outputs[0].bytes());
+}
+
+constexpr Impl kParameter[] = {{"parameter", &propose_plain, &no_step}};
+constexpr Impl kConstant[] = {{"constant", &propose_plain, &no_step}};
+constexpr Impl kResult[] = {{"result", &propose_plain, &create_copy}};
+
+}  // namespace
+
+std::span<const Impl> parameter_impls() { return kParameter; }
+std::span<const Impl> constant_impls() { return kConstant; }
+std::span<const Impl> result_impls() { return kResult; }
+
+}  // namespace terroir::cpu

@@ -1,0 +1,109 @@
+// MaxPool (values; not its second output) and AvgPool in f32, 1-D to 3-D.
+// Layouts: plain, channels-last, channel blocks. Threads: rows of the output of every image (and channel block).
+// Padding: a maximum or average over padded channels of zeros is zero.
+#include <algorithm>
+#include <span>
+
+#include "ops/defs/pooling/avg_pool.hpp"
+#include "ops/defs/pooling/max_pool.hpp"
+#include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/kernels/pool/pool.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+bool is_max(const NodeContext& context) { return context.node.schema->type == "MaxPool"; }
+
+ops::PoolGeometry geometry_of(const NodeContext& context) {
+  const ir::Node& node = context.node;
+  const ir::Dims& data = context.inputs[0].dims;
+  if (is_max(context))
+    return node.schema->opset == "opset1" ? ops::pool_geometry(node.attrs<ops::MaxPool1Attrs>(), data)
+                                          : ops::pool_geometry(node.attrs<ops::MaxPool8Attrs>(), data);
+  return node.schema->opset == "opset16" ? ops::pool_geometry(node.attrs<ops::AvgPool16Attrs>(), data)
+                                         : ops::pool_geometry(node.attrs<ops::AvgPoolAttrs>(), data);
+}
+
+class PoolExecutor final : public Executor {
+ public:
+  explicit PoolExecutor(const NodeContext& context)
+      : dst_(context.outputs[0]), is_max_(is_max(context)), isa_(context.isa) {
+    const ops::PoolGeometry geometry = geometry_of(context);
+    const auto axes = ops::three_axes(geometry.axes);
+    for (size_t i = 0; i < 3; ++i) {
+      pool_.in[i] = axes[i].input;
+      pool_.out[i] = axes[i].output;
+      pool_.kernel[i] = axes[i].kernel;
+      pool_.stride[i] = axes[i].stride;
+      pool_.dilation[i] = axes[i].dilation;
+      pool_.pad_begin[i] = axes[i].pad_begin;
+      pool_.pad_end[i] = axes[i].pad_end;
+      src_positions_ *= axes[i].input;
+      dst_positions_ *= axes[i].output;
+    }
+    if (!is_max_) pool_.exclude_pad = ir::number_attribute(*context.node.attributes, "exclude-pad") != 0;
+    const int64_t block = dst_.layout.channel_block(), channels = geometry.channels;
+    pool_.width = block > 0 ? block : dst_.layout.is_channels_last() ? channels : 1;
+    images_ = geometry.batch * ((channels + pool_.width - 1) / pool_.width);
+  }
+
+  void run(const RunArgs& args) const noexcept override {
+    const PoolKernels& kernels = pool_kernels(isa_);
+    const auto kernel = is_max_ ? kernels.max : kernels.average;
+    const int64_t rows = pool_.out[0] * pool_.out[1];
+    constexpr int64_t kTaskElements = 8192;
+    const int64_t per_task = std::clamp<int64_t>(kTaskElements / std::max<int64_t>(1, pool_.out[2] * pool_.width), 1,
+                                                 std::max<int64_t>(rows, 1));
+    const int64_t slices = (rows + per_task - 1) / per_task;
+    args.arena.parallel_for(images_ * slices, [&](int64_t task) {
+      PoolArgs pool = pool_;
+      const int64_t image = task / slices, row = task % slices * per_task;
+      pool.src = static_cast<const float*>(args.inputs[0]) + image * src_positions_ * pool.width;
+      pool.dst = static_cast<float*>(args.outputs[0]) + image * dst_positions_ * pool.width;
+      kernel(pool, row, std::min(rows, row + per_task));
+    });
+  }
+  std::string kernel_name() const override {
+    return std::string(is_max_ ? "f32_max_pool_" : "f32_avg_pool_") + dst_.layout.name() + "__" + isa_name(isa_);
+  }
+
+ private:
+  TensorDesc dst_;
+  bool is_max_;
+  Isa isa_;
+  PoolArgs pool_;
+  int64_t images_ = 0, src_positions_ = 1, dst_positions_ = 1;
+};
+
+Proposal propose(const NodeContext& context) {
+  const TensorDesc& dst = context.outputs[0];
+  if (dst.type != element::f32) return Reject{"only f32 is vectorised, not " + dst.type.get_type_name()};
+  if (context.outputs.size() > 1 && context.output_used[1]) return Reject{"the indices are wanted"};
+  double window = 1;
+  for (const ops::WindowAxis& axis : geometry_of(context).axes) window *= static_cast<double>(axis.kernel);
+  std::vector<LayoutChoice> choices;
+  const auto add = [&](const Layout& layout, double slowdown) {
+    LayoutChoice choice;
+    choice.inputs = {layout};
+    choice.outputs.assign(context.outputs.size(), Layout::plain(dst.rank()));
+    choice.outputs[0] = layout;
+    choice.cost = slowdown * compute_ns(window * static_cast<double>(dst.count()), context.isa) +
+                  stream_ns(static_cast<double>(context.inputs[0].bytes() + dst.bytes()));
+    choices.push_back(std::move(choice));
+  };
+  add(Layout::blocked(dst.rank(), static_cast<int>(channel_block(context.isa))), 2);
+  add(Layout::channels_last(dst.rank()), 2.2);
+  add(Layout::plain(dst.rank()), 20);
+  return choices;
+}
+
+constexpr Impl kPool[] = {
+    {"pool", &propose, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<PoolExecutor>(context);
+     }}};
+
+}  // namespace
+
+std::span<const Impl> pool_impls() { return kPool; }
+
+}  // namespace terroir::cpu

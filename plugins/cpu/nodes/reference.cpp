@@ -1,0 +1,62 @@
+// The last entry of every list: the op's reference kernel over plain tensors, one thread. Right, not fast; profiles and
+// the log say so.
+#include <span>
+
+#include "ir/base/error.hpp"
+#include "plugins/cpu/impl.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+class ReferenceExecutor final : public Executor {
+ public:
+  explicit ReferenceExecutor(const NodeContext& context)
+      : reference_(context.node.schema->reference), attributes_(context.node.attributes->clone()) {
+    for (const TensorDesc& input : context.inputs) inputs_.push_back({input.type, input.dims, nullptr});
+    for (const TensorDesc& output : context.outputs) outputs_.push_back({output.type, output.dims, nullptr});
+  }
+
+  void run(const RunArgs& args) const override {
+    std::vector<ir::TensorView> inputs = inputs_;
+    std::vector<ir::MutableTensorView> outputs = outputs_;
+    for (size_t i = 0; i < inputs.size(); ++i) inputs[i].data = args.inputs[i];
+    for (size_t i = 0; i < outputs.size(); ++i) outputs[i].data = args.outputs[i];
+    reference_({*attributes_, inputs, outputs});
+  }
+  std::string kernel_name() const override { return "ref:any"; }
+
+ private:
+  ir::ReferenceFn reference_;
+  std::unique_ptr<ir::Attributes> attributes_;
+  std::vector<ir::TensorView> inputs_;
+  std::vector<ir::MutableTensorView> outputs_;
+};
+
+Proposal propose(const NodeContext& context) {
+  if (!context.node.schema->reference) return Reject{"the op has no reference kernel yet"};
+  LayoutChoice choice;
+  double bytes = 0;
+  for (const TensorDesc& input : context.inputs) {
+    choice.inputs.push_back(input.layout);
+    bytes += static_cast<double>(input.bytes());
+  }
+  for (const TensorDesc& output : context.outputs) {
+    choice.outputs.push_back(output.layout);
+    bytes += static_cast<double>(output.bytes());
+  }
+  // Far above any fast kernel, so that layouts never drive a node here.
+  choice.cost = 1e6 + 100 * bytes;
+  return std::vector{choice};
+}
+
+std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutChoice&) {
+  return std::make_unique<ReferenceExecutor>(context);
+}
+
+constexpr Impl kReference[] = {{"ref", &propose, &create}};
+
+}  // namespace
+
+std::span<const Impl> reference_impls() { return kReference; }
+
+}  // namespace terroir::cpu

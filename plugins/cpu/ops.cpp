@@ -1,0 +1,127 @@
+#include "plugins/cpu/ops.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir/base/aligned_buffer.hpp"
+#include "ir/base/error.hpp"
+#include "ir/schema/infer_context.hpp"
+#include "ops/reference/copy.hpp"
+#include "plugins/cpu/post_op_table.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+/// What the base op's inference sees of a fused node: its own inputs only.
+class BaseContext final : public ir::InferContext {
+ public:
+  BaseContext(ir::InferContext& outer, const FusedAttrs& attrs, std::vector<ir::PortType> inputs)
+      : InferContext(*attrs.base, *attrs.base_attributes, std::move(inputs)), outer_(outer) {}
+  std::optional<ir::TensorView> value(int input) override { return outer_.value(input); }
+  std::optional<std::vector<Dimension>> dimensions(int input) override { return outer_.dimensions(input); }
+
+ private:
+  ir::InferContext& outer_;
+};
+
+void infer_fused(ir::InferContext& ctx) {
+  const auto& attrs = ctx.attrs<FusedAttrs>();
+  std::vector<ir::PortType> inputs;
+  for (int i = 0; i < attrs.base_inputs; ++i) inputs.push_back({ctx.type(i), ctx.shape(i)});
+  BaseContext base(ctx, attrs, std::move(inputs));
+  attrs.base->infer(base);
+  ctx.set_output(0, base.outputs().front().type, base.outputs().front().shape);
+}
+
+/// The oracle of fused kernels: the base op's reference, then every op of the chain over the whole tensor.
+void reference_fused(const ir::EvalContext& ctx) {
+  const auto& attrs = ctx.attrs<FusedAttrs>();
+  const auto base_inputs = ctx.inputs.first(static_cast<size_t>(attrs.base_inputs));
+  attrs.base->reference({*attrs.base_attributes, base_inputs, ctx.outputs});
+  const ir::MutableTensorView& dst = ctx.outputs[0];
+  auto* data = dst.as<float>();
+  const int64_t count = dst.count();
+  int64_t inner = 1;
+  for (size_t axis = static_cast<size_t>(attrs.channel_axis) + 1; axis < dst.dims.size(); ++axis)
+    inner *= dst.dims[axis];
+  for (const FusedOp& op : attrs.chain) {
+    const float* operand = op.operand >= 0 ? ctx.inputs[static_cast<size_t>(op.operand)].as<float>() : nullptr;
+    const int64_t channels =
+        op.mode == OperandMode::per_channel ? ctx.inputs[static_cast<size_t>(op.operand)].count() : 1;
+    for (int64_t i = 0; i < count; ++i) {
+      const float value = !operand                              ? op.alpha
+                          : op.mode == OperandMode::tensor      ? operand[i]
+                          : op.mode == OperandMode::per_channel ? operand[i / inner % channels]
+                                                                : operand[0];
+      data[i] = apply_post_op(op, data[i], value);
+    }
+  }
+}
+
+const char* mode_name(OperandMode mode) {
+  switch (mode) {
+    case OperandMode::scalar:
+      return "scalar";
+    case OperandMode::per_channel:
+      return "per_channel";
+    case OperandMode::tensor:
+      return "tensor";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string to_string(const FusedOp& op) {
+  std::string text = post_op_name(op.kind);
+  if (op.operand >= 0) return text + "(" + mode_name(op.mode) + " #" + std::to_string(op.operand) + ")";
+  if (op.alpha != 0 || op.beta != 0) text += concat("(", op.alpha, " ", op.beta, ")");
+  return text;
+}
+
+CpuOps::CpuOps(const ir::OpRegistry& registry) {
+  ir::OpSchema reorder;
+  reorder.type = kReorderType;
+  reorder.opset = "cpu";
+  reorder.arity = {1, 1, 1};
+  reorder.make_attributes = &ir::make_attributes<ReorderAttrs>;
+  reorder.infer = [](ir::InferContext& ctx) { ctx.set_output(0, ctx.type(0), ctx.shape(0)); };
+  reorder.reference = &ops::reference::copy;
+  reorder.accuracy = ir::Accuracy::exact;
+  reorder_ = &own_.add(std::move(reorder));
+
+  std::vector<std::string> types = {"Convolution", "GroupConvolution", "ConvolutionBackpropData",
+                                    "GroupConvolutionBackpropData", "MatMul"};
+  for (const PostOpRow& row : post_op_rows()) types.emplace_back(row.type);
+  std::sort(types.begin(), types.end());
+  types.erase(std::unique(types.begin(), types.end()), types.end());
+  for (const std::string& type : types) {
+    if (!registry.find(type, "opset16")) continue;
+    ir::OpSchema fused;
+    fused.type = type;
+    fused.opset = "cpu";
+    fused.arity = {1, ir::kVariadic, 1};
+    fused.make_attributes = &ir::make_attributes<FusedAttrs>;
+    fused.infer = &infer_fused;
+    fused.reference = &reference_fused;
+    own_.add(std::move(fused));
+  }
+}
+
+const ir::OpSchema* CpuOps::fused(const ir::OpSchema& base) const {
+  return base.opset == "cpu" ? nullptr : own_.find(base.type, "cpu");
+}
+
+const ir::Attributes& base_attributes(const ir::Node& node) {
+  return is_fused(node) ? *node.attrs<FusedAttrs>().base_attributes : *node.attributes;
+}
+
+const ir::OpSchema& base_schema(const ir::Node& node) {
+  return is_fused(node) ? *node.attrs<FusedAttrs>().base : *node.schema;
+}
+
+int base_input_count(const ir::Node& node) {
+  return is_fused(node) ? node.attrs<FusedAttrs>().base_inputs : static_cast<int>(node.inputs.size());
+}
+
+}  // namespace terroir::cpu

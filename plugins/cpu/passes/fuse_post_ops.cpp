@@ -1,0 +1,100 @@
+#include "plugins/cpu/passes/fuse_post_ops.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "ir/graph/order.hpp"
+#include "plugins/cpu/post_op_chain.hpp"
+#include "plugins/cpu/post_op_table.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+struct Chain {
+  FusedAttrs attrs;
+  std::vector<ir::Value> inputs;
+  std::vector<ir::NodeId> nodes;  // the base first
+};
+
+bool is_contraction(const ir::Node& node) {
+  return node.is("Convolution") || node.is("GroupConvolution") || node.is("ConvolutionBackpropData") ||
+         node.is("GroupConvolutionBackpropData") || node.is("MatMul");
+}
+
+/// Whether an elementwise node can be the base of a chain: it must be a step itself, with data at some input.
+bool is_elementwise_base(const ir::Graph& graph, const ir::Node& node) {
+  for (int input = 0; input < static_cast<int>(std::min<size_t>(node.inputs.size(), 2)); ++input) {
+    int axis = -1;
+    if (as_post_op(graph, node, input, axis)) return true;
+  }
+  return false;
+}
+
+/// -1 as long as no per-channel operand has said which axis; contractions know theirs.
+int channel_axis_of(const ir::Graph& graph, const ir::Node& node) {
+  if (node.is("MatMul")) return static_cast<int>(node.outputs[0].shape.size()) - 1;
+  if (is_contraction(node)) return 1;
+  int axis = -1;
+  for (int input = 0; input < static_cast<int>(std::min<size_t>(node.inputs.size(), 2)); ++input)
+    if (as_post_op(graph, node, input, axis)) break;
+  return axis;
+}
+
+Chain follow(const ir::Graph& graph, const ir::Node& base, const std::set<ir::NodeId>& claimed) {
+  Chain chain;
+  chain.inputs = base.inputs;
+  chain.nodes = {base.id};
+  int axis = channel_axis_of(graph, base);
+  ir::Value value{base.id, 0};
+  // One step is kept free for the base of an elementwise chain, which becomes a step itself.
+  while (chain.attrs.chain.size() + 1 < kMaxPostOps && graph.uses(value).size() == 1) {
+    const ir::Use use = graph.uses(value).front();
+    const ir::Node& next = graph.node(use.node);
+    if (claimed.contains(next.id)) break;
+    auto step = as_post_op(graph, next, use.input, axis);
+    if (!step) break;
+    if (step->operand >= 0) {
+      chain.inputs.push_back(next.inputs[static_cast<size_t>(step->operand)]);
+      step->operand = static_cast<int>(chain.inputs.size()) - 1;
+    }
+    chain.attrs.chain.push_back(*step);
+    chain.nodes.push_back(next.id);
+    value = {next.id, 0};
+  }
+  chain.attrs.base = base.schema;
+  chain.attrs.base_inputs = static_cast<int>(base.inputs.size());
+  chain.attrs.channel_axis = axis >= 0 ? axis : static_cast<int>(base.outputs[0].shape.size()) - 1;
+  return chain;
+}
+
+}  // namespace
+
+ir::Pass fuse_post_ops(const CpuOps& ops) {
+  return {"fuse_post_ops", [&ops](const ir::Graph& graph, ir::Patch& patch) {
+            std::vector<ir::NodeId> order = ir::topological_order(graph);
+            // Contractions first, the later one first: of the two sides of a residual Add the later one has the other's
+            // result at hand. Elementwise chains from their first op on.
+            std::vector<ir::NodeId> bases;
+            for (auto it = order.rbegin(); it != order.rend(); ++it)
+              if (is_contraction(graph.node(*it))) bases.push_back(*it);
+            for (ir::NodeId id : order)
+              if (!is_contraction(graph.node(id))) bases.push_back(id);
+            std::set<ir::NodeId> claimed;
+            for (ir::NodeId id : bases) {
+              const ir::Node& base = graph.node(id);
+              const ir::OpSchema* fused = claimed.contains(id) ? nullptr : ops.fused(*base.schema);
+              if (!fused || base.outputs.size() != 1 || base.outputs[0].type != element::f32 ||
+                  base.outputs[0].shape.is_dynamic() || graph.uses({id, 0}).empty())
+                continue;
+              if (!is_contraction(base) && !is_elementwise_base(graph, base)) continue;
+              Chain chain = follow(graph, base, claimed);
+              if (chain.attrs.chain.empty()) continue;
+              claimed.insert(chain.nodes.begin(), chain.nodes.end());
+              chain.attrs.base_attributes = base.attributes->clone();
+              patch.replace({chain.nodes.back(), 0}, patch.add(*fused, ir::make_attributes_of(std::move(chain.attrs)),
+                                                               std::move(chain.inputs), chain.nodes));
+            }
+          }};
+}
+
+}  // namespace terroir::cpu

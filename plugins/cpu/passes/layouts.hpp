@@ -1,0 +1,36 @@
+#pragma once
+// What: the layout pass. assign_layouts chooses for every node an implementation and layouts; insert_reorders puts a
+// copy between every producer and the consumers that want another layout, one shared copy per wanted layout.
+#include <map>
+#include <vector>
+
+#include "ir/pass/pass_manager.hpp"
+#include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/ops.hpp"
+
+namespace terroir::cpu {
+
+/// What was decided for a node.
+struct Decision {
+  const Impl* impl = nullptr;
+  LayoutChoice choice;
+  std::string rejected;  // reasons of better implementations that refused, for profiles; empty when there are none
+};
+using Decisions = std::map<ir::NodeId, Decision>;
+
+/// How: candidates of every node come from Impl::propose. The total of their costs and of the reorders between them (a
+/// copy per value and wanted layout, shared by its consumers) is minimised by descent: a first choice in topological
+/// order, then rounds in which each node takes its best candidate given all others, until none changes. Deterministic:
+/// ties go to the earlier candidate. Model inputs and outputs are plain.
+Decisions assign_layouts(const ir::Graph& graph, Isa isa, WeightsCache& weights);
+
+/// Inserts Reorder nodes where the decisions disagree, and records decisions for them.
+void insert_reorders(ir::Graph& graph, Decisions& decisions, const CpuOps& ops);
+
+/// The layout in which a value is produced.
+const Layout& layout_of(const Decisions& decisions, ir::Value value);
+
+/// What implementations are told about a node; layouts are plain.
+NodeContext make_context(const ir::Graph& graph, const ir::Node& node, Isa isa, WeightsCache& weights);
+
+}  // namespace terroir::cpu

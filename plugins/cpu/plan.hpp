@@ -1,0 +1,42 @@
+#pragma once
+// What: Plan, a compiled graph for one set of input shapes: an array of steps over planned memory. infer() walks it.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/graph/graph.hpp"
+#include "plugins/cpu/executor.hpp"
+#include "plugins/cpu/layout/layout.hpp"
+
+namespace terroir::cpu {
+
+/// Where a value lies.
+struct Slot {
+  enum class Kind : uint8_t { none, arena, constant, model_input, model_output };
+  Kind kind = Kind::none;
+  int32_t index = 0;              // of the model's input or output
+  size_t offset = 0;              // in the arena
+  const void* pointer = nullptr;  // of a constant
+};
+
+struct Step {
+  std::unique_ptr<const Executor> executor;
+  std::vector<Slot> inputs, outputs;
+  // What profiles and errors say.
+  std::string name, type, kernel, layouts;
+  std::vector<std::string> origin_names;
+  std::string where;  // Node::describe()
+  bool is_reference = false;
+  size_t bytes = 0;  // read and written, constants not counted
+};
+
+struct Plan {
+  std::vector<Step> steps;
+  std::vector<TensorDesc> inputs, outputs;  // by model input and output; plain
+  size_t arena_bytes = 0;                   // activations, scratch behind them
+  size_t scratch_offset = 0;
+  std::vector<std::shared_ptr<const void>> owners;  // of constants that slots point to
+  std::string graph_text;                           // the final graph with layouts; filled when asked for
+};
+
+}  // namespace terroir::cpu

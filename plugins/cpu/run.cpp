@@ -1,0 +1,69 @@
+#include "plugins/cpu/run.hpp"
+
+#include "ir/base/error.hpp"
+#include "runtime/memory/arena_buffer.hpp"
+
+namespace terroir::cpu {
+
+PlanState::PlanState(std::shared_ptr<const Plan> plan)
+    : plan_(std::move(plan)),
+      arena_(memory::allocate_arena(plan_->arena_bytes)),
+      input_patches_(plan_->inputs.size()),
+      output_patches_(plan_->outputs.size()) {
+  auto* base = arena_.as<char>();
+  const auto append = [&](const Slot& slot) {
+    void* pointer = nullptr;
+    switch (slot.kind) {
+      case Slot::Kind::none:
+        break;
+      case Slot::Kind::arena:
+        pointer = base + slot.offset;
+        break;
+      case Slot::Kind::constant:
+        pointer = const_cast<void*>(slot.pointer);
+        break;  // steps only read their inputs
+      case Slot::Kind::model_input:
+        input_patches_[static_cast<size_t>(slot.index)].push_back({pointers_.size(), slot.offset});
+        break;
+      case Slot::Kind::model_output:
+        output_patches_[static_cast<size_t>(slot.index)].push_back({pointers_.size(), slot.offset});
+        break;
+    }
+    pointers_.push_back(pointer);
+  };
+  for (const Step& step : plan_->steps) {
+    first_.push_back(pointers_.size());
+    for (const Slot& slot : step.inputs) append(slot);
+    for (const Slot& slot : step.outputs) append(slot);
+  }
+}
+
+void PlanState::bind_input(size_t index, const void* data) {
+  for (const Patch& patch : input_patches_[index])
+    pointers_[patch.pointer] = const_cast<char*>(static_cast<const char*>(data)) + patch.offset;
+}
+
+void PlanState::bind_output(size_t index, void* data) {
+  for (const Patch& patch : output_patches_[index]) pointers_[patch.pointer] = static_cast<char*>(data) + patch.offset;
+}
+
+void PlanState::run(const parallel::Arena& threads, const std::atomic<bool>& cancelled,
+                    std::chrono::nanoseconds* times) {
+  void* scratch = arena_.as<char>() + plan_->scratch_offset;
+  for (size_t i = 0; i < plan_->steps.size(); ++i) {
+    if (cancelled.load(std::memory_order_relaxed)) return;
+    const Step& step = plan_->steps[i];
+    void** inputs = pointers_.data() + first_[i];
+    const RunArgs args{inputs, inputs + step.inputs.size(), scratch, threads};
+    const auto start = times ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
+    try {
+      step.executor->run(args);
+    } catch (Exception& error) {
+      error.add_context(step.where);
+      throw;
+    }
+    if (times) times[i] = std::chrono::steady_clock::now() - start;
+  }
+}
+
+}  // namespace terroir::cpu
