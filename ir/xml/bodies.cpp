@@ -15,7 +15,8 @@ class PortMapBuilder {
       : layer_(layer), record_(record), body_(body), node_of_(node_of), file_(file) {}
 
   BodyPortMap run() {
-    order_outputs();
+    index_inputs();
+    index_outputs();
     for (const PortMapRecord& entry : record_.ports) {
       if (entry.is_input)
         add_input(entry);
@@ -43,19 +44,23 @@ class PortMapBuilder {
     return found->second;
   }
 
+  void index_inputs() {
+    for (size_t i = 0; i < layer_.inputs.size(); ++i) input_of_port_.emplace(layer_.inputs[i].id, i);
+    fed_.assign(body_.id_bound(), false);
+  }
+
   /// The port ids of the layer where all outputs use them; else, as some writers number from 0 or from the number of
   /// inputs, their rank.
-  void order_outputs() {
+  void index_outputs() {
+    for (size_t i = 0; i < layer_.outputs.size(); ++i) output_of_port_.emplace(layer_.outputs[i].id, i);
+    std::vector<int64_t> ids;
     for (const PortMapRecord& entry : record_.ports)
-      if (!entry.is_input && entry.external_port >= 0) output_ids_.push_back(entry.external_port);
-    std::sort(output_ids_.begin(), output_ids_.end());
-    output_ids_.erase(std::unique(output_ids_.begin(), output_ids_.end()), output_ids_.end());
-    std::vector<int64_t> ports;
-    for (const PortRecord& port : layer_.outputs) ports.push_back(port.id);
-    const bool are_ports = std::all_of(output_ids_.begin(), output_ids_.end(), [&](int64_t id) {
-      return std::find(ports.begin(), ports.end(), id) != ports.end();
-    });
-    if (are_ports) output_ids_ = ports;
+      if (!entry.is_input && entry.external_port >= 0) ids.push_back(entry.external_port);
+    if (std::all_of(ids.begin(), ids.end(), [&](int64_t id) { return output_of_port_.contains(id); })) return;
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    output_of_port_.clear();
+    for (size_t i = 0; i < ids.size(); ++i) output_of_port_.emplace(ids[i], i);
   }
 
   void check_slice(const PortMapRecord& entry) const {
@@ -82,15 +87,14 @@ class PortMapBuilder {
     if (!input.current_iteration) {
       if (!entry.purpose.empty())
         fail(entry.line, "purpose '", entry.purpose, "' of an input must be current_iteration");
-      const auto at = std::find_if(layer_.inputs.begin(), layer_.inputs.end(),
-                                   [&](const PortRecord& port) { return port.id == entry.external_port; });
-      if (at == layer_.inputs.end())
+      const auto at = input_of_port_.find(entry.external_port);
+      if (at == input_of_port_.end())
         fail(entry.line, "external_port_id ", entry.external_port, " is no input port of ", describe(layer_, file_));
-      input.external_port = at - layer_.inputs.begin();
+      input.external_port = static_cast<int64_t>(at->second);
     }
-    for (const auto& other : map_.inputs)
-      if (other.parameter == input.parameter)
-        fail(entry.line, body_.node(input.parameter).describe(), " is fed by two entries");
+    if (fed_[index_of(input.parameter)])
+      fail(entry.line, body_.node(input.parameter).describe(), " is fed by two entries");
+    fed_[index_of(input.parameter)] = true;
     map_.inputs.push_back(input);
   }
 
@@ -108,11 +112,10 @@ class PortMapBuilder {
       fail(entry.line, "purpose '", entry.purpose, "' of an output must be execution_condition");
     // The condition of a Loop may be an output besides.
     if (entry.external_port >= 0) {
-      const auto at = std::find(output_ids_.begin(), output_ids_.end(), entry.external_port);
-      const auto rank = static_cast<size_t>(at - output_ids_.begin());
-      if (rank >= layer_.outputs.size())
+      const auto at = output_of_port_.find(entry.external_port);
+      if (at == output_of_port_.end() || at->second >= layer_.outputs.size())
         fail(entry.line, "external_port_id ", entry.external_port, " is no output port of ", describe(layer_, file_));
-      output.external_port = static_cast<int64_t>(rank);
+      output.external_port = static_cast<int64_t>(at->second);
     } else if (!output.execution_condition) {
       fail(entry.line, "external_port_id of an output must not be negative, got ", entry.external_port);
     }
@@ -120,15 +123,14 @@ class PortMapBuilder {
   }
 
   void check_parameters() const {
-    for (NodeId id : body_.parameters()) {
-      const bool fed = std::any_of(map_.inputs.begin(), map_.inputs.end(), [&](auto& i) { return i.parameter == id; });
-      if (!fed && !body_.uses({id, 0}).empty())
+    for (NodeId id : body_.parameters())
+      if (!fed_[index_of(id)] && !body_.uses({id, 0}).empty())
         fail(layer_.line, body_.node(id).describe(), " is not fed: an <input> of the port map is expected");
-    }
-    for (const auto& edge : map_.back_edges)
-      for (const auto& input : map_.inputs)
-        if (input.parameter == edge.parameter && (input.axis || input.current_iteration))
-          fail(layer_.line, body_.node(edge.parameter).describe(), " is carried by a back edge and cannot be sliced");
+    std::vector<bool> carried(body_.id_bound(), false);
+    for (const auto& edge : map_.back_edges) carried[index_of(edge.parameter)] = true;
+    for (const auto& input : map_.inputs)
+      if (carried[index_of(input.parameter)] && (input.axis || input.current_iteration))
+        fail(layer_.line, body_.node(input.parameter).describe(), " is carried by a back edge and cannot be sliced");
   }
 
   const LayerRecord& layer_;
@@ -137,7 +139,8 @@ class PortMapBuilder {
   const NodeOfLayer& node_of_;
   const std::string& file_;
   BodyPortMap map_;
-  std::vector<int64_t> output_ids_;
+  std::unordered_map<int64_t, size_t> input_of_port_, output_of_port_;
+  std::vector<bool> fed_;  // by node of the body
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace {
 // The largest published files are a tenth of this. A document takes some ten times the memory of its text.
 constexpr size_t kMaxXmlBytes = size_t{512} << 20;
 constexpr int kMaxRtInfoDepth = 64;
+constexpr size_t kMaxBodies = 16;
 constexpr int64_t kOldestVersion = 10, kNewestVersion = 11;
 
 /// Byte offsets to line numbers.
@@ -175,8 +176,10 @@ class Walker {
         if (!is_v10_) rt_info(child, record.rt_info);
       } else if (tag.find("body") != std::string_view::npos) {
         body_of(record, tag).graph = body(child, depth + 1);
+        if (record.bodies.size() > kMaxBodies) fail(child, describe(record, file_), " has too many bodies");
       } else if (tag.find("port_map") != std::string_view::npos) {
         port_map(child, body_of(record, tag));
+        if (record.bodies.size() > kMaxBodies) fail(child, describe(record, file_), " has too many bodies");
       } else if (tag == "back_edges") {
         for (pugi::xml_node edge : child.children("edge"))
           body_of(record, "body").back_edges.push_back({id(edge, "from-layer"), id(edge, "to-layer"), line(edge)});

@@ -135,6 +135,13 @@ TEST(ReaderBodies, BadPortMapsAreRefused) {
   expect_error(with("stride=\"1\"", "stride=\"-9223372036854775808\""), "'stride' is out of range");
   expect_error(with("part_size=\"1\"", "part_size=\"0\""), "'part_size' must be positive");
   expect_error(with("axis=\"1\"", "axis=\"2\""), "axis 2 is out of range for rank 2");
+  // Sliced inputs that disagree in the number of slices, and a carried value without a beginning.
+  expect_error(with("internal_layer_id=\"11\"/>", "internal_layer_id=\"11\" axis=\"1\"/>"), "cannot be sliced");
+  expect_error(
+      iterator("2,5", changed(changed(kIteratorPorts,
+                                      "<back_edges><edge from-layer=\"14\" to-layer=\"11\"/></back_edges>", ""),
+                              "internal_layer_id=\"11\"/>", "internal_layer_id=\"11\" axis=\"0\"/>")),
+      "the sliced inputs ask for 5 and 2 iterations");
   expect_error(with("axis=\"1\"", "axis=\"1000\""), "'axis' is out of range");
   expect_error(with("<input external_port_id=\"1\" internal_layer_id=\"11\"/>", ""), "Parameter11.* is not fed");
   expect_error(changed(iterator("2,5"), "<port_map>", "<port_map><x/>"), "holds <input> and <output>, found <x>");
@@ -148,6 +155,12 @@ TEST(ReaderBodies, BodiesMustBeThereAndAreRead) {
   expect_error(
       changed(iterator("2,5"), "type=\"Add\"", "type=\"Odd\""),
       R"(^TensorIterator 'TensorIterator' \(layer 2, line 5\): Odd 'Add12' \(layer 12, line 8\): unknown operation)");
+}
+
+TEST(ReaderBodies, NumberIsLimited) {
+  std::string inside;
+  for (int i = 0; i < 20; ++i) inside += "<port_map" + std::to_string(i) + "/>";
+  expect_error(net(control(0, "TensorIterator", "opset1", "", "", inside), ""), "line 3: .*too many bodies");
 }
 
 TEST(ReaderBodies, NestingIsLimited) {

@@ -176,6 +176,12 @@ TEST(ReaderErrors, Constants) {
                "does not fit 64 bits", ErrorCode::out_of_memory);
   expect_error(constant("element_type=\"f32\" shape=\"4611686018427387904\" offset=\"0\" size=\"8\""),
                "does not fit 64 bits", ErrorCode::out_of_memory);
+  expect_error(net(parameter(0) +
+                       layer(1, "Const", "element_type=\"f32\" shape=\"2\" offset=\"0\" size=\"8\"", port(0, {2, 3}),
+                             port(1, {2})) +
+                       result(2),
+                   edge(0, 0, 1, 0) + edge(1, 1, 2, 0)),
+               "a constant has no inputs, found 1", ErrorCode::parse_error, eight);
   expect_error(constant("element_type=\"f32\" shape=\"2\" offset=\"0\" size=\"8\" ofset=\"1\""),
                "unknown attribute 'ofset'", ErrorCode::parse_error, eight);
 }

@@ -68,15 +68,12 @@ std::vector<PortType> infer_body(InferContext& ctx, const Body& body) {
   std::vector<std::pair<NodeId, PortType>> wanted;
   for (const auto& input : body.ports.inputs)
     if (const auto type = fed(ctx, input)) wanted.emplace_back(input.parameter, *type);
-  const auto wanted_of = [&](NodeId parameter) -> PortType* {
-    for (auto& [id, type] : wanted)
-      if (id == parameter) return &type;
-    return nullptr;
-  };
+  std::vector<PortType*> wanted_by_node(body.graph->id_bound(), nullptr);
+  for (auto& [id, type] : wanted) wanted_by_node[ir::index_of(id)] = &type;
   const auto carries_on = [&](const Graph& graph) {  // true: every carried value comes back as it went in
     bool stable = true;
     for (const auto& edge : body.ports.back_edges) {
-      PortType* type = wanted_of(edge.parameter);
+      PortType* type = wanted_by_node[ir::index_of(edge.parameter)];
       ctx.require(type != nullptr, graph.node(edge.parameter).describe(), " is carried but has no initial value");
       const PortType next = generalized(ctx, *type, recorded(graph, edge.result));
       stable = stable && next == *type;
