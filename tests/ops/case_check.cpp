@@ -34,9 +34,17 @@ HostTensor make_tensor(const Case& c, const CaseTensor& written) {
   try {
     const std::vector<std::string>& values = *written.values;
     PartialShape shape = written.shape;
-    // The size of a result may depend on data; then the values say what it is.
-    if (shape.is_dynamic() && shape.rank().is_static() && shape.size() == 1)
-      shape = PartialShape{static_cast<int64_t>(values.size())};
+    // The size of a result may depend on data; then the number of values says what the one unknown extent is.
+    if (shape.rank().is_static()) {
+      int64_t known = 1;
+      std::vector<std::ptrdiff_t> unknown;
+      for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(shape.size()); ++i)
+        if (shape[i].is_static())
+          known *= shape[i].get_length();
+        else
+          unknown.push_back(i);
+      if (unknown.size() == 1 && known > 0) shape[unknown[0]] = static_cast<int64_t>(values.size()) / known;
+    }
     ir::Dims dims;
     for (const size_t extent : shape.to_shape()) dims.push_back(static_cast<int64_t>(extent));
     if (ir::element_count(dims) != static_cast<int64_t>(values.size()))

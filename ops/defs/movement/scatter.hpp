@@ -3,7 +3,8 @@
 // Shapes: the output is as data. ScatterUpdate (data, indices, updates, axis): updates are data[:axis] + indices.shape
 // + data[axis+1:]. ScatterElementsUpdate (the same inputs): indices and updates have one shape, of data's rank.
 // ScatterNDUpdate (data, indices, updates): updates are indices[:-1] + data[indices[-1]:].
-// Edge cases: negative indices count from the end; an index out of range is an error at run time; updates of one place
+// Edge cases: negative indices count from the end (but ScatterUpdate takes none); an index out of
+// range is an error at run time; updates of one place
 // are applied in their order. An integer mean is rounded down.
 // Source: operation pages ScatterUpdate-3, ScatterElementsUpdate-3 and -12, ScatterNDUpdate-4 and -15.
 #include "ir/schema/attributes.hpp"

@@ -1,0 +1,46 @@
+#include "ops/reference/floats.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir/schema/infer_context.hpp"
+#include "ops/reference/dispatch.hpp"
+
+namespace terroir::ops::reference {
+namespace {
+
+int64_t to_index(float whole) {
+  constexpr float kMost = 1073741824.0f;
+  return std::isnan(whole) ? 0 : static_cast<int64_t>(std::clamp(whole, -kMost, kMost));
+}
+
+}  // namespace
+
+std::vector<float> to_floats(const ir::TensorView& tensor) {
+  const std::vector<double> wide = ir::to_reals(tensor);
+  std::vector<float> values(wide.size());
+  for (size_t i = 0; i < wide.size(); ++i) values[i] = static_cast<float>(wide[i]);
+  return values;
+}
+
+void from_floats(const std::vector<float>& values, const ir::MutableTensorView& tensor, const char* op) {
+  dispatch_type<TERROIR_FLOATS>(tensor.type, op, [&](auto tag) {
+    using T = decltype(tag);
+    T* dst = tensor.as<T>();
+    for (size_t i = 0; i < values.size(); ++i) dst[i] = static_cast<T>(values[i]);
+  });
+}
+
+void from_indices(const std::vector<int64_t>& values, const ir::MutableTensorView& tensor) {
+  dispatch_type<int64_t, int32_t>(tensor.type, "an output of indices", [&](auto tag) {
+    using T = decltype(tag);
+    T* dst = tensor.as<T>();
+    for (size_t i = 0; i < values.size(); ++i) dst[i] = static_cast<T>(values[i]);
+  });
+}
+
+int64_t floor_to_index(float x) { return to_index(std::floor(x)); }
+int64_t ceil_to_index(float x) { return to_index(std::ceil(x)); }
+int64_t round_to_index(float x) { return to_index(std::round(x)); }
+
+}  // namespace terroir::ops::reference
