@@ -67,6 +67,9 @@ void tile_pass(const TilePass& p) noexcept {
           const float* k = wei_w;
           for (int64_t line = p.prefetch_lines; line > 0; --line, prefetch += 16) __builtin_prefetch(prefetch, 0, 2);
           for (int64_t i = n_i; i > 0; --i, ++s, k += NV * L) {
+            // Hides that neighbouring positions of a plain row share sources from one trip to the next: compilers keep
+            // those in registers that the accumulators need.
+            __asm__("" : "+r"(s));
             V weight[NV];
 #pragma GCC unroll 8
             for (int v = 0; v < NV; ++v) weight[v] = loadu(k + v * L);
