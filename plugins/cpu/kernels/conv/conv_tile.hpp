@@ -27,6 +27,8 @@ struct TilePass {
   const float* bias;      // start value, B blocks; unused when `load`
   const float* residual;  // added to the start value, or null; strides of `dst`
   int64_t residual_step, residual_row, residual_block;
+  // Edge kernels: the first column tap passes by the tile's first position, the last one by its last position.
+  bool first_tap_short, last_tap_short;
   const float* prefetch;  // weights of the next unit: prefetch_lines cache lines per innermost loop
   int64_t prefetch_lines;
   bool load;   // continue the sums found in `out`

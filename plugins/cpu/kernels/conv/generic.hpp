@@ -21,6 +21,7 @@ struct ConvContext {
   const ConvArgs& args;
   Epilogue epilogue;
   const PassTable* passes;
+  const PassTable* edge_passes;  // or null
   int64_t ic_blocks, oc_blocks;  // per group
   int64_t reduction;             // weights per output channel, padding included
   int64_t ic_last;               // channels of the last input block
@@ -69,6 +70,13 @@ void set_row_taps(const Range (&range)[2], int64_t rows, ConvRow& row) {
   }
 }
 
+// The pass over the kernel columns that every tile position sees, and over those that the first or the last one misses.
+TERROIR_INLINE void run_main_pass(const ConvContext& ctx, const ConvRow& row, const TilePass& p, int64_t rows,
+                                  int64_t width) {
+  const PassTable* table = p.first_tap_short || p.last_tap_short ? ctx.edge_passes : ctx.passes;
+  table->row[rows - 1][row.blocks - 1].fn[width - 1](p);
+}
+
 TERROIR_INLINE void run_pass(const ConvContext& ctx, const ConvRow& row, const TilePass& p, int64_t rows,
                              int64_t width) {
   ctx.passes->row[rows - 1][row.blocks - 1].fn[width - 1](p);
@@ -77,7 +85,7 @@ TERROIR_INLINE void run_pass(const ConvContext& ctx, const ConvRow& row, const T
 // Narrows the loops of `p` to kernel columns [w0, w1) and the kernel rows of `h`; position 0 is column `x` of the
 // source.
 void set_taps(const ConvContext& ctx, const ConvRow& row, const TapClass& c, const RowTaps& h, int64_t x, int64_t w0,
-              int64_t w1, TilePass& p) {
+              int64_t columns, TilePass& p) {
   const TilePass& all = row.pass;
   p.src =
       all.src + (x + w0 * c.st) * ctx.plan.src.w + (h.begin - row.both.begin) * all.src_stride.h + h.row * all.src_row;
@@ -85,10 +93,17 @@ void set_taps(const ConvContext& ctx, const ConvRow& row, const TapClass& c, con
   p.n = all.n;
   p.n.h = h.end - h.begin;
   if (ctx.columns_inside) {
-    p.n_i = p.n_i_last = w1 - w0;
+    p.n_i = p.n_i_last = columns;
   } else if (!ctx.blocks_inside) {
-    p.n.w = w1 - w0;
+    p.n.w = columns;
   }
+}
+
+// Whether the tile columns reached by the tap are [begin, end).
+bool reaches(const TapClass& c, const ConvAxis& axis, int64_t x, int64_t width, int64_t tap, int64_t begin,
+             int64_t end) {
+  const Range reach = inside(x + tap * c.st, c.sj, axis.in, width);
+  return reach.begin == begin && reach.end == end;
 }
 
 // Columns [j, j + width) of class c; `p` is row.pass but for the prefetch.
@@ -102,20 +117,27 @@ void run_border_tile(const ConvContext& ctx, const ConvRow& row, const TapClass&
   Range full{left.begin > right.begin ? left.begin : right.begin, left.end < right.end ? left.end : right.end};
   if (full.end < full.begin) full.end = full.begin;
 
+  // A tap that only the first or only the last column misses joins the main pass.
+  const bool edges = ctx.edge_passes && ctx.edge_passes->row[row.rows - 1][row.blocks - 1].fn[width - 1] && width > 1 &&
+                     full.begin < full.end;
+  p.first_tap_short = edges && full.begin > 0 && reaches(c, axis, x, width, full.begin - 1, 1, width);
+  p.last_tap_short = edges && full.end < c.taps && reaches(c, axis, x, width, full.end, 0, width - 1);
+  const int64_t main_begin = full.begin - (p.first_tap_short ? 1 : 0), main_end = full.end + (p.last_tap_short ? 1 : 0);
+
   const bool clamp = p.clamp;
   float* const out = p.out;
-  if (row.extras > 0 || full.begin > 0 || full.end < c.taps) {
+  if (row.extras > 0 || main_begin > 0 || main_end < c.taps) {
     p.clamp = false;
     p.n = {0, 0, 0, 0};
     run_pass(ctx, row, p, row.rows, width);
     p.load = true;
     for (int64_t e = 0; e < row.extras && full.begin < full.end; ++e) {
       p.out = out + row.extra[e].row * p.out_row;
-      set_taps(ctx, row, c, row.extra[e], x, full.begin, full.end, p);
-      run_pass(ctx, row, p, 1, width);
+      set_taps(ctx, row, c, row.extra[e], x, main_begin, full.end - full.begin, p);
+      run_main_pass(ctx, row, p, 1, width);
     }
     for (int64_t tap = 0; tap < c.taps; ++tap) {
-      if (tap == full.begin && full.begin < full.end) tap = full.end;
+      if (tap == main_begin && main_begin < main_end) tap = main_end;
       if (tap >= c.taps) break;
       const Range reach = inside(x + tap * c.st, c.sj, axis.in, width);  // columns reached by this tap
       if (reach.begin == reach.end) continue;
@@ -123,16 +145,16 @@ void run_border_tile(const ConvContext& ctx, const ConvRow& row, const TapClass&
         const RowTaps& h = e < 0 ? row.both : row.extra[e];
         if (h.begin == h.end) continue;
         p.out = out + h.row * p.out_row + reach.begin * p.out_step;
-        set_taps(ctx, row, c, h, x + reach.begin * c.sj, tap, tap + 1, p);
+        set_taps(ctx, row, c, h, x + reach.begin * c.sj, tap, 1, p);
         run_pass(ctx, row, p, h.rows, reach.end - reach.begin);
       }
     }
   }
   p.out = out;
   p.clamp = clamp;
-  set_taps(ctx, row, c, row.both, x, full.begin, full.end, p);
-  run_pass(ctx, row, p, row.rows, width);
-  p.load = false;
+  set_taps(ctx, row, c, row.both, x, main_begin, full.end - full.begin, p);
+  run_main_pass(ctx, row, p, row.rows, width);
+  p.load = p.first_tap_short = p.last_tap_short = false;
 }
 
 void finish_tile(const ConvContext& ctx, const ConvRow& row, const TilePass& p, int64_t offset, int64_t step,
@@ -241,7 +263,7 @@ void run_row(const ConvContext& ctx, int64_t n, int64_t unit, int64_t row_group,
   p.residual_row = plan.dst.h;
   p.residual_block = plan.dst.c;
   p.prefetch_lines = prefetch_lines;
-  p.load = false;
+  p.load = p.first_tap_short = p.last_tap_short = false;
   p.clamp = ctx.epilogue.clamp;
   p.low = ctx.epilogue.low;
   p.high = ctx.epilogue.high;
@@ -286,6 +308,7 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
                         args,
                         make_epilogue(args.post_ops, args.post_op_count, ocg % kBlock != 0),
                         &passes_for_step((e.transposed ? 1 : e.w.stride) * plan.src.w, plain),
+                        e.transposed ? nullptr : edge_passes_for_step(e.w.stride * plan.src.w, plain),
                         ic_blocks,
                         oc_blocks,
                         (plain ? e.ic : ic_blocks * kBlock) * taps,

@@ -47,7 +47,6 @@ double row_cost(const Machine& m, int64_t blocks_total, int64_t columns, int64_t
 void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const Machine m = machine(kernel.isa);
   const ConvProblem& e = plan.exec;
-  const bool plain = kernel.src == ConvFormat::plain;
   const int64_t block = channel_block(kernel.isa);
   const int per_block = static_cast<int>(block / m.lanes);
   const int64_t blocks = ceil_div(e.oc / e.groups, block);
@@ -55,12 +54,16 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const double taps = static_cast<double>(e.d.kernel * e.h.kernel * e.w.kernel) /
                       (e.transposed ? static_cast<double>(e.d.stride * e.h.stride * e.w.stride) : 1.0);
   const double reduction = std::max(1.0, static_cast<double>(e.ic / e.groups) * taps);
+  // What the tables of tile_pass.hpp offer.
+  const int64_t step = e.transposed ? 1 : e.w.stride;
+  const bool blocked = kernel.src == ConvFormat::blocked;
+  const int64_t max_unit = blocked && step == 1 ? 4 : 2;
+  const bool two_rows = blocked && step <= 2 && !e.transposed && e.h.out > 1;
   double best = -1;
-  for (int64_t unit = 1; unit <= std::min<int64_t>(blocks, plain ? 2 : 4); ++unit) {
+  for (int64_t unit = 1; unit <= std::min<int64_t>(blocks, max_unit); ++unit) {
     const int64_t positions = max_tile_positions(m.registers, m.fused, static_cast<int>(unit) * per_block);
     if (positions < 1) continue;
-    // Two rows in one tile need a source step of whole rows and an even split; they pay when rows are short.
-    const int64_t max_rows = !plain && !e.transposed && unit <= 2 && e.h.out > 1 ? 2 : 1;
+    const int64_t max_rows = two_rows && unit <= 2 ? 2 : 1;
     for (int64_t rows = 1; rows <= max_rows; ++rows) {
       const int64_t tile = std::min(positions / rows, columns);
       if (tile < 1) continue;

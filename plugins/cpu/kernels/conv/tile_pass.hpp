@@ -9,6 +9,8 @@
 // Include one bucket header first.
 #pragma once
 
+#include <utility>
+
 #include "plugins/cpu/kernels/conv/bucket.hpp"
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 
@@ -17,11 +19,50 @@ namespace {
 
 constexpr int max_tile(int blocks) { return max_tile_positions(kRegisters, kFused, blocks * kVectorsPerBlock); }
 
-template <int H, int R, int B, int Step>
+// One source index of positions [First, Last) of each row.
+template <int H, int R, int B, int First, int Last>
+TERROIR_INLINE void tile_step(const TilePass& p, const float* s, const float* k, int64_t step,
+                              V (&acc)[H * R][B * kVectorsPerBlock]) {
+  constexpr int NV = B * kVectorsPerBlock;
+  V weight[NV];
+#pragma GCC unroll 8
+  for (int v = 0; v < NV; ++v) weight[v] = loadu(k + v * kLanes);
+#pragma GCC unroll 32
+  for (int r = 0; r < H * R; ++r) {
+    if (r % R < First || r % R >= Last) continue;
+    const V x = broadcast(s + (H == 1 ? 0 : (r / R) * p.src_row) + (r % R) * step);
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) acc[r][v] = fma(x, weight[v], acc[r][v]);
+  }
+}
+
+// All source indices of one tap.
+template <int H, int R, int B, int First, int Last, int Unroll>
+TERROIR_INLINE void tile_tap(const TilePass& p, const float* s, const float* k, int64_t n, int64_t step,
+                             V (&acc)[H * R][B * kVectorsPerBlock]) {
+  constexpr int64_t stride = B * kBlock;
+  if (Unroll > 1 && n == kBlock) {
+    // The usual trip count, known: the source and weight addresses are displacements.
+    for (int64_t i = 0; i < kBlock; i += Unroll, s += Unroll, k += Unroll * stride) {
+#pragma GCC unroll 16
+      for (int u = 0; u < Unroll; ++u) tile_step<H, R, B, First, Last>(p, s + u, k + u * stride, step, acc);
+    }
+    return;
+  }
+  for (int64_t i = n; i > 0; --i, ++s, k += stride) {
+    // Hides that neighbouring positions of a plain row share sources from one trip to the next: compilers keep those
+    // in registers that the accumulators need.
+    __asm__("" : "+r"(s));
+    tile_step<H, R, B, First, Last>(p, s, k, step, acc);
+  }
+}
+
+template <int H, int R, int B, int Step, bool Edge>
 void tile_pass(const TilePass& p) noexcept {
   constexpr int N = H * R;
   constexpr int NV = B * kVectorsPerBlock;
   constexpr int64_t L = kLanes;
+  constexpr int kUnroll = Step < kBlock ? 1 : kLanes == 8 ? 4 : 1;
   const int64_t step = Step == 0 ? p.src_step : Step;
   V acc[N][NV];
 
@@ -62,25 +103,16 @@ void tile_pass(const TilePass& p) noexcept {
       for (int64_t h = p.n.h; h > 0; --h, src_h += p.src_stride.h, wei_h += p.wei_stride.h) {
         const float* src_w = src_h;
         const float* wei_w = wei_h;
-        for (int64_t w = p.n.w; w > 0; --w, src_w += p.src_stride.w, wei_w += p.wei_stride.w) {
-          const float* s = src_w;
-          const float* k = wei_w;
-          for (int64_t line = p.prefetch_lines; line > 0; --line, prefetch += 16) __builtin_prefetch(prefetch, 0, 2);
-          for (int64_t i = n_i; i > 0; --i, ++s, k += NV * L) {
-            // Hides that neighbouring positions of a plain row share sources from one trip to the next: compilers keep
-            // those in registers that the accumulators need.
-            __asm__("" : "+r"(s));
-            V weight[NV];
-#pragma GCC unroll 8
-            for (int v = 0; v < NV; ++v) weight[v] = loadu(k + v * L);
-#pragma GCC unroll 32
-            for (int r = 0; r < N; ++r) {
-              const V x = broadcast(s + (H == 1 ? 0 : (r / R) * p.src_row) + (r % R) * step);
-#pragma GCC unroll 8
-              for (int v = 0; v < NV; ++v) acc[r][v] = fma(x, weight[v], acc[r][v]);
-            }
-          }
+        if (Edge && p.first_tap_short) {
+          tile_tap<H, R, B, 1, R, kUnroll>(p, src_w, wei_w, n_i, step, acc);
+          src_w += p.src_stride.w;
+          wei_w += p.wei_stride.w;
         }
+        for (int64_t w = p.n.w; w > 0; --w, src_w += p.src_stride.w, wei_w += p.wei_stride.w) {
+          for (int64_t line = p.prefetch_lines; line > 0; --line, prefetch += 16) __builtin_prefetch(prefetch, 0, 2);
+          tile_tap<H, R, B, 0, R, kUnroll>(p, src_w, wei_w, n_i, step, acc);
+        }
+        if (Edge && p.last_tap_short) tile_tap<H, R, B, 0, R - 1, kUnroll>(p, src_w, wei_w, n_i, step, acc);
       }
     }
   }
@@ -110,50 +142,52 @@ struct PassRow {
   PassFn fn[kMaxPositions];
 };
 
-template <int H, int R, int B, int Step>
+template <int H, int R, int B, int Step, bool Edge>
 constexpr PassFn pass_entry() {
   if constexpr (H * R <= max_tile(B)) {
-    return &tile_pass<H, R, B, Step>;
+    return &tile_pass<H, R, B, Step, Edge>;
   } else {
     return nullptr;
   }
 }
 
-template <int H, int B, int Step>
-constexpr PassRow pass_row() {
-  return {{pass_entry<H, 1, B, Step>(), pass_entry<H, 2, B, Step>(), pass_entry<H, 3, B, Step>(),
-           pass_entry<H, 4, B, Step>(), pass_entry<H, 5, B, Step>(), pass_entry<H, 6, B, Step>(),
-           pass_entry<H, 7, B, Step>(), pass_entry<H, 8, B, Step>(), pass_entry<H, 9, B, Step>(),
-           pass_entry<H, 10, B, Step>(), pass_entry<H, 11, B, Step>(), pass_entry<H, 12, B, Step>(),
-           pass_entry<H, 13, B, Step>(), pass_entry<H, 14, B, Step>()}};
+template <int H, int B, int Step, bool Edge, int... R>
+constexpr PassRow pass_row(std::integer_sequence<int, R...>) {
+  return {{pass_entry<H, R + 1, B, Step, Edge>()...}};
 }
+
+template <int H, int B, int Step, bool Edge = false>
+constexpr PassRow kPassRow = pass_row<H, B, Step, Edge>(std::make_integer_sequence<int, kMaxPositions>{});
 
 struct PassTable {
   PassRow row[2][kMaxBlocks];
 };
 
-// Two-row tiles serve narrow blocked tensors only, where a one-row tile would stream the weights too often.
-template <int Step>
-constexpr PassTable pass_table() {
-  if constexpr (Step == 1 || Step == 2) {
-    return {{{pass_row<1, 1, Step>(), pass_row<1, 2, Step>(), {}, {}}, {}}};
-  } else {
-    return {{{pass_row<1, 1, Step>(), pass_row<1, 2, Step>(), pass_row<1, 3, Step>(), pass_row<1, 4, Step>()},
-             {pass_row<2, 1, Step>(), pass_row<2, 2, Step>(), {}, {}}}};
-  }
-}
-
-// Steps with a kernel of their own: the next position of a block of channels, or of every second one; likewise of a
-// plain row. Anything else takes the step at run time, which costs address registers.
-constexpr PassTable kPassAnyStep = pass_table<0>();
-constexpr PassTable kPassBlock = pass_table<kBlock>();
-constexpr PassTable kPassBlock2 = pass_table<2 * kBlock>();
-constexpr PassTable kPassColumn = pass_table<1>();
-constexpr PassTable kPassColumn2 = pass_table<2>();
+// Steps with kernels of their own: the next position of a block of channels, or of every second one; likewise of a
+// plain row. Anything else takes the step at run time, which costs address registers. plan_dense.cpp knows what is
+// there. Two-row tiles serve narrow blocked tensors, where a one-row tile would stream the weights too often.
+constexpr PassTable kPassBlock = {
+    {{kPassRow<1, 1, kBlock>, kPassRow<1, 2, kBlock>, kPassRow<1, 3, kBlock>, kPassRow<1, 4, kBlock>},
+     {kPassRow<2, 1, kBlock>, kPassRow<2, 2, kBlock>, {}, {}}}};
+constexpr PassTable kPassBlock2 = {{{kPassRow<1, 1, 2 * kBlock>, kPassRow<1, 2, 2 * kBlock>, {}, {}},
+                                    {kPassRow<2, 1, 2 * kBlock>, kPassRow<2, 2, 2 * kBlock>, {}, {}}}};
+constexpr PassTable kPassAnyStep = {{{kPassRow<1, 1, 0>, kPassRow<1, 2, 0>, {}, {}}, {}}};
+constexpr PassTable kPassColumn = {{{kPassRow<1, 1, 1>, kPassRow<1, 2, 1>, {}, {}}, {}}};
+constexpr PassTable kPassColumn2 = {{{kPassRow<1, 1, 2>, kPassRow<1, 2, 2>, {}, {}}, {}}};
+constexpr PassTable kPassBlockEdge = {
+    {{kPassRow<1, 1, kBlock, true>, kPassRow<1, 2, kBlock, true>, kPassRow<1, 3, kBlock, true>, {}},
+     {kPassRow<2, 1, kBlock, true>, kPassRow<2, 2, kBlock, true>, {}, {}}}};
+constexpr PassTable kPassBlock2Edge = {{{kPassRow<1, 1, 2 * kBlock, true>, kPassRow<1, 2, 2 * kBlock, true>, {}, {}},
+                                        {kPassRow<2, 1, 2 * kBlock, true>, kPassRow<2, 2, 2 * kBlock, true>, {}, {}}}};
 
 const PassTable& passes_for_step(int64_t step, bool plain) {
   if (plain) return step == 1 ? kPassColumn : step == 2 ? kPassColumn2 : kPassAnyStep;
   return step == kBlock ? kPassBlock : step == 2 * kBlock ? kPassBlock2 : kPassAnyStep;
+}
+
+const PassTable* edge_passes_for_step(int64_t step, bool plain) {
+  if (plain) return nullptr;
+  return step == kBlock ? &kPassBlockEdge : step == 2 * kBlock ? &kPassBlock2Edge : nullptr;
 }
 
 }  // namespace
