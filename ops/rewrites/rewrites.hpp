@@ -15,6 +15,11 @@ ir::Pass fold_constants(const ir::OpRegistry& registry);
 /// broadcast x, Transpose by the identity, Concat of one, Reshape and its kin to the same shape, Pad by nothing.
 ir::Pass remove_no_ops();
 
+/// BatchNormInference(x, constants) -> x * scale + shift, with scale = gamma / sqrt(variance + eps) and
+/// shift = beta - mean * scale, computed in double.
+/// Refuses: parameters that are not constants, types other than f32.
+ir::Pass decompose_batch_norm(const ir::OpRegistry& registry);
+
 /// (x conv w) * s -> x conv (w * s) and ((x conv w) + b) * s -> (x conv (w * s)) + b * s, where s is a constant per
 /// output channel. Refuses: f other than f32, s that varies along another axis, a convolution with other readers,
 /// transposed ones.

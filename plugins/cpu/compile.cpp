@@ -22,6 +22,7 @@ ir::PassManager portable_passes() {
   const ir::OpRegistry& registry = ops::builtin_registry();
   ir::PassManager passes;
   passes.add(ops::fold_constants(registry));
+  passes.add(ops::decompose_batch_norm(registry));
   passes.add_until_stable({ops::remove_no_ops(), ops::fold_scale_into_convolution(registry)});
   return passes;
 }

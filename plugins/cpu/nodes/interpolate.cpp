@@ -1,0 +1,181 @@
+// Interpolate in f32 over spatial axes: nearest (1-D to 3-D) and the linear modes where every position draws on at most
+// two rows and two columns (2-D).
+// Layouts: plain, channels-last, channel blocks. Threads: rows of the output of every image (and channel block).
+// Padding: blends of zeros are zeros.
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <span>
+
+#include "ops/defs/image/interpolate.hpp"
+#include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/kernels/interpolate/interpolate.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+/// Positions of one spatial axis: dst[o] = (1 - weight[o]) * src[low[o]] + weight[o] * src[high[o]].
+struct AxisMap {
+  int64_t input = 1;
+  std::vector<int32_t> low = {0}, high = {0};
+  std::vector<float> weight = {0.0f};
+  int64_t output() const { return static_cast<int64_t>(low.size()); }
+};
+
+struct Maps {
+  std::array<AxisMap, 3> axes;  // D, H, W
+  bool nearest = true;
+};
+
+AxisMap identity(int64_t extent) {
+  AxisMap map;
+  map.input = extent;
+  map.low.resize(static_cast<size_t>(extent));
+  std::iota(map.low.begin(), map.low.end(), 0);
+  map.high = map.low;
+  map.weight.assign(map.low.size(), 0.0f);
+  return map;
+}
+
+std::variant<AxisMap, Reject> to_map(const ops::ResampleTable& table, int64_t input) {
+  AxisMap map;
+  map.input = input;
+  map.low.clear(), map.high.clear(), map.weight.clear();
+  for (int64_t o = 0; o < table.outputs(); ++o) {
+    const int64_t first = table.first[static_cast<size_t>(o)], last = table.first[static_cast<size_t>(o) + 1];
+    if (last - first < 1 || last - first > 2) return Reject{"positions that draw on none or on more than two others"};
+    const ops::ResampleTap& low = table.taps[static_cast<size_t>(first)];
+    const ops::ResampleTap& high = table.taps[static_cast<size_t>(last) - 1];
+    const double sum = last - first == 1 ? low.weight : low.weight + high.weight;
+    if (std::abs(sum - 1) > 1e-6) return Reject{"weights that do not add up to one"};
+    map.low.push_back(static_cast<int32_t>(low.index));
+    map.high.push_back(static_cast<int32_t>(high.index));
+    map.weight.push_back(last - first == 1 ? 0.0f : static_cast<float>(high.weight));
+  }
+  return map;
+}
+
+std::variant<ops::InterpolateGeometry, Reject> geometry_of(const NodeContext& context) {
+  const ir::Node& node = context.node;
+  const ir::Dims &data = context.inputs[0].dims, &output = context.outputs[0].dims;
+  if (node.schema->opset == "opset1")
+    return ops::interpolate_geometry(node.attrs<ops::Interpolate1Attrs>(), data, output);
+  const auto& attrs = node.attrs<ops::InterpolateAttrs>();
+  const size_t scales_input = node.schema->opset == "opset4" ? 2 : 1, axes_input = scales_input + 1;
+  std::optional<std::vector<int64_t>> axes;
+  if (context.inputs.size() > axes_input) {
+    if (!context.constants[axes_input]) return Reject{"the axes are known at run time only"};
+    axes = ir::to_integers(context.constants[axes_input]->view);
+  }
+  std::vector<double> scales;
+  if (attrs.shape_calculation_mode == ops::ShapeCalculation::scales) {
+    if (!context.constants[scales_input]) return Reject{"the scales are known at run time only"};
+    scales = ir::to_reals(context.constants[scales_input]->view);
+  }
+  return ops::interpolate_geometry(attrs, data, output, axes, scales);
+}
+
+std::variant<Maps, Reject> maps_of(const NodeContext& context) {
+  const ir::Dims& data = context.inputs[0].dims;
+  if (data.size() < 3 || data.size() > 5) return Reject{"only 3 to 5 axes"};
+  auto geometry = geometry_of(context);
+  if (auto* reject = std::get_if<Reject>(&geometry)) return *reject;
+  const auto& known = std::get<ops::InterpolateGeometry>(geometry);
+  Maps maps;
+  maps.nearest = known.rule.mode == ops::ResampleMode::nearest;
+  if (!maps.nearest && known.rule.mode != ops::ResampleMode::linear &&
+      known.rule.mode != ops::ResampleMode::linear_onnx)
+    return Reject{"a mode other than nearest and linear"};
+  const size_t missing = 5 - data.size();  // D and H where there are fewer spatial axes
+  for (size_t i = 2; i < data.size(); ++i) maps.axes[i - 2 + missing] = identity(data[i]);
+  for (size_t i = 0; i < known.axes.size(); ++i) {
+    const ops::InterpolatedAxis& axis = known.axes[i];
+    if (axis.axis < 2) {
+      if (axis.input == axis.output && axis.padded() == axis.input) continue;
+      return Reject{"resizes images or channels"};
+    }
+    auto map = to_map(known.table(i), axis.input);
+    if (auto* reject = std::get_if<Reject>(&map)) return *reject;
+    maps.axes[axis.axis - 2 + missing] = std::get<AxisMap>(std::move(map));
+  }
+  const AxisMap& depth = maps.axes[0];
+  if (!maps.nearest && std::any_of(depth.weight.begin(), depth.weight.end(), [](float w) { return w != 0; }))
+    return Reject{"blends along depth"};
+  return maps;
+}
+
+class InterpolateExecutor final : public Executor {
+ public:
+  InterpolateExecutor(const NodeContext& context, Maps maps)
+      : maps_(std::move(maps)),
+        kernels_(interpolate_kernels(context.isa)),
+        name_(std::string(maps_.nearest ? "f32_nearest_" : "f32_linear_") + context.outputs[0].layout.name() + "__" +
+              isa_name(context.isa)) {
+    const TensorDesc& src = context.inputs[0];
+    const int64_t block = src.layout.channel_block(), channels = src.dims[1];
+    width_ = block > 0 ? block : src.layout.is_channels_last() ? channels : 1;
+    images_ = src.dims[0] * ((channels + width_ - 1) / width_);
+  }
+
+  void run(const RunArgs& args) const noexcept override {
+    const auto& [d, h, w] = maps_.axes;
+    const int64_t rows = d.output() * h.output(), src_row = w.input * width_, dst_row = w.output() * width_;
+    constexpr int64_t kTaskElements = 16384;
+    const int64_t per_task =
+        std::clamp<int64_t>(kTaskElements / std::max<int64_t>(1, dst_row), 1, std::max<int64_t>(1, rows));
+    const int64_t slices = (rows + per_task - 1) / per_task;
+    args.arena.parallel_for(images_ * slices, [&](int64_t task) {
+      const int64_t image = task / slices, first = task % slices * per_task;
+      const float* src = static_cast<const float*>(args.inputs[0]) + image * d.input * h.input * src_row;
+      float* dst = static_cast<float*>(args.outputs[0]) + image * rows * dst_row;
+      for (int64_t row = first; row < std::min(rows, first + per_task); ++row) {
+        const auto od = static_cast<size_t>(row / h.output()), oh = static_cast<size_t>(row % h.output());
+        const float* plane = src + d.low[od] * h.input * src_row;
+        const float* upper = plane + h.low[oh] * src_row;
+        if (maps_.nearest)
+          kernels_.nearest_row(upper, dst + row * dst_row, w.low.data(), w.output(), width_);
+        else
+          kernels_.linear_row(upper, plane + h.high[oh] * src_row, h.weight[oh], dst + row * dst_row, w.low.data(),
+                              w.high.data(), w.weight.data(), w.output(), width_);
+      }
+    });
+  }
+  std::string kernel_name() const override { return name_; }
+
+ private:
+  Maps maps_;
+  const InterpolateKernels& kernels_;
+  std::string name_;
+  int64_t width_ = 1, images_ = 0;
+};
+
+Proposal propose(const NodeContext& context) {
+  const TensorDesc& dst = context.outputs[0];
+  if (dst.type != element::f32) return Reject{"only f32 is vectorised, not " + dst.type.get_type_name()};
+  const auto maps = maps_of(context);
+  if (const auto* reject = std::get_if<Reject>(&maps)) return *reject;
+  std::vector<LayoutChoice> choices;
+  const auto add = [&](const Layout& layout, double slowdown) {
+    LayoutChoice choice;
+    choice.inputs.resize(context.inputs.size());
+    choice.inputs[0] = layout;
+    choice.outputs = {layout};
+    choice.cost = slowdown * stream_ns(static_cast<double>(dst.bytes()));
+    choices.push_back(std::move(choice));
+  };
+  add(Layout::blocked(dst.rank(), static_cast<int>(channel_block(context.isa))), 2);
+  add(Layout::channels_last(dst.rank()), 2);
+  add(Layout::plain(dst.rank()), 8);
+  return choices;
+}
+
+constexpr Impl kInterpolate[] = {
+    {"interpolate", &propose, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<InterpolateExecutor>(context, std::get<Maps>(maps_of(context)));
+     }}};
+
+}  // namespace
+
+std::span<const Impl> interpolate_impls() { return kInterpolate; }
+
+}  // namespace terroir::cpu
