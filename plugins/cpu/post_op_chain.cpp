@@ -51,9 +51,7 @@ void add_chain_inputs(const NodeContext& context, const Layout& result, LayoutCh
     if (step.operand < 0) continue;
     const auto input = static_cast<size_t>(step.operand);
     if (choice.inputs.size() <= input) choice.inputs.resize(input + 1);
-    if (step.mode != OperandMode::tensor) continue;
-    choice.inputs[input] = result;
-    choice.in_place.push_back(step.operand);
+    if (step.mode == OperandMode::tensor) choice.inputs[input] = result;
   }
 }
 

@@ -21,13 +21,12 @@ class GatherExecutor final : public Executor {
     row_bytes_ = data.type.size();
     for (size_t i = axis + 1; i < data.dims.size(); ++i) row_bytes_ *= static_cast<size_t>(data.dims[i]);
     indices_ = context.inputs[1].count();
-    negative_allowed_ = context.node.schema->opset == "opset8";
   }
 
   void run(const RunArgs& args) const override {
     for (int64_t i = 0; i < indices_; ++i) {
       const int64_t index = index_at(args.inputs[1], i);
-      if (index >= extent_ || index < (negative_allowed_ ? -extent_ : 0))
+      if (index >= extent_ || index < -extent_)
         throw_error(ErrorCode::invalid_argument, "index ", index, " at position ", i,
                     " is outside of the axis of extent ", extent_);
     }
@@ -56,7 +55,6 @@ class GatherExecutor final : public Executor {
   element::Type index_type_;
   int64_t outer_ = 1, extent_ = 0, indices_ = 0;
   size_t row_bytes_ = 0;
-  bool negative_allowed_ = false;
 };
 
 std::optional<size_t> axis_of(const NodeContext& context) {
