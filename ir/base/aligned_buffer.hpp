@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
@@ -19,10 +18,11 @@ class AlignedBuffer {
   /// Throws Exception (out_of_memory).
   explicit AlignedBuffer(size_t bytes, size_t alignment = kCacheLine) : size_(bytes) {
     if (bytes == 0) return;
+    // No process has more address space. Allocators differ in how they refuse such sizes; sanitizers abort.
+    constexpr size_t kAddressSpace = size_t{1} << 47;
     // Rounding up keeps whole vectors readable behind the last element.
     const size_t rounded = bytes + (alignment - 1 - (bytes - 1) % alignment);
-    if (rounded < bytes || rounded > static_cast<size_t>(PTRDIFF_MAX) ||
-        (data_ = std::aligned_alloc(alignment, rounded)) == nullptr) {
+    if (bytes > kAddressSpace || (data_ = std::aligned_alloc(alignment, rounded)) == nullptr) {
       throw_error(ErrorCode::out_of_memory, "cannot allocate ", bytes, " bytes");
     }
   }

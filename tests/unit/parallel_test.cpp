@@ -124,6 +124,18 @@ TEST(Arena, ComesAndGoesWhileHelpersSpin) {
   }
 }
 
+TEST(ArenaDeathTest, RunsBackwardsOnOneThreadWhenAsked) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process: the variable is read once
+  EXPECT_EXIT(
+      {
+        setenv("TERROIR_BACKWARDS", "1", 1);
+        std::vector<int64_t> order;
+        Arena(4).parallel_for(5, [&](int64_t i) { order.push_back(i); });
+        std::exit(order == std::vector<int64_t>{4, 3, 2, 1, 0} ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 class CgroupTest : public testing::Test {
  protected:
   void SetUp() override {
