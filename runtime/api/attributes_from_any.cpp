@@ -44,7 +44,11 @@ class Filler final : public ir::AttributeVisitor {
       }
     });
   }
-  void on(const char* name, std::vector<int64_t>& value, Presence p) override { fill(name, value, p); }
+  void on(const char* name, std::vector<int64_t>& value, Presence p) override {
+    take(name, p, [&](const Any& any) {
+      if (!(assign<Shape>(any, value) || assign<Strides>(any, value))) value = any.as<std::vector<int64_t>>();
+    });
+  }
   void on(const char* name, std::vector<double>& value, Presence p) override { fill(name, value, p); }
   void on(const char* name, std::vector<std::string>& value, Presence p) override { fill(name, value, p); }
   void on_enum(const char* name, int64_t& index, std::span<const std::string_view> names, Presence p) override {
@@ -63,6 +67,13 @@ class Filler final : public ir::AttributeVisitor {
   }
 
  private:
+  template <typename List>
+  static bool assign(const Any& any, std::vector<int64_t>& value) {
+    const List* list = any.get_if<List>();
+    if (list != nullptr) value.assign(list->begin(), list->end());
+    return list != nullptr;
+  }
+
   template <typename T>
   void fill(const char* name, T& value, Presence presence) {
     take(name, presence, [&](const Any& any) { value = any.as<T>(); });

@@ -126,6 +126,9 @@ TEST(Core, UnknownDevicesAreNamedWithTheKnownOnes) {
 TEST(Core, EmptyAndAutoChooseTheDefaultDevice) {
   Core core;
   const std::string standard = core.get_available_devices().front();
+  EXPECT_EQ(core.compile_model(small_model({1, 4}), "", {{"NUM_STREAMS", "1"}}).get_property(num_streams), 1);
+  CompiledModel two = core.compile_model(small_model({1, 4}), "", {{"NUM_STREAMS", "1"}, {"PERF_COUNT", "YES"}});
+  EXPECT_TRUE(two.get_property(enable_profiling));
   for (const char* device : {"", "AUTO"}) {
     EXPECT_EQ(core.compile_model(small_model({1, 4}), device).get_property(execution_devices),
               std::vector<std::string>{standard});

@@ -57,6 +57,21 @@ TEST(ModelBuilder, AcceptsAttributesInManySpellings) {
   }
 }
 
+TEST(ModelBuilder, ListsMayBeWrittenInBraces) {
+  ModelBuilder b;
+  const auto x = b.parameter(element::f32, {1, 3, 9, 9});
+  const auto w = b.constant(element::f32, {4, 3, 3, 3}, {0.5f});
+  const auto y = b.op("Convolution", "opset1", {x, w},
+                      {{"strides", {2, 2}},
+                       {"dilations", std::vector<int>{1, 1}},
+                       {"pads_begin", "1, 0"},
+                       {"pads_end", Shape{1, 0}},
+                       {"auto_pad", "explicit"}});
+  EXPECT_EQ(y.get_shape(), (Shape{1, 4, 5, 4}));
+  const auto axes = b.constant(element::i64, Shape{1}, {1});
+  EXPECT_EQ(b.op("ReduceMean", "opset1", {y, axes}, {{"keep_dims", true}}).get_shape(), (Shape{1, 1, 5, 4}));
+}
+
 TEST(ModelBuilder, RefusesAndStaysUsable) {
   ModelBuilder b("m");
   const auto x = b.parameter(element::f32, {1, 4}, "x");
