@@ -128,16 +128,33 @@ TEST_P(Convert, FloatToIntegersGoesTowardZero) {
       ASSERT_EQ(i64[i], static_cast<int64_t>(src[i]));
     }
   }
-  // The same wherever in the range the value stands: vector body and scalar tail agree.
-  for (const float x : {kNan, kInf, -kInf, 3e9f, -3e9f}) {
-    const GuardedBuffer<float> src(std::vector<float>(21, x));
+  // The same in the vector body and in the tail.
+  struct Outside {
+    float x;
+    uint8_t u8;
+    int32_t i32;
+    int64_t i64;
+  };
+  using I32 = std::numeric_limits<int32_t>;
+  using I64 = std::numeric_limits<int64_t>;
+  for (const Outside& c :
+       {Outside{kNan, 0, 0, 0}, Outside{kInf, 255, I32::max(), I64::max()}, Outside{-kInf, 0, I32::min(), I64::min()},
+        Outside{1e30f, 255, I32::max(), I64::max()}, Outside{-1e30f, 0, I32::min(), I64::min()},
+        Outside{0x1p31f, 255, I32::max(), 1LL << 31}, Outside{-0x1p31f, 0, I32::min(), -(1LL << 31)},
+        Outside{255.9f, 255, 255, 255}, Outside{256.0f, 255, 256, 256}, Outside{-0.9f, 0, 0, 0}}) {
+    const GuardedBuffer<float> src(std::vector<float>(21, c.x));
+    GuardedBuffer<uint8_t> u8(21);
     GuardedBuffer<int32_t> i32(21);
+    GuardedBuffer<int64_t> i64(21);
+    kernels().f32_to_u8(src.data(), u8.data(), 21);
     kernels().f32_to_i32(src.data(), i32.data(), 21);
-    for (const int32_t y : i32) EXPECT_EQ(y, std::numeric_limits<int32_t>::min()) << x;
+    kernels().f32_to_i64(src.data(), i64.data(), 21);
+    for (int64_t i = 0; i < 21; ++i) {
+      EXPECT_EQ(u8[i], c.u8) << c.x;
+      EXPECT_EQ(i32[i], c.i32) << c.x;
+      EXPECT_EQ(i64[i], c.i64) << c.x;
+    }
   }
-  int64_t wide = 0;
-  kernels().f32_to_i64(&kNan, &wide, 1);
-  EXPECT_EQ(wide, std::numeric_limits<int64_t>::min());
 }
 
 template <typename T>
@@ -156,7 +173,11 @@ T integer_result(IntegerKind kind, T a, T b) {
       return std::min(a, b);
     case IntegerKind::floor_div:
       return b == 0 ? 0 : static_cast<T>(std::floor(static_cast<long double>(a) / b));
+    case IntegerKind::div:
+      return b == 0 ? 0 : static_cast<T>(std::trunc(static_cast<long double>(a) / b));
     case IntegerKind::mod:
+      return b == 0 ? 0 : static_cast<T>(std::fmod(static_cast<long double>(a), static_cast<long double>(b)));
+    case IntegerKind::floor_mod:
       return b == 0 ? 0 : static_cast<T>(a - b * static_cast<T>(std::floor(static_cast<long double>(a) / b)));
   }
   return 0;
@@ -164,7 +185,7 @@ T integer_result(IntegerKind kind, T a, T b) {
 
 template <typename T, typename Kernel>
 void check_integers(Kernel kernel, int64_t lanes) {
-  for (int kind_index = 0; kind_index < 7; ++kind_index) {
+  for (int kind_index = 0; kind_index < 9; ++kind_index) {
     const IntegerKind kind = static_cast<IntegerKind>(kind_index);
     for (const int64_t n : {int64_t{1}, lanes - 1, lanes + 1, int64_t{67}}) {
       for (int steps = 0; steps < 4; ++steps) {
@@ -185,6 +206,10 @@ void check_integers(Kernel kernel, int64_t lanes) {
   T got = 0;
   kernel(IntegerKind::floor_div, &lowest, 1, &minus_one, 1, &got, 1);
   EXPECT_EQ(got, lowest);
+  kernel(IntegerKind::div, &lowest, 1, &minus_one, 1, &got, 1);
+  EXPECT_EQ(got, lowest);
+  kernel(IntegerKind::floor_mod, &lowest, 1, &minus_one, 1, &got, 1);
+  EXPECT_EQ(got, 0);
   kernel(IntegerKind::mod, &lowest, 1, &minus_one, 1, &got, 1);
   EXPECT_EQ(got, 0);
   kernel(IntegerKind::add, &highest, 1, &one, 1, &got, 1);

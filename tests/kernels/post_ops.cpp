@@ -165,9 +165,13 @@ TEST_P(PostOps, InfinitiesAndZeros) {
 
 TEST_P(PostOps, NanGoesThrough) {
   for (const UnaryCase& c : kUnaryCases) EXPECT_TRUE(std::isnan(one(c.op, kNan))) << c.name;
-  for (const PostOpKind kind : {PostOpKind::add, PostOpKind::sub, PostOpKind::rsub, PostOpKind::mul, PostOpKind::div,
-                                PostOpKind::rdiv, PostOpKind::squared_difference, PostOpKind::prelu}) {
+  for (const PostOpKind kind :
+       {PostOpKind::add, PostOpKind::sub, PostOpKind::rsub, PostOpKind::mul, PostOpKind::div, PostOpKind::rdiv,
+        PostOpKind::squared_difference, PostOpKind::prelu, PostOpKind::max, PostOpKind::min}) {
     EXPECT_TRUE(std::isnan(one(make(kind, 2.0f), kNan)));
+    if (kind != PostOpKind::prelu) {
+      EXPECT_TRUE(std::isnan(one(make(kind, kNan), 2.0f)));
+    }
   }
 }
 

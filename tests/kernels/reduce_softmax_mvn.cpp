@@ -124,6 +124,20 @@ TEST_P(AxisKernels, ReduceKeepsInfinitiesAndEmptyAxes) {
   EXPECT_EQ(got, kInf);
   kernels.middle(ReduceKind::max, low.data(), &got, 1, 37, 1, 0, 1);
   EXPECT_EQ(got, -kInf);
+  // A NaN anywhere wins.
+  for (const int64_t at : {0, 5, 20, 36}) {
+    for (const ReduceKind kind : {ReduceKind::max, ReduceKind::min}) {
+      std::vector<float> values = random_floats(37, 1);
+      values[at] = std::numeric_limits<float>::quiet_NaN();
+      const GuardedBuffer<float> row(values);
+      kernels.rows(kind, row.data(), &got, 1, 37);
+      EXPECT_TRUE(std::isnan(got)) << at;
+      kernels.middle(kind, row.data(), &got, 1, 37, 1, 0, 1);
+      EXPECT_TRUE(std::isnan(got)) << at;
+    }
+  }
+  kernels.rows(ReduceKind::max, nullptr, &got, 1, 0);
+  EXPECT_EQ(got, -kInf);
   kernels.rows(ReduceKind::sum, nullptr, &got, 1, 0);
   EXPECT_EQ(got, 0.0f);
   kernels.rows(ReduceKind::prod, nullptr, &got, 1, 0);

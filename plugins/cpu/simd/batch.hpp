@@ -1,21 +1,27 @@
 // What: the vocabulary that the xsimd buckets share. Included by sse42.hpp, avx2.hpp and avx512.hpp after they renamed
 // namespace xsimd and defined TERROIR_ISA and Arch; never included directly. scalar.hpp offers the same words.
 //
-// Words:
+// clang-format off
 //   V, VI, M                float vector, int32 vector, mask of float lanes; kLanes lanes each
-//   V(x), zero()            broadcast; operators + - * / and unary -; comparisons == != < <= > >= give M; & | ! on M
-//   load/store              aligned to the vector; loadu/storeu: any alignment; load_int/store_int: int32, any
-//   alignment Tail, tail(n)           the first n lanes, 0 <= n <= kLanes load_tail/store_tail    touch no byte outside
-//   the lanes of the tail; loads put zero in the other lanes load_n/store_n          the same, with n given directly
+//   V(x), zero()            broadcast; operators + - * / and unary -; comparisons == < <= > >= give M; & | ! on M
+//                           (write !(a == b): the != of xsimd is false for NaN on avx2 and avx512)
+//   load/store              aligned to the vector; loadu/storeu, load_int/store_int: any alignment
+//   Tail, tail(n)           the first n lanes, 0 <= n <= kLanes
+//   load_tail/store_tail    touch no byte outside the lanes of the tail; loads put zero in the other lanes
+//   load_n/store_n          the same, with n given directly
+//   keep(v, t)              zero in the lanes outside the tail
+//   take(p, index)          p[index[l]] in lane l, for indices inside one block of channels
 //   fma, fms, fnma          a*b+c, a*b-c, c-a*b: one rounding on avx2 and avx512, two on scalar and sse42
 //   min, max                min(a,b) = a<b ? a : b and max(a,b) = a>b ? a : b, so a NaN in either gives b
+//   min_nan, max_nan        the same, but a NaN in either gives NaN
 //   select(m, a, b)         m ? a : b, lane by lane; any(m)
 //   abs, sqrt, floor, ceil, trunc, round_even, copy_sign(magnitude, sign)
 //   to_int, to_int_trunc    float -> int32, to nearest even and toward zero; out of range gives INT32_MIN
-//   to_float, as_int, as_float, shift_left<K>, shift_right<K> (logical), scale_exp2(x, n) = x * 2^n for n in [-252,
-//   252] reduce_add/max/min      fixed order, so the result does not depend on anything but the lanes transpose(r)
-//   kLanes x kLanes, in place
-//   take(p, index)          p[index[l]] in lane l, for indices inside one block of channels
+//   to_float, as_int, as_float, shift_left<K>, shift_right<K> (logical)
+//   scale_exp2(x, n)        x * 2^n for whole n in [-252, 252]
+//   reduce_add/max/min      fixed order, so the result does not depend on anything but the lanes
+//   transpose(r)            kLanes x kLanes, in place
+// clang-format on
 // NaN: relu written max(zero(), x) and clamp written min(hi, max(lo, x)) let a NaN in x through.
 #pragma once
 

@@ -8,7 +8,11 @@ namespace terroir::cpu::TERROIR_ISA {
 TERROIR_INLINE V load_n(const float* p, int64_t n) { return load_tail(p, tail(n)); }
 TERROIR_INLINE void store_n(float* p, V v, int64_t n) { store_tail(p, v, tail(n)); }
 TERROIR_INLINE V broadcast(const float* p) { return V(*p); }
-TERROIR_INLINE M is_nan(V x) { return x != x; }
+// Not x != x: that word of xsimd is false for NaN on avx2 and avx512.
+TERROIR_INLINE M is_nan(V x) { return !(x == x); }
+// A NaN in either operand is the result; min and max alone would keep only one in b.
+TERROIR_INLINE V min_nan(V a, V b) { return select(is_nan(a), a, min(a, b)); }
+TERROIR_INLINE V max_nan(V a, V b) { return select(is_nan(a), a, max(a, b)); }
 
 // x * 2^n for whole n in [-252, 252].
 TERROIR_INLINE V scale_exp2(V x, V n) {

@@ -3,7 +3,7 @@
 // Layouts: the operand of a binary step has the layout of the destination (tensor), or one value per channel in order
 // of channels, padded with zeros to a whole number of channel blocks when the destination is blocked (per_channel), or
 // is alpha (scalar).
-// Edge cases: NaN goes through every kind but max and min, whose NaN behaviour is that of `a > b ? a : b`.
+// Edge cases: a NaN in either operand gives NaN (but for pow(1, NaN) and pow(NaN, 0), which are 1).
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,7 @@
 // What: conversions between element types over contiguous elements.
 // Formula: to f32: exact where representable, else to nearest even. f32 to f16 and bf16: to nearest even, overflow to
 //   infinity, subnormals kept, NaN stays a NaN. f32 to integers: toward zero.
-// Edge cases: f32 outside the range of the integer, or NaN: i32 and i64 give their minimum, as x86 conversions do; u8
-//   takes the low byte of the i32 result.
+// Edge cases: f32 outside the range of the integer gives the nearer end of the range, NaN gives 0.
 // Aliasing: none. Cost: memory bound. Threads: any ranges.
 #pragma once
 

@@ -63,27 +63,36 @@ void integers_to_f32(const T* TERROIR_RESTRICT src, float* TERROIR_RESTRICT dst,
   for (int64_t i = 0; i < n; ++i) dst[i] = static_cast<float>(src[i]);
 }
 
-TERROIR_INLINE int32_t truncated(float x) {
-  return x >= -2147483648.0f && x < 2147483648.0f ? static_cast<int32_t>(x) : INT32_MIN;
+// The instruction gives INT32_MIN for whatever it cannot hold; that is right for numbers below the range only.
+TERROIR_INLINE VI saturated(V x) {
+  const V in_range = as_float(to_int_trunc(x));
+  const V low_or_high = select(x >= V(0x1p31f), as_float(VI(INT32_MAX)), in_range);
+  return as_int(select(is_nan(x), zero(), low_or_high));
 }
 void f32_to_i32(const float* src, int32_t* dst, int64_t n) {
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) store_int(dst + i, to_int_trunc(loadu(src + i)));
-  for (; i < n; ++i) dst[i] = truncated(src[i]);
+  for (; i + kLanes <= n; i += kLanes) store_int(dst + i, saturated(loadu(src + i)));
+  if (i < n) {
+    int32_t lanes[kLanes];
+    store_int(lanes, saturated(load_n(src + i, n - i)));
+    for (int64_t j = 0; i + j < n; ++j) dst[i + j] = lanes[j];
+  }
 }
 void f32_to_u8(const float* src, uint8_t* dst, int64_t n) {
-  int32_t lanes[kLanes];
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    store_int(lanes, to_int_trunc(loadu(src + i)));
-    for (int64_t j = 0; j < kLanes; ++j) dst[i + j] = static_cast<uint8_t>(lanes[j]);
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const int64_t count = n - i < kLanes ? n - i : kLanes;
+    const V x = count == kLanes ? loadu(src + i) : load_n(src + i, count);
+    int32_t lanes[kLanes];
+    // In this order a NaN becomes 0.
+    store_int(lanes, to_int_trunc(min(max(x, zero()), V(255.0f))));
+    for (int64_t j = 0; j < count; ++j) dst[i + j] = static_cast<uint8_t>(lanes[j]);
   }
-  for (; i < n; ++i) dst[i] = static_cast<uint8_t>(truncated(src[i]));
 }
 void f32_to_i64(const float* TERROIR_RESTRICT src, int64_t* TERROIR_RESTRICT dst, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     const float x = src[i];
-    dst[i] = x >= -0x1p63f && x < 0x1p63f ? static_cast<int64_t>(x) : INT64_MIN;
+    const int64_t outside = x >= 0x1p63f ? INT64_MAX : x < -0x1p63f ? INT64_MIN : 0;
+    dst[i] = x >= -0x1p63f && x < 0x1p63f ? static_cast<int64_t>(x) : outside;
   }
 }
 

@@ -23,6 +23,18 @@ TERROIR_INLINE void for_pairs(const T* a, int64_t a_step, const T* b, int64_t b_
 }
 
 template <typename T>
+TERROIR_INLINE T truncated_div(T a, T b) {
+  if (b == 0) return 0;
+  if (b == -1) return static_cast<T>(0 - static_cast<uint64_t>(a));
+  return a / b;
+}
+
+template <typename T>
+TERROIR_INLINE T truncated_mod(T a, T b) {
+  return b == 0 || b == -1 ? 0 : a % b;
+}
+
+template <typename T>
 TERROIR_INLINE T floor_div(T a, T b) {
   if (b == 0) return 0;
   if (b == -1) return static_cast<T>(0 - static_cast<uint64_t>(a));
@@ -59,7 +71,13 @@ void integers(IntegerKind kind, const T* a, int64_t a_step, const T* b, int64_t 
       return for_pairs(a, a_step, b, b_step, dst, n, [](T x, T y) TERROIR_INLINE_LAMBDA { return x < y ? x : y; });
     case IntegerKind::floor_div:
       return for_pairs(a, a_step, b, b_step, dst, n, [](T x, T y) TERROIR_INLINE_LAMBDA { return floor_div(x, y); });
+    case IntegerKind::div:
+      return for_pairs(a, a_step, b, b_step, dst, n,
+                       [](T x, T y) TERROIR_INLINE_LAMBDA { return truncated_div(x, y); });
     case IntegerKind::mod:
+      return for_pairs(a, a_step, b, b_step, dst, n,
+                       [](T x, T y) TERROIR_INLINE_LAMBDA { return truncated_mod(x, y); });
+    case IntegerKind::floor_mod:
       return for_pairs(a, a_step, b, b_step, dst, n, [](T x, T y) TERROIR_INLINE_LAMBDA { return floor_mod(x, y); });
   }
 }

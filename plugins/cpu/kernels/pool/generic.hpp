@@ -6,8 +6,6 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
-constexpr float kLowest = -3.402823466e+38f;
-
 // The part of a window that lies inside one axis.
 struct Span {
   int64_t first;    // source index
@@ -28,8 +26,8 @@ TERROIR_INLINE Span span_of(const PoolArgs& a, int axis, int64_t o) {
 }
 
 struct Max {
-  TERROIR_INLINE_MEMBER static V start() { return V(kLowest); }
-  TERROIR_INLINE_MEMBER static V step(V acc, V x) { return max(acc, x); }
+  TERROIR_INLINE_MEMBER static V start() { return V(-__builtin_inff()); }
+  TERROIR_INLINE_MEMBER static V step(V acc, V x) { return max(x, acc); }
 };
 struct Sum {
   TERROIR_INLINE_MEMBER static V start() { return zero(); }
@@ -48,17 +46,14 @@ struct Window {
 template <typename Op, int K>
 TERROIR_INLINE void fold(const Window& win, int64_t c, Tail t, bool whole, V (&acc)[K]) {
   unroll<K>([&](auto j) TERROIR_INLINE_LAMBDA { acc[j] = Op::start(); });
-  bool first = true;
   for (int64_t kd = 0; kd < win.d.count; ++kd) {
     for (int64_t kh = 0; kh < win.h.count; ++kh) {
       const float* p = win.base + kd * win.step[0] + kh * win.step[1] + c;
       for (int64_t kw = 0; kw < win.w.count; ++kw, p += win.step[2]) {
         unroll<K>([&](auto j) TERROIR_INLINE_LAMBDA {
           const V x = whole ? loadu(p + j * kLanes) : load_tail(p, t);
-          // A maximum starts from the first element, not from the lowest float: -inf alone must stay -inf.
-          acc[j] = first ? x : Op::step(acc[j], x);
+          acc[j] = Op::step(acc[j], x);
         });
-        first = false;
       }
     }
   }

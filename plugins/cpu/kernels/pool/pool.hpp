@@ -1,11 +1,10 @@
 // What: maximum and average pooling over up to three spatial axes, one image (or one channel block of it) at a time.
 // Formula: dst[o] = max or mean of src[o * stride - pad_begin + k * dilation] over the k whose index is inside.
-// Layouts: `width` channels adjacent at every position: a channel block (width = B, padding included) or nhwc (width =
-// C);
-//   plain: width 1, one channel.
+// Layouts: `width` channels adjacent at every position: a channel block (width = B, padding included), nhwc (width =
+// C),
+//   or one channel of plain (width = 1).
 // Edge cases: the divisor of an average is the number of elements inside (exclude_pad), or of those inside the image
-//   extended by pad_begin and pad_end. An empty window gives the lowest float for max, 0 for average. A maximum meets
-//   values in index order with `a > b ? a : b`: a NaN wins until the next value.
+//   extended by pad_begin and pad_end. A NaN is never a maximum. An empty window gives -inf for max, 0 for average.
 // Aliasing: none.
 // Threads: rows of the output, counted over OD * OH, are independent.
 #pragma once

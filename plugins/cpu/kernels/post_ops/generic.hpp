@@ -186,9 +186,9 @@ TERROIR_INLINE void run_one(const PostOpRows& g, const PostOp& op) {
     case PostOpKind::rdiv:
       return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return b / x; });
     case PostOpKind::max:
-      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return max(x, b); });
+      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return max_nan(x, b); });
     case PostOpKind::min:
-      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return min(x, b); });
+      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return min_nan(x, b); });
     case PostOpKind::squared_difference:
       return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return (x - b) * (x - b); });
     case PostOpKind::pow:

@@ -19,16 +19,16 @@ struct AddSquare : Add {
   TERROIR_INLINE_MEMBER static V take(V x) { return x * x; }
 };
 struct Largest {
-  static constexpr float kStart = -3.402823466e+38f;
+  static constexpr float kStart = -__builtin_inff();
   TERROIR_INLINE_MEMBER static V take(V x) { return x; }
-  TERROIR_INLINE_MEMBER static V join(V a, V b) { return max(a, b); }
-  TERROIR_INLINE_MEMBER static float lanes(V a) { return reduce_max(a); }
+  TERROIR_INLINE_MEMBER static V join(V a, V b) { return max_nan(a, b); }
+  TERROIR_INLINE_MEMBER static float lanes(V a) { return any(is_nan(a)) ? __builtin_nanf("") : reduce_max(a); }
 };
 struct Smallest {
-  static constexpr float kStart = 3.402823466e+38f;
+  static constexpr float kStart = __builtin_inff();
   TERROIR_INLINE_MEMBER static V take(V x) { return x; }
-  TERROIR_INLINE_MEMBER static V join(V a, V b) { return min(a, b); }
-  TERROIR_INLINE_MEMBER static float lanes(V a) { return reduce_min(a); }
+  TERROIR_INLINE_MEMBER static V join(V a, V b) { return min_nan(a, b); }
+  TERROIR_INLINE_MEMBER static float lanes(V a) { return any(is_nan(a)) ? __builtin_nanf("") : reduce_min(a); }
 };
 struct Product {
   static constexpr float kStart = 1.0f;
@@ -50,13 +50,11 @@ TERROIR_INLINE V tail_or(const float* p, int64_t n, float neutral) {
   return loadu(x);
 }
 
-// Max and min start from the first element, so that infinities survive.
 template <typename Op>
 TERROIR_INLINE float reduce_row(const float* p, int64_t n) {
   constexpr int kChains = 4;
-  constexpr bool kOrder = !__is_base_of(Add, Op) && !__is_same(Op, Product);
   if (n == 0) return Op::kStart;
-  const float neutral = kOrder ? p[0] : Op::kStart;
+  const float neutral = Op::kStart;
   V acc[kChains];
   unroll<kChains>([&](auto j) TERROIR_INLINE_LAMBDA { acc[j] = V(neutral); });
   int64_t i = 0;
@@ -103,11 +101,10 @@ void reduce_rows(ReduceKind kind, const float* src, float* dst, int64_t rows, in
 template <typename Op, bool Whole>
 TERROIR_INLINE V reduce_column(const float* p, int64_t axis, int64_t stride, Tail t) {
   constexpr int kChains = 4;
-  constexpr bool kOrder = !__is_base_of(Add, Op) && !__is_same(Op, Product);
   const auto fetch = [&](int64_t i)
                          TERROIR_INLINE_LAMBDA { return Whole ? loadu(p + i * stride) : load_tail(p + i * stride, t); };
   if (axis == 0) return V(Op::kStart);
-  const V start = kOrder ? fetch(0) : V(Op::kStart);
+  const V start(Op::kStart);
   V acc[kChains];
   unroll<kChains>([&](auto j) TERROIR_INLINE_LAMBDA { acc[j] = start; });
   int64_t i = 0;

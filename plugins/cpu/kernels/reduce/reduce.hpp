@@ -1,11 +1,9 @@
 // What: reductions of one axis (or of adjacent axes taken as one) of a dense f32 tensor.
-// Shapes: rows: [rows][n] -> [rows]. middle: [outer][axis][inner] -> [outer][inner]; the reduction of the spatial axes
-// of
-//   a blocked tensor is middle with outer = N * blocks, axis = S, inner = B.
+// Shapes: rows: [rows][n] -> [rows]. middle: [outer][axis][inner] -> [outer][inner]; that of the spatial axes of a
+//   blocked tensor is middle with outer = N * blocks, axis = S, inner = B.
 // Formula: sum; mean = sum / n; max; min; prod; l1 = sum |x|; l2 = sqrt(sum x^2); sum_square = sum x^2.
-// Edge cases: an empty axis gives 0 for sums, NaN for mean, the lowest or highest float for max and min, 1 for prod.
-// The
-//   order of the sum depends on n and the bucket only. In max and min, a NaN may be lost (`a > b ? a : b`).
+// Edge cases: an empty axis gives 0 for sums, NaN for mean, -inf and inf for max and min, 1 for prod. NaN wins a max
+//   or min. The order of a sum depends on n and the bucket only.
 // Aliasing: none. Cost: memory bound.
 // Threads: rows, and outer indices, are independent; so are ranges of inner.
 #pragma once

@@ -1,12 +1,11 @@
 // What: changes of layout for 4-byte elements, and transposition of tensors of any rank and element size.
 // Shapes: N images of C channels by S positions, S the product of the spatial extents (their order never changes).
 // Layouts: plain [N][C][S]; blocked [N][ceil(C / B)][S][B], any B up to 64; nhwc [N][S][C]. Every pair.
-// Edge cases: channels that pad a blocked destination to a whole block are written as zeros; in a blocked source they
-// are
-//   never read as values. S = 0, N = 0 do nothing.
+// Edge cases: channels that pad a blocked destination to a whole block are written as zeros; those of a blocked
+//   source are never taken for values. S = 0, N = 0 do nothing.
 // Aliasing: none.
-// Cost: memory bound; every byte is moved once, through kLanes x kLanes transposes in registers where axes change
-// places. Threads: items, and the outermost extent of a permutation, are independent.
+// Cost: memory bound; every byte is moved once, by kLanes x kLanes transposes where axes change places.
+// Threads: items, and the outermost extent of a permutation, are independent.
 #pragma once
 
 #include <cstdint>
