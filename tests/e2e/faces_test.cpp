@@ -31,7 +31,7 @@ bool near(const Box& a, const Box& b) {
   return true;
 }
 
-class Faces : public testing::TestWithParam<const char*> {};
+class Faces : public testing::TestWithParam<std::string> {};
 
 TEST_P(Faces, AreFoundWhereTheyAre) {
   const auto folder = shared_folder() / "models";
@@ -58,7 +58,7 @@ TEST_P(Faces, AreFoundWhereTheyAre) {
 }
 
 INSTANTIATE_TEST_SUITE_P(E2e, Faces, testing::Values("INTERPRETER", "CPU"),
-                         [](const auto& test) { return std::string(test.param); });
+                         [](const auto& test) { return test.param; });
 
 }  // namespace
 }  // namespace terroir::test

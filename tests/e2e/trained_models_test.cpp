@@ -22,7 +22,7 @@ constexpr TrainedModel kModels[] = {{"samplenet", {1e-4, 1e-5}, false},
                                     {"face-detection-retail-0004", {1e-4, 1e-5}, true},
                                     {"face-detection-adas-0001-fp16", {1e-3, 1e-5}, true}};
 
-class TrainedModels : public testing::TestWithParam<std::tuple<TrainedModel, const char*>> {};
+class TrainedModels : public testing::TestWithParam<std::tuple<TrainedModel, std::string>> {};
 
 /// How many leading elements of a list of detections are defined, the row that ends it included.
 int64_t defined_elements(const ir::TensorView& detections) {
@@ -64,12 +64,13 @@ TEST_P(TrainedModels, MatchRecordedOutputs) {
     else
       EXPECT_EQ(std::memcmp(first.data(), output.data(), static_cast<size_t>(compared) * sizeof(float)), 0)
           << "other bits with two threads than with one";
-    if (std::string(device) == "INTERPRETER") break;  // it has one thread
+    if (device == "INTERPRETER") break;  // it has one thread
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(E2e, TrainedModels,
-                         testing::Combine(testing::ValuesIn(kModels), testing::Values("INTERPRETER", "CPU")),
+                         testing::Combine(testing::ValuesIn(kModels),
+                                          testing::Values(std::string("INTERPRETER"), std::string("CPU"))),
                          [](const auto& test) {
                            std::string name = std::string(std::get<0>(test.param).name) + "_" + std::get<1>(test.param);
                            std::replace(name.begin(), name.end(), '-', '_');

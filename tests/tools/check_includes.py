@@ -63,7 +63,7 @@ THIRD_PARTY = [
     (r"(stb/)?stb_image\w*\.h", ["samples", "tests"]),
     (r"(oneapi/)?dnnl(/.*|\.hpp|\.h)", ["tests/bench"]),
     # the operating system, at the doors where it is needed
-    (r"(fcntl|unistd|sched|pthread)\.h|sys/\w+\.h",
+    (r"(fcntl|unistd|sched|pthread|time)\.h|sys/\w+\.h",
      ["ir/base", "runtime/parallel", "runtime/memory", "plugins/cpu", "samples", "tests"]),
     (r"cxxabi\.h", ["ir/base"]),
 ]

@@ -36,15 +36,27 @@ std::vector<cpu::Isa> used_isas(const std::vector<ProfilingInfo>& profile) {
 
 class Zoo : public testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
+  void SetUp() override { prepare("CPU"); }
+  /// Reads the model, or skips.
+  void prepare(const std::string& device) {
     if (shared_folder().empty()) GTEST_SKIP() << "no expected outputs (TERROIR_SHARED_DIR)";
-    if (const auto reason = missing_device(core_, "CPU"); !reason.empty()) GTEST_SKIP() << reason;
+    if (const auto reason = missing_device(core_, device); !reason.empty()) GTEST_SKIP() << reason;
     const auto xml = zoo_folder() / (std::string(GetParam()) + ".xml");
     ASSERT_TRUE(std::filesystem::exists(xml)) << xml << " was not generated (TERROIR_ZOO_DIR)";
     model_ = core_.read_model(xml.string());
   }
+  void expect_match(size_t output, const Tensor& actual) const {
+    const auto file =
+        shared_folder() / "zoo" / "expected" / (std::string(GetParam()) + ".out" + std::to_string(output) + ".npy");
+    EXPECT_EQ(difference_to_scale(read_npy(file).view(), view_of(actual), 1e-3), "") << "output " << output;
+  }
   Core core_;
   std::shared_ptr<Model> model_;
+};
+
+class ZooOnInterpreter : public Zoo {
+ protected:
+  void SetUp() override { prepare("INTERPRETER"); }
 };
 
 TEST_P(Zoo, MatchesExpectedOutputsWithOneAndTwoThreads) {
@@ -57,10 +69,8 @@ TEST_P(Zoo, MatchesExpectedOutputsWithOneAndTwoThreads) {
     request.infer();
     for (size_t i = 0; i < compiled.outputs().size(); ++i) {
       const Tensor output = request.get_output_tensor(i);
-      const auto file =
-          shared_folder() / "zoo" / "expected" / (std::string(GetParam()) + ".out" + std::to_string(i) + ".npy");
-      EXPECT_EQ(difference_to_scale(read_npy(file).view(), view_of(output), 1e-3), "")
-          << "output " << i << " with " << threads << " threads";
+      SCOPED_TRACE(std::to_string(threads) + " threads");
+      expect_match(i, output);
       if (threads == 1) {
         first.push_back(output);
       } else {
@@ -75,11 +85,27 @@ TEST_P(Zoo, MatchesExpectedOutputsWithOneAndTwoThreads) {
   }
 }
 
+TEST_P(ZooOnInterpreter, MatchesExpectedOutputs) {
+  CompiledModel compiled = core_.compile_model(model_, "INTERPRETER");
+  const auto outputs = infer(compiled, inputs_of(compiled));
+  for (size_t i = 0; i < outputs.size(); ++i) expect_match(i, outputs[i]);
+}
+
+constexpr auto name_of_test = [](const auto& test) { return std::string(test.param); };
+
 INSTANTIATE_TEST_SUITE_P(All, Zoo,
                          testing::Values("bert_base", "densenet121", "efficientnet_b0", "mobilenet_v2",
                                          "mobilenet_v3_large", "quartznet", "resnet50", "resnext50", "squeezenet",
                                          "unet", "unet3d", "yolo"),
-                         [](const auto& test) { return std::string(test.param); });
+                         name_of_test);
+INSTANTIATE_TEST_SUITE_P(Quick, ZooOnInterpreter,
+                         testing::Values("efficientnet_b0", "mobilenet_v2", "mobilenet_v3_large", "squeezenet"),
+                         name_of_test);
+// Minutes in all; not in ctest.
+INSTANTIATE_TEST_SUITE_P(Slow, ZooOnInterpreter,
+                         testing::Values("bert_base", "densenet121", "quartznet", "resnet50", "resnext50", "unet",
+                                         "unet3d", "yolo"),
+                         name_of_test);
 
 }  // namespace
 }  // namespace terroir::test
