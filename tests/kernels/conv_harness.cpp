@@ -169,6 +169,17 @@ void check_kernel(const ConvKernel& kernel, const ConvProblem& p) {
       for (int64_t oc = g.oc; oc-- > 0;)
         for (int64_t sp = g.sp; sp-- > 0;) kernel.run(plan, args, {n, n + 1, oc, oc + 1, sp, sp + 1});
   });
+  {
+    // Bases that are multiples of the size of a float and of nothing larger; the destination again ends at its page.
+    std::vector<float> shifted_src(src.size() + 1), shifted_packed(packed.size() + 1);
+    std::memcpy(shifted_src.data() + 1, src.data(), src.size() * sizeof(float));
+    std::memcpy(shifted_packed.data() + 1, packed.data(), packed.size() * sizeof(float));
+    GuardedFloats other(dst_floats + 1, nan);
+    const ConvArgs shifted{shifted_src.data() + 1, shifted_packed.data() + 1, other.data(), nullptr, 0, scratch.data()};
+    kernel.run(plan, shifted, {0, g.n, 0, g.oc, 0, g.sp});
+    EXPECT_EQ(std::memcmp(dst.data(), other.data(), dst_floats * sizeof(float)), 0) << "misaligned bases";
+    EXPECT_TRUE(std::isnan(other.data()[dst_floats])) << "wrote past the end";
+  }
   for (const int64_t threads : {2, 3, 7}) {
     identical("threads", [&] {
       for (int64_t i = conv_slices(plan, threads); i-- > 0;) kernel.run(plan, args, conv_slice(plan, threads, i));

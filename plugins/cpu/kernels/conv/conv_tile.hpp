@@ -40,8 +40,11 @@ struct TilePass {
 // (+ one product where multiplication and addition are two instructions) fill the registers.
 static constexpr int max_tile_positions(int registers, bool fused, int vectors) {
   const int n = (registers - vectors - (fused ? 1 : 2)) / vectors;
-  return n > 14 ? 14 : n;
+  return n > 28 ? 28 : n;
 }
+
+// Longer tiles exist only where they pay: neighbouring positions of a block of channels.
+static constexpr int kMaxPlainPositions = 14;
 
 // The taps that reach one residue class of output positions along an axis. Position j of the class (output index
 // first + j*step) reads source index x0 + j*sj + t*st for t in [0, taps); tap t is kernel index tap0 + t*tap_step.

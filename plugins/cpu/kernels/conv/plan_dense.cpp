@@ -61,13 +61,16 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const bool two_rows = blocked && step <= 2 && !e.transposed && e.h.out > 1;
   double best = -1;
   for (int64_t unit = 1; unit <= std::min<int64_t>(blocks, max_unit); ++unit) {
-    const int64_t positions = max_tile_positions(m.registers, m.fused, static_cast<int>(unit) * per_block);
+    int64_t positions = max_tile_positions(m.registers, m.fused, static_cast<int>(unit) * per_block);
+    if (!blocked || step > 1) positions = std::min<int64_t>(positions, kMaxPlainPositions);
     if (positions < 1) continue;
     const int64_t max_rows = two_rows && unit <= 2 ? 2 : 1;
     for (int64_t rows = 1; rows <= max_rows; ++rows) {
       const int64_t tile = std::min(positions / rows, columns);
       if (tile < 1) continue;
-      const double cost = row_cost(m, blocks, columns, tile, rows, unit, per_block, reduction);
+      // Each unit reads the source again: a few percent, measured.
+      const double cost =
+          row_cost(m, blocks, columns, tile, rows, unit, per_block, reduction) * (1 + 0.04 / static_cast<double>(unit));
       if (best < 0 || cost < best * 0.995) {
         best = cost;
         plan.oc_blocks = unit;

@@ -135,7 +135,7 @@ void tile_pass(const TilePass& p) noexcept {
 
 using PassFn = void (*)(const TilePass&) noexcept;
 
-constexpr int kMaxPositions = 14;
+constexpr int kMaxPositions = max_tile(1);
 constexpr int kMaxBlocks = 4;
 
 struct PassRow {
@@ -144,7 +144,7 @@ struct PassRow {
 
 template <int H, int R, int B, int Step, bool Edge>
 constexpr PassFn pass_entry() {
-  if constexpr (H * R <= max_tile(B)) {
+  if constexpr (H * R <= max_tile(B) && (Step == kBlock || H * R <= kMaxPlainPositions)) {
     return &tile_pass<H, R, B, Step, Edge>;
   } else {
     return nullptr;
