@@ -122,6 +122,8 @@ class Arena::Team : public std::enable_shared_from_this<Team> {
   void dismiss() {
     stop_.store(true, std::memory_order_relaxed);
 #if defined(TERROIR_PLAIN_THREADS)
+    gate_.fetch_add(uint64_t{1} << kEpochShift, std::memory_order_release);
+    gate_.notify_all();
     for (std::thread& thread : plain_threads_) thread.join();
 #endif
   }
@@ -134,6 +136,9 @@ class Arena::Team : public std::enable_shared_from_this<Team> {
     // Release: the job is complete before a helper can enter.
     gate_.store(uint64_t{++epoch_} << kEpochShift | static_cast<uint64_t>(slots) << kSlotsShift | kOpen,
                 std::memory_order_release);
+#if defined(TERROIR_PLAIN_THREADS)
+    gate_.notify_all();
+#endif
     for (int slot = 1; slot < slots; ++slot) {
       std::atomic<bool>& enlisted = enlisted_[static_cast<size_t>(slot)].value;
       // Only the caller sets this flag and busy_ makes the caller one, so looking first and setting then is no race.
@@ -161,12 +166,16 @@ class Arena::Team : public std::enable_shared_from_this<Team> {
     std::atomic<bool> value{false};
   };
 
-  void enlist(int slot) {
+  void enlist(int slot) noexcept {
+    try {
 #if defined(TERROIR_PLAIN_THREADS)
-    plain_threads_.emplace_back([this, slot] { help(slot); });
+      plain_threads_.emplace_back([this, slot] { help(slot); });
 #else
-    workers_.enqueue([team = shared_from_this(), slot] { team->help(slot); });
+      workers_.enqueue([team = shared_from_this(), slot] { team->help(slot); });
 #endif
+    } catch (...) {  // no memory or no thread to be had: the loop, which is open by now, goes on without
+      enlisted_[static_cast<size_t>(slot)].value.store(false, std::memory_order_relaxed);
+    }
   }
 
   // Serves loops until there was none for a while.
@@ -185,13 +194,17 @@ class Arena::Team : public std::enable_shared_from_this<Team> {
       }
       pause();
       if (round % 64 == 0) {
-#if defined(TERROIR_PLAIN_THREADS)
-        std::this_thread::yield();
-#else
         const auto idle = std::chrono::steady_clock::now() - idle_since;
-        if (idle > kIdleSpin) break;
-        if (idle > kIdleSpin / 4) std::this_thread::yield();
+        if (idle > kIdleSpin) {
+#if defined(TERROIR_PLAIN_THREADS)
+          gate_.wait(gate, std::memory_order_relaxed);
+          idle_since = std::chrono::steady_clock::now();
+          continue;
+#else
+          break;
 #endif
+        }
+        if (idle > kIdleSpin / 4) std::this_thread::yield();
       }
     }
     // A loop that opens just now goes on without this helper; the next one enlists it again.
