@@ -1,0 +1,122 @@
+#include "common/image.hpp"
+
+#include <stb_image.h>
+#include <stb_image_resize.h>
+#include <stb_image_write.h>
+
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+
+namespace samples {
+
+Image load_image(const std::string& path) {
+  if (!std::ifstream(path)) throw std::runtime_error("cannot open the image '" + path + "'");
+  Image image;
+  int channels = 0;
+  const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
+      stbi_load(path.c_str(), &image.width, &image.height, &channels, 3), &stbi_image_free);
+  if (!pixels) throw std::runtime_error("cannot read the image '" + path + "': " + stbi_failure_reason());
+  image.rgb.assign(pixels.get(),
+                   pixels.get() + static_cast<size_t>(image.width) * static_cast<size_t>(image.height) * 3);
+  return image;
+}
+
+void save_png(const Image& image, const std::string& path) {
+  if (stbi_write_png(path.c_str(), image.width, image.height, 3, image.rgb.data(), image.width * 3) == 0) {
+    throw std::runtime_error("cannot write the image '" + path + "'");
+  }
+}
+
+Image resize(const Image& image, int width, int height) {
+  Image result{width, height, std::vector<uint8_t>(static_cast<size_t>(width) * static_cast<size_t>(height) * 3)};
+  const int done = stbir_resize_uint8_generic(image.rgb.data(), image.width, image.height, 0, result.rgb.data(), width,
+                                              height, 0, 3, STBIR_ALPHA_CHANNEL_NONE, 0, STBIR_EDGE_CLAMP,
+                                              STBIR_FILTER_TRIANGLE, STBIR_COLORSPACE_LINEAR, nullptr);
+  if (done == 0) {
+    throw std::runtime_error("cannot resize an image to " + std::to_string(width) + " x " + std::to_string(height));
+  }
+  return result;
+}
+
+namespace {
+
+[[noreturn]] void refuse(const terroir::Output<terroir::Node>& port, const std::string& reason) {
+  throw std::runtime_error("the model's input " + port.get_element_type().to_string() +
+                           port.get_partial_shape().to_string() + " cannot be an image: " + reason);
+}
+
+bool may_be_channels(const terroir::Dimension& dimension) {
+  return dimension.is_static() && (dimension.get_length() == 1 || dimension.get_length() == 3);
+}
+
+}  // namespace
+
+ImageInput image_input(terroir::Model& model, const Image& image) {
+  if (model.inputs().size() != 1) {
+    throw std::runtime_error("the model '" + model.get_friendly_name() + "' has " +
+                             std::to_string(model.inputs().size()) + " inputs; this sample feeds one image");
+  }
+  const auto port = model.input();
+  terroir::PartialShape shape = port.get_partial_shape();
+  if (shape.rank().is_dynamic() || shape.size() != 4) refuse(port, "it must have four axes");
+  ImageInput input;
+  const terroir::Layout layout = terroir::layout::get_layout(port);
+  input.channels_last = terroir::layout::has_channels(layout) ? terroir::layout::channels_idx(layout) == 3
+                                                              : !may_be_channels(shape[1]) && may_be_channels(shape[3]);
+  const int channels_axis = input.channels_last ? 3 : 1;
+  const int height_axis = input.channels_last ? 1 : 2;
+  if (!may_be_channels(shape[channels_axis])) refuse(port, "it must have one or three channels");
+  if (shape.is_dynamic()) {
+    if (shape[0].is_dynamic()) shape[0] = 1;
+    if (shape[height_axis].is_dynamic()) shape[height_axis] = image.height;
+    if (shape[height_axis + 1].is_dynamic()) shape[height_axis + 1] = image.width;
+    model.reshape(shape);
+  }
+  input.type = port.get_element_type();
+  input.shape = shape.to_shape();
+  input.channels = static_cast<int>(shape[channels_axis].get_length());
+  input.height = static_cast<int>(shape[height_axis].get_length());
+  input.width = static_cast<int>(shape[height_axis + 1].get_length());
+  return input;
+}
+
+namespace {
+
+template <typename T>
+void fill(T* values, const Image& image, const ImageInput& input) {
+  const auto pixels = static_cast<size_t>(image.width) * static_cast<size_t>(image.height);
+  const auto channels = static_cast<size_t>(input.channels);
+  for (size_t n = 0; n < input.shape[0]; ++n, values += channels * pixels) {
+    for (size_t i = 0; i < pixels; ++i) {
+      const uint8_t* rgb = image.rgb.data() + i * 3;
+      for (size_t c = 0; c < channels; ++c) {
+        const float value = channels == 3 ? rgb[2 - c] : (299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2] + 500) / 1000;
+        values[input.channels_last ? i * channels + c : c * pixels + i] = static_cast<T>(value);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+terroir::Tensor image_tensor(const Image& image, const ImageInput& input) {
+  const Image resized = resize(image, input.width, input.height);
+  terroir::Tensor tensor(input.type, input.shape);
+  switch (input.type) {
+    case terroir::element::Type_t::f32:
+      fill(tensor.data<float>(), resized, input);
+      break;
+    case terroir::element::Type_t::f16:
+      fill(tensor.data<terroir::float16>(), resized, input);
+      break;
+    case terroir::element::Type_t::u8:
+      fill(tensor.data<uint8_t>(), resized, input);
+      break;
+    default:
+      throw std::runtime_error("an image cannot be given as " + input.type.to_string() + "; f32, f16 and u8 can");
+  }
+  return tensor;
+}
+
+}  // namespace samples

@@ -1,0 +1,48 @@
+// Images in files and in tensors.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <terroir/terroir.hpp>
+
+namespace samples {
+
+/// Pixels row by row, three bytes each: red, green, blue.
+struct Image {
+  int width = 0;
+  int height = 0;
+  std::vector<uint8_t> rgb;
+
+  uint8_t* pixel(int x, int y) {
+    return rgb.data() + (static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x)) * 3;
+  }
+};
+
+/// JPEG, PNG, BMP, PPM ... Throws std::runtime_error that names the file.
+Image load_image(const std::string& path);
+/// Throws std::runtime_error that names the file.
+void save_png(const Image& image, const std::string& path);
+/// Linear interpolation, with averaging when the image gets smaller.
+Image resize(const Image& image, int width, int height);
+
+/// What a model with one image as input wants.
+struct ImageInput {
+  terroir::element::Type type;
+  bool channels_last = false;
+  int channels = 3;  // 1 or 3
+  int height = 0;
+  int width = 0;
+  terroir::Shape shape;
+};
+
+/// Looks at the only input of the model. Extents that are not known become 1 for the batch and those of the image: the
+/// model is reshaped. Throws std::runtime_error if the input cannot be an image.
+ImageInput image_input(terroir::Model& model, const Image& image);
+
+/// The image resized, as values 0..255 in the order blue, green, red (or one channel of brightness), the same for every
+/// position of the batch.
+terroir::Tensor image_tensor(const Image& image, const ImageInput& input);
+
+}  // namespace samples
