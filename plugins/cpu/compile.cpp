@@ -38,17 +38,6 @@ void bind_shapes(ir::Graph& graph, const std::vector<ir::Dims>& inputs) {
   ir::infer_graph(graph);
 }
 
-void require_static(const ir::Graph& graph) {
-  for (ir::NodeId id : graph.nodes()) {
-    const ir::Node& node = graph.node(id);
-    for (size_t i = 0; i < node.outputs.size(); ++i)
-      if (node.outputs[i].shape.is_dynamic() || node.outputs[i].type.is_dynamic())
-        throw_error(ErrorCode::not_implemented, node.describe(), ": output ", i, " has the type and shape ",
-                    node.outputs[i].type, node.outputs[i].shape,
-                    ", which depend on data; the CPU device does not run such layers yet, INTERPRETER does");
-  }
-}
-
 std::string text_with_layouts(const ir::Graph& graph, const Decisions& decisions) {
   ir::PrintOptions options;
   options.annotate_value = [&](const ir::Graph&, ir::Value value) { return layout_of(decisions, value).name(); };
@@ -64,16 +53,21 @@ std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
   return copy;
 }
 
-std::unique_ptr<Plan> compile_plan(const ir::Graph& rewritten, const std::vector<ir::Dims>& inputs,
-                                   WeightsCache& weights, const CompileOptions& options) {
-  const auto graph = rewritten.clone();
+std::unique_ptr<ir::Graph> bound_graph(const ir::Graph& rewritten, const std::vector<ir::Dims>& inputs) {
+  auto graph = rewritten.clone();
   bind_shapes(*graph, inputs);
   ir::PassManager passes;
   passes.add(ops::fold_constants(ops::builtin_registry()));  // sizes that are known now
   passes.add_until_stable({ops::remove_no_ops()});
+  passes.run(*graph);
+  return graph;
+}
+
+std::unique_ptr<Plan> compile_plan(const ir::Graph& bound, WeightsCache& weights, const CompileOptions& options) {
+  const auto graph = bound.clone();
+  ir::PassManager passes;
   passes.add(fuse_post_ops(cpu_ops()));
   passes.run(*graph);
-  require_static(*graph);
 
   Decisions decisions = assign_layouts(*graph, options.isa, weights);
   insert_reorders(*graph, decisions, cpu_ops());

@@ -20,9 +20,12 @@ struct CompileOptions {
   bool graph_text = false;  // fill Plan::graph_text
 };
 
-/// The rest, for one set of input extents (by Parameter): shapes, fusion, layouts, packing, memory.
-/// Exception (not_implemented) that names the layer when a size depends on data or an op cannot run on this device.
-std::unique_ptr<Plan> compile_plan(const ir::Graph& rewritten, const std::vector<ir::Dims>& inputs,
-                                   WeightsCache& weights, const CompileOptions& options);
+/// A copy of a rewritten graph whose Parameters have these extents, inferred anew and folded; sizes that depend on data
+/// stay unknown.
+std::unique_ptr<ir::Graph> bound_graph(const ir::Graph& rewritten, const std::vector<ir::Dims>& inputs);
+
+/// The rest, for a bound graph all of whose sizes are known: fusion, layouts, packing, memory.
+/// Exception (not_implemented) that names the layer which cannot run on this device.
+std::unique_ptr<Plan> compile_plan(const ir::Graph& bound, WeightsCache& weights, const CompileOptions& options);
 
 }  // namespace terroir::cpu

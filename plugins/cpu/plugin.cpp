@@ -1,93 +1,181 @@
 #include "plugins/cpu/plugin.hpp"
 
 #include <fstream>
+#include <list>
 
+#include "ir/base/function_ref.hpp"
 #include "ir/base/log.hpp"
 #include "plugins/cpu/isa.hpp"
-#include "plugins/cpu/plan_cache.hpp"
+#include "plugins/cpu/program.hpp"
 #include "plugins/cpu/run.hpp"
 #include "runtime/parallel/available_threads.hpp"
 
 namespace terroir::cpu {
 namespace {
 
+/// The states of the plans that a request ran last.
+class PlanStates {
+ public:
+  static constexpr size_t kMaxStates = 8;
+
+  PlanState& get(const std::shared_ptr<const Plan>& plan) {
+    for (auto it = states_.begin(); it != states_.end(); ++it) {
+      if (&it->plan() != plan.get()) continue;
+      states_.splice(states_.begin(), states_, it);
+      return *it;
+    }
+    states_.emplace_front(plan);
+    if (states_.size() > kMaxStates) states_.pop_back();
+    return states_.front();
+  }
+
+ private:
+  std::list<PlanState> states_;
+};
+
 class CpuRequest final : public plugin::RequestState {
  public:
-  CpuRequest(std::shared_ptr<PlanCache> plans, bool profiling) : plans_(std::move(plans)), profiling_(profiling) {}
+  CpuRequest(std::shared_ptr<Program> program, bool profiling) : program_(std::move(program)), profiling_(profiling) {}
 
   void infer(std::span<const ir::TensorView> inputs, plugin::OutputBinder& outputs,
              const plugin::RunContext& context) override {
-    PlanState& state = state_for(inputs);
-    for (size_t i = 0; i < inputs.size(); ++i) state.bind_input(i, inputs[i].data);
-    const Plan& plan = state.plan();
-    for (size_t i = 0; i < plan.outputs.size(); ++i)
-      state.bind_output(i, outputs.bind(i, plan.outputs[i].type, plan.outputs[i].dims));
-    if (profiling_) {
-      times_.assign(plan.steps.size(), {});
-      profiled_ = &plan;
+    profile_.clear();
+    if (!last_ || !same_shapes(inputs)) {
+      dims_.clear();
+      for (const ir::TensorView& input : inputs) dims_.push_back(input.dims);
+      last_ = program_->stage(dims_);
     }
-    state.run(context.arena, context.cancelled, profiling_ ? times_.data() : nullptr);
+    run(
+        *last_, inputs,
+        [&outputs](size_t i, element::Type type, const ir::Dims& dims) { return outputs.bind(i, type, dims); },
+        context);
   }
 
   std::vector<ProfilingInfo> profiling() const override {
     std::vector<ProfilingInfo> infos;
-    for (size_t i = 0; i < times_.size(); ++i) {
-      const Step& step = profiled_->steps[i];
-      const auto time = std::chrono::duration_cast<std::chrono::microseconds>(times_[i]);
-      infos.push_back({ProfilingInfo::Status::EXECUTED, time, time, step.name, step.kernel, step.type});
-      for (const std::string& name : step.origin_names)
-        infos.push_back({ProfilingInfo::Status::OPTIMIZED_OUT, {}, {}, name, "fused into " + step.name, ""});
+    for (const auto& [plan, times] : profile_) {
+      for (size_t i = 0; i < times.size(); ++i) {
+        const Step& step = plan->steps[i];
+        const auto time = std::chrono::duration_cast<std::chrono::microseconds>(times[i]);
+        infos.push_back({ProfilingInfo::Status::EXECUTED, time, time, step.name, step.kernel, step.type});
+        for (const std::string& name : step.origin_names)
+          infos.push_back({ProfilingInfo::Status::OPTIMIZED_OUT, {}, {}, name, "fused into " + step.name, ""});
+      }
     }
     return infos;
   }
 
  private:
-  static bool same_shapes(std::span<const ir::TensorView> inputs, const Plan& plan) {
+  /// Memory for result `i` of a stage.
+  using Sink = FunctionRef<void*(size_t i, element::Type type, const ir::Dims& dims)>;
+
+  bool same_shapes(std::span<const ir::TensorView> inputs) const {
     for (size_t i = 0; i < inputs.size(); ++i)
-      if (inputs[i].dims != plan.inputs[i].dims) return false;
+      if (inputs[i].dims != dims_[i]) return false;
     return true;
   }
 
-  PlanState& state_for(std::span<const ir::TensorView> inputs) {
-    if (state_ && same_shapes(inputs, state_->plan())) return *state_;
-    std::vector<ir::Dims> dims;
-    for (const ir::TensorView& input : inputs) dims.push_back(input.dims);
-    state_ = std::make_unique<PlanState>(plans_->get(dims));
-    return *state_;
+  void run(const Stage& stage, std::span<const ir::TensorView> inputs, Sink sink, const plugin::RunContext& context) {
+    PlanState& state = states_.get(stage.plan);
+    for (size_t i = 0; i < inputs.size(); ++i) state.bind_input(i, inputs[i].data);
+    if (stage.then) return run_then(*stage.then, state, sink, context);
+    const std::vector<TensorDesc>& results = stage.plan->outputs;
+    for (size_t i = 0; i < results.size(); ++i) state.bind_output(i, sink(i, results[i].type, results[i].dims));
+    run_plan(state, context);
   }
 
-  std::shared_ptr<PlanCache> plans_;
+  void run_then(const Continuation& then, PlanState& state, Sink sink, const plugin::RunContext& context) {
+    const std::vector<TensorDesc>& results = state.plan().outputs;
+    std::vector<ir::Constant> boundary;
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (i < then.results_before.size()) {
+        state.bind_output(i, sink(then.results_before[i], results[i].type, results[i].dims));
+        continue;
+      }
+      auto buffer = std::make_shared<AlignedBuffer>(results[i].bytes());
+      state.bind_output(i, buffer->data());
+      boundary.push_back({{results[i].type, results[i].dims, buffer->data()}, buffer});
+    }
+    run_plan(state, context);
+    if (context.cancelled.load(std::memory_order_relaxed)) return;
+
+    std::vector<std::vector<ir::Constant>> computed;
+    for (size_t i = 0; i < then.frontier.size(); ++i) {
+      const ir::Node& node = then.graph->node(then.frontier[i]);
+      std::vector<ir::Constant> values;
+      for (size_t input = 0; input < node.inputs.size(); ++input) {
+        const int index = then.frontier_inputs[i][input];
+        values.push_back(index < 0 ? *ir::constant_of(*then.graph, node.inputs[input])
+                                   : boundary[static_cast<size_t>(index)]);
+      }
+      computed.push_back(run_frontier_op(node, values));
+    }
+    std::vector<ir::TensorView> rest_inputs;
+    std::vector<ir::Dims> dims;
+    for (const RestInput& source : then.rest_inputs) {
+      rest_inputs.push_back(source.from_frontier ? computed[source.index][source.output].view
+                                                 : boundary[source.index].view);
+      dims.push_back(rest_inputs.back().dims);
+    }
+    const auto mapped = [&](size_t i, element::Type type, const ir::Dims& extents) {
+      return sink(then.results_after[i], type, extents);
+    };
+    run(*then.rest->stage(dims), rest_inputs, mapped, context);
+  }
+
+  void run_plan(PlanState& state, const plugin::RunContext& context) {
+    std::chrono::nanoseconds* times = nullptr;
+    if (profiling_) {
+      profile_.emplace_back(state.shared_plan(), std::vector<std::chrono::nanoseconds>(state.plan().steps.size()));
+      times = profile_.back().second.data();
+    }
+    state.run(context.arena, context.cancelled, times);
+  }
+
+  std::shared_ptr<Program> program_;
   bool profiling_;
-  std::unique_ptr<PlanState> state_;
-  std::vector<std::chrono::nanoseconds> times_;
-  const Plan* profiled_ = nullptr;
+  std::shared_ptr<const Stage> last_;
+  std::vector<ir::Dims> dims_;  // of last_
+  PlanStates states_;
+  std::vector<std::pair<std::shared_ptr<const Plan>, std::vector<std::chrono::nanoseconds>>> profile_;
 };
+
+/// Every op with a fast kernel has a reference, too: without one it cannot run in any way.
+void require_runnable(const ir::Graph& graph) {
+  for (ir::NodeId id : graph.nodes()) {
+    const ir::Node& node = graph.node(id);
+    if (!node.schema->reference && !node.constant && !node.is(ir::kParameterType))
+      throw_error(ErrorCode::not_implemented, node.describe(), ": the CPU device cannot run ",
+                  node.schema->display_name(), " yet");
+  }
+}
 
 class CpuCompiledGraph final : public plugin::CompiledGraph {
  public:
   CpuCompiledGraph(const ir::Graph& graph, const plugin::Config& config)
       : CompiledGraph(graph, "CPU", config, parallel::available_threads()) {
+    require_runnable(graph);
     CompileOptions options;
     options.isa = active_isa();
     options.threads = threading().threads_per_stream;
     options.graph_text = log_enabled(LogCategory::pass);
-    plans_ = std::make_shared<PlanCache>(rewrite_portable(graph), options);
+    program_ = std::make_shared<Program>(rewrite_portable(graph), options, std::make_shared<WeightsCache>());
     std::vector<ir::Dims> dims;
     for (const plugin::PortInfo& input : inputs()) {
-      if (input.shape.is_dynamic()) return;  // plans are made when shapes are known
+      if (input.shape.is_dynamic()) return;  // stages are made when shapes are known
       dims.push_back(ir::to_dims(input.shape.to_shape()));
     }
-    const auto plan = plans_->get(dims);
-    if (!plan->graph_text.empty()) log_line(LogCategory::pass, plan->graph_text);
-    plans_->forget_graph();
+    const auto stage = program_->stage(dims);
+    if (!stage->plan->graph_text.empty()) log_line(LogCategory::pass, stage->plan->graph_text);
+    program_->forget_graph();
   }
 
   std::unique_ptr<plugin::RequestState> create_request() const override {
-    return std::make_unique<CpuRequest>(plans_, config().profiling);
+    return std::make_unique<CpuRequest>(program_, config().profiling);
   }
 
  private:
-  std::shared_ptr<PlanCache> plans_;
+  std::shared_ptr<Program> program_;
 };
 
 class CpuPlugin final : public plugin::Plugin {

@@ -16,6 +16,7 @@ class PlanState {
   explicit PlanState(std::shared_ptr<const Plan> plan);
 
   const Plan& plan() const { return *plan_; }
+  const std::shared_ptr<const Plan>& shared_plan() const { return plan_; }
   /// Memory of the model's inputs and outputs for the next run.
   void bind_input(size_t index, const void* data);
   void bind_output(size_t index, void* data);

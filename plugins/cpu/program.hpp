@@ -1,0 +1,79 @@
+#pragma once
+// What: Program, everything that a compiled model needs to run for any input extents. For each set of extents it has a
+// Stage: one plan, where every size follows from the extents; else a plan for the part before the ops whose output size
+// depends on data, those ops themselves, and a Program for the rest:
+//   x -> conv -> NonZero -> Gather -> y      =>      plan {conv}, NonZero by its reference, Program {Gather}
+// Threads: any; one thread compiles at a time.
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "ir/base/aligned_buffer.hpp"
+#include "ir/graph/graph.hpp"
+#include "plugins/cpu/compile.hpp"
+
+namespace terroir::cpu {
+
+class Program;
+
+/// Where an input of the rest comes from: a value that the plan before computed, or an output of a frontier op.
+struct RestInput {
+  bool from_frontier = false;
+  size_t index = 0;   // of the boundary value, or of the frontier op
+  size_t output = 0;  // of the frontier op
+};
+
+/// What has to happen after a plan whose graph goes on with sizes unknown until then.
+struct Continuation {
+  std::unique_ptr<const ir::Graph> graph;  // owner of the frontier ops
+  std::vector<ir::NodeId> frontier;
+  /// By frontier op and input: which boundary value it is; -1: a constant of `graph`.
+  std::vector<std::vector<int>> frontier_inputs;
+  std::vector<size_t>
+      results_before;  // model results that the plan's first results are, in order; then boundary values
+  std::vector<RestInput> rest_inputs;
+  std::vector<size_t> results_after;  // model results that the rest's results are, in order
+  std::shared_ptr<Program> rest;
+};
+
+struct Stage {
+  std::shared_ptr<const Plan> plan;
+  std::unique_ptr<const Continuation> then;  // null: the plan computes all results
+};
+
+class Program {
+ public:
+  /// Stages kept, the least recently used dropped beyond.
+  static constexpr size_t kMaxStages = 32;
+
+  /// `rewritten`: see rewrite_portable(). `weights` is shared by all stages, and by the programs of the rest.
+  Program(std::unique_ptr<const ir::Graph> rewritten, CompileOptions options, std::shared_ptr<WeightsCache> weights)
+      : rewritten_(std::move(rewritten)), options_(options), weights_(std::move(weights)) {}
+
+  /// The stage for inputs of these extents, compiled on first use.
+  std::shared_ptr<const Stage> stage(const std::vector<ir::Dims>& inputs);
+
+  /// Frees what only further stages would need; for models all of whose sizes are known.
+  void forget_graph() { rewritten_.reset(); }
+
+ private:
+  struct Entry {
+    std::vector<ir::Dims> inputs;
+    std::shared_ptr<const Stage> stage;
+  };
+  std::shared_ptr<const Stage> compile(const std::vector<ir::Dims>& inputs);
+
+  std::mutex mutex_;
+  std::unique_ptr<const ir::Graph> rewritten_;
+  CompileOptions options_;
+  std::shared_ptr<WeightsCache> weights_;
+  std::list<Entry> stages_;
+};
+
+/// One frontier op over values that are known now: infers its sizes from them and runs its reference.
+/// Exception with the layer's name when the op refuses, or when even now its sizes have no bound.
+std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs);
+
+}  // namespace terroir::cpu
