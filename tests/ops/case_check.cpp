@@ -108,6 +108,26 @@ void check_error(const Case& c, OneOpGraph& built, std::vector<std::string>& fai
                      shapes);
 }
 
+void check_run_error(const Case& c, OneOpGraph built, const ir::OpRegistry& registry,
+                     std::vector<std::string>& failures) {
+  const size_t outputs = infer(built).size();
+  for (size_t i = 0; i < outputs; ++i)
+    built.graph->add(registry.get("Result", "opset1"), "out" + std::to_string(i), nullptr,
+                     {{built.node, static_cast<int32_t>(i)}});
+  std::vector<HostTensor> tensors;
+  std::vector<ir::TensorView> inputs;
+  for (const CaseTensor& input : c.inputs) tensors.push_back(make_tensor(c, input));
+  for (const HostTensor& tensor : tensors) inputs.push_back(tensor.view());
+  try {
+    interpreter::run(*built.graph, inputs);
+    failures.push_back(at(c, c.line) + "running must throw an error that matches '" + *c.run_error + "'");
+  } catch (const Exception& error) {
+    if (!std::regex_search(std::string(error.what()), std::regex(*c.run_error)))
+      failures.push_back(at(c, c.line) + "the error is '" + error.what() + "', expected one that matches '" +
+                         *c.run_error + "'");
+  }
+}
+
 void check_shapes(const Case& c, const std::vector<ir::OutputPort>& outputs, std::vector<std::string>& failures) {
   if (outputs.size() != c.outputs.size())
     failures.push_back(at(c, c.line) +
@@ -180,6 +200,10 @@ std::vector<std::string> check_case(const Case& c, const ir::OpRegistry& registr
     OneOpGraph built = build(c, schema, registry, Knowledge::all);
     if (c.error) {
       check_error(c, built, failures);
+      return failures;
+    }
+    if (c.run_error) {
+      check_run_error(c, build(c, schema, registry, Knowledge::no_values), registry, failures);
       return failures;
     }
     check_shapes(c, infer(built), failures);

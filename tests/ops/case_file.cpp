@@ -35,7 +35,7 @@ std::vector<Line> logical_lines(std::string_view text) {
     std::string_view raw = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     // A regular expression may contain '#', and ends where its line ends.
-    const bool is_error = trim(raw).starts_with("error:");
+    const bool is_error = trim(raw).starts_with("error:") || trim(raw).starts_with("run_error:");
     std::string_view part = trim(is_error ? raw : without_comment(raw));
     if (part.empty()) continue;
     const bool goes_on = !is_error && (part.back() == ',' || part.back() == '\\');
@@ -132,10 +132,11 @@ double parse_number(std::string_view text) {
 }
 
 void finish(const Case& done) {
-  if (done.outputs.empty() == !done.error.has_value()) refuse("a case needs either 'out' lines or one 'error:' line");
-  if (!done.has_values()) return;
+  if ((done.outputs.empty() ? 0 : 1) + done.error.has_value() + done.run_error.has_value() != 1)
+    refuse("a case needs either 'out' lines or one 'error:' or 'run_error:' line");
+  if (!done.has_values() && !done.run_error) return;
   for (const CaseTensor& input : done.inputs)
-    if (!input.values) refuse("expected values need values for every input");
+    if (!input.values) refuse("running needs values for every input");
 }
 
 class Parser {
@@ -173,8 +174,11 @@ class Parser {
     } else if (keyword == "error:") {
       if (rest.empty()) refuse("'error:' needs a regular expression");
       current.error = rest;
+    } else if (keyword == "run_error:") {
+      if (rest.empty()) refuse("'run_error:' needs a regular expression");
+      current.run_error = rest;
     } else {
-      refuse("unknown keyword '", keyword, "'; known are op, case, attrs, in, out, tol and error:");
+      refuse("unknown keyword '", keyword, "'; known are op, case, attrs, in, out, tol, error: and run_error:");
     }
   }
 

@@ -10,6 +10,7 @@
 //     out f32[1,3,?,5]                    what inference must say; with "= ..." also what the reference must compute
 //     tol 1e-5 1e-6                       optional: relative and absolute tolerance of values
 //     error: regex                        instead of out: inference must throw and the text must match
+//     run_error: regex                    instead of out: the inputs are not known before the run, and running must throw
 // A line that ends in a comma or a backslash goes on in the next one.
 #include <optional>
 #include <string>
@@ -38,7 +39,7 @@ struct Case {
   std::vector<std::pair<std::string, std::string>> attributes;
   std::vector<CaseTensor> inputs, outputs;
   std::optional<Tolerance> tolerance;
-  std::optional<std::string> error;
+  std::optional<std::string> error, run_error;
 
   bool has_values() const;
   std::string where() const { return file + ":" + std::to_string(line); }

@@ -27,8 +27,8 @@ std::map<std::string, Tally> count_cases() {
   std::map<std::string, Tally> tallies;
   for (const Case& c : load_case_files(TERROIR_SOURCE_DIR "/tests/ops", errors)) {
     Tally& tally = tallies[c.op];
-    if (c.error) {
-      ++tally.errors;
+    if (c.error || c.run_error) {
+      if (c.error) ++tally.errors;
       continue;
     }
     ++tally.shapes;
