@@ -2,20 +2,21 @@
 // What: calls a template with the C++ type of an element type.
 //   dispatch_type<float, float16, int32_t>(tensor.type, "ReLU", [&](auto tag) { using T = decltype(tag); ... });
 // A type that is not in the list is an Exception (unsupported) which names the op, the type and what is supported.
-#include <string>
+#include <initializer_list>
 #include <terroir/element_type.hpp>
 
 #include "ir/base/error.hpp"
 
 namespace terroir::ops::reference {
 
+/// The Exception of dispatch_type; out of line, since there are hundreds of dispatches.
+[[noreturn]] void throw_unsupported_type(element::Type type, const char* op,
+                                         std::initializer_list<element::Type> supported);
+
 template <class... Ts, class Fn>
 void dispatch_type(element::Type type, const char* op, Fn&& fn) {
   const bool found = ((element::from<Ts>() == type ? (fn(Ts{}), true) : false) || ...);
-  if (found) return;
-  std::string known;
-  ((known += (known.empty() ? "" : ", ") + element::from<Ts>().get_type_name()), ...);
-  throw_error(ErrorCode::unsupported, op, " is not implemented for ", type.get_type_name(), "; it is for ", known);
+  if (!found) throw_unsupported_type(type, op, {element::from<Ts>()...});
 }
 
 /// f32 for the narrow floating-point types, bool for boolean (stored as char, any non-zero is true), the type itself

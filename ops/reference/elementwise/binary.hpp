@@ -14,6 +14,8 @@ template <class... Ts, class F>
 void binary_loop(const ir::EvalContext& ctx, const char* op, const ir::Dims& b_dims, F f) {
   const ir::TensorView& a = ctx.inputs[0];
   const ir::TensorView& b = ctx.inputs[1];
+  // Built once here, not in every instance of the loop.
+  BroadcastWalk walk(ctx.outputs[0].dims, {a.dims, b_dims});
   dispatch_type<Ts...>(a.type, op, [&](auto tag) {
     using T = decltype(tag);
     using C = compute_t<T>;
@@ -21,7 +23,7 @@ void binary_loop(const ir::EvalContext& ctx, const char* op, const ir::Dims& b_d
     const T* a_data = a.as<T>();
     const T* b_data = b.as<T>();
     R* dst = ctx.outputs[0].as<R>();
-    for (BroadcastWalk walk(ctx.outputs[0].dims, {a.dims, b_dims}); walk.more(); walk.next()) {
+    for (; walk.more(); walk.next()) {
       const T* pa = a_data + walk.offset(0);
       const T* pb = b_data + walk.offset(1);
       R* d = dst + walk.position();

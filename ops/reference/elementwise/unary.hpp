@@ -9,13 +9,13 @@ namespace terroir::ops::reference {
 /// `f` takes the compute type of the element (float for f16 and bf16) and returns it, or a bool for tests.
 template <class... Ts, class F>
 void unary_loop(const ir::EvalContext& ctx, const char* op, F f) {
+  const int64_t count = ctx.inputs[0].count();
   dispatch_type<Ts...>(ctx.inputs[0].type, op, [&](auto tag) {
     using T = decltype(tag);
     using C = compute_t<T>;
     using R = std::conditional_t<std::is_same_v<decltype(f(C{})), bool>, char, T>;
     const T* src = ctx.inputs[0].as<T>();
     R* dst = ctx.outputs[0].as<R>();
-    const int64_t count = ctx.inputs[0].count();
     for (int64_t i = 0; i < count; ++i) dst[i] = static_cast<R>(f(static_cast<C>(src[i])));
   });
 }

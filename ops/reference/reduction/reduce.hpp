@@ -29,6 +29,7 @@ using accumulator_t = std::conditional_t<
 template <class Fixed, class... Ts, class Start, class Combine, class Finish>
 void reduce_loop(const ir::EvalContext& ctx, const char* op, Start start, Combine combine, Finish finish) {
   const ReducePlan plan = plan_reduce(ctx);
+  BroadcastWalk walk(ctx.inputs[0].dims, {plan.kept});
   dispatch_type<Ts...>(ctx.inputs[0].type, op, [&](auto tag) {
     using T = decltype(tag);
     using A = std::conditional_t<std::is_void_v<Fixed>, accumulator_t<T>, Fixed>;
@@ -38,7 +39,7 @@ void reduce_loop(const ir::EvalContext& ctx, const char* op, Start start, Combin
     };
     std::vector<Slot> slots(static_cast<size_t>(plan.outputs), Slot{start(T{}, A{})});
     const T* src = ctx.inputs[0].as<T>();
-    for (BroadcastWalk walk(ctx.inputs[0].dims, {plan.kept}); walk.more(); walk.next()) {
+    for (; walk.more(); walk.next()) {
       const T* x = src + walk.position();
       Slot* slot = slots.data() + walk.offset(0);
       for (int64_t i = 0; i < walk.run(); ++i, slot += walk.step(0))
