@@ -57,9 +57,8 @@ struct Impl {
 /// Implementations for an op type, best first; the reference is always the last. Rows: plugins/cpu/node_list.inc.
 std::vector<const Impl*> impls_for(const ir::OpSchema& schema);
 
-/// Copies `src` to `dst` between two layouts of one tensor; used by reorders at compile and at run time.
-void reorder(const TensorDesc& src_desc, const void* src, const TensorDesc& dst_desc, void* dst, Isa isa,
-             const parallel::Arena* arena);
+/// Copies `src` to `dst` between two layouts of one tensor, on the calling thread; for constants, at compile time.
+void reorder(const TensorDesc& src_desc, const void* src, const TensorDesc& dst_desc, void* dst, Isa isa);
 
 /// Cost model shared by the estimates: nanoseconds to stream `bytes` once, one thread.
 constexpr double stream_ns(double bytes) { return bytes / 8.0; }

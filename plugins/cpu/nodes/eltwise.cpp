@@ -83,6 +83,7 @@ class ChainExecutor final : public Executor {
   ChainExecutor(const NodeContext& context, const Steps& steps)
       : data_input_(steps.data_input),
         dst_(context.outputs[0]),
+        total_(dst_.padded_count()),
         chain_(context, steps.steps, std::max(1, context.outputs[0].layout.channel_block())),
         kernel_(post_op_kernels(context.isa).run),
         isa_(context.isa) {
@@ -106,9 +107,8 @@ class ChainExecutor final : public Executor {
 
  private:
   void run_flat(const float* src, float* dst, const PostOpChain::Bound& ops, const parallel::Arena& arena) const {
-    const int64_t total = dst_.padded_count();
-    arena.parallel_for((total + kTaskElements - 1) / kTaskElements, [&](int64_t task) {
-      const int64_t begin = task * kTaskElements, n = std::min(kTaskElements, total - begin);
+    arena.parallel_for((total_ + kTaskElements - 1) / kTaskElements, [&](int64_t task) {
+      const int64_t begin = task * kTaskElements, n = std::min(kTaskElements, total_ - begin);
       kernel_({src + begin, dst + begin, 1, n, n, n, begin, n, 0, ChannelAxis::lanes}, ops.data(),
               static_cast<int64_t>(chain_.size()));
     });
@@ -143,6 +143,7 @@ class ChainExecutor final : public Executor {
 
   int data_input_;
   TensorDesc dst_;
+  int64_t total_;
   PostOpChain chain_;
   decltype(PostOpKernels::run) kernel_;
   Isa isa_;

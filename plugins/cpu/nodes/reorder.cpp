@@ -66,37 +66,86 @@ std::optional<ImageFormat> image_format(const Layout& layout) {
   return layout.channel_block() > 0 ? std::optional(ImageFormat::blocked) : std::nullopt;
 }
 
-/// The reorder as the vectorised kernel takes it: 4-byte elements between plain, channels-last and blocked.
-std::optional<ReorderArgs> image_reorder(const TensorDesc& src_desc, const void* src, const TensorDesc& dst_desc,
-                                         void* dst) {
-  const auto from = image_format(src_desc.layout), to = image_format(dst_desc.layout);
-  if (src_desc.type.bitwidth() != 32 || src_desc.rank() < 2 || !from || !to) return std::nullopt;
-  int64_t spatial = 1;
-  for (size_t i = 2; i < src_desc.dims.size(); ++i) spatial *= src_desc.dims[i];
-  return ReorderArgs{static_cast<const float*>(src),
-                     static_cast<float*>(dst),
-                     src_desc.dims[0],
-                     src_desc.dims[1],
-                     spatial,
-                     *from,
-                     *to,
-                     src_desc.layout.channel_block(),
-                     dst_desc.layout.channel_block()};
-}
-
-class ReorderExecutor final : public Executor {
+/// A reorder with everything decided; run() allocates nothing where the kernel takes it.
+class ReorderPlan {
  public:
-  ReorderExecutor(TensorDesc src, TensorDesc dst, Isa isa) : src_(std::move(src)), dst_(std::move(dst)), isa_(isa) {}
-  void run(const RunArgs& args) const override {
-    reorder(src_, args.inputs[0], dst_, args.outputs[0], isa_, &args.arena);
+  ReorderPlan(TensorDesc src, TensorDesc dst, Isa isa)
+      : kernels_(reorder_kernels(isa)), src_(std::move(src)), dst_(std::move(dst)), bytes_(dst_.bytes()) {
+    const auto from = image_format(src_.layout), to = image_format(dst_.layout);
+    if (src_.rank() == 0 || same_memory(src_, dst_)) {
+      how_ = How::copy;
+    } else if (src_.type.bitwidth() == 32 && src_.rank() >= 2 && from && to) {
+      how_ = How::kernel;
+      int64_t spatial = 1;
+      for (size_t i = 2; i < src_.dims.size(); ++i) spatial *= src_.dims[i];
+      images_ = {nullptr,
+                 nullptr,
+                 src_.dims[0],
+                 src_.dims[1],
+                 spatial,
+                 *from,
+                 *to,
+                 src_.layout.channel_block(),
+                 dst_.layout.channel_block()};
+      items_ = kernels_.items(images_);
+    }
   }
-  std::string kernel_name() const override {
-    return "reorder_" + src_.layout.name() + "_" + dst_.layout.name() + "__" + isa_name(isa_);
+
+  /// On the calling thread without an arena.
+  void run(const void* src, void* dst, const parallel::Arena* arena) const {
+    if (how_ == How::copy) {
+      std::memcpy(dst, src, bytes_);
+    } else if (how_ == How::kernel) {
+      ReorderArgs images = images_;
+      images.src = static_cast<const float*>(src);
+      images.dst = static_cast<float*>(dst);
+      const int64_t tasks = arena ? std::min<int64_t>(items_, kMaxTasks) : 1;
+      const auto task = [&](int64_t i) { kernels_.reorder(images, items_ * i / tasks, items_ * (i + 1) / tasks); };
+      if (arena)
+        arena->parallel_for(tasks, task);
+      else
+        task(0);
+    } else {
+      copy_any(src, dst);
+    }
   }
 
  private:
+  enum class How { copy, kernel, element_by_element };
+
+  void copy_any(const void* src, void* dst) const {
+    switch (src_.type.size()) {
+      case 1:
+        return copy_elements(src_, static_cast<const uint8_t*>(src), dst_, static_cast<uint8_t*>(dst));
+      case 2:
+        return copy_elements(src_, static_cast<const uint16_t*>(src), dst_, static_cast<uint16_t*>(dst));
+      case 4:
+        return copy_elements(src_, static_cast<const uint32_t*>(src), dst_, static_cast<uint32_t*>(dst));
+      case 8:
+        return copy_elements(src_, static_cast<const uint64_t*>(src), dst_, static_cast<uint64_t*>(dst));
+      default:
+        throw_error(ErrorCode::unsupported, "no reorder for elements of type ", src_.type);
+    }
+  }
+
+  const ReorderKernels& kernels_;
   TensorDesc src_, dst_;
-  Isa isa_;
+  size_t bytes_;
+  How how_ = How::element_by_element;
+  ReorderArgs images_;
+  int64_t items_ = 0;
+};
+
+class ReorderExecutor final : public Executor {
+ public:
+  ReorderExecutor(const TensorDesc& src, const TensorDesc& dst, Isa isa)
+      : plan_(src, dst, isa), name_("reorder_" + src.layout.name() + "_" + dst.layout.name() + "__" + isa_name(isa)) {}
+  void run(const RunArgs& args) const override { plan_.run(args.inputs[0], args.outputs[0], &args.arena); }
+  std::string kernel_name() const override { return name_; }
+
+ private:
+  ReorderPlan plan_;
+  std::string name_;
 };
 
 std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutChoice&) {
@@ -115,35 +164,8 @@ constexpr Impl kReorder[] = {{"reorder", &propose, &create}};
 
 }  // namespace
 
-void reorder(const TensorDesc& src_desc, const void* src, const TensorDesc& dst_desc, void* dst, Isa isa,
-             const parallel::Arena* arena) {
-  if (src_desc.rank() == 0 || same_memory(src_desc, dst_desc)) {
-    std::memcpy(dst, src, dst_desc.bytes());
-    return;
-  }
-  if (const auto images = image_reorder(src_desc, src, dst_desc, dst)) {
-    const ReorderKernels& kernels = reorder_kernels(isa);
-    const int64_t items = kernels.items(*images);
-    const int64_t tasks = std::min<int64_t>(items, kMaxTasks);
-    const auto task = [&](int64_t i) { kernels.reorder(*images, items * i / tasks, items * (i + 1) / tasks); };
-    if (arena)
-      arena->parallel_for(tasks, task);
-    else if (items > 0)
-      kernels.reorder(*images, 0, items);
-    return;
-  }
-  switch (src_desc.type.size()) {
-    case 1:
-      return copy_elements(src_desc, static_cast<const uint8_t*>(src), dst_desc, static_cast<uint8_t*>(dst));
-    case 2:
-      return copy_elements(src_desc, static_cast<const uint16_t*>(src), dst_desc, static_cast<uint16_t*>(dst));
-    case 4:
-      return copy_elements(src_desc, static_cast<const uint32_t*>(src), dst_desc, static_cast<uint32_t*>(dst));
-    case 8:
-      return copy_elements(src_desc, static_cast<const uint64_t*>(src), dst_desc, static_cast<uint64_t*>(dst));
-    default:
-      throw_error(ErrorCode::unsupported, "no reorder for elements of type ", src_desc.type.get_type_name());
-  }
+void reorder(const TensorDesc& src_desc, const void* src, const TensorDesc& dst_desc, void* dst, Isa isa) {
+  ReorderPlan(src_desc, dst_desc, isa).run(src, dst, nullptr);
 }
 
 std::span<const Impl> reorder_impls() { return kReorder; }

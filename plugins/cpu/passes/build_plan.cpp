@@ -124,7 +124,7 @@ class PlanBuilder {
     if (!source) return nullptr;
     const TensorDesc from = desc(node.inputs[0]), to = desc({node.id, 0});
     auto buffer = std::make_shared<AlignedBuffer>(to.bytes());
-    reorder(from, source->view.data, to, buffer->data(), isa_, nullptr);
+    reorder(from, source->view.data, to, buffer->data(), isa_);
     plan_->owners.push_back(buffer);
     return buffer->data();
   }
