@@ -103,8 +103,8 @@ void infer_roi_align(ir::InferContext& ctx) {
   const Attrs& attrs = ctx.attrs<Attrs>();
   require_in(ctx, "pooled_h", attrs.pooled_h, INT32_MAX);
   require_in(ctx, "pooled_w", attrs.pooled_w, INT32_MAX);
-  ctx.require(attrs.sampling_ratio >= 0 && attrs.sampling_ratio <= INT32_MAX,
-              "sampling_ratio must be within [0, 2147483647], got ", attrs.sampling_ratio);
+  ctx.require(attrs.sampling_ratio >= 0 && attrs.sampling_ratio <= 4096,
+              "sampling_ratio must be within [0, 4096], got ", attrs.sampling_ratio);
   require_scale(ctx, attrs.spatial_scale);
   Dimension count = regions(ctx, Row);
   require_integer_type(ctx, 2, "batch_indices");

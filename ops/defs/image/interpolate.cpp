@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/schema/infer_context.hpp"
+#include "ops/reference/element_copy.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops {
@@ -218,6 +219,9 @@ void evaluate(const InterpolateGeometry& geometry, const ir::TensorView& src, co
   ir::Dims wanted = src.dims;
   for (const InterpolatedAxis& axis : geometry.axes) wanted[axis.axis] = axis.output;
   require_dims(dst, wanted, "Interpolate");
+  // Before the tables are made, for the axes of an empty tensor may be of any length.
+  if (dst.count() == 0) return;
+  if (src.count() == 0) return reference::ElementCopier(src.type, "Interpolate").clear(dst.data, 0, dst.count());
   std::vector<reference::ResampledAxis> axes;
   for (size_t i = 0; i < geometry.axes.size(); ++i) axes.push_back({geometry.axes[i].axis, geometry.table(i)});
   const ResampleMode mode = geometry.rule.mode;

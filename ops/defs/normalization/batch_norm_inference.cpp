@@ -49,10 +49,12 @@ ir::OpSchema schema_with(ir::InferFn infer, ir::ReferenceFn reference) {
 }  // namespace
 
 ir::OpSchema batch_norm_inference_1() {
-  return schema_with([](ir::InferContext& ctx) { infer_with(ctx, batch_norm_1_inputs(ctx.shape(0).rank())); },
-                     [](const ir::EvalContext& ctx) {
-                       evaluate_with(ctx, batch_norm_1_inputs(static_cast<int64_t>(ctx.inputs[0].dims.size())));
-                     });
+  return schema_with(
+      [](ir::InferContext& ctx) { infer_with(ctx, batch_norm_1_inputs(ctx.shape(0).rank(), ctx.shape(2).rank())); },
+      [](const ir::EvalContext& ctx) {
+        evaluate_with(ctx, batch_norm_1_inputs(static_cast<int64_t>(ctx.inputs[0].dims.size()),
+                                               static_cast<int64_t>(ctx.inputs[2].dims.size())));
+      });
 }
 
 ir::OpSchema batch_norm_inference_5() {

@@ -24,9 +24,10 @@ struct BatchNormInputs {
 };
 inline constexpr BatchNormInputs kDataFirst{0, 1, 2, 3, 4};
 inline constexpr BatchNormInputs kDataThird{2, 0, 1, 3, 4};
-/// For opset1, from the rank of input 0.
-inline BatchNormInputs batch_norm_1_inputs(const Rank& first) {
-  return first.is_static() && first.get_length() != 1 ? kDataFirst : kDataThird;
+/// For opset1, from the ranks of inputs 0 and 2, as far as they are known: data has more than one axis.
+inline BatchNormInputs batch_norm_1_inputs(const Rank& first, const Rank& third) {
+  if (first.is_static()) return first.get_length() != 1 ? kDataFirst : kDataThird;
+  return third.is_static() && third.get_length() == 1 ? kDataFirst : kDataThird;
 }
 
 }  // namespace terroir::ops

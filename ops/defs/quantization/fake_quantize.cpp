@@ -11,10 +11,10 @@ namespace {
 
 constexpr const char* kNames[] = {"X", "input_low", "input_high", "output_low", "output_high"};
 
-/// Without the leading ones that reach beyond `rank`.
-template <class DimsLike>
-DimsLike trimmed(DimsLike dims, size_t rank) {
-  while (dims.size() > rank && *dims.begin() == 1) dims.erase(dims.begin());
+/// Without the leading extents that reach beyond `rank`, where these are (or may be) one.
+template <class Extent>
+std::vector<Extent> trimmed(std::vector<Extent> dims, size_t rank) {
+  while (dims.size() > rank && Dimension(dims.front()).compatible(1)) dims.erase(dims.begin());
   return dims;
 }
 

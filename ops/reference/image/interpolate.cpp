@@ -64,8 +64,6 @@ double as_double(T value) {
 void resize_nearest(const ir::TensorView& src, const std::vector<ResampledAxis>& axes,
                     const ir::MutableTensorView& dst) {
   const ElementCopier copier(src.type, "Interpolate");
-  if (dst.count() == 0) return;
-  if (src.count() == 0) return copier.clear(dst.data, 0, dst.count());
   const ir::Dims steps = ir::row_major(src.dims);
   std::vector<const ResampleTable*> tables(src.dims.size(), nullptr);
   for (const ResampledAxis& along : axes) tables[along.axis] = &along.table;
@@ -93,7 +91,6 @@ void resize_nearest(const ir::TensorView& src, const std::vector<ResampledAxis>&
 
 void resize(const ir::TensorView& src, std::vector<ResampledAxis> axes, IntegerResult integers,
             const ir::MutableTensorView& dst) {
-  if (dst.count() == 0) return;
   const bool round_each = integers == IntegerResult::round_each_pass && src.type.is_integral();
   if (!round_each)
     std::stable_sort(axes.begin(), axes.end(), [&](const ResampledAxis& a, const ResampledAxis& b) {
@@ -105,10 +102,6 @@ void resize(const ir::TensorView& src, std::vector<ResampledAxis> axes, IntegerR
   dispatch_type<TERROIR_NUMBERS>(src.type, "Interpolate", [&](auto tag) {
     using T = decltype(tag);
     T* to = dst.as<T>();
-    if (src.count() == 0) {
-      std::fill_n(to, dst.count(), T{});
-      return;
-    }
     Image image{src.dims, {}};
     image.values.resize(static_cast<size_t>(src.count()));
     std::transform(src.as<T>(), src.as<T>() + src.count(), image.values.begin(), [](T x) { return as_double(x); });

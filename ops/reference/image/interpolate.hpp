@@ -1,9 +1,9 @@
 #pragma once
 // What: resizes a tensor axis by axis, each with its own table of input positions and weights (ops/shape/resample.hpp).
 // Formula: dst[o0, o1 ...] = sum over taps of all axes of src[i0, i1 ...] * w0 * w1 ...
-// Element types: nearest: any; others: numeric. Edge cases: sums are kept in double; integer results saturate and are
-// rounded as told. Cost: passes shrink axes before they stretch others, so no intermediate is larger than src or dst.
-// Source: operation pages Interpolate-1, Interpolate-4, Interpolate-11.
+// Element types: nearest: any; others: numeric. Edge cases: neither tensor is empty; sums are kept in double; integer
+// results saturate and are rounded as told. Cost: passes shrink axes before they stretch others, so no intermediate is
+// larger than src or dst. Source: operation pages Interpolate-1, Interpolate-4, Interpolate-11.
 #include <vector>
 
 #include "ir/base/tensor_view.hpp"
