@@ -33,7 +33,11 @@ class Outputs final : public plugin::OutputBinder {
 std::vector<std::string> device_names() { return plugins().devices(); }
 
 DeviceModel::DeviceModel(const std::filesystem::path& xml, const std::string& device, const plugin::Config& config)
-    : compiled_(plugins().get(device).compile(ir::read_model(xml.string(), {}, ops::builtin_registry()), config)),
+    : DeviceModel(ir::read_model(xml.string(), {}, ops::builtin_registry()), device, config) {}
+
+DeviceModel::DeviceModel(std::shared_ptr<const ir::Graph> graph, const std::string& device,
+                         const plugin::Config& config)
+    : compiled_(plugins().get(device).compile(std::move(graph), config)),
       request_(compiled_->create_request()),
       arena_(compiled_->threading().threads_per_stream) {}
 

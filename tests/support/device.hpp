@@ -21,6 +21,8 @@ class DeviceModel {
   /// Reads and compiles. Exceptions as they come.
   DeviceModel(const std::filesystem::path& xml, const std::string& device, const plugin::Config& config = {});
 
+  DeviceModel(std::shared_ptr<const ir::Graph> graph, const std::string& device, const plugin::Config& config = {});
+
   const std::vector<plugin::PortInfo>& inputs() const { return compiled_->inputs(); }
   const std::vector<plugin::PortInfo>& outputs() const { return compiled_->outputs(); }
   const plugin::CompiledGraph& compiled() const { return *compiled_; }
