@@ -6,6 +6,12 @@
 
 namespace terroir::ops {
 
+/// f16 and bf16 values -> f32 ones, rounded only where the model says so: constants are widened, Converts stand behind
+/// parameters and behind nodes that give a narrow type whatever they read (Convert to f16), and before results,
+/// variables and nodes with bodies, whose types stay. Not a Pass, because it changes the types of values. A model
+/// without narrow types is left as it is; it is inferred already, and is so afterwards.
+void widen_floats(ir::Graph& graph, const ir::OpRegistry& registry);
+
 /// f(constants) -> constant, for every pure op with a reference kernel and outputs of known size; also ShapeOf of a
 /// known shape, and so f16 weights behind a Convert become f32 ones. Refuses: strings (a Const of computed strings has
 /// no owner), results larger than 1 GiB, ops that reject the values.

@@ -49,6 +49,7 @@ std::string text_with_layouts(const ir::Graph& graph, const Decisions& decisions
 
 std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
   auto copy = graph.clone();
+  ops::widen_floats(*copy, ops::builtin_registry());
   portable_passes().run(*copy);
   return copy;
 }
