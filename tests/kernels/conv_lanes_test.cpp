@@ -90,5 +90,14 @@ TEST(ConvSmallGroups, Multipliers) {
   check_family("conv_group", grouped(6, 4, 32, axis(6, 3, 1, 1, 1, 1), axis(11, 3, 1, 2, 1, 1)));
 }
 
+TEST(ConvAnyGroups, OddChannelsPerGroup) {
+  for (const int64_t inputs : {1, 2, 3, 5, 12, 17})
+    for (const int64_t outputs : {1, 3, 7, 20}) {
+      if (inputs == 1 && outputs == 1) continue;
+      check_family("conv_group_any", grouped(3, inputs, outputs, axis(5, 3, 1, 1, 1, 1), axis(17, 3, 2, 1, 1, 1), 2));
+    }
+  check_family("conv_group_any", grouped(10, 3, 3, axis(5, 2, 1, 2, 1, 1), axis(40, 5, 1, 1, 2, 2)));
+}
+
 }  // namespace
 }  // namespace terroir::cpu

@@ -61,6 +61,9 @@ TERROIR_INLINE VI shift_right(VI x) {
 // Lane l is p[index[l]], 0 <= index[l] < 8.
 TERROIR_INLINE V take(const float* p, VI index) { return V(_mm256_permutevar8x32_ps(_mm256_loadu_ps(p), index)); }
 
+// Lane l is p[index[l]], any index.
+TERROIR_INLINE V gather(const float* p, VI index) { return V(_mm256_i32gather_ps(p, index, 4)); }
+
 TERROIR_INLINE float reduce_add(V v) {
   const __m128 quad = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
   const __m128 pair = _mm_add_ps(quad, _mm_movehl_ps(quad, quad));

@@ -67,6 +67,9 @@ TERROIR_INLINE VI shift_right(VI x) {
 // Lane l is p[index[l]], 0 <= index[l] < 16.
 TERROIR_INLINE V take(const float* p, VI index) { return V(_mm512_permutexvar_ps(index, _mm512_loadu_ps(p))); }
 
+// Lane l is p[index[l]], any index.
+TERROIR_INLINE V gather(const float* p, VI index) { return V(_mm512_i32gather_ps(index, p, 4)); }
+
 TERROIR_INLINE float reduce_add(V v) {
   const __m256 oct = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
   const __m128 quad = _mm_add_ps(_mm256_castps256_ps128(oct), _mm256_extractf128_ps(oct, 1));

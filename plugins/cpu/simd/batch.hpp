@@ -10,7 +10,7 @@
 //   load_tail/store_tail    touch no byte outside the lanes of the tail; loads put zero in the other lanes
 //   load_n/store_n          the same, with n given directly
 //   keep(v, t)              zero in the lanes outside the tail
-//   take(p, index)          p[index[l]] in lane l, for indices inside one block of channels
+//   take(p, index)          p[index[l]] in lane l, for indices inside one block of channels; gather: for any index
 //   fma, fms, fnma          a*b+c, a*b-c, c-a*b: one rounding on avx2 and avx512, two on scalar and sse42
 //   min, max                min(a,b) = a<b ? a : b and max(a,b) = a>b ? a : b, so a NaN in either gives b
 //   min_nan, max_nan        the same, but a NaN in either gives NaN

@@ -154,6 +154,7 @@ TERROIR_INLINE VI shift_right(VI x) {
 TERROIR_INLINE V take(const float* p, VI index) {
   return V(F4{p[index.v[0]], p[index.v[1]], p[index.v[2]], p[index.v[3]]});
 }
+TERROIR_INLINE V gather(const float* p, VI index) { return take(p, index); }
 
 TERROIR_INLINE float reduce_add(V v) { return (v.v[0] + v.v[2]) + (v.v[1] + v.v[3]); }
 TERROIR_INLINE float reduce_max(V v) {

@@ -94,6 +94,7 @@ TERROIR_INLINE V take(const float* p, VI index) {
   return V(_mm_setr_ps(p[_mm_extract_epi32(index, 0)], p[_mm_extract_epi32(index, 1)], p[_mm_extract_epi32(index, 2)],
                        p[_mm_extract_epi32(index, 3)]));
 }
+TERROIR_INLINE V gather(const float* p, VI index) { return take(p, index); }
 
 TERROIR_INLINE float reduce_add(V v) {
   const __m128 pair = _mm_add_ps(v, _mm_movehl_ps(v, v));

@@ -55,6 +55,7 @@ struct ConvPlan {
   int64_t w_tile;         // output columns per register tile
   int64_t cached_rows;    // rows of sources that stay in L2 while the oc units pass over them
   bool prefetch;          // weights exceed L2: fetch the next oc unit ahead
+  bool lanes_in_block;    // grouped: the inputs of a block of outputs lie in one block
   size_t packed_floats;   // size of the packed weights, bias included
   size_t scratch_floats;  // per concurrent run() call
 };

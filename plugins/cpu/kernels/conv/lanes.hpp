@@ -7,6 +7,7 @@ namespace terroir::cpu::conv {
 
 const char* reject_depthwise(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
 const char* reject_small_groups(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
+const char* reject_any_groups(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
 void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept;
 void pack_lanes(const ConvPlan& plan, const float* weights, const float* bias, float* packed) noexcept;
 

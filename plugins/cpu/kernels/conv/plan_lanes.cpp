@@ -3,6 +3,7 @@
 #include "plugins/cpu/kernels/conv/lanes.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace terroir::cpu::conv {
 namespace {
@@ -10,6 +11,15 @@ namespace {
 // Positions of the tiles of conv_dw/lane_tile.hpp.
 int64_t window_positions(Isa isa) { return isa == Isa::avx512 ? 14 : 8; }
 int64_t pass_positions(Isa isa) { return isa == Isa::avx512 ? 28 : 12; }
+
+// Null if the inputs that a block of output channels sees lie in one block.
+const char* outside_block(const ConvProblem& p, int64_t block) {
+  const int64_t inputs = p.ic / p.groups, outputs = p.oc / p.groups;
+  if (block % outputs != 0 && outputs % block != 0) return "a group straddles blocks of output channels";
+  const int64_t seen = std::max<int64_t>(1, block / outputs) * inputs;
+  if (block % seen != 0) return "a block of output channels needs several blocks of input channels";
+  return nullptr;
+}
 
 }  // namespace
 
@@ -21,21 +31,22 @@ const char* reject_depthwise(const ConvProblem& p, const ConvKernel& kernel) noe
   return nullptr;
 }
 
-const char* reject_small_groups(const ConvProblem& p, const ConvKernel& kernel) noexcept {
+const char* reject_any_groups(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   if (const char* why = reject_malformed(p)) return why;
   if (p.transposed) return "transposed";
   if (p.groups == 1) return "one group";
   if (p.ic == p.groups && p.oc == p.groups) return "depthwise";
   const int64_t block = channel_block(kernel.isa);
   if (p.ic / p.groups % block == 0 && p.oc / p.groups % block == 0) return "groups of whole blocks";
-  const int64_t inputs = p.ic / p.groups, outputs = p.oc / p.groups;
-  if (block % outputs != 0 && outputs % block != 0) return "a group straddles blocks of output channels";
-  // Input channels that one block of outputs sees.
-  const int64_t seen = std::max<int64_t>(1, block / outputs) * inputs;
-  if (block % seen != 0) return "a block of output channels needs several blocks of input channels";
   if (kernel.src == ConvFormat::nhwc && (p.ic % block != 0 || p.oc % block != 0))
     return "channels are not whole blocks";
+  if (round_up(p.ic, block) * p.d.in * p.h.in * p.w.in > INT32_MAX) return "source offsets exceed 31 bits";
   return nullptr;
+}
+
+const char* reject_small_groups(const ConvProblem& p, const ConvKernel& kernel) noexcept {
+  if (const char* why = reject_any_groups(p, kernel)) return why;
+  return outside_block(p, channel_block(kernel.isa));
 }
 
 void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept {
@@ -49,6 +60,8 @@ void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   const int64_t blocks = ceil_div(e.oc, plan.block);
   plan.grid = {e.batch, blocks, rows * plan.chunks};
   const int64_t taps = e.d.kernel * e.h.kernel * e.w.kernel;
+  plan.lanes_in_block = !depthwise && !outside_block(e, plan.block);
+  plan.scratch_floats = depthwise ? 0 : static_cast<size_t>(e.ic / e.groups * plan.block);  // the index table
   plan.packed_floats =
       static_cast<size_t>(round_up(blocks * plan.block, 16) + blocks * plan.block * taps * (e.ic / e.groups));
 }

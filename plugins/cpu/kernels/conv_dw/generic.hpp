@@ -1,4 +1,4 @@
-// What: depthwise convolution, and grouped convolution with groups inside one block of channels: walks a box of the
+// What: depthwise convolution, and grouped convolution with any channels per group: walks a box of the
 // work grid (batch, channel blocks, output rows) and cuts each row into register tiles (lane_tile.hpp). Borders:
 // kernels of 3 or 5 dense columns read zero for the elements of their window that lie outside; others run the
 //   taps that reach the whole tile in one pass and add the few others to the part of the tile they reach.
@@ -179,41 +179,47 @@ void run_lane_block(const LaneContext& ctx, const ConvTile& box, int64_t n, int6
   }
 }
 
-constexpr int kMaxInputs = 16;  // of a group that lies inside one block
+// Fills index[i][l] with the place of input i of lane l's group, counted from the first channel of `source_block`.
+void set_index(const ConvPlan& plan, int64_t block, int64_t source_block, int32_t* index) {
+  const ConvProblem& e = plan.exec;
+  const int64_t inputs = e.ic / e.groups, outputs = e.oc / e.groups;
+  for (int64_t i = 0; i < inputs; ++i) {
+    for (int64_t l = 0; l < kBlock; ++l) {
+      const int64_t o = block * kBlock + l;
+      const int64_t channel = o < e.oc ? o / outputs * inputs + i : source_block * kBlock;
+      index[i * kBlock + l] = static_cast<int32_t>((channel / kBlock - source_block) * plan.src.c + channel % kBlock);
+    }
+  }
+}
 
 void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
   const ConvProblem& e = plan.exec;
   const bool depthwise = e.ic == e.groups && e.oc == e.groups;
   const int64_t inputs = e.ic / e.groups, outputs = e.oc / e.groups;
-  alignas(64) int32_t index[kMaxInputs * kBlock];
   alignas(64) float buffer[kMaxPassPositions * kBlock];
-  const int64_t step = e.w.stride * plan.src.w;
+  auto* const index = reinterpret_cast<int32_t*>(args.scratch);
   const bool dense = e.w.dilation == 1 && e.w.stride <= 2 && plan.w_tile <= kMaxWindowPositions;
   LaneContext ctx{plan,    args,    make_epilogue(args.post_ops, args.post_op_count, e.oc % kBlock != 0),
-                  nullptr, nullptr, nullptr,
+                  nullptr, nullptr, depthwise ? nullptr : index,
                   1,       0,       0,
                   buffer};
   ctx.tiles = (e.w.out + plan.w_tile - 1) / plan.w_tile;
   ctx.narrow = e.w.out / ctx.tiles;
   ctx.wider = e.w.out % ctx.tiles;
   if (depthwise) {
-    ctx.passes = step == kBlock ? &kLaneBlock : step == 2 * kBlock ? &kLaneBlock2 : &kLaneAnyStep;
+    ctx.passes = e.w.stride * plan.src.w == kBlock ? &kLaneBlock : &kLaneAnyStep;
     if (dense && e.w.kernel == 3) ctx.window = &kWindow3[e.w.stride - 1];
     if (dense && e.w.kernel == 5) ctx.window = &kWindow5[e.w.stride - 1];
-  } else {
+  } else if (plan.lanes_in_block) {
     ctx.passes = &kLanePermuted;
-    ctx.index = index;
     if (dense && e.w.kernel == 3) ctx.window = &kWindow3Permuted[e.w.stride - 1];
+  } else {
+    ctx.passes = &kLaneGathered;
   }
   for (int64_t n = box.n0; n < box.n1; ++n) {
     for (int64_t block = box.oc0; block < box.oc1; ++block) {
       const int64_t source_block = block * kBlock / outputs * inputs / kBlock;
-      for (int64_t i = 0; !depthwise && i < inputs; ++i) {
-        for (int64_t l = 0; l < kBlock; ++l) {
-          const int64_t channel = (block * kBlock + l) / outputs * inputs + i - source_block * kBlock;
-          index[i * kBlock + l] = static_cast<int32_t>(channel < kBlock ? channel : 0);  // beyond the last group
-        }
-      }
+      if (!depthwise) set_index(plan, block, source_block, index);
       run_lane_block(ctx, box, n, block, source_block);
     }
   }

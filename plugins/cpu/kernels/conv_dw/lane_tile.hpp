@@ -1,5 +1,6 @@
 // What: register tiles for convolutions whose lanes do not mix: depthwise (a lane sees its own channel), and groups
-// that lie inside one block of channels (a lane sees the few channels of its group, brought to it by a permutation).
+// that lie inside one block of channels (a lane sees the few channels of its group, brought to it by a permutation), or
+// anywhere (brought by a gather, slowly).
 // Formula: acc[r][l] += sum over d, h, i, w of src[r*stride + w][index[i][l]] * wei[d][h][i][w][l]
 // Layouts: one vector of channels per position; positions src_step apart, kernel columns and inputs adjacent in wei.
 // Cost: lane_window reads each source vector once per kernel row, lane_pass once per tap.
@@ -13,6 +14,20 @@
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
+
+// Where the sources of a vector come from: the same lanes, other lanes of the same block, or anywhere.
+enum class Lanes { own, block, anywhere };
+
+template <Lanes From>
+TERROIR_INLINE V fetch(const float* p, VI index) {
+  if constexpr (From == Lanes::own) {
+    return loadu(p);
+  } else if constexpr (From == Lanes::block) {
+    return take(p, index);
+  } else {
+    return gather(p, index);
+  }
+}
 
 template <int R>
 TERROIR_INLINE void lane_begin(const LanePass& p, V (&acc)[R]) {
@@ -42,7 +57,7 @@ TERROIR_INLINE void lane_end(const LanePass& p, V (&acc)[R]) {
 }
 
 // Any kernel; every tap reaches every position.
-template <int R, int Step, bool Permute>
+template <int R, int Step, Lanes From>
 void lane_pass(const LanePass& p) noexcept {
   const int64_t step = Step == 0 ? p.src_step : Step;
   V acc[R];
@@ -50,16 +65,16 @@ void lane_pass(const LanePass& p) noexcept {
   for (int64_t d = 0; d < p.n_d; ++d) {
     for (int64_t h = 0; h < p.n_h; ++h) {
       const float* src = p.src + d * p.src_d + h * p.src_h;
-      for (int64_t i = 0; i < (Permute ? p.n_i : 1); ++i) {
+      for (int64_t i = 0; i < (From != Lanes::own ? p.n_i : 1); ++i) {
         const float* s = src;
         const float* k = p.wei + d * p.wei_d + h * p.wei_h + i * p.wei_i;
         VI index(0);
-        if constexpr (Permute) index = load_int(p.index + i * kBlock);
+        if constexpr (From != Lanes::own) index = load_int(p.index + i * kBlock);
         for (int64_t w = p.n_w; w > 0; --w, s += p.src_w, k += kBlock) {
           const V weight = loadu(k);
 #pragma GCC unroll 32
           for (int r = 0; r < R; ++r) {
-            const V x = Permute ? take(s + r * step, index) : loadu(s + r * step);
+            const V x = fetch<From>(s + r * step, index);
             acc[r] = fma(x, weight, acc[r]);
           }
         }
@@ -73,7 +88,7 @@ alignas(64) const float kZeroBlock[16] = {};
 
 // K kernel columns, dense; stride S. The window of source vectors slides over the tile once per kernel row and input;
 // its first and last K-1 elements may lie outside the tensor.
-template <int R, int K, int S, bool Permute>
+template <int R, int K, int S, Lanes From>
 void lane_window(const LanePass& p) noexcept {
   constexpr int W = (R - 1) * S + K;
   V acc[R];
@@ -81,10 +96,10 @@ void lane_window(const LanePass& p) noexcept {
   for (int64_t d = 0; d < p.n_d; ++d) {
     for (int64_t h = 0; h < p.n_h; ++h) {
       const float* src = p.src + d * p.src_d + h * p.src_h;
-      for (int64_t i = 0; i < (Permute ? p.n_i : 1); ++i) {
+      for (int64_t i = 0; i < (From != Lanes::own ? p.n_i : 1); ++i) {
         const float* k = p.wei + d * p.wei_d + h * p.wei_h + i * p.wei_i;
         VI index(0);
-        if constexpr (Permute) index = load_int(p.index + i * kBlock);
+        if constexpr (From != Lanes::own) index = load_int(p.index + i * kBlock);
         V weight[K];
 #pragma GCC unroll 8
         for (int w = 0; w < K; ++w) weight[w] = loadu(k + w * kBlock);
@@ -93,7 +108,7 @@ void lane_window(const LanePass& p) noexcept {
         for (int e = 0; e < W; ++e, s += p.src_step) {
           const float* at = s;
           if (e < K - 1 || e > W - K) at = e >= p.inside_begin && e < p.inside_end ? s : kZeroBlock;
-          const V x = Permute ? take(at, index) : loadu(at);
+          const V x = fetch<From>(at, index);
 #pragma GCC unroll 8
           for (int w = 0; w < K; ++w) {
             const int r = (e - w) / S;
@@ -118,30 +133,30 @@ struct LaneWindowTable {
   LaneFn fn[kMaxWindowPositions];
 };
 
-template <int Step, bool Permute, int... R>
+template <int Step, Lanes From, int... R>
 constexpr LanePassTable lane_pass_table(std::integer_sequence<int, R...>) {
-  return {{&lane_pass<R + 1, Step, Permute>...}};
+  return {{&lane_pass<R + 1, Step, From>...}};
 }
-template <int K, int S, bool Permute, int... R>
+template <int K, int S, Lanes From, int... R>
 constexpr LaneWindowTable lane_window_table(std::integer_sequence<int, R...>) {
-  return {{&lane_window<R + 1, K, S, Permute>...}};
+  return {{&lane_window<R + 1, K, S, From>...}};
 }
 
 using PassSizes = std::make_integer_sequence<int, kMaxPassPositions>;
 using WindowSizes = std::make_integer_sequence<int, kMaxWindowPositions>;
 
-constexpr LanePassTable kLaneBlock = lane_pass_table<kBlock, false>(PassSizes{});
-constexpr LanePassTable kLaneBlock2 = lane_pass_table<2 * kBlock, false>(PassSizes{});
-constexpr LanePassTable kLaneAnyStep = lane_pass_table<0, false>(PassSizes{});
-constexpr LanePassTable kLanePermuted = lane_pass_table<0, true>(WindowSizes{});
+constexpr LanePassTable kLaneBlock = lane_pass_table<kBlock, Lanes::own>(PassSizes{});
+constexpr LanePassTable kLaneAnyStep = lane_pass_table<0, Lanes::own>(PassSizes{});
+constexpr LanePassTable kLanePermuted = lane_pass_table<0, Lanes::block>(WindowSizes{});
+constexpr LanePassTable kLaneGathered = lane_pass_table<0, Lanes::anywhere>(WindowSizes{});
 
 // [stride - 1]
-constexpr LaneWindowTable kWindow3[2] = {lane_window_table<3, 1, false>(WindowSizes{}),
-                                         lane_window_table<3, 2, false>(WindowSizes{})};
-constexpr LaneWindowTable kWindow5[2] = {lane_window_table<5, 1, false>(WindowSizes{}),
-                                         lane_window_table<5, 2, false>(WindowSizes{})};
-constexpr LaneWindowTable kWindow3Permuted[2] = {lane_window_table<3, 1, true>(WindowSizes{}),
-                                                 lane_window_table<3, 2, true>(WindowSizes{})};
+constexpr LaneWindowTable kWindow3[2] = {lane_window_table<3, 1, Lanes::own>(WindowSizes{}),
+                                         lane_window_table<3, 2, Lanes::own>(WindowSizes{})};
+constexpr LaneWindowTable kWindow5[2] = {lane_window_table<5, 1, Lanes::own>(WindowSizes{}),
+                                         lane_window_table<5, 2, Lanes::own>(WindowSizes{})};
+constexpr LaneWindowTable kWindow3Permuted[2] = {lane_window_table<3, 1, Lanes::block>(WindowSizes{}),
+                                                 lane_window_table<3, 2, Lanes::block>(WindowSizes{})};
 
 }  // namespace
 }  // namespace terroir::cpu::TERROIR_ISA
