@@ -28,7 +28,8 @@ ir::Pass decompose_batch_norm(const ir::OpRegistry& registry) {
               const ir::Node& node = graph.node(id);
               if (!node.is("BatchNormInference")) continue;
               const BatchNormInputs order = node.schema->opset == "opset1"
-                                                ? batch_norm_1_inputs(graph.port(node.inputs[0]).shape.rank())
+                                                ? batch_norm_1_inputs(graph.port(node.inputs[0]).shape.rank(),
+                                                                      graph.port(node.inputs[2]).shape.rank())
                                                 : kDataFirst;
               const ir::OutputPort& data = graph.port(node.inputs[static_cast<size_t>(order.data)]);
               if (data.type != element::f32 || data.shape.rank().is_dynamic() || data.shape.size() < 2) continue;
