@@ -60,7 +60,7 @@ THIRD_PARTY = [
     (r"(gtest|gmock|benchmark)/.*", ["tests"]),
     (r"CLI/.*", ["samples", "tests"]),
     (r"nlohmann/.*", ["samples", "tests"]),
-    (r"(stb/)?stb_image\w*\.h", ["samples", "tests"]),
+    (r"(stb/)?stb_\w+\.h", ["samples", "tests"]),
     (r"(oneapi/)?dnnl(/.*|\.hpp|\.h)", ["tests/bench"]),
     # the operating system, at the doors where it is needed
     (r"(fcntl|unistd|sched|pthread|time)\.h|sys/\w+\.h",
