@@ -14,7 +14,7 @@ endif()
 # tests find with guard pages; AddressSanitizer stays.
 set(TERROIR_ISA_OPTIMISATION -O3)
 if(TERROIR_SANITIZE)
-  set(TERROIR_ISA_OPTIMISATION -O2 -fno-sanitize=undefined)
+  set(TERROIR_ISA_OPTIMISATION -O2 -fno-sanitize=undefined -fno-var-tracking)
 endif()
 
 function(terroir_isa_sources out_var)
