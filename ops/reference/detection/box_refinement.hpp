@@ -1,0 +1,36 @@
+#pragma once
+// What: boxes moved and scaled by network outputs, and their overlap, as the Detectron ops do it.
+#include <algorithm>
+#include <cmath>
+
+namespace terroir::ops::reference {
+
+struct ScoredBox {
+  float x0 = 0, y0 = 0, x1 = 0, y1 = 0, score = 0;
+};
+
+/// The box with its centre moved by dx, dy of its size and its size scaled by exp(log_w), exp(log_h), those limited to
+/// max_log. `extra` is 1 where boxes include their last row and column.
+inline ScoredBox refined(const ScoredBox& box, float dx, float dy, float log_w, float log_h, float max_log,
+                         float extra) {
+  const float width = box.x1 - box.x0 + extra;
+  const float height = box.y1 - box.y0 + extra;
+  const float center_x = dx * width + box.x0 + 0.5f * width;
+  const float center_y = dy * height + box.y0 + 0.5f * height;
+  const float new_width = std::exp(std::min(log_w, max_log)) * width;
+  const float new_height = std::exp(std::min(log_h, max_log)) * height;
+  return {center_x - 0.5f * new_width, center_y - 0.5f * new_height, center_x + 0.5f * new_width - extra,
+          center_y + 0.5f * new_height - extra, box.score};
+}
+
+/// Intersection over union.
+inline float overlap(const ScoredBox& a, const ScoredBox& b, float extra) {
+  if (!(a.x0 <= b.x1 && a.y0 <= b.y1 && b.x0 <= a.x1 && b.y0 <= a.y1)) return 0;
+  const float width = std::max(0.0f, std::min(a.x1, b.x1) - std::max(a.x0, b.x0) + extra);
+  const float height = std::max(0.0f, std::min(a.y1, b.y1) - std::max(a.y0, b.y0) + extra);
+  const float common = width * height;
+  const float both = (a.x1 - a.x0 + extra) * (a.y1 - a.y0 + extra) + (b.x1 - b.x0 + extra) * (b.y1 - b.y0 + extra);
+  return both > common ? common / (both - common) : 0.0f;
+}
+
+}  // namespace terroir::ops::reference
