@@ -16,7 +16,7 @@ Dimension least(const Dimension& a, const Dimension& b) {
   return {low, std::min(a.get_max_length(), b.get_max_length())};
 }
 
-void infer(ir::InferContext& ctx, const NonMaxSuppression1Attrs& attrs, int version) {
+void infer(ir::InferContext& ctx, const NonMaxSuppression1Attrs& attrs, int version, int64_t numbers = 4) {
   constexpr const char* kNames[] = {"boxes",         "scores",          "max_output_boxes_per_class",
                                     "iou_threshold", "score_threshold", "soft_nms_sigma"};
   const element::Type type = attrs.output_type;
@@ -29,7 +29,7 @@ void infer(ir::InferContext& ctx, const NonMaxSuppression1Attrs& attrs, int vers
   }
   const PartialShape boxes = ctx.shape(0).rank().is_static() ? ctx.shape(0) : PartialShape::dynamic(3);
   const PartialShape scores = ctx.shape(1).rank().is_static() ? ctx.shape(1) : PartialShape::dynamic(3);
-  ctx.require(boxes[2].compatible(4), "boxes (input 0) must have extent 4 on axis 2, got ", boxes);
+  ctx.require(boxes[2].compatible(numbers), "boxes (input 0) must have extent ", numbers, " on axis 2, got ", boxes);
   Dimension batches, count;
   ctx.require(Dimension::merge(batches, boxes[0], scores[0]) && Dimension::merge(count, boxes[1], scores[2]), "boxes ",
               boxes, " and scores ", scores, " must agree on the batch and the number of boxes");
@@ -67,6 +67,22 @@ ir::OpSchema schema_of() {
 }
 
 }  // namespace
+
+ir::OpSchema nms_rotated_13() {
+  auto schema = schema_of<NonMaxSuppressionAttrs, 9>();
+  schema.arity = {5, 5, 3};
+  schema.make_attributes = &ir::make_attributes<NmsRotatedAttrs>;
+  schema.infer = [](ir::InferContext& ctx) { infer(ctx, ctx.attrs<NmsRotatedAttrs>(), 9, 5); };
+  schema.reference = [](const ir::EvalContext& ctx) {
+    const auto& attrs = ctx.attrs<NmsRotatedAttrs>();
+    reference::NonMaxSuppressionParams params;
+    params.rotated = true;
+    params.clockwise = attrs.clockwise;
+    params.sort_across = attrs.sort_result_descending;
+    reference::non_max_suppression(ctx, params);
+  };
+  return schema;
+}
 
 ir::OpSchema non_max_suppression_1() { return schema_of<NonMaxSuppression1Attrs, 1>(); }
 ir::OpSchema non_max_suppression_3() { return schema_of<NonMaxSuppressionAttrs, 3>(); }

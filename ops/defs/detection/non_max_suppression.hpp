@@ -36,6 +36,17 @@ struct NonMaxSuppressionAttrs : NonMaxSuppression1Attrs {
   }
 };
 
+struct NmsRotatedAttrs : NonMaxSuppression1Attrs {
+  bool clockwise = true;
+
+  template <class V>
+  void visit(V& v) {
+    v("sort_result_descending", sort_result_descending);
+    v("output_type", output_type);
+    v("clockwise", clockwise);
+  }
+};
+
 }  // namespace terroir::ops
 
 template <>

@@ -7,12 +7,14 @@ namespace terroir::ops::reference {
 
 struct NonMaxSuppressionParams {
   bool center_boxes = false;         // x, y, width, height instead of two corners
+  bool rotated = false;              // x, y, width, height, angle
+  bool clockwise = true;             // positive angles turn from x to y
   bool sort_across = true;           // all boxes by score, not class by class
   bool soft_keeps_overlaps = false;  // with a sigma, iou_threshold does not count
   bool fill_rest = false;            // the output has its full size: -1 after the last box
 };
-/// Inputs: boxes [N, B, 4], scores [N, C, B], and optionally the most boxes per class, iou_threshold, score_threshold,
-/// sigma. Outputs: indices [n, 3], and optionally scores [n, 3] and the number of boxes.
+/// Inputs: boxes [N, B, 4 or 5], scores [N, C, B], and optionally the most boxes per class, iou_threshold,
+/// score_threshold, sigma. Outputs: indices [n, 3], and optionally scores [n, 3] and the number of boxes.
 void non_max_suppression(const ir::EvalContext& ctx, const NonMaxSuppressionParams& params);
 
 enum class NmsOrder { class_id, score, none };

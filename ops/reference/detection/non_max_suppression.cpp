@@ -12,6 +12,65 @@ namespace {
 
 constexpr const char* kOp = "NonMaxSuppression";
 
+struct Point {
+  float x, y;
+};
+using Polygon = std::vector<Point>;
+
+/// Twice the area to the left of the way from a over b to c.
+float cross(const Point& a, const Point& b, const Point& c) {
+  return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+}
+
+/// The corners of a box x, y, width, height, angle, in the direction of growing angles.
+Polygon rotated_corners(const float* box, bool clockwise) {
+  const float angle = clockwise ? box[4] : -box[4];
+  const float along_x = std::cos(angle), along_y = std::sin(angle);
+  const float half_width = std::fabs(box[2]) / 2, half_height = std::fabs(box[3]) / 2;
+  Polygon corners;
+  for (const auto& [right, down] : {std::pair{-1, -1}, std::pair{1, -1}, std::pair{1, 1}, std::pair{-1, 1}}) {
+    const float dx = static_cast<float>(right) * half_width, dy = static_cast<float>(down) * half_height;
+    corners.push_back({box[0] + dx * along_x - dy * along_y, box[1] + dx * along_y + dy * along_x});
+  }
+  return corners;
+}
+
+/// The part of `shape` inside of the convex polygon `window` (clipping edge by edge, Sutherland and Hodgman 1974).
+Polygon clipped(Polygon shape, const Polygon& window) {
+  for (size_t i = 0; i < window.size() && !shape.empty(); ++i) {
+    const Point& from = window[i];
+    const Point& to = window[(i + 1) % window.size()];
+    Polygon inside;
+    for (size_t k = 0; k < shape.size(); ++k) {
+      const Point& here = shape[k];
+      const Point& next = shape[(k + 1) % shape.size()];
+      const float side = cross(from, to, here), next_side = cross(from, to, next);
+      if (side >= 0) inside.push_back(here);
+      if ((side > 0 && next_side < 0) || (side < 0 && next_side > 0)) {
+        const float part = side / (side - next_side);
+        inside.push_back({here.x + part * (next.x - here.x), here.y + part * (next.y - here.y)});
+      }
+    }
+    shape = std::move(inside);
+  }
+  return shape;
+}
+
+float area(const Polygon& shape) {
+  float twice = 0;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const Point& next = shape[(i + 1) % shape.size()];
+    twice += shape[i].x * next.y - next.x * shape[i].y;
+  }
+  return std::fabs(twice) / 2;
+}
+
+float rotated_overlap(const float* a, const float* b, bool clockwise) {
+  const float both = std::fabs(a[2] * a[3]) + std::fabs(b[2] * b[3]);
+  const float common = area(clipped(rotated_corners(a, clockwise), rotated_corners(b, clockwise)));
+  return both > common ? common / (both - common) : 0.0f;
+}
+
 struct Corners {
   float y0, x0, y1, x1;
 };
@@ -55,8 +114,10 @@ float optional_real(const ir::EvalContext& ctx, size_t input) {
 }
 
 /// The boxes one class keeps, in the order they are chosen.
-std::vector<Candidate> choose(std::vector<Candidate> all, const std::vector<Corners>& boxes,
-                              const Thresholds& thresholds, bool soft_keeps_overlaps) {
+/// `overlap_of(i, j)` is that of two boxes of the item at hand.
+template <class Overlap>
+std::vector<Candidate> choose(std::vector<Candidate> all, const Thresholds& thresholds, bool soft_keeps_overlaps,
+                              Overlap&& overlap_of) {
   const bool soft = thresholds.sigma > 0;
   std::priority_queue<Candidate> queue(std::less<Candidate>(), std::move(all));
   std::vector<Candidate> chosen;
@@ -66,7 +127,7 @@ std::vector<Candidate> choose(std::vector<Candidate> all, const std::vector<Corn
     const float before = next.score;
     bool dropped = false;
     for (size_t i = chosen.size(); i-- > next.compared && !dropped;) {
-      const float iou = overlap(boxes[static_cast<size_t>(next.box)], boxes[static_cast<size_t>(chosen[i].box)]);
+      const float iou = overlap_of(next.box, chosen[i].box);
       if (soft) next.score *= std::exp(-0.5f / thresholds.sigma * iou * iou);
       dropped = (iou > thresholds.iou && !(soft && soft_keeps_overlaps)) || next.score <= thresholds.score;
     }
@@ -86,8 +147,8 @@ std::vector<Candidate> choose(std::vector<Candidate> all, const std::vector<Corn
 void non_max_suppression(const ir::EvalContext& ctx, const NonMaxSuppressionParams& params) {
   const ir::Dims& box_dims = ctx.inputs[0].dims;
   const ir::Dims& score_dims = ctx.inputs[1].dims;
-  if (box_dims.size() != 3 || score_dims.size() != 3 || box_dims[2] != 4 || box_dims[0] != score_dims[0] ||
-      box_dims[1] != score_dims[2])
+  if (box_dims.size() != 3 || score_dims.size() != 3 || box_dims[2] != (params.rotated ? 5 : 4) ||
+      box_dims[0] != score_dims[0] || box_dims[1] != score_dims[2])
     throw_error(ErrorCode::shape_mismatch, kOp, ": boxes ", box_dims, " and scores ", score_dims, " do not fit");
   Thresholds thresholds;
   if (ctx.inputs.size() > 2) thresholds.most = read_integer(ctx.inputs[2], "max_output_boxes_per_class");
@@ -100,16 +161,21 @@ void non_max_suppression(const ir::EvalContext& ctx, const NonMaxSuppressionPara
 
   std::vector<Candidate> found;
   for (int64_t batch = 0; batch < batches; ++batch) {
+    const float* item_boxes = raw_boxes.data() + batch * count * box_dims[2];
     std::vector<Corners> boxes;
-    for (int64_t i = 0; i < count; ++i)
-      boxes.push_back(read_box(raw_boxes.data() + (batch * count + i) * 4, params.center_boxes));
+    for (int64_t i = 0; i < count && !params.rotated; ++i)
+      boxes.push_back(read_box(item_boxes + i * 4, params.center_boxes));
+    const auto overlap_of = [&](int64_t a, int64_t b) {
+      return params.rotated ? rotated_overlap(item_boxes + a * 5, item_boxes + b * 5, params.clockwise)
+                            : overlap(boxes[static_cast<size_t>(a)], boxes[static_cast<size_t>(b)]);
+    };
     for (int64_t label = 0; label < labels; ++label) {
       std::vector<Candidate> all;
       const float* row = scores.data() + (batch * labels + label) * count;
       // Not equal ones: a suppressed box has the score 0, which a threshold of 0 must not let pass.
       for (int64_t i = 0; i < count; ++i)
         if (row[i] > thresholds.score) all.push_back({row[i], batch, label, i});
-      const auto chosen = choose(std::move(all), boxes, thresholds, params.soft_keeps_overlaps);
+      const auto chosen = choose(std::move(all), thresholds, params.soft_keeps_overlaps, overlap_of);
       found.insert(found.end(), chosen.begin(), chosen.end());
     }
   }
