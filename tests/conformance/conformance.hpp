@@ -19,8 +19,15 @@ CaseRules read_rules(const std::filesystem::path& file);
 /// Operations of a model file that this build does not know or cannot run, as "Type-N"; empty when it knows them all.
 std::vector<std::string> unknown_operations(const std::filesystem::path& xml);
 
+/// How a model reaches the device.
+enum class Variant {
+  as_read,
+  rewritten,  // after the portable rewrites of the CPU device
+  dynamic     // with parameters of which only the rank is known
+};
+
 /// Runs one case on a device; empty when it passes, else what is wrong.
-std::string run_case(const std::filesystem::path& folder, const std::string& device);
+std::string run_case(const std::filesystem::path& folder, const std::string& device, Variant variant);
 
 /// "Type-N/case" -> why the expected values are not to be reproduced. Lines: case, blanks, reason; '#' comments.
 std::map<std::string, std::string> read_exclusions(const std::filesystem::path& file);

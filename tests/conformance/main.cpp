@@ -1,7 +1,8 @@
-// test_conformance [--device NAME] [--op TYPE-N] [--case NAME] [--root FOLDER] [--exclusions FILE] [--failures FILE]
-// Runs every case whose operations this build knows and prints, per operation, how many passed, failed, are excluded
-// and are not yet supported. Each operation runs in a process of its own, so a crash is a failure of one case and not
-// the end of the table. Returns 1 when a case fails, 77 (ctest: skipped) when there are no cases.
+// test_conformance [--device NAME] [--variant as_read|rewritten|dynamic] [--op TYPE-N] [--case NAME] [--root FOLDER]
+// [--exclusions FILE] [--failures FILE] Runs every case whose operations this build knows and prints, per operation,
+// how many passed, failed, are excluded and are not yet supported. Each operation runs in a process of its own, so a
+// crash is a failure of one case and not the end of the table. Returns 1 when a case fails, 77 (ctest: skipped) when
+// there are no cases.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ constexpr int kSkipped = 77;
 constexpr unsigned kSecondsPerOperation = 300;  // far above what any takes, sanitizers included
 
 struct Options {
-  std::string device = "INTERPRETER", operation, name, root, failures;
+  std::string device = "INTERPRETER", variant = "as_read", operation, name, root, failures;
   std::string exclusions = TERROIR_SOURCE_DIR "/tests/conformance/exclusions.txt";
 };
 
@@ -47,8 +48,9 @@ Options parse_options(int argc, char** argv) {
   const char* root = std::getenv("TERROIR_SHARED_DIR");
   options.root = std::string(root ? root : TERROIR_SHARED_DIR) + "/conformance";
   const std::map<std::string, std::string*> known = {
-      {"--device", &options.device}, {"--op", &options.operation},          {"--case", &options.name},
-      {"--root", &options.root},     {"--exclusions", &options.exclusions}, {"--failures", &options.failures}};
+      {"--device", &options.device},    {"--variant", &options.variant}, {"--op", &options.operation},
+      {"--case", &options.name},        {"--root", &options.root},       {"--exclusions", &options.exclusions},
+      {"--failures", &options.failures}};
   for (int i = 1; i < argc; ++i) {
     const auto option = known.find(argv[i]);
     if (option == known.end() || i + 1 == argc) {
@@ -62,6 +64,13 @@ Options parse_options(int argc, char** argv) {
   return options;
 }
 
+Variant variant_of(const Options& options) {
+  if (options.variant == "as_read") return Variant::as_read;
+  if (options.variant == "rewritten") return Variant::rewritten;
+  if (options.variant == "dynamic") return Variant::dynamic;
+  throw std::runtime_error("there is no variant '" + options.variant + "'");
+}
+
 std::vector<fs::path> sorted_folders(const fs::path& root) {
   std::vector<fs::path> folders;
   for (const auto& entry : fs::directory_iterator(root))
@@ -71,10 +80,10 @@ std::vector<fs::path> sorted_folders(const fs::path& root) {
 }
 
 /// Runs the cases in this process and writes one line per case: its name, a tab, and what is wrong.
-void run_cases(const std::vector<fs::path>& cases, const std::string& device, int pipe) {
+void run_cases(const std::vector<fs::path>& cases, const Options& options, int pipe) {
   alarm(kSecondsPerOperation);
   for (const fs::path& folder : cases) {
-    std::string line = folder.filename().string() + '\t' + run_case(folder, device);
+    std::string line = folder.filename().string() + '\t' + run_case(folder, options.device, variant_of(options));
     std::replace(line.begin(), line.end(), '\n', ' ');
     line += '\n';
     for (size_t done = 0; done < line.size();) {
@@ -86,7 +95,7 @@ void run_cases(const std::vector<fs::path>& cases, const std::string& device, in
 }
 
 /// Case name -> what is wrong, of the cases that came to an end; how the process ended, if not well, in `crash`.
-std::map<std::string, std::string> run_apart(const std::vector<fs::path>& cases, const std::string& device,
+std::map<std::string, std::string> run_apart(const std::vector<fs::path>& cases, const Options& options,
                                              std::string& crash) {
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("pipe failed");
@@ -94,7 +103,7 @@ std::map<std::string, std::string> run_apart(const std::vector<fs::path>& cases,
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) {
     close(ends[0]);
-    run_cases(cases, device, ends[1]);
+    run_cases(cases, options, ends[1]);
     _exit(0);
   }
   close(ends[1]);
@@ -133,7 +142,7 @@ Report run_operation(const fs::path& folder, const Options& options,
   // After a crash the rest of the cases goes on in a new process.
   for (auto next = cases.begin(); next != cases.end();) {
     std::string crash;
-    auto results = run_apart({next, cases.end()}, options.device, crash);
+    auto results = run_apart({next, cases.end()}, options, crash);
     for (; next != cases.end(); ++next) {
       const std::string name = folder.filename().string() + '/' + next->filename().string();
       const auto result = results.find(next->filename().string());
@@ -175,12 +184,13 @@ int run(const Options& options) {
     std::cout << "SKIPPED: there are no conformance cases at '" << options.root << "' (TERROIR_SHARED_DIR)\n";
     return kSkipped;
   }
+  variant_of(options);
   const auto exclusions = read_exclusions(options.exclusions);
   for (const auto& [name, reason] : exclusions)
     if (!fs::is_directory(fs::path(options.root) / name))
       throw std::runtime_error(options.exclusions + ": there is no case " + name);
-  std::printf("%-52s %6s %6s %8s %17s\n", ("operation on " + options.device).c_str(), "passed", "failed", "excluded",
-              "not yet supported");
+  std::printf("%-52s %6s %6s %8s %17s\n", ("operation on " + options.device + ", " + options.variant).c_str(), "passed",
+              "failed", "excluded", "not yet supported");
   Tally total;
   std::vector<std::string> failures;
   for (const fs::path& folder : sorted_folders(options.root)) {

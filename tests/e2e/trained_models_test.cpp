@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ir/xml/reader.hpp"
+#include "ops/registry.hpp"
+#include "plugins/cpu/compile.hpp"
+#include "plugins/interpreter/interpreter.hpp"
 #include "tests/support/model_run.hpp"
 
 namespace terroir::test {
@@ -22,7 +26,7 @@ constexpr TrainedModel kModels[] = {{"samplenet", {1e-4, 1e-5}, false},
                                     {"face-detection-retail-0004", {1e-4, 1e-5}, true},
                                     {"face-detection-adas-0001-fp16", {1e-3, 1e-5}, true}};
 
-class TrainedModels : public testing::TestWithParam<std::tuple<TrainedModel, std::string>> {};
+class TrainedModelsOnDevice : public testing::TestWithParam<std::tuple<TrainedModel, std::string>> {};
 
 constexpr int64_t kRow = 7;  // image, label, confidence, box
 
@@ -54,7 +58,7 @@ std::string detection_difference(const ir::TensorView& expected, const ir::Tenso
   return {};
 }
 
-TEST_P(TrainedModels, MatchRecordedOutputs) {
+TEST_P(TrainedModelsOnDevice, MatchRecordedOutputs) {
   const auto& [model, device] = GetParam();
   const auto folder = shared_folder() / "models";
   if (shared_folder().empty()) GTEST_SKIP() << "no recorded models (TERROIR_SHARED_DIR)";
@@ -86,7 +90,25 @@ TEST_P(TrainedModels, MatchRecordedOutputs) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(E2e, TrainedModels,
+// The portable rewrites of the CPU device change no result: the oracle agrees on the rewritten model.
+TEST(TrainedModels, MatchAfterPortableRewrites) {
+  const auto folder = shared_folder() / "models";
+  if (shared_folder().empty()) GTEST_SKIP() << "no recorded models (TERROIR_SHARED_DIR)";
+  for (const TrainedModel& model : kModels) {
+    SCOPED_TRACE(model.name);
+    const std::string name = model.name;
+    const auto graph = ir::read_model((folder / (name + ".xml")).string(), {}, ops::builtin_registry());
+    const HostTensor input = read_npy(folder / "expected" / (name + ".in0.npy"));
+    const HostTensor expected = read_npy(folder / "expected" / (name + ".out0.npy"));
+    const auto rewritten = cpu::rewrite_portable(*graph);
+    const auto actual = interpreter::run(*rewritten, {&input.view(), 1})[0];
+    const std::string text = model.detections ? detection_difference(expected.view(), actual.view(), model.tolerance)
+                                              : difference(expected.view(), actual.view(), model.tolerance);
+    EXPECT_EQ(text, "");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(E2e, TrainedModelsOnDevice,
                          testing::Combine(testing::ValuesIn(kModels),
                                           testing::Values(std::string("INTERPRETER"), std::string("CPU"))),
                          [](const auto& test) {
