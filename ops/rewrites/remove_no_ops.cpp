@@ -16,8 +16,8 @@ bool is_filled_with(const ir::Graph& graph, ir::Value value, double number) {
   return std::all_of(values.begin(), values.end(), [number](double v) { return v == number; });
 }
 
-/// The input that the node's only output always equals, or none.
-std::optional<ir::Value> forwarded_input(const ir::Graph& graph, const ir::Node& node) {
+/// The input whose elements the node's only output always has, though perhaps in another type or shape, or none.
+std::optional<ir::Value> passed_input(const ir::Graph& graph, const ir::Node& node) {
   const auto& inputs = node.inputs;
   if (node.is("Multiply") || node.is("Add")) {
     const double neutral = node.is("Add") ? 0.0 : 1.0;
@@ -42,19 +42,27 @@ std::optional<ir::Value> forwarded_input(const ir::Graph& graph, const ir::Node&
   return std::nullopt;
 }
 
+/// The input that the node's only output always equals, or none.
+std::optional<ir::Value> forwarded_input(const ir::Graph& graph, const ir::Node& node) {
+  if (node.outputs.size() != 1) return std::nullopt;
+  const auto source = passed_input(graph, node);
+  if (!source) return std::nullopt;
+  const ir::OutputPort &from = graph.port(*source), &to = node.outputs[0];
+  const bool same = from.type == to.type && from.shape == to.shape && from.shape.is_static();
+  return same ? source : std::nullopt;
+}
+
 }  // namespace
 
 ir::Pass remove_no_ops() {
   return {"remove_no_ops", [](const ir::Graph& graph, ir::Patch& patch) {
             for (ir::NodeId id : graph.nodes()) {
               const ir::Node& node = graph.node(id);
-              if (node.outputs.size() != 1 || graph.uses({id, 0}).empty()) continue;
+              if (node.outputs.empty() || graph.uses({id, 0}).empty()) continue;
               const auto source = forwarded_input(graph, node);
               // A chain of no-ops goes one link a round, so that no replacement leads to a value that is replaced too.
               if (!source || forwarded_input(graph, graph.node(source->node))) continue;
-              const ir::OutputPort &from = graph.port(*source), &to = node.outputs[0];
-              if (from.type == to.type && from.shape == to.shape && from.shape.is_static())
-                patch.replace({id, 0}, *source);
+              patch.replace({id, 0}, *source);
             }
           }};
 }

@@ -27,8 +27,8 @@ ir::Pass remove_no_ops();
 ir::Pass decompose_batch_norm(const ir::OpRegistry& registry);
 
 /// (x conv w) * s -> x conv (w * s) and ((x conv w) + b) * s -> (x conv (w * s)) + b * s, where s is a constant per
-/// output channel. Refuses: f other than f32, s that varies along another axis, a convolution with other readers,
-/// transposed ones.
+/// output channel. Refuses: f other than f32, s that varies along another axis, pdpd broadcasting, a convolution with
+/// other readers, transposed ones.
 ir::Pass fold_scale_into_convolution(const ir::OpRegistry& registry);
 
 }  // namespace terroir::ops

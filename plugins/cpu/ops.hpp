@@ -43,7 +43,7 @@ struct FusedAttrs {
 
   template <class V>
   void visit(V& v) {
-    const_cast<ir::Attributes&>(*base_attributes).visit(v);
+    if (base_attributes) const_cast<ir::Attributes&>(*base_attributes).visit(v);  // none in default attributes
     std::vector<std::string> texts;
     for (const FusedOp& op : chain) texts.push_back(to_string(op));
     v("fused", texts);

@@ -65,16 +65,17 @@ std::optional<OperandMode> operand_mode(const PartialShape& operand, const Parti
   const Shape from = operand.to_shape(), to = result.to_shape();
   if (from.size() > to.size()) return std::nullopt;
   int varying = -1;
-  for (size_t i = 0; i < from.size(); ++i) {
-    const size_t position = i + to.size() - from.size();
-    if (from[i] == 1) continue;
-    if (from[i] != to[position] || varying >= 0) return std::nullopt;
-    varying = static_cast<int>(position);
-  }
   // PReLU's 1-D slope runs along the channels instead of being aligned at the last axis.
   if (along_channels && from.size() == 1 && from[0] != 1) {
     if (to.size() < 2 || from[0] != to[1]) return std::nullopt;
     varying = 1;
+  } else {
+    for (size_t i = 0; i < from.size(); ++i) {
+      const size_t position = i + to.size() - from.size();
+      if (from[i] == 1) continue;
+      if (from[i] != to[position] || varying >= 0) return std::nullopt;
+      varying = static_cast<int>(position);
+    }
   }
   if (varying < 0) return OperandMode::scalar;
   if (axis >= 0 && axis != varying) return std::nullopt;

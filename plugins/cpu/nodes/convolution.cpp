@@ -53,6 +53,7 @@ class ConvolutionExecutor final : public Executor {
     const size_t bytes = plan_.packed_floats * sizeof(float);
     const auto key = concat(kernel.name, to_string(problem), static_cast<const void*>(bias));
     packed_ = context.weights.get(weights, key, bytes, pack);
+    if (bias) bias_owner_ = context.constants[static_cast<size_t>(chain_of(context.node)[0].operand)]->owner;
   }
 
   void run(const RunArgs& args) const noexcept override {
@@ -81,6 +82,8 @@ class ConvolutionExecutor final : public Executor {
   const ConvKernel& kernel_;
   ConvPlan plan_{};
   PostOpChain chain_;
+  // The packing is known by the bias's address, which nothing else may get while the packing is shared.
+  std::shared_ptr<const void> bias_owner_;
   PackedWeights packed_;
 };
 

@@ -32,7 +32,11 @@ bool is_elementwise_base(const ir::Graph& graph, const ir::Node& node) {
 
 /// -1 as long as no per-channel operand has said which axis; contractions know theirs.
 int channel_axis_of(const ir::Graph& graph, const ir::Node& node) {
-  if (node.is("MatMul")) return static_cast<int>(node.outputs[0].shape.size()) - 1;
+  if (node.is("MatMul")) {
+    // The columns; a product with a vector has a single one, which is no axis of the result.
+    const auto rank = static_cast<int>(node.outputs[0].shape.size());
+    return graph.port(node.inputs[1]).shape.size() == 1 ? rank : rank - 1;
+  }
   if (is_contraction(node)) return 1;
   int axis = -1;
   for (int input = 0; input < static_cast<int>(std::min<size_t>(node.inputs.size(), 2)); ++input)

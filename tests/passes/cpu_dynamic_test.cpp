@@ -1,0 +1,97 @@
+// Shapes that a run brings, on the CPU device against the interpreter.
+#include <gtest/gtest.h>
+
+#include "tests/passes/graph_maker.hpp"
+
+namespace terroir::test {
+namespace {
+
+using Sets = std::vector<std::vector<HostTensor>>;
+
+TEST(CpuDynamic, SeveralShapesInTurn) {
+  GraphMaker m;
+  auto x = m.input(PartialShape("?,3,4..12,?"));
+  auto weights = m.random({10, 3, 3, 3}, 1, 0.3f);
+  auto y = m.op("Convolution", {x, weights},
+                {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}});
+  y = m.op("Sigmoid", {m.op("Add", {y, m.random({1, 10, 1, 1}, 2)})});
+  m.result(m.op("ReduceMean", {y, m.integers({2, 3})}, {{"keep_dims", "false"}}));
+  m.result(m.op("Reshape", {y, m.integers({0, -1})}, {{"special_zero", "true"}}));
+  const Sets sets = {{random_tensor({1, 3, 4, 5}, 1)}, {random_tensor({2, 3, 12, 1}, 2)},
+                     {random_tensor({1, 3, 4, 5}, 3)}, {random_tensor({1, 3, 5, 4}, 4)},
+                     {random_tensor({0, 3, 4, 4}, 5)}, {random_tensor({1, 3, 4, 5}, 6)}};
+  expect_same_as_interpreter(m.graph(), sets);
+}
+
+TEST(CpuDynamic, ConstantsThatFollowFromTheShape) {
+  // The bias differs by shape: weights packed with one must not serve the other.
+  GraphMaker m;
+  auto x = m.input(PartialShape("1,4,?,5"));
+  auto height = m.op("Gather", {m.op("ShapeOf", {x}), m.integers({2}), m.scalar_integer(0)});
+  auto bias = m.op("Multiply", {m.op("Convert", {height}, {{"destination_type", "f32"}}), m.random({1, 6, 1, 1}, 1)});
+  auto y = m.op("Convolution", {x, m.random({6, 4, 1, 1}, 2)},
+                {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}});
+  m.result(m.op("ReLU", {m.op("Add", {y, bias})}));
+  Sets sets;
+  for (const int64_t extent : {3, 7, 3, 5, 9, 7}) sets.push_back({random_tensor({1, 4, extent, 5}, 1)});
+  expect_same_as_interpreter(m.graph(), sets);
+}
+
+TEST(CpuDynamic, SizesThatDependOnData) {
+  GraphMaker m;
+  auto x = m.input({3, 4});
+  auto found = m.op("NonZero", {m.op("ReLU", {x})}, {{"output_type", "i64"}});
+  auto rows = m.op("Transpose", {found, m.integers({1, 0})});
+  m.result(rows);
+  auto picked = m.op("GatherND", {x, rows});
+  m.result(m.op("Add", {m.op("Exp", {picked}), m.scalar(1)}));
+  m.result(m.op("Sigmoid", {x}));  // before the cut
+  m.result(m.op("ReduceSum", {picked, m.integers({0})}, {{"keep_dims", "false"}}));
+  const Sets sets = {{random_tensor({3, 4}, 1)},
+                     {random_tensor({3, 4}, 2)},
+                     {random_tensor({3, 4}, 3, 0)},
+                     {random_tensor({3, 4}, 1)}};
+  expect_same_as_interpreter(m.graph(), sets);
+}
+
+TEST(CpuDynamic, TwoCutsBehindEachOther) {
+  GraphMaker m;
+  auto x = m.input({4, 6});
+  auto first = m.op("NonZero", {m.op("ReLU", {x})}, {{"output_type", "i64"}});
+  auto values = m.op("GatherND", {x, m.op("Transpose", {first, m.integers({1, 0})})});
+  auto second = m.op("NonZero", {m.op("Floor", {m.op("Multiply", {values, m.scalar(2)})})}, {{"output_type", "i64"}});
+  m.result(second);
+  m.result(m.op("Gather", {values, second, m.scalar_integer(0)}));
+  const Sets sets = {{random_tensor({4, 6}, 1)}, {random_tensor({4, 6}, 2)}};
+  expect_same_as_interpreter(m.graph(), sets);
+}
+
+TEST(CpuDynamic, OrderAndTargetOfARun) {
+  GraphMaker m;
+  auto x = m.input({2, 3, 4});
+  auto order = m.input({3}, element::i64);
+  auto turned = m.op("Transpose", {m.op("Tanh", {x}), order});
+  m.result(m.op("Exp", {turned}));
+  auto target = m.input({2}, element::i64);
+  m.result(m.op("Sigmoid", {m.op("Reshape", {turned, target}, {{"special_zero", "false"}})}));
+  const Sets sets = {{random_tensor({2, 3, 4}, 1), integer_tensor({3}, {2, 0, 1}), integer_tensor({2}, {6, 4})},
+                     {random_tensor({2, 3, 4}, 2), integer_tensor({3}, {0, 1, 2}), integer_tensor({2}, {-1, 8})},
+                     {random_tensor({2, 3, 4}, 3), integer_tensor({3}, {2, 0, 1}), integer_tensor({2}, {1, 24})}};
+  expect_same_as_interpreter(m.graph(), sets);
+}
+
+TEST(CpuDynamic, TheSameValueOnBothSidesOfACut) {
+  GraphMaker m;
+  auto x = m.input({5});
+  auto y = m.op("Tanh", {x});
+  auto count = m.op("ShapeOf", {m.op("NonZero", {m.op("ReLU", {y})}, {{"output_type", "i64"}})});
+  auto n = m.op("Gather", {count, m.integers({1}), m.scalar_integer(0)});
+  auto tiled = m.op("Tile", {y, n});
+  m.result(y);
+  m.result(m.op("Abs", {tiled}));
+  const Sets sets = {{random_tensor({5}, 1)}, {random_tensor({5}, 4)}};
+  expect_same_as_interpreter(m.graph(), sets);
+}
+
+}  // namespace
+}  // namespace terroir::test

@@ -1,0 +1,201 @@
+// Fused chains and broadcasts on the CPU device against the interpreter.
+#include <gtest/gtest.h>
+
+#include "tests/passes/graph_maker.hpp"
+
+namespace terroir::test {
+namespace {
+
+TEST(CpuMatMul, DeepProductsApplyTheirChainOnce) {
+  // Longer than one block of k: a kernel that applies the chain to partial sums shows.
+  for (const int64_t rows : {1, 5, 33}) {
+    GraphMaker m;
+    auto x = m.input({rows, 4000});
+    auto y = m.op("Add", {m.op("MatMul", {x, m.random({4000, 50}, 1, 0.05f)}), m.input({rows, 50})});
+    m.result(m.op("Sigmoid", {y}));
+    auto z = m.op("Add", {m.op("MatMul", {x, m.random({4000, 17}, 2, 0.05f)}), m.random({17}, 3)});
+    m.result(m.op("ReLU", {m.op("Add", {m.op("Multiply", {z, m.scalar(2)}), m.input({rows, 17})})}));
+    expect_same_as_interpreter(m);
+  }
+}
+
+TEST(CpuMatMul, DeepConvolutionsApplyTheirChainOnce) {
+  GraphMaker m;
+  auto x = m.input({1, 600, 4, 5});
+  auto y = m.conv(x, 24, 3, 1);
+  m.result(m.op("Sigmoid", {m.op("Add", {m.op("Add", {y, m.random({1, 24, 1, 1}, 2)}), m.input({1, 24, 4, 5})})}));
+  expect_same_as_interpreter(m);
+}
+
+TEST(CpuMatMul, OperandsOfEveryForm) {
+  GraphMaker m;
+  auto a = m.input({3, 7, 5});
+  m.result(m.op("MatMul", {a, m.input({3, 5, 9})}));
+  m.result(m.op("MatMul", {a, m.input({5})}));
+  m.result(m.op("MatMul", {m.input({7}), a}));
+  m.result(m.op("MatMul", {m.input({6}), m.input({6})}));
+  m.result(m.op("MatMul", {m.input({2, 1, 4, 7}), a}));
+  m.result(m.op("MatMul", {a, m.input({3, 7, 4})}, {{"transpose_a", "true"}}));
+  m.result(m.op("MatMul", {a, m.random({8, 5}, 4)}, {{"transpose_b", "true"}}));
+  m.result(m.op("MatMul", {m.input({0, 5}), m.random({5, 2}, 5)}));
+  m.result(m.op("MatMul", {m.input({2, 0}), m.input({0, 3})}));
+  expect_same_as_interpreter(m);
+}
+
+TEST(CpuMatMul, AVectorOnTheRightHasNoChannels) {
+  // The last axis of the result are rows of the product: an operand along it is no bias of the columns.
+  GraphMaker m;
+  auto y = m.op("MatMul", {m.input({2, 4, 8}), m.random({8}, 1)});
+  m.result(m.op("ReLU", {m.op("Add", {y, m.constant({4}, {1, 2, 3, 4})})}));
+  auto z = m.op("MatMul", {m.input({2, 4, 8}), m.input({8})});
+  m.result(m.op("Multiply", {z, m.constant({1, 4}, {1, 2, 3, 4})}));
+  auto w = m.op("MatMul", {m.input({8}), m.random({3, 8, 4}, 1)});
+  m.result(m.op("Add", {w, m.constant({4}, {1, 2, 3, 4})}));
+  auto v = m.op("MatMul", {m.input({8}), m.input({8})});
+  m.result(m.op("Add", {v, m.scalar(2)}));
+  expect_same_as_interpreter(m);
+}
+
+TEST(CpuMatMul, BatchesWithResidualsAndBias) {
+  GraphMaker m;
+  auto a = m.input({2, 3, 7, 5});
+  auto y = m.op("MatMul", {a, m.input({2, 3, 5, 9})});
+  m.result(m.op("Add", {m.op("Multiply", {y, m.random({9}, 1)}), m.input({2, 3, 7, 9})}));
+  auto z = m.op("MatMul", {a, m.input({3, 5, 9})});
+  m.result(m.op("Tanh", {m.op("Subtract", {m.input({2, 3, 7, 9}), z})}));
+  expect_same_as_interpreter(m);
+}
+
+TEST(CpuEltwise, EveryBinaryWithEveryBroadcast) {
+  const std::vector<std::pair<PartialShape, PartialShape>> shapes = {{{2, 3, 4, 5}, {2, 3, 4, 5}},
+                                                                     {{2, 3, 4, 5}, {5}},
+                                                                     {{2, 3, 4, 5}, {1, 3, 1, 1}},
+                                                                     {{4, 1}, {1, 6}},
+                                                                     {{2, 3, 4, 5}, {2, 1, 1, 5}},
+                                                                     {{2, 1, 4, 1}, {1, 3, 1, 5}},
+                                                                     {{3, 1, 1}, {2, 3, 4, 5}},
+                                                                     {{}, {2, 3}},
+                                                                     {{2, 3, 4, 5}, {2, 3, 1, 1}},
+                                                                     {{2, 3, 4, 5}, {3, 4, 1}},
+                                                                     {{}, {}},
+                                                                     {{0, 3}, {3}},
+                                                                     {{1, 1, 1, 1}, {2, 3, 4}},
+                                                                     {{2, 3, 4, 5}, {1, 1, 4, 1}}};
+  for (const char* type :
+       {"Add", "Subtract", "Multiply", "Divide", "Maximum", "Minimum", "SquaredDifference", "Power"}) {
+    GraphMaker m;
+    for (const auto& [a, b] : shapes) {
+      auto x = m.op("Add", {m.op("Sigmoid", {m.input(a)}), m.scalar(0.5)});
+      auto y = m.op("Add", {m.op("Sigmoid", {m.input(b)}), m.scalar(0.5)});
+      m.result(m.op(type, {x, y}));
+      m.result(m.op("Tanh", {m.op(type, {y, x})}));
+      // Constants: steps of chains where they are scalars or channel vectors, else broadcasts.
+      const ir::Dims dims = ir::to_dims(b.to_shape());
+      auto c = m.op("Sigmoid", {m.random(dims, 9)});
+      m.result(m.op(type, {x, c}));
+      m.result(m.op("Tanh", {m.op(type, {c, m.op("Sigmoid", {m.input(a)})})}));
+    }
+    SCOPED_TRACE(type);
+    expect_same_as_interpreter(m);
+  }
+}
+
+TEST(CpuEltwise, ChannelOperandsAlongEveryAxis) {
+  for (size_t axis = 0; axis < 4; ++axis) {
+    GraphMaker m;
+    ir::Dims dims = {2, 3, 4, 5}, vector(4, 1);
+    vector[axis] = dims[axis];
+    auto x = m.op("ReLU", {m.input({2, 3, 4, 5})});
+    auto y = m.op("Add", {m.op("Multiply", {x, m.random(vector, 1)}), m.random(vector, 2)});
+    ir::Dims other(4, 1);
+    other[(axis + 1) % 4] = dims[(axis + 1) % 4];  // the chain ends here: another axis
+    m.result(m.op("Sigmoid", {m.op("Add", {y, m.random(other, 3)})}));
+    expect_same_as_interpreter(m);
+  }
+}
+
+TEST(CpuEltwise, PdpdBroadcasts) {
+  const AttributeTexts along0 = {{"auto_broadcast", "pdpd"}, {"auto_broadcast.auto_broadcast_axis", "0"}};
+  const AttributeTexts along1 = {{"auto_broadcast", "pdpd"}, {"auto_broadcast.auto_broadcast_axis", "1"}};
+  GraphMaker m;
+  auto x = m.input({3, 3, 3, 3});
+  m.result(m.op("Add", {m.conv(x, 3, 1, 1), m.random({3}, 2)}, along1));
+  m.result(m.op("Multiply", {m.conv(x, 3, 1, 1), m.random({3, 1, 1}, 2)}, along0));  // along the images
+  m.result(m.op("Add", {m.op("ReLU", {x}), m.random({3, 3}, 3)}, along0));
+  m.result(m.op("Subtract", {x, m.input({3, 3})}, along1));
+  expect_same_as_interpreter(m);
+}
+
+TEST(CpuEltwise, PReluSlopes) {
+  for (const int64_t width : {5, 6}) {  // 6: as many as channels
+    GraphMaker m;
+    auto x = m.input({2, 6, 4, width});
+    m.result(m.op("PReLU", {x, m.random({6}, 1)}));
+    m.result(m.op("PReLU", {m.conv(x, 6, 3, 1), m.random({6}, 2)}));
+    m.result(m.op("PReLU", {m.conv(x, 6, 3, 1), m.random({1}, 2)}));
+    m.result(m.op("PReLU", {m.conv(x, 6, 3, 1), m.random({1, 6, 1, 1}, 3)}));
+    m.result(m.op("PReLU", {x, m.input({6})}));
+    expect_same_as_interpreter(m);
+  }
+}
+
+TEST(CpuEltwise, LongChains) {
+  // More steps than one chain takes.
+  GraphMaker m;
+  auto x = m.conv(m.input({1, 3, 5, 5}), 11, 3, 1);
+  auto y = m.input({1, 11, 5, 5});
+  for (int i = 0; i < 20; ++i) {
+    x = m.op(i % 2 == 0 ? "Tanh" : "Sigmoid", {x});
+    x = m.op("Add", {x, i % 3 == 0 ? m.random({1, 11, 1, 1}, static_cast<uint32_t>(i)) : m.scalar(0.25f)});
+    y = m.op("Multiply", {m.op("Abs", {y}), m.scalar(1.125f)});
+  }
+  m.result(x);
+  m.result(m.op("Add", {y, x}));
+  expect_same_as_interpreter(m);
+}
+
+TEST(CpuEltwise, EveryActivationAsNodeAndInAChain) {
+  const std::vector<std::pair<const char*, AttributeTexts>> activations = {
+      {"ReLU", {}},
+      {"Clamp", {{"min", "-0.25"}, {"max", "0.5"}}},
+      {"Sigmoid", {}},
+      {"Tanh", {}},
+      {"Elu", {{"alpha", "0.5"}}},
+      {"HSwish", {}},
+      {"HSigmoid", {}},
+      {"Swish", {}},
+      {"Mish", {}},
+      {"SoftPlus", {}},
+      {"SoftSign", {}},
+      {"Gelu", {{"approximation_mode", "erf"}}},
+      {"Gelu", {{"approximation_mode", "tanh"}}},
+      {"Exp", {}},
+      {"Erf", {}},
+      {"Abs", {}},
+      {"Negative", {}},
+      {"Sign", {}},
+      {"Floor", {}},
+      {"Ceiling", {}}};
+  for (const auto& [type, attributes] : activations) {
+    SCOPED_TRACE(type);
+    GraphMaker m;
+    auto x = m.input({2, 5, 3, 7});
+    m.result(m.op(type, {m.op("Multiply", {x, m.scalar(4)})}, attributes));
+    if (std::string(type) != "Floor" && std::string(type) != "Ceiling" && std::string(type) != "Sign")
+      m.result(m.conv(m.op(type, {m.conv(x, 11, 3, 1)}, attributes), 3, 1, 2));
+    expect_same_as_interpreter(m);
+  }
+}
+
+TEST(CpuEltwise, SwishWithBeta) {
+  GraphMaker m;
+  auto x = m.input({2, 5, 3, 7});
+  m.result(m.op("Swish", {x, m.scalar(1.5)}));
+  m.result(m.op("Swish", {m.conv(x, 6, 1, 1), m.scalar(1.5)}));
+  m.result(m.op("Swish", {x, m.input({})}));
+  m.result(m.op("Swish", {m.random({2, 3}, 1), m.op("Sigmoid", {m.input({})})}));  // the chain's value is the beta
+  expect_same_as_interpreter(m);
+}
+
+}  // namespace
+}  // namespace terroir::test

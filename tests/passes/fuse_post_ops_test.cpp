@@ -1,0 +1,128 @@
+// Elementwise ops that become chains: graph text before and after, and what must stay a node of its own.
+#include "plugins/cpu/passes/fuse_post_ops.hpp"
+
+#include <gtest/gtest.h>
+
+#include "ops/registry.hpp"
+#include "tests/passes/golden.hpp"
+#include "tests/passes/graph_maker.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+using test::AttributeTexts;
+using test::GraphMaker;
+
+const AttributeTexts kWindow = {{"strides", "1"}, {"dilations", "1"}, {"pads_begin", "0"}, {"pads_end", "0"}};
+
+ir::Pass fuse() {
+  static const CpuOps ops(ops::builtin_registry());
+  return fuse_post_ops(ops);
+}
+
+ir::Value conv(GraphMaker& m, ir::Value data) {
+  return m.op("Convolution", {data, m.constant({2, 2, 1}, {1, 2, 3, 4})}, kWindow);
+}
+
+TEST(FusePostOps, BiasAndActivation) {
+  GraphMaker m;
+  auto y = m.op("Add", {conv(m, m.input({1, 2, 4})), m.constant({1, 2, 1}, {1, 2})});
+  m.result(m.op("Clamp", {m.op("Multiply", {m.scalar(2), y})}, {{"min", "0"}, {"max", "6"}}));
+  test::expect_rewrite("fuse_bias_and_activation", m.graph(), {fuse()});
+}
+
+TEST(FusePostOps, TheLaterConvolutionTakesTheResidual) {
+  GraphMaker m;
+  auto x = m.input({1, 2, 4});
+  auto a = conv(m, x);
+  auto b = conv(m, m.op("ReLU", {conv(m, x)}));
+  m.result(m.op("ReLU", {m.op("Add", {a, b})}));
+  test::expect_rewrite("fuse_residual", m.graph(), {fuse()});
+}
+
+TEST(FusePostOps, ResidualOfAValueThatIsReadTwice) {
+  GraphMaker m;
+  auto x = m.op("ReLU", {conv(m, m.input({1, 2, 4}))});
+  m.result(m.op("ReLU", {m.op("Add", {x, conv(m, x)})}));
+  test::expect_rewrite("fuse_residual_shared", m.graph(), {fuse()});
+}
+
+TEST(FusePostOps, MatrixProducts) {
+  GraphMaker m;
+  auto x = m.input({3, 2});
+  auto y = m.op("MatMul", {x, m.constant({2, 2}, {1, 2, 3, 4})});
+  y = m.op("Add", {m.constant({2}, {5, 6}), y});
+  m.result(m.op("Subtract", {m.input({3, 2}), m.op("Gelu", {y}, {{"approximation_mode", "tanh"}})}));
+  test::expect_rewrite("fuse_matmul", m.graph(), {fuse()});
+}
+
+TEST(FusePostOps, ElementwiseChains) {
+  GraphMaker m;
+  auto x = m.input({1, 2, 4});
+  auto y = m.op("Add", {m.op("Multiply", {x, m.constant({2, 1}, {2, 3})}), m.constant({1, 2, 1}, {4, 5})});
+  m.result(m.op("PReLU", {m.op("Power", {m.scalar(2), y}), m.constant({2}, {0.25, 0.5})}));
+  test::expect_rewrite("fuse_elementwise", m.graph(), {fuse()});
+}
+
+TEST(FusePostOps, PReluSlopesRunAlongTheChannels) {
+  GraphMaker m;
+  m.result(m.op("PReLU", {conv(m, m.input({1, 2, 4})), m.constant({2}, {0.25, 0.5})}));
+  test::expect_rewrite("fuse_prelu", m.graph(), {fuse()});
+}
+
+TEST(FusePostOps, LongChainsAreCut) {
+  GraphMaker m;
+  auto x = m.input({2});
+  for (int i = 0; i < 18; ++i) x = m.op(i % 2 == 0 ? "Abs" : "Negative", {x});
+  m.result(x);
+  test::expect_rewrite("fuse_long", m.graph(), {fuse()});
+}
+
+TEST(FusePostOps, RefusesAValueThatIsReadTwice) {
+  GraphMaker m;
+  auto y = conv(m, m.input({1, 2, 4}));
+  m.result(m.op("ReLU", {y}));
+  m.result(y);
+  auto z = conv(m, m.input({1, 2, 4}));
+  m.result(m.op("Multiply", {z, z}));
+  test::expect_refusal(m.graph(), {fuse()});
+}
+
+TEST(FusePostOps, RefusesOperandsThatBroadcastOtherwise) {
+  GraphMaker m;
+  auto x = m.input({2, 2, 2});
+  const AttributeTexts pdpd = {{"auto_broadcast", "pdpd"}, {"auto_broadcast.auto_broadcast_axis", "0"}};
+  m.result(m.op("Add", {conv(m, x), m.constant({2}, {1, 2})}));                         // along the width
+  m.result(m.op("Add", {conv(m, x), m.constant({1, 2, 2}, {1, 2, 3, 4})}));             // along two axes
+  m.result(m.op("Add", {conv(m, x), m.constant({2, 1}, {1, 2})}, pdpd));                // another rule
+  m.result(m.op("Add", {conv(m, x), m.input({1, 2, 1})}));                              // channels of a run
+  m.result(m.op("Multiply", {conv(m, x), m.input({})}));                                // a scalar of a run
+  m.result(m.op("Add", {conv(m, x), m.constant({3, 1, 1, 1}, {1, 2, 3})}));             // the result is larger
+  m.result(m.op("Add", {m.op("MatMul", {x, m.input({2})}), m.constant({2}, {1, 2})}));  // no channels
+  test::expect_refusal(m.graph(), {fuse()});
+}
+
+TEST(FusePostOps, RefusesOtherTypes) {
+  GraphMaker m;
+  auto x = m.op("Add", {m.input({2}, element::i32), m.input({2}, element::i32)});
+  m.result(m.op("Abs", {x}));
+  auto y = m.op("Convert", {m.op("ReLU", {m.input({2}, element::f16)})}, {{"destination_type", "f32"}});
+  m.result(m.op("ReLU", {m.op("Convert", {y}, {{"destination_type", "f16"}})}));
+  test::expect_refusal(m.graph(), {fuse()});
+}
+
+TEST(FusePostOps, TheNamesOfAllLayersStay) {
+  GraphMaker m;
+  auto y = m.op("ReLU", {m.op("Add", {conv(m, m.input({1, 2, 4})), m.constant({1, 2, 1}, {1, 2})})});
+  m.result(y);
+  auto graph = m.graph().clone();
+  ir::PassManager passes;
+  passes.add(fuse());
+  passes.run(*graph);
+  const ir::Node& fused = graph->node(graph->node(graph->results()[0]).inputs[0].node);
+  EXPECT_EQ(fused.name, "convolution");
+  EXPECT_EQ(fused.origin_names, (std::vector<std::string>{"add", "relu"}));
+}
+
+}  // namespace
+}  // namespace terroir::cpu

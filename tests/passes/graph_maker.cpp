@@ -1,0 +1,227 @@
+#include "tests/passes/graph_maker.hpp"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "ir/base/aligned_buffer.hpp"
+#include "ir/base/error.hpp"
+#include "ir/graph/infer.hpp"
+#include "ops/registry.hpp"
+#include "plugins/cpu/plugin.hpp"
+#include "plugins/interpreter/interpreter.hpp"
+#include "tests/support/compare.hpp"
+#include "tests/support/model_run.hpp"
+
+namespace terroir::test {
+namespace {
+
+// Fresh memory holds 0x7f7f7f7f = 3.4e38, so that a kernel that reads what nobody wrote shows.
+[[maybe_unused]] const int kPoisoned = ::mallopt(M_PERTURB, 0x80);
+
+const ir::OpSchema& builtin(std::string_view type, const char* opset = "opset16") {
+  return ops::builtin_registry().get(type, opset);
+}
+
+float uniform(uint32_t& state) {
+  state = state * 1664525u + 1013904223u;
+  return static_cast<float>(static_cast<double>(state >> 8) / (1 << 24) * 2 - 1);
+}
+
+std::vector<float> random_values(int64_t count, uint32_t seed, float scale) {
+  uint32_t state = seed * 2654435761u + 12345;
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& value : values) value = scale * uniform(state);
+  return values;
+}
+
+template <class T>
+ir::Constant make_constant(element::Type type, const ir::Dims& dims, const std::vector<T>& values) {
+  EXPECT_EQ(static_cast<size_t>(ir::element_count(dims)), values.size());
+  auto buffer = std::make_shared<AlignedBuffer>(values.size() * sizeof(T));
+  if (!values.empty()) std::memcpy(buffer->data(), values.data(), values.size() * sizeof(T));
+  return {{type, dims, buffer->data()}, buffer};
+}
+
+/// Fresh memory for every output of every inference, full of NaN (or 255s).
+class Outputs final : public plugin::OutputBinder {
+ public:
+  explicit Outputs(size_t count) : tensors(count) {}
+  void* bind(size_t index, element::Type type, const ir::Dims& dims) override {
+    tensors.at(index) = HostTensor(type, dims);
+    const ir::MutableTensorView view = tensors[index].writable();
+    std::memset(view.data, 0xff, view.bytes());
+    return view.data;
+  }
+  std::vector<HostTensor> tensors;
+};
+
+}  // namespace
+
+std::string GraphMaker::next_name(const std::string& type) {
+  std::string name = type;
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const int count = ++names_[name];
+  return count == 1 ? name : name + std::to_string(count);
+}
+
+ir::Value GraphMaker::infer(ir::NodeId id) {
+  ir::KnownValues known(graph_);
+  const std::vector<ir::PortType> types = ir::infer_node(graph_, id, known);
+  ir::Node& node = graph_.node(id);
+  node.outputs.resize(types.size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    node.outputs[i].type = types[i].type;
+    node.outputs[i].shape = types[i].shape;
+  }
+  return {id, 0};
+}
+
+ir::Value GraphMaker::input(const PartialShape& shape, element::Type type) {
+  const ir::Value value = infer(
+      graph_.add(builtin(ir::kParameterType), next_name("x"), ir::make_attributes_of(ir::ParameterAttrs{shape, type})));
+  inputs_.push_back(value);
+  return value;
+}
+
+ir::Value GraphMaker::constant(const ir::Dims& dims, const std::vector<float>& values, const std::string& name) {
+  return {graph_.add_constant(builtin(ir::kConstType), name.empty() ? next_name("c") : name,
+                              make_constant(element::f32, dims, values)),
+          0};
+}
+
+ir::Value GraphMaker::random(const ir::Dims& dims, uint32_t seed, float scale) {
+  return constant(dims, random_values(ir::element_count(dims), seed, scale));
+}
+
+ir::Value GraphMaker::integers(const std::vector<int64_t>& values) {
+  return {graph_.add_constant(builtin(ir::kConstType), next_name("i"),
+                              make_constant(element::i64, {static_cast<int64_t>(values.size())}, values)),
+          0};
+}
+
+ir::Value GraphMaker::scalar_integer(int64_t value) {
+  return {graph_.add_constant(builtin(ir::kConstType), next_name("i"),
+                              make_constant(element::i64, {}, std::vector<int64_t>{value})),
+          0};
+}
+
+ir::Value GraphMaker::op(const std::string& type, const std::vector<ir::Value>& inputs,
+                         const AttributeTexts& attributes, const std::string& name, const char* opset) {
+  const ir::OpSchema& schema = builtin(type, opset);
+  auto filled = schema.make_attributes();
+  set_attributes(*filled, attributes);
+  return infer(graph_.add(schema, name.empty() ? next_name(type) : name, std::move(filled), inputs));
+}
+
+ir::NodeId GraphMaker::result(ir::Value value) {
+  return infer(graph_.add(builtin(ir::kResultType), next_name("y"), nullptr, {value})).node;
+}
+
+ir::Value GraphMaker::conv(ir::Value data, int64_t out_channels, int64_t kernel, uint32_t seed, int64_t stride) {
+  const int64_t channels = dims(data)[1];
+  const std::string pad = std::to_string(kernel / 2), step = std::to_string(stride);
+  const ir::Value weights =
+      random({out_channels, channels, kernel, kernel}, seed, 2.0f / static_cast<float>(channels * kernel * kernel + 1));
+  return op("Convolution", {data, weights},
+            {{"strides", step + "," + step},
+             {"dilations", "1,1"},
+             {"pads_begin", pad + "," + pad},
+             {"pads_end", pad + "," + pad}});
+}
+
+ir::Value GraphMaker::depthwise(ir::Value data, int64_t kernel, uint32_t seed, int64_t stride) {
+  const int64_t channels = dims(data)[1];
+  const std::string pad = std::to_string(kernel / 2), step = std::to_string(stride);
+  return op("GroupConvolution", {data, random({channels, 1, 1, kernel, kernel}, seed)},
+            {{"strides", step + "," + step},
+             {"dilations", "1,1"},
+             {"pads_begin", pad + "," + pad},
+             {"pads_end", pad + "," + pad}});
+}
+
+HostTensor random_tensor(const ir::Dims& dims, uint32_t seed, float scale) {
+  HostTensor tensor(element::f32, dims);
+  const std::vector<float> values = random_values(ir::element_count(dims), seed, scale);
+  if (!values.empty()) std::memcpy(tensor.writable().data, values.data(), values.size() * sizeof(float));
+  return tensor;
+}
+
+HostTensor integer_tensor(const ir::Dims& dims, const std::vector<int64_t>& values) {
+  HostTensor tensor(element::i64, dims);
+  EXPECT_EQ(static_cast<size_t>(tensor.view().count()), values.size());
+  if (!values.empty()) std::memcpy(tensor.writable().data, values.data(), values.size() * sizeof(int64_t));
+  return tensor;
+}
+
+ForcedIsa::ForcedIsa(const char* name) {
+  if (const char* set = std::getenv("TERROIR_FORCE_ISA")) before_ = set;
+  ::setenv("TERROIR_FORCE_ISA", name, 1);
+}
+
+ForcedIsa::~ForcedIsa() {
+  if (before_)
+    ::setenv("TERROIR_FORCE_ISA", before_->c_str(), 1);
+  else
+    ::unsetenv("TERROIR_FORCE_ISA");
+}
+
+std::vector<std::vector<HostTensor>> run_on_cpu(const ir::Graph& graph, cpu::Isa isa, int threads,
+                                                std::span<const std::vector<HostTensor>> inputs) {
+  const ForcedIsa forced(cpu::isa_name(isa));
+  plugin::Config config;
+  config.threads = threads;
+  config.streams = 1;
+  const auto compiled = cpu::make_cpu_plugin()->compile(graph.clone(), config);
+  const auto request = compiled->create_request();
+  const parallel::Arena arena(compiled->threading().threads_per_stream);
+  const std::atomic<bool> cancelled{false};
+  std::vector<std::vector<HostTensor>> results;
+  for (const std::vector<HostTensor>& set : inputs) {
+    std::vector<ir::TensorView> views;
+    for (const HostTensor& input : set) views.push_back(input.view());
+    Outputs outputs(graph.results().size());
+    request->infer(views, outputs, {arena, cancelled});
+    results.push_back(std::move(outputs.tensors));
+  }
+  return results;
+}
+
+void expect_same_as_interpreter(const ir::Graph& graph, std::span<const std::vector<HostTensor>> inputs,
+                                double relative) {
+  std::vector<std::vector<HostTensor>> expected;
+  const interpreter::Program program(graph);
+  for (const std::vector<HostTensor>& set : inputs) {
+    std::vector<ir::TensorView> views;
+    for (const HostTensor& input : set) views.push_back(input.view());
+    expected.push_back(program.run(views));
+  }
+  for (const cpu::Isa isa : cpu::available_isas()) {
+    const auto one = run_on_cpu(graph, isa, 1, inputs), two = run_on_cpu(graph, isa, 2, inputs);
+    for (size_t run = 0; run < inputs.size(); ++run) {
+      for (size_t i = 0; i < expected[run].size(); ++i) {
+        SCOPED_TRACE(concat(cpu::isa_name(isa), ", run ", run, ", output ", i));
+        const ir::TensorView &want = expected[run][i].view(), &got = one[run][i].view(), &other = two[run][i].view();
+        const std::string difference = difference_to_scale(want, got, relative);
+        if (!difference.empty()) ADD_FAILURE() << difference;
+        ASSERT_EQ(want.type, got.type);
+        ASSERT_EQ(got.dims, other.dims);
+        EXPECT_EQ(std::memcmp(got.data, other.data, got.bytes()), 0) << "2 threads compute something else than 1";
+      }
+    }
+  }
+}
+
+void expect_same_as_interpreter(const GraphMaker& maker, double relative) {
+  std::vector<HostTensor> inputs;
+  for (const ir::Value& input : maker.inputs())
+    inputs.push_back(random_tensor(maker.dims(input), static_cast<uint32_t>(inputs.size() + 1)));
+  const std::vector<std::vector<HostTensor>> sets = {inputs};
+  expect_same_as_interpreter(maker.graph(), sets, relative);
+}
+
+}  // namespace terroir::test

@@ -1,0 +1,160 @@
+// The portable rewrites: graph text before and after.
+#include "ops/rewrites/rewrites.hpp"
+
+#include <gtest/gtest.h>
+
+#include "ops/registry.hpp"
+#include "tests/passes/golden.hpp"
+#include "tests/passes/graph_maker.hpp"
+
+namespace terroir::test {
+namespace {
+
+ir::Pass fold() { return ops::fold_constants(ops::builtin_registry()); }
+ir::Pass decompose() { return ops::decompose_batch_norm(ops::builtin_registry()); }
+ir::Pass fold_scale() { return ops::fold_scale_into_convolution(ops::builtin_registry()); }
+
+TEST(FoldConstants, ComputesWhatIsKnown) {
+  GraphMaker m;
+  auto x = m.input({2, 3});
+  auto c = m.op("Multiply", {m.op("Add", {m.constant({3}, {1, 2, 3}), m.scalar(1)}), m.constant({3}, {2, 2, 2})});
+  m.result(m.op("Add", {x, c}));
+  m.result(c);  // a constant may be a result
+  expect_rewrite("fold_constants", m.graph(), {fold()});
+}
+
+TEST(FoldConstants, ComputesShapesAndEveryOutput) {
+  GraphMaker m;
+  auto x = m.input({2, 3, 4});
+  auto last = m.op("Gather", {m.op("ShapeOf", {x}), m.integers({2}), m.scalar_integer(0)});
+  auto target = m.op("Concat", {m.integers({-1}), last}, {{"axis", "0"}});
+  m.result(m.op("Reshape", {x, target}, {{"special_zero", "false"}}));
+  auto split = m.op("Split", {m.constant({4}, {1, 2, 3, 4}), m.scalar_integer(0)}, {{"num_splits", "2"}});
+  m.result(m.op("Add", {m.op("ReduceSum", {x, m.integers({0, 1, 2})}), m.op("Add", {split, {split.node, 1}})}));
+  expect_rewrite("fold_constants_of_shapes", m.graph(), {fold()});
+}
+
+TEST(FoldConstants, LeavesWhatARunBrings) {
+  GraphMaker m;
+  auto x = m.input(PartialShape("?,3"));
+  m.result(m.op("ShapeOf", {x}));
+  m.result(m.op("Add", {x, m.constant({3}, {1, 2, 3})}));
+  m.result(m.op("RandomUniform", {m.integers({2}), m.scalar(0), m.scalar(1)},
+                {{"output_type", "f32"}, {"global_seed", "0"}, {"op_seed", "0"}}));
+  expect_refusal(m.graph(), {fold()});
+}
+
+TEST(FoldConstants, LeavesAnOpThatRefusesItsValues) {
+  GraphMaker m;
+  m.result(m.op("Gather", {m.constant({2}, {1, 2}), m.integers({5}), m.scalar_integer(0)}, {}, "", "opset1"));
+  expect_refusal(m.graph(), {fold()});
+}
+
+TEST(RemoveNoOps, TakesOutWhatComputesNothing) {
+  GraphMaker m;
+  auto x = m.input({1, 2, 3});
+  auto y = m.op("ReLU", {x});
+  y = m.op("Multiply", {y, m.scalar(1)});
+  y = m.op("Add", {m.constant({3}, {0, 0, 0}), y});
+  y = m.op("Subtract", {y, m.scalar(0)});
+  y = m.op("Divide", {y, m.scalar(1)});
+  y = m.op("Convert", {y}, {{"destination_type", "f32"}});
+  y = m.op("Transpose", {y, m.integers({0, 1, 2})});
+  y = m.op("Concat", {y}, {{"axis", "1"}});
+  y = m.op("Reshape", {y, m.integers({1, 2, 3})}, {{"special_zero", "false"}});
+  y = m.op("Pad", {y, m.integers({0, 0, 0}), m.integers({0, 0, 0})}, {{"pad_mode", "reflect"}});
+  m.result(m.op("Sigmoid", {y}));
+  expect_rewrite("remove_no_ops", m.graph(), {ops::remove_no_ops()});
+}
+
+TEST(RemoveNoOps, AlsoBehindAReshapeThatActs) {
+  GraphMaker m;
+  auto y = m.op("Reshape", {m.op("ReLU", {m.input({2, 3})}), m.integers({6})}, {{"special_zero", "false"}});
+  m.result(m.op("Sigmoid", {m.op("Multiply", {y, m.scalar(1)})}));
+  expect_rewrite("remove_no_ops_behind_a_reshape", m.graph(), {ops::remove_no_ops()});
+}
+
+TEST(RemoveNoOps, MayLeaveAParameterForAResult) {
+  GraphMaker m;
+  m.result(m.op("Multiply", {m.input({2}), m.scalar(1)}));
+  expect_rewrite("remove_no_ops_all", m.graph(), {ops::remove_no_ops()});
+}
+
+TEST(RemoveNoOps, RefusesWhatActs) {
+  GraphMaker m;
+  auto x = m.input({3});
+  auto wide = m.input({2, 3, 1});
+  m.result(m.op("Multiply", {x, m.constant({2, 3}, {1, 1, 1, 1, 1, 1})}));  // broadcasts x
+  m.result(m.op("Add", {x, m.constant({3}, {0, 0, 1})}));
+  m.result(m.op("Subtract", {m.scalar(0), x}));
+  m.result(m.op("Divide", {m.scalar(1), x}));
+  m.result(m.op("Convert", {x}, {{"destination_type", "i32"}}));
+  m.result(m.op("Transpose", {wide, m.integers({1, 0, 2})}));
+  m.result(m.op("Squeeze", {wide, m.integers({2})}));
+  m.result(m.op("Pad", {x, m.integers({0}), m.integers({1})}, {{"pad_mode", "edge"}}));
+  m.result(m.op("Multiply", {m.input(PartialShape("?")), m.constant({1}, {1})}));  // the shape is not known
+  expect_refusal(m.graph(), {ops::remove_no_ops()});
+}
+
+ir::Value batch_norm(GraphMaker& m, ir::Value data, ir::Value mean) {
+  return m.op("BatchNormInference",
+              {data, m.constant({2}, {2, 4}), m.constant({2}, {1, -1}), mean, m.constant({2}, {0.75f, 3.75f})},
+              {{"epsilon", "0.25"}});
+}
+
+TEST(DecomposeBatchNorm, IsAScaleAndAShift) {
+  GraphMaker m;  // scale = {2, 4} / sqrt({0.75, 3.75} + 0.25) = {2, 2}; shift = {1, -1} - {3, 5} * scale = {-5, -11}
+  auto x = m.input({1, 2, 3, 3}), mean = m.constant({2}, {3, 5});
+  m.result(batch_norm(m, x, mean));
+  expect_rewrite("decompose_batch_norm", m.graph(), {decompose()});
+}
+
+TEST(DecomposeBatchNorm, RefusesParametersOfARun) {
+  GraphMaker m;
+  auto x = m.input({1, 2, 3, 3}), mean = m.input({2});
+  m.result(batch_norm(m, x, mean));
+  expect_refusal(m.graph(), {decompose()});
+}
+
+TEST(FoldScale, GoesIntoTheWeights) {
+  GraphMaker m;
+  const AttributeTexts window = {{"strides", "1"}, {"dilations", "1"}, {"pads_begin", "0"}, {"pads_end", "0"}};
+  auto x = m.input({1, 2, 4});
+  auto y = m.op("Convolution", {x, m.constant({2, 2, 1}, {1, 2, 3, 4})}, window);
+  m.result(m.op("Multiply", {m.constant({1, 2, 1}, {2, 10}), y}));
+  auto z = m.op("GroupConvolution", {x, m.constant({2, 1, 1, 1}, {5, 7})}, window);
+  m.result(m.op("Multiply", {m.op("Add", {m.constant({2, 1}, {1, 2}), z}), m.constant({2, 1}, {3, -1})}));
+  expect_rewrite("fold_scale", m.graph(), {fold_scale()});
+}
+
+TEST(FoldScale, BatchNormsVanishInConvolutions) {
+  GraphMaker m;
+  const AttributeTexts window = {{"strides", "1"}, {"dilations", "1"}, {"pads_begin", "0"}, {"pads_end", "0"}};
+  auto y = m.op("Convolution", {m.input({1, 1, 4}), m.constant({2, 1, 2}, {1, 2, 3, 4})}, window);
+  auto mean = m.constant({2}, {3, 5});
+  m.result(m.op("ReLU", {batch_norm(m, y, mean)}));
+  expect_rewrite("fold_batch_norm", m.graph(), {decompose(), ops::remove_no_ops(), fold_scale()});
+}
+
+TEST(FoldScale, Refuses) {
+  const AttributeTexts window = {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}};
+  GraphMaker m;
+  auto x = m.input({2, 2, 2, 2});
+  const auto conv = [&] { return m.op("Convolution", {x, m.constant({2, 2, 1, 1}, {1, 2, 3, 4})}, window); };
+  m.result(m.op("Multiply", {conv(), m.constant({2}, {2, 3})}));           // along the width
+  m.result(m.op("Multiply", {conv(), m.input({1, 2, 1, 1})}));             // known at run time only
+  m.result(m.op("Multiply", {conv(), m.constant({2, 1, 1, 1}, {2, 3})}));  // along the images
+  m.result(m.op("Multiply", {conv(), m.constant({2, 1, 1}, {2, 3})},       // along the images, too
+                {{"auto_broadcast", "pdpd"}, {"auto_broadcast.auto_broadcast_axis", "0"}}));
+  auto shared = conv();
+  m.result(shared);
+  m.result(m.op("Multiply", {shared, m.constant({1, 2, 1, 1}, {2, 3})}));  // somebody else reads it
+  auto transposed = m.op("ConvolutionBackpropData", {x, m.constant({2, 2, 1, 1}, {1, 2, 3, 4})}, window);
+  m.result(m.op("Multiply", {transposed, m.constant({1, 2, 1, 1}, {2, 3})}));
+  m.result(m.op("Multiply", {m.op("Convolution", {x, m.input({2, 2, 1, 1})}, window),
+                             m.constant({1, 2, 1, 1}, {2, 3})}));  // weights of a run
+  expect_refusal(m.graph(), {fold_scale()});
+}
+
+}  // namespace
+}  // namespace terroir::test
