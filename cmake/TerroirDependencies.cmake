@@ -1,5 +1,4 @@
-# Debian packages: libpugixml-dev libxsimd-dev libtbb-dev; tests: libgtest-dev libbenchmark-dev;
-# samples: libcli11-dev libstb-dev nlohmann-json3-dev.
+# Debian packages that have them: .ci/install_packages.
 find_package(Threads REQUIRED)
 find_package(pugixml REQUIRED)
 find_package(TBB REQUIRED)

@@ -1,0 +1,27 @@
+# Installs the build folder, moves what was installed, and builds and runs two projects that know nothing else: a user's
+# program with the shared and with the static library, and a sample.
+#   cmake -DBUILD=... -DSOURCE=... -DWORK=... -DBUILD_TYPE=... -P run.cmake
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/installed)
+file(RENAME ${WORK}/installed ${WORK}/moved)
+
+file(GLOB public_headers RELATIVE ${SOURCE}/runtime/include ${SOURCE}/runtime/include/terroir/*)
+file(GLOB_RECURSE installed_headers RELATIVE ${WORK}/moved/include ${WORK}/moved/include/*)
+if(NOT public_headers STREQUAL installed_headers)
+  message(FATAL_ERROR "installed headers: ${installed_headers}\npublic headers: ${public_headers}")
+endif()
+
+run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/tests/install/consumer -B ${WORK}/consumer
+  -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_PREFIX_PATH=${WORK}/moved)
+run(${CMAKE_COMMAND} --build ${WORK}/consumer)
+run(${WORK}/consumer/consumer_terroir ${WORK})
+run(${WORK}/consumer/consumer_terroir_static ${WORK})
+
+run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/samples -B ${WORK}/samples
+  -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_PREFIX_PATH=${WORK}/moved)
+run(${CMAKE_COMMAND} --build ${WORK}/samples --target hello_query_device)
+run(${WORK}/samples/bin/hello_query_device)
