@@ -91,6 +91,41 @@ TEST_P(ZooOnInterpreter, MatchesExpectedOutputs) {
   for (size_t i = 0; i < outputs.size(); ++i) expect_match(i, outputs[i]);
 }
 
+class ZooWithUnknownBatch : public Zoo {};
+
+/// The tensor twice, along axis 0.
+Tensor doubled(const Tensor& tensor) {
+  Shape shape = tensor.get_shape();
+  shape[0] *= 2;
+  Tensor twice(tensor.get_element_type(), shape);
+  for (size_t half : {0, 1})
+    std::memcpy(static_cast<char*>(twice.data()) + half * tensor.get_byte_size(), tensor.data(),
+                tensor.get_byte_size());
+  return twice;
+}
+
+TEST_P(ZooWithUnknownBatch, GivesEachSampleItsOutput) {
+  const Tensor sample = counted_input(model_->input().get_element_type(), model_->input().get_shape());
+  PartialShape shape = model_->input().get_partial_shape();
+  shape[0] = Dimension::dynamic();
+  model_->reshape(shape);
+  CompiledModel compiled = core_.compile_model(model_, "CPU");
+  InferRequest request = compiled.create_infer_request();
+  for (const size_t batch : {1, 2, 1}) {
+    SCOPED_TRACE("batch " + std::to_string(batch));
+    request.set_input_tensor(batch == 1 ? sample : doubled(sample));
+    request.infer();
+    const Tensor output = request.get_output_tensor();
+    ASSERT_EQ(output.get_shape()[0], batch);
+    Coordinate begin(std::vector<size_t>(output.get_shape().size(), 0)), end(output.get_shape());
+    for (size_t i = 0; i < batch; ++i) {
+      begin[0] = i;
+      end[0] = i + 1;
+      expect_match(0, Tensor(output, begin, end));
+    }
+  }
+}
+
 constexpr auto name_of_test = [](const auto& test) { return std::string(test.param); };
 
 INSTANTIATE_TEST_SUITE_P(All, Zoo,
@@ -98,6 +133,8 @@ INSTANTIATE_TEST_SUITE_P(All, Zoo,
                                          "mobilenet_v3_large", "quartznet", "resnet50", "resnext50", "squeezenet",
                                          "unet", "unet3d", "yolo"),
                          name_of_test);
+// Those without a reshape to a fixed batch.
+INSTANTIATE_TEST_SUITE_P(Quick, ZooWithUnknownBatch, testing::Values("quartznet", "unet"), name_of_test);
 INSTANTIATE_TEST_SUITE_P(Quick, ZooOnInterpreter,
                          testing::Values("efficientnet_b0", "mobilenet_v2", "mobilenet_v3_large", "squeezenet"),
                          name_of_test);
