@@ -7,20 +7,10 @@
 #include "terroir/any.hpp"
 #include "terroir/partial_shape.hpp"
 #include "terroir/properties.hpp"
+#include "tests/support/caught.hpp"
 
 namespace terroir {
 namespace {
-
-template <typename Body>
-Exception caught(Body&& body) {
-  try {
-    body();
-  } catch (const Exception& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Exception("none");
-}
 
 TEST(Any, KeepsWhatItIsGiven) {
   EXPECT_TRUE(Any().empty());

@@ -10,20 +10,10 @@
 
 #include "ir/base/log.hpp"
 #include "terroir/terroir.hpp"
+#include "tests/support/caught.hpp"
 
 namespace terroir {
 namespace {
-
-template <typename Body>
-Exception caught(Body&& body) {
-  try {
-    body();
-  } catch (const Exception& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Exception("none");
-}
 
 // data[?,4] + {1,-2,3,-4} -> ReLU
 std::shared_ptr<Model> small_model(const PartialShape& shape) {

@@ -5,20 +5,10 @@
 #include <cstring>
 
 #include "terroir/terroir.hpp"
+#include "tests/support/caught.hpp"
 
 namespace terroir {
 namespace {
-
-template <typename Body>
-Exception caught(Body&& body) {
-  try {
-    body();
-  } catch (const Exception& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Exception("none");
-}
 
 // data[?,4] -> Add(bias) -> ReLU -> "prob"
 std::shared_ptr<Model> small_model() {

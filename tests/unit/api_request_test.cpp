@@ -11,20 +11,10 @@
 #include "ops/registry.hpp"
 #include "runtime/api/compiled_state.hpp"
 #include "terroir/terroir.hpp"
+#include "tests/support/caught.hpp"
 
 namespace terroir {
 namespace {
-
-template <typename Body>
-Exception caught(Body&& body) {
-  try {
-    body();
-  } catch (const Exception& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Exception("none");
-}
 
 // A gate that inferences pass one by one when the test says so.
 struct Script {

@@ -12,20 +12,10 @@
 #include "ir/base/mapped_file.hpp"
 #include "ir/base/overflow.hpp"
 #include "ir/base/tensor_view.hpp"
+#include "tests/support/caught.hpp"
 
 namespace terroir {
 namespace {
-
-template <typename Body>
-Exception caught(Body&& body) {
-  try {
-    body();
-  } catch (const Exception& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Exception("none");
-}
 
 TEST(Overflow, ReportsWhatDoesNotFit) {
   EXPECT_EQ(checked_mul<int64_t>(1 << 20, 1 << 20), int64_t{1} << 40);
