@@ -10,12 +10,17 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(TERROIR_ISA_FLAGS_avx512 -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512)
 endif()
 
-# Checks on every arithmetic operation of fully unrolled vector code take minutes to compile and find what the kernel
-# tests find with guard pages; AddressSanitizer stays.
-set(TERROIR_ISA_OPTIMISATION -O3)
-if(TERROIR_SANITIZE)
-  set(TERROIR_ISA_OPTIMISATION -O2 -fno-sanitize=undefined -fno-var-tracking)
-endif()
+# Instrumenting fully unrolled vector code takes minutes per file. Sanitized builds instrument the scalar bucket, which is
+# the same generic code (run them with TERROIR_FORCE_ISA=scalar); the others rely on the guard pages of the kernel tests.
+function(terroir_isa_optimisation isa out_var)
+  if(NOT TERROIR_SANITIZE)
+    set(${out_var} -O3 PARENT_SCOPE)
+  elseif(isa STREQUAL "scalar")
+    set(${out_var} -O1 -fno-sanitize=undefined PARENT_SCOPE)
+  else()
+    set(${out_var} -O2 -fno-sanitize=all PARENT_SCOPE)
+  endif()
+endfunction()
 
 function(terroir_isa_sources out_var)
   set(sources)
@@ -23,7 +28,8 @@ function(terroir_isa_sources out_var)
     file(GLOB isa_sources CONFIGURE_DEPENDS
       ${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/*/${isa}.cpp ${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/*/*_${isa}.cpp)
     if(isa_sources)
-      set_source_files_properties(${isa_sources} PROPERTIES COMPILE_OPTIONS "${TERROIR_ISA_OPTIMISATION};${TERROIR_ISA_FLAGS_${isa}}")
+      terroir_isa_optimisation(${isa} optimisation)
+      set_source_files_properties(${isa_sources} PROPERTIES COMPILE_OPTIONS "${optimisation};${TERROIR_ISA_FLAGS_${isa}}")
       list(APPEND sources ${isa_sources})
     endif()
   endforeach()
