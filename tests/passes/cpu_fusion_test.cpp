@@ -187,6 +187,16 @@ TEST(CpuEltwise, EveryActivationAsNodeAndInAChain) {
   }
 }
 
+TEST(CpuEltwise, NoChainWritesOverTheOperandOfALaterStep) {
+  GraphMaker m;
+  auto x = m.input({2, 300});
+  auto operand = m.op("SoftMax", {m.input({2, 300})}, {{"axis", "1"}});  // its last reader is the chain
+  m.result(m.op("Add", {m.op("Exp", {x}), operand}));
+  auto first = m.op("SoftMax", {m.input({2, 300})}, {{"axis", "1"}});
+  m.result(m.op("Exp", {m.op("Subtract", {x, first})}));
+  expect_same_as_interpreter(m);
+}
+
 TEST(CpuEltwise, SwishWithBeta) {
   GraphMaker m;
   auto x = m.input({2, 5, 3, 7});

@@ -175,7 +175,8 @@ Proposal propose(const NodeContext& context) {
     for (const FusedOp& step : steps->steps) {
       if (step.operand < 0 || step.mode != OperandMode::tensor) continue;
       choice.inputs[static_cast<size_t>(step.operand)] = layout;
-      choice.in_place.push_back(step.operand);
+      // A later step would read what the first one has written.
+      if (&step == &steps->steps.front()) choice.in_place.push_back(step.operand);
       ++tensors;
     }
     choice.outputs = {layout};

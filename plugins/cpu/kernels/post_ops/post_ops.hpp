@@ -2,7 +2,7 @@
 //   Broadcast forms of a binary op are this kernel with one step: same shape = tensor operand; scalar operand; one
 //   value per row ([C,1] against [C,n]) = per_channel with ChannelAxis::rows; one row against many = per_channel with
 //   ChannelAxis::lanes.
-// Aliasing: out may be in. Operands must not overlap out, unless they are the same addresses.
+// Aliasing: out may be in. Operands must not overlap out, but the first step's may be out.
 // Cost: memory bound but for the transcendental kinds; every element is read and written once per strip of 4096.
 // Threads: one caller per region; regions may be split anywhere.
 #pragma once

@@ -1,0 +1,130 @@
+// An inference of known shapes allocates nothing once everything has been made.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+#include <terroir/terroir.hpp>
+
+#include "plugins/cpu/plugin.hpp"
+#include "tests/passes/graph_maker.hpp"
+
+namespace {
+
+thread_local bool counting = false;
+thread_local int64_t allocations = 0;
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  if (counting) ++allocations;
+  alignment = alignment < sizeof(void*) ? sizeof(void*) : alignment;
+  void* memory = nullptr;
+  if (::posix_memalign(&memory, alignment, bytes == 0 ? 1 : bytes) != 0) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+// Every form that throws; the others come down to these.
+void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
+void* operator new[](std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace terroir::test {
+namespace {
+
+/// Allocations of this thread while `body` runs.
+template <class Body>
+int64_t allocations_of(Body body) {
+  allocations = 0;
+  counting = true;
+  body();
+  counting = false;
+  return allocations;
+}
+
+/// Something of every family of kernels.
+GraphMaker convnet() {
+  GraphMaker m;
+  auto x = m.op("ReLU", {m.conv(m.input({1, 3, 16, 16}), 20, 3, 1, 2)});
+  auto y = m.op("HSwish", {m.op("Add", {m.depthwise(x, 3, 2), m.random({1, 20, 1, 1}, 3)})});
+  auto gate = m.op("Sigmoid", {m.conv(m.op("ReduceMean", {y, m.integers({2, 3})}, {{"keep_dims", "true"}}), 20, 1, 4)});
+  auto z = m.op("Add", {m.conv(m.op("Multiply", {y, gate}), 20, 1, 5), x});
+  auto pooled = m.op("MaxPool", {z},
+                     {{"strides", "2,2"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}, {"kernel", "2,2"}}, "", "opset1");
+  auto joined = m.op("Concat", {pooled, m.op("Tanh", {pooled})}, {{"axis", "1"}});
+  auto split = m.op("Split", {joined, m.scalar_integer(1)}, {{"num_splits", "2"}});
+  auto normal = m.op("MVN", {{split.node, 1}, m.integers({2, 3})},
+                     {{"normalize_variance", "true"}, {"eps", "1e-3"}, {"eps_mode", "inside_sqrt"}});
+  auto large = m.op("Interpolate", {normal, m.integers({8, 8}), m.constant({2}, {2, 2}), m.integers({2, 3})},
+                    {{"mode", "nearest"},
+                     {"shape_calculation_mode", "sizes"},
+                     {"coordinate_transformation_mode", "asymmetric"},
+                     {"nearest_mode", "floor"}},
+                    "", "opset4");
+  m.result(m.op("Transpose", {large, m.integers({0, 2, 3, 1})}));
+  auto flat = m.op("Reshape", {split, m.integers({1, -1})}, {{"special_zero", "false"}});
+  auto product = m.op("MatMul", {flat, m.random({320, 10}, 6)});
+  m.result(m.op("SoftMax", {m.op("Multiply", {product, m.op("Exp", {product})})}, {{"axis", "1"}}, "", "opset1"));
+  m.result(m.op("MatMul", {product, m.op("Reshape", {m.op("Abs", {product}), m.integers({10, 1})},
+                                         {{"special_zero", "false"}})}));
+  m.result(m.op("Gather", {product, m.integers({1, 3}), m.scalar_integer(1)}));
+  return m;
+}
+
+class FixedOutputs final : public plugin::OutputBinder {
+ public:
+  void* bind(size_t index, element::Type, const ir::Dims&) override { return memory_[index]; }
+
+ private:
+  alignas(64) float memory_[8][1 << 14];
+};
+
+TEST(Allocations, CountingWorks) {
+  EXPECT_GT(allocations_of([] { std::vector<int> values(100); }), 0);
+}
+
+TEST(Allocations, NoneInARequestOfTheDevice) {
+  const GraphMaker m = convnet();
+  plugin::Config config;
+  config.threads = 1;
+  config.profiling = false;
+  const auto compiled = cpu::make_cpu_plugin()->compile(m.graph().clone(), config);
+  const auto request = compiled->create_request();
+  const HostTensor input = random_tensor({1, 3, 16, 16}, 1);
+  const auto outputs = std::make_unique<FixedOutputs>();
+  const parallel::Arena arena(1);
+  const std::atomic<bool> cancelled{false};
+  const auto infer = [&] { request->infer({&input.view(), 1}, *outputs, {arena, cancelled}); };
+  infer();
+  EXPECT_EQ(allocations_of(infer), 0);
+}
+
+TEST(Allocations, NoneInARequestOfTheApi) {
+  ModelBuilder b("tiny");
+  const auto x = b.parameter(element::f32, {1, 3, 8, 8}, "x");
+  const auto w = b.constant(element::f32, Shape{4, 3, 1, 1}, std::vector<float>{0.5f});
+  b.result(b.op("ReLU", "opset1",
+                {b.op("Convolution", "opset1", {x, w},
+                      {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}})}));
+  Core core;
+  auto compiled = core.compile_model(b.build(), "CPU", inference_num_threads(1));
+  auto request = compiled.create_infer_request();
+  request.infer();
+  request.infer();
+  EXPECT_EQ(allocations_of([&] { request.infer(); }), 0);
+}
+
+}  // namespace
+}  // namespace terroir::test
