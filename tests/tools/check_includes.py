@@ -66,6 +66,7 @@ THIRD_PARTY = [
     (r"(fcntl|unistd|sched|pthread|time)\.h|sys/\w+\.h",
      ["ir/base", "runtime/parallel", "runtime/memory", "plugins/cpu", "samples", "tests"]),
     (r"cxxabi\.h", ["ir/base"]),
+    (r"malloc\.h", ["tests"]),
 ]
 
 SOURCES = ("*.hpp", "*.cpp", "*.inc", "*.h")
