@@ -1,0 +1,21 @@
+#pragma once
+// What: ScaledDotProductAttention: softmax(query key^T * scale + mask) value. Inputs: query [.., L, E], key [.., S, E],
+// value
+// [.., S, V], and optionally attention_mask (broadcasts to [.., L, S]; boolean: true may be looked at; else it is
+// added) and scale (one element; 1 / sqrt(E)). Shapes: [.., L, V]; the axes in front broadcast by numpy's rule. Edge
+// cases: causal looks at no source after its target and ignores the mask; a target without any source gives NaN.
+// Source: operation page ScaledDotProductAttention-13.
+#include "ir/schema/attributes.hpp"
+
+namespace terroir::ops {
+
+struct AttentionAttrs {
+  bool causal = false;
+
+  template <class V>
+  void visit(V& v) {
+    v("causal", causal, ir::Presence::required);
+  }
+};
+
+}  // namespace terroir::ops
