@@ -74,6 +74,7 @@ struct Parts {
 };
 
 Parts choose_parts(const ConvPlan& plan, int64_t threads) {
+  if (threads == 1) return {};
   const ConvGrid& g = plan.grid;
   const double weights = static_cast<double>(plan.packed_floats);
   const double source =
