@@ -1,0 +1,194 @@
+// Which layouts are chosen and where reorders go: graph texts with the layout behind every value.
+#include "plugins/cpu/passes/layouts.hpp"
+
+#include <gtest/gtest.h>
+
+#include "ir/graph/verify.hpp"
+#include "ir/text/printer.hpp"
+#include "ops/registry.hpp"
+#include "plugins/cpu/compile.hpp"
+#include "plugins/cpu/passes/fuse_post_ops.hpp"
+#include "plugins/cpu/plan.hpp"
+#include "plugins/cpu/weights_cache.hpp"
+#include "tests/passes/golden.hpp"
+#include "tests/passes/graph_maker.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+using test::AttributeTexts;
+using test::GraphMaker;
+
+struct LaidOut {
+  std::unique_ptr<ir::Graph> graph;
+  Decisions decisions;
+
+  std::vector<const ir::Node*> reorders() const {
+    std::vector<const ir::Node*> found;
+    for (const ir::NodeId id : graph->nodes())
+      if (graph->node(id).is(kReorderType)) found.push_back(&graph->node(id));
+    return found;
+  }
+  const Layout& layout(ir::Value value) const { return layout_of(decisions, value); }
+};
+
+LaidOut lay_out(const GraphMaker& m, Isa isa = Isa::scalar) {
+  static const CpuOps ops(ops::builtin_registry());
+  WeightsCache weights;
+  LaidOut result{m.graph().clone(), {}};
+  ir::PassManager passes;
+  passes.add(fuse_post_ops(ops));
+  passes.run(*result.graph);
+  result.decisions = assign_layouts(*result.graph, isa, weights);
+  insert_reorders(*result.graph, result.decisions, ops);
+  for (const std::string& problem : ir::verify(*result.graph)) ADD_FAILURE() << problem;
+  // What every node asks for is what it gets.
+  for (const ir::NodeId id : result.graph->nodes()) {
+    const ir::Node& node = result.graph->node(id);
+    const LayoutChoice& choice = result.decisions.at(id).choice;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!choice.inputs.at(i)) continue;
+      EXPECT_EQ(*choice.inputs[i], result.layout(node.inputs[i])) << node.describe() << " input " << i;
+    }
+    const bool is_end = node.is(ir::kParameterType) || node.is(ir::kResultType);
+    EXPECT_TRUE(!is_end || result.layout({id, 0}).is_plain()) << node.describe();
+  }
+  return result;
+}
+
+std::string text_of(const LaidOut& laid_out) {
+  ir::PrintOptions options;
+  options.default_attrs = false;
+  options.max_values = 0;
+  options.annotate_value = [&](const ir::Graph&, ir::Value value) { return laid_out.layout(value).name(); };
+  std::string text = ir::to_text(*laid_out.graph, options), kept;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at);
+    std::string line = text.substr(at, end - at);
+    at = end + 1;
+    if (line.find(" = Const-1()") != std::string::npos) continue;  // weights: only their use is of interest
+    if (const size_t brace = line.find(" {"); brace != std::string::npos)
+      line.erase(brace, line.find("} :", brace) + 1 - brace);
+    kept += line + "\n";
+  }
+  return kept;
+}
+
+/// A node by its name; fails where there is none.
+const ir::Node& named(const LaidOut& laid_out, const std::string& name) {
+  for (const ir::NodeId id : laid_out.graph->nodes())
+    if (laid_out.graph->node(id).name == name) return laid_out.graph->node(id);
+  throw_error(ErrorCode::not_found, "no node ", name);
+}
+
+GraphMaker residual_block() {
+  GraphMaker m;
+  auto x = m.op("ReLU", {m.conv(m.input({1, 3, 32, 32}), 32, 3, 1, 2)});
+  auto y = m.op("ReLU", {m.op("Add", {m.conv(x, 32, 3, 2), m.random({1, 32, 1, 1}, 3)})});
+  auto z = m.op("ReLU", {m.op("Add", {m.conv(y, 32, 3, 4), x})});
+  auto mean = m.op("ReduceMean", {z, m.integers({2, 3})}, {{"keep_dims", "true"}});
+  auto flat = m.op("Reshape", {mean, m.integers({1, 32})}, {{"special_zero", "false"}});
+  m.result(m.op("MatMul", {flat, m.random({32, 10}, 5)}));
+  return m;
+}
+
+TEST(Layouts, ResidualBlock) { test::expect_golden("layouts_residual", text_of(lay_out(residual_block()))); }
+
+TEST(Layouts, ResidualBlockInBlocksOf16) {
+  if (!isa_available(Isa::avx512)) GTEST_SKIP() << "no avx512";
+  test::expect_golden("layouts_residual_16c", text_of(lay_out(residual_block(), Isa::avx512)));
+}
+
+TEST(Layouts, InvertedResidualWithGate) {
+  GraphMaker m;
+  auto x = m.op("HSwish", {m.conv(m.input({1, 3, 32, 32}), 16, 3, 1, 2)});
+  auto wide = m.op("HSwish", {m.conv(x, 48, 1, 2)});
+  auto deep = m.op("HSwish", {m.depthwise(wide, 3, 3)});
+  auto gate = m.op("ReduceMean", {deep, m.integers({2, 3})}, {{"keep_dims", "true"}});
+  gate = m.op("HSigmoid", {m.conv(m.op("ReLU", {m.conv(gate, 16, 1, 4)}), 48, 1, 5)});
+  m.result(m.op("Add", {x, m.conv(m.op("Multiply", {deep, gate}), 16, 1, 6)}));
+  test::expect_golden("layouts_inverted_residual", text_of(lay_out(m)));
+}
+
+GraphMaker joined(int64_t first, int64_t second) {
+  GraphMaker m;
+  auto x = m.input({1, 16, 16, 16});
+  auto both = m.op("Concat", {m.conv(x, first, 3, 1), m.conv(x, second, 3, 2)}, {{"axis", "1"}});
+  m.result(m.conv(both, 16, 3, 3));
+  return m;
+}
+
+TEST(Layouts, ConcatOfWholeBlocksNeedsNoReorder) {
+  const LaidOut aligned = lay_out(joined(16, 24));
+  EXPECT_EQ(aligned.layout({named(aligned, "concat").id, 0}), aligned.layout({named(aligned, "convolution").id, 0}));
+  for (const ir::Node* reorder : aligned.reorders()) EXPECT_NE(reorder->inputs[0].node, named(aligned, "concat").id);
+}
+
+TEST(Layouts, ConcatThatCutsBlocksIsPlain) {
+  const LaidOut cut = lay_out(joined(5, 16));
+  EXPECT_EQ(cut.layout({named(cut, "concat").id, 0}).channel_block(), 0);
+  // A last part that does not fill its block cuts nothing.
+  const LaidOut last = lay_out(joined(16, 5));
+  const Layout& layout = last.layout({named(last, "concat").id, 0});
+  for (const ir::Value& input : named(last, "concat").inputs) EXPECT_EQ(last.layout(input), layout);
+}
+
+TEST(Layouts, ConsumersShareAReorder) {
+  GraphMaker m;
+  auto x = m.conv(m.conv(m.input({1, 16, 12, 12}), 16, 3, 1), 16, 3, 2);
+  auto y = m.conv(x, 16, 3, 3);  // so that x is produced in blocks
+  m.result(y);
+  m.result(m.op("Transpose", {x, m.integers({0, 2, 3, 1})}));
+  m.result(m.op("SoftMax", {x}, {{"axis", "3"}}, "", "opset1"));
+  m.result(x);
+  const LaidOut laid_out = lay_out(m);
+  const ir::Node& producer = named(laid_out, "convolution2");
+  ASSERT_GT(laid_out.layout({producer.id, 0}).channel_block(), 0);
+  size_t copies = 0;
+  for (const ir::Node* reorder : laid_out.reorders()) {
+    if (reorder->inputs[0].node != producer.id) continue;
+    ++copies;
+    EXPECT_EQ(laid_out.graph->uses({reorder->id, 0}).size(), 3u);
+    EXPECT_EQ(reorder->name, "convolution2/nChw8c_to_nchw");
+  }
+  EXPECT_EQ(copies, 1u);
+}
+
+TEST(Layouts, AReorderThatMovesNothingIsAView) {
+  const LaidOut laid_out = lay_out(residual_block());
+  const ir::Node& reshape = named(laid_out, "reshape");
+  const ir::Node& before = laid_out.graph->node(reshape.inputs[0].node);
+  ASSERT_TRUE(before.is(kReorderType));  // [1,32,1,1] in blocks is [1,32,1,1]
+  EXPECT_EQ(laid_out.decisions.at(before.id).choice.view_of, 0);
+  WeightsCache weights;
+  const auto plan = compile_plan(*bound_graph(residual_block().graph(), {{1, 3, 32, 32}}), weights, {});
+  for (const Step& step : plan->steps) EXPECT_NE(step.name, before.name);
+}
+
+TEST(Layouts, ConstantsAreReorderedWhenCompiling) {
+  GraphMaker m;
+  auto x = m.conv(m.conv(m.input({1, 16, 12, 12}), 16, 3, 1), 16, 3, 2);
+  m.result(m.conv(m.op("Add", {x, m.random({1, 16, 12, 12}, 4)}), 16, 3, 3));
+  WeightsCache weights;
+  const auto plan = compile_plan(*bound_graph(m.graph(), {{1, 16, 12, 12}}), weights, {});
+  bool constant_operand = false;
+  for (const Step& step : plan->steps) {
+    if (step.name != "convolution2") continue;
+    ASSERT_EQ(step.inputs.size(), 3u);
+    EXPECT_EQ(step.layouts, "nChw8c");
+    constant_operand = step.inputs[2].kind == Slot::Kind::constant;
+  }
+  EXPECT_TRUE(constant_operand);
+}
+
+TEST(Layouts, AreTheSameEachTime) { EXPECT_EQ(text_of(lay_out(residual_block())), text_of(lay_out(residual_block()))); }
+
+TEST(Layouts, ValuesOfTooManyAxesAreRefused) {
+  GraphMaker m;
+  m.result(m.op("ReLU", {m.input(PartialShape(std::vector<Dimension>(9, 1)))}));
+  WeightsCache weights;
+  EXPECT_THROW(assign_layouts(m.graph(), Isa::scalar, weights), Exception);
+}
+
+}  // namespace
+}  // namespace terroir::cpu

@@ -1,0 +1,206 @@
+// Plans: which values share memory, what is a step and what is none.
+#include "plugins/cpu/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "plugins/cpu/compile.hpp"
+#include "plugins/cpu/run.hpp"
+#include "plugins/cpu/weights_cache.hpp"
+#include "tests/passes/graph_maker.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+using test::GraphMaker;
+using test::HostTensor;
+
+std::unique_ptr<Plan> plan_of(const GraphMaker& m) {
+  std::vector<ir::Dims> inputs;
+  for (const ir::Value& input : m.inputs()) inputs.push_back(m.dims(input));
+  WeightsCache weights;
+  return compile_plan(*bound_graph(*rewrite_portable(m.graph()), inputs), weights, {});
+}
+
+const Step& step_named(const Plan& plan, const std::string& name) {
+  for (const Step& step : plan.steps)
+    if (step.name == name) return step;
+  throw_error(ErrorCode::not_found, "no step ", name);
+}
+
+bool same_place(const Slot& a, const Slot& b) {
+  return a.kind == b.kind && a.index == b.index && a.offset == b.offset && a.pointer == b.pointer;
+}
+
+/// Nothing is written to constants or the user's inputs, nor behind the activations.
+void expect_sound(const Plan& plan) {
+  for (const Step& step : plan.steps)
+    for (const Slot& slot : step.outputs) {
+      EXPECT_TRUE(slot.kind == Slot::Kind::arena || slot.kind == Slot::Kind::model_output) << step.name;
+      if (slot.kind == Slot::Kind::arena) {
+        EXPECT_LT(slot.offset, std::max<size_t>(plan.scratch_offset, 1)) << step.name;
+        EXPECT_EQ(slot.offset % 64, 0u) << step.name;
+      }
+    }
+  EXPECT_GE(plan.arena_bytes, plan.scratch_offset);
+}
+
+TEST(Plan, AResultIsComputedInTheUsersMemory) {
+  GraphMaker m;
+  m.result(m.op("SoftMax", {m.op("MatMul", {m.input({2, 3}), m.random({3, 4}, 1)})}, {{"axis", "1"}}));
+  const auto plan = plan_of(m);
+  ASSERT_EQ(plan->steps.size(), 2u);
+  // The softmax works in place, so even the product is computed there.
+  for (const Step& step : plan->steps) EXPECT_EQ(step.outputs[0].kind, Slot::Kind::model_output) << step.name;
+  EXPECT_EQ(plan->scratch_offset, 0u);
+}
+
+TEST(Plan, AValueThatIsTwoResultsIsCopiedOnce) {
+  GraphMaker m;
+  auto x = m.op("ReLU", {m.input({5})});
+  m.result(x);
+  m.result(x);
+  const auto plan = plan_of(m);
+  ASSERT_EQ(plan->steps.size(), 2u);
+  EXPECT_EQ(plan->steps[0].outputs[0].index, 0);
+  EXPECT_EQ(plan->steps[1].kernel, "copy");
+  EXPECT_EQ(plan->steps[1].outputs[0].index, 1);
+  test::expect_same_as_interpreter(m);
+}
+
+TEST(Plan, InputsAndConstantsThatAreResultsAreCopied) {
+  GraphMaker m;
+  auto x = m.input({2, 3});
+  m.result(x);
+  m.result(m.random({2}, 1));
+  m.result(m.op("Reshape", {x, m.integers({6})}, {{"special_zero", "false"}}));
+  m.result(m.input({0, 4}));
+  const auto plan = plan_of(m);
+  ASSERT_EQ(plan->steps.size(), 4u);
+  for (const Step& step : plan->steps) EXPECT_EQ(step.kernel, "copy");
+  EXPECT_EQ(plan->steps[0].inputs[0].kind, Slot::Kind::model_input);
+  test::expect_same_as_interpreter(m);
+}
+
+TEST(Plan, InPlaceWhereNobodyNeedsTheInput) {
+  GraphMaker m;
+  auto x = m.op("MatMul", {m.input({4, 300}), m.random({300, 300}, 1)}, {}, "product");
+  auto y = m.op("SoftMax", {x}, {{"axis", "1"}}, "dies");
+  m.result(m.op("MatMul", {y, m.random({300, 2}, 2)}));
+  auto z = m.op("MatMul", {m.input({4, 300}), m.random({300, 300}, 3)}, {}, "product2");
+  auto w = m.op("SoftMax", {z}, {{"axis", "1"}}, "lives");
+  m.result(m.op("MatMul", {w, m.op("Transpose", {z, m.integers({1, 0})})}));
+  const auto plan = plan_of(m);
+  expect_sound(*plan);
+  const Step &dies = step_named(*plan, "dies"), &lives = step_named(*plan, "lives");
+  EXPECT_TRUE(same_place(dies.inputs[0], dies.outputs[0]));
+  EXPECT_FALSE(same_place(lives.inputs[0], lives.outputs[0]));
+  test::expect_same_as_interpreter(m);
+}
+
+TEST(Plan, NeverInPlaceOfInputsConstantsAndResults) {
+  GraphMaker m;
+  auto x = m.input({4, 5});
+  m.result(m.op("SoftMax", {x}, {{"axis", "1"}}, "of_input"));
+  auto y = m.op("ReLU", {x});
+  m.result(y);
+  m.result(m.op("SoftMax", {y}, {{"axis", "1"}}, "of_result"));
+  m.result(m.op("MatMul", {m.op("SoftMax", {y}, {{"axis", "0"}}), m.random({5, 5}, 1)}));
+  const auto plan = plan_of(m);
+  expect_sound(*plan);
+  for (const char* name : {"of_input", "of_result"}) {
+    const Step& step = step_named(*plan, name);
+    EXPECT_FALSE(same_place(step.inputs[0], step.outputs[0])) << name;
+  }
+  test::expect_same_as_interpreter(m);
+}
+
+TEST(Plan, AValueAndItsViewAreOneMemory) {
+  GraphMaker m;
+  auto x = m.op("MatMul", {m.input({4, 6}), m.random({6, 6}, 1)}, {}, "product");
+  auto view = m.op("Reshape", {x, m.integers({6, 4})}, {{"special_zero", "false"}}, "view");
+  auto changed = m.op("SoftMax", {view}, {{"axis", "1"}}, "changed");
+  m.result(m.op("MatMul", {changed, x}));  // x is still needed: the view must not be overwritten
+  const auto plan = plan_of(m);
+  for (const Step& step : plan->steps) EXPECT_NE(step.name, "view");
+  const Step& step = step_named(*plan, "changed");
+  EXPECT_TRUE(same_place(step.inputs[0], step_named(*plan, "product").outputs[0]));
+  EXPECT_FALSE(same_place(step.inputs[0], step.outputs[0]));
+  test::expect_same_as_interpreter(m);
+}
+
+TEST(Plan, MemoryOfDeadValuesIsUsedAgain) {
+  GraphMaker m;
+  auto x = m.input({64, 64});
+  for (uint32_t i = 0; i < 10; ++i) x = m.op("MatMul", {x, m.random({64, 64}, i, 0.1f)});
+  m.result(x);
+  const auto plan = plan_of(m);
+  expect_sound(*plan);
+  EXPECT_LE(plan->scratch_offset, 2u * 64 * 64 * 4);
+  for (const Step& step : plan->steps) EXPECT_FALSE(same_place(step.inputs[0], step.outputs[0])) << step.name;
+  test::expect_same_as_interpreter(m, 1e-4);
+}
+
+TEST(Plan, AnUnreadSecondOutputKeepsTheFastKernel) {
+  const test::AttributeTexts window = {{"strides", "2,2"},  {"dilations", "1,1"}, {"pads_begin", "0,0"},
+                                       {"pads_end", "0,0"}, {"kernel", "2,2"},    {"axis", "0"}};
+  GraphMaker unread;
+  unread.result(unread.op("MaxPool", {unread.input({1, 3, 6, 6})}, window));
+  EXPECT_FALSE(step_named(*plan_of(unread), "maxpool").is_reference);
+  test::expect_same_as_interpreter(unread);
+  GraphMaker read;
+  auto pooled = read.op("MaxPool", {read.input({1, 3, 6, 6})}, window);
+  read.result(pooled);
+  read.result({pooled.node, 1});
+  EXPECT_TRUE(step_named(*plan_of(read), "maxpool").is_reference);
+  test::expect_same_as_interpreter(read);
+}
+
+TEST(Plan, StepsSayWhatTheyAre) {
+  GraphMaker m;
+  m.result(m.op("ReLU", {m.op("Add", {m.conv(m.input({1, 8, 4, 4}), 8, 3, 1), m.random({1, 8, 1, 1}, 2)})}));
+  const auto plan = plan_of(m);
+  const Step& step = step_named(*plan, "convolution");
+  EXPECT_EQ(step.type, "Convolution");
+  EXPECT_EQ(step.where, "Convolution 'convolution'");
+  EXPECT_EQ(step.origin_names, (std::vector<std::string>{"add", "relu"}));
+  EXPECT_EQ(step.bytes, 2u * 8 * 16 * 4);
+  EXPECT_FALSE(step.is_reference);
+  EXPECT_TRUE(step.kernel.ends_with("__scalar")) << step.kernel;
+}
+
+TEST(Plan, StopsBetweenStepsWhenCancelled) {
+  GraphMaker m;
+  m.result(m.op("ReLU", {m.input({2})}));
+  const std::shared_ptr<const Plan> plan = plan_of(m);
+  PlanState state(plan);
+  const float in[2] = {1, 2};
+  float out[2] = {-7, -7};
+  state.bind_input(0, in);
+  state.bind_output(0, out);
+  std::atomic<bool> cancelled{true};
+  state.run(parallel::Arena(1), cancelled, nullptr);
+  EXPECT_EQ(out[0], -7);
+  cancelled = false;
+  state.run(parallel::Arena(1), cancelled, nullptr);
+  EXPECT_EQ(out[0], 1);
+  EXPECT_EQ(out[1], 2);
+}
+
+TEST(Plan, ErrorsOfARunNameTheLayer) {
+  GraphMaker m;
+  auto indices = m.input({1}, element::i64);
+  m.result(m.op("Gather", {m.random({3}, 1), indices, m.scalar_integer(0)}, {}, "pick", "opset7"));
+  const std::vector<std::vector<HostTensor>> inputs = {{test::integer_tensor({1}, {5})}};
+  try {
+    test::run_on_cpu(m.graph(), Isa::scalar, 1, inputs);
+    FAIL() << "ran";
+  } catch (const Exception& error) {
+    EXPECT_NE(std::string(error.what()).find("Gather 'pick'"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace terroir::cpu
