@@ -153,7 +153,8 @@ std::map<std::string, std::string> read_exclusions(const fs::path& file) {
     const size_t reason = line.find_first_not_of(' ', blank);
     if (blank == std::string::npos || reason == std::string::npos)
       throw_error(ErrorCode::parse_error, file.string(), ": '", line, "' gives no reason");
-    exclusions[line.substr(0, blank)] = line.substr(reason);
+    if (!exclusions.emplace(line.substr(0, blank), line.substr(reason)).second)
+      throw_error(ErrorCode::parse_error, file.string(), ": ", line.substr(0, blank), " is listed twice");
   }
   return exclusions;
 }
