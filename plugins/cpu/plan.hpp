@@ -25,9 +25,9 @@ struct Step {
   // What profiles and errors say.
   std::string name, type, kernel, layouts;
   std::vector<std::string> origin_names;
-  std::string where;  // Node::describe()
-  bool is_reference = false;
-  size_t bytes = 0;  // read and written, constants not counted
+  bool is_reference = false;  // slow
+  std::string where;          // Node::describe()
+  size_t bytes = 0;           // read and written, constants not counted
 };
 
 struct Plan {

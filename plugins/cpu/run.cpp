@@ -1,6 +1,7 @@
 #include "plugins/cpu/run.hpp"
 
 #include "ir/base/error.hpp"
+#include "ir/base/log.hpp"
 #include "runtime/memory/arena_buffer.hpp"
 
 namespace terroir::cpu {
@@ -55,14 +56,19 @@ void PlanState::run(const parallel::Arena& threads, const std::atomic<bool>& can
     const Step& step = plan_->steps[i];
     void** inputs = pointers_.data() + first_[i];
     const RunArgs args{inputs, inputs + step.inputs.size(), scratch, threads};
-    const auto start = times ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
+    const bool timed = times || log_enabled(LogCategory::exec);
+    const auto start = timed ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
     try {
       step.executor->run(args);
     } catch (Exception& error) {
       error.add_context(step.where);
       throw;
     }
-    if (times) times[i] = std::chrono::steady_clock::now() - start;
+    if (!timed) continue;
+    const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - start;
+    if (times) times[i] = time;
+    TERROIR_LOG(exec, step.type, " '", step.name, "' ", step.kernel, " ", step.layouts, " ",
+                static_cast<double>(time.count()) / 1e3, " us");
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/base/error.hpp"
+#include "ir/base/log.hpp"
 #include "ir/graph/order.hpp"
 #include "runtime/memory/planner.hpp"
 
@@ -212,10 +213,13 @@ class PlanBuilder {
     step.name = node.name;
     step.type = node.schema->type;
     step.kernel = step.executor->kernel_name();
-    step.is_reference = step.kernel.starts_with("ref:");
     step.layouts = context.outputs.empty() ? "" : context.outputs[0].layout.name();
     step.origin_names = node.origin_names;
     step.where = node.describe();
+    step.is_reference = step.kernel.starts_with("ref:");
+    if (step.is_reference)
+      TERROIR_LOG(dispatch, step.where, ": slow: runs on its reference kernel, one thread",
+                  decided.rejected.empty() ? "" : "; " + decided.rejected);
     scratch_ = std::max(scratch_, step.executor->scratch_bytes(threads_));
     plan_->steps.push_back(std::move(step));
   }
