@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 
+#include "ir/schema/infrastructure.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/ops.hpp"
 
@@ -25,7 +26,8 @@ std::vector<const Impl*> impls_for(const ir::OpSchema& schema) {
   };
   const auto [first, last] = rows.equal_range(schema.type);
   for (auto row = first; row != last; ++row) append(row->second());
-  append(reference_impls());
+  const bool is_source = schema.type == ir::kParameterType || schema.type == ir::kConstType;
+  if (!is_source) append(reference_impls());
   return impls;
 }
 
