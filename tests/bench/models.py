@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints, for each model of a folder, our latency, start-up and memory, and ONNX Runtime's latency in the same run.
 
-    models.py BENCHMARK_APP MODELS_DIR [--threads 2] [--seconds 3] [--ort ort_bench.js] [--library libterroir.so] [NAME ...]
+    models.py BENCHMARK_APP MODELS_DIR [--threads 2] [--seconds 3] [--ort ort_bench.js] [--shared-lib libterroir.so] [NAME ...]
 
 MODELS_DIR holds NAME.xml, NAME.bin and, for the peer, NAME.onnx. The peer is timed by a node script (with its packages on
 NODE_PATH), before and after us, so that a drift of the machine shows; without --ort its columns stay empty. Both sides run
@@ -49,7 +49,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--ort")
-    parser.add_argument("--library", type=pathlib.Path)
+    parser.add_argument("--shared-lib", type=pathlib.Path)
     args = parser.parse_args()
     names = args.names or sorted(path.stem for path in args.models_dir.glob("*.xml"))
     if not names:
@@ -75,8 +75,8 @@ def main():
         row += [f"{ours['read_model_time']:.1f}", f"{ours['load_model_time']:.1f}", f"{ours['first_inference_time']:.1f}",
                 f"{memory:.0f}", f"{model.with_suffix('.bin').stat().st_size / 1e6:.0f}"]
         print("| " + " | ".join(row) + " |", flush=True)
-    if args.library:
-        print(f"\n{args.library.name}: {args.library.resolve().stat().st_size / 1e6:.1f} MB")
+    if args.shared_lib:
+        print(f"\n{args.shared_lib.name}: {args.shared_lib.resolve().stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":
