@@ -64,7 +64,7 @@ class Outputs final : public plugin::OutputBinder {
   void* bind(size_t index, element::Type type, const ir::Dims& dims) override {
     tensors.at(index) = HostTensor(type, dims);
     const ir::MutableTensorView view = tensors[index].writable();
-    std::memset(view.data, 0xff, view.bytes());
+    if (view.bytes() > 0) std::memset(view.data, 0xff, view.bytes());
     return view.data;
   }
   std::vector<HostTensor> tensors;
@@ -221,6 +221,7 @@ void expect_same_as_interpreter(const ir::Graph& graph, std::span<const std::vec
         const std::string text = difference(want, got, {0, relative * std::max(kSmallestScale, largest(want))});
         if (!text.empty()) ADD_FAILURE() << text;
         ASSERT_EQ(got.dims, other.dims);
+        if (got.bytes() == 0) continue;
         EXPECT_EQ(std::memcmp(got.data, other.data, got.bytes()), 0) << "2 threads compute something else than 1";
       }
     }

@@ -94,7 +94,7 @@ class ReorderPlan {
   /// On the calling thread without an arena.
   void run(const void* src, void* dst, const parallel::Arena* arena) const {
     if (how_ == How::copy) {
-      std::memcpy(dst, src, bytes_);
+      if (bytes_ > 0) std::memcpy(dst, src, bytes_);
     } else if (how_ == How::kernel) {
       ReorderArgs images = images_;
       images.src = static_cast<const float*>(src);
