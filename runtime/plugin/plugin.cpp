@@ -27,13 +27,23 @@ std::vector<PortInfo> output_infos(const ir::Graph& graph) {
   return infos;
 }
 
+bool needs_state(const ir::Node& node) { return node.is("ReadValue") || node.is("Assign"); }
+
 CompiledGraph::CompiledGraph(const ir::Graph& graph, std::string device, Config config, int available_threads)
     : name_(graph.name()),
       device_(std::move(device)),
       config_(std::move(config)),
       threading_(config_.threading(available_threads)),
       inputs_(input_infos(graph)),
-      outputs_(output_infos(graph)) {}
+      outputs_(output_infos(graph)) {
+  for (const ir::NodeId id : graph.nodes()) {
+    const ir::Node& node = graph.node(id);
+    if (needs_state(node))
+      throw_error(
+          ErrorCode::not_implemented, node.describe(), ": the device ", device_,
+          " does not keep variables between inferences yet; make the state an input and an output of the model");
+  }
+}
 
 std::unique_ptr<ir::Graph> CompiledGraph::runtime_graph() const {
   throw_error(ErrorCode::not_implemented, "the device ", device_, " has no runtime model to show");
@@ -63,7 +73,8 @@ std::vector<std::string> Plugin::supported_layers(const ir::Graph& graph) const 
   for (const ir::NodeId id : graph.nodes()) {
     const ir::Node& node = graph.node(id);
     const bool infrastructure = node.is(ir::kParameterType) || node.is(ir::kConstType) || node.is(ir::kResultType);
-    if (infrastructure || node.schema->reference != nullptr) names.push_back(node.name);
+    const bool runs = infrastructure || (node.schema->reference != nullptr && !needs_state(node));
+    if (runs) names.push_back(node.name);
   }
   return names;
 }

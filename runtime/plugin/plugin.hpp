@@ -37,6 +37,10 @@ struct PortInfo {
 std::vector<PortInfo> input_infos(const ir::Graph& graph);
 std::vector<PortInfo> output_infos(const ir::Graph& graph);
 
+/// Whether the layer reads or writes a variable that lives from one inference to the next. No device keeps variables
+/// yet, and running such a layer without would be a wrong answer from the second inference on.
+bool needs_state(const ir::Node& node);
+
 /// Where a RequestState gets the memory of its outputs.
 class OutputBinder {
  public:
@@ -68,7 +72,8 @@ class RequestState {
 
 class CompiledGraph {
  public:
-  /// `device` is the name of the plugin, `available_threads` what streams share.
+  /// `device` is the name of the plugin, `available_threads` what streams share. Throws Exception (not_implemented) for
+  /// a graph with state.
   CompiledGraph(const ir::Graph& graph, std::string device, Config config, int available_threads);
   virtual ~CompiledGraph() = default;
   CompiledGraph(const CompiledGraph&) = delete;
