@@ -8,6 +8,8 @@ if(TERROIR_BUILD_TESTS)
   find_package(GTest REQUIRED)
   if(TERROIR_BUILD_BENCH)
     find_package(benchmark REQUIRED)
+    find_package(CLI11 REQUIRED)
+    find_package(dnnl QUIET)  # the peer of bench_layers
   endif()
 endif()
 if(TERROIR_BUILD_SAMPLES)

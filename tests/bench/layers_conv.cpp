@@ -1,0 +1,66 @@
+#include <algorithm>
+#include <string>
+
+#include "plugins/cpu/kernels/conv/conv.hpp"
+#include "tests/bench/layers.hpp"
+#include "tests/bench/zoo_convolutions.hpp"
+
+namespace terroir::bench {
+namespace {
+
+using cpu::ConvAxis;
+using cpu::ConvProblem;
+
+/// One entry per spatial axis, as IR files write it. Layers without depth have two axes.
+template <class Get>
+std::string list(const ConvProblem& p, Get get) {
+  std::string text = std::to_string(get(p.h)) + "," + std::to_string(get(p.w));
+  return p.d.in > 1 ? std::to_string(get(p.d)) + "," + text : text;
+}
+
+template <class Get>
+ir::Dims dims(const ConvProblem& p, ir::Dims head, Get get) {
+  if (p.d.in > 1) head.push_back(get(p.d));
+  head.push_back(get(p.h));
+  head.push_back(get(p.w));
+  return head;
+}
+
+OneLayer make_layer(const ConvProblem& p, cpu::Isa isa, int threads) {
+  const auto pad_end = [&](const ConvAxis& a) {
+    const int64_t reach = (a.kernel - 1) * a.dilation + 1;
+    const int64_t pad =
+        p.transposed ? (a.in - 1) * a.stride + reach - a.pad - a.out : (a.out - 1) * a.stride + reach - a.in - a.pad;
+    return std::max<int64_t>(pad, 0);  // below zero: source elements that no window reaches
+  };
+  const std::string type =
+      std::string(p.groups > 1 ? "Group" : "") + "Convolution" + (p.transposed ? "BackpropData" : "");
+  const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups;
+  ir::Dims head = p.transposed ? ir::Dims{icg, ocg} : ir::Dims{ocg, icg};
+  if (p.groups > 1) head.insert(head.begin(), p.groups);
+  return OneLayer(type.c_str(),
+                  {{"strides", list(p, [](const ConvAxis& a) { return a.stride; })},
+                   {"dilations", list(p, [](const ConvAxis& a) { return a.dilation; })},
+                   {"pads_begin", list(p, [](const ConvAxis& a) { return a.pad; })},
+                   {"pads_end", list(p, pad_end)}},
+                  {{dims(p, {p.batch, p.ic}, [](const ConvAxis& a) { return a.in; }), false},
+                   {dims(p, head, [](const ConvAxis& a) { return a.kernel; }), true}},
+                  isa, threads);
+}
+
+}  // namespace
+
+void register_convolutions(int threads) {
+  for (const ConvLayer& layer : conv_layers())
+    for (const cpu::Isa isa : cpu::available_isas())
+      benchmark::RegisterBenchmark((layer.name + "/" + cpu::isa_name(isa)).c_str(),
+                                   [&layer, isa, threads](benchmark::State& state) {
+                                     OneLayer one = make_layer(layer.problem, isa, threads);
+                                     measure(state, one, static_cast<double>(cpu::conv_flops(layer.problem)), isa,
+                                             threads, onednn_convolution(layer.problem, threads));
+                                   })
+          ->UseManualTime()
+          ->MinTime(0.05);
+}
+
+}  // namespace terroir::bench

@@ -1,0 +1,23 @@
+// What: every distinct convolution and matrix product of the zoo and some awkward ones, each with the kernel that a
+// compiled model would use: GFLOP/s of the best run, its share of the machine's multiply-add peak (of all threads)
+// measured in the same run, the chosen kernel and, where CMake finds oneDNN, its time for the same layer in the same
+// run: vs_onednn is our best time by its best time, so above 1 is slower.
+//   bench_layers [--threads N] [--benchmark_filter='resnet50.*avx512']
+// ONEDNN_MAX_CPU_ISA=AVX2 makes a fair peer for the avx2 rows; rows of other buckets compare with what it chooses.
+#include <benchmark/benchmark.h>
+
+#include <CLI/CLI.hpp>
+
+#include "tests/bench/layers.hpp"
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  CLI::App app("One layer at a time on the CPU device, beside oneDNN");
+  int threads = 1;
+  app.add_option("--threads", threads, "Threads of each layer, ours and the peer's")->check(CLI::PositiveNumber);
+  CLI11_PARSE(app, argc, argv);
+  terroir::bench::register_convolutions(threads);
+  terroir::bench::register_matmuls(threads);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+}
