@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Prints, for each model of a folder, our latency, start-up and memory, and ONNX Runtime's latency in the same run.
 
-    models.py BENCHMARK_APP MODELS_DIR [--threads 2] [--seconds 3] [--ort ort_bench.js] [--shared-lib libterroir.so] [NAME ...]
+    models.py BENCHMARK_APP MODELS_DIR [--models NAME ...] [--threads 1 2] [--seconds 3] [--ort ort_bench.js]
+              [--shared-lib libterroir.so] [--save rows.json]
+    models.py --compare OLD.json NEW.json
 
 MODELS_DIR holds NAME.xml, NAME.bin and, for the peer, NAME.onnx. The peer is timed by a node script (with its packages on
 NODE_PATH), before and after us, so that a drift of the machine shows; without --ort its columns stay empty. Both sides run
@@ -41,40 +43,85 @@ def run_peer(script, model, threads, seconds):
     return json.loads(result.stdout.strip().splitlines()[-1])
 
 
+COLUMNS = ["model", "threads", "median", "best", "peer median", "peer best", "ratio of best", "read", "compile", "first",
+           "peak memory", "weights"]
+
+
+def measure(args, model, threads):
+    """One row, by column; the peer's entries are None without it."""
+    onnx = model.with_suffix(".onnx")
+    before = run_peer(args.ort, onnx, threads, args.seconds)
+    ours, memory = run_ours(args.benchmark_app, model, threads, args.seconds)
+    after = run_peer(args.ort, onnx, threads, args.seconds)
+    row = dict.fromkeys(COLUMNS)
+    row.update({"model": model.stem, "threads": threads, "median": ours["latency_median"], "best": ours["latency_min"],
+                "read": ours["read_model_time"], "compile": ours["load_model_time"],
+                "first": ours["first_inference_time"], "peak memory": memory,
+                "weights": model.with_suffix(".bin").stat().st_size / 1e6})
+    if before and after:
+        row["peer median"] = min(before["median_ms"], after["median_ms"])
+        row["peer best"] = min(before["min_ms"], after["min_ms"])
+        row["ratio of best"] = row["best"] / row["peer best"]
+    return row
+
+
+def print_row(cells):
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def cell(column, value):
+    if value is None:
+        return ""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.0f}" if column in ("peak memory", "weights") else f"{value:.2f}"
+
+
+def compare(old_file, new_file):
+    """Prints what moved: times as new by old, with the peer's drift between the two runs taken out where it is known."""
+    old, new = ({(row["model"], row["threads"]): row for row in json.loads(file.read_text())}
+                for file in (old_file, new_file))
+    print("new by old; `best` also as a ratio to the peer's, which a faster or slower machine does not change")
+    columns = ["best", "ratio of best", "read", "compile", "first", "peak memory"]
+    print_row(["model", "threads"] + columns)
+    print_row(["---"] * (2 + len(columns)))
+    for key in sorted(old.keys() & new.keys()):
+        moved = [f"{new[key][c] / old[key][c]:.3f}" if old[key].get(c) and new[key].get(c) else "" for c in columns]
+        print_row([key[0], str(key[1])] + moved)
+    for key in sorted(old.keys() ^ new.keys()):
+        print(f"only in the {'old' if key in old else 'new'} file: {key[0]}, {key[1]} threads")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("benchmark_app")
-    parser.add_argument("models_dir", type=pathlib.Path)
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("benchmark_app", nargs="?")
+    parser.add_argument("models_dir", type=pathlib.Path, nargs="?")
+    parser.add_argument("--models", nargs="+", metavar="NAME", help="only these")
+    parser.add_argument("--threads", type=int, nargs="+", default=[2])
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--ort")
     parser.add_argument("--shared-lib", type=pathlib.Path)
+    parser.add_argument("--save", type=pathlib.Path, metavar="FILE.json", help="keep the rows for --compare")
+    parser.add_argument("--compare", type=pathlib.Path, nargs=2, metavar=("OLD.json", "NEW.json"))
     args = parser.parse_args()
-    names = args.names or sorted(path.stem for path in args.models_dir.glob("*.xml"))
+    if args.compare:
+        return compare(*args.compare)
+    if not args.models_dir:
+        parser.error("BENCHMARK_APP and MODELS_DIR are wanted")
+    names = args.models or sorted(path.stem for path in args.models_dir.glob("*.xml"))
     if not names:
         sys.exit(f"no .xml in {args.models_dir}")
 
-    print(f"{args.threads} threads, batch 1, one request at a time; milliseconds and MB")
-    print("| model | median | best | peer median | peer best | ratio of best | read | compile | first | peak memory | weights |")
-    print("| --- " * 11 + "|")
+    print("batch 1, one request at a time; milliseconds and MB")
+    print_row(COLUMNS)
+    print_row(["---"] * len(COLUMNS))
+    rows = []
     for name in names:
-        model = args.models_dir / f"{name}.xml"
-        onnx = args.models_dir / f"{name}.onnx"
-        before = run_peer(args.ort, onnx, args.threads, args.seconds)
-        ours, memory = run_ours(args.benchmark_app, model, args.threads, args.seconds)
-        after = run_peer(args.ort, onnx, args.threads, args.seconds)
-        median, best_ours = ours["latency_median"], ours["latency_min"]
-        row = [name, f"{median:.2f}", f"{best_ours:.2f}"]
-        if before and after:
-            best = min(before["min_ms"], after["min_ms"])
-            peer_median = min(before["median_ms"], after["median_ms"])
-            row += [f"{peer_median:.2f}", f"{best:.2f}", f"{best_ours / best:.2f}"]
-        else:
-            row += ["", "", ""]
-        row += [f"{ours['read_model_time']:.1f}", f"{ours['load_model_time']:.1f}", f"{ours['first_inference_time']:.1f}",
-                f"{memory:.0f}", f"{model.with_suffix('.bin').stat().st_size / 1e6:.0f}"]
-        print("| " + " | ".join(row) + " |", flush=True)
+        for threads in args.threads:
+            rows.append(measure(args, args.models_dir / f"{name}.xml", threads))
+            print_row([cell(column, rows[-1][column]) for column in COLUMNS])
+            if args.save:
+                args.save.write_text(json.dumps(rows, indent=1))
     if args.shared_lib:
         print(f"\n{args.shared_lib.name}: {args.shared_lib.resolve().stat().st_size / 1e6:.1f} MB")
 
