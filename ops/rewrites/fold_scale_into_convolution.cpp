@@ -25,7 +25,9 @@ struct Match {
 /// Aligned by another rule than numpy's.
 bool is_pdpd(const ir::Node& node) { return node.attrs<BinaryAttrs>().broadcast.kind == AutoBroadcast::pdpd; }
 
-bool is_convolution(const ir::Node& node) { return node.is("Convolution") || node.is("GroupConvolution"); }
+bool is_convolution(const ir::Node& node) {
+  return (node.is("Convolution") || node.is("GroupConvolution")) && ir::opset_number(node.schema->opset) > 0;
+}
 
 std::optional<Match> match(const ir::Graph& graph, const ir::Node& multiply) {
   if (!multiply.is("Multiply") || multiply.outputs[0].type != element::f32 || is_pdpd(multiply)) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ir/schema/infrastructure.hpp"
+#include "ir/schema/registry.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/ops.hpp"
 
@@ -24,7 +25,9 @@ std::vector<const Impl*> impls_for(const ir::OpSchema& schema) {
   const auto append = [&impls](std::span<const Impl> list) {
     for (const Impl& impl : list) impls.push_back(&impl);
   };
-  const auto [first, last] = rows.equal_range(schema.type);
+  // An op of another set than OpenVINO's and the fused twins may share its type's name and nothing else.
+  const bool of_opset = ir::opset_number(schema.opset) > 0 || schema.opset == "cpu";
+  const auto [first, last] = rows.equal_range(of_opset ? schema.type : schema.opset + "_" + schema.type);
   for (auto row = first; row != last; ++row) append(row->second());
   const bool is_source = schema.type == ir::kParameterType || schema.type == ir::kConstType;
   if (!is_source) append(reference_impls());

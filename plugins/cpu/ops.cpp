@@ -109,7 +109,7 @@ CpuOps::CpuOps(const ir::OpRegistry& registry) {
 }
 
 const ir::OpSchema* CpuOps::fused(const ir::OpSchema& base) const {
-  return base.opset == "cpu" ? nullptr : own_.find(base.type, "cpu");
+  return ir::opset_number(base.opset) > 0 ? own_.find(base.type, "cpu") : nullptr;
 }
 
 const ir::Attributes& base_attributes(const ir::Node& node) {

@@ -1,6 +1,7 @@
 #include "tests/ops/case_check.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -185,7 +186,9 @@ void check_less_knowledge(const Case& c, OneOpGraph built, const char* what, std
 
 const ir::OpSchema& schema_of(const Case& c, const ir::OpRegistry& registry) {
   const size_t dash = c.op.rfind('-');
-  const ir::OpSchema& schema = registry.get(c.op.substr(0, dash), "opset" + c.op.substr(dash + 1));
+  const std::string set = c.op.substr(dash + 1);
+  const bool numbered = std::isdigit(static_cast<unsigned char>(set.empty() ? '\0' : set.front())) != 0;
+  const ir::OpSchema& schema = registry.get(c.op.substr(0, dash), numbered ? "opset" + set : set);
   if (schema.display_name() != c.op)
     throw_error(ErrorCode::not_found, c.where(), ": there is no ", c.op, "; the nearest is ", schema.display_name());
   return schema;

@@ -2,7 +2,8 @@
 // What: the text format of tests/ops/*.cases: one operation, its attributes, its inputs, and what must come out.
 //
 //   # comment
-//   op MaxPool-8                          the operation (type and opset number) of the cases that follow
+//   op MaxPool-8                          the operation (type and opset number) of the cases that follow; of another
+//                                         set than the numbered ones, its name: op Convolution-terroir1
 //   case same_upper_even_kernel           a name, unique within its operation
 //     attrs kernel=2,2 auto_pad=same_upper    optional; spelled as in IR files; values with blanks in "..."
 //     in f32[1,3,?,10]                    an input of unknown value; [...] is an unknown rank, [] a scalar
@@ -10,7 +11,8 @@
 //     out f32[1,3,?,5]                    what inference must say; with "= ..." also what the reference must compute
 //     tol 1e-5 1e-6                       optional: relative and absolute tolerance of values
 //     error: regex                        instead of out: inference must throw and the text must match
-//     run_error: regex                    instead of out: the inputs are not known before the run, and running must throw
+//     run_error: regex                    instead of out: the inputs are not known before the run, and running must
+//     throw
 // A line that ends in a comma or a backslash goes on in the next one.
 #include <optional>
 #include <string>

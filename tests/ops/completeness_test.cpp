@@ -11,8 +11,8 @@
 namespace terroir::test {
 namespace {
 
-/// Ops without inputs: there is nothing a case could feed; ops with bodies: a case has no room for one. Graph and reader
-/// tests cover them.
+/// Ops without inputs: there is nothing a case could feed; ops with bodies: a case has no room for one. Graph and
+/// reader tests cover them.
 const std::set<std::string> kWithoutCases = {"Const-1", "If-8", "Loop-5", "Parameter-1", "TensorIterator-1"};
 
 /// Ops that are read, inferred and written, but that no plugin runs yet.
@@ -55,6 +55,22 @@ TEST(Completeness, EveryOpHasCasesAndAReference) {
     const bool computes = schema->reference && schema->accuracy != ir::Accuracy::random;
     EXPECT_GE(tally.values, computes ? 1 : 0) << op << " needs a value case in tests/ops";
   }
+}
+
+// OpenVINO's sets 1 to 16 introduce 242 pairs of set and type; what is beyond them is in a set of our own.
+TEST(Completeness, OpsetsAreWhole) {
+  int numbered = 0;
+  std::set<std::string> others;
+  for (const ir::OpSchema* schema : ops::builtin_registry().all()) {
+    const int number = ir::opset_number(schema->opset);
+    EXPECT_LE(number, 16) << schema->display_name();
+    if (number > 0)
+      ++numbered;
+    else
+      others.insert(schema->opset);
+  }
+  EXPECT_EQ(numbered, 242);
+  EXPECT_EQ(others, std::set<std::string>{"terroir1"});
 }
 
 TEST(Completeness, ExceptionsAreOpsThatExist) {

@@ -13,16 +13,18 @@ MARK = "<!-- operations: tests/readme/check.py --update -->\n"
 
 
 def operations_table(source):
-    rows = re.findall(r"^TERROIR_OP\(opset(\d+), ", (source / "ops/op_list.inc").read_text(), re.MULTILINE)
-    counts = sorted(collections.Counter(map(int, rows)).items())
-    head = "| opset | " + " | ".join(str(opset) for opset, _ in counts) + " | all |\n"
-    rule = "| --- " * (len(counts) + 2) + "|\n"
-    body = "| operations | " + " | ".join(str(count) for _, count in counts) + f" | {len(rows)} |\n"
+    rows = re.findall(r"^TERROIR_OP\((\w+), ", (source / "ops/op_list.inc").read_text(), re.MULTILINE)
+    numbers = [int(row.removeprefix("opset")) for row in rows if row.startswith("opset")]
+    counts = sorted(collections.Counter(numbers).items()) + [("all", len(numbers))]
+    counts += sorted(collections.Counter(row for row in rows if not row.startswith("opset")).items())
+    head = "| opset | " + " | ".join(str(opset) for opset, _ in counts) + " |\n"
+    rule = "| --- " * (len(counts) + 1) + "|\n"
+    body = "| operations | " + " | ".join(str(count) for _, count in counts) + " |\n"
     return head + rule + body
 
 
 def told_operations(readme):
-    """Opset (or "all") -> number the README tells."""
+    """Opset, "all" opsets or set of our own -> number the README tells."""
     lines = readme.split(MARK, 1)[1].split("\n")
     cells = [[cell.strip() for cell in lines[i].strip("|").split("|")] for i in (0, 2)]
     return {opset: int(count) for opset, count in zip(cells[0][1:], cells[1][1:])}
