@@ -32,11 +32,21 @@ struct RowGroup {
   int64_t stride;
 };
 
+// Memory that the next panel will read, fetched a little at a time while this one is multiplied: the first rows to meet
+// a panel would otherwise wait for main memory.
+struct Ahead {
+  const char* at;
+  int64_t step;  // bytes per k; 0 when nothing is left to fetch
+};
+
 template <int R, int C, bool RowsAdjacent>
-TERROIR_INLINE void multiply(V (&acc)[R][C], RowGroup g, const float* TERROIR_RESTRICT b, int64_t b_stride, int64_t k) {
+TERROIR_INLINE void multiply(V (&acc)[R][C], RowGroup g, const float* TERROIR_RESTRICT b, int64_t b_stride, int64_t k,
+                             Ahead ahead) {
   const float* TERROIR_RESTRICT a = g.a;
 #pragma GCC unroll 2
   for (int64_t i = 0; i < k; ++i) {
+    __builtin_prefetch(ahead.at, 0, 2);  // to L2: L1 holds the panel in use
+    ahead.at += ahead.step;
     V right[C];
     unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { right[c] = loadu(b + c * kLanes); });
     unroll<R>([&](auto r) TERROIR_INLINE_LAMBDA {
@@ -55,6 +65,7 @@ struct Slice {
   int64_t k;
   bool first;  // start from the bias, else from C
   bool last;   // apply the steps
+  Ahead ahead;
 };
 
 template <int R, int C, bool RowsAdjacent>
@@ -80,7 +91,7 @@ void tile(const GemmArgs& args, const Slice& s, RowGroup g, int64_t m, int64_t n
       });
     });
   }
-  multiply<R, C, RowsAdjacent>(acc, g, s.b, s.b_stride, s.k);
+  multiply<R, C, RowsAdjacent>(acc, g, s.b, s.b_stride, s.k, s.ahead);
   if (s.last && args.n_ops != 0) {
     TilePlace place;
     place.offset = args.operand_offset + m * args.ldc + n;
@@ -232,8 +243,17 @@ void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_be
           s.b = last_panel;
           s.b_stride = kPanel;
         }
+        // Each group of rows fetches its share of the slice that comes after this one.
+        const float* next = nullptr;
+        if (b_packed && p + 1 < panel_end) {
+          next = args.b + ((p + 1) * args.k + k0) * kPanel;
+        } else if (b_packed && !s.last) {
+          next = args.b + (panel_begin * args.k + k0 + depth) * kPanel;
+        }
+        const int64_t step = next == nullptr ? 0 : kPanel * static_cast<int64_t>(sizeof(float)) / groups.count;
+        s.ahead = {reinterpret_cast<const char*>(next == nullptr ? s.b : next), step};
         int64_t m = m0;
-        for (int64_t g = 0; g < groups.count; ++g) {
+        for (int64_t g = 0; g < groups.count; ++g, s.ahead.at += step * depth) {
           const int64_t size = groups.size(g);
           const int r = static_cast<int>(size);
           if (direct) {
