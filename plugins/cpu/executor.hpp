@@ -8,9 +8,11 @@
 
 namespace terroir::cpu {
 
-/// Memory of one run. Pointers are 64-byte aligned unless they are a user's tensor.
+/// Memory of one run. Pointers are 64-byte aligned unless they are a user's tensor, or a part of
+/// a joined one: then they are aligned like one element.
 struct RunArgs {
-  /// By input of the node; null where LayoutChoice says the input is not read at run time.
+  /// By input of the node; null where LayoutChoice says the input is not read at run time, or where a joined input lies
+  /// in its place already.
   const void* const* inputs;
   void* const* outputs;
   /// Executor::scratch_bytes() of memory that only this run touches.

@@ -39,6 +39,11 @@ struct LayoutChoice {
   int view_of = -1;
   /// Output 0 may be computed in the memory of any of these inputs, when nobody needs that input afterwards.
   std::vector<int> in_place = {};
+  /// Output 0 is the inputs side by side, one run of bytes each: the byte of the output where each input begins. An
+  /// input may be written there by its producer; the executor then gets null for it. Empty: not so.
+  std::vector<size_t> joins = {};
+  /// The outputs are runs of bytes of input 0: the byte where each begins. No step is made. Empty: not so.
+  std::vector<size_t> pieces = {};
 };
 
 struct Reject {

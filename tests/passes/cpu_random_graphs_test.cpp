@@ -13,10 +13,12 @@ namespace {
 /// Grows a graph of 4-D values one random op at a time. std::mt19937 is the same everywhere, distributions are not.
 class RandomGraph {
  public:
-  explicit RandomGraph(uint32_t seed) : random_(seed) {
+  /// `joins`: mostly single images that are joined and cut along the channels, so that memory is shared.
+  explicit RandomGraph(uint32_t seed, bool joins = false) : random_(seed), joins_(joins) {
     const int64_t channels[] = {1, 3, 4, 8, 11, 16, 19};
-    values_.push_back(maker.input({1 + pick(2), channels[pick(7)], 3 + pick(6), 3 + pick(6)}));
-    const int64_t ops = 4 + pick(9);
+    const int64_t batch = joins_ && pick(4) != 0 ? 1 : 1 + pick(2);
+    values_.push_back(maker.input({batch, channels[pick(7)], 3 + pick(6), 3 + pick(6)}));
+    const int64_t ops = 4 + pick(joins_ ? 16 : 9);
     for (int64_t i = 0; i < ops; ++i) values_.push_back(grow());
     for (size_t i = 0; i < values_.size(); ++i)
       if (maker.graph().uses(values_[i]).empty() || pick(6) == 0) maker.result(values_[i]);
@@ -42,6 +44,7 @@ class RandomGraph {
 
   ir::Value grow() {
     const ir::Value x = any();
+    if (joins_ && pick(2)) return pick(3) ? join(x) : split(x);
     switch (pick(14)) {
       case 0:
       case 1:
@@ -70,6 +73,24 @@ class RandomGraph {
       default:
         return product(x);
     }
+  }
+
+  /// Along the channels, of two to four values that fit; some come twice.
+  ir::Value join(ir::Value x) {
+    std::vector<ir::Value> parts = {x};
+    const int64_t wanted = 2 + pick(3);
+    for (int tries = 0; tries < 8 && static_cast<int64_t>(parts.size()) < wanted; ++tries) {
+      const ir::Value other = pick(4) ? any() : maker.conv(x, 8 * (1 + pick(2)), 1, seed());
+      ir::Dims a = maker.dims(x), b = maker.dims(other);
+      a[1] = b[1] = 0;
+      if (a == b) parts.insert(parts.begin() + pick(static_cast<int64_t>(parts.size()) + 1), other);
+    }
+    if (pick(6) == 0) {
+      ir::Dims dims = maker.dims(x);
+      dims[1] = 8;
+      parts.push_back(maker.random(dims, seed()));
+    }
+    return maker.op("Concat", parts, {{"axis", "1"}});
   }
 
   ir::Value unary(ir::Value x) {
@@ -147,19 +168,23 @@ class RandomGraph {
   }
 
   std::mt19937 random_;
+  bool joins_;
   std::vector<ir::Value> values_;
 };
 
-TEST(CpuRandomGraphs, AgreeWithTheInterpreter) {
+void compare_seeds(bool joins) {
   const char* wanted = std::getenv("TERROIR_TEST_SEEDS");  // more, for a long search
   const auto seeds = static_cast<uint32_t>(wanted ? std::atoi(wanted) : 150);
   for (uint32_t seed = 0; seed < seeds; ++seed) {
-    const RandomGraph graph(seed);
+    const RandomGraph graph(seed, joins);
     SCOPED_TRACE("seed " + std::to_string(seed));
     expect_same_as_interpreter(graph.maker, 1e-4);
     if (testing::Test::HasFailure()) FAIL() << ir::to_text(graph.maker.graph());
   }
 }
+
+TEST(CpuRandomGraphs, AgreeWithTheInterpreter) { compare_seeds(false); }
+TEST(CpuRandomGraphs, ThatJoinAndCutChannelsAgreeWithTheInterpreter) { compare_seeds(true); }
 
 }  // namespace
 }  // namespace terroir::test

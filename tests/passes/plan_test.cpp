@@ -10,29 +10,16 @@
 #include "plugins/cpu/run.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 #include "tests/passes/graph_maker.hpp"
+#include "tests/passes/planned.hpp"
 
 namespace terroir::cpu {
 namespace {
 
 using test::GraphMaker;
 using test::HostTensor;
-
-std::unique_ptr<Plan> plan_of(const GraphMaker& m) {
-  std::vector<ir::Dims> inputs;
-  for (const ir::Value& input : m.inputs()) inputs.push_back(m.dims(input));
-  WeightsCache weights;
-  return compile_plan(*bound_graph(*rewrite_portable(m.graph()), inputs), weights, {});
-}
-
-const Step& step_named(const Plan& plan, const std::string& name) {
-  for (const Step& step : plan.steps)
-    if (step.name == name) return step;
-  throw_error(ErrorCode::not_found, "no step ", name);
-}
-
-bool same_place(const Slot& a, const Slot& b) {
-  return a.kind == b.kind && a.index == b.index && a.offset == b.offset && a.pointer == b.pointer;
-}
+using test::plan_of;
+using test::same_place;
+using test::step_named;
 
 /// Nothing is written to constants or the user's inputs, nor behind the activations.
 void expect_sound(const Plan& plan) {

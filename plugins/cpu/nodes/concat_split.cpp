@@ -1,7 +1,10 @@
 // Concat, Split, VariadicSplit: whole runs of bytes from one place to another, any element type of whole bytes.
-// Layouts: plain along any axis; channel blocks along axis 1, where every part but the last fills whole blocks (what is
-// not aligned falls back to plain).
-// Threads: one task per part and outer index; they write disjoint runs.
+// Where nothing lies outside the axis (outer extent 1: channels of one image), a part is one run of bytes: producers
+// write straight into the joined tensor, and pieces are read where they lie; see passes/placement.hpp. Parts that
+// cannot lie there are copied. Layouts: plain along any axis; channel blocks along axis 1, where every part but the
+// last fills whole blocks (what is not aligned falls back to plain). Threads: one task per slice of a part and outer
+// index; they write disjoint runs.
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <span>
@@ -37,32 +40,42 @@ Runs runs_of(const TensorDesc& joined, const std::vector<TensorDesc>& parts, siz
   return runs;
 }
 
-/// Both directions: parts are the inputs of a Concat or the outputs of a Split.
+/// Both directions: parts are the inputs of a Concat or the outputs of a Split. A null part lies in its place.
 template <bool kJoin>
 class RunCopyExecutor final : public Executor {
  public:
-  RunCopyExecutor(Runs runs, std::string layout) : runs_(std::move(runs)), layout_(std::move(layout)) {}
+  RunCopyExecutor(Runs runs, std::string layout) : runs_(std::move(runs)), layout_(std::move(layout)) {
+    for (const size_t bytes : runs_.part_bytes)
+      slices_.push_back(slices_.back() + (bytes + kSliceBytes - 1) / kSliceBytes);
+  }
 
   void run(const RunArgs& args) const noexcept override {
-    const auto parts = static_cast<int64_t>(runs_.part_bytes.size());
-    args.arena.parallel_for(runs_.outer * parts, [&](int64_t task) {
-      const auto part = static_cast<size_t>(task % parts);
-      const auto outer = static_cast<size_t>(task / parts);
-      const size_t bytes = runs_.part_bytes[part];
-      if (bytes == 0) return;
-      const size_t joined = outer * runs_.joined_bytes + runs_.part_offsets[part], own = outer * bytes;
-      if constexpr (kJoin)
+    const auto slices = static_cast<int64_t>(slices_.back());
+    args.arena.parallel_for(runs_.outer * slices, [&](int64_t task) {
+      const auto slice = static_cast<size_t>(task % slices), outer = static_cast<size_t>(task / slices);
+      const auto part =
+          static_cast<size_t>(std::upper_bound(slices_.begin(), slices_.end(), slice) - slices_.begin()) - 1;
+      const size_t begin = (slice - slices_[part]) * kSliceBytes, all = runs_.part_bytes[part];
+      const size_t bytes = std::min(kSliceBytes, all - begin);
+      const size_t joined = outer * runs_.joined_bytes + runs_.part_offsets[part] + begin, own = outer * all + begin;
+      if constexpr (kJoin) {
+        if (!args.inputs[part]) return;
         std::memcpy(static_cast<char*>(args.outputs[0]) + joined, static_cast<const char*>(args.inputs[part]) + own,
                     bytes);
-      else
+      } else {
         std::memcpy(static_cast<char*>(args.outputs[part]) + own, static_cast<const char*>(args.inputs[0]) + joined,
                     bytes);
+      }
     });
   }
   std::string kernel_name() const override { return (kJoin ? "concat_" : "split_") + layout_; }
 
  private:
+  // Enough to be worth handing out.
+  static constexpr size_t kSliceBytes = 65536;
+
   Runs runs_;
+  std::vector<size_t> slices_ = {0};  // of one run: slices before each part
   std::string layout_;
 };
 
@@ -86,6 +99,19 @@ size_t concat_axis(const NodeContext& context) {
   return positive_axis(context.node.attrs<ops::ConcatAttrs>().axis, context.outputs[0].rank());
 }
 
+Runs runs_in(const Layout& layout, TensorDesc joined, std::vector<TensorDesc> parts, size_t axis) {
+  joined.layout = layout;
+  for (TensorDesc& part : parts) part.layout = layout;
+  return runs_of(joined, parts, axis);
+}
+
+/// Whether an input cannot be written in its place, as far as one node shows.
+bool is_copied(const NodeContext& context, size_t input) {
+  const std::vector<ir::Value>& inputs = context.node.inputs;
+  const auto at = inputs.begin() + static_cast<std::ptrdiff_t>(input);
+  return context.constants[input] || std::find(inputs.begin(), at, *at) != at;
+}
+
 Proposal propose_concat(const NodeContext& context) {
   const TensorDesc& joined = context.outputs[0];
   if (!is_bytewise(joined)) return kPacked;
@@ -94,7 +120,13 @@ Proposal propose_concat(const NodeContext& context) {
     LayoutChoice choice;
     choice.inputs.assign(context.inputs.size(), layout);
     choice.outputs = {layout};
-    choice.cost = 2 * stream_ns(static_cast<double>(joined.bytes()));
+    const Runs runs = runs_in(layout, joined, context.inputs, concat_axis(context));
+    double copied = 0;
+    for (size_t i = 0; i < context.inputs.size(); ++i)
+      if (runs.outer > 1 || is_copied(context, i))
+        copied += static_cast<double>(runs.outer) * static_cast<double>(runs.part_bytes[i]);
+    if (runs.outer == 1) choice.joins = runs.part_offsets;
+    choice.cost = 2 * stream_ns(copied);
     choices.push_back(std::move(choice));
   }
   return choices;
@@ -121,7 +153,11 @@ Proposal propose_split(const NodeContext& context) {
     choice.inputs.assign(context.inputs.size(), std::nullopt);
     choice.inputs[0] = layout;
     choice.outputs.assign(context.outputs.size(), layout);
-    choice.cost = 2 * stream_ns(static_cast<double>(joined.bytes()));
+    Runs runs = runs_in(layout, joined, context.outputs, *axis);
+    if (runs.outer == 1)
+      choice.pieces = std::move(runs.part_offsets);
+    else
+      choice.cost = 2 * stream_ns(static_cast<double>(joined.bytes()));
     choices.push_back(std::move(choice));
   }
   return choices;

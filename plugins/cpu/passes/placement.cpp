@@ -1,0 +1,261 @@
+#include "plugins/cpu/passes/placement.hpp"
+
+#include <algorithm>
+
+#include "ir/base/aligned_buffer.hpp"
+#include "ir/base/error.hpp"
+#include "runtime/memory/planner.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+bool overlap(int64_t a, int64_t a_bytes, int64_t b, int64_t b_bytes) {
+  return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
+}
+
+}  // namespace
+
+Placement::Placement(const ir::Graph& graph, const Decisions& decisions, const std::vector<ir::NodeId>& order, Isa isa)
+    : graph_(graph), decisions_(decisions), order_(order), isa_(isa) {
+  find_last_uses();
+  for (size_t at = 0; at < order_.size(); ++at) place_outputs(graph_.node(order_[at]), static_cast<int64_t>(at));
+  bind_results();
+  place_in_arena();
+}
+
+Slot Placement::slot(ir::Value value) const {
+  const Place& place = places_.at(value);
+  const Root& root = roots_[place.root];
+  Slot slot{root.kind, root.index, static_cast<size_t>(place.offset), nullptr};
+  if (root.kind == Slot::Kind::constant) {
+    slot = {root.kind, 0, 0, static_cast<const char*>(root.pointer) + place.offset};
+  } else if (root.kind == Slot::Kind::arena) {
+    const Cluster& cluster = clusters_[root.cluster];
+    const auto offset = static_cast<size_t>(in_cluster(place) - cluster.begin);
+    slot = cluster.result >= 0 ? Slot{Slot::Kind::model_output, cluster.result, offset, nullptr}
+                               : Slot{Slot::Kind::arena, 0, cluster.arena_offset + offset, nullptr};
+  }
+  return slot;
+}
+
+bool Placement::has_no_step(const ir::Node& node) const {
+  if (decisions_.at(node.id).choice.joins.empty()) return false;
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    if (!joined_.contains({node.id, static_cast<int32_t>(i)})) return false;
+  return true;
+}
+
+TensorDesc Placement::desc(ir::Value value) const {
+  const ir::OutputPort& port = graph_.port(value);
+  return {port.type, ir::to_dims(port.shape.to_shape()), layout_of(decisions_, value)};
+}
+
+/// Whether a use reads the value's memory when the plan runs.
+bool Placement::reads(const ir::Use& use) const {
+  return decisions_.at(use.node).choice.inputs.at(static_cast<size_t>(use.input)).has_value();
+}
+
+void Placement::find_last_uses() {
+  std::vector<int64_t> position(graph_.id_bound(), 0);
+  for (size_t at = 0; at < order_.size(); ++at) position[ir::index_of(order_[at])] = static_cast<int64_t>(at);
+  for (ir::NodeId id : order_)
+    for (size_t output = 0; output < graph_.node(id).outputs.size(); ++output) {
+      const ir::Value value{id, static_cast<int32_t>(output)};
+      int64_t last = position[ir::index_of(id)];
+      for (const ir::Use& use : graph_.uses(value)) {
+        if (!reads(use)) continue;
+        // What a Result reads is the user's after the run: no later step may work in its memory.
+        const bool is_result = graph_.node(use.node).is(ir::kResultType);
+        last = std::max(last, is_result ? static_cast<int64_t>(order_.size()) : position[ir::index_of(use.node)]);
+      }
+      last_use_[value] = last;
+    }
+}
+
+Placement::RootIndex Placement::new_root(Slot::Kind kind, int64_t bytes, int64_t first, int64_t last) {
+  Root root;
+  root.kind = kind;
+  root.bytes = bytes;
+  root.cluster = clusters_.size();
+  clusters_.push_back({{roots_.size()}, 0, bytes, first, last, -1, 0});
+  roots_.push_back(root);
+  return roots_.size() - 1;
+}
+
+void Placement::extend(const Place& place, ir::Value value) {
+  Cluster& cluster = clusters_[roots_[place.root].cluster];
+  cluster.last = std::max(cluster.last, last_use_.at(value));
+}
+
+void Placement::place_outputs(const ir::Node& node, int64_t at) {
+  if (node.is(ir::kResultType)) return;
+  for (size_t output = 0; output < node.outputs.size(); ++output) {
+    const ir::Value value{node.id, static_cast<int32_t>(output)};
+    const Place place = place_output(node, value, at);
+    extend(place, value);
+    places_[value] = place;
+  }
+}
+
+Placement::Place Placement::place_output(const ir::Node& node, ir::Value value, int64_t at) {
+  const LayoutChoice& choice = decisions_.at(node.id).choice;
+  const auto bytes = static_cast<int64_t>(desc(value).bytes());
+  if (!choice.pieces.empty()) {
+    Place place = view(node.inputs[0]);
+    place.offset += static_cast<int64_t>(choice.pieces.at(static_cast<size_t>(value.output)));
+    return place;
+  }
+  const void* constant = node.constant ? node.constant->view.data : nullptr;
+  if (value.output == 0 && !node.constant) {
+    if (choice.view_of >= 0) return view(node.inputs[static_cast<size_t>(choice.view_of)]);
+    if (!choice.joins.empty()) return join(node, at);
+    if (const Place* shared = in_place(node, at)) return *shared;
+    constant = constant_reorder(node);
+  }
+  if (node.constant || constant) {
+    const RootIndex root = new_root(Slot::Kind::constant, bytes, at, at);
+    roots_[root].pointer = constant;
+    if (node.constant) roots_[root].owner = node.constant->owner;
+    return {root, 0};
+  }
+  if (node.is(ir::kParameterType)) {
+    const RootIndex root = new_root(Slot::Kind::model_input, bytes, at, at);
+    const auto& parameters = graph_.parameters();
+    roots_[root].index =
+        static_cast<int32_t>(std::find(parameters.begin(), parameters.end(), node.id) - parameters.begin());
+    return {root, 0};
+  }
+  return {new_root(Slot::Kind::arena, bytes, at, at), 0};
+}
+
+/// The place of a value that another one is a view of. Steps keep the constants that they read; of views they know not.
+Placement::Place Placement::view(ir::Value source) {
+  const Place place = places_.at(source);
+  if (roots_[place.root].owner) owners_.push_back(roots_[place.root].owner);
+  return place;
+}
+
+/// The reordered bytes when the node is a Reorder of a constant: done now, kept by the plan. Null otherwise.
+const void* Placement::constant_reorder(const ir::Node& node) {
+  if (node.schema->type != kReorderType) return nullptr;
+  const ir::Constant* source = ir::constant_of(graph_, node.inputs[0]);
+  if (!source) return nullptr;
+  const TensorDesc from = desc(node.inputs[0]), to = desc({node.id, 0});
+  auto buffer = std::make_shared<AlignedBuffer>(to.bytes());
+  reorder(from, source->view.data, to, buffer->data(), isa_);
+  owners_.push_back(buffer);
+  return buffer->data();
+}
+
+/// The place of an input that the node may overwrite: nobody reads that memory after this step. Null: none.
+const Placement::Place* Placement::in_place(const ir::Node& node, int64_t at) const {
+  const auto bytes = static_cast<int64_t>(desc({node.id, 0}).bytes());
+  for (int input : decisions_.at(node.id).choice.in_place) {
+    const ir::Value value = node.inputs[static_cast<size_t>(input)];
+    const Place& place = places_.at(value);
+    const Root& root = roots_[place.root];
+    if (root.kind != Slot::Kind::arena || clusters_[root.cluster].last > at ||
+        static_cast<int64_t>(desc(value).bytes()) != bytes)
+      continue;
+    // The same memory must not come in at another input in another role.
+    const auto same = std::count_if(node.inputs.begin(), node.inputs.end(), [&](ir::Value other) {
+      const Place& found = places_.at(other);
+      return roots_[found.root].cluster == root.cluster &&
+             overlap(in_cluster(found), static_cast<int64_t>(desc(other).bytes()), in_cluster(place), bytes);
+    });
+    if (same == 1) return &place;
+  }
+  return nullptr;
+}
+
+/// The place of a Concat's output: a cluster that its inputs join where they can.
+Placement::Place Placement::join(const ir::Node& node, int64_t at) {
+  const std::vector<size_t>& offsets = decisions_.at(node.id).choice.joins;
+  const RootIndex joined = new_root(Slot::Kind::arena, static_cast<int64_t>(desc({node.id, 0}).bytes()), at, at);
+  roots_[joined].joined = true;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const auto bytes = static_cast<int64_t>(desc(node.inputs[i]).bytes());
+    const Place& part = places_.at(node.inputs[i]);
+    const Root& root = roots_[part.root];
+    const int64_t wanted = roots_[joined].offset + static_cast<int64_t>(offsets[i]);
+    const ClusterIndex own = roots_[joined].cluster;
+    if (bytes > 0 && root.kind == Slot::Kind::arena && root.cluster != own) {
+      const int64_t shift = wanted - in_cluster(part);
+      if (can_attach(root.cluster, shift, joined, node)) attach(root.cluster, own, shift);
+    }
+    if (bytes == 0 || (root.kind == Slot::Kind::arena && root.cluster == own && in_cluster(part) == wanted)) {
+      joined_.insert({node.id, static_cast<int32_t>(i)});
+      continue;
+    }
+    // Copied: these bytes are the Concat's own.
+    const RootIndex copy = new_root(Slot::Kind::arena, bytes, at, at);
+    attach(roots_[copy].cluster, own, wanted);
+  }
+  return {joined, 0};
+}
+
+/// Whether the memory of `from`, moved by `shift` into the cluster of `joined`, meets nothing there but the inputs of
+/// the Concat `node` that lie in it.
+bool Placement::can_attach(ClusterIndex from, int64_t shift, RootIndex joined, const ir::Node& node) const {
+  const std::vector<size_t>& offsets = decisions_.at(node.id).choice.joins;
+  for (const RootIndex index : clusters_[from].roots) {
+    const Root& root = roots_[index];
+    if (root.joined) continue;  // what it is made of is looked at
+    const int64_t begin = root.offset + shift;
+    for (const RootIndex other : clusters_[roots_[joined].cluster].roots)
+      if (!roots_[other].joined && overlap(begin, root.bytes, roots_[other].offset, roots_[other].bytes)) return false;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const int64_t wanted = roots_[joined].offset + static_cast<int64_t>(offsets[i]);
+      if (!overlap(begin, root.bytes, wanted, static_cast<int64_t>(desc(node.inputs[i]).bytes()))) continue;
+      const Place& part = places_.at(node.inputs[i]);
+      if (roots_[part.root].cluster != from || in_cluster(part) + shift != wanted) return false;
+    }
+  }
+  return true;
+}
+
+void Placement::attach(ClusterIndex from, ClusterIndex to, int64_t shift) {
+  Cluster &source = clusters_[from], &target = clusters_[to];
+  for (const RootIndex root : source.roots) {
+    roots_[root].cluster = to;
+    roots_[root].offset += shift;
+    target.roots.push_back(root);
+  }
+  source.roots.clear();
+  target.begin = std::min(target.begin, source.begin + shift);
+  target.end = std::max(target.end, source.end + shift);
+  target.first = std::min(target.first, source.first);
+  target.last = std::max(target.last, source.last);
+}
+
+/// A value that only has to end up in the user's output is computed there; other Results are copies.
+void Placement::bind_results() {
+  const auto& results = graph_.results();
+  for (size_t i = 0; i < results.size(); ++i) {
+    const ir::Value source = graph_.node(results[i]).inputs[0];
+    const Place& place = places_.at(source);
+    const Root& root = roots_[place.root];
+    Cluster& cluster = clusters_[root.cluster];
+    const int64_t begin = in_cluster(place), end = begin + static_cast<int64_t>(desc(source).bytes());
+    // The user's memory holds this value and no more.
+    const bool bind =
+        root.kind == Slot::Kind::arena && cluster.result < 0 && begin == cluster.begin && end == cluster.end;
+    if (bind) cluster.result = static_cast<int32_t>(i);
+    result_is_copy_.push_back(!bind);
+  }
+}
+
+void Placement::place_in_arena() {
+  std::vector<memory::Block> blocks;
+  std::vector<Cluster*> placed;
+  for (Cluster& cluster : clusters_) {
+    if (cluster.roots.empty() || cluster.result >= 0 || roots_[cluster.roots[0]].kind != Slot::Kind::arena) continue;
+    blocks.push_back({static_cast<size_t>(cluster.end - cluster.begin), cluster.first, cluster.last});
+    placed.push_back(&cluster);
+  }
+  const memory::MemoryPlan plan = memory::plan_memory(blocks);
+  for (size_t i = 0; i < placed.size(); ++i) placed[i]->arena_offset = plan.offsets[i];
+  arena_bytes_ = plan.total;
+}
+
+}  // namespace terroir::cpu

@@ -1,0 +1,101 @@
+#pragma once
+// What: where every value of a graph whose layouts are decided lies: a constant, the user's input or output, or planned
+// bytes of one arena. Values share memory in four ways:
+//   views                  the output is the input's bytes (Reshape, a reorder that moves nothing)
+//   pieces                 outputs of a Split are bytes of its input, where each is one run
+//   work in place          the output overwrites an input that nobody reads afterwards
+//   joined in place        inputs of a Concat are written straight into their place in its output, where each is one
+//   run
+// How: memory comes in roots, one per producer; roots that a Concat puts side by side form a cluster, a body of memory
+// that moves as one. Concats that grow from each other (dense blocks) end up in one cluster. An input keeps its own
+// place and is copied when it cannot lie where the Concat wants it: constants, the user's memory, a value that comes
+// twice, one that another Concat has put elsewhere. Refuses: to write to a root while any value of its cluster is still
+// read; this is cautious, and cheap to know.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "plugins/cpu/passes/layouts.hpp"
+#include "plugins/cpu/plan.hpp"
+
+namespace terroir::cpu {
+
+class Placement {
+ public:
+  /// `order`: the steps, topological.
+  Placement(const ir::Graph& graph, const Decisions& decisions, const std::vector<ir::NodeId>& order, Isa isa);
+
+  Slot slot(ir::Value value) const;
+  /// Whether a Concat finds this input where it belongs.
+  bool joined_in_place(const ir::Use& use) const { return joined_.contains(use); }
+  /// Whether a Concat finds all its inputs so, and has nothing to do.
+  bool has_no_step(const ir::Node& node) const;
+  /// Of a model output, by index: the value lies elsewhere and must be copied to the user's memory.
+  bool result_is_copy(size_t index) const { return result_is_copy_[index]; }
+  size_t arena_bytes() const { return arena_bytes_; }
+  /// Of reordered constants.
+  std::vector<std::shared_ptr<const void>> take_owners() { return std::move(owners_); }
+
+ private:
+  using RootIndex = size_t;
+  using ClusterIndex = size_t;
+
+  /// Memory of one producer.
+  struct Root {
+    Slot::Kind kind = Slot::Kind::arena;
+    int32_t index = 0;              // of the model's input
+    const void* pointer = nullptr;  // of a constant
+    std::shared_ptr<const void> owner;
+    int64_t bytes = 0;
+    ClusterIndex cluster = 0;
+    int64_t offset = 0;   // in the cluster
+    bool joined = false;  // made of other roots
+  };
+  /// Arena roots that lie side by side.
+  struct Cluster {
+    std::vector<RootIndex> roots;
+    int64_t begin = 0, end = 0;   // bytes; a Concat may have put a root before the first
+    int64_t first = 0, last = 0;  // steps, inclusive
+    int32_t result = -1;          // the model output whose memory it is
+    size_t arena_offset = 0;
+  };
+  /// A value's bytes.
+  struct Place {
+    RootIndex root = 0;
+    int64_t offset = 0;  // in the root
+  };
+  TensorDesc desc(ir::Value value) const;
+  bool reads(const ir::Use& use) const;
+  void find_last_uses();
+  RootIndex new_root(Slot::Kind kind, int64_t bytes, int64_t first, int64_t last);
+  void extend(const Place& place, ir::Value value);
+  void place_outputs(const ir::Node& node, int64_t at);
+  Place place_output(const ir::Node& node, ir::Value value, int64_t at);
+  Place view(ir::Value source);
+  const void* constant_reorder(const ir::Node& node);
+  const Place* in_place(const ir::Node& node, int64_t at) const;
+  Place join(const ir::Node& node, int64_t at);
+  bool can_attach(ClusterIndex from, int64_t shift, RootIndex joined, const ir::Node& node) const;
+  void attach(ClusterIndex from, ClusterIndex to, int64_t shift);
+  void bind_results();
+  void place_in_arena();
+  /// Begin of a place in its cluster.
+  int64_t in_cluster(const Place& place) const { return roots_[place.root].offset + place.offset; }
+
+  const ir::Graph& graph_;
+  const Decisions& decisions_;
+  const std::vector<ir::NodeId>& order_;
+  Isa isa_;
+  std::map<ir::Value, int64_t> last_use_;
+  std::vector<Root> roots_;
+  std::vector<Cluster> clusters_;
+  std::map<ir::Value, Place> places_;
+  std::set<ir::Use> joined_;
+  std::vector<bool> result_is_copy_;
+  std::vector<std::shared_ptr<const void>> owners_;
+  size_t arena_bytes_ = 0;
+};
+
+}  // namespace terroir::cpu
