@@ -89,6 +89,14 @@ TEST(ConvDirect, GroupsOfWholeBlocks) {
   check_family("conv_direct", conv2d(64, 32, axis(5, 3, 2, 1, 1, 1), axis(9, 3, 2, 1, 1, 1), 2, 2));
 }
 
+// The reduction goes in rounds, with the sums of the earlier ones in dst.
+TEST(ConvDirect, WeightsBeyondTheCache) {
+  check_family("conv_direct", conv2d(603, 83, axis(7, 3, 1, 1, 1, 1), axis(6, 3, 1, 1, 1, 1)));
+  check_family("conv_direct", conv2d(603, 83, axis(5, 3, 2, 1, 1, 1), axis(7, 3, 2, 1, 1, 1), 1, 2));
+  check_family("conv_1x1", conv2d(4099, 130, axis(3, 1), axis(5, 1)));
+  check_family("conv_1x1", conv2d(4096, 130, axis(3, 1), axis(5, 1)));
+}
+
 TEST(ConvPointwise, MergedAxes) {
   for (const int64_t hw : {1, 2, 5, 7, 14})
     for (const int64_t c : {1, 17, 64}) check_family("conv_1x1", conv2d(c, c + 3, axis(hw, 1), axis(hw + 1, 1), 1, 2));

@@ -22,6 +22,10 @@ TEST(ConvPostOps, Dense) {
   check_post_ops(problem(1, 24, 40, axis(7, 1), axis(7, 1)));
 }
 
+TEST(ConvPostOps, WeightsBeyondTheCache) {
+  check_post_ops(problem(1, 603, 83, axis(3, 3, 1, 1, 1, 1), axis(5, 3, 1, 1, 1, 1)));
+}
+
 TEST(ConvPostOps, First) { check_post_ops(problem(1, 3, 20, axis(9, 3, 2, 1, 1, 1), axis(31, 3, 2, 1, 1, 1))); }
 
 TEST(ConvPostOps, Depthwise) {

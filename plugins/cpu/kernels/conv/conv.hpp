@@ -7,7 +7,8 @@
 //   transposed: src position q adds to dst position q*stride + k*dilation - pad.
 // Layouts: src and dst as ConvKernel::src/dst say. Weights plain: [O,I,k...] or [G,O/G,I/G,k...]; transposed
 //   [I,O,k...] or [G,I/G,O/G,k...]. Channels beyond C in the last block: never read in src, written as zero in dst.
-// Aliasing and alignment: dst overlaps nothing but post-op operands equal to it; 64-byte aligned bases are fast, any
+// Aliasing and alignment: dst overlaps nothing but the operand of a leading addition, equal to it; 64-byte aligned
+// bases are fast, any
 //   float alignment works.
 // Threads: run() is const and noexcept; tiles that do not overlap may run at once. Every output element is summed in an
 //   order that depends on the plan alone, so results are bit-identical for any slicing.

@@ -54,13 +54,14 @@ struct ConvPlan {
   int64_t chunks;         // sp units per row
   int64_t w_tile;         // output columns per register tile
   int64_t cached_rows;    // rows of sources that stay in L2 while the oc units pass over them
-  bool prefetch;          // weights exceed L2: fetch the next oc unit ahead
+  int64_t ic_chunk;       // input channel blocks per round over the rows: their weights stay in L2; 0: all
+  bool prefetch;          // weights exceed L2: fetch the next round's ahead
   bool lanes_in_block;    // grouped: the inputs of a block of outputs lie in one block
   size_t packed_floats;   // size of the packed weights, bias included
   size_t scratch_floats;  // per concurrent run() call
 };
 
-// dst must not overlap src. Operands of post-ops have the layout of dst; one of them may be dst itself.
+// dst must not overlap src. Operands of post-ops have the layout of dst; that of a leading addition may be dst itself.
 struct ConvArgs {
   const float* src;
   const float* packed;

@@ -3,8 +3,8 @@
 // every column of a tile form its main pass; the few others add to the part of the
 //   tile they reach in passes of their own, so no pass checks anything and no padding is read or multiplied. Along d
 //   and h the range of taps is a property of the row. A one-pass tile never leaves the registers.
-// Order of summation: passes at the border before the main pass; inside a pass channel block, d, h, w, channel. It
-//   depends on the position and the plan, never on the box.
+// Order of summation: rounds of input channel blocks (plan.ic_chunk); in a round passes at the border before the main
+//   pass; inside a pass channel block, d, h, w, channel. It depends on the position and the plan, never on the box.
 // Include one bucket header first.
 #pragma once
 
@@ -31,6 +31,13 @@ struct ConvContext {
   float* buffer;        // one register tile, for post-ops that do not fit the registers
 };
 
+// Blocks of input channels [begin, end): one round of the reduction. Every round but the first continues the sums in
+// dst, and the last one applies the post-ops.
+struct Round {
+  int64_t begin, end;
+  bool first, last;
+};
+
 // Some rows of a tile and the kernel rows [begin, end) of their tap class that only they use.
 struct RowTaps {
   int64_t row, rows, begin, end;
@@ -48,6 +55,7 @@ struct ConvRow {
   RowTaps both;    // pass.n.h and pass.src count from both.begin
   RowTaps extra[4];
   int64_t extras;
+  bool finish;  // the tile is complete after its pass
 };
 
 void set_row_taps(const Range (&range)[2], int64_t rows, ConvRow& row) {
@@ -154,7 +162,21 @@ void run_border_tile(const ConvContext& ctx, const ConvRow& row, const TapClass&
   p.clamp = clamp;
   set_taps(ctx, row, c, row.both, x, main_begin, full.end - full.begin, p);
   run_main_pass(ctx, row, p, row.rows, width);
-  p.load = p.first_tap_short = p.last_tap_short = false;
+  p.load = row.pass.load;
+  p.first_tap_short = p.last_tap_short = false;
+}
+
+// The sums that earlier rounds left in dst, into the buffer of a tile.
+void load_tile(const ConvContext& ctx, const ConvRow& row, const TilePass& p, int64_t offset, int64_t step,
+               int64_t width) {
+  const ConvPlan& plan = ctx.plan;
+  for (int64_t b = 0; b < row.blocks; ++b)
+    for (int64_t r = 0; r < row.rows; ++r)
+      for (int64_t w = 0; w < width; ++w) {
+        const float* from = ctx.args.dst + offset + b * plan.dst.c + r * plan.dst.h + w * step;
+        float* to = ctx.buffer + b * p.out_block + r * p.out_row + w * kBlock;
+        for (int64_t l = 0; l < kBlock; l += kLanes) storeu(to + l, loadu(from + l));
+      }
 }
 
 void finish_tile(const ConvContext& ctx, const ConvRow& row, const TilePass& p, int64_t offset, int64_t step,
@@ -173,7 +195,7 @@ void finish_tile(const ConvContext& ctx, const ConvRow& row, const TilePass& p, 
 void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, int64_t tiles, int64_t begin, int64_t end,
                const float*& prefetch) {
   const ConvPlan& plan = ctx.plan;
-  const bool buffered = ctx.epilogue.rest_count > 0;
+  const bool buffered = ctx.epilogue.rest_count > 0 && row.finish;
   const int64_t first_tap = c.st < 0 ? (c.taps - 1) * c.st : 0, last_tap = c.st > 0 ? (c.taps - 1) * c.st : 0;
   const int64_t narrow = c.count / tiles, wider = c.count % tiles;
   const int64_t dst_step = c.step * plan.dst.w;
@@ -186,6 +208,7 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, int64_t 
       p.out = ctx.buffer;
       p.out_row = width * kBlock;
       p.out_block = row.rows * width * kBlock;
+      if (p.load) load_tile(ctx, row, p, row.dst_offset + dst_column, dst_step, width);
     } else {
       p.out = row.pass.out + dst_column;
     }
@@ -208,8 +231,8 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, int64_t 
 }
 
 // Chunks [chunk_begin, chunk_end) of row group `row_group`.
-void run_row(const ConvContext& ctx, int64_t n, int64_t unit, int64_t row_group, int64_t chunk_begin, int64_t chunk_end,
-             int64_t prefetch_lines, const float*& prefetch) {
+void run_row(const ConvContext& ctx, int64_t n, int64_t unit, const Round& round, int64_t row_group,
+             int64_t chunk_begin, int64_t chunk_end, int64_t prefetch_lines, const float*& prefetch) {
   const ConvPlan& plan = ctx.plan;
   const ConvProblem& e = plan.exec;
   const int64_t units = (ctx.oc_blocks + plan.oc_blocks - 1) / plan.oc_blocks;
@@ -245,16 +268,17 @@ void run_row(const ConvContext& ctx, int64_t n, int64_t unit, int64_t row_group,
   const int64_t block_in_all = group * ctx.oc_blocks + first_block;
 
   TilePass& p = row.pass;
-  p.src = ctx.args.src + n * plan.src.n + (ctx.plain ? 0 : group * ctx.ic_blocks * plan.src.c) +
+  p.src = ctx.args.src + n * plan.src.n + (ctx.plain ? 0 : (group * ctx.ic_blocks + round.begin) * plan.src.c) +
           (xd + d.begin * cd.st) * plan.src.d + (xh + row.both.begin * ch.st) * plan.src.h;
   p.src_row = ch.sj * plan.src.h;
   p.src_stride = {plan.src.c, cd.st * plan.src.d, ch.st * plan.src.h, 0};
   p.wei = ctx.args.packed + bias_floats + block_in_all * kBlock * ctx.reduction +
-          (cd.tap0 + d.begin * cd.tap_step) * wei_d + (ch.tap0 + row.both.begin * ch.tap_step) * wei_h;
+          (ctx.plain ? 0 : round.begin * e.d.kernel * wei_d) + (cd.tap0 + d.begin * cd.tap_step) * wei_d +
+          (ch.tap0 + row.both.begin * ch.tap_step) * wei_h;
   p.wei_stride = {e.d.kernel * wei_d, cd.tap_step * wei_d, ch.tap_step * wei_h, 0};
-  p.n = {ctx.plain ? e.ic : ctx.ic_blocks, d.end - d.begin, row.both.end - row.both.begin, 1};
+  p.n = {ctx.plain ? e.ic : round.end - round.begin, d.end - d.begin, row.both.end - row.both.begin, 1};
   p.n_i = ctx.plain ? 1 : kBlock;
-  p.n_i_last = ctx.plain ? 1 : ctx.ic_last;
+  p.n_i_last = ctx.plain ? 1 : round.last ? ctx.ic_last : kBlock;
   p.out = ctx.args.dst + row.dst_offset;
   p.out_row = plan.dst.h;
   p.out_block = plan.dst.c;
@@ -263,8 +287,10 @@ void run_row(const ConvContext& ctx, int64_t n, int64_t unit, int64_t row_group,
   p.residual_row = plan.dst.h;
   p.residual_block = plan.dst.c;
   p.prefetch_lines = prefetch_lines;
-  p.load = p.first_tap_short = p.last_tap_short = false;
-  p.clamp = ctx.epilogue.clamp;
+  p.load = !round.first;
+  p.first_tap_short = p.last_tap_short = false;
+  p.clamp = ctx.epilogue.clamp && round.last;
+  row.finish = round.last;
   p.low = ctx.epilogue.low;
   p.high = ctx.epilogue.high;
 
@@ -279,12 +305,12 @@ void run_row(const ConvContext& ctx, int64_t n, int64_t unit, int64_t row_group,
     p.src_step = c.sj * plan.src.w;
     p.src_stride.w = c.st * plan.src.w;
     p.wei_stride.w = c.tap_step * row.column;
-    p.out_step = ctx.epilogue.rest_count > 0 ? kBlock : c.step * plan.dst.w;
+    p.out_step = ctx.epilogue.rest_count > 0 && round.last ? kBlock : c.step * plan.dst.w;
     p.residual_step = c.step * plan.dst.w;
     if (ctx.columns_inside) {
       p.n_i = p.n_i_last = c.taps;
     } else if (ctx.blocks_inside) {
-      p.n.w = ctx.ic_blocks;
+      p.n.w = round.end - round.begin;
       p.n.a = 1;
       p.src_stride.w = plan.src.c;
       p.wei_stride.w = row.column;
@@ -318,25 +344,34 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
                         pointwise && !plain && icg % kBlock == 0,
                         buffer};
   const int64_t unit_floats = plan.oc_blocks * kBlock * ctx.reduction;
+  const int64_t chunk = plan.ic_chunk > 0 ? plan.ic_chunk : ic_blocks;
+  const int64_t round_floats = plain ? unit_floats : plan.oc_blocks * kBlock * chunk * kBlock * taps;
   for (int64_t n = box.n0; n < box.n1; ++n) {
     // The sources of some rows stay in L2 while all units of output channels pass over them.
     for (int64_t sp = box.sp0; sp < box.sp1; sp += plan.cached_rows) {
       const int64_t sp_end = box.sp1 - sp < plan.cached_rows ? box.sp1 : sp + plan.cached_rows;
-      // Weights that do not stay in L2 are fetched a unit ahead, spread evenly over the innermost loops.
+      // Weights that do not stay in L2 are fetched a round ahead, spread evenly over the innermost loops.
       int64_t lines = 0;
       if (plan.prefetch) {
-        const int64_t tiles = (sp_end - sp) * ((e.w.out + plan.w_tile - 1) / plan.w_tile) / plan.chunks + 1;
-        const int64_t loops = tiles * (plain ? e.ic * taps / e.w.kernel : ic_blocks * taps);
-        lines = (unit_floats / 16 + loops - 1) / loops;
+        // The first and the last kernel row are missing at the border.
+        const int64_t rows_of_kernel = e.h.kernel > 1 ? e.h.kernel - 1 : 1;
+        int64_t tiles = (sp_end - sp) * ((e.w.out + plan.w_tile - 1) / plan.w_tile) / plan.chunks;
+        if (tiles < 1) tiles = 1;
+        const int64_t loops = tiles * e.d.kernel * rows_of_kernel * (plain ? e.ic : chunk * e.w.kernel);
+        lines = (round_floats / 16 + loops - 1) / loops;
       }
       for (int64_t unit = box.oc0; unit < box.oc1; ++unit) {
-        const float* prefetch = args.packed + (e.groups * oc_blocks * kBlock + 15) / 16 * 16 + (unit + 1) * unit_floats;
-        const int64_t unit_lines = unit + 1 < box.oc1 ? lines : 0;
-        for (int64_t s = sp; s < sp_end;) {
-          const int64_t row_group = s / plan.chunks, first = row_group * plan.chunks;
-          const int64_t end = sp_end - first < plan.chunks ? sp_end : first + plan.chunks;
-          run_row(ctx, n, unit, row_group, s - first, end - first, unit_lines, prefetch);
-          s = end;
+        for (int64_t a = 0; a < ic_blocks; a += chunk) {
+          const Round round{a, ic_blocks - a < chunk ? ic_blocks : a + chunk, a == 0, a + chunk >= ic_blocks};
+          const float* prefetch = args.packed + (e.groups * oc_blocks * kBlock + 15) / 16 * 16 + unit * unit_floats +
+                                  (a / chunk + 1) * round_floats;
+          const int64_t round_lines = unit + 1 < box.oc1 || !round.last ? lines : 0;
+          for (int64_t s = sp; s < sp_end;) {
+            const int64_t row_group = s / plan.chunks, first = row_group * plan.chunks;
+            const int64_t end = sp_end - first < plan.chunks ? sp_end : first + plan.chunks;
+            run_row(ctx, n, unit, round, row_group, s - first, end - first, round_lines, prefetch);
+            s = end;
+          }
         }
       }
     }

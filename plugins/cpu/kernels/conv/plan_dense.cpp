@@ -81,6 +81,23 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   }
 }
 
+// The weights of an oc unit are read once per row group. Where they would fill much of L2, beside the ones fetched
+// ahead and the source, the reduction goes in rounds over blocks of input channels, each over all rows, with the sums
+// so far in dst. Only where the rows of one box all stay in L2 themselves: else the sums would travel.
+void choose_ic_chunk(const ConvKernel& kernel, ConvPlan& plan) {
+  const ConvProblem& e = plan.exec;
+  const int64_t block = channel_block(kernel.isa);
+  const int64_t taps = e.d.kernel * e.h.kernel * e.w.kernel;
+  const int64_t block_bytes = block * plan.oc_blocks * block * taps * 4;  // weights of one input block
+  const int64_t ic_blocks = ceil_div(e.ic / e.groups, block);
+  const int64_t sums_bytes = e.d.out * e.h.out * e.w.out * plan.oc_blocks * block * 4;
+  const int64_t l2 = cache_sizes().l2;
+  if (kernel.src == ConvFormat::plain || !plan.prefetch || block_bytes * ic_blocks <= l2 / 8 || sums_bytes > l2 / 8)
+    return;
+  const int64_t rounds = std::min(ic_blocks, ceil_div(block_bytes * ic_blocks, l2 / 8));
+  plan.ic_chunk = ceil_div(ic_blocks, rounds);
+}
+
 }  // namespace
 
 const char* reject_direct(const ConvProblem& p, const ConvKernel& kernel) noexcept {
@@ -139,6 +156,7 @@ void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   plan.packed_floats =
       static_cast<size_t>(round_up(padded_oc, 16) + padded_oc * ic * e.d.kernel * e.h.kernel * e.w.kernel);
   plan.prefetch = static_cast<int64_t>(plan.packed_floats) * 4 > cache_sizes().l2 / 2;
+  choose_ic_chunk(kernel, plan);
 }
 
 void pack_dense(const ConvPlan& plan, const float* weights, const float* bias, float* packed) noexcept {

@@ -57,6 +57,11 @@ TERROIR_INLINE void tile_tap(const TilePass& p, const float* s, const float* k, 
   }
 }
 
+TERROIR_INLINE const float* fetch_ahead(const float* p, int64_t lines) {
+  for (; lines > 0; --lines, p += 16) __builtin_prefetch(p, 0, 2);
+  return p;
+}
+
 template <int H, int R, int B, int Step, bool Edge>
 void tile_pass(const TilePass& p) noexcept {
   constexpr int N = H * R;
@@ -104,15 +109,19 @@ void tile_pass(const TilePass& p) noexcept {
         const float* src_w = src_h;
         const float* wei_w = wei_h;
         if (Edge && p.first_tap_short) {
+          prefetch = fetch_ahead(prefetch, p.prefetch_lines);
           tile_tap<H, R, B, 1, R, kUnroll>(p, src_w, wei_w, n_i, step, acc);
           src_w += p.src_stride.w;
           wei_w += p.wei_stride.w;
         }
         for (int64_t w = p.n.w; w > 0; --w, src_w += p.src_stride.w, wei_w += p.wei_stride.w) {
-          for (int64_t line = p.prefetch_lines; line > 0; --line, prefetch += 16) __builtin_prefetch(prefetch, 0, 2);
+          prefetch = fetch_ahead(prefetch, p.prefetch_lines);
           tile_tap<H, R, B, 0, R, kUnroll>(p, src_w, wei_w, n_i, step, acc);
         }
-        if (Edge && p.last_tap_short) tile_tap<H, R, B, 0, R - 1, kUnroll>(p, src_w, wei_w, n_i, step, acc);
+        if (Edge && p.last_tap_short) {
+          prefetch = fetch_ahead(prefetch, p.prefetch_lines);
+          tile_tap<H, R, B, 0, R - 1, kUnroll>(p, src_w, wei_w, n_i, step, acc);
+        }
       }
     }
   }
