@@ -3,6 +3,7 @@
 // measured in the same run, the chosen kernel and, where CMake finds oneDNN, its time for the same layer in the same
 // run: vs_onednn is our best time by its best time, so above 1 is slower.
 //   bench_layers [--threads N] [--benchmark_filter='resnet50.*avx512']
+// Rows special/... are beside their reference kernel instead, on one thread: vs_ref is its time by our best time.
 // ONEDNN_MAX_CPU_ISA=AVX2 makes a fair peer for the avx2 rows; rows of other buckets compare with what it chooses.
 #include <benchmark/benchmark.h>
 
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   terroir::bench::register_convolutions(threads);
   terroir::bench::register_matmuls(threads);
+  terroir::bench::register_special(threads);
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }

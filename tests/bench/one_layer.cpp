@@ -10,40 +10,51 @@
 namespace terroir::bench {
 namespace {
 
-const ir::OpSchema& builtin(std::string_view type) { return ops::builtin_registry().get(type, "opset16"); }
+const ir::OpSchema& builtin(std::string_view type, const char* opset = "opset16") {
+  return ops::builtin_registry().get(type, opset);
+}
 
-AlignedBuffer filled(int64_t count) {
-  AlignedBuffer buffer(static_cast<size_t>(count) * sizeof(float));
-  for (int64_t i = 0; i < count; ++i) buffer.as<float>()[i] = static_cast<float>(i % 17) * 0.0625f - 0.5f;
+AlignedBuffer filled(const OneLayer::Operand& operand) {
+  const int64_t count = ir::element_count(operand.dims);
+  AlignedBuffer buffer(ir::byte_size(operand.type, count));
+  if (operand.type == element::f32) {
+    for (int64_t i = 0; i < count; ++i)
+      buffer.as<float>()[i] =
+          operand.value ? static_cast<float>(*operand.value) : static_cast<float>(i % 17) * 0.0625f - 0.5f;
+  } else if (operand.type == element::i32) {
+    for (int64_t i = 0; i < count; ++i) buffer.as<int32_t>()[i] = static_cast<int32_t>(operand.value.value_or(0));
+  } else {
+    for (size_t i = 0; i < buffer.size(); ++i)
+      buffer.as<uint8_t>()[i] =
+          static_cast<uint8_t>(operand.value ? *operand.value : static_cast<double>(i * 37 % 251));
+  }
   return buffer;
 }
 
 }  // namespace
 
 OneLayer::OneLayer(const char* type, const std::vector<std::pair<std::string, std::string>>& attributes,
-                   const std::vector<Operand>& operands, cpu::Isa isa, int threads)
-    : arena_(threads) {
+                   const std::vector<Operand>& operands, cpu::Isa isa, int threads, const char* opset)
+    : arena_(threads), schema_(builtin(type, opset)), attributes_(schema_.make_attributes()) {
   ir::Graph graph("layer");
   std::vector<ir::Value> inputs;
   std::vector<ir::Dims> extents;
   for (const Operand& operand : operands) {
     const std::string name = "operand" + std::to_string(inputs.size());
-    AlignedBuffer values = filled(ir::element_count(operand.dims));
+    AlignedBuffer values = filled(operand);
+    operands_.push_back({operand.type, operand.dims, values.data()});
     if (operand.constant) {
-      const auto owner = std::make_shared<AlignedBuffer>(std::move(values));
-      inputs.push_back(
-          {graph.add_constant(builtin(ir::kConstType), name, {{element::f32, operand.dims, owner->data()}, owner}), 0});
+      constants_.push_back(std::make_shared<AlignedBuffer>(std::move(values)));
+      inputs.push_back({graph.add_constant(builtin(ir::kConstType), name, {operands_.back(), constants_.back()}), 0});
     } else {
-      const ir::ParameterAttrs parameter{PartialShape(ir::to_shape(operand.dims)), element::f32};
+      const ir::ParameterAttrs parameter{PartialShape(ir::to_shape(operand.dims)), operand.type};
       inputs.push_back({graph.add(builtin(ir::kParameterType), name, ir::make_attributes_of(parameter)), 0});
       extents.push_back(operand.dims);
       buffers_.push_back(std::move(values));
     }
   }
-  const ir::OpSchema& schema = builtin(type);
-  auto filled_attributes = schema.make_attributes();
-  test::set_attributes(*filled_attributes, attributes);
-  const ir::NodeId layer = graph.add(schema, "layer", std::move(filled_attributes), inputs);
+  test::set_attributes(*attributes_, attributes);
+  const ir::NodeId layer = graph.add(schema_, "layer", attributes_->clone(), inputs);
   graph.add(builtin(ir::kResultType), "result", nullptr, {{layer, 0}});
   ir::infer_graph(graph);
 
@@ -63,6 +74,14 @@ OneLayer::OneLayer(const char* type, const std::vector<std::pair<std::string, st
 double OneLayer::run() {
   state_->run(arena_, cancelled_, times_.data());
   return std::chrono::duration<double>(times_[step_]).count();
+}
+
+double OneLayer::run_reference() {
+  const cpu::TensorDesc& out = state_->plan().outputs.at(0);
+  std::vector<ir::MutableTensorView> outputs{{out.type, out.dims, buffers_.back().data()}};
+  const auto start = std::chrono::steady_clock::now();
+  schema_.reference({*attributes_, operands_, outputs});
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace terroir::bench

@@ -1,10 +1,11 @@
 // What: one layer compiled for the CPU device as it would be in a model (chosen kernel, packed weights, threads), and
-// the time of its step alone, without the reorders at the model's border.
+// the time of its step alone, without the reorders at the model's border; and that of its reference kernel.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,20 +22,28 @@ class OneLayer {
   struct Operand {
     ir::Dims dims;
     bool constant;
+    element::Type type = element::f32;  // or i32, or one of at most a byte
+    std::optional<double> value = {};   // of every element; else f32 has small fixed values and others any bits
   };
-  /// `attributes` in IR spelling; operands are filled with small fixed values.
+  /// `attributes` in IR spelling.
   OneLayer(const char* type, const std::vector<std::pair<std::string, std::string>>& attributes,
-           const std::vector<Operand>& operands, cpu::Isa isa, int threads);
+           const std::vector<Operand>& operands, cpu::Isa isa, int threads, const char* opset = "opset16");
 
   /// Seconds of the layer's step in one run.
   double run();
+  /// Seconds of the reference kernel in one run, on the calling thread.
+  double run_reference();
   const std::string& kernel() const { return state_->plan().steps[step_].kernel; }
 
  private:
   cpu::WeightsCache weights_;
   std::unique_ptr<cpu::PlanState> state_;
   parallel::Arena arena_;
-  std::vector<AlignedBuffer> buffers_;
+  std::vector<AlignedBuffer> buffers_;  // of the inputs that are not constant, then of the output
+  const ir::OpSchema& schema_;
+  std::unique_ptr<ir::Attributes> attributes_;
+  std::vector<ir::TensorView> operands_;
+  std::vector<std::shared_ptr<AlignedBuffer>> constants_;
   std::vector<std::chrono::nanoseconds> times_;
   std::atomic<bool> cancelled_{false};
   size_t step_ = 0;
