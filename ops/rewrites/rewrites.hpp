@@ -31,4 +31,20 @@ ir::Pass decompose_batch_norm(const ir::OpRegistry& registry);
 /// other readers, transposed ones.
 ir::Pass fold_scale_into_convolution(const ir::OpRegistry& registry);
 
+/// terroir1 Convolution -> Convolution, GroupConvolution or their BackpropData forms, Add of the bias, operations of
+/// the activation; Transposes around them for channels-last data, a flipped filter for mode=convolution, Concat with
+/// zeros for output_padding of a forward one. The convolution has the node's name, the others "name/bias" and the like.
+/// Refuses: types other than f32, unknown ranks and extents of the filter (they may be known when shapes are bound).
+ir::Pass lower_terroir1_convolution(const ir::OpRegistry& registry);
+
+/// Transpose(Transpose(x, p), q) -> Transpose(x, p after q), or x where that is the identity.
+/// Refuses: orders that are not constant, unknown ranks.
+ir::Pass fuse_transposes(const ir::OpRegistry& registry);
+
+/// f(Transpose(x), Transpose(y), constant) -> Transpose(f(x, y, constant')) for elementwise f and Transposes that put
+/// channels last, so that Transposes between channels-last convolutions meet and cancel.
+/// Refuses: Transposes with other readers than elementwise ops and Transposes (they would stay and another be added),
+/// operands that are neither transposed, nor of one element, nor constants along one axis, pdpd broadcasting.
+ir::Pass sink_transposes(const ir::OpRegistry& registry);
+
 }  // namespace terroir::ops

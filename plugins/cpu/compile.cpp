@@ -21,9 +21,11 @@ const CpuOps& cpu_ops() {
 ir::PassManager portable_passes() {
   const ir::OpRegistry& registry = ops::builtin_registry();
   ir::PassManager passes;
+  passes.add(ops::lower_terroir1_convolution(registry));
   passes.add(ops::fold_constants(registry));
   passes.add(ops::decompose_batch_norm(registry));
-  passes.add_until_stable({ops::remove_no_ops(), ops::fold_scale_into_convolution(registry)});
+  passes.add_until_stable({ops::remove_no_ops(), ops::fuse_transposes(registry), ops::sink_transposes(registry),
+                           ops::fold_scale_into_convolution(registry)});
   return passes;
 }
 
@@ -57,9 +59,11 @@ std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
 std::unique_ptr<ir::Graph> bound_graph(const ir::Graph& rewritten, const std::vector<ir::Dims>& inputs) {
   auto graph = rewritten.clone();
   bind_shapes(*graph, inputs);
+  const ir::OpRegistry& registry = ops::builtin_registry();
   ir::PassManager passes;
-  passes.add(ops::fold_constants(ops::builtin_registry()));  // sizes that are known now
-  passes.add_until_stable({ops::remove_no_ops()});
+  passes.add(ops::lower_terroir1_convolution(registry));  // what waited for a shape
+  passes.add(ops::fold_constants(registry));              // sizes that are known now
+  passes.add_until_stable({ops::remove_no_ops(), ops::fuse_transposes(registry), ops::sink_transposes(registry)});
   passes.run(*graph);
   return graph;
 }

@@ -48,6 +48,15 @@ Layout Layout::blocked(int rank, int block) {
   return layout;
 }
 
+Layout Layout::renumbered(const std::vector<int>& axis) const {
+  TERROIR_ASSERT(static_cast<int>(axis.size()) == rank_, axis.size(), int{rank_});
+  Layout layout = *this;
+  for (size_t i = 0; i < axis.size(); ++i) layout.order_[i] = static_cast<int8_t>(axis[static_cast<size_t>(order_[i])]);
+  for (Block& block : layout.blocks_)
+    if (block.size > 0) block.axis = static_cast<int8_t>(axis[static_cast<size_t>(block.axis)]);
+  return layout;
+}
+
 int Layout::channel_block() const {
   const int size = blocks_[0].size;
   return rank_ >= 2 && size > 1 && *this == blocked(rank_, size) ? size : 0;

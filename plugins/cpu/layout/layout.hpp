@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <terroir/element_type.hpp>
+#include <vector>
 
 #include "ir/base/tensor_view.hpp"
 
@@ -38,6 +39,8 @@ class Layout {
   const std::array<Block, 2>& blocks() const { return blocks_; }
   bool is_plain() const { return *this == plain(rank_); }
   bool is_channels_last() const { return rank_ >= 3 && *this == channels_last(rank_); }
+  /// The same memory for a tensor whose axis `a` is called axis[a].
+  Layout renumbered(const std::vector<int>& axis) const;
   /// Channels per block if this is Layout::blocked(rank, n); else 0.
   int channel_block() const;
 

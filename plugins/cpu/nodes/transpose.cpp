@@ -1,5 +1,7 @@
 // Transpose with a known order: a permutation of axes, elements of 1, 2, 4 or 8 bytes.
-// Layouts: plain. Threads: slices of the result's outermost axis.
+// Layouts: plain to plain by a copy. A view, and no step at all, where the permuted layout is one that others know:
+//   channels moved to the front, plain to channels-last and back, and axes of extent 1 that move past others.
+// Threads: slices of the result's outermost axis.
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -41,17 +43,42 @@ std::vector<int64_t> order_of(const NodeContext& context) {
   return order;
 }
 
+/// The layout of the result that is the same bytes: each axis keeps its place in memory under its new number.
+Layout permuted(const Layout& layout, const std::vector<int64_t>& order) {
+  std::vector<int> renumbered(order.size());
+  for (size_t i = 0; i < order.size(); ++i) renumbered[static_cast<size_t>(order[i])] = static_cast<int>(i);
+  return layout.renumbered(renumbered);
+}
+
+std::vector<Layout> unblocked_layouts(int rank) {
+  std::vector<Layout> layouts = {Layout::plain(rank)};
+  if (rank >= 3) layouts.push_back(Layout::channels_last(rank));
+  return layouts;
+}
+
 Proposal propose(const NodeContext& context) {
-  const TensorDesc& src = context.inputs[0];
+  const TensorDesc &src = context.inputs[0], &dst = context.outputs[0];
   if (!context.constants[1]) return Reject{"the order is known at run time only"};
   if (src.type == element::string ||
       (src.type.bitwidth() != 8 && src.type.bitwidth() != 16 && src.type.bitwidth() != 32 && src.type.bitwidth() != 64))
     return Reject{"elements that are not 1, 2, 4 or 8 bytes"};
-  LayoutChoice choice;
-  choice.inputs = {src.layout, std::nullopt};
-  choice.outputs = {context.outputs[0].layout};
-  choice.cost = 4 * stream_ns(static_cast<double>(src.bytes()));
-  return std::vector{choice};
+  LayoutChoice copy;
+  copy.inputs = {src.layout, std::nullopt};
+  copy.outputs = {dst.layout};
+  // What a reorder counts for, and the first candidate: a view with a reorder beside it is no better than a copy.
+  copy.cost = 500 + 2 * stream_ns(static_cast<double>(src.bytes()));
+  std::vector<LayoutChoice> choices = {std::move(copy)};
+  const std::vector<int64_t> order = order_of(context);
+  for (const Layout& from : unblocked_layouts(src.rank()))
+    for (const Layout& to : unblocked_layouts(dst.rank())) {
+      if (!same_memory({dst.type, dst.dims, permuted(from, order)}, {dst.type, dst.dims, to})) continue;
+      LayoutChoice view;
+      view.inputs = {from, std::nullopt};
+      view.outputs = {to};
+      view.view_of = 0;
+      choices.push_back(std::move(view));
+    }
+  return choices;
 }
 
 std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutChoice&) {

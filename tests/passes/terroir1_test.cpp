@@ -1,0 +1,255 @@
+// terroir1 Convolution on the CPU device: what it is lowered to, and that channels-last models cost no transposes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ops/registry.hpp"
+#include "ops/rewrites/rewrites.hpp"
+#include "plugins/cpu/compile.hpp"
+#include "plugins/cpu/plan.hpp"
+#include "plugins/cpu/weights_cache.hpp"
+#include "tests/passes/golden.hpp"
+#include "tests/passes/graph_maker.hpp"
+
+namespace terroir::test {
+namespace {
+
+std::vector<ir::Pass> lower() { return {ops::lower_terroir1_convolution(ops::builtin_registry())}; }
+std::vector<ir::Pass> transposes() {
+  const ir::OpRegistry& registry = ops::builtin_registry();
+  return {ops::fuse_transposes(registry), ops::sink_transposes(registry)};
+}
+
+/// `attributes` beside channels-last data.
+ir::Value convolution(GraphMaker& m, const std::vector<ir::Value>& inputs, AttributeTexts attributes) {
+  attributes.emplace_back("layout", "channels_last");
+  return m.op("Convolution", inputs, attributes, "", "terroir1");
+}
+
+ir::Value to_channels_last(GraphMaker& m, ir::Value x) { return m.op("Transpose", {x, m.integers({0, 2, 3, 1})}); }
+ir::Value to_channels_first(GraphMaker& m, ir::Value x) { return m.op("Transpose", {x, m.integers({0, 3, 1, 2})}); }
+
+std::unique_ptr<cpu::Plan> plan_of(const GraphMaker& m, cpu::Isa isa = cpu::Isa::scalar) {
+  std::vector<ir::Dims> inputs;
+  for (const ir::Value& input : m.inputs()) inputs.push_back(m.dims(input));
+  cpu::WeightsCache weights;
+  cpu::CompileOptions options;
+  options.isa = isa;
+  return cpu::compile_plan(*cpu::bound_graph(*cpu::rewrite_portable(m.graph()), inputs), weights, options);
+}
+
+std::vector<std::string> kernels_of(const cpu::Plan& plan) {
+  std::vector<std::string> kernels;
+  for (const cpu::Step& step : plan.steps) kernels.push_back(step.kernel);
+  return kernels;
+}
+
+TEST(LowerTerroir1Convolution, ForwardWithBiasAndActivation) {
+  GraphMaker m;
+  auto y = m.op("Convolution", {m.input({1, 2, 4, 4}), m.random({3, 2, 1, 1}, 1), m.constant({3}, {1, 2, 3})},
+                {{"auto_pad", "SAME_UPPER"}, {"strides", "2,2"}, {"activation", "LeakyRelu"}}, "", "terroir1");
+  m.result(y);
+  expect_rewrite("lower_forward", m.graph(), lower());
+}
+
+TEST(LowerTerroir1Convolution, ChannelsLastBackwardFlippedInGroups) {
+  GraphMaker m;
+  auto y = convolution(m, {m.input({1, 3, 4}), m.constant({4, 1, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), m.random({1, 1, 2}, 2)},
+                       {{"direction", "backward"},
+                        {"mode", "convolution"},
+                        {"group", "2"},
+                        {"auto_pad", "same_lower"},
+                        {"strides", "1"},
+                        {"activation", "HardSigmoid"}});
+  m.result(y);
+  expect_rewrite("lower_backward", m.graph(), lower());
+}
+
+TEST(LowerTerroir1Convolution, OutputShapeAndOutputPadding) {
+  GraphMaker m;
+  auto x = m.input({1, 1, 3});
+  auto w = m.constant({1, 1, 2}, {1, 2});
+  m.result(m.op("Convolution", {x, w}, {{"direction", "backward"}, {"output_shape", "5"}}, "", "terroir1"));
+  m.result(m.op("Convolution", {x, w}, {{"output_padding", "2"}}, "", "terroir1"));
+  expect_rewrite("lower_output_shape_and_padding", m.graph(), lower());
+}
+
+TEST(LowerTerroir1Convolution, FilterOfTheRun) {
+  GraphMaker m;
+  auto y = m.op("Convolution", {m.input({1, 4, 3}), m.input({4, 2, 2}), m.input({4})},
+                {{"mode", "convolution"}, {"group", "2"}}, "", "terroir1");
+  m.result(y);
+  expect_rewrite("lower_filter_of_the_run", m.graph(), lower());
+  expect_same_as_interpreter(m);
+}
+
+TEST(LowerTerroir1Convolution, WaitsForShapes) {
+  GraphMaker m;
+  auto x = m.input(PartialShape::dynamic());
+  auto w = m.random({4, 2, 3}, 1);
+  m.result(convolution(m, {x, w}, {{"activation", "Relu"}}));
+  m.result(m.op("Convolution", {m.input(PartialShape("1,2,?")), w}, {{"output_padding", "1"}}, "", "terroir1"));
+  m.result(m.op("Convolution", {m.input({1, 2, 5}), m.input(PartialShape("4,2,?"))}, {}, "", "terroir1"));
+  expect_refusal(m.graph(), lower());
+  const auto inputs = [](int64_t extent) {
+    return std::vector<HostTensor>{random_tensor({1, extent, 2}, 1), random_tensor({1, 2, extent}, 2),
+                                   random_tensor({1, 2, 5}, 3), random_tensor({4, 2, extent - 4}, 4)};
+  };
+  std::vector<std::vector<HostTensor>> sets;
+  sets.push_back(inputs(5));
+  sets.push_back(inputs(7));
+  expect_same_as_interpreter(m.graph(), sets);
+}
+
+// Extents that are not known do not keep a convolution from being lowered; those of the result must stay what they
+// were.
+TEST(LowerTerroir1Convolution, UnknownExtents) {
+  const std::vector<AttributeTexts> forms = {
+      {{"pads_begin", "1,1"}, {"strides", "2,1"}},
+      {{"auto_pad", "same_lower"}, {"strides", "2,2"}},
+      {{"direction", "backward"}, {"strides", "2,2"}, {"output_padding", "1,0"}},
+      {{"direction", "backward"}, {"auto_pad", "same_upper"}, {"strides", "2,1"}},
+      {{"direction", "backward"}, {"auto_pad", "same_upper"}, {"strides", "5,1"}},
+      {{"direction", "backward"}, {"auto_pad", "valid"}},
+      {{"direction", "backward"}, {"output_shape", "9,8"}, {"strides", "2,2"}, {"auto_pad", "SAME_UPPER"}}};
+  for (const AttributeTexts& form : forms) {
+    SCOPED_TRACE(form[0].second + " " + form[1 % form.size()].second);
+    for (const char* shape : {"?,?,?,4", "?,3..6,4..,4", "2,5,6,?"}) {
+      GraphMaker m;
+      m.result(convolution(m, {m.input(PartialShape(shape)), m.random({4, 4, 3, 2}, 1), m.random({4}, 2)}, form));
+      const auto rewritten = cpu::rewrite_portable(m.graph());
+      for (const ir::NodeId id : rewritten->nodes()) EXPECT_NE(rewritten->node(id).schema->opset, "terroir1");
+      const std::vector<std::vector<HostTensor>> sets = {{random_tensor({2, 5, 6, 4}, 1)}};
+      expect_same_as_interpreter(m.graph(), sets);
+    }
+  }
+}
+
+TEST(FuseTransposes, CancelsInversesAndJoinsOthers) {
+  GraphMaker m;
+  auto x = m.input({2, 3, 4, 5});
+  m.result(m.op("ReLU", {to_channels_first(m, to_channels_last(m, x))}));
+  m.result(m.op("Transpose", {to_channels_last(m, x), m.integers({0, 2, 1, 3})}));
+  // A chain of three, the last of which reverses all axes.
+  m.result(m.op("Transpose", {to_channels_last(m, to_channels_last(m, x)), m.integers({})}));
+  expect_rewrite("fuse_transposes", m.graph(), {ops::fuse_transposes(ops::builtin_registry())});
+  expect_same_as_interpreter(m);
+}
+
+TEST(FuseTransposes, LeavesUnknownOrdersAndRanks) {
+  GraphMaker m;
+  auto order = m.input({4}, element::i64);
+  m.result(m.op("Transpose", {to_channels_last(m, m.input({2, 3, 4, 5})), order}));
+  auto any = m.input(PartialShape::dynamic());
+  m.result(to_channels_first(m, m.op("Transpose", {any, m.integers({0, 2, 3, 1})})));
+  expect_refusal(m.graph(), {ops::fuse_transposes(ops::builtin_registry())});
+}
+
+TEST(SinkTransposes, BetweenChannelsLastConvolutions) {
+  GraphMaker m;
+  auto first = to_channels_last(m, m.conv(to_channels_first(m, m.input({1, 6, 6, 4})), 4, 3, 1));
+  auto x = m.op("ReLU", {m.op("Add", {first, m.constant({4}, {1, 2, 3, 4})})});
+  auto y = to_channels_last(m, m.conv(to_channels_first(m, x), 4, 3, 2));
+  m.result(m.op("PReLU", {m.op("Multiply", {m.op("Add", {x, y}), m.scalar(2)}), m.constant({1}, {0.5f})}));
+  expect_rewrite("sink_transposes", m.graph(), transposes());
+  expect_same_as_interpreter(m);
+}
+
+TEST(SinkTransposes, LeavesWhatWouldAddOne) {
+  GraphMaker m;
+  auto x = m.input({1, 3, 4, 5});
+  auto kept = to_channels_last(m, x);
+  m.result(kept);
+  m.result(m.op("ReLU", {kept}));                                              // another reader
+  m.result(m.op("Add", {to_channels_last(m, x), m.input({1, 4, 5, 3})}));      // a value of the run
+  m.result(m.op("Add", {to_channels_last(m, x), m.random({4, 5, 3}, 1)}));     // two axes
+  m.result(m.op("Add", {to_channels_last(m, x), m.input({2, 1, 1, 1, 1})}));   // more axes
+  m.result(m.op("PReLU", {to_channels_last(m, x), m.random({4}, 2)}));         // aligned at axis 1
+  m.result(m.op("ReLU", {m.op("Transpose", {x, m.integers({0, 2, 1, 3})})}));  // another order
+  m.result(m.op("Add", {to_channels_last(m, x), m.op("Transpose", {m.input({1, 4, 3, 5}), m.integers({0, 1, 3, 2})})}));
+  m.result(m.op("Add", {to_channels_last(m, x), m.random({4}, 3)},
+                {{"auto_broadcast", "pdpd"}, {"auto_broadcast.auto_broadcast_axis", "1"}}));  // another alignment
+  expect_refusal(m.graph(), transposes());
+  expect_same_as_interpreter(m);
+}
+
+/// Convolutions, activations and a residual connection, all channels last.
+GraphMaker channels_last_chain(int64_t channels, bool backward) {
+  GraphMaker m;
+  const auto filter = [&](uint32_t seed) { return m.random({channels, channels, 3, 3}, seed, 0.1f); };
+  const AttributeTexts same = {{"auto_pad", "same_upper"}, {"activation", "Relu"}};
+  auto x = convolution(m, {m.input({1, 9, 10, channels}), filter(1), m.random({channels}, 2)}, same);
+  auto y = convolution(m, {x, filter(3)}, {{"pads_begin", "1,1"}, {"pads_end", "1,1"}, {"mode", "convolution"}});
+  auto z = m.op("Sigmoid", {m.op("Add", {x, y})});
+  AttributeTexts last = same;
+  if (backward) last.insert(last.end(), {{"direction", "backward"}, {"strides", "2,2"}});
+  m.result(convolution(m, {z, filter(4), m.random({1, 1, 1, channels}, 5)}, last));
+  return m;
+}
+
+/// Instruction sets on which the nhwc kernels are at no disadvantage to blocked ones that reorders would outweigh.
+std::vector<cpu::Isa> fast_isas() {
+  std::vector<cpu::Isa> isas;
+  for (const cpu::Isa isa : cpu::available_isas())
+    if (isa >= cpu::Isa::avx2) isas.push_back(isa);
+  return isas;
+}
+
+TEST(ChannelsLast, CostsNoTransposes) {
+  for (const cpu::Isa isa : cpu::available_isas())
+    for (const bool backward : {false, true}) {
+      const auto plan = plan_of(channels_last_chain(16, backward), isa);
+      for (const cpu::Step& step : plan->steps) EXPECT_NE(step.type, "Transpose") << step.name;
+    }
+  for (const cpu::Isa isa : fast_isas())
+    for (const bool backward : {false, true}) {
+      SCOPED_TRACE(cpu::isa_name(isa));
+      const auto plan = plan_of(channels_last_chain(16, backward), isa);
+      ASSERT_EQ(plan->steps.size(), 3u) << ::testing::PrintToString(kernels_of(*plan));
+      for (const cpu::Step& step : plan->steps) {
+        EXPECT_EQ(step.type, backward && step.name == "convolution3" ? "ConvolutionBackpropData" : "Convolution");
+        EXPECT_NE(step.kernel.find("nhwc"), std::string::npos) << step.kernel;
+      }
+    }
+  expect_same_as_interpreter(channels_last_chain(16, false));
+  expect_same_as_interpreter(channels_last_chain(16, true));
+}
+
+TEST(ChannelsLast, IsRightForChannelsThatFillNoBlock) {
+  expect_same_as_interpreter(channels_last_chain(5, false));
+  expect_same_as_interpreter(channels_last_chain(19, true));
+}
+
+TEST(TransposeViews, MakeNoSteps) {
+  GraphMaker m;
+  // One element per channel: nothing moves.
+  m.result(m.op("SoftMax", {to_channels_last(m, m.op("SoftMax", {m.input({2, 7, 1, 1})}, {{"axis", "1"}}))},
+                {{"axis", "3"}}));
+  // From a plain input to what only a plain result takes: a copy.
+  m.result(to_channels_last(m, m.input({2, 3, 4, 5})));
+  const auto plan = plan_of(m);
+  EXPECT_EQ(plan->steps.size(), 3u);
+  EXPECT_EQ(std::count_if(plan->steps.begin(), plan->steps.end(),
+                          [](const cpu::Step& step) { return step.type == "Transpose"; }),
+            1);
+  expect_same_as_interpreter(m);
+}
+
+TEST(TransposeViews, ReadTheUsersMemory) {
+  GraphMaker m;
+  auto x = m.input({1, 8, 9, 16});
+  m.result(x);
+  m.result(to_channels_last(m, m.conv(to_channels_first(m, x), 16, 3, 1)));
+  for (const cpu::Isa isa : fast_isas()) {
+    const auto plan = plan_of(m, isa);
+    ASSERT_EQ(plan->steps.size(), 2u) << ::testing::PrintToString(kernels_of(*plan));  // and the copy of x
+    for (const cpu::Step& step : plan->steps) {
+      EXPECT_EQ(step.inputs[0].kind, cpu::Slot::Kind::model_input) << step.name;
+      EXPECT_EQ(step.outputs[0].kind, cpu::Slot::Kind::model_output) << step.name;
+    }
+  }
+  expect_same_as_interpreter(m);
+}
+
+}  // namespace
+}  // namespace terroir::test
