@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 #include "ir/base/error.hpp"
 
@@ -19,6 +22,19 @@ struct Descriptor {
     if (fd >= 0) ::close(fd);
   }
 };
+
+/// The mappings that there are, by their first byte; evict() must not touch other memory, which would lose it.
+struct Mappings {
+  std::mutex mutex;
+  std::map<uintptr_t, size_t> sizes;
+};
+
+Mappings& mappings() {
+  // Never destroyed: a static object of the user's may hold a file to the very end.
+  static auto& all = *new Mappings;
+  return all;
+}
+
 }  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
@@ -42,11 +58,42 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
     throw_error(ErrorCode::out_of_memory, "cannot map '", path.string(), "' (", size_,
                 " bytes): ", std::strerror(errno));
   }
+  try {
+    const std::lock_guard lock(mappings().mutex);
+    mappings().sizes.emplace(reinterpret_cast<uintptr_t>(mapping), size_);
+  } catch (...) {
+    ::munmap(mapping, size_);
+    throw;
+  }
   data_ = mapping;
 }
 
 MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(data_, size_);
+  if (data_ == nullptr) return;
+  {
+    const std::lock_guard lock(mappings().mutex);
+    mappings().sizes.erase(reinterpret_cast<uintptr_t>(data_));
+  }
+  ::munmap(data_, size_);
+}
+
+void MappedFile::evict(const void* data, size_t bytes) noexcept {
+#if defined(MADV_DONTNEED)
+  static const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  // Pages that the bytes share with others stay.
+  const uintptr_t first = (begin + page - 1) / page * page, end = (begin + bytes) / page * page;
+  if (first >= end) return;
+  const std::lock_guard lock(mappings().mutex);
+  const auto& sizes = mappings().sizes;
+  auto it = sizes.upper_bound(begin);
+  if (it == sizes.begin()) return;
+  --it;
+  if (begin - it->first > it->second || bytes > it->second - (begin - it->first)) return;
+  static_cast<void>(::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED));
+#else
+  static_cast<void>(data), static_cast<void>(bytes);
+#endif
 }
 
 }  // namespace terroir

@@ -26,6 +26,10 @@ class MappedFile {
   size_t size() const noexcept { return size_; }
   const std::filesystem::path& path() const noexcept { return path_; }
 
+  /// Says that these bytes will hardly be read again: if a mapped file holds them, the pages that they fill leave the
+  /// process, and come back from the file when they are read after all. Other memory is left alone. Any thread.
+  static void evict(const void* data, size_t bytes) noexcept;
+
  private:
   std::filesystem::path path_;
   void* data_ = nullptr;

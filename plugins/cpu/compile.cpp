@@ -56,8 +56,7 @@ std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
   return copy;
 }
 
-std::unique_ptr<ir::Graph> bound_graph(const ir::Graph& rewritten, const std::vector<ir::Dims>& inputs) {
-  auto graph = rewritten.clone();
+std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> graph, const std::vector<ir::Dims>& inputs) {
   bind_shapes(*graph, inputs);
   const ir::OpRegistry& registry = ops::builtin_registry();
   ir::PassManager passes;
@@ -68,8 +67,8 @@ std::unique_ptr<ir::Graph> bound_graph(const ir::Graph& rewritten, const std::ve
   return graph;
 }
 
-std::unique_ptr<Plan> compile_plan(const ir::Graph& bound, WeightsCache& weights, const CompileOptions& options) {
-  const auto graph = bound.clone();
+std::unique_ptr<Plan> compile_plan(std::unique_ptr<ir::Graph> graph, WeightsCache& weights,
+                                   const CompileOptions& options, const parallel::Arena& arena) {
   ir::PassManager passes;
   passes.add(fuse_post_ops(cpu_ops()));
   passes.run(*graph);
@@ -78,6 +77,8 @@ std::unique_ptr<Plan> compile_plan(const ir::Graph& bound, WeightsCache& weights
   insert_reorders(*graph, decisions, cpu_ops());
   auto plan = build_plan(*graph, decisions, options.isa, weights, options.threads);
   if (options.graph_text) plan->graph_text = text_with_layouts(*graph, decisions);
+  graph.reset();
+  weights.pack(arena);
   return plan;
 }
 

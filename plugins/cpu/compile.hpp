@@ -20,12 +20,14 @@ struct CompileOptions {
   bool graph_text = false;  // fill Plan::graph_text
 };
 
-/// A copy of a rewritten graph whose Parameters have these extents, inferred anew and folded; sizes that depend on data
-/// stay unknown.
-std::unique_ptr<ir::Graph> bound_graph(const ir::Graph& rewritten, const std::vector<ir::Dims>& inputs);
+/// A rewritten graph whose Parameters take these extents, inferred anew and folded; sizes that depend on data stay
+/// unknown.
+std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> rewritten, const std::vector<ir::Dims>& inputs);
 
-/// The rest, for a bound graph all of whose sizes are known: fusion, layouts, packing, memory.
-/// Exception (not_implemented) that names the layer which cannot run on this device.
-std::unique_ptr<Plan> compile_plan(const ir::Graph& bound, WeightsCache& weights, const CompileOptions& options);
+/// The rest, for a bound graph all of whose sizes are known: fusion, layouts, memory, packing on the threads of
+/// `arena`. Constants that only this graph owns are freed as soon as they are packed. Exception (not_implemented) that
+/// names the layer which cannot run on this device.
+std::unique_ptr<Plan> compile_plan(std::unique_ptr<ir::Graph> bound, WeightsCache& weights,
+                                   const CompileOptions& options, const parallel::Arena& arena);
 
 }  // namespace terroir::cpu

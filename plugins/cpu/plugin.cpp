@@ -1,5 +1,6 @@
 #include "plugins/cpu/plugin.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <list>
 
@@ -18,13 +19,13 @@ class PlanStates {
  public:
   static constexpr size_t kMaxStates = 8;
 
-  PlanState& get(const std::shared_ptr<const Plan>& plan) {
+  PlanState& get(const std::shared_ptr<const Plan>& plan, const parallel::Arena& threads) {
     for (auto it = states_.begin(); it != states_.end(); ++it) {
       if (&it->plan() != plan.get()) continue;
       states_.splice(states_.begin(), states_, it);
       return *it;
     }
-    states_.emplace_front(plan);
+    states_.emplace_front(plan, threads);
     if (states_.size() > kMaxStates) states_.pop_back();
     return states_.front();
   }
@@ -43,7 +44,7 @@ class CpuRequest final : public plugin::RequestState {
     if (!last_ || !same_shapes(inputs)) {
       dims_.clear();
       for (const ir::TensorView& input : inputs) dims_.push_back(input.dims);
-      last_ = program_->stage(dims_);
+      last_ = program_->stage(dims_, context.arena);
     }
     run(
         *last_, inputs,
@@ -76,7 +77,7 @@ class CpuRequest final : public plugin::RequestState {
   }
 
   void run(const Stage& stage, std::span<const ir::TensorView> inputs, Sink sink, const plugin::RunContext& context) {
-    PlanState& state = states_.get(stage.plan);
+    PlanState& state = states_.get(stage.plan, context.arena);
     for (size_t i = 0; i < inputs.size(); ++i) state.bind_input(i, inputs[i].data);
     if (stage.then) return run_then(*stage.then, state, sink, context);
     const std::vector<TensorDesc>& results = stage.plan->outputs;
@@ -120,7 +121,7 @@ class CpuRequest final : public plugin::RequestState {
     const auto mapped = [&](size_t i, element::Type type, const ir::Dims& extents) {
       return sink(then.results_after[i], type, extents);
     };
-    run(*then.rest->stage(dims), rest_inputs, mapped, context);
+    run(*then.rest->stage(dims, context.arena), rest_inputs, mapped, context);
   }
 
   void run_plan(PlanState& state, const plugin::RunContext& context) {
@@ -165,9 +166,11 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
       if (input.shape.is_dynamic()) return;  // stages are made when shapes are known
       dims.push_back(ir::to_dims(input.shape.to_shape()));
     }
-    const auto stage = program_->stage(dims);
+    // Nothing runs yet, so all the threads that the streams will share are free.
+    const parallel::Arena arena(
+        std::min(threading().streams * threading().threads_per_stream, parallel::available_threads()));
+    const auto stage = program_->only_stage(dims, arena);
     if (!stage->plan->graph_text.empty()) log_line(LogCategory::pass, stage->plan->graph_text);
-    program_->forget_graph();
   }
 
   std::unique_ptr<plugin::RequestState> create_request() const override {

@@ -33,8 +33,13 @@ std::vector<bool> known_part(const ir::Graph& graph) {
 /// The cut of a graph into the known part, the frontier and the rest.
 class Splitter {
  public:
-  Splitter(std::unique_ptr<const ir::Graph> graph, const CompileOptions& options, std::shared_ptr<WeightsCache> weights)
-      : graph_(std::move(graph)), known_(known_part(*graph_)), options_(options), weights_(std::move(weights)) {}
+  Splitter(std::unique_ptr<const ir::Graph> graph, const CompileOptions& options, std::shared_ptr<WeightsCache> weights,
+           const parallel::Arena& arena)
+      : graph_(std::move(graph)),
+        known_(known_part(*graph_)),
+        options_(options),
+        weights_(std::move(weights)),
+        arena_(arena) {}
 
   std::shared_ptr<const Stage> split() {
     find_frontier();
@@ -86,7 +91,7 @@ class Splitter {
 
   /// Results: those of the model that are known, then the boundary values.
   std::shared_ptr<const Plan> plan_before() {
-    const auto before = graph_->clone();
+    auto before = graph_->clone();
     const std::vector<ir::NodeId> results = before->results();
     for (size_t i = 0; i < results.size(); ++i) {
       if (is_known(results[i]))
@@ -103,7 +108,7 @@ class Splitter {
     before->erase_unreachable();
     std::vector<ir::Dims> inputs;
     for (ir::NodeId id : before->parameters()) inputs.push_back(ir::to_dims(before->port({id, 0}).shape.to_shape()));
-    return compile_plan(*bound_graph(*before, inputs), *weights_, options_);
+    return compile_plan(bound_graph(std::move(before), inputs), *weights_, options_, arena_);
   }
 
   /// Parameters: what the unknown part reads. The frontier ops are gone, their outputs are parameters.
@@ -145,6 +150,7 @@ class Splitter {
   std::vector<bool> known_;
   CompileOptions options_;
   std::shared_ptr<WeightsCache> weights_;
+  const parallel::Arena& arena_;
   std::vector<ir::Value> boundary_;
   std::map<ir::Value, int> boundary_index_;
   std::unique_ptr<Continuation> then_ = std::make_unique<Continuation>();
@@ -152,26 +158,33 @@ class Splitter {
 
 }  // namespace
 
-std::shared_ptr<const Stage> Program::stage(const std::vector<ir::Dims>& inputs) {
+std::shared_ptr<const Stage> Program::stage(const std::vector<ir::Dims>& inputs, const parallel::Arena& arena) {
   const std::lock_guard lock(mutex_);
   for (auto it = stages_.begin(); it != stages_.end(); ++it) {
     if (it->inputs != inputs) continue;
     stages_.splice(stages_.begin(), stages_, it);
     return it->stage;
   }
-  std::shared_ptr<const Stage> stage = compile(inputs);
+  std::shared_ptr<const Stage> stage = compile(rewritten_->clone(), inputs, arena);
   stages_.push_front({inputs, stage});
   if (stages_.size() > kMaxStages) stages_.pop_back();
   return stage;
 }
 
-std::shared_ptr<const Stage> Program::compile(const std::vector<ir::Dims>& inputs) {
-  auto graph = bound_graph(*rewritten_, inputs);
+std::shared_ptr<const Stage> Program::only_stage(const std::vector<ir::Dims>& inputs, const parallel::Arena& arena) {
+  const std::lock_guard lock(mutex_);
+  stages_.push_front({inputs, compile(std::move(rewritten_), inputs, arena)});
+  return stages_.front().stage;
+}
+
+std::shared_ptr<const Stage> Program::compile(std::unique_ptr<ir::Graph> rewritten, const std::vector<ir::Dims>& inputs,
+                                              const parallel::Arena& arena) {
+  auto graph = bound_graph(std::move(rewritten), inputs);
   const std::vector<bool> known = known_part(*graph);
   for (ir::NodeId id : graph->nodes())
-    if (!known[ir::index_of(id)]) return Splitter(std::move(graph), options_, weights_).split();
+    if (!known[ir::index_of(id)]) return Splitter(std::move(graph), options_, weights_, arena).split();
   auto stage = std::make_shared<Stage>();
-  stage->plan = compile_plan(*graph, *weights_, options_);
+  stage->plan = compile_plan(std::move(graph), *weights_, options_, arena);
   return stage;
 }
 

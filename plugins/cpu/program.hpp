@@ -49,24 +49,25 @@ class Program {
   static constexpr size_t kMaxStages = 32;
 
   /// `rewritten`: see rewrite_portable(). `weights` is shared by all stages, and by the programs of the rest.
-  Program(std::unique_ptr<const ir::Graph> rewritten, CompileOptions options, std::shared_ptr<WeightsCache> weights)
+  Program(std::unique_ptr<ir::Graph> rewritten, CompileOptions options, std::shared_ptr<WeightsCache> weights)
       : rewritten_(std::move(rewritten)), options_(options), weights_(std::move(weights)) {}
 
-  /// The stage for inputs of these extents, compiled on first use.
-  std::shared_ptr<const Stage> stage(const std::vector<ir::Dims>& inputs);
+  /// The stage for inputs of these extents, compiled on first use with the help of the arena's threads.
+  std::shared_ptr<const Stage> stage(const std::vector<ir::Dims>& inputs, const parallel::Arena& arena);
 
-  /// Frees what only further stages would need; for models all of whose sizes are known.
-  void forget_graph() { rewritten_.reset(); }
+  /// The same for a model all of whose sizes are known: there is no other stage, and what one would need is freed.
+  std::shared_ptr<const Stage> only_stage(const std::vector<ir::Dims>& inputs, const parallel::Arena& arena);
 
  private:
   struct Entry {
     std::vector<ir::Dims> inputs;
     std::shared_ptr<const Stage> stage;
   };
-  std::shared_ptr<const Stage> compile(const std::vector<ir::Dims>& inputs);
+  std::shared_ptr<const Stage> compile(std::unique_ptr<ir::Graph> rewritten, const std::vector<ir::Dims>& inputs,
+                                       const parallel::Arena& arena);
 
   std::mutex mutex_;
-  std::unique_ptr<const ir::Graph> rewritten_;
+  std::unique_ptr<ir::Graph> rewritten_;  // null when there is no further stage
   CompileOptions options_;
   std::shared_ptr<WeightsCache> weights_;
   std::list<Entry> stages_;

@@ -6,9 +6,9 @@
 
 namespace terroir::cpu {
 
-PlanState::PlanState(std::shared_ptr<const Plan> plan)
+PlanState::PlanState(std::shared_ptr<const Plan> plan, const parallel::Arena& threads)
     : plan_(std::move(plan)),
-      arena_(memory::allocate_arena(plan_->arena_bytes)),
+      arena_(memory::allocate_arena(plan_->arena_bytes, threads)),
       input_patches_(plan_->inputs.size()),
       output_patches_(plan_->outputs.size()) {
   auto* base = arena_.as<char>();

@@ -13,7 +13,8 @@ namespace terroir::cpu {
 /// What a request keeps for one plan: the arena and every step's pointers. Threads: one at a time.
 class PlanState {
  public:
-  explicit PlanState(std::shared_ptr<const Plan> plan);
+  /// `threads` make the arena's memory.
+  PlanState(std::shared_ptr<const Plan> plan, const parallel::Arena& threads);
 
   const Plan& plan() const { return *plan_; }
   const std::shared_ptr<const Plan>& shared_plan() const { return plan_; }

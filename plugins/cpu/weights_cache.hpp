@@ -1,43 +1,82 @@
 #pragma once
 // What: packed weights of one compiled model, made once and shared by all its plans, streams and requests.
+// How: executors ask while a plan is built and get an empty handle; pack() then fills all handles in one parallel loop
+//   over the pieces of all packings, into one allocation on huge pages. A constant whose pieces are done is let go, and
+//   its pages of the weights file leave memory, so the process never holds all weights twice.
+// Threads: any. Different plans may be compiled at once; each constant is packed by one of them, the others wait for it
+//   in their own pack().
+#include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/graph/graph.hpp"
+#include "runtime/parallel/arena.hpp"
 
 namespace terroir::cpu {
 
-using PackedWeights = std::shared_ptr<const AlignedBuffer>;
+/// Packed bytes, 64-byte aligned; there after WeightsCache::pack().
+class PackedBytes {
+ public:
+  template <typename T>
+  const T* as() const noexcept {
+    return static_cast<const T*>(data_);
+  }
+
+ private:
+  friend class WeightsCache;
+  std::shared_ptr<const AlignedBuffer> memory_;  // shared with what was packed along with it
+  const void* data_ = nullptr;
+};
+
+using PackedWeights = std::shared_ptr<const PackedBytes>;
+
+/// How a constant is packed.
+struct Packing {
+  /// Everything that the packed bytes depend on besides the constant.
+  std::string key;
+  size_t bytes = 0;
+  /// Independent parts of the work, of about equal size.
+  int64_t pieces = 1;
+  /// Pieces [begin, end) into `packed`, `bytes` uninitialised bytes, of which the pieces together write all. Throws
+  /// nothing. It owns all it needs but the constant.
+  std::function<void(const void* constant, void* packed, int64_t begin, int64_t end)> pack;
+};
 
 class WeightsCache {
  public:
-  /// The packing `key` of `constant`; made by `pack` (which fills `bytes` bytes) when nobody holds it. The key says
-  /// everything that the packed bytes depend on besides the constant. Threads: any; packing is serialised.
-  PackedWeights get(const ir::Constant& constant, const std::string& key, size_t bytes,
-                    const std::function<void(void*)>& pack) {
-    const std::lock_guard lock(mutex_);
-    Entry& entry = entries_[{constant.view.data, key}];
-    // The address alone may have been used before by a constant that is gone.
-    if (const auto owner = entry.owner.lock(); owner && owner == constant.owner)
-      if (PackedWeights known = entry.packed.lock()) return known;
-    auto buffer = std::make_shared<AlignedBuffer>(bytes);
-    pack(buffer->data());
-    entry = {constant.owner, buffer};
-    return buffer;
-  }
+  /// The handle of this packing of `constant`, a new one unless somebody holds it already.
+  PackedWeights get(const ir::Constant& constant, Packing packing);
+
+  /// Fills all handles given out so far, on the threads of `arena`. Exception (out_of_memory).
+  void pack(const parallel::Arena& arena);
 
  private:
   struct Entry {
     std::weak_ptr<const void> owner;
-    std::weak_ptr<const AlignedBuffer> packed;
+    std::weak_ptr<const PackedBytes> packed;
   };
+  struct Job {
+    std::weak_ptr<PackedBytes> handle;
+    ir::Constant constant;
+    Packing packing;
+  };
+  void run_batch(std::unique_lock<std::mutex>& lock, const parallel::Arena& arena);
+  static void fill(std::vector<Job>& jobs, const parallel::Arena& arena);
+
   std::mutex mutex_;
+  std::condition_variable batch_done_;
   std::map<std::pair<const void*, std::string>, Entry> entries_;
+  std::vector<Job> waiting_;
+  uint64_t batches_ = 0;
+  std::set<uint64_t> running_;  // batches
 };
 
 }  // namespace terroir::cpu

@@ -1,16 +1,24 @@
-// The buffer that a memory plan's offsets point into.
+// Large buffers: what a memory plan's offsets point into, packed weights.
 //
-// What: 64-byte aligned; from 4 MiB on aligned to 2 MiB and advised to use huge pages, because walking a large buffer
-//       through 4 KiB pages costs address-translation misses in every layer. The advice may be ignored by the system.
+// What: 64-byte aligned; from 4 MiB on aligned to 2 MiB and backed by huge pages, because walking a large buffer
+// through
+//       4 KiB pages costs address-translation misses in every layer, and getting it in 4 KiB pages costs several times
+//       what clearing it does.
+// How: the system is asked for huge pages, and the pages are touched here, one by one, to see what they cost. Where
+// they
+//      are slow to come (defragmentation; a virtual machine whose host has to find each of them first) the rest of the
+//      buffer is left to ordinary pages, which come from memory that was in use a moment ago.
+// Threads: those of `arena` touch the pages.
 #pragma once
 
 #include <cstddef>
 
 #include "ir/base/aligned_buffer.hpp"
+#include "runtime/parallel/arena.hpp"
 
 namespace terroir::memory {
 
 /// Uninitialised. Throws Exception (out_of_memory).
-AlignedBuffer allocate_arena(size_t bytes);
+AlignedBuffer allocate_arena(size_t bytes, const parallel::Arena& arena);
 
 }  // namespace terroir::memory

@@ -53,7 +53,7 @@ void run_kernel(benchmark::State& state, const ConvKernel& kernel, const ConvPro
   AlignedFloats weights(static_cast<size_t>(problem.ic * (problem.oc / problem.groups) * problem.d.kernel *
                                             problem.h.kernel * problem.w.kernel));
   AlignedFloats bias(static_cast<size_t>(problem.oc)), packed(plan.packed_floats), scratch(plan.scratch_floats);
-  kernel.pack(plan, weights.data, bias.data, packed.data);
+  kernel.pack(plan, kernel, {weights.data, bias.data}, packed.data, 0, kernel.pack_pieces(plan));
   const ConvArgs args{src.data, packed.data, dst.data, nullptr, 0, scratch.data};
   for (auto _ : state) {
     kernel.run(plan, args, conv_slice(plan, 1, 0));

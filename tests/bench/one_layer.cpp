@@ -62,7 +62,7 @@ OneLayer::OneLayer(const char* type, const std::vector<std::pair<std::string, st
   options.isa = isa;
   options.threads = threads;
   state_ = std::make_unique<cpu::PlanState>(
-      cpu::compile_plan(*cpu::bound_graph(*cpu::rewrite_portable(graph), extents), weights_, options));
+      cpu::compile_plan(cpu::bound_graph(cpu::rewrite_portable(graph), extents), weights_, options, arena_), arena_);
   const cpu::Plan& plan = state_->plan();
   for (size_t i = 0; i < plan.inputs.size(); ++i) state_->bind_input(i, buffers_[i].data());
   buffers_.push_back(AlignedBuffer(plan.outputs.at(0).bytes()));

@@ -121,7 +121,7 @@ void check_kernel(const ConvKernel& kernel, const ConvProblem& p) {
         for (int64_t h = 0; h < p.h.in; ++h)
           for (int64_t w = 0; w < p.w.in; ++w)
             src.data()[offset(source_strides, plan.src_format, plan.block, n, c, d, h, w)] = r.src[at++];
-  kernel.pack(plan, r.wei.data(), r.bias.data(), packed.data());
+  kernel.pack(plan, kernel, {r.wei.data(), r.bias.data()}, packed.data(), 0, kernel.pack_pieces(plan));
 
   const size_t dst_floats = static_cast<size_t>(tensor_floats(p, destination_strides));
   GuardedFloats dst(dst_floats, nan);
@@ -215,7 +215,7 @@ struct Setup {
     fill(weights, p.ic * (p.oc / p.groups) * p.d.kernel * p.h.kernel * p.w.kernel, 2);
     fill(bias, p.oc, 3);
     packed.resize(plan.packed_floats);
-    kernel.pack(plan, weights.data(), bias.data(), packed.data());
+    kernel.pack(plan, kernel, {weights.data(), bias.data()}, packed.data(), 0, kernel.pack_pieces(plan));
     scratch.resize(plan.scratch_floats);
     dst_floats = p.batch * ocp * out;
     fill(operand, dst_floats, 4);

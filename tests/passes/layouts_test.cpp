@@ -161,7 +161,8 @@ TEST(Layouts, AReorderThatMovesNothingIsAView) {
   ASSERT_TRUE(before.is(kReorderType));  // [1,32,1,1] in blocks is [1,32,1,1]
   EXPECT_EQ(laid_out.decisions.at(before.id).choice.view_of, 0);
   WeightsCache weights;
-  const auto plan = compile_plan(*bound_graph(residual_block().graph(), {{1, 3, 32, 32}}), weights, {});
+  const auto plan =
+      compile_plan(bound_graph(residual_block().graph().clone(), {{1, 3, 32, 32}}), weights, {}, parallel::Arena(1));
   for (const Step& step : plan->steps) EXPECT_NE(step.name, before.name);
 }
 
@@ -170,7 +171,7 @@ TEST(Layouts, ConstantsAreReorderedWhenCompiling) {
   auto x = m.conv(m.conv(m.input({1, 16, 12, 12}), 16, 3, 1), 16, 3, 2);
   m.result(m.conv(m.op("Add", {x, m.random({1, 16, 12, 12}, 4)}), 16, 3, 3));
   WeightsCache weights;
-  const auto plan = compile_plan(*bound_graph(m.graph(), {{1, 16, 12, 12}}), weights, {});
+  const auto plan = compile_plan(bound_graph(m.graph().clone(), {{1, 16, 12, 12}}), weights, {}, parallel::Arena(1));
   bool constant_operand = false;
   for (const Step& step : plan->steps) {
     if (step.name != "convolution2") continue;

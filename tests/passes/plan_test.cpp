@@ -162,7 +162,8 @@ TEST(Plan, StopsBetweenStepsWhenCancelled) {
   GraphMaker m;
   m.result(m.op("ReLU", {m.input({2})}));
   const std::shared_ptr<const Plan> plan = plan_of(m);
-  PlanState state(plan);
+  const parallel::Arena arena(1);
+  PlanState state(plan, arena);
   const float in[2] = {1, 2};
   float out[2] = {-7, -7};
   state.bind_input(0, in);

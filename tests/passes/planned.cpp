@@ -14,7 +14,8 @@ std::unique_ptr<cpu::Plan> plan_of(const GraphMaker& m, cpu::Isa isa) {
   cpu::WeightsCache weights;
   cpu::CompileOptions options;
   options.isa = isa;
-  return cpu::compile_plan(*cpu::bound_graph(*cpu::rewrite_portable(m.graph()), inputs), weights, options);
+  return cpu::compile_plan(cpu::bound_graph(cpu::rewrite_portable(m.graph()), inputs), weights, options,
+                           parallel::Arena(1));
 }
 
 const cpu::Step& step_named(const cpu::Plan& plan, const std::string& name) {

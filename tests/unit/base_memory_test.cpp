@@ -1,11 +1,15 @@
 // overflow, aligned_buffer, mapped_file, tensor_view, log
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/base/log.hpp"
@@ -83,6 +87,55 @@ TEST_F(MappedFileTest, RefusesWhatIsNoFileAndSaysWhy) {
   EXPECT_NE(std::strstr(directory.what(), "it is a directory"), nullptr) << directory.what();
   ASSERT_EQ(mkfifo((dir_ / "pipe").c_str(), 0600), 0);
   EXPECT_NE(std::strstr(caught([&] { MappedFile file(dir_ / "pipe"); }).what(), "not a regular file"), nullptr);
+}
+
+/// Pages of [begin, begin + count) that are in this process now; SIZE_MAX if the system does not tell. Bit 63 of an
+/// entry of its table says "present".
+size_t resident_pages(const char* begin, size_t count) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<uintptr_t>(begin) / page;
+  std::vector<uint64_t> entries(count);
+  const int table = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);  // wants whole entries, streams read others
+  const size_t bytes = count * sizeof(uint64_t);
+  const ssize_t got = ::pread(table, entries.data(), bytes, static_cast<off_t>(first * sizeof(uint64_t)));
+  ::close(table);
+  if (got != static_cast<ssize_t>(bytes)) return SIZE_MAX;
+  return static_cast<size_t>(std::count_if(entries.begin(), entries.end(), [](uint64_t entry) { return entry >> 63; }));
+}
+
+TEST_F(MappedFileTest, EvictedPagesLeaveAndComeBack) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::string text(1000 * page, ' ');
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i / 7 % 23);
+  std::ofstream(dir_ / "file") << text;
+  const MappedFile file(dir_ / "file");
+  EXPECT_EQ(std::memcmp(file.data(), text.data(), text.size()), 0);
+  const size_t all = resident_pages(file.chars(), 1000);
+  if (all == SIZE_MAX) GTEST_SKIP() << "the system does not say which pages are resident";
+  ASSERT_EQ(all, 1000u);
+  MappedFile::evict(file.chars() + 100 * page, 400 * page);
+  EXPECT_EQ(resident_pages(file.chars() + 100 * page, 400), 0u);
+  // A huge page that holds some of them may have gone as a whole, no more.
+  const size_t left = resident_pages(file.chars(), 1000);
+  EXPECT_GE(left, 400u);
+  // What no mapping holds as a whole is left alone.
+  MappedFile::evict(file.chars() + 900 * page, 101 * page);
+  MappedFile::evict(file.chars() + 600 * page, 0);
+  MappedFile::evict(file.chars() + 600 * page + 1, page);
+  std::vector<char> own(10 * page, 'x');
+  MappedFile::evict(own.data(), own.size());
+  EXPECT_EQ(std::count(own.begin(), own.end(), 'x'), static_cast<std::ptrdiff_t>(own.size()));
+  EXPECT_EQ(resident_pages(file.chars(), 1000), left);
+  EXPECT_EQ(std::memcmp(file.data(), text.data(), text.size()), 0);
+}
+
+TEST_F(MappedFileTest, AReplacedFileStaysMapped) {
+  std::ofstream(dir_ / "file") << std::string(100000, 'a');
+  const MappedFile file(dir_ / "file");
+  std::ofstream(dir_ / "new") << std::string(100000, 'b');
+  std::filesystem::rename(dir_ / "new", dir_ / "file");
+  MappedFile::evict(file.data(), file.size());
+  EXPECT_EQ(std::string(file.chars(), file.size()), std::string(100000, 'a'));
 }
 
 TEST(TensorView, CountsElementsAndBytes) {

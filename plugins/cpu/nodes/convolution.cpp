@@ -40,20 +40,33 @@ const ConvKernel* find_kernel(const ConvProblem& problem, Isa isa, const LayoutC
   return nullptr;
 }
 
+Packing packing_for(const NodeContext& context, const ConvKernel& kernel, const ConvPlan& plan) {
+  const float* bias = leading_bias(context);
+  // The packing is known by the bias's address, which nothing else may get while the packing is being made.
+  std::shared_ptr<const void> bias_owner;
+  if (bias) bias_owner = context.constants[static_cast<size_t>(chain_of(context.node)[0].operand)]->owner;
+  const ConvPacking p = packing_of(plan);
+  Packing packing;
+  packing.key = concat(kernel.packing, ' ', p.block, 'x', p.oc_blocks, " g", p.groups, " i", p.ic, " o", p.oc, " k",
+                       p.kd, 'x', p.kh, 'x', p.kw, p.plain_source ? " plain" : "", p.transposed ? " transposed " : " ",
+                       static_cast<const void*>(bias));
+  packing.bytes = plan.packed_floats * sizeof(float);
+  packing.pieces = kernel.pack_pieces(plan);
+  packing.pack = [&kernel, plan, bias, bias_owner = std::move(bias_owner)](const void* weights, void* packed,
+                                                                           int64_t begin, int64_t end) {
+    kernel.pack(plan, kernel, {static_cast<const float*>(weights), bias}, static_cast<float*>(packed), begin, end);
+  };
+  return packing;
+}
+
 class ConvolutionExecutor final : public Executor {
  public:
   ConvolutionExecutor(const NodeContext& context, const ConvKernel& kernel, const ConvProblem& problem)
       : kernel_(kernel), chain_(context, leading_bias(context) ? 1 : 0, channel_block(context.isa)) {
     kernel.plan(problem, kernel, plan_);
-    const float* bias = leading_bias(context);
-    const ir::Constant& weights = *context.constants[1];
-    const auto pack = [&](void* packed) {
-      kernel.pack(plan_, weights.view.as<float>(), bias, static_cast<float*>(packed));
-    };
-    const size_t bytes = plan_.packed_floats * sizeof(float);
-    const auto key = concat(kernel.name, to_string(problem), static_cast<const void*>(bias));
-    packed_ = context.weights.get(weights, key, bytes, pack);
-    if (bias) bias_owner_ = context.constants[static_cast<size_t>(chain_of(context.node)[0].operand)]->owner;
+    packed_ = context.weights.get(*context.constants[1], packing_for(context, kernel, plan_));
+    if (leading_bias(context))
+      bias_owner_ = context.constants[static_cast<size_t>(chain_of(context.node)[0].operand)]->owner;
   }
 
   void run(const RunArgs& args) const noexcept override {

@@ -42,12 +42,4 @@ ConvProblem conv_problem(const NodeContext& context) {
   return problem;
 }
 
-std::string to_string(const ConvProblem& problem) {
-  std::string text =
-      concat(problem.transposed ? "t" : "f", problem.batch, "g", problem.groups, "i", problem.ic, "o", problem.oc);
-  for (const ConvAxis& axis : {problem.d, problem.h, problem.w})
-    text += concat("_", axis.in, ",", axis.out, ",", axis.kernel, ",", axis.stride, ",", axis.dilation, ",", axis.pad);
-  return text;
-}
-
 }  // namespace terroir::cpu

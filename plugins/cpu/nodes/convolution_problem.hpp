@@ -1,8 +1,5 @@
 #pragma once
 // What: a convolution node as its kernels describe it.
-#include <optional>
-#include <string>
-
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/conv/conv_types.hpp"
 
@@ -10,8 +7,5 @@ namespace terroir::cpu {
 
 /// Extents, strides and pads in effect of Convolution, GroupConvolution and their BackpropData forms, fused or not.
 ConvProblem conv_problem(const NodeContext& context);
-
-/// All numbers of a problem, as a key.
-std::string to_string(const ConvProblem& problem);
 
 }  // namespace terroir::cpu

@@ -89,6 +89,21 @@ bool has_leading_bias(const NodeContext& context) {
   return !chain.empty() && chain[0].kind == PostOpKind::add && chain[0].mode == OperandMode::per_channel;
 }
 
+/// Packs piece i of B: a panel of one of its matrices.
+struct PackB {
+  const MatmulKernels& kernels;
+  int64_t elements, leading;  // of a plain matrix
+  bool transposed;
+  int64_t rows, columns;
+  int64_t panels, matrix_floats;  // of a packed one
+
+  void operator()(const float* b, float* packed, int64_t i) const noexcept {
+    const int64_t matrix = i / panels, panel = i % panels;
+    kernels.pack_b(b + matrix * elements, leading, transposed, rows, columns, packed + matrix * matrix_floats, panel,
+                   panel + 1);
+  }
+};
+
 class MatMulExecutor final : public Executor {
  public:
   explicit MatMulExecutor(const NodeContext& context)
@@ -103,12 +118,7 @@ class MatMulExecutor final : public Executor {
       bias_.assign(view.as<float>(), view.as<float>() + view.count());
     }
     if (!context.constants[1]) return;
-    const ir::Constant& weights = *context.constants[1];
-    const auto key = concat("matmul", isa_name(isa_), p_.b.rows, "x", p_.b.columns, p_.b.transposed, "b", b_matrices_);
-    packed_ = context.weights.get(weights, key, packed_floats() * sizeof(float), [&](void* packed) {
-      for (int64_t i = 0; i < b_matrices_; ++i)
-        pack(weights.view.as<float>(), static_cast<float*>(packed), i, 0, panels_);
-    });
+    packed_ = context.weights.get(*context.constants[1], packing());
   }
 
   void run(const RunArgs& args) const noexcept override {
@@ -118,8 +128,7 @@ class MatMulExecutor final : public Executor {
     const float* packed = packed_ ? packed_->as<float>() : scratch;
     if (!packed_) {
       const auto* b = static_cast<const float*>(args.inputs[1]);
-      args.arena.parallel_for(b_matrices_ * panels_,
-                              [&](int64_t i) { pack(b, scratch, i / panels_, i % panels_, i % panels_ + 1); });
+      args.arena.parallel_for(b_matrices_ * panels_, [&, pack = packer()](int64_t i) { pack(b, scratch, i); });
       scratch += packed_floats();
     }
     GemmArgs gemm;
@@ -188,9 +197,21 @@ class MatMulExecutor final : public Executor {
   int64_t matrix_floats() const { return panels_ * kernels_.panel * p_.b.rows; }
   size_t packed_floats() const { return static_cast<size_t>((b_matrices_ * matrix_floats() + 15) / 16 * 16); }
 
-  void pack(const float* b, float* packed, int64_t matrix, int64_t panel0, int64_t panel1) const noexcept {
-    kernels_.pack_b(b + matrix * p_.b.elements(), p_.b.leading(), p_.b.transposed, p_.b.rows, p_.b.columns,
-                    packed + matrix * matrix_floats(), panel0, panel1);
+  Packing packing() const {
+    Packing packing;
+    packing.key = concat("matmul ", kernels_.panel, ' ', p_.b.rows, 'x', p_.b.columns,
+                         p_.b.transposed ? " transposed" : "", " b", b_matrices_);
+    packing.bytes = static_cast<size_t>(b_matrices_ * matrix_floats()) * sizeof(float);
+    packing.pieces = b_matrices_ * panels_;
+    packing.pack = [pack = packer()](const void* b, void* packed, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) pack(static_cast<const float*>(b), static_cast<float*>(packed), i);
+    };
+    return packing;
+  }
+
+  PackB packer() const {
+    return {kernels_,  p_.b.elements(), p_.b.leading(), p_.b.transposed,
+            p_.b.rows, p_.b.columns,    panels_,        matrix_floats()};
   }
 
   const MatmulKernels& kernels_;

@@ -1,6 +1,7 @@
 // What: the f32 convolution kernels: choose one, plan, pack the weights, run tiles.
 //   for (const ConvKernel& k : conv_kernels(isa)) if (!(why = k.reject(problem, k))) ...   best first
-//   ConvPlan plan; k.plan(problem, k, plan); k.pack(plan, weights, bias, packed);
+//   ConvPlan plan; k.plan(problem, k, plan);
+//   for each i < k.pack_pieces(plan): k.pack(plan, k, constants, packed, i, i + 1);      in any order, in parallel
 //   for each i < conv_slices(plan, threads): k.run(plan, args, conv_slice(plan, threads, i))     in any order, in
 //   parallel
 // Formula: dst[n,o,p] = post_ops(bias[o] + sum over i,k of src[n, i, p*stride + k*dilation - pad] * weights[o,i,k]);
@@ -10,6 +11,11 @@
 // Aliasing and alignment: dst overlaps nothing but the operand of a leading addition, equal to it; 64-byte aligned
 // bases are fast, any
 //   float alignment works.
+// Packing: once per set of weights, before the first run, by all threads at once. `packed` comes uninitialised; the
+//   pieces write all of it, padding included, each its own part, which should be contiguous and some ten to hundred KB.
+//   Which bytes come out depends on `packing`, the block and what packing_of() tells of a plan, nothing else of the
+//   problem: layers and shapes that agree there share one packing. A family of kernels with its own form of weights
+//   (say, transformed) brings a name, a pair of functions and, if more decides its bytes, an extension of ConvPacking.
 // Threads: run() is const and noexcept; tiles that do not overlap may run at once. Every output element is summed in an
 //   order that depends on the plan alone, so results are bit-identical for any slicing.
 // Edge cases: NaN and infinity propagate as the sums and post-ops say; batch 0 gives an empty grid.
@@ -22,6 +28,12 @@
 
 namespace terroir::cpu {
 
+// The constants of a convolution, as the graph holds them; bias may be null.
+struct ConvConstants {
+  const float* weights;
+  const float* bias;
+};
+
 struct ConvKernel {
   const char* name;
   Isa isa;
@@ -29,13 +41,23 @@ struct ConvKernel {
   // Null if the kernel fits, else the reason in a few words.
   const char* (*reject)(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
   void (*plan)(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept;
-  // bias may be null. `packed` takes plan.packed_floats floats.
-  void (*pack)(const ConvPlan& plan, const float* weights, const float* bias, float* packed) noexcept;
+  const char* packing;  // name of the packed form
+  int64_t (*pack_pieces)(const ConvPlan& plan) noexcept;
+  // Pieces [begin, end) into `packed`, the start of plan.packed_floats floats.
+  void (*pack)(const ConvPlan& plan, const ConvKernel& kernel, const ConvConstants& constants, float* packed,
+               int64_t begin, int64_t end) noexcept;
   void (*run)(const ConvPlan& plan, const ConvArgs& args, const ConvTile& tile) noexcept;
 };
 
 // All kernels of a bucket, best first. Empty for a bucket that is not compiled in.
 std::span<const ConvKernel> conv_kernels(Isa isa) noexcept;
+
+// What the packed bytes of a plan depend on besides the constants and ConvKernel::packing.
+struct ConvPacking {
+  int64_t block, oc_blocks, groups, ic, oc, kd, kh, kw;
+  bool plain_source, transposed;
+};
+ConvPacking packing_of(const ConvPlan& plan) noexcept;
 
 // Floating-point operations of a problem (a multiplication and an addition count as two), padding included.
 int64_t conv_flops(const ConvProblem& problem) noexcept;

@@ -11,6 +11,8 @@ const char* reject_pointwise(const ConvProblem& problem, const ConvKernel& kerne
 const char* reject_first(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
 const char* reject_transposed(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
 void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept;
-void pack_dense(const ConvPlan& plan, const float* weights, const float* bias, float* packed) noexcept;
+int64_t pack_dense_pieces(const ConvPlan& plan) noexcept;
+void pack_dense(const ConvPlan& plan, const ConvKernel& kernel, const ConvConstants& constants, float* packed,
+                int64_t begin, int64_t end) noexcept;
 
 }  // namespace terroir::cpu::conv

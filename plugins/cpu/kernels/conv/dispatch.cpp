@@ -15,6 +15,8 @@ using namespace conv;
    ConvFormat::destination,                                                               \
    reject,                                                                                \
    plan,                                                                                  \
+   #pack,                                                                                 \
+   pack##_pieces,                                                                         \
    pack,                                                                                  \
    TERROIR_CONV_NAMESPACE::run},
 

@@ -9,6 +9,8 @@ const char* reject_depthwise(const ConvProblem& problem, const ConvKernel& kerne
 const char* reject_small_groups(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
 const char* reject_any_groups(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
 void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept;
-void pack_lanes(const ConvPlan& plan, const float* weights, const float* bias, float* packed) noexcept;
+int64_t pack_lanes_pieces(const ConvPlan& plan) noexcept;
+void pack_lanes(const ConvPlan& plan, const ConvKernel& kernel, const ConvConstants& constants, float* packed,
+                int64_t begin, int64_t end) noexcept;
 
 }  // namespace terroir::cpu::conv

@@ -57,7 +57,20 @@ int64_t rows_in_cache(int64_t row_bytes) noexcept {
   return std::max<int64_t>(1, cache_sizes().l2 / 2 / std::max<int64_t>(row_bytes, 1));
 }
 
+void pack_bias(const float* bias, int64_t groups, int64_t own, int64_t padded, int64_t total, float* packed) noexcept {
+  std::fill_n(packed, total, 0.0f);
+  for (int64_t g = 0; bias && g < groups; ++g) std::copy_n(bias + g * own, own, packed + g * padded);
+}
+
 }  // namespace conv
+
+ConvPacking packing_of(const ConvPlan& plan) noexcept {
+  const ConvProblem& e = plan.exec;
+  return {plan.block,  plan.oc_blocks, e.groups,
+          e.ic,        e.oc,           e.d.kernel,
+          e.h.kernel,  e.w.kernel,     plan.src_format == ConvFormat::plain,
+          e.transposed};
+}
 
 int64_t conv_flops(const ConvProblem& p) noexcept {
   const int64_t taps = p.d.kernel * p.h.kernel * p.w.kernel;

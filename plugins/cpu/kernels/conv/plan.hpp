@@ -27,6 +27,10 @@ void plan_common(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan&
 // Units of rows such that `row_bytes` each fill at most half of L2; at least 1.
 int64_t rows_in_cache(int64_t row_bytes) noexcept;
 
+// The head of a packing: for each of `groups` its `own` values of bias (null: zeros), zeros up to `padded`; then zeros
+// up to `total` floats.
+void pack_bias(const float* bias, int64_t groups, int64_t own, int64_t padded, int64_t total, float* packed) noexcept;
+
 // Number of sp units a plan should offer at least, so that the work can be sliced.
 inline constexpr int64_t kWantedUnits = 64;
 

@@ -6,6 +6,7 @@
 
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv/dense.hpp"
+#include "plugins/cpu/kernels/reorder/reorder.hpp"
 
 namespace terroir::cpu::conv {
 namespace {
@@ -159,33 +160,42 @@ void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   choose_ic_chunk(kernel, plan);
 }
 
-void pack_dense(const ConvPlan& plan, const float* weights, const float* bias, float* packed) noexcept {
+int64_t pack_dense_pieces(const ConvPlan& plan) noexcept {
   const ConvProblem& e = plan.exec;
-  const bool plain = plan.src_format == ConvFormat::plain;
-  const int64_t block = plan.block;
-  const int64_t icg = e.ic / e.groups, ocg = e.oc / e.groups;
-  const int64_t oc_blocks = ceil_div(ocg, block);
+  return e.groups * ceil_div(ceil_div(e.oc / e.groups, plan.block), plan.oc_blocks);
+}
+
+// A piece is one unit of output channels of one group; the first one brings the bias.
+void pack_dense(const ConvPlan& plan, const ConvKernel& kernel, const ConvConstants& constants, float* packed,
+                int64_t begin, int64_t end) noexcept {
+  const ConvProblem& e = plan.exec;
+  const int64_t inner = plan.src_format == ConvFormat::plain ? 1 : plan.block;
+  const int64_t icg = e.ic / e.groups, ocg = e.oc / e.groups, padded_ic = round_up(icg, inner);
+  const int64_t oc_blocks = ceil_div(ocg, plan.block), units = ceil_div(oc_blocks, plan.oc_blocks);
   const int64_t taps = e.d.kernel * e.h.kernel * e.w.kernel;
-  const int64_t inner = plain ? 1 : block;
-  const int64_t padded_ic = round_up(icg, inner);
-  std::fill_n(packed, plan.packed_floats, 0.0f);
-  for (int64_t g = 0; bias && g < e.groups; ++g) {
-    std::copy_n(bias + g * ocg, ocg, packed + g * oc_blocks * block);
-  }
-  float* base = packed + round_up(e.groups * oc_blocks * block, 16);
-  for (int64_t g = 0; g < e.groups; ++g) {
-    for (int64_t first = 0; first < oc_blocks; first += plan.oc_blocks) {
-      const int64_t lanes = std::min(plan.oc_blocks, oc_blocks - first) * block;
-      float* unit = base + (g * oc_blocks + first) * block * padded_ic * taps;
-      for (int64_t l = 0; l < lanes && first * block + l < ocg; ++l) {
-        const int64_t o = first * block + l;
-        for (int64_t i = 0; i < icg; ++i) {
-          const float* from = weights + (e.transposed ? (g * icg + i) * ocg + o : (g * ocg + o) * icg + i) * taps;
-          float* to = unit + (i / inner * taps * inner + i % inner) * lanes + l;
-          for (int64_t t = 0; t < taps; ++t) to[t * inner * lanes] = from[t];
-        }
-      }
+  const auto transpose = reorder_kernels(kernel.isa).transpose_2d;
+  const int64_t bias_floats = round_up(e.groups * oc_blocks * plan.block, 16);
+  if (begin == 0) pack_bias(constants.bias, e.groups, ocg, oc_blocks * plan.block, bias_floats, packed);
+  float* const base = packed + bias_floats;
+  for (int64_t piece = begin; piece < end; ++piece) {
+    const int64_t g = piece / units, first = piece % units * plan.oc_blocks;
+    const int64_t lanes = std::min(plan.oc_blocks, oc_blocks - first) * plan.block;
+    const int64_t o = first * plan.block, valid = std::min(lanes, ocg - o);
+    float* const unit = base + (g * oc_blocks + first) * plan.block * padded_ic * taps;
+    // Plain weights of input i: the taps of one output are adjacent, outputs are `stride` apart.
+    const int64_t stride = (e.transposed ? 1 : icg) * taps;
+    const auto source = [&](int64_t i) {
+      return constants.weights + (e.transposed ? (g * icg + i) * ocg + o : (g * ocg + o) * icg + i) * taps;
+    };
+    const auto place = [&](int64_t i) { return unit + (i / inner * taps * inner + i % inner) * lanes; };
+    if (!e.transposed && (taps == 1 || inner == 1)) {
+      // The order of inputs and taps stays: one transposition.
+      transpose(source(0), stride, unit, lanes, valid, icg * taps, lanes);
+    } else {
+      for (int64_t i = 0; i < icg; ++i) transpose(source(i), stride, place(i), inner * lanes, valid, taps, lanes);
     }
+    for (int64_t i = icg; i < padded_ic; ++i)
+      for (int64_t t = 0; t < taps; ++t) std::fill_n(place(i) + t * inner * lanes, lanes, 0.0f);
   }
 }
 

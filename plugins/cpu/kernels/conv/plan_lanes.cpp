@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "plugins/cpu/kernels/reorder/reorder.hpp"
+
 namespace terroir::cpu::conv {
 namespace {
 
@@ -66,19 +68,28 @@ void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
       static_cast<size_t>(round_up(blocks * plan.block, 16) + blocks * plan.block * taps * (e.ic / e.groups));
 }
 
-void pack_lanes(const ConvPlan& plan, const float* weights, const float* bias, float* packed) noexcept {
+int64_t pack_lanes_pieces(const ConvPlan& plan) noexcept { return ceil_div(plan.exec.oc, plan.block); }
+
+// A piece is one block of output channels; the first one brings the bias.
+void pack_lanes(const ConvPlan& plan, const ConvKernel& kernel, const ConvConstants& constants, float* packed,
+                int64_t begin, int64_t end) noexcept {
   const ConvProblem& e = plan.exec;
   const int64_t block = plan.block, inputs = e.ic / e.groups;
-  const int64_t rows = e.d.kernel * e.h.kernel, columns = e.w.kernel;
-  std::fill_n(packed, plan.packed_floats, 0.0f);
-  if (bias) std::copy_n(bias, e.oc, packed);
-  float* base = packed + round_up(ceil_div(e.oc, block) * block, 16);
-  for (int64_t o = 0; o < e.oc; ++o) {
-    float* to = base + o / block * block * rows * inputs * columns + o % block;
-    for (int64_t i = 0; i < inputs; ++i)
-      for (int64_t r = 0; r < rows; ++r)
-        for (int64_t w = 0; w < columns; ++w)
-          to[((r * inputs + i) * columns + w) * block] = weights[((o * inputs + i) * rows + r) * columns + w];
+  const int64_t rows = e.d.kernel * e.h.kernel, columns = e.w.kernel, taps = rows * columns;
+  const auto transpose = reorder_kernels(kernel.isa).transpose_2d;
+  const int64_t bias_floats = round_up(round_up(e.oc, block), 16);
+  if (begin == 0) pack_bias(constants.bias, 1, e.oc, bias_floats, bias_floats, packed);
+  for (int64_t piece = begin; piece < end; ++piece) {
+    const int64_t o = piece * block, valid = std::min(block, e.oc - o);
+    const float* const from = constants.weights + o * inputs * taps;
+    float* const to = packed + bias_floats + o * inputs * taps;
+    // Where the order of inputs and rows stays, one transposition does.
+    const bool once = inputs == 1 || rows == 1;
+    const int64_t width = once ? inputs * taps : columns;
+    for (int64_t i = 0; i < (once ? 1 : inputs); ++i)
+      for (int64_t r = 0; r < (once ? 1 : rows); ++r)
+        transpose(from + (i * rows + r) * columns, inputs * taps, to + (r * inputs + i) * columns * block, block, valid,
+                  width, block);
   }
 }
 

@@ -1,0 +1,106 @@
+#include "plugins/cpu/weights_cache.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "ir/base/mapped_file.hpp"
+#include "runtime/memory/arena_buffer.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+/// Bytes of one task: enough that a task costs more than its call, few enough that threads end together.
+constexpr size_t kTaskBytes = size_t{256} << 10;
+
+struct Task {
+  size_t job;
+  int64_t begin, end;  // pieces
+};
+
+}  // namespace
+
+PackedWeights WeightsCache::get(const ir::Constant& constant, Packing packing) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_[{constant.view.data, packing.key}];
+  // The address alone may have been used before by a constant that is gone.
+  if (const auto owner = entry.owner.lock(); owner && owner == constant.owner)
+    if (PackedWeights known = entry.packed.lock()) return known;
+  auto handle = std::make_shared<PackedBytes>();
+  waiting_.push_back({handle, constant, std::move(packing)});
+  entry = {constant.owner, handle};
+  return handle;
+}
+
+void WeightsCache::pack(const parallel::Arena& arena) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (!waiting_.empty()) {
+      run_batch(lock, arena);
+      continue;
+    }
+    // All handles of this thread's plan are filled, or are being filled by batches that have begun.
+    const uint64_t begun = batches_;
+    batch_done_.wait(lock, [&] { return !waiting_.empty() || running_.empty() || *running_.begin() >= begun; });
+    if (waiting_.empty()) return;
+  }
+}
+
+void WeightsCache::run_batch(std::unique_lock<std::mutex>& lock, const parallel::Arena& arena) {
+  std::vector<Job> jobs = std::move(waiting_);
+  waiting_.clear();
+  const uint64_t batch = batches_++;
+  running_.insert(batch);
+  lock.unlock();
+  try {
+    fill(jobs, arena);
+  } catch (...) {
+    lock.lock();
+    // Another plan may count on some of them; its thread will try again.
+    std::move(jobs.begin(), jobs.end(), std::back_inserter(waiting_));
+    running_.erase(batch);
+    batch_done_.notify_all();
+    throw;
+  }
+  lock.lock();
+  running_.erase(batch);
+  batch_done_.notify_all();
+}
+
+void WeightsCache::fill(std::vector<Job>& jobs, const parallel::Arena& arena) {
+  std::vector<std::shared_ptr<PackedBytes>> handles;
+  std::vector<size_t> offsets;
+  std::vector<Task> tasks;
+  std::vector<std::atomic<int64_t>> open(jobs.size());  // pieces to be packed yet
+  size_t total = 0;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const Packing& packing = jobs[i].packing;
+    handles.push_back(jobs[i].handle.lock());  // null: its plan was given up
+    offsets.push_back(total);
+    if (!handles.back()) continue;
+    total += (packing.bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+    open[i] = packing.pieces;
+    const size_t piece_bytes = packing.bytes / static_cast<size_t>(std::max<int64_t>(packing.pieces, 1)) + 1;
+    const auto step = static_cast<int64_t>(std::max<size_t>(1, kTaskBytes / piece_bytes));
+    for (int64_t begin = 0; begin < packing.pieces; begin += step)
+      tasks.push_back({i, begin, std::min(begin + step, packing.pieces)});
+  }
+  auto memory = std::make_shared<AlignedBuffer>(memory::allocate_arena(total, arena));
+  arena.parallel_for(static_cast<int64_t>(tasks.size()), [&](int64_t at) {
+    const Task& task = tasks[static_cast<size_t>(at)];
+    Job& job = jobs[task.job];
+    job.packing.pack(job.constant.view.data, memory->as<std::byte>() + offsets[task.job], task.begin, task.end);
+    // Acquire and release: the last one frees what the others have read.
+    const int64_t done = task.end - task.begin;
+    if (open[task.job].fetch_sub(done, std::memory_order_acq_rel) != done) return;
+    MappedFile::evict(job.constant.view.data, job.constant.view.bytes());
+    job.constant = {};
+    job.packing.pack = nullptr;
+  });
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (!handles[i]) continue;
+    handles[i]->memory_ = memory;
+    handles[i]->data_ = memory->as<std::byte>() + offsets[i];
+  }
+}
+
+}  // namespace terroir::cpu

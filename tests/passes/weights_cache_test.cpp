@@ -1,0 +1,146 @@
+// Packed weights: who shares them, when they are there, and what happens when several plans are compiled at once.
+#include "plugins/cpu/weights_cache.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "tests/support/caught.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+ir::Constant numbers(int64_t count) {
+  auto buffer = std::make_shared<AlignedBuffer>(static_cast<size_t>(count) * sizeof(float));
+  for (int64_t i = 0; i < count; ++i) buffer->as<float>()[i] = static_cast<float>(i);
+  return {{element::f32, {count}, buffer->data()}, buffer};
+}
+
+/// Every number plus `offset`, in pieces of ten; counts the pieces.
+Packing plus(const ir::Constant& constant, float offset, std::atomic<int64_t>* packed_pieces = nullptr) {
+  const int64_t count = constant.view.count();
+  Packing packing;
+  packing.key = "plus " + std::to_string(offset);
+  packing.bytes = static_cast<size_t>(count) * sizeof(float);
+  packing.pieces = (count + 9) / 10;
+  packing.pack = [=](const void* from, void* to, int64_t begin, int64_t end) {
+    for (int64_t i = begin * 10; i < std::min(end * 10, count); ++i)
+      static_cast<float*>(to)[i] = static_cast<const float*>(from)[i] + offset;
+    if (packed_pieces) *packed_pieces += end - begin;
+  };
+  return packing;
+}
+
+void expect_plus(const PackedWeights& packed, int64_t count, float offset) {
+  ASSERT_NE(packed->as<float>(), nullptr);
+  for (int64_t i = 0; i < count; ++i) ASSERT_EQ(packed->as<float>()[i], static_cast<float>(i) + offset) << i;
+}
+
+TEST(WeightsCache, PacksOncePerConstantAndKey) {
+  WeightsCache cache;
+  const parallel::Arena arena(2);
+  const ir::Constant a = numbers(101), b = numbers(37);
+  std::atomic<int64_t> pieces{0};
+  const PackedWeights first = cache.get(a, plus(a, 1, &pieces)), same = cache.get(a, plus(a, 1, &pieces));
+  const PackedWeights other_key = cache.get(a, plus(a, 2, &pieces)), other = cache.get(b, plus(b, 1, &pieces));
+  EXPECT_EQ(first, same);
+  EXPECT_NE(first, other_key);
+  EXPECT_NE(first, other);
+  EXPECT_EQ(first->as<float>(), nullptr);  // not there before pack()
+  cache.pack(arena);
+  EXPECT_EQ(pieces, 11 + 11 + 4);
+  expect_plus(first, 101, 1);
+  expect_plus(other_key, 101, 2);
+  expect_plus(other, 37, 1);
+  for (const PackedWeights& packed : {first, other_key, other})
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(packed->as<char>()) % kCacheLine, 0u);
+  EXPECT_EQ(cache.get(a, plus(a, 1, &pieces)), first);
+  cache.pack(arena);
+  EXPECT_EQ(pieces, 26);
+}
+
+TEST(WeightsCache, PacksAgainWhatNobodyHolds) {
+  WeightsCache cache;
+  const parallel::Arena arena(1);
+  const ir::Constant a = numbers(10);
+  std::atomic<int64_t> pieces{0};
+  cache.get(a, plus(a, 1, &pieces));
+  cache.pack(arena);
+  EXPECT_EQ(pieces, 0);  // the handle was dropped before
+  const PackedWeights held = cache.get(a, plus(a, 1, &pieces));
+  cache.pack(arena);
+  EXPECT_EQ(pieces, 1);
+  expect_plus(held, 10, 1);
+}
+
+TEST(WeightsCache, AnotherConstantAtTheSameAddressIsNotTheSame) {
+  WeightsCache cache;
+  const parallel::Arena arena(1);
+  float value = 3;
+  const ir::TensorView view{element::f32, {1}, &value};
+  auto owner = std::make_shared<int>(0);
+  const PackedWeights before = cache.get({view, owner}, plus({view, owner}, 1));
+  cache.pack(arena);
+  owner = std::make_shared<int>(1);
+  const PackedWeights after = cache.get({view, owner}, plus({view, owner}, 1));
+  EXPECT_NE(before, after);
+}
+
+TEST(WeightsCache, LetsAConstantGoOnceItIsPacked) {
+  WeightsCache cache;
+  ir::Constant a = numbers(1000);
+  const std::weak_ptr<const void> owner = a.owner;
+  const PackedWeights packed = cache.get(a, plus(a, 1));
+  a = {};
+  EXPECT_FALSE(owner.expired());
+  cache.pack(parallel::Arena(2));
+  EXPECT_TRUE(owner.expired());
+  expect_plus(packed, 1000, 1);
+}
+
+TEST(WeightsCache, RefusesWhatCannotBeHadAndKeepsTheRest) {
+  WeightsCache cache;
+  const parallel::Arena arena(1);
+  const ir::Constant a = numbers(50);
+  const PackedWeights fits = cache.get(a, plus(a, 1));
+  PackedWeights huge;
+  {
+    Packing packing = plus(a, 2);
+    packing.bytes = size_t{1} << 60;
+    huge = cache.get(a, std::move(packing));
+  }
+  EXPECT_EQ(caught([&] { cache.pack(arena); }).code(), ErrorCode::out_of_memory);
+  huge.reset();  // its plan is given up
+  cache.pack(arena);
+  expect_plus(fits, 50, 1);
+}
+
+TEST(WeightsCache, ServesPlansThatAreCompiledAtOnce) {
+  constexpr int kThreads = 4, kRounds = 50, kConstants = 6;
+  for (int round = 0; round < kRounds; ++round) {
+    WeightsCache cache;
+    const parallel::Arena arena(2);
+    std::vector<ir::Constant> constants;
+    for (int i = 0; i < kConstants; ++i) constants.push_back(numbers(100 + 10 * i));
+    std::atomic<int64_t> pieces{0};
+    std::vector<std::vector<PackedWeights>> held(kThreads);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t)
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < kConstants; ++i) {
+          const ir::Constant& constant = constants[static_cast<size_t>((i + t) % kConstants)];
+          held[static_cast<size_t>(t)].push_back(cache.get(constant, plus(constant, 1, &pieces)));
+        }
+        cache.pack(arena);
+        for (const PackedWeights& packed : held[static_cast<size_t>(t)])
+          EXPECT_EQ(packed->as<float>() ? packed->as<float>()[99] : 0, 100);
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(pieces, 10 + 11 + 12 + 13 + 14 + 15) << "each constant is packed once";
+  }
+}
+
+}  // namespace
+}  // namespace terroir::cpu
