@@ -28,6 +28,7 @@ struct Step {
   bool is_reference = false;  // slow
   std::string where;          // Node::describe()
   size_t bytes = 0;           // read and written, constants not counted
+  std::string details;        // why it exists, of steps that only move bytes; why it is slow
 };
 
 struct Plan {

@@ -58,9 +58,9 @@ class CpuRequest final : public plugin::RequestState {
       for (size_t i = 0; i < times.size(); ++i) {
         const Step& step = plan->steps[i];
         const auto time = std::chrono::duration_cast<std::chrono::microseconds>(times[i]);
-        infos.push_back({ProfilingInfo::Status::EXECUTED, time, time, step.name, step.kernel, step.type});
+        infos.push_back({ProfilingInfo::Status::EXECUTED, time, time, step.name, step.kernel, step.type, step.details});
         for (const std::string& name : step.origin_names)
-          infos.push_back({ProfilingInfo::Status::OPTIMIZED_OUT, {}, {}, name, "fused into " + step.name, ""});
+          infos.push_back({ProfilingInfo::Status::OPTIMIZED_OUT, {}, {}, name, "fused into " + step.name, "", ""});
       }
     }
     return infos;

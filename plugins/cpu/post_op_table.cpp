@@ -58,10 +58,9 @@ constexpr std::array kRows = {
 
 bool all_static_f32(const ir::PortType& port) { return port.type == element::f32 && port.shape.is_static(); }
 
-/// How the operand lines up with `result`; per_channel may set `axis`.
+/// How a scalar or a channel vector lines up with `result`; per_channel sets `axis`.
 std::optional<OperandMode> operand_mode(const PartialShape& operand, const PartialShape& result, int& axis,
                                         bool along_channels) {
-  if (operand == result) return OperandMode::tensor;
   const Shape from = operand.to_shape(), to = result.to_shape();
   if (from.size() > to.size()) return std::nullopt;
   int varying = -1;
@@ -118,9 +117,13 @@ std::optional<FusedOp> as_post_op(const StepView& op, int data_input, int& chann
     const auto other = static_cast<size_t>(1 - data_input);
     if (!all_static_f32(op.inputs[other])) return std::nullopt;
     int axis = channel_axis;
-    const auto mode = operand_mode(op.inputs[other].shape, shape, axis, row.kind == prelu);
-    // Scalars and channel vectors are taken at compile time; only whole tensors may come at run time.
-    if (!mode || (*mode != OperandMode::tensor && !op.constants[other])) return std::nullopt;
+    // Scalars and channel vectors are taken at compile time; only whole tensors may come at run time. A constant that
+    // is as large as the result by chance, because that is one image of one position, is a channel vector still: the
+    // same layer of a batch must round alike.
+    std::optional<OperandMode> mode;
+    if (op.constants[other]) mode = operand_mode(op.inputs[other].shape, shape, axis, row.kind == prelu);
+    if (!mode && op.inputs[other].shape == shape) mode = OperandMode::tensor;
+    if (!mode) return std::nullopt;
     step.mode = *mode;
     if (*mode == OperandMode::scalar)
       step.alpha = *op.constants[other]->view.as<float>();

@@ -62,6 +62,34 @@ bool is_reference(const ProfilingInfo& layer) {
   return layer.status == ProfilingInfo::Status::EXECUTED && layer.exec_type.rfind("ref", 0) == 0;
 }
 
+/// A copy between two memory layouts.
+bool is_reorder(const ProfilingInfo& layer) {
+  return layer.status == ProfilingInfo::Status::EXECUTED && layer.node_type == "Reorder";
+}
+
+/// Some of the layers.
+struct Share {
+  std::vector<const ProfilingInfo*> layers;
+  double time = 0;
+
+  void add(const ProfilingInfo& layer) {
+    layers.push_back(&layer);
+    time += milliseconds(layer.real_time);
+  }
+};
+
+void print(const char* title, const Share& share, double total) {
+  std::cout << title << ": " << share.layers.size();
+  if (!share.layers.empty())
+    std::cout << ", " << std::setprecision(3) << share.time << " ms (" << std::setprecision(1)
+              << (total > 0 ? 100 * share.time / total : 0.0) << " % of the time):";
+  for (const ProfilingInfo* layer : share.layers) {
+    std::cout << "\n  " << layer->node_type << " '" << layer->node_name << "'";
+    if (!layer->details.empty()) std::cout << ": " << layer->details;
+  }
+  std::cout << "\n";
+}
+
 }  // namespace
 
 void print(const std::vector<ProfilingInfo>& layers) {
@@ -79,27 +107,20 @@ void print(const std::vector<ProfilingInfo>& layers) {
   };
   line("layer name", "status", "type", "exec type");
   std::cout << "real time (ms)\n";
-  double total = 0, reference_total = 0;
-  std::vector<const ProfilingInfo*> reference;
+  double total = 0;
+  Share reference, reorders;
   for (const ProfilingInfo& layer : layers) {
     const double time = milliseconds(layer.real_time);
     line(layer.node_name, text(layer.status), layer.node_type, layer.exec_type);
     std::cout << std::setw(14) << std::setprecision(3) << time << '\n';
     total += time;
-    if (is_reference(layer)) {
-      reference_total += time;
-      reference.push_back(&layer);
-    }
+    if (is_reference(layer)) reference.add(layer);
+    if (is_reorder(layer)) reorders.add(layer);
   }
   std::cout << "Total time: " << total << " ms\n";
-  std::cout << "Layers on reference kernels: " << reference.size();
-  if (!reference.empty()) {
-    std::cout << ", " << reference_total << " ms (" << std::setprecision(1)
-              << (total > 0 ? 100 * reference_total / total : 0.0) << " % of the time):";
-    for (const ProfilingInfo* layer : reference)
-      std::cout << "\n  " << layer->node_type << " '" << layer->node_name << "'";
-  }
-  std::cout << std::setprecision(2) << "\n";
+  print("Layers on reference kernels", reference, total);
+  print("Reorders between memory layouts", reorders, total);
+  std::cout << std::setprecision(2);
 }
 
 nlohmann::ordered_json to_json(const std::vector<ProfilingInfo>& layers) {
@@ -111,6 +132,7 @@ nlohmann::ordered_json to_json(const std::vector<ProfilingInfo>& layers) {
                     {"exec_type", layer.exec_type},
                     {"real_time", milliseconds(layer.real_time)},
                     {"cpu_time", milliseconds(layer.cpu_time)}});
+    if (!layer.details.empty()) list.back()["details"] = layer.details;
   }
   return list;
 }

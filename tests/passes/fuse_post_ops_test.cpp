@@ -102,6 +102,23 @@ TEST(FusePostOps, RefusesOperandsThatBroadcastOtherwise) {
   test::expect_refusal(m.graph(), {fuse()});
 }
 
+TEST(FusePostOps, AChannelVectorAsLargeAsTheResultIsStillOne) {
+  // Otherwise an image alone would get its bias after the sum, and in a batch before.
+  GraphMaker m;
+  m.result(m.op("Add", {m.conv(m.input({1, 3, 1, 1}), 8, 1, 1), m.random({1, 8, 1, 1}, 2)}));
+  m.result(m.op("Add", {m.op("MatMul", {m.input({1, 6}), m.random({6, 5}, 3)}), m.random({1, 5}, 4)}));
+  m.result(m.op("Add", {m.op("MatMul", {m.input({1, 6}), m.random({6, 5}, 5)}), m.input({1, 5})}));  // of a run
+  auto graph = m.graph().clone();
+  ir::PassManager passes;
+  passes.add(fuse());
+  passes.run(*graph);
+  for (size_t i = 0; i < 3; ++i) {
+    const ir::Node& fused = graph->node(graph->node(graph->results()[i]).inputs[0].node);
+    ASSERT_TRUE(is_fused(fused)) << i;
+    EXPECT_EQ(fused.attrs<FusedAttrs>().chain[0].mode, i < 2 ? OperandMode::per_channel : OperandMode::tensor) << i;
+  }
+}
+
 TEST(FusePostOps, RefusesOtherTypes) {
   GraphMaker m;
   auto x = m.op("Add", {m.input({2}, element::i32), m.input({2}, element::i32)});

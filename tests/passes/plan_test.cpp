@@ -158,6 +158,34 @@ TEST(Plan, StepsSayWhatTheyAre) {
   EXPECT_TRUE(step.kernel.ends_with("__scalar")) << step.kernel;
 }
 
+TEST(Plan, ReordersSayWhyTheyExist) {
+  GraphMaker m;
+  auto x = m.op("Sigmoid", {m.conv(m.conv(m.input({1, 16, 6, 6}), 16, 3, 1), 16, 3, 2)});
+  m.result(x);
+  m.result(m.op("Gather", {x, m.integers({1, 0}), m.scalar_integer(3)}, {}, "pick"));
+  m.result(m.op("CumSum", {x, m.scalar_integer(1)}, {}, "slow"));
+  const auto plan = plan_of(m);
+  const Step& step = step_named(*plan, "convolution2/nChw8c_to_nchw");
+  // 16 x 36 floats, read and written
+  EXPECT_EQ(step.details, "4608 bytes, estimated 0.0011 ms on one thread: the model's output y, pick (" +
+                              step_named(*plan, "pick").kernel + ") and 1 more want nchw, convolution2 (" +
+                              step_named(*plan, "convolution2").kernel + ") gives nChw8c");
+  EXPECT_EQ(step_named(*plan, "slow").details, "no other implementation of CumSum-3");
+}
+
+TEST(Plan, SlowStepsSayWhy) {
+  GraphMaker m;
+  auto pooled = m.op("MaxPool", {m.input({1, 3, 6, 6})},
+                     {{"strides", "2,2"},
+                      {"dilations", "1,1"},
+                      {"pads_begin", "0,0"},
+                      {"pads_end", "0,0"},
+                      {"kernel", "2,2"},
+                      {"axis", "0"}});
+  m.result({pooled.node, 1});
+  EXPECT_EQ(step_named(*plan_of(m), "maxpool").details, "pool: the indices are wanted");
+}
+
 TEST(Plan, StopsBetweenStepsWhenCancelled) {
   GraphMaker m;
   m.result(m.op("ReLU", {m.input({2})}));

@@ -3,19 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "plugins/cpu/isa.hpp"
 #include "tests/support/model_run.hpp"
+#include "tests/zoo/zoo.hpp"
 
 namespace terroir::test {
 namespace {
-
-std::filesystem::path zoo_folder() {
-  const char* set = std::getenv("TERROIR_ZOO_DIR");
-  return set ? set : TERROIR_BINARY_DIR "/zoo";
-}
 
 std::vector<Tensor> inputs_of(const CompiledModel& compiled) {
   std::vector<Tensor> inputs;

@@ -76,10 +76,7 @@ class LayoutSearch {
   double reorder_cost(ir::Value value) const {
     const ir::Node& producer = graph_.node(value.node);
     if (producer.constant) return 0;  // done once, when compiling
-    const ir::OutputPort& port = graph_.port(value);
-    const double bytes =
-        static_cast<double>(ir::byte_size(port.type, ir::element_count(ir::to_dims(port.shape.to_shape()))));
-    return 500 + 2 * stream_ns(bytes);  // a step of its own, a read and a write
+    return reorder_ns(graph_.port(value));
   }
 
   /// Cost of the copies of one value under the present choices; consumers that have not chosen yet want nothing.
@@ -166,6 +163,11 @@ Decisions assign_layouts(const ir::Graph& graph, Isa isa, WeightsCache& weights)
   LayoutSearch search(graph, isa, weights);
   search.descend();
   return search.take();
+}
+
+double reorder_ns(const ir::OutputPort& port) {
+  const size_t bytes = ir::byte_size(port.type, ir::element_count(ir::to_dims(port.shape.to_shape())));
+  return 500 + 2 * stream_ns(static_cast<double>(bytes));
 }
 
 const Layout& layout_of(const Decisions& decisions, ir::Value value) {

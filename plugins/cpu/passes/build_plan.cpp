@@ -5,6 +5,7 @@
 #include "ir/base/error.hpp"
 #include "ir/base/log.hpp"
 #include "ir/graph/order.hpp"
+#include "plugins/cpu/passes/explain_steps.hpp"
 #include "plugins/cpu/passes/placement.hpp"
 
 namespace terroir::cpu {
@@ -68,6 +69,7 @@ class PlanBuilder {
                                  : placement_.slot(value));
       step.bytes += context.outputs[i].bytes();
     }
+    if (!decided.choice.joins.empty()) step.bytes = 2 * copied_bytes(step, context);
     step.name = node.name;
     step.type = node.schema->type;
     step.kernel = step.executor->kernel_name();
@@ -80,9 +82,19 @@ class PlanBuilder {
                   decided.rejected.empty() ? "" : "; " + decided.rejected);
     scratch_ = std::max(scratch_, step.executor->scratch_bytes(threads_));
     plan_->steps.push_back(std::move(step));
+    step_nodes_.push_back(node.id);
+  }
+
+  /// Of the parts of a Concat that are not there already.
+  static size_t copied_bytes(const Step& step, const NodeContext& context) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < step.inputs.size(); ++i)
+      if (step.inputs[i].kind != Slot::Kind::none) bytes += context.inputs[i].bytes();
+    return bytes;
   }
 
   void finish() {
+    explain_steps(graph_, decisions_, step_nodes_, plan_->steps);
     plan_->arena_bytes = plan_->scratch_offset + scratch_;
     for (ir::NodeId id : graph_.parameters()) plan_->inputs.push_back(desc({id, 0}));
     for (ir::NodeId id : graph_.results()) plan_->outputs.push_back(desc({id, 0}));
@@ -98,6 +110,7 @@ class PlanBuilder {
   int threads_;
   std::vector<ir::NodeId> order_;
   Placement placement_;
+  std::vector<ir::NodeId> step_nodes_;
   size_t scratch_ = 0;
   std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
 };

@@ -20,6 +20,9 @@ struct ProfilingInfo {
   std::string node_name;                  ///< the name of the layer in the user's file
   std::string exec_type;                  ///< the implementation, e.g. "f32_conv_direct_nChw8c__avx2"
   std::string node_type;                  ///< the type of the layer, e.g. "Convolution"
+  /// Why a layer exists that only moves data between two memory layouts, with its bytes and its estimated cost, or why
+  /// a layer runs slowly. Empty for others.
+  std::string details;
 };
 
 }  // namespace terroir
