@@ -35,7 +35,8 @@ std::unique_ptr<cpu::Plan> plan_of(const GraphMaker& m, cpu::Isa isa = cpu::Isa:
   cpu::WeightsCache weights;
   cpu::CompileOptions options;
   options.isa = isa;
-  return cpu::compile_plan(*cpu::bound_graph(*cpu::rewrite_portable(m.graph()), inputs), weights, options);
+  return cpu::compile_plan(cpu::bound_graph(cpu::rewrite_portable(m.graph()), inputs), weights, options,
+                           parallel::Arena(1));
 }
 
 std::vector<std::string> kernels_of(const cpu::Plan& plan) {

@@ -190,25 +190,28 @@ class QLinearConvExecutor final : public Executor {
     const ir::Constant& zero = *context.constants[ops::kQWZero];
     // The packing is known by the address of the zero points, which nothing else may get while it is shared.
     zero_owner_ = zero.owner;
-    const auto key = concat("qconv", kernels_.rows, "g", geometry_.groups, "_", zero.view.data);
-    const size_t bytes = static_cast<size_t>(channels_ * depth_) * sizeof(int32_t);
-    packed_ = context.weights.get(*context.constants[ops::kQW], key, bytes, [&](void* packed) {
-      const CentredWeights weights(context);
-      const int64_t inputs = geometry_.in_channels, taps = Axes(geometry_).taps(), outputs = geometry_.out_channels;
-      auto* out = static_cast<uint32_t*>(packed);
+    Packing packing;
+    packing.key = concat("qconv", kernels_.rows, "g", geometry_.groups, "_", zero.view.data);
+    packing.bytes = static_cast<size_t>(channels_ * depth_) * sizeof(int32_t);
+    packing.pieces = geometry_.groups * args_.blocks;
+    // A piece is a block of one group.
+    packing.pack = [weights = CentredWeights(context), blocks = args_.blocks, depth = depth_,
+                    inputs = geometry_.in_channels, outputs = geometry_.out_channels,
+                    taps = Axes(geometry_).taps()](const void*, void* packed, int64_t begin, int64_t end) {
       const auto half = [&](int64_t o, int64_t c, int64_t tap) {
         return c < inputs ? static_cast<uint32_t>(weights.at(o, (o * inputs + c) * taps + tap)) & 0xffff : 0;
       };
-      for (int64_t group = 0; group < geometry_.groups; ++group)
-        for (int64_t block = 0, done = 0; block < args_.blocks; ++block) {
-          const int64_t rows = outputs / args_.blocks + (block < outputs % args_.blocks ? 1 : 0);
-          const int64_t first = group * outputs + done;
-          done += rows;
-          for (int64_t tap = 0; tap < taps; ++tap)
-            for (int64_t c = 0; c < inputs; c += 2)
-              for (int64_t o = first; o < first + rows; ++o) *out++ = half(o, c, tap) | half(o, c + 1, tap) << 16;
-        }
-    });
+      for (int64_t piece = begin; piece < end; ++piece) {
+        const int64_t group = piece / blocks, block = piece % blocks, larger = outputs % blocks;
+        const int64_t rows = outputs / blocks + (block < larger ? 1 : 0);
+        const int64_t first = group * outputs + block * (outputs / blocks) + std::min(block, larger);
+        uint32_t* out = static_cast<uint32_t*>(packed) + first * depth;
+        for (int64_t tap = 0; tap < taps; ++tap)
+          for (int64_t c = 0; c < inputs; c += 2)
+            for (int64_t o = first; o < first + rows; ++o) *out++ = half(o, c, tap) | half(o, c + 1, tap) << 16;
+      }
+    };
+    packed_ = context.weights.get(*context.constants[ops::kQW], std::move(packing));
   }
 
   const QConvKernels& kernels_;
