@@ -31,6 +31,7 @@ TEST(ConvPostOps, First) { check_post_ops(problem(1, 3, 20, axis(9, 3, 2, 1, 1, 
 TEST(ConvPostOps, Depthwise) {
   check_post_ops(problem(32, 32, 32, axis(5, 3, 1, 1, 1, 1), axis(17, 3, 1, 1, 1, 1)));
   check_post_ops(problem(19, 19, 19, axis(5, 5, 1, 1, 2, 2), axis(17, 7, 1, 1, 3, 3)));
+  check_post_ops(problem(19, 19, 19, axis(7, 5, 2, 1, 2, 2), axis(9, 5, 2, 1, 2, 2)));
 }
 
 TEST(ConvPostOps, SmallGroups) { check_post_ops(problem(10, 40, 40, axis(5, 3, 1, 1, 1, 1), axis(17, 3, 1, 1, 1, 1))); }

@@ -1,25 +1,82 @@
 // What: the post-ops of a convolution, sorted by where they can happen: a leading addition of a tensor goes into the
-// start value of the sums, a final relu or clamp stays in registers, and the rest runs over a copy of the tile.
+// start value of the sums, a final relu or clamp stays in registers, a final activation without operands runs over the
+// tile where it was stored, still in L1, and the rest runs over a copy of the tile.
 // Include one bucket header first.
 #pragma once
 
 #include "plugins/cpu/kernels/conv/bucket.hpp"
+#include "plugins/cpu/simd/activations.hpp"
 #include "plugins/cpu/simd/post_ops.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
+// A stored tile: distances in floats; a position is a whole block.
+struct StoredTile {
+  float* out;
+  int64_t blocks, block_stride;
+  int64_t rows, row_stride;
+  int64_t width, step;
+};
+
+using ActivateFn = void (*)(const StoredTile& tile, float alpha) noexcept;
+
+template <typename F>
+TERROIR_INLINE void activate(const StoredTile& t, F f) {
+  for (int64_t b = 0; b < t.blocks; ++b) {
+    for (int64_t r = 0; r < t.rows; ++r) {
+      float* p = t.out + b * t.block_stride + r * t.row_stride;
+      for (int64_t w = t.width; w > 0; --w, p += t.step) {
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectorsPerBlock; ++v) storeu(p + v * kLanes, f(loadu(p + v * kLanes)));
+      }
+    }
+  }
+}
+
+TERROIR_NOINLINE void activate_hswish(const StoredTile& t, float) noexcept {
+  activate(t, [](V x) TERROIR_INLINE_LAMBDA { return hswish(x); });
+}
+TERROIR_NOINLINE void activate_hsigmoid(const StoredTile& t, float) noexcept {
+  activate(t, [](V x) TERROIR_INLINE_LAMBDA { return hsigmoid(x); });
+}
+TERROIR_NOINLINE void activate_sigmoid(const StoredTile& t, float) noexcept {
+  activate(t, [](V x) TERROIR_INLINE_LAMBDA { return sigmoid(x); });
+}
+TERROIR_NOINLINE void activate_swish(const StoredTile& t, float alpha) noexcept {
+  const V a(alpha);
+  activate(t, [a](V x) TERROIR_INLINE_LAMBDA { return swish(x, a); });
+}
+
+// Null for steps that go the long way.
+ActivateFn activation_of(PostOpKind kind) {
+  switch (kind) {
+    case PostOpKind::hswish:
+      return &activate_hswish;
+    case PostOpKind::hsigmoid:
+      return &activate_hsigmoid;
+    case PostOpKind::sigmoid:
+      return &activate_sigmoid;
+    case PostOpKind::swish:
+      return &activate_swish;
+    default:
+      return nullptr;
+  }
+}
+
 struct Epilogue {
   const float* residual;
   bool clamp;
   float low, high;
+  ActivateFn activate;  // or null
+  float alpha;
   const PostOp* rest;
   int64_t rest_count;
 };
 
 // `ragged`: the last block has padding, so a step that does not map zero to zero must know where the channels end.
 Epilogue make_epilogue(const PostOp* ops, int64_t count, bool ragged) {
-  Epilogue e{nullptr, false, 0.0f, 0.0f, nullptr, 0};
+  Epilogue e{nullptr, false, 0.0f, 0.0f, nullptr, 0.0f, nullptr, 0};
   int64_t i = 0;
   if (count > 0 && ops[0].kind == PostOpKind::add && ops[0].mode == OperandMode::tensor) e.residual = ops[i++].operand;
   if (i == count) return e;
@@ -31,6 +88,9 @@ Epilogue make_epilogue(const PostOp* ops, int64_t count, bool ragged) {
     e.clamp = true;
     e.low = op.alpha;
     e.high = op.beta;
+  } else if (i + 1 == count && activation_of(op.kind)) {
+    e.activate = activation_of(op.kind);
+    e.alpha = op.alpha;
   } else {
     e.rest = ops + i;
     e.rest_count = count - i;

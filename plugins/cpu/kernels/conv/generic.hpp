@@ -191,6 +191,12 @@ void finish_tile(const ConvContext& ctx, const ConvRow& row, const TilePass& p, 
   }
 }
 
+void activate_tile(const ConvContext& ctx, const ConvRow& row, const TilePass& p, int64_t width) {
+  ctx.epilogue.activate({p.out, row.blocks, p.out_block, row.rows, p.out_row, width, p.out_step}, ctx.epilogue.alpha);
+  float* const last = p.out + (row.blocks - 1) * p.out_block;
+  for (int64_t r = 0; r < row.rows; ++r) clear_tail(last + r * p.out_row, p.out_step, width, row.channels_in_last);
+}
+
 // Tiles [begin, end) of the `tiles` tiles into which the columns of class c are cut.
 void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, int64_t tiles, int64_t begin, int64_t end,
                const float*& prefetch) {
@@ -227,6 +233,7 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, int64_t 
     }
     prefetch += row.pass.n.a * row.pass.n.d * row.pass.n.h * row.pass.n.w * p.prefetch_lines * 16;
     if (buffered) finish_tile(ctx, row, p, row.dst_offset + dst_column, dst_step, width);
+    if (ctx.epilogue.activate && row.finish) activate_tile(ctx, row, p, width);
   }
 }
 

@@ -9,7 +9,7 @@
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv/entry_points.hpp"
 #include "plugins/cpu/kernels/conv/epilogue.hpp"
-#include "plugins/cpu/kernels/conv_dw/lane_tile.hpp"
+#include "plugins/cpu/kernels/conv_dw/lane_rows.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
@@ -20,6 +20,7 @@ struct LaneContext {
   Epilogue epilogue;
   const LanePassTable* passes;
   const LaneWindowTable* window;  // or null
+  const LaneRowsTable* rows;      // or null
   const int32_t* index;           // or null: depthwise
   int64_t tiles, narrow, wider;   // of a row: the first `wider` tiles have narrow + 1 columns, the others narrow
   float* buffer;                  // one register tile, for post-ops that do not fit the registers
@@ -38,6 +39,13 @@ void finish_lane_tile(const LaneContext& ctx, const LaneRow& row, const float* b
   } else {
     clear_tail(ctx.args.dst + offset, step, width, row.channels);
   }
+}
+
+// Whether kernels that read zero for missing elements of the window serve the tile at column j.
+bool window_fits(const ConvAxis& axis, int64_t j, int64_t width) {
+  const int64_t x = j * axis.stride - axis.pad;
+  const int64_t elements = (width - 1) * axis.stride + axis.kernel;
+  return -x <= axis.kernel - 1 && axis.in - x >= elements - axis.kernel + 1;
 }
 
 // All vectors of the blocks of a tile; `p` describes the first.
@@ -98,8 +106,19 @@ void run_tapped_tile(const LaneContext& ctx, const LanePass& base, int64_t j, in
   run_vectors(ctx, ctx.passes->fn[width - 1], p);
 }
 
-// Tiles [begin, end) of the row that `p` describes up to the columns.
-void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int64_t begin, int64_t end) {
+// Whether no tile of a row needs more than zeros at its ends. The plan has seen to the rest (two_rows in
+// plan_lanes.cpp).
+bool rows_fit(const LaneContext& ctx) {
+  const ConvAxis& axis = ctx.plan.exec.w;
+  for (int64_t i = 0; i < ctx.tiles; ++i) {
+    const int64_t width = ctx.narrow + (i < ctx.wider ? 1 : 0);
+    if (!window_fits(axis, i * ctx.narrow + (i < ctx.wider ? i : ctx.wider), width)) return false;
+  }
+  return true;
+}
+
+// Tiles [begin, end) of the row, or two rows, that `p` describes up to the columns.
+void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int64_t rows, int64_t begin, int64_t end) {
   const ConvPlan& plan = ctx.plan;
   const ConvAxis& axis = plan.exec.w;
   const bool buffered = ctx.epilogue.rest_count > 0;
@@ -111,18 +130,20 @@ void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int
     p.out = buffered ? ctx.buffer : ctx.args.dst + offset;
     p.residual = ctx.epilogue.residual ? ctx.epilogue.residual + offset : nullptr;
     const int64_t x = j * axis.stride - axis.pad;
-    const int64_t elements = (width - 1) * axis.stride + axis.kernel;
-    const int64_t outside = x < 0 ? -x : 0, inside_end = axis.in - x;
-    if (ctx.window && outside <= axis.kernel - 1 && inside_end >= elements - axis.kernel + 1) {
+    if (rows == 2 || (ctx.window && window_fits(axis, j, width))) {
       p.src = src + x * plan.src.w;
-      p.inside_begin = outside;
-      p.inside_end = inside_end;
-      run_vectors(ctx, ctx.window->fn[width - 1], p);
+      p.inside_begin = x < 0 ? -x : 0;
+      p.inside_end = axis.in - x;
+      if (rows == 2) p.out_row = buffered ? width * kBlock : plan.dst.h;
+      run_vectors(ctx, rows == 2 ? ctx.rows->fn[width - 1] : ctx.window->fn[width - 1], p);
       p.src = src;
     } else {
       run_tapped_tile(ctx, p, j, width);
     }
-    finish_lane_tile(ctx, row, ctx.buffer, offset, width);
+    if (ctx.epilogue.activate)
+      ctx.epilogue.activate({p.out, 1, 0, rows, plan.dst.h, width, p.out_step}, ctx.epilogue.alpha);
+    for (int64_t r = 0; r < rows; ++r)
+      finish_lane_tile(ctx, row, ctx.buffer + r * width * kBlock, offset + r * plan.dst.h, width);
   }
 }
 
@@ -146,6 +167,7 @@ void run_lane_block(const LaneContext& ctx, const ConvTile& box, int64_t n, int6
   p.bias = ctx.args.packed + block * kBlock;
   p.out_step = ctx.epilogue.rest_count > 0 ? kBlock : plan.dst.w;
   p.residual_step = plan.dst.w;
+  p.residual_row = plan.dst.h;
   p.clamp = ctx.epilogue.clamp;
   p.low = ctx.epilogue.low;
   p.high = ctx.epilogue.high;
@@ -153,26 +175,38 @@ void run_lane_block(const LaneContext& ctx, const ConvTile& box, int64_t n, int6
   const float* const wei = ctx.args.packed + (blocks * kBlock + 15) / 16 * 16 + block * e.d.kernel * p.wei_d;
   const int64_t dst = n * plan.dst.n + block * plan.dst.c;
 
+  const int64_t row_groups = (e.h.out + plan.rows - 1) / plan.rows;
   int64_t chunk = box.sp0 % plan.chunks;
-  int64_t oh = box.sp0 / plan.chunks % e.h.out;
-  int64_t od = box.sp0 / plan.chunks / e.h.out;
+  int64_t oh = box.sp0 / plan.chunks % row_groups * plan.rows;
+  int64_t od = box.sp0 / plan.chunks / row_groups;
   for (int64_t sp = box.sp0; sp < box.sp1;) {
     const int64_t chunk_end = box.sp1 - sp < plan.chunks - chunk ? chunk + box.sp1 - sp : plan.chunks;
-    const int64_t xd = od * e.d.stride - e.d.pad, xh = oh * e.h.stride - e.h.pad;
-    const Range d = inside(xd, e.d.dilation, e.d.in, e.d.kernel), h = inside(xh, e.h.dilation, e.h.in, e.h.kernel);
-    p.src = src + (xd + d.begin * e.d.dilation) * plan.src.d + (xh + h.begin * e.h.dilation) * plan.src.h;
-    p.wei = wei + d.begin * p.wei_d + h.begin * p.wei_h;
+    const int64_t tile_begin = chunk * ctx.tiles / plan.chunks, tile_end = chunk_end * ctx.tiles / plan.chunks;
+    const int64_t xd = od * e.d.stride - e.d.pad;
+    const Range d = inside(xd, e.d.dilation, e.d.in, e.d.kernel);
     p.n_d = d.end - d.begin;
-    p.n_h = h.end - h.begin;
-    row.dst_offset = dst + od * plan.dst.d + oh * plan.dst.h;
-    if (chunk == 0 && chunk_end == plan.chunks) {
-      run_lane_tiles(ctx, row, p, 0, ctx.tiles);
-    } else {
-      run_lane_tiles(ctx, row, p, chunk * ctx.tiles / plan.chunks, chunk_end * ctx.tiles / plan.chunks);
+    const int64_t rows_left = e.h.out - oh < plan.rows ? e.h.out - oh : plan.rows;
+    const int64_t rows = ctx.rows ? rows_left : 1;
+    for (int64_t r = 0; r < rows_left; r += rows) {
+      const int64_t xh = (oh + r) * e.h.stride - e.h.pad;
+      row.dst_offset = dst + od * plan.dst.d + (oh + r) * plan.dst.h;
+      p.src = src + (xd + d.begin * e.d.dilation) * plan.src.d;
+      p.wei = wei + d.begin * p.wei_d;
+      if (rows == 2) {
+        p.row_begin = xh < 0 ? -xh : 0;
+        p.row_end = e.h.in - xh;
+        p.src += xh * plan.src.h;
+      } else {
+        const Range h = inside(xh, e.h.dilation, e.h.in, e.h.kernel);
+        p.src += (xh + h.begin * e.h.dilation) * plan.src.h;
+        p.wei += h.begin * p.wei_h;
+        p.n_h = h.end - h.begin;
+      }
+      run_lane_tiles(ctx, row, p, rows, tile_begin, tile_end);
     }
     sp += chunk_end - chunk;
     chunk = 0;
-    if (++oh == e.h.out) {
+    if ((oh += plan.rows) >= e.h.out) {
       oh = 0;
       ++od;
     }
@@ -199,9 +233,16 @@ void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) 
   alignas(64) float buffer[kMaxPassPositions * kBlock];
   auto* const index = reinterpret_cast<int32_t*>(args.scratch);
   const bool dense = e.w.dilation == 1 && e.w.stride <= 2 && plan.w_tile <= kMaxWindowPositions;
-  LaneContext ctx{plan,    args,    make_epilogue(args.post_ops, args.post_op_count, e.oc % kBlock != 0),
-                  nullptr, nullptr, depthwise ? nullptr : index,
-                  1,       0,       0,
+  LaneContext ctx{plan,
+                  args,
+                  make_epilogue(args.post_ops, args.post_op_count, e.oc % kBlock != 0),
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  depthwise ? nullptr : index,
+                  1,
+                  0,
+                  0,
                   buffer};
   ctx.tiles = (e.w.out + plan.w_tile - 1) / plan.w_tile;
   ctx.narrow = e.w.out / ctx.tiles;
@@ -210,6 +251,9 @@ void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) 
     ctx.passes = e.w.stride * plan.src.w == kBlock ? &kLaneBlock : &kLaneAnyStep;
     if (dense && e.w.kernel == 3) ctx.window = &kWindow3[e.w.stride - 1];
     if (dense && e.w.kernel == 5) ctx.window = &kWindow5[e.w.stride - 1];
+    if (kTwoRows && plan.rows == 2 && rows_fit(ctx)) {
+      ctx.rows = e.w.kernel == 3 ? &kRows3[e.w.stride - 1] : &kRows5[e.w.stride - 1];
+    }
   } else if (plan.lanes_in_block) {
     ctx.passes = &kLanePermuted;
     if (dense && e.w.kernel == 3) ctx.window = &kWindow3Permuted[e.w.stride - 1];

@@ -45,15 +45,29 @@ TERROIR_INLINE void lane_begin(const LanePass& p, V (&acc)[R]) {
   }
 }
 
+// Compilers fold a load into each of the multiplications that use it; three loads for one make the load ports the
+// limit.
+template <typename T>
+TERROIR_INLINE T in_register(T x) {
+  if constexpr (kFused) __asm__("" : "+v"(x.data));
+  return x;
+}
+
+// `out` and `step` are copies: stores of vectors might change fields of `p`, for all that the compiler knows.
 template <int R>
-TERROIR_INLINE void lane_end(const LanePass& p, V (&acc)[R]) {
+TERROIR_INLINE void lane_store(const LanePass& p, V (&acc)[R], float* out, int64_t step) {
   if (p.clamp) {
     const V lo(p.low), hi(p.high);
 #pragma GCC unroll 32
     for (int r = 0; r < R; ++r) acc[r] = min(hi, max(lo, acc[r]));
   }
 #pragma GCC unroll 32
-  for (int r = 0; r < R; ++r) storeu(p.out + r * p.out_step, acc[r]);
+  for (int r = 0; r < R; ++r, out += step) storeu(out, acc[r]);
+}
+
+template <int R>
+TERROIR_INLINE void lane_end(const LanePass& p, V (&acc)[R]) {
+  lane_store<R>(p, acc, p.out, p.out_step);
 }
 
 // Any kernel; every tap reaches every position.
@@ -108,7 +122,7 @@ void lane_window(const LanePass& p) noexcept {
         for (int e = 0; e < W; ++e, s += p.src_step) {
           const float* at = s;
           if (e < K - 1 || e > W - K) at = e >= p.inside_begin && e < p.inside_end ? s : kZeroBlock;
-          const V x = fetch<From>(at, index);
+          const V x = in_register(fetch<From>(at, index));
 #pragma GCC unroll 8
           for (int w = 0; w < K; ++w) {
             const int r = (e - w) / S;

@@ -20,6 +20,9 @@ struct LanePass {
   int64_t out_step;
   const float* residual;  // added to the start value, or null
   int64_t residual_step;
+  // Two-row kernels: rows of the window inside the tensor; from the first output row to the second.
+  int64_t row_begin, row_end;
+  int64_t out_row, residual_row;
   bool load, clamp;
   float low, high;
 };

@@ -4,7 +4,7 @@
 // once however long the chain.
 #pragma once
 
-#include "plugins/cpu/simd/math.hpp"
+#include "plugins/cpu/simd/activations.hpp"
 #include "plugins/cpu/simd/post_ops.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
@@ -13,6 +13,13 @@ namespace {
 // out[i] = f(in[i], at(row, i)) over a region; `at` gives the operand vector, whole or cut by a tail.
 template <typename F, typename At>
 TERROIR_INLINE void for_each_vector(const PostOpRows& g, F f, At at) {
+  if (g.n == kLanes) {  // a block of channels, or half of one: no loop in the loop
+    const float* in = g.in;
+    float* out = g.out;
+    for (int64_t r = 0; r < g.rows; ++r, in += g.in_stride, out += g.out_stride)
+      storeu(out, f(loadu(in), at(r, 0, [](const float* p) TERROIR_INLINE_LAMBDA { return loadu(p); })));
+    return;
+  }
   for (int64_t r = 0; r < g.rows; ++r) {
     const float* in = g.in + r * g.in_stride;
     float* out = g.out + r * g.out_stride;
@@ -80,7 +87,6 @@ TERROIR_INLINE void scale_shift(const PostOpRows& g, const PostOp& op) {
 }
 
 TERROIR_INLINE V elu(V x, V alpha) { return select(x > zero(), x, alpha * expm1_bounded(min(zero(), x))); }
-TERROIR_INLINE V relu6_of_x_plus_3(V x) { return min(V(6.0f), max(zero(), x + V(3.0f))); }
 
 TERROIR_INLINE V softplus(V x) { return max(zero(), x) + log1p_unit(exp(-abs(x))); }
 
@@ -126,13 +132,13 @@ TERROIR_INLINE void run_one(const PostOpRows& g, const PostOp& op) {
     case PostOpKind::selu:
       return unary(g, [=](V x) TERROIR_INLINE_LAMBDA { return beta * elu(x, alpha); });
     case PostOpKind::hswish:
-      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return x * relu6_of_x_plus_3(x) * V(1.0f / 6.0f); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return hswish(x); });
     case PostOpKind::hsigmoid:
-      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return relu6_of_x_plus_3(x) * V(1.0f / 6.0f); });
+      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return hsigmoid(x); });
     case PostOpKind::hard_sigmoid:
       return unary(g, [=](V x) TERROIR_INLINE_LAMBDA { return min(V(1.0f), max(zero(), fma(alpha, x, beta))); });
     case PostOpKind::swish:
-      return unary(g, [=](V x) TERROIR_INLINE_LAMBDA { return x / (V(1.0f) + exp(-(alpha * x))); });
+      return unary(g, [=](V x) TERROIR_INLINE_LAMBDA { return swish(x, alpha); });
     case PostOpKind::mish:
       return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return mish(x); });
     case PostOpKind::softplus:
