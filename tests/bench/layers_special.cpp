@@ -62,12 +62,31 @@ Special quantised(const Conv& c) {
           c.operations()};
 }
 
+/// Offsets of up to half a pixel, and a mask.
+Special deformable(const Conv& c) {
+  Attributes attributes = c.attributes();
+  attributes.emplace_back("group", std::to_string(c.group));
+  const int64_t taps = c.kernel * c.kernel, outer = c.outer();
+  return {"special/deformable_" + c.name(),
+          "DeformableConvolution",
+          "opset8",
+          attributes,
+          {{{1, c.in, c.extent, c.extent}, false},
+           {{1, 2 * taps, outer, outer}, false},
+           {{c.out, c.in / c.group, c.kernel, c.kernel}, true},
+           {{1, taps, outer, outer}, false}},
+          c.operations() + 8.0 * static_cast<double>(c.in * taps * outer * outer)};
+}
+
 std::vector<Special> special_layers() {
   std::vector<Special> layers;
   for (const Conv& c :
        {Conv{3, 64, 224, 7, 2, 1}, Conv{64, 64, 56, 3, 1, 1}, Conv{256, 64, 56, 1, 1, 1}, Conv{128, 128, 28, 3, 2, 1},
         Conv{512, 512, 7, 3, 1, 1}, Conv{144, 144, 56, 3, 1, 144}, Conv{144, 144, 56, 3, 2, 144}})
     layers.push_back(quantised(c));
+  for (const Conv& c : {Conv{64, 64, 56, 3, 1, 1}, Conv{256, 256, 14, 3, 1, 1}, Conv{128, 128, 28, 3, 2, 1},
+                        Conv{256, 256, 14, 3, 1, 32}})
+    layers.push_back(deformable(c));
   return layers;
 }
 
