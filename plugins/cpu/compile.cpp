@@ -7,6 +7,7 @@
 #include "ops/registry.hpp"
 #include "ops/rewrites/rewrites.hpp"
 #include "plugins/cpu/passes/build_plan.hpp"
+#include "plugins/cpu/passes/fuse_attention.hpp"
 #include "plugins/cpu/passes/fuse_post_ops.hpp"
 #include "plugins/cpu/passes/layouts.hpp"
 
@@ -70,6 +71,7 @@ std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> graph, const s
 std::unique_ptr<Plan> compile_plan(std::unique_ptr<ir::Graph> graph, WeightsCache& weights,
                                    const CompileOptions& options, const parallel::Arena& arena) {
   ir::PassManager passes;
+  passes.add(fuse_attention(cpu_ops()));
   passes.add(fuse_post_ops(cpu_ops()));
   passes.run(*graph);
 

@@ -89,6 +89,7 @@ CpuOps::CpuOps(const ir::OpRegistry& registry) {
   reorder.reference = &ops::reference::copy;
   reorder.accuracy = ir::Accuracy::exact;
   reorder_ = &own_.add(std::move(reorder));
+  attention_ = &own_.add(attention_schema());
 
   std::vector<std::string> types = {"Convolution", "GroupConvolution", "ConvolutionBackpropData",
                                     "GroupConvolutionBackpropData", "MatMul"};

@@ -5,6 +5,7 @@
 
 #include "ir/graph/graph.hpp"
 #include "ir/schema/registry.hpp"
+#include "plugins/cpu/attention_op.hpp"
 #include "plugins/cpu/layout/layout.hpp"
 #include "plugins/cpu/simd/post_op.hpp"
 
@@ -50,21 +51,27 @@ struct FusedAttrs {
   }
 };
 
-/// Schemas of the set "cpu": Reorder, and for every op that takes a chain its fused twin, of the same type name.
+/// Schemas of the set "cpu": Reorder, Attention, and for every op that takes a chain its fused twin, of the same type
+/// name.
 class CpuOps {
  public:
   explicit CpuOps(const ir::OpRegistry& registry);
   const ir::OpSchema& reorder() const { return *reorder_; }
+  const ir::OpSchema& attention() const { return *attention_; }
   /// Null when the op takes no chain.
   const ir::OpSchema* fused(const ir::OpSchema& base) const;
 
  private:
   ir::OpRegistry own_;
   const ir::OpSchema* reorder_;
+  const ir::OpSchema* attention_;
 };
 
 inline bool is_cpu_op(const ir::Node& node) { return node.schema->opset == "cpu"; }
-inline bool is_fused(const ir::Node& node) { return is_cpu_op(node) && node.schema->type != kReorderType; }
+/// Whether it is the twin of a base op, with FusedAttrs.
+inline bool is_fused(const ir::Node& node) {
+  return is_cpu_op(node) && node.schema->type != kReorderType && node.schema->type != kAttentionType;
+}
 /// The attributes of a node, or of the base op of a fused one.
 const ir::Attributes& base_attributes(const ir::Node& node);
 /// The schema of a node, or of the base op of a fused one.

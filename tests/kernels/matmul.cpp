@@ -138,6 +138,16 @@ TEST_P(Matmul, ColumnsAroundThePanel) {
   for (const int64_t n : sizes_around(lanes())) check({kernels().tile_m, n, 5});
 }
 
+// A is read in place for few panels, unless its rows are 4 KiB apart, and copied for many.
+TEST_P(Matmul, RowsInPlaceAndCopied) {
+  for (const int64_t m : sizes_around(kernels().tile_m)) {
+    for (const int64_t panels : {1, 4, 5}) {
+      check({m, panels * kernels().panel, 300});
+      check({m, panels * kernels().panel - 1, 1024});
+    }
+  }
+}
+
 TEST_P(Matmul, DepthsOverSeveralSlices) {
   for (const int64_t k : {1, 2, 15, 16, 17, 255, 257, 1031, 4099}) {
     for (const bool a_transposed : {false, true}) {
@@ -197,13 +207,13 @@ TEST_P(Matmul, StepsAtTheStore) {
 // However the work is cut, every element is the same sum in the same order.
 TEST_P(Matmul, SlicesDoNotChangeABit) {
   for (const RightForm right : {RightForm::packed, RightForm::plain}) {
-    Problem p{61, 3 * kernels().panel + 5, 1031};
+    Problem p{61, 6 * kernels().panel + 5, 1031};
     p.right = right;
     p.with_bias = true;
     const Data d = data(p);
     const std::vector<float> whole = run(p, d, p.m, 1 << 20);
     for (const int64_t rows : {1, 3, 4, 5, 14, 23}) {
-      for (const int64_t panels : {1, 2}) EXPECT_EQ(run(p, d, rows, panels), whole) << rows << " rows, " << panels;
+      for (const int64_t panels : {1, 2, 5}) EXPECT_EQ(run(p, d, rows, panels), whole) << rows << " rows, " << panels;
     }
   }
 }

@@ -146,14 +146,15 @@ TEST_P(AxisKernels, ReduceKeepsInfinitiesAndEmptyAxes) {
   EXPECT_TRUE(std::isnan(got));
 }
 
-void check_softmax(const float* src, const float* got, int64_t n, int64_t stride, bool log_form) {
+// `largest`: magnitude of what the elements were rounded from, where they are not exact themselves.
+void check_softmax(const float* src, const float* got, int64_t n, int64_t stride, bool log_form, double largest = 0) {
   double peak = src[0], sum = 0;
   for (int64_t i = 0; i < n; ++i) peak = std::max(peak, static_cast<double>(src[i * stride]));
   for (int64_t i = 0; i < n; ++i) sum += std::exp(src[i * stride] - peak);
   for (int64_t i = 0; i < n; ++i) {
     const double shifted = src[i * stride] - peak;
     // Relative error: the sum over n terms, a few roundings of exp, and that of the shifted argument.
-    const double relative = kEps * (8 + std::sqrt(static_cast<double>(n)) + std::fabs(shifted));
+    const double relative = kEps * (8 + std::sqrt(static_cast<double>(n)) + std::fabs(shifted) + 2 * largest);
     if (log_form) {
       ASSERT_NEAR(got[i * stride], shifted - std::log(sum), 2 * relative + 2 * kEps * std::fabs(shifted)) << n;
     } else {
@@ -197,6 +198,43 @@ TEST_P(AxisKernels, SoftmaxOfMaskedAndHugeRows) {
   cpu::softmax_kernels(isa()).rows(row.data(), row.data(), 1, 5, false);
   const float want[] = {0.0f, 0.5f, 0.0f, 0.5f, 0.0f};
   for (int i = 0; i < 5; ++i) EXPECT_EQ(row[i], want[i]);
+}
+
+TEST_P(AxisKernels, SoftmaxOfScores) {
+  for (const int64_t n : lengths()) {
+    for (const bool masked : {false, true}) {
+      for (const int64_t mask_rows : {1, 5}) {
+        for (const int64_t first_visible : {int64_t{-1}, int64_t{1}, n - 2, n + 3}) {
+          if (first_visible == 0 || first_visible < -1) continue;
+          const int64_t rows = 5, stride = n + 2;
+          const std::vector<float> before = random_floats((rows - 1) * stride + n, 6, -30.0f, 30.0f);
+          GuardedBuffer<float> scores(before);
+          const GuardedBuffer<float> mask(random_floats(mask_rows * n, 7, -5.0f, 5.0f));
+          cpu::ScoreArgs args;
+          args.scores = scores.data();
+          args.stride = stride;
+          args.rows = rows;
+          args.n = n;
+          args.scale = 0.75f;
+          args.mask = masked ? mask.data() : nullptr;
+          args.mask_stride = mask_rows == 1 ? 0 : n;
+          args.first_visible = first_visible;
+          cpu::softmax_kernels(isa()).scores(args);
+          EXPECT_TRUE(scores.intact());
+          for (int64_t r = 0; r < rows; ++r) {
+            const int64_t visible = first_visible < 0 ? n : std::min(n, first_visible + r);
+            std::vector<float> x(static_cast<size_t>(visible));
+            for (int64_t i = 0; i < visible; ++i)
+              x[i] = before[r * stride + i] * 0.75f + (masked ? mask[r * args.mask_stride + i] : 0.0f);
+            check_softmax(x.data(), scores.data() + r * stride, visible, 1, false, 30.0 * 0.75 + 5.0);
+            for (int64_t i = visible; i < n; ++i) ASSERT_EQ(scores[r * stride + i], 0.0f);
+            for (int64_t i = n; i < stride && r + 1 < rows; ++i)
+              ASSERT_EQ(scores[r * stride + i], before[r * stride + i]) << "written between rows";
+          }
+        }
+      }
+    }
+  }
 }
 
 void check_mvn(const MvnArgs& a, const float* src, const float* got, int64_t n, int64_t stride) {

@@ -24,9 +24,11 @@ constexpr int kTileRows = 4;
 static_assert(kTileRows <= kLanes);
 constexpr int64_t kPanel = 2 * kLanes;
 constexpr int kSmallRows = 4;
+// Up to so many panels, copying A costs more than what reading it where it lies loses.
+constexpr int64_t kFewPanels = 4;
 
-// Where a group of R rows of A is read: value (r, k) is at a[r * row_stride + k * k_stride]; row_stride is 1 for packed
-// and transposed A and k_stride is 1 otherwise.
+// Where a group of R rows of A is read: value (r, k) is at a[r + k * stride] for packed and transposed A, and at
+// a[r * stride + k] otherwise.
 struct RowGroup {
   const float* a;
   int64_t stride;
@@ -42,7 +44,10 @@ struct Ahead {
 template <int R, int C, bool RowsAdjacent>
 TERROIR_INLINE void multiply(V (&acc)[R][C], RowGroup g, const float* TERROIR_RESTRICT b, int64_t b_stride, int64_t k,
                              Ahead ahead) {
-  const float* TERROIR_RESTRICT a = g.a;
+  // Plain rows are addressed from every fifth one: multiples 0 to 4 of the stride take two registers, so that all
+  // addresses stay in registers.
+  constexpr int kRowsPerBase = 5;
+  const float* TERROIR_RESTRICT a[3] = {g.a, g.a + kRowsPerBase * g.stride, g.a + 2 * kRowsPerBase * g.stride};
 #pragma GCC unroll 2
   for (int64_t i = 0; i < k; ++i) {
     __builtin_prefetch(ahead.at, 0, 2);  // to L2: L1 holds the panel in use
@@ -50,10 +55,10 @@ TERROIR_INLINE void multiply(V (&acc)[R][C], RowGroup g, const float* TERROIR_RE
     V right[C];
     unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { right[c] = loadu(b + c * kLanes); });
     unroll<R>([&](auto r) TERROIR_INLINE_LAMBDA {
-      const V left(RowsAdjacent ? a[r] : a[r * g.stride]);
+      const V left(RowsAdjacent ? a[0][r] : a[r / kRowsPerBase][r % kRowsPerBase * g.stride]);
       unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { acc[r][c] = fma(left, right[c], acc[r][c]); });
     });
-    a += RowsAdjacent ? g.stride : 1;
+    unroll<3>([&](auto j) TERROIR_INLINE_LAMBDA { a[j] += RowsAdjacent ? g.stride : 1; });
     b += b_stride;
   }
 }
@@ -123,8 +128,7 @@ using TileFunction = void (*)(const GemmArgs&, const Slice&, RowGroup, int64_t, 
 
 template <int C, bool RowsAdjacent, int R = 1>
 TERROIR_INLINE void tile_of_rows(int rows, const GemmArgs& args, const Slice& s, RowGroup g, int64_t m, int64_t n) {
-  constexpr int kMost = RowsAdjacent ? kTileRows : kSmallRows;
-  if constexpr (R < kMost) {
+  if constexpr (R < kTileRows) {
     if (rows != R) return tile_of_rows<C, RowsAdjacent, R + 1>(rows, args, s, g, m, n);
   }
   tile<R, C, RowsAdjacent>(args, s, g, m, n);
@@ -201,18 +205,24 @@ struct RowGroups {
   int64_t size(int64_t g) const { return base + (g < larger ? 1 : 0); }
 };
 
+// Whether A is read where it lies. Rows whose starts differ by a multiple of 4 KiB would evict each other from L1.
+bool reads_in_place(const GemmArgs& args, int64_t rows, int64_t panels) {
+  if (args.a_transposed) return false;
+  return rows <= kSmallRows || (panels <= kFewPanels && args.lda % 1024 != 0);
+}
+
 void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_begin, int64_t panel_end) {
   if (m_begin >= m_end || panel_begin >= panel_end) return;
   const int64_t m_total = m_end - m_begin;
   const GemmBlocking blocking = gemm_blocking(m_total, args.k, kPanel);
-  const bool direct = !args.a_transposed && m_total <= kSmallRows;
+  const bool direct = reads_in_place(args, m_total, panel_end - panel_begin);
   const bool b_packed = args.ldb == 0;
   float* packed_a = args.scratch;
   float* last_panel = args.scratch + (blocking.rows + kTileRows) * blocking.k + 2 * kLanes;
 
   for (int64_t m0 = m_begin; m0 < m_end; m0 += blocking.rows) {
     const int64_t rows = m_end - m0 < blocking.rows ? m_end - m0 : blocking.rows;
-    const RowGroups groups(rows, direct ? kSmallRows : kTileRows);
+    const RowGroups groups(rows, kTileRows);
     // At least one slice, even for k = 0.
     for (int64_t k0 = 0; k0 == 0 || k0 < args.k; k0 += blocking.k) {
       const int64_t depth = args.k - k0 < blocking.k ? args.k - k0 : blocking.k;

@@ -4,8 +4,8 @@
 //   stride ldb. C is M x N with row stride ldc >= N.
 // Layouts: packed B is [ceil(N / panel)][K][panel], the last panel padded with zeros.
 // Aliasing: C overlaps nothing but, element for element, tensor operands of the steps.
-// Cost: 2 M N K flops; A is copied once per call into scratch (not for M <= small_m, nor if transposed), so give a call
-//   at least a few panels.
+// Cost: 2 M N K flops; A is copied once per call into scratch, unless it is transposed, has few rows, or meets few
+//   panels.
 // Threads: every element of C is one chain of multiply-adds over ascending k, so results do not depend on the tiles.
 // Edge cases: K = 0 gives bias or zero, through the steps. Empty ranges do nothing.
 // Source: K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.

@@ -7,14 +7,19 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
-TERROIR_INLINE void softmax_row(const float* src, float* dst, int64_t n, bool log_form) {
+TERROIR_INLINE float peak_of(const float* src, int64_t n) {
   const int64_t body = n / kLanes * kLanes;
-  const Tail t = tail(n - body);
   V top(src[0]);
   for (int64_t i = 0; i < body; i += kLanes) top = max(top, loadu(src + i));
   float peak = reduce_max(top);
   for (int64_t i = body; i < n; ++i) peak = src[i] > peak ? src[i] : peak;
+  return peak;
+}
 
+// With the largest element known.
+TERROIR_INLINE void softmax_row(const float* src, float* dst, int64_t n, float peak, bool log_form) {
+  const int64_t body = n / kLanes * kLanes;
+  const Tail t = tail(n - body);
   const V shift(peak);
   V sum = zero();
   for (int64_t i = 0; i < body; i += kLanes) {
@@ -41,7 +46,42 @@ TERROIR_INLINE void softmax_row(const float* src, float* dst, int64_t n, bool lo
 
 void softmax_rows(const float* src, float* dst, int64_t rows, int64_t n, bool log_form) {
   if (n == 0) return;
-  for (int64_t r = 0; r < rows; ++r) softmax_row(src + r * n, dst + r * n, n, log_form);
+  for (int64_t r = 0; r < rows; ++r) softmax_row(src + r * n, dst + r * n, n, peak_of(src + r * n, n), log_form);
+}
+
+// x * scale + mask over a row, in place; the largest result.
+template <bool Masked>
+TERROIR_INLINE float scale_row(float* row, int64_t n, V scale, const float* mask) {
+  const int64_t body = n / kLanes * kLanes;
+  V top(-__builtin_inff());
+  for (int64_t i = 0; i < body; i += kLanes) {
+    const V y = Masked ? fma(loadu(row + i), scale, loadu(mask + i)) : loadu(row + i) * scale;
+    storeu(row + i, y);
+    top = max(top, y);
+  }
+  if (body < n) {
+    const Tail t = tail(n - body);
+    const V x = load_tail(row + body, t);
+    const V y = Masked ? fma(x, scale, load_tail(mask + body, t)) : x * scale;
+    store_tail(row + body, y, t);
+  }
+  float peak = reduce_max(top);
+  for (int64_t i = body; i < n; ++i) peak = row[i] > peak ? row[i] : peak;
+  return peak;
+}
+
+void softmax_scores(const ScoreArgs& args) {
+  const V scale(args.scale);
+  for (int64_t r = 0; r < args.rows; ++r) {
+    float* row = args.scores + r * args.stride;
+    const int64_t visible = args.first_visible < 0 || args.first_visible + r > args.n ? args.n : args.first_visible + r;
+    const float peak = args.mask != nullptr ? scale_row<true>(row, visible, scale, args.mask + r * args.mask_stride)
+                                            : scale_row<false>(row, visible, scale, nullptr);
+    softmax_row(row, row, visible, peak, false);
+    int64_t i = visible;
+    for (; i + kLanes <= args.n; i += kLanes) storeu(row + i, zero());
+    if (i < args.n) store_n(row + i, zero(), args.n - i);
+  }
 }
 
 template <bool Whole>
@@ -89,7 +129,7 @@ void softmax_middle(const float* src, float* dst, int64_t outer, int64_t axis, i
 }  // namespace
 
 const SoftmaxKernels& softmax_table() {
-  static constexpr SoftmaxKernels kTable = {&softmax_rows, &softmax_middle};
+  static constexpr SoftmaxKernels kTable = {&softmax_rows, &softmax_middle, &softmax_scores};
   return kTable;
 }
 

@@ -1,0 +1,81 @@
+#include "plugins/cpu/attention_op.hpp"
+
+#include "ir/base/aligned_buffer.hpp"
+#include "ir/base/error.hpp"
+#include "ir/schema/infer_context.hpp"
+#include "ops/reference/movement/movement.hpp"
+#include "ops/reference/sequence/attention.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+const std::vector<int64_t>& order_of(const FusedAttentionAttrs& attrs, int operand) {
+  return operand == 0 ? attrs.q_order : operand == 1 ? attrs.k_order : attrs.v_order;
+}
+
+void infer(ir::InferContext& ctx) {
+  const auto& attrs = ctx.attrs<FusedAttentionAttrs>();
+  std::vector<ir::Dims> dims;
+  for (int i = 0; i < 3; ++i) dims.push_back(permuted(ir::to_dims(ctx.shape(i).to_shape()), order_of(attrs, i)));
+  ir::Dims result = dims[0];
+  const size_t rank = result.size();
+  TERROIR_ASSERT(dims[1].size() == rank && dims[2].size() == rank && dims[0].back() == dims[1].back() &&
+                     dims[1][rank - 2] == dims[2][rank - 2],
+                 dims[0], dims[1], dims[2]);
+  for (size_t i = 0; i + 2 < rank; ++i)
+    for (const ir::Dims& operand : dims)
+      if (operand[i] != 1) result[i] = operand[i];
+  result.back() = dims[2].back();
+  ctx.set_output(0, ctx.type(0), PartialShape(ir::to_shape(permuted(result, attrs.dst_order))));
+}
+
+struct Permuted {
+  AlignedBuffer memory;
+  ir::MutableTensorView view;
+
+  Permuted(const ir::TensorView& source, const std::vector<int64_t>& order)
+      : memory(source.bytes()), view{source.type, permuted(source.dims, order), memory.data()} {
+    transpose(source, order, view);
+  }
+  static void transpose(const ir::TensorView& source, const std::vector<int64_t>& order, ir::MutableTensorView target) {
+    const ir::TensorView inputs[] = {source, {element::i64, {static_cast<int64_t>(order.size())}, order.data()}};
+    ops::reference::transpose({*ir::make_attributes<ir::NoAttrs>(), inputs, {&target, 1}});
+  }
+};
+
+void reference(const ir::EvalContext& ctx) {
+  const auto& attrs = ctx.attrs<FusedAttentionAttrs>();
+  const Permuted q(ctx.inputs[0], attrs.q_order), k(ctx.inputs[1], attrs.k_order), v(ctx.inputs[2], attrs.v_order);
+  const float no_mask = 0, scale = static_cast<float>(attrs.scale);
+  std::vector<ir::TensorView> inputs = {
+      q.view, k.view, v.view, {element::f32, {}, &no_mask}, {element::f32, {}, &scale}};
+  if (ctx.inputs.size() > 3) inputs[3] = ctx.inputs[3];
+  std::vector<int64_t> back(attrs.dst_order.size());
+  for (size_t i = 0; i < back.size(); ++i) back[static_cast<size_t>(attrs.dst_order[i])] = static_cast<int64_t>(i);
+  AlignedBuffer memory(ctx.outputs[0].bytes());
+  ir::MutableTensorView result{element::f32, permuted(ctx.outputs[0].dims, back), memory.data()};
+  ops::reference::scaled_dot_product_attention({ctx.attributes, inputs, {&result, 1}}, attrs.causal);
+  Permuted::transpose(result, attrs.dst_order, ctx.outputs[0]);
+}
+
+}  // namespace
+
+ir::Dims permuted(const ir::Dims& dims, const std::vector<int64_t>& order) {
+  TERROIR_ASSERT(dims.size() == order.size(), dims, order.size());
+  ir::Dims result;
+  for (int64_t axis : order) result.push_back(dims[static_cast<size_t>(axis)]);
+  return result;
+}
+
+ir::OpSchema attention_schema() {
+  ir::OpSchema schema;
+  schema.type = kAttentionType;
+  schema.opset = "cpu";
+  schema.arity = {3, 4, 1};
+  schema.make_attributes = &ir::make_attributes<FusedAttentionAttrs>;
+  schema.infer = &infer;
+  schema.reference = &reference;
+  return schema;
+}
+
+}  // namespace terroir::cpu

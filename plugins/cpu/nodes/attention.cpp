@@ -1,0 +1,251 @@
+// Attention of the set "cpu" in f32: heads may lie apart or side by side, in any order that keeps the last axis.
+// Layouts: plain. Keys and values are packed for the matrix product, every matrix once, into scratch; then for each
+// head and block of targets the scores are computed in scratch, their softmax in place, and the product with the values
+// goes straight to its place in the result. Threads: slices of the (head, block of targets) pairs. Every element of the
+// scores and of the result is one chain of multiply-adds, and every softmax one row, so neither blocks nor slices show
+// in the result.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <span>
+
+#include "plugins/cpu/attention_op.hpp"
+#include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/kernels/matmul/matmul.hpp"
+#include "plugins/cpu/kernels/softmax/softmax.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+/// A tensor seen as a batch of matrices [rows][columns] whose columns are adjacent.
+struct Matrices {
+  ir::Dims batch;  // extents in front of the matrices, after ordering
+  int64_t rows = 0, columns = 0;
+  int64_t row_stride = 0;
+  std::vector<int64_t> offsets;  // by matrix, row-major over `batch`
+};
+
+Matrices matrices_of(const ir::Dims& stored, const std::vector<int64_t>& order) {
+  const ir::Dims dims = permuted(stored, order), strides = permuted(ir::row_major(stored), order);
+  const size_t outer = dims.size() - 2;
+  Matrices m;
+  m.batch.assign(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(outer));
+  m.rows = dims[outer];
+  m.columns = dims[outer + 1];
+  m.row_stride = strides[outer];
+  const int64_t count = ir::element_count(m.batch);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = i, offset = 0;
+    for (size_t axis = outer; axis-- > 0;) {
+      offset += rest % dims[axis] * strides[axis];
+      rest /= dims[axis];
+    }
+    m.offsets.push_back(offset);
+  }
+  return m;
+}
+
+/// Which element along row-major `own` belongs to element `index` of `full`; own repeats where its extent is 1.
+int64_t broadcast_index(int64_t index, const ir::Dims& own, const ir::Dims& full) {
+  int64_t result = 0, stride = 1;
+  for (size_t back = 1; back <= full.size(); ++back) {
+    const int64_t extent = full[full.size() - back], at = index % extent;
+    index /= extent;
+    if (back > own.size()) continue;
+    const int64_t mine = own[own.size() - back];
+    if (mine != 1) result += at * stride;
+    stride *= mine;
+  }
+  return result;
+}
+
+int64_t rounded_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+class AttentionExecutor final : public Executor {
+ public:
+  explicit AttentionExecutor(const NodeContext& context)
+      : attrs_(context.node.attrs<FusedAttentionAttrs>()),
+        matmul_(matmul_kernels(context.isa)),
+        softmax_(softmax_kernels(context.isa)),
+        name_(std::string("f32_attention__") + isa_name(context.isa)),
+        q_(matrices_of(context.inputs[0].dims, attrs_.q_order)),
+        k_(matrices_of(context.inputs[1].dims, attrs_.k_order)),
+        v_(matrices_of(context.inputs[2].dims, attrs_.v_order)) {
+    // The result has the stored order; seen from the matrices, the inverse.
+    std::vector<int64_t> inverse(attrs_.dst_order.size());
+    for (size_t i = 0; i < inverse.size(); ++i)
+      inverse[static_cast<size_t>(attrs_.dst_order[i])] = static_cast<int64_t>(i);
+    dst_ = matrices_of(context.outputs[0].dims, inverse);
+
+    ir::Dims mask_batch;
+    if (context.inputs.size() > 3) {
+      const ir::Dims& dims = context.inputs[3].dims;
+      mask_count_ = context.inputs[3].count();
+      mask_is_boolean_ = context.inputs[3].type == element::boolean;
+      mask_rows_ = dims.size() < 2 ? 1 : dims[dims.size() - 2];
+      if (dims.size() > 2) mask_batch.assign(dims.begin(), dims.end() - 2);
+    }
+    for (int64_t i = 0; i < ir::element_count(dst_.batch); ++i) {
+      heads_.push_back({broadcast_index(i, q_.batch, dst_.batch), broadcast_index(i, k_.batch, dst_.batch),
+                        broadcast_index(i, v_.batch, dst_.batch),
+                        broadcast_index(i, mask_batch, dst_.batch) * mask_rows_ * k_.rows});
+    }
+
+    // Distances that are a multiple of 4 KiB would put all rows of a tile into one set of the L1 cache.
+    constexpr int64_t kLine = 16;
+    score_stride_ = rounded_up(k_.rows, kLine) + kLine;
+    if (score_stride_ % 1024 == 0) score_stride_ += kLine;
+    // The scores of a block take half of L1, or the least number of rows that the matrix product likes.
+    const int64_t tile_bytes = matmul_.tile_m * score_stride_ * static_cast<int64_t>(sizeof(float));
+    const int64_t most = std::max<int64_t>(1, cache_sizes().l1d / 2 / tile_bytes) * matmul_.tile_m;
+    blocks_ = (q_.rows + most - 1) / most;
+    block_rows_ = (q_.rows + blocks_ - 1) / blocks_;
+    k_panels_ = (k_.rows + matmul_.panel - 1) / matmul_.panel;
+    v_panels_ = (v_.columns + matmul_.panel - 1) / matmul_.panel;
+  }
+
+  void run(const RunArgs& args) const noexcept override {
+    auto* scratch = static_cast<float*>(args.scratch);
+    float* packed_k = scratch;
+    float* packed_v = packed_k + k_floats() * matrices(k_);
+    float* mask = packed_v + v_floats() * matrices(v_);
+    float* work = mask + (mask_is_boolean_ ? rounded_up(mask_count_, 16) : 0);
+
+    const auto* k = static_cast<const float*>(args.inputs[1]);
+    const auto* v = static_cast<const float*>(args.inputs[2]);
+    const int64_t k_tasks = matrices(k_) * k_panels_;
+    args.arena.parallel_for(k_tasks + matrices(v_) * v_panels_, [&](int64_t task) {
+      if (task < k_tasks) {
+        const int64_t matrix = task / k_panels_, panel = task % k_panels_;
+        matmul_.pack_b(k + k_.offsets[static_cast<size_t>(matrix)], k_.row_stride, true, k_.columns, k_.rows,
+                       packed_k + matrix * k_floats(), panel, panel + 1);
+      } else {
+        const int64_t matrix = (task - k_tasks) / v_panels_, panel = (task - k_tasks) % v_panels_;
+        matmul_.pack_b(v + v_.offsets[static_cast<size_t>(matrix)], v_.row_stride, false, v_.rows, v_.columns,
+                       packed_v + matrix * v_floats(), panel, panel + 1);
+      }
+    });
+    const float* added_mask = mask_count_ == 0 ? nullptr : static_cast<const float*>(args.inputs[3]);
+    if (mask_is_boolean_) {
+      widen_mask(args, mask);
+      added_mask = mask;
+    }
+
+    const int64_t tasks = static_cast<int64_t>(heads_.size()) * blocks_;
+    const int64_t slices = std::min<int64_t>(args.arena.threads(), tasks);
+    args.arena.parallel_for(slices, [&](int64_t slice) {
+      float* mine = work + slice * work_floats();
+      for (int64_t task = tasks * slice / slices; task < tasks * (slice + 1) / slices; ++task)
+        run_block(args, packed_k, packed_v, added_mask, task / blocks_, task % blocks_, mine);
+    });
+  }
+
+  size_t scratch_bytes(int threads) const override {
+    const int64_t floats = k_floats() * matrices(k_) + v_floats() * matrices(v_) +
+                           (mask_is_boolean_ ? rounded_up(mask_count_, 16) : 0) + work_floats() * threads;
+    return static_cast<size_t>(floats) * sizeof(float);
+  }
+  std::string kernel_name() const override { return name_; }
+
+ private:
+  struct Head {
+    int64_t q, k, v;  // matrices of the operands
+    int64_t mask;     // first element
+  };
+
+  static int64_t matrices(const Matrices& m) { return static_cast<int64_t>(m.offsets.size()); }
+  int64_t k_floats() const { return k_panels_ * matmul_.panel * k_.columns; }
+  int64_t v_floats() const { return v_panels_ * matmul_.panel * v_.rows; }
+  int64_t work_floats() const {
+    const int64_t product =
+        std::max(matmul_.scratch_floats(block_rows_, q_.columns), matmul_.scratch_floats(block_rows_, k_.rows));
+    return rounded_up(block_rows_ * score_stride_, 16) + rounded_up(product, 16);
+  }
+
+  void widen_mask(const RunArgs& args, float* mask) const noexcept {
+    const auto* allowed = static_cast<const uint8_t*>(args.inputs[3]);
+    constexpr int64_t kUnit = 16384;
+    args.arena.parallel_for((mask_count_ + kUnit - 1) / kUnit, [&](int64_t unit) {
+      const int64_t end = std::min(mask_count_, (unit + 1) * kUnit);
+      for (int64_t i = unit * kUnit; i < end; ++i)
+        mask[i] = allowed[i] != 0 ? 0.0f : -std::numeric_limits<float>::infinity();
+    });
+  }
+
+  void run_block(const RunArgs& args, const float* packed_k, const float* packed_v, const float* mask, int64_t head,
+                 int64_t block, float* work) const noexcept {
+    const Head& at = heads_[static_cast<size_t>(head)];
+    const int64_t first = block * block_rows_, rows = std::min(block_rows_, q_.rows - first);
+    if (rows <= 0) return;
+    GemmArgs product;
+    product.scratch = work + rounded_up(block_rows_ * score_stride_, 16);
+    product.a =
+        static_cast<const float*>(args.inputs[0]) + q_.offsets[static_cast<size_t>(at.q)] + first * q_.row_stride;
+    product.lda = q_.row_stride;
+    product.b = packed_k + at.k * k_floats();
+    product.c = work;
+    product.ldc = score_stride_;
+    product.n = k_.rows;
+    product.k = q_.columns;
+    matmul_.gemm(product, 0, rows, 0, k_panels_);
+
+    ScoreArgs scores;
+    scores.scores = work;
+    scores.stride = score_stride_;
+    scores.rows = rows;
+    scores.n = k_.rows;
+    scores.scale = static_cast<float>(attrs_.scale);
+    if (mask != nullptr) {
+      scores.mask_stride = mask_rows_ == 1 ? 0 : k_.rows;
+      scores.mask = mask + at.mask + first * scores.mask_stride;
+    }
+    if (attrs_.causal) scores.first_visible = first + 1;
+    softmax_.scores(scores);
+
+    product.a = work;
+    product.lda = score_stride_;
+    product.b = packed_v + at.v * v_floats();
+    product.c =
+        static_cast<float*>(args.outputs[0]) + dst_.offsets[static_cast<size_t>(head)] + first * dst_.row_stride;
+    product.ldc = dst_.row_stride;
+    product.n = v_.columns;
+    product.k = k_.rows;
+    matmul_.gemm(product, 0, rows, 0, v_panels_);
+  }
+
+  FusedAttentionAttrs attrs_;
+  const MatmulKernels& matmul_;
+  const SoftmaxKernels& softmax_;
+  std::string name_;
+  Matrices q_, k_, v_, dst_;
+  std::vector<Head> heads_;
+  int64_t mask_count_ = 0, mask_rows_ = 1;
+  bool mask_is_boolean_ = false;
+  int64_t score_stride_ = 0, blocks_ = 0, block_rows_ = 0, k_panels_ = 0, v_panels_ = 0;
+};
+
+Proposal propose(const NodeContext& context) {
+  for (const TensorDesc& desc : context.inputs)
+    if (desc.count() == 0) return Reject{"an operand without elements"};
+  const TensorDesc& dst = context.outputs[0];
+  LayoutChoice choice;
+  for (const TensorDesc& desc : context.inputs) choice.inputs.push_back(desc.layout);
+  choice.outputs = {dst.layout};
+  const auto& attrs = context.node.attrs<FusedAttentionAttrs>();
+  const ir::Dims k = permuted(context.inputs[1].dims, attrs.k_order);
+  const auto values = static_cast<double>(dst.count()), sources = static_cast<double>(k[k.size() - 2]);
+  choice.cost =
+      compute_ns(2.0 * values * sources * (1.0 + static_cast<double>(k.back()) / dst.dims.back()), context.isa);
+  return std::vector{choice};
+}
+
+constexpr Impl kAttention[] = {
+    {"attention", &propose, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<AttentionExecutor>(context);
+     }}};
+
+}  // namespace
+
+std::span<const Impl> attention_impls() { return kAttention; }
+
+}  // namespace terroir::cpu

@@ -1,0 +1,17 @@
+#pragma once
+// What: attention written as single ops, or as ScaledDotProductAttention, becomes one step of the set "cpu":
+//   q, k -> MatMul -> [Multiply or Divide by a constant] -> [Add mask] -> SoftMax -> MatMul(., v)   =>  cpu.Attention
+//   ScaledDotProductAttention(q, k, v, mask, scale)                                                 =>  cpu.Attention
+//   Transposes in front of q, k and v and behind the result (heads split off and merged) become its orders.
+// Refuses: intermediate results that something else reads too, other types than f32, unknown shapes, operands of
+// different rank, a softmax along another axis, factors and scales of more than one element or known at run time only,
+// a factor behind the mask, masks that repeat one value along the sources, Transposes that move the last axis away
+// (they stay, or where one would have to be added, attention stays in single ops).
+#include "ir/pass/pass_manager.hpp"
+#include "plugins/cpu/ops.hpp"
+
+namespace terroir::cpu {
+
+ir::Pass fuse_attention(const CpuOps& ops);
+
+}  // namespace terroir::cpu

@@ -1,0 +1,167 @@
+// Attention on the CPU device, one step, against the interpreter.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "tests/passes/attention_graphs.hpp"
+#include "tests/passes/planned.hpp"
+
+namespace terroir::test {
+namespace {
+
+const AttributeTexts kTransposeB = {{"transpose_b", "true"}};
+
+/// One step stands for all of it.
+void expect_fused(const GraphMaker& m, size_t steps = 1) {
+  const auto plan = plan_of(m);
+  ASSERT_EQ(plan->steps.size(), steps);
+  EXPECT_EQ(plan->steps[0].type, "Attention");
+  EXPECT_NE(plan->steps[0].kernel.find("f32_attention"), std::string::npos) << plan->steps[0].kernel;
+}
+
+TEST(CpuAttention, SizesAroundTheTiles) {
+  for (const int64_t targets : {1, 13, 14, 15, 43, 131})
+    for (const int64_t sources : {1, 15, 17, 32, 33, 67}) {
+      GraphMaker m;
+      m.result(self_attention(m, m.input({1, targets, 26}), m.input({1, sources, 26}), {.heads = 2}));
+      SCOPED_TRACE(concat(targets, " targets, ", sources, " sources"));
+      expect_fused(m);
+      expect_same_as_interpreter(m);
+    }
+}
+
+TEST(CpuAttention, LongRowsAndRowsApartByPages) {
+  GraphMaker m;
+  // 16 heads of 64: the rows of a head are 4 KiB apart. 1008 sources: so would those of the scores be.
+  m.result(self_attention(m, m.input({1, 30, 1024}), m.input({1, 1008, 1024}), {.heads = 16, .divide = true}));
+  expect_same_as_interpreter(m);
+}
+
+TEST(CpuAttention, MasksOfEveryShape) {
+  for (const PartialShape& shape : std::vector<PartialShape>{
+           {19}, {1, 19}, {11, 19}, {2, 1, 11, 19}, {2, 1, 1, 19}, {3, 11, 19}, {2, 3, 11, 19}, {1, 3, 1, 19}}) {
+    GraphMaker m;
+    auto x = m.input({2, 11, 12}), y = m.input({2, 19, 12});
+    auto mask = m.op("Multiply", {m.input(shape), m.scalar(30)});
+    m.result(self_attention(m, x, y, {.heads = 3, .keys_transposed = true, .mask = mask}));
+    expect_same_as_interpreter(m);
+  }
+}
+
+TEST(CpuAttention, MasksThatForbid) {
+  GraphMaker m;
+  auto q = m.input({2, 3, 11, 5}), k = m.input({2, 3, 40, 5}), v = m.input({2, 3, 40, 9});
+  // Source 0 stays allowed, so that no target is left without any.
+  auto allowed = m.op("Greater", {m.op("Add", {m.input({2, 1, 11, 40}), m.constant({40},
+                                                                                   [] {
+                                                                                     std::vector<float> first(40, 0.0f);
+                                                                                     first[0] = 2;
+                                                                                     return first;
+                                                                                   }())}),
+                                  m.scalar(0)});
+  m.result(m.op("ScaledDotProductAttention", {q, k, v, allowed}, {{"causal", "false"}}));
+  m.result(m.op("ScaledDotProductAttention", {q, k, v, m.input({40}), m.scalar(3)}, {{"causal", "false"}}));
+  m.result(m.op("ScaledDotProductAttention", {q, k, v}, {{"causal", "true"}}));
+  m.result(m.op("ScaledDotProductAttention", {k, q, m.input({2, 3, 11, 9})}, {{"causal", "true"}}));
+  expect_same_as_interpreter(m);
+}
+
+TEST(CpuAttention, ATargetThatMayLookAtNothingGivesNaN) {
+  GraphMaker m;
+  const float never = -std::numeric_limits<float>::infinity();
+  auto p = m.op("MatMul", {m.input({3, 4}), m.input({2, 4})}, kTransposeB);
+  p = m.op("SoftMax", {m.op("Add", {p, m.constant({3, 2}, {0, 0, never, never, never, 0})})}, {{"axis", "1"}});
+  m.result(m.op("MatMul", {p, m.input({2, 3})}));
+  expect_fused(m);
+  const std::vector<std::vector<HostTensor>> inputs = {
+      {random_tensor({3, 4}, 1), random_tensor({2, 4}, 2), random_tensor({2, 3}, 3)}};
+  for (const cpu::Isa isa : cpu::available_isas()) {
+    const auto result = run_on_cpu(m.graph(), isa, 1, inputs);
+    const auto* values = result[0][0].view().as<float>();
+    for (int i = 0; i < 9; ++i) EXPECT_EQ(std::isnan(values[i]), i / 3 == 1) << i;
+  }
+}
+
+TEST(CpuAttention, HeadsThatShareKeys) {
+  GraphMaker m;
+  auto q = m.input({2, 6, 9, 8}), k = m.input({2, 1, 21, 8}), v = m.input({1, 6, 21, 10});
+  m.result(m.op("ScaledDotProductAttention", {q, k, v}, {{"causal", "false"}}));
+  m.result(m.op("ScaledDotProductAttention", {m.input({1, 1, 9, 8}), k, v}, {{"causal", "false"}}));
+  expect_same_as_interpreter(m);
+}
+
+TEST(CpuAttention, ExtremeScoresStayFinite) {
+  GraphMaker m;
+  auto big = m.op("Multiply", {m.input({7, 4}), m.scalar(1e4f)});
+  auto p = m.op("MatMul", {big, m.op("Multiply", {m.input({9, 4}), m.scalar(1e4f)})}, kTransposeB);
+  m.result(m.op("MatMul", {m.op("SoftMax", {p}, {{"axis", "1"}}), m.input({9, 3})}));
+  expect_same_as_interpreter(m);
+}
+
+/// Any rank, any orders that keep the last axis, any mask, any repetition.
+TEST(CpuAttention, RandomGraphs) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(concat("seed ", seed));
+    std::mt19937 engine(seed);
+    const auto below = [&](uint32_t n) { return static_cast<int64_t>(engine() % n); };
+    const int64_t rank = 2 + below(4);
+    ir::Dims outer;
+    for (int64_t i = 0; i + 2 < rank; ++i) outer.push_back(1 + below(3));
+    const int64_t targets = 1 + below(50), sources = 1 + below(50), depth = 1 + below(40), width = 1 + below(40);
+    GraphMaker m;
+    const auto operand = [&](int64_t rows, int64_t columns, bool swapped) {
+      ir::Dims dims = outer;
+      for (int64_t& extent : dims)
+        if (below(4) == 0) extent = 1;
+      dims.insert(dims.end(), {swapped ? columns : rows, swapped ? rows : columns});
+      // A stored tensor in another order, and the Transpose that undoes it; columns stay last.
+      std::vector<int64_t> order(static_cast<size_t>(rank));
+      for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+      std::shuffle(order.begin(), order.end() - 1, engine);
+      if (swapped) {
+        const auto at = std::find(order.begin(), order.end(), rank - 2);
+        std::iter_swap(at, order.end() - 1);
+      }
+      ir::Dims stored(order.size());
+      for (size_t i = 0; i < order.size(); ++i) stored[i] = dims[static_cast<size_t>(order[i])];
+      std::vector<int64_t> back(order.size());
+      for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+      return m.op("Transpose", {m.input(PartialShape(ir::to_shape(stored))), m.integers(back)});
+    };
+    const bool k_swapped = below(2) == 0, v_swapped = below(2) == 0;
+    auto s = m.op("MatMul", {operand(targets, depth, false), operand(sources, depth, k_swapped)},
+                  {{"transpose_b", k_swapped ? "false" : "true"}});
+    if (below(2) == 0) s = m.op("Multiply", {s, m.scalar(0.25f + static_cast<float>(below(4)))});
+    if (below(2) == 0) s = m.op("Add", {m.input({below(2) == 0 ? targets : 1, sources}), s});
+    s = m.op("SoftMax", {s}, {{"axis", std::to_string(rank - 1)}});
+    s = m.op("MatMul", {s, operand(sources, width, v_swapped)}, {{"transpose_b", v_swapped ? "true" : "false"}});
+    if (below(2) == 0 && rank > 2) {
+      std::vector<int64_t> order(static_cast<size_t>(rank));
+      for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+      std::shuffle(order.begin(), order.end() - 1, engine);
+      s = m.op("Transpose", {s, m.integers(order)});
+    }
+    m.result(s);
+    expect_fused(m);
+    expect_same_as_interpreter(m);
+  }
+}
+
+TEST(CpuAttention, TheSameBitsForAnyThreads) {
+  GraphMaker m;
+  auto x = m.input({1, 77, 40}), y = m.input({1, 131, 40}), mask = m.input({77, 131});
+  m.result(self_attention(m, x, y, {.heads = 5, .mask = mask}));
+  const std::vector<std::vector<HostTensor>> inputs = {
+      {random_tensor({1, 77, 40}, 1), random_tensor({1, 131, 40}, 2), random_tensor({77, 131}, 3)}};
+  for (const cpu::Isa isa : cpu::available_isas()) {
+    const auto one = run_on_cpu(m.graph(), isa, 1, inputs);
+    for (const int threads : {2, 3, 4, 8}) {
+      const auto many = run_on_cpu(m.graph(), isa, threads, inputs);
+      EXPECT_EQ(std::memcmp(one[0][0].view().data, many[0][0].view().data, one[0][0].view().bytes()), 0) << threads;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace terroir::test
