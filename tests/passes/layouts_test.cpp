@@ -3,83 +3,23 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/graph/verify.hpp"
-#include "ir/text/printer.hpp"
-#include "ops/registry.hpp"
 #include "plugins/cpu/compile.hpp"
-#include "plugins/cpu/passes/fuse_post_ops.hpp"
 #include "plugins/cpu/plan.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/graph_maker.hpp"
+#include "tests/passes/laid_out.hpp"
+#include "tests/passes/planned.hpp"
 
 namespace terroir::cpu {
 namespace {
 
 using test::AttributeTexts;
 using test::GraphMaker;
-
-struct LaidOut {
-  std::unique_ptr<ir::Graph> graph;
-  Decisions decisions;
-
-  std::vector<const ir::Node*> reorders() const {
-    std::vector<const ir::Node*> found;
-    for (const ir::NodeId id : graph->nodes())
-      if (graph->node(id).is(kReorderType)) found.push_back(&graph->node(id));
-    return found;
-  }
-  const Layout& layout(ir::Value value) const { return layout_of(decisions, value); }
-};
-
-LaidOut lay_out(const GraphMaker& m, Isa isa = Isa::scalar) {
-  static const CpuOps ops(ops::builtin_registry());
-  WeightsCache weights;
-  LaidOut result{m.graph().clone(), {}};
-  ir::PassManager passes;
-  passes.add(fuse_post_ops(ops));
-  passes.run(*result.graph);
-  result.decisions = assign_layouts(*result.graph, isa, weights);
-  insert_reorders(*result.graph, result.decisions, ops);
-  for (const std::string& problem : ir::verify(*result.graph)) ADD_FAILURE() << problem;
-  // What every node asks for is what it gets.
-  for (const ir::NodeId id : result.graph->nodes()) {
-    const ir::Node& node = result.graph->node(id);
-    const LayoutChoice& choice = result.decisions.at(id).choice;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!choice.inputs.at(i)) continue;
-      EXPECT_EQ(*choice.inputs[i], result.layout(node.inputs[i])) << node.describe() << " input " << i;
-    }
-    const bool is_end = node.is(ir::kParameterType) || node.is(ir::kResultType);
-    EXPECT_TRUE(!is_end || result.layout({id, 0}).is_plain()) << node.describe();
-  }
-  return result;
-}
-
-std::string text_of(const LaidOut& laid_out) {
-  ir::PrintOptions options;
-  options.default_attrs = false;
-  options.max_values = 0;
-  options.annotate_value = [&](const ir::Graph&, ir::Value value) { return laid_out.layout(value).name(); };
-  std::string text = ir::to_text(*laid_out.graph, options), kept;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = text.find('\n', at);
-    std::string line = text.substr(at, end - at);
-    at = end + 1;
-    if (line.find(" = Const-1()") != std::string::npos) continue;  // weights: only their use is of interest
-    if (const size_t brace = line.find(" {"); brace != std::string::npos)
-      line.erase(brace, line.find("} :", brace) + 1 - brace);
-    kept += line + "\n";
-  }
-  return kept;
-}
-
-/// A node by its name; fails where there is none.
-const ir::Node& named(const LaidOut& laid_out, const std::string& name) {
-  for (const ir::NodeId id : laid_out.graph->nodes())
-    if (laid_out.graph->node(id).name == name) return laid_out.graph->node(id);
-  throw_error(ErrorCode::not_found, "no node ", name);
-}
+using test::LaidOut;
+using test::lay_out;
+using test::named;
+using test::text_of;
 
 GraphMaker residual_block() {
   GraphMaker m;
@@ -155,15 +95,33 @@ TEST(Layouts, ConsumersShareAReorder) {
 }
 
 TEST(Layouts, AReorderThatMovesNothingIsAView) {
-  const LaidOut laid_out = lay_out(residual_block());
+  GraphMaker m;
+  auto x = m.conv(m.input({1, 3, 8, 8}), 32, 3, 1, 2);
+  auto mean = m.op("ReduceMean", {x, m.integers({2, 3})}, {{"keep_dims", "true"}});
+  auto flat = m.op("Reshape", {m.conv(mean, 32, 1, 2), m.integers({1, 32})}, {{"special_zero", "false"}});
+  m.result(m.op("MatMul", {flat, m.random({32, 10}, 5)}));
+  const LaidOut laid_out = lay_out(m);
   const ir::Node& reshape = named(laid_out, "reshape");
   const ir::Node& before = laid_out.graph->node(reshape.inputs[0].node);
   ASSERT_TRUE(before.is(kReorderType));  // [1,32,1,1] in blocks is [1,32,1,1]
   EXPECT_EQ(laid_out.decisions.at(before.id).choice.view_of, 0);
-  WeightsCache weights;
-  const auto plan =
-      compile_plan(bound_graph(residual_block().graph().clone(), {{1, 3, 32, 32}}), weights, {}, parallel::Arena(1));
-  for (const Step& step : plan->steps) EXPECT_NE(step.name, before.name);
+  EXPECT_FALSE(test::has_step(*test::plan_of(m), before.name));
+}
+
+TEST(Layouts, AMeanOfBlocksIsPlainWhereThatIsWanted) {
+  for (const int64_t channels : {32, 19}) {
+    GraphMaker m;
+    auto x = m.conv(m.conv(m.input({2, 16, 8, 8}), 16, 3, 1), channels, 3, 2);
+    auto mean = m.op("ReduceMean", {x, m.integers({2, 3})}, {{"keep_dims", "true"}});
+    auto flat = m.op("Reshape", {mean, m.integers({2, channels})}, {{"special_zero", "false"}});
+    m.result(m.op("MatMul", {flat, m.random({channels, 10}, 5)}));
+    m.result(m.op("ReduceMax", {x, m.integers({2, 3})}, {{"keep_dims", "false"}}));
+    const LaidOut laid_out = lay_out(m);
+    EXPECT_GT(laid_out.layout(named(laid_out, "reducemean").inputs[0]).channel_block(), 0);
+    for (const ir::Node* reorder : laid_out.reorders())
+      EXPECT_TRUE(laid_out.graph->node(reorder->inputs[0].node).is(ir::kParameterType)) << reorder->name;
+    test::expect_same_as_interpreter(m);
+  }
 }
 
 TEST(Layouts, ConstantsAreReorderedWhenCompiling) {

@@ -131,9 +131,10 @@ class Runner {
     cpu::CompileOptions options;
     options.isa = cpu::active_isa();
     options.threads = threads;
-    const std::shared_ptr<const Plan> plan = cpu::compile_plan(*cpu::bound_graph(*rewritten_, dims), weights_, options);
-    cpu::PlanState state(plan);
     const parallel::Arena arena(threads);
+    const std::shared_ptr<const Plan> plan =
+        cpu::compile_plan(cpu::bound_graph(rewritten_->clone(), dims), weights_, options, arena);
+    cpu::PlanState state(plan, arena);
     const std::atomic<bool> cancelled{false};
     std::vector<Tensor> first;
     for (int run = 0; run < runs; ++run) {

@@ -1,6 +1,7 @@
 // Reductions of f32 tensors over adjacent axes.
-// Layouts: plain; channels-last and channel blocks when exactly the spatial axes are reduced and kept as ones, or
-// dropped from a tensor whose channels fill whole blocks (then [N,C] in blocks is [N,C]). Threads: slices of the
+// Layouts: plain; channels-last and channel blocks when exactly the spatial axes are reduced. Then the result is in the
+// same layout or, since a channel is one number, plain: blocks are written one behind the other without their padding.
+// Threads: slices of the
 // result; the order of a sum depends on extents alone.
 #include <algorithm>
 #include <span>
@@ -46,9 +47,15 @@ class ReduceExecutor final : public Executor {
     if (const int64_t block = src.layout.channel_block()) {
       outer_ /= block;
       inner_ = block;
+      blocks_ = padded[1] / block;
+      channels_ = context.outputs[0].layout.channel_block() > 0 ? padded[1] : src.dims[1];
     } else if (src.layout.is_channels_last()) {
       outer_ = src.dims[0];
       inner_ = src.dims[1];
+    }
+    if (blocks_ == 0) {
+      blocks_ = 1;
+      channels_ = inner_;
     }
   }
 
@@ -67,8 +74,9 @@ class ReduceExecutor final : public Executor {
     const int64_t slices = (inner_ + kInnerUnit - 1) / kInnerUnit;
     args.arena.parallel_for(outer_ * slices, [&](int64_t task) {
       const int64_t outer = task / slices, begin = task % slices * kInnerUnit;
-      kernels_.middle(kind_, src + outer * axis_ * inner_, dst + outer * inner_, 1, axis_, inner_, begin,
-                      std::min(inner_, begin + kInnerUnit));
+      const int64_t image = outer / blocks_, channel = outer % blocks_ * inner_;
+      kernels_.middle(kind_, src + outer * axis_ * inner_, dst + image * channels_ + channel, 1, axis_, inner_, begin,
+                      std::min({inner_, begin + kInnerUnit, channels_ - channel}));
     });
   }
   std::string kernel_name() const override { return "f32_" + name_; }
@@ -78,6 +86,7 @@ class ReduceExecutor final : public Executor {
   const ReduceKernels& kernels_;
   std::string name_;
   int64_t outer_ = 1, axis_ = 1, inner_ = 1;
+  int64_t blocks_ = 0, channels_ = 0;  // of inner_ each, and all together, of one image of the result
 };
 
 Proposal propose(const NodeContext& context) {
@@ -102,10 +111,9 @@ Proposal propose(const NodeContext& context) {
     if (dst.rank() == src.rank()) {
       add(last, last);
       add(blocked, blocked);
-    } else {
-      add(last, dst.layout);
-      if (src.dims[1] % block == 0) add(blocked, dst.layout);
     }
+    add(last, dst.layout);
+    add(blocked, dst.layout);
   }
   return choices;
 }

@@ -73,16 +73,10 @@ class LayoutSearch {
     }
   }
 
-  double reorder_cost(ir::Value value) const {
-    const ir::Node& producer = graph_.node(value.node);
-    if (producer.constant) return 0;  // done once, when compiling
-    return reorder_ns(graph_.port(value));
-  }
-
   /// Cost of the copies of one value under the present choices; consumers that have not chosen yet want nothing.
   double copies_cost(ir::Value value) const {
     const Options& producer = options_[ir::index_of(value.node)];
-    if (!producer.settled) return 0;
+    if (!producer.settled || graph_.node(value.node).constant) return 0;  // constants are reordered when compiling
     const Layout& produced = producer.choice().outputs.at(static_cast<size_t>(value.output));
     std::vector<const Layout*> wanted;
     for (const ir::Use& use : graph_.uses(value)) {
@@ -93,7 +87,9 @@ class LayoutSearch {
       const bool known = std::any_of(wanted.begin(), wanted.end(), [&](const Layout* w) { return *w == *layout; });
       if (!known) wanted.push_back(&*layout);
     }
-    return wanted.empty() ? 0 : static_cast<double>(wanted.size()) * reorder_cost(value);
+    double cost = 0;
+    for (const Layout* layout : wanted) cost += reorder_ns(graph_.port(value), produced, *layout);
+    return cost;
   }
 
   /// Cost of a node's present choice and of all copies that it has a part in.
@@ -165,9 +161,10 @@ Decisions assign_layouts(const ir::Graph& graph, Isa isa, WeightsCache& weights)
   return search.take();
 }
 
-double reorder_ns(const ir::OutputPort& port) {
-  const size_t bytes = ir::byte_size(port.type, ir::element_count(ir::to_dims(port.shape.to_shape())));
-  return 500 + 2 * stream_ns(static_cast<double>(bytes));
+double reorder_ns(const ir::OutputPort& port, const Layout& from, const Layout& to) {
+  const TensorDesc desc{port.type, ir::to_dims(port.shape.to_shape()), from};
+  if (same_memory(desc, {desc.type, desc.dims, to})) return 1;
+  return 500 + 2 * stream_ns(static_cast<double>(ir::byte_size(desc.type, desc.count())));
 }
 
 const Layout& layout_of(const Decisions& decisions, ir::Value value) {

@@ -28,7 +28,7 @@ void insert_reorders(ir::Graph& graph, Decisions& decisions, const CpuOps& ops) 
           LayoutChoice choice;
           choice.inputs = {produced};
           choice.outputs = {*wanted};
-          choice.cost = reorder_ns(node.outputs[0]);
+          choice.cost = reorder_ns(node.outputs[0], produced, *wanted);
           const TensorDesc from{node.outputs[0].type, ir::to_dims(node.outputs[0].shape.to_shape()), produced};
           if (same_memory(from, {from.type, from.dims, *wanted})) choice.view_of = 0;
           decisions[added] = {reorder_impl, std::move(choice), {}};

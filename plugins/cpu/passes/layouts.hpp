@@ -27,8 +27,9 @@ Decisions assign_layouts(const ir::Graph& graph, Isa isa, WeightsCache& weights)
 /// Inserts Reorder nodes where the decisions disagree, and records decisions for them.
 void insert_reorders(ir::Graph& graph, Decisions& decisions, const CpuOps& ops);
 
-/// Estimated nanoseconds, on one thread, of a reorder of such a value: a step of its own, a read and a write.
-double reorder_ns(const ir::OutputPort& port);
+/// Estimated nanoseconds, on one thread, of a reorder of a value: a step of its own, a read and a write; next to
+/// nothing where both layouts are the same bytes.
+double reorder_ns(const ir::OutputPort& port, const Layout& from, const Layout& to);
 
 /// The layout in which a value is produced.
 const Layout& layout_of(const Decisions& decisions, ir::Value value);
