@@ -4,8 +4,10 @@
 #include <fstream>
 #include <list>
 
+#include "ir/base/error.hpp"
 #include "ir/base/function_ref.hpp"
 #include "ir/base/log.hpp"
+#include "ops/reference/control_flow/run_bodies.hpp"
 #include "plugins/cpu/isa.hpp"
 #include "plugins/cpu/program.hpp"
 #include "plugins/cpu/run.hpp"
@@ -109,7 +111,11 @@ class CpuRequest final : public plugin::RequestState {
         values.push_back(index < 0 ? *ir::constant_of(*then.graph, node.inputs[input])
                                    : boundary[static_cast<size_t>(index)]);
       }
-      computed.push_back(run_frontier_op(node, values));
+      if (node.bodies.empty())
+        computed.push_back(run_frontier_op(node, values));
+      else
+        computed.push_back(run_control_flow(node, then.bodies[i], values, context));
+      if (context.cancelled.load(std::memory_order_relaxed)) return;
     }
     std::vector<ir::TensorView> rest_inputs;
     std::vector<ir::Dims> dims;
@@ -124,13 +130,39 @@ class CpuRequest final : public plugin::RequestState {
     run(*then.rest->stage(dims, context.arena), rest_inputs, mapped, context);
   }
 
+  std::vector<ir::Constant> run_control_flow(const ir::Node& node, std::span<const std::shared_ptr<Program>> bodies,
+                                             std::span<const ir::Constant> inputs, const plugin::RunContext& context) {
+    std::vector<ir::TensorView> views;
+    for (const ir::Constant& input : inputs) views.push_back(input.view);
+    const auto run_body = [&](size_t body, std::span<const ir::TensorView> arguments) {
+      std::vector<ir::Dims> dims;
+      for (const ir::TensorView& argument : arguments) dims.push_back(argument.dims);
+      std::vector<ir::Constant> results(node.bodies[body].graph->results().size());
+      const auto allocate = [&](size_t i, element::Type type, const ir::Dims& extents) -> void* {
+        auto buffer = std::make_shared<AlignedBuffer>(ir::byte_size(type, ir::element_count(extents)));
+        void* data = buffer->data();
+        results[i] = {{type, extents, data}, std::move(buffer)};
+        return data;
+      };
+      run(*bodies[body]->stage(dims, context.arena), arguments, allocate, context);
+      if (context.cancelled.load(std::memory_order_relaxed)) results.clear();
+      return results;
+    };
+    return with_context([&] { return node.describe(); },
+                        [&] { return ops::reference::run_bodies(node, views, run_body); });
+  }
+
   void run_plan(PlanState& state, const plugin::RunContext& context) {
-    std::chrono::nanoseconds* times = nullptr;
-    if (profiling_) {
-      profile_.emplace_back(state.shared_plan(), std::vector<std::chrono::nanoseconds>(state.plan().steps.size()));
-      times = profile_.back().second.data();
-    }
-    state.run(context.arena, context.cancelled, times);
+    if (!profiling_) return state.run(context.arena, context.cancelled, nullptr);
+    std::vector<std::chrono::nanoseconds> times(state.plan().steps.size());
+    state.run(context.arena, context.cancelled, times.data());
+    // The body of a loop runs again and again: one entry with the sum.
+    const auto known = std::find_if(profile_.begin(), profile_.end(),
+                                    [&](const auto& entry) { return entry.first == state.shared_plan(); });
+    if (known == profile_.end())
+      profile_.emplace_back(state.shared_plan(), std::move(times));
+    else
+      for (size_t i = 0; i < times.size(); ++i) known->second[i] += times[i];
   }
 
   std::shared_ptr<Program> program_;
@@ -141,11 +173,12 @@ class CpuRequest final : public plugin::RequestState {
   std::vector<std::pair<std::shared_ptr<const Plan>, std::vector<std::chrono::nanoseconds>>> profile_;
 };
 
-/// Every op with a fast kernel has a reference, too: without one it cannot run in any way.
+/// Every op with a fast kernel has a reference, too: without one, or bodies, it cannot run in any way.
 void require_runnable(const ir::Graph& graph) {
   for (ir::NodeId id : graph.nodes()) {
     const ir::Node& node = graph.node(id);
-    if (!node.schema->reference && !node.constant && !node.is(ir::kParameterType))
+    for (const ir::Body& body : node.bodies) require_runnable(*body.graph);
+    if (node.bodies.empty() && !node.schema->reference && !node.constant && !node.is(ir::kParameterType))
       throw_error(ErrorCode::not_implemented, node.describe(), ": the CPU device cannot run ",
                   node.schema->display_name(), " yet");
   }

@@ -18,12 +18,12 @@ bool has_static_outputs(const ir::Node& node) {
                      [](const ir::OutputPort& port) { return port.shape.is_static() && port.type.is_static(); });
 }
 
-/// By node: whether its sizes and those of all it depends on are known.
+/// By node: whether it can be part of a plan: its sizes and those of all it depends on are known, and it has no body.
 std::vector<bool> known_part(const ir::Graph& graph) {
   std::vector<bool> known(graph.id_bound(), false);
   for (ir::NodeId id : ir::topological_order(graph)) {
     const ir::Node& node = graph.node(id);
-    known[ir::index_of(id)] = has_static_outputs(node) &&
+    known[ir::index_of(id)] = has_static_outputs(node) && node.bodies.empty() &&
                               std::all_of(node.inputs.begin(), node.inputs.end(),
                                           [&](const ir::Value& input) { return known[ir::index_of(input.node)]; });
   }
@@ -61,10 +61,13 @@ class Splitter {
       const bool ready = std::all_of(node.inputs.begin(), node.inputs.end(),
                                      [&](const ir::Value& input) { return is_known(input.node); });
       if (is_known(id) || !ready) continue;
-      if (!node.schema->reference)
+      if (!node.schema->reference && node.bodies.empty())
         throw_error(ErrorCode::not_implemented, node.describe(), ": the CPU plugin cannot run ",
                     node.schema->display_name(), " yet");
       then_->frontier.push_back(id);
+      auto& bodies = then_->bodies.emplace_back();
+      for (const ir::Body& body : node.bodies)
+        bodies.push_back(std::make_shared<Program>(rewrite_portable(*body.graph), options_, weights_));
     }
   }
 

@@ -3,6 +3,7 @@
 // Stage: one plan, where every size follows from the extents; else a plan for the part before the ops whose output size
 // depends on data, those ops themselves, and a Program for the rest:
 //   x -> conv -> NonZero -> Gather -> y      =>      plan {conv}, NonZero by its reference, Program {Gather}
+// If, Loop and TensorIterator end a plan likewise; each of their bodies is a Program.
 // Threads: any; one thread compiles at a time.
 #include <functional>
 #include <list>
@@ -29,6 +30,8 @@ struct RestInput {
 struct Continuation {
   std::unique_ptr<const ir::Graph> graph;  // owner of the frontier ops
   std::vector<ir::NodeId> frontier;
+  /// By frontier op: the programs of its bodies, if it is If, Loop or TensorIterator.
+  std::vector<std::vector<std::shared_ptr<Program>>> bodies;
   /// By frontier op and input: which boundary value it is; -1: a constant of `graph`.
   std::vector<std::vector<int>> frontier_inputs;
   std::vector<size_t>

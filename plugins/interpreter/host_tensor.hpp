@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "ir/base/tensor_view.hpp"
+#include "ir/graph/graph.hpp"
 
 namespace terroir::interpreter {
 
@@ -25,6 +25,7 @@ class HostTensor {
   }
   /// Only for a tensor that allocated its elements itself.
   ir::MutableTensorView writable() const { return {view_.type, view_.dims, const_cast<void*>(view_.data)}; }
+  ir::Constant to_constant() && { return {std::move(view_), std::move(owner_)}; }
   /// Smaller extents over the same elements, for outputs whose size became known while they were written.
   void shrink(ir::Dims dims) { view_.dims = std::move(dims); }
 

@@ -5,6 +5,7 @@
 
 #include "ir/base/error.hpp"
 #include "ir/graph/order.hpp"
+#include "ops/reference/control_flow/run_bodies.hpp"
 
 namespace terroir::interpreter {
 namespace {
@@ -127,7 +128,10 @@ std::vector<bool> needed_nodes(const ir::Graph& graph) {
 
 std::string why_unsupported(const ir::Node& node) {
   if (node.constant || node.is(ir::kParameterType)) return {};
-  if (!node.bodies.empty() || node.schema->reference == nullptr)
+  for (const ir::Body& body : node.bodies)
+    for (NodeId id : body.graph->nodes())
+      if (std::string reason = why_unsupported(body.graph->node(id)); !reason.empty()) return reason;
+  if (node.bodies.empty() && node.schema->reference == nullptr)
     return concat(node.schema->display_name(), " '", node.name, "' is not supported by INTERPRETER yet");
   return {};
 }
@@ -144,6 +148,7 @@ Program::Program(const ir::Graph& graph, Precision precision) : graph_(graph), p
     if (const std::string reason = why_unsupported(node); !reason.empty())
       refused += concat(refused.empty() ? "" : "; ", node.describe(), ": ", reason);
     steps_.push_back({id, {}});
+    for (const ir::Body& body : node.bodies) bodies_[id].emplace_back(*body.graph, precision);
     if (precision_ == Precision::f32 && node.constant && is_narrow(node.constant->view.type))
       constants_.emplace(id, widened(HostTensor(node.constant->view, nullptr)));
   }
@@ -164,11 +169,31 @@ std::vector<HostTensor> Program::evaluate(const ir::Node& node, std::span<const 
     const auto wide = constants_.find(node.id);
     return {wide != constants_.end() ? wide->second : HostTensor(node.constant->view, node.constant->owner)};
   }
-  Tensors outputs = run_reference(node, inputs);
+  Tensors outputs = node.bodies.empty() ? run_reference(node, inputs) : evaluate_bodies(node, inputs);
   if (precision_ == Precision::declared) return outputs;
   for (size_t i = 0; i < outputs.size(); ++i)
     outputs[i] = node.is(ir::kResultType) ? narrowed(std::move(outputs[i]), node.outputs.at(i).type)
                                           : widened(std::move(outputs[i]));
+  return outputs;
+}
+
+std::vector<HostTensor> Program::evaluate_bodies(const ir::Node& node, std::span<const ir::TensorView> inputs) const {
+  // Bodies take and give the types they declare.
+  Tensors narrow;
+  std::vector<ir::TensorView> operands;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    narrow.push_back(narrowed(HostTensor(inputs[i], nullptr), graph_.port(node.inputs[i]).type));
+    operands.push_back(narrow.back().view());
+  }
+  const std::vector<Program>& bodies = bodies_.at(node.id);
+  const auto run_body = [&](size_t body, std::span<const ir::TensorView> arguments) {
+    std::vector<ir::Constant> results;
+    for (HostTensor& result : bodies[body].run(arguments)) results.push_back(std::move(result).to_constant());
+    return results;
+  };
+  Tensors outputs;
+  for (const ir::Constant& value : ops::reference::run_bodies(node, operands, run_body))
+    outputs.emplace_back(value.view, value.owner);
   return outputs;
 }
 

@@ -47,11 +47,13 @@ class Program {
   };
 
   std::vector<HostTensor> evaluate(const ir::Node& node, std::span<const ir::TensorView> inputs) const;
+  std::vector<HostTensor> evaluate_bodies(const ir::Node& node, std::span<const ir::TensorView> inputs) const;
 
   const ir::Graph& graph_;
   const Precision precision_;
   std::vector<Step> steps_;
-  std::unordered_map<ir::NodeId, HostTensor> constants_;  // those that were widened
+  std::unordered_map<ir::NodeId, HostTensor> constants_;         // those that were widened
+  std::unordered_map<ir::NodeId, std::vector<Program>> bodies_;  // of If, Loop, TensorIterator
 };
 
 /// Program(graph).run(inputs).

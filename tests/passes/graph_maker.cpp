@@ -128,6 +128,18 @@ ir::Value GraphMaker::op(const std::string& type, const std::vector<ir::Value>& 
   return infer(graph_.add(schema, name.empty() ? next_name(type) : name, std::move(filled), inputs));
 }
 
+ir::Value GraphMaker::control(const std::string& type, const std::vector<ir::Value>& inputs,
+                              std::vector<ir::Body> bodies) {
+  const ir::OpSchema& schema = builtin(type);
+  const ir::NodeId id = graph_.add(schema, next_name(type), schema.make_attributes(), inputs);
+  graph_.node(id).bodies = std::move(bodies);
+  return infer(id);
+}
+
+ir::Body GraphMaker::as_body(const std::string& role, ir::BodyPortMap ports) && {
+  return {role, std::make_unique<ir::Graph>(std::move(graph_)), std::move(ports)};
+}
+
 ir::NodeId GraphMaker::result(ir::Value value) {
   return infer(graph_.add(builtin(ir::kResultType), next_name("y"), nullptr, {value})).node;
 }

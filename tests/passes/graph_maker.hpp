@@ -29,6 +29,8 @@ class GraphMaker {
   /// The newest version of an op. The first output; others: {value.node, i}.
   ir::Value op(const std::string& type, const std::vector<ir::Value>& inputs, const AttributeTexts& attributes = {},
                const std::string& name = {}, const char* opset = "opset16");
+  /// If, Loop, TensorIterator. The first output; others: {value.node, i}.
+  ir::Value control(const std::string& type, const std::vector<ir::Value>& inputs, std::vector<ir::Body> bodies);
   ir::NodeId result(ir::Value value);
 
   /// Convolution 2-D, "same" for odd kernels and stride 1.
@@ -37,6 +39,8 @@ class GraphMaker {
 
   ir::Graph& graph() { return graph_; }
   const ir::Graph& graph() const { return graph_; }
+  /// The graph as the body of an op; nothing can be added any more.
+  ir::Body as_body(const std::string& role, ir::BodyPortMap ports) &&;
   ir::Dims dims(ir::Value value) const { return ir::to_dims(graph_.port(value).shape.to_shape()); }
   const std::vector<ir::Value>& inputs() const { return inputs_; }
 

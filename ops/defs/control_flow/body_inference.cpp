@@ -1,7 +1,6 @@
 #include "ops/defs/control_flow/body_inference.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "ir/graph/infer.hpp"
 
@@ -97,17 +96,6 @@ std::vector<PortType> infer_body(InferContext& ctx, const Body& body) {
     ir::infer_graph(*copy);
     if (carries_on(*copy)) return results_of(*copy, body.ports);
   }
-}
-
-int64_t count_slices(InferContext& ctx, const BodyPortMap::Input& slice, int64_t extent) {
-  ctx.require(slice.stride != 0 && slice.stride > std::numeric_limits<int64_t>::min(), "bad stride ", slice.stride);
-  const auto from_front = [extent](int64_t position) { return position < 0 ? position + extent + 1 : position; };
-  int64_t first = from_front(slice.start), last = from_front(slice.end);
-  if (slice.stride < 0) std::swap(first, last);
-  const int64_t step = slice.stride < 0 ? -slice.stride : slice.stride;
-  ctx.require(first >= 0 && first < last && last <= extent && last - first >= step, "start=", slice.start,
-              " end=", slice.end, " stride=", slice.stride, " does not cut an axis of ", extent, " into parts");
-  return (last - first) / step;
 }
 
 void set_outputs(InferContext& ctx, const Body& body, const std::vector<PortType>& results,

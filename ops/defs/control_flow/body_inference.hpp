@@ -16,10 +16,6 @@ std::vector<ir::PortType> infer_body(ir::InferContext& ctx, const ir::Body& body
 /// What both could be: equal extents stay, others become unknown. Exception if the element types contradict.
 ir::PortType generalized(ir::InferContext& ctx, const ir::PortType& a, const ir::PortType& b);
 
-/// How many parts of `part_size` and `stride` an axis of `extent` has between start and end, both of which count from
-/// behind when negative (-1: the whole rest). Exception for an empty or impossible range.
-int64_t count_slices(ir::InferContext& ctx, const ir::BodyPortMap::Input& slice, int64_t extent);
-
 /// The op's outputs, from its body's: concatenated ones have `iterations` parts along their axis.
 void set_outputs(ir::InferContext& ctx, const ir::Body& body, const std::vector<ir::PortType>& results,
                  const Dimension& iterations);

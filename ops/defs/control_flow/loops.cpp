@@ -1,8 +1,12 @@
 // What: TensorIterator and Loop: a body run once per slice of an input, or up to a trip count while a condition holds.
 // Shapes: outputs are the body's; concatenated ones have one part per iteration along their axis.
-// Edge cases: the number of iterations is unknown where a sliced extent, the trip count or the condition is.
+// Edge cases: the number of iterations is unknown where a sliced extent, the trip count or the condition is; a
+//             TensorIterator that slices nothing runs once.
 // Source: TensorIterator-1, Loop-5.
+#include <algorithm>
+
 #include "ops/defs/control_flow/body_inference.hpp"
+#include "ops/shape/axis_parts.hpp"
 
 namespace terroir::ops {
 namespace {
@@ -14,8 +18,11 @@ const ir::Body& only_body(ir::InferContext& ctx) {
 }
 
 Dimension sliced_iterations(ir::InferContext& ctx, const ir::Body& body) {
+  const auto& inputs = body.ports.inputs;
+  if (std::none_of(inputs.begin(), inputs.end(), [](const auto& input) { return input.axis.has_value(); }))
+    return Dimension(1);
   Dimension iterations;
-  for (const auto& input : body.ports.inputs) {
+  for (const auto& input : inputs) {
     if (!input.axis) continue;
     const PartialShape& shape = ctx.shape(static_cast<int>(input.external_port));
     if (shape.rank().is_dynamic()) continue;
@@ -24,7 +31,7 @@ Dimension sliced_iterations(ir::InferContext& ctx, const ir::Body& body) {
     ctx.require(axis >= 0 && axis < rank, "axis ", *input.axis, " is out of range for rank ", rank);
     const Dimension& extent = shape[axis];
     if (extent.is_dynamic()) continue;
-    const Dimension count(count_slices(ctx, input, extent.get_length()));
+    const Dimension count(axis_parts(input, extent.get_length()).count);
     ctx.require(Dimension::merge(iterations, iterations, count), "the sliced inputs ask for ", iterations, " and ",
                 count, " iterations");
   }
