@@ -75,7 +75,7 @@ std::unique_ptr<Plan> compile_plan(std::unique_ptr<ir::Graph> graph, WeightsCach
   passes.add(fuse_post_ops(cpu_ops()));
   passes.run(*graph);
 
-  Decisions decisions = assign_layouts(*graph, options.isa, weights);
+  Decisions decisions = assign_layouts(*graph, options.isa, weights, options.accuracy);
   insert_reorders(*graph, decisions, cpu_ops());
   auto plan = build_plan(*graph, decisions, options.isa, weights, options.threads);
   if (options.graph_text) plan->graph_text = text_with_layouts(*graph, decisions);

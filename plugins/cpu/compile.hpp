@@ -17,6 +17,7 @@ std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph);
 struct CompileOptions {
   Isa isa = Isa::scalar;
   int threads = 1;          // of one stream
+  bool accuracy = false;    // EXECUTION_MODE_HINT
   bool graph_text = false;  // fill Plan::graph_text
 };
 

@@ -26,6 +26,8 @@ struct NodeContext {
   std::vector<bool> output_used;
   Isa isa;
   WeightsCache& weights;
+  /// EXECUTION_MODE_HINT is ACCURACY: nothing that rounds more than the obvious order of operations does.
+  bool accuracy = false;
 };
 
 /// Layouts under which an implementation runs a node, and what that costs.

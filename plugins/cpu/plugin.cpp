@@ -192,6 +192,7 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
     CompileOptions options;
     options.isa = active_isa();
     options.threads = threading().threads_per_stream;
+    options.accuracy = config.execution_mode == hint::ExecutionMode::ACCURACY;
     options.graph_text = log_enabled(LogCategory::pass);
     program_ = std::make_shared<Program>(rewrite_portable(graph), options, std::make_shared<WeightsCache>());
     std::vector<ir::Dims> dims;

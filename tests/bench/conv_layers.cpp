@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "plugins/cpu/kernels/conv/conv.hpp"
+#include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "tests/bench/peak.hpp"
 #include "tests/bench/zoo_convolutions.hpp"
 
@@ -62,6 +63,34 @@ void run_kernel(benchmark::State& state, const ConvKernel& kernel, const ConvPro
   report(state, problem, kernel.isa);
 }
 
+void run_winograd(benchmark::State& state, const WinoKernel& kernel, const ConvProblem& problem) {
+  const WinoPlan plan = wino_plan(problem, kernel);
+  AlignedFloats src(static_cast<size_t>(plan.src.n * problem.batch)),
+      dst(static_cast<size_t>(plan.dst.n * problem.batch));
+  AlignedFloats weights(static_cast<size_t>(problem.ic * (problem.oc / problem.groups) * problem.d.kernel * 9));
+  AlignedFloats bias(static_cast<size_t>(problem.oc)), packed(plan.packed_floats), scratch(plan.scratch_floats);
+  kernel.pack(plan, weights.data, bias.data, packed.data, 0, wino_units(plan));
+  const ConvArgs args{src.data, packed.data, dst.data, nullptr, 0, scratch.data};
+  for (auto _ : state) {
+    kernel.run(plan, args, wino_slice(plan, 1, 0));
+    benchmark::ClobberMemory();
+  }
+  report(state, problem, kernel.isa);
+  state.counters["modelled_speedup"] = wino_speedup(problem, kernel);
+}
+
+// Weights into the transformed domain: bytes written per second.
+void pack_winograd(benchmark::State& state, const WinoKernel& kernel, const ConvProblem& problem) {
+  const WinoPlan plan = wino_plan(problem, kernel);
+  AlignedFloats weights(static_cast<size_t>(problem.ic * (problem.oc / problem.groups) * problem.d.kernel * 9));
+  AlignedFloats packed(plan.packed_floats);
+  for (auto _ : state) {
+    kernel.pack(plan, weights.data, nullptr, packed.data, 0, wino_units(plan));
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(plan.packed_floats * sizeof(float)));
+}
+
 void register_all() {
   for (const ConvLayer& l : conv_layers()) {
     for (const Isa isa : available_isas()) {
@@ -69,6 +98,13 @@ void register_all() {
         if (k.reject(l.problem, k)) continue;
         benchmark::RegisterBenchmark((l.name + "/" + k.name).c_str(),
                                      [&k, &l](benchmark::State& state) { run_kernel(state, k, l.problem); });
+      }
+      for (const WinoKernel& k : wino_kernels(isa)) {
+        if (wino_reject(l.problem, k)) continue;
+        benchmark::RegisterBenchmark((l.name + "/" + k.name).c_str(),
+                                     [&k, &l](benchmark::State& state) { run_winograd(state, k, l.problem); });
+        benchmark::RegisterBenchmark((l.name + "/pack_" + k.name).c_str(),
+                                     [&k, &l](benchmark::State& state) { pack_winograd(state, k, l.problem); });
       }
     }
   }

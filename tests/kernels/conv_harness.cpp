@@ -23,21 +23,14 @@ int64_t offset(const ConvStrides& s, ConvFormat format, int64_t block, int64_t n
   return n * s.n + channel + d * s.d + h * s.h + w * s.w;
 }
 
-namespace {
-
-struct Plain {
-  std::vector<float> src, wei, bias;
-  std::vector<double> dst, magnitude;  // result and sum of absolute products
-};
-
-Plain reference(const ConvProblem& p) {
+Reference reference(const ConvProblem& p) {
   std::mt19937 random(7);
   std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
   auto fill = [&](std::vector<float>& v, int64_t n) {
     v.resize(static_cast<size_t>(n));
     for (float& x : v) x = uniform(random);
   };
-  Plain r;
+  Reference r;
   const int64_t in = p.d.in * p.h.in * p.w.in, out = p.d.out * p.h.out * p.w.out;
   const int64_t taps = p.d.kernel * p.h.kernel * p.w.kernel;
   const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups;
@@ -90,6 +83,8 @@ Plain reference(const ConvProblem& p) {
   return r;
 }
 
+namespace {
+
 int64_t tensor_floats(const ConvProblem& p, const ConvStrides& s) { return p.batch * s.n; }
 
 }  // namespace
@@ -97,7 +92,7 @@ int64_t tensor_floats(const ConvProblem& p, const ConvStrides& s) { return p.bat
 void check_kernel(const ConvKernel& kernel, const ConvProblem& p) {
   SCOPED_TRACE(std::string(kernel.name) + ": " + describe(p));
   ASSERT_EQ(kernel.reject(p, kernel), nullptr) << kernel.reject(p, kernel);
-  const Plain r = reference(p);
+  const Reference r = reference(p);
   ConvPlan plan;
   kernel.plan(p, kernel, plan);
   const float nan = std::nanf("");

@@ -60,6 +60,13 @@ std::string describe(const ConvProblem& problem);
 int64_t offset(const ConvStrides& s, ConvFormat format, int64_t block, int64_t n, int64_t c, int64_t d, int64_t h,
                int64_t w);
 
+// Plain random tensors with values in [-1, 1], and what the convolution makes of them.
+struct Reference {
+  std::vector<float> src, wei, bias;
+  std::vector<double> dst, magnitude;  // result and sum of absolute products
+};
+Reference reference(const ConvProblem& problem);
+
 // Runs the kernel on random data: compares with the reference within the rounding error of a sum of that length, checks
 // channel tails, and that slicings give identical bits. The kernel must accept the problem.
 void check_kernel(const ConvKernel& kernel, const ConvProblem& problem);

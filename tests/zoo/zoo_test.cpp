@@ -40,10 +40,11 @@ class Zoo : public testing::TestWithParam<const char*> {
     ASSERT_TRUE(std::filesystem::exists(xml)) << xml << " was not generated (TERROIR_ZOO_DIR)";
     model_ = core_.read_model(xml.string());
   }
-  void expect_match(size_t output, const Tensor& actual) const {
+  /// `tolerance`: of the output's largest value.
+  void expect_match(size_t output, const Tensor& actual, double tolerance = 1e-3) const {
     const auto file =
         shared_folder() / "zoo" / "expected" / (std::string(GetParam()) + ".out" + std::to_string(output) + ".npy");
-    EXPECT_EQ(difference_to_scale(read_npy(file).view(), view_of(actual), 1e-3), "") << "output " << output;
+    EXPECT_EQ(difference_to_scale(read_npy(file).view(), view_of(actual), tolerance), "") << "output " << output;
   }
   Core core_;
   std::shared_ptr<Model> model_;
@@ -77,6 +78,30 @@ TEST_P(Zoo, MatchesExpectedOutputsWithOneAndTwoThreads) {
     EXPECT_TRUE(std::count(used.begin(), used.end(), cpu::active_isa()) > 0)
         << "no layer ran with " << cpu::isa_name(cpu::active_isa());
     for (const cpu::Isa isa : used) EXPECT_LE(isa, cpu::active_isa()) << "a layer ran with " << cpu::isa_name(isa);
+  }
+}
+
+/// Whether some layer computes in a way that ACCURACY rules out.
+bool uses_winograd(const std::vector<ProfilingInfo>& profile) {
+  return std::any_of(profile.begin(), profile.end(),
+                     [](const ProfilingInfo& layer) { return layer.exec_type.find("winograd") != std::string::npos; });
+}
+
+TEST_P(Zoo, MatchesExpectedOutputsCloselyForAccuracy) {
+  for (const auto mode : {hint::ExecutionMode::ACCURACY, hint::ExecutionMode::PERFORMANCE}) {
+    CompiledModel compiled = core_.compile_model(model_, "CPU", hint::execution_mode(mode), enable_profiling(true));
+    InferRequest request = compiled.create_infer_request();
+    const auto inputs = inputs_of(compiled);
+    for (size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
+    request.infer();
+    if (mode == hint::ExecutionMode::PERFORMANCE) {
+      const std::string name = GetParam();
+      const bool dense_3x3 = name == "unet" || name == "unet3d" || name == "resnet50" || name == "yolo";
+      EXPECT_TRUE(uses_winograd(request.get_profiling_info()) || !dense_3x3);
+      continue;
+    }
+    EXPECT_FALSE(uses_winograd(request.get_profiling_info()));
+    for (size_t i = 0; i < compiled.outputs().size(); ++i) expect_match(i, request.get_output_tensor(i), 1e-5);
   }
 }
 

@@ -26,9 +26,9 @@ struct Options {
 
 class LayoutSearch {
  public:
-  LayoutSearch(const ir::Graph& graph, Isa isa, WeightsCache& weights)
+  LayoutSearch(const ir::Graph& graph, Isa isa, WeightsCache& weights, bool accuracy)
       : graph_(graph), order_(ir::topological_order(graph)), options_(graph.id_bound()) {
-    for (ir::NodeId id : order_) collect(id, isa, weights);
+    for (ir::NodeId id : order_) collect(id, isa, weights, accuracy);
   }
 
   void descend() {
@@ -51,10 +51,11 @@ class LayoutSearch {
   }
 
  private:
-  void collect(ir::NodeId id, Isa isa, WeightsCache& weights) {
+  void collect(ir::NodeId id, Isa isa, WeightsCache& weights, bool accuracy) {
     const ir::Node& node = graph_.node(id);
     Options& options = options_[ir::index_of(id)];
-    const NodeContext context = make_context(graph_, node, isa, weights);
+    NodeContext context = make_context(graph_, node, isa, weights);
+    context.accuracy = accuracy;
     for (const Impl* impl : impls_for(*node.schema)) {
       Proposal proposal = impl->propose(context);
       if (const auto* reject = std::get_if<Reject>(&proposal)) {
@@ -155,8 +156,8 @@ NodeContext make_context(const ir::Graph& graph, const ir::Node& node, Isa isa, 
   return context;
 }
 
-Decisions assign_layouts(const ir::Graph& graph, Isa isa, WeightsCache& weights) {
-  LayoutSearch search(graph, isa, weights);
+Decisions assign_layouts(const ir::Graph& graph, Isa isa, WeightsCache& weights, bool accuracy) {
+  LayoutSearch search(graph, isa, weights, accuracy);
   search.descend();
   return search.take();
 }

@@ -22,7 +22,8 @@ using Decisions = std::map<ir::NodeId, Decision>;
 /// copy per value and wanted layout, shared by its consumers) is minimised by descent: a first choice in topological
 /// order, then rounds in which each node takes its best candidate given all others, until none changes. Deterministic:
 /// ties go to the earlier candidate. Model inputs and outputs are plain.
-Decisions assign_layouts(const ir::Graph& graph, Isa isa, WeightsCache& weights);
+/// `accuracy`: see NodeContext.
+Decisions assign_layouts(const ir::Graph& graph, Isa isa, WeightsCache& weights, bool accuracy = false);
 
 /// Inserts Reorder nodes where the decisions disagree, and records decisions for them.
 void insert_reorders(ir::Graph& graph, Decisions& decisions, const CpuOps& ops);

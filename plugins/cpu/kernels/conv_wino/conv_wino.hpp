@@ -1,0 +1,59 @@
+// What: convolution with 3x3 kernels (3x3 per slice in 3D) in f32 by Winograd's F(4x4,3x3) and F(2x2,3x3): fewer
+// multiplications than a direct convolution, 4 and 2.25 times, for a larger rounding error and larger weights.
+//   for (const WinoKernel& k : wino_kernels(isa)) if (!(why = wino_reject(problem, k))) ...
+//   WinoPlan plan = wino_plan(problem, k); k.pack(plan, weights, bias, packed, 0, wino_units(plan));
+//   for each i < wino_slices(plan, threads): k.run(plan, args, wino_slice(plan, threads, i))   in any order, in
+//   parallel
+// Formula: as conv.hpp, for stride 1 and dilation 1.
+// Layouts: src and dst blocked, as channel_block(isa) says; weights plain, as conv.hpp. Channels beyond C in the last
+//   block: never read in src, written as zero in dst.
+// Aliasing and alignment: dst overlaps nothing but post-op operands equal to it; 64-byte aligned bases are fast, any
+//   float alignment works.
+// Threads: run() and pack() are noexcept; boxes, and ranges of units, that do not overlap may be worked on at once.
+//   Every output is computed in an order that depends on the plan's kernel alone, so results are bit-identical for any
+//   slicing and any place in a batch.
+// Edge cases: a NaN or an infinity in the source gives NaN in all outputs of the tiles that read it, as does a sum
+//   above the largest float on the way.
+#pragma once
+
+#include <span>
+
+#include "plugins/cpu/isa.hpp"
+#include "plugins/cpu/kernels/conv_wino/wino_types.hpp"
+
+namespace terroir::cpu {
+
+struct WinoKernel {
+  const char* name;
+  Isa isa;
+  int64_t tile;  // outputs per side
+  // Units [u0, u1) of wino_units(). bias may be null. `packed` takes plan.packed_floats floats.
+  void (*pack)(const WinoPlan& plan, const float* weights, const float* bias, float* packed, int64_t u0,
+               int64_t u1) noexcept;
+  void (*run)(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept;
+};
+
+// F(4x4,3x3), then F(2x2,3x3). Empty for a bucket that is not compiled in.
+std::span<const WinoKernel> wino_kernels(Isa isa) noexcept;
+
+// Null if the kernel can run the problem, else the reason in a few words.
+const char* wino_reject(const ConvProblem& problem, const WinoKernel& kernel) noexcept;
+WinoPlan wino_plan(const ConvProblem& problem, const WinoKernel& kernel) noexcept;
+int64_t wino_units(const WinoPlan& plan) noexcept;
+
+// A static partition of the work into at most `threads` boxes of nearly equal cost.
+int64_t wino_slices(const WinoPlan& plan, int64_t threads) noexcept;
+WinoBox wino_slice(const WinoPlan& plan, int64_t threads, int64_t index) noexcept;
+
+// What the rounding errors of one output may add up to, relative to the largest output that inputs in [-1, 1] can give:
+// the largest over output channels. Infinite or NaN when the weights are, or leave float's range.
+// Derivation: error_bound.cpp.
+double wino_error_bound(const ConvProblem& problem, int64_t tile, const float* weights) noexcept;
+
+// wino_error_bound() above this is too much for a model that was trained without Winograd.
+inline constexpr double kWinoTolerance = 1e-3;
+
+// How many times faster than the direct kernel this is on one thread for one image, by a model fitted to measurements.
+double wino_speedup(const ConvProblem& problem, const WinoKernel& kernel) noexcept;
+
+}  // namespace terroir::cpu

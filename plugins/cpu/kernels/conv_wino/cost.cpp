@@ -1,0 +1,140 @@
+// What: the blocking of the Winograd kernels and a model of their time, in cycles of one core.
+// Model: the products at the slower of FMA ports and load ports; the transforms at a cost per tile and vector of
+//   channels, measured; weights beyond L2 at a rate of L3 and memory. A first read of weights is only partly hidden,
+//   for the direct kernel, whose weights are 9 : points as large, as well.
+#include "plugins/cpu/kernels/conv_wino/cost.hpp"
+
+#include <algorithm>
+
+#include "plugins/cpu/kernels/conv/conv_tile.hpp"
+#include "plugins/cpu/kernels/conv/plan.hpp"
+#include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
+
+namespace terroir::cpu {
+namespace wino {
+namespace {
+
+using conv::ceil_div;
+
+constexpr int64_t kMaxUnitBlocks = 3;  // of gemm_pass.hpp
+
+// Tiles (of all slices) transformed at once: enough that weights from L3 are read at a rate it can give, few enough
+// that inputs and products stay near. Half and twice as many are within 5 % on the layers of the zoo.
+constexpr int64_t kBlockTiles = 56, kBlockTilesDeep = 112;
+constexpr int64_t kBlockSlices = 16;
+constexpr int64_t kChunkBlocks = 8;
+
+// Cycles per tile and vector of channels.
+struct TransformCycles {
+  double input, output;
+};
+TransformCycles transform_cycles(const WinoPlan& plan) {
+  if (plan.tile == 4) return plan.registers == 32 ? TransformCycles{265, 165} : TransformCycles{300, 190};
+  return {100, 66};
+}
+
+// Bytes per cycle of weights that do not stay in L2, and of a first read beyond what hides behind arithmetic.
+constexpr double kStreamBytes = 7, kFirstReadBytes = 28;
+
+// Cycles to begin and end a pass over the input channels.
+constexpr double kPassCycles = 30;
+
+int64_t max_register_tiles(const WinoPlan& plan, int64_t unit_blocks) {
+  return max_tile_positions(static_cast<int>(plan.registers), plan.fused,
+                            static_cast<int>(unit_blocks * plan.block / plan.lanes));
+}
+
+// Cycles for the products of `oc_blocks` blocks, cut into units, and `tiles` tiles at one point.
+double point_cycles(const WinoPlan& plan, int64_t unit_blocks, int64_t oc_blocks, int64_t tiles) {
+  const double ports = plan.fused ? 2.0 : 1.0, loads = plan.lanes == 16 ? 2.0 : 3.0;
+  const auto reduction = static_cast<double>(plan.problem.ic / plan.problem.groups * plan.problem.d.kernel);
+  const int64_t passes = ceil_div(tiles, max_register_tiles(plan, unit_blocks));
+  const auto unit_cycles = [&](int64_t blocks) {
+    const auto vectors = static_cast<double>(blocks * plan.block / plan.lanes);
+    double cycles = 0;
+    for (int64_t i = 0; i < passes; ++i) {
+      const auto n = static_cast<double>((i + 1) * tiles / passes - i * tiles / passes);
+      cycles += std::max({n * vectors / ports, (n + vectors) / loads, 4.0}) * reduction + kPassCycles;
+    }
+    return cycles;
+  };
+  const int64_t rest = oc_blocks % unit_blocks;
+  return static_cast<double>(oc_blocks / unit_blocks) * unit_cycles(unit_blocks) + (rest ? unit_cycles(rest) : 0);
+}
+
+// Multiplications of the direct kernel per pair of channels: taps that meet padding are left out.
+double direct_products(const ConvProblem& p) {
+  double products = 1;
+  for (const ConvAxis* a : {&p.d, &p.h, &p.w}) {
+    int64_t inside = 0;
+    for (int64_t k = 0; k < a->kernel; ++k) {
+      const int64_t first = std::max<int64_t>(0, a->pad - k), last = std::min(a->out, a->in + a->pad - k);
+      inside += std::max<int64_t>(0, last - first);
+    }
+    products *= static_cast<double>(inside);
+  }
+  return products;
+}
+
+}  // namespace
+
+void choose_blocks(WinoPlan& plan) noexcept {
+  const ConvProblem& p = plan.problem;
+  const bool deep = p.d.out > 1;
+  const int64_t all = std::max<int64_t>(1, p.batch * plan.tile_rows * plan.tile_cols);
+  plan.block_slices = ceil_div(p.d.out, ceil_div(p.d.out, kBlockSlices));
+  const int64_t wanted = (deep ? kBlockTilesDeep : kBlockTiles) / plan.block_slices;
+  plan.block_tiles = ceil_div(all, ceil_div(all, std::clamp<int64_t>(wanted, 1, all)));
+  const int64_t tiles = plan.block_tiles * plan.block_slices;
+  double best = -1;
+  for (int64_t unit = 1; unit <= std::min(kMaxUnitBlocks, plan.oc_blocks); ++unit) {
+    if (max_register_tiles(plan, unit) < 1) continue;
+    // Each unit reads the inputs again.
+    const double cost = point_cycles(plan, unit, plan.oc_blocks, tiles) * (1 + 0.02 / static_cast<double>(unit));
+    if (best >= 0 && cost > best * 0.995) continue;
+    best = cost;
+    plan.unit_blocks = unit;
+    plan.register_tiles = max_register_tiles(plan, unit);
+  }
+  plan.units = ceil_div(plan.oc_blocks, plan.unit_blocks);
+  plan.chunk_units = std::max<int64_t>(1, std::min(kChunkBlocks, plan.oc_blocks) / plan.unit_blocks);
+}
+
+double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t slices) noexcept {
+  const ConvProblem& p = plan.problem;
+  const int64_t s_blocks = ceil_div(tiles, plan.block_tiles), d_blocks = ceil_div(slices, plan.block_slices);
+  const int64_t groups = ceil_div(units, plan.units);
+  const int64_t oc_blocks = std::min(units * plan.unit_blocks, groups * plan.oc_blocks);
+  const auto parts = static_cast<double>(plan.block / plan.lanes);
+  const TransformCycles transform = transform_cycles(plan);
+  const double input = static_cast<double>(groups * plan.ic_blocks * tiles * (slices + d_blocks * (p.d.kernel - 1))) *
+                       parts * transform.input;
+  const double output = static_cast<double>(oc_blocks * tiles * slices) * parts * transform.output;
+  const auto points = static_cast<double>(plan.alpha * plan.alpha);
+  const auto blocks = static_cast<double>(s_blocks * d_blocks);
+  double products =
+      points * blocks * point_cycles(plan, plan.unit_blocks, oc_blocks, ceil_div(tiles * slices, s_blocks * d_blocks));
+  const double weight_bytes =
+      4 * points * static_cast<double>(oc_blocks * plan.block * plan.ic_blocks * plan.block * p.d.kernel);
+  if (weight_bytes > static_cast<double>(cache_sizes().l2) / 2)
+    products = std::max(products, weight_bytes * blocks / kStreamBytes);
+  return input + products + output + weight_bytes / kFirstReadBytes;
+}
+
+}  // namespace wino
+
+double wino_speedup(const ConvProblem& problem, const WinoKernel& kernel) noexcept {
+  const WinoPlan plan = wino_plan(problem, kernel);
+  const int64_t tiles = problem.batch * plan.tile_rows * plan.tile_cols;
+  if (tiles == 0) return 0;
+  const double winograd = wino::box_cycles(plan, wino_units(plan), tiles, problem.d.out);
+  const double ports = plan.fused ? 2.0 : 1.0, of_peak = 0.97;
+  const auto lanes = static_cast<double>(problem.groups * plan.oc_blocks * plan.block);
+  const double weight_bytes = 4 * lanes * static_cast<double>(problem.ic / problem.groups * problem.d.kernel * 9);
+  const double direct = static_cast<double>(problem.batch * (problem.ic / problem.groups)) *
+                            wino::direct_products(problem) * lanes / static_cast<double>(plan.lanes) / ports / of_peak +
+                        weight_bytes / wino::kFirstReadBytes;
+  return direct / winograd;
+}
+
+}  // namespace terroir::cpu

@@ -1,0 +1,112 @@
+// What: how large the rounding errors of a Winograd convolution can get, from its weights.
+// Derivation. Let u = 2^-24, K the products summed per point (input channels x kernel slices), and inputs in [-1, 1].
+//   Transformed inputs are at most beta_i beta_j, beta_i the sum of row i of |B^T|; transformed weights U = G g G^T
+//   satisfy, summed over the channels and kernel slices of one output channel, sum |U| <= |G| S |G|^T elementwise with
+//   S[x][y] = sum |g[x][y]|. A rounding of relative size u anywhere before the output transform reaches output (p,q)
+//   as at most u N[p][q],
+//     N[p][q] = sum over i,j of |A[i][p]| |A[j][q]| beta_i beta_j (|G| S |G|^T)[i][j],
+//   once for every rounding on the way of a value: kTransformRoundings in the three transforms (each two-dimensional,
+//   constants and bias included), and K for the sum. The worst case K for the sum needs all roundings to go one way;
+//   they are nearly independent, and then, with the probability of at least 0.995 that lambda = 3.5 gives, the sum
+//   counts lambda sqrt(K/3): the sqrt by Higham and Mary, the 3 because partial sums grow to their end value. So
+//     |error| <= (kTransformRoundings + 2 sqrt(K)) u max N,
+//   compared with the largest output that such inputs can give, the sum of S. (The same account for a direct
+//   convolution has N = sum of S.) The ratio N : sum of S depends on where the weights of a kernel lie: for F(4,3) it
+//   is 16 to 163, for F(2,3) at most 16.
+// Source: N. J. Higham and T. Mary, A New Approach to Probabilistic Rounding Error Analysis (2019).
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+constexpr double kTransformRoundings = 32;
+// Sums outside lose values to overflow, for inputs up to 2^27, or precision to underflow.
+constexpr float kLargest = 0x1p100f, kSmallest = 0x1p-90f;
+
+constexpr size_t kTaps = 9;
+using Taps = std::array<float, kTaps>;
+
+// Sums of |weights| by tap.
+Taps tap_sums(const float* weights, int64_t kernels) {
+  // Several independent sums per tap, so that they vectorise.
+  constexpr int64_t kRepeats = 4;
+  std::array<float, kTaps * kRepeats> sums{};
+  int64_t k = 0;
+  for (; k + kRepeats <= kernels; k += kRepeats, weights += sums.size())
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += std::fabs(weights[i]);
+  for (; k < kernels; ++k, weights += kTaps)
+    for (size_t i = 0; i < kTaps; ++i) sums[i] += std::fabs(weights[i]);
+  for (size_t i = kTaps; i < sums.size(); ++i) sums[i % kTaps] += sums[i];
+  Taps result{};
+  for (size_t i = 0; i < kTaps; ++i) result[i] = sums[i];
+  return result;
+}
+
+// factor[p][x] = sum over points i of |A[i][p]| beta_i |G[i][x]|, so that
+// N[p][q] = sum over x,y of factor[p][x] factor[q][y] S[x][y].
+struct Amplification {
+  int64_t tile;
+  double factor[4][3];
+};
+
+Amplification amplification(int64_t tile) {
+  const auto points = static_cast<size_t>(tile + 2), finite = points - 1;
+  const double a = tile == 4 ? kWinoInner : 1, b = kWinoOuter;
+  const double at[] = {0, a, -a, b, -b};
+  Amplification result{tile, {}};
+  for (size_t i = 0; i < points; ++i) {
+    // Row i of B^T: the product of (x - at[j]) over j != i; infinity takes all.
+    std::array<double, 6> row{1};
+    size_t degree = 0;
+    double scale = 1;
+    for (size_t j = 0; j < finite; ++j) {
+      if (j == i) continue;
+      ++degree;
+      for (size_t c = degree; c > 0; --c) row[c] = row[c - 1] - at[j] * row[c];
+      row[0] *= -at[j];
+      if (i < finite) scale *= at[i] - at[j];
+    }
+    double beta = 0;
+    for (double c : row) beta += std::fabs(c);
+    for (size_t p = 0; p < static_cast<size_t>(tile); ++p)
+      for (size_t x = 0; x < 3; ++x) {
+        const double output = i < finite ? std::pow(at[i], p) : p + 1 == static_cast<size_t>(tile) ? 1 : 0;
+        const double weight = i < finite ? std::pow(at[i], x) / scale : x == 2 ? 1 : 0;
+        result.factor[p][x] += std::fabs(output) * beta * std::fabs(weight);
+      }
+  }
+  return result;
+}
+
+}  // namespace
+
+double wino_error_bound(const ConvProblem& problem, int64_t tile, const float* weights) noexcept {
+  const Amplification amplify = amplification(tile);
+  const int64_t kernels = problem.ic / problem.groups * problem.d.kernel;
+  double worst = 0;
+  for (int64_t o = 0; o < problem.oc; ++o) {
+    const Taps taps = tap_sums(weights + o * kernels * static_cast<int64_t>(kTaps), kernels);
+    float sum = 0;
+    for (float tap : taps) sum += tap;
+    if (sum == 0) continue;
+    if (!(sum >= kSmallest && sum <= kLargest)) return std::numeric_limits<double>::infinity();
+    double largest = 0;
+    for (int64_t p = 0; p < tile; ++p)
+      for (int64_t q = 0; q < tile; ++q) {
+        double n = 0;
+        for (size_t x = 0; x < 3; ++x)
+          for (size_t y = 0; y < 3; ++y)
+            n += amplify.factor[p][x] * amplify.factor[q][y] * static_cast<double>(taps[x * 3 + y]);
+        largest = std::max(largest, n);
+      }
+    worst = std::max(worst, largest / static_cast<double>(sum));
+  }
+  return (kTransformRoundings + 2 * std::sqrt(static_cast<double>(kernels))) * 0x1p-24 * worst;
+}
+
+}  // namespace terroir::cpu

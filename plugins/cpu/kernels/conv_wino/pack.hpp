@@ -1,0 +1,85 @@
+// What: weights into the transformed domain, G g G^T, in the order in which the products read them.
+// Layouts: [bias of all groups' blocks, to a multiple of 16][group][oc unit][point][kd][ic block][ic][oc in unit];
+//   padding is zero. A unit is plan.unit_blocks blocks, the last one of a group the blocks that are left.
+// Threads: units may be packed at once; unit 0 writes what is between bias and weights.
+// Include one bucket header first.
+#pragma once
+
+#include "plugins/cpu/kernels/conv_wino/transforms.hpp"
+
+namespace terroir::cpu::TERROIR_ISA {
+namespace {
+
+constexpr int kTaps = 9;
+
+// kLanes rows of `floats` floats, `stride` apart, into floats vectors of one float of each row; `rows` of them exist.
+void transpose_rows(const float* from, int64_t stride, int64_t rows, int64_t floats, float* to) {
+  for (int64_t first = 0; first < floats; first += kLanes) {
+    const Tail t = tail(floats - first < kLanes ? floats - first : kLanes);
+    V r[kLanes];
+#pragma GCC unroll 16
+    for (int64_t l = 0; l < kLanes; ++l) r[l] = l < rows ? load_tail(from + l * stride + first, t) : zero();
+    transpose(r);
+#pragma GCC unroll 16
+    for (int64_t l = 0; l < kLanes; ++l) storeu(to + (first + l) * kLanes, r[l]);
+  }
+}
+
+template <int Tile>
+TERROIR_INLINE void transform_taps(const float* taps, float* to, int64_t point_stride) {
+  constexpr int A = Wino<Tile>::kAlpha;
+  V half[3][A];
+#pragma GCC unroll 8
+  for (int j = 0; j < 3; ++j) {
+    const V column[3] = {loadu(taps + j * kLanes), loadu(taps + (3 + j) * kLanes), loadu(taps + (6 + j) * kLanes)};
+    Wino<Tile>::weights(column, half[j]);
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < A; ++i) {
+    const V row[3] = {half[0][i], half[1][i], half[2][i]};
+    V u[A];
+    Wino<Tile>::weights(row, u);
+#pragma GCC unroll 8
+    for (int j = 0; j < A; ++j) storeu(to + (i * A + j) * point_stride, u[j]);
+  }
+}
+
+template <int Tile>
+void pack_unit(const WinoPlan& plan, const float* weights, const float* bias, float* packed, int64_t unit) {
+  constexpr int64_t kPoints = Wino<Tile>::kAlpha * Wino<Tile>::kAlpha;
+  const ConvProblem& p = plan.problem;
+  const int64_t ic = p.ic / p.groups, oc = p.oc / p.groups, depth = p.d.kernel;
+  const int64_t group = unit / plan.units, first = unit % plan.units * plan.unit_blocks;
+  const int64_t blocks = plan.oc_blocks - first < plan.unit_blocks ? plan.oc_blocks - first : plan.unit_blocks;
+  const int64_t lanes = blocks * kBlock, channels = plan.ic_blocks * kBlock, reduction = depth * channels;
+  const int64_t block_in_all = group * plan.oc_blocks + first;
+
+  const int64_t all_lanes = p.groups * plan.oc_blocks * kBlock, bias_floats = (all_lanes + 15) / 16 * 16;
+  for (int64_t l = all_lanes; unit == 0 && l < bias_floats; ++l) packed[l] = 0.0f;
+  for (int64_t l = 0; l < lanes; ++l) {
+    const int64_t o = first * kBlock + l;
+    packed[block_in_all * kBlock + l] = bias && o < oc ? bias[group * oc + o] : 0.0f;
+  }
+
+  float* const to = packed + bias_floats + block_in_all * kBlock * reduction * kPoints;
+  for (int64_t row = 0; ic < channels && row < kPoints * depth; ++row) {
+    float* padding = to + (row * channels + ic) * lanes;
+    for (int64_t l = 0; l < (channels - ic) * lanes; ++l) padding[l] = 0.0f;
+  }
+  alignas(64) float taps[kTaps * kLanes * kLanes];
+  for (int64_t pair = 0; pair < ic * depth; pair += kLanes) {
+    const int64_t pairs = ic * depth - pair < kLanes ? ic * depth - pair : kLanes;
+    for (int64_t l = 0; l < lanes; l += kLanes) {
+      const int64_t o = first * kBlock + l;
+      const int64_t stride = ic * depth * kTaps;
+      transpose_rows(weights + (group * oc + o) * stride + pair * kTaps, stride, oc - o, pairs * kTaps, taps);
+      for (int64_t q = 0; q < pairs; ++q) {
+        const int64_t i = (pair + q) / depth, d = (pair + q) % depth;
+        transform_taps<Tile>(taps + q * kTaps * kLanes, to + (d * channels + i) * lanes + l, reduction * lanes);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace terroir::cpu::TERROIR_ISA

@@ -1,0 +1,87 @@
+// What: the one-dimensional transforms of F(4,3) and F(2,3); two of them, along columns and along rows, make F(4x4,3x3)
+// and F(2x2,3x3).
+// Formula: y = A^T ((G g) . (B^T d)) is the correlation of alpha = tile + 2 inputs d with 3 weights g. Row i of B^T are
+//   the coefficients of the product of (x - p_j) over j != i; row i of G is (1, p_i, p_i^2) / product of (p_i - p_j);
+//   row k of A^T is (p_0^k, ..., p_n^k), with 1 at infinity in the last row. The points come in pairs +-p, whose even
+//   and odd parts are computed once.
+// Source: S. Winograd, Arithmetic Complexity of Computations (1980); A. Lavin and S. Gray, Fast Algorithms for
+//   Convolutional Neural Networks (2016); points: B. Barabasz et al., Error Analysis and Improving the Accuracy of
+//   Winograd Convolution for Deep Neural Networks (2020), and the search described in wino_types.hpp.
+// Include one bucket header first.
+#pragma once
+
+#include "plugins/cpu/kernels/conv/bucket.hpp"
+#include "plugins/cpu/kernels/conv_wino/wino_types.hpp"
+
+namespace terroir::cpu::TERROIR_ISA {
+namespace {
+
+template <int Tile>
+struct Wino;
+
+template <>
+struct Wino<4> {
+  static constexpr int kAlpha = 6;
+  static constexpr float a = kWinoInner, b = kWinoOuter, a2 = a * a, b2 = b * b;
+
+  TERROIR_INLINE_MEMBER static void input(const V (&d)[6], V (&v)[6]) {
+    const V product(a2 * b2), sum(a2 + b2);
+    const V even_a = fnma(V(b2), d[2], d[4]), odd_a = fnma(V(b2), d[1], d[3]);
+    const V even_b = fnma(V(a2), d[2], d[4]), odd_b = fnma(V(a2), d[1], d[3]);
+    v[0] = fma(product, d[0], fnma(sum, d[2], d[4]));
+    v[1] = fma(V(a), odd_a, even_a);
+    v[2] = fnma(V(a), odd_a, even_a);
+    v[3] = fma(V(b), odd_b, even_b);
+    v[4] = fnma(V(b), odd_b, even_b);
+    v[5] = fma(product, d[1], fnma(sum, d[3], d[5]));
+  }
+
+  TERROIR_INLINE_MEMBER static void weights(const V (&g)[3], V (&u)[6]) {
+    constexpr float zero = 1.0f / (a2 * b2), at_a = 1.0f / (2 * a2 * (a2 - b2)), at_b = 1.0f / (2 * b2 * (b2 - a2));
+    const V even_a = V(at_a) * fma(V(a2), g[2], g[0]), odd_a = V(at_a * a) * g[1];
+    const V even_b = V(at_b) * fma(V(b2), g[2], g[0]), odd_b = V(at_b * b) * g[1];
+    u[0] = V(zero) * g[0];
+    u[1] = even_a + odd_a;
+    u[2] = even_a - odd_a;
+    u[3] = even_b + odd_b;
+    u[4] = even_b - odd_b;
+    u[5] = g[2];
+  }
+
+  TERROIR_INLINE_MEMBER static void output(const V (&m)[6], V (&y)[4]) {
+    const V even_a = m[1] + m[2], odd_a = m[1] - m[2];
+    const V even_b = m[3] + m[4], odd_b = m[3] - m[4];
+    y[0] = m[0] + (even_a + even_b);
+    y[1] = fma(V(b), odd_b, V(a) * odd_a);
+    y[2] = fma(V(b2), even_b, V(a2) * even_a);
+    y[3] = fma(V(b2 * b), odd_b, fma(V(a2 * a), odd_a, m[5]));
+  }
+};
+
+template <>
+struct Wino<2> {
+  static constexpr int kAlpha = 4;
+
+  TERROIR_INLINE_MEMBER static void input(const V (&d)[4], V (&v)[4]) {
+    v[0] = d[0] - d[2];
+    v[1] = d[1] + d[2];
+    v[2] = d[2] - d[1];
+    v[3] = d[3] - d[1];
+  }
+
+  TERROIR_INLINE_MEMBER static void weights(const V (&g)[3], V (&u)[4]) {
+    const V half(0.5f), even = half * (g[0] + g[2]), odd = half * g[1];
+    u[0] = g[0];
+    u[1] = even + odd;
+    u[2] = even - odd;
+    u[3] = g[2];
+  }
+
+  TERROIR_INLINE_MEMBER static void output(const V (&m)[4], V (&y)[2]) {
+    y[0] = m[0] + (m[1] + m[2]);
+    y[1] = (m[1] - m[2]) + m[3];
+  }
+};
+
+}  // namespace
+}  // namespace terroir::cpu::TERROIR_ISA

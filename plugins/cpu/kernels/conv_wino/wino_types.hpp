@@ -1,0 +1,43 @@
+// What: the plain data that Winograd kernels of every bucket share: the plan of one convolution, and a box of its work.
+// No std containers, no functions: this header is seen by files compiled for one ISA.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "plugins/cpu/kernels/conv/conv_types.hpp"
+
+namespace terroir::cpu {
+
+// The interpolation points are 0, +-kWinoInner, +-kWinoOuter and infinity for F(4,3); 0, +-1 and infinity for F(2,3).
+// Of all pairs of sixteenths, this one has the smallest worst-case bound (a fifth of that of the textbook's 1 and 2)
+// and a measured error within 2 % of the smallest. Their powers up to the fourth and products are exact in float.
+inline constexpr float kWinoInner = 0.6875f;
+inline constexpr float kWinoOuter = 1.5f;
+
+// Everything that is decided before the first run. "Blocks" are channel blocks, per group. A tile is `tile` x `tile`
+// outputs of one output slice (d) of one image; tiles of all images are numbered n, row, column.
+struct WinoPlan {
+  ConvProblem problem;
+  ConvStrides src, dst;
+  int64_t block, lanes, registers;    // of the bucket: channels per block, floats per vector, vector registers
+  bool fused;                         // multiply-add is one instruction
+  int64_t tile, alpha;                // outputs per side of a tile, and points: tile + 2
+  int64_t tile_rows, tile_cols;       // tiles per slice
+  int64_t ic_blocks, oc_blocks;       // per group
+  int64_t unit_blocks;                // oc blocks per unit: the width of the register tile
+  int64_t units;                      // oc units per group
+  int64_t register_tiles;             // tiles per register tile
+  int64_t block_tiles, block_slices;  // at most so many tiles x output slices are transformed at once
+  int64_t chunk_units;                // oc units whose products are held at once
+  bool prefetch;                      // packed weights exceed L2
+  size_t packed_floats;
+  size_t scratch_floats;  // per concurrent run() call
+};
+
+// A box of the work, ends excluded: oc units of all groups, tiles of all images, output slices.
+struct WinoBox {
+  int64_t oc0, oc1, s0, s1, d0, d1;
+};
+
+}  // namespace terroir::cpu

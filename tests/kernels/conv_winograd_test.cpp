@@ -1,0 +1,363 @@
+// Winograd convolutions: against a double-precision direct sum within the bound that selection relies on, at sizes
+// around tiles and blocks, in memory that ends at a guard page, with NaN in the channel padding.
+#include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "plugins/cpu/kernels/post_ops/post_ops.hpp"
+#include "tests/kernels/conv_harness.hpp"
+
+namespace terroir::cpu::conv_test {
+namespace {
+
+ConvProblem problem(int64_t batch, int64_t groups, int64_t ic, int64_t oc, ConvAxis h, ConvAxis w, ConvAxis d = {}) {
+  ConvProblem p;
+  p.batch = batch;
+  p.groups = groups;
+  p.ic = ic;
+  p.oc = oc;
+  p.d = d;
+  p.h = h;
+  p.w = w;
+  return p;
+}
+
+ConvAxis padded(int64_t in) { return axis(in, 3, 1, 1, 1, 1); }
+
+// A kernel with its tensors for one problem.
+class Bench {
+ public:
+  Bench(const WinoKernel& kernel, const ConvProblem& problem, const Reference& values)
+      : kernel_(kernel),
+        p_(problem),
+        plan(wino_plan(problem, kernel)),
+        src_(static_cast<size_t>(p_.batch * plan.src.n), std::nanf("")),
+        packed_(plan.packed_floats, std::nanf("")),
+        scratch_(plan.scratch_floats, std::nanf("")) {
+    size_t at = 0;
+    for (int64_t n = 0; n < p_.batch; ++n)
+      for (int64_t c = 0; c < p_.ic; ++c)
+        for (int64_t d = 0; d < p_.d.in; ++d)
+          for (int64_t h = 0; h < p_.h.in; ++h)
+            for (int64_t w = 0; w < p_.w.in; ++w) src_.data()[src_offset(n, c, d, h, w)] = values.src[at++];
+    // In pieces, last first: they are independent.
+    for (int64_t u = wino_units(plan); u-- > 0;)
+      kernel.pack(plan, values.wei.data(), values.bias.data(), packed_.data(), u, u + 1);
+  }
+
+  int64_t src_offset(int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) const {
+    return offset(plan.src, ConvFormat::blocked, plan.block, n, c, d, h, w);
+  }
+  int64_t dst_offset(int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) const {
+    return offset(plan.dst, ConvFormat::blocked, plan.block, n, c, d, h, w);
+  }
+  size_t dst_floats() const { return static_cast<size_t>(p_.batch * plan.dst.n); }
+  const GuardedFloats& packed() const { return packed_; }
+
+  void run(float* dst, const WinoBox& box, const std::vector<PostOp>& ops = {}) {
+    std::fill_n(scratch_.data(), scratch_.size(), std::nanf(""));
+    const ConvArgs args{src_.data(),    packed_.data(), dst, ops.data(), static_cast<int64_t>(ops.size()),
+                        scratch_.data()};
+    kernel_.run(plan, args, box);
+  }
+  void run_sliced(float* dst, int64_t threads, const std::vector<PostOp>& ops = {}) {
+    for (int64_t i = wino_slices(plan, threads); i-- > 0;) run(dst, wino_slice(plan, threads, i), ops);
+  }
+  void run_misaligned(float* dst) {
+    std::vector<float> src(src_.size() + 1), packed(packed_.size() + 1), scratch(scratch_.size() + 1);
+    std::memcpy(src.data() + 1, src_.data(), src_.size() * sizeof(float));
+    std::memcpy(packed.data() + 1, packed_.data(), packed_.size() * sizeof(float));
+    const ConvArgs args{src.data() + 1, packed.data() + 1, dst, nullptr, 0, scratch.data() + 1};
+    kernel_.run(plan, args, wino_slice(plan, 1, 0));
+  }
+
+ private:
+  const WinoKernel& kernel_;
+  const ConvProblem p_;
+
+ public:
+  const WinoPlan plan;
+
+ private:
+  GuardedFloats src_, packed_, scratch_;
+};
+
+void expect_same_bits(const GuardedFloats& a, const GuardedFloats& b, const char* what) {
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0) << what;
+}
+
+// The largest output that sources in [-1, 1] can give, without the bias, by output channel.
+std::vector<double> weight_sums(const ConvProblem& p, const Reference& r) {
+  const auto kernel = static_cast<size_t>(p.ic / p.groups * p.d.kernel * 9);
+  std::vector<double> sums(static_cast<size_t>(p.oc));
+  for (size_t o = 0; o < sums.size(); ++o)
+    for (size_t i = 0; i < kernel; ++i) sums[o] += std::abs(static_cast<double>(r.wei[o * kernel + i]));
+  return sums;
+}
+
+void check(const WinoKernel& kernel, const ConvProblem& p, const Reference& r) {
+  SCOPED_TRACE(std::string(kernel.name) + ": " + describe(p));
+  ASSERT_EQ(wino_reject(p, kernel), nullptr);
+  Bench bench(kernel, p, r);
+  for (size_t i = 0; i < bench.packed().size(); ++i)
+    ASSERT_FALSE(std::isnan(bench.packed().data()[i])) << "packing left out " << i;
+  const float nan = std::nanf("");
+  GuardedFloats dst(bench.dst_floats(), nan);
+  bench.run_sliced(dst.data(), 1);
+
+  const double bound = wino_error_bound(p, kernel.tile, r.wei.data());
+  const std::vector<double> sums = weight_sums(p, r);
+  int64_t wrong = 0;
+  size_t at = 0;
+  for (int64_t n = 0; n < p.batch; ++n)
+    for (int64_t c = 0; c < p.oc; ++c)
+      for (int64_t d = 0; d < p.d.out; ++d)
+        for (int64_t h = 0; h < p.h.out; ++h)
+          for (int64_t w = 0; w < p.w.out; ++w, ++at) {
+            const double got = dst.data()[bench.dst_offset(n, c, d, h, w)];
+            const double tolerance = bound * sums[static_cast<size_t>(c)] + 1e-7;
+            if (!(std::abs(got - r.dst[at]) <= tolerance) && ++wrong <= 5)
+              ADD_FAILURE() << "n " << n << " c " << c << " d " << d << " h " << h << " w " << w << ": got " << got
+                            << ", expected " << r.dst[at] << " +- " << tolerance;
+          }
+  ASSERT_EQ(wrong, 0);
+  for (int64_t n = 0; n < p.batch; ++n)
+    for (int64_t c = p.oc; c % bench.plan.block != 0; ++c)
+      for (int64_t d = 0; d < p.d.out; ++d)
+        for (int64_t h = 0; h < p.h.out; ++h)
+          for (int64_t w = 0; w < p.w.out; ++w)
+            ASSERT_EQ(dst.data()[bench.dst_offset(n, c, d, h, w)], 0.0f) << "tail channel " << c;
+
+  for (const int64_t threads : {2, 3, 4, 8}) {
+    GuardedFloats other(dst.size(), nan);
+    bench.run_sliced(other.data(), threads);
+    expect_same_bits(dst, other, "slices");
+  }
+  GuardedFloats single(dst.size(), nan), misaligned(dst.size() + 1, nan);
+  const int64_t tiles = p.batch * bench.plan.tile_rows * bench.plan.tile_cols;
+  for (int64_t u = wino_units(bench.plan); u-- > 0;)
+    for (int64_t s = tiles; s-- > 0;)
+      for (int64_t d = p.d.out; d-- > 0;) bench.run(single.data(), {u, u + 1, s, s + 1, d, d + 1});
+  expect_same_bits(dst, single, "single tiles");
+  bench.run_misaligned(misaligned.data());
+  EXPECT_EQ(std::memcmp(dst.data(), misaligned.data(), dst.size() * sizeof(float)), 0) << "misaligned bases";
+  EXPECT_TRUE(std::isnan(misaligned.data()[dst.size()])) << "wrote past the end";
+}
+
+void check_everywhere(const ConvProblem& p) {
+  const Reference r = reference(p);
+  for (const Isa isa : available_isas()) {
+    ASSERT_EQ(wino_kernels(isa).size(), 2u);
+    for (const WinoKernel& kernel : wino_kernels(isa)) check(kernel, p, r);
+  }
+}
+
+TEST(ConvWinograd, ExtentsAroundTiles) {
+  for (const int64_t size : {1, 2, 3, 4, 5, 7, 8, 9, 13})
+    check_everywhere(problem(1, 1, 16, 16, padded(size), padded(6)));
+  for (const int64_t size : {1, 3, 5, 11, 16}) check_everywhere(problem(1, 1, 16, 16, padded(5), padded(size)));
+}
+
+TEST(ConvWinograd, ChannelsAroundBlocks) {
+  for (const int64_t ic : {1, 3, 5, 15, 17, 30}) check_everywhere(problem(1, 1, ic, 16, padded(7), padded(7)));
+  for (const int64_t oc : {1, 3, 7, 17, 40, 50, 67}) check_everywhere(problem(1, 1, 20, oc, padded(6), padded(9)));
+}
+
+TEST(ConvWinograd, Pads) {
+  for (const int64_t before : {0, 1, 2, 3})
+    for (const int64_t after : {0, 1, 2})
+      check_everywhere(problem(1, 1, 17, 16, axis(6, 3, 1, 1, before, after), axis(5, 3, 1, 1, after, before)));
+  // Cropped at the beginning, and padded beyond a whole tile.
+  check_everywhere(problem(1, 1, 16, 16, axis(12, 3, 1, 1, -2, -1), axis(9, 3, 1, 1, -1, 0)));
+  check_everywhere(problem(1, 1, 16, 16, axis(3, 3, 1, 1, 7, 9), axis(4, 3, 1, 1, 6, 8)));
+}
+
+TEST(ConvWinograd, GroupsOfWholeBlocks) {
+  check_everywhere(problem(2, 2, 32, 64, padded(7), padded(6)));
+  check_everywhere(problem(1, 3, 96, 48, padded(6), padded(7)));
+}
+
+TEST(ConvWinograd, Depth) {
+  for (const int64_t depth : {1, 2, 5, 9, 19})
+    check_everywhere(problem(1, 1, 17, 16, padded(5), padded(6), axis(depth, 3, 1, 1, 1, 1)));
+  check_everywhere(problem(2, 1, 16, 20, padded(5), padded(6), axis(6, 2, 1, 1, 0, 0)));
+  check_everywhere(problem(1, 2, 32, 32, padded(4), padded(4), axis(4, 5, 1, 1, 1, 3)));
+  check_everywhere(problem(1, 1, 16, 16, padded(4), padded(4), axis(7, 1, 1, 1, 0, 0)));
+}
+
+TEST(ConvWinograd, ManyTilesAndChannels) {
+  check_everywhere(problem(1, 1, 80, 112, padded(33), padded(31)));
+  check_everywhere(problem(3, 1, 32, 48, padded(13), padded(17)));
+}
+
+TEST(ConvWinograd, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
+  for (const Isa isa : available_isas()) {
+    for (const WinoKernel& kernel : wino_kernels(isa)) {
+      const ConvProblem one = problem(1, 1, 18, 34, padded(7), padded(10), axis(3, 3, 1, 1, 1, 1));
+      ConvProblem three = one;
+      three.batch = 3;
+      const Reference alone = reference(one);
+      Reference batch = reference(three);
+      const size_t image = alone.src.size();
+      batch.wei = alone.wei;
+      batch.bias = alone.bias;
+      Bench single(kernel, one, alone);
+      std::vector<float> expected(single.dst_floats());
+      single.run_sliced(expected.data(), 1);
+      for (size_t place = 0; place < 3; ++place) {
+        SCOPED_TRACE(std::string(kernel.name) + " place " + std::to_string(place));
+        Reference filled = batch;
+        // Neighbours that would spoil whatever they touched.
+        std::fill(filled.src.begin(), filled.src.end(), std::numeric_limits<float>::infinity());
+        std::copy(alone.src.begin(), alone.src.end(), filled.src.begin() + static_cast<std::ptrdiff_t>(place * image));
+        Bench whole(kernel, three, filled);
+        std::vector<float> got(whole.dst_floats());
+        whole.run_sliced(got.data(), 2);
+        EXPECT_EQ(std::memcmp(got.data() + place * expected.size(), expected.data(), expected.size() * sizeof(float)),
+                  0);
+      }
+    }
+  }
+}
+
+PostOp step(PostOpKind kind, OperandMode mode = OperandMode::scalar, float alpha = 0, float beta = 0,
+            const float* operand = nullptr, const float* operand2 = nullptr) {
+  return {kind, mode, alpha, beta, operand, operand2};
+}
+
+TEST(ConvWinograd, PostOps) {
+  // 11 tiles of 4 columns: more than are buffered at once.
+  const ConvProblem p = problem(1, 1, 16, 37, padded(6), padded(43));
+  const Reference r = reference(p);
+  for (const Isa isa : available_isas()) {
+    for (const WinoKernel& kernel : wino_kernels(isa)) {
+      Bench bench(kernel, p, r);
+      const float nan = std::nanf("");
+      std::vector<float> bare(bench.dst_floats(), nan), tensor(bare.size()), channels(64);
+      bench.run_sliced(bare.data(), 1);
+      std::vector<int64_t> channel_of(bare.size(), p.oc);
+      for (int64_t c = 0; c < p.oc; ++c) {
+        channels[static_cast<size_t>(c)] = static_cast<float>(c % 7) - 2.5f;
+        for (int64_t h = 0; h < p.h.out; ++h)
+          for (int64_t w = 0; w < p.w.out; ++w) {
+            const auto i = static_cast<size_t>(bench.dst_offset(0, c, 0, h, w));
+            channel_of[i] = c;
+            tensor[i] = static_cast<float>((c + 3 * h + 5 * w) % 11) * 0.5f - 2.0f;
+          }
+      }
+      const auto add = step(PostOpKind::add, OperandMode::tensor, 0, 0, tensor.data());
+      const std::pair<const char*, std::vector<PostOp>> chains[] = {
+          {"relu", {step(PostOpKind::relu)}},
+          {"clamp", {step(PostOpKind::clamp, OperandMode::scalar, -0.5f, 0.75f)}},
+          {"clamp away from zero", {step(PostOpKind::clamp, OperandMode::scalar, 0.25f, 0.75f)}},
+          {"sigmoid", {step(PostOpKind::sigmoid)}},
+          {"leaky relu", {step(PostOpKind::prelu, OperandMode::scalar, 0.1f)}},
+          {"add tensor", {add}},
+          {"add tensor, relu", {add, step(PostOpKind::relu)}},
+          {"add tensor, swish", {add, step(PostOpKind::swish, OperandMode::scalar, 1.0f)}},
+          {"hswish, add tensor", {step(PostOpKind::hswish), add}},
+          {"scale and shift per channel, relu",
+           {step(PostOpKind::scale_shift, OperandMode::per_channel, 0, 0, channels.data(), channels.data()),
+            step(PostOpKind::relu)}},
+      };
+      for (const auto& [name, ops] : chains) {
+        SCOPED_TRACE(std::string(kernel.name) + ": " + name);
+        GuardedFloats got(bare.size(), nan);
+        bench.run_sliced(got.data(), 3, ops);
+        for (size_t i = 0; i < bare.size(); ++i) {
+          float expected = bare[i];
+          const int64_t c = channel_of[i], place = static_cast<int64_t>(i);
+          if (c == p.oc) {
+            expected = 0.0f;
+          } else {
+            PostOpRows region{&expected, &expected, 1, 1, 1, 1, place, 1, c, ChannelAxis::lanes};
+            post_op_kernels(Isa::scalar).run(region, ops.data(), static_cast<int64_t>(ops.size()));
+          }
+          ASSERT_NEAR(got.data()[i], expected, 1e-5f * (1.0f + std::abs(expected))) << "element " << i;
+        }
+        if (ops[0].operand != tensor.data()) continue;
+        // In place: the operand of the addition is where the result goes.
+        std::vector<float> in_place = tensor;
+        std::vector<PostOp> same = ops;
+        same[0].operand = in_place.data();
+        bench.run_sliced(in_place.data(), 3, same);
+        EXPECT_EQ(std::memcmp(in_place.data(), got.data(), in_place.size() * sizeof(float)), 0);
+      }
+    }
+  }
+}
+
+TEST(ConvWinograd, RejectsWhatItCannotCompute) {
+  const ConvProblem good = problem(1, 1, 16, 16, padded(8), padded(8));
+  for (const Isa isa : available_isas()) {
+    const WinoKernel& kernel = wino_kernels(isa)[0];
+    EXPECT_EQ(wino_reject(good, kernel), nullptr);
+    const auto reason = [&](auto change) {
+      ConvProblem p = good;
+      change(p);
+      const char* why = wino_reject(p, kernel);
+      return std::string(why ? why : "");
+    };
+    EXPECT_EQ(reason([](ConvProblem& p) { p.transposed = true; }), "transposed");
+    EXPECT_EQ(reason([](ConvProblem& p) { p.h = axis(8, 5); }), "kernel is not 3x3");
+    EXPECT_EQ(reason([](ConvProblem& p) { p.w = axis(8, 1); }), "kernel is not 3x3");
+    EXPECT_EQ(reason([](ConvProblem& p) { p.w = axis(8, 3, 2); }), "stride or dilation is not 1");
+    EXPECT_EQ(reason([](ConvProblem& p) { p.h = axis(8, 3, 1, 2); }), "stride or dilation is not 1");
+    EXPECT_EQ(reason([](ConvProblem& p) { p.d = axis(8, 3, 2); }), "stride or dilation is not 1");
+    EXPECT_EQ(reason([](ConvProblem& p) { p.groups = 4; }), "channels per group are not whole blocks");
+    EXPECT_EQ(reason([](ConvProblem& p) { p.ic = 0; }), "extents must be positive");
+  }
+}
+
+TEST(ConvWinograd, AnEmptyBatchHasNoSlices) {
+  for (const Isa isa : available_isas())
+    for (const WinoKernel& kernel : wino_kernels(isa))
+      EXPECT_EQ(wino_slices(wino_plan(problem(0, 1, 16, 16, padded(8), padded(8)), kernel), 4), 0);
+}
+
+TEST(ConvWinogradErrorBound, GrowsWithTheTileAndTheChannels) {
+  const ConvProblem narrow = problem(1, 1, 16, 4, padded(8), padded(8)),
+                    wide = problem(1, 1, 256, 4, padded(8), padded(8));
+  const std::vector<float> weights(256 * 4 * 9, 0.5f);
+  EXPECT_GT(wino_error_bound(narrow, 2, weights.data()), 0);
+  EXPECT_GT(wino_error_bound(narrow, 4, weights.data()), wino_error_bound(narrow, 2, weights.data()));
+  EXPECT_GT(wino_error_bound(wide, 4, weights.data()), wino_error_bound(narrow, 4, weights.data()));
+  EXPECT_LT(wino_error_bound(wide, 4, weights.data()), kWinoTolerance);
+  const ConvProblem huge = problem(1, 1, 65536, 1, padded(8), padded(8));
+  EXPECT_GT(wino_error_bound(huge, 4, std::vector<float>(65536 * 9, 0.5f).data()), kWinoTolerance);
+}
+
+TEST(ConvWinogradErrorBound, KnowsWhereTheWeightsLie) {
+  // One tap: the middle one is the worst for F(4,3), a corner the best.
+  const ConvProblem p = problem(1, 1, 1, 1, padded(8), padded(8));
+  double by_tap[9];
+  for (size_t tap = 0; tap < 9; ++tap) {
+    std::vector<float> weights(9);
+    weights[tap] = 2.0f;
+    by_tap[tap] = wino_error_bound(p, 4, weights.data());
+    weights[tap] = -0.125f;
+    EXPECT_EQ(wino_error_bound(p, 4, weights.data()), by_tap[tap]) << "scale and sign do not matter";
+  }
+  EXPECT_NE(by_tap[0], by_tap[4]);
+  EXPECT_EQ(by_tap[1], by_tap[3]) << "rows and columns are alike";
+}
+
+TEST(ConvWinogradErrorBound, RefusesWeightsOutsideTheRange) {
+  const ConvProblem p = problem(1, 1, 2, 2, padded(8), padded(8));
+  const std::vector<float> zeros(36);
+  EXPECT_EQ(wino_error_bound(p, 4, zeros.data()), 0);
+  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity(),
+                          -std::numeric_limits<float>::infinity(), 3e38f, 1e-35f}) {
+    std::vector<float> weights(36);
+    weights[30] = bad;
+    EXPECT_TRUE(std::isinf(wino_error_bound(p, 4, weights.data()))) << bad;
+    EXPECT_TRUE(std::isinf(wino_error_bound(p, 2, weights.data()))) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace terroir::cpu::conv_test
