@@ -1,6 +1,6 @@
 #include <numeric>
 
-#include "ir/base/aligned_buffer.hpp"
+#include "ops/rewrites/new_nodes.hpp"
 #include "ops/rewrites/rewrites.hpp"
 #include "ops/rewrites/transposes.hpp"
 
@@ -22,18 +22,6 @@ bool is_identity(const std::vector<int64_t>& order) {
   return true;
 }
 
-std::vector<int64_t> inverse(const std::vector<int64_t>& order) {
-  std::vector<int64_t> result(order.size());
-  for (size_t i = 0; i < order.size(); ++i) result[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-  return result;
-}
-
-ir::Constant order_constant(const std::vector<int64_t>& order) {
-  auto buffer = std::make_shared<AlignedBuffer>(order.size() * sizeof(int64_t));
-  std::copy(order.begin(), order.end(), buffer->as<int64_t>());
-  return {{element::i64, {static_cast<int64_t>(order.size())}, buffer->data()}, buffer};
-}
-
 ir::Pass fuse_transposes(const ir::OpRegistry& registry) {
   const ir::OpSchema& constant = registry.get(ir::kConstType, "opset1");
   const ir::OpSchema& transpose = registry.get("Transpose", "opset1");
@@ -52,7 +40,7 @@ ir::Pass fuse_transposes(const ir::OpRegistry& registry) {
                 patch.replace({id, 0}, inner.inputs[0]);
                 continue;
               }
-              const ir::Value axes = patch.add_constant(constant, outer.name + "/order", order_constant(order));
+              const ir::Value axes = patch.add_constant(constant, outer.name + "/order", integers_constant(order));
               patch.replace({id, 0}, patch.add(transpose, nullptr, {inner.inputs[0], axes}, {id, inner.id}));
             }
           }};

@@ -1,6 +1,7 @@
 #include "ops/rewrites/lower_activation.hpp"
 
-#include "ir/base/aligned_buffer.hpp"
+#include <limits>
+
 #include "ops/defs/elementwise/activation.hpp"
 
 namespace terroir::ops {
@@ -37,22 +38,6 @@ class Activating {
 };
 
 }  // namespace
-
-ir::Value NewNodes::add(const char* type, std::unique_ptr<ir::Attributes> attributes, std::vector<ir::Value> inputs,
-                        const char* suffix) {
-  const std::string name = *suffix ? node_.name + "/" + suffix : std::string();
-  return patch_.add(registry_.get(type, "opset16"), std::move(attributes), std::move(inputs), {node_.id}, name);
-}
-
-ir::Value NewNodes::constant(ir::Constant constant, const char* suffix) {
-  return patch_.add_constant(registry_.get(ir::kConstType, "opset1"), node_.name + "/" + suffix, std::move(constant));
-}
-
-ir::Value NewNodes::scalar(double value, const char* suffix, ir::Dims dims) {
-  auto buffer = std::make_shared<AlignedBuffer>(sizeof(float));
-  *buffer->as<float>() = static_cast<float>(value);
-  return constant({{element::f32, std::move(dims), buffer->data()}, buffer}, suffix);
-}
 
 ir::Value lower_activation(NewNodes& nodes, const reference::Activation& f, ir::Value value) {
   Activating x(nodes, value);

@@ -15,12 +15,6 @@
 namespace terroir::ops {
 namespace {
 
-ir::Constant integers(const std::vector<int64_t>& values) {
-  auto buffer = std::make_shared<AlignedBuffer>(values.size() * sizeof(int64_t));
-  std::copy(values.begin(), values.end(), buffer->as<int64_t>());
-  return {{element::i64, {static_cast<int64_t>(values.size())}, buffer->data()}, buffer};
-}
-
 ir::Constant zeros(ir::Dims dims) {
   const size_t bytes = ir::byte_size(element::f32, ir::element_count(dims));
   auto buffer = std::make_shared<AlignedBuffer>(bytes);
@@ -89,7 +83,7 @@ class Lowering {
   }
 
   ir::Value transposed(ir::Value value, const Ints& order, const char* suffix) {
-    return new_nodes_.add("Transpose", nullptr, {value, new_nodes_.constant(integers(order), "order")}, suffix);
+    return new_nodes_.add("Transpose", nullptr, {value, new_nodes_.integers(order, "order")}, suffix);
   }
 
   /// `known`: the value's elements, null where the run brings them.
@@ -100,7 +94,7 @@ class Lowering {
       return new_nodes_.constant(std::move(view), suffix);
     }
     return new_nodes_.add("Reshape", ir::make_attributes_of(ReshapeAttrs{}),
-                          {value, new_nodes_.constant(integers(dims), "shape")}, suffix);
+                          {value, new_nodes_.integers(dims, "shape")}, suffix);
   }
 
   /// The filter as the opsets' operations want it: not flipped, groups on an axis of their own.
@@ -122,7 +116,7 @@ class Lowering {
       Ints axes(rank_ - 2);
       std::iota(axes.begin(), axes.end(), 2);
       value = new_nodes_.add("Reverse", ir::make_attributes_of(ReverseAttrs{ReverseMode::index}),
-                             {value, new_nodes_.constant(integers(axes), "axes")}, "flipped_filter");
+                             {value, new_nodes_.integers(axes, "axes")}, "flipped_filter");
     }
     return attrs_.group > 1 ? reshaped(value, known, dims, "grouped_filter") : value;
   }
@@ -187,7 +181,7 @@ class Lowering {
     std::vector<ir::Value> inputs = {data, filter()};
     if (!attrs_.output_shape.empty()) {
       // The opsets' operation computes its pads from this input by the same equations.
-      inputs.push_back(new_nodes_.constant(integers(attrs_.output_shape), "output_shape"));
+      inputs.push_back(new_nodes_.integers(attrs_.output_shape, "output_shape"));
       attrs.auto_pad = steps.auto_pad;
     }
     const char* type = attrs_.group > 1 ? "GroupConvolutionBackpropData" : "ConvolutionBackpropData";

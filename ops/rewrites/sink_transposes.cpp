@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ops/rewrites/new_nodes.hpp"
 #include "ops/rewrites/rewrites.hpp"
 #include "ops/rewrites/transposes.hpp"
 
@@ -109,7 +110,7 @@ class Sinking {
                            ? value
                            : patch_.add_constant(constant_, graph_.node(value.node).name, std::move(*operand.moved)));
     const ir::Value moved = patch_.add(*node.schema, node.attributes->clone(), std::move(values), {node.id});
-    const ir::Value axes = patch_.add_constant(constant_, node.name + "/order", order_constant(*order));
+    const ir::Value axes = patch_.add_constant(constant_, node.name + "/order", integers_constant(*order));
     patch_.replace({node.id, 0},
                    patch_.add(transpose_, nullptr, {moved, axes}, {node.id}, node.name + "/channels_last"));
   }

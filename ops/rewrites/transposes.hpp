@@ -12,9 +12,5 @@ namespace terroir::ops {
 std::optional<std::vector<int64_t>> transpose_order(const ir::Graph& graph, const ir::Node& node);
 
 bool is_identity(const std::vector<int64_t>& order);
-std::vector<int64_t> inverse(const std::vector<int64_t>& order);
-
-/// A 1-D i64 constant.
-ir::Constant order_constant(const std::vector<int64_t>& order);
 
 }  // namespace terroir::ops

@@ -1,9 +1,11 @@
 #pragma once
 // What: terroir1 Convolution: forward or backward (transposed), cross-correlation or true convolution, channels first
-// or last, with bias and activation: the forms that other systems have and the opsets of OpenVINO have not. Formula: y
-// = activation(x conv w + bias). Forward, one axis: y[o] = sum over k of x[o * stride - pad_begin +
-//          k * dilation] * w[k]; backward: y[o] = sum over i, k with i * stride + k * dilation - pad_begin == o of
-//          x[i] * w[k]; mode convolution reads w[kernel - 1 - k] for w[k]. What lies outside of x counts as zero.
+//       or last, with bias and activation: the forms that other systems have and OpenVINO's opsets have not.
+// Formula: y = activation(x conv w + bias), along each axis, forward:
+//            y[o] = sum over k of x[o * stride - pad_begin + k * dilation] * w[k]
+//          backward:
+//            y[o] = sum over all i, k with i * stride + k * dilation - pad_begin == o of x[i] * w[k]
+//          Mode convolution reads w[kernel - 1 - k] for w[k]. What lies outside of x counts as zero.
 // Shapes: data [N, C, spatial] or, channels_last, [N, spatial, C]; filter, in both layouts, forward [O, C / group,
 //         kernel], backward [C, O / group, kernel]; optional bias [O], or of data's rank with O on the channel axis and
 //         1 elsewhere -> data's layout with O channels. One to three spatial axes.
