@@ -78,6 +78,18 @@ Special deformable(const Conv& c) {
           c.operations() + 8.0 * static_cast<double>(c.in * taps * outer * outer)};
 }
 
+Special binary(const Conv& c) {
+  Attributes attributes = c.attributes();
+  attributes.emplace_back("mode", "xnor-popcount");
+  attributes.emplace_back("pad_value", "0");
+  return {"special/binary_" + c.name(),
+          "BinaryConvolution",
+          "opset1",
+          attributes,
+          {{{1, c.in, c.extent, c.extent}, false}, {{c.out, c.in, c.kernel, c.kernel}, true, element::u1}},
+          c.operations()};
+}
+
 std::vector<Special> special_layers() {
   std::vector<Special> layers;
   for (const Conv& c :
@@ -87,6 +99,8 @@ std::vector<Special> special_layers() {
   for (const Conv& c : {Conv{64, 64, 56, 3, 1, 1}, Conv{256, 256, 14, 3, 1, 1}, Conv{128, 128, 28, 3, 2, 1},
                         Conv{256, 256, 14, 3, 1, 32}})
     layers.push_back(deformable(c));
+  for (const Conv& c : {Conv{64, 64, 56, 3, 1, 1}, Conv{256, 256, 14, 3, 1, 1}, Conv{512, 512, 7, 3, 1, 1}})
+    layers.push_back(binary(c));
   return layers;
 }
 

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <limits>
-#include <terroir/terroir.hpp>
 
 #include "tests/passes/graph_maker.hpp"
 
@@ -116,20 +115,11 @@ TEST(DeformableConvolution, BetweenConvolutions) {
 }
 
 TEST(DeformableConvolution, RunsOnItsKernel) {
-  ModelBuilder b("deformable");
-  b.result(b.op("DeformableConvolution", "opset8",
-                {b.parameter(element::f32, {1, 3, 5, 5}), b.parameter(element::f32, {1, 18, 5, 5}),
-                 b.constant(element::f32, Shape{4, 3, 3, 3}, std::vector<float>{0.125f})},
+  GraphMaker m;
+  m.result(m.op("DeformableConvolution", {m.input({1, 3, 5, 5}), m.input({1, 18, 5, 5}), m.random({4, 3, 3, 3}, 1)},
                 {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}}, "layer"));
-  const std::shared_ptr<Model> model = b.build();
   for (const cpu::Isa isa : cpu::available_isas()) {
-    const ForcedIsa forced(cpu::isa_name(isa));
-    auto compiled = Core().compile_model(model, "CPU", enable_profiling(true));
-    auto request = compiled.create_infer_request();
-    request.infer();
-    std::string kernel;
-    for (const ProfilingInfo& info : request.get_profiling_info())
-      if (info.node_name == "layer") kernel = info.exec_type;
+    const std::string kernel = kernel_on_cpu(m.graph(), isa, "layer");
     EXPECT_TRUE(kernel.starts_with("f32_deform_gemm_") && kernel.ends_with(cpu::isa_name(isa))) << kernel;
   }
 }

@@ -213,6 +213,29 @@ std::vector<std::vector<HostTensor>> run_on_cpu(const ir::Graph& graph, cpu::Isa
   return results;
 }
 
+std::string kernel_on_cpu(const ir::Graph& graph, cpu::Isa isa, std::string_view name) {
+  const ForcedIsa forced(cpu::isa_name(isa));
+  plugin::Config config;
+  config.profiling = true;
+  const auto compiled = cpu::make_cpu_plugin()->compile(graph.clone(), config);
+  const auto request = compiled->create_request();
+  const parallel::Arena arena(compiled->threading().threads_per_stream);
+  const std::atomic<bool> cancelled{false};
+  std::vector<HostTensor> inputs;
+  std::vector<ir::TensorView> views;
+  for (const plugin::PortInfo& port : compiled->inputs()) {
+    inputs.emplace_back(port.type, ir::to_dims(port.shape.to_shape()));
+    const ir::MutableTensorView view = inputs.back().writable();
+    if (view.bytes() > 0) std::memset(view.data, 0, view.bytes());
+    views.push_back(inputs.back().view());
+  }
+  Outputs outputs(graph.results().size());
+  request->infer(views, outputs, {arena, cancelled});
+  for (const ProfilingInfo& info : request->profiling())
+    if (info.node_name == name) return info.exec_type;
+  return {};
+}
+
 void expect_same_as_interpreter(const ir::Graph& graph, std::span<const std::vector<HostTensor>> inputs,
                                 double relative) {
   std::vector<std::vector<HostTensor>> expected;

@@ -73,6 +73,10 @@ class ForcedIsa {
 std::vector<std::vector<HostTensor>> run_on_cpu(const ir::Graph& graph, cpu::Isa isa, int threads,
                                                 std::span<const std::vector<HostTensor>> inputs);
 
+/// The kernel of the layer `name`, as profiles print it, after one inference with inputs of zeros. Static shapes only;
+/// empty when no such layer runs.
+std::string kernel_on_cpu(const ir::Graph& graph, cpu::Isa isa, std::string_view name);
+
 /// Runs the graph on the interpreter and, with each instruction set of this machine and with 1 and 2 threads, on the
 /// CPU device. Fails where shapes differ, where an element differs by more than `relative` times the largest expected
 /// magnitude, and where the number of threads changes a bit.

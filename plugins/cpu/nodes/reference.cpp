@@ -44,8 +44,8 @@ Proposal propose(const NodeContext& context) {
     choice.outputs.push_back(output.layout);
     bytes += static_cast<double>(output.bytes());
   }
-  // Far above any fast kernel, so that layouts never drive a node here.
-  choice.cost = 1e6 + 100 * bytes;
+  // Far above any fast kernel, whatever its arithmetic per byte, so that layouts never drive a node here.
+  choice.cost = 1e11 + 100 * bytes;
   return std::vector{choice};
 }
 
