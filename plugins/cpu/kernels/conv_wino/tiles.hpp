@@ -13,6 +13,38 @@ struct TileWindow {
   int64_t row0, row1, col0, col1;
 };
 
+// Half of the points of one vector of channels: those of one half of the rows.
+template <int Tile, bool Border, int Part>
+TERROIR_INLINE void input_half(const float* src, int64_t row, const TileWindow& w,
+                               const Tail (&rows)[Wino<Tile>::kAlpha], float* v, int64_t point) {
+  constexpr int A = Wino<Tile>::kAlpha, H = A / 2;
+  V half[H][A];
+#pragma GCC unroll 8
+  for (int j = 0; j < A; ++j) {
+    V column[A], out[H];
+    if (!Border || (j >= w.col0 && j < w.col1)) {
+#pragma GCC unroll 8
+      for (int i = 0; i < A; ++i) {
+        const float* at = src + i * row + j * kBlock;
+        column[i] = Border ? load_tail(at, rows[i]) : loadu(at);
+      }
+      Wino<Tile>::template input<Part>(column, out);
+    } else {
+#pragma GCC unroll 8
+      for (int i = 0; i < H; ++i) out[i] = zero();
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < H; ++i) half[i][j] = out[i];
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < H; ++i) {
+    V out[A];
+    transform_row<Tile>(half[i], out);
+#pragma GCC unroll 8
+    for (int j = 0; j < A; ++j) storeu(v + ((Part * H + i) * A + j) * point, out[j]);
+  }
+}
+
 // `src`: the first element of the tile, `row` floats between rows. Point k goes to v + k * point.
 template <int Tile, bool Border>
 TERROIR_INLINE void input_tile(const float* src, int64_t row, const TileWindow& w, float* v, int64_t point) {
@@ -22,33 +54,9 @@ TERROIR_INLINE void input_tile(const float* src, int64_t row, const TileWindow& 
 #pragma GCC unroll 8
     for (int i = 0; i < A; ++i) rows[i] = tail(i >= w.row0 && i < w.row1 ? kLanes : 0);
   }
-  for (int64_t part = 0; part < kVectorsPerBlock; ++part, src += kLanes, v += kLanes) {
-    V half[A][A];
-#pragma GCC unroll 8
-    for (int j = 0; j < A; ++j) {
-      V column[A];
-      if (!Border || (j >= w.col0 && j < w.col1)) {
-#pragma GCC unroll 8
-        for (int i = 0; i < A; ++i) {
-          const float* at = src + i * row + j * kBlock;
-          column[i] = Border ? load_tail(at, rows[i]) : loadu(at);
-        }
-        V out[A];
-        Wino<Tile>::input(column, out);
-#pragma GCC unroll 8
-        for (int i = 0; i < A; ++i) half[i][j] = out[i];
-      } else {
-#pragma GCC unroll 8
-        for (int i = 0; i < A; ++i) half[i][j] = zero();
-      }
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < A; ++i) {
-      V out[A];
-      Wino<Tile>::input(half[i], out);
-#pragma GCC unroll 8
-      for (int j = 0; j < A; ++j) storeu(v + (i * A + j) * point, out[j]);
-    }
+  for (int64_t part = 0; part < kBlock; part += kLanes) {
+    input_half<Tile, Border, 0>(src + part, row, w, rows, v + part, point);
+    input_half<Tile, Border, 1>(src + part, row, w, rows, v + part, point);
   }
 }
 
@@ -63,36 +71,46 @@ struct OutputTile {
   float low, high;
 };
 
+// Every second row, from row Part on, of the vector of channels at `lane`.
+template <int Tile, bool Border, int Part>
+TERROIR_INLINE void output_half(const OutputTile& t, int64_t lane, int64_t rows, int64_t cols) {
+  constexpr int A = Wino<Tile>::kAlpha, H = Tile / 2;
+  V half[H][A];
+#pragma GCC unroll 8
+  for (int j = 0; j < A; ++j) {
+    V column[A], out[H];
+#pragma GCC unroll 8
+    for (int i = 0; i < A; ++i) column[i] = loadu(t.m + (i * A + j) * t.point + lane);
+    Wino<Tile>::template output<Part>(column, out);
+#pragma GCC unroll 8
+    for (int i = 0; i < H; ++i) half[i][j] = out[i];
+  }
+  const V bias = loadu(t.bias + lane), low(t.low), high(t.high);
+#pragma GCC unroll 8
+  for (int i = 0; i < H; ++i) {
+    const int y = 2 * i + Part;
+    if (Border && y >= rows) break;
+    V even[H], odd[H];
+    Wino<Tile>::template output<0>(half[i], even);
+    Wino<Tile>::template output<1>(half[i], odd);
+#pragma GCC unroll 8
+    for (int x = 0; x < Tile; ++x) {
+      if (Border && x >= cols) break;
+      const int64_t at = y * t.row + x * kBlock + lane;
+      V sum = (x % 2 == 0 ? even : odd)[x / 2] + bias;
+      if (t.residual) sum = sum + loadu(t.residual + at);
+      if (t.clamp) sum = min(high, max(low, sum));
+      storeu(t.dst + at, sum);
+    }
+  }
+}
+
+// The first `rows` x `cols` outputs of the tile.
 template <int Tile, bool Border>
 TERROIR_INLINE void output_tile(const OutputTile& t, int64_t rows, int64_t cols) {
-  constexpr int A = Wino<Tile>::kAlpha;
-  for (int64_t part = 0; part < kBlock; part += kLanes) {
-    V half[Tile][A];
-#pragma GCC unroll 8
-    for (int j = 0; j < A; ++j) {
-      V column[A], out[Tile];
-#pragma GCC unroll 8
-      for (int i = 0; i < A; ++i) column[i] = loadu(t.m + (i * A + j) * t.point + part);
-      Wino<Tile>::output(column, out);
-#pragma GCC unroll 8
-      for (int i = 0; i < Tile; ++i) half[i][j] = out[i];
-    }
-    const V bias = loadu(t.bias + part), low(t.low), high(t.high);
-#pragma GCC unroll 8
-    for (int i = 0; i < Tile; ++i) {
-      if (Border && i >= rows) break;
-      V out[Tile];
-      Wino<Tile>::output(half[i], out);
-      float* dst = t.dst + i * t.row + part;
-#pragma GCC unroll 8
-      for (int j = 0; j < Tile; ++j) {
-        if (Border && j >= cols) break;
-        V y = out[j] + bias;
-        if (t.residual) y = y + loadu(t.residual + i * t.row + j * kBlock + part);
-        if (t.clamp) y = min(high, max(low, y));
-        storeu(dst + j * kBlock, y);
-      }
-    }
+  for (int64_t lane = 0; lane < kBlock; lane += kLanes) {
+    output_half<Tile, Border, 0>(t, lane, rows, cols);
+    output_half<Tile, Border, 1>(t, lane, rows, cols);
   }
 }
 

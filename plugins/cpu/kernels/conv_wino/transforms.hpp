@@ -4,6 +4,8 @@
 //   the coefficients of the product of (x - p_j) over j != i; row i of G is (1, p_i, p_i^2) / product of (p_i - p_j);
 //   row k of A^T is (p_0^k, ..., p_n^k), with 1 at infinity in the last row. The points come in pairs +-p, whose even
 //   and odd parts are computed once.
+// Parts: inputs and outputs come in two halves that share no arithmetic, so that a two-dimensional transform needs half
+//   the registers: the points of one half of the columns' transforms go through the rows' before the other half begins.
 // Source: S. Winograd, Arithmetic Complexity of Computations (1980); A. Lavin and S. Gray, Fast Algorithms for
 //   Convolutional Neural Networks (2016); points: B. Barabasz et al., Error Analysis and Improving the Accuracy of
 //   Winograd Convolution for Deep Neural Networks (2020), and the search described in wino_types.hpp.
@@ -17,23 +19,41 @@ namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
 template <int Tile>
-struct Wino;
+struct Wino;  // kAlpha points
+
+template <int Tile>
+TERROIR_INLINE void transform_row(const V (&d)[Tile + 2], V (&v)[Tile + 2]) {
+  constexpr int kHalf = (Tile + 2) / 2;
+  V low[kHalf], high[kHalf];
+  Wino<Tile>::template input<0>(d, low);
+  Wino<Tile>::template input<1>(d, high);
+#pragma GCC unroll 8
+  for (int i = 0; i < kHalf; ++i) {
+    v[i] = low[i];
+    v[kHalf + i] = high[i];
+  }
+}
 
 template <>
 struct Wino<4> {
   static constexpr int kAlpha = 6;
   static constexpr float a = kWinoInner, b = kWinoOuter, a2 = a * a, b2 = b * b;
 
-  TERROIR_INLINE_MEMBER static void input(const V (&d)[6], V (&v)[6]) {
+  // Points 0 to 2 (Part 0) or 3 to 5.
+  template <int Part>
+  TERROIR_INLINE_MEMBER static void input(const V (&d)[6], V (&v)[3]) {
     const V product(a2 * b2), sum(a2 + b2);
-    const V even_a = fnma(V(b2), d[2], d[4]), odd_a = fnma(V(b2), d[1], d[3]);
-    const V even_b = fnma(V(a2), d[2], d[4]), odd_b = fnma(V(a2), d[1], d[3]);
-    v[0] = fma(product, d[0], fnma(sum, d[2], d[4]));
-    v[1] = fma(V(a), odd_a, even_a);
-    v[2] = fnma(V(a), odd_a, even_a);
-    v[3] = fma(V(b), odd_b, even_b);
-    v[4] = fnma(V(b), odd_b, even_b);
-    v[5] = fma(product, d[1], fnma(sum, d[3], d[5]));
+    if constexpr (Part == 0) {
+      const V even = fnma(V(b2), d[2], d[4]), odd = fnma(V(b2), d[1], d[3]);
+      v[0] = fma(product, d[0], fnma(sum, d[2], d[4]));
+      v[1] = fma(V(a), odd, even);
+      v[2] = fnma(V(a), odd, even);
+    } else {
+      const V even = fnma(V(a2), d[2], d[4]), odd = fnma(V(a2), d[1], d[3]);
+      v[0] = fma(V(b), odd, even);
+      v[1] = fnma(V(b), odd, even);
+      v[2] = fma(product, d[1], fnma(sum, d[3], d[5]));
+    }
   }
 
   TERROIR_INLINE_MEMBER static void weights(const V (&g)[3], V (&u)[6]) {
@@ -48,13 +68,18 @@ struct Wino<4> {
     u[5] = g[2];
   }
 
-  TERROIR_INLINE_MEMBER static void output(const V (&m)[6], V (&y)[4]) {
-    const V even_a = m[1] + m[2], odd_a = m[1] - m[2];
-    const V even_b = m[3] + m[4], odd_b = m[3] - m[4];
-    y[0] = m[0] + (even_a + even_b);
-    y[1] = fma(V(b), odd_b, V(a) * odd_a);
-    y[2] = fma(V(b2), even_b, V(a2) * even_a);
-    y[3] = fma(V(b2 * b), odd_b, fma(V(a2 * a), odd_a, m[5]));
+  // Rows 0 and 2 (Part 0) or 1 and 3.
+  template <int Part>
+  TERROIR_INLINE_MEMBER static void output(const V (&m)[6], V (&y)[2]) {
+    if constexpr (Part == 0) {
+      const V even_a = m[1] + m[2], even_b = m[3] + m[4];
+      y[0] = m[0] + (even_a + even_b);
+      y[1] = fma(V(b2), even_b, V(a2) * even_a);
+    } else {
+      const V odd_a = m[1] - m[2], odd_b = m[3] - m[4];
+      y[0] = fma(V(b), odd_b, V(a) * odd_a);
+      y[1] = fma(V(b2 * b), odd_b, fma(V(a2 * a), odd_a, m[5]));
+    }
   }
 };
 
@@ -62,11 +87,10 @@ template <>
 struct Wino<2> {
   static constexpr int kAlpha = 4;
 
-  TERROIR_INLINE_MEMBER static void input(const V (&d)[4], V (&v)[4]) {
-    v[0] = d[0] - d[2];
-    v[1] = d[1] + d[2];
-    v[2] = d[2] - d[1];
-    v[3] = d[3] - d[1];
+  template <int Part>
+  TERROIR_INLINE_MEMBER static void input(const V (&d)[4], V (&v)[2]) {
+    v[0] = Part == 0 ? d[0] - d[2] : d[2] - d[1];
+    v[1] = Part == 0 ? d[1] + d[2] : d[3] - d[1];
   }
 
   TERROIR_INLINE_MEMBER static void weights(const V (&g)[3], V (&u)[4]) {
@@ -77,9 +101,9 @@ struct Wino<2> {
     u[3] = g[2];
   }
 
-  TERROIR_INLINE_MEMBER static void output(const V (&m)[4], V (&y)[2]) {
-    y[0] = m[0] + (m[1] + m[2]);
-    y[1] = (m[1] - m[2]) + m[3];
+  template <int Part>
+  TERROIR_INLINE_MEMBER static void output(const V (&m)[4], V (&y)[1]) {
+    y[0] = Part == 0 ? m[0] + (m[1] + m[2]) : (m[1] - m[2]) + m[3];
   }
 };
 
