@@ -90,6 +90,24 @@ Special binary(const Conv& c) {
           c.operations()};
 }
 
+/// A square and an addition, then a multiplication, for each element; LRN over five channels.
+std::vector<Special> normalisations() {
+  const ir::Dims detector{1, 512, 38, 38}, classifier{1, 96, 54, 54};
+  const Operand channels{{1}, true, element::i64, 1};
+  return {{"special/l2_512x38",
+           "NormalizeL2",
+           "opset1",
+           {{"eps", "1e-10"}, {"eps_mode", "add"}},
+           {{detector, false}, channels},
+           3.0 * 512 * 38 * 38},
+          {"special/lrn_96x54_size5",
+           "LRN",
+           "opset1",
+           {{"alpha", "1e-4"}, {"beta", "0.75"}, {"bias", "1"}, {"size", "5"}},
+           {{classifier, false}, channels},
+           13.0 * 96 * 54 * 54}};
+}
+
 std::vector<Special> special_layers() {
   std::vector<Special> layers;
   for (const Conv& c :
@@ -101,6 +119,7 @@ std::vector<Special> special_layers() {
     layers.push_back(deformable(c));
   for (const Conv& c : {Conv{64, 64, 56, 3, 1, 1}, Conv{256, 256, 14, 3, 1, 1}, Conv{512, 512, 7, 3, 1, 1}})
     layers.push_back(binary(c));
+  for (Special& layer : normalisations()) layers.push_back(std::move(layer));
   return layers;
 }
 

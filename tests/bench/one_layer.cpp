@@ -23,6 +23,8 @@ AlignedBuffer filled(const OneLayer::Operand& operand) {
           operand.value ? static_cast<float>(*operand.value) : static_cast<float>(i % 17) * 0.0625f - 0.5f;
   } else if (operand.type == element::i32) {
     for (int64_t i = 0; i < count; ++i) buffer.as<int32_t>()[i] = static_cast<int32_t>(operand.value.value_or(0));
+  } else if (operand.type == element::i64) {
+    for (int64_t i = 0; i < count; ++i) buffer.as<int64_t>()[i] = static_cast<int64_t>(operand.value.value_or(0));
   } else {
     for (size_t i = 0; i < buffer.size(); ++i)
       buffer.as<uint8_t>()[i] =

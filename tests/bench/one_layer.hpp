@@ -22,7 +22,7 @@ class OneLayer {
   struct Operand {
     ir::Dims dims;
     bool constant;
-    element::Type type = element::f32;  // or i32, or one of at most a byte
+    element::Type type = element::f32;  // or i32, i64, or one of at most a byte
     std::optional<double> value = {};   // of every element; else f32 has small fixed values and others any bits
   };
   /// `attributes` in IR spelling.

@@ -1,0 +1,129 @@
+// What: normalisation by sums of squares of one bucket. Contract: norm.hpp. Include one bucket header first.
+#pragma once
+
+#include "plugins/cpu/kernels/norm/norm.hpp"
+#include "plugins/cpu/simd/math.hpp"
+
+namespace terroir::cpu::TERROIR_ISA {
+namespace {
+
+constexpr int kChains = 4;
+
+TERROIR_INLINE V l2_factor(const NormArgs& a, V squares) {
+  return V(1.0f) / sqrt(a.eps_is_least ? max_nan(squares, V(a.eps)) : squares + V(a.eps));
+}
+
+void l2_rows(const NormArgs& a, int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* src = a.src + r * n;
+    float* dst = a.dst + r * n;
+    V acc[kChains];
+    unroll<kChains>([&](auto j) TERROIR_INLINE_LAMBDA { acc[j] = zero(); });
+    int64_t i = 0;
+    for (; i + kChains * kLanes <= n; i += kChains * kLanes) {
+      unroll<kChains>([&](auto j) TERROIR_INLINE_LAMBDA {
+        const V x = loadu(src + i + j * kLanes);
+        acc[j] = fma(x, x, acc[j]);
+      });
+    }
+    for (; i < n; i += kLanes) {
+      const V x = i + kLanes <= n ? loadu(src + i) : load_n(src + i, n - i);
+      acc[0] = fma(x, x, acc[0]);
+    }
+    const V factor = l2_factor(a, V(reduce_add((acc[0] + acc[1]) + (acc[2] + acc[3]))));
+    for (i = 0; i + kLanes <= n; i += kLanes) storeu(dst + i, loadu(src + i) * factor);
+    if (i < n) store_n(dst + i, load_n(src + i, n - i) * factor, n - i);
+  }
+}
+
+// C vectors of neighbouring positions; the last one may be partial.
+template <int C>
+TERROIR_INLINE void l2_columns(const NormArgs& a, int64_t axis, int64_t stride, int64_t begin, Tail t, bool whole) {
+  const float* src = a.src + begin;
+  float* dst = a.dst + begin;
+  const auto fetch = [&](const float* p) TERROIR_INLINE_LAMBDA { return whole ? loadu(p) : load_tail(p, t); };
+  V factor[C];
+  unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA { factor[j] = zero(); });
+  for (int64_t i = 0; i < axis; ++i) {
+    unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA {
+      const V x = fetch(src + i * stride + j * kLanes);
+      factor[j] = fma(x, x, factor[j]);
+    });
+  }
+  unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA { factor[j] = l2_factor(a, factor[j]); });
+  for (int64_t i = 0; i < axis; ++i) {
+    unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA {
+      const int64_t at = i * stride + j * kLanes;
+      const V y = fetch(src + at) * factor[j];
+      if (whole) {
+        storeu(dst + at, y);
+      } else {
+        store_tail(dst + at, y, t);
+      }
+    });
+  }
+}
+
+void l2_middle(const NormArgs& a, int64_t axis, int64_t stride, int64_t begin, int64_t end) {
+  constexpr int kColumns = 4;
+  for (; begin + kColumns * kLanes <= end; begin += kColumns * kLanes)
+    l2_columns<kColumns>(a, axis, stride, begin, Tail{}, true);
+  for (; begin + kLanes <= end; begin += kLanes) l2_columns<1>(a, axis, stride, begin, Tail{}, true);
+  if (begin < end) l2_columns<1>(a, axis, stride, begin, tail(end - begin), false);
+}
+
+void l2_blocks(const NormArgs& a, int64_t positions, int64_t blocks, int64_t stride, int64_t block) {
+  for (int64_t at = 0; at < positions * block; at += block) {
+    V acc = zero();
+    for (int64_t b = 0; b < blocks; ++b) {
+      for (int64_t lane = 0; lane < block; lane += kLanes) {
+        const V x = loadu(a.src + b * stride + at + lane);
+        acc = fma(x, x, acc);
+      }
+    }
+    const V factor = l2_factor(a, V(reduce_add(acc)));
+    for (int64_t b = 0; b < blocks; ++b) {
+      for (int64_t lane = 0; lane < block; lane += kLanes) {
+        const int64_t i = b * stride + at + lane;
+        storeu(a.dst + i, loadu(a.src + i) * factor);
+      }
+    }
+  }
+}
+
+TERROIR_INLINE void lrn_column(const LrnArgs& a, int64_t axis, int64_t stride, int64_t begin, Tail t, bool whole) {
+  const float* src = a.src + begin;
+  const auto fetch = [&](int64_t i) TERROIR_INLINE_LAMBDA {
+    return whole ? loadu(src + i * stride) : load_tail(src + i * stride, t);
+  };
+  for (int64_t i = 0; i < axis; ++i) {
+    const int64_t first = i - a.reach > 0 ? i - a.reach : 0, last = i + a.reach < axis ? i + a.reach + 1 : axis;
+    V sum = zero();
+    for (int64_t j = first; j < last; ++j) {
+      const V x = fetch(j);
+      sum = fma(x, x, sum);
+    }
+    const V base = fma(sum, V(a.scale), V(a.bias));
+    const V y = fetch(i) * exp(log(base) * V(-a.beta));
+    float* dst = a.dst + i * stride + begin;
+    if (whole) {
+      storeu(dst, y);
+    } else {
+      store_tail(dst, y, t);
+    }
+  }
+}
+
+void lrn(const LrnArgs& a, int64_t axis, int64_t stride, int64_t begin, int64_t end) {
+  for (; begin + kLanes <= end; begin += kLanes) lrn_column(a, axis, stride, begin, Tail{}, true);
+  if (begin < end) lrn_column(a, axis, stride, begin, tail(end - begin), false);
+}
+
+}  // namespace
+
+const NormKernels& norm_table() {
+  static constexpr NormKernels kTable = {&l2_rows, &l2_middle, &l2_blocks, &lrn};
+  return kTable;
+}
+
+}  // namespace terroir::cpu::TERROIR_ISA
