@@ -54,4 +54,13 @@ ir::Pass fuse_transposes(const ir::OpRegistry& registry);
 /// operands that are neither transposed, nor of one element, nor constants along one axis, pdpd broadcasting.
 ir::Pass sink_transposes(const ir::OpRegistry& registry);
 
+/// Mean-variance normalisation written as ReduceMean, Subtract, Power, Sqrt, Divide and the like -> MVN-6; the scale
+/// and shift behind it stay as they are. Forms and refusals: normalization_pattern.hpp.
+ir::Pass collapse_mvn(const ir::OpRegistry& registry);
+
+/// x * 0.5 * (1 + erf(x / sqrt(2))) and x * 0.5 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) -> Gelu-7, in any
+/// order of the factors and any form of the polynomial; numbers may have been rounded to half precision. Refuses: other
+/// numbers or types, intermediate results of the product or the function that something else reads too.
+ir::Pass collapse_gelu(const ir::OpRegistry& registry);
+
 }  // namespace terroir::ops

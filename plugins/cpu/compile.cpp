@@ -25,6 +25,8 @@ ir::PassManager portable_passes() {
   passes.add(ops::lower_terroir1_convolution(registry));
   passes.add(ops::fold_constants(registry));
   passes.add(ops::decompose_batch_norm(registry));
+  passes.add(ops::collapse_mvn(registry));
+  passes.add(ops::collapse_gelu(registry));
   passes.add_until_stable({ops::remove_no_ops(), ops::fuse_transposes(registry), ops::sink_transposes(registry),
                            ops::fold_scale_into_convolution(registry)});
   return passes;

@@ -92,7 +92,7 @@ CpuOps::CpuOps(const ir::OpRegistry& registry) {
   attention_ = &own_.add(attention_schema());
 
   std::vector<std::string> types = {"Convolution", "GroupConvolution", "ConvolutionBackpropData",
-                                    "GroupConvolutionBackpropData", "MatMul"};
+                                    "GroupConvolutionBackpropData", "MVN", "MatMul"};
   for (const PostOpRow& row : post_op_rows()) types.emplace_back(row.type);
   std::sort(types.begin(), types.end());
   types.erase(std::unique(types.begin(), types.end()), types.end());

@@ -70,6 +70,15 @@ TEST(FusePostOps, PReluSlopesRunAlongTheChannels) {
   test::expect_rewrite("fuse_prelu", m.graph(), {fuse()});
 }
 
+TEST(FusePostOps, ScaleAndShiftOfANormalisation) {
+  GraphMaker m;
+  auto y = m.op("MVN", {m.input({2, 3}), m.integers({-1})},
+                {{"eps", "0.00001"}, {"normalize_variance", "true"}, {"eps_mode", "inside_sqrt"}});
+  y = m.op("Add", {m.op("Multiply", {y, m.constant({3}, {1, 2, 3})}), m.constant({1, 3}, {4, 5, 6})});
+  m.result(m.op("Add", {m.input({2, 3}), y}));
+  test::expect_rewrite("fuse_mvn", m.graph(), {fuse()});
+}
+
 TEST(FusePostOps, LongChainsAreCut) {
   GraphMaker m;
   auto x = m.input({2});

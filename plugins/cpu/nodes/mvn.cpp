@@ -1,13 +1,16 @@
-// MVN in f32 over trailing axes (layer normalisation) or over the spatial axes of every channel.
+// MVN in f32 over trailing axes (layer normalisation) or over the spatial axes of every channel, with a fused chain.
 // Layouts: plain; channel blocks and channels-last when exactly the spatial axes are normalised.
+// Chains: a scale and shift along the last axis, alone normalised, are part of the kernel; other steps follow on a row
+// (plain) or an image's channel block (else) while it is in the cache.
 // Threads: slices of the rows, or of the (image, channel block) pairs.
-// Padding: the lanes behind the last channel are zeros, whose mean is zero: they stay zero.
+// Padding: the lanes behind the last channel are zeros, whose mean is zero: they stay zero; the chain leaves them out.
 #include <algorithm>
 #include <span>
 
 #include "ops/defs/normalization/mvn.hpp"
-#include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/mvn/mvn.hpp"
+#include "plugins/cpu/kernels/post_ops/post_ops.hpp"
+#include "plugins/cpu/post_op_chain.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -16,8 +19,8 @@ namespace {
 std::optional<std::vector<int64_t>> axes_of(const NodeContext& context) {
   const int64_t rank = context.inputs[0].rank();
   std::vector<int64_t> axes;
-  if (context.node.schema->opset == "opset2") {
-    axes = ops::mvn_axes(context.node.attrs<ops::Mvn2Attrs>(), static_cast<size_t>(rank));
+  if (base_schema(context.node).opset == "opset2") {
+    axes = ops::mvn_axes(ir::attributes_as<ops::Mvn2Attrs>(base_attributes(context.node)), static_cast<size_t>(rank));
   } else {
     if (!context.constants[1]) return std::nullopt;
     axes = ir::to_integers(context.constants[1]->view);
@@ -30,11 +33,36 @@ std::optional<std::vector<int64_t>> axes_of(const NodeContext& context) {
 
 MvnArgs args_of(const ir::Node& node) {
   MvnArgs args;
-  args.eps = static_cast<float>(ir::number_attribute(*node.attributes, "eps"));
-  args.normalize_variance = ir::number_attribute(*node.attributes, "normalize_variance") != 0;
-  if (node.schema->opset != "opset2")
-    args.eps_outside_sqrt = node.attrs<ops::Mvn6Attrs>().eps_mode == ops::reference::EpsPlace::outside_sqrt;
+  const ir::Attributes& attributes = base_attributes(node);
+  args.eps = static_cast<float>(ir::number_attribute(attributes, "eps"));
+  args.normalize_variance = ir::number_attribute(attributes, "normalize_variance") != 0;
+  if (base_schema(node).opset != "opset2")
+    args.eps_outside_sqrt =
+        ir::attributes_as<ops::Mvn6Attrs>(attributes).eps_mode == ops::reference::EpsPlace::outside_sqrt;
   return args;
+}
+
+bool is_channel_step(const FusedOp& step, PostOpKind kind) {
+  return step.mode == OperandMode::per_channel && step.kind == kind;
+}
+
+/// The steps at the head of the chain that the kernel takes as scale and shift.
+struct ScaleAndShift {
+  int scale = -1, shift = -1;  // inputs of the node
+  size_t steps = 0;
+};
+
+ScaleAndShift scale_and_shift_of(const NodeContext& context) {
+  ScaleAndShift found;
+  if (!is_fused(context.node)) return found;
+  const auto& attrs = context.node.attrs<FusedAttrs>();
+  if (axes_of(context)->size() != 1 || attrs.channel_axis != context.inputs[0].rank() - 1) return found;
+  size_t& at = found.steps;
+  if (at < attrs.chain.size() && is_channel_step(attrs.chain[at], PostOpKind::mul))
+    found.scale = attrs.chain[at++].operand;
+  if (at < attrs.chain.size() && is_channel_step(attrs.chain[at], PostOpKind::add))
+    found.shift = attrs.chain[at++].operand;
+  return found;
 }
 
 class MvnExecutor final : public Executor {
@@ -42,43 +70,109 @@ class MvnExecutor final : public Executor {
   explicit MvnExecutor(const NodeContext& context)
       : mvn_(args_of(context.node)),
         kernels_(mvn_kernels(context.isa)),
+        run_chain_(post_op_kernels(context.isa).run),
         name_("f32_mvn_" + context.inputs[0].layout.name() + "__" + isa_name(context.isa)) {
     const TensorDesc& src = context.inputs[0];
     const ir::Dims padded = src.padded_dims();
     const auto first = static_cast<size_t>(axes_of(context)->front());
     for (size_t i = 0; i < padded.size(); ++i) (i < first ? outer_ : axis_) *= padded[i];
-    if (const int64_t block = src.layout.channel_block()) {
+    const int block = src.layout.channel_block();
+    if (block != 0) {
       outer_ /= block;
       inner_ = block;
     } else if (src.layout.is_channels_last()) {
       outer_ = src.dims[0];
       inner_ = src.dims[1];
     }
+    const ScaleAndShift own = scale_and_shift_of(context);
+    copy_vector(context, own.scale, scale_);
+    copy_vector(context, own.shift, shift_);
+    chain_ = PostOpChain(context, own.steps, std::max(1, block));
+    if (!chain_.empty()) place_chain(context);
   }
 
   void run(const RunArgs& args) const noexcept override {
     constexpr int64_t kTaskElements = 8192;
     const int64_t unit = axis_ * inner_;
     const int64_t per_task = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, unit));
+    PostOpChain::Bound ops;
+    chain_.bind(args, ops);
     args.arena.parallel_for((outer_ + per_task - 1) / per_task, [&](int64_t task) {
-      MvnArgs mvn = mvn_;
-      const int64_t begin = task * per_task, count = std::min(per_task, outer_ - begin);
-      mvn.src = static_cast<const float*>(args.inputs[0]) + begin * unit;
-      mvn.dst = static_cast<float*>(args.outputs[0]) + begin * unit;
-      if (inner_ == 1)
-        kernels_.rows(mvn, count, axis_);
-      else
-        kernels_.middle(mvn, count, axis_, inner_);
+      const int64_t begin = task * per_task, end = std::min(begin + per_task, outer_);
+      // With a chain, one at a time: it follows while the values are in the cache.
+      const int64_t step = chain_.empty() ? end - begin : 1;
+      for (int64_t at = begin; at < end; at += step) {
+        MvnArgs mvn = mvn_;
+        mvn.scale = scale_.empty() ? nullptr : scale_.data();
+        mvn.shift = shift_.empty() ? nullptr : shift_.data();
+        mvn.src = static_cast<const float*>(args.inputs[0]) + at * unit;
+        mvn.dst = static_cast<float*>(args.outputs[0]) + at * unit;
+        if (inner_ == 1)
+          kernels_.rows(mvn, step, axis_);
+        else
+          kernels_.middle(mvn, step, axis_, inner_);
+        if (!chain_.empty()) finish(mvn.dst, at, ops);
+      }
     });
   }
   std::string kernel_name() const override { return name_; }
 
  private:
+  static void copy_vector(const NodeContext& context, int input, std::vector<float>& vector) {
+    if (input < 0) return;
+    const ir::TensorView& view = context.constants[static_cast<size_t>(input)]->view;
+    vector.assign(view.as<float>(), view.as<float>() + view.count());
+  }
+
+  /// How the channels lie in what one call of the kernel writes.
+  void place_chain(const NodeContext& context) {
+    const TensorDesc& dst = context.outputs[0];
+    if (inner_ > 1) {  // blocks, or channels-last: lanes
+      channels_ = dst.dims[1];
+      blocks_ = (channels_ + inner_ - 1) / inner_;
+      return;
+    }
+    const int axis = context.node.attrs<FusedAttrs>().channel_axis;
+    channels_ = dst.dims[static_cast<size_t>(axis)];
+    for (int i = axis + 1; i < dst.rank(); ++i) run_ *= dst.dims[static_cast<size_t>(i)];
+  }
+
+  void finish(float* dst, int64_t at, const PostOpChain::Bound& ops) const {
+    const auto n_ops = static_cast<int64_t>(chain_.size());
+    const int64_t offset = at * axis_ * inner_;
+    if (inner_ > 1) {
+      const int64_t channel = at % blocks_ * inner_, n = std::min(inner_, channels_ - channel);
+      run_chain_({dst, dst, axis_, n, inner_, inner_, offset, inner_, channel, ChannelAxis::lanes}, ops.data(), n_ops);
+    } else if (run_ >= axis_) {  // a channel of its own, or a part of one
+      run_chain_({dst, dst, 1, axis_, axis_, axis_, offset, axis_, offset / run_ % channels_, ChannelAxis::rows},
+                 ops.data(), n_ops);
+    } else if (run_ == 1) {
+      run_chain_(
+          {dst, dst, axis_ / channels_, channels_, channels_, channels_, offset, channels_, 0, ChannelAxis::lanes},
+          ops.data(), n_ops);
+    } else {
+      const int64_t image = channels_ * run_;
+      for (int64_t i = 0; i < axis_; i += image)
+        run_chain_({dst + i, dst + i, channels_, run_, run_, run_, offset + i, run_, 0, ChannelAxis::rows}, ops.data(),
+                   n_ops);
+    }
+  }
+
   MvnArgs mvn_;
   const MvnKernels& kernels_;
+  decltype(PostOpKernels::run) run_chain_;
   std::string name_;
+  PostOpChain chain_;
+  std::vector<float> scale_, shift_;
   int64_t outer_ = 1, axis_ = 1, inner_ = 1;
+  int64_t channels_ = 1, blocks_ = 1, run_ = 1;  // run_: elements of a channel that lie side by side, plain
 };
+
+bool has_channel_step(const ir::Node& node) {
+  const std::vector<FusedOp>& chain = chain_of(node);
+  return std::any_of(chain.begin(), chain.end(),
+                     [](const FusedOp& step) { return step.mode == OperandMode::per_channel; });
+}
 
 Proposal propose(const NodeContext& context) {
   const TensorDesc& src = context.inputs[0];
@@ -88,6 +182,7 @@ Proposal propose(const NodeContext& context) {
   const int64_t rank = src.rank(), count = axes->empty() ? 0 : static_cast<int64_t>(axes->size());
   if (count == 0 || axes->back() != rank - 1 || axes->front() != rank - count)
     return Reject{"axes that are not the last ones"};
+  const bool per_channel = has_channel_step(context.node);
   std::vector<LayoutChoice> choices;
   const auto add = [&](const Layout& layout) {
     LayoutChoice choice;
@@ -96,10 +191,12 @@ Proposal propose(const NodeContext& context) {
     choice.outputs = {layout};
     choice.in_place = {0};
     choice.cost = 3 * stream_ns(static_cast<double>(src.bytes()));
+    add_chain_inputs(context, layout, choice);
     choices.push_back(std::move(choice));
   };
   add(src.layout);
-  if (rank >= 3 && rank <= 5 && axes->front() == 2) {
+  if (rank >= 3 && rank <= 5 && axes->front() == 2 &&
+      (!per_channel || context.node.attrs<FusedAttrs>().channel_axis == 1)) {
     add(Layout::channels_last(src.rank()));
     add(Layout::blocked(src.rank(), static_cast<int>(channel_block(context.isa))));
   }

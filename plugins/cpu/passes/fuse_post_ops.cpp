@@ -21,6 +21,9 @@ bool is_contraction(const ir::Node& node) {
          node.is("GroupConvolutionBackpropData") || node.is("MatMul");
 }
 
+/// Ops with a store of their own, where a chain costs no pass over memory.
+bool is_main_base(const ir::Node& node) { return is_contraction(node) || node.is("MVN"); }
+
 /// Whether an elementwise node can be the base of a chain: it must be a step itself, with data at some input.
 bool is_elementwise_base(const ir::Graph& graph, const ir::Node& node) {
   for (int input = 0; input < static_cast<int>(std::min<size_t>(node.inputs.size(), 2)); ++input) {
@@ -38,6 +41,7 @@ int channel_axis_of(const ir::Graph& graph, const ir::Node& node) {
     return graph.port(node.inputs[1]).shape.size() == 1 ? rank : rank - 1;
   }
   if (is_contraction(node)) return 1;
+  if (node.is("MVN")) return -1;
   int axis = -1;
   for (int input = 0; input < static_cast<int>(std::min<size_t>(node.inputs.size(), 2)); ++input)
     if (as_post_op(graph, node, input, axis)) break;
@@ -80,9 +84,9 @@ ir::Pass fuse_post_ops(const CpuOps& ops) {
             // result at hand. Elementwise chains from their first op on.
             std::vector<ir::NodeId> bases;
             for (auto it = order.rbegin(); it != order.rend(); ++it)
-              if (is_contraction(graph.node(*it))) bases.push_back(*it);
+              if (is_main_base(graph.node(*it))) bases.push_back(*it);
             for (ir::NodeId id : order)
-              if (!is_contraction(graph.node(id))) bases.push_back(id);
+              if (!is_main_base(graph.node(id))) bases.push_back(id);
             std::set<ir::NodeId> claimed;
             for (ir::NodeId id : bases) {
               const ir::Node& base = graph.node(id);
@@ -90,7 +94,7 @@ ir::Pass fuse_post_ops(const CpuOps& ops) {
               if (!fused || base.outputs.size() != 1 || base.outputs[0].type != element::f32 ||
                   base.outputs[0].shape.is_dynamic() || graph.uses({id, 0}).empty())
                 continue;
-              if (!is_contraction(base) && !is_elementwise_base(graph, base)) continue;
+              if (!is_main_base(base) && !is_elementwise_base(graph, base)) continue;
               Chain chain = follow(graph, base, claimed);
               if (chain.attrs.chain.empty()) continue;
               claimed.insert(chain.nodes.begin(), chain.nodes.end());

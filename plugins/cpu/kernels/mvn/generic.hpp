@@ -56,7 +56,7 @@ void mvn_rows(const MvnArgs& a, int64_t rows, int64_t n) {
   for (int64_t r = 0; r < rows; ++r) {
     const float* src = a.src + r * n;
     float* dst = a.dst + r * n;
-    const V mean(sum_row(src, n, [](V x) TERROIR_INLINE_LAMBDA { return x; }) / count);
+    const V mean(a.centered ? sum_row(src, n, [](V x) TERROIR_INLINE_LAMBDA { return x; }) / count : 0.0f);
     V factor(1.0f);
     if (a.normalize_variance) {
       const float squares = sum_row(src, n, [mean](V x) TERROIR_INLINE_LAMBDA { return (x - mean) * (x - mean); });

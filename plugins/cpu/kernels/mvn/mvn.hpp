@@ -1,6 +1,7 @@
 // What: mean-variance normalisation, the core of MVN, layer, instance and group normalisation.
 // Formula: y = (x - mean) / sqrt(var + eps), or / (sqrt(var) + eps), or x - mean alone; then y * scale + shift.
-//   The variance is the mean of squared distances from the mean, in a second pass.
+//   The variance is the mean of squared distances from the mean, in a second pass. Not centered (rows only), the mean
+//   counts as zero: division by the root of the mean square.
 // Shapes: rows: [rows][n], over n. middle: [outer][axis][inner], over axis: spatial axes of a blocked tensor with
 //   outer = N * blocks, inner = B.
 // Edge cases: n = 0 does nothing; a constant row gives shift (0 without), for eps > 0.
@@ -19,6 +20,7 @@ struct MvnArgs {
   float* dst = nullptr;
   float eps = 1e-6f;
   bool normalize_variance = true;
+  bool centered = true;  // rows only
   bool eps_outside_sqrt = false;
   // One value per element of a row (layer normalisation); null for none. rows only.
   const float* scale = nullptr;
