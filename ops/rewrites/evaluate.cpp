@@ -1,7 +1,7 @@
 #include "ops/rewrites/evaluate.hpp"
 
-#include "ir/base/aligned_buffer.hpp"
 #include "ir/base/error.hpp"
+#include "ir/base/returned_memory.hpp"
 
 namespace terroir::ops {
 
@@ -9,12 +9,12 @@ std::vector<ir::Constant> evaluate(const ir::Node& node, const std::vector<ir::T
   if (!node.schema->reference)
     throw_error(ErrorCode::not_implemented, node.schema->display_name(), " has no reference kernel");
   std::vector<ir::MutableTensorView> outputs;
-  std::vector<std::shared_ptr<AlignedBuffer>> buffers;
+  std::vector<std::shared_ptr<void>> buffers;
   for (const ir::OutputPort& port : node.outputs) {
     ir::Dims dims = ir::to_dims(port.shape.to_shape());
     const size_t bytes = ir::byte_size(port.type, ir::element_count(dims));
-    buffers.push_back(std::make_shared<AlignedBuffer>(bytes));
-    outputs.push_back({port.type, std::move(dims), buffers.back()->data()});
+    buffers.push_back(allocate_returned(bytes));
+    outputs.push_back({port.type, std::move(dims), buffers.back().get()});
   }
   node.schema->reference({*node.attributes, inputs, outputs});
   std::vector<ir::Constant> values;

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <unordered_map>
 
+#include "ir/base/mapped_file.hpp"
 #include "ir/graph/order.hpp"
 #include "ops/rewrites/evaluate.hpp"
 #include "ops/rewrites/rewrites.hpp"
@@ -40,37 +42,73 @@ std::optional<std::vector<ir::TensorView>> known_inputs(const ir::Graph& graph, 
   return views;
 }
 
+/// The values of nodes whose inputs are all known. Between two folded nodes they live only until the last reader has
+/// been computed: weights that are decompressed in several steps exist in two of them at a time, not in all.
+class Folding {
+ public:
+  explicit Folding(const ir::Graph& graph) : graph_(graph), is_folded_(graph.id_bound(), false) {}
+
+  void run() {
+    for (ir::NodeId id : ir::topological_order(graph_)) {
+      const ir::Node& node = graph_.node(id);
+      if (!can_fold(node) || node.inputs.empty()) continue;
+      const auto inputs = known_inputs(graph_, node, folded_);
+      if (!inputs) continue;
+      try {
+        std::vector<ir::Constant> values = evaluate(node, *inputs);
+        for (size_t i = 0; i < values.size(); ++i)
+          folded_.emplace(ir::Value{id, static_cast<int32_t>(i)}, std::move(values[i]));
+        is_folded_[ir::index_of(id)] = true;
+        for (const ir::Value& input : node.inputs) let_go(input);
+      } catch (const Exception&) {
+        // Left to run time, where the error names the layer and the request that met it.
+      }
+    }
+  }
+
+  /// Calls replace(value, its constant) for what a node reads that is not folded itself.
+  template <class Replace>
+  void for_each_result(Replace replace) {
+    for (ir::NodeId id : graph_.nodes())
+      for (size_t output = 0; output < graph_.node(id).outputs.size(); ++output) {
+        const ir::Value value{id, static_cast<int32_t>(output)};
+        const auto found = folded_.find(value);
+        if (found != folded_.end() && read_by_others(value)) replace(value, std::move(found->second));
+      }
+  }
+
+ private:
+  bool is_folded(ir::NodeId id) const { return is_folded_[ir::index_of(id)]; }
+
+  bool read_by_others(ir::Value value) const {
+    const auto& uses = graph_.uses(value);
+    return std::any_of(uses.begin(), uses.end(), [&](const ir::Use& use) { return !is_folded(use.node); });
+  }
+
+  /// After a reader of `value` has been computed. Readers that may be folded later keep it, as others do.
+  void let_go(ir::Value value) {
+    if (read_by_others(value)) return;
+    folded_.erase(value);
+    if (const ir::Constant* constant = ir::constant_of(graph_, value))
+      MappedFile::evict(constant->view.data, constant->view.bytes());
+  }
+
+  const ir::Graph& graph_;
+  std::vector<bool> is_folded_;  // by node
+  Folded folded_;
+};
+
 }  // namespace
 
 ir::Pass fold_constants(const ir::OpRegistry& registry) {
   const ir::OpSchema& const_schema = registry.get(ir::kConstType, "opset1");
   return {"fold_constants", [&const_schema](const ir::Graph& graph, ir::Patch& patch) {
-            Folded folded;
-            for (ir::NodeId id : ir::topological_order(graph)) {
-              const ir::Node& node = graph.node(id);
-              if (!can_fold(node) || node.inputs.empty()) continue;
-              const auto inputs = known_inputs(graph, node, folded);
-              if (!inputs) continue;
-              try {
-                std::vector<ir::Constant> values = evaluate(node, *inputs);
-                for (size_t i = 0; i < values.size(); ++i)
-                  folded.emplace(ir::Value{id, static_cast<int32_t>(i)}, std::move(values[i]));
-              } catch (const Exception&) {
-                // Left to run time, where the error names the layer and the request that met it.
-              }
-            }
-            for (ir::NodeId id : graph.nodes()) {
-              for (size_t output = 0; output < graph.node(id).outputs.size(); ++output) {
-                const ir::Value value{id, static_cast<int32_t>(output)};
-                const auto found = folded.find(value);
-                if (found == folded.end()) continue;
-                bool read_outside = false;
-                for (const ir::Use& use : graph.uses(value)) read_outside |= !folded.contains({use.node, 0});
-                if (!read_outside) continue;
-                const std::string& name = graph.node(id).name;
-                patch.replace(value, patch.add_constant(const_schema, name, std::move(found->second)));
-              }
-            }
+            Folding folding(graph);
+            folding.run();
+            folding.for_each_result([&](ir::Value value, ir::Constant constant) {
+              const std::string& name = graph.node(value.node).name;
+              patch.replace(value, patch.add_constant(const_schema, name, std::move(constant)));
+            });
           }};
 }
 

@@ -1,4 +1,5 @@
-#include "ir/base/aligned_buffer.hpp"
+#include "ir/base/mapped_file.hpp"
+#include "ir/base/returned_memory.hpp"
 #include "ops/defs/elementwise/binary.hpp"
 #include "ops/rewrites/rewrites.hpp"
 
@@ -60,12 +61,13 @@ std::optional<Match> match(const ir::Graph& graph, const ir::Node& multiply) {
 
 /// A copy of `tensor` with run i of its `channels` equal runs multiplied by scale[i].
 ir::Constant scaled(const ir::TensorView& tensor, const float* scale, int64_t channels) {
-  auto buffer = std::make_shared<AlignedBuffer>(tensor.bytes());
+  auto buffer = allocate_returned(tensor.bytes());
   const float* src = tensor.as<float>();
-  auto* dst = buffer->as<float>();
+  auto* dst = static_cast<float*>(buffer.get());
   const int64_t run = channels == 0 ? 0 : tensor.count() / channels;
   for (int64_t c = 0; c < channels; ++c)
     for (int64_t i = 0; i < run; ++i) dst[c * run + i] = src[c * run + i] * scale[c];
+  MappedFile::evict(src, tensor.bytes());
   return {{element::f32, tensor.dims, dst}, buffer};
 }
 

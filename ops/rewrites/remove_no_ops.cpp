@@ -12,6 +12,11 @@ bool is_filled_with(const ir::Graph& graph, ir::Value value, double number) {
       !(constant->view.type.is_real() || constant->view.type.is_integral_number()))
     return false;
   if (constant->view.type.is_real() && constant->view.type.bitwidth() == 8) return false;
+  if (constant->view.count() > 0) {
+    // Weights differ in their first element already.
+    const ir::TensorView first{constant->view.type, {1}, constant->view.data};
+    if (ir::to_reals(first)[0] != number) return false;
+  }
   const std::vector<double> values = ir::to_reals(constant->view);
   return std::all_of(values.begin(), values.end(), [number](double v) { return v == number; });
 }

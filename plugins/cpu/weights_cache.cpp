@@ -84,10 +84,14 @@ void WeightsCache::fill(std::vector<Job>& jobs, const parallel::Arena& arena) {
     for (int64_t begin = 0; begin < packing.pieces; begin += step)
       tasks.push_back({i, begin, std::min(begin + step, packing.pieces)});
   }
-  auto memory = std::make_shared<AlignedBuffer>(memory::allocate_arena(total, arena));
+  auto memory = std::make_shared<AlignedBuffer>(memory::allocate_large(total));
   arena.parallel_for(static_cast<int64_t>(tasks.size()), [&](int64_t at) {
     const Task& task = tasks[static_cast<size_t>(at)];
     Job& job = jobs[task.job];
+    // Pages are got just before they are filled, while constants go, so that both together stay small.
+    const size_t piece_bytes = job.packing.bytes / static_cast<size_t>(job.packing.pieces);
+    memory::get_pages(*memory, offsets[task.job] + static_cast<size_t>(task.begin) * piece_bytes,
+                      static_cast<size_t>(task.end - task.begin) * piece_bytes);
     job.packing.pack(job.constant.view.data, memory->as<std::byte>() + offsets[task.job], task.begin, task.end);
     // Acquire and release: the last one frees what the others have read.
     const int64_t done = task.end - task.begin;

@@ -1,6 +1,7 @@
 #include "runtime/memory/arena_buffer.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -9,36 +10,59 @@ namespace terroir::memory {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kLarge = 2 * kHugePage;
+
+using Clock = std::chrono::steady_clock;
 
 /// Ten times what clearing a huge page takes; more is spent on finding it.
 constexpr auto kSlow = std::chrono::milliseconds(1);
+/// How long one slow page speaks for the next ones.
+constexpr auto kPause = std::chrono::seconds(1);
 
-#if defined(MADV_HUGEPAGE)
-/// Whether touching the page's first byte, and so getting the page, was quick.
-bool touch(std::byte* page) noexcept {
-  const auto begin = std::chrono::steady_clock::now();
-  *static_cast<volatile std::byte*>(page) = std::byte{};
-  return std::chrono::steady_clock::now() - begin < kSlow;
-}
-#endif
+/// Until then nobody asks for huge pages; of the whole process, because pages are the system's.
+std::atomic<Clock::rep> pause_end{0};
+
+bool pausing() noexcept { return Clock::now().time_since_epoch().count() < pause_end.load(std::memory_order_relaxed); }
+
+constexpr size_t page_count(size_t bytes) { return (bytes + kHugePage - 1) / kHugePage; }
 
 }  // namespace
 
-AlignedBuffer allocate_arena(size_t bytes, const parallel::Arena& arena) {
-  if (bytes < 2 * kHugePage) return AlignedBuffer(bytes);
+AlignedBuffer allocate_large(size_t bytes) {
+  if (bytes < kLarge) return AlignedBuffer(bytes);
   AlignedBuffer buffer(bytes, kHugePage);  // of whole huge pages
 #if defined(MADV_HUGEPAGE)
-  const size_t pages = (bytes + kHugePage - 1) / kHugePage;
-  // Advice only: a kernel without huge pages says EINVAL, and pages stay as they are, to be got when they are used.
-  if (::madvise(buffer.data(), pages * kHugePage, MADV_HUGEPAGE) != 0) return buffer;
-  std::atomic<bool> slow{false};
-  arena.parallel_for(static_cast<int64_t>(pages), [&](int64_t page) {
-    if (slow.load(std::memory_order_relaxed)) return;
-    if (!touch(buffer.as<std::byte>() + static_cast<size_t>(page) * kHugePage))
-      slow.store(true, std::memory_order_relaxed);
-  });
-  if (slow) static_cast<void>(::madvise(buffer.data(), pages * kHugePage, MADV_NOHUGEPAGE));
+  // Advice only: a system without huge pages refuses it, and nothing changes.
+  if (!pausing()) static_cast<void>(::madvise(buffer.data(), page_count(bytes) * kHugePage, MADV_HUGEPAGE));
 #endif
+  return buffer;
+}
+
+void get_pages(AlignedBuffer& buffer, size_t begin, size_t bytes) noexcept {
+#if defined(MADV_POPULATE_WRITE) && defined(MADV_NOHUGEPAGE)
+  if (buffer.size() < kLarge) return;
+  static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  for (size_t at = page_count(begin) * kHugePage; at < begin + bytes; at += kHugePage) {
+    if (pausing()) return;
+    const auto start = Clock::now();
+    // The first ordinary page brings the huge one along. Systems that do not know this advice get pages when they are
+    // written to.
+    if (::madvise(buffer.as<std::byte>() + at, page, MADV_POPULATE_WRITE) != 0) return;
+    const auto end = Clock::now();
+    if (end - start < kSlow) continue;
+    pause_end.store((end + kPause).time_since_epoch().count(), std::memory_order_relaxed);
+    static_cast<void>(::madvise(buffer.data(), page_count(buffer.size()) * kHugePage, MADV_NOHUGEPAGE));
+  }
+#else
+  static_cast<void>(buffer), static_cast<void>(begin), static_cast<void>(bytes);
+#endif
+}
+
+AlignedBuffer allocate_arena(size_t bytes, const parallel::Arena& arena) {
+  AlignedBuffer buffer = allocate_large(bytes);
+  if (bytes >= kLarge)
+    arena.parallel_for(static_cast<int64_t>(page_count(bytes)),
+                       [&](int64_t page) { get_pages(buffer, static_cast<size_t>(page) * kHugePage, kHugePage); });
   return buffer;
 }
 

@@ -4,11 +4,9 @@
 // through
 //       4 KiB pages costs address-translation misses in every layer, and getting it in 4 KiB pages costs several times
 //       what clearing it does.
-// How: the system is asked for huge pages, and the pages are touched here, one by one, to see what they cost. Where
-// they
-//      are slow to come (defragmentation; a virtual machine whose host has to find each of them first) the rest of the
-//      buffer is left to ordinary pages, which come from memory that was in use a moment ago.
-// Threads: those of `arena` touch the pages.
+// How: the system is asked for huge pages, and they are got one by one to see what they cost. Where they are slow to
+//      come (defragmentation; a virtual machine whose host has to find each of them first) the rest of the buffer, and
+//      buffers of the next second, are left to ordinary pages, which come from memory that was in use a moment ago.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +16,14 @@
 
 namespace terroir::memory {
 
-/// Uninitialised. Throws Exception (out_of_memory).
+/// Uninitialised, its pages still to be got. Throws Exception (out_of_memory).
+AlignedBuffer allocate_large(size_t bytes);
+
+/// Gets the huge pages of such a buffer that begin in [begin, begin + bytes) of it, what it holds stays: for who is
+/// about to write there. Threads: any, while others write anywhere in the buffer.
+void get_pages(AlignedBuffer& buffer, size_t begin, size_t bytes) noexcept;
+
+/// Both, for a buffer that will be used as a whole; the threads of `arena` get the pages.
 AlignedBuffer allocate_arena(size_t bytes, const parallel::Arena& arena);
 
 }  // namespace terroir::memory

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/registry.hpp"
+#include "plugins/cpu/compile.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/graph_maker.hpp"
 
@@ -32,6 +33,17 @@ TEST(FoldConstants, ComputesShapesAndEveryOutput) {
   auto split = m.op("Split", {m.constant({4}, {1, 2, 3, 4}), m.scalar_integer(0)}, {{"num_splits", "2"}});
   m.result(m.op("Add", {m.op("ReduceSum", {x, m.integers({0, 1, 2})}), m.op("Add", {split, {split.node, 1}})}));
   expect_rewrite("fold_constants_of_shapes", m.graph(), {fold()});
+}
+
+TEST(FoldConstants, KeepsAValueForLaterReadersAndForThoseItDoesNotFold) {
+  GraphMaker m;
+  auto first = m.op("Add", {m.constant({2}, {1, 2}), m.scalar(1)});
+  auto second = m.op("Multiply", {first, m.scalar(2)});
+  auto third = m.op("Multiply", {m.op("Add", {second, first}), first});
+  m.result(m.op("Add", {m.op("Multiply", {m.input({2}), second}), third}));
+  test::expect_same_as_interpreter(m, 0);
+  const auto rewritten = cpu::rewrite_portable(m.graph());
+  EXPECT_EQ(rewritten->node_count(), 6u);  // the input, two operations, two constants, the result
 }
 
 TEST(FoldConstants, LeavesWhatARunBrings) {

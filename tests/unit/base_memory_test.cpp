@@ -15,6 +15,7 @@
 #include "ir/base/log.hpp"
 #include "ir/base/mapped_file.hpp"
 #include "ir/base/overflow.hpp"
+#include "ir/base/returned_memory.hpp"
 #include "ir/base/tensor_view.hpp"
 #include "tests/support/caught.hpp"
 
@@ -51,6 +52,16 @@ TEST(AlignedBuffer, IsAlignedMovableAndHonestAboutItsSize) {
 TEST(AlignedBuffer, RefusesWhatCannotBeHad) {
   EXPECT_EQ(caught([] { AlignedBuffer buffer(SIZE_MAX - 3); }).code(), ErrorCode::out_of_memory);
   EXPECT_EQ(caught([] { AlignedBuffer buffer(SIZE_MAX / 2); }).code(), ErrorCode::out_of_memory);
+}
+
+TEST(ReturnedMemory, IsAlignedAndRefusesWhatCannotBeHad) {
+  EXPECT_EQ(allocate_returned(0), nullptr);
+  for (const size_t bytes : {size_t{1}, size_t{1000}, size_t{300000}, size_t{5} << 20}) {
+    const std::shared_ptr<void> memory = allocate_returned(bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.get()) % 64, 0u);
+    std::memset(memory.get(), 0x5a, bytes);
+  }
+  EXPECT_EQ(caught([] { allocate_returned(SIZE_MAX - 3); }).code(), ErrorCode::out_of_memory);
 }
 
 class MappedFileTest : public testing::Test {

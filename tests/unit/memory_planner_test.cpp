@@ -83,5 +83,17 @@ TEST(ArenaBuffer, LargeBuffersAreAlignedToHugePages) {
   large.as<char>()[large.size() - 1] = 1;
 }
 
+TEST(ArenaBuffer, GettingPagesKeepsWhatIsThere) {
+  AlignedBuffer large = allocate_large((size_t{16} << 20) + 5);
+  for (size_t i = 0; i < large.size(); i += 1000) large.as<char>()[i] = static_cast<char>(i % 97);
+  get_pages(large, 1, large.size() - 1);
+  get_pages(large, size_t{2} << 20, 10);
+  for (size_t i = 0; i < large.size(); i += 1000) ASSERT_EQ(large.as<char>()[i], static_cast<char>(i % 97)) << i;
+  AlignedBuffer small = allocate_large(100);
+  small.as<char>()[99] = 1;
+  get_pages(small, 0, 100);
+  EXPECT_EQ(small.as<char>()[99], 1);
+}
+
 }  // namespace
 }  // namespace terroir::memory

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <numeric>
+
 #include "ir/graph/infer.hpp"
 #include "ir/graph/verify.hpp"
 #include "ops/defs/type/convert.hpp"
@@ -51,6 +54,28 @@ struct Fixture {
     return outputs[0].as<float16>()[0];
   }
 };
+
+TEST(WidenFloats, GivesEveryBitPatternTheFloatThatACastGives) {
+  for (const element::Type type : {element::f16, element::bf16}) {
+    std::vector<uint16_t> halves(1 << 16);
+    std::iota(halves.begin(), halves.end(), uint16_t{0});
+    ir::Graph graph;
+    const ir::Dims dims{static_cast<int64_t>(halves.size())};
+    const NodeId constant = graph.add_constant(op("Const"), "all", {{type, dims, halves.data()}, nullptr});
+    const NodeId negative = graph.add(op("Negative"), "minus", nullptr, {{constant, 0}});
+    graph.add(op("Result"), "out", nullptr, {{negative, 0}});
+    ir::infer_graph(graph);
+    widen_floats(graph, builtin_registry());
+    const ir::Constant* wide = ir::constant_of(graph, graph.node(negative).inputs[0]);
+    ASSERT_NE(wide, nullptr);
+    ASSERT_EQ(wide->view.type, element::f32);
+    for (size_t i = 0; i < halves.size(); ++i) {
+      const float expected =
+          type == element::f16 ? float(float16::from_bits(halves[i])) : float(bfloat16::from_bits(halves[i]));
+      ASSERT_EQ(std::bit_cast<uint32_t>(wide->view.as<float>()[i]), std::bit_cast<uint32_t>(expected)) << i;
+    }
+  }
+}
 
 TEST(WidenFloats, ComputesInF32BetweenParametersAndResults) {
   Fixture f;  // (data + 1) + 1: 2048 + 1 is not an f16, so a sum in f16 loses each of the ones
