@@ -73,6 +73,21 @@ TEST(Layouts, ConcatThatCutsBlocksIsPlain) {
   for (const ir::Value& input : named(last, "concat").inputs) EXPECT_EQ(last.layout(input), layout);
 }
 
+TEST(Layouts, ARegionOfElementwiseOpsMovesAtOnce) {
+  // Both ends are plain, and every value in between goes to a convolution, too. In blocks no node gains alone: each
+  // would need its input reordered or its output put back.
+  GraphMaker m;
+  auto x = m.input({1, 16, 24, 24});
+  for (uint32_t i = 0; i < 4; ++i) {
+    x = m.op(i % 2 ? "Tanh" : "Sigmoid", {x});
+    m.result(m.op("ReduceMax", {m.conv(x, 8, 3, i), m.integers({2, 3})}, {{"keep_dims", "false"}}));
+  }
+  m.result(m.op("SoftMax", {x}, {{"axis", "3"}}, "", "opset1"));
+  const LaidOut laid_out = lay_out(m);
+  EXPECT_EQ(laid_out.reorders().size(), 2u);
+  test::expect_golden("layouts_region", test::text_before(laid_out) + "=>\n" + text_of(laid_out));
+}
+
 TEST(Layouts, ConsumersShareAReorder) {
   GraphMaker m;
   auto x = m.conv(m.conv(m.input({1, 16, 12, 12}), 16, 3, 1), 16, 3, 2);

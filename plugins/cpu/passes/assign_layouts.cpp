@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "ir/base/error.hpp"
 #include "ir/base/log.hpp"
@@ -9,6 +10,29 @@ namespace terroir::cpu {
 namespace {
 
 constexpr int kMaxRounds = 20;
+
+/// Families of layouts in which a node may have all that it reads and writes.
+enum class Kind { plain, channels_last, blocked };
+constexpr Kind kKinds[] = {Kind::plain, Kind::channels_last, Kind::blocked};
+
+bool is_of(const Layout& layout, Kind kind) {
+  switch (kind) {
+    case Kind::plain:
+      return layout.is_plain();
+    case Kind::channels_last:
+      return layout.is_channels_last();
+    case Kind::blocked:
+      return layout.channel_block() > 0;
+  }
+  return false;
+}
+
+bool is_of(const LayoutChoice& choice, Kind kind) {
+  return std::all_of(choice.inputs.begin(), choice.inputs.end(),
+                     [kind](const auto& layout) { return !layout || is_of(*layout, kind); }) &&
+         std::all_of(choice.outputs.begin(), choice.outputs.end(),
+                     [kind](const Layout& layout) { return is_of(layout, kind); });
+}
 
 struct Candidate {
   const Impl* impl;
@@ -31,12 +55,15 @@ class LayoutSearch {
     for (ir::NodeId id : order_) collect(id, isa, weights, accuracy);
   }
 
-  void descend() {
+  void search() {
     for (ir::NodeId id : order_) choose_best(id);
+    descend();
     for (int round = 0; round < kMaxRounds; ++round) {
-      bool changed = false;
-      for (ir::NodeId id : order_) changed |= choose_best(id);
-      if (!changed) break;
+      bool moved = false;
+      for (const Kind kind : kKinds)
+        for (const std::vector<ir::NodeId>& region : regions(kind)) moved |= move(region, kind);
+      if (!moved) break;
+      descend();
     }
   }
 
@@ -107,6 +134,89 @@ class LayoutSearch {
     return cost;
   }
 
+  void descend() {
+    for (int round = 0; round < kMaxRounds; ++round) {
+      bool changed = false;
+      for (ir::NodeId id : order_) changed |= choose_best(id);
+      if (!changed) break;
+    }
+  }
+
+  /// The cheapest candidate of a kind; none: the number of candidates.
+  size_t candidate_of(const Options& options, Kind kind) const {
+    size_t best = options.candidates.size();
+    for (size_t i = 0; i < options.candidates.size(); ++i) {
+      if (!is_of(options.candidates[i].choice, kind)) continue;
+      if (best == options.candidates.size() || options.candidates[i].choice.cost < options.candidates[best].choice.cost)
+        best = i;
+    }
+    return best;
+  }
+
+  /// Connected nodes that are not of a kind and could be, in topological order.
+  std::vector<std::vector<ir::NodeId>> regions(Kind kind) const {
+    std::vector<bool> open(options_.size(), false);
+    for (ir::NodeId id : order_) {
+      const Options& options = options_[ir::index_of(id)];
+      open[ir::index_of(id)] = !graph_.node(id).constant && !is_of(options.choice(), kind) &&
+                               candidate_of(options, kind) < options.candidates.size();
+    }
+    std::vector<std::vector<ir::NodeId>> found;
+    std::vector<size_t> position(options_.size(), 0);
+    for (size_t at = 0; at < order_.size(); ++at) position[ir::index_of(order_[at])] = at;
+    for (ir::NodeId seed : order_) {
+      if (!open[ir::index_of(seed)]) continue;
+      std::vector<ir::NodeId> region;
+      const auto take = [&](ir::NodeId id) {
+        if (!open[ir::index_of(id)]) return;
+        open[ir::index_of(id)] = false;
+        region.push_back(id);
+      };
+      take(seed);
+      for (size_t next = 0; next < region.size(); ++next) {
+        const ir::Node& node = graph_.node(region[next]);
+        for (const ir::Value& input : node.inputs) take(input.node);
+        for (size_t output = 0; output < node.outputs.size(); ++output)
+          for (const ir::Use& use : graph_.uses({node.id, static_cast<int32_t>(output)})) take(use.node);
+      }
+      std::sort(region.begin(), region.end(),
+                [&](ir::NodeId a, ir::NodeId b) { return position[ir::index_of(a)] < position[ir::index_of(b)]; });
+      if (region.size() > 1) found.push_back(std::move(region));
+    }
+    return found;
+  }
+
+  /// Cost of the present choices of some nodes and of all copies that they have a part in.
+  double cost_of(const std::vector<ir::NodeId>& region) const {
+    std::set<ir::Value> values;
+    double cost = 0;
+    for (ir::NodeId id : region) {
+      const ir::Node& node = graph_.node(id);
+      cost += options_[ir::index_of(id)].choice().cost;
+      values.insert(node.inputs.begin(), node.inputs.end());
+      for (size_t output = 0; output < node.outputs.size(); ++output) values.insert({id, static_cast<int32_t>(output)});
+    }
+    for (const ir::Value& value : values) cost += copies_cost(value);
+    return cost;
+  }
+
+  /// Gives all nodes of a region layouts of a kind if that is cheaper.
+  bool move(const std::vector<ir::NodeId>& region, Kind kind) {
+    const double before = cost_of(region);
+    std::vector<size_t> chosen;
+    for (ir::NodeId id : region) {
+      Options& options = options_[ir::index_of(id)];
+      chosen.push_back(options.chosen);
+      options.chosen = candidate_of(options, kind);
+    }
+    if (is_gain(cost_of(region), before)) return true;
+    for (size_t i = 0; i < region.size(); ++i) options_[ir::index_of(region[i])].chosen = chosen[i];
+    return false;
+  }
+
+  /// A real gain, so that rounding cannot make two choices alternate.
+  static bool is_gain(double cost, double before) { return cost < before * (1 - 1e-9) - 1e-6; }
+
   bool choose_best(ir::NodeId id) {
     const ir::Node& node = graph_.node(id);
     Options& options = options_[ir::index_of(id)];
@@ -118,8 +228,7 @@ class LayoutSearch {
     for (size_t i = 0; i < options.candidates.size(); ++i) {
       options.chosen = i;
       const double cost = local_cost(node);
-      // A real gain, so that rounding cannot make two choices alternate.
-      if (cost < best_cost * (1 - 1e-9) - 1e-6) {
+      if (is_gain(cost, best_cost)) {
         best = i;
         best_cost = cost;
       }
@@ -158,7 +267,7 @@ NodeContext make_context(const ir::Graph& graph, const ir::Node& node, Isa isa, 
 
 Decisions assign_layouts(const ir::Graph& graph, Isa isa, WeightsCache& weights, bool accuracy) {
   LayoutSearch search(graph, isa, weights, accuracy);
-  search.descend();
+  search.search();
   return search.take();
 }
 
