@@ -1,8 +1,8 @@
 #include "ops/defs/normalization/mvn.hpp"
 
+#include "ops/rewrites/new_nodes.hpp"
 #include "ops/rewrites/normalization_pattern.hpp"
 #include "ops/rewrites/rewrites.hpp"
-#include "ops/rewrites/transposes.hpp"
 
 namespace terroir::ops {
 ir::Pass collapse_mvn(const ir::OpRegistry& registry) {
@@ -13,7 +13,7 @@ ir::Pass collapse_mvn(const ir::OpRegistry& registry) {
               const ir::Node& node = graph.node(id);
               const auto found = match_normalization(graph, node);
               if (!found || !found->centered) continue;
-              const ir::Value axes = patch.add_constant(constant, node.name + "/axes", order_constant(found->axes));
+              const ir::Value axes = patch.add_constant(constant, node.name + "/axes", integers_constant(found->axes));
               Mvn6Attrs attrs{
                   found->eps, true,
                   found->eps_outside_sqrt ? reference::EpsPlace::outside_sqrt : reference::EpsPlace::inside_sqrt};
