@@ -4,7 +4,8 @@
 // log(x < 0) = NaN, log(inf) = inf; tanh(+-inf) = +-1, erf(+-inf) = +-1, both odd, so -0 gives -0.
 // sigmoid(x) is 0 below -88.7, where the exact value is subnormal.
 // Source: argument reduction after Cody and Waite, "Software Manual for the Elementary Functions" (1980); the
-// polynomials are near-minimax fits made for this file (Chebyshev nodes; Lawson-weighted least squares for erf).
+// polynomials are near-minimax fits made for this file (Chebyshev nodes; Lawson-weighted least squares for erf). exp
+// with a table after P. T. P. Tang, "Table-driven implementation of the exponential function" (1989).
 #pragma once
 
 #include "plugins/cpu/simd/macros.hpp"
@@ -23,6 +24,27 @@ TERROIR_INLINE V exp_core(V r) {
 // x = n ln(2) + r. The high part of ln(2) has 15 bits, so n * high is exact for |n| < 512 without fma as well.
 TERROIR_INLINE V reduce_by_ln2(V x, V n) { return fnma(n, V(-2.12194440e-4f), fnma(n, V(0.693359375f), x)); }
 
+#if defined(__AVX512F__)
+// 2^(i/16). One permutation takes the place of three terms of the polynomial, and the scaling instruction rounds its
+// exponent down by itself.
+alignas(64) constexpr float kExp2Sixteenths[16] = {
+    1.0f,        1.04427373f, 1.09050775f, 1.13878858f, 1.18920708f, 1.24185777f, 1.29683959f, 1.35425556f,
+    1.41421354f, 1.47682619f, 1.54221082f, 1.61049032f, 1.68179286f, 1.75625217f, 1.8340081f,  1.91520655f};
+
+TERROIR_INLINE V exp(V x) {
+  // Beyond these bounds the result is exactly zero or infinity; written so that a NaN stays.
+  x = min(V(89.0f), max(V(-104.0f), x));
+  // A unit in the last place of `shift` is 1/16, so the low bits of the sum count sixteenths.
+  const V log2e(1.44269502f), shift(786432.0f);
+  const V sum = fma(x, log2e, shift);
+  const V n = sum - shift;
+  const V r = fma(x, V(1.92596303e-08f), fms(x, log2e, n));  // |r| <= 1/32
+  const V power(_mm512_permutexvar_ps(as_int(sum), _mm512_load_ps(kExp2Sixteenths)));
+  V p = fma(V(0.05550411f), r, V(0.24022651f));
+  p = fma(p, r, V(0.69314718f)) * r;
+  return scale_exp2(fma(p, power, power), n);
+}
+#else
 TERROIR_INLINE V exp(V x) {
   // Beyond these bounds the result is exactly zero or infinity; written so that a NaN stays.
   x = min(V(89.0f), max(V(-104.0f), x));
@@ -31,6 +53,7 @@ TERROIR_INLINE V exp(V x) {
   const V mantissa = fma(exp_core(r), r * r, r) + V(1.0f);
   return scale_exp2(mantissa, n);
 }
+#endif
 
 // exp(x) - 1 without cancellation near zero, for x <= 80.
 TERROIR_INLINE V expm1_bounded(V x) {

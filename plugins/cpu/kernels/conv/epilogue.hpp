@@ -1,6 +1,6 @@
 // What: the post-ops of a convolution, sorted by where they can happen: a leading addition of a tensor goes into the
-// start value of the sums, a final relu or clamp stays in registers, a final activation without operands runs over the
-// tile where it was stored, still in L1, and the rest runs over a copy of the tile.
+// start value of the sums, a final relu or clamp stays in registers, a final activation without operands runs over some
+// tiles where they were stored, still in L1, and the rest runs over a copy of the tile.
 // Include one bucket header first.
 #pragma once
 
@@ -11,18 +11,21 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
-// A stored tile: distances in floats; a position is a whole block.
-struct StoredTile {
+// Stored tiles side by side: distances in floats; a position is a whole block.
+struct StoredTiles {
   float* out;
   int64_t blocks, block_stride;
   int64_t rows, row_stride;
   int64_t width, step;
 };
 
-using ActivateFn = void (*)(const StoredTile& tile, float alpha) noexcept;
+// Floats: some tiles at a time, so that the long latency of a function overlaps with its like, while they are in L1.
+constexpr int64_t kActivatedAtOnce = 4096;
+
+using ActivateFn = void (*)(const StoredTiles& tile, float alpha) noexcept;
 
 template <typename F>
-TERROIR_INLINE void activate(const StoredTile& t, F f) {
+TERROIR_INLINE void activate(const StoredTiles& t, F f) {
   for (int64_t b = 0; b < t.blocks; ++b) {
     for (int64_t r = 0; r < t.rows; ++r) {
       float* p = t.out + b * t.block_stride + r * t.row_stride;
@@ -34,16 +37,16 @@ TERROIR_INLINE void activate(const StoredTile& t, F f) {
   }
 }
 
-TERROIR_NOINLINE void activate_hswish(const StoredTile& t, float) noexcept {
+TERROIR_NOINLINE void activate_hswish(const StoredTiles& t, float) noexcept {
   activate(t, [](V x) TERROIR_INLINE_LAMBDA { return hswish(x); });
 }
-TERROIR_NOINLINE void activate_hsigmoid(const StoredTile& t, float) noexcept {
+TERROIR_NOINLINE void activate_hsigmoid(const StoredTiles& t, float) noexcept {
   activate(t, [](V x) TERROIR_INLINE_LAMBDA { return hsigmoid(x); });
 }
-TERROIR_NOINLINE void activate_sigmoid(const StoredTile& t, float) noexcept {
+TERROIR_NOINLINE void activate_sigmoid(const StoredTiles& t, float) noexcept {
   activate(t, [](V x) TERROIR_INLINE_LAMBDA { return sigmoid(x); });
 }
-TERROIR_NOINLINE void activate_swish(const StoredTile& t, float alpha) noexcept {
+TERROIR_NOINLINE void activate_swish(const StoredTiles& t, float alpha) noexcept {
   const V a(alpha);
   activate(t, [a](V x) TERROIR_INLINE_LAMBDA { return swish(x, a); });
 }

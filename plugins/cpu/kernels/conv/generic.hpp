@@ -191,9 +191,10 @@ void finish_tile(const ConvContext& ctx, const ConvRow& row, const TilePass& p, 
   }
 }
 
-void activate_tile(const ConvContext& ctx, const ConvRow& row, const TilePass& p, int64_t width) {
-  ctx.epilogue.activate({p.out, row.blocks, p.out_block, row.rows, p.out_row, width, p.out_step}, ctx.epilogue.alpha);
-  float* const last = p.out + (row.blocks - 1) * p.out_block;
+// Activates `width` columns from `out` on, which several tiles have stored.
+void activate_tiles(const ConvContext& ctx, const ConvRow& row, const TilePass& p, float* out, int64_t width) {
+  ctx.epilogue.activate({out, row.blocks, p.out_block, row.rows, p.out_row, width, p.out_step}, ctx.epilogue.alpha);
+  float* const last = out + (row.blocks - 1) * p.out_block;
   for (int64_t r = 0; r < row.rows; ++r) clear_tail(last + r * p.out_row, p.out_step, width, row.channels_in_last);
 }
 
@@ -205,6 +206,8 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, int64_t 
   const int64_t first_tap = c.st < 0 ? (c.taps - 1) * c.st : 0, last_tap = c.st > 0 ? (c.taps - 1) * c.st : 0;
   const int64_t narrow = c.count / tiles, wider = c.count % tiles;
   const int64_t dst_step = c.step * plan.dst.w;
+  const bool activate = ctx.epilogue.activate && row.finish;
+  int64_t inactive = 0;  // columns that are stored and wait for their activation
   TilePass p = row.pass;
   for (int64_t i = begin; i < end; ++i) {
     const int64_t width = narrow + (i < wider ? 1 : 0);
@@ -233,7 +236,13 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, int64_t 
     }
     prefetch += row.pass.n.a * row.pass.n.d * row.pass.n.h * row.pass.n.w * p.prefetch_lines * 16;
     if (buffered) finish_tile(ctx, row, p, row.dst_offset + dst_column, dst_step, width);
-    if (ctx.epilogue.activate && row.finish) activate_tile(ctx, row, p, width);
+    if (activate) {
+      inactive += width;
+      if (i + 1 == end || inactive * row.blocks * row.rows * kBlock >= kActivatedAtOnce) {
+        activate_tiles(ctx, row, p, p.out - (inactive - width) * p.out_step, inactive);
+        inactive = 0;
+      }
+    }
   }
 }
 

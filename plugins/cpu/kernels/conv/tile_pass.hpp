@@ -133,13 +133,21 @@ void tile_pass(const TilePass& p) noexcept {
 #pragma GCC unroll 8
       for (int v = 0; v < NV; ++v) acc[r][v] = min(hi, max(lo, acc[r][v]));
   }
+  // Copies: stores of vectors might change fields of `p`, for all that the compiler knows.
+  const int64_t out_step = p.out_step, out_row = p.out_row, out_block = p.out_block;
+  float* block = p.out;
+#pragma GCC unroll 4
+  for (int b = 0; b < B; ++b, block += out_block) {
+    float* row = block;
+#pragma GCC unroll 2
+    for (int h = 0; h < H; ++h, row += out_row) {
+      float* out = row;
 #pragma GCC unroll 32
-  for (int r = 0; r < N; ++r)
+      for (int r = 0; r < R; ++r, out += out_step)
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v)
-      storeu(p.out + (r / R) * p.out_row + (r % R) * p.out_step + (v / kVectorsPerBlock) * p.out_block +
-                 (v % kVectorsPerBlock) * L,
-             acc[r][v]);
+        for (int v = 0; v < kVectorsPerBlock; ++v) storeu(out + v * L, acc[h * R + r][b * kVectorsPerBlock + v]);
+    }
+  }
 }
 
 using PassFn = void (*)(const TilePass&) noexcept;

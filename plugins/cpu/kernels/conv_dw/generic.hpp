@@ -123,6 +123,7 @@ void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int
   const ConvAxis& axis = plan.exec.w;
   const bool buffered = ctx.epilogue.rest_count > 0;
   const float* const src = p.src;
+  int64_t inactive = 0;  // columns that are stored and wait for their activation
   for (int64_t i = begin; i < end; ++i) {
     const int64_t width = ctx.narrow + (i < ctx.wider ? 1 : 0);
     const int64_t j = i * ctx.narrow + (i < ctx.wider ? i : ctx.wider);
@@ -140,8 +141,15 @@ void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int
     } else {
       run_tapped_tile(ctx, p, j, width);
     }
-    if (ctx.epilogue.activate)
-      ctx.epilogue.activate({p.out, 1, 0, rows, plan.dst.h, width, p.out_step}, ctx.epilogue.alpha);
+    if (ctx.epilogue.activate) {
+      inactive += width;
+      if (i + 1 < end && inactive * rows * kBlock < kActivatedAtOnce) continue;
+      float* const out = p.out - (inactive - width) * p.out_step;
+      ctx.epilogue.activate({out, 1, 0, rows, plan.dst.h, inactive, p.out_step}, ctx.epilogue.alpha);
+      for (int64_t r = 0; r < rows; ++r) clear_tail(out + r * plan.dst.h, p.out_step, inactive, row.channels);
+      inactive = 0;
+      continue;
+    }
     for (int64_t r = 0; r < rows; ++r)
       finish_lane_tile(ctx, row, ctx.buffer + r * width * kBlock, offset + r * plan.dst.h, width);
   }
