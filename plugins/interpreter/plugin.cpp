@@ -93,7 +93,7 @@ class InterpreterPlugin final : public plugin::Plugin {
   std::vector<std::string> supported_layers(const ir::Graph& graph) const override {
     std::vector<std::string> names;
     for (const ir::NodeId id : graph.nodes())
-      if (why_unsupported(graph.node(id)).empty() && !plugin::needs_state(graph.node(id)))
+      if (why_unsupported(graph.node(id)).empty())
         names.push_back(graph.node(id).name);
     return names;
   }

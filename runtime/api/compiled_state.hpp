@@ -67,6 +67,10 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
   void set_callback(std::function<void(std::exception_ptr)> callback);
   void cancel();
   std::vector<ProfilingInfo> profiling() const;
+  const std::vector<plugin::VariableInfo>& variables() const { return device_->variables(); }
+  Tensor get_variable(size_t index);
+  void set_variable(size_t index, const Tensor& value);
+  void reset_variable(size_t index);
   void run_queued() override;
 
  private:

@@ -8,6 +8,7 @@
 #include "ops/registry.hpp"
 #include "runtime/api/compiled_state.hpp"
 #include "runtime/plugin/plugin.hpp"
+#include "runtime/plugin/variables.hpp"
 
 namespace terroir {
 
@@ -72,11 +73,11 @@ struct Core::State {
                         const plugin::Config& config) const {
     if (model == nullptr) throw_error(ErrorCode::invalid_argument, "the model is empty");
     const std::shared_ptr<ir::Graph>& graph = detail::ModelAccess::state(*model)->graph;
-    return with_context(
-        [&] { return concat("compiling '", graph->name(), "' for ", plugin.device_name()); },
-        [&] {
-          return detail::RuntimeAccess::make(std::make_shared<detail::CompiledState>(plugin.compile(graph, config)));
-        });
+    return with_context([&] { return concat("compiling '", graph->name(), "' for ", plugin.device_name()); },
+                        [&] {
+                          return detail::RuntimeAccess::make(std::make_shared<detail::CompiledState>(
+                              plugin::compile_with_variables(plugin, graph, config)));
+                        });
   }
 };
 

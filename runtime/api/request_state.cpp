@@ -283,4 +283,35 @@ std::vector<ProfilingInfo> RequestState::profiling() const {
   return device_->profiling();
 }
 
+Tensor RequestState::get_variable(size_t index) {
+  const std::lock_guard lock(mutex_);
+  check_idle();
+  const ir::TensorView value = device_->variable(index);
+  Tensor copy(value.type, ir::to_shape(value.dims));
+  copy_from_dense(value.data, TensorAccess::state(copy));
+  return copy;
+}
+
+void RequestState::set_variable(size_t index, const Tensor& value) {
+  const std::lock_guard lock(mutex_);
+  check_idle();
+  const plugin::VariableInfo& info = variables().at(index);
+  const TensorState& state = TensorAccess::state(value);
+  if (!info.type.compatible(state.type))
+    throw_error(ErrorCode::type_mismatch, "variable '", info.name, "': expected a tensor of type ", info.type, ", got ",
+                state.type);
+  if (!allows(info.shape, state.shape))
+    throw_error(ErrorCode::shape_mismatch, "variable '", info.name, "': expected a tensor of shape ", info.shape,
+                ", got ", state.shape);
+  Tensor dense(state.type, state.shape);
+  copy_to_dense(state, dense.data());
+  device_->set_variable(index, {state.type, ir::to_dims(state.shape), dense.data()});
+}
+
+void RequestState::reset_variable(size_t index) {
+  const std::lock_guard lock(mutex_);
+  check_idle();
+  device_->reset_variable(index);
+}
+
 }  // namespace terroir::detail

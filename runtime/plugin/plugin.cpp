@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/base/error.hpp"
 #include "runtime/parallel/available_threads.hpp"
 
 namespace terroir::plugin {
@@ -36,14 +37,25 @@ CompiledGraph::CompiledGraph(const ir::Graph& graph, std::string device, Config 
       threading_(config_.threading(available_threads)),
       inputs_(input_infos(graph)),
       outputs_(output_infos(graph)) {
-  for (const ir::NodeId id : graph.nodes()) {
-    const ir::Node& node = graph.node(id);
-    if (needs_state(node))
-      throw_error(
-          ErrorCode::not_implemented, node.describe(), ": the device ", device_,
-          " does not keep variables between inferences yet; make the state an input and an output of the model");
-  }
+  for (const ir::NodeId id : graph.nodes())
+    TERROIR_ASSERT(!needs_state(graph.node(id)), graph.node(id).describe(), "compile_with_variables() is for these");
 }
+
+CompiledGraph::CompiledGraph(const CompiledGraph& whole, size_t inputs, size_t outputs)
+    : name_(whole.name_), device_(whole.device_), config_(whole.config_), threading_(whole.threading_) {
+  inputs_.assign(whole.inputs_.begin(), whole.inputs_.begin() + static_cast<std::ptrdiff_t>(inputs));
+  outputs_.assign(whole.outputs_.begin(), whole.outputs_.begin() + static_cast<std::ptrdiff_t>(outputs));
+}
+
+const std::vector<VariableInfo>& RequestState::variables() const {
+  static const std::vector<VariableInfo> none;
+  return none;
+}
+ir::TensorView RequestState::variable(size_t) { throw_error(ErrorCode::not_found, "the model has no variables"); }
+void RequestState::set_variable(size_t, const ir::TensorView&) {
+  throw_error(ErrorCode::not_found, "the model has no variables");
+}
+void RequestState::reset_variable(size_t) { throw_error(ErrorCode::not_found, "the model has no variables"); }
 
 std::unique_ptr<ir::Graph> CompiledGraph::runtime_graph() const {
   throw_error(ErrorCode::not_implemented, "the device ", device_, " has no runtime model to show");
@@ -73,7 +85,7 @@ std::vector<std::string> Plugin::supported_layers(const ir::Graph& graph) const 
   for (const ir::NodeId id : graph.nodes()) {
     const ir::Node& node = graph.node(id);
     const bool infrastructure = node.is(ir::kParameterType) || node.is(ir::kConstType) || node.is(ir::kResultType);
-    const bool runs = infrastructure || (node.schema->reference != nullptr && !needs_state(node));
+    const bool runs = infrastructure || node.schema->reference != nullptr || !node.bodies.empty();
     if (runs) names.push_back(node.name);
   }
   return names;

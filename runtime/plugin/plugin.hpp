@@ -37,9 +37,16 @@ struct PortInfo {
 std::vector<PortInfo> input_infos(const ir::Graph& graph);
 std::vector<PortInfo> output_infos(const ir::Graph& graph);
 
-/// Whether the layer reads or writes a variable that lives from one inference to the next. No device keeps variables
-/// yet, and running such a layer without would be a wrong answer from the second inference on.
+/// Whether the layer reads or writes a variable that lives from one inference to the next. Devices run graphs without:
+/// see variables.hpp.
 bool needs_state(const ir::Node& node);
+
+/// A variable of a model with state.
+struct VariableInfo {
+  std::string name;
+  element::Type type;
+  PartialShape shape;
+};
 
 /// Where a RequestState gets the memory of its outputs.
 class OutputBinder {
@@ -68,13 +75,21 @@ class RequestState {
 
   /// Per layer of the last inference, in order of execution; empty unless PERF_COUNT is set.
   virtual std::vector<ProfilingInfo> profiling() const { return {}; }
+
+  /// Variables and their values, by index; set_variable() copies. See variables.hpp.
+  virtual const std::vector<VariableInfo>& variables() const;
+  virtual ir::TensorView variable(size_t index);
+  virtual void set_variable(size_t index, const ir::TensorView& value);
+  virtual void reset_variable(size_t index);
 };
 
 class CompiledGraph {
  public:
-  /// `device` is the name of the plugin, `available_threads` what streams share. Throws Exception (not_implemented) for
-  /// a graph with state.
+  /// `device` is the name of the plugin, `available_threads` what streams share. The graph has no
+  /// state.
   CompiledGraph(const ir::Graph& graph, std::string device, Config config, int available_threads);
+  /// The same device, settings and name; of the inputs and outputs only the first ones.
+  CompiledGraph(const CompiledGraph& whole, size_t inputs, size_t outputs);
   virtual ~CompiledGraph() = default;
   CompiledGraph(const CompiledGraph&) = delete;
   CompiledGraph& operator=(const CompiledGraph&) = delete;

@@ -4,6 +4,7 @@
 
 #include "ir/xml/reader.hpp"
 #include "ops/registry.hpp"
+#include "runtime/plugin/variables.hpp"
 
 namespace terroir::test {
 namespace {
@@ -37,7 +38,7 @@ DeviceModel::DeviceModel(const std::filesystem::path& xml, const std::string& de
 
 DeviceModel::DeviceModel(std::shared_ptr<const ir::Graph> graph, const std::string& device,
                          const plugin::Config& config)
-    : compiled_(plugins().get(device).compile(std::move(graph), config)),
+    : compiled_(plugin::compile_with_variables(plugins().get(device), std::move(graph), config)),
       request_(compiled_->create_request()),
       arena_(compiled_->threading().threads_per_stream) {}
 

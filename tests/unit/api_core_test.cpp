@@ -183,26 +183,6 @@ TEST(Core, SaysWhichLayersADeviceRuns) {
   EXPECT_EQ(core.get_versions().size(), core.get_available_devices().size());
 }
 
-// Without variables every inference would be a first one: a wrong answer from the second on.
-TEST(Core, ModelsWithStateAreRefusedByName) {
-  ModelBuilder b("counter");
-  const auto step = b.parameter(element::f32, {1}, "step");
-  const auto start = b.constant(element::f32, Shape{1}, {0.f});
-  const auto before = b.op("ReadValue", "opset3", {start}, {{"variable_id", "count"}}, "read");
-  const auto after = b.op("Add", "opset1", {before, step}, {}, "sum");
-  b.result(b.op("Assign", "opset3", {after}, {{"variable_id", "count"}}, "write"));
-  const auto model = b.build();
-  Core core;
-  for (const std::string& device : core.get_available_devices()) {
-    const Exception error = caught([&] { core.compile_model(model, device); });
-    EXPECT_EQ(error.code(), ErrorCode::not_implemented) << device;
-    EXPECT_NE(std::string(error.what()).find("ReadValue 'read'"), std::string::npos) << error.what();
-    const SupportedOpsMap supported = core.query_model(model, device);
-    EXPECT_EQ(supported.count("read") + supported.count("write"), 0u) << device;
-    EXPECT_EQ(supported.count("sum"), 1u) << device;
-  }
-}
-
 TEST(Core, ReadsWhatSerializeWrote) {
   const std::filesystem::path dir =
       std::filesystem::path(testing::TempDir()) / ("terroir_api_core_" + std::to_string(getpid()));

@@ -20,6 +20,7 @@
 #include "terroir/node.hpp"
 #include "terroir/profiling_info.hpp"
 #include "terroir/tensor.hpp"
+#include "terroir/variable_state.hpp"
 
 namespace terroir {
 
@@ -76,6 +77,11 @@ class TERROIR_API InferRequest {
   /// enable_profiling(true).
   std::vector<ProfilingInfo> get_profiling_info() const;
   CompiledModel get_compiled_model() const;
+
+  /// The variables of a model with state, in the order in which its layers use them; none otherwise.
+  std::vector<VariableState> query_state();
+  /// Every variable begins the next inference with its initial value.
+  void reset_state();
 
   explicit operator bool() const noexcept { return state_ != nullptr; }
   bool operator!() const noexcept { return state_ == nullptr; }

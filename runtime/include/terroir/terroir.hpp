@@ -20,4 +20,5 @@
 #include "terroir/serialize.hpp"
 #include "terroir/shape.hpp"
 #include "terroir/tensor.hpp"
+#include "terroir/variable_state.hpp"
 #include "terroir/version.hpp"

@@ -1,0 +1,179 @@
+#include "runtime/plugin/variables.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ir/base/aligned_buffer.hpp"
+#include "ir/base/error.hpp"
+
+namespace terroir::plugin {
+namespace {
+
+/// A value and its memory, which is kept while it is large enough.
+class Value {
+ public:
+  void* make(element::Type type, const ir::Dims& dims) {
+    const size_t bytes = ir::byte_size(type, ir::element_count(dims));
+    if (!buffer_.data() || buffer_.size() < bytes) buffer_ = AlignedBuffer(bytes);
+    view_ = {type, dims, buffer_.data()};
+    return buffer_.data();
+  }
+  const ir::TensorView& view() const { return view_; }
+
+ private:
+  AlignedBuffer buffer_;
+  ir::TensorView view_;
+};
+
+class Outputs final : public OutputBinder {
+ public:
+  /// Outputs from `own` on go to the given values.
+  Outputs(OutputBinder* users, size_t own, std::span<Value* const> values)
+      : users_(users), own_(own), values_(values) {}
+  void* bind(size_t index, element::Type type, const ir::Dims& dims) override {
+    return index < own_ ? users_->bind(index, type, dims) : values_[index - own_]->make(type, dims);
+  }
+
+ private:
+  OutputBinder* users_;
+  size_t own_;
+  std::span<Value* const> values_;
+};
+
+class Request final : public RequestState {
+ public:
+  Request(const LiftedGraph& lifted, const CompiledGraph& compiled, const CompiledGraph* initial_values)
+      : lifted_(lifted),
+        request_(compiled.create_request()),
+        initial_request_(initial_values ? initial_values->create_request() : nullptr),
+        present_(lifted.variables.size()),
+        next_(lifted.variables.size()),
+        known_(lifted.variables.size(), false) {
+    for (const LiftedGraph::Variable& variable : lifted.variables) infos_.push_back(variable.info);
+  }
+
+  void infer(std::span<const ir::TensorView> inputs, OutputBinder& outputs, const RunContext& context) override {
+    if (!initialise(inputs, context)) return;
+    inputs_.assign(inputs.begin(), inputs.end());
+    inputs_.resize(lifted_.graph->parameters().size());
+    targets_.resize(lifted_.graph->results().size() - lifted_.outputs);
+    for (size_t i = 0; i < lifted_.variables.size(); ++i) {
+      const LiftedGraph::Variable& variable = lifted_.variables[i];
+      if (variable.input != LiftedGraph::kNone) inputs_[variable.input] = present_[i].view();
+      if (variable.output != LiftedGraph::kNone) targets_[variable.output - lifted_.outputs] = &next_[i];
+    }
+    Outputs all(&outputs, lifted_.outputs, targets_);
+    request_->infer(inputs_, all, context);
+    if (context.cancelled.load(std::memory_order_relaxed)) return;
+    for (size_t i = 0; i < lifted_.variables.size(); ++i) {
+      if (lifted_.variables[i].output == LiftedGraph::kNone) continue;
+      std::swap(present_[i], next_[i]);
+      known_[i] = true;
+    }
+  }
+
+  std::vector<ProfilingInfo> profiling() const override { return request_->profiling(); }
+
+  const std::vector<VariableInfo>& variables() const override { return infos_; }
+
+  ir::TensorView variable(size_t index) override {
+    if (!known_[index]) make_zeros(index);
+    return present_[index].view();
+  }
+
+  void set_variable(size_t index, const ir::TensorView& value) override {
+    void* to = present_[index].make(value.type, value.dims);
+    if (value.bytes() > 0) std::memcpy(to, value.data, value.bytes());
+    known_[index] = true;
+  }
+
+  void reset_variable(size_t index) override { known_[index] = false; }
+
+ private:
+  /// False when cancelled meanwhile.
+  bool initialise(std::span<const ir::TensorView> inputs, const RunContext& context) {
+    bool computed = false;
+    for (size_t i = 0; i < known_.size(); ++i) {
+      if (known_[i]) continue;
+      const size_t initial = lifted_.variables[i].initial;
+      if (initial == LiftedGraph::kNone) {
+        make_zeros(i);
+      } else {
+        if (!std::exchange(computed, true) && !compute_initial_values(inputs, context)) return false;
+        set_variable(i, initial_[initial].view());
+      }
+      known_[i] = true;
+    }
+    return true;
+  }
+
+  bool compute_initial_values(std::span<const ir::TensorView> inputs, const RunContext& context) {
+    initial_.resize(lifted_.initial_values->results().size());
+    std::vector<Value*> targets;
+    for (Value& value : initial_) targets.push_back(&value);
+    Outputs outputs(nullptr, 0, targets);
+    initial_request_->infer(inputs, outputs, context);
+    return !context.cancelled.load(std::memory_order_relaxed);
+  }
+
+  void make_zeros(size_t index) {
+    const VariableInfo& info = infos_[index];
+    ir::Dims dims;
+    if (info.shape.rank().is_static())
+      for (const Dimension& extent : info.shape) dims.push_back(extent.get_min_length());
+    void* data = present_[index].make(info.type.is_dynamic() ? element::f32 : info.type, dims);
+    if (present_[index].view().bytes() > 0) std::memset(data, 0, present_[index].view().bytes());
+  }
+
+  const LiftedGraph& lifted_;
+  std::unique_ptr<RequestState> request_, initial_request_;
+  std::vector<VariableInfo> infos_;
+  // By variable. A value is known when it was set or assigned; else the next inference starts with its initial value.
+  std::vector<Value> present_, next_;
+  std::vector<bool> known_;
+  std::vector<Value> initial_;
+  std::vector<ir::TensorView> inputs_;
+  std::vector<Value*> targets_;
+};
+
+class WithVariables final : public CompiledGraph {
+ public:
+  WithVariables(LiftedGraph lifted, std::shared_ptr<const CompiledGraph> compiled,
+                std::shared_ptr<const CompiledGraph> initial_values)
+      : CompiledGraph(*compiled, lifted.inputs, lifted.outputs),
+        lifted_(std::move(lifted)),
+        compiled_(std::move(compiled)),
+        initial_values_(std::move(initial_values)) {}
+
+  std::unique_ptr<RequestState> create_request() const override {
+    return std::make_unique<Request>(lifted_, *compiled_, initial_values_.get());
+  }
+  std::unique_ptr<ir::Graph> runtime_graph() const override { return compiled_->runtime_graph(); }
+
+ private:
+  const LiftedGraph lifted_;
+  std::shared_ptr<const CompiledGraph> compiled_, initial_values_;
+};
+
+}  // namespace
+
+std::shared_ptr<const CompiledGraph> compile_with_variables(const Plugin& plugin,
+                                                            std::shared_ptr<const ir::Graph> graph,
+                                                            const Config& config) {
+  const std::vector<ir::NodeId> nodes = graph->nodes();
+  const auto holds_state = [](const ir::Graph& in, auto&& self) -> bool {
+    for (ir::NodeId id : in.nodes()) {
+      if (needs_state(in.node(id))) return true;
+      for (const ir::Body& body : in.node(id).bodies)
+        if (self(*body.graph, self)) return true;
+    }
+    return false;
+  };
+  if (!holds_state(*graph, holds_state)) return plugin.compile(std::move(graph), config);
+  LiftedGraph lifted = lift_variables(*graph);
+  auto compiled = plugin.compile(lifted.graph, config);
+  auto initial_values = lifted.initial_values ? plugin.compile(lifted.initial_values, config) : nullptr;
+  return std::make_shared<WithVariables>(std::move(lifted), std::move(compiled), std::move(initial_values));
+}
+
+}  // namespace terroir::plugin

@@ -1,0 +1,43 @@
+#pragma once
+// What: models with variables (ReadValue, Assign) on devices that know none. Each variable's ReadValue becomes an input
+// behind the model's own and its Assign an output, the graph between is an ordinary one, and a request carries the
+// values from one inference to the next. Initial values are results of a graph of their own.
+//   x, ReadValue(v, init) -> Add -> y, Assign(v)      =>      {x, v} -> Add -> {y, v'}      and      x -> init
+// Shapes: a variable keeps the shape that ReadValue says; extents in which initial or assigned values differ from it
+// are
+//         unknown beforehand and may change from inference to inference.
+// Edge cases: a variable that nothing assigns keeps its initial value; one without ReadValue is only stored. An
+// inference
+//             that fails or is cancelled changes no variable. Without an initial value: zeros, unknown extents 0.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/plugin/plugin.hpp"
+
+namespace terroir::plugin {
+
+/// A graph with its variables as inputs and outputs.
+struct LiftedGraph {
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+  struct Variable {
+    VariableInfo info;
+    size_t input = kNone, output = kNone;  // of `graph`
+    size_t initial = kNone;                // result of `initial_values`
+  };
+  std::shared_ptr<ir::Graph> graph;
+  size_t inputs = 0, outputs = 0;             // the model's own, which come first
+  std::shared_ptr<ir::Graph> initial_values;  // inputs: those of the model; null: nothing to compute
+  std::vector<Variable> variables;
+};
+
+/// Exception with the layer's name: not_implemented for variables inside of bodies or initial values that read
+/// variables, unsupported for variables of strings or assigned twice, type_mismatch for values of another type.
+LiftedGraph lift_variables(const ir::Graph& graph);
+
+/// plugin.compile(graph, config), with variables kept by the requests.
+std::shared_ptr<const CompiledGraph> compile_with_variables(const Plugin& plugin,
+                                                            std::shared_ptr<const ir::Graph> graph,
+                                                            const Config& config);
+
+}  // namespace terroir::plugin

@@ -1,0 +1,176 @@
+// Models with variables: ReadValue, Assign, VariableState, on every device.
+#include <gtest/gtest.h>
+
+#include "terroir/terroir.hpp"
+#include "tests/support/caught.hpp"
+
+namespace terroir {
+namespace {
+
+using Floats = std::vector<float>;
+
+Floats values_of(const Tensor& tensor) { return {tensor.data<float>(), tensor.data<float>() + tensor.get_size()}; }
+
+Tensor floats(const Shape& shape, const Floats& values) {
+  Tensor tensor(element::f32, shape);
+  std::copy(values.begin(), values.end(), tensor.data<float>());
+  return tensor;
+}
+
+Floats infer(InferRequest& request, const Tensor& input) {
+  request.set_input_tensor(input);
+  request.infer();
+  return values_of(request.get_output_tensor());
+}
+
+/// count := count + step, from 10 on; the result is the new count.
+std::shared_ptr<Model> counter() {
+  ModelBuilder b("counter");
+  const auto step = b.parameter(element::f32, {1}, "step");
+  const auto start = b.constant(element::f32, Shape{1}, {10.f});
+  const auto before = b.op("ReadValue", "opset3", {start}, {{"variable_id", "count"}}, "read");
+  const auto after = b.op("Add", "opset1", {before, step}, {}, "sum");
+  b.result(b.op("Assign", "opset3", {after}, {{"variable_id", "count"}}, "write"));
+  return b.build();
+}
+
+TEST(State, LivesFromOneInferenceToTheNext) {
+  Core core;
+  for (const std::string& device : core.get_available_devices()) {
+    SCOPED_TRACE(device);
+    InferRequest request = core.compile_model(counter(), device).create_infer_request();
+    EXPECT_EQ(infer(request, floats({1}, {1})), (Floats{11}));
+    EXPECT_EQ(infer(request, floats({1}, {2})), (Floats{13}));
+    request.start_async();
+    request.wait();
+    EXPECT_EQ(values_of(request.get_output_tensor()), (Floats{15}));
+    request.reset_state();
+    EXPECT_EQ(infer(request, floats({1}, {5})), (Floats{15}));
+  }
+}
+
+TEST(State, BelongsToTheRequest) {
+  Core core;
+  CompiledModel compiled = core.compile_model(counter(), "CPU");
+  InferRequest a = compiled.create_infer_request(), b = compiled.create_infer_request();
+  EXPECT_EQ(infer(a, floats({1}, {1})), (Floats{11}));
+  EXPECT_EQ(infer(b, floats({1}, {3})), (Floats{13}));
+  EXPECT_EQ(infer(a, floats({1}, {1})), (Floats{12}));
+}
+
+TEST(State, CanBeReadAndSet) {
+  Core core;
+  for (const std::string& device : core.get_available_devices()) {
+    SCOPED_TRACE(device);
+    InferRequest request = core.compile_model(counter(), device).create_infer_request();
+    std::vector<VariableState> states = request.query_state();
+    ASSERT_EQ(states.size(), 1u);
+    EXPECT_EQ(states[0].get_name(), "count");
+    EXPECT_EQ(values_of(states[0].get_state()), (Floats{0}));
+    states[0].set_state(floats({1}, {100}));
+    EXPECT_EQ(infer(request, floats({1}, {1})), (Floats{101}));
+    EXPECT_EQ(values_of(states[0].get_state()), (Floats{101}));
+    states[0].reset();
+    EXPECT_EQ(infer(request, floats({1}, {1})), (Floats{11}));
+
+    const Exception type = caught([&] { states[0].set_state(Tensor(element::i32, {1})); });
+    EXPECT_EQ(type.code(), ErrorCode::type_mismatch);
+    EXPECT_STREQ(type.what(), "variable 'count': expected a tensor of type f32, got i32");
+    const Exception shape = caught([&] { states[0].set_state(floats({2}, {1, 2})); });
+    EXPECT_EQ(shape.code(), ErrorCode::shape_mismatch);
+    EXPECT_EQ(values_of(states[0].get_state()), (Floats{11}));
+  }
+}
+
+TEST(State, EmptyHandlesAndModelsWithoutState) {
+  EXPECT_EQ(caught([] { VariableState().get_name(); }).code(), ErrorCode::invalid_argument);
+  ModelBuilder b("plain");
+  b.result(b.op("ReLU", "opset1", {b.parameter(element::f32, {1}, "x")}, {}, "relu"));
+  InferRequest request = Core().compile_model(b.build(), "CPU").create_infer_request();
+  EXPECT_TRUE(request.query_state().empty());
+  request.reset_state();
+}
+
+/// The initial value is computed from the input: v starts as 2x, then the result is v + x, which v becomes.
+TEST(State, InitialValuesMayDependOnTheInput) {
+  ModelBuilder b("initial");
+  const auto x = b.parameter(element::f32, {2}, "x");
+  const auto twice = b.op("Multiply", "opset1", {x, b.constant(element::f32, Shape{}, {2.f})}, {}, "twice");
+  const auto v = b.op("ReadValue", "opset6", {twice},
+                      {{"variable_id", "v"}, {"variable_type", "f32"}, {"variable_shape", "2"}}, "read");
+  const auto sum = b.op("Add", "opset1", {v, x}, {}, "sum");
+  b.op("Assign", "opset6", {sum}, {{"variable_id", "v"}}, "write");
+  b.result(sum);
+  const auto model = b.build();
+  Core core;
+  for (const std::string& device : core.get_available_devices()) {
+    SCOPED_TRACE(device);
+    InferRequest request = core.compile_model(model, device).create_infer_request();
+    EXPECT_EQ(infer(request, floats({2}, {1, 2})), (Floats{3, 6}));
+    EXPECT_EQ(infer(request, floats({2}, {10, 10})), (Floats{13, 16}));
+    request.reset_state();
+    EXPECT_EQ(infer(request, floats({2}, {10, 10})), (Floats{30, 30}));
+  }
+}
+
+/// A cache that grows by what comes in, as those of language models do.
+TEST(State, ShapesMayGrow) {
+  ModelBuilder b("cache");
+  const auto x = b.parameter(element::f32, {1, 2}, "x");
+  const auto empty = b.constant(element::f32, Shape{0, 2}, Floats{});
+  const auto past = b.op("ReadValue", "opset6", {empty},
+                         {{"variable_id", "past"}, {"variable_type", "f32"}, {"variable_shape", "?,2"}}, "read");
+  const auto all = b.op("Concat", "opset1", {past, x}, {{"axis", 0}}, "all");
+  b.op("Assign", "opset6", {all}, {{"variable_id", "past"}}, "write");
+  b.result(b.op("ReLU", "opset1", {all}, {}, "relu"));
+  const auto model = b.build();
+  Core core;
+  for (const std::string& device : core.get_available_devices()) {
+    SCOPED_TRACE(device);
+    InferRequest request = core.compile_model(model, device).create_infer_request();
+    EXPECT_EQ(infer(request, floats({1, 2}, {1, -2})), (Floats{1, 0}));
+    EXPECT_EQ(infer(request, floats({1, 2}, {3, 4})), (Floats{1, 0, 3, 4}));
+    EXPECT_EQ(infer(request, floats({1, 2}, {5, 6})), (Floats{1, 0, 3, 4, 5, 6}));
+    EXPECT_EQ(values_of(request.query_state()[0].get_state()), (Floats{1, -2, 3, 4, 5, 6}));
+  }
+}
+
+TEST(State, AVariableWithoutInitialValueStartsAsZeros) {
+  ModelBuilder b("zeros");
+  const auto x = b.parameter(element::f32, {2}, "x");
+  const auto v = b.op("ReadValue", "opset6", {},
+                      {{"variable_id", "v"}, {"variable_type", "f32"}, {"variable_shape", "2"}}, "read");
+  b.op("Assign", "opset6", {x}, {{"variable_id", "v"}}, "write");
+  b.result(b.op("Subtract", "opset1", {x, v}, {}, "difference"));
+  const auto model = b.build();
+  Core core;
+  for (const std::string& device : core.get_available_devices()) {
+    SCOPED_TRACE(device);
+    InferRequest request = core.compile_model(model, device).create_infer_request();
+    EXPECT_EQ(infer(request, floats({2}, {1, 2})), (Floats{1, 2}));
+    EXPECT_EQ(infer(request, floats({2}, {5, 5})), (Floats{4, 3}));
+  }
+}
+
+TEST(State, AVariableAssignedTwiceIsRefusedByName) {
+  ModelBuilder b("twice");
+  const auto x = b.parameter(element::f32, {1}, "x");
+  const auto v = b.op("ReadValue", "opset3", {x}, {{"variable_id", "v"}}, "read");
+  b.op("Assign", "opset3", {x}, {{"variable_id", "v"}}, "first");
+  b.op("Assign", "opset3", {v}, {{"variable_id", "v"}}, "second");
+  b.result(v);
+  const auto model = b.build();
+  const Exception error = caught([&] { Core().compile_model(model, "CPU"); });
+  EXPECT_EQ(error.code(), ErrorCode::unsupported);
+  EXPECT_NE(std::string(error.what()).find("the variable 'v' is assigned twice"), std::string::npos) << error.what();
+  EXPECT_NE(std::string(error.what()).find("Assign '"), std::string::npos) << error.what();
+}
+
+TEST(State, LayersAreListedAsSupported) {
+  Core core;
+  for (const std::string& device : core.get_available_devices())
+    EXPECT_EQ(core.query_model(counter(), device).size(), counter()->get_ops().size()) << device;
+}
+
+}  // namespace
+}  // namespace terroir
