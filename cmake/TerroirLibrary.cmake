@@ -7,6 +7,13 @@ foreach(room ir ops runtime plugins)
   list(APPEND TERROIR_SOURCES ${room_sources})
 endforeach()
 
+# Half the library is code that runs once per model, reading and compiling it: there the size counts.
+set(TERROIR_ONCE_PER_MODEL ${TERROIR_SOURCES})
+list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/(ir/(graph|pass|schema|text|xml)|ops/(defs|rewrites|shape))/")
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
+  set_source_files_properties(${TERROIR_ONCE_PER_MODEL} PROPERTIES COMPILE_OPTIONS -Os)
+endif()
+
 add_library(terroir_objects OBJECT ${TERROIR_SOURCES})
 target_link_libraries(terroir_objects
   PUBLIC terroir_build_options
