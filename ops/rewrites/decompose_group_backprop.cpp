@@ -19,6 +19,11 @@ using Ints = std::vector<int64_t>;
 // Groups of whole blocks of the widest kernels have transposed kernels of their own.
 constexpr int64_t kWholeBlock = 16;
 
+// Zeros for each weight of a dilated kernel beyond which filling it up costs more than it gains.
+constexpr int64_t kMaxZeros = 16;
+// Of the new filter; with strides far beyond the kernel it grows with the stride in each axis.
+constexpr int64_t kMaxFilterElements = int64_t{1} << 26;
+
 /// One spatial axis: output o = stride * q + r is the forward convolution of phase r at q, whose tap j reads the input
 /// at q - pad_begin + j and has the weight of tap `kernel_tap(r, j)`. Negative pads: inputs that nothing reads.
 struct Phases {
@@ -181,11 +186,17 @@ std::optional<Decomposition> decomposition_of(const ir::Graph& graph, const ir::
                              wei->view.dims, true, node.inputs.size() == 3 ? &extents : nullptr);
   if (geometry.in_channels % kWholeBlock == 0 && geometry.out_channels % kWholeBlock == 0) return std::nullopt;
   std::vector<Phases> axes;
+  int64_t zeros = 1;
+  double elements = static_cast<double>(geometry.groups) * static_cast<double>(geometry.in_channels) *
+                    static_cast<double>(geometry.out_channels);
   for (const WindowAxis& axis : geometry.axes) {
     const auto phases = Phases::of(axis);
-    if (!phases) return std::nullopt;
+    zeros *= std::min(axis.dilated_kernel() / axis.kernel, kMaxZeros + 1);
+    if (!phases || zeros > kMaxZeros) return std::nullopt;
+    elements *= static_cast<double>(phases->stride) * static_cast<double>(phases->taps);
     axes.push_back(*phases);
   }
+  if (elements > static_cast<double>(kMaxFilterElements)) return std::nullopt;
   return Decomposition(std::move(geometry), std::move(axes));
 }
 

@@ -31,6 +31,9 @@ ir::Constant with_reversed_runs(const ir::TensorView& view, int64_t run) {
   return {{view.type, view.dims, buffer->data()}, buffer};
 }
 
+// Elements of a result whose zeros may be made when compiling.
+constexpr size_t kMaxResult = size_t{1} << 28;
+
 /// Whether the graph tells enough to lower the node; the rest may be known when shapes are bound.
 bool is_ready(const ir::Graph& graph, const ir::Node& node) {
   if (!node.is("Convolution") || node.schema->opset != "terroir1" || node.outputs[0].type != element::f32) return false;
@@ -41,7 +44,7 @@ bool is_ready(const ir::Graph& graph, const ir::Node& node) {
   const auto& attrs = node.attrs<FullConvolutionAttrs>();
   const bool appends = !attrs.backward() && std::any_of(attrs.output_padding.begin(), attrs.output_padding.end(),
                                                         [](int64_t padding) { return padding > 0; });
-  return !appends || node.outputs[0].shape.is_static();
+  return !appends || (node.outputs[0].shape.is_static() && shape_size(node.outputs[0].shape.to_shape()) <= kMaxResult);
 }
 
 class Lowering {

@@ -102,6 +102,13 @@ TEST(LowerTerroir1Convolution, WaitsForShapes) {
   expect_same_as_interpreter(m.graph(), sets);
 }
 
+TEST(LowerTerroir1Convolution, MakesNoHugeZeros) {
+  GraphMaker m;
+  m.result(m.op("Convolution", {m.input({1, 2, 5}), m.random({4, 2, 3}, 1)}, {{"output_padding", "1000000000"}}, "",
+                "terroir1"));
+  expect_refusal(m.graph(), lower());
+}
+
 // Extents that are not known do not keep a convolution from being lowered; those of the result must stay what they
 // were.
 TEST(LowerTerroir1Convolution, UnknownExtents) {
@@ -120,6 +127,10 @@ TEST(LowerTerroir1Convolution, UnknownExtents) {
       m.result(convolution(m, {m.input(PartialShape(shape)), m.random({4, 4, 3, 2}, 1), m.random({4}, 2)}, form));
       const auto rewritten = cpu::rewrite_portable(m.graph());
       for (const ir::NodeId id : rewritten->nodes()) EXPECT_NE(rewritten->node(id).schema->opset, "terroir1");
+      const auto result_shape = [](const ir::Graph& graph) {
+        return graph.port(graph.node(graph.results()[0]).inputs[0]).shape;
+      };
+      EXPECT_EQ(result_shape(*rewritten), result_shape(m.graph()));
       const std::vector<std::vector<HostTensor>> sets = {{random_tensor({2, 5, 6, 4}, 1)}};
       expect_same_as_interpreter(m.graph(), sets);
     }
@@ -250,9 +261,34 @@ TEST(ChannelsLast, CostsNoTransposes) {
   expect_same_as_interpreter(channels_last_chain(16, true));
 }
 
+TEST(ChannelsLast, OfUnknownExtents) {
+  GraphMaker m;
+  auto x = convolution(m, {m.input(PartialShape("?,?,4..,16")), m.random({16, 16, 3, 3}, 1, 0.1f)},
+                       {{"auto_pad", "same_upper"}, {"activation", "Tanh"}});
+  auto y = convolution(m, {x, m.random({16, 16, 1, 1}, 2), m.random({16}, 3)}, {});
+  m.result(m.op("ReLU", {m.op("Add", {m.op("Multiply", {x, m.random({16}, 4)}), y})}));
+  const auto rewritten = cpu::rewrite_portable(m.graph());
+  size_t transposes = 0;
+  for (const ir::NodeId id : rewritten->nodes()) transposes += rewritten->node(id).is("Transpose") ? 1 : 0;
+  EXPECT_EQ(transposes, 2u);  // of the input and of the result
+  EXPECT_EQ(rewritten->port({rewritten->results()[0], 0}).shape, m.graph().port({m.graph().results()[0], 0}).shape);
+  const std::vector<std::vector<HostTensor>> sets = {{random_tensor({1, 5, 6, 16}, 1)},
+                                                     {random_tensor({2, 3, 4, 16}, 2)}};
+  expect_same_as_interpreter(m.graph(), sets);
+}
+
 TEST(ChannelsLast, IsRightForChannelsThatFillNoBlock) {
   expect_same_as_interpreter(channels_last_chain(5, false));
   expect_same_as_interpreter(channels_last_chain(19, true));
+}
+
+TEST(TransposeViews, AreLayoutsUnderOtherNumbers) {
+  using cpu::Layout;
+  EXPECT_EQ(Layout::channels_last(4).renumbered({0, 3, 1, 2}), Layout::plain(4));
+  EXPECT_EQ(Layout::plain(5).renumbered({0, 2, 3, 4, 1}), Layout::channels_last(5));
+  const Layout blocked = Layout::blocked(4, 8).renumbered({0, 2, 1, 3});
+  EXPECT_EQ(blocked.blocks()[0], (Layout::Block{2, 8}));
+  EXPECT_EQ(blocked.renumbered({0, 2, 1, 3}), Layout::blocked(4, 8));
 }
 
 TEST(TransposeViews, MakeNoSteps) {

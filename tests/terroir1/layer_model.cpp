@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "tests/support/elements.hpp"
@@ -122,7 +123,29 @@ std::shared_ptr<Model> model_from_builder(const std::vector<int64_t>& input, con
   return b.build();
 }
 
-Outcome run(const std::shared_ptr<Model>& model, const std::string& device, int threads, const Array& input) {
+namespace {
+
+/// TERROIR_FORCE_ISA as long as it lives, unless the whole test is run with one.
+class ForcedIsa {
+ public:
+  explicit ForcedIsa(const std::string& isa) : forces_(!isa.empty() && std::getenv("TERROIR_FORCE_ISA") == nullptr) {
+    if (forces_) ::setenv("TERROIR_FORCE_ISA", isa.c_str(), 1);
+  }
+  ~ForcedIsa() {
+    if (forces_) ::unsetenv("TERROIR_FORCE_ISA");
+  }
+  ForcedIsa(const ForcedIsa&) = delete;
+  ForcedIsa& operator=(const ForcedIsa&) = delete;
+
+ private:
+  bool forces_;
+};
+
+}  // namespace
+
+Outcome run(const std::shared_ptr<Model>& model, const std::string& device, int threads, const Array& input,
+            const std::string& isa) {
+  const ForcedIsa forced(isa);
   AnyMap config;
   if (device == "CPU") config = {inference_num_threads(threads), num_streams(1), enable_profiling(true)};
   CompiledModel compiled = Core().compile_model(model, device, config);

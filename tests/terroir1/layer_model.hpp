@@ -28,8 +28,9 @@ struct Outcome {
   std::vector<Array> outputs;
   std::vector<std::string> references;  // layers that ran on reference kernels
 };
-/// With `threads` threads; devices without threads ignore them.
-Outcome run(const std::shared_ptr<Model>& model, const std::string& device, int threads, const Array& input);
+/// With `threads` threads and the instruction set `isa` ("": the best); devices without them ignore them.
+Outcome run(const std::shared_ptr<Model>& model, const std::string& device, int threads, const Array& input,
+            const std::string& isa = {});
 
 /// Empty when the arrays have the same extents and no element differs by more than `relative` times the largest
 /// expected magnitude, which counts as 1 at least.
