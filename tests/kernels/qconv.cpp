@@ -29,8 +29,9 @@ QConvArgs args_of(const Problem& p) {
 
 class QConv : public KernelTest {
  protected:
-  // Weights by [output][channel][tap]; everything the kernel touches ends at a guard page.
-  void check(const Problem& p, int64_t steps_per_tile, bool is_signed) {
+  // Weights by [output][channel][tap]; everything the kernel touches ends at a guard page. band_rows > 0: bands of so
+  // many output rows instead of tiles, for one block of outputs.
+  void check(const Problem& p, int64_t steps_per_tile, bool is_signed, int64_t band_rows = 0) {
     const cpu::QConvKernels& kernels = cpu::qconv_kernels(isa());
     QConvArgs a = args_of(p);
     std::mt19937 engine(static_cast<uint32_t>(p.channels * 131 + p.outputs));
@@ -60,7 +61,22 @@ class QConv : public KernelTest {
     const auto weight = [&](int64_t o, int64_t c, int64_t tap) {
       return c < a.channels ? weights[static_cast<size_t>((o * a.channels + c) * taps + tap)] : 0;
     };
-    GuardedBuffer<int32_t> packed(a.out_channels * taps * pairs), columns(taps * pairs * a.tile);
+    std::vector<int64_t> tap_offsets;
+    if (band_rows > 0) {
+      a.band_rows = (band_rows - 1) * a.stride[1] + (a.kernel[1] - 1) * a.dilation[1] + 1;
+      a.band_columns = kernels.most_columns(a.out[2]) + (a.kernel[2] - 1) * a.dilation[2] / a.stride[2];
+      for (int64_t tap = 0; tap < taps; ++tap)
+        for (int64_t pair = 0; pair < pairs; ++pair) {
+          const int64_t kd = tap / a.kernel[2] / a.kernel[1], kh = tap / a.kernel[2] % a.kernel[1];
+          const int64_t row = (pair * a.kernel[0] + kd) * a.band_rows + kh * a.dilation[1];
+          const int64_t at = tap % a.kernel[2] * a.dilation[2];
+          tap_offsets.push_back((row * a.stride[2] + at % a.stride[2]) * a.band_columns + at / a.stride[2]);
+        }
+      a.tap_offsets = tap_offsets.data();
+    }
+    GuardedBuffer<int32_t> packed(a.out_channels * taps * pairs);
+    GuardedBuffer<int32_t> columns(band_rows > 0 ? pairs * a.kernel[0] * a.band_rows * a.stride[2] * a.band_columns
+                                                 : taps * pairs * a.tile);
     int64_t at = 0;
     for (int64_t block = 0, first = 0; block < a.blocks; ++block) {
       const int64_t rows = a.out_channels / a.blocks + (block < a.out_channels % a.blocks ? 1 : 0);
@@ -77,7 +93,12 @@ class QConv : public KernelTest {
     a.bias = bias.data();
     a.multipliers = multipliers.data();
     a.columns = columns.data();
-    for (int64_t begin = 0; begin < positions; begin += a.tile) {
+    for (int64_t d = 0; d < (band_rows > 0 ? a.out[0] : 0); ++d)
+      for (int64_t row = 0; row < a.out[1]; row += band_rows) {
+        kernels.spread(a, d, row, std::min(row + band_rows, a.out[1]));
+        kernels.multiply_band(a, d, row, std::min(row + band_rows, a.out[1]));
+      }
+    for (int64_t begin = 0; begin < (band_rows > 0 ? 0 : positions); begin += a.tile) {
       const int64_t count = std::min(a.tile, positions - begin);
       kernels.unfold(a, begin, count);
       for (int64_t block = a.blocks; block-- > 0;) kernels.multiply(a, begin, count, block, block + 1);
@@ -130,6 +151,16 @@ TEST_P(QConv, Windows) {
         for (const bool is_signed : {false, true})
           check({2, 3, {4, 9, 11}, {2, 3, 4}, {1, 2, stride}, {1, dilation, 2}, {1, pad, 2}, {0, 1, pad}}, stride + pad,
                 is_signed);
+}
+
+TEST_P(QConv, Bands) {
+  for (const int64_t width : sizes_around(4 * lanes()))
+    for (const int64_t stride : {1, 2, 3})
+      for (const int64_t outputs : {1, 2})
+        check({outputs, outputs, {2, 7, width}, {2, 3, 4}, {1, stride, stride}, {1, 2, 3}, {1, 2, 5}, {0, 1, 6}}, 1,
+              outputs == 1, 1 + width % 3);
+  // Phases without a column inside, and a row in the padding entirely.
+  check({1, 1, {1, 2, 2}, {1, 3, 3}, {1, 1, 3}, {1, 1, 1}, {0, 4, 7}, {0, 4, 8}}, 1, true, 2);
 }
 
 TEST_P(QConv, LongKernelsAndTinyRows) {

@@ -294,6 +294,32 @@ TEST(QLinearConv, DeepAndSmall) {
   expect_oracle(layer);
 }
 
+// Bands: groups of one and two outputs, rows around the vectors, every stride and padding.
+TEST(QLinearConv, FewOutputsPerGroupAgainstTheOracle) {
+  uint32_t seed = 2000;
+  for (const int64_t width : {1, 5, 15, 16, 17, 33, 49, 67, 131})
+    for (const Shape3& channels : {Shape3{3, 3, 3}, Shape3{3, 6, 3}, Shape3{6, 2, 2}, Shape3{5, 2, 1}})
+      for (const int64_t stride : {1, 2, 3}) {
+        Draw draw(++seed);
+        SCOPED_TRACE(::testing::Message() << "seed " << seed << ", width " << width << " stride " << stride);
+        Layer layer = random_layer(draw, {element::i8, element::u8, element::i8}, {3, 9, width}, channels, true, true);
+        layer.strides[2] = stride;
+        expect_oracle(layer);
+        if (HasFatalFailure()) return;
+      }
+}
+
+// Rows so tall that a plane needs several bands, which threads share.
+TEST(QLinearConv, SeveralBands) {
+  Draw draw(10);
+  Layer layer = random_layer(draw, {element::u8, element::i8, element::u8}, {150, 120}, {2, 2, 2}, true, true);
+  layer.w = draw.tensor(element::i8, {2, 1, 3, 3}, 2);
+  layer.strides = {2, 1};
+  layer.dilations = layer.pads_begin = layer.pads_end = {1, 1};
+  layer.auto_pad = "explicit";
+  expect_oracle(layer);
+}
+
 // Sums that may leave 32 bits are left to the reference, which computes them exactly.
 TEST(QLinearConv, SumsBeyond32Bits) {
   Draw draw(9);
@@ -404,7 +430,7 @@ TEST(QLinearConv, PublishedExampleFromTheBuilder) {
   run_example(built_example(), "INTERPRETER");
   for (const cpu::Isa isa : cpu::available_isas()) {
     const ForcedIsa forced(cpu::isa_name(isa));
-    EXPECT_EQ(run_example(built_example(), "CPU"), std::string("u8u8u8_qconv_unfolded__") + cpu::isa_name(isa));
+    EXPECT_EQ(run_example(built_example(), "CPU"), std::string("u8u8u8_qconv_bands__") + cpu::isa_name(isa));
   }
 }
 
@@ -412,7 +438,7 @@ TEST(QLinearConv, PublishedExampleFromAFile) {
   run_example(read_example(), "INTERPRETER");
   for (const cpu::Isa isa : cpu::available_isas()) {
     const ForcedIsa forced(cpu::isa_name(isa));
-    EXPECT_EQ(run_example(read_example(), "CPU"), std::string("u8u8u8_qconv_unfolded__") + cpu::isa_name(isa));
+    EXPECT_EQ(run_example(read_example(), "CPU"), std::string("u8u8u8_qconv_bands__") + cpu::isa_name(isa));
   }
 }
 

@@ -1,7 +1,8 @@
 // QLinearConv with everything but its data constant: 8-bit data, 16-bit packed weights, exact 32-bit sums.
 // Layouts: plain. Zero points of weights are folded into them when they are packed, that of the data into the samples.
-// Threads: tiles of output positions, cut by blocks of output channels too where there are few; integers do not depend
-// on the cut.
+// Groups of one or two output channels go band by band of output rows, others tile by tile of output positions.
+// Threads: bands, or tiles, cut by blocks of output channels too where there are few; integers do not depend on the
+// cut.
 #include <algorithm>
 #include <limits>
 #include <span>
@@ -87,9 +88,7 @@ class QLinearConvExecutor final : public Executor {
   explicit QLinearConvExecutor(const NodeContext& context)
       : kernels_(qconv_kernels(context.isa)),
         geometry_(geometry_of(context)),
-        channels_(geometry_.groups * geometry_.out_channels),
-        name_(concat(context.inputs[ops::kQX].type, context.inputs[ops::kQW].type, context.outputs[0].type,
-                     "_qconv_unfolded__", isa_name(context.isa))) {
+        channels_(geometry_.groups * geometry_.out_channels) {
     const Axes axes(geometry_);
     depth_ = axes.taps() * divide_up(geometry_.in_channels, 2);
     args_.channels = geometry_.in_channels;
@@ -106,7 +105,10 @@ class QLinearConvExecutor final : public Executor {
     }
     image_ = geometry_.in_channels * axes.inputs();
     positions_ = axes.positions();
-    args_.tile = tile_of(positions_);
+    plan_bands();
+    if (band_ == 0) args_.tile = tile_of(positions_);
+    name_ = concat(context.inputs[ops::kQX].type, context.inputs[ops::kQW].type, context.outputs[0].type,
+                   band_ > 0 ? "_qconv_bands__" : "_qconv_unfolded__", isa_name(context.isa));
     set_quantisation(context);
     pack(context);
   }
@@ -116,19 +118,17 @@ class QLinearConvExecutor final : public Executor {
     args.arena.parallel_for(grid.slices, [&](int64_t slice) {
       QConvArgs mine = args_;
       mine.columns = static_cast<int32_t*>(args.scratch) + slice * columns();
+      mine.tap_offsets = tap_offsets_.data();
+      const int64_t begin = grid.tasks * slice / grid.slices, end = grid.tasks * (slice + 1) / grid.slices;
       int64_t unfolded = -1;
-      for (int64_t task = grid.tasks * slice / grid.slices; task < grid.tasks * (slice + 1) / grid.slices; ++task) {
-        const int64_t unit = task / grid.cuts, cut = task % grid.cuts;
-        const int64_t image = unit / grid.tiles, tile = unit % grid.tiles, group = image % geometry_.groups;
-        mine.src = static_cast<const uint8_t*>(args.inputs[ops::kQX]) + image * image_;
-        mine.dst = static_cast<uint8_t*>(args.outputs[0]) + image * geometry_.out_channels * positions_;
-        mine.weights = packed_->as<int32_t>() + group * geometry_.out_channels * depth_;
-        mine.bias = bias_.data() + group * geometry_.out_channels;
-        mine.multipliers = multipliers_.data() + group * geometry_.out_channels;
-        const int64_t begin = tile * mine.tile, count = std::min(mine.tile, positions_ - begin);
-        if (unit != unfolded) kernels_.unfold(mine, begin, count);
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t unit = task / grid.cuts, image = unit / grid.units, part = unit % grid.units;
+        aim(args, image, mine);
+        if (band_ > 0)
+          run_band(mine, part);
+        else
+          run_tile(mine, part, unit != unfolded, task % grid.cuts, grid.cuts);
         unfolded = unit;
-        kernels_.multiply(mine, begin, count, mine.blocks * cut / grid.cuts, mine.blocks * (cut + 1) / grid.cuts);
       }
     });
   }
@@ -140,13 +140,62 @@ class QLinearConvExecutor final : public Executor {
 
  private:
   struct Grid {
-    int64_t tiles, cuts, tasks, slices;
+    int64_t units, cuts, tasks, slices;  // units: tiles or bands of one image of one group
   };
+
+  /// At an image of a group.
+  void aim(const RunArgs& args, int64_t image, QConvArgs& mine) const noexcept {
+    const int64_t group = image % geometry_.groups, outputs = geometry_.out_channels;
+    mine.src = static_cast<const uint8_t*>(args.inputs[ops::kQX]) + image * image_;
+    mine.dst = static_cast<uint8_t*>(args.outputs[0]) + image * outputs * positions_;
+    mine.weights = packed_->as<int32_t>() + group * outputs * depth_;
+    mine.bias = bias_.data() + group * outputs;
+    mine.multipliers = multipliers_.data() + group * outputs;
+  }
+
+  void run_tile(const QConvArgs& mine, int64_t tile, bool fresh, int64_t cut, int64_t cuts) const noexcept {
+    const int64_t begin = tile * mine.tile, count = std::min(mine.tile, positions_ - begin);
+    if (fresh) kernels_.unfold(mine, begin, count);
+    kernels_.multiply(mine, begin, count, mine.blocks * cut / cuts, mine.blocks * (cut + 1) / cuts);
+  }
+
+  void run_band(const QConvArgs& mine, int64_t band) const noexcept {
+    const int64_t per_slice = divide_up(mine.out[1], band_), d = band / per_slice, begin = band % per_slice * band_;
+    const int64_t end = std::min(begin + band_, mine.out[1]);
+    kernels_.spread(mine, d, begin, end);
+    kernels_.multiply_band(mine, d, begin, end);
+  }
+
+  /// Bands whose source rows stay in half of L1, for groups of so few outputs that unfolding would cost more than the
+  /// products; none where not even one row stays in half of L2.
+  void plan_bands() {
+    constexpr int64_t kFewOutputs = 2;
+    QConvArgs& a = args_;
+    if (a.out_channels > kFewOutputs) return;
+    const int64_t pairs = divide_up(a.channels, 2), phases = a.stride[2], reach = (a.kernel[1] - 1) * a.dilation[1];
+    a.band_columns = kernels_.most_columns(a.out[2]) + (a.kernel[2] - 1) * a.dilation[2] / phases;
+    const int64_t row = pairs * a.kernel[0] * phases * a.band_columns * static_cast<int64_t>(sizeof(int32_t));
+    if (row * (reach + 1) > cache_sizes().l2 / 2) return;
+    const int64_t fitting = (cache_sizes().l1d / 2 / row - reach - 1) / a.stride[1] + 1;
+    band_ = std::clamp<int64_t>(fitting, 1, a.out[1]);
+    a.band_rows = (band_ - 1) * a.stride[1] + reach + 1;
+    for (int64_t kd = 0; kd < a.kernel[0]; ++kd)
+      for (int64_t kh = 0; kh < a.kernel[1]; ++kh)
+        for (int64_t kw = 0; kw < a.kernel[2]; ++kw)
+          for (int64_t pair = 0; pair < pairs; ++pair) {
+            const int64_t at = kw * a.dilation[2],
+                          source = (pair * a.kernel[0] + kd) * a.band_rows + kh * a.dilation[1];
+            tap_offsets_.push_back((source * phases + at % phases) * a.band_columns + at / phases);
+          }
+  }
 
   static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
   /// Whole cache lines, so that slices do not write to each other's.
-  int64_t columns() const { return divide_up(depth_ * args_.tile, 16) * 16; }
+  int64_t columns() const {
+    const int64_t spread = depth_ / (args_.kernel[1] * args_.kernel[2]) * args_.band_rows * args_.stride[2];
+    return divide_up(band_ > 0 ? spread * args_.band_columns : depth_ * args_.tile, 16) * 16;
+  }
 
   /// As many positions as let the samples under them stay in the L1 cache while all channels pass.
   int64_t tile_of(int64_t positions) const {
@@ -158,12 +207,13 @@ class QLinearConvExecutor final : public Executor {
 
   Grid grid_of(int64_t threads) const {
     Grid grid{};
-    grid.tiles = divide_up(positions_, args_.tile);
-    const int64_t units = geometry_.batch * geometry_.groups * grid.tiles;
+    grid.units = band_ > 0 ? args_.out[0] * divide_up(args_.out[1], band_) : divide_up(positions_, args_.tile);
+    const int64_t units = geometry_.batch * geometry_.groups * grid.units;
     // Several tasks per slice, so that uneven slices cost little; a cut unit is unfolded once per slice that has a
     // part.
     const int64_t wanted = threads == 1 ? 1 : 4 * threads;
-    grid.cuts = units >= wanted ? 1 : std::min(args_.blocks, divide_up(wanted, std::max<int64_t>(units, 1)));
+    grid.cuts =
+        units >= wanted || band_ > 0 ? 1 : std::min(args_.blocks, divide_up(wanted, std::max<int64_t>(units, 1)));
     grid.tasks = units * grid.cuts;
     grid.slices = std::min(threads, grid.tasks);
     return grid;
@@ -220,6 +270,8 @@ class QLinearConvExecutor final : public Executor {
   std::string name_;
   QConvArgs args_;
   int64_t depth_ = 0, image_ = 0, positions_ = 0;
+  int64_t band_ = 0;  // output rows per band; 0: tiles
+  std::vector<int64_t> tap_offsets_;
   std::vector<float> multipliers_;
   std::vector<int32_t> bias_;
   std::shared_ptr<const void> zero_owner_;

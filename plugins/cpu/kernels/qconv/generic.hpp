@@ -54,12 +54,13 @@ TERROIR_INLINE void aim(const QConvArgs& a, Segment& s, int64_t kd, int64_t kh, 
   s.offset = (d * a.in[1] + h) * a.in[2] + w + s.first * a.stride[2];
 }
 
+// Step: the stride if it is known, so that loads of it are vectors; else 0.
 // One pair of channels under one tap: x and y at the first sample inside. y is null where the last channel has no
 // partner.
-template <bool Dense>
+template <int Step>
 TERROIR_INLINE void unfold_pair(const QConvArgs& a, const Segment& s, const uint8_t* x, const uint8_t* y,
                                 int32_t* TERROIR_RESTRICT out) {
-  const int64_t step = Dense ? 1 : a.stride[2];
+  const int64_t step = Step > 0 ? Step : a.stride[2];
   const int32_t flip = a.src_flip, zero = a.src_zero;
   for (int64_t i = 0; i < s.first; ++i) out[i] = 0;
   int32_t* inside = out + s.first;
@@ -75,7 +76,7 @@ TERROIR_INLINE void unfold_pair(const QConvArgs& a, const Segment& s, const uint
   for (int64_t i = s.last; i < s.count; ++i) out[i] = 0;
 }
 
-template <bool Dense>
+template <int Step>
 TERROIR_INLINE void unfold_taps(const QConvArgs& a, Segment* segments, int64_t n) {
   const int64_t plane = a.in[0] * a.in[1] * a.in[2];
   int32_t* out = a.columns;
@@ -91,7 +92,7 @@ TERROIR_INLINE void unfold_taps(const QConvArgs& a, Segment* segments, int64_t n
               continue;
             }
             const uint8_t* x = a.src + c * plane + s.offset;
-            unfold_pair<Dense>(a, s, x, c + 1 < a.channels ? x + plane : nullptr, out + s.at);
+            unfold_pair<Step>(a, s, x, c + 1 < a.channels ? x + plane : nullptr, out + s.at);
           }
         }
       }
@@ -102,10 +103,57 @@ TERROIR_INLINE void unfold_taps(const QConvArgs& a, Segment* segments, int64_t n
 void unfold(const QConvArgs& args, int64_t begin, int64_t count) {
   Segment segments[kMostPositions];
   const int64_t n = segments_of(args, begin, count, segments);
-  if (args.stride[2] == 1) {
-    unfold_taps<true>(args, segments, n);
-  } else {
-    unfold_taps<false>(args, segments, n);
+  switch (args.stride[2]) {
+    case 1:
+      return unfold_taps<1>(args, segments, n);
+    case 2:
+      return unfold_taps<2>(args, segments, n);
+    default:
+      return unfold_taps<0>(args, segments, n);
+  }
+}
+
+int64_t most_columns(int64_t columns) { return (columns + kLanes - 1) / kLanes * kLanes; }
+
+template <int Step>
+TERROIR_INLINE void spread_rows(const QConvArgs& a, int64_t d, int64_t row_begin, int64_t row_end) {
+  const int64_t plane = a.in[0] * a.in[1] * a.in[2], phases = a.stride[2];
+  const int64_t used = (row_end - row_begin - 1) * a.stride[1] + (a.kernel[1] - 1) * a.dilation[1] + 1;
+  int32_t* out = a.columns;
+  for (int64_t c = 0; c < a.channels; c += 2) {
+    for (int64_t kd = 0; kd < a.kernel[0]; ++kd, out += a.band_rows * phases * a.band_columns) {
+      const int64_t z = d * a.stride[0] - a.pad[0] + kd * a.dilation[0];
+      for (int64_t row = 0; row < used; ++row) {
+        const int64_t y = row_begin * a.stride[1] - a.pad[1] + row;
+        const bool inside = z >= 0 && z < a.in[0] && y >= 0 && y < a.in[1];
+        for (int64_t phase = 0; phase < phases; ++phase) {
+          int32_t* to = out + (row * phases + phase) * a.band_columns;
+          const int64_t x = phase - a.pad[2];
+          const int64_t first = round_up_quotient(-x, phases), last = round_up_quotient(a.in[2] - x, phases);
+          Segment s{};
+          s.count = a.band_columns;
+          s.first = first < s.count ? first : s.count;
+          s.last = last < s.count ? last : s.count;
+          if (!inside || s.last <= s.first) {
+            for (int64_t i = 0; i < s.count; ++i) to[i] = 0;
+            continue;
+          }
+          const uint8_t* src = a.src + c * plane + (z * a.in[1] + y) * a.in[2] + x + s.first * phases;
+          unfold_pair<Step>(a, s, src, c + 1 < a.channels ? src + plane : nullptr, to);
+        }
+      }
+    }
+  }
+}
+
+void spread(const QConvArgs& args, int64_t d, int64_t row_begin, int64_t row_end) {
+  switch (args.stride[2]) {
+    case 1:
+      return spread_rows<1>(args, d, row_begin, row_end);
+    case 2:
+      return spread_rows<2>(args, d, row_begin, row_end);
+    default:
+      return spread_rows<0>(args, d, row_begin, row_end);
   }
 }
 
@@ -167,10 +215,48 @@ void multiply(const QConvArgs& args, int64_t begin, int64_t count, int64_t block
   }
 }
 
+// C vectors of neighbouring outputs of one channel.
+template <int C>
+TERROIR_INLINE void band_tile(const QConvArgs& a, const int32_t* x, int64_t depth, int64_t channel, uint8_t* dst,
+                              int64_t count) {
+  VI acc[C];
+  unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { acc[c] = VI(a.bias[channel]); });
+  for (int64_t k = 0; k < depth; ++k) {
+    const VI weight(a.weights[k * a.out_channels + channel]);
+    const int32_t* samples = x + a.tap_offsets[k];
+    unroll<C>([&](auto c)
+                  TERROIR_INLINE_LAMBDA { acc[c] = acc[c] + madd_pairs(load_int(samples + c * kLanes), weight); });
+  }
+  unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA {
+    const int64_t left = count - c * kLanes;
+    store_bytes(dst + c * kLanes, requantised(a, acc[c], a.multipliers[channel]), left < kLanes ? left : kLanes);
+  });
+}
+
+void multiply_band(const QConvArgs& a, int64_t d, int64_t row_begin, int64_t row_end) {
+  const int64_t depth = a.kernel[0] * a.kernel[1] * a.kernel[2] * ((a.channels + 1) / 2);
+  for (int64_t channel = 0; channel < a.out_channels; ++channel) {
+    for (int64_t row = row_begin; row < row_end; ++row) {
+      const int32_t* x = a.columns + (row - row_begin) * a.stride[1] * a.stride[2] * a.band_columns;
+      uint8_t* dst = a.dst + ((channel * a.out[0] + d) * a.out[1] + row) * a.out[2];
+      int64_t w = 0;
+      for (; a.out[2] - w > 3 * kLanes; w += 4 * kLanes) band_tile<4>(a, x + w, depth, channel, dst + w, a.out[2] - w);
+      if (a.out[2] - w > 2 * kLanes) {
+        band_tile<3>(a, x + w, depth, channel, dst + w, a.out[2] - w);
+      } else if (a.out[2] - w > kLanes) {
+        band_tile<2>(a, x + w, depth, channel, dst + w, a.out[2] - w);
+      } else if (a.out[2] > w) {
+        band_tile<1>(a, x + w, depth, channel, dst + w, a.out[2] - w);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 const QConvKernels& qconv_table() {
-  static constexpr QConvKernels kTable = {kRows, kStep, kMostPositions, &unfold, &multiply};
+  static constexpr QConvKernels kTable = {kRows,         kStep,   kMostPositions, &unfold,
+                                          &most_columns, &spread, &multiply_band, &multiply};
   return kTable;
 }
 
