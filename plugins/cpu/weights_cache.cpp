@@ -31,6 +31,12 @@ PackedWeights WeightsCache::get(const ir::Constant& constant, Packing packing) {
   return handle;
 }
 
+size_t WeightsCache::held() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(),
+                                           [](const auto& entry) { return !entry.second.packed.expired(); }));
+}
+
 void WeightsCache::pack(const parallel::Arena& arena) {
   std::unique_lock lock(mutex_);
   for (;;) {

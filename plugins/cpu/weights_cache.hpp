@@ -58,6 +58,9 @@ class WeightsCache {
   /// Fills all handles given out so far, on the threads of `arena`. Exception (out_of_memory).
   void pack(const parallel::Arena& arena);
 
+  /// How many handles somebody holds.
+  size_t held() const;
+
  private:
   struct Entry {
     std::weak_ptr<const void> owner;
@@ -71,7 +74,7 @@ class WeightsCache {
   void run_batch(std::unique_lock<std::mutex>& lock, const parallel::Arena& arena);
   static void fill(std::vector<Job>& jobs, const parallel::Arena& arena);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable batch_done_;
   std::map<std::pair<const void*, std::string>, Entry> entries_;
   std::vector<Job> waiting_;

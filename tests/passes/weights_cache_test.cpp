@@ -7,6 +7,8 @@
 #include <cstring>
 #include <thread>
 
+#include "plugins/cpu/compile.hpp"
+#include "tests/passes/graph_maker.hpp"
 #include "tests/support/caught.hpp"
 
 namespace terroir::cpu {
@@ -59,6 +61,29 @@ TEST(WeightsCache, PacksOncePerConstantAndKey) {
   EXPECT_EQ(cache.get(a, plus(a, 1, &pieces)), first);
   cache.pack(arena);
   EXPECT_EQ(pieces, 26);
+}
+
+TEST(WeightsCache, PlansOfOtherExtentsShareWhatTheyCan) {
+  test::GraphMaker m;
+  const PartialShape any("1,16,?,?");
+  auto x = m.op("ReLU", {m.input(any)});
+  const std::vector<std::pair<std::string, std::string>> geometry = {
+      {"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}};
+  // One block of output channels, so that register tiles cannot differ in it.
+  auto y = m.op("Convolution", {x, m.random({8, 16, 1, 1}, 1)}, geometry);
+  auto rows = m.op("Transpose",
+                   {m.op("GroupConvolution", {y, m.random({8, 1, 1, 5, 5}, 2)}, geometry), m.integers({0, 2, 3, 1})});
+  m.result(m.op("MatMul", {rows, m.random({8, 12}, 3)}));
+  WeightsCache cache;
+  const parallel::Arena arena(2);
+  const auto rewritten = rewrite_portable(m.graph());
+  std::vector<std::unique_ptr<Plan>> plans;
+  for (const int64_t extent : {9, 16, 33, 70}) {
+    plans.push_back(compile_plan(bound_graph(rewritten->clone(), {{1, 16, extent, extent + 3}}), cache, {}, arena));
+    EXPECT_EQ(cache.held(), 3u) << extent;
+  }
+  plans.clear();
+  EXPECT_EQ(cache.held(), 0u);
 }
 
 TEST(WeightsCache, PacksAgainWhatNobodyHolds) {
