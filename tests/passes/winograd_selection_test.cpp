@@ -1,0 +1,86 @@
+// When a convolution is computed by Winograd's algorithm: where it pays and its error is bounded, never for accuracy,
+// and whatever the batch.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "plugins/cpu/compile.hpp"
+#include "plugins/cpu/weights_cache.hpp"
+#include "tests/passes/graph_maker.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+using test::GraphMaker;
+
+constexpr int64_t kChannels = 64, kKernel = kChannels * 9;
+
+std::string kernel_of(const GraphMaker& m, Isa isa, bool accuracy = false) {
+  CompileOptions options;
+  options.isa = isa;
+  options.accuracy = accuracy;
+  WeightsCache weights;
+  const auto plan = compile_plan(bound_graph(rewrite_portable(m.graph()), {m.dims(m.inputs()[0])}), weights, options,
+                                 parallel::Arena(1));
+  for (const Step& step : plan->steps)
+    if (step.kernel.find("conv") != std::string::npos) return step.kernel;
+  return "";
+}
+
+GraphMaker layer(int64_t batch, int64_t kernel = 3, int64_t stride = 1, int64_t size = 32) {
+  GraphMaker m;
+  m.result(m.op("ReLU", {m.conv(m.input({batch, kChannels, size, size}), kChannels, kernel, 1, stride)}));
+  return m;
+}
+
+std::string kernel_for_weights(Isa isa, std::vector<float> weights) {
+  GraphMaker m;
+  const ir::Value x = m.input({1, kChannels, 32, 32});
+  m.result(m.op("Convolution", {x, m.constant({kChannels, kChannels, 3, 3}, weights)},
+                {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}}));
+  return kernel_of(m, isa);
+}
+
+bool is_winograd(const std::string& kernel, const char* tile = "") {
+  return kernel.find("conv_winograd_" + std::string(tile)) != std::string::npos;
+}
+
+TEST(WinogradSelection, TakesWideLayersWith3x3KernelsOnEveryInstructionSet) {
+  for (const Isa isa : available_isas()) {
+    SCOPED_TRACE(isa_name(isa));
+    EXPECT_TRUE(is_winograd(kernel_of(layer(1), isa), "4x4_3x3")) << kernel_of(layer(1), isa);
+    EXPECT_FALSE(is_winograd(kernel_of(layer(1, 1), isa)));
+    EXPECT_FALSE(is_winograd(kernel_of(layer(1, 5), isa)));
+    EXPECT_FALSE(is_winograd(kernel_of(layer(1, 3, 2), isa)));
+  }
+}
+
+TEST(WinogradSelection, IsOffForAccuracy) {
+  for (const Isa isa : available_isas()) EXPECT_FALSE(is_winograd(kernel_of(layer(1), isa, true))) << isa_name(isa);
+}
+
+TEST(WinogradSelection, DoesNotDependOnTheBatch) {
+  for (const Isa isa : available_isas())
+    for (const int64_t size : {1, 2, 4, 7, 14})
+      for (const int64_t batch : {2, 16})
+        EXPECT_EQ(kernel_of(layer(batch, 3, 1, size), isa), kernel_of(layer(1, 3, 1, size), isa))
+            << isa_name(isa) << " size " << size << " batch " << batch;
+}
+
+TEST(WinogradSelection, RefusesWeightsWhoseErrorIsNotBounded) {
+  const std::vector<float> good(static_cast<size_t>(kChannels * kKernel), 0.25f);
+  for (const Isa isa : available_isas()) {
+    SCOPED_TRACE(isa_name(isa));
+    EXPECT_TRUE(is_winograd(kernel_for_weights(isa, good)));
+    for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 1e36f}) {
+      std::vector<float> weights = good;
+      weights[12345] = bad;
+      EXPECT_FALSE(is_winograd(kernel_for_weights(isa, weights))) << bad;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace terroir::cpu
