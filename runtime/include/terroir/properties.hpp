@@ -123,7 +123,7 @@ inline constexpr Property<PerformanceMode> performance_mode{"PERFORMANCE_HINT"};
 inline constexpr Property<uint32_t> num_requests{"PERFORMANCE_HINT_NUM_REQUESTS"};
 /// The type in which floating-point layers may be computed.
 inline constexpr Property<element::Type> inference_precision{"INFERENCE_PRECISION_HINT"};
-/// ACCURACY forbids any precision below that of the model.
+/// ACCURACY forbids any precision below that of the model, and algorithms that round more than the sums they replace.
 inline constexpr Property<ExecutionMode> execution_mode{"EXECUTION_MODE_HINT"};
 
 }  // namespace hint
