@@ -5,6 +5,7 @@
 #include "ops/rewrites/rewrites.hpp"
 
 namespace terroir::ops {
+
 ir::Pass collapse_mvn(const ir::OpRegistry& registry) {
   const ir::OpSchema& constant = registry.get(ir::kConstType, "opset1");
   const ir::OpSchema& mvn = registry.get("MVN", "opset6");

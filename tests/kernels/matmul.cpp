@@ -161,6 +161,28 @@ TEST_P(Matmul, DepthsOverSeveralSlices) {
   }
 }
 
+// Slices of the rows are given the scratch of all of them.
+TEST_P(Matmul, ScratchForRowsIsEnoughForFewer) {
+  for (const int64_t k : {1, 64, 255, 768, 3072, 10000, 25088, 200000}) {
+    int64_t before = 0;
+    for (int64_t m = 1; m < 1500; ++m) {
+      const int64_t floats = kernels().scratch_floats(m, k);
+      ASSERT_GE(floats, before) << m << " rows, k = " << k;
+      before = floats;
+    }
+  }
+}
+
+TEST_P(Matmul, OneTileAndLongSlices) {
+  for (const RightForm right : {RightForm::packed, RightForm::plain}) {
+    for (const int64_t m : {int64_t{1}, int64_t{5}, kernels().tile_m}) {
+      Problem p{m, kernels().panel + 3, 20011};
+      p.right = right;
+      check(p);
+    }
+  }
+}
+
 TEST_P(Matmul, ManyRowBlocks) {
   Problem p{5003, 3, 700};
   check(p);

@@ -38,7 +38,8 @@ struct RowGroup {
 // a panel would otherwise wait for main memory.
 struct Ahead {
   const char* at;
-  int64_t step;  // bytes per k; 0 when nothing is left to fetch
+  int64_t step;    // bytes per k; 0 when nothing is left to fetch
+  int64_t second;  // from `at` to a second line that is fetched with it
 };
 
 template <int R, int C, bool RowsAdjacent>
@@ -51,6 +52,7 @@ TERROIR_INLINE void multiply(V (&acc)[R][C], RowGroup g, const float* TERROIR_RE
 #pragma GCC unroll 2
   for (int64_t i = 0; i < k; ++i) {
     __builtin_prefetch(ahead.at, 0, 2);  // to L2: L1 holds the panel in use
+    __builtin_prefetch(ahead.at + ahead.second, 0, 2);
     ahead.at += ahead.step;
     V right[C];
     unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { right[c] = loadu(b + c * kLanes); });
@@ -158,10 +160,16 @@ void pack_rows(const float* a, int64_t lda, int rows, int64_t k, float* dst) {
   }
 }
 
+// Enough for m rows, and for any part of them.
 int64_t scratch_floats(int64_t m, int64_t k) {
-  const GemmBlocking blocking = gemm_blocking(m, k, kPanel);
-  // A block of packed A with the overhang of pack_rows, and the last, partial panel of a plain B.
-  return (blocking.rows + kTileRows) * blocking.k + 2 * kLanes + kPanel * blocking.k;
+  const auto needed = [k](int64_t rows) {
+    const GemmBlocking blocking = gemm_blocking(rows, k, kPanel, kTileRows);
+    // A block of packed A with the overhang of pack_rows, and the last, partial panel of a plain B.
+    return (blocking.most_rows + kTileRows) * blocking.k + 2 * kLanes + kPanel * blocking.k;
+  };
+  // A single tile has longer slices of k than several.
+  const int64_t all = needed(m), one = needed(m < kTileRows ? m : kTileRows);
+  return all > one ? all : one;
 }
 
 void pack_b(const float* b, int64_t ldb, bool b_transposed, int64_t k, int64_t n, float* dst, int64_t panel_begin,
@@ -214,7 +222,7 @@ bool reads_in_place(const GemmArgs& args, int64_t rows, int64_t panels) {
 void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_begin, int64_t panel_end) {
   if (m_begin >= m_end || panel_begin >= panel_end) return;
   const int64_t m_total = m_end - m_begin;
-  const GemmBlocking blocking = gemm_blocking(m_total, args.k, kPanel);
+  const GemmBlocking blocking = gemm_blocking(m_total, args.k, kPanel, kTileRows);
   const bool direct = reads_in_place(args, m_total, panel_end - panel_begin);
   const bool b_packed = args.ldb == 0;
   float* packed_a = args.scratch;
@@ -253,7 +261,8 @@ void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_be
           s.b = last_panel;
           s.b_stride = kPanel;
         }
-        // Each group of rows fetches its share of the slice that comes after this one.
+        // Each group of rows fetches its share of the slice that comes after this one. A single group meets every value
+        // of B once, in order: it runs ahead of itself, by what main memory delivers while a value is on its way.
         const float* next = nullptr;
         if (b_packed && p + 1 < panel_end) {
           next = args.b + ((p + 1) * args.k + k0) * kPanel;
@@ -261,7 +270,12 @@ void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_be
           next = args.b + (panel_begin * args.k + k0 + depth) * kPanel;
         }
         const int64_t step = next == nullptr ? 0 : kPanel * static_cast<int64_t>(sizeof(float)) / groups.count;
-        s.ahead = {reinterpret_cast<const char*>(next == nullptr ? s.b : next), step};
+        s.ahead = {reinterpret_cast<const char*>(next == nullptr ? s.b : next), step, 0};
+        if (groups.count == 1) {
+          constexpr int64_t kFloat = sizeof(float), kLine = 64, kDistance = 16384;
+          s.ahead = {reinterpret_cast<const char*>(s.b + kDistance / (kPanel * kFloat) * s.b_stride),
+                     s.b_stride * kFloat, kPanel * kFloat > kLine ? kLine : 0};
+        }
         int64_t m = m0;
         for (int64_t g = 0; g < groups.count; ++g, s.ahead.at += step * depth) {
           const int64_t size = groups.size(g);

@@ -45,6 +45,7 @@ struct MatmulKernels {
   int64_t tile_m;   // rows of a register tile: cut M at multiples of it where possible
   int64_t small_m;  // up to so many rows, plain B is read at full speed without packing
 
+  // Enough for a call over m rows or fewer.
   int64_t (*scratch_floats)(int64_t m, int64_t k);
   // Packs panels [panel_begin, panel_end) of B to their places in dst, which holds
   // ceil(n / panel) * panel * k floats. b_transposed: b[n * ldb + k] instead of b[k * ldb + n].
