@@ -10,6 +10,7 @@
 #include "plugins/cpu/weights_cache.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/graph_maker.hpp"
+#include "tests/passes/planned.hpp"
 
 namespace terroir::test {
 namespace {
@@ -28,16 +29,6 @@ ir::Value convolution(GraphMaker& m, const std::vector<ir::Value>& inputs, Attri
 
 ir::Value to_channels_last(GraphMaker& m, ir::Value x) { return m.op("Transpose", {x, m.integers({0, 2, 3, 1})}); }
 ir::Value to_channels_first(GraphMaker& m, ir::Value x) { return m.op("Transpose", {x, m.integers({0, 3, 1, 2})}); }
-
-std::unique_ptr<cpu::Plan> plan_of(const GraphMaker& m, cpu::Isa isa = cpu::Isa::scalar) {
-  std::vector<ir::Dims> inputs;
-  for (const ir::Value& input : m.inputs()) inputs.push_back(m.dims(input));
-  cpu::WeightsCache weights;
-  cpu::CompileOptions options;
-  options.isa = isa;
-  return cpu::compile_plan(cpu::bound_graph(cpu::rewrite_portable(m.graph()), inputs), weights, options,
-                           parallel::Arena(1));
-}
 
 std::vector<std::string> kernels_of(const cpu::Plan& plan) {
   std::vector<std::string> kernels;

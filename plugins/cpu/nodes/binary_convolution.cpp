@@ -10,6 +10,7 @@
 #include "ops/defs/convolution/convolution.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/bitconv/bitconv.hpp"
+#include "plugins/cpu/nodes/window_args.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 
 namespace terroir::cpu {
@@ -37,12 +38,7 @@ class BinaryConvolutionExecutor final : public Executor {
     args_.pad_value = static_cast<float>(context.node.attrs<ops::BinaryConvolutionAttrs>().pad_value);
     for (size_t i = 0; i < 2; ++i) {
       const ops::WindowAxis& axis = geometry.axes[i];
-      args_.in[i] = axis.input;
-      args_.out[i] = axis.output;
-      args_.kernel[i] = axis.kernel;
-      args_.stride[i] = axis.stride;
-      args_.dilation[i] = axis.dilation;
-      args_.pad[i] = axis.pad_begin;
+      set_axis(args_, i, axis);
       args_.padded[i] = (axis.output - 1) * axis.stride + axis.dilated_kernel();
     }
     src_floats_ = context.inputs[0].padded_count() / batch_;

@@ -13,6 +13,7 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/deform/deform.hpp"
 #include "plugins/cpu/kernels/matmul/matmul.hpp"
+#include "plugins/cpu/nodes/window_args.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 
 namespace terroir::cpu {
@@ -41,15 +42,7 @@ class DeformableExecutor final : public Executor {
     outputs_ = geometry_.groups * geometry_.out_channels;
     args_.groups = attrs.deformable_group;
     args_.padded = attrs.bilinear_interpolation_pad;
-    for (size_t i = 0; i < 2; ++i) {
-      const ops::WindowAxis& axis = geometry_.axes[i];
-      args_.in[i] = axis.input;
-      args_.out[i] = axis.output;
-      args_.kernel[i] = axis.kernel;
-      args_.stride[i] = axis.stride;
-      args_.dilation[i] = axis.dilation;
-      args_.pad[i] = axis.pad_begin;
-    }
+    for (size_t i = 0; i < 2; ++i) set_axis(args_, i, geometry_.axes[i]);
     taps_ = args_.kernel[0] * args_.kernel[1];
     positions_ = args_.out[0] * args_.out[1];
     depth_ = taps_ * geometry_.in_channels;

@@ -11,6 +11,7 @@
 #include "ops/defs/terroir1/qlinear_conv.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/qconv/qconv.hpp"
+#include "plugins/cpu/nodes/window_args.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 
 namespace terroir::cpu {
@@ -94,15 +95,7 @@ class QLinearConvExecutor final : public Executor {
     args_.channels = geometry_.in_channels;
     args_.out_channels = geometry_.out_channels;
     args_.blocks = divide_up(geometry_.out_channels, kernels_.rows);
-    for (size_t i = 0; i < 3; ++i) {
-      const ops::WindowAxis& axis = axes.axis[i];
-      args_.in[i] = axis.input;
-      args_.out[i] = axis.output;
-      args_.kernel[i] = axis.kernel;
-      args_.stride[i] = axis.stride;
-      args_.dilation[i] = axis.dilation;
-      args_.pad[i] = axis.pad_begin;
-    }
+    for (size_t i = 0; i < 3; ++i) set_axis(args_, i, axes.axis[i]);
     image_ = geometry_.in_channels * axes.inputs();
     positions_ = axes.positions();
     plan_bands();
