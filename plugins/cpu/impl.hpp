@@ -69,6 +69,9 @@ void reorder(const TensorDesc& src_desc, const void* src, const TensorDesc& dst_
 
 /// Cost model shared by the estimates: nanoseconds to stream `bytes` once, one thread.
 constexpr double stream_ns(double bytes) { return bytes / 8.0; }
+/// Nanoseconds of a step that copies a tensor to another order. Like all costs it is in proportion to the batch: else
+/// an image alone would get other layouts, so other kernels and other bits, than in a batch.
+double copy_ns(const TensorDesc& desc);
 /// Nanoseconds for `flops` floating-point operations at a fair share of this bucket's peak.
 double compute_ns(double flops, Isa isa);
 

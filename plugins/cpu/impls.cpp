@@ -34,6 +34,12 @@ std::vector<const Impl*> impls_for(const ir::OpSchema& schema) {
   return impls;
 }
 
+double copy_ns(const TensorDesc& desc) {
+  constexpr double kStep = 500;  // to begin and to share out
+  const double images = desc.rank() > 2 ? static_cast<double>(desc.dims[0]) : 1;
+  return kStep * images + 2 * stream_ns(static_cast<double>(ir::byte_size(desc.type, desc.count())));
+}
+
 double compute_ns(double flops, Isa isa) {
   // A fair share of one core's peak at about 2 to 3 GHz; only the proportions matter.
   constexpr double kFlopsPerNs[] = {2, 10, 60, 90};

@@ -155,6 +155,31 @@ TEST(Layouts, ConstantsAreReorderedWhenCompiling) {
   EXPECT_TRUE(constant_operand);
 }
 
+TEST(Layouts, AreTheSameForAnyBatch) {
+  const auto network = [](int64_t batch) {
+    GraphMaker m;
+    const auto plain_only = [&](ir::Value value) { return m.op("SoftMax", {value}, {{"axis", "3"}}, "", "opset1"); };
+    auto x = m.input({batch, 8, 2, 2});
+    const AttributeTexts window = {{"strides", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "1,1"}, {"kernel", "2,2"}};
+    // So small that a reorder costs mostly what any step costs.
+    m.result(plain_only(m.op("MaxPool", {plain_only(m.input({batch, 8, 1, 2}))}, window, "", "opset1")));
+    auto y = m.conv(m.conv(x, 8, 1, 1), 8, 1, 2);
+    auto both = m.op("Concat", {plain_only(y), m.op("Tanh", {y}), m.random({batch, 5, 2, 2}, 3)}, {{"axis", "1"}});
+    auto halves = m.op("Split", {both, m.scalar_integer(2)}, {{"num_splits", "2"}});
+    m.result(m.conv(halves, 8, 1, 4));
+    m.result(plain_only({halves.node, 1}));
+    return lay_out(m);
+  };
+  const LaidOut alone = network(1);
+  for (const int64_t batch : {2, 5, 64}) {
+    SCOPED_TRACE(batch);
+    const LaidOut together = network(batch);
+    for (const ir::NodeId id : together.before->nodes())
+      EXPECT_EQ(together.layout({id, 0}).name(), alone.layout({id, 0}).name()) << together.before->node(id).describe();
+    EXPECT_EQ(together.reorders().size(), alone.reorders().size());
+  }
+}
+
 TEST(Layouts, AreTheSameEachTime) { EXPECT_EQ(text_of(lay_out(residual_block())), text_of(lay_out(residual_block()))); }
 
 TEST(Layouts, ValuesOfTooManyAxesAreRefused) {

@@ -121,10 +121,10 @@ Proposal propose_concat(const NodeContext& context) {
     choice.inputs.assign(context.inputs.size(), layout);
     choice.outputs = {layout};
     const Runs runs = runs_in(layout, joined, context.inputs, concat_axis(context));
+    // What a batch copies besides is the same in all layouts, and must not make a batch choose another one.
     double copied = 0;
     for (size_t i = 0; i < context.inputs.size(); ++i)
-      if (runs.outer > 1 || is_copied(context, i))
-        copied += static_cast<double>(runs.outer) * static_cast<double>(runs.part_bytes[i]);
+      if (is_copied(context, i)) copied += static_cast<double>(runs.outer) * static_cast<double>(runs.part_bytes[i]);
     if (runs.outer == 1) choice.joins = runs.part_offsets;
     choice.cost = 2 * stream_ns(copied);
     choices.push_back(std::move(choice));

@@ -66,7 +66,7 @@ Proposal propose(const NodeContext& context) {
   copy.inputs = {src.layout, std::nullopt};
   copy.outputs = {dst.layout};
   // What a reorder counts for, and the first candidate: a view with a reorder beside it is no better than a copy.
-  copy.cost = 500 + 2 * stream_ns(static_cast<double>(src.bytes()));
+  copy.cost = copy_ns(src);
   std::vector<LayoutChoice> choices = {std::move(copy)};
   const std::vector<int64_t> order = order_of(context);
   for (const Layout& from : unblocked_layouts(src.rank()))

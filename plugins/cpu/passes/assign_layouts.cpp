@@ -274,7 +274,7 @@ Decisions assign_layouts(const ir::Graph& graph, Isa isa, WeightsCache& weights,
 double reorder_ns(const ir::OutputPort& port, const Layout& from, const Layout& to) {
   const TensorDesc desc{port.type, ir::to_dims(port.shape.to_shape()), from};
   if (same_memory(desc, {desc.type, desc.dims, to})) return 1;
-  return 500 + 2 * stream_ns(static_cast<double>(ir::byte_size(desc.type, desc.count())));
+  return copy_ns(desc);
 }
 
 const Layout& layout_of(const Decisions& decisions, ir::Value value) {
