@@ -187,5 +187,23 @@ TEST(ConvGridTest, SlicesCoverTheGridOnce) {
     }
 }
 
+TEST(ConvGridTest, AShortLastUnitDoesNotMakeSlicesUneven) {
+  // 7 blocks of 16 channels in units of 4: two units are no two halves.
+  for (const Isa isa : available_isas())
+    for (const ConvKernel& k : conv_kernels(isa)) {
+      const ConvProblem p = conv2d(672, 112, axis(14, 1), axis(14, 1));
+      if (k.reject(p, k)) continue;
+      ConvPlan plan;
+      k.plan(p, k, plan);
+      const int64_t blocks = (p.oc + plan.block - 1) / plan.block;
+      for (int64_t i = 0; i < conv_slices(plan, 2); ++i) {
+        const ConvTile t = conv_slice(plan, 2, i);
+        const int64_t part = std::min(t.oc1 * plan.oc_blocks, blocks) - t.oc0 * plan.oc_blocks;
+        const double share = static_cast<double>(part * (t.sp1 - t.sp0)) / static_cast<double>(blocks * plan.grid.sp);
+        EXPECT_LE(share, 0.55) << k.name << " slice " << i;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace terroir::cpu

@@ -80,11 +80,31 @@ int64_t conv_flops(const ConvProblem& p) noexcept {
 
 namespace {
 
-// Parts per axis of the grid: the fewest units in the largest part; among equals the split that reads least (oc parts
+// Parts per axis of the grid: the least work in the largest part; among equals the split that reads least (oc parts
 // share the source, the others share the weights).
 struct Parts {
   int64_t n = 1, oc = 1, sp = 1;
 };
+
+// Channel blocks in oc units [0, unit): the last unit of a group may have fewer than the others.
+int64_t blocks_before(const ConvPlan& plan, int64_t unit) {
+  const int64_t per_group = conv::ceil_div(plan.exec.oc / plan.exec.groups, plan.block);
+  if (plan.oc_blocks == 1) return unit;  // also where a block holds many groups
+  const int64_t units = conv::ceil_div(per_group, plan.oc_blocks);
+  return unit / units * per_group + std::min(unit % units * plan.oc_blocks, per_group);
+}
+
+// The largest share of the channel blocks that one of `parts` parts gets.
+double largest_oc_share(const ConvPlan& plan, int64_t parts) {
+  if (parts == 1) return 1;
+  int64_t most = 0, before = 0;
+  for (int64_t i = 1; i <= parts; ++i) {
+    const int64_t end = blocks_before(plan, i * plan.grid.oc / parts);
+    most = std::max(most, end - before);
+    before = end;
+  }
+  return static_cast<double>(most) / static_cast<double>(before);
+}
 
 Parts choose_parts(const ConvPlan& plan, int64_t threads) {
   if (threads == 1) return {};
@@ -97,9 +117,8 @@ Parts choose_parts(const ConvPlan& plan, int64_t threads) {
   for (int64_t n = 1; n <= std::min(threads, g.n); ++n) {
     for (int64_t oc = 1; n * oc <= threads && oc <= g.oc; ++oc) {
       const int64_t sp = std::min(threads / (n * oc), g.sp);
-      const double units =
-          static_cast<double>(conv::ceil_div(g.n, n) * conv::ceil_div(g.oc, oc) * conv::ceil_div(g.sp, sp));
-      const double share = units / static_cast<double>(g.n * g.oc * g.sp);
+      const double units = static_cast<double>(conv::ceil_div(g.n, n) * conv::ceil_div(g.sp, sp));
+      const double share = largest_oc_share(plan, oc) * units / static_cast<double>(g.n * g.sp);
       const double compute = share * static_cast<double>(conv_flops(plan.problem)) / 32.0;
       // Parts that share the source fetch most of it from another core's cache, on demand; shared weights are fetched
       // ahead. Measured on whole networks: a float of the source costs as much as this many of the weights.
