@@ -115,7 +115,7 @@ TEST(ConvPointwise, ManyChannels) {
 }
 
 TEST(ConvFirst, PlainSource) {
-  for (const int64_t ic : {1, 2, 3, 4})
+  for (const int64_t ic : {1, 2, 3, 4, 16})
     for (const int64_t s : {1, 2, 3})
       for (const int64_t k : {1, 3, 6, 7})
         for (const int64_t d : {1, 2})
@@ -150,6 +150,36 @@ TEST(ConvTransposed, OutputPaddingAndGroups) {
   ConvProblem p = transposed2d(20, 10, transposed_axis(3, 2, 2), transposed_axis(3, 2, 2));
   p.d = transposed_axis(2, 2, 2);
   check_family("deconv_direct", p);
+}
+
+TEST(ConvTransposed, GroupsOfAnyChannelsInNhwc) {
+  for (const int64_t inputs : {1, 3, 16, 21})
+    for (const int64_t outputs : {2, 7, 16, 19})
+      check_family("deconv_direct_nhwc", transposed2d(3 * inputs, 3 * outputs, transposed_axis(4, 3, 2, 1, 1, 0),
+                                                      transposed_axis(8, 4, 3, 1, 0, 1), 3));
+}
+
+TEST(ConvNhwc, GroupsOfAnyChannels) {
+  for (const int64_t inputs : {1, 3, 16, 21})
+    for (const int64_t outputs : {2, 7, 16, 19})
+      check_family("conv_direct_nhwc",
+                   conv2d(3 * inputs, 3 * outputs, axis(4, 3, 1, 1, 1, 1), axis(17, 3, 2, 1, 1, 1), 3, 2));
+}
+
+// Kernel columns and channels in one loop, and around its limit of four blocks.
+TEST(ConvNhwc, FewChannels) {
+  for (const int64_t ic : {1, 2, 3, 4, 7, 31, 63, 65})
+    for (const int64_t d : {1, 2})
+      check_family("conv_direct_nhwc", conv2d(ic, 24, axis(9, 3, 2, 1, 1, 1), axis(31, 7, 2, d, 3, 2), 1, 2));
+}
+
+TEST(ConvBorder, ChangesOfLayout) {
+  for (const int64_t c : {1, 3, 16, 19, 40})
+    for (const char* family : {"conv_direct_nhwc_to_nChw", "_to_nhwc", "_to_plain"}) {
+      check_family(family, conv2d(c, c + 2, axis(5, 3, 1, 1, 1, 1), axis(21, 3, 1, 1, 1, 1), 1, 2));
+      check_family(family, conv2d(c, 33, axis(7, 1), axis(9, 1), 1, 2));
+    }
+  check_family("_to_plain", conv2d(32, 64, axis(5, 3, 2, 1, 1, 1), axis(35, 3, 2, 1, 1, 1), 2));
 }
 
 TEST(ConvReject, GivesReasons) {

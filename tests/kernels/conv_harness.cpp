@@ -261,7 +261,10 @@ std::vector<float> apply_alone(const Setup& s, const ConvProblem& p, std::vector
   const bool blocked = s.plan.dst_format == ConvFormat::blocked;
   const int64_t blocks = (p.oc + block - 1) / block;
   for (int64_t i = 0; i < s.dst_floats; ++i) {
-    const int64_t channel = blocked ? i / (out * block) % blocks * block + i % block : i % p.oc;
+    const bool plain = s.plan.dst_format == ConvFormat::plain;
+    const int64_t channel = blocked ? i / (out * block) % blocks * block + i % block
+                            : plain ? i / out % p.oc
+                                    : i % p.oc;
     float* at = values.data() + i;
     if (channel >= p.oc) {
       *at = 0.0f;

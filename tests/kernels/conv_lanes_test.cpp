@@ -99,5 +99,33 @@ TEST(ConvAnyGroups, OddChannelsPerGroup) {
   check_family("conv_group_any", grouped(10, 3, 3, axis(5, 2, 1, 2, 1, 1), axis(40, 5, 1, 1, 2, 2)));
 }
 
+ConvProblem transposed(ConvProblem p) {
+  p.transposed = true;
+  return p;
+}
+
+TEST(ConvTransposedDepthwise, KernelsStridesPads) {
+  for (const int64_t c : {2, 15, 16, 33})
+    for (const int64_t k : {1, 2, 3, 4, 5})
+      for (const int64_t s : {1, 2, 3})
+        for (const int64_t d : {1, 2})
+          check_family("deconv_dw", transposed(depthwise(c, transposed_axis(3, k + 1, s, d, 1, 0),
+                                                         transposed_axis(9, k, s, d, 0, 0), 2)));
+  ConvAxis w = transposed_axis(33, 4, 2, 1, 1, 1);
+  w.out += 1;
+  ConvProblem p = depthwise(20, transposed_axis(4, 5, 2, 1, -1, 2), w);
+  p.d = transposed_axis(3, 2, 2);
+  check_family("deconv_dw", transposed(p));
+}
+
+TEST(ConvTransposedGroups, OddChannelsPerGroup) {
+  for (const int64_t inputs : {1, 2, 3, 17})
+    for (const int64_t outputs : {1, 3, 8, 20}) {
+      if (inputs == 1 && outputs == 1) continue;
+      check_family("deconv_group_any", transposed(grouped(3, inputs, outputs, transposed_axis(3, 3, 2, 1, 1, 0),
+                                                          transposed_axis(17, 4, 3, 2, 1, 1), 2)));
+    }
+}
+
 }  // namespace
 }  // namespace terroir::cpu

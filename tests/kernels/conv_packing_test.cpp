@@ -25,7 +25,8 @@ struct Packer {
   float bias_of(int64_t o) const { return bias.empty() ? 0.0f : bias[static_cast<size_t>(o)]; }
 
   std::vector<float> dense() const {
-    const int64_t inner = plan.src_format == ConvFormat::plain ? 1 : plan.block;
+    const bool few = plan.src_format == ConvFormat::nhwc && icg < 4 * plan.block && icg % plan.block != 0;
+    const int64_t inner = plan.src_format == ConvFormat::plain ? 1 : few ? icg : plan.block;
     const int64_t padded_oc = round_up(ocg, plan.block), padded_ic = round_up(icg, inner);
     std::vector<float> packed;
     for (int64_t g = 0; g < e.groups; ++g)
@@ -161,6 +162,12 @@ TEST(ConvPacking, Transposed) {
   grouped.oc = 64;
   grouped.h = grouped.w = transposed_axis(5, 2, 2);
   check_packings(grouped);
+  for (const int64_t inputs : {1, 3})
+    for (const int64_t outputs : {1, 5, 20}) {
+      ConvProblem any = square(5 * inputs, 5 * outputs, 3, 5);
+      any.transposed = true;
+      check_packings(any);
+    }
 }
 
 TEST(ConvPacking, EqualPackingsOfDifferentShapesAreEqual) {
@@ -177,7 +184,7 @@ TEST(ConvPacking, EqualPackingsOfDifferentShapesAreEqual) {
       kernel.plan(small, kernel, a);
       kernel.plan(large, kernel, b);
       const ConvPacking pa = packing_of(a), pb = packing_of(b);
-      if (std::memcmp(&pa, &pb, offsetof(ConvPacking, plain_source)) != 0) continue;
+      if (std::memcmp(&pa, &pb, offsetof(ConvPacking, transposed)) != 0) continue;
       ++pairs;
       std::vector<float> weights(32 * 48 * 9);
       for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i);

@@ -34,6 +34,18 @@ TEST(ConvPostOps, Depthwise) {
   check_post_ops(problem(19, 19, 19, axis(7, 5, 2, 1, 2, 2), axis(9, 5, 2, 1, 2, 2)));
 }
 
+TEST(ConvPostOps, TransposedLanes) {
+  ConvProblem p = problem(19, 19, 19, transposed_axis(4, 3, 2, 1, 1, 1), transposed_axis(7, 3, 2, 1, 1, 0));
+  p.transposed = true;
+  check_post_ops(p);
+  p.oc = 38;
+  check_post_ops(p);
+}
+
+TEST(ConvPostOps, GroupsOfAnyChannels) {
+  check_post_ops(problem(3, 9, 21, axis(5, 3, 1, 1, 1, 1), axis(17, 3, 1, 1, 1, 1)));
+}
+
 TEST(ConvPostOps, SmallGroups) { check_post_ops(problem(10, 40, 40, axis(5, 3, 1, 1, 1, 1), axis(17, 3, 1, 1, 1, 1))); }
 
 TEST(ConvPostOps, Transposed) {

@@ -1,6 +1,8 @@
-// Convolution, GroupConvolution and their BackpropData forms in f32 with constant weights, with a fused chain at the
-// store. Layouts: what the kernels of the bucket want; see kernels/conv/conv.hpp. Threads: a static partition of the
-// kernel's grid; sums do not depend on it.
+// Convolution, GroupConvolution and their BackpropData forms in f32, with a fused chain at the store. Weights known at
+// run time only are packed by every run, before anything else: profiles say "+pack".
+// Layouts: what the kernels of the bucket want; see kernels/conv/conv.hpp. Threads: a static partition of the kernel's
+// grid; sums do not depend on it.
+#include <algorithm>
 #include <span>
 
 #include "ir/base/error.hpp"
@@ -47,9 +49,9 @@ Packing packing_for(const NodeContext& context, const ConvKernel& kernel, const 
   if (bias) bias_owner = context.constants[static_cast<size_t>(chain_of(context.node)[0].operand)]->owner;
   const ConvPacking p = packing_of(plan);
   Packing packing;
-  packing.key = concat(kernel.packing, ' ', p.block, 'x', p.oc_blocks, " g", p.groups, " i", p.ic, " o", p.oc, " k",
-                       p.kd, 'x', p.kh, 'x', p.kw, p.plain_source ? " plain" : "", p.transposed ? " transposed " : " ",
-                       static_cast<const void*>(bias));
+  packing.key =
+      concat(kernel.packing, ' ', p.block, 'x', p.oc_blocks, " g", p.groups, " i", p.ic, " o", p.oc, " k", p.kd, 'x',
+             p.kh, 'x', p.kw, " by ", p.inner, p.transposed ? " transposed " : " ", static_cast<const void*>(bias));
   packing.bytes = plan.packed_floats * sizeof(float);
   packing.pieces = kernel.pack_pieces(plan);
   packing.pack = [&kernel, plan, bias, bias_owner = std::move(bias_owner)](const void* weights, void* packed,
@@ -64,9 +66,12 @@ class ConvolutionExecutor final : public Executor {
   ConvolutionExecutor(const NodeContext& context, const ConvKernel& kernel, const ConvProblem& problem)
       : kernel_(kernel), chain_(context, leading_bias(context) ? 1 : 0, channel_block(context.isa)) {
     kernel.plan(problem, kernel, plan_);
-    packed_ = context.weights.get(*context.constants[1], packing_for(context, kernel, plan_));
     if (leading_bias(context))
       bias_owner_ = context.constants[static_cast<size_t>(chain_of(context.node)[0].operand)]->owner;
+    if (context.constants[1])
+      packed_ = context.weights.get(*context.constants[1], packing_for(context, kernel, plan_));
+    else
+      bias_ = leading_bias(context);
   }
 
   void run(const RunArgs& args) const noexcept override {
@@ -74,9 +79,17 @@ class ConvolutionExecutor final : public Executor {
     chain_.bind(args, ops);
     const int64_t threads = args.arena.threads();
     auto* scratch = static_cast<float*>(args.scratch);
+    const float* packed = packed_ ? packed_->as<float>() : scratch;
+    if (!packed_) {
+      const ConvConstants constants{static_cast<const float*>(args.inputs[1]), bias_};
+      args.arena.parallel_for(kernel_.pack_pieces(plan_), [&](int64_t piece) {
+        kernel_.pack(plan_, kernel_, constants, scratch, piece, piece + 1);
+      });
+      scratch += packed_stride();
+    }
     args.arena.parallel_for(conv_slices(plan_, threads), [&](int64_t slice) {
       const ConvArgs conv{
-          static_cast<const float*>(args.inputs[0]), packed_->as<float>(),
+          static_cast<const float*>(args.inputs[0]), packed,
           static_cast<float*>(args.outputs[0]),      ops.data(),
           static_cast<int64_t>(chain_.size()),       scratch + slice * static_cast<int64_t>(scratch_stride())};
       kernel_.run(plan_, conv, conv_slice(plan_, threads, slice));
@@ -84,31 +97,32 @@ class ConvolutionExecutor final : public Executor {
   }
 
   size_t scratch_bytes(int threads) const override {
-    return scratch_stride() * sizeof(float) * static_cast<size_t>(conv_slices(plan_, threads));
+    const size_t slices = scratch_stride() * static_cast<size_t>(conv_slices(plan_, threads));
+    return ((packed_ ? 0 : packed_stride()) + slices) * sizeof(float);
   }
-  std::string kernel_name() const override { return kernel_.name; }
+  std::string kernel_name() const override { return concat(kernel_.name, packed_ ? "" : "+pack"); }
 
  private:
   /// Rounded to cache lines, so that slices do not write to each other's.
   size_t scratch_stride() const noexcept { return (plan_.scratch_floats + 15) / 16 * 16; }
+  size_t packed_stride() const noexcept { return (plan_.packed_floats + 15) / 16 * 16; }
 
   const ConvKernel& kernel_;
   ConvPlan plan_{};
   PostOpChain chain_;
   // The packing is known by the bias's address, which nothing else may get while the packing is shared.
   std::shared_ptr<const void> bias_owner_;
-  PackedWeights packed_;
+  PackedWeights packed_;         // null: the weights come with each run
+  const float* bias_ = nullptr;  // then this goes with them
 };
 
 Proposal propose(const NodeContext& context) {
   if (context.outputs[0].type != element::f32)
     return Reject{"only f32, not " + context.outputs[0].type.get_type_name()};
-  if (!context.constants[1]) return Reject{"the weights are known at run time only"};
   const ConvProblem problem = conv_problem(context);
   const int rank = context.outputs[0].rank();
   std::vector<LayoutChoice> choices;
   std::string reasons;
-  double handicap = 1;
   for (const ConvKernel& kernel : conv_kernels(context.isa)) {
     if (const char* why = kernel.reject(problem, kernel)) {
       reasons += concat(reasons.empty() ? "" : "; ", kernel.name, ": ", why);
@@ -118,9 +132,13 @@ Proposal propose(const NodeContext& context) {
     choice.inputs.resize(context.inputs.size());
     choice.inputs[0] = layout_of(kernel.src, rank, context.isa);
     choice.outputs = {layout_of(kernel.dst, rank, context.isa)};
-    // Kernels come best first; the next one that fits, mostly the same one for another layout, is 0 to 5 % slower.
-    choice.cost = handicap * compute_ns(static_cast<double>(conv_flops(problem)), context.isa);
-    handicap *= 1.02;
+    // The first kernel of a pair of layouts is the best.
+    if (std::any_of(choices.begin(), choices.end(), [&](const LayoutChoice& known) {
+          return known.inputs[0] == choice.inputs[0] && known.outputs == choice.outputs;
+        }))
+      continue;
+    if (!context.constants[1]) choice.inputs[1] = Layout::plain(context.inputs[1].rank());
+    choice.cost = conv_slowdown(problem, kernel) * compute_ns(static_cast<double>(conv_flops(problem)), context.isa);
     add_chain_inputs(context, choice.outputs[0], choice);
     choices.push_back(std::move(choice));
   }

@@ -7,10 +7,10 @@
 // Formula: dst[n,o,p] = post_ops(bias[o] + sum over i,k of src[n, i, p*stride + k*dilation - pad] * weights[o,i,k]);
 //   transposed: src position q adds to dst position q*stride + k*dilation - pad.
 // Layouts: src and dst as ConvKernel::src/dst say. Weights plain: [O,I,k...] or [G,O/G,I/G,k...]; transposed
-//   [I,O,k...] or [G,I/G,O/G,k...]. Channels beyond C in the last block: never read in src, written as zero in dst.
+//   [I,O,k...] or [G,I/G,O/G,k...]. Channels beyond C in the last block: never read in src, written as zero in dst;
+//   of nhwc and plain tensors no byte outside is touched.
 // Aliasing and alignment: dst overlaps nothing but the operand of a leading addition, equal to it; 64-byte aligned
-// bases are fast, any
-//   float alignment works.
+//   bases are fast, any float alignment works.
 // Packing: once per set of weights, before the first run, by all threads at once. `packed` comes uninitialised; the
 //   pieces write all of it, padding included, each its own part, which should be contiguous and some ten to hundred KB.
 //   Which bytes come out depends on `packing`, the block and what packing_of() tells of a plan, nothing else of the
@@ -55,9 +55,13 @@ std::span<const ConvKernel> conv_kernels(Isa isa) noexcept;
 // What the packed bytes of a plan depend on besides the constants and ConvKernel::packing.
 struct ConvPacking {
   int64_t block, oc_blocks, groups, ic, oc, kd, kh, kw;
-  bool plain_source, transposed;
+  int64_t inner;  // input channels in the innermost run
+  bool transposed;
 };
 ConvPacking packing_of(const ConvPlan& plan) noexcept;
+
+// Time of a kernel that accepts the problem, relative to one that fills its lanes; rough, for choosing between layouts.
+double conv_slowdown(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
 
 // Floating-point operations of a problem (a multiplication and an addition count as two), padding included.
 int64_t conv_flops(const ConvProblem& problem) noexcept;

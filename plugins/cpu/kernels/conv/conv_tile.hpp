@@ -82,6 +82,14 @@ TERROIR_INLINE TapClass tap_class(const ConvAxis& a, bool transposed, int64_t in
   return c;
 }
 
+// Input channels per trip of the outermost loop of the dense kernels, and their padding in packed weights. All channels
+// of a group where they are few: trips of a remainder would be short, and kernel columns of nhwc follow one another.
+TERROIR_INLINE int64_t dense_inner(const ConvProblem& p, ConvFormat source, int64_t block) {
+  const int64_t channels = p.ic / p.groups;
+  if (source == ConvFormat::plain) return 1;
+  return source == ConvFormat::nhwc && channels < 4 * block && channels % block != 0 ? channels : block;
+}
+
 TERROIR_INLINE int64_t floor_div(int64_t a, int64_t b) {  // b > 0
   return a >= 0 ? a / b : -((b - 1 - a) / b);
 }

@@ -9,8 +9,7 @@ namespace terroir::cpu {
 
 struct PostOp;
 
-// How a kernel wants an activation tensor. `blocked` is nChw8c or nChw16c, as channel_block(isa) says; `nhwc` wants
-// channels in whole blocks.
+// How a kernel wants an activation tensor. `blocked` is nChw8c or nChw16c, as channel_block(isa) says.
 enum class ConvFormat : int32_t { plain, nhwc, blocked };
 
 // One spatial axis. `pad` is the padding before the first element (negative crops); what is missing after the last one

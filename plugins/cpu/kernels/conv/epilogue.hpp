@@ -78,10 +78,12 @@ struct Epilogue {
 };
 
 // `ragged`: the last block has padding, so a step that does not map zero to zero must know where the channels end.
-Epilogue make_epilogue(const PostOp* ops, int64_t count, bool ragged) {
+// `copied`: the tile goes through a copy anyway, and whole vectors of operands and dst may not be touched.
+Epilogue make_epilogue(const PostOp* ops, int64_t count, bool ragged, bool copied = false) {
   Epilogue e{nullptr, false, 0.0f, 0.0f, nullptr, 0.0f, nullptr, 0};
   int64_t i = 0;
-  if (count > 0 && ops[0].kind == PostOpKind::add && ops[0].mode == OperandMode::tensor) e.residual = ops[i++].operand;
+  if (!copied && count > 0 && ops[0].kind == PostOpKind::add && ops[0].mode == OperandMode::tensor)
+    e.residual = ops[i++].operand;
   if (i == count) return e;
   const PostOp& op = ops[i];
   if (i + 1 == count && op.kind == PostOpKind::relu) {
@@ -91,7 +93,7 @@ Epilogue make_epilogue(const PostOp* ops, int64_t count, bool ragged) {
     e.clamp = true;
     e.low = op.alpha;
     e.high = op.beta;
-  } else if (i + 1 == count && activation_of(op.kind)) {
+  } else if (!copied && i + 1 == count && activation_of(op.kind)) {
     e.activate = activation_of(op.kind);
     e.alpha = op.alpha;
   } else {
@@ -109,12 +111,25 @@ void clear_tail(float* dst, int64_t step, int64_t width, int64_t channels) {
 }
 
 // `width` positions of one channel block: from `in` (adjacent blocks) to dst + offset, whose positions are `step`
-// apart. Writes zero to the lanes from `channels` to the end of the block.
+// apart. `padded`: writes zero to the lanes from `channels` to the end of the block; else leaves them alone.
 void apply_epilogue(const Epilogue& e, const float* in, float* dst, int64_t offset, int64_t step, int64_t width,
-                    int64_t channel, int64_t channels) {
-  const PostOpRows region{in, dst + offset, width, channels, kBlock, step, offset, step, channel, ChannelAxis::lanes};
-  run_post_ops(region, e.rest, e.rest_count);
-  clear_tail(dst + offset, step, width, channels);
+                    int64_t channel, int64_t channels, bool padded = true) {
+  if (e.rest_count > 0) {
+    const PostOpRows region{in, dst + offset, width, channels, kBlock, step, offset, step, channel, ChannelAxis::lanes};
+    run_post_ops(region, e.rest, e.rest_count);
+  } else {
+    for (int64_t r = 0; r < width; ++r) {
+      for (int64_t l = 0; l < channels; l += kLanes) {
+        const V v = loadu(in + r * kBlock + l);
+        if (channels - l >= kLanes) {
+          storeu(dst + offset + r * step + l, v);
+        } else {
+          store_n(dst + offset + r * step + l, v, channels - l);
+        }
+      }
+    }
+  }
+  if (padded) clear_tail(dst + offset, step, width, channels);
 }
 
 }  // namespace

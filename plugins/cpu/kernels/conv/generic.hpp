@@ -1,8 +1,11 @@
 // What: dense convolution over blocked, nhwc or (few channels) plain sources, and transposed convolution: walks a box
-// of the work grid and cuts each output row into register tiles (tile_pass.hpp). Borders: along w, taps that reach
-// every column of a tile form its main pass; the few others add to the part of the
+// of the work grid and cuts each output row into register tiles (tile_pass.hpp).
+// Borders: along w, taps that reach every column of a tile form its main pass; the few others add to the part of the
 //   tile they reach in passes of their own, so no pass checks anything and no padding is read or multiplied. Along d
 //   and h the range of taps is a property of the row. A one-pass tile never leaves the registers.
+// Layouts: source and destination each blocked, nhwc or plain. Whole blocks of channels go from the registers to a
+//   blocked or nhwc destination; the last channels of a group in nhwc, and every channel in plain, through a copy of
+//   the tile, so that no byte beyond the last channel is touched.
 // Order of summation: rounds of input channel blocks (plan.ic_chunk); in a round passes at the border before the main
 //   pass; inside a pass channel block, d, h, w, channel. It depends on the position and the plan, never on the box.
 // Include one bucket header first.
@@ -20,13 +23,13 @@ struct ConvContext {
   const ConvPlan& plan;
   const ConvArgs& args;
   Epilogue epilogue;
+  Epilogue copied_epilogue;  // of tiles that reach dst through a copy for its layout's sake
   const PassTable* passes;
   const PassTable* edge_passes;  // or null
-  int64_t ic_blocks, oc_blocks;  // per group
+  int64_t inner;                 // dense_inner() of the plan
+  int64_t ic_blocks, oc_blocks;  // per group; input blocks of `inner` channels
   int64_t reduction;             // weights per output channel, padding included
-  int64_t ic_last;               // channels of the last input block
-  bool plain;
-  bool columns_inside;  // plain source, dense kernel columns: the innermost loop runs over them
+  bool columns_inside;  // source and weights of a kernel row are contiguous: the innermost loop runs over the columns
   bool blocks_inside;   // pointwise, whole blocks: the loop over channel blocks takes the place of the one over columns
   float* buffer;        // one register tile, for post-ops that do not fit the registers
 };
@@ -48,6 +51,9 @@ struct ConvRow {
   TilePass pass;   // loops over all kernel columns; src, out and residual are those of column 0
   int64_t blocks;  // of output channels
   int64_t rows;
+  const Epilogue* epilogue;
+  bool buffered;    // the tile reaches dst through a copy
+  bool finish;      // it is complete after its pass
   int64_t channel;  // first output channel
   int64_t channels_in_last;
   int64_t dst_offset;
@@ -55,7 +61,6 @@ struct ConvRow {
   RowTaps both;    // pass.n.h and pass.src count from both.begin
   RowTaps extra[4];
   int64_t extras;
-  bool finish;  // the tile is complete after its pass
 };
 
 void set_row_taps(const Range (&range)[2], int64_t rows, ConvRow& row) {
@@ -101,7 +106,7 @@ void set_taps(const ConvContext& ctx, const ConvRow& row, const TapClass& c, con
   p.n = all.n;
   p.n.h = h.end - h.begin;
   if (ctx.columns_inside) {
-    p.n_i = p.n_i_last = columns;
+    p.n_i = p.n_i_last = columns * ctx.inner;
   } else if (!ctx.blocks_inside) {
     p.n.w = columns;
   }
@@ -179,14 +184,46 @@ void load_tile(const ConvContext& ctx, const ConvRow& row, const TilePass& p, in
       }
 }
 
+// apply_epilogue to a plain tensor: dst + offset is the first position of the first channel, channels are `plane`
+// apart.
+void apply_epilogue_plain(const Epilogue& e, const float* in, float* dst, int64_t offset, int64_t plane, int64_t width,
+                          int64_t channel, int64_t channels) {
+  alignas(64) float rows[kBlock * kLanes];
+  for (int64_t first = 0; first < width; first += kLanes) {
+    const int64_t n = width - first < kLanes ? width - first : kLanes;
+    for (int v = 0; v < kVectorsPerBlock; ++v) {
+      V r[kLanes];
+      for (int64_t i = 0; i < kLanes; ++i) r[i] = i < n ? loadu(in + (first + i) * kBlock + v * kLanes) : zero();
+      transpose(r);
+      for (int64_t i = 0; i < kLanes; ++i) store(rows + (v * kLanes + i) * kLanes, r[i]);
+    }
+    if (e.rest_count > 0) {
+      const PostOpRows region{rows,  dst + offset + first, channels, n,       kLanes,
+                              plane, offset + first,       plane,    channel, ChannelAxis::rows};
+      run_post_ops(region, e.rest, e.rest_count);
+    } else {
+      for (int64_t c = 0; c < channels; ++c) store_n(dst + offset + first + c * plane, load(rows + c * kLanes), n);
+    }
+  }
+}
+
+// From the copy of a tile to dst, through the post-ops.
 void finish_tile(const ConvContext& ctx, const ConvRow& row, const TilePass& p, int64_t offset, int64_t step,
                  int64_t width) {
   const ConvPlan& plan = ctx.plan;
   for (int64_t b = 0; b < row.blocks; ++b) {
     const int64_t channels = b == row.blocks - 1 ? row.channels_in_last : kBlock;
+    const int64_t channel = row.channel + b * kBlock;
     for (int64_t r = 0; r < row.rows; ++r) {
-      apply_epilogue(ctx.epilogue, ctx.buffer + b * p.out_block + r * p.out_row, ctx.args.dst,
-                     offset + b * plan.dst.c + r * plan.dst.h, step, width, row.channel + b * kBlock, channels);
+      const float* in = ctx.buffer + b * p.out_block + r * p.out_row;
+      const int64_t to = offset + r * plan.dst.h;
+      if (plan.dst_format == ConvFormat::plain) {
+        apply_epilogue_plain(*row.epilogue, in, ctx.args.dst, to + b * kBlock * plan.dst.c, plan.dst.c, width, channel,
+                             channels);
+      } else {
+        apply_epilogue(*row.epilogue, in, ctx.args.dst, to + b * plan.dst.c, step, width, channel, channels,
+                       plan.dst_format == ConvFormat::blocked);
+      }
     }
   }
 }
@@ -202,11 +239,11 @@ void activate_tiles(const ConvContext& ctx, const ConvRow& row, const TilePass& 
 void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, int64_t tiles, int64_t begin, int64_t end,
                const float*& prefetch) {
   const ConvPlan& plan = ctx.plan;
-  const bool buffered = ctx.epilogue.rest_count > 0 && row.finish;
+  const bool buffered = row.buffered;
   const int64_t first_tap = c.st < 0 ? (c.taps - 1) * c.st : 0, last_tap = c.st > 0 ? (c.taps - 1) * c.st : 0;
   const int64_t narrow = c.count / tiles, wider = c.count % tiles;
   const int64_t dst_step = c.step * plan.dst.w;
-  const bool activate = ctx.epilogue.activate && row.finish;
+  const bool activate = row.epilogue->activate && row.finish;
   int64_t inactive = 0;  // columns that are stored and wait for their activation
   TilePass p = row.pass;
   for (int64_t i = begin; i < end; ++i) {
@@ -265,8 +302,23 @@ void run_row(const ConvContext& ctx, int64_t n, int64_t unit, const Round& round
   row.channel = group * oc_per_group + first_block * kBlock;
   row.channels_in_last = oc_per_group - (first_block + row.blocks - 1) * kBlock;
   if (row.channels_in_last > kBlock) row.channels_in_last = kBlock;
-  row.dst_offset =
-      n * plan.dst.n + (group * ctx.oc_blocks + first_block) * plan.dst.c + od * plan.dst.d + oh * plan.dst.h;
+  row.dst_offset = n * plan.dst.n + od * plan.dst.d + oh * plan.dst.h;
+  switch (plan.dst_format) {
+    case ConvFormat::plain:
+      row.dst_offset += row.channel * plan.dst.c;
+      break;
+    case ConvFormat::nhwc:
+      row.dst_offset += row.channel;
+      break;
+    case ConvFormat::blocked:
+      row.dst_offset += (group * ctx.oc_blocks + first_block) * plan.dst.c;
+      break;
+  }
+  const bool copied =
+      plan.dst_format == ConvFormat::plain || (plan.dst_format == ConvFormat::nhwc && row.channels_in_last < kBlock);
+  row.epilogue = copied ? &ctx.copied_epilogue : &ctx.epilogue;
+  row.finish = round.last;
+  row.buffered = copied || (ctx.epilogue.rest_count > 0 && round.last);
 
   const TapClass cd = tap_class(e.d, e.transposed, e.transposed ? od % e.d.stride : 0);
   const TapClass ch = tap_class(e.h, e.transposed, e.transposed ? oh % e.h.stride : 0);
@@ -278,37 +330,37 @@ void run_row(const ConvContext& ctx, int64_t n, int64_t unit, const Round& round
   set_row_taps(h, row.rows, row);
 
   const int64_t lanes = row.blocks * kBlock;
-  row.column = ctx.plain ? lanes : kBlock * lanes;
+  row.column = ctx.inner * lanes;
   const int64_t wei_h = e.w.kernel * row.column, wei_d = e.h.kernel * wei_h;
   const int64_t bias_floats = (e.groups * ctx.oc_blocks * kBlock + 15) / 16 * 16;
   const int64_t block_in_all = group * ctx.oc_blocks + first_block;
 
   TilePass& p = row.pass;
-  p.src = ctx.args.src + n * plan.src.n + (ctx.plain ? 0 : (group * ctx.ic_blocks + round.begin) * plan.src.c) +
+  const int64_t icg = e.ic / e.groups;
+  p.src = ctx.args.src + n * plan.src.n + round.begin * plan.src.c +
+          (plan.src_format == ConvFormat::nhwc ? group * icg : group * ctx.ic_blocks * plan.src.c) +
           (xd + d.begin * cd.st) * plan.src.d + (xh + row.both.begin * ch.st) * plan.src.h;
   p.src_row = ch.sj * plan.src.h;
   p.src_stride = {plan.src.c, cd.st * plan.src.d, ch.st * plan.src.h, 0};
-  p.wei = ctx.args.packed + bias_floats + block_in_all * kBlock * ctx.reduction +
-          (ctx.plain ? 0 : round.begin * e.d.kernel * wei_d) + (cd.tap0 + d.begin * cd.tap_step) * wei_d +
-          (ch.tap0 + row.both.begin * ch.tap_step) * wei_h;
+  p.wei = ctx.args.packed + bias_floats + block_in_all * kBlock * ctx.reduction + round.begin * e.d.kernel * wei_d +
+          (cd.tap0 + d.begin * cd.tap_step) * wei_d + (ch.tap0 + row.both.begin * ch.tap_step) * wei_h;
   p.wei_stride = {e.d.kernel * wei_d, cd.tap_step * wei_d, ch.tap_step * wei_h, 0};
-  p.n = {ctx.plain ? e.ic : round.end - round.begin, d.end - d.begin, row.both.end - row.both.begin, 1};
-  p.n_i = ctx.plain ? 1 : kBlock;
-  p.n_i_last = ctx.plain ? 1 : round.last ? ctx.ic_last : kBlock;
+  p.n = {round.end - round.begin, d.end - d.begin, row.both.end - row.both.begin, 1};
+  p.n_i = ctx.inner;
+  p.n_i_last = round.last ? icg - (ctx.ic_blocks - 1) * ctx.inner : ctx.inner;
   p.out = ctx.args.dst + row.dst_offset;
   p.out_row = plan.dst.h;
   p.out_block = plan.dst.c;
   p.bias = ctx.args.packed + block_in_all * kBlock;
-  p.residual = ctx.epilogue.residual ? ctx.epilogue.residual + row.dst_offset : nullptr;
+  p.residual = row.epilogue->residual ? row.epilogue->residual + row.dst_offset : nullptr;
   p.residual_row = plan.dst.h;
   p.residual_block = plan.dst.c;
   p.prefetch_lines = prefetch_lines;
   p.load = !round.first;
   p.first_tap_short = p.last_tap_short = false;
-  p.clamp = ctx.epilogue.clamp && round.last;
-  row.finish = round.last;
-  p.low = ctx.epilogue.low;
-  p.high = ctx.epilogue.high;
+  p.clamp = row.epilogue->clamp && round.last;
+  p.low = row.epilogue->low;
+  p.high = row.epilogue->high;
 
   const float* const src = p.src;
   const float* const wei = p.wei;
@@ -321,10 +373,10 @@ void run_row(const ConvContext& ctx, int64_t n, int64_t unit, const Round& round
     p.src_step = c.sj * plan.src.w;
     p.src_stride.w = c.st * plan.src.w;
     p.wei_stride.w = c.tap_step * row.column;
-    p.out_step = ctx.epilogue.rest_count > 0 && round.last ? kBlock : c.step * plan.dst.w;
+    p.out_step = row.buffered ? kBlock : c.step * plan.dst.w;
     p.residual_step = c.step * plan.dst.w;
     if (ctx.columns_inside) {
-      p.n_i = p.n_i_last = c.taps;
+      p.n_i = p.n_i_last = c.taps * ctx.inner;
     } else if (ctx.blocks_inside) {
       p.n.w = round.end - round.begin;
       p.n.a = 1;
@@ -342,26 +394,32 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
   const ConvProblem& e = plan.exec;
   const bool plain = plan.src_format == ConvFormat::plain;
   const int64_t icg = e.ic / e.groups, ocg = e.oc / e.groups;
-  const int64_t ic_blocks = (icg + kBlock - 1) / kBlock, oc_blocks = (ocg + kBlock - 1) / kBlock;
+  const int64_t inner = dense_inner(e, plan.src_format, kBlock);
+  const int64_t ic_blocks = (icg + inner - 1) / inner, oc_blocks = (ocg + kBlock - 1) / kBlock;
   const int64_t taps = e.d.kernel * e.h.kernel * e.w.kernel;
   const bool pointwise = taps == 1 && !e.transposed && e.d.pad == 0 && e.h.pad == 0 && e.w.pad == 0;
+  // Neighbouring columns are neighbours in memory: one plain channel, or all channels of nhwc.
+  const bool adjacent = plain || (plan.src_format == ConvFormat::nhwc && e.groups == 1 && ic_blocks == 1);
+  const bool columns_inside = adjacent && e.w.dilation == 1 && !e.transposed;
+  const bool ragged = plan.dst_format == ConvFormat::blocked && ocg % kBlock != 0;
   alignas(64) float buffer[kMaxPositions * kMaxBlocks * kBlock];
-  const ConvContext ctx{plan,
-                        args,
-                        make_epilogue(args.post_ops, args.post_op_count, ocg % kBlock != 0),
-                        &passes_for_step((e.transposed ? 1 : e.w.stride) * plan.src.w, plain),
-                        e.transposed ? nullptr : edge_passes_for_step(e.w.stride * plan.src.w, plain),
-                        ic_blocks,
-                        oc_blocks,
-                        (plain ? e.ic : ic_blocks * kBlock) * taps,
-                        icg - (ic_blocks - 1) * kBlock,
-                        plain,
-                        plain && e.w.dilation == 1,
-                        pointwise && !plain && icg % kBlock == 0,
-                        buffer};
+  const ConvContext ctx{
+      plan,
+      args,
+      make_epilogue(args.post_ops, args.post_op_count, ragged),
+      make_epilogue(args.post_ops, args.post_op_count, false, true),
+      &passes_for_step((e.transposed ? 1 : e.w.stride) * plan.src.w, plain),
+      e.transposed || plain || columns_inside ? nullptr : edge_passes_for_step(e.w.stride * plan.src.w),
+      inner,
+      ic_blocks,
+      oc_blocks,
+      ic_blocks * inner * taps,
+      columns_inside,
+      pointwise && inner == kBlock && icg % kBlock == 0,
+      buffer};
   const int64_t unit_floats = plan.oc_blocks * kBlock * ctx.reduction;
   const int64_t chunk = plan.ic_chunk > 0 ? plan.ic_chunk : ic_blocks;
-  const int64_t round_floats = plain ? unit_floats : plan.oc_blocks * kBlock * chunk * kBlock * taps;
+  const int64_t round_floats = plan.oc_blocks * kBlock * chunk * inner * taps;
   for (int64_t n = box.n0; n < box.n1; ++n) {
     // The sources of some rows stay in L2 while all units of output channels pass over them.
     for (int64_t sp = box.sp0; sp < box.sp1; sp += plan.cached_rows) {
@@ -373,7 +431,7 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
         const int64_t rows_of_kernel = e.h.kernel > 1 ? e.h.kernel - 1 : 1;
         int64_t tiles = (sp_end - sp) * ((e.w.out + plan.w_tile - 1) / plan.w_tile) / plan.chunks;
         if (tiles < 1) tiles = 1;
-        const int64_t loops = tiles * e.d.kernel * rows_of_kernel * (plain ? e.ic : chunk * e.w.kernel);
+        const int64_t loops = tiles * e.d.kernel * rows_of_kernel * chunk * (ctx.columns_inside ? 1 : e.w.kernel);
         lines = (round_floats / 16 + loops - 1) / loops;
       }
       for (int64_t unit = box.oc0; unit < box.oc1; ++unit) {

@@ -6,6 +6,8 @@
 namespace terroir::cpu::conv {
 
 const char* reject_depthwise(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
+const char* reject_transposed_depthwise(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
+const char* reject_transposed_any_groups(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
 const char* reject_small_groups(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
 const char* reject_any_groups(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
 void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept;

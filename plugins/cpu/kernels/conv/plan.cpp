@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
+#include "plugins/cpu/kernels/conv/lanes.hpp"
 
 namespace terroir::cpu {
 namespace conv {
@@ -68,7 +69,7 @@ ConvPacking packing_of(const ConvPlan& plan) noexcept {
   const ConvProblem& e = plan.exec;
   return {plan.block,  plan.oc_blocks, e.groups,
           e.ic,        e.oc,           e.d.kernel,
-          e.h.kernel,  e.w.kernel,     plan.src_format == ConvFormat::plain,
+          e.h.kernel,  e.w.kernel,     dense_inner(e, plan.src_format, plan.block),
           e.transposed};
 }
 
@@ -76,6 +77,28 @@ int64_t conv_flops(const ConvProblem& p) noexcept {
   const int64_t taps = p.d.kernel * p.h.kernel * p.w.kernel;
   const int64_t positions = p.transposed ? p.d.in * p.h.in * p.w.in : p.d.out * p.h.out * p.w.out;
   return 2 * p.batch * positions * taps * (p.ic / p.groups) * p.oc;
+}
+
+double conv_slowdown(const ConvProblem& p, const ConvKernel& kernel) noexcept {
+  const double outputs = static_cast<double>(p.oc / p.groups), inputs = static_cast<double>(p.ic / p.groups);
+  const double block = static_cast<double>(channel_block(kernel.isa));
+  double slowdown = 1;
+  if (kernel.plan == conv::plan_lanes) {
+    // A lane of its own for every output; sources that do not lie in the same lanes are permuted or gathered.
+    const bool own = p.ic == p.groups && p.oc == p.groups;
+    if (!own) slowdown = conv::reject_small_groups(p, kernel) == nullptr ? 1.5 : 10;
+  } else {
+    slowdown = static_cast<double>(conv::round_up(p.oc / p.groups, channel_block(kernel.isa))) / outputs;
+    // Short trips over kernel columns, one channel after the other.
+    if (kernel.src == ConvFormat::plain && p.ic > 4) slowdown *= 1 + 0.5 / static_cast<double>(p.w.kernel);
+  }
+  if (kernel.src == ConvFormat::nhwc) slowdown *= 1.02;
+  const double reduction = inputs * static_cast<double>(p.d.kernel * p.h.kernel * p.w.kernel);
+  const bool copied =
+      kernel.dst == ConvFormat::plain || (kernel.dst == ConvFormat::nhwc && p.oc % channel_block(kernel.isa) != 0);
+  if (kernel.dst != ConvFormat::blocked) slowdown *= 1.01;
+  if (copied) slowdown *= 1 + 2 * block / (reduction + block);
+  return slowdown;
 }
 
 namespace {

@@ -1,7 +1,7 @@
 // What: rejection, planning and weight packing of the dense kernels (direct, 1x1, first layer, transposed).
 // Packed: [bias, padded per group to whole blocks, to a multiple of 16 in all][group][oc unit][ic block][kd][kh][kw]
-//   [ic in block][oc in unit]; for a plain source [ic][kd][kh][kw][oc in unit]. A unit is plan.oc_blocks blocks, the
-//   last one of a group the blocks that are left.
+//   [ic in block][oc in unit], input blocks of dense_inner() channels. A unit is plan.oc_blocks blocks, the last one of
+//   a group the blocks that are left.
 #include <algorithm>
 
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
@@ -93,8 +93,11 @@ void choose_ic_chunk(const ConvKernel& kernel, ConvPlan& plan) {
   const int64_t ic_blocks = ceil_div(e.ic / e.groups, block);
   const int64_t sums_bytes = e.d.out * e.h.out * e.w.out * plan.oc_blocks * block * 4;
   const int64_t l2 = cache_sizes().l2;
-  if (kernel.src == ConvFormat::plain || !plan.prefetch || block_bytes * ic_blocks <= l2 / 8 || sums_bytes > l2 / 8)
-    return;
+  // Sums of whole blocks only lie in dst.
+  const bool in_dst =
+      kernel.dst == ConvFormat::blocked || (kernel.dst == ConvFormat::nhwc && e.oc / e.groups % block == 0);
+  if (!in_dst || dense_inner(e, kernel.src, block) != block || !plan.prefetch) return;
+  if (block_bytes * ic_blocks <= l2 / 8 || sums_bytes > l2 / 8) return;
   const int64_t rounds = std::min(ic_blocks, ceil_div(block_bytes * ic_blocks, l2 / 8));
   plan.ic_chunk = ceil_div(ic_blocks, rounds);
 }
@@ -109,11 +112,11 @@ const char* reject_direct(const ConvProblem& p, const ConvKernel& kernel) noexce
 
 const char* reject_blocks(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   const int64_t block = channel_block(kernel.isa);
-  if (p.groups > 1 && (p.ic / p.groups % block != 0 || p.oc / p.groups % block != 0)) {
+  const bool blocked = kernel.src == ConvFormat::blocked || kernel.dst == ConvFormat::blocked;
+  if (blocked && p.groups > 1 && (p.ic / p.groups % block != 0 || p.oc / p.groups % block != 0)) {
     return "channels per group are not whole blocks";
   }
-  if (kernel.src == ConvFormat::nhwc && (p.ic % block != 0 || p.oc % block != 0))
-    return "channels are not whole blocks";
+  if (p.groups > 1 && p.oc == p.groups && p.ic == p.groups) return "depthwise";
   return nullptr;
 }
 
@@ -127,7 +130,7 @@ const char* reject_first(const ConvProblem& p, const ConvKernel&) noexcept {
   if (const char* why = reject_malformed(p)) return why;
   if (p.transposed) return "transposed";
   if (p.groups != 1) return "grouped";
-  if (p.ic > 4) return "more than 4 input channels";
+  if (p.ic > 16) return "more than 16 input channels";
   return nullptr;
 }
 
@@ -151,8 +154,7 @@ void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   plan.grid = {e.batch, e.groups * ceil_div(oc_blocks, plan.oc_blocks), row_units * plan.chunks};
   const int64_t source_bytes = e.ic / e.groups * e.d.in * e.h.in * e.w.in * 4;
   plan.cached_rows = rows_in_cache(source_bytes / plan.grid.sp);
-  const bool plain = kernel.src == ConvFormat::plain;
-  const int64_t ic = plain ? e.ic : round_up(e.ic / e.groups, block);
+  const int64_t ic = round_up(e.ic / e.groups, dense_inner(e, kernel.src, block));
   const int64_t padded_oc = e.groups * oc_blocks * block;
   plan.packed_floats =
       static_cast<size_t>(round_up(padded_oc, 16) + padded_oc * ic * e.d.kernel * e.h.kernel * e.w.kernel);
@@ -169,7 +171,7 @@ int64_t pack_dense_pieces(const ConvPlan& plan) noexcept {
 void pack_dense(const ConvPlan& plan, const ConvKernel& kernel, const ConvConstants& constants, float* packed,
                 int64_t begin, int64_t end) noexcept {
   const ConvProblem& e = plan.exec;
-  const int64_t inner = plan.src_format == ConvFormat::plain ? 1 : plan.block;
+  const int64_t inner = dense_inner(e, plan.src_format, plan.block);
   const int64_t icg = e.ic / e.groups, ocg = e.oc / e.groups, padded_ic = round_up(icg, inner);
   const int64_t oc_blocks = ceil_div(ocg, plan.block), units = ceil_div(oc_blocks, plan.oc_blocks);
   const int64_t taps = e.d.kernel * e.h.kernel * e.w.kernel;

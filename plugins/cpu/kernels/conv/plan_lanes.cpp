@@ -17,7 +17,7 @@ int64_t pass_positions(Isa isa) { return isa == Isa::avx512 ? 28 : 12; }
 // Columns of the tiles of conv_dw/lane_rows.hpp, or 0 where it has none for the problem.
 int64_t two_row_positions(const ConvProblem& p, Isa isa) {
   const bool square = p.h.kernel == p.w.kernel && p.h.stride == p.w.stride && p.h.dilation == 1 && p.w.dilation == 1;
-  if (isa != Isa::avx512 || !square || p.w.stride > 2 || p.h.out == 1) return 0;
+  if (p.transposed || isa != Isa::avx512 || !square || p.w.stride > 2 || p.h.out == 1) return 0;
   const int64_t positions = p.w.kernel == 3 ? 12 : p.w.kernel == 5 ? 10 : 0;
   // Where rows share little (stride 2), or the sums of one row fill the pipes (5x5), only short rows gain: measured.
   const bool shares = p.w.kernel == 3 && p.w.stride == 1;
@@ -33,27 +33,38 @@ const char* outside_block(const ConvProblem& p, int64_t block) {
   return nullptr;
 }
 
+const char* reject_multiplier(const ConvProblem& p) {
+  return p.ic != p.groups || p.oc != p.groups ? "more than one channel per group" : nullptr;
+}
+
+const char* reject_grouped(const ConvProblem& p, int64_t block) {
+  if (p.groups == 1) return "one group";
+  if (!reject_multiplier(p)) return "depthwise";
+  if (p.ic / p.groups % block == 0 && p.oc / p.groups % block == 0) return "groups of whole blocks";
+  if (round_up(p.ic, block) * p.d.in * p.h.in * p.w.in > INT32_MAX) return "source offsets exceed 31 bits";
+  return nullptr;
+}
+
 }  // namespace
 
-const char* reject_depthwise(const ConvProblem& p, const ConvKernel& kernel) noexcept {
+const char* reject_depthwise(const ConvProblem& p, const ConvKernel&) noexcept {
   if (const char* why = reject_malformed(p)) return why;
-  if (p.transposed) return "transposed";
-  if (p.ic != p.groups || p.oc != p.groups) return "more than one channel per group";
-  if (kernel.src == ConvFormat::nhwc && p.ic % channel_block(kernel.isa) != 0) return "channels are not whole blocks";
-  return nullptr;
+  return p.transposed ? "transposed" : reject_multiplier(p);
+}
+
+const char* reject_transposed_depthwise(const ConvProblem& p, const ConvKernel&) noexcept {
+  if (const char* why = reject_malformed(p)) return why;
+  return p.transposed ? reject_multiplier(p) : "not transposed";
 }
 
 const char* reject_any_groups(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   if (const char* why = reject_malformed(p)) return why;
-  if (p.transposed) return "transposed";
-  if (p.groups == 1) return "one group";
-  if (p.ic == p.groups && p.oc == p.groups) return "depthwise";
-  const int64_t block = channel_block(kernel.isa);
-  if (p.ic / p.groups % block == 0 && p.oc / p.groups % block == 0) return "groups of whole blocks";
-  if (kernel.src == ConvFormat::nhwc && (p.ic % block != 0 || p.oc % block != 0))
-    return "channels are not whole blocks";
-  if (round_up(p.ic, block) * p.d.in * p.h.in * p.w.in > INT32_MAX) return "source offsets exceed 31 bits";
-  return nullptr;
+  return p.transposed ? "transposed" : reject_grouped(p, channel_block(kernel.isa));
+}
+
+const char* reject_transposed_any_groups(const ConvProblem& p, const ConvKernel& kernel) noexcept {
+  if (const char* why = reject_malformed(p)) return why;
+  return p.transposed ? reject_grouped(p, channel_block(kernel.isa)) : "not transposed";
 }
 
 const char* reject_small_groups(const ConvProblem& p, const ConvKernel& kernel) noexcept {
@@ -65,13 +76,18 @@ void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   plan_common(problem, kernel, plan);
   const ConvProblem& e = plan.exec;
   const bool depthwise = e.ic == e.groups && e.oc == e.groups;
-  const bool window = e.w.dilation == 1 && e.w.stride <= 2 && (e.w.kernel == 3 || (depthwise && e.w.kernel == 5));
-  plan.w_tile = std::min(e.w.out, window || !depthwise ? window_positions(kernel.isa) : pass_positions(kernel.isa));
+  const bool window =
+      !e.transposed && e.w.dilation == 1 && e.w.stride <= 2 && (e.w.kernel == 3 || (depthwise && e.w.kernel == 5));
+  // Tiles of tails and of lanes from elsewhere are as short as those of windows.
+  const bool tail = depthwise && kernel.src == ConvFormat::nhwc && e.oc % plan.block != 0;
+  const int64_t columns = e.transposed ? ceil_div(e.w.out, e.w.stride) : e.w.out;
+  plan.w_tile =
+      std::min(columns, window || tail || !depthwise ? window_positions(kernel.isa) : pass_positions(kernel.isa));
   if (const int64_t positions = depthwise ? two_row_positions(e, kernel.isa) : 0) {
     plan.rows = 2;
     plan.w_tile = std::min(e.w.out, positions);
   }
-  const int64_t rows = e.d.out * ceil_div(e.h.out, plan.rows), tiles = ceil_div(e.w.out, plan.w_tile);
+  const int64_t rows = e.d.out * ceil_div(e.h.out, plan.rows), tiles = ceil_div(columns, plan.w_tile);
   plan.chunks = std::clamp<int64_t>(ceil_div(kWantedUnits, rows), 1, tiles);
   const int64_t blocks = ceil_div(e.oc, plan.block);
   plan.grid = {e.batch, blocks, rows * plan.chunks};
@@ -88,15 +104,26 @@ int64_t pack_lanes_pieces(const ConvPlan& plan) noexcept { return ceil_div(plan.
 void pack_lanes(const ConvPlan& plan, const ConvKernel& kernel, const ConvConstants& constants, float* packed,
                 int64_t begin, int64_t end) noexcept {
   const ConvProblem& e = plan.exec;
-  const int64_t block = plan.block, inputs = e.ic / e.groups;
+  const int64_t block = plan.block, inputs = e.ic / e.groups, outputs = e.oc / e.groups;
   const int64_t rows = e.d.kernel * e.h.kernel, columns = e.w.kernel, taps = rows * columns;
   const auto transpose = reorder_kernels(kernel.isa).transpose_2d;
   const int64_t bias_floats = round_up(round_up(e.oc, block), 16);
   if (begin == 0) pack_bias(constants.bias, 1, e.oc, bias_floats, bias_floats, packed);
   for (int64_t piece = begin; piece < end; ++piece) {
     const int64_t o = piece * block, valid = std::min(block, e.oc - o);
-    const float* const from = constants.weights + o * inputs * taps;
     float* const to = packed + bias_floats + o * inputs * taps;
+    if (e.transposed && inputs * outputs > 1) {
+      std::fill_n(to, block * inputs * taps, 0.0f);
+      for (int64_t l = 0; l < valid; ++l)
+        for (int64_t i = 0; i < inputs; ++i) {
+          const int64_t filter = ((o + l) / outputs * inputs + i) * outputs + (o + l) % outputs;
+          const float* const from = constants.weights + filter * taps;
+          for (int64_t t = 0; t < taps; ++t)
+            to[((t / columns * inputs + i) * columns + t % columns) * block + l] = from[t];
+        }
+      continue;
+    }
+    const float* const from = constants.weights + o * inputs * taps;
     // Where the order of inputs and rows stays, one transposition does.
     const bool once = inputs == 1 || rows == 1;
     const int64_t width = once ? inputs * taps : columns;

@@ -202,8 +202,7 @@ const PassTable& passes_for_step(int64_t step, bool plain) {
   return step == kBlock ? kPassBlock : step == 2 * kBlock ? kPassBlock2 : kPassAnyStep;
 }
 
-const PassTable* edge_passes_for_step(int64_t step, bool plain) {
-  if (plain) return nullptr;
+const PassTable* edge_passes_for_step(int64_t step) {
   return step == kBlock ? &kPassBlockEdge : step == 2 * kBlock ? &kPassBlock2Edge : nullptr;
 }
 

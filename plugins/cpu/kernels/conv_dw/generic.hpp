@@ -1,7 +1,8 @@
-// What: depthwise convolution, and grouped convolution with any channels per group: walks a box of the
-// work grid (batch, channel blocks, output rows) and cuts each row into register tiles (lane_tile.hpp). Borders:
-// kernels of 3 or 5 dense columns read zero for the elements of their window that lie outside; others run the
+// What: depthwise convolution, and grouped convolution with any channels per group, each also transposed: walks a box
+// of the work grid (batch, channel blocks, output rows) and cuts each row into register tiles (lane_tile.hpp).
+// Borders: kernels of 3 or 5 dense columns read zero for the elements of their window that lie outside; others run the
 //   taps that reach the whole tile in one pass and add the few others to the part of the tile they reach.
+// Layouts: the last channels of nhwc are loaded one by one or under a mask, and stored from a copy of the tile.
 // Order of summation: depends on the position and the plan, never on the box.
 // Include one bucket header first.
 #pragma once
@@ -18,6 +19,9 @@ struct LaneContext {
   const ConvPlan& plan;
   const ConvArgs& args;
   Epilogue epilogue;
+  Epilogue copied_epilogue;  // of tiles that reach dst through a copy for its layout's sake
+  TapClass columns;          // not transposed: of all columns
+  // What suits the channel block at hand.
   const LanePassTable* passes;
   const LaneWindowTable* window;  // or null
   const LaneRowsTable* rows;      // or null
@@ -29,14 +33,17 @@ struct LaneContext {
 struct LaneRow {
   int64_t dst_offset;
   int64_t channel, channels;
+  const Epilogue* epilogue;
+  bool buffered;  // tiles reach dst through a copy
 };
 
 // Lanes beyond the last channel computed with whatever the source's tail holds.
-void finish_lane_tile(const LaneContext& ctx, const LaneRow& row, const float* buffer, int64_t offset, int64_t width) {
-  const int64_t step = ctx.plan.dst.w;
-  if (ctx.epilogue.rest_count > 0) {
-    apply_epilogue(ctx.epilogue, buffer, ctx.args.dst, offset, step, width, row.channel, row.channels);
-  } else {
+void finish_lane_tile(const LaneContext& ctx, const LaneRow& row, const float* buffer, int64_t offset, int64_t step,
+                      int64_t width) {
+  const bool padded = ctx.plan.dst_format == ConvFormat::blocked;
+  if (row.buffered) {
+    apply_epilogue(*row.epilogue, buffer, ctx.args.dst, offset, step, width, row.channel, row.channels, padded);
+  } else if (padded) {
     clear_tail(ctx.args.dst + offset, step, width, row.channels);
   }
 }
@@ -54,6 +61,8 @@ TERROIR_INLINE void run_vectors(const LaneContext& ctx, LaneFn fn, const LanePas
   if constexpr (kVectorsPerBlock > 1) {
     LanePass q = p;
     for (int v = 1; v < kVectorsPerBlock; ++v) {
+      q.tail -= kLanes;
+      if (q.tail <= 0) return;
       if (ctx.index) {
         q.index += kLanes;
       } else {
@@ -68,40 +77,41 @@ TERROIR_INLINE void run_vectors(const LaneContext& ctx, LaneFn fn, const LanePas
   }
 }
 
-// Columns [j, j + width), tap by tap. `base` describes column 0 of the source row.
-void run_tapped_tile(const LaneContext& ctx, const LanePass& base, int64_t j, int64_t width) {
+// Columns [j, j + width) of class c, tap by tap. `base` describes column 0 of the source row.
+void run_tapped_tile(const LaneContext& ctx, const LanePass& base, const TapClass& c, int64_t j, int64_t width) {
   const ConvPlan& plan = ctx.plan;
   const ConvAxis& axis = plan.exec.w;
-  const int64_t x = j * axis.stride - axis.pad;
+  const int64_t x = c.x0 + j * c.sj;
   // Taps that reach the first and the last column reach all columns between.
-  const Range left = inside(x, axis.dilation, axis.in, axis.kernel);
-  const Range right = inside(x + (width - 1) * axis.stride, axis.dilation, axis.in, axis.kernel);
+  const Range left = inside(x, c.st, axis.in, c.taps);
+  const Range right = inside(x + (width - 1) * c.sj, c.st, axis.in, c.taps);
   Range full{left.begin > right.begin ? left.begin : right.begin, left.end < right.end ? left.end : right.end};
   if (full.end < full.begin) full.end = full.begin;
   LanePass p = base;
-  p.src_step = axis.stride * plan.src.w;
-  p.src_w = axis.dilation * plan.src.w;
-  if (full.begin > 0 || full.end < axis.kernel) {
+  p.src_step = c.sj * plan.src.w;
+  p.src_w = c.st * plan.src.w;
+  p.wei_w = c.tap_step * kBlock;
+  if (full.begin > 0 || full.end < c.taps) {
     p.clamp = false;
     p.n_w = 0;
     run_vectors(ctx, ctx.passes->fn[width - 1], p);
     p.load = true;
     p.n_w = 1;
-    for (int64_t tap = 0; tap < axis.kernel; ++tap) {
+    for (int64_t tap = 0; tap < c.taps; ++tap) {
       if (tap == full.begin && full.begin < full.end) tap = full.end;
-      if (tap >= axis.kernel) break;
-      const Range reach = inside(x + tap * axis.dilation, axis.stride, axis.in, width);
+      if (tap >= c.taps) break;
+      const Range reach = inside(x + tap * c.st, c.sj, axis.in, width);
       if (reach.begin == reach.end) continue;
-      p.src = base.src + (x + reach.begin * axis.stride + tap * axis.dilation) * plan.src.w;
-      p.wei = base.wei + tap * kBlock;
+      p.src = base.src + (x + reach.begin * c.sj + tap * c.st) * plan.src.w;
+      p.wei = base.wei + (c.tap0 + tap * c.tap_step) * kBlock;
       p.out = base.out + reach.begin * p.out_step;
       run_vectors(ctx, ctx.passes->fn[reach.end - reach.begin - 1], p);
     }
     p.clamp = base.clamp;
     p.out = base.out;
   }
-  p.src = base.src + (x + full.begin * axis.dilation) * plan.src.w;
-  p.wei = base.wei + full.begin * kBlock;
+  p.src = base.src + (x + full.begin * c.st) * plan.src.w;
+  p.wei = base.wei + (c.tap0 + full.begin * c.tap_step) * kBlock;
   p.n_w = full.end - full.begin;
   run_vectors(ctx, ctx.passes->fn[width - 1], p);
 }
@@ -121,37 +131,62 @@ bool rows_fit(const LaneContext& ctx) {
 void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int64_t rows, int64_t begin, int64_t end) {
   const ConvPlan& plan = ctx.plan;
   const ConvAxis& axis = plan.exec.w;
-  const bool buffered = ctx.epilogue.rest_count > 0;
   const float* const src = p.src;
   int64_t inactive = 0;  // columns that are stored and wait for their activation
   for (int64_t i = begin; i < end; ++i) {
     const int64_t width = ctx.narrow + (i < ctx.wider ? 1 : 0);
     const int64_t j = i * ctx.narrow + (i < ctx.wider ? i : ctx.wider);
     const int64_t offset = row.dst_offset + j * plan.dst.w;
-    p.out = buffered ? ctx.buffer : ctx.args.dst + offset;
-    p.residual = ctx.epilogue.residual ? ctx.epilogue.residual + offset : nullptr;
+    p.out = row.buffered ? ctx.buffer : ctx.args.dst + offset;
+    p.residual = row.epilogue->residual ? row.epilogue->residual + offset : nullptr;
     const int64_t x = j * axis.stride - axis.pad;
     if (rows == 2 || (ctx.window && window_fits(axis, j, width))) {
       p.src = src + x * plan.src.w;
       p.inside_begin = x < 0 ? -x : 0;
       p.inside_end = axis.in - x;
-      if (rows == 2) p.out_row = buffered ? width * kBlock : plan.dst.h;
+      if (rows == 2) p.out_row = row.buffered ? width * kBlock : plan.dst.h;
       run_vectors(ctx, rows == 2 ? ctx.rows->fn[width - 1] : ctx.window->fn[width - 1], p);
       p.src = src;
     } else {
-      run_tapped_tile(ctx, p, j, width);
+      run_tapped_tile(ctx, p, ctx.columns, j, width);
     }
-    if (ctx.epilogue.activate) {
+    if (row.epilogue->activate) {
       inactive += width;
       if (i + 1 < end && inactive * rows * kBlock < kActivatedAtOnce) continue;
       float* const out = p.out - (inactive - width) * p.out_step;
-      ctx.epilogue.activate({out, 1, 0, rows, plan.dst.h, inactive, p.out_step}, ctx.epilogue.alpha);
+      row.epilogue->activate({out, 1, 0, rows, plan.dst.h, inactive, p.out_step}, row.epilogue->alpha);
       for (int64_t r = 0; r < rows; ++r) clear_tail(out + r * plan.dst.h, p.out_step, inactive, row.channels);
       inactive = 0;
       continue;
     }
     for (int64_t r = 0; r < rows; ++r)
-      finish_lane_tile(ctx, row, ctx.buffer + r * width * kBlock, offset + r * plan.dst.h, width);
+      finish_lane_tile(ctx, row, ctx.buffer + r * width * kBlock, offset + r * plan.dst.h, plan.dst.w, width);
+  }
+}
+
+// The columns of a transposed row that chunks [chunk_begin, chunk_end) stand for.
+void run_transposed_row(const LaneContext& ctx, const LaneRow& row, LanePass& p, int64_t chunk_begin,
+                        int64_t chunk_end) {
+  const ConvPlan& plan = ctx.plan;
+  const ConvAxis& axis = plan.exec.w;
+  const int64_t classes = tap_class_count(axis, true);
+  for (int64_t k = 0; k < classes; ++k) {
+    const TapClass c = tap_class(axis, true, k);
+    const int64_t tiles = (c.count + plan.w_tile - 1) / plan.w_tile;
+    const int64_t narrow = c.count / tiles, wider = c.count % tiles;
+    const int64_t step = c.step * plan.dst.w;
+    p.out_step = row.buffered ? kBlock : step;
+    p.residual_step = step;
+    for (int64_t i = chunk_begin * tiles / plan.chunks; i < chunk_end * tiles / plan.chunks; ++i) {
+      const int64_t width = narrow + (i < wider ? 1 : 0);
+      const int64_t j = i * narrow + (i < wider ? i : wider);
+      const int64_t offset = row.dst_offset + (c.first + j * c.step) * plan.dst.w;
+      p.out = row.buffered ? ctx.buffer : ctx.args.dst + offset;
+      p.residual = row.epilogue->residual ? row.epilogue->residual + offset : nullptr;
+      run_tapped_tile(ctx, p, c, j, width);
+      if (row.epilogue->activate) row.epilogue->activate({p.out, 1, 0, 1, 0, width, p.out_step}, row.epilogue->alpha);
+      finish_lane_tile(ctx, row, ctx.buffer, offset, step, width);
+    }
   }
 }
 
@@ -163,22 +198,26 @@ void run_lane_block(const LaneContext& ctx, const ConvTile& box, int64_t n, int6
   LaneRow row;
   row.channel = block * kBlock;
   row.channels = e.oc - row.channel < kBlock ? e.oc - row.channel : kBlock;
+  const bool copied = plan.dst_format == ConvFormat::nhwc && row.channels < kBlock;
+  row.epilogue = copied ? &ctx.copied_epilogue : &ctx.epilogue;
+  row.buffered = copied || ctx.epilogue.rest_count > 0;
   LanePass p = {};
   p.src_step = plan.src.w;
+  p.wei_w = kBlock;
   p.wei_i = e.w.kernel * kBlock;
   p.wei_h = e.ic / e.groups * p.wei_i;
   p.wei_d = e.h.kernel * p.wei_h;
-  p.src_h = e.h.dilation * plan.src.h;
-  p.src_d = e.d.dilation * plan.src.d;
+  const int64_t wei_h = p.wei_h, wei_d = p.wei_d;
   p.n_i = e.ic / e.groups;
   p.index = ctx.index;
   p.bias = ctx.args.packed + block * kBlock;
-  p.out_step = ctx.epilogue.rest_count > 0 ? kBlock : plan.dst.w;
+  p.out_step = row.buffered ? kBlock : plan.dst.w;
+  p.tail = row.channels;
   p.residual_step = plan.dst.w;
   p.residual_row = plan.dst.h;
-  p.clamp = ctx.epilogue.clamp;
-  p.low = ctx.epilogue.low;
-  p.high = ctx.epilogue.high;
+  p.clamp = row.epilogue->clamp;
+  p.low = row.epilogue->low;
+  p.high = row.epilogue->high;
   const float* const src = ctx.args.src + n * plan.src.n + source_block * plan.src.c;
   const float* const wei = ctx.args.packed + (blocks * kBlock + 15) / 16 * 16 + block * e.d.kernel * p.wei_d;
   const int64_t dst = n * plan.dst.n + block * plan.dst.c;
@@ -190,27 +229,36 @@ void run_lane_block(const LaneContext& ctx, const ConvTile& box, int64_t n, int6
   for (int64_t sp = box.sp0; sp < box.sp1;) {
     const int64_t chunk_end = box.sp1 - sp < plan.chunks - chunk ? chunk + box.sp1 - sp : plan.chunks;
     const int64_t tile_begin = chunk * ctx.tiles / plan.chunks, tile_end = chunk_end * ctx.tiles / plan.chunks;
-    const int64_t xd = od * e.d.stride - e.d.pad;
-    const Range d = inside(xd, e.d.dilation, e.d.in, e.d.kernel);
+    const TapClass cd = tap_class(e.d, e.transposed, e.transposed ? od % e.d.stride : 0);
+    const int64_t xd = cd.x0 + (e.transposed ? od / e.d.stride : od) * cd.sj;
+    const Range d = inside(xd, cd.st, e.d.in, cd.taps);
     p.n_d = d.end - d.begin;
+    p.src_d = cd.st * plan.src.d;
+    p.wei_d = cd.tap_step * wei_d;
     const int64_t rows_left = e.h.out - oh < plan.rows ? e.h.out - oh : plan.rows;
     const int64_t rows = ctx.rows ? rows_left : 1;
     for (int64_t r = 0; r < rows_left; r += rows) {
-      const int64_t xh = (oh + r) * e.h.stride - e.h.pad;
+      const TapClass ch = tap_class(e.h, e.transposed, e.transposed ? (oh + r) % e.h.stride : 0);
+      const int64_t xh = ch.x0 + (e.transposed ? (oh + r) / e.h.stride : oh + r) * ch.sj;
       row.dst_offset = dst + od * plan.dst.d + (oh + r) * plan.dst.h;
-      p.src = src + (xd + d.begin * e.d.dilation) * plan.src.d;
-      p.wei = wei + d.begin * p.wei_d;
+      p.src = src + (xd + d.begin * cd.st) * plan.src.d;
+      p.wei = wei + (cd.tap0 + d.begin * cd.tap_step) * wei_d;
+      p.src_h = ch.st * plan.src.h;
+      p.wei_h = ch.tap_step * wei_h;
       if (rows == 2) {
         p.row_begin = xh < 0 ? -xh : 0;
         p.row_end = e.h.in - xh;
         p.src += xh * plan.src.h;
       } else {
-        const Range h = inside(xh, e.h.dilation, e.h.in, e.h.kernel);
-        p.src += (xh + h.begin * e.h.dilation) * plan.src.h;
-        p.wei += h.begin * p.wei_h;
+        const Range h = inside(xh, ch.st, e.h.in, ch.taps);
+        p.src += (xh + h.begin * ch.st) * plan.src.h;
+        p.wei += (ch.tap0 + h.begin * ch.tap_step) * wei_h;
         p.n_h = h.end - h.begin;
       }
-      run_lane_tiles(ctx, row, p, rows, tile_begin, tile_end);
+      if (e.transposed)
+        run_transposed_row(ctx, row, p, chunk, chunk_end);
+      else
+        run_lane_tiles(ctx, row, p, rows, tile_begin, tile_end);
     }
     sp += chunk_end - chunk;
     chunk = 0;
@@ -234,16 +282,46 @@ void set_index(const ConvPlan& plan, int64_t block, int64_t source_block, int32_
   }
 }
 
+// The register tiles for one block of output channels.
+void set_passes(LaneContext& ctx, int64_t block, int64_t source_block) {
+  const ConvPlan& plan = ctx.plan;
+  const ConvProblem& e = plan.exec;
+  const bool dense = !e.transposed && e.w.dilation == 1 && e.w.stride <= 2 && plan.w_tile <= kMaxWindowPositions;
+  // In nhwc nothing may be read behind the last channel.
+  const auto whole = [&](int64_t source) {
+    return plan.src_format == ConvFormat::blocked || (source + 1) * kBlock <= e.ic;
+  };
+  ctx.window = nullptr;
+  ctx.rows = nullptr;
+  if (!ctx.index && whole(block)) {
+    ctx.passes = !e.transposed && e.w.stride * plan.src.w == kBlock ? &kLaneBlock : &kLaneAnyStep;
+    if (dense && e.w.kernel == 3) ctx.window = &kWindow3[e.w.stride - 1];
+    if (dense && e.w.kernel == 5) ctx.window = &kWindow5[e.w.stride - 1];
+    if (kTwoRows && plan.rows == 2 && rows_fit(ctx)) {
+      ctx.rows = e.w.kernel == 3 ? &kRows3[e.w.stride - 1] : &kRows5[e.w.stride - 1];
+    }
+  } else if (!ctx.index) {
+    ctx.passes = &kLaneTail;
+  } else if (plan.lanes_in_block && whole(source_block)) {
+    ctx.passes = &kLanePermuted;
+    if (dense && e.w.kernel == 3) ctx.window = &kWindow3Permuted[e.w.stride - 1];
+  } else {
+    ctx.passes = &kLaneGathered;
+  }
+}
+
 void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
   const ConvProblem& e = plan.exec;
   const bool depthwise = e.ic == e.groups && e.oc == e.groups;
   const int64_t inputs = e.ic / e.groups, outputs = e.oc / e.groups;
   alignas(64) float buffer[kMaxPassPositions * kBlock];
   auto* const index = reinterpret_cast<int32_t*>(args.scratch);
-  const bool dense = e.w.dilation == 1 && e.w.stride <= 2 && plan.w_tile <= kMaxWindowPositions;
+  const bool ragged = plan.dst_format == ConvFormat::blocked && e.oc % kBlock != 0;
   LaneContext ctx{plan,
                   args,
-                  make_epilogue(args.post_ops, args.post_op_count, e.oc % kBlock != 0),
+                  make_epilogue(args.post_ops, args.post_op_count, ragged),
+                  make_epilogue(args.post_ops, args.post_op_count, false, true),
+                  tap_class(e.w, e.transposed, 0),
                   nullptr,
                   nullptr,
                   nullptr,
@@ -255,23 +333,11 @@ void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) 
   ctx.tiles = (e.w.out + plan.w_tile - 1) / plan.w_tile;
   ctx.narrow = e.w.out / ctx.tiles;
   ctx.wider = e.w.out % ctx.tiles;
-  if (depthwise) {
-    ctx.passes = e.w.stride * plan.src.w == kBlock ? &kLaneBlock : &kLaneAnyStep;
-    if (dense && e.w.kernel == 3) ctx.window = &kWindow3[e.w.stride - 1];
-    if (dense && e.w.kernel == 5) ctx.window = &kWindow5[e.w.stride - 1];
-    if (kTwoRows && plan.rows == 2 && rows_fit(ctx)) {
-      ctx.rows = e.w.kernel == 3 ? &kRows3[e.w.stride - 1] : &kRows5[e.w.stride - 1];
-    }
-  } else if (plan.lanes_in_block) {
-    ctx.passes = &kLanePermuted;
-    if (dense && e.w.kernel == 3) ctx.window = &kWindow3Permuted[e.w.stride - 1];
-  } else {
-    ctx.passes = &kLaneGathered;
-  }
   for (int64_t n = box.n0; n < box.n1; ++n) {
     for (int64_t block = box.oc0; block < box.oc1; ++block) {
       const int64_t source_block = block * kBlock / outputs * inputs / kBlock;
       if (!depthwise) set_index(plan, block, source_block, index);
+      set_passes(ctx, block, source_block);
       run_lane_block(ctx, box, n, block, source_block);
     }
   }

@@ -15,17 +15,28 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
-// Where the sources of a vector come from: the same lanes, other lanes of the same block, or anywhere.
-enum class Lanes { own, block, anywhere };
+// Where the sources of a vector come from: the same lanes, those of them that exist, other lanes of the same block, or
+// anywhere.
+enum class Lanes { own, own_tail, block, anywhere };
+
+constexpr bool is_own(Lanes from) { return from == Lanes::own || from == Lanes::own_tail; }
+
+// What fetch() needs besides the address.
+struct LaneSource {
+  VI index;
+  Tail tail;
+};
 
 template <Lanes From>
-TERROIR_INLINE V fetch(const float* p, VI index) {
+TERROIR_INLINE V fetch(const float* p, const LaneSource& source) {
   if constexpr (From == Lanes::own) {
     return loadu(p);
+  } else if constexpr (From == Lanes::own_tail) {
+    return load_tail(p, source.tail);
   } else if constexpr (From == Lanes::block) {
-    return take(p, index);
+    return take(p, source.index);
   } else {
-    return gather(p, index);
+    return gather(p, source.index);
   }
 }
 
@@ -76,19 +87,19 @@ void lane_pass(const LanePass& p) noexcept {
   const int64_t step = Step == 0 ? p.src_step : Step;
   V acc[R];
   lane_begin<R>(p, acc);
+  LaneSource source{VI(0), tail(From == Lanes::own_tail && p.tail < kLanes ? p.tail : kLanes)};
   for (int64_t d = 0; d < p.n_d; ++d) {
     for (int64_t h = 0; h < p.n_h; ++h) {
       const float* src = p.src + d * p.src_d + h * p.src_h;
-      for (int64_t i = 0; i < (From != Lanes::own ? p.n_i : 1); ++i) {
+      for (int64_t i = 0; i < (is_own(From) ? 1 : p.n_i); ++i) {
         const float* s = src;
         const float* k = p.wei + d * p.wei_d + h * p.wei_h + i * p.wei_i;
-        VI index(0);
-        if constexpr (From != Lanes::own) index = load_int(p.index + i * kBlock);
-        for (int64_t w = p.n_w; w > 0; --w, s += p.src_w, k += kBlock) {
+        if constexpr (!is_own(From)) source.index = load_int(p.index + i * kBlock);
+        for (int64_t w = p.n_w; w > 0; --w, s += p.src_w, k += p.wei_w) {
           const V weight = loadu(k);
 #pragma GCC unroll 32
           for (int r = 0; r < R; ++r) {
-            const V x = fetch<From>(s + r * step, index);
+            const V x = fetch<From>(s + r * step, source);
             acc[r] = fma(x, weight, acc[r]);
           }
         }
@@ -107,13 +118,13 @@ void lane_window(const LanePass& p) noexcept {
   constexpr int W = (R - 1) * S + K;
   V acc[R];
   lane_begin<R>(p, acc);
+  LaneSource source{VI(0), tail(From == Lanes::own_tail && p.tail < kLanes ? p.tail : kLanes)};
   for (int64_t d = 0; d < p.n_d; ++d) {
     for (int64_t h = 0; h < p.n_h; ++h) {
       const float* src = p.src + d * p.src_d + h * p.src_h;
-      for (int64_t i = 0; i < (From != Lanes::own ? p.n_i : 1); ++i) {
+      for (int64_t i = 0; i < (is_own(From) ? 1 : p.n_i); ++i) {
         const float* k = p.wei + d * p.wei_d + h * p.wei_h + i * p.wei_i;
-        VI index(0);
-        if constexpr (From != Lanes::own) index = load_int(p.index + i * kBlock);
+        if constexpr (!is_own(From)) source.index = load_int(p.index + i * kBlock);
         V weight[K];
 #pragma GCC unroll 8
         for (int w = 0; w < K; ++w) weight[w] = loadu(k + w * kBlock);
@@ -122,7 +133,7 @@ void lane_window(const LanePass& p) noexcept {
         for (int e = 0; e < W; ++e, s += p.src_step) {
           const float* at = s;
           if (e < K - 1 || e > W - K) at = e >= p.inside_begin && e < p.inside_end ? s : kZeroBlock;
-          const V x = in_register(fetch<From>(at, index));
+          const V x = in_register(fetch<From>(at, source));
 #pragma GCC unroll 8
           for (int w = 0; w < K; ++w) {
             const int r = (e - w) / S;
@@ -161,6 +172,7 @@ using WindowSizes = std::make_integer_sequence<int, kMaxWindowPositions>;
 
 constexpr LanePassTable kLaneBlock = lane_pass_table<kBlock, Lanes::own>(PassSizes{});
 constexpr LanePassTable kLaneAnyStep = lane_pass_table<0, Lanes::own>(PassSizes{});
+constexpr LanePassTable kLaneTail = lane_pass_table<0, Lanes::own_tail>(WindowSizes{});
 constexpr LanePassTable kLanePermuted = lane_pass_table<0, Lanes::block>(WindowSizes{});
 constexpr LanePassTable kLaneGathered = lane_pass_table<0, Lanes::anywhere>(WindowSizes{});
 

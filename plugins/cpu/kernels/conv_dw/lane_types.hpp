@@ -11,7 +11,7 @@ struct LanePass {
   int64_t src_step;  // window kernels: from one window element to the next; else from one position to the next
   int64_t src_d, src_h, src_w;
   const float* wei;
-  int64_t wei_d, wei_h, wei_i;  // kernel columns are adjacent blocks
+  int64_t wei_d, wei_h, wei_i, wei_w;  // window kernels: kernel columns are adjacent blocks
   int64_t n_d, n_h, n_i, n_w;
   int64_t inside_begin, inside_end;  // window kernels: elements outside count as zero
   const int32_t* index;              // [n_i][block]: source lane of each lane; unused in depthwise kernels
@@ -23,6 +23,7 @@ struct LanePass {
   // Two-row kernels: rows of the window inside the tensor; from the first output row to the second.
   int64_t row_begin, row_end;
   int64_t out_row, residual_row;
+  int64_t tail;  // lanes from this vector on that exist; only tail kernels look at it
   bool load, clamp;
   float low, high;
 };
