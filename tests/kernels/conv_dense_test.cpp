@@ -109,6 +109,13 @@ TEST(ConvPointwise, Strides) {
   for (const int64_t s : {2, 3}) check_family("conv_1x1", conv2d(24, 48, axis(14, 1, s), axis(15, 1, s), 1, 2));
 }
 
+TEST(ConvPointwise, PadsOnOneSide) {
+  for (const int64_t c : {16, 17, 48})
+    for (const int64_t before : {0, 1})
+      for (const int64_t after : {0, 1, 3})
+        check_family("conv_direct", conv2d(c, 24, axis(5, 1, 1, 1, after, before), axis(9, 1, 1, 1, before, after)));
+}
+
 TEST(ConvPointwise, ManyChannels) {
   check_family("conv_1x1", conv2d(960, 130, axis(1, 1), axis(1, 1)));
   check_family("conv_1x1", conv2d(64, 1000, axis(1, 1), axis(3, 1)));

@@ -397,7 +397,8 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
   const int64_t inner = dense_inner(e, plan.src_format, kBlock);
   const int64_t ic_blocks = (icg + inner - 1) / inner, oc_blocks = (ocg + kBlock - 1) / kBlock;
   const int64_t taps = e.d.kernel * e.h.kernel * e.w.kernel;
-  const bool pointwise = taps == 1 && !e.transposed && e.d.pad == 0 && e.h.pad == 0 && e.w.pad == 0;
+  // Every column has its tap: there are no border tiles.
+  const bool pointwise = taps == 1 && !e.transposed && e.w.pad == 0 && (e.w.out - 1) * e.w.stride < e.w.in;
   // Neighbouring columns are neighbours in memory: one plain channel, or all channels of nhwc.
   const bool adjacent = plain || (plan.src_format == ConvFormat::nhwc && e.groups == 1 && ic_blocks == 1);
   const bool columns_inside = adjacent && e.w.dilation == 1 && !e.transposed;
