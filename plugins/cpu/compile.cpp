@@ -9,6 +9,7 @@
 #include "plugins/cpu/passes/build_plan.hpp"
 #include "plugins/cpu/passes/fuse_attention.hpp"
 #include "plugins/cpu/passes/fuse_post_ops.hpp"
+#include "plugins/cpu/passes/fuse_rms_norm.hpp"
 #include "plugins/cpu/passes/layouts.hpp"
 
 namespace terroir::cpu {
@@ -76,6 +77,7 @@ std::unique_ptr<Plan> compile_plan(std::unique_ptr<ir::Graph> graph, WeightsCach
                                    const CompileOptions& options, const parallel::Arena& arena) {
   ir::PassManager passes;
   passes.add(fuse_attention(cpu_ops()));
+  passes.add(fuse_rms_norm(cpu_ops()));
   passes.add(fuse_post_ops(cpu_ops()));
   passes.run(*graph);
 

@@ -90,6 +90,7 @@ CpuOps::CpuOps(const ir::OpRegistry& registry) {
   reorder.accuracy = ir::Accuracy::exact;
   reorder_ = &own_.add(std::move(reorder));
   attention_ = &own_.add(attention_schema());
+  rms_norm_ = &own_.add(rms_norm_schema());
 
   std::vector<std::string> types = {"Convolution", "GroupConvolution", "ConvolutionBackpropData",
                                     "GroupConvolutionBackpropData", "MVN", "MatMul"};

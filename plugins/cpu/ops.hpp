@@ -7,6 +7,7 @@
 #include "ir/schema/registry.hpp"
 #include "plugins/cpu/attention_op.hpp"
 #include "plugins/cpu/layout/layout.hpp"
+#include "plugins/cpu/rms_norm_op.hpp"
 #include "plugins/cpu/simd/post_op.hpp"
 
 namespace terroir::cpu {
@@ -51,13 +52,14 @@ struct FusedAttrs {
   }
 };
 
-/// Schemas of the set "cpu": Reorder, Attention, and for every op that takes a chain its fused twin, of the same type
-/// name.
+/// Schemas of the set "cpu": Reorder, Attention, RmsNorm, and for every op that takes a chain its fused twin, of the
+/// same type name.
 class CpuOps {
  public:
   explicit CpuOps(const ir::OpRegistry& registry);
   const ir::OpSchema& reorder() const { return *reorder_; }
   const ir::OpSchema& attention() const { return *attention_; }
+  const ir::OpSchema& rms_norm() const { return *rms_norm_; }
   /// Null when the op takes no chain.
   const ir::OpSchema* fused(const ir::OpSchema& base) const;
 
@@ -65,12 +67,14 @@ class CpuOps {
   ir::OpRegistry own_;
   const ir::OpSchema* reorder_;
   const ir::OpSchema* attention_;
+  const ir::OpSchema* rms_norm_;
 };
 
 inline bool is_cpu_op(const ir::Node& node) { return node.schema->opset == "cpu"; }
 /// Whether it is the twin of a base op, with FusedAttrs.
 inline bool is_fused(const ir::Node& node) {
-  return is_cpu_op(node) && node.schema->type != kReorderType && node.schema->type != kAttentionType;
+  const std::string& type = node.schema->type;
+  return is_cpu_op(node) && type != kReorderType && type != kAttentionType && type != kRmsNormType;
 }
 /// The attributes of a node, or of the base op of a fused one.
 const ir::Attributes& base_attributes(const ir::Node& node);

@@ -6,6 +6,7 @@
 
 #include "ops/registry.hpp"
 #include "ops/rewrites/rewrites.hpp"
+#include "plugins/cpu/passes/fuse_rms_norm.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/graph_maker.hpp"
 #include "tests/passes/planned.hpp"
@@ -134,6 +135,51 @@ TEST(CpuMvn, InstanceNormalisationBetweenConvolutions) {
   auto z = m.op("MVN", {m.conv(m.input({1, 3, 6, 6}), 17, 3, 5), m.integers({2, 3})}, attributes);
   m.result(m.conv(m.op("Exp", {z}), 5, 3, 6));
   expect_same_as_interpreter(m);
+}
+
+ir::Pass rms() {
+  static const cpu::CpuOps ops(ops::builtin_registry());
+  return cpu::fuse_rms_norm(ops);
+}
+
+ir::Value rms_norm(GraphMaker& m, ir::Value x, int form, const std::vector<int64_t>& axes = {-1}) {
+  const auto squares = mean(m, form == 0 ? power(m, x, 2) : m.op("Multiply", {x, x}), axes);
+  if (form == 0) return m.op("Multiply", {x, power(m, plus(m, squares, 1e-3f), -0.5f)});
+  if (form == 1) return m.op("Divide", {x, plus(m, m.op("Sqrt", {squares}), 1e-3f)});
+  return m.op("Multiply", {m.op("Divide", {m.scalar(1), m.op("Sqrt", {plus(m, squares, 1e-3f)})}), x});
+}
+
+TEST(FuseRmsNorm, WithAndWithoutAScale) {
+  GraphMaker m;
+  m.result(m.op("Multiply", {m.constant({1, 3}, {1, 2, 3}), rms_norm(m, m.input({2, 3}), 0)}));
+  m.result(rms_norm(m, m.input({2, 3}), 1));
+  m.result(m.op("Multiply", {rms_norm(m, m.input({2, 3}), 2), m.constant({2, 1}, {1, 2})}));  // a scale per row
+  expect_rewrite("fuse_rms_norm", m.graph(), {rms()});
+}
+
+TEST(FuseRmsNorm, Refuses) {
+  GraphMaker m;
+  m.result(rms_norm(m, m.input({2, 3}), 0, {0}));
+  m.result(rms_norm(m, m.input({2, 3}), 0, {0, 1}));
+  m.result(rms_norm(m, m.input(PartialShape("?,3")), 0));
+  m.result(normalized(m, m.input({2, 3}), 0));  // centered
+  expect_refusal(m.graph(), {rms()});
+}
+
+TEST(FuseRmsNorm, OneStepWithTheSameValues) {
+  for (int form = 0; form < 3; ++form)
+    for (const int64_t n : {1, 7, 16, 33, 131, 1031}) {
+      SCOPED_TRACE(concat("form ", form, ", rows of ", n));
+      GraphMaker m;
+      m.result(m.op("Multiply", {rms_norm(m, m.input({3, 7, n}), form), m.random({n}, 1)}));
+      const auto plan = plan_of(m);
+      ASSERT_EQ(plan->steps.size(), 1u);
+      EXPECT_EQ(plan->steps[0].type, "RmsNorm");
+      expect_same_as_interpreter(m);
+      GraphMaker bare;
+      bare.result(rms_norm(bare, bare.input({5, n}), form));
+      expect_same_as_interpreter(bare);
+    }
 }
 
 const float kRootHalf = static_cast<float>(1 / std::numbers::sqrt2);
