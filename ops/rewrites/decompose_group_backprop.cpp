@@ -1,3 +1,4 @@
+// For devices without kernels for such groups; those of the CPU plugin take them as they are, in half the time.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -67,7 +67,6 @@ std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> graph, const s
   ir::PassManager passes;
   passes.add(ops::lower_terroir1_convolution(registry));  // what waited for a shape
   passes.add(ops::fold_constants(registry));              // sizes that are known now
-  passes.add(ops::decompose_group_backprop(registry));
   passes.add_until_stable({ops::remove_no_ops(), ops::fuse_transposes(registry), ops::sink_transposes(registry)});
   passes.run(*graph);
   return graph;
