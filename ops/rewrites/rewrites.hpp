@@ -38,14 +38,6 @@ ir::Pass fold_scale_into_convolution(const ir::OpRegistry& registry);
 /// zeros for output_padding of more than 1 GiB.
 ir::Pass lower_terroir1_convolution(const ir::OpRegistry& registry);
 
-/// GroupConvolutionBackpropData whose groups are no whole blocks of channels -> GroupConvolution of stride 1 that gives
-/// the elements of each residue of the output's position modulo the stride (its phases) as channels of their own, then
-/// Reshape, Transpose, Reshape, which interleave them, and VariadicSplit, which cuts what is behind the last element;
-/// of stride 1 only the GroupConvolution. No zeros are inserted; a dilated kernel is filled up with them.
-/// Refuses: types other than f32, weights or extents that are not known, pads that leave nothing of the input, filters
-/// that would be mostly zeros (far dilated) or huge (strides far beyond the kernel).
-ir::Pass decompose_group_backprop(const ir::OpRegistry& registry);
-
 /// Transpose(Transpose(x, p), q) -> Transpose(x, p after q), or x where that is the identity.
 /// Refuses: orders that are not constant, unknown ranks.
 ir::Pass fuse_transposes(const ir::OpRegistry& registry);

@@ -128,7 +128,7 @@ TEST(LowerTerroir1Convolution, UnknownExtents) {
   }
 }
 
-TEST(DecomposeGroupBackprop, InterleavesPhases) {
+TEST(GroupBackprop, SmallGroupsRunOnTheKernels) {
   GraphMaker m;
   auto x = m.input({1, 4, 3, 3});
   const AttributeTexts two = {{"strides", "2,1"}, {"dilations", "1,1"}, {"pads_begin", "1,0"}, {"pads_end", "1,0"}};
@@ -137,28 +137,9 @@ TEST(DecomposeGroupBackprop, InterleavesPhases) {
   m.result(m.op("GroupConvolutionBackpropData", {x, m.constant({4, 1, 1, 2, 2}, std::vector<float>(16, 3))}, one));
   const AttributeTexts deep = {{"strides", "2,1"}, {"dilations", "1,1"}, {"pads_begin", "2,0"}, {"pads_end", "1,2"}};
   m.result(m.op("GroupConvolutionBackpropData", {x, m.random({4, 1, 1, 1, 1}, 2)}, deep));  // cuts whole inputs
-  expect_rewrite("decompose_group_backprop", m.graph(), {ops::decompose_group_backprop(ops::builtin_registry())});
   const auto plan = plan_of(m);
   for (const cpu::Step& step : plan->steps) EXPECT_FALSE(step.is_reference) << step.where;
   expect_same_as_interpreter(m);
-}
-
-TEST(DecomposeGroupBackprop, LeavesWhatItCannotOrNeedNot) {
-  const auto attributes = [](const std::string& pad) {
-    return AttributeTexts{{"strides", "2"}, {"dilations", "1"}, {"pads_begin", pad}, {"pads_end", pad}};
-  };
-  GraphMaker m;
-  auto x = m.input({1, 4, 9});
-  AttributeTexts padded = attributes("2");
-  padded.push_back({"output_padding", "9"});
-  auto one = m.input({1, 4, 1});
-  m.result(m.op("GroupConvolutionBackpropData", {one, m.random({4, 1, 1, 2}, 1)}, padded));     // zeros only
-  m.result(m.op("GroupConvolutionBackpropData", {x, m.input({4, 1, 1, 2})}, attributes("0")));  // of the run
-  m.result(m.op("GroupConvolutionBackpropData", {m.input({1, 32, 3}), m.random({2, 16, 16, 2}, 2)}, attributes("0")));
-  m.result(m.op("GroupConvolutionBackpropData", {m.input({0, 4, 3}), m.random({4, 1, 1, 2}, 3)}, attributes("0")));
-  m.result(m.op("GroupConvolutionBackpropData", {m.input(PartialShape("?,4,3")), m.random({4, 1, 1, 2}, 4)},
-                attributes("0")));
-  expect_refusal(m.graph(), {ops::decompose_group_backprop(ops::builtin_registry())});
 }
 
 TEST(FuseTransposes, CancelsInversesAndJoinsOthers) {
