@@ -33,10 +33,36 @@ AlignedBuffer filled(const OneLayer::Operand& operand) {
   return buffer;
 }
 
+ir::Dims with_channels(ir::Dims dims, int64_t channels) {
+  dims[1] = channels;
+  return dims;
+}
+
+/// Pointwise, from `source` of extents `dims`.
+ir::Value add_convolution(ir::Graph& graph, const char* name, ir::Value source, const ir::Dims& dims,
+                          int64_t channels) {
+  ir::Dims weights(dims.size(), 1);
+  weights[0] = channels;
+  weights[1] = dims[1];
+  const auto values = std::make_shared<AlignedBuffer>(filled({weights, true}));
+  const ir::NodeId constant = graph.add_constant(builtin(ir::kConstType), name + std::string("/weights"),
+                                                 {{element::f32, weights, values->data()}, values});
+  const ir::OpSchema& schema = builtin("Convolution");
+  auto attributes = schema.make_attributes();
+  std::string ones = "1", zeros = "0";
+  for (size_t i = 3; i < dims.size(); ++i) {
+    ones += ",1";
+    zeros += ",0";
+  }
+  test::set_attributes(*attributes,
+                       {{"strides", ones}, {"dilations", ones}, {"pads_begin", zeros}, {"pads_end", zeros}});
+  return {graph.add(schema, name, std::move(attributes), {source, {constant, 0}}), 0};
+}
+
 }  // namespace
 
 OneLayer::OneLayer(const char* type, const std::vector<std::pair<std::string, std::string>>& attributes,
-                   const std::vector<Operand>& operands, cpu::Isa isa, int threads, const char* opset)
+                   const std::vector<Operand>& operands, cpu::Isa isa, int threads, const char* opset, Place place)
     : arena_(threads), schema_(builtin(type, opset)), attributes_(schema_.make_attributes()) {
   ir::Graph graph("layer");
   std::vector<ir::Value> inputs;
@@ -49,15 +75,22 @@ OneLayer::OneLayer(const char* type, const std::vector<std::pair<std::string, st
       constants_.push_back(std::make_shared<AlignedBuffer>(std::move(values)));
       inputs.push_back({graph.add_constant(builtin(ir::kConstType), name, {operands_.back(), constants_.back()}), 0});
     } else {
-      const ir::ParameterAttrs parameter{PartialShape(ir::to_shape(operand.dims)), operand.type};
+      constexpr int64_t kChannelsBefore = 8;
+      const bool computed = place == Place::middle;
+      extents.push_back(computed ? with_channels(operand.dims, kChannelsBefore) : operand.dims);
+      const ir::ParameterAttrs parameter{PartialShape(ir::to_shape(extents.back())), operand.type};
       inputs.push_back({graph.add(builtin(ir::kParameterType), name, ir::make_attributes_of(parameter)), 0});
-      extents.push_back(operand.dims);
-      buffers_.push_back(std::move(values));
+      if (computed) inputs.back() = add_convolution(graph, "before", inputs.back(), extents.back(), operand.dims[1]);
+      buffers_.push_back(computed ? filled({extents.back(), false}) : std::move(values));
     }
   }
   test::set_attributes(*attributes_, attributes);
   const ir::NodeId layer = graph.add(schema_, "layer", attributes_->clone(), inputs);
-  graph.add(builtin(ir::kResultType), "result", nullptr, {{layer, 0}});
+  ir::infer_graph(graph);
+  ir::Value last{layer, 0};
+  if (place != Place::alone)
+    last = add_convolution(graph, "behind", last, ir::to_dims(graph.port(last).shape.to_shape()), 16);
+  graph.add(builtin(ir::kResultType), "result", nullptr, {last});
   ir::infer_graph(graph);
 
   cpu::CompileOptions options;

@@ -25,9 +25,13 @@ class OneLayer {
     element::Type type = element::f32;  // or i32, i64, or one of at most a byte
     std::optional<double> value = {};   // of every element; else f32 has small fixed values and others any bits
   };
+  /// What surrounds the layer: nothing, a pointwise convolution behind it, or one before it as well. The layer then
+  /// reads and stores the layout that convolutions want, as in the middle of a network, not that of a model's ends.
+  enum class Place { alone, first, middle };
   /// `attributes` in IR spelling.
   OneLayer(const char* type, const std::vector<std::pair<std::string, std::string>>& attributes,
-           const std::vector<Operand>& operands, cpu::Isa isa, int threads, const char* opset = "opset16");
+           const std::vector<Operand>& operands, cpu::Isa isa, int threads, const char* opset = "opset16",
+           Place place = Place::alone);
 
   /// Seconds of the layer's step in one run.
   double run();
