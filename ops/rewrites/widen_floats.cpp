@@ -33,12 +33,14 @@ float widen(uint16_t half) {
 ir::Constant widened(const ir::TensorView& view) {
   const int64_t count = view.count();
   auto buffer = allocate_returned(ir::byte_size(element::f32, count));
-  const auto* src = view.as<uint16_t>();
   auto* dst = static_cast<float*>(buffer.get());
-  if (view.type == element::f16)
-    for (int64_t i = 0; i < count; ++i) dst[i] = widen(src[i]);
-  else
-    for (int64_t i = 0; i < count; ++i) dst[i] = std::bit_cast<float>(static_cast<uint32_t>(src[i]) << 16);
+  if (view.type == element::f16) {
+    const auto* src = view.as<float16>();
+    for (int64_t i = 0; i < count; ++i) dst[i] = widen(src[i].to_bits());
+  } else {
+    const auto* src = view.as<bfloat16>();
+    for (int64_t i = 0; i < count; ++i) dst[i] = static_cast<float>(src[i]);
+  }
   MappedFile::evict(view.data, view.bytes());
   const ir::TensorView wide{element::f32, view.dims, dst};
   return {wide, std::move(buffer)};
