@@ -56,7 +56,7 @@ Layout::Layout(const std::string& text) {
     const bool valid = !axis.empty() && std::all_of(axis.begin(), axis.end(),
                                                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
     if (!valid) fail("'" + axis + "' is no name of an axis");
-    // Axes behind "..." are counted from there for now; their index from the end is known when all have been read.
+    // Axes behind "..." are counted from there first; their index from the end is known when all have been read.
     if (!names_.emplace(upper(axis), dynamic_ ? -1 - index : index).second) fail("'" + axis + "' stands twice");
   }
   if (dynamic_) {

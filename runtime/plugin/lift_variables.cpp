@@ -85,6 +85,7 @@ class Lift {
   void lift_read(NodeId id) {
     const ir::Node& node = original_.node(id);
     LiftedGraph::Variable& variable = this->variable(node);
+    check(variable, node.outputs.at(0));  // it may have been assigned before
     if (variable.input == LiftedGraph::kNone) {
       variable.input = graph().parameters().size();
       const ir::OutputPort port = node.outputs.at(0);

@@ -54,14 +54,19 @@ ir::BodyPortMap::Input fed(int64_t port, ir::Value parameter) {
   return input;
 }
 
+/// The port in parts along an axis; a negative stride walks from the end.
+template <class Port>
+Port in_parts(Port port, int64_t axis, int64_t stride, int64_t part_size) {
+  port.axis = axis;
+  port.start = stride < 0 ? -1 : 0;
+  port.end = stride < 0 ? 0 : -1;
+  port.stride = stride;
+  port.part_size = part_size;
+  return port;
+}
+
 ir::BodyPortMap::Input sliced(int64_t port, ir::Value parameter, int64_t axis, int64_t stride, int64_t part_size) {
-  Ports::Input input = fed(port, parameter);
-  input.axis = axis;
-  input.start = stride < 0 ? -1 : 0;
-  input.end = stride < 0 ? 0 : -1;
-  input.stride = stride;
-  input.part_size = part_size;
-  return input;
+  return in_parts(fed(port, parameter), axis, stride, part_size);
 }
 
 ir::BodyPortMap::Output given(int64_t port, ir::NodeId result) {
@@ -72,13 +77,7 @@ ir::BodyPortMap::Output given(int64_t port, ir::NodeId result) {
 }
 
 ir::BodyPortMap::Output joined(int64_t port, ir::NodeId result, int64_t axis, int64_t stride, int64_t part_size) {
-  Ports::Output output = given(port, result);
-  output.axis = axis;
-  output.start = stride < 0 ? -1 : 0;
-  output.end = stride < 0 ? 0 : -1;
-  output.stride = stride;
-  output.part_size = part_size;
-  return output;
+  return in_parts(given(port, result), axis, stride, part_size);
 }
 
 /// Running sum along axis 1 of [1, n], parts of `part` columns: outputs are the last sum and all sums.

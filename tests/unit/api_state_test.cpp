@@ -152,6 +152,25 @@ TEST(State, AVariableWithoutInitialValueStartsAsZeros) {
   }
 }
 
+/// The layer that assigns comes first in the file; the variable may still have every shape that ReadValue allows.
+TEST(State, TheOrderOfTheLayersDoesNotNarrowAVariable) {
+  ModelBuilder b("order");
+  const auto x = b.parameter(element::f32, {1, 2}, "x");
+  b.op("Assign", "opset6", {x}, {{"variable_id", "v"}}, "write");
+  const auto v = b.op("ReadValue", "opset6", {},
+                      {{"variable_id", "v"}, {"variable_type", "f32"}, {"variable_shape", "?,2"}}, "read");
+  b.result(b.op("ReLU", "opset1", {v}, {}, "relu"));
+  const auto model = b.build();
+  Core core;
+  for (const std::string& device : core.get_available_devices()) {
+    SCOPED_TRACE(device);
+    InferRequest request = core.compile_model(model, device).create_infer_request();
+    request.query_state().at(0).set_state(floats({2, 2}, {1, -2, 3, 4}));
+    EXPECT_EQ(infer(request, floats({1, 2}, {7, 8})), (Floats{1, 0, 3, 4}));
+    EXPECT_EQ(infer(request, floats({1, 2}, {5, 6})), (Floats{7, 8}));
+  }
+}
+
 TEST(State, AVariableAssignedTwiceIsRefusedByName) {
   ModelBuilder b("twice");
   const auto x = b.parameter(element::f32, {1}, "x");

@@ -26,13 +26,6 @@ Layout layout_of(ConvFormat format, int rank, Isa isa) {
   return {};
 }
 
-/// The operand of a bias at the head of the chain, or null: kernels add it for nothing.
-const float* leading_bias(const NodeContext& context) {
-  const std::vector<FusedOp>& chain = chain_of(context.node);
-  if (chain.empty() || chain[0].kind != PostOpKind::add || chain[0].mode != OperandMode::per_channel) return nullptr;
-  return context.constants[static_cast<size_t>(chain[0].operand)]->view.as<float>();
-}
-
 const ConvKernel* find_kernel(const ConvProblem& problem, Isa isa, const LayoutChoice& choice) {
   const int rank = choice.outputs[0].rank();
   for (const ConvKernel& kernel : conv_kernels(isa))
@@ -42,11 +35,12 @@ const ConvKernel* find_kernel(const ConvProblem& problem, Isa isa, const LayoutC
   return nullptr;
 }
 
-Packing packing_for(const NodeContext& context, const ConvKernel& kernel, const ConvPlan& plan) {
-  const float* bias = leading_bias(context);
+const float* values_of(const ir::Constant* bias) { return bias ? bias->view.as<float>() : nullptr; }
+
+Packing packing_for(const ConvKernel& kernel, const ConvPlan& plan, const ir::Constant* bias_constant) {
+  const float* bias = values_of(bias_constant);
   // The packing is known by the bias's address, which nothing else may get while the packing is being made.
-  std::shared_ptr<const void> bias_owner;
-  if (bias) bias_owner = context.constants[static_cast<size_t>(chain_of(context.node)[0].operand)]->owner;
+  std::shared_ptr<const void> bias_owner = bias_constant ? bias_constant->owner : nullptr;
   const ConvPacking p = packing_of(plan);
   Packing packing;
   packing.key =
@@ -66,12 +60,12 @@ class ConvolutionExecutor final : public Executor {
   ConvolutionExecutor(const NodeContext& context, const ConvKernel& kernel, const ConvProblem& problem)
       : kernel_(kernel), chain_(context, leading_bias(context) ? 1 : 0, channel_block(context.isa)) {
     kernel.plan(problem, kernel, plan_);
-    if (leading_bias(context))
-      bias_owner_ = context.constants[static_cast<size_t>(chain_of(context.node)[0].operand)]->owner;
+    const ir::Constant* bias = leading_bias(context);
+    if (bias) bias_owner_ = bias->owner;
     if (context.constants[1])
-      packed_ = context.weights.get(*context.constants[1], packing_for(context, kernel, plan_));
+      packed_ = context.weights.get(*context.constants[1], packing_for(kernel, plan_, bias));
     else
-      bias_ = leading_bias(context);
+      bias_ = values_of(bias);
   }
 
   void run(const RunArgs& args) const noexcept override {

@@ -4,6 +4,7 @@
 #include "ops/defs/convolution/convolution.hpp"
 #include "ops/defs/convolution/convolution_backprop_data.hpp"
 #include "plugins/cpu/ops.hpp"
+#include "plugins/cpu/post_op_chain.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -40,6 +41,12 @@ ConvProblem conv_problem(const NodeContext& context) {
     *axes[3 - rank + i] = {axis.input, axis.output, axis.kernel, axis.stride, axis.dilation, axis.pad_begin};
   }
   return problem;
+}
+
+const ir::Constant* leading_bias(const NodeContext& context) {
+  const std::vector<FusedOp>& chain = chain_of(context.node);
+  if (chain.empty() || chain[0].kind != PostOpKind::add || chain[0].mode != OperandMode::per_channel) return nullptr;
+  return context.constants[static_cast<size_t>(chain[0].operand)];
 }
 
 }  // namespace terroir::cpu

@@ -8,4 +8,7 @@ namespace terroir::cpu {
 /// Extents, strides and pads in effect of Convolution, GroupConvolution and their BackpropData forms, fused or not.
 ConvProblem conv_problem(const NodeContext& context);
 
+/// The bias at the head of the fused chain, which kernels add for nothing, or null.
+const ir::Constant* leading_bias(const NodeContext& context);
+
 }  // namespace terroir::cpu

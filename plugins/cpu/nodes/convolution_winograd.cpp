@@ -51,13 +51,6 @@ class WinogradExecutor final : public Executor {
   /// Rounded to cache lines, so that slices do not write to each other's.
   size_t scratch_stride() const noexcept { return (plan_.scratch_floats + 15) / 16 * 16; }
 
-  /// The bias at the head of the chain, or null: the output transform adds it.
-  static const ir::Constant* leading_bias(const NodeContext& context) {
-    const std::vector<FusedOp>& chain = chain_of(context.node);
-    if (chain.empty() || chain[0].kind != PostOpKind::add || chain[0].mode != OperandMode::per_channel) return nullptr;
-    return context.constants[static_cast<size_t>(chain[0].operand)];
-  }
-
   Packing packing_for(const ir::Constant* bias) const {
     const auto* values = bias ? bias->view.as<float>() : nullptr;
     const ConvProblem& p = plan_.problem;
