@@ -7,6 +7,7 @@
 
 #include "plugins/cpu/plugin.hpp"
 #include "tests/passes/graph_maker.hpp"
+#include "tests/passes/planned.hpp"
 
 namespace {
 
@@ -104,6 +105,27 @@ GraphMaker convnet() {
   return m;
 }
 
+/// The families that came later, each by its kernel: Winograd, deformable convolution, weights of the run, norms,
+/// attention.
+GraphMaker later_families() {
+  GraphMaker m;
+  auto x = m.input({1, 64, 24, 24});
+  auto wino = m.conv(x, 64, 3, 1);
+  const AttributeTexts window = {
+      {"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}, {"auto_pad", "explicit"}};
+  auto deformed =
+      m.op("DeformableConvolution", {wino, m.random({1, 18, 24, 24}, 2), m.random({8, 64, 3, 3}, 3)}, window);
+  auto normal = m.op("NormalizeL2", {deformed, m.integers({1})}, {{"eps", "1e-6"}, {"eps_mode", "add"}});
+  auto weights = m.op(
+      "Reshape", {m.op("ReduceMean", {wino, m.integers({2, 3})}, {{"keep_dims", "true"}}), m.integers({8, 8, 1, 1})},
+      {{"special_zero", "false"}});
+  auto late = m.op("Convolution", {normal, weights},
+                   {{"strides", "2,2"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}});
+  auto tokens = m.op("Reshape", {late, m.integers({1, 2, 48, 12})}, {{"special_zero", "false"}});
+  m.result(m.op("ScaledDotProductAttention", {tokens, tokens, tokens}, {{"causal", "false"}}));
+  return m;
+}
+
 class FixedOutputs final : public plugin::OutputBinder {
  public:
   void* bind(size_t index, element::Type, const ir::Dims&) override { return memory_[index]; }
@@ -116,20 +138,35 @@ TEST(Allocations, CountingWorks) {
   EXPECT_GT(allocations_of([] { std::vector<int> values(100); }), 0);
 }
 
-TEST(Allocations, NoneInARequestOfTheDevice) {
-  const GraphMaker m = convnet();
+int64_t allocations_of_a_request(const GraphMaker& m, const HostTensor& input) {
   plugin::Config config;
   config.threads = 1;
   config.profiling = false;
   const auto compiled = cpu::make_cpu_plugin()->compile(m.graph().clone(), config);
   const auto request = compiled->create_request();
-  const HostTensor input = random_tensor({1, 3, 16, 16}, 1);
   const auto outputs = std::make_unique<FixedOutputs>();
   const parallel::Arena arena(1);
   const std::atomic<bool> cancelled{false};
   const auto infer = [&] { request->infer({&input.view(), 1}, *outputs, {arena, cancelled}); };
   infer();
-  EXPECT_EQ(allocations_of(infer), 0);
+  return allocations_of(infer);
+}
+
+TEST(Allocations, NoneInARequestOfTheDevice) {
+  EXPECT_EQ(allocations_of_a_request(convnet(), random_tensor({1, 3, 16, 16}, 1)), 0);
+}
+
+TEST(Allocations, NoneInTheLaterFamilies) {
+  const GraphMaker m = later_families();
+  const auto plan = plan_of(m, cpu::active_isa());
+  std::string kernels;
+  for (const cpu::Step& step : plan->steps) {
+    EXPECT_FALSE(step.is_reference) << step.where;
+    kernels += step.kernel + " ";
+  }
+  for (const char* family : {"winograd", "deform", "+pack", "attention"})
+    EXPECT_NE(kernels.find(family), std::string::npos) << family << " is not among " << kernels;
+  EXPECT_EQ(allocations_of_a_request(m, random_tensor({1, 64, 24, 24}, 1)), 0);
 }
 
 TEST(Allocations, NoneInARequestOfTheApi) {
