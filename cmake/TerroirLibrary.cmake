@@ -12,6 +12,8 @@ set(TERROIR_ONCE_PER_MODEL ${TERROIR_SOURCES})
 list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/(ir/(graph|pass|schema|text|xml)|ops/(defs|rewrites|shape))/")
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
   set_source_files_properties(${TERROIR_ONCE_PER_MODEL} PROPERTIES COMPILE_OPTIONS -Os)
+  # Loops of every element size that need no ISA of their own, but vectors.
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/copy/copy_rows.cpp PROPERTIES COMPILE_OPTIONS -O3)
 endif()
 
 add_library(terroir_objects OBJECT ${TERROIR_SOURCES})

@@ -102,18 +102,8 @@ void reference_broadcast(const ir::EvalContext& ctx) {
       if (target[shift + i] == 1) target[shift + i] = data.dims[i];
   }
   require_dims(output, target, "Broadcast");
-  const size_t rank = output.dims.size();
-  std::vector<int64_t> mapping;
-  if (is_explicit(mode)) {
-    mapping = ir::to_integers(ctx.inputs[2]);
-    check_mapping(mapping, static_cast<int64_t>(rank));
-    if (data.dims.empty()) mapping.clear();
-  } else if (data.dims.size() <= rank) {
-    mapping = aligned_mapping(data.dims.size(), rank);
-  }
-  if (mapping.size() != data.dims.size())
-    throw_error(ErrorCode::shape_mismatch, "Broadcast: data ", data.dims, " cannot be broadcast to ", output.dims);
-  reference::broadcast(data, mapping, output);
+  const ir::TensorView* axes = ctx.inputs.size() > 2 ? &ctx.inputs[2] : nullptr;
+  reference::broadcast(data, broadcast_mapping(mode, data.dims, output.dims, axes), output);
 }
 
 ir::OpSchema schema_of(ir::InferFn infer) {
@@ -127,6 +117,21 @@ ir::OpSchema schema_of(ir::InferFn infer) {
 }
 
 }  // namespace
+
+std::vector<int64_t> broadcast_mapping(BroadcastMode mode, const ir::Dims& data, const ir::Dims& output,
+                                       const ir::TensorView* axes) {
+  std::vector<int64_t> mapping;
+  if (is_explicit(mode)) {
+    mapping = ir::to_integers(*axes);
+    check_mapping(mapping, static_cast<int64_t>(output.size()));
+    if (data.empty()) mapping.clear();
+  } else if (data.size() <= output.size()) {
+    mapping = aligned_mapping(data.size(), output.size());
+  }
+  if (mapping.size() != data.size())
+    throw_error(ErrorCode::shape_mismatch, "Broadcast: data ", data, " cannot be broadcast to ", output);
+  return mapping;
+}
 
 ir::OpSchema broadcast_1() {
   return schema_of([](ir::InferContext& ctx) { infer_with(ctx, false); });

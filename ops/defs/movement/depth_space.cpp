@@ -31,20 +31,6 @@ void infer_shuffle(ir::InferContext& ctx) {
   ctx.set_output(0, ctx.type(0), data);
 }
 
-void reference_shuffle(const ir::EvalContext& ctx) {
-  const auto& attrs = ctx.attrs<ShuffleChannelsAttrs>();
-  const ir::Dims& dims = ctx.inputs[0].dims;
-  const int64_t axis = normalize_axis(attrs.axis, static_cast<int64_t>(dims.size()));
-  ir::Dims split(dims.begin(), dims.begin() + axis);
-  split.push_back(attrs.group);
-  split.push_back(dims[static_cast<size_t>(axis)] / attrs.group);
-  split.insert(split.end(), dims.begin() + axis + 1, dims.end());
-  std::vector<int64_t> order;
-  for (size_t i = 0; i < split.size(); ++i) order.push_back(static_cast<int64_t>(i));
-  std::swap(order[static_cast<size_t>(axis)], order[static_cast<size_t>(axis) + 1]);
-  reference::permute(ctx, split, order, "ShuffleChannels");
-}
-
 void infer_depth_space(ir::InferContext& ctx, bool to_space) {
   const int64_t block = ctx.attrs<DepthSpaceAttrs>().block_size;
   ctx.require(block >= 1, "block_size must be positive, got ", block);
@@ -59,9 +45,38 @@ void infer_depth_space(ir::InferContext& ctx, bool to_space) {
   ctx.set_output(0, ctx.type(0), std::move(shape));
 }
 
-void reference_depth_to_space(const ir::EvalContext& ctx) {
-  const auto& attrs = ctx.attrs<DepthSpaceAttrs>();
-  const ir::Dims& dims = ctx.inputs[0].dims;
+template <class Attrs, SplitPermutation (*kPermutation)(const Attrs&, const ir::Dims&)>
+void reference_permutation(const ir::EvalContext& ctx) {
+  const SplitPermutation moved = kPermutation(ctx.attrs<Attrs>(), ctx.inputs[0].dims);
+  reference::permute(ctx, moved.split, moved.order, "blocks");
+}
+
+template <class Attrs>
+ir::OpSchema schema_of(ir::InferFn infer, ir::ReferenceFn reference) {
+  ir::OpSchema schema;
+  schema.arity = {1, 1, 1};
+  schema.make_attributes = &ir::make_attributes<Attrs>;
+  schema.infer = infer;
+  schema.reference = reference;
+  schema.accuracy = ir::Accuracy::exact;
+  return schema;
+}
+
+}  // namespace
+
+SplitPermutation shuffle_permutation(const ShuffleChannelsAttrs& attrs, const ir::Dims& dims) {
+  const int64_t axis = normalize_axis(attrs.axis, static_cast<int64_t>(dims.size()));
+  ir::Dims split(dims.begin(), dims.begin() + axis);
+  split.push_back(attrs.group);
+  split.push_back(dims[static_cast<size_t>(axis)] / attrs.group);
+  split.insert(split.end(), dims.begin() + axis + 1, dims.end());
+  std::vector<int64_t> order;
+  for (size_t i = 0; i < split.size(); ++i) order.push_back(static_cast<int64_t>(i));
+  std::swap(order[static_cast<size_t>(axis)], order[static_cast<size_t>(axis) + 1]);
+  return {std::move(split), std::move(order)};
+}
+
+SplitPermutation depth_to_space_permutation(const DepthSpaceAttrs& attrs, const ir::Dims& dims) {
   const auto spatial = static_cast<int64_t>(dims.size()) - 2;
   const bool blocks_first = attrs.mode == DepthMode::blocks_first;
   int64_t volume = 1;
@@ -78,12 +93,10 @@ void reference_depth_to_space(const ir::EvalContext& ctx) {
     order.push_back(spatial + 2 + i);
     order.push_back(first_block + i);
   }
-  reference::permute(ctx, split, order, "DepthToSpace");
+  return {std::move(split), std::move(order)};
 }
 
-void reference_space_to_depth(const ir::EvalContext& ctx) {
-  const auto& attrs = ctx.attrs<DepthSpaceAttrs>();
-  const ir::Dims& dims = ctx.inputs[0].dims;
+SplitPermutation space_to_depth_permutation(const DepthSpaceAttrs& attrs, const ir::Dims& dims) {
   const auto spatial = static_cast<int64_t>(dims.size()) - 2;
   ir::Dims split{dims[0], dims[1]};
   for (size_t i = 2; i < dims.size(); ++i) {
@@ -95,32 +108,22 @@ void reference_space_to_depth(const ir::EvalContext& ctx) {
   for (int64_t i = 0; i < spatial; ++i) order.push_back(3 + 2 * i);
   if (attrs.mode == DepthMode::blocks_first) order.push_back(1);
   for (int64_t i = 0; i < spatial; ++i) order.push_back(2 + 2 * i);
-  reference::permute(ctx, split, order, "SpaceToDepth");
+  return {std::move(split), std::move(order)};
 }
 
-template <class Attrs>
-ir::OpSchema schema_of(ir::InferFn infer, ir::ReferenceFn reference) {
-  ir::OpSchema schema;
-  schema.arity = {1, 1, 1};
-  schema.make_attributes = &ir::make_attributes<Attrs>;
-  schema.infer = infer;
-  schema.reference = reference;
-  schema.accuracy = ir::Accuracy::exact;
-  return schema;
+ir::OpSchema shuffle_channels_1() {
+  return schema_of<ShuffleChannelsAttrs>(&infer_shuffle,
+                                         &reference_permutation<ShuffleChannelsAttrs, &shuffle_permutation>);
 }
-
-}  // namespace
-
-ir::OpSchema shuffle_channels_1() { return schema_of<ShuffleChannelsAttrs>(&infer_shuffle, &reference_shuffle); }
 
 ir::OpSchema depth_to_space_1() {
   return schema_of<DepthSpaceAttrs>([](ir::InferContext& ctx) { infer_depth_space(ctx, true); },
-                                    &reference_depth_to_space);
+                                    &reference_permutation<DepthSpaceAttrs, &depth_to_space_permutation>);
 }
 
 ir::OpSchema space_to_depth_1() {
   return schema_of<DepthSpaceAttrs>([](ir::InferContext& ctx) { infer_depth_space(ctx, false); },
-                                    &reference_space_to_depth);
+                                    &reference_permutation<DepthSpaceAttrs, &space_to_depth_permutation>);
 }
 
 }  // namespace terroir::ops

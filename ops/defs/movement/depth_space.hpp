@@ -3,6 +3,7 @@
 // and SpaceToDepth (its inverse). Formula, with b = block_size and K spatial axes: blocks_first sees the channels as
 // b^K x C, depth_first as C x b^K. Shapes: [N, C * b^K, D...] <-> [N, C, D * b...]. Edge cases: extents must divide.
 // Source: operation pages ShuffleChannels-1, DepthToSpace-1, SpaceToDepth-1.
+#include "ir/base/tensor_view.hpp"
 #include "ir/schema/attributes.hpp"
 
 namespace terroir::ops {
@@ -30,6 +31,15 @@ struct DepthSpaceAttrs {
     v("mode", mode, ir::Presence::required);
   }
 };
+
+/// Data seen with the extents `split`, its axes in another order.
+struct SplitPermutation {
+  ir::Dims split;
+  std::vector<int64_t> order;
+};
+SplitPermutation shuffle_permutation(const ShuffleChannelsAttrs& attrs, const ir::Dims& data);
+SplitPermutation depth_to_space_permutation(const DepthSpaceAttrs& attrs, const ir::Dims& data);
+SplitPermutation space_to_depth_permutation(const DepthSpaceAttrs& attrs, const ir::Dims& data);
 
 }  // namespace terroir::ops
 

@@ -1,24 +1,13 @@
 #include "ops/defs/movement/reverse.hpp"
 
+#include <algorithm>
+
 #include "ir/schema/infer_context.hpp"
 #include "ops/reference/movement/rearrange.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops {
 namespace {
-
-/// Which axes are reversed, from the numbers or the mask.
-std::vector<bool> reversed_axes(ReverseMode mode, const std::vector<int64_t>& given, int64_t rank) {
-  if (mode == ReverseMode::mask) {
-    if (static_cast<int64_t>(given.size()) != rank)
-      throw_error(ErrorCode::invalid_argument, "the mask must have one element for each of the ", rank,
-                  " axes of data, got ", given.size());
-    return {given.begin(), given.end()};
-  }
-  std::vector<bool> axes(static_cast<size_t>(rank), false);
-  for (int64_t axis : normalize_axes(given, rank)) axes[static_cast<size_t>(axis)] = true;
-  return axes;
-}
 
 void infer_reverse(ir::InferContext& ctx) {
   const ReverseMode mode = ctx.attrs<ReverseAttrs>().mode;
@@ -83,6 +72,33 @@ ir::OpSchema schema_of(int inputs, ir::InferFn infer, ir::ReferenceFn reference)
 
 }  // namespace
 
+std::vector<bool> reversed_axes(ReverseMode mode, const std::vector<int64_t>& given, int64_t rank) {
+  if (mode == ReverseMode::mask) {
+    if (static_cast<int64_t>(given.size()) != rank)
+      throw_error(ErrorCode::invalid_argument, "the mask must have one element for each of the ", rank,
+                  " axes of data, got ", given.size());
+    return {given.begin(), given.end()};
+  }
+  std::vector<bool> axes(static_cast<size_t>(rank), false);
+  for (int64_t axis : normalize_axes(given, rank)) axes[static_cast<size_t>(axis)] = true;
+  return axes;
+}
+
+std::vector<int64_t> roll_shifts(std::vector<int64_t> shifts, std::vector<int64_t> axes, const ir::Dims& data) {
+  axes = normalize_axes(std::move(axes), static_cast<int64_t>(data.size()), "axes");
+  if (shifts.size() == 1) shifts.assign(axes.size(), shifts.front());
+  if (shifts.size() != axes.size())
+    throw_error(ErrorCode::shape_mismatch, "Roll: shift has ", shifts.size(), " elements for ", axes.size(), " axes");
+  std::vector<int64_t> total(data.size(), 0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(axes[i]);
+    const int64_t extent = std::max<int64_t>(data[axis], 1);
+    // Kept in [0, extent), so that sums cannot overflow.
+    total[axis] = (total[axis] + (shifts[i] % extent + extent) % extent) % extent;
+  }
+  return total;
+}
+
 ir::OpSchema reverse_1() {
   auto schema = schema_of(2, &infer_reverse, &reference_reverse);
   schema.make_attributes = &ir::make_attributes<ReverseAttrs>;
@@ -98,6 +114,11 @@ ir::OpSchema reverse_sequence_1() {
   return schema;
 }
 
-ir::OpSchema roll_7() { return schema_of(3, &infer_roll, &reference::roll); }
+ir::OpSchema roll_7() {
+  return schema_of(3, &infer_roll, [](const ir::EvalContext& ctx) {
+    reference::roll(ctx,
+                    roll_shifts(ir::to_integers(ctx.inputs[1]), ir::to_integers(ctx.inputs[2]), ctx.inputs[0].dims));
+  });
+}
 
 }  // namespace terroir::ops

@@ -4,6 +4,7 @@
 // Shapes: the output is as data. Edge cases: Roll adds up shifts of one axis; one shift serves all axes; a length
 // outside of [0, extent] is an error at run time.
 // Source: operation pages Reverse-1, ReverseSequence-1, Roll-7.
+#include "ir/base/tensor_view.hpp"
 #include "ir/schema/attributes.hpp"
 
 namespace terroir::ops {
@@ -29,6 +30,12 @@ struct ReverseSequenceAttrs {
     v("seq_axis", seq_axis);
   }
 };
+
+/// Which axes of a tensor of this rank are reversed, from the values of input 1.
+std::vector<bool> reversed_axes(ReverseMode mode, const std::vector<int64_t>& given, int64_t rank);
+
+/// By axis, how far elements move forward, in [0, extent). From the values of inputs 1 and 2.
+std::vector<int64_t> roll_shifts(std::vector<int64_t> shifts, std::vector<int64_t> axes, const ir::Dims& data);
 
 }  // namespace terroir::ops
 

@@ -144,21 +144,29 @@ std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
 
 void reference_strided_slice(const ir::EvalContext& ctx) {
   const ir::TensorView& data = ctx.inputs[0];
-  const auto& attrs = ctx.attrs<StridedSliceAttrs>();
-  Bounds bounds{ir::to_integers(ctx.inputs[1]), ir::to_integers(ctx.inputs[2]), {}};
-  bounds.stride = ctx.inputs.size() > 3 ? ir::to_integers(ctx.inputs[3]) : std::vector<int64_t>(bounds.begin.size(), 1);
-  bounds.check();
-  std::vector<SliceRange> ranges;
-  for (const Step& step : plan_steps(attrs, bounds.begin.size(), static_cast<int64_t>(data.dims.size()))) {
-    if (step.kind == Step::Kind::new_axis) continue;
-    ranges.push_back(range_of(attrs, bounds, step));
-    if (step.kind == Step::Kind::shrink)
-      require_inside(ranges.back(), data.dims[static_cast<size_t>(step.data_axis)], step.data_axis);
-  }
+  std::vector<std::vector<int64_t>> lists;
+  for (size_t i = 1; i < ctx.inputs.size(); ++i) lists.push_back(ir::to_integers(ctx.inputs[i]));
+  const auto ranges = strided_slice_ranges(ctx.attrs<StridedSliceAttrs>(), lists[0], lists[1],
+                                           lists.size() > 2 ? &lists[2] : nullptr, data.dims);
   reference::slice(data, ranges, ctx.outputs[0], "StridedSlice");
 }
 
 }  // namespace
+
+std::vector<SliceRange> strided_slice_ranges(const StridedSliceAttrs& attrs, const std::vector<int64_t>& begin,
+                                             const std::vector<int64_t>& end, const std::vector<int64_t>* stride,
+                                             const ir::Dims& data) {
+  const Bounds bounds{begin, end, stride ? *stride : std::vector<int64_t>(begin.size(), 1)};
+  bounds.check();
+  std::vector<SliceRange> ranges;
+  for (const Step& step : plan_steps(attrs, begin.size(), static_cast<int64_t>(data.size()))) {
+    if (step.kind == Step::Kind::new_axis) continue;
+    ranges.push_back(range_of(attrs, bounds, step));
+    if (step.kind == Step::Kind::shrink)
+      require_inside(ranges.back(), data[static_cast<size_t>(step.data_axis)], step.data_axis);
+  }
+  return ranges;
+}
 
 ir::OpSchema strided_slice_1() {
   ir::OpSchema schema;

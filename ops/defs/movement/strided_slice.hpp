@@ -8,6 +8,7 @@
 // Source: operation page StridedSlice-1. Where its text and its examples differ (end_mask with a negative stride, equal
 // begin and end), the examples and NumPy win: the first element is included, and the slice is empty.
 #include "ir/schema/attributes.hpp"
+#include "ops/shape/slice.hpp"
 
 namespace terroir::ops {
 
@@ -27,5 +28,11 @@ struct StridedSliceAttrs {
     v("ellipsis_mask", ellipsis_mask);
   }
 };
+
+/// What is taken of each axis of data; new axes of the output do not show. Null `stride`: all 1. Exception for lists
+/// that do not fit each other or data.
+std::vector<SliceRange> strided_slice_ranges(const StridedSliceAttrs& attrs, const std::vector<int64_t>& begin,
+                                             const std::vector<int64_t>& end, const std::vector<int64_t>* stride,
+                                             const ir::Dims& data);
 
 }  // namespace terroir::ops

@@ -4,10 +4,8 @@
 #include "ops/reference/element_copy.hpp"
 
 namespace terroir::ops::reference {
-namespace {
 
-/// Where element `i` of an axis of extent `n` comes from; -1: the pad value.
-int64_t source(int64_t i, int64_t n, PadMode mode) {
+int64_t pad_source(int64_t i, int64_t n, PadMode mode) {
   if (i >= 0 && i < n) return i;
   int64_t result = -1;
   switch (mode) {
@@ -28,8 +26,6 @@ int64_t source(int64_t i, int64_t n, PadMode mode) {
   return result;
 }
 
-}  // namespace
-
 void pad(const ir::TensorView& src, PadMode mode, const std::vector<int64_t>& pads_begin, const void* value,
          const ir::MutableTensorView& dst) {
   const ElementCopier copier(src.type, "Pad");
@@ -41,7 +37,7 @@ void pad(const ir::TensorView& src, PadMode mode, const std::vector<int64_t>& pa
   std::vector<std::vector<int64_t>> sources(rank);  // per axis, for each position of dst
   for (size_t axis = 0; axis < rank; ++axis)
     for (int64_t o = 0; o < dst.dims[axis]; ++o)
-      sources[axis].push_back(source(o - pads_begin[axis], src.dims[axis], mode));
+      sources[axis].push_back(pad_source(o - pads_begin[axis], src.dims[axis], mode));
 
   int64_t written = 0;
   for_each_position(dst.dims, [&](const ir::Dims& position) {

@@ -115,24 +115,12 @@ void reverse_sequence(const ir::EvalContext& ctx, int64_t batch_axis, int64_t se
   });
 }
 
-void roll(const ir::EvalContext& ctx) {
+void roll(const ir::EvalContext& ctx, const std::vector<int64_t>& shifts) {
   const ir::TensorView& data = ctx.inputs[0];
   require_dims(ctx.outputs[0], data.dims, "Roll");
-  std::vector<int64_t> shifts = ir::to_integers(ctx.inputs[1]);
-  const auto axes = normalize_axes(ir::to_integers(ctx.inputs[2]), static_cast<int64_t>(data.dims.size()), "axes");
-  if (shifts.size() == 1) shifts.assign(axes.size(), shifts.front());
-  if (shifts.size() != axes.size())
-    throw_error(ErrorCode::shape_mismatch, "Roll: shift has ", shifts.size(), " elements for ", axes.size(), " axes");
   if (data.count() == 0) return;
-  ir::Dims total(data.dims.size(), 0);
-  size_t outer = 0;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = static_cast<size_t>(axes[i]);
-    const int64_t extent = data.dims[axis];
-    // Kept in [0, extent), so that sums cannot overflow.
-    total[axis] = (total[axis] + (shifts[i] % extent + extent) % extent) % extent;
-    outer = std::max(outer, axis + 1);
-  }
+  size_t outer = shifts.size();
+  while (outer > 0 && shifts[outer - 1] == 0) --outer;
   const ir::Dims extents = part(data.dims, 0, outer);
   const ir::Dims steps = ir::row_major(extents);
   const int64_t length = product_of(data.dims, outer, data.dims.size());
@@ -141,7 +129,7 @@ void roll(const ir::EvalContext& ctx) {
   for_each_position(extents, [&](const ir::Dims& position) {
     int64_t from = 0;
     for (size_t i = 0; i < outer; ++i)
-      from += steps[i] * (position[i] >= total[i] ? position[i] - total[i] : position[i] - total[i] + extents[i]);
+      from += steps[i] * (position[i] >= shifts[i] ? position[i] - shifts[i] : position[i] - shifts[i] + extents[i]);
     copier.copy(ctx.outputs[0].data, at * length, data.data, from * length, length);
     ++at;
   });

@@ -15,8 +15,8 @@ void gather_nd(const ir::EvalContext& ctx, int64_t batch_dims);
 void reverse(const ir::EvalContext& ctx, const std::vector<bool>& axes);
 /// The first seq_lengths[b] elements along seq_axis are read backwards.
 void reverse_sequence(const ir::EvalContext& ctx, int64_t batch_axis, int64_t seq_axis);
-/// Inputs: data, shift, axes. Elements move forward by shift and come in again at the front.
-void roll(const ir::EvalContext& ctx);
+/// Elements move forward by shifts[axis], which is within the extent, and come in again at the front.
+void roll(const ir::EvalContext& ctx, const std::vector<int64_t>& shifts);
 
 /// data seen with the extents `split`, with its axes in another order.
 void permute(const ir::EvalContext& ctx, const ir::Dims& split, const std::vector<int64_t>& order, const char* op);

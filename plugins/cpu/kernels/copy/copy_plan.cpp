@@ -1,0 +1,218 @@
+#include "plugins/cpu/kernels/copy/copy_plan.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ir/base/error.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+// Enough to be worth handing out.
+constexpr int64_t kTaskBytes = 65536;
+// Where two tasks meet, so that they write to different cache lines.
+constexpr int64_t kLine = 64;
+// Axes that one row's position is made of.
+constexpr size_t kMaxOuter = 24;
+
+int64_t chunks(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+bool is_even(const CopyAxis& axis) { return axis.sources.empty(); }
+
+int64_t source(const CopyAxis& axis, int64_t i) {
+  return is_even(axis) ? i * axis.src_step : axis.sources[static_cast<size_t>(i)];
+}
+
+/// A table that is multiples of one step is none.
+void drop_even_table(CopyAxis& axis, int64_t& src_begin) {
+  std::vector<int64_t>& sources = axis.sources;
+  if (sources.empty() || std::find(sources.begin(), sources.end(), kFill) != sources.end()) return;
+  const int64_t step = sources.size() > 1 ? sources[1] - sources[0] : 0;
+  for (size_t i = 1; i < sources.size(); ++i)
+    if (sources[i] - sources[i - 1] != step) return;
+  src_begin += sources[0];
+  axis.src_step = step;
+  sources.clear();
+}
+
+}  // namespace
+
+CopyPlan::CopyPlan(std::vector<CopyAxis> axes, int64_t element_bytes, int64_t src_begin, int64_t dst_begin,
+                   Transpose4 transpose)
+    : element_bytes_(element_bytes),
+      unit_(element_bytes),
+      src_begin_(src_begin),
+      dst_begin_(dst_begin),
+      transpose_(transpose) {
+  simplify(axes);
+  outer_ = std::move(axes);
+  choose_row();
+  cut_into_segments();
+  cut_into_tasks();
+}
+
+/// Axes that go together become one; what is contiguous on both sides becomes the unit.
+void CopyPlan::simplify(std::vector<CopyAxis>& axes) {
+  std::vector<CopyAxis> merged;
+  for (CopyAxis& axis : axes) {
+    drop_even_table(axis, src_begin_);
+    if (axis.extent == 1 && is_even(axis)) continue;
+    CopyAxis* last = merged.empty() ? nullptr : &merged.back();
+    if (last && is_even(*last) && is_even(axis) && last->src_step == axis.src_step * axis.extent &&
+        last->dst_step == axis.dst_step * axis.extent) {
+      last->extent *= axis.extent;
+      last->src_step = axis.src_step;
+      last->dst_step = axis.dst_step;
+    } else {
+      merged.push_back(std::move(axis));
+    }
+  }
+  while (!merged.empty() && is_even(merged.back()) && merged.back().src_step == unit_ &&
+         merged.back().dst_step == unit_) {
+    unit_ *= merged.back().extent;
+    merged.pop_back();
+  }
+  axes = std::move(merged);
+}
+
+void CopyPlan::choose_row() {
+  if (outer_.empty() || unit_ > kTaskBytes) {  // runs, cut byte by byte
+    row_ = {unit_, 1, 1, {}};
+    unit_ = 1;
+    return;
+  }
+  row_ = std::move(outer_.back());
+  outer_.pop_back();
+  if (!is_even(row_) || row_.dst_step != unit_ || std::abs(row_.src_step) <= unit_ || !is_tile_unit(unit_)) return;
+  const auto column = std::find_if(outer_.begin(), outer_.end(),
+                                   [this](const CopyAxis& axis) { return is_even(axis) && axis.src_step == unit_; });
+  if (column == outer_.end()) return;
+  how_ = How::tile;
+  column_ = std::move(*column);
+  outer_.erase(column);
+}
+
+void CopyPlan::cut_into_segments() {
+  if (how_ == How::tile) return;
+  if (is_even(row_)) {
+    segments_ = {{0, row_.extent, 0, row_.src_step}};
+    return;
+  }
+  const std::vector<int64_t>& sources = row_.sources;
+  for (int64_t i = 0; i < row_.extent; ++i) {
+    const int64_t from = sources[static_cast<size_t>(i)];
+    Segment* last = segments_.empty() ? nullptr : &segments_.back();
+    const bool both_fill = last && last->src == kFill && from == kFill;
+    const bool both_copy = last && last->src != kFill && from != kFill;
+    if (both_copy && last->count == 1) last->src_step = from - last->src;
+    if (both_fill || (both_copy && from == last->src + last->count * last->src_step))
+      ++last->count;
+    else
+      segments_.push_back({i, 1, from, unit_});
+  }
+  // Segments of so few units that finding them costs more than moving them.
+  constexpr int64_t kShort = 4;
+  const bool fills = std::find(sources.begin(), sources.end(), kFill) != sources.end();
+  if (!fills && row_.dst_step == unit_ && row_.extent < kShort * static_cast<int64_t>(segments_.size()))
+    how_ = How::indexed;
+  else
+    row_.sources = {};
+}
+
+void CopyPlan::cut_into_tasks() {
+  TERROIR_ASSERT(outer_.size() <= kMaxOuter, outer_.size());
+  for (const CopyAxis& axis : outer_) rows_ *= axis.extent;
+  if (rows_ == 0 || unit_ == 0 || row_.extent == 0 || (how_ == How::tile && column_.extent == 0)) {
+    row_blocks_ = 0;
+    return;
+  }
+  const int64_t columns = how_ == How::tile ? column_.extent : 1;
+  const int64_t row_bytes = row_.extent * columns * unit_;
+  pieces_of_column_ = columns > row_.extent;
+  const int64_t extent = pieces_of_column_ ? columns : row_.extent;
+  const int64_t grain = std::max<int64_t>(1, kLine / unit_);
+  if (row_bytes > 2 * kTaskBytes) {
+    piece_extent_ = chunks(chunks(extent, chunks(row_bytes, kTaskBytes)), grain) * grain;
+    pieces_ = chunks(extent, piece_extent_);
+  } else {
+    piece_extent_ = extent;
+    rows_per_block_ = std::max<int64_t>(1, kTaskBytes / row_bytes);
+  }
+  row_blocks_ = chunks(rows_, rows_per_block_);
+}
+
+CopyPlan::Range CopyPlan::piece(int64_t index) const {
+  const int64_t extent = pieces_of_column_ ? column_.extent : row_.extent;
+  return {index * piece_extent_, std::min(extent, (index + 1) * piece_extent_)};
+}
+
+void CopyPlan::run(int64_t task, const void* src, void* dst, const void* fill) const noexcept {
+  const Range part = piece(task % pieces_);
+  const int64_t first = task / pieces_ * rows_per_block_, last = std::min(rows_, first + rows_per_block_);
+  // Places of the axes before each one: a step along an axis changes those behind it only.
+  const size_t rank = outer_.size();
+  int64_t index[kMaxOuter], from[kMaxOuter + 1], to[kMaxOuter + 1];
+  from[0] = src_begin_;
+  to[0] = dst_begin_;
+  int64_t rest = first;
+  for (size_t axis = rank; axis-- > 0; rest /= outer_[axis].extent) index[axis] = rest % outer_[axis].extent;
+  size_t changed = 0;
+  for (int64_t row = first; row < last; ++row) {
+    for (size_t axis = changed; axis < rank; ++axis) {
+      const int64_t at = source(outer_[axis], index[axis]);
+      from[axis + 1] = from[axis] == kFill || at == kFill ? kFill : from[axis] + at;
+      to[axis + 1] = to[axis] + index[axis] * outer_[axis].dst_step;
+    }
+    run_row(from[rank] == kFill ? nullptr : static_cast<const char*>(src) + from[rank],
+            static_cast<char*>(dst) + to[rank], fill, part);
+    changed = rank;
+    while (changed > 0 && ++index[changed - 1] == outer_[changed - 1].extent) index[--changed] = 0;
+    if (changed > 0) --changed;
+  }
+}
+
+/// Null `src`: all of the row is filled.
+void CopyPlan::run_row(const char* src, char* dst, const void* fill, Range part) const noexcept {
+  if (how_ == How::tile) {
+    const Range rows = pieces_of_column_ ? Range{0, row_.extent} : part;
+    const Range columns = pieces_of_column_ ? part : Range{0, column_.extent};
+    const int64_t height = rows.end - rows.begin, width = columns.end - columns.begin;
+    dst += columns.begin * column_.dst_step + rows.begin * unit_;
+    if (src) {
+      copy_tile(src + rows.begin * row_.src_step + columns.begin * unit_, row_.src_step, dst, column_.dst_step, unit_,
+                height, width, transpose_);
+    } else {
+      for (int64_t c = 0; c < width; ++c) fill_units(dst + c * column_.dst_step, height, fill);
+    }
+    return;
+  }
+  char* begin = dst + part.begin * row_.dst_step;
+  if (!src) return fill_units(begin, part.end - part.begin, fill);
+  if (how_ == How::indexed)
+    return copy_indexed(src, row_.sources.data() + part.begin, begin, unit_, part.end - part.begin);
+  for (const Segment& segment : segments_) {
+    const int64_t i = std::max(part.begin, segment.begin);
+    const int64_t count = std::min(part.end, segment.begin + segment.count) - i;
+    if (count <= 0) continue;
+    char* to = dst + i * row_.dst_step;
+    if (segment.src == kFill)
+      fill_units(to, count, fill);
+    else
+      copy_units(src + segment.src + (i - segment.begin) * segment.src_step, segment.src_step, to, row_.dst_step, unit_,
+                 count);
+  }
+}
+
+/// Units of a row, one behind the other or spread as the row is.
+void CopyPlan::fill_units(char* dst, int64_t count, const void* fill) const noexcept {
+  const bool spread = how_ != How::tile && row_.dst_step != unit_;
+  const int64_t runs = spread ? count : 1, bytes = spread ? unit_ : count * unit_;
+  for (int64_t i = 0; i < runs; ++i, dst += row_.dst_step) {
+    if (fill)
+      repeat_unit(static_cast<const char*>(fill), dst, element_bytes_, bytes / element_bytes_);
+    else
+      std::memset(dst, 0, static_cast<size_t>(bytes));
+  }
+}
+
+}  // namespace terroir::cpu

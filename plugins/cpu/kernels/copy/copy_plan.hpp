@@ -1,0 +1,78 @@
+#pragma once
+// What: CopyPlan, a copy in which every element of the destination has one place in the source, or takes a fill value,
+// and that place is found axis by axis: slices, pads, tiles, broadcasts, reversals, rolls, permutations.
+// Formula: dst[sum of dst_step[a] * i[a]] = src[sum of source[a](i[a])], source[a](i) = src_step[a] * i or a table;
+//   the fill value where a table says kFill. Steps are in bytes, of any sign; 0 in the source repeats.
+// How: axes that go together are one axis, and what is contiguous on both sides is one unit. The last axis is a row:
+//   whole runs by memcpy, units of 1, 2, 4, 8 or 16 bytes by tight loops. Where the source is contiguous along another
+//   axis than the destination, the two are a tile, moved in small squares.
+// Aliasing: none. Alignment: any.
+// Cost: memory bound. Decided when the plan is made; run() allocates nothing.
+// Threads: tasks are independent and write disjoint bytes.
+// Edge cases: an extent of 0: no task.
+#include <cstdint>
+#include <vector>
+
+#include "plugins/cpu/kernels/copy/copy_rows.hpp"
+
+namespace terroir::cpu {
+
+/// In a table of sources: no source, the fill value.
+inline constexpr int64_t kFill = INT64_MIN;
+
+/// One axis of the destination.
+struct CopyAxis {
+  int64_t extent = 1;
+  int64_t dst_step = 0;
+  int64_t src_step = 0;
+  std::vector<int64_t> sources = {};  // by index; empty: multiples of src_step
+};
+
+class CopyPlan {
+ public:
+  /// Axes outermost first, as the destination should be written. `src_begin`, `dst_begin`: bytes of index 0.
+  /// `transpose`: for tiles of 4-byte units, null: one of 16-byte vectors.
+  CopyPlan(std::vector<CopyAxis> axes, int64_t element_bytes, int64_t src_begin = 0, int64_t dst_begin = 0,
+           Transpose4 transpose = nullptr);
+
+  /// One run of bytes: the destination is a part of the source, seen as it lies.
+  bool is_one_run() const { return how_ == How::segments && outer_.empty() && row_.src_step == 1 && unit_ == 1; }
+  int64_t src_begin() const { return src_begin_; }
+
+  int64_t tasks() const { return row_blocks_ * pieces_; }
+  /// `fill`: one element, null for zero; not read where nothing is filled.
+  void run(int64_t task, const void* src, void* dst, const void* fill) const noexcept;
+
+ private:
+  /// Part of a row whose sources are evenly spaced, or of which there are none.
+  struct Segment {
+    int64_t begin, count;
+    int64_t src;  // kFill: none
+    int64_t src_step;
+  };
+  enum class How { segments, indexed, tile };
+  struct Range {
+    int64_t begin, end;
+  };
+
+  void simplify(std::vector<CopyAxis>& axes);
+  void choose_row();
+  void cut_into_segments();
+  void cut_into_tasks();
+  Range piece(int64_t index) const;
+  void run_row(const char* src, char* dst, const void* fill, Range part) const noexcept;
+  void fill_units(char* dst, int64_t count, const void* fill) const noexcept;
+
+  std::vector<CopyAxis> outer_;
+  How how_ = How::segments;
+  CopyAxis row_, column_;  // column: of tiles, contiguous in the source
+  std::vector<Segment> segments_;
+  int64_t element_bytes_, unit_;
+  int64_t src_begin_, dst_begin_;
+  Transpose4 transpose_;
+  int64_t rows_ = 1, rows_per_block_ = 1, row_blocks_ = 1;
+  int64_t pieces_ = 1, piece_extent_ = 0;
+  bool pieces_of_column_ = false;
+};
+
+}  // namespace terroir::cpu

@@ -1,0 +1,246 @@
+#include "plugins/cpu/kernels/copy/copy_rows.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+namespace terroir::cpu {
+namespace {
+
+struct Bytes16 {
+  uint64_t low, high;
+};
+
+// Words at any address, over data of any type: what memcpy of a constant size compiles to.
+template <class W>
+W load(const char* src) {
+  W word;
+  std::memcpy(&word, src, sizeof(W));
+  return word;
+}
+template <class W>
+void store(char* dst, W word) {
+  std::memcpy(dst, &word, sizeof(W));
+}
+
+template <class W>
+struct Tag {};
+
+/// fn(Tag of the word of this size); false when there is none.
+template <class Fn>
+bool with_word(int64_t unit, Fn&& fn) {
+  switch (unit) {
+    case 1:
+      fn(Tag<uint8_t>{});
+      return true;
+    case 2:
+      fn(Tag<uint16_t>{});
+      return true;
+    case 4:
+      fn(Tag<uint32_t>{});
+      return true;
+    case 8:
+      fn(Tag<uint64_t>{});
+      return true;
+    case 16:
+      fn(Tag<Bytes16>{});
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Up to 64 bytes by words that may overlap: far cheaper than a call for so little.
+inline void copy_unit(const char* src, char* dst, int64_t unit) {
+  const auto ends = [&]<class W>(Tag<W>) {
+    constexpr auto kSize = static_cast<int64_t>(sizeof(W));
+    const W first = load<W>(src), last = load<W>(src + unit - kSize);
+    store(dst, first);
+    store(dst + unit - kSize, last);
+  };
+  if (unit > 64) {
+    std::memcpy(dst, src, static_cast<size_t>(unit));
+  } else if (unit >= 16) {
+    for (int64_t at = 0; at + 16 < unit; at += 16) store(dst + at, load<Bytes16>(src + at));
+    store(dst + unit - 16, load<Bytes16>(src + unit - 16));
+  } else if (unit >= 8) {
+    ends(Tag<uint64_t>{});
+  } else if (unit >= 4) {
+    ends(Tag<uint32_t>{});
+  } else if (unit >= 2) {
+    ends(Tag<uint16_t>{});
+  } else if (unit == 1) {
+    *dst = *src;
+  }
+}
+
+/// A step known to the compiler becomes shuffles of vectors.
+template <int64_t kStep, class W>
+void gather_words(const char* src, char* dst, int64_t count) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(W));
+  for (int64_t i = 0; i < count; ++i) store(dst + i * kSize, load<W>(src + i * kStep * kSize));
+}
+
+template <class W>
+void copy_words(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t count) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(W));
+  if (dst_step == kSize && src_step % kSize == 0) {
+    switch (src_step / kSize) {
+      case -1:
+        return gather_words<-1, W>(src, dst, count);
+      case 2:
+        return gather_words<2, W>(src, dst, count);
+      case 3:
+        return gather_words<3, W>(src, dst, count);
+      case 4:
+        return gather_words<4, W>(src, dst, count);
+      default:
+        break;
+    }
+  }
+  for (int64_t i = 0; i < count; ++i) store(dst + i * dst_step, load<W>(src + i * src_step));
+}
+
+/// kRows rows woven into one: what few channels become when they are the innermost axis.
+template <int64_t kRows, class W>
+void weave(const char* src, int64_t src_step, char* dst, int64_t columns) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(W));
+  for (int64_t c = 0; c < columns; ++c)
+    for (int64_t r = 0; r < kRows; ++r) store(dst + (c * kRows + r) * kSize, load<W>(src + r * src_step + c * kSize));
+}
+
+constexpr int64_t kMostWoven = 4;
+
+template <class W>
+void weave_rows(const char* src, int64_t src_step, char* dst, int64_t rows, int64_t columns) {
+  switch (rows) {
+    case 2:
+      return weave<2, W>(src, src_step, dst, columns);
+    case 3:
+      return weave<3, W>(src, src_step, dst, columns);
+    case 4:
+      return weave<4, W>(src, src_step, dst, columns);
+    default:
+      return copy_units(src, src_step, dst, static_cast<int64_t>(sizeof(W)), static_cast<int64_t>(sizeof(W)), columns);
+  }
+}
+
+/// A square of 16-byte rows, transposed by a network of perfect shuffles.
+template <class T>
+struct Square {
+  typedef T Vector __attribute__((vector_size(16)));
+  static constexpr int64_t kSide = 16 / static_cast<int64_t>(sizeof(T));
+
+  template <int... kLane>
+  static void shuffle(Vector (&rows)[kSide], std::integer_sequence<int, kLane...>) {
+    constexpr int kHalf = static_cast<int>(kSide) / 2, kAll = static_cast<int>(kSide);
+    Vector out[kSide];
+    for (int i = 0; i < kHalf; ++i) {
+      const Vector a = rows[i], b = rows[i + kHalf];
+      out[2 * i] = __builtin_shufflevector(a, b, (kLane / 2 + kLane % 2 * kAll)...);
+      out[2 * i + 1] = __builtin_shufflevector(a, b, (kHalf + kLane / 2 + kLane % 2 * kAll)...);
+    }
+    for (int i = 0; i < kAll; ++i) rows[i] = out[i];
+  }
+
+  static void transpose(const char* src, int64_t src_step, char* dst, int64_t dst_step) {
+    Vector rows[kSide];
+    for (int64_t r = 0; r < kSide; ++r) rows[r] = load<Vector>(src + r * src_step);
+    for (int64_t stage = 1; stage < kSide; stage *= 2)
+      shuffle(rows, std::make_integer_sequence<int, static_cast<int>(kSide)>());
+    for (int64_t c = 0; c < kSide; ++c) store(dst + c * dst_step, rows[c]);
+  }
+};
+
+template <class T>
+void copy_squares(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t rows, int64_t columns) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+  constexpr int64_t kSide = Square<T>::kSide, kBand = 64 / kSize;  // a cache line of the source at once
+  for (int64_t c0 = 0; c0 < columns; c0 += kBand) {
+    const int64_t band_end = std::min(columns, c0 + kBand);
+    for (int64_t r = 0; r < rows; r += kSide) {
+      const int64_t height = std::min(kSide, rows - r);
+      int64_t c = c0;
+      for (; height == kSide && c + kSide <= band_end; c += kSide)
+        Square<T>::transpose(src + r * src_step + c * kSize, src_step, dst + c * dst_step + r * kSize, dst_step);
+      for (; c < band_end; ++c)
+        copy_units(src + r * src_step + c * kSize, src_step, dst + c * dst_step + r * kSize, kSize, kSize, height);
+    }
+  }
+}
+
+// Below this, an axis is walked rather than cut into squares.
+constexpr int64_t kFew = 8;
+// Of strided reads that come again to the same cache lines for the next column.
+constexpr int64_t kChunkBytes = 16384;
+
+}  // namespace
+
+void copy_units(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t unit, int64_t count) noexcept {
+  if (count <= 0) return;
+  if (dst_step == unit && src_step == unit) {
+    copy_unit(src, dst, unit * count);
+  } else if (dst_step == unit && src_step == 0) {
+    repeat_unit(src, dst, unit, count);
+  } else if (!with_word(unit, [&]<class W>(Tag<W>) { copy_words<W>(src, src_step, dst, dst_step, count); })) {
+    for (int64_t i = 0; i < count; ++i) copy_unit(src + i * src_step, dst + i * dst_step, unit);
+  }
+}
+
+void repeat_unit(const char* src, char* dst, int64_t unit, int64_t count) noexcept {
+  if (unit == 1) {
+    std::memset(dst, *reinterpret_cast<const unsigned char*>(src), static_cast<size_t>(count));
+    return;
+  }
+  const auto fill = [&]<class W>(Tag<W>) {
+    constexpr auto kSize = static_cast<int64_t>(sizeof(W));
+    const W value = load<W>(src);
+    for (int64_t i = 0; i < count; ++i) store(dst + i * kSize, value);
+  };
+  if (with_word(unit, fill)) return;
+  // Once from the source, then ever longer runs of what is there already, until they are long enough.
+  constexpr int64_t kLongRun = 4096;
+  const int64_t bytes = unit * count;
+  copy_unit(src, dst, unit);
+  int64_t run = unit;
+  for (int64_t done = unit; done < bytes; done += std::min(run, bytes - done)) {
+    if (run < kLongRun) run = done;
+    copy_unit(dst, dst + done, std::min(run, bytes - done));
+  }
+}
+
+void copy_indexed(const char* src, const int64_t* sources, char* dst, int64_t unit, int64_t count) noexcept {
+  const auto words = [&]<class W>(Tag<W>) {
+    constexpr auto kSize = static_cast<int64_t>(sizeof(W));
+    for (int64_t i = 0; i < count; ++i) store(dst + i * kSize, load<W>(src + sources[i]));
+  };
+  if (with_word(unit, words)) return;
+  for (int64_t i = 0; i < count; ++i) copy_unit(src + sources[i], dst + i * unit, unit);
+}
+
+void copy_tile(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t unit, int64_t rows,
+               int64_t columns, Transpose4 transpose) noexcept {
+  if (columns < kFew) {
+    const int64_t chunk = std::max<int64_t>(1, kChunkBytes / (unit * columns));
+    for (int64_t r = 0; r < rows; r += chunk)
+      for (int64_t c = 0; c < columns; ++c)
+        copy_units(src + r * src_step + c * unit, src_step, dst + c * dst_step + r * unit, unit, unit,
+                   std::min(chunk, rows - r));
+    return;
+  }
+  if (rows <= kMostWoven && dst_step == rows * unit && is_tile_unit(unit)) {
+    with_word(unit, [&]<class W>(Tag<W>) { weave_rows<W>(src, src_step, dst, rows, columns); });
+  } else if (rows < kFew) {
+    for (int64_t r = 0; r < rows; ++r) copy_units(src + r * src_step, unit, dst + r * unit, dst_step, unit, columns);
+  } else if (unit == 4 && transpose && src_step % 4 == 0 && dst_step % 4 == 0) {
+    transpose(reinterpret_cast<const float*>(src), src_step / 4, reinterpret_cast<float*>(dst), dst_step / 4, rows,
+              columns, rows);
+  } else {
+    with_word(unit, [&]<class W>(Tag<W>) {
+      if constexpr (std::is_integral_v<W>) copy_squares<W>(src, src_step, dst, dst_step, rows, columns);
+    });
+  }
+}
+
+}  // namespace terroir::cpu

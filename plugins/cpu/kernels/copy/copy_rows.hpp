@@ -1,0 +1,28 @@
+#pragma once
+// What: the inner loops of copies: runs, evenly spaced units, and tiles whose two sides run along different axes.
+// Units are bytes moved together; steps are in bytes, of any sign. Aliasing: none. Alignment: any.
+#include <cstdint>
+
+namespace terroir::cpu {
+
+/// dst[c * dst_stride + r] = src[r * src_stride + c], as ReorderKernels::transpose_2d; strides in elements.
+using Transpose4 = void (*)(const float* src, int64_t src_stride, float* dst, int64_t dst_stride, int64_t rows,
+                            int64_t columns, int64_t padded_rows);
+
+/// Unit i of dst = unit i of src, i < count.
+void copy_units(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t unit, int64_t count) noexcept;
+
+/// `count` times the same unit, side by side.
+void repeat_unit(const char* src, char* dst, int64_t unit, int64_t count) noexcept;
+
+/// Unit i of dst = the one at src + sources[i]; side by side.
+void copy_indexed(const char* src, const int64_t* sources, char* dst, int64_t unit, int64_t count) noexcept;
+
+/// Whether copy_tile() takes units of this size.
+constexpr bool is_tile_unit(int64_t unit) { return unit == 1 || unit == 2 || unit == 4 || unit == 8; }
+
+/// Unit (r, c): dst[c * dst_step + r * unit] = src[r * src_step + c * unit].
+void copy_tile(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t unit, int64_t rows,
+               int64_t columns, Transpose4 transpose) noexcept;
+
+}  // namespace terroir::cpu

@@ -1,0 +1,161 @@
+// Copy plans against one element at a time: axes of every kind in every order, units of every size, tables, fills.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "plugins/cpu/kernels/copy/copy_plan.hpp"
+#include "plugins/cpu/kernels/reorder/reorder.hpp"
+#include "tests/kernels/kernel_test.hpp"
+
+namespace terroir::testing {
+namespace {
+
+using cpu::CopyAxis;
+using cpu::CopyPlan;
+using cpu::kFill;
+
+/// What the plan stands for.
+void copy_one_by_one(const std::vector<CopyAxis>& axes, int64_t bytes, const uint8_t* src, uint8_t* dst,
+                     const uint8_t* fill, size_t axis = 0) {
+  if (axis == axes.size()) {
+    if (src)
+      std::memcpy(dst, src, static_cast<size_t>(bytes));
+    else if (fill)
+      std::memcpy(dst, fill, static_cast<size_t>(bytes));
+    else
+      std::memset(dst, 0, static_cast<size_t>(bytes));
+    return;
+  }
+  for (int64_t i = 0; i < axes[axis].extent; ++i) {
+    const std::vector<int64_t>& table = axes[axis].sources;
+    const int64_t at = table.empty() ? i * axes[axis].src_step : table[static_cast<size_t>(i)];
+    copy_one_by_one(axes, bytes, src && at != kFill ? src + at : nullptr, dst + i * axes[axis].dst_step, fill,
+                    axis + 1);
+  }
+}
+
+/// The lowest and the highest byte that the axes reach, relative to index 0.
+struct Reach {
+  int64_t low = 0, high = 0;
+};
+Reach reach(const std::vector<CopyAxis>& axes, bool of_src) {
+  Reach all;
+  for (const CopyAxis& axis : axes) {
+    Reach own{INT64_MAX, INT64_MIN};
+    for (int64_t i = 0; i < axis.extent; ++i) {
+      int64_t at = of_src ? i * axis.src_step : i * axis.dst_step;
+      if (of_src && !axis.sources.empty()) at = axis.sources[static_cast<size_t>(i)];
+      if (at == kFill) continue;
+      own = {std::min(own.low, at), std::max(own.high, at)};
+    }
+    if (own.low > own.high) own = {};
+    all = {all.low + own.low, all.high + own.high};
+  }
+  return all;
+}
+
+void check(const std::vector<CopyAxis>& axes, int64_t bytes, cpu::Transpose4 transpose, bool with_fill) {
+  int64_t total = 1;
+  for (const CopyAxis& axis : axes) total *= axis.extent;
+  const Reach from = reach(axes, true), to = reach(axes, false);
+  GuardedBuffer<uint8_t> src(from.high - from.low + bytes), dst(to.high - to.low + bytes);
+  std::mt19937 engine(static_cast<uint32_t>(total));
+  for (uint8_t& byte : src) byte = static_cast<uint8_t>(engine());
+  std::vector<uint8_t> want(dst.begin(), dst.end());
+  const uint8_t element[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+  const uint8_t* fill = with_fill ? element : nullptr;
+  if (total > 0) copy_one_by_one(axes, bytes, src.data() - from.low, want.data() - to.low, fill);
+  const CopyPlan plan(axes, bytes, -from.low, -to.low, transpose);
+  for (int64_t task = plan.tasks(); task-- > 0;) plan.run(task, src.data(), dst.data(), fill);
+  EXPECT_TRUE(dst.intact());
+  ASSERT_TRUE(std::equal(dst.begin(), dst.end(), want.begin())) << axes.size() << " axes, " << bytes << " bytes";
+}
+
+/// Axes over a dense destination in the order given; the source has them in the order `of_src`.
+std::vector<CopyAxis> permuted(const std::vector<int64_t>& extents, const std::vector<size_t>& of_src, int64_t bytes) {
+  std::vector<CopyAxis> axes(extents.size());
+  int64_t step = bytes;
+  for (size_t i = extents.size(); i-- > 0; step *= extents[i]) axes[i] = {extents[i], step, 0};
+  step = bytes;
+  for (size_t i = of_src.size(); i-- > 0; step *= extents[of_src[i]]) axes[of_src[i]].src_step = step;
+  return axes;
+}
+
+class Copy : public KernelTest {};
+
+TEST_P(Copy, Permutations) {
+  const std::vector<std::vector<int64_t>> shapes = {{5},        {2, 131},     {67, 3},      {17, 33},
+                                                    {3, 2, 18}, {2, 4, 9, 5}, {1, 7, 1, 4}, {64, 65}};
+  for (const int64_t bytes : {1, 2, 3, 4, 8, 16}) {
+    for (const auto& shape : shapes) {
+      std::vector<size_t> order(shape.size());
+      for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+      do check(permuted(shape, order, bytes), bytes, cpu::reorder_kernels(isa()).transpose_2d, false);
+      while (std::next_permutation(order.begin(), order.end()));
+    }
+  }
+}
+
+TEST_P(Copy, AxesThatRepeatSkipAndRunBackwards) {
+  for (const int64_t bytes : {1, 2, 4, 6, 8}) {
+    for (const std::vector<int64_t>& shape : {std::vector<int64_t>{3, 37}, {2, 5, 3}, {70000}, {3, 1, 4100}}) {
+      for (int kind = 0; kind < 5; ++kind) {
+        for (size_t changed = 0; changed < shape.size(); ++changed) {
+          std::vector<size_t> order(shape.size());
+          for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+          std::vector<CopyAxis> axes = permuted(shape, order, bytes);
+          axes[changed].src_step *= std::vector<int64_t>{0, -1, 2, -3, 5}[static_cast<size_t>(kind)];
+          check(axes, bytes, nullptr, false);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Copy, TablesAndFills) {
+  std::mt19937 engine(7);
+  for (const int64_t bytes : {1, 2, 4, 8, 12}) {
+    for (const std::vector<int64_t>& shape : {std::vector<int64_t>{9}, {4, 33}, {3, 5, 2}, {2, 3, 66000 / bytes}}) {
+      for (unsigned tables = 1; tables < (1u << shape.size()); ++tables) {
+        std::vector<size_t> order(shape.size());
+        for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+        std::vector<CopyAxis> axes = permuted(shape, order, bytes);
+        for (size_t i = 0; i < axes.size(); ++i) {
+          if (!(tables >> i & 1)) continue;
+          const int64_t extent = axes[i].extent, border = extent / 4;
+          const bool random = engine() % 3 == 0;
+          for (int64_t k = 0; k < extent; ++k) {
+            const int64_t at = random ? static_cast<int64_t>(engine()) % extent : k - border;
+            axes[i].sources.push_back(at < 0 || at >= extent - 2 * border ? (random ? 0 : kFill)
+                                                                          : at * axes[i].src_step);
+          }
+        }
+        check(axes, bytes, nullptr, engine() % 2 == 0);
+      }
+    }
+  }
+}
+
+TEST(CopyPlanTest, WhatIsOneRunOfTheSource) {
+  // Rows 2 to 4 of a matrix of 5 columns.
+  EXPECT_TRUE(CopyPlan({{3, 20, 20}, {5, 4, 4}}, 4, 40).is_one_run());
+  EXPECT_FALSE(CopyPlan({{3, 16, 20}, {4, 4, 4}}, 4).is_one_run());
+  EXPECT_FALSE(CopyPlan({{5, 4, -4}}, 4, 16).is_one_run());
+  EXPECT_FALSE(CopyPlan({{5, 1, 0}}, 1).is_one_run());
+  EXPECT_TRUE(CopyPlan({{1, 4, 20}}, 4, 8).is_one_run());
+  // A table of neighbours is no table.
+  const CopyPlan plan({{3, 4, 0, {8, 12, 16}}}, 4);
+  EXPECT_TRUE(plan.is_one_run());
+  EXPECT_EQ(plan.src_begin(), 8);
+}
+
+TEST(CopyPlanTest, NothingToDo) {
+  EXPECT_EQ(CopyPlan({{0, 4, 4}, {5, 4, 4}}, 4).tasks(), 0);
+  EXPECT_EQ(CopyPlan({{5, 0, 8}, {0, 4, -4}}, 4).tasks(), 0);
+}
+
+TERROIR_INSTANTIATE_PER_ISA(Copy);
+
+}  // namespace
+}  // namespace terroir::testing
