@@ -63,12 +63,8 @@ std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
 
 std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> graph, const std::vector<ir::Dims>& inputs) {
   bind_shapes(*graph, inputs);
-  const ir::OpRegistry& registry = ops::builtin_registry();
-  ir::PassManager passes;
-  passes.add(ops::lower_terroir1_convolution(registry));  // what waited for a shape
-  passes.add(ops::fold_constants(registry));              // sizes that are known now
-  passes.add_until_stable({ops::remove_no_ops(), ops::fuse_transposes(registry), ops::sink_transposes(registry)});
-  passes.run(*graph);
+  // What waited for a rank, a shape, or a size that is known now.
+  portable_passes().run(*graph);
   return graph;
 }
 

@@ -98,6 +98,12 @@ HostTensor narrowed(HostTensor tensor, element::Type type) {
   return tensor;
 }
 
+std::vector<ir::TensorView> views_of(const Tensors& tensors) {
+  std::vector<ir::TensorView> views;
+  for (const HostTensor& tensor : tensors) views.push_back(tensor.view());
+  return views;
+}
+
 void check_input(const ir::Node& parameter, size_t index, const ir::TensorView& input) {
   const auto& attrs = parameter.attrs<ir::ParameterAttrs>();
   if (!attrs.element_type.compatible(input.type))
@@ -169,7 +175,9 @@ std::vector<HostTensor> Program::evaluate(const ir::Node& node, std::span<const 
     const auto wide = constants_.find(node.id);
     return {wide != constants_.end() ? wide->second : HostTensor(node.constant->view, node.constant->owner)};
   }
-  Tensors outputs = node.bodies.empty() ? run_reference(node, inputs) : evaluate_bodies(node, inputs);
+  Tensors outputs = !node.bodies.empty()                ? evaluate_bodies(node, inputs)
+                    : precision_ == Precision::declared ? run_reference(node, inputs)
+                                                        : evaluate_wide(node, inputs);
   if (precision_ == Precision::declared) return outputs;
   for (size_t i = 0; i < outputs.size(); ++i)
     outputs[i] = node.is(ir::kResultType) ? narrowed(std::move(outputs[i]), node.outputs.at(i).type)
@@ -177,14 +185,29 @@ std::vector<HostTensor> Program::evaluate(const ir::Node& node, std::span<const 
   return outputs;
 }
 
+std::vector<HostTensor> Program::in_declared_types(const ir::Node& node, std::span<const ir::TensorView> inputs) const {
+  Tensors narrow;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    narrow.push_back(narrowed(HostTensor(inputs[i], nullptr), graph_.port(node.inputs[i]).type));
+  return narrow;
+}
+
+std::vector<HostTensor> Program::evaluate_wide(const ir::Node& node, std::span<const ir::TensorView> inputs) const {
+  const bool narrow_inputs = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                         [&](const ir::Value& input) { return is_narrow(graph_.port(input).type); });
+  if (!narrow_inputs) return run_reference(node, inputs);
+  try {
+    return run_reference(node, inputs);
+  } catch (const Exception&) {  // an attribute names the narrow type, as RandomUniform's output_type may
+    const Tensors narrow = in_declared_types(node, inputs);
+    return run_reference(node, views_of(narrow));
+  }
+}
+
 std::vector<HostTensor> Program::evaluate_bodies(const ir::Node& node, std::span<const ir::TensorView> inputs) const {
   // Bodies take and give the types they declare.
-  Tensors narrow;
-  std::vector<ir::TensorView> operands;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    narrow.push_back(narrowed(HostTensor(inputs[i], nullptr), graph_.port(node.inputs[i]).type));
-    operands.push_back(narrow.back().view());
-  }
+  const Tensors narrow = in_declared_types(node, inputs);
+  const std::vector<ir::TensorView> operands = views_of(narrow);
   const std::vector<Program>& bodies = bodies_.at(node.id);
   const auto run_body = [&](size_t body, std::span<const ir::TensorView> arguments) {
     std::vector<ir::Constant> results;

@@ -47,6 +47,8 @@ class Program {
   };
 
   std::vector<HostTensor> evaluate(const ir::Node& node, std::span<const ir::TensorView> inputs) const;
+  std::vector<HostTensor> evaluate_wide(const ir::Node& node, std::span<const ir::TensorView> inputs) const;
+  std::vector<HostTensor> in_declared_types(const ir::Node& node, std::span<const ir::TensorView> inputs) const;
   std::vector<HostTensor> evaluate_bodies(const ir::Node& node, std::span<const ir::TensorView> inputs) const;
 
   const ir::Graph& graph_;

@@ -85,7 +85,7 @@ void pool_3x3_stride_2(Isa isa, const float* src, float* dst) {
   args.out[1] = args.out[2] = 56;
   args.kernel[1] = args.kernel[2] = 3;
   args.stride[1] = args.stride[2] = 2;
-  args.pad_end[1] = args.pad_end[2] = 1;
+
   for (int64_t block = 0; block < kChannels / args.width; ++block) {
     args.src = src + block * kPositions * args.width;
     args.dst = dst + block * 56 * 56 * args.width;

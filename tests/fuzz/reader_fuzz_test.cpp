@@ -18,6 +18,7 @@
 #include "ir/text/printer.hpp"
 #include "ir/xml/writer.hpp"
 #include "ops/registry.hpp"
+#include "tests/support/random.hpp"
 #include "tests/unit/toy_models.hpp"
 
 namespace terroir::ir {
@@ -27,22 +28,6 @@ using namespace test;
 
 struct Model {
   std::string xml, weights;
-};
-
-/// splitmix64: one stream per seed, the same on every machine.
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t next() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15U;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebU;
-    return z ^ z >> 31;
-  }
-  size_t below(size_t bound) { return bound == 0 ? 0 : static_cast<size_t>(next() % bound); }
-
- private:
-  uint64_t state_;
 };
 
 /// Values that have broken readers before.

@@ -12,14 +12,13 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 float naive(const PoolArgs& a, const float* src, bool average, int64_t od, int64_t oh, int64_t ow, int64_t c) {
   double sum = 0;
   float top = -kInf;
-  int64_t inside = 0, extended = 0;
+  int64_t inside = 0;
   for (int64_t kd = 0; kd < a.kernel[0]; ++kd) {
     for (int64_t kh = 0; kh < a.kernel[1]; ++kh) {
       for (int64_t kw = 0; kw < a.kernel[2]; ++kw) {
         const int64_t d = od * a.stride[0] - a.pad_begin[0] + kd * a.dilation[0];
         const int64_t h = oh * a.stride[1] - a.pad_begin[1] + kh * a.dilation[1];
         const int64_t w = ow * a.stride[2] - a.pad_begin[2] + kw * a.dilation[2];
-        if (d < a.in[0] + a.pad_end[0] && h < a.in[1] + a.pad_end[1] && w < a.in[2] + a.pad_end[2]) ++extended;
         if (d < 0 || h < 0 || w < 0 || d >= a.in[0] || h >= a.in[1] || w >= a.in[2]) continue;
         const float x = src[((d * a.in[1] + h) * a.in[2] + w) * a.width + c];
         sum += x;
@@ -30,7 +29,8 @@ float naive(const PoolArgs& a, const float* src, bool average, int64_t od, int64
   }
   if (!average) return top;
   if (inside == 0) return 0.0f;
-  return static_cast<float>(sum / static_cast<double>(a.exclude_pad ? inside : extended));
+  const int64_t window = a.kernel[0] * a.kernel[1] * a.kernel[2];
+  return static_cast<float>(sum / static_cast<double>(a.exclude_pad ? inside : window));
 }
 
 struct Geometry {
@@ -69,7 +69,6 @@ TEST_P(Pool, AgainstTheDefinition) {
           a.stride[i] = g.stride[i];
           a.dilation[i] = g.dilation[i];
           a.pad_begin[i] = g.pad_begin[i];
-          a.pad_end[i] = g.pad_end[i];
           const int64_t reach = (g.kernel[i] - 1) * g.dilation[i] + 1;
           a.out[i] = (g.in[i] + g.pad_begin[i] + g.pad_end[i] - reach + g.stride[i] - 1) / g.stride[i] + 1;
         }

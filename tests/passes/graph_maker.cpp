@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 
 #include "ir/base/aligned_buffer.hpp"
@@ -178,18 +177,6 @@ HostTensor integer_tensor(const ir::Dims& dims, const std::vector<int64_t>& valu
   EXPECT_EQ(static_cast<size_t>(tensor.view().count()), values.size());
   if (!values.empty()) std::memcpy(tensor.writable().data, values.data(), values.size() * sizeof(int64_t));
   return tensor;
-}
-
-ForcedIsa::ForcedIsa(const char* name) {
-  if (const char* set = std::getenv("TERROIR_FORCE_ISA")) before_ = set;
-  ::setenv("TERROIR_FORCE_ISA", name, 1);
-}
-
-ForcedIsa::~ForcedIsa() {
-  if (before_)
-    ::setenv("TERROIR_FORCE_ISA", before_->c_str(), 1);
-  else
-    ::unsetenv("TERROIR_FORCE_ISA");
 }
 
 std::vector<std::vector<HostTensor>> run_on_cpu(const ir::Graph& graph, cpu::Isa isa, int threads,

@@ -11,6 +11,7 @@
 #include "plugins/cpu/isa.hpp"
 #include "plugins/interpreter/host_tensor.hpp"
 #include "tests/support/attribute_setter.hpp"
+#include "tests/support/forced_isa.hpp"
 
 namespace terroir::test {
 
@@ -56,18 +57,6 @@ class GraphMaker {
 /// A tensor of values in [-scale, scale) that depend on `seed` alone.
 HostTensor random_tensor(const ir::Dims& dims, uint32_t seed, float scale = 1);
 HostTensor integer_tensor(const ir::Dims& dims, const std::vector<int64_t>& values);
-
-/// TERROIR_FORCE_ISA as long as it lives.
-class ForcedIsa {
- public:
-  explicit ForcedIsa(const char* name);
-  ~ForcedIsa();
-  ForcedIsa(const ForcedIsa&) = delete;
-  ForcedIsa& operator=(const ForcedIsa&) = delete;
-
- private:
-  std::optional<std::string> before_;
-};
 
 /// One inference per set of inputs, one request for all. Outputs are filled with NaN before each.
 std::vector<std::vector<HostTensor>> run_on_cpu(const ir::Graph& graph, cpu::Isa isa, int threads,

@@ -134,6 +134,17 @@ void set_element(const ir::MutableTensorView& tensor, int64_t index, std::string
   byte = static_cast<uint8_t>((byte & ~(bits.mask << bits.shift)) | (value << bits.shift));
 }
 
+void set_number(const ir::MutableTensorView& tensor, int64_t index, double value) {
+  const bool stored = with_type(tensor.type, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (std::is_arithmetic_v<T>)
+      static_cast<T*>(tensor.data)[index] = static_cast<T>(value);
+    else
+      static_cast<T*>(tensor.data)[index] = static_cast<T>(static_cast<float>(value));
+  });
+  if (!stored) throw_error(ErrorCode::unsupported, "no single elements of ", tensor.type.get_type_name());
+}
+
 std::string element_text(const ir::TensorView& tensor, int64_t index) {
   if (tensor.type == element::string) return '"' + static_cast<const std::string*>(tensor.data)[index] + '"';
   char buffer[64];

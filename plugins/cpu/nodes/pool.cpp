@@ -37,11 +37,12 @@ class PoolExecutor final : public Executor {
       pool_.stride[i] = axes[i].stride;
       pool_.dilation[i] = axes[i].dilation;
       pool_.pad_begin[i] = axes[i].pad_begin;
-      pool_.pad_end[i] = axes[i].pad_end;
       src_positions_ *= axes[i].input;
       dst_positions_ *= axes[i].output;
     }
-    if (!is_max_) pool_.exclude_pad = ir::number_attribute(*context.node.attributes, "exclude-pad") != 0;
+    // Without any pads, a last window that reaches beyond the end is as large as what lies inside.
+    if (!is_max_)
+      pool_.exclude_pad = ir::number_attribute(*context.node.attributes, "exclude-pad") != 0 || !geometry.padded();
     const int64_t block = dst_.layout.channel_block(), channels = geometry.channels;
     pool_.width = block > 0 ? block : dst_.layout.is_channels_last() ? channels : 1;
     images_ = geometry.batch * ((channels + pool_.width - 1) / pool_.width);

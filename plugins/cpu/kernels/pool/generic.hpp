@@ -8,9 +8,8 @@ namespace {
 
 // The part of a window that lies inside one axis.
 struct Span {
-  int64_t first;    // source index
-  int64_t count;    // elements inside
-  int64_t divisor;  // elements inside the padded extent
+  int64_t first;  // source index
+  int64_t count;  // elements inside
 };
 
 TERROIR_INLINE Span span_of(const PoolArgs& a, int axis, int64_t o) {
@@ -22,7 +21,7 @@ TERROIR_INLINE Span span_of(const PoolArgs& a, int axis, int64_t o) {
     return n < k ? n : k;
   };
   const int64_t inside = below(a.in[axis]) - skip;
-  return {start + skip * d, inside > 0 ? inside : 0, below(a.in[axis] + a.pad_end[axis])};
+  return {start + skip * d, inside > 0 ? inside : 0};
 }
 
 struct Max {
@@ -125,7 +124,7 @@ TERROIR_INLINE void pool(const PoolArgs& a, int64_t row_begin, int64_t row_end) 
       win.scale = 1.0f;
       if (Average && !win.empty) {
         const int64_t divisor =
-            a.exclude_pad ? win.d.count * win.h.count * win.w.count : win.d.divisor * win.h.divisor * win.w.divisor;
+            a.exclude_pad ? win.d.count * win.h.count * win.w.count : a.kernel[0] * a.kernel[1] * a.kernel[2];
         win.scale = 1.0f / static_cast<float>(divisor);
       }
     };

@@ -3,10 +3,9 @@
 // Layouts: `width` channels adjacent at every position: a channel block (width = B, padding included), nhwc (width =
 // C),
 //   or one channel of plain (width = 1).
-// Edge cases: the divisor of an average is the number of elements inside (exclude_pad), or of those inside the image
-//   extended by pad_begin and pad_end. A NaN is never a maximum. An empty window gives -inf for max, 0 for average.
-// Aliasing: none.
-// Threads: rows of the output, counted over OD * OH, are independent.
+// Edge cases: the divisor of an average is the number of elements inside (exclude_pad), or that of the whole window. A
+// NaN is never a maximum. An empty window gives -inf for max, 0 for average. Aliasing: none. Threads: rows of the
+// output, counted over OD * OH, are independent.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,6 @@ struct PoolArgs {
   int64_t stride[3] = {1, 1, 1};
   int64_t dilation[3] = {1, 1, 1};
   int64_t pad_begin[3] = {0, 0, 0};
-  int64_t pad_end[3] = {0, 0, 0};
   bool exclude_pad = true;
 };
 

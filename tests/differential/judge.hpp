@@ -1,0 +1,33 @@
+#pragma once
+// What: runs a random model on INTERPRETER and on CPU and says where they disagree.
+//
+// Expected are the results of the interpreter. On the CPU the model runs with one thread and with several, with the
+// extents it was made with and with inputs of which extents or ranks are unknown, and each request infers twice; all of
+// these must give the same bits. Against the interpreter an element may differ by what rounding explains: the
+// interpreter runs twice more, with the results of every operation of class `rounding` moved by some units of the last
+// place, and an element may be as far off as a few times what that changes. Results of operations of class `exact`
+// are not moved, so that data movement, comparisons and integers must agree exactly.
+#include <string>
+
+#include "plugins/cpu/isa.hpp"
+#include "tests/differential/model.hpp"
+
+namespace terroir::test {
+
+enum class Verdict {
+  agree,
+  refused,  // both devices refuse the model or its inputs
+  differ
+};
+
+struct Judgement {
+  Verdict verdict = Verdict::agree;
+  std::string text;  // what differs, and where
+};
+
+Judgement judge(const RandomModel& model, uint64_t seed, cpu::Isa isa, int threads);
+
+/// The model with as few outputs as still show the difference.
+RandomModel with_fewer_outputs(const RandomModel& model, uint64_t seed, cpu::Isa isa, int threads);
+
+}  // namespace terroir::test

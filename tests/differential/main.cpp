@@ -1,0 +1,205 @@
+// test_differential: random small models over every operation, INTERPRETER against CPU (see judge.hpp), until the
+// seconds are over or the seeds are used up. Deterministic: a model follows from its seed, which a failure prints
+// together with the graph. Returns 1 when a model fails, or when an operation did not run often enough.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+
+#include "ir/base/error.hpp"
+#include "ir/base/log.hpp"
+#include "ir/text/printer.hpp"
+#include "ops/registry.hpp"
+#include "tests/differential/judge.hpp"
+#include "tests/differential/recipes.hpp"
+
+namespace {
+
+using namespace terroir;
+using namespace terroir::test;
+
+constexpr const char* kUsage =
+    "usage: test_differential [options]\n"
+    "  --seeds N      how many models (default: 12100, fifty per operation)\n"
+    "  --first N      the first seed (default: 0)\n"
+    "  --seed N       this seed alone: prints its graph, too\n"
+    "  --seconds S    stop after so many seconds (default: when the seeds are used up)\n"
+    "  --op TYPE-N    models around this operation only\n"
+    "  --isa NAME     an instruction set for all models (default: another one for each)\n"
+    "  --threads N    what is compared with one thread (default: 2)\n"
+    "  --failures N   stop after so many failures (default: 20)\n";
+
+struct Options {
+  uint64_t seeds = 12100, first = 0;
+  bool single = false;
+  double seconds = 0;
+  std::string operation, isa;
+  int threads = 2;
+  int failures = 20;
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string name = argv[i];
+    if (i + 1 == argc) throw std::runtime_error(name + " needs a value");
+    const std::string value = argv[i + 1];
+    if (name == "--seeds")
+      options.seeds = std::stoull(value);
+    else if (name == "--first")
+      options.first = std::stoull(value);
+    else if (name == "--seed")
+      options.first = std::stoull(value), options.seeds = 1, options.single = true;
+    else if (name == "--seconds")
+      options.seconds = std::stod(value);
+    else if (name == "--op")
+      options.operation = value;
+    else if (name == "--isa")
+      options.isa = value;
+    else if (name == "--threads")
+      options.threads = std::stoi(value);
+    else if (name == "--failures")
+      options.failures = std::stoi(value);
+    else
+      throw std::runtime_error("there is no option " + name);
+  }
+  return options;
+}
+
+// Where a crash happened: written by the handler, which may not allocate.
+char g_current[128] = "";
+
+void tell_and_die(int signal) {
+  constexpr char kText[] = "\ncrashed in ";
+  [[maybe_unused]] auto written = write(2, kText, sizeof kText - 1);
+  written = write(2, g_current, strlen(g_current));
+  written = write(2, "\n", 1);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+struct Tally {
+  int executed = 0, refused_operands = 0, refused_models = 0, failed = 0;
+};
+
+class Runner {
+ public:
+  explicit Runner(Options options) : options_(std::move(options)) {
+    for (const ir::OpSchema* schema : ops::builtin_registry().all())
+      if (options_.operation.empty() || schema->display_name() == options_.operation)
+        operations_.push_back(schema->display_name());
+    std::sort(operations_.begin(), operations_.end());
+    if (operations_.empty()) throw std::runtime_error("there is no operation " + options_.operation);
+    isas_ = cpu::available_isas();
+    if (const char* forced = std::getenv("TERROIR_FORCE_ISA"); forced && *forced && options_.isa.empty())
+      options_.isa = forced;
+    if (!options_.isa.empty()) {
+      const auto isa = cpu::parse_isa(options_.isa);
+      if (!isa || !cpu::isa_available(*isa)) throw std::runtime_error("there is no instruction set " + options_.isa);
+      isas_ = {*isa};
+    }
+  }
+
+  int run() {
+    const auto start = std::chrono::steady_clock::now();
+    for (uint64_t i = 0; i < options_.seeds && failures_ < options_.failures; ++i) {
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+      if (options_.seconds > 0 && passed.count() > options_.seconds) break;
+      run_seed(options_.first + i);
+    }
+    return report();
+  }
+
+ private:
+  /// The best instruction set for half of the models, the others in turn.
+  cpu::Isa isa_of(uint64_t seed) const {
+    const uint64_t turn = seed / operations_.size();
+    return turn % 2 == 0 ? isas_.back() : isas_[turn / 2 % isas_.size()];
+  }
+
+  void run_seed(uint64_t seed) {
+    const std::string& operation = operations_[seed % operations_.size()];
+    const cpu::Isa isa = isa_of(seed);
+    const std::string again =
+        concat("test_differential --seed ", seed, options_.operation.empty() ? "" : " --op " + operation,
+               options_.isa.empty() ? "" : " --isa " + options_.isa);
+    std::snprintf(g_current, sizeof g_current, "%s: %s", operation.c_str(), again.c_str());
+    RandomModel model = random_model(seed, operation);
+    if (options_.single) std::cout << ir::to_text(*model.graph) << '\n';
+    Tally& tally = tallies_[operation];
+    ++models_;
+    if (!model.has_wanted) {
+      ++tally.refused_operands;
+      return;
+    }
+    const Judgement judgement = judge(model, seed, isa, options_.threads);
+    switch (judgement.verdict) {
+      case Verdict::agree:
+        for (const std::string& name : model.operations) ++tallies_[name].executed;
+        break;
+      case Verdict::refused:
+        ++tally.refused_models;
+        if (options_.single) std::cout << "both devices refuse: " << judgement.text << '\n';
+        break;
+      case Verdict::differ: {
+        ++tally.failed;
+        ++failures_;
+        std::cout << "FAILED " << operation << " on " << cpu::isa_name(isa) << ": " << judgement.text << '\n';
+        std::cout << "  again: " << again << '\n';
+        const RandomModel fewer = with_fewer_outputs(model, seed, isa, options_.threads);
+        std::cout << ir::to_text(*fewer.graph) << std::endl;
+      }
+    }
+  }
+
+  int report() const {
+    int executed = 0, refused = 0;
+    for (const auto& [operation, tally] : tallies_) {
+      executed += tally.executed;
+      refused += tally.refused_operands + tally.refused_models;
+    }
+    std::cout << models_ << " models, " << failures_ << " failed, " << refused << " refused; " << executed
+              << " operations ran\n";
+    // The share of its models in which an operation must have run; its recipe is of no use else.
+    const uint64_t rounds = models_ / operations_.size();
+    const int wanted = static_cast<int>(rounds / 3);
+    bool rotten = false;
+    for (const std::string& operation : operations_) {
+      const auto found = tallies_.find(operation);
+      const Tally tally = found == tallies_.end() ? Tally{} : found->second;
+      if (tally.executed >= wanted && !(rounds > 0 && options_.single)) continue;
+      if (options_.single || tally.executed >= wanted) continue;
+      rotten = true;
+      std::cout << "RARE " << operation << " ran " << tally.executed << " times in " << rounds << " models about it ("
+                << tally.refused_operands << " times its operands were refused, " << tally.refused_models
+                << " times the model)\n";
+    }
+    return failures_ > 0 || rotten ? 1 : 0;
+  }
+
+  Options options_;
+  std::vector<std::string> operations_;
+  std::vector<cpu::Isa> isas_;
+  std::map<std::string, Tally> tallies_;
+  uint64_t models_ = 0;
+  int failures_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    for (const int signal : {SIGSEGV, SIGFPE, SIGABRT, SIGILL, SIGBUS}) std::signal(signal, tell_and_die);
+    return Runner(parse(argc, argv)).run();
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n' << kUsage;
+    return 2;
+  }
+}

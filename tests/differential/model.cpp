@@ -1,0 +1,134 @@
+#include "tests/differential/model.hpp"
+
+#include "ir/base/error.hpp"
+#include "ops/registry.hpp"
+#include "tests/differential/recipes.hpp"
+
+namespace terroir::test {
+namespace {
+
+/// What surrounds the operation in networks, and what devices fuse, move and lay out.
+const std::vector<std::string> kUsual = {"Add-1",
+                                         "Add-1",
+                                         "Multiply-1",
+                                         "Multiply-1",
+                                         "Subtract-1",
+                                         "Divide-1",
+                                         "Maximum-1",
+                                         "ReLU-1",
+                                         "Sigmoid-1",
+                                         "Tanh-1",
+                                         "HSwish-4",
+                                         "Swish-4",
+                                         "Gelu-7",
+                                         "Clamp-1",
+                                         "Elu-1",
+                                         "PReLU-1",
+                                         "Abs-1",
+                                         "Sqrt-1",
+                                         "Exp-1",
+                                         "Select-1",
+                                         "Convolution-1",
+                                         "Convolution-1",
+                                         "GroupConvolution-1",
+                                         "MatMul-1",
+                                         "MatMul-1",
+                                         "MaxPool-1",
+                                         "AvgPool-1",
+                                         "ReduceMean-1",
+                                         "ReduceSum-1",
+                                         "ReduceMax-1",
+                                         "SoftMax-8",
+                                         "MVN-6",
+                                         "Transpose-1",
+                                         "Transpose-1",
+                                         "Reshape-1",
+                                         "Reshape-1",
+                                         "Concat-1",
+                                         "Concat-1",
+                                         "Split-1",
+                                         "VariadicSplit-1",
+                                         "StridedSlice-1",
+                                         "Slice-8",
+                                         "Gather-8",
+                                         "Pad-1",
+                                         "Broadcast-3",
+                                         "Squeeze-1",
+                                         "Unsqueeze-1",
+                                         "Convert-1",
+                                         "Interpolate-4",
+                                         "FakeQuantize-1",
+                                         "BatchNormInference-5",
+                                         "NormalizeL2-1",
+                                         "Tile-1",
+                                         "Equal-1",
+                                         "Greater-1"};
+
+const std::map<std::string, const ir::OpSchema*>& schemas() {
+  static const auto all = [] {
+    std::map<std::string, const ir::OpSchema*> filled;
+    for (const ir::OpSchema* schema : ops::builtin_registry().all()) filled.emplace(schema->display_name(), schema);
+    return filled;
+  }();
+  return all;
+}
+
+const std::vector<std::string>& every_operation() {
+  static const std::vector<std::string> all = operations_with_recipes();
+  return all;
+}
+
+/// Whether the operation took its operands within a few attempts.
+bool grow(Draw& draw, const std::string& operation, int attempts, int& refused) {
+  const Recipe recipe = find_recipe(operation);
+  if (!recipe) throw_error(ErrorCode::not_found, "there is no recipe for ", operation);
+  for (; attempts > 0; --attempts) {
+    try {
+      draw.set_schema(*schemas().at(operation));
+      recipe(draw);
+      return true;
+    } catch (const Exception&) {
+      ++refused;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+RandomModel random_model(uint64_t seed, const std::string& operation) {
+  RandomModel model;
+  model.graph = std::make_shared<ir::Graph>("random");
+  ir::Graph& graph = *model.graph;
+  Random random(seed);
+  Draw draw(graph, random);
+  const int64_t before = draw.chance(60) ? draw.below(4) : 0, after = draw.chance(60) ? draw.below(4) : 0;
+  const auto grow_others = [&](int64_t count) {
+    for (; count > 0; --count)
+      grow(draw, draw.chance(75) ? draw.one_of(kUsual) : draw.one_of(every_operation()), 2, model.refused);
+  };
+  grow_others(before);
+  model.has_wanted = grow(draw, operation, 8, model.refused);
+  grow_others(after);
+
+  draw.set_schema(ops::builtin_registry().get(ir::kResultType, "opset1"));
+  const std::vector<ir::Value> made = draw.offered();
+  for (const ir::Value value : made) {
+    const ir::Node& node = graph.node(value.node);
+    if (node.is(ir::kParameterType) || node.is("Assign") || node.is(ir::kResultType)) continue;
+    if (graph.uses(value).empty() || draw.chance(15)) draw.op({value});
+  }
+  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.parameters()))
+    if (graph.uses({id, 0}).empty()) graph.erase(id);
+  graph.erase_unreachable();
+  for (const ir::NodeId id : graph.parameters()) model.inputs.push_back(draw.contents().at(id));
+  for (const ir::NodeId id : graph.nodes()) {
+    const ir::Node& node = graph.node(id);
+    // What follows from constants alone is computed when the model is compiled.
+    if (draw.is_fed(id) || node.inputs.empty() || !node.schema->flags.pure)
+      model.operations.insert(node.schema->display_name());
+  }
+  return model;
+}
+
+}  // namespace terroir::test
