@@ -138,7 +138,7 @@ void check(const WinoKernel& kernel, const ConvProblem& p, const Reference& r) {
     expect_same_bits(dst, other, "slices");
   }
   GuardedFloats single(dst.size(), nan), misaligned(dst.size() + 1, nan);
-  const int64_t tiles = p.batch * bench.plan.tile_rows * bench.plan.tile_cols;
+  const int64_t tiles = p.batch * bench.plan.rows.tiles * bench.plan.cols.tiles / bench.plan.s_tiles;
   for (int64_t u = wino_units(bench.plan); u-- > 0;)
     for (int64_t s = tiles; s-- > 0;)
       for (int64_t d = p.d.out; d-- > 0;) bench.run(single.data(), {u, u + 1, s, s + 1, d, d + 1});
@@ -187,6 +187,25 @@ TEST(ConvWinograd, Depth) {
   check_everywhere(problem(2, 1, 16, 20, padded(5), padded(6), axis(6, 2, 1, 1, 0, 0)));
   check_everywhere(problem(1, 2, 32, 32, padded(4), padded(4), axis(4, 5, 1, 1, 1, 3)));
   check_everywhere(problem(1, 1, 16, 16, padded(4), padded(4), axis(7, 1, 1, 1, 0, 0)));
+}
+
+TEST(ConvWinograd, TilesWithFewerOutputsThanTheFirst) {
+  for (const int64_t size : {6, 10, 11, 13, 14, 15})
+    check_everywhere(problem(1, 1, 17, 16, padded(size), padded(size)));
+}
+
+// Images whose weights are transformed by every run.
+TEST(ConvWinograd, ImagesOfFourTiles) {
+  for (const int64_t h : {5, 6, 7, 8})
+    for (const int64_t w : {5, 6, 7, 8}) check_everywhere(problem(1, 1, 16, 16, padded(h), padded(w)));
+  for (const int64_t channels : {1, 15, 17, 33, 70})
+    check_everywhere(problem(1, 1, channels, channels, padded(7), padded(7)));
+  check_everywhere(problem(3, 2, 64, 32, padded(7), padded(8)));
+  for (const WinoKernel& kernel : wino_kernels(Isa::avx512)) {
+    const bool four = kernel.tile == 4;
+    EXPECT_EQ(wino_plan(problem(2, 1, 32, 32, padded(7), padded(7)), kernel).transforms_weights, four);
+    EXPECT_FALSE(wino_plan(problem(2, 1, 32, 32, padded(7), padded(9)), kernel).transforms_weights);
+  }
 }
 
 TEST(ConvWinograd, ManyTilesAndChannels) {

@@ -1,7 +1,8 @@
 // What: the blocking of the Winograd kernels and a model of their time, in cycles of one core.
 // Model: the products at the slower of FMA ports and load ports; the transforms at a cost per tile and vector of
-//   channels, measured; weights beyond L2 at a rate of L3 and memory. A first read of weights is only partly hidden,
-//   for the direct kernel, whose weights are 9 : points as large, as well.
+//   channels, measured; weights beyond L2 at a rate of L3 and memory, or, where runs transform them, at a cost per pair
+//   of channels. A first read of weights is only partly hidden, for the direct kernel, whose weights are 9 : points as
+//   large, as well.
 #include "plugins/cpu/kernels/conv_wino/cost.hpp"
 
 #include <algorithm>
@@ -24,13 +25,14 @@ constexpr int64_t kBlockTiles = 56, kBlockTilesDeep = 112;
 constexpr int64_t kBlockSlices = 16;
 constexpr int64_t kChunkBlocks = 8;
 
-// Cycles per tile and vector of channels.
+// Cycles per tile and vector of channels; of weights, where runs transform them, per input channel and vector of output
+// channels.
 struct TransformCycles {
-  double input, output;
+  double input, output, weights;
 };
 TransformCycles transform_cycles(const WinoPlan& plan) {
-  if (plan.tile == 4) return plan.registers == 32 ? TransformCycles{265, 165} : TransformCycles{300, 190};
-  return {100, 66};
+  if (plan.tile == 4) return plan.registers == 32 ? TransformCycles{265, 165, 55} : TransformCycles{300, 190, 0};
+  return {100, 66, 0};
 }
 
 // Bytes per cycle of weights that do not stay in L2, and of a first read beyond what hides behind arithmetic. In a
@@ -77,12 +79,27 @@ double direct_products(const ConvProblem& p) {
   return products;
 }
 
+// The share of tiles times points that exist.
+double points_share(const WinoPlan& plan) {
+  double share = 1;
+  for (const WinoAxis* a : {&plan.rows, &plan.cols})
+    share *= 1 - static_cast<double>(a->tiles - a->full) / static_cast<double>(plan.alpha * a->tiles);
+  return share;
+}
+
+// Whether each run transforms the weights: four tiles are too few to pay for reading the transformed ones.
+bool transforms_weights(const WinoPlan& plan) {
+  const ConvProblem& p = plan.problem;
+  return plan.tile == 4 && plan.registers == 32 && plan.rows.tiles == 2 && plan.cols.tiles == 2 && p.d.out == 1 &&
+         p.d.kernel == 1;
+}
+
 }  // namespace
 
 void choose_blocks(WinoPlan& plan) noexcept {
   const ConvProblem& p = plan.problem;
   const bool deep = p.d.out > 1;
-  const int64_t all = std::max<int64_t>(1, p.batch * plan.tile_rows * plan.tile_cols);
+  const int64_t all = std::max<int64_t>(1, p.batch * plan.rows.tiles * plan.cols.tiles);
   plan.block_slices = ceil_div(p.d.out, ceil_div(p.d.out, kBlockSlices));
   const int64_t wanted = (deep ? kBlockTilesDeep : kBlockTiles) / plan.block_slices;
   plan.block_tiles = ceil_div(all, ceil_div(all, std::clamp<int64_t>(wanted, 1, all)));
@@ -97,8 +114,15 @@ void choose_blocks(WinoPlan& plan) noexcept {
     plan.unit_blocks = unit;
     plan.register_tiles = max_register_tiles(plan, unit);
   }
+  plan.transforms_weights = transforms_weights(plan);
+  if (plan.transforms_weights) {
+    plan.unit_blocks = 1;
+    plan.block_tiles = 4;
+  }
+  plan.s_tiles = plan.transforms_weights ? 4 : 1;
   plan.units = ceil_div(plan.oc_blocks, plan.unit_blocks);
-  plan.chunk_units = std::max<int64_t>(1, std::min(kChunkBlocks, plan.oc_blocks) / plan.unit_blocks);
+  plan.chunk_units =
+      plan.transforms_weights ? 1 : std::max<int64_t>(1, std::min(kChunkBlocks, plan.oc_blocks) / plan.unit_blocks);
 }
 
 double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t slices) noexcept {
@@ -113,10 +137,15 @@ double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t sl
   const double output = static_cast<double>(oc_blocks * tiles * slices) * parts * transform.output;
   const auto points = static_cast<double>(plan.alpha * plan.alpha);
   const auto blocks = static_cast<double>(s_blocks * d_blocks);
-  double products =
-      points * blocks * point_cycles(plan, plan.unit_blocks, oc_blocks, ceil_div(tiles * slices, s_blocks * d_blocks));
-  const double weight_bytes =
-      4 * points * static_cast<double>(oc_blocks * plan.block * plan.ic_blocks * plan.block * p.d.kernel);
+  double products = points * points_share(plan) * blocks *
+                    point_cycles(plan, plan.unit_blocks, oc_blocks, ceil_div(tiles * slices, s_blocks * d_blocks));
+  const auto pairs = static_cast<double>(oc_blocks * plan.block * plan.ic_blocks * plan.block * p.d.kernel);
+  if (plan.transforms_weights) {
+    const double multiplied = points * points_share(plan) * static_cast<double>(plan.s_tiles) / 2;
+    products = pairs / static_cast<double>(plan.lanes) * (multiplied + transform.weights) * blocks;
+    return input + products + output + 4 * 9 * pairs / kFirstReadBytes;
+  }
+  const double weight_bytes = 4 * points * pairs;
   if (weight_bytes > static_cast<double>(cache_sizes().l2) / 2)
     products = std::max(products, weight_bytes * blocks / kStreamBytes);
   return input + products + output + weight_bytes / kFirstReadBytes;
@@ -126,7 +155,7 @@ double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t sl
 
 double wino_speedup(const ConvProblem& problem, const WinoKernel& kernel) noexcept {
   const WinoPlan plan = wino_plan(problem, kernel);
-  const int64_t tiles = problem.batch * plan.tile_rows * plan.tile_cols;
+  const int64_t tiles = problem.batch * plan.rows.tiles * plan.cols.tiles;
   if (tiles == 0) return 0;
   const double winograd = wino::box_cycles(plan, wino_units(plan), tiles, problem.d.out);
   const double ports = plan.fused ? 2.0 : 1.0, of_peak = 0.97;

@@ -1,8 +1,9 @@
 // What: convolution with 3x3 kernels (times any number of slices) by products in the transformed domain: a box of the
 // work is cut into blocks of tiles; of each block the inputs are transformed, multiplied point by point with the
 // transformed weights, and the products transformed back, with bias, residual and post-ops at the store.
+// Weights: packed in the transformed domain, or transformed here, in registers, between memory and their products.
 // Order of summation: per output kernel slice, channel block, channel; then the output transform. It depends on the
-//   plan alone, never on the box or on the tiles that share a block.
+//   plan alone, never on the box or the tiles that share a block.
 // Depth: the slices of a block lie one after another among its transformed inputs, so a kernel slice further is
 //   a fixed distance further, and a transformed slice serves all output slices that need it. Slices outside are zero.
 // Include one bucket header first.
@@ -13,6 +14,7 @@
 #include "plugins/cpu/kernels/conv_wino/gemm_pass.hpp"
 #include "plugins/cpu/kernels/conv_wino/pack.hpp"
 #include "plugins/cpu/kernels/conv_wino/tiles.hpp"
+#include "plugins/cpu/kernels/conv_wino/transforming_pass.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
@@ -23,9 +25,10 @@ constexpr int64_t kBufferedTiles = 8;
 // Tiles [s0, s0 + tiles) x output slices [d0, d0 + slices) of one group, with its scratch memory.
 struct WinoBlock {
   int64_t group, s0, tiles, d0, slices;
-  int64_t v_tiles;  // tiles of all slices read
-  float* v;         // [point][ic block][slice, tile][channel]
-  float* m;         // [point][oc block of the chunk][slice, tile][channel]
+  int64_t read_slices;           // slices of the source, those outside included
+  int64_t count[kPointClasses];  // tiles with points of the class
+  float* v;                      // [point][ic block][slice read, tile][channel], tiles of the point's class only
+  float* m;                      // [point][oc block of the chunk][slice, tile][channel], likewise
   int64_t v_point;
 };
 
@@ -34,91 +37,166 @@ struct TileAt {
 };
 
 TERROIR_INLINE TileAt tile_at(const WinoPlan& plan, int64_t s) {
-  const int64_t slice = plan.tile_rows * plan.tile_cols, in_slice = s % slice;
-  return {s / slice, in_slice / plan.tile_cols, in_slice % plan.tile_cols};
+  const int64_t slice = plan.rows.tiles * plan.cols.tiles, in_slice = s % slice;
+  return {s / slice, in_slice / plan.cols.tiles, in_slice % plan.cols.tiles};
+}
+
+TERROIR_INLINE void next_tile(const WinoPlan& plan, TileAt& at) {
+  if (++at.col < plan.cols.tiles) return;
+  at.col = 0;
+  if (++at.row < plan.rows.tiles) return;
+  at.row = 0;
+  ++at.n;
+}
+
+// First output of a tile.
+template <int Tile>
+TERROIR_INLINE int64_t tile_begin(const WinoAxis& axis, int64_t tile) {
+  return tile * Tile - (tile > axis.full ? tile - axis.full : 0);
+}
+
+TERROIR_INLINE bool has_class(const WinoPlan& plan, const TileAt& at, int c) {
+  return (c < 2 || at.row < plan.rows.full) && (c % 2 == 0 || at.col < plan.cols.full);
+}
+
+template <int Tile>
+TERROIR_INLINE int class_of(int64_t point) {
+  constexpr int A = Wino<Tile>::kAlpha;
+  return (point / A == A - 1 ? 2 : 0) + (point % A == A - 1 ? 1 : 0);
 }
 
 // Odd in units of channel blocks: the points of one tile then lie in different sets of the caches.
 TERROIR_INLINE int64_t point_stride(int64_t channel_blocks) { return (channel_blocks | 1) * kBlock; }
 
+void count_classes(const WinoPlan& plan, WinoBlock& b) {
+  for (int c = 0; c < kPointClasses; ++c) b.count[c] = 0;
+  TileAt at = tile_at(plan, b.s0);
+  for (int64_t s = 0; s < b.tiles; ++s, next_tile(plan, at))
+    for (int c = 0; c < kPointClasses; ++c)
+      if (has_class(plan, at, c)) ++b.count[c];
+}
+
 template <int Tile>
 void transform_input(const WinoPlan& plan, const ConvArgs& args, const WinoBlock& b) {
   constexpr int A = Wino<Tile>::kAlpha;
   const ConvProblem& p = plan.problem;
+  float* next[kPointClasses] = {b.v, b.v, b.v, b.v};
   for (int64_t block = 0; block < plan.ic_blocks; ++block) {
-    float* v = b.v + block * b.v_tiles * kBlock;
     const float* src_block = args.src + (b.group * plan.ic_blocks + block) * plan.src.c;
-    for (int64_t slice = 0; slice < b.v_tiles / b.tiles; ++slice) {
+    for (int64_t slice = 0; slice < b.read_slices; ++slice) {
       const int64_t d = b.d0 + slice - p.d.pad;
       if (d < 0 || d >= p.d.in) {
-        for (int64_t k = 0; k < A * A; ++k)
-          for (int64_t l = 0; l < b.tiles * kBlock; l += kLanes) storeu(v + k * b.v_point + l, zero());
-        v += b.tiles * kBlock;
+        for (int64_t k = 0; k < A * A; ++k) {
+          const int c = class_of<Tile>(k);
+          for (int64_t l = 0; l < b.count[c] * kBlock; l += kLanes) storeu(next[c] + k * b.v_point + l, zero());
+        }
+        for (int c = 0; c < kPointClasses; ++c) next[c] += b.count[c] * kBlock;
         continue;
       }
       TileAt at = tile_at(plan, b.s0);
-      for (int64_t s = 0; s < b.tiles; ++s, v += kBlock) {
-        const int64_t h = at.row * Tile - p.h.pad, w = at.col * Tile - p.w.pad;
+      for (int64_t s = 0; s < b.tiles; ++s, next_tile(plan, at)) {
+        TilePoints<float> v;
+        v.stride = b.v_point;
+#pragma GCC unroll 4
+        for (int c = 0; c < kPointClasses; ++c) {
+          v.at[c] = has_class(plan, at, c) ? next[c] : nullptr;
+          if (v.at[c]) next[c] += kBlock;
+        }
+        const int64_t h = tile_begin<Tile>(plan.rows, at.row) - p.h.pad;
+        const int64_t w = tile_begin<Tile>(plan.cols, at.col) - p.w.pad;
         const float* src = src_block + at.n * plan.src.n + d * plan.src.d + h * plan.src.h + w * kBlock;
         if (h >= 0 && w >= 0 && h + A <= p.h.in && w + A <= p.w.in) {
-          input_tile<Tile, false>(src, plan.src.h, {}, v, b.v_point);
+          input_tile<Tile, false>(src, plan.src.h, {}, v);
         } else {
-          input_tile<Tile, true>(src, plan.src.h, {-h, p.h.in - h, -w, p.w.in - w}, v, b.v_point);
-        }
-        if (++at.col == plan.tile_cols) {
-          at.col = 0;
-          if (++at.row == plan.tile_rows) {
-            at.row = 0;
-            ++at.n;
-          }
+          input_tile<Tile, true>(src, plan.src.h, {-h, p.h.in - h, -w, p.w.in - w}, v);
         }
       }
     }
   }
 }
 
-// Products of units [unit0, unit1) of the group.
+// Output blocks [first, first + blocks) of the group: a unit.
+struct WinoUnit {
+  int64_t first, blocks;
+};
+
+TERROIR_INLINE WinoUnit wino_unit(const WinoPlan& plan, int64_t unit) {
+  const int64_t first = unit * plan.unit_blocks;
+  return {first, plan.oc_blocks - first < plan.unit_blocks ? plan.oc_blocks - first : plan.unit_blocks};
+}
+
+// Products of units [unit0, unit1) of the group with transformed weights.
+template <int Tile>
 void multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t unit0, int64_t unit1,
-              int64_t m_point, int64_t points) {
+              int64_t m_point) {
+  constexpr int64_t kPoints = Wino<Tile>::kAlpha * Wino<Tile>::kAlpha;
   const ConvProblem& p = plan.problem;
-  const int64_t tiles = b.tiles * b.slices;
   const int64_t reduction = p.d.kernel * plan.ic_blocks * kBlock;
-  const int64_t passes = (tiles + plan.register_tiles - 1) / plan.register_tiles;
-  const int64_t narrow = tiles / passes, wider = tiles % passes;
-  for (int64_t k = 0; k < points; ++k) {
+  const auto weights = [&](const WinoUnit& unit, int64_t k) {
+    return packed + ((b.group * plan.oc_blocks + unit.first) * kPoints + k * unit.blocks) * kBlock * reduction;
+  };
+  for (int64_t k = 0; k < kPoints; ++k) {
+    const int64_t count = b.count[class_of<Tile>(k)], tiles = count * b.slices;
+    if (tiles == 0) continue;
+    const int64_t passes = (tiles + plan.register_tiles - 1) / plan.register_tiles;
+    const int64_t narrow = tiles / passes, wider = tiles % passes;
     float* m = b.m + k * m_point;
-    for (int64_t unit = unit0; unit < unit1; ++unit) {
-      const int64_t first = unit * plan.unit_blocks;
-      const int64_t blocks = plan.oc_blocks - first < plan.unit_blocks ? plan.oc_blocks - first : plan.unit_blocks;
+    for (int64_t u = unit0; u < unit1; ++u) {
+      const WinoUnit unit = wino_unit(plan, u);
       GemmPass g;
-      g.u = packed + ((b.group * plan.oc_blocks + first) * points + k * blocks) * kBlock * reduction;
-      g.v_block = b.v_tiles * kBlock;
-      g.v_depth = b.tiles * kBlock;
+      g.u = weights(unit, k);
+      g.v_block = b.read_slices * count * kBlock;
+      g.v_depth = count * kBlock;
       g.depth = p.d.kernel;
       g.blocks = plan.ic_blocks;
       g.last = p.ic / p.groups - (plan.ic_blocks - 1) * kBlock;
       g.m_block = tiles * kBlock;
       // The next unit at this point; after the last one, the first at the next point.
-      const int64_t lines = blocks * kBlock * reduction / 16, loops = passes * p.d.kernel * plan.ic_blocks;
+      const int64_t lines = unit.blocks * kBlock * reduction / 16, loops = passes * p.d.kernel * plan.ic_blocks;
       g.prefetch_lines = plan.prefetch ? (lines + loops - 1) / loops : 0;
-      const int64_t next = unit + 1 < unit1 ? unit + 1 : unit0, next_point = unit + 1 < unit1 ? k : k + 1;
-      const int64_t next_first = next * plan.unit_blocks;
-      const int64_t next_blocks =
-          plan.oc_blocks - next_first < plan.unit_blocks ? plan.oc_blocks - next_first : plan.unit_blocks;
-      g.prefetch =
-          packed + ((b.group * plan.oc_blocks + next_first) * points + next_point * next_blocks) * kBlock * reduction;
-      const int64_t prefetch_pass = g.prefetch_lines * p.d.kernel * plan.ic_blocks * 16;
+      g.prefetch = u + 1 < unit1 ? weights(wino_unit(plan, u + 1), k) : weights(wino_unit(plan, unit0), k + 1);
       const float* v = b.v + k * b.v_point;
       g.m = m;
       for (int64_t pass = 0; pass < passes; ++pass) {
         const int64_t width = narrow + (pass < wider ? 1 : 0);
         g.v = v;
-        kGemm[blocks - 1].fn[width - 1](g);
+        kGemm[unit.blocks - 1].fn[width - 1](g);
         v += width * kBlock;
         g.m += width * kBlock;
-        g.prefetch += prefetch_pass;
+        g.prefetch += g.prefetch_lines * p.d.kernel * plan.ic_blocks * 16;
       }
-      m += blocks * tiles * kBlock;
+      m += unit.blocks * tiles * kBlock;
+    }
+  }
+}
+
+// Products of block `block` of the group with weights that are transformed on the way.
+void transform_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t block,
+                            int64_t m_point) {
+  constexpr int A = Wino<4>::kAlpha;
+  const int64_t ic = plan.problem.ic / plan.problem.groups;
+  const float* const weights = packed + (b.group * plan.oc_blocks + block) * kBlock * block_weights(plan);
+  TransformingPass t;
+  t.v_point = b.v_point;
+  t.m_point = m_point;
+  for (int64_t first = 0; first < plan.ic_blocks; first += kTransformedBlocks) {
+    const int64_t left = plan.ic_blocks - first;
+    t.blocks = left < kTransformedBlocks ? left : kTransformedBlocks;
+    t.last = left <= kTransformedBlocks ? ic - (plan.ic_blocks - 1) * kBlock : kBlock;
+    t.taps = weights + first * kBlock * kTaps * kBlock;
+    t.prefetch = t.taps + t.blocks * kBlock * kTaps * kBlock;
+    t.load = first > 0;
+    t.scale = left <= kTransformedBlocks;
+    for (int row = 0; row < A; ++row) {
+      const int64_t finite = b.count[row == A - 1 ? 2 : 0], infinite = b.count[row == A - 1 ? 3 : 1];
+      if (finite == 0) continue;
+      t.v = b.v + row * A * b.v_point + first * finite * kBlock;
+      t.v_infinite = b.v + (row * A + A - 1) * b.v_point + first * infinite * kBlock;
+      t.m = b.m + row * A * m_point;
+      t.row = row;
+      t.prefetch_lines = row < kTaps / 2 ? 2 : row == kTaps / 2 ? 1 : 0;
+      kTransforming[finite / 2 - 1].fn[infinite * 2 / finite](t);
+      t.prefetch += t.prefetch_lines * t.blocks * kBlock * 16;
     }
   }
 }
@@ -129,51 +207,71 @@ struct TileRun {
   int64_t d, tiles;
 };
 
+// To the next tile of the row.
+TERROIR_INLINE void advance(const WinoPlan& plan, TileAt& at, TilePoints<const float>& m,
+                            const float* (&next)[kPointClasses]) {
+#pragma GCC unroll 4
+  for (int c = 0; c < kPointClasses; ++c)
+    if (m.at[c]) next[c] += kBlock;
+  ++at.col;
+#pragma GCC unroll 4
+  for (int c = 0; c < kPointClasses; ++c) m.at[c] = has_class(plan, at, c) ? next[c] : nullptr;
+}
+
+// `next`: by class, the points of the tiles to come; those of the run are taken off.
 template <int Tile>
 void store_run(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, const TileRun& run, int64_t block,
-               int64_t channels, OutputTile t) {
+               int64_t channels, OutputTile t, const float* (&next)[kPointClasses]) {
   const ConvProblem& p = plan.problem;
-  const int64_t h = run.at.row * Tile, w = run.at.col * Tile;
-  const int64_t rows = p.h.out - h < Tile ? p.h.out - h : Tile;
+  const int64_t h = tile_begin<Tile>(plan.rows, run.at.row), w = tile_begin<Tile>(plan.cols, run.at.col);
+  const int64_t most_rows = run.at.row < plan.rows.full ? Tile : Tile - 1;
+  const int64_t rows = p.h.out - h < most_rows ? p.h.out - h : most_rows;
   const int64_t offset = run.at.n * plan.dst.n + block * plan.dst.c + run.d * plan.dst.d + h * plan.dst.h + w * kBlock;
+  const int64_t behind = tile_begin<Tile>(plan.cols, run.at.col + run.tiles);
+  const int64_t run_width = (p.w.out < behind ? p.w.out : behind) - w;
+  TileAt at = run.at;
+  for (int c = 0; c < kPointClasses; ++c) t.m.at[c] = has_class(plan, at, c) ? next[c] : nullptr;
   if (e.rest_count == 0) {
     t.dst = args.dst + offset;
     t.row = plan.dst.h;
     if (e.residual) t.residual = e.residual + offset;
-    for (int64_t i = 0; i < run.tiles; ++i) {
-      const int64_t cols = p.w.out - w - i * Tile;
-      if (rows == Tile && cols >= Tile) {
+    for (int64_t left = run_width; left > 0;) {
+      const int64_t most = at.col < plan.cols.full ? Tile : Tile - 1, cols = left < most ? left : most;
+      if (rows == Tile && cols == Tile) {
         output_tile<Tile, false>(t, rows, cols);
       } else {
         output_tile<Tile, true>(t, rows, cols);
       }
-      t.m += kBlock;
-      t.dst += Tile * kBlock;
-      if (t.residual) t.residual += Tile * kBlock;
+      left -= cols;
+      t.dst += cols * kBlock;
+      if (t.residual) t.residual += cols * kBlock;
+      advance(plan, at, t.m, next);
     }
     if (!e.activate) return;
-    const int64_t width = p.w.out - w < run.tiles * Tile ? p.w.out - w : run.tiles * Tile;
-    e.activate({args.dst + offset, 1, 0, rows, plan.dst.h, width, kBlock}, e.alpha);
-    for (int64_t r = 0; r < rows; ++r) clear_tail(args.dst + offset + r * plan.dst.h, kBlock, width, channels);
+    e.activate({args.dst + offset, 1, 0, rows, plan.dst.h, run_width, kBlock}, e.alpha);
+    for (int64_t r = 0; r < rows; ++r) clear_tail(args.dst + offset + r * plan.dst.h, kBlock, run_width, channels);
     return;
   }
   alignas(64) float buffer[Tile * kBufferedTiles * Tile * kBlock];
   t.row = kBufferedTiles * Tile * kBlock;
-  for (int64_t first = 0; first < run.tiles; first += kBufferedTiles) {
-    const int64_t count = run.tiles - first < kBufferedTiles ? run.tiles - first : kBufferedTiles;
-    const int64_t left = p.w.out - w - first * Tile, width = left < count * Tile ? left : count * Tile;
-    const int64_t begin = offset + first * Tile * kBlock;
+  for (int64_t begin = 0; begin < run_width;) {
+    const int64_t last = at.col + kBufferedTiles, end = run.at.col + run.tiles;
+    const int64_t to = tile_begin<Tile>(plan.cols, last < end ? last : end) - w;
+    const int64_t width = (to < run_width ? to : run_width) - begin, first = offset + begin * kBlock;
     for (int64_t r = 0; e.residual && r < rows; ++r)
       for (int64_t l = 0; l < width * kBlock; l += kLanes)
-        storeu(buffer + r * t.row + l, loadu(e.residual + begin + r * plan.dst.h + l));
-    t.residual = e.residual ? buffer : nullptr;
-    for (int64_t i = 0; i < count; ++i, t.m += kBlock) {
-      t.dst = buffer + i * Tile * kBlock;
-      if (e.residual) t.residual = t.dst;
-      output_tile<Tile, true>(t, rows, width - i * Tile);
+        storeu(buffer + r * t.row + l, loadu(e.residual + first + r * plan.dst.h + l));
+    t.dst = buffer;
+    for (int64_t left = width; left > 0; advance(plan, at, t.m, next)) {
+      const int64_t most = at.col < plan.cols.full ? Tile : Tile - 1, cols = left < most ? left : most;
+      t.residual = e.residual ? t.dst : nullptr;
+      output_tile<Tile, true>(t, rows, cols);
+      left -= cols;
+      t.dst += cols * kBlock;
     }
     for (int64_t r = 0; r < rows; ++r)
-      apply_epilogue(e, buffer + r * t.row, args.dst, begin + r * plan.dst.h, kBlock, width, block * kBlock, channels);
+      apply_epilogue(e, buffer + r * t.row, args.dst, first + r * plan.dst.h, kBlock, width, block * kBlock, channels);
+    begin += width;
   }
 }
 
@@ -183,8 +281,8 @@ void transform_output(const WinoPlan& plan, const ConvArgs& args, const Epilogue
   const ConvProblem& p = plan.problem;
   const int64_t oc = p.oc / p.groups;
   OutputTile t{};
-  t.m = b.m;
-  t.point = m_point;
+  t.m.stride = m_point;
+  const float* next[kPointClasses] = {b.m, b.m, b.m, b.m};
   t.clamp = e.clamp;
   t.low = e.low;
   t.high = e.high;
@@ -195,9 +293,8 @@ void transform_output(const WinoPlan& plan, const ConvArgs& args, const Epilogue
     for (int64_t d = b.d0; d < b.d0 + b.slices; ++d) {
       for (int64_t s = 0; s < b.tiles;) {
         TileRun run{tile_at(plan, b.s0 + s), d, 0};
-        run.tiles = plan.tile_cols - run.at.col < b.tiles - s ? plan.tile_cols - run.at.col : b.tiles - s;
-        store_run<Tile>(plan, args, e, run, block_in_all, channels, t);
-        t.m += run.tiles * kBlock;
+        run.tiles = plan.cols.tiles - run.at.col < b.tiles - s ? plan.cols.tiles - run.at.col : b.tiles - s;
+        store_run<Tile>(plan, args, e, run, block_in_all, channels, t, next);
         s += run.tiles;
       }
     }
@@ -210,7 +307,8 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
   const ConvProblem& p = plan.problem;
   const Epilogue epilogue = make_epilogue(args.post_ops, args.post_op_count, p.oc / p.groups % kBlock != 0);
   const float* packed = args.packed + (p.groups * plan.oc_blocks * kBlock + 15) / 16 * 16;
-  const int64_t s_blocks = (box.s1 - box.s0 + plan.block_tiles - 1) / plan.block_tiles;
+  const int64_t s0 = box.s0 * plan.s_tiles, tiles = box.s1 * plan.s_tiles - s0;
+  const int64_t s_blocks = (tiles + plan.block_tiles - 1) / plan.block_tiles;
   const int64_t d_blocks = (box.d1 - box.d0 + plan.block_slices - 1) / plan.block_slices;
   for (int64_t group = box.oc0 / plan.units; group * plan.units < box.oc1; ++group) {
     const int64_t group_unit = group * plan.units;
@@ -220,13 +318,14 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
       WinoBlock b;
       const int64_t s = i / d_blocks, d = i % d_blocks;
       b.group = group;
-      b.s0 = box.s0 + s * (box.s1 - box.s0) / s_blocks;
-      b.tiles = box.s0 + (s + 1) * (box.s1 - box.s0) / s_blocks - b.s0;
+      b.s0 = s0 + s * tiles / s_blocks;
+      b.tiles = s0 + (s + 1) * tiles / s_blocks - b.s0;
       b.d0 = box.d0 + d * (box.d1 - box.d0) / d_blocks;
       b.slices = box.d0 + (d + 1) * (box.d1 - box.d0) / d_blocks - b.d0;
-      b.v_tiles = (b.slices + p.d.kernel - 1) * b.tiles;
+      b.read_slices = b.slices + p.d.kernel - 1;
+      count_classes(plan, b);
       b.v = args.scratch;
-      b.v_point = point_stride(plan.ic_blocks * b.v_tiles);
+      b.v_point = point_stride(plan.ic_blocks * b.read_slices * b.tiles);
       b.m = b.v + kPoints * b.v_point;
       transform_input<Tile>(plan, args, b);
       for (int64_t u = unit0; u < unit1; u += plan.chunk_units) {
@@ -234,7 +333,11 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
         const int64_t block0 = u * plan.unit_blocks;
         const int64_t block1 = end * plan.unit_blocks < plan.oc_blocks ? end * plan.unit_blocks : plan.oc_blocks;
         const int64_t m_point = point_stride((block1 - block0) * b.tiles * b.slices);
-        multiply(plan, packed, b, u, end, m_point, kPoints);
+        if (plan.transforms_weights) {
+          if constexpr (Tile == 4 && kTransforms) transform_and_multiply(plan, packed, b, u, m_point);
+        } else {
+          multiply<Tile>(plan, packed, b, u, end, m_point);
+        }
         transform_output<Tile>(plan, args, epilogue, b, block0, block1, m_point);
       }
     }

@@ -1,6 +1,9 @@
-// What: weights into the transformed domain, G g G^T, in the order in which the products read them.
-// Layouts: [bias of all groups' blocks, to a multiple of 16][group][oc unit][point][kd][ic block][ic][oc in unit];
-//   padding is zero. A unit is plan.unit_blocks blocks, the last one of a group the blocks that are left.
+// What: weights in the order in which a run reads them: in the transformed domain, or as they are where runs transform
+// them.
+// Layouts: [bias of all groups' blocks, to a multiple of 16][group][oc unit], and of a unit
+//   [point][kd][ic block][ic][oc in unit] in the transformed domain, else [kd][ic][tap][oc in unit] without channels
+//   beyond the last. Padding is zero. A unit is plan.unit_blocks blocks, the last one of a group the blocks that are
+//   left.
 // Threads: units may be packed at once; unit 0 writes what is between bias and weights.
 // Include one bucket header first.
 #pragma once
@@ -10,7 +13,12 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
-constexpr int kTaps = 9;
+// Packed weights of one block of output channels.
+TERROIR_INLINE int64_t block_weights(const WinoPlan& plan) {
+  const ConvProblem& p = plan.problem;
+  const int64_t channels = plan.transforms_weights ? p.ic / p.groups : plan.ic_blocks * kBlock;
+  return p.d.kernel * channels * (plan.transforms_weights ? kTaps : plan.alpha * plan.alpha);
+}
 
 // kLanes rows of `floats` floats, `stride` apart, into floats vectors of one float of each row; `rows` of them exist.
 void transpose_rows(const float* from, int64_t stride, int64_t rows, int64_t floats, float* to) {
@@ -61,8 +69,8 @@ void pack_unit(const WinoPlan& plan, const float* weights, const float* bias, fl
     packed[block_in_all * kBlock + l] = bias && o < oc ? bias[group * oc + o] : 0.0f;
   }
 
-  float* const to = packed + bias_floats + block_in_all * kBlock * reduction * kPoints;
-  for (int64_t row = 0; ic < channels && row < kPoints * depth; ++row) {
+  float* const to = packed + bias_floats + block_in_all * kBlock * block_weights(plan);
+  for (int64_t row = 0; !plan.transforms_weights && ic < channels && row < kPoints * depth; ++row) {
     float* padding = to + (row * channels + ic) * lanes;
     for (int64_t l = 0; l < (channels - ic) * lanes; ++l) padding[l] = 0.0f;
   }
@@ -75,7 +83,13 @@ void pack_unit(const WinoPlan& plan, const float* weights, const float* bias, fl
       transpose_rows(weights + (group * oc + o) * stride + pair * kTaps, stride, oc - o, pairs * kTaps, taps);
       for (int64_t q = 0; q < pairs; ++q) {
         const int64_t i = (pair + q) / depth, d = (pair + q) % depth;
-        transform_taps<Tile>(taps + q * kTaps * kLanes, to + (d * channels + i) * lanes + l, reduction * lanes);
+        const float* const from = taps + q * kTaps * kLanes;
+        if (plan.transforms_weights) {
+          for (int64_t t = 0; t < kTaps; ++t)
+            storeu(to + ((d * ic + i) * kTaps + t) * lanes + l, loadu(from + t * kLanes));
+        } else {
+          transform_taps<Tile>(from, to + (d * channels + i) * lanes + l, reduction * lanes);
+        }
       }
     }
   }

@@ -25,6 +25,15 @@ const char* wino_reject(const ConvProblem& p, const WinoKernel& kernel) noexcept
   return nullptr;
 }
 
+namespace {
+
+WinoAxis wino_axis(const ConvAxis& a, int64_t tile) {
+  const int64_t tiles = ceil_div(a.out, tile);
+  return {tiles, std::max<int64_t>(0, a.out - tiles * (tile - 1))};
+}
+
+}  // namespace
+
 WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel) noexcept {
   WinoPlan plan{};
   const int64_t block = channel_block(kernel.isa);
@@ -38,14 +47,16 @@ WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel) noexcept {
   plan.fused = machine.fused;
   plan.tile = kernel.tile;
   plan.alpha = kernel.tile + 2;
-  plan.tile_rows = ceil_div(p.h.out, plan.tile);
-  plan.tile_cols = ceil_div(p.w.out, plan.tile);
+  plan.rows = wino_axis(p.h, plan.tile);
+  plan.cols = wino_axis(p.w, plan.tile);
   plan.ic_blocks = ceil_div(p.ic / p.groups, block);
   plan.oc_blocks = ceil_div(p.oc / p.groups, block);
   wino::choose_blocks(plan);
   const int64_t points = plan.alpha * plan.alpha;
   const int64_t bias = round_up(p.groups * plan.oc_blocks * block, 16);
-  const int64_t weights = p.groups * plan.oc_blocks * plan.ic_blocks * block * block * p.d.kernel * points;
+  const int64_t channels = plan.transforms_weights ? p.ic / p.groups : plan.ic_blocks * block;
+  const int64_t weights =
+      p.groups * plan.oc_blocks * block * channels * p.d.kernel * (plan.transforms_weights ? 9 : points);
   plan.packed_floats = static_cast<size_t>(bias + weights);
   plan.prefetch = weights * 4 > cache_sizes().l2 / 2;
   const int64_t v = plan.ic_blocks * plan.block_tiles * (plan.block_slices + p.d.kernel - 1);
@@ -68,7 +79,7 @@ struct Extents {
 };
 
 Extents extents(const WinoPlan& plan) {
-  return {wino_units(plan), plan.problem.batch * plan.tile_rows * plan.tile_cols, plan.problem.d.out};
+  return {wino_units(plan), plan.problem.batch * plan.rows.tiles * plan.cols.tiles / plan.s_tiles, plan.problem.d.out};
 }
 
 // Parts per axis: the fewest cycles in the largest box. Splitting channels transforms the input once per part,
@@ -81,7 +92,7 @@ Parts choose_parts(const WinoPlan& plan, int64_t threads) {
   for (int64_t oc = 1; oc <= std::min(threads, e.oc); ++oc) {
     for (int64_t d = 1; oc * d <= threads && d <= e.d; ++d) {
       const int64_t s = std::min(threads / (oc * d), e.s);
-      const double cost = wino::box_cycles(plan, ceil_div(e.oc, oc), ceil_div(e.s, s), ceil_div(e.d, d));
+      const double cost = wino::box_cycles(plan, ceil_div(e.oc, oc), ceil_div(e.s, s) * plan.s_tiles, ceil_div(e.d, d));
       if (best_cost < 0 || cost < best_cost) {
         best_cost = cost;
         best = {oc, s, d};

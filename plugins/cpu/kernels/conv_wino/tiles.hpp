@@ -13,10 +13,21 @@ struct TileWindow {
   int64_t row0, row1, col0, col1;
 };
 
+// Point classes: a point at infinity along w is in an odd one, along h in 2 or 3. Tiles with fewer than Tile outputs
+// along an axis have no point at infinity there.
+constexpr int kPointClasses = 4;
+
+// Where a tile's points are: point k of class c at at[c] + k * stride; null where the tile has none of the class.
+template <typename Float>
+struct TilePoints {
+  Float* at[kPointClasses];
+  int64_t stride;
+};
+
 // Half of the points of one vector of channels: those of one half of the rows.
 template <int Tile, bool Border, int Part>
 TERROIR_INLINE void input_half(const float* src, int64_t row, const TileWindow& w,
-                               const Tail (&rows)[Wino<Tile>::kAlpha], float* v, int64_t point) {
+                               const Tail (&rows)[Wino<Tile>::kAlpha], const TilePoints<float>& v, int64_t lane) {
   constexpr int A = Wino<Tile>::kAlpha, H = A / 2;
   V half[H][A];
 #pragma GCC unroll 8
@@ -38,16 +49,22 @@ TERROIR_INLINE void input_half(const float* src, int64_t row, const TileWindow& 
   }
 #pragma GCC unroll 8
   for (int i = 0; i < H; ++i) {
+    const int row_class = Part * H + i == A - 1 ? 2 : 0;
+    float* const finite = v.at[row_class];
+    float* const infinite = v.at[row_class + 1];
+    if (row_class != 0 && !finite) break;
     V out[A];
     transform_row<Tile>(half[i], out);
+    const int64_t first = (Part * H + i) * A;
 #pragma GCC unroll 8
-    for (int j = 0; j < A; ++j) storeu(v + ((Part * H + i) * A + j) * point, out[j]);
+    for (int j = 0; j < A - 1; ++j) storeu(finite + (first + j) * v.stride + lane, out[j]);
+    if (infinite) storeu(infinite + (first + A - 1) * v.stride + lane, out[A - 1]);
   }
 }
 
-// `src`: the first element of the tile, `row` floats between rows. Point k goes to v + k * point.
+// `src`: the first element of the tile, `row` floats between rows.
 template <int Tile, bool Border>
-TERROIR_INLINE void input_tile(const float* src, int64_t row, const TileWindow& w, float* v, int64_t point) {
+TERROIR_INLINE void input_tile(const float* src, int64_t row, const TileWindow& w, const TilePoints<float>& v) {
   constexpr int A = Wino<Tile>::kAlpha;
   Tail rows[A];
   if (Border) {
@@ -55,14 +72,13 @@ TERROIR_INLINE void input_tile(const float* src, int64_t row, const TileWindow& 
     for (int i = 0; i < A; ++i) rows[i] = tail(i >= w.row0 && i < w.row1 ? kLanes : 0);
   }
   for (int64_t part = 0; part < kBlock; part += kLanes) {
-    input_half<Tile, Border, 0>(src + part, row, w, rows, v + part, point);
-    input_half<Tile, Border, 1>(src + part, row, w, rows, v + part, point);
+    input_half<Tile, Border, 0>(src + part, row, w, rows, v, part);
+    input_half<Tile, Border, 1>(src + part, row, w, rows, v, part);
   }
 }
 
 struct OutputTile {
-  const float* m;  // point k at m + k * point
-  int64_t point;
+  TilePoints<const float> m;
   const float* bias;
   const float* residual;  // or null; strides of dst
   float* dst;
@@ -80,7 +96,10 @@ TERROIR_INLINE void output_half(const OutputTile& t, int64_t lane, int64_t rows,
   for (int j = 0; j < A; ++j) {
     V column[A], out[H];
 #pragma GCC unroll 8
-    for (int i = 0; i < A; ++i) column[i] = loadu(t.m + (i * A + j) * t.point + lane);
+    for (int i = 0; i < A; ++i) {
+      const float* const m = t.m.at[(i == A - 1 ? 2 : 0) + (j == A - 1 ? 1 : 0)];
+      column[i] = Border && !m ? zero() : loadu(m + (i * A + j) * t.m.stride + lane);
+    }
     Wino<Tile>::template output<Part>(column, out);
 #pragma GCC unroll 8
     for (int i = 0; i < H; ++i) half[i][j] = out[i];

@@ -18,6 +18,8 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
+constexpr int kTaps = 9;
+
 template <int Tile>
 struct Wino;  // kAlpha points
 
@@ -39,6 +41,11 @@ struct Wino<4> {
   static constexpr int kAlpha = 6;
   static constexpr float a = kWinoInner, b = kWinoOuter, a2 = a * a, b2 = b * b;
 
+  // G is a diagonal matrix of these times one of rows (1, p, p^2), and (0, 0, 1).
+  static constexpr float at_zero = 1.0f / (a2 * b2), at_a = 1.0f / (2 * a2 * (a2 - b2)),
+                         at_b = 1.0f / (2 * b2 * (b2 - a2));
+  static constexpr float kScale[6] = {at_zero, at_a, at_a, at_b, at_b, 1.0f};
+
   // Points 0 to 2 (Part 0) or 3 to 5.
   template <int Part>
   TERROIR_INLINE_MEMBER static void input(const V (&d)[6], V (&v)[3]) {
@@ -57,14 +64,12 @@ struct Wino<4> {
   }
 
   TERROIR_INLINE_MEMBER static void weights(const V (&g)[3], V (&u)[6]) {
-    constexpr float zero = 1.0f / (a2 * b2), at_a = 1.0f / (2 * a2 * (a2 - b2)), at_b = 1.0f / (2 * b2 * (b2 - a2));
-    const V even_a = V(at_a) * fma(V(a2), g[2], g[0]), odd_a = V(at_a * a) * g[1];
-    const V even_b = V(at_b) * fma(V(b2), g[2], g[0]), odd_b = V(at_b * b) * g[1];
-    u[0] = V(zero) * g[0];
-    u[1] = even_a + odd_a;
-    u[2] = even_a - odd_a;
-    u[3] = even_b + odd_b;
-    u[4] = even_b - odd_b;
+    const V even_a = fma(V(at_a * a2), g[2], V(at_a) * g[0]), even_b = fma(V(at_b * b2), g[2], V(at_b) * g[0]);
+    u[0] = V(at_zero) * g[0];
+    u[1] = fma(V(at_a * a), g[1], even_a);
+    u[2] = fnma(V(at_a * a), g[1], even_a);
+    u[3] = fma(V(at_b * b), g[1], even_b);
+    u[4] = fnma(V(at_b * b), g[1], even_b);
     u[5] = g[2];
   }
 

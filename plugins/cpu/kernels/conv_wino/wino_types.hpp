@@ -15,27 +15,37 @@ namespace terroir::cpu {
 inline constexpr float kWinoInner = 0.6875f;
 inline constexpr float kWinoOuter = 1.5f;
 
-// Everything that is decided before the first run. "Blocks" are channel blocks, per group. A tile is `tile` x `tile`
-// outputs of one output slice (d) of one image; tiles of all images are numbered n, row, column.
+// Tiles along one axis: the first `full` have WinoPlan::tile outputs each, the others one less, which spares them the
+// point at infinity: it reaches a tile's last output only. The last tile may have fewer outputs still.
+struct WinoAxis {
+  int64_t tiles, full;
+};
+
+// Everything that is decided before the first run. "Blocks" are channel blocks, per group. A tile is at most `tile` x
+// `tile` outputs of one output slice (d) of one image; tiles of all images are numbered n, row, column.
+// Weights are transformed once, while packing, or, for an image of 2x2 tiles, kept as they are and transformed by every
+// run between memory and registers: so few tiles take less time than reading four times the weights.
 struct WinoPlan {
   ConvProblem problem;
   ConvStrides src, dst;
   int64_t block, lanes, registers;    // of the bucket: channels per block, floats per vector, vector registers
   bool fused;                         // multiply-add is one instruction
   int64_t tile, alpha;                // outputs per side of a tile, and points: tile + 2
-  int64_t tile_rows, tile_cols;       // tiles per slice
+  WinoAxis rows, cols;                // tiles per slice
   int64_t ic_blocks, oc_blocks;       // per group
   int64_t unit_blocks;                // oc blocks per unit: the width of the register tile
   int64_t units;                      // oc units per group
   int64_t register_tiles;             // tiles per register tile
   int64_t block_tiles, block_slices;  // at most so many tiles x output slices are transformed at once
   int64_t chunk_units;                // oc units whose products are held at once
+  bool transforms_weights;            // in every run; units are one block then
+  int64_t s_tiles;                    // tiles that boxes do not part: an image where runs transform weights, else one
   bool prefetch;                      // packed weights exceed L2
   size_t packed_floats;
   size_t scratch_floats;  // per concurrent run() call
 };
 
-// A box of the work, ends excluded: oc units of all groups, tiles of all images, output slices.
+// A box of the work, ends excluded: oc units of all groups, tiles of all images in units of s_tiles, output slices.
 struct WinoBox {
   int64_t oc0, oc1, s0, s1, d0, d1;
 };

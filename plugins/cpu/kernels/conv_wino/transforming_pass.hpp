@@ -1,0 +1,112 @@
+// What: the register tile of the products in the transformed domain for an image of 2x2 tiles of F(4x4,3x3): the points
+// of one row x four tiles (two, in the row at infinity) of one output block, with weights that are transformed in
+// registers, after they were loaded and before they are multiplied.
+// Formula: m[j][r][o] = s_j * sum over a, i of v[j][a][r][i] * u[j][i][o], u = row `row` of G g G'^T, where G' is G
+// without
+//   its scales s: products take them on at the end.
+// Cost: per input channel 15 multiply-adds to transform the weights and up to 24 products.
+// Memory: a run of input channels stays in L1, weights and sources, while all rows pass over it.
+// Include one bucket header first.
+#pragma once
+
+#include "plugins/cpu/kernels/conv_wino/transforms.hpp"
+
+namespace terroir::cpu::TERROIR_ISA {
+namespace {
+
+// The sums need the registers.
+constexpr bool kTransforms = kRegisters == 32;
+
+// Input blocks per run of channels.
+constexpr int64_t kTransformedBlocks = 2;
+
+struct TransformingPass {
+  const float* v;           // of the first point of the row: [input block][tile][channel]
+  const float* v_infinite;  // of the last one, which may have fewer tiles
+  int64_t v_point;
+  const float* taps;     // [ic][tap][lane]
+  int64_t blocks, last;  // input blocks, channels of the last one
+  int row;
+  float* m;
+  int64_t m_point;
+  const float* prefetch;  // weights of the next run: prefetch_lines cache lines per channel
+  int64_t prefetch_lines;
+  bool load;   // continue the sums found in `m`
+  bool scale;  // they are complete then
+};
+
+// R tiles, Infinite of them with a last point.
+template <int R, int Infinite>
+void transforming_pass(const TransformingPass& t) noexcept {
+  using W = Wino<4>;
+  constexpr int A = W::kAlpha;
+  const auto tiles = [](int j) { return j == A - 1 ? Infinite : R; };
+  V acc[A][R];
+#pragma GCC unroll 8
+  for (int j = 0; j < A; ++j)
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r)
+      if (r < tiles(j)) acc[j][r] = t.load ? loadu(t.m + j * t.m_point + r * kBlock) : zero();
+
+  // Row `row` of G.
+  constexpr float kAt[A] = {0, W::a, -W::a, W::b, -W::b, 0}, kSquares[A] = {0, W::a2, W::a2, W::b2, W::b2, 1};
+  const V g0(t.row == A - 1 ? 0 : W::kScale[t.row]), g1(W::kScale[t.row] * kAt[t.row]),
+      g2(W::kScale[t.row] * kSquares[t.row]);
+  const V a(W::a), a2(W::a2), b(W::b), b2(W::b2);
+  const float* taps = t.taps;
+  const float* prefetch = t.prefetch;
+  const float* block = t.v;
+  const float* block_infinite = t.v_infinite;
+  for (int64_t left = t.blocks; left > 0; --left, block += R * kBlock, block_infinite += Infinite * kBlock) {
+    const float* v = block;
+    const float* v3 = block + 3 * t.v_point;
+    const float* infinite = block_infinite;
+    for (int64_t i = left == 1 ? t.last : kBlock; i > 0; --i, ++v, ++v3, ++infinite, taps += kTaps * kBlock) {
+      for (int64_t line = t.prefetch_lines; line > 0; --line, prefetch += 16) __builtin_prefetch(prefetch, 0, 2);
+      const auto add = [&](int j, V u) {
+        const float* const from = j == A - 1 ? infinite : j < 3 ? v + j * t.v_point : v3 + (j - 3) * t.v_point;
+#pragma GCC unroll 4
+        for (int r = 0; r < R; ++r)
+          if (r < tiles(j)) acc[j][r] = fma(broadcast(from + r * kBlock), u, acc[j][r]);
+      };
+      V h[3];
+#pragma GCC unroll 4
+      for (int y = 0; y < 3; ++y)
+        h[y] = fma(g1, loadu(taps + (3 + y) * kBlock),
+                   fma(g2, loadu(taps + (6 + y) * kBlock), g0 * loadu(taps + y * kBlock)));
+      add(0, h[0]);
+      add(5, h[2]);
+      const V even_a = fma(a2, h[2], h[0]), even_b = fma(b2, h[2], h[0]);
+      add(1, fma(a, h[1], even_a));
+      add(2, fnma(a, h[1], even_a));
+      add(3, fma(b, h[1], even_b));
+      add(4, fnma(b, h[1], even_b));
+    }
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < A; ++j)
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r)
+      if (r < tiles(j)) storeu(t.m + j * t.m_point + r * kBlock, t.scale ? acc[j][r] * V(W::kScale[j]) : acc[j][r]);
+}
+
+using TransformingFn = void (*)(const TransformingPass&) noexcept;
+
+struct TransformingRow {
+  TransformingFn fn[3];
+};
+
+template <int R>
+constexpr TransformingRow transforming_row() {
+  if constexpr (kTransforms) {
+    return {{&transforming_pass<R, 0>, &transforming_pass<R, R / 2>, &transforming_pass<R, R>}};
+  } else {
+    return {};
+  }
+}
+
+// [tiles / 2 - 1].fn[halves of them that have a last point]
+constexpr TransformingRow kTransforming[2] = {transforming_row<2>(), transforming_row<4>()};
+
+}  // namespace
+}  // namespace terroir::cpu::TERROIR_ISA
