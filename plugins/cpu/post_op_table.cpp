@@ -20,6 +20,8 @@ constexpr std::array kRows = {
     PostOpRow{.type = "Elu", .kind = elu, .alpha_attribute = "alpha"},
     PostOpRow{.type = "HSwish", .kind = hswish},
     PostOpRow{.type = "HSigmoid", .kind = hsigmoid},
+    PostOpRow{.type = "HardSigmoid", .kind = hard_sigmoid},
+    PostOpRow{.type = "Selu", .kind = selu},
     PostOpRow{.type = "Swish", .kind = swish, .alpha = 1},
     PostOpRow{.type = "Mish", .kind = mish},
     PostOpRow{.type = "SoftPlus", .kind = softplus},
@@ -106,10 +108,13 @@ std::optional<FusedOp> as_post_op(const StepView& op, int data_input, int& chann
       step.beta = static_cast<float>(ir::number_attribute(op.attributes, row.beta_attribute));
     if (!row.binary) {
       if (op.inputs.size() == 1) return step;
-      if (row.kind != swish) return std::nullopt;  // ops whose parameters are inputs
-      const ir::Constant* beta = op.constants[1];
-      if (!beta || beta->view.count() != 1 || beta->view.type != element::f32) return std::nullopt;
-      step.alpha = *beta->view.as<float>();
+      // The parameters are inputs: alpha, then beta.
+      float* const parameters[] = {&step.alpha, &step.beta};
+      for (size_t i = 1; i < op.inputs.size(); ++i) {
+        const ir::Constant* value = op.constants[i];
+        if (!value || value->view.count() != 1 || value->view.type != element::f32) return std::nullopt;
+        *parameters[i - 1] = *value->view.as<float>();
+      }
       return step;
     }
     for (const ir::AttributeText& text : ir::to_text(op.attributes))

@@ -124,10 +124,12 @@ const int registered = [] {
       terroir::cpu::mvn_kernels(i).rows(args, kTotal / 768, 768);
     });
     add(isa, "f16_to_f32", kOnce * 1.5, [](Isa i, auto s, auto d) {
-      terroir::cpu::convert_kernels(i).f16_to_f32(reinterpret_cast<const uint16_t*>(s), d, kTotal);
+      const void* in[] = {s};
+      terroir::cpu::conversion_loop(terroir::cpu::NumberType::f16, terroir::cpu::NumberType::f32, i)(in, d, kTotal);
     });
     add(isa, "f32_to_f16", kOnce * 1.5, [](Isa i, auto s, auto d) {
-      terroir::cpu::convert_kernels(i).f32_to_f16(s, reinterpret_cast<uint16_t*>(d), kTotal);
+      const void* in[] = {s};
+      terroir::cpu::conversion_loop(terroir::cpu::NumberType::f32, terroir::cpu::NumberType::f16, i)(in, d, kTotal);
     });
   }
   return 0;

@@ -2,14 +2,13 @@
 
 #include <cstring>
 
-#include "plugins/cpu/kernels/integer/integer.hpp"
 #include "plugins/cpu/kernels/interpolate/interpolate.hpp"
 #include "tests/kernels/kernel_test.hpp"
 
 namespace terroir::testing {
 namespace {
 
-using cpu::IntegerKind;
+using cpu::NumberType;
 
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -24,15 +23,27 @@ double half_value(uint16_t h) {
 
 class Convert : public KernelTest {
  protected:
-  const cpu::ConvertKernels& kernels() const { return cpu::convert_kernels(isa()); }
+  /// Sizes need not be whole units here.
+  template <class From, class To>
+  void run(NumberType from, NumberType to, const GuardedBuffer<From>& src, GuardedBuffer<To>& dst) const {
+    const int64_t padded = (src.size() + cpu::kTileUnit - 1) / cpu::kTileUnit * cpu::kTileUnit;
+    GuardedBuffer<From> in(padded);
+    GuardedBuffer<To> out(padded);
+    std::fill(in.begin(), in.end(), From{});
+    std::copy(src.begin(), src.end(), in.begin());
+    const void* operands[] = {in.data()};
+    cpu::conversion_loop(from, to, isa())(operands, out.data(), padded);
+    EXPECT_TRUE(out.intact());
+    std::copy_n(out.begin(), src.size(), dst.begin());
+  }
 };
 
 TEST_P(Convert, EveryHalfToFloatAndBack) {
   GuardedBuffer<uint16_t> halves(65536), back(65536);
   GuardedBuffer<float> floats(65536);
   for (int64_t i = 0; i < 65536; ++i) halves[i] = static_cast<uint16_t>(i);
-  kernels().f16_to_f32(halves.data(), floats.data(), 65536);
-  kernels().f32_to_f16(floats.data(), back.data(), 65536);
+  run(NumberType::f16, NumberType::f32, halves, floats);
+  run(NumberType::f32, NumberType::f16, floats, back);
   for (int64_t i = 0; i < 65536; ++i) {
     const double want = half_value(halves[i]);
     if (std::isnan(want)) {
@@ -63,7 +74,7 @@ TEST_P(Convert, FloatToHalfRoundsToNearestEven) {
   want.insert(want.end(), {0x7c00, 0xfc00, 0, 0});
   const GuardedBuffer<float> src(values);
   GuardedBuffer<uint16_t> got(src.size());
-  kernels().f32_to_f16(src.data(), got.data(), src.size());
+  run(NumberType::f32, NumberType::f16, src, got);
   for (int64_t i = 0; i < src.size(); ++i) ASSERT_EQ(got[i], want[i]) << src[i];
 }
 
@@ -73,8 +84,8 @@ TEST_P(Convert, Bfloat16) {
   const uint16_t want[] = {0x3f80, 0x3f80, 0x3f82, 0x3f81, 0xc020, 0x7f80, 0x7fc0, 0x7f80};
   GuardedBuffer<uint16_t> got(src.size());
   GuardedBuffer<float> back(src.size());
-  kernels().f32_to_bf16(src.data(), got.data(), src.size());
-  kernels().bf16_to_f32(got.data(), back.data(), src.size());
+  run(NumberType::f32, NumberType::bf16, src, got);
+  run(NumberType::bf16, NumberType::f32, got, back);
   for (int64_t i = 0; i < src.size(); ++i) {
     EXPECT_EQ(got[i], want[i]) << src[i];
     if (std::isnan(src[i])) {
@@ -85,140 +96,6 @@ TEST_P(Convert, Bfloat16) {
       EXPECT_NEAR(back[i], src[i], std::fabs(src[i]) * 0x1p-8) << src[i];
     }
   }
-}
-
-template <typename T>
-void check_to_float(void (*convert)(const T*, float*, int64_t), const std::vector<int64_t>& sizes) {
-  for (const int64_t n : sizes) {
-    GuardedBuffer<T> src(n);
-    std::mt19937_64 engine(3);
-    for (T& x : src) x = static_cast<T>(engine());
-    src[0] = std::numeric_limits<T>::min();
-    src[n - 1] = std::numeric_limits<T>::max();
-    GuardedBuffer<float> dst(n);
-    convert(src.data(), dst.data(), n);
-    EXPECT_TRUE(dst.intact());
-    for (int64_t i = 0; i < n; ++i) ASSERT_EQ(dst[i], static_cast<float>(src[i]));
-  }
-}
-
-TEST_P(Convert, IntegersToFloat) {
-  check_to_float(kernels().u8_to_f32, sizes_around(lanes()));
-  check_to_float(kernels().i8_to_f32, sizes_around(lanes()));
-  check_to_float(kernels().i32_to_f32, sizes_around(lanes()));
-  check_to_float(kernels().i64_to_f32, sizes_around(lanes()));
-}
-
-TEST_P(Convert, FloatToIntegersGoesTowardZero) {
-  for (const int64_t n : sizes_around(lanes())) {
-    std::vector<float> values = random_floats(n, 4, 0.0f, 255.99f);
-    const GuardedBuffer<float> bytes(values);
-    for (float& x : values) x = (x - 100.0f) * 1e6f;
-    const GuardedBuffer<float> src(values);
-    GuardedBuffer<uint8_t> u8(n);
-    GuardedBuffer<int32_t> i32(n);
-    GuardedBuffer<int64_t> i64(n);
-    kernels().f32_to_u8(bytes.data(), u8.data(), n);
-    kernels().f32_to_i32(src.data(), i32.data(), n);
-    kernels().f32_to_i64(src.data(), i64.data(), n);
-    EXPECT_TRUE(u8.intact() && i32.intact() && i64.intact());
-    for (int64_t i = 0; i < n; ++i) {
-      ASSERT_EQ(u8[i], static_cast<uint8_t>(bytes[i]));
-      ASSERT_EQ(i32[i], static_cast<int32_t>(src[i]));
-      ASSERT_EQ(i64[i], static_cast<int64_t>(src[i]));
-    }
-  }
-  // The same in the vector body and in the tail.
-  struct Outside {
-    float x;
-    uint8_t u8;
-    int32_t i32;
-    int64_t i64;
-  };
-  using I32 = std::numeric_limits<int32_t>;
-  using I64 = std::numeric_limits<int64_t>;
-  for (const Outside& c :
-       {Outside{kNan, 0, 0, 0}, Outside{kInf, 255, I32::max(), I64::max()}, Outside{-kInf, 0, I32::min(), I64::min()},
-        Outside{1e30f, 255, I32::max(), I64::max()}, Outside{-1e30f, 0, I32::min(), I64::min()},
-        Outside{0x1p31f, 255, I32::max(), 1LL << 31}, Outside{-0x1p31f, 0, I32::min(), -(1LL << 31)},
-        Outside{255.9f, 255, 255, 255}, Outside{256.0f, 255, 256, 256}, Outside{-0.9f, 0, 0, 0}}) {
-    const GuardedBuffer<float> src(std::vector<float>(21, c.x));
-    GuardedBuffer<uint8_t> u8(21);
-    GuardedBuffer<int32_t> i32(21);
-    GuardedBuffer<int64_t> i64(21);
-    kernels().f32_to_u8(src.data(), u8.data(), 21);
-    kernels().f32_to_i32(src.data(), i32.data(), 21);
-    kernels().f32_to_i64(src.data(), i64.data(), 21);
-    for (int64_t i = 0; i < 21; ++i) {
-      EXPECT_EQ(u8[i], c.u8) << c.x;
-      EXPECT_EQ(i32[i], c.i32) << c.x;
-      EXPECT_EQ(i64[i], c.i64) << c.x;
-    }
-  }
-}
-
-template <typename T>
-T integer_result(IntegerKind kind, T a, T b) {
-  using U = std::make_unsigned_t<T>;
-  switch (kind) {
-    case IntegerKind::add:
-      return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
-    case IntegerKind::sub:
-      return static_cast<T>(static_cast<U>(a) - static_cast<U>(b));
-    case IntegerKind::mul:
-      return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
-    case IntegerKind::max:
-      return std::max(a, b);
-    case IntegerKind::min:
-      return std::min(a, b);
-    case IntegerKind::floor_div:
-      return b == 0 ? 0 : static_cast<T>(std::floor(static_cast<long double>(a) / b));
-    case IntegerKind::div:
-      return b == 0 ? 0 : static_cast<T>(std::trunc(static_cast<long double>(a) / b));
-    case IntegerKind::mod:
-      return b == 0 ? 0 : static_cast<T>(std::fmod(static_cast<long double>(a), static_cast<long double>(b)));
-    case IntegerKind::floor_mod:
-      return b == 0 ? 0 : static_cast<T>(a - b * static_cast<T>(std::floor(static_cast<long double>(a) / b)));
-  }
-  return 0;
-}
-
-template <typename T, typename Kernel>
-void check_integers(Kernel kernel, int64_t lanes) {
-  for (int kind_index = 0; kind_index < 9; ++kind_index) {
-    const IntegerKind kind = static_cast<IntegerKind>(kind_index);
-    for (const int64_t n : {int64_t{1}, lanes - 1, lanes + 1, int64_t{67}}) {
-      for (int steps = 0; steps < 4; ++steps) {
-        const int64_t a_step = steps & 1, b_step = steps >> 1;
-        GuardedBuffer<T> a(a_step != 0 ? n : 1), b(b_step != 0 ? n : 1), dst(n);
-        std::mt19937 engine(7);
-        for (T& x : a) x = static_cast<T>(static_cast<int>(engine() % 201) - 100);
-        for (T& x : b) x = static_cast<T>(static_cast<int>(engine() % 21) - 10);
-        kernel(kind, a.data(), a_step, b.data(), b_step, dst.data(), n);
-        EXPECT_TRUE(dst.intact());
-        for (int64_t i = 0; i < n; ++i) {
-          ASSERT_EQ(dst[i], integer_result<T>(kind, a[i * a_step], b[i * b_step])) << kind_index;
-        }
-      }
-    }
-  }
-  const T lowest = std::numeric_limits<T>::min(), highest = std::numeric_limits<T>::max(), minus_one = -1, one = 1;
-  T got = 0;
-  kernel(IntegerKind::floor_div, &lowest, 1, &minus_one, 1, &got, 1);
-  EXPECT_EQ(got, lowest);
-  kernel(IntegerKind::div, &lowest, 1, &minus_one, 1, &got, 1);
-  EXPECT_EQ(got, lowest);
-  kernel(IntegerKind::floor_mod, &lowest, 1, &minus_one, 1, &got, 1);
-  EXPECT_EQ(got, 0);
-  kernel(IntegerKind::mod, &lowest, 1, &minus_one, 1, &got, 1);
-  EXPECT_EQ(got, 0);
-  kernel(IntegerKind::add, &highest, 1, &one, 1, &got, 1);
-  EXPECT_EQ(got, lowest);
-}
-
-TEST_P(Convert, IntegerArithmetic) {
-  check_integers<int32_t>(cpu::integer_kernels(isa()).i32, lanes());
-  check_integers<int64_t>(cpu::integer_kernels(isa()).i64, lanes());
 }
 
 TEST_P(Convert, InterpolateRows) {

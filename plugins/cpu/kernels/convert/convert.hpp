@@ -1,31 +1,18 @@
-// What: conversions between element types over contiguous elements.
-// Formula: to f32: exact where representable, else to nearest even. f32 to f16 and bf16: to nearest even, overflow to
-//   infinity, subnormals kept, NaN stays a NaN. f32 to integers: toward zero.
-// Edge cases: f32 outside the range of the integer gives the nearer end of the range, NaN gives 0.
-// Aliasing: none. Cost: memory bound. Threads: any ranges.
+// What: conversions between element types, as tile loops (kernels/typed/typed.hpp says what these have in common).
+// Formula: integer to integer: modulo 2^N. To f32 and f64: exact where representable, else to nearest even. f32 to
+//   narrower floating point: to nearest even, subnormals kept, NaN stays a NaN; overflow to infinity, f8e4m3 to its
+//   largest value. f32 and f64 to integers: toward zero.
+// Edge cases: outside the range of an integer the nearer end of the range, NaN gives 0.
+// Not among them: boolean (TileOp::truth), integers of equal width (TileOp::copy), and pairs of narrow types, which are
+//   exact through f32.
+// Cost: memory bound. Buckets: as in typed.hpp.
 #pragma once
 
-#include <cstdint>
+#include "plugins/cpu/kernels/typed/typed.hpp"
 
 namespace terroir::cpu {
 
-// Declared only: the files of the buckets include this header, and isa.hpp brings in containers.
-enum class Isa : int32_t;
-
-struct ConvertKernels {
-  void (*f16_to_f32)(const uint16_t* src, float* dst, int64_t n);
-  void (*f32_to_f16)(const float* src, uint16_t* dst, int64_t n);
-  void (*bf16_to_f32)(const uint16_t* src, float* dst, int64_t n);
-  void (*f32_to_bf16)(const float* src, uint16_t* dst, int64_t n);
-  void (*u8_to_f32)(const uint8_t* src, float* dst, int64_t n);
-  void (*i8_to_f32)(const int8_t* src, float* dst, int64_t n);
-  void (*i32_to_f32)(const int32_t* src, float* dst, int64_t n);
-  void (*i64_to_f32)(const int64_t* src, float* dst, int64_t n);
-  void (*f32_to_u8)(const float* src, uint8_t* dst, int64_t n);
-  void (*f32_to_i32)(const float* src, int32_t* dst, int64_t n);
-  void (*f32_to_i64)(const float* src, int64_t* dst, int64_t n);
-};
-
-const ConvertKernels& convert_kernels(Isa isa) noexcept;
+/// Null: there is no loop from one to the other.
+TileFn conversion_loop(NumberType from, NumberType to, Isa isa) noexcept;
 
 }  // namespace terroir::cpu

@@ -1,19 +1,21 @@
+#include "plugins/cpu/isa.hpp"
 #include "plugins/cpu/kernels/convert/convert.hpp"
-
-#include "plugins/cpu/kernels/dispatch_table.hpp"
 
 namespace terroir::cpu {
 
-#define TERROIR_DECLARE(isa)             \
-  namespace isa {                        \
-  const ConvertKernels& convert_table(); \
-  }
-TERROIR_FOR_EACH_ISA(TERROIR_DECLARE)
+namespace scalar {
+TileFn conversion_loop(NumberType from, NumberType to);
+}
+namespace avx2 {
+TileFn conversion_loop(NumberType from, NumberType to);
+}
 
-const ConvertKernels& convert_kernels(Isa isa) noexcept {
-#define TERROIR_TABLE(isa) &isa::convert_table,
-  static constexpr const ConvertKernels& (*kTables[])() = {TERROIR_FOR_EACH_ISA(TERROIR_TABLE)};
-  return kTables[built_isa_index(isa)]();
+TileFn conversion_loop(NumberType from, NumberType to, Isa isa) noexcept {
+#if defined(TERROIR_HAVE_AVX2)
+  if (isa >= Isa::avx2) return avx2::conversion_loop(from, to);
+#endif
+  static_cast<void>(isa);
+  return scalar::conversion_loop(from, to);
 }
 
 }  // namespace terroir::cpu

@@ -3,7 +3,11 @@
 // part of the avx2 bucket, and the integer arithmetic below keeps up with memory.
 #pragma once
 
+#include <limits>
+#include <type_traits>
+
 #include "plugins/cpu/kernels/convert/convert.hpp"
+#include "plugins/cpu/kernels/typed/numbers.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
@@ -40,69 +44,188 @@ TERROIR_INLINE uint16_t float_to_half(float x) {
   return static_cast<uint16_t>(result | sign);
 }
 
-void f16_to_f32(const uint16_t* TERROIR_RESTRICT src, float* TERROIR_RESTRICT dst, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) dst[i] = half_to_float(src[i]);
-}
-void f32_to_f16(const float* TERROIR_RESTRICT src, uint16_t* TERROIR_RESTRICT dst, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) dst[i] = float_to_half(src[i]);
-}
-void bf16_to_f32(const uint16_t* TERROIR_RESTRICT src, float* TERROIR_RESTRICT dst, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) dst[i] = bits_to_float(static_cast<uint32_t>(src[i]) << 16);
-}
-void f32_to_bf16(const float* TERROIR_RESTRICT src, uint16_t* TERROIR_RESTRICT dst, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    const uint32_t bits = float_to_bits(src[i]);
+struct FromHalf {
+  TERROIR_INLINE_MEMBER static float of(uint16_t x) { return half_to_float(x); }
+};
+struct ToHalf {
+  TERROIR_INLINE_MEMBER static uint16_t of(float x) { return float_to_half(x); }
+};
+struct FromBfloat {
+  TERROIR_INLINE_MEMBER static float of(uint16_t x) { return bits_to_float(static_cast<uint32_t>(x) << 16); }
+};
+struct ToBfloat {
+  TERROIR_INLINE_MEMBER static uint16_t of(float x) {
+    const uint32_t bits = float_to_bits(x);
     const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
     const uint32_t quiet = (bits >> 16) | 0x40u;
-    dst[i] = static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+    return static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
   }
+};
+
+// Eight bits: sign, exponent, `kMantissa` bits of mantissa. f8e4m3 saturates at 448 and has one NaN, without an
+// infinity; f8e5m2 has both, as its wider relatives do.
+template <int kMantissa>
+struct Small {
+  static constexpr int kExponent = 7 - kMantissa, kBias = (1 << (kExponent - 1)) - 1;
+  static constexpr bool kHasInfinity = kMantissa == 2;
+  static constexpr int kDropped = 23 - kMantissa;
+
+  TERROIR_INLINE_MEMBER static float decoded(uint8_t code) {
+    const uint32_t magnitude = code & 0x7fu, sign = (code & 0x80u) << 24;
+    // Read as a float the shifted bits are too small by a power of two, subnormals included; the product is exact.
+    constexpr float kScale = bits_of_power(127 - kBias);
+    const uint32_t value = float_to_bits(bits_to_float(magnitude << kDropped) * kScale);
+    constexpr uint32_t kSpecial = kHasInfinity ? 0x7cu : 0x7fu;
+    const uint32_t special = magnitude > kSpecial || !kHasInfinity ? 0x7fc00000u : 0x7f800000u;
+    return bits_to_float((magnitude >= kSpecial ? special : value) | sign);
+  }
+  TERROIR_INLINE_MEMBER static uint8_t encoded(float x) {
+    const uint32_t bits = float_to_bits(x), magnitude = bits & 0x7fffffffu, sign = (bits >> 24) & 0x80u;
+    // Normal results: rebias, round to nearest even on the bits that go.
+    constexpr uint32_t kHalf = (1u << (kDropped - 1)) - 1u, kRebias = static_cast<uint32_t>(127 - kBias) << 23;
+    const uint32_t normal = (magnitude - kRebias + kHalf + ((magnitude >> kDropped) & 1u)) >> kDropped;
+    // Subnormal results: the sum aligns the last bit of the code with the last bit of the float, which rounds for us.
+    constexpr float kAlign = bits_of_power(1 - kBias - kMantissa + 23);
+    const uint32_t small =
+        float_to_bits(bits_to_float(magnitude) + kAlign) - float_bits_of_power(1 - kBias - kMantissa + 23);
+    constexpr uint32_t kSmallestNormal = static_cast<uint32_t>(128 - kBias) << 23;
+    uint32_t code = magnitude < kSmallestNormal ? small : normal;
+    constexpr uint32_t kTop = kHasInfinity ? 0x7cu : 0x7eu, kOverflow = 0x47800000u;  // 2^16
+    code = magnitude >= kOverflow || code > kTop ? kTop : code;
+    code |= sign;
+    return static_cast<uint8_t>(magnitude > 0x7f800000u ? (kHasInfinity ? 0x7eu : 0x7fu) : code);
+  }
+
+  static constexpr uint32_t float_bits_of_power(int exponent) { return static_cast<uint32_t>(exponent + 127) << 23; }
+  static constexpr float bits_of_power(int exponent) {
+    return __builtin_bit_cast(float, float_bits_of_power(exponent));
+  }
+};
+template <int kMantissa>
+struct FromSmall {
+  TERROIR_INLINE_MEMBER static float of(uint8_t x) { return Small<kMantissa>::decoded(x); }
+};
+template <int kMantissa>
+struct ToSmall {
+  TERROIR_INLINE_MEMBER static uint8_t of(float x) { return Small<kMantissa>::encoded(x); }
+};
+
+/// Towards zero, saturated, NaN to 0. What is out of range never reaches the instruction, so that the compiler need not
+/// branch around it.
+template <class T>
+struct ToWhole {
+  template <class F>
+  TERROIR_INLINE_MEMBER static T of(F x) {
+    constexpr int kDigits = std::numeric_limits<T>::digits, kMantissa = std::numeric_limits<F>::digits;
+    constexpr F kLow = static_cast<F>(std::numeric_limits<T>::min());
+    // The largest integer of F in T's range, and the first number above that range.
+    constexpr T kHighest =
+        kDigits <= kMantissa
+            ? std::numeric_limits<T>::max()
+            : static_cast<T>(std::numeric_limits<T>::max() >> (kDigits > kMantissa ? kDigits - kMantissa : 0)
+                                                                  << (kDigits > kMantissa ? kDigits - kMantissa : 0));
+    constexpr F kHigh = static_cast<F>(kHighest);
+    const F number = x == x ? x : F{0};
+    const F raised = number < kLow ? kLow : number;
+    const F inside = raised > kHigh ? kHigh : raised;
+    T result;
+    if constexpr (sizeof(T) <= 2)
+      result = static_cast<T>(static_cast<int32_t>(inside));
+    else if constexpr (sizeof(T) == 4)
+      result = static_cast<T>(static_cast<std::conditional_t<std::is_signed_v<T>, int32_t, int64_t>>(inside));
+    else
+      result = static_cast<T>(inside);
+    if constexpr (kDigits > kMantissa) return raised > kHigh ? std::numeric_limits<T>::max() : result;
+    return result;
+  }
+};
+template <class R>
+struct Cast {
+  template <class T>
+  TERROIR_INLINE_MEMBER static R of(T x) {
+    return static_cast<R>(x);
+  }
+};
+
+// ---- the table: from the types in Ts to R
+
+template <class F, class R, class... Ts>
+TileFn loop_from(NumberType from) {
+  TileFn fn = nullptr;
+  ((kNumber<Ts> == from ? static_cast<void>(fn = &unary_loop<F, Ts, R>) : static_cast<void>(0)), ...);
+  return fn;
 }
 
-template <typename T>
-void integers_to_f32(const T* TERROIR_RESTRICT src, float* TERROIR_RESTRICT dst, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) dst[i] = static_cast<float>(src[i]);
+/// Integers as wide as R or wider lose bits, so only the widths of the source matter; narrower ones are extended.
+template <class R>
+TileFn to_whole(NumberType from) {
+  if (const TileFn fn = loop_from<ToWhole<R>, R, float, double>(from)) return fn;
+  using C = Cast<R>;
+  if constexpr (sizeof(R) == 1) return loop_from<C, R, int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t>(from);
+  if constexpr (sizeof(R) == 2) return loop_from<C, R, int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t>(from);
+  if constexpr (sizeof(R) == 4) return loop_from<C, R, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint64_t>(from);
+  if constexpr (sizeof(R) == 8) return loop_from<C, R, int8_t, int16_t, int32_t, uint8_t, uint16_t, uint32_t>(from);
+}
+/// Bits that are kept or repeated are the same for a signed result.
+template <class Signed, class Unsigned>
+TileFn to_signed(NumberType from) {
+  return from == NumberType::f32 || from == NumberType::f64 ? to_whole<Signed>(from) : to_whole<Unsigned>(from);
 }
 
-// The instruction gives INT32_MIN for whatever it cannot hold; that is right for numbers below the range only.
-TERROIR_INLINE VI saturated(V x) {
-  const V in_range = as_float(to_int_trunc(x));
-  const V low_or_high = select(x >= V(0x1p31f), as_float(VI(INT32_MAX)), in_range);
-  return as_int(select(is_nan(x), zero(), low_or_high));
-}
-void f32_to_i32(const float* src, int32_t* dst, int64_t n) {
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) store_int(dst + i, saturated(loadu(src + i)));
-  if (i < n) {
-    int32_t lanes[kLanes];
-    store_int(lanes, saturated(load_n(src + i, n - i)));
-    for (int64_t j = 0; i + j < n; ++j) dst[i + j] = lanes[j];
-  }
-}
-void f32_to_u8(const float* src, uint8_t* dst, int64_t n) {
-  for (int64_t i = 0; i < n; i += kLanes) {
-    const int64_t count = n - i < kLanes ? n - i : kLanes;
-    const V x = count == kLanes ? loadu(src + i) : load_n(src + i, count);
-    int32_t lanes[kLanes];
-    // In this order a NaN becomes 0.
-    store_int(lanes, to_int_trunc(min(max(x, zero()), V(255.0f))));
-    for (int64_t j = 0; j < count; ++j) dst[i + j] = static_cast<uint8_t>(lanes[j]);
-  }
-}
-void f32_to_i64(const float* TERROIR_RESTRICT src, int64_t* TERROIR_RESTRICT dst, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    const float x = src[i];
-    const int64_t outside = x >= 0x1p63f ? INT64_MAX : x < -0x1p63f ? INT64_MIN : 0;
-    dst[i] = x >= -0x1p63f && x < 0x1p63f ? static_cast<int64_t>(x) : outside;
-  }
+template <class R>
+TileFn to_real(NumberType from) {
+  return loop_from<Cast<R>, R, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>(from);
 }
 
 }  // namespace
 
-const ConvertKernels& convert_table() {
-  static constexpr ConvertKernels kTable = {&f16_to_f32,      &f32_to_f16,      &bf16_to_f32,     &f32_to_bf16,
-                                            &integers_to_f32, &integers_to_f32, &integers_to_f32, &integers_to_f32,
-                                            &f32_to_u8,       &f32_to_i32,      &f32_to_i64};
-  return kTable;
+TileFn conversion_loop(NumberType from, NumberType to) {
+  using N = NumberType;
+  switch (to) {
+    case N::i8:
+      return to_signed<int8_t, uint8_t>(from);
+    case N::i16:
+      return to_signed<int16_t, uint16_t>(from);
+    case N::i32:
+      return to_signed<int32_t, uint32_t>(from);
+    case N::i64:
+      return to_signed<int64_t, uint64_t>(from);
+    case N::u8:
+      return to_whole<uint8_t>(from);
+    case N::u16:
+      return to_whole<uint16_t>(from);
+    case N::u32:
+      return to_whole<uint32_t>(from);
+    case N::u64:
+      return to_whole<uint64_t>(from);
+    case N::f64:
+      return from == N::f32 ? &unary_loop<Cast<double>, float, double> : to_real<double>(from);
+    case N::f32:
+      switch (from) {
+        case N::f16:
+          return &unary_loop<FromHalf, uint16_t, float>;
+        case N::bf16:
+          return &unary_loop<FromBfloat, uint16_t, float>;
+        case N::f8e4m3:
+          return &unary_loop<FromSmall<3>, uint8_t, float>;
+        case N::f8e5m2:
+          return &unary_loop<FromSmall<2>, uint8_t, float>;
+        case N::f64:
+          return &unary_loop<Cast<float>, double, float>;
+        default:
+          return to_real<float>(from);
+      }
+    case N::f16:
+      return from == N::f32 ? &unary_loop<ToHalf, float, uint16_t> : nullptr;
+    case N::bf16:
+      return from == N::f32 ? &unary_loop<ToBfloat, float, uint16_t> : nullptr;
+    case N::f8e4m3:
+      return from == N::f32 ? &unary_loop<ToSmall<3>, float, uint8_t> : nullptr;
+    case N::f8e5m2:
+      return from == N::f32 ? &unary_loop<ToSmall<2>, float, uint8_t> : nullptr;
+    default:
+      return nullptr;
+  }
 }
 
 }  // namespace terroir::cpu::TERROIR_ISA

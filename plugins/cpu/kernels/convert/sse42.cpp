@@ -1,3 +1,0 @@
-#include "plugins/cpu/simd/sse42.hpp"
-
-#include "plugins/cpu/kernels/convert/generic.hpp"

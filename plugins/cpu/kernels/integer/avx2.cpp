@@ -1,3 +1,0 @@
-#include "plugins/cpu/simd/avx2.hpp"
-
-#include "plugins/cpu/kernels/integer/generic.hpp"

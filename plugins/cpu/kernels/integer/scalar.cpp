@@ -1,3 +1,0 @@
-#include "plugins/cpu/simd/scalar.hpp"
-
-#include "plugins/cpu/kernels/integer/generic.hpp"

@@ -1,0 +1,101 @@
+#include "plugins/cpu/tile_operand.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ir/base/error.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+/// Calls fn with an unsigned integer as wide as an element.
+template <class Fn>
+void with_width(size_t width, Fn fn) {
+  switch (width) {
+    case 1:
+      return fn(uint8_t{});
+    case 2:
+      return fn(uint16_t{});
+    case 4:
+      return fn(uint32_t{});
+    default:
+      return fn(uint64_t{});
+  }
+}
+
+/// A call of memcpy costs more than a few elements.
+template <class T>
+void copy_run(const T* src, int64_t n, T* dst) {
+  if (n * static_cast<int64_t>(sizeof(T)) >= 64) {
+    std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(T));
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) dst[i] = src[i];
+}
+
+}  // namespace
+
+TileOperand::TileOperand(const ir::Dims& dims, const ir::Dims& result, size_t width) : width_(width) {
+  TERROIR_ASSERT(dims.size() == result.size(), dims, result);
+  whole_ = dims == result;
+  single_ = ir::element_count(dims) == 1 && !whole_;
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    if (result[i] == 1) continue;
+    const bool varies = dims[i] != 1;
+    if (!axes_.empty() && varies == (axes_.back().stride != 0))
+      axes_.back().extent *= result[i];
+    else
+      axes_.push_back({result[i], varies ? stride : 0});
+    if (varies) stride *= dims[i];
+  }
+  if (axes_.empty()) axes_.push_back({1, 0});
+  std::reverse(axes_.begin(), axes_.end());
+  TERROIR_ASSERT(axes_.size() <= kMaxAxes, axes_.size());
+}
+
+template <class T>
+void TileOperand::expand_as(const T* src, int64_t begin, int64_t n, T* dst) const noexcept {
+  const size_t last = axes_.size() - 1;
+  std::array<int64_t, kMaxAxes> at{};
+  int64_t rest = begin, offset = 0;
+  for (size_t k = axes_.size(); k-- > 0;) {
+    at[k] = rest % axes_[k].extent;
+    rest /= axes_[k].extent;
+    offset += at[k] * axes_[k].stride;
+  }
+  while (n > 0) {
+    const int64_t run = std::min(axes_[last].extent - at[last], n);
+    if (axes_[last].stride != 0)
+      copy_run(src + offset, run, dst);
+    else
+      std::fill_n(dst, run, src[offset]);
+    dst += run;
+    n -= run;
+    at[last] += run;
+    offset += run * axes_[last].stride;
+    for (size_t k = last; k > 0 && at[k] == axes_[k].extent; --k) {
+      offset += axes_[k - 1].stride - axes_[k].extent * axes_[k].stride;
+      at[k] = 0;
+      ++at[k - 1];
+    }
+  }
+}
+
+void TileOperand::expand(const void* src, int64_t begin, int64_t n, void* dst) const noexcept {
+  with_width(width_, [&](auto tag) {
+    using T = decltype(tag);
+    expand_as(static_cast<const T*>(src), begin, n, static_cast<T*>(dst));
+  });
+}
+
+void fill_elements(const void* value, size_t width, int64_t n, void* dst) noexcept {
+  with_width(width, [&](auto tag) {
+    using T = decltype(tag);
+    T element;
+    std::memcpy(&element, value, sizeof(element));
+    std::fill_n(static_cast<T*>(dst), n, element);
+  });
+}
+
+}  // namespace terroir::cpu

@@ -1,0 +1,44 @@
+#pragma once
+// What: TileOperand, an operand that broadcasts to a result, laid out run by run for any stretch of the result.
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "ir/base/tensor_view.hpp"
+
+namespace terroir::cpu {
+
+class TileOperand {
+ public:
+  TileOperand() = default;
+  /// `dims` has as many axes as `result`, each of its extent or 1.
+  TileOperand(const ir::Dims& dims, const ir::Dims& result, size_t width);
+
+  /// It has the result's shape: no layout needed.
+  bool whole() const { return whole_; }
+  /// It is one element.
+  bool single() const { return single_; }
+
+  /// Writes what elements begin ... begin + n - 1 of the result meet.
+  void expand(const void* src, int64_t begin, int64_t n, void* dst) const noexcept;
+
+  /// Axes that remain when neighbours which vary alike are one.
+  static constexpr size_t kMaxAxes = 16;
+
+ private:
+  struct Axis {
+    int64_t extent = 1;
+    int64_t stride = 0;  // in elements; 0: the operand does not vary along it
+  };
+  template <class T>
+  void expand_as(const T* src, int64_t begin, int64_t n, T* dst) const noexcept;
+
+  std::vector<Axis> axes_;
+  size_t width_ = 0;
+  bool whole_ = true, single_ = false;
+};
+
+/// `n` copies of the element at `value`.
+void fill_elements(const void* value, size_t width, int64_t n, void* dst) noexcept;
+
+}  // namespace terroir::cpu

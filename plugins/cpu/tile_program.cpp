@@ -1,0 +1,146 @@
+#include "plugins/cpu/tile_program.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ir/base/error.hpp"
+
+namespace terroir::cpu {
+
+/// Memory of one task and where the registers are for the current tile.
+struct TileProgram::Frame {
+  alignas(64) char slots[kSlots * kSlotBytes];
+  std::array<const void*, kMaxRegisters> where;
+  char* slot(const Register& r) { return slots + r.slot * kSlotBytes; }
+};
+
+TileProgram::TileProgram(Isa isa, ir::Dims dims)
+    : dims_(std::move(dims)), count_(ir::element_count(dims_)), post_(post_op_kernels(isa).run) {}
+
+int TileProgram::add_register(Kind kind, int index, size_t width) {
+  registers_.push_back({kind, index, width, {}, {}, kNoSlot});
+  return static_cast<int>(registers_.size()) - 1;
+}
+
+int TileProgram::add_input(int index, const ir::Dims& dims, size_t width) {
+  const int r = add_register(Kind::input, index, width);
+  registers_.back().operand = TileOperand(dims, dims_, width);
+  return r;
+}
+
+int TileProgram::add_constant(const void* value, size_t width) {
+  const int r = add_register(Kind::constant, -1, width);
+  std::memcpy(registers_.back().value.data(), value, width);
+  return r;
+}
+
+int TileProgram::add_step(TileFn fn, std::initializer_list<int> operands, size_t width) {
+  Step step;
+  step.fn = fn;
+  std::copy(operands.begin(), operands.end(), step.operands.begin());
+  step.result = add_register(Kind::step, static_cast<int>(steps_.size()), width);
+  steps_.push_back(step);
+  return step.result;
+}
+
+int TileProgram::add_step(const PostOp& op, int x, int operand) {
+  Step step;
+  step.post = op;
+  step.operands = {x, operand, -1};
+  step.result = add_register(Kind::step, static_cast<int>(steps_.size()), sizeof(float));
+  steps_.push_back(step);
+  return step.result;
+}
+
+bool TileProgram::finish(int result) {
+  result_ = result;
+  TERROIR_ASSERT(!steps_.empty() && steps_.back().result == result, result);
+  if (registers_.size() > kMaxRegisters) return false;
+  size_t used = 0;
+  for (Register& r : registers_)
+    if (r.kind != Kind::step) r.slot = used++;
+  if (used > kSlots) return false;
+  std::vector<size_t> last_use(registers_.size(), 0);
+  for (size_t s = 0; s < steps_.size(); ++s)
+    for (int operand : steps_[s].operands)
+      if (operand >= 0) last_use[static_cast<size_t>(operand)] = s;
+  std::vector<size_t> free;
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    if (free.empty()) free.push_back(used++);
+    if (used > kSlots) return false;
+    registers_[static_cast<size_t>(steps_[s].result)].slot = free.back();
+    free.pop_back();
+    for (size_t i = 0; i < steps_[s].operands.size(); ++i) {
+      const int operand = steps_[s].operands[i];
+      if (operand < 0 ||
+          std::find(steps_[s].operands.begin(), steps_[s].operands.begin() + static_cast<std::ptrdiff_t>(i), operand) !=
+              steps_[s].operands.begin() + static_cast<std::ptrdiff_t>(i))
+        continue;  // the same operand twice
+      const Register& r = registers_[static_cast<size_t>(operand)];
+      if (r.kind == Kind::step && last_use[static_cast<size_t>(operand)] == s) free.push_back(r.slot);
+    }
+  }
+  return true;
+}
+
+void TileProgram::run(const RunArgs& args) const noexcept {
+  constexpr int64_t kTaskElements = 16 * kTile;
+  args.arena.parallel_for((count_ + kTaskElements - 1) / kTaskElements, [&](int64_t task) {
+    run_task(args, task * kTaskElements, std::min(count_, (task + 1) * kTaskElements));
+  });
+}
+
+void TileProgram::run_task(const RunArgs& args, int64_t begin, int64_t end) const noexcept {
+  Frame frame;
+  for (size_t i = 0; i < registers_.size(); ++i) {
+    const Register& r = registers_[i];
+    if (!r.single()) continue;
+    fill_elements(r.kind == Kind::constant ? r.value.data() : args.inputs[r.index], r.width, kTile, frame.slot(r));
+    frame.where[i] = frame.slot(r);
+  }
+  for (int64_t at = begin; at < end; at += kTile) run_tile(args, frame, at, std::min(kTile, end - at));
+}
+
+void TileProgram::run_tile(const RunArgs& args, Frame& frame, int64_t begin, int64_t n) const noexcept {
+  // Loops work on whole units; what is behind the last element is zero, and its results stay in the frame.
+  const int64_t padded = (n + kTileUnit - 1) / kTileUnit * kTileUnit;
+  for (size_t i = 0; i < registers_.size(); ++i) {
+    const Register& r = registers_[i];
+    if (r.kind != Kind::input || r.single()) continue;
+    const auto* src = static_cast<const char*>(args.inputs[r.index]);
+    const size_t bytes = static_cast<size_t>(n) * r.width;
+    if (r.operand.whole() && padded == n) {
+      frame.where[i] = src + static_cast<size_t>(begin) * r.width;
+      continue;
+    }
+    char* slot = frame.slot(r);
+    frame.where[i] = slot;
+    if (r.operand.whole())
+      std::memcpy(slot, src + static_cast<size_t>(begin) * r.width, bytes);
+    else
+      r.operand.expand(src, begin, n, slot);
+    std::memset(slot + bytes, 0, static_cast<size_t>(padded - n) * r.width);
+  }
+  for (const Step& step : steps_) {
+    const Register& r = registers_[static_cast<size_t>(step.result)];
+    char* dst = static_cast<char*>(args.outputs[0]) + static_cast<size_t>(begin) * r.width;
+    const bool last = step.result == result_;
+    char* out = last && padded == n ? dst : frame.slot(r);
+    frame.where[static_cast<size_t>(step.result)] = out;
+    std::array<const void*, 3> in{};
+    for (size_t i = 0; i < in.size(); ++i)
+      if (step.operands[i] >= 0) in[i] = frame.where[static_cast<size_t>(step.operands[i])];
+    if (step.fn) {
+      step.fn(in.data(), out, padded);
+    } else {
+      PostOp op = step.post;
+      if (in[1]) op.operand = static_cast<const float*>(in[1]);
+      post_({static_cast<const float*>(in[0]), reinterpret_cast<float*>(out), 1, padded, padded, padded, 0, padded, 0,
+             ChannelAxis::lanes},
+            &op, 1);
+    }
+    if (last && out != dst) std::memcpy(dst, out, static_cast<size_t>(n) * r.width);
+  }
+}
+
+}  // namespace terroir::cpu

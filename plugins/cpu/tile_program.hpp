@@ -1,0 +1,73 @@
+#pragma once
+// What: TileProgram, elementwise steps over one shape, run tile by tile: the values between two steps stay in the L1
+// cache, so memory is read and written once however many steps there are.
+// Shapes: operands broadcast to the result by numpy's rule. Those of the result's own shape are read in place; others
+// are laid out tile by tile, which costs a pass over L1.
+// Threads: slices of the flat result; their number depends on its size alone.
+// Aliasing: the result may be an operand of its own shape whose elements are as wide.
+#include <array>
+#include <initializer_list>
+#include <vector>
+
+#include "plugins/cpu/executor.hpp"
+#include "plugins/cpu/isa.hpp"
+#include "plugins/cpu/kernels/post_ops/post_ops.hpp"
+#include "plugins/cpu/kernels/typed/typed.hpp"
+#include "plugins/cpu/tile_operand.hpp"
+
+namespace terroir::cpu {
+
+class TileProgram {
+ public:
+  /// For a result of these extents, in the order of memory.
+  TileProgram(Isa isa, ir::Dims dims);
+
+  // A register holds the value of an operand, a constant or a step. Elements are `width` bytes wide.
+  int add_input(int index, const ir::Dims& dims, size_t width);
+  int add_constant(const void* value, size_t width);
+  int add_step(TileFn fn, std::initializer_list<int> operands, size_t width);
+  /// An f32 step on register x; `operand` is a register for steps with a tensor operand, else -1.
+  int add_step(const PostOp& op, int x, int operand = -1);
+
+  /// Gives every register its place. False: too many values are alive at once, or there are too many registers.
+  bool finish(int result);
+
+  void run(const RunArgs& args) const noexcept;
+
+ private:
+  static constexpr int64_t kTile = 512;  // elements
+  static constexpr size_t kMaxRegisters = 64, kSlots = 24, kNoSlot = kSlots;
+  // Not a whole number of pages: else equal places of all slots would compete for the same lines of the cache.
+  static constexpr size_t kSlotBytes = kTile * 8 + 64;
+
+  enum class Kind { input, constant, step };
+  struct Register {
+    Kind kind;
+    int index;
+    size_t width;
+    TileOperand operand;
+    std::array<char, 8> value{};
+    size_t slot = kNoSlot;
+    bool single() const { return kind == Kind::constant || (kind == Kind::input && operand.single()); }
+  };
+  struct Step {
+    TileFn fn = nullptr;  // null: post
+    PostOp post;
+    std::array<int, 3> operands{-1, -1, -1};
+    int result = 0;
+  };
+  struct Frame;
+
+  void run_task(const RunArgs& args, int64_t begin, int64_t end) const noexcept;
+  void run_tile(const RunArgs& args, Frame& frame, int64_t begin, int64_t n) const noexcept;
+  int add_register(Kind kind, int index, size_t width);
+
+  ir::Dims dims_;
+  int64_t count_;
+  decltype(PostOpKernels::run) post_;
+  std::vector<Register> registers_;
+  std::vector<Step> steps_;
+  int result_ = -1;
+};
+
+}  // namespace terroir::cpu

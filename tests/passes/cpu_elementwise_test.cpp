@@ -1,0 +1,68 @@
+// Elementwise ops of every type on the CPU device: that they do not fall to references, and that layouts, broadcasts
+// and threads change nothing.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/passes/graph_maker.hpp"
+
+namespace terroir::test {
+namespace {
+
+/// Integers from a random input, of any type.
+ir::Value as(GraphMaker& m, const PartialShape& shape, const char* type) {
+  return m.op("Convert", {m.op("Multiply", {m.input(shape), m.scalar(20)})}, {{"destination_type", type}});
+}
+
+void expect_no_reference(const GraphMaker& m, const std::set<std::string>& names) {
+  for (const std::string& name : names) {
+    const std::string kernel = kernel_on_cpu(m.graph(), cpu::best_isa(), name);
+    EXPECT_FALSE(kernel.empty() || kernel.starts_with("ref")) << name << " ran as '" << kernel << "'";
+  }
+}
+
+TEST(CpuElementwise, TypedArithmetic) {
+  for (const char* type : {"i8", "i32", "i64", "u8", "u64", "f64"}) {
+    GraphMaker m;
+    std::set<std::string> names;
+    for (const char* op : {"Add", "Subtract", "Multiply", "Divide", "Maximum", "Minimum", "Mod", "FloorMod",
+                           "SquaredDifference", "Equal", "Less", "PReLU"}) {
+      m.result(m.op(op, {as(m, {2, 3, 67}, type), as(m, {1, 3, 1}, type)}, {}, op));
+      names.insert(op);
+    }
+    m.result(m.op("Select",
+                  {m.op("Greater", {m.input({2, 3, 67}), m.input({67})}), as(m, {2, 3, 67}, type), as(m, {3, 1}, type)},
+                  {}, "Select"));
+    names.insert("Select");
+    SCOPED_TRACE(type);
+    expect_same_as_interpreter(m, 0);
+    expect_no_reference(m, names);
+  }
+}
+
+TEST(CpuElementwise, FunctionsOfFloats) {
+  GraphMaker m;
+  std::set<std::string> names;
+  for (const char* op : {"Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Atanh"}) {
+    m.result(m.op(op, {m.input({3, 5, 67})}, {}, op));
+    names.insert(op);
+  }
+  m.result(m.op("Acosh", {m.op("Add", {m.input({515}), m.scalar(2)})}, {}, "Acosh"));
+  m.result(m.op("HardSigmoid", {m.input({515}), m.scalar(0.25), m.scalar(0.5)}, {}, "HardSigmoid"));
+  m.result(m.op("Selu", {m.input({515}), m.scalar(1.6), m.scalar(1.05)}, {}, "Selu"));
+  names.insert({"Acosh", "HardSigmoid", "Selu"});
+  expect_same_as_interpreter(m);
+  expect_no_reference(m, names);
+}
+
+TEST(CpuElementwise, BetweenConvolutionsInTheirLayout) {
+  GraphMaker m;
+  auto x = m.conv(m.input({1, 16, 6, 7}), 32, 3, 1);
+  auto chosen = m.op("Select", {m.op("Greater", {x, m.scalar(0)}), x, m.input({1, 32, 6, 7})});
+  auto slope = m.op("PReLU", {chosen, m.input({32})});
+  m.result(m.conv(m.op("Sin", {slope}), 16, 3, 2));
+  expect_same_as_interpreter(m);
+}
+
+}  // namespace
+}  // namespace terroir::test
