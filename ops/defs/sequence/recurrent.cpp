@@ -72,6 +72,13 @@ std::array<int64_t, 4> order_of(GateFormat format) {
   return order;
 }
 
+template <class Attrs>
+RecurrentParams params_of(const Attrs& attrs) {
+  RecurrentParams params = attrs;
+  params.gate_order = order_of(attrs.weights_format);
+  return params;
+}
+
 template <CellKind Kind, bool Sequence, bool FirstLstm = false>
 ir::OpSchema schema_of() {
   using Attrs = RecurrentAttrs<Kind, Sequence, FirstLstm>;
@@ -82,15 +89,27 @@ ir::OpSchema schema_of() {
   schema.make_attributes = &ir::make_attributes<Attrs>;
   schema.infer = [](ir::InferContext& ctx) { infer(ctx, ctx.attrs<Attrs>(), Sequence); };
   schema.reference = [](const ir::EvalContext& ctx) {
-    const auto& attrs = ctx.attrs<Attrs>();
-    RecurrentParams params = attrs;
-    params.gate_order = order_of(attrs.weights_format);
+    const RecurrentParams params = params_of(ctx.attrs<Attrs>());
     Sequence ? reference::recurrent_sequence(ctx, params) : reference::recurrent_cell(ctx, params);
   };
   return schema;
 }
 
+template <CellKind Kind, bool FirstLstm = false>
+RecurrentParams params_of(const ir::Node& node, bool sequence) {
+  return sequence ? params_of(node.attrs<RecurrentAttrs<Kind, true, FirstLstm>>())
+                  : params_of(node.attrs<RecurrentAttrs<Kind, false, FirstLstm>>());
+}
+
 }  // namespace
+
+RecurrentParams recurrent_params(const ir::Node& node) {
+  const bool sequence = node.schema->type.ends_with("Sequence");
+  if (node.schema->type.starts_with("RNN")) return params_of<CellKind::rnn>(node, sequence);
+  if (node.schema->type.starts_with("GRU")) return params_of<CellKind::gru>(node, sequence);
+  return node.schema->opset == "opset1" ? params_of<CellKind::lstm, true>(node, sequence)
+                                        : params_of<CellKind::lstm>(node, sequence);
+}
 
 ir::OpSchema rnn_cell_1() { return schema_of<CellKind::rnn, false>(); }
 ir::OpSchema gru_cell_3() { return schema_of<CellKind::gru, false>(); }

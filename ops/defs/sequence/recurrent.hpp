@@ -11,6 +11,7 @@
 // input, in the order i, o, f. Edge cases: clip limits what goes into an activation, 0 means none; after the end of a
 // sequence all H are 0; reverse starts at the end of each sequence. Source: operation pages RNNCell-1, GRUCell-3,
 // LSTMCell-1 and -4, RNNSequence-5, GRUSequence-5, LSTMSequence-1 and -5.
+#include "ir/graph/graph.hpp"
 #include "ir/schema/attributes.hpp"
 #include "ops/reference/sequence/recurrent.hpp"
 
@@ -44,6 +45,9 @@ struct RecurrentAttrs : reference::RecurrentParams {
     }
   }
 };
+
+/// The parameters of any of these ops.
+reference::RecurrentParams recurrent_params(const ir::Node& node);
 
 }  // namespace terroir::ops
 
