@@ -57,4 +57,12 @@ ir::Pass collapse_mvn(const ir::OpRegistry& registry);
 /// numbers or types, intermediate results of the product or the function that something else reads too.
 ir::Pass collapse_gelu(const ir::OpRegistry& registry);
 
+/// TensorIterator or Loop over one LSTM, GRU or RNN cell -> the sequence op: the cell reads elements of the time axis, its
+/// states come back as its next ones, outputs are the states along the time axis (put together in the order in which the
+/// data was taken apart) and the last ones. Squeeze, Unsqueeze and Reshape may stand around the cell, constants and
+/// values from outside may be its weights. Refuses: other data axes than the first two of three, parts of other sizes, a
+/// time axis walked only in part, outputs of anything else than the cell, a Loop that may stop early or whose trip count
+/// is not the known extent, unknown ranks.
+ir::Pass collapse_recurrent_loop(const ir::OpRegistry& registry);
+
 }  // namespace terroir::ops

@@ -55,8 +55,12 @@ std::string text_with_layouts(const ir::Graph& graph, const Decisions& decisions
 }  // namespace
 
 std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
+  const ir::OpRegistry& registry = ops::builtin_registry();
   auto copy = graph.clone();
-  ops::widen_floats(*copy, ops::builtin_registry());
+  ir::PassManager loops;  // first, because bodies keep their types
+  loops.add(ops::collapse_recurrent_loop(registry));
+  loops.run(*copy);
+  ops::widen_floats(*copy, registry);
   portable_passes().run(*copy);
   return copy;
 }

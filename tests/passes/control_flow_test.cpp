@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "plugins/interpreter/interpreter.hpp"
+#include "tests/passes/body_ports.hpp"
 #include "tests/passes/graph_maker.hpp"
 #include "tests/support/caught.hpp"
 
@@ -45,39 +46,6 @@ std::string error_of(const GraphMaker& m, const std::vector<HostTensor>& inputs)
   const std::vector<HostTensor> sets[] = {inputs};
   EXPECT_EQ(caught([&] { run_on_cpu(m.graph(), cpu::Isa::scalar, 1, sets); }).what(), error);
   return error;
-}
-
-ir::BodyPortMap::Input fed(int64_t port, ir::Value parameter) {
-  Ports::Input input;
-  input.external_port = port;
-  input.parameter = parameter.node;
-  return input;
-}
-
-/// The port in parts along an axis; a negative stride walks from the end.
-template <class Port>
-Port in_parts(Port port, int64_t axis, int64_t stride, int64_t part_size) {
-  port.axis = axis;
-  port.start = stride < 0 ? -1 : 0;
-  port.end = stride < 0 ? 0 : -1;
-  port.stride = stride;
-  port.part_size = part_size;
-  return port;
-}
-
-ir::BodyPortMap::Input sliced(int64_t port, ir::Value parameter, int64_t axis, int64_t stride, int64_t part_size) {
-  return in_parts(fed(port, parameter), axis, stride, part_size);
-}
-
-ir::BodyPortMap::Output given(int64_t port, ir::NodeId result) {
-  Ports::Output output;
-  output.external_port = port;
-  output.result = result;
-  return output;
-}
-
-ir::BodyPortMap::Output joined(int64_t port, ir::NodeId result, int64_t axis, int64_t stride, int64_t part_size) {
-  return in_parts(given(port, result), axis, stride, part_size);
 }
 
 /// Running sum along axis 1 of [1, n], parts of `part` columns: outputs are the last sum and all sums.
