@@ -65,4 +65,10 @@ ir::Pass collapse_gelu(const ir::OpRegistry& registry);
 /// is not the known extent, unknown ranks.
 ir::Pass collapse_recurrent_loop(const ir::OpRegistry& registry);
 
+/// Einsum -> MatMul of two operands after the other (the pair with the smallest product first), with Transposes only
+/// where the equation's order is that of no matrix product, ReduceSum over axes of one operand, Multiply where nothing
+/// is summed or all axes are shared, Gather of diagonals. Refuses: types other than f32 (the reference wraps integers
+/// and sums wider), unknown extents (they may be known when shapes are bound), operands without elements.
+ir::Pass decompose_einsum(const ir::OpRegistry& registry);
+
 }  // namespace terroir::ops

@@ -24,6 +24,7 @@ ir::PassManager portable_passes() {
   const ir::OpRegistry& registry = ops::builtin_registry();
   ir::PassManager passes;
   passes.add(ops::lower_terroir1_convolution(registry));
+  passes.add(ops::decompose_einsum(registry));
   passes.add(ops::remove_no_ops());  // before constants are copied through them
   passes.add(ops::fold_constants(registry));
   passes.add(ops::decompose_batch_norm(registry));
