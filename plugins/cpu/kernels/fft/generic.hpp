@@ -1,0 +1,260 @@
+// What: Fourier transforms of one bucket: lines in and out. Contract: fft.hpp. Include one bucket header first.
+#pragma once
+
+#include "plugins/cpu/kernels/fft/fft.hpp"
+#include "plugins/cpu/kernels/fft/stages.hpp"
+
+namespace terroir::cpu::TERROIR_ISA {
+namespace {
+
+TERROIR_INLINE int64_t offset_of(const FftLines& lines, int64_t line) {
+  return line / lines.inner * lines.outer_stride + line % lines.inner * lines.inner_stride;
+}
+
+// Lines [first, first + count) side by side in memory.
+TERROIR_INLINE bool adjacent(const FftLines& lines, int64_t first, int64_t count, int64_t unit) {
+  return lines.inner_stride == unit && first % lines.inner + count <= lines.inner;
+}
+
+TERROIR_NOINLINE void clear_rows(float* rows, int64_t begin, int64_t end, int64_t b) {
+  for (int64_t i = begin * b; i < end * b; ++i) rows[i] = 0.0f;
+}
+
+// Numbers of `unit` floats to rows of their own: column c of a line becomes row c of planes[c % unit].
+// Whole blocks of kLanes lines by kLanes floats are transposed in registers.
+template <int Unit>
+TERROIR_NOINLINE void load_lines(const float* src, const FftLines& from, int64_t first, int64_t n, int64_t b,
+                                 float* const (&planes)[Unit]) {
+  if (adjacent(from, first, b, Unit)) {
+    const float* base = src + offset_of(from, first);
+    for (int64_t i = 0; i < n; ++i) {
+      const float* row = base + i * from.step;
+      for (int64_t l = 0; l < b; ++l)
+        for (int u = 0; u < Unit; ++u) planes[u][i * b + l] = row[l * Unit + u];
+    }
+    return;
+  }
+  constexpr int64_t kNumbers = kLanes / Unit;
+  int64_t i = 0;
+  if (b == kLanes && from.step == Unit) {
+    for (; i + kNumbers <= n; i += kNumbers) {
+      V rows[kLanes];
+      for (int64_t l = 0; l < kLanes; ++l) rows[l] = loadu(src + offset_of(from, first + l) + i * Unit);
+      transpose(rows);
+      for (int64_t j = 0; j < kLanes; ++j) storeu(planes[j % Unit] + (i + j / Unit) * kLanes, rows[j]);
+    }
+  }
+  for (int64_t l = 0; l < b; ++l) {
+    const float* line = src + offset_of(from, first + l);
+    for (int64_t j = i; j < n; ++j)
+      for (int u = 0; u < Unit; ++u) planes[u][j * b + l] = line[j * from.step + u];
+  }
+}
+
+template <int Unit>
+TERROIR_NOINLINE void store_lines(float* dst, const FftLines& to, int64_t first, int64_t n, int64_t b,
+                                  const float* const (&planes)[Unit]) {
+  if (adjacent(to, first, b, Unit)) {
+    float* base = dst + offset_of(to, first);
+    for (int64_t i = 0; i < n; ++i) {
+      float* row = base + i * to.step;
+      for (int64_t l = 0; l < b; ++l)
+        for (int u = 0; u < Unit; ++u) row[l * Unit + u] = planes[u][i * b + l];
+    }
+    return;
+  }
+  constexpr int64_t kNumbers = kLanes / Unit;
+  int64_t i = 0;
+  if (b == kLanes && to.step == Unit) {
+    for (; i + kNumbers <= n; i += kNumbers) {
+      V rows[kLanes];
+      for (int64_t j = 0; j < kLanes; ++j) rows[j] = loadu(planes[j % Unit] + (i + j / Unit) * kLanes);
+      transpose(rows);
+      for (int64_t l = 0; l < kLanes; ++l) storeu(dst + offset_of(to, first + l) + i * Unit, rows[l]);
+    }
+  }
+  for (int64_t l = 0; l < b; ++l) {
+    float* line = dst + offset_of(to, first + l);
+    for (int64_t j = i; j < n; ++j)
+      for (int u = 0; u < Unit; ++u) line[j * to.step + u] = planes[u][j * b + l];
+  }
+}
+
+// Rows z of a real line, its even numbers in the real parts and the odd ones in the imaginary parts, are transformed:
+// z[k] and z[h - k] give the spectra of both, which make the whole one: x[k] = even[k] + w^k odd[k].
+void split_spectrum(const FftPlan& plan, Planes z, Planes x, int64_t b) {
+  const int64_t h = plan.signal;
+  for (int64_t k = 0; k <= h; ++k) {
+    const int64_t low = k % h * b, high = (h - k) % h * b, to = k * b;
+    const float wr = plan.rotations[2 * k], wi = plan.rotations[2 * k + 1];
+    for (int64_t l = 0; l < b; ++l) {
+      const float ar = z.re[low + l], ai = z.im[low + l], br = z.re[high + l], bi = z.im[high + l];
+      const float odd_re = 0.5f * (ai + bi), odd_im = 0.5f * (br - ar);
+      x.re[to + l] = 0.5f * (ar + br) + (wr * odd_re - wi * odd_im);
+      x.im[to + l] = 0.5f * (ai - bi) + (wr * odd_im + wi * odd_re);
+    }
+  }
+}
+
+// The other way; gives twice z.
+void join_spectrum(const FftPlan& plan, Planes x, Planes z, int64_t b) {
+  const int64_t h = plan.signal;
+  for (int64_t k = 0; k < h; ++k) {
+    const int64_t low = k * b, high = (h - k) * b;
+    const float wr = plan.rotations[2 * k], wi = plan.rotations[2 * k + 1];
+    for (int64_t l = 0; l < b; ++l) {
+      const float ar = x.re[low + l], br = x.re[high + l];
+      const float ai = k == 0 ? 0.0f : x.im[low + l], bi = k == 0 ? 0.0f : x.im[high + l];
+      const float less_re = ar - br, less_im = ai + bi;
+      const float odd_re = wr * less_re + wi * less_im, odd_im = wr * less_im - wi * less_re;
+      z.re[low + l] = (ar + br) - odd_im;
+      z.im[low + l] = (ai - bi) + odd_re;
+    }
+  }
+}
+
+// The spectrum of a real line of odd length from its first half, in place.
+void mirror_spectrum(Planes x, int64_t n, int64_t b) {
+  clear_rows(x.im, 0, 1, b);
+  for (int64_t k = 1; k <= n / 2; ++k) {
+    for (int64_t l = 0; l < b; ++l) {
+      x.re[(n - k) * b + l] = x.re[k * b + l];
+      x.im[(n - k) * b + l] = -x.im[k * b + l];
+    }
+  }
+}
+
+TERROIR_INLINE FftLines with_step(FftLines lines, int64_t step) {
+  lines.step = step;
+  return lines;
+}
+
+// Numbers of real lines to rows: one number a row, or even ones to real and odd ones to imaginary parts.
+void load_real(const FftArgs& a, int64_t first, int64_t b, Planes rows) {
+  const FftPlan& plan = *a.plan;
+  float* const re[1] = {rows.re};
+  float* const im[1] = {rows.im};
+  if (plan.rotations == nullptr) {
+    load_lines<1>(a.src, a.from, first, a.valid, b, re);
+    clear_rows(rows.re, a.valid, plan.signal, b);
+    clear_rows(rows.im, 0, plan.signal, b);
+  } else {
+    const FftLines pairs = with_step(a.from, 2 * a.from.step);
+    const int64_t evens = (a.valid + 1) / 2, odds = a.valid / 2;
+    if (a.from.step == 1) {
+      float* const both[2] = {rows.re, rows.im};
+      load_lines<2>(a.src, pairs, first, odds, b, both);
+      float* const last[1] = {rows.re + odds * b};
+      load_lines<1>(a.src + 2 * odds, pairs, first, evens - odds, b, last);
+    } else {
+      load_lines<1>(a.src, pairs, first, evens, b, re);
+      load_lines<1>(a.src + a.from.step, pairs, first, odds, b, im);
+    }
+    clear_rows(rows.re, evens, plan.signal, b);
+    clear_rows(rows.im, odds, plan.signal, b);
+  }
+  if (a.window == nullptr) return;
+  for (int64_t i = 0; i < a.valid; ++i) {
+    float* row = plan.rotations == nullptr ? rows.re + i * b : (i % 2 == 0 ? rows.re : rows.im) + i / 2 * b;
+    for (int64_t l = 0; l < b; ++l) row[l] *= a.window[i];
+  }
+}
+
+void store_real(const FftArgs& a, int64_t first, int64_t b, Planes rows) {
+  const FftPlan& plan = *a.plan;
+  const float* const re[1] = {rows.re};
+  const float* const im[1] = {rows.im};
+  const float* const both[2] = {rows.re, rows.im};
+  const FftLines pairs = with_step(a.to, 2 * a.to.step);
+  if (plan.rotations == nullptr) {
+    store_lines<1>(a.dst, a.to, first, plan.signal, b, re);
+  } else if (a.to.step == 1) {
+    store_lines<2>(a.dst, pairs, first, plan.signal, b, both);
+  } else {
+    store_lines<1>(a.dst, pairs, first, plan.signal, b, re);
+    store_lines<1>(a.dst + a.to.step, pairs, first, plan.signal, b, im);
+  }
+}
+
+// Rows behind those that exist are cleared up to `n`.
+void load_complex(const FftArgs& a, int64_t first, int64_t n, int64_t b, Planes rows) {
+  float* const planes[2] = {rows.re, rows.im};
+  load_lines<2>(a.src, a.from, first, a.valid, b, planes);
+  clear_rows(rows.re, a.valid, n, b);
+  clear_rows(rows.im, a.valid, n, b);
+}
+
+TERROIR_NOINLINE void scale_rows(float* rows, int64_t n, float scale) {
+  if (scale == 1.0f) return;
+  for (int64_t i = 0; i < n; ++i) rows[i] *= scale;
+}
+
+TERROIR_INLINE Planes swapped(Planes p) { return {p.im, p.re}; }
+
+// The transform of rows of `data`; `spare` is memory of the same size. Both change.
+TERROIR_NOINLINE Planes transform(const FftPlan& plan, Planes data, Planes& spare, int64_t b) {
+  if (plan.chirp == nullptr) return run_stages(plan, data, spare, b);
+  multiply_rows(data, plan.chirp, plan.signal, b);
+  clear_rows(data.re, plan.signal, plan.length, b);
+  clear_rows(data.im, plan.signal, plan.length, b);
+  data = run_stages(plan, data, spare, b);
+  multiply_rows(data, plan.spectrum, plan.length, b);
+  // With real and imaginary parts exchanged, on the way in and out, the transform is the inverse.
+  data = swapped(run_stages(plan, swapped(data), spare, b));
+  multiply_rows(data, plan.chirp, plan.signal, b);
+  return data;
+}
+
+// Half a spectrum has one number more than the signal of its line.
+int64_t work_floats(int64_t length) { return 4 * (length + 1) * kLanes; }
+
+void lines(const FftArgs& a, int64_t first, int64_t b, float* work) {
+  const FftPlan& plan = *a.plan;
+  const int64_t n = plan.signal, bins = plan.numbers / 2 + 1, plane = (plan.length + 1) * kLanes;
+  Planes data = {work, work + plane}, spare = {work + 2 * plane, work + 3 * plane};
+  if (a.src_side == FftSide::complex) {
+    load_complex(a, first, n, b, data);
+  } else if (a.src_side == FftSide::real) {
+    load_real(a, first, b, data);
+  } else if (plan.rotations != nullptr) {
+    load_complex(a, first, bins, b, spare);
+    join_spectrum(plan, spare, data, b);
+  } else {
+    load_complex(a, first, bins, b, data);
+    mirror_spectrum(data, n, b);
+  }
+
+  if (a.inverse) {
+    spare = swapped(spare);
+    data = swapped(transform(plan, swapped(data), spare, b));
+  } else {
+    data = transform(plan, data, spare, b);
+  }
+
+  if (a.dst_side == FftSide::half) {
+    if (plan.rotations != nullptr) {
+      split_spectrum(plan, data, spare, b);
+      data = spare;
+    }
+    const float* const planes[2] = {data.re, data.im};
+    store_lines<2>(a.dst, a.to, first, bins, b, planes);
+    return;
+  }
+  scale_rows(data.re, n * b, a.scale);
+  scale_rows(data.im, n * b, a.scale);
+  if (a.dst_side == FftSide::real) {
+    store_real(a, first, b, data);
+  } else {
+    const float* const planes[2] = {data.re, data.im};
+    store_lines<2>(a.dst, a.to, first, n, b, planes);
+  }
+}
+
+}  // namespace
+
+const FftKernels& fft_table() {
+  static constexpr FftKernels kTable = {kLanes, &work_floats, &lines};
+  return kTable;
+}
+
+}  // namespace terroir::cpu::TERROIR_ISA

@@ -1,0 +1,30 @@
+#pragma once
+// What: the stages and tables of transforms of one length, computed in double.
+#include <memory>
+#include <vector>
+
+#include "plugins/cpu/kernels/fft/fft.hpp"
+
+namespace terroir::cpu {
+
+class FftTables {
+ public:
+  /// `real_side`: the numbers on one side are real ones.
+  FftTables(int64_t numbers, bool real_side);
+  FftTables(const FftTables&) = delete;
+  FftTables& operator=(const FftTables&) = delete;
+
+  const FftPlan& plan() const { return plan_; }
+
+ private:
+  using Table = std::vector<float>;
+  const float* keep(Table table);
+  void add_stages(int64_t length);
+  void add_convolution();
+
+  std::vector<Table> tables_;
+  std::vector<FftStage> stages_;
+  FftPlan plan_;
+};
+
+}  // namespace terroir::cpu

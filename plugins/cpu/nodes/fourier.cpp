@@ -1,0 +1,160 @@
+// DFT, IDFT, RDFT and IRDFT in f32, axis by axis.
+// Layouts: plain. A real side is the first axis of RDFT to be done, on the full signal, and the last of IRDFT. An axis
+// whose extent stays is transformed in place, in the result where that has the extents already.
+// Threads: slices of the lines; a single line is one thread's.
+#include <cmath>
+#include <span>
+
+#include "ir/base/error.hpp"
+#include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/nodes/fourier_lines.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+/// Where a pass reads or writes.
+enum class Place { src, first_scratch, second_scratch, dst };
+
+struct AxisPass {
+  FourierLines lines;
+  Place from, to;
+};
+
+struct Axis {
+  size_t axis;
+  int64_t size;
+};
+
+bool has_real_input(const ir::Node& node) { return node.is("RDFT"); }
+bool has_real_output(const ir::Node& node) { return node.is("IRDFT"); }
+
+/// Extents of the numbers, without the axis of pairs.
+ir::Dims numbers_of(const TensorDesc& desc, bool real) {
+  ir::Dims dims = desc.dims;
+  if (!real) dims.pop_back();
+  return dims;
+}
+
+std::vector<Axis> axes_of(const NodeContext& context) {
+  const ir::Dims dims = numbers_of(context.inputs[0], has_real_input(context.node));
+  const std::vector<int64_t> axes = ir::to_integers(context.constants[1]->view);
+  std::vector<int64_t> sizes(axes.size(), -1);
+  if (context.inputs.size() > 2) sizes = ir::to_integers(context.constants[2]->view);
+  std::vector<Axis> result;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(axes[i] < 0 ? axes[i] + static_cast<int64_t>(dims.size()) : axes[i]);
+    const bool half = has_real_output(context.node) && i + 1 == axes.size();
+    result.push_back({axis, sizes[i] != -1 ? sizes[i] : half ? 2 * (dims[axis] - 1) : dims[axis]});
+  }
+  return result;
+}
+
+class FourierExecutor final : public Executor {
+ public:
+  explicit FourierExecutor(const NodeContext& context) : isa_(context.isa) {
+    const bool real_in = has_real_input(context.node), real_out = has_real_output(context.node);
+    dims_ = numbers_of(context.inputs[0], real_in);
+    final_ = numbers_of(context.outputs[0], real_out);
+    real_output_ = real_out;
+    inverse_ = context.node.is("IDFT") || real_out;
+    std::vector<Axis> axes = axes_of(context);
+    if (real_in) std::swap(axes.front(), axes.back());
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const bool first = i == 0, last = i + 1 == axes.size();
+      add_pass(axes[i],
+               real_in && first   ? FftSide::real
+               : real_out && last ? FftSide::half
+                                  : FftSide::complex,
+               real_in && first   ? FftSide::half
+               : real_out && last ? FftSide::real
+                                  : FftSide::complex);
+    }
+  }
+
+  void run(const RunArgs& args) const noexcept override {
+    auto* scratch = static_cast<float*>(args.scratch);
+    float* places[] = {nullptr, scratch, scratch + scratch_floats_[0], static_cast<float*>(args.outputs[0])};
+    float* work = scratch + scratch_floats_[0] + scratch_floats_[1];
+    for (const AxisPass& pass : passes_) {
+      const float* src =
+          pass.from == Place::src ? static_cast<const float*>(args.inputs[0]) : places[static_cast<size_t>(pass.from)];
+      pass.lines.run(args.arena, src, places[static_cast<size_t>(pass.to)], nullptr, work);
+    }
+  }
+
+  size_t scratch_bytes(int threads) const override {
+    int64_t work = 0;
+    for (const AxisPass& pass : passes_) work = std::max(work, pass.lines.work_floats(threads));
+    return static_cast<size_t>(scratch_floats_[0] + scratch_floats_[1] + work) * sizeof(float);
+  }
+  std::string kernel_name() const override { return std::string("f32_fft__") + isa_name(isa_); }
+
+ private:
+  void add_pass(const Axis& axis, FftSide src_side, FftSide dst_side) {
+    int64_t outer = 1, inner = 1;
+    for (size_t i = 0; i < dims_.size(); ++i)
+      if (i != axis.axis) (i < axis.axis ? outer : inner) *= dims_[i];
+    const int64_t extent = dims_[axis.axis], bins = axis.size / 2 + 1;
+    const int64_t result = dst_side == FftSide::half ? bins : axis.size;
+    const auto lines = [&](FftSide side, int64_t numbers) {
+      const int64_t unit = side == FftSide::real ? 1 : 2;
+      return FftLines{inner, numbers * inner * unit, unit, inner * unit};
+    };
+    FftArgs args;
+    args.from = lines(src_side, extent);
+    args.to = lines(dst_side, result);
+    args.src_side = src_side;
+    args.dst_side = dst_side;
+    args.valid = std::min(extent, src_side == FftSide::half ? bins : axis.size);
+    args.inverse = inverse_;
+    if (inverse_) args.scale = static_cast<float>(1.0 / static_cast<double>(axis.size));
+
+    const Place from = passes_.empty() ? Place::src : passes_.back().to;
+    dims_[axis.axis] = result;
+    const bool in_place = from != Place::src && result == extent && src_side == dst_side;
+    const Place to = in_place                                                          ? from
+                     : dims_ == final_ && (dst_side == FftSide::real || !real_output_) ? Place::dst
+                     : from == Place::first_scratch                                    ? Place::second_scratch
+                                                                                       : Place::first_scratch;
+    if (to == Place::first_scratch || to == Place::second_scratch) {
+      int64_t& floats = scratch_floats_[to == Place::first_scratch ? 0 : 1];
+      floats = std::max(floats, (2 * ir::element_count(dims_) + 15) / 16 * 16);
+    }
+    passes_.push_back({FourierLines(fft_kernels(isa_), axis.size, args, outer * inner), from, to});
+  }
+
+  Isa isa_;
+  ir::Dims dims_, final_;  // of the numbers, as far as the passes have come, and at the end
+  bool inverse_ = false, real_output_ = false;
+  std::vector<AxisPass> passes_;
+  int64_t scratch_floats_[2] = {0, 0};
+};
+
+Proposal propose(const NodeContext& context) {
+  const TensorDesc& src = context.inputs[0];
+  if (src.type != element::f32) return Reject{"only f32 is vectorised, not " + src.type.get_type_name()};
+  for (size_t i = 1; i < context.inputs.size(); ++i)
+    if (!context.constants[i]) return Reject{"axes or signal sizes are known at run time only"};
+  if (src.count() == 0 || context.outputs[0].count() == 0) return Reject{"no elements"};
+  const std::vector<Axis> axes = axes_of(context);
+  if (axes.empty()) return Reject{"no axes to transform"};
+  LayoutChoice choice;
+  choice.inputs.resize(context.inputs.size());
+  choice.inputs[0] = src.layout;
+  choice.outputs = {context.outputs[0].layout};
+  double levels = 0;
+  for (const Axis& axis : axes) levels += std::log2(static_cast<double>(axis.size)) + 1;
+  choice.cost = compute_ns(5 * levels * static_cast<double>(context.outputs[0].count()), context.isa);
+  return std::vector{choice};
+}
+
+constexpr Impl kFourier[] = {
+    {"fourier", &propose, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<FourierExecutor>(context);
+     }}};
+
+}  // namespace
+
+std::span<const Impl> fourier_impls() { return kFourier; }
+
+}  // namespace terroir::cpu

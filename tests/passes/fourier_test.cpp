@@ -1,0 +1,140 @@
+// Fourier transforms on the CPU device against the interpreter, on every instruction set, with 1 and 2 threads.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/passes/graph_maker.hpp"
+
+namespace terroir::test {
+namespace {
+
+struct Transform {
+  std::string type = "DFT";
+  ir::Dims dims;  // of the numbers
+  std::vector<int64_t> axes = {-1};
+  std::vector<int64_t> sizes = {};
+};
+
+GraphMaker made(const Transform& t) {
+  GraphMaker m;
+  ir::Dims dims = t.dims;
+  if (t.type != "RDFT") dims.push_back(2);
+  std::vector<ir::Value> in = {m.input(PartialShape(ir::to_shape(dims))), m.integers(t.axes)};
+  if (!t.sizes.empty()) in.push_back(m.integers(t.sizes));
+  m.result(m.op(t.type, in, {}, "transform"));
+  return m;
+}
+
+void check(const Transform& t) {
+  SCOPED_TRACE(::testing::Message() << t.type << ' ' << ::testing::PrintToString(t.dims) << " axes "
+                                    << ::testing::PrintToString(t.axes) << " sizes "
+                                    << ::testing::PrintToString(t.sizes));
+  const GraphMaker m = made(t);
+  expect_same_as_interpreter(m);
+  EXPECT_NE(kernel_on_cpu(m.graph(), cpu::Isa::scalar, "transform"), "ref:any");
+}
+
+const std::vector<std::string> kTypes = {"DFT", "IDFT", "RDFT", "IRDFT"};
+
+TEST(Fourier, Lengths) {
+  // Of each radix, of products of them, and with prime factors that need a convolution.
+  for (const std::string& type : kTypes)
+    for (const int64_t n :
+         {2, 3, 4, 5, 6, 7, 8, 11, 12, 15, 16, 30, 47, 53, 60, 64, 77, 94, 106, 120, 131, 262, 512, 1009})
+      check({type, {3, n}});
+}
+
+// Lines of all numbers around the kernels' lanes, side by side or one after another.
+TEST(Fourier, NumbersOfLines) {
+  for (const std::string& type : kTypes)
+    for (const int64_t lines : {1, 3, 4, 5, 8, 15, 16, 17, 33}) {
+      check({type, {lines, 12}});
+      check({type, {12, lines}, {0}});
+      check({type, {2, 9, lines}, {1}});
+    }
+}
+
+TEST(Fourier, SeveralAxes) {
+  for (const std::string& type : kTypes) {
+    check({type, {4, 6, 10}, {1, 2}});
+    check({type, {4, 6, 10}, {2, 0}});
+    check({type, {4, 6, 10}, {0, 1, 2}});
+    check({type, {4, 6, 10}, {-1, -3, -2}});
+    check({type, {6, 10}, {1}});
+  }
+}
+
+TEST(Fourier, SignalSizes) {
+  for (const std::string& type : kTypes)
+    for (const int64_t size : {1, 2, 3, 7, 8, 9, 20, 21}) {
+      check({type, {3, 8}, {1}, {size}});
+      check({type, {8, 9}, {0, 1}, {size, -1}});
+      check({type, {8, 9}, {1, 0}, {-1, size}});
+      check({type, {8, 9, 5}, {0, 1}, {6, size}});
+    }
+}
+
+TEST(Fourier, NanSpoilsItsOwnLineOnly) {
+  for (const std::string& type : kTypes) {
+    const GraphMaker m = made({type, {17, 12}});
+    std::vector<std::vector<HostTensor>> inputs = {{random_tensor(m.dims(m.inputs()[0]), 1)}};
+    const int64_t line = inputs[0][0].view().count() / 17;
+    inputs[0][0].writable().as<float>()[3 * line + 5] = std::numeric_limits<float>::quiet_NaN();
+    for (const cpu::Isa isa : cpu::available_isas()) {
+      const auto results = run_on_cpu(m.graph(), isa, 1, inputs);
+      const HostTensor& result = results[0][0];
+      const int64_t extent = result.view().count() / 17;
+      int64_t spoilt = 0;
+      for (int64_t i = 0; i < result.view().count(); ++i) {
+        if (i / extent == 3)
+          spoilt += std::isnan(result.as<float>()[i]) ? 1 : 0;
+        else
+          ASSERT_FALSE(std::isnan(result.as<float>()[i])) << type << ' ' << i;
+      }
+      EXPECT_GE(spoilt, extent / 2);
+    }
+  }
+}
+
+ir::Value stft(GraphMaker& m, const ir::Dims& signal, int64_t window, int64_t size, int64_t step, bool transposed) {
+  return m.op(
+      "STFT",
+      {m.input(PartialShape(ir::to_shape(signal))), m.input({window}), m.scalar_integer(size), m.scalar_integer(step)},
+      {{"transpose_frames", transposed ? "true" : "false"}}, "frames");
+}
+
+TEST(Fourier, Stft) {
+  for (const bool transposed : {false, true})
+    for (const int64_t size : {1, 9, 16, 20})
+      for (const int64_t step : {1, 5, 16}) {
+        SCOPED_TRACE(::testing::Message() << size << ' ' << step << ' ' << transposed);
+        GraphMaker m;
+        m.result(stft(m, {3, 100}, size, size, step, transposed));
+        expect_same_as_interpreter(m);
+        EXPECT_NE(kernel_on_cpu(m.graph(), cpu::Isa::scalar, "frames"), "ref:any");
+      }
+  GraphMaker m;
+  m.result(stft(m, {64}, 11, 16, 4, true));  // a window shorter than the frame, no batch
+  expect_same_as_interpreter(m);
+}
+
+TEST(Fourier, Istft) {
+  for (const char* center : {"false", "true"})
+    for (const char* normalized : {"false", "true"})
+      for (const int64_t length : {-1, 20, 90}) {
+        SCOPED_TRACE(::testing::Message() << center << ' ' << normalized << ' ' << length);
+        GraphMaker m;
+        const int64_t size = length == 20 ? 9 : 16;
+        std::vector<ir::Value> in = {m.input({2, size / 2 + 1, 7, 2}), m.random({size - 2}, 1), m.scalar_integer(size),
+                                     m.scalar_integer(5)};
+        if (length > 0) in.push_back(m.scalar_integer(length));
+        m.result(m.op("ISTFT", in, {{"center", center}, {"normalized", normalized}}, "signal"));
+        // Where windows hardly reach, their small sum divides.
+        expect_same_as_interpreter(m, 1e-3);
+        EXPECT_NE(kernel_on_cpu(m.graph(), cpu::Isa::scalar, "signal"), "ref:any");
+      }
+}
+
+}  // namespace
+}  // namespace terroir::test
