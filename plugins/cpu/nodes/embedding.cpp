@@ -71,7 +71,7 @@ class EmbeddingExecutor final : public Executor {
     if (default_row != -1) check_row(default_row);
 
     // A bag that is work enough for several threads is cut into columns; short ones go together.
-    constexpr int64_t kTaskElements = 16384, kColumns = 128;
+    constexpr int64_t kTaskElements = 16384, kColumns = 64;
     const int64_t per_bag = std::max<int64_t>(1, entries_ / bags_) * length_;
     const int64_t bags_per_task = std::max<int64_t>(1, kTaskElements / per_bag);
     const int64_t bag_tasks = (bags_ + bags_per_task - 1) / bags_per_task;

@@ -47,6 +47,7 @@ TERROIR_INLINE void add_rows(const BagArgs& a, int64_t column, int64_t last) {
 template <typename Index>
 TERROIR_INLINE void add_columns(const BagArgs& a, int64_t begin, int64_t end) {
   for (; begin + kVectors * kLanes <= end; begin += kVectors * kLanes) add_rows<kVectors, Index>(a, begin, kLanes);
+  for (; begin + 4 * kLanes <= end; begin += 4 * kLanes) add_rows<4, Index>(a, begin, kLanes);
   for (; begin + 2 * kLanes <= end; begin += 2 * kLanes) add_rows<2, Index>(a, begin, kLanes);
   for (; begin < end; begin += kLanes) add_rows<1, Index>(a, begin, end - begin < kLanes ? end - begin : kLanes);
 }
