@@ -65,6 +65,19 @@ TEST(Fourier, SeveralAxes) {
   }
 }
 
+// Transformed as matrices.
+TEST(Fourier, FewLongLines) {
+  for (const char* type : {"DFT", "IDFT"})
+    for (const int64_t n : {2048, 2310, 4096, 5000, 6561, 2209 * 2}) {
+      check({type, {n}, {0}});
+      check({type, {3, n}, {1}});
+      check({type, {2, n}, {1, 0}});
+      check({type, {2, n}, {0, 1}});
+    }
+  check({"IRDFT", {2048, 3}, {0, 1}});
+  check({"DFT", {2, 2048}, {1, 0}, {2048, 3}});
+}
+
 TEST(Fourier, SignalSizes) {
   for (const std::string& type : kTypes)
     for (const int64_t size : {1, 2, 3, 7, 8, 9, 20, 21}) {

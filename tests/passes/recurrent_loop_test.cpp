@@ -178,6 +178,29 @@ TEST(CollapseRecurrentLoop, FirstLstm) {
   expect_same_as_interpreter(m);
 }
 
+// Bodies keep their types, so loops are taken apart before values are widened.
+TEST(CollapseRecurrentLoop, HalfPrecisionIsWidened) {
+  GraphMaker m, body;
+  const ir::Value x = body.input({2, 1, 3}, element::f16), h = body.input({2, 4}, element::f16);
+  const auto narrow = [&](const ir::Dims& dims, uint32_t seed) {
+    return body.op("Convert", {body.random(dims, seed)}, {{"destination_type", "f16"}});
+  };
+  const ir::Value next =
+      body.op("RNNCell", {body.op("Squeeze", {x, body.integers({1})}), h, narrow({4, 3}, 1), narrow({4, 4}, 2)},
+              {{"hidden_size", "4"}});
+  const ir::NodeId all = body.result(body.op("Unsqueeze", {next, body.integers({1})})), last = body.result(next);
+  ir::BodyPortMap ports;
+  ports.inputs = {sliced(0, x, 1, 1, 1), fed(1, h)};
+  ports.outputs = {joined(0, all, 1, 1, 1)};
+  ports.back_edges = {{last, h.node}};
+  std::vector<ir::Body> bodies;
+  bodies.push_back(std::move(body).as_body("body", ports));
+  const ir::Value y =
+      m.control("TensorIterator", {m.input({2, 5, 3}, element::f16), m.input({2, 4}, element::f16)}, std::move(bodies));
+  m.result(y);
+  EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::Isa::scalar, m.graph().node(y.node).name), "f32_rnn_sequence_packed__scalar");
+}
+
 TEST(CollapseRecurrentLoop, Refuses) {
   const auto refuses = [](const Loop& l) { expect_refusal(made(l).graph(), {collapse()}); };
   refuses({.joined_stride = -1});

@@ -15,10 +15,9 @@ constexpr const char* kOp = "recurrent layer";
 
 using Floats = std::vector<float>;
 
-struct Activation {
-  enum class Kind { sigmoid, tanh, relu, hard_sigmoid } kind;
-  float alpha, beta;
+using Kind = GateActivation::Kind;
 
+struct Activation : GateActivation {
   float operator()(float x) const {
     switch (kind) {
       case Kind::sigmoid:
@@ -33,12 +32,12 @@ struct Activation {
   }
 };
 
-Activation::Kind kind_of(std::string name) {
+Kind kind_of(std::string name) {
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (name == "sigmoid") return Activation::Kind::sigmoid;
-  if (name == "tanh") return Activation::Kind::tanh;
-  if (name == "relu") return Activation::Kind::relu;
-  if (name == "hardsigmoid") return Activation::Kind::hard_sigmoid;
+  if (name == "sigmoid") return Kind::sigmoid;
+  if (name == "tanh") return Kind::tanh;
+  if (name == "relu") return Kind::relu;
+  if (name == "hardsigmoid") return Kind::hard_sigmoid;
   throw_error(ErrorCode::unsupported, "activations must be sigmoid, tanh, relu or hardsigmoid, got '", name, "'");
 }
 
@@ -54,11 +53,7 @@ class Cell {
  public:
   Cell(const RecurrentParams& params, int64_t input_size)
       : params_(params), size_(params.hidden_size), in_(input_size) {
-    for (size_t i = 0; i < params.activations.size(); ++i)
-      activations_.push_back(
-          {kind_of(params.activations[i]),
-           i < params.activations_alpha.size() ? static_cast<float>(params.activations_alpha[i]) : 0.2f,
-           i < params.activations_beta.size() ? static_cast<float>(params.activations_beta[i]) : 0.5f});
+    for (const GateActivation& activation : activations_of(params)) activations_.push_back({activation});
   }
 
   /// One step: h (and c) become the next ones.
@@ -209,6 +204,16 @@ void put_row(const Floats& row, Floats& values, int64_t index) {
 }  // namespace
 
 void check_activation(const std::string& name) { kind_of(name); }
+
+std::vector<GateActivation> activations_of(const RecurrentParams& params) {
+  constexpr float kAlpha = 0.2f, kBeta = 0.5f;  // where the model gives none
+  std::vector<GateActivation> result;
+  for (size_t i = 0; i < params.activations.size(); ++i)
+    result.push_back({kind_of(params.activations[i]),
+                      i < params.activations_alpha.size() ? static_cast<float>(params.activations_alpha[i]) : kAlpha,
+                      i < params.activations_beta.size() ? static_cast<float>(params.activations_beta[i]) : kBeta});
+  return result;
+}
 
 void recurrent_cell(const ir::EvalContext& ctx, const RecurrentParams& params) {
   Operands operands(ctx, params, false);

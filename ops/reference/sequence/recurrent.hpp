@@ -27,8 +27,15 @@ struct RecurrentParams {
   int64_t directions() const { return direction == Direction::bidirectional ? 2 : 1; }
 };
 
+/// f, g or h of a cell.
+struct GateActivation {
+  enum class Kind { sigmoid, tanh, relu, hard_sigmoid } kind;
+  float alpha, beta;  // of the hard sigmoid
+};
+
 /// Exception for a name that is no activation.
 void check_activation(const std::string& name);
+std::vector<GateActivation> activations_of(const RecurrentParams& params);
 
 /// Inputs: X [N, I], H [N, S], for LSTM C [N, S], W [G * S, I], R [G * S, S], and optionally B, and for LSTM P.
 /// Outputs: H, and for LSTM C.

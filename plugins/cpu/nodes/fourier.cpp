@@ -1,7 +1,8 @@
 // DFT, IDFT, RDFT and IRDFT in f32, axis by axis.
 // Layouts: plain. A real side is the first axis of RDFT to be done, on the full signal, and the last of IRDFT. An axis
 // whose extent stays is transformed in place, in the result where that has the extents already.
-// Threads: slices of the lines; a single line is one thread's.
+// Threads: slices of the lines; a few long complex ones are matrices, whose columns and rows are lines. A single line
+// with a real side is one thread's.
 #include <cmath>
 #include <span>
 
@@ -111,17 +112,49 @@ class FourierExecutor final : public Executor {
 
     const Place from = passes_.empty() ? Place::src : passes_.back().to;
     dims_[axis.axis] = result;
-    const bool in_place = from != Place::src && result == extent && src_side == dst_side;
-    const Place to = in_place                                                          ? from
-                     : dims_ == final_ && (dst_side == FftSide::real || !real_output_) ? Place::dst
-                     : from == Place::first_scratch                                    ? Place::second_scratch
-                                                                                       : Place::first_scratch;
-    if (to == Place::first_scratch || to == Place::second_scratch) {
-      int64_t& floats = scratch_floats_[to == Place::first_scratch ? 0 : 1];
-      floats = std::max(floats, (2 * ir::element_count(dims_) + 15) / 16 * 16);
-    }
-    passes_.push_back({FourierLines(fft_kernels(isa_), axis.size, args, outer * inner), from, to});
+    const FftKernels& kernels = fft_kernels(isa_);
+    const bool is_whole = src_side == FftSide::complex && dst_side == FftSide::complex && extent == axis.size;
+    const FftMatrix matrix = is_whole && inner == 1 && outer < kernels.lanes && axis.size >= kLongLine
+                                 ? fft_matrix(axis.size, kernels.lanes)
+                                 : FftMatrix{};
+    if (matrix.rows != 0) return add_matrix_passes(matrix, args, from, outer);
+    const bool in_place = from != Place::src && is_whole;
+    const Place to = in_place ? from : next_place(from, dst_side);
+    passes_.push_back({FourierLines(kernels, axis.size, args, outer * inner), from, to});
   }
+
+  /// A few long lines, each as a matrix: vectors and threads have many columns, then many rows.
+  void add_matrix_passes(const FftMatrix& matrix, const FftArgs& args, Place from, int64_t lines) {
+    const auto [rows, columns] = matrix;
+    const int64_t line = 2 * rows * columns;
+    FftArgs by_columns = args, by_rows = args;
+    by_columns.from = by_columns.to = {columns, line, 2, 2 * columns};
+    by_columns.valid = rows;
+    by_columns.scale = 1.0f;
+    by_rows.from = {rows, line, 2 * columns, 2};
+    by_rows.to = {rows, line, 2, 2 * rows};
+    by_rows.valid = columns;
+    const Place between = other_scratch(from);
+    const FftKernels& kernels = fft_kernels(isa_);
+    passes_.push_back({FourierLines(kernels, rows, by_columns, lines * columns, fft_turns(matrix)), from, between});
+    passes_.push_back(
+        {FourierLines(kernels, columns, by_rows, lines * rows), between, next_place(between, FftSide::complex)});
+  }
+
+  /// Where what has dims_ by now is put: into the result when it is of its kind.
+  Place next_place(Place from, FftSide side) {
+    const bool fits = dims_ == final_ && (side == FftSide::real || !real_output_);
+    return fits ? Place::dst : other_scratch(from);
+  }
+
+  Place other_scratch(Place used) {
+    const size_t index = used == Place::first_scratch ? 1 : 0;
+    scratch_floats_[index] = std::max(scratch_floats_[index], (2 * ir::element_count(dims_) + 15) / 16 * 16);
+    return index == 0 ? Place::first_scratch : Place::second_scratch;
+  }
+
+  // So long a line leaves the caches when several are transformed side by side, or vectors empty when it is alone.
+  static constexpr int64_t kLongLine = 2048;
 
   Isa isa_;
   ir::Dims dims_, final_;  // of the numbers, as far as the passes have come, and at the end

@@ -11,13 +11,16 @@ namespace terroir::cpu {
 /// What there is to know before pointers are: args without them, lines in all.
 class FourierLines {
  public:
-  FourierLines(const FftKernels& kernels, int64_t numbers, const FftArgs& args, int64_t lines)
+  FourierLines(const FftKernels& kernels, int64_t numbers, const FftArgs& args, int64_t lines,
+               std::vector<float> turns = {})
       : kernels_(&kernels),
         tables_(std::make_unique<const FftTables>(
             numbers, args.src_side != FftSide::complex || args.dst_side != FftSide::complex)),
         args_(args),
+        turns_(std::move(turns)),
         lines_(lines) {
     args_.plan = &tables_->plan();
+    if (!turns_.empty()) args_.turns = turns_.data();
     // A call whose lines lie side by side is fastest, so long runs of them are cut each for itself.
     run_ = args_.from.inner >= kernels.lanes ? args_.from.inner : lines;
     calls_per_run_ = (run_ + kernels.lanes - 1) / kernels.lanes;
@@ -48,6 +51,7 @@ class FourierLines {
   const FftKernels* kernels_;
   std::unique_ptr<const FftTables> tables_;
   FftArgs args_;
+  std::vector<float> turns_;
   int64_t lines_, run_ = 1, calls_per_run_ = 1;
 };
 

@@ -7,7 +7,6 @@
 // so neither shows in the result.
 // Edge cases: lengths outside of [0, T] are an Exception, as in the reference.
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <span>
 
@@ -23,19 +22,21 @@ int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// Parts of scratch begin at cache lines.
 int64_t whole_lines(int64_t floats) { return divide_up(floats, 16) * 16; }
 
-GateActivation activation_of(const RecurrentParams& params, size_t i) {
-  constexpr float kAlpha = 0.2f, kBeta = 0.5f;  // where the model gives none
-  GateActivation result;
-  if (i >= params.activations.size()) return result;
-  std::string name = params.activations[i];
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  result.function = name == "sigmoid" ? GateFunction::sigmoid
-                    : name == "tanh"  ? GateFunction::tanh
-                    : name == "relu"  ? GateFunction::relu
-                                      : GateFunction::hard_sigmoid;
-  result.alpha = i < params.activations_alpha.size() ? static_cast<float>(params.activations_alpha[i]) : kAlpha;
-  result.beta = i < params.activations_beta.size() ? static_cast<float>(params.activations_beta[i]) : kBeta;
-  return result;
+GateActivation for_kernels(const ops::reference::GateActivation& activation) {
+  using Kind = ops::reference::GateActivation::Kind;
+  const auto function = [&] {
+    switch (activation.kind) {
+      case Kind::sigmoid:
+        return GateFunction::sigmoid;
+      case Kind::tanh:
+        return GateFunction::tanh;
+      case Kind::relu:
+        return GateFunction::relu;
+      default:
+        return GateFunction::hard_sigmoid;
+    }
+  };
+  return {function(), activation.alpha, activation.beta};
 }
 
 /// How the work is shared out.
@@ -48,7 +49,8 @@ struct Shares {
 struct Places {
   const float* x;
   const float *w, *r, *b, *p;
-  float* y;  // all states, or null
+  float *own_w, *own_r, *own_b, *own_p;  // scratch for those that are no constants
+  float* y;                              // all states, or null
   float *last_h, *last_c;
   float* projected;               // [batch * times][directions * width]
   float* hidden[2];               // [direction][batch][size]
@@ -81,9 +83,9 @@ class RecurrentExecutor final : public Executor {
       lay_out_peepholes(s_, p->view.as<float>(), peepholes_.data());
     }
     if (s_.sequence) lengths_type_ = context.inputs[static_cast<size_t>(s_.ports.lengths)].type;
-    gates_.f = activation_of(s_.params, 0);
-    gates_.g = activation_of(s_.params, 1);
-    gates_.h = activation_of(s_.params, 2);
+    const auto activations = ops::reference::activations_of(s_.params);
+    GateActivation* const functions[] = {&gates_.f, &gates_.g, &gates_.h};
+    for (size_t i = 0; i < activations.size(); ++i) *functions[i] = for_kernels(activations[i]);
     gates_.clip = static_cast<float>(s_.params.clip);
     gates_.input_forget = s_.params.input_forget;
     gates_.panel = s_.panel;
@@ -183,10 +185,10 @@ class RecurrentExecutor final : public Executor {
       used += whole_lines(floats);
       return part;
     };
-    if (!w_) at.w = take(s_.w_floats());
-    if (!r_) at.r = take(s_.r_floats());
-    if (biases_.empty()) at.b = take(s_.b_floats());
-    if (peepholes_.empty() && s_.ports.p >= 0) at.p = take(s_.p_floats());
+    if (!w_) at.own_w = take(s_.w_floats());
+    if (!r_) at.own_r = take(s_.r_floats());
+    if (biases_.empty()) at.own_b = take(s_.b_floats());
+    if (peepholes_.empty() && s_.ports.p >= 0) at.own_p = take(s_.p_floats());
     const int64_t states = s_.directions * s_.batch * s_.size;
     at.hidden[0] = take(states);
     at.hidden[1] = take(states);
@@ -219,20 +221,18 @@ class RecurrentExecutor final : public Executor {
     at.y = s_.sequence ? static_cast<float*>(args.outputs[0]) : nullptr;
     at.last_h = static_cast<float*>(args.outputs[s_.sequence ? 1 : 0]);
     at.last_c = s_.ports.c < 0 ? nullptr : static_cast<float*>(args.outputs[s_.sequence ? 2 : 1]);
-    const auto pack = [&](const PackGates& packer, int port, const float* packed) {
+    const auto packed = [&](const PackGates& packer, int port, float* own) {
       const float* weights = input(args, port);
-      args.arena.parallel_for(packer.pieces(),
-                              [&](int64_t i) { packer(weights, const_cast<float*>(packed), i); });  // our own scratch
+      args.arena.parallel_for(packer.pieces(), [&](int64_t i) { packer(weights, own, i); });
+      return own;
     };
-    w_ ? void(at.w = w_->as<float>()) : pack(pack_w_, s_.ports.w, at.w);
-    r_ ? void(at.r = r_->as<float>()) : pack(pack_r_, s_.ports.r, at.r);
-    biases_.empty() ? lay_out_biases(s_, input(args, s_.ports.b), const_cast<float*>(at.b))
-                    : void(at.b = biases_.data());
-    if (!peepholes_.empty()) {
-      at.p = peepholes_.data();
-    } else if (s_.ports.p >= 0) {
-      lay_out_peepholes(s_, input(args, s_.ports.p), const_cast<float*>(at.p));
-    }
+    at.w = w_ ? w_->as<float>() : packed(pack_w_, s_.ports.w, at.own_w);
+    at.r = r_ ? r_->as<float>() : packed(pack_r_, s_.ports.r, at.own_r);
+    if (biases_.empty()) lay_out_biases(s_, input(args, s_.ports.b), at.own_b);
+    at.b = biases_.empty() ? at.own_b : biases_.data();
+    if (s_.ports.p < 0) return;
+    if (peepholes_.empty()) lay_out_peepholes(s_, input(args, s_.ports.p), at.own_p);
+    at.p = peepholes_.empty() ? at.own_p : peepholes_.data();
   }
 
   /// Rows by falling length, equal ones in the order of the batch.

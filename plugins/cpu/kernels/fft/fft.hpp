@@ -56,6 +56,9 @@ struct FftArgs {
   FftSide src_side = FftSide::complex, dst_side = FftSide::complex;  // complex twice, real to half, or half to real
   int64_t valid = 0;                                                 // numbers of a line that exist
   const float* window = nullptr;  // real source: multiplied with the numbers; or null
+  // Multiplied with the results, of an inverse conjugated: the real parts of [numbers][from.inner], then the imaginary
+  // ones; or null. Lines of one call must lie side by side then, in one run of from.inner.
+  const float* turns = nullptr;
   bool inverse = false;
   float scale = 1.0f;  // not for a half of a spectrum
 };

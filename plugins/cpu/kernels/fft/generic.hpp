@@ -205,6 +205,22 @@ TERROIR_NOINLINE Planes transform(const FftPlan& plan, Planes data, Planes& spar
   return data;
 }
 
+void turn_rows(const FftArgs& a, int64_t first, int64_t b, Planes data) {
+  const int64_t columns = a.from.inner, n = a.plan->numbers;
+  for (int64_t i = 0; i < n; ++i) {
+    const float* re = a.turns + i * columns + first % columns;
+    const float* im = re + n * columns;
+    for (int64_t l = 0; l < b; l += kLanes) {
+      const Tail t = tail(b - l < kLanes ? b - l : kLanes);
+      const int64_t at = i * b + l;
+      const C x =
+          times({load_tail(data.re + at, t), load_tail(data.im + at, t)}, load_tail(re + l, t), load_tail(im + l, t));
+      store_tail(data.re + at, x.re, t);
+      store_tail(data.im + at, x.im, t);
+    }
+  }
+}
+
 // Half a spectrum has one number more than the signal of its line.
 int64_t work_floats(int64_t length) { return 4 * (length + 1) * kLanes; }
 
@@ -225,11 +241,12 @@ void lines(const FftArgs& a, int64_t first, int64_t b, float* work) {
   }
 
   if (a.inverse) {
+    data = swapped(data);
     spare = swapped(spare);
-    data = swapped(transform(plan, swapped(data), spare, b));
-  } else {
-    data = transform(plan, data, spare, b);
   }
+  data = transform(plan, data, spare, b);
+  if (a.turns != nullptr) turn_rows(a, first, b, data);
+  if (a.inverse) data = swapped(data);
 
   if (a.dst_side == FftSide::half) {
     if (plan.rotations != nullptr) {

@@ -1,5 +1,6 @@
 #include "plugins/cpu/kernels/fft/plan.hpp"
 
+#include <algorithm>
 #include <complex>
 #include <numbers>
 
@@ -51,6 +52,30 @@ std::vector<Complex> transform(const std::vector<Complex>& x) {
 }
 
 }  // namespace
+
+FftMatrix fft_matrix(int64_t numbers, int64_t least) {
+  const std::vector<int64_t> factors = factors_of(numbers);
+  if (factors.empty() || factors.back() > kMostRadix) return {};
+  // As square as the factors allow when taken from the greatest on.
+  int64_t rows = 1;
+  for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor)
+    if (rows * *factor * rows * *factor <= numbers) rows *= *factor;
+  const FftMatrix matrix{rows, numbers / rows};
+  return std::min(matrix.rows, matrix.columns) < least ? FftMatrix{} : matrix;
+}
+
+std::vector<float> fft_turns(const FftMatrix& matrix) {
+  const int64_t n = matrix.rows * matrix.columns;
+  std::vector<float> turns(static_cast<size_t>(2 * n));
+  for (int64_t r = 0; r < matrix.rows; ++r)
+    for (int64_t c = 0; c < matrix.columns; ++c) {
+      const Complex value = root(r * c, n);
+      const auto at = static_cast<size_t>(r * matrix.columns + c);
+      turns[at] = static_cast<float>(value.real());
+      turns[at + static_cast<size_t>(n)] = static_cast<float>(value.imag());
+    }
+  return turns;
+}
 
 FftTables::FftTables(int64_t numbers, bool real_side) {
   plan_.numbers = plan_.signal = numbers;

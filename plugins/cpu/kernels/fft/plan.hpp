@@ -27,4 +27,13 @@ class FftTables {
   FftPlan plan_;
 };
 
+/// A long line as a matrix of rows by columns: where both are at least `least`, and need no convolution; else {0, 0}.
+/// Its transform is that of the columns, turned (see FftArgs::turns), then of the rows, whose result k of row r is
+/// number r + rows * k.
+struct FftMatrix {
+  int64_t rows = 0, columns = 0;
+};
+FftMatrix fft_matrix(int64_t numbers, int64_t least);
+std::vector<float> fft_turns(const FftMatrix& matrix);
+
 }  // namespace terroir::cpu
