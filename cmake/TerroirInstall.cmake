@@ -1,7 +1,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS terroir terroir_static EXPORT TerroirTargets
+install(TARGETS terroir terroir_static terroir_extension EXPORT TerroirTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY runtime/include/terroir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT TerroirTargets NAMESPACE terroir:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Terroir)

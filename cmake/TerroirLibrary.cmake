@@ -42,6 +42,13 @@ endforeach()
 target_compile_definitions(terroir_static PUBLIC TERROIR_STATIC=1)
 set_target_properties(terroir PROPERTIES EXPORT_NAME terroir)
 set_target_properties(terroir_static PROPERTIES EXPORT_NAME terroir_static)
+# What libraries with custom layers need: headers alone.
+add_library(terroir_extension INTERFACE)
+target_compile_features(terroir_extension INTERFACE cxx_std_17)
+target_include_directories(terroir_extension INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime/include> $<INSTALL_INTERFACE:include>)
+set_target_properties(terroir_extension PROPERTIES EXPORT_NAME extension)
+add_library(terroir::extension ALIAS terroir_extension)
 add_library(terroir::terroir ALIAS terroir)
 add_library(terroir::terroir_static ALIAS terroir_static)
 if(CMAKE_BUILD_TYPE MATCHES "^(Release|MinSizeRel)$")

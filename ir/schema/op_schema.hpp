@@ -49,6 +49,20 @@ struct Arity {
   int outputs = 1;     // kVariadic: `infer` says how many
 };
 
+/// Makes the attributes of a new node: the defaults. A function, or a value to copy where they are known at run time
+/// only.
+class AttributesFactory {
+ public:
+  using Function = std::unique_ptr<Attributes> (*)();
+  AttributesFactory(Function make) : make_(make) {}  // NOLINT: implicit, schemas are written with it
+  explicit AttributesFactory(std::shared_ptr<const Attributes> defaults) : defaults_(std::move(defaults)) {}
+  std::unique_ptr<Attributes> operator()() const { return defaults_ ? defaults_->clone() : make_(); }
+
+ private:
+  Function make_ = nullptr;
+  std::shared_ptr<const Attributes> defaults_;
+};
+
 struct OpFlags {
   bool pure = true;                // the same inputs give the same outputs, and nothing else happens
   bool elementwise = false;        // output element i depends on the (broadcast) input elements i alone
@@ -59,10 +73,11 @@ struct OpSchema {
   std::string type;   // spelling in IR files: "Convolution", "Const"
   std::string opset;  // the set that introduced this version: "opset1"
   Arity arity;
-  std::unique_ptr<Attributes> (*make_attributes)() = &ir::make_attributes<NoAttrs>;
+  AttributesFactory make_attributes = &ir::make_attributes<NoAttrs>;
   InferFn infer = nullptr;
   ReferenceFn reference = nullptr;  // null: read and kept, but not run
   DimensionsFn dimensions = nullptr;
+  bool from_extension = false;  // its functions are those of somebody else's library
   Accuracy accuracy = Accuracy::rounding;
   OpFlags flags;
 

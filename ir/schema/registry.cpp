@@ -31,16 +31,19 @@ std::string OpSchema::display_name() const {
   return type + "-" + (number > 0 ? std::to_string(number) : opset);
 }
 
-const OpSchema& OpRegistry::add(OpSchema schema) {
-  auto& versions = schemas_[lower(schema.type)];
-  const int number = opset_number(schema.opset);
+const OpSchema& OpRegistry::add(OpSchema schema) { return add(std::make_shared<const OpSchema>(std::move(schema))); }
+
+const OpSchema& OpRegistry::add(std::shared_ptr<const OpSchema> schema) {
+  auto& versions = schemas_[lower(schema->type)];
+  const int number = opset_number(schema->opset);
   auto place = versions.end();
   for (auto it = versions.begin(); it != versions.end(); ++it) {
-    if ((*it)->opset == schema.opset)
-      throw_error(ErrorCode::invalid_argument, "operation ", schema.type, " of ", schema.opset, " is registered twice");
+    if ((*it)->opset == schema->opset)
+      throw_error(ErrorCode::invalid_argument, "operation ", schema->type, " of ", schema->opset,
+                  " is registered twice");
     if (place == versions.end() && opset_number((*it)->opset) > number) place = it;
   }
-  return **versions.insert(place, std::make_unique<OpSchema>(std::move(schema)));
+  return **versions.insert(place, std::move(schema));
 }
 
 const OpSchema* OpRegistry::find(std::string_view type, std::string_view opset) const {

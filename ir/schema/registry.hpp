@@ -12,9 +12,10 @@ namespace terroir::ir {
 
 class OpRegistry {
  public:
-  /// Takes the schema in; an already present (type, opset) is an Exception. The reference stays valid for the
-  /// registry's life.
+  /// Takes the schema in; an already present (type, opset) is an Exception. The reference stays valid for the life of
+  /// the registry and its copies, which share their schemas.
   const OpSchema& add(OpSchema schema);
+  const OpSchema& add(std::shared_ptr<const OpSchema> schema);
 
   /// The version of `type` that the set `opset` contains: for "opsetN" the newest one introduced in sets 1..N, for
   /// other sets the exact match. Types compare case-insensitively, as they do in old files. Null when there is none.
@@ -29,7 +30,7 @@ class OpRegistry {
 
  private:
   // lower-case type -> versions, oldest first
-  std::map<std::string, std::vector<std::unique_ptr<OpSchema>>, std::less<>> schemas_;
+  std::map<std::string, std::vector<std::shared_ptr<const OpSchema>>, std::less<>> schemas_;
 };
 
 /// The N of "opsetN", or -1 for the name of another set.

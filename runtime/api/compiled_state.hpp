@@ -9,12 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "ir/schema/registry.hpp"
 #include "runtime/api/graph_state.hpp"
 #include "runtime/api/streams.hpp"
 #include "runtime/api/tensor_state.hpp"
 #include "runtime/plugin/plugin.hpp"
 #include "terroir/compiled_model.hpp"
 #include "terroir/infer_request.hpp"
+
+namespace terroir {
+class Core;
+}
 
 namespace terroir::detail {
 
@@ -111,6 +116,8 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
 struct RuntimeAccess {
   static CompiledModel make(std::shared_ptr<CompiledState> state) { return CompiledModel(std::move(state)); }
   static InferRequest make(std::shared_ptr<RequestState> state) { return InferRequest(std::move(state)); }
+  /// What models of this Core may have, extensions included.
+  static std::shared_ptr<const ir::OpRegistry> operations(const Core& core);
 };
 
 }  // namespace terroir::detail

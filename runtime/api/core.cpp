@@ -7,6 +7,7 @@
 #include "ir/xml/reader.hpp"
 #include "ops/registry.hpp"
 #include "runtime/api/compiled_state.hpp"
+#include "runtime/extension/library.hpp"
 #include "runtime/plugin/plugin.hpp"
 #include "runtime/plugin/variables.hpp"
 
@@ -21,12 +22,12 @@ ir::ReaderOptions reader_options(const plugin::Config& config) {
 }
 
 std::shared_ptr<Model> read_file(const std::string& model_path, const std::string& bin_path,
-                                 const plugin::Config& config) {
-  return detail::ModelAccess::make(
-      ir::read_model(model_path, bin_path, ops::builtin_registry(), reader_options(config)));
+                                 const ir::OpRegistry& registry, const plugin::Config& config) {
+  return detail::ModelAccess::make(ir::read_model(model_path, bin_path, registry, reader_options(config)));
 }
 
-std::shared_ptr<Model> read_memory(const std::string& model, const Tensor& weights, const plugin::Config& config) {
+std::shared_ptr<Model> read_memory(const std::string& model, const Tensor& weights, const ir::OpRegistry& registry,
+                                   const plugin::Config& config) {
   std::shared_ptr<const void> owner;
   const std::byte* bytes = nullptr;
   size_t size = 0;
@@ -39,8 +40,8 @@ std::shared_ptr<Model> read_memory(const std::string& model, const Tensor& weigh
     bytes = static_cast<const std::byte*>(state.data);
     size = weights.get_byte_size();
   }
-  return detail::ModelAccess::make(ir::read_model_from_memory(model, std::move(owner), bytes, size,
-                                                              ops::builtin_registry(), reader_options(config)));
+  return detail::ModelAccess::make(
+      ir::read_model_from_memory(model, std::move(owner), bytes, size, registry, reader_options(config)));
 }
 
 void apply_log_level(log::Level level) {
@@ -55,10 +56,38 @@ void apply_log_level(log::Level level) {
 struct Core::State {
   plugin::PluginRegistry plugins;
 
-  mutable std::mutex mutex;                       // of all below
-  plugin::Config common;                          // what was set for all devices; reading uses it
-  std::map<std::string, plugin::Config> devices;  // by the plugin's name
+  mutable std::mutex mutex;                        // of all below
+  plugin::Config common;                           // what was set for all devices; reading uses it
+  std::map<std::string, plugin::Config> devices;   // by the plugin's name
+  std::shared_ptr<const ir::OpRegistry> extended;  // with the layers of extensions; null: there are none
 
+  /// The operations that models may have.
+  std::shared_ptr<const ir::OpRegistry> operations() const {
+    const std::lock_guard lock(mutex);
+    return extended ? extended : std::shared_ptr<const ir::OpRegistry>(&ops::builtin_registry(), [](const void*) {});
+  }
+  plugin::Config reading() const {
+    const std::lock_guard lock(mutex);
+    return common;
+  }
+  /// All of them or none. What is there already from the same extension stays.
+  void add_operations(std::span<const std::shared_ptr<const ir::OpSchema>> schemas) {
+    const std::lock_guard lock(mutex);
+    const ir::OpRegistry& before = extended ? *extended : ops::builtin_registry();
+    auto all = std::make_shared<ir::OpRegistry>(before);
+    for (const auto& schema : schemas) {
+      const ir::OpSchema* known = before.find(schema->type, schema->opset);
+      if (known == schema.get()) continue;
+      if (known != nullptr && known->opset == schema->opset) {
+        const std::string owner = custom::source_of(*known);
+        throw_error(ErrorCode::invalid_argument, "it brings the operation ", schema->type, " of '", schema->opset,
+                    "', which ", owner.empty() ? std::string("Terroir has itself") : "'" + owner + "' brought before",
+                    ": give it another type or opset");
+      }
+      all->add(schema);
+    }
+    extended = std::move(all);
+  }
   plugin::Config config_of(const plugin::Plugin& plugin) const {
     const std::lock_guard lock(mutex);
     return devices.at(plugin.device_name());
@@ -98,21 +127,11 @@ std::map<std::string, Version> Core::get_versions(const std::string& device) con
 }
 
 std::shared_ptr<Model> Core::read_model(const std::string& model_path, const std::string& bin_path) const {
-  plugin::Config config;
-  {
-    const std::lock_guard lock(state_->mutex);
-    config = state_->common;
-  }
-  return read_file(model_path, bin_path, config);
+  return read_file(model_path, bin_path, *state_->operations(), state_->reading());
 }
 
 std::shared_ptr<Model> Core::read_model(const std::string& model, const Tensor& weights) const {
-  plugin::Config config;
-  {
-    const std::lock_guard lock(state_->mutex);
-    config = state_->common;
-  }
-  return read_memory(model, weights, config);
+  return read_memory(model, weights, *state_->operations(), state_->reading());
 }
 
 CompiledModel Core::compile_model(const std::shared_ptr<const Model>& model, const std::string& device,
@@ -125,14 +144,25 @@ CompiledModel Core::compile_model(const std::string& model_path, const std::stri
   // The device and its properties first: they are checked at once, a model takes time to read.
   const plugin::Plugin& plugin = state_->plugins.get(device);
   const plugin::Config config = state_->config_of(plugin, properties);
-  return state_->compile(read_file(model_path, {}, config), plugin, config);
+  return state_->compile(read_file(model_path, {}, *state_->operations(), config), plugin, config);
 }
 
 CompiledModel Core::compile_model(const std::string& model, const Tensor& weights, const std::string& device,
                                   const AnyMap& properties) {
   const plugin::Plugin& plugin = state_->plugins.get(device);
   const plugin::Config config = state_->config_of(plugin, properties);
-  return state_->compile(read_memory(model, weights, config), plugin, config);
+  return state_->compile(read_memory(model, weights, *state_->operations(), config), plugin, config);
+}
+
+void Core::add_extension(const std::string& library_path) {
+  const auto schemas = custom::load_extension(library_path);
+  with_context([&] { return "extension '" + library_path + "'"; }, [&] { state_->add_operations(schemas); });
+}
+
+void Core::add_extension(const terroir_extension* extension) {
+  const auto schemas = custom::adopt_extension(extension);
+  with_context([&] { return concat("extension '", extension->name != nullptr ? extension->name : "", "'"); },
+               [&] { state_->add_operations(schemas); });
 }
 
 SupportedOpsMap Core::query_model(const std::shared_ptr<const Model>& model, const std::string& device,
@@ -171,6 +201,10 @@ Any Core::get_property(const std::string& device, const std::string& name) const
   if (device.empty() && name == available_devices.name()) return get_available_devices();
   const plugin::Plugin& plugin = state_->plugins.get(device);
   return plugin.get_property(name, state_->config_of(plugin));
+}
+
+std::shared_ptr<const ir::OpRegistry> detail::RuntimeAccess::operations(const Core& core) {
+  return core.state_->operations();
 }
 
 std::vector<std::string> Core::get_available_devices() const { return state_->plugins.devices(); }

@@ -8,6 +8,7 @@
 #include "ir/graph/infer.hpp"
 #include "ops/registry.hpp"
 #include "runtime/api/attributes_from_any.hpp"
+#include "runtime/api/compiled_state.hpp"
 #include "runtime/api/graph_state.hpp"
 #include "runtime/api/tensor_state.hpp"
 
@@ -16,8 +17,14 @@ namespace terroir {
 using detail::NodeAccess;
 
 struct ModelBuilder::State {
-  explicit State(const std::string& name)
-      : state(std::make_shared<detail::GraphState>(std::make_unique<ir::Graph>(name))), known(*state->graph) {}
+  State(const std::string& name, std::shared_ptr<const ir::OpRegistry> extended)
+      : state(std::make_shared<detail::GraphState>(std::make_unique<ir::Graph>(name))),
+        known(*state->graph),
+        extended_operations(std::move(extended)) {}
+
+  const ir::OpRegistry& operations() const {
+    return extended_operations ? *extended_operations : ops::builtin_registry();
+  }
 
   ir::Graph& graph() { return *state->graph; }
 
@@ -25,6 +32,7 @@ struct ModelBuilder::State {
   std::shared_ptr<detail::GraphState> state;
   ir::KnownValues known;
   std::set<std::string> names;
+  std::shared_ptr<const ir::OpRegistry> extended_operations;  // null: our own
 
   std::string unique_name(const std::string& wanted, const std::string& type) {
     if (!wanted.empty()) {
@@ -69,7 +77,9 @@ struct ModelBuilder::State {
   Output<Node> port(ir::NodeId id) { return NodeAccess::port(state, {id, 0}); }
 };
 
-ModelBuilder::ModelBuilder(const std::string& name) : state_(std::make_unique<State>(name)) {}
+ModelBuilder::ModelBuilder(const std::string& name) : state_(std::make_unique<State>(name, nullptr)) {}
+ModelBuilder::ModelBuilder(const Core& core, const std::string& name)
+    : state_(std::make_unique<State>(name, detail::RuntimeAccess::operations(core))) {}
 ModelBuilder::~ModelBuilder() = default;
 ModelBuilder::ModelBuilder(ModelBuilder&&) noexcept = default;
 ModelBuilder& ModelBuilder::operator=(ModelBuilder&&) noexcept = default;
@@ -201,7 +211,7 @@ Output<Node> ModelBuilder::reals(const element::Type& type, const Shape& shape, 
 Output<Node> ModelBuilder::op(const std::string& type, const std::string& opset,
                               const std::vector<Output<Node>>& inputs, const AnyMap& attributes,
                               const std::string& name) {
-  const ir::OpSchema& schema = ops::builtin_registry().get(type, opset);
+  const ir::OpSchema& schema = state_->operations().get(type, opset);
   for (const std::string_view end : {ir::kParameterType, ir::kConstType, ir::kResultType}) {
     if (schema.type == end) {
       throw_error(ErrorCode::invalid_argument, "a ", end, " is made by ModelBuilder::",
@@ -246,7 +256,7 @@ std::shared_ptr<Model> ModelBuilder::build() {
   if (state_->graph().results().empty()) {
     throw_error(ErrorCode::invalid_argument, "the model '", state_->graph().name(), "' has no result");
   }
-  auto state = std::make_unique<State>("");
+  auto state = std::make_unique<State>("", state_->extended_operations);
   std::swap(state, state_);
   return detail::ModelAccess::make(std::move(state->state));
 }

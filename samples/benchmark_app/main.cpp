@@ -127,6 +127,10 @@ int benchmark(const Options& options, const std::string& command_line) {
 
   heading(2, "Loading Terroir Runtime");
   terroir::Core core;
+  for (const std::string& library : options.extensions) {
+    core.add_extension(library);
+    info() << "Extensions are loaded: " << library << '\n';
+  }
   info() << "Build: " << terroir::get_terroir_version() << '\n';
   info() << "Device info: " << options.device << ", " << core.get_property(options.device, terroir::device::full_name)
          << '\n';

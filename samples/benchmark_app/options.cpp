@@ -38,6 +38,7 @@ void Options::add_to(CLI::App& app) {
   const CLI::Validator positive = at_least(1, "a number of at least 1");
   app.add_option("-m,--model", model, "IR model, .xml")->required();
   app.add_option("-d,--device", device, "device to run on")->capture_default_str();
+  app.add_option("--extensions", extensions, "libraries with layers of the model, separated by commas")->delimiter(',');
   app.add_option(
          "-b,--batch", batch,
          "batch size: the extent of axis N of the inputs (the first axis if the model has no layouts); default: "

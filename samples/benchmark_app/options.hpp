@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 struct Options {
   enum class Api { sync, async };
@@ -12,11 +13,12 @@ struct Options {
 
   std::string model;
   std::string device = "CPU";
-  int64_t batch = 0;        // 0: as in the model
-  uint64_t iterations = 0;  // 0: no such limit
-  double seconds = 0;       // 0: no such limit
-  uint32_t requests = 0;    // 0: as many as the compiled model wants
-  std::string streams;      // empty: as the hint says
+  std::vector<std::string> extensions;  // libraries with layers of their own
+  int64_t batch = 0;                    // 0: as in the model
+  uint64_t iterations = 0;              // 0: no such limit
+  double seconds = 0;                   // 0: no such limit
+  uint32_t requests = 0;                // 0: as many as the compiled model wants
+  std::string streams;                  // empty: as the hint says
   std::optional<int32_t> threads;
   Api api = Api::async;
   Hint hint = Hint::none;

@@ -1,5 +1,5 @@
-# Installs the build folder, moves what was installed, and builds and runs two projects that know nothing else: a user's
-# program with the shared and with the static library, and a sample.
+# Installs the build folder, moves what was installed, and builds and runs projects that know nothing else: a user's
+# program with the shared and with the static library, a sample, and a library with a layer of its own.
 #   cmake -DBUILD=... -DSOURCE=... -DWORK=... -DBUILD_TYPE=... -P run.cmake
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
@@ -25,3 +25,10 @@ run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/samples -B ${WORK}/samples
   -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_PREFIX_PATH=${WORK}/moved)
 run(${CMAKE_COMMAND} --build ${WORK}/samples --target hello_query_device)
 run(${WORK}/samples/bin/hello_query_device)
+
+# A layer of its own, with the installed headers alone.
+run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/samples/custom_layer -B ${WORK}/custom_layer
+  -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_PREFIX_PATH=${WORK}/moved)
+run(${CMAKE_COMMAND} --build ${WORK}/custom_layer)
+run(${BUILD}/bin/benchmark_app -m ${SOURCE}/samples/custom_layer/snake.xml -niter 2
+  -extensions ${WORK}/custom_layer/bin/custom_layer.so)

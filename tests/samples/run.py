@@ -23,6 +23,7 @@ class Run:
         self.bin = pathlib.Path(arguments.bin).resolve()
         self.work = pathlib.Path(arguments.work).resolve()
         self.shared = pathlib.Path(arguments.shared) if arguments.shared else None
+        self.extensions = pathlib.Path(arguments.extensions)
         self.work.mkdir(parents=True, exist_ok=True)
 
     @property
@@ -266,6 +267,46 @@ def benchmark_app_reports(run):
            "benchmark_report.json is wrong")
 
 
+def custom_layer(run):
+    """The library with a layer of its own, in the layouts around it and alone."""
+    model = pathlib.Path(__file__).resolve().parents[2] / "samples" / "custom_layer" / "snake.xml"
+    library = run.bin / "custom_layer.so"
+    for device in ("CPU", "INTERPRETER"):
+        report = run.work / f"snake_{device}.json"
+        output = run.succeed("benchmark_app", "-m", model, "-extensions", library, "-d", device, "-niter", 2, "-json_stats",
+                             report, "-pc", "-api", "sync")
+        expect(f"Extensions are loaded: {library}" in output, output)
+        layers = json.loads(report.read_text())["performance_counters"]
+        snake = [layer for layer in layers if layer["name"] == "snake"]
+        expect(len(snake) == 1, f"the layer is missing: {layers}")
+        expect((snake[0]["exec_type"] == "extension:custom_layer.so") == (device == "CPU"), f"{snake}")
+    done = run.start("benchmark_app", "-m", model, "-niter", 1)
+    expect(done.returncode == 1 and "unknown operation 'Snake'" in done.stderr, f"no error without it: {done.stderr}")
+    done = run.start("benchmark_app", "-m", model, "-niter", 1, "-extensions", model)
+    expect(done.returncode == 1 and "extension" in done.stderr and "snake.xml" in done.stderr,
+           f"not named: {done.stderr}")
+
+
+def check_extension(run):
+    program = "terroir_check_extension"
+    output = run.succeed(program, run.bin / "custom_layer.so", "--trials", 60)
+    found = re.search(r"Snake: computed in (\d+) trials, of these in (\d+) also between convolutions and in (\d+) with "
+                      r"unknown extents; refused (\d+)", output)
+    expect(found and all(int(count) > 0 for count in found.groups()), f"not all was tried: {output}")
+    expect("No fault was found." in output, output)
+    expect(run.succeed(program, run.bin / "custom_layer.so", "--trials", 60) == output, "another run says something else")
+    library = run.extensions / "extension_faulty.so"
+    done = run.start(program, library, "--trials", 60)
+    expect(done.returncode == 1 and "There are faults." in done.stdout, f"{done.returncode}: {done.stdout}")
+    for fault in (r"WritesOutside writes outside of an output, \d+ times, first with no attributes, f32\[", r"LeavesOneOut .*unwritten",
+                  r"MistakesLayouts gives other results in the layouts between convolutions",
+                  r"CountsItsRuns gives other results the second time", r"Crashes crashed \(Segmentation fault\); again "
+                  r"with --seed 1 --trials 1"):
+        expect(re.search(r"^\[ FAULT \] " + fault, done.stdout, re.MULTILINE), f"{fault} is missing: {done.stdout}")
+    done = run.start(program, run.model)
+    expect(done.returncode == 1 and "model.xml" in done.stderr, f"not named: {done.stderr}")
+
+
 def errors(run):
     picture, text = run.work / "small.ppm", run.work / "text.txt"
     write_ppm(picture, test_picture(8, 8))
@@ -346,7 +387,8 @@ def object_detection(run):
 
 
 CASES = (model_creation, devices_agree, hello_classification, hello_query_device, benchmark_app, benchmark_app_shapes,
-         benchmark_app_reports, errors, object_detection)
+         benchmark_app_reports, custom_layer, check_extension,
+         errors, object_detection)
 
 
 def main():
@@ -354,6 +396,7 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--work", required=True)
     parser.add_argument("--shared", default="")
+    parser.add_argument("--extensions", default="", help="folder of the libraries that tests load")
     parser.add_argument("case", choices=[case.__name__ for case in CASES])
     arguments = parser.parse_args()
     case = next(case for case in CASES if case.__name__ == arguments.case)

@@ -56,17 +56,17 @@ THIRD_PARTY = [
     (r"xsimd/.*", ["plugins/cpu/simd", "plugins/cpu/kernels", "tests"]),
     (r"(x86|imm|[a-z]mm)intrin\.h", ["plugins/cpu/simd", "plugins/cpu/kernels", "tests"]),
     (r"cpuid\.h", ["plugins/cpu", "tests"]),
-    (r"dlfcn\.h", ["runtime/extension", "tests"]),
+    (r"dlfcn\.h", ["runtime/extension", "samples", "tests"]),
     (r"(gtest|gmock|benchmark)/.*", ["tests"]),
     (r"CLI/.*", ["samples", "tests"]),
     (r"nlohmann/.*", ["samples", "tests"]),
     (r"(stb/)?stb_\w+\.h", ["samples", "tests"]),
     (r"(oneapi/)?dnnl(/.*|\.hpp|\.h)", ["tests/bench"]),
+    (r"stdint\.h", ["runtime/include/terroir/extension_abi.h"]),  # C
     # the operating system, at the doors where it is needed
     (r"(fcntl|unistd|sched|pthread|time)\.h|sys/\w+\.h",
      ["ir/base", "runtime/parallel", "runtime/memory", "plugins/cpu", "samples", "tests"]),
     (r"cxxabi\.h", ["ir/base"]),
-    (r"malloc\.h", ["tests"]),
     (r"malloc\.h", ["tests"]),
 ]
 

@@ -18,7 +18,15 @@
 #include "terroir/tensor.hpp"
 #include "terroir/version.hpp"
 
+extern "C" {
+typedef struct terroir_extension terroir_extension;
+}
+
 namespace terroir {
+
+namespace detail {
+struct RuntimeAccess;
+}
 
 /// Layer name -> device that can run it.
 using SupportedOpsMap = std::map<std::string, std::string>;
@@ -65,6 +73,13 @@ class TERROIR_API Core {
                          AnyMap{std::pair<const std::string, Any>(std::forward<Entries>(properties))...});
   }
 
+  /// Layers of your own, from a shared library or of this program: models read or built with this Core may have them
+  /// from now on. The library stays loaded as long as the process lives. Throws Exception that names the file:
+  /// file_not_found, unsupported (no such library, or made for another version), invalid_argument (a description that
+  /// is wrong, or an operation that exists already); then nothing is added. See terroir/extension.hpp.
+  void add_extension(const std::string& library_path);
+  void add_extension(const terroir_extension* extension);
+
   /// The layers of the model the device can run, mapped to its name.
   SupportedOpsMap query_model(const std::shared_ptr<const Model>& model, const std::string& device,
                               const AnyMap& properties = {}) const;
@@ -92,6 +107,7 @@ class TERROIR_API Core {
   std::vector<std::string> get_available_devices() const;
 
  private:
+  friend struct detail::RuntimeAccess;
   struct State;
   std::unique_ptr<State> state_;
 };

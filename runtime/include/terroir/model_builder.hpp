@@ -28,9 +28,13 @@
 
 namespace terroir {
 
+class Core;
+
 class TERROIR_API ModelBuilder {
  public:
   explicit ModelBuilder(const std::string& name = {});
+  /// The same with the layers of the Core's extensions, as they are now.
+  explicit ModelBuilder(const Core& core, const std::string& name = {});
   ~ModelBuilder();
   ModelBuilder(ModelBuilder&&) noexcept;
   ModelBuilder& operator=(ModelBuilder&&) noexcept;

@@ -1,0 +1,136 @@
+#include "runtime/extension/host.hpp"
+
+#include "runtime/extension/elements.hpp"
+#include "runtime/extension/layer.hpp"
+
+namespace terroir::custom {
+namespace {
+
+// A library that asks for what is not there gets nothing: it must not take the process with it.
+template <typename T>
+const T* value_of(const terroir_attributes* attributes, uint32_t index) {
+  return index < attributes->values.size() ? std::get_if<T>(&attributes->values[index]) : nullptr;
+}
+
+int64_t attribute_integer(const terroir_attributes* attributes, uint32_t index) {
+  if (const auto* flag = value_of<bool>(attributes, index)) return *flag ? 1 : 0;
+  const auto* value = value_of<int64_t>(attributes, index);
+  return value != nullptr ? *value : 0;
+}
+
+double attribute_real(const terroir_attributes* attributes, uint32_t index) {
+  const auto* value = value_of<double>(attributes, index);
+  return value != nullptr ? *value : 0;
+}
+
+const char* attribute_text(const terroir_attributes* attributes, uint32_t index) {
+  const auto* value = value_of<std::string>(attributes, index);
+  return value != nullptr ? value->c_str() : "";
+}
+
+template <typename T>
+uint64_t attribute_list(const terroir_attributes* attributes, uint32_t index, const T** values) {
+  const auto* list = value_of<std::vector<T>>(attributes, index);
+  *values = list != nullptr ? list->data() : nullptr;
+  return list != nullptr ? list->size() : 0;
+}
+
+int32_t input_count(const terroir_inference* inference) { return inference->context.input_count(); }
+
+bool has_input(const terroir_inference* inference, int32_t input) {
+  return input >= 0 && input < inference->context.input_count();
+}
+
+terroir_element input_type(const terroir_inference* inference, int32_t input) {
+  return has_input(inference, input) ? to_abi(inference->context.type(input)) : TERROIR_DYNAMIC;
+}
+
+int32_t input_rank(const terroir_inference* inference, int32_t input) {
+  if (!has_input(inference, input)) return -1;
+  const PartialShape& shape = inference->context.shape(input);
+  return shape.rank().is_static() ? static_cast<int32_t>(shape.size()) : -1;
+}
+
+terroir_dimension input_dimension(const terroir_inference* inference, int32_t input, int32_t axis) {
+  if (axis < 0 || axis >= input_rank(inference, input)) return {0, -1};
+  const Dimension& d = inference->context.shape(input)[static_cast<size_t>(axis)];
+  return {d.get_min_length(), d.has_upper_bound() ? d.get_max_length() : -1};
+}
+
+const terroir_tensor* input_value(const terroir_inference* inference, int32_t input) {
+  if (!has_input(inference, input)) return nullptr;
+  const std::optional<ir::TensorView> value = inference->context.value(input);
+  if (!value) return nullptr;
+  terroir_inference::Known& known = inference->known.emplace_back();
+  known.view = *value;
+  known.tensor = {const_cast<void*>(known.view.data),
+                  to_abi(known.view.type),
+                  static_cast<int32_t>(known.view.dims.size()),
+                  known.view.dims.data(),
+                  TERROIR_PLAIN,
+                  1};
+  return &known.tensor;
+}
+
+PartialShape shape_from(int32_t rank, const terroir_dimension* dimensions) {
+  if (rank < 0) return PartialShape::dynamic();
+  std::vector<Dimension> extents;
+  for (int32_t i = 0; i < rank; ++i) {
+    const auto [min, max] = dimensions[i];
+    if (min < 0 || (max >= 0 && max < min))
+      throw_error(ErrorCode::invalid_argument, "extent ", i, " is to be between ", min, " and ", max);
+    extents.push_back(max < 0 ? Dimension(min, -1) : Dimension(min, max));
+  }
+  return PartialShape(extents);
+}
+
+void set_output(terroir_inference* inference, int32_t output, terroir_element type, int32_t rank,
+                const terroir_dimension* dimensions) {
+  const auto refuse = [&](const std::string& text) {
+    if (inference->wrong.empty()) inference->wrong = concat("set_output(", output, "): ", text);
+  };
+  const auto index = static_cast<size_t>(output);
+  if (output < 0 || index >= inference->output_set.size())
+    return refuse(concat("the layer has ", inference->output_set.size(), " outputs"));
+  try {
+    inference->context.set_output(output, from_abi(type), shape_from(rank, dimensions));
+    inference->output_set[index] = true;
+  } catch (const Exception& error) {
+    refuse(error.message());
+  }
+}
+
+void parallel_for(terroir_run* run, int64_t tasks, void (*body)(void*, int64_t), void* argument) {
+  run->arena.parallel_for(tasks, [&](int64_t task) { body(argument, task); });
+}
+
+void set_extents(terroir_run* run, int32_t output, const int64_t* dims) {
+  if (run->extents == nullptr || output < 0 || output >= run->output_count) return;
+  (*run->extents)[static_cast<size_t>(output)].assign(dims, dims + run->outputs[output].rank);
+}
+
+void set_error(terroir_error* error, const char* text) { error->text = text != nullptr ? text : ""; }
+
+}  // namespace
+
+const terroir_host& host() {
+  static constexpr terroir_host functions = {sizeof(terroir_host),
+                                             TERROIR_ABI_VERSION,
+                                             &attribute_integer,
+                                             &attribute_real,
+                                             &attribute_text,
+                                             &attribute_list<int64_t>,
+                                             &attribute_list<double>,
+                                             &input_count,
+                                             &input_type,
+                                             &input_rank,
+                                             &input_dimension,
+                                             &input_value,
+                                             &set_output,
+                                             &parallel_for,
+                                             &set_extents,
+                                             &set_error};
+  return functions;
+}
+
+}  // namespace terroir::custom

@@ -1,0 +1,55 @@
+#pragma once
+// What: this side of extension_abi.h: the functions that layers call, and what their opaque handles are.
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "ir/schema/infer_context.hpp"
+#include "runtime/parallel/arena.hpp"
+#include "terroir/extension_abi.h"
+
+struct terroir_inference {
+  terroir::ir::InferContext& context;
+  std::vector<bool> output_set;
+  std::string wrong;  // what the layer told us that cannot be: the first of it
+  struct Known {
+    terroir::ir::TensorView view;
+    terroir_tensor tensor;
+  };
+  mutable std::deque<Known> known;  // values that the layer asked for
+};
+
+struct terroir_run {
+  const terroir::parallel::Arena& arena;
+  const terroir_tensor* outputs;
+  int32_t output_count;
+  std::vector<terroir::ir::Dims>* extents;  // null: none of the outputs depends on data
+};
+
+struct terroir_error {
+  std::string text;
+};
+
+namespace terroir::custom {
+
+const terroir_host& host();
+
+/// Calls a function of a layer. Exception (`code`) with what the layer says was wrong; "throws" if it let an exception
+/// of C++ through, which it must not.
+template <typename Call>
+void call_layer(ErrorCode code, const char* function, const std::string& source, Call&& call) {
+  terroir_error error;
+  int32_t result = 0;
+  try {
+    result = call(&error);
+  } catch (const std::exception& thrown) {
+    throw_error(code, function, "() of ", source, " lets an exception out, which is not allowed: ", thrown.what());
+  } catch (...) {
+    throw_error(code, function, "() of ", source, " lets an exception out, which is not allowed");
+  }
+  if (result != 0)
+    throw_error(code, error.text.empty() ? concat(function, "() fails without saying why") : error.text, " (", source,
+                ")");
+}
+
+}  // namespace terroir::custom

@@ -1,0 +1,249 @@
+// Layers of extensions: libraries right and wrong, and what their layers do on every device.
+#include "terroir/extension.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "terroir/terroir.hpp"
+#include "tests/support/caught.hpp"
+
+namespace terroir {
+namespace {
+
+template <typename Body>
+std::string error_text(Body&& body) {
+  return caught(std::forward<Body>(body)).what();
+}
+
+std::string library(const std::string& name) {
+  return std::string(TERROIR_TEST_EXTENSIONS) + "/extension_" + name + ".so";
+}
+
+Tensor counting(const Shape& shape) {
+  Tensor tensor(element::f32, shape);
+  std::iota(tensor.data<float>(), tensor.data<float>() + tensor.get_size(), -3.f);
+  return tensor;
+}
+
+InferRequest run(Core& core, const std::shared_ptr<Model>& model, const std::string& device, const Tensor& input) {
+  InferRequest request = core.compile_model(model, device).create_infer_request();
+  request.set_input_tensor(input);
+  request.infer();
+  return request;
+}
+
+class Extension : public testing::TestWithParam<const char*> {
+ protected:
+  Extension() { core_.add_extension(library("good")); }
+  Core core_;
+};
+
+TEST_P(Extension, AttributesHaveTheValuesOfTheModelOrTheirDefaults) {
+  const auto values = [&](const AnyMap& attributes) {
+    ModelBuilder b(core_);
+    b.result(b.op("Attributes", "test1", {b.parameter(element::f32, {1})}, attributes));
+    const Tensor output = run(core_, b.build(), GetParam(), counting({1})).get_output_tensor();
+    return std::vector<double>(output.data<double>(), output.data<double>() + output.get_size());
+  };
+  EXPECT_EQ(values({{"reals", "0.5, 0.25"}}), (std::vector<double>{1, -7, 0.1, 5, 3, 0.75}));
+  EXPECT_EQ(values({{"reals", ""},
+                    {"flag", false},
+                    {"integer", int64_t{9}},
+                    {"real", 2.5},
+                    {"text", "ceil"},
+                    {"integers", "4,5,6"}}),
+            (std::vector<double>{0, 9, 2.5, 4, 15, 0}));
+}
+
+TEST_P(Extension, ExtentsMayDependOnData) {
+  ModelBuilder b(core_);
+  const auto above = b.op("Above", "extension", {b.parameter(element::f32, {8}), b.constant(element::f32, {}, {1.f})});
+  b.result(b.op("ReLU", "opset1", {above}));
+  b.result(above.get_node()->output(1));
+  EXPECT_EQ(above.get_partial_shape(), PartialShape({Dimension(0, 8)}));
+  InferRequest request = run(core_, b.build(), GetParam(), counting({8}));
+  EXPECT_EQ(request.get_output_tensor(0).get_shape(), Shape({3}));
+  EXPECT_EQ(request.get_output_tensor(0).data<float>()[2], 4.f);
+  EXPECT_EQ(request.get_output_tensor(1).data<int64_t>()[0], 3);
+}
+
+TEST_P(Extension, ShapesMayBeDynamic) {
+  ModelBuilder b(core_);
+  b.result(b.op("Scale", "extension", {b.parameter(element::f32, {-1, 3})}, {{"factor", 3.0}}));
+  CompiledModel compiled = core_.compile_model(b.build(), GetParam());
+  InferRequest request = compiled.create_infer_request();
+  for (const size_t rows : {size_t{2}, size_t{5}, size_t{0}}) {
+    const Tensor input = counting({rows, 3});
+    request.set_input_tensor(input);
+    request.infer();
+    ASSERT_EQ(request.get_output_tensor().get_shape(), input.get_shape());
+    for (size_t i = 0; i < input.get_size(); ++i)
+      EXPECT_EQ(request.get_output_tensor().data<float>()[i], 3 * input.data<float>()[i]);
+  }
+}
+
+TEST_P(Extension, FailuresSayWhichLayerAndWhy) {
+  for (const char* where : {"compute", "parallel"}) {
+    ModelBuilder b(core_);
+    b.result(b.op("Fails", "extension", {b.parameter(element::f32, {2})}, {{"where", where}}, "fragile"));
+    const auto model = b.build();
+    const std::string text = error_text([&] { run(core_, model, GetParam(), counting({2})); });
+    EXPECT_NE(text.find("fragile"), std::string::npos) << text;
+    EXPECT_NE(text.find(where == std::string("compute") ? "no value suits me" : "task 3 fell"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("extension_good.so"), std::string::npos) << text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Extension, testing::Values("CPU", "INTERPRETER"));
+
+// 17 channels: the last block has a tail, which Scale does not keep at zero.
+TEST(Extensions, ABlockedLayerStandsBetweenConvolutionsWithoutReorders) {
+  Core core;
+  core.add_extension(library("good"));
+  const auto model = [&](bool custom) {
+    ModelBuilder b(core);
+    const AnyMap attributes{{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}};
+    const auto weights = [&](size_t out, size_t in) {
+      std::vector<float> values(out * in * 9);
+      for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 5) * 0.125f - 0.25f;
+      return b.constant(element::f32, Shape{out, in, 3, 3}, values);
+    };
+    const auto x = b.parameter(element::f32, {1, 32, 9, 9});
+    const auto y = b.op("Convolution", "opset1", {x, weights(17, 32)}, attributes);
+    const auto z = custom ? b.op("Scale", "extension", {y}, {{"shift", 1.0}}, "scale")
+                          : b.op("Add", "opset1",
+                                 {b.op("Multiply", "opset1", {y, b.constant(element::f32, {}, {2.f})}),
+                                  b.constant(element::f32, {}, {1.f})});
+    b.result(b.op("Convolution", "opset1", {z, weights(32, 17)}, attributes));
+    return b.build();
+  };
+  const Tensor input = counting({1, 32, 9, 9});
+  const auto outputs = [&](bool custom, const std::string& device) {
+    CompiledModel compiled = core.compile_model(model(custom), device, enable_profiling(true));
+    InferRequest request = compiled.create_infer_request();
+    request.set_input_tensor(input);
+    request.infer();
+    if (custom && device == "CPU") {
+      int reorders = 0;
+      for (const ProfilingInfo& step : request.get_profiling_info()) {
+        if (step.node_name == "scale") {
+          EXPECT_EQ(step.exec_type, "extension:extension_good.so");
+        }
+        reorders += step.node_type == "Reorder" ? 1 : 0;
+      }
+      EXPECT_LE(reorders, 2) << "those at the ends of the model";
+    }
+    const Tensor output = request.get_output_tensor();
+    return std::vector<float>(output.data<float>(), output.data<float>() + output.get_size());
+  };
+  const std::vector<float> expected = outputs(false, "INTERPRETER");
+  EXPECT_EQ(outputs(true, "INTERPRETER"), expected);
+  const std::vector<float> got = outputs(true, "CPU");
+  for (size_t i = 0; i < expected.size(); ++i)
+    ASSERT_NEAR(got[i], expected[i], 1e-4f * std::abs(expected[i]) + 1e-2f) << i;
+}
+
+TEST(Extensions, APreparedLayerSeesConstantsAndHasScratch) {
+  Core core;
+  core.add_extension(library("good"));
+  ModelBuilder b(core);
+  b.result(b.op("Prepared", "extension", {b.parameter(element::f32, {3}), b.constant(element::f32, {1}, {0.75f})}));
+  const Tensor output = run(core, b.build(), "CPU", counting({3})).get_output_tensor();
+  EXPECT_EQ(output.data<float>()[2], 0.75f);
+}
+
+struct Twice : extension::Layer {
+  static constexpr const char* type = "Twice";
+  void infer(extension::Inference& in) const { in.set_output(0, in.type(0), in.shape(0)); }
+  void compute(const extension::Run& run) const {
+    for (int64_t i = 0; i < run.output(0).count(); ++i)
+      run.output(0).data<float>()[i] = 2 * run.input(0).data<const float>()[i];
+  }
+};
+
+TEST(Extensions, LayersOfTheProgramItself) {
+  Core core;
+  core.add_extension(extension::extension_of<Twice>("mine"));
+  core.add_extension(extension::extension_of<Twice>("mine"));  // again: nothing happens
+  ModelBuilder b(core);
+  b.result(b.op("Twice", "extension", {b.parameter(element::f32, {2})}));
+  const auto model = b.build();
+  EXPECT_EQ(run(core, model, "CPU", counting({2})).get_output_tensor().data<float>()[0], -6.f);
+  // A Core without the extension does not read the model, but runs it.
+  Core other;
+  EXPECT_EQ(run(other, model, "CPU", counting({2})).get_output_tensor().data<float>()[1], -4.f);
+  ModelBuilder plain;
+  EXPECT_NE(error_text([&] { plain.op("Twice", "extension", {plain.parameter(element::f32, {2})}); }).find("Twice"),
+            std::string::npos);
+}
+
+TEST(Extensions, ModelsWithThemAreWrittenAndReadAgain) {
+  Core core;
+  core.add_extension(library("good"));
+  ModelBuilder b(core);
+  b.result(b.op("Scale", "extension", {b.parameter(element::f32, {2})}, {{"factor", 0.1}}, "scaled"));
+  const std::string path = testing::TempDir() + "terroir_extension_test.xml";
+  serialize(b.build(), path);
+  const auto again = core.read_model(path);
+  EXPECT_EQ(run(core, again, "CPU", counting({2})).get_output_tensor().data<float>()[0], 0.1f * -3.f);
+  const std::string text = error_text([&] { Core().read_model(path); });
+  EXPECT_NE(text.find("unknown operation 'Scale'"), std::string::npos) << text;
+}
+
+void expect_error(const std::string& text, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks " << part;
+}
+
+TEST(Extensions, WrongLibrariesAreNamed) {
+  Core core;
+  const auto error = [&](const std::string& path) { return error_text([&] { core.add_extension(path); }); };
+  expect_error(error("nowhere/mish.so"), {"nowhere/mish.so", "no such file"});
+  expect_error(error(TERROIR_SOURCE_DIR "/README.md"), {"README.md", "cannot be loaded"});
+  expect_error(error(library("empty")), {"extension_empty.so", "does not export terroir_get_extension"});
+  expect_error(error(library("newer_version")), {"extension_newer_version.so", "version 2", "up to 1"});
+  expect_error(error(library("refuses")), {"extension_refuses.so", "refuses"});
+  expect_error(error(library("wrong_layer")), {"extension_wrong_layer.so", "layer Part", "no compute()"});
+  ModelBuilder b(core);
+  EXPECT_NE(error_text([&] { b.op("Whole", "extension", {b.parameter(element::f32, {1})}); }), "");
+}
+
+struct TakesAName : extension::Layer {
+  static constexpr const char* type = "Scale";
+  void infer(extension::Inference&) const {}
+  void compute(const extension::Run&) const {}
+};
+struct TakesOurs : TakesAName {
+  static constexpr const char* type = "ReLU";
+  static constexpr const char* opset = "opset1";
+};
+
+TEST(Extensions, AnOperationCannotBeBroughtTwice) {
+  Core core;
+  core.add_extension(library("good"));
+  core.add_extension(library("good"));  // the same one: nothing happens
+  const auto error = [&](const terroir_extension* e) { return error_text([&] { core.add_extension(e); }); };
+  expect_error(error(extension::extension_of<TakesAName>("rival")), {"rival", "Scale", "extension_good.so"});
+  expect_error(error(extension::extension_of<TakesOurs>("usurper")), {"usurper", "ReLU", "Terroir has itself"});
+  expect_error(error(nullptr), {"null"});
+}
+
+TEST(Extensions, WrongUseOfALayerIsRefusedByName) {
+  Core core;
+  core.add_extension(library("good"));
+  const auto error = [&](const char* type, const char* opset, const element::Type& input, const AnyMap& attributes) {
+    ModelBuilder b(core);
+    return error_text([&] { b.op(type, opset, {b.parameter(input, {2})}, attributes, "layer"); });
+  };
+  expect_error(error("Scale", "extension", element::i32, {}), {"layer", "input 0 is i32", "takes f32"});
+  expect_error(error("Scale", "extension", element::f32, {{"facto", 1.0}}), {"no attribute 'facto'", "factor"});
+  expect_error(error("Attributes", "test1", element::f32, {}), {"'reals' is missing"});
+  expect_error(error("Attributes", "test1", element::f32, {{"reals", ""}, {"text", "roof"}}),
+               {"'text' is 'roof'", "floor, ceil"});
+  expect_error(error("Fails", "extension", element::f32, {{"where", "infer"}}), {"no shape suits me", "layer"});
+  expect_error(error("Fails", "extension", element::f32, {{"where", "unset"}}), {"says nothing of output 0"});
+}
+
+}  // namespace
+}  // namespace terroir
