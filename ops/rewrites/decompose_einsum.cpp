@@ -90,15 +90,21 @@ class Decomposition {
       order.push_back(std::find(operand.labels.begin(), operand.labels.end(), label) - operand.labels.begin());
     return {transposed(operand.value, order), wanted};
   }
-  /// Without the axes that are not wanted.
-  Operand summed(const Operand& operand, const Labels& wanted) {
-    std::vector<int64_t> axes;
-    for (size_t i = 0; i < operand.labels.size(); ++i)
-      if (!has(wanted, operand.labels[i])) axes.push_back(static_cast<int64_t>(i));
-    if (axes.empty()) return operand;
-    const ir::Value sum = new_nodes_.add("ReduceSum", ir::make_attributes_of(ReduceAttrs{}),
-                                         {operand.value, new_nodes_.integers(axes, "axes")}, "sum");
-    return {sum, filtered(operand.labels, [&](EinsumLabel label) { return has(wanted, label); })};
+  /// Without the axes that are not wanted: those side by side at once, as a plain sum over an inner extent.
+  Operand summed(Operand operand, const Labels& wanted) {
+    for (size_t end = operand.labels.size(); end > 0; --end) {
+      if (has(wanted, operand.labels[end - 1])) continue;
+      size_t begin = end - 1;
+      while (begin > 0 && !has(wanted, operand.labels[begin - 1])) --begin;
+      std::vector<int64_t> axes(end - begin);
+      std::iota(axes.begin(), axes.end(), static_cast<int64_t>(begin));
+      operand.value = new_nodes_.add("ReduceSum", ir::make_attributes_of(ReduceAttrs{}),
+                                     {operand.value, new_nodes_.integers(axes, "axes")}, "sum");
+      operand.labels.erase(operand.labels.begin() + static_cast<std::ptrdiff_t>(begin),
+                           operand.labels.begin() + static_cast<std::ptrdiff_t>(end));
+      end = begin + 1;
+    }
+    return operand;
   }
 
   void note_extents(size_t input) {

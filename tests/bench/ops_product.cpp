@@ -38,6 +38,7 @@ OpRows product_rows() {
       {"RDFT/1024", "RDFT", "opset9", {}, {tensor({64, 1024}), integers({1})}, 2.5 * 64 * 1024 * 10},
       {"IRDFT/1024", "IRDFT", "opset9", {}, {tensor({64, 513, 2}), integers({1})}, 2.5 * 64 * 1024 * 10},
       {"DFT/one_line", "DFT", "opset7", {}, {tensor({1, 65536, 2}), integers({1})}, 5.0 * 65536 * 16},
+      {"DFT/long_lines", "DFT", "opset7", {}, {tensor({32, 8192, 2}), integers({1})}, 5.0 * 32 * 8192 * 13},
       {"DFT/prime_1009", "DFT", "opset7", {}, {tensor({64, 1009, 2}), integers({1})}, 5.0 * 64 * 1009 * 10},
       {"STFT",
        "STFT",

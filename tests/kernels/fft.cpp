@@ -113,6 +113,30 @@ TEST_P(Fft, LinesAndPlaces) {
       }
 }
 
+TEST_P(Fft, FramesPutTogether) {
+  for (const int64_t size : {int64_t{1}, int64_t{7}, lanes() + 1, int64_t{300}})
+    for (const int64_t step : {int64_t{1}, int64_t{3}, int64_t{160}, int64_t{700}}) {
+      constexpr int64_t kCount = 9;
+      const GuardedBuffer<float> frames(random_floats(kCount * size, 1)), window(random_floats(size, 2, 0.5f, 1.0f));
+      // Some positions before the last frame, and some behind it.
+      const int64_t begin = step / 2, end = (kCount - 1) * step + size + 5;
+      GuardedBuffer<float> dst(end - begin);
+      cpu::fft_kernels(isa()).add_frames({frames.data(), window.data(), kCount, size, step}, begin, end, dst.data());
+      ASSERT_TRUE(dst.intact());
+      for (int64_t at = begin; at < end; ++at) {
+        double sum = 0, weight = 0;
+        for (int64_t f = 0; f < kCount; ++f) {
+          const int64_t i = at - f * step;
+          if (i < 0 || i >= size) continue;
+          sum += double(frames[f * size + i]) * window[i];
+          weight += double(window[i]) * window[i];
+        }
+        // Sums of at most kCount products, over at least a quarter.
+        ASSERT_NEAR(dst[at - begin], weight > 0 ? sum / weight : 0.0, 4 * dot_tolerance(kCount)) << at;
+      }
+    }
+}
+
 TERROIR_INSTANTIATE_PER_ISA(Fft);
 
 }  // namespace

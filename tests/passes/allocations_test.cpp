@@ -126,6 +126,27 @@ GraphMaker later_families() {
   return m;
 }
 
+/// Recurrent layers, sums of products by their equation, spectra, bags of embeddings.
+GraphMaker sequences() {
+  GraphMaker m;
+  const auto x = m.input({2, 5, 8});
+  const auto lstm = m.op("LSTMSequence",
+                         {x, m.random({2, 2, 9}, 1), m.random({2, 2, 9}, 2), m.integers({5, 3}),
+                          m.random({2, 36, 8}, 3), m.random({2, 36, 9}, 4), m.random({2, 36}, 5)},
+                         {{"hidden_size", "9"}, {"direction", "bidirectional"}});
+  const auto gru = m.op("GRUCell",
+                        {m.op("Einsum", {lstm, m.random({5, 4}, 6)}, {{"equation", "bdth,tk->bk"}}),
+                         m.random({2, 6}, 7), m.random({18, 4}, 8), m.random({18, 6}, 9)},
+                        {{"hidden_size", "6"}});
+  m.result(gru);
+  m.result(m.op("IDFT", {m.op("RDFT", {x, m.integers({2, 1})}), m.integers({1})}));
+  const auto signal = m.op("Reshape", {x, m.integers({2, 40})}, {{"special_zero", "false"}});
+  m.result(m.op("STFT", {signal, m.random({8}, 1), m.scalar_integer(8), m.scalar_integer(3)},
+                {{"transpose_frames", "false"}}));
+  m.result(m.op("EmbeddingBagOffsetsSum", {signal, m.integers({1, 0, 1}), m.integers({0, 2})}));
+  return m;
+}
+
 class FixedOutputs final : public plugin::OutputBinder {
  public:
   void* bind(size_t index, element::Type, const ir::Dims&) override { return memory_[index]; }
@@ -167,6 +188,13 @@ TEST(Allocations, NoneInTheLaterFamilies) {
   for (const char* family : {"winograd", "deform", "+pack", "attention"})
     EXPECT_NE(kernels.find(family), std::string::npos) << family << " is not among " << kernels;
   EXPECT_EQ(allocations_of_a_request(m, random_tensor({1, 64, 24, 24}, 1)), 0);
+}
+
+TEST(Allocations, NoneInSequences) {
+  const GraphMaker m = sequences();
+  const auto plan = plan_of(m, cpu::active_isa());
+  for (const cpu::Step& step : plan->steps) EXPECT_FALSE(step.is_reference) << step.where;
+  EXPECT_EQ(allocations_of_a_request(m, random_tensor({2, 5, 8}, 1)), 0);
 }
 
 TEST(Allocations, NoneInARequestOfTheApi) {

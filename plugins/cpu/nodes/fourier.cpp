@@ -1,8 +1,8 @@
 // DFT, IDFT, RDFT and IRDFT in f32, axis by axis.
 // Layouts: plain. A real side is the first axis of RDFT to be done, on the full signal, and the last of IRDFT. An axis
 // whose extent stays is transformed in place, in the result where that has the extents already.
-// Threads: slices of the lines; a few long complex ones are matrices, whose columns and rows are lines. A single line
-// with a real side is one thread's.
+// Threads: slices of the lines; long complex ones are matrices, whose columns and rows are lines. A line with a real
+// side is one thread's.
 #include <cmath>
 #include <span>
 
@@ -114,16 +114,15 @@ class FourierExecutor final : public Executor {
     dims_[axis.axis] = result;
     const FftKernels& kernels = fft_kernels(isa_);
     const bool is_whole = src_side == FftSide::complex && dst_side == FftSide::complex && extent == axis.size;
-    const FftMatrix matrix = is_whole && inner == 1 && outer < kernels.lanes && axis.size >= kLongLine
-                                 ? fft_matrix(axis.size, kernels.lanes)
-                                 : FftMatrix{};
+    const bool is_long = is_whole && inner == 1 && axis.size >= kLongLine;
+    const FftMatrix matrix = is_long ? fft_matrix(axis.size, kernels.lanes) : FftMatrix{};
     if (matrix.rows != 0) return add_matrix_passes(matrix, args, from, outer);
     const bool in_place = from != Place::src && is_whole;
     const Place to = in_place ? from : next_place(from, dst_side);
     passes_.push_back({FourierLines(kernels, axis.size, args, outer * inner), from, to});
   }
 
-  /// A few long lines, each as a matrix: vectors and threads have many columns, then many rows.
+  /// Long lines, each as a matrix: even a single one has many columns, then many rows, for vectors and threads.
   void add_matrix_passes(const FftMatrix& matrix, const FftArgs& args, Place from, int64_t lines) {
     const auto [rows, columns] = matrix;
     const int64_t line = 2 * rows * columns;
@@ -153,8 +152,9 @@ class FourierExecutor final : public Executor {
     return index == 0 ? Place::first_scratch : Place::second_scratch;
   }
 
-  // So long a line leaves the caches when several are transformed side by side, or vectors empty when it is alone.
-  static constexpr int64_t kLongLine = 2048;
+  // Several lines as long leave the second cache when they are transformed side by side. How many there are does not
+  // count: a line alone would get other bits than one of many.
+  static constexpr int64_t kLongLine = 4096;
 
   Isa isa_;
   ir::Dims dims_, final_;  // of the numbers, as far as the passes have come, and at the end

@@ -84,8 +84,9 @@ class IstftExecutor final : public Executor {
     auto* dst = static_cast<float*>(args.outputs[0]);
     args.arena.parallel_for(frames_.batch * ranges, [&](int64_t task) {
       const int64_t n = task / ranges, begin = task % ranges * kRange;
-      add_frames(values + n * frames_.count * frames_.size, window, begin, std::min(length_, begin + kRange),
-                 dst + n * length_);
+      const FrameSum sum{values + n * frames_.count * frames_.size, window, frames_.count, frames_.size, frames_.step};
+      fft_kernels(isa_).add_frames(sum, begin + skipped_, std::min(length_, begin + kRange) + skipped_,
+                                   dst + n * length_ + begin);
     });
   }
   size_t scratch_bytes(int threads) const override {
@@ -95,7 +96,7 @@ class IstftExecutor final : public Executor {
   std::string kernel_name() const override { return std::string("f32_istft__") + isa_name(isa_); }
 
  private:
-  static constexpr int64_t kRange = 512;
+  static constexpr int64_t kRange = 8192;
 
   int64_t value_floats() const { return whole_lines(frames_.batch * frames_.count * frames_.size); }
 
@@ -110,25 +111,6 @@ class IstftExecutor final : public Executor {
     const auto size = static_cast<double>(frames.size);
     args.scale = static_cast<float>((normalized ? std::sqrt(size) : 1.0) / size);
     return args;
-  }
-
-  /// Elements [begin, end) of one signal: the frames that reach them, over the squares of their windows.
-  void add_frames(const float* values, const float* window, int64_t begin, int64_t end, float* dst) const noexcept {
-    double sum[kRange] = {}, weight[kRange] = {};
-    const int64_t first = begin + skipped_, last = end + skipped_;
-    const int64_t from = std::max<int64_t>(0, (first - frames_.size) / frames_.step);
-    for (int64_t frame = from; frame < frames_.count && frame * frames_.step < last; ++frame) {
-      const int64_t start = frame * frames_.step, stop = std::min(last, start + frames_.size);
-      for (int64_t at = std::max(first, start); at < stop; ++at) {
-        const double w = window[at - start];
-        sum[at - first] += values[frame * frames_.size + at - start] * w;
-        weight[at - first] += w * w;
-      }
-    }
-    // Where no window reaches nothing is known of the signal.
-    constexpr double kLeast = 1e-11;
-    for (int64_t i = 0; i < end - begin; ++i)
-      dst[begin + i] = static_cast<float>(weight[i] > kLeast ? sum[i] / weight[i] : sum[i]);
   }
 
   Frames frames_;

@@ -63,11 +63,21 @@ struct FftArgs {
   float scale = 1.0f;  // not for a half of a spectrum
 };
 
+/// Frames that begin `step` apart, put together again: at each position the sum of the numbers of the frames that reach
+/// it, times the window, over the sum of the window's squares; the sum alone where that is nothing.
+struct FrameSum {
+  const float* frames = nullptr;  // [count][size]
+  const float* window = nullptr;  // [size]
+  int64_t count = 0, size = 0, step = 0;
+};
+
 struct FftKernels {
   int64_t lanes;  // the most lines of one call
   int64_t (*work_floats)(int64_t length);
   // Lines [first, first + count). `work` is 64-byte aligned.
   void (*lines)(const FftArgs& args, int64_t first, int64_t count, float* work);
+  // Positions [begin, end) of the signal to dst[0] and on; frames are added in their order.
+  void (*add_frames)(const FrameSum& sum, int64_t begin, int64_t end, float* dst);
 };
 
 const FftKernels& fft_kernels(Isa isa) noexcept;

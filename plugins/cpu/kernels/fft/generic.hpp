@@ -267,10 +267,32 @@ void lines(const FftArgs& a, int64_t first, int64_t b, float* work) {
   }
 }
 
+void add_frames(const FrameSum& s, int64_t begin, int64_t end, float* dst) {
+  // Where no window reaches nothing is known of the signal.
+  constexpr float kLeast = 1e-11f;
+  constexpr int64_t kRange = 512;
+  for (; begin < end; begin += kRange, dst += kRange) {
+    const int64_t n = end - begin < kRange ? end - begin : kRange;
+    float sum[kRange] = {}, weight[kRange] = {};
+    const int64_t reach = begin - s.size + 1;  // the first position at which a frame may begin and reach this one
+    for (int64_t f = reach > 0 ? (reach + s.step - 1) / s.step : 0; f < s.count && f * s.step < begin + n; ++f) {
+      const int64_t start = f * s.step - begin;
+      const int64_t from = start > 0 ? start : 0, to = start + s.size < n ? start + s.size : n;
+      const float* numbers = s.frames + f * s.size;
+      for (int64_t i = from; i < to; ++i) {
+        const float w = s.window[i - start];
+        sum[i] += numbers[i - start] * w;
+        weight[i] += w * w;
+      }
+    }
+    for (int64_t i = 0; i < n; ++i) dst[i] = weight[i] > kLeast ? sum[i] / weight[i] : sum[i];
+  }
+}
+
 }  // namespace
 
 const FftKernels& fft_table() {
-  static constexpr FftKernels kTable = {kLanes, &work_floats, &lines};
+  static constexpr FftKernels kTable = {kLanes, &work_floats, &lines, &add_frames};
   return kTable;
 }
 
