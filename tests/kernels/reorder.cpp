@@ -1,14 +1,11 @@
 #include "plugins/cpu/kernels/reorder/reorder.hpp"
 
-#include <numeric>
-
 #include "tests/kernels/kernel_test.hpp"
 
 namespace terroir::testing {
 namespace {
 
 using cpu::ImageFormat;
-using cpu::PermutePlan;
 using cpu::ReorderArgs;
 
 struct Format {
@@ -102,72 +99,6 @@ TEST_P(Reorder, TransposeLeavesTheGapsAlone) {
       }
     }
   }
-}
-
-template <typename T>
-void check_permutation(const cpu::ReorderKernels& kernels, const std::vector<int64_t>& shape,
-                       const std::vector<int64_t>& order) {
-  const int64_t rank = static_cast<int64_t>(shape.size());
-  const int64_t total = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
-  GuardedBuffer<T> src(total), dst(total);
-  for (int64_t i = 0; i < total; ++i) src[i] = static_cast<T>(i);
-  PermutePlan plan;
-  ASSERT_TRUE(cpu::make_permute_plan(shape.data(), order.data(), rank, sizeof(T), plan));
-  // In two parts along the outermost axis.
-  const int64_t outer = plan.rank == 0 ? 1 : plan.extent[0], middle = (outer + 1) / 2;
-  kernels.permute(plan, src.data(), dst.data(), middle, outer);
-  kernels.permute(plan, src.data(), dst.data(), 0, middle);
-  EXPECT_TRUE(dst.intact());
-
-  std::vector<int64_t> index(shape.size(), 0);
-  for (int64_t i = 0; i < total; ++i) {
-    int64_t from = 0;
-    for (int64_t axis = 0; axis < rank; ++axis) {
-      // Coordinate of source axis `axis`.
-      const auto at = std::find(order.begin(), order.end(), axis) - order.begin();
-      from = from * shape[axis] + index[at];
-    }
-    ASSERT_EQ(dst[i], static_cast<T>(from)) << "element " << i;
-    for (int64_t d = rank; d-- > 0;) {
-      if (++index[d] < shape[order[d]]) break;
-      index[d] = 0;
-    }
-  }
-}
-
-TEST_P(Reorder, PermutationsOfEveryElementSize) {
-  const auto& kernels = cpu::reorder_kernels(isa());
-  const std::vector<std::vector<int64_t>> shapes = {{5}, {7, 17}, {3, 5, 33}, {2, 3, 1, 19}, {2, 17, 3, 18}, {1, 1, 1}};
-  for (const auto& shape : shapes) {
-    std::vector<int64_t> order(shape.size());
-    std::iota(order.begin(), order.end(), 0);
-    do {
-      check_permutation<uint8_t>(kernels, shape, order);
-      check_permutation<uint16_t>(kernels, shape, order);
-      check_permutation<uint32_t>(kernels, shape, order);
-      check_permutation<uint64_t>(kernels, shape, order);
-    } while (std::next_permutation(order.begin(), order.end()));
-  }
-  check_permutation<uint32_t>(kernels, {2, 3, 2, 2, 3, 2, 5}, {6, 0, 2, 1, 5, 3, 4});
-  check_permutation<uint32_t>(kernels, {}, {});
-}
-
-TEST(PermutePlanTest, MergesWhatStaysTogether) {
-  const int64_t shape[] = {2, 3, 1, 5, 7}, order[] = {3, 4, 0, 2, 1};
-  PermutePlan plan;
-  ASSERT_TRUE(cpu::make_permute_plan(shape, order, 5, 4, plan));
-  ASSERT_EQ(plan.rank, 2);
-  EXPECT_EQ(plan.extent[0], 35);
-  EXPECT_EQ(plan.extent[1], 6);
-  EXPECT_EQ(plan.src_stride[0], 1);
-  EXPECT_EQ(plan.src_stride[1], 35);
-}
-
-TEST(PermutePlanTest, RefusesARankItCannotHold) {
-  std::vector<int64_t> shape(14, 2), order(14);
-  for (int64_t i = 0; i < 14; ++i) order[i] = 13 - i;
-  PermutePlan plan;
-  EXPECT_FALSE(cpu::make_permute_plan(shape.data(), order.data(), 14, 4, plan));
 }
 
 TERROIR_INSTANTIATE_PER_ISA(Reorder);

@@ -13,18 +13,22 @@ namespace {
 /// An op on a tensor of some type, whose result is seen as f32 again.
 class Moved : public testing::TestWithParam<const char*> {
  protected:
+  /// An input as a tensor of the type.
+  ir::Value converted(const ir::Dims& dims) {
+    const auto x = m_.input(PartialShape(ir::to_shape(dims)));
+    return is_f32() ? x
+                    : m_.op("Convert", {m_.op("Multiply", {x, m_.scalar(100)})}, {{"destination_type", GetParam()}});
+  }
+  bool is_f32() const { return std::string(GetParam()) == "f32"; }
+
   /// `kernel`: how the name of what runs it begins; empty: it is a view.
   void expect_moved(const std::string& type, const ir::Dims& dims, const std::vector<ir::Value>& rest,
                     const AttributeTexts& attributes, const std::string& kernel, const char* opset = "opset16") {
     SCOPED_TRACE(type);
-    ir::Value data = m_.input(PartialShape(ir::to_shape(dims)));
-    const bool converted = std::string(GetParam()) != "f32";
-    if (converted)
-      data = m_.op("Convert", {m_.op("Multiply", {data, m_.scalar(100)})}, {{"destination_type", GetParam()}});
-    std::vector<ir::Value> inputs = {data};
+    std::vector<ir::Value> inputs = {converted(dims)};
     inputs.insert(inputs.end(), rest.begin(), rest.end());
     ir::Value moved = m_.op(type, inputs, attributes, "moved", opset);
-    if (converted) moved = m_.op("Convert", {moved}, {{"destination_type", "f32"}});
+    if (!is_f32()) moved = m_.op("Convert", {moved}, {{"destination_type", "f32"}});
     m_.result(m_.op("Negative", {moved}));
     expect_same_as_interpreter(m_, 0);
     const std::string found = kernel_on_cpu(m_.graph(), cpu::Isa::scalar, "moved");
@@ -35,7 +39,7 @@ class Moved : public testing::TestWithParam<const char*> {
   }
   GraphMaker m_;
 };
-INSTANTIATE_TEST_SUITE_P(Types, Moved, testing::Values("u8", "boolean", "f16", "i32", "f32", "i64"),
+INSTANTIATE_TEST_SUITE_P(Types, Moved, testing::Values("u8", "boolean", "i16", "i32", "f32", "i64"),
                          [](const auto& instance) { return std::string(instance.param); });
 
 TEST_P(Moved, PadConstant) {
@@ -122,6 +126,105 @@ TEST_P(Moved, SpaceToBatch) {
                "space_to_batch_");
 }
 
+TEST_P(Moved, Gather) {
+  expect_moved("Gather", {3, 4, 5}, {m_.integers({2, -1, 0, 0}), m_.scalar_integer(-2)}, {}, "gather_");
+}
+TEST_P(Moved, GatherOfNeighboursIsAView) {
+  expect_moved("Gather", {6, 4, 5}, {m_.integers({2, 3, 4}), m_.scalar_integer(0)}, {}, "");
+}
+TEST_P(Moved, SliceScatter) {
+  expect_moved(
+      "SliceScatter", {3, 8, 5},
+      {converted({3, 3, 4}), m_.integers({7, 0}), m_.integers({1, 4}), m_.integers({-2, 1}), m_.integers({1, 2})}, {},
+      "slice_scatter");
+}
+TEST_P(Moved, ScatterUpdate) {
+  for (const int64_t axis : {0, 1, 2}) {
+    m_ = {};
+    ir::Dims updates = {3, 8, 5};
+    updates[static_cast<size_t>(axis)] = 3;
+    expect_moved("ScatterUpdate", {3, 8, 5}, {m_.integers({2, 0, 2}), converted(updates), m_.scalar_integer(axis)}, {},
+                 "scatter_write");
+  }
+}
+TEST_P(Moved, ScatterElementsUpdate) {
+  for (const char* reduction : {"none", "sum", "prod", "min", "max", "mean"}) {
+    if (std::string(GetParam()) == "boolean" && std::string(reduction) == "mean") continue;
+    for (const char* use_init_val : {"true", "false"}) {
+      for (const int64_t axis : {0, 1}) {
+        m_ = {};
+        const auto rows = m_.op("Reshape", {m_.integers({1, 0, -1, 1, 2, 2, 0, 0}), m_.integers({4, 2})},
+                                {{"special_zero", "false"}});
+        expect_moved("ScatterElementsUpdate", {5, 3}, {rows, converted({4, 2}), m_.scalar_integer(axis)},
+                     {{"reduction", reduction}, {"use_init_val", use_init_val}}, "scatter_");
+      }
+    }
+  }
+}
+TEST_P(Moved, ScatterNdUpdate) {
+  for (const char* reduction : {"none", "sum", "sub", "prod", "min", "max"}) {
+    m_ = {};
+    const auto places =
+        m_.op("Reshape", {m_.integers({1, 0, -1, 1, 1, 0, 2, 3}), m_.integers({4, 2})}, {{"special_zero", "false"}});
+    expect_moved("ScatterNDUpdate", {3, 4, 5}, {places, converted({4, 5})}, {{"reduction", reduction}}, "scatter_");
+  }
+}
+
+/// Indices that are read at run time.
+class Gathered : public Moved {
+ protected:
+  ir::Value indices(const ir::Dims& dims, int64_t limit) {
+    const auto x = m_.input(PartialShape(ir::to_shape(dims)));
+    const auto spread = m_.op("Multiply", {x, m_.scalar(static_cast<float>(limit))});
+    const auto clamped =
+        m_.op("Clamp", {spread}, {{"min", std::to_string(-limit)}, {"max", std::to_string(limit - 1)}});
+    return m_.op("Convert", {clamped}, {{"destination_type", "i32"}});
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Types, Gathered, testing::Values("u8", "i16", "f32", "i64"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+TEST_P(Gathered, Rows) {
+  expect_moved("Gather", {7, 3, 5}, {indices({2, 4}, 7), m_.scalar_integer(0)}, {}, "gather_rows");
+}
+TEST_P(Gathered, Columns) {
+  expect_moved("Gather", {7, 300, 31}, {indices({40}, 31), m_.scalar_integer(2)}, {}, "gather_rows");
+}
+TEST_P(Gathered, RowsOfABatch) {
+  expect_moved("Gather", {2, 3, 9, 5}, {indices({2, 4}, 9), m_.scalar_integer(2)}, {{"batch_dims", "1"}},
+               "gather_rows");
+}
+TEST_P(Gathered, LongRows) {
+  expect_moved("Gather", {4, 40000}, {indices({3}, 4), m_.scalar_integer(0)}, {}, "gather_rows");
+}
+TEST_P(Gathered, Elements) {
+  expect_moved("GatherElements", {5, 7, 3}, {indices({5, 4, 3}, 7)}, {{"axis", "1"}}, "gather_elements");
+}
+TEST_P(Gathered, ElementsOfTheLastAxis) {
+  expect_moved("GatherElements", {130, 200}, {indices({130, 301}, 200)}, {{"axis", "-1"}}, "gather_elements");
+}
+TEST_P(Gathered, Nd) {
+  expect_moved("GatherND", {4, 4, 5}, {indices({300, 2}, 4)}, {{"batch_dims", "0"}}, "gather_nd");
+}
+TEST_P(Gathered, NdOfABatch) {
+  expect_moved("GatherND", {2, 3, 4, 5}, {indices({2, 3, 7, 1}, 4)}, {{"batch_dims", "2"}}, "gather_nd");
+}
+TEST_P(Gathered, ScatteredByManyTasks) {
+  for (const char* reduction : {"none", "sum", "max", "mean"}) {
+    m_ = {};
+    const auto at = indices({400, 100}, 100);
+    expect_moved("ScatterElementsUpdate", {400, 200}, {at, converted({400, 100}), m_.scalar_integer(1)},
+                 {{"reduction", reduction}}, "scatter_");
+    m_ = {};
+    const auto rows = indices({500, 3}, 400);
+    expect_moved("ScatterElementsUpdate", {400, 100}, {rows, converted({500, 3}), m_.scalar_integer(0)},
+                 {{"reduction", reduction}}, "scatter_");
+  }
+  m_ = {};
+  const auto at = indices({3000, 1}, 2000);
+  expect_moved("ScatterNDUpdate", {2000, 33}, {at, converted({3000, 33})}, {{"reduction", "sum"}}, "scatter_");
+}
+
 /// Convolutions around an op that leaves channels alone: what the layout pass puts between them.
 size_t reorders_around(const std::string& type, const std::vector<std::vector<int64_t>>& lists,
                        const AttributeTexts& attributes, int64_t channels = 16) {
@@ -160,6 +263,21 @@ TEST(MovementTest, PadValueKnownAtRunTime) {
   m.result(m.op("Pad", {x, m.integers({1, 2}), m.integers({0, 3}), value}, {{"pad_mode", "constant"}}, "moved"));
   expect_same_as_interpreter(m, 0);
   EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::Isa::scalar, "moved"), "pad_nc");
+}
+
+TEST(MovementTest, IndicesOutOfRange) {
+  // Gather-8 gives zeros; the others refuse.
+  GraphMaker m;
+  const auto at = m.input({3}, element::i64);
+  m.result(m.op("Gather", {m.constant({2, 2}, {1, 2, 3, 4}), at, m.scalar_integer(0)}));
+  const std::vector<std::vector<HostTensor>> inputs = {{integer_tensor({3}, {1, 2, -3})}};
+  expect_same_as_interpreter(m.graph(), inputs);
+
+  GraphMaker refuses;
+  const auto places = refuses.input({2, 1}, element::i64);
+  refuses.result(refuses.op("GatherND", {refuses.constant({2, 2}, {1, 2, 3, 4}), places}));
+  const std::vector<std::vector<HostTensor>> outside = {{integer_tensor({2, 1}, {0, 2})}};
+  EXPECT_THROW(run_on_cpu(refuses.graph(), cpu::Isa::scalar, 2, outside), Exception);
 }
 
 TEST(MovementTest, LargeEnoughForSeveralTasks) {

@@ -1,13 +1,12 @@
 #include "ops/reference/movement/scatter.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 
 #include "ops/reference/copy.hpp"
 #include "ops/reference/dispatch.hpp"
 #include "ops/reference/element_copy.hpp"
+#include "ops/reference/movement/scatter_combine.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops::reference {
@@ -18,58 +17,6 @@ struct Places {
   std::vector<int64_t> at;
   int64_t length = 1;
 };
-
-// Integers wrap around, as they do in the fast kernels.
-template <class C>
-C combined(ScatterReduction reduction, C a, C b) {
-  const auto wrapped = [](uint64_t x) { return static_cast<C>(x); };
-  switch (reduction) {
-    case ScatterReduction::min:
-      return b < a ? b : a;
-    case ScatterReduction::max:
-      return a < b ? b : a;
-    case ScatterReduction::prod:
-      if constexpr (std::is_integral_v<C>) return wrapped(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-      return a * b;
-    case ScatterReduction::sub:
-      if constexpr (std::is_integral_v<C>) return wrapped(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
-      return a - b;
-    case ScatterReduction::sum:
-    case ScatterReduction::mean:
-      if constexpr (std::is_integral_v<C>) return wrapped(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-      return a + b;
-    default:
-      return b;
-  }
-}
-
-template <class C>
-C neutral(ScatterReduction reduction) {
-  using Limits = std::numeric_limits<C>;
-  switch (reduction) {
-    case ScatterReduction::min:
-      return Limits::has_infinity ? Limits::infinity() : Limits::max();
-    case ScatterReduction::max:
-      return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-    case ScatterReduction::prod:
-      return C{1};
-    default:
-      return C{0};
-  }
-}
-
-bool combined_bool(ScatterReduction reduction, bool a, bool b) {
-  switch (reduction) {
-    case ScatterReduction::sum:
-    case ScatterReduction::max:
-      return a || b;
-    case ScatterReduction::prod:
-    case ScatterReduction::min:
-      return a && b;
-    default:
-      return a != b;  // sub
-  }
-}
 
 /// Calls fn(element of the output, element of updates).
 template <class Fn>
@@ -94,8 +41,7 @@ void combine_numbers(const Places& places, const ir::TensorView& updates, T* dst
   using C = compute_t<T>;
   const T* src = updates.as<T>();
   if (reduction == ScatterReduction::mean) {
-    // Sums are kept wide, so that only the mean has to fit.
-    using Sum = std::conditional_t<std::is_integral_v<T>, int64_t, C>;
+    using Sum = ScatterSum<T>;
     std::map<int64_t, std::pair<Sum, int64_t>> sums;
     for_each_pair(places, [&](int64_t to, int64_t from) {
       auto [entry, fresh] = sums.try_emplace(to, Sum{0}, int64_t{0});
@@ -104,14 +50,7 @@ void combine_numbers(const Places& places, const ir::TensorView& updates, T* dst
           combined(ScatterReduction::sum, entry->second.first, static_cast<Sum>(static_cast<C>(src[from])));
       ++entry->second.second;
     });
-    for (const auto& [to, sum] : sums) {
-      if constexpr (std::is_integral_v<T>) {
-        const int64_t quotient = sum.first / sum.second;
-        dst[to] = static_cast<T>(quotient - (sum.first % sum.second < 0 ? 1 : 0));  // rounded down
-      } else {
-        dst[to] = static_cast<T>(sum.first / static_cast<Sum>(sum.second));
-      }
-    }
+    for (const auto& [to, sum] : sums) dst[to] = mean_of<T>(sum.first, sum.second);
     return;
   }
   if (!use_init_val)

@@ -1,6 +1,7 @@
 // DepthToSpace, SpaceToDepth, ShuffleChannels, ReorgYolo: an axis seen as several, and axes in another order.
 // BatchToSpace and SpaceToBatch: the same with borders. Any element of whole bytes. Layouts: plain.
 // Threads: tasks of the plans.
+#include <algorithm>
 #include <span>
 
 #include "ops/defs/detection/yolo.hpp"
@@ -80,9 +81,28 @@ Plans batch_to_space(const NodeContext& context) {
   return {CopyPlan(std::move(axes), bytes, 0, 0, tile_transpose(context.isa))};
 }
 
-/// One plan for every position inside a block.
+/// Without borders: each axis of space is one of blocks and one inside them.
+Plans space_to_batch_alone(const NodeContext& context, const std::vector<int64_t>& block) {
+  const ir::Dims& src = context.inputs[0].dims;
+  ops::SplitPermutation moved{{src[0]}, {}};
+  for (size_t axis = 1; axis < src.size(); ++axis) {
+    moved.split.push_back(src[axis] / block[axis]);
+    moved.split.push_back(block[axis]);
+    moved.order.push_back(static_cast<int64_t>(2 * axis));
+  }
+  moved.order.push_back(0);
+  for (size_t axis = 1; axis < src.size(); ++axis) moved.order.push_back(static_cast<int64_t>(2 * axis - 1));
+  return permuted(context, moved);
+}
+
+bool all_zero(const std::vector<int64_t>& values) {
+  return std::all_of(values.begin(), values.end(), [](int64_t value) { return value == 0; });
+}
+
+/// With borders: one plan for every position inside a block.
 Plans space_to_batch(const NodeContext& context) {
   const Borders borders = *known_borders(context);
+  if (all_zero(borders.begin) && all_zero(borders.end)) return space_to_batch_alone(context, borders.block);
   const ir::Dims &src = context.inputs[0].dims, &dst = context.outputs[0].dims;
   const auto bytes = element_bytes(context);
   const std::vector<int64_t> from = steps_of(src, bytes), to = steps_of(dst, bytes);

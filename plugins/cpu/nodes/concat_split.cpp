@@ -2,15 +2,13 @@
 // Where nothing lies outside the axis (outer extent 1: channels of one image), a part is one run of bytes: producers
 // write straight into the joined tensor, and pieces are read where they lie; see passes/placement.hpp. Parts that
 // cannot lie there are copied. Layouts: plain along any axis; channel blocks along axis 1, where every part but the
-// last fills whole blocks (what is not aligned falls back to plain). Threads: one task per slice of a part and outer
-// index; they write disjoint runs.
+// last fills whole blocks (what is not aligned falls back to plain). Threads: tasks of the parts' plans.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <span>
 
 #include "ops/defs/movement/concat.hpp"
-#include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/nodes/axis_copy.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -44,38 +42,29 @@ Runs runs_of(const TensorDesc& joined, const std::vector<TensorDesc>& parts, siz
 template <bool kJoin>
 class RunCopyExecutor final : public Executor {
  public:
-  RunCopyExecutor(Runs runs, std::string layout) : runs_(std::move(runs)), layout_(std::move(layout)) {
-    for (const size_t bytes : runs_.part_bytes)
-      slices_.push_back(slices_.back() + (bytes + kSliceBytes - 1) / kSliceBytes);
+  RunCopyExecutor(const Runs& runs, std::string layout) : layout_(std::move(layout)) {
+    const auto joined = static_cast<int64_t>(runs.joined_bytes);
+    for (size_t part = 0; part < runs.part_bytes.size(); ++part) {
+      const auto own = static_cast<int64_t>(runs.part_bytes[part]), at = static_cast<int64_t>(runs.part_offsets[part]);
+      plans_.push_back(kJoin ? CopyPlan({{runs.outer, joined, own}, {own, 1, 1}}, 1, 0, at)
+                             : CopyPlan({{runs.outer, own, joined}, {own, 1, 1}}, 1, at, 0));
+      first_task_.push_back(first_task_.back() + plans_.back().tasks());
+    }
   }
 
   void run(const RunArgs& args) const noexcept override {
-    const auto slices = static_cast<int64_t>(slices_.back());
-    args.arena.parallel_for(runs_.outer * slices, [&](int64_t task) {
-      const auto slice = static_cast<size_t>(task % slices), outer = static_cast<size_t>(task / slices);
-      const auto part =
-          static_cast<size_t>(std::upper_bound(slices_.begin(), slices_.end(), slice) - slices_.begin()) - 1;
-      const size_t begin = (slice - slices_[part]) * kSliceBytes, all = runs_.part_bytes[part];
-      const size_t bytes = std::min(kSliceBytes, all - begin);
-      const size_t joined = outer * runs_.joined_bytes + runs_.part_offsets[part] + begin, own = outer * all + begin;
-      if constexpr (kJoin) {
-        if (!args.inputs[part]) return;
-        std::memcpy(static_cast<char*>(args.outputs[0]) + joined, static_cast<const char*>(args.inputs[part]) + own,
-                    bytes);
-      } else {
-        std::memcpy(static_cast<char*>(args.outputs[part]) + own, static_cast<const char*>(args.inputs[0]) + joined,
-                    bytes);
-      }
+    args.arena.parallel_for(first_task_.back(), [&](int64_t task) {
+      const auto behind = std::upper_bound(first_task_.begin(), first_task_.end(), task);
+      const auto part = static_cast<size_t>(behind - first_task_.begin()) - 1;
+      const void* src = args.inputs[kJoin ? part : 0];
+      if (src) plans_[part].run(task - first_task_[part], src, args.outputs[kJoin ? 0 : part], nullptr);
     });
   }
   std::string kernel_name() const override { return (kJoin ? "concat_" : "split_") + layout_; }
 
  private:
-  // Enough to be worth handing out.
-  static constexpr size_t kSliceBytes = 65536;
-
-  Runs runs_;
-  std::vector<size_t> slices_ = {0};  // of one run: slices before each part
+  std::vector<CopyPlan> plans_;
+  std::vector<int64_t> first_task_ = {0};
   std::string layout_;
 };
 
@@ -91,9 +80,6 @@ std::vector<Layout> layouts_for(const TensorDesc& joined, const std::vector<Tens
 
 /// `axis` as written, perhaps negative.
 size_t positive_axis(int64_t axis, int rank) { return static_cast<size_t>(axis < 0 ? axis + rank : axis); }
-
-const Reject kPacked{"elements narrower than a byte, or strings"};
-bool is_bytewise(const TensorDesc& desc) { return desc.type.bitwidth() % 8 == 0 && desc.type != element::string; }
 
 size_t concat_axis(const NodeContext& context) {
   return positive_axis(context.node.attrs<ops::ConcatAttrs>().axis, context.outputs[0].rank());
@@ -114,7 +100,7 @@ bool is_copied(const NodeContext& context, size_t input) {
 
 Proposal propose_concat(const NodeContext& context) {
   const TensorDesc& joined = context.outputs[0];
-  if (!is_bytewise(joined)) return kPacked;
+  if (!is_bytewise(joined)) return not_bytewise();
   std::vector<LayoutChoice> choices;
   for (const Layout& layout : layouts_for(joined, context.inputs, concat_axis(context), context.isa)) {
     LayoutChoice choice;
@@ -144,7 +130,7 @@ std::optional<size_t> split_axis(const NodeContext& context) {
 
 Proposal propose_split(const NodeContext& context) {
   const TensorDesc& joined = context.inputs[0];
-  if (!is_bytewise(joined)) return kPacked;
+  if (!is_bytewise(joined)) return not_bytewise();
   const auto axis = split_axis(context);
   if (!axis) return Reject{"the axis is known at run time only"};
   std::vector<LayoutChoice> choices;

@@ -1,89 +1,151 @@
-// Gather along one axis with batch_dims 0: rows of bytes picked by index, any element type of whole bytes.
-// Layouts: plain. Threads: slices of the rows. Edge cases: an index out of range is an Exception that names it, as in
-// the reference; the check runs before any row is copied.
+// Gather along a known axis: units of bytes picked by index, any element of whole bytes, any batch_dims. Indices known
+// when compiling make a copy plan, or a view where they are neighbours.
+// Layouts: plain; with known 1-D indices those of axis_copy.hpp. Threads: slices of the result.
+// Edge cases: an index out of range is an Exception in Gather-1 and Gather-7, before anything is written, and gives
+// zeros in Gather-8.
+#include <atomic>
 #include <cstring>
 #include <span>
 
-#include "ir/base/error.hpp"
-#include "plugins/cpu/impl.hpp"
+#include "ops/defs/movement/gather.hpp"
+#include "plugins/cpu/nodes/axis_copy.hpp"
+#include "plugins/cpu/nodes/indices.hpp"
 
 namespace terroir::cpu {
 namespace {
 
-constexpr int64_t kTaskBytes = 32768;
+constexpr int64_t kTaskBytes = 65536;
+
+/// output[b, o, i] = data[b, o, indices[b, i]], units of bytes.
+struct GatherShape {
+  int64_t batches = 1, outer = 1, extent = 0, indices = 1, unit = 1;
+  bool zeros = false;  // for an index out of range
+};
 
 class GatherExecutor final : public Executor {
  public:
-  GatherExecutor(const NodeContext& context, size_t axis) : index_type_(context.inputs[1].type) {
-    const TensorDesc& data = context.inputs[0];
-    for (size_t i = 0; i < axis; ++i) outer_ *= data.dims[i];
-    extent_ = data.dims[axis];
-    row_bytes_ = data.type.size();
-    for (size_t i = axis + 1; i < data.dims.size(); ++i) row_bytes_ *= static_cast<size_t>(data.dims[i]);
-    indices_ = context.inputs[1].count();
+  GatherExecutor(const GatherShape& shape, element::Type index_type) : shape_(shape), index_type_(index_type) {
+    const int64_t row = shape_.indices * shape_.unit;  // of one batch and outer index
+    if (row == 0) return;
+    indices_per_task_ = std::clamp<int64_t>(kTaskBytes / shape_.unit, 1, shape_.indices);
+    pieces_ = (shape_.indices + indices_per_task_ - 1) / indices_per_task_;
+    rows_per_task_ = std::max<int64_t>(1, kTaskBytes / row);
+    parts_ = std::max<int64_t>(1, shape_.unit / (2 * kTaskBytes));
   }
 
   void run(const RunArgs& args) const override {
-    for (int64_t i = 0; i < indices_; ++i) {
-      const int64_t index = index_at(args.inputs[1], i);
-      if (index >= extent_ || index < -extent_)
-        throw_error(ErrorCode::invalid_argument, "index ", index, " at position ", i,
-                    " is outside of the axis of extent ", extent_);
-    }
-    const int64_t rows = outer_ * indices_;
-    const int64_t rows_per_task = std::max<int64_t>(1, kTaskBytes / static_cast<int64_t>(row_bytes_ + 1));
-    args.arena.parallel_for((rows + rows_per_task - 1) / rows_per_task, [&](int64_t task) {
-      const int64_t end = std::min(rows, (task + 1) * rows_per_task);
-      for (int64_t row = task * rows_per_task; row < end; ++row) {
-        int64_t index = index_at(args.inputs[1], row % indices_);
-        if (index < 0) index += extent_;
-        const auto from = static_cast<size_t>(row / indices_ * extent_ + index) * row_bytes_;
-        if (row_bytes_ > 0)
-          std::memcpy(static_cast<char*>(args.outputs[0]) + static_cast<size_t>(row) * row_bytes_,
-                      static_cast<const char*>(args.inputs[0]) + from, row_bytes_);
+    auto* offsets = static_cast<int64_t*>(args.scratch);
+    const bool all_inside = find_offsets(args, offsets);
+    const int64_t rows = shape_.batches * shape_.outer;
+    const int64_t blocks = (rows + rows_per_task_ - 1) / rows_per_task_;
+    args.arena.parallel_for(blocks * pieces_ * parts_, [&](int64_t task) {
+      const int64_t part = task % parts_, piece = task / parts_ % pieces_, block = task / parts_ / pieces_;
+      const int64_t first = piece * indices_per_task_, count = std::min(indices_per_task_, shape_.indices - first);
+      const int64_t begin = shape_.unit * part / parts_, bytes = shape_.unit * (part + 1) / parts_ - begin;
+      for (int64_t row = block * rows_per_task_; row < std::min(rows, (block + 1) * rows_per_task_); ++row) {
+        const char* src = static_cast<const char*>(args.inputs[0]) + row * shape_.extent * shape_.unit + begin;
+        char* dst = static_cast<char*>(args.outputs[0]) + (row * shape_.indices + first) * shape_.unit + begin;
+        const int64_t* from = offsets + row / shape_.outer * shape_.indices + first;
+        if (all_inside && parts_ == 1) {
+          copy_indexed(src, from, dst, shape_.unit, count);
+          continue;
+        }
+        for (int64_t i = 0; i < count; ++i, dst += shape_.unit) {
+          if (from[i] == kFill)
+            std::memset(dst, 0, static_cast<size_t>(bytes));
+          else
+            std::memcpy(dst, src + from[i], static_cast<size_t>(bytes));
+        }
       }
     });
+  }
+  size_t scratch_bytes(int) const override {
+    return static_cast<size_t>(shape_.batches * shape_.indices) * sizeof(int64_t);
   }
   std::string kernel_name() const override { return "gather_rows"; }
 
  private:
-  int64_t index_at(const void* indices, int64_t i) const noexcept {
-    return index_type_ == element::i64 ? static_cast<const int64_t*>(indices)[i]
-                                       : static_cast<const int32_t*>(indices)[i];
+  /// Bytes from the begin of a row to each unit that is asked for; whether there is one for each.
+  bool find_offsets(const RunArgs& args, int64_t* offsets) const {
+    constexpr int64_t kTaskIndices = 16384;
+    const int64_t count = shape_.batches * shape_.indices;
+    std::atomic<bool> all_inside = true;
+    args.arena.parallel_for((count + kTaskIndices - 1) / kTaskIndices, [&](int64_t task) {
+      with_indices(index_type_, args.inputs[1], [&](const auto* indices) {
+        for (int64_t i = task * kTaskIndices; i < std::min(count, (task + 1) * kTaskIndices); ++i) {
+          const int64_t index = indices[i], position = index < 0 ? index + shape_.extent : index;
+          const bool inside = position >= 0 && position < shape_.extent;
+          if (!inside) {
+            if (!shape_.zeros && shape_.outer * shape_.unit > 0) throw_out_of_range(index, shape_.extent);
+            all_inside.store(false, std::memory_order_relaxed);
+          }
+          offsets[i] = inside ? position * shape_.unit : kFill;
+        }
+      });
+    });
+    return all_inside;
   }
 
+  GatherShape shape_;
   element::Type index_type_;
-  int64_t outer_ = 1, extent_ = 0, indices_ = 0;
-  size_t row_bytes_ = 0;
+  int64_t indices_per_task_ = 1, pieces_ = 0, rows_per_task_ = 1, parts_ = 1;
 };
 
-std::optional<size_t> axis_of(const NodeContext& context) {
-  if (!context.constants[2]) return std::nullopt;
-  const int64_t axis = ir::to_integers(context.constants[2]->view).at(0);
-  return static_cast<size_t>(axis < 0 ? axis + context.inputs[0].rank() : axis);
+size_t batch_dims_of(const NodeContext& context) {
+  if (context.node.schema->opset == "opset1") return 0;
+  const int64_t given = context.node.attrs<ops::GatherAttrs>().batch_dims;
+  return static_cast<size_t>(given < 0 ? given + context.inputs[1].rank() : given);
 }
 
-bool has_batch_dims(const ir::Node& node) {
-  return node.schema->opset != "opset1" && ir::number_attribute(*node.attributes, "batch_dims") != 0;
+GatherShape shape_of(const NodeContext& context, size_t axis) {
+  const ir::Dims &data = context.inputs[0].dims, &indices = context.inputs[1].dims;
+  const size_t batch = batch_dims_of(context);
+  GatherShape shape;
+  shape.batches = product_of(data, 0, batch);
+  shape.outer = product_of(data, batch, axis);
+  shape.extent = data[axis];
+  shape.indices = product_of(indices, batch, indices.size());
+  shape.unit = product_of(data, axis + 1, data.size()) * static_cast<int64_t>(context.inputs[0].type.size());
+  shape.zeros = context.node.schema->opset == "opset8";
+  return shape;
+}
+
+/// Where the places are known when compiling.
+std::optional<AxisCopy> known_copy(const NodeContext& context, size_t axis) {
+  const auto indices = known_integers(context, 1);
+  if (!indices || batch_dims_of(context) != 0) return std::nullopt;
+  AxisCopy copy;
+  copy.src_dims = context.inputs[0].dims;
+  for (const int64_t extent : copy.src_dims) copy.maps.push_back({extent});
+  const int64_t extent = copy.src_dims[axis];
+  AxisMap& map = copy.maps[axis];
+  map.count = static_cast<int64_t>(indices->size());
+  for (const int64_t index : *indices) {
+    const int64_t position = index < 0 ? index + extent : index;
+    if (position < 0 || position >= extent) return std::nullopt;
+    map.table.push_back(position);
+  }
+  return copy;
 }
 
 Proposal propose(const NodeContext& context) {
-  const TensorDesc& data = context.inputs[0];
-  if (!axis_of(context)) return Reject{"the axis is known at run time only"};
-  if (has_batch_dims(context.node)) return Reject{"batch_dims other than 0"};
-  if (data.type.bitwidth() % 8 != 0 || data.type == element::string)
-    return Reject{"elements narrower than a byte, or strings"};
-  if (context.inputs[1].type != element::i64 && context.inputs[1].type != element::i32)
-    return Reject{"indices that are neither i32 nor i64"};
+  const TensorDesc &data = context.inputs[0], &indices = context.inputs[1];
+  const auto axis = known_axis(context, 2);
+  if (!axis) return Reject{"the axis is known at run time only"};
+  if (!is_bytewise(data)) return not_bytewise();
+  if (!is_index_type(indices.type)) return no_index_type();
+  if (const auto copy = known_copy(context, *axis)) return propose_axis_copy(context, *copy);
   LayoutChoice choice;
-  choice.inputs = {data.layout, context.inputs[1].layout, std::nullopt};
+  choice.inputs = {data.layout, indices.layout, std::nullopt};
   choice.outputs = {context.outputs[0].layout};
   choice.cost = 2 * stream_ns(static_cast<double>(context.outputs[0].bytes()));
   return std::vector{choice};
 }
 
 std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutChoice&) {
-  return std::make_unique<GatherExecutor>(context, *axis_of(context));
+  const size_t axis = *known_axis(context, 2);
+  if (const auto copy = known_copy(context, axis)) return create_axis_copy(context, *copy, "gather");
+  return std::make_unique<GatherExecutor>(shape_of(context, axis), context.inputs[1].type);
 }
 
 constexpr Impl kGather[] = {{"gather", &propose, &create}};

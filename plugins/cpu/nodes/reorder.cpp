@@ -4,8 +4,9 @@
 #include <span>
 
 #include "ir/base/error.hpp"
-#include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/kernels/copy/copy_plan.hpp"
 #include "plugins/cpu/kernels/reorder/reorder.hpp"
+#include "plugins/cpu/nodes/axis_copy.hpp"
 #include "plugins/cpu/ops.hpp"
 
 namespace terroir::cpu {
@@ -66,6 +67,8 @@ std::optional<ImageFormat> image_format(const Layout& layout) {
   return layout.channel_block() > 0 ? std::optional(ImageFormat::blocked) : std::nullopt;
 }
 
+bool is_unblocked(const Layout& layout) { return layout.blocks()[0].size == 0; }
+
 /// A reorder with everything decided; run() allocates nothing where the kernel takes it.
 class ReorderPlan {
  public:
@@ -88,6 +91,9 @@ class ReorderPlan {
                  src_.layout.channel_block(),
                  dst_.layout.channel_block()};
       items_ = kernels_.items(images_);
+    } else if (is_unblocked(src_.layout) && is_unblocked(dst_.layout) && is_bytewise(src_)) {
+      how_ = How::permutation;
+      permutation_ = permutation(isa);
     }
   }
 
@@ -105,13 +111,28 @@ class ReorderPlan {
         arena->parallel_for(tasks, task);
       else
         task(0);
+    } else if (how_ == How::permutation) {
+      const auto task = [&](int64_t i) { permutation_->run(i, src, dst, nullptr); };
+      if (arena) return arena->parallel_for(permutation_->tasks(), task);
+      for (int64_t i = 0; i < permutation_->tasks(); ++i) task(i);
     } else {
       copy_any(src, dst);
     }
   }
 
  private:
-  enum class How { copy, kernel, element_by_element };
+  enum class How { copy, kernel, permutation, element_by_element };
+
+  CopyPlan permutation(Isa isa) const {
+    const ir::Dims from = src_.outer_strides(), to = dst_.outer_strides();
+    const auto bytes = static_cast<int64_t>(src_.type.size());
+    std::vector<CopyAxis> axes;
+    for (size_t i = 0; i < src_.dims.size(); ++i) {
+      const auto axis = static_cast<size_t>(dst_.layout.order()[i]);
+      axes.push_back({src_.dims[axis], to[axis] * bytes, from[axis] * bytes});
+    }
+    return CopyPlan(std::move(axes), bytes, 0, 0, tile_transpose(isa));
+  }
 
   void copy_any(const void* src, void* dst) const {
     switch (src_.type.size()) {
@@ -134,6 +155,7 @@ class ReorderPlan {
   How how_ = How::element_by_element;
   ReorderArgs images_;
   int64_t items_ = 0;
+  std::optional<CopyPlan> permutation_;
 };
 
 class ReorderExecutor final : public Executor {

@@ -110,7 +110,33 @@ void weave(const char* src, int64_t src_step, char* dst, int64_t columns) {
     for (int64_t r = 0; r < kRows; ++r) store(dst + (c * kRows + r) * kSize, load<W>(src + r * src_step + c * kSize));
 }
 
+/// The way back: each word of a group goes to a row of its own.
+template <int64_t kColumns, class W>
+void unweave(const char* src, char* dst, int64_t dst_step, int64_t rows) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(W));
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < kColumns; ++c)
+      store(dst + c * dst_step + r * kSize, load<W>(src + (r * kColumns + c) * kSize));
+}
+
 constexpr int64_t kMostWoven = 4;
+
+template <class W>
+bool unweave_rows(const char* src, char* dst, int64_t dst_step, int64_t rows, int64_t columns) {
+  switch (columns) {
+    case 2:
+      unweave<2, W>(src, dst, dst_step, rows);
+      return true;
+    case 3:
+      unweave<3, W>(src, dst, dst_step, rows);
+      return true;
+    case 4:
+      unweave<4, W>(src, dst, dst_step, rows);
+      return true;
+    default:
+      return false;
+  }
+}
 
 template <class W>
 void weave_rows(const char* src, int64_t src_step, char* dst, int64_t rows, int64_t columns) {
@@ -222,6 +248,10 @@ void copy_indexed(const char* src, const int64_t* sources, char* dst, int64_t un
 void copy_tile(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t unit, int64_t rows,
                int64_t columns, Transpose4 transpose) noexcept {
   if (columns < kFew) {
+    bool done = false;
+    if (src_step == columns * unit)
+      with_word(unit, [&]<class W>(Tag<W>) { done = unweave_rows<W>(src, dst, dst_step, rows, columns); });
+    if (done) return;
     const int64_t chunk = std::max<int64_t>(1, kChunkBytes / (unit * columns));
     for (int64_t r = 0; r < rows; r += chunk)
       for (int64_t c = 0; c < columns; ++c)

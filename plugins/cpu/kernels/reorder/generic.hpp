@@ -134,83 +134,10 @@ void reorder(const ReorderArgs& a, int64_t item_begin, int64_t item_end) {
   }
 }
 
-template <typename T>
-TERROIR_INLINE void transpose_block(const T* src, int64_t src_stride, T* dst, int64_t dst_stride, int64_t rows,
-                                    int64_t columns) {
-  if constexpr (sizeof(T) == 4) {
-    transpose_2d(reinterpret_cast<const float*>(src), src_stride, reinterpret_cast<float*>(dst), dst_stride, rows,
-                 columns, rows);
-  } else {
-    // Small squares, so that the strided side stays in the L1 cache.
-    constexpr int64_t kSquare = 16;
-    for (int64_t c0 = 0; c0 < columns; c0 += kSquare) {
-      for (int64_t r0 = 0; r0 < rows; r0 += kSquare) {
-        for (int64_t c = c0; c < least(columns, c0 + kSquare); ++c) {
-          for (int64_t r = r0; r < least(rows, r0 + kSquare); ++r) dst[c * dst_stride + r] = src[r * src_stride + c];
-        }
-      }
-    }
-  }
-}
-
-// Axes [axis, rank) of the plan; `with` is the axis handled together with the innermost one, or -1.
-template <typename T>
-void permute_axes(const PermutePlan& p, int axis, int with, const T* src, T* dst) {
-  const int last = p.rank - 1;
-  if (axis == with) return permute_axes(p, axis + 1, with, src, dst);
-  if (axis < last) {
-    for (int64_t i = 0; i < p.extent[axis]; ++i) {
-      permute_axes(p, axis + 1, with, src + i * p.src_stride[axis], dst + i * p.dst_stride[axis]);
-    }
-    return;
-  }
-  const int64_t n = p.extent[last];
-  if (with >= 0) {
-    // The source runs along `with`, the destination along the last axis.
-    transpose_block(src, p.src_stride[last], dst, p.dst_stride[with], n, p.extent[with]);
-  } else if (p.src_stride[last] == 1) {
-    __builtin_memcpy(dst, src, static_cast<size_t>(n) * sizeof(T));
-  } else {
-    for (int64_t i = 0; i < n; ++i) dst[i] = src[i * p.src_stride[last]];
-  }
-}
-
-template <typename T>
-void permute_as(const PermutePlan& plan, const T* src, T* dst, int64_t begin, int64_t end) {
-  if (plan.rank == 0) {
-    if (begin < end) *dst = *src;
-    return;
-  }
-  PermutePlan part = plan;
-  part.extent[0] = end - begin;
-  src += begin * plan.src_stride[0];
-  dst += begin * plan.dst_stride[0];
-  const int last = plan.rank - 1;
-  int with = -1;
-  for (int i = 0; i < last && plan.src_stride[last] != 1; ++i) {
-    if (plan.src_stride[i] == 1) with = i;
-  }
-  permute_axes(part, 0, with, src, dst);
-}
-
-void permute(const PermutePlan& plan, const void* src, void* dst, int64_t begin, int64_t end) {
-  if (begin >= end) return;
-  switch (plan.element_bytes) {
-    case 1:
-      return permute_as(plan, static_cast<const uint8_t*>(src), static_cast<uint8_t*>(dst), begin, end);
-    case 2:
-      return permute_as(plan, static_cast<const uint16_t*>(src), static_cast<uint16_t*>(dst), begin, end);
-    case 4:
-      return permute_as(plan, static_cast<const uint32_t*>(src), static_cast<uint32_t*>(dst), begin, end);
-    default:
-      return permute_as(plan, static_cast<const uint64_t*>(src), static_cast<uint64_t*>(dst), begin, end);
-  }
-}
-
 }  // namespace
 
 const ReorderKernels& reorder_table() {
-  static constexpr ReorderKernels kTable = {&reorder_items, &reorder, &transpose_2d, &copy_2d, &permute};
+  static constexpr ReorderKernels kTable = {&reorder_items, &reorder, &transpose_2d, &copy_2d};
   return kTable;
 }
 

@@ -1,0 +1,292 @@
+// ScatterUpdate, ScatterElementsUpdate, ScatterNDUpdate: a copy of data, perhaps in its own memory, into which updates
+// are written or combined. Every number type, boolean; without a reduction any element of whole bytes. Layouts: plain.
+// Threads: each owns a part of the result and applies the updates that fall into it, in their order: the same bits for
+// any number of threads. Where the places of ScatterElementsUpdate differ in an axis before the scattered one, the
+// parts are those axes; else every thread looks at all indices.
+// Edge cases: an index out of range is an Exception.
+#include <cstring>
+#include <span>
+
+#include "ops/defs/movement/scatter.hpp"
+#include "plugins/cpu/kernels/scatter/scatter.hpp"
+#include "plugins/cpu/nodes/axis_copy.hpp"
+#include "plugins/cpu/nodes/indices.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+using ops::reference::ScatterReduction;
+
+struct Reduction {
+  ScatterReduction kind = ScatterReduction::none;
+  bool use_init_val = true;
+};
+
+Reduction reduction_of(const ir::Node& node) {
+  if (node.schema->type == "ScatterElementsUpdate" && node.schema->opset != "opset3") {
+    const auto& attrs = node.attrs<ops::ScatterElementsAttrs>();
+    return {attrs.reduction, attrs.use_init_val};
+  }
+  if (node.schema->type == "ScatterNDUpdate" && node.schema->opset != "opset4")
+    return {node.attrs<ops::ScatterNdAttrs>().reduction};
+  return {};
+}
+
+constexpr int64_t kAtOnce = 256;  // places found before their updates are applied
+
+/// Elements [begin, end) of the result, which one task owns.
+struct Owned {
+  int64_t begin, end;
+};
+
+/// What the ops have in common: result = data, then the updates by tasks that each own a part.
+class ScatterExecutor : public Executor {
+ public:
+  explicit ScatterExecutor(const NodeContext& context)
+      : index_type_(context.inputs[1].type),
+        reduction_(reduction_of(context.node)),
+        element_bytes_(static_cast<int64_t>(context.outputs[0].type.size())),
+        count_(context.outputs[0].count()),
+        mean_(scatter_mean_kernel(context.outputs[0].type)) {
+    const element::Type type = context.outputs[0].type;
+    if (!is_mean()) combine_ = scatter_kernel(type, reduction_.kind);
+    if (!is_mean() && !reduction_.use_init_val && reduction_.kind != ScatterReduction::none)
+      start_ = scatter_start_kernel(type, reduction_.kind);
+  }
+
+  void run(const RunArgs& args) const override {
+    const int64_t tasks = task_count(args.arena.threads());
+    args.arena.parallel_for(tasks, [&](int64_t task) {
+      const Owned owned = part(task, tasks);
+      const int64_t bytes = (owned.end - owned.begin) * element_bytes_, first = owned.begin * element_bytes_;
+      if (bytes > 0 && args.inputs[0] != args.outputs[0])
+        std::memcpy(static_cast<char*>(args.outputs[0]) + first, static_cast<const char*>(args.inputs[0]) + first,
+                    static_cast<size_t>(bytes));
+      if (is_mean()) return update_mean(args, owned);
+      if (start_) apply(args, owned, start_);
+      apply(args, owned, combine_);
+    });
+  }
+
+  size_t scratch_bytes(int) const override {
+    return is_mean() ? static_cast<size_t>(count_) * (ScatterMean::kSumBytes + sizeof(int32_t)) : 0;
+  }
+  std::string kernel_name() const override {
+    const auto name = ir::EnumSpellings<ScatterReduction>::names[static_cast<size_t>(reduction_.kind)];
+    return "scatter_" + std::string(reduction_.kind == ScatterReduction::none ? "write" : name);
+  }
+
+ protected:
+  /// Calls kernel(places, count, first update, length) for the updates that fall into the part, in their order.
+  using Visit = FunctionRef<void(const int64_t* places, int64_t count, int64_t first, int64_t length)>;
+  virtual void for_each_piece(const RunArgs& args, const Owned& owned, Visit visit) const = 0;
+  /// The result is `independent_parts()` parts of one size whose updates are known apart, or 1.
+  virtual int64_t independent_parts() const { return 1; }
+
+  element::Type index_type_;
+
+ private:
+  bool is_mean() const { return reduction_.kind == ScatterReduction::mean; }
+
+  /// The result does not depend on it: each element has one owner.
+  int64_t task_count(int threads) const {
+    constexpr int64_t kTaskElements = 16384;
+    const int64_t wanted = std::max<int64_t>(1, count_ / kTaskElements);
+    return independent_parts() > 1 ? std::min(independent_parts(), wanted) : std::min<int64_t>(threads, wanted);
+  }
+  Owned part(int64_t task, int64_t tasks) const {
+    const int64_t parts = independent_parts() > 1 ? independent_parts() : count_;
+    const int64_t size = count_ / std::max<int64_t>(parts, 1);
+    return {parts * task / tasks * size, parts * (task + 1) / tasks * size};
+  }
+
+  void apply(const RunArgs& args, const Owned& owned, ScatterFn kernel) const {
+    for_each_piece(args, owned, [&](const int64_t* places, int64_t count, int64_t first, int64_t length) {
+      kernel({args.outputs[0], places, count, static_cast<const char*>(args.inputs[2]) + first * element_bytes_, length,
+              length});
+    });
+  }
+
+  void update_mean(const RunArgs& args, const Owned& owned) const {
+    auto* sums = static_cast<char*>(args.scratch);
+    auto* counts = reinterpret_cast<int32_t*>(sums + count_ * ScatterMean::kSumBytes);
+    const int64_t size = owned.end - owned.begin;
+    std::fill_n(counts + owned.begin, size, 0);
+    for_each_piece(args, owned, [&](const int64_t* places, int64_t count, int64_t first, int64_t length) {
+      mean_.add({args.outputs[0], places, count, static_cast<const char*>(args.inputs[2]) + first * element_bytes_,
+                 length, length},
+                sums, counts, reduction_.use_init_val);
+    });
+    mean_.finish(static_cast<char*>(args.outputs[0]) + owned.begin * element_bytes_,
+                 sums + owned.begin * ScatterMean::kSumBytes, counts + owned.begin, size);
+  }
+
+  Reduction reduction_;
+  int64_t element_bytes_, count_;
+  ScatterFn combine_ = nullptr, start_ = nullptr;
+  ScatterMean mean_;
+};
+
+/// Pieces that lie across the border of two parts belong to both, each of whom writes its own half.
+void visit_piece(int64_t place, int64_t update, int64_t length, const Owned& owned,
+                 FunctionRef<void(const int64_t*, int64_t, int64_t, int64_t)> visit) {
+  const int64_t begin = std::max(place, owned.begin), end = std::min(place + length, owned.end);
+  if (begin < end) visit(&begin, 1, update + begin - place, end - begin);
+}
+
+/// output[o, indices[j]] = updates[o, j], whole pieces.
+class ScatterUpdateExecutor final : public ScatterExecutor {
+ public:
+  ScatterUpdateExecutor(const NodeContext& context, size_t axis) : ScatterExecutor(context) {
+    const ir::Dims& data = context.inputs[0].dims;
+    outer_ = product_of(data, 0, axis);
+    extent_ = data[axis];
+    length_ = product_of(data, axis + 1, data.size());
+    indices_ = context.inputs[1].count();
+  }
+
+ private:
+  int64_t independent_parts() const override { return outer_; }
+  void for_each_piece(const RunArgs& args, const Owned& owned, Visit visit) const override {
+    const int64_t slab = extent_ * length_;
+    if (slab == 0) return;
+    with_indices(index_type_, args.inputs[1], [&](const auto* indices) {
+      for (int64_t o = owned.begin / slab; o * slab < owned.end; ++o) {
+        for (int64_t j = 0; j < indices_; ++j) {
+          const int64_t index = indices[j];
+          if (index < 0 || index >= extent_)
+            throw_error(ErrorCode::invalid_argument, "index ", index, " is out of range [0, ", extent_ - 1, "]");
+          visit_piece(o * slab + index * length_, (o * indices_ + j) * length_, length_, owned, visit);
+        }
+      }
+    });
+  }
+
+  int64_t outer_, extent_, length_, indices_;
+};
+
+/// output[indices[i]] = updates[i], whole pieces at the coordinates in the last axis of indices.
+class ScatterNdExecutor final : public ScatterExecutor {
+ public:
+  explicit ScatterNdExecutor(const NodeContext& context) : ScatterExecutor(context) {
+    const ir::Dims &data = context.inputs[0].dims, &indices = context.inputs[1].dims;
+    depth_ = static_cast<size_t>(indices.back());
+    for (size_t k = 0; k < depth_; ++k) {
+      extents_.push_back(data[k]);
+      steps_.push_back(product_of(data, k + 1, data.size()));
+    }
+    length_ = product_of(data, depth_, data.size());
+    pieces_ = product_of(indices, 0, indices.size() - 1);
+  }
+
+ private:
+  void for_each_piece(const RunArgs& args, const Owned& owned, Visit visit) const override {
+    with_indices(index_type_, args.inputs[1], [&](const auto* indices) {
+      for (int64_t i = 0; i < pieces_; ++i) {
+        int64_t place = 0;
+        for (size_t k = 0; k < depth_; ++k)
+          place += checked_position(indices[i * static_cast<int64_t>(depth_) + static_cast<int64_t>(k)], extents_[k]) *
+                   steps_[k];
+        visit_piece(place, i * length_, length_, owned, visit);
+      }
+    });
+  }
+
+  size_t depth_;
+  std::vector<int64_t> extents_, steps_;  // of the axes that are indexed
+  int64_t length_, pieces_;
+};
+
+/// Single elements: along `axis` as indices say, along the others where they are in indices.
+class ScatterElementsExecutor final : public ScatterExecutor {
+ public:
+  ScatterElementsExecutor(const NodeContext& context, size_t axis)
+      : ScatterExecutor(context), axis_(axis), extents_(context.inputs[1].dims) {
+    const ir::Dims& data = context.inputs[0].dims;
+    for (size_t i = 0; i < data.size(); ++i) steps_.push_back(product_of(data, i + 1, data.size()));
+    extent_ = data[axis];
+    parts_ = product_of(data, 0, axis);
+  }
+
+ private:
+  int64_t independent_parts() const override { return parts_; }
+
+  void for_each_piece(const RunArgs& args, const Owned& owned, Visit visit) const override {
+    if (ir::element_count(extents_) == 0) return;
+    with_indices(index_type_, args.inputs[1], [&](const auto* indices) { visit_axis(indices, 0, 0, 0, owned, visit); });
+  }
+
+  /// Axes [axis, rank) behind the element `place` of the result and `update` of the updates.
+  template <class Index>
+  void visit_axis(const Index* indices, size_t axis, int64_t place, int64_t update, const Owned& owned,
+                  Visit visit) const {
+    const bool scattered = axis == axis_;
+    const int64_t step = scattered ? 0 : steps_[axis];
+    if (axis + 1 == extents_.size()) return visit_row(indices, place, update, step, owned, visit);
+    const int64_t count = product_of(extents_, axis + 1, extents_.size());
+    for (int64_t i = 0; i < extents_[axis]; ++i) {
+      const int64_t next = place + i * step;
+      // Axes before the scattered one tell whose part this is.
+      if (axis < axis_ && (next >= owned.end || next + step <= owned.begin)) continue;
+      visit_axis(indices, axis + 1, next, update + i * count, owned, visit);
+    }
+  }
+
+  template <class Index>
+  void visit_row(const Index* indices, int64_t place, int64_t update, int64_t step, const Owned& owned,
+                 Visit visit) const {
+    int64_t places[kAtOnce];
+    for (int64_t first = 0; first < extents_.back(); first += kAtOnce) {
+      const int64_t count = std::min(kAtOnce, extents_.back() - first);
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t at =
+            place + (first + i) * step + checked_position(indices[update + first + i], extent_) * steps_[axis_];
+        places[i] = at >= owned.begin && at < owned.end ? at : kNowhere;
+      }
+      visit(places, count, update + first, 1);
+    }
+  }
+
+  size_t axis_;
+  ir::Dims extents_;  // of indices
+  std::vector<int64_t> steps_;
+  int64_t extent_, parts_;
+};
+
+Proposal propose(const NodeContext& context) {
+  const TensorDesc &data = context.inputs[0], &indices = context.inputs[1];
+  if (!is_bytewise(data)) return not_bytewise();
+  if (!is_index_type(indices.type)) return no_index_type();
+  const Reduction reduction = reduction_of(context.node);
+  const bool known = reduction.kind == ScatterReduction::mean ? scatter_mean_kernel(data.type).add != nullptr
+                                                              : scatter_kernel(data.type, reduction.kind) != nullptr;
+  if (!known) return Reject{"no such reduction of " + data.type.get_type_name()};
+  if (context.inputs.size() > 3 && !known_axis(context, 3)) return Reject{"the axis is known at run time only"};
+  LayoutChoice choice;
+  choice.inputs = {data.layout, indices.layout, context.inputs[2].layout};
+  if (context.inputs.size() > 3) choice.inputs.push_back(std::nullopt);
+  choice.outputs = {context.outputs[0].layout};
+  choice.in_place = {0};
+  choice.cost = copy_ns(data);
+  return std::vector{choice};
+}
+
+template <class Executor_>
+std::unique_ptr<const Executor> create_along_axis(const NodeContext& context, const LayoutChoice&) {
+  return std::make_unique<Executor_>(context, *known_axis(context, 3));
+}
+
+constexpr Impl kScatterUpdate[] = {{"scatter_update", &propose, &create_along_axis<ScatterUpdateExecutor>}};
+constexpr Impl kScatterElements[] = {{"scatter_elements", &propose, &create_along_axis<ScatterElementsExecutor>}};
+constexpr Impl kScatterNd[] = {
+    {"scatter_nd", &propose, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<ScatterNdExecutor>(context);
+     }}};
+
+}  // namespace
+
+std::span<const Impl> scatter_update_impls() { return kScatterUpdate; }
+std::span<const Impl> scatter_elements_impls() { return kScatterElements; }
+std::span<const Impl> scatter_nd_impls() { return kScatterNd; }
+
+}  // namespace terroir::cpu
