@@ -209,6 +209,78 @@ TEST_P(Gathered, Nd) {
 TEST_P(Gathered, NdOfABatch) {
   expect_moved("GatherND", {2, 3, 4, 5}, {indices({2, 3, 7, 1}, 4)}, {{"batch_dims", "2"}}, "gather_nd");
 }
+TEST_P(Gathered, ReverseSequence) {
+  for (const AttributeTexts& axes :
+       {AttributeTexts{{"batch_axis", "0"}, {"seq_axis", "1"}}, AttributeTexts{{"batch_axis", "1"}, {"seq_axis", "2"}},
+        AttributeTexts{{"batch_axis", "2"}, {"seq_axis", "0"}}}) {
+    m_ = {};
+    const int64_t batch = axes[0].second == "0" ? 9 : axes[0].second == "1" ? 8 : 7;
+    const auto lengths = m_.op("Abs", {indices({batch}, 7)});
+    expect_moved("ReverseSequence", {9, 8, 7}, {lengths}, axes, "reverse_sequence");
+  }
+}
+TEST_P(Gathered, OneHot) {
+  for (const char* axis : {"0", "1", "-1"}) {
+    for (const char* opset : {"opset1", "opset16"}) {
+      m_ = {};
+      AttributeTexts attributes = {{"axis", axis}};
+      if (std::string(opset) == "opset16") attributes.push_back({"negative_indices_mode", "normalize"});
+      const auto at = indices({23, 300}, 9);
+      const auto on = m_.op("ReduceMax", {converted({2}), m_.integers({0})}, {{"keep_dims", "false"}});
+      const auto off = m_.op("ReduceMin", {converted({2}), m_.integers({0})}, {{"keep_dims", "false"}});
+      auto y = m_.op("OneHot", {at, m_.scalar_integer(7), on, off}, attributes, "moved", opset);
+      if (!is_f32()) y = m_.op("Convert", {y}, {{"destination_type", "f32"}});
+      m_.result(m_.op("Negative", {y}));
+      expect_same_as_interpreter(m_, 0);
+      EXPECT_EQ(kernel_on_cpu(m_.graph(), cpu::Isa::scalar, "moved"), "one_hot");
+    }
+  }
+}
+TEST_P(Gathered, ExtractImagePatches) {
+  for (const char* pad : {"same_upper", "same_lower", "valid"}) {
+    m_ = {};
+    expect_moved("ExtractImagePatches", {2, 3, 11, 17}, {},
+                 {{"sizes", "3,2"}, {"strides", "2,1"}, {"rates", "1,2"}, {"auto_pad", pad}}, "extract_image_patches");
+  }
+}
+TEST_P(Gathered, Col2Im) {
+  expect_moved("Col2Im", {2, 12, 99}, {m_.integers({16, 13}), m_.integers({3, 2})},
+               {{"strides", "2,1"}, {"dilations", "1,2"}, {"pads_begin", "1,0"}, {"pads_end", "2,0"}}, "col2im");
+}
+TEST_P(Gathered, BucketizeAndSearchSorted) {
+  for (const char* right : {"true", "false"}) {
+    m_ = {};
+    const auto bounds = m_.constant({5}, {-50, -1, 0, 0, 30.5});
+    expect_moved("Bucketize", {70, 80}, {bounds}, {{"output_type", "i32"}, {"with_right_bound", right}}, "bucketize");
+    m_ = {};
+    expect_moved("Bucketize", {70, 80}, {m_.integers({-50, 0, 7, 8})},
+                 {{"output_type", "i64"}, {"with_right_bound", right}}, is_f32() ? "ref" : "bucketize");
+    m_ = {};
+    const auto sorted =
+        m_.op("Convert", {m_.constant({2, 4}, {-9, 0, 0, 7, 2, 3, 4, 50})}, {{"destination_type", GetParam()}});
+    const auto values = converted({2, 300});
+    auto y = m_.op("SearchSorted", {sorted, values}, {{"output_type", "i32"}, {"right_mode", right}}, "moved");
+    m_.result(m_.op("Convert", {y}, {{"destination_type", "f32"}}));
+    expect_same_as_interpreter(m_, 0);
+    EXPECT_EQ(kernel_on_cpu(m_.graph(), cpu::Isa::scalar, "moved"), "search_sorted");
+  }
+}
+TEST(MovementTest, GatherTree) {
+  for (const char* type : {"i32", "f32"}) {
+    GraphMaker m;
+    const auto whole = [&](const ir::Dims& dims, const char* low, const char* high) {
+      const auto x = m.op("Multiply", {m.input(PartialShape(ir::to_shape(dims))), m.scalar(9)});
+      const auto clamped = m.op("Clamp", {m.op("Floor", {x})}, {{"min", low}, {"max", high}});
+      return m.op("Convert", {clamped}, {{"destination_type", type}});
+    };
+    const auto ids = whole({9, 4, 3}, "-5", "5"), parents = whole({9, 4, 3}, "0", "2"), lengths = whole({4}, "0", "9");
+    const auto end = m.op("Convert", {m.scalar(3)}, {{"destination_type", type}});
+    const auto y = m.op("GatherTree", {ids, parents, lengths, end}, {}, "moved");
+    m.result(m.op("Convert", {y}, {{"destination_type", "f32"}}));
+    expect_same_as_interpreter(m, 0);
+    EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::Isa::scalar, "moved"), "gather_tree");
+  }
+}
 TEST_P(Gathered, ScatteredByManyTasks) {
   for (const char* reduction : {"none", "sum", "max", "mean"}) {
     m_ = {};

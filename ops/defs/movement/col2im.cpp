@@ -17,25 +17,6 @@ void require_pair(const char* name, const std::vector<int64_t>& values, int64_t 
       throw_error(ErrorCode::invalid_argument, name, " must be in [", least, ", ", kMost, "], got ", value);
 }
 
-reference::Col2ImParams params_of(const Col2ImAttrs& attrs, const std::vector<int64_t>& size,
-                                  const std::vector<int64_t>& kernel) {
-  require_pair("output_size", size, 1);
-  require_pair("kernel_size", kernel, 1);
-  reference::Col2ImParams params{};
-  for (size_t k = 0; k < 2; ++k) {
-    params.size[k] = size[k];
-    params.kernel[k] = kernel[k];
-    params.strides[k] = attrs.strides[k];
-    params.dilations[k] = attrs.dilations[k];
-    params.pads_begin[k] = attrs.pads_begin[k];
-    const int64_t span = size[k] + attrs.pads_begin[k] + attrs.pads_end[k] - (kernel[k] - 1) * attrs.dilations[k] - 1;
-    if (span < 0)
-      throw_error(ErrorCode::invalid_argument, "no block of kernel_size ", kernel, " fits into output_size ", size);
-    params.blocks[k] = span / attrs.strides[k] + 1;
-  }
-  return params;
-}
-
 void infer(ir::InferContext& ctx) {
   const auto& attrs = ctx.attrs<Col2ImAttrs>();
   require_pair("strides", attrs.strides, 1);
@@ -53,7 +34,7 @@ void infer(ir::InferContext& ctx) {
   if (kernel) require_pair("kernel_size", *kernel, 1);
   if (size) require_pair("output_size", *size, 1);
   if (size && kernel) {
-    const reference::Col2ImParams params = params_of(attrs, *size, *kernel);
+    const reference::Col2ImParams params = col2im_params(attrs, *size, *kernel);
     if (data.rank().is_static())
       ctx.require(data[-1].compatible(params.blocks[0] * params.blocks[1]), "data ", data, " must have ",
                   params.blocks[0] * params.blocks[1], " blocks on its last axis");
@@ -71,6 +52,25 @@ void infer(ir::InferContext& ctx) {
 
 }  // namespace
 
+reference::Col2ImParams col2im_params(const Col2ImAttrs& attrs, const std::vector<int64_t>& size,
+                                      const std::vector<int64_t>& kernel) {
+  require_pair("output_size", size, 1);
+  require_pair("kernel_size", kernel, 1);
+  reference::Col2ImParams params{};
+  for (size_t k = 0; k < 2; ++k) {
+    params.size[k] = size[k];
+    params.kernel[k] = kernel[k];
+    params.strides[k] = attrs.strides[k];
+    params.dilations[k] = attrs.dilations[k];
+    params.pads_begin[k] = attrs.pads_begin[k];
+    const int64_t span = size[k] + attrs.pads_begin[k] + attrs.pads_end[k] - (kernel[k] - 1) * attrs.dilations[k] - 1;
+    if (span < 0)
+      throw_error(ErrorCode::invalid_argument, "no block of kernel_size ", kernel, " fits into output_size ", size);
+    params.blocks[k] = span / attrs.strides[k] + 1;
+  }
+  return params;
+}
+
 ir::OpSchema col2im_15() {
   ir::OpSchema schema;
   schema.arity = {3, 3, 1};
@@ -78,7 +78,7 @@ ir::OpSchema col2im_15() {
   schema.infer = &infer;
   schema.reference = [](const ir::EvalContext& ctx) {
     reference::col2im(
-        ctx, params_of(ctx.attrs<Col2ImAttrs>(), ir::to_integers(ctx.inputs[1]), ir::to_integers(ctx.inputs[2])));
+        ctx, col2im_params(ctx.attrs<Col2ImAttrs>(), ir::to_integers(ctx.inputs[1]), ir::to_integers(ctx.inputs[2])));
   };
   return schema;
 }

@@ -5,6 +5,7 @@
 // Shapes: [N, C, H, W] or [C, H, W]; L is the number of blocks. Edge cases: integers wrap around.
 // Source: operation page Col2Im-15.
 #include "ir/schema/attributes.hpp"
+#include "ops/reference/movement/col2im.hpp"
 
 namespace terroir::ops {
 
@@ -19,5 +20,9 @@ struct Col2ImAttrs {
     v("pads_end", pads_end);
   }
 };
+
+/// With the values of inputs 1 and 2. Exception where no block fits.
+reference::Col2ImParams col2im_params(const Col2ImAttrs& attrs, const std::vector<int64_t>& size,
+                                      const std::vector<int64_t>& kernel);
 
 }  // namespace terroir::ops

@@ -39,30 +39,31 @@ void infer(ir::InferContext& ctx) {
   ctx.set_output(0, ctx.type(0), std::move(output));
 }
 
-void reference_patches(const ir::EvalContext& ctx) {
-  const auto& attrs = ctx.attrs<ExtractImagePatchesAttrs>();
+}  // namespace
+
+reference::PatchParams patch_params(const ExtractImagePatchesAttrs& attrs, const ir::Dims& data) {
   reference::PatchParams params{};
   for (size_t k = 0; k < 2; ++k) {
     params.sizes[k] = attrs.sizes[k];
     params.strides[k] = attrs.strides[k];
     params.rates[k] = attrs.rates[k];
     if (attrs.auto_pad == PatchPad::valid) continue;
-    const int64_t extent = ctx.inputs[0].dims[k + 2];
+    const int64_t extent = data[k + 2];
     const int64_t needed = (window_count(attrs, k, extent) - 1) * attrs.strides[k] + reach(attrs, k);
     const int64_t pad = std::max<int64_t>(0, needed - extent);
     params.pads_begin[k] = attrs.auto_pad == PatchPad::same_upper ? pad / 2 : pad - pad / 2;
   }
-  reference::extract_image_patches(ctx, params);
+  return params;
 }
-
-}  // namespace
 
 ir::OpSchema extract_image_patches_3() {
   ir::OpSchema schema;
   schema.arity = {1, 1, 1};
   schema.make_attributes = &ir::make_attributes<ExtractImagePatchesAttrs>;
   schema.infer = &infer;
-  schema.reference = &reference_patches;
+  schema.reference = [](const ir::EvalContext& ctx) {
+    reference::extract_image_patches(ctx, patch_params(ctx.attrs<ExtractImagePatchesAttrs>(), ctx.inputs[0].dims));
+  };
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

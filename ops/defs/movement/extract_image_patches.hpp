@@ -4,6 +4,7 @@
 // Shapes: [N, C * KH * KW, H', W'] with H' = ceil(H / stride) for same_*, the number of windows that fit for valid.
 // Source: operation page ExtractImagePatches-3.
 #include "ir/schema/attributes.hpp"
+#include "ops/reference/movement/rearrange.hpp"
 
 namespace terroir::ops {
 
@@ -21,6 +22,9 @@ struct ExtractImagePatchesAttrs {
     v("auto_pad", auto_pad, ir::Presence::required);
   }
 };
+
+/// The window over data of this shape.
+reference::PatchParams patch_params(const ExtractImagePatchesAttrs& attrs, const ir::Dims& data);
 
 }  // namespace terroir::ops
 

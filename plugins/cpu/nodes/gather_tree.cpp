@@ -1,0 +1,86 @@
+// GatherTree: each beam followed from its end to its beginning; i32, i64 and f32. Layouts: plain. Threads: items of the
+// batch. Edge cases: a parent that is no beam is an Exception.
+#include <span>
+
+#include "plugins/cpu/nodes/indices.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+struct Tree {
+  int64_t times, batches, beams;
+};
+
+/// One item of the batch. Ids and parents are whole numbers, also as f32.
+template <class T>
+void follow(const Tree& tree, int64_t batch, const void* const* inputs, void* output) {
+  const T* ids = static_cast<const T*>(inputs[0]);
+  const T* parents = static_cast<const T*>(inputs[1]);
+  const T wanted = static_cast<const T*>(inputs[2])[batch], end = *static_cast<const T*>(inputs[3]);
+  T* dst = static_cast<T*>(output);
+  const int64_t length = wanted >= static_cast<T>(tree.times) ? tree.times
+                         : wanted >= T{1}                     ? static_cast<int64_t>(wanted)
+                                                              : 0;
+  for (int64_t beam = 0; beam < tree.beams; ++beam) {
+    const auto at = [&](int64_t time, int64_t which) { return (time * tree.batches + batch) * tree.beams + which; };
+    int64_t current = beam;
+    for (int64_t time = length; time-- > 0;) {
+      dst[at(time, beam)] = ids[at(time, current)];
+      if (time == 0) break;
+      const T parent = parents[at(time, current)];
+      if (!(parent >= T{0} && parent < static_cast<T>(tree.beams)))
+        throw_error(ErrorCode::invalid_argument, "parent ", parent, " is out of range [0, ", tree.beams - 1, "]");
+      current = static_cast<int64_t>(parent);
+    }
+    // What follows the first end token is end tokens.
+    int64_t time = 0;
+    while (time < length && dst[at(time, beam)] != end) ++time;
+    for (; time < tree.times; ++time) dst[at(time, beam)] = end;
+  }
+}
+
+using FollowFn = void (*)(const Tree& tree, int64_t batch, const void* const* inputs, void* output);
+
+FollowFn follow_for(element::Type type) {
+  if (type == element::i32) return &follow<int32_t>;
+  if (type == element::i64) return &follow<int64_t>;
+  return type == element::f32 ? &follow<float> : nullptr;
+}
+
+class GatherTreeExecutor final : public Executor {
+ public:
+  explicit GatherTreeExecutor(const NodeContext& context) : follow_(follow_for(context.inputs[0].type)) {
+    const ir::Dims& dims = context.inputs[0].dims;
+    tree_ = {dims[0], dims[1], dims[2]};
+  }
+  void run(const RunArgs& args) const override {
+    args.arena.parallel_for(tree_.batches, [&](int64_t batch) { follow_(tree_, batch, args.inputs, args.outputs[0]); });
+  }
+  std::string kernel_name() const override { return "gather_tree"; }
+
+ private:
+  FollowFn follow_;
+  Tree tree_;
+};
+
+Proposal propose(const NodeContext& context) {
+  for (const TensorDesc& input : context.inputs)
+    if (input.type != context.inputs[0].type || !follow_for(input.type))
+      return Reject{"no kernel for " + input.type.get_type_name()};
+  LayoutChoice choice;
+  for (const TensorDesc& input : context.inputs) choice.inputs.emplace_back(input.layout);
+  choice.outputs = {context.outputs[0].layout};
+  choice.cost = copy_ns(context.outputs[0]);
+  return std::vector{choice};
+}
+
+constexpr Impl kGatherTree[] = {
+    {"gather_tree", &propose, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<GatherTreeExecutor>(context);
+     }}};
+
+}  // namespace
+
+std::span<const Impl> gather_tree_impls() { return kGatherTree; }
+
+}  // namespace terroir::cpu

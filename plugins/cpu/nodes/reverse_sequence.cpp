@@ -1,0 +1,82 @@
+// ReverseSequence: of each item of the batch, the first seq_lengths elements read backwards; any element of whole
+// bytes. Layouts: plain. Threads: slices of the result. Edge cases: a length outside of the axis is an Exception,
+// before anything is written.
+#include <span>
+
+#include "ops/defs/movement/reverse.hpp"
+#include "plugins/cpu/nodes/axis_copy.hpp"
+#include "plugins/cpu/nodes/indices.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+class ReverseSequenceExecutor final : public Executor {
+ public:
+  explicit ReverseSequenceExecutor(const NodeContext& context) : length_type_(context.inputs[1].type) {
+    const TensorDesc& data = context.inputs[0];
+    const auto& attrs = context.node.attrs<ops::ReverseSequenceAttrs>();
+    const auto positive = [&](int64_t axis) { return static_cast<size_t>(axis < 0 ? axis + data.rank() : axis); };
+    const size_t batch = positive(attrs.batch_axis), sequence = positive(attrs.seq_axis);
+    const size_t outer = std::max(batch, sequence) + 1;
+    units_ = product_of(data.dims, 0, outer);
+    unit_ = product_of(data.dims, outer, data.dims.size()) * static_cast<int64_t>(data.type.size());
+    batch_extent_ = data.dims[batch];
+    batch_step_ = product_of(data.dims, batch + 1, outer);
+    extent_ = data.dims[sequence];
+    step_ = product_of(data.dims, sequence + 1, outer);
+  }
+
+  void run(const RunArgs& args) const override {
+    with_indices(length_type_, args.inputs[1], [&](const auto* lengths) {
+      for (int64_t b = 0; b < batch_extent_; ++b)
+        if (lengths[b] < 0 || lengths[b] > extent_)
+          throw_error(ErrorCode::invalid_argument, "seq_lengths must be in [0, ", extent_, "], got ", lengths[b]);
+      if (unit_ == 0) return;
+      constexpr int64_t kTaskBytes = 65536, kAtOnce = 256;
+      const int64_t per_task = std::max<int64_t>(1, kTaskBytes / unit_);
+      args.arena.parallel_for((units_ + per_task - 1) / per_task, [&](int64_t task) {
+        int64_t sources[kAtOnce];
+        const int64_t end = std::min(units_, (task + 1) * per_task);
+        for (int64_t first = task * per_task; first < end; first += kAtOnce) {
+          const int64_t count = std::min(kAtOnce, end - first);
+          for (int64_t i = 0; i < count; ++i) {
+            const int64_t unit = first + i, at = unit / step_ % extent_;
+            const int64_t length = lengths[unit / batch_step_ % batch_extent_];
+            sources[i] = (at < length ? unit + (length - 1 - 2 * at) * step_ : unit) * unit_;
+          }
+          copy_indexed(static_cast<const char*>(args.inputs[0]), sources,
+                       static_cast<char*>(args.outputs[0]) + first * unit_, unit_, count);
+        }
+      });
+    });
+  }
+  std::string kernel_name() const override { return "reverse_sequence"; }
+
+ private:
+  element::Type length_type_;
+  int64_t units_, unit_;  // bytes behind both axes
+  int64_t batch_extent_, batch_step_, extent_, step_;
+};
+
+Proposal propose(const NodeContext& context) {
+  const TensorDesc &data = context.inputs[0], &lengths = context.inputs[1];
+  if (!is_bytewise(data)) return not_bytewise();
+  if (!is_index_type(lengths.type)) return no_index_type();
+  LayoutChoice choice;
+  choice.inputs = {data.layout, lengths.layout};
+  choice.outputs = {context.outputs[0].layout};
+  choice.cost = copy_ns(data);
+  return std::vector{choice};
+}
+
+constexpr Impl kReverseSequence[] = {
+    {"reverse_sequence", &propose,
+     [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<ReverseSequenceExecutor>(context);
+     }}};
+
+}  // namespace
+
+std::span<const Impl> reverse_sequence_impls() { return kReverseSequence; }
+
+}  // namespace terroir::cpu
