@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ir/base/error.hpp"
+#include "ops/reference/type/packed.hpp"
 
 namespace terroir::ops::reference {
 namespace {
@@ -13,11 +14,6 @@ template <size_t Size>
 void copy_sized(char* dst, int64_t dst_step, const char* src, int64_t src_step, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     std::memcpy(dst + i * dst_step * static_cast<int64_t>(Size), src + i * src_step * static_cast<int64_t>(Size), Size);
-}
-
-int shift_of(int64_t index, int64_t bits, bool high_bits_first) {
-  const int64_t bit = index * bits % 8;
-  return static_cast<int>(high_bits_first ? 8 - bits - bit : bit);
 }
 
 /// Walks the rows of a strided region: row(dense index, strided index, count, step of the innermost axis).
@@ -66,11 +62,10 @@ ElementCopier::ElementCopier(element::Type type, const char* op) {
     size_ = bits / 8;
     return;
   }
-  if (bits != 1 && bits != 2 && bits != 4)
-    throw_error(ErrorCode::unsupported, op, " cannot move elements of type ", type.get_type_name());
+  if (bits == 0) throw_error(ErrorCode::unsupported, op, " cannot move elements of type ", type.get_type_name());
   kind_ = Kind::packed;
   size_ = bits;
-  high_bits_first_ = type == element::u1;
+  if (type == element::nf4) zero_ = 7;  // its codes count up from -1
 }
 
 void ElementCopier::copy(void* dst, int64_t dst_index, const void* src, int64_t src_index, int64_t count) const {
@@ -95,16 +90,9 @@ void ElementCopier::copy_strided(void* dst, int64_t dst_index, int64_t dst_step,
   if (kind_ == Kind::packed) {
     auto* to = static_cast<uint8_t*>(dst);
     const auto* from = static_cast<const uint8_t*>(src);
-    const auto mask = static_cast<unsigned>((1 << size_) - 1);
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t s = src_index + i * src_step;
-      const int64_t d = dst_index + i * dst_step;
-      const unsigned value =
-          (static_cast<unsigned>(from[s * size_ / 8]) >> shift_of(s, size_, high_bits_first_)) & mask;
-      const int shift = shift_of(d, size_, high_bits_first_);
-      uint8_t& byte = to[d * size_ / 8];
-      byte = static_cast<uint8_t>((byte & ~(mask << shift)) | (value << shift));
-    }
+    const int width = static_cast<int>(size_);
+    for (int64_t i = 0; i < count; ++i)
+      write_bits(to, dst_index + i * dst_step, width, read_bits(from, src_index + i * src_step, width));
     return;
   }
   auto* to = static_cast<char*>(dst) + dst_index * size_;
@@ -133,7 +121,7 @@ void ElementCopier::clear(void* dst, int64_t dst_index, int64_t count) const {
   } else if (kind_ == Kind::bytes) {
     std::memset(static_cast<char*>(dst) + dst_index * size_, 0, static_cast<size_t>(count * size_));
   } else {
-    const uint8_t zero = 0;
+    const uint8_t zero = zero_;
     copy_strided(dst, dst_index, 1, &zero, 0, 0, count);
   }
 }

@@ -1,16 +1,14 @@
 #pragma once
-// What: moves elements of any type by index: whole bytes, strings, and packed types of 1, 2 and 4 bits. The vocabulary
-// of all data movement references.
-// Layouts: dense row-major; packed types fill the whole tensor (u1 from the high bit of a byte, the others from the
-// low). Edge cases: nothing is touched for a count of 0; packed elements of 3 and 6 bits are an Exception
-// (unsupported).
+// What: moves elements of any type by index: whole bytes, strings, and packed types. The vocabulary of all data
+// movement references. Layouts: dense row-major; packed types fill the whole tensor, see type/packed.hpp. Edge cases:
+// nothing is touched for a count of 0.
 #include "ir/base/tensor_view.hpp"
 
 namespace terroir::ops::reference {
 
 class ElementCopier {
  public:
-  /// `op` is named in the error for types that cannot be moved one by one.
+  /// `op` is named in the error for a type that is not known.
   ElementCopier(element::Type type, const char* op);
 
   /// dst[dst_index + i] := src[src_index + i]; the ranges do not overlap.
@@ -18,14 +16,14 @@ class ElementCopier {
   /// dst[dst_index + i * dst_step] := src[src_index + i * src_step]
   void copy_strided(void* dst, int64_t dst_index, int64_t dst_step, const void* src, int64_t src_index,
                     int64_t src_step, int64_t count) const;
-  /// Zeros (empty strings).
+  /// Zeros (empty strings); what has none (f8e8m0) becomes its smallest number.
   void clear(void* dst, int64_t dst_index, int64_t count) const;
 
  private:
   enum class Kind { bytes, packed, strings };
   Kind kind_;
-  bool high_bits_first_ = false;
-  int64_t size_;  // bytes of an element, or bits of a packed one
+  uint8_t zero_ = 0;  // code of a packed zero
+  int64_t size_;      // bytes of an element, or bits of a packed one
 };
 
 /// dst[i0, i1 ...] := src[offset + i0 * steps[0] + i1 * steps[1] + ...]; dst is dense of extents `dims`.

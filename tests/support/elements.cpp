@@ -8,6 +8,8 @@
 #include <terroir/float16.hpp>
 
 #include "ir/base/error.hpp"
+#include "ops/reference/type/convert.hpp"
+#include "ops/reference/type/packed.hpp"
 
 namespace terroir::test {
 namespace {
@@ -60,6 +62,36 @@ Bits bits_of(element::Type type, int64_t index) {
   throw_error(ErrorCode::unsupported, "tests do not look into tensors of ", type.get_type_name());
 }
 
+/// Types that the library alone knows how to read: floats of 8 and 4 bits, integers of 2, 3 and 6.
+bool is_exotic(element::Type type) {
+  const bool integer = type == element::u2 || type == element::u3 || type == element::u6;
+  return integer || (type.is_real() && type.bitwidth() <= 8);
+}
+
+double exotic_at(const ir::TensorView& tensor, int64_t index) {
+  const int width = static_cast<int>(tensor.type.bitwidth());
+  const auto* data = static_cast<const uint8_t*>(tensor.data);
+  uint8_t alone[2] = {};  // room for the byte that wider elements straddle into
+  double number = 0;
+  if (width == 8)
+    alone[0] = data[index];
+  else
+    ops::reference::write_bits(alone, 0, width, ops::reference::read_bits(data, index, width));
+  ops::reference::convert({tensor.type, {1}, alone}, {element::f64, {1}, &number});
+  return number;
+}
+
+void set_exotic(const ir::MutableTensorView& tensor, int64_t index, double number) {
+  const int width = static_cast<int>(tensor.type.bitwidth());
+  auto* data = static_cast<uint8_t*>(tensor.data);
+  uint8_t alone[2] = {};
+  ops::reference::convert({element::f64, {1}, &number}, {tensor.type, {1}, alone});
+  if (width == 8)
+    data[index] = alone[0];
+  else
+    ops::reference::write_bits(data, index, width, ops::reference::read_bits(alone, 0, width));
+}
+
 double parse_real(std::string_view text) {
   double value = 0;
   const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
@@ -103,6 +135,7 @@ long double element_at(const ir::TensorView& tensor, int64_t index) {
           number = static_cast<long double>(static_cast<float>(value));
       }))
     return number;
+  if (is_exotic(tensor.type)) return exotic_at(tensor, index);
   const Bits bits = bits_of(tensor.type, index);
   const unsigned raw = (static_cast<const uint8_t*>(tensor.data)[bits.byte] >> bits.shift) & bits.mask;
   if (tensor.type == element::i4 && raw > 7) return static_cast<long double>(static_cast<int>(raw) - 16);
@@ -126,6 +159,7 @@ void set_element(const ir::MutableTensorView& tensor, int64_t index, std::string
         static_cast<T*>(tensor.data)[index] = parse_as<T>(text);
       }))
     return;
+  if (is_exotic(tensor.type)) return set_exotic(tensor, index, parse_real(text));
   const Bits bits = bits_of(tensor.type, index);
   const int lowest = tensor.type == element::i4 ? -8 : 0;
   const int highest = tensor.type == element::i4 ? 7 : static_cast<int>(bits.mask);

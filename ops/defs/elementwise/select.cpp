@@ -1,8 +1,7 @@
 // What: y = condition ? a : b, element by element.
 // Shapes: numpy: all three broadcast to each other. pdpd: b is placed into a (ops/shape/broadcast.hpp), and so is the
 // condition, at the same axis. none: all are equal.
-// Types: the condition is boolean (any byte but 0 is true); a and b have any type, string and packed types excepted
-// from the reference. Source: operation page Select-1.
+// Types: the condition is boolean (any byte but 0 is true); a and b have any type. Source: operation page Select-1.
 #include <algorithm>
 
 #include "ops/defs/elementwise/binary.hpp"
@@ -40,7 +39,8 @@ void select_elements(const ir::EvalContext& ctx) {
 
 void evaluate(const ir::EvalContext& ctx) {
   const element::Type type = ctx.inputs[1].type;
-  switch (type == element::string ? 0 : type.bitwidth()) {
+  if (type == element::string) return select_elements<std::string>(ctx);
+  switch (type.bitwidth()) {
     case 8:
       return select_elements<uint8_t>(ctx);
     case 16:

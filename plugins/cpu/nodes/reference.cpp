@@ -3,6 +3,7 @@
 #include <span>
 
 #include "ir/base/error.hpp"
+#include "ops/reference/run_reference.hpp"
 #include "plugins/cpu/impl.hpp"
 
 namespace terroir::cpu {
@@ -11,7 +12,7 @@ namespace {
 class ReferenceExecutor final : public Executor {
  public:
   explicit ReferenceExecutor(const NodeContext& context)
-      : reference_(context.node.schema->reference), attributes_(context.node.attributes->clone()) {
+      : schema_(*context.node.schema), attributes_(context.node.attributes->clone()) {
     for (const TensorDesc& input : context.inputs) inputs_.push_back({input.type, input.dims, nullptr});
     for (const TensorDesc& output : context.outputs) outputs_.push_back({output.type, output.dims, nullptr});
   }
@@ -21,12 +22,12 @@ class ReferenceExecutor final : public Executor {
     std::vector<ir::MutableTensorView> outputs = outputs_;
     for (size_t i = 0; i < inputs.size(); ++i) inputs[i].data = args.inputs[i];
     for (size_t i = 0; i < outputs.size(); ++i) outputs[i].data = args.outputs[i];
-    reference_({*attributes_, inputs, outputs});
+    ops::reference::run_reference(schema_, {*attributes_, inputs, outputs});
   }
   std::string kernel_name() const override { return "ref:any"; }
 
  private:
-  ir::ReferenceFn reference_;
+  const ir::OpSchema& schema_;
   std::unique_ptr<ir::Attributes> attributes_;
   std::vector<ir::TensorView> inputs_;
   std::vector<ir::MutableTensorView> outputs_;
