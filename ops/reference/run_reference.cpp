@@ -18,7 +18,7 @@ element::Type wide_type(element::Type type) {
   return type.is_real() ? element::f32 : element::i32;
 }
 
-void run_wide(const ir::OpSchema& schema, const ir::EvalContext& context) {
+void run_wide(ir::ReferenceFn reference, const ir::EvalContext& context) {
   std::vector<AlignedBuffer> buffers;
   const auto allocate = [&](element::Type type, const ir::Dims& dims) -> ir::MutableTensorView {
     buffers.emplace_back(ir::byte_size(type, ir::element_count(dims)));
@@ -34,7 +34,7 @@ void run_wide(const ir::OpSchema& schema, const ir::EvalContext& context) {
   std::vector<ir::MutableTensorView> outputs(context.outputs.begin(), context.outputs.end());
   for (ir::MutableTensorView& output : outputs)
     if (is_narrow(output.type)) output = allocate(wide_type(output.type), output.dims);
-  schema.reference({context.attributes, inputs, outputs});
+  reference({context.attributes, inputs, outputs});
   for (size_t i = 0; i < outputs.size(); ++i) {
     context.outputs[i].dims = outputs[i].dims;  // it may have found its size
     if (outputs[i].type != context.outputs[i].type) convert(outputs[i], context.outputs[i]);
@@ -43,13 +43,13 @@ void run_wide(const ir::OpSchema& schema, const ir::EvalContext& context) {
 
 }  // namespace
 
-void run_reference(const ir::OpSchema& schema, const ir::EvalContext& context) {
+void run_reference(ir::ReferenceFn reference, const ir::EvalContext& context) {
   const auto narrow = [](const auto& tensor) { return is_narrow(tensor.type); };
   if (std::none_of(context.inputs.begin(), context.inputs.end(), narrow) &&
       std::none_of(context.outputs.begin(), context.outputs.end(), narrow))
-    return schema.reference(context);
+    return reference(context);
   try {
-    return schema.reference(context);
+    return reference(context);
   } catch (const Exception& error) {
     if (error.code() != ErrorCode::unsupported) throw;
   }

@@ -9,7 +9,7 @@
 
 namespace terroir::ops::reference {
 
-/// schema.reference(context); Exceptions of it.
-void run_reference(const ir::OpSchema& schema, const ir::EvalContext& context);
+/// reference(context); Exceptions of it.
+void run_reference(ir::ReferenceFn reference, const ir::EvalContext& context);
 
 }  // namespace terroir::ops::reference

@@ -17,7 +17,7 @@ std::vector<ir::Constant> evaluate(const ir::Node& node, const std::vector<ir::T
     buffers.push_back(allocate_returned(bytes));
     outputs.push_back({port.type, std::move(dims), buffers.back().get()});
   }
-  reference::run_reference(*node.schema, {*node.attributes, inputs, outputs});
+  reference::run_reference(node.schema->reference, {*node.attributes, inputs, outputs});
   std::vector<ir::Constant> values;
   for (size_t i = 0; i < outputs.size(); ++i) values.push_back({outputs[i], buffers[i]});
   return values;

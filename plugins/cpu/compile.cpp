@@ -63,12 +63,14 @@ std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
   loops.run(*copy);
   ops::widen_floats(*copy, registry);
   portable_passes().run(*copy);
+  for (const ir::NodeId id : copy->nodes())
+    for (ir::Body& body : copy->node(id).bodies) body.graph = rewrite_portable(*body.graph);
   return copy;
 }
 
 std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> graph, const std::vector<ir::Dims>& inputs) {
   bind_shapes(*graph, inputs);
-  // What waited for a rank, a shape, or a size that is known now.
+  // Sizes are known now, and patterns that waited for a shape: the plan must be that of the model with these extents.
   portable_passes().run(*graph);
   return graph;
 }

@@ -11,7 +11,7 @@
 namespace terroir::cpu {
 
 /// The part that does not depend on input shapes: portable rewrites over a copy of `graph`, whose shapes may be
-/// unknown.
+/// unknown, and over the bodies of its nodes.
 std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph);
 
 struct CompileOptions {

@@ -28,6 +28,8 @@ class Executor {
   virtual void run(const RunArgs& args) const = 0;
   /// For `threads` concurrent slices of one run.
   virtual size_t scratch_bytes(int /*threads*/) const { return 0; }
+  /// Tables that grow with the extents of the node, in bytes; packed weights do not count.
+  virtual size_t table_bytes() const { return 0; }
   /// The kernel as profiles print it: "f32_conv_direct_nChw16c__avx512", "ref:any".
   virtual std::string kernel_name() const = 0;
 };

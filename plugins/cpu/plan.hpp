@@ -31,13 +31,19 @@ struct Step {
   std::string details;        // why it exists, of steps that only move bytes; why it is slow
 };
 
+/// Memory that slots point to, and how much of it.
+struct KeptConstant {
+  std::shared_ptr<const void> owner;
+  size_t bytes = 0;
+};
+
 struct Plan {
   std::vector<Step> steps;
   std::vector<TensorDesc> inputs, outputs;  // by model input and output; plain
   size_t arena_bytes = 0;                   // activations, scratch behind them
   size_t scratch_offset = 0;
-  std::vector<std::shared_ptr<const void>> owners;  // of constants that slots point to
-  std::string graph_text;                           // the final graph with layouts; filled when asked for
+  std::vector<KeptConstant> constants;  // one entry per owner
+  std::string graph_text;               // the final graph with layouts; filled when asked for
 };
 
 }  // namespace terroir::cpu

@@ -16,6 +16,14 @@
 namespace terroir::cpu {
 namespace {
 
+/// What the requests of a compiled model run.
+struct CompiledProgram {
+  CompiledProgram(std::unique_ptr<ir::Graph> rewritten, const CompileOptions& options, size_t cache_bytes)
+      : common{options, {}, StageCache(cache_bytes)}, program(std::move(rewritten), common) {}
+  Common common;
+  Program program;
+};
+
 /// The states of the plans that a request ran last.
 class PlanStates {
  public:
@@ -27,18 +35,22 @@ class PlanStates {
       states_.splice(states_.begin(), states_, it);
       return *it;
     }
-    states_.emplace_front(plan, threads);
+    // Plans that nobody else keeps any more have left the cache.
+    std::erase_if(states_, [](const PlanState& state) { return state.shared_plan().use_count() == 1; });
+    states_.emplace_front(plan, threads, memory_);
     if (states_.size() > kMaxStates) states_.pop_back();
     return states_.front();
   }
 
  private:
+  std::shared_ptr<ActivationMemory> memory_ = std::make_shared<ActivationMemory>();
   std::list<PlanState> states_;
 };
 
 class CpuRequest final : public plugin::RequestState {
  public:
-  CpuRequest(std::shared_ptr<Program> program, bool profiling) : program_(std::move(program)), profiling_(profiling) {}
+  CpuRequest(std::shared_ptr<CompiledProgram> compiled, bool profiling)
+      : compiled_(std::move(compiled)), profiling_(profiling) {}
 
   void infer(std::span<const ir::TensorView> inputs, plugin::OutputBinder& outputs,
              const plugin::RunContext& context) override {
@@ -46,7 +58,8 @@ class CpuRequest final : public plugin::RequestState {
     if (!last_ || !same_shapes(inputs)) {
       dims_.clear();
       for (const ir::TensorView& input : inputs) dims_.push_back(input.dims);
-      last_ = program_->stage(dims_, context.arena);
+      last_.reset();  // if compiling fails, there is none
+      last_ = compiled_->program.stage(dims_, context.arena);
     }
     run(
         *last_, inputs,
@@ -165,7 +178,7 @@ class CpuRequest final : public plugin::RequestState {
       for (size_t i = 0; i < times.size(); ++i) known->second[i] += times[i];
   }
 
-  std::shared_ptr<Program> program_;
+  std::shared_ptr<CompiledProgram> compiled_;
   bool profiling_;
   std::shared_ptr<const Stage> last_;
   std::vector<ir::Dims> dims_;  // of last_
@@ -194,7 +207,7 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
     options.threads = threading().threads_per_stream;
     options.accuracy = config.execution_mode == hint::ExecutionMode::ACCURACY;
     options.graph_text = log_enabled(LogCategory::pass);
-    program_ = std::make_shared<Program>(rewrite_portable(graph), options, std::make_shared<WeightsCache>());
+    compiled_ = std::make_shared<CompiledProgram>(rewrite_portable(graph), options, config.plan_cache_bytes);
     std::vector<ir::Dims> dims;
     for (const plugin::PortInfo& input : inputs()) {
       if (input.shape.is_dynamic()) return;  // stages are made when shapes are known
@@ -203,16 +216,16 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
     // Nothing runs yet, so all the threads that the streams will share are free.
     const parallel::Arena arena(
         std::min(threading().streams * threading().threads_per_stream, parallel::available_threads()));
-    const auto stage = program_->only_stage(dims, arena);
+    const auto stage = compiled_->program.only_stage(dims, arena);
     if (!stage->plan->graph_text.empty()) log_line(LogCategory::pass, stage->plan->graph_text);
   }
 
   std::unique_ptr<plugin::RequestState> create_request() const override {
-    return std::make_unique<CpuRequest>(program_, config().profiling);
+    return std::make_unique<CpuRequest>(compiled_, config().profiling);
   }
 
  private:
-  std::shared_ptr<Program> program_;
+  std::shared_ptr<CompiledProgram> compiled_;
 };
 
 class CpuPlugin final : public plugin::Plugin {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
 #include "ir/graph/order.hpp"
+#include "ops/reference/run_reference.hpp"
 #include "ops/registry.hpp"
 
 namespace terroir::cpu {
@@ -33,20 +35,15 @@ std::vector<bool> known_part(const ir::Graph& graph) {
 /// The cut of a graph into the known part, the frontier and the rest.
 class Splitter {
  public:
-  Splitter(std::unique_ptr<const ir::Graph> graph, const CompileOptions& options, std::shared_ptr<WeightsCache> weights,
-           const parallel::Arena& arena)
-      : graph_(std::move(graph)),
-        known_(known_part(*graph_)),
-        options_(options),
-        weights_(std::move(weights)),
-        arena_(arena) {}
+  Splitter(std::unique_ptr<const ir::Graph> graph, Common& common, const parallel::Arena& arena)
+      : graph_(std::move(graph)), known_(known_part(*graph_)), common_(common), arena_(arena) {}
 
-  std::shared_ptr<const Stage> split() {
+  std::shared_ptr<Stage> split() {
     find_frontier();
     find_boundary();
     auto stage = std::make_shared<Stage>();
     stage->plan = plan_before();
-    then_->rest = std::make_shared<Program>(graph_after(), options_, weights_);
+    then_->rest = std::make_shared<Program>(graph_after(), common_);
     then_->graph = std::move(graph_);
     stage->then = std::move(then_);
     return stage;
@@ -67,7 +64,7 @@ class Splitter {
       then_->frontier.push_back(id);
       auto& bodies = then_->bodies.emplace_back();
       for (const ir::Body& body : node.bodies)
-        bodies.push_back(std::make_shared<Program>(rewrite_portable(*body.graph), options_, weights_));
+        bodies.push_back(std::make_shared<Program>(body.graph->clone(), common_));
     }
   }
 
@@ -111,7 +108,7 @@ class Splitter {
     before->erase_unreachable();
     std::vector<ir::Dims> inputs;
     for (ir::NodeId id : before->parameters()) inputs.push_back(ir::to_dims(before->port({id, 0}).shape.to_shape()));
-    return compile_plan(bound_graph(std::move(before), inputs), *weights_, options_, arena_);
+    return compile_plan(bound_graph(std::move(before), inputs), common_.weights, common_.options, arena_);
   }
 
   /// Parameters: what the unknown part reads. The frontier ops are gone, their outputs are parameters.
@@ -151,44 +148,91 @@ class Splitter {
 
   std::unique_ptr<const ir::Graph> graph_;
   std::vector<bool> known_;
-  CompileOptions options_;
-  std::shared_ptr<WeightsCache> weights_;
+  Common& common_;
   const parallel::Arena& arena_;
   std::vector<ir::Value> boundary_;
   std::map<ir::Value, int> boundary_index_;
   std::unique_ptr<Continuation> then_ = std::make_unique<Continuation>();
 };
 
+/// Bytes of constants that a stage brought along: those whose owners are not `shared` by all stages of its program.
+class OwnConstants {
+ public:
+  explicit OwnConstants(const std::unordered_set<const void*>& shared) : shared_(shared) {}
+
+  void add(const void* owner, size_t bytes) {
+    if (!shared_.contains(owner) && seen_.insert(owner).second) bytes_ += bytes;
+  }
+  void add(const ir::Graph& graph) {
+    for (ir::NodeId id : graph.nodes())
+      if (const auto& constant = graph.node(id).constant) add(constant->owner.get(), constant->view.bytes());
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  const std::unordered_set<const void*>& shared_;
+  std::unordered_set<const void*> seen_;
+  size_t bytes_ = 0;
+};
+
+/// What a node takes, with its attributes, ports and uses, in a graph that is kept.
+constexpr size_t kNodeBytes = 1536;
+/// What an executor takes that has no tables to speak of.
+constexpr size_t kExecutorBytes = 1024;
+
+size_t graph_bytes(const ir::Graph& graph) {
+  size_t bytes = graph.node_count() * kNodeBytes;
+  for (ir::NodeId id : graph.nodes())
+    for (const ir::Body& body : graph.node(id).bodies) bytes += graph_bytes(*body.graph);
+  return bytes;
+}
+
+size_t plan_bytes(const Plan& plan) {
+  size_t bytes = sizeof(Plan) + plan.graph_text.size();
+  for (const Step& step : plan.steps)
+    bytes += sizeof(Step) + (step.inputs.size() + step.outputs.size()) * sizeof(Slot) + step.name.size() +
+             step.layouts.size() + step.where.size() + step.details.size() +
+             step.origin_names.size() * sizeof(std::string) + kExecutorBytes + step.executor->table_bytes();
+  return bytes;
+}
+
 }  // namespace
 
+Program::Program(std::unique_ptr<ir::Graph> rewritten, Common& common)
+    : rewritten_(std::move(rewritten)), common_(common) {
+  for (ir::NodeId id : rewritten_->nodes())
+    if (const auto& constant = rewritten_->node(id).constant) shared_constants_.insert(constant->owner.get());
+}
+
 std::shared_ptr<const Stage> Program::stage(const std::vector<ir::Dims>& inputs, const parallel::Arena& arena) {
-  const std::lock_guard lock(mutex_);
-  for (auto it = stages_.begin(); it != stages_.end(); ++it) {
-    if (it->inputs != inputs) continue;
-    stages_.splice(stages_.begin(), stages_, it);
-    return it->stage;
-  }
-  std::shared_ptr<const Stage> stage = compile(rewritten_->clone(), inputs, arena);
-  stages_.push_front({inputs, stage});
-  if (stages_.size() > kMaxStages) stages_.pop_back();
-  return stage;
+  if (only_) return only_;
+  return common_.stages.get(*this, inputs, [&] { return compile(rewritten_->clone(), inputs, arena); });
 }
 
 std::shared_ptr<const Stage> Program::only_stage(const std::vector<ir::Dims>& inputs, const parallel::Arena& arena) {
-  const std::lock_guard lock(mutex_);
-  stages_.push_front({inputs, compile(std::move(rewritten_), inputs, arena)});
-  return stages_.front().stage;
+  only_ = compile(std::move(rewritten_), inputs, arena).stage;
+  return only_;
 }
 
-std::shared_ptr<const Stage> Program::compile(std::unique_ptr<ir::Graph> rewritten, const std::vector<ir::Dims>& inputs,
-                                              const parallel::Arena& arena) {
+StageCache::Made Program::compile(std::unique_ptr<ir::Graph> rewritten, const std::vector<ir::Dims>& inputs,
+                                  const parallel::Arena& arena) const {
   auto graph = bound_graph(std::move(rewritten), inputs);
   const std::vector<bool> known = known_part(*graph);
-  for (ir::NodeId id : graph->nodes())
-    if (!known[ir::index_of(id)]) return Splitter(std::move(graph), options_, weights_, arena).split();
+  const std::vector<ir::NodeId> nodes = graph->nodes();
   auto stage = std::make_shared<Stage>();
-  stage->plan = compile_plan(std::move(graph), *weights_, options_, arena);
-  return stage;
+  if (std::all_of(nodes.begin(), nodes.end(), [&](ir::NodeId id) { return known[ir::index_of(id)]; }))
+    stage->plan = compile_plan(std::move(graph), common_.weights, common_.options, arena);
+  else
+    stage = Splitter(std::move(graph), common_, arena).split();
+
+  OwnConstants own(shared_constants_);
+  for (const KeptConstant& constant : stage->plan->constants) own.add(constant.owner.get(), constant.bytes);
+  size_t bytes = plan_bytes(*stage->plan);
+  if (stage->then) {
+    own.add(*stage->then->graph);
+    bytes += 2 * graph_bytes(*stage->then->graph);  // the rest's program keeps the better part of it again
+  }
+  return {stage, bytes + own.bytes()};
 }
 
 std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs) {
@@ -214,7 +258,10 @@ std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vecto
     buffers.push_back(std::make_shared<AlignedBuffer>(ir::byte_size(port.type, ir::element_count(bounds))));
     outputs.push_back({port.type, std::move(bounds), buffers.back()->data()});
   }
-  with_context([&] { return node.describe(); }, [&] { node.schema->reference({*node.attributes, views, outputs}); });
+  with_context([&] { return node.describe(); },
+               [&] {
+                 ops::reference::run_reference(node.schema->reference, {*node.attributes, views, outputs});
+               });
   std::vector<ir::Constant> results;
   for (size_t i = 0; i < outputs.size(); ++i) results.push_back({outputs[i], buffers[i]});
   return results;

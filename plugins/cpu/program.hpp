@@ -4,16 +4,15 @@
 // depends on data, those ops themselves, and a Program for the rest:
 //   x -> conv -> NonZero -> Gather -> y      =>      plan {conv}, NonZero by its reference, Program {Gather}
 // If, Loop and TensorIterator end a plan likewise; each of their bodies is a Program.
-// Threads: any; one thread compiles at a time.
-#include <functional>
-#include <list>
+// Threads: any.
 #include <memory>
-#include <mutex>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/graph/graph.hpp"
 #include "plugins/cpu/compile.hpp"
+#include "plugins/cpu/stage_cache.hpp"
 
 namespace terroir::cpu {
 
@@ -46,14 +45,20 @@ struct Stage {
   std::unique_ptr<const Continuation> then;  // null: the plan computes all results
 };
 
+/// What all programs of a compiled model share; outlives them.
+struct Common {
+  CompileOptions options;
+  WeightsCache weights;
+  StageCache stages;
+};
+
 class Program {
  public:
-  /// Stages kept, the least recently used dropped beyond.
-  static constexpr size_t kMaxStages = 32;
-
-  /// `rewritten`: see rewrite_portable(). `weights` is shared by all stages, and by the programs of the rest.
-  Program(std::unique_ptr<ir::Graph> rewritten, CompileOptions options, std::shared_ptr<WeightsCache> weights)
-      : rewritten_(std::move(rewritten)), options_(options), weights_(std::move(weights)) {}
+  /// `rewritten`: see rewrite_portable().
+  Program(std::unique_ptr<ir::Graph> rewritten, Common& common);
+  ~Program() { common_.stages.drop(*this); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
 
   /// The stage for inputs of these extents, compiled on first use with the help of the arena's threads.
   std::shared_ptr<const Stage> stage(const std::vector<ir::Dims>& inputs, const parallel::Arena& arena);
@@ -62,18 +67,13 @@ class Program {
   std::shared_ptr<const Stage> only_stage(const std::vector<ir::Dims>& inputs, const parallel::Arena& arena);
 
  private:
-  struct Entry {
-    std::vector<ir::Dims> inputs;
-    std::shared_ptr<const Stage> stage;
-  };
-  std::shared_ptr<const Stage> compile(std::unique_ptr<ir::Graph> rewritten, const std::vector<ir::Dims>& inputs,
-                                       const parallel::Arena& arena);
+  StageCache::Made compile(std::unique_ptr<ir::Graph> rewritten, const std::vector<ir::Dims>& inputs,
+                           const parallel::Arena& arena) const;
 
-  std::mutex mutex_;
   std::unique_ptr<ir::Graph> rewritten_;  // null when there is no further stage
-  CompileOptions options_;
-  std::shared_ptr<WeightsCache> weights_;
-  std::list<Entry> stages_;
+  Common& common_;
+  std::unordered_set<const void*> shared_constants_;  // owners of the constants of rewritten_
+  std::shared_ptr<const Stage> only_;                 // instead of those in the cache
 };
 
 /// One frontier op over values that are known now: infers its sizes from them and runs its reference.

@@ -1,24 +1,36 @@
 #include "plugins/cpu/run.hpp"
 
+#include <algorithm>
+
 #include "ir/base/error.hpp"
 #include "ir/base/log.hpp"
 #include "runtime/memory/arena_buffer.hpp"
 
 namespace terroir::cpu {
 
-PlanState::PlanState(std::shared_ptr<const Plan> plan, const parallel::Arena& threads)
+char* ActivationMemory::at_least(size_t bytes, const parallel::Arena& threads) {
+  if (bytes > buffer_.size()) {
+    // A little more than before at least: sizes that creep up must not cost new pages every time.
+    const size_t more = std::max(bytes, buffer_.size() + buffer_.size() / 16);
+    buffer_ = {};
+    buffer_ = memory::allocate_arena(more, threads);
+  }
+  return buffer_.as<char>();
+}
+
+PlanState::PlanState(std::shared_ptr<const Plan> plan, const parallel::Arena& threads,
+                     std::shared_ptr<ActivationMemory> memory)
     : plan_(std::move(plan)),
-      arena_(memory::allocate_arena(plan_->arena_bytes, threads)),
+      memory_(std::move(memory)),
       input_patches_(plan_->inputs.size()),
       output_patches_(plan_->outputs.size()) {
-  auto* base = arena_.as<char>();
   const auto append = [&](const Slot& slot) {
     void* pointer = nullptr;
     switch (slot.kind) {
       case Slot::Kind::none:
         break;
       case Slot::Kind::arena:
-        pointer = base + slot.offset;
+        memory_patches_.push_back({pointers_.size(), slot.offset});
         break;
       case Slot::Kind::constant:
         pointer = const_cast<void*>(slot.pointer);
@@ -37,6 +49,13 @@ PlanState::PlanState(std::shared_ptr<const Plan> plan, const parallel::Arena& th
     for (const Slot& slot : step.inputs) append(slot);
     for (const Slot& slot : step.outputs) append(slot);
   }
+  point_into(memory_->at_least(plan_->arena_bytes, threads));
+}
+
+void PlanState::point_into(char* memory) {
+  if (memory == base_) return;
+  for (const Patch& patch : memory_patches_) pointers_[patch.pointer] = memory + patch.offset;
+  base_ = memory;
 }
 
 void PlanState::bind_input(size_t index, const void* data) {
@@ -50,7 +69,8 @@ void PlanState::bind_output(size_t index, void* data) {
 
 void PlanState::run(const parallel::Arena& threads, const std::atomic<bool>& cancelled,
                     std::chrono::nanoseconds* times) {
-  void* scratch = arena_.as<char>() + plan_->scratch_offset;
+  point_into(memory_->at_least(plan_->arena_bytes, threads));
+  void* scratch = base_ + plan_->scratch_offset;
   for (size_t i = 0; i < plan_->steps.size(); ++i) {
     if (cancelled.load(std::memory_order_relaxed)) return;
     const Step& step = plan_->steps[i];

@@ -21,6 +21,7 @@ struct Task {
 
 PackedWeights WeightsCache::get(const ir::Constant& constant, Packing packing) {
   const std::lock_guard lock(mutex_);
+  if (entries_.size() >= next_sweep_) forget_dropped();
   Entry& entry = entries_[{constant.view.data, packing.key}];
   // The address alone may have been used before by a constant that is gone.
   if (const auto owner = entry.owner.lock(); owner && owner == constant.owner)
@@ -29,6 +30,17 @@ PackedWeights WeightsCache::get(const ir::Constant& constant, Packing packing) {
   waiting_.push_back({handle, constant, std::move(packing)});
   entry = {constant.owner, handle};
   return handle;
+}
+
+/// Constants that follow from input extents come and go with their plans; so must what is known of them.
+void WeightsCache::forget_dropped() {
+  std::erase_if(entries_, [](const auto& entry) { return entry.second.packed.expired(); });
+  next_sweep_ = 2 * entries_.size() + 256;
+}
+
+uint64_t WeightsCache::packed() const {
+  const std::lock_guard lock(mutex_);
+  return packed_;
 }
 
 size_t WeightsCache::held() const {
@@ -57,8 +69,9 @@ void WeightsCache::run_batch(std::unique_lock<std::mutex>& lock, const parallel:
   const uint64_t batch = batches_++;
   running_.insert(batch);
   lock.unlock();
+  size_t filled = 0;
   try {
-    fill(jobs, arena);
+    filled = fill(jobs, arena, batch == 0);
   } catch (...) {
     lock.lock();
     // Another plan may count on some of them; its thread will try again.
@@ -68,13 +81,15 @@ void WeightsCache::run_batch(std::unique_lock<std::mutex>& lock, const parallel:
     throw;
   }
   lock.lock();
+  packed_ += filled;
   running_.erase(batch);
   batch_done_.notify_all();
 }
 
-void WeightsCache::fill(std::vector<Job>& jobs, const parallel::Arena& arena) {
+size_t WeightsCache::fill(std::vector<Job>& jobs, const parallel::Arena& arena, bool together) {
   std::vector<std::shared_ptr<PackedBytes>> handles;
-  std::vector<size_t> offsets;
+  std::vector<std::shared_ptr<AlignedBuffer>> memories;
+  std::vector<size_t> offsets;  // in the memory
   std::vector<Task> tasks;
   std::vector<std::atomic<int64_t>> open(jobs.size());  // pieces to be packed yet
   size_t total = 0;
@@ -82,23 +97,26 @@ void WeightsCache::fill(std::vector<Job>& jobs, const parallel::Arena& arena) {
     const Packing& packing = jobs[i].packing;
     handles.push_back(jobs[i].handle.lock());  // null: its plan was given up
     offsets.push_back(total);
+    memories.push_back(nullptr);
     if (!handles.back()) continue;
-    total += (packing.bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+    if (!together) memories.back() = std::make_shared<AlignedBuffer>(memory::allocate_large(packing.bytes));
+    if (together) total += (packing.bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
     open[i] = packing.pieces;
     const size_t piece_bytes = packing.bytes / static_cast<size_t>(std::max<int64_t>(packing.pieces, 1)) + 1;
     const auto step = static_cast<int64_t>(std::max<size_t>(1, kTaskBytes / piece_bytes));
     for (int64_t begin = 0; begin < packing.pieces; begin += step)
       tasks.push_back({i, begin, std::min(begin + step, packing.pieces)});
   }
-  auto memory = std::make_shared<AlignedBuffer>(memory::allocate_large(total));
+  if (together) memories.assign(jobs.size(), std::make_shared<AlignedBuffer>(memory::allocate_large(total)));
   arena.parallel_for(static_cast<int64_t>(tasks.size()), [&](int64_t at) {
     const Task& task = tasks[static_cast<size_t>(at)];
     Job& job = jobs[task.job];
+    AlignedBuffer& buffer = *memories[task.job];
     // Pages are got just before they are filled, while constants go, so that both together stay small.
     const size_t piece_bytes = job.packing.bytes / static_cast<size_t>(job.packing.pieces);
-    memory::get_pages(*memory, offsets[task.job] + static_cast<size_t>(task.begin) * piece_bytes,
+    memory::get_pages(buffer, offsets[task.job] + static_cast<size_t>(task.begin) * piece_bytes,
                       static_cast<size_t>(task.end - task.begin) * piece_bytes);
-    job.packing.pack(job.constant.view.data, memory->as<std::byte>() + offsets[task.job], task.begin, task.end);
+    job.packing.pack(job.constant.view.data, buffer.as<std::byte>() + offsets[task.job], task.begin, task.end);
     // Acquire and release: the last one frees what the others have read.
     const int64_t done = task.end - task.begin;
     if (open[task.job].fetch_sub(done, std::memory_order_acq_rel) != done) return;
@@ -106,11 +124,14 @@ void WeightsCache::fill(std::vector<Job>& jobs, const parallel::Arena& arena) {
     job.constant = {};
     job.packing.pack = nullptr;
   });
+  size_t filled = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {
     if (!handles[i]) continue;
-    handles[i]->memory_ = memory;
-    handles[i]->data_ = memory->as<std::byte>() + offsets[i];
+    handles[i]->memory_ = memories[i];
+    handles[i]->data_ = memories[i]->as<std::byte>() + offsets[i];
+    ++filled;
   }
+  return filled;
 }
 
 }  // namespace terroir::cpu

@@ -1,8 +1,9 @@
 #pragma once
 // What: packed weights of one compiled model, made once and shared by all its plans, streams and requests.
 // How: executors ask while a plan is built and get an empty handle; pack() then fills all handles in one parallel loop
-//   over the pieces of all packings, into one allocation on huge pages. A constant whose pieces are done is let go, and
-//   its pages of the weights file leave memory, so the process never holds all weights twice.
+//   over the pieces of all packings. A constant whose pieces are done is let go, and its pages of the weights file
+//   leave memory, so the process never holds all weights twice. What the first plan packs lies together on huge pages;
+//   what later ones add has memory of its own each, which goes with the last plan that reads it.
 // Threads: any. Different plans may be compiled at once; each constant is packed by one of them, the others wait for it
 //   in their own pack().
 #include <condition_variable>
@@ -32,7 +33,7 @@ class PackedBytes {
 
  private:
   friend class WeightsCache;
-  std::shared_ptr<const AlignedBuffer> memory_;  // shared with what was packed along with it
+  std::shared_ptr<const AlignedBuffer> memory_;  // may be shared with what was packed along with it
   const void* data_ = nullptr;
 };
 
@@ -60,6 +61,8 @@ class WeightsCache {
 
   /// How many handles somebody holds.
   size_t held() const;
+  /// How many have been filled so far.
+  uint64_t packed() const;
 
  private:
   struct Entry {
@@ -72,13 +75,16 @@ class WeightsCache {
     Packing packing;
   };
   void run_batch(std::unique_lock<std::mutex>& lock, const parallel::Arena& arena);
-  static void fill(std::vector<Job>& jobs, const parallel::Arena& arena);
+  /// How many handles it filled.
+  static size_t fill(std::vector<Job>& jobs, const parallel::Arena& arena, bool together);
+  void forget_dropped();
 
   mutable std::mutex mutex_;
   std::condition_variable batch_done_;
   std::map<std::pair<const void*, std::string>, Entry> entries_;
+  size_t next_sweep_ = 256;  // entries
   std::vector<Job> waiting_;
-  uint64_t batches_ = 0;
+  uint64_t batches_ = 0, packed_ = 0;
   std::set<uint64_t> running_;  // batches
 };
 

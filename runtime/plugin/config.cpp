@@ -57,6 +57,8 @@ const Row kRows[] = {
      [](const Config& c) { return Any(c.log_level); }},
     {cache_dir.name(), [](Config& c, const Any& v) { c.cache_dir = v.as<std::string>(); },
      [](const Config& c) { return Any(c.cache_dir); }},
+    {plan_cache_capacity.name(), [](Config& c, const Any& v) { c.plan_cache_bytes = v.as<uint64_t>(); },
+     [](const Config& c) { return Any(c.plan_cache_bytes); }},
     {strict_reading.name(), [](Config& c, const Any& v) { c.strict_reading = v.as<bool>(); },
      [](const Config& c) { return Any(c.strict_reading); }},
 };

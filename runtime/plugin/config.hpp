@@ -27,6 +27,7 @@ struct Config {
   bool profiling = false;
   log::Level log_level = log::Level::WARNING;
   std::string cache_dir;
+  uint64_t plan_cache_bytes = uint64_t{32} << 20;
   bool strict_reading = false;
 
   /// Sets the entries of `properties`. Entries of DEVICE_PROPERTIES for another device than `device` are skipped.

@@ -179,24 +179,35 @@ HostTensor integer_tensor(const ir::Dims& dims, const std::vector<int64_t>& valu
   return tensor;
 }
 
-std::vector<std::vector<HostTensor>> run_on_cpu(const ir::Graph& graph, cpu::Isa isa, int threads,
-                                                std::span<const std::vector<HostTensor>> inputs) {
-  const ForcedIsa forced(cpu::isa_name(isa));
+namespace {
+std::shared_ptr<const plugin::CompiledGraph> compile_for_cpu(const ir::Graph& graph, int threads) {
   plugin::Config config;
   config.threads = threads;
   config.streams = 1;
-  const auto compiled = cpu::make_cpu_plugin()->compile(graph.clone(), config);
-  const auto request = compiled->create_request();
-  const parallel::Arena arena(compiled->threading().threads_per_stream);
+  return cpu::make_cpu_plugin()->compile(graph.clone(), config);
+}
+}  // namespace
+
+OnCpu::OnCpu(const ir::Graph& graph, int threads)
+    : compiled_(compile_for_cpu(graph, threads)),
+      request_(compiled_->create_request()),
+      arena_(compiled_->threading().threads_per_stream) {}
+
+std::vector<HostTensor> OnCpu::infer(std::span<const HostTensor> inputs) {
+  std::vector<ir::TensorView> views;
+  for (const HostTensor& input : inputs) views.push_back(input.view());
+  Outputs outputs(compiled_->outputs().size());
   const std::atomic<bool> cancelled{false};
+  request_->infer(views, outputs, {arena_, cancelled});
+  return std::move(outputs.tensors);
+}
+
+std::vector<std::vector<HostTensor>> run_on_cpu(const ir::Graph& graph, cpu::Isa isa, int threads,
+                                                std::span<const std::vector<HostTensor>> inputs) {
+  const ForcedIsa forced(cpu::isa_name(isa));
+  OnCpu device(graph, threads);
   std::vector<std::vector<HostTensor>> results;
-  for (const std::vector<HostTensor>& set : inputs) {
-    std::vector<ir::TensorView> views;
-    for (const HostTensor& input : set) views.push_back(input.view());
-    Outputs outputs(graph.results().size());
-    request->infer(views, outputs, {arena, cancelled});
-    results.push_back(std::move(outputs.tensors));
-  }
+  for (const std::vector<HostTensor>& set : inputs) results.push_back(device.infer(set));
   return results;
 }
 

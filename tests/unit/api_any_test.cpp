@@ -139,6 +139,19 @@ TEST(Config, RefusesAndStaysAsItWas) {
             ErrorCode::invalid_argument);
 }
 
+TEST(Config, CapacityOfThePlanCacheIsANumberOfBytes) {
+  plugin::Config config;
+  EXPECT_EQ(config.get("PLAN_CACHE_CAPACITY").as<uint64_t>(), uint64_t{32} << 20);
+  config.apply({plan_cache_capacity(uint64_t{5} << 30)}, "CPU");
+  EXPECT_EQ(config.plan_cache_bytes, uint64_t{5} << 30);
+  config.apply({{"PLAN_CACHE_CAPACITY", "1048576"}}, "CPU");
+  EXPECT_EQ(config.plan_cache_bytes, 1048576u);
+  config.apply({{"PLAN_CACHE_CAPACITY", 0}}, "CPU");
+  EXPECT_EQ(config.plan_cache_bytes, 0u);
+  EXPECT_THROW(config.apply({{"PLAN_CACHE_CAPACITY", "-1"}}, "CPU"), Exception);
+  EXPECT_THROW(config.apply({{"PLAN_CACHE_CAPACITY", "many"}}, "CPU"), Exception);
+}
+
 TEST(Config, SettlesStreamsAndThreads) {
   const auto settle = [](const AnyMap& properties, int available) {
     plugin::Config config;

@@ -72,6 +72,9 @@ class DeformableExecutor final : public Executor {
   size_t scratch_bytes(int threads) const override {
     return static_cast<size_t>(slices_of(threads) * slice_floats()) * sizeof(float);
   }
+  size_t table_bytes() const override {
+    return segments_.size() * sizeof(DeformSegment) + first_segment_.size() * sizeof(int64_t);
+  }
   std::string kernel_name() const override { return name_; }
 
  private:

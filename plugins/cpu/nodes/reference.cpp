@@ -12,7 +12,7 @@ namespace {
 class ReferenceExecutor final : public Executor {
  public:
   explicit ReferenceExecutor(const NodeContext& context)
-      : schema_(*context.node.schema), attributes_(context.node.attributes->clone()) {
+      : reference_(context.node.schema->reference), attributes_(context.node.attributes->clone()) {
     for (const TensorDesc& input : context.inputs) inputs_.push_back({input.type, input.dims, nullptr});
     for (const TensorDesc& output : context.outputs) outputs_.push_back({output.type, output.dims, nullptr});
   }
@@ -22,12 +22,12 @@ class ReferenceExecutor final : public Executor {
     std::vector<ir::MutableTensorView> outputs = outputs_;
     for (size_t i = 0; i < inputs.size(); ++i) inputs[i].data = args.inputs[i];
     for (size_t i = 0; i < outputs.size(); ++i) outputs[i].data = args.outputs[i];
-    ops::reference::run_reference(schema_, {*attributes_, inputs, outputs});
+    ops::reference::run_reference(reference_, {*attributes_, inputs, outputs});
   }
   std::string kernel_name() const override { return "ref:any"; }
 
  private:
-  const ir::OpSchema& schema_;
+  ir::ReferenceFn reference_;
   std::unique_ptr<ir::Attributes> attributes_;
   std::vector<ir::TensorView> inputs_;
   std::vector<ir::MutableTensorView> outputs_;

@@ -1,6 +1,7 @@
 #include "plugins/cpu/passes/build_plan.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "ir/base/error.hpp"
 #include "ir/base/log.hpp"
@@ -24,7 +25,7 @@ class PlanBuilder {
 
   std::unique_ptr<Plan> build() {
     plan_->scratch_offset = placement_.arena_bytes();
-    plan_->owners = placement_.take_owners();
+    plan_->constants = placement_.take_constants();
     for (ir::NodeId id : order_) add_step(graph_.node(id));
     finish();
     return std::move(plan_);
@@ -59,7 +60,8 @@ class PlanBuilder {
       const bool read =
           decided.choice.inputs[i].has_value() && !placement_.joined_in_place({node.id, static_cast<int32_t>(i)});
       step.inputs.push_back(read ? placement_.slot(node.inputs[i]) : Slot{});
-      if (read && context.constants[i]) plan_->owners.push_back(context.constants[i]->owner);
+      if (read && context.constants[i])
+        plan_->constants.push_back({context.constants[i]->owner, context.inputs[i].bytes()});
       if (read && !context.constants[i]) step.bytes += context.inputs[i].bytes();
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -98,9 +100,13 @@ class PlanBuilder {
     plan_->arena_bytes = plan_->scratch_offset + scratch_;
     for (ir::NodeId id : graph_.parameters()) plan_->inputs.push_back(desc({id, 0}));
     for (ir::NodeId id : graph_.results()) plan_->outputs.push_back(desc({id, 0}));
-    auto& owners = plan_->owners;
-    std::sort(owners.begin(), owners.end());
-    owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
+    auto& constants = plan_->constants;
+    std::sort(constants.begin(), constants.end(), [](const KeptConstant& a, const KeptConstant& b) {
+      return std::tie(a.owner, b.bytes) < std::tie(b.owner, a.bytes);  // of one owner the largest part first
+    });
+    constants.erase(std::unique(constants.begin(), constants.end(),
+                                [](const KeptConstant& a, const KeptConstant& b) { return a.owner == b.owner; }),
+                    constants.end());
   }
 
   const ir::Graph& graph_;

@@ -131,7 +131,8 @@ Placement::Place Placement::place_output(const ir::Node& node, ir::Value value, 
 /// The place of a value that another one is a view of. Steps keep the constants that they read; of views they know not.
 Placement::Place Placement::view(ir::Value source) {
   const Place place = places_.at(source);
-  if (roots_[place.root].owner) owners_.push_back(roots_[place.root].owner);
+  const Root& root = roots_[place.root];
+  if (root.owner) constants_.push_back({root.owner, static_cast<size_t>(root.bytes)});
   return place;
 }
 
@@ -143,7 +144,7 @@ const void* Placement::constant_reorder(const ir::Node& node) {
   const TensorDesc from = desc(node.inputs[0]), to = desc({node.id, 0});
   auto buffer = std::make_shared<AlignedBuffer>(to.bytes());
   reorder(from, source->view.data, to, buffer->data(), isa_);
-  owners_.push_back(buffer);
+  constants_.push_back({buffer, buffer->size()});
   return buffer->data();
 }
 

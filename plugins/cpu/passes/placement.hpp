@@ -35,8 +35,8 @@ class Placement {
   /// Of a model output, by index: the value lies elsewhere and must be copied to the user's memory.
   bool result_is_copy(size_t index) const { return result_is_copy_[index]; }
   size_t arena_bytes() const { return arena_bytes_; }
-  /// Of reordered constants.
-  std::vector<std::shared_ptr<const void>> take_owners() { return std::move(owners_); }
+  /// Those that no step reads as a constant of the graph: reordered ones, and sources of views.
+  std::vector<KeptConstant> take_constants() { return std::move(constants_); }
 
  private:
   using RootIndex = size_t;
@@ -94,7 +94,7 @@ class Placement {
   std::map<ir::Value, Place> places_;
   std::set<ir::Use> joined_;
   std::vector<bool> result_is_copy_;
-  std::vector<std::shared_ptr<const void>> owners_;
+  std::vector<KeptConstant> constants_;
   size_t arena_bytes_ = 0;
 };
 

@@ -208,6 +208,10 @@ inline constexpr Property<int32_t> inference_num_threads{"INFERENCE_NUM_THREADS"
 inline constexpr Property<bool> enable_profiling{"PERF_COUNT"};
 /// Accepted for compatibility. Compiled models are not written to disk: compiling them anew is as fast as reading them.
 inline constexpr Property<std::string> cache_dir{"CACHE_DIR"};
+/// Bytes that the plans of a model with unknown extents, one for each set of input extents, may occupy together; those
+/// used longest ago go first. The one used last stays in any case, and what runs stays until it has run. Packed weights
+/// are shared by all plans and do not count; a plan counts 128 KiB at least. Default: 32 MiB.
+inline constexpr Property<uint64_t> plan_cache_capacity{"PLAN_CACHE_CAPACITY"};
 /// For reading models: whether declared shapes that contradict the inferred ones are errors (else warnings).
 inline constexpr Property<bool> strict_reading{"STRICT_READING"};
 
