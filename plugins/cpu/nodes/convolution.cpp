@@ -119,7 +119,7 @@ Proposal propose(const NodeContext& context) {
   std::string reasons;
   for (const ConvKernel& kernel : conv_kernels(context.isa)) {
     if (const char* why = kernel.reject(problem, kernel)) {
-      reasons += concat(reasons.empty() ? "" : "; ", kernel.name, ": ", why);
+      reasons.append(reasons.empty() ? "" : "; ").append(kernel.name).append(": ").append(why);
       continue;
     }
     LayoutChoice choice;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "ir/base/error.hpp"
 #include "ir/base/log.hpp"
@@ -86,7 +87,7 @@ class LayoutSearch {
     for (const Impl* impl : impls_for(*node.schema)) {
       Proposal proposal = impl->propose(context);
       if (const auto* reject = std::get_if<Reject>(&proposal)) {
-        const std::string why = concat(impl->name, ": ", reject->reason);
+        const std::string why = std::string(impl->name) + ": " + reject->reason;
         if (log_enabled(LogCategory::dispatch)) log_line(LogCategory::dispatch, node.describe() + ": " + why);
         options.rejected += (options.rejected.empty() ? "" : "; ") + why;
         continue;
@@ -116,8 +117,17 @@ class LayoutSearch {
       if (!known) wanted.push_back(&*layout);
     }
     double cost = 0;
-    for (const Layout* layout : wanted) cost += reorder_ns(graph_.port(value), produced, *layout);
+    for (const Layout* layout : wanted) cost += copy_cost(value, produced, *layout);
     return cost;
+  }
+
+  /// reorder_ns(), asked once: the search comes back to the same few copies again and again.
+  double copy_cost(ir::Value value, const Layout& from, const Layout& to) const {
+    std::vector<Copy>& copies = copies_[value];
+    for (const Copy& copy : copies)
+      if (copy.from == from && copy.to == to) return copy.cost;
+    copies.push_back({from, to, reorder_ns(graph_.port(value), from, to)});
+    return copies.back().cost;
   }
 
   /// Cost of a node's present choice and of all copies that it has a part in.
@@ -240,6 +250,11 @@ class LayoutSearch {
   const ir::Graph& graph_;
   std::vector<ir::NodeId> order_;
   std::vector<Options> options_;
+  struct Copy {
+    Layout from, to;
+    double cost;
+  };
+  mutable std::unordered_map<ir::Value, std::vector<Copy>> copies_;
 };
 
 }  // namespace
