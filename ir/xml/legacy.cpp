@@ -57,12 +57,6 @@ NodeId add_convert(Graph& graph, const OpRegistry& registry, std::string name, e
   return id;
 }
 
-element::Type presented_output(element::Type type) {
-  if (type.is_dynamic() || type == element::string) return type;
-  if (type == element::i32 || type == element::i64 || type == element::u32 || type == element::u64) return element::i32;
-  return element::f32;
-}
-
 /// Tensor names and whose they are.
 class Names {
  public:
@@ -95,28 +89,33 @@ std::unordered_map<int64_t, const LayerRecord*> layers_by_id(const ModelRecord& 
   return layers;
 }
 
-void name_ends(Graph& graph, const ModelRecord& model) {
+}  // namespace
+
+element::Type v10_output_type(element::Type type) {
+  if (type.is_dynamic() || type == element::string) return type;
+  if (type == element::i32 || type == element::i64 || type == element::u32 || type == element::u64) return element::i32;
+  return element::f32;
+}
+
+void name_v10_ends(Graph& graph, FunctionRef<int64_t(Value)> port_id) {
   Names names(graph);
-  const auto layers = layers_by_id(model);
   for (NodeId id : graph.parameters()) names.add(graph, {id, 0}, graph.node(id).name);
   for (NodeId id : graph.results()) {
     const Value source = graph.node(id).inputs.at(0);
     const Node& producer = graph.node(source.node);
-    std::string name = producer.name;
-    if (producer.outputs.size() > 1) {
-      const auto layer = layers.find(producer.origin.layer_id);
-      const auto output = static_cast<size_t>(source.output);
-      const bool known = layer != layers.end() && output < layer->second->outputs.size();
-      name += "." + std::to_string(known ? layer->second->outputs[output].id : source.output);
-    }
-    names.add(graph, source, name);
+    const bool one_of_several = producer.outputs.size() > 1;
+    names.add(graph, source, one_of_several ? producer.name + "." + std::to_string(port_id(source)) : producer.name);
   }
 }
 
-}  // namespace
-
 void apply_v10_rules(Graph& graph, const ModelRecord& model, const OpRegistry& registry) {
-  name_ends(graph, model);
+  const auto layers = layers_by_id(model);
+  name_v10_ends(graph, [&](Value source) -> int64_t {
+    const auto layer = layers.find(graph.node(source.node).origin.layer_id);
+    const auto output = static_cast<size_t>(source.output);
+    const bool known = layer != layers.end() && output < layer->second->outputs.size();
+    return known ? layer->second->outputs[output].id : source.output;
+  });
   const std::vector<NodeId> parameters = graph.parameters(), results = graph.results();
   for (NodeId id : parameters) {
     Node& node = graph.node(id);
@@ -132,7 +131,7 @@ void apply_v10_rules(Graph& graph, const ModelRecord& model, const OpRegistry& r
   std::unordered_map<Value, NodeId> converted;
   for (NodeId id : results) {
     const Value source = graph.node(id).inputs.at(0);
-    const element::Type type = graph.port(source).type, wanted = presented_output(type);
+    const element::Type type = graph.port(source).type, wanted = v10_output_type(type);
     if (type == wanted) continue;
     auto [found, added] = converted.emplace(source, NodeId::none);
     if (added) {

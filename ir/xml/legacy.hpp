@@ -5,10 +5,18 @@
 //        inserted); names of Parameters and of the producers of Results ("name", or "name.N" for one of several
 //        outputs, N being the port's id) are tensor names, too.
 //   <pre-process>: a mean per channel is subtracted from the named input.
+#include "ir/base/function_ref.hpp"
 #include "ir/schema/registry.hpp"
 #include "ir/xml/records.hpp"
 
 namespace terroir::ir::xml {
+
+/// The type as which v10 presents an output of a model.
+element::Type v10_output_type(element::Type type);
+
+/// Adds the names of the layers to the tensor names of inputs and outputs. `port_id`: of one of several outputs of a
+/// producer. Exception: invalid_argument if such a name already belongs to another tensor.
+void name_v10_ends(Graph& graph, FunctionRef<int64_t(Value)> port_id);
 
 /// Exception: invalid_argument if a name that has to be added already belongs to another tensor.
 void apply_v10_rules(Graph& graph, const ModelRecord& model, const OpRegistry& registry);

@@ -11,6 +11,7 @@
 
 #include "ir/base/error.hpp"
 #include "ir/graph/order.hpp"
+#include "ir/xml/version10.hpp"
 #include "ir/xml/weights.hpp"
 #include "ir/xml/weights_writer.hpp"
 
@@ -49,21 +50,29 @@ std::string precision(element::Type type) {
 
 class Writer {
  public:
-  explicit Writer(xml::WeightsWriter& weights) : weights_(weights) {}
+  Writer(xml::WeightsWriter& weights, IrVersion version) : weights_(weights), version_(version) {}
 
   void write(const Graph& graph, pugi::xml_document& document) {
     pugi::xml_node declaration = document.append_child(pugi::node_declaration);
     declaration.append_attribute("version") = "1.0";
     pugi::xml_node net = document.append_child("net");
     set(net, "name", graph.name());
-    net.append_attribute("version") = 11;
+    net.append_attribute("version") = static_cast<int>(version_);
     write_graph(graph, net);
+    if (version_ == IrVersion::v10) return write_writer_of(graph, net);
     pugi::xml_node info = net.append_child("rt_info");
     for (const auto& [key, tree] : graph.rt_info().children)
       if (key != "version" && key != "__weights_path") write_tree(key, tree, info);
   }
 
  private:
+  /// Which release wrote the model that this one came from: it decides the order of 4-bit constants.
+  static void write_writer_of(const Graph& graph, pugi::xml_node net) {
+    for (const auto& [key, tree] : graph.rt_info().children)
+      if (key == "MO_version" && !tree.value.empty())
+        set(net.append_child("meta_data").append_child("MO_version"), "value", tree.value);
+  }
+
   using LayerIds = std::vector<int64_t>;  // by node
 
   static void set(pugi::xml_node node, const char* attribute, const std::string& value) {
@@ -169,8 +178,8 @@ class Writer {
   }
 
   /// Keys "user_data/outer/inner" are nested elements, all others <attribute>s.
-  static void write_rt_info(const RtInfo& info, pugi::xml_node parent) {
-    if (info.empty()) return;
+  void write_rt_info(const RtInfo& info, pugi::xml_node parent) const {
+    if (info.empty() || version_ == IrVersion::v10) return;
     pugi::xml_node list = parent.append_child("rt_info");
     std::map<std::string, pugi::xml_node> user_data;
     for (const auto& [key, fields] : info) {
@@ -269,6 +278,7 @@ class Writer {
   }
 
   xml::WeightsWriter& weights_;
+  IrVersion version_;
 };
 
 class StringSink final : public pugi::xml_writer {
@@ -320,10 +330,13 @@ class PendingFile {
   bool done_ = false;
 };
 
-std::string write(const Graph& graph, xml::WeightsWriter::Sink sink) {
+std::string write(const Graph& graph, xml::WeightsWriter::Sink sink, IrVersion version) {
   xml::WeightsWriter weights(std::move(sink), xml::stores_high_nibble_first(graph.rt_info()));
   pugi::xml_document document;
-  Writer(weights).write(graph, document);
+  if (version == IrVersion::v10)
+    Writer(weights, version).write(*xml::named_for_v10(graph), document);
+  else
+    Writer(weights, version).write(graph, document);
   StringSink text;
   document.save(text, "\t", pugi::format_default, pugi::encoding_utf8);
   return std::move(text.text);
@@ -331,14 +344,15 @@ std::string write(const Graph& graph, xml::WeightsWriter::Sink sink) {
 
 }  // namespace
 
-void write_model(const Graph& graph, const std::string& xml_path, const std::string& bin_path) {
+void write_model(const Graph& graph, const std::string& xml_path, const std::string& bin_path, IrVersion version) {
   const std::filesystem::path xml_file = xml_path;
   const auto bin_file =
       bin_path.empty() ? std::filesystem::path(xml_path).replace_extension(".bin") : std::filesystem::path(bin_path);
   if (xml_file == bin_file)
     throw_error(ErrorCode::invalid_argument, "the model and its weights need two files, both are '", xml_path, "'");
   PendingFile bin(bin_file), xml(xml_file);
-  const std::string text = write(graph, [&bin](const void* data, size_t size) { bin.write(data, size); });
+  const std::string text = write(
+      graph, [&bin](const void* data, size_t size) { bin.write(data, size); }, version);
   xml.write(text.data(), text.size());
   bin.close();
   xml.close();
@@ -346,10 +360,11 @@ void write_model(const Graph& graph, const std::string& xml_path, const std::str
   xml.rename();
 }
 
-ModelText write_model(const Graph& graph) {
+ModelText write_model(const Graph& graph, IrVersion version) {
   ModelText model;
   model.xml = write(
-      graph, [&model](const void* data, size_t size) { model.weights.append(static_cast<const char*>(data), size); });
+      graph, [&model](const void* data, size_t size) { model.weights.append(static_cast<const char*>(data), size); },
+      version);
   return model;
 }
 

@@ -222,6 +222,17 @@ std::vector<std::string> check_case(const Case& c, const ir::OpRegistry& registr
   return failures;
 }
 
+std::unique_ptr<ir::Graph> graph_of(const Case& c, const ir::OpRegistry& registry) {
+  OneOpGraph built = build(c, schema_of(c, registry), registry, Knowledge::all);
+  const size_t outputs = infer(built).size();
+  if (built.graph->node(built.node).is(ir::kResultType)) return std::move(built.graph);
+  for (size_t i = 0; i < outputs; ++i)
+    built.graph->add(registry.get("Result", "opset1"), "out" + std::to_string(i), nullptr,
+                     {{built.node, static_cast<int32_t>(i)}});
+  ir::infer_graph(*built.graph);
+  return std::move(built.graph);
+}
+
 std::vector<Case> load_case_files(const std::string& folder, std::vector<std::string>& errors) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))

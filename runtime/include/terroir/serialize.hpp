@@ -1,23 +1,57 @@
-// Writing a model as IR v11.
+// Writing a model as IR.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "terroir/export.hpp"
 #include "terroir/model.hpp"
 
 namespace terroir {
 
+namespace pass {
+
+/// As OpenVINO's pass of this name: `Serialize(xml, bin, version).run_on_model(model)` is serialize().
+class Serialize {
+ public:
+  enum class Version : uint8_t {
+    UNSPECIFIED = 0,  ///< the newest: 11
+    IR_V10 = 10,      ///< for releases until 2022.1
+    IR_V11 = 11
+  };
+
+  explicit Serialize(std::string xml_path, std::string bin_path = {}, Version version = Version::UNSPECIFIED)
+      : xml_path_(std::move(xml_path)), bin_path_(std::move(bin_path)), version_(version) {}
+  /// False: the model stays as it is.
+  inline bool run_on_model(const std::shared_ptr<const Model>& model) const;
+
+ private:
+  std::string xml_path_, bin_path_;
+  Version version_;
+};
+
+}  // namespace pass
+
 /// Writes the .xml and, for its constants, the .bin (default: the same name with the extension .bin). Reading them
-/// gives the same model, attributes and constants bit for bit. Throws Exception (file_not_found) if a file cannot be
-/// written.
+/// gives the same model, attributes and constants bit for bit. Version 10 has no runtime information (layouts, say),
+/// which is left out, and names inputs and outputs by their layers too. Throws Exception: file_not_found if a file
+/// cannot be written; unsupported, with the layer's name, for what version 10 cannot express (operations after opset8,
+/// newer element types, inputs and outputs of types that its readers convert); invalid_argument if two tensors would
+/// get the same name in it.
 TERROIR_API void serialize(const std::shared_ptr<const Model>& model, const std::string& xml_path,
-                           const std::string& bin_path = {});
+                           const std::string& bin_path = {},
+                           pass::Serialize::Version version = pass::Serialize::Version::UNSPECIFIED);
 
 /// save_model() of OpenVINO: the same as serialize() without a change of precision.
 inline void save_model(const std::shared_ptr<const Model>& model, const std::string& xml_path) {
   serialize(model, xml_path);
+}
+
+inline bool pass::Serialize::run_on_model(const std::shared_ptr<const Model>& model) const {
+  serialize(model, xml_path_, bin_path_, version_);
+  return false;
 }
 
 }  // namespace terroir
