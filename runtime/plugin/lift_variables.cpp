@@ -6,6 +6,7 @@
 #include "ir/graph/order.hpp"
 #include "ops/defs/infrastructure/state.hpp"
 #include "ops/registry.hpp"
+#include "runtime/plugin/hoist_variables.hpp"
 #include "runtime/plugin/variables.hpp"
 
 namespace terroir::plugin {
@@ -14,22 +15,6 @@ namespace {
 using ir::NodeId;
 
 const ir::OpSchema& builtin(std::string_view type) { return ops::builtin_registry().get(type, "opset1"); }
-
-const std::string& variable_of(const ir::Node& node) {
-  return node.is("ReadValue") && node.schema->opset != "opset3" ? node.attrs<ops::ReadValueAttrs>().variable_id
-                                                                : node.attrs<ops::VariableAttrs>().variable_id;
-}
-
-void refuse_in_bodies(const ir::Graph& graph) {
-  for (NodeId id : graph.nodes())
-    for (const ir::Body& body : graph.node(id).bodies) {
-      for (NodeId inner : body.graph->nodes())
-        if (needs_state(body.graph->node(inner)))
-          throw_error(ErrorCode::not_implemented, graph.node(id).describe(), ": ", body.graph->node(inner).describe(),
-                      ": variables inside of a body are not kept yet; carry the value in and out of the body");
-      refuse_in_bodies(*body.graph);
-    }
-}
 
 /// Extents that differ become unknown. Whether anything changed.
 bool widen(PartialShape& shape, const PartialShape& other) {
@@ -57,7 +42,6 @@ class Lift {
   }
 
   LiftedGraph run() {
-    refuse_in_bodies(original_);
     for (NodeId id : ir::topological_order(original_)) {
       if (original_.node(id).is("ReadValue")) lift_read(id);
       if (original_.node(id).is("Assign")) lift_assign(id);
@@ -71,7 +55,7 @@ class Lift {
   ir::Graph& graph() { return *lifted_.graph; }
 
   LiftedGraph::Variable& variable(const ir::Node& node) {
-    const std::string& name = variable_of(node);
+    const std::string& name = variable_name(node);
     const auto known = std::find_if(lifted_.variables.begin(), lifted_.variables.end(),
                                     [&](const auto& variable) { return variable.info.name == name; });
     if (known != lifted_.variables.end()) return *known;
@@ -172,6 +156,9 @@ class Lift {
 
 }  // namespace
 
-LiftedGraph lift_variables(const ir::Graph& graph) { return Lift(graph).run(); }
+LiftedGraph lift_variables(const ir::Graph& graph) {
+  if (has_variables_in_bodies(graph)) return Lift(*hoist_variables(graph)).run();
+  return Lift(graph).run();
+}
 
 }  // namespace terroir::plugin

@@ -31,8 +31,9 @@ struct LiftedGraph {
   std::vector<Variable> variables;
 };
 
-/// Exception with the layer's name: not_implemented for variables inside of bodies or initial values that read
-/// variables, unsupported for variables of strings or assigned twice, type_mismatch for values of another type.
+/// Variables in bodies are moved out first: see hoist_variables.hpp.
+/// Exception with the layer's name: not_implemented for initial values that read variables, unsupported for variables
+/// of strings or assigned twice, type_mismatch for values of another type.
 LiftedGraph lift_variables(const ir::Graph& graph);
 
 /// plugin.compile(graph, config), with variables kept by the requests.
