@@ -127,7 +127,7 @@ bool KnownValues::evaluate(const Node& node, int depth) {
 
 std::optional<std::vector<Dimension>> KnownValues::dimensions(Value value, int depth) {
   const OutputPort& port = graph_.port(value);
-  if (!port.type.is_integral_number()) return std::nullopt;
+  if (!port.type.is_integral()) return std::nullopt;
   if (port.shape.rank().is_dynamic() || port.shape.size() > 1) return std::nullopt;
   if (const TensorView* view = find(value, depth)) {
     std::vector<Dimension> dims;

@@ -14,6 +14,10 @@ KnownNumber interval(std::optional<int64_t> low, std::optional<int64_t> high) {
   return NumberInterval{*low, *high};
 }
 
+constexpr NumberInterval kFalse{0, 0}, kTrue{1, 1}, kOpen{0, 1};
+
+KnownNumber negated(const KnownNumber& truth) { return NumberInterval{1 - truth->high, 1 - truth->low}; }
+
 std::optional<int64_t> sum_or_unbounded(int64_t a, int64_t b) {
   if (a == kUnbounded || b == kUnbounded) return kUnbounded;
   return checked_add(a, b);
@@ -24,7 +28,7 @@ std::optional<int64_t> sum_or_unbounded(int64_t a, int64_t b) {
 std::optional<std::vector<KnownNumber>> known_numbers(ir::InferContext& ctx, int input) {
   std::vector<KnownNumber> numbers;
   // Values come first: unlike dimensions they may be negative.
-  if (!ctx.type(input).is_integral_number()) return std::nullopt;
+  if (!ctx.type(input).is_integral()) return std::nullopt;
   if (const auto integers = ctx.integers(input)) {
     for (int64_t number : *integers) numbers.push_back(NumberInterval{number, number});
     return numbers;
@@ -77,6 +81,35 @@ KnownNumber multiply(const KnownNumber& a, const KnownNumber& b) {
 KnownNumber divide(const KnownNumber& a, const KnownNumber& b) {
   if (!a || !b || a->low < 0 || b->low <= 0) return std::nullopt;
   return NumberInterval{b->is_bounded() ? a->low / b->high : 0, a->is_bounded() ? a->high / b->low : kUnbounded};
+}
+
+KnownNumber remainder(const KnownNumber& a, const KnownNumber& b) {
+  if (!a || !b || a->low < 0 || b->low <= 0) return std::nullopt;
+  if (a->is_number() && b->is_number()) return NumberInterval{a->low % b->low, a->low % b->low};
+  if (a->high < b->low) return a;
+  return NumberInterval{0, std::min(a->high, b->is_bounded() ? b->high - 1 : kUnbounded)};
+}
+
+KnownNumber equal(const KnownNumber& a, const KnownNumber& b) {
+  if (!a || !b) return kOpen;
+  if (a->high < b->low || b->high < a->low) return kFalse;
+  return a->is_number() && b->is_number() ? kTrue : kOpen;
+}
+
+KnownNumber less(const KnownNumber& a, const KnownNumber& b) {
+  if (!a || !b) return kOpen;
+  if (a->high < b->low) return kTrue;
+  return a->low >= b->high ? kFalse : kOpen;
+}
+
+KnownNumber not_equal(const KnownNumber& a, const KnownNumber& b) { return negated(equal(a, b)); }
+KnownNumber greater(const KnownNumber& a, const KnownNumber& b) { return less(b, a); }
+KnownNumber less_equal(const KnownNumber& a, const KnownNumber& b) { return negated(less(b, a)); }
+KnownNumber greater_equal(const KnownNumber& a, const KnownNumber& b) { return negated(less(a, b)); }
+
+KnownNumber either(const KnownNumber& a, const KnownNumber& b) {
+  if (!a || !b) return std::nullopt;
+  return NumberInterval{std::min(a->low, b->low), std::max(a->high, b->high)};
 }
 
 KnownNumber maximum(const KnownNumber& a, const KnownNumber& b) {

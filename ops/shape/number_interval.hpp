@@ -24,7 +24,7 @@ struct NumberInterval {
 /// Empty: may be any number.
 using KnownNumber = std::optional<NumberInterval>;
 
-/// Elements of a 0-D or 1-D integer input; empty when not even their count is known.
+/// Elements of a 0-D or 1-D integer or boolean input; empty when not even their count is known.
 std::optional<std::vector<KnownNumber>> known_numbers(ir::InferContext& ctx, int input);
 Dimension to_dimension(const KnownNumber& number);
 std::vector<Dimension> to_dimensions(const std::vector<KnownNumber>& numbers);
@@ -35,8 +35,20 @@ KnownNumber subtract(const KnownNumber& a, const KnownNumber& b);
 KnownNumber multiply(const KnownNumber& a, const KnownNumber& b);
 /// Non-negative by positive, rounded down; unknown for other signs (where the rounding of Divide is an attribute).
 KnownNumber divide(const KnownNumber& a, const KnownNumber& b);
+/// Of non-negative by positive numbers, where all ways to round agree.
+KnownNumber remainder(const KnownNumber& a, const KnownNumber& b);
 KnownNumber maximum(const KnownNumber& a, const KnownNumber& b);
 KnownNumber minimum(const KnownNumber& a, const KnownNumber& b);
+
+/// 1 (true), 0 (false), or between them where the intervals leave it open.
+KnownNumber equal(const KnownNumber& a, const KnownNumber& b);
+KnownNumber not_equal(const KnownNumber& a, const KnownNumber& b);
+KnownNumber less(const KnownNumber& a, const KnownNumber& b);
+KnownNumber less_equal(const KnownNumber& a, const KnownNumber& b);
+KnownNumber greater(const KnownNumber& a, const KnownNumber& b);
+KnownNumber greater_equal(const KnownNumber& a, const KnownNumber& b);
+/// Holds every number of both.
+KnownNumber either(const KnownNumber& a, const KnownNumber& b);
 
 /// A binary op over known numbers, with numpy broadcasting of 0-D and 1-D operands.
 using NumberFn = KnownNumber (*)(const KnownNumber&, const KnownNumber&);

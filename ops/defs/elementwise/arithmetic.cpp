@@ -56,11 +56,15 @@ ir::OpSchema minimum_1() {
 }
 
 // Formula: the remainder takes the sign of the dividend (C's fmod); x mod 0 is NaN for floating point.
-ir::OpSchema mod_1() { return binary_schema(TERROIR_BINARY("Mod", TERROIR_NUMBERS, reference::mod_truncated(a, b))); }
+ir::OpSchema mod_1() {
+  return with_dimensions<&remainder>(
+      binary_schema(TERROIR_BINARY("Mod", TERROIR_NUMBERS, reference::mod_truncated(a, b))));
+}
 
 // Formula: the remainder takes the sign of the divisor (Python's %).
 ir::OpSchema floor_mod_1() {
-  return binary_schema(TERROIR_BINARY("FloorMod", TERROIR_NUMBERS, reference::mod_floored(a, b)));
+  return with_dimensions<&remainder>(
+      binary_schema(TERROIR_BINARY("FloorMod", TERROIR_NUMBERS, reference::mod_floored(a, b))));
 }
 
 // Formula: (a - b)^2.

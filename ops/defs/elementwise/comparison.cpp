@@ -8,15 +8,19 @@
 #include "ops/defs/elementwise/binary.hpp"
 #include "ops/reference/elementwise/binary.hpp"
 #include "ops/reference/elementwise/unary.hpp"
+#include "ops/shape/number_interval.hpp"
 
 namespace terroir::ops {
 namespace {
 
 #define TERROIR_COMPARABLE TERROIR_NUMBERS, char
 
+template <NumberFn F>
 ir::OpSchema comparison(ir::ReferenceFn reference) {
-  return binary_schema<BinaryAttrs, TypeClass::any, true>(
+  auto schema = binary_schema<BinaryAttrs, TypeClass::any, true>(
       reference, {.maps_zero_to_zero = false, .accuracy = ir::Accuracy::exact});
+  schema.dimensions = [](ir::InferContext& ctx) { return binary_dimensions(ctx, F); };
+  return schema;
 }
 
 template <class Attrs = ir::NoAttrs>
@@ -31,12 +35,14 @@ ir::OpSchema test(ir::ReferenceFn reference) {
 
 }  // namespace
 
-ir::OpSchema equal_1() { return comparison(TERROIR_BINARY("Equal", TERROIR_COMPARABLE, a == b)); }
-ir::OpSchema not_equal_1() { return comparison(TERROIR_BINARY("NotEqual", TERROIR_COMPARABLE, a != b)); }
-ir::OpSchema greater_1() { return comparison(TERROIR_BINARY("Greater", TERROIR_COMPARABLE, a > b)); }
-ir::OpSchema greater_equal_1() { return comparison(TERROIR_BINARY("GreaterEqual", TERROIR_COMPARABLE, a >= b)); }
-ir::OpSchema less_1() { return comparison(TERROIR_BINARY("Less", TERROIR_COMPARABLE, a < b)); }
-ir::OpSchema less_equal_1() { return comparison(TERROIR_BINARY("LessEqual", TERROIR_COMPARABLE, a <= b)); }
+ir::OpSchema equal_1() { return comparison<&equal>(TERROIR_BINARY("Equal", TERROIR_COMPARABLE, a == b)); }
+ir::OpSchema not_equal_1() { return comparison<&not_equal>(TERROIR_BINARY("NotEqual", TERROIR_COMPARABLE, a != b)); }
+ir::OpSchema greater_1() { return comparison<&greater>(TERROIR_BINARY("Greater", TERROIR_COMPARABLE, a > b)); }
+ir::OpSchema greater_equal_1() {
+  return comparison<&greater_equal>(TERROIR_BINARY("GreaterEqual", TERROIR_COMPARABLE, a >= b));
+}
+ir::OpSchema less_1() { return comparison<&less>(TERROIR_BINARY("Less", TERROIR_COMPARABLE, a < b)); }
+ir::OpSchema less_equal_1() { return comparison<&less_equal>(TERROIR_BINARY("LessEqual", TERROIR_COMPARABLE, a <= b)); }
 
 ir::OpSchema is_nan_10() { return test<>(TERROIR_UNARY("IsNaN", unary_loop<TERROIR_FLOATS>, std::isnan(x))); }
 ir::OpSchema is_finite_10() { return test<>(TERROIR_UNARY("IsFinite", unary_loop<TERROIR_FLOATS>, std::isfinite(x))); }

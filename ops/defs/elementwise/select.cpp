@@ -55,7 +55,7 @@ void evaluate(const ir::EvalContext& ctx) {
 }
 
 std::optional<std::vector<Dimension>> select_dimensions(ir::InferContext& ctx) {
-  const auto condition = ctx.integers(0);
+  const auto condition = known_numbers(ctx, 0);
   const auto a = known_numbers(ctx, 1);
   const auto b = known_numbers(ctx, 2);
   if (!condition || !a || !b) return std::nullopt;
@@ -64,7 +64,11 @@ std::optional<std::vector<Dimension>> select_dimensions(ir::InferContext& ctx) {
   for (const size_t size : {condition->size(), a->size(), b->size()})
     if (size != count && size != 1) return std::nullopt;
   std::vector<KnownNumber> result;
-  for (size_t i = 0; i < count; ++i) result.push_back(at(*condition, i) != 0 ? at(*a, i) : at(*b, i));
+  for (size_t i = 0; i < count; ++i) {
+    const KnownNumber truth = at(*condition, i);
+    const bool known = truth && (truth->low > 0 || truth->high == 0);
+    result.push_back(!known ? either(at(*a, i), at(*b, i)) : truth->low > 0 ? at(*a, i) : at(*b, i));
+  }
   return to_dimensions(result);
 }
 

@@ -106,12 +106,25 @@ void reference_broadcast(const ir::EvalContext& ctx) {
   reference::broadcast(data, broadcast_mapping(mode, data.dims, output.dims, axes), output);
 }
 
+/// One number many times.
+std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
+  const auto from = ctx.dimensions(0);
+  const auto target = ctx.integers(1);
+  constexpr int64_t kMaxLength = 64;
+  if (!from || !target || target->size() != 1 || target->front() < 0 || target->front() > kMaxLength)
+    return std::nullopt;
+  const auto length = static_cast<size_t>(target->front());
+  if (from->size() == 1) return std::vector<Dimension>(length, from->front());
+  return from->size() == length || length == 1 ? from : std::nullopt;
+}
+
 ir::OpSchema schema_of(ir::InferFn infer) {
   ir::OpSchema schema;
   schema.arity = {2, 3, 1};
   schema.make_attributes = &ir::make_attributes<BroadcastAttrs>;
   schema.infer = infer;
   schema.reference = &reference_broadcast;
+  schema.dimensions = &dimensions;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

@@ -75,6 +75,21 @@ void infer_nd(ir::InferContext& ctx) {
   ctx.set_output(0, type, data);
 }
 
+/// Of a list of numbers some of which are replaced.
+std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
+  auto numbers = ctx.dimensions(0);
+  const auto indices = ctx.integers(1);
+  const auto updates = ctx.dimensions(2);
+  if (!numbers || !indices || !updates || indices->size() != updates->size()) return std::nullopt;
+  const auto extent = static_cast<int64_t>(numbers->size());
+  for (size_t i = 0; i < indices->size(); ++i) {
+    const int64_t index = (*indices)[i];
+    if (index < -extent || index >= extent) return std::nullopt;
+    (*numbers)[static_cast<size_t>(index < 0 ? index + extent : index)] = (*updates)[i];
+  }
+  return numbers;
+}
+
 ir::OpSchema schema_of(int inputs, ir::InferFn infer, ir::ReferenceFn reference) {
   ir::OpSchema schema;
   schema.arity = {inputs, inputs, 1};
@@ -87,6 +102,7 @@ ir::OpSchema schema_of(int inputs, ir::InferFn infer, ir::ReferenceFn reference)
 
 ir::OpSchema scatter_update_3() {
   auto schema = schema_of(4, &infer_slices, &reference::scatter_update);
+  schema.dimensions = &dimensions;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }
@@ -95,6 +111,7 @@ ir::OpSchema scatter_elements_update_3() {
   auto schema = schema_of(4, &infer_elements, [](const ir::EvalContext& ctx) {
     reference::scatter_elements_update(ctx, ScatterReduction::none, true);
   });
+  schema.dimensions = &dimensions;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }
@@ -114,6 +131,10 @@ ir::OpSchema scatter_elements_update_12() {
         reference::scatter_elements_update(ctx, attrs.reduction, attrs.use_init_val);
       });
   schema.make_attributes = &ir::make_attributes<ScatterElementsAttrs>;
+  schema.dimensions = [](ir::InferContext& ctx) {
+    const bool replaces = ctx.attrs<ScatterElementsAttrs>().reduction == ScatterReduction::none;
+    return replaces ? dimensions(ctx) : std::nullopt;
+  };
   return schema;
 }
 

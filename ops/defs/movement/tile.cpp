@@ -34,6 +34,18 @@ void infer(ir::InferContext& ctx) {
   ctx.set_output(0, ctx.type(0), PartialShape(dims));
 }
 
+std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
+  const auto from = ctx.dimensions(0);
+  const auto repeats = ctx.integers(1);
+  constexpr size_t kMaxLength = 64;
+  if (!from || !repeats || repeats->size() != 1 || repeats->front() < 0 ||
+      static_cast<size_t>(repeats->front()) > kMaxLength)
+    return std::nullopt;
+  std::vector<Dimension> tiled;
+  for (int64_t i = 0; i < repeats->front(); ++i) tiled.insert(tiled.end(), from->begin(), from->end());
+  return tiled;
+}
+
 }  // namespace
 
 ir::OpSchema tile_1() {
@@ -41,6 +53,7 @@ ir::OpSchema tile_1() {
   schema.arity = {2, 2, 1};
   schema.infer = &infer;
   schema.reference = &reference::tile;
+  schema.dimensions = &dimensions;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

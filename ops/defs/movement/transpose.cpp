@@ -40,6 +40,7 @@ ir::OpSchema transpose_1() {
   schema.arity = {2, 2, 1};
   schema.infer = &infer;
   schema.reference = &reference::transpose;
+  schema.dimensions = &same_dimensions;  // a list has one order
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

@@ -5,11 +5,21 @@
 
 #include "ir/schema/infer_context.hpp"
 #include "ops/reference/type/convert.hpp"
+#include "ops/shape/number_interval.hpp"
 
 namespace terroir::ops {
 namespace {
 
-std::optional<std::vector<Dimension>> same_dimensions(ir::InferContext& ctx) { return ctx.dimensions(0); }
+/// Of truth values only whether numbers are 0 remains. Other numbers that do not fit their type are no dimensions
+/// anyone computes with.
+std::optional<std::vector<Dimension>> dimensions_as(ir::InferContext& ctx, element::Type type) {
+  if (type.is_dynamic()) return std::nullopt;
+  auto numbers = known_numbers(ctx, 0);
+  if (!numbers) return std::nullopt;
+  if (type == element::boolean)
+    for (KnownNumber& number : *numbers) number = not_equal(number, NumberInterval{0, 0});
+  return to_dimensions(*numbers);
+}
 
 void require_convertible(const ir::InferContext& ctx, element::Type type) {
   ctx.require(type != element::string, "strings cannot be converted");
@@ -19,8 +29,6 @@ ir::OpSchema conversion(int inputs) {
   ir::OpSchema schema;
   schema.arity = {inputs, inputs, 1};
   schema.reference = [](const ir::EvalContext& ctx) { reference::convert(ctx.inputs[0], ctx.outputs[0]); };
-  // Numbers that fit no narrow integer type are no dimensions anyone computes with.
-  schema.dimensions = &same_dimensions;
   schema.flags.elementwise = true;
   schema.flags.maps_zero_to_zero = true;
   return schema;
@@ -38,6 +46,9 @@ ir::OpSchema convert_1() {
     require_convertible(ctx, ctx.type(0));
     ctx.set_output(0, type, ctx.shape(0));
   };
+  schema.dimensions = [](ir::InferContext& ctx) {
+    return dimensions_as(ctx, ctx.attrs<ConvertAttrs>().destination_type);
+  };
   return schema;
 }
 
@@ -48,6 +59,7 @@ ir::OpSchema convert_like_1() {
     require_convertible(ctx, ctx.type(1));
     ctx.set_output(0, ctx.type(1), ctx.shape(0));
   };
+  schema.dimensions = [](ir::InferContext& ctx) { return dimensions_as(ctx, ctx.type(1)); };
   // Input 1 has a shape of its own.
   schema.flags.elementwise = false;
   return schema;
