@@ -156,6 +156,18 @@ TEST(Recurrent, SharesOfThreads) {
   }
 }
 
+// Products of the input of all times would be 34 MB or more: they are made for some steps at a time.
+TEST(Recurrent, LongSequences) {
+  constexpr int64_t kTimes = 5601;
+  check({.type = "GRUSequence",
+         .batch = 8,
+         .times = kTimes,
+         .inputs = 2,
+         .size = 32,
+         .direction = "bidirectional",
+         .lengths = {kTimes, 0, 1, kTimes - 1, 500, 5000}});
+}
+
 // More threads than this machine may have: rows and ranges of units at once.
 TEST(Recurrent, NumberOfThreadsChangesNoBit) {
   for (const std::string& type : kSequences)

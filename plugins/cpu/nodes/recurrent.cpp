@@ -1,11 +1,11 @@
 // RNN, GRU and LSTM cells and their sequences in f32: products with packed weights, then the gates.
-// Layouts: plain. How: the products of the input of all times are one matrix product; then each step multiplies the
-// states of the rows that still run by R and computes the gates. Rows are kept in order of falling length, so that
-// those that still run are the first ones. Weights that are constant are packed once, others into scratch per run.
-// Threads: directions and groups of rows run through all steps by themselves; where these are too few, every step is
-// cut into ranges of hidden units. Every sum is one chain of multiply-adds over ascending k, and gates are elementwise,
-// so neither shows in the result.
-// Edge cases: lengths outside of [0, T] are an Exception, as in the reference.
+// Layouts: plain. How: the products of the input of all times are one matrix product (of many times, where those of all
+// would be too much memory); then each step multiplies the states of the rows that still run by R and computes the
+// gates. Rows are kept in order of falling length, so that those that still run are the first ones. Weights that are
+// constant are packed once, others into scratch per run. Threads: directions and groups of rows run through all steps
+// by themselves; where these are too few, every step is cut into ranges of hidden units. Every sum is one chain of
+// multiply-adds over ascending k, and gates are elementwise, so neither shows in the result. Edge cases: lengths
+// outside of [0, T] are an Exception, as in the reference.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -52,7 +52,7 @@ struct Places {
   float *own_w, *own_r, *own_b, *own_p;  // scratch for those that are no constants
   float* y;                              // all states, or null
   float *last_h, *last_c;
-  float* projected;               // [batch * times][directions * width]
+  float* projected;               // [batch][chunk][directions * width]
   float* hidden[2];               // [direction][batch][size]
   float *cell, *update, *damped;  // the same
   float* product;                 // [direction][batch][first_width]
@@ -92,6 +92,10 @@ class RecurrentExecutor final : public Executor {
     gates_.x_block = s_.gates * s_.panel;
     gates_.h_block = s_.first_gates * s_.panel;
     gates_.peephole_stride = s_.padded();
+    // More products of the input than this leave the caches, and in the end the memory.
+    constexpr int64_t kMostBytes = int64_t{1} << 25;
+    const int64_t step_bytes = s_.batch * s_.directions * s_.width() * static_cast<int64_t>(sizeof(float));
+    chunk_ = std::min(s_.times, std::max(matmul_.tile_m, kMostBytes / step_bytes));
     switch (s_.params.kind) {
       case CellKind::rnn:
         steps_[0] = kernels_.rnn;
@@ -110,25 +114,13 @@ class RecurrentExecutor final : public Executor {
     place(static_cast<float*>(args.scratch), args.arena.threads(), at);
     sort_rows(args, at);
     bind(args, at);
-    if (s_.sequence) project_all(args, at);
-
     const Shares shares = shares_of(args.arena.threads());
     const int64_t groups = s_.directions * shares.row_groups;
-    const int64_t steps = at.lengths[0], phases = steps_[1] == nullptr ? 1 : 2;
-    if (shares.unit_ranges == 1) {
-      args.arena.parallel_for(groups, [&](int64_t group) {
-        begin_group(args, at, shares, group);
-        for (int64_t i = 0; i < steps; ++i)
-          for (int64_t phase = 0; phase < phases; ++phase) step(at, shares, group, 0, i, phase, group);
-      });
-      return;
+    args.arena.parallel_for(groups, [&](int64_t group) { begin_group(args, at, shares, group); });
+    for (int64_t first = 0; first < at.lengths[0]; first += chunk_) {
+      if (s_.sequence) project(args, at, first);
+      run_steps(args, at, shares, first, std::min(first + chunk_, at.lengths[0]));
     }
-    for (int64_t group = 0; group < groups; ++group) begin_group(args, at, shares, group);
-    for (int64_t i = 0; i < steps; ++i)
-      for (int64_t phase = 0; phase < phases; ++phase)
-        args.arena.parallel_for(groups * shares.unit_ranges, [&](int64_t task) {
-          step(at, shares, task / shares.unit_ranges, task % shares.unit_ranges, i, phase, task);
-        });
   }
 
   size_t scratch_bytes(int threads) const override {
@@ -197,7 +189,7 @@ class RecurrentExecutor final : public Executor {
       at.update = take(states);
       at.damped = take(states);
     }
-    at.projected = take(s_.batch * s_.times * s_.directions * s_.width());
+    at.projected = take(s_.batch * chunk_ * s_.directions * s_.width());
     at.product = take(s_.directions * s_.batch * s_.first_width());
     at.rows = reinterpret_cast<int64_t*>(take(2 * s_.batch));
     at.lengths = reinterpret_cast<int64_t*>(take(2 * s_.batch));
@@ -266,7 +258,9 @@ class RecurrentExecutor final : public Executor {
     return gemm;
   }
 
-  void project_all(const RunArgs& args, const Places& at) const noexcept {
+  /// For the steps from `first` on, up to a chunk of them.
+  void project(const RunArgs& args, const Places& at, int64_t first) const noexcept {
+    if (chunk_ < s_.times) return project_items(args, at, first);
     const ProjectionSlices slices = projection_slices(args.arena.threads());
     const int64_t rows = s_.batch * s_.times, panels = s_.directions * s_.blocks * s_.gates;
     args.arena.parallel_for(slices.count, [&](int64_t slice) {
@@ -279,6 +273,30 @@ class RecurrentExecutor final : public Executor {
         matmul_.gemm(gemm, 0, rows, begin, end);
       }
     });
+  }
+
+  /// The same for each item of the batch and direction: of their own times, where lengths differ.
+  void project_items(const RunArgs& args, const Places& at, int64_t first) const noexcept {
+    const int64_t panels = s_.blocks * s_.gates, ranges = std::min<int64_t>(panels, args.arena.threads());
+    const int64_t units = s_.batch * s_.directions * ranges, slices = projection_slices(args.arena.threads()).count;
+    args.arena.parallel_for(slices, [&](int64_t slice) {
+      GemmArgs gemm = projection(at);
+      gemm.scratch = at.gemm + slice * at.gemm_floats;
+      for (int64_t unit = units * slice / slices; unit < units * (slice + 1) / slices; ++unit) {
+        const int64_t range = unit % ranges, direction = unit / ranges % s_.directions;
+        const int64_t row = unit / ranges / s_.directions, item = at.rows[row];
+        gemm.a = at.x + (item * s_.times + first_time(at, row, direction, first)) * s_.inputs;
+        gemm.c = at.projected + item * chunk_ * gemm.ldc;
+        matmul_.gemm(gemm, 0, std::min(chunk_, at.lengths[row] - first), direction * panels + panels * range / ranges,
+                     direction * panels + panels * (range + 1) / ranges);
+      }
+    });
+  }
+
+  /// The first of the times whose products are there, for the steps from `first` on.
+  int64_t first_time(const Places& at, int64_t row, int64_t direction, int64_t first) const noexcept {
+    if (chunk_ == s_.times) return 0;
+    return s_.backwards(direction) ? std::max<int64_t>(0, at.lengths[row] - first - chunk_) : first;
   }
 
   // ---- steps
@@ -298,6 +316,23 @@ class RecurrentExecutor final : public Executor {
       if (at.y != nullptr)
         std::fill_n(at.y + (from * s_.times + at.lengths[row]) * s_.size, (s_.times - at.lengths[row]) * s_.size, 0.0f);
     }
+  }
+
+  void run_steps(const RunArgs& args, const Places& at, const Shares& shares, int64_t first,
+                 int64_t last) const noexcept {
+    const int64_t groups = s_.directions * shares.row_groups, phases = steps_[1] == nullptr ? 1 : 2;
+    if (shares.unit_ranges == 1) {
+      args.arena.parallel_for(groups, [&](int64_t group) {
+        for (int64_t i = first; i < last; ++i)
+          for (int64_t phase = 0; phase < phases; ++phase) step(at, shares, group, 0, i, phase, group);
+      });
+      return;
+    }
+    for (int64_t i = first; i < last; ++i)
+      for (int64_t phase = 0; phase < phases; ++phase)
+        args.arena.parallel_for(groups * shares.unit_ranges, [&](int64_t task) {
+          step(at, shares, task / shares.unit_ranges, task % shares.unit_ranges, i, phase, task);
+        });
   }
 
   /// Step i of a group of rows, for one range of hidden units.
@@ -335,7 +370,8 @@ class RecurrentExecutor final : public Executor {
       const int64_t item = at.rows[row], length = at.lengths[row], t = s_.backwards(direction) ? length - 1 - i : i;
       const int64_t state = states + row * s_.size, out = item * s_.directions + direction;
       const bool ends = i + 1 == length && (phase == 1 || steps_[1] == nullptr);
-      gate.x = at.projected + ((item * s_.times + t) * s_.directions + direction) * s_.width();
+      const int64_t place = item * chunk_ + t - first_time(at, row, direction, i / chunk_ * chunk_);
+      gate.x = at.projected + (place * s_.directions + direction) * s_.width();
       gate.hidden = gemm.c + row * gemm.ldc;
       gate.state = at.hidden[i % 2] + state;
       gate.next = ends ? at.last_h + out * s_.size : at.hidden[(i + 1) % 2] + state;
@@ -359,6 +395,7 @@ class RecurrentExecutor final : public Executor {
   std::vector<float> biases_, peepholes_;  // empty: known at run time only
   element::Type lengths_type_;
   GateArgs gates_;
+  int64_t chunk_ = 1;  // steps whose products of the input are there at once
   RecurrentKernels::Step steps_[2] = {nullptr, nullptr};
 };
 
