@@ -102,7 +102,20 @@ TERROIR_INLINE V log1p_unit(V u) {
   return log(w) + (u - (w - V(1.0f))) / w;
 }
 
-TERROIR_INLINE V sigmoid(V x) { return V(1.0f) / (V(1.0f) + exp(-x)); }
+// x / y for y from 1 to infinity, within 2 ulp; x must be finite where y is infinity.
+TERROIR_INLINE V divide_by_large(V x, V y) {
+#if defined(__AVX512F__)
+  // An estimate of 14 bits and one step of Newton's: a fifth of the time of a division. Of an infinite y the estimate
+  // is exact and its error no number, for which the minimum takes its second operand.
+  const V estimate(_mm512_rcp14_ps(y));
+  const V error(_mm512_min_ps(fnma(estimate, y, V(1.0f)), V(1.0f)));
+  return x * fma(estimate, error, estimate);
+#else
+  return x / y;
+#endif
+}
+
+TERROIR_INLINE V sigmoid(V x) { return divide_by_large(V(1.0f), V(1.0f) + exp(-x)); }
 
 TERROIR_INLINE V tanh(V x) {
   // (e^2a - 1) / (e^2a + 1) of the magnitude; 1 from 9.1 on.
