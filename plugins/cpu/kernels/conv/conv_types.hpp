@@ -51,6 +51,7 @@ struct ConvPlan {
   int64_t oc_blocks;      // channel blocks per oc unit
   int64_t rows;           // output rows per sp unit: 1 or 2
   int64_t chunks;         // sp units per row
+  bool column_units;      // every column is an sp unit: no sum depends on the tile its column lies in
   int64_t w_tile;         // output columns per register tile
   int64_t cached_rows;    // rows of sources that stay in L2 while the oc units pass over them
   int64_t ic_chunk;       // input channel blocks per round over the rows: their weights stay in L2; 0: all
@@ -68,6 +69,7 @@ struct ConvArgs {
   const PostOp* post_ops;
   int64_t post_op_count;
   float* scratch;
+  int64_t oc_ahead = 0;  // the caller goes on with the oc units before this one: their weights may be fetched ahead
 };
 
 }  // namespace terroir::cpu

@@ -235,20 +235,24 @@ void activate_tiles(const ConvContext& ctx, const ConvRow& row, const TilePass& 
   for (int64_t r = 0; r < row.rows; ++r) clear_tail(last + r * p.out_row, p.out_step, width, row.channels_in_last);
 }
 
-// Tiles [begin, end) of the `tiles` tiles into which the columns of class c are cut.
-void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, int64_t tiles, int64_t begin, int64_t end,
+// Tiles [begin, end) of those into which the columns [first, first + columns) of class c are cut.
+struct TileRange {
+  int64_t first, columns, tiles, begin, end;
+};
+
+void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, const TileRange& range,
                const float*& prefetch) {
   const ConvPlan& plan = ctx.plan;
   const bool buffered = row.buffered;
   const int64_t first_tap = c.st < 0 ? (c.taps - 1) * c.st : 0, last_tap = c.st > 0 ? (c.taps - 1) * c.st : 0;
-  const int64_t narrow = c.count / tiles, wider = c.count % tiles;
+  const int64_t narrow = range.columns / range.tiles, wider = range.columns % range.tiles;
   const int64_t dst_step = c.step * plan.dst.w;
   const bool activate = row.epilogue->activate && row.finish;
   int64_t inactive = 0;  // columns that are stored and wait for their activation
   TilePass p = row.pass;
-  for (int64_t i = begin; i < end; ++i) {
+  for (int64_t i = range.begin; i < range.end; ++i) {
     const int64_t width = narrow + (i < wider ? 1 : 0);
-    const int64_t j = i * narrow + (i < wider ? i : wider);
+    const int64_t j = range.first + i * narrow + (i < wider ? i : wider);
     const int64_t dst_column = (c.first + j * c.step) * plan.dst.w;
     if (buffered) {
       p.out = ctx.buffer;
@@ -275,7 +279,7 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, int64_t 
     if (buffered) finish_tile(ctx, row, p, row.dst_offset + dst_column, dst_step, width);
     if (activate) {
       inactive += width;
-      if (i + 1 == end || inactive * row.blocks * row.rows * kBlock >= kActivatedAtOnce) {
+      if (i + 1 == range.end || inactive * row.blocks * row.rows * kBlock >= kActivatedAtOnce) {
         activate_tiles(ctx, row, p, p.out - (inactive - width) * p.out_step, inactive);
         inactive = 0;
       }
@@ -367,7 +371,9 @@ void run_row(const ConvContext& ctx, int64_t n, int64_t unit, const Round& round
   const int64_t classes = tap_class_count(e.w, e.transposed);
   for (int64_t k = 0; k < classes; ++k) {
     const TapClass c = tap_class(e.w, e.transposed, k);
-    const int64_t tiles = (c.count + plan.w_tile - 1) / plan.w_tile;
+    const int64_t first = plan.column_units ? chunk_begin : 0;
+    const int64_t columns = plan.column_units ? chunk_end - chunk_begin : c.count;
+    const int64_t tiles = (columns + plan.w_tile - 1) / plan.w_tile;
     p.src = src;
     p.wei = wei + c.tap0 * row.column;
     p.src_step = c.sj * plan.src.w;
@@ -386,7 +392,11 @@ void run_row(const ConvContext& ctx, int64_t n, int64_t unit, const Round& round
     } else {
       p.n.w = c.taps;
     }
-    run_tiles(ctx, row, c, tiles, chunk_begin * tiles / plan.chunks, chunk_end * tiles / plan.chunks, prefetch);
+    if (plan.column_units)
+      run_tiles(ctx, row, c, {first, columns, tiles, 0, tiles}, prefetch);
+    else
+      run_tiles(ctx, row, c,
+                {first, columns, tiles, chunk_begin * tiles / plan.chunks, chunk_end * tiles / plan.chunks}, prefetch);
   }
 }
 
@@ -430,7 +440,8 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
       if (plan.prefetch) {
         // The first and the last kernel row are missing at the border.
         const int64_t rows_of_kernel = e.h.kernel > 1 ? e.h.kernel - 1 : 1;
-        int64_t tiles = (sp_end - sp) * ((e.w.out + plan.w_tile - 1) / plan.w_tile) / plan.chunks;
+        int64_t tiles = plan.column_units ? (sp_end - sp + plan.w_tile - 1) / plan.w_tile
+                                          : (sp_end - sp) * ((e.w.out + plan.w_tile - 1) / plan.w_tile) / plan.chunks;
         if (tiles < 1) tiles = 1;
         const int64_t loops = tiles * e.d.kernel * rows_of_kernel * chunk * (ctx.columns_inside ? 1 : e.w.kernel);
         lines = (round_floats / 16 + loops - 1) / loops;
@@ -438,13 +449,15 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
       for (int64_t unit = box.oc0; unit < box.oc1; ++unit) {
         for (int64_t a = 0; a < ic_blocks; a += chunk) {
           const Round round{a, ic_blocks - a < chunk ? ic_blocks : a + chunk, a == 0, a + chunk >= ic_blocks};
-          const float* prefetch = args.packed + (e.groups * oc_blocks * kBlock + 15) / 16 * 16 + unit * unit_floats +
-                                  (a / chunk + 1) * round_floats;
-          const int64_t round_lines = unit + 1 < box.oc1 || !round.last ? lines : 0;
+          const bool last = round.last && unit + 1 >= box.oc1 && unit + 1 >= args.oc_ahead;
+          // Behind the last weights lie those of the next layer, as a rule; a fetch is a hint in any case.
+          const float* prefetch = last ? args.packed + plan.packed_floats
+                                       : args.packed + (e.groups * oc_blocks * kBlock + 15) / 16 * 16 +
+                                             unit * unit_floats + (a / chunk + 1) * round_floats;
           for (int64_t s = sp; s < sp_end;) {
             const int64_t row_group = s / plan.chunks, first = row_group * plan.chunks;
             const int64_t end = sp_end - first < plan.chunks ? sp_end : first + plan.chunks;
-            run_row(ctx, n, unit, round, row_group, s - first, end - first, round_lines, prefetch);
+            run_row(ctx, n, unit, round, row_group, s - first, end - first, lines, prefetch);
             s = end;
           }
         }

@@ -23,6 +23,11 @@ void merge_axes(ConvProblem& p, ConvStrides& src, ConvStrides& dst) {
   dst.h = dst.d = dst.w * p.w.in;
 }
 
+// One row in which every column has its one tap.
+bool is_pointwise_row(const ConvProblem& p) {
+  return !p.transposed && is_pointwise(p.d) && is_pointwise(p.h) && is_pointwise(p.w) && p.d.out == 1 && p.h.out == 1;
+}
+
 // Cycles of one output row group, all oc units: the slowest of FMA ports, load ports, FMA latency, L2 bandwidth.
 double row_cost(const Machine& m, int64_t blocks_total, int64_t columns, int64_t tile, int64_t rows, int64_t unit,
                 int vectors_per_block, double reduction) {
@@ -51,7 +56,10 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const int64_t block = channel_block(kernel.isa);
   const int per_block = static_cast<int>(block / m.lanes);
   const int64_t blocks = ceil_div(e.oc / e.groups, block);
-  const int64_t columns = e.transposed ? ceil_div(e.w.out, e.w.stride) : e.w.out;
+  // Of a row that may be cut anywhere, what one of two threads gets.
+  const int64_t columns = e.transposed          ? ceil_div(e.w.out, e.w.stride)
+                          : is_pointwise_row(e) ? ceil_div(e.w.out, 2)
+                                                : e.w.out;
   const double taps = static_cast<double>(e.d.kernel * e.h.kernel * e.w.kernel) /
                       (e.transposed ? static_cast<double>(e.d.stride * e.h.stride * e.w.stride) : 1.0);
   const double reduction = std::max(1.0, static_cast<double>(e.ic / e.groups) * taps);
@@ -96,7 +104,8 @@ void choose_ic_chunk(const ConvKernel& kernel, ConvPlan& plan) {
   // Sums of whole blocks only lie in dst.
   const bool in_dst =
       kernel.dst == ConvFormat::blocked || (kernel.dst == ConvFormat::nhwc && e.oc / e.groups % block == 0);
-  if (!in_dst || dense_inner(e, kernel.src, block) != block || !plan.prefetch) return;
+  const bool fits = static_cast<int64_t>(plan.packed_floats) * 4 <= l2 / 2;
+  if (!in_dst || dense_inner(e, kernel.src, block) != block || fits) return;
   if (block_bytes * ic_blocks <= l2 / 8 || sums_bytes > l2 / 8) return;
   const int64_t rounds = std::min(ic_blocks, ceil_div(block_bytes * ic_blocks, l2 / 8));
   plan.ic_chunk = ceil_div(ic_blocks, rounds);
@@ -149,7 +158,8 @@ void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   const int64_t row_units = e.d.out * ceil_div(e.h.out, plan.rows);
   const int64_t columns = e.transposed ? ceil_div(e.w.out, e.w.stride) : e.w.out;
   const int64_t tiles = ceil_div(columns, plan.w_tile);
-  plan.chunks = std::clamp<int64_t>(ceil_div(kWantedUnits, row_units), 1, tiles);
+  plan.column_units = is_pointwise_row(e);
+  plan.chunks = plan.column_units ? e.w.out : std::clamp<int64_t>(ceil_div(kWantedUnits, row_units), 1, tiles);
   const int64_t oc_blocks = ceil_div(e.oc / e.groups, block);
   plan.grid = {e.batch, e.groups * ceil_div(oc_blocks, plan.oc_blocks), row_units * plan.chunks};
   const int64_t source_bytes = e.ic / e.groups * e.d.in * e.h.in * e.w.in * 4;
@@ -158,7 +168,8 @@ void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   const int64_t padded_oc = e.groups * oc_blocks * block;
   plan.packed_floats =
       static_cast<size_t>(round_up(padded_oc, 16) + padded_oc * ic * e.d.kernel * e.h.kernel * e.w.kernel);
-  plan.prefetch = static_cast<int64_t>(plan.packed_floats) * 4 > cache_sizes().l2 / 2;
+  // What a network's other layers do not leave in L2.
+  plan.prefetch = static_cast<int64_t>(plan.packed_floats) * 4 > cache_sizes().l2 / 32;
   choose_ic_chunk(kernel, plan);
 }
 
