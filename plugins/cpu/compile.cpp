@@ -8,6 +8,7 @@
 #include "ops/rewrites/rewrites.hpp"
 #include "plugins/cpu/passes/build_plan.hpp"
 #include "plugins/cpu/passes/fuse_attention.hpp"
+#include "plugins/cpu/passes/fuse_convolution_chains.hpp"
 #include "plugins/cpu/passes/fuse_post_ops.hpp"
 #include "plugins/cpu/passes/fuse_rms_norm.hpp"
 #include "plugins/cpu/passes/layouts.hpp"
@@ -81,6 +82,7 @@ std::unique_ptr<Plan> compile_plan(std::unique_ptr<ir::Graph> graph, WeightsCach
   passes.add(fuse_attention(cpu_ops()));
   passes.add(fuse_rms_norm(cpu_ops()));
   passes.add(fuse_post_ops(cpu_ops()));
+  passes.add(fuse_convolution_chains(cpu_ops(), options.isa, weights));
   passes.run(*graph);
 
   Decisions decisions = assign_layouts(*graph, options.isa, weights, options.accuracy);

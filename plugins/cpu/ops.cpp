@@ -91,9 +91,10 @@ CpuOps::CpuOps(const ir::OpRegistry& registry) {
   reorder_ = &own_.add(std::move(reorder));
   attention_ = &own_.add(attention_schema());
   rms_norm_ = &own_.add(rms_norm_schema());
+  convolution_chain_ = &own_.add(convolution_chain_schema());
 
-  std::vector<std::string> types = {"Convolution", "GroupConvolution", "ConvolutionBackpropData",
-                                    "GroupConvolutionBackpropData", "MVN", "MatMul"};
+  std::vector<std::string> types = {
+      "Convolution", "GroupConvolution", "ConvolutionBackpropData", "GroupConvolutionBackpropData", "MVN", "MatMul"};
   for (const PostOpRow& row : post_op_rows()) types.emplace_back(row.type);
   std::sort(types.begin(), types.end());
   types.erase(std::unique(types.begin(), types.end()), types.end());

@@ -6,6 +6,7 @@
 #include "ir/graph/graph.hpp"
 #include "ir/schema/registry.hpp"
 #include "plugins/cpu/attention_op.hpp"
+#include "plugins/cpu/convolution_chain_op.hpp"
 #include "plugins/cpu/layout/layout.hpp"
 #include "plugins/cpu/rms_norm_op.hpp"
 #include "plugins/cpu/simd/post_op.hpp"
@@ -52,14 +53,15 @@ struct FusedAttrs {
   }
 };
 
-/// Schemas of the set "cpu": Reorder, Attention, RmsNorm, and for every op that takes a chain its fused twin, of the
-/// same type name.
+/// Schemas of the set "cpu": Reorder, Attention, RmsNorm, ConvolutionChain, and for every op that takes a chain its
+/// fused twin, of the same type name.
 class CpuOps {
  public:
   explicit CpuOps(const ir::OpRegistry& registry);
   const ir::OpSchema& reorder() const { return *reorder_; }
   const ir::OpSchema& attention() const { return *attention_; }
   const ir::OpSchema& rms_norm() const { return *rms_norm_; }
+  const ir::OpSchema& convolution_chain() const { return *convolution_chain_; }
   /// Null when the op takes no chain.
   const ir::OpSchema* fused(const ir::OpSchema& base) const;
 
@@ -68,13 +70,15 @@ class CpuOps {
   const ir::OpSchema* reorder_;
   const ir::OpSchema* attention_;
   const ir::OpSchema* rms_norm_;
+  const ir::OpSchema* convolution_chain_;
 };
 
 inline bool is_cpu_op(const ir::Node& node) { return node.schema->opset == "cpu"; }
 /// Whether it is the twin of a base op, with FusedAttrs.
 inline bool is_fused(const ir::Node& node) {
   const std::string& type = node.schema->type;
-  return is_cpu_op(node) && type != kReorderType && type != kAttentionType && type != kRmsNormType;
+  return is_cpu_op(node) && type != kReorderType && type != kAttentionType && type != kRmsNormType &&
+         type != kConvolutionChainType;
 }
 /// The attributes of a node, or of the base op of a fused one.
 const ir::Attributes& base_attributes(const ir::Node& node);

@@ -6,108 +6,61 @@
 #include <span>
 
 #include "ir/base/error.hpp"
-#include "plugins/cpu/kernels/conv/conv.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
-#include "plugins/cpu/post_op_chain.hpp"
-#include "plugins/cpu/weights_cache.hpp"
+#include "plugins/cpu/nodes/prepared_convolution.hpp"
 
 namespace terroir::cpu {
 namespace {
 
-Layout layout_of(ConvFormat format, int rank, Isa isa) {
-  switch (format) {
-    case ConvFormat::plain:
-      return Layout::plain(rank);
-    case ConvFormat::nhwc:
-      return Layout::channels_last(rank);
-    case ConvFormat::blocked:
-      return Layout::blocked(rank, static_cast<int>(channel_block(isa)));
-  }
-  return {};
-}
-
 const ConvKernel* find_kernel(const ConvProblem& problem, Isa isa, const LayoutChoice& choice) {
   const int rank = choice.outputs[0].rank();
-  for (const ConvKernel& kernel : conv_kernels(isa))
-    if (!kernel.reject(problem, kernel) && layout_of(kernel.src, rank, isa) == *choice.inputs[0] &&
-        layout_of(kernel.dst, rank, isa) == choice.outputs[0])
-      return &kernel;
+  for (const ConvFormat src : {ConvFormat::blocked, ConvFormat::nhwc, ConvFormat::plain})
+    for (const ConvFormat dst : {ConvFormat::blocked, ConvFormat::nhwc, ConvFormat::plain})
+      if (layout_of(src, rank, isa) == *choice.inputs[0] && layout_of(dst, rank, isa) == choice.outputs[0])
+        if (const ConvKernel* kernel = find_conv_kernel(problem, isa, src, dst)) return kernel;
   return nullptr;
-}
-
-const float* values_of(const ir::Constant* bias) { return bias ? bias->view.as<float>() : nullptr; }
-
-Packing packing_for(const ConvKernel& kernel, const ConvPlan& plan, const ir::Constant* bias_constant) {
-  const float* bias = values_of(bias_constant);
-  // The packing is known by the bias's address, which nothing else may get while the packing is being made.
-  std::shared_ptr<const void> bias_owner = bias_constant ? bias_constant->owner : nullptr;
-  const ConvPacking p = packing_of(plan);
-  Packing packing;
-  packing.key =
-      concat(kernel.packing, ' ', p.block, 'x', p.oc_blocks, " g", p.groups, " i", p.ic, " o", p.oc, " k", p.kd, 'x',
-             p.kh, 'x', p.kw, " by ", p.inner, p.transposed ? " transposed " : " ", static_cast<const void*>(bias));
-  packing.bytes = plan.packed_floats * sizeof(float);
-  packing.pieces = kernel.pack_pieces(plan);
-  packing.pack = [&kernel, plan, bias, bias_owner = std::move(bias_owner)](const void* weights, void* packed,
-                                                                           int64_t begin, int64_t end) {
-    kernel.pack(plan, kernel, {static_cast<const float*>(weights), bias}, static_cast<float*>(packed), begin, end);
-  };
-  return packing;
 }
 
 class ConvolutionExecutor final : public Executor {
  public:
   ConvolutionExecutor(const NodeContext& context, const ConvKernel& kernel, const ConvProblem& problem)
-      : kernel_(kernel), chain_(context, leading_bias(context) ? 1 : 0, channel_block(context.isa)) {
-    kernel.plan(problem, kernel, plan_);
-    const ir::Constant* bias = leading_bias(context);
-    if (bias) bias_owner_ = bias->owner;
-    if (context.constants[1])
-      packed_ = context.weights.get(*context.constants[1], packing_for(kernel, plan_, bias));
-    else
-      bias_ = values_of(bias);
-  }
+      : conv_(context, kernel, problem) {}
 
   void run(const RunArgs& args) const noexcept override {
     PostOpChain::Bound ops;
-    chain_.bind(args, ops);
+    conv_.chain.bind(args, ops);
+    const ConvKernel& kernel = conv_.kernel;
+    const ConvPlan& plan = conv_.plan;
     const int64_t threads = args.arena.threads();
     auto* scratch = static_cast<float*>(args.scratch);
-    const float* packed = packed_ ? packed_->as<float>() : scratch;
-    if (!packed_) {
-      const ConvConstants constants{static_cast<const float*>(args.inputs[1]), bias_};
-      args.arena.parallel_for(kernel_.pack_pieces(plan_), [&](int64_t piece) {
-        kernel_.pack(plan_, kernel_, constants, scratch, piece, piece + 1);
-      });
+    const float* packed = conv_.packed ? conv_.packed->as<float>() : scratch;
+    if (!conv_.packed) {
+      const ConvConstants constants{static_cast<const float*>(args.inputs[1]), conv_.bias};
+      args.arena.parallel_for(kernel.pack_pieces(plan),
+                              [&](int64_t piece) { kernel.pack(plan, kernel, constants, scratch, piece, piece + 1); });
       scratch += packed_stride();
     }
-    args.arena.parallel_for(conv_slices(plan_, threads), [&](int64_t slice) {
+    args.arena.parallel_for(conv_slices(plan, threads), [&](int64_t slice) {
       const ConvArgs conv{
           static_cast<const float*>(args.inputs[0]), packed,
           static_cast<float*>(args.outputs[0]),      ops.data(),
-          static_cast<int64_t>(chain_.size()),       scratch + slice * static_cast<int64_t>(scratch_stride())};
-      kernel_.run(plan_, conv, conv_slice(plan_, threads, slice));
+          static_cast<int64_t>(conv_.chain.size()),  scratch + slice * static_cast<int64_t>(scratch_stride())};
+      kernel.run(plan, conv, conv_slice(plan, threads, slice));
     });
   }
 
   size_t scratch_bytes(int threads) const override {
-    const size_t slices = scratch_stride() * static_cast<size_t>(conv_slices(plan_, threads));
-    return ((packed_ ? 0 : packed_stride()) + slices) * sizeof(float);
+    const size_t slices = scratch_stride() * static_cast<size_t>(conv_slices(conv_.plan, threads));
+    return ((conv_.packed ? 0 : packed_stride()) + slices) * sizeof(float);
   }
-  std::string kernel_name() const override { return concat(kernel_.name, packed_ ? "" : "+pack"); }
+  std::string kernel_name() const override { return concat(conv_.kernel.name, conv_.packed ? "" : "+pack"); }
 
  private:
   /// Rounded to cache lines, so that slices do not write to each other's.
-  size_t scratch_stride() const noexcept { return (plan_.scratch_floats + 15) / 16 * 16; }
-  size_t packed_stride() const noexcept { return (plan_.packed_floats + 15) / 16 * 16; }
+  size_t scratch_stride() const noexcept { return (conv_.plan.scratch_floats + 15) / 16 * 16; }
+  size_t packed_stride() const noexcept { return (conv_.plan.packed_floats + 15) / 16 * 16; }
 
-  const ConvKernel& kernel_;
-  ConvPlan plan_{};
-  PostOpChain chain_;
-  // The packing is known by the bias's address, which nothing else may get while the packing is shared.
-  std::shared_ptr<const void> bias_owner_;
-  PackedWeights packed_;         // null: the weights come with each run
-  const float* bias_ = nullptr;  // then this goes with them
+  PreparedConvolution conv_;
 };
 
 Proposal propose(const NodeContext& context) {

@@ -1,0 +1,327 @@
+// ConvolutionChain of the set "cpu": a 1x1 convolution (or a first one of few plain channels), the depthwise one behind
+// it and, where the chain has three stages, the 1x1 convolution behind that. The widest tensors of a network lie
+// between these: here they never leave the cache of the core that makes them, and the threads meet once.
+//   for each strip of rows of the depthwise result
+//     for each unit of channels   first stage -> rows in scratch -> depthwise -> rows in scratch, or the result
+//     last stage, all channels of the strip -> the result
+// Every stage runs its own kernel over a plan for the strip's rows alone. Rows that two strips need are made twice.
+// The mean that squeeze-and-excite wants is taken of rows while they are in cache, and of those once all are there.
+// Layouts: channel blocks; the source may be plain. Threads: units of channels (two stages) or rows, whichever costs
+// less; sums depend on neither, so results are bit-identical for any split.
+#include "plugins/cpu/nodes/convolution_chain.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "ir/base/error.hpp"
+#include "plugins/cpu/convolution_chain_op.hpp"
+#include "plugins/cpu/kernels/reduce/reduce.hpp"
+#include "plugins/cpu/nodes/convolution_problem.hpp"
+#include "plugins/cpu/nodes/prepared_convolution.hpp"
+#include "plugins/cpu/nodes/stage_node.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+bool is_flat(const ConvProblem& p) { return p.d.in == 1 && p.d.out == 1 && p.d.kernel == 1; }
+
+bool is_pointwise(const ConvProblem& p) {
+  const auto unit = [](const ConvAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad == 0 && a.in == a.out; };
+  return p.groups == 1 && !p.transposed && is_flat(p) && unit(p.h) && unit(p.w);
+}
+
+const ConvKernel* first_kernel(const ConvProblem& p, Isa isa) {
+  if (is_pointwise(p)) return find_conv_kernel(p, isa, ConvFormat::blocked, ConvFormat::blocked);
+  constexpr int64_t kImagePlanes = 4;  // a source that is plain for its own sake
+  return is_flat(p) && p.ic <= kImagePlanes ? find_conv_kernel(p, isa, ConvFormat::plain, ConvFormat::blocked)
+                                            : nullptr;
+}
+
+const ConvKernel* depthwise_kernel(const ConvProblem& p, Isa isa) {
+  const bool depthwise = p.groups > 1 && p.ic == p.groups && p.oc == p.groups && !p.transposed && is_flat(p);
+  return depthwise ? find_conv_kernel(p, isa, ConvFormat::blocked, ConvFormat::blocked) : nullptr;
+}
+
+const ConvKernel* last_kernel(const ConvProblem& p, Isa isa) {
+  return is_pointwise(p) ? find_conv_kernel(p, isa, ConvFormat::blocked, ConvFormat::blocked) : nullptr;
+}
+
+using KernelFor = const ConvKernel* (*)(const ConvProblem&, Isa);
+constexpr KernelFor kKernelOfStage[] = {&first_kernel, &depthwise_kernel, &last_kernel};
+
+bool can_run(const NodeContext& context, KernelFor kernel_for) {
+  if (context.outputs[0].type != element::f32 || context.outputs[0].rank() != 4 || context.outputs[0].count() == 0)
+    return false;
+  return context.constants[1] && kernel_for(conv_problem(context), context.isa) != nullptr;
+}
+
+struct Rows {
+  int64_t begin, end;
+  int64_t count() const { return end - begin; }
+};
+
+/// Rows of the source that some rows of the result need; one at least, also where these see nothing but padding.
+Rows source_rows(const ConvAxis& h, Rows out) {
+  const int64_t begin = std::clamp<int64_t>(out.begin * h.stride - h.pad, 0, h.in - 1);
+  const int64_t end = (out.end - 1) * h.stride - h.pad + (h.kernel - 1) * h.dilation + 1;
+  return {begin, std::clamp(end, begin + 1, h.in)};
+}
+
+/// The plan for some rows of the result alone; source and result begin with the rows given.
+ConvPlan plan_of_rows(const ConvPlan& all, Rows src, Rows dst) {
+  ConvPlan plan = all;
+  if (all.column_units) {
+    plan.exec.w.in = plan.exec.w.out = plan.chunks = dst.count() * all.problem.w.out;
+    return plan;
+  }
+  ConvAxis& h = plan.exec.h;
+  h.pad += src.begin - dst.begin * h.stride;
+  h.in = src.count();
+  h.out = dst.count();
+  return plan;
+}
+
+int64_t units_of_rows(const ConvPlan& plan) {
+  return plan.column_units ? plan.exec.w.out : ceil_div(plan.exec.h.out, plan.rows) * plan.chunks;
+}
+
+class ConvolutionChainExecutor final : public Executor {
+ public:
+  ConvolutionChainExecutor(const NodeContext& context, const std::vector<std::unique_ptr<StageNode>>& nodes)
+      : reduce_(reduce_kernels(context.isa)), has_mean_(context.node.attrs<ConvolutionChainAttrs>().mean) {
+    for (size_t s = 0; s < nodes.size(); ++s) {
+      const ConvProblem problem = conv_problem(nodes[s]->context);
+      const ConvKernel* kernel = kKernelOfStage[s](problem, context.isa);
+      TERROIR_ASSERT(kernel != nullptr, context.node.name, s);
+      stages_.push_back(
+          {{nodes[s]->context, *kernel, problem}, context.node.attrs<ConvolutionChainAttrs>().stages[s].inputs});
+      name_ += (s > 0 ? "+" : "") + std::string(kernel->name);
+    }
+    choose_strip();
+  }
+
+  void run(const RunArgs& args) const noexcept override {
+    std::array<PostOpChain::Bound, kMaxStages> ops;
+    for (size_t s = 0; s < stages_.size(); ++s) bind_stage(stages_[s].conv, stages_[s].inputs, args, ops[s]);
+    const Split split = split_for(args.arena.threads());
+    const int64_t parts = split.rows * split.units, items = batch() * parts;
+    args.arena.parallel_for(split.slices, [&](int64_t slice) {
+      float* const scratch = static_cast<float*>(args.scratch) + slice * scratch_stride();
+      for (int64_t item = slice * items / split.slices; item < (slice + 1) * items / split.slices; ++item) {
+        const int64_t part = item % parts, row_part = part / split.units, unit_part = part % split.units;
+        const Rows rows{row_part * out_rows() / split.rows, (row_part + 1) * out_rows() / split.rows};
+        const Rows units{unit_part * first().grid.oc / split.units, (unit_part + 1) * first().grid.oc / split.units};
+        const int64_t n = item / parts;
+        run_part(args, ops, n, rows, units, scratch, row_means(args, split));
+        if (has_mean_ && split.rows == 1)
+          finish_means(args, split, n * blocks() + units.begin * first().oc_blocks,
+                       n * blocks() + std::min(blocks(), units.end * first().oc_blocks));
+      }
+    });
+    if (has_mean_ && split.rows > 1) finish_means(args, split, 0, batch() * blocks());
+  }
+
+  size_t scratch_bytes(int threads) const override {
+    const int64_t means = has_mean_ ? batch() * blocks() * out_rows() * depthwise().block : 0;
+    return static_cast<size_t>(split_for(threads).slices * scratch_stride() + means) * sizeof(float);
+  }
+  std::string kernel_name() const override { return name_; }
+
+ private:
+  static constexpr size_t kMaxStages = 3;
+  using Chains = std::array<PostOpChain::Bound, kMaxStages>;
+
+  struct PreparedStage {
+    PreparedConvolution conv;
+    std::vector<int> inputs;
+  };
+
+  /// Parts of each image, and the slices that share all parts of all images.
+  struct Split {
+    int64_t rows, units, slices;
+  };
+
+  const ConvPlan& first() const { return stages_[0].conv.plan; }
+  const ConvPlan& depthwise() const { return stages_[1].conv.plan; }
+  bool has_last() const { return stages_.size() > 2; }
+  int64_t blocks() const { return ceil_div(depthwise().problem.oc, depthwise().block); }
+  int64_t batch() const { return first().problem.batch; }
+  int64_t out_rows() const { return depthwise().problem.h.out; }
+  int64_t middle_row() const { return depthwise().src.h; }  // floats of a row of a block
+  int64_t result_row() const { return depthwise().dst.h; }
+
+  /// Rows of the middle tensor for some rows of the result: what the first stage's tiles of several rows give.
+  Rows middle_rows(Rows out) const {
+    const Rows needed = source_rows(depthwise().problem.h, out);
+    const int64_t unit = first().column_units ? 1 : first().rows;
+    return {needed.begin / unit * unit, std::min(ceil_div(needed.end, unit) * unit, depthwise().problem.h.in)};
+  }
+
+  int64_t middle_rows_at_most(int64_t out_rows) const {
+    const ConvAxis& h = depthwise().problem.h;
+    const int64_t rows = (out_rows - 1) * h.stride + (h.kernel - 1) * h.dilation + 1 + 2 * (first().rows - 1);
+    return std::min(rows, h.in);
+  }
+
+  int64_t middle_floats(int64_t out_rows) const {
+    return first().oc_blocks * middle_rows_at_most(out_rows) * middle_row();
+  }
+  int64_t result_floats(int64_t out_rows) const { return has_last() ? blocks() * out_rows * result_row() : 0; }
+
+  /// As many rows as stay in L2 beside what else passes through it: the fewer strips, the fewer rows are made twice.
+  void choose_strip() {
+    const int64_t budget = cache_sizes().l2 / 2 / static_cast<int64_t>(sizeof(float));
+    strip_rows_ = out_rows();
+    while (strip_rows_ > 1 && middle_floats(strip_rows_) + result_floats(strip_rows_) > budget) --strip_rows_;
+  }
+
+  /// Behind the slices' scratch: the mean of each row of each block, the same whoever computes it.
+  float* row_means(const RunArgs& args, const Split& split) const {
+    return static_cast<float*>(args.scratch) + split.slices * scratch_stride();
+  }
+
+  /// Of blocks [begin, end) of all images together, whose rows are all there.
+  void finish_means(const RunArgs& args, const Split& split, int64_t begin, int64_t end) const noexcept {
+    const int64_t block = depthwise().block;
+    reduce_.middle(ReduceKind::mean, row_means(args, split) + begin * out_rows() * block,
+                   static_cast<float*>(args.outputs[1]) + begin * block, end - begin, out_rows(), block, 0, block);
+  }
+
+  int64_t scratch_stride() const { return middle_floats(strip_rows_) + result_floats(strip_rows_); }
+
+  Split split_for(int64_t threads) const {
+    const int64_t wanted = std::max<int64_t>(1, threads / batch());
+    const Split rows{std::min(wanted, out_rows()), 1, 0}, units{1, std::min(wanted, first().grid.oc), 0};
+    Split split = !has_last() && cost_of(units) < cost_of(rows) ? units : rows;
+    split.slices = std::min(threads, batch() * split.rows * split.units);
+    return split;
+  }
+
+  /// Cycles of the largest part of an image, roughly.
+  double cost_of(const Split& split) const {
+    constexpr double kFlopsPerCycle = 32, kWeightsPerCycle = 4;
+    // What one core's cache has to fetch from another's.
+    constexpr double kFetchedPerCycle = 2;
+    const int64_t part_rows = ceil_div(out_rows(), split.rows);
+    const double made =
+        static_cast<double>(middle_rows(  // in the middle of the image, where no border saves a row
+                                {(out_rows() - part_rows) / 2, (out_rows() - part_rows) / 2 + part_rows})
+                                .count()) /
+        static_cast<double>(depthwise().problem.h.in);
+    const double kept = static_cast<double>(part_rows) / static_cast<double>(out_rows());
+    const double units =
+        static_cast<double>(ceil_div(first().grid.oc, split.units)) / static_cast<double>(first().grid.oc);
+    const double flops = units * (made * static_cast<double>(conv_flops(first().problem)) +
+                                  kept * static_cast<double>(conv_flops(depthwise().problem)));
+    const double weights = units * static_cast<double>(first().packed_floats + depthwise().packed_floats);
+    const double others = split.units > 1 ? 1 - 1 / static_cast<double>(split.units) : 0;
+    const double fetched = others * static_cast<double>(first().src.n + depthwise().dst.n);
+    return flops / kFlopsPerCycle / static_cast<double>(batch()) + weights / kWeightsPerCycle +
+           fetched / kFetchedPerCycle;
+  }
+
+  void run_stage(size_t s, const ConvPlan& plan, const float* src, float* dst, const PostOpChain::Bound& ops,
+                 const ConvTile& box, int64_t oc_ahead) const noexcept {
+    const PreparedConvolution& conv = stages_[s].conv;
+    const ConvArgs args{
+        src, conv.packed->as<float>(), dst, ops.data(), static_cast<int64_t>(conv.chain.size()), nullptr, oc_ahead};
+    conv.kernel.run(plan, args, box);
+  }
+
+  void run_part(const RunArgs& args, const Chains& ops, int64_t n, Rows rows, Rows units, float* scratch,
+                float* means) const noexcept {
+    const int64_t strips = ceil_div(rows.count(), strip_rows_);
+    for (int64_t strip = 0; strip < strips; ++strip)
+      run_strip(args, ops, n,
+                {rows.begin + strip * rows.count() / strips, rows.begin + (strip + 1) * rows.count() / strips}, units,
+                scratch, means);
+  }
+
+  void run_strip(const RunArgs& args, const Chains& ops, int64_t n, Rows out, Rows units, float* scratch,
+                 float* means) const noexcept {
+    const Rows middle = middle_rows(out), source = source_rows(first().problem.h, middle);
+    ConvPlan first_plan = plan_of_rows(first(), source, middle);
+    ConvPlan depthwise_plan = plan_of_rows(depthwise(), middle, out);
+    const int64_t middle_block = middle.count() * middle_row(), result_block = out.count() * result_row();
+    first_plan.dst.n = depthwise_plan.src.n = 0;
+    first_plan.dst.c = depthwise_plan.src.c = middle_block;
+    first_plan.dst.h = middle_row();
+    const float* const src = static_cast<const float*>(args.inputs[0]) + source.begin * source_row();
+    float* const result = static_cast<float*>(args.outputs[0]) + out.begin * result_row();
+    float* const depthwise_dst = has_last() ? scratch + middle_floats(strip_rows_) : result;
+    if (has_last()) {
+      depthwise_plan.dst.n = 0;
+      depthwise_plan.dst.c = result_block;
+    }
+    // Operands of the last chain lie like the result.
+    PostOpChain::Bound last_ops = ops[stages_.size() - 1];
+    shift_operands(stages_.back().conv.chain, out.begin * result_row(), last_ops);
+
+    const int64_t first_units = units_of_rows(first_plan), depthwise_units = units_of_rows(depthwise_plan);
+    for (int64_t unit = units.begin; unit < units.end; ++unit) {
+      const int64_t block = unit * first().oc_blocks, end = std::min(blocks(), block + first().oc_blocks);
+      // Kernels count channel blocks from the first one of the tensor; scratch holds those of the unit alone.
+      float* const from_block_0 = scratch - block * middle_block;
+      run_stage(0, first_plan, src, from_block_0, ops[0], {n, n + 1, unit, unit + 1, 0, first_units}, units.end);
+      run_stage(1, depthwise_plan, from_block_0, depthwise_dst, has_last() ? ops[1] : last_ops,
+                {n, n + 1, block, end, 0, depthwise_units}, 0);
+      for (int64_t b = has_mean_ ? block : end; b < end; ++b)
+        reduce_.middle(ReduceKind::mean, result + n * depthwise().dst.n + b * depthwise().dst.c,
+                       means + ((n * blocks() + b) * out_rows() + out.begin) * depthwise().block, out.count(),
+                       depthwise().problem.w.out, depthwise().block, 0, depthwise().block);
+    }
+    if (!has_last()) return;
+    ConvPlan last_plan = plan_of_rows(stages_[2].conv.plan, out, out);
+    last_plan.src.n = 0;
+    last_plan.src.c = result_block;
+    run_stage(2, last_plan, depthwise_dst, result, last_ops,
+              {n, n + 1, 0, last_plan.grid.oc, 0, units_of_rows(last_plan)}, 0);
+  }
+
+  /// Floats of a row of the source, of one channel or block.
+  int64_t source_row() const { return first().column_units ? first().problem.w.in * first().src.w : first().src.h; }
+
+  std::vector<PreparedStage> stages_;
+  const ReduceKernels& reduce_;
+  bool has_mean_;  // of the depthwise result, which is the last
+  std::string name_;
+  int64_t strip_rows_ = 1;
+};
+
+Proposal propose(const NodeContext& context) {
+  const auto nodes = stage_nodes(context);
+  LayoutChoice choice;
+  choice.inputs.resize(context.inputs.size());
+  const int rank = context.outputs[0].rank();
+  const Layout blocked = layout_of(ConvFormat::blocked, rank, context.isa);
+  choice.outputs.assign(context.outputs.size(), blocked);
+  for (size_t s = 0; s < nodes.size(); ++s) {
+    const NodeContext& stage = nodes[s]->context;
+    const ConvProblem problem = conv_problem(stage);
+    const ConvKernel* kernel = kKernelOfStage[s](problem, context.isa);
+    if (!kernel) return Reject{concat("no kernel for stage ", s)};
+    if (s == 0) choice.inputs[0] = layout_of(kernel->src, rank, context.isa);
+    choice.cost += conv_slowdown(problem, *kernel) * compute_ns(static_cast<double>(conv_flops(problem)), context.isa);
+    add_stage_operands(*nodes[s], context.node.attrs<ConvolutionChainAttrs>().stages[s].inputs, blocked, choice);
+  }
+  return std::vector{std::move(choice)};
+}
+
+constexpr Impl kConvolutionChain[] = {
+    {"convolution_chain", &propose,
+     [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<ConvolutionChainExecutor>(context, stage_nodes(context));
+     }}};
+
+}  // namespace
+
+bool can_begin_chain(const NodeContext& context) { return can_run(context, &first_kernel); }
+bool can_continue_chain(const NodeContext& context) { return can_run(context, &depthwise_kernel); }
+bool can_end_chain(const NodeContext& context) { return can_run(context, &last_kernel); }
+
+std::span<const Impl> convolution_chain_impls() { return kConvolutionChain; }
+
+}  // namespace terroir::cpu

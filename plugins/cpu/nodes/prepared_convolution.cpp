@@ -1,0 +1,61 @@
+#include "plugins/cpu/nodes/prepared_convolution.hpp"
+
+#include "ir/base/error.hpp"
+#include "plugins/cpu/nodes/convolution_problem.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+const float* values_of(const ir::Constant* bias) { return bias ? bias->view.as<float>() : nullptr; }
+
+Packing packing_for(const ConvKernel& kernel, const ConvPlan& plan, const ir::Constant* bias_constant) {
+  const float* bias = values_of(bias_constant);
+  // The packing is known by the bias's address, which nothing else may get while the packing is being made.
+  std::shared_ptr<const void> bias_owner = bias_constant ? bias_constant->owner : nullptr;
+  const ConvPacking p = packing_of(plan);
+  Packing packing;
+  packing.key =
+      concat(kernel.packing, ' ', p.block, 'x', p.oc_blocks, " g", p.groups, " i", p.ic, " o", p.oc, " k", p.kd, 'x',
+             p.kh, 'x', p.kw, " by ", p.inner, p.transposed ? " transposed " : " ", static_cast<const void*>(bias));
+  packing.bytes = plan.packed_floats * sizeof(float);
+  packing.pieces = kernel.pack_pieces(plan);
+  packing.pack = [&kernel, plan, bias, bias_owner = std::move(bias_owner)](const void* weights, void* packed,
+                                                                           int64_t begin, int64_t end) {
+    kernel.pack(plan, kernel, {static_cast<const float*>(weights), bias}, static_cast<float*>(packed), begin, end);
+  };
+  return packing;
+}
+
+}  // namespace
+
+Layout layout_of(ConvFormat format, int rank, Isa isa) {
+  switch (format) {
+    case ConvFormat::plain:
+      return Layout::plain(rank);
+    case ConvFormat::nhwc:
+      return Layout::channels_last(rank);
+    case ConvFormat::blocked:
+      return Layout::blocked(rank, static_cast<int>(channel_block(isa)));
+  }
+  return {};
+}
+
+const ConvKernel* find_conv_kernel(const ConvProblem& problem, Isa isa, ConvFormat src, ConvFormat dst) {
+  for (const ConvKernel& kernel : conv_kernels(isa))
+    if (kernel.src == src && kernel.dst == dst && !kernel.reject(problem, kernel)) return &kernel;
+  return nullptr;
+}
+
+PreparedConvolution::PreparedConvolution(const NodeContext& context, const ConvKernel& conv_kernel,
+                                         const ConvProblem& problem)
+    : kernel(conv_kernel), chain(context, leading_bias(context) ? 1 : 0, channel_block(context.isa)) {
+  kernel.plan(problem, kernel, plan);
+  const ir::Constant* bias_constant = leading_bias(context);
+  if (bias_constant) bias_owner = bias_constant->owner;
+  if (context.constants[1])
+    packed = context.weights.get(*context.constants[1], packing_for(kernel, plan, bias_constant));
+  else
+    bias = values_of(bias_constant);
+}
+
+}  // namespace terroir::cpu

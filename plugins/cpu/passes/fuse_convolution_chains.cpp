@@ -1,0 +1,120 @@
+#include "plugins/cpu/passes/fuse_convolution_chains.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "ops/defs/reduction/reduce.hpp"
+#include "plugins/cpu/nodes/convolution_chain.hpp"
+#include "plugins/cpu/passes/layouts.hpp"
+#include "plugins/cpu/post_op_chain.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+bool has_run_time_operands(const ir::Node& node) {
+  const std::vector<FusedOp>& chain = chain_of(node);
+  return std::any_of(chain.begin(), chain.end(),
+                     [](const FusedOp& op) { return op.operand >= 0 && op.mode == OperandMode::tensor; });
+}
+
+/// A node that is an op of IR or its fused twin, with one f32 result of known extents.
+bool is_op(const ir::Node& node, std::string_view type) {
+  return node.is(type) && (is_fused(node) || ir::opset_number(node.schema->opset) > 0) &&
+         node.outputs[0].type == element::f32 && node.outputs[0].shape.is_static();
+}
+
+class Finder {
+ public:
+  Finder(const ir::Graph& graph, Isa isa, WeightsCache& weights) : graph_(graph), isa_(isa), weights_(weights) {}
+
+  /// The stages of the chain around a depthwise convolution; fewer than two: none.
+  std::vector<ir::NodeId> around(ir::NodeId id, const std::set<ir::NodeId>& claimed) const {
+    const ir::Node& depthwise = graph_.node(id);
+    if (!is_op(depthwise, "GroupConvolution") || !can_continue_chain(context(depthwise))) return {};
+    const ir::Value source = depthwise.inputs[0];
+    const ir::Node& first = graph_.node(source.node);
+    if (!is_op(first, "Convolution") || claimed.contains(first.id) || graph_.uses(source).size() != 1 ||
+        has_run_time_operands(first) || !can_begin_chain(context(first)))
+      return {};
+    std::vector<ir::NodeId> stages = {first.id, id};
+    const auto& uses = graph_.uses({id, 0});
+    if (uses.size() == 1 && uses.front().input == 0 && !has_run_time_operands(depthwise)) {
+      const ir::Node& last = graph_.node(uses.front().node);
+      if (is_op(last, "Convolution") && can_end_chain(context(last)) && pays(depthwise)) stages.push_back(last.id);
+    }
+    return stages;
+  }
+
+  /// The ReduceMean over the spatial axes of a depthwise convolution's result.
+  ir::NodeId mean_of(ir::NodeId id) const {
+    if (!graph_.node(id).is("GroupConvolution")) return ir::NodeId::none;
+    const int64_t rank = static_cast<int64_t>(graph_.node(id).outputs[0].shape.size());
+    for (const ir::Use& use : graph_.uses({id, 0})) {
+      const ir::Node& mean = graph_.node(use.node);
+      if (!is_op(mean, "ReduceMean") || use.input != 0 || !mean.attrs<ops::ReduceAttrs>().keep_dims) continue;
+      const ir::Constant* axes = ir::constant_of(graph_, mean.inputs[1]);
+      if (!axes) continue;
+      std::set<int64_t> reduced, spatial;
+      for (const int64_t axis : ir::to_integers(axes->view)) reduced.insert(axis < 0 ? axis + rank : axis);
+      for (int64_t axis = 2; axis < rank; ++axis) spatial.insert(axis);
+      if (reduced == spatial) return mean.id;
+    }
+    return ir::NodeId::none;
+  }
+
+ private:
+  NodeContext context(const ir::Node& node) const { return make_context(graph_, node, isa_, weights_); }
+
+  /// Whether threads that share the rows of three stages do better than those that share channels first: few rows make
+  /// uneven shares, and much is made twice. No matter how many threads: layouts around chains, and so bits, depend on
+  /// it.
+  bool pays(const ir::Node& depthwise) const {
+    constexpr size_t kManyRows = 28;
+    return depthwise.outputs[0].shape.to_shape()[2] >= kManyRows;
+  }
+
+  const ir::Graph& graph_;
+  Isa isa_;
+  WeightsCache& weights_;
+};
+
+/// `mean`: the ReduceMean that becomes the chain's second output, or none.
+ir::Value add_chain(const ir::Graph& graph, const CpuOps& ops, std::vector<ir::NodeId> nodes, ir::NodeId mean,
+                    ir::Patch& patch) {
+  ConvolutionChainAttrs attrs;
+  attrs.mean = mean != ir::NodeId::none;
+  std::vector<ir::Value> inputs;
+  for (size_t s = 0; s < nodes.size(); ++s) {
+    const ir::Node& node = graph.node(nodes[s]);
+    ConvolutionChainAttrs::Stage stage{node.schema, node.attributes->clone(), node.name, {}};
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool previous = s > 0 && i == 0;
+      stage.inputs.push_back(previous ? ConvolutionChainAttrs::kPrevious : static_cast<int>(inputs.size()));
+      if (!previous) inputs.push_back(node.inputs[i]);
+    }
+    attrs.stages.push_back(std::move(stage));
+  }
+  if (attrs.mean) nodes.push_back(mean);
+  return patch.add(ops.convolution_chain(), ir::make_attributes_of(std::move(attrs)), std::move(inputs),
+                   std::move(nodes));
+}
+
+}  // namespace
+
+ir::Pass fuse_convolution_chains(const CpuOps& ops, Isa isa, WeightsCache& weights) {
+  return {"fuse_convolution_chains", [&ops, isa, &weights](const ir::Graph& graph, ir::Patch& patch) {
+            const Finder finder(graph, isa, weights);
+            std::set<ir::NodeId> claimed;
+            for (ir::NodeId id : graph.nodes()) {
+              const std::vector<ir::NodeId> nodes = finder.around(id, claimed);
+              if (nodes.size() < 2) continue;
+              claimed.insert(nodes.begin(), nodes.end());
+              const ir::NodeId mean = finder.mean_of(nodes.back());
+              const ir::Value chain = add_chain(graph, ops, nodes, mean, patch);
+              patch.replace({nodes.back(), 0}, chain);
+              if (mean != ir::NodeId::none) patch.replace({mean, 0}, ir::Patch::output(chain, 1));
+            }
+          }};
+}
+
+}  // namespace terroir::cpu

@@ -1,0 +1,19 @@
+#pragma once
+// What: a depthwise convolution, the convolution that feeds it and, where it pays, the 1x1 convolution that it feeds
+// become one step, so that the wide tensors between them stay in cache:
+//   Convolution -> GroupConvolution [-> Convolution]     =>  cpu.ConvolutionChain   (each with its fused chain)
+//   Convolution -> GroupConvolution -> ReduceMean(space) =>  cpu.ConvolutionChain {mean}, two outputs
+// Refuses: a value that something else reads too, weights known at run time, kernels that cannot work strip by strip
+// (see nodes/convolution_chain.hpp), chains with operands of a run in front of the last stage.
+#include "ir/pass/pass_manager.hpp"
+#include "plugins/cpu/isa.hpp"
+#include "plugins/cpu/ops.hpp"
+
+namespace terroir::cpu {
+
+class WeightsCache;
+
+/// Runs after fuse_post_ops. `weights` is asked for nothing, but belongs to the contexts that kernels are chosen by.
+ir::Pass fuse_convolution_chains(const CpuOps& ops, Isa isa, WeightsCache& weights);
+
+}  // namespace terroir::cpu

@@ -1,0 +1,170 @@
+// Convolutions around a depthwise one as one step: graph text before and after, what stays single steps, and results
+// against the interpreter and, bit for bit, over numbers of threads and places in a batch.
+#include "plugins/cpu/passes/fuse_convolution_chains.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "ops/registry.hpp"
+#include "plugins/cpu/passes/fuse_post_ops.hpp"
+#include "plugins/cpu/weights_cache.hpp"
+#include "tests/passes/golden.hpp"
+#include "tests/passes/graph_maker.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+using test::GraphMaker;
+
+std::vector<ir::Pass> fuse() {
+  static const CpuOps ops(ops::builtin_registry());
+  static WeightsCache weights;
+  return {fuse_post_ops(ops), fuse_convolution_chains(ops, Isa::scalar, weights)};
+}
+
+ir::Value activated(GraphMaker& m, ir::Value x, const char* type, uint32_t seed) {
+  x = m.op("Add", {x, m.random({1, m.dims(x)[1], 1, 1}, seed)});
+  return m.op(
+      type, {x},
+      std::strcmp(type, "Clamp") == 0 ? test::AttributeTexts{{"min", "0"}, {"max", "6"}} : test::AttributeTexts{});
+}
+
+struct Block {
+  int64_t channels, middle, outputs, kernel, stride;
+};
+
+/// Expansion, depthwise, projection, and the sum with the source where it has the same shape.
+ir::Value inverted_residual(GraphMaker& m, ir::Value x, const Block& block, const char* activation) {
+  ir::Value y = activated(m, m.conv(x, block.middle, 1, 1), activation, 2);
+  y = activated(m, m.depthwise(y, block.kernel, 3, block.stride), activation, 4);
+  y = m.conv(y, block.outputs, 1, 5);
+  y = m.op("Add", {y, m.random({1, block.outputs, 1, 1}, 6)});
+  return m.dims(x) == m.dims(y) ? m.op("Add", {x, y}) : y;
+}
+
+size_t chains(const ir::Graph& graph, size_t stages) {
+  auto copy = graph.clone();
+  ir::PassManager passes;
+  for (ir::Pass& pass : fuse()) passes.add(std::move(pass));
+  passes.run(*copy);
+  size_t count = 0;
+  for (ir::NodeId id : copy->nodes())
+    if (copy->node(id).schema->type == kConvolutionChainType &&
+        copy->node(id).attrs<ConvolutionChainAttrs>().stages.size() == stages)
+      ++count;
+  return count;
+}
+
+TEST(FuseConvolutionChains, InvertedResidual) {
+  GraphMaker m;
+  m.result(inverted_residual(m, m.input({1, 2, 28, 3}), {2, 4, 2, 3, 1}, "ReLU"));
+  test::expect_rewrite("fuse_convolution_chain", m.graph(), fuse());
+}
+
+TEST(FuseConvolutionChains, FewRowsAndGatesEndAtTheDepthwise) {
+  GraphMaker m;
+  m.result(inverted_residual(m, m.input({1, 8, 7, 7}), {8, 16, 8, 3, 1}, "Clamp"));
+  ir::Value y = m.depthwise(m.conv(m.input({1, 8, 20, 20}), 16, 1, 1), 3, 2);
+  y = m.op("Multiply", {y, m.input({1, 16, 1, 1})});
+  m.result(m.conv(y, 8, 1, 3));
+  EXPECT_EQ(chains(m.graph(), 2), 2u);
+  EXPECT_EQ(chains(m.graph(), 3), 0u);
+}
+
+TEST(FuseConvolutionChains, TheMeanOfSqueezeAndExciteIsASecondResult) {
+  GraphMaker m;
+  const ir::Value y = m.depthwise(m.conv(m.input({1, 2, 28, 3}), 4, 1, 1), 3, 2);
+  const ir::Value gate = m.op("ReduceMean", {y, m.integers({2, -1})}, {{"keep_dims", "true"}});
+  m.result(m.op("Multiply", {y, m.op("Sigmoid", {gate})}));
+  test::expect_rewrite("fuse_convolution_chain_mean", m.graph(), fuse());
+}
+
+TEST(FuseConvolutionChains, Refuses) {
+  GraphMaker m;
+  const ir::Value x = m.input({1, 8, 20, 20});
+  const ir::Value twice = m.conv(x, 16, 1, 1);
+  m.result(m.depthwise(twice, 3, 2));  // the wide tensor is read elsewhere
+  m.result(m.op("Abs", {m.op("Convert", {twice}, {{"destination_type", "i32"}})}));
+  m.result(m.depthwise(m.conv(m.input({1, 32, 20, 20}), 16, 3, 3), 3, 4));  // a first stage of 3x3 and many channels
+  m.result(m.depthwise(m.conv(x, 16, 1, 5, 2), 3, 6));                      // of stride 2
+  m.result(m.depthwise(m.op("Add", {m.conv(x, 16, 1, 7), m.input({1, 16, 20, 20})}), 3, 8));  // an operand of the run
+  EXPECT_EQ(chains(m.graph(), 2) + chains(m.graph(), 3), 0u);
+}
+
+TEST(ConvolutionChains, SameAsInterpreter) {
+  for (const Block& block :
+       {Block{5, 37, 19, 3, 1}, Block{16, 64, 24, 3, 2}, Block{24, 24, 24, 5, 1}, Block{17, 96, 17, 5, 2}}) {
+    for (const auto& [h, w] : {std::pair<int64_t, int64_t>{7, 9}, {33, 17}, {56, 14}}) {
+      SCOPED_TRACE(testing::Message() << block.channels << " to " << block.middle << " kernel " << block.kernel
+                                      << " stride " << block.stride << " on " << h << "x" << w);
+      GraphMaker m;
+      m.result(inverted_residual(m, m.input({2, block.channels, h, w}), block, "Clamp"));
+      test::expect_same_as_interpreter(m);
+    }
+  }
+}
+
+TEST(ConvolutionChains, MeansOfTheResult) {
+  for (const int64_t channels : {16, 37}) {
+    for (const int64_t rows : {7, 40}) {
+      GraphMaker m;
+      ir::Value y = activated(m, m.conv(m.input({2, 5, rows, 11}), channels, 1, 1), "HSwish", 2);
+      y = activated(m, m.depthwise(y, 5, 3), "HSwish", 4);
+      const ir::Value mean = m.op("ReduceMean", {y, m.integers({2, 3})}, {{"keep_dims", "true"}});
+      m.result(m.conv(m.op("Multiply", {y, m.op("Sigmoid", {m.conv(mean, channels, 1, 5)})}), 9, 1, 6));
+      test::expect_same_as_interpreter(m);
+    }
+  }
+}
+
+TEST(ConvolutionChains, RowsOfPaddingOnly) {
+  GraphMaker m;
+  const ir::Value x = m.conv(m.input({1, 4, 3, 5}), 16, 1, 1);
+  const test::AttributeTexts window = {
+      {"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "5,1"}, {"pads_end", "6,1"}};
+  m.result(m.op("GroupConvolution", {x, m.random({16, 1, 1, 3, 3}, 2)}, window));
+  test::expect_same_as_interpreter(m);
+}
+
+TEST(ConvolutionChains, FirstLayerAndSmoothActivations) {
+  for (const char* activation : {"HSwish", "Sigmoid"}) {
+    GraphMaker m;
+    ir::Value y = activated(m, m.conv(m.input({1, 3, 45, 38}), 20, 3, 1, 2), activation, 2);
+    y = activated(m, m.depthwise(y, 3, 3), activation, 4);
+    m.result(m.conv(y, 12, 1, 5));
+    test::expect_same_as_interpreter(m);
+  }
+}
+
+TEST(ConvolutionChains, BitsDependOnNoThreadAndNoBatch) {
+  for (const int64_t stride : {1, 2}) {
+    for (const int64_t rows : {9, 61}) {
+      const auto run = [&](int64_t batch, int threads, std::span<const std::vector<test::HostTensor>> inputs) {
+        GraphMaker m;
+        ir::Value y = activated(m, m.conv(m.input({batch, 3, 2 * rows, 30}), 24, 3, 1, 2), "ReLU", 2);
+        y = m.depthwise(y, 3, 3, stride);
+        m.result(inverted_residual(m, m.conv(y, 16, 1, 4), {16, 100, 16, 5, 1}, "HSwish"));
+        return test::run_on_cpu(m.graph(), best_isa(), threads, inputs)[0];
+      };
+      const std::vector<std::vector<test::HostTensor>> pair{{test::random_tensor({2, 3, 2 * rows, 30}, 1)}};
+      const auto expected = run(2, 1, pair);
+      for (const int threads : {2, 3, 4, 8}) {
+        const auto many = run(2, threads, pair);
+        EXPECT_EQ(std::memcmp(expected[0].view().data, many[0].view().data, expected[0].view().bytes()), 0) << threads;
+      }
+      const size_t image = pair[0][0].view().bytes() / 2, result = expected[0].view().bytes() / 2;
+      test::HostTensor second = test::random_tensor({1, 3, 2 * rows, 30}, 2);
+      std::memcpy(const_cast<void*>(second.view().data), static_cast<const char*>(pair[0][0].view().data) + image,
+                  image);
+      std::vector<std::vector<test::HostTensor>> alone(1);
+      alone[0].push_back(std::move(second));
+      const auto single = run(1, 2, alone);
+      EXPECT_EQ(std::memcmp(static_cast<const char*>(expected[0].view().data) + result, single[0].view().data, result),
+                0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace terroir::cpu
