@@ -85,8 +85,9 @@ std::vector<CopyAxis> permuted(const std::vector<int64_t>& extents, const std::v
 class Copy : public KernelTest {};
 
 TEST_P(Copy, Permutations) {
-  const std::vector<std::vector<int64_t>> shapes = {{5},          {2, 131},     {67, 3},  {17, 33},          {3, 2, 18},
-                                                    {2, 4, 9, 5}, {1, 7, 1, 4}, {64, 65}, {2, 3, 2, 2, 3, 5}};
+  const std::vector<std::vector<int64_t>> shapes = {{5},          {2, 131},     {67, 3},        {17, 33}, {3, 2, 18},
+                                                    {2, 4, 9, 5}, {1, 7, 1, 4}, {64, 65},       {5, 131}, {70, 7},
+                                                    {6, 67},      {4, 40},      {2, 3, 2, 2, 3}};
   for (const int64_t bytes : {1, 2, 3, 4, 8, 16}) {
     for (const auto& shape : shapes) {
       std::vector<size_t> order(shape.size());

@@ -21,21 +21,31 @@ void follow(const Tree& tree, int64_t batch, const void* const* inputs, void* ou
   const int64_t length = wanted >= static_cast<T>(tree.times) ? tree.times
                          : wanted >= T{1}                     ? static_cast<int64_t>(wanted)
                                                               : 0;
-  for (int64_t beam = 0; beam < tree.beams; ++beam) {
-    const auto at = [&](int64_t time, int64_t which) { return (time * tree.batches + batch) * tree.beams + which; };
-    int64_t current = beam;
+  const auto at = [&](int64_t time, int64_t beam) { return (time * tree.batches + batch) * tree.beams + beam; };
+  constexpr int64_t kAtOnce = 64;  // neighbours in memory
+  for (int64_t first = 0; first < tree.beams; first += kAtOnce) {
+    const int64_t count = std::min(kAtOnce, tree.beams - first);
+    int64_t current[kAtOnce];
+    for (int64_t i = 0; i < count; ++i) current[i] = first + i;
     for (int64_t time = length; time-- > 0;) {
-      dst[at(time, beam)] = ids[at(time, current)];
-      if (time == 0) break;
-      const T parent = parents[at(time, current)];
-      if (!(parent >= T{0} && parent < static_cast<T>(tree.beams)))
-        throw_error(ErrorCode::invalid_argument, "parent ", parent, " is out of range [0, ", tree.beams - 1, "]");
-      current = static_cast<int64_t>(parent);
+      for (int64_t i = 0; i < count; ++i) {
+        dst[at(time, first + i)] = ids[at(time, current[i])];
+        if (time == 0) continue;
+        const T parent = parents[at(time, current[i])];
+        if (!(parent >= T{0} && parent < static_cast<T>(tree.beams)))
+          throw_error(ErrorCode::invalid_argument, "parent ", parent, " is out of range [0, ", tree.beams - 1, "]");
+        current[i] = static_cast<int64_t>(parent);
+      }
     }
     // What follows the first end token is end tokens.
-    int64_t time = 0;
-    while (time < length && dst[at(time, beam)] != end) ++time;
-    for (; time < tree.times; ++time) dst[at(time, beam)] = end;
+    bool finished[kAtOnce] = {};
+    for (int64_t time = 0; time < tree.times; ++time) {
+      for (int64_t i = 0; i < count; ++i) {
+        T& id = dst[at(time, first + i)];
+        finished[i] = finished[i] || time >= length || id == end;
+        if (finished[i]) id = end;
+      }
+    }
   }
 }
 

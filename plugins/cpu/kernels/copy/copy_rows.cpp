@@ -102,53 +102,89 @@ void copy_words(const char* src, int64_t src_step, char* dst, int64_t dst_step, 
   for (int64_t i = 0; i < count; ++i) store(dst + i * dst_step, load<W>(src + i * src_step));
 }
 
-/// kRows rows woven into one: what few channels become when they are the innermost axis.
-template <int64_t kRows, class W>
-void weave(const char* src, int64_t src_step, char* dst, int64_t columns) {
-  constexpr auto kSize = static_cast<int64_t>(sizeof(W));
-  for (int64_t c = 0; c < columns; ++c)
-    for (int64_t r = 0; r < kRows; ++r) store(dst + (c * kRows + r) * kSize, load<W>(src + r * src_step + c * kSize));
-}
+/// kCount vectors of N lanes as one sequence, shuffled like a deck of cards: element p goes to 2 p modulo kCount N - 1.
+/// log2 N times are N p, so element c of group i goes from i kCount + c to c N + i: each place of the groups gets a
+/// vector of its own. Backwards, it is the way home.
+template <class T, int kCount>
+struct Deck {
+  typedef T Vector __attribute__((vector_size(16)));
+  static constexpr int kLanes = 16 / static_cast<int>(sizeof(T));
 
-/// The way back: each word of a group goes to a row of its own.
-template <int64_t kColumns, class W>
-void unweave(const char* src, char* dst, int64_t dst_step, int64_t rows) {
-  constexpr auto kSize = static_cast<int64_t>(sizeof(W));
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < kColumns; ++c)
-      store(dst + c * dst_step + r * kSize, load<W>(src + (r * kColumns + c) * kSize));
-}
-
-constexpr int64_t kMostWoven = 4;
-
-template <class W>
-bool unweave_rows(const char* src, char* dst, int64_t dst_step, int64_t rows, int64_t columns) {
-  switch (columns) {
-    case 2:
-      unweave<2, W>(src, dst, dst_step, rows);
-      return true;
-    case 3:
-      unweave<3, W>(src, dst, dst_step, rows);
-      return true;
-    case 4:
-      unweave<4, W>(src, dst, dst_step, rows);
-      return true;
-    default:
-      return false;
+  /// Halves of two vectors, lane by lane in turn.
+  template <int kFirst, int kSecond, int... kLane>
+  static Vector zip(Vector a, Vector b, std::integer_sequence<int, kLane...>) {
+    return __builtin_shufflevector(
+        a, b, (kLane % 2 ? kLanes + kSecond * kLanes / 2 + kLane / 2 : kFirst * kLanes / 2 + kLane / 2)...);
   }
-}
+  /// Every second lane of two vectors, one behind the other.
+  template <int kFirst, int kSecond, int... kLane>
+  static Vector unzip(Vector a, Vector b, std::integer_sequence<int, kLane...>) {
+    return __builtin_shufflevector(
+        a, b, (kLane < kLanes / 2 ? 2 * kLane + kFirst : kLanes + 2 * (kLane - kLanes / 2) + kSecond)...);
+  }
 
-template <class W>
-void weave_rows(const char* src, int64_t src_step, char* dst, int64_t rows, int64_t columns) {
-  switch (rows) {
+  template <int... kAt>
+  static void shuffle(Vector (&v)[kCount], std::integer_sequence<int, kAt...>) {
+    constexpr std::make_integer_sequence<int, kLanes> kAll;
+    const Vector out[] = {zip<kAt % 2, (kAt + kCount) % 2>(v[kAt / 2], v[(kAt + kCount) / 2], kAll)...};
+    for (int i = 0; i < kCount; ++i) v[i] = out[i];
+  }
+  template <int... kAt>
+  static void unshuffle(Vector (&v)[kCount], std::integer_sequence<int, kAt...>) {
+    constexpr std::make_integer_sequence<int, kLanes> kAll;
+    const Vector out[] = {
+        unzip<(2 * kAt >= kCount), (2 * kAt + 1 >= kCount)>(v[2 * kAt % kCount], v[(2 * kAt + 1) % kCount], kAll)...};
+    for (int i = 0; i < kCount; ++i) v[i] = out[i];
+  }
+
+  /// Row c of `rows` gets element c of each group of kCount, or gives it.
+  template <bool kToRows>
+  static void run(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t groups) {
+    constexpr int64_t kSize = sizeof(T);
+    constexpr std::make_integer_sequence<int, kCount> kAll;
+    int64_t g = 0;
+    for (; g + kLanes <= groups; g += kLanes) {
+      Vector v[kCount];
+      for (int i = 0; i < kCount; ++i)
+        v[i] = load<Vector>(kToRows ? src + g * kCount * kSize + i * 16 : src + i * src_step + g * kSize);
+      for (int stage = 1; stage < kLanes; stage *= 2) {
+        if constexpr (kToRows)
+          shuffle(v, kAll);
+        else
+          unshuffle(v, kAll);
+      }
+      for (int i = 0; i < kCount; ++i)
+        store(kToRows ? dst + i * dst_step + g * kSize : dst + g * kCount * kSize + i * 16, v[i]);
+    }
+    for (; g < groups; ++g) {
+      for (int64_t i = 0; i < kCount; ++i) {
+        const int64_t in_group = (g * kCount + i) * kSize;
+        store(kToRows ? dst + i * dst_step + g * kSize : dst + in_group,
+              load<T>(kToRows ? src + in_group : src + i * src_step + g * kSize));
+      }
+    }
+  }
+};
+
+/// Below this, an axis is walked, or woven, rather than cut into squares.
+constexpr int64_t kFew = 8;
+
+/// Groups of `count` words, 1 < count < kFew, to as many rows or from them.
+template <bool kToRows, class W>
+void run_deck(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t count, int64_t groups) {
+  switch (count) {
     case 2:
-      return weave<2, W>(src, src_step, dst, columns);
+      return Deck<W, 2>::template run<kToRows>(src, src_step, dst, dst_step, groups);
     case 3:
-      return weave<3, W>(src, src_step, dst, columns);
+      return Deck<W, 3>::template run<kToRows>(src, src_step, dst, dst_step, groups);
     case 4:
-      return weave<4, W>(src, src_step, dst, columns);
+      return Deck<W, 4>::template run<kToRows>(src, src_step, dst, dst_step, groups);
+    case 5:
+      return Deck<W, 5>::template run<kToRows>(src, src_step, dst, dst_step, groups);
+    case 6:
+      return Deck<W, 6>::template run<kToRows>(src, src_step, dst, dst_step, groups);
     default:
-      return copy_units(src, src_step, dst, static_cast<int64_t>(sizeof(W)), static_cast<int64_t>(sizeof(W)), columns);
+      return Deck<W, 7>::template run<kToRows>(src, src_step, dst, dst_step, groups);
   }
 }
 
@@ -196,8 +232,6 @@ void copy_squares(const char* src, int64_t src_step, char* dst, int64_t dst_step
   }
 }
 
-// Below this, an axis is walked rather than cut into squares.
-constexpr int64_t kFew = 8;
 // Of strided reads that come again to the same cache lines for the next column.
 constexpr int64_t kChunkBytes = 16384;
 
@@ -247,20 +281,20 @@ void copy_indexed(const char* src, const int64_t* sources, char* dst, int64_t un
 
 void copy_tile(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t unit, int64_t rows,
                int64_t columns, Transpose4 transpose) noexcept {
-  if (columns < kFew) {
-    bool done = false;
-    if (src_step == columns * unit)
-      with_word(unit, [&]<class W>(Tag<W>) { done = unweave_rows<W>(src, dst, dst_step, rows, columns); });
-    if (done) return;
+  if (1 < columns && columns < kFew && src_step == columns * unit) {
+    with_word(unit, [&]<class W>(Tag<W>) {
+      if constexpr (std::is_integral_v<W>) run_deck<true, W>(src, 0, dst, dst_step, columns, rows);
+    });
+  } else if (columns < kFew) {
     const int64_t chunk = std::max<int64_t>(1, kChunkBytes / (unit * columns));
     for (int64_t r = 0; r < rows; r += chunk)
       for (int64_t c = 0; c < columns; ++c)
         copy_units(src + r * src_step + c * unit, src_step, dst + c * dst_step + r * unit, unit, unit,
                    std::min(chunk, rows - r));
-    return;
-  }
-  if (rows <= kMostWoven && dst_step == rows * unit && is_tile_unit(unit)) {
-    with_word(unit, [&]<class W>(Tag<W>) { weave_rows<W>(src, src_step, dst, rows, columns); });
+  } else if (1 < rows && rows < kFew && dst_step == rows * unit) {
+    with_word(unit, [&]<class W>(Tag<W>) {
+      if constexpr (std::is_integral_v<W>) run_deck<false, W>(src, src_step, dst, 0, rows, columns);
+    });
   } else if (rows < kFew) {
     for (int64_t r = 0; r < rows; ++r) copy_units(src + r * src_step, unit, dst + r * unit, dst_step, unit, columns);
   } else if (unit == 4 && transpose && src_step % 4 == 0 && dst_step % 4 == 0) {
