@@ -43,7 +43,8 @@ static constexpr int max_tile_positions(int registers, bool fused, int vectors) 
   return n > 28 ? 28 : n;
 }
 
-// Longer tiles exist only where they pay: neighbouring positions of a block of channels.
+// Longer tiles exist only where they pay: neighbouring positions of a block of channels and, for a single block of
+// outputs, of a plain row.
 static constexpr int kMaxPlainPositions = 14;
 
 // The taps that reach one residue class of output positions along an axis. Position j of the class (output index

@@ -70,12 +70,13 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const bool two_rows = blocked && step <= 2 && !e.transposed && e.h.out > 1;
   double best = -1;
   for (int64_t unit = 1; unit <= std::min<int64_t>(blocks, max_unit); ++unit) {
-    int64_t positions = max_tile_positions(m.registers, m.fused, static_cast<int>(unit) * per_block);
-    if (!blocked || step > 1) positions = std::min<int64_t>(positions, kMaxPlainPositions);
+    const int64_t positions = max_tile_positions(m.registers, m.fused, static_cast<int>(unit) * per_block);
     if (positions < 1) continue;
     const int64_t max_rows = two_rows && unit <= 2 ? 2 : 1;
     for (int64_t rows = 1; rows <= max_rows; ++rows) {
-      const int64_t tile = std::min(positions / rows, columns);
+      const bool longer = step == 1 && (blocked || (kernel.src == ConvFormat::plain && unit == 1));
+      const int64_t most = longer ? positions : std::min<int64_t>(positions, kMaxPlainPositions);
+      const int64_t tile = std::min(most / rows, columns);
       if (tile < 1) continue;
       // Each unit reads the source again: a few percent, measured.
       const double cost =

@@ -161,7 +161,8 @@ struct PassRow {
 
 template <int H, int R, int B, int Step, bool Edge>
 constexpr PassFn pass_entry() {
-  if constexpr (H * R <= max_tile(B) && (Step == kBlock || H * R <= kMaxPlainPositions)) {
+  constexpr bool kLong = Step == kBlock || (Step == 1 && B == 1);
+  if constexpr (H * R <= max_tile(B) && (kLong || H * R <= kMaxPlainPositions)) {
     return &tile_pass<H, R, B, Step, Edge>;
   } else {
     return nullptr;

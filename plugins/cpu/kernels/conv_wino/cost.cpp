@@ -42,6 +42,9 @@ constexpr double kStreamBytes = 7, kFirstReadBytes = 12;
 // Cycles to begin and end a pass over the input channels.
 constexpr double kPassCycles = 30;
 
+// Likewise for a register tile of the direct kernel, its borders and first reads included; at most a share of the tile.
+constexpr double kDirectTileCycles = 500, kDirectTileShare = 0.25;
+
 int64_t max_register_tiles(const WinoPlan& plan, int64_t unit_blocks) {
   return max_tile_positions(static_cast<int>(plan.registers), plan.fused,
                             static_cast<int>(unit_blocks * plan.block / plan.lanes));
@@ -161,9 +164,13 @@ double wino_speedup(const ConvProblem& problem, const WinoKernel& kernel) noexce
   const double ports = plan.fused ? 2.0 : 1.0, of_peak = 0.97;
   const auto lanes = static_cast<double>(problem.groups * plan.oc_blocks * plan.block);
   const double weight_bytes = 4 * lanes * static_cast<double>(problem.ic / problem.groups * problem.d.kernel * 9);
-  const double direct = static_cast<double>(problem.batch * (problem.ic / problem.groups)) *
-                            wino::direct_products(problem) * lanes / static_cast<double>(plan.lanes) / ports / of_peak +
-                        weight_bytes / wino::kFirstReadBytes;
+  const double vectors = lanes / static_cast<double>(plan.lanes);
+  const auto inputs = static_cast<double>(problem.ic / problem.groups);
+  const double products = static_cast<double>(problem.batch) * inputs * wino::direct_products(problem);
+  const double tile_cycles =
+      static_cast<double>(wino::max_register_tiles(plan, 1) * 9 * problem.d.kernel) * inputs / ports;
+  const double borders = 1 + std::min(wino::kDirectTileShare, wino::kDirectTileCycles / tile_cycles);
+  const double direct = vectors * products / ports / of_peak * borders + weight_bytes / wino::kFirstReadBytes;
   return direct / winograd;
 }
 
