@@ -302,36 +302,87 @@ void gather_tree(const ir::EvalContext& ctx) {
   }
 }
 
+namespace {
+
+/// Elements whose bits under `mask` are not all 0: visit(indices, count), some at a time, ascending.
+template <class Word, class Visit>
+void visit_non_zero(const void* data, int64_t count, Word mask, Visit&& visit) {
+  constexpr int64_t kBlock = 1024;
+  int64_t indices[kBlock];
+  for (int64_t first = 0; first < count; first += kBlock) {
+    int64_t found = 0;
+    for (int64_t i = first; i < std::min(count, first + kBlock); ++i) {
+      indices[found] = i;  // overwritten unless it counts: no branch to mispredict
+      found += (static_cast<const Word*>(data)[i] & mask) != 0;
+    }
+    visit(indices, found);
+  }
+}
+
+template <class Visit>
+void visit_non_zero(const ir::TensorView& data, Visit&& visit) {
+  const int64_t count = data.count();
+  // Of real numbers the sign does not count; types narrower than a half may have no 0 at all.
+  const bool real = data.type.is_real();
+  if (data.type == element::string || data.type.bitwidth() < (real ? 16u : 8u)) {
+    const std::vector<double> values = ir::to_reals(data);
+    for (int64_t i = 0; i < count; ++i)
+      if (values[static_cast<size_t>(i)] != 0) visit(&i, 1);
+    return;
+  }
+  switch (data.type.size()) {
+    case 1:
+      return visit_non_zero<uint8_t>(data.data, count, 0xff, visit);
+    case 2:
+      return visit_non_zero<uint16_t>(data.data, count, real ? 0x7fff : 0xffff, visit);
+    case 4:
+      return visit_non_zero<uint32_t>(data.data, count, real ? 0x7fffffffu : 0xffffffffu, visit);
+    default:
+      return visit_non_zero<uint64_t>(data.data, count, ~uint64_t{0} >> (real ? 1 : 0), visit);
+  }
+}
+
+template <class T>
+void store_positions(const ir::TensorView& data, const ir::Dims& dims, int64_t count, T* output) {
+  int64_t written = 0, before = 0;
+  ir::Dims position(dims.size(), 0);
+  visit_non_zero(data, [&](const int64_t* indices, int64_t found) {
+    for (int64_t i = 0; i < found; ++i, ++written) {
+      position.back() += indices[i] - before;
+      before = indices[i];
+      for (size_t axis = dims.size() - 1; axis > 0 && position[axis] >= dims[axis]; --axis) {
+        position[axis - 1] += position[axis] / dims[axis];
+        position[axis] %= dims[axis];
+      }
+      for (size_t axis = 0; axis < dims.size(); ++axis)
+        output[static_cast<int64_t>(axis) * count + written] = static_cast<T>(position[axis]);
+    }
+  });
+}
+
+}  // namespace
+
 int64_t count_non_zero(const ir::TensorView& data) {
-  const std::vector<double> values = ir::to_reals(data);
-  return std::count_if(values.begin(), values.end(), [](double value) { return value != 0; });
+  int64_t count = 0;
+  visit_non_zero(data, [&](const int64_t*, int64_t found) { count += found; });
+  return count;
 }
 
 void non_zero(const ir::EvalContext& ctx) {
   const ir::TensorView& data = ctx.inputs[0];
   ir::MutableTensorView& output = ctx.outputs[0];
-  const std::vector<double> values = ir::to_reals(data);
   // A scalar counts as a list of one element.
   const ir::Dims dims = data.dims.empty() ? ir::Dims{1} : data.dims;
-  const int64_t count = std::count_if(values.begin(), values.end(), [](double value) { return value != 0; });
+  const int64_t count = count_non_zero(data);
   const ir::Dims wanted{static_cast<int64_t>(dims.size()), count};
   if (output.count() < ir::element_count(wanted))
     throw_error(ErrorCode::shape_mismatch, "NonZero: the output has room for ", output.dims, ", but ", wanted,
                 " is needed");
   output.dims = wanted;
-  int64_t at = 0;
-  size_t next = 0;
-  for_each_position(dims, [&](const ir::Dims& position) {
-    if (values[next++] == 0) return;
-    for (size_t i = 0; i < position.size(); ++i) {
-      const int64_t to = static_cast<int64_t>(i) * count + at;
-      if (output.type == element::i64)
-        output.as<int64_t>()[to] = position[i];
-      else
-        output.as<int32_t>()[to] = static_cast<int32_t>(position[i]);
-    }
-    ++at;
-  });
+  if (output.type == element::i64)
+    store_positions(data, dims, count, output.as<int64_t>());
+  else
+    store_positions(data, dims, count, output.as<int32_t>());
 }
 
 }  // namespace terroir::ops::reference
