@@ -356,7 +356,8 @@ class RecurrentExecutor final : public Executor {
     gemm.a = (phase == 0 ? at.hidden[i % 2] : at.damped) + states;
     gemm.lda = gemm.k = s_.size;
     const int64_t gates = phase == 0 ? s_.first_gates : 1;
-    gemm.n = gemm.ldc = s_.blocks * gates * s_.panel;
+    gemm.n = s_.blocks * gates * s_.panel;
+    gemm.ldc = s_.first_width();  // in both phases: groups of rows may be in different ones
     gemm.b = at.r + direction * s_.width() * s_.size + (phase == 0 ? 0 : s_.first_width() * s_.size);
     gemm.c = at.product + direction * s_.batch * s_.first_width();
     if (s_.params.linear_before_reset) gemm.bias = at.b + (s_.directions + direction) * s_.width();
