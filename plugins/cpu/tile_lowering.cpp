@@ -259,6 +259,8 @@ ir::Dims aligned_operand(const StepView& op, size_t input) {
   const auto dims_of = [&op](size_t i) { return ir::to_dims(op.inputs[i].shape.to_shape()); };
   ir::Dims dims = dims_of(input);
   const std::string& type = op.schema.type;
+  const size_t rank = op.output.shape.size();
+  if (type == "ConvertLike") return dims;
   if (type == "PReLU" && input == 1) {
     dims = ops::align_prelu_slope(dims_of(0), dims);
   } else if (type == "Select" && input != 1) {
@@ -268,7 +270,6 @@ ir::Dims aligned_operand(const StepView& op, size_t input) {
   } else if (op.inputs.size() == 2 && input == 1 && type != "PReLU") {
     dims = ops::align_operand(dims_of(0), dims, ir::attributes_as<ops::BinaryAttrs>(op.attributes).broadcast);
   }
-  const size_t rank = op.output.shape.size();
   if (dims.size() < rank) dims.insert(dims.begin(), rank - dims.size(), 1);
   return dims;
 }

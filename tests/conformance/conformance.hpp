@@ -26,8 +26,13 @@ enum class Variant {
   dynamic     // with parameters of which only the rank is known
 };
 
-/// Runs one case on a device; empty when it passes, else what is wrong.
-std::string run_case(const std::filesystem::path& folder, const std::string& device, Variant variant);
+struct CaseResult {
+  std::string wrong;             // empty when the case passes
+  bool within_rounding = false;  // it passes, but beyond its tolerance: see sixteen_bits.hpp
+};
+
+/// Runs one case on a device.
+CaseResult run_case(const std::filesystem::path& folder, const std::string& device, Variant variant);
 
 /// "Type-N/case" -> why the expected values are not to be reproduced. Lines: case, blanks, reason; '#' comments.
 std::map<std::string, std::string> read_exclusions(const std::filesystem::path& file);

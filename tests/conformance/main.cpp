@@ -1,6 +1,7 @@
 // test_conformance [--device NAME] [--variant as_read|rewritten|dynamic] [--op TYPE-N] [--case NAME] [--root FOLDER]
 // [--exclusions FILE] [--failures FILE] Runs every case whose operations this build knows and prints, per operation,
-// how many passed, failed, are excluded and are not yet supported. Each operation runs in a process of its own, so a
+// how many passed, failed, are excluded and are not yet supported. Results that the specification leaves open are
+// judged by what it does say (open_order.hpp, sixteen_bits.hpp). Each operation runs in a process of its own, so a
 // crash is a failure of one case and not the end of the table. Returns 1 when a case fails, 77 (ctest: skipped) when
 // there are no cases.
 #include <sys/wait.h>
@@ -31,9 +32,10 @@ struct Options {
 };
 
 struct Tally {
-  int passed = 0, failed = 0, excluded = 0, unsupported = 0;
+  int passed = 0, within_rounding = 0, failed = 0, excluded = 0, unsupported = 0;
   Tally& operator+=(const Tally& other) {
-    passed += other.passed, failed += other.failed, excluded += other.excluded, unsupported += other.unsupported;
+    passed += other.passed, within_rounding += other.within_rounding, failed += other.failed;
+    excluded += other.excluded, unsupported += other.unsupported;
     return *this;
   }
 };
@@ -83,7 +85,8 @@ std::vector<fs::path> sorted_folders(const fs::path& root) {
 void run_cases(const std::vector<fs::path>& cases, const Options& options, int pipe) {
   alarm(kSecondsPerOperation);
   for (const fs::path& folder : cases) {
-    std::string line = folder.filename().string() + '\t' + run_case(folder, options.device, variant_of(options));
+    const CaseResult result = run_case(folder, options.device, variant_of(options));
+    std::string line = folder.filename().string() + (result.within_rounding ? "\t~" : "\t=") + result.wrong;
     std::replace(line.begin(), line.end(), '\n', ' ');
     line += '\n';
     for (size_t done = 0; done < line.size();) {
@@ -94,9 +97,9 @@ void run_cases(const std::vector<fs::path>& cases, const Options& options, int p
   }
 }
 
-/// Case name -> what is wrong, of the cases that came to an end; how the process ended, if not well, in `crash`.
-std::map<std::string, std::string> run_apart(const std::vector<fs::path>& cases, const Options& options,
-                                             std::string& crash) {
+/// By case name, of the cases that came to an end; how the process ended, if not well, in `crash`.
+std::map<std::string, CaseResult> run_apart(const std::vector<fs::path>& cases, const Options& options,
+                                            std::string& crash) {
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("pipe failed");
   const pid_t child = fork();
@@ -119,11 +122,11 @@ std::map<std::string, std::string> run_apart(const std::vector<fs::path>& cases,
         WTERMSIG(status) == SIGALRM ? "did not end in time" : std::string("crashed: ") + strsignal(WTERMSIG(status));
   else if (WEXITSTATUS(status) != 0)
     crash = "ended with code " + std::to_string(WEXITSTATUS(status));
-  std::map<std::string, std::string> results;
+  std::map<std::string, CaseResult> results;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const size_t tab = line.find('\t');
-    results[line.substr(0, tab)] = line.substr(tab + 1);
+    results[line.substr(0, tab)] = {line.substr(tab + 2), line[tab + 1] == '~'};
   }
   return results;
 }
@@ -147,7 +150,7 @@ Report run_operation(const fs::path& folder, const Options& options,
       const std::string name = folder.filename().string() + '/' + next->filename().string();
       const auto result = results.find(next->filename().string());
       const bool crashed = result == results.end();
-      const std::string wrong = !crashed ? result->second : crash.empty() ? "gave no result" : crash;
+      const std::string wrong = !crashed ? result->second.wrong : crash.empty() ? "gave no result" : crash;
       const auto exclusion = exclusions.find(name);
       if (exclusion != exclusions.end() && !wrong.empty()) {
         ++report.tally.excluded;
@@ -156,6 +159,7 @@ Report run_operation(const fs::path& folder, const Options& options,
         report.failures.push_back(name + ": is excluded (" + exclusion->second + "), but passes");
       } else if (wrong.empty()) {
         ++report.tally.passed;
+        if (result->second.within_rounding) ++report.tally.within_rounding;
       } else {
         ++report.tally.failed;
         report.failures.push_back(name + ": " + wrong);
@@ -201,6 +205,8 @@ int run(const Options& options) {
     failures.insert(failures.end(), report.failures.begin(), report.failures.end());
   }
   print_row("total", total);
+  std::printf("%d of the passed ones lie beyond their tolerance, within what rounding to 16 bits explains\n",
+              total.within_rounding);
   for (const std::string& failure : failures) std::printf("FAILED %s\n", failure.c_str());
   if (!options.failures.empty()) {
     std::ofstream out(options.failures);

@@ -209,7 +209,7 @@ ir::Value Draw::weights(element::Type type, const ir::Dims& dims, Fill fill) {
 }
 
 ir::Value Draw::numbers(const std::vector<int64_t>& values, const Types& types, int percent_inputs) {
-  const element::Type type = one_of(types.empty() ? kIndex : types);
+  const element::Type type = types.empty() ? one_of(kIndex) : types[random_.below(types.size())];
   HostTensor host(type, {static_cast<int64_t>(values.size())});
   for (size_t i = 0; i < values.size(); ++i)
     set_number(host.writable(), static_cast<int64_t>(i), static_cast<double>(values[i]));
@@ -217,7 +217,7 @@ ir::Value Draw::numbers(const std::vector<int64_t>& values, const Types& types, 
 }
 
 ir::Value Draw::number(int64_t value, const Types& types, int percent_inputs) {
-  const element::Type type = one_of(types.empty() ? kIndex : types);
+  const element::Type type = types.empty() ? one_of(kIndex) : types[random_.below(types.size())];
   HostTensor host(type, {});
   set_number(host.writable(), 0, static_cast<double>(value));
   return place(std::move(host), percent_inputs);

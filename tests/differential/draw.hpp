@@ -43,6 +43,11 @@ class Draw {
   T one_of(const std::vector<T>& list) {
     return list.at(random_.below(list.size()));
   }
+  /// Of a list of types for data: the one asked for, if there is one.
+  element::Type one_of(const Types& list) {
+    const element::Type drawn = list.at(random_.below(list.size()));
+    return wanted_.is_static() && &list != &kIndex ? wanted_ : drawn;
+  }
   std::string one_of(std::initializer_list<const char*> words) {
     return *(words.begin() + random_.below(words.size()));
   }
@@ -91,6 +96,8 @@ class Draw {
   // For those who drive recipes.
   void set_schema(const ir::OpSchema& schema) { schema_ = &schema; }
   const ir::OpSchema& schema() const { return *schema_; }
+  /// Data are of this type from now on, whatever the recipes choose from.
+  void want(element::Type type) { wanted_ = type; }
   /// New operands are constants only, as in a body.
   void forbid_inputs() { inputs_allowed_ = false; }
   /// A value that recipes may use; `exact`: it does not depend on rounding.
@@ -116,6 +123,7 @@ class Draw {
   Random& random_;
   const ir::OpSchema* schema_ = nullptr;
   bool inputs_allowed_ = true;
+  element::Type wanted_;
   std::vector<ir::Value> offered_;
   std::map<ir::Value, bool> exact_;
   std::map<ir::NodeId, bool> fed_;

@@ -11,7 +11,9 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
+#include <sstream>
 
 #include "ir/base/error.hpp"
 #include "ir/base/log.hpp"
@@ -19,6 +21,7 @@
 #include "ops/registry.hpp"
 #include "tests/differential/judge.hpp"
 #include "tests/differential/recipes.hpp"
+#include "tests/differential/supported.hpp"
 
 namespace {
 
@@ -34,7 +37,9 @@ constexpr const char* kUsage =
     "  --op TYPE-N    models around this operation only\n"
     "  --isa NAME     an instruction set for all models (default: another one for each)\n"
     "  --threads N    what is compared with one thread (default: 2)\n"
-    "  --failures N   stop after so many failures (default: 20)\n";
+    "  --failures N   stop after so many failures (default: 20)\n"
+    "  --check-operations FILE, --write-operations FILE\n"
+    "                 compare or renew the table of operations in a Markdown page, and do nothing else\n";
 
 struct Options {
   uint64_t seeds = 12100, first = 0;
@@ -43,6 +48,7 @@ struct Options {
   std::string operation, isa;
   int threads = 2;
   int failures = 20;
+  std::string checked_page, written_page;
 };
 
 Options parse(int argc, char** argv) {
@@ -67,6 +73,10 @@ Options parse(int argc, char** argv) {
       options.threads = std::stoi(value);
     else if (name == "--failures")
       options.failures = std::stoi(value);
+    else if (name == "--check-operations")
+      options.checked_page = value;
+    else if (name == "--write-operations")
+      options.written_page = value;
     else
       throw std::runtime_error("there is no option " + name);
   }
@@ -192,12 +202,50 @@ class Runner {
   int failures_ = 0;
 };
 
+std::string text_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error(path + " cannot be read");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+/// 0 when the page says what is true; else prints the lines that do not.
+int check_page(const std::string& path) {
+  if (cpu::active_isa() < cpu::Isa::avx2) {
+    std::cout << "SKIPPED: the page is that of avx2 and avx512\n";
+    return 77;
+  }
+  const auto told = lines_of(text_of(path)), truth = lines_of(with_supported_operations(text_of(path)));
+  if (told == truth) return 0;
+  for (size_t i = 0; i < std::max(told.size(), truth.size()); ++i) {
+    const std::string a = i < told.size() ? told[i] : "", b = i < truth.size() ? truth[i] : "";
+    if (a != b) std::cout << "- " << a << "\n+ " << b << '\n';
+  }
+  std::cout << path << " is not true any more: test_differential --write-operations " << path << '\n';
+  return 1;
+}
+
+int write_page(const std::string& path) {
+  const std::string page = with_supported_operations(text_of(path));
+  std::ofstream(path, std::ios::binary) << page;
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
     for (const int signal : {SIGSEGV, SIGFPE, SIGABRT, SIGILL, SIGBUS}) std::signal(signal, tell_and_die);
-    return Runner(parse(argc, argv)).run();
+    Options options = parse(argc, argv);
+    if (!options.checked_page.empty()) return check_page(options.checked_page);
+    if (!options.written_page.empty()) return write_page(options.written_page);
+    return Runner(std::move(options)).run();
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n' << kUsage;
     return 2;

@@ -94,23 +94,9 @@ bool grow(Draw& draw, const std::string& operation, int attempts, int& refused) 
   return false;
 }
 
-}  // namespace
-
-RandomModel random_model(uint64_t seed, const std::string& operation) {
-  RandomModel model;
-  model.graph = std::make_shared<ir::Graph>("random");
+/// Results for what nobody reads and for some other values; inputs nobody reads go.
+void finish(Draw& draw, RandomModel& model) {
   ir::Graph& graph = *model.graph;
-  Random random(seed);
-  Draw draw(graph, random);
-  const int64_t before = draw.chance(60) ? draw.below(4) : 0, after = draw.chance(60) ? draw.below(4) : 0;
-  const auto grow_others = [&](int64_t count) {
-    for (; count > 0; --count)
-      grow(draw, draw.chance(75) ? draw.one_of(kUsual) : draw.one_of(every_operation()), 2, model.refused);
-  };
-  grow_others(before);
-  model.has_wanted = grow(draw, operation, 8, model.refused);
-  grow_others(after);
-
   draw.set_schema(ops::builtin_registry().get(ir::kResultType, "opset1"));
   const std::vector<ir::Value> made = draw.offered();
   for (const ir::Value value : made) {
@@ -128,6 +114,40 @@ RandomModel random_model(uint64_t seed, const std::string& operation) {
     if (draw.is_fed(id) || node.inputs.empty() || !node.schema->flags.pure)
       model.operations.insert(node.schema->display_name());
   }
+}
+
+}  // namespace
+
+RandomModel random_model(uint64_t seed, const std::string& operation) {
+  RandomModel model;
+  model.graph = std::make_shared<ir::Graph>("random");
+  Random random(seed);
+  Draw draw(*model.graph, random);
+  const int64_t before = draw.chance(60) ? draw.below(4) : 0, after = draw.chance(60) ? draw.below(4) : 0;
+  const auto grow_others = [&](int64_t count) {
+    for (; count > 0; --count)
+      grow(draw, draw.chance(75) ? draw.one_of(kUsual) : draw.one_of(every_operation()), 2, model.refused);
+  };
+  grow_others(before);
+  model.has_wanted = grow(draw, operation, 8, model.refused);
+  grow_others(after);
+  finish(draw, model);
+  return model;
+}
+
+RandomModel model_of_one(uint64_t seed, const std::string& operation, element::Type type) {
+  RandomModel model;
+  model.graph = std::make_shared<ir::Graph>("random");
+  Random random(seed);
+  Draw draw(*model.graph, random);
+  draw.want(type);
+  model.has_wanted = grow(draw, operation, 4, model.refused);
+  for (const ir::NodeId id : model.graph->nodes()) {
+    const ir::Node& node = model.graph->node(id);
+    if (node.schema->display_name() != operation) continue;
+    model.type = node.inputs.empty() ? node.outputs.at(0).type : model.graph->port(node.inputs[0]).type;
+  }
+  finish(draw, model);
   return model;
 }
 

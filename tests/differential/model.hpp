@@ -18,9 +18,13 @@ struct RandomModel {
   std::set<std::string> operations;  // "Type-N", of those that must be computed when the model runs
   bool has_wanted = false;           // whether the operation it is about took what it was given
   int refused = 0;                   // operations that did not take what they were given
+  element::Type type;                // of the first operand of the operation it is about, or else of its result
 };
 
 /// About the operation "Type-N", with a few others before and behind.
 RandomModel random_model(uint64_t seed, const std::string& operation);
+
+/// The operation alone, with data of the type if one is given.
+RandomModel model_of_one(uint64_t seed, const std::string& operation, element::Type type);
 
 }  // namespace terroir::test

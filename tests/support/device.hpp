@@ -28,6 +28,8 @@ class DeviceModel {
   const plugin::CompiledGraph& compiled() const { return *compiled_; }
 
   std::vector<HostTensor> infer(std::span<const HostTensor> inputs);
+  /// Of the last inference; empty without Config::profiling.
+  std::vector<ProfilingInfo> profile() const { return request_->profiling(); }
 
  private:
   std::shared_ptr<const plugin::CompiledGraph> compiled_;

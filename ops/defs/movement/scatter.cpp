@@ -26,8 +26,10 @@ void infer_slices(ir::InferContext& ctx) {
   const auto given = known_integer(ctx, 3, "axis");
   if (data.rank().is_static() && indices.rank().is_static()) {
     std::vector<Dimension> wanted(data.size() + indices.size() - 1);
-    if (given) {
-      const int64_t axis = normalize_axis(*given, static_cast<int64_t>(data.size()));
+    const int64_t axis = given ? normalize_axis(*given, static_cast<int64_t>(data.size())) : 0;
+    // Files whose axis only the run knows, as it does data, may have others: see scatter_misfit.hpp.
+    const bool running = ctx.value(0).has_value();
+    if (given && !running) {
       wanted.assign(data.begin(), data.begin() + axis);
       wanted.insert(wanted.end(), indices.begin(), indices.end());
       wanted.insert(wanted.end(), data.begin() + axis + 1, data.end());

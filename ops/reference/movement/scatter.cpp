@@ -7,6 +7,7 @@
 #include "ops/reference/dispatch.hpp"
 #include "ops/reference/element_copy.hpp"
 #include "ops/reference/movement/scatter_combine.hpp"
+#include "ops/reference/movement/scatter_misfit.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops::reference {
@@ -113,6 +114,14 @@ void scatter_update(const ir::EvalContext& ctx) {
     if (index < 0 || index >= dims[axis])
       throw_error(ErrorCode::invalid_argument, "ScatterUpdate: index ", index, " is out of range [0, ", dims[axis] - 1,
                   "]");
+  ir::Dims fitting = ctx.inputs[1].dims;
+  fitting.insert(fitting.begin(), dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  fitting.insert(fitting.end(), dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, dims.end());
+  const ir::TensorView& updates = ctx.inputs[2];
+  if (updates.dims != fitting && updates.dims.size() == fitting.size() && updates.type == ctx.outputs[0].type) {
+    scatter_misfit(ctx.outputs[0], indices, ctx.inputs[1].dims.size(), updates, axis);
+    return;
+  }
   for (int64_t o = 0; o < outer; ++o)
     for (const int64_t index : indices) places.at.push_back((o * dims[axis] + index) * places.length);
   apply(ctx, places, ScatterReduction::none, true, "ScatterUpdate");

@@ -73,6 +73,8 @@ Proposal propose(const NodeContext& context) {
   const TensorDesc& dst = context.outputs[0];
   if (context.node.schema->opset == "cpu") return Reject{"a chain"};
   const StepView view = view_of(context);
+  if (context.node.is("ConvertLike") && context.inputs[1].dims != dst.dims)
+    return Reject{"the operand that gives the type has another shape"};
   auto program = program_of(context, Layout::plain(dst.rank()));
   if (const auto* reject = std::get_if<Reject>(&program)) return *reject;
   std::vector<Layout> layouts = {Layout::plain(dst.rank())};

@@ -94,6 +94,7 @@ class MvnExecutor final : public Executor {
   void run(const RunArgs& args) const noexcept override {
     constexpr int64_t kTaskElements = 8192;
     const int64_t unit = axis_ * inner_;
+    if (outer_ * unit == 0) return;
     const int64_t per_task = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, unit));
     PostOpChain::Bound ops;
     chain_.bind(args, ops);

@@ -36,7 +36,10 @@ class CopyPlan {
            Transpose4 transpose = nullptr);
 
   /// One run of bytes: the destination is a part of the source, seen as it lies.
-  bool is_one_run() const { return how_ == How::segments && outer_.empty() && row_.src_step == 1 && unit_ == 1; }
+  bool is_one_run() const {
+    return how_ == How::segments && outer_.empty() && unit_ == 1 && row_.dst_step == 1 && segments_.size() == 1 &&
+           segments_[0].src == 0 && segments_[0].src_step == 1;
+  }
   int64_t src_begin() const { return src_begin_; }
 
   int64_t tasks() const { return row_blocks_ * pieces_; }
