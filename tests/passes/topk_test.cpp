@@ -1,0 +1,95 @@
+// TopK on the CPU device against the interpreter: the same bits, on every instruction set, with 1 and 2 threads.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+#include "tests/passes/graph_maker.hpp"
+
+namespace terroir::test {
+namespace {
+
+/// Few different values, so that many are equal; NaN and infinities where the type has them.
+template <class T>
+HostTensor values_with_ties(const ir::Dims& dims) {
+  HostTensor tensor(element::from<T>(), dims);
+  std::mt19937 engine(5);
+  for (int64_t i = 0; i < tensor.view().count(); ++i) {
+    const uint32_t draw = engine() % 64;
+    T& value = tensor.writable().as<T>()[i];
+    if constexpr (std::is_integral_v<T>) {
+      const T ends[] = {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
+      value = draw < 4 ? ends[draw % 2] : static_cast<T>(draw % 16);
+    } else {
+      constexpr float kInf = std::numeric_limits<float>::infinity();
+      const float special[] = {std::numeric_limits<float>::quiet_NaN(), kInf, -kInf, -0.0f, 0.0f};
+      value = static_cast<T>(draw < 5 ? special[draw] : static_cast<float>(draw % 16) - 8.0f);
+    }
+  }
+  return tensor;
+}
+
+struct Selection {
+  ir::Dims dims;
+  int64_t axis, k;
+  const char* sort = "value";
+  const char* index_type = "i32";
+};
+
+template <class T>
+void check(const Selection& s) {
+  SCOPED_TRACE(::testing::Message() << ::testing::PrintToString(s.dims) << " axis " << s.axis << " k " << s.k << ", "
+                                    << s.sort);
+  for (const char* mode : {"max", "min"}) {
+    GraphMaker m;
+    const ir::Value top = m.op(
+        "TopK", {m.input(ir::to_shape(s.dims), element::from<T>()), m.scalar_integer(s.k)},
+        {{"axis", std::to_string(s.axis)}, {"mode", mode}, {"sort", s.sort}, {"index_element_type", s.index_type}});
+    m.result(top);
+    m.result({top.node, 1});
+    std::vector<std::vector<HostTensor>> inputs(1);
+    inputs[0].push_back(values_with_ties<T>(s.dims));
+    expect_same_as_interpreter(m.graph(), inputs, 0);
+  }
+}
+
+TEST(TopK, FewAndManyOfARow) {
+  for (const int64_t extent : {1, 2, 15, 16, 17, 67, 131, 1000})
+    for (const int64_t k : {int64_t{1}, int64_t{2}, int64_t{5}, extent / 2, extent - 1, extent})
+      if (k >= 1 && k <= extent) check<float>({{5, extent}, 1, k});
+}
+
+TEST(TopK, OrdersOfTheResult) {
+  for (const char* sort : {"value", "index", "none"})
+    for (const int64_t k : {1, 7, 60}) check<float>({{3, 67}, -1, k, sort, "i64"});
+}
+
+TEST(TopK, AnyAxis) {
+  for (const int64_t axis : {0, 1, 2, 3})
+    for (const int64_t k : {1, 3}) {
+      check<float>({{5, 7, 3, 19}, axis, k});
+      check<int16_t>({{5, 7, 3, 19}, axis, k, "index"});
+    }
+  for (const int64_t columns : {1, 15, 16, 17, 255, 256, 257}) check<float>({{2, 21, columns}, 1, 1, "value", "i64"});
+  check<float>({{1, 9000, 33}, 1, 4});
+}
+
+TEST(TopK, EveryType) {
+  const auto all = [](auto... tags) {
+    (check<decltype(tags)>({{4, 131}, 1, 9}), ...);
+    (check<decltype(tags)>({{131, 3}, 0, 1, "index", "i64"}), ...);
+  };
+  all(float{}, double{}, float16{}, bfloat16{}, int8_t{}, int16_t{}, int32_t{}, int64_t{}, uint8_t{}, uint16_t{},
+      uint32_t{}, uint64_t{});
+}
+
+TEST(TopK, RunsOnItsKernel) {
+  GraphMaker m;
+  m.result(m.op("TopK", {m.input({4, 1000}), m.scalar_integer(5)}, {{"axis", "1"}, {"mode", "max"}, {"sort", "value"}},
+                "top"));
+  for (const cpu::Isa isa : cpu::available_isas())
+    EXPECT_EQ(kernel_on_cpu(m.graph(), isa, "top"), std::string("f32_topk__") + cpu::isa_name(isa));
+}
+
+}  // namespace
+}  // namespace terroir::test
