@@ -10,10 +10,15 @@ endforeach()
 # Half the library is code that runs once per model, reading and compiling it: there the size counts.
 set(TERROIR_ONCE_PER_MODEL ${TERROIR_SOURCES})
 list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/(ir/(graph|pass|schema|text|xml)|ops/(defs|rewrites|shape))/")
+# Suppression of boxes compares one with whole blocks of others, which takes vectors only where the compiler may divide
+# before it knows whether the quotient counts. That changes no value.
+set(TERROIR_BLOCK_LOOPS ${TERROIR_SOURCES})
+list(FILTER TERROIR_BLOCK_LOOPS INCLUDE REGEX "/ops/reference/detection/(class_nms|detection_output|detectron|generate_proposals|non_max_suppression|proposal)\\.cpp$")
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
   set_source_files_properties(${TERROIR_ONCE_PER_MODEL} PROPERTIES COMPILE_OPTIONS -Os)
   # Loops of every element size that need no ISA of their own, but vectors.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/copy/copy_rows.cpp PROPERTIES COMPILE_OPTIONS -O3)
+  set_source_files_properties(${TERROIR_BLOCK_LOOPS} PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
 endif()
 
 add_library(terroir_objects OBJECT ${TERROIR_SOURCES})

@@ -17,10 +17,26 @@ int64_t to_index(float whole) {
 }  // namespace
 
 std::vector<float> to_floats(const ir::TensorView& tensor) {
+  if (tensor.type == element::f32) return {tensor.as<float>(), tensor.as<float>() + tensor.count()};
   const std::vector<double> wide = ir::to_reals(tensor);
   std::vector<float> values(wide.size());
   for (size_t i = 0; i < wide.size(); ++i) values[i] = static_cast<float>(wide[i]);
   return values;
+}
+
+FloatElements::FloatElements(const ir::TensorView& tensor) {
+  if (tensor.type != element::f32) converted_ = to_floats(tensor);
+  data_ = tensor.type == element::f32 ? tensor.as<float>() : converted_.data();
+  size_ = static_cast<size_t>(tensor.count());
+}
+
+FloatResult::FloatResult(const ir::MutableTensorView& tensor, const char* op) : tensor_(tensor), op_(op) {
+  if (tensor.type != element::f32) buffer_.resize(static_cast<size_t>(tensor.count()));
+  data_ = tensor.type == element::f32 ? tensor.as<float>() : buffer_.data();
+}
+
+void FloatResult::store() const {
+  if (tensor_.type != element::f32) from_floats(buffer_, tensor_, op_);
 }
 
 void from_floats(const std::vector<float>& values, const ir::MutableTensorView& tensor, const char* op) {

@@ -125,7 +125,7 @@ class CpuRequest final : public plugin::RequestState {
                                    : boundary[static_cast<size_t>(index)]);
       }
       if (node.bodies.empty())
-        computed.push_back(run_frontier_op(node, values));
+        computed.push_back(run_frontier_op(node, values, context.arena));
       else
         computed.push_back(run_control_flow(node, then.bodies[i], values, context));
       if (context.cancelled.load(std::memory_order_relaxed)) return;

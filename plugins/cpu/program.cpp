@@ -7,6 +7,7 @@
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
 #include "ir/graph/order.hpp"
+#include "ops/reference/parallel.hpp"
 #include "ops/reference/run_reference.hpp"
 #include "ops/registry.hpp"
 
@@ -235,7 +236,8 @@ StageCache::Made Program::compile(std::unique_ptr<ir::Graph> rewritten, const st
   return {stage, bytes + own.bytes()};
 }
 
-std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs) {
+std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs,
+                                          const parallel::Arena& arena) {
   ir::Graph graph;
   std::vector<ir::Value> values;
   std::vector<ir::TensorView> views;
@@ -258,6 +260,9 @@ std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vecto
     buffers.push_back(std::make_shared<AlignedBuffer>(ir::byte_size(port.type, ir::element_count(bounds))));
     outputs.push_back({port.type, std::move(bounds), buffers.back()->data()});
   }
+  const auto shared_out = [&](int64_t tasks, FunctionRef<void(int64_t)> body) { arena.parallel_for(tasks, body); };
+  const ops::reference::LentThreads::Loop loop(shared_out);
+  const ops::reference::LentThreads lend(loop);
   with_context([&] { return node.describe(); },
                [&] {
                  ops::reference::run_reference(node.schema->reference, {*node.attributes, views, outputs});

@@ -76,8 +76,10 @@ class Program {
   std::shared_ptr<const Stage> only_;                 // instead of those in the cache
 };
 
-/// One frontier op over values that are known now: infers its sizes from them and runs its reference.
+/// One frontier op over values that are known now: infers its sizes from them and runs its reference, on the arena's
+/// threads where that shares out its work.
 /// Exception with the layer's name when the op refuses, or when even now its sizes have no bound.
-std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs);
+std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs,
+                                          const parallel::Arena& arena);
 
 }  // namespace terroir::cpu

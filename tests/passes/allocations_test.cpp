@@ -147,6 +147,27 @@ GraphMaker sequences() {
   return m;
 }
 
+/// Selection, and pooling over regions.
+GraphMaker regions() {
+  GraphMaker m;
+  auto x = m.conv(m.input({1, 3, 20, 20}), 20, 3, 1);
+  auto boxes = m.constant({3, 4}, {1, 1, 9, 14, 4, 3, 17, 12, 0, 0, 19, 19});
+  auto aligned = m.op("ROIAlign", {x, boxes, m.integers({0, 0, 0})},
+                      {{"pooled_h", "3"},
+                       {"pooled_w", "3"},
+                       {"sampling_ratio", "0"},
+                       {"spatial_scale", "1"},
+                       {"mode", "avg"},
+                       {"aligned_mode", "half_pixel"}});
+  m.result(aligned);
+  m.result(m.op("ROIPooling", {x, m.constant({2, 5}, {0, 1, 1, 9, 14, 0, 4, 3, 17, 12})},
+                {{"pooled_h", "2"}, {"pooled_w", "2"}, {"spatial_scale", "1"}, {"method", "max"}}, "", "opset2"));
+  m.result(m.op("GridSample", {x, m.random({1, 5, 7, 2}, 2)},
+                {{"mode", "bicubic"}, {"padding_mode", "reflection"}, {"align_corners", "false"}}));
+  m.result(m.op("TopK", {aligned, m.scalar_integer(7)}, {{"axis", "1"}, {"mode", "max"}, {"sort", "value"}}));
+  return m;
+}
+
 class FixedOutputs final : public plugin::OutputBinder {
  public:
   void* bind(size_t index, element::Type, const ir::Dims&) override { return memory_[index]; }
@@ -195,6 +216,13 @@ TEST(Allocations, NoneInSequences) {
   const auto plan = plan_of(m, cpu::active_isa());
   for (const cpu::Step& step : plan->steps) EXPECT_FALSE(step.is_reference) << step.where;
   EXPECT_EQ(allocations_of_a_request(m, random_tensor({2, 5, 8}, 1)), 0);
+}
+
+TEST(Allocations, NoneInRegions) {
+  const GraphMaker m = regions();
+  const auto plan = plan_of(m, cpu::active_isa());
+  for (const cpu::Step& step : plan->steps) EXPECT_FALSE(step.is_reference) << step.where;
+  EXPECT_EQ(allocations_of_a_request(m, random_tensor({1, 3, 20, 20}, 1)), 0);
 }
 
 TEST(Allocations, NoneInARequestOfTheApi) {

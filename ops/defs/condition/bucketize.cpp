@@ -1,8 +1,7 @@
 #include "ops/defs/condition/bucketize.hpp"
 
-#include <algorithm>
-
 #include "ops/defs/elementwise/unary.hpp"
+#include "ops/reference/sort/search.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops {
@@ -18,32 +17,28 @@ void infer_bucketize(ir::InferContext& ctx) {
   ctx.set_output(0, type, ctx.shape(0));
 }
 
+/// The elements as T, for sequences and values of different types.
 template <class T>
-void store_buckets(const std::vector<T>& data, const std::vector<T>& bounds, bool right,
-                   const ir::MutableTensorView& dst) {
-  for (size_t i = 0; i < data.size(); ++i) {
-    const auto found = right ? std::lower_bound(bounds.begin(), bounds.end(), data[i])
-                             : std::upper_bound(bounds.begin(), bounds.end(), data[i]);
-    const int64_t index = found - bounds.begin();
-    if (dst.type == element::i64) {
-      dst.as<int64_t>()[i] = index;
-    } else {
-      dst.as<int32_t>()[i] = static_cast<int32_t>(index);
-    }
-  }
+void bucketize_as(const std::vector<T>& data, const std::vector<T>& buckets, bool after_equal,
+                  const ir::MutableTensorView& dst) {
+  const auto view = [](const std::vector<T>& values) {
+    return ir::TensorView{element::from<T>(), {static_cast<int64_t>(values.size())}, values.data()};
+  };
+  reference::search_sorted(view(buckets), view(data), after_equal, dst);
 }
 
 void evaluate(const ir::EvalContext& ctx) {
-  const bool right = ctx.attrs<BucketizeAttrs>().with_right_bound;
+  const bool after_equal = !ctx.attrs<BucketizeAttrs>().with_right_bound;
   const ir::TensorView& data = ctx.inputs[0];
   const ir::TensorView& buckets = ctx.inputs[1];
-  // Only u64 beyond 2^63 and i64 beyond 2^53 beside real numbers are compared rounded.
+  // Only u64 beyond 2^63 and i64 beyond 2^53 beside numbers of another type are compared rounded.
   const auto exact = [](element::Type type) { return !type.is_real() && type != element::u64; };
-  if (exact(data.type) && exact(buckets.type)) {
-    store_buckets(ir::to_integers(data), ir::to_integers(buckets), right, ctx.outputs[0]);
-  } else {
-    store_buckets(ir::to_reals(data), ir::to_reals(buckets), right, ctx.outputs[0]);
-  }
+  if (data.type == buckets.type)
+    reference::search_sorted(buckets, data, after_equal, ctx.outputs[0]);
+  else if (exact(data.type) && exact(buckets.type))
+    bucketize_as(ir::to_integers(data), ir::to_integers(buckets), after_equal, ctx.outputs[0]);
+  else
+    bucketize_as(ir::to_reals(data), ir::to_reals(buckets), after_equal, ctx.outputs[0]);
 }
 
 }  // namespace

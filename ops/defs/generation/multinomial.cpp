@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "ops/reference/generation/random.hpp"
+#include "ops/reference/parallel.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops {
@@ -84,10 +85,13 @@ void evaluate(const ir::EvalContext& ctx) {
   if (classes == 0 || (!attrs.with_replacement && samples > dims[1]))
     throw_error(ErrorCode::invalid_argument, "cannot draw ", samples, " samples of ", classes, " classes");
   const std::vector<double> probs = ir::to_reals(ctx.inputs[0]);
-  reference::RandomWords words(reference::RandomAlignment::tensorflow, static_cast<uint64_t>(attrs.global_seed),
-                               static_cast<uint64_t>(attrs.op_seed));
-  std::vector<double> weights(classes);
-  for (int64_t b = 0; b < dims[0]; ++b) {
+  const reference::RandomWords all_words(reference::RandomAlignment::tensorflow,
+                                         static_cast<uint64_t>(attrs.global_seed),
+                                         static_cast<uint64_t>(attrs.op_seed));
+  reference::parallel_for(dims[0], [&](int64_t b) {
+    reference::RandomWords words = all_words;
+    words.skip(static_cast<uint64_t>(b * samples) * 2);
+    std::vector<double> weights(classes);
     for (size_t c = 0; c < classes; ++c) {
       const double p = probs[static_cast<size_t>(b) * classes + c];
       weights[c] = std::max(attrs.log_probs ? std::exp(p) : p, 0.0);
@@ -104,7 +108,7 @@ void evaluate(const ir::EvalContext& ctx) {
         dst.as<int32_t>()[at] = static_cast<int32_t>(drawn);
       }
     }
-  }
+  });
 }
 
 }  // namespace

@@ -7,12 +7,9 @@
 // Source: operation page RandomUniform-8.
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <string_view>
 
-#include "ops/reference/dispatch.hpp"
 #include "ops/reference/generation/random.hpp"
-#include "ops/reference/numeric.hpp"
 #include "ops/shape/inputs.hpp"
 
 template <>
@@ -24,7 +21,6 @@ namespace terroir::ops {
 namespace {
 
 using reference::RandomAlignment;
-using reference::RandomWords;
 
 struct RandomUniformAttrs {
   element::Type output_type = element::f32;
@@ -73,41 +69,6 @@ void infer_random_uniform(ir::InferContext& ctx) {
   ctx.set_output(0, type, dims ? PartialShape(*dims) : PartialShape::dynamic());
 }
 
-/// In [0, 1). Philox fills the mantissa of a number in [1, 2), the twister scales an integer of one bit more.
-template <class T>
-double unit(RandomWords& words, RandomAlignment alignment) {
-  constexpr int kDigits = std::numeric_limits<T>::digits;
-  constexpr bool kPair = kDigits > 32;
-  const int bits = alignment == RandomAlignment::pytorch ? kDigits : kDigits - 1;
-  const uint64_t word = kPair ? words.next_pair() : words.next();
-  return static_cast<double>(word & ((uint64_t{1} << bits) - 1)) / static_cast<double>(uint64_t{1} << bits);
-}
-
-template <class T>
-void fill_real(RandomWords& words, RandomAlignment alignment, double low, double high, T* out, int64_t count) {
-  using C = reference::compute_t<T>;
-  const C width = static_cast<C>(high) - static_cast<C>(low);
-  for (int64_t i = 0; i < count; ++i)
-    out[i] = static_cast<T>(static_cast<C>(unit<T>(words, alignment)) * width + static_cast<C>(low));
-}
-
-template <class T>
-void fill_integer(RandomWords& words, RandomAlignment alignment, int64_t low, int64_t high, T* out, int64_t count) {
-  // A difference of 2^63 and more is right as a number without sign.
-  const uint64_t width = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
-  constexpr int64_t kWord = std::numeric_limits<uint32_t>::max();
-  const bool one_word = sizeof(T) == 4 || (alignment == RandomAlignment::pytorch && low <= kWord && high <= kWord);
-  for (int64_t i = 0; i < count; ++i) {
-    uint64_t word = words.next();
-    // TensorFlow puts the first word into the lower half, PyTorch into the upper one.
-    if (!one_word) {
-      const uint64_t second = words.next();
-      word = alignment == RandomAlignment::pytorch ? word << 32 | second : second << 32 | word;
-    }
-    out[i] = static_cast<T>(static_cast<uint64_t>(low) + word % width);
-  }
-}
-
 void evaluate(const ir::EvalContext& ctx) {
   const auto& attrs = ctx.attrs<RandomUniformAttrs>();
   const ir::MutableTensorView& dst = ctx.outputs[0];
@@ -115,22 +76,18 @@ void evaluate(const ir::EvalContext& ctx) {
   for (size_t i = 1; i < 3; ++i)
     if (ctx.inputs[i].count() != 1)
       throw_error(ErrorCode::shape_mismatch, "input ", i, " must have one element, its shape is ", ctx.inputs[i].dims);
-  RandomWords words(attrs.alignment, static_cast<uint64_t>(attrs.global_seed), static_cast<uint64_t>(attrs.op_seed));
-  const int64_t count = dst.count();
+  const reference::RandomWords words(attrs.alignment, static_cast<uint64_t>(attrs.global_seed),
+                                     static_cast<uint64_t>(attrs.op_seed));
   if (!dst.type.is_real()) {
     const int64_t low = ir::to_integers(ctx.inputs[1])[0];
     const int64_t high = ir::to_integers(ctx.inputs[2])[0];
     if (low >= high) throw_error(ErrorCode::invalid_argument, "minval must be below maxval, got ", low, " and ", high);
-    if (dst.type == element::i32) return fill_integer(words, attrs.alignment, low, high, dst.as<int32_t>(), count);
-    return fill_integer(words, attrs.alignment, low, high, dst.as<int64_t>(), count);
+    return reference::fill_random_integers(words, low, high, dst);
   }
   const double low = ir::to_reals(ctx.inputs[1])[0];
   const double high = ir::to_reals(ctx.inputs[2])[0];
   check_bounds(low, high);
-  reference::dispatch_type<TERROIR_FLOATS>(dst.type, "RandomUniform", [&](auto tag) {
-    using T = decltype(tag);
-    fill_real(words, attrs.alignment, low, high, dst.as<T>(), count);
-  });
+  reference::fill_random_reals(words, low, high, dst);
 }
 
 }  // namespace

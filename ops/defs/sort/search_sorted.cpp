@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ops/defs/elementwise/binary.hpp"
-#include "ops/reference/dispatch.hpp"
+#include "ops/reference/sort/search.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops {
@@ -29,34 +29,10 @@ void infer_search_sorted(ir::InferContext& ctx) {
 }
 
 void evaluate(const ir::EvalContext& ctx) {
-  const bool right = ctx.attrs<SearchSortedAttrs>().right_mode;
-  const ir::TensorView& sorted = ctx.inputs[0];
-  const ir::TensorView& values = ctx.inputs[1];
-  const int64_t count = values.count();
-  if (count == 0) return;
-  const int64_t length = sorted.dims.back();
-  const bool shared = sorted.dims.size() == 1;
-  const int64_t per_sequence = shared ? count : values.dims.back();
-  if (!shared && !std::equal(sorted.dims.begin(), sorted.dims.end() - 1, values.dims.begin(), values.dims.end() - 1))
-    throw_error(ErrorCode::shape_mismatch, "SearchSorted: ", values.dims, " values for sequences ", sorted.dims);
-  const ir::MutableTensorView& dst = ctx.outputs[0];
-  reference::dispatch_type<TERROIR_NUMBERS>(sorted.type, "SearchSorted", [&](auto tag) {
-    using T = decltype(tag);
-    using C = reference::compute_t<T>;
-    const auto less = [](T a, T b) { return static_cast<C>(a) < static_cast<C>(b); };
-    for (int64_t i = 0; i < count; ++i) {
-      const T* begin = sorted.as<T>() + i / per_sequence * length;
-      const T value = values.as<T>()[i];
-      const int64_t index = (right ? std::upper_bound(begin, begin + length, value, less)
-                                   : std::lower_bound(begin, begin + length, value, less)) -
-                            begin;
-      if (dst.type == element::i64) {
-        dst.as<int64_t>()[i] = index;
-      } else {
-        dst.as<int32_t>()[i] = static_cast<int32_t>(index);
-      }
-    }
-  });
+  const ir::Dims &sorted = ctx.inputs[0].dims, &values = ctx.inputs[1].dims;
+  if (sorted.size() > 1 && !std::equal(sorted.begin(), sorted.end() - 1, values.begin(), values.end() - 1))
+    throw_error(ErrorCode::shape_mismatch, "SearchSorted: ", values, " values for sequences ", sorted);
+  reference::search_sorted(ctx.inputs[0], ctx.inputs[1], ctx.attrs<SearchSortedAttrs>().right_mode, ctx.outputs[0]);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/reference/detection/kept_boxes.hpp"
+
 namespace terroir::ops::reference {
 
 struct ScoredBox {
@@ -23,14 +25,18 @@ inline ScoredBox refined(const ScoredBox& box, float dx, float dy, float log_w, 
           center_y + 0.5f * new_height - extra, box.score};
 }
 
+inline SizedBox<float> sized(const ScoredBox& box, float extra) {
+  return {box.x0, box.y0, box.x1, box.y1, (box.x1 - box.x0 + extra) * (box.y1 - box.y0 + extra)};
+}
+
 /// Intersection over union.
-inline float overlap(const ScoredBox& a, const ScoredBox& b, float extra) {
-  if (!(a.x0 <= b.x1 && a.y0 <= b.y1 && b.x0 <= a.x1 && b.y0 <= a.y1)) return 0;
+inline float overlap(const SizedBox<float>& a, const SizedBox<float>& b, float extra) {
   const float width = std::max(0.0f, std::min(a.x1, b.x1) - std::max(a.x0, b.x0) + extra);
   const float height = std::max(0.0f, std::min(a.y1, b.y1) - std::max(a.y0, b.y0) + extra);
-  const float common = width * height;
-  const float both = (a.x1 - a.x0 + extra) * (a.y1 - a.y0 + extra) + (b.x1 - b.x0 + extra) * (b.y1 - b.y0 + extra);
-  return both > common ? common / (both - common) : 0.0f;
+  const float common = width * height, both = a.area + b.area;
+  const float value = common / (both - common);
+  const bool touch = (a.x0 <= b.x1) & (a.y0 <= b.y1) & (b.x0 <= a.x1) & (b.y0 <= a.y1);
+  return touch & (both > common) ? value : 0.0f;
 }
 
 }  // namespace terroir::ops::reference

@@ -1,8 +1,11 @@
 // MatrixNms and MulticlassNms: the same inputs, order and outputs around two ways to suppress.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ir/schema/infer_context.hpp"
+#include "ops/reference/detection/best_first.hpp"
+#include "ops/reference/detection/kept_boxes.hpp"
 #include "ops/reference/detection/nms.hpp"
 #include "ops/reference/floats.hpp"
 
@@ -22,7 +25,7 @@ struct ClassBoxes {
   int64_t count;
 };
 
-bool best_first(const Found& a, const Found& b) {
+bool in_final_order(const Found& a, const Found& b) {
   if (a.score != b.score) return a.score > b.score;
   if (a.label != b.label) return a.label < b.label;
   return a.box < b.box;
@@ -31,69 +34,144 @@ bool best_first(const Found& a, const Found& b) {
 /// Candidates of a class above (or at) the threshold, best first, at most nms_top_k.
 std::vector<int64_t> candidates(const ClassBoxes& part, const NmsParams& params, bool with_equal) {
   const auto threshold = static_cast<float>(params.score_threshold);
-  std::vector<int64_t> order;
-  for (int64_t i = 0; i < part.count; ++i)
-    if (part.scores[i] > threshold || (with_equal && part.scores[i] == threshold)) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(),
-                   [&part](int64_t a, int64_t b) { return part.scores[a] > part.scores[b]; });
-  if (params.nms_top_k >= 0 && params.nms_top_k < static_cast<int64_t>(order.size()))
-    order.resize(static_cast<size_t>(params.nms_top_k));
+  std::vector<int64_t> boxes;
+  std::vector<float> scores;
+  for (int64_t i = 0; i < part.count; ++i) {
+    if (!(part.scores[i] > threshold || (with_equal && part.scores[i] == threshold))) continue;
+    boxes.push_back(i);
+    scores.push_back(part.scores[i]);
+  }
+  std::vector<int64_t> order = best_first(scores, params.nms_top_k >= 0 ? params.nms_top_k : INT64_MAX);
+  for (int64_t& position : order) position = boxes[static_cast<size_t>(position)];
   return order;
 }
 
-/// Intersection over union; boxes in pixels include their last row and column.
-float overlap(const float* a, const float* b, bool normalized) {
-  const float extra = normalized ? 0.0f : 1.0f;
-  const auto area = [extra](const float* box) {
-    return box[2] < box[0] || box[3] < box[1] ? 0.0f : (box[2] - box[0] + extra) * (box[3] - box[1] + extra);
-  };
-  if (b[0] > a[2] || b[2] < a[0] || b[1] > a[3] || b[3] < a[1]) return 0;
-  const float width = std::max(std::min(a[2], b[2]) - std::max(a[0], b[0]) + extra, 0.0f);
-  const float height = std::max(std::min(a[3], b[3]) - std::max(a[1], b[1]) + extra, 0.0f);
-  const float both = area(a) + area(b) - width * height;
-  return both > 0 ? width * height / both : 0.0f;
+SizedBox<float> read_box(const float* box, float extra) {
+  const bool empty = box[2] < box[0] || box[3] < box[1];
+  return {box[0], box[1], box[2], box[3], empty ? 0.0f : (box[2] - box[0] + extra) * (box[3] - box[1] + extra)};
 }
+
+/// Intersection over union; `extra` is 1 for boxes in pixels, which include their last row and column.
+float overlap(const SizedBox<float>& a, const SizedBox<float>& b, float extra) {
+  const float width = std::max(std::min(a.x1, b.x1) - std::max(a.x0, b.x0) + extra, 0.0f);
+  const float height = std::max(std::min(a.y1, b.y1) - std::max(a.y0, b.y0) + extra, 0.0f);
+  const float both = a.area + b.area - width * height;
+  const float value = width * height / both;
+  const bool apart = (b.x0 > a.x1) | (b.x1 < a.x0) | (b.y0 > a.y1) | (b.y1 < a.y0);
+  return apart | !(both > 0) ? 0.0f : value;
+}
+
+/// The candidates of a class, best first, each with the factor that its score sinks by.
+class Decays {
+ public:
+  Decays(const MatrixNmsParams& params, size_t count)
+      : sigma_(static_cast<float>(params.gaussian_sigma)), gaussian_(params.gaussian) {
+    blocks_.reserve((count + kLanes - 1) / kLanes);
+  }
+
+  /// The decay by the candidates so far, which this one then joins.
+  float add(const SizedBox<float>& box, float extra) {
+    const Comparison found = gaussian_ ? compare<true>(box, extra) : compare<false>(box, extra);
+    const size_t lane = count_++ % kLanes;
+    if (lane == 0) blocks_.emplace_back();
+    Block& block = blocks_.back();
+    block.x0[lane] = box.x0;
+    block.y0[lane] = box.y0;
+    block.x1[lane] = box.x1;
+    block.y1[lane] = box.y1;
+    block.area[lane] = box.area;
+    block.largest[lane] = found.largest;
+    return found.decay;
+  }
+
+ private:
+  static constexpr size_t kLanes = 16;
+  /// Boxes side by side. Those of unused lanes overlap nothing, and nothing decays by them.
+  struct Block {
+    float x0[kLanes], y0[kLanes], x1[kLanes], y1[kLanes], area[kLanes];
+    float largest[kLanes];  // overlap with a better candidate
+
+    Block() {
+      constexpr float kInf = std::numeric_limits<float>::infinity();
+      std::fill_n(x0, kLanes, kInf);
+      std::fill_n(y0, kLanes, kInf);
+      std::fill_n(x1, kLanes, -kInf);
+      std::fill_n(y1, kLanes, -kInf);
+      std::fill_n(area, kLanes, 0.0f);
+      std::fill_n(largest, kLanes, 0.0f);
+    }
+  };
+  struct Comparison {
+    float largest, decay;
+  };
+
+  template <bool kGaussian>
+  Comparison compare(const SizedBox<float>& box, float extra) const {
+    // One maximum and minimum per lane, without a branch, so that compilers use vectors. Exponentials grow with their
+    // argument, so that of the least is the least.
+    float most[kLanes] = {}, least[kLanes];
+    std::fill_n(least, kLanes, std::numeric_limits<float>::infinity());
+    const float sigma = sigma_;
+    for (const Block& b : blocks_)
+      for (size_t i = 0; i < kLanes; ++i) {
+        const float iou = overlap(box, {b.x0[i], b.y0[i], b.x1[i], b.y1[i], b.area[i]}, extra);
+        const float largest = b.largest[i];
+        const float factor =
+            kGaussian ? (largest * largest - iou * iou) * sigma : (1.0f - iou) / (1.0f - largest + 1e-10f);
+        most[i] = iou > most[i] ? iou : most[i];
+        least[i] = factor < least[i] ? factor : least[i];
+      }
+    const float factor = *std::min_element(least, least + kLanes);
+    return {*std::max_element(most, most + kLanes), std::min(1.0f, kGaussian ? std::exp(factor) : factor)};
+  }
+
+  float sigma_;
+  bool gaussian_;
+  std::vector<Block> blocks_;
+  size_t count_ = 0;
+};
 
 void suppress_by_matrix(const ClassBoxes& part, const MatrixNmsParams& params, int64_t item, int64_t label,
                         std::vector<Found>& found) {
+  const float extra = params.normalized ? 0.0f : 1.0f;
   const std::vector<int64_t> order = candidates(part, params, false);
-  const auto sigma = static_cast<float>(params.gaussian_sigma);
-  std::vector<float> largest;  // largest overlap of each candidate with a better one
-  for (size_t i = 0; i < order.size(); ++i) {
-    const float* box = part.boxes + order[i] * 4;
-    float decay = 1;
-    float most = 0;
-    for (size_t j = 0; j < i; ++j) {
-      const float iou = overlap(box, part.boxes + order[j] * 4, params.normalized);
-      most = std::max(most, iou);
-      const float factor = params.gaussian ? std::exp((largest[j] * largest[j] - iou * iou) * sigma)
-                                           : (1.0f - iou) / (1.0f - largest[j] + 1e-10f);
-      decay = std::min(decay, factor);
-    }
-    largest.push_back(most);
-    const float score = decay * part.scores[order[i]];
-    if (score > static_cast<float>(params.post_threshold)) found.push_back({score, item, label, order[i], box});
+  Decays decays(params, order.size());
+  for (const int64_t i : order) {
+    const float* box = part.boxes + i * 4;
+    const float score = decays.add(read_box(box, extra), extra) * part.scores[i];
+    if (score > static_cast<float>(params.post_threshold)) found.push_back({score, item, label, i, box});
   }
 }
 
 void suppress_by_threshold(const ClassBoxes& part, const MulticlassNmsParams& params, int64_t item, int64_t label,
                            std::vector<Found>& found) {
-  auto threshold = static_cast<float>(params.iou_threshold);
-  std::vector<int64_t> kept;
-  for (const int64_t i : candidates(part, params, true)) {
-    const bool dropped = std::any_of(kept.begin(), kept.end(), [&](int64_t other) {
-      return overlap(part.boxes + i * 4, part.boxes + other * 4, params.normalized) > threshold;
-    });
-    if (dropped) continue;
-    if (params.nms_eta < 1 && threshold > 0.5f) threshold *= static_cast<float>(params.nms_eta);
-    kept.push_back(i);
+  const float extra = params.normalized ? 0.0f : 1.0f;
+  const std::vector<int64_t> order = candidates(part, params, true);
+  std::vector<SizedBox<float>> boxes;
+  for (const int64_t i : order) boxes.push_back(read_box(part.boxes + i * 4, extra));
+  const Threshold threshold{static_cast<float>(params.iou_threshold), static_cast<float>(params.nms_eta)};
+  for (const int64_t position :
+       suppressed(boxes, INT64_MAX, threshold, [extra](const auto&a, const auto&b) { return overlap(a, b, extra); })) {
+    const int64_t i = order[static_cast<size_t>(position)];
     found.push_back({part.scores[i], item, label, i, part.boxes + i * 4});
   }
 }
 
+/// What suppress(label, found) finds of each class but the background, in their order.
+template <class Suppress>
+std::vector<Found> find_all(int64_t labels, int64_t background, Suppress&& suppress) {
+  std::vector<std::vector<Found>> by_label(static_cast<size_t>(labels));
+  parallel_for(labels, [&](int64_t label) {
+    if (label != background) suppress(label, by_label[static_cast<size_t>(label)]);
+  });
+  std::vector<Found> found;
+  for (const std::vector<Found>& part : by_label) found.insert(found.end(), part.begin(), part.end());
+  return found;
+}
+
 /// Orders and cuts the boxes of one item.
 void finish_item(std::vector<Found>& found, const NmsParams& params) {
-  std::stable_sort(found.begin(), found.end(), &best_first);
+  std::stable_sort(found.begin(), found.end(), &in_final_order);
   if (params.keep_top_k >= 0 && params.keep_top_k < static_cast<int64_t>(found.size()))
     found.resize(static_cast<size_t>(params.keep_top_k));
   if (!params.sort_result_across_batch && params.sort_result_type == NmsOrder::class_id)
@@ -142,16 +220,14 @@ template <class Params, class Suppress>
 void run_shared(const ir::EvalContext& ctx, const Params& params, const char* op, Suppress&& suppress) {
   const ir::Dims& dims = ctx.inputs[1].dims;
   check_shared(ctx.inputs[0].dims, dims, op);
-  const std::vector<float> boxes = to_floats(ctx.inputs[0]);
-  const std::vector<float> scores = to_floats(ctx.inputs[1]);
+  const FloatElements boxes(ctx.inputs[0]), scores(ctx.inputs[1]);
   std::vector<Found> all;
   std::vector<int64_t> per_item;
   for (int64_t item = 0; item < dims[0]; ++item) {
-    std::vector<Found> found;
-    for (int64_t label = 0; label < dims[1]; ++label)
-      if (label != params.background_class)
-        suppress({boxes.data() + item * dims[2] * 4, scores.data() + (item * dims[1] + label) * dims[2], dims[2]},
-                 params, item, label, found);
+    std::vector<Found> found = find_all(dims[1], params.background_class, [&](int64_t label, std::vector<Found>& part) {
+      suppress({boxes.data() + item * dims[2] * 4, scores.data() + (item * dims[1] + label) * dims[2], dims[2]}, params,
+               item, label, part);
+    });
     finish_item(found, params);
     per_item.push_back(static_cast<int64_t>(found.size()));
     all.insert(all.end(), found.begin(), found.end());
@@ -182,18 +258,16 @@ void multiclass_nms(const ir::EvalContext& ctx, const MulticlassNmsParams& param
       throw_error(ErrorCode::invalid_argument, kOp, ": roisnum ", given, " exceeds the ", dims[1], " boxes there are");
     starts.push_back(starts.back() + boxes);
   }
-  const std::vector<float> boxes = to_floats(ctx.inputs[0]);
-  const std::vector<float> scores = to_floats(ctx.inputs[1]);
+  const FloatElements boxes(ctx.inputs[0]), scores(ctx.inputs[1]);
   std::vector<Found> all;
   std::vector<int64_t> per_item;
   for (size_t item = 0; item < given.size(); ++item) {
-    std::vector<Found> found;
     const int64_t start = starts[item];
-    for (int64_t label = 0; label < dims[0]; ++label)
-      if (label != params.background_class)
-        suppress_by_threshold({boxes.data() + (label * dims[1] + start) * 4, scores.data() + label * dims[1] + start,
-                               starts[item + 1] - start},
-                              params, static_cast<int64_t>(item), label, found);
+    std::vector<Found> found = find_all(dims[0], params.background_class, [&](int64_t label, std::vector<Found>& part) {
+      suppress_by_threshold({boxes.data() + (label * dims[1] + start) * 4, scores.data() + label * dims[1] + start,
+                             starts[item + 1] - start},
+                            params, static_cast<int64_t>(item), label, part);
+    });
     finish_item(found, params);
     per_item.push_back(static_cast<int64_t>(found.size()));
     all.insert(all.end(), found.begin(), found.end());

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "ir/base/error.hpp"
 #include "ir/schema/infer_context.hpp"
+#include "ops/reference/detection/kept_boxes.hpp"
 #include "ops/reference/dispatch.hpp"
 
 namespace terroir::ops::reference {
@@ -17,18 +17,19 @@ struct Box {
 };
 
 template <class F>
-F area(const Box<F>& box) {
-  return box.x1 < box.x0 || box.y1 < box.y0 ? F{0} : (box.x1 - box.x0) * (box.y1 - box.y0);
+SizedBox<F> sized(const Box<F>& box) {
+  const bool empty = box.x1 < box.x0 || box.y1 < box.y0;
+  return {box.x0, box.y0, box.x1, box.y1, empty ? F{0} : (box.x1 - box.x0) * (box.y1 - box.y0)};
 }
 
 /// Intersection over union.
 template <class F>
-F overlap(const Box<F>& a, const Box<F>& b) {
+F overlap(const SizedBox<F>& a, const SizedBox<F>& b) {
   const F width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
   const F height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0);
-  if (!(width > 0 && height > 0)) return 0;
   const F common = width * height;
-  return common / (area(a) + area(b) - common);
+  const F value = common / (a.area + b.area - common);
+  return (width > 0) & (height > 0) ? value : F{0};
 }
 
 template <class F>
@@ -75,8 +76,8 @@ class Detector {
  public:
   using F = compute_t<T>;
   using Boxes = std::vector<Box<F>>;
-  /// Chosen priors per class, best first.
-  using Chosen = std::map<int64_t, std::vector<int64_t>>;
+  /// Chosen priors by class, best first.
+  using Chosen = std::vector<std::vector<int64_t>>;
 
   Detector(const ir::EvalContext& ctx, const DetectionOutputParams& params, const Sizes& sizes)
       : params_(params),
@@ -98,8 +99,8 @@ class Detector {
       decode(image);
       Chosen chosen = params_.decrease_label_id ? suppress_jointly() : suppress_per_class();
       keep_best(chosen);
-      for (const auto& [label, priors] : chosen)
-        for (const int64_t prior : priors)
+      for (int64_t label = 0; label < sizes_.classes; ++label)
+        for (const int64_t prior : chosen[index(label)])
           if (row < rows_) write(row++, image, label, prior);
     }
     if (row < rows_) dst_[row * 7] = T(-1.0f);
@@ -108,6 +109,7 @@ class Detector {
  private:
   F score(int64_t label, int64_t prior) const { return scores_[index(label * sizes_.priors + prior)]; }
   const Boxes& boxes_of(int64_t label) const { return boxes_[index(params_.share_location ? 0 : label)]; }
+  static constexpr int64_t kPriorsPerTask = 256;
   static size_t index(int64_t i) { return static_cast<size_t>(i); }
 
   /// Scores of one image, class by class.
@@ -115,14 +117,16 @@ class Detector {
     scores_.resize(index(sizes_.classes * sizes_.priors));
     const T* src = confidences_ + image * sizes_.priors * sizes_.classes;
     const T* objectness = more_confidences_ ? more_confidences_ + image * sizes_.priors * 2 : nullptr;
-    for (int64_t p = 0; p < sizes_.priors; ++p) {
-      const bool dropped =
-          objectness && static_cast<F>(objectness[p * 2 + 1]) < static_cast<F>(params_.objectness_score);
-      for (int64_t c = 0; c < sizes_.classes; ++c)
-        scores_[index(c * sizes_.priors + p)] = !dropped ? static_cast<F>(src[p * sizes_.classes + c])
-                                                : c == params_.background_label_id ? F{1}
-                                                                                   : F{0};
-    }
+    parallel_ranges(sizes_.priors, kPriorsPerTask, [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p) {
+        const bool dropped =
+            objectness && static_cast<F>(objectness[p * 2 + 1]) < static_cast<F>(params_.objectness_score);
+        for (int64_t c = 0; c < sizes_.classes; ++c)
+          scores_[index(c * sizes_.priors + p)] = !dropped ? static_cast<F>(src[p * sizes_.classes + c])
+                                                  : c == params_.background_label_id ? F{1}
+                                                                                     : F{0};
+      }
+    });
   }
 
   /// Boxes of one image, per location class.
@@ -137,15 +141,17 @@ class Detector {
       boxes.resize(index(sizes_.priors));
       // The background is never reported.
       if (!params_.share_location && c == params_.background_label_id) continue;
-      for (int64_t p = 0; p < sizes_.priors; ++p) {
-        const T* prior = priors + p * params_.prior_size() + (params_.normalized ? 0 : 1);
-        const T* variance = variances ? variances + p * 4 : nullptr;
-        const int64_t at = ((image * sizes_.priors + p) * sizes_.location_classes + c) * 4;
-        Box<F> box = read(prior);
-        // With five inputs the first offsets give the priors of the second.
-        if (more_locations_) box = decode_one(box, variance, read(more_locations_ + at));
-        boxes[index(p)] = decode_one(box, variance, read(locations_ + at));
-      }
+      parallel_ranges(sizes_.priors, kPriorsPerTask, [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; ++p) {
+          const T* prior = priors + p * params_.prior_size() + (params_.normalized ? 0 : 1);
+          const T* variance = variances ? variances + p * 4 : nullptr;
+          const int64_t at = ((image * sizes_.priors + p) * sizes_.location_classes + c) * 4;
+          Box<F> box = read(prior);
+          // With five inputs the first offsets give the priors of the second.
+          if (more_locations_) box = decode_one(box, variance, read(more_locations_ + at));
+          boxes[index(p)] = decode_one(box, variance, read(locations_ + at));
+        }
+      });
     }
   }
 
@@ -199,28 +205,36 @@ class Detector {
     if (most >= 0 && index(most) < candidates.size()) candidates.resize(index(most));
   }
 
+  /// One class, with the boxes it has chosen.
+  struct ClassChoice {
+    KeptBoxes<F> kept;
+    std::vector<int64_t> priors;
+  };
+
   /// Adds the candidate to its class unless a box chosen before overlaps it.
-  void choose(Chosen& chosen, const Candidate& candidate) const {
-    std::vector<int64_t>& kept = chosen[candidate.label];
-    const Boxes& boxes = boxes_of(candidate.label);
-    for (const int64_t other : kept)
-      if (overlap(boxes[index(candidate.prior)], boxes[index(other)]) > static_cast<F>(params_.nms_threshold)) return;
-    kept.push_back(candidate.prior);
+  void choose(ClassChoice& choice, const Candidate& candidate) const {
+    const SizedBox<F> box = sized(boxes_of(candidate.label)[index(candidate.prior)]);
+    if (choice.kept.any_above(box, static_cast<F>(params_.nms_threshold),
+                              [](const auto& a, const auto& b) { return overlap(a, b); }))
+      return;
+    choice.kept.add(box);
+    choice.priors.push_back(candidate.prior);
   }
 
   /// Each class for itself (as in Caffe).
   Chosen suppress_per_class() const {
-    Chosen chosen;
-    std::vector<Candidate> candidates;
-    for (int64_t c = 0; c < sizes_.classes; ++c) {
-      if (c == params_.background_label_id) continue;
-      candidates.clear();
+    Chosen chosen(index(sizes_.classes));
+    parallel_for(sizes_.classes, [&](int64_t c) {
+      if (c == params_.background_label_id) return;
+      std::vector<Candidate> candidates;
       for (int64_t p = 0; p < sizes_.priors; ++p)
         if (score(c, p) > static_cast<F>(params_.confidence_threshold)) candidates.push_back({score(c, p), c, p});
       sort_best_first(candidates);
       cut(candidates, params_.top_k);
-      for (const Candidate& candidate : candidates) choose(chosen, candidate);
-    }
+      ClassChoice choice;
+      for (const Candidate& candidate : candidates) choose(choice, candidate);
+      chosen[index(c)] = std::move(choice.priors);
+    });
     return chosen;
   }
 
@@ -239,21 +253,23 @@ class Detector {
     }
     sort_best_first(candidates);
     cut(candidates, params_.top_k);
+    std::vector<ClassChoice> choices(index(sizes_.classes));
+    for (const Candidate& candidate : candidates) choose(choices[index(candidate.label)], candidate);
     Chosen chosen;
-    for (const Candidate& candidate : candidates) choose(chosen, candidate);
+    for (ClassChoice& choice : choices) chosen.push_back(std::move(choice.priors));
     return chosen;
   }
 
   void keep_best(Chosen& chosen) const {
     std::vector<Candidate> all;
-    for (const auto& [label, priors] : chosen)
-      for (const int64_t prior : priors) all.push_back({score(label, prior), label, prior});
+    for (int64_t label = 0; label < sizes_.classes; ++label)
+      for (const int64_t prior : chosen[index(label)]) all.push_back({score(label, prior), label, prior});
     const int64_t most = params_.keep_top_k.front();
     if (most < 0 || all.size() <= index(most)) return;
     sort_best_first(all);
     cut(all, most);
-    chosen.clear();
-    for (const Candidate& candidate : all) chosen[candidate.label].push_back(candidate.prior);
+    for (std::vector<int64_t>& priors : chosen) priors.clear();
+    for (const Candidate& candidate : all) chosen[index(candidate.label)].push_back(candidate.prior);
   }
 
   void write(int64_t row, int64_t image, int64_t label, int64_t prior) {

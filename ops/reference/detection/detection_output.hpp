@@ -1,6 +1,6 @@
 #pragma once
 // What: DetectionOutput: decodes boxes from offsets to priors, suppresses overlapping ones per class, and lists the
-// best.
+// best. Threads: classes, ranges of priors.
 #include "ir/schema/op_schema.hpp"
 
 namespace terroir::ops::reference {

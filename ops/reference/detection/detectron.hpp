@@ -1,7 +1,9 @@
 #pragma once
 // What: the references of the Detectron family: anchors on a grid, proposals from them, features of regions from a
 // pyramid, the best regions, and the final boxes. Types: any floating-point type, computed in f32.
+// Threads: regions, classes, ranges of cells; candidates of a suppression.
 #include "ir/schema/op_schema.hpp"
+#include "ops/reference/detection/roi_geometry.hpp"
 
 namespace terroir::ops::reference {
 
@@ -22,6 +24,12 @@ struct RoiFeatureParams {
   std::vector<int64_t> pyramid_scales;
   bool aligned = false;
 };
+/// Which map of the pyramid a region [x0, y0, x1, y1] is pooled from, and where it lies there.
+struct PyramidRegion {
+  int64_t level;  // -1: the region is empty
+  RoiPoint<float> start, size;
+};
+PyramidRegion pyramid_region(const float* roi, const RoiFeatureParams& params, int64_t levels);
 /// Inputs: rois [n, 4], then the feature maps of the pyramid. Outputs: features, and the rois as they are.
 void roi_feature_extractor(const ir::EvalContext& ctx, const RoiFeatureParams& params);
 

@@ -1,4 +1,5 @@
 #include "ir/base/error.hpp"
+#include "ops/reference/detection/best_first.hpp"
 #include "ops/reference/detection/box_refinement.hpp"
 #include "ops/reference/detection/detectron.hpp"
 #include "ops/reference/floats.hpp"
@@ -26,41 +27,44 @@ std::vector<Proposed> refine_all(const Item& item, float extra) {
   const auto limit = static_cast<float>(std::log(1000.0 / 16.0));
   const int64_t area = item.rows * item.columns;
   const auto inside = [](float x, float most) { return std::max(0.0f, std::min(x, most)); };
-  std::vector<Proposed> proposed;
-  proposed.reserve(static_cast<size_t>(area * item.anchor_count));
-  for (int64_t cell = 0; cell < area; ++cell) {
-    for (int64_t a = 0; a < item.anchor_count; ++a) {
-      const float* anchor = item.anchors + (cell * item.anchor_count + a) * 4;
-      const auto delta = [&](int64_t i) { return item.deltas[(a * 4 + i) * area + cell]; };
-      ScoredBox box =
-          refined({anchor[0], anchor[1], anchor[2], anchor[3]}, delta(0), delta(1), delta(2), delta(3), limit, extra);
-      box = {inside(box.x0, item.image_width - extra), inside(box.y0, item.image_height - extra),
-             inside(box.x1, item.image_width - extra), inside(box.y1, item.image_height - extra),
-             item.scores[a * area + cell]};
-      const bool large = item.least_width <= box.x1 - box.x0 + extra && item.least_height <= box.y1 - box.y0 + extra;
-      proposed.push_back({box, large});
+  std::vector<Proposed> proposed(static_cast<size_t>(area * item.anchor_count));
+  constexpr int64_t kCellsPerTask = 1024;
+  parallel_ranges(area, kCellsPerTask, [&](int64_t begin, int64_t end) {
+    for (int64_t cell = begin; cell < end; ++cell) {
+      for (int64_t a = 0; a < item.anchor_count; ++a) {
+        const float* anchor = item.anchors + (cell * item.anchor_count + a) * 4;
+        const auto delta = [&](int64_t i) { return item.deltas[(a * 4 + i) * area + cell]; };
+        ScoredBox box =
+            refined({anchor[0], anchor[1], anchor[2], anchor[3]}, delta(0), delta(1), delta(2), delta(3), limit, extra);
+        box = {inside(box.x0, item.image_width - extra), inside(box.y0, item.image_height - extra),
+               inside(box.x1, item.image_width - extra), inside(box.y1, item.image_height - extra),
+               item.scores[a * area + cell]};
+        const bool large = item.least_width <= box.x1 - box.x0 + extra && item.least_height <= box.y1 - box.y0 + extra;
+        proposed[static_cast<size_t>(cell * item.anchor_count + a)] = {box, large};
+      }
     }
-  }
+  });
   return proposed;
 }
 
-std::vector<ScoredBox> choose(std::vector<Proposed> proposed, const GenerateProposalsParams& params, float extra,
+std::vector<ScoredBox> choose(const std::vector<Proposed>& proposed, const GenerateProposalsParams& params, float extra,
                               bool drop_small) {
-  std::stable_sort(proposed.begin(), proposed.end(),
-                   [](const Proposed& a, const Proposed& b) { return a.box.score > b.box.score; });
-  if (params.pre_nms_count < static_cast<int64_t>(proposed.size()))
-    proposed.resize(static_cast<size_t>(params.pre_nms_count));
-  auto threshold = static_cast<float>(params.nms_threshold);
-  std::vector<ScoredBox> kept;
-  for (const Proposed& next : proposed) {
-    if (static_cast<int64_t>(kept.size()) == params.post_nms_count) break;
+  std::vector<float> scores;
+  scores.reserve(proposed.size());
+  for (const Proposed& next : proposed) scores.push_back(next.box.score);
+  std::vector<ScoredBox> candidates;
+  std::vector<SizedBox<float>> boxes;
+  for (const int64_t i : best_first(scores, params.pre_nms_count)) {
+    const Proposed& next = proposed[static_cast<size_t>(i)];
     if (drop_small && !next.large) continue;
-    const bool dropped = std::any_of(
-        kept.begin(), kept.end(), [&](const ScoredBox& other) { return overlap(other, next.box, extra) > threshold; });
-    if (dropped) continue;
-    kept.push_back(next.box);
-    if (params.nms_eta < 1 && threshold > 0.5f) threshold *= static_cast<float>(params.nms_eta);
+    candidates.push_back(next.box);
+    boxes.push_back(sized(next.box, extra));
   }
+  const Threshold threshold{static_cast<float>(params.nms_threshold), static_cast<float>(params.nms_eta)};
+  std::vector<ScoredBox> kept;
+  for (const int64_t i : suppressed(boxes, params.post_nms_count, threshold,
+                                    [extra](const auto&a, const auto&b) { return overlap(a, b, extra); }))
+    kept.push_back(candidates[static_cast<size_t>(i)]);
   return kept;
 }
 
@@ -82,9 +86,7 @@ void generate_proposals_single_image(const ir::EvalContext& ctx, const GenerateP
     throw_error(ErrorCode::shape_mismatch, kOp, ": anchors ", ctx.inputs[1].dims, " and deltas ", ctx.inputs[2].dims,
                 " do not fit scores ", dims);
   require_dims(ctx.outputs[0], {params.post_nms_count, 4}, kOp);
-  const std::vector<float> anchors = to_floats(ctx.inputs[1]);
-  const std::vector<float> deltas = to_floats(ctx.inputs[2]);
-  const std::vector<float> scores = to_floats(ctx.inputs[3]);
+  const FloatElements anchors(ctx.inputs[1]), deltas(ctx.inputs[2]), scores(ctx.inputs[3]);
   const auto least = static_cast<float>(params.min_size);
   std::vector<Proposed> proposed = refine_all(
       {anchors.data(), deltas.data(), scores.data(), dims[0], dims[1], dims[2], image[0], image[1], least, least},
@@ -93,7 +95,7 @@ void generate_proposals_single_image(const ir::EvalContext& ctx, const GenerateP
   for (Proposed& next : proposed)
     if (!next.large) next.box.score = 0;
   std::vector<float> corners, best;
-  append(choose(std::move(proposed), params, 0.0f, false), corners, best);
+  append(choose(proposed, params, 0.0f, false), corners, best);
   corners.resize(static_cast<size_t>(params.post_nms_count) * 4, 0.0f);
   best.resize(static_cast<size_t>(params.post_nms_count), 0.0f);
   from_floats(corners, ctx.outputs[0], kOp);
@@ -110,9 +112,7 @@ void generate_proposals(const ir::EvalContext& ctx, const GenerateProposalsParam
     throw_error(ErrorCode::shape_mismatch, kOp, ": im_info ", image_dims, ", anchors ", ctx.inputs[1].dims,
                 " and deltas ", ctx.inputs[2].dims, " do not fit scores ", dims);
   const std::vector<float> images = to_floats(ctx.inputs[0]);
-  const std::vector<float> anchors = to_floats(ctx.inputs[1]);
-  const std::vector<float> deltas = to_floats(ctx.inputs[2]);
-  const std::vector<float> scores = to_floats(ctx.inputs[3]);
+  const FloatElements anchors(ctx.inputs[1]), deltas(ctx.inputs[2]), scores(ctx.inputs[3]);
   const float extra = params.normalized ? 0.0f : 1.0f;
   const auto least = static_cast<float>(params.min_size);
   const int64_t per_item = dims[1] * dims[2] * dims[3];

@@ -1,6 +1,7 @@
 #pragma once
 // What: the references of the non-maximum suppressions that give lists of boxes: NonMaxSuppression, MatrixNms,
 // MulticlassNms. Types: any floating-point type, computed in f32. Equal scores: the lower index first.
+// Threads: the classes of an item.
 #include "ir/schema/op_schema.hpp"
 
 namespace terroir::ops::reference {

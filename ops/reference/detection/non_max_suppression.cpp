@@ -3,6 +3,7 @@
 #include <queue>
 
 #include "ir/schema/infer_context.hpp"
+#include "ops/reference/detection/kept_boxes.hpp"
 #include "ops/reference/detection/nms.hpp"
 #include "ops/reference/floats.hpp"
 #include "ops/shape/inputs.hpp"
@@ -15,84 +16,142 @@ constexpr const char* kOp = "NonMaxSuppression";
 struct Point {
   float x, y;
 };
-using Polygon = std::vector<Point>;
+
+/// Convex, but for rounding: so many corners as clipping a box by a box can give even then.
+struct Polygon {
+  static constexpr size_t kMost = 64;
+  Point points[kMost];
+  size_t size = 0;
+
+  void add(const Point& point) { points[size++] = point; }
+  const Point& after(size_t i) const { return points[i + 1 < size ? i + 1 : 0]; }
+};
+
+struct RotatedBox {
+  Point corners[4];  // in the direction of growing angles
+  float area;
+};
 
 /// Twice the area to the left of the way from a over b to c.
 float cross(const Point& a, const Point& b, const Point& c) {
   return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
 }
 
-/// The corners of a box x, y, width, height, angle, in the direction of growing angles.
-Polygon rotated_corners(const float* box, bool clockwise) {
+/// From x, y, width, height, angle.
+RotatedBox read_rotated(const float* box, bool clockwise) {
   const float angle = clockwise ? box[4] : -box[4];
   const float along_x = std::cos(angle), along_y = std::sin(angle);
   const float half_width = std::fabs(box[2]) / 2, half_height = std::fabs(box[3]) / 2;
-  Polygon corners;
+  RotatedBox result{{}, std::fabs(box[2] * box[3])};
+  size_t i = 0;
   for (const auto& [right, down] : {std::pair{-1, -1}, std::pair{1, -1}, std::pair{1, 1}, std::pair{-1, 1}}) {
     const float dx = static_cast<float>(right) * half_width, dy = static_cast<float>(down) * half_height;
-    corners.push_back({box[0] + dx * along_x - dy * along_y, box[1] + dx * along_y + dy * along_x});
+    result.corners[i++] = {box[0] + dx * along_x - dy * along_y, box[1] + dx * along_y + dy * along_x};
   }
-  return corners;
+  return result;
 }
 
-/// The part of `shape` inside of the convex polygon `window` (clipping edge by edge, Sutherland and Hodgman 1974).
-Polygon clipped(Polygon shape, const Polygon& window) {
-  for (size_t i = 0; i < window.size() && !shape.empty(); ++i) {
-    const Point& from = window[i];
-    const Point& to = window[(i + 1) % window.size()];
-    Polygon inside;
-    for (size_t k = 0; k < shape.size(); ++k) {
-      const Point& here = shape[k];
-      const Point& next = shape[(k + 1) % shape.size()];
-      const float side = cross(from, to, here), next_side = cross(from, to, next);
-      if (side >= 0) inside.push_back(here);
-      if ((side > 0 && next_side < 0) || (side < 0 && next_side > 0)) {
-        const float part = side / (side - next_side);
-        inside.push_back({here.x + part * (next.x - here.x), here.y + part * (next.y - here.y)});
-      }
+/// The part of `shape` on the left of the way between two points (Sutherland and Hodgman 1974).
+Polygon clipped(const Polygon& shape, const Point& from, const Point& to) {
+  Polygon inside;
+  for (size_t k = 0; k < shape.size; ++k) {
+    const Point& here = shape.points[k];
+    const Point& next = shape.after(k);
+    const float side = cross(from, to, here), next_side = cross(from, to, next);
+    if (side >= 0) inside.add(here);
+    if ((side > 0 && next_side < 0) || (side < 0 && next_side > 0)) {
+      const float part = side / (side - next_side);
+      inside.add({here.x + part * (next.x - here.x), here.y + part * (next.y - here.y)});
     }
-    shape = std::move(inside);
   }
-  return shape;
+  return inside;
 }
 
 float area(const Polygon& shape) {
   float twice = 0;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    const Point& next = shape[(i + 1) % shape.size()];
-    twice += shape[i].x * next.y - next.x * shape[i].y;
+  for (size_t i = 0; i < shape.size; ++i) {
+    const Point& next = shape.after(i);
+    twice += shape.points[i].x * next.y - next.x * shape.points[i].y;
   }
   return std::fabs(twice) / 2;
 }
 
-float rotated_overlap(const float* a, const float* b, bool clockwise) {
-  const float both = std::fabs(a[2] * a[3]) + std::fabs(b[2] * b[3]);
-  const float common = area(clipped(rotated_corners(a, clockwise), rotated_corners(b, clockwise)));
-  return both > common ? common / (both - common) : 0.0f;
+float overlap(const RotatedBox& a, const RotatedBox& b) {
+  Polygon common;
+  for (const Point& corner : a.corners) common.add(corner);
+  for (size_t i = 0; i < 4 && common.size > 0; ++i) common = clipped(common, b.corners[i], b.corners[(i + 1) % 4]);
+  const float both = a.area + b.area, shared = area(common);
+  return both > shared ? shared / (both - shared) : 0.0f;
 }
 
-struct Corners {
-  float y0, x0, y1, x1;
-};
-
-Corners read_box(const float* box, bool center) {
-  if (center) return {box[1] - box[3] / 2, box[0] - box[2] / 2, box[1] + box[3] / 2, box[0] + box[2] / 2};
-  // Any two opposite corners.
-  return {std::min(box[0], box[2]), std::min(box[1], box[3]), std::max(box[0], box[2]), std::max(box[1], box[3])};
+SizedBox<float> read_box(const float* box, bool center) {
+  // Without `center` any two opposite corners, y before x.
+  const float y0 = center ? box[1] - box[3] / 2 : std::min(box[0], box[2]);
+  const float x0 = center ? box[0] - box[2] / 2 : std::min(box[1], box[3]);
+  const float y1 = center ? box[1] + box[3] / 2 : std::max(box[0], box[2]);
+  const float x1 = center ? box[0] + box[2] / 2 : std::max(box[1], box[3]);
+  return {x0, y0, x1, y1, (y1 - y0) * (x1 - x0)};
 }
 
-float overlap(const Corners& a, const Corners& b) {
-  const float area_a = (a.y1 - a.y0) * (a.x1 - a.x0);
-  const float area_b = (b.y1 - b.y0) * (b.x1 - b.x0);
-  if (area_a <= 0 || area_b <= 0) return 0;
+float overlap(const SizedBox<float>& a, const SizedBox<float>& b) {
   const float height = std::max(std::min(a.y1, b.y1) - std::max(a.y0, b.y0), 0.0f);
   const float width = std::max(std::min(a.x1, b.x1) - std::max(a.x0, b.x0), 0.0f);
-  return height * width / (area_a + area_b - height * width);
+  const float value = height * width / (a.area + b.area - height * width);
+  return (a.area <= 0) | (b.area <= 0) ? 0.0f : value;
 }
 
-struct Candidate {
+/// The boxes chosen of one class, best first, and how a candidate meets them.
+class ChosenBoxes {
+ public:
+  explicit ChosenBoxes(const std::vector<SizedBox<float>>& boxes) : boxes_(boxes) {}
+
+  void add(int64_t box) {
+    kept_.add(at(box));
+    order_.push_back(box);
+  }
+  size_t size() const { return order_.size(); }
+  float overlap_with(int64_t box, size_t chosen) const { return overlap(at(box), at(order_[chosen])); }
+  bool any_above(int64_t box, float threshold) const {
+    return kept_.any_above(at(box), threshold, [](const auto& a, const auto& b) { return overlap(a, b); });
+  }
+
+ private:
+  const SizedBox<float>& at(int64_t box) const { return boxes_[static_cast<size_t>(box)]; }
+
+  const std::vector<SizedBox<float>>& boxes_;
+  KeptBoxes<float> kept_;
+  std::vector<int64_t> order_;
+};
+
+class ChosenRotatedBoxes {
+ public:
+  explicit ChosenRotatedBoxes(const std::vector<RotatedBox>& boxes) : boxes_(boxes) {}
+
+  void add(int64_t box) { order_.push_back(box); }
+  size_t size() const { return order_.size(); }
+  float overlap_with(int64_t box, size_t chosen) const {
+    return overlap(boxes_[static_cast<size_t>(box)], boxes_[static_cast<size_t>(order_[chosen])]);
+  }
+  bool any_above(int64_t box, float threshold) const {
+    for (size_t i = order_.size(); i-- > 0;)
+      if (overlap_with(box, i) > threshold) return true;
+    return false;
+  }
+
+ private:
+  const std::vector<RotatedBox>& boxes_;
+  std::vector<int64_t> order_;
+};
+
+struct Found {
   float score;
   int64_t batch, label, box;
+};
+
+/// A box of one class that waits to be chosen.
+struct Candidate {
+  float score;
+  int64_t box;
   size_t compared = 0;  // chosen boxes whose effect the score has
 
   bool operator<(const Candidate& other) const {
@@ -113,33 +172,40 @@ float optional_real(const ir::EvalContext& ctx, size_t input) {
   return values.front();
 }
 
-/// The boxes one class keeps, in the order they are chosen.
-/// `overlap_of(i, j)` is that of two boxes of the item at hand.
-template <class Overlap>
-std::vector<Candidate> choose(std::vector<Candidate> all, const Thresholds& thresholds, bool soft_keeps_overlaps,
-                              Overlap&& overlap_of) {
+/// The boxes one class keeps, in the order they are chosen. `scores` are those of the class.
+template <class Chosen>
+void choose(const float* scores, int64_t count, const Thresholds& thresholds, bool soft_keeps_overlaps, Chosen chosen,
+            std::vector<Candidate>& found) {
   const bool soft = thresholds.sigma > 0;
+  std::vector<Candidate> all;
+  // Not equal ones: a suppressed box has the score 0, which a threshold of 0 must not let pass.
+  for (int64_t i = 0; i < count; ++i)
+    if (scores[i] > thresholds.score) all.push_back({scores[i], i});
   std::priority_queue<Candidate> queue(std::less<Candidate>(), std::move(all));
-  std::vector<Candidate> chosen;
   while (!queue.empty() && static_cast<int64_t>(chosen.size()) < thresholds.most) {
     Candidate next = queue.top();
     queue.pop();
-    const float before = next.score;
-    bool dropped = false;
-    for (size_t i = chosen.size(); i-- > next.compared && !dropped;) {
-      const float iou = overlap_of(next.box, chosen[i].box);
-      if (soft) next.score *= std::exp(-0.5f / thresholds.sigma * iou * iou);
-      dropped = (iou > thresholds.iou && !(soft && soft_keeps_overlaps)) || next.score <= thresholds.score;
+    if (!soft) {
+      if (chosen.any_above(next.box, thresholds.iou)) continue;
+    } else {
+      const float before = next.score;
+      bool dropped = false;
+      for (size_t i = chosen.size(); i-- > next.compared && !dropped;) {
+        const float iou = chosen.overlap_with(next.box, i);
+        next.score *= std::exp(-0.5f / thresholds.sigma * iou * iou);
+        dropped = (iou > thresholds.iou && !soft_keeps_overlaps) || next.score <= thresholds.score;
+      }
+      if (dropped) continue;
+      next.compared = chosen.size();
+      // A box whose score sank waits for its new turn.
+      if (next.score != before) {
+        queue.push(next);
+        continue;
+      }
     }
-    if (dropped) continue;
-    next.compared = chosen.size();
-    // A box whose score sank waits for its new turn.
-    if (next.score == before)
-      chosen.push_back(next);
-    else
-      queue.push(next);
+    chosen.add(next.box);
+    found.push_back(next);
   }
-  return chosen;
 }
 
 }  // namespace
@@ -155,34 +221,31 @@ void non_max_suppression(const ir::EvalContext& ctx, const NonMaxSuppressionPara
   thresholds.iou = optional_real(ctx, 3);
   thresholds.score = optional_real(ctx, 4);
   thresholds.sigma = optional_real(ctx, 5);
-  const std::vector<float> raw_boxes = to_floats(ctx.inputs[0]);
-  const std::vector<float> scores = to_floats(ctx.inputs[1]);
+  const FloatElements raw_boxes(ctx.inputs[0]), scores(ctx.inputs[1]);
   const int64_t batches = score_dims[0], labels = score_dims[1], count = score_dims[2];
-
-  std::vector<Candidate> found;
+  std::vector<SizedBox<float>> boxes(params.rotated ? 0 : static_cast<size_t>(count));
+  std::vector<RotatedBox> rotated(params.rotated ? static_cast<size_t>(count) : 0);
+  std::vector<Found> found;
   for (int64_t batch = 0; batch < batches; ++batch) {
     const float* item_boxes = raw_boxes.data() + batch * count * box_dims[2];
-    std::vector<Corners> boxes;
-    for (int64_t i = 0; i < count && !params.rotated; ++i)
-      boxes.push_back(read_box(item_boxes + i * 4, params.center_boxes));
-    const auto overlap_of = [&](int64_t a, int64_t b) {
-      return params.rotated ? rotated_overlap(item_boxes + a * 5, item_boxes + b * 5, params.clockwise)
-                            : overlap(boxes[static_cast<size_t>(a)], boxes[static_cast<size_t>(b)]);
-    };
-    for (int64_t label = 0; label < labels; ++label) {
-      std::vector<Candidate> all;
+    for (size_t i = 0; i < boxes.size(); ++i) boxes[i] = read_box(item_boxes + i * 4, params.center_boxes);
+    for (size_t i = 0; i < rotated.size(); ++i) rotated[i] = read_rotated(item_boxes + i * 5, params.clockwise);
+    std::vector<std::vector<Candidate>> by_label(static_cast<size_t>(labels));
+    parallel_for(labels, [&](int64_t label) {
       const float* row = scores.data() + (batch * labels + label) * count;
-      // Not equal ones: a suppressed box has the score 0, which a threshold of 0 must not let pass.
-      for (int64_t i = 0; i < count; ++i)
-        if (row[i] > thresholds.score) all.push_back({row[i], batch, label, i});
-      const auto chosen = choose(std::move(all), thresholds, params.soft_keeps_overlaps, overlap_of);
-      found.insert(found.end(), chosen.begin(), chosen.end());
-    }
+      auto& mine = by_label[static_cast<size_t>(label)];
+      if (params.rotated)
+        choose(row, count, thresholds, params.soft_keeps_overlaps, ChosenRotatedBoxes(rotated), mine);
+      else
+        choose(row, count, thresholds, params.soft_keeps_overlaps, ChosenBoxes(boxes), mine);
+    });
+    for (int64_t label = 0; label < labels; ++label)
+      for (const Candidate& box : by_label[static_cast<size_t>(label)])
+        found.push_back({box.score, batch, label, box.box});
   }
   // They come batch by batch and class by class, so equal scores stay in that order.
   if (params.sort_across)
-    std::stable_sort(found.begin(), found.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
+    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.score > b.score; });
 
   const int64_t room = ctx.outputs[0].count() / 3;
   const int64_t kept = std::min<int64_t>(room, static_cast<int64_t>(found.size()));
@@ -190,7 +253,7 @@ void non_max_suppression(const ir::EvalContext& ctx, const NonMaxSuppressionPara
   std::vector<int64_t> indices(static_cast<size_t>(rows * 3), -1);
   std::vector<float> triplets(static_cast<size_t>(rows * 3), -1.0f);
   for (int64_t i = 0; i < kept; ++i) {
-    const Candidate& box = found[static_cast<size_t>(i)];
+    const Found& box = found[static_cast<size_t>(i)];
     const auto at = static_cast<size_t>(i * 3);
     indices[at] = box.batch;
     indices[at + 1] = box.label;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/base/error.hpp"
+#include "ops/reference/parallel.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops::reference {
@@ -137,7 +138,9 @@ void prior_box(const ir::EvalContext& ctx, const PriorBoxParams& params) {
   const float per_height = 1.0f / image_height;
 
   auto* dst = ctx.outputs[0].as<float>();
-  for (int64_t h = 0; h < grid.height; ++h) {
+  const int64_t row_floats = grid.width * static_cast<int64_t>(priors.size()) * 4;
+  parallel_for(grid.height, [&](int64_t h) {
+    float* to = dst + h * row_floats;
     for (int64_t w = 0; w < grid.width; ++w) {
       const float cell_x = (static_cast<float>(w) + offset) * step_x;
       const float cell_y = (static_cast<float>(h) + offset) * step_y;
@@ -152,11 +155,11 @@ void prior_box(const ir::EvalContext& ctx, const PriorBoxParams& params) {
           box[2] = std::min(box[2], 1.0f);
           box[3] = std::min(box[3], 1.0f);
         }
-        for (const float edge : box) *dst++ = params.clip ? unit(edge) : edge;
+        for (const float edge : box) *to++ = params.clip ? unit(edge) : edge;
       }
     }
-  }
-  write_variances(params.variance, dst, boxes);
+  });
+  write_variances(params.variance, dst + boxes * 4, boxes);
 }
 
 void prior_box_clustered(const ir::EvalContext& ctx, const PriorBoxClusteredParams& params) {
@@ -173,7 +176,9 @@ void prior_box_clustered(const ir::EvalContext& ctx, const PriorBoxClusteredPara
   }
   const auto offset = static_cast<float>(params.offset);
   auto* dst = ctx.outputs[0].as<float>();
-  for (int64_t h = 0; h < grid.height; ++h) {
+  const int64_t row_floats = grid.width * static_cast<int64_t>(params.width.size()) * 4;
+  parallel_for(grid.height, [&](int64_t h) {
+    float* to = dst + h * row_floats;
     for (int64_t w = 0; w < grid.width; ++w) {
       const float x = (static_cast<float>(w) + offset) * step_x;
       const float y = (static_cast<float>(h) + offset) * step_y;
@@ -182,11 +187,11 @@ void prior_box_clustered(const ir::EvalContext& ctx, const PriorBoxClusteredPara
         const float half_height = static_cast<float>(params.height[s]) / 2.0f;
         const float box[4] = {(x - half_width) / image_width, (y - half_height) / image_height,
                               (x + half_width) / image_width, (y + half_height) / image_height};
-        for (const float edge : box) *dst++ = params.clip ? unit(edge) : edge;
+        for (const float edge : box) *to++ = params.clip ? unit(edge) : edge;
       }
     }
-  }
-  write_variances(params.variance, dst, boxes);
+  });
+  write_variances(params.variance, dst + boxes * 4, boxes);
 }
 
 }  // namespace terroir::ops::reference

@@ -1,6 +1,6 @@
 #pragma once
 // What: the boxes of PriorBox and PriorBoxClustered: for every cell of a grid the same set of boxes around its centre,
-// in fractions of the image, then as many rows of variances.
+// in fractions of the image, then as many rows of variances. Threads: rows of cells.
 #include <vector>
 
 #include "ir/schema/op_schema.hpp"

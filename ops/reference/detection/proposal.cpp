@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "ir/base/error.hpp"
+#include "ops/reference/detection/best_first.hpp"
+#include "ops/reference/detection/kept_boxes.hpp"
 #include "ops/reference/floats.hpp"
 
 namespace terroir::ops::reference {
@@ -52,9 +54,8 @@ std::vector<Box> make_boxes(const float* scores, const float* deltas, const std:
                             int64_t columns, const Image& image, const ProposalParams& params,
                             const Convention& convention) {
   const int64_t area = rows * columns;
-  std::vector<Box> boxes;
-  boxes.reserve(static_cast<size_t>(area) * anchors.size());
-  for (int64_t h = 0; h < rows; ++h) {
+  std::vector<Box> boxes(static_cast<size_t>(area) * anchors.size());
+  parallel_for(rows, [&](int64_t h) {
     for (int64_t w = 0; w < columns; ++w) {
       const auto x = static_cast<float>((convention.tensorflow ? h : w) * params.feat_stride);
       const auto y = static_cast<float>((convention.tensorflow ? w : h) * params.feat_stride);
@@ -79,35 +80,38 @@ std::vector<Box> make_boxes(const float* scores, const float* deltas, const std:
         const bool large = image.least_width <= box.x1 - box.x0 + convention.extra &&
                            image.least_height <= box.y1 - box.y0 + convention.extra;
         box.score = large ? scores[plane * area + cell] : 0.0f;
-        boxes.push_back(box);
+        boxes[static_cast<size_t>(cell) * anchors.size() + a] = box;
       }
     }
-  }
+  });
   return boxes;
 }
 
-float overlap(const Box& a, const Box& b, float extra) {
-  if (!(a.x0 <= b.x1 && a.y0 <= b.y1 && b.x0 <= a.x1 && b.y0 <= a.y1)) return 0;
+SizedBox<float> sized(const Box& box, float extra) {
+  return {box.x0, box.y0, box.x1, box.y1, (box.x1 - box.x0 + extra) * (box.y1 - box.y0 + extra)};
+}
+
+float overlap(const SizedBox<float>& a, const SizedBox<float>& b, float extra) {
   const float width = std::max(0.0f, std::min(a.x1, b.x1) - std::max(a.x0, b.x0) + extra);
   const float height = std::max(0.0f, std::min(a.y1, b.y1) - std::max(a.y0, b.y0) + extra);
   const float common = width * height;
-  const float area_a = (a.x1 - a.x0 + extra) * (a.y1 - a.y0 + extra);
-  const float area_b = (b.x1 - b.x0 + extra) * (b.y1 - b.y0 + extra);
-  return common / (area_a + area_b - common);
+  const float value = common / (a.area + b.area - common);
+  const bool touch = (a.x0 <= b.x1) & (a.y0 <= b.y1) & (b.x0 <= a.x1) & (b.y0 <= a.y1);
+  return touch ? value : 0.0f;
 }
 
 /// Keeps at most post_nms_topn of the best pre_nms_topn boxes.
-std::vector<Box> choose(std::vector<Box> boxes, const ProposalParams& params, const Convention& convention) {
-  std::stable_sort(boxes.begin(), boxes.end(), [](const Box& a, const Box& b) { return a.score > b.score; });
-  if (static_cast<int64_t>(boxes.size()) > params.pre_nms_topn) boxes.resize(static_cast<size_t>(params.pre_nms_topn));
+std::vector<Box> choose(const std::vector<Box>& boxes, const ProposalParams& params, const Convention& convention) {
+  std::vector<float> scores;
+  scores.reserve(boxes.size());
+  for (const Box& box : boxes) scores.push_back(box.score);
+  const std::vector<int64_t> order = best_first(scores, params.pre_nms_topn);
+  std::vector<SizedBox<float>> candidates;
+  for (const int64_t i : order) candidates.push_back(sized(boxes[static_cast<size_t>(i)], convention.extra));
   std::vector<Box> kept;
-  for (const Box& box : boxes) {
-    if (static_cast<int64_t>(kept.size()) == params.post_nms_topn) break;
-    const bool dropped = std::any_of(kept.begin(), kept.end(), [&](const Box& other) {
-      return overlap(other, box, convention.extra) > static_cast<float>(params.nms_thresh);
-    });
-    if (!dropped) kept.push_back(box);
-  }
+  for (const int64_t position : suppressed(candidates, params.post_nms_topn, {static_cast<float>(params.nms_thresh)},
+                                           [&](const auto&a, const auto&b) { return overlap(a, b, convention.extra); }))
+    kept.push_back(boxes[static_cast<size_t>(order[static_cast<size_t>(position)])]);
   return kept;
 }
 
@@ -129,8 +133,7 @@ void proposal(const ir::EvalContext& ctx, const ProposalParams& params) {
       (ctx.outputs.size() > 1 && ctx.outputs[1].count() != rows))
     throw_error(ErrorCode::shape_mismatch, kOp, ": the output was planned as ", ctx.outputs[0].dims, " for ", rows,
                 " boxes");
-  const std::vector<float> probabilities = to_floats(ctx.inputs[0]);
-  const std::vector<float> deltas = to_floats(ctx.inputs[1]);
+  const FloatElements probabilities(ctx.inputs[0]), deltas(ctx.inputs[1]);
   const auto least = static_cast<float>(params.min_size);
   const Image info{image[0], image[1], least * image[2], least * image.back()};
   const int64_t per_item = count * dims[2] * dims[3];

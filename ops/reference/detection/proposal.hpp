@@ -1,5 +1,6 @@
 #pragma once
 // What: Proposal: boxes from anchors, class probabilities and box corrections of a region proposal network.
+// Threads: rows of cells; candidates of a suppression.
 #include "ir/schema/op_schema.hpp"
 
 namespace terroir::ops::reference {

@@ -6,6 +6,7 @@
 // Element types: the floating-point ones; coordinates are computed in float (f64 in double).
 // Edge cases: an image index beyond the batch is an Exception; a negative one marks an unused row (Proposal fills up
 //             with such rows) and gives zeros. Coordinates may be anything: they are held in range before they index.
+// Threads: regions.
 // Source: operation pages ROIPooling-1, PSROIPooling-1, DeformablePSROIPooling-1, ROIAlign-9, ROIAlignRotated-15.
 #include "ir/base/tensor_view.hpp"
 

@@ -6,6 +6,7 @@
 #include "ir/base/error.hpp"
 #include "ops/reference/element_copy.hpp"
 #include "ops/reference/floats.hpp"
+#include "ops/reference/parallel.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops::reference {
@@ -37,14 +38,14 @@ void region_yolo(const ir::EvalContext& ctx, const RegionYoloParams& params) {
   if (ctx.outputs[0].count() != ir::element_count({dims[0], channels, area}))
     throw_error(ErrorCode::shape_mismatch, "RegionYolo: the output was planned as ", ctx.outputs[0].dims, " for data ",
                 dims);
-  const std::vector<float> src = to_floats(data);
-  std::vector<float> dst(static_cast<size_t>(dims[0] * channels * area));
+  const FloatElements src(data);
+  FloatResult result(ctx.outputs[0], "RegionYolo");
   const auto sigmoid = [](float* values, int64_t count) {
     for (int64_t i = 0; i < count; ++i) values[i] = 1.0f / (1.0f + std::exp(-values[i]));
   };
-  for (int64_t n = 0; n < dims[0]; ++n) {
+  parallel_for(dims[0], [&](int64_t n) {
     const float* from = src.data() + n * dims[1] * area;
-    float* to = dst.data() + n * channels * area;
+    float* to = result.data() + n * channels * area;
     std::copy(from, from + channels * area, to);
     for (int64_t region = 0; region < params.regions(); ++region) {
       float* box = to + region * entries * area;
@@ -56,8 +57,8 @@ void region_yolo(const ir::EvalContext& ctx, const RegionYoloParams& params) {
       for (int64_t i = 0; i < area && params.classes > 0; ++i)
         softmax(raw + first_class + i, box + first_class + i, params.classes, area);
     }
-  }
-  from_floats(dst, ctx.outputs[0], "RegionYolo");
+  });
+  result.store();
 }
 
 void reorg_yolo(const ir::EvalContext& ctx, int64_t stride) {

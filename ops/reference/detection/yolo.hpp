@@ -1,5 +1,5 @@
 #pragma once
-// What: RegionYolo (squashes the predictions of a YOLO head) and ReorgYolo (space to depth in Darknet's order).
+// What: RegionYolo (squashes the predictions of a YOLO head) and ReorgYolo (space to depth in Darknet's order). Threads: images.
 #include "ir/schema/op_schema.hpp"
 
 namespace terroir::ops::reference {

@@ -40,4 +40,11 @@ uint32_t RandomWords::next() {
   return block_[used_++];
 }
 
+void RandomWords::skip(uint64_t words) {
+  if (!is_numbered()) return twister_.discard(words);
+  for (; words > 0 && used_ < block_.size(); --words) ++used_;
+  block_number_ += words / block_.size();
+  for (uint64_t i = 0; i < words % block_.size(); ++i) next();
+}
+
 }  // namespace terroir::ops::reference

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <random>
 
+#include "ir/base/tensor_view.hpp"
+
 namespace terroir::ops::reference {
 
 enum class RandomAlignment { tensorflow, pytorch };
@@ -17,6 +19,11 @@ class RandomWords {
   RandomWords(RandomAlignment alignment, uint64_t global_seed, uint64_t op_seed);
 
   uint32_t next();
+  /// As so many calls of next(): at once for Philox, whose blocks are numbered.
+  void skip(uint64_t words);
+  RandomAlignment alignment() const { return alignment_; }
+  /// Whether skip() costs nothing, so that parts of a sequence can be drawn on their own.
+  bool is_numbered() const { return alignment_ == RandomAlignment::tensorflow; }
   /// The first word in the upper half.
   uint64_t next_pair() {
     const uint64_t high = next();
@@ -31,5 +38,10 @@ class RandomWords {
   size_t used_ = 4;
   std::mt19937 twister_;
 };
+
+/// All elements, from the next words on: those of one number make up a part of the range from `low` to below `high`.
+/// Threads: ranges of elements, where the words are numbered.
+void fill_random_reals(const RandomWords& words, double low, double high, const ir::MutableTensorView& dst);
+void fill_random_integers(const RandomWords& words, int64_t low, int64_t high, const ir::MutableTensorView& dst);
 
 }  // namespace terroir::ops::reference

@@ -1,5 +1,6 @@
 #pragma once
 // What: samples an image at given points, whose coordinates go from -1 to 1.
+// Threads: ranges of points.
 // Formula: pixel = ((v + 1) * extent - 1) / 2, or with align_corners (v + 1) * (extent - 1) / 2. nearest rounds halves
 //          to even; bicubic uses Keys' kernel with a = -0.75.
 // Layouts: src [N, C, H, W], grid [N, H', W', 2] (x before y) -> dst [N, C, H', W'].

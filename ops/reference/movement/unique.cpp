@@ -20,38 +20,59 @@ struct Slices {
   int64_t offset(int64_t slice, int64_t k) const { return (k / inner * count + slice) * inner + k % inner; }
 };
 
-/// Which of two slices comes first: below 0, 0 or above 0. NaN elements are equal to each other and come last.
+/// Which of two elements comes first: below 0, 0 or above 0. NaNs are equal to each other and come last.
 template <class T>
-int compare(const T* data, const Slices& slices, int64_t a, int64_t b) {
-  for (int64_t k = 0; k < slices.length(); ++k) {
-    const T& x = data[slices.offset(a, k)];
-    const T& y = data[slices.offset(b, k)];
-    if (x < y) return -1;
-    if (y < x) return 1;
-    if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
-      const bool x_nan = !(x == x);
-      const bool y_nan = !(y == y);
-      if (x_nan != y_nan) return x_nan ? 1 : -1;
-    }
+int compare(const T& x, const T& y) {
+  if (x < y) return -1;
+  if (y < x) return 1;
+  if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
+    const bool x_nan = !(x == x);
+    const bool y_nan = !(y == y);
+    if (x_nan != y_nan) return x_nan ? 1 : -1;
   }
   return 0;
 }
 
+/// The same of two slices, by their first elements that differ.
+template <class T>
+int compare(const T* data, const Slices& slices, int64_t a, int64_t b) {
+  for (int64_t k = 0; k < slices.length(); ++k)
+    if (const int found = compare(data[slices.offset(a, k)], data[slices.offset(b, k)])) return found;
+  return 0;
+}
+
 /// Groups of equal slices, each in ascending order; the groups in the order of their values.
-std::vector<std::vector<int64_t>> group(const ir::TensorView& data, const Slices& slices) {
-  std::vector<int64_t> order(static_cast<size_t>(slices.count));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::vector<std::vector<int64_t>> groups;
+struct Groups {
+  std::vector<int64_t> slices;
+  std::vector<size_t> starts;  // of each group in `slices`
+
+  size_t end(size_t group) const { return group + 1 < starts.size() ? starts[group + 1] : slices.size(); }
+};
+
+/// `compare(a, b)`: below 0, 0 or above 0.
+template <class Compare>
+void group_by(Groups& groups, const Compare& compare) {
+  std::vector<int64_t>& order = groups.slices;
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    const int found = compare(a, b);
+    return found < 0 || (found == 0 && a < b);
+  });
+  for (size_t i = 0; i < order.size(); ++i)
+    if (i == 0 || compare(order[i - 1], order[i]) != 0) groups.starts.push_back(i);
+}
+
+Groups group(const ir::TensorView& data, const Slices& slices) {
+  Groups groups;
+  groups.slices.resize(static_cast<size_t>(slices.count));
+  std::iota(groups.slices.begin(), groups.slices.end(), int64_t{0});
   dispatch_type<TERROIR_NUMBERS, bool, std::string>(data.type, "Unique", [&](auto tag) {
     // Booleans are bytes of 0 and 1.
     using T = std::conditional_t<std::is_same_v<decltype(tag), bool>, uint8_t, decltype(tag)>;
     const auto* elements = static_cast<const T*>(data.data);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int64_t a, int64_t b) { return compare(elements, slices, a, b) < 0; });
-    for (const int64_t slice : order) {
-      if (groups.empty() || compare(elements, slices, groups.back().front(), slice) != 0) groups.emplace_back();
-      groups.back().push_back(slice);
-    }
+    if (slices.length() == 1)
+      group_by(groups, [&](int64_t a, int64_t b) { return compare(elements[a], elements[b]); });
+    else
+      group_by(groups, [&](int64_t a, int64_t b) { return compare(elements, slices, a, b); });
   });
   return groups;
 }
@@ -70,11 +91,13 @@ void unique(const ir::EvalContext& ctx, bool sorted) {
     const auto at = data.dims.begin() + static_cast<std::ptrdiff_t>(axis);
     slices = {*at, ir::element_count({data.dims.begin(), at}), ir::element_count({at + 1, data.dims.end()})};
   }
-  std::vector<std::vector<int64_t>> groups = group(data, slices);
-  if (!sorted)
-    std::sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.front() < b.front(); });
+  const Groups groups = group(data, slices);
+  const auto first_of = [&](size_t group) { return groups.slices[groups.starts[group]]; };
+  std::vector<size_t> order(groups.starts.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (!sorted) std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return first_of(a) < first_of(b); });
 
-  const auto found = static_cast<int64_t>(groups.size());
+  const auto found = static_cast<int64_t>(order.size());
   ir::Dims wanted{found};
   if (along_axis) {
     wanted = data.dims;
@@ -84,10 +107,11 @@ void unique(const ir::EvalContext& ctx, bool sorted) {
       ctx.outputs[2].count() != slices.count || ctx.outputs[3].count() < found)
     throw_error(ErrorCode::shape_mismatch, kOp, ": the outputs have no room for ", wanted);
   std::vector<int64_t> first, counts, reverse(static_cast<size_t>(slices.count));
-  for (size_t i = 0; i < groups.size(); ++i) {
-    first.push_back(groups[i].front());
-    counts.push_back(static_cast<int64_t>(groups[i].size()));
-    for (const int64_t slice : groups[i]) reverse[static_cast<size_t>(slice)] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < order.size(); ++i) {
+    const size_t begin = groups.starts[order[i]], end = groups.end(order[i]);
+    first.push_back(groups.slices[begin]);
+    counts.push_back(static_cast<int64_t>(end - begin));
+    for (size_t k = begin; k < end; ++k) reverse[static_cast<size_t>(groups.slices[k])] = static_cast<int64_t>(i);
   }
   ctx.outputs[0].dims = wanted;
   ctx.outputs[1].dims = {found};

@@ -1,8 +1,10 @@
 #include "ops/reference/pooling/adaptive_pool.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "ops/reference/dispatch.hpp"
+#include "ops/reference/parallel.hpp"
 #include "ops/reference/pooling/lowest.hpp"
 #include "ops/reference/pooling/mean.hpp"
 
@@ -27,26 +29,32 @@ std::array<Cells, 3> cells(const ir::Dims& src, const ir::Dims& dst) {
   return result;
 }
 
-/// Visits the cells of all channels in the order of dst: start() -> S, add(S&, element, position in its channel),
-/// finish(S).
+/// Visits the cells of all channels, several channels at a time: start() -> S, add(S&, element, position in its
+/// channel), finish(S, position in dst).
 template <class T, class Start, class Add, class Finish>
 void visit_cells(const ir::TensorView& src, const ir::Dims& dst, Start start, Add add, Finish finish) {
   const auto [cz, cy, cx] = cells(src.dims, dst);
-  const int64_t plane = cz.input * cy.input * cx.input;
-  const T* channel = src.as<T>();
-  for (int64_t image = 0; image < dst[0] * dst[1]; ++image, channel += plane)
-    for (int64_t z = 0; z < cz.output; ++z)
-      for (int64_t y = 0; y < cy.output; ++y)
-        for (int64_t x = 0; x < cx.output; ++x) {
-          auto state = start();
-          for (int64_t i = cz.begin(z); i < cz.end(z); ++i)
-            for (int64_t j = cy.begin(y); j < cy.end(y); ++j)
-              for (int64_t k = cx.begin(x); k < cx.end(x); ++k) {
-                const int64_t position = (i * cy.input + j) * cx.input + k;
-                add(state, channel[position], position);
+  const int64_t plane = cz.input * cy.input * cx.input, outputs = cz.output * cy.output * cx.output;
+  constexpr int64_t kElementsPerTask = 16384;
+  const int64_t per_task = std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, plane));
+  parallel_ranges(dst[0] * dst[1], per_task, [&](int64_t first, int64_t last) {
+    int64_t at = first * outputs;
+    for (int64_t image = first; image < last; ++image) {
+      const T* channel = src.as<T>() + image * plane;
+      for (int64_t z = 0; z < cz.output; ++z)
+        for (int64_t y = 0; y < cy.output; ++y)
+          for (int64_t x = 0; x < cx.output; ++x) {
+            auto state = start();
+            const int64_t begin = cx.begin(x), end = cx.end(x);
+            for (int64_t i = cz.begin(z); i < cz.end(z); ++i)
+              for (int64_t j = cy.begin(y); j < cy.end(y); ++j) {
+                const int64_t row = (i * cy.input + j) * cx.input;
+                for (int64_t k = begin; k < end; ++k) add(state, channel[row + k], row + k);
               }
-          finish(state);
-        }
+            finish(state, at++);
+          }
+    }
+  });
 }
 
 }  // namespace
@@ -66,7 +74,9 @@ void adaptive_avg_pool(const ir::TensorView& src, const ir::MutableTensorView& d
           state.sum += to_sum(value);
           ++state.count;
         },
-        [&](const State& s) { *out++ = s.count > 0 ? mean<T>(s.sum, static_cast<double>(s.count)) : T{}; });
+        [&](const State& s, int64_t at) {
+          out[at] = s.count > 0 ? mean<T>(s.sum, static_cast<double>(s.count)) : T{};
+        });
   });
 }
 
@@ -93,9 +103,9 @@ void adaptive_max_pool(const ir::TensorView& src, const ir::MutableTensorView& d
               state.found = position;
             }
           },
-          [&](const State& state) {
-            *out++ = state.best;
-            *out_index++ = static_cast<Index>(state.found < 0 ? 0 : state.found);
+          [&](const State& state, int64_t at) {
+            out[at] = state.best;
+            out_index[at] = static_cast<Index>(state.found < 0 ? 0 : state.found);
           });
     });
   });

@@ -2,40 +2,32 @@
 
 #include "ops/reference/dispatch.hpp"
 #include "ops/reference/pooling/lowest.hpp"
+#include "ops/reference/pooling/windows.hpp"
 
 namespace terroir::ops::reference {
 namespace {
 
-/// Positions in the flattened src of all maxima, in the order of dst; -1 where a window covers no input.
+/// store_index(position in dst, that of the maximum in the flattened src, -1 where a window covers no input).
 template <class T, class Store>
 void pool(const PoolGeometry& geometry, const T* src, T* dst, Store store_index) {
-  const auto [az, ay, ax] = three_axes(geometry.axes);
-  const int64_t plane = az.input * ay.input * ax.input;
-  int64_t written = 0;
-  for (int64_t image = 0; image < geometry.batch * geometry.channels; ++image)
-    for (int64_t z = 0; z < az.output; ++z)
-      for (int64_t y = 0; y < ay.output; ++y)
-        for (int64_t x = 0; x < ax.output; ++x) {
-          const auto kz = az.inside(z), ky = ay.inside(y), kx = ax.inside(x);
-          T best = lowest<T>();
-          int64_t found = -1;
-          for (int64_t i = kz.first; i < kz.last; ++i)
-            for (int64_t j = ky.first; j < ky.last; ++j)
-              for (int64_t k = kx.first; k < kx.last; ++k) {
-                const int64_t iz = az.origin(z) + i * az.dilation;
-                const int64_t iy = ay.origin(y) + j * ay.dilation;
-                const int64_t position =
-                    image * plane + (iz * ay.input + iy) * ax.input + ax.origin(x) + k * ax.dilation;
-                if (src[position] > best) {
-                  best = src[position];
-                  found = position;
-                } else if (found < 0) {
-                  found = position;
-                }
-              }
-          dst[written] = best;
-          store_index(written++, found);
+  struct State {
+    T best = lowest<T>();
+    int64_t found = -1;
+  };
+  visit_windows(
+      geometry, [] { return State(); },
+      [src](State& state, int64_t position) {
+        if (src[position] > state.best) {
+          state.best = src[position];
+          state.found = position;
+        } else if (state.found < 0) {
+          state.found = position;
         }
+      },
+      [&](const State& state, int64_t at, int64_t) {
+        dst[at] = state.best;
+        store_index(at, state.found);
+      });
 }
 
 }  // namespace

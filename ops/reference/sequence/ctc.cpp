@@ -6,12 +6,26 @@
 
 #include "ir/schema/infer_context.hpp"
 #include "ops/reference/floats.hpp"
+#include "ops/reference/parallel.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops::reference {
 namespace {
 
-int64_t best_class(const float* row, int64_t classes) { return std::max_element(row, row + classes) - row; }
+/// The first of the largest; classes of NaN count only as the first one of all, which nothing exceeds.
+int64_t best_class(const float* row, int64_t classes) {
+  // Maxima side by side, so that compilers use vectors, if they do not unroll the inner loop first.
+  constexpr int64_t kLanes = 16;
+  float most[kLanes];
+  std::fill_n(most, kLanes, row[0]);
+  int64_t c = 0;
+  for (; c + kLanes <= classes; c += kLanes)
+#pragma GCC unroll 1
+    for (int64_t i = 0; i < kLanes; ++i) most[i] = row[c + i] > most[i] ? row[c + i] : most[i];
+  for (; c < classes; ++c) most[0] = row[c] > most[0] ? row[c] : most[0];
+  const float* found = std::find(row, row + classes, *std::max_element(most, most + kLanes));
+  return found == row + classes ? 0 : found - row;
+}
 
 int64_t read_blank(const ir::EvalContext& ctx, size_t input, int64_t classes, const char* op) {
   const int64_t blank = ctx.inputs.size() > input ? read_integer(ctx.inputs[input], "blank_index") : classes - 1;
@@ -88,10 +102,9 @@ void ctc_greedy_decoder(const ir::EvalContext& ctx, bool merge_repeated) {
     throw_error(ErrorCode::shape_mismatch, kOp, ": mask ", ctx.inputs[1].dims, " for data ", dims);
   require_dims(ctx.outputs[0], {dims[1], dims[0], 1, 1}, kOp);
   const int64_t times = dims[0], items = dims[1], classes = dims[2];
-  const std::vector<float> data = to_floats(ctx.inputs[0]);
-  const std::vector<float> mask = to_floats(ctx.inputs[1]);
+  const FloatElements data(ctx.inputs[0]), mask(ctx.inputs[1]);
   std::vector<float> result(static_cast<size_t>(items * times), -1.0f);
-  for (int64_t n = 0; n < items; ++n) {
+  parallel_for(items, [&](int64_t n) {
     auto to = static_cast<size_t>(n * times);
     int64_t before = -1;
     for (int64_t t = 0; t < times && mask[static_cast<size_t>(t * items + n)] != 0; ++t) {
@@ -99,7 +112,7 @@ void ctc_greedy_decoder(const ir::EvalContext& ctx, bool merge_repeated) {
       if (found != classes - 1 && !(merge_repeated && found == before)) result[to++] = static_cast<float>(found);
       before = found;
     }
-  }
+  });
   from_floats(result, ctx.outputs[0], kOp);
 }
 
@@ -109,12 +122,12 @@ void ctc_greedy_decoder_seq_len(const ir::EvalContext& ctx, bool merge_repeated)
   if (dims.size() != 3 || dims[2] < 1) throw_error(ErrorCode::shape_mismatch, kOp, ": data is ", dims);
   require_dims(ctx.outputs[0], {dims[0], dims[1]}, kOp);
   require_dims(ctx.outputs[1], {dims[0]}, kOp);
-  const std::vector<float> data = to_floats(ctx.inputs[0]);
+  const FloatElements data(ctx.inputs[0]);
   const std::vector<int64_t> lengths = read_lengths(ctx.inputs[1], dims[0], dims[1], kOp);
   const int64_t blank = read_blank(ctx, 2, dims[2], kOp);
   std::vector<int64_t> classes(static_cast<size_t>(dims[0] * dims[1]), -1);
-  std::vector<int64_t> counts;
-  for (int64_t n = 0; n < dims[0]; ++n) {
+  std::vector<int64_t> counts(static_cast<size_t>(dims[0]));
+  parallel_for(dims[0], [&](int64_t n) {
     int64_t count = 0;
     int64_t before = -1;
     for (int64_t t = 0; t < lengths[static_cast<size_t>(n)]; ++t) {
@@ -123,8 +136,8 @@ void ctc_greedy_decoder_seq_len(const ir::EvalContext& ctx, bool merge_repeated)
         classes[static_cast<size_t>(n * dims[1] + count++)] = found;
       before = found;
     }
-    counts.push_back(count);
-  }
+    counts[static_cast<size_t>(n)] = count;
+  });
   from_indices(classes, ctx.outputs[0]);
   from_indices(counts, ctx.outputs[1]);
 }
@@ -136,13 +149,13 @@ void ctc_loss(const ir::EvalContext& ctx, const CtcLossParams& params) {
     throw_error(ErrorCode::shape_mismatch, kOp, ": labels ", ctx.inputs[2].dims, " for logits ", dims);
   require_dims(ctx.outputs[0], {dims[0]}, kOp);
   const int64_t times = dims[1], classes = dims[2];
-  const std::vector<float> logits = to_floats(ctx.inputs[0]);
+  const FloatElements logits(ctx.inputs[0]);
   const std::vector<int64_t> logit_lengths = read_lengths(ctx.inputs[1], dims[0], times, kOp);
   const std::vector<int64_t> labels = ir::to_integers(ctx.inputs[2]);
   const std::vector<int64_t> label_lengths = read_lengths(ctx.inputs[3], dims[0], times, kOp);
   const int64_t blank = read_blank(ctx, 4, classes, kOp);
-  std::vector<float> losses;
-  for (int64_t n = 0; n < dims[0]; ++n) {
+  std::vector<float> losses(static_cast<size_t>(dims[0]));
+  parallel_for(dims[0], [&](int64_t n) {
     const int64_t length = logit_lengths[static_cast<size_t>(n)];
     if (label_lengths[static_cast<size_t>(n)] > length)
       throw_error(ErrorCode::invalid_argument, kOp, ": item ", n, " has ", label_lengths[static_cast<size_t>(n)],
@@ -163,8 +176,9 @@ void ctc_loss(const ir::EvalContext& ctx, const CtcLossParams& params) {
     const auto log_prob = [&](int64_t t, int64_t c) {
       return logits[static_cast<size_t>((n * times + t) * classes + c)] - norms[static_cast<size_t>(t)];
     };
-    losses.push_back(static_cast<float>(-log_likelihood(target, length, blank, params.ctc_merge_repeated, log_prob)));
-  }
+    losses[static_cast<size_t>(n)] =
+        static_cast<float>(-log_likelihood(target, length, blank, params.ctc_merge_repeated, log_prob));
+  });
   from_floats(losses, ctx.outputs[0], kOp);
 }
 

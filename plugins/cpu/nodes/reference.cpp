@@ -1,8 +1,11 @@
-// The last entry of every list: the op's reference kernel over plain tensors, one thread. Right, not fast; profiles and
-// the log say so.
+// The op's reference kernel over plain tensors.
+//   ref       the last entry of every list: one thread. Right, not fast; profiles and the log say so.
+//   threaded  for ops whose reference shares out its work (ops/reference/parallel.hpp), and whose loops are as fast as
+//             they get without vectors: these have a row in node_list.inc.
 #include <span>
 
 #include "ir/base/error.hpp"
+#include "ops/reference/parallel.hpp"
 #include "ops/reference/run_reference.hpp"
 #include "plugins/cpu/impl.hpp"
 
@@ -11,8 +14,8 @@ namespace {
 
 class ReferenceExecutor final : public Executor {
  public:
-  explicit ReferenceExecutor(const NodeContext& context)
-      : reference_(context.node.schema->reference), attributes_(context.node.attributes->clone()) {
+  ReferenceExecutor(const NodeContext& context, const char* name)
+      : name_(name), reference_(context.node.schema->reference), attributes_(context.node.attributes->clone()) {
     for (const TensorDesc& input : context.inputs) inputs_.push_back({input.type, input.dims, nullptr});
     for (const TensorDesc& output : context.outputs) outputs_.push_back({output.type, output.dims, nullptr});
   }
@@ -22,11 +25,17 @@ class ReferenceExecutor final : public Executor {
     std::vector<ir::MutableTensorView> outputs = outputs_;
     for (size_t i = 0; i < inputs.size(); ++i) inputs[i].data = args.inputs[i];
     for (size_t i = 0; i < outputs.size(); ++i) outputs[i].data = args.outputs[i];
+    const auto shared_out = [&](int64_t tasks, FunctionRef<void(int64_t)> body) {
+      args.arena.parallel_for(tasks, body);
+    };
+    const ops::reference::LentThreads::Loop loop(shared_out);
+    const ops::reference::LentThreads lend(loop);
     ops::reference::run_reference(reference_, {*attributes_, inputs, outputs});
   }
-  std::string kernel_name() const override { return "ref:any"; }
+  std::string kernel_name() const override { return name_; }
 
  private:
+  const char* name_;
   ir::ReferenceFn reference_;
   std::unique_ptr<ir::Attributes> attributes_;
   std::vector<ir::TensorView> inputs_;
@@ -50,14 +59,18 @@ Proposal propose(const NodeContext& context) {
   return std::vector{choice};
 }
 
-std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutChoice&) {
-  return std::make_unique<ReferenceExecutor>(context);
-}
-
-constexpr Impl kReference[] = {{"ref", &propose, &create}};
+constexpr Impl kReference[] = {
+    {"ref", &propose, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<ReferenceExecutor>(context, "ref:any");
+     }}};
+constexpr Impl kThreaded[] = {
+    {"threaded", &propose, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<ReferenceExecutor>(context, "threaded:any");
+     }}};
 
 }  // namespace
 
 std::span<const Impl> reference_impls() { return kReference; }
+std::span<const Impl> threaded_reference_impls() { return kThreaded; }
 
 }  // namespace terroir::cpu

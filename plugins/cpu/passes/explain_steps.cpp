@@ -20,10 +20,9 @@ class Explainer {
     const ir::Node& node = graph_.node(id);
     if (node.is(kReorderType)) return reorder(node, step);
     if (node.is(ir::kResultType)) return "computed elsewhere: also read there, or a part or a view of something";
-    if (step.is_reference) {
-      const std::string& rejected = decisions_.at(id).rejected;
-      return rejected.empty() ? "no other implementation of " + node.schema->display_name() : rejected;
-    }
+    const std::string& rejected = decisions_.at(id).rejected;
+    if (step.is_reference && rejected.empty()) return "no other implementation of " + node.schema->display_name();
+    if (step.is_reference || step.kernel.starts_with("threaded:")) return rejected;
     if (node.is("Concat")) return parts(step);
     return {};
   }

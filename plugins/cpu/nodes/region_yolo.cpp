@@ -1,0 +1,93 @@
+// RegionYolo in f32: planes that are squashed, copied, or share a softmax over the classes of a region.
+// Layouts: plain. Threads: planes, and ranges of positions of a softmax.
+#include <algorithm>
+#include <span>
+
+#include "ops/defs/detection/yolo.hpp"
+#include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/kernels/post_ops/post_ops.hpp"
+#include "plugins/cpu/kernels/softmax/softmax.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+class RegionYoloExecutor final : public Executor {
+ public:
+  explicit RegionYoloExecutor(const NodeContext& context)
+      : attrs_(context.node.attrs<ops::RegionYoloAttrs>()),
+        post_ops_(post_op_kernels(context.isa)),
+        softmax_(softmax_kernels(context.isa)),
+        isa_(context.isa),
+        images_(context.inputs[0].dims[0]),
+        src_channels_(context.inputs[0].dims[1]),
+        area_(context.inputs[0].dims[2] * context.inputs[0].dims[3]) {
+    dst_channels_ = attrs_.do_softmax ? src_channels_ : attrs_.regions() * entries();
+  }
+
+  void run(const RunArgs& args) const noexcept override {
+    const auto* src = static_cast<const float*>(args.inputs[0]);
+    auto* dst = static_cast<float*>(args.outputs[0]);
+    args.arena.parallel_for(images_ * dst_channels_, [&](int64_t plane) {
+      const int64_t image = plane / dst_channels_, channel = plane % dst_channels_;
+      run_plane(channel, src + (image * src_channels_ + channel) * area_, dst + plane * area_);
+    });
+    if (!attrs_.do_softmax || attrs_.classes == 0) return;
+    constexpr int64_t kPositions = 256;
+    const int64_t ranges = (area_ + kPositions - 1) / kPositions;
+    args.arena.parallel_for(images_ * attrs_.regions() * ranges, [&](int64_t task) {
+      const int64_t region = task / ranges, begin = task % ranges * kPositions;
+      const int64_t first = region % attrs_.regions() * entries() + attrs_.coords + 1;
+      const int64_t offset = (region / attrs_.regions() * src_channels_ + first) * area_;
+      softmax_.middle(src + offset, dst + offset, 1, attrs_.classes, area_, begin, std::min(area_, begin + kPositions),
+                      false);
+    });
+  }
+  std::string kernel_name() const override { return std::string("f32_region_yolo__") + isa_name(isa_); }
+
+ private:
+  int64_t entries() const { return attrs_.coords + 1 + attrs_.classes; }
+
+  void run_plane(int64_t channel, const float* src, float* dst) const {
+    const int64_t entry = channel % entries();
+    const bool in_region = channel < attrs_.regions() * entries();
+    const bool is_class = in_region && entry > attrs_.coords;
+    if (is_class && attrs_.do_softmax) return;
+    if (in_region && (entry < std::min<int64_t>(2, attrs_.coords) || entry >= attrs_.coords)) {
+      PostOp sigmoid;
+      sigmoid.kind = PostOpKind::sigmoid;
+      post_ops_.run({src, dst, 1, area_, area_, area_, 0, area_, 0, ChannelAxis::lanes}, &sigmoid, 1);
+    } else {
+      std::copy_n(src, area_, dst);
+    }
+  }
+
+  ops::RegionYoloAttrs attrs_;
+  const PostOpKernels& post_ops_;
+  const SoftmaxKernels& softmax_;
+  Isa isa_;
+  int64_t images_, src_channels_, dst_channels_, area_;
+};
+
+Proposal propose(const NodeContext& context) {
+  const TensorDesc &src = context.inputs[0], &dst = context.outputs[0];
+  if (src.type != element::f32) return Reject{"only f32 is vectorised, not " + src.type.get_type_name()};
+  const auto& attrs = context.node.attrs<ops::RegionYoloAttrs>();
+  if (src.rank() != 4 || src.dims[1] < attrs.regions() * (attrs.coords + 1 + attrs.classes))
+    return Reject{"the regions do not fit the channels"};
+  LayoutChoice choice;
+  choice.inputs = {src.layout};
+  choice.outputs = {dst.layout};
+  choice.cost = 3 * stream_ns(static_cast<double>(src.bytes()));
+  return std::vector{choice};
+}
+
+constexpr Impl kRegionYolo[] = {
+    {"region_yolo", &propose, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<RegionYoloExecutor>(context);
+     }}};
+
+}  // namespace
+
+std::span<const Impl> region_yolo_impls() { return kRegionYolo; }
+
+}  // namespace terroir::cpu

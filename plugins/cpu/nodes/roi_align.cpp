@@ -1,0 +1,365 @@
+// ROIAlign, ROIAlignRotated, ROIPooling and ExperimentalDetectronROIFeatureExtractor in f32.
+// How: the points of each cell are placed as the reference places them; their weighted neighbours (or whole elements)
+//   are summed or compared for all channels at once, so the feature maps are read with the channels of a position
+//   adjacent. A grid of cells gathers in scratch and is transposed into the destination, unless that has its channels
+//   adjacent too.
+// Layouts: maps channels-last; results channels-last or plain. Threads: slices of the regions.
+// Edge cases: an image beyond the batch is an Exception, as in the reference.
+#include <algorithm>
+#include <span>
+
+#include "ops/defs/detection/detectron.hpp"
+#include "ops/defs/detection/roi_pooling.hpp"
+#include "ops/reference/detection/roi_geometry.hpp"
+#include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/kernels/reorder/reorder.hpp"
+#include "plugins/cpu/kernels/sample/sample.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+using ops::reference::AlignedGrid;
+using ops::reference::BilinearSample;
+using ops::reference::FeatureMap;
+using ops::reference::RoiAlignMode;
+using ops::reference::RoiPoint;
+
+/// Samples that wait to be summed, four taps each.
+class Samples {
+ public:
+  bool full() const { return count_ == kMost; }
+  bool empty() const { return count_ == 0; }
+
+  void add(const BilinearSample& sample, double scale, int64_t channels) {
+    const size_t at = 4 * count_++;
+    const double lower = sample.down * scale, upper = (1 - sample.down) * scale;
+    const int64_t positions[] = {sample.top_left, sample.top_right, sample.bottom_left, sample.bottom_right};
+    const double weights[] = {upper * (1 - sample.right), upper * sample.right, lower * (1 - sample.right),
+                              lower * sample.right};
+    for (size_t i = 0; i < 4; ++i) {
+      offsets_[at + i] = positions[i] * channels;
+      weights_[at + i] = static_cast<float>(weights[i]);
+    }
+  }
+  SampleTaps take(const float* src) {
+    const auto taps = static_cast<int64_t>(4 * count_);
+    count_ = 0;
+    return {src, offsets_, weights_, taps};
+  }
+
+ private:
+  static constexpr size_t kMost = 64;
+  int64_t offsets_[4 * kMost];
+  float weights_[4 * kMost];
+  size_t count_ = 0;
+};
+
+/// What the regions of an op have in common: pools regions of `maps` to [rows][columns][channels].
+class RegionPooling {
+ public:
+  RegionPooling(const NodeContext& context, RoiAlignMode mode)
+      : mode_(mode),
+        kernels_(sample_kernels(context.isa)),
+        channels_(context.outputs[0].dims[1]),
+        rows_(context.outputs[0].dims[2]),
+        columns_(context.outputs[0].dims[3]) {}
+
+  int64_t cells() const { return rows_ * columns_; }
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+  int64_t channels() const { return channels_; }
+  const SampleKernels& kernels() const { return kernels_; }
+
+  template <class Place>
+  void pool(const float* src, const AlignedGrid<float>& grid, const Place& place, float* out) const {
+    for (int64_t y = 0; y < rows_; ++y)
+      for (int64_t x = 0; x < columns_; ++x, out += channels_) pool_cell(src, grid, place, y, x, out);
+  }
+
+ private:
+  template <class Place>
+  void pool_cell(const float* src, const AlignedGrid<float>& grid, const Place& place, int64_t y, int64_t x,
+                 float* out) const {
+    const bool most = mode_ == RoiAlignMode::max;
+    const double scale = most ? 1.0 : 1.0 / grid.samples();
+    bool first = true, outside = false;
+    Samples samples;
+    const auto flush = [&] {
+      if (most)
+        kernels_.most(samples.take(src), 4, out, channels_, first);
+      else
+        kernels_.sum(samples.take(src), out, channels_, first);
+      first = false;
+    };
+    for (int64_t i = 0; i < grid.down(); ++i)
+      grid.sample_row(y, x, i, place, [&](const BilinearSample* sample) {
+        if (!sample) {
+          outside = true;
+          return;
+        }
+        samples.add(*sample, scale, channels_);
+        if (samples.full()) flush();
+      });
+    if (!samples.empty()) flush();
+    if (first)
+      std::fill_n(out, channels_, 0.0f);
+    else if (most && outside)
+      for (int64_t c = 0; c < channels_; ++c) out[c] = std::max(out[c], 0.0f);
+  }
+
+  RoiAlignMode mode_;
+  const SampleKernels& kernels_;
+  int64_t channels_, rows_, columns_;
+};
+
+/// Regions in slices; `Pool` knows where they are: pool(args, region, out), false for a region of zeros.
+template <class Pool>
+class RegionExecutor final : public Executor {
+ public:
+  RegionExecutor(const NodeContext& context, const char* name, Pool pool)
+      : pool_(std::move(pool)),
+        reorder_(reorder_kernels(context.isa)),
+        regions_(context.outputs[0].dims[0]),
+        plain_(!context.outputs[0].layout.is_channels_last()),
+        name_(name + ("_" + context.outputs[0].layout.name()) + "__" + isa_name(context.isa)) {}
+
+  void run(const RunArgs& args) const override {
+    pool_.check(args);
+    const RegionPooling& pooling = pool_.pooling;
+    const int64_t floats = pooling.cells() * pooling.channels(), slices = slice_count(args.arena.threads());
+    auto* dst = static_cast<float*>(args.outputs[0]);
+    args.arena.parallel_for(slices, [&](int64_t slice) {
+      float* tile = static_cast<float*>(args.scratch) + slice * tile_floats();
+      for (int64_t r = slice * regions_ / slices; r < (slice + 1) * regions_ / slices; ++r) {
+        float* out = dst + r * floats;
+        if (!pool_.pool(args, r, plain_ ? tile : out))
+          std::fill_n(out, floats, 0.0f);
+        else if (plain_)
+          reorder_.transpose_2d(tile, pooling.channels(), out, pooling.cells(), pooling.cells(), pooling.channels(),
+                                pooling.cells());
+      }
+    });
+    pool_.finish(args);
+  }
+  size_t scratch_bytes(int threads) const override {
+    return static_cast<size_t>(slice_count(threads) * tile_floats()) * sizeof(float);
+  }
+  std::string kernel_name() const override { return name_; }
+
+ private:
+  // More slices than threads, since regions differ in their samples.
+  int64_t slice_count(int threads) const { return std::min<int64_t>(regions_, 4 * static_cast<int64_t>(threads)); }
+  int64_t tile_floats() const { return plain_ ? (pool_.pooling.cells() * pool_.pooling.channels() + 15) / 16 * 16 : 0; }
+
+  Pool pool_;
+  const ReorderKernels& reorder_;
+  int64_t regions_;
+  bool plain_;
+  std::string name_;
+};
+
+/// ROIAlign and ROIAlignRotated.
+struct AlignedRegions {
+  RegionPooling pooling;
+  FeatureMap map;
+  ops::reference::RoiAlignParameters parameters;
+  bool rotated, clockwise, wide_images;
+  int64_t regions;
+
+  int64_t image_of(const RunArgs& args, int64_t r) const {
+    return wide_images ? static_cast<const int64_t*>(args.inputs[2])[r]
+                       : static_cast<const int32_t*>(args.inputs[2])[r];
+  }
+  void check(const RunArgs& args) const {
+    for (int64_t r = 0; r < regions; ++r)
+      ops::reference::check_image(image_of(args, r), map.images, rotated ? "ROIAlignRotated" : "ROIAlign");
+  }
+  bool pool(const RunArgs& args, int64_t r, float* out) const {
+    const int64_t image = image_of(args, r);
+    if (image < 0) return false;
+    const float* src = static_cast<const float*>(args.inputs[0]) + image * map.plane() * map.channels;
+    const auto* box = static_cast<const float*>(args.inputs[1]) + r * (rotated ? 5 : 4);
+    const int64_t rows = pooling.rows(), columns = pooling.columns();
+    if (rotated) {
+      const ops::reference::RotatedPlace<float> place(parameters, clockwise, {box[0], box[1], box[2], box[3], box[4]});
+      pooling.pool(src, place.grid(map, parameters, rows, columns), place, out);
+    } else {
+      const auto grid =
+          ops::reference::roi_align_grid<float>(map, parameters, box[0], box[1], box[2], box[3], rows, columns);
+      pooling.pool(
+          src, grid, [](RoiPoint<float> p) { return p; }, out);
+    }
+    return true;
+  }
+  void finish(const RunArgs&) const {}
+};
+
+/// ROIPooling: the maximum of the elements of a cell, or one interpolated point.
+struct PooledRegions {
+  RegionPooling pooling;
+  FeatureMap map;
+  float scale;
+  bool bilinear;
+  int64_t regions;
+
+  static const float* row_of(const RunArgs& args, int64_t r) {
+    return static_cast<const float*>(args.inputs[1]) + r * 5;
+  }
+  int64_t image_of(const RunArgs& args, int64_t r) const {
+    return ops::reference::image_of(row_of(args, r)[0], map, "ROIPooling");
+  }
+  void check(const RunArgs& args) const {
+    for (int64_t r = 0; r < regions; ++r) image_of(args, r);
+  }
+  bool pool(const RunArgs& args, int64_t r, float* out) const {
+    const int64_t image = image_of(args, r);
+    if (image < 0) return false;
+    const float* src = static_cast<const float*>(args.inputs[0]) + image * map.plane() * map.channels;
+    const float* box = row_of(args, r) + 1;
+    const ops::reference::PooledGrid<float> grid(map, scale, pooling.rows(), pooling.columns(), box[0], box[1], box[2],
+                                                 box[3]);
+    for (int64_t y = 0; y < pooling.rows(); ++y)
+      for (int64_t x = 0; x < pooling.columns(); ++x, out += map.channels) {
+        if (bilinear)
+          interpolate(src, box, y, x, out);
+        else
+          largest(src, grid.rows_under(y), grid.columns_under(x), out);
+      }
+    return true;
+  }
+  void finish(const RunArgs&) const {}
+
+ private:
+  using Span = ops::reference::PooledGrid<float>::Span;
+
+  void largest(const float* src, Span rows, Span columns, float* out) const {
+    if (rows.first >= rows.last || columns.first >= columns.last) {
+      std::fill_n(out, map.channels, 0.0f);
+      return;
+    }
+    constexpr int64_t kTaps = 64;
+    int64_t offsets[kTaps];
+    bool first = true;
+    for (int64_t i = rows.first; i < rows.last; ++i)
+      for (int64_t begin = columns.first; begin < columns.last; begin += kTaps) {
+        const int64_t n = std::min(kTaps, columns.last - begin);
+        for (int64_t j = 0; j < n; ++j) offsets[j] = (i * map.width + begin + j) * map.channels;
+        pooling.kernels().largest({src, offsets, nullptr, n}, out, map.channels, first);
+        first = false;
+      }
+  }
+  void interpolate(const float* src, const float* box, int64_t cell_y, int64_t cell_x, float* out) const {
+    const RoiPoint<float> p{ops::reference::pooled_point(cell_y, pooling.rows(), box[1], box[3], map.height),
+                            ops::reference::pooled_point(cell_x, pooling.columns(), box[0], box[2], map.width)};
+    if (!(p.y >= 0 && p.y <= static_cast<float>(map.height - 1) && p.x >= 0 &&
+          p.x <= static_cast<float>(map.width - 1))) {
+      std::fill_n(out, map.channels, 0.0f);
+      return;
+    }
+    Samples samples;
+    samples.add(ops::reference::bilinear_sample(map, p), 1.0, map.channels);
+    pooling.kernels().sum(samples.take(src), out, map.channels, true);
+  }
+};
+
+/// ExperimentalDetectronROIFeatureExtractor, whose second output repeats the regions.
+struct PyramidRegions {
+  RegionPooling pooling;
+  std::vector<FeatureMap> maps;
+  ops::RoiFeatureAttrs attrs;
+  int64_t regions;
+
+  void check(const RunArgs&) const {}
+  bool pool(const RunArgs& args, int64_t r, float* out) const {
+    const auto region = ops::reference::pyramid_region(static_cast<const float*>(args.inputs[0]) + r * 4, attrs,
+                                                       static_cast<int64_t>(maps.size()));
+    if (region.level < 0) return false;
+    const auto level = static_cast<size_t>(region.level);
+    if (maps[level].plane() == 0) return false;
+    const AlignedGrid<float> grid(maps[level], region.start, region.size, pooling.rows(), pooling.columns(),
+                                  attrs.sampling_ratio);
+    pooling.pool(
+        static_cast<const float*>(args.inputs[level + 1]), grid, [](RoiPoint<float> p) { return p; }, out);
+    return true;
+  }
+  void finish(const RunArgs& args) const {
+    std::copy_n(static_cast<const float*>(args.inputs[0]), regions * 4, static_cast<float*>(args.outputs[1]));
+  }
+};
+
+/// With the maps among the inputs [first, last) channels-last.
+Proposal propose(const NodeContext& context, size_t first, size_t last) {
+  const TensorDesc& dst = context.outputs[0];
+  if (dst.type != element::f32) return Reject{"only f32 is vectorised, not " + dst.type.get_type_name()};
+  LayoutChoice choice;
+  for (size_t i = 0; i < context.inputs.size(); ++i) {
+    const TensorDesc& input = context.inputs[i];
+    const bool is_map = i >= first && i < last;
+    if (is_map && input.count() == 0) return Reject{"a feature map has no elements"};
+    choice.inputs.emplace_back(is_map ? Layout::channels_last(4) : input.layout);
+  }
+  for (const TensorDesc& output : context.outputs) choice.outputs.push_back(output.layout);
+  // Four taps of each of four samples, at least.
+  choice.cost =
+      compute_ns(32 * static_cast<double>(dst.count()), context.isa) + 2 * stream_ns(static_cast<double>(dst.bytes()));
+  std::vector<LayoutChoice> choices(2, choice);
+  choices[1].outputs[0] = Layout::channels_last(4);
+  choices[1].cost -= stream_ns(static_cast<double>(dst.bytes()));
+  return choices;
+}
+
+Proposal propose_align(const NodeContext& context) {
+  const element::Type type = context.inputs[2].type;
+  if (type != element::i32 && type != element::i64) return Reject{"indices of images of type " + type.get_type_name()};
+  return propose(context, 0, 1);
+}
+
+std::unique_ptr<const Executor> create_align(const NodeContext& context, const LayoutChoice&) {
+  const ir::Node& node = context.node;
+  const bool rotated = node.is("ROIAlignRotated");
+  const ops::RoiAlignAttrs& attrs = rotated                          ? node.attrs<ops::RoiAlignRotatedAttrs>()
+                                    : node.schema->opset == "opset9" ? node.attrs<ops::RoiAlign9Attrs>()
+                                                                     : node.attrs<ops::RoiAlignAttrs>();
+  return std::make_unique<RegionExecutor<AlignedRegions>>(
+      context, "f32_roi_align",
+      AlignedRegions{RegionPooling(context, attrs.mode),
+                     FeatureMap(context.inputs[0].dims),
+                     {attrs.spatial_scale, attrs.sampling_ratio, attrs.mode, attrs.aligned_mode},
+                     rotated,
+                     attrs.clockwise_mode,
+                     context.inputs[2].type == element::i64,
+                     context.outputs[0].dims[0]});
+}
+
+std::unique_ptr<const Executor> create_pooling(const NodeContext& context, const LayoutChoice&) {
+  const auto& attrs = context.node.attrs<ops::RoiPoolingAttrs>();
+  return std::make_unique<RegionExecutor<PooledRegions>>(
+      context, "f32_roi_pooling",
+      PooledRegions{RegionPooling(context, RoiAlignMode::max), FeatureMap(context.inputs[0].dims),
+                    static_cast<float>(attrs.spatial_scale), attrs.method == ops::RoiPoolingMethod::bilinear,
+                    context.outputs[0].dims[0]});
+}
+
+std::unique_ptr<const Executor> create_pyramid(const NodeContext& context, const LayoutChoice&) {
+  std::vector<FeatureMap> maps;
+  for (size_t i = 1; i < context.inputs.size(); ++i) maps.emplace_back(context.inputs[i].dims);
+  return std::make_unique<RegionExecutor<PyramidRegions>>(
+      context, "f32_roi_features",
+      PyramidRegions{RegionPooling(context, RoiAlignMode::avg), std::move(maps),
+                     context.node.attrs<ops::RoiFeatureAttrs>(), context.outputs[0].dims[0]});
+}
+
+constexpr Impl kRoiAlign[] = {{"roi_align", &propose_align, &create_align}};
+constexpr Impl kRoiPooling[] = {
+    {"roi_pooling", [](const NodeContext& context) { return propose(context, 0, 1); }, &create_pooling}};
+constexpr Impl kRoiFeatures[] = {{"roi_features",
+                                  [](const NodeContext& context) { return propose(context, 1, context.inputs.size()); },
+                                  &create_pyramid}};
+
+}  // namespace
+
+std::span<const Impl> roi_align_impls() { return kRoiAlign; }
+std::span<const Impl> roi_pooling_impls() { return kRoiPooling; }
+std::span<const Impl> roi_feature_impls() { return kRoiFeatures; }
+
+}  // namespace terroir::cpu

@@ -1,0 +1,277 @@
+// Detection, pooling over regions and sampling on the CPU device against the interpreter, on every instruction set,
+// with 1 and 2 threads.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/passes/graph_maker.hpp"
+
+namespace terroir::test {
+namespace {
+
+/// `values(i)` in a tensor.
+template <class Value>
+HostTensor tensor_of(const ir::Dims& dims, Value value) {
+  HostTensor tensor(element::f32, dims);
+  for (int64_t i = 0; i < tensor.view().count(); ++i) tensor.writable().as<float>()[i] = value(i);
+  return tensor;
+}
+
+/// [..., 4] corners, some beyond an image of `size`, some empty.
+HostTensor boxes(const ir::Dims& dims, float size) {
+  std::mt19937 engine(7);
+  std::uniform_real_distribution<float> start(-0.2f * size, size), extent(-0.02f * size, 0.7f * size);
+  float x = 0, y = 0;
+  return tensor_of(dims, [&](int64_t i) {
+    if (i % 4 == 0) return x = start(engine);
+    if (i % 4 == 1) return y = start(engine);
+    return (i % 4 == 2 ? x : y) + extent(engine);
+  });
+}
+
+void expect_same(const GraphMaker& m, std::vector<HostTensor> inputs, double relative = 2e-5) {
+  std::vector<std::vector<HostTensor>> sets;
+  sets.push_back(std::move(inputs));
+  expect_same_as_interpreter(m.graph(), sets, relative);
+}
+
+struct Regions {
+  int64_t channels;
+  const char* mode = "avg";
+  const char* aligned = "asymmetric";
+  int sampling = 2;
+  int64_t batch = 2, height = 11, width = 9, count = 13;
+};
+
+void check_roi_align(const Regions& r) {
+  SCOPED_TRACE(::testing::Message() << r.channels << " channels, " << r.mode << ", " << r.aligned << ", sampling "
+                                    << r.sampling);
+  GraphMaker m;
+  std::vector<int64_t> images;
+  for (int64_t i = 0; i < r.count; ++i) images.push_back(i % 5 == 4 ? -1 : i % r.batch);
+  m.result(m.op("ROIAlign",
+                {m.input({r.batch, r.channels, r.height, r.width}), m.input({r.count, 4}), m.integers(images)},
+                {{"pooled_h", "3"},
+                 {"pooled_w", "4"},
+                 {"sampling_ratio", std::to_string(r.sampling)},
+                 {"spatial_scale", "0.25"},
+                 {"mode", r.mode},
+                 {"aligned_mode", r.aligned}}));
+  std::vector<HostTensor> inputs;
+  inputs.push_back(random_tensor({r.batch, r.channels, r.height, r.width}, 1));
+  inputs.push_back(boxes({r.count, 4}, 4 * static_cast<float>(r.height)));
+  expect_same(m, std::move(inputs));
+}
+
+TEST(RoiAlign, ChannelsAroundTheVectors) {
+  for (const int64_t channels : {1, 3, 4, 7, 8, 9, 16, 17, 33, 64, 67}) check_roi_align({channels});
+}
+
+TEST(RoiAlign, Modes) {
+  for (const char* mode : {"avg", "max"})
+    for (const char* aligned : {"asymmetric", "half_pixel_for_nn", "half_pixel"})
+      for (const int sampling : {0, 1, 2, 9}) check_roi_align({5, mode, aligned, sampling});
+}
+
+TEST(RoiAlign, BetweenConvolutions) {
+  GraphMaker m;
+  const ir::Value x = m.conv(m.input({1, 3, 12, 12}), 20, 3, 1);
+  const ir::Value regions = m.op("ROIAlign", {x, m.constant({2, 4}, {0, 0, 7, 9, 2, 3, 11, 5}), m.integers({0, 0})},
+                                 {{"pooled_h", "4"},
+                                  {"pooled_w", "4"},
+                                  {"sampling_ratio", "2"},
+                                  {"spatial_scale", "1"},
+                                  {"mode", "avg"},
+                                  {"aligned_mode", "half_pixel"}},
+                                 "rois");
+  m.result(m.conv(regions, 5, 3, 2));
+  expect_same_as_interpreter(m);
+  for (const cpu::Isa isa : cpu::available_isas())
+    EXPECT_NE(kernel_on_cpu(m.graph(), isa, "rois").find("f32_roi_align_"), std::string::npos);
+}
+
+TEST(RoiAlign, Rotated) {
+  for (const char* clockwise : {"true", "false"}) {
+    GraphMaker m;
+    m.result(m.op("ROIAlignRotated", {m.input({1, 9, 11, 13}), m.input({7, 5}), m.integers({0, 0, 0, 0, 0, 0, 0})},
+                  {{"pooled_h", "3"},
+                   {"pooled_w", "3"},
+                   {"sampling_ratio", "2"},
+                   {"spatial_scale", "0.5"},
+                   {"clockwise_mode", clockwise}},
+                  "", "opset15"));
+    std::vector<HostTensor> inputs;
+    inputs.push_back(random_tensor({1, 9, 11, 13}, 1));
+    inputs.push_back(tensor_of({7, 5}, [](int64_t i) {
+      return i % 5 == 4 ? 0.7f * static_cast<float>(i / 5) - 2 : 3 + static_cast<float>(i * 7 % 17);
+    }));
+    expect_same(m, std::move(inputs));
+  }
+}
+
+TEST(RoiAlign, ImageBeyondTheBatchIsRefused) {
+  GraphMaker m;
+  m.result(
+      m.op("ROIAlign", {m.input({1, 2, 3, 3}), m.constant({1, 4}, {0, 0, 1, 1}), m.integers({1})},
+           {{"pooled_h", "1"}, {"pooled_w", "1"}, {"sampling_ratio", "1"}, {"spatial_scale", "1"}, {"mode", "avg"}}));
+  std::vector<std::vector<HostTensor>> inputs(1);
+  inputs[0].push_back(random_tensor({1, 2, 3, 3}, 1));
+  try {
+    run_on_cpu(m.graph(), cpu::Isa::scalar, 1, inputs);
+    FAIL();
+  } catch (const Exception& error) {
+    EXPECT_NE(std::string(error.what()).find("a region is of image 1, but there are 1"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(RoiPooling, MaximumAndInterpolation) {
+  for (const char* method : {"max", "bilinear"})
+    for (const int64_t channels : {1, 9, 33}) {
+      GraphMaker m;
+      m.result(m.op("ROIPooling", {m.input({2, channels, 11, 9}), m.input({13, 5})},
+                    {{"pooled_h", "3"}, {"pooled_w", "4"}, {"spatial_scale", "0.25"}, {"method", method}}, "",
+                    "opset2"));
+      const bool bilinear = std::string(method) == "bilinear";
+      const HostTensor corners = boxes({13, 4}, bilinear ? 1.0f : 44.0f);
+      std::vector<HostTensor> inputs;
+      inputs.push_back(random_tensor({2, channels, 11, 9}, 1));
+      inputs[0].writable().as<float>()[5] = std::nanf("");
+      inputs.push_back(tensor_of({13, 5}, [&](int64_t i) {
+        return i % 5 == 0 ? static_cast<float>(i / 5 % 3) - 1 : corners.as<float>()[i / 5 * 4 + i % 5 - 1];
+      }));
+      expect_same(m, std::move(inputs), bilinear ? 2e-5 : 0);
+    }
+}
+
+TEST(RoiFeatures, FromThePyramid) {
+  for (const char* aligned : {"true", "false"}) {
+    GraphMaker m;
+    const ir::Value features = m.op(
+        "ExperimentalDetectronROIFeatureExtractor",
+        {m.input({9, 4}), m.input({1, 19, 60, 60}), m.input({1, 19, 30, 30})},
+        {{"output_size", "3"}, {"sampling_ratio", "2"}, {"pyramid_scales", "4,8"}, {"aligned", aligned}}, "features");
+    m.result(features);
+    m.result({features.node, 1});
+    std::vector<HostTensor> inputs;
+    inputs.push_back(boxes({9, 4}, 500));
+    inputs.push_back(random_tensor({1, 19, 60, 60}, 2));
+    inputs.push_back(random_tensor({1, 19, 30, 30}, 3));
+    expect_same(m, std::move(inputs));
+  }
+}
+
+TEST(GridSample, EveryModeAndPadding) {
+  for (const char* mode : {"bilinear", "bicubic", "nearest"})
+    for (const char* padding : {"zeros", "border", "reflection"})
+      for (const char* corners : {"true", "false"})
+        for (const int64_t channels : {1, 5, 33}) {
+          SCOPED_TRACE(::testing::Message() << mode << ", " << padding << ", " << corners << ", " << channels);
+          GraphMaker m;
+          m.result(m.op("GridSample", {m.input({2, channels, 7, 6}), m.input({2, 5, 67, 2})},
+                        {{"mode", mode}, {"padding_mode", padding}, {"align_corners", corners}}, "sampled"));
+          std::vector<HostTensor> inputs;
+          inputs.push_back(random_tensor({2, channels, 7, 6}, 1));
+          inputs.push_back(random_tensor({2, 5, 67, 2}, 2, 1.7f));
+          for (int64_t i = 0; i < 6; ++i)
+            inputs[1].writable().as<float>()[i * 7] = i % 3 == 0   ? std::nanf("")
+                                                      : i % 3 == 1 ? 1e30f
+                                                                   : -std::numeric_limits<float>::infinity();
+          const bool copies = std::string(mode) == "nearest";
+          expect_same(m, std::move(inputs), copies ? 0 : 2e-5);
+        }
+}
+
+TEST(RegionYolo, SigmoidAndSoftmax) {
+  for (const char* softmax : {"true", "false"})
+    for (const int64_t classes : {0, 1, 20}) {
+      GraphMaker m;
+      const int64_t channels = 3 * (classes + 5);
+      m.result(m.op("RegionYolo", {m.input({2, channels, 5, 13})},
+                    {{"axis", "1"},
+                     {"end_axis", "3"},
+                     {"coords", "4"},
+                     {"classes", std::to_string(classes)},
+                     {"num", "3"},
+                     {"do_softmax", softmax},
+                     {"mask", "0,1"}},
+                    "yolo"));
+      expect_same_as_interpreter(m);
+    }
+}
+
+/// The reference, but on several threads: the same bits.
+void check_threaded(GraphMaker& m, ir::Value layer, int outputs, std::vector<HostTensor> inputs) {
+  for (int i = 0; i < outputs; ++i) m.result({layer.node, i});
+  expect_same(m, std::move(inputs), 0);
+}
+
+TEST(ThreadedReferences, NonMaxSuppression) {
+  for (const char* encoding : {"corner", "center"})
+    for (const float sigma : {0.0f, 0.5f}) {
+      GraphMaker m;
+      const ir::Value nms = m.op("NonMaxSuppression",
+                                 {m.input({2, 300, 4}), m.input({2, 7, 300}), m.scalar_integer(40), m.scalar(0.4f),
+                                  m.scalar(0.3f), m.scalar(sigma)},
+                                 {{"box_encoding", encoding}});
+      std::vector<HostTensor> inputs;
+      inputs.push_back(boxes({2, 300, 4}, 20));
+      inputs.push_back(random_tensor({2, 7, 300}, 2));
+      check_threaded(m, nms, 3, std::move(inputs));
+    }
+}
+
+TEST(ThreadedReferences, DetectionOutput) {
+  GraphMaker m;
+  const ir::Value found =
+      m.op("DetectionOutput", {m.input({2, 200 * 4}), m.input({2, 200 * 9}), m.input({1, 2, 200 * 4})},
+           {{"keep_top_k", "50"}, {"top_k", "100"}, {"nms_threshold", "0.5"}, {"normalized", "true"}});
+  std::vector<HostTensor> inputs;
+  inputs.push_back(random_tensor({2, 200 * 4}, 1));
+  inputs.push_back(random_tensor({2, 200 * 9}, 2));
+  inputs.push_back(boxes({1, 2, 200 * 4}, 1));
+  check_threaded(m, found, 1, std::move(inputs));
+}
+
+TEST(ThreadedReferences, Proposals) {
+  GraphMaker m;
+  const ir::Value found =
+      m.op("GenerateProposals",
+           {m.constant({1, 3}, {80, 90, 1}), m.input({8, 9, 3, 4}), m.input({1, 12, 8, 9}), m.input({1, 3, 8, 9})},
+           {{"min_size", "1"}, {"nms_threshold", "0.6"}, {"pre_nms_count", "180"}, {"post_nms_count", "100"}});
+  std::vector<HostTensor> inputs;
+  inputs.push_back(boxes({8, 9, 3, 4}, 80));
+  inputs.push_back(random_tensor({1, 12, 8, 9}, 2));
+  inputs.push_back(random_tensor({1, 3, 8, 9}, 3));
+  check_threaded(m, found, 3, std::move(inputs));
+}
+
+TEST(ThreadedReferences, PoolingWithIndices) {
+  GraphMaker m;
+  const ir::Value pooled = m.op("MaxPool", {m.input({2, 37, 21, 19})},
+                                {{"strides", "2,2"},
+                                 {"kernel", "3,3"},
+                                 {"dilations", "1,2"},
+                                 {"pads_begin", "1,0"},
+                                 {"pads_end", "0,1"},
+                                 {"axis", "1"}},
+                                "pool", "opset8");
+  std::vector<HostTensor> inputs;
+  inputs.push_back(random_tensor({2, 37, 21, 19}, 1));
+  check_threaded(m, pooled, 2, std::move(inputs));
+  EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::Isa::scalar, "pool"), "threaded:any");
+}
+
+TEST(ThreadedReferences, RandomNumbersAreOneSequence) {
+  GraphMaker m;
+  const ir::Value sum = m.op("Add", {m.op("RandomUniform", {m.integers({70000}), m.scalar(-1), m.scalar(2)},
+                                          {{"output_type", "f32"}, {"global_seed", "3"}, {"op_seed", "4"}}),
+                                     m.input({1})});
+  std::vector<HostTensor> inputs;
+  inputs.push_back(tensor_of({1}, [](int64_t) { return 0.0f; }));
+  check_threaded(m, sum, 1, std::move(inputs));
+}
+
+}  // namespace
+}  // namespace terroir::test
