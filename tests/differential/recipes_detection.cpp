@@ -135,8 +135,8 @@ AttributeTexts prior_sizes(Draw& d) {
                                {"variance", d.one_of({"", "0.5", "0.1,0.2,0.3,0.4"})},
                                {"scale_all_sizes", "true"}};
   if (d.chance(25)) {
-    attributes = {{"fixed_size", d.one_of({"4", "4,8"})}, {"density", "2,1"}, {"offset", "0.5"}};
-    if (attributes[0].second == "4") attributes[1].second = "2";
+    const std::string sizes = d.one_of({"4", "4,8"});
+    attributes = {{"fixed_size", sizes}, {"density", sizes == "4" ? "2" : "2,1"}, {"offset", "0.5"}};
     if (d.chance(50)) attributes.emplace_back("fixed_ratio", "1,4");
   }
   return attributes;
