@@ -254,7 +254,7 @@ TEST_P(Gathered, BucketizeAndSearchSorted) {
     expect_moved("Bucketize", {70, 80}, {bounds}, {{"output_type", "i32"}, {"with_right_bound", right}}, "bucketize");
     m_ = {};
     expect_moved("Bucketize", {70, 80}, {m_.integers({-50, 0, 7, 8})},
-                 {{"output_type", "i64"}, {"with_right_bound", right}}, is_f32() ? "ref" : "bucketize");
+                 {{"output_type", "i64"}, {"with_right_bound", right}}, is_f32() ? "threaded" : "bucketize");
     m_ = {};
     const auto sorted =
         m_.op("Convert", {m_.constant({2, 4}, {-9, 0, 0, 7, 2, 3, 4, 50})}, {{"destination_type", GetParam()}});

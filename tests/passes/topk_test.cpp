@@ -83,6 +83,20 @@ TEST(TopK, EveryType) {
       uint32_t{}, uint64_t{});
 }
 
+TEST(TopK, NarrowTypesAreLeftToTheReference) {
+  for (const char* type : {"i4", "u4", "f8e4m3"}) {
+    GraphMaker m;
+    const auto narrow =
+        m.op("Convert", {m.op("Multiply", {m.input({3, 17}), m.scalar(7)})}, {{"destination_type", type}});
+    const auto top =
+        m.op("TopK", {narrow, m.scalar_integer(4)}, {{"axis", "1"}, {"mode", "max"}, {"sort", "value"}}, "top");
+    m.result(m.op("Convert", {top}, {{"destination_type", "f32"}}));
+    m.result({top.node, 1});
+    expect_same_as_interpreter(m, 0);
+    EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::Isa::scalar, "top"), "ref:any") << type;
+  }
+}
+
 TEST(TopK, RunsOnItsKernel) {
   GraphMaker m;
   m.result(m.op("TopK", {m.input({4, 1000}), m.scalar_integer(5)}, {{"axis", "1"}, {"mode", "max"}, {"sort", "value"}},

@@ -213,8 +213,14 @@ class TopKExecutor final : public Executor {
   int64_t columns_ = 1, units_ = 0;
 };
 
+template <class... Ts>
+bool is_one_of(element::Type type) {
+  return ((element::from<Ts>() == type) || ...);
+}
+
 Proposal propose(const NodeContext& context) {
   const TensorDesc &src = context.inputs[0], &dst = context.outputs[0];
+  if (!is_one_of<TERROIR_NUMBERS>(src.type)) return Reject{"no keys for " + src.type.get_type_name()};
   if (!context.constants[1]) return Reject{"k is known at run time only"};
   if (std::any_of(src.dims.begin(), src.dims.end(), [](int64_t extent) { return extent > INT32_MAX; }))
     return Reject{"positions of more than 31 bits"};
