@@ -13,7 +13,11 @@ endif()
 # Instrumenting fully unrolled vector code takes minutes per file. Sanitized builds instrument the scalar bucket, which is
 # the same generic code (run them with TERROIR_FORCE_ISA=scalar); the others rely on the guard pages of the kernel tests.
 function(terroir_isa_optimisation isa out_var)
-  if(NOT TERROIR_SANITIZE)
+  list(LENGTH TERROIR_ISA_BUCKETS buckets)
+  if(NOT TERROIR_SANITIZE AND isa STREQUAL "scalar" AND buckets GREATER 1)
+    # Every processor of this architecture has a better bucket: this one is for tests, and the size counts.
+    set(${out_var} -Os PARENT_SCOPE)
+  elseif(NOT TERROIR_SANITIZE)
     set(${out_var} -O3 PARENT_SCOPE)
   elseif(isa STREQUAL "scalar")
     set(${out_var} -O1 -fno-sanitize=undefined PARENT_SCOPE)

@@ -1,5 +1,6 @@
 #include "ops/rewrites/evaluate.hpp"
 
+#include "ir/base/element_memory.hpp"
 #include "ir/base/error.hpp"
 #include "ir/base/returned_memory.hpp"
 #include "ops/reference/run_reference.hpp"
@@ -13,8 +14,9 @@ std::vector<ir::Constant> evaluate(const ir::Node& node, const std::vector<ir::T
   std::vector<std::shared_ptr<void>> buffers;
   for (const ir::OutputPort& port : node.outputs) {
     ir::Dims dims = ir::to_dims(port.shape.to_shape());
-    const size_t bytes = ir::byte_size(port.type, ir::element_count(dims));
-    buffers.push_back(allocate_returned(bytes));
+    const int64_t count = ir::element_count(dims);
+    buffers.push_back(port.type == element::string ? allocate_elements(port.type, count)
+                                                   : allocate_returned(ir::byte_size(port.type, count)));
     outputs.push_back({port.type, std::move(dims), buffers.back().get()});
   }
   reference::run_reference(node.schema->reference, {*node.attributes, inputs, outputs});

@@ -12,9 +12,9 @@ namespace terroir::cpu {
 
 /// Where a value lies.
 struct Slot {
-  enum class Kind : uint8_t { none, arena, constant, model_input, model_output };
+  enum class Kind : uint8_t { none, arena, constant, model_input, model_output, texts };
   Kind kind = Kind::none;
-  int32_t index = 0;              // of the model's input or output
+  int32_t index = 0;              // of the model's input or output, or in Plan::texts
   size_t offset = 0;              // in the arena
   const void* pointer = nullptr;  // of a constant
 };
@@ -42,6 +42,8 @@ struct Plan {
   std::vector<TensorDesc> inputs, outputs;  // by model input and output; plain
   size_t arena_bytes = 0;                   // activations, scratch behind them
   size_t scratch_offset = 0;
+  /// Elements of each tensor of texts that is no model input or output: objects that cannot share the arena.
+  std::vector<int64_t> texts;
   std::vector<KeptConstant> constants;  // one entry per owner
   std::string graph_text;               // the final graph with layouts; filled when asked for
 };

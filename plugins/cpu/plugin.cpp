@@ -4,6 +4,7 @@
 #include <fstream>
 #include <list>
 
+#include "ir/base/element_memory.hpp"
 #include "ir/base/error.hpp"
 #include "ir/base/function_ref.hpp"
 #include "ir/base/log.hpp"
@@ -108,9 +109,9 @@ class CpuRequest final : public plugin::RequestState {
         state.bind_output(i, sink(then.results_before[i], results[i].type, results[i].dims));
         continue;
       }
-      auto buffer = std::make_shared<AlignedBuffer>(results[i].bytes());
-      state.bind_output(i, buffer->data());
-      boundary.push_back({{results[i].type, results[i].dims, buffer->data()}, buffer});
+      auto buffer = allocate_elements(results[i].type, results[i].count());
+      state.bind_output(i, buffer.get());
+      boundary.push_back({{results[i].type, results[i].dims, buffer.get()}, buffer});
     }
     run_plan(state, context);
     if (context.cancelled.load(std::memory_order_relaxed)) return;
@@ -152,8 +153,8 @@ class CpuRequest final : public plugin::RequestState {
       for (const ir::TensorView& argument : arguments) dims.push_back(argument.dims);
       std::vector<ir::Constant> results(node.bodies[body].graph->results().size());
       const auto allocate = [&](size_t i, element::Type type, const ir::Dims& extents) -> void* {
-        auto buffer = std::make_shared<AlignedBuffer>(ir::byte_size(type, ir::element_count(extents)));
-        void* data = buffer->data();
+        auto buffer = allocate_elements(type, ir::element_count(extents));
+        void* data = buffer.get();
         results[i] = {{type, extents, data}, std::move(buffer)};
         return data;
       };

@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "ir/base/element_memory.hpp"
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
 #include "ir/graph/order.hpp"
@@ -249,7 +250,7 @@ std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vecto
   graph.node(id).origin = node.origin;
   ir::KnownValues known(graph);
   std::vector<ir::MutableTensorView> outputs;
-  std::vector<std::shared_ptr<AlignedBuffer>> buffers;
+  std::vector<std::shared_ptr<void>> buffers;
   for (const ir::PortType& port : ir::infer_node(graph, id, known)) {
     ir::Dims bounds;
     for (const Dimension& d : port.shape.rank().is_static() ? port.shape : PartialShape{Dimension::dynamic()})
@@ -257,8 +258,8 @@ std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vecto
     if (port.type.is_dynamic() || std::find(bounds.begin(), bounds.end(), -1) != bounds.end())
       throw_error(ErrorCode::not_implemented, node.describe(), ": an output of type and shape ", port.type, port.shape,
                   " has no bound even when its inputs are known; the CPU device cannot run it yet");
-    buffers.push_back(std::make_shared<AlignedBuffer>(ir::byte_size(port.type, ir::element_count(bounds))));
-    outputs.push_back({port.type, std::move(bounds), buffers.back()->data()});
+    buffers.push_back(allocate_elements(port.type, ir::element_count(bounds)));
+    outputs.push_back({port.type, std::move(bounds), buffers.back().get()});
   }
   const auto shared_out = [&](int64_t tasks, FunctionRef<void(int64_t)> body) { arena.parallel_for(tasks, body); };
   const ops::reference::LentThreads::Loop loop(shared_out);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/base/element_memory.hpp"
 #include "ir/base/error.hpp"
 #include "ir/base/log.hpp"
 #include "runtime/memory/arena_buffer.hpp"
@@ -24,6 +25,7 @@ PlanState::PlanState(std::shared_ptr<const Plan> plan, const parallel::Arena& th
       memory_(std::move(memory)),
       input_patches_(plan_->inputs.size()),
       output_patches_(plan_->outputs.size()) {
+  for (const int64_t count : plan_->texts) texts_.push_back(allocate_elements(element::string, count));
   const auto append = [&](const Slot& slot) {
     void* pointer = nullptr;
     switch (slot.kind) {
@@ -35,6 +37,9 @@ PlanState::PlanState(std::shared_ptr<const Plan> plan, const parallel::Arena& th
       case Slot::Kind::constant:
         pointer = const_cast<void*>(slot.pointer);
         break;  // steps only read their inputs
+      case Slot::Kind::texts:
+        pointer = static_cast<char*>(texts_[static_cast<size_t>(slot.index)].get()) + slot.offset;
+        break;
       case Slot::Kind::model_input:
         input_patches_[static_cast<size_t>(slot.index)].push_back({pointers_.size(), slot.offset});
         break;

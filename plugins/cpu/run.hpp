@@ -48,6 +48,7 @@ class PlanState {
 
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<ActivationMemory> memory_;
+  std::vector<std::shared_ptr<void>> texts_;
   char* base_ = nullptr;         // where the pointers point now
   std::vector<void*> pointers_;  // inputs, then outputs, step after step
   std::vector<size_t> first_;    // of each step in pointers_

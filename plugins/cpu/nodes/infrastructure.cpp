@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <string>
 
 #include "plugins/cpu/impl.hpp"
 
@@ -26,6 +27,18 @@ class CopyExecutor final : public Executor {
   size_t bytes_;
 };
 
+class CopyTextsExecutor final : public Executor {
+ public:
+  explicit CopyTextsExecutor(int64_t count) : count_(count) {}
+  void run(const RunArgs& args) const override {
+    std::copy_n(static_cast<const std::string*>(args.inputs[0]), count_, static_cast<std::string*>(args.outputs[0]));
+  }
+  std::string kernel_name() const override { return "copy"; }
+
+ private:
+  int64_t count_;
+};
+
 Proposal propose_plain(const NodeContext& context) {
   LayoutChoice choice;
   for (const TensorDesc& input : context.inputs) choice.inputs.push_back(input.layout);
@@ -36,7 +49,9 @@ Proposal propose_plain(const NodeContext& context) {
 std::unique_ptr<const Executor> no_step(const NodeContext&, const LayoutChoice&) { return nullptr; }
 
 std::unique_ptr<const Executor> create_copy(const NodeContext& context, const LayoutChoice&) {
-  return std::make_unique<CopyExecutor>(context.outputs[0].bytes());
+  const TensorDesc& output = context.outputs[0];
+  if (output.type == element::string) return std::make_unique<CopyTextsExecutor>(output.count());
+  return std::make_unique<CopyExecutor>(output.bytes());
 }
 
 constexpr Impl kParameter[] = {{"parameter", &propose_plain, &no_step}};

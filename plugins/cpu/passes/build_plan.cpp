@@ -26,6 +26,7 @@ class PlanBuilder {
   std::unique_ptr<Plan> build() {
     plan_->scratch_offset = placement_.arena_bytes();
     plan_->constants = placement_.take_constants();
+    plan_->texts = placement_.texts();
     for (ir::NodeId id : order_) add_step(graph_.node(id));
     finish();
     return std::move(plan_);

@@ -125,6 +125,12 @@ Placement::Place Placement::place_output(const ir::Node& node, ir::Value value, 
         static_cast<int32_t>(std::find(parameters.begin(), parameters.end(), node.id) - parameters.begin());
     return {root, 0};
   }
+  if (desc(value).type == element::string) {
+    const RootIndex root = new_root(Slot::Kind::texts, bytes, at, at);
+    roots_[root].index = static_cast<int32_t>(texts_.size());
+    texts_.push_back(desc(value).count());
+    return {root, 0};
+  }
   return {new_root(Slot::Kind::arena, bytes, at, at), 0};
 }
 

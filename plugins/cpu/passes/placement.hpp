@@ -35,6 +35,8 @@ class Placement {
   /// Of a model output, by index: the value lies elsewhere and must be copied to the user's memory.
   bool result_is_copy(size_t index) const { return result_is_copy_[index]; }
   size_t arena_bytes() const { return arena_bytes_; }
+  /// Elements of each tensor of texts that has memory of its own.
+  const std::vector<int64_t>& texts() const { return texts_; }
   /// Those that no step reads as a constant of the graph: reordered ones, and sources of views.
   std::vector<KeptConstant> take_constants() { return std::move(constants_); }
 
@@ -45,7 +47,7 @@ class Placement {
   /// Memory of one producer.
   struct Root {
     Slot::Kind kind = Slot::Kind::arena;
-    int32_t index = 0;              // of the model's input
+    int32_t index = 0;              // of the model's input, or in texts_
     const void* pointer = nullptr;  // of a constant
     std::shared_ptr<const void> owner;
     int64_t bytes = 0;
@@ -95,6 +97,7 @@ class Placement {
   std::set<ir::Use> joined_;
   std::vector<bool> result_is_copy_;
   std::vector<KeptConstant> constants_;
+  std::vector<int64_t> texts_;
   size_t arena_bytes_ = 0;
 };
 

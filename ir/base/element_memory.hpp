@@ -1,0 +1,14 @@
+#pragma once
+// What: memory for the elements of a tensor of any type: aligned bytes, or std::string objects for texts, which are
+// constructed here and destroyed with the last owner.
+#include <memory>
+
+#include "terroir/element_type.hpp"
+
+namespace terroir {
+
+/// Room for `count` elements, aligned to 64 bytes; uninitialised but for texts, which are empty. Exception:
+/// out_of_memory for a size that overflows.
+std::shared_ptr<void> allocate_elements(element::Type type, int64_t count);
+
+}  // namespace terroir
