@@ -7,6 +7,9 @@
 #include "ops/defs/elementwise/activation.hpp"
 #include "ops/defs/elementwise/binary.hpp"
 #include "ops/defs/elementwise/comparison.hpp"
+#include "ops/defs/normalization/batch_norm_inference.hpp"
+#include "ops/defs/quantization/fake_convert.hpp"
+#include "ops/defs/quantization/fake_quantize.hpp"
 #include "ops/reference/type/convert.hpp"
 #include "plugins/cpu/kernels/convert/convert.hpp"
 #include "plugins/cpu/kernels/functions/functions.hpp"
@@ -227,7 +230,55 @@ std::optional<int> lower_typed(const Site& site) {
   return std::nullopt;
 }
 
+// ---- ops with operands of their own kind, f32
+
+Lowered fake_quantize(const Site& site) {
+  const int64_t levels = ir::attributes_as<ops::FakeQuantizeAttrs>(site.op.attributes).levels;
+  if (site.type(0) != element::f32 || levels > (1 << 22)) return no_loop(site);
+  const int steps = constant(site, static_cast<double>(levels - 1));
+  return or_reject(site, site.step(TileOp::fake_quantize, f32,
+                                   {site.in[0], site.in[1], site.in[2], site.in[3], site.in[4], steps}, sizeof(float)));
+}
+
+Lowered fake_convert(const Site& site) {
+  if (site.type(0) != element::f32) return no_loop(site);
+  const auto& attrs = ir::attributes_as<ops::FakeConvertAttrs>(site.op.attributes);
+  const int shift = site.in.size() > 2 ? site.in[2] : constant(site, 0);
+  return site.program.add_step(fake_conversion_loop(number_type(attrs.destination_type), site.isa),
+                               {site.in[0], site.in[1], shift}, sizeof(float));
+}
+
+ops::BatchNormInputs batch_norm_inputs(const StepView& op) {
+  return op.schema.opset == "opset1" ? ops::batch_norm_1_inputs(op.inputs[0].shape.rank(), op.inputs[2].shape.rank())
+                                     : ops::kDataFirst;
+}
+
+/// (x - mean) * (gamma / sqrt(variance + eps)) + beta, the parameters laid out like x.
+Lowered batch_norm(const Site& site) {
+  if (site.op.output.type != element::f32) return no_loop(site);
+  const ops::BatchNormInputs at = batch_norm_inputs(site.op);
+  const auto in = [&](int input) { return site.in[static_cast<size_t>(input)]; };
+  const auto eps = static_cast<float>(ir::number_attribute(site.op.attributes, "epsilon"));
+  const auto step = [&](PostOpKind kind, int a, int b) {
+    return site.program.add_step(PostOp{.kind = kind, .mode = OperandMode::tensor}, a, b);
+  };
+  const int above_zero = site.program.add_step(PostOp{.kind = PostOpKind::add, .alpha = eps}, in(at.variance));
+  const int factor =
+      step(PostOpKind::div, in(at.gamma), site.program.add_step(PostOp{.kind = PostOpKind::sqrt}, above_zero));
+  return step(PostOpKind::add, step(PostOpKind::mul, step(PostOpKind::sub, in(at.data), in(at.mean)), factor),
+              in(at.beta));
+}
+
+/// Per channel, whatever the rank of the data.
+ir::Dims along_channels(const StepView& op) {
+  ir::Dims dims(op.output.shape.size(), 1);
+  dims[1] = op.output.shape[1].get_length();
+  return dims;
+}
+
 }  // namespace
+
+size_t operands_read(const StepView& op) { return op.schema.type == "ConvertLike" ? 1 : op.inputs.size(); }
 
 NumberType number_type(element::Type type) {
   switch (type) {
@@ -259,17 +310,19 @@ ir::Dims aligned_operand(const StepView& op, size_t input) {
   const auto dims_of = [&op](size_t i) { return ir::to_dims(op.inputs[i].shape.to_shape()); };
   ir::Dims dims = dims_of(input);
   const std::string& type = op.schema.type;
-  const size_t rank = op.output.shape.size();
-  if (type == "ConvertLike") return dims;
-  if (type == "PReLU" && input == 1) {
+  if (type == "BatchNormInference" && static_cast<int>(input) != batch_norm_inputs(op).data) return along_channels(op);
+  if (type == "FakeQuantize" && input > 0) {
+    dims = ops::align_limit(ir::attributes_as<ops::FakeQuantizeAttrs>(op.attributes), dims_of(0), dims);
+  } else if (type == "PReLU" && input == 1) {
     dims = ops::align_prelu_slope(dims_of(0), dims);
   } else if (type == "Select" && input != 1) {
     dims = ops::align_operand(dims_of(1), dims, ir::attributes_as<ops::BinaryAttrs>(op.attributes).broadcast);
   } else if (type == "Divide" && input == 1) {
     dims = ops::align_operand(dims_of(0), dims, ir::attributes_as<ops::DivideAttrs>(op.attributes).broadcast);
-  } else if (op.inputs.size() == 2 && input == 1 && type != "PReLU") {
+  } else if (op.inputs.size() == 2 && input == 1 && type != "PReLU" && type != "FakeConvert" && type != "Swish") {
     dims = ops::align_operand(dims_of(0), dims, ir::attributes_as<ops::BinaryAttrs>(op.attributes).broadcast);
   }
+  const size_t rank = op.output.shape.size();
   if (dims.size() < rank) dims.insert(dims.begin(), rank - dims.size(), 1);
   return dims;
 }
@@ -278,6 +331,9 @@ std::variant<int, Reject> lower(const StepView& op, std::span<const int> operand
   const Site site{op, operands, isa, program};
   const std::string& type = op.schema.type;
   if (type == "Convert" || type == "ConvertLike") return convert(site, operands[0], site.type(0), op.output.type);
+  if (type == "FakeQuantize") return fake_quantize(site);
+  if (type == "FakeConvert") return fake_convert(site);
+  if (type == "BatchNormInference") return batch_norm(site);
   if (type == "Select")
     return or_reject(site, site.step(TileOp::select, number_type(site.type(1)), {operands[0], operands[1], operands[2]},
                                      site.width(1)));

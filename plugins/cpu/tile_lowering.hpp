@@ -14,6 +14,9 @@ namespace terroir::cpu {
 /// `none` for types without loops.
 NumberType number_type(element::Type type);
 
+/// The first inputs, whose elements the op reads; of ConvertLike the type of the other one is enough.
+size_t operands_read(const StepView& op);
+
 /// Extents of operand `input` written with the rank of the result, aligned as the op's attributes say.
 ir::Dims aligned_operand(const StepView& op, size_t input);
 

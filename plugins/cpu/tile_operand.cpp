@@ -33,6 +33,15 @@ void copy_run(const T* src, int64_t n, T* dst) {
   for (int64_t i = 0; i < n; ++i) dst[i] = src[i];
 }
 
+/// Whole runs of bytes, doubled from the first ones on: memcpy is vectorised wherever this is compiled.
+template <class T>
+void fill_run(T value, int64_t n, T* dst) {
+  constexpr int64_t kFirst = 64 / static_cast<int64_t>(sizeof(T));
+  for (int64_t i = 0; i < std::min(n, kFirst); ++i) dst[i] = value;
+  for (int64_t done = kFirst; done < n; done *= 2)
+    std::memcpy(dst + done, dst, static_cast<size_t>(std::min(done, n - done)) * sizeof(T));
+}
+
 }  // namespace
 
 TileOperand::TileOperand(const ir::Dims& dims, const ir::Dims& result, size_t width) : width_(width) {
@@ -69,7 +78,7 @@ void TileOperand::expand_as(const T* src, int64_t begin, int64_t n, T* dst) cons
     if (axes_[last].stride != 0)
       copy_run(src + offset, run, dst);
     else
-      std::fill_n(dst, run, src[offset]);
+      fill_run(src[offset], run, dst);
     dst += run;
     n -= run;
     at[last] += run;
@@ -80,6 +89,16 @@ void TileOperand::expand_as(const T* src, int64_t begin, int64_t n, T* dst) cons
       ++at[k - 1];
     }
   }
+}
+
+int64_t TileOperand::constant_over(int64_t begin, int64_t n) const noexcept {
+  if (axes_.back().stride != 0 || begin % axes_.back().extent + n > axes_.back().extent) return -1;
+  int64_t rest = begin, offset = 0;
+  for (size_t k = axes_.size(); k-- > 0;) {
+    offset += rest % axes_[k].extent * axes_[k].stride;
+    rest /= axes_[k].extent;
+  }
+  return offset;
 }
 
 void TileOperand::expand(const void* src, int64_t begin, int64_t n, void* dst) const noexcept {
@@ -94,7 +113,7 @@ void fill_elements(const void* value, size_t width, int64_t n, void* dst) noexce
     using T = decltype(tag);
     T element;
     std::memcpy(&element, value, sizeof(element));
-    std::fill_n(static_cast<T*>(dst), n, element);
+    fill_run(element, n, static_cast<T*>(dst));
   });
 }
 

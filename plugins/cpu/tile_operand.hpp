@@ -19,6 +19,9 @@ class TileOperand {
   /// It is one element.
   bool single() const { return single_; }
 
+  /// The element that all of begin ... begin + n - 1 of the result meet; -1: several.
+  int64_t constant_over(int64_t begin, int64_t n) const noexcept;
+
   /// Writes what elements begin ... begin + n - 1 of the result meet.
   void expand(const void* src, int64_t begin, int64_t n, void* dst) const noexcept;
 

@@ -11,6 +11,7 @@ namespace terroir::cpu {
 struct TileProgram::Frame {
   alignas(64) char slots[kSlots * kSlotBytes];
   std::array<const void*, kMaxRegisters> where;
+  std::array<int64_t, kMaxRegisters> constant;  // the element that a register's whole slot repeats, or -1
   char* slot(const Register& r) { return slots + r.slot * kSlotBytes; }
 };
 
@@ -37,6 +38,7 @@ int TileProgram::add_constant(const void* value, size_t width) {
 int TileProgram::add_step(TileFn fn, std::initializer_list<int> operands, size_t width) {
   Step step;
   step.fn = fn;
+  step.operands.fill(-1);
   std::copy(operands.begin(), operands.end(), step.operands.begin());
   step.result = add_register(Kind::step, static_cast<int>(steps_.size()), width);
   steps_.push_back(step);
@@ -46,7 +48,9 @@ int TileProgram::add_step(TileFn fn, std::initializer_list<int> operands, size_t
 int TileProgram::add_step(const PostOp& op, int x, int operand) {
   Step step;
   step.post = op;
-  step.operands = {x, operand, -1};
+  step.operands.fill(-1);
+  step.operands[0] = x;
+  step.operands[1] = operand;
   step.result = add_register(Kind::step, static_cast<int>(steps_.size()), sizeof(float));
   steps_.push_back(step);
   return step.result;
@@ -94,6 +98,7 @@ void TileProgram::run_task(const RunArgs& args, int64_t begin, int64_t end) cons
   Frame frame;
   for (size_t i = 0; i < registers_.size(); ++i) {
     const Register& r = registers_[i];
+    frame.constant[i] = -1;
     if (!r.single()) continue;
     fill_elements(r.kind == Kind::constant ? r.value.data() : args.inputs[r.index], r.width, kTile, frame.slot(r));
     frame.where[i] = frame.slot(r);
@@ -115,6 +120,13 @@ void TileProgram::run_tile(const RunArgs& args, Frame& frame, int64_t begin, int
     }
     char* slot = frame.slot(r);
     frame.where[i] = slot;
+    if (const int64_t element = r.operand.whole() ? -1 : r.operand.constant_over(begin, n); element >= 0) {
+      if (frame.constant[i] != element)
+        fill_elements(src + static_cast<size_t>(element) * r.width, r.width, kTile, slot);
+      frame.constant[i] = element;
+      continue;
+    }
+    frame.constant[i] = -1;
     if (r.operand.whole())
       std::memcpy(slot, src + static_cast<size_t>(begin) * r.width, bytes);
     else
@@ -127,7 +139,7 @@ void TileProgram::run_tile(const RunArgs& args, Frame& frame, int64_t begin, int
     const bool last = step.result == result_;
     char* out = last && padded == n ? dst : frame.slot(r);
     frame.where[static_cast<size_t>(step.result)] = out;
-    std::array<const void*, 3> in{};
+    std::array<const void*, kMaxOperands> in{};
     for (size_t i = 0; i < in.size(); ++i)
       if (step.operands[i] >= 0) in[i] = frame.where[static_cast<size_t>(step.operands[i])];
     if (step.fn) {

@@ -35,6 +35,7 @@ class TileProgram {
   void run(const RunArgs& args) const noexcept;
 
  private:
+  static constexpr size_t kMaxOperands = 6;
   static constexpr int64_t kTile = 512;  // elements
   static constexpr size_t kMaxRegisters = 64, kSlots = 24, kNoSlot = kSlots;
   // Not a whole number of pages: else equal places of all slots would compete for the same lines of the cache.
@@ -53,7 +54,7 @@ class TileProgram {
   struct Step {
     TileFn fn = nullptr;  // null: post
     PostOp post;
-    std::array<int, 3> operands{-1, -1, -1};
+    std::array<int, kMaxOperands> operands;
     int result = 0;
   };
   struct Frame;

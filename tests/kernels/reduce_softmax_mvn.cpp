@@ -292,7 +292,9 @@ TEST_P(AxisKernels, MvnMiddle) {
       a.eps = 1e-3f;
       a.normalize_variance = (form & 1) == 0;
       a.eps_outside_sqrt = (form & 2) != 0;
-      cpu::mvn_kernels(isa()).middle(a, s.outer, s.axis, s.inner);
+      const int64_t half = s.inner / 2;
+      cpu::mvn_kernels(isa()).middle(a, s.outer, s.axis, s.inner, half, s.inner);
+      cpu::mvn_kernels(isa()).middle(a, s.outer, s.axis, s.inner, 0, half);
       EXPECT_TRUE(dst.intact());
       for (int64_t i = 0; i < s.outer * s.inner; ++i) {
         const int64_t at = i / s.inner * s.axis * s.inner + i % s.inner;

@@ -1,21 +1,66 @@
-// Elementwise ops of every element type, tile by tile (tile_program.hpp).
+// Elementwise ops of every element type, alone or fused with others, tile by tile (tile_program.hpp).
 // Layouts: plain; f32 also in channel blocks and channels-last where no operand has to change its order for them.
 // Threads: slices of the flat result.
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <span>
 
+#include "ir/schema/infer_context.hpp"
+#include "plugins/cpu/elementwise_op.hpp"
 #include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/ops.hpp"
 #include "plugins/cpu/tile_lowering.hpp"
 
 namespace terroir::cpu {
 namespace {
 
-StepView view_of(const NodeContext& context) {
-  StepView view{*context.node.schema, *context.node.attributes, {}, context.constants, {}};
-  for (const TensorDesc& input : context.inputs)
-    view.inputs.push_back({input.type, PartialShape(ir::to_shape(input.dims))});
-  view.output = {context.outputs[0].type, PartialShape(ir::to_shape(context.outputs[0].dims))};
-  return view;
+/// One op of the node: the node itself, or a member of a fused one.
+struct Member {
+  StepView view;
+  std::vector<int> operands;  // as in ElementwiseMember
+};
+
+std::vector<Member> members_of(const NodeContext& context) {
+  const PartialShape result(ir::to_shape(context.outputs[0].dims));
+  std::vector<Member> members;
+  const auto add = [&](const ir::OpSchema& schema, const ir::Attributes& attributes, const std::vector<int>& operands) {
+    Member member{{schema, attributes, {}, {}, {}}, operands};
+    for (int operand : operands) {
+      const auto input = static_cast<size_t>(operand);
+      if (operand < 0) {
+        member.view.inputs.push_back(members[static_cast<size_t>(-1 - operand)].view.output);
+        member.view.constants.push_back(nullptr);
+      } else {
+        member.view.inputs.push_back(
+            {context.inputs[input].type, PartialShape(ir::to_shape(context.inputs[input].dims))});
+        member.view.constants.push_back(context.constants[input]);
+      }
+    }
+    ir::InferContext inference(schema, attributes, member.view.inputs);
+    schema.infer(inference);
+    member.view.output = {inference.outputs().front().type, result};
+    members.push_back(std::move(member));
+  };
+  if (context.node.is(kElementwiseType)) {
+    for (const ElementwiseMember& member : context.node.attrs<ElementwiseAttrs>().members)
+      add(*member.schema, *member.attributes, member.operands);
+    return members;
+  }
+  std::vector<int> operands(context.inputs.size());
+  std::iota(operands.begin(), operands.end(), 0);
+  add(*context.node.schema, *context.node.attributes, operands);
+  return members;
+}
+
+/// Calls fn(input, extents as the result has them) for every read of an input; stops at false.
+template <class Fn>
+bool each_read(const std::vector<Member>& members, Fn fn) {
+  for (const Member& member : members)
+    for (size_t i = 0; i < operands_read(member.view); ++i)
+      if (member.operands[i] >= 0 && !fn(static_cast<size_t>(member.operands[i]), aligned_operand(member.view, i)))
+        return false;
+  return true;
 }
 
 /// Extents in the order of memory. Axis 1 is a whole number of blocks, or 1.
@@ -30,16 +75,29 @@ ir::Dims in_memory(const ir::Dims& dims, const Layout& layout) {
 }
 
 /// The node as steps on tensors in `layout`.
-std::variant<TileProgram, Reject> program_of(const NodeContext& context, const Layout& layout) {
-  const StepView view = view_of(context);
+std::variant<TileProgram, Reject> program_of(const NodeContext& context, const std::vector<Member>& members,
+                                             const Layout& layout) {
   TileProgram program(context.isa, in_memory(context.outputs[0].dims, layout));
-  std::vector<int> operands;
-  for (size_t i = 0; i < view.inputs.size(); ++i)
-    operands.push_back(program.add_input(static_cast<int>(i), in_memory(aligned_operand(view, i), layout),
-                                         view.inputs[i].type.size()));
-  const auto result = lower(view, operands, context.isa, program);
-  if (const auto* reject = std::get_if<Reject>(&result)) return *reject;
-  if (!program.finish(std::get<int>(result))) return Reject{"too many values at once"};
+  std::map<std::pair<int, ir::Dims>, int> inputs;
+  std::vector<int> results;
+  for (const Member& member : members) {
+    std::vector<int> operands;
+    for (size_t i = 0; i < operands_read(member.view); ++i) {
+      const int operand = member.operands[i];
+      if (operand < 0) {
+        operands.push_back(results[static_cast<size_t>(-1 - operand)]);
+        continue;
+      }
+      const ir::Dims dims = in_memory(aligned_operand(member.view, i), layout);
+      const auto [found, fresh] = inputs.try_emplace({operand, dims}, -1);
+      if (fresh) found->second = program.add_input(operand, dims, member.view.inputs[i].type.size());
+      operands.push_back(found->second);
+    }
+    const auto result = lower(member.view, operands, context.isa, program);
+    if (const auto* reject = std::get_if<Reject>(&result)) return *reject;
+    results.push_back(std::get<int>(result));
+  }
+  if (!program.finish(results.back())) return Reject{"too many values at once"};
   return program;
 }
 
@@ -57,11 +115,10 @@ class ElementwiseExecutor final : public Executor {
   std::string name_;
 };
 
-/// The layout in which input `i` is read when the result is in `layout`; empty: it cannot be.
-std::optional<Layout> operand_layout(const NodeContext& context, const StepView& view, size_t i, const Layout& layout) {
+/// The layout in which an input of these extents is read when the result is in `layout`; empty: it cannot be.
+std::optional<Layout> operand_layout(const NodeContext& context, size_t i, const ir::Dims& dims, const Layout& layout) {
   const TensorDesc &input = context.inputs[i], &dst = context.outputs[0];
   const Layout plain = Layout::plain(input.rank());
-  const ir::Dims dims = aligned_operand(view, i);
   const int64_t count = ir::element_count(dims);
   // One element, or one per channel: the same memory in every layout.
   if (layout.is_plain() || count == 1 || (count == dst.dims[1] && dims[1] == dst.dims[1])) return plain;
@@ -71,11 +128,9 @@ std::optional<Layout> operand_layout(const NodeContext& context, const StepView&
 
 Proposal propose(const NodeContext& context) {
   const TensorDesc& dst = context.outputs[0];
-  if (context.node.schema->opset == "cpu") return Reject{"a chain"};
-  const StepView view = view_of(context);
-  if (context.node.is("ConvertLike") && context.inputs[1].dims != dst.dims)
-    return Reject{"the operand that gives the type has another shape"};
-  auto program = program_of(context, Layout::plain(dst.rank()));
+  if (is_fused(context.node)) return Reject{"a chain"};
+  const std::vector<Member> members = members_of(context);
+  const auto program = program_of(context, members, Layout::plain(dst.rank()));
   if (const auto* reject = std::get_if<Reject>(&program)) return *reject;
   std::vector<Layout> layouts = {Layout::plain(dst.rank())};
   if (dst.type == element::f32 && dst.rank() >= 3 && dst.rank() <= 5) {
@@ -86,14 +141,17 @@ Proposal propose(const NodeContext& context) {
   std::vector<LayoutChoice> choices;
   for (const Layout& layout : layouts) {
     LayoutChoice choice;
-    for (size_t i = 0; i < context.inputs.size(); ++i) {
-      const auto read = operand_layout(context, view, i, layout);
-      if (!read) break;
-      choice.inputs.emplace_back(*read);
-      if (aligned_operand(view, i) == dst.dims && context.inputs[i].type.size() == dst.type.size())
+    choice.inputs.resize(context.inputs.size());
+    const bool fits = each_read(members, [&](size_t i, const ir::Dims& dims) {
+      const auto read = operand_layout(context, i, dims, layout);
+      if (!read || (choice.inputs[i] && *choice.inputs[i] != *read)) return false;
+      choice.inputs[i] = *read;
+      if (dims == dst.dims && context.inputs[i].type.size() == dst.type.size() &&
+          std::find(choice.in_place.begin(), choice.in_place.end(), static_cast<int>(i)) == choice.in_place.end())
         choice.in_place.push_back(static_cast<int>(i));
-    }
-    if (choice.inputs.size() != context.inputs.size()) continue;
+      return true;
+    });
+    if (!fits) continue;
     choice.outputs = {layout};
     choice.cost = 4 * stream_ns(static_cast<double>(dst.bytes()));
     choices.push_back(std::move(choice));
@@ -102,7 +160,8 @@ Proposal propose(const NodeContext& context) {
 }
 
 std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutChoice& choice) {
-  return std::make_unique<ElementwiseExecutor>(context, std::get<TileProgram>(program_of(context, choice.outputs[0])));
+  return std::make_unique<ElementwiseExecutor>(
+      context, std::get<TileProgram>(program_of(context, members_of(context), choice.outputs[0])));
 }
 
 constexpr Impl kElementwise[] = {{"elementwise", &propose, &create}};

@@ -10,6 +10,7 @@
 #include "ops/defs/image/interpolate.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/interpolate/interpolate.hpp"
+#include "plugins/cpu/nodes/interpolate_geometry.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -53,26 +54,6 @@ std::variant<AxisMap, Reject> to_map(const ops::ResampleTable& table, int64_t in
     map.weight.push_back(last - first == 1 ? 0.0f : static_cast<float>(high.weight));
   }
   return map;
-}
-
-std::variant<ops::InterpolateGeometry, Reject> geometry_of(const NodeContext& context) {
-  const ir::Node& node = context.node;
-  const ir::Dims &data = context.inputs[0].dims, &output = context.outputs[0].dims;
-  if (node.schema->opset == "opset1")
-    return ops::interpolate_geometry(node.attrs<ops::Interpolate1Attrs>(), data, output);
-  const auto& attrs = node.attrs<ops::InterpolateAttrs>();
-  const size_t scales_input = node.schema->opset == "opset4" ? 2 : 1, axes_input = scales_input + 1;
-  std::optional<std::vector<int64_t>> axes;
-  if (context.inputs.size() > axes_input) {
-    if (!context.constants[axes_input]) return Reject{"the axes are known at run time only"};
-    axes = ir::to_integers(context.constants[axes_input]->view);
-  }
-  std::vector<double> scales;
-  if (attrs.shape_calculation_mode == ops::ShapeCalculation::scales) {
-    if (!context.constants[scales_input]) return Reject{"the scales are known at run time only"};
-    scales = ir::to_reals(context.constants[scales_input]->view);
-  }
-  return ops::interpolate_geometry(attrs, data, output, axes, scales);
 }
 
 std::variant<Maps, Reject> maps_of(const NodeContext& context) {

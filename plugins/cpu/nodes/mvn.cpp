@@ -1,9 +1,9 @@
-// MVN in f32 over trailing axes (layer normalisation) or over the spatial axes of every channel, with a fused chain.
-// Layouts: plain; channel blocks and channels-last when exactly the spatial axes are normalised.
-// Chains: a scale and shift along the last axis, alone normalised, are part of the kernel; other steps follow on a row
-// (plain) or an image's channel block (else) while it is in the cache.
-// Threads: slices of the rows, or of the (image, channel block) pairs.
-// Padding: the lanes behind the last channel are zeros, whose mean is zero: they stay zero; the chain leaves them out.
+// MVN in f32 over trailing axes (layer normalisation), over the spatial axes of every channel, or over neighbouring
+// axes in the middle, with a fused chain. Layouts: plain; channel blocks and channels-last when exactly the spatial
+// axes are normalised. Chains: a scale and shift along the last axis, alone normalised, are part of the kernel; other
+// steps follow on a row (plain) or an image's channel block (else) while it is in the cache. Threads: slices of the
+// rows, or of the (image, channel block) pairs. Padding: the lanes behind the last channel are zeros, whose mean is
+// zero: they stay zero; the chain leaves them out.
 #include <algorithm>
 #include <span>
 
@@ -111,7 +111,7 @@ class MvnExecutor final : public Executor {
         if (inner_ == 1)
           kernels_.rows(mvn, step, axis_);
         else
-          kernels_.middle(mvn, step, axis_, inner_);
+          kernels_.middle(mvn, step, axis_, inner_, 0, inner_);
         if (!chain_.empty()) finish(mvn.dst, at, ops);
       }
     });
@@ -169,6 +169,49 @@ class MvnExecutor final : public Executor {
   int64_t channels_ = 1, blocks_ = 1, run_ = 1;  // run_: elements of a channel that lie side by side, plain
 };
 
+/// Over neighbouring axes with others behind them: every position behind them is a column of its own.
+class MvnMiddleExecutor final : public Executor {
+ public:
+  explicit MvnMiddleExecutor(const NodeContext& context)
+      : mvn_(args_of(context.node)),
+        kernels_(mvn_kernels(context.isa)),
+        run_chain_(post_op_kernels(context.isa).run),
+        chain_(context, 0, 1),
+        name_(std::string("f32_mvn_middle__") + isa_name(context.isa)) {
+    const std::vector<int64_t> axes = *axes_of(context);
+    for (int64_t i = 0; i < context.inputs[0].rank(); ++i)
+      (i < axes.front() ? outer_ : i > axes.back() ? inner_ : axis_) *= context.inputs[0].dims[static_cast<size_t>(i)];
+  }
+
+  void run(const RunArgs& args) const noexcept override {
+    constexpr int64_t kUnit = 64;
+    PostOpChain::Bound ops;
+    chain_.bind(args, ops);
+    const int64_t slices = (inner_ + kUnit - 1) / kUnit;
+    args.arena.parallel_for(outer_ * slices, [&](int64_t task) {
+      const int64_t image = task / slices * axis_ * inner_, begin = task % slices * kUnit;
+      const int64_t n = std::min(kUnit, inner_ - begin);
+      MvnArgs mvn = mvn_;
+      mvn.src = static_cast<const float*>(args.inputs[0]) + image;
+      mvn.dst = static_cast<float*>(args.outputs[0]) + image;
+      kernels_.middle(mvn, 1, axis_, inner_, begin, begin + n);
+      float* dst = mvn.dst + begin;
+      if (!chain_.empty())
+        run_chain_({dst, dst, axis_, n, inner_, inner_, image + begin, inner_, 0, ChannelAxis::rows}, ops.data(),
+                   static_cast<int64_t>(chain_.size()));
+    });
+  }
+  std::string kernel_name() const override { return name_; }
+
+ private:
+  MvnArgs mvn_;
+  const MvnKernels& kernels_;
+  decltype(PostOpKernels::run) run_chain_;
+  PostOpChain chain_;
+  std::string name_;
+  int64_t outer_ = 1, axis_ = 1, inner_ = 1;
+};
+
 bool has_channel_step(const ir::Node& node) {
   const std::vector<FusedOp>& chain = chain_of(node);
   return std::any_of(chain.begin(), chain.end(),
@@ -204,10 +247,34 @@ Proposal propose(const NodeContext& context) {
   return choices;
 }
 
-constexpr Impl kMvn[] = {
-    {"mvn", &propose, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
-       return std::make_unique<MvnExecutor>(context);
-     }}};
+Proposal propose_middle(const NodeContext& context) {
+  const TensorDesc& src = context.inputs[0];
+  if (src.type != element::f32) return Reject{"only f32 is vectorised, not " + src.type.get_type_name()};
+  const auto axes = axes_of(context);
+  if (!axes) return Reject{"the axes are known at run time only"};
+  if (axes->empty() || axes->back() - axes->front() + 1 != static_cast<int64_t>(axes->size()))
+    return Reject{"axes that are not neighbours"};
+  if (has_channel_step(context.node) &&
+      (axes->size() != 1 || context.node.attrs<FusedAttrs>().channel_axis != axes->front()))
+    return Reject{"a chain per channel of another axis"};
+  LayoutChoice choice;
+  choice.inputs.resize(context.inputs.size());
+  choice.inputs[0] = src.layout;
+  choice.outputs = {context.outputs[0].layout};
+  choice.in_place = {0};
+  choice.cost = 4 * stream_ns(static_cast<double>(src.bytes()));
+  add_chain_inputs(context, choice.outputs[0], choice);
+  return std::vector{choice};
+}
+
+constexpr Impl kMvn[] = {{"mvn", &propose,
+                          [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+                            return std::make_unique<MvnExecutor>(context);
+                          }},
+                         {"mvn_middle", &propose_middle,
+                          [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+                            return std::make_unique<MvnMiddleExecutor>(context);
+                          }}};
 
 }  // namespace
 

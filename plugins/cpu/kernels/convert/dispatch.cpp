@@ -5,10 +5,12 @@ namespace terroir::cpu {
 
 namespace scalar {
 TileFn conversion_loop(NumberType from, NumberType to);
-}
+TileFn fake_conversion_loop(NumberType to);
+}  // namespace scalar
 namespace avx2 {
 TileFn conversion_loop(NumberType from, NumberType to);
-}
+TileFn fake_conversion_loop(NumberType to);
+}  // namespace avx2
 
 TileFn conversion_loop(NumberType from, NumberType to, Isa isa) noexcept {
 #if defined(TERROIR_HAVE_AVX2)
@@ -16,6 +18,14 @@ TileFn conversion_loop(NumberType from, NumberType to, Isa isa) noexcept {
 #endif
   static_cast<void>(isa);
   return scalar::conversion_loop(from, to);
+}
+
+TileFn fake_conversion_loop(NumberType to, Isa isa) noexcept {
+#if defined(TERROIR_HAVE_AVX2)
+  if (isa >= Isa::avx2) return avx2::fake_conversion_loop(to);
+#endif
+  static_cast<void>(isa);
+  return scalar::fake_conversion_loop(to);
 }
 
 }  // namespace terroir::cpu

@@ -52,10 +52,45 @@ void linear_row(const float* upper, const float* lower, float wy, float* dst, co
   }
 }
 
+void weighted_line(const float* src, int64_t stride, const int32_t* index, const float* weight, int64_t taps,
+                   float* dst, int64_t n) {
+  const auto blend = [&](int64_t i, auto fetch) TERROIR_INLINE_LAMBDA {
+    V sum = zero();
+    for (int64_t t = 0; t < taps; ++t) sum = fma(V(weight[t]), fetch(src + index[t] * stride + i), sum);
+    return sum;
+  };
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    storeu(dst + i, blend(i, [](const float* p) TERROIR_INLINE_LAMBDA { return loadu(p); }));
+  if (i < n) {
+    const Tail rest = tail(n - i);
+    store_tail(dst + i, blend(i, [rest](const float* p) TERROIR_INLINE_LAMBDA { return load_tail(p, rest); }), rest);
+  }
+}
+
+void weighted_row(const float* src, const int32_t* index, const float* weight, int64_t taps, float* dst, int64_t n) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    V sum = zero();
+    for (int64_t t = 0; t < taps; ++t) {
+      const V w = loadu(weight + t * n + i);
+      const V x = gather(src, load_int(index + t * n + i));
+      sum = fma(w, select(w == zero(), zero(), x), sum);
+    }
+    storeu(dst + i, sum);
+  }
+  for (; i < n; ++i) {
+    float sum = 0;
+    for (int64_t t = 0; t < taps; ++t)
+      if (weight[t * n + i] != 0) sum += weight[t * n + i] * src[index[t * n + i]];
+    dst[i] = sum;
+  }
+}
+
 }  // namespace
 
 const InterpolateKernels& interpolate_table() {
-  static constexpr InterpolateKernels kTable = {&nearest_row, &linear_row};
+  static constexpr InterpolateKernels kTable = {&nearest_row, &linear_row, &weighted_line, &weighted_row};
   return kTable;
 }
 

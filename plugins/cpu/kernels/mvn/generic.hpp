@@ -105,14 +105,14 @@ TERROIR_INLINE void mvn_column(const MvnArgs& a, const float* src, float* dst, i
   }
 }
 
-void mvn_middle(const MvnArgs& a, int64_t outer, int64_t axis, int64_t inner) {
+void mvn_middle(const MvnArgs& a, int64_t outer, int64_t axis, int64_t inner, int64_t inner_begin, int64_t inner_end) {
   if (axis == 0) return;
   for (int64_t o = 0; o < outer; ++o) {
     const float* src = a.src + o * axis * inner;
     float* dst = a.dst + o * axis * inner;
-    int64_t i = 0;
-    for (; i + kLanes <= inner; i += kLanes) mvn_column<true>(a, src + i, dst + i, axis, inner, Tail{});
-    if (i < inner) mvn_column<false>(a, src + i, dst + i, axis, inner, tail(inner - i));
+    int64_t i = inner_begin;
+    for (; i + kLanes <= inner_end; i += kLanes) mvn_column<true>(a, src + i, dst + i, axis, inner, Tail{});
+    if (i < inner_end) mvn_column<false>(a, src + i, dst + i, axis, inner, tail(inner_end - i));
   }
 }
 

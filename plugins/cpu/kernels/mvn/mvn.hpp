@@ -29,7 +29,9 @@ struct MvnArgs {
 
 struct MvnKernels {
   void (*rows)(const MvnArgs& args, int64_t rows, int64_t n);
-  void (*middle)(const MvnArgs& args, int64_t outer, int64_t axis, int64_t inner);
+  // inner_begin and inner_end cut the inner extent, for threads when outer is small.
+  void (*middle)(const MvnArgs& args, int64_t outer, int64_t axis, int64_t inner, int64_t inner_begin,
+                 int64_t inner_end);
 };
 
 const MvnKernels& mvn_kernels(Isa isa) noexcept;

@@ -206,6 +206,25 @@ void float_mod_loop(const void* const* in, void* out, int64_t n) {
   }
 }
 
+/// levels - 1 is below 2^22, so adding 1.5 * 2^23 rounds to the nearest integer, halves to even.
+void fake_quantize_loop(const void* const* in, void* out, int64_t n) {
+  const float* x = static_cast<const float*>(in[0]);
+  const float *low = static_cast<const float*>(in[1]), *high = static_cast<const float*>(in[2]);
+  const float *to_low = static_cast<const float*>(in[3]), *to_high = static_cast<const float*>(in[4]);
+  const float* steps = static_cast<const float*>(in[5]);
+  float* r = static_cast<float*>(out);
+  n &= -kTileUnit;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    const float least = high[i] < low[i] ? high[i] : low[i], most = low[i] < high[i] ? high[i] : low[i];
+    const float scaled = (x[i] - low[i]) / (high[i] - low[i]) * steps[i];
+    const float level = (scaled + 0x1.8p23f) - 0x1.8p23f;
+    const float inside = level / steps[i] * (to_high[i] - to_low[i]) + to_low[i];
+    const float above = x[i] > most ? to_high[i] : inside;
+    r[i] = x[i] <= least ? to_low[i] : above;
+  }
+}
+
 // ---- bits
 
 struct BitAnd {
@@ -568,6 +587,7 @@ TileFn selection(NumberType type) {
 
 TileFn typed_loop(TileOp op, NumberType type) {
   if (op == TileOp::select) return selection(type);
+  if (op == TileOp::fake_quantize) return type == NumberType::f32 ? &fake_quantize_loop : nullptr;
   if (const TileFn fn = arithmetic(op, type)) return fn;
   if (const TileFn fn = bits(op, type)) return fn;
   if (const TileFn fn = comparison(op, type)) return fn;

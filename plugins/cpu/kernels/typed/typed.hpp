@@ -84,7 +84,9 @@ enum class TileOp : int32_t {
   is_negative_inf,
   is_finite,
   // Boolean condition, two operands of the result's type.
-  select
+  select,
+  // x, its range, the range of the result, levels - 1: FakeQuantize of f32, step by step as its reference computes it.
+  fake_quantize
 };
 
 /// out[i] = f(in[0][i], in[1][i] ...) for the operands that the loop has.

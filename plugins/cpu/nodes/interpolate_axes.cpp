@@ -1,0 +1,164 @@
+// Interpolate in f32 in every mode, over any axes, one axis after the other with the taps of its table: those that
+// shrink first, and of equal ones the last first, so that little is left for the others.
+// Layouts: plain. Threads: output lines of every pass, or rows where the axis is the last one.
+#include <algorithm>
+#include <span>
+
+#include "plugins/cpu/kernels/interpolate/interpolate.hpp"
+#include "plugins/cpu/nodes/interpolate_geometry.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+/// [outer][from][inner] -> [outer][to][inner].
+struct AxisPass {
+  int64_t outer = 1, from = 1, to = 1, inner = 1;
+  /// inner > 1: taps of output o are [first[o], first[o + 1]). Else `taps` tables of `to` entries.
+  std::vector<int32_t> index;
+  std::vector<float> weight;
+  std::vector<int64_t> first;
+  int64_t taps = 0;
+
+  int64_t result() const { return outer * to * inner; }
+};
+
+AxisPass pass_of(const ir::Dims& dims, size_t axis, const ops::ResampleTable& table) {
+  AxisPass pass;
+  for (size_t i = 0; i < dims.size(); ++i) (i < axis ? pass.outer : i == axis ? pass.from : pass.inner) *= dims[i];
+  pass.to = table.outputs();
+  if (pass.inner > 1) {
+    pass.first = table.first;
+    for (const ops::ResampleTap& tap : table.taps) {
+      pass.index.push_back(static_cast<int32_t>(tap.index));
+      pass.weight.push_back(static_cast<float>(tap.weight));
+    }
+    return pass;
+  }
+  for (size_t o = 0; o < static_cast<size_t>(pass.to); ++o)
+    pass.taps = std::max(pass.taps, table.first[o + 1] - table.first[o]);
+  const auto entries = static_cast<size_t>(pass.taps * pass.to);
+  pass.index.assign(entries, 0);
+  pass.weight.assign(entries, 0.0f);
+  for (size_t o = 0; o < static_cast<size_t>(pass.to); ++o)
+    for (int64_t t = table.first[o]; t < table.first[o + 1]; ++t) {
+      const ops::ResampleTap& tap = table.taps[static_cast<size_t>(t)];
+      const size_t at = static_cast<size_t>((t - table.first[o]) * pass.to) + o;
+      pass.index[at] = static_cast<int32_t>(tap.index);
+      pass.weight[at] = static_cast<float>(tap.weight);
+    }
+  return pass;
+}
+
+/// Every output is the input at its own position.
+bool keeps_all(const ops::ResampleTable& table, int64_t input) {
+  if (table.outputs() != input || std::ssize(table.taps) != input) return false;
+  for (int64_t o = 0; o < input; ++o) {
+    const ops::ResampleTap& tap = table.taps[static_cast<size_t>(o)];
+    if (table.first[static_cast<size_t>(o)] != o || tap.index != o || tap.weight != 1) return false;
+  }
+  return true;
+}
+
+std::vector<AxisPass> passes_of(const NodeContext& context, const ops::InterpolateGeometry& geometry) {
+  std::vector<size_t> order;
+  std::vector<ops::ResampleTable> tables;
+  for (size_t i = 0; i < geometry.axes.size(); ++i) {
+    tables.push_back(geometry.table(i));
+    if (!keeps_all(tables[i], geometry.axes[i].input)) order.push_back(i);
+  }
+  if (order.empty()) order.push_back(0);  // a copy
+  const auto growth = [&](size_t i) {
+    return static_cast<double>(geometry.axes[i].output) / static_cast<double>(geometry.axes[i].input);
+  };
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    if (growth(a) != growth(b)) return growth(a) < growth(b);
+    return geometry.axes[a].axis > geometry.axes[b].axis;
+  });
+  ir::Dims dims = context.inputs[0].dims;
+  std::vector<AxisPass> passes;
+  for (size_t i : order) {
+    const size_t axis = geometry.axes[i].axis;
+    passes.push_back(pass_of(dims, axis, tables[i]));
+    dims[axis] = passes.back().to;
+  }
+  return passes;
+}
+
+class AxesExecutor final : public Executor {
+ public:
+  AxesExecutor(const NodeContext& context, const ops::InterpolateGeometry& geometry)
+      : passes_(passes_of(context, geometry)),
+        kernels_(interpolate_kernels(context.isa)),
+        name_(std::string("f32_interpolate_axes__") + isa_name(context.isa)) {}
+
+  void run(const RunArgs& args) const noexcept override {
+    const auto* src = static_cast<const float*>(args.inputs[0]);
+    auto* scratch = static_cast<float*>(args.scratch);
+    for (size_t p = 0; p < passes_.size(); ++p) {
+      float* dst = p + 1 == passes_.size() ? static_cast<float*>(args.outputs[0]) : scratch;
+      run_pass(passes_[p], src, dst, args.arena);
+      src = dst;
+      scratch += floats_of(passes_[p]);
+    }
+  }
+  size_t scratch_bytes(int /*threads*/) const override {
+    int64_t floats = 0;
+    for (size_t p = 0; p + 1 < passes_.size(); ++p) floats += floats_of(passes_[p]);
+    return static_cast<size_t>(floats) * sizeof(float);
+  }
+  std::string kernel_name() const override { return name_; }
+
+ private:
+  static int64_t floats_of(const AxisPass& pass) { return (pass.result() + 15) / 16 * 16; }
+
+  void run_pass(const AxisPass& pass, const float* src, float* dst, const parallel::Arena& arena) const noexcept {
+    constexpr int64_t kTaskElements = 16384;
+    const bool rows = pass.inner == 1;
+    const int64_t units = rows ? pass.outer : pass.outer * pass.to, unit = rows ? pass.to : pass.inner;
+    const int64_t per_task = std::max<int64_t>(1, kTaskElements / unit);
+    arena.parallel_for((units + per_task - 1) / per_task, [&](int64_t task) {
+      for (int64_t u = task * per_task; u < std::min(units, (task + 1) * per_task); ++u) {
+        if (rows) {
+          kernels_.weighted_row(src + u * pass.from, pass.index.data(), pass.weight.data(), pass.taps,
+                                dst + u * pass.to, pass.to);
+          continue;
+        }
+        const auto o = static_cast<size_t>(u % pass.to);
+        const int64_t first = pass.first[o];
+        kernels_.weighted_line(src + u / pass.to * pass.from * pass.inner, pass.inner, pass.index.data() + first,
+                               pass.weight.data() + first, pass.first[o + 1] - first, dst + u * pass.inner, pass.inner);
+      }
+    });
+  }
+
+  std::vector<AxisPass> passes_;
+  const InterpolateKernels& kernels_;
+  std::string name_;
+};
+
+Proposal propose(const NodeContext& context) {
+  const TensorDesc &src = context.inputs[0], &dst = context.outputs[0];
+  if (dst.type != element::f32) return Reject{"only f32 is vectorised, not " + dst.type.get_type_name()};
+  if (src.count() == 0 || dst.count() == 0) return Reject{"there are no elements"};
+  const auto geometry = geometry_of(context);
+  if (const auto* reject = std::get_if<Reject>(&geometry)) return *reject;
+  if (std::get<ops::InterpolateGeometry>(geometry).axes.empty()) return Reject{"no axes"};
+  LayoutChoice choice;
+  choice.inputs.resize(context.inputs.size());
+  choice.inputs[0] = Layout::plain(src.rank());
+  choice.outputs = {Layout::plain(dst.rank())};
+  choice.cost = 12 * stream_ns(static_cast<double>(dst.bytes()));
+  return std::vector{choice};
+}
+
+constexpr Impl kInterpolateAxes[] = {
+    {"interpolate_axes", &propose,
+     [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<AxesExecutor>(context, std::get<ops::InterpolateGeometry>(geometry_of(context)));
+     }}};
+
+}  // namespace
+
+std::span<const Impl> interpolate_axes_impls() { return kInterpolateAxes; }
+
+}  // namespace terroir::cpu

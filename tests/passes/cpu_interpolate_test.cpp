@@ -1,0 +1,78 @@
+// Interpolate in every mode on the CPU device against the interpreter: over any axes, with pads and antialiasing.
+#include <gtest/gtest.h>
+
+#include "tests/passes/graph_maker.hpp"
+
+namespace terroir::test {
+namespace {
+
+void add(GraphMaker& m, ir::Value x, const char* mode, const std::vector<int64_t>& sizes,
+         const std::vector<int64_t>& axes, AttributeTexts more = {}, const std::string& name = {}) {
+  more.emplace_back("mode", mode);
+  more.emplace_back("shape_calculation_mode", "sizes");
+  m.result(m.op("Interpolate", {x, m.integers(sizes), m.integers(axes)}, more, name));
+}
+
+void expect_kernel(const GraphMaker& m, const std::string& name) {
+  const std::string kernel = kernel_on_cpu(m.graph(), cpu::best_isa(), name);
+  EXPECT_FALSE(kernel.empty() || kernel.starts_with("ref")) << name << " ran as '" << kernel << "'";
+}
+
+TEST(CpuInterpolate, EveryModeAndCoordinate) {
+  for (const char* mode : {"nearest", "linear", "linear_onnx", "cubic"})
+    for (const char* coordinates :
+         {"half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn", "align_corners"}) {
+      GraphMaker m;
+      const ir::Value x = m.input({2, 3, 9, 19});
+      const AttributeTexts how = {{"coordinate_transformation_mode", coordinates}};
+      add(m, x, mode, {14, 37}, {2, 3}, how, "up");
+      add(m, x, mode, {5, 7}, {2, 3}, how, "down");
+      add(m, x, mode, {18, 5}, {2, 3}, how, "both");
+      add(m, x, mode, {9, 33}, {2, 3}, how, "one");
+      SCOPED_TRACE(std::string(mode) + " " + coordinates);
+      expect_same_as_interpreter(m);
+      for (const char* name : {"up", "down", "both", "one"}) expect_kernel(m, name);
+    }
+}
+
+TEST(CpuInterpolate, NearestModes) {
+  for (const char* nearest : {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"}) {
+    GraphMaker m;
+    const ir::Value x = m.input({2, 3, 9, 19});
+    add(m, x, "nearest", {14, 37}, {2, 3}, {{"nearest_mode", nearest}}, "spatial");
+    add(m, x, "nearest", {3, 5, 14, 37}, {0, 1, 2, 3}, {{"nearest_mode", nearest}}, "all");
+    SCOPED_TRACE(nearest);
+    expect_same_as_interpreter(m, 0);
+    expect_kernel(m, "spatial");
+    expect_kernel(m, "all");
+  }
+}
+
+TEST(CpuInterpolate, PillowAntialiasAndPads) {
+  for (const char* mode : {"linear", "linear_onnx", "cubic", "bilinear_pillow", "bicubic_pillow"}) {
+    GraphMaker m;
+    const ir::Value x = m.input({2, 3, 17, 35});
+    add(m, x, mode, {6, 9}, {2, 3}, {{"antialias", "true"}}, "smaller");
+    add(m, x, mode, {20, 51}, {2, 3}, {}, "larger");
+    if (std::string(mode).find("pillow") == std::string::npos)
+      add(m, x, mode, {6, 51}, {2, 3}, {{"pads_begin", "0,0,1,2"}, {"pads_end", "0,0,3,0"}}, "padded");
+    SCOPED_TRACE(mode);
+    expect_same_as_interpreter(m);
+    expect_kernel(m, "smaller");
+    expect_kernel(m, "larger");
+  }
+}
+
+TEST(CpuInterpolate, AnyAxesAndRanks) {
+  GraphMaker m;
+  add(m, m.input({2, 7, 9, 5}), "cubic", {11, 13}, {1, 2}, {}, "channels_last");
+  add(m, m.input({2, 3, 4, 5, 6}), "linear_onnx", {7, 8, 9}, {2, 3, 4}, {}, "depth");
+  add(m, m.input({2, 3, 4, 5, 6}), "linear", {7, 3, 13}, {2, 3, 4}, {}, "depth_linear");
+  add(m, m.input({37, 19}), "linear", {11, 40}, {0, 1}, {}, "matrix");
+  add(m, m.input({2, 3, 4, 5}), "linear", {2, 3, 4, 5}, {0, 1, 2, 3}, {}, "same");
+  expect_same_as_interpreter(m);
+  for (const char* name : {"channels_last", "depth", "depth_linear", "matrix"}) expect_kernel(m, name);
+}
+
+}  // namespace
+}  // namespace terroir::test

@@ -1,0 +1,142 @@
+// Reductions, running sums, normalisations and quantisation on the CPU device against the interpreter, of the forms
+// that need more than one run of axes or another type than f32; none of them may fall to its reference.
+#include <gtest/gtest.h>
+
+#include "tests/passes/graph_maker.hpp"
+
+namespace terroir::test {
+namespace {
+
+void expect_kernel(const GraphMaker& m, const std::string& name) {
+  const std::string kernel = kernel_on_cpu(m.graph(), cpu::best_isa(), name);
+  EXPECT_FALSE(kernel.empty() || kernel.starts_with("ref")) << name << " ran as '" << kernel << "'";
+}
+
+const std::vector<std::vector<int64_t>> kAxes = {{0},       {1},       {3},          {0, 2},      {1, 3}, {0, 1, 3},
+                                                 {0, 2, 3}, {2, 3, 1}, {0, 1, 2, 3}, {-1, 0, -3}, {}};
+
+TEST(CpuReductions, FloatsOverSeparateAxes) {
+  for (const char* type : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2"}) {
+    GraphMaker m;
+    const ir::Value x = m.input({3, 5, 7, 67});
+    for (const auto& axes : kAxes)
+      for (const char* keep : {"true", "false"}) m.result(m.op(type, {x, m.integers(axes)}, {{"keep_dims", keep}}));
+    m.result(m.op(type, {x, m.integers({0, 2})}, {}, "last"));
+    SCOPED_TRACE(type);
+    expect_same_as_interpreter(m);
+    expect_kernel(m, "last");
+  }
+}
+
+TEST(CpuReductions, OtherTypes) {
+  for (const char* element : {"i8", "i32", "i64", "u8", "u16", "f64"})
+    for (const char* type : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1"}) {
+      GraphMaker m;
+      const ir::Value x =
+          m.op("Convert", {m.op("Multiply", {m.input({3, 5, 7, 131}), m.scalar(9)})}, {{"destination_type", element}});
+      const ir::Value rows =
+          m.op("Convert", {m.op("Multiply", {m.input({5, 1601}), m.scalar(9)})}, {{"destination_type", element}});
+      const ir::Value short_rows =
+          m.op("Convert", {m.op("Multiply", {m.input({601, 3}), m.scalar(9)})}, {{"destination_type", element}});
+      for (const auto& axes : kAxes) m.result(m.op(type, {x, m.integers(axes)}));
+      m.result(m.op(type, {rows, m.integers({1})}));
+      m.result(m.op(type, {rows, m.integers({0})}));
+      m.result(m.op(type, {short_rows, m.integers({1})}, {}, "last"));
+      SCOPED_TRACE(std::string(type) + " of " + element);
+      expect_same_as_interpreter(m, std::string(element) == "f64" ? 1e-12 : 0);
+      expect_kernel(m, "last");
+    }
+}
+
+TEST(CpuReductions, Booleans) {
+  for (const char* type : {"ReduceLogicalAnd", "ReduceLogicalOr"}) {
+    GraphMaker m;
+    for (const float threshold : {-0.99f, 0.0f, 0.99f}) {
+      const ir::Value x = m.op("Greater", {m.input({3, 5, 7, 131}), m.scalar(threshold)});
+      for (const auto& axes : kAxes) m.result(m.op(type, {x, m.integers(axes)}));
+    }
+    m.result(m.op(type, {m.op("Less", {m.input({4, 900}), m.scalar(0.999f)}), m.integers({1})}, {}, "last"));
+    SCOPED_TRACE(type);
+    expect_same_as_interpreter(m, 0);
+    expect_kernel(m, "last");
+  }
+}
+
+TEST(CpuReductions, RunningSums) {
+  for (const char* element : {"f32", "f64", "i8", "i32", "u64"}) {
+    GraphMaker m;
+    const ir::Value x =
+        m.op("Convert", {m.op("Multiply", {m.input({3, 5, 67}), m.scalar(40)})}, {{"destination_type", element}});
+    for (int64_t axis = -1; axis < 3; ++axis)
+      for (const char* exclusive : {"true", "false"})
+        for (const char* reverse : {"true", "false"})
+          m.result(m.op("CumSum", {x, m.scalar_integer(axis)}, {{"exclusive", exclusive}, {"reverse", reverse}}));
+    m.result(m.op("CumSum", {m.input({600, 700}), m.scalar_integer(0)}, {}, "last"));
+    SCOPED_TRACE(element);
+    expect_same_as_interpreter(m, std::string(element) == "f32" ? 1e-6 : 0);
+    expect_kernel(m, "last");
+  }
+}
+
+TEST(CpuReductions, GroupNormalization) {
+  for (const int64_t groups : {1, 2, 3, 6}) {
+    GraphMaker m;
+    const std::string text = std::to_string(groups);
+    const AttributeTexts attributes = {{"num_groups", text}, {"epsilon", "0.0001"}};
+    m.result(m.op("GroupNormalization", {m.input({2, 6, 5, 7}), m.input({6}), m.input({6})}, attributes, "a"));
+    m.result(m.op("GroupNormalization", {m.input({2, 12}), m.random({12}, 1), m.random({12}, 2)}, attributes));
+    m.result(m.op("GroupNormalization", {m.input({1, 6, 301}), m.input({6}), m.input({6})}, attributes));
+    expect_same_as_interpreter(m);
+    expect_kernel(m, "a");
+  }
+}
+
+TEST(CpuReductions, MeanVarianceOverMiddleAxes) {
+  GraphMaker m;
+  const AttributeTexts attributes = {{"eps", "0.0001"}, {"normalize_variance", "true"}, {"eps_mode", "inside_sqrt"}};
+  const ir::Value x = m.input({2, 6, 5, 67});
+  const ir::Value y = m.op("MVN", {x, m.integers({1})}, attributes, "a");
+  m.result(y);
+  m.result(m.op("MVN", {x, m.integers({1, 2})}, attributes));
+  m.result(m.op("MVN", {x, m.integers({0})}, attributes));
+  m.result(
+      m.op("ReLU", {m.op("Multiply", {m.op("MVN", {x, m.integers({1})}, attributes), m.random({1, 6, 1, 1}, 1)})}));
+  m.result(m.op("Add", {m.op("MVN", {x, m.integers({2})}, attributes), m.input({2, 6, 5, 67})}));
+  expect_same_as_interpreter(m, 1e-4);
+  expect_kernel(m, "a");
+}
+
+TEST(CpuQuantisation, BitsOfTheReference) {
+  GraphMaker m;
+  const ir::Value x = m.input({2, 3, 5, 67});
+  const auto fake = [&](int64_t levels, const std::vector<ir::Value>& limits, const char* name) {
+    m.result(m.op("FakeQuantize", {x, limits[0], limits[1], limits[2], limits[3]}, {{"levels", std::to_string(levels)}},
+                  name));
+  };
+  for (const int64_t levels : {2, 16, 255, 256, 65536})
+    fake(levels, {m.scalar(-0.7f), m.scalar(0.61f), m.scalar(-1), m.scalar(2.5f)},
+         ("tensor" + std::to_string(levels)).c_str());
+  const ir::Value low = m.constant({3, 1, 1}, {-0.5f, -0.25f, 0}), high = m.constant({1, 3, 1, 1}, {0.5f, 0.75f, 1});
+  fake(256, {low, high, low, high}, "channels");
+  fake(256, {high, low, high, low}, "upside_down");
+  fake(256, {m.random({67}, 1), m.op("Abs", {m.input({67})}), m.scalar(0), m.random({5, 1}, 2)}, "mixed");
+  for (const char* type : {"f8e4m3", "f8e5m2"}) {
+    m.result(m.op("FakeConvert", {x, m.scalar(300), m.scalar(0.1f)}, {{"destination_type", type}}, type));
+    m.result(m.op("FakeConvert", {x, m.random({3, 1, 1}, 3)}, {{"destination_type", type}}));
+  }
+  expect_same_as_interpreter(m, 0);
+  for (const char* name : {"tensor2", "tensor65536", "channels", "upside_down", "mixed", "f8e4m3", "f8e5m2"})
+    expect_kernel(m, name);
+}
+
+TEST(CpuReductions, BatchNormWithParametersOfTheRun) {
+  GraphMaker m;
+  const auto positive = [&m] { return m.op("Add", {m.op("Abs", {m.input({6})}), m.scalar(0.5f)}); };
+  m.result(m.op("BatchNormInference", {m.input({2, 6, 5, 7}), m.input({6}), m.input({6}), m.input({6}), positive()},
+                {{"epsilon", "0.001"}}, "a"));
+  expect_same_as_interpreter(m);
+  expect_kernel(m, "a");
+}
+
+}  // namespace
+}  // namespace terroir::test
