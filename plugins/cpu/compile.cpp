@@ -9,6 +9,7 @@
 #include "plugins/cpu/passes/build_plan.hpp"
 #include "plugins/cpu/passes/fuse_attention.hpp"
 #include "plugins/cpu/passes/fuse_convolution_chains.hpp"
+#include "plugins/cpu/passes/fuse_elementwise.hpp"
 #include "plugins/cpu/passes/fuse_post_ops.hpp"
 #include "plugins/cpu/passes/fuse_rms_norm.hpp"
 #include "plugins/cpu/passes/layouts.hpp"
@@ -81,7 +82,9 @@ std::unique_ptr<Plan> compile_plan(std::unique_ptr<ir::Graph> graph, WeightsCach
   ir::PassManager passes;
   passes.add(fuse_attention(cpu_ops()));
   passes.add(fuse_rms_norm(cpu_ops()));
-  passes.add(fuse_post_ops(cpu_ops()));
+  passes.add(fuse_post_ops(cpu_ops(), ChainBases::with_own_store));
+  passes.add(fuse_elementwise(cpu_ops()));
+  passes.add(fuse_post_ops(cpu_ops(), ChainBases::elementwise));
   passes.add(fuse_convolution_chains(cpu_ops(), options.isa, weights));
   passes.run(*graph);
 

@@ -92,6 +92,7 @@ CpuOps::CpuOps(const ir::OpRegistry& registry) {
   attention_ = &own_.add(attention_schema());
   rms_norm_ = &own_.add(rms_norm_schema());
   convolution_chain_ = &own_.add(convolution_chain_schema());
+  elementwise_ = &own_.add(elementwise_schema());
 
   std::vector<std::string> types = {
       "Convolution", "GroupConvolution", "ConvolutionBackpropData", "GroupConvolutionBackpropData", "MVN", "MatMul"};

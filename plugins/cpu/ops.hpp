@@ -7,6 +7,7 @@
 #include "ir/schema/registry.hpp"
 #include "plugins/cpu/attention_op.hpp"
 #include "plugins/cpu/convolution_chain_op.hpp"
+#include "plugins/cpu/elementwise_op.hpp"
 #include "plugins/cpu/layout/layout.hpp"
 #include "plugins/cpu/rms_norm_op.hpp"
 #include "plugins/cpu/simd/post_op.hpp"
@@ -53,8 +54,8 @@ struct FusedAttrs {
   }
 };
 
-/// Schemas of the set "cpu": Reorder, Attention, RmsNorm, ConvolutionChain, and for every op that takes a chain its
-/// fused twin, of the same type name.
+/// Schemas of the set "cpu": Reorder, Attention, RmsNorm, ConvolutionChain, Elementwise, and for every op that takes a
+/// chain its fused twin, of the same type name.
 class CpuOps {
  public:
   explicit CpuOps(const ir::OpRegistry& registry);
@@ -62,6 +63,7 @@ class CpuOps {
   const ir::OpSchema& attention() const { return *attention_; }
   const ir::OpSchema& rms_norm() const { return *rms_norm_; }
   const ir::OpSchema& convolution_chain() const { return *convolution_chain_; }
+  const ir::OpSchema& elementwise() const { return *elementwise_; }
   /// Null when the op takes no chain.
   const ir::OpSchema* fused(const ir::OpSchema& base) const;
 
@@ -71,6 +73,7 @@ class CpuOps {
   const ir::OpSchema* attention_;
   const ir::OpSchema* rms_norm_;
   const ir::OpSchema* convolution_chain_;
+  const ir::OpSchema* elementwise_;
 };
 
 inline bool is_cpu_op(const ir::Node& node) { return node.schema->opset == "cpu"; }
@@ -78,7 +81,7 @@ inline bool is_cpu_op(const ir::Node& node) { return node.schema->opset == "cpu"
 inline bool is_fused(const ir::Node& node) {
   const std::string& type = node.schema->type;
   return is_cpu_op(node) && type != kReorderType && type != kAttentionType && type != kRmsNormType &&
-         type != kConvolutionChainType;
+         type != kConvolutionChainType && type != kElementwiseType;
 }
 /// The attributes of a node, or of the base op of a fused one.
 const ir::Attributes& base_attributes(const ir::Node& node);

@@ -77,16 +77,18 @@ Chain follow(const ir::Graph& graph, const ir::Node& base, const std::set<ir::No
 
 }  // namespace
 
-ir::Pass fuse_post_ops(const CpuOps& ops) {
-  return {"fuse_post_ops", [&ops](const ir::Graph& graph, ir::Patch& patch) {
+ir::Pass fuse_post_ops(const CpuOps& ops, ChainBases which) {
+  return {"fuse_post_ops", [&ops, which](const ir::Graph& graph, ir::Patch& patch) {
             std::vector<ir::NodeId> order = ir::topological_order(graph);
             // Contractions first, the later one first: of the two sides of a residual Add the later one has the other's
             // result at hand. Elementwise chains from their first op on.
             std::vector<ir::NodeId> bases;
-            for (auto it = order.rbegin(); it != order.rend(); ++it)
-              if (is_main_base(graph.node(*it))) bases.push_back(*it);
-            for (ir::NodeId id : order)
-              if (!is_main_base(graph.node(id))) bases.push_back(id);
+            if (which != ChainBases::elementwise)
+              for (auto it = order.rbegin(); it != order.rend(); ++it)
+                if (is_main_base(graph.node(*it))) bases.push_back(*it);
+            if (which != ChainBases::with_own_store)
+              for (ir::NodeId id : order)
+                if (!is_main_base(graph.node(id))) bases.push_back(id);
             std::set<ir::NodeId> claimed;
             for (ir::NodeId id : bases) {
               const ir::Node& base = graph.node(id);

@@ -11,6 +11,9 @@
 
 namespace terroir::cpu {
 
-ir::Pass fuse_post_ops(const CpuOps& ops);
+/// Which ops chains may begin with: elementwise ones last, when nothing else wants them.
+enum class ChainBases { all, with_own_store, elementwise };
+
+ir::Pass fuse_post_ops(const CpuOps& ops, ChainBases which = ChainBases::all);
 
 }  // namespace terroir::cpu
