@@ -1,17 +1,23 @@
 # Kernel files are named after their bucket (plugins/cpu/kernels/<family>/<isa>.cpp) and get its flags, nothing else
 # does. They are optimised in every configuration: unoptimised vector code is useless for testing, and inlining keeps
 # library code compiled for one ISA out of the symbols that the linker may share.
-set(TERROIR_ISA_BUCKETS scalar)
+set(all_isa_buckets scalar)
 set(TERROIR_ISA_FLAGS_scalar "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-  list(APPEND TERROIR_ISA_BUCKETS sse42 avx2 avx512)
+  list(APPEND all_isa_buckets sse42 avx2 avx512)
   set(TERROIR_ISA_FLAGS_sse42 -msse4.2)
   set(TERROIR_ISA_FLAGS_avx2 -mavx2 -mfma)
   set(TERROIR_ISA_FLAGS_avx512 -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512)
 endif()
+set(TERROIR_ISA_BUCKETS ${all_isa_buckets} CACHE STRING "Kernels to build: all buckets of the architecture, or scalar")
+if(NOT TERROIR_ISA_BUCKETS STREQUAL all_isa_buckets AND NOT TERROIR_ISA_BUCKETS STREQUAL "scalar")
+  # A processor that has one bucket has all smaller ones, and the tables of kernels rely on it.
+  message(FATAL_ERROR "TERROIR_ISA_BUCKETS is '${TERROIR_ISA_BUCKETS}'; it can be 'scalar' or '${all_isa_buckets}'")
+endif()
 
 # Instrumenting fully unrolled vector code takes minutes per file. Sanitized builds instrument the scalar bucket, which is
-# the same generic code (run them with TERROIR_FORCE_ISA=scalar); the others rely on the guard pages of the kernel tests.
+# the same generic code; their presets build no other one. If there are others (then run with TERROIR_FORCE_ISA=scalar),
+# these rely on the guard pages of the kernel tests.
 function(terroir_isa_optimisation source isa out_var)
   cmake_path(GET source PARENT_PATH family)
   if(TERROIR_SANITIZE AND isa STREQUAL "scalar")
