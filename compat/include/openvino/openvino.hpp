@@ -1,0 +1,7 @@
+// Everything a program of OpenVINO's C++ API includes; namespace ov is terroir.
+#pragma once
+
+#include "openvino/core/core.hpp"
+#include "openvino/runtime/runtime.hpp"
+
+namespace ov = terroir;
