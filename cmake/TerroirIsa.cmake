@@ -15,6 +15,12 @@ if(NOT TERROIR_ISA_BUCKETS STREQUAL all_isa_buckets AND NOT TERROIR_ISA_BUCKETS 
   message(FATAL_ERROR "TERROIR_ISA_BUCKETS is '${TERROIR_ISA_BUCKETS}'; it can be 'scalar' or '${all_isa_buckets}'")
 endif()
 
+# Kernels call nothing that throws: tables for unwinding them would be a tenth of a megabyte nobody reads.
+set(TERROIR_ISA_UNWIND_FLAGS)
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
+  set(TERROIR_ISA_UNWIND_FLAGS -fno-exceptions -fno-asynchronous-unwind-tables)
+endif()
+
 # Instrumenting fully unrolled vector code takes minutes per file. Sanitized builds instrument the scalar bucket, which is
 # the same generic code; their presets build no other one. If there are others (then run with TERROIR_FORCE_ISA=scalar),
 # these rely on the guard pages of the kernel tests.
@@ -40,7 +46,8 @@ function(terroir_isa_sources out_var)
       ${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/*/${isa}.cpp ${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/*/*_${isa}.cpp)
     foreach(source IN LISTS isa_sources)
       terroir_isa_optimisation(${source} ${isa} optimisation)
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${optimisation};${TERROIR_ISA_FLAGS_${isa}}")
+      set_source_files_properties(${source} PROPERTIES
+        COMPILE_OPTIONS "${optimisation};${TERROIR_ISA_FLAGS_${isa}};${TERROIR_ISA_UNWIND_FLAGS}")
     endforeach()
     list(APPEND sources ${isa_sources})
   endforeach()

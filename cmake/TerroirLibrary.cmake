@@ -14,12 +14,17 @@ string(CONCAT once_per_model "^${PROJECT_SOURCE_DIR}/("
   "runtime/(plugin|extension)/|runtime/api/(attributes|core|graph|layout|model|node|serialize|version)|"
   "plugins/(interpreter|cpu/passes)/)")
 list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "${once_per_model}")
+# The same holds for references that only the interpreter and rare element types run, since the CPU has kernels of its own.
+set(TERROIR_RARE_REFERENCES ${TERROIR_SOURCES})
+string(CONCAT rare_references "^${PROJECT_SOURCE_DIR}/ops/reference/"
+  "(control_flow|image|movement|normalization|pooling|sequence|signals|sort|sparse|terroir1)/")
+list(FILTER TERROIR_RARE_REFERENCES INCLUDE REGEX "${rare_references}")
 # Suppression of boxes compares one with whole blocks of others, which takes vectors only where the compiler may divide
 # before it knows whether the quotient counts. That changes no value.
 set(TERROIR_BLOCK_LOOPS ${TERROIR_SOURCES})
 list(FILTER TERROIR_BLOCK_LOOPS INCLUDE REGEX "/ops/reference/detection/(class_nms|detection_output|detectron|generate_proposals|non_max_suppression|proposal)\\.cpp$")
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
-  set_source_files_properties(${TERROIR_ONCE_PER_MODEL} PROPERTIES COMPILE_OPTIONS -Os)
+  set_source_files_properties(${TERROIR_ONCE_PER_MODEL} ${TERROIR_RARE_REFERENCES} PROPERTIES COMPILE_OPTIONS -Os)
   # Loops of every element size that need no ISA of their own, but vectors.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/copy/copy_rows.cpp PROPERTIES COMPILE_OPTIONS -O3)
   set_source_files_properties(${TERROIR_BLOCK_LOOPS} PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
