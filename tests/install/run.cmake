@@ -17,7 +17,7 @@ function(check_headers source_folder installed_folder)
   endif()
 endfunction()
 check_headers(runtime/include/terroir include/terroir)
-check_headers(compat/include include/terroir_openvino)
+check_headers(runtime/compat/include include/terroir_openvino)
 
 run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/tests/install/consumer -B ${WORK}/consumer
   -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_PREFIX_PATH=${WORK}/moved)

@@ -39,7 +39,7 @@ ROOMS = {
     "plugins/cpu": IR + READERS + OPS + RUNTIME,
     "plugins": ["plugins/interpreter", "plugins/cpu", "runtime/plugin"],
     "samples": [],
-    "compat": [],
+    "runtime/compat": [],
     "tests": None,  # everything
 }
 
@@ -47,7 +47,7 @@ ROOMS = {
 VALUE_HEADERS = {"any", "bfloat16", "dimension", "element_type", "exception", "export", "float16", "partial_shape",
                  "shape"}
 # rooms that may include every public header; runtime/include among themselves
-PUBLIC_HEADERS = ["runtime", "plugins", "samples", "compat", "tests"]
+PUBLIC_HEADERS = ["runtime", "plugins", "samples", "runtime/compat", "tests"]
 
 # header of a third party -> rooms that may include it
 THIRD_PARTY = [
@@ -108,8 +108,8 @@ def check_quoted(root, path, name):
     if room == "samples":
         local = [root / "samples" / name, (root / path).parent / name]
         return None if any(file.is_file() for file in local) else f'samples see the installed headers only, not "{name}"'
-    if room == "compat" and name.startswith("openvino/"):
-        return None if (root / "compat/include" / name).is_file() else f'"{name}" does not exist'
+    if room == "runtime/compat" and name.startswith("openvino/"):
+        return None if (root / "runtime/compat/include" / name).is_file() else f'"{name}" does not exist'
     target = room_of(name)
     if target is None:
         return f'"{name}" does not start with a room'
