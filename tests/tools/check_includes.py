@@ -47,7 +47,7 @@ ROOMS = {
 VALUE_HEADERS = {"any", "bfloat16", "dimension", "element_type", "exception", "export", "float16", "partial_shape",
                  "shape"}
 # rooms that may include every public header; runtime/include among themselves
-PUBLIC_HEADERS = ["runtime", "plugins", "samples", "runtime/compat", "tests"]
+PUBLIC_HEADERS = ["runtime", "plugins", "samples", "tests"]
 
 # header of a third party -> rooms that may include it
 THIRD_PARTY = [
