@@ -6,9 +6,11 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <thread>
 
 #include "benchmark_app/progress_bar.hpp"
 
+namespace benchmark_app {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -25,14 +27,41 @@ double done(const Limits& limits, uint64_t iterations, double elapsed) {
   return least;
 }
 
+/// Chooses what each inference reads, and when it may start.
+class Schedule {
+ public:
+  Schedule(const std::vector<Feed>& feeds, const RunPlan& plan) : feeds_(feeds), plan_(plan) {}
+
+  /// For the next inference, with this request: waits for its turn, sets its inputs, counts its samples. Returns its
+  /// set of shapes.
+  size_t prepare(terroir::InferRequest& request, size_t request_index) {
+    if (plan_.samples_per_second > 0) {
+      const std::chrono::duration<double> due(static_cast<double>(samples_) / plan_.samples_per_second);
+      std::this_thread::sleep_until(start_ + std::chrono::duration_cast<Clock::duration>(due));
+    }
+    const Feed& feed = feeds_[(plan_.sets_inputs ? iteration_ : request_index) % feeds_.size()];
+    if (plan_.sets_inputs) set_inputs(request, feed);
+    ++iteration_;
+    samples_ += feed.samples;
+    return feed.shape_set;
+  }
+  uint64_t samples() const { return samples_; }
+  Clock::time_point start() const { return start_; }
+
+ private:
+  const std::vector<Feed>& feeds_;
+  const RunPlan& plan_;
+  const Clock::time_point start_ = Clock::now();
+  uint64_t iteration_ = 0, samples_ = 0;
+};
+
 /// Requests that have ended, filled by their callbacks.
 class Finished {
  public:
-  void add(size_t request, Clock::time_point start, std::exception_ptr error) {
-    const double latency = milliseconds(Clock::now() - start);
+  void add(size_t request, const Inference& inference, std::exception_ptr error) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (error && !error_) error_ = error;
-    latencies_.push_back(latency);
+    inferences_.push_back(inference);
     requests_.push_back(request);
     changed_.notify_one();
   }
@@ -47,16 +76,16 @@ class Finished {
     return request;
   }
 
-  std::vector<double> latencies() {
+  std::vector<Inference> inferences() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return latencies_;
+    return inferences_;
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<size_t> requests_;
-  std::vector<double> latencies_;
+  std::vector<Inference> inferences_;
   std::exception_ptr error_;
 };
 
@@ -80,51 +109,74 @@ class WaitForAll {
   std::vector<terroir::InferRequest>& requests_;
 };
 
-}  // namespace
-
-Measurement measure_sync(terroir::InferRequest& request, const Limits& limits) {
+Measurement measure_one_by_one(std::vector<terroir::InferRequest>& requests, const std::vector<Feed>& feeds,
+                               const RunPlan& plan) {
   Measurement result;
   ProgressBar bar;
-  const auto start = Clock::now();
+  Schedule schedule(feeds, plan);
   for (double share = 0; share < 1;) {
+    const size_t i = result.inferences.size() % requests.size();
+    const size_t shape_set = schedule.prepare(requests[i], i);
     const auto before = Clock::now();
-    request.infer();
+    requests[i].infer();
     const auto after = Clock::now();
-    result.latencies.push_back(milliseconds(after - before));
-    result.duration = milliseconds(after - start);
-    share = done(limits, result.latencies.size(), result.duration);
+    result.inferences.push_back({milliseconds(after - before), shape_set});
+    result.duration = milliseconds(after - schedule.start());
+    share = done(plan.limits, result.inferences.size(), result.duration);
     bar.show(share);
   }
+  result.samples = schedule.samples();
   return result;
 }
 
-Measurement measure_async(std::vector<terroir::InferRequest>& requests, const Limits& limits) {
+Measurement measure_together(std::vector<terroir::InferRequest>& requests, const std::vector<Feed>& feeds,
+                             const RunPlan& plan) {
+  struct Running {
+    Clock::time_point start;
+    size_t shape_set;
+  };
   Finished finished;
-  std::vector<Clock::time_point> starts(requests.size());
+  std::vector<Running> running(requests.size());
   const WaitForAll guard(requests);
   for (size_t i = 0; i < requests.size(); ++i) {
-    requests[i].set_callback([&finished, &starts, i](std::exception_ptr error) { finished.add(i, starts[i], error); });
+    requests[i].set_callback([&finished, &running, i](std::exception_ptr error) {
+      finished.add(i, {milliseconds(Clock::now() - running[i].start), running[i].shape_set}, error);
+    });
   }
 
   Measurement result;
   ProgressBar bar;
-  const auto start = Clock::now();
+  Schedule schedule(feeds, plan);
   uint64_t started = 0;
-  for (; started < requests.size(); ++started) {
-    starts[started] = Clock::now();
-    requests[started].start_async();
-  }
+  const auto start_one = [&](size_t i) {
+    running[i].shape_set = schedule.prepare(requests[i], i);
+    running[i].start = Clock::now();
+    requests[i].start_async();
+    ++started;
+  };
+  for (size_t i = 0; i < requests.size(); ++i) start_one(i);
   for (uint64_t ended = 0; ended < started;) {
     const size_t i = finished.take();
     ++ended;
-    result.duration = milliseconds(Clock::now() - start);
-    bar.show(done(limits, ended, result.duration));
-    if (done(limits, started, result.duration) >= 1 && started % requests.size() == 0) continue;
+    result.duration = milliseconds(Clock::now() - schedule.start());
+    bar.show(done(plan.limits, ended, result.duration));
+    if (done(plan.limits, started, result.duration) >= 1 && started % requests.size() == 0) continue;
     requests[i].wait();  // its callback may not have returned yet
-    starts[i] = Clock::now();
-    requests[i].start_async();
-    ++started;
+    start_one(i);
   }
-  result.latencies = finished.latencies();
+  result.inferences = finished.inferences();
+  result.samples = schedule.samples();
   return result;
 }
+
+}  // namespace
+
+void set_inputs(terroir::InferRequest& request, const Feed& feed) {
+  for (size_t i = 0; i < feed.tensors.size(); ++i) request.set_input_tensor(i, feed.tensors[i]);
+}
+
+Measurement measure(std::vector<terroir::InferRequest>& requests, const std::vector<Feed>& feeds, const RunPlan& plan) {
+  return plan.is_async ? measure_together(requests, feeds, plan) : measure_one_by_one(requests, feeds, plan);
+}
+
+}  // namespace benchmark_app

@@ -1,40 +1,78 @@
-// The command line of benchmark_app.
+// The command line of benchmark_app. --help is its manual.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-struct Options {
-  enum class Api { sync, async };
-  enum class Hint { latency, throughput, none };
+namespace benchmark_app {
 
+/// Words have been checked when they stand here; empty or 0 means "not given" unless a default is written.
+struct Options {
+  // What to run.
   std::string model;
   std::string device = "CPU";
-  std::vector<std::string> extensions;  // libraries with layers of their own
-  int64_t batch = 0;                    // 0: as in the model
-  uint64_t iterations = 0;              // 0: no such limit
-  double seconds = 0;                   // 0: no such limit
-  uint32_t requests = 0;                // 0: as many as the compiled model wants
-  std::string streams;                  // empty: as the hint says
+  std::vector<std::string> inputs;  // the arguments of -i, not yet taken apart
+  std::vector<std::string> extensions;
+  bool load_from_file = false;
+  std::string cache_dir;
+
+  // How long.
+  std::optional<uint64_t> iterations;  // 0: compile, and infer nothing
+  double seconds = 0;
+  double max_rate = 0;  // samples per second
+  bool warm_up = true;
+
+  // Shapes and types.
+  int64_t batch = 0;
+  std::string shape, data_shape, layout;
+  std::string input_type, output_type, port_types;
+  std::string mean_values, scale_values;
+
+  // How.
+  std::string api;   // sync, async
+  std::string hint;  // latency, throughput, cumulative_throughput, none
+  bool hint_given = false;
+  uint32_t requests = 0;
+  std::string streams, infer_precision, pin;
   std::optional<int32_t> threads;
-  Api api = Api::async;
-  Hint hint = Hint::none;
-  std::string shape, data_shape;
-  bool counters = false;
-  std::string json_file;  // empty: none is written
+  std::optional<bool> inference_only;
+
+  // What to tell.
+  uint32_t latency_percentile = 50;
+  std::string report_type;  // no_counters, average_counters, detailed_counters, sort_detailed_counters
+  std::string report_folder;
+  bool json_stats = false;
+  std::string json_file;  // instead of benchmark_report.json in the report folder
+  std::optional<bool> counters;
+  std::string counters_order;  // sort, no_sort, simple_sort
+  bool latency_per_shape = false;
+  std::string exec_graph_path, dump_config, load_config;
+
+  /// Name and value of each option on the command line, for the reports.
+  std::vector<std::pair<std::string, std::string>> given;
 
   /// Adds every option to `app`; they fill this object, which must stay where it is.
   void add_to(CLI::App& app);
-  /// What is not on the command line: 60 seconds if nothing limits the run; throughput for the asynchronous interface
-  /// and latency for the other, unless streams are given. Call it after parsing.
+  /// Sets what follows from other options. Call it after parsing. Throws std::runtime_error that names the option.
   void complete(const CLI::App& app);
 
+  bool is_async() const { return api == "async"; }
+  bool compile_only() const { return iterations && *iterations == 0; }
+  /// Whether an option asks for what single layers cost.
+  bool wants_counters() const;
+  bool wants_report() const { return !report_type.empty(); }
+
  private:
-  std::string api_word_ = "async", hint_word_, report_folder_ = ".";
+  void add_run_options(CLI::App& app);
+  void add_shape_options(CLI::App& app);
+  void add_device_options(CLI::App& app);
+  void add_report_options(CLI::App& app);
+
+  std::string json_word_;
 };
 
-const char* to_string(Options::Api api);
-const char* to_string(Options::Hint hint);
+}  // namespace benchmark_app

@@ -6,6 +6,8 @@
 #include <iostream>
 #include <string>
 
+namespace benchmark_app {
+
 ProgressBar::ProgressBar() : on_terminal_(isatty(STDOUT_FILENO) != 0) {}
 
 void ProgressBar::show(double done) {
@@ -21,3 +23,5 @@ void ProgressBar::show(double done) {
 ProgressBar::~ProgressBar() {
   if (percent_ >= 0) std::cout << '\n';
 }
+
+}  // namespace benchmark_app

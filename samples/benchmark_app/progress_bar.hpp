@@ -1,6 +1,8 @@
 // A bar on a terminal; nothing when the output goes elsewhere.
 #pragma once
 
+namespace benchmark_app {
+
 class ProgressBar {
  public:
   ProgressBar();
@@ -15,3 +17,5 @@ class ProgressBar {
   bool on_terminal_;
   int percent_ = -1;
 };
+
+}  // namespace benchmark_app

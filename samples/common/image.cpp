@@ -84,37 +84,52 @@ ImageInput image_input(terroir::Model& model, const Image& image) {
 namespace {
 
 template <typename T>
-void fill(T* values, const Image& image, const ImageInput& input) {
+void put(const Image& image, size_t channels, bool channels_last, void* destination) {
   const auto pixels = static_cast<size_t>(image.width) * static_cast<size_t>(image.height);
-  const auto channels = static_cast<size_t>(input.channels);
-  for (size_t n = 0; n < input.shape[0]; ++n, values += channels * pixels) {
-    for (size_t i = 0; i < pixels; ++i) {
-      const uint8_t* rgb = image.rgb.data() + i * 3;
-      for (size_t c = 0; c < channels; ++c) {
-        const float value = channels == 3 ? rgb[2 - c] : (299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2] + 500) / 1000;
-        values[input.channels_last ? i * channels + c : c * pixels + i] = static_cast<T>(value);
-      }
+  T* values = static_cast<T*>(destination);
+  for (size_t i = 0; i < pixels; ++i) {
+    const uint8_t* rgb = image.rgb.data() + i * 3;
+    for (size_t c = 0; c < channels; ++c) {
+      const int value = channels == 3 ? rgb[2 - c] : (299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2] + 500) / 1000;
+      values[channels_last ? i * channels + c : c * pixels + i] = static_cast<T>(static_cast<float>(value));
     }
   }
 }
 
 }  // namespace
 
+void put_image(const Image& image, const terroir::element::Type& type, size_t channels, bool channels_last,
+               void* destination) {
+  using terroir::element::Type_t;
+  if (channels != 1 && channels != 3) {
+    throw std::runtime_error("an image has one channel or three, not " + std::to_string(channels));
+  }
+  switch (type) {
+    case Type_t::f32:
+      return put<float>(image, channels, channels_last, destination);
+    case Type_t::f16:
+      return put<terroir::float16>(image, channels, channels_last, destination);
+    case Type_t::bf16:
+      return put<terroir::bfloat16>(image, channels, channels_last, destination);
+    case Type_t::u8:
+      return put<uint8_t>(image, channels, channels_last, destination);
+    case Type_t::i32:
+      return put<int32_t>(image, channels, channels_last, destination);
+    case Type_t::i64:
+      return put<int64_t>(image, channels, channels_last, destination);
+    default:
+      throw std::runtime_error("an image cannot be given as " + type.to_string() +
+                               "; f32, f16, bf16, u8, i32 and i64 can");
+  }
+}
+
 terroir::Tensor image_tensor(const Image& image, const ImageInput& input) {
   const Image resized = resize(image, input.width, input.height);
-  terroir::Tensor tensor(input.type, input.shape);
-  switch (input.type) {
-    case terroir::element::Type_t::f32:
-      fill(tensor.data<float>(), resized, input);
-      break;
-    case terroir::element::Type_t::f16:
-      fill(tensor.data<terroir::float16>(), resized, input);
-      break;
-    case terroir::element::Type_t::u8:
-      fill(tensor.data<uint8_t>(), resized, input);
-      break;
-    default:
-      throw std::runtime_error("an image cannot be given as " + input.type.to_string() + "; f32, f16 and u8 can");
+  const terroir::Tensor tensor(input.type, input.shape);
+  const size_t sample = tensor.get_byte_size() / input.shape[0];
+  for (size_t n = 0; n < input.shape[0]; ++n) {
+    put_image(resized, input.type, static_cast<size_t>(input.channels), input.channels_last,
+              static_cast<char*>(tensor.data()) + n * sample);
   }
   return tensor;
 }

@@ -41,6 +41,12 @@ struct ImageInput {
 /// model is reshaped. Throws std::runtime_error if the input cannot be an image.
 ImageInput image_input(terroir::Model& model, const Image& image);
 
+/// One image as a sample of a tensor of `type` at `destination`: values 0..255 in the order blue, green, red, or one
+/// channel of brightness, by rows; channels outermost or innermost. Throws std::runtime_error for another number of
+/// channels or a type that cannot hold such values.
+void put_image(const Image& image, const terroir::element::Type& type, size_t channels, bool channels_last,
+               void* destination);
+
 /// The image resized, as values 0..255 in the order blue, green, red (or one channel of brightness), the same for every
 /// position of the batch.
 terroir::Tensor image_tensor(const Image& image, const ImageInput& input);

@@ -7,104 +7,10 @@ import argparse
 import json
 import pathlib
 import re
-import struct
-import subprocess
 import sys
-import zlib
 
-SIZE = 96  # of the model that the cases share: real, but quick under sanitizers, too
-SKIPPED = 77
-
-
-class Run:
-    """Where the programs and the files are."""
-
-    def __init__(self, arguments):
-        self.bin = pathlib.Path(arguments.bin).resolve()
-        self.work = pathlib.Path(arguments.work).resolve()
-        self.shared = pathlib.Path(arguments.shared) if arguments.shared else None
-        self.extensions = pathlib.Path(arguments.extensions)
-        self.work.mkdir(parents=True, exist_ok=True)
-
-    @property
-    def model(self):
-        return self.work / "model" / "model.xml"
-
-    def start(self, program, *arguments):
-        command = [str(self.bin / program)] + [str(argument) for argument in arguments]
-        return subprocess.run(command, capture_output=True, text=True, cwd=self.work, check=False)
-
-    def succeed(self, program, *arguments):
-        done = self.start(program, *arguments)
-        expect(done.returncode == 0, f"{program} {arguments} ended with {done.returncode}: {done.stderr}")
-        return done.stdout
-
-
-def expect(condition, message):
-    if not condition:
-        raise AssertionError(message)
-
-
-# --- images ---
-
-
-def test_picture(width, height):
-    """Rows of RGB bytes: two gradients and a bright square."""
-    rows = []
-    for y in range(height):
-        row = bytearray()
-        for x in range(width):
-            inside = abs(2 * x - width) < width // 2 and abs(2 * y - height) < height // 2
-            row += bytes((230, 220, 30)) if inside else bytes((255 * x // width, 255 * y // height, 90))
-        rows.append(bytes(row))
-    return rows
-
-
-def write_ppm(path, rows):
-    path.write_bytes(b"P6\n%d %d\n255\n" % (len(rows[0]) // 3, len(rows)) + b"".join(rows))
-
-
-def write_png(path, rows):
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", len(rows[0]) // 3, len(rows), 8, 2, 0, 0, 0)
-    pixels = zlib.compress(b"".join(b"\0" + row for row in rows))
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b""))
-
-
-def read_png(path):
-    """Rows of RGB bytes of an 8-bit RGB image without interlacing."""
-    data = path.read_bytes()
-    expect(data[:8] == b"\x89PNG\r\n\x1a\n", f"{path} is no PNG")
-    at, packed, width, height = 8, b"", 0, 0
-    while at < len(data):
-        length, kind = struct.unpack(">I4s", data[at : at + 8])
-        body = data[at + 8 : at + 8 + length]
-        if kind == b"IHDR":
-            width, height, depth, color = struct.unpack(">IIBB", body[:10])
-            expect((depth, color) == (8, 2), f"{path} is not 8-bit RGB")
-        elif kind == b"IDAT":
-            packed += body
-        at += 12 + length
-    raw, stride, rows = zlib.decompress(packed), 3 * width, []
-    above = bytes(stride)
-    for y in range(height):
-        kind, row = raw[y * (stride + 1)], bytearray(raw[y * (stride + 1) + 1 : (y + 1) * (stride + 1)])
-        for i in range(stride):
-            left, corner = (row[i - 3], above[i - 3]) if i >= 3 else (0, 0)
-            row[i] = (row[i] + predicted(kind, left, above[i], corner)) & 255
-        rows.append(bytes(row))
-        above = row
-    return rows
-
-
-def predicted(kind, left, up, corner):
-    if kind == 4:
-        base = left + up - corner
-        return min((left, up, corner), key=lambda value: abs(base - value))
-    return (0, left, up, (left + up) // 2)[kind]
-
+import benchmark_cases
+from harness import SIZE, SKIPPED, Run, expect, read_png, test_picture, write_png, write_ppm
 
 # --- what the programs print ---
 
@@ -182,91 +88,6 @@ def hello_query_device(run):
         expect(len(re.findall(rf"Mutable: {key} : \S", output)) == 2, f"{key} is missing: {output}")
 
 
-STEPS = (
-    "Parsing and validating input arguments", "Loading Terroir Runtime", "Setting device configuration",
-    "Reading model files", "Resizing model to match image sizes and given batch", "Configuring input of the model",
-    "Loading the model to the device", "Querying optimal runtime parameters",
-    "Creating infer requests and preparing input tensors", "Measuring performance", "Dumping statistics report")
-
-
-def results_of(output):
-    """Count, duration, median, average, min, max, throughput; checks the steps and that the numbers fit."""
-    at = 0
-    for number, step in enumerate(STEPS, 1):
-        heading = f"[Step {number}/11] {step}"
-        expect(output.count(heading) == 1, f"'{heading}' is missing: {output}")
-        expect(output.index(heading) >= at, f"'{heading}' is out of order: {output}")
-        at = output.index(heading)
-    number = r" +([0-9.]+)"
-    found = re.search(
-        rf"\[ INFO \] Count:{number} iterations\n\[ INFO \] Duration:{number} ms\n\[ INFO \] Latency:\n"
-        rf"\[ INFO \]    Median:{number} ms\n\[ INFO \]    Average:{number} ms\n\[ INFO \]    Min:{number} ms\n"
-        rf"\[ INFO \]    Max:{number} ms\n\[ INFO \] Throughput:{number} FPS\n$", output)
-    expect(found, f"the results are missing: {output}")
-    count, duration, median, average, least, most, throughput = map(float, found.groups())
-    expect(0 < least <= median <= most and least <= average <= most <= duration, f"latencies do not fit: {output}")
-    return count, duration, throughput
-
-
-def check_throughput(results, batch):
-    count, duration, throughput = results
-    expected = 1000 * batch * count / duration
-    expect(abs(throughput - expected) <= 0.01 * expected + 0.01, f"{throughput} FPS, expected {expected}")
-
-
-def benchmark_app(run):
-    async_run = run.succeed("benchmark_app", "-m", run.model, "-niter", 7, "-nireq", 2, "-nstreams", 2, "-nthreads", 2)
-    expect("asynchronously, 2 inference requests, limits: 8 iterations" in async_run, async_run)
-    expect(results_of(async_run)[0] == 8, f"7 iterations in pairs are 8: {async_run}")
-    check_throughput(results_of(async_run), 1)
-    expect("NUM_STREAMS: 2\n" in async_run, f"-nstreams has no effect: {async_run}")
-    expect("\r" not in async_run, "a progress bar where there is no terminal")
-
-    batches = run.succeed("benchmark_app", "-m", run.model, "--niter", 4, "--api", "sync", "-b", 3)
-    expect(f"[3,3,{SIZE},{SIZE}]" in batches and "Model batch size: 3" in batches, f"-b has no effect: {batches}")
-    expect("Start inference synchronously, limits: 4 iterations" in batches, batches)
-    check_throughput(results_of(batches), 3)
-
-    timed = results_of(run.succeed("benchmark_app", "-m", run.model, "-t", 0.5, "-hint", "latency"))
-    expect(timed[1] >= 500, f"-t 0.5 ended after {timed[1]} ms")
-
-
-def benchmark_app_shapes(run):
-    fixed = run.succeed("benchmark_app", "-m", run.model, "-niter", 2, "-shape", "data[2,3,64,64]", "-hint", "none")
-    expect("[2,3,64,64]" in fixed and "[2,1000]" in fixed, f"-shape has no effect: {fixed}")
-    dynamic = run.succeed("benchmark_app", "-m", run.model, "-niter", 2, "-shape", "[?,3,32..64,64]", "-data_shape",
-                          "[2,3,48,64]", "-api", "sync")
-    expect("[?,3,32..64,64]" in dynamic and "Model batch size: 2" in dynamic, f"not dynamic: {dynamic}")
-    check_throughput(results_of(dynamic), 2)
-
-
-def benchmark_app_reports(run):
-    report = run.work / "report.json"
-    for device in ("CPU", "INTERPRETER"):
-        output = run.succeed("benchmark_app", "-m", run.model, "-d", device, "-niter", 2, "-shape", "[1,3,32,32]",
-                             "-api", "sync", "-pc", "-json_stats", report)
-        count, duration, throughput = results_of(output)
-        data = json.loads(report.read_text())
-        numbers = data["execution_results"]
-        expect(numbers["iterations_num"] == count, f"{numbers} is not {output}")
-        expect(abs(numbers["execution_time"] - duration) < 0.01, f"{numbers} is not {output}")
-        expect(abs(numbers["throughput"] - throughput) < 0.01, f"{numbers} is not {output}")
-        expect(data["configuration_setup"]["target_device"] == device, f"{data}")
-        layers = data["performance_counters"]
-        expect(layers and {"stem", "head"} <= {layer["name"] for layer in layers}, f"layers are missing: {layers}")
-        for layer in layers:
-            expect(re.search(rf"^{re.escape(layer['name'])} +{layer['status']} .*\d\.\d{{3}}$", output, re.MULTILINE),
-                   f"the table has no '{layer['name']}': {output}")
-        slow = [layer for layer in layers if layer["exec_type"].startswith("ref") and layer["status"] == "EXECUTED"]
-        expect(f"Layers on reference kernels: {len(slow)}" in output, f"{len(slow)} layers are on the reference: {output}")
-        expect((len(slow) > 0) == (device == "INTERPRETER"), f"{device} runs {len(slow)} layers on the reference")
-        total = float(re.search(r"^Total time: ([0-9.]+) ms$", output, re.MULTILINE)[1])
-        expect(abs(total - sum(layer["real_time"] for layer in layers)) < 0.01, f"the total is wrong: {output}")
-    run.succeed("benchmark_app", "-m", run.model, "-niter", 1, "-json_stats", "-report_folder", run.work)
-    expect(json.loads((run.work / "benchmark_report.json").read_text())["execution_results"]["iterations_num"] >= 1,
-           "benchmark_report.json is wrong")
-
-
 def custom_layer(run):
     """The library with a layer of its own, in the layouts around it and alone."""
     model = pathlib.Path(__file__).resolve().parents[2] / "samples" / "custom_layer" / "snake.xml"
@@ -324,21 +145,6 @@ def errors(run):
         ("model_creation", ("-o", text / "folder"), r"text\.txt"),
         ("model_creation", ("-d", "GPU"), r"there is no device 'GPU'"),
         ("hello_query_device", ("surplus",), r"not expected: surplus"),
-        ("benchmark_app", (), r"--model is required"),
-        ("benchmark_app", ("-m", f"{missing}.xml"), r"missing\.xml'.*No such file"),
-        ("benchmark_app", ("-m", model, "-d", "GPU"), r"there is no device 'GPU'; available: CPU, INTERPRETER"),
-        ("benchmark_app", ("-m", model, "-api", "both"), r"--api: both not in \{sync,async\}"),
-        ("benchmark_app", ("-m", model, "-hint", "fast"), r"--hint: fast not in \{latency,throughput,none\}"),
-        ("benchmark_app", ("-m", model, "-niter", "0"), r"--niter: must be a number of at least 1, got '0'"),
-        ("benchmark_app", ("-m", model, "-nstreams", "x"), r"NUM_STREAMS: 'x'"),
-        ("benchmark_app", ("-m", model, "-shape", "[1,3"), r"'\[1,3' is no list of shapes"),
-        ("benchmark_app", ("-m", model, "-shape", "[1],[2]"), r"two shapes to all inputs"),
-        ("benchmark_app", ("-m", model, "-shape", "x[1]"), r"no input 'x'; its inputs are data"),
-        ("benchmark_app", ("-m", model, "-shape", "[1,4,64,64]"), r"cannot reshape the model: Subtract 'data/centered'"),
-        ("benchmark_app", ("-m", model, "-shape", "[1,3,?,64]"), r"dynamic shape \[1,3,\?,64\]; fix it with --shape"),
-        ("benchmark_app", ("-m", model, "-api", "sync", "-nireq", "2"), r"--nireq above 1 needs --api async"),
-        ("benchmark_app", ("-m", model, "-niter", "1", "-json_stats", missing / "x"), r"cannot write '.*missing/x'"),
-        ("benchmark_app", ("-m", model, "-what"), r"not expected: --what"),
     ):
         done = run.start(program, *arguments)
         case = f"{program} {' '.join(map(str, arguments))}"
@@ -386,9 +192,8 @@ def object_detection(run):
     return None
 
 
-CASES = (model_creation, devices_agree, hello_classification, hello_query_device, benchmark_app, benchmark_app_shapes,
-         benchmark_app_reports, custom_layer, check_extension,
-         errors, object_detection)
+CASES = (model_creation, devices_agree, hello_classification, hello_query_device, custom_layer, check_extension, errors,
+         object_detection, *benchmark_cases.CASES)
 
 
 def main():
