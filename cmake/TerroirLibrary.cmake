@@ -26,7 +26,8 @@ list(FILTER TERROIR_BLOCK_LOOPS INCLUDE REGEX "/ops/reference/detection/(class_n
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
   set_source_files_properties(${TERROIR_ONCE_PER_MODEL} ${TERROIR_RARE_REFERENCES} PROPERTIES COMPILE_OPTIONS -Os)
   # Loops of every element size that need no ISA of their own, but vectors.
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/copy/copy_rows.cpp PROPERTIES COMPILE_OPTIONS -O3)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/copy/copy_rows.cpp
+    ${PROJECT_SOURCE_DIR}/ops/reference/movement/non_zero.cpp PROPERTIES COMPILE_OPTIONS -O3)
   set_source_files_properties(${TERROIR_BLOCK_LOOPS} PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
 endif()
 

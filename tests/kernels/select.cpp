@@ -1,5 +1,6 @@
 #include "plugins/cpu/kernels/select/select.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <random>
 
@@ -43,8 +44,9 @@ TEST_P(SelectKernelsTest, NextSkipsNothingThatIsBetter) {
           ASSERT_TRUE(begin <= found && found <= n);
           for (int64_t i = begin; i < found; ++i) ASSERT_FALSE(better(row[i], bound, largest)) << i;
           // What it stops at is better, or a NaN is in play.
-          if (found < n && !std::isnan(row[found]) && !std::isnan(bound))
+          if (found < n && !std::isnan(row[found]) && !std::isnan(bound)) {
             ASSERT_TRUE(better(row[found], bound, largest)) << row[found] << " and " << bound;
+          }
         }
       }
     }
@@ -68,6 +70,29 @@ TEST_P(SelectKernelsTest, BestOfColumns) {
             if (better(src[i * stride + c], src[best * stride + c], largest)) best = i;
           ASSERT_EQ(indices[c], best) << columns << " columns of " << extent;
           ASSERT_EQ(std::bit_cast<uint32_t>(values[c]), std::bit_cast<uint32_t>(src[best * stride + c]));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(SelectKernelsTest, PlacesInSortedRows) {
+  for (const int64_t length : {0, 1, 2, 3, 7, 64, 65}) {
+    std::vector<float> bounds = values_with_ties(length, 3);
+    std::erase_if(bounds, [](float x) { return std::isnan(x); });
+    std::sort(bounds.begin(), bounds.end());
+    const GuardedBuffer<float> sorted(bounds);
+    for (const int64_t n : sizes_around(4 * lanes())) {
+      const GuardedBuffer<float> values(values_with_ties(n, static_cast<uint32_t>(n)));
+      for (const bool right : {false, true}) {
+        GuardedBuffer<int32_t> places(n);
+        cpu::select_kernels(isa()).places(sorted.data(), static_cast<int64_t>(bounds.size()), values.data(), n, right,
+                                          places.data());
+        EXPECT_TRUE(places.intact());
+        for (int64_t i = 0; i < n; ++i) {
+          const auto place = right ? std::upper_bound(bounds.begin(), bounds.end(), values[i])
+                                   : std::lower_bound(bounds.begin(), bounds.end(), values[i]);
+          ASSERT_EQ(places[i], place - bounds.begin()) << values[i] << " among " << length;
         }
       }
     }

@@ -1,7 +1,7 @@
 #include "ops/defs/movement/non_zero.hpp"
 
 #include "ir/schema/infer_context.hpp"
-#include "ops/reference/movement/rearrange.hpp"
+#include "ops/reference/movement/non_zero.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops {

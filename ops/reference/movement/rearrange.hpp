@@ -34,9 +34,5 @@ void extract_image_patches(const ir::EvalContext& ctx, const PatchParams& params
 
 /// Inputs: step_ids, parent_ids, max_seq_len, end_token. Follows each beam from its end to its beginning.
 void gather_tree(const ir::EvalContext& ctx);
-/// Coordinates of the elements that are not 0, as columns.
-void non_zero(const ir::EvalContext& ctx);
-/// The number of elements that are not 0.
-int64_t count_non_zero(const ir::TensorView& data);
 
 }  // namespace terroir::ops::reference

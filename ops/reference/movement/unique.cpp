@@ -7,6 +7,7 @@
 #include "ops/reference/dispatch.hpp"
 #include "ops/reference/element_copy.hpp"
 #include "ops/reference/floats.hpp"
+#include "ops/reference/sort/radix.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops::reference {
@@ -61,6 +62,20 @@ void group_by(Groups& groups, const Compare& compare) {
     if (i == 0 || compare(order[i - 1], order[i]) != 0) groups.starts.push_back(i);
 }
 
+/// The same of single elements, by their ranks.
+template <class T>
+void group_by_rank(Groups& groups, const T* elements) {
+  using Key = decltype(ranked(ascending_rank(T{}), 0));
+  const size_t n = groups.slices.size();
+  std::vector<Key> keys(2 * n);
+  for (size_t i = 0; i < n; ++i) keys[i] = ranked(ascending_rank(elements[i]), static_cast<uint32_t>(i));
+  const Key* sorted = sort_by_rank(keys.data(), keys.data() + n, static_cast<int64_t>(n));
+  for (size_t i = 0; i < n; ++i) {
+    groups.slices[i] = position_of(sorted[i]);
+    if (i == 0 || rank_of(sorted[i - 1]) != rank_of(sorted[i])) groups.starts.push_back(i);
+  }
+}
+
 Groups group(const ir::TensorView& data, const Slices& slices) {
   Groups groups;
   groups.slices.resize(static_cast<size_t>(slices.count));
@@ -69,6 +84,8 @@ Groups group(const ir::TensorView& data, const Slices& slices) {
     // Booleans are bytes of 0 and 1.
     using T = std::conditional_t<std::is_same_v<decltype(tag), bool>, uint8_t, decltype(tag)>;
     const auto* elements = static_cast<const T*>(data.data);
+    if constexpr (!std::is_same_v<T, std::string>)
+      if (slices.length() == 1 && slices.count <= UINT32_MAX) return group_by_rank(groups, elements);
     if (slices.length() == 1)
       group_by(groups, [&](int64_t a, int64_t b) { return compare(elements[a], elements[b]); });
     else

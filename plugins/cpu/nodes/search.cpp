@@ -1,12 +1,13 @@
-// Bucketize and SearchSorted: a binary search for every element. Every number type; Bucketize compares as the reference
-// does: integers exactly, anything beside a real number or u64 as f64; its bounds are f32, f64, i32 or i64. Layouts:
-// plain. Threads: slices of the elements.
+// Bucketize and SearchSorted: a binary search for every element; f32 in f32 by vectors. Every number type; Bucketize
+// compares as the reference does: integers exactly, anything beside a real number or u64 as f64; its bounds are f32,
+// f64, i32 or i64. Layouts: plain. Threads: slices of the elements.
 #include <algorithm>
 #include <span>
 
 #include "ops/defs/condition/bucketize.hpp"
 #include "ops/defs/sort/search_sorted.hpp"
 #include "ops/reference/dispatch.hpp"
+#include "plugins/cpu/kernels/select/select.hpp"
 #include "plugins/cpu/nodes/indices.hpp"
 
 namespace terroir::cpu {
@@ -64,14 +65,43 @@ SearchFn bucketize_for(element::Type values) {
   return for_type<TERROIR_NUMBERS>(values, []<class T>() -> SearchFn { return &search_values<T, Common, Common>; });
 }
 
+/// The same for f32 values in f32 sequences, by vectors.
+void search_floats(const SelectKernels& kernels, const Search& search, const void* sorted, const void* values,
+                   void* places, int64_t begin, int64_t end) {
+  constexpr int64_t kAtOnce = 256;
+  for (int64_t i = begin; i < end;) {
+    const int64_t sequence = i / search.per_sequence;
+    const int64_t n = std::min({kAtOnce, end - i, (sequence + 1) * search.per_sequence - i});
+    int32_t found[kAtOnce];
+    kernels.places(static_cast<const float*>(sorted) + sequence * search.length, search.length,
+                   static_cast<const float*>(values) + i, n, search.right, found);
+    if (search.wide)
+      std::copy_n(found, n, static_cast<int64_t*>(places) + i);
+    else
+      std::copy_n(found, n, static_cast<int32_t*>(places) + i);
+    i += n;
+  }
+}
+
 class SearchExecutor final : public Executor {
  public:
-  SearchExecutor(const Search& search, SearchFn fn, int64_t count, size_t values, std::string name)
-      : search_(search), fn_(fn), count_(count), values_(values), name_(std::move(name)) {}
+  SearchExecutor(const NodeContext& context, const Search& search, SearchFn fn, size_t values, const std::string& name)
+      : search_(search),
+        fn_(fn),
+        kernels_(select_kernels(context.isa)),
+        count_(context.inputs[values].count()),
+        values_(values),
+        floats_(context.inputs[0].type == element::f32 && context.inputs[1].type == element::f32 &&
+                search.length <= INT32_MAX),
+        name_(floats_ ? "f32_" + name + "__" + isa_name(context.isa) : name) {}
   void run(const RunArgs& args) const noexcept override {
     args.arena.parallel_for((count_ + kTaskElements - 1) / kTaskElements, [&](int64_t task) {
-      fn_(search_, args.inputs[1 - values_], args.inputs[values_], args.outputs[0], task * kTaskElements,
-          std::min(count_, (task + 1) * kTaskElements));
+      const void *sorted = args.inputs[1 - values_], *values = args.inputs[values_];
+      const int64_t begin = task * kTaskElements, end = std::min(count_, begin + kTaskElements);
+      if (floats_)
+        search_floats(kernels_, search_, sorted, values, args.outputs[0], begin, end);
+      else
+        fn_(search_, sorted, values, args.outputs[0], begin, end);
     });
   }
   std::string kernel_name() const override { return name_; }
@@ -79,8 +109,10 @@ class SearchExecutor final : public Executor {
  private:
   Search search_;
   SearchFn fn_;
+  const SelectKernels& kernels_;
   int64_t count_;
   size_t values_;  // which input
+  bool floats_;    // values and sequences
   std::string name_;
 };
 
@@ -104,7 +136,8 @@ std::unique_ptr<const Executor> create_search_sorted(const NodeContext& context,
   const int64_t count = context.inputs[1].count();
   Search search{sorted.back(), 1, attrs.right_mode, attrs.output_type == element::i64};
   search.per_sequence = std::max<int64_t>(1, sorted.size() == 1 ? count : values.back());
-  return std::make_unique<SearchExecutor>(search, search_sorted_for(context.inputs[0].type), count, 1, "search_sorted");
+  return std::make_unique<SearchExecutor>(context, search, search_sorted_for(context.inputs[0].type), 1,
+                                          "search_sorted");
 }
 
 /// Null for bounds of types that are rare.
@@ -132,7 +165,7 @@ std::unique_ptr<const Executor> create_bucketize(const NodeContext& context, con
   const int64_t count = context.inputs[0].count();
   const Search search{context.inputs[1].count(), std::max<int64_t>(1, count), !attrs.with_right_bound,
                       attrs.output_type == element::i64};
-  return std::make_unique<SearchExecutor>(search, bucketize_for(context), count, 0, "bucketize");
+  return std::make_unique<SearchExecutor>(context, search, bucketize_for(context), 0, "bucketize");
 }
 
 constexpr Impl kSearchSorted[] = {{"search_sorted", &propose_search_sorted, &create_search_sorted}};

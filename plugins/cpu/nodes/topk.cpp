@@ -2,16 +2,16 @@
 // How: an element becomes an integer key, its rank before its position, so that the order of keys is that of the
 //   reference: best first, of equal elements the first one. The best k keys of a row gather in a buffer of twice their
 //   number; whenever it is full, the worse half goes, and what follows must beat the worst of the rest. In f32 vectors
-//   skip all that does not, so a row costs little more than reading it once.
+//   skip all that does not, so a row costs little more than reading it once. Where k is a large part of the row, all
+//   keys are made, the bound is found and the best are sorted digit by digit (ops/reference/sort/radix.hpp).
 // Layouts: plain. Slices that are not adjacent are transposed, a few columns at a time; the single best of f32 columns
 //   is found without.
 // Threads: slices of the rows or columns.
 #include <algorithm>
-#include <bit>
 #include <span>
 
 #include "ops/defs/sort/topk.hpp"
-#include "ops/reference/dispatch.hpp"
+#include "ops/reference/sort/radix.hpp"
 #include "ops/shape/inputs.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/select/select.hpp"
@@ -19,45 +19,14 @@
 namespace terroir::cpu {
 namespace {
 
-/// Unsigned numbers in the order of the values: NaN last, both zeros equal.
-template <class T>
-auto ascending_rank(T value) {
-  using C = ops::reference::compute_t<T>;
-  using Unsigned = std::conditional_t<sizeof(C) == 8, uint64_t, uint32_t>;
-  constexpr Unsigned kSign = Unsigned{1} << (sizeof(Unsigned) * 8 - 1);
-  if constexpr (std::is_floating_point_v<C>) {
-    const C x = static_cast<C>(value) + C{0};  // -0 becomes 0
-    if (x != x) return static_cast<Unsigned>(~Unsigned{0});
-    const auto bits = std::bit_cast<Unsigned>(x);
-    return static_cast<Unsigned>((bits & kSign) != 0 ? ~bits : bits | kSign);
-  } else if constexpr (std::is_signed_v<T>) {
-    return static_cast<Unsigned>(static_cast<Unsigned>(value) ^ kSign);
-  } else {
-    return static_cast<Unsigned>(value);
-  }
-}
-
-/// A rank of 64 bits, and the position.
-struct WideKey {
-  uint64_t rank;
-  uint32_t position;
-  auto operator<=>(const WideKey&) const = default;
-};
+using ops::reference::ascending_rank, ops::reference::position_of, ops::reference::ranked;
 
 /// The lower, the better.
 template <class T>
 auto key_of(T value, uint32_t position, bool largest) {
   const auto rank = ascending_rank(value);
-  const auto order = static_cast<decltype(rank)>(largest ? ~rank : rank);
-  if constexpr (sizeof(order) == 8) {
-    return WideKey{order, position};
-  } else {
-    return static_cast<uint64_t>(order) << 32 | position;
-  }
+  return ranked(static_cast<decltype(rank)>(largest ? ~rank : rank), position);
 }
-
-uint32_t position_of(uint64_t key) { return static_cast<uint32_t>(key); }
-uint32_t position_of(const WideKey& key) { return key.position; }
 
 /// The best k of the keys offered so far, and at most as many others.
 template <class Key>
@@ -98,7 +67,9 @@ struct Problem {
   int64_t outer = 1, extent = 1, inner = 1, k = 1;
   bool largest = true, by_index = false, wide_indices = false;
 
-  int64_t buffer_keys() const { return std::min(extent, 2 * k); }
+  /// So many are wanted that it takes less time to rank all of them.
+  bool ranks_all() const { return k > 32 && k > extent / 32; }
+  int64_t buffer_keys() const { return ranks_all() ? 2 * extent : std::min(extent, 2 * k); }
 };
 
 template <class T>
@@ -161,6 +132,7 @@ class TopKExecutor final : public Executor {
 
   /// The best k, in order.
   const Key* best_of(const T* row, Key* keys) const {
+    if (p_.ranks_all()) return best_of_ranks(row, keys);
     Best<Key> best(keys, p_.k, p_.buffer_keys());
     const auto key_at = [&](int64_t i) { return key_of(row[i], static_cast<uint32_t>(i), p_.largest); };
     int64_t i = 0;
@@ -178,6 +150,13 @@ class TopKExecutor final : public Executor {
     if (p_.by_index)
       std::sort(keys, keys + p_.k, [](const Key& a, const Key& b) { return position_of(a) < position_of(b); });
     return found;
+  }
+
+  const Key* best_of_ranks(const T* row, Key* keys) const {
+    for (int64_t i = 0; i < p_.extent; ++i) keys[i] = key_of(row[i], static_cast<uint32_t>(i), p_.largest);
+    Key* spare = keys + p_.extent;
+    ops::reference::keep_lowest(keys, spare, p_.extent, p_.k);
+    return p_.by_index ? keys : ops::reference::sort_by_rank(keys, spare, p_.k);
   }
 
   void write(const T* row, const Key* best, int64_t base, T* values, void* indices) const {

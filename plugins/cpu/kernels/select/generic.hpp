@@ -72,10 +72,46 @@ void best_of_columns(const float* src, int64_t extent, int64_t stride, int64_t c
   }
 }
 
+// Each step adds half of what is left, or nothing. Some vectors at once, since each waits for its own loads.
+template <bool kRight>
+void places_of(const float* sorted, int64_t length, const float* values, int64_t n, int32_t* places) {
+  constexpr int kVectors = 4;
+  const auto step = [&](V x, VI at, int64_t last, VI add) TERROIR_INLINE_LAMBDA {
+    const V bound = gather(sorted, at + VI(static_cast<int32_t>(last)));
+    const M before = kRight ? !(x < bound) : bound < x;
+    return at + (as_int(select(before, as_float(add), zero())));
+  };
+  for (int64_t i = 0; i < n; i += kVectors * kLanes) {
+    V x[kVectors];
+    VI at[kVectors];
+    unroll<kVectors>([&](auto j) TERROIR_INLINE_LAMBDA {
+      const int64_t first = i + j * kLanes;
+      x[j] = first + kLanes <= n ? loadu(values + first) : first < n ? load_n(values + first, n - first) : zero();
+      at[j] = VI(0);
+    });
+    int64_t rest = length;
+    for (; rest > 1; rest -= rest / 2)
+      unroll<kVectors>([&](auto j) TERROIR_INLINE_LAMBDA {
+        at[j] = step(x[j], at[j], rest / 2 - 1, VI(static_cast<int32_t>(rest / 2)));
+      });
+    int32_t found[kVectors * kLanes];
+    unroll<kVectors>([&](auto j) TERROIR_INLINE_LAMBDA {
+      if (rest > 0) at[j] = step(x[j], at[j], 0, VI(1));
+      store_int(found + j * kLanes, at[j]);
+    });
+    for (int64_t j = 0; j < kVectors * kLanes && i + j < n; ++j) places[i + j] = found[j];
+  }
+}
+
+void places(const float* sorted, int64_t length, const float* values, int64_t n, bool right, int32_t* places) {
+  return right ? places_of<true>(sorted, length, values, n, places)
+               : places_of<false>(sorted, length, values, n, places);
+}
+
 }  // namespace
 
 const SelectKernels& select_table() {
-  static constexpr SelectKernels kTable = {&next<Above>, &next<Below>, &best_of_columns};
+  static constexpr SelectKernels kTable = {&next<Above>, &next<Below>, &best_of_columns, &places};
   return kTable;
 }
 

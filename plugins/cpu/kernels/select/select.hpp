@@ -1,6 +1,7 @@
-// What: searches for the best elements of f32 rows and columns, for TopK.
+// What: searches for the best elements of f32 rows and columns, for TopK, and in sorted f32 rows.
 // Edge cases: NaN is the largest value, all NaNs are equal, and so are both zeros. Of equal elements the first one
-// wins. Aliasing: none. Cost: memory bound. Threads: rows, and ranges of columns, are independent.
+// wins; in sorted rows NaN is neither below nor above anything. Aliasing: none. Cost: memory bound. Threads: rows, and
+// ranges of columns, are independent.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,9 @@ struct SelectKernels {
   // 0.
   void (*best_of_columns)(const float* src, int64_t extent, int64_t stride, int64_t columns, bool largest,
                           float* values, int32_t* indices);
+  // places[i], i in [0, n): how many of the first elements of the ascending row are below values[i], or with `right`
+  // not above it. length < 2^31. As many binary searches side by side as there are lanes.
+  void (*places)(const float* sorted, int64_t length, const float* values, int64_t n, bool right, int32_t* places);
 };
 
 const SelectKernels& select_kernels(Isa isa) noexcept;

@@ -1,0 +1,162 @@
+#include "ops/reference/movement/non_zero.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ops/reference/parallel.hpp"
+#include "ops/shape/inputs.hpp"
+
+namespace terroir::ops::reference {
+namespace {
+
+/// Elements are counted and listed by block, shared out by chunk.
+constexpr int64_t kBlock = 64, kChunk = 256 * kBlock;
+
+/// Unsigned words, of which those count that are not 0 under `mask`.
+template <class Word>
+struct Words {
+  const Word* data;
+  Word mask;
+
+  int64_t count(int64_t begin, int64_t n) const {
+    Word found = 0;  // kBlock of any word
+    if (n == kBlock)
+      for (int64_t i = 0; i < kBlock; ++i) found = static_cast<Word>(found + ((data[begin + i] & mask) != 0));
+    else
+      for (int64_t i = 0; i < n; ++i) found = static_cast<Word>(found + ((data[begin + i] & mask) != 0));
+    return found;
+  }
+  /// Places from `begin` on of those that count, of which there are some.
+  void list(int64_t begin, int64_t n, int32_t* places) const {
+    int64_t found = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      places[found] = static_cast<int32_t>(i);  // overwritten unless it counts: no branch to guess wrong
+      found += (data[begin + i] & mask) != 0;
+    }
+  }
+};
+
+/// fn(Words). Types without words of their own, and those which may have no 0 at all, are looked at one by one.
+template <class Fn>
+void with_words(const ir::TensorView& data, Fn&& fn) {
+  const bool real = data.type.is_real();
+  if (data.type == element::string || data.type.bitwidth() < (real ? 16u : 8u)) {
+    const std::vector<double> values = ir::to_reals(data);
+    std::vector<uint8_t> counts(values.size());
+    std::transform(values.begin(), values.end(), counts.begin(), [](double value) { return value != 0; });
+    return fn(Words<uint8_t>{counts.data(), 0xff});
+  }
+  switch (data.type.size()) {
+    case 1:
+      return fn(Words<uint8_t>{static_cast<const uint8_t*>(data.data), 0xff});
+    case 2:
+      return fn(
+          Words<uint16_t>{static_cast<const uint16_t*>(data.data), static_cast<uint16_t>(real ? 0x7fff : 0xffff)});
+    case 4:
+      return fn(Words<uint32_t>{static_cast<const uint32_t*>(data.data), real ? 0x7fffffffu : 0xffffffffu});
+    default:
+      return fn(Words<uint64_t>{static_cast<const uint64_t*>(data.data), ~uint64_t{0} >> (real ? 1 : 0)});
+  }
+}
+
+/// Of each chunk.
+template <class Word>
+std::vector<int64_t> counts_of(const Words<Word>& words, int64_t count) {
+  std::vector<int64_t> counts(static_cast<size_t>((count + kChunk - 1) / kChunk), 0);
+  parallel_ranges(count, kChunk, [&](int64_t begin, int64_t end) {
+    int64_t& found = counts[static_cast<size_t>(begin / kChunk)];
+    for (int64_t at = begin; at < end; at += kBlock) found += words.count(at, std::min(kBlock, end - at));
+  });
+  return counts;
+}
+
+/// Writes the columns of ascending elements: per run of elements in one row the coordinate within the row, and as often
+/// those of the row.
+template <class Index>
+class Columns {
+ public:
+  /// The first column is `at` of `columns`.
+  Columns(const ir::Dims& dims, Index* output, int64_t columns, int64_t at)
+      : dims_(dims), position_(dims.size(), 0), output_(output), columns_(columns), at_(at) {}
+
+  void add(int64_t first, const int32_t* places, int64_t n) {
+    const int64_t extent = dims_.back();
+    for (int64_t i = 0; i < n;) {
+      if (first + places[i] >= row_ + extent) go_to_row_of(first + places[i]);
+      Index* last = output_ + static_cast<int64_t>(dims_.size() - 1) * columns_ + at_;
+      const int64_t offset = first - row_;
+      int64_t run = 0;
+      for (; i < n && offset + places[i] < extent; ++i, ++run) last[run] = static_cast<Index>(offset + places[i]);
+      for (size_t axis = 0; axis + 1 < dims_.size(); ++axis)
+        std::fill_n(output_ + static_cast<int64_t>(axis) * columns_ + at_, run, static_cast<Index>(position_[axis]));
+      at_ += run;
+    }
+  }
+
+ private:
+  void go_to_row_of(int64_t element) {
+    int64_t rows = (element - row_) / dims_.back();
+    row_ += rows * dims_.back();
+    for (size_t axis = dims_.size() - 1; rows > 0 && axis-- > 0;) {
+      position_[axis] += rows;
+      rows = position_[axis] / dims_[axis];
+      position_[axis] -= rows * dims_[axis];
+    }
+  }
+
+  const ir::Dims& dims_;
+  ir::Dims position_;  // of the row
+  int64_t row_ = 0;    // its first element
+  Index* output_;
+  int64_t columns_, at_;
+};
+
+template <class Word, class Index>
+void store_positions(const Words<Word>& words, const std::vector<int64_t>& counts, const ir::Dims& dims, int64_t count,
+                     Index* output) {
+  const int64_t columns = std::reduce(counts.begin(), counts.end(), int64_t{0});
+  std::vector<int64_t> first(counts.size());
+  std::exclusive_scan(counts.begin(), counts.end(), first.begin(), int64_t{0});
+  parallel_ranges(count, kChunk, [&](int64_t begin, int64_t end) {
+    Columns<Index> writer(dims, output, columns, first[static_cast<size_t>(begin / kChunk)]);
+    int32_t places[kBlock];
+    for (int64_t at = begin; at < end; at += kBlock) {
+      const int64_t n = std::min(kBlock, end - at), found = words.count(at, n);
+      if (found == 0) continue;
+      words.list(at, n, places);
+      writer.add(at, places, found);
+    }
+  });
+}
+
+}  // namespace
+
+int64_t count_non_zero(const ir::TensorView& data) {
+  int64_t count = 0;
+  with_words(data, [&](const auto& words) {
+    const std::vector<int64_t> counts = counts_of(words, data.count());
+    count = std::reduce(counts.begin(), counts.end(), int64_t{0});
+  });
+  return count;
+}
+
+void non_zero(const ir::EvalContext& ctx) {
+  const ir::TensorView& data = ctx.inputs[0];
+  ir::MutableTensorView& output = ctx.outputs[0];
+  const ir::Dims dims = data.dims.empty() ? ir::Dims{1} : data.dims;
+  with_words(data, [&](const auto& words) {
+    const std::vector<int64_t> counts = counts_of(words, data.count());
+    const int64_t columns = std::reduce(counts.begin(), counts.end(), int64_t{0});
+    const ir::Dims wanted{static_cast<int64_t>(dims.size()), columns};
+    if (output.count() < ir::element_count(wanted))
+      throw_error(ErrorCode::shape_mismatch, "NonZero: the output has room for ", output.dims, ", but ", wanted,
+                  " is needed");
+    output.dims = wanted;
+    if (output.type == element::i64)
+      store_positions(words, counts, dims, data.count(), output.as<int64_t>());
+    else
+      store_positions(words, counts, dims, data.count(), output.as<int32_t>());
+  });
+}
+
+}  // namespace terroir::ops::reference

@@ -1,0 +1,58 @@
+#pragma once
+// What: sorts and selects elements by rank, an unsigned number in the order of their values, digit by digit and so
+// without comparing them. Edge cases: NaN ranks above everything and all NaNs are equal, as are both zeros.
+// Cost: per digit that is not the same everywhere, one pass over the keys: linear, no branches to guess wrong.
+// Source: D. E. Knuth, The Art of Computer Programming, volume 3, 5.2.5 (sorting by distribution).
+#include <bit>
+#include <compare>
+#include <cstdint>
+#include <type_traits>
+
+#include "ops/reference/dispatch.hpp"
+
+namespace terroir::ops::reference {
+
+/// Unsigned numbers in the order of the values, of 32 bits unless the type has more.
+template <class T>
+auto ascending_rank(T value) {
+  using C = compute_t<T>;
+  using Unsigned = std::conditional_t<sizeof(C) == 8, uint64_t, uint32_t>;
+  constexpr Unsigned kSign = Unsigned{1} << (sizeof(Unsigned) * 8 - 1);
+  if constexpr (std::is_floating_point_v<C>) {
+    const C x = static_cast<C>(value) + C{0};  // -0 becomes 0
+    const auto bits = std::bit_cast<Unsigned>(x);
+    const Unsigned flip = (bits & kSign) != 0 ? static_cast<Unsigned>(~Unsigned{0}) : kSign;
+    return x != x ? static_cast<Unsigned>(~Unsigned{0}) : static_cast<Unsigned>(bits ^ flip);
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<Unsigned>(static_cast<Unsigned>(value) ^ kSign);
+  } else {
+    return static_cast<Unsigned>(value);
+  }
+}
+
+/// A rank of 64 bits, and the position.
+struct WideKey {
+  uint64_t rank;
+  uint32_t position;
+  auto operator<=>(const WideKey&) const = default;
+};
+
+/// A rank and a position: in one word if the rank has 32 bits. Keys are in the order of their ranks, then of their
+/// positions.
+inline uint64_t ranked(uint32_t rank, uint32_t position) { return uint64_t{rank} << 32 | position; }
+inline WideKey ranked(uint64_t rank, uint32_t position) { return {rank, position}; }
+inline uint32_t rank_of(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
+inline uint64_t rank_of(const WideKey& key) { return key.rank; }
+inline uint32_t position_of(uint64_t key) { return static_cast<uint32_t>(key); }
+inline uint32_t position_of(const WideKey& key) { return key.position; }
+
+/// The keys by rank, equal ones in the order they had; where they are now: `keys` or `spare`, which has as much room.
+uint64_t* sort_by_rank(uint64_t* keys, uint64_t* spare, int64_t n);
+WideKey* sort_by_rank(WideKey* keys, WideKey* spare, int64_t n);
+
+/// Moves the k keys of the lowest ranks to the front, in the order they had; of equal ranks the first ones count.
+/// 0 < k <= n; `spare` has room for n keys.
+void keep_lowest(uint64_t* keys, uint64_t* spare, int64_t n, int64_t k);
+void keep_lowest(WideKey* keys, WideKey* spare, int64_t n, int64_t k);
+
+}  // namespace terroir::ops::reference
