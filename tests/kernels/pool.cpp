@@ -111,6 +111,107 @@ TEST_P(Pool, NanIsNeverAMaximum) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(dst[i], want[i]) << i;
 }
 
+/// Values with ties and NaN, as maxima must be told apart by their places.
+std::vector<float> values_with_ties(int64_t n) {
+  std::vector<float> values = random_floats(n, 3, -4.0f, 4.0f);
+  for (float& x : values) x = x > 3.5f ? std::numeric_limits<float>::quiet_NaN() : x < -3.5f ? -kInf : std::floor(x);
+  return values;
+}
+
+/// The first of the largest elements among places, in the order given; the first one if none is above -inf.
+int32_t place_of_max(const float* src, const std::vector<int64_t>& places) {
+  int64_t best = -1;
+  for (const int64_t place : places)
+    if (best < 0 || src[place] > (std::isnan(src[best]) ? -kInf : src[best])) best = place;
+  return static_cast<int32_t>(best);
+}
+
+TEST_P(Pool, PlacesOfMaxima) {
+  for (const Geometry& g : kGeometries) {
+    for (const int64_t wider : {int64_t{0}, 2 * lanes(), 5 * lanes() + 1}) {
+      PoolArgs a;
+      for (int i = 0; i < 3; ++i) {
+        a.in[i] = g.in[i] + (i == 2 ? wider : 0);
+        a.kernel[i] = g.kernel[i];
+        a.stride[i] = g.stride[i];
+        a.dilation[i] = g.dilation[i];
+        a.pad_begin[i] = g.pad_begin[i];
+        const int64_t reach = (g.kernel[i] - 1) * g.dilation[i] + 1;
+        a.out[i] = (a.in[i] + g.pad_begin[i] + g.pad_end[i] - reach + g.stride[i] - 1) / g.stride[i] + 1;
+      }
+      const GuardedBuffer<float> src(values_with_ties(a.in[0] * a.in[1] * a.in[2]));
+      const int64_t rows = a.out[0] * a.out[1];
+      GuardedBuffer<float> dst(rows * a.out[2]);
+      GuardedBuffer<int32_t> places(rows * a.out[2]);
+      a.src = src.data();
+      a.dst = dst.data();
+      cpu::pool_kernels(isa()).max_places(a, places.data(), 0, rows);
+      EXPECT_TRUE(dst.intact() && places.intact());
+      for (int64_t i = 0; i < dst.size(); ++i) {
+        const int64_t o[3] = {i / a.out[2] / a.out[1], i / a.out[2] % a.out[1], i % a.out[2]};
+        std::vector<int64_t> window;
+        for (int64_t kd = 0; kd < a.kernel[0]; ++kd)
+          for (int64_t kh = 0; kh < a.kernel[1]; ++kh)
+            for (int64_t kw = 0; kw < a.kernel[2]; ++kw) {
+              const int64_t d = o[0] * a.stride[0] - a.pad_begin[0] + kd * a.dilation[0];
+              const int64_t h = o[1] * a.stride[1] - a.pad_begin[1] + kh * a.dilation[1];
+              const int64_t w = o[2] * a.stride[2] - a.pad_begin[2] + kw * a.dilation[2];
+              if (d >= 0 && h >= 0 && w >= 0 && d < a.in[0] && h < a.in[1] && w < a.in[2])
+                window.push_back((d * a.in[1] + h) * a.in[2] + w);
+            }
+        const int32_t want = place_of_max(src.data(), window);
+        ASSERT_EQ(places[i], want) << "output " << i;
+        ASSERT_EQ(dst[i], want < 0 || std::isnan(src[want]) ? -kInf : src[want]);
+      }
+    }
+  }
+}
+
+TEST_P(Pool, AdaptiveCells) {
+  for (const int64_t columns : sizes_around(lanes())) {
+    for (const int64_t out : {int64_t{1}, int64_t{3}, columns, 2 * columns + 1}) {
+      const int64_t in[3] = {3, 5, columns}, outs[3] = {2, 3, out};
+      std::vector<int64_t> cells[3];
+      for (int i = 0; i < 3; ++i)
+        for (int64_t o = 0; o < outs[i]; ++o)
+          cells[i].insert(cells[i].end(), {o * in[i] / outs[i], ((o + 1) * in[i] + outs[i] - 1) / outs[i]});
+      const GuardedBuffer<float> numbers(random_floats(15 * columns, 4)), ties(values_with_ties(15 * columns));
+      GuardedBuffer<float> mean(6 * out), top(6 * out), scratch(columns);
+      GuardedBuffer<int32_t> places(6 * out), scratch_rows(columns);
+      cpu::AdaptiveArgs a;
+      std::copy_n(in, 3, a.in);
+      std::copy_n(outs, 3, a.out);
+      for (int i = 0; i < 3; ++i) a.cells[i] = cells[i].data();
+      a.places = places.data();
+      a.columns = scratch.data();
+      a.column_rows = scratch_rows.data();
+      a.src = numbers.data();
+      a.dst = mean.data();
+      cpu::pool_kernels(isa()).adaptive_average(a, 0, 6);
+      a.src = ties.data();
+      a.dst = top.data();
+      cpu::pool_kernels(isa()).adaptive_max(a, 0, 6);
+      EXPECT_TRUE(mean.intact() && top.intact() && places.intact() && scratch.intact() && scratch_rows.intact());
+      for (int64_t i = 0; i < mean.size(); ++i) {
+        const int64_t o[3] = {i / out / 3, i / out % 3, i % out};
+        std::vector<int64_t> cell;
+        double sum = 0;
+        for (int64_t z = cells[0][2 * o[0]]; z < cells[0][2 * o[0] + 1]; ++z)
+          for (int64_t y = cells[1][2 * o[1]]; y < cells[1][2 * o[1] + 1]; ++y)
+            for (int64_t x = cells[2][2 * o[2]]; x < cells[2][2 * o[2] + 1]; ++x) {
+              cell.push_back((z * 5 + y) * columns + x);
+              sum += numbers[cell.back()];
+            }
+        const auto n = static_cast<int64_t>(cell.size());
+        ASSERT_NEAR(mean[i], sum / static_cast<double>(n), dot_tolerance(n)) << columns << " to " << out;
+        const int32_t want = place_of_max(ties.data(), cell);
+        ASSERT_EQ(places[i], want) << columns << " to " << out;
+        ASSERT_EQ(top[i], std::isnan(ties[want]) ? -kInf : ties[want]);
+      }
+    }
+  }
+}
+
 TERROIR_INSTANTIATE_PER_ISA(Pool);
 
 }  // namespace

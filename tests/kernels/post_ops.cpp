@@ -235,7 +235,10 @@ TEST_P(PostOps, BinaryOverStridedRows) {
                             : form == 2 ? by_lane[channel + i]
                                         : by_row[channel + r];
             const float exact = c.exact(in[r * in_stride + i], b), got = out[r * out_stride + i];
-            ASSERT_TRUE(got == exact || (std::isnan(got) && std::isnan(exact)))
+            // Neither the library's powers nor ours are always the nearest float.
+            const bool is_power = c.kind == PostOpKind::pow || c.kind == PostOpKind::rpow;
+            ASSERT_TRUE((is_power ? std::fabs(got - exact) <= std::fabs(exact) * 0x1p-23f : got == exact) ||
+                        (std::isnan(got) && std::isnan(exact)))
                 << static_cast<int>(c.kind) << " form " << form << ": " << got << " is not " << exact;
           }
           if (r + 1 < rows) {
@@ -245,6 +248,43 @@ TEST_P(PostOps, BinaryOverStridedRows) {
       }
     }
   }
+}
+
+TEST_P(PostOps, PowersWithinHalfAUnitOfTheExactValue) {
+  std::vector<float> x = random_floats(20011, 5, 0.0f, 1.0f), y = random_floats(20011, 6, -1.0f, 1.0f);
+  for (size_t i = 0; i < x.size(); ++i) {
+    // Bases of all exponents, and around 1; exponents whose powers reach both ends of the range.
+    x[i] = i % 3 == 0 ? 1 + (x[i] - 0.5f) * 0x1p-10f : std::ldexp(x[i], static_cast<int>(i % 270) - 140);
+    y[i] *= std::min(1e6f, 160 / std::max(1e-6f, std::fabs(std::log2(x[i]))));
+    if (i % 7 == 0) y[i] = std::nearbyint(y[i]);
+    if (i % 5 == 0) x[i] = -x[i];
+    const double exact = std::pow(static_cast<double>(x[i]), static_cast<double>(y[i]));
+    const auto rounded = static_cast<float>(exact);
+    for (const float got : {one(make(PostOpKind::pow, y[i]), x[i]), one(make(PostOpKind::rpow, x[i]), y[i])}) {
+      if (std::isnan(exact) || std::isinf(rounded)) {
+        ASSERT_TRUE(std::isnan(exact) ? std::isnan(got) : got == rounded) << x[i] << "^" << y[i] << " gave " << got;
+        continue;
+      }
+      const double unit = std::ldexp(1.0, std::max(std::ilogb(rounded) - 23, -149));
+      ASSERT_LE(std::fabs(got - exact), 0.51 * unit) << x[i] << "^" << y[i] << " gave " << got;
+    }
+  }
+}
+
+TEST_P(PostOps, PowersOfSpecialNumbersAreThoseOfTheLibrary) {
+  const float numbers[] = {0.0f,  -0.0f, 1.0f,  -1.0f, 2.0f,   -2.0f, 0.5f,        -0.5f,   3.0f,
+                           -3.0f, kInf,  -kInf, kNan,  1e-45f, 3e38f, 0x1p23f + 1, -0x1p24f};
+  for (const float x : numbers)
+    for (const float y : numbers) {
+      const float want = std::pow(x, y), got = one(make(PostOpKind::pow, y), x);
+      if (std::isnan(want)) {
+        EXPECT_TRUE(std::isnan(got)) << x << "^" << y << " gave " << got;
+      } else {
+        EXPECT_TRUE(got == want || std::fabs(got - want) <= std::fabs(want) * 0x1p-23f)
+            << x << "^" << y << " gave " << got << ", not " << want;
+        EXPECT_EQ(std::signbit(got), std::signbit(want)) << x << "^" << y;
+      }
+    }
 }
 
 TEST_P(PostOps, ScaleShiftPerChannel) {

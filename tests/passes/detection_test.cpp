@@ -260,7 +260,7 @@ TEST(ThreadedReferences, PoolingWithIndices) {
   std::vector<HostTensor> inputs;
   inputs.push_back(random_tensor({2, 37, 21, 19}, 1));
   check_threaded(m, pooled, 2, std::move(inputs));
-  EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::Isa::scalar, "pool"), "threaded:any");
+  EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::Isa::scalar, "pool"), "f32_max_pool_places_nchw__scalar");
 }
 
 TEST(ThreadedReferences, RandomNumbersAreOneSequence) {

@@ -7,24 +7,14 @@
 #include "ops/reference/parallel.hpp"
 #include "ops/reference/pooling/lowest.hpp"
 #include "ops/reference/pooling/mean.hpp"
+#include "ops/shape/adaptive_cells.hpp"
 
 namespace terroir::ops::reference {
 namespace {
 
-struct Cells {
-  int64_t input = 1;
-  int64_t output = 1;
-
-  // Both as quotient and remainder of in / out, for o * in need not fit.
-  int64_t begin(int64_t o) const { return o * (input / output) + o * (input % output) / output; }
-  int64_t end(int64_t o) const {
-    return (o + 1) * (input / output) + ((o + 1) * (input % output) + output - 1) / output;
-  }
-};
-
 /// Axes of the spatial part with leading ones.
-std::array<Cells, 3> cells(const ir::Dims& src, const ir::Dims& dst) {
-  std::array<Cells, 3> result;
+std::array<AdaptiveCells, 3> cells(const ir::Dims& src, const ir::Dims& dst) {
+  std::array<AdaptiveCells, 3> result;
   for (size_t axis = 2; axis < src.size(); ++axis) result[axis + 3 - src.size()] = {src[axis], dst[axis]};
   return result;
 }

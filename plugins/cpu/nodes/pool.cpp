@@ -1,18 +1,22 @@
-// MaxPool (values; not its second output) and AvgPool in f32, 1-D to 3-D.
-// Layouts: plain, channels-last, channel blocks. Threads: rows of the output of every image (and channel block).
-// Padding: a maximum or average over padded channels of zeros is zero.
+// MaxPool and AvgPool in f32, 1-D to 3-D.
+// Layouts: plain, channels-last, channel blocks; plain where the indices of maxima are wanted. Threads: rows of the
+// output of every image (and channel block). Padding: a maximum or average over padded channels of zeros is zero.
 #include <algorithm>
 #include <span>
 
 #include "ops/defs/pooling/avg_pool.hpp"
 #include "ops/defs/pooling/max_pool.hpp"
+#include "ops/shape/inputs.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/pool/pool.hpp"
+#include "plugins/cpu/nodes/pool_places.hpp"
 
 namespace terroir::cpu {
 namespace {
 
 bool is_max(const NodeContext& context) { return context.node.schema->type == "MaxPool"; }
+
+bool wants_indices(const NodeContext& context) { return context.outputs.size() > 1 && context.output_used[1]; }
 
 ops::PoolGeometry geometry_of(const NodeContext& context) {
   const ir::Node& node = context.node;
@@ -45,6 +49,15 @@ class PoolExecutor final : public Executor {
       pool_.exclude_pad = ir::number_attribute(*context.node.attributes, "exclude-pad") != 0 || !geometry.padded();
     const int64_t block = dst_.layout.channel_block(), channels = geometry.channels;
     pool_.width = block > 0 ? block : dst_.layout.is_channels_last() ? channels : 1;
+    if (wants_indices(context)) {
+      const auto& attrs = context.node.attrs<ops::MaxPool8Attrs>();
+      const ir::Dims& data = context.inputs[0].dims;
+      const auto axis = static_cast<size_t>(ops::normalize_axis(attrs.axis, context.inputs[0].rank()));
+      indices_.wide = attrs.index_element_type == element::i64;
+      indices_.range = ir::element_count({data.begin() + static_cast<std::ptrdiff_t>(axis), data.end()});
+      indices_.wraps = axis > 2;
+      with_indices_ = true;
+    }
     images_ = geometry.batch * ((channels + pool_.width - 1) / pool_.width);
   }
 
@@ -61,25 +74,44 @@ class PoolExecutor final : public Executor {
       const int64_t image = task / slices, row = task % slices * per_task;
       pool.src = static_cast<const float*>(args.inputs[0]) + image * src_positions_ * pool.width;
       pool.dst = static_cast<float*>(args.outputs[0]) + image * dst_positions_ * pool.width;
-      kernel(pool, row, std::min(rows, row + per_task));
+      const int64_t end = std::min(rows, row + per_task);
+      if (with_indices_)
+        run_with_indices(pool, args.outputs[1], image, row, end);
+      else
+        kernel(pool, row, end);
     });
   }
   std::string kernel_name() const override {
-    return std::string(is_max_ ? "f32_max_pool_" : "f32_avg_pool_") + dst_.layout.name() + "__" + isa_name(isa_);
+    return std::string(with_indices_ ? "f32_max_pool_places_"
+                       : is_max_     ? "f32_max_pool_"
+                                     : "f32_avg_pool_") +
+           dst_.layout.name() + "__" + isa_name(isa_);
   }
 
  private:
+  void run_with_indices(const PoolArgs& pool, void* output, int64_t image, int64_t row, int64_t end) const noexcept {
+    const int64_t first = image * dst_positions_ + row * pool.out[2], n = (end - row) * pool.out[2];
+    pool_kernels(isa_).max_places(pool, indices_.room(output, first, n) - row * pool.out[2], row, end);
+    const int64_t offset = image * src_positions_;
+    indices_.finish(output, first, n, indices_.wraps ? offset : offset % indices_.range);
+  }
+
   TensorDesc dst_;
   bool is_max_;
   Isa isa_;
   PoolArgs pool_;
+  bool with_indices_ = false;
+  PlaceIndices indices_;
   int64_t images_ = 0, src_positions_ = 1, dst_positions_ = 1;
 };
 
 Proposal propose(const NodeContext& context) {
   const TensorDesc& dst = context.outputs[0];
   if (dst.type != element::f32) return Reject{"only f32 is vectorised, not " + dst.type.get_type_name()};
-  if (context.outputs.size() > 1 && context.output_used[1]) return Reject{"the indices are wanted"};
+  const TensorDesc& src = context.inputs[0];
+  if (wants_indices(context) &&
+      (dst.count() == 0 || src.count() == 0 || src.count() / (src.dims[0] * src.dims[1]) > INT32_MAX))
+    return Reject{"indices of an unusual size"};
   double window = 1;
   for (const ops::WindowAxis& axis : geometry_of(context).axes) window *= static_cast<double>(axis.kernel);
   std::vector<LayoutChoice> choices;
@@ -92,6 +124,10 @@ Proposal propose(const NodeContext& context) {
                   stream_ns(static_cast<double>(context.inputs[0].bytes() + dst.bytes()));
     choices.push_back(std::move(choice));
   };
+  if (wants_indices(context)) {
+    add(Layout::plain(dst.rank()), 4);
+    return choices;
+  }
   add(Layout::blocked(dst.rank(), static_cast<int>(channel_block(context.isa))), 2);
   add(Layout::channels_last(dst.rank()), 2.2);
   add(Layout::plain(dst.rank()), 20);

@@ -190,7 +190,6 @@ std::variant<Fold, Reject> fold_of(const NodeContext& context) {
     combine(op == "ReduceMax" ? TileOp::max : TileOp::min);
     fold.neutral = op == "ReduceMax" ? -HUGE_VAL : HUGE_VAL;
   } else if (op == "ReduceLogicalAnd" || op == "ReduceLogicalOr") {
-    fold.prepare = typed_loop(TileOp::truth, NumberType::u8, isa);
     combine(op == "ReduceLogicalAnd" ? TileOp::logical_and : TileOp::logical_or);
     fold.neutral = op == "ReduceLogicalAnd" ? 1 : 0;
   }
@@ -217,7 +216,7 @@ class FoldExecutor final : public StagedExecutor {
 
  private:
   struct Frame {
-    alignas(64) char sums[kTile * 8];
+    alignas(64) char sums[(kTile + kTileUnit) * 8];
     alignas(64) char raw[kTile * 8];
     alignas(64) char ready[kTile * 8];
   };
@@ -282,10 +281,10 @@ class FoldExecutor final : public StagedExecutor {
     return frame.ready;
   }
 
-  /// Lanes of whole units first, then the units, then the halves of the last one: the row's value in element 0.
+  /// Lanes of whole units first, then one half of them with the other: the row's value in element 0.
   void fold_row(Frame& frame, const char* src, int64_t axis, bool first) const noexcept {
     const size_t width = first ? element_ : work_;
-    const int64_t lanes = std::min(kTile, axis / kTileUnit * kTileUnit);
+    int64_t lanes = std::min(kTile, axis / kTileUnit * kTileUnit);
     fill_elements(neutral_.data(), work_, lanes, frame.sums);
     int64_t at = 0;
     for (; at + lanes <= axis; at += lanes)
@@ -298,10 +297,14 @@ class FoldExecutor final : public StagedExecutor {
       const void* rest = load(frame, src + static_cast<size_t>(at) * width, 1, axis - at, first);
       fold_part(frame, static_cast<const char*>(rest), axis - at);
     }
-    for (int64_t unit = kTileUnit; unit < lanes; unit += kTileUnit)
-      combine(frame, frame.sums + static_cast<size_t>(unit) * work_, kTileUnit);
+    while (lanes > kTileUnit) {
+      const int64_t kept = (lanes / kTileUnit + 1) / 2 * kTileUnit;
+      combine(frame, frame.sums + static_cast<size_t>(kept) * work_, lanes - kept);
+      lanes = kept;
+    }
+    // Loops go through whole units upwards, so a half is read before it is written; what is behind it does not matter.
     for (int64_t half = kTileUnit / 2; half > 0; half /= 2)
-      fold_part(frame, frame.sums + static_cast<size_t>(half) * work_, half);
+      combine(frame, frame.sums + static_cast<size_t>(half) * work_, kTileUnit);
   }
 
   void fold_part(Frame& frame, const char* values, int64_t n) const noexcept {

@@ -143,13 +143,4 @@ TERROIR_INLINE V erf(V x) {
   return copy_sign(min(V(1.0f), a * p / q), x);
 }
 
-// Lane by lane through the C library: exact powers matter more here than speed.
-TERROIR_INLINE V pow(V x, V y) {
-  float a[kLanes], b[kLanes];
-  storeu(a, x);
-  storeu(b, y);
-  for (int64_t i = 0; i < kLanes; ++i) a[i] = __builtin_powf(a[i], b[i]);
-  return loadu(a);
-}
-
 }  // namespace terroir::cpu::TERROIR_ISA

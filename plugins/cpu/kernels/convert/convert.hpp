@@ -5,7 +5,7 @@
 // Edge cases: outside the range of an integer the nearer end of the range, NaN gives 0.
 // Not among them: boolean (TileOp::truth), integers of equal width (TileOp::copy), and pairs of narrow types, which are
 //   exact through f32.
-// Cost: memory bound. Buckets: as in typed.hpp.
+// Cost: memory bound. Buckets: as in typed.hpp, and AVX-512 for halves and 64-bit integers.
 #pragma once
 
 #include "plugins/cpu/kernels/typed/typed.hpp"

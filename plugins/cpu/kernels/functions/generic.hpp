@@ -261,13 +261,15 @@ struct Asinh {
   static float exact(float x) { return __builtin_asinhf(x); }
 };
 struct Acosh {
-  TERROIR_INLINE_MEMBER static bool easy(float x) { return (x >= 1.0f) & (x < 0x1p60f); }
+  // Below 1 there is no value.
+  TERROIR_INLINE_MEMBER static bool easy(float x) { return x < 0x1p60f; }
   TERROIR_INLINE_MEMBER static double under_root(double x) {
     const double t = x - 1;
     return x > 1 ? t * (t + 2) : 0.0;
   }
   TERROIR_INLINE_MEMBER static double of(double x, double root) {
-    return log_of_one_plus((x > 1 ? x - 1 : 0.0) + root);
+    const double y = log_of_one_plus((x > 1 ? x - 1 : 0.0) + root);
+    return x < 1 ? __builtin_nan("") : y;
   }
   static float exact(float x) { return __builtin_acoshf(x); }
 };

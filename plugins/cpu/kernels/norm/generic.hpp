@@ -91,32 +91,48 @@ void l2_blocks(const NormArgs& a, int64_t positions, int64_t blocks, int64_t str
   }
 }
 
-TERROIR_INLINE void lrn_column(const LrnArgs& a, int64_t axis, int64_t stride, int64_t begin, Tail t, bool whole) {
+// C vectors of neighbouring positions in row i; the last one may be partial.
+template <int C>
+TERROIR_INLINE void lrn_part(const LrnArgs& a, int64_t axis, int64_t stride, int64_t i, int64_t begin, Tail t,
+                             bool whole) {
   const float* src = a.src + begin;
-  const auto fetch = [&](int64_t i) TERROIR_INLINE_LAMBDA {
-    return whole ? loadu(src + i * stride) : load_tail(src + i * stride, t);
-  };
-  for (int64_t i = 0; i < axis; ++i) {
-    const int64_t first = i - a.reach > 0 ? i - a.reach : 0, last = i + a.reach < axis ? i + a.reach + 1 : axis;
-    V sum = zero();
-    for (int64_t j = first; j < last; ++j) {
-      const V x = fetch(j);
-      sum = fma(x, x, sum);
-    }
-    const V base = fma(sum, V(a.scale), V(a.bias));
-    const V y = fetch(i) * exp(log(base) * V(-a.beta));
-    float* dst = a.dst + i * stride + begin;
+  const auto fetch = [&](int64_t at) TERROIR_INLINE_LAMBDA { return whole ? loadu(src + at) : load_tail(src + at, t); };
+  const int64_t first = i - a.reach > 0 ? i - a.reach : 0, last = i + a.reach < axis ? i + a.reach + 1 : axis;
+  V sum[C];
+  unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA { sum[j] = zero(); });
+  for (int64_t k = first; k < last; ++k) {
+    unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA {
+      const V x = fetch(k * stride + j * kLanes);
+      sum[j] = fma(x, x, sum[j]);
+    });
+  }
+  unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA {
+    const V base = fma(sum[j], V(a.scale), V(a.bias));
+    const V y = fetch(i * stride + j * kLanes) * exp(log(base) * V(-a.beta));
+    float* dst = a.dst + i * stride + begin + j * kLanes;
     if (whole) {
       storeu(dst, y);
     } else {
       store_tail(dst, y, t);
     }
-  }
+  });
 }
 
+// Row by row, as far as the rows that a sum takes stay in the L1 cache together: of a row neighbours are fetched ahead,
+// the next row is far away.
 void lrn(const LrnArgs& a, int64_t axis, int64_t stride, int64_t begin, int64_t end) {
-  for (; begin + kLanes <= end; begin += kLanes) lrn_column(a, axis, stride, begin, Tail{}, true);
-  if (begin < end) lrn_column(a, axis, stride, begin, tail(end - begin), false);
+  constexpr int kVectors = 2;
+  constexpr int64_t kStrip = 1024;
+  for (int64_t strip = begin; strip < end; strip += kStrip) {
+    const int64_t strip_end = strip + kStrip < end ? strip + kStrip : end;
+    for (int64_t i = 0; i < axis; ++i) {
+      int64_t at = strip;
+      for (; at + kVectors * kLanes <= strip_end; at += kVectors * kLanes)
+        lrn_part<kVectors>(a, axis, stride, i, at, Tail{}, true);
+      for (; at + kLanes <= strip_end; at += kLanes) lrn_part<1>(a, axis, stride, i, at, Tail{}, true);
+      if (at < strip_end) lrn_part<1>(a, axis, stride, i, at, tail(strip_end - at), false);
+    }
+  }
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-// What: maximum and average pooling over up to three spatial axes, one image (or one channel block of it) at a time.
-// Formula: dst[o] = max or mean of src[o * stride - pad_begin + k * dilation] over the k whose index is inside.
-// Layouts: `width` channels adjacent at every position: a channel block (width = B, padding included), nhwc (width =
-// C),
+// What: maximum and average pooling over up to three spatial axes, one image (or one channel block of it) at a time;
+// and adaptive pooling, whose windows (cells) divide the axes. Formula: dst[o] = max or mean of src[o * stride -
+// pad_begin + k * dilation] over the k whose index is inside. Layouts: `width` channels adjacent at every position: a
+// channel block (width = B, padding included), nhwc (width = C),
 //   or one channel of plain (width = 1).
 // Edge cases: the divisor of an average is the number of elements inside (exclude_pad), or that of the whole window. A
 // NaN is never a maximum. An empty window gives -inf for max, 0 for average. Aliasing: none. Threads: rows of the
@@ -29,9 +29,26 @@ struct PoolArgs {
   bool exclude_pad = true;
 };
 
+// One channel. Cell o of axis i is [cells[i][2 * o], cells[i][2 * o + 1]).
+struct AdaptiveArgs {
+  const float* src = nullptr;
+  float* dst = nullptr;
+  int32_t* places = nullptr;  // of adaptive_max: of each maximum in the channel
+  int64_t in[3] = {1, 1, 1};
+  int64_t out[3] = {1, 1, 1};
+  const int64_t* cells[3] = {nullptr, nullptr, nullptr};
+  float* columns = nullptr;        // in[2] floats of scratch
+  int32_t* column_rows = nullptr;  // and for adaptive_max as many numbers
+};
+
 struct PoolKernels {
   void (*max)(const PoolArgs& args, int64_t row_begin, int64_t row_end);
   void (*average)(const PoolArgs& args, int64_t row_begin, int64_t row_end);
+  // Maxima of one channel (width 1) of fewer than 2^31 elements, and where the first of them is: an index into src,
+  // that of the window's first element if none is above -inf, -1 of an empty window.
+  void (*max_places)(const PoolArgs& args, int32_t* places, int64_t row_begin, int64_t row_end);
+  void (*adaptive_average)(const AdaptiveArgs& args, int64_t row_begin, int64_t row_end);
+  void (*adaptive_max)(const AdaptiveArgs& args, int64_t row_begin, int64_t row_end);
 };
 
 const PoolKernels& pool_kernels(Isa isa) noexcept;

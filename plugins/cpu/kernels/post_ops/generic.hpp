@@ -6,6 +6,7 @@
 
 #include "plugins/cpu/simd/activations.hpp"
 #include "plugins/cpu/simd/post_ops.hpp"
+#include "plugins/cpu/simd/power.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
