@@ -45,6 +45,10 @@ void detail::any_cannot_parse(const std::string& text, const char* expected) {
   throw_error(ErrorCode::parse_error, "'", text, "' is not ", expected);
 }
 
+void detail::any_cannot_compare(const std::type_info& type) {
+  throw_error(ErrorCode::unsupported, "values of type ", type_name(type), " cannot be compared");
+}
+
 bool detail::parse_bool(const std::string& text) {
   std::string word(trim(text));
   std::transform(word.begin(), word.end(), word.begin(),
@@ -84,14 +88,27 @@ std::vector<std::string> detail::split_items(const std::string& text) {
   }
 }
 
-std::ostream& operator<<(std::ostream& out, const AnyMap& map) {
-  out << '{';
-  const char* separator = "";
-  for (const auto& [key, value] : map) {
-    out << separator << key << ':' << value;
-    separator = ",";
+std::vector<std::pair<std::string, std::string>> detail::split_entries(const std::string& text) {
+  const auto fail = [&] { any_cannot_parse(text, "a map {key:value,key:value}"); };
+  std::string_view rest = trim(text);
+  if (rest.size() < 2 || rest.front() != '{' || rest.back() != '}') fail();
+  rest = trim(rest.substr(1, rest.size() - 2));
+  std::vector<std::pair<std::string, std::string>> entries;
+  while (!rest.empty()) {
+    const size_t colon = rest.find(':');
+    if (colon == std::string_view::npos) fail();
+    size_t end = colon + 1;
+    // A comma inside brackets belongs to the value.
+    for (int depth = 0; end < rest.size() && (depth > 0 || rest[end] != ','); ++end) {
+      if (rest[end] == '{' || rest[end] == '[') ++depth;
+      if ((rest[end] == '}' || rest[end] == ']') && --depth < 0) fail();
+    }
+    entries.emplace_back(trim(rest.substr(0, colon)), trim(rest.substr(colon + 1, end - colon - 1)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  return out << '}';
+  return entries;
 }
+
+std::ostream& operator<<(std::ostream& out, const AnyMap& map) { return out << detail::print_value(map); }
 
 }  // namespace terroir

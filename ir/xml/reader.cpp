@@ -47,7 +47,7 @@ std::unique_ptr<Graph> read_model(const std::string& xml_path, const std::string
   const MappedFile file(xml_path);
   std::filesystem::path weights_path = bin_path;
   if (bin_path.empty()) weights_path = std::filesystem::path(xml_path).replace_extension(".bin");
-  const auto weights = xml::Weights::map(weights_path, /*required=*/!bin_path.empty());
+  const auto weights = xml::Weights::open(weights_path, /*required=*/!bin_path.empty(), options.map_weights);
   return read({file.chars(), file.size()}, xml_path, weights, registry, options);
 }
 

@@ -18,6 +18,8 @@ namespace terroir::ir {
 struct ReaderOptions {
   /// Declared types and shapes that contradict the inferred ones are an error instead of a warning.
   bool strict = false;
+  /// The .bin is mapped; else read into memory, and may change afterwards.
+  bool map_weights = true;
   /// Receives warnings; the log if there is none.
   std::function<void(const std::string&)> on_warning;
 };

@@ -66,14 +66,21 @@ Constant strings(const std::byte* data, uint64_t size, const Dims& dims) {
 Weights::Weights(std::shared_ptr<const void> owner, const std::byte* data, size_t size)
     : owner_(std::move(owner)), data_(data), size_(data ? size : 0) {}
 
-Weights Weights::map(const std::filesystem::path& path, bool required) {
+Weights Weights::open(const std::filesystem::path& path, bool required, bool mapped) {
   Weights weights;
   weights.name_ = "'" + path.string() + "'";
   try {
     auto file = MappedFile::open(path);
     weights.data_ = static_cast<const std::byte*>(file->data());
     weights.size_ = file->size();
-    weights.owner_ = std::move(file);
+    if (mapped) {
+      weights.owner_ = std::move(file);
+      return weights;
+    }
+    const auto copy = std::make_shared<AlignedBuffer>(file->size());
+    if (file->size() != 0) std::memcpy(copy->data(), file->data(), file->size());
+    weights.data_ = copy->as<const std::byte>();
+    weights.owner_ = copy;
   } catch (const Exception& error) {
     if (required) throw;
     weights.unavailable_ = error.what();

@@ -14,8 +14,9 @@ class Weights {
  public:
   /// A caller's bytes; `owner` is kept by every constant that points into them.
   Weights(std::shared_ptr<const void> owner, const std::byte* data, size_t size);
-  /// Maps `path`. If it cannot be opened, that is thrown now when `required`, else when the first constant needs it.
-  static Weights map(const std::filesystem::path& path, bool required);
+  /// Maps `path`, or reads it whole. If it cannot be opened, that is thrown now when `required`, else when the first
+  /// constant needs it.
+  static Weights open(const std::filesystem::path& path, bool required, bool mapped);
 
   /// A tensor of `type` and `dims` in bytes [offset, offset + size). `high_nibble_first`: 4-bit elements are stored as
   /// releases before 2024 did; in memory the even element is always in the low nibble.

@@ -108,8 +108,9 @@ class Writer {
     pugi::xml_node layer = layers.append_child("layer");
     layer.append_attribute("id") = static_cast<long long>(id);
     set(layer, "name", node.name);
-    set(layer, "type", node.schema->type);
-    set(layer, "version", node.schema->opset);
+    const std::string* layer_type = plain_text(node.rt_info, "layerType");
+    set(layer, "type", layer_type != nullptr ? *layer_type : node.schema->type);
+    if (!node.schema->opset.empty()) set(layer, "version", node.schema->opset);
     write_data(node, layer);
     write_rt_info(node.rt_info, layer);
     if (!node.inputs.empty()) {
@@ -149,7 +150,18 @@ class Writer {
       data.append_attribute("offset") = static_cast<unsigned long long>(extent.offset);
       data.append_attribute("size") = static_cast<unsigned long long>(extent.size);
     }
+    for (const auto& [name, fields] : node.rt_info) {
+      const std::string* text = plain_text(node.rt_info, name);
+      if (text != nullptr && name != "layerType") set(data, name.c_str(), *text);
+    }
     if (!data.first_attribute()) layer.remove_child(data);
+  }
+
+  /// Runtime information that is no record; null if there is none of this name.
+  static const std::string* plain_text(const RtInfo& info, const std::string& name) {
+    const auto entry = info.find(name);
+    if (entry == info.end() || entry->second.size() != 1 || !entry->second.begin()->first.empty()) return nullptr;
+    return &entry->second.begin()->second;
   }
 
   static pugi::xml_node write_port(size_t id, element::Type type, const PartialShape& shape, pugi::xml_node list) {
@@ -179,10 +191,12 @@ class Writer {
 
   /// Keys "user_data/outer/inner" are nested elements, all others <attribute>s.
   void write_rt_info(const RtInfo& info, pugi::xml_node parent) const {
-    if (info.empty() || version_ == IrVersion::v10) return;
+    const auto is_plain = [&](const auto& entry) { return plain_text(info, entry.first) != nullptr; };
+    if (std::all_of(info.begin(), info.end(), is_plain) || version_ == IrVersion::v10) return;
     pugi::xml_node list = parent.append_child("rt_info");
     std::map<std::string, pugi::xml_node> user_data;
     for (const auto& [key, fields] : info) {
+      if (plain_text(info, key) != nullptr) continue;  // see write_data()
       pugi::xml_node node;
       if (key.starts_with("user_data/")) {
         const size_t slash = last_slash(key);

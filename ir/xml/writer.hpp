@@ -4,6 +4,9 @@
 //   without the former and with the latter as tensor names. What it cannot say is refused: see version10.hpp.
 // Layouts: layers in the order Parameters, operations in topological order, Results; constants as they are in memory,
 //          equal ones once, at offsets that are multiples of 64 (small ones: of their element size).
+// Runtime models: plain texts of the runtime information are attributes of <data>, and layerType is the type, as
+// viewers
+//                 expect; such a file is for them and cannot be read back.
 // Edge cases: 4-bit constants of a model whose runtime information says that a release before 2024 wrote it are stored
 //             as those releases did. Graph::rt_info entries `version` and `__weights_path` are not written. Exception
 //             for text that XML cannot hold, tensor names that end in a backslash, and unconnected inputs.

@@ -2,6 +2,7 @@
 // What: Plan, a compiled graph for one set of input shapes: an array of steps over planned memory. infer() walks it.
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/graph/graph.hpp"
@@ -31,6 +32,17 @@ struct Step {
   std::string details;        // why it exists, of steps that only move bytes; why it is slow
 };
 
+/// A layer of the final graph, Parameters and Results included, constants and copies of constants not.
+struct PlannedNode {
+  std::string name, type;
+  std::vector<std::string> origin_names;
+  /// By input: which node of Plan::nodes feeds it and which of its outputs; inputs that are constants are left out.
+  std::vector<std::pair<int32_t, int32_t>> inputs;
+  std::vector<TensorDesc> outputs;
+  int32_t step = -1;  // in Plan::steps; -1: it is no work, but a view or a part of something
+  int32_t end = -1;   // of Parameters and Results: which input or output of the plan
+};
+
 /// Memory that slots point to, and how much of it.
 struct KeptConstant {
   std::shared_ptr<const void> owner;
@@ -45,6 +57,7 @@ struct Plan {
   /// Elements of each tensor of texts that is no model input or output: objects that cannot share the arena.
   std::vector<int64_t> texts;
   std::vector<KeptConstant> constants;  // one entry per owner
+  std::vector<PlannedNode> nodes;       // in order of execution; for people
   std::string graph_text;               // the final graph with layouts; filled when asked for
 };
 

@@ -12,6 +12,7 @@
 #include "plugins/cpu/isa.hpp"
 #include "plugins/cpu/program.hpp"
 #include "plugins/cpu/run.hpp"
+#include "plugins/cpu/runtime_graph.hpp"
 #include "runtime/parallel/available_threads.hpp"
 
 namespace terroir::cpu {
@@ -23,6 +24,7 @@ struct CompiledProgram {
       : common{options, {}, StageCache(cache_bytes)}, program(std::move(rewritten), common) {}
   Common common;
   Program program;
+  StepTimes times;  // only of profiled inferences
 };
 
 /// The states of the plans that a request ran last.
@@ -80,6 +82,11 @@ class CpuRequest final : public plugin::RequestState {
       }
     }
     return infos;
+  }
+
+  void release_memory() override {
+    states_ = {};
+    last_.reset();
   }
 
  private:
@@ -170,6 +177,7 @@ class CpuRequest final : public plugin::RequestState {
     if (!profiling_) return state.run(context.arena, context.cancelled, nullptr);
     std::vector<std::chrono::nanoseconds> times(state.plan().steps.size());
     state.run(context.arena, context.cancelled, times.data());
+    if (!context.cancelled.load(std::memory_order_relaxed)) compiled_->times.add(state.shared_plan(), times);
     // The body of a loop runs again and again: one entry with the sum.
     const auto known = std::find_if(profile_.begin(), profile_.end(),
                                     [&](const auto& entry) { return entry.first == state.shared_plan(); });
@@ -215,14 +223,19 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
       dims.push_back(ir::to_dims(input.shape.to_shape()));
     }
     // Nothing runs yet, so all the threads that the streams will share are free.
-    const parallel::Arena arena(
-        std::min(threading().streams * threading().threads_per_stream, parallel::available_threads()));
+    const int most = config.compilation_threads > 0 ? config.compilation_threads
+                                                    : threading().streams * threading().threads_per_stream;
+    const parallel::Arena arena(std::min(most, parallel::available_threads()));
     const auto stage = compiled_->program.only_stage(dims, arena);
     if (!stage->plan->graph_text.empty()) log_line(LogCategory::pass, stage->plan->graph_text);
   }
 
   std::unique_ptr<plugin::RequestState> create_request() const override {
     return std::make_unique<CpuRequest>(compiled_, config().profiling);
+  }
+
+  std::unique_ptr<ir::Graph> runtime_graph() const override {
+    return cpu::runtime_graph(*this, compiled_->program, compiled_->times);
   }
 
  private:
@@ -239,6 +252,10 @@ class CpuPlugin final : public plugin::Plugin {
       if (line.starts_with("model name"))
         if (const size_t colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
     return "CPU";
+  }
+
+  std::vector<std::string> capabilities() const override {
+    return {device::capability::FP32, device::capability::INT8, device::capability::BIN, device::capability::WINOGRAD};
   }
 
   std::shared_ptr<const plugin::CompiledGraph> compile(std::shared_ptr<const ir::Graph> graph,

@@ -195,6 +195,9 @@ size_t plan_bytes(const Plan& plan) {
     bytes += sizeof(Step) + (step.inputs.size() + step.outputs.size()) * sizeof(Slot) + step.name.size() +
              step.layouts.size() + step.where.size() + step.details.size() +
              step.origin_names.size() * sizeof(std::string) + kExecutorBytes + step.executor->table_bytes();
+  for (const PlannedNode& node : plan.nodes)
+    bytes += sizeof(PlannedNode) + node.name.size() + node.type.size() + node.inputs.size() * sizeof(node.inputs[0]) +
+             node.outputs.size() * sizeof(TensorDesc) + node.origin_names.size() * sizeof(std::string);
   return bytes;
 }
 

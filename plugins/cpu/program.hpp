@@ -66,6 +66,11 @@ class Program {
   /// The same for a model all of whose sizes are known: there is no other stage, and what one would need is freed.
   std::shared_ptr<const Stage> only_stage(const std::vector<ir::Dims>& inputs, const parallel::Arena& arena);
 
+  /// The stage used last; null before the first.
+  std::shared_ptr<const Stage> latest() const { return only_ ? only_ : common_.stages.latest(*this); }
+  /// What stages are made of; null when there is no further one.
+  const ir::Graph* rewritten() const { return rewritten_.get(); }
+
  private:
   StageCache::Made compile(std::unique_ptr<ir::Graph> rewritten, const std::vector<ir::Dims>& inputs,
                            const parallel::Arena& arena) const;

@@ -75,6 +75,13 @@ std::vector<std::shared_ptr<const Stage>> StageCache::evict() {
   return evicted;
 }
 
+std::shared_ptr<const Stage> StageCache::latest(const Program& program) const {
+  const std::lock_guard lock(mutex_);
+  for (const Entry& entry : entries_)
+    if (entry.program == &program && entry.stage) return entry.stage;
+  return nullptr;
+}
+
 void StageCache::drop(const Program& program) {
   std::vector<std::shared_ptr<const Stage>> dropped;  // destroyed without the lock
   const std::lock_guard lock(mutex_);

@@ -39,6 +39,9 @@ class StageCache {
   std::shared_ptr<const Stage> get(const Program& program, const std::vector<ir::Dims>& inputs,
                                    FunctionRef<Made()> make);
 
+  /// The stage of the program that was used last, or null.
+  std::shared_ptr<const Stage> latest(const Program& program) const;
+
   /// Forgets the stages of a program that is about to go.
   void drop(const Program& program);
 

@@ -5,6 +5,7 @@
 #include "ir/base/error.hpp"
 #include "ops/registry.hpp"
 #include "runtime/api/compiled_state.hpp"
+#include "terroir/layout.hpp"
 
 namespace terroir {
 
@@ -98,6 +99,40 @@ End CompiledState::find(const Output<const Node>& port) const {
               "; inputs: ", list_ports(*skeleton_->graph, true), "; outputs: ", list_ports(*skeleton_->graph, false));
 }
 
+size_t CompiledState::batch_axis(size_t input, size_t rank) const {
+  const Layout layout = layout::get_layout(NodeAccess::port(skeleton_, {skeleton_->graph->parameters().at(input), 0}));
+  if (!layout::has_batch(layout)) {
+    throw_error(ErrorCode::invalid_argument, "a batch of tensors needs an input whose layout has N, the layout is ",
+                layout, "; call layout::set_layout() before compiling");
+  }
+  const std::int64_t axis =
+      layout::batch_idx(layout) + (layout::batch_idx(layout) < 0 ? static_cast<int64_t>(rank) : 0);
+  if (axis < 0 || axis >= static_cast<int64_t>(rank)) {
+    throw_error(ErrorCode::shape_mismatch, "the layout ", layout, " does not fit tensors of rank ", rank);
+  }
+  return static_cast<size_t>(axis);
+}
+
+void CompiledState::add_request(const std::shared_ptr<RequestState>& request) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(requests_, [](const auto& known) { return known.expired(); });
+  requests_.push_back(request);
+}
+
+void CompiledState::release_memory() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<RequestState>> requests;  // before the locks, which go first
+  std::vector<std::unique_lock<std::mutex>> held;
+  for (const auto& known : requests_) {
+    auto request = known.lock();
+    if (request == nullptr) continue;
+    held.push_back(request->hold_idle());
+    if (!held.back()) throw Busy("an infer request of the compiled model is running; wait() for it first");
+    requests.push_back(std::move(request));
+  }
+  for (const auto& request : requests) request->release_memory();
+}
+
 }  // namespace detail
 
 detail::CompiledState& CompiledModel::state() const {
@@ -137,8 +172,13 @@ Output<const Node> CompiledModel::output(const std::string& name) const { return
 
 InferRequest CompiledModel::create_infer_request() {
   static_cast<void>(state());
-  return detail::RuntimeAccess::make(std::make_shared<detail::RequestState>(state_));
+  const auto request = std::make_shared<detail::RequestState>(state_);
+  state_->add_request(request);
+  return detail::RuntimeAccess::make(request);
 }
+
+void CompiledModel::set_property(const AnyMap& properties) { state().compiled().set_property(properties); }
+void CompiledModel::release_memory() { state().release_memory(); }
 
 Any CompiledModel::get_property(const std::string& name) const { return state().compiled().get_property(name); }
 

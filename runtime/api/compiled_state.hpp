@@ -29,6 +29,8 @@ struct End {
   size_t index;
 };
 
+class RequestState;
+
 class CompiledState {
  public:
   explicit CompiledState(std::shared_ptr<const plugin::CompiledGraph> compiled);
@@ -46,6 +48,13 @@ class CompiledState {
   /// By a port of the compiled model or of the model it was made from. Throws Exception (not_found).
   End find(const Output<const Node>& port) const;
 
+  /// Where N is in the layout of an input. Throws Exception: invalid_argument without one, shape_mismatch.
+  size_t batch_axis(size_t input, size_t rank) const;
+
+  /// Requests that may still be there.
+  void add_request(const std::shared_ptr<RequestState>& request);
+  void release_memory();
+
   StreamPool& streams() { return streams_; }
   Executor& executor() { return executor_; }
 
@@ -54,6 +63,8 @@ class CompiledState {
   std::shared_ptr<GraphState> skeleton_;
   StreamPool streams_;
   Executor executor_;
+  std::mutex mutex_;  // of requests_
+  std::vector<std::weak_ptr<RequestState>> requests_;
 };
 
 /// One request. Public functions throw Busy while it runs, but for wait, wait_for and cancel.
@@ -64,6 +75,7 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
 
   const std::shared_ptr<CompiledState>& compiled() const { return compiled_; }
   void set_tensor(End end, const Tensor& tensor);
+  void set_tensors(End end, const std::vector<Tensor>& tensors);
   Tensor get_tensor(End end);
   void infer();
   void start_async();
@@ -77,6 +89,10 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
   void set_variable(size_t index, const Tensor& value);
   void reset_variable(size_t index);
   void run_queued() override;
+  /// Keeps the request from running while it is held; nothing is held if it runs.
+  std::unique_lock<std::mutex> hold_idle();
+  /// To be called while it is held.
+  void release_memory();
 
  private:
   class Binder;
@@ -88,8 +104,16 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
   };
   using Callback = std::function<void(std::exception_ptr)>;
 
+  // An input that was given image by image.
+  struct Batch {
+    std::vector<Tensor> images;
+    Tensor gathered;
+    std::vector<Tensor> parts;  // of `gathered`, one per image
+  };
+
   void begin(std::shared_ptr<Run> started);  // idle -> running, or Busy
-  void check_idle() const;                   // with mutex_ held
+  void check_fits(End end, const Tensor& tensor) const;
+  void check_idle() const;  // with mutex_ held
   void run();
   void prepare_input(size_t index);
   std::string describe(End end) const;
@@ -98,6 +122,7 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
   std::unique_ptr<plugin::RequestState> device_;
   std::vector<Tensor> inputs_;
   std::vector<Tensor> outputs_;
+  std::vector<Batch> batches_;  // by input; without images: inputs_ counts
   // Of inputs and outputs that cannot be used in place: dense copies. Empty handles elsewhere.
   std::vector<Tensor> staged_inputs_;
   std::vector<Tensor> staged_outputs_;

@@ -18,6 +18,7 @@ namespace {
 ir::ReaderOptions reader_options(const plugin::Config& config) {
   ir::ReaderOptions options;
   options.strict = config.strict_reading;
+  options.map_weights = config.map_weights;
   return options;
 }
 
@@ -88,6 +89,14 @@ struct Core::State {
     }
     extended = std::move(all);
   }
+  /// The device meant by its name; `properties` lose what only chooses it.
+  const plugin::Plugin& choose(const std::string& device, AnyMap& properties) const {
+    const auto priorities = properties.find(device::priorities.name());
+    if ((!device.empty() && device != "AUTO") || priorities == properties.end()) return plugins.get(device);
+    const std::string candidates = priorities->second.as<std::string>();
+    properties.erase(priorities);
+    return plugins.get("AUTO:" + candidates);
+  }
   plugin::Config config_of(const plugin::Plugin& plugin) const {
     const std::lock_guard lock(mutex);
     return devices.at(plugin.device_name());
@@ -110,7 +119,11 @@ struct Core::State {
   }
 };
 
-Core::Core() : state_(std::make_unique<State>()) {
+Core::Core(const std::string& xml_config_file) : state_(std::make_unique<State>()) {
+  if (!xml_config_file.empty()) {
+    throw_error(ErrorCode::unsupported, "the devices are those of the library; the list '", xml_config_file,
+                "' cannot be used");
+  }
   plugin::register_builtin_plugins(state_->plugins);
   for (const std::string& name : state_->plugins.devices()) state_->devices.emplace(name, plugin::Config());
 }
@@ -126,8 +139,11 @@ std::map<std::string, Version> Core::get_versions(const std::string& device) con
   return versions;
 }
 
-std::shared_ptr<Model> Core::read_model(const std::string& model_path, const std::string& bin_path) const {
-  return read_file(model_path, bin_path, *state_->operations(), state_->reading());
+std::shared_ptr<Model> Core::read_model(const std::string& model_path, const std::string& bin_path,
+                                        const AnyMap& properties) const {
+  plugin::Config config = state_->reading();
+  config.apply(properties, "Core");
+  return read_file(model_path, bin_path, *state_->operations(), config);
 }
 
 std::shared_ptr<Model> Core::read_model(const std::string& model, const Tensor& weights) const {
@@ -136,21 +152,24 @@ std::shared_ptr<Model> Core::read_model(const std::string& model, const Tensor& 
 
 CompiledModel Core::compile_model(const std::shared_ptr<const Model>& model, const std::string& device,
                                   const AnyMap& properties) {
-  const plugin::Plugin& plugin = state_->plugins.get(device);
-  return state_->compile(model, plugin, state_->config_of(plugin, properties));
+  AnyMap settings = properties;
+  const plugin::Plugin& plugin = state_->choose(device, settings);
+  return state_->compile(model, plugin, state_->config_of(plugin, settings));
 }
 
 CompiledModel Core::compile_model(const std::string& model_path, const std::string& device, const AnyMap& properties) {
   // The device and its properties first: they are checked at once, a model takes time to read.
-  const plugin::Plugin& plugin = state_->plugins.get(device);
-  const plugin::Config config = state_->config_of(plugin, properties);
+  AnyMap settings = properties;
+  const plugin::Plugin& plugin = state_->choose(device, settings);
+  const plugin::Config config = state_->config_of(plugin, settings);
   return state_->compile(read_file(model_path, {}, *state_->operations(), config), plugin, config);
 }
 
 CompiledModel Core::compile_model(const std::string& model, const Tensor& weights, const std::string& device,
                                   const AnyMap& properties) {
-  const plugin::Plugin& plugin = state_->plugins.get(device);
-  const plugin::Config config = state_->config_of(plugin, properties);
+  AnyMap settings = properties;
+  const plugin::Plugin& plugin = state_->choose(device, settings);
+  const plugin::Config config = state_->config_of(plugin, settings);
   return state_->compile(read_memory(model, weights, *state_->operations(), config), plugin, config);
 }
 
@@ -168,8 +187,9 @@ void Core::add_extension(const terroir_extension* extension) {
 SupportedOpsMap Core::query_model(const std::shared_ptr<const Model>& model, const std::string& device,
                                   const AnyMap& properties) const {
   if (model == nullptr) throw_error(ErrorCode::invalid_argument, "the model is empty");
-  const plugin::Plugin& plugin = state_->plugins.get(device);
-  static_cast<void>(state_->config_of(plugin, properties));  // throws for what compile_model() would refuse
+  AnyMap settings = properties;
+  const plugin::Plugin& plugin = state_->choose(device, settings);
+  static_cast<void>(state_->config_of(plugin, settings));  // throws for what compile_model() would refuse
   SupportedOpsMap map;
   for (const std::string& layer : plugin.supported_layers(*detail::ModelAccess::state(*model)->graph)) {
     map.emplace(layer, plugin.device_name());
@@ -197,10 +217,11 @@ void Core::set_property(const std::string& device, const AnyMap& properties) {
   if (properties.count(log::level.name()) != 0) apply_log_level(config.log_level);
 }
 
-Any Core::get_property(const std::string& device, const std::string& name) const {
+Any Core::get_property(const std::string& device, const std::string& name, const AnyMap& arguments) const {
   if (device.empty() && name == available_devices.name()) return get_available_devices();
-  const plugin::Plugin& plugin = state_->plugins.get(device);
-  return plugin.get_property(name, state_->config_of(plugin));
+  AnyMap settings = arguments;
+  const plugin::Plugin& plugin = state_->choose(device, settings);
+  return plugin.get_property(name, state_->config_of(plugin, settings));
 }
 
 std::shared_ptr<const ir::OpRegistry> detail::RuntimeAccess::operations(const Core& core) {

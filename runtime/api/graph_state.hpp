@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <unordered_map>
 
 #include "ir/graph/graph.hpp"
 #include "terroir/model.hpp"
@@ -41,6 +43,10 @@ struct ModelAccess {
   }
   static const std::shared_ptr<GraphState>& state(const Model& model) { return model.state_; }
 };
+
+/// Gives ReadValue layers the shapes of their variables, by name. Throws Exception: not_found for a variable there is
+/// not, unsupported if its layers carry no shape.
+void reshape_variables(ir::Graph& graph, const std::unordered_map<std::string, PartialShape>& shapes);
 
 /// Finds an input (or output) by tensor name, then by the name of the Parameter (Result, or the layer that feeds it).
 /// Throws Exception (not_found) that lists the known ones; `owner` is "the model" or the like.

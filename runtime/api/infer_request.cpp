@@ -42,6 +42,19 @@ void InferRequest::set_output_tensor(size_t index, const Tensor& tensor) {
 }
 void InferRequest::set_output_tensor(const Tensor& tensor) { state().set_tensor(only(state(), false), tensor); }
 
+void InferRequest::set_tensors(const std::string& name, const std::vector<Tensor>& tensors) {
+  state().set_tensors(state().compiled()->find(name), tensors);
+}
+void InferRequest::set_tensors(const Output<const Node>& port, const std::vector<Tensor>& tensors) {
+  state().set_tensors(state().compiled()->find(port), tensors);
+}
+void InferRequest::set_input_tensors(size_t index, const std::vector<Tensor>& tensors) {
+  state().set_tensors(at(state(), true, index), tensors);
+}
+void InferRequest::set_input_tensors(const std::vector<Tensor>& tensors) {
+  state().set_tensors(only(state(), true), tensors);
+}
+
 Tensor InferRequest::get_tensor(const std::string& name) { return state().get_tensor(state().compiled()->find(name)); }
 Tensor InferRequest::get_tensor(const Output<const Node>& port) {
   return state().get_tensor(state().compiled()->find(port));

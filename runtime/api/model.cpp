@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ostream>
 
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
@@ -61,9 +62,21 @@ const ir::RtTree* find(const ir::RtTree& root, const std::vector<std::string>& p
   return tree;
 }
 
-// Infers a copy with new shapes of Parameters, and takes it over when all went well.
-void reshape_parameters(detail::GraphState& state, const std::map<size_t, PartialShape>& shapes) {
+// Infers all anew, and lets `state` have the graph when all went well.
+void take_over(detail::GraphState& state, std::unique_ptr<ir::Graph> graph, const char* failed) {
+  // What the file declares holds for the shapes of the file only.
+  for (const ir::NodeId id : graph->nodes()) {
+    for (ir::OutputPort& port : graph->node(id).outputs) port.declared.reset();
+  }
+  with_context([&] { return std::string(failed); }, [&] { ir::infer_graph(*graph); });
+  state.graph = std::move(graph);
+}
+
+// Infers a copy with new shapes of Parameters and variables, and takes it over when all went well.
+void reshape_inputs(detail::GraphState& state, const std::map<size_t, PartialShape>& shapes,
+                    const std::unordered_map<std::string, PartialShape>& variable_shapes) {
   std::unique_ptr<ir::Graph> graph = state.graph->clone();
+  detail::reshape_variables(*graph, variable_shapes);
   for (const auto& [index, shape] : shapes) {
     detail::check_index(*graph, true, index, kOwner);
     ir::Node& parameter = graph->node(graph->parameters()[index]);
@@ -71,12 +84,7 @@ void reshape_parameters(detail::GraphState& state, const std::map<size_t, Partia
     attrs.shape = shape;
     parameter.attributes = ir::make_attributes_of(std::move(attrs));
   }
-  // What the file declares holds for the shapes of the file only.
-  for (const ir::NodeId id : graph->nodes()) {
-    for (ir::OutputPort& port : graph->node(id).outputs) port.declared.reset();
-  }
-  with_context([] { return std::string("cannot reshape the model"); }, [&] { ir::infer_graph(*graph); });
-  state.graph = std::move(graph);
+  take_over(state, std::move(graph), "cannot reshape the model");
 }
 
 std::vector<std::shared_ptr<Node>> handles(const std::shared_ptr<detail::GraphState>& state,
@@ -85,6 +93,12 @@ std::vector<std::shared_ptr<Node>> handles(const std::shared_ptr<detail::GraphSt
   nodes.reserve(ids.size());
   for (const ir::NodeId id : ids) nodes.push_back(NodeAccess::make(state, id));
   return nodes;
+}
+
+int64_t index_of(const detail::GraphState& state, const Node* node, const std::vector<ir::NodeId>& ids) {
+  if (node == nullptr || NodeAccess::state(*node).get() != &state) return -1;
+  const auto found = std::find(ids.begin(), ids.end(), NodeAccess::id(*node));
+  return found != ids.end() ? found - ids.begin() : -1;
 }
 
 }  // namespace
@@ -155,6 +169,49 @@ Output<Node> Model::add_output(const std::string& layer_name, size_t index) {
   throw_error(ErrorCode::not_found, "the model has no layer '", layer_name, "'", did_you_mean(layer_name, known));
 }
 
+Output<Node> Model::add_output(const Output<Node>& port) {
+  if (port.get_node() == nullptr || NodeAccess::state(*port.get_node()) != state_) {
+    throw_error(ErrorCode::not_found, port, " is no port of the model");
+  }
+  const int64_t known = get_result_index(port);
+  return known >= 0 ? output(static_cast<size_t>(known)) : make_output(state_, NodeAccess::value(port));
+}
+
+std::shared_ptr<Node> Model::get_result() const {
+  detail::check_single(*state_->graph, false, kOwner);
+  return get_output_op(0);
+}
+std::shared_ptr<Node> Model::get_output_op(size_t index) const {
+  detail::check_index(*state_->graph, false, index, kOwner);
+  return NodeAccess::make(state_, state_->graph->results()[index]);
+}
+
+int64_t Model::get_parameter_index(const std::shared_ptr<Node>& parameter) const {
+  return index_of(*state_, parameter.get(), state_->graph->parameters());
+}
+int64_t Model::get_result_index(const Output<Node>& value) const { return get_result_index(Output<const Node>(value)); }
+int64_t Model::get_result_index(const Output<const Node>& value) const {
+  const int64_t itself = index_of(*state_, value.get_node(), state_->graph->results());
+  if (itself >= 0 || value.get_node() == nullptr || NodeAccess::state(*value.get_node()) != state_) return itself;
+  const auto& results = state_->graph->results();
+  const auto fed = std::find_if(results.begin(), results.end(), [&](ir::NodeId id) {
+    return state_->graph->node(id).inputs.at(0) == NodeAccess::value(value);
+  });
+  return fed != results.end() ? fed - results.begin() : -1;
+}
+
+std::vector<std::shared_ptr<Node>> Model::get_sinks() const { return handles(state_, state_->graph->sinks()); }
+
+size_t Model::get_graph_size() const {
+  size_t bytes = 0;
+  for (const ir::NodeId id : state_->graph->nodes()) {
+    const ir::Node& node = state_->graph->node(id);
+    bytes += sizeof node + node.outputs.size() * sizeof(ir::OutputPort);
+    if (node.constant) bytes += node.constant->view.bytes();
+  }
+  return bytes;
+}
+
 std::vector<std::shared_ptr<Node>> Model::get_ops() const { return handles(state_, state_->graph->nodes()); }
 std::vector<std::shared_ptr<Node>> Model::get_ordered_ops() const {
   return handles(state_, ir::topological_order(*state_->graph));
@@ -173,14 +230,18 @@ bool Model::is_dynamic() const {
   return false;
 }
 
-void Model::reshape(const PartialShape& shape) {
+void Model::validate_nodes_and_infer_types() { take_over(*state_, state_->graph->clone(), "the model is not valid"); }
+
+void Model::reshape(const PartialShape& shape, const VariableShapes& variable_shapes) {
   detail::check_single(*state_->graph, true, kOwner);
-  reshape_parameters(*state_, {{0, shape}});
+  reshape_inputs(*state_, {{0, shape}}, variable_shapes);
 }
 
-void Model::reshape(const std::map<size_t, PartialShape>& shapes) { reshape_parameters(*state_, shapes); }
+void Model::reshape(const std::map<size_t, PartialShape>& shapes, const VariableShapes& variable_shapes) {
+  reshape_inputs(*state_, shapes, variable_shapes);
+}
 
-void Model::reshape(const std::map<std::string, PartialShape>& shapes) {
+void Model::reshape(const std::map<std::string, PartialShape>& shapes, const VariableShapes& variable_shapes) {
   std::map<size_t, PartialShape> by_index;
   for (const auto& [name, shape] : shapes) {
     const size_t index = detail::find_port(*state_->graph, true, name, kOwner);
@@ -190,10 +251,10 @@ void Model::reshape(const std::map<std::string, PartialShape>& shapes) {
                   shape);
     }
   }
-  reshape_parameters(*state_, by_index);
+  reshape_inputs(*state_, by_index, variable_shapes);
 }
 
-void Model::reshape(const std::map<Output<Node>, PartialShape>& shapes) {
+void Model::reshape(const std::map<Output<Node>, PartialShape>& shapes, const VariableShapes& variable_shapes) {
   std::map<size_t, PartialShape> by_index;
   const auto& parameters = state_->graph->parameters();
   for (const auto& [port, shape] : shapes) {
@@ -207,7 +268,7 @@ void Model::reshape(const std::map<Output<Node>, PartialShape>& shapes) {
     }
     by_index[static_cast<size_t>(found - parameters.begin())] = shape;
   }
-  reshape_parameters(*state_, by_index);
+  reshape_inputs(*state_, by_index, variable_shapes);
 }
 
 std::shared_ptr<Model> Model::clone() const { return detail::ModelAccess::make(state_->graph->clone()); }
@@ -238,6 +299,18 @@ void Model::set_rt_info_at(const Any& value, const std::vector<std::string>& pat
   }
   tree->children.clear();
   tree->value = value.as<std::string>();
+}
+
+std::ostream& operator<<(std::ostream& out, const Model& model) {
+  out << "Model '" << model.get_friendly_name() << "'\n";
+  for (const auto& node : model.get_ordered_ops()) {
+    out << "  " << *node << " (";
+    for (size_t i = 0; i < node->get_input_size(); ++i) out << (i == 0 ? "" : ", ") << node->input_value(i);
+    out << ") -> (";
+    for (size_t i = 0; i < node->get_output_size(); ++i) out << (i == 0 ? "" : ", ") << node->output(i);
+    out << ")\n";
+  }
+  return out;
 }
 
 namespace {

@@ -16,6 +16,10 @@ using detail::NodeAccess;
 AnyMap to_any_map(const ir::RtInfo& info) {
   AnyMap map;
   for (const auto& [name, fields] : info) {
+    if (fields.size() == 1 && fields.begin()->first.empty()) {
+      map.emplace(name, fields.begin()->second);
+      continue;
+    }
     AnyMap inner;
     for (const auto& [key, value] : fields) inner.emplace(key, value);
     map.emplace(name, inner);

@@ -78,6 +78,7 @@ RequestState::RequestState(std::shared_ptr<CompiledState> compiled)
       device_(compiled_->compiled().create_request()),
       inputs_(compiled_->count(true)),
       outputs_(compiled_->count(false)),
+      batches_(inputs_.size()),
       staged_inputs_(inputs_.size()),
       staged_outputs_(outputs_.size()),
       staged_(outputs_.size()),
@@ -98,9 +99,7 @@ void RequestState::check_idle() const {
   if (running_) throw Busy(kBusy);
 }
 
-void RequestState::set_tensor(End end, const Tensor& tensor) {
-  const std::lock_guard lock(mutex_);
-  check_idle();
+void RequestState::check_fits(End end, const Tensor& tensor) const {
   const plugin::PortInfo& port = compiled_->port(end);
   with_context([&] { return describe(end); },
                [&] {
@@ -108,6 +107,7 @@ void RequestState::set_tensor(End end, const Tensor& tensor) {
                  if (port.type.is_static() && state.type != port.type) {
                    throw_error(ErrorCode::type_mismatch, "expected a tensor of type ", port.type, ", got ", state.type);
                  }
+                 if (!end.input) TensorAccess::check_writable(state);
                  // An output whose shape is not known before it runs gets its shape then.
                  const bool fits = allows(port.shape, state.shape) || (!end.input && port.shape.is_dynamic());
                  if (!fits) {
@@ -116,12 +116,61 @@ void RequestState::set_tensor(End end, const Tensor& tensor) {
                                end.input ? "; to run other shapes, call Model::reshape() before compiling" : "");
                  }
                });
+}
+
+void RequestState::set_tensor(End end, const Tensor& tensor) {
+  const std::lock_guard lock(mutex_);
+  check_idle();
+  check_fits(end, tensor);
   (end.input ? inputs_ : outputs_)[end.index] = tensor;
+  if (end.input) batches_[end.index] = {};
+}
+
+void RequestState::set_tensors(End end, const std::vector<Tensor>& tensors) {
+  if (tensors.size() == 1) return set_tensor(end, tensors[0]);
+  const std::lock_guard lock(mutex_);
+  check_idle();
+  Batch batch{tensors, {}, {}};
+  with_context([&] { return describe(end); },
+               [&] {
+                 if (!end.input) throw_error(ErrorCode::invalid_argument, "an output cannot be set image by image");
+                 if (tensors.empty()) throw_error(ErrorCode::invalid_argument, "there are no tensors to set");
+                 const Shape& shape = TensorAccess::state(tensors[0]).shape;
+                 const size_t axis = compiled_->batch_axis(end.index, shape.size());
+                 for (const Tensor& image : tensors) {
+                   const TensorState& state = TensorAccess::state(image);
+                   if (state.type != tensors[0].get_element_type()) {
+                     throw_error(ErrorCode::type_mismatch, "the tensors of a batch are of types ",
+                                 tensors[0].get_element_type(), " and ", state.type);
+                   }
+                   if (state.shape != shape || shape[axis] != 1) {
+                     throw_error(ErrorCode::shape_mismatch,
+                                 "the tensors of a batch must have the same shape, with 1 for ", "axis ", axis,
+                                 ", got ", shape, " and ", state.shape);
+                   }
+                 }
+                 Shape whole = shape;
+                 whole[axis] = tensors.size();
+                 batch.gathered = Tensor(tensors[0].get_element_type(), whole);
+                 for (size_t i = 0; i < tensors.size(); ++i) {
+                   Coordinate begin(whole.size(), 0), stop(whole);
+                   begin[axis] = i;
+                   stop[axis] = i + 1;
+                   batch.parts.emplace_back(batch.gathered, begin, stop);
+                 }
+               });
+  check_fits(end, batch.gathered);
+  batches_[end.index] = std::move(batch);
+  inputs_[end.index] = batches_[end.index].gathered;
 }
 
 Tensor RequestState::get_tensor(End end) {
   const std::lock_guard lock(mutex_);
   check_idle();
+  if (end.input && !batches_[end.index].images.empty()) {
+    throw_error(ErrorCode::invalid_argument, describe(end), " was set as ", batches_[end.index].images.size(),
+                " tensors, there is no single one");
+  }
   Tensor& tensor = (end.input ? inputs_ : outputs_)[end.index];
   if (!tensor) {
     const plugin::PortInfo& port = compiled_->port(end);
@@ -144,6 +193,14 @@ void RequestState::prepare_input(size_t index) {
                   " has no tensor; set one before running");
     }
     tensor = Tensor(port.type, port.shape.to_shape());
+  }
+  const Batch& batch = batches_[index];
+  for (size_t i = 0; i < batch.images.size(); ++i) {
+    if (batch.images[i].get_shape() != batch.parts[i].get_shape()) {
+      throw_error(ErrorCode::shape_mismatch, describe({true, index}), ": tensor ", i, " of the batch was of shape ",
+                  batch.parts[i].get_shape(), " when it was set, and is of shape ", batch.images[i].get_shape());
+    }
+    batch.images[i].copy_to(batch.parts[i]);
   }
   const TensorState& state = TensorAccess::state(tensor);
   ir::TensorView& view = views_[index];
@@ -271,6 +328,18 @@ void RequestState::set_callback(Callback callback) {
 void RequestState::cancel() {
   const std::lock_guard lock(mutex_);
   if (running_) cancelled_.store(true, std::memory_order_relaxed);
+}
+
+std::unique_lock<std::mutex> RequestState::hold_idle() {
+  std::unique_lock lock(mutex_);
+  if (running_) lock.unlock();
+  return lock;
+}
+
+void RequestState::release_memory() {
+  device_->release_memory();
+  for (Tensor& tensor : staged_inputs_) tensor = {};
+  for (Tensor& tensor : staged_outputs_) tensor = {};
 }
 
 std::vector<ProfilingInfo> RequestState::profiling() const {

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "ir/base/aligned_buffer.hpp"
+#include "ir/base/error.hpp"
 #include "ir/base/overflow.hpp"
 #include "runtime/api/tensor_state.hpp"
 #include "terroir/node.hpp"
@@ -42,15 +44,25 @@ bool is_dense(const TensorState& state) {
   return true;
 }
 
-std::shared_ptr<void> allocate(const element::Type& type, size_t bytes) {
-  if (type == element::string) {
-    const size_t count = bytes / sizeof(std::string);
-    auto strings = std::make_shared<std::vector<std::string>>(count);
-    return std::shared_ptr<void>(strings, strings->data());
+// Texts begin empty; other elements as 0, unless the memory is the user's.
+std::shared_ptr<void> allocate(const element::Type& type, size_t bytes, const Allocator& allocator) {
+  if (bytes == 0) return nullptr;
+  if (allocator == Allocator() && type != element::string) {
+    auto buffer = std::make_shared<AlignedBuffer>(bytes);
+    std::memset(buffer->data(), 0, bytes);
+    return {buffer, buffer->data()};
   }
-  auto buffer = std::make_shared<AlignedBuffer>(bytes);
-  if (bytes != 0) std::memset(buffer->data(), 0, bytes);
-  return std::shared_ptr<void>(buffer, buffer->data());
+  void* memory = allocator.allocate(bytes, kCacheLine);
+  if (type != element::string) {
+    return {memory, [allocator, bytes](void* m) { allocator.deallocate(m, bytes, kCacheLine); }};
+  }
+  const size_t count = bytes / sizeof(std::string);
+  auto* texts = static_cast<std::string*>(memory);
+  std::uninitialized_value_construct_n(texts, count);
+  return {memory, [allocator, texts, count, bytes](void* m) {
+            std::destroy_n(texts, count);
+            allocator.deallocate(m, bytes, kCacheLine);
+          }};
 }
 
 Shape start_shape(const PartialShape& shape) {
@@ -110,6 +122,10 @@ Tensor TensorAccess::share(element::Type type, Shape shape, const void* data, st
   return make(std::move(state));
 }
 
+void TensorAccess::check_writable(const TensorState& state) {
+  if (state.read_only) throw_error(ErrorCode::invalid_argument, "the memory of the tensor is read-only");
+}
+
 void detail::copy_to_dense(const TensorState& tensor, void* dense) {
   if (tensor.dense) {
     const size_t bytes = bytes_of(tensor.type, tensor.shape);
@@ -133,12 +149,14 @@ void detail::copy_from_dense(const void* dense, const TensorState& tensor) {
   });
 }
 
-Tensor::Tensor(const element::Type& type, const Shape& shape) : state_(std::make_shared<TensorState>()) {
+Tensor::Tensor(const element::Type& type, const Shape& shape, const Allocator& allocator)
+    : state_(std::make_shared<TensorState>()) {
+  state_->allocator = allocator;
   state_->capacity = bytes_of(type, shape);
   state_->type = type;
   state_->shape = shape;
   state_->strides = dense_strides(type, shape);
-  state_->owner = allocate(type, state_->capacity);
+  state_->owner = allocate(type, state_->capacity, allocator);
   state_->data = state_->owner.get();
 }
 
@@ -181,6 +199,11 @@ Tensor::Tensor(const element::Type& type, const Shape& shape, void* host_ptr, co
   state_->dense = is_dense(*state_);
 }
 
+Tensor::Tensor(const element::Type& type, const Shape& shape, const void* host_ptr, const Strides& strides)
+    : Tensor(type, shape, const_cast<void*>(host_ptr), strides) {
+  state_->read_only = true;
+}
+
 Tensor::Tensor(const Tensor& other, const Coordinate& begin, const Coordinate& end) {
   const TensorState& from = TensorAccess::state(other);
   const size_t rank = from.shape.size();
@@ -207,10 +230,13 @@ Tensor::Tensor(const Tensor& other, const Coordinate& begin, const Coordinate& e
   state_ = std::move(state);
 }
 
-Tensor::Tensor(const Output<const Node>& port)
-    : Tensor(port.get_element_type(), start_shape(port.get_partial_shape())) {}
+Tensor::Tensor(const Output<const Node>& port, const Allocator& allocator)
+    : Tensor(port.get_element_type(), start_shape(port.get_partial_shape()), allocator) {}
 
 Tensor::Tensor(const Output<const Node>& port, void* host_ptr, const Strides& strides)
+    : Tensor(port.get_element_type(), start_shape(port.get_partial_shape()), host_ptr, strides) {}
+
+Tensor::Tensor(const Output<const Node>& port, const void* host_ptr, const Strides& strides)
     : Tensor(port.get_element_type(), start_shape(port.get_partial_shape()), host_ptr, strides) {}
 
 void Tensor::set_shape(const Shape& shape) {
@@ -225,7 +251,7 @@ void Tensor::set_shape(const Shape& shape) {
       throw_error(ErrorCode::shape_mismatch, "the shape ", shape, " needs ", bytes, " bytes, but the memory given to ",
                   "the tensor has ", state.capacity);
     }
-    std::shared_ptr<void> memory = allocate(state.type, bytes);
+    std::shared_ptr<void> memory = allocate(state.type, bytes, state.allocator);
     state.owner = std::move(memory);
     state.data = state.owner.get();
     state.capacity = bytes;
@@ -235,7 +261,7 @@ void Tensor::set_shape(const Shape& shape) {
   state.dense = true;
 }
 
-element::Type Tensor::get_element_type() const { return TensorAccess::state(*this).type; }
+const element::Type& Tensor::get_element_type() const { return TensorAccess::state(*this).type; }
 const Shape& Tensor::get_shape() const { return TensorAccess::state(*this).shape; }
 size_t Tensor::get_size() const { return shape_size(get_shape()); }
 size_t Tensor::get_byte_size() const { return bytes_of(get_element_type(), get_shape()); }
@@ -256,6 +282,7 @@ void Tensor::copy_to(Tensor dst) const {
   if (from.type != to.type) {
     throw_error(ErrorCode::type_mismatch, "cannot copy a tensor of type ", from.type, " to one of type ", to.type);
   }
+  TensorAccess::check_writable(to);
   dst.set_shape(from.shape);
   if (from.dense) return detail::copy_from_dense(from.data, to);
   if (to.dense) return detail::copy_to_dense(from, to.data);

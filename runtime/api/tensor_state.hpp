@@ -21,6 +21,8 @@ struct TensorState {
   void* data = nullptr;
   size_t capacity = 0;  // bytes, for owned and borrowed memory
   Memory memory = Memory::owned;
+  bool read_only = false;       // the user's, who forbids writing
+  Allocator allocator;          // of owned memory
   std::shared_ptr<void> owner;  // keeps the memory alive; null for the user's
 };
 
@@ -29,6 +31,8 @@ struct TensorAccess {
   static Tensor make(std::shared_ptr<TensorState> state) { return Tensor(std::move(state)); }
   /// A tensor over memory that `owner` keeps alive.
   static Tensor share(element::Type type, Shape shape, const void* data, std::shared_ptr<const void> owner);
+  /// Throws Exception (invalid_argument) for a tensor that nothing may write to.
+  static void check_writable(const TensorState& state);
   static const std::shared_ptr<TensorState>& pointer(const Tensor& tensor) { return tensor.state_; }
 };
 

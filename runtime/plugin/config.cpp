@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/base/error.hpp"
+#include "terroir/cpu_properties.hpp"
 
 namespace terroir::plugin {
 
@@ -51,6 +52,13 @@ const Row kRows[] = {
        c.threads = n;
      },
      [](const Config& c) { return Any(c.threads); }},
+    {compilation_num_threads.name(),
+     [](Config& c, const Any& v) {
+       const auto n = v.as<int32_t>();
+       require(n >= 0, "a number of threads, or 0 for as many as the streams use", v);
+       c.compilation_threads = n;
+     },
+     [](const Config& c) { return Any(c.compilation_threads); }},
     {enable_profiling.name(), [](Config& c, const Any& v) { c.profiling = v.as<bool>(); },
      [](const Config& c) { return Any(c.profiling); }},
     {terroir::log::level.name(), [](Config& c, const Any& v) { c.log_level = v.as<terroir::log::Level>(); },
@@ -61,16 +69,61 @@ const Row kRows[] = {
      [](const Config& c) { return Any(c.plan_cache_bytes); }},
     {strict_reading.name(), [](Config& c, const Any& v) { c.strict_reading = v.as<bool>(); },
      [](const Config& c) { return Any(c.strict_reading); }},
+    {enable_mmap.name(), [](Config& c, const Any& v) { c.map_weights = v.as<bool>(); },
+     [](const Config& c) { return Any(c.map_weights); }},
+    {device::id.name(),
+     [](Config& c, const Any& v) {
+       require(v.as<std::string>().empty() || v.as<std::string>() == "0", "0, the only device of its kind", v);
+       c.device_id = v.as<std::string>();
+     },
+     [](const Config& c) { return Any(c.device_id); }},
 };
 
-constexpr const char* kDeviceProperties = "DEVICE_PROPERTIES";
+// What OpenVINO's CPU device or its Core accepts and what concerns nothing that there is here: no batching behind the
+// user's back, no second socket, no quantisation of activations or caches of attention, no sparse weights.
+struct Inert {
+  PropertyName name;
+  Any standard;
+  Any (*parse)(const Any&);
+};
+
+template <const auto& property>
+Inert inert(typename std::decay_t<decltype(property)>::value_type standard) {
+  using T = typename std::decay_t<decltype(property)>::value_type;
+  return {property, Any(std::move(standard)), [](const Any& value) { return Any(value.as<T>()); }};
+}
+
+const std::vector<Inert>& inert_properties() {
+  static const std::vector<Inert> rows{inert<hint::allow_auto_batching>(true),
+                                       inert<auto_batch_timeout>(1000),
+                                       inert<force_tbb_terminate>(false),
+                                       inert<hint::model_distribution_policy>({}),
+                                       inert<hint::dynamic_quantization_group_size>(0),
+                                       inert<hint::kv_cache_precision>(element::dynamic),
+                                       inert<key_cache_precision>(element::dynamic),
+                                       inert<value_cache_precision>(element::dynamic),
+                                       inert<key_cache_group_size>(0),
+                                       inert<value_cache_group_size>(0),
+                                       inert<intel_cpu::sparse_weights_decompression_rate>(1)};
+  return rows;
+}
+
+const Inert* find_inert(const std::string& key) {
+  for (const Inert& row : inert_properties()) {
+    if (row.name == key) return &row;
+  }
+  return nullptr;
+}
+
+const std::string kDeviceProperties = device::properties.name();
 
 // Keys that can be read from every device or compiled model, and so deserve a better error than "unknown" when set.
 const PropertyName kReadOnly[] = {supported_properties, available_devices,
                                   model_name,           optimal_number_of_infer_requests,
                                   range_for_streams,    range_for_async_infer_requests,
                                   execution_devices,    device::full_name,
-                                  device::architecture, device::capabilities};
+                                  device::architecture, device::capabilities,
+                                  device::type};
 
 }  // namespace
 
@@ -78,11 +131,17 @@ void Config::apply(const AnyMap& properties, std::string_view device) {
   Config next = *this;
   for (const auto& [key, value] : properties) {
     if (key == kDeviceProperties) {
-      const auto* nested = value.get_if<AnyMap>();
-      if (nested == nullptr) throw_error(ErrorCode::invalid_argument, key, " must map devices to their properties");
-      for (const auto& [name, entries] : *nested) {
+      for (const auto& [name, entries] : value.as<AnyMap>()) {
         if (name == device) next.apply(entries.as<AnyMap>(), device);
       }
+      continue;
+    }
+    if (key.compare(0, kDeviceProperties.size() + 1, kDeviceProperties + "_") == 0) {
+      if (key.substr(kDeviceProperties.size() + 1) == device) next.apply(value.as<AnyMap>(), device);
+      continue;
+    }
+    if (const Inert* inert = find_inert(key)) {
+      with_context([&] { return "the property " + key; }, [&] { next.without_effect[key] = inert->parse(value); });
       continue;
     }
     const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return key == r.key; });
@@ -101,12 +160,17 @@ Any Config::get(const std::string& key) const {
   for (const Row& row : kRows) {
     if (key == row.key) return row.get(*this);
   }
+  if (const Inert* inert = find_inert(key)) {
+    const auto set = without_effect.find(key);
+    return set != without_effect.end() ? set->second : inert->standard;
+  }
   return {};
 }
 
 std::vector<PropertyName> Config::keys() {
   std::vector<PropertyName> result;
   for (const Row& row : kRows) result.emplace_back(row.key, PropertyMutability::RW);
+  for (const Inert& row : inert_properties()) result.push_back(row.name);
   return result;
 }
 

@@ -24,13 +24,19 @@ struct Config {
   uint32_t num_requests = 0;                             // 0: unknown
   std::optional<int32_t> streams;                        // empty or negative: from the performance mode
   int32_t threads = 0;                                   // of all streams together; 0: all that are available
+  int32_t compilation_threads = 0;                       // 0: as many as the streams will use
   bool profiling = false;
   log::Level log_level = log::Level::WARNING;
   std::string cache_dir;
   uint64_t plan_cache_bytes = uint64_t{32} << 20;
   bool strict_reading = false;
+  bool map_weights = true;
+  std::string device_id;
+  /// Of settings that OpenVINO's CPU device takes and that change nothing here; only those that were set.
+  AnyMap without_effect;
 
-  /// Sets the entries of `properties`. Entries of DEVICE_PROPERTIES for another device than `device` are skipped.
+  /// Sets the entries of `properties`. What DEVICE_PROPERTIES or DEVICE_PROPERTIES_<device> hold for another device
+  /// than `device` is skipped.
   void apply(const AnyMap& properties, std::string_view device);
   /// The value of a settable key; empty if there is no such key.
   Any get(const std::string& key) const;

@@ -80,6 +80,14 @@ Any CompiledGraph::get_property(const std::string& key) const {
   return value;
 }
 
+void CompiledGraph::set_property(const AnyMap& properties) const {
+  Config checked = config_;
+  checked.apply(properties, device_);
+  if (properties.empty()) return;
+  throw_error(ErrorCode::unsupported, "the property ", properties.begin()->first,
+              " of a compiled model cannot be changed; give it to Core::compile_model()");
+}
+
 std::vector<std::string> Plugin::supported_layers(const ir::Graph& graph) const {
   std::vector<std::string> names;
   for (const ir::NodeId id : graph.nodes()) {
@@ -98,7 +106,9 @@ std::vector<PropertyName> Plugin::supported_properties() {
                                  range_for_streams,
                                  range_for_async_infer_requests,
                                  device::full_name,
+                                 execution_devices,
                                  device::architecture,
+                                 device::type,
                                  device::capabilities};
   for (const PropertyName& key : Config::keys()) keys.push_back(key);
   return keys;
@@ -113,6 +123,8 @@ Any Plugin::get_property(const std::string& key, const Config& config) const {
   }
   if (key == range_for_streams.name()) return std::tuple<unsigned, unsigned>(1, threads);
   if (key == range_for_async_infer_requests.name()) return std::tuple<unsigned, unsigned, unsigned>(1, threads, 1);
+  if (key == execution_devices.name()) return std::vector<std::string>{device_name()};
+  if (key == device::type.name()) return device::Type::INTEGRATED;
   if (key == device::full_name.name()) return full_device_name();
   if (key == device::capabilities.name()) return capabilities();
   if (key == device::architecture.name()) {
@@ -138,13 +150,18 @@ void PluginRegistry::add(std::unique_ptr<Plugin> plugin) {
 }
 
 const Plugin& PluginRegistry::get(const std::string& device) const {
-  std::string wanted = device;
-  // "AUTO:CPU" names its candidates; "CPU.0" is the first device of that kind.
-  if (wanted.rfind("AUTO", 0) == 0) wanted = wanted.size() > 5 && wanted[4] == ':' ? wanted.substr(5) : "";
-  if (wanted.size() > 2 && wanted.compare(wanted.size() - 2, 2, ".0") == 0) wanted.resize(wanted.size() - 2);
-  for (const auto& plugin : plugins_) {
-    if (wanted.empty() || plugin->device_name() == wanted) return *plugin;
-  }
+  // "AUTO:GPU,CPU" names its candidates; "CPU.0" is the first device of that kind.
+  std::string_view candidates = device;
+  if (candidates.starts_with("AUTO")) candidates.remove_prefix(std::min<size_t>(candidates.size(), 5));
+  do {
+    const size_t comma = candidates.find(',');
+    std::string_view wanted = candidates.substr(0, comma);
+    candidates.remove_prefix(comma == std::string_view::npos ? candidates.size() : comma + 1);
+    if (wanted.ends_with(".0")) wanted.remove_suffix(2);
+    for (const auto& plugin : plugins_) {
+      if (wanted.empty() || plugin->device_name() == wanted) return *plugin;
+    }
+  } while (!candidates.empty());
   std::string available;
   for (const std::string& name : devices()) available += (available.empty() ? "" : ", ") + name;
   throw_error(ErrorCode::not_found, "there is no device '", device,

@@ -81,6 +81,9 @@ class RequestState {
   virtual ir::TensorView variable(size_t index);
   virtual void set_variable(size_t index, const ir::TensorView& value);
   virtual void reset_variable(size_t index);
+
+  /// Frees what is kept from one inference to the next for speed alone.
+  virtual void release_memory() {}
 };
 
 class CompiledGraph {
@@ -99,6 +102,9 @@ class CompiledGraph {
   /// The executable graph, for people: layers with their implementation in rt_info. Not every device has one; the
   /// default throws Exception (not_implemented).
   virtual std::unique_ptr<ir::Graph> runtime_graph() const;
+
+  /// Checks settings against what has been settled: throws Exception, unsupported for a known key.
+  void set_property(const AnyMap& properties) const;
 
   const std::vector<PortInfo>& inputs() const { return inputs_; }
   const std::vector<PortInfo>& outputs() const { return outputs_; }
@@ -149,7 +155,8 @@ class PluginRegistry {
  public:
   /// Throws Exception (invalid_argument) if the device exists.
   void add(std::unique_ptr<Plugin> plugin);
-  /// "" and "AUTO" mean the first device. Throws Exception (not_found) that lists the devices.
+  /// "" and "AUTO" mean the first device, "AUTO:A,B" the first of A and B that exists. Throws Exception (not_found)
+  /// that lists the devices.
   const Plugin& get(const std::string& device) const;
   std::vector<std::string> devices() const;
 

@@ -89,6 +89,13 @@ class Request final : public RequestState {
 
   void reset_variable(size_t index) override { known_[index] = false; }
 
+  void release_memory() override {
+    request_->release_memory();
+    if (initial_request_) initial_request_->release_memory();
+    next_ = std::vector<Value>(next_.size());
+    initial_.clear();
+  }
+
  private:
   /// False when cancelled meanwhile.
   bool initialise(std::span<const ir::TensorView> inputs, const RunContext& context) {

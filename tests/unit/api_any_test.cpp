@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <sstream>
 
 #include "runtime/plugin/config.hpp"
 #include "terroir/any.hpp"
@@ -24,6 +25,78 @@ TEST(Any, KeepsWhatItIsGiven) {
   EXPECT_EQ((Any{1, 2}.as<std::vector<int64_t>>()), (std::vector<int64_t>{1, 2}));
   EXPECT_EQ((Any{"a", "b"}.as<std::vector<std::string>>()), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ((Any{0.5, 1.0}.as<std::vector<double>>()), (std::vector<double>{0.5, 1}));
+}
+
+TEST(Any, OneItemInBracesIsThatItem) {
+  EXPECT_TRUE(Any{3}.is<int>());
+  EXPECT_TRUE(Any{true}.is<bool>());
+  EXPECT_TRUE(Any{"text"}.is<std::string>());
+  EXPECT_TRUE(Any{Any(3)}.is<int>());
+  EXPECT_TRUE(Any{AnyMap{}}.is<AnyMap>());
+}
+
+TEST(Any, CopiesAreIndependent) {
+  Any a = AnyMap{{"x", 1}};
+  const Any b = a;
+  a.as<AnyMap>()["x"] = 2;
+  EXPECT_EQ(a.as<AnyMap>().at("x").as<int>(), 2);
+  EXPECT_EQ(b.as<AnyMap>().at("x").as<int>(), 1);
+  a = a;
+  EXPECT_EQ(a.as<AnyMap>().size(), 1u);
+}
+
+TEST(Any, IsChangedInPlace) {
+  Any number = 3;
+  number.as<int>() += 4;
+  EXPECT_EQ(number.as<int>(), 7);
+  Any map = AnyMap{{"device", AnyMap{{"NUM_STREAMS", "1"}}}};
+  auto& inner = map.as<AnyMap>().at("device").as<AnyMap>();
+  inner["PERF_COUNT"] = true;
+  EXPECT_EQ(map.as<std::string>(), "{device:{NUM_STREAMS:1,PERF_COUNT:YES}}");
+  // What had to be converted is a value beside the one that is held.
+  Any text = "5";
+  int& converted = text.as<int>();
+  converted = 6;
+  EXPECT_EQ(text.as<std::string>(), "5");
+  *static_cast<std::string*>(text.addressof()) = "8";
+  EXPECT_EQ(text.as<int>(), 8);
+}
+
+TEST(Any, IsMadeReadAndCompared) {
+  const Any made = Any::make<std::string>(3, 'x');
+  EXPECT_EQ(made.as<std::string>(), "xxx");
+  EXPECT_NE(made.addressof(), nullptr);
+  EXPECT_EQ(Any().addressof(), nullptr);
+  EXPECT_TRUE(Any(nullptr).empty());
+  EXPECT_TRUE(Any() == nullptr);
+  EXPECT_EQ(Any().as<std::string>(), "");
+  Any number = 1;
+  std::istringstream in("42");
+  number.read(in);
+  EXPECT_EQ(number.as<int>(), 42);
+  std::istringstream wrong("forty");
+  EXPECT_EQ(caught([&] { number.read(wrong); }).code(), ErrorCode::parse_error);
+  struct Opaque {
+    int value = 0;
+  };
+  EXPECT_EQ(Any(Opaque{3}).as<Opaque>().value, 3);
+  EXPECT_EQ(caught([] { static_cast<void>(Any(Opaque{}) == Any(Opaque{})); }).code(), ErrorCode::unsupported);
+  EXPECT_EQ(caught([] { static_cast<void>(Any(Opaque{}).as<int>()); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ((Any(AnyMap{{"a", 1}}) == Any(AnyMap{{"a", 1}})), true);
+}
+
+TEST(Any, MapsAndSetsAreReadAndPrinted) {
+  const AnyMap map = Any("{NUM_STREAMS: 2, inner:{a:1,b:[1,2]}, empty:}").as<AnyMap>();
+  EXPECT_EQ(map.at("NUM_STREAMS").as<int>(), 2);
+  EXPECT_EQ(map.at("inner").as<AnyMap>().at("b").as<std::vector<int>>(), (std::vector<int>{1, 2}));
+  EXPECT_EQ(map.at("empty").as<std::string>(), "");
+  EXPECT_EQ((Any("{a:1}").as<std::map<std::string, int>>()), (std::map<std::string, int>{{"a", 1}}));
+  EXPECT_EQ(Any("{}").as<AnyMap>().size(), 0u);
+  EXPECT_EQ(Any("b a b").as<std::set<std::string>>(), (std::set<std::string>{"a", "b"}));
+  EXPECT_EQ(Any(std::set<int>{2, 1}).as<std::string>(), "1 2");
+  for (const char* text : {"a:1", "{a}", "{a:1", "{a:}}", "{a:[1}"}) {
+    EXPECT_EQ(caught([&] { Any(text).as<AnyMap>(); }).code(), ErrorCode::parse_error) << text;
+  }
 }
 
 TEST(Any, ConvertsNumbersThatFit) {

@@ -224,6 +224,68 @@ TEST(Core, ReadsWhatSerializeWrote) {
   std::filesystem::remove_all(dir);
 }
 
+TEST(Core, PathsAndPropertiesComeInManyForms) {
+  const std::filesystem::path dir =
+      std::filesystem::path(testing::TempDir()) / ("terroir_api_paths_" + std::to_string(getpid()));
+  std::filesystem::create_directories(dir);
+  const std::filesystem::path xml = dir / "small.xml", bin = dir / "small.bin";
+  serialize(small_model({1, 4}), xml.string());
+  Core core;
+  const std::string device = core.get_available_devices().front();
+  for (const auto& model : {core.read_model(xml), core.read_model(xml, bin), core.read_model(xml.string()),
+                            core.read_model(xml, bin, AnyMap{{"ENABLE_MMAP", "NO"}}),
+                            core.read_model(xml, bin, enable_mmap(false)), core.read_model(xml.string(), "", {})}) {
+    EXPECT_EQ(model->get_friendly_name(), "small");
+  }
+  const auto model = core.read_model(xml);
+  const AnyMap map{enable_profiling(true)};
+  for (CompiledModel compiled :
+       {core.compile_model(model, map), core.compile_model(model, enable_profiling(true)),
+        core.compile_model(model, device, map), core.compile_model(model, device, enable_profiling(true)),
+        core.compile_model(xml, map), core.compile_model(xml, device, map), core.compile_model(xml.string(), map),
+        core.compile_model(xml.string(), device, enable_profiling(true)),
+        core.compile_model(xml.string(), enable_profiling(true))}) {
+    EXPECT_TRUE(compiled.get_property(enable_profiling));
+  }
+  EXPECT_FALSE(core.compile_model(model).get_property(enable_profiling));
+  EXPECT_EQ(core.query_model(model, device, enable_profiling(true)).size(), model->get_ops().size());
+  EXPECT_EQ(core.get_property("AVAILABLE_DEVICES").as<std::vector<std::string>>(), core.get_available_devices());
+  EXPECT_EQ(core.get_property(device, num_streams, num_streams(3)), 3);  // as if it were set
+  EXPECT_EQ(core.get_property(device, "NUM_STREAMS", AnyMap{num_streams(3)}).as<int>(), 3);
+  EXPECT_NE(core.get_property(device, num_streams), 3);
+  core.set_property(enable_profiling(true), num_streams(1));
+  EXPECT_TRUE(core.get_property(device, enable_profiling));
+  std::filesystem::remove_all(dir);
+  shutdown();
+}
+
+TEST(Core, WeightsThatAreNotMappedMayChange) {
+  const std::filesystem::path dir =
+      std::filesystem::path(testing::TempDir()) / ("terroir_api_mmap_" + std::to_string(getpid()));
+  std::filesystem::create_directories(dir);
+  serialize(small_model({1, 4}), (dir / "small.xml").string());
+  Core core;
+  const auto model = core.read_model(dir / "small.xml", {}, AnyMap{enable_mmap(false)});
+  std::ofstream(dir / "small.bin", std::ios::binary) << std::string(64, '\xff');
+  InferRequest request = core.compile_model(model).create_infer_request();
+  request.set_input_tensor(some_input(1));
+  request.infer();
+  expect_right(some_input(1), request.get_output_tensor());
+  std::filesystem::remove_all(dir);
+}
+
+TEST(Core, AutoChoosesTheFirstDeviceThereIs) {
+  Core core;
+  const auto model = small_model({1, 4});
+  EXPECT_EQ(core.compile_model(model, "AUTO:GPU,INTERPRETER,CPU").get_property(execution_devices),
+            std::vector<std::string>{"INTERPRETER"});
+  EXPECT_EQ(core.compile_model(model, "AUTO", device::priorities("NPU", "INTERPRETER")).get_property(execution_devices),
+            std::vector<std::string>{"INTERPRETER"});
+  EXPECT_EQ(caught([&] { core.compile_model(model, "AUTO:GPU"); }).code(), ErrorCode::not_found);
+  EXPECT_EQ(caught([&] { core.compile_model(model, "CPU", device::priorities("CPU")); }).code(), ErrorCode::not_found);
+  EXPECT_EQ(caught([] { Core("plugins.xml"); }).code(), ErrorCode::unsupported);
+}
+
 TEST(Core, RefusesWhatIsNoModel) {
   Core core;
   EXPECT_EQ(caught([&] { core.compile_model(std::shared_ptr<const Model>()); }).code(), ErrorCode::invalid_argument);

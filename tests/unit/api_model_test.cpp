@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sstream>
 
 #include "terroir/terroir.hpp"
 #include "tests/support/caught.hpp"
@@ -194,6 +195,79 @@ TEST(Model, OrdersItsLayers) {
       EXPECT_LT(producer - ordered.begin(), static_cast<std::ptrdiff_t>(i));
     }
   }
+}
+
+TEST(Model, KnowsTheEndsOfItsLayers) {
+  const auto model = small_model();
+  EXPECT_EQ(*model->get_result(), *model->get_results()[0]);
+  EXPECT_EQ(*model->get_output_op(0), *model->get_results()[0]);
+  EXPECT_EQ(caught([&] { model->get_output_op(1); }).code(), ErrorCode::not_found);
+  EXPECT_EQ(model->get_parameter_index(model->get_parameters()[0]), 0);
+  EXPECT_EQ(model->get_parameter_index(nullptr), -1);
+  EXPECT_EQ(model->get_result_index(model->output()), 0);
+  EXPECT_EQ(model->get_result_index(model->get_result()->input_value(0)), 0);
+  EXPECT_EQ(model->get_result_index(model->input()), -1);
+  EXPECT_EQ(model->get_result_index(Output<const Node>()), -1);
+  const auto other = small_model();
+  EXPECT_EQ(model->get_parameter_index(other->get_parameters()[0]), -1);
+  EXPECT_EQ(model->get_result_index(other->output()), -1);
+  EXPECT_EQ(model->add_output(model->get_result()->input_value(0)), model->output());  // it is one
+  EXPECT_EQ(model->add_output(model->input()), model->output(1));
+  EXPECT_EQ(model->outputs().size(), 2u);
+  EXPECT_EQ(caught([&] { model->add_output(other->input()); }).code(), ErrorCode::not_found);
+  EXPECT_EQ(caught([&] { model->get_result(); }).code(), ErrorCode::invalid_argument);
+}
+
+TEST(Model, CountsItsBytesAndPrintsItsLayers) {
+  ModelBuilder b("sized");
+  const auto x = b.parameter(element::f32, {1000}, "x");
+  b.result(b.op("Add", "opset1", {x, b.constant(element::f32, Shape{1000}, {1.f})}, {}, "sum"));
+  const auto model = b.build();
+  EXPECT_GT(model->get_graph_size(), 4000u);
+  EXPECT_LT(model->get_graph_size(), 40000u);
+  EXPECT_TRUE(model->get_sinks().empty());
+  EXPECT_TRUE(model->get_variables().empty());
+  std::ostringstream out;
+  out << *model;
+  EXPECT_NE(out.str().find("Model 'sized'"), std::string::npos);
+  EXPECT_NE(out.str().find("Add 'sum' (Parameter 'x'[0]:f32[1000]"), std::string::npos) << out.str();
+}
+
+TEST(Model, IsEvaluatedByTheReferences) {
+  const auto model = small_model();
+  model->reshape(PartialShape{2, model->input().get_partial_shape()[1]});
+  const Tensor input(element::f32, model->input().get_shape());
+  std::fill_n(input.data<float>(), input.get_size(), 1.f);
+  TensorVector outputs;
+  EXPECT_TRUE(model->evaluate(outputs, {input}));
+  ASSERT_EQ(outputs.size(), 1u);
+  InferRequest request = Core().compile_model(model, "CPU").create_infer_request();
+  request.set_input_tensor(input);
+  request.infer();
+  const Tensor expected = request.get_output_tensor();
+  ASSERT_EQ(outputs[0].get_shape(), expected.get_shape());
+  for (size_t i = 0; i < expected.get_size(); ++i) {
+    EXPECT_NEAR(outputs[0].data<float>()[i], expected.data<float>()[i], 1e-5) << i;
+  }
+  TensorVector given{Tensor(element::f32, expected.get_shape())};
+  model->evaluate(given, {input});
+  EXPECT_EQ(given[0].data<float>()[0], outputs[0].data<float>()[0]);
+  EXPECT_EQ(caught([&] { model->evaluate(outputs, {}); }).code(), ErrorCode::invalid_argument);
+}
+
+TEST(Model, IsValidatedAnew) {
+  const auto model = small_model();
+  EXPECT_NO_THROW(model->validate_nodes_and_infer_types());
+  EXPECT_EQ(model->outputs().size(), 1u);
+}
+
+TEST(Model, PathsOfRuntimeInformationMayBeLists) {
+  const auto model = small_model();
+  const std::vector<std::string> path{"a", "b"};
+  model->set_rt_info(7, path);
+  EXPECT_TRUE(model->has_rt_info(path));
+  EXPECT_EQ(model->get_rt_info<int>(path), 7);
+  EXPECT_EQ(model->get_rt_info<Any>("a", "b").as<std::string>(), "7");
 }
 
 TEST(Model, KeepsRuntimeInformation) {

@@ -221,6 +221,115 @@ TEST_F(RequestTest, CopiesTensorsWithGaps) {
   EXPECT_EQ(large_out.data<float>()[2 * 5 + 1], 0.f);
 }
 
+TEST_F(RequestTest, ABatchMayBeGivenImageByImage) {
+  const auto m = model({-1, 3});
+  layout::set_layout(m->input(), "NC");
+  InferRequest request = compile(m).create_infer_request();
+  std::vector<Tensor> images;
+  for (size_t i = 0; i < 4; ++i) {
+    images.emplace_back(element::f32, Shape{1, 3});
+    std::iota(images[i].data<float>(), images[i].data<float>() + 3, static_cast<float>(3 * i));
+  }
+  request.set_input_tensors(images);
+  request.infer();
+  EXPECT_EQ(request.get_output_tensor().get_shape(), (Shape{4, 3}));
+  expect_ramp_plus_one(request.get_output_tensor());
+  // They are read anew on each run, may be regions of larger tensors, and another number of them.
+  images[0].data<float>()[0] = 41;
+  request.infer();
+  EXPECT_EQ(request.get_output_tensor().data<float>()[0], 42.f);
+  const Tensor large = ramp({2, 3});
+  request.set_tensors("data", {Tensor(large, {0, 0}, {1, 3}), Tensor(large, {1, 0}, {2, 3})});
+  request.start_async();
+  request.wait();
+  EXPECT_EQ(request.get_output_tensor().get_shape(), (Shape{2, 3}));
+  expect_ramp_plus_one(request.get_output_tensor());
+  const Exception single = caught([&] { request.get_input_tensor(); });
+  EXPECT_EQ(single.code(), ErrorCode::invalid_argument);
+  EXPECT_STREQ(single.what(), "input 0 'data' was set as 2 tensors, there is no single one");
+  request.set_input_tensor(large);  // instead of the batch
+  EXPECT_EQ(request.get_input_tensor(), large);
+  request.set_input_tensors(0, {large});  // one tensor is that tensor
+  EXPECT_EQ(request.get_input_tensor(), large);
+}
+
+TEST_F(RequestTest, TheBatchIsTheAxisOfTheLayout) {
+  const auto m = model({3, 2});
+  layout::set_layout(m->input(), "CN");
+  InferRequest request = compile(m).create_infer_request();
+  float columns[2][3] = {{0, 2, 4}, {1, 3, 5}};
+  request.set_input_tensors({Tensor(element::f32, {3, 1}, columns[0]), Tensor(element::f32, {3, 1}, columns[1])});
+  request.infer();
+  expect_ramp_plus_one(request.get_output_tensor());
+}
+
+TEST_F(RequestTest, RefusesBatchesThatDoNotFit) {
+  const auto m = model({2, 3});
+  const std::vector<Tensor> two(2, Tensor(element::f32, {1, 3}));
+  {
+    InferRequest request = compile(m).create_infer_request();
+    const Exception error = caught([&] { request.set_input_tensors(two); });
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(std::strstr(error.what(), "set_layout()"), nullptr) << error.what();
+  }
+  layout::set_layout(m->input(), "N...");
+  auto compiled = compile(m);
+  InferRequest request = compiled.create_infer_request();
+  const auto code = [&](const std::vector<Tensor>& tensors) {
+    return caught([&] { request.set_input_tensors(tensors); }).code();
+  };
+  EXPECT_EQ(code({}), ErrorCode::invalid_argument);
+  EXPECT_EQ(code({two[0], two[0], two[0]}), ErrorCode::shape_mismatch);  // three for a batch of two
+  EXPECT_EQ(code({two[0], Tensor(element::f32, {1, 4})}), ErrorCode::shape_mismatch);
+  EXPECT_EQ(code({Tensor(element::f32, {2, 3}), Tensor(element::f32, {2, 3})}), ErrorCode::shape_mismatch);
+  EXPECT_EQ(code({two[0], Tensor(element::i32, {1, 3})}), ErrorCode::type_mismatch);
+  EXPECT_EQ(code({two[0], Tensor()}), ErrorCode::invalid_argument);
+  EXPECT_EQ(code({Tensor(element::f32, {}), Tensor(element::f32, {})}), ErrorCode::shape_mismatch);
+  EXPECT_EQ(caught([&] { request.set_tensors(compiled.output(), two); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { request.set_tensors("image", two); }).code(), ErrorCode::not_found);
+  Tensor changing(element::f32, {1, 3});
+  request.set_input_tensors({changing, two[0]});
+  request.infer();
+  changing.set_shape({1, 2});
+  EXPECT_EQ(caught([&] { request.infer(); }).code(), ErrorCode::shape_mismatch);
+}
+
+TEST_F(RequestTest, OutputsAreNotWrittenToReadOnlyMemory) {
+  InferRequest request = compile(model({2})).create_infer_request();
+  const float memory[2] = {1, 2};
+  request.set_input_tensor(Tensor(element::f32, {2}, memory));
+  EXPECT_EQ(caught([&] { request.set_output_tensor(Tensor(element::f32, {2}, memory)); }).code(),
+            ErrorCode::invalid_argument);
+  request.infer();
+  EXPECT_EQ(request.get_output_tensor().data<float>()[1], 3.f);
+}
+
+TEST_F(RequestTest, MemoryIsReleasedOnlyBetweenInferences) {
+  auto compiled = compile(model({2, 3}));
+  InferRequest request = compiled.create_infer_request();
+  request.set_input_tensor(ramp({2, 3}));
+  script_.blocked = true;
+  request.start_async();
+  script_.await_waiting(1);
+  EXPECT_THROW(compiled.release_memory(), Busy);
+  script_.release();
+  request.wait();
+  compiled.release_memory();
+  { InferRequest gone = compiled.create_infer_request(); }
+  compiled.release_memory();
+  request.infer();
+  expect_ramp_plus_one(request.get_output_tensor());
+}
+
+TEST_F(RequestTest, ACompiledModelKeepsItsProperties) {
+  auto compiled = compile(model({2}));
+  EXPECT_NO_THROW(compiled.set_property(AnyMap{}));
+  const Exception settled = caught([&] { compiled.set_property(num_streams(2)); });
+  EXPECT_EQ(settled.code(), ErrorCode::unsupported);
+  EXPECT_NE(std::strstr(settled.what(), "Core::compile_model()"), nullptr);
+  EXPECT_EQ(caught([&] { compiled.set_property(AnyMap{{"NUM_STREAM", 2}}); }).code(), ErrorCode::not_found);
+}
+
 TEST_F(RequestTest, AnInputMayAlsoBeTheOutput) {
   InferRequest request = compile(model({6})).create_infer_request();
   const Tensor both = ramp({6});

@@ -49,6 +49,52 @@ TEST(State, LivesFromOneInferenceToTheNext) {
   }
 }
 
+TEST(State, IsDescribedByTheModel) {
+  const auto model = counter();
+  ASSERT_EQ(model->get_variables().size(), 1u);
+  const auto variable = model->get_variable_by_id("count");
+  ASSERT_NE(variable, nullptr);
+  EXPECT_EQ(variable->get_info(), (op::util::VariableInfo{PartialShape{1}, element::f32, "count"}));
+  EXPECT_EQ(model->get_variable_by_id("counter"), nullptr);
+  // Its Assign feeds a Result, so it is no sink.
+  EXPECT_TRUE(model->get_sinks().empty());
+}
+
+TEST(State, VariablesAreReshapedByName) {
+  ModelBuilder b("sum");
+  const auto x = b.parameter(element::f32, {-1}, "x");
+  const auto before = b.op("ReadValue", "opset6", {},
+                           {{"variable_id", "sum"}, {"variable_type", "f32"}, {"variable_shape", "[?]"}}, "read");
+  const auto after = b.op("Add", "opset1", {before, x}, {}, "add");
+  b.result(b.op("Assign", "opset6", {after}, {{"variable_id", "sum"}}, "write"), "total");
+  const auto model = b.build();
+  model->reshape(std::map<std::string, PartialShape>{{"x", {3}}}, {{"sum", PartialShape{3}}});
+  EXPECT_EQ(model->get_variable_by_id("sum")->get_info().data_shape, (PartialShape{3}));
+  EXPECT_EQ(model->output().get_shape(), (Shape{3}));
+  InferRequest request = Core().compile_model(model, "CPU").create_infer_request();
+  EXPECT_EQ(infer(request, floats({3}, {1, 2, 3})), (Floats{1, 2, 3}));
+  EXPECT_EQ(infer(request, floats({3}, {1, 2, 3})), (Floats{2, 4, 6}));
+  EXPECT_EQ(caught([&] {
+              model->reshape(PartialShape{3}, {{"total", PartialShape{3}}});
+            }).code(),
+            ErrorCode::not_found);
+  EXPECT_EQ(caught([&] {
+              counter()->reshape(PartialShape{1}, {{"count", PartialShape{1}}});
+            }).code(),
+            ErrorCode::unsupported);
+}
+
+TEST(State, SurvivesTheReleaseOfMemory) {
+  Core core;
+  for (const std::string& device : core.get_available_devices()) {
+    CompiledModel compiled = core.compile_model(counter(), device);
+    InferRequest request = compiled.create_infer_request();
+    EXPECT_EQ(infer(request, floats({1}, {1})), (Floats{11}));
+    compiled.release_memory();
+    EXPECT_EQ(infer(request, floats({1}, {1})), (Floats{12})) << device;
+  }
+}
+
 TEST(State, BelongsToTheRequest) {
   Core core;
   CompiledModel compiled = core.compile_model(counter(), "CPU");

@@ -1,6 +1,12 @@
 // Tensor, Layout
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include "terroir/exception.hpp"
@@ -181,6 +187,100 @@ TEST(Tensor, RefusesImpossibleTensors) {
   EXPECT_EQ(code_of([] { Tensor(element::f32, {SIZE_MAX}); }), ErrorCode::out_of_memory);
   EXPECT_EQ(code_of([] { Tensor(element::f32, {size_t{1} << 60}); }), ErrorCode::out_of_memory);
   EXPECT_EQ(code_of([] { Tensor(element::u4, {2}).get_strides(); }), ErrorCode::unsupported);
+}
+
+// Counts what is taken and given back; memory is filled with a pattern.
+struct CountingAllocator {
+  std::shared_ptr<std::array<size_t, 2>> counts = std::make_shared<std::array<size_t, 2>>();
+  void* allocate(size_t bytes, size_t alignment) {
+    (*counts)[0] += bytes;
+    void* memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    std::memset(memory, 0x55, bytes);
+    return memory;
+  }
+  void deallocate(void* memory, size_t bytes, size_t) {
+    (*counts)[1] += bytes;
+    std::free(memory);
+  }
+  bool is_equal(const CountingAllocator& other) const { return counts == other.counts; }
+};
+
+TEST(Tensor, TakesMemoryFromAnAllocator) {
+  const CountingAllocator allocator;
+  {
+    Tensor tensor(element::u8, {10}, allocator);
+    EXPECT_EQ(tensor.data<uint8_t>()[9], 0x55);
+    tensor.set_shape({100});
+    EXPECT_EQ(*allocator.counts, (std::array<size_t, 2>{110, 10}));
+    const Tensor view(tensor, {3}, {5});
+    tensor = {};
+    EXPECT_EQ((*allocator.counts)[1], 10u);
+    EXPECT_EQ(view.data<uint8_t>()[1], 0x55);
+  }
+  EXPECT_EQ(*allocator.counts, (std::array<size_t, 2>{110, 110}));
+  {
+    Tensor texts(element::string, {3}, allocator);
+    texts.data<std::string>()[2] = std::string(100, 'x');
+    texts.set_shape({5});
+    EXPECT_EQ(texts.data<std::string>()[4], "");
+  }
+  EXPECT_EQ((*allocator.counts)[0], (*allocator.counts)[1]);
+  EXPECT_TRUE(Allocator() == Allocator());
+  EXPECT_TRUE(Allocator(allocator) == Allocator(allocator));
+  EXPECT_FALSE(Allocator(allocator) == Allocator());
+  EXPECT_FALSE(Allocator(CountingAllocator()) == Allocator(CountingAllocator()));
+  const Allocator standard;
+  void* memory = standard.allocate(100, 256);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % 256, 0u);
+  standard.deallocate(memory, 100, 256);
+}
+
+TEST(Tensor, MemoryMayBeReadOnly) {
+  const std::array<float, 2> memory{1, 2};
+  const Tensor tensor(element::f32, {2}, memory.data());
+  EXPECT_EQ(tensor.data<const float>()[1], 2.f);
+  const Tensor other(element::f32, {2});
+  tensor.copy_to(other);
+  EXPECT_EQ(other.data<float>()[0], 1.f);
+  EXPECT_EQ(code_of([&] { other.copy_to(tensor); }), ErrorCode::invalid_argument);
+}
+
+// A Tensor of the user's: of floats only.
+struct FloatTensor : Tensor {
+  static void type_check(const Tensor& tensor) {
+    if (tensor.get_element_type() != element::f32) throw Exception("no floats");
+  }
+};
+
+TEST(Tensor, CanBeUsedAsAClassOfTheUsers) {
+  EXPECT_TRUE(Tensor(element::f32, {1}).is<FloatTensor>());
+  EXPECT_FALSE(Tensor(element::i32, {1}).is<FloatTensor>());
+  EXPECT_FALSE(Tensor().is<FloatTensor>());
+  EXPECT_THROW(Tensor(element::i32, {1}).as<FloatTensor>(), Exception);
+  const TensorVector tensors(2, Tensor(element::u8, {1}));
+  EXPECT_EQ(tensors[0].as<Tensor>(), tensors[1]);
+}
+
+TEST(Tensor, ReadsFiles) {
+  const std::string path = testing::TempDir() + "/terroir_tensor_" + std::to_string(getpid()) + ".bin";
+  const std::array<uint16_t, 6> numbers{1, 2, 3, 4, 5, 6};
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(numbers.data()), sizeof numbers);
+  for (const bool mmap : {true, false}) {
+    EXPECT_EQ(read_tensor_data(path, element::u8, PartialShape::dynamic(1), 0, mmap).get_shape(), (Shape{12}));
+    const Tensor all = read_tensor_data(path, element::u16, {-1, 3}, 0, mmap);
+    EXPECT_EQ(all.get_shape(), (Shape{2, 3}));
+    EXPECT_EQ(all.data<uint16_t>()[5], 6);
+    const Tensor part = read_tensor_data(path, element::u16, {2}, 4, mmap);
+    EXPECT_EQ(part.data<uint16_t>()[0], 3);
+    EXPECT_EQ(read_tensor_data(path, element::u16, {-1}, 12, mmap).get_shape(), (Shape{0}));
+  }
+  EXPECT_EQ(code_of([&] { read_tensor_data(path, element::u16, {7}); }), ErrorCode::shape_mismatch);
+  EXPECT_EQ(code_of([&] { read_tensor_data(path, element::u16, {-1, 4}); }), ErrorCode::shape_mismatch);
+  EXPECT_EQ(code_of([&] { read_tensor_data(path, element::u16, {Dimension(1, 5)}); }), ErrorCode::shape_mismatch);
+  EXPECT_EQ(code_of([&] { read_tensor_data(path, element::u16, {-1, -1}); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { read_tensor_data(path, element::string); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { read_tensor_data(path + "x"); }), ErrorCode::file_not_found);
+  std::filesystem::remove(path);
 }
 
 TEST(Layout, ReadsAndPrints) {

@@ -1,6 +1,7 @@
 #include "plugins/cpu/passes/build_plan.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "ir/base/error.hpp"
@@ -27,7 +28,11 @@ class PlanBuilder {
     plan_->scratch_offset = placement_.arena_bytes();
     plan_->constants = placement_.take_constants();
     plan_->texts = placement_.texts();
-    for (ir::NodeId id : order_) add_step(graph_.node(id));
+    for (ir::NodeId id : order_) {
+      const size_t before = plan_->steps.size();
+      add_step(graph_.node(id));
+      describe(graph_.node(id), plan_->steps.size() > before ? static_cast<int32_t>(before) : -1);
+    }
     finish();
     return std::move(plan_);
   }
@@ -88,6 +93,22 @@ class PlanBuilder {
     step_nodes_.push_back(node.id);
   }
 
+  /// What it does is told by the step, if it has one.
+  void describe(const ir::Node& node, int32_t step) {
+    if (node.constant || (node.schema->type == kReorderType && ir::constant_of(graph_, node.inputs[0]))) return;
+    PlannedNode planned{node.name, node.schema->type, node.origin_names, {}, {}, step, -1};
+    if (node.is(ir::kParameterType)) planned.end = position(graph_.parameters(), node.id);
+    if (node.is(ir::kResultType)) planned.end = position(graph_.results(), node.id);
+    for (const ir::Value& input : node.inputs) {
+      const auto known = described_.find(input.node);
+      if (known != described_.end()) planned.inputs.emplace_back(known->second, input.output);
+    }
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      planned.outputs.push_back(desc({node.id, static_cast<int32_t>(i)}));
+    described_[node.id] = static_cast<int32_t>(plan_->nodes.size());
+    plan_->nodes.push_back(std::move(planned));
+  }
+
   /// Of the parts of a Concat that are not there already.
   static size_t copied_bytes(const Step& step, const NodeContext& context) {
     size_t bytes = 0;
@@ -110,6 +131,10 @@ class PlanBuilder {
                     constants.end());
   }
 
+  static int32_t position(const std::vector<ir::NodeId>& ids, ir::NodeId id) {
+    return static_cast<int32_t>(std::find(ids.begin(), ids.end(), id) - ids.begin());
+  }
+
   const ir::Graph& graph_;
   const Decisions& decisions_;
   Isa isa_;
@@ -118,6 +143,7 @@ class PlanBuilder {
   std::vector<ir::NodeId> order_;
   Placement placement_;
   std::vector<ir::NodeId> step_nodes_;
+  std::map<ir::NodeId, int32_t> described_;  // -> index in Plan::nodes
   size_t scratch_ = 0;
   std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
 };

@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "terroir/any.hpp"
@@ -45,7 +47,24 @@ class TERROIR_API CompiledModel {
   T get_property(const Property<T, m>& property) const {
     return get_property(std::string(property.name())).template as<T>();
   }
-  /// The graph as it is executed, for people. Throws Exception (not_implemented) if the device has none to show.
+  /// Properties are settled when a model is compiled: throws Exception, unsupported for a property that
+  /// Core::compile_model() takes, else not_found or invalid_argument. An empty map is no error.
+  void set_property(const AnyMap& properties);
+  template <typename... Entries>
+  std::enable_if_t<(sizeof...(Entries) > 0) && are_properties<Entries...>> set_property(Entries&&... properties) {
+    set_property(AnyMap{std::pair<const std::string, Any>(std::forward<Entries>(properties))...});
+  }
+
+  /// Frees the memory that requests keep between inferences, their tensors and variables excepted; the next inference
+  /// takes it again. Throws Busy if a request is running, and then nothing is freed.
+  void release_memory();
+
+  /// The graph as it is executed, for people and viewers: layers of type ExecutionNode between Parameters and Results.
+  /// Their runtime information tells, as texts: layerType, originalLayersNames (separated by commas), primitiveType
+  /// (the kernel), outputPrecisions, outputLayouts, runtimePrecision, execOrder, execTimeMcs (the mean over the
+  /// inferences so far if the model was compiled with enable_profiling(true), else "not_executed"). Throws Exception:
+  /// not_implemented if the device has none to show, unsupported if there is no plan yet (a model of unknown extents
+  /// that has not run).
   std::shared_ptr<const Model> get_runtime_model() const;
 
   explicit operator bool() const noexcept { return state_ != nullptr; }

@@ -3,6 +3,7 @@
 // Threads: everything may be called from several threads at once.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,8 +33,19 @@ struct RuntimeAccess;
 using SupportedOpsMap = std::map<std::string, std::string>;
 
 class TERROIR_API Core {
+  template <typename T, typename... Entries>
+  using IfEntries = std::enable_if_t<(sizeof...(Entries) > 0) && are_properties<Entries...>, T>;
+  template <typename T, typename Path>
+  using IfPath = std::enable_if_t<std::is_same_v<Path, std::filesystem::path>, T>;
+  template <typename... Entries>
+  static AnyMap map_of(Entries&&... entries) {
+    return AnyMap{std::pair<const std::string, Any>(std::forward<Entries>(entries))...};
+  }
+
  public:
-  Core();
+  /// The devices are those of this library: there is no file that lists plugins. Throws Exception (unsupported) for the
+  /// name of one.
+  explicit Core(const std::string& xml_config_file = {});
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
@@ -43,34 +55,73 @@ class TERROIR_API Core {
 
   /// Reads an IR model. Without `bin_path` the weights are the file beside it with the extension .bin, if there is one.
   /// The weights stay mapped read-only while the model or a compiled model uses them; do not write to the file
-  /// meanwhile. Throws Exception that names file, line, layer: file_not_found, parse_error, not_found (unknown
-  /// operation), invalid_argument, shape_mismatch, type_mismatch.
-  std::shared_ptr<Model> read_model(const std::string& model_path, const std::string& bin_path = {}) const;
+  /// meanwhile, or set enable_mmap(false). Properties are those set for all devices, overridden by these. Throws
+  /// Exception that names file, line, layer: file_not_found, parse_error, not_found (unknown operation),
+  /// invalid_argument, shape_mismatch, type_mismatch.
+  std::shared_ptr<Model> read_model(const std::string& model_path, const std::string& bin_path = {},
+                                    const AnyMap& properties = {}) const;
+  template <typename Path>
+  IfPath<std::shared_ptr<Model>, Path> read_model(const Path& model_path, const Path& bin_path = {},
+                                                  const AnyMap& properties = {}) const {
+    return read_model(model_path.string(), bin_path.string(), properties);
+  }
+  template <typename Path, typename... Entries>
+  IfEntries<std::shared_ptr<Model>, Entries...> read_model(const Path& model_path, const Path& bin_path,
+                                                           Entries&&... properties) const {
+    return read_model(model_path, bin_path, map_of(std::forward<Entries>(properties)...));
+  }
   /// The same from memory: the text of the .xml and the bytes of the .bin (a u8 tensor, or any other type), which the
   /// model keeps.
   std::shared_ptr<Model> read_model(const std::string& model, const Tensor& weights) const;
 
-  /// Compiles for a device: "CPU", "INTERPRETER" (the slow reference); "" or "AUTO" choose CPU. Properties are those
-  /// set for the device, overridden by these. Throws Exception: not_found for a device or property there is not,
-  /// invalid_argument or parse_error for a value, and whatever reading or the device says.
-  CompiledModel compile_model(const std::shared_ptr<const Model>& model, const std::string& device = {},
+  /// Compiles for a device: "CPU", "INTERPRETER" (the slow reference); "", none or "AUTO" choose CPU, "AUTO:A,B" (or
+  /// "AUTO" with device::priorities("A", "B")) the first there is. Properties are those set for the device, overridden
+  /// by these. Throws Exception: not_found for a device or property there is not, invalid_argument or parse_error for a
+  /// value, and whatever reading or the device says.
+  CompiledModel compile_model(const std::shared_ptr<const Model>& model, const AnyMap& properties = {}) {
+    return compile_model(model, std::string(), properties);
+  }
+  CompiledModel compile_model(const std::shared_ptr<const Model>& model, const std::string& device,
                               const AnyMap& properties = {});
-  CompiledModel compile_model(const std::string& model_path, const std::string& device = {},
+  CompiledModel compile_model(const std::string& model_path, const AnyMap& properties = {}) {
+    return compile_model(model_path, std::string(), properties);
+  }
+  CompiledModel compile_model(const std::string& model_path, const std::string& device, const AnyMap& properties = {});
+  template <typename Path>
+  IfPath<CompiledModel, Path> compile_model(const Path& model_path, const AnyMap& properties = {}) {
+    return compile_model(model_path.string(), properties);
+  }
+  template <typename Path>
+  IfPath<CompiledModel, Path> compile_model(const Path& model_path, const std::string& device,
+                                            const AnyMap& properties = {}) {
+    return compile_model(model_path.string(), device, properties);
+  }
+  CompiledModel compile_model(const std::string& model, const Tensor& weights, const std::string& device,
                               const AnyMap& properties = {});
-  CompiledModel compile_model(const std::string& model, const Tensor& weights, const std::string& device = {},
-                              const AnyMap& properties = {});
-  /// compile_model(model, "CPU", num_streams(2), enable_profiling(true)).
+  /// compile_model(model, "CPU", num_streams(2), enable_profiling(true)), and so for all of the above.
   template <typename... Entries>
-  std::enable_if_t<(sizeof...(Entries) > 0) && are_properties<Entries...>, CompiledModel> compile_model(
-      const std::shared_ptr<const Model>& model, const std::string& device, Entries&&... properties) {
-    return compile_model(model, device,
-                         AnyMap{std::pair<const std::string, Any>(std::forward<Entries>(properties))...});
+  IfEntries<CompiledModel, Entries...> compile_model(const std::shared_ptr<const Model>& model,
+                                                     Entries&&... properties) {
+    return compile_model(model, map_of(std::forward<Entries>(properties)...));
   }
   template <typename... Entries>
-  std::enable_if_t<(sizeof...(Entries) > 0) && are_properties<Entries...>, CompiledModel> compile_model(
-      const std::string& model_path, const std::string& device, Entries&&... properties) {
-    return compile_model(model_path, device,
-                         AnyMap{std::pair<const std::string, Any>(std::forward<Entries>(properties))...});
+  IfEntries<CompiledModel, Entries...> compile_model(const std::shared_ptr<const Model>& model,
+                                                     const std::string& device, Entries&&... properties) {
+    return compile_model(model, device, map_of(std::forward<Entries>(properties)...));
+  }
+  template <typename... Entries>
+  IfEntries<CompiledModel, Entries...> compile_model(const std::string& model_path, Entries&&... properties) {
+    return compile_model(model_path, map_of(std::forward<Entries>(properties)...));
+  }
+  template <typename... Entries>
+  IfEntries<CompiledModel, Entries...> compile_model(const std::string& model_path, const std::string& device,
+                                                     Entries&&... properties) {
+    return compile_model(model_path, device, map_of(std::forward<Entries>(properties)...));
+  }
+  template <typename... Entries>
+  IfEntries<CompiledModel, Entries...> compile_model(const std::string& model, const Tensor& weights,
+                                                     const std::string& device, Entries&&... properties) {
+    return compile_model(model, weights, device, map_of(std::forward<Entries>(properties)...));
   }
 
   /// Layers of your own, from a shared library or of this program: models read or built with this Core may have them
@@ -78,29 +129,44 @@ class TERROIR_API Core {
   /// file_not_found, unsupported (no such library, or made for another version), invalid_argument (a description that
   /// is wrong, or an operation that exists already); then nothing is added. See terroir/extension.hpp.
   void add_extension(const std::string& library_path);
+  template <typename Path>
+  IfPath<void, Path> add_extension(const Path& library_path) {
+    add_extension(library_path.string());
+  }
   void add_extension(const terroir_extension* extension);
 
   /// The layers of the model the device can run, mapped to its name.
   SupportedOpsMap query_model(const std::shared_ptr<const Model>& model, const std::string& device,
                               const AnyMap& properties = {}) const;
+  template <typename... Entries>
+  IfEntries<SupportedOpsMap, Entries...> query_model(const std::shared_ptr<const Model>& model,
+                                                     const std::string& device, Entries&&... properties) const {
+    return query_model(model, device, map_of(std::forward<Entries>(properties)...));
+  }
 
   /// Sets properties for one device, or for all. Throws Exception, and then nothing is changed.
   void set_property(const AnyMap& properties);
   void set_property(const std::string& device, const AnyMap& properties);
   template <typename... Entries>
-  std::enable_if_t<(sizeof...(Entries) > 0) && are_properties<Entries...>> set_property(const std::string& device,
-                                                                                        Entries&&... properties) {
-    set_property(device, AnyMap{std::pair<const std::string, Any>(std::forward<Entries>(properties))...});
+  IfEntries<void, Entries...> set_property(Entries&&... properties) {
+    set_property(map_of(std::forward<Entries>(properties)...));
   }
-  template <typename Entry>
-  std::enable_if_t<are_properties<Entry>> set_property(const Entry& property) {
-    set_property(AnyMap{std::pair<const std::string, Any>(property)});
+  template <typename... Entries>
+  IfEntries<void, Entries...> set_property(const std::string& device, Entries&&... properties) {
+    set_property(device, map_of(std::forward<Entries>(properties)...));
   }
-  /// A property of a device. Throws Exception (not_found) that names the nearest known device or property.
-  Any get_property(const std::string& device, const std::string& name) const;
+  /// A property of a device, or without a device of all together. `arguments` count as if they were set. Throws
+  /// Exception (not_found) that names the nearest known device or property.
+  Any get_property(const std::string& device, const std::string& name, const AnyMap& arguments = {}) const;
+  Any get_property(const std::string& name) const { return get_property(std::string(), name); }
   template <typename T, PropertyMutability m>
-  T get_property(const std::string& device, const Property<T, m>& property) const {
-    return get_property(device, std::string(property.name())).template as<T>();
+  T get_property(const std::string& device, const Property<T, m>& property, const AnyMap& arguments = {}) const {
+    return get_property(device, std::string(property.name()), arguments).template as<T>();
+  }
+  template <typename T, PropertyMutability m, typename... Entries>
+  IfEntries<T, Entries...> get_property(const std::string& device, const Property<T, m>& property,
+                                        Entries&&... arguments) const {
+    return get_property(device, property, map_of(std::forward<Entries>(arguments)...));
   }
 
   /// {"CPU", "INTERPRETER"}.
@@ -111,5 +177,9 @@ class TERROIR_API Core {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// Frees what the library keeps for the life of the process. It keeps nothing: Core, models and requests own all there
+/// is, so this does nothing and may be called or not.
+inline void shutdown() {}
 
 }  // namespace terroir

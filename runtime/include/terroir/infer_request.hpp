@@ -47,8 +47,18 @@ class TERROIR_API InferRequest {
   void set_output_tensor(size_t index, const Tensor& tensor);
   void set_output_tensor(const Tensor& tensor);
 
+  /// The images of a batch as one tensor each, each of extent 1 where the layout of the input has N; they are gathered
+  /// at the start of each run. One tensor alone is set as by set_tensor(). Throws Exception: not_found; Busy;
+  /// invalid_argument for an output, for no tensors, or without a layout that has N (layout::set_layout() before
+  /// compiling); type_mismatch and shape_mismatch for tensors or a number of them that do not fit.
+  void set_tensors(const std::string& name, const std::vector<Tensor>& tensors);
+  void set_tensors(const Output<const Node>& port, const std::vector<Tensor>& tensors);
+  void set_input_tensors(size_t index, const std::vector<Tensor>& tensors);
+  void set_input_tensors(const std::vector<Tensor>& tensors);
+
   /// The tensor of an input or output: the one that was set, or one of the request's own, which it makes on first use.
-  /// Extents that are not known yet start as 0; for an input, call Tensor::set_shape().
+  /// Extents that are not known yet start as 0; for an input, call Tensor::set_shape(). Throws Exception
+  /// (invalid_argument) for an input that was given as several tensors.
   Tensor get_tensor(const std::string& name);
   Tensor get_tensor(const Output<const Node>& port);
   Tensor get_tensor(const Output<Node>& port);

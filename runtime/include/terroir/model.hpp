@@ -5,15 +5,20 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <iosfwd>
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "terroir/any.hpp"
 #include "terroir/export.hpp"
 #include "terroir/node.hpp"
 #include "terroir/partial_shape.hpp"
+#include "terroir/tensor.hpp"
+#include "terroir/variable.hpp"
 
 namespace terroir {
 
@@ -22,6 +27,8 @@ struct ModelAccess;
 }
 
 class TERROIR_API Model : public std::enable_shared_from_this<Model> {
+  using VariableShapes = std::unordered_map<std::string, PartialShape>;
+
  public:
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
@@ -55,10 +62,21 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
   PartialShape get_output_partial_shape(size_t index) const;
   Shape get_output_shape(size_t index) const;
 
+  /// The layer of the only output; Exception (invalid_argument) if there are several.
+  std::shared_ptr<Node> get_result() const;
+  /// The layer (of type Result) of output `index`. Throws Exception (not_found).
+  std::shared_ptr<Node> get_output_op(size_t index) const;
+  /// Which input a Parameter is, which output a Result or the port is that feeds one; -1 if none of this model.
+  int64_t get_parameter_index(const std::shared_ptr<Node>& parameter) const;
+  int64_t get_result_index(const Output<Node>& value) const;
+  int64_t get_result_index(const Output<const Node>& value) const;
+
   /// Makes the tensor of this name an output, too. Throws Exception (not_found).
   Output<Node> add_output(const std::string& tensor_name);
   /// Makes output `index` of the layer with this name an output, too. Throws Exception (not_found).
   Output<Node> add_output(const std::string& layer_name, size_t index);
+  /// Makes a port of this model an output, unless it is one. Throws Exception (not_found) for another model's.
+  Output<Node> add_output(const Output<Node>& port);
 
   /// Layers in the order of the file; get_ordered_ops: each after those it reads.
   std::vector<std::shared_ptr<Node>> get_ops() const;
@@ -66,16 +84,30 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
   std::vector<std::shared_ptr<Node>> get_parameters() const;
   std::vector<std::shared_ptr<Node>> get_results() const;
 
+  /// Layers that act but are no output: Assign.
+  std::vector<std::shared_ptr<Node>> get_sinks() const;
+  /// The variables of a model with state, in the order in which its layers use them; by name: null if there is none.
+  op::util::VariableVector get_variables() const;
+  op::util::Variable::Ptr get_variable_by_id(const std::string& variable_id) const;
+
+  /// Infers all types and shapes anew. Throws Exception with the layer's name, and then the model stays as it was.
+  void validate_nodes_and_infer_types();
+  /// Bytes of the constants, and of what describes the layers.
+  size_t get_graph_size() const;
+  /// Computes the outputs with the slow references, in the calling thread; `outputs` get as many tensors as the model
+  /// has outputs, those that are there are used. Throws what went wrong; true otherwise.
+  bool evaluate(TensorVector& outputs, const TensorVector& inputs) const;
+
   /// Whether the shape of any layer is not known.
   bool is_dynamic() const;
 
   /// Changes the shapes of inputs and infers all others anew. Throws Exception, and then the model stays as it was:
   /// not_found for a port there is not, and whatever the layer says that refuses its new input (its name is in the
-  /// text). The first form is for a model with one input.
-  void reshape(const PartialShape& shape);
-  void reshape(const std::map<size_t, PartialShape>& shapes);
-  void reshape(const std::map<std::string, PartialShape>& shapes);
-  void reshape(const std::map<Output<Node>, PartialShape>& shapes);
+  /// text). The first form is for a model with one input. `variable_shapes`: those of variables, by name.
+  void reshape(const PartialShape& shape, const VariableShapes& variable_shapes = {});
+  void reshape(const std::map<size_t, PartialShape>& shapes, const VariableShapes& variable_shapes = {});
+  void reshape(const std::map<std::string, PartialShape>& shapes, const VariableShapes& variable_shapes = {});
+  void reshape(const std::map<Output<Node>, PartialShape>& shapes, const VariableShapes& variable_shapes = {});
 
   /// An independent copy; the weights are shared.
   std::shared_ptr<Model> clone() const;
@@ -86,17 +118,27 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
   /// Throws Exception (not_found).
   template <typename T, typename... Keys>
   T get_rt_info(const Keys&... path) const {
-    return rt_info_at({std::string(path)...}).template as<T>();
+    return get_rt_info<T>(std::vector<std::string>{std::string(path)...});
+  }
+  template <typename T>
+  T get_rt_info(const std::vector<std::string>& path) const {
+    if constexpr (std::is_same_v<T, Any>) {
+      return rt_info_at(path);
+    } else {
+      return rt_info_at(path).template as<T>();
+    }
   }
   template <typename... Keys>
   bool has_rt_info(const Keys&... path) const {
     return has_rt_info_at({std::string(path)...});
   }
+  bool has_rt_info(const std::vector<std::string>& path) const { return has_rt_info_at(path); }
   /// Sets the value at a path, as text, and makes the path as needed.
   template <typename... Keys>
   void set_rt_info(const Any& value, const Keys&... path) {
     set_rt_info_at(value, {std::string(path)...});
   }
+  void set_rt_info(const Any& value, const std::vector<std::string>& path) { set_rt_info_at(value, path); }
 
  private:
   friend struct detail::ModelAccess;
@@ -107,6 +149,9 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
 
   std::shared_ptr<detail::GraphState> state_;
 };
+
+/// The name, then the layers in order, one a line.
+TERROIR_API std::ostream& operator<<(std::ostream& out, const Model& model);
 
 /// The extent of axis N, which the layouts of the inputs name. Throws Exception: invalid_argument if no input has a
 /// layout with N, or two inputs disagree.

@@ -2,119 +2,72 @@
 //
 // Use: core.set_property("CPU", num_streams(2)); core.get_property("CPU", device::full_name); or with texts,
 //      {{"NUM_STREAMS", "2"}}. Values are accepted typed or as text.
+// What: the names are complete; which of them a device knows, says its supported_properties. The others exist so that
+//       programs compile; setting or reading them is refused by name. include/README.md tells which and why.
 #pragma once
 
-#include <algorithm>
-#include <cctype>
+#include <array>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <istream>
 #include <map>
+#include <memory>
 #include <ostream>
+#include <set>
 #include <string>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "terroir/any.hpp"
 #include "terroir/element_type.hpp"
-#include "terroir/exception.hpp"
+#include "terroir/property.hpp"
+#include "terroir/tensor.hpp"
+
+// A program may be compiled with -DDEBUG, which is also the name of a log level.
+#pragma push_macro("DEBUG")
+#undef DEBUG
 
 namespace terroir {
 
-enum class PropertyMutability {
-  RO,  ///< can only be read
-  RW   ///< can be set, too
-};
-
-/// The key of a property and whether it can be set.
-struct PropertyName : std::string {
-  PropertyName() = default;
-  PropertyName(const std::string& name, PropertyMutability mutability = PropertyMutability::RW)  // NOLINT: implicit
-      : std::string(name), mutability_(mutability) {}
-  bool is_mutable() const { return mutability_ == PropertyMutability::RW; }
-
- private:
-  PropertyMutability mutability_ = PropertyMutability::RW;
-};
-
-/// A property of type T: calling it with a value gives the entry of an AnyMap.
-template <typename T, PropertyMutability mutability_ = PropertyMutability::RW>
-class Property {
- public:
-  using value_type = T;
-  explicit constexpr Property(const char* name) : name_(name) {}
-  constexpr const char* name() const { return name_; }
-  constexpr PropertyMutability mutability() const { return mutability_; }
-  template <typename V, PropertyMutability m = mutability_>
-  std::enable_if_t<m == PropertyMutability::RW, std::pair<std::string, Any>> operator()(V&& value) const {
-    if constexpr (std::is_constructible_v<T, V&&> && !std::is_convertible_v<V&&, std::string>) {
-      return {name_, Any(T(std::forward<V>(value)))};
-    } else {
-      return {name_, Any(std::string(std::forward<V>(value)))};
-    }
-  }
-  operator PropertyName() const { return {name_, mutability_}; }  // NOLINT: implicit, as in OpenVINO
-
- private:
-  const char* name_;
-};
-
-/// True if every type can be an entry of an AnyMap.
-template <typename... Ts>
-inline constexpr bool are_properties = (std::is_convertible_v<Ts, std::pair<std::string, Any>> && ...);
-
-namespace detail {
-template <typename E, size_t N>
-std::ostream& print_enum(std::ostream& out, E value, const std::pair<E, const char*> (&names)[N]) {
-  for (const auto& [candidate, name] : names) {
-    if (candidate == value) return out << name;
-  }
-  return out << "?";
-}
-template <typename E, size_t N>
-std::istream& read_enum(std::istream& in, E& value, const std::pair<E, const char*> (&names)[N]) {
-  std::string word;
-  in >> word;
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  std::string known;
-  for (const auto& [candidate, name] : names) {
-    if (word == name) {
-      value = candidate;
-      return in;
-    }
-    known += (known.empty() ? "" : ", ") + std::string(name);
-  }
-  throw Exception(ErrorCode::parse_error, "'" + word + "' is not one of " + known);
-}
-}  // namespace detail
+class Model;
 
 namespace hint {
 
-enum class PerformanceMode { LATENCY, THROUGHPUT, CUMULATIVE_THROUGHPUT };
-enum class ExecutionMode { PERFORMANCE, ACCURACY };
+using detail::operator<<;
+using detail::operator>>;
 
-namespace detail {
-inline constexpr std::pair<PerformanceMode, const char*> kPerformanceModes[] = {
-    {PerformanceMode::LATENCY, "LATENCY"},
-    {PerformanceMode::THROUGHPUT, "THROUGHPUT"},
-    {PerformanceMode::CUMULATIVE_THROUGHPUT, "CUMULATIVE_THROUGHPUT"}};
-inline constexpr std::pair<ExecutionMode, const char*> kExecutionModes[] = {{ExecutionMode::PERFORMANCE, "PERFORMANCE"},
-                                                                            {ExecutionMode::ACCURACY, "ACCURACY"}};
-}  // namespace detail
-
-inline std::ostream& operator<<(std::ostream& out, PerformanceMode mode) {
-  return terroir::detail::print_enum(out, mode, detail::kPerformanceModes);
+enum class Priority { LOW = 0, MEDIUM = 1, HIGH = 2, DEFAULT = MEDIUM };
+constexpr auto enumerator_names(Priority) {
+  return std::array{std::pair{Priority::LOW, "LOW"}, std::pair{Priority::MEDIUM, "MEDIUM"},
+                    std::pair{Priority::HIGH, "HIGH"}, std::pair{Priority::DEFAULT, "DEFAULT"}};
 }
-inline std::istream& operator>>(std::istream& in, PerformanceMode& mode) {
-  return terroir::detail::read_enum(in, mode, detail::kPerformanceModes);
+enum class PerformanceMode { LATENCY = 1, THROUGHPUT = 2, CUMULATIVE_THROUGHPUT = 3 };
+constexpr auto enumerator_names(PerformanceMode) {
+  return std::array{std::pair{PerformanceMode::LATENCY, "LATENCY"},
+                    std::pair{PerformanceMode::THROUGHPUT, "THROUGHPUT"},
+                    std::pair{PerformanceMode::CUMULATIVE_THROUGHPUT, "CUMULATIVE_THROUGHPUT"}};
 }
-inline std::ostream& operator<<(std::ostream& out, ExecutionMode mode) {
-  return terroir::detail::print_enum(out, mode, detail::kExecutionModes);
+enum class ExecutionMode { PERFORMANCE = 1, ACCURACY = 2 };
+constexpr auto enumerator_names(ExecutionMode) {
+  return std::array{std::pair{ExecutionMode::PERFORMANCE, "PERFORMANCE"},
+                    std::pair{ExecutionMode::ACCURACY, "ACCURACY"}};
 }
-inline std::istream& operator>>(std::istream& in, ExecutionMode& mode) {
-  return terroir::detail::read_enum(in, mode, detail::kExecutionModes);
+enum class SchedulingCoreType {
+  ANY_CORE = 0,
+  PCORE_ONLY = 1,  ///< cores made for speed
+  ECORE_ONLY = 2   ///< cores made for efficiency
+};
+constexpr auto enumerator_names(SchedulingCoreType) {
+  return std::array{std::pair{SchedulingCoreType::ANY_CORE, "ANY_CORE"},
+                    std::pair{SchedulingCoreType::PCORE_ONLY, "PCORE_ONLY"},
+                    std::pair{SchedulingCoreType::ECORE_ONLY, "ECORE_ONLY"}};
+}
+enum class ModelDistributionPolicy { TENSOR_PARALLEL = 0, PIPELINE_PARALLEL = 1 };
+constexpr auto enumerator_names(ModelDistributionPolicy) {
+  return std::array{std::pair{ModelDistributionPolicy::TENSOR_PARALLEL, "TENSOR_PARALLEL"},
+                    std::pair{ModelDistributionPolicy::PIPELINE_PARALLEL, "PIPELINE_PARALLEL"}};
 }
 
 /// LATENCY: one stream with all threads. THROUGHPUT: as many streams as threads. What is set explicitly wins.
@@ -125,6 +78,22 @@ inline constexpr Property<uint32_t> num_requests{"PERFORMANCE_HINT_NUM_REQUESTS"
 inline constexpr Property<element::Type> inference_precision{"INFERENCE_PRECISION_HINT"};
 /// ACCURACY forbids any precision below that of the model, and algorithms that round more than the sums they replace.
 inline constexpr Property<ExecutionMode> execution_mode{"EXECUTION_MODE_HINT"};
+/// Which cores threads may run on, of processors that have several kinds.
+inline constexpr Property<SchedulingCoreType> scheduling_core_type{"SCHEDULING_CORE_TYPE"};
+/// Whether each thread stays on one core.
+inline constexpr Property<bool> enable_cpu_pinning{"ENABLE_CPU_PINNING"};
+/// Whether the cores of a compiled model are kept from the other compiled models of the process.
+inline constexpr Property<bool> enable_cpu_reservation{"ENABLE_CPU_RESERVATION"};
+/// Whether both threads of a core are used.
+inline constexpr Property<bool> enable_hyper_threading{"ENABLE_HYPER_THREADING"};
+inline constexpr Property<Priority> model_priority{"MODEL_PRIORITY"};
+inline constexpr Property<std::set<ModelDistributionPolicy>> model_distribution_policy{"MODEL_DISTRIBUTION_POLICY"};
+inline constexpr Property<std::shared_ptr<const Model>> model{"MODEL_PTR"};
+inline constexpr Property<bool> allow_auto_batching{"ALLOW_AUTO_BATCHING"};
+inline constexpr Property<uint64_t> dynamic_quantization_group_size{"DYNAMIC_QUANTIZATION_GROUP_SIZE"};
+inline constexpr Property<element::Type> kv_cache_precision{"KV_CACHE_PRECISION"};
+inline constexpr Property<float> activations_scale_factor{"ACTIVATIONS_SCALE_FACTOR"};
+inline constexpr Property<Tensor> compiled_blob{"COMPILED_BLOB"};
 
 }  // namespace hint
 
@@ -165,18 +134,14 @@ inline constexpr Property<Num> num{"NUM_STREAMS"};
 
 namespace log {
 
-enum class Level { NO = -1, ERR = 0, WARNING = 1, INFO = 2, DEBUG = 3, TRACE = 4 };
+using detail::operator<<;
+using detail::operator>>;
 
-namespace detail {
-inline constexpr std::pair<Level, const char*> kLevels[] = {
-    {Level::NO, "LOG_NONE"},   {Level::ERR, "LOG_ERROR"},   {Level::WARNING, "LOG_WARNING"},
-    {Level::INFO, "LOG_INFO"}, {Level::DEBUG, "LOG_DEBUG"}, {Level::TRACE, "LOG_TRACE"}};
-}
-inline std::ostream& operator<<(std::ostream& out, Level level) {
-  return terroir::detail::print_enum(out, level, detail::kLevels);
-}
-inline std::istream& operator>>(std::istream& in, Level& level) {
-  return terroir::detail::read_enum(in, level, detail::kLevels);
+enum class Level { NO = -1, ERR = 0, WARNING = 1, INFO = 2, DEBUG = 3, TRACE = 4 };
+constexpr auto enumerator_names(Level) {
+  return std::array{std::pair{Level::NO, "LOG_NONE"},         std::pair{Level::ERR, "LOG_ERROR"},
+                    std::pair{Level::WARNING, "LOG_WARNING"}, std::pair{Level::INFO, "LOG_INFO"},
+                    std::pair{Level::DEBUG, "LOG_DEBUG"},     std::pair{Level::TRACE, "LOG_TRACE"}};
 }
 
 /// What the library writes to the standard error stream: below WARNING nothing, from DEBUG on what TERROIR_VERBOSE=all
@@ -184,6 +149,24 @@ inline std::istream& operator>>(std::istream& in, Level& level) {
 inline constexpr Property<Level> level{"LOG_LEVEL"};
 
 }  // namespace log
+
+using detail::operator<<;
+using detail::operator>>;
+
+/// What is written to cache_dir: as little as possible, or all that makes the next start fast.
+enum class CacheMode { OPTIMIZE_SIZE = 0, OPTIMIZE_SPEED = 1 };
+constexpr auto enumerator_names(CacheMode) {
+  return std::array{std::pair{CacheMode::OPTIMIZE_SIZE, "optimize_size"},
+                    std::pair{CacheMode::OPTIMIZE_SPEED, "optimize_speed"}};
+}
+enum class WorkloadType { DEFAULT = 0, EFFICIENT = 1 };
+constexpr auto enumerator_names(WorkloadType) {
+  return std::array{std::pair{WorkloadType::DEFAULT, "DEFAULT"}, std::pair{WorkloadType::EFFICIENT, "EFFICIENT"}};
+}
+struct EncryptionCallbacks {
+  std::function<std::string(const std::string&)> encrypt;
+  std::function<std::string(const std::string&)> decrypt;
+};
 
 /// Keys of all properties.
 inline constexpr Property<std::vector<PropertyName>, PropertyMutability::RO> supported_properties{
@@ -204,10 +187,34 @@ inline constexpr Property<std::vector<std::string>, PropertyMutability::RO> exec
 inline constexpr Property<streams::Num> num_streams{"NUM_STREAMS"};
 /// Threads of all streams together; 0: as many as the process may use, which is also the most there will be.
 inline constexpr Property<int32_t> inference_num_threads{"INFERENCE_NUM_THREADS"};
+/// Threads that compile one model; 0: as many as its streams will use.
+inline constexpr Property<int32_t> compilation_num_threads{"COMPILATION_NUM_THREADS"};
 /// Whether InferRequest::get_profiling_info() has something to tell.
 inline constexpr Property<bool> enable_profiling{"PERF_COUNT"};
 /// Accepted for compatibility. Compiled models are not written to disk: compiling them anew is as fast as reading them.
 inline constexpr Property<std::string> cache_dir{"CACHE_DIR"};
+inline constexpr Property<std::filesystem::path> cache_path{"CACHE_PATH"};
+inline constexpr Property<CacheMode> cache_mode{"CACHE_MODE"};
+inline constexpr Property<bool, PropertyMutability::RO> loaded_from_cache{"LOADED_FROM_CACHE"};
+inline constexpr Property<std::filesystem::path, PropertyMutability::WO> cache_model_path{"CACHE_MODEL_PATH"};
+inline constexpr Property<uint64_t> cache_blob_id{"CACHE_BLOB_ID"};
+inline constexpr Property<EncryptionCallbacks, PropertyMutability::WO> cache_encryption_callbacks{
+    "CACHE_ENCRYPTION_CALLBACKS"};
+inline constexpr Property<bool> enable_weightless{"ENABLE_WEIGHTLESS"};
+inline constexpr Property<std::string> weights_path{"WEIGHTS_PATH"};
+inline constexpr Property<WorkloadType> workload_type{"WORKLOAD_TYPE"};
+inline constexpr Property<unsigned, PropertyMutability::RO> optimal_batch_size{"OPTIMAL_BATCH_SIZE"};
+inline constexpr Property<uint32_t, PropertyMutability::RO> max_batch_size{"MAX_BATCH_SIZE"};
+inline constexpr Property<uint32_t> auto_batch_timeout{"AUTO_BATCH_TIMEOUT"};
+inline constexpr Property<bool> force_tbb_terminate{"FORCE_TBB_TERMINATE"};
+/// For reading models: whether the .bin is mapped, and so read where and when it is needed, or read whole.
+inline constexpr Property<bool> enable_mmap{"ENABLE_MMAP"};
+inline constexpr Property<element::Type> key_cache_precision{"KEY_CACHE_PRECISION"};
+inline constexpr Property<element::Type> value_cache_precision{"VALUE_CACHE_PRECISION"};
+inline constexpr Property<uint64_t> key_cache_group_size{"KEY_CACHE_GROUP_SIZE"};
+inline constexpr Property<uint64_t> value_cache_group_size{"VALUE_CACHE_GROUP_SIZE"};
+inline constexpr Property<Tensor, PropertyMutability::RO> runtime_requirements{"RUNTIME_REQUIREMENTS"};
+inline constexpr Property<bool, PropertyMutability::RO> runtime_requirements_met{"RUNTIME_REQUIREMENTS_MET"};
 /// Bytes that the plans of a model with unknown extents, one for each set of input extents, may occupy together; those
 /// used longest ago go first. The one used last stays in any case, and what runs stays until it has run. Packed weights
 /// are shared by all plans and do not count; a plan counts 128 KiB at least. Default: 32 MiB.
@@ -215,23 +222,8 @@ inline constexpr Property<uint64_t> plan_cache_capacity{"PLAN_CACHE_CAPACITY"};
 /// For reading models: whether declared shapes that contradict the inferred ones are errors (else warnings).
 inline constexpr Property<bool> strict_reading{"STRICT_READING"};
 
-namespace device {
-
-inline constexpr Property<std::string, PropertyMutability::RO> full_name{"FULL_DEVICE_NAME"};
-inline constexpr Property<std::string, PropertyMutability::RO> architecture{"DEVICE_ARCHITECTURE"};
-/// "FP32", "INT8", "BF16" ...: what the device computes well.
-inline constexpr Property<std::vector<std::string>, PropertyMutability::RO> capabilities{"OPTIMIZATION_CAPABILITIES"};
-/// Properties for one device of several: device::properties("CPU", num_streams(2)).
-struct Properties {
-  template <typename... Entries>
-  std::enable_if_t<are_properties<Entries...>, std::pair<std::string, Any>> operator()(const std::string& device,
-                                                                                       Entries&&... entries) const {
-    AnyMap inner{std::pair<std::string, Any>(std::forward<Entries>(entries))...};
-    return {"DEVICE_PROPERTIES", Any(AnyMap{{device, Any(inner)}})};
-  }
-};
-inline constexpr Properties properties;
-
-}  // namespace device
-
 }  // namespace terroir
+
+#pragma pop_macro("DEBUG")
+
+#include "terroir/device_properties.hpp"

@@ -5,12 +5,16 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "terroir/allocator.hpp"
 #include "terroir/element_type.hpp"
 #include "terroir/export.hpp"
+#include "terroir/partial_shape.hpp"
 #include "terroir/shape.hpp"
 
 namespace terroir {
@@ -28,23 +32,30 @@ class TERROIR_API Tensor {
  public:
   /// An empty handle: false in a condition; every function but assignment throws Exception (invalid_argument).
   Tensor() = default;
-  /// Owns zeroed memory aligned to 64 bytes. Throws Exception: invalid_argument for a dynamic type, out_of_memory.
-  Tensor(const element::Type& type, const Shape& shape);
+  /// Owns memory aligned to 64 bytes, which is zeroed unless an allocator of the user's gives it. Throws Exception:
+  /// invalid_argument for a dynamic type, out_of_memory.
+  Tensor(const element::Type& type, const Shape& shape, const Allocator& allocator = {});
   /// Borrows memory, which must outlive the tensor. `strides` are bytes per step of each axis, none: dense. Throws
   /// Exception (invalid_argument) for a null pointer (but with no elements), strides of another rank, strides below the
   /// element size or not a multiple of it, or an inner stride that makes elements overlap.
   Tensor(const element::Type& type, const Shape& shape, void* host_ptr, const Strides& strides = {});
+  /// The same with memory that nothing may write to: copy_to() this tensor and using it as an output throw Exception
+  /// (invalid_argument). data() hands the memory out all the same.
+  Tensor(const element::Type& type, const Shape& shape, const void* host_ptr, const Strides& strides = {});
+  Tensor(const element::Type& type, const Shape& shape, std::nullptr_t)
+      : Tensor(type, shape, static_cast<void*>(nullptr)) {}
   /// A view of the elements from `begin` to `end` (exclusive) of `other`, sharing its memory. Throws Exception
   /// (invalid_argument) if the corners are not inside, or for types narrower than a byte.
   Tensor(const Tensor& other, const Coordinate& begin, const Coordinate& end);
   /// As for the type and shape of a port; extents that are not known start as 0.
-  explicit Tensor(const Output<const Node>& port);
+  Tensor(const Output<const Node>& port, const Allocator& allocator = {});  // NOLINT: implicit, as in OpenVINO
   Tensor(const Output<const Node>& port, void* host_ptr, const Strides& strides = {});
+  Tensor(const Output<const Node>& port, const void* host_ptr, const Strides& strides = {});
 
   /// Changes the shape and keeps the type; elements are kept only while the memory is. Memory of its own grows as
   /// needed; borrowed memory must be large enough, else Exception (shape_mismatch); a view cannot change: the same.
   void set_shape(const Shape& shape);
-  element::Type get_element_type() const;
+  const element::Type& get_element_type() const;
   const Shape& get_shape() const;
   /// Number of elements.
   size_t get_size() const;
@@ -68,6 +79,25 @@ class TERROIR_API Tensor {
     return static_cast<T*>(data());
   }
 
+  /// Whether it may be used as a Tensor of class T, which says so by T::type_check(tensor), and as one. as<T>() throws
+  /// what type_check() throws.
+  template <typename T>
+  std::enable_if_t<std::is_base_of_v<Tensor, T>, bool> is() const noexcept {
+    try {
+      T::type_check(*this);
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
+  template <typename T>
+  std::enable_if_t<std::is_base_of_v<Tensor, T>, T> as() const {
+    T::type_check(*this);
+    return *static_cast<const T*>(this);
+  }
+  /// Every tensor is a Tensor.
+  static void type_check(const Tensor&) {}
+
   explicit operator bool() const noexcept { return state_ != nullptr; }
   bool operator!() const noexcept { return state_ == nullptr; }
   /// Whether both are handles of one tensor.
@@ -81,5 +111,15 @@ class TERROIR_API Tensor {
 
   std::shared_ptr<detail::TensorState> state_;
 };
+
+using TensorVector = std::vector<Tensor>;
+
+/// The bytes of a file from `offset` on as a tensor; one extent of `shape` may be unknown, and follows from the size of
+/// the file. With `mmap` they are mapped, read-only, and the file must not be written to while the tensor lives. Throws
+/// Exception: file_not_found; shape_mismatch if the file is too small, or no whole multiple of what the unknown extent
+/// needs; invalid_argument for a shape with several unknown extents or of unknown rank, or a type of texts.
+TERROIR_API Tensor read_tensor_data(const std::filesystem::path& file_name, const element::Type& type = element::u8,
+                                    const PartialShape& shape = PartialShape::dynamic(1), size_t offset = 0,
+                                    bool mmap = true);
 
 }  // namespace terroir

@@ -1,0 +1,66 @@
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "ir/base/error.hpp"
+#include "ir/base/mapped_file.hpp"
+#include "ir/base/overflow.hpp"
+#include "runtime/api/tensor_state.hpp"
+
+namespace terroir {
+
+namespace {
+
+// Of a tensor that may be too large for the memory.
+size_t bytes_of(const element::Type& type, const Shape& shape) {
+  const auto bits = checked_mul(shape_size(shape), type.bitwidth());
+  if (!bits) throw_error(ErrorCode::out_of_memory, "a tensor of shape ", shape, " does not fit the memory");
+  return *bits / 8 + (*bits % 8 != 0 ? 1 : 0);
+}
+
+}  // namespace
+
+Tensor read_tensor_data(const std::filesystem::path& file_name, const element::Type& type, const PartialShape& shape,
+                        size_t offset, bool mmap) {
+  if (type.is_dynamic() || type == element::string || shape.rank().is_dynamic()) {
+    throw_error(ErrorCode::invalid_argument, "a file cannot be read as ", type, " of shape ", shape);
+  }
+  const auto file = MappedFile::open(file_name);
+  const size_t available = file->size() - std::min(offset, file->size());
+  Shape extents;
+  std::optional<size_t> unknown;
+  for (const Dimension& extent : shape) {
+    if (extent.is_dynamic()) {
+      if (unknown) throw_error(ErrorCode::invalid_argument, "two extents of the shape ", shape, " are unknown");
+      unknown = extents.size();
+    }
+    extents.push_back(extent.is_static() ? static_cast<size_t>(extent.get_length()) : 1);
+  }
+  if (unknown) {
+    const auto bits = checked_mul(shape_size(extents), type.bitwidth());
+    extents[*unknown] = bits && *bits != 0 ? available * 8 / *bits : 0;
+    if (bits && *bits != 0 && bytes_of(type, extents) != available) {
+      throw_error(ErrorCode::shape_mismatch, "the ", available, " bytes of '", file_name.string(), "' from ", offset,
+                  " on are no whole number of ", shape, " of ", type);
+    }
+    if (!shape.compatible(extents)) {
+      throw_error(ErrorCode::shape_mismatch, "'", file_name.string(), "' holds the shape ", extents, ", not ", shape);
+    }
+  }
+  const size_t bytes = bytes_of(type, extents);
+  if (bytes > available) {
+    throw_error(ErrorCode::shape_mismatch, type, " of shape ", extents, " needs ", bytes, " bytes, but '",
+                file_name.string(), "' has ", available, " from ", offset, " on");
+  }
+  const char* data = file->chars() + std::min(offset, file->size());
+  if (!mmap) {
+    Tensor copy(type, extents);
+    if (bytes != 0) std::memcpy(copy.data(), data, bytes);
+    return copy;
+  }
+  Tensor mapped = detail::TensorAccess::share(type, extents, data, file);
+  detail::TensorAccess::state(mapped).read_only = true;
+  return mapped;
+}
+
+}  // namespace terroir
