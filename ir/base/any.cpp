@@ -98,11 +98,12 @@ std::vector<std::pair<std::string, std::string>> detail::split_entries(const std
     const size_t colon = rest.find(':');
     if (colon == std::string_view::npos) fail();
     size_t end = colon + 1;
-    // A comma inside brackets belongs to the value.
-    for (int depth = 0; end < rest.size() && (depth > 0 || rest[end] != ','); ++end) {
+    int depth = 0;  // a comma inside brackets belongs to the value
+    for (; end < rest.size() && (depth > 0 || rest[end] != ','); ++end) {
       if (rest[end] == '{' || rest[end] == '[') ++depth;
       if ((rest[end] == '}' || rest[end] == ']') && --depth < 0) fail();
     }
+    if (depth != 0) fail();
     entries.emplace_back(trim(rest.substr(0, colon)), trim(rest.substr(colon + 1, end - colon - 1)));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }

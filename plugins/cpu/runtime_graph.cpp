@@ -118,7 +118,7 @@ class Writer {
     const ir::NodeId id = add_execution(node.name + "/constant", {}, 1);
     graph_->node(id).outputs[0].type = node.outputs.at(0).type;
     graph_->node(id).outputs[0].shape = PartialShape(ir::to_shape(node.outputs.at(0).dims));
-    tell(id, "Const", node.name, {}, "constant");
+    tell(id, "Constant", node.name, {}, "constant");
     return {id, 0};
   }
 

@@ -212,7 +212,8 @@ TEST(Model, KnowsTheEndsOfItsLayers) {
   EXPECT_EQ(model->get_parameter_index(other->get_parameters()[0]), -1);
   EXPECT_EQ(model->get_result_index(other->output()), -1);
   EXPECT_EQ(model->add_output(model->get_result()->input_value(0)), model->output());  // it is one
-  EXPECT_EQ(model->add_output(model->input()), model->output(1));
+  const Output<Node> added = model->add_output(model->input());
+  EXPECT_EQ(added, model->output(1));
   EXPECT_EQ(model->outputs().size(), 2u);
   EXPECT_EQ(caught([&] { model->add_output(other->input()); }).code(), ErrorCode::not_found);
   EXPECT_EQ(caught([&] { model->get_result(); }).code(), ErrorCode::invalid_argument);
