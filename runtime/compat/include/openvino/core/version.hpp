@@ -4,10 +4,4 @@
 #include "openvino/core/core_visibility.hpp"
 #include "terroir/version.hpp"
 
-namespace terroir {
-
-inline Version get_openvino_version() noexcept { return get_terroir_version(); }
-
-}  // namespace terroir
-
 namespace ov = terroir;
