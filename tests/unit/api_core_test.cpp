@@ -274,6 +274,70 @@ TEST(Core, WeightsThatAreNotMappedMayChange) {
   std::filesystem::remove_all(dir);
 }
 
+TEST(Core, SavedModelsHaveHalvesForWeights) {
+  const std::filesystem::path dir =
+      std::filesystem::path(testing::TempDir()) / ("terroir_api_save_" + std::to_string(getpid()));
+  std::filesystem::create_directories(dir);
+  ModelBuilder b("weights");
+  const auto x = b.parameter(element::f32, {1, 100}, "x");
+  std::vector<float> weights(100, 0.1f), large(100, 1e6f);
+  const auto sum = b.op("Add", "opset1", {x, b.constant(element::f32, Shape{1, 100}, weights, "small")}, {}, "sum");
+  b.result(b.op("Add", "opset1", {sum, b.constant(element::f32, Shape{1, 100}, large, "large")}, {}, "out"), "y");
+  const auto model = b.build();
+  save_model(model, (dir / "half.xml").string());
+  save_model(model, (dir / "whole.xml").string(), false);
+  EXPECT_LT(std::filesystem::file_size(dir / "half.bin"), std::filesystem::file_size(dir / "whole.bin"));
+  const Tensor input(element::f32, {1, 100});
+  Core core;
+  for (const char* file : {"half.xml", "whole.xml"}) {
+    const auto read = core.read_model(dir / file);
+    EXPECT_EQ(read->output().get_names(), model->output().get_names());
+    InferRequest request = core.compile_model(read, "CPU").create_infer_request();
+    request.set_input_tensor(input);
+    request.infer();
+    const bool half = file == std::string("half.xml");
+    // What no half can hold stays exact.
+    const float expected = (half ? static_cast<float>(float16(0.1f)) : 0.1f) + 1e6f;
+    EXPECT_EQ(request.get_output_tensor().data<float>()[0], expected) << file;
+    size_t halves = 0;
+    for (const auto& node : read->get_ops()) {
+      halves += node->get_friendly_name() == "small_compressed" && node->get_output_element_type(0) == element::f16;
+      EXPECT_NE(node->get_friendly_name(), "large_compressed");
+    }
+    EXPECT_EQ(halves, half ? 1u : 0u);
+  }
+  EXPECT_EQ(model->get_ops().size(), 6u);  // the model itself stays as it is
+  EXPECT_EQ(caught([&] { save_model(nullptr, "x.xml"); }).code(), ErrorCode::invalid_argument);
+  std::filesystem::remove_all(dir);
+}
+
+size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  size_t pages = 0;
+  file >> pages >> pages;
+  return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(Core, ReleasedMemoryGoesBackToTheSystem) {
+  // Between the layers lie 64 MiB.
+  ModelBuilder b("large activation");
+  const auto x = b.parameter(element::f32, {4096, 4}, "x");
+  const auto product = b.op("MatMul", "opset1", {x, b.constant(element::f32, Shape{4, 4096}, {1.f})},
+                            {{"transpose_a", false}, {"transpose_b", false}}, "product");
+  const auto axes = b.constant(element::i64, Shape{1}, {1});
+  b.result(b.op("ReduceMax", "opset1", {product, axes}, {{"keep_dims", false}}), "y");
+  CompiledModel compiled = Core().compile_model(b.build(), "CPU");
+  InferRequest request = compiled.create_infer_request();
+  std::fill_n(request.get_input_tensor().data<float>(), 4096 * 4, 2.f);
+  request.infer();
+  const size_t before = resident_bytes();
+  compiled.release_memory();
+  EXPECT_LT(resident_bytes() + (size_t{48} << 20), before);
+  EXPECT_EQ(request.get_output_tensor().data<float>()[4095], 8.f);  // tensors of the request stay
+  request.infer();
+  EXPECT_EQ(request.get_output_tensor().data<float>()[4095], 8.f);
+}
+
 TEST(Core, AutoChoosesTheFirstDeviceThereIs) {
   Core core;
   const auto model = small_model({1, 4});

@@ -44,10 +44,11 @@ TERROIR_API void serialize(const std::shared_ptr<const Model>& model, const std:
                            const std::string& bin_path = {},
                            pass::Serialize::Version version = pass::Serialize::Version::UNSPECIFIED);
 
-/// save_model() of OpenVINO: the same as serialize() without a change of precision.
-inline void save_model(const std::shared_ptr<const Model>& model, const std::string& xml_path) {
-  serialize(model, xml_path);
-}
+/// As serialize(), and with half the weights: constants of floating-point numbers are stored as f16, each with a
+/// Convert back to its type, unless they have less than 32 numbers or one that is beyond the range of f16. The model
+/// itself stays as it is.
+TERROIR_API void save_model(const std::shared_ptr<const Model>& model, const std::string& output_model,
+                            bool compress_to_fp16 = true);
 
 inline bool pass::Serialize::run_on_model(const std::shared_ptr<const Model>& model) const {
   serialize(model, xml_path_, bin_path_, version_);
