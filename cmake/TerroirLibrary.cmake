@@ -11,7 +11,7 @@ endforeach()
 set(TERROIR_ONCE_PER_MODEL ${TERROIR_SOURCES})
 string(CONCAT once_per_model "^${PROJECT_SOURCE_DIR}/("
   "ir/(graph|pass|schema|text|xml)/|ops/(defs|rewrites|shape)/|"
-  "runtime/(plugin|extension)/|runtime/api/(allocator|attributes|compiled_model|core|evaluate|graph|layout|model|node|read|save|serialize|version)|"
+  "runtime/(plugin|extension)/|runtime/api/(allocator|attributes|compiled_model|core|evaluate|graph|layout|model|node|preprocess|read|save|serialize|version)|"
   "plugins/(interpreter/|cpu/passes/|cpu/runtime_graph))")
 list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "${once_per_model}")
 # The same holds for references that only the interpreter and rare element types run, since the CPU has kernels of its own.

@@ -19,38 +19,58 @@ using detail::NodeAccess;
 struct ModelBuilder::State {
   State(const std::string& name, std::shared_ptr<const ir::OpRegistry> extended)
       : state(std::make_shared<detail::GraphState>(std::make_unique<ir::Graph>(name))),
-        known(*state->graph),
-        extended_operations(std::move(extended)) {}
+        extended_operations(std::move(extended)) {
+    known.emplace(*state->graph);
+  }
+  explicit State(std::shared_ptr<detail::GraphState> of_a_model) : state(std::move(of_a_model)), extends(true) {}
 
   const ir::OpRegistry& operations() const {
     return extended_operations ? *extended_operations : ops::builtin_registry();
   }
 
-  ir::Graph& graph() { return *state->graph; }
+  ir::Graph& graph() { return extends ? state->writable() : *state->graph; }
+
+  void require_own(const char* function) const {
+    if (!extends) return;
+    throw_error(ErrorCode::invalid_argument, "ModelBuilder::", function,
+                "() is for models of the builder's own; this one adds layers to a model that exists");
+  }
 
   // Handles see the graph through its state, and nobody else holds the graph before build().
   std::shared_ptr<detail::GraphState> state;
-  ir::KnownValues known;
-  std::set<std::string> names;
+  bool extends = false;                  // a model that exists, whose graph others may hold and change
+  std::optional<ir::KnownValues> known;  // of a graph of our own
+  std::set<std::string> names;           // of the layers we made
   std::shared_ptr<const ir::OpRegistry> extended_operations;  // null: our own
 
   std::string unique_name(const std::string& wanted, const std::string& type) {
     if (!wanted.empty()) {
-      if (!names.insert(wanted).second) {
+      if (is_taken(wanted) || !names.insert(wanted).second) {
         throw_error(ErrorCode::invalid_argument, "there is a layer with the name '", wanted, "' already");
       }
       return wanted;
     }
     for (size_t i = graph().id_bound();; ++i) {
       std::string name = concat(type, "_", i);
-      if (names.insert(name).second) return name;
+      if (!is_taken(name) && names.insert(name).second) return name;
     }
+  }
+
+  /// By a layer that another one made.
+  bool is_taken(const std::string& name) const {
+    if (!extends) return false;
+    for (const ir::NodeId id : state->graph->nodes()) {
+      if (state->graph->node(id).name == name) return true;
+    }
+    return false;
   }
 
   // Infers a node just added; takes it away again if it is refused.
   void infer(ir::NodeId id) {
     try {
-      std::vector<ir::PortType> outputs = ir::infer_node(graph(), id, known);
+      std::optional<ir::KnownValues> fresh;
+      ir::KnownValues& values = known ? *known : fresh.emplace(graph());
+      std::vector<ir::PortType> outputs = ir::infer_node(graph(), id, values);
       ir::Node& node = graph().node(id);
       node.outputs.resize(outputs.size());
       for (size_t i = 0; i < outputs.size(); ++i) {
@@ -80,11 +100,16 @@ struct ModelBuilder::State {
 ModelBuilder::ModelBuilder(const std::string& name) : state_(std::make_unique<State>(name, nullptr)) {}
 ModelBuilder::ModelBuilder(const Core& core, const std::string& name)
     : state_(std::make_unique<State>(name, detail::RuntimeAccess::operations(core))) {}
+ModelBuilder::ModelBuilder(const Output<Node>& port) {
+  if (port.get_node() == nullptr) throw_error(ErrorCode::invalid_argument, "the port of the model to extend is empty");
+  state_ = std::make_unique<State>(NodeAccess::state(*port.get_node()));
+}
 ModelBuilder::~ModelBuilder() = default;
 ModelBuilder::ModelBuilder(ModelBuilder&&) noexcept = default;
 ModelBuilder& ModelBuilder::operator=(ModelBuilder&&) noexcept = default;
 
 Output<Node> ModelBuilder::parameter(const element::Type& type, const PartialShape& shape, const std::string& name) {
+  state_->require_own("parameter");
   ir::ParameterAttrs attrs;
   attrs.element_type = type;
   attrs.shape = shape;
@@ -242,6 +267,7 @@ Output<Node> ModelBuilder::op(const std::string& type, const std::string& opset,
 }
 
 Output<Node> ModelBuilder::result(const Output<Node>& value, const std::string& name) {
+  state_->require_own("result");
   const ir::Value source = state_->value_of(value);
   const ir::OpSchema& schema = ops::builtin_registry().get(ir::kResultType, "opset1");
   const std::string layer = state_->unique_name(name.empty() || state_->names.count(name) != 0 ? "" : name, "Result");
@@ -253,6 +279,7 @@ Output<Node> ModelBuilder::result(const Output<Node>& value, const std::string& 
 }
 
 std::shared_ptr<Model> ModelBuilder::build() {
+  state_->require_own("build");
   if (state_->graph().results().empty()) {
     throw_error(ErrorCode::invalid_argument, "the model '", state_->graph().name(), "' has no result");
   }

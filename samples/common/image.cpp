@@ -4,6 +4,7 @@
 #include <stb_image_resize.h>
 #include <stb_image_write.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <stdexcept>
@@ -52,33 +53,47 @@ bool may_be_channels(const terroir::Dimension& dimension) {
 
 }  // namespace
 
-ImageInput image_input(terroir::Model& model, const Image& image) {
-  if (model.inputs().size() != 1) {
-    throw std::runtime_error("the model '" + model.get_friendly_name() + "' has " +
-                             std::to_string(model.inputs().size()) + " inputs; this sample feeds one image");
+void take_photos(const std::shared_ptr<terroir::Model>& model, const Image& image) {
+  if (model->inputs().size() != 1) {
+    throw std::runtime_error("the model '" + model->get_friendly_name() + "' has " +
+                             std::to_string(model->inputs().size()) + " inputs; this sample feeds one image");
   }
-  const auto port = model.input();
+  const auto port = model->input();
   terroir::PartialShape shape = port.get_partial_shape();
   if (shape.rank().is_dynamic() || shape.size() != 4) refuse(port, "it must have four axes");
-  ImageInput input;
   const terroir::Layout layout = terroir::layout::get_layout(port);
-  input.channels_last = terroir::layout::has_channels(layout) ? terroir::layout::channels_idx(layout) == 3
-                                                              : !may_be_channels(shape[1]) && may_be_channels(shape[3]);
-  const int channels_axis = input.channels_last ? 3 : 1;
-  const int height_axis = input.channels_last ? 1 : 2;
-  if (!may_be_channels(shape[channels_axis])) refuse(port, "it must have one or three channels");
-  if (shape.is_dynamic()) {
-    if (shape[0].is_dynamic()) shape[0] = 1;
-    if (shape[height_axis].is_dynamic()) shape[height_axis] = image.height;
-    if (shape[height_axis + 1].is_dynamic()) shape[height_axis + 1] = image.width;
-    model.reshape(shape);
-  }
-  input.type = port.get_element_type();
-  input.shape = shape.to_shape();
-  input.channels = static_cast<int>(shape[channels_axis].get_length());
-  input.height = static_cast<int>(shape[height_axis].get_length());
-  input.width = static_cast<int>(shape[height_axis + 1].get_length());
-  return input;
+  const bool channels_last = terroir::layout::has_channels(layout)
+                                 ? terroir::layout::channels_idx(layout) == 3
+                                 : !may_be_channels(shape[1]) && may_be_channels(shape[3]);
+  const terroir::Dimension channels = shape[channels_last ? 3 : 1];
+  if (!may_be_channels(channels)) refuse(port, "it must have one or three channels");
+  const int height_axis = channels_last ? 1 : 2;
+  if (shape[0].is_dynamic()) shape[0] = 1;
+  if (shape[height_axis].is_dynamic()) shape[height_axis] = image.height;
+  if (shape[height_axis + 1].is_dynamic()) shape[height_axis + 1] = image.width;
+  if (shape != port.get_partial_shape()) model->reshape(shape);
+
+  using namespace terroir::preprocess;
+  PrePostProcessor processor(model);
+  InputInfo& input = processor.input();
+  input.tensor()
+      .set_element_type(terroir::element::u8)
+      .set_layout("NHWC")
+      .set_color_format(ColorFormat::RGB)
+      .set_shape({shape[0], image.height, image.width, 3});
+  input.model().set_layout(channels_last ? "NHWC" : "NCHW");
+  // Pillow's way averages when the image gets smaller. Colours are converted where there are fewer pixels.
+  input.preprocess()
+      .resize(ResizeAlgorithm::RESIZE_BILINEAR_PILLOW)
+      .convert_color(channels.get_length() == 3 ? ColorFormat::BGR : ColorFormat::GRAY);
+  processor.build();
+}
+
+terroir::Tensor photo_tensor(const Image& image, const terroir::Output<const terroir::Node>& input) {
+  terroir::Tensor tensor(input);
+  uint8_t* to = tensor.data<uint8_t>();
+  for (size_t n = 0; n < tensor.get_shape()[0]; ++n) to = std::copy(image.rgb.begin(), image.rgb.end(), to);
+  return tensor;
 }
 
 namespace {
@@ -121,17 +136,6 @@ void put_image(const Image& image, const terroir::element::Type& type, size_t ch
       throw std::runtime_error("an image cannot be given as " + type.to_string() +
                                "; f32, f16, bf16, u8, i32 and i64 can");
   }
-}
-
-terroir::Tensor image_tensor(const Image& image, const ImageInput& input) {
-  const Image resized = resize(image, input.width, input.height);
-  const terroir::Tensor tensor(input.type, input.shape);
-  const size_t sample = tensor.get_byte_size() / input.shape[0];
-  for (size_t n = 0; n < input.shape[0]; ++n) {
-    put_image(resized, input.type, static_cast<size_t>(input.channels), input.channels_last,
-              static_cast<char*>(tensor.data()) + n * sample);
-  }
-  return tensor;
 }
 
 }  // namespace samples

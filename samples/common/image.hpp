@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,28 +28,19 @@ void save_png(const Image& image, const std::string& path);
 /// Linear interpolation, with averaging when the image gets smaller.
 Image resize(const Image& image, int width, int height);
 
-/// What a model with one image as input wants.
-struct ImageInput {
-  terroir::element::Type type;
-  bool channels_last = false;
-  int channels = 3;  // 1 or 3
-  int height = 0;
-  int width = 0;
-  terroir::Shape shape;
-};
+/// Makes photos of the size of `image` the only input of the model: u8[N,height,width,3], red, green, blue. Resizing,
+/// the order blue, green, red (or one channel of brightness), the model's layout and element type become part of the
+/// model. Extents that are not known become 1 for the batch and those of the image. Throws std::runtime_error if the
+/// input cannot be an image.
+void take_photos(const std::shared_ptr<terroir::Model>& model, const Image& image);
 
-/// Looks at the only input of the model. Extents that are not known become 1 for the batch and those of the image: the
-/// model is reshaped. Throws std::runtime_error if the input cannot be an image.
-ImageInput image_input(terroir::Model& model, const Image& image);
+/// The image as such an input, the same for every position of the batch.
+terroir::Tensor photo_tensor(const Image& image, const terroir::Output<const terroir::Node>& input);
 
 /// One image as a sample of a tensor of `type` at `destination`: values 0..255 in the order blue, green, red, or one
 /// channel of brightness, by rows; channels outermost or innermost. Throws std::runtime_error for another number of
 /// channels or a type that cannot hold such values.
 void put_image(const Image& image, const terroir::element::Type& type, size_t channels, bool channels_last,
                void* destination);
-
-/// The image resized, as values 0..255 in the order blue, green, red (or one channel of brightness), the same for every
-/// position of the batch.
-terroir::Tensor image_tensor(const Image& image, const ImageInput& input);
 
 }  // namespace samples

@@ -15,10 +15,10 @@ int classify(const std::string& model_path, const std::string& image_path, const
   samples::print_model(*model);
 
   const samples::Image image = samples::load_image(image_path);
-  const samples::ImageInput input = samples::image_input(*model, image);
+  samples::take_photos(model, image);
   terroir::CompiledModel compiled = core.compile_model(model, device);
   terroir::InferRequest request = compiled.create_infer_request();
-  request.set_input_tensor(samples::image_tensor(image, input));
+  request.set_input_tensor(samples::photo_tensor(image, compiled.input()));
   request.infer();
   samples::print_top_results(request.get_output_tensor(), 10, "Image " + image_path);
   return 0;

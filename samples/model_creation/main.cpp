@@ -54,13 +54,13 @@ int create(const Options& options) {
   }
 
   const samples::Image image = options.image.empty() ? test_picture(options.size) : samples::load_image(options.image);
-  const samples::ImageInput input = samples::image_input(*model, image);
+  samples::take_photos(model, image);
   terroir::Core core;
   start = std::chrono::steady_clock::now();
   terroir::CompiledModel compiled = core.compile_model(model, options.device);
   samples::info() << "Compiled it for " << options.device << " in " << milliseconds_since(start) << " ms\n";
   terroir::InferRequest request = compiled.create_infer_request();
-  request.set_input_tensor(samples::image_tensor(image, input));
+  request.set_input_tensor(samples::photo_tensor(image, compiled.input()));
   start = std::chrono::steady_clock::now();
   request.infer();
   samples::info() << "First inference took " << milliseconds_since(start) << " ms\n";

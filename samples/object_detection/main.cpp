@@ -62,11 +62,11 @@ int detect(const Options& options) {
   samples::print_model(*model);
 
   samples::Image image = samples::load_image(options.image);
-  const samples::ImageInput input = samples::image_input(*model, image);
+  samples::take_photos(model, image);
   terroir::CompiledModel compiled = core.compile_model(model, options.device);
   const auto output = detection_output(compiled);
   terroir::InferRequest request = compiled.create_infer_request();
-  request.set_input_tensor(samples::image_tensor(image, input));
+  request.set_input_tensor(samples::photo_tensor(image, compiled.input()));
   request.infer();
 
   const auto found = detections(request.get_tensor(output), options.threshold);

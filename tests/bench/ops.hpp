@@ -55,6 +55,7 @@ inline OpOperand same(Shape shape, double value, element::Type type = element::f
 
 using OpRows = std::vector<OpRow>;
 
+OpRows image_rows();
 OpRows movement_rows();
 OpRows pointwise_rows();
 OpRows reduction_rows();

@@ -178,7 +178,8 @@ int main(int argc, char** argv) {
   app.add_option("--threads", threads, "Threads of each operation and of the copy")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   using namespace terroir::bench;
-  for (const auto& rows : {movement_rows, pointwise_rows, reduction_rows, selection_rows, product_rows, recurrent_rows})
+  for (const auto& rows :
+       {movement_rows, image_rows, pointwise_rows, reduction_rows, selection_rows, product_rows, recurrent_rows})
     add(rows(), threads);
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();

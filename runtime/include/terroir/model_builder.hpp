@@ -35,6 +35,9 @@ class TERROIR_API ModelBuilder {
   explicit ModelBuilder(const std::string& name = {});
   /// The same with the layers of the Core's extensions, as they are now.
   explicit ModelBuilder(const Core& core, const std::string& name = {});
+  /// Adds layers to the model that this port belongs to, which nothing reads yet: for custom steps of a
+  /// PrePostProcessor. parameter(), result() and build() throw Exception (invalid_argument).
+  explicit ModelBuilder(const Output<Node>& port);
   ~ModelBuilder();
   ModelBuilder(ModelBuilder&&) noexcept;
   ModelBuilder& operator=(ModelBuilder&&) noexcept;

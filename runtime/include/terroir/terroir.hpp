@@ -15,6 +15,7 @@
 #include "terroir/model_builder.hpp"
 #include "terroir/node.hpp"
 #include "terroir/partial_shape.hpp"
+#include "terroir/preprocess.hpp"
 #include "terroir/profiling_info.hpp"
 #include "terroir/properties.hpp"
 #include "terroir/serialize.hpp"

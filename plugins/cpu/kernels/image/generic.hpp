@@ -1,0 +1,108 @@
+// What: rows of images of one bucket. Contract: image.hpp. Include one bucket header first.
+// Plain loops over short pieces of a row, which the compiler turns into vector code of the bucket.
+#pragma once
+
+#include "plugins/cpu/kernels/image/image.hpp"
+
+namespace terroir::cpu::TERROIR_ISA {
+namespace {
+
+constexpr int64_t kPiece = 128;  // pixels or elements whose sums stay in registers and the nearest cache
+
+/// 0 for NaN.
+TERROIR_INLINE float limited(float x) {
+  x = x > 0.0f ? x : 0.0f;
+  return x < 255.0f ? x : 255.0f;
+}
+TERROIR_INLINE int32_t rounded(float x) { return static_cast<int32_t>(limited(x) + 0.5f); }
+
+void widen(const uint8_t* src, float* dst, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) dst[i] = static_cast<float>(src[i]);
+}
+
+void blend(const uint8_t* src, int64_t stride, const int32_t* index, const float* weight, int64_t taps,
+           float* __restrict dst, int64_t n) {
+  const bool pair = taps > 1;
+  const uint8_t *a = src + (taps > 0 ? index[0] * stride : 0), *b = src + (pair ? index[1] * stride : 0);
+  const float wa = taps > 0 ? weight[0] : 0.0f, wb = pair ? weight[1] : 0.0f;
+  for (int64_t i = 0; i < n; ++i) dst[i] = wa * static_cast<float>(a[i]) + wb * static_cast<float>(b[i]);
+  for (int64_t t = 2; t < taps; ++t) {
+    const uint8_t* row = src + index[t] * stride;
+    const float w = weight[t];
+    for (int64_t i = 0; i < n; ++i) dst[i] += w * static_cast<float>(row[i]);
+  }
+}
+
+void round(const float* src, uint8_t* __restrict dst, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) dst[i] = static_cast<uint8_t>(rounded(src[i]));
+}
+
+void truncate(const float* src, uint8_t* __restrict dst, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) dst[i] = static_cast<uint8_t>(static_cast<int32_t>(limited(src[i] + 0x1p-11f)));
+}
+
+/// Red, green and blue before they are limited, of n pixels, even and at most kPiece.
+template <class T, int kStep>
+TERROIR_INLINE void colors(const YuvRow<T>& src, int64_t from, int64_t n, float* red, float* green, float* blue) {
+  const T *y = src.y + from, *u = src.u + from / 2 * kStep, *v = src.v + from / 2 * kStep;
+  float du[kPiece], dv[kPiece];
+  for (int64_t j = 0; j < n / 2; ++j) {
+    du[2 * j] = du[2 * j + 1] = static_cast<float>(u[j * kStep]) - 128.0f;
+    dv[2 * j] = dv[2 * j + 1] = static_cast<float>(v[j * kStep]) - 128.0f;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    const float light = 1.164f * (static_cast<float>(y[i]) - 16.0f);
+    red[i] = light + 1.596f * dv[i];
+    green[i] = light - 0.391f * du[i] - 0.813f * dv[i];
+    blue[i] = light + 2.018f * du[i];
+  }
+}
+
+TERROIR_INLINE void interleave(const float* first, const float* second, const float* third, uint8_t* dst, int64_t n) {
+  int32_t pixel[kPiece];
+  for (int64_t i = 0; i < n; ++i) pixel[i] = rounded(first[i]) | rounded(second[i]) << 8 | rounded(third[i]) << 16;
+  // One store per pixel, whose fourth byte the next pixel overwrites.
+  for (int64_t i = 0; i + 1 < n; ++i) __builtin_memcpy(dst + 3 * i, pixel + i, 4);
+  if (n > 0) __builtin_memcpy(dst + 3 * (n - 1), pixel + n - 1, 3);
+}
+
+TERROIR_INLINE void interleave(const float* first, const float* second, const float* third, float* dst, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    dst[3 * i] = limited(first[i]);
+    dst[3 * i + 1] = limited(second[i]);
+    dst[3 * i + 2] = limited(third[i]);
+  }
+}
+
+template <class T, int kStep>
+TERROIR_INLINE void yuv_piece(const YuvRow<T>& src, int64_t from, int64_t n, T* dst) {
+  float red[kPiece], green[kPiece], blue[kPiece];
+  colors<T, kStep>(src, from, n, red, green, blue);
+  interleave(src.blue_first ? blue : red, green, src.blue_first ? red : blue, dst + 3 * from, n);
+}
+
+template <class T, int kStep>
+TERROIR_INLINE void yuv_steps(const YuvRow<T>& src, T* dst, int64_t width) {
+  int64_t i = 0;
+  // The whole pieces have a length that the compiler knows.
+  for (; i + kPiece <= width; i += kPiece) yuv_piece<T, kStep>(src, i, kPiece, dst);
+  if (i < width) yuv_piece<T, kStep>(src, i, width - i, dst);
+}
+
+template <class T>
+void yuv_row(const YuvRow<T>& src, T* dst, int64_t width) {
+  if (src.step == 2) {
+    yuv_steps<T, 2>(src, dst, width);
+  } else {
+    yuv_steps<T, 1>(src, dst, width);
+  }
+}
+
+}  // namespace
+
+const ImageKernels& image_table() {
+  static constexpr ImageKernels kTable = {&widen, &blend, &round, &truncate, &yuv_row<uint8_t>, &yuv_row<float>};
+  return kTable;
+}
+
+}  // namespace terroir::cpu::TERROIR_ISA

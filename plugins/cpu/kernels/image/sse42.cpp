@@ -1,0 +1,3 @@
+#include "plugins/cpu/simd/sse42.hpp"
+
+#include "plugins/cpu/kernels/image/generic.hpp"

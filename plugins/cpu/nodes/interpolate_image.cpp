@@ -1,0 +1,282 @@
+// Interpolate of images whose pixels hold few values side by side: bytes in every mode, f32 in all but nearest. Rows of
+// the input are blended into a buffer as wide as the input, and its pixels into a row of the output, so that nothing
+// but the image itself passes through memory. Pillow's modes of bytes round between both, columns first.
+// Layouts: plain, resized along two neighbouring axes. Threads: rows of the output of every image.
+#include <algorithm>
+#include <span>
+
+#include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/kernels/image/image.hpp"
+#include "plugins/cpu/kernels/interpolate/interpolate.hpp"
+#include "plugins/cpu/nodes/interpolate_geometry.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+constexpr int64_t kMaxBytePixel = 64, kMaxFloatPixel = 16;
+
+int64_t to_lines(int64_t floats) { return (floats + 15) / 16 * 16; }
+
+/// Taps of the rows, one list after the other, and of the elements of a row: taps_ tables of one entry each.
+struct ImageTaps {
+  int64_t images = 1, rows_in = 1, columns_in = 1, pixel = 1, rows = 1, columns = 1;
+  std::vector<int64_t> row_first;
+  std::vector<int32_t> row_index;
+  std::vector<float> row_weight;
+  int64_t taps = 0;
+  std::vector<int32_t> index;
+  std::vector<float> weight;
+
+  int64_t width_in() const { return columns_in * pixel; }
+  int64_t width() const { return columns * pixel; }
+};
+
+ImageTaps taps_of(const ir::Dims& dims, size_t axis, const ops::ResampleTable& rows,
+                  const ops::ResampleTable& columns) {
+  ImageTaps t;
+  for (size_t i = 0; i < axis; ++i) t.images *= dims[i];
+  for (size_t i = axis + 2; i < dims.size(); ++i) t.pixel *= dims[i];
+  t.rows_in = dims[axis], t.columns_in = dims[axis + 1];
+  t.rows = rows.outputs(), t.columns = columns.outputs();
+  t.row_first = rows.first;
+  for (const ops::ResampleTap& tap : rows.taps) {
+    t.row_index.push_back(static_cast<int32_t>(tap.index));
+    t.row_weight.push_back(static_cast<float>(tap.weight));
+  }
+  const auto count = [&](int64_t column) {
+    return columns.first[static_cast<size_t>(column) + 1] - columns.first[static_cast<size_t>(column)];
+  };
+  for (int64_t column = 0; column < t.columns; ++column) t.taps = std::max(t.taps, count(column));
+  t.index.assign(static_cast<size_t>(t.taps * t.width()), 0);
+  t.weight.assign(t.index.size(), 0.0f);
+  for (int64_t column = 0; column < t.columns; ++column)
+    for (int64_t k = 0; k < count(column); ++k) {
+      const auto& tap = columns.taps[static_cast<size_t>(columns.first[static_cast<size_t>(column)] + k)];
+      for (int64_t c = 0; c < t.pixel; ++c) {
+        const auto at = static_cast<size_t>(k * t.width() + column * t.pixel + c);
+        t.index[at] = static_cast<int32_t>(tap.index * t.pixel + c);
+        t.weight[at] = static_cast<float>(tap.weight);
+      }
+    }
+  return t;
+}
+
+class ImageExecutor : public Executor {
+ public:
+  ImageExecutor(const NodeContext& context, ImageTaps taps, const char* what)
+      : t_(std::move(taps)),
+        rows_(interpolate_kernels(context.isa)),
+        bytes_(image_kernels(context.isa)),
+        name_(concat(context.outputs[0].type, "_", what, "_image__", isa_name(context.isa))) {}
+
+  size_t table_bytes() const override {
+    return (t_.row_index.size() + t_.row_weight.size() + t_.index.size() + t_.weight.size()) * 4 +
+           t_.row_first.size() * sizeof(int64_t);
+  }
+  std::string kernel_name() const override { return name_; }
+
+ protected:
+  /// body(image, row, buffer) for all `rows` of every image; the buffer has `floats` for one slice of the work.
+  template <typename Body>
+  void for_rows(const RunArgs& args, int64_t rows, float* buffers, int64_t floats, Body body) const noexcept {
+    const int64_t units = t_.images * rows, slices = slice_count(units, args.arena.threads());
+    args.arena.parallel_for(slices, [&](int64_t slice) {
+      for (int64_t u = units * slice / slices; u < units * (slice + 1) / slices; ++u)
+        body(u / rows, u % rows, buffers + slice * floats);
+    });
+  }
+  static int64_t slice_count(int64_t units, int threads) {
+    return std::min<int64_t>(units, 4 * static_cast<int64_t>(threads));
+  }
+  size_t buffer_bytes(int64_t rows, int threads, int64_t floats) const {
+    return static_cast<size_t>(slice_count(t_.images * rows, threads) * floats) * sizeof(float);
+  }
+
+  void blend_row(const float* image, int64_t row, float* dst) const noexcept {
+    const auto first = static_cast<size_t>(t_.row_first[static_cast<size_t>(row)]);
+    rows_.weighted_line(image, t_.width_in(), t_.row_index.data() + first, t_.row_weight.data() + first, row_taps(row),
+                        dst, t_.width_in());
+  }
+  void blend_row(const uint8_t* image, int64_t row, float* dst, int64_t width) const noexcept {
+    const auto first = static_cast<size_t>(t_.row_first[static_cast<size_t>(row)]);
+    bytes_.blend(image, width, t_.row_index.data() + first, t_.row_weight.data() + first, row_taps(row), dst, width);
+  }
+  void blend_columns(const float* src, float* dst) const noexcept {
+    rows_.weighted_row(src, t_.index.data(), t_.weight.data(), t_.taps, dst, t_.width());
+  }
+  int64_t row_taps(int64_t row) const noexcept {
+    return t_.row_first[static_cast<size_t>(row) + 1] - t_.row_first[static_cast<size_t>(row)];
+  }
+
+  const ImageTaps t_;
+  const InterpolateKernels& rows_;
+  const ImageKernels& bytes_;
+
+ private:
+  std::string name_;
+};
+
+class FloatImageExecutor final : public ImageExecutor {
+ public:
+  using ImageExecutor::ImageExecutor;
+  void run(const RunArgs& args) const noexcept override {
+    const auto* src = static_cast<const float*>(args.inputs[0]);
+    auto* dst = static_cast<float*>(args.outputs[0]);
+    for_rows(args, t_.rows, static_cast<float*>(args.scratch), to_lines(t_.width_in()),
+             [&](int64_t image, int64_t row, float* buffer) {
+               blend_row(src + image * t_.rows_in * t_.width_in(), row, buffer);
+               blend_columns(buffer, dst + (image * t_.rows + row) * t_.width());
+             });
+  }
+  size_t scratch_bytes(int threads) const override { return buffer_bytes(t_.rows, threads, to_lines(t_.width_in())); }
+};
+
+class ByteImageExecutor final : public ImageExecutor {
+ public:
+  ByteImageExecutor(const NodeContext& context, ImageTaps taps, bool truncate)
+      : ImageExecutor(context, std::move(taps), truncate ? "truncated" : "rounded"), truncate_(truncate) {}
+
+  void run(const RunArgs& args) const noexcept override {
+    const auto* src = static_cast<const uint8_t*>(args.inputs[0]);
+    auto* dst = static_cast<uint8_t*>(args.outputs[0]);
+    for_rows(
+        args, t_.rows, static_cast<float*>(args.scratch), floats(), [&](int64_t image, int64_t row, float* buffer) {
+          float* blended = buffer + to_lines(t_.width_in());
+          blend_row(src + image * t_.rows_in * t_.width_in(), row, buffer, t_.width_in());
+          blend_columns(buffer, blended);
+          (truncate_ ? bytes_.truncate : bytes_.round)(blended, dst + (image * t_.rows + row) * t_.width(), t_.width());
+        });
+  }
+  size_t scratch_bytes(int threads) const override { return buffer_bytes(t_.rows, threads, floats()); }
+
+ private:
+  int64_t floats() const noexcept { return to_lines(t_.width_in()) + to_lines(t_.width()); }
+  bool truncate_;
+};
+
+class PillowExecutor final : public ImageExecutor {
+ public:
+  PillowExecutor(const NodeContext& context, ImageTaps taps) : ImageExecutor(context, std::move(taps), "pillow") {}
+
+  void run(const RunArgs& args) const noexcept override {
+    const auto* src = static_cast<const uint8_t*>(args.inputs[0]);
+    auto* dst = static_cast<uint8_t*>(args.outputs[0]);
+    auto* narrow = static_cast<uint8_t*>(args.scratch);  // the image with its columns resized
+    auto* buffers = static_cast<float*>(args.scratch) + to_lines(narrow_bytes() / 4 + 1);
+    for_rows(args, t_.rows_in, buffers, floats(), [&](int64_t image, int64_t row, float* buffer) {
+      float* blended = buffer + to_lines(t_.width_in());
+      const int64_t at = image * t_.rows_in + row;
+      bytes_.widen(src + at * t_.width_in(), buffer, t_.width_in());
+      blend_columns(buffer, blended);
+      bytes_.round(blended, narrow + at * t_.width(), t_.width());
+    });
+    for_rows(args, t_.rows, buffers, floats(), [&](int64_t image, int64_t row, float* buffer) {
+      blend_row(narrow + image * t_.rows_in * t_.width(), row, buffer, t_.width());
+      bytes_.round(buffer, dst + (image * t_.rows + row) * t_.width(), t_.width());
+    });
+  }
+  size_t scratch_bytes(int threads) const override {
+    return static_cast<size_t>(to_lines(narrow_bytes() / 4 + 1)) * sizeof(float) +
+           buffer_bytes(std::max(t_.rows_in, t_.rows), threads, floats());
+  }
+
+ private:
+  int64_t narrow_bytes() const noexcept { return t_.images * t_.rows_in * t_.width(); }
+  int64_t floats() const noexcept { return to_lines(t_.width_in()) + to_lines(t_.width()); }
+};
+
+class NearestBytesExecutor final : public ImageExecutor {
+ public:
+  NearestBytesExecutor(const NodeContext& context, ImageTaps taps)
+      : ImageExecutor(context, std::move(taps), "nearest") {}
+
+  void run(const RunArgs& args) const noexcept override {
+    const auto* src = static_cast<const uint8_t*>(args.inputs[0]);
+    auto* dst = static_cast<uint8_t*>(args.outputs[0]);
+    for_rows(args, t_.rows, nullptr, 0, [&](int64_t image, int64_t row, float*) {
+      const int64_t row_in = image * t_.rows_in + t_.row_index[static_cast<size_t>(row)];
+      const uint8_t* from = src + row_in * t_.width_in();
+      uint8_t* to = dst + (image * t_.rows + row) * t_.width();
+      for (int64_t i = 0; i < t_.width(); ++i) to[i] = from[t_.index[static_cast<size_t>(i)]];
+    });
+  }
+};
+
+bool is_pillow(ops::ResampleMode mode) {
+  return mode == ops::ResampleMode::bilinear_pillow || mode == ops::ResampleMode::bicubic_pillow;
+}
+
+bool has_one_tap_each(const ops::ResampleTable& table) {
+  for (int64_t o = 0; o < table.outputs(); ++o)
+    if (table.first[static_cast<size_t>(o)] != o) return false;
+  return table.first.back() == table.outputs();
+}
+
+struct Plane {
+  ops::InterpolateGeometry geometry;
+  size_t row_axis, rows, columns;  // the axis of rows; which of the geometry's axes is which
+};
+
+std::variant<Plane, Reject> plane_of(const NodeContext& context) {
+  auto geometry = geometry_of(context);
+  if (auto* reject = std::get_if<Reject>(&geometry)) return *reject;
+  Plane plane{std::get<ops::InterpolateGeometry>(std::move(geometry)), 0, 0, 1};
+  const auto& axes = plane.geometry.axes;
+  if (axes.size() != 2) return Reject{"resizes other than two axes"};
+  if (axes[0].axis > axes[1].axis) std::swap(plane.rows, plane.columns);
+  plane.row_axis = axes[plane.rows].axis;
+  if (axes[plane.columns].axis != plane.row_axis + 1) return Reject{"the resized axes are no neighbours"};
+  return plane;
+}
+
+ImageTaps taps_of(const NodeContext& context, const Plane& plane) {
+  return taps_of(context.inputs[0].dims, plane.row_axis, plane.geometry.table(plane.rows),
+                 plane.geometry.table(plane.columns));
+}
+
+Proposal propose(const NodeContext& context) {
+  const TensorDesc &src = context.inputs[0], &dst = context.outputs[0];
+  const bool bytes = dst.type == element::u8;
+  if (!bytes && dst.type != element::f32) return Reject{"neither u8 nor f32"};
+  if (src.count() == 0 || dst.count() == 0) return Reject{"there are no elements"};
+  const auto known = plane_of(context);
+  if (const auto* reject = std::get_if<Reject>(&known)) return *reject;
+  const Plane& plane = std::get<Plane>(known);
+  int64_t pixel = 1;
+  for (size_t i = plane.row_axis + 2; i < dst.dims.size(); ++i) pixel *= dst.dims[i];
+  if (pixel > (bytes ? kMaxBytePixel : kMaxFloatPixel)) return Reject{"too many values side by side"};
+  if (plane.geometry.rule.mode == ops::ResampleMode::nearest) {
+    if (!bytes) return Reject{"nearest of f32"};
+    for (const size_t i : {plane.rows, plane.columns})
+      if (!has_one_tap_each(plane.geometry.table(i))) return Reject{"padding"};
+  } else if (!bytes && pixel == 1) {
+    return Reject{"f32 with one value per pixel"};
+  }
+  LayoutChoice choice;
+  choice.inputs.resize(context.inputs.size());
+  choice.inputs[0] = Layout::plain(src.rank());
+  choice.outputs = {Layout::plain(dst.rank())};
+  choice.cost = stream_ns(static_cast<double>(src.bytes())) + 4 * stream_ns(static_cast<double>(dst.bytes()));
+  return std::vector{choice};
+}
+
+std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutChoice&) {
+  const auto known = plane_of(context);
+  const Plane& plane = std::get<Plane>(known);
+  ImageTaps taps = taps_of(context, plane);
+  const ops::ResampleMode mode = plane.geometry.rule.mode;
+  if (context.outputs[0].type == element::f32)
+    return std::make_unique<FloatImageExecutor>(context, std::move(taps), "interpolate");
+  if (mode == ops::ResampleMode::nearest) return std::make_unique<NearestBytesExecutor>(context, std::move(taps));
+  if (is_pillow(mode)) return std::make_unique<PillowExecutor>(context, std::move(taps));
+  const bool rounds = mode == ops::ResampleMode::linear || mode == ops::ResampleMode::area;
+  return std::make_unique<ByteImageExecutor>(context, std::move(taps), !rounds);
+}
+
+constexpr Impl kInterpolateImage[] = {{"interpolate_image", &propose, &create}};
+
+}  // namespace
+
+std::span<const Impl> interpolate_image_impls() { return kInterpolateImage; }
+
+}  // namespace terroir::cpu
