@@ -33,13 +33,31 @@ void copy_run(const T* src, int64_t n, T* dst) {
   for (int64_t i = 0; i < n; ++i) dst[i] = src[i];
 }
 
-/// Whole runs of bytes, doubled from the first ones on: memcpy is vectorised wherever this is compiled.
+/// Elements done ... n - 1 as those before them, doubled from the first ones on: memcpy is vectorised wherever this is
+/// compiled.
+template <class T>
+void repeat_run(T* dst, int64_t done, int64_t n) {
+  for (; done < n; done *= 2) std::memcpy(dst + done, dst, static_cast<size_t>(std::min(done, n - done)) * sizeof(T));
+}
+
+template <class T>
+constexpr int64_t kRun = 64 / static_cast<int64_t>(sizeof(T));
+
 template <class T>
 void fill_run(T value, int64_t n, T* dst) {
-  constexpr int64_t kFirst = 64 / static_cast<int64_t>(sizeof(T));
-  for (int64_t i = 0; i < std::min(n, kFirst); ++i) dst[i] = value;
-  for (int64_t done = kFirst; done < n; done *= 2)
-    std::memcpy(dst + done, dst, static_cast<size_t>(std::min(done, n - done)) * sizeof(T));
+  for (int64_t i = 0; i < std::min(n, kRun<T>); ++i) dst[i] = value;
+  repeat_run(dst, kRun<T>, n);
+}
+
+/// `n` elements of src[0] ... src[period - 1] over and over, from src[phase] on.
+template <class T>
+void fill_periods(const T* src, int64_t period, int64_t phase, int64_t n, T* dst) {
+  const int64_t first = (kRun<T> + period - 1) / period * period;
+  for (int64_t i = 0; i < std::min(n, first); ++i) {
+    dst[i] = src[phase];
+    if (++phase == period) phase = 0;
+  }
+  repeat_run(dst, first, n);
 }
 
 }  // namespace
@@ -73,7 +91,24 @@ void TileOperand::expand_as(const T* src, int64_t begin, int64_t n, T* dst) cons
     rest /= axes_[k].extent;
     offset += at[k] * axes_[k].stride;
   }
+  // Few channels side by side, the same at every pixel: no run is long, but all are alike.
+  const bool periodic =
+      last > 0 && axes_[last].stride != 0 && axes_[last - 1].stride == 0 && axes_[last].extent < kRun<T>;
   while (n > 0) {
+    if (periodic) {
+      const int64_t period = axes_[last].extent, phase = at[last];
+      const int64_t run = std::min((axes_[last - 1].extent - at[last - 1]) * period - phase, n);
+      fill_periods(src + (offset - phase * axes_[last].stride), period, phase, run, dst);
+      dst += run;
+      n -= run;
+      if (n == 0) return;
+      // The whole axis before the last one is done.
+      at[last] = 0;
+      offset -= phase * axes_[last].stride;
+      at[last - 1] = axes_[last - 1].extent;
+      carry(at, offset, last - 1);
+      continue;
+    }
     const int64_t run = std::min(axes_[last].extent - at[last], n);
     if (axes_[last].stride != 0)
       copy_run(src + offset, run, dst);
@@ -83,11 +118,15 @@ void TileOperand::expand_as(const T* src, int64_t begin, int64_t n, T* dst) cons
     n -= run;
     at[last] += run;
     offset += run * axes_[last].stride;
-    for (size_t k = last; k > 0 && at[k] == axes_[k].extent; --k) {
-      offset += axes_[k - 1].stride - axes_[k].extent * axes_[k].stride;
-      at[k] = 0;
-      ++at[k - 1];
-    }
+    carry(at, offset, last);
+  }
+}
+
+void TileOperand::carry(std::array<int64_t, kMaxAxes>& at, int64_t& offset, size_t from) const noexcept {
+  for (size_t k = from; k > 0 && at[k] == axes_[k].extent; --k) {
+    offset += axes_[k - 1].stride - axes_[k].extent * axes_[k].stride;
+    at[k] = 0;
+    ++at[k - 1];
   }
 }
 

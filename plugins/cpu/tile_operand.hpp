@@ -33,6 +33,8 @@ class TileOperand {
     int64_t extent = 1;
     int64_t stride = 0;  // in elements; 0: the operand does not vary along it
   };
+  /// Positions that have reached the end of their axis, from `from` on, go on with the next of the axis before.
+  void carry(std::array<int64_t, kMaxAxes>& at, int64_t& offset, size_t from) const noexcept;
   template <class T>
   void expand_as(const T* src, int64_t begin, int64_t n, T* dst) const noexcept;
 

@@ -171,6 +171,28 @@ TEST(PreprocessSteps, ReverseChannels) {
   }
 }
 
+TEST(PreprocessSteps, ReverseChannelsOfPixels) {
+  for (const element::Type type : {element::u8, element::i16, element::f32, element::i64}) {
+    for (const size_t channels : {size_t{1}, size_t{2}, size_t{3}, size_t{4}, size_t{9}}) {
+      PrePostProcessor p(negative(element::f32, {2, 5, 7, static_cast<int64_t>(channels)}));
+      p.input().tensor().set_layout("NHWC").set_element_type(type);
+      p.input().preprocess().reverse_channels();
+      const Tensor bytes = random_bytes({2, 5, 7, channels});
+      Tensor x(type, bytes.get_shape());
+      for (size_t i = 0; i < x.get_size(); ++i) {
+        const uint8_t value = bytes.data<uint8_t>()[i];
+        if (type == element::u8) x.data<uint8_t>()[i] = value;
+        if (type == element::i16) x.data<int16_t>()[i] = value;
+        if (type == element::f32) x.data<float>()[i] = value;
+        if (type == element::i64) x.data<int64_t>()[i] = value;
+      }
+      expect_steps(
+          p.build(), {x}, x.get_shape(),
+          [&](size_t n, size_t h, size_t w, size_t c) { return at(bytes, n, h, w, channels - 1 - c); }, 0);
+    }
+  }
+}
+
 // Where output i of `to` reads from `from`: pixels have their centre at one half.
 double source_position(size_t i, size_t from, size_t to) {
   return (static_cast<double>(i) + 0.5) * static_cast<double>(from) / static_cast<double>(to) - 0.5;

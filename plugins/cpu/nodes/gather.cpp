@@ -91,6 +91,58 @@ class GatherExecutor final : public Executor {
   int64_t indices_per_task_ = 1, pieces_ = 0, rows_per_task_ = 1, parts_ = 1;
 };
 
+/// Few small units side by side, as the channels of a pixel are, each taken from the same place of its pixel.
+class PixelGatherExecutor final : public Executor {
+ public:
+  PixelGatherExecutor(const GatherShape& shape, const std::vector<int64_t>& places)
+      : shape_(shape), places_(places.begin(), places.end()) {}
+
+  /// Whether there is one: then calls of copies would cost more than the copies.
+  static bool takes(const GatherShape& shape) {
+    const bool is_word = shape.unit == 1 || shape.unit == 2 || shape.unit == 4 || shape.unit == 8;
+    return is_word && shape.indices > 0 && shape.indices * shape.unit <= 32;
+  }
+
+  void run(const RunArgs& args) const noexcept override {
+    switch (shape_.unit) {
+      case 1:
+        return run_words<uint8_t>(args);
+      case 2:
+        return run_words<uint16_t>(args);
+      case 4:
+        return run_words<uint32_t>(args);
+      default:
+        return run_words<uint64_t>(args);
+    }
+  }
+  std::string kernel_name() const override { return "gather_pixels"; }
+
+ private:
+  template <class W>
+  void run_words(const RunArgs& args) const noexcept {
+    const int64_t per_task = std::max<int64_t>(1, kTaskBytes / (shape_.indices * shape_.unit));
+    const int64_t pixels = shape_.outer;
+    args.arena.parallel_for((pixels + per_task - 1) / per_task, [&](int64_t task) {
+      const int64_t first = task * per_task, count = std::min(per_task, pixels - first);
+      const W* src = static_cast<const W*>(args.inputs[0]) + first * shape_.extent;
+      W* dst = static_cast<W*>(args.outputs[0]) + first * shape_.indices;
+      if (shape_.indices == 3) {
+        const int64_t a = places_[0], b = places_[1], c = places_[2];
+        for (int64_t p = 0; p < count; ++p, src += shape_.extent, dst += 3) {
+          const W x = src[a], y = src[b], z = src[c];
+          dst[0] = x, dst[1] = y, dst[2] = z;
+        }
+        return;
+      }
+      for (int64_t p = 0; p < count; ++p, src += shape_.extent)
+        for (const int64_t place : places_) *dst++ = src[place];
+    });
+  }
+
+  GatherShape shape_;
+  std::vector<int64_t> places_;
+};
+
 size_t batch_dims_of(const NodeContext& context) {
   if (context.node.schema->opset == "opset1") return 0;
   const int64_t given = context.node.attrs<ops::GatherAttrs>().batch_dims;
@@ -144,7 +196,13 @@ Proposal propose(const NodeContext& context) {
 
 std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutChoice&) {
   const size_t axis = *known_axis(context, 2);
-  if (const auto copy = known_copy(context, axis)) return create_axis_copy(context, *copy, "gather");
+  if (const auto copy = known_copy(context, axis)) {
+    const GatherShape shape = shape_of(context, axis);
+    const bool plain = context.inputs[0].layout.is_plain() && context.outputs[0].layout.is_plain();
+    if (plain && axis + 1 == copy->maps.size() && PixelGatherExecutor::takes(shape))
+      return std::make_unique<PixelGatherExecutor>(shape, copy->maps[axis].table);
+    return create_axis_copy(context, *copy, "gather");
+  }
   return std::make_unique<GatherExecutor>(shape_of(context, axis), context.inputs[1].type);
 }
 
