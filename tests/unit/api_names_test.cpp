@@ -370,7 +370,7 @@ const Name kNames[] = {
     NAME(preprocess::PrePostProcessor::input, processor().input(text()), processor().input(0)),
     NAME(preprocess::PrePostProcessor::output, processor().output(text()), processor().output(0)),
     NAME(preprocess::PrePostProcessor::build, processor().build()),
-    NAME(preprocess::PrePostProcessor::operator<<, out() << processor()),
+    NAME(preprocess::PrePostProcessor::operator<<, preprocess::operator<<(out(), processor())),
     NAME(preprocess::InputInfo::tensor, processor().input().tensor()),
     NAME(preprocess::InputInfo::preprocess, processor().input().preprocess()),
     NAME(preprocess::InputInfo::model, processor().input().model()),
