@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <set>
 
 #include "common/arguments.hpp"
 
@@ -76,13 +77,17 @@ Comparison compare(const std::map<std::string, RunRecord>& older, const std::map
     tell(line);
     result.is_worse = true;
   };
+  std::set<std::string> matched;
   size_t slower = 0, faster = 0, same = 0;
   for (const auto& [key, before] : older) {
-    const auto found = newer.find(key);
+    auto found = newer.find(key);
+    // A run that failed early does not know how it was to run.
+    if (found == newer.end()) found = newer.find(key.substr(0, key.find(kKeySeparator)));
     if (found == newer.end()) {
       tell_worse("MISSING " + key + ": only in the old reports");
       continue;
     }
+    matched.insert(found->first);
     const RunRecord& after = found->second;
     if (!after.error.empty()) {
       before.error.empty() ? tell_worse("FAILED  " + key + ": " + after.error)
@@ -106,8 +111,9 @@ Comparison compare(const std::map<std::string, RunRecord>& older, const std::map
     }
     compare_layers(before, after, machine, result.lines);
   }
-  for (const auto& entry : newer) {
-    if (older.count(entry.first) == 0) tell("new     " + entry.first + ": only in the new reports");
+  for (const auto& [key, after] : newer) {
+    if (matched.count(key) != 0) continue;
+    tell("new     " + key + ": only in the new reports" + (after.error.empty() ? "" : ", failed: " + after.error));
   }
   tell(std::to_string(slower) + " slower, " + std::to_string(faster) + " faster, " + std::to_string(same) +
        " the same");

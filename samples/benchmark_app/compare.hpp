@@ -45,6 +45,9 @@ Judgement judge(const Cost& older, const Cost& newer, double threshold, double m
 /// Throws std::runtime_error that names the file.
 std::map<std::string, RunRecord> read_reports(const std::string& path);
 
+/// Between the name of the model and the way of running, in the keys of reports.
+inline constexpr const char* kKeySeparator = " on ";
+
 struct Comparison {
   std::vector<std::string> lines;
   bool is_worse = false;  // a model is slower, is missing or failed

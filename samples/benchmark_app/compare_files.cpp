@@ -46,8 +46,8 @@ std::string key_of(const json& report) {
     const json value = setup.value(field, json());
     return value.is_string() ? value.get<std::string>() : value.dump();
   };
-  return model + " on " + text("target_device") + " (" + text("api") + ", " + text("data_shapes") + ", requests " +
-         text("nireq") + ", threads " + text("nthreads") + ")";
+  return model + kKeySeparator + text("target_device") + " (" + text("api") + ", " + text("data_shapes") +
+         ", requests " + text("nireq") + ", threads " + text("nthreads") + ")";
 }
 
 std::map<std::string, LayerCost> layers_of(const json& report) {

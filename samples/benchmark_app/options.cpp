@@ -34,7 +34,7 @@ void Options::add_to(CLI::App& app) {
 }
 
 void Options::add_run_options(CLI::App& app) {
-  app.add_option("-m,--model", model, "IR model (.xml), or a compiled model (.blob)")->required();
+  app.add_option("-m,--model", model, "IR model, .xml")->required();
   app.add_option("-i,--input", inputs,
                  "files or folders for the inputs: \"a.jpg,b.jpg\", or per input \"data:a.jpg,b.jpg\" \"mask:m.bin\". "
                  ".bin: the bytes of one sample or of the whole tensor; .npy: the same as an array; .bmp, .jpg, .png "
@@ -67,7 +67,7 @@ void Options::add_shape_options(CLI::App& app) {
                  "shapes of the tensors given to inputs whose shape is dynamic, one or several: "
                  "\"[1,3,64,64][2,3,96,96]\", \"data[1,8][1,16],mask[1,8][1,16]\"");
   app.add_option("--layout", layout, "meaning of the axes of the inputs: \"[NCHW]\" or \"data[NCHW],mask[NC]\"");
-  app.add_option("--ip", input_type, "element type of all inputs: u8, f16, f32 ...");
+  app.add_option("--ip", input_type, "element type of all inputs: u8, f16, f32 ...; default: u8 for images");
   app.add_option("--op", output_type, "element type of all outputs");
   app.add_option("--iop", port_types,
                  "element type by input or output: \"data:u8,prob:f16\"; goes before --ip and --op");

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
+#include <iterator>
 #include <stdexcept>
 
 #include "benchmark_app/arithmetic.hpp"
@@ -15,6 +16,7 @@
 #include "benchmark_app/layers.hpp"
 #include "benchmark_app/machine.hpp"
 #include "benchmark_app/measure.hpp"
+#include "benchmark_app/preprocess.hpp"
 #include "benchmark_app/report.hpp"
 #include "benchmark_app/results.hpp"
 #include "common/report.hpp"
@@ -25,7 +27,22 @@ namespace {
 using samples::info;
 using samples::warning;
 
-void heading(int number, const std::string& text) { std::cout << "[Step " << number << "/11] " << text << std::endl; }
+constexpr const char* kSteps[] = {"Parsing and validating input arguments",
+                                  "Loading Terroir Runtime",
+                                  "Setting device configuration",
+                                  "Reading model files",
+                                  "Resizing model to match image sizes and given batch",
+                                  "Configuring input of the model",
+                                  "Loading the model to the device",
+                                  "Querying optimal runtime parameters",
+                                  "Creating infer requests and preparing input tensors",
+                                  "Measuring performance",
+                                  "Dumping statistics report"};
+
+void heading(size_t number, const std::string& more = {}) {
+  std::cout << "[Step " << number << "/" << std::size(kSteps) << "] " << kSteps[number - 1]
+            << (more.empty() ? "" : " (" + more + ")") << std::endl;
+}
 
 class Timer {
  public:
@@ -60,7 +77,7 @@ class Session {
 
   void run() {
     std::cout << std::fixed << std::setprecision(2);
-    heading(1, "Parsing and validating input arguments");
+    heading(1);
     info() << "Parsing input parameters\n";
     try {
       load_runtime();
@@ -69,10 +86,9 @@ class Session {
       query_parameters();
       if (options_.compile_only()) {
         info() << "The model is compiled; --niter 0 asks for no inference\n";
-        for (const auto& [number, text] : {std::pair(9, "Creating infer requests and preparing input tensors"),
-                                           std::pair(10, "Measuring performance")})
-          heading(number, std::string(text) + " (skipped)");
-        heading(11, "Dumping statistics report");
+        heading(9, "skipped");
+        heading(10, "skipped");
+        heading(11);
         write_files();
         report_.write();
         return;
@@ -81,15 +97,23 @@ class Session {
       measure();
       tell_results();
     } catch (const std::exception& error) {
-      report_.add_results({{"error", "error", error.what()}});
-      report_.write();
+      report_error(error.what());
       throw;
     }
   }
 
  private:
+  void report_error(const std::string& text) {
+    report_.add_results({{"error", "error", text}});
+    try {
+      report_.write();
+    } catch (const std::exception& error) {  // `text` is what matters
+      warning() << error.what() << '\n';
+    }
+  }
+
   void load_runtime() {
-    heading(2, "Loading Terroir Runtime");
+    heading(2);
     for (const std::string& library : options_.extensions) {
       core_.add_extension(library);
       info() << "Extensions are loaded: " << library << '\n';
@@ -100,7 +124,7 @@ class Session {
   }
 
   void configure_device() {
-    heading(3, "Setting device configuration");
+    heading(3);
     config_ = device_config(core_, options_);
     const terroir::AnyMap& properties = config_[options_.device];
     core_.set_property(options_.device, properties);
@@ -108,7 +132,7 @@ class Session {
   }
 
   void load_model() {
-    heading(4, "Reading model files");
+    heading(4);
     info() << "Loading model files: " << options_.model << '\n';
     memory_before_ = Memory::now();
     const Timer timer;
@@ -117,7 +141,7 @@ class Session {
     print_ports("Model inputs:", std::as_const(*model_).inputs());
     print_ports("Model outputs:", std::as_const(*model_).outputs());
 
-    heading(5, "Resizing model to match image sizes and given batch");
+    heading(5);
     const Ports ports = std::as_const(*model_).inputs();
     inputs_ = describe_inputs(ports, options_, model_.get());
     assign_sources(options_.inputs, ports, inputs_);
@@ -126,11 +150,8 @@ class Session {
     }
     find_shapes(std::as_const(*model_).inputs());
 
-    heading(6, "Configuring input of the model");
-    if (!options_.input_type.empty() || !options_.output_type.empty() || !options_.port_types.empty() ||
-        !options_.mean_values.empty() || !options_.scale_values.empty()) {
-      throw std::runtime_error("--ip, --op, --iop, --mean_values and --scale_values are not supported yet");
-    }
+    heading(6);
+    add_preprocessing(model_, inputs_, options_);
     print_ports("Model inputs:", std::as_const(*model_).inputs());
     print_ports("Model outputs:", std::as_const(*model_).outputs());
     count_arithmetic();
@@ -139,12 +160,15 @@ class Session {
   }
 
   void load_from_file() {
-    for (const char* step : {"4/11] Reading model files", "5/11] Resizing model to match image sizes and given batch",
-                             "6/11] Configuring input of the model"}) {
-      std::cout << "[Step " << step << std::endl;
+    for (const size_t step : {4, 5, 6}) {
+      heading(step);
       info() << "Skipping the step for loading model from file\n";
     }
-    if (!options_.shape.empty()) warning() << "--shape has no effect with --load_from_file\n";
+    for (const auto& [option, value] :
+         {std::pair("--shape", options_.shape), std::pair("--ip", options_.input_type),
+          std::pair("--op", options_.output_type), std::pair("--iop", options_.port_types)}) {
+      if (!value.empty()) warning() << option << " has no effect with --load_from_file\n";
+    }
     memory_before_ = Memory::now();
     compile([&] { return core_.compile_model(options_.model, options_.device); });
     const Ports ports = compiled_.inputs();
@@ -178,7 +202,7 @@ class Session {
 
   template <typename Compile>
   void compile(const Compile& compile_model) {
-    heading(7, "Loading the model to the device");
+    heading(7);
     const Memory begin = Memory::now();
     const Timer timer;
     compiled_ = compile_model();
@@ -189,24 +213,39 @@ class Session {
     info() << "End of compilation memory usage: Peak " << end.peak_virtual << " KB\n";
     info() << "Compile model ram used " << end.peak_virtual - begin.peak_virtual << " KB\n";
     model_memory_ = end.resident - memory_before_.resident;
+    check_cache();
+  }
+
+  void check_cache() const {
+    if (options_.cache_dir.empty()) return;
+    std::error_code error;
+    const bool is_empty = std::filesystem::is_empty(options_.cache_dir, error);
+    if (!error && !is_empty) return;
+    warning() << "--cache_dir: no compiled model is in '" << options_.cache_dir << "'"
+              << (error ? ": " + error.message() : std::string()) << '\n';
   }
 
   void query_parameters() {
-    heading(8, "Querying optimal runtime parameters");
+    heading(8);
     info() << "Model:\n";
     for (const terroir::PropertyName& key : compiled_.get_property(terroir::supported_properties)) {
       if (key == terroir::supported_properties.name()) continue;
       info() << "  " << std::string(key) << ": " << compiled_.get_property(std::string(key)) << '\n';
     }
-    if (!options_.exec_graph_path.empty()) runtime_model();  // says now, not after the run, that there is none
+    if (!options_.exec_graph_path.empty()) check_runtime_model();
   }
 
-  std::shared_ptr<const terroir::Model> runtime_model() const {
+  /// Says now, not after the run, if the device has none. Models of unknown extents have theirs when they have run.
+  void check_runtime_model() const {
     try {
-      return compiled_.get_runtime_model();
+      compiled_.get_runtime_model();
     } catch (const terroir::Exception& error) {
-      throw std::runtime_error(std::string("--exec_graph_path: ") + error.what());
+      if (error.code() == terroir::ErrorCode::not_implemented) refuse_exec_graph(error);
     }
+  }
+
+  [[noreturn]] static void refuse_exec_graph(const terroir::Exception& error) {
+    throw std::runtime_error(std::string("--exec_graph_path: ") + error.what());
   }
 
   /// Whether inputs are set before each inference, as part of what is measured.
@@ -232,7 +271,7 @@ class Session {
     plan_.limits = {options_.iterations.value_or(0), options_.seconds * 1000};
     if (plan_.is_async && plan_.limits.iterations != 0) align_iterations(count);
 
-    heading(9, "Creating infer requests and preparing input tensors");
+    heading(9);
     std::vector<terroir::element::Type> types;
     for (const auto& port : compiled_.inputs()) types.push_back(port.get_element_type());
     feeds_ = make_feeds(inputs_, types, shape_sets_, count);
@@ -261,7 +300,7 @@ class Session {
       how += " using " + compiled_.get_property(std::string(terroir::num_streams.name())).as<std::string>() +
              " streams for " + options_.device;
     }
-    heading(10, "Measuring performance (Start inference " + how + ", limits: " + limits_text(plan_.limits) + ")");
+    heading(10, "Start inference " + how + ", limits: " + limits_text(plan_.limits));
     info() << (plan_.sets_inputs
                    ? "Benchmarking in full mode (inputs filling are included in measurement loop).\n"
                    : "Benchmarking in inference only mode (inputs filling are not included in measurement loop).\n");
@@ -307,7 +346,7 @@ class Session {
   }
 
   void tell_results() {
-    heading(11, "Dumping statistics report");
+    heading(11);
     write_files();
     tell_layers();
     add_configuration();
@@ -325,7 +364,11 @@ class Session {
       info() << "Configuration settings were dumped to " << options_.dump_config << '\n';
     }
     if (!options_.exec_graph_path.empty()) {
-      terroir::serialize(runtime_model(), options_.exec_graph_path);
+      try {
+        terroir::serialize(compiled_.get_runtime_model(), options_.exec_graph_path);
+      } catch (const terroir::Exception& error) {
+        refuse_exec_graph(error);
+      }
       info() << "Executable graph is stored to " << options_.exec_graph_path << '\n';
     }
   }

@@ -16,6 +16,13 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree
+
+
+def input_types(model):
+    """Element types of the inputs in the file."""
+    layers = xml.etree.ElementTree.parse(model).getroot().find("layers")
+    return {layer.find("data").get("element_type") for layer in layers if layer.get("type") == "Parameter"}
 
 
 def run_ours(app, model, threads, seconds):
@@ -23,6 +30,8 @@ def run_ours(app, model, threads, seconds):
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         command = [app, "-m", str(model), "--api", "sync", "--nthreads", str(threads), "--nstreams", "1", "-t",
                    str(seconds), "--json_stats", report.name]
+        if input_types(model) == {"f32"}:
+            command += ["--ip", "f32"]  # not u8 for images, as the peer
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         output = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)

@@ -31,8 +31,8 @@ def check_steps(output):
 
 
 def results_of(output, first="Median:"):
-    """Count, duration, throughput, latencies; checks the steps and that the numbers fit. These are the lines that scripts
-    look for, at the end of the output."""
+    """Count, duration, throughput, latencies; checks the steps and that the numbers fit. These are the lines that
+    scripts look for, at the end of the output."""
     check_steps(output)
     found = re.search(
         rf"\[ INFO \] Count:{NUMBER} iterations\n\[ INFO \] Duration:{NUMBER} ms\n\[ INFO \] Latency:\n"
@@ -102,10 +102,10 @@ def two_inputs(run):
               parameter(3, "b", b), unary(4, "b_relu", "ReLU", b), unary(5, "b_out", "Result", b, False)]
     edges = [(0, 0, 1), (1, 1, 2), (3, 0, 4), (4, 1, 5)]
     path = run.work / "two_inputs.xml"
+    lines = "".join(f'<edge from-layer="{start}" from-port="{port}" to-layer="{end}" to-port="0"/>'
+                    for start, port, end in edges)
     path.write_text('<?xml version="1.0"?><net name="two_inputs" version="11"><layers>' + "".join(layers) +
-                    "</layers><edges>" + "".join(
-                        f'<edge from-layer="{a}" from-port="{port}" to-layer="{b}" to-port="0"/>' for a, port, b in edges)
-                    + "</edges></net>")
+                    f"</layers><edges>{lines}</edges></net>")
     return path
 
 
@@ -184,8 +184,8 @@ def benchmark_app_shapes(run):
     expect_all(dynamic, "[?,3,32..64,64]", "Model batch size: 2", "dyn:[?,3,32..64,64]", "in full mode")
     check_throughput(results_of(dynamic), 2)
     expect("in full mode" in bench(run, "-inference_only=false"), "-inference_only=false has no effect")
-    expect("in inference only mode" in bench(run, "-shape", "[?,3,64,64]", "-data_shape", "[1,3,64,64]", "-inference_only"),
-           "-inference_only has no effect")
+    expect_all(bench(run, "-shape", "[?,3,64,64]", "-data_shape", "[1,3,64,64]", "-inference_only"),
+               "in inference only mode")
 
     # Batches without their own axis in the model: -layout says which it is.
     expect_all(bench(run, "-layout", "[NCHW]", "-b", 2), f"[2,3,{SIZE},{SIZE}]")
@@ -198,7 +198,8 @@ def benchmark_app_shapes(run):
                "[ INFO ] 1. data[1,3,32,32]\n[ INFO ]    Median:", "[ INFO ] 2. data[2,3,64,64]\n[ INFO ]    Median:",
                "Count:            6 iterations")
     check = re.search(rf"Duration:{NUMBER} ms(?:.|\n)*Throughput:{NUMBER} FPS\n$", output)
-    expect(abs(float(check[2]) - 9000 / float(check[1])) < 0.02 * float(check[2]), f"six inferences, nine samples: {output}")
+    expect(abs(float(check[2]) - 9000 / float(check[1])) < 0.02 * float(check[2]),
+           f"six inferences, nine samples: {output}")
     expect("data shape group:" not in bench(run, *several), "groups without -pcseq")
     groups = report_of(run, *several, "-pcseq")["execution_results"]["group_latencies"]
     expect([group["data_shape"] for group in groups] == ["data[1,3,32,32]", "data[2,3,64,64]"], f"{groups}")
@@ -219,8 +220,11 @@ def benchmark_app_inputs(run):
     write_png(other, test_picture(9, 16))
     write_npy(array, (1, 3, 8, 8), [0.5] * 192)
     table.write_bytes(struct.pack("<2f", 3, 4))
-    configs = lambda *words: re.findall(r"Test Config (\d+)\n\[ INFO \]     a:0 .*: (.*)\n\[ INFO \]     b .*: (.*)\n",
-                                        bench(run, "-m", model, *words))
+
+    def configs(*words):
+        return re.findall(r"Test Config (\d+)\n\[ INFO \]     a:0 .*: (.*)\n\[ INFO \]     b .*: (.*)\n",
+                          bench(run, "-m", model, "-ip", "f32", *words))
+
     expect(configs() == [("0", "random values", "random values")], f"{configs()}")
     # One list for all inputs: pictures to the picture, the rest to the rest; and by name.
     expect(configs("-i", f"{picture},{table}") == [("0", str(picture), str(table))], "unnamed files are not dealt out")
@@ -252,25 +256,28 @@ def benchmark_app_inputs(run):
     for value, message in ((short, r"short\.bin' does not fit the input 'data': it has 3 bytes, .* takes 110592"),
                            (words, r"words\.txt' is no file of \.bin, \.npy, \.bmp, \.jpg or \.png"),
                            (run.work / "gone.png", r"-i: there is no file '.*gone\.png'"),
-                           (wrong, r"its shape is \[1,3,96,95\], not \[1,3,96,96\]"), (cut, r"takes 768 bytes, the file has 764"),
+                           (wrong, r"its shape is \[1,3,96,95\], not \[1,3,96,96\]"),
+                           (cut, r"takes 768 bytes, the file has 764"),
                            (doubles, r"it has elements of f64, the input f32; convert it"),
                            (f"image:{picture}", r"-i: the model has no input 'image'; its inputs are data"),
                            ("random[3]", r"'random\[3\]' is not written as random\[LOW\.\.HIGH\]"),
                            ("image_info", r"'image_info' does not fit the input 'data'"),
                            (f"{picture},", r"empty name of a file")):
-        refused(run, ("-i", value, "-niter", 1), message)
+        refused(run, ("-i", value, "-niter", 1, "-ip", "f32"), message)
 
 
 def benchmark_app_reports(run):
     report = run.work / "report.json"
     for device in ("CPU", "INTERPRETER"):
-        output = bench(run, "-d", device, "-niter", 8, "-shape", "[1,3,32,32]", "-api", "sync", "-pc", "-json_stats", report)
+        output = bench(run, "-d", device, "-niter", 8, "-shape", "[1,3,32,32]", "-api", "sync", "-pc", "-json_stats",
+                       report)
         count, duration, throughput, latencies = results_of(output)
         data = json.loads(report.read_text())
         numbers = data["execution_results"]
         expect(numbers["iterations_num"] == count, f"{numbers} is not {output}")
         for field, value in (("execution_time", duration), ("throughput", throughput), ("latency_median", latencies[0]),
-                             ("latency_avg", latencies[1]), ("latency_min", latencies[2]), ("latency_max", latencies[3])):
+                             ("latency_avg", latencies[1]), ("latency_min", latencies[2]),
+                             ("latency_max", latencies[3])):
             expect(abs(numbers[field] - value) < 0.01, f"{field}: {numbers} is not {output}")
         expect(numbers["latency_p50"] <= numbers["latency_p90"] <= numbers["latency_p95"] <= numbers["latency_p99"],
                f"{numbers}")
@@ -280,7 +287,8 @@ def benchmark_app_reports(run):
             expect(numbers[field] > 0, f"{field}: {numbers}")
         check_details(data, output)
         setup = data["configuration_setup"]
-        for field, value in (("target_device", device), ("benchmark_mode", "inference only"), ("topology", "mobilenet_v2"),
+        for field, value in (("target_device", device), ("benchmark_mode", "inference only"),
+                             ("topology", "mobilenet_v2"),
                              ("api", "sync"), ("batch_size", 1), ("iterations_num", 8), ("nireq", 1), ("duration", 0),
                              ("hint", "latency"), (f"{device.lower()}_streams_num", "1")):
             expect(setup[field] == value, f"{field} is not {value}: {setup}")
@@ -293,8 +301,8 @@ def benchmark_app_reports(run):
            "benchmark_report.json is wrong")
     bench(run, "-niter", 1, "-report_type", "no_counters", "-report_folder", folder)
     table = (folder / "benchmark_report.csv").read_text()
-    expect(re.search(r"^Command line parameters;\nm;.*model\.xml;\n(.*\n)*\nConfiguration setup;\nbenchmark mode;inference "
-                     r"only;\n(.+\n)*\nExecution results;\nread model time \(ms\);[0-9.]+;\n(.+\n)*throughput;[0-9.]+;\n",
+    expect(re.search(r"^Command line parameters;\nm;.*model\.xml;\n(.*\n)*\nConfiguration setup;\nbenchmark mode;"
+                     r"inference only;\n(.+\n)*\nExecution results;\nread model time \(ms\);[0-9.]+;\n(.+\n)*throughput;[0-9.]+;\n",
                      table), f"{table}")
     expect(re.search(r"^Median latency \(ms\);[0-9.]+;$", table, re.MULTILINE), f"{table}")
     counters_reports(run, folder)
@@ -358,6 +366,32 @@ def counters_reports(run, folder):
                 expect(abs(sum(node["%"] for node in table["nodes"]) - 100) < 1, f"{table}")
 
 
+def benchmark_app_preprocessing(run):
+    """Element types, means and scales."""
+    shape = f"[1,3,{SIZE},{SIZE}]"
+    for words, inner, outer in (((), "u8", "f32"), (("-ip", "f32"), "f32", "f32"), (("-ip", "FP16", "-op", "f16"), "f16", "f16"),
+                                (("-iop", "data:i32, prob:f64", "-ip", "u8"), "i32", "f64")):
+        output = bench(run, *words)
+        expect_all(output, f"data (node: data) : {inner} / [N,C,H,W] / {shape}", f" : {outer} / [...] / [1,1000]",
+                   f", {inner}, {shape}, static): random values")
+
+    def steps(*words):
+        layers = report_of(run, "-api", "sync", "-pc", *words)["performance_counters"]
+        return len([layer for layer in layers if layer["node_type"] or layer["exec_type"].startswith("fused")])
+
+    plain = steps("-ip", "f32")
+    for words in (("-mean_values", "[1,2,3]"), ("-scale_values", "data[2,3,4]")):
+        expect(steps("-ip", "f32", *words) > plain, f"{words} adds no layer")
+    for words, message in ((("-ip", "f99"), r"--ip: 'f99' is no element type"),
+                           (("-op", "x"), r"--op: 'x' is no element type"),
+                           (("-iop", "data"), r"--iop: 'data' is not written as name:type"),
+                           (("-iop", "image:u8"), r"--iop: the model has no input or output 'image'"),
+                           (("-mean_values", "[1,x]"), r"--mean_values: '1,x' is no list of numbers"),
+                           (("-scale_values", "image[1]"), r"--scale_values: the model has no input 'image'"),
+                           (("-mean_values", "[1,2]"), r"data")):
+        refused(run, words, message)
+
+
 def benchmark_app_layers(run):
     """-pc and -pcsort."""
     plain = bench(run, "-api", "sync")
@@ -398,10 +432,27 @@ def benchmark_app_config(run):
     refused(run, ("-load_config", run.work / "none.json"), r"none\.json': it cannot be opened")
     refused(run, ("-niter", 1, "-dump_config", "/dev/null/x"), r"--dump_config: cannot write")
 
+    cache = run.work / "cache"
+    cached = bench(run, "-cache_dir", cache)
+    is_kept = cache.is_dir() and any(cache.iterdir())
+    expect(f"CACHE_DIR: {cache}\n" in cached, f"-cache_dir is not told to the device: {cached}")
+    expect(("--cache_dir: no compiled model is in" in cached) != is_kept, f"kept: {is_kept}, but: {cached}")
+
     direct = bench(run, "-load_from_file")
     check_steps(direct)
     expect(direct.count("Skipping the step for loading model from file") == 3 and "Read model took" not in direct, direct)
     refused(run, ("-load_from_file", "-mean_values", "[1,2,3]"), r"--load_from_file does not read")
+
+
+def benchmark_app_exec_graph(run):
+    path = run.work / "exec_graph.xml"
+    for shapes in ((), ("-shape", "[?,3,?,?]", "-data_shape", "[1,3,64,64]")):
+        expect_all(bench(run, *shapes, "-exec_graph_path", path), "Layers are timed", f"graph is stored to {path}")
+        graph = path.read_text()
+        expect_all(graph, 'name="stem" type="', ' primitiveType="', ' originalLayersNames="')
+        expect(re.search(r' execTimeMcs="[1-9]', graph), f"no layer has a time: {graph[:3000]}")
+        path.unlink()
+    refused(run, ("-niter", 1, "-exec_graph_path", "/dev/null/x.xml"), "--exec_graph_path: cannot write ./dev/null/x")
 
 
 def benchmark_app_compare(run):
@@ -459,7 +510,8 @@ def benchmark_app_compare(run):
     compare(machine(1.02), 2, "^SLOWER")
     text = compare(layer, 2, "^SLOWER", r"was \S+, is ref_other")
     expect(f"'{layer.name}'" in text, f"the layer {layer.name} is not named: {text}")
-    compare(lambda report: report["configuration_setup"].update({"nthreads": 7}), 2, "^MISSING .*threads", "^new .*threads 7|\nnew .*threads 7")
+    compare(lambda report: report["configuration_setup"].update({"nthreads": 7}), 2, "^MISSING .*threads",
+            "\nnew .*threads 7")
     compare(lambda report: report["execution_results"].update({"error": "no memory"}), 2, "^FAILED .*no memory")
 
     folders = [run.work / "old_reports", run.work / "new_reports"]
@@ -567,5 +619,5 @@ def benchmark_app_errors(run):
 
 
 CASES = (benchmark_app, benchmark_app_modes, benchmark_app_shapes, benchmark_app_inputs, benchmark_app_reports,
-         benchmark_app_layers, benchmark_app_config, benchmark_app_compare, benchmark_app_busy_machine,
-         benchmark_app_terminal, benchmark_app_errors)
+         benchmark_app_preprocessing, benchmark_app_layers, benchmark_app_config, benchmark_app_exec_graph,
+         benchmark_app_compare, benchmark_app_busy_machine, benchmark_app_terminal, benchmark_app_errors)

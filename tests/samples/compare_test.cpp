@@ -54,6 +54,9 @@ TEST(Compare, TellsFailures) {
   EXPECT_TRUE(compare({{"a", run}}, {{"a", failed}}, kThreshold).is_worse);
   EXPECT_FALSE(compare({{"a", failed}}, {{"a", failed}}, kThreshold).is_worse);
   EXPECT_FALSE(compare({{"a", failed}}, {{"a", run}}, kThreshold).is_worse);
+  const Comparison early = compare({{"a.xml on CPU", run}}, {{"a.xml", failed}}, kThreshold);
+  EXPECT_TRUE(early.is_worse);
+  EXPECT_EQ(early.lines.front(), "FAILED  a.xml on CPU: no memory");
 }
 
 TEST(Compare, NamesLayersThatMoved) {
