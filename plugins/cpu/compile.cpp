@@ -1,5 +1,7 @@
 #include "plugins/cpu/compile.hpp"
 
+#include <algorithm>
+
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
 #include "ir/pass/pass_manager.hpp"
@@ -55,6 +57,21 @@ std::string text_with_layouts(const ir::Graph& graph, const Decisions& decisions
   return ir::to_text(graph, options);
 }
 
+/// What each step may fetch ahead: the constants of the steps behind it, up to the first one that computes more than it
+/// reads. Once the weights are packed.
+void look_ahead(Plan& plan, int threads) {
+  constexpr size_t kSteps = 5;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    for (size_t next = i + 1; next < std::min(plan.steps.size(), i + kSteps); ++next) {
+      const Executor& executor = *plan.steps[next].executor;
+      const FirstConstants first = executor.first_constants(threads, 0);
+      if (first.bytes.empty()) continue;
+      plan.steps[i].ahead.push_back(&executor);
+      if (!first.all) break;
+    }
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
@@ -94,6 +111,7 @@ std::unique_ptr<Plan> compile_plan(std::unique_ptr<ir::Graph> graph, WeightsCach
   if (options.graph_text) plan->graph_text = text_with_layouts(*graph, decisions);
   graph.reset();
   weights.pack(arena);
+  look_ahead(*plan, options.threads);
   return plan;
 }
 

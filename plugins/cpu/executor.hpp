@@ -2,11 +2,21 @@
 // What: Executor, one step of a finished plan: everything decided, ready to run on pointers. Immutable, so one compiled
 // model serves many requests at once.
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "runtime/parallel/arena.hpp"
 
 namespace terroir::cpu {
+
+class Executor;
+
+/// Constants that one slice of a step's loop reads first.
+struct FirstConstants {
+  std::span<const std::byte> bytes;
+  bool all = false;  // the step reads no others, and little else: it is as fast as they arrive
+};
 
 /// Memory of one run. Pointers are 64-byte aligned unless they are a user's tensor, or a part of
 /// a joined one: then they are aligned like one element.
@@ -18,6 +28,8 @@ struct RunArgs {
   /// Executor::scratch_bytes() of memory that only this run touches.
   void* scratch;
   const parallel::Arena& arena;
+  /// Steps that follow, whose first constants this one may fetch into cache while it computes.
+  std::span<const Executor* const> ahead = {};
 };
 
 class Executor {
@@ -28,6 +40,8 @@ class Executor {
   virtual void run(const RunArgs& args) const = 0;
   /// For `threads` concurrent slices of one run.
   virtual size_t scratch_bytes(int /*threads*/) const { return 0; }
+  /// What slice `slice` of a loop on `threads` threads reads first; once the weights are packed.
+  virtual FirstConstants first_constants(int /*threads*/, int64_t /*slice*/) const noexcept { return {}; }
   /// Tables that grow with the extents of the node, in bytes; packed weights do not count.
   virtual size_t table_bytes() const { return 0; }
   /// The kernel as profiles print it: "f32_conv_direct_nChw16c__avx512", "ref:any".

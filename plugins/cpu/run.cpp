@@ -80,7 +80,7 @@ void PlanState::run(const parallel::Arena& threads, const std::atomic<bool>& can
     if (cancelled.load(std::memory_order_relaxed)) return;
     const Step& step = plan_->steps[i];
     void** inputs = pointers_.data() + first_[i];
-    const RunArgs args{inputs, inputs + step.inputs.size(), scratch, threads};
+    const RunArgs args{inputs, inputs + step.inputs.size(), scratch, threads, step.ahead};
     const bool timed = times || log_enabled(LogCategory::exec);
     const auto start = timed ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
     try {

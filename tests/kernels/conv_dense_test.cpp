@@ -224,6 +224,27 @@ TEST(ConvGridTest, SlicesCoverTheGridOnce) {
     }
 }
 
+TEST(ConvGridTest, WeightsOfUnitsFollowOneAnother) {
+  for (const Isa isa : available_isas())
+    for (const ConvKernel& k : conv_kernels(isa)) {
+      for (const int64_t groups : {1, 3}) {  // whole blocks and not, the last unit of a group short
+        const ConvProblem p = conv2d(64 * groups, (groups == 1 ? 109 : 112) * groups, axis(5, 3), axis(5, 3), groups);
+        if (k.reject(p, k) || std::string(k.packing) != "pack_dense") continue;
+        ConvPlan plan;
+        k.plan(p, k, plan);
+        int64_t at = conv_weights_of(plan, 0, 0).begin;
+        EXPECT_GE(at, p.oc) << k.name;
+        EXPECT_LE(at, p.oc + 16 * groups) << k.name;
+        for (int64_t unit = 0; unit < plan.grid.oc; ++unit) {
+          const ConvWeightsRange range = conv_weights_of(plan, unit, unit + 1);
+          EXPECT_EQ(range.begin, at) << k.name << " unit " << unit;
+          at += range.count;
+        }
+        EXPECT_EQ(at, static_cast<int64_t>(plan.packed_floats)) << k.name;
+      }
+    }
+}
+
 TEST(ConvGridTest, AShortLastUnitDoesNotMakeSlicesUneven) {
   // 7 blocks of 16 channels in units of 4: two units are no two halves.
   for (const Isa isa : available_isas())

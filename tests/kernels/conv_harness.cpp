@@ -164,6 +164,16 @@ void check_kernel(const ConvKernel& kernel, const ConvProblem& p) {
       for (int64_t oc = g.oc; oc-- > 0;)
         for (int64_t sp = g.sp; sp-- > 0;) kernel.run(plan, args, {n, n + 1, oc, oc + 1, sp, sp + 1});
   });
+  identical("lines fetched ahead", [&] {
+    ConvLines lines[] = {{packed.data(), 3}, {packed.data(), 0}, {packed.data() + 16, 1000}};
+    const float* const end = lines[2].begin + lines[2].count * 16;
+    ConvAhead ahead{lines, 3, 2};
+    ConvArgs fetching = args;
+    fetching.ahead = &ahead;
+    for (int run = 0; run < 2; ++run) kernel.run(plan, fetching, {0, g.n, 0, g.oc, 0, g.sp});
+    for (const ConvLines& left : lines) EXPECT_GE(left.count, 0);
+    EXPECT_EQ(lines[2].begin + lines[2].count * 16, end);
+  });
   {
     // Bases that are multiples of the size of a float and of nothing larger; the destination again ends at its page.
     std::vector<float> shifted_src(src.size() + 1), shifted_packed(packed.size() + 1);

@@ -44,6 +44,34 @@ TEST(Plan, AResultIsComputedInTheUsersMemory) {
   EXPECT_EQ(plan->scratch_offset, 0u);
 }
 
+TEST(Plan, StepsLookAheadToConstantsThatAreReadOnce) {
+  GraphMaker m;
+  ir::Value x = m.conv(m.input({1, 8, 6, 6}), 16, 1, 1);
+  x = m.op("ReduceMean", {x, m.integers({2, 3})}, {{"keep_dims", "true"}});
+  m.result(m.conv(m.conv(m.conv(x, 64, 1, 2), 16, 1, 3), 8, 1, 4));
+  const auto plan = plan_of(m);
+  std::vector<const Step*> steps;
+  for (const Step& step : plan->steps)
+    if (step.type == "Convolution") steps.push_back(&step);
+  ASSERT_EQ(steps.size(), 4u);
+  std::vector<const Executor*> convolutions;
+  for (const Step* step : steps) convolutions.push_back(step->executor.get());
+  EXPECT_EQ(steps[0]->ahead, (std::vector(convolutions.begin() + 1, convolutions.end())));
+  EXPECT_TRUE(steps[3]->ahead.empty());
+  // Of one position all weights are read once; the two slices of two threads read them all together.
+  const FirstConstants all = convolutions[1]->first_constants(1, 0);
+  EXPECT_TRUE(all.all);
+  EXPECT_EQ(all.bytes.size(), 64u * 16u * sizeof(float));
+  const FirstConstants low = convolutions[1]->first_constants(2, 0), high = convolutions[1]->first_constants(2, 1);
+  EXPECT_EQ(low.bytes.size() + high.bytes.size(), all.bytes.size());
+  EXPECT_EQ(low.bytes.data() + low.bytes.size(),
+            high.bytes.empty() ? all.bytes.data() + all.bytes.size() : high.bytes.data());
+  // Of many positions those of the first channels, which are read again and again.
+  EXPECT_FALSE(convolutions[0]->first_constants(1, 0).all);
+  EXPECT_TRUE(convolutions[0]->first_constants(1, 1).bytes.empty());  // no such slice
+  test::expect_same_as_interpreter(m);
+}
+
 TEST(Plan, AValueThatIsTwoResultsIsCopiedOnce) {
   GraphMaker m;
   auto x = m.op("ReLU", {m.input({5})});

@@ -7,6 +7,7 @@
 
 #include "ir/base/error.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
+#include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
 
 namespace terroir::cpu {
@@ -41,10 +42,15 @@ class ConvolutionExecutor final : public Executor {
       scratch += packed_stride();
     }
     args.arena.parallel_for(conv_slices(plan, threads), [&](int64_t slice) {
-      const ConvArgs conv{
-          static_cast<const float*>(args.inputs[0]), packed,
-          static_cast<float*>(args.outputs[0]),      ops.data(),
-          static_cast<int64_t>(conv_.chain.size()),  scratch + slice * static_cast<int64_t>(scratch_stride())};
+      LinesAhead ahead(args, slice, 1);
+      const ConvArgs conv{static_cast<const float*>(args.inputs[0]),
+                          packed,
+                          static_cast<float*>(args.outputs[0]),
+                          ops.data(),
+                          static_cast<int64_t>(conv_.chain.size()),
+                          scratch + slice * static_cast<int64_t>(scratch_stride()),
+                          0,
+                          ahead.get()};
       kernel.run(plan, conv, conv_slice(plan, threads, slice));
     });
   }
@@ -52,6 +58,10 @@ class ConvolutionExecutor final : public Executor {
   size_t scratch_bytes(int threads) const override {
     const size_t slices = scratch_stride() * static_cast<size_t>(conv_slices(conv_.plan, threads));
     return ((conv_.packed ? 0 : packed_stride()) + slices) * sizeof(float);
+  }
+  FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
+    if (slice >= conv_slices(conv_.plan, threads)) return {};
+    return conv_.first_constants(conv_slice(conv_.plan, threads, slice));
   }
   std::string kernel_name() const override { return concat(conv_.kernel.name, conv_.packed ? "" : "+pack"); }
 

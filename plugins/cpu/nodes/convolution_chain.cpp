@@ -18,6 +18,7 @@
 #include "plugins/cpu/convolution_chain_op.hpp"
 #include "plugins/cpu/kernels/reduce/reduce.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
+#include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
 #include "plugins/cpu/nodes/stage_node.hpp"
 
@@ -110,12 +111,12 @@ class ConvolutionChainExecutor final : public Executor {
     const int64_t parts = split.rows * split.units, items = batch() * parts;
     args.arena.parallel_for(split.slices, [&](int64_t slice) {
       float* const scratch = static_cast<float*>(args.scratch) + slice * scratch_stride();
-      for (int64_t item = slice * items / split.slices; item < (slice + 1) * items / split.slices; ++item) {
-        const int64_t part = item % parts, row_part = part / split.units, unit_part = part % split.units;
-        const Rows rows{row_part * out_rows() / split.rows, (row_part + 1) * out_rows() / split.rows};
-        const Rows units{unit_part * first().grid.oc / split.units, (unit_part + 1) * first().grid.oc / split.units};
+      const int64_t begin = slice * items / split.slices, end = (slice + 1) * items / split.slices;
+      LinesAhead ahead(args, slice, (end - begin) * first_runs(part_rows(split, begin), part_units(split, begin)));
+      for (int64_t item = begin; item < end; ++item) {
+        const Rows rows = part_rows(split, item), units = part_units(split, item);
         const int64_t n = item / parts;
-        run_part(args, ops, n, rows, units, scratch, row_means(args, split));
+        run_part(args, ops, n, rows, units, scratch, row_means(args, split), ahead);
         if (has_mean_ && split.rows == 1)
           finish_means(args, split, n * blocks() + units.begin * first().oc_blocks,
                        n * blocks() + std::min(blocks(), units.end * first().oc_blocks));
@@ -127,6 +128,13 @@ class ConvolutionChainExecutor final : public Executor {
   size_t scratch_bytes(int threads) const override {
     const int64_t means = has_mean_ ? batch() * blocks() * out_rows() * depthwise().block : 0;
     return static_cast<size_t>(split_for(threads).slices * scratch_stride() + means) * sizeof(float);
+  }
+  FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
+    const Split split = split_for(threads);
+    if (slice >= split.slices) return {};
+    const int64_t items = batch() * split.rows * split.units;
+    const Rows units = part_units(split, slice * items / split.slices);
+    return stages_[0].conv.first_constants({0, 1, units.begin, units.end, 0, 1});
   }
   std::string kernel_name() const override { return name_; }
 
@@ -143,6 +151,15 @@ class ConvolutionChainExecutor final : public Executor {
   struct Split {
     int64_t rows, units, slices;
   };
+
+  Rows part_rows(const Split& split, int64_t item) const {
+    const int64_t part = item % (split.rows * split.units) / split.units;
+    return {part * out_rows() / split.rows, (part + 1) * out_rows() / split.rows};
+  }
+  Rows part_units(const Split& split, int64_t item) const {
+    const int64_t part = item % split.units;
+    return {part * first().grid.oc / split.units, (part + 1) * first().grid.oc / split.units};
+  }
 
   const ConvPlan& first() const { return stages_[0].conv.plan; }
   const ConvPlan& depthwise() const { return stages_[1].conv.plan; }
@@ -224,24 +241,28 @@ class ConvolutionChainExecutor final : public Executor {
   }
 
   void run_stage(size_t s, const ConvPlan& plan, const float* src, float* dst, const PostOpChain::Bound& ops,
-                 const ConvTile& box, int64_t oc_ahead) const noexcept {
+                 const ConvTile& box, int64_t oc_ahead, ConvAhead* ahead) const noexcept {
     const PreparedConvolution& conv = stages_[s].conv;
     const ConvArgs args{
-        src, conv.packed->as<float>(), dst, ops.data(), static_cast<int64_t>(conv.chain.size()), nullptr, oc_ahead};
+        src,  conv.packed->as<float>(), dst, ops.data(), static_cast<int64_t>(conv.chain.size()), nullptr, oc_ahead,
+        ahead};
     conv.kernel.run(plan, args, box);
   }
 
-  void run_part(const RunArgs& args, const Chains& ops, int64_t n, Rows rows, Rows units, float* scratch,
-                float* means) const noexcept {
+  /// Of the first stage's kernel, for a part.
+  int64_t first_runs(Rows rows, Rows units) const { return ceil_div(rows.count(), strip_rows_) * units.count(); }
+
+  void run_part(const RunArgs& args, const Chains& ops, int64_t n, Rows rows, Rows units, float* scratch, float* means,
+                LinesAhead& ahead) const noexcept {
     const int64_t strips = ceil_div(rows.count(), strip_rows_);
     for (int64_t strip = 0; strip < strips; ++strip)
       run_strip(args, ops, n,
                 {rows.begin + strip * rows.count() / strips, rows.begin + (strip + 1) * rows.count() / strips}, units,
-                scratch, means);
+                scratch, means, ahead);
   }
 
-  void run_strip(const RunArgs& args, const Chains& ops, int64_t n, Rows out, Rows units, float* scratch,
-                 float* means) const noexcept {
+  void run_strip(const RunArgs& args, const Chains& ops, int64_t n, Rows out, Rows units, float* scratch, float* means,
+                 LinesAhead& ahead) const noexcept {
     const Rows middle = middle_rows(out), source = source_rows(first().problem.h, middle);
     ConvPlan first_plan = plan_of_rows(first(), source, middle);
     ConvPlan depthwise_plan = plan_of_rows(depthwise(), middle, out);
@@ -265,9 +286,10 @@ class ConvolutionChainExecutor final : public Executor {
       const int64_t block = unit * first().oc_blocks, end = std::min(blocks(), block + first().oc_blocks);
       // Kernels count channel blocks from the first one of the tensor; scratch holds those of the unit alone.
       float* const from_block_0 = scratch - block * middle_block;
-      run_stage(0, first_plan, src, from_block_0, ops[0], {n, n + 1, unit, unit + 1, 0, first_units}, units.end);
+      run_stage(0, first_plan, src, from_block_0, ops[0], {n, n + 1, unit, unit + 1, 0, first_units}, units.end,
+                ahead.get());
       run_stage(1, depthwise_plan, from_block_0, depthwise_dst, has_last() ? ops[1] : last_ops,
-                {n, n + 1, block, end, 0, depthwise_units}, 0);
+                {n, n + 1, block, end, 0, depthwise_units}, 0, nullptr);
       for (int64_t b = has_mean_ ? block : end; b < end; ++b)
         reduce_.middle(ReduceKind::mean, result + n * depthwise().dst.n + b * depthwise().dst.c,
                        means + ((n * blocks() + b) * out_rows() + out.begin) * depthwise().block, out.count(),
@@ -278,7 +300,7 @@ class ConvolutionChainExecutor final : public Executor {
     last_plan.src.n = 0;
     last_plan.src.c = result_block;
     run_stage(2, last_plan, depthwise_dst, result, last_ops,
-              {n, n + 1, 0, last_plan.grid.oc, 0, units_of_rows(last_plan)}, 0);
+              {n, n + 1, 0, last_plan.grid.oc, 0, units_of_rows(last_plan)}, 0, nullptr);
   }
 
   /// Floats of a row of the source, of one channel or block.

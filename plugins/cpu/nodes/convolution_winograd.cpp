@@ -3,12 +3,14 @@
 // direct kernel, the error bound of the actual weights is within tolerance, and the model is not compiled for accuracy.
 // None of these looks at the batch or at the threads, so one image gets the same bits alone, in a batch and on any
 // number of threads.
+#include <algorithm>
 #include <span>
 
 #include "ir/base/error.hpp"
 #include "plugins/cpu/kernels/conv/conv.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
+#include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 
@@ -44,6 +46,18 @@ class WinogradExecutor final : public Executor {
 
   size_t scratch_bytes(int threads) const override {
     return scratch_stride() * sizeof(float) * static_cast<size_t>(wino_slices(plan_, threads));
+  }
+  /// The first ones of the slice's first channels.
+  FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
+    if (slice >= wino_slices(plan_, threads)) return {};
+    const ConvProblem& p = plan_.problem;
+    const int64_t blocks = p.groups * plan_.oc_blocks, unit = wino_slice(plan_, threads, slice).oc0;
+    const int64_t block = unit / plan_.units * plan_.oc_blocks + unit % plan_.units * plan_.unit_blocks;
+    const int64_t bias = (blocks * plan_.block + 15) / 16 * 16;
+    const auto weights =
+        std::as_bytes(std::span(packed_->as<float>(), plan_.packed_floats).subspan(static_cast<size_t>(bias)));
+    const auto bytes = weights.subspan(weights.size() / static_cast<size_t>(blocks) * static_cast<size_t>(block));
+    return {bytes.first(std::min(bytes.size(), kSomeBytesAhead)), false};
   }
   std::string kernel_name() const override { return kernel_.name; }
 

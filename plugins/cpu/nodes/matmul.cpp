@@ -7,6 +7,7 @@
 
 #include "ir/base/error.hpp"
 #include "plugins/cpu/kernels/matmul/matmul.hpp"
+#include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 
@@ -167,6 +168,16 @@ class MatMulExecutor final : public Executor {
   size_t scratch_bytes(int threads) const override {
     const Slices s = slices(threads);
     return (static_cast<size_t>(s.count * s.scratch_floats) + (packed_ ? 0 : packed_floats())) * sizeof(float);
+  }
+  FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
+    const Slices s = slices(threads);
+    if (!packed_ || p_.batch > 1 || slice >= s.count || s.axis != Slices::Axis::panels) return {};
+    const int64_t panel = kernels_.panel * p_.b.rows, begin = panels_ * slice / s.count * panel;
+    const int64_t end = panels_ * (slice + 1) / s.count * panel;
+    const auto bytes = std::as_bytes(std::span(packed_->as<float>() + begin, static_cast<size_t>(end - begin)));
+    constexpr int64_t kFewRows = 4;  // the weights of more are read more than once
+    const bool all = p_.a.rows <= kFewRows;
+    return {all ? bytes : bytes.first(std::min(bytes.size(), kSomeBytesAhead)), all};
   }
   std::string kernel_name() const override {
     return concat("f32_gemm", packed_ ? "_packed" : "", "__", isa_name(isa_));

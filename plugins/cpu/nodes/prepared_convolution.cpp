@@ -1,7 +1,11 @@
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
 
+#include <algorithm>
+
 #include "ir/base/error.hpp"
+#include "plugins/cpu/kernels/conv/dense.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
+#include "plugins/cpu/nodes/lines_ahead.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -56,6 +60,15 @@ PreparedConvolution::PreparedConvolution(const NodeContext& context, const ConvK
     packed = context.weights.get(*context.constants[1], packing_for(kernel, plan, bias_constant));
   else
     bias = values_of(bias_constant);
+}
+
+FirstConstants PreparedConvolution::first_constants(const ConvTile& box) const noexcept {
+  if (!packed || kernel.plan != conv::plan_dense) return {};
+  const ConvProblem& e = plan.exec;
+  const bool all = e.batch * e.d.out * e.h.out * e.w.out == 1;
+  const auto [begin, count] = conv_weights_of(plan, box.oc0, all ? box.oc1 : box.oc0 + 1);
+  const auto bytes = std::as_bytes(std::span(packed->as<float>() + begin, static_cast<size_t>(count)));
+  return {all ? bytes : bytes.first(std::min(bytes.size(), kSomeBytesAhead)), all};
 }
 
 }  // namespace terroir::cpu

@@ -2,6 +2,7 @@
 // What: a convolution node made ready to run: its kernel, the plan, the packed weights and the chain at the store.
 #include <memory>
 
+#include "plugins/cpu/executor.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/conv/conv.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
@@ -16,6 +17,9 @@ const ConvKernel* find_conv_kernel(const ConvProblem& problem, Isa isa, ConvForm
 
 struct PreparedConvolution {
   PreparedConvolution(const NodeContext& context, const ConvKernel& conv_kernel, const ConvProblem& problem);
+
+  /// What a run over this box of the grid reads first: all its weights where there is one position, else a unit's.
+  FirstConstants first_constants(const ConvTile& box) const noexcept;
 
   const ConvKernel& kernel;
   ConvPlan plan{};

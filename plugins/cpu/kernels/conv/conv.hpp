@@ -70,4 +70,10 @@ int64_t conv_flops(const ConvProblem& problem) noexcept;
 int64_t conv_slices(const ConvPlan& plan, int64_t threads) noexcept;
 ConvTile conv_slice(const ConvPlan& plan, int64_t threads, int64_t index) noexcept;
 
+// Where the weights of oc units [begin, end) lie in the packed ones of a dense kernel, in floats.
+struct ConvWeightsRange {
+  int64_t begin, count;
+};
+ConvWeightsRange conv_weights_of(const ConvPlan& plan, int64_t begin, int64_t end) noexcept;
+
 }  // namespace terroir::cpu

@@ -29,7 +29,8 @@ struct TilePass {
   int64_t residual_step, residual_row, residual_block;
   // Edge kernels: the first column tap passes by the tile's first position, the last one by its last position.
   bool first_tap_short, last_tap_short;
-  const float* prefetch;  // weights of the next unit: prefetch_lines cache lines per innermost loop
+  // Weights of the next unit: prefetch_lines cache lines per innermost loop; from prefetch_end on, what is at `ahead`.
+  const float *prefetch, *prefetch_end, *ahead;
   int64_t prefetch_lines;
   bool load;   // continue the sums found in `out`
   bool clamp;  // limit to [low, high]; NaN passes

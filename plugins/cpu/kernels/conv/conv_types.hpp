@@ -61,6 +61,20 @@ struct ConvPlan {
   size_t scratch_floats;  // per concurrent run() call
 };
 
+// Whole cache lines of constants.
+struct ConvLines {
+  const float* begin;
+  int64_t count;
+};
+
+// What a thread reads after some runs of a kernel, to be fetched on the way: hints. Each run takes an equal share of
+// what is left, or as much as it can.
+struct ConvAhead {
+  ConvLines* lines;  // those behind the ones already fetched
+  int64_t count;
+  int64_t runs;  // still to come
+};
+
 // dst must not overlap src. Operands of post-ops have the layout of dst; that of a leading addition may be dst itself.
 struct ConvArgs {
   const float* src;
@@ -70,6 +84,7 @@ struct ConvArgs {
   int64_t post_op_count;
   float* scratch;
   int64_t oc_ahead = 0;  // the caller goes on with the oc units before this one: their weights may be fetched ahead
+  ConvAhead* ahead = nullptr;
 };
 
 }  // namespace terroir::cpu

@@ -41,6 +41,16 @@ struct Round {
   bool first, last;
 };
 
+// What the register tiles of one round fetch ahead, each its share: weights of the next round first, then what follows
+// the run.
+struct Fetch {
+  const float* own;
+  const float* ahead;
+  int64_t lines;      // per innermost loop; 0: nothing
+  int64_t loops;      // per register tile
+  int64_t own_loops;  // of these, for `own`
+};
+
 // Some rows of a tile and the kernel rows [begin, end) of their tap class that only they use.
 struct RowTaps {
   int64_t row, rows, begin, end;
@@ -240,8 +250,7 @@ struct TileRange {
   int64_t first, columns, tiles, begin, end;
 };
 
-void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, const TileRange& range,
-               const float*& prefetch) {
+void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, const TileRange& range, Fetch& fetch) {
   const ConvPlan& plan = ctx.plan;
   const bool buffered = row.buffered;
   const int64_t first_tap = c.st < 0 ? (c.taps - 1) * c.st : 0, last_tap = c.st > 0 ? (c.taps - 1) * c.st : 0;
@@ -263,7 +272,9 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, const Ti
       p.out = row.pass.out + dst_column;
     }
     if (row.pass.residual) p.residual = row.pass.residual + dst_column;
-    p.prefetch = prefetch;
+    p.prefetch = fetch.own_loops > 0 ? fetch.own : fetch.ahead;
+    p.prefetch_end = fetch.own + fetch.own_loops * fetch.lines * 16;
+    p.ahead = fetch.ahead;
     const int64_t x = c.x0 + j * c.sj;
     if (row.extras == 0 && x + first_tap >= 0 && x + (width - 1) * c.sj + last_tap < plan.exec.w.in && c.taps > 0) {
       p.src = row.pass.src + x * plan.src.w;
@@ -275,7 +286,8 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, const Ti
       p.n_i = row.pass.n_i;
       p.n_i_last = row.pass.n_i_last;
     }
-    prefetch += row.pass.n.a * row.pass.n.d * row.pass.n.h * row.pass.n.w * p.prefetch_lines * 16;
+    fetch.own += fetch.own_loops * fetch.lines * 16;
+    fetch.ahead += (fetch.loops - fetch.own_loops) * fetch.lines * 16;
     if (buffered) finish_tile(ctx, row, p, row.dst_offset + dst_column, dst_step, width);
     if (activate) {
       inactive += width;
@@ -289,7 +301,7 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, const Ti
 
 // Chunks [chunk_begin, chunk_end) of row group `row_group`.
 void run_row(const ConvContext& ctx, int64_t n, int64_t unit, const Round& round, int64_t row_group,
-             int64_t chunk_begin, int64_t chunk_end, int64_t prefetch_lines, const float*& prefetch) {
+             int64_t chunk_begin, int64_t chunk_end, Fetch& fetch) {
   const ConvPlan& plan = ctx.plan;
   const ConvProblem& e = plan.exec;
   const int64_t units = (ctx.oc_blocks + plan.oc_blocks - 1) / plan.oc_blocks;
@@ -359,7 +371,7 @@ void run_row(const ConvContext& ctx, int64_t n, int64_t unit, const Round& round
   p.residual = row.epilogue->residual ? row.epilogue->residual + row.dst_offset : nullptr;
   p.residual_row = plan.dst.h;
   p.residual_block = plan.dst.c;
-  p.prefetch_lines = prefetch_lines;
+  p.prefetch_lines = fetch.lines;
   p.load = !round.first;
   p.first_tap_short = p.last_tap_short = false;
   p.clamp = row.epilogue->clamp && round.last;
@@ -393,11 +405,47 @@ void run_row(const ConvContext& ctx, int64_t n, int64_t unit, const Round& round
       p.n.w = c.taps;
     }
     if (plan.column_units)
-      run_tiles(ctx, row, c, {first, columns, tiles, 0, tiles}, prefetch);
+      run_tiles(ctx, row, c, {first, columns, tiles, 0, tiles}, fetch);
     else
       run_tiles(ctx, row, c,
-                {first, columns, tiles, chunk_begin * tiles / plan.chunks, chunk_end * tiles / plan.chunks}, prefetch);
+                {first, columns, tiles, chunk_begin * tiles / plan.chunks, chunk_end * tiles / plan.chunks}, fetch);
   }
+}
+
+// A share of ConvArgs::ahead for one of `rounds` rounds, of one range and at most `most`.
+ConvLines take_lines(const ConvArgs& args, int64_t rounds, int64_t most) {
+  ConvAhead* const ahead = args.ahead;
+  if (!ahead) return {nullptr, 0};
+  while (ahead->count > 0 && ahead->lines->count == 0) ++ahead->lines, --ahead->count;
+  int64_t all = 0;
+  for (int64_t i = 0; i < ahead->count; ++i) all += ahead->lines[i].count;
+  if (all == 0) return {nullptr, 0};
+  const int64_t shares = ahead->runs * rounds;
+  int64_t count = (all + shares - 1) / shares;
+  if (count > ahead->lines->count) count = ahead->lines->count;
+  if (count > most) count = most;
+  const ConvLines taken{ahead->lines->begin, count};
+  ahead->lines->begin += count * 16;
+  ahead->lines->count -= count;
+  return taken;
+}
+
+// The fetches of one of `rounds` rounds, of `tiles` register tiles of `loops` innermost loops.
+Fetch shared_fetch(const ConvArgs& args, const float* own, int64_t own_lines, int64_t rounds, int64_t tiles,
+                   int64_t loops) {
+  // A fetch holds one of L1's few buffers for misses until it is done, and so the kernel's own reads: beyond this the
+  // loops become slower by what is won behind them, measured.
+  constexpr int64_t kLinesPerLoop = 12;
+  const int64_t all = tiles * loops, spare = all * kLinesPerLoop - own_lines;
+  const ConvLines ahead = take_lines(args, rounds, spare > 0 ? spare : 0);
+  Fetch fetch{own, ahead.begin, (own_lines + ahead.count + all - 1) / all, loops, 0};
+  if (own_lines == 0 || fetch.lines == 0) return fetch;
+  fetch.own_loops = loops;
+  if (ahead.count > 0) {
+    fetch.own_loops = (own_lines + tiles * fetch.lines - 1) / (tiles * fetch.lines);
+    if (fetch.own_loops > loops) fetch.own_loops = loops;
+  }
+  return fetch;
 }
 
 void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
@@ -435,35 +483,36 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
     // The sources of some rows stay in L2 while all units of output channels pass over them.
     for (int64_t sp = box.sp0; sp < box.sp1; sp += plan.cached_rows) {
       const int64_t sp_end = box.sp1 - sp < plan.cached_rows ? box.sp1 : sp + plan.cached_rows;
-      // Weights that do not stay in L2 are fetched a round ahead, spread evenly over the innermost loops.
-      int64_t lines = 0;
-      if (plan.prefetch) {
-        // The first and the last kernel row are missing at the border.
-        const int64_t rows_of_kernel = e.h.kernel > 1 ? e.h.kernel - 1 : 1;
-        int64_t tiles = plan.column_units ? (sp_end - sp + plan.w_tile - 1) / plan.w_tile
-                                          : (sp_end - sp) * ((e.w.out + plan.w_tile - 1) / plan.w_tile) / plan.chunks;
-        if (tiles < 1) tiles = 1;
-        const int64_t loops = tiles * e.d.kernel * rows_of_kernel * chunk * (ctx.columns_inside ? 1 : e.w.kernel);
-        lines = (round_floats / 16 + loops - 1) / loops;
-      }
+      // Both kinds of fetches are spread evenly over the innermost loops.
+      const int64_t tiles = plan.column_units
+                                ? (sp_end - sp + plan.w_tile - 1) / plan.w_tile
+                                : (sp_end - sp) * ((e.w.out + plan.w_tile - 1) / plan.w_tile) / plan.chunks;
+      // The first and the last kernel row are missing at the border.
+      const int64_t rows_of_kernel = e.h.kernel > 1 ? e.h.kernel - 1 : 1;
+      const int64_t loops = e.d.kernel * rows_of_kernel * chunk * (ctx.columns_inside ? 1 : e.w.kernel);
+      int64_t rounds = (box.n1 - n - 1) * (box.sp1 - box.sp0) + box.sp1 - sp;
+      rounds =
+          (rounds + plan.cached_rows - 1) / plan.cached_rows * (box.oc1 - box.oc0) * ((ic_blocks + chunk - 1) / chunk);
       for (int64_t unit = box.oc0; unit < box.oc1; ++unit) {
         for (int64_t a = 0; a < ic_blocks; a += chunk) {
           const Round round{a, ic_blocks - a < chunk ? ic_blocks : a + chunk, a == 0, a + chunk >= ic_blocks};
           const bool last = round.last && unit + 1 >= box.oc1 && unit + 1 >= args.oc_ahead;
-          // Behind the last weights lie those of the next layer, as a rule; a fetch is a hint in any case.
-          const float* prefetch = last ? args.packed + plan.packed_floats
-                                       : args.packed + (e.groups * oc_blocks * kBlock + 15) / 16 * 16 +
-                                             unit * unit_floats + (a / chunk + 1) * round_floats;
+          // Weights that do not stay in L2 are fetched a round ahead.
+          const int64_t own_lines = plan.prefetch && !last ? round_floats / 16 : 0;
+          const float* own = args.packed + (e.groups * oc_blocks * kBlock + 15) / 16 * 16 + unit * unit_floats +
+                             (a / chunk + 1) * round_floats;
+          Fetch fetch = shared_fetch(args, own, own_lines, rounds--, tiles > 1 ? tiles : 1, loops);
           for (int64_t s = sp; s < sp_end;) {
             const int64_t row_group = s / plan.chunks, first = row_group * plan.chunks;
             const int64_t end = sp_end - first < plan.chunks ? sp_end : first + plan.chunks;
-            run_row(ctx, n, unit, round, row_group, s - first, end - first, lines, prefetch);
+            run_row(ctx, n, unit, round, row_group, s - first, end - first, fetch);
             s = end;
           }
         }
       }
     }
   }
+  if (args.ahead && args.ahead->runs > 1) --args.ahead->runs;
 }
 
 }  // namespace

@@ -175,4 +175,13 @@ ConvTile conv_slice(const ConvPlan& plan, int64_t threads, int64_t index) noexce
           (oc + 1) * g.oc / p.oc, sp * g.sp / p.sp,    (sp + 1) * g.sp / p.sp};
 }
 
+ConvWeightsRange conv_weights_of(const ConvPlan& plan, int64_t begin, int64_t end) noexcept {
+  const ConvProblem& e = plan.exec;
+  const int64_t blocks = e.groups * conv::ceil_div(e.oc / e.groups, plan.block);
+  const int64_t bias = conv::round_up(blocks * plan.block, 16);
+  const int64_t floats = (static_cast<int64_t>(plan.packed_floats) - bias) / blocks;  // of one block
+  const int64_t first = blocks_before(plan, begin);
+  return {bias + first * floats, (blocks_before(plan, end) - first) * floats};
+}
+
 }  // namespace terroir::cpu

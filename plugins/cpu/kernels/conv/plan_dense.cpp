@@ -66,7 +66,11 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   // What the tables of tile_pass.hpp offer.
   const int64_t step = e.transposed ? 1 : e.w.stride;
   const bool blocked = kernel.src == ConvFormat::blocked;
-  const int64_t max_unit = blocked && step == 1 ? 4 : 2;
+  int64_t max_unit = blocked && step == 1 ? 4 : 2;
+  // Of one position there is nothing to share but the weights, and two threads fetch them faster.
+  constexpr double kWorthTwoThreads = 32 << 10;  // floats
+  if (e.batch * e.d.out * e.h.out * e.w.out == 1 && reduction * static_cast<double>(blocks * block) > kWorthTwoThreads)
+    max_unit = std::min(max_unit, ceil_div(blocks, 2));
   const bool two_rows = blocked && step <= 2 && !e.transposed && e.h.out > 1;
   double best = -1;
   for (int64_t unit = 1; unit <= std::min<int64_t>(blocks, max_unit); ++unit) {

@@ -57,9 +57,9 @@ TERROIR_INLINE void tile_tap(const TilePass& p, const float* s, const float* k, 
   }
 }
 
-TERROIR_INLINE const float* fetch_ahead(const float* p, int64_t lines) {
-  for (; lines > 0; --lines, p += 16) __builtin_prefetch(p, 0, 2);
-  return p;
+TERROIR_INLINE const float* fetch_ahead(const TilePass& pass, const float* p) {
+  for (int64_t lines = pass.prefetch_lines; lines > 0; --lines, p += 16) __builtin_prefetch(p, 0, 2);
+  return p == pass.prefetch_end ? pass.ahead : p;
 }
 
 template <int H, int R, int B, int Step, bool Edge>
@@ -109,17 +109,17 @@ void tile_pass(const TilePass& p) noexcept {
         const float* src_w = src_h;
         const float* wei_w = wei_h;
         if (Edge && p.first_tap_short) {
-          prefetch = fetch_ahead(prefetch, p.prefetch_lines);
+          prefetch = fetch_ahead(p, prefetch);
           tile_tap<H, R, B, 1, R, kUnroll>(p, src_w, wei_w, n_i, step, acc);
           src_w += p.src_stride.w;
           wei_w += p.wei_stride.w;
         }
         for (int64_t w = p.n.w; w > 0; --w, src_w += p.src_stride.w, wei_w += p.wei_stride.w) {
-          prefetch = fetch_ahead(prefetch, p.prefetch_lines);
+          prefetch = fetch_ahead(p, prefetch);
           tile_tap<H, R, B, 0, R, kUnroll>(p, src_w, wei_w, n_i, step, acc);
         }
         if (Edge && p.last_tap_short) {
-          prefetch = fetch_ahead(prefetch, p.prefetch_lines);
+          prefetch = fetch_ahead(p, prefetch);
           tile_tap<H, R, B, 0, R - 1, kUnroll>(p, src_w, wei_w, n_i, step, acc);
         }
       }

@@ -1,0 +1,21 @@
+#include "plugins/cpu/nodes/lines_ahead.hpp"
+
+#include <algorithm>
+
+#include "plugins/cpu/isa.hpp"
+
+namespace terroir::cpu {
+
+LinesAhead::LinesAhead(const RunArgs& args, int64_t slice, int64_t runs) noexcept : ahead_{lines_.data(), 0, runs} {
+  constexpr int64_t kLine = 64;
+  int64_t room = cache_sizes().l2 / 2 / kLine;
+  for (size_t i = 0; i < std::min(args.ahead.size(), lines_.size()); ++i) {
+    const FirstConstants first = args.ahead[i]->first_constants(args.arena.threads(), slice);
+    const int64_t count = std::min(room, static_cast<int64_t>(first.bytes.size()) / kLine);
+    lines_[i] = {reinterpret_cast<const float*>(first.bytes.data()), count};
+    ++ahead_.count;
+    room -= count;
+  }
+}
+
+}  // namespace terroir::cpu
