@@ -25,6 +25,8 @@ const char* name_of(LogCategory category) {
       return "pass";
     case LogCategory::exec:
       return "exec";
+    case LogCategory::threads:
+      return "threads";
   }
   return "log";
 }
@@ -49,7 +51,7 @@ unsigned parse_log_categories(std::string_view text) noexcept {
     const size_t comma = text.find(',');
     const std::string_view word = text.substr(0, comma);
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-    for (LogCategory category : {LogCategory::dispatch, LogCategory::pass, LogCategory::exec}) {
+    for (LogCategory category : {LogCategory::dispatch, LogCategory::pass, LogCategory::exec, LogCategory::threads}) {
       if (word == name_of(category) || word == "all") mask |= bit(category);
     }
     if (word == "quiet") mask &= ~bit(LogCategory::warning);

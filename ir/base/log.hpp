@@ -1,7 +1,7 @@
 // Lines for people, on the standard error stream.
 //
-// What: categories switched by the environment variable TERROIR_VERBOSE, a comma-separated list of dispatch, pass, exec
-//       or "all". Warnings (the model is odd, or something works but slowly) are shown unless the list has "quiet".
+// What: categories switched by the environment variable TERROIR_VERBOSE, a comma-separated list of dispatch, pass, exec,
+//       threads or "all". Warnings (the model is odd, or something works but slowly) are shown unless the list has "quiet".
 // Threads: a line is written whole. Cost when off: one relaxed load.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace terroir {
 
-enum class LogCategory : unsigned { warning = 1, dispatch = 2, pass = 4, exec = 8 };
+enum class LogCategory : unsigned { warning = 1, dispatch = 2, pass = 4, exec = 8, threads = 16 };
 
 namespace detail {
 extern std::atomic<unsigned> log_mask;

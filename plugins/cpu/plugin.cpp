@@ -13,7 +13,7 @@
 #include "plugins/cpu/program.hpp"
 #include "plugins/cpu/run.hpp"
 #include "plugins/cpu/runtime_graph.hpp"
-#include "runtime/parallel/available_threads.hpp"
+#include "runtime/plugin/threading.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -209,7 +209,7 @@ void require_runnable(const ir::Graph& graph) {
 class CpuCompiledGraph final : public plugin::CompiledGraph {
  public:
   CpuCompiledGraph(const ir::Graph& graph, const plugin::Config& config)
-      : CompiledGraph(graph, "CPU", config, parallel::available_threads()) {
+      : CompiledGraph(graph, "CPU", config, plugin::thread_budget(config)) {
     require_runnable(graph);
     CompileOptions options;
     options.isa = active_isa();
@@ -225,7 +225,7 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
     // Nothing runs yet, so all the threads that the streams will share are free.
     const int most = config.compilation_threads > 0 ? config.compilation_threads
                                                     : threading().streams * threading().threads_per_stream;
-    const parallel::Arena arena(std::min(most, parallel::available_threads()));
+    const parallel::Arena arena(std::min(most, plugin::thread_budget(config)), config.executor);
     const auto stage = compiled_->program.only_stage(dims, arena);
     if (!stage->plan->graph_text.empty()) log_line(LogCategory::pass, stage->plan->graph_text);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/base/error.hpp"
+#include "ir/base/log.hpp"
 #include "ops/registry.hpp"
 #include "runtime/api/compiled_state.hpp"
 #include "terroir/layout.hpp"
@@ -59,8 +60,10 @@ namespace detail {
 CompiledState::CompiledState(std::shared_ptr<const plugin::CompiledGraph> compiled)
     : compiled_(std::move(compiled)),
       skeleton_(std::make_shared<GraphState>(make_skeleton(*compiled_))),
-      streams_(compiled_->threading().streams, compiled_->threading().threads_per_stream),
-      executor_(compiled_->threading().streams) {}
+      streams_(compiled_->config(), compiled_->threading()),
+      jobs_(compiled_->threading().streams, compiled_->config().executor) {
+  TERROIR_LOG(threads, "'", compiled_->name(), "' on ", compiled_->device(), ": ", streams_.reasons());
+}
 
 End CompiledState::find(const std::string& name) const {
   const ir::Graph& graph = *skeleton_->graph;

@@ -56,13 +56,13 @@ class CompiledState {
   void release_memory();
 
   StreamPool& streams() { return streams_; }
-  Executor& executor() { return executor_; }
+  JobQueue& jobs() { return jobs_; }
 
  private:
   std::shared_ptr<const plugin::CompiledGraph> compiled_;
   std::shared_ptr<GraphState> skeleton_;
   StreamPool streams_;
-  Executor executor_;
+  JobQueue jobs_;
   std::mutex mutex_;  // of requests_
   std::vector<std::weak_ptr<RequestState>> requests_;
 };

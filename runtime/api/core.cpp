@@ -48,6 +48,7 @@ std::shared_ptr<Model> read_memory(const std::string& model, const Tensor& weigh
 void apply_log_level(log::Level level) {
   const auto warning = static_cast<unsigned>(LogCategory::warning);
   set_log_categories(level >= log::Level::DEBUG     ? parse_log_categories("all")
+                     : level >= log::Level::INFO    ? parse_log_categories("threads")
                      : level >= log::Level::WARNING ? warning
                                                     : 0);
 }
@@ -216,6 +217,8 @@ void Core::set_property(const std::string& device, const AnyMap& properties) {
   config.apply(properties, name);
   if (properties.count(log::level.name()) != 0) apply_log_level(config.log_level);
 }
+
+void Core::set_executor(std::shared_ptr<TaskExecutor> tasks) { set_property(task_executor(std::move(tasks))); }
 
 Any Core::get_property(const std::string& device, const std::string& name, const AnyMap& arguments) const {
   if (device.empty() && name == available_devices.name()) return get_available_devices();

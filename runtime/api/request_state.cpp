@@ -259,7 +259,7 @@ void RequestState::infer() {
 void RequestState::start_async() {
   begin(std::make_shared<Run>());
   try {
-    compiled_->executor().submit(shared_from_this());
+    compiled_->jobs().submit(shared_from_this());
   } catch (...) {  // no thread could be started
     const std::lock_guard lock(mutex_);
     running_ = false;

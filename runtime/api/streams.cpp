@@ -1,11 +1,18 @@
 #include "runtime/api/streams.hpp"
 
+#include "terroir/executor.hpp"
+
 namespace terroir::detail {
 
-StreamPool::StreamPool(int streams, int threads_per_stream) {
-  for (int i = 0; i < streams; ++i) {
-    arenas_.emplace_back(threads_per_stream);
-    free_.push_back(static_cast<size_t>(streams - 1 - i));
+StreamPool::StreamPool(const plugin::Config& config, const plugin::Config::Threading& threading)
+    : placement_(config, threading) {
+  for (int i = 0; i < threading.streams; ++i) {
+    auto cpus = placement_.cpus_of_stream(i);
+    std::vector<int> of_caller = cpus.empty() ? std::vector<int>() : cpus.front();
+    streams_.push_back({config.executor ? parallel::Arena(threading.threads_per_stream, config.executor)
+                                        : parallel::Arena(threading.threads_per_stream, std::move(cpus)),
+                        std::move(of_caller)});
+    free_.push_back(static_cast<size_t>(threading.streams - 1 - i));
   }
 }
 
@@ -25,7 +32,7 @@ void StreamPool::give_back(size_t index) {
   freed_.notify_one();
 }
 
-Executor::~Executor() {
+JobQueue::~JobQueue() {
   std::deque<std::shared_ptr<Job>> dropped;  // destroyed after the lock is released
   {
     const std::lock_guard lock(shared_->mutex);
@@ -42,7 +49,8 @@ Executor::~Executor() {
   }
 }
 
-void Executor::submit(std::shared_ptr<Job> job) {
+void JobQueue::submit(std::shared_ptr<Job> job) {
+  if (executor_) return executor_->start([job = std::move(job)] { job->run_queued(); });
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->jobs.push_back(std::move(job));
@@ -53,7 +61,7 @@ void Executor::submit(std::shared_ptr<Job> job) {
   shared_->arrived.notify_one();
 }
 
-void Executor::work(const std::shared_ptr<Shared>& shared) {
+void JobQueue::work(const std::shared_ptr<Shared>& shared) {
   while (true) {
     std::shared_ptr<Job> job;
     {

@@ -9,33 +9,45 @@
 #include <vector>
 
 #include "runtime/parallel/arena.hpp"
+#include "runtime/plugin/threading.hpp"
 
 namespace terroir::detail {
 
-/// A fixed number of arenas; whoever runs an inference holds one of them.
+/// A fixed number of streams; whoever runs an inference holds one of them.
 class StreamPool {
  public:
-  StreamPool(int streams, int threads_per_stream);
+  StreamPool(const plugin::Config& config, const plugin::Config::Threading& threading);
 
-  /// Holds a stream while it lives.
+  /// Holds a stream while it lives, and keeps the calling thread where the stream's threads belong.
   class Lease {
    public:
-    explicit Lease(StreamPool& pool) : pool_(pool), index_(pool.take()) {}
+    explicit Lease(StreamPool& pool)
+        : pool_(pool), index_(pool.take()), binding_(pool.streams_[index_].cpus_of_caller) {}
     ~Lease() { pool_.give_back(index_); }
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
-    const parallel::Arena& arena() const { return pool_.arenas_[index_]; }
+    const parallel::Arena& arena() const { return pool_.streams_[index_].arena; }
 
    private:
     StreamPool& pool_;
     size_t index_;
+    parallel::ThreadBinding binding_;
   };
 
+  /// What was decided about streams, threads and CPUs, and why.
+  const std::string& reasons() const { return placement_.reasons(); }
+
  private:
+  struct Stream {
+    parallel::Arena arena;
+    std::vector<int> cpus_of_caller;
+  };
+
   size_t take();
   void give_back(size_t index);
 
-  std::vector<parallel::Arena> arenas_;
+  plugin::Placement placement_;
+  std::vector<Stream> streams_;
   std::mutex mutex_;
   std::condition_variable freed_;
   std::vector<size_t> free_;  // last in, first out: its caches are the warmest
@@ -48,15 +60,16 @@ class Job {
   virtual void run_queued() = 0;
 };
 
-/// Runs jobs in order of arrival on a few threads, which start with the first job.
-class Executor {
+/// Runs jobs in order of arrival on a few threads, which start with the first job; or on an executor of the user's.
+class JobQueue {
  public:
-  explicit Executor(int threads) : threads_wanted_(threads), shared_(std::make_shared<Shared>()) {}
-  /// Jobs that have not begun are dropped. May be called by one of its own threads, since the last owner of the
-  /// compiled model may be a job.
-  ~Executor();
-  Executor(const Executor&) = delete;
-  Executor& operator=(const Executor&) = delete;
+  JobQueue(int threads, std::shared_ptr<TaskExecutor> executor)
+      : threads_wanted_(threads), executor_(std::move(executor)), shared_(std::make_shared<Shared>()) {}
+  /// Jobs that have not begun are dropped, but for those an executor of the user's has. May be called by one of its own
+  /// threads, since the last owner of the compiled model may be a job.
+  ~JobQueue();
+  JobQueue(const JobQueue&) = delete;
+  JobQueue& operator=(const JobQueue&) = delete;
 
   void submit(std::shared_ptr<Job> job);
 
@@ -70,7 +83,8 @@ class Executor {
   static void work(const std::shared_ptr<Shared>& shared);
 
   int threads_wanted_;
-  std::shared_ptr<Shared> shared_;  // with the threads, of which one may outlive the executor
+  std::shared_ptr<TaskExecutor> executor_;
+  std::shared_ptr<Shared> shared_;  // with the threads, of which one may outlive the queue
   std::vector<std::thread> threads_;
 };
 

@@ -3,11 +3,8 @@
 // What: parallel_for(n, body) runs body(0) ... body(n-1), each once, on at most threads() threads; the caller is one of
 //       them. The caller of parallel_for decides the number of tasks, from the shapes alone, so results do not depend
 //       on the number of threads; only who runs a task, and when, does.
-// How: the tasks are cut into one contiguous range per thread, the same for the same n, so a thread meets its own data
-//      again in the next loop; who is done early takes tasks from the others. Helpers are TBB workers that stay
-//      enlisted and spin for a short while after a loop, because consecutive loops of a network follow within
-//      microseconds and waking a sleeping thread costs more than a small layer. Nobody ever waits for a helper that has
-//      not begun: a late one finds the loop closed.
+// How: see loop.hpp for who takes which task, team.hpp for the helpers. With an executor of the user's, that one
+//      provides the threads, the calling one included or not.
 // Threads: any number of threads may call parallel_for of one arena; the second one at a time, and a loop inside a
 //          task, run on their calling thread alone.
 // Cost: about 1 us for 2 threads when the helpers are spinning, tens of us for the first loop after a pause. No
@@ -20,15 +17,25 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "ir/base/function_ref.hpp"
 
+namespace terroir {
+class TaskExecutor;
+}
+
 namespace terroir::parallel {
+
+class Team;
 
 class Arena {
  public:
-  /// At most `threads` threads (values below 1 count as 1), including the calling one.
-  explicit Arena(int threads);
+  /// At most `threads` threads (values below 1 count as 1), including the calling one. `cpus`: by helper, where it
+  /// stays, beginning with an entry for the caller, which is not bound; empty: anywhere.
+  explicit Arena(int threads, std::vector<std::vector<int>> cpus = {});
+  /// The same on the threads of an executor; null: on the runtime's own.
+  Arena(int threads, std::shared_ptr<TaskExecutor> executor);
   Arena(Arena&&) noexcept;
   Arena& operator=(Arena&&) noexcept;
   ~Arena();
@@ -38,9 +45,9 @@ class Arena {
   void parallel_for(int64_t tasks, FunctionRef<void(int64_t)> body) const;
 
  private:
-  class Team;
   int threads_;
   std::shared_ptr<Team> team_;  // null for one thread; shared with enlisted helpers, which may outlive the arena
+  std::shared_ptr<TaskExecutor> executor_;
 };
 
 }  // namespace terroir::parallel

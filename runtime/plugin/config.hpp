@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "terroir/any.hpp"
+#include "terroir/executor.hpp"
 #include "terroir/properties.hpp"
 
 namespace terroir::plugin {
@@ -25,6 +26,10 @@ struct Config {
   std::optional<int32_t> streams;                        // empty or negative: from the performance mode
   int32_t threads = 0;                                   // of all streams together; 0: all that are available
   int32_t compilation_threads = 0;                       // 0: as many as the streams will use
+  bool cpu_pinning = false;
+  hint::SchedulingCoreType core_type = hint::SchedulingCoreType::ANY_CORE;
+  bool hyper_threading = true;             // two threads on a core that can
+  std::shared_ptr<TaskExecutor> executor;  // null: the runtime's own threads
   bool profiling = false;
   log::Level log_level = log::Level::WARNING;
   std::string cache_dir;

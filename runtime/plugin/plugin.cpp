@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir/base/error.hpp"
-#include "runtime/parallel/available_threads.hpp"
+#include "runtime/plugin/threading.hpp"
 
 namespace terroir::plugin {
 
@@ -115,7 +115,7 @@ std::vector<PropertyName> Plugin::supported_properties() {
 }
 
 Any Plugin::get_property(const std::string& key, const Config& config) const {
-  const auto threads = static_cast<unsigned>(parallel::available_threads());
+  const auto threads = static_cast<unsigned>(thread_budget(config));
   if (key == terroir::supported_properties.name()) return supported_properties();
   if (key == available_devices.name()) return std::vector<std::string>{""};
   if (key == optimal_number_of_infer_requests.name()) {

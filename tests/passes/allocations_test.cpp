@@ -233,11 +233,14 @@ TEST(Allocations, NoneInARequestOfTheApi) {
                 {b.op("Convolution", "opset1", {x, w},
                       {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}})}));
   Core core;
-  auto compiled = core.compile_model(b.build(), "CPU", inference_num_threads(1));
-  auto request = compiled.create_infer_request();
-  request.infer();
-  request.infer();
-  EXPECT_EQ(allocations_of([&] { request.infer(); }), 0);
+  const auto model = b.build();
+  for (const AnyMap& properties : {AnyMap{inference_num_threads(1)}, AnyMap{task_executor(run_on_caller())}}) {
+    auto compiled = core.compile_model(model, "CPU", properties);
+    auto request = compiled.create_infer_request();
+    request.infer();
+    request.infer();
+    EXPECT_EQ(allocations_of([&] { request.infer(); }), 0);
+  }
 }
 
 }  // namespace

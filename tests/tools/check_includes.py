@@ -65,7 +65,7 @@ THIRD_PARTY = [
     (r"(oneapi/)?dnnl(/.*|\.hpp|\.h)", ["tests/bench"]),
     (r"stdint\.h", ["runtime/include/terroir/extension_abi.h"]),  # C
     # the operating system, at the doors where it is needed
-    (r"(fcntl|unistd|sched|pthread|time)\.h|sys/\w+\.h",
+    (r"(fcntl|unistd|sched|pthread|time)\.h|(linux|sys)/\w+\.h",
      ["ir/base", "runtime/parallel", "runtime/memory", "plugins/cpu", "samples", "tests"]),
     (r"cxxabi\.h", ["ir/base"]),
     (r"malloc\.h", ["tests"]),

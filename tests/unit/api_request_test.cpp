@@ -8,6 +8,7 @@
 #include <numeric>
 #include <thread>
 
+#include "ir/base/log.hpp"
 #include "ops/registry.hpp"
 #include "runtime/api/compiled_state.hpp"
 #include "terroir/terroir.hpp"
@@ -24,9 +25,11 @@ struct Script {
   int waiting = 0;
   int most_waiting = 0;
   bool fail = false;
+  std::vector<int> cpus;  // where the last inference might run
 
   void pass(const std::atomic<bool>& cancelled) {
     std::unique_lock lock(mutex);
+    cpus = parallel::affinity_mask();
     most_waiting = std::max(most_waiting, ++waiting);
     changed.notify_all();
     while (blocked && !cancelled) changed.wait_for(lock, std::chrono::milliseconds(1));
@@ -439,6 +442,32 @@ TEST_F(RequestTest, AsManyRunAtOnceAsThereAreStreams) {
   }
 }
 
+TEST_F(RequestTest, PinnedInferencesStayOnACpuWhileTheyRun) {
+  const std::vector<int> all = parallel::affinity_mask();
+  if (all.size() < 2) GTEST_SKIP() << "one CPU";
+  std::vector<int> first;
+  {
+    auto pinned = compile(model({2}), {hint::enable_cpu_pinning(true), num_streams(1)});
+    InferRequest request = pinned.create_infer_request();
+    request.infer();
+    first = script_.cpus;
+    if (first == all) GTEST_SKIP() << "other processes have all cores";
+    EXPECT_EQ(first.size(), 1u);
+    EXPECT_EQ(parallel::affinity_mask(), all) << "the caller is not bound any more";
+    request.start_async();
+    request.wait();
+    EXPECT_EQ(script_.cpus, first);
+    auto other = compile(model({2}), {hint::enable_cpu_pinning(true), num_streams(1)});
+    other.create_infer_request().infer();
+    EXPECT_NE(script_.cpus, first);
+    compile(model({2})).create_infer_request().infer();
+    EXPECT_EQ(script_.cpus, all);
+  }
+  auto next = compile(model({2}), {hint::enable_cpu_pinning(true), num_streams(1)});
+  next.create_infer_request().infer();
+  EXPECT_TRUE(script_.cpus == first || script_.cpus == all) << "the core is free again, or another process took it";
+}
+
 TEST_F(RequestTest, HandlesMayGoWhileARequestRuns) {
   for (int round = 0; round < 20; ++round) {
     std::promise<void> called;
@@ -451,6 +480,20 @@ TEST_F(RequestTest, HandlesMayGoWhileARequestRuns) {
     script_.release();
     ASSERT_EQ(called.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
   }
+}
+
+TEST_F(RequestTest, OneLineSaysWhatWasDecidedAboutThreads) {
+  std::vector<std::string> lines;
+  set_log_sink([&](std::string_view line) { lines.emplace_back(line); });
+  const unsigned before = set_log_categories(parse_log_categories("threads"));
+  compile(model({2}), {num_streams(3)});
+  set_log_categories(parse_log_categories(""));
+  compile(model({2}), {num_streams(3)});
+  set_log_categories(before);
+  set_log_sink({});
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].find("terroir: threads: 'fake' on FAKE: "), 0u) << lines[0];
+  EXPECT_NE(lines[0].find("NUM_STREAMS 3: 3 streams of 1 thread"), std::string::npos) << lines[0];
 }
 
 TEST_F(RequestTest, ProfilesOnlyWhenAsked) {

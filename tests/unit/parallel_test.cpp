@@ -2,8 +2,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -134,52 +132,6 @@ TEST(ArenaDeathTest, RunsBackwardsOnOneThreadWhenAsked) {
         std::exit(order == std::vector<int64_t>{4, 3, 2, 1, 0} ? 0 : 1);
       },
       testing::ExitedWithCode(0), "");
-}
-
-class CgroupTest : public testing::Test {
- protected:
-  void SetUp() override {
-    root_ = std::filesystem::path(testing::TempDir()) / ("terroir_cgroup_" + std::to_string(getpid()));
-    std::filesystem::remove_all(root_);
-    std::filesystem::create_directories(root_);
-  }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-  void put(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text << '\n';
-  }
-  std::filesystem::path root_;
-};
-
-TEST_F(CgroupTest, NoFilesNoLimit) { EXPECT_EQ(cgroup_cpu_limit(root_), std::nullopt); }
-
-TEST_F(CgroupTest, V2TakesTheSmallestQuotaOnTheWayUp) {
-  put("proc/self/cgroup", "0::/a/b");
-  put("sys/fs/cgroup/a/b/cpu.max", "max 100000");
-  EXPECT_EQ(cgroup_cpu_limit(root_), std::nullopt);
-  put("sys/fs/cgroup/a/cpu.max", "350000 100000");
-  EXPECT_EQ(cgroup_cpu_limit(root_), 3);
-  put("sys/fs/cgroup/a/b/cpu.max", "900000 100000");
-  EXPECT_EQ(cgroup_cpu_limit(root_), 3);
-  put("sys/fs/cgroup/cpu.max", "50000 100000");
-  EXPECT_EQ(cgroup_cpu_limit(root_), 1);
-}
-
-TEST_F(CgroupTest, V1) {
-  put("proc/self/cgroup", "5:memory:/x\n4:cpu,cpuacct:/docker/abc");
-  put("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1");
-  put("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000");
-  EXPECT_EQ(cgroup_cpu_limit(root_), std::nullopt);
-  put("sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us", "250000");
-  put("sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us", "100000");
-  EXPECT_EQ(cgroup_cpu_limit(root_), 2);
-}
-
-TEST_F(CgroupTest, NonsenseMeansNoLimit) {
-  put("proc/self/cgroup", "nonsense\n0::/a");
-  put("sys/fs/cgroup/a/cpu.max", "many few");
-  put("sys/fs/cgroup/cpu.max", "100000 0");
-  EXPECT_EQ(cgroup_cpu_limit(root_), std::nullopt);
 }
 
 TEST(AvailableThreads, IsAtLeastOneAndNoMoreThanTheMachine) {

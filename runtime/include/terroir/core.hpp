@@ -13,6 +13,7 @@
 
 #include "terroir/any.hpp"
 #include "terroir/compiled_model.hpp"
+#include "terroir/executor.hpp"
 #include "terroir/export.hpp"
 #include "terroir/model.hpp"
 #include "terroir/properties.hpp"
@@ -155,6 +156,9 @@ class TERROIR_API Core {
   IfEntries<void, Entries...> set_property(const std::string& device, Entries&&... properties) {
     set_property(device, map_of(std::forward<Entries>(properties)...));
   }
+  /// What runs the tasks of models compiled from now on, on all devices; null: the runtime's own threads. The same as
+  /// set_property(task_executor(...)).
+  void set_executor(std::shared_ptr<TaskExecutor> executor);
   /// A property of a device, or without a device of all together. `arguments` count as if they were set. Throws
   /// Exception (not_found) that names the nearest known device or property.
   Any get_property(const std::string& device, const std::string& name, const AnyMap& arguments = {}) const;

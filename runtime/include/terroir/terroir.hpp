@@ -8,6 +8,7 @@
 #include "terroir/dimension.hpp"
 #include "terroir/element_type.hpp"
 #include "terroir/exception.hpp"
+#include "terroir/executor.hpp"
 #include "terroir/float16.hpp"
 #include "terroir/infer_request.hpp"
 #include "terroir/layout.hpp"

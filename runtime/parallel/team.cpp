@@ -1,0 +1,140 @@
+#include "runtime/parallel/team.hpp"
+
+#include <chrono>
+
+#include "runtime/parallel/cpus.hpp"
+
+#if !defined(TERROIR_PLAIN_THREADS)
+#include <tbb/info.h>
+#endif
+
+namespace terroir::parallel {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kIdleSpin = std::chrono::microseconds(100);
+constexpr auto kEndSpin = std::chrono::microseconds(50);
+
+void pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// The gate: epoch (32 bits), slots (15), helpers inside (16), open (1).
+constexpr uint64_t kOpen = 1;
+constexpr uint64_t kOneInside = 2;
+constexpr int kSlotsShift = 17;
+constexpr int kEpochShift = 32;
+constexpr uint64_t inside(uint64_t gate) { return (gate >> 1) & 0xffff; }
+constexpr int slots_of(uint64_t gate) { return static_cast<int>((gate >> kSlotsShift) & 0x7fff); }
+constexpr uint32_t epoch_of(uint64_t gate) { return static_cast<uint32_t>(gate >> kEpochShift); }
+
+}  // namespace
+
+Team::Team(int threads, std::vector<std::vector<int>> cpus)
+    : enlisted_(static_cast<size_t>(threads)), cpus_(std::move(cpus)) {
+  cpus_.resize(static_cast<size_t>(threads));
+#if defined(TERROIR_PLAIN_THREADS)
+  own_threads_ = true;
+#else
+  own_threads_ = false;
+  for (const std::vector<int>& of_slot : cpus_) own_threads_ = own_threads_ || !of_slot.empty();
+  // The caller never enters this arena. Asking for more workers than TBB has makes it print a warning.
+  if (!own_threads_) workers_.emplace(std::clamp(tbb::info::default_concurrency() - 1, 1, threads - 1), 0);
+#endif
+}
+
+void Team::dismiss() {
+  stop_.store(true, std::memory_order_relaxed);
+  if (!own_threads_) return;
+  gate_.fetch_add(uint64_t{1} << kEpochShift, std::memory_order_release);
+  gate_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Team::run(int64_t tasks, const LoopBody& body) {
+  if (busy_.exchange(true, std::memory_order_acquire)) return run_serially(tasks, body);
+  const int slots = static_cast<int>(std::min<int64_t>(static_cast<int64_t>(enlisted_.size()), tasks));
+  Loop loop(tasks, slots, body);
+  loop_ = &loop;
+  // Release: the loop is complete before a helper can enter.
+  gate_.store(uint64_t{++epoch_} << kEpochShift | static_cast<uint64_t>(slots) << kSlotsShift | kOpen,
+              std::memory_order_release);
+  if (own_threads_) gate_.notify_all();
+  for (int slot = 1; slot < slots; ++slot) {
+    std::atomic<bool>& enlisted = enlisted_[static_cast<size_t>(slot)].value;
+    // Only the caller sets this flag and busy_ makes the caller one, so looking first and setting then is no race.
+    if (!enlisted.load(std::memory_order_acquire)) {
+      enlisted.store(true, std::memory_order_relaxed);
+      enlist(slot);
+    }
+  }
+  loop.run(0);
+  wait_for_helpers();
+  busy_.store(false, std::memory_order_release);
+  loop.rethrow();
+}
+
+void Team::wait_for_helpers() noexcept {
+  // No task is left to begin. Acquire: what the helpers wrote is visible after the last one has left.
+  uint64_t gate = gate_.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
+  if (inside(gate) == 0) return;
+  for (const auto start = Clock::now(); inside(gate) != 0; gate = gate_.load(std::memory_order_acquire)) {
+    for (int i = 0; i < 32 && inside(gate) != 0; ++i, gate = gate_.load(std::memory_order_acquire)) pause();
+    if (inside(gate) != 0 && Clock::now() - start > kEndSpin) gate_.wait(gate, std::memory_order_acquire);
+  }
+}
+
+void Team::leave() noexcept {
+  const uint64_t before = gate_.fetch_sub(kOneInside, std::memory_order_release);
+  // The caller may sleep. Nothing is touched after this that ends with the loop: the gate is the team's.
+  if ((before & kOpen) == 0 && inside(before) == 1) gate_.notify_all();
+}
+
+void Team::enlist(int slot) noexcept {
+  try {
+#if !defined(TERROIR_PLAIN_THREADS)
+    if (!own_threads_) return workers_->enqueue([team = shared_from_this(), slot] { team->help(slot); });
+#endif
+    threads_.emplace_back([this, slot] { help(slot); });
+  } catch (...) {  // no memory or no thread to be had: the loop, which is open by now, goes on without
+    enlisted_[static_cast<size_t>(slot)].value.store(false, std::memory_order_relaxed);
+  }
+}
+
+// Serves loops until there was none for a while; a thread of its own then sleeps until there is one.
+void Team::help(int slot) noexcept {
+  const ThreadBinding binding(cpus_[static_cast<size_t>(slot)]);
+  uint32_t served = 0;
+  auto idle_since = Clock::now();
+  for (unsigned round = 0; !stop_.load(std::memory_order_relaxed); ++round) {
+    uint64_t gate = gate_.load(std::memory_order_relaxed);
+    if ((gate & kOpen) != 0 && epoch_of(gate) != served && slot < slots_of(gate)) {
+      if (!gate_.compare_exchange_strong(gate, gate + kOneInside, std::memory_order_acq_rel)) continue;
+      served = epoch_of(gate);
+      loop_->run(slot);
+      leave();
+      idle_since = Clock::now();
+      continue;
+    }
+    pause();
+    if (round % 64 != 0) continue;
+    const auto idle = Clock::now() - idle_since;
+    if (idle > kIdleSpin) {
+      if (!own_threads_) break;
+      gate_.wait(gate, std::memory_order_relaxed);
+      idle_since = Clock::now();
+    } else if (idle > kIdleSpin / 4) {
+      std::this_thread::yield();
+    }
+  }
+  // A loop that opens just now goes on without this helper; the next one enlists it again.
+  enlisted_[static_cast<size_t>(slot)].value.store(false, std::memory_order_release);
+}
+
+}  // namespace terroir::parallel
