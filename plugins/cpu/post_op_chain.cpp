@@ -42,6 +42,16 @@ bool PostOpChain::has_channel_operand() const {
                      [](const PostOp& op) { return op.mode == OperandMode::per_channel && op.operand != nullptr; });
 }
 
+void PostOpChain::repeat_channels(int64_t times) {
+  for (std::vector<float>& channels : channels_) {
+    std::vector<float> repeated;
+    for (int64_t i = 0; i < times; ++i) repeated.insert(repeated.end(), channels.begin(), channels.end());
+    for (PostOp& step : steps_)
+      if (step.operand == channels.data()) step.operand = repeated.data();
+    channels = std::move(repeated);
+  }
+}
+
 bool PostOpChain::maps_zero_to_zero() const {
   return cpu::maps_zero_to_zero(steps_.data(), static_cast<int64_t>(steps_.size()));
 }

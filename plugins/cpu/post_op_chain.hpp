@@ -25,6 +25,8 @@ class PostOpChain {
   bool empty() const { return steps_.empty(); }
   bool has_channel_operand() const;
   bool maps_zero_to_zero() const;
+  /// Channel vectors stand `times` times side by side: for rows of several pixels.
+  void repeat_channels(int64_t times);
 
   /// The chain with the tensor operands of this run.
   using Bound = std::array<PostOp, kMaxPostOps>;

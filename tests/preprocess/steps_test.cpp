@@ -43,6 +43,24 @@ TEST(PreprocessSteps, MeanAndScalePerChannelFollowTheLayout) {
   }
 }
 
+TEST(PreprocessSteps, MeanAndScaleOfFewAndManyChannelsOfPixels) {
+  for (const size_t channels : {size_t{2}, size_t{3}, size_t{5}, size_t{16}, size_t{127}, size_t{129}}) {
+    const Shape shape{2, 13, 29, channels};
+    std::vector<float> mean(channels), scale(channels);
+    for (size_t c = 0; c < channels; ++c) mean[c] = static_cast<float>(c), scale[c] = static_cast<float>(c + 1);
+    PrePostProcessor p(negative(element::f32, PartialShape(shape)));
+    p.input().tensor().set_layout("NHWC");
+    p.input().preprocess().mean(mean).scale(scale);
+    const Tensor x = random_floats(shape);
+    expect_steps(
+        p.build(), {x}, shape,
+        [&](size_t a, size_t b, size_t c, size_t d) {
+          return (at(x, a, b, c, d) - static_cast<double>(d)) / static_cast<double>(d + 1);
+        },
+        1e-5);
+  }
+}
+
 TEST(PreprocessSteps, MeanInTheModelsHalfPrecision) {
   PrePostProcessor p(negative(element::f32, {1, 3, 2, 2}));
   p.input().tensor().set_element_type(element::f16).set_layout("NCHW");

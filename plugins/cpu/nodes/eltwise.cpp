@@ -16,6 +16,8 @@ namespace {
 
 // Elements of a task: large enough to hide the cost of handing it out, small enough to stay in the L1 cache.
 constexpr int64_t kTaskElements = 8192;
+/// Elements of a row of pixels, about.
+constexpr int64_t kPixelRow = 256;
 
 struct Steps {
   int data_input = 0;
@@ -88,6 +90,13 @@ class ChainExecutor final : public Executor {
         kernel_(post_op_kernels(context.isa).run),
         isa_(context.isa) {
     if (chain_.has_channel_operand()) regions_ = channel_regions(dst_, steps.channel_axis);
+    // Rows of few elements cost more than what is in them.
+    if (regions_.count == 1 && regions_.axis == ChannelAxis::lanes && regions_.n <= kPixelRow / 2 &&
+        !dst_.has_padding()) {
+      const int64_t pixels = kPixelRow / regions_.n;
+      chain_.repeat_channels(pixels);
+      pixel_row_ = pixels * regions_.n;
+    }
     clear_tail_ = dst_.has_padding() && !chain_.maps_zero_to_zero();
   }
 
@@ -96,7 +105,9 @@ class ChainExecutor final : public Executor {
     chain_.bind(args, ops);
     const auto* src = static_cast<const float*>(args.inputs[data_input_]);
     auto* dst = static_cast<float*>(args.outputs[0]);
-    if (regions_.count > 0)
+    if (pixel_row_ > 0)
+      run_pixels(src, dst, ops, args.arena);
+    else if (regions_.count > 0)
       run_channels(src, dst, ops, args.arena);
     else
       run_flat(src, dst, ops, args.arena);
@@ -111,6 +122,21 @@ class ChainExecutor final : public Executor {
       const int64_t begin = task * kTaskElements, n = std::min(kTaskElements, total_ - begin);
       kernel_({src + begin, dst + begin, 1, n, n, n, begin, n, 0, ChannelAxis::lanes}, ops.data(),
               static_cast<int64_t>(chain_.size()));
+    });
+  }
+
+  /// Rows of several pixels each; the last one may be shorter.
+  void run_pixels(const float* src, float* dst, const PostOpChain::Bound& ops, const parallel::Arena& arena) const {
+    const int64_t n = pixel_row_, per_task = kTaskElements / n * n;
+    arena.parallel_for((total_ + per_task - 1) / per_task, [&](int64_t task) {
+      const int64_t begin = task * per_task, end = std::min(total_, begin + per_task);
+      const int64_t rows = (end - begin) / n, tail = begin + rows * n;
+      const auto run = [&](int64_t at, int64_t count, int64_t width) {
+        kernel_({src + at, dst + at, count, width, width, width, at, width, 0, ChannelAxis::lanes}, ops.data(),
+                static_cast<int64_t>(chain_.size()));
+      };
+      if (rows > 0) run(begin, rows, n);
+      if (tail < end) run(tail, 1, end - tail);
     });
   }
 
@@ -148,6 +174,7 @@ class ChainExecutor final : public Executor {
   decltype(PostOpKernels::run) kernel_;
   Isa isa_;
   ChannelRegions regions_;
+  int64_t pixel_row_ = 0;  // elements of several pixels that are one row; 0: no rows of pixels
   bool clear_tail_ = false;
 };
 
