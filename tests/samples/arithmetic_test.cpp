@@ -1,5 +1,5 @@
 // Operations of one inference, counted by hand.
-#include "benchmark_app/arithmetic.hpp"
+#include "samples/benchmark_app/arithmetic.hpp"
 
 #include <gtest/gtest.h>
 

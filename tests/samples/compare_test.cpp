@@ -1,5 +1,5 @@
 // What counts as slower.
-#include "benchmark_app/compare.hpp"
+#include "samples/benchmark_app/compare.hpp"
 
 #include <gtest/gtest.h>
 

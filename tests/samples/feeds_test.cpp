@@ -1,13 +1,13 @@
 // From the words of -i to the elements of tensors.
-#include "benchmark_app/feeds.hpp"
+#include "samples/benchmark_app/feeds.hpp"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "common/image.hpp"
-#include "common/npy.hpp"
+#include "samples/common/image.hpp"
+#include "samples/common/npy.hpp"
 
 namespace benchmark_app {
 namespace {

@@ -1,5 +1,5 @@
 // The peak of the machine, what it was busy with, and which of that is worth a warning.
-#include "benchmark_app/machine.hpp"
+#include "samples/benchmark_app/machine.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // How often and in which order requests run.
-#include "benchmark_app/measure.hpp"
+#include "samples/benchmark_app/measure.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Types, means and scales on the command line become part of the model.
-#include "benchmark_app/preprocess.hpp"
+#include "samples/benchmark_app/preprocess.hpp"
 
 #include <gtest/gtest.h>
 

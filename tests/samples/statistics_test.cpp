@@ -1,5 +1,5 @@
 // Percentiles, the interval of the median, drift.
-#include "benchmark_app/statistics.hpp"
+#include "samples/benchmark_app/statistics.hpp"
 
 #include <gtest/gtest.h>
 
