@@ -1,7 +1,8 @@
 // Lines for people, on the standard error stream.
 //
-// What: categories switched by the environment variable TERROIR_VERBOSE, a comma-separated list of dispatch, pass, exec,
-//       threads or "all". Warnings (the model is odd, or something works but slowly) are shown unless the list has "quiet".
+// What: categories switched by the environment variable TERROIR_VERBOSE, a comma-separated list of dispatch, pass,
+//       exec, threads or "all". Warnings (the model is odd, or something works but slowly) are shown unless the list
+//       has "quiet".
 // Threads: a line is written whole. Cost when off: one relaxed load.
 #pragma once
 

@@ -4,8 +4,11 @@
 //
 //     bench_streams MODEL.xml... [--seconds S] [--rounds N]
 //
-// The four measurements of a round follow each other within a second, since clock frequencies and neighbours change;
+// "Of processor time" is the same share by the processor time of the process, which neighbours that take a CPU do not
+// change. The measurements of a round follow each other within a second, since clock frequencies and neighbours change;
 // printed is the median of the rounds, with the quartiles.
+#include <time.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
@@ -28,6 +31,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// Inferences per second.
+struct Rate {
+  double wall;       // on the clock
+  double processor;  // of processor time, of all threads together
+};
+
 /// Requests that are started again and again.
 class Load {
  public:
@@ -46,12 +61,13 @@ class Load {
 
   size_t streams() const { return requests_.size(); }
 
-  /// Inferences per second over about `seconds`.
-  double rate(double seconds) {
+  /// Over about `seconds`.
+  Rate rate(double seconds) {
     std::mutex mutex;
     std::condition_variable ended;
     size_t running = requests_.size();
     std::atomic<int64_t> done{0};
+    const double processor_start = processor_seconds();
     const auto start = Clock::now();
     const auto end = start + Seconds(seconds);
     for (InferRequest& request : requests_) {
@@ -67,7 +83,8 @@ class Load {
     for (InferRequest& request : requests_) request.start_async();
     std::unique_lock lock(mutex);
     ended.wait(lock, [&] { return running == 0; });
-    const double rate = static_cast<double>(done) / Seconds(Clock::now() - start).count();
+    const Rate rate{static_cast<double>(done) / Seconds(Clock::now() - start).count(),
+                    static_cast<double>(done) / (processor_seconds() - processor_start)};
     lock.unlock();
     for (InferRequest& request : requests_) request.wait();
     return rate;
@@ -106,20 +123,26 @@ void measure(Core& core, const std::string& model, double seconds, int rounds) {
   Load many(core, model, {hint::performance_mode(hint::PerformanceMode::THROUGHPUT)});
   const auto streams = static_cast<double>(many.streams());
   double best_one = 0, best_many = 0;
-  Shares hint, machine;
+  Shares hint, processor, machine;
   for (int round = 0; round < rounds; ++round) {
-    const double before = one.rate(seconds / 2), together = many.rate(seconds), after = one.rate(seconds / 2);
+    const Rate before = one.rate(seconds / 2), together = many.rate(seconds), after = one.rate(seconds / 2);
     const double alone_before = arithmetic_rate(1, seconds / 4);
     const double all = arithmetic_rate(many.streams(), seconds / 2);
     const double alone_after = arithmetic_rate(1, seconds / 4);
-    best_one = std::max({best_one, before, after});
-    best_many = std::max(best_many, together);
-    hint.values.push_back(together / (streams * (before + after) / 2));
+    best_one = std::max({best_one, before.wall, after.wall});
+    best_many = std::max(best_many, together.wall);
+    hint.values.push_back(together.wall / (streams * (before.wall + after.wall) / 2));
+    processor.values.push_back(together.processor / ((before.processor + after.processor) / 2));
     machine.values.push_back(all / (streams * (alone_before + alone_after) / 2));
   }
-  std::printf("%-40s %zu streams: %8.1f/s, one thread %8.1f/s, share %.3f [%.3f, %.3f], arithmetic %.3f [%.3f, %.3f]\n",
-              model.substr(model.rfind('/') + 1).c_str(), many.streams(), best_many, best_one, hint.at(0.5),
-              hint.at(0.25), hint.at(0.75), machine.at(0.5), machine.at(0.25), machine.at(0.75));
+  std::printf("%s, %zu streams: %.1f/s, one thread %.1f/s\n", model.substr(model.rfind('/') + 1).c_str(),
+              many.streams(), best_many, best_one);
+  const auto print = [](const char* what, Shares& shares) {
+    std::printf("    %-18s %.3f [%.3f, %.3f]\n", what, shares.at(0.5), shares.at(0.25), shares.at(0.75));
+  };
+  print("share", hint);
+  print("of processor time", processor);
+  print("arithmetic", machine);
   std::fflush(stdout);
 }
 
