@@ -4,6 +4,8 @@ foreach(room ir ops runtime plugins)
   file(GLOB_RECURSE room_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${room}/*.cpp)
   # ISA files of buckets this machine's architecture does not have are left out.
   list(FILTER room_sources EXCLUDE REGEX "/plugins/cpu/kernels/[^/]+/([^/]+_)?(scalar|sse42|avx2|avx512)\\.cpp$")
+  # The C API is a library of its own.
+  list(FILTER room_sources EXCLUDE REGEX "/runtime/compat/")
   list(APPEND TERROIR_SOURCES ${room_sources})
 endforeach()
 
@@ -11,7 +13,7 @@ endforeach()
 set(TERROIR_ONCE_PER_MODEL ${TERROIR_SOURCES})
 string(CONCAT once_per_model "^${PROJECT_SOURCE_DIR}/("
   "ir/(graph|pass|schema|text|xml)/|ops/(defs|rewrites|shape)/|"
-  "runtime/(plugin|extension)/|runtime/api/(allocator|attributes|compiled_model|core|evaluate|graph|layout|model|node|preprocess|read|save|serialize|version)|"
+  "runtime/(plugin|extension)/|runtime/api/(allocator|attributes|compiled_model|core|draft|evaluate|graph|layout|model|node|preprocess|read|save|serialize|version)|"
   "plugins/(interpreter/|cpu/passes/|cpu/runtime_graph))")
 list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "${once_per_model}")
 # The same holds for references that only the interpreter and rare element types run, since the CPU has kernels of its own.

@@ -63,6 +63,7 @@ CompiledState::CompiledState(std::shared_ptr<const plugin::CompiledGraph> compil
       streams_(compiled_->config(), compiled_->threading()),
       jobs_(compiled_->threading().streams, compiled_->config().executor) {
   TERROIR_LOG(threads, "'", compiled_->name(), "' on ", compiled_->device(), ": ", streams_.reasons());
+  skeleton_->owned = true;
 }
 
 End CompiledState::find(const std::string& name) const {

@@ -111,7 +111,7 @@ struct Core::State {
   CompiledModel compile(const std::shared_ptr<const Model>& model, const plugin::Plugin& plugin,
                         const plugin::Config& config) const {
     if (model == nullptr) throw_error(ErrorCode::invalid_argument, "the model is empty");
-    const std::shared_ptr<ir::Graph>& graph = detail::ModelAccess::state(*model)->graph;
+    const std::shared_ptr<const ir::Graph> graph = detail::ModelAccess::state(*model)->needed_graph();
     return with_context([&] { return concat("compiling '", graph->name(), "' for ", plugin.device_name()); },
                         [&] {
                           return detail::RuntimeAccess::make(std::make_shared<detail::CompiledState>(
@@ -192,7 +192,8 @@ SupportedOpsMap Core::query_model(const std::shared_ptr<const Model>& model, con
   const plugin::Plugin& plugin = state_->choose(device, settings);
   static_cast<void>(state_->config_of(plugin, settings));  // throws for what compile_model() would refuse
   SupportedOpsMap map;
-  for (const std::string& layer : plugin.supported_layers(*detail::ModelAccess::state(*model)->graph)) {
+  const auto graph = detail::ModelAccess::state(*model)->needed_graph();
+  for (const std::string& layer : plugin.supported_layers(*graph)) {
     map.emplace(layer, plugin.device_name());
   }
   return map;

@@ -12,7 +12,7 @@ bool Model::evaluate(TensorVector& outputs, const TensorVector& inputs) const {
   plugin::PluginRegistry plugins;
   plugin::register_builtin_plugins(plugins);
   CompiledModel compiled = detail::RuntimeAccess::make(std::make_shared<detail::CompiledState>(
-      plugin::compile_with_variables(plugins.get("INTERPRETER"), state_->graph, plugin::Config())));
+      plugin::compile_with_variables(plugins.get("INTERPRETER"), state_->needed_graph(), plugin::Config())));
   InferRequest request = compiled.create_infer_request();
   for (size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
   outputs.resize(get_output_size());

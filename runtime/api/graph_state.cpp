@@ -16,6 +16,13 @@ bool has_name(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
+std::shared_ptr<const ir::Graph> GraphState::needed_graph() const {
+  if (!has_spare_layers) return graph;
+  std::shared_ptr<ir::Graph> pruned = graph->clone();
+  pruned->erase_unreachable();
+  return pruned;
+}
+
 ir::Value end_value(const ir::Graph& graph, bool inputs, size_t index) {
   const ir::NodeId id = ends(graph, inputs).at(index);
   return inputs ? ir::Value{id, 0} : graph.node(id).inputs.at(0);

@@ -17,26 +17,42 @@ struct GraphState {
   explicit GraphState(std::unique_ptr<ir::Graph> g) : graph(std::move(g)) {}
 
   std::shared_ptr<ir::Graph> graph;
+  bool owned = false;             // by a Model or the like; else a draft: layers made in code that are no model yet
+  bool has_spare_layers = false;  // made in code, and needed by no result
+
+  // Layers of a draft move on when it is joined with another or becomes a model: where to, and their ids there by their
+  // ids here; none: such a layer stays.
+  std::shared_ptr<GraphState> next;
+  std::vector<ir::NodeId> next_ids;
+  bool moved_on(ir::NodeId id) const {
+    return ir::index_of(id) < next_ids.size() && next_ids[ir::index_of(id)] != ir::NodeId::none;
+  }
+  // A draft for new inputs and outputs of what a model has: the layers it has from there have the same ids.
+  std::weak_ptr<GraphState> copy, copy_of;
 
   ir::Graph& writable() {
     if (graph.use_count() > 1) graph = graph->clone();
     return *graph;
   }
+  /// The graph without spare layers: what readers of a whole model see.
+  std::shared_ptr<const ir::Graph> needed_graph() const;
 };
 
 struct NodeAccess {
   static std::shared_ptr<Node> make(const std::shared_ptr<GraphState>& state, ir::NodeId id);
   static Output<Node> port(const std::shared_ptr<GraphState>& state, ir::Value value);
-  static const std::shared_ptr<GraphState>& state(const Node& node) { return node.state_; }
-  static ir::NodeId id(const Node& node) { return static_cast<ir::NodeId>(node.id_); }
-  static const ir::Node& node(const Node& node) { return node.state_->graph->node(id(node)); }
+  static const std::shared_ptr<GraphState>& state(const Node& node);
+  static ir::NodeId id(const Node& node);
+  static NodeHandle handle(const Node& node) { return {node.state_, node.id_}; }  // where the layer was made
+  /// Throws Exception (not_found) for a layer that is not part of its model any more.
+  static const ir::Node& node(const Node& node);
   /// Where the type, shape and names of a port are kept: for a Result, at the value it takes.
   static ir::Value value(const Output<const Node>& port);
 };
 
 struct ModelAccess {
   static std::shared_ptr<Model> make(std::unique_ptr<ir::Graph> graph) {
-    return std::shared_ptr<Model>(new Model(std::make_shared<GraphState>(std::move(graph))));
+    return make(std::make_shared<GraphState>(std::move(graph)));
   }
   static std::shared_ptr<Model> make(std::shared_ptr<GraphState> state) {
     return std::shared_ptr<Model>(new Model(std::move(state)));
@@ -47,6 +63,9 @@ struct ModelAccess {
 /// Gives ReadValue layers the shapes of their variables, by name. Throws Exception: not_found for a variable there is
 /// not, unsupported if its layers carry no shape.
 void reshape_variables(ir::Graph& graph, const std::unordered_map<std::string, PartialShape>& shapes);
+
+/// What terroir/ops.hpp calls the operation that files call `type`.
+std::string class_name(const std::string& type);
 
 /// Finds an input (or output) by tensor name, then by the name of the Parameter (Result, or the layer that feeds it).
 /// Throws Exception (not_found) that lists the known ones; `owner` is "the model" or the like.

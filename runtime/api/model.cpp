@@ -8,6 +8,7 @@
 #include "ir/graph/infer.hpp"
 #include "ir/graph/order.hpp"
 #include "ops/registry.hpp"
+#include "runtime/api/draft.hpp"
 #include "runtime/api/graph_state.hpp"
 #include "terroir/layout.hpp"
 
@@ -70,12 +71,13 @@ void take_over(detail::GraphState& state, std::unique_ptr<ir::Graph> graph, cons
   }
   with_context([&] { return std::string(failed); }, [&] { ir::infer_graph(*graph); });
   state.graph = std::move(graph);
+  state.has_spare_layers = false;
 }
 
 // Infers a copy with new shapes of Parameters and variables, and takes it over when all went well.
 void reshape_inputs(detail::GraphState& state, const std::map<size_t, PartialShape>& shapes,
                     const std::unordered_map<std::string, PartialShape>& variable_shapes) {
-  std::unique_ptr<ir::Graph> graph = state.graph->clone();
+  std::unique_ptr<ir::Graph> graph = state.needed_graph()->clone();
   detail::reshape_variables(*graph, variable_shapes);
   for (const auto& [index, shape] : shapes) {
     detail::check_index(*graph, true, index, kOwner);
@@ -87,11 +89,12 @@ void reshape_inputs(detail::GraphState& state, const std::map<size_t, PartialSha
   take_over(state, std::move(graph), "cannot reshape the model");
 }
 
-std::vector<std::shared_ptr<Node>> handles(const std::shared_ptr<detail::GraphState>& state,
-                                           const std::vector<ir::NodeId>& ids) {
-  std::vector<std::shared_ptr<Node>> nodes;
+template <typename T = Node>
+std::vector<std::shared_ptr<T>> handles(const std::shared_ptr<detail::GraphState>& state,
+                                        const std::vector<ir::NodeId>& ids) {
+  std::vector<std::shared_ptr<T>> nodes;
   nodes.reserve(ids.size());
-  for (const ir::NodeId id : ids) nodes.push_back(NodeAccess::make(state, id));
+  for (const ir::NodeId id : ids) nodes.push_back(std::static_pointer_cast<T>(NodeAccess::make(state, id)));
   return nodes;
 }
 
@@ -101,10 +104,29 @@ int64_t index_of(const detail::GraphState& state, const Node* node, const std::v
   return found != ids.end() ? found - ids.begin() : -1;
 }
 
+OutputVector as_outputs(const NodeVector& nodes) { return {nodes.begin(), nodes.end()}; }
+OutputVector as_outputs(const ResultVector& results) { return {results.begin(), results.end()}; }
+
 }  // namespace
 
-Model::Model(std::shared_ptr<detail::GraphState> state) : state_(std::move(state)) {}
-Model::~Model() = default;
+Model::Model(std::shared_ptr<detail::GraphState> state) : state_(std::move(state)) { state_->owned = true; }
+Model::Model(const OutputVector& results, const SinkVector& sinks, const ParameterVector& parameters,
+             const std::string& name)
+    : Model(detail::model_of_layers(results, sinks, NodeVector(parameters.begin(), parameters.end()), name)) {}
+Model::Model(const ResultVector& results, const SinkVector& sinks, const ParameterVector& parameters,
+             const std::string& name)
+    : Model(as_outputs(results), sinks, parameters, name) {}
+Model::Model(const OutputVector& results, const ParameterVector& parameters, const std::string& name)
+    : Model(results, SinkVector{}, parameters, name) {}
+Model::Model(const ResultVector& results, const ParameterVector& parameters, const std::string& name)
+    : Model(as_outputs(results), parameters, name) {}
+Model::Model(const NodeVector& results, const ParameterVector& parameters, const std::string& name)
+    : Model(as_outputs(results), parameters, name) {}
+Model::Model(const std::shared_ptr<Node>& result, const ParameterVector& parameters, const std::string& name)
+    : Model(OutputVector{result}, parameters, name) {}
+Model::Model(const OutputVector& results, const std::string& name)
+    : Model(detail::model_of_layers(results, {}, std::nullopt, name)) {}
+Model::~Model() { state_->owned = false; }
 
 std::string Model::get_friendly_name() const { return state_->graph->name(); }
 void Model::set_friendly_name(const std::string& name) { state_->writable().set_name(name); }
@@ -200,7 +222,7 @@ int64_t Model::get_result_index(const Output<const Node>& value) const {
   return fed != results.end() ? fed - results.begin() : -1;
 }
 
-std::vector<std::shared_ptr<Node>> Model::get_sinks() const { return handles(state_, state_->graph->sinks()); }
+SinkVector Model::get_sinks() const { return handles(state_, state_->needed_graph()->sinks()); }
 
 size_t Model::get_graph_size() const {
   size_t bytes = 0;
@@ -212,25 +234,26 @@ size_t Model::get_graph_size() const {
   return bytes;
 }
 
-std::vector<std::shared_ptr<Node>> Model::get_ops() const { return handles(state_, state_->graph->nodes()); }
-std::vector<std::shared_ptr<Node>> Model::get_ordered_ops() const {
-  return handles(state_, ir::topological_order(*state_->graph));
+NodeVector Model::get_ops() const { return handles(state_, state_->needed_graph()->nodes()); }
+NodeVector Model::get_ordered_ops() const { return handles(state_, ir::topological_order(*state_->needed_graph())); }
+ParameterVector Model::get_parameters() const {
+  return handles<op::v0::Parameter>(state_, state_->graph->parameters());
 }
-std::vector<std::shared_ptr<Node>> Model::get_parameters() const {
-  return handles(state_, state_->graph->parameters());
-}
-std::vector<std::shared_ptr<Node>> Model::get_results() const { return handles(state_, state_->graph->results()); }
+ResultVector Model::get_results() const { return handles<op::v0::Result>(state_, state_->graph->results()); }
 
 bool Model::is_dynamic() const {
-  for (const ir::NodeId id : state_->graph->nodes()) {
-    for (const ir::OutputPort& port : state_->graph->node(id).outputs) {
+  const auto graph = state_->needed_graph();
+  for (const ir::NodeId id : graph->nodes()) {
+    for (const ir::OutputPort& port : graph->node(id).outputs) {
       if (port.shape.is_dynamic()) return true;
     }
   }
   return false;
 }
 
-void Model::validate_nodes_and_infer_types() { take_over(*state_, state_->graph->clone(), "the model is not valid"); }
+void Model::validate_nodes_and_infer_types() {
+  take_over(*state_, state_->needed_graph()->clone(), "the model is not valid");
+}
 
 void Model::reshape(const PartialShape& shape, const VariableShapes& variable_shapes) {
   detail::check_single(*state_->graph, true, kOwner);
@@ -271,7 +294,7 @@ void Model::reshape(const std::map<Output<Node>, PartialShape>& shapes, const Va
   reshape_inputs(*state_, by_index, variable_shapes);
 }
 
-std::shared_ptr<Model> Model::clone() const { return detail::ModelAccess::make(state_->graph->clone()); }
+std::shared_ptr<Model> Model::clone() const { return detail::ModelAccess::make(state_->needed_graph()->clone()); }
 
 AnyMap Model::get_rt_info() const {
   AnyMap map;

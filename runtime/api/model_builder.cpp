@@ -20,6 +20,7 @@ struct ModelBuilder::State {
   State(const std::string& name, std::shared_ptr<const ir::OpRegistry> extended)
       : state(std::make_shared<detail::GraphState>(std::make_unique<ir::Graph>(name))),
         extended_operations(std::move(extended)) {
+    state->owned = true;
     known.emplace(*state->graph);
   }
   explicit State(std::shared_ptr<detail::GraphState> of_a_model) : state(std::move(of_a_model)), extends(true) {}

@@ -6,6 +6,8 @@
 #include "ir/base/error.hpp"
 #include "runtime/api/graph_state.hpp"
 #include "terroir/layout.hpp"
+#include "terroir/op/constant.hpp"
+#include "terroir/op/ends.hpp"
 
 namespace terroir {
 
@@ -49,8 +51,48 @@ void sort_names(std::vector<std::string>& names) {
 
 }  // namespace
 
+const std::shared_ptr<detail::GraphState>& NodeAccess::state(const Node& node) {
+  const std::shared_ptr<detail::GraphState>* state = &node.state_;
+  for (auto id = static_cast<ir::NodeId>(node.id_); (*state)->moved_on(id); state = &(*state)->next) {
+    id = (*state)->next_ids[ir::index_of(id)];
+  }
+  return *state;
+}
+
+ir::NodeId NodeAccess::id(const Node& node) {
+  auto id = static_cast<ir::NodeId>(node.id_);
+  for (const detail::GraphState* state = node.state_.get(); state->moved_on(id); state = state->next.get()) {
+    id = state->next_ids[ir::index_of(id)];
+  }
+  return id;
+}
+
+const ir::Node& NodeAccess::node(const Node& node) {
+  const ir::Graph& graph = *state(node)->graph;
+  const ir::NodeId id = NodeAccess::id(node);
+  if (!graph.contains(id)) throw_error(ErrorCode::not_found, "the layer is not part of its model any more");
+  return graph.node(id);
+}
+
+std::string detail::class_name(const std::string& type) {
+  // Files spell these as the first frameworks did.
+  static constexpr std::pair<std::string_view, const char*> kClasses[] = {
+      {"Const", "Constant"}, {"PReLU", "PRelu"}, {"ReLU", "Relu"}, {"SoftMax", "Softmax"}};
+  for (const auto& [in_files, name] : kClasses) {
+    if (type == in_files) return name;
+  }
+  return type;
+}
+
 std::shared_ptr<Node> NodeAccess::make(const std::shared_ptr<detail::GraphState>& state, ir::NodeId id) {
-  return std::shared_ptr<Node>(new Node(state, static_cast<int32_t>(id)));
+  const detail::NodeHandle handle{state, static_cast<int32_t>(id)};
+  if (state->graph->contains(id)) {
+    const ir::Node& node = state->graph->node(id);
+    if (node.is(ir::kParameterType)) return std::make_shared<op::v0::Parameter>(handle);
+    if (node.is(ir::kConstType)) return std::make_shared<op::v0::Constant>(handle);
+    if (node.is(ir::kResultType)) return std::make_shared<op::v0::Result>(handle);
+  }
+  return std::shared_ptr<Node>(new Node(handle));
 }
 
 Output<Node> NodeAccess::port(const std::shared_ptr<detail::GraphState>& state, ir::Value value) {
@@ -64,27 +106,25 @@ ir::Value NodeAccess::value(const Output<const Node>& port) {
   return {node.id, static_cast<int32_t>(port.get_index())};
 }
 
-Node::Node(std::shared_ptr<detail::GraphState> state, int32_t id) : state_(std::move(state)), id_(id) {
-  if (!state_->graph->contains(static_cast<ir::NodeId>(id))) {
-    throw_error(ErrorCode::not_found, "the model has no layer ", id);
-  }
+Node::Node(const detail::NodeHandle& handle) : state_(handle.state), id_(handle.id) {
+  static_cast<void>(NodeAccess::node(*this));  // throws if it is not there
 }
 Node::~Node() = default;
 
 std::string Node::get_friendly_name() const { return NodeAccess::node(*this).name; }
-void Node::set_friendly_name(const std::string& name) { state_->writable().node(NodeAccess::id(*this)).name = name; }
-std::string Node::get_name() const { return concat(get_type_name(), "_", id_); }
-std::string Node::get_type_name() const { return NodeAccess::node(*this).schema->type; }
-DiscreteTypeInfo Node::get_type_info() const {
-  const ir::OpSchema& schema = *NodeAccess::node(*this).schema;
-  return {schema.type, schema.opset};
+void Node::set_friendly_name(const std::string& name) {
+  static_cast<void>(NodeAccess::node(*this));
+  NodeAccess::state(*this)->writable().node(NodeAccess::id(*this)).name = name;
 }
+std::string Node::get_name() const { return concat(get_type_name(), "_", static_cast<int32_t>(NodeAccess::id(*this))); }
+std::string Node::get_type_name() const { return detail::class_name(NodeAccess::node(*this).schema->type); }
+DiscreteTypeInfo Node::get_type_info() const { return {get_type_name(), NodeAccess::node(*this).schema->opset}; }
 size_t Node::get_input_size() const { return NodeAccess::node(*this).inputs.size(); }
 size_t Node::get_output_size() const { return NodeAccess::node(*this).outputs.size(); }
 
 Output<Node> Node::output(size_t index) {
   static_cast<void>(std::as_const(*this).output(index));
-  return {NodeAccess::make(state_, NodeAccess::id(*this)), index};
+  return NodeAccess::port(NodeAccess::state(*this), {NodeAccess::id(*this), static_cast<int32_t>(index)});
 }
 
 Output<const Node> Node::output(size_t index) const {
@@ -93,7 +133,7 @@ Output<const Node> Node::output(size_t index) const {
     throw_error(ErrorCode::invalid_argument, node.describe(), " has ", node.outputs.size(), " outputs, not an output ",
                 index);
   }
-  return {NodeAccess::make(state_, node.id), index};
+  return NodeAccess::port(NodeAccess::state(*this), {node.id, static_cast<int32_t>(index)});
 }
 
 std::vector<Output<Node>> Node::outputs() {
@@ -114,10 +154,14 @@ Output<Node> Node::input_value(size_t index) {
     throw_error(ErrorCode::invalid_argument, node.describe(), " has ", node.inputs.size(), " inputs, not an input ",
                 index);
   }
-  return NodeAccess::port(state_, node.inputs[index]);
+  return NodeAccess::port(NodeAccess::state(*this), node.inputs[index]);
 }
 
 Output<const Node> Node::input_value(size_t index) const { return const_cast<Node*>(this)->input_value(index); }
+
+std::shared_ptr<Node> Node::get_input_node_shared_ptr(size_t index) const {
+  return const_cast<Node*>(this)->input_value(index).get_node_shared_ptr();
+}
 
 std::vector<Output<Node>> Node::input_values() {
   std::vector<Output<Node>> values;
@@ -151,7 +195,9 @@ std::map<std::string, std::string> Node::get_attributes() const {
 }
 
 AnyMap Node::get_rt_info() const { return to_any_map(NodeAccess::node(*this).rt_info); }
-bool Node::operator==(const Node& other) const { return state_ == other.state_ && id_ == other.id_; }
+bool Node::operator==(const Node& other) const {
+  return NodeAccess::state(*this) == NodeAccess::state(other) && NodeAccess::id(*this) == NodeAccess::id(other);
+}
 
 element::Type Output<const Node>::get_element_type() const { return port_of(*this).type; }
 PartialShape Output<const Node>::get_partial_shape() const { return port_of(*this).shape; }

@@ -63,7 +63,9 @@ THIRD_PARTY = [
     (r"nlohmann/.*", ["samples", "tests"]),
     (r"(stb/)?stb_\w+\.h", ["samples", "tests"]),
     (r"(oneapi/)?dnnl(/.*|\.hpp|\.h)", ["tests/bench"]),
-    (r"stdint\.h", ["runtime/include/terroir/extension_abi.h"]),  # C
+    (r"stdint\.h", ["runtime/include/terroir/extension_abi.h", "runtime/compat/include/openvino/c"]),  # C
+    (r"std(bool|def|io|lib)\.h|string\.h", ["runtime/compat/include/openvino/c", "tests/compat"]),  # C
+    (r"openvino/.*", ["runtime/compat", "tests/compat", "tests/install"]),
     # the operating system, at the doors where it is needed
     (r"(fcntl|unistd|sched|pthread|time)\.h|(linux|sys)/\w+\.h",
      ["ir/base", "runtime/parallel", "runtime/memory", "plugins/cpu", "samples", "tests"]),

@@ -29,7 +29,7 @@ TEST(ModelBuilder, InfersAtEachStep) {
   const auto y = b.op("ReLU", "opset1", {x}, {}, "act");
   EXPECT_EQ(y.get_element_type(), element::f32);
   EXPECT_EQ(y.get_partial_shape(), x.get_partial_shape());
-  EXPECT_EQ(y.get_node()->get_type_info(), (DiscreteTypeInfo{"ReLU", "opset1"}));
+  EXPECT_EQ(y.get_node()->get_type_info(), (DiscreteTypeInfo{"Relu", "opset1"}));
   EXPECT_EQ(y.get_node()->input_value(0), x);
   b.result(y);
   const auto model = b.build();

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "terroir/cpu_properties.hpp"
+#include "terroir/opsets.hpp"
 #include "terroir/terroir.hpp"
 
 namespace terroir {
@@ -466,6 +467,7 @@ const Name kNames[] = {
     NAME(Model::get_output_element_type, model()->get_output_element_type(0)),
     NAME(Model::get_output_shape, model()->get_output_shape(0)),
     NAME(Model::get_output_partial_shape, model()->get_output_partial_shape(0)),
+    NAME(Model::Model, Model(OutputVector(), ParameterVector())),
     NAME(Model::set_friendly_name, model()->set_friendly_name(text())),
     NAME(Model::get_parameter_index, model()->get_parameter_index(model()->get_parameters()[0])),
     NAME(Model::get_result_index, model()->get_result_index(port())),
@@ -510,6 +512,9 @@ const Name kNames[] = {
     NAME(Node::get_input_element_type, node().get_input_element_type(0)),
     NAME(Node::get_input_partial_shape, node().get_input_partial_shape(0)),
     NAME(Node::get_input_shape, node().get_input_shape(0)),
+    NAME(Node::get_input_node_ptr, node().get_input_node_ptr(0)),
+    NAME(Node::get_input_node_shared_ptr, node().get_input_node_shared_ptr(0)),
+    NAME(Node::get_output_tensor, node().get_output_tensor(0)),
     NAME(DiscreteTypeInfo::name, DiscreteTypeInfo().name),
     NAME(DiscreteTypeInfo::version_id, DiscreteTypeInfo().version_id),
     NAME(Output::get_node, port().get_node()),
@@ -523,9 +528,44 @@ const Name kNames[] = {
     NAME(Output::get_rt_info, port().get_rt_info()),
     NAME(Output::set_names, port().set_names({text()})),
     NAME(Output::add_names, port().add_names({text()})),
+    NAME(Output::get_tensor, port().get_tensor()),
+    NAME(Output::get_tensor_ptr, port().get_tensor_ptr()->get_names()),
     NAME(Output::operator==, port().operator==(port())),
     NAME(Output::operator!=, port().operator!=(port())),
     NAME(Output::operator<, port().operator<(port())),
+    NAME(NodeVector, NodeVector{op::v0::Constant::create(element::f32, Shape(), {1})}),
+    NAME(OutputVector, OutputVector{op::v0::Constant::create(element::f32, Shape(), {1})}),
+    NAME(ParameterVector, ParameterVector{std::make_shared<op::v0::Parameter>(element::f32, PartialShape())}),
+    NAME(ResultVector, ResultVector{std::make_shared<op::v0::Result>(port())}),
+    NAME(SinkVector, SinkVector{std::make_shared<opset6::Assign>(port(), op::util::Variable::Ptr())}),
+    NAME(CoordinateDiff, CoordinateDiff{-1, 1}),
+    NAME(AxisSet, AxisSet{1, 2}),
+    NAME(AxisVector, AxisVector{2, 1}),
+    NAME(is_type, is_type<opset1::Add>(port().get_node())),
+    NAME(as_type_ptr, as_type_ptr<opset1::Add>(port().get_node_shared_ptr())),
+    NAME(op::v0::Parameter::Parameter, op::v0::Parameter(element::f32, {1, 2})),
+    NAME(op::v0::Parameter::get_partial_shape, op::v0::Parameter(element::f32, {1, 2}).get_partial_shape()),
+    NAME(op::v0::Parameter::get_layout, op::v0::Parameter(element::f32, {1, 2}).get_layout()),
+    NAME(op::v0::Parameter::set_layout, op::v0::Parameter(element::f32, {1, 2}).set_layout("NC")),
+    NAME(op::v0::Result::Result, op::v0::Result(port())),
+    NAME(op::v0::Result::get_layout, op::v0::Result(port()).get_layout()),
+    NAME(op::v0::Result::set_layout, op::v0::Result(port()).set_layout("NC")),
+    NAME(op::v0::Constant::Constant, op::v0::Constant(element::f32, Shape{2}, std::vector<float>{1, 2})),
+    NAME(op::v0::Constant::create, op::v0::Constant::create(element::f32, Shape{2}, {1, 2})),
+    NAME(op::v0::Constant::get_data_ptr, op::v0::Constant(tensor()).get_data_ptr<float>()),
+    NAME(op::v0::Constant::get_byte_size, op::v0::Constant(tensor()).get_byte_size()),
+    NAME(op::v0::Constant::get_vector, op::v0::Constant(tensor()).get_vector<float>()),
+    NAME(op::v0::Constant::cast_vector, op::v0::Constant(tensor()).cast_vector<double>()),
+    NAME(op::PadType, op::PadType::SAME_UPPER),
+    NAME(op::RoundingType, op::RoundingType::CEIL_TORCH),
+    NAME(op::PadMode, op::PadMode::REFLECT),
+    NAME(op::BroadcastType, op::BroadcastType::BIDIRECTIONAL),
+    NAME(op::BroadcastModeSpec, op::BroadcastModeSpec(op::BroadcastType::NUMPY)),
+    NAME(op::EpsMode, op::EpsMode::ADD),
+    NAME(op::MVNEpsMode, op::MVNEpsMode::INSIDE_SQRT),
+    NAME(op::GeluApproximationMode, op::GeluApproximationMode::ERF),
+    NAME(op::TopKMode, op::TopKMode::MAX),
+    NAME(op::TopKSortType, op::TopKSortType::SORT_VALUES),
 };
 // clang-format on
 

@@ -1,7 +1,8 @@
 // A model: a graph of layers with named inputs and outputs.
 //
-// What: what Core::read_model() and ModelBuilder::build() return. Its ports and layers are handles that see its
-// changes. Threads: one thread may change a model while no other uses it; compiled models are independent of it.
+// What: what Core::read_model() and ModelBuilder::build() return, and what is made of layers written in code. Its ports
+//       and layers are handles that see its changes.
+// Threads: one thread may change a model while no other uses it; compiled models are independent of it.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,7 @@
 #include "terroir/any.hpp"
 #include "terroir/export.hpp"
 #include "terroir/node.hpp"
+#include "terroir/op/ends.hpp"
 #include "terroir/partial_shape.hpp"
 #include "terroir/tensor.hpp"
 #include "terroir/variable.hpp"
@@ -26,10 +28,29 @@ namespace detail {
 struct ModelAccess;
 }
 
+using ParameterVector = std::vector<std::shared_ptr<op::v0::Parameter>>;
+using ResultVector = std::vector<std::shared_ptr<op::v0::Result>>;
+/// Layers that act without a result: Assign.
+using SinkVector = NodeVector;
+
 class TERROIR_API Model : public std::enable_shared_from_this<Model> {
   using VariableShapes = std::unordered_map<std::string, PartialShape>;
 
  public:
+  /// Of layers made in code (terroir/ops.hpp): all those that the results need. The handles of the layers are then
+  /// handles into this model; a second model of the same layers is a copy of its own. An output that is no Result gets
+  /// one. Throws Exception (invalid_argument) without results, for a Parameter that is needed but not listed or listed
+  /// twice, and for layers of different models.
+  Model(const OutputVector& results, const ParameterVector& parameters, const std::string& name = {});
+  Model(const ResultVector& results, const ParameterVector& parameters, const std::string& name = {});
+  Model(const ResultVector& results, const SinkVector& sinks, const ParameterVector& parameters,
+        const std::string& name = {});
+  Model(const OutputVector& results, const SinkVector& sinks, const ParameterVector& parameters,
+        const std::string& name = {});
+  Model(const NodeVector& results, const ParameterVector& parameters, const std::string& name = {});
+  Model(const std::shared_ptr<Node>& result, const ParameterVector& parameters, const std::string& name = {});
+  /// The Parameters in the order in which they were made.
+  explicit Model(const OutputVector& results, const std::string& name = {});
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
   ~Model();
@@ -79,10 +100,10 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
   Output<Node> add_output(const Output<Node>& port);
 
   /// Layers in the order of the file; get_ordered_ops: each after those it reads.
-  std::vector<std::shared_ptr<Node>> get_ops() const;
-  std::vector<std::shared_ptr<Node>> get_ordered_ops() const;
-  std::vector<std::shared_ptr<Node>> get_parameters() const;
-  std::vector<std::shared_ptr<Node>> get_results() const;
+  NodeVector get_ops() const;
+  NodeVector get_ordered_ops() const;
+  ParameterVector get_parameters() const;
+  ResultVector get_results() const;
 
   /// Layers that act but are no output: Assign.
   std::vector<std::shared_ptr<Node>> get_sinks() const;

@@ -1,7 +1,8 @@
 // Layers of a model, and their outputs (ports).
 //
 // What: handles into a Model. They keep the model alive and see its changes: after Model::reshape() a port tells the
-//       new shape. Two handles of the same layer or port compare equal.
+//       new shape. Two handles of the same layer or port compare equal. A layer made in code (terroir/ops.hpp) belongs
+//       to no model until a Model is made of its results.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,9 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "terroir/any.hpp"
@@ -26,12 +29,20 @@ class Output;
 namespace detail {
 struct GraphState;
 struct NodeAccess;
+/// Where a layer is.
+struct NodeHandle {
+  std::shared_ptr<GraphState> state;
+  int32_t id;
+};
 }  // namespace detail
+namespace descriptor {
+class Tensor;
+}
 
 /// Type and version of a layer.
 struct DiscreteTypeInfo {
   std::string name;        ///< "Convolution"
-  std::string version_id;  ///< "opset1"
+  std::string version_id;  ///< the set that introduced it: "opset1"
   bool operator==(const DiscreteTypeInfo& other) const { return name == other.name && version_id == other.version_id; }
   bool operator!=(const DiscreteTypeInfo& other) const { return !(*this == other); }
 };
@@ -41,14 +52,14 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
  public:
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
-  ~Node();
+  virtual ~Node();
 
   /// The name in the user's file.
   std::string get_friendly_name() const;
   void set_friendly_name(const std::string& name);
   /// A name no other layer of the model has, e.g. "Convolution_12".
   std::string get_name() const;
-  /// "Convolution".
+  /// The name of the class in terroir/ops.hpp: "Convolution", "Relu".
   std::string get_type_name() const;
   DiscreteTypeInfo get_type_info() const;
 
@@ -63,7 +74,12 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
   Output<Node> input_value(size_t index);
   Output<const Node> input_value(size_t index) const;
   std::vector<Output<Node>> input_values();
+  /// The layer that feeds input `index`; the pointer of get_input_node_ptr() owns its handle.
+  std::shared_ptr<Node> get_input_node_shared_ptr(size_t index) const;
+  std::shared_ptr<Node> get_input_node_ptr(size_t index) const { return get_input_node_shared_ptr(index); }
 
+  /// To name the tensor of an output.
+  descriptor::Tensor get_output_tensor(size_t index);
   element::Type get_output_element_type(size_t index) const;
   PartialShape get_output_partial_shape(size_t index) const;
   /// Throws Exception (invalid_argument) if the shape is dynamic.
@@ -83,9 +99,11 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
   bool operator==(const Node& other) const;
   bool operator!=(const Node& other) const { return !(*this == other); }
 
+ protected:
+  explicit Node(const detail::NodeHandle& handle);
+
  private:
   friend struct detail::NodeAccess;
-  Node(std::shared_ptr<detail::GraphState> state, int32_t id);
 
   std::shared_ptr<detail::GraphState> state_;
   int32_t id_;
@@ -129,6 +147,9 @@ class TERROIR_API Output<Node> {
  public:
   Output() = default;
   Output(std::shared_ptr<Node> node, size_t index) : node_(std::move(node)), index_(index) {}
+  /// The first output of a layer.
+  template <typename T, typename = std::enable_if_t<std::is_convertible_v<T*, Node*>>>
+  Output(const std::shared_ptr<T>& node) : node_(node) {}  // NOLINT: implicit, as in OpenVINO
 
   Node* get_node() const { return node_.get(); }
   std::shared_ptr<Node> get_node_shared_ptr() const { return node_; }
@@ -139,6 +160,9 @@ class TERROIR_API Output<Node> {
   std::unordered_set<std::string> get_names() const { return Output<const Node>(*this).get_names(); }
   std::string get_any_name() const { return Output<const Node>(*this).get_any_name(); }
   AnyMap get_rt_info() const { return Output<const Node>(*this).get_rt_info(); }
+  /// The tensor by itself: its names are the port's.
+  descriptor::Tensor get_tensor() const;
+  std::shared_ptr<descriptor::Tensor> get_tensor_ptr() const;
   /// Replace or extend the names of the tensor.
   void set_names(const std::unordered_set<std::string>& names);
   void add_names(const std::unordered_set<std::string>& names);
@@ -154,6 +178,35 @@ class TERROIR_API Output<Node> {
 
 inline Output<const Node>::Output(const Output<Node>& other)
     : node_(other.get_node_shared_ptr()), index_(other.get_index()) {}
+
+using NodeVector = std::vector<std::shared_ptr<Node>>;
+using OutputVector = std::vector<Output<Node>>;
+
+namespace descriptor {
+
+/// The tensor of an output, under OpenVINO's name for it: its type, shape and names.
+class Tensor {
+ public:
+  explicit Tensor(Output<Node> port) : port_(std::move(port)) {}
+  element::Type get_element_type() const { return port_.get_element_type(); }
+  PartialShape get_partial_shape() const { return port_.get_partial_shape(); }
+  Shape get_shape() const { return port_.get_shape(); }
+  std::unordered_set<std::string> get_names() const { return port_.get_names(); }
+  std::string get_any_name() const { return port_.get_any_name(); }
+  void set_names(const std::unordered_set<std::string>& names) { port_.set_names(names); }
+  void add_names(const std::unordered_set<std::string>& names) { port_.add_names(names); }
+
+ private:
+  Output<Node> port_;
+};
+
+}  // namespace descriptor
+
+inline descriptor::Tensor Node::get_output_tensor(size_t index) { return descriptor::Tensor(output(index)); }
+inline descriptor::Tensor Output<Node>::get_tensor() const { return descriptor::Tensor(*this); }
+inline std::shared_ptr<descriptor::Tensor> Output<Node>::get_tensor_ptr() const {
+  return std::make_shared<descriptor::Tensor>(*this);
+}
 
 /// "Convolution 'conv1'[0]:f32[1,64,112,112]".
 TERROIR_API std::ostream& operator<<(std::ostream& out, const Output<const Node>& port);

@@ -3,5 +3,6 @@
 
 #include "openvino/core/core.hpp"
 #include "openvino/runtime/runtime.hpp"
+#include "terroir/terroir.hpp"
 
 namespace ov = terroir;

@@ -1,6 +1,23 @@
 // The OpenVINO header of this name: the names of Terroir under namespace ov.
 #pragma once
 
+#include <istream>
+#include <string>
+
 #include "terroir/any.hpp"
+
+namespace terroir {
+namespace util {
+
+/// Reads a value as Any does from a text: up to the end of the stream.
+template <typename T>
+struct Read {
+  void operator()(std::istream& in, T& value) const {
+    value = Any(std::string(std::istreambuf_iterator<char>(in), {})).template as<T>();
+  }
+};
+
+}  // namespace util
+}  // namespace terroir
 
 namespace ov = terroir;

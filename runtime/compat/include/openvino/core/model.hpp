@@ -1,6 +1,7 @@
-// The OpenVINO header of this name: the names of Terroir under namespace ov.
+// The OpenVINO header of this name: the classes of Terroir under namespace ov.
 #pragma once
 
 #include "terroir/model.hpp"
+#include "terroir/op/attributes.hpp"
 
 namespace ov = terroir;

@@ -1,6 +1,6 @@
-// The OpenVINO header of this name: the names of Terroir under namespace ov.
+// The OpenVINO header of this name: the classes of Terroir under namespace ov.
 #pragma once
 
-#include "terroir/node.hpp"
+#include "terroir/op/layer.hpp"
 
 namespace ov = terroir;

@@ -1,0 +1,313 @@
+#include "runtime/api/draft.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "ir/base/error.hpp"
+#include "ir/graph/infer.hpp"
+#include "ir/graph/order.hpp"
+#include "ops/registry.hpp"
+#include "runtime/api/attributes_from_any.hpp"
+#include "runtime/api/tensor_state.hpp"
+#include "terroir/op/layer.hpp"
+
+namespace terroir::detail {
+
+namespace {
+
+using StatePtr = std::shared_ptr<GraphState>;
+using NewIds = std::vector<ir::NodeId>;  // by old id; none: not copied
+
+StatePtr new_draft() { return std::make_shared<GraphState>(std::make_unique<ir::Graph>()); }
+
+std::string unique_name(const std::string& type) {
+  static std::atomic<uint64_t> count{0};
+  return concat(class_name(type), "_", count.fetch_add(1, std::memory_order_relaxed));
+}
+
+const Node& node_of(const Output<Node>& port) {
+  if (port.get_node() == nullptr) throw_error(ErrorCode::invalid_argument, "an input of a layer is an empty port");
+  return *port.get_node();
+}
+
+// A layer has an id in every state it has been in, and in copies of these.
+struct Place {
+  StatePtr state;
+  ir::NodeId id;
+};
+
+/// The places of a layer, the newest first.
+std::vector<Place> places(const Node& node) {
+  const NodeHandle handle = NodeAccess::handle(node);
+  std::vector<Place> found{{handle.state, static_cast<ir::NodeId>(handle.id)}};
+  for (Place place = found.back(); place.state->moved_on(place.id); place = found.back()) {
+    found.push_back({place.state->next, place.state->next_ids[ir::index_of(place.id)]});
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+ir::NodeId id_in(const StatePtr& state, const Node& node) {
+  for (const Place& place : places(node)) {
+    if (place.state == state || state->copy_of.lock() == place.state) return place.id;
+  }
+  return ir::NodeId::none;
+}
+
+/// The newest state that all of the layers are in, or null.
+StatePtr common_state(const std::vector<const Node*>& nodes) {
+  const auto has_all = [&](const StatePtr& state) {
+    return std::all_of(nodes.begin(), nodes.end(), [&](const Node* n) { return id_in(state, *n) != ir::NodeId::none; });
+  };
+  for (const Node* node : nodes) {
+    for (const Place& place : places(*node)) {
+      if (has_all(place.state)) return place.state;
+    }
+  }
+  return nullptr;
+}
+
+/// Copies layers, which come after those they read, and which read copied ones only.
+NewIds copy_layers(const ir::Graph& from, const std::vector<ir::NodeId>& layers, ir::Graph& into, NewIds copied = {}) {
+  copied.resize(from.id_bound(), ir::NodeId::none);
+  for (const ir::NodeId id : layers) {
+    if (copied[ir::index_of(id)] != ir::NodeId::none) continue;
+    const ir::Node& old = from.node(id);
+    std::vector<ir::Value> inputs;
+    for (const ir::Value& input : old.inputs) inputs.push_back({copied[ir::index_of(input.node)], input.output});
+    const ir::NodeId added = into.add(*old.schema, old.name, old.attributes->clone(), std::move(inputs));
+    ir::Node& node = into.node(added);
+    node.outputs = old.outputs;
+    node.input_rt_info = old.input_rt_info;
+    node.rt_info = old.rt_info;
+    node.origin = old.origin;
+    node.origin_names = old.origin_names;
+    node.constant = old.constant;
+    for (const ir::Body& body : old.bodies) node.bodies.push_back({body.role, body.graph->clone(), body.ports});
+    copied[ir::index_of(id)] = added;
+  }
+  return copied;
+}
+
+bool has_ends(const GraphState& state) { return !state.graph->parameters().empty() || !state.graph->results().empty(); }
+
+/// A state that inputs and outputs may be added to: that of a model has to keep its own, so it is copied, once.
+StatePtr open_state(const StatePtr& state) {
+  if (!state->owned) return state;
+  if (StatePtr copy = state->copy.lock()) return copy;
+  const StatePtr copy = std::make_shared<GraphState>(state->graph->clone());
+  copy->copy_of = state;
+  state->copy = copy;
+  return copy;
+}
+
+/// One state with the layers of both.
+StatePtr join(StatePtr into, StatePtr from) {
+  if (into == from) return into;
+  // The layers of a model, and those left over from making one, stay.
+  const auto stays = [](const StatePtr& state) { return state->owned || state->next != nullptr; };
+  if (stays(into) && stays(from)) throw_error(ErrorCode::invalid_argument, "layers of two models cannot be connected");
+  if (stays(from) || (!stays(into) && from->graph->node_count() > into->graph->node_count())) std::swap(into, from);
+  if (has_ends(*from)) into = open_state(into);
+  from->next_ids = copy_layers(*from->graph, ir::topological_order(*from->graph), into->writable());
+  from->next = into;
+  from->graph = std::make_shared<ir::Graph>();
+  into->has_spare_layers |= into->owned;
+  return into;
+}
+
+/// The state that all of the layers are in; drafts are joined for it.
+StatePtr one_state(const std::vector<const Node*>& nodes) {
+  if (nodes.empty()) return new_draft();
+  if (StatePtr common = common_state(nodes)) return common;
+  StatePtr state = NodeAccess::state(*nodes.front());
+  for (const Node* node : nodes) {
+    if (id_in(state, *node) == ir::NodeId::none) state = join(state, NodeAccess::state(*node));
+  }
+  return state;
+}
+
+/// Infers a layer just added to the graph; takes it away again if it is refused.
+void infer(ir::Graph& graph, ir::NodeId id) {
+  ir::KnownValues known(graph);
+  try {
+    const std::vector<ir::PortType> outputs = ir::infer_node(graph, id, known);
+    ir::Node& node = graph.node(id);
+    node.outputs.resize(outputs.size());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      node.outputs[i].type = outputs[i].type;
+      node.outputs[i].shape = outputs[i].shape;
+    }
+  } catch (...) {
+    graph.erase(id);
+    throw;
+  }
+}
+
+ir::Value value_in(const StatePtr& state, const Output<Node>& port) {
+  const ir::NodeId id = id_in(state, node_of(port));
+  const ir::Node& node = state->graph->node(id);
+  if (port.get_index() >= node.outputs.size()) {
+    throw_error(ErrorCode::invalid_argument, node.describe(), " has ", node.outputs.size(), " outputs, not an output ",
+                port.get_index());
+  }
+  return {id, static_cast<int32_t>(port.get_index())};
+}
+
+/// Layers from which one of `ends` can be reached, and these.
+std::vector<bool> needed_by(const ir::Graph& graph, std::vector<ir::NodeId> ends) {
+  std::vector<bool> needed(graph.id_bound(), false);
+  while (!ends.empty()) {
+    const ir::NodeId id = ends.back();
+    ends.pop_back();
+    if (needed[ir::index_of(id)]) continue;
+    needed[ir::index_of(id)] = true;
+    for (const ir::Value& input : graph.node(id).inputs) ends.push_back(input.node);
+  }
+  return needed;
+}
+
+/// What a Model is made of, as ids in one state.
+class Parts {
+ public:
+  Parts(const OutputVector& results, const NodeVector& sinks, const std::optional<NodeVector>& parameters) {
+    std::vector<const Node*> nodes;
+    for (const Output<Node>& result : results) nodes.push_back(&node_of(result));
+    const auto take = [&](const NodeVector& layers) {
+      for (const auto& layer : layers) {
+        if (layer == nullptr) throw_error(ErrorCode::invalid_argument, "a layer of a model is null");
+        nodes.push_back(layer.get());
+      }
+    };
+    take(sinks);
+    if (parameters) take(*parameters);
+    state_ = one_state(nodes);
+    for (const Output<Node>& result : results) results_.push_back(value_in(state_, result));
+    for (const auto& sink : sinks) sinks_.push_back(id_in(state_, *sink));
+    find_needed();
+    parameters ? take_parameters(*parameters) : take_needed_parameters();
+  }
+
+  StatePtr make_state(const std::string& name) const {
+    const ir::Graph& from = *state_->graph;
+    const StatePtr model = new_draft();
+    ir::Graph& graph = *model->graph;
+    graph.set_name(name);
+    NewIds copied = copy_layers(from, parameters_, graph);
+    copied = copy_layers(from, order_, graph, std::move(copied));
+    for (const ir::Value& result : results_) {
+      if (from.node(result.node).is(ir::kResultType)) {
+        copied = copy_layers(from, {result.node}, graph, std::move(copied));
+      } else {
+        add_result(graph, {copied[ir::index_of(result.node)], result.output});
+      }
+    }
+    if (!state_->owned && state_->next == nullptr) {
+      state_->next = model;
+      state_->next_ids = std::move(copied);
+    }
+    return model;
+  }
+
+ private:
+  void find_needed() {
+    const ir::Graph& graph = *state_->graph;
+    std::vector<ir::NodeId> ends = sinks_;
+    for (const ir::Value& result : results_) ends.push_back(result.node);
+    needed_ = needed_by(graph, std::move(ends));
+    for (const ir::NodeId id : ir::topological_order(graph)) {
+      if (needed_[ir::index_of(id)] && !graph.node(id).is(ir::kResultType)) order_.push_back(id);
+    }
+  }
+
+  void take_needed_parameters() {
+    for (const ir::NodeId id : state_->graph->nodes()) {
+      if (needed_[ir::index_of(id)] && state_->graph->node(id).is(ir::kParameterType)) parameters_.push_back(id);
+    }
+  }
+
+  void take_parameters(const NodeVector& listed) {
+    for (const auto& parameter : listed) {
+      const ir::NodeId id = id_in(state_, *parameter);
+      if (std::find(parameters_.begin(), parameters_.end(), id) != parameters_.end()) {
+        throw_error(ErrorCode::invalid_argument, state_->graph->node(id).describe(), " is listed twice");
+      }
+      parameters_.push_back(id);
+    }
+    for (const ir::NodeId id : order_) {
+      const ir::Node& node = state_->graph->node(id);
+      if (!node.is(ir::kParameterType) || std::find(parameters_.begin(), parameters_.end(), id) != parameters_.end()) {
+        continue;
+      }
+      throw_error(ErrorCode::invalid_argument, node.describe(),
+                  " is needed, and not among the parameters of the model");
+    }
+  }
+
+  static void add_result(ir::Graph& graph, ir::Value value) {
+    const ir::OpSchema& schema = ops::builtin_registry().get(ir::kResultType, "opset1");
+    infer(graph, graph.add(schema, unique_name(schema.type), nullptr, {value}));
+  }
+
+  StatePtr state_;
+  std::vector<ir::Value> results_;  // a Result's own output, or the value to make one of
+  std::vector<ir::NodeId> sinks_, parameters_;
+  std::vector<bool> needed_;
+  std::vector<ir::NodeId> order_;  // what is needed, but for the Results
+};
+
+}  // namespace
+
+NodeHandle make_layer(const char* type, const char* opset, const OutputVector& inputs, const AnyMap& attributes) {
+  const ir::OpSchema& schema = ops::builtin_registry().get(type, opset);
+  auto attrs = with_context([&] { return schema.type; }, [&] { return make_attributes(schema, attributes); });
+  std::vector<const Node*> nodes;
+  for (const Output<Node>& input : inputs) nodes.push_back(&node_of(input));
+  StatePtr state = one_state(nodes);
+  if (schema.type == ir::kResultType) state = open_state(state);
+  std::vector<ir::Value> values;
+  for (const Output<Node>& input : inputs) values.push_back(value_in(state, input));
+  ir::Graph& graph = state->writable();
+  const ir::NodeId id = graph.add(schema, unique_name(schema.type), std::move(attrs), std::move(values));
+  infer(graph, id);
+  state->has_spare_layers |= state->owned;
+  return {state, static_cast<int32_t>(id)};
+}
+
+NodeHandle make_constant(const Tensor& value) {
+  const TensorState* tensor = &TensorAccess::state(value);
+  Tensor dense = value;
+  // Memory of the user may go before the model does.
+  if (!tensor->dense || tensor->owner == nullptr) {
+    dense = Tensor(tensor->type, tensor->shape);
+    value.copy_to(dense);
+    tensor = &TensorAccess::state(dense);
+  }
+  ir::Constant constant;
+  constant.view = {tensor->type, ir::to_dims(tensor->shape), tensor->data};
+  constant.owner = tensor->owner;
+  const ir::OpSchema& schema = ops::builtin_registry().get(ir::kConstType, "opset1");
+  StatePtr state = new_draft();
+  const ir::NodeId id = state->graph->add_constant(schema, unique_name(schema.type), std::move(constant));
+  return {std::move(state), static_cast<int32_t>(id)};
+}
+
+Tensor constant_value(const Node& constant) {
+  const ir::Node& node = NodeAccess::node(constant);
+  if (!node.constant) throw_error(ErrorCode::invalid_argument, node.describe(), " is no constant");
+  const ir::TensorView& view = node.constant->view;
+  return TensorAccess::share(view.type, Shape(view.dims.begin(), view.dims.end()), view.data, node.constant->owner);
+}
+
+NodeHandle handle_of(const Node& node) { return NodeAccess::handle(node); }
+
+StatePtr model_of_layers(const OutputVector& results, const NodeVector& sinks,
+                         const std::optional<NodeVector>& parameters, const std::string& name) {
+  return with_context([&] { return concat("the model '", name, "'"); },
+                      [&] {
+                        if (results.empty()) throw_error(ErrorCode::invalid_argument, "there is no result");
+                        return Parts(results, sinks, parameters).make_state(name);
+                      });
+}
+
+}  // namespace terroir::detail

@@ -1,0 +1,22 @@
+// Layers made in code before there is a model.
+//
+// What: a layer without inputs starts a graph of its own, a draft; any other goes into the graph of its inputs, and
+//       drafts that meet at a layer become one. A Model gets a graph of its own with what its results need; the handles
+//       of these layers are handles into the model from then on, those of others stay where they are.
+// Cost: joining moves the smaller draft, so n layers cost O(n log n).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/api/graph_state.hpp"
+
+namespace terroir::detail {
+
+/// The state of a new Model with these results, see the constructors of Model. No parameters given: all that are
+/// needed, in the order in which they were made.
+std::shared_ptr<GraphState> model_of_layers(const OutputVector& results, const NodeVector& sinks,
+                                            const std::optional<NodeVector>& parameters, const std::string& name);
+
+}  // namespace terroir::detail

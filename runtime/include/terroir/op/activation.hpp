@@ -1,0 +1,134 @@
+// Elementwise operations with attributes or operands of their own, as code makes them.
+#pragma once
+
+#include <string>
+
+#include "terroir/element_type.hpp"
+#include "terroir/op/attributes.hpp"
+#include "terroir/op/layer.hpp"
+
+namespace terroir {
+namespace op {
+namespace v0 {
+
+class Clamp : public Node {
+  TERROIR_LAYER(Clamp, "Clamp", "opset1")
+  Clamp(const Output<Node>& data, double min, double max) : Clamp(OutputVector{data}, {{"min", min}, {"max", max}}) {}
+};
+
+class Convert : public Node {
+  TERROIR_LAYER(Convert, "Convert", "opset1")
+  Convert(const Output<Node>& data, const element::Type& destination_type)
+      : Convert(OutputVector{data}, {{"destination_type", destination_type}}) {}
+};
+
+class Elu : public Node {
+  TERROIR_LAYER(Elu, "Elu", "opset1")
+  Elu(const Output<Node>& data, double alpha) : Elu(OutputVector{data}, {{"alpha", alpha}}) {}
+};
+
+class FakeQuantize : public Node {
+  TERROIR_LAYER(FakeQuantize, "FakeQuantize", "opset1")
+  FakeQuantize(const Output<Node>& data, const Output<Node>& input_low, const Output<Node>& input_high,
+               const Output<Node>& output_low, const Output<Node>& output_high, size_t levels,
+               const AutoBroadcastSpec& auto_broadcast = AutoBroadcastType::NUMPY)
+      : FakeQuantize(OutputVector{data, input_low, input_high, output_low, output_high},
+                     with_levels(detail::broadcasting(auto_broadcast), levels)) {}
+
+ private:
+  static AnyMap with_levels(AnyMap attributes, size_t levels) {
+    attributes.emplace("levels", static_cast<int64_t>(levels));
+    return attributes;
+  }
+};
+
+class Gelu : public Node {
+  TERROIR_LAYER(Gelu, "Gelu", "opset2")
+  explicit Gelu(const Output<Node>& data) : Gelu(OutputVector{data}) {}
+};
+
+class HardSigmoid : public Node {
+  TERROIR_LAYER(HardSigmoid, "HardSigmoid", "opset1")
+  HardSigmoid(const Output<Node>& data, const Output<Node>& alpha, const Output<Node>& beta)
+      : HardSigmoid(OutputVector{data, alpha, beta}) {}
+};
+
+class PRelu : public Node {
+  TERROIR_LAYER(PRelu, "PReLU", "opset1")
+  PRelu(const Output<Node>& data, const Output<Node>& slope) : PRelu(OutputVector{data, slope}) {}
+};
+
+class Selu : public Node {
+  TERROIR_LAYER(Selu, "Selu", "opset1")
+  Selu(const Output<Node>& data, const Output<Node>& alpha, const Output<Node>& lambda)
+      : Selu(OutputVector{data, alpha, lambda}) {}
+};
+
+}  // namespace v0
+
+namespace v1 {
+
+class ConvertLike : public Node {
+  TERROIR_LAYER(ConvertLike, "ConvertLike", "opset1")
+  ConvertLike(const Output<Node>& data, const Output<Node>& like) : ConvertLike(OutputVector{data, like}) {}
+};
+
+/// `pythondiv`: quotients of integers are rounded down, not towards zero.
+class Divide : public Node {
+  TERROIR_LAYER(Divide, "Divide", "opset1")
+  Divide(const Output<Node>& a, const Output<Node>& b,
+         const AutoBroadcastSpec& auto_broadcast = AutoBroadcastType::NUMPY)
+      : Divide(OutputVector{a, b}, detail::broadcasting(auto_broadcast)) {}
+  Divide(const Output<Node>& a, const Output<Node>& b, bool pythondiv,
+         const AutoBroadcastSpec& auto_broadcast = AutoBroadcastType::NUMPY)
+      : Divide(OutputVector{a, b}, with_rounding(detail::broadcasting(auto_broadcast), pythondiv)) {}
+
+ private:
+  static AnyMap with_rounding(AnyMap attributes, bool pythondiv) {
+    attributes.emplace("m_pythondiv", pythondiv);
+    return attributes;
+  }
+};
+
+class Select : public Node {
+  TERROIR_LAYER(Select, "Select", "opset1")
+  Select(const Output<Node>& condition, const Output<Node>& then, const Output<Node>& otherwise,
+         const AutoBroadcastSpec& auto_broadcast = AutoBroadcastType::NUMPY)
+      : Select(OutputVector{condition, then, otherwise}, detail::broadcasting(auto_broadcast)) {}
+};
+
+}  // namespace v1
+
+namespace v4 {
+
+class Swish : public Node {
+  TERROIR_LAYER(Swish, "Swish", "opset4")
+  explicit Swish(const Output<Node>& data) : Swish(OutputVector{data}) {}
+  Swish(const Output<Node>& data, const Output<Node>& beta) : Swish(OutputVector{data, beta}) {}
+};
+
+}  // namespace v4
+
+namespace v5 {
+
+class Round : public Node {
+  TERROIR_LAYER(Round, "Round", "opset5")
+  enum class RoundMode { HALF_TO_EVEN, HALF_AWAY_FROM_ZERO };
+  Round(const Output<Node>& data, RoundMode mode)
+      : Round(OutputVector{data},
+              {{"mode", mode == RoundMode::HALF_TO_EVEN ? "half_to_even" : "half_away_from_zero"}}) {}
+};
+
+}  // namespace v5
+
+namespace v7 {
+
+class Gelu : public Node {
+  TERROIR_LAYER(Gelu, "Gelu", "opset7")
+  explicit Gelu(const Output<Node>& data, GeluApproximationMode mode = GeluApproximationMode::ERF)
+      : Gelu(OutputVector{data}, {{"approximation_mode", detail::spelling(mode)}}) {}
+};
+
+}  // namespace v7
+}  // namespace op
+}  // namespace terroir

@@ -1,0 +1,40 @@
+// The ends of a model made in code: its inputs and outputs.
+#pragma once
+
+#include "terroir/element_type.hpp"
+#include "terroir/export.hpp"
+#include "terroir/layout.hpp"
+#include "terroir/op/layer.hpp"
+#include "terroir/partial_shape.hpp"
+
+namespace terroir {
+namespace op {
+namespace v0 {
+
+/// An input of the model.
+class TERROIR_API Parameter : public Node {
+ public:
+  static DiscreteTypeInfo get_type_info_static() { return {"Parameter", "opset1"}; }
+  explicit Parameter(const detail::NodeHandle& handle) : Node(handle) {}
+  Parameter(const element::Type& type, const PartialShape& shape)
+      : Node(detail::make_layer("Parameter", "opset1", {}, {{"element_type", type}, {"shape", shape}})) {}
+
+  PartialShape get_partial_shape() const { return get_output_partial_shape(0); }
+  Layout get_layout() const { return layout::get_layout(output(0)); }
+  void set_layout(const Layout& layout) { layout::set_layout(output(0), layout); }
+};
+
+/// An output of the model.
+class TERROIR_API Result : public Node {
+ public:
+  static DiscreteTypeInfo get_type_info_static() { return {"Result", "opset1"}; }
+  explicit Result(const detail::NodeHandle& handle) : Node(handle) {}
+  explicit Result(const Output<Node>& value) : Node(detail::make_layer("Result", "opset1", {value}, {})) {}
+
+  Layout get_layout() const { return layout::get_layout(output(0)); }
+  void set_layout(const Layout& layout) { layout::set_layout(output(0), layout); }
+};
+
+}  // namespace v0
+}  // namespace op
+}  // namespace terroir

@@ -1,0 +1,63 @@
+// What the classes of terroir/ops.hpp are made of.
+//
+// What: constructing one makes a layer: type and shape are inferred at once, so a port tells its shape and an error
+//       comes from the line that made it. The layer belongs to no model yet, or to the model of its inputs.
+// Threads: layers that are to become one model are made by one thread at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "terroir/any.hpp"
+#include "terroir/export.hpp"
+#include "terroir/node.hpp"
+#include "terroir/tensor.hpp"
+
+namespace terroir {
+
+namespace detail {
+
+/// A layer as the set `opset` defines it; attributes as in ModelBuilder::op(). Throws Exception: invalid_argument for
+/// inputs of different models, and what the operation refuses.
+TERROIR_API NodeHandle make_layer(const char* type, const char* opset, const OutputVector& inputs,
+                                  const AnyMap& attributes);
+/// A constant; the tensor's memory is shared if it is continuous and not the user's.
+TERROIR_API NodeHandle make_constant(const Tensor& value);
+/// The elements of a Constant, not to be written to.
+TERROIR_API Tensor constant_value(const Node& constant);
+TERROIR_API NodeHandle handle_of(const Node& node);
+
+}  // namespace detail
+
+/// Members of every class of terroir/ops.hpp: what it is, and the form that takes attributes by their names in IR
+/// files. `Name` as OpenVINO calls it, `type` as IR files spell it.
+#define TERROIR_LAYER(Name, type, opset)                                                         \
+ public:                                                                                         \
+  static ::terroir::DiscreteTypeInfo get_type_info_static() { return {#Name, opset}; }           \
+  explicit Name(const ::terroir::detail::NodeHandle& handle) : ::terroir::Node(handle) {}        \
+  explicit Name(const ::terroir::OutputVector& inputs, const ::terroir::AnyMap& attributes = {}) \
+      : ::terroir::Node(::terroir::detail::make_layer(type, opset, inputs, attributes)) {}
+
+/// Whether the layer is of this class.
+template <typename T>
+bool is_type(const Node* node) {
+  return node != nullptr && node->get_type_info() == T::get_type_info_static();
+}
+template <typename T, typename NodeT>
+bool is_type(const std::shared_ptr<NodeT>& node) {
+  return is_type<T>(node.get());
+}
+/// The layer as this class, or null. It may be another handle of the same layer than `node`.
+template <typename T, typename NodeT>
+std::shared_ptr<T> as_type_ptr(const std::shared_ptr<NodeT>& node) {
+  if (!is_type<T>(node.get())) return nullptr;
+  if constexpr (!std::is_const_v<NodeT>) {
+    if (auto same = std::dynamic_pointer_cast<T>(node)) return same;
+  }
+  return std::make_shared<std::remove_const_t<T>>(detail::handle_of(*node));
+}
+
+}  // namespace terroir

@@ -1,0 +1,219 @@
+// Operations that move elements or change shapes, as code makes them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "terroir/element_type.hpp"
+#include "terroir/op/attributes.hpp"
+#include "terroir/op/layer.hpp"
+
+namespace terroir {
+namespace op {
+namespace v0 {
+
+class Concat : public Node {
+  TERROIR_LAYER(Concat, "Concat", "opset1")
+  Concat(const OutputVector& values, int64_t axis) : Concat(values, AnyMap{{"axis", axis}}) {}
+  Concat(const NodeVector& values, int64_t axis) : Concat(OutputVector(values.begin(), values.end()), axis) {}
+};
+
+class DepthToSpace : public Node {
+  TERROIR_LAYER(DepthToSpace, "DepthToSpace", "opset1")
+  enum class DepthToSpaceMode { BLOCKS_FIRST, DEPTH_FIRST };
+  DepthToSpace(const Output<Node>& data, DepthToSpaceMode mode, size_t block_size = 1)
+      : DepthToSpace(OutputVector{data},
+                     {{"mode", mode == DepthToSpaceMode::BLOCKS_FIRST ? "blocks_first" : "depth_first"},
+                      {"block_size", static_cast<int64_t>(block_size)}}) {}
+};
+
+class ShapeOf : public Node {
+  TERROIR_LAYER(ShapeOf, "ShapeOf", "opset1")
+  explicit ShapeOf(const Output<Node>& data) : ShapeOf(OutputVector{data}) {}
+};
+
+class ShuffleChannels : public Node {
+  TERROIR_LAYER(ShuffleChannels, "ShuffleChannels", "opset1")
+  explicit ShuffleChannels(const Output<Node>& data, int64_t axis = 1, int64_t group = 1)
+      : ShuffleChannels(OutputVector{data}, {{"axis", axis}, {"group", group}}) {}
+};
+
+class SpaceToDepth : public Node {
+  TERROIR_LAYER(SpaceToDepth, "SpaceToDepth", "opset1")
+  enum class SpaceToDepthMode { BLOCKS_FIRST, DEPTH_FIRST };
+  SpaceToDepth(const Output<Node>& data, SpaceToDepthMode mode, size_t block_size = 1)
+      : SpaceToDepth(OutputVector{data},
+                     {{"mode", mode == SpaceToDepthMode::BLOCKS_FIRST ? "blocks_first" : "depth_first"},
+                      {"block_size", static_cast<int64_t>(block_size)}}) {}
+};
+
+class Squeeze : public Node {
+  TERROIR_LAYER(Squeeze, "Squeeze", "opset1")
+  explicit Squeeze(const Output<Node>& data) : Squeeze(OutputVector{data}) {}
+  Squeeze(const Output<Node>& data, const Output<Node>& axes) : Squeeze(OutputVector{data, axes}) {}
+};
+
+class Tile : public Node {
+  TERROIR_LAYER(Tile, "Tile", "opset1")
+  Tile(const Output<Node>& data, const Output<Node>& repeats) : Tile(OutputVector{data, repeats}) {}
+};
+
+class Unsqueeze : public Node {
+  TERROIR_LAYER(Unsqueeze, "Unsqueeze", "opset1")
+  Unsqueeze(const Output<Node>& data, const Output<Node>& axes) : Unsqueeze(OutputVector{data, axes}) {}
+};
+
+}  // namespace v0
+
+namespace v1 {
+
+class Broadcast : public Node {
+  TERROIR_LAYER(Broadcast, "Broadcast", "opset1")
+  Broadcast(const Output<Node>& data, const Output<Node>& target_shape,
+            const AutoBroadcastSpec& mode = AutoBroadcastType::NUMPY)
+      : Broadcast(OutputVector{data, target_shape}, {{"mode", mode.m_type == AutoBroadcastType::PDPD    ? "pdpd"
+                                                              : mode.m_type == AutoBroadcastType::NUMPY ? "numpy"
+                                                                                                        : "none"}}) {}
+  Broadcast(const Output<Node>& data, const Output<Node>& target_shape, const Output<Node>& axes_mapping)
+      : Broadcast(OutputVector{data, target_shape, axes_mapping}, {{"mode", "explicit"}}) {}
+};
+
+class Pad : public Node {
+  TERROIR_LAYER(Pad, "Pad", "opset1")
+  Pad(const Output<Node>& data, const Output<Node>& pads_begin, const Output<Node>& pads_end, PadMode mode)
+      : Pad(OutputVector{data, pads_begin, pads_end}, {{"pad_mode", detail::spelling(mode)}}) {}
+  Pad(const Output<Node>& data, const Output<Node>& pads_begin, const Output<Node>& pads_end,
+      const Output<Node>& pad_value, PadMode mode)
+      : Pad(OutputVector{data, pads_begin, pads_end, pad_value}, {{"pad_mode", detail::spelling(mode)}}) {}
+};
+
+class Reshape : public Node {
+  TERROIR_LAYER(Reshape, "Reshape", "opset1")
+  Reshape(const Output<Node>& data, const Output<Node>& pattern, bool special_zero)
+      : Reshape(OutputVector{data, pattern}, {{"special_zero", special_zero}}) {}
+};
+
+class Reverse : public Node {
+  TERROIR_LAYER(Reverse, "Reverse", "opset1")
+  enum class Mode { INDEX, MASK };
+  Reverse(const Output<Node>& data, const Output<Node>& axes, Mode mode)
+      : Reverse(OutputVector{data, axes}, {{"mode", mode == Mode::INDEX ? "index" : "mask"}}) {}
+  Reverse(const Output<Node>& data, const Output<Node>& axes, const std::string& mode)
+      : Reverse(OutputVector{data, axes}, {{"mode", mode}}) {}
+};
+
+class Split : public Node {
+  TERROIR_LAYER(Split, "Split", "opset1")
+  Split(const Output<Node>& data, const Output<Node>& axis, size_t num_splits)
+      : Split(OutputVector{data, axis}, {{"num_splits", static_cast<int64_t>(num_splits)}}) {}
+};
+
+class StridedSlice : public Node {
+  TERROIR_LAYER(StridedSlice, "StridedSlice", "opset1")
+  StridedSlice(const Output<Node>& data, const Output<Node>& begin, const Output<Node>& end,
+               const Output<Node>& strides, const std::vector<int64_t>& begin_mask,
+               const std::vector<int64_t>& end_mask, const std::vector<int64_t>& new_axis_mask = {},
+               const std::vector<int64_t>& shrink_axis_mask = {}, const std::vector<int64_t>& ellipsis_mask = {})
+      : StridedSlice(OutputVector{data, begin, end, strides},
+                     masks(begin_mask, end_mask, new_axis_mask, shrink_axis_mask, ellipsis_mask)) {}
+  StridedSlice(const Output<Node>& data, const Output<Node>& begin, const Output<Node>& end,
+               const std::vector<int64_t>& begin_mask, const std::vector<int64_t>& end_mask,
+               const std::vector<int64_t>& new_axis_mask = {}, const std::vector<int64_t>& shrink_axis_mask = {},
+               const std::vector<int64_t>& ellipsis_mask = {})
+      : StridedSlice(OutputVector{data, begin, end},
+                     masks(begin_mask, end_mask, new_axis_mask, shrink_axis_mask, ellipsis_mask)) {}
+
+ private:
+  static AnyMap masks(const std::vector<int64_t>& begin, const std::vector<int64_t>& end,
+                      const std::vector<int64_t>& new_axis, const std::vector<int64_t>& shrink_axis,
+                      const std::vector<int64_t>& ellipsis) {
+    return {{"begin_mask", begin},
+            {"end_mask", end},
+            {"new_axis_mask", new_axis},
+            {"shrink_axis_mask", shrink_axis},
+            {"ellipsis_mask", ellipsis}};
+  }
+};
+
+class Transpose : public Node {
+  TERROIR_LAYER(Transpose, "Transpose", "opset1")
+  Transpose(const Output<Node>& data, const Output<Node>& order) : Transpose(OutputVector{data, order}) {}
+};
+
+class VariadicSplit : public Node {
+  TERROIR_LAYER(VariadicSplit, "VariadicSplit", "opset1")
+  VariadicSplit(const Output<Node>& data, const Output<Node>& axis, const Output<Node>& split_lengths)
+      : VariadicSplit(OutputVector{data, axis, split_lengths}) {}
+};
+
+}  // namespace v1
+
+namespace v3 {
+
+class Broadcast : public Node {
+  TERROIR_LAYER(Broadcast, "Broadcast", "opset3")
+  Broadcast(const Output<Node>& data, const Output<Node>& target_shape,
+            const BroadcastModeSpec& mode = BroadcastType::NUMPY)
+      : Broadcast(OutputVector{data, target_shape}, {{"mode", detail::spelling(mode.m_type)}}) {}
+  Broadcast(const Output<Node>& data, const Output<Node>& target_shape, const Output<Node>& axes_mapping,
+            const BroadcastModeSpec& mode = BroadcastType::EXPLICIT)
+      : Broadcast(OutputVector{data, target_shape, axes_mapping}, {{"mode", detail::spelling(mode.m_type)}}) {}
+};
+
+class ShapeOf : public Node {
+  TERROIR_LAYER(ShapeOf, "ShapeOf", "opset3")
+  explicit ShapeOf(const Output<Node>& data, const element::Type& output_type = element::i64)
+      : ShapeOf(OutputVector{data}, {{"output_type", output_type}}) {}
+};
+
+}  // namespace v3
+
+namespace v7 {
+
+class Roll : public Node {
+  TERROIR_LAYER(Roll, "Roll", "opset7")
+  Roll(const Output<Node>& data, const Output<Node>& shift, const Output<Node>& axes)
+      : Roll(OutputVector{data, shift, axes}) {}
+};
+
+}  // namespace v7
+
+namespace v8 {
+
+class Slice : public Node {
+  TERROIR_LAYER(Slice, "Slice", "opset8")
+  Slice(const Output<Node>& data, const Output<Node>& start, const Output<Node>& stop, const Output<Node>& step)
+      : Slice(OutputVector{data, start, stop, step}) {}
+  Slice(const Output<Node>& data, const Output<Node>& start, const Output<Node>& stop, const Output<Node>& step,
+        const Output<Node>& axes)
+      : Slice(OutputVector{data, start, stop, step, axes}) {}
+};
+
+}  // namespace v8
+
+namespace v12 {
+
+class Pad : public Node {
+  TERROIR_LAYER(Pad, "Pad", "opset12")
+  Pad(const Output<Node>& data, const Output<Node>& pads_begin, const Output<Node>& pads_end, PadMode mode)
+      : Pad(OutputVector{data, pads_begin, pads_end}, {{"pad_mode", detail::spelling(mode)}}) {}
+  Pad(const Output<Node>& data, const Output<Node>& pads_begin, const Output<Node>& pads_end,
+      const Output<Node>& pad_value, PadMode mode)
+      : Pad(OutputVector{data, pads_begin, pads_end, pad_value}, {{"pad_mode", detail::spelling(mode)}}) {}
+};
+
+}  // namespace v12
+
+namespace v15 {
+
+class Squeeze : public Node {
+  TERROIR_LAYER(Squeeze, "Squeeze", "opset15")
+  explicit Squeeze(const Output<Node>& data, bool allow_axis_skip = false)
+      : Squeeze(OutputVector{data}, {{"allow_axis_skip", allow_axis_skip}}) {}
+  Squeeze(const Output<Node>& data, const Output<Node>& axes, bool allow_axis_skip = false)
+      : Squeeze(OutputVector{data, axes}, {{"allow_axis_skip", allow_axis_skip}}) {}
+};
+
+}  // namespace v15
+}  // namespace op
+}  // namespace terroir

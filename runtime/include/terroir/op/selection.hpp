@@ -1,0 +1,211 @@
+// Gathering, scattering, sorting and generation, as code makes them.
+#pragma once
+
+#include "terroir/element_type.hpp"
+#include "terroir/op/attributes.hpp"
+#include "terroir/op/layer.hpp"
+
+namespace terroir {
+
+namespace detail {
+
+inline AnyMap top_k(int64_t axis, op::TopKMode mode, op::TopKSortType sort, const element::Type& index_element_type) {
+  return {
+      {"axis", axis}, {"mode", spelling(mode)}, {"sort", spelling(sort)}, {"index_element_type", index_element_type}};
+}
+
+}  // namespace detail
+
+namespace op {
+namespace v0 {
+
+class CumSum : public Node {
+  TERROIR_LAYER(CumSum, "CumSum", "opset3")
+  CumSum(const Output<Node>& data, const Output<Node>& axis, bool exclusive = false, bool reverse = false)
+      : CumSum(OutputVector{data, axis}, {{"exclusive", exclusive}, {"reverse", reverse}}) {}
+};
+
+class Range : public Node {
+  TERROIR_LAYER(Range, "Range", "opset1")
+  Range(const Output<Node>& start, const Output<Node>& stop, const Output<Node>& step)
+      : Range(OutputVector{start, stop, step}) {}
+};
+
+}  // namespace v0
+
+namespace v1 {
+
+class Gather : public Node {
+  TERROIR_LAYER(Gather, "Gather", "opset1")
+  Gather(const Output<Node>& data, const Output<Node>& indices, const Output<Node>& axis)
+      : Gather(OutputVector{data, indices, axis}) {}
+};
+
+class OneHot : public Node {
+  TERROIR_LAYER(OneHot, "OneHot", "opset1")
+  OneHot(const Output<Node>& indices, const Output<Node>& depth, const Output<Node>& on_value,
+         const Output<Node>& off_value, int64_t axis)
+      : OneHot(OutputVector{indices, depth, on_value, off_value}, {{"axis", axis}}) {}
+};
+
+class TopK : public Node {
+  TERROIR_LAYER(TopK, "TopK", "opset1")
+  using Mode = TopKMode;
+  using SortType = TopKSortType;
+  TopK(const Output<Node>& data, const Output<Node>& k, int64_t axis, Mode mode, SortType sort,
+       const element::Type& index_element_type = element::i32)
+      : TopK(OutputVector{data, k}, detail::top_k(axis, mode, sort, index_element_type)) {}
+};
+
+}  // namespace v1
+
+namespace v3 {
+
+class NonZero : public Node {
+  TERROIR_LAYER(NonZero, "NonZero", "opset3")
+  explicit NonZero(const Output<Node>& data, const element::Type& output_type = element::i64)
+      : NonZero(OutputVector{data}, {{"output_type", output_type}}) {}
+};
+
+class ScatterElementsUpdate : public Node {
+  TERROIR_LAYER(ScatterElementsUpdate, "ScatterElementsUpdate", "opset3")
+  ScatterElementsUpdate(const Output<Node>& data, const Output<Node>& indices, const Output<Node>& updates,
+                        const Output<Node>& axis)
+      : ScatterElementsUpdate(OutputVector{data, indices, updates, axis}) {}
+};
+
+class ScatterNDUpdate : public Node {
+  TERROIR_LAYER(ScatterNDUpdate, "ScatterNDUpdate", "opset4")
+  ScatterNDUpdate(const Output<Node>& data, const Output<Node>& indices, const Output<Node>& updates)
+      : ScatterNDUpdate(OutputVector{data, indices, updates}) {}
+};
+
+class ScatterUpdate : public Node {
+  TERROIR_LAYER(ScatterUpdate, "ScatterUpdate", "opset3")
+  ScatterUpdate(const Output<Node>& data, const Output<Node>& indices, const Output<Node>& updates,
+                const Output<Node>& axis)
+      : ScatterUpdate(OutputVector{data, indices, updates, axis}) {}
+};
+
+class TopK : public Node {
+  TERROIR_LAYER(TopK, "TopK", "opset3")
+  using Mode = TopKMode;
+  using SortType = TopKSortType;
+  TopK(const Output<Node>& data, const Output<Node>& k, int64_t axis, Mode mode, SortType sort,
+       const element::Type& index_element_type = element::i32)
+      : TopK(OutputVector{data, k}, detail::top_k(axis, mode, sort, index_element_type)) {}
+};
+
+}  // namespace v3
+
+namespace v4 {
+
+class Range : public Node {
+  TERROIR_LAYER(Range, "Range", "opset4")
+  Range(const Output<Node>& start, const Output<Node>& stop, const Output<Node>& step, const element::Type& output_type)
+      : Range(OutputVector{start, stop, step}, {{"output_type", output_type}}) {}
+};
+
+}  // namespace v4
+
+namespace v5 {
+
+class GatherND : public Node {
+  TERROIR_LAYER(GatherND, "GatherND", "opset5")
+  GatherND(const Output<Node>& data, const Output<Node>& indices, size_t batch_dims = 0)
+      : GatherND(OutputVector{data, indices}, {{"batch_dims", static_cast<int64_t>(batch_dims)}}) {}
+};
+
+}  // namespace v5
+
+namespace v6 {
+
+class GatherElements : public Node {
+  TERROIR_LAYER(GatherElements, "GatherElements", "opset6")
+  GatherElements(const Output<Node>& data, const Output<Node>& indices, int64_t axis)
+      : GatherElements(OutputVector{data, indices}, {{"axis", axis}}) {}
+};
+
+}  // namespace v6
+
+namespace v7 {
+
+class Gather : public Node {
+  TERROIR_LAYER(Gather, "Gather", "opset7")
+  Gather(const Output<Node>& data, const Output<Node>& indices, const Output<Node>& axis, int64_t batch_dims = 0)
+      : Gather(OutputVector{data, indices, axis}, {{"batch_dims", batch_dims}}) {}
+};
+
+}  // namespace v7
+
+namespace v8 {
+
+class Gather : public Node {
+  TERROIR_LAYER(Gather, "Gather", "opset8")
+  Gather(const Output<Node>& data, const Output<Node>& indices, const Output<Node>& axis, int64_t batch_dims = 0)
+      : Gather(OutputVector{data, indices, axis}, {{"batch_dims", batch_dims}}) {}
+};
+
+class GatherND : public Node {
+  TERROIR_LAYER(GatherND, "GatherND", "opset8")
+  GatherND(const Output<Node>& data, const Output<Node>& indices, size_t batch_dims = 0)
+      : GatherND(OutputVector{data, indices}, {{"batch_dims", static_cast<int64_t>(batch_dims)}}) {}
+};
+
+}  // namespace v8
+
+namespace v11 {
+
+class TopK : public Node {
+  TERROIR_LAYER(TopK, "TopK", "opset11")
+  using Mode = TopKMode;
+  using SortType = TopKSortType;
+  TopK(const Output<Node>& data, const Output<Node>& k, int64_t axis, Mode mode, SortType sort,
+       const element::Type& index_element_type = element::i32, bool stable = false)
+      : TopK(OutputVector{data, k}, with_order(detail::top_k(axis, mode, sort, index_element_type), stable)) {}
+
+ private:
+  static AnyMap with_order(AnyMap attributes, bool stable) {
+    attributes.emplace("stable", stable);
+    return attributes;
+  }
+};
+
+}  // namespace v11
+
+namespace v12 {
+
+class ScatterElementsUpdate : public Node {
+  TERROIR_LAYER(ScatterElementsUpdate, "ScatterElementsUpdate", "opset12")
+  enum class Reduction { NONE, SUM, PROD, MIN, MAX, MEAN };
+  ScatterElementsUpdate(const Output<Node>& data, const Output<Node>& indices, const Output<Node>& updates,
+                        const Output<Node>& axis, Reduction reduction = Reduction::NONE, bool use_init_val = true)
+      : ScatterElementsUpdate(OutputVector{data, indices, updates, axis},
+                              {{"reduction", spelling(reduction)}, {"use_init_val", use_init_val}}) {}
+
+ private:
+  static const char* spelling(Reduction reduction) {
+    static constexpr const char* kNames[] = {"none", "sum", "prod", "min", "max", "mean"};
+    return kNames[static_cast<size_t>(reduction)];
+  }
+};
+
+}  // namespace v12
+
+namespace v13 {
+
+class ScaledDotProductAttention : public Node {
+  TERROIR_LAYER(ScaledDotProductAttention, "ScaledDotProductAttention", "opset13")
+  ScaledDotProductAttention(const Output<Node>& query, const Output<Node>& key, const Output<Node>& value, bool causal)
+      : ScaledDotProductAttention(OutputVector{query, key, value}, {{"causal", causal}}) {}
+  ScaledDotProductAttention(const Output<Node>& query, const Output<Node>& key, const Output<Node>& value,
+                            const Output<Node>& attention_mask, bool causal)
+      : ScaledDotProductAttention(OutputVector{query, key, value, attention_mask}, {{"causal", causal}}) {}
+  ScaledDotProductAttention(const Output<Node>& query, const Output<Node>& key, const Output<Node>& value,
+                            const Output<Node>& attention_mask, const Output<Node>& scale, bool causal)
+      : ScaledDotProductAttention(OutputVector{query, key, value, attention_mask, scale}, {{"causal", causal}}) {}
+};
+
+}  // namespace v13
+}  // namespace op
+}  // namespace terroir

@@ -1,0 +1,38 @@
+// Variables of models with state, as code makes them.
+#pragma once
+
+#include <memory>
+
+#include "terroir/op/layer.hpp"
+#include "terroir/variable.hpp"
+
+namespace terroir {
+namespace detail {
+
+inline AnyMap by_name(const op::util::Variable& variable) {
+  const op::util::VariableInfo& info = variable.get_info();
+  return {{"variable_id", info.variable_id}, {"variable_type", info.data_type}, {"variable_shape", info.data_shape}};
+}
+
+}  // namespace detail
+
+namespace op {
+namespace v6 {
+
+class ReadValue : public Node {
+  TERROIR_LAYER(ReadValue, "ReadValue", "opset6")
+  explicit ReadValue(const std::shared_ptr<util::Variable>& variable)
+      : ReadValue(OutputVector{}, detail::by_name(*variable)) {}
+  ReadValue(const Output<Node>& initial_value, const std::shared_ptr<util::Variable>& variable)
+      : ReadValue(OutputVector{initial_value}, detail::by_name(*variable)) {}
+};
+
+class Assign : public Node {
+  TERROIR_LAYER(Assign, "Assign", "opset6")
+  Assign(const Output<Node>& value, const std::shared_ptr<util::Variable>& variable)
+      : Assign(OutputVector{value}, {{"variable_id", variable->get_info().variable_id}}) {}
+};
+
+}  // namespace v6
+}  // namespace op
+}  // namespace terroir
