@@ -212,6 +212,48 @@ static void write_model(const char* path) {
   fclose(file);
 }
 
+/* Bytes instead of floats: the conversion, and a mean of 3, become part of the model. */
+static void run_on_bytes(const ov_core_t* core, const ov_model_t* model) {
+  uint8_t bytes[6] = {1, 2, 3, 4, 5, 6};
+  const float wanted[6] = {-2, -1, 0, 1, 2, 3};
+  int64_t dims[2] = {2, 3};
+  ov_shape_t shape;
+  ov_preprocess_prepostprocessor_t* processor = NULL;
+  ov_preprocess_input_info_t* info = NULL;
+  ov_preprocess_input_tensor_info_t* tensor_info = NULL;
+  ov_preprocess_preprocess_steps_t* steps = NULL;
+  ov_model_t* converted = NULL;
+  ov_compiled_model_t* compiled = NULL;
+  ov_infer_request_t* request = NULL;
+  ov_tensor_t *input = NULL, *output = NULL;
+  EXPECT_OK(ov_preprocess_prepostprocessor_create(model, &processor));
+  EXPECT_OK(ov_preprocess_prepostprocessor_get_input_info_by_index(processor, 0, &info));
+  EXPECT_OK(ov_preprocess_input_info_get_tensor_info(info, &tensor_info));
+  EXPECT_OK(ov_preprocess_input_tensor_info_set_element_type(tensor_info, U8));
+  EXPECT_OK(ov_preprocess_input_info_get_preprocess_steps(info, &steps));
+  EXPECT_OK(ov_preprocess_preprocess_steps_convert_element_type(steps, F32));
+  EXPECT_OK(ov_preprocess_preprocess_steps_mean(steps, 3));
+  EXPECT_OK(ov_preprocess_prepostprocessor_build(processor, &converted));
+  EXPECT_OK(ov_core_compile_model(core, converted, "CPU", 0, &compiled));
+  EXPECT_OK(ov_compiled_model_create_infer_request(compiled, &request));
+  EXPECT_OK(ov_shape_create(2, dims, &shape));
+  EXPECT_OK(ov_tensor_create_from_host_ptr(U8, shape, bytes, &input));
+  EXPECT_OK(ov_infer_request_set_input_tensor(request, input));
+  EXPECT_OK(ov_infer_request_infer(request));
+  EXPECT_OK(ov_infer_request_get_output_tensor(request, &output));
+  expect_positive(output, wanted, 6);
+  ov_tensor_free(output);
+  ov_tensor_free(input);
+  ov_shape_free(&shape);
+  ov_infer_request_free(request);
+  ov_compiled_model_free(compiled);
+  ov_model_free(converted);
+  ov_preprocess_preprocess_steps_free(steps);
+  ov_preprocess_input_tensor_info_free(tensor_info);
+  ov_preprocess_input_info_free(info);
+  ov_preprocess_prepostprocessor_free(processor);
+}
+
 int main(int argc, char** argv) {
   char path[4096];
   char* value = NULL;
@@ -240,6 +282,9 @@ int main(int argc, char** argv) {
   run(compiled);
   ov_compiled_model_free(compiled);
   reshape(model);
+  ov_model_free(model);
+  EXPECT_OK(ov_core_read_model(core, path, NULL, &model));
+  run_on_bytes(core, model);
   ov_model_free(model);
   ov_core_free(core);
   if (failures == 0) printf("every expectation of the C API holds\n");

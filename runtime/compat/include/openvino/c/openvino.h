@@ -10,6 +10,7 @@
 #include "openvino/c/ov_model.h"
 #include "openvino/c/ov_node.h"
 #include "openvino/c/ov_partial_shape.h"
+#include "openvino/c/ov_prepostprocess.h"
 #include "openvino/c/ov_property.h"
 #include "openvino/c/ov_rank.h"
 #include "openvino/c/ov_shape.h"
