@@ -25,6 +25,14 @@ run(${CMAKE_COMMAND} --build ${WORK}/consumer)
 run(${WORK}/consumer/consumer_terroir ${WORK})
 run(${WORK}/consumer/consumer_terroir_static ${WORK})
 
+# OpenVINO's package is found when it is asked for by its folder, and not else.
+run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/tests/install/openvino_consumer -B ${WORK}/openvino_consumer
+  -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DPROGRAMS=${SOURCE}/tests/compat
+  -DOpenVINO_DIR=${WORK}/moved/lib/cmake/Terroir/openvino)
+run(${CMAKE_COMMAND} --build ${WORK}/openvino_consumer)
+run(${WORK}/openvino_consumer/models_in_code ${WORK})
+run(${WORK}/openvino_consumer/c_api ${WORK})
+
 run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/samples -B ${WORK}/samples
   -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_PREFIX_PATH=${WORK}/moved)
 run(${CMAKE_COMMAND} --build ${WORK}/samples --target hello_query_device)
