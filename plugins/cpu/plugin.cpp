@@ -133,7 +133,7 @@ class CpuRequest final : public plugin::RequestState {
                                    : boundary[static_cast<size_t>(index)]);
       }
       if (node.bodies.empty())
-        computed.push_back(run_frontier_op(node, values, context.arena));
+        computed.push_back(run_frontier(node, values, context));
       else
         computed.push_back(run_control_flow(node, then.bodies[i], values, context));
       if (context.cancelled.load(std::memory_order_relaxed)) return;
@@ -149,6 +149,23 @@ class CpuRequest final : public plugin::RequestState {
       return sink(then.results_after[i], type, extents);
     };
     run(*then.rest->stage(dims, context.arena), rest_inputs, mapped, context);
+  }
+
+  std::vector<ir::Constant> run_frontier(const ir::Node& node, const std::vector<ir::Constant>& values,
+                                         const plugin::RunContext& context) {
+    std::vector<size_t> given;
+    const auto plan = plan_of_frontier_op(node, values, compiled_->common, context.arena, given);
+    if (!plan) return run_frontier_op(node, values, context.arena);
+    PlanState state(plan, context.arena);
+    for (size_t i = 0; i < given.size(); ++i) state.bind_input(i, values[given[i]].view.data);
+    std::vector<ir::Constant> results;
+    for (const TensorDesc& result : plan->outputs) {
+      auto buffer = allocate_elements(result.type, result.count());
+      state.bind_output(results.size(), buffer.get());
+      results.push_back({{result.type, result.dims, buffer.get()}, buffer});
+    }
+    run_plan(state, context);
+    return results;
   }
 
   std::vector<ir::Constant> run_control_flow(const ir::Node& node, std::span<const std::shared_ptr<Program>> bodies,

@@ -240,6 +240,46 @@ StageCache::Made Program::compile(std::unique_ptr<ir::Graph> rewritten, const st
   return {stage, bytes + own.bytes()};
 }
 
+std::shared_ptr<const Plan> plan_of_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs,
+                                                Common& common, const parallel::Arena& arena,
+                                                std::vector<size_t>& given) {
+  // Compiling takes as long as a reference needs for some hundred kilobytes.
+  constexpr size_t kSmall = 256, kWorthwhile = 512 * 1024;
+  size_t bytes = 0;
+  for (const ir::Constant& input : inputs) {
+    if (input.view.type == element::string) return nullptr;
+    bytes += input.view.bytes();
+  }
+  if (bytes < kWorthwhile) return nullptr;
+  auto graph = std::make_unique<ir::Graph>();
+  std::vector<ir::Value> values;
+  std::vector<ir::Dims> dims;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ir::TensorView& view = inputs[i].view;
+    if (view.bytes() <= kSmall) {
+      values.push_back({graph->add_constant(builtin(ir::kConstType), {}, inputs[i]), 0});
+      continue;
+    }
+    const PartialShape shape(ir::to_shape(view.dims));
+    const ir::NodeId id = graph->add(builtin(ir::kParameterType), concat(node.name, "/input", i),
+                                     ir::make_attributes_of(ir::ParameterAttrs{shape, view.type}));
+    values.push_back({id, 0});
+    dims.push_back(view.dims);
+    given.push_back(i);
+  }
+  const ir::NodeId id = graph->add(*node.schema, node.name, node.attributes->clone(), std::move(values));
+  graph->node(id).origin = node.origin;
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    graph->add(builtin(ir::kResultType), concat(node.name, "/output", i), nullptr,
+               {ir::Value{id, static_cast<int32_t>(i)}});
+  auto bound = bound_graph(std::move(graph), dims);
+  const std::vector<ir::NodeId> nodes = bound->nodes();
+  const bool known =
+      std::all_of(nodes.begin(), nodes.end(), [&](ir::NodeId n) { return has_static_outputs(bound->node(n)); });
+  if (!known) return nullptr;
+  return compile_plan(std::move(bound), common.weights, common.options, arena);
+}
+
 std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs,
                                           const parallel::Arena& arena) {
   ir::Graph graph;

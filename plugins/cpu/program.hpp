@@ -3,8 +3,9 @@
 // Stage: one plan, where every size follows from the extents; else a plan for the part before the ops whose output size
 // depends on data, those ops themselves, and a Program for the rest:
 //   x -> conv -> NonZero -> Gather -> y      =>      plan {conv}, NonZero by its reference, Program {Gather}
-// If, Loop and TensorIterator end a plan likewise; each of their bodies is a Program.
-// Threads: any.
+// A frontier op on large tensors whose sizes follow from small ones (the target of a Reshape, the bounds of a Slice,
+// the k of a TopK) gets a plan of its own once these are known. If, Loop and TensorIterator end a plan likewise; each
+// of their bodies is a Program. Threads: any.
 #include <memory>
 #include <unordered_set>
 #include <vector>
@@ -80,6 +81,13 @@ class Program {
   std::unordered_set<const void*> shared_constants_;  // owners of the constants of rewritten_
   std::shared_ptr<const Stage> only_;                 // instead of those in the cache
 };
+
+/// A plan for one frontier op over values that are known now, of which the small ones are its constants. `given`: which
+/// inputs of the op the plan's inputs are. Null where compiling would cost more than the op's reference, or sizes still
+/// follow from large values.
+std::shared_ptr<const Plan> plan_of_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs,
+                                                Common& common, const parallel::Arena& arena,
+                                                std::vector<size_t>& given);
 
 /// One frontier op over values that are known now: infers its sizes from them and runs its reference, on the arena's
 /// threads where that shares out its work.

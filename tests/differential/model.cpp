@@ -1,8 +1,12 @@
 #include "tests/differential/model.hpp"
 
+#include <cmath>
+#include <iterator>
+
 #include "ir/base/error.hpp"
 #include "ops/registry.hpp"
 #include "tests/differential/recipes.hpp"
+#include "tests/support/elements.hpp"
 
 namespace terroir::test {
 namespace {
@@ -116,6 +120,24 @@ void finish(Draw& draw, RandomModel& model) {
   }
 }
 
+/// In a model of elementwise operations alone every element has its own results, so that those of special ones are
+/// defined whatever else there is: NaN, infinities, zeros of both signs and subnormal numbers among the others.
+void add_special_numbers(RandomModel& model, Random random) {
+  if (!random.chance(40)) return;
+  for (const ir::NodeId id : model.graph->nodes()) {
+    const ir::Node& node = model.graph->node(id);
+    if (!node.inputs.empty() && !node.is(ir::kResultType) && !node.schema->flags.elementwise) return;
+  }
+  for (HostTensor& input : model.inputs) {
+    if (!input.type().is_real() || input.type().bitwidth() < 16) continue;
+    const double tiny = input.type() == element::f16 ? 3e-7 : 3e-40;
+    const double special[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, tiny, -tiny};
+    const ir::MutableTensorView view = input.writable();
+    for (int64_t i = 0; i < view.count(); ++i)
+      if (random.chance(20)) set_number(view, i, special[random.below(std::size(special))]);
+  }
+}
+
 }  // namespace
 
 RandomModel random_model(uint64_t seed, const std::string& operation) {
@@ -132,6 +154,8 @@ RandomModel random_model(uint64_t seed, const std::string& operation) {
   model.has_wanted = grow(draw, operation, 8, model.refused);
   grow_others(after);
   finish(draw, model);
+  // With numbers of their own, so that the seed's model stays what it was.
+  add_special_numbers(model, Random(seed ^ 0x5bec1a1));
   return model;
 }
 

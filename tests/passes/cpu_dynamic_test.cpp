@@ -95,5 +95,31 @@ TEST(CpuDynamic, TheSameValueOnBothSidesOfACut) {
   expect_same_as_interpreter(m.graph(), sets);
 }
 
+// What a run brings is small, what it is applied to large: kernels run, not references.
+TEST(CpuDynamic, LargeTensorsWhoseSizesFollowFromSmallOnes) {
+  GraphMaker m;
+  auto x = m.input({3, 210, 211});
+  auto pads = m.input({3}, element::i64), order = m.input({3}, element::i64), k = m.input({}, element::i64);
+  m.result(m.op("Sigmoid", {m.op("Pad", {x, pads, pads, m.scalar(2)}, {{"pad_mode", "constant"}})}));
+  m.result(m.op("Transpose", {x, order}));
+  auto top = m.op("TopK", {x, k}, {{"axis", "2"}, {"mode", "max"}, {"sort", "value"}, {"index_element_type", "i32"}});
+  m.result(top);
+  m.result({top.node, 1});
+  m.result(m.op("Slice", {x, pads, order, m.integers({1, 1, 1})}));
+  Sets sets;
+  for (const int64_t i : {1, 2}) {
+    sets.push_back({random_tensor({3, 210, 211}, static_cast<uint32_t>(i)), integer_tensor({3}, {0, i, 3}),
+                    integer_tensor({3}, {2, i - 1, 2 - i}), integer_tensor({}, {7 * i})});
+  }
+  expect_same_as_interpreter(m.graph(), sets);
+}
+
+TEST(CpuDynamic, AxesOfARunLeaveLargeTensorsToKernels) {
+  GraphMaker m;
+  m.result(m.op("ReduceSum", {m.input({300, 600}), m.input({1}, element::i64)}, {{"keep_dims", "true"}}, "sum"));
+  for (const cpu::Isa isa : cpu::available_isas())
+    EXPECT_EQ(kernel_on_cpu(m.graph(), isa, "sum").substr(0, 14), "f32_ReduceSum_");
+}
+
 }  // namespace
 }  // namespace terroir::test

@@ -83,6 +83,11 @@ class FourierExecutor final : public Executor {
     }
   }
 
+  size_t table_bytes() const override {
+    size_t bytes = 0;
+    for (const AxisPass& pass : passes_) bytes += pass.lines.table_bytes();
+    return bytes;
+  }
   size_t scratch_bytes(int threads) const override {
     int64_t work = 0;
     for (const AxisPass& pass : passes_) work = std::max(work, pass.lines.work_floats(threads));

@@ -29,6 +29,8 @@ class FourierLines {
   int64_t calls() const { return calls_per_run_ * (lines_ / run_); }
   int64_t work_floats(int64_t threads) const { return std::min(threads, calls()) * call_floats(); }
 
+  size_t table_bytes() const { return tables_->bytes() + turns_.size() * sizeof(float); }
+
   /// `work`: work_floats() of them, 64-byte aligned. `src` may be `dst` where lines keep their places.
   void run(const parallel::Arena& arena, const float* src, float* dst, const float* window,
            float* work) const noexcept {

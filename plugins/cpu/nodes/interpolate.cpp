@@ -121,6 +121,11 @@ class InterpolateExecutor final : public Executor {
       }
     });
   }
+  size_t table_bytes() const override {
+    size_t bytes = 0;
+    for (const AxisMap& axis : maps_.axes) bytes += axis.low.size() * (2 * sizeof(int32_t) + sizeof(float));
+    return bytes;
+  }
   std::string kernel_name() const override { return name_; }
 
  private:

@@ -106,6 +106,13 @@ class AxesExecutor final : public Executor {
     for (size_t p = 0; p + 1 < passes_.size(); ++p) floats += floats_of(passes_[p]);
     return static_cast<size_t>(floats) * sizeof(float);
   }
+  size_t table_bytes() const override {
+    size_t bytes = 0;
+    for (const AxisPass& pass : passes_)
+      bytes += pass.index.size() * sizeof(int32_t) + pass.weight.size() * sizeof(float) +
+               pass.first.size() * sizeof(int64_t);
+    return bytes;
+  }
   std::string kernel_name() const override { return name_; }
 
  private:

@@ -42,6 +42,7 @@ class StftExecutor final : public Executor {
     lines_.run(args.arena, static_cast<const float*>(args.inputs[0]), static_cast<float*>(args.outputs[0]), window,
                window + whole_lines(frames_.size));
   }
+  size_t table_bytes() const override { return lines_.table_bytes(); }
   size_t scratch_bytes(int threads) const override {
     return static_cast<size_t>(whole_lines(frames_.size) + lines_.work_floats(threads)) * sizeof(float);
   }
@@ -89,6 +90,7 @@ class IstftExecutor final : public Executor {
                                    dst + n * length_ + begin);
     });
   }
+  size_t table_bytes() const override { return lines_.table_bytes(); }
   size_t scratch_bytes(int threads) const override {
     return static_cast<size_t>(whole_lines(frames_.size) + value_floats() + lines_.work_floats(threads)) *
            sizeof(float);

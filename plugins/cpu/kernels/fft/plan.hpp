@@ -15,6 +15,11 @@ class FftTables {
   FftTables& operator=(const FftTables&) = delete;
 
   const FftPlan& plan() const { return plan_; }
+  size_t bytes() const {
+    size_t floats = 0;
+    for (const Table& table : tables_) floats += table.size();
+    return floats * sizeof(float) + stages_.size() * sizeof(FftStage);
+  }
 
  private:
   using Table = std::vector<float>;

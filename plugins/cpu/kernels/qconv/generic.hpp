@@ -103,6 +103,10 @@ TERROIR_INLINE void unfold_taps(const QConvArgs& a, Segment* segments, int64_t n
 void unfold(const QConvArgs& args, int64_t begin, int64_t count) {
   Segment segments[kMostPositions];
   const int64_t n = segments_of(args, begin, count, segments);
+  // The product reads whole vectors. What it makes of positions behind the last one is not stored.
+  const int64_t depth = args.kernel[0] * args.kernel[1] * args.kernel[2] * ((args.channels + 1) / 2);
+  for (int64_t k = 0; count % kLanes != 0 && k < depth; ++k)
+    for (int64_t i = count; i % kLanes != 0; ++i) args.columns[k * args.tile + i] = 0;
   switch (args.stride[2]) {
     case 1:
       return unfold_taps<1>(args, segments, n);
