@@ -72,21 +72,14 @@ struct Core::State {
     const std::lock_guard lock(mutex);
     return common;
   }
-  /// All of them or none. What is there already from the same extension stays.
-  void add_operations(std::span<const std::shared_ptr<const ir::OpSchema>> schemas) {
+  /// Everything in it or nothing. What is there already from the same extension stays.
+  void add(const custom::Extension& extension) {
     const std::lock_guard lock(mutex);
-    const ir::OpRegistry& before = extended ? *extended : ops::builtin_registry();
-    auto all = std::make_shared<ir::OpRegistry>(before);
-    for (const auto& schema : schemas) {
-      const ir::OpSchema* known = before.find(schema->type, schema->opset);
-      if (known == schema.get()) continue;
-      if (known != nullptr && known->opset == schema->opset) {
-        const std::string owner = custom::source_of(*known);
-        throw_error(ErrorCode::invalid_argument, "it brings the operation ", schema->type, " of '", schema->opset,
-                    "', which ", owner.empty() ? std::string("Terroir has itself") : "'" + owner + "' brought before",
-                    ": give it another type or opset");
-      }
-      all->add(schema);
+    auto all = with_operations(extension);
+    std::vector<std::unique_ptr<plugin::Plugin>> fresh = new_devices(extension);
+    for (auto& device : fresh) {
+      devices.emplace(device->device_name(), common);
+      plugins.add(std::move(device));
     }
     extended = std::move(all);
   }
@@ -117,6 +110,41 @@ struct Core::State {
                           return detail::RuntimeAccess::make(std::make_shared<detail::CompiledState>(
                               plugin::compile_with_variables(plugin, graph, config)));
                         });
+  }
+
+ private:  // with mutex held
+  std::shared_ptr<const ir::OpRegistry> with_operations(const custom::Extension& extension) const {
+    const ir::OpRegistry& before = extended ? *extended : ops::builtin_registry();
+    auto all = std::make_shared<ir::OpRegistry>(before);
+    for (const auto& schema : extension.operations) {
+      const ir::OpSchema* known = before.find(schema->type, schema->opset);
+      if (known == schema.get()) continue;
+      if (known != nullptr && known->opset == schema->opset) {
+        const std::string owner = custom::source_of(*known);
+        throw_error(ErrorCode::invalid_argument, "it brings the operation ", schema->type, " of '", schema->opset,
+                    "', which ", owner.empty() ? std::string("Terroir has itself") : "'" + owner + "' brought before",
+                    ": give it another type or opset");
+      }
+      all->add(schema);
+    }
+    return all;
+  }
+  std::vector<std::unique_ptr<plugin::Plugin>> new_devices(const custom::Extension& extension) const {
+    std::vector<std::unique_ptr<plugin::Plugin>> fresh;
+    for (const custom::Device& device : extension.devices) {
+      const std::string name = device.descriptor.name;
+      bool taken = false;
+      for (const auto& other : fresh) taken = taken || other->device_name() == name;
+      if (devices.count(name) != 0) {
+        if (custom::is_made_from(plugins.get(name), device)) continue;
+        taken = true;
+      }
+      if (taken)
+        throw_error(ErrorCode::invalid_argument, "it brings the device ", name,
+                    ", but there is one of that name already: give it another name");
+      fresh.push_back(custom::make_plugin(device));
+    }
+    return fresh;
   }
 };
 
@@ -175,14 +203,14 @@ CompiledModel Core::compile_model(const std::string& model, const Tensor& weight
 }
 
 void Core::add_extension(const std::string& library_path) {
-  const auto schemas = custom::load_extension(library_path);
-  with_context([&] { return "extension '" + library_path + "'"; }, [&] { state_->add_operations(schemas); });
+  const custom::Extension& extension = custom::load_extension(library_path);
+  with_context([&] { return "extension '" + library_path + "'"; }, [&] { state_->add(extension); });
 }
 
 void Core::add_extension(const terroir_extension* extension) {
-  const auto schemas = custom::adopt_extension(extension);
+  const custom::Extension& adopted = custom::adopt_extension(extension);
   with_context([&] { return concat("extension '", extension->name != nullptr ? extension->name : "", "'"); },
-               [&] { state_->add_operations(schemas); });
+               [&] { state_->add(adopted); });
 }
 
 SupportedOpsMap Core::query_model(const std::shared_ptr<const Model>& model, const std::string& device,

@@ -109,6 +109,41 @@ void set_extents(terroir_run* run, int32_t output, const int64_t* dims) {
   (*run->extents)[static_cast<size_t>(output)].assign(dims, dims + run->outputs[output].rank);
 }
 
+void add_supported_layer(terroir_layer_names* names, const char* layer) {
+  if (layer != nullptr) names->names.emplace_back(layer);
+}
+
+void* bind_output(terroir_run* run, int32_t output, terroir_element type, int32_t rank, const int64_t* dims) {
+  if (run->device == nullptr) return nullptr;
+  terroir_run::Device& device = *run->device;
+  try {
+    const auto index = static_cast<size_t>(output);
+    if (output < 0 || index >= device.ports.size())
+      throw_error(ErrorCode::invalid_argument, "bind_output(", output, "): the model has ", device.ports.size(),
+                  " outputs");
+    if (device.bound[index])
+      throw_error(ErrorCode::invalid_argument, "bind_output(", output, "): it was called for this output before");
+    if (rank < 0 || (rank > 0 && dims == nullptr))
+      throw_error(ErrorCode::invalid_argument, "bind_output(", output, "): the rank is ", rank);
+    const plugin::PortInfo& port = device.ports[index];
+    const element::Type element = type == TERROIR_DYNAMIC ? port.type : from_abi(type);
+    const ir::Dims extents(dims, dims + rank);
+    if (!port.type.compatible(element) ||
+        !port.shape.compatible(PartialShape(std::vector<Dimension>(extents.begin(), extents.end()))))
+      throw_error(ErrorCode::shape_mismatch, "bind_output(", output, "): it is to be ", element, extents,
+                  ", but the model's output is ", port.type, port.shape);
+    device.bound[index] = true;
+    return device.binder.bind(index, element, extents);
+  } catch (...) {
+    if (!device.wrong) device.wrong = std::current_exception();
+    return nullptr;
+  }
+}
+
+int32_t cancelled(const terroir_run* run) {
+  return run->device != nullptr && run->device->cancelled.load(std::memory_order_relaxed) ? 1 : 0;
+}
+
 void set_error(terroir_error* error, const char* text) { error->text = text != nullptr ? text : ""; }
 
 }  // namespace
@@ -129,7 +164,10 @@ const terroir_host& host() {
                                              &set_output,
                                              &parallel_for,
                                              &set_extents,
-                                             &set_error};
+                                             &set_error,
+                                             &add_supported_layer,
+                                             &bind_output,
+                                             &cancelled};
   return functions;
 }
 

@@ -1,11 +1,14 @@
 #pragma once
 // What: this side of extension_abi.h: the functions that layers call, and what their opaque handles are.
+#include <atomic>
 #include <deque>
+#include <exception>
 #include <string>
 #include <vector>
 
 #include "ir/schema/infer_context.hpp"
 #include "runtime/parallel/arena.hpp"
+#include "runtime/plugin/plugin.hpp"
 #include "terroir/extension_abi.h"
 
 struct terroir_inference {
@@ -24,6 +27,19 @@ struct terroir_run {
   const terroir_tensor* outputs;
   int32_t output_count;
   std::vector<terroir::ir::Dims>* extents;  // null: none of the outputs depends on data
+
+  struct Device {
+    terroir::plugin::OutputBinder& binder;
+    const std::vector<terroir::plugin::PortInfo>& ports;  // of the outputs
+    const std::atomic<bool>& cancelled;
+    std::vector<bool> bound;
+    std::exception_ptr wrong;  // the first thing that bind_output() could not do
+  };
+  Device* device = nullptr;  // of inferences of a whole device
+};
+
+struct terroir_layer_names {
+  std::vector<std::string> names;
 };
 
 struct terroir_error {
@@ -34,8 +50,8 @@ namespace terroir::custom {
 
 const terroir_host& host();
 
-/// Calls a function of a layer. Exception (`code`) with what the layer says was wrong; "throws" if it let an exception
-/// of C++ through, which it must not.
+/// Calls a function of a layer or device. Exception (`code`) with what the layer says was wrong; "throws" if it let an
+/// exception of C++ through, which it must not.
 template <typename Call>
 void call_layer(ErrorCode code, const char* function, const std::string& source, Call&& call) {
   terroir_error error;

@@ -2,11 +2,11 @@
 
 #include <dlfcn.h>
 
+#include <cstddef>
 #include <deque>
 #include <filesystem>
 #include <map>
 #include <mutex>
-#include <vector>
 
 #include "ir/base/error.hpp"
 #include "runtime/extension/layer.hpp"
@@ -14,12 +14,10 @@
 namespace terroir::custom {
 namespace {
 
-using Schemas = std::vector<std::shared_ptr<const ir::OpSchema>>;
-
 /// All there is, by descriptor. Never destroyed: models may be used while the process ends.
 struct Store {
   std::mutex mutex;
-  std::map<const terroir_extension*, Schemas> extensions;
+  std::map<const terroir_extension*, Extension> extensions;
   std::deque<Layer> layers;
 };
 
@@ -28,17 +26,26 @@ Store& store() {
   return instance;
 }
 
-const Schemas& adopt(const terroir_extension* extension, const std::string& source) {
-  if (extension->abi_version > TERROIR_ABI_VERSION)
-    throw_error(ErrorCode::unsupported, "it is built for version ", extension->abi_version,
+/// Bytes of the struct as version 1 of the header had it.
+constexpr size_t kFirstSize = offsetof(terroir_extension, device_count);
+
+void check(const terroir_extension& extension) {
+  if (extension.abi_version > TERROIR_ABI_VERSION)
+    throw_error(ErrorCode::unsupported, "it is built for version ", extension.abi_version,
                 " of extension_abi.h; this library knows versions up to ", TERROIR_ABI_VERSION,
                 ": build it with the headers of this one");
-  if (extension->abi_version == 0 || extension->struct_size < sizeof(terroir_extension))
-    throw_error(ErrorCode::invalid_argument, "it says that it is of version ", extension->abi_version,
-                " of extension_abi.h and has ", extension->struct_size, " bytes; version ", TERROIR_ABI_VERSION,
-                " has ", sizeof(terroir_extension));
-  if (extension->layer_count > 0 && extension->layers == nullptr)
-    throw_error(ErrorCode::invalid_argument, "layer_count is ", extension->layer_count, ", but layers is null");
+  const size_t needed = extension.abi_version >= 2 ? sizeof(terroir_extension) : kFirstSize;
+  if (extension.abi_version == 0 || extension.struct_size < needed)
+    throw_error(ErrorCode::invalid_argument, "it says that it is of version ", extension.abi_version,
+                " of extension_abi.h and has ", extension.struct_size, " bytes; that version has ", needed);
+  if (extension.layer_count > 0 && extension.layers == nullptr)
+    throw_error(ErrorCode::invalid_argument, "layer_count is ", extension.layer_count, ", but layers is null");
+  if (extension.abi_version >= 2 && extension.device_count > 0 && extension.devices == nullptr)
+    throw_error(ErrorCode::invalid_argument, "device_count is ", extension.device_count, ", but devices is null");
+}
+
+const Extension& adopt(const terroir_extension* extension, const std::string& source) {
+  check(*extension);
   Store& known = store();
   const std::lock_guard lock(known.mutex);
   const auto [entry, fresh] = known.extensions.try_emplace(extension);
@@ -46,8 +53,11 @@ const Schemas& adopt(const terroir_extension* extension, const std::string& sour
   try {
     for (uint32_t i = 0; i < extension->layer_count; ++i) {
       const Layer& layer = known.layers.emplace_back(checked_layer(extension->layers[i], source));
-      entry->second.push_back(std::make_shared<const ir::OpSchema>(make_schema(layer)));
+      entry->second.operations.push_back(std::make_shared<const ir::OpSchema>(make_schema(layer)));
     }
+    const uint32_t devices = extension->abi_version >= 2 ? extension->device_count : 0;
+    for (uint32_t i = 0; i < devices; ++i)
+      entry->second.devices.push_back(checked_device(extension->devices[i], source));
   } catch (...) {
     known.extensions.erase(entry);
     throw;
@@ -77,17 +87,17 @@ const terroir_extension* entry_of(const std::string& path) {
 
 }  // namespace
 
-std::span<const std::shared_ptr<const ir::OpSchema>> load_extension(const std::string& path) {
+const Extension& load_extension(const std::string& path) {
   return with_context(
       [&] { return "extension '" + path + "'"; },
-      [&]() -> const Schemas& { return adopt(entry_of(path), std::filesystem::path(path).filename().string()); });
+      [&]() -> const Extension& { return adopt(entry_of(path), std::filesystem::path(path).filename().string()); });
 }
 
-std::span<const std::shared_ptr<const ir::OpSchema>> adopt_extension(const terroir_extension* extension) {
+const Extension& adopt_extension(const terroir_extension* extension) {
   if (extension == nullptr) throw_error(ErrorCode::invalid_argument, "the extension is null");
   const std::string name = extension->name != nullptr ? extension->name : "without a name";
   return with_context([&] { return "extension '" + name + "'"; },
-                      [&]() -> const Schemas& { return adopt(extension, name); });
+                      [&]() -> const Extension& { return adopt(extension, name); });
 }
 
 std::string source_of(const ir::OpSchema& schema) {

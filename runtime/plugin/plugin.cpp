@@ -143,10 +143,15 @@ Any Plugin::get_property(const std::string& key, const Config& config) const {
 
 void PluginRegistry::add(std::unique_ptr<Plugin> plugin) {
   const std::string name = plugin->device_name();
-  for (const auto& other : plugins_) {
-    if (other->device_name() == name) throw_error(ErrorCode::invalid_argument, "the device ", name, " exists already");
-  }
+  const std::lock_guard lock(mutex_);
+  if (find(name) != nullptr) throw_error(ErrorCode::invalid_argument, "the device ", name, " exists already");
   plugins_.push_back(std::move(plugin));
+}
+
+const Plugin* PluginRegistry::find(std::string_view device) const {
+  for (const auto& plugin : plugins_)
+    if (plugin->device_name() == device) return plugin.get();
+  return nullptr;
 }
 
 const Plugin& PluginRegistry::get(const std::string& device) const {
@@ -158,9 +163,9 @@ const Plugin& PluginRegistry::get(const std::string& device) const {
     std::string_view wanted = candidates.substr(0, comma);
     candidates.remove_prefix(comma == std::string_view::npos ? candidates.size() : comma + 1);
     if (wanted.ends_with(".0")) wanted.remove_suffix(2);
-    for (const auto& plugin : plugins_) {
-      if (wanted.empty() || plugin->device_name() == wanted) return *plugin;
-    }
+    const std::lock_guard lock(mutex_);
+    if (wanted.empty() && !plugins_.empty()) return *plugins_.front();
+    if (const Plugin* plugin = find(wanted)) return *plugin;
   } while (!candidates.empty());
   std::string available;
   for (const std::string& name : devices()) available += (available.empty() ? "" : ", ") + name;
@@ -169,6 +174,7 @@ const Plugin& PluginRegistry::get(const std::string& device) const {
 }
 
 std::vector<std::string> PluginRegistry::devices() const {
+  const std::lock_guard lock(mutex_);
   std::vector<std::string> names;
   for (const auto& plugin : plugins_) names.push_back(plugin->device_name());
   return names;

@@ -10,8 +10,10 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/base/tensor_view.hpp"
@@ -150,7 +152,8 @@ class Plugin {
   static std::vector<PropertyName> supported_properties();
 };
 
-/// The devices there are, in order of registration.
+/// The devices there are, in order of registration. They stay as long as the registry.
+/// Threads: all functions may be called from several threads at once.
 class PluginRegistry {
  public:
   /// Throws Exception (invalid_argument) if the device exists.
@@ -161,6 +164,9 @@ class PluginRegistry {
   std::vector<std::string> devices() const;
 
  private:
+  const Plugin* find(std::string_view device) const;  // with mutex_ held
+
+  mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Plugin>> plugins_;
 };
 

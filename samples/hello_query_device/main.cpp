@@ -1,5 +1,7 @@
 // Prints every device with its properties.
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "common/arguments.hpp"
 #include "common/report.hpp"
@@ -11,8 +13,9 @@ std::string value_text(const terroir::Core& core, const std::string& device, con
   return text.empty() ? "\"\"" : text;
 }
 
-int query() {
+int query(const std::vector<std::string>& extensions) {
   terroir::Core core;
+  for (const std::string& library : extensions) core.add_extension(library);
   samples::info() << terroir::get_terroir_version() << '\n';
   const auto devices = core.get_available_devices();
   samples::info() << "Available devices:\n";
@@ -33,5 +36,7 @@ int query() {
 
 int main(int argc, char** argv) {
   CLI::App app("Prints the devices there are, and their properties.", "hello_query_device");
-  return samples::run_sample(app, argc, argv, query);
+  std::vector<std::string> extensions;
+  app.add_option("--extensions", extensions, "libraries that may bring devices, separated by commas")->delimiter(',');
+  return samples::run_sample(app, argc, argv, [&] { return query(extensions); });
 }

@@ -26,6 +26,6 @@ extern "C" TERROIR_EXTENSION_EXPORT const terroir_extension* terroir_get_extensi
   whole.compute = &compute;
   static const terroir_layer part = layer("Part");
   static const terroir_layer* const layers[] = {&whole, &part};
-  static const terroir_extension extension{sizeof(terroir_extension), TERROIR_ABI_VERSION, "wrong", 2, layers};
+  static const terroir_extension extension{sizeof(terroir_extension), TERROIR_ABI_VERSION, "wrong", 2, layers, 0, nullptr};
   return &extension;
 }

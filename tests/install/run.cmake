@@ -44,3 +44,9 @@ run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/samples/custom_layer -B ${WORK}/custo
 run(${CMAKE_COMMAND} --build ${WORK}/custom_layer)
 run(${BUILD}/bin/benchmark_app -m ${SOURCE}/samples/custom_layer/snake.xml -niter 2
   -extensions ${WORK}/custom_layer/bin/custom_layer.so)
+
+# A device of its own, which wraps those of the installed library.
+run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/samples/custom_device -B ${WORK}/custom_device
+  -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_PREFIX_PATH=${WORK}/moved)
+run(${CMAKE_COMMAND} --build ${WORK}/custom_device)
+run(${WORK}/samples/bin/hello_query_device -extensions ${WORK}/custom_device/bin/custom_device.so)

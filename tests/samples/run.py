@@ -88,6 +88,14 @@ def hello_query_device(run):
         expect(len(re.findall(rf"Mutable: {key} : \S", output)) == 2, f"{key} is missing: {output}")
 
 
+def custom_device(run):
+    library = run.bin / "custom_device.so"
+    output = run.succeed("hello_query_device", "-extensions", library)
+    expect("[ INFO ] CHECKED\n" in output and "CPU, checked by the reference" in output, f"CHECKED is missing: {output}")
+    output = run.succeed("benchmark_app", "-m", run.model, "-extensions", library, "-d", "CHECKED", "-niter", 2)
+    expect("CHECKED" in output and "Throughput" in output, f"the device does not run the model: {output}")
+
+
 def custom_layer(run):
     """The library with a layer of its own, in the layouts around it and alone."""
     model = pathlib.Path(__file__).resolve().parents[2] / "samples" / "custom_layer" / "snake.xml"
@@ -192,7 +200,8 @@ def object_detection(run):
     return None
 
 
-CASES = (model_creation, devices_agree, hello_classification, hello_query_device, custom_layer, check_extension, errors,
+CASES = (model_creation, devices_agree, hello_classification, hello_query_device, custom_layer, custom_device,
+         check_extension, errors,
          object_detection, *benchmark_cases.CASES)
 
 

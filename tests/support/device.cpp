@@ -10,11 +10,10 @@ namespace terroir::test {
 namespace {
 
 const plugin::PluginRegistry& plugins() {
-  static const plugin::PluginRegistry registry = [] {
-    plugin::PluginRegistry filled;
-    plugin::register_builtin_plugins(filled);
-    return filled;
-  }();
+  struct Filled : plugin::PluginRegistry {
+    Filled() { plugin::register_builtin_plugins(*this); }
+  };
+  static const Filled registry;
   return registry;
 }
 

@@ -202,7 +202,7 @@ TEST(Extensions, WrongLibrariesAreNamed) {
   expect_error(error("nowhere/mish.so"), {"nowhere/mish.so", "no such file"});
   expect_error(error(TERROIR_SOURCE_DIR "/README.md"), {"README.md", "cannot be loaded"});
   expect_error(error(library("empty")), {"extension_empty.so", "does not export terroir_get_extension"});
-  expect_error(error(library("newer_version")), {"extension_newer_version.so", "version 2", "up to 1"});
+  expect_error(error(library("newer_version")), {"extension_newer_version.so", "version 3", "up to 2"});
   expect_error(error(library("refuses")), {"extension_refuses.so", "refuses"});
   expect_error(error(library("wrong_layer")), {"extension_wrong_layer.so", "layer Part", "no compute()"});
   ModelBuilder b(core);

@@ -392,26 +392,48 @@ const terroir_layer* described() {
   return &layer;
 }
 
-template <typename... Layers>
+/// A part of an extension is a Layer or a Device (terroir/device.hpp).
+template <typename Part>
+void add_part(std::vector<const terroir_layer*>& layers, std::vector<const terroir_device*>& devices) {
+  if constexpr (std::is_base_of_v<Layer, Part>) {
+    static_cast<void>(devices);
+    layers.push_back(described<Part>());
+  } else {
+    static_cast<void>(layers);
+    devices.push_back(Part::template described<Part>());
+  }
+}
+
+template <typename... Parts>
 const terroir_extension* described_extension(const char* name) {
-  static const terroir_layer* const layers[] = {described<Layers>()...};
-  static const terroir_extension extension{sizeof(terroir_extension), TERROIR_ABI_VERSION, name, sizeof...(Layers),
-                                           layers};
+  struct Lists {
+    Lists() { (add_part<Parts>(layers, devices), ...); }
+    std::vector<const terroir_layer*> layers;
+    std::vector<const terroir_device*> devices;
+  };
+  static const Lists& lists = *new Lists;  // lives as long as the process
+  static const terroir_extension extension{sizeof(terroir_extension),
+                                           TERROIR_ABI_VERSION,
+                                           name,
+                                           static_cast<uint32_t>(lists.layers.size()),
+                                           lists.layers.data(),
+                                           static_cast<uint32_t>(lists.devices.size()),
+                                           lists.devices.data()};
   return &extension;
 }
 
 }  // namespace detail
 
-/// The extension of these layers, for Core::add_extension(): layers of the program itself.
-template <typename... Layers>
+/// The extension of these layers and devices, for Core::add_extension(): those of the program itself.
+template <typename... Parts>
 const terroir_extension* extension_of(const char* name) {
-  return detail::described_extension<Layers...>(name);
+  return detail::described_extension<Parts...>(name);
 }
 
 }  // namespace extension
 }  // namespace terroir
 
-/// Once per library: its name for people, then its layers.
+/// Once per library: its name for people, then its layers and devices.
 #define TERROIR_EXTENSION(name, ...)                                                                              \
   extern "C" TERROIR_EXTENSION_EXPORT const terroir_extension* terroir_get_extension(uint32_t host_abi_version) { \
     if (host_abi_version < TERROIR_ABI_VERSION) return nullptr;                                                   \

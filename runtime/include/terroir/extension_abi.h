@@ -4,8 +4,10 @@
  *
  * What: a library exports terroir_get_extension(), which returns a list of layers. For every layer it says its name,
  *       attributes and arity, computes the shapes of its outputs from those of its inputs, and computes the outputs.
+ *       It may bring whole devices as well: see device_abi.h.
  * Versions: every struct begins with its size and the version of this header. Later versions only add members at the
  *           end, so a library keeps working with newer hosts; a host refuses libraries of a newer version than its own.
+ *           Version 2 added devices.
  * Memory: what a struct of the library points to lives as long as the process (libraries are never unloaded). What the
  *         host passes to a callback is valid during the call.
  * Threads: any function of a layer may be called from several threads at once, compute() also with the same instance;
@@ -20,7 +22,7 @@
 extern "C" {
 #endif
 
-#define TERROIR_ABI_VERSION 1u
+#define TERROIR_ABI_VERSION 2u
 
 #if defined(_WIN32)
 #define TERROIR_EXTENSION_EXPORT __declspec(dllexport)
@@ -89,6 +91,7 @@ typedef struct terroir_attributes terroir_attributes;
 typedef struct terroir_inference terroir_inference;
 typedef struct terroir_run terroir_run;
 typedef struct terroir_error terroir_error;
+typedef struct terroir_layer_names terroir_layer_names;
 
 typedef struct terroir_host {
   uint32_t struct_size;
@@ -121,6 +124,11 @@ typedef struct terroir_host {
 
   /* The text is copied. */
   void (*set_error)(terroir_error* error, const char* text);
+
+  /* Since version 2, for devices; see device_abi.h. */
+  void (*add_supported_layer)(terroir_layer_names* names, const char* layer);
+  void* (*bind_output)(terroir_run* run, int32_t output, terroir_element type, int32_t rank, const int64_t* dims);
+  int32_t (*cancelled)(const terroir_run* run);
 } terroir_host;
 
 enum {
@@ -179,12 +187,17 @@ typedef struct terroir_layer {
                      const terroir_tensor* outputs, void* scratch, terroir_error* error);
 } terroir_layer;
 
+typedef struct terroir_device terroir_device;
+
 typedef struct terroir_extension {
   uint32_t struct_size;
   uint32_t abi_version;
   const char* name; /* for people */
   uint32_t layer_count;
   const terroir_layer* const* layers;
+  /* Since version 2. */
+  uint32_t device_count;
+  const terroir_device* const* devices;
 } terroir_extension;
 
 /* The one function a library exports. `host_abi_version` is that of the host; a library that cannot work with it
