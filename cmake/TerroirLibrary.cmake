@@ -12,9 +12,9 @@ endforeach()
 # Half the library is code that runs once per model, reading and compiling it: there the size counts.
 set(TERROIR_ONCE_PER_MODEL ${TERROIR_SOURCES})
 string(CONCAT once_per_model "^${PROJECT_SOURCE_DIR}/("
-  "ir/(graph|pass|schema|text|xml)/|ops/(defs|rewrites|shape)/|"
+  "ir/(graph|pass|schema|stored|text|xml)/|ops/(defs|rewrites|shape)/|"
   "runtime/(plugin|extension)/|runtime/api/(allocator|attributes|compiled_model|core|draft|evaluate|graph|layout|model|node|preprocess|read|save|serialize|version)|"
-  "plugins/(interpreter/|cpu/passes/|cpu/runtime_graph))")
+  "plugins/(interpreter/|cpu/passes/|cpu/(compile|program|runtime_graph|stored_|weights_cache)))")
 list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "${once_per_model}")
 # The same holds for references that only the interpreter and rare element types run, since the CPU has kernels of its own.
 set(TERROIR_RARE_REFERENCES ${TERROIR_SOURCES})
@@ -28,7 +28,8 @@ list(FILTER TERROIR_BLOCK_LOOPS INCLUDE REGEX "/ops/reference/detection/(class_n
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
   set_source_files_properties(${TERROIR_ONCE_PER_MODEL} ${TERROIR_RARE_REFERENCES} PROPERTIES COMPILE_OPTIONS -Os)
   # Loops of every element size that need no ISA of their own, but vectors.
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/copy/copy_rows.cpp
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/ir/base/hash128.cpp
+    ${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/copy/copy_rows.cpp
     ${PROJECT_SOURCE_DIR}/ops/reference/movement/non_zero.cpp PROPERTIES COMPILE_OPTIONS -O3)
   set_source_files_properties(${TERROIR_BLOCK_LOOPS} PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
 endif()

@@ -42,11 +42,14 @@ std::unique_ptr<Graph> read(std::string_view xml_text, const std::string& file, 
 
 }  // namespace
 
+std::string weights_beside(const std::string& xml_path) {
+  return std::filesystem::path(xml_path).replace_extension(".bin").string();
+}
+
 std::unique_ptr<Graph> read_model(const std::string& xml_path, const std::string& bin_path, const OpRegistry& registry,
                                   const ReaderOptions& options) {
   const MappedFile file(xml_path);
-  std::filesystem::path weights_path = bin_path;
-  if (bin_path.empty()) weights_path = std::filesystem::path(xml_path).replace_extension(".bin");
+  const std::filesystem::path weights_path = bin_path.empty() ? weights_beside(xml_path) : bin_path;
   const auto weights = xml::Weights::open(weights_path, /*required=*/!bin_path.empty(), options.map_weights);
   return read({file.chars(), file.size()}, xml_path, weights, registry, options);
 }

@@ -24,7 +24,10 @@ struct ReaderOptions {
   std::function<void(const std::string&)> on_warning;
 };
 
-/// `bin_path` empty: the .xml path with the extension .bin; it may be missing when no constant needs it.
+/// The .xml path with the extension .bin.
+std::string weights_beside(const std::string& xml_path);
+
+/// `bin_path` empty: weights_beside() it; it may be missing when no constant needs it.
 std::unique_ptr<Graph> read_model(const std::string& xml_path, const std::string& bin_path, const OpRegistry& registry,
                                   const ReaderOptions& options = {});
 

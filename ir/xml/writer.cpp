@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <pugixml.hpp>
-#include <random>
 
 #include "ir/base/error.hpp"
+#include "ir/base/pending_file.hpp"
 #include "ir/graph/order.hpp"
 #include "ir/xml/version10.hpp"
 #include "ir/xml/weights.hpp"
@@ -299,49 +296,6 @@ class StringSink final : public pugi::xml_writer {
  public:
   void write(const void* data, size_t size) override { text.append(static_cast<const char*>(data), size); }
   std::string text;
-};
-
-/// A file that takes its name when it is complete.
-class PendingFile {
- public:
-  explicit PendingFile(std::filesystem::path path) : path_(std::move(path)), temporary_(path_) {
-    temporary_ += ".partial-" + std::to_string(std::random_device()());
-    stream_.open(temporary_, std::ios::binary | std::ios::trunc);
-    check();
-  }
-  PendingFile(const PendingFile&) = delete;
-  PendingFile& operator=(const PendingFile&) = delete;
-  ~PendingFile() {
-    if (done_) return;
-    stream_.close();
-    std::error_code ignored;
-    std::filesystem::remove(temporary_, ignored);
-  }
-
-  void write(const void* data, size_t size) {
-    stream_.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
-    check();
-  }
-  void close() {
-    stream_.close();
-    check();
-  }
-  void rename() {
-    std::error_code error;
-    std::filesystem::rename(temporary_, path_, error);
-    if (error) throw_error(ErrorCode::file_not_found, "cannot write '", path_.string(), "': ", error.message());
-    done_ = true;
-  }
-
- private:
-  void check() const {
-    if (!stream_)
-      throw_error(ErrorCode::file_not_found, "cannot write '", temporary_.string(), "': ", std::strerror(errno));
-  }
-
-  std::filesystem::path path_, temporary_;
-  std::ofstream stream_;
-  bool done_ = false;
 };
 
 std::string write(const Graph& graph, xml::WeightsWriter::Sink sink, IrVersion version) {

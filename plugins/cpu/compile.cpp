@@ -1,6 +1,7 @@
 #include "plugins/cpu/compile.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
@@ -15,14 +16,10 @@
 #include "plugins/cpu/passes/fuse_post_ops.hpp"
 #include "plugins/cpu/passes/fuse_rms_norm.hpp"
 #include "plugins/cpu/passes/layouts.hpp"
+#include "plugins/cpu/stored_plan.hpp"
 
 namespace terroir::cpu {
 namespace {
-
-const CpuOps& cpu_ops() {
-  static const CpuOps ops(ops::builtin_registry());
-  return ops;
-}
 
 ir::PassManager portable_passes() {
   const ir::OpRegistry& registry = ops::builtin_registry();
@@ -57,22 +54,32 @@ std::string text_with_layouts(const ir::Graph& graph, const Decisions& decisions
   return ir::to_text(graph, options);
 }
 
-/// What each step may fetch ahead: the constants of the steps behind it, up to the first one that computes more than it
-/// reads. Once the weights are packed.
-void look_ahead(Plan& plan, int threads) {
-  constexpr size_t kSteps = 5;
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    for (size_t next = i + 1; next < std::min(plan.steps.size(), i + kSteps); ++next) {
-      const Executor& executor = *plan.steps[next].executor;
-      const FirstConstants first = executor.first_constants(threads, 0);
-      if (first.bytes.empty()) continue;
-      plan.steps[i].ahead.push_back(&executor);
-      if (!first.all) break;
-    }
-  }
+/// All but the packing, for which the executors have asked.
+std::unique_ptr<Plan> unpacked_plan(std::unique_ptr<ir::Graph> graph, WeightsCache& weights,
+                                    const CompileOptions& options, bool keep) {
+  ir::PassManager passes;
+  passes.add(fuse_attention(cpu_ops()));
+  passes.add(fuse_rms_norm(cpu_ops()));
+  passes.add(fuse_post_ops(cpu_ops(), ChainBases::with_own_store));
+  passes.add(fuse_elementwise(cpu_ops()));
+  passes.add(fuse_post_ops(cpu_ops(), ChainBases::elementwise));
+  passes.add(fuse_convolution_chains(cpu_ops(), options.isa, weights));
+  passes.run(*graph);
+
+  Decisions decisions = assign_layouts(*graph, options.isa, weights, options.accuracy);
+  insert_reorders(*graph, decisions, cpu_ops());
+  auto plan = build_plan(*graph, decisions, options.isa, weights, options.threads);
+  if (options.graph_text) plan->graph_text = text_with_layouts(*graph, decisions);
+  if (keep) plan->source = keep_source(std::move(graph), std::move(decisions), plan->only_packed);
+  return plan;
 }
 
 }  // namespace
+
+const CpuOps& cpu_ops() {
+  static const CpuOps ops(ops::builtin_registry());
+  return ops;
+}
 
 std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
   const ir::OpRegistry& registry = ops::builtin_registry();
@@ -94,22 +101,45 @@ std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> graph, const s
   return graph;
 }
 
-std::unique_ptr<Plan> compile_plan(std::unique_ptr<ir::Graph> graph, WeightsCache& weights,
-                                   const CompileOptions& options, const parallel::Arena& arena) {
-  ir::PassManager passes;
-  passes.add(fuse_attention(cpu_ops()));
-  passes.add(fuse_rms_norm(cpu_ops()));
-  passes.add(fuse_post_ops(cpu_ops(), ChainBases::with_own_store));
-  passes.add(fuse_elementwise(cpu_ops()));
-  passes.add(fuse_post_ops(cpu_ops(), ChainBases::elementwise));
-  passes.add(fuse_convolution_chains(cpu_ops(), options.isa, weights));
-  passes.run(*graph);
+plugin::Footprint footprint_of(const Plan& plan, const WeightsCache& weights) {
+  return {plan.constant_bytes, weights.bytes(), plan.arena_bytes};
+}
 
-  Decisions decisions = assign_layouts(*graph, options.isa, weights, options.accuracy);
-  insert_reorders(*graph, decisions, cpu_ops());
-  auto plan = build_plan(*graph, decisions, options.isa, weights, options.threads);
-  if (options.graph_text) plan->graph_text = text_with_layouts(*graph, decisions);
-  graph.reset();
+void require_room(const plugin::Footprint& needs, const CompileOptions& options) {
+  const uint64_t bytes = needs.peak(options.requests);
+  if (options.memory_limit == 0 || bytes <= options.memory_limit) return;
+  const auto mega = [](uint64_t n) { return concat(std::round(static_cast<double>(n) / 1e5) / 10, " MB"); };
+  throw_error(ErrorCode::out_of_memory, "the model needs ", mega(bytes), ": ", mega(needs.weights), " of constants, ",
+              mega(needs.packed), " of packed weights and ", options.requests, " x ", mega(needs.arena_per_request),
+              " for the activations of each request; MEMORY_LIMIT is ", mega(options.memory_limit),
+              ": raise it, use fewer streams (NUM_STREAMS) or smaller inputs (Model::reshape)");
+}
+
+void look_ahead(Plan& plan, int threads) {
+  constexpr size_t kSteps = 5;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    for (size_t next = i + 1; next < std::min(plan.steps.size(), i + kSteps); ++next) {
+      const Executor& executor = *plan.steps[next].executor;
+      const FirstConstants first = executor.first_constants(threads, 0);
+      if (first.bytes.empty()) continue;
+      plan.steps[i].ahead.push_back(&executor);
+      if (!first.all) break;
+    }
+  }
+}
+
+std::unique_ptr<Plan> compile_plan(std::unique_ptr<ir::Graph> graph, WeightsCache& weights,
+                                   const CompileOptions& options, const parallel::Arena& arena, bool keep) {
+  auto spare = options.memory_limit > 0 && !options.accuracy ? graph->clone() : nullptr;
+  auto plan = unpacked_plan(std::move(graph), weights, options, keep);
+  if (spare && footprint_of(*plan, weights).peak(options.requests) > options.memory_limit) {
+    plan.reset();  // what it has asked to be packed is forgotten
+    CompileOptions lean = options;
+    lean.accuracy = true;
+    plan = unpacked_plan(std::move(spare), weights, lean, keep);
+  }
+  spare.reset();  // constants go as they are packed
+  require_room(footprint_of(*plan, weights), options);
   weights.pack(arena);
   look_ahead(*plan, options.threads);
   return plan;

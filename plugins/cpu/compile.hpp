@@ -7,8 +7,13 @@
 #include "plugins/cpu/isa.hpp"
 #include "plugins/cpu/plan.hpp"
 #include "plugins/cpu/weights_cache.hpp"
+#include "runtime/plugin/plugin.hpp"
 
 namespace terroir::cpu {
+
+class CpuOps;
+/// Those that go with the operations of the library.
+const CpuOps& cpu_ops();
 
 /// The part that does not depend on input shapes: portable rewrites over a copy of `graph`, whose shapes may be
 /// unknown, and over the bodies of its nodes.
@@ -17,7 +22,9 @@ std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph);
 struct CompileOptions {
   Isa isa = Isa::scalar;
   int threads = 1;          // of one stream
+  int requests = 1;         // that will be busy at once
   bool accuracy = false;    // EXECUTION_MODE_HINT
+  size_t memory_limit = 0;  // bytes that all of it may need; 0: any number
   bool graph_text = false;  // fill Plan::graph_text
 };
 
@@ -25,10 +32,20 @@ struct CompileOptions {
 /// unknown.
 std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> rewritten, const std::vector<ir::Dims>& inputs);
 
+plugin::Footprint footprint_of(const Plan& plan, const WeightsCache& weights);
+/// Exception (out_of_memory) that says what needs how much when it is more than the limit.
+void require_room(const plugin::Footprint& needs, const CompileOptions& options);
+
+/// What each step may fetch ahead: the constants of the steps behind it, up to the first one that computes more than it
+/// reads. Once the weights are packed.
+void look_ahead(Plan& plan, int threads);
+
 /// The rest, for a bound graph all of whose sizes are known: fusion, layouts, memory, packing on the threads of
-/// `arena`. Constants that only this graph owns are freed as soon as they are packed. Exception (not_implemented) that
-/// names the layer which cannot run on this device.
+/// `arena`. Constants that only this graph owns are freed as soon as they are packed. `keep`: what the plan was built
+/// from, for who wants to store it. Where the memory limit leaves no room, Winograd's algorithm, whose weights are
+/// larger, is ruled out. Exception: out_of_memory if that is not enough, not_implemented that names the layer which
+/// cannot run on this device.
 std::unique_ptr<Plan> compile_plan(std::unique_ptr<ir::Graph> bound, WeightsCache& weights,
-                                   const CompileOptions& options, const parallel::Arena& arena);
+                                   const CompileOptions& options, const parallel::Arena& arena, bool keep = false);
 
 }  // namespace terroir::cpu

@@ -50,6 +50,8 @@ struct KeptConstant {
   size_t bytes = 0;
 };
 
+struct PlanSource;
+
 struct Plan {
   std::vector<Step> steps;
   std::vector<TensorDesc> inputs, outputs;  // by model input and output; plain
@@ -57,9 +59,12 @@ struct Plan {
   size_t scratch_offset = 0;
   /// Elements of each tensor of texts that is no model input or output: objects that cannot share the arena.
   std::vector<int64_t> texts;
-  std::vector<KeptConstant> constants;  // one entry per owner
-  std::vector<PlannedNode> nodes;       // in order of execution; for people
-  std::string graph_text;               // the final graph with layouts; filled when asked for
+  std::vector<KeptConstant> constants;       // one entry per owner
+  size_t constant_bytes = 0;                 // that steps read
+  std::vector<PlannedNode> nodes;            // in order of execution; for people
+  std::string graph_text;                    // the final graph with layouts; filled when asked for
+  std::vector<ir::NodeId> only_packed;       // Const nodes of the graph that nobody reads once they are packed
+  std::shared_ptr<const PlanSource> source;  // what it was built from; null: not kept
 };
 
 }  // namespace terroir::cpu

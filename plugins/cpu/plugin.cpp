@@ -13,15 +13,40 @@
 #include "plugins/cpu/program.hpp"
 #include "plugins/cpu/run.hpp"
 #include "plugins/cpu/runtime_graph.hpp"
+#include "plugins/cpu/stored_plan.hpp"
+#include "runtime/plugin/stored_model.hpp"
 #include "runtime/plugin/threading.hpp"
 
 namespace terroir::cpu {
 namespace {
 
+/// What of the machine plans depend on.
+std::string machine() {
+  const CacheSizes& caches = cache_sizes();
+  return concat(isa_name(active_isa()), " with caches of ", caches.l1d, ", ", caches.l2, " and ", caches.l3, " bytes");
+}
+
 /// What the requests of a compiled model run.
 struct CompiledProgram {
   CompiledProgram(std::unique_ptr<ir::Graph> rewritten, const CompileOptions& options, size_t cache_bytes)
       : common{options, {}, StageCache(cache_bytes)}, program(std::move(rewritten), common) {}
+  /// Of one plan, which an archive holds.
+  CompiledProgram(plugin::Archive& archive, const ir::OpRegistry& operations, const CompileOptions& options)
+      : common{options, {}, StageCache(0)}, program(load_stage(archive, operations, common), common) {}
+
+  static std::shared_ptr<const Stage> load_stage(plugin::Archive& archive, const ir::OpRegistry& operations,
+                                                 Common& common) {
+    auto stage = std::make_shared<Stage>();
+    stage->plan = load_plan(archive, operations, common.weights, common.options);
+    return stage;
+  }
+
+  /// As far as it is known: of unknown extents only what has been packed.
+  plugin::Footprint footprint() const {
+    if (const Plan* plan = program.only_plan()) return footprint_of(*plan, common.weights);
+    return {0, common.weights.bytes(), 0};
+  }
+
   Common common;
   Program program;
   StepTimes times;  // only of profiled inferences
@@ -228,23 +253,19 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
   CpuCompiledGraph(const ir::Graph& graph, const plugin::Config& config)
       : CompiledGraph(graph, "CPU", config, plugin::thread_budget(config)) {
     require_runnable(graph);
-    CompileOptions options;
-    options.isa = active_isa();
-    options.threads = threading().threads_per_stream;
-    options.accuracy = config.execution_mode == hint::ExecutionMode::ACCURACY;
-    options.graph_text = log_enabled(LogCategory::pass);
-    compiled_ = std::make_shared<CompiledProgram>(rewrite_portable(graph), options, config.plan_cache_bytes);
-    std::vector<ir::Dims> dims;
-    for (const plugin::PortInfo& input : inputs()) {
-      if (input.shape.is_dynamic()) return;  // stages are made when shapes are known
-      dims.push_back(ir::to_dims(input.shape.to_shape()));
+    compile(rewrite_portable(graph));
+  }
+
+  CpuCompiledGraph(plugin::StoredFace face, plugin::Archive& archive, const plugin::Config& config,
+                   const ir::OpRegistry& operations)
+      : CompiledGraph(std::move(face.name), "CPU", config, plugin::thread_budget(config), std::move(face.inputs),
+                      std::move(face.outputs)) {
+    if (archive.content().flag()) {
+      compiled_ = std::make_shared<CompiledProgram>(archive, operations, options());
+      require_room(footprint(), options());
+    } else {
+      compile(plugin::load_graph(archive, operations));
     }
-    // Nothing runs yet, so all the threads that the streams will share are free.
-    const int most = config.compilation_threads > 0 ? config.compilation_threads
-                                                    : threading().streams * threading().threads_per_stream;
-    const parallel::Arena arena(std::min(most, plugin::thread_budget(config)), config.executor);
-    const auto stage = compiled_->program.only_stage(dims, arena);
-    if (!stage->plan->graph_text.empty()) log_line(LogCategory::pass, stage->plan->graph_text);
   }
 
   std::unique_ptr<plugin::RequestState> create_request() const override {
@@ -255,7 +276,46 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
     return cpu::runtime_graph(*this, compiled_->program, compiled_->times);
   }
 
+  plugin::Footprint footprint() const override { return compiled_->footprint(); }
+
+  void save(plugin::ArchiveWriter& archive) const override {
+    const Plan* plan = compiled_->program.only_plan();
+    archive.content().text(machine());
+    plugin::store_face(*this, archive.content());
+    archive.content().put(static_cast<uint8_t>(plan != nullptr));
+    if (plan)
+      store_plan(*plan->source, compiled_->common.weights, archive);
+    else
+      plugin::store_graph(*compiled_->program.rewritten(), archive);
+  }
+
  private:
+  CompileOptions options() const {
+    CompileOptions options;
+    options.isa = active_isa();
+    options.threads = threading().threads_per_stream;
+    options.requests = threading().streams;
+    options.memory_limit = config().memory_limit;
+    options.accuracy = config().execution_mode == hint::ExecutionMode::ACCURACY;
+    options.graph_text = log_enabled(LogCategory::pass);
+    return options;
+  }
+
+  void compile(std::unique_ptr<ir::Graph> rewritten) {
+    compiled_ = std::make_shared<CompiledProgram>(std::move(rewritten), options(), config().plan_cache_bytes);
+    std::vector<ir::Dims> dims;
+    for (const plugin::PortInfo& input : inputs()) {
+      if (input.shape.is_dynamic()) return;  // stages are made when shapes are known
+      dims.push_back(ir::to_dims(input.shape.to_shape()));
+    }
+    // Nothing runs yet, so all the threads that the streams will share are free.
+    const int most = config().compilation_threads > 0 ? config().compilation_threads
+                                                      : threading().streams * threading().threads_per_stream;
+    const parallel::Arena arena(std::min(most, plugin::thread_budget(config())), config().executor);
+    const auto stage = compiled_->program.only_stage(dims, arena);
+    if (!stage->plan->graph_text.empty()) log_line(LogCategory::pass, stage->plan->graph_text);
+  }
+
   std::shared_ptr<CompiledProgram> compiled_;
 };
 
@@ -279,6 +339,17 @@ class CpuPlugin final : public plugin::Plugin {
                                                        const plugin::Config& config) const override {
     return std::make_shared<CpuCompiledGraph>(*graph, config);
   }
+
+  std::shared_ptr<const plugin::CompiledGraph> load(plugin::Archive& archive, const plugin::Config& config,
+                                                    const ir::OpRegistry& operations) const override {
+    if (const std::string made_for = archive.content().text(); made_for != machine())
+      throw_error(ErrorCode::unsupported, "it was compiled for ", made_for, ", this is ", machine(),
+                  ": compile the model anew");
+    plugin::StoredFace face = plugin::load_face(archive.content());
+    return std::make_shared<CpuCompiledGraph>(std::move(face), archive, config, operations);
+  }
+
+  std::string fingerprint() const override { return device_name() + ' ' + machine(); }
 };
 
 }  // namespace

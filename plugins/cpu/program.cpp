@@ -34,6 +34,12 @@ std::vector<bool> known_part(const ir::Graph& graph) {
   return known;
 }
 
+bool is_all_known(const ir::Graph& graph) {
+  const std::vector<bool> known = known_part(graph);
+  const std::vector<ir::NodeId> nodes = graph.nodes();
+  return std::all_of(nodes.begin(), nodes.end(), [&](ir::NodeId id) { return known[ir::index_of(id)]; });
+}
+
 /// The cut of a graph into the known part, the frontier and the rest.
 class Splitter {
  public:
@@ -215,18 +221,18 @@ std::shared_ptr<const Stage> Program::stage(const std::vector<ir::Dims>& inputs,
 }
 
 std::shared_ptr<const Stage> Program::only_stage(const std::vector<ir::Dims>& inputs, const parallel::Arena& arena) {
-  only_ = compile(std::move(rewritten_), inputs, arena).stage;
+  // Where one plan is all, constants are freed as they are packed; else the stage keeps them anyway.
+  const bool one_plan = is_all_known(*rewritten_);
+  only_ = compile(one_plan ? std::move(rewritten_) : rewritten_->clone(), inputs, arena, one_plan).stage;
   return only_;
 }
 
 StageCache::Made Program::compile(std::unique_ptr<ir::Graph> rewritten, const std::vector<ir::Dims>& inputs,
-                                  const parallel::Arena& arena) const {
+                                  const parallel::Arena& arena, bool keep) const {
   auto graph = bound_graph(std::move(rewritten), inputs);
-  const std::vector<bool> known = known_part(*graph);
-  const std::vector<ir::NodeId> nodes = graph->nodes();
   auto stage = std::make_shared<Stage>();
-  if (std::all_of(nodes.begin(), nodes.end(), [&](ir::NodeId id) { return known[ir::index_of(id)]; }))
-    stage->plan = compile_plan(std::move(graph), common_.weights, common_.options, arena);
+  if (is_all_known(*graph))
+    stage->plan = compile_plan(std::move(graph), common_.weights, common_.options, arena, keep);
   else
     stage = Splitter(std::move(graph), common_, arena).split();
 

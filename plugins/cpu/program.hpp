@@ -57,6 +57,8 @@ class Program {
  public:
   /// `rewritten`: see rewrite_portable().
   Program(std::unique_ptr<ir::Graph> rewritten, Common& common);
+  /// Of a model that has been compiled before.
+  Program(std::shared_ptr<const Stage> only, Common& common) : common_(common), only_(std::move(only)) {}
   ~Program() { common_.stages.drop(*this); }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -69,14 +71,17 @@ class Program {
 
   /// The stage used last; null before the first.
   std::shared_ptr<const Stage> latest() const { return only_ ? only_ : common_.stages.latest(*this); }
-  /// What stages are made of; null when there is no further one.
+  /// The plan that is all of the program, with what it was built from; null: stages are made of rewritten().
+  const Plan* only_plan() const { return only_ && only_->plan->source ? only_->plan.get() : nullptr; }
+  /// What stages are made of; null when only_plan() is all.
   const ir::Graph* rewritten() const { return rewritten_.get(); }
 
  private:
+  /// `keep`: see compile_plan().
   StageCache::Made compile(std::unique_ptr<ir::Graph> rewritten, const std::vector<ir::Dims>& inputs,
-                           const parallel::Arena& arena) const;
+                           const parallel::Arena& arena, bool keep = false) const;
 
-  std::unique_ptr<ir::Graph> rewritten_;  // null when there is no further stage
+  std::unique_ptr<ir::Graph> rewritten_;  // null when one plan is all
   Common& common_;
   std::unordered_set<const void*> shared_constants_;  // owners of the constants of rewritten_
   std::shared_ptr<const Stage> only_;                 // instead of those in the cache

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "ir/base/error.hpp"
 #include "ir/base/mapped_file.hpp"
 #include "runtime/memory/arena_buffer.hpp"
 
@@ -17,19 +18,57 @@ struct Task {
   int64_t begin, end;  // pieces
 };
 
+thread_local AskedFor* asked_for = nullptr;
+
 }  // namespace
 
+AskedFor::AskedFor() : outer_(asked_for) { asked_for = this; }
+AskedFor::~AskedFor() { asked_for = outer_; }
+
 PackedWeights WeightsCache::get(const ir::Constant& constant, Packing packing) {
+  for (AskedFor* list = asked_for; list != nullptr; list = list->outer_) list->constants_.push_back(constant.view.data);
   const std::lock_guard lock(mutex_);
   if (entries_.size() >= next_sweep_) forget_dropped();
-  Entry& entry = entries_[{constant.view.data, packing.key}];
+  const Identity identity{constant.view.data, packing.with ? packing.with->view.data : nullptr, packing.key};
+  Entry& entry = entries_[identity];
   // The address alone may have been used before by a constant that is gone.
   if (const auto owner = entry.owner.lock(); owner && owner == constant.owner)
     if (PackedWeights known = entry.packed.lock()) return known;
   auto handle = std::make_shared<PackedBytes>();
-  waiting_.push_back({handle, constant, std::move(packing)});
-  entry = {constant.owner, handle};
+  entry = {constant.owner, handle, packing.bytes};
+  if (given_owner_) {
+    const auto given = given_.find(identity);
+    if (given == given_.end() || given->second.bytes != packing.bytes)
+      throw_error(ErrorCode::parse_error, "the compiled model has no weights packed as '", packing.key, "', ",
+                  packing.bytes, " bytes");
+    handle->memory_ = given_owner_;
+    handle->data_ = given->second.packed;
+  } else {
+    waiting_.push_back({handle, constant, std::move(packing)});
+  }
   return handle;
+}
+
+std::vector<StoredWeights> WeightsCache::stored() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<StoredWeights> all;
+  for (const auto& [identity, entry] : entries_)
+    if (const PackedWeights packed = entry.packed.lock())
+      all.push_back(
+          {std::get<0>(identity), std::get<1>(identity), std::get<2>(identity), packed->as<void>(), entry.bytes});
+  return all;
+}
+
+void WeightsCache::take_from(const std::vector<StoredWeights>& weights, std::shared_ptr<const void> owner) {
+  const std::lock_guard lock(mutex_);
+  for (const StoredWeights& one : weights) given_.emplace(Identity{one.constant, one.with, one.key}, one);
+  given_owner_ = std::move(owner);
+}
+
+size_t WeightsCache::bytes() const {
+  size_t sum = 0;
+  for (const StoredWeights& one : stored()) sum += one.bytes;
+  return sum;
 }
 
 /// Constants that follow from input extents come and go with their plans; so must what is known of them.

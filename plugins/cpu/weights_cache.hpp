@@ -13,8 +13,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "ir/base/aligned_buffer.hpp"
@@ -33,7 +35,7 @@ class PackedBytes {
 
  private:
   friend class WeightsCache;
-  std::shared_ptr<const AlignedBuffer> memory_;  // may be shared with what was packed along with it
+  std::shared_ptr<const void> memory_;  // may be shared with what was packed along with it
   const void* data_ = nullptr;
 };
 
@@ -41,14 +43,40 @@ using PackedWeights = std::shared_ptr<const PackedBytes>;
 
 /// How a constant is packed.
 struct Packing {
-  /// Everything that the packed bytes depend on besides the constant.
+  /// Everything that the packed bytes depend on besides the constants; the same in another process.
   std::string key;
+  /// Another constant that goes into them: a bias, zero points.
+  std::optional<ir::Constant> with = std::nullopt;
   size_t bytes = 0;
   /// Independent parts of the work, of about equal size.
   int64_t pieces = 1;
   /// Pieces [begin, end) into `packed`, `bytes` uninitialised bytes, of which the pieces together write all. Throws
   /// nothing. It owns all it needs but the constant.
   std::function<void(const void* constant, void* packed, int64_t begin, int64_t end)> pack;
+};
+
+/// Packed weights as a file of a compiled model holds them.
+struct StoredWeights {
+  const void* constant = nullptr;  // the address of the constant that was packed
+  const void* with = nullptr;      // of the other one, or null
+  std::string key;
+  const void* packed = nullptr;
+  size_t bytes = 0;
+};
+
+/// The constants for whose packings this thread asks while the object lives, by address.
+class AskedFor {
+ public:
+  AskedFor();
+  AskedFor(const AskedFor&) = delete;
+  AskedFor& operator=(const AskedFor&) = delete;
+  ~AskedFor();
+  const std::vector<const void*>& constants() const { return constants_; }
+
+ private:
+  friend class WeightsCache;
+  std::vector<const void*> constants_;
+  AskedFor* outer_;
 };
 
 class WeightsCache {
@@ -59,15 +87,26 @@ class WeightsCache {
   /// Fills all handles given out so far, on the threads of `arena`. Exception (out_of_memory).
   void pack(const parallel::Arena& arena);
 
+  /// What is packed and held by somebody.
+  std::vector<StoredWeights> stored() const;
+  /// From now on handles are those of `weights`, memory that `owner` keeps; nothing else is packed: get() throws
+  /// Exception (parse_error) for what is not among them.
+  void take_from(const std::vector<StoredWeights>& weights, std::shared_ptr<const void> owner);
+
+  /// Bytes of what has been packed and is held by somebody.
+  size_t bytes() const;
   /// How many handles somebody holds.
   size_t held() const;
   /// How many have been filled so far.
   uint64_t packed() const;
 
  private:
+  /// Address of the constant, of the other one, key.
+  using Identity = std::tuple<const void*, const void*, std::string>;
   struct Entry {
     std::weak_ptr<const void> owner;
     std::weak_ptr<const PackedBytes> packed;
+    size_t bytes = 0;
   };
   struct Job {
     std::weak_ptr<PackedBytes> handle;
@@ -81,8 +120,10 @@ class WeightsCache {
 
   mutable std::mutex mutex_;
   std::condition_variable batch_done_;
-  std::map<std::pair<const void*, std::string>, Entry> entries_;
-  size_t next_sweep_ = 256;  // entries
+  std::map<Identity, Entry> entries_;
+  std::map<Identity, StoredWeights> given_;
+  std::shared_ptr<const void> given_owner_;  // null: nothing was given
+  size_t next_sweep_ = 256;                  // entries
   std::vector<Job> waiting_;
   uint64_t batches_ = 0, packed_ = 0;
   std::set<uint64_t> running_;  // batches

@@ -73,6 +73,14 @@ class Compiled final : public plugin::CompiledGraph {
     return std::make_unique<Request>(program_, config().profiling);
   }
   std::unique_ptr<ir::Graph> runtime_graph() const override { return graph_->clone(); }
+  const ir::Graph* source() const override { return graph_.get(); }
+  /// Values come and go while it runs; what is known beforehand are the constants.
+  plugin::Footprint footprint() const override {
+    plugin::Footprint needs;
+    for (const ir::NodeId id : graph_->nodes())
+      if (const auto& constant = graph_->node(id).constant) needs.weights += constant->view.bytes();
+    return needs;
+  }
 
  private:
   std::shared_ptr<const ir::Graph> graph_;
@@ -93,8 +101,7 @@ class InterpreterPlugin final : public plugin::Plugin {
   std::vector<std::string> supported_layers(const ir::Graph& graph) const override {
     std::vector<std::string> names;
     for (const ir::NodeId id : graph.nodes())
-      if (why_unsupported(graph.node(id)).empty())
-        names.push_back(graph.node(id).name);
+      if (why_unsupported(graph.node(id)).empty()) names.push_back(graph.node(id).name);
     return names;
   }
 };

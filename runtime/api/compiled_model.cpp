@@ -1,11 +1,14 @@
 #include "terroir/compiled_model.hpp"
 
 #include <algorithm>
+#include <ostream>
 
 #include "ir/base/error.hpp"
 #include "ir/base/log.hpp"
 #include "ops/registry.hpp"
 #include "runtime/api/compiled_state.hpp"
+#include "runtime/parallel/available_threads.hpp"
+#include "runtime/plugin/stored_model.hpp"
 #include "terroir/layout.hpp"
 
 namespace terroir {
@@ -185,6 +188,20 @@ void CompiledModel::set_property(const AnyMap& properties) { state().compiled().
 void CompiledModel::release_memory() { state().release_memory(); }
 
 Any CompiledModel::get_property(const std::string& name) const { return state().compiled().get_property(name); }
+
+void CompiledModel::export_model(std::ostream& stream) const {
+  plugin::ArchiveWriter archive;
+  plugin::store_compiled(state().compiled(), archive);
+  const parallel::Arena arena(parallel::available_threads());
+  archive.write(
+      [&stream](const void* data, size_t bytes) {
+        if (!stream.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes)))
+          throw_error(ErrorCode::file_not_found, "the compiled model cannot be written: the stream failed");
+      },
+      arena);
+  if (!stream.flush())
+    throw_error(ErrorCode::file_not_found, "the compiled model cannot be written: the stream failed");
+}
 
 std::shared_ptr<const Model> CompiledModel::get_runtime_model() const {
   return detail::ModelAccess::make(state().compiled().runtime_graph());

@@ -3,12 +3,16 @@
 #include <mutex>
 
 #include "ir/base/error.hpp"
+#include "ir/base/function_ref.hpp"
 #include "ir/base/log.hpp"
 #include "ir/xml/reader.hpp"
 #include "ops/registry.hpp"
 #include "runtime/api/compiled_state.hpp"
 #include "runtime/extension/library.hpp"
+#include "runtime/parallel/available_threads.hpp"
+#include "runtime/plugin/model_cache.hpp"
 #include "runtime/plugin/plugin.hpp"
+#include "runtime/plugin/stored_model.hpp"
 #include "runtime/plugin/variables.hpp"
 
 namespace terroir {
@@ -22,27 +26,33 @@ ir::ReaderOptions reader_options(const plugin::Config& config) {
   return options;
 }
 
-std::shared_ptr<Model> read_file(const std::string& model_path, const std::string& bin_path,
-                                 const ir::OpRegistry& registry, const plugin::Config& config) {
-  return detail::ModelAccess::make(ir::read_model(model_path, bin_path, registry, reader_options(config)));
+std::unique_ptr<ir::Graph> read_file(const std::string& model_path, const std::string& bin_path,
+                                     const ir::OpRegistry& registry, const plugin::Config& config) {
+  return ir::read_model(model_path, bin_path, registry, reader_options(config));
+}
+
+/// What a tensor holds, and who keeps it.
+struct Bytes {
+  std::shared_ptr<const void> owner;
+  const std::byte* data = nullptr;
+  size_t size = 0;
+};
+
+Bytes bytes_of(const Tensor& tensor, const char* what) {
+  const detail::TensorState& state = detail::TensorAccess::state(tensor);
+  if (!state.dense) throw_error(ErrorCode::invalid_argument, what, " must be a continuous tensor");
+  if (state.type == element::string) throw_error(ErrorCode::type_mismatch, what, " cannot be texts");
+  // The memory itself if it is the tensor's, which may be given other memory later.
+  std::shared_ptr<const void> owner = detail::TensorAccess::pointer(tensor);
+  if (state.owner != nullptr) owner = state.owner;
+  return {std::move(owner), static_cast<const std::byte*>(state.data), tensor.get_byte_size()};
 }
 
 std::shared_ptr<Model> read_memory(const std::string& model, const Tensor& weights, const ir::OpRegistry& registry,
                                    const plugin::Config& config) {
-  std::shared_ptr<const void> owner;
-  const std::byte* bytes = nullptr;
-  size_t size = 0;
-  if (weights) {
-    const detail::TensorState& state = detail::TensorAccess::state(weights);
-    if (!state.dense) throw_error(ErrorCode::invalid_argument, "the weights must be a continuous tensor");
-    if (state.type == element::string) throw_error(ErrorCode::type_mismatch, "the weights cannot be texts");
-    // The memory itself if it is the tensor's, which may be given other memory later.
-    owner = state.owner != nullptr ? std::shared_ptr<const void>(state.owner) : detail::TensorAccess::pointer(weights);
-    bytes = static_cast<const std::byte*>(state.data);
-    size = weights.get_byte_size();
-  }
+  const Bytes bytes = weights ? bytes_of(weights, "the weights") : Bytes();
   return detail::ModelAccess::make(
-      ir::read_model_from_memory(model, std::move(owner), bytes, size, registry, reader_options(config)));
+      ir::read_model_from_memory(model, bytes.owner, bytes.data, bytes.size, registry, reader_options(config)));
 }
 
 void apply_log_level(log::Level level) {
@@ -101,15 +111,56 @@ struct Core::State {
     return config;
   }
 
+  static std::shared_ptr<const plugin::CompiledGraph> compile_graph(std::shared_ptr<const ir::Graph> graph,
+                                                                    const plugin::Plugin& plugin,
+                                                                    const plugin::Config& config) {
+    return with_context([&] { return concat("compiling '", graph->name(), "' for ", plugin.device_name()); },
+                        [&] { return plugin::compile_with_variables(plugin, graph, config); });
+  }
+
   CompiledModel compile(const std::shared_ptr<const Model>& model, const plugin::Plugin& plugin,
                         const plugin::Config& config) const {
     if (model == nullptr) throw_error(ErrorCode::invalid_argument, "the model is empty");
     const std::shared_ptr<const ir::Graph> graph = detail::ModelAccess::state(*model)->needed_graph();
-    return with_context([&] { return concat("compiling '", graph->name(), "' for ", plugin.device_name()); },
+    return cached(
+        plugin, config, [&](const parallel::Arena& arena) { return plugin::hash_of_graph(*graph, arena); },
+        [&] { return compile_graph(graph, plugin, config); });
+  }
+
+  CompiledModel import(const std::string& device, const AnyMap& properties,
+                       FunctionRef<plugin::Archive(const parallel::Arena&)> open) const {
+    AnyMap settings = properties;
+    const plugin::Plugin& plugin = choose(device, settings);
+    const plugin::Config config = config_of(plugin, settings);
+    const parallel::Arena arena(parallel::available_threads());
+    return with_context([&] { return "importing a compiled model for " + plugin.device_name(); },
                         [&] {
+                          plugin::Archive archive = open(arena);
                           return detail::RuntimeAccess::make(std::make_shared<detail::CompiledState>(
-                              plugin::compile_with_variables(plugin, graph, config)));
+                              plugin::load_compiled(plugin, archive, config, *operations())));
                         });
+  }
+
+  /// What the cache has, or else what `compile` makes.
+  CompiledModel cached(const plugin::Plugin& plugin, const plugin::Config& config,
+                       FunctionRef<Hash128(const parallel::Arena&)> hash_model,
+                       FunctionRef<std::shared_ptr<const plugin::CompiledGraph>()> compile) const {
+    std::shared_ptr<const plugin::CompiledGraph> compiled;
+    if (config.cache_dir.empty()) {
+      compiled = compile();
+    } else {
+      const auto known = operations();
+      const parallel::Arena arena(parallel::available_threads());
+      const plugin::ModelCache cache(
+          config.cache_dir, hash_model(arena),
+          concat(plugin.fingerprint(), ' ', config.compile_settings(), custom::fingerprint(*known)));
+      compiled = cache.find(plugin, config, *known, arena);
+      if (compiled == nullptr) {
+        compiled = compile();
+        cache.keep(*compiled, arena);
+      }
+    }
+    return detail::RuntimeAccess::make(std::make_shared<detail::CompiledState>(std::move(compiled)));
   }
 
  private:  // with mutex held
@@ -172,7 +223,7 @@ std::shared_ptr<Model> Core::read_model(const std::string& model_path, const std
                                         const AnyMap& properties) const {
   plugin::Config config = state_->reading();
   config.apply(properties, "Core");
-  return read_file(model_path, bin_path, *state_->operations(), config);
+  return detail::ModelAccess::make(read_file(model_path, bin_path, *state_->operations(), config));
 }
 
 std::shared_ptr<Model> Core::read_model(const std::string& model, const Tensor& weights) const {
@@ -191,7 +242,12 @@ CompiledModel Core::compile_model(const std::string& model_path, const std::stri
   AnyMap settings = properties;
   const plugin::Plugin& plugin = state_->choose(device, settings);
   const plugin::Config config = state_->config_of(plugin, settings);
-  return state_->compile(read_file(model_path, {}, *state_->operations(), config), plugin, config);
+  return state_->cached(
+      plugin, config,
+      [&](const parallel::Arena& arena) {
+        return plugin::hash_of_files(model_path, ir::weights_beside(model_path), arena);
+      },
+      [&] { return State::compile_graph(read_file(model_path, {}, *state_->operations(), config), plugin, config); });
 }
 
 CompiledModel Core::compile_model(const std::string& model, const Tensor& weights, const std::string& device,
@@ -200,6 +256,18 @@ CompiledModel Core::compile_model(const std::string& model, const Tensor& weight
   const plugin::Plugin& plugin = state_->choose(device, settings);
   const plugin::Config config = state_->config_of(plugin, settings);
   return state_->compile(read_memory(model, weights, *state_->operations(), config), plugin, config);
+}
+
+CompiledModel Core::import_model(std::istream& stream, const std::string& device, const AnyMap& properties) {
+  return state_->import(device, properties,
+                        [&](const parallel::Arena& arena) { return plugin::Archive::read(stream, arena); });
+}
+
+CompiledModel Core::import_model(const Tensor& model, const std::string& device, const AnyMap& properties) {
+  return state_->import(device, properties, [&](const parallel::Arena& arena) {
+    const Bytes bytes = bytes_of(model, "the compiled model");
+    return plugin::Archive::over(bytes.owner, bytes.data, bytes.size, arena);
+  });
 }
 
 void Core::add_extension(const std::string& library_path) {

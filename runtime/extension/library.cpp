@@ -106,4 +106,18 @@ std::string source_of(const ir::OpSchema& schema) {
   return ours != nullptr ? ours->layer->source : std::string();
 }
 
+std::string fingerprint(const ir::OpRegistry& operations) {
+  std::string text;
+  for (const ir::OpSchema* schema : operations.all()) {
+    if (!schema->from_extension) continue;
+    const std::string source = source_of(*schema);
+    text += concat(' ', schema->display_name(), " of ", source);
+    std::error_code none;  // an extension of the program itself has no file
+    const auto size = std::filesystem::file_size(source, none);
+    if (none) continue;
+    text += concat(", ", size, " bytes, ", std::filesystem::last_write_time(source, none).time_since_epoch().count());
+  }
+  return text;
+}
+
 }  // namespace terroir::custom

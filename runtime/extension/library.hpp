@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/schema/op_schema.hpp"
+#include "ir/schema/registry.hpp"
 #include "runtime/extension/device.hpp"
 #include "terroir/extension_abi.h"
 
@@ -28,5 +29,8 @@ const Extension& adopt_extension(const terroir_extension* extension);
 
 /// The library or extension that an operation came from; empty for our own.
 std::string source_of(const ir::OpSchema& schema);
+
+/// A text that changes with the operations of extensions and with the libraries that they came from.
+std::string fingerprint(const ir::OpRegistry& operations);
 
 }  // namespace terroir::custom

@@ -73,6 +73,8 @@ const Row kRows[] = {
      [](const Config& c) { return Any(c.log_level); }},
     {cache_dir.name(), [](Config& c, const Any& v) { c.cache_dir = v.as<std::string>(); },
      [](const Config& c) { return Any(c.cache_dir); }},
+    {terroir::memory_limit.name(), [](Config& c, const Any& v) { c.memory_limit = v.as<uint64_t>(); },
+     [](const Config& c) { return Any(c.memory_limit); }},
     {plan_cache_capacity.name(), [](Config& c, const Any& v) { c.plan_cache_bytes = v.as<uint64_t>(); },
      [](const Config& c) { return Any(c.plan_cache_bytes); }},
     {strict_reading.name(), [](Config& c, const Any& v) { c.strict_reading = v.as<bool>(); },
@@ -129,9 +131,9 @@ const std::string kDeviceProperties = device::properties.name();
 const PropertyName kReadOnly[] = {supported_properties, available_devices,
                                   model_name,           optimal_number_of_infer_requests,
                                   range_for_streams,    range_for_async_infer_requests,
-                                  execution_devices,    device::full_name,
-                                  device::architecture, device::capabilities,
-                                  device::type};
+                                  execution_devices,    memory_footprint,
+                                  device::full_name,    device::architecture,
+                                  device::capabilities, device::type};
 
 }  // namespace
 
@@ -180,6 +182,10 @@ std::vector<PropertyName> Config::keys() {
   for (const Row& row : kRows) result.emplace_back(row.key, PropertyMutability::RW);
   for (const Inert& row : inert_properties()) result.push_back(row.name);
   return result;
+}
+
+std::string Config::compile_settings() const {
+  return concat(execution_mode, ' ', inference_precision, ' ', memory_limit);
 }
 
 Config::Threading Config::threading(int available) const {

@@ -33,6 +33,7 @@ struct Config {
   bool profiling = false;
   log::Level log_level = log::Level::WARNING;
   std::string cache_dir;
+  uint64_t memory_limit = 0;  // bytes; 0: none
   uint64_t plan_cache_bytes = uint64_t{32} << 20;
   bool strict_reading = false;
   bool map_weights = true;
@@ -47,6 +48,9 @@ struct Config {
   Any get(const std::string& key) const;
   /// All settable keys.
   static std::vector<PropertyName> keys();
+
+  /// The settings that decide how a model is compiled, in words.
+  std::string compile_settings() const;
 
   /// What the settings mean on a machine with `available` threads: at least 1 stream of at least 1 thread each;
   /// streams * threads_per_stream <= max(available, streams).

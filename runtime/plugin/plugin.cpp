@@ -47,6 +47,15 @@ CompiledGraph::CompiledGraph(const CompiledGraph& whole, size_t inputs, size_t o
   outputs_.assign(whole.outputs_.begin(), whole.outputs_.begin() + static_cast<std::ptrdiff_t>(outputs));
 }
 
+CompiledGraph::CompiledGraph(std::string name, std::string device, Config config, int available_threads,
+                             std::vector<PortInfo> inputs, std::vector<PortInfo> outputs)
+    : name_(std::move(name)),
+      device_(std::move(device)),
+      config_(std::move(config)),
+      threading_(config_.threading(available_threads)),
+      inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)) {}
+
 const std::vector<VariableInfo>& RequestState::variables() const {
   static const std::vector<VariableInfo> none;
   return none;
@@ -61,9 +70,13 @@ std::unique_ptr<ir::Graph> CompiledGraph::runtime_graph() const {
   throw_error(ErrorCode::not_implemented, "the device ", device_, " has no runtime model to show");
 }
 
+void CompiledGraph::save(ArchiveWriter&) const {
+  throw_error(ErrorCode::not_implemented, "the device ", device_, " cannot export compiled models");
+}
+
 std::vector<PropertyName> CompiledGraph::supported_properties() {
   std::vector<PropertyName> keys{terroir::supported_properties, model_name, optimal_number_of_infer_requests,
-                                 execution_devices};
+                                 execution_devices, memory_footprint};
   for (const PropertyName& key : Config::keys()) keys.emplace_back(key, PropertyMutability::RO);
   return keys;
 }
@@ -75,6 +88,13 @@ Any CompiledGraph::get_property(const std::string& key) const {
   if (key == execution_devices.name()) return std::vector<std::string>{device_};
   if (key == num_streams.name()) return streams::Num(threading_.streams);
   if (key == inference_num_threads.name()) return threading_.streams * threading_.threads_per_stream;
+  if (key == memory_footprint.name()) {
+    const Footprint needs = footprint();
+    return std::map<std::string, uint64_t>{{"weights", needs.weights},
+                                           {"packed", needs.packed},
+                                           {"arena_per_request", needs.arena_per_request},
+                                           {"peak", needs.peak(threading_.streams)}};
+  }
   Any value = config_.get(key);
   if (value.empty()) throw_unknown_property("the compiled model", key, supported_properties());
   return value;
@@ -86,6 +106,10 @@ void CompiledGraph::set_property(const AnyMap& properties) const {
   if (properties.empty()) return;
   throw_error(ErrorCode::unsupported, "the property ", properties.begin()->first,
               " of a compiled model cannot be changed; give it to Core::compile_model()");
+}
+
+std::shared_ptr<const CompiledGraph> Plugin::load(Archive&, const Config&, const ir::OpRegistry&) const {
+  throw_error(ErrorCode::not_implemented, "the device ", device_name(), " cannot import compiled models");
 }
 
 std::vector<std::string> Plugin::supported_layers(const ir::Graph& graph) const {

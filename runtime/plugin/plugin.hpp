@@ -18,12 +18,16 @@
 
 #include "ir/base/tensor_view.hpp"
 #include "ir/graph/graph.hpp"
+#include "ir/schema/registry.hpp"
 #include "runtime/parallel/arena.hpp"
 #include "runtime/plugin/config.hpp"
 #include "terroir/any.hpp"
 #include "terroir/profiling_info.hpp"
 
 namespace terroir::plugin {
+
+class Archive;
+class ArchiveWriter;
 
 /// One input or output of a compiled graph.
 struct PortInfo {
@@ -88,11 +92,20 @@ class RequestState {
   virtual void release_memory() {}
 };
 
+/// See terroir::memory_footprint.
+struct Footprint {
+  uint64_t weights = 0, packed = 0, arena_per_request = 0;
+  uint64_t peak(int requests) const { return weights + packed + static_cast<uint64_t>(requests) * arena_per_request; }
+};
+
 class CompiledGraph {
  public:
   /// `device` is the name of the plugin, `available_threads` what streams share. The graph has no
   /// state.
   CompiledGraph(const ir::Graph& graph, std::string device, Config config, int available_threads);
+  /// One that was compiled before.
+  CompiledGraph(std::string name, std::string device, Config config, int available_threads,
+                std::vector<PortInfo> inputs, std::vector<PortInfo> outputs);
   /// The same device, settings and name; of the inputs and outputs only the first ones.
   CompiledGraph(const CompiledGraph& whole, size_t inputs, size_t outputs);
   virtual ~CompiledGraph() = default;
@@ -107,6 +120,12 @@ class CompiledGraph {
 
   /// Checks settings against what has been settled: throws Exception, unsupported for a known key.
   void set_property(const AnyMap& properties) const;
+  virtual Footprint footprint() const { return {}; }
+
+  /// For devices whose compiled form is not worth storing: the graph to compile again. Null: save() stores more.
+  virtual const ir::Graph* source() const { return nullptr; }
+  /// The compiled form, for Plugin::load(); see stored_model.hpp. The default throws Exception (not_implemented).
+  virtual void save(ArchiveWriter& archive) const;
 
   const std::vector<PortInfo>& inputs() const { return inputs_; }
   const std::vector<PortInfo>& outputs() const { return outputs_; }
@@ -143,6 +162,13 @@ class Plugin {
   /// Throws Exception (unsupported, not_implemented) for a graph it cannot run.
   virtual std::shared_ptr<const CompiledGraph> compile(std::shared_ptr<const ir::Graph> graph,
                                                        const Config& config) const = 0;
+
+  /// What save() has stored. `config`: the settings of now, and those that it was compiled with where they decide how.
+  /// Exception: parse_error, unsupported. The default throws not_implemented.
+  virtual std::shared_ptr<const CompiledGraph> load(Archive& archive, const Config& config,
+                                                    const ir::OpRegistry& operations) const;
+  /// The device, and what of the machine its compiled form depends on.
+  virtual std::string fingerprint() const { return device_name(); }
 
   /// Names of the layers of the graph that compile() would accept.
   virtual std::vector<std::string> supported_layers(const ir::Graph& graph) const;

@@ -145,9 +145,10 @@ class Request final : public RequestState {
 
 class WithVariables final : public CompiledGraph {
  public:
-  WithVariables(LiftedGraph lifted, std::shared_ptr<const CompiledGraph> compiled,
-                std::shared_ptr<const CompiledGraph> initial_values)
+  WithVariables(std::shared_ptr<const ir::Graph> graph, LiftedGraph lifted,
+                std::shared_ptr<const CompiledGraph> compiled, std::shared_ptr<const CompiledGraph> initial_values)
       : CompiledGraph(*compiled, lifted.inputs, lifted.outputs),
+        graph_(std::move(graph)),
         lifted_(std::move(lifted)),
         compiled_(std::move(compiled)),
         initial_values_(std::move(initial_values)) {}
@@ -156,8 +157,17 @@ class WithVariables final : public CompiledGraph {
     return std::make_unique<Request>(lifted_, *compiled_, initial_values_.get());
   }
   std::unique_ptr<ir::Graph> runtime_graph() const override { return compiled_->runtime_graph(); }
+  const ir::Graph* source() const override { return graph_.get(); }
+  Footprint footprint() const override {
+    Footprint all = compiled_->footprint();
+    if (!initial_values_) return all;
+    const Footprint initial = initial_values_->footprint();
+    return {all.weights + initial.weights, all.packed + initial.packed,
+            all.arena_per_request + initial.arena_per_request};
+  }
 
  private:
+  const std::shared_ptr<const ir::Graph> graph_;
   const LiftedGraph lifted_;
   std::shared_ptr<const CompiledGraph> compiled_, initial_values_;
 };
@@ -180,7 +190,8 @@ std::shared_ptr<const CompiledGraph> compile_with_variables(const Plugin& plugin
   LiftedGraph lifted = lift_variables(*graph);
   auto compiled = plugin.compile(lifted.graph, config);
   auto initial_values = lifted.initial_values ? plugin.compile(lifted.initial_values, config) : nullptr;
-  return std::make_shared<WithVariables>(std::move(lifted), std::move(compiled), std::move(initial_values));
+  return std::make_shared<WithVariables>(std::move(graph), std::move(lifted), std::move(compiled),
+                                         std::move(initial_values));
 }
 
 }  // namespace terroir::plugin

@@ -125,6 +125,7 @@ CaseResult run_case(const fs::path& folder, const std::string& device, Variant v
     if (device == "INTERPRETER") config.inference_precision = element::f16;
     const std::shared_ptr<const ir::Graph> graph = read_variant(folder / "model.xml", variant);
     DeviceModel model(graph, device, config);
+    if (variant == Variant::stored) model = model.stored_and_loaded();
     std::vector<HostTensor> inputs;
     for (size_t i = 0; i < model.inputs().size(); ++i) {
       HostTensor input = read_npy(numbered(folder, "in", i), model.inputs()[i].type);

@@ -23,7 +23,8 @@ std::vector<std::string> unknown_operations(const std::filesystem::path& xml);
 enum class Variant {
   as_read,
   rewritten,  // after the portable rewrites of the CPU device
-  dynamic     // with parameters of which only the rank is known
+  dynamic,    // with parameters of which only the rank is known
+  stored      // compiled, written as a compiled model, and read back
 };
 
 struct CaseResult {

@@ -1,4 +1,5 @@
-// test_conformance [--device NAME] [--variant as_read|rewritten|dynamic] [--op TYPE-N] [--case NAME] [--root FOLDER]
+// test_conformance [--device NAME] [--variant as_read|rewritten|dynamic|stored] [--op TYPE-N] [--case NAME] [--root
+// FOLDER]
 // [--exclusions FILE] [--failures FILE] Runs every case whose operations this build knows and prints, per operation,
 // how many passed, failed, are excluded and are not yet supported. Results that the specification leaves open are
 // judged by what it does say (open_order.hpp, sixteen_bits.hpp). Each operation runs in a process of its own, so a
@@ -70,6 +71,7 @@ Variant variant_of(const Options& options) {
   if (options.variant == "as_read") return Variant::as_read;
   if (options.variant == "rewritten") return Variant::rewritten;
   if (options.variant == "dynamic") return Variant::dynamic;
+  if (options.variant == "stored") return Variant::stored;
   throw std::runtime_error("there is no variant '" + options.variant + "'");
 }
 

@@ -1,9 +1,11 @@
 #include "tests/support/device.hpp"
 
 #include <atomic>
+#include <sstream>
 
 #include "ir/xml/reader.hpp"
 #include "ops/registry.hpp"
+#include "runtime/plugin/stored_model.hpp"
 #include "runtime/plugin/variables.hpp"
 
 namespace terroir::test {
@@ -37,9 +39,26 @@ DeviceModel::DeviceModel(const std::filesystem::path& xml, const std::string& de
 
 DeviceModel::DeviceModel(std::shared_ptr<const ir::Graph> graph, const std::string& device,
                          const plugin::Config& config)
-    : compiled_(plugin::compile_with_variables(plugins().get(device), std::move(graph), config)),
+    : DeviceModel(plugin::compile_with_variables(plugins().get(device), std::move(graph), config)) {}
+
+DeviceModel::DeviceModel(std::shared_ptr<const plugin::CompiledGraph> compiled)
+    : compiled_(std::move(compiled)),
       request_(compiled_->create_request()),
       arena_(compiled_->threading().threads_per_stream) {}
+
+DeviceModel DeviceModel::stored_and_loaded() const {
+  plugin::ArchiveWriter writer;
+  plugin::store_compiled(*compiled_, writer);
+  std::stringstream file;
+  writer.write(
+      [&file](const void* data, size_t bytes) {
+        file.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+      },
+      arena_);
+  plugin::Archive archive = plugin::Archive::read(file, arena_);
+  return DeviceModel(
+      plugin::load_compiled(plugins().get(compiled_->device()), archive, compiled_->config(), ops::builtin_registry()));
+}
 
 std::vector<HostTensor> DeviceModel::infer(std::span<const HostTensor> inputs) {
   std::vector<ir::TensorView> views;

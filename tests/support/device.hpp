@@ -23,6 +23,9 @@ class DeviceModel {
 
   DeviceModel(std::shared_ptr<const ir::Graph> graph, const std::string& device, const plugin::Config& config = {});
 
+  /// The same, written and read back.
+  DeviceModel stored_and_loaded() const;
+
   const std::vector<plugin::PortInfo>& inputs() const { return compiled_->inputs(); }
   const std::vector<plugin::PortInfo>& outputs() const { return compiled_->outputs(); }
   const plugin::CompiledGraph& compiled() const { return *compiled_; }
@@ -32,6 +35,8 @@ class DeviceModel {
   std::vector<ProfilingInfo> profile() const { return request_->profiling(); }
 
  private:
+  explicit DeviceModel(std::shared_ptr<const plugin::CompiledGraph> compiled);
+
   std::shared_ptr<const plugin::CompiledGraph> compiled_;
   std::unique_ptr<plugin::RequestState> request_;
   parallel::Arena arena_;

@@ -70,12 +70,13 @@ class WinogradExecutor final : public Executor {
     const ConvProblem& p = plan_.problem;
     Packing packing;
     packing.key = concat(kernel_.name, plan_.transforms_weights ? " plain " : " ", plan_.unit_blocks, " g", p.groups,
-                         " i", p.ic, " o", p.oc, " d", p.d.kernel, ' ', static_cast<const void*>(values));
+                         " i", p.ic, " o", p.oc, " d", p.d.kernel);
     packing.bytes = plan_.packed_floats * sizeof(float);
     packing.pieces = wino_units(plan_);
     // The packing is known by the bias's address, which nothing else may get while the packing is being made.
-    packing.pack = [&kernel = kernel_, plan = plan_, values, owner = bias ? bias->owner : nullptr](
-                       const void* weights, void* packed, int64_t begin, int64_t end) {
+    if (bias) packing.with = *bias;
+    packing.pack = [&kernel = kernel_, plan = plan_, values](const void* weights, void* packed, int64_t begin,
+                                                             int64_t end) {
       kernel.pack(plan, static_cast<const float*>(weights), values, static_cast<float*>(packed), begin, end);
     };
     return packing;
@@ -99,7 +100,7 @@ Proposal propose(const NodeContext& context, int64_t tile) {
   if (context.outputs[0].type != element::f32)
     return Reject{"only f32, not " + context.outputs[0].type.get_type_name()};
   if (!context.constants[1]) return Reject{"the weights are known at run time only"};
-  if (context.accuracy) return Reject{"EXECUTION_MODE_HINT is ACCURACY"};
+  if (context.accuracy) return Reject{"EXECUTION_MODE_HINT is ACCURACY, or MEMORY_LIMIT leaves no room"};
   const WinoKernel* kernel = kernel_of(context.isa, tile);
   if (!kernel) return Reject{"no kernel in this bucket"};
   ConvProblem problem = conv_problem(context);

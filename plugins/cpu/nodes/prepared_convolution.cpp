@@ -14,17 +14,15 @@ const float* values_of(const ir::Constant* bias) { return bias ? bias->view.as<f
 
 Packing packing_for(const ConvKernel& kernel, const ConvPlan& plan, const ir::Constant* bias_constant) {
   const float* bias = values_of(bias_constant);
-  // The packing is known by the bias's address, which nothing else may get while the packing is being made.
-  std::shared_ptr<const void> bias_owner = bias_constant ? bias_constant->owner : nullptr;
   const ConvPacking p = packing_of(plan);
   Packing packing;
-  packing.key =
-      concat(kernel.packing, ' ', p.block, 'x', p.oc_blocks, " g", p.groups, " i", p.ic, " o", p.oc, " k", p.kd, 'x',
-             p.kh, 'x', p.kw, " by ", p.inner, p.transposed ? " transposed " : " ", static_cast<const void*>(bias));
+  packing.key = concat(kernel.packing, ' ', p.block, 'x', p.oc_blocks, " g", p.groups, " i", p.ic, " o", p.oc, " k",
+                       p.kd, 'x', p.kh, 'x', p.kw, " by ", p.inner, p.transposed ? " transposed" : "");
+  // The packing is known by the bias's address, which nothing else may get while the packing is being made.
+  if (bias_constant) packing.with = *bias_constant;
   packing.bytes = plan.packed_floats * sizeof(float);
   packing.pieces = kernel.pack_pieces(plan);
-  packing.pack = [&kernel, plan, bias, bias_owner = std::move(bias_owner)](const void* weights, void* packed,
-                                                                           int64_t begin, int64_t end) {
+  packing.pack = [&kernel, plan, bias](const void* weights, void* packed, int64_t begin, int64_t end) {
     kernel.pack(plan, kernel, {static_cast<const float*>(weights), bias}, static_cast<float*>(packed), begin, end);
   };
   return packing;

@@ -234,7 +234,8 @@ class QLinearConvExecutor final : public Executor {
     // The packing is known by the address of the zero points, which nothing else may get while it is shared.
     zero_owner_ = zero.owner;
     Packing packing;
-    packing.key = concat("qconv", kernels_.rows, "g", geometry_.groups, "_", zero.view.data);
+    packing.key = concat("qconv", kernels_.rows, "g", geometry_.groups);
+    packing.with = zero;
     packing.bytes = static_cast<size_t>(channels_ * depth_) * sizeof(int32_t);
     packing.pieces = geometry_.groups * args_.blocks;
     // A piece is a block of one group.

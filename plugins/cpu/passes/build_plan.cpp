@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "ir/base/error.hpp"
@@ -9,6 +10,7 @@
 #include "ir/graph/order.hpp"
 #include "plugins/cpu/passes/explain_steps.hpp"
 #include "plugins/cpu/passes/placement.hpp"
+#include "plugins/cpu/weights_cache.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -61,13 +63,17 @@ class PlanBuilder {
       if (decided.choice.inputs[i]) context.inputs[i].layout = *decided.choice.inputs[i];
     for (size_t i = 0; i < node.outputs.size(); ++i) context.outputs[i].layout = decided.choice.outputs[i];
     Step step;
+    const AskedFor asked_for;
     step.executor = decided.impl->create(context, decided.choice);
+    note_packed(node, asked_for.constants());
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const bool read =
           decided.choice.inputs[i].has_value() && !placement_.joined_in_place({node.id, static_cast<int32_t>(i)});
       step.inputs.push_back(read ? placement_.slot(node.inputs[i]) : Slot{});
       if (read && context.constants[i])
         plan_->constants.push_back({context.constants[i]->owner, context.inputs[i].bytes()});
+      if (const Slot& slot = step.inputs.back(); slot.kind == Slot::Kind::constant)
+        read_constants_[slot.pointer] = std::max(read_constants_[slot.pointer], context.inputs[i].bytes());
       if (read && !context.constants[i]) step.bytes += context.inputs[i].bytes();
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -109,6 +115,24 @@ class PlanBuilder {
     plan_->nodes.push_back(std::move(planned));
   }
 
+  void note_packed(const ir::Node& node, const std::vector<const void*>& packed) {
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      if (const ir::Constant* constant = ir::constant_of(graph_, node.inputs[i]))
+        if (std::find(packed.begin(), packed.end(), constant->view.data) != packed.end())
+          packed_uses_.insert({node.id, static_cast<int32_t>(i)});
+  }
+
+  void find_only_packed() {
+    for (ir::NodeId id : order_) {
+      if (!graph_.node(id).constant) continue;
+      const std::vector<ir::Use>& uses = graph_.uses({id, 0});
+      if (!uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
+            return packed_uses_.contains(use) && !decisions_.at(use.node).choice.inputs[static_cast<size_t>(use.input)];
+          }))
+        plan_->only_packed.push_back(id);
+    }
+  }
+
   /// Of the parts of a Concat that are not there already.
   static size_t copied_bytes(const Step& step, const NodeContext& context) {
     size_t bytes = 0;
@@ -118,6 +142,8 @@ class PlanBuilder {
   }
 
   void finish() {
+    find_only_packed();
+    for (const auto& [pointer, bytes] : read_constants_) plan_->constant_bytes += bytes;
     explain_steps(graph_, decisions_, step_nodes_, plan_->steps);
     plan_->arena_bytes = plan_->scratch_offset + scratch_;
     for (ir::NodeId id : graph_.parameters()) plan_->inputs.push_back(desc({id, 0}));
@@ -144,6 +170,8 @@ class PlanBuilder {
   Placement placement_;
   std::vector<ir::NodeId> step_nodes_;
   std::map<ir::NodeId, int32_t> described_;  // -> index in Plan::nodes
+  std::set<ir::Use> packed_uses_;
+  std::map<const void*, size_t> read_constants_;
   size_t scratch_ = 0;
   std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
 };

@@ -4,6 +4,7 @@
 // Threads: everything may be called from several threads at once.
 #pragma once
 
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -58,6 +59,10 @@ class TERROIR_API CompiledModel {
   /// Frees the memory that requests keep between inferences, their tensors and variables excepted; the next inference
   /// takes it again. Throws Busy if a request is running, and then nothing is freed.
   void release_memory();
+
+  /// Writes it for Core::import_model(): with its weights as the kernels want them, so that importing is fast. Throws
+  /// Exception (file_not_found) if the stream fails, not_implemented if a layer cannot be written.
+  void export_model(std::ostream& stream) const;
 
   /// The graph as it is executed, for people and viewers: layers of type ExecutionNode between Parameters and Results.
   /// Their runtime information tells, as texts: layerType, originalLayersNames (separated by commas), primitiveType

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <iosfwd>
 #include <map>
 #include <memory>
 #include <string>
@@ -123,6 +124,20 @@ class TERROIR_API Core {
   IfEntries<CompiledModel, Entries...> compile_model(const std::string& model, const Tensor& weights,
                                                      const std::string& device, Entries&&... properties) {
     return compile_model(model, weights, device, map_of(std::forward<Entries>(properties)...));
+  }
+
+  /// What CompiledModel::export_model() has written, ready to run without compiling it again; the weights stay where
+  /// the tensor has them, which it keeps. Properties as for compile_model(), but those that decide how a model is
+  /// compiled are those that it was compiled with. Throws Exception: parse_error for anything else than an undamaged
+  /// compiled model, unsupported for one of another build of the library, another device or another instruction set,
+  /// not_found for layers of extensions that were not added. Import only what you trust: a damaged file is noticed, one
+  /// that was made to do harm is not.
+  CompiledModel import_model(std::istream& model, const std::string& device = {}, const AnyMap& properties = {});
+  CompiledModel import_model(const Tensor& model, const std::string& device = {}, const AnyMap& properties = {});
+  template <typename... Entries>
+  IfEntries<CompiledModel, Entries...> import_model(std::istream& model, const std::string& device,
+                                                    Entries&&... properties) {
+    return import_model(model, device, map_of(std::forward<Entries>(properties)...));
   }
 
   /// Layers of your own, from a shared library or of this program: models read or built with this Core may have them

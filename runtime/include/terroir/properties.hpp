@@ -191,7 +191,11 @@ inline constexpr Property<int32_t> inference_num_threads{"INFERENCE_NUM_THREADS"
 inline constexpr Property<int32_t> compilation_num_threads{"COMPILATION_NUM_THREADS"};
 /// Whether InferRequest::get_profiling_info() has something to tell.
 inline constexpr Property<bool> enable_profiling{"PERF_COUNT"};
-/// Accepted for compatibility. Compiled models are not written to disk: compiling them anew is as fast as reading them.
+/// A folder for compiled models: what compile_model() makes is written there, and the next time read from there, if the
+/// model (its content, wherever its files are), this build of the library, the device with its instruction set, the
+/// extensions and the settings that decide how it is compiled are the same. Files are mapped, so processes share their
+/// weights. What is damaged or cannot be read or written costs a warning and is not used. Nothing is ever deleted: each
+/// model has a file of about the size of its weights for each of those settings; empty the folder when you like.
 inline constexpr Property<std::string> cache_dir{"CACHE_DIR"};
 inline constexpr Property<std::filesystem::path> cache_path{"CACHE_PATH"};
 inline constexpr Property<CacheMode> cache_mode{"CACHE_MODE"};
@@ -215,6 +219,14 @@ inline constexpr Property<uint64_t> key_cache_group_size{"KEY_CACHE_GROUP_SIZE"}
 inline constexpr Property<uint64_t> value_cache_group_size{"VALUE_CACHE_GROUP_SIZE"};
 inline constexpr Property<Tensor, PropertyMutability::RO> runtime_requirements{"RUNTIME_REQUIREMENTS"};
 inline constexpr Property<bool, PropertyMutability::RO> runtime_requirements_met{"RUNTIME_REQUIREMENTS_MET"};
+/// Bytes that a compiled model may need with all its streams busy; 0: any number. If it would need more, kernels are
+/// chosen that need less, else compiling fails (out_of_memory) and says what needs how much.
+inline constexpr Property<uint64_t> memory_limit{"MEMORY_LIMIT"};
+/// Bytes that a compiled model needs, by what for, as far as it is known before it runs: "weights" (constants that are
+/// read as they are), "packed" (weights in the kernels' order), "arena_per_request" (activations and scratch of each
+/// request), "peak" (all of it with as many requests as there are streams). Of a model with unknown extents: of the
+/// plans made so far.
+inline constexpr Property<std::map<std::string, uint64_t>, PropertyMutability::RO> memory_footprint{"MEMORY_FOOTPRINT"};
 /// Bytes that the plans of a model with unknown extents, one for each set of input extents, may occupy together; those
 /// used longest ago go first. The one used last stays in any case, and what runs stays until it has run. Packed weights
 /// are shared by all plans and do not count; a plan counts 128 KiB at least. Default: 32 MiB.

@@ -1,0 +1,30 @@
+#pragma once
+// What: a file that takes its name when it is complete: until then it lies beside it under another one, and nobody ever
+// sees half of it. On failure, and without rename(), what was there stays.
+// Threads: several processes may write the same file; the last one's stays.
+#include <filesystem>
+#include <fstream>
+
+namespace terroir {
+
+class PendingFile {
+ public:
+  /// All throw Exception (file_not_found) with the system's reason.
+  explicit PendingFile(std::filesystem::path path);
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+  ~PendingFile();
+
+  void write(const void* data, size_t size);
+  void close();
+  void rename();
+
+ private:
+  void check() const;
+
+  std::filesystem::path path_, temporary_;
+  std::ofstream stream_;
+  bool done_ = false;
+};
+
+}  // namespace terroir

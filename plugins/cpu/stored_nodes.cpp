@@ -1,0 +1,199 @@
+#include "plugins/cpu/stored_nodes.hpp"
+
+#include <algorithm>
+
+#include "ir/base/error.hpp"
+#include "ops/registry.hpp"
+#include "plugins/cpu/compile.hpp"
+#include "plugins/cpu/ops.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+template <class T>
+const T* attributes_if(const ir::Attributes& attributes) {
+  const auto* held = dynamic_cast<const ir::AttributesOf<T>*>(&attributes);
+  return held ? &held->value : nullptr;
+}
+
+/// Axes in order, outermost first, the second of them in blocks unless these have no channels.
+Layout layout_of(const std::vector<int>& order, int block) {
+  const auto rank = static_cast<int>(order.size());
+  return (block > 0 ? Layout::blocked(rank, block) : Layout::plain(rank)).renumbered(order);
+}
+
+void store_layout(const Layout& layout, ByteWriter& to) {
+  const std::vector<int> order(layout.order().begin(), layout.order().begin() + layout.rank());
+  const int block = layout.blocks()[0].size;
+  if (layout.rank() < (block > 0 ? 2 : 0) || layout_of(order, block) != layout)
+    throw_error(ErrorCode::not_implemented, "the layout ", layout.name(), " cannot be stored yet");
+  to.numbers(order);
+  to.put(block);
+}
+
+Layout load_layout(ByteReader& from) {
+  const auto order = from.numbers<int>();
+  const int block = from.take<int>();
+  std::vector<int> sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i) ByteReader::require(sorted[i] == static_cast<int>(i));
+  ByteReader::require(order.size() <= static_cast<size_t>(kMaxRank) && block >= 0 && block <= 64 &&
+                      (block == 0 || order.size() >= 2));
+  return layout_of(order, block);
+}
+
+template <class Number>
+std::vector<Number> load_numbers(ByteReader& from) {
+  return from.numbers<Number>();
+}
+
+}  // namespace
+
+const ir::OpSchema& CpuNodeCodec::schema(const std::string& type, const std::string& opset) const {
+  if (opset != "cpu") return NodeCodec::schema(type, opset);
+  const CpuOps& ops = cpu_ops();
+  for (const ir::OpSchema* own :
+       {&ops.reorder(), &ops.attention(), &ops.rms_norm(), &ops.convolution_chain(), &ops.elementwise()})
+    if (own->type == type) return *own;
+  const ir::OpSchema* base = ops::builtin_registry().find(type, "opset16");
+  const ir::OpSchema* fused = base ? ops.fused(*base) : nullptr;
+  ByteReader::require(fused != nullptr);
+  return *fused;
+}
+
+void CpuNodeCodec::store_inner(const ir::OpSchema& schema, const ir::Attributes& attributes, ByteWriter& to) const {
+  store_schema(schema, to);
+  store(schema, attributes, to);
+}
+
+CpuNodeCodec::Inner CpuNodeCodec::load_inner(ByteReader& from) const {
+  const ir::OpSchema& schema = load_schema(from);
+  return {&schema, load(schema, from)};
+}
+
+void CpuNodeCodec::store(const ir::OpSchema& schema, const ir::Attributes& attributes, ByteWriter& to) const {
+  if (const auto* reorder = attributes_if<ReorderAttrs>(attributes)) {
+    store_layout(reorder->from, to);
+    store_layout(reorder->to, to);
+  } else if (const auto* fused = attributes_if<FusedAttrs>(attributes)) {
+    store_inner(*fused->base, *fused->base_attributes, to);
+    to.put(fused->base_inputs);
+    to.put(fused->channel_axis);
+    to.list(fused->chain, [&to](const FusedOp& op) {
+      to.put(op.kind);
+      to.put(op.mode);
+      to.put(op.alpha);
+      to.put(op.beta);
+      to.put(op.operand);
+    });
+  } else if (const auto* elementwise = attributes_if<ElementwiseAttrs>(attributes)) {
+    to.list(elementwise->members, [&](const ElementwiseMember& member) {
+      store_inner(*member.schema, *member.attributes, to);
+      to.numbers(member.operands);
+    });
+  } else if (const auto* chain = attributes_if<ConvolutionChainAttrs>(attributes)) {
+    to.list(chain->stages, [&](const ConvolutionChainAttrs::Stage& stage) {
+      store_inner(*stage.schema, *stage.attributes, to);
+      to.text(stage.name);
+      to.numbers(stage.inputs);
+    });
+    to.put(static_cast<uint8_t>(chain->mean));
+  } else {
+    ByteWriter alone;
+    NodeCodec::store(schema, attributes, alone);
+    ByteReader again(alone.bytes().data(), alone.bytes().size());
+    if (!ir::equal(*NodeCodec::load(schema, again), attributes))
+      throw_error(ErrorCode::not_implemented, "the attributes of ", schema.display_name(), " cannot be stored yet");
+    NodeCodec::store(schema, attributes, to);
+  }
+}
+
+std::unique_ptr<ir::Attributes> CpuNodeCodec::load(const ir::OpSchema& schema, ByteReader& from) const {
+  const auto defaults = schema.make_attributes();
+  if (attributes_if<ReorderAttrs>(*defaults)) {
+    ReorderAttrs attrs{load_layout(from), {}};
+    attrs.to = load_layout(from);
+    return ir::make_attributes_of(attrs);
+  }
+  if (attributes_if<FusedAttrs>(*defaults)) {
+    FusedAttrs attrs;
+    const Inner base = load_inner(from);
+    attrs.base = base.schema;
+    attrs.base_attributes = base.attributes;
+    attrs.base_inputs = from.take<int>();
+    attrs.channel_axis = from.take<int>();
+    attrs.chain = from.list([&from] {
+      FusedOp op{from.take<PostOpKind>()};
+      op.mode = from.take<OperandMode>();
+      op.alpha = from.take<float>();
+      op.beta = from.take<float>();
+      op.operand = from.take<int>();
+      return op;
+    });
+    return ir::make_attributes_of(std::move(attrs));
+  }
+  if (attributes_if<ElementwiseAttrs>(*defaults)) {
+    ElementwiseAttrs attrs;
+    attrs.members = from.list([&] {
+      const Inner inner = load_inner(from);
+      return ElementwiseMember{inner.schema, inner.attributes, load_numbers<int>(from)};
+    });
+    return ir::make_attributes_of(std::move(attrs));
+  }
+  if (attributes_if<ConvolutionChainAttrs>(*defaults)) {
+    ConvolutionChainAttrs attrs;
+    attrs.stages = from.list([&] {
+      const Inner inner = load_inner(from);
+      ConvolutionChainAttrs::Stage stage{inner.schema, inner.attributes, from.text(), {}};
+      stage.inputs = load_numbers<int>(from);
+      return stage;
+    });
+    attrs.mean = from.flag();
+    return ir::make_attributes_of(std::move(attrs));
+  }
+  return NodeCodec::load(schema, from);
+}
+
+void store_decision(const Decision& decision, ByteWriter& to) {
+  const LayoutChoice& choice = decision.choice;
+  to.text(decision.impl->name);
+  to.text(decision.rejected);
+  to.list(choice.inputs, [&to](const std::optional<Layout>& layout) {
+    to.put(static_cast<uint8_t>(layout.has_value()));
+    if (layout) store_layout(*layout, to);
+  });
+  to.list(choice.outputs, [&to](const Layout& layout) { store_layout(layout, to); });
+  to.put(choice.cost);
+  to.put(choice.view_of);
+  to.numbers(choice.in_place);
+  to.numbers(choice.joins);
+  to.numbers(choice.pieces);
+}
+
+Decision load_decision(const ir::Node& node, ByteReader& from) {
+  Decision decision;
+  const std::string name = from.text();
+  const std::vector<const Impl*> impls = impls_for(*node.schema);
+  const auto impl = std::find_if(impls.begin(), impls.end(), [&](const Impl* one) { return one->name == name; });
+  ByteReader::require(impl != impls.end());
+  decision.impl = *impl;
+  decision.rejected = from.text();
+  LayoutChoice& choice = decision.choice;
+  choice.inputs =
+      from.list([&from] { return from.flag() ? std::optional<Layout>(load_layout(from)) : std::optional<Layout>(); });
+  choice.outputs = from.list([&from] { return load_layout(from); });
+  choice.cost = from.take<double>();
+  choice.view_of = from.take<int>();
+  choice.in_place = load_numbers<int>(from);
+  choice.joins = load_numbers<size_t>(from);
+  choice.pieces = load_numbers<size_t>(from);
+  const auto is_input = [&](int input) { return input >= 0 && static_cast<size_t>(input) < node.inputs.size(); };
+  ByteReader::require(choice.inputs.size() == node.inputs.size() && choice.outputs.size() == node.outputs.size() &&
+                      (choice.view_of == -1 || is_input(choice.view_of)) &&
+                      std::all_of(choice.in_place.begin(), choice.in_place.end(), is_input) &&
+                      (choice.joins.empty() || choice.joins.size() == node.inputs.size()) &&
+                      (choice.pieces.empty() || choice.pieces.size() == node.outputs.size()));
+  return decision;
+}
+
+}  // namespace terroir::cpu

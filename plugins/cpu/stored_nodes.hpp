@@ -1,0 +1,30 @@
+#pragma once
+// What: the operations of the set "cpu", whose attributes hold other operations, and decisions, as bytes and back.
+#include "ir/stored/graph.hpp"
+#include "plugins/cpu/passes/layouts.hpp"
+
+namespace terroir::cpu {
+
+class CpuNodeCodec final : public ir::NodeCodec {
+ public:
+  explicit CpuNodeCodec(const ir::OpRegistry& operations) : NodeCodec(operations) {}
+
+  const ir::OpSchema& schema(const std::string& type, const std::string& opset) const override;
+  /// Exception (not_implemented) for attributes that would come back as others.
+  void store(const ir::OpSchema& schema, const ir::Attributes& attributes, ByteWriter& to) const override;
+  std::unique_ptr<ir::Attributes> load(const ir::OpSchema& schema, ByteReader& from) const override;
+
+ private:
+  struct Inner {
+    const ir::OpSchema* schema;
+    std::shared_ptr<const ir::Attributes> attributes;
+  };
+  void store_inner(const ir::OpSchema& schema, const ir::Attributes& attributes, ByteWriter& to) const;
+  Inner load_inner(ByteReader& from) const;
+};
+
+void store_decision(const Decision& decision, ByteWriter& to);
+/// Of a node of this schema with so many inputs and outputs.
+Decision load_decision(const ir::Node& node, ByteReader& from);
+
+}  // namespace terroir::cpu

@@ -1,0 +1,65 @@
+#pragma once
+// What: the file of a compiled model: a description, and pieces of memory (weights as the kernels want them, constants)
+// that are used where they lie in the file.
+// Layouts: header of 64 bytes {16 letters, format, bytes of the description, of all, hash of the description};
+//   description: build id, table of the pieces {offset, bytes, hash}, what the device says;
+//   the pieces, each at a multiple of 64 bytes. Numbers as this machine writes them.
+// Edge cases: an Archive is made only of bytes of which every hash holds; else Exception: parse_error (damaged, cut
+//   short, another file), unsupported (of another build of the library). Hashes protect against damage, not against who
+//   makes such a file on purpose: import what you trust, as you would a program.
+#include <istream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/base/byte_stream.hpp"
+#include "ir/base/function_ref.hpp"
+#include "ir/graph/graph.hpp"
+#include "runtime/plugin/piece_hashes.hpp"
+
+namespace terroir::plugin {
+
+class ArchiveWriter {
+ public:
+  /// What the device says.
+  ByteWriter& content() { return content_; }
+  /// The number of a piece; the same one for the same memory. `owner` is kept.
+  uint32_t add(const void* data, size_t bytes, std::shared_ptr<const void> owner = nullptr);
+  /// The whole value of a constant, into content(), and its bytes as a piece.
+  void store_constant(const ir::Constant& constant, ByteWriter& to);
+
+  using Sink = FunctionRef<void(const void* data, size_t bytes)>;
+  void write(Sink sink, const parallel::Arena& arena) const;
+  /// Of all that has been stored so far, in content and pieces.
+  Hash128 hash(const parallel::Arena& arena) const;
+
+ private:
+  ByteWriter content_;
+  std::vector<Piece> pieces_;
+  std::vector<std::shared_ptr<const void>> owners_;
+  std::map<std::pair<const void*, size_t>, uint32_t> known_;
+};
+
+class Archive {
+ public:
+  /// Bytes that `owner` keeps, at a multiple of 64; the threads of `arena` check them.
+  Archive(std::shared_ptr<const void> owner, const void* data, size_t bytes, const parallel::Arena& arena);
+  /// Like the constructor; what does not lie at a multiple of 64 is copied.
+  static Archive over(std::shared_ptr<const void> owner, const void* data, size_t bytes, const parallel::Arena& arena);
+  /// From where the stream stands to the end of the archive.
+  static Archive read(std::istream& stream, const parallel::Arena& arena);
+
+  ByteReader& content() { return content_; }
+  const std::shared_ptr<const void>& owner() const { return owner_; }
+  /// Exception (parse_error) for a number that there is not.
+  Piece piece(size_t number) const;
+  ir::Constant load_constant(ByteReader& from) const;
+
+ private:
+  std::shared_ptr<const void> owner_;
+  std::vector<Piece> pieces_;
+  ByteReader content_{nullptr, 0};
+};
+
+}  // namespace terroir::plugin

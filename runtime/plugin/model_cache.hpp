@@ -1,0 +1,36 @@
+#pragma once
+// What: CACHE_DIR, a folder with one file per compiled model, named by the hash of everything it follows from: the
+// model, the build of this library, device, settings and machine. Files are mapped read-only, so processes share their
+// pages. Layouts: archive.hpp. Threads and processes: any; a file appears complete or not at all. Edge cases: a file
+// that is damaged, of another model or cannot be read or written costs a warning and is not used; nothing here throws
+// for it. The folder is made when it is missing. Files are never deleted: each pair of model and settings has one of
+// about the size of the weights, and each build of the library its own.
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "ir/base/hash128.hpp"
+#include "runtime/plugin/plugin.hpp"
+
+namespace terroir::plugin {
+
+class ModelCache {
+ public:
+  /// `settings`: a text with all that the compiled form follows from besides model and library.
+  ModelCache(const std::string& folder, const Hash128& model, const std::string& settings);
+
+  /// Null: there is none that can be used.
+  std::shared_ptr<const CompiledGraph> find(const Plugin& plugin, const Config& config,
+                                            const ir::OpRegistry& operations, const parallel::Arena& arena) const;
+  void keep(const CompiledGraph& compiled, const parallel::Arena& arena) const;
+
+ private:
+  std::filesystem::path file_;
+};
+
+/// Of the bytes of a model's files, without reading the model. Exception (file_not_found) when there is no `xml`.
+Hash128 hash_of_files(const std::string& xml, const std::string& bin, const parallel::Arena& arena);
+/// Of all that a model says, wherever it was read from.
+Hash128 hash_of_graph(const ir::Graph& graph, const parallel::Arena& arena);
+
+}  // namespace terroir::plugin

@@ -1,0 +1,113 @@
+// memory_footprint and memory_limit; what a process really takes is measured in one of its own.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "terroir/terroir.hpp"
+#include "tests/support/caught.hpp"
+#include "tests/support/small_network.hpp"
+
+namespace terroir {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kModelVariable = "TERROIR_TEST_MODEL";
+
+/// Bytes of an entry of /proc/self/status.
+double status_bytes(const std::string& key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind(key + ":", 0) == 0) return std::stod(line.substr(key.size() + 1)) * 1024;
+  return -1;
+}
+
+/// Several times the memory of everything else in the process.
+std::shared_ptr<Model> large_network() { return network({1, 3, 224, 224}, 512); }
+
+/// Prints what compiling and running a model took, and what it said before.
+TEST(MemoryOfAProcess, DISABLED_Measure) {
+  const char* model = std::getenv(kModelVariable);
+  ASSERT_NE(model, nullptr);
+  Core core;
+  core.compile_model(network(), "CPU").create_infer_request().infer();  // what any model brings along
+  const double before = status_bytes("RssAnon");
+  CompiledModel compiled = core.compile_model(std::string(model), "CPU");
+  const auto needs = compiled.get_property(memory_footprint);
+  InferRequest request = compiled.create_infer_request();
+  request.infer();
+  std::cout << "\nmeasured " << status_bytes("RssAnon") - before << ' ' << status_bytes("VmHWM") << ' '
+            << needs.at("peak") << '\n';
+}
+
+TEST(MemoryOfAProcess, IsWhatTheFootprintSays) {
+  const fs::path folder = fs::path(testing::TempDir()) / "terroir_memory_test";
+  fs::create_directories(folder);
+  const fs::path model = folder / "model.xml", output = folder / "output.txt";
+  serialize(large_network(), model);
+  ASSERT_EQ(::setenv(kModelVariable, model.c_str(), 1), 0);
+  const std::string command = "'" + fs::read_symlink("/proc/self/exe").string() +
+                              "' --gtest_also_run_disabled_tests --gtest_filter=MemoryOfAProcess.DISABLED_Measure > '" +
+                              output.string() + "' 2>&1";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  std::ifstream lines(output);
+  double anonymous = 0, peak_resident = 0, said = 0;
+  for (std::string word; lines >> word;)
+    if (word == "measured") lines >> anonymous >> peak_resident >> said;
+  fs::remove_all(folder);
+  ASSERT_GT(said, 30e6);
+  EXPECT_NEAR(anonymous, said, 0.04 * said + 6e6) << "with the tensors of the request and the heap";
+  EXPECT_GT(peak_resident, anonymous);
+  EXPECT_LT(peak_resident, 1.1 * said + 60e6) << "the code and what packing holds in passing come on top";
+}
+
+TEST(MemoryFootprint, IsKnownBeforeTheFirstRun) {
+  Core core;
+  const auto one = core.compile_model(network(), "CPU", num_streams(1)).get_property(memory_footprint);
+  EXPECT_GT(one.at("packed"), 64 * 64 * 9 * sizeof(float));
+  EXPECT_GE(one.at("arena_per_request"), 64 * 40 * 40 * sizeof(float));
+  EXPECT_EQ(one.at("peak"), one.at("weights") + one.at("packed") + one.at("arena_per_request"));
+  const CompiledModel two = core.compile_model(network(), "CPU", num_streams(2));
+  const auto needs = two.get_property(memory_footprint);
+  EXPECT_EQ(needs.at("peak"), needs.at("weights") + needs.at("packed") + 2 * needs.at("arena_per_request"));
+  EXPECT_EQ(two.get_property("MEMORY_FOOTPRINT").as<std::string>().empty(), false);
+  EXPECT_GT(core.compile_model(network(), "INTERPRETER").get_property(memory_footprint).at("weights"), 64U * 64 * 9);
+}
+
+TEST(MemoryLimit, IsAnErrorThatSaysWhatNeedsHowMuch) {
+  Core core;
+  const Exception error = caught([&] { core.compile_model(network(), "CPU", memory_limit(100000)); });
+  EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+  for (const char* part : {"MEMORY_LIMIT is 0.1 MB", "packed weights", "activations", "NUM_STREAMS"})
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << part << " in " << error.what();
+}
+
+TEST(MemoryLimit, PrefersKernelsThatNeedLess) {
+  Core core;
+  const auto free = core.compile_model(network(), "CPU").get_property(memory_footprint);
+  CompiledModel lean = core.compile_model(network(), "CPU", memory_limit(free.at("peak") - 1));
+  const auto needs = lean.get_property(memory_footprint);
+  EXPECT_LT(needs.at("packed"), free.at("packed")) << "without Winograd's algorithm";
+  EXPECT_LT(needs.at("peak"), free.at("peak"));
+  EXPECT_NO_THROW(lean.create_infer_request().infer());
+  const auto enough =
+      core.compile_model(network(), "CPU", memory_limit(free.at("peak"))).get_property(memory_footprint);
+  EXPECT_EQ(enough, free);
+}
+
+TEST(MemoryLimit, HoldsForUnknownExtentsWhenTheyAreKnown) {
+  Core core;
+  CompiledModel compiled = core.compile_model(network({1, 3, -1, -1}), "CPU", memory_limit(8000000));
+  InferRequest request = compiled.create_infer_request();
+  request.set_input_tensor(Tensor(element::f32, {1, 3, 20, 20}));
+  EXPECT_NO_THROW(request.infer());
+  request.set_input_tensor(Tensor(element::f32, {1, 3, 600, 600}));
+  EXPECT_EQ(caught([&] { request.infer(); }).code(), ErrorCode::out_of_memory);
+}
+
+}  // namespace
+}  // namespace terroir

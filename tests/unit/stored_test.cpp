@@ -1,0 +1,113 @@
+// What compiled models are stored with: hashes, bytes, graphs, files that appear whole.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <set>
+
+#include "ir/base/byte_stream.hpp"
+#include "ir/base/hash128.hpp"
+#include "ir/base/pending_file.hpp"
+#include "ir/base/zero_pages.hpp"
+#include "runtime/plugin/piece_hashes.hpp"
+#include "tests/support/caught.hpp"
+
+namespace terroir {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string counted(size_t bytes) {
+  std::string text(bytes, '\0');
+  for (size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>(i * 131 >> 3);
+  return text;
+}
+
+TEST(Hash128, SeesEveryBitAndTheLength) {
+  for (const size_t bytes : {0, 1, 15, 63, 64, 65, 127, 1024, 1025, 2111}) {
+    std::string text = counted(bytes);
+    std::set<std::string> seen{hash128(text).text()};
+    for (size_t i = 0; i < bytes; ++i)
+      for (const int bit : {0, 7}) {
+        text[i] = static_cast<char>(text[i] ^ (1 << bit));
+        EXPECT_TRUE(seen.insert(hash128(text).text()).second) << bytes << ' ' << i << ' ' << bit;
+        text[i] = static_cast<char>(text[i] ^ (1 << bit));
+      }
+    EXPECT_TRUE(seen.insert(hash128(text + '\0').text()).second) << bytes;
+    EXPECT_TRUE(seen.insert(hash128(text.data(), bytes, 1).text()).second) << bytes;
+  }
+}
+
+TEST(Hash128, SeesWhatChangesPlaces) {
+  const std::string zeros(4096, '\0');
+  std::set<std::string> seen;
+  for (size_t i = 0; i < zeros.size(); i += 8) {
+    std::string one = zeros;
+    one[i] = 1;
+    EXPECT_TRUE(seen.insert(hash128(one).text()).second) << i;
+  }
+}
+
+TEST(Hash128, IsTheSameOnAnyNumberOfThreadsAndAtAnyAddress) {
+  const std::string large = counted(3'500'001), small = counted(77);
+  const plugin::Piece pieces[] = {
+      {large.data(), large.size()}, {small.data(), small.size()}, {nullptr, 0}, {small.data() + 1, small.size() - 1}};
+  const auto expected = plugin::hash_pieces(pieces, parallel::Arena(1));
+  ASSERT_EQ(expected.size(), 4U);
+  for (const int threads : {2, 3, 8}) EXPECT_EQ(plugin::hash_pieces(pieces, parallel::Arena(threads)), expected);
+  EXPECT_EQ(expected[3], hash128(small.substr(1)));
+  EXPECT_EQ(expected[2], hash128(nullptr, 0));
+}
+
+TEST(ByteStream, GivesBackWhatWasPut) {
+  ByteWriter writer;
+  writer.put(int64_t{-5});
+  writer.text("text");
+  writer.numbers(std::vector<double>{1.5, -2});
+  writer.put(uint8_t{1});
+  ByteReader reader(writer.bytes().data(), writer.bytes().size());
+  EXPECT_EQ(reader.take<int64_t>(), -5);
+  EXPECT_EQ(reader.text(), "text");
+  EXPECT_EQ(reader.numbers<double>(), (std::vector<double>{1.5, -2}));
+  EXPECT_TRUE(reader.flag());
+  EXPECT_TRUE(reader.done());
+}
+
+TEST(ByteStream, NeverLooksBehindItsEnd) {
+  ByteWriter writer;
+  writer.count(1'000'000'000);
+  const auto over = [&] { return ByteReader(writer.bytes().data(), writer.bytes().size()); };
+  for (const auto& read : std::vector<std::function<void()>>{[&] { over().take<int64_t>(); }, [&] { over().text(); },
+                                                             [&] { over().numbers<int>(); }, [&] { over().index(7); },
+                                                             [&] { over().flag(), over().count(); }})
+    EXPECT_EQ(caught(read).code(), ErrorCode::parse_error);
+}
+
+TEST(ZeroPages, AreZerosWithAddresses) {
+  const ZeroPages pages(10'000'000'000);
+  EXPECT_EQ(pages.size(), 10'000'000'000U);
+  EXPECT_EQ(pages.data()[9'999'999'999], 0);
+  EXPECT_EQ(ZeroPages(0).size(), 0U);
+}
+
+TEST(PendingFile, AppearsWhole) {
+  const fs::path folder = fs::path(testing::TempDir()) / "terroir_pending_file";
+  fs::create_directories(folder);
+  const fs::path path = folder / "file";
+  {
+    PendingFile given_up(path);
+    given_up.write("half", 4);
+  }
+  EXPECT_TRUE(fs::is_empty(folder));
+  PendingFile file(path);
+  file.write("whole", 5);
+  EXPECT_FALSE(fs::exists(path));
+  file.close();
+  file.rename();
+  EXPECT_EQ(fs::file_size(path), 5U);
+  fs::remove_all(folder);
+  EXPECT_EQ(caught([&] { PendingFile nowhere(path); }).code(), ErrorCode::file_not_found);
+}
+
+}  // namespace
+}  // namespace terroir
