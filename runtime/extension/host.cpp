@@ -1,5 +1,7 @@
 #include "runtime/extension/host.hpp"
 
+#include <cstddef>
+
 #include "runtime/extension/elements.hpp"
 #include "runtime/extension/layer.hpp"
 
@@ -133,7 +135,10 @@ void* bind_output(terroir_run* run, int32_t output, terroir_element type, int32_
       throw_error(ErrorCode::shape_mismatch, "bind_output(", output, "): it is to be ", element, extents,
                   ", but the model's output is ", port.type, port.shape);
     device.bound[index] = true;
-    return device.binder.bind(index, element, extents);
+    void* memory = device.binder.bind(index, element, extents);
+    // Outputs without elements may have no memory, which here would mean that something is wrong.
+    static std::max_align_t nothing;
+    return memory != nullptr ? memory : &nothing;
   } catch (...) {
     if (!device.wrong) device.wrong = std::current_exception();
     return nullptr;
