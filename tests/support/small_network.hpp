@@ -41,4 +41,15 @@ inline std::shared_ptr<Model> network(const PartialShape& input = {1, 3, 40, 40}
   return b.build();
 }
 
+/// count := count + step, from 10 on; the result is the new count.
+inline std::shared_ptr<Model> counter() {
+  ModelBuilder b("counter");
+  const auto step = b.parameter(element::f32, {1}, "step");
+  const auto start = b.constant(element::f32, Shape{1}, {10.f});
+  const auto before = b.op("ReadValue", "opset3", {start}, {{"variable_id", "count"}}, "read");
+  const auto after = b.op("Add", "opset1", {before, step}, {}, "sum");
+  b.result(b.op("Assign", "opset3", {after}, {{"variable_id", "count"}}, "write"));
+  return b.build();
+}
+
 }  // namespace terroir

@@ -17,16 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::shared_ptr<Model> counter() {
-  ModelBuilder b("counter");
-  const auto step = b.parameter(element::f32, {1}, "step");
-  const auto start = b.constant(element::f32, Shape{1}, {10.f});
-  const auto before = b.op("ReadValue", "opset3", {start}, {{"variable_id", "count"}}, "read");
-  const auto after = b.op("Add", "opset1", {before, step}, {}, "sum");
-  b.result(b.op("Assign", "opset3", {after}, {{"variable_id", "count"}}, "write"));
-  return b.build();
-}
-
 /// A size that is known only when it has been computed ends the first plan.
 std::shared_ptr<Model> positions() {
   ModelBuilder b("positions");

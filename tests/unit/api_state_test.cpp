@@ -3,6 +3,7 @@
 
 #include "terroir/terroir.hpp"
 #include "tests/support/caught.hpp"
+#include "tests/support/small_network.hpp"
 
 namespace terroir {
 namespace {
@@ -21,17 +22,6 @@ Floats infer(InferRequest& request, const Tensor& input) {
   request.set_input_tensor(input);
   request.infer();
   return values_of(request.get_output_tensor());
-}
-
-/// count := count + step, from 10 on; the result is the new count.
-std::shared_ptr<Model> counter() {
-  ModelBuilder b("counter");
-  const auto step = b.parameter(element::f32, {1}, "step");
-  const auto start = b.constant(element::f32, Shape{1}, {10.f});
-  const auto before = b.op("ReadValue", "opset3", {start}, {{"variable_id", "count"}}, "read");
-  const auto after = b.op("Add", "opset1", {before, step}, {}, "sum");
-  b.result(b.op("Assign", "opset3", {after}, {{"variable_id", "count"}}, "write"));
-  return b.build();
 }
 
 TEST(State, LivesFromOneInferenceToTheNext) {

@@ -9,22 +9,13 @@
 
 #include "runtime/parallel/available_threads.hpp"
 #include "terroir/terroir.hpp"
+#include "tests/support/file_tree.hpp"
 
 namespace terroir::parallel {
 namespace {
 
-class CpuQuotaTest : public testing::Test {
+class CpuQuotaTest : public FileTree {
  protected:
-  void SetUp() override {
-    root_ = std::filesystem::path(testing::TempDir()) / ("terroir_cgroup_" + std::to_string(getpid()));
-    std::filesystem::remove_all(root_);
-    std::filesystem::create_directories(root_);
-  }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-  void put(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text << '\n';
-  }
   void put_v1(const std::string& folder, const std::string& quota) {
     put(folder + "/cpu.cfs_quota_us", quota);
     put(folder + "/cpu.cfs_period_us", "100000");
@@ -34,7 +25,6 @@ class CpuQuotaTest : public testing::Test {
     const auto found = cpu_quota(root_);
     return found ? found->cpus : -1;
   }
-  std::filesystem::path root_;
 };
 
 TEST_F(CpuQuotaTest, NoFilesNoLimit) { EXPECT_EQ(quota(), -1); }

@@ -12,6 +12,7 @@
 
 #include "runtime/parallel/arena.hpp"
 #include "runtime/plugin/threading.hpp"
+#include "tests/support/file_tree.hpp"
 
 namespace terroir {
 namespace {
@@ -24,18 +25,8 @@ using plugin::Placement;
 using Cpus = std::vector<std::vector<int>>;
 
 /// A simulated machine's /sys.
-class CpusTest : public testing::Test {
+class CpusTest : public FileTree {
  protected:
-  void SetUp() override {
-    root_ = std::filesystem::path(testing::TempDir()) / ("terroir_cpus_" + std::to_string(getpid()));
-    std::filesystem::remove_all(root_);
-    std::filesystem::create_directories(root_);
-  }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-  void put(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text << '\n';
-  }
   void put_cpu(int id, const std::string& siblings) {
     put("sys/devices/system/cpu/cpu" + std::to_string(id) + "/topology/thread_siblings_list", siblings);
   }
@@ -47,7 +38,6 @@ class CpusTest : public testing::Test {
     put("sys/devices/cpu_atom/cpus", "4-5");
     return {{0, 1, 2, 3, 4, 5}, std::nullopt, root_};
   }
-  std::filesystem::path root_;
 };
 
 TEST_F(CpusTest, ListsOfNumbers) {
