@@ -26,7 +26,16 @@ struct Descriptor {
 /// The mappings that there are, by their first byte; evict() must not touch other memory, which would lose it.
 struct Mappings {
   std::mutex mutex;
-  std::map<uintptr_t, size_t> sizes;
+  std::map<uintptr_t, const MappedFile*> files;
+
+  /// The one that holds all these bytes, or null; with the mutex held.
+  const MappedFile* holding(uintptr_t begin, size_t bytes) const {
+    auto it = files.upper_bound(begin);
+    if (it == files.begin()) return nullptr;
+    --it;
+    const size_t offset = begin - it->first, size = it->second->size();
+    return offset <= size && bytes <= size - offset ? it->second : nullptr;
+  }
 };
 
 Mappings& mappings() {
@@ -51,6 +60,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
     throw_error(ErrorCode::file_not_found, "cannot read '", path.string(), "': it is ",
                 S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
   }
+  signature_ = FileSignature::of(status);
   size_ = static_cast<size_t>(status.st_size);
   if (size_ == 0) return;
   void* mapping = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
@@ -60,7 +70,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
   }
   try {
     const std::lock_guard lock(mappings().mutex);
-    mappings().sizes.emplace(reinterpret_cast<uintptr_t>(mapping), size_);
+    mappings().files.emplace(reinterpret_cast<uintptr_t>(mapping), this);
   } catch (...) {
     ::munmap(mapping, size_);
     throw;
@@ -72,7 +82,7 @@ MappedFile::~MappedFile() {
   if (data_ == nullptr) return;
   {
     const std::lock_guard lock(mappings().mutex);
-    mappings().sizes.erase(reinterpret_cast<uintptr_t>(data_));
+    mappings().files.erase(reinterpret_cast<uintptr_t>(data_));
   }
   ::munmap(data_, size_);
 }
@@ -85,15 +95,19 @@ void MappedFile::evict(const void* data, size_t bytes) noexcept {
   const uintptr_t first = (begin + page - 1) / page * page, end = (begin + bytes) / page * page;
   if (first >= end) return;
   const std::lock_guard lock(mappings().mutex);
-  const auto& sizes = mappings().sizes;
-  auto it = sizes.upper_bound(begin);
-  if (it == sizes.begin()) return;
-  --it;
-  if (begin - it->first > it->second || bytes > it->second - (begin - it->first)) return;
+  if (mappings().holding(begin, bytes) == nullptr) return;
   static_cast<void>(::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED));
 #else
   static_cast<void>(data), static_cast<void>(bytes);
 #endif
+}
+
+std::optional<MappedFile::Place> MappedFile::place_of(const void* data, size_t bytes) {
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  const std::lock_guard lock(mappings().mutex);
+  const MappedFile* file = mappings().holding(begin, bytes);
+  if (file == nullptr) return std::nullopt;
+  return Place{file->path_, file->signature_, begin - reinterpret_cast<uintptr_t>(file->data_)};
 }
 
 }  // namespace terroir

@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+
+#include "ir/base/file_signature.hpp"
 
 namespace terroir {
 
@@ -25,6 +28,16 @@ class MappedFile {
   const char* chars() const noexcept { return static_cast<const char*>(data_); }
   size_t size() const noexcept { return size_; }
   const std::filesystem::path& path() const noexcept { return path_; }
+  /// As it was when the file was opened.
+  const FileSignature& signature() const noexcept { return signature_; }
+
+  struct Place {
+    std::filesystem::path path;
+    FileSignature signature;
+    size_t offset = 0;
+  };
+  /// Where these bytes come from, if a mapped file holds them all. Any thread.
+  static std::optional<Place> place_of(const void* data, size_t bytes);
 
   /// Says that these bytes will hardly be read again: if a mapped file holds them, the pages that they fill leave the
   /// process, and come back from the file when they are read after all. Other memory is left alone. Any thread.
@@ -32,6 +45,7 @@ class MappedFile {
 
  private:
   std::filesystem::path path_;
+  FileSignature signature_;
   void* data_ = nullptr;
   size_t size_ = 0;
 };

@@ -123,7 +123,10 @@ struct Core::State {
     if (model == nullptr) throw_error(ErrorCode::invalid_argument, "the model is empty");
     const std::shared_ptr<const ir::Graph> graph = detail::ModelAccess::state(*model)->needed_graph();
     return cached(
-        plugin, config, [&](const parallel::Arena& arena) { return plugin::hash_of_graph(*graph, arena); },
+        plugin, config,
+        [&](const plugin::FileHashes& seen, const parallel::Arena& arena) {
+          return plugin::hash_of_graph(*graph, seen, arena);
+        },
         [&] { return compile_graph(graph, plugin, config); });
   }
 
@@ -143,7 +146,7 @@ struct Core::State {
 
   /// What the cache has, or else what `compile` makes.
   CompiledModel cached(const plugin::Plugin& plugin, const plugin::Config& config,
-                       FunctionRef<Hash128(const parallel::Arena&)> hash_model,
+                       FunctionRef<Hash128(const plugin::FileHashes&, const parallel::Arena&)> hash_model,
                        FunctionRef<std::shared_ptr<const plugin::CompiledGraph>()> compile) const {
     std::shared_ptr<const plugin::CompiledGraph> compiled;
     if (config.cache_dir.empty()) {
@@ -152,7 +155,7 @@ struct Core::State {
       const auto known = operations();
       const parallel::Arena arena(parallel::available_threads());
       const plugin::ModelCache cache(
-          config.cache_dir, hash_model(arena),
+          config.cache_dir, hash_model(plugin::FileHashes(config.cache_dir), arena),
           concat(plugin.fingerprint(), ' ', config.compile_settings(), custom::fingerprint(*known)));
       compiled = cache.find(plugin, config, *known, arena);
       if (compiled == nullptr) {
@@ -244,8 +247,8 @@ CompiledModel Core::compile_model(const std::string& model_path, const std::stri
   const plugin::Config config = state_->config_of(plugin, settings);
   return state_->cached(
       plugin, config,
-      [&](const parallel::Arena& arena) {
-        return plugin::hash_of_files(model_path, ir::weights_beside(model_path), arena);
+      [&](const plugin::FileHashes& seen, const parallel::Arena& arena) {
+        return plugin::hash_of_files(model_path, ir::weights_beside(model_path), seen, arena);
       },
       [&] { return State::compile_graph(read_file(model_path, {}, *state_->operations(), config), plugin, config); });
 }

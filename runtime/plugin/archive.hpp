@@ -4,12 +4,14 @@
 // Layouts: header of 64 bytes {16 letters, format, bytes of the description, of all, hash of the description};
 //   description: build id, table of the pieces {offset, bytes, hash}, what the device says;
 //   the pieces, each at a multiple of 64 bytes. Numbers as this machine writes them.
-// Edge cases: an Archive is made only of bytes of which every hash holds; else Exception: parse_error (damaged, cut
-//   short, another file), unsupported (of another build of the library). Hashes protect against damage, not against who
-//   makes such a file on purpose: import what you trust, as you would a program.
+// Edge cases: an Archive is made only of bytes of which every hash holds (or of whose pieces the caller knows that they
+//   do); else Exception: parse_error (damaged, cut short, another file), unsupported (of another build of the library).
+//   Hashes protect against damage, not against who makes such a file on purpose: import what you trust, as you would a
+//   program.
 #include <istream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +33,7 @@ class ArchiveWriter {
 
   using Sink = FunctionRef<void(const void* data, size_t bytes)>;
   void write(Sink sink, const parallel::Arena& arena) const;
-  /// Of all that has been stored so far, in content and pieces.
-  Hash128 hash(const parallel::Arena& arena) const;
+  const std::vector<Piece>& pieces() const { return pieces_; }
 
  private:
   ByteWriter content_;
@@ -43,14 +44,19 @@ class ArchiveWriter {
 
 class Archive {
  public:
-  /// Bytes that `owner` keeps, at a multiple of 64; the threads of `arena` check them.
-  Archive(std::shared_ptr<const void> owner, const void* data, size_t bytes, const parallel::Arena& arena);
+  /// Of the whole description, and so of the hashes of all pieces.
+  using Seal = Hash128;
+  /// Bytes that `owner` keeps, at a multiple of 64; the threads of `arena` check them. Those of the pieces are not read
+  /// when they are known to be those of `checked_before`.
+  Archive(std::shared_ptr<const void> owner, const void* data, size_t bytes, const parallel::Arena& arena,
+          const std::optional<Seal>& checked_before = std::nullopt);
   /// Like the constructor; what does not lie at a multiple of 64 is copied.
   static Archive over(std::shared_ptr<const void> owner, const void* data, size_t bytes, const parallel::Arena& arena);
   /// From where the stream stands to the end of the archive.
   static Archive read(std::istream& stream, const parallel::Arena& arena);
 
   ByteReader& content() { return content_; }
+  const Seal& seal() const { return seal_; }
   const std::shared_ptr<const void>& owner() const { return owner_; }
   /// Exception (parse_error) for a number that there is not.
   Piece piece(size_t number) const;
@@ -58,6 +64,7 @@ class Archive {
 
  private:
   std::shared_ptr<const void> owner_;
+  Seal seal_;
   std::vector<Piece> pieces_;
   ByteReader content_{nullptr, 0};
 };

@@ -1,5 +1,7 @@
 #include "runtime/plugin/model_cache.hpp"
 
+#include <map>
+
 #include "ir/base/build_id.hpp"
 #include "ir/base/error.hpp"
 #include "ir/base/log.hpp"
@@ -10,9 +12,53 @@
 #include "runtime/plugin/stored_model.hpp"
 
 namespace terroir::plugin {
+namespace {
+
+/// Of constants that make up most of their file the file is hashed instead: that may have been done before.
+std::vector<Hash128> hash_constants(const std::vector<Piece>& pieces, const FileHashes& seen,
+                                    const parallel::Arena& arena) {
+  struct File {
+    size_t bytes_used = 0;
+    std::optional<Hash128> hash;
+  };
+  // By path and signature: what lies there now need not be what was read.
+  std::map<std::pair<std::filesystem::path, FileSignature>, File> files;
+  std::vector<File*> file_of;
+  std::vector<size_t> offsets;
+  for (const Piece& piece : pieces) {
+    const auto place = MappedFile::place_of(piece.data, piece.bytes);
+    file_of.push_back(place ? &files[{place->path, place->signature}] : nullptr);
+    offsets.push_back(place ? place->offset : 0);
+    if (place) file_of.back()->bytes_used += piece.bytes;
+  }
+  for (auto& [key, file] : files) {
+    const auto& [path, signature] = key;
+    if (file.bytes_used < signature.bytes / 2 || FileSignature::of(path) != signature) continue;
+    const FileHashes::Content content = seen.content_of(path, arena);
+    if (content.signature == signature) file.hash = content.hash;
+  }
+  std::vector<Hash128> hashes(pieces.size());
+  std::vector<Piece> others;
+  std::vector<size_t> their_places;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (file_of[i] != nullptr && file_of[i]->hash) {
+      const uint64_t which[] = {file_of[i]->hash->low, file_of[i]->hash->high, offsets[i], pieces[i].bytes};
+      hashes[i] = hash128(which, sizeof which);
+    } else {
+      others.push_back(pieces[i]);
+      their_places.push_back(i);
+    }
+  }
+  const std::vector<Hash128> of_others = hash_pieces(others, arena);
+  for (size_t i = 0; i < others.size(); ++i) hashes[their_places[i]] = of_others[i];
+  return hashes;
+}
+
+}  // namespace
 
 ModelCache::ModelCache(const std::string& folder, const Hash128& model, const std::string& settings)
-    : file_(std::filesystem::path(folder) /
+    : seen_(folder),
+      file_(std::filesystem::path(folder) /
             (hash128(concat(model.text(), ' ', build_id(), ' ', settings)).text() + ".terroir")) {}
 
 std::shared_ptr<const CompiledGraph> ModelCache::find(const Plugin& plugin, const Config& config,
@@ -22,7 +68,9 @@ std::shared_ptr<const CompiledGraph> ModelCache::find(const Plugin& plugin, cons
   if (!std::filesystem::exists(file_, unknown)) return nullptr;
   try {
     const auto file = MappedFile::open(file_);
-    Archive archive(file, file->data(), file->size(), arena);
+    const std::optional<Archive::Seal> checked_before = seen_.recall(file_, file->signature());
+    Archive archive(file, file->data(), file->size(), arena, checked_before);
+    if (checked_before != archive.seal()) seen_.remember(file_, file->signature(), archive.seal());
     return load_compiled(plugin, archive, config, operations);
   } catch (const std::exception& error) {
     TERROIR_LOG(warning, "the cached model '", file_.string(),
@@ -45,22 +93,21 @@ void ModelCache::keep(const CompiledGraph& compiled, const parallel::Arena& aren
   }
 }
 
-Hash128 hash_of_files(const std::string& xml, const std::string& bin, const parallel::Arena& arena) {
-  const MappedFile text(xml);
-  std::shared_ptr<const MappedFile> weights;
+Hash128 hash_of_files(const std::string& xml, const std::string& bin, const FileHashes& seen,
+                      const parallel::Arena& arena) {
+  std::vector<Hash128> hashes = {seen.content_of(xml, arena).hash};
   std::error_code unknown;
-  if (std::filesystem::exists(bin, unknown)) weights = MappedFile::open(bin);
-  const Piece pieces[] = {{text.data(), text.size()},
-                          {weights ? weights->data() : nullptr, weights ? weights->size() : 0}};
-  const std::vector<Hash128> hashes = hash_pieces(pieces, arena);
-  return hash128(hashes.data(), hashes.size() * sizeof(Hash128), weights ? 1 : 0);
+  if (std::filesystem::exists(bin, unknown)) hashes.push_back(seen.content_of(bin, arena).hash);
+  return hash128(hashes.data(), hashes.size() * sizeof(Hash128));
 }
 
-Hash128 hash_of_graph(const ir::Graph& graph, const parallel::Arena& arena) {
+Hash128 hash_of_graph(const ir::Graph& graph, const FileHashes& seen, const parallel::Arena& arena) {
   ArchiveWriter model;
   const auto constant = [&model](const ir::Constant& value, ByteWriter& to) { model.store_constant(value, to); };
   ir::store_graph(graph, ir::NodeCodec(ops::builtin_registry()), constant, model.content(), ir::Origins::left_out);
-  return model.hash(arena);
+  const std::vector<Hash128> hashes = hash_constants(model.pieces(), seen, arena);
+  const Hash128 content = hash128(model.content().bytes());
+  return hash128(hashes.data(), hashes.size() * sizeof(Hash128), content.low ^ content.high);
 }
 
 }  // namespace terroir::plugin

@@ -1,15 +1,17 @@
 #pragma once
 // What: CACHE_DIR, a folder with one file per compiled model, named by the hash of everything it follows from: the
 // model, the build of this library, device, settings and machine. Files are mapped read-only, so processes share their
-// pages. Layouts: archive.hpp. Threads and processes: any; a file appears complete or not at all. Edge cases: a file
-// that is damaged, of another model or cannot be read or written costs a warning and is not used; nothing here throws
-// for it. The folder is made when it is missing. Files are never deleted: each pair of model and settings has one of
-// about the size of the weights, and each build of the library its own.
+// pages. What has been hashed once, the model's files and those in the folder, is not read again only to hash it while
+// it stays as it is (file_hashes.hpp). Layouts: archive.hpp. Threads and processes: any; a file appears complete or not
+// at all. Edge cases: a file that is damaged, of another model or cannot be read or written costs a warning and is not
+// used; nothing here throws for it. The folder is made when it is missing. Files are never deleted: each pair of model
+// and settings has one of about the size of the weights, and each build of the library its own.
 #include <filesystem>
 #include <memory>
 #include <string>
 
 #include "ir/base/hash128.hpp"
+#include "runtime/plugin/file_hashes.hpp"
 #include "runtime/plugin/plugin.hpp"
 
 namespace terroir::plugin {
@@ -25,12 +27,15 @@ class ModelCache {
   void keep(const CompiledGraph& compiled, const parallel::Arena& arena) const;
 
  private:
+  FileHashes seen_;
   std::filesystem::path file_;
 };
 
 /// Of the bytes of a model's files, without reading the model. Exception (file_not_found) when there is no `xml`.
-Hash128 hash_of_files(const std::string& xml, const std::string& bin, const parallel::Arena& arena);
-/// Of all that a model says, wherever it was read from.
-Hash128 hash_of_graph(const ir::Graph& graph, const parallel::Arena& arena);
+Hash128 hash_of_files(const std::string& xml, const std::string& bin, const FileHashes& seen,
+                      const parallel::Arena& arena);
+/// Of all that a model says. Constants that lie in a file as it was read count by the hash of the whole file, others by
+/// their own: one model has one hash for each of these two.
+Hash128 hash_of_graph(const ir::Graph& graph, const FileHashes& seen, const parallel::Arena& arena);
 
 }  // namespace terroir::plugin
