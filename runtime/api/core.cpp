@@ -9,6 +9,7 @@
 #include "ops/registry.hpp"
 #include "runtime/api/compiled_state.hpp"
 #include "runtime/extension/library.hpp"
+#include "runtime/extension/states.hpp"
 #include "runtime/parallel/available_threads.hpp"
 #include "runtime/plugin/model_cache.hpp"
 #include "runtime/plugin/plugin.hpp"
@@ -115,7 +116,10 @@ struct Core::State {
                                                                     const plugin::Plugin& plugin,
                                                                     const plugin::Config& config) {
     return with_context([&] { return concat("compiling '", graph->name(), "' for ", plugin.device_name()); },
-                        [&] { return plugin::compile_with_variables(plugin, graph, config); });
+                        [&] {
+                          if (auto with_ports = custom::with_states_as_ports(*graph)) graph = std::move(with_ports);
+                          return plugin::compile_with_variables(plugin, graph, config);
+                        });
   }
 
   CompiledModel compile(const std::shared_ptr<const Model>& model, const plugin::Plugin& plugin,

@@ -37,11 +37,9 @@ uint64_t attribute_list(const terroir_attributes* attributes, uint32_t index, co
   return list != nullptr ? list->size() : 0;
 }
 
-int32_t input_count(const terroir_inference* inference) { return inference->context.input_count(); }
+int32_t input_count(const terroir_inference* inference) { return inference->inputs; }
 
-bool has_input(const terroir_inference* inference, int32_t input) {
-  return input >= 0 && input < inference->context.input_count();
-}
+bool has_input(const terroir_inference* inference, int32_t input) { return input >= 0 && input < inference->inputs; }
 
 terroir_element input_type(const terroir_inference* inference, int32_t input) {
   return has_input(inference, input) ? to_abi(inference->context.type(input)) : TERROIR_DYNAMIC;
@@ -93,9 +91,10 @@ void set_output(terroir_inference* inference, int32_t output, terroir_element ty
   };
   const auto index = static_cast<size_t>(output);
   if (output < 0 || index >= inference->output_set.size())
-    return refuse(concat("the layer has ", inference->output_set.size(), " outputs"));
+    return refuse(concat("the layer has ", inference->output_set.size(), " outputs and states"));
   try {
-    inference->context.set_output(output, from_abi(type), shape_from(rank, dimensions));
+    const PartialShape shape = shape_from(rank, dimensions);
+    if (output < inference->outputs) inference->context.set_output(output, from_abi(type), shape);
     inference->output_set[index] = true;
   } catch (const Exception& error) {
     refuse(error.message());

@@ -13,8 +13,10 @@
 
 struct terroir_inference {
   terroir::ir::InferContext& context;
-  std::vector<bool> output_set;
-  std::string wrong;  // what the layer told us that cannot be: the first of it
+  int32_t inputs;                // without states
+  int32_t outputs;               // that the context wants to know of
+  std::vector<bool> output_set;  // of outputs and states
+  std::string wrong;             // what the layer told us that cannot be: the first of it
   struct Known {
     terroir::ir::TensorView view;
     terroir_tensor tensor;

@@ -21,16 +21,19 @@ terroir_tensor tensor_of(const Operand& operand, void* data) {
 }  // namespace
 
 Instance::Instance(const LayerAttrs& attributes, std::vector<Operand> inputs, std::vector<Operand> outputs)
-    : attributes_(attributes), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {
+    : attributes_(attributes),
+      inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)),
+      input_count_(static_cast<int32_t>(inputs_.size()) - attributes_.states()),
+      output_count_(static_cast<int32_t>(outputs_.size()) - attributes_.states()) {
   const terroir_layer& layer = attributes_.layer->descriptor;
   if (layer.create == nullptr) return;
   std::vector<terroir_tensor> tensors;
   for (const Operand& input : inputs_) tensors.push_back(tensor_of(input, const_cast<void*>(input.data)));
   for (const Operand& output : outputs_) tensors.push_back(tensor_of(output, nullptr));
   call_layer(ErrorCode::invalid_argument, "create", attributes_.layer->source, [&](terroir_error* error) {
-    return layer.create(layer.user, &host(), &attributes_.attributes, static_cast<int32_t>(inputs_.size()),
-                        tensors.data(), static_cast<int32_t>(outputs_.size()), tensors.data() + inputs_.size(),
-                        &instance_, error);
+    return layer.create(layer.user, &host(), &attributes_.attributes, input_count_, tensors.data(), output_count_,
+                        tensors.data() + inputs_.size(), &instance_, error);
   });
 }
 
@@ -56,8 +59,8 @@ void Instance::run(const void* const* inputs, void* const* outputs, void* scratc
   for (size_t i = 0; i < outputs_.size(); ++i) targets[i] = tensor_of(outputs_[i], outputs[i]);
   terroir_run run{arena, targets, static_cast<int32_t>(outputs_.size()), extents};
   call_layer(ErrorCode::general, "compute", attributes_.layer->source, [&](terroir_error* error) {
-    return layer.compute(layer.user, instance_, &host(), &attributes_.attributes, &run,
-                         static_cast<int32_t>(inputs_.size()), tensors, static_cast<int32_t>(outputs_.size()), targets,
+    return layer.compute(layer.user, instance_, &host(), &attributes_.attributes, &run, input_count_, tensors,
+                         output_count_, targets,
                          static_cast<char*>(scratch) + rounded_up(count * sizeof(terroir_tensor)), error);
   });
   if (extents == nullptr) return;

@@ -24,6 +24,7 @@ struct Operand {
 
 class Instance {
  public:
+  /// States, if the attributes say that there are such ports, are the last inputs and outputs.
   Instance(const LayerAttrs& attributes, std::vector<Operand> inputs, std::vector<Operand> outputs);
   ~Instance();
   Instance(const Instance&) = delete;
@@ -39,6 +40,7 @@ class Instance {
  private:
   LayerAttrs attributes_;
   std::vector<Operand> inputs_, outputs_;
+  int32_t input_count_, output_count_;  // without states
   void* instance_ = nullptr;
 };
 

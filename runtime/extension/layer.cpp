@@ -1,6 +1,8 @@
 #include "runtime/extension/layer.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <string_view>
 
 #include "ir/base/aligned_buffer.hpp"
@@ -69,9 +71,9 @@ void require(bool condition, const char* what) {
   if (!condition) throw_error(ErrorCode::invalid_argument, what);
 }
 
-void check_types(const Layer& layer, ir::InferContext& context) {
+void check_types(const Layer& layer, int inputs, ir::InferContext& context) {
   const uint64_t types = layer.descriptor.input_types;
-  for (int input = 0; input < context.input_count(); ++input) {
+  for (int input = 0; input < inputs; ++input) {
     const element::Type type = context.type(input);
     if (type.is_dynamic()) continue;
     if (type == element::string) context.fail("input ", input, " has texts, which layers of extensions do not take");
@@ -99,19 +101,29 @@ void check_texts(const LayerAttrs& attrs, ir::InferContext& context) {
 void infer(ir::InferContext& context) {
   const LayerAttrs& attrs = context.attrs<LayerAttrs>();
   const terroir_layer& descriptor = attrs.layer->descriptor;
-  check_types(*attrs.layer, context);
+  const int inputs = context.input_count() - attrs.states();
+  check_types(*attrs.layer, inputs, context);
   check_texts(attrs, context);
-  terroir_inference inference{context, std::vector<bool>(static_cast<size_t>(descriptor.outputs), false), {}, {}};
+  const int described = descriptor.outputs + descriptor.states;
+  terroir_inference inference{
+      context, inputs, descriptor.outputs + attrs.states(), std::vector<bool>(static_cast<size_t>(described)), {}, {}};
   call_layer(ErrorCode::invalid_argument, "infer", attrs.layer->source, [&](terroir_error* error) {
     return descriptor.infer(descriptor.user, &host(), &attrs.attributes, &inference, error);
   });
   if (!inference.wrong.empty()) context.fail("infer() of ", attrs.layer->source, ": ", inference.wrong);
   const auto unset = std::find(inference.output_set.begin(), inference.output_set.end(), false);
-  if (unset != inference.output_set.end())
-    context.fail("infer() of ", attrs.layer->source, " says nothing of output ", unset - inference.output_set.begin());
+  if (unset == inference.output_set.end()) return;
+  const auto index = unset - inference.output_set.begin();
+  const bool is_state = index >= descriptor.outputs;
+  context.fail("infer() of ", attrs.layer->source, " says nothing of ", is_state ? "state " : "output ",
+               is_state ? index - descriptor.outputs : index);
 }
 
 void reference(const ir::EvalContext& context) {
+  const LayerAttrs& attrs = context.attrs<LayerAttrs>();
+  if (attrs.states() != attrs.layer->descriptor.states)
+    throw_error(ErrorCode::unsupported, "the layer keeps a state from one inference to the next (", attrs.layer->source,
+                "): it runs in a compiled model only");
   std::vector<Operand> inputs, outputs;
   std::vector<const void*> sources;
   std::vector<void*> targets;
@@ -125,7 +137,7 @@ void reference(const ir::EvalContext& context) {
     targets.push_back(output.data);
     extents.push_back(output.dims);
   }
-  const Instance instance(context.attrs<LayerAttrs>(), std::move(inputs), std::move(outputs));
+  const Instance instance(attrs, std::move(inputs), std::move(outputs));
   const parallel::Arena alone(1);
   AlignedBuffer scratch(instance.scratch_bytes(1));
   instance.run(sources.data(), targets.data(), scratch.data(), alone, &extents);
@@ -139,19 +151,20 @@ const LayerAttrs* layer_attributes(const ir::Attributes& attributes) {
   return ours != nullptr ? &ours->value : nullptr;
 }
 
-Layer checked_layer(const terroir_layer* descriptor, const std::string& source) {
+Layer checked_layer(const terroir_layer* descriptor, const std::string& source, const std::string& file) {
   if (descriptor == nullptr) throw_error(ErrorCode::invalid_argument, "a layer of the extension is null");
   if (descriptor->abi_version > TERROIR_ABI_VERSION)
     throw_error(ErrorCode::unsupported, "a layer is of version ", descriptor->abi_version,
                 " of extension_abi.h; this library knows versions up to ", TERROIR_ABI_VERSION);
-  if (descriptor->abi_version == 0 || descriptor->struct_size < sizeof(terroir_layer))
+  const size_t bytes = descriptor->abi_version >= 3 ? sizeof(terroir_layer) : offsetof(terroir_layer, states);
+  if (descriptor->abi_version == 0 || descriptor->struct_size < bytes)
     throw_error(ErrorCode::invalid_argument, "a layer says that it is of version ", descriptor->abi_version,
-                " and has ", descriptor->struct_size, " bytes; version ", TERROIR_ABI_VERSION, " has ",
-                sizeof(terroir_layer));
+                " and has ", descriptor->struct_size, " bytes; that version has ", bytes);
   require(descriptor->type != nullptr && *descriptor->type != '\0', "a layer has no type");
   return with_context([&] { return concat("layer ", descriptor->type); },
                       [&] {
-                        Layer layer{*descriptor, source, {}};
+                        Layer layer{{}, source, file, {}, nullptr};
+                        std::memcpy(&layer.descriptor, descriptor, bytes);  // later members stay 0
                         if (layer.descriptor.opset == nullptr) layer.descriptor.opset = "extension";
                         require(descriptor->infer != nullptr, "it has no infer()");
                         require(descriptor->compute != nullptr, "it has no compute()");
@@ -161,6 +174,7 @@ Layer checked_layer(const terroir_layer* descriptor, const std::string& source) 
                         require(descriptor->max_inputs == -1 || descriptor->max_inputs >= descriptor->min_inputs,
                                 "max_inputs must be -1 or at least min_inputs");
                         require(descriptor->outputs >= 1, "it needs at least one output");
+                        require(layer.descriptor.states >= 0, "states must not be negative");
                         require(descriptor->attribute_count == 0 || descriptor->attributes != nullptr,
                                 "attribute_count is not 0, but attributes is null");
                         for (uint32_t i = 0; i < descriptor->attribute_count; ++i)
@@ -169,22 +183,26 @@ Layer checked_layer(const terroir_layer* descriptor, const std::string& source) 
                       });
 }
 
-ir::OpSchema make_schema(const Layer& layer) {
+ir::OpSchema make_schema(const Layer& layer, States states) {
   const terroir_layer& descriptor = layer.descriptor;
-  LayerAttrs initial{&layer, {}};
+  LayerAttrs initial{&layer, {}, states == States::ports};
   for (const Layer::Attribute& attribute : layer.attributes) initial.attributes.values.push_back(attribute.initial);
   ir::OpSchema schema;
   schema.type = descriptor.type;
   schema.opset = descriptor.opset;
-  schema.arity = {descriptor.min_inputs, descriptor.max_inputs == -1 ? ir::kVariadic : descriptor.max_inputs,
-                  descriptor.outputs};
+  if (states == States::ports) schema.opset += " with states";
+  const int ports = initial.states();
+  schema.arity = {descriptor.min_inputs + ports,
+                  descriptor.max_inputs == -1 ? ir::kVariadic : descriptor.max_inputs + ports,
+                  descriptor.outputs + ports};
   schema.make_attributes = ir::AttributesFactory(ir::make_attributes_of(std::move(initial)));
   schema.from_extension = true;
   schema.infer = &infer;
   schema.reference = &reference;
   schema.accuracy = (descriptor.flags & TERROIR_LAYER_EXACT) != 0 ? ir::Accuracy::exact : ir::Accuracy::rounding;
-  schema.flags.pure = (descriptor.flags & TERROIR_LAYER_IMPURE) == 0;
-  schema.flags.elementwise = (descriptor.flags & TERROIR_LAYER_ELEMENTWISE) != 0;
+  const bool keeps = descriptor.states > 0 && states == States::kept;
+  schema.flags.pure = (descriptor.flags & TERROIR_LAYER_IMPURE) == 0 && !keeps;
+  schema.flags.elementwise = (descriptor.flags & TERROIR_LAYER_ELEMENTWISE) != 0 && descriptor.states == 0;
   schema.flags.maps_zero_to_zero = (descriptor.flags & TERROIR_LAYER_MAPS_ZERO_TO_ZERO) != 0;
   return schema;
 }

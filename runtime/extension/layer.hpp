@@ -20,6 +20,7 @@ using AttributeValue = std::variant<bool, int64_t, double, std::string, std::vec
 struct Layer {
   terroir_layer descriptor;
   std::string source;  // "mish.so", for people
+  std::string file;    // of the library; empty: the layer is of the program itself
   struct Attribute {
     std::string name;
     bool required;
@@ -27,6 +28,8 @@ struct Layer {
     std::vector<std::string> allowed;  // empty: any
   };
   std::vector<Attribute> attributes;
+  /// The form of a layer with states that has them as inputs and outputs, see states.hpp; null: it keeps nothing.
+  std::shared_ptr<const ir::OpSchema> with_states;
 };
 
 }  // namespace terroir::custom
@@ -42,6 +45,9 @@ namespace terroir::custom {
 struct LayerAttrs {
   const Layer* layer = nullptr;
   terroir_attributes attributes;
+  bool has_states = false;  // as inputs and outputs of the node, behind the others
+
+  int32_t states() const { return has_states ? layer->descriptor.states : 0; }
 
   template <class V>
   void visit(V& v) {
@@ -58,9 +64,10 @@ const LayerAttrs* layer_attributes(const ir::Attributes& attributes);
 
 /// Checks the descriptor and takes down what it says. Exception (invalid_argument; unsupported for another version)
 /// that names `source` and the layer.
-Layer checked_layer(const terroir_layer* descriptor, const std::string& source);
+Layer checked_layer(const terroir_layer* descriptor, const std::string& source, const std::string& file);
 
-/// `layer` must outlive the schema and every model that uses it.
-ir::OpSchema make_schema(const Layer& layer);
+enum class States { kept, ports };
+/// `layer` must outlive the schema and every model that uses it. States::ports: the form of Layer::with_states.
+ir::OpSchema make_schema(const Layer& layer, States states = States::kept);
 
 }  // namespace terroir::custom

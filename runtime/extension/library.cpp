@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "ir/base/error.hpp"
+#include "ir/base/file_signature.hpp"
 #include "runtime/extension/layer.hpp"
 
 namespace terroir::custom {
@@ -44,7 +45,8 @@ void check(const terroir_extension& extension) {
     throw_error(ErrorCode::invalid_argument, "device_count is ", extension.device_count, ", but devices is null");
 }
 
-const Extension& adopt(const terroir_extension* extension, const std::string& source) {
+/// `file`: of the library, empty if the extension is of the program itself.
+const Extension& adopt(const terroir_extension* extension, const std::string& source, const std::string& file) {
   check(*extension);
   Store& known = store();
   const std::lock_guard lock(known.mutex);
@@ -52,8 +54,11 @@ const Extension& adopt(const terroir_extension* extension, const std::string& so
   if (!fresh) return entry->second;
   try {
     for (uint32_t i = 0; i < extension->layer_count; ++i) {
-      const Layer& layer = known.layers.emplace_back(checked_layer(extension->layers[i], source));
+      Layer& layer = known.layers.emplace_back(checked_layer(extension->layers[i], source, file));
       entry->second.operations.push_back(std::make_shared<const ir::OpSchema>(make_schema(layer)));
+      if (layer.descriptor.states == 0) continue;
+      layer.with_states = std::make_shared<const ir::OpSchema>(make_schema(layer, States::ports));
+      entry->second.operations.push_back(layer.with_states);
     }
     const uint32_t devices = extension->abi_version >= 2 ? extension->device_count : 0;
     for (uint32_t i = 0; i < devices; ++i)
@@ -88,34 +93,45 @@ const terroir_extension* entry_of(const std::string& path) {
 }  // namespace
 
 const Extension& load_extension(const std::string& path) {
-  return with_context(
-      [&] { return "extension '" + path + "'"; },
-      [&]() -> const Extension& { return adopt(entry_of(path), std::filesystem::path(path).filename().string()); });
+  return with_context([&] { return "extension '" + path + "'"; },
+                      [&]() -> const Extension& {
+                        return adopt(entry_of(path), std::filesystem::path(path).filename().string(),
+                                     std::filesystem::absolute(path).string());
+                      });
 }
 
 const Extension& adopt_extension(const terroir_extension* extension) {
   if (extension == nullptr) throw_error(ErrorCode::invalid_argument, "the extension is null");
   const std::string name = extension->name != nullptr ? extension->name : "without a name";
   return with_context([&] { return "extension '" + name + "'"; },
-                      [&]() -> const Extension& { return adopt(extension, name); });
+                      [&]() -> const Extension& { return adopt(extension, name, {}); });
 }
 
-std::string source_of(const ir::OpSchema& schema) {
+namespace {
+
+/// Null for operations of our own.
+const Layer* layer_of(const ir::OpSchema& schema) {
   const std::unique_ptr<ir::Attributes> attributes = schema.make_attributes();
-  const LayerAttrs* ours = layer_attributes(*attributes);
-  return ours != nullptr ? ours->layer->source : std::string();
+  const LayerAttrs* theirs = layer_attributes(*attributes);
+  return theirs != nullptr ? theirs->layer : nullptr;
+}
+
+}  // namespace
+
+std::string source_of(const ir::OpSchema& schema) {
+  const Layer* layer = layer_of(schema);
+  return layer != nullptr ? layer->source : std::string();
 }
 
 std::string fingerprint(const ir::OpRegistry& operations) {
   std::string text;
   for (const ir::OpSchema* schema : operations.all()) {
     if (!schema->from_extension) continue;
-    const std::string source = source_of(*schema);
-    text += concat(' ', schema->display_name(), " of ", source);
-    std::error_code none;  // an extension of the program itself has no file
-    const auto size = std::filesystem::file_size(source, none);
-    if (none) continue;
-    text += concat(", ", size, " bytes, ", std::filesystem::last_write_time(source, none).time_since_epoch().count());
+    const Layer* layer = layer_of(*schema);
+    if (layer == nullptr) continue;
+    text += concat(' ', schema->display_name(), " of ", layer->source);
+    if (const auto file = FileSignature::of(layer->file))
+      text += concat(", ", file->bytes, " bytes, ", file->inode, ' ', file->modified);
   }
   return text;
 }

@@ -90,7 +90,8 @@ class Tensor {
 /// What shape inference sees and fills.
 class Inference {
  public:
-  Inference(const terroir_host& host, terroir_inference* inference) : host_(host), inference_(inference) {}
+  Inference(const terroir_host& host, terroir_inference* inference, int32_t first_state = 0)
+      : host_(host), inference_(inference), first_state_(first_state) {}
 
   int32_t input_count() const { return host_.input_count(inference_); }
   terroir_element type(int32_t input) const { return host_.input_type(inference_, input); }
@@ -115,22 +116,37 @@ class Inference {
       for (const Dimension& d : *shape) dimensions.push_back({d.min, d.max});
     host_.set_output(inference_, output, type, shape ? static_cast<int32_t>(dimensions.size()) : -1, dimensions.data());
   }
+  /// What is kept from one inference to the next; of all `Layer::states`.
+  void set_state(int32_t state, terroir_element type, const Shape& shape) {
+    set_output(first_state_ + state, type, shape);
+  }
 
  private:
   const terroir_host& host_;
   terroir_inference* inference_;
+  int32_t first_state_;
 };
 
 /// One run: inputs, outputs, threads.
 class Run {
  public:
   Run(const terroir_host& host, terroir_run* run, int32_t input_count, const terroir_tensor* inputs,
-      const terroir_tensor* outputs, void* scratch)
-      : host_(host), run_(run), input_count_(input_count), inputs_(inputs), outputs_(outputs), scratch_(scratch) {}
+      int32_t output_count, const terroir_tensor* outputs, void* scratch)
+      : host_(host),
+        run_(run),
+        input_count_(input_count),
+        output_count_(output_count),
+        inputs_(inputs),
+        outputs_(outputs),
+        scratch_(scratch) {}
 
   int32_t input_count() const { return input_count_; }
   Tensor input(int32_t index) const { return Tensor(inputs_[index]); }
   Tensor output(int32_t index) const { return Tensor(outputs_[index]); }
+  /// What the inference before left: zeros at first and after reset_state().
+  Tensor state(int32_t index) const { return Tensor(inputs_[input_count_ + index]); }
+  /// What this inference leaves; to be written as a whole.
+  Tensor next_state(int32_t index) const { return Tensor(outputs_[output_count_ + index]); }
   /// Layer::scratch_bytes() of memory, aligned to 64 bytes.
   void* scratch() const { return scratch_; }
 
@@ -171,11 +187,14 @@ class Run {
   void set_extents(int32_t output, const std::vector<int64_t>& dims) const {
     host_.set_extents(run_, output, dims.data());
   }
+  void set_state_extents(int32_t state, const std::vector<int64_t>& dims) const {
+    set_extents(output_count_ + state, dims);
+  }
 
  private:
   const terroir_host& host_;
   terroir_run* run_;
-  int32_t input_count_;
+  int32_t input_count_, output_count_;
   const terroir_tensor* inputs_;
   const terroir_tensor* outputs_;
   void* scratch_;
@@ -211,6 +230,7 @@ struct Layer {
   static constexpr int32_t min_inputs = 1;
   static constexpr int32_t max_inputs = 1;  ///< -1: any number
   static constexpr int32_t outputs = 1;
+  static constexpr int32_t states = 0;        ///< tensors kept from one inference of a request to the next
   static constexpr uint64_t input_types = 0;  ///< types(TERROIR_F32, ...); 0: all
   static constexpr uint32_t layouts = kPlain;
   static constexpr uint32_t flags = 0;  ///< TERROIR_LAYER_ELEMENTWISE | ...
@@ -358,12 +378,13 @@ const terroir_layer* described() {
     d.flags = L::flags;
     d.input_types = L::input_types;
     d.layouts = L::layouts;
+    d.states = L::states;
     d.attribute_count = static_cast<uint32_t>(describing.attributes.size());
     d.attributes = describing.attributes.data();
     d.infer = [](void*, const terroir_host* host, const terroir_attributes* attributes, terroir_inference* inference,
                  terroir_error* error) {
       return guarded(*host, error, [&] {
-        Inference context(*host, inference);
+        Inference context(*host, inference, L::outputs);
         made<L>(*host, attributes).infer(context);
       });
     };
@@ -381,10 +402,10 @@ const terroir_layer* described() {
       return static_cast<const L*>(instance)->scratch_bytes(threads);
     };
     d.compute = [](void*, const void* instance, const terroir_host* host, const terroir_attributes*, terroir_run* run,
-                   int32_t input_count, const terroir_tensor* inputs, int32_t, const terroir_tensor* outputs,
-                   void* scratch, terroir_error* error) {
+                   int32_t input_count, const terroir_tensor* inputs, int32_t output_count,
+                   const terroir_tensor* outputs, void* scratch, terroir_error* error) {
       return guarded(*host, error, [&] {
-        static_cast<const L*>(instance)->compute(Run(*host, run, input_count, inputs, outputs, scratch));
+        static_cast<const L*>(instance)->compute(Run(*host, run, input_count, inputs, output_count, outputs, scratch));
       });
     };
     return d;

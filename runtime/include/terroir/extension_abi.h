@@ -7,11 +7,12 @@
  *       It may bring whole devices as well: see device_abi.h.
  * Versions: every struct begins with its size and the version of this header. Later versions only add members at the
  *           end, so a library keeps working with newer hosts; a host refuses libraries of a newer version than its own.
- *           Version 2 added devices.
+ *           Version 2 added devices, version 3 states of layers.
  * Memory: what a struct of the library points to lives as long as the process (libraries are never unloaded). What the
  *         host passes to a callback is valid during the call.
  * Threads: any function of a layer may be called from several threads at once, compute() also with the same instance;
- *          what differs between calls belongs into their scratch memory.
+ *          what differs between calls belongs into their scratch memory, what is kept from one inference to the next
+ *          into their states.
  * Errors: a callback that returns anything but 0 has failed; it says why with terroir_host::set_error(). */
 #ifndef TERROIR_EXTENSION_ABI_H
 #define TERROIR_EXTENSION_ABI_H
@@ -22,7 +23,7 @@
 extern "C" {
 #endif
 
-#define TERROIR_ABI_VERSION 2u
+#define TERROIR_ABI_VERSION 3u
 
 #if defined(_WIN32)
 #define TERROIR_EXTENSION_EXPORT __declspec(dllexport)
@@ -185,6 +186,14 @@ typedef struct terroir_layer {
   int32_t (*compute)(void* user, const void* instance, const terroir_host* host, const terroir_attributes* attributes,
                      terroir_run* run, int32_t input_count, const terroir_tensor* inputs, int32_t output_count,
                      const terroir_tensor* outputs, void* scratch, terroir_error* error);
+
+  /* Since version 3. Tensors that every request keeps for this layer from one inference to the next: variables of the
+   * model, named "<layer>/state<i>", that InferRequest::query_state() and reset_state() know. infer() says with
+   * set_output(outputs + i, ...) what state i is. create() and compute() find, behind the inputs and outputs that they
+   * are told of, in inputs[input_count + i] the value that the inference before left and in outputs[output_count + i]
+   * the place for the next one. At first a state is all zeros, unknown extents are 0. An inference that fails or is
+   * cancelled leaves the states as they were. */
+  int32_t states;
 } terroir_layer;
 
 typedef struct terroir_device terroir_device;
