@@ -195,7 +195,9 @@ inline constexpr Property<bool> enable_profiling{"PERF_COUNT"};
 /// model (its content, wherever its files are), this build of the library, the device with its instruction set, the
 /// extensions and the settings that decide how it is compiled are the same. Files are mapped, so processes share their
 /// weights. What is damaged or cannot be read or written costs a warning and is not used. Nothing is ever deleted: each
-/// model has a file of about the size of its weights for each of those settings; empty the folder when you like.
+/// model has a file of about the size of its weights for each of those settings; empty the folder when you like. Small
+/// files beside them (".seen") say which large files have been read and checked, and how these looked to the file system
+/// then: what is unchanged since is not read again to be hashed.
 inline constexpr Property<std::string> cache_dir{"CACHE_DIR"};
 inline constexpr Property<std::filesystem::path> cache_path{"CACHE_PATH"};
 inline constexpr Property<CacheMode> cache_mode{"CACHE_MODE"};
