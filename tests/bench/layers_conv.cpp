@@ -57,10 +57,10 @@ void register_convolutions(int threads) {
                                    [&layer, isa, threads](benchmark::State& state) {
                                      OneLayer one = make_layer(layer.problem, isa, threads);
                                      measure(state, one, static_cast<double>(cpu::conv_flops(layer.problem)), isa,
-                                             threads, onednn_convolution(layer.problem, threads));
+                                             threads, onednn_convolution(layer.problem, threads).get());
                                    })
           ->UseManualTime()
-          ->MinTime(0.05);
+          ->MinTime(0.03);
 }
 
 }  // namespace terroir::bench

@@ -40,10 +40,10 @@ void register_matmuls(int threads) {
                 threads);
             const double flops = 2.0 * static_cast<double>(layer.batch * layer.m * layer.n * layer.k);
             measure(state, one, flops, isa, threads,
-                    onednn_matmul(layer.batch, layer.m, layer.n, layer.k, layer.constant_b, threads));
+                    onednn_matmul(layer.batch, layer.m, layer.n, layer.k, layer.constant_b, threads).get());
           })
           ->UseManualTime()
-          ->MinTime(0.05);
+          ->MinTime(0.03);
 }
 
 }  // namespace terroir::bench

@@ -125,7 +125,7 @@ std::vector<Special> special_layers() {
 
 void run(benchmark::State& state, const Special& special, cpu::Isa isa, int threads) {
   OneLayer layer(special.type, special.attributes, special.operands, isa, threads, special.opset);
-  measure(state, layer, special.operations, isa, threads, std::nullopt);
+  measure(state, layer, special.operations, isa, threads, nullptr);
   const double reference = layer.run_reference();
   state.counters["ref_us"] = reference * 1e6;
   state.counters["vs_ref"] = reference * 1e6 / state.counters["best_us"].value;

@@ -74,21 +74,20 @@ __attribute__((noinline)) inline double mul_add_loop(int64_t n) {
   return 2.0 * 4 * 10 * static_cast<double>(n);
 }
 
-inline double peak_flops_once(cpu::Isa isa) {
-  constexpr int64_t kIterations = 400000;
+inline double peak_flops_once(cpu::Isa isa, int64_t iterations = 400000) {
   const double start = seconds_now();
   double flops = 0;
   switch (isa) {
 #if defined(__x86_64__)
     case cpu::Isa::avx512:
-      flops = fma_loop_avx512(kIterations);
+      flops = fma_loop_avx512(iterations);
       break;
     case cpu::Isa::avx2:
-      flops = fma_loop_avx2(kIterations);
+      flops = fma_loop_avx2(iterations);
       break;
 #endif
     default:
-      flops = mul_add_loop(kIterations);
+      flops = mul_add_loop(iterations);
   }
   return flops / (seconds_now() - start);
 }

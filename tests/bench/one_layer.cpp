@@ -81,6 +81,8 @@ OneLayer::OneLayer(const char* type, const std::vector<std::pair<std::string, st
       const ir::ParameterAttrs parameter{PartialShape(ir::to_shape(extents.back())), operand.type};
       inputs.push_back({graph.add(builtin(ir::kParameterType), name, ir::make_attributes_of(parameter)), 0});
       if (computed) inputs.back() = add_convolution(graph, "before", inputs.back(), extents.back(), operand.dims[1]);
+      // A result of its own keeps the layer from becoming one step with the layers around it.
+      if (computed) graph.add(builtin(ir::kResultType), name + "/result", nullptr, {inputs.back()});
       buffers_.push_back(computed ? filled({extents.back(), false}) : std::move(values));
     }
   }
@@ -100,8 +102,10 @@ OneLayer::OneLayer(const char* type, const std::vector<std::pair<std::string, st
       cpu::compile_plan(cpu::bound_graph(cpu::rewrite_portable(graph), extents), weights_, options, arena_), arena_);
   const cpu::Plan& plan = state_->plan();
   for (size_t i = 0; i < plan.inputs.size(); ++i) state_->bind_input(i, buffers_[i].data());
-  buffers_.push_back(AlignedBuffer(plan.outputs.at(0).bytes()));
-  state_->bind_output(0, buffers_.back().data());
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    buffers_.push_back(AlignedBuffer(plan.outputs[i].bytes()));
+    state_->bind_output(i, buffers_.back().data());
+  }
   times_.resize(plan.steps.size());
   while (plan.steps[step_].name != "layer") ++step_;
 }
@@ -112,7 +116,7 @@ double OneLayer::run() {
 }
 
 double OneLayer::run_reference() {
-  const cpu::TensorDesc& out = state_->plan().outputs.at(0);
+  const cpu::TensorDesc& out = state_->plan().outputs.back();
   std::vector<ir::MutableTensorView> outputs{{out.type, out.dims, buffers_.back().data()}};
   const auto start = std::chrono::steady_clock::now();
   schema_.reference({*attributes_, operands_, outputs});

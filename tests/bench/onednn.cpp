@@ -1,8 +1,8 @@
 #include "tests/bench/onednn.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <unordered_map>
+#include <utility>
 
 #if TERROIR_HAVE_ONEDNN
 #include <oneapi/dnnl/dnnl.hpp>
@@ -37,35 +37,44 @@ memory filled(const memory::desc& desc, const dnnl::engine& engine) {
   return result;
 }
 
-/// At least 5 executions and 30 ms.
-double best_seconds(Peer& peer, const dnnl::primitive& primitive, const Arguments& arguments) {
-  using Clock = std::chrono::steady_clock;
-  double best = 1e9;
-  const auto begin = Clock::now();
-  for (int i = 0; i < 5 || Clock::now() - begin < std::chrono::milliseconds(30); ++i) {
-    const auto start = Clock::now();
-    primitive.execute(peer.stream, arguments);
-    peer.stream.wait();
-    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
-  }
-  return best;
-}
-
 memory::desc any(const memory::dims& dims) { return {dims, memory::data_type::f32, memory::format_tag::any}; }
 
+class Primitive final : public PeerLayer {
+ public:
+  Primitive(Peer& peer, const dnnl::primitive& primitive, Arguments arguments, std::string implementation)
+      : peer_(peer),
+        primitive_(primitive),
+        arguments_(std::move(arguments)),
+        implementation_(std::move(implementation)) {}
+
+  double run() override {
+    const auto start = std::chrono::steady_clock::now();
+    primitive_.execute(peer_.stream, arguments_);
+    peer_.stream.wait();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  std::string implementation() const override { return implementation_; }
+
+ private:
+  Peer& peer_;
+  dnnl::primitive primitive_;
+  Arguments arguments_;
+  std::string implementation_;
+};
+
 template <class Description>
-PeerTime time_convolution(Peer& peer, const Description& description) {
-  const Arguments arguments = {{DNNL_ARG_SRC, filled(description.src_desc(), peer.engine)},
-                               {DNNL_ARG_WEIGHTS, filled(description.weights_desc(), peer.engine)},
-                               {DNNL_ARG_BIAS, filled(description.bias_desc(), peer.engine)},
-                               {DNNL_ARG_DST, filled(description.dst_desc(), peer.engine)}};
-  const dnnl::primitive primitive(description);
-  return {best_seconds(peer, primitive, arguments), description.impl_info_str()};
+std::unique_ptr<PeerLayer> make_convolution(Peer& peer, const Description& description) {
+  Arguments arguments = {{DNNL_ARG_SRC, filled(description.src_desc(), peer.engine)},
+                         {DNNL_ARG_WEIGHTS, filled(description.weights_desc(), peer.engine)},
+                         {DNNL_ARG_BIAS, filled(description.bias_desc(), peer.engine)},
+                         {DNNL_ARG_DST, filled(description.dst_desc(), peer.engine)}};
+  return std::make_unique<Primitive>(peer, dnnl::primitive(description), std::move(arguments),
+                                     description.impl_info_str());
 }
 
 }  // namespace
 
-std::optional<PeerTime> onednn_convolution(const cpu::ConvProblem& p, int threads) {
+std::unique_ptr<PeerLayer> onednn_convolution(const cpu::ConvProblem& p, int threads) {
   using cpu::ConvAxis;
   Peer& one = peer(threads);
   const bool deep = p.d.in > 1 || p.d.kernel > 1;
@@ -93,30 +102,30 @@ std::optional<PeerTime> onednn_convolution(const cpu::ConvProblem& p, int thread
   if (p.transposed) {
     const dnnl::deconvolution_forward::desc desc(inference, dnnl::algorithm::deconvolution_direct, any(src),
                                                  any(weights), bias, any(dst), strides, dilations, left, right);
-    return time_convolution(one, dnnl::deconvolution_forward::primitive_desc(desc, one.engine));
+    return make_convolution(one, dnnl::deconvolution_forward::primitive_desc(desc, one.engine));
   }
   const dnnl::convolution_forward::desc desc(inference, dnnl::algorithm::convolution_direct, any(src), any(weights),
                                              bias, any(dst), strides, dilations, left, right);
-  return time_convolution(one, dnnl::convolution_forward::primitive_desc(desc, one.engine));
+  return make_convolution(one, dnnl::convolution_forward::primitive_desc(desc, one.engine));
 }
 
-std::optional<PeerTime> onednn_matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool constant_b, int threads) {
+std::unique_ptr<PeerLayer> onednn_matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool constant_b, int threads) {
   Peer& one = peer(threads);
   using Tag = memory::format_tag;
   const auto plain = [](const memory::dims& dims) { return memory::desc(dims, memory::data_type::f32, Tag::abc); };
   const memory::dims b{batch, k, n};
   const dnnl::matmul::desc desc(plain({batch, m, k}), constant_b ? any(b) : plain(b), plain({batch, m, n}));
   const dnnl::matmul::primitive_desc description(desc, one.engine);
-  const Arguments arguments = {{DNNL_ARG_SRC, filled(description.src_desc(), one.engine)},
-                               {DNNL_ARG_WEIGHTS, filled(description.weights_desc(), one.engine)},
-                               {DNNL_ARG_DST, filled(description.dst_desc(), one.engine)}};
-  return PeerTime{best_seconds(one, dnnl::matmul(description), arguments), description.impl_info_str()};
+  Arguments arguments = {{DNNL_ARG_SRC, filled(description.src_desc(), one.engine)},
+                         {DNNL_ARG_WEIGHTS, filled(description.weights_desc(), one.engine)},
+                         {DNNL_ARG_DST, filled(description.dst_desc(), one.engine)}};
+  return std::make_unique<Primitive>(one, dnnl::matmul(description), std::move(arguments), description.impl_info_str());
 }
 
 #else
 
-std::optional<PeerTime> onednn_convolution(const cpu::ConvProblem&, int) { return {}; }
-std::optional<PeerTime> onednn_matmul(int64_t, int64_t, int64_t, int64_t, bool, int) { return {}; }
+std::unique_ptr<PeerLayer> onednn_convolution(const cpu::ConvProblem&, int) { return nullptr; }
+std::unique_ptr<PeerLayer> onednn_matmul(int64_t, int64_t, int64_t, int64_t, bool, int) { return nullptr; }
 
 #endif
 
