@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <map>
+#include <utility>
+#include <vector>
 
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
@@ -15,6 +16,12 @@ namespace {
 using ir::NodeId;
 
 const ir::OpSchema& builtin(std::string_view type) { return ops::builtin_registry().get(type, "opset1"); }
+
+std::vector<NodeId> nodes_of(const ir::Graph& graph, std::string_view type) {
+  std::vector<NodeId> nodes = graph.nodes();
+  std::erase_if(nodes, [&](NodeId id) { return !graph.node(id).is(type); });
+  return nodes;
+}
 
 /// Extents that differ become unknown. Whether anything changed.
 bool widen(PartialShape& shape, const PartialShape& other) {
@@ -52,6 +59,8 @@ class Lift {
   }
 
  private:
+  using Source = std::pair<size_t, ir::Value>;  // a variable and its initial value
+
   ir::Graph& graph() { return *lifted_.graph; }
 
   LiftedGraph::Variable& variable(const ir::Node& node) {
@@ -78,7 +87,7 @@ class Lift {
       graph().node(parameter).origin = node.origin;
       graph().port({parameter, 0}).type = port.type;
       graph().port({parameter, 0}).shape = port.shape;
-      if (!node.inputs.empty()) initial_sources_.emplace_back(variable.info.name, node.inputs[0]);
+      if (!node.inputs.empty()) initial_sources_.emplace_back(index_of(variable.info.name), node.inputs[0]);
     }
     graph().replace_uses({id, 0}, {graph().parameters()[variable.input], 0});
     graph().erase(id);
@@ -98,42 +107,99 @@ class Lift {
     graph().node(result).origin = node.origin;
   }
 
-  /// The original graph with the initial values as its only results.
-  void make_initial_values() {
-    if (initial_sources_.empty()) return;
-    auto values = original_.clone();
-    const std::vector<NodeId> own_results = values->results();
-    for (NodeId id : own_results) values->erase(id);
-    for (const auto& [name, source] : initial_sources_) {
-      const auto at = std::find_if(lifted_.variables.begin(), lifted_.variables.end(),
-                                   [&, &wanted = name](const auto& variable) { return variable.info.name == wanted; });
-      at->initial = values->results().size();
-      values->add(builtin(ir::kResultType), name, nullptr, {source});
-    }
-    for (NodeId id : values->sinks())
-      if (values->node(id).is("Assign")) {
-        values->replace_uses({id, 0}, values->node(id).inputs.at(0));
-        values->erase(id);
+  size_t index_of(const std::string& name) const {
+    const auto at = std::find_if(lifted_.variables.begin(), lifted_.variables.end(),
+                                 [&](const auto& variable) { return variable.info.name == name; });
+    return static_cast<size_t>(at - lifted_.variables.begin());
+  }
+
+  /// Whether an expression starts from the value of a variable of which `asked` is true. What is behind a ReadValue is
+  /// no part of it.
+  bool reads_any(ir::Value source, const std::vector<bool>& asked) const {
+    std::vector<bool> seen(original_.id_bound(), false);
+    std::vector<NodeId> open{source.node};
+    while (!open.empty()) {
+      const ir::Node& node = original_.node(open.back());
+      open.pop_back();
+      if (seen[ir::index_of(node.id)]) continue;
+      seen[ir::index_of(node.id)] = true;
+      if (!node.is("ReadValue")) {
+        for (const ir::Value& input : node.inputs) open.push_back(input.node);
+      } else if (asked[index_of(variable_name(node))]) {
+        return true;
       }
-    values->erase_unreachable();
-    for (NodeId id : values->nodes())
-      if (needs_state(values->node(id)))
-        throw_error(ErrorCode::not_implemented, values->node(id).describe(),
-                    ": an initial value that depends on another variable is not supported yet");
-    ir::infer_graph(*values);
-    lifted_.initial_values = std::move(values);
+    }
+    return false;
+  }
+
+  /// As many graphs as there are initial values in a row of which each reads the one before.
+  void make_initial_values() {
+    auto left = std::move(initial_sources_);
+    while (!left.empty()) {
+      std::vector<bool> unknown(lifted_.variables.size(), false);
+      for (const auto& [variable, source] : left) unknown[variable] = true;
+      std::vector<Source> next, waiting;
+      for (const Source& each : left) (reads_any(each.second, unknown) ? waiting : next).push_back(each);
+      // An initial value is that of the variable's first ReadValue, so those it reads are read before.
+      TERROIR_ASSERT(!next.empty(), left.size());
+      lifted_.initial_values.push_back(graph_of(next));
+      left = std::move(waiting);
+    }
+  }
+
+  /// The original graph with these initial values as its only results, and the variables they read as inputs.
+  LiftedGraph::InitialValues graph_of(const std::vector<Source>& sources) {
+    LiftedGraph::InitialValues values;
+    values.graph = original_.clone();
+    ir::Graph& graph = *values.graph;
+    const std::vector<NodeId> own_results = graph.results();
+    for (NodeId id : own_results) graph.erase(id);
+    for (const auto& [variable, source] : sources) {
+      graph.add(builtin(ir::kResultType), lifted_.variables[variable].info.name, nullptr, {source});
+      values.gives.push_back(variable);
+    }
+    for (NodeId id : nodes_of(graph, "Assign")) {
+      graph.replace_uses({id, 0}, graph.node(id).inputs.at(0));
+      graph.erase(id);
+    }
+    graph.erase_unreachable();
+    for (NodeId id : nodes_of(graph, "ReadValue")) read_as_input(values, id);
+    graph.erase_unreachable();
+    return values;
+  }
+
+  void read_as_input(LiftedGraph::InitialValues& values, NodeId id) {
+    ir::Graph& graph = *values.graph;
+    const size_t variable = index_of(variable_name(graph.node(id)));
+    auto at = std::find(values.reads.begin(), values.reads.end(), variable);
+    if (at == values.reads.end()) {
+      graph.add(builtin(ir::kParameterType), lifted_.variables[variable].info.name, parameter_of(variable));
+      values.reads.push_back(variable);
+      at = values.reads.end() - 1;
+    }
+    const size_t parameter = lifted_.inputs + static_cast<size_t>(at - values.reads.begin());
+    graph.replace_uses({id, 0}, {graph.parameters()[parameter], 0});
+    graph.erase(id);
+  }
+
+  std::unique_ptr<ir::Attributes> parameter_of(size_t variable) const {
+    const VariableInfo& info = lifted_.variables[variable].info;
+    return ir::make_attributes_of(ir::ParameterAttrs{info.shape, info.type});
   }
 
   /// Shapes of variables that hold for initial and for assigned values.
   void settle_shapes() {
-    for (LiftedGraph::Variable& variable : lifted_.variables)
-      if (variable.initial != LiftedGraph::kNone)
-        check(variable, lifted_.initial_values->port({lifted_.initial_values->results()[variable.initial], 0}));
     for (bool changed = true; std::exchange(changed, false);) {
-      for (const LiftedGraph::Variable& variable : lifted_.variables)
-        if (variable.input != LiftedGraph::kNone)
-          graph().node(graph().parameters()[variable.input]).attributes =
-              ir::make_attributes_of(ir::ParameterAttrs{variable.info.shape, variable.info.type});
+      for (const LiftedGraph::InitialValues& values : lifted_.initial_values) {
+        for (size_t i = 0; i < values.reads.size(); ++i)
+          values.graph->node(values.graph->parameters()[lifted_.inputs + i]).attributes = parameter_of(values.reads[i]);
+        ir::infer_graph(*values.graph);
+        for (size_t i = 0; i < values.gives.size(); ++i)
+          changed |= check(lifted_.variables[values.gives[i]], values.graph->port({values.graph->results()[i], 0}));
+      }
+      for (size_t i = 0; i < lifted_.variables.size(); ++i)
+        if (const size_t input = lifted_.variables[i].input; input != LiftedGraph::kNone)
+          graph().node(graph().parameters()[input]).attributes = parameter_of(i);
       ir::infer_graph(graph());
       for (LiftedGraph::Variable& variable : lifted_.variables)
         if (variable.output != LiftedGraph::kNone)
@@ -151,7 +217,7 @@ class Lift {
 
   const ir::Graph& original_;
   LiftedGraph lifted_;
-  std::vector<std::pair<std::string, ir::Value>> initial_sources_;  // by variable
+  std::vector<Source> initial_sources_;
 };
 
 }  // namespace

@@ -40,16 +40,18 @@ class Outputs final : public OutputBinder {
   std::span<Value* const> values_;
 };
 
+using Compiled = std::shared_ptr<const CompiledGraph>;
+
 class Request final : public RequestState {
  public:
-  Request(const LiftedGraph& lifted, const CompiledGraph& compiled, const CompiledGraph* initial_values)
+  Request(const LiftedGraph& lifted, const CompiledGraph& compiled, std::span<const Compiled> initial_values)
       : lifted_(lifted),
         request_(compiled.create_request()),
-        initial_request_(initial_values ? initial_values->create_request() : nullptr),
         present_(lifted.variables.size()),
         next_(lifted.variables.size()),
         known_(lifted.variables.size(), false) {
     for (const LiftedGraph::Variable& variable : lifted.variables) infos_.push_back(variable.info);
+    for (const Compiled& graph : initial_values) initial_requests_.push_back(graph->create_request());
   }
 
   void infer(std::span<const ir::TensorView> inputs, OutputBinder& outputs, const RunContext& context) override {
@@ -91,7 +93,7 @@ class Request final : public RequestState {
 
   void release_memory() override {
     request_->release_memory();
-    if (initial_request_) initial_request_->release_memory();
+    for (const auto& request : initial_requests_) request->release_memory();
     next_ = std::vector<Value>(next_.size());
     initial_.clear();
   }
@@ -99,28 +101,30 @@ class Request final : public RequestState {
  private:
   /// False when cancelled meanwhile.
   bool initialise(std::span<const ir::TensorView> inputs, const RunContext& context) {
-    bool computed = false;
+    if (std::find(known_.begin(), known_.end(), false) == known_.end()) return true;
+    for (size_t i = 0; i < lifted_.initial_values.size(); ++i)
+      if (!compute_initial_values(i, inputs, context)) return false;
     for (size_t i = 0; i < known_.size(); ++i) {
-      if (known_[i]) continue;
-      const size_t initial = lifted_.variables[i].initial;
-      if (initial == LiftedGraph::kNone) {
-        make_zeros(i);
-      } else {
-        if (!std::exchange(computed, true) && !compute_initial_values(inputs, context)) return false;
-        set_variable(i, initial_[initial].view());
-      }
+      if (!known_[i]) make_zeros(i);
       known_[i] = true;
     }
     return true;
   }
 
-  bool compute_initial_values(std::span<const ir::TensorView> inputs, const RunContext& context) {
-    initial_.resize(lifted_.initial_values->results().size());
+  bool compute_initial_values(size_t index, std::span<const ir::TensorView> inputs, const RunContext& context) {
+    const LiftedGraph::InitialValues& values = lifted_.initial_values[index];
+    if (std::all_of(values.gives.begin(), values.gives.end(), [&](size_t i) { return known_[i]; })) return true;
+    inputs_.assign(inputs.begin(), inputs.end());
+    for (const size_t i : values.reads) inputs_.push_back(variable(i));
+    initial_.resize(std::max(initial_.size(), values.gives.size()));
     std::vector<Value*> targets;
-    for (Value& value : initial_) targets.push_back(&value);
+    for (size_t i = 0; i < values.gives.size(); ++i) targets.push_back(&initial_[i]);
     Outputs outputs(nullptr, 0, targets);
-    initial_request_->infer(inputs, outputs, context);
-    return !context.cancelled.load(std::memory_order_relaxed);
+    initial_requests_[index]->infer(inputs_, outputs, context);
+    if (context.cancelled.load(std::memory_order_relaxed)) return false;
+    for (size_t i = 0; i < values.gives.size(); ++i)
+      if (!known_[values.gives[i]]) set_variable(values.gives[i], initial_[i].view());
+    return true;
   }
 
   void make_zeros(size_t index) {
@@ -133,7 +137,8 @@ class Request final : public RequestState {
   }
 
   const LiftedGraph& lifted_;
-  std::unique_ptr<RequestState> request_, initial_request_;
+  std::unique_ptr<RequestState> request_;
+  std::vector<std::unique_ptr<RequestState>> initial_requests_;
   std::vector<VariableInfo> infos_;
   // By variable. A value is known when it was set or assigned; else the next inference starts with its initial value.
   std::vector<Value> present_, next_;
@@ -145,8 +150,8 @@ class Request final : public RequestState {
 
 class WithVariables final : public CompiledGraph {
  public:
-  WithVariables(std::shared_ptr<const ir::Graph> graph, LiftedGraph lifted,
-                std::shared_ptr<const CompiledGraph> compiled, std::shared_ptr<const CompiledGraph> initial_values)
+  WithVariables(std::shared_ptr<const ir::Graph> graph, LiftedGraph lifted, Compiled compiled,
+                std::vector<Compiled> initial_values)
       : CompiledGraph(*compiled, lifted.inputs, lifted.outputs),
         graph_(std::move(graph)),
         lifted_(std::move(lifted)),
@@ -154,22 +159,25 @@ class WithVariables final : public CompiledGraph {
         initial_values_(std::move(initial_values)) {}
 
   std::unique_ptr<RequestState> create_request() const override {
-    return std::make_unique<Request>(lifted_, *compiled_, initial_values_.get());
+    return std::make_unique<Request>(lifted_, *compiled_, initial_values_);
   }
   std::unique_ptr<ir::Graph> runtime_graph() const override { return compiled_->runtime_graph(); }
   const ir::Graph* source() const override { return graph_.get(); }
   Footprint footprint() const override {
     Footprint all = compiled_->footprint();
-    if (!initial_values_) return all;
-    const Footprint initial = initial_values_->footprint();
-    return {all.weights + initial.weights, all.packed + initial.packed,
-            all.arena_per_request + initial.arena_per_request};
+    for (const Compiled& graph : initial_values_) {
+      const Footprint initial = graph->footprint();
+      all = {all.weights + initial.weights, all.packed + initial.packed,
+             all.arena_per_request + initial.arena_per_request};
+    }
+    return all;
   }
 
  private:
   const std::shared_ptr<const ir::Graph> graph_;
   const LiftedGraph lifted_;
-  std::shared_ptr<const CompiledGraph> compiled_, initial_values_;
+  Compiled compiled_;
+  std::vector<Compiled> initial_values_;
 };
 
 }  // namespace
@@ -189,7 +197,9 @@ std::shared_ptr<const CompiledGraph> compile_with_variables(const Plugin& plugin
   if (!holds_state(*graph, holds_state)) return plugin.compile(std::move(graph), config);
   LiftedGraph lifted = lift_variables(*graph);
   auto compiled = plugin.compile(lifted.graph, config);
-  auto initial_values = lifted.initial_values ? plugin.compile(lifted.initial_values, config) : nullptr;
+  std::vector<Compiled> initial_values;
+  for (const LiftedGraph::InitialValues& values : lifted.initial_values)
+    initial_values.push_back(plugin.compile(values.graph, config));
   return std::make_shared<WithVariables>(std::move(graph), std::move(lifted), std::move(compiled),
                                          std::move(initial_values));
 }

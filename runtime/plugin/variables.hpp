@@ -1,7 +1,8 @@
 #pragma once
 // What: models with variables (ReadValue, Assign) on devices that know none. Each variable's ReadValue becomes an input
 // behind the model's own and its Assign an output, the graph between is an ordinary one, and a request carries the
-// values from one inference to the next. Initial values are results of a graph of their own.
+// values from one inference to the next. Initial values are results of graphs of their own, one behind the other where
+// they read other variables.
 //   x, ReadValue(v, init) -> Add -> y, Assign(v)      =>      {x, v} -> Add -> {y, v'}      and      x -> init
 // Shapes: a variable keeps the shape that ReadValue says; extents in which initial or assigned values differ from it
 // are
@@ -23,17 +24,21 @@ struct LiftedGraph {
   struct Variable {
     VariableInfo info;
     size_t input = kNone, output = kNone;  // of `graph`
-    size_t initial = kNone;                // result of `initial_values`
+  };
+  /// Computes the initial values of some variables.
+  struct InitialValues {
+    std::shared_ptr<ir::Graph> graph;  // inputs: those of the model, then `reads`; results: `gives`
+    std::vector<size_t> reads, gives;  // variables
   };
   std::shared_ptr<ir::Graph> graph;
   size_t inputs = 0, outputs = 0;             // the model's own, which come first
-  std::shared_ptr<ir::Graph> initial_values;  // inputs: those of the model; null: nothing to compute
+  std::vector<InitialValues> initial_values;  // each reads what those before it give
   std::vector<Variable> variables;
 };
 
 /// Variables in bodies are moved out first: see hoist_variables.hpp.
-/// Exception with the layer's name: not_implemented for initial values that read variables, unsupported for variables
-/// of strings or assigned twice, type_mismatch for values of another type.
+/// Exception with the layer's name: unsupported for variables of strings or assigned twice, type_mismatch for values of
+/// another type.
 LiftedGraph lift_variables(const ir::Graph& graph);
 
 /// plugin.compile(graph, config), with variables kept by the requests.

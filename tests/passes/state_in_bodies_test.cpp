@@ -1,89 +1,20 @@
 // Variables that bodies of If, Loop and TensorIterator read and assign, on every device.
 #include <gtest/gtest.h>
 
-#include "plugins/cpu/plugin.hpp"
-#include "plugins/interpreter/plugin.hpp"
 #include "runtime/plugin/variables.hpp"
-#include "tests/passes/graph_maker.hpp"
+#include "tests/passes/body_ports.hpp"
+#include "tests/passes/state_device.hpp"
 #include "tests/support/caught.hpp"
 
 namespace terroir::test {
 namespace {
 
-using Floats = std::vector<float>;
 using Ports = ir::BodyPortMap;
-
-HostTensor floats(const ir::Dims& dims, const Floats& values) {
-  HostTensor tensor(element::f32, dims);
-  std::copy(values.begin(), values.end(), tensor.writable().as<float>());
-  return tensor;
-}
 
 HostTensor truth(bool value) {
   HostTensor tensor(element::boolean, {});
   *tensor.writable().as<uint8_t>() = value ? 1 : 0;
   return tensor;
-}
-
-Floats values_of(const ir::TensorView& view) { return {view.as<float>(), view.as<float>() + view.count()}; }
-
-class Device {
- public:
-  Device(const plugin::Plugin& plugin, const ir::Graph& graph)
-      : compiled_(plugin::compile_with_variables(plugin, graph.clone(), {})), request_(compiled_->create_request()) {}
-
-  Floats infer(const std::vector<HostTensor>& inputs) {
-    struct Binder final : plugin::OutputBinder {
-      HostTensor tensor;
-      void* bind(size_t, element::Type type, const ir::Dims& dims) override {
-        tensor = HostTensor(type, dims);
-        return tensor.writable().data;
-      }
-    } output;
-    std::vector<ir::TensorView> views;
-    for (const HostTensor& input : inputs) views.push_back(input.view());
-    const std::atomic<bool> cancelled{false};
-    request_->infer(views, output, {parallel::Arena(1), cancelled});
-    return values_of(output.tensor.view());
-  }
-  plugin::RequestState& request() { return *request_; }
-
- private:
-  std::shared_ptr<const plugin::CompiledGraph> compiled_;
-  std::unique_ptr<plugin::RequestState> request_;
-};
-
-template <class Check>
-void on_every_device(const ir::Graph& graph, Check check) {
-  const std::unique_ptr<plugin::Plugin> plugins[] = {cpu::make_cpu_plugin(), interpreter::make_plugin()};
-  for (const auto& plugin : plugins) {
-    SCOPED_TRACE(plugin->device_name());
-    Device device(*plugin, graph);
-    check(device);
-  }
-}
-
-Ports::Input fed(int64_t port, ir::Value parameter) {
-  Ports::Input input;
-  input.external_port = port;
-  input.parameter = parameter.node;
-  return input;
-}
-
-Ports::Output given(int64_t port, ir::NodeId result) {
-  Ports::Output output;
-  output.external_port = port;
-  output.result = result;
-  return output;
-}
-
-ir::Value read(GraphMaker& m, const std::vector<ir::Value>& initial, const char* name = "v") {
-  return m.op("ReadValue", initial, {{"variable_id", name}, {"variable_type", "f32"}, {"variable_shape", "1"}}, "read",
-              "opset6");
-}
-
-ir::Value assign(GraphMaker& m, ir::Value value, const char* name = "v") {
-  return m.op("Assign", {value}, {{"variable_id", name}}, "assign", "opset6");
 }
 
 /// v += x where the condition holds, else the result is v; v starts as 10.
