@@ -31,7 +31,8 @@ target_compile_definitions(terroir_build_options INTERFACE
   $<$<NOT:$<CONFIG:Release,MinSizeRel>>:TERROIR_CHECKED=1>)
 
 if(TERROIR_SANITIZE)
-  add_compile_options(-fsanitize=${TERROIR_SANITIZE} -fno-omit-frame-pointer -g)
+  # Lines for reports; full debug information would take as long to write as everything else.
+  add_compile_options(-fsanitize=${TERROIR_SANITIZE} -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${TERROIR_SANITIZE})
   if(TERROIR_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined)
