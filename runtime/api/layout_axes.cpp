@@ -14,7 +14,8 @@ constexpr const char* kEllipsis = "...";
 /// As the layout says it: "?" and "..." are items.
 std::vector<std::string> items_of(const Layout& layout) {
   if (layout == Layout::scalar()) return {};
-  const auto items = split_list(layout.to_string()).value_or(std::vector<std::string_view>{kEllipsis});
+  const std::string text = layout.to_string();  // the items are parts of it
+  const auto items = split_list(text).value_or(std::vector<std::string_view>{kEllipsis});
   return {items.begin(), items.end()};
 }
 
