@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <numeric>
 #include <thread>
@@ -271,12 +272,19 @@ TEST_F(Devices, NamesAreTakenOnceAndWellFormed) {
 
 TEST_F(Devices, DescriptorsAreChecked) {
   const auto error = [&](auto&& change) {
-    auto* device = new terroir_device(*ext::Device::described<Wrapping>());  // what is adopted lives on
-    device->name = "OTHER";
-    change(*device);
-    const auto* devices = new const terroir_device*(device);
-    auto* all = new terroir_extension{sizeof(terroir_extension), TERROIR_ABI_VERSION, "bad", 0, nullptr, 1, devices};
-    return error_text([&] { core_.add_extension(all); });
+    struct Adopted {
+      terroir_device device;
+      const terroir_device* devices;
+      terroir_extension extension;
+    };
+    static auto& all = *new std::deque<Adopted>;  // what is adopted lives on
+    Adopted& one = all.emplace_back();
+    one.device = *ext::Device::described<Wrapping>();
+    one.device.name = "OTHER";
+    change(one.device);
+    one.devices = &one.device;
+    one.extension = {sizeof(terroir_extension), TERROIR_ABI_VERSION, "bad", 0, nullptr, 1, &one.devices};
+    return error_text([&] { core_.add_extension(&one.extension); });
   };
   expect_error(error([](terroir_device& d) { d.abi_version = TERROIR_ABI_VERSION + 1; }),
                {"bad", "headers of this one"});
