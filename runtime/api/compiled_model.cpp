@@ -60,8 +60,9 @@ std::unique_ptr<ir::Graph> make_skeleton(const plugin::CompiledGraph& compiled) 
 
 namespace detail {
 
-CompiledState::CompiledState(std::shared_ptr<const plugin::CompiledGraph> compiled)
+CompiledState::CompiledState(std::shared_ptr<const plugin::CompiledGraph> compiled, bool from_cache)
     : compiled_(std::move(compiled)),
+      from_cache_(from_cache),
       skeleton_(std::make_shared<GraphState>(make_skeleton(*compiled_))),
       streams_(compiled_->config(), compiled_->threading()),
       jobs_(compiled_->threading().streams, compiled_->config().executor) {
@@ -187,7 +188,10 @@ InferRequest CompiledModel::create_infer_request() {
 void CompiledModel::set_property(const AnyMap& properties) { state().compiled().set_property(properties); }
 void CompiledModel::release_memory() { state().release_memory(); }
 
-Any CompiledModel::get_property(const std::string& name) const { return state().compiled().get_property(name); }
+Any CompiledModel::get_property(const std::string& name) const {
+  if (name == loaded_from_cache.name()) return state().from_cache();
+  return state().compiled().get_property(name);
+}
 
 void CompiledModel::export_model(std::ostream& stream) const {
   plugin::ArchiveWriter archive;

@@ -33,9 +33,11 @@ class RequestState;
 
 class CompiledState {
  public:
-  explicit CompiledState(std::shared_ptr<const plugin::CompiledGraph> compiled);
+  explicit CompiledState(std::shared_ptr<const plugin::CompiledGraph> compiled, bool from_cache = false);
 
   const plugin::CompiledGraph& compiled() const { return *compiled_; }
+  /// Whether it came out of the folder of cache_dir.
+  bool from_cache() const { return from_cache_; }
   /// A graph of nothing but Parameters and Results: what the ports of the compiled model point into.
   const std::shared_ptr<GraphState>& skeleton() const { return skeleton_; }
   const plugin::PortInfo& port(End end) const {
@@ -60,6 +62,7 @@ class CompiledState {
 
  private:
   std::shared_ptr<const plugin::CompiledGraph> compiled_;
+  bool from_cache_;
   std::shared_ptr<GraphState> skeleton_;
   StreamPool streams_;
   JobQueue jobs_;

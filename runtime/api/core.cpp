@@ -5,6 +5,7 @@
 #include "ir/base/error.hpp"
 #include "ir/base/function_ref.hpp"
 #include "ir/base/log.hpp"
+#include "ir/base/mapped_file.hpp"
 #include "ir/xml/reader.hpp"
 #include "ops/registry.hpp"
 #include "runtime/api/compiled_state.hpp"
@@ -153,6 +154,7 @@ struct Core::State {
                        FunctionRef<Hash128(const plugin::FileHashes&, const parallel::Arena&)> hash_model,
                        FunctionRef<std::shared_ptr<const plugin::CompiledGraph>()> compile) const {
     std::shared_ptr<const plugin::CompiledGraph> compiled;
+    bool found = false;
     if (config.cache_dir.empty()) {
       compiled = compile();
     } else {
@@ -162,12 +164,13 @@ struct Core::State {
           config.cache_dir, hash_model(plugin::FileHashes(config.cache_dir), arena),
           concat(plugin.fingerprint(), ' ', config.compile_settings(), custom::fingerprint(*known)));
       compiled = cache.find(plugin, config, *known, arena);
-      if (compiled == nullptr) {
+      found = compiled != nullptr;
+      if (!found) {
         compiled = compile();
         cache.keep(*compiled, arena);
       }
     }
-    return detail::RuntimeAccess::make(std::make_shared<detail::CompiledState>(std::move(compiled)));
+    return detail::RuntimeAccess::make(std::make_shared<detail::CompiledState>(std::move(compiled), found));
   }
 
  private:  // with mutex held
@@ -275,6 +278,19 @@ CompiledModel Core::import_model(const Tensor& model, const std::string& device,
     const Bytes bytes = bytes_of(model, "the compiled model");
     return plugin::Archive::over(bytes.owner, bytes.data, bytes.size, arena);
   });
+}
+
+CompiledModel Core::import_model(const std::filesystem::path& model_path, const std::string& device,
+                                 const AnyMap& properties) {
+  return state_->import(device, properties, [&](const parallel::Arena& arena) {
+    const auto file = MappedFile::open(model_path);
+    return plugin::Archive(file, file->data(), file->size(), arena);
+  });
+}
+
+RemoteContext Core::create_context(const std::string& device, const AnyMap&) {
+  static_cast<void>(state_->plugins.get(device));
+  detail::throw_no_remote_memory("a remote context");
 }
 
 void Core::add_extension(const std::string& library_path) {

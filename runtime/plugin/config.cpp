@@ -132,8 +132,9 @@ const PropertyName kReadOnly[] = {supported_properties, available_devices,
                                   model_name,           optimal_number_of_infer_requests,
                                   range_for_streams,    range_for_async_infer_requests,
                                   execution_devices,    memory_footprint,
-                                  device::full_name,    device::architecture,
-                                  device::capabilities, device::type};
+                                  loaded_from_cache,    device::full_name,
+                                  device::architecture, device::capabilities,
+                                  device::type};
 
 }  // namespace
 

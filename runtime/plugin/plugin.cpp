@@ -75,8 +75,12 @@ void CompiledGraph::save(ArchiveWriter&) const {
 }
 
 std::vector<PropertyName> CompiledGraph::supported_properties() {
-  std::vector<PropertyName> keys{terroir::supported_properties, model_name, optimal_number_of_infer_requests,
-                                 execution_devices, memory_footprint};
+  std::vector<PropertyName> keys{terroir::supported_properties,
+                                 model_name,
+                                 optimal_number_of_infer_requests,
+                                 execution_devices,
+                                 memory_footprint,
+                                 loaded_from_cache};
   for (const PropertyName& key : Config::keys()) keys.emplace_back(key, PropertyMutability::RO);
   return keys;
 }

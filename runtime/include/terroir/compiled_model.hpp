@@ -17,6 +17,7 @@
 #include "terroir/model.hpp"
 #include "terroir/node.hpp"
 #include "terroir/properties.hpp"
+#include "terroir/remote_context.hpp"
 
 namespace terroir {
 
@@ -71,6 +72,9 @@ class TERROIR_API CompiledModel {
   /// not_implemented if the device has none to show, unsupported if there is no plan yet (a model of unknown extents
   /// that has not run).
   std::shared_ptr<const Model> get_runtime_model() const;
+
+  /// No device has one: throws Exception (unsupported).
+  RemoteContext get_context() const { detail::throw_no_remote_memory("CompiledModel::get_context()"); }
 
   explicit operator bool() const noexcept { return state_ != nullptr; }
   bool operator!() const noexcept { return state_ == nullptr; }

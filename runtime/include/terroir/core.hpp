@@ -18,6 +18,7 @@
 #include "terroir/export.hpp"
 #include "terroir/model.hpp"
 #include "terroir/properties.hpp"
+#include "terroir/remote_context.hpp"
 #include "terroir/tensor.hpp"
 #include "terroir/version.hpp"
 
@@ -134,10 +135,14 @@ class TERROIR_API Core {
   /// that was made to do harm is not.
   CompiledModel import_model(std::istream& model, const std::string& device = {}, const AnyMap& properties = {});
   CompiledModel import_model(const Tensor& model, const std::string& device = {}, const AnyMap& properties = {});
-  template <typename... Entries>
-  IfEntries<CompiledModel, Entries...> import_model(std::istream& model, const std::string& device,
+  /// The file that it was written to, which is mapped: do not write to it while the model lives. Throws Exception, too:
+  /// file_not_found.
+  CompiledModel import_model(const std::filesystem::path& model_path, const std::string& device = {},
+                             const AnyMap& properties = {});
+  template <typename Source, typename... Entries>
+  IfEntries<CompiledModel, Entries...> import_model(Source&& model, const std::string& device,
                                                     Entries&&... properties) {
-    return import_model(model, device, map_of(std::forward<Entries>(properties)...));
+    return import_model(std::forward<Source>(model), device, map_of(std::forward<Entries>(properties)...));
   }
 
   /// Layers of your own, from a shared library or of this program: models read or built with this Core may have them
@@ -187,6 +192,14 @@ class TERROIR_API Core {
                                         Entries&&... arguments) const {
     return get_property(device, property, map_of(std::forward<Entries>(arguments)...));
   }
+
+  /// No device has remote memory: these throw Exception, not_found for a device there is not, else unsupported.
+  RemoteContext create_context(const std::string& device, const AnyMap& parameters);
+  template <typename... Entries>
+  IfEntries<RemoteContext, Entries...> create_context(const std::string& device, Entries&&... parameters) {
+    return create_context(device, map_of(std::forward<Entries>(parameters)...));
+  }
+  RemoteContext get_default_context(const std::string& device) { return create_context(device, AnyMap()); }
 
   /// {"CPU", "INTERPRETER"}.
   std::vector<std::string> get_available_devices() const;

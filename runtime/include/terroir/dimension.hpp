@@ -9,6 +9,7 @@
 #include <string>
 
 #include "terroir/export.hpp"
+#include "terroir/interval.hpp"
 
 namespace terroir {
 
@@ -37,6 +38,8 @@ class TERROIR_API Dimension {
   /// Upper bound; -1 if there is none.
   value_type get_max_length() const { return max_ == kUnbounded ? -1 : max_; }
   bool has_upper_bound() const { return max_ != kUnbounded; }
+  /// Both bounds.
+  Interval get_interval() const { return {min_, max_}; }
 
   /// Both intervals are the same.
   bool operator==(const Dimension& other) const { return min_ == other.min_ && max_ == other.max_; }
@@ -74,7 +77,7 @@ class TERROIR_API Dimension {
   std::string to_string() const;
 
  private:
-  static constexpr value_type kUnbounded = std::numeric_limits<value_type>::max();
+  static constexpr value_type kUnbounded = Interval::s_max;
 
   value_type min_ = 0;
   value_type max_ = kUnbounded;

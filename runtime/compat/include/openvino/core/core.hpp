@@ -7,6 +7,7 @@
 #include "openvino/core/deprecated.hpp"
 #include "openvino/core/dimension.hpp"
 #include "openvino/core/except.hpp"
+#include "openvino/core/interval.hpp"
 #include "openvino/core/layout.hpp"
 #include "openvino/core/model.hpp"
 #include "openvino/core/node.hpp"

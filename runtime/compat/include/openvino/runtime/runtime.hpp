@@ -7,6 +7,8 @@
 #include "openvino/runtime/exception.hpp"
 #include "openvino/runtime/infer_request.hpp"
 #include "openvino/runtime/properties.hpp"
+#include "openvino/runtime/remote_context.hpp"
+#include "openvino/runtime/remote_tensor.hpp"
 #include "openvino/runtime/tensor.hpp"
 #include "openvino/runtime/variable_state.hpp"
 
