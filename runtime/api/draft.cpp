@@ -144,16 +144,6 @@ void infer(ir::Graph& graph, ir::NodeId id) {
   }
 }
 
-ir::Value value_in(const StatePtr& state, const Output<Node>& port) {
-  const ir::NodeId id = id_in(state, node_of(port));
-  const ir::Node& node = state->graph->node(id);
-  if (port.get_index() >= node.outputs.size()) {
-    throw_error(ErrorCode::invalid_argument, node.describe(), " has ", node.outputs.size(), " outputs, not an output ",
-                port.get_index());
-  }
-  return {id, static_cast<int32_t>(port.get_index())};
-}
-
 /// Layers from which one of `ends` can be reached, and these.
 std::vector<bool> needed_by(const ir::Graph& graph, std::vector<ir::NodeId> ends) {
   std::vector<bool> needed(graph.id_bound(), false);
@@ -165,6 +155,25 @@ std::vector<bool> needed_by(const ir::Graph& graph, std::vector<ir::NodeId> ends
     for (const ir::Value& input : graph.node(id).inputs) ends.push_back(input.node);
   }
   return needed;
+}
+
+/// Layers with bodies were inferred when some of what feeds them was missing, and so were those behind them.
+void finish_bodies(ir::Graph& graph) {
+  bool any = false;
+  for (const ir::NodeId id : graph.nodes()) {
+    const ir::Node& node = graph.node(id);
+    for (const ir::Body& body : node.bodies) {
+      any = true;
+      for (const ir::NodeId parameter : body.graph->parameters()) {
+        const bool fed = std::any_of(body.ports.inputs.begin(), body.ports.inputs.end(),
+                                     [&](const auto& input) { return input.parameter == parameter; });
+        if (fed || body.graph->uses({parameter, 0}).empty()) continue;
+        throw_error(ErrorCode::invalid_argument, body.graph->node(parameter).describe(), " of the ", body.role, " of ",
+                    node.describe(), " is used, and not fed");
+      }
+    }
+  }
+  if (any) ir::infer_graph(graph);
 }
 
 /// What a Model is made of, as ids in one state.
@@ -202,6 +211,7 @@ class Parts {
         add_result(graph, {copied[ir::index_of(result.node)], result.output});
       }
     }
+    finish_bodies(graph);
     if (!state_->owned && state_->next == nullptr) {
       state_->next = model;
       state_->next_ids = std::move(copied);
@@ -257,6 +267,42 @@ class Parts {
 };
 
 }  // namespace
+
+ir::Value value_in(const StatePtr& state, const Output<Node>& port) {
+  const ir::NodeId id = id_in(state, node_of(port));
+  const ir::Node& node = state->graph->node(id);
+  if (port.get_index() >= node.outputs.size()) {
+    throw_error(ErrorCode::invalid_argument, node.describe(), " has ", node.outputs.size(), " outputs, not an output ",
+                port.get_index());
+  }
+  return {id, static_cast<int32_t>(port.get_index())};
+}
+
+NodeHandle make_open_layer(const char* type, const char* opset, const OutputVector& inputs) {
+  const ir::OpSchema& schema = ops::builtin_registry().get(type, opset);
+  std::vector<const Node*> nodes;
+  for (const Output<Node>& input : inputs) nodes.push_back(&node_of(input));
+  StatePtr state = one_state(nodes);
+  std::vector<ir::Value> values;
+  for (const Output<Node>& input : inputs) values.push_back(value_in(state, input));
+  const ir::NodeId id =
+      state->writable().add(schema, unique_name(schema.type), make_attributes(schema, {}), std::move(values));
+  state->writable().node(id).outputs.clear();
+  state->has_spare_layers |= state->owned;
+  return {state, static_cast<int32_t>(id)};
+}
+
+OpenLayer open_layer(const Node& layer, const OutputVector& inputs) {
+  std::vector<const Node*> nodes{&layer};
+  for (const Output<Node>& input : inputs) nodes.push_back(&node_of(input));
+  const StatePtr& now = NodeAccess::state(layer);
+  if (now->owned && now->needed_graph()->contains(NodeAccess::id(layer)))
+    throw_error(ErrorCode::invalid_argument, NodeAccess::node(layer).describe(),
+                " belongs to a model and cannot be changed");
+  StatePtr state = one_state(nodes);
+  const ir::NodeId id = id_in(state, layer);
+  return {std::move(state), id};
+}
 
 NodeHandle make_layer(const char* type, const char* opset, const OutputVector& inputs, const AnyMap& attributes) {
   const ir::OpSchema& schema = ops::builtin_registry().get(type, opset);

@@ -14,6 +14,17 @@
 
 namespace terroir::detail {
 
+/// A layer that is still being put together: inputs, outputs and bodies come one by one, and nothing is inferred yet.
+NodeHandle make_open_layer(const char* type, const char* opset, const OutputVector& inputs);
+struct OpenLayer {
+  std::shared_ptr<GraphState> state;
+  ir::NodeId id;
+};
+/// Where it is, in one draft with these inputs. Throws Exception (invalid_argument) for a layer of a model.
+OpenLayer open_layer(const Node& layer, const OutputVector& inputs);
+/// A port of a layer of this state.
+ir::Value value_in(const std::shared_ptr<GraphState>& state, const Output<Node>& port);
+
 /// The state of a new Model with these results, see the constructors of Model. No parameters given: all that are
 /// needed, in the order in which they were made.
 std::shared_ptr<GraphState> model_of_layers(const OutputVector& results, const NodeVector& sinks,

@@ -254,6 +254,33 @@ static void run_on_bytes(const ov_core_t* core, const ov_model_t* model) {
   ov_preprocess_prepostprocessor_free(processor);
 }
 
+/* Into a file, and from its bytes, which may go. */
+static void export_and_import(const ov_core_t* core, const ov_compiled_model_t* compiled, const char* path) {
+  static char bytes[1 << 20];
+  ov_compiled_model_t* imported = NULL;
+  size_t size = 0;
+  FILE* file = NULL;
+  EXPECT_OK(ov_compiled_model_export_model(compiled, path));
+  file = fopen(path, "rb");
+  EXPECT(file != NULL);
+  if (file == NULL) return;
+  size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  EXPECT(size > 0 && size < sizeof bytes);
+  EXPECT_OK(ov_core_set_property(core, "CPU", ov_property_key_enable_profiling, "YES"));
+  EXPECT_OK(ov_core_import_model(core, bytes, size, "CPU", &imported));
+  EXPECT_OK(ov_core_set_property(core, "CPU", ov_property_key_enable_profiling, "NO"));
+  memset(bytes, 0, size);
+  run(imported);
+  EXPECT(ov_compiled_model_set_property(imported, ov_property_key_num_streams, "2") != OK);
+  ov_compiled_model_free(imported);
+  imported = NULL;
+  EXPECT(ov_core_import_model(core, bytes, size, "CPU", &imported) != OK); /* zeroes are no model */
+  EXPECT(imported == NULL);
+  EXPECT(ov_compiled_model_export_model(compiled, "no/such/folder/model.blob") != OK);
+  EXPECT(ov_core_import_model(core, NULL, 0, "CPU", &imported) == INVALID_C_PARAM);
+}
+
 int main(int argc, char** argv) {
   char path[4096];
   char* value = NULL;
@@ -277,6 +304,9 @@ int main(int argc, char** argv) {
   EXPECT(strcmp(value, "1") == 0);
   ov_free(value);
   run(compiled);
+  snprintf(path, sizeof path, "%s/c_api_model.blob", argv[1]);
+  export_and_import(core, compiled, path);
+  snprintf(path, sizeof path, "%s/c_api_model.xml", argv[1]);
   ov_compiled_model_free(compiled);
   EXPECT_OK(ov_core_compile_model_from_file(core, path, "CPU", 2, &compiled, ov_property_key_enable_profiling, "YES"));
   run(compiled);

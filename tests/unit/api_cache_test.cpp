@@ -1,6 +1,7 @@
 // Compiled models in files: export_model(), import_model(), CACHE_DIR.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -211,14 +212,38 @@ TEST_F(Cache, IsReadTheSecondTime) {
     SCOPED_TRACE(device);
     fs::remove_all(folder_);
     const std::vector<float> expected = infer(core_.compile_model(network(), device), kImage());
-    EXPECT_EQ(infer(core_.compile_model(network(), device, cached_), kImage()), expected);
+    const CompiledModel first = core_.compile_model(network(), device, cached_);
+    EXPECT_FALSE(first.get_property(loaded_from_cache));
+    EXPECT_EQ(infer(first, kImage()), expected);
     ASSERT_EQ(files().size(), 1U);
     const auto written = fs::last_write_time(files()[0]);
-    EXPECT_EQ(infer(core_.compile_model(network(), device, cached_), kImage()), expected);
+    const CompiledModel second = core_.compile_model(network(), device, cached_);
+    EXPECT_TRUE(second.get_property(loaded_from_cache));
+    EXPECT_EQ(infer(second, kImage()), expected);
     ASSERT_EQ(files().size(), 1U);
     EXPECT_EQ(fs::last_write_time(files()[0]), written);
+    const auto keys = second.get_property(supported_properties);
+    EXPECT_NE(std::find(keys.begin(), keys.end(), loaded_from_cache.name()), keys.end());
   }
   EXPECT_TRUE(warnings_.empty()) << warnings_[0];
+}
+
+TEST_F(Cache, FilesThatWereExportedAreImportedByTheirPath) {
+  fs::create_directories(folder_);
+  const fs::path file = folder_ / "network.blob";
+  for (const std::string& device : core_.get_available_devices()) {
+    const CompiledModel compiled = core_.compile_model(network(), device);
+    write(file, exported(compiled));
+    const std::vector<float> expected = infer(compiled, kImage());
+    const CompiledModel imported = core_.import_model(file, device);
+    EXPECT_FALSE(imported.get_property(loaded_from_cache)) << "it came from no cache";
+    EXPECT_EQ(infer(imported, kImage()), expected);
+    EXPECT_EQ(infer(core_.import_model(file.string(), device, num_streams(1)), kImage()), expected);
+    EXPECT_EQ(infer(core_.import_model(file.c_str(), device), kImage()), expected);
+  }
+  EXPECT_EQ(caught([&] { core_.import_model(folder_ / "none.blob", "CPU"); }).code(), ErrorCode::file_not_found);
+  write(file, "foreign");
+  EXPECT_EQ(caught([&] { core_.import_model(file, "CPU"); }).code(), ErrorCode::parse_error);
 }
 
 TEST_F(Cache, KnowsFilesWithoutReadingThem) {

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -11,6 +12,7 @@
 
 #include "runtime/parallel/arena.hpp"
 #include "runtime/parallel/available_threads.hpp"
+#include "runtime/parallel/cpus.hpp"
 
 namespace terroir::parallel {
 namespace {
@@ -72,6 +74,30 @@ TEST(Arena, HelpersReallyHelp) {
     if (!met) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_TRUE(met);
+}
+
+TEST(Arena, HelpersStayOnTheirCpus) {
+  const std::vector<int> all = affinity_mask();
+  if (all.size() < 2) GTEST_SKIP() << "one CPU";
+  const auto masks_of = [](const Arena& arena) {
+    const std::thread::id caller = std::this_thread::get_id();
+    std::set<std::vector<int>> masks;
+    std::mutex mutex;
+    // Helpers come when they can: until one took a task.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (masks.empty() && std::chrono::steady_clock::now() < end) {
+      arena.parallel_for(64, [&](int64_t) {
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+        if (std::this_thread::get_id() == caller) return;
+        const std::lock_guard lock(mutex);
+        masks.insert(affinity_mask());
+      });
+    }
+    return masks;
+  };
+  EXPECT_EQ(masks_of(Arena(2, {{all[0]}, {all[1]}})), (std::set<std::vector<int>>{{all[1]}}));
+  EXPECT_EQ(affinity_mask(), all) << "the caller is not bound";
+  EXPECT_EQ(masks_of(Arena(2)), (std::set<std::vector<int>>{all})) << "free where none is given";
 }
 
 TEST(Arena, NestedAndConcurrentLoopsRunOnTheirCaller) {

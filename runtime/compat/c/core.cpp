@@ -1,5 +1,6 @@
 // Core, compiled models and properties of the C API.
 #include <cstdarg>
+#include <fstream>
 
 #include "runtime/compat/c/objects.hpp"
 
@@ -109,6 +110,17 @@ ov_status_e ov_core_compile_model_from_file(const ov_core_t* core, const char* m
       core, model_path, device_name, compiled_model);
   va_end(arguments);
   return status;
+}
+
+ov_status_e ov_core_import_model(const ov_core_t* core, const char* content, const size_t content_size,
+                                 const char* device_name, ov_compiled_model_t** compiled_model) {
+  return guarded(
+      [&] {
+        const terroir::Tensor bytes(terroir::element::u8, terroir::Shape{content_size});
+        std::memcpy(bytes.data(), content, content_size);
+        *compiled_model = new ov_compiled_model{core->object->import_model(bytes, std::string(device_name))};
+      },
+      core, content, device_name, compiled_model);
 }
 
 ov_status_e ov_core_set_property(const ov_core_t* core, const char* device_name, ...) {
@@ -223,5 +235,29 @@ ov_status_e ov_compiled_model_get_property(const ov_compiled_model_t* model, con
   return guarded(
       [&] { *property_value = copy_text(model->object.get_property(std::string(property_key)).as<std::string>()); },
       model, property_key, property_value);
+}
+ov_status_e ov_compiled_model_set_property(const ov_compiled_model_t* model, ...) {
+  va_list arguments;
+  va_start(arguments, model);
+  const ov_status_e status = guarded(
+      [&] {
+        terroir::CompiledModel handle = model->object;
+        handle.set_property(read_properties(2, arguments));
+      },
+      model);
+  va_end(arguments);
+  return status;
+}
+ov_status_e ov_compiled_model_export_model(const ov_compiled_model_t* model, const char* export_model_path) {
+  return guarded(
+      [&] {
+        std::ofstream file(export_model_path, std::ios::binary);
+        if (!file) {
+          throw terroir::Exception(terroir::ErrorCode::file_not_found,
+                                   std::string("cannot write '") + export_model_path + "'");
+        }
+        model->object.export_model(file);
+      },
+      model, export_model_path);
 }
 void ov_compiled_model_free(ov_compiled_model_t* model) { delete model; }

@@ -16,6 +16,7 @@
 #include "terroir/op/activation.hpp"
 #include "terroir/op/attributes.hpp"
 #include "terroir/op/constant.hpp"
+#include "terroir/op/control_flow.hpp"
 #include "terroir/op/convolution.hpp"
 #include "terroir/op/ends.hpp"
 #include "terroir/op/interpolate.hpp"
@@ -51,14 +52,6 @@
   };                                                                                 \
   }
 #define TERROIR_OP_WRITTEN(space, Name, type, set)
-#define TERROIR_OP_BODIES(space, Name, type, set)                            \
-  namespace terroir::op::space {                                             \
-  class Name : public Node {                                                 \
-   public:                                                                   \
-    static DiscreteTypeInfo get_type_info_static() { return {#Name, #set}; } \
-    explicit Name(const detail::NodeHandle& handle) : Node(handle) {}        \
-  };                                                                         \
-  }
 #define TERROIR_OP_PLAIN(space, Name, type, set) \
   namespace terroir::op::space {                 \
   class Name : public Node {                     \
@@ -70,5 +63,4 @@
 #undef TERROIR_OP_BINARY
 #undef TERROIR_OP_REDUCE
 #undef TERROIR_OP_WRITTEN
-#undef TERROIR_OP_BODIES
 #undef TERROIR_OP_PLAIN

@@ -32,4 +32,9 @@ ov_compiled_model_create_infer_request(const ov_compiled_model_t* compiled_model
 OPENVINO_C_API(ov_status_e)
 ov_compiled_model_get_property(const ov_compiled_model_t* compiled_model, const char* property_key,
                                char** property_value);
+/** One key and its value follow. Always refused: properties are settled when a model is compiled. */
+OPENVINO_C_API(ov_status_e) ov_compiled_model_set_property(const ov_compiled_model_t* compiled_model, ...);
+/** Into a file, for ov_core_import_model(). */
+OPENVINO_C_API(ov_status_e)
+ov_compiled_model_export_model(const ov_compiled_model_t* compiled_model, const char* export_model_path);
 OPENVINO_C_API(void) ov_compiled_model_free(ov_compiled_model_t* compiled_model);

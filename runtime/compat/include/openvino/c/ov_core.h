@@ -46,6 +46,10 @@ ov_core_compile_model(const ov_core_t* core, const ov_model_t* model, const char
 OPENVINO_C_API(ov_status_e)
 ov_core_compile_model_from_file(const ov_core_t* core, const char* model_path, const char* device_name,
                                 const size_t property_args_size, ov_compiled_model_t** compiled_model, ...);
+/** From the bytes of a file that ov_compiled_model_export_model() wrote; they are copied. */
+OPENVINO_C_API(ov_status_e)
+ov_core_import_model(const ov_core_t* core, const char* content, const size_t content_size, const char* device_name,
+                     ov_compiled_model_t** compiled_model);
 /** One key and its value follow. */
 OPENVINO_C_API(ov_status_e) ov_core_set_property(const ov_core_t* core, const char* device_name, ...);
 OPENVINO_C_API(ov_status_e)
