@@ -1,11 +1,14 @@
 #include "ir/graph/infer.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/base/error.hpp"
 #include "ir/base/overflow.hpp"
 #include "ir/graph/order.hpp"
+#include "ir/schema/number_context.hpp"
 
 namespace terroir::ir {
 namespace {
@@ -35,16 +38,22 @@ void check_arity(const Node& node) {
       throw_error(ErrorCode::invalid_argument, "input ", i, " is not connected");
 }
 
+bool all_connected(const Node& node) {
+  return std::none_of(node.inputs.begin(), node.inputs.end(),
+                      [](const Value& input) { return input.node == NodeId::none; });
+}
+
 }  // namespace
 
 /// Answers value and dimension queries of one node's inference through the graph's known values.
-class KnownValues::Context final : public InferContext {
+class KnownValues::Context final : public NumberContext {
  public:
-  Context(KnownValues& known, const Node& node, int depth)
-      : InferContext(*node.schema, *node.attributes, input_types(known.graph_, node)),
+  Context(KnownValues& known, const Node& node, int depth, int asked_output = 0)
+      : NumberContext(*node.schema, *node.attributes, input_types(known.graph_, node)),
         known_(known),
         node_(node),
-        depth_(depth) {}
+        depth_(depth),
+        asked_output_(asked_output) {}
 
   std::optional<TensorView> value(int input) override {
     const TensorView* view = known_.find(node_.inputs.at(static_cast<size_t>(input)), depth_ + 1);
@@ -53,6 +62,10 @@ class KnownValues::Context final : public InferContext {
   std::optional<std::vector<Dimension>> dimensions(int input) override {
     return known_.dimensions(node_.inputs.at(static_cast<size_t>(input)), depth_ + 1);
   }
+  std::optional<Ranges> ranges(int input) override {
+    return ranges_of(known_, node_.inputs.at(static_cast<size_t>(input)), depth_ + 1);
+  }
+  int asked_output() const override { return asked_output_; }
   std::optional<PortType> declared(int output) const override {
     const auto index = static_cast<size_t>(output);
     return index < node_.outputs.size() ? node_.outputs[index].declared : std::nullopt;
@@ -60,10 +73,29 @@ class KnownValues::Context final : public InferContext {
   const std::vector<Body>* bodies() const override { return &node_.bodies; }
 
  private:
+  static std::optional<Ranges> ranges_of(KnownValues& known, Value value, int depth);
+
   KnownValues& known_;
   const Node& node_;
-  int depth_;
+  int depth_, asked_output_;
 };
+
+std::optional<Ranges> KnownValues::Context::ranges_of(KnownValues& known, Value value, int depth) {
+  const OutputPort& port = known.graph_.port(value);
+  if (port.type != element::f32 && port.type != element::f64) return std::nullopt;
+  if (port.shape.rank().is_dynamic() || port.shape.size() > 1) return std::nullopt;
+  if (const TensorView* view = known.find(value, depth)) {
+    Ranges ranges;
+    for (double number : to_reals(*view))
+      ranges.push_back(std::isfinite(number) ? std::optional(RealRange{number, number}) : std::nullopt);
+    return ranges;
+  }
+  const Node& node = known.graph_.node(value.node);
+  if (!node.schema->dimensions || depth > KnownValues::kMaxDepth || !all_connected(node)) return std::nullopt;
+  Context context(known, node, depth, value.output);
+  node.schema->dimensions(context);
+  return context.take_answer();
+}
 
 const TensorView* KnownValues::find(Value value, int depth) {
   const Node& node = graph_.node(value.node);
@@ -117,7 +149,7 @@ bool KnownValues::evaluate(const Node& node, int depth) {
   try {
     schema.reference({*node.attributes, inputs, outputs});
   } catch (const Exception&) {
-    return false;  // a type the reference does not take: the value stays unknown, running it will say why
+    return false;  // the elements are not what the op can work with: running it will say so
   }
   for (size_t i = 0; i < outputs.size(); ++i)
     values_[{node.id, static_cast<int32_t>(i)}] =
@@ -135,10 +167,9 @@ std::optional<std::vector<Dimension>> KnownValues::dimensions(Value value, int d
     return dims;
   }
   const Node& node = graph_.node(value.node);
-  if (node.schema->dimensions && value.output == 0 && depth <= kMaxDepth) {
-    for (const Value& input : node.inputs)
-      if (input.node == NodeId::none) return std::nullopt;
-    Context context(*this, node, depth);
+  if (node.schema->dimensions && depth <= kMaxDepth) {
+    if (!all_connected(node)) return std::nullopt;
+    Context context(*this, node, depth, value.output);
     if (auto dims = node.schema->dimensions(context)) return dims;
   }
   // A 1-D tensor of known length: that many unknown numbers.

@@ -5,13 +5,29 @@
 #include "ops/defs/elementwise/binary.hpp"
 #include "ops/reference/elementwise/binary.hpp"
 #include "ops/shape/number_interval.hpp"
+#include "ops/shape/real_range.hpp"
 
 namespace terroir::ops {
 namespace {
 
+double sum(double a, double b) { return a + b; }
+double difference(double a, double b) { return a - b; }
+double product(double a, double b) { return a * b; }
+double larger(double a, double b) { return std::max(a, b); }
+double smaller(double a, double b) { return std::min(a, b); }
+
 template <NumberFn F>
 ir::OpSchema with_dimensions(ir::OpSchema schema) {
   schema.dimensions = [](ir::InferContext& ctx) { return binary_dimensions(ctx, F); };
+  return schema;
+}
+
+/// Of integers and of real numbers.
+template <NumberFn F, RealFn R>
+ir::OpSchema with_numbers(ir::OpSchema schema) {
+  schema.dimensions = [](ir::InferContext& ctx) {
+    return ctx.type(0).is_real() ? answer_ranges(ctx, binary_ranges(ctx, R)) : binary_dimensions(ctx, F);
+  };
   return schema;
 }
 
@@ -21,37 +37,42 @@ constexpr UnaryTraits kMapsZero = kZeroToZero;
 }  // namespace
 
 ir::OpSchema add_1() {
-  return with_dimensions<&add>(binary_schema(TERROIR_BINARY("Add", TERROIR_NUMBERS, reference::add(a, b)), kMapsZero));
+  return with_numbers<&add, &sum>(
+      binary_schema(TERROIR_BINARY("Add", TERROIR_NUMBERS, reference::add(a, b)), kMapsZero));
 }
 
 ir::OpSchema subtract_1() {
-  return with_dimensions<&subtract>(
+  return with_numbers<&subtract, &difference>(
       binary_schema(TERROIR_BINARY("Subtract", TERROIR_NUMBERS, reference::subtract(a, b)), kMapsZero));
 }
 
 ir::OpSchema multiply_1() {
-  return with_dimensions<&multiply>(
+  return with_numbers<&multiply, &product>(
       binary_schema(TERROIR_BINARY("Multiply", TERROIR_NUMBERS, reference::multiply(a, b)), kMapsZero));
 }
 
 ir::OpSchema divide_1() {
-  return with_dimensions<&divide>(binary_schema<DivideAttrs>([](const ir::EvalContext& ctx) {
+  auto schema = binary_schema<DivideAttrs>([](const ir::EvalContext& ctx) {
     const auto& attrs = ctx.attrs<DivideAttrs>();
     reference::binary_loop<TERROIR_NUMBERS>(ctx, "Divide", attrs.broadcast, [&attrs](auto a, auto b) {
       return attrs.m_pythondiv ? reference::divide_floored(a, b) : reference::divide_truncated(a, b);
     });
-  }));
+  });
+  schema.dimensions = [](ir::InferContext& ctx) {
+    return ctx.type(0).is_real() ? answer_ranges(ctx, divided_ranges(ctx)) : binary_dimensions(ctx, &divide);
+  };
+  return schema;
 }
 
 ir::OpSchema power_1() { return binary_schema(TERROIR_BINARY("Power", TERROIR_NUMBERS, reference::power(a, b))); }
 
 ir::OpSchema maximum_1() {
-  return with_dimensions<&maximum>(
+  return with_numbers<&maximum, &larger>(
       binary_schema(TERROIR_BINARY("Maximum", TERROIR_NUMBERS, reference::maximum(a, b)), kExactZeroToZero));
 }
 
 ir::OpSchema minimum_1() {
-  return with_dimensions<&minimum>(
+  return with_numbers<&minimum, &smaller>(
       binary_schema(TERROIR_BINARY("Minimum", TERROIR_NUMBERS, reference::minimum(a, b)), kExactZeroToZero));
 }
 

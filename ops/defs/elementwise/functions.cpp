@@ -7,7 +7,8 @@
 #include "ops/defs/elementwise/rounding.hpp"
 #include "ops/defs/elementwise/unary.hpp"
 #include "ops/reference/elementwise/unary.hpp"
-#include "ops/shape/number_interval.hpp"
+#include "ops/shape/inputs.hpp"
+#include "ops/shape/real_range.hpp"
 
 namespace terroir::ops {
 namespace {
@@ -21,6 +22,21 @@ void round_loop(const ir::EvalContext& ctx, const char* op, F f) {
     else
       return f(x);
   });
+}
+
+double half_to_even(double x) { return std::nearbyint(x); }
+double half_away(double x) { return std::round(x); }
+
+/// `dimensions` for real numbers; integers are their own rounding.
+template <class Attrs>
+ir::OpSchema rounding(ir::ReferenceFn reference, ir::DimensionsFn dimensions) {
+  auto schema = unary_schema<Attrs>(reference, kExactZeroToZero);
+  schema.dimensions = dimensions;
+  return schema;
+}
+
+std::optional<std::vector<Dimension>> rounded(ir::InferContext& ctx, double (*fn)(double)) {
+  return ctx.type(0).is_real() ? answer_ranges(ctx, unary_ranges(ctx, fn)) : ctx.dimensions(0);
 }
 
 template <class T>
@@ -72,26 +88,29 @@ ir::OpSchema sign_1() {
 }
 
 ir::OpSchema ceiling_1() {
-  return unary_schema<>(
+  return rounding<ir::NoAttrs>(
       [](const ir::EvalContext& ctx) { round_loop(ctx, "Ceiling", [](auto x) { return std::ceil(x); }); },
-      kExactZeroToZero);
+      [](ir::InferContext& ctx) { return rounded(ctx, &std::ceil); });
 }
 
 ir::OpSchema floor_1() {
-  return unary_schema<>(
+  return rounding<ir::NoAttrs>(
       [](const ir::EvalContext& ctx) { round_loop(ctx, "Floor", [](auto x) { return std::floor(x); }); },
-      kExactZeroToZero);
+      [](ir::InferContext& ctx) { return rounded(ctx, &std::floor); });
 }
 
 // To the nearest integer; the attribute says where halves go.
 ir::OpSchema round_5() {
-  return unary_schema<RoundAttrs>(
+  return rounding<RoundAttrs>(
       [](const ir::EvalContext& ctx) {
         const bool even = ctx.attrs<RoundAttrs>().mode == RoundMode::half_to_even;
         // nearbyint follows the rounding mode of the thread, which nothing in the library changes from nearest-even.
         round_loop(ctx, "Round", [even](auto x) { return even ? std::nearbyint(x) : std::round(x); });
       },
-      kExactZeroToZero);
+      [](ir::InferContext& ctx) {
+        const bool even = ctx.attrs<RoundAttrs>().mode == RoundMode::half_to_even;
+        return rounded(ctx, even ? &half_to_even : &half_away);
+      });
 }
 
 }  // namespace terroir::ops

@@ -13,6 +13,7 @@
 #include "ops/reference/numeric.hpp"
 #include "ops/shape/inputs.hpp"
 #include "ops/shape/number_interval.hpp"
+#include "ops/shape/real_range.hpp"
 
 namespace terroir::ops {
 namespace {
@@ -76,21 +77,65 @@ Progression progression(const ir::TensorView& start, const ir::TensorView& stop,
   return result;
 }
 
+struct Bounds {
+  double low, high;  // may be infinite
+};
+
+/// Of the one number of an input, as it is used for an output of the type.
+std::optional<Bounds> known_bounds(ir::InferContext& ctx, int input, element::Type type) {
+  constexpr double kExact = 4503599627370496;  // 2^52: differences of such integers are exact
+  if (!ctx.type(input).is_real()) {
+    const auto numbers = known_numbers(ctx, input);
+    if (!numbers || numbers->size() != 1 || !numbers->front()) return std::nullopt;
+    const NumberInterval number = *numbers->front();
+    const Bounds bounds{static_cast<double>(number.low),
+                        number.is_bounded() ? static_cast<double>(number.high) : HUGE_VAL};
+    return std::abs(bounds.low) < kExact && (bounds.high < kExact || !number.is_bounded()) ? std::optional(bounds)
+                                                                                           : std::nullopt;
+  }
+  const auto ranges = ranges_of(ctx, input);
+  if (!ranges || ranges->size() != 1 || !ranges->front() || type.is_dynamic()) return std::nullopt;
+  const ir::RealRange range = *ranges->front();
+  if (type.is_real()) return Bounds{range.low, range.high};
+  return Bounds{std::trunc(range.low), std::trunc(range.high)};
+}
+
+/// From what is known of a computed start and stop; the step must be a number.
+Dimension length_between(const std::optional<Bounds>& start, const std::optional<Bounds>& stop,
+                         const std::optional<Bounds>& step) {
+  if (!start || !stop || !step || step->low != step->high || step->low == 0) return {};
+  const bool up = step->low > 0;
+  const auto count = [&](double distance) { return std::max(0.0, std::ceil(distance / step->low)); };
+  const double low = count(up ? stop->low - start->high : stop->high - start->low);
+  const double high = count(up ? stop->high - start->low : stop->low - start->high);
+  constexpr double kMost = 9e18;
+  if (!(low <= kMost)) return {};
+  return {static_cast<int64_t>(low), high <= kMost ? static_cast<int64_t>(high) : -1};
+}
+
 Dimension length(ir::InferContext& ctx, element::Type type) {
   const auto start = ctx.value(0);
   const auto step = ctx.value(2);
   if (const auto stop = ctx.value(1); start && stop && step)
     return type.is_dynamic() ? Dimension() : Dimension(progression(*start, *stop, *step, type).count);
   if (step && step->type.is_integral_number()) ctx.require(ir::to_integers(*step)[0] != 0, "step must not be 0");
-  // 0, 1, ... n with n from a partially known shape.
-  const auto from = known_numbers(ctx, 0);
-  const auto to = known_numbers(ctx, 1);
-  const auto by = known_numbers(ctx, 2);
-  if (!from || !to || !by || from->size() != 1 || to->size() != 1 || by->size() != 1 || !type.is_integral_number())
-    return {};
-  if (!(*by)[0] || !(*by)[0]->is_number() || (*by)[0]->low != 1) return {};
-  const KnownNumber distance = subtract((*to)[0], (*from)[0]);
-  return to_dimension(maximum(distance, NumberInterval{0, 0}));
+  return length_between(known_bounds(ctx, 0, type), known_bounds(ctx, 1, type), known_bounds(ctx, 2, type));
+}
+
+/// The integers, where start and step are known and so is how many there are.
+std::optional<std::vector<Dimension>> elements(ir::InferContext& ctx) {
+  constexpr int64_t kMost = 64;
+  const Dimension count = length(ctx, element::i64);
+  const auto start = known_bounds(ctx, 0, element::i64), step = known_bounds(ctx, 2, element::i64);
+  if (count.is_dynamic() || count.get_length() > kMost || !start || !step || !std::isfinite(start->high))
+    return std::nullopt;
+  std::vector<Dimension> numbers;
+  for (int64_t i = 0; i < count.get_length(); ++i) {
+    const auto offset = static_cast<double>(i) * step->low;
+    numbers.push_back(to_dimension(
+        NumberInterval{static_cast<int64_t>(start->low + offset), static_cast<int64_t>(start->high + offset)}));
+  }
+  return numbers;
 }
 
 void infer_range(ir::InferContext& ctx, element::Type type) {
@@ -124,6 +169,7 @@ ir::OpSchema range_schema() {
   ir::OpSchema schema;
   schema.arity = {3, 3, 1};
   schema.reference = &evaluate;
+  schema.dimensions = &elements;
   return schema;
 }
 

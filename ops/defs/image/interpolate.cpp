@@ -6,6 +6,7 @@
 #include "ir/schema/infer_context.hpp"
 #include "ops/reference/element_copy.hpp"
 #include "ops/shape/inputs.hpp"
+#include "ops/shape/real_range.hpp"
 
 namespace terroir::ops {
 namespace {
@@ -111,6 +112,13 @@ element::Type numeric_type(const ir::InferContext& ctx) {
   return type;
 }
 
+/// From the shortest at the lowest scale to the longest at the highest.
+Dimension scaled_extent(const Dimension& extent, const std::optional<ir::RealRange>& scale) {
+  if (!scale || !(scale->low > 0)) return {};
+  return {scaled_extent(extent.get_min_length(), scale->low),
+          extent.has_upper_bound() ? scaled_extent(extent.get_max_length(), scale->high) : -1};
+}
+
 template <bool Eleven>
 void infer_interpolate(ir::InferContext& ctx) {
   constexpr Ports ports = Eleven ? kPorts11 : kPorts4;
@@ -138,6 +146,7 @@ void infer_interpolate(ir::InferContext& ctx) {
   }
   const auto scales = by_scales ? ctx.reals(wanted) : std::nullopt;
   if (scales) require_scales(*scales);
+  const auto ranges = by_scales && !scales ? ranges_of(ctx, wanted) : std::nullopt;
   const auto sizes = by_scales ? std::nullopt : wanted_sizes(ctx, wanted, wanted_name);
 
   const PartialShape& data = ctx.shape(0);
@@ -156,7 +165,9 @@ void infer_interpolate(ir::InferContext& ctx) {
   for (size_t i = 0; i < axes.size(); ++i) {
     Dimension& extent = output[axes[i]];
     if (by_scales) {
-      extent = scales ? scaled_extent(extent, (*scales)[i]) : Dimension();
+      extent = scales                                    ? scaled_extent(extent, (*scales)[i])
+               : ranges && ranges->size() == axes.size() ? scaled_extent(extent, (*ranges)[i])
+                                                         : Dimension();
     } else {
       extent = sizes && sizes->size() == axes.size() ? (*sizes)[i] : Dimension();
     }

@@ -4,6 +4,7 @@
 #include "ir/schema/infer_context.hpp"
 #include "ops/reference/movement/movement.hpp"
 #include "ops/shape/inputs.hpp"
+#include "ops/shape/real_range.hpp"
 
 namespace terroir::ops {
 namespace {
@@ -45,12 +46,15 @@ void infer(ir::InferContext& ctx) {
   ctx.set_output(0, type, std::move(output));
 }
 
-std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
-  std::vector<Dimension> all;
-  for (int i = 0; i < ctx.input_count(); ++i) {
-    const auto part = ctx.dimensions(i);
-    if (!part) return std::nullopt;
-    all.insert(all.end(), part->begin(), part->end());
+/// part(0), part(1) ... one behind the other.
+template <class Part>
+auto joined(ir::InferContext& ctx, Part part) {
+  auto all = part(0);
+  for (int i = 1; i < ctx.input_count() && all; ++i) {
+    if (const auto next = part(i))
+      all->insert(all->end(), next->begin(), next->end());
+    else
+      all.reset();
   }
   return all;
 }
@@ -63,7 +67,10 @@ ir::OpSchema concat_1() {
   schema.make_attributes = &ir::make_attributes<ConcatAttrs>;
   schema.infer = &infer;
   schema.reference = [](const ir::EvalContext& ctx) { reference::concat(ctx, ctx.attrs<ConcatAttrs>().axis); };
-  schema.dimensions = &dimensions;
+  schema.dimensions = [](ir::InferContext& ctx) {
+    return ctx.type(0).is_real() ? answer_ranges(ctx, joined(ctx, [&](int i) { return ranges_of(ctx, i); }))
+                                 : joined(ctx, [&](int i) { return ctx.dimensions(i); });
+  };
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

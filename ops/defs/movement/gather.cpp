@@ -3,6 +3,7 @@
 #include "ir/schema/infer_context.hpp"
 #include "ops/reference/movement/movement.hpp"
 #include "ops/shape/inputs.hpp"
+#include "ops/shape/real_range.hpp"
 
 namespace terroir::ops {
 namespace {
@@ -50,17 +51,18 @@ void infer_with(ir::InferContext& ctx, int64_t batch_dims) {
   ctx.set_output(0, ctx.type(0), PartialShape(dims));
 }
 
-std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
-  const auto from = ctx.dimensions(0);
+/// The chosen ones of known numbers.
+template <class Numbers>
+std::optional<Numbers> chosen(ir::InferContext& ctx, const std::optional<Numbers>& from) {
   const auto indices = ctx.integers(1);
   if (!from || !indices || ctx.shape(0).rank() != Rank(1)) return std::nullopt;
-  std::vector<Dimension> chosen;
+  Numbers numbers;
   const auto extent = static_cast<int64_t>(from->size());
   for (int64_t index : *indices) {
     if (index < -extent || index >= extent) return std::nullopt;
-    chosen.push_back((*from)[static_cast<size_t>(index < 0 ? index + extent : index)]);
+    numbers.push_back((*from)[static_cast<size_t>(index < 0 ? index + extent : index)]);
   }
-  return chosen;
+  return numbers;
 }
 
 ir::OpSchema schema_of(ir::InferFn infer, ir::ReferenceFn reference) {
@@ -68,7 +70,9 @@ ir::OpSchema schema_of(ir::InferFn infer, ir::ReferenceFn reference) {
   schema.arity = {3, 3, 1};
   schema.infer = infer;
   schema.reference = reference;
-  schema.dimensions = &dimensions;
+  schema.dimensions = [](ir::InferContext& ctx) {
+    return ctx.type(0).is_real() ? answer_ranges(ctx, chosen(ctx, ranges_of(ctx, 0))) : chosen(ctx, ctx.dimensions(0));
+  };
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

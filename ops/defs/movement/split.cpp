@@ -1,6 +1,6 @@
 #include "ops/defs/movement/split.hpp"
 
-#include "ir/schema/infer_context.hpp"
+#include "ir/schema/number_context.hpp"
 #include "ops/reference/movement/movement.hpp"
 #include "ops/shape/inputs.hpp"
 
@@ -25,6 +25,16 @@ void infer(ir::InferContext& ctx) {
   for (int i = 0; i < static_cast<int>(pieces); ++i) ctx.set_output(i, ctx.type(0), shape);
 }
 
+/// A list of known numbers in equal parts.
+std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
+  const auto all = ctx.dimensions(0);
+  const auto pieces = static_cast<size_t>(ctx.attrs<SplitAttrs>().num_splits);
+  if (!all || ctx.shape(0).rank() != Rank(1) || all->size() % pieces != 0) return std::nullopt;
+  const auto length = static_cast<std::ptrdiff_t>(all->size() / pieces);
+  const auto first = all->begin() + static_cast<ir::NumberContext&>(ctx).asked_output() * length;
+  return std::vector<Dimension>(first, first + length);
+}
+
 }  // namespace
 
 ir::OpSchema split_1() {
@@ -35,6 +45,7 @@ ir::OpSchema split_1() {
   schema.reference = [](const ir::EvalContext& ctx) {
     reference::split(ctx, read_integer(ctx.inputs[1], "axis"), "Split");
   };
+  schema.dimensions = &dimensions;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

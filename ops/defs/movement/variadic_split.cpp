@@ -1,7 +1,7 @@
 // What: VariadicSplit: pieces of data along an axis with given extents. Inputs: data, axis (one integer), split_lengths
 // (1-D; one -1 takes what is left). Edge cases: pieces may be empty. Source: operation page VariadicSplit-1.
 #include "ir/base/overflow.hpp"
-#include "ir/schema/infer_context.hpp"
+#include "ir/schema/number_context.hpp"
 #include "ops/reference/movement/movement.hpp"
 #include "ops/shape/inputs.hpp"
 
@@ -62,6 +62,18 @@ void infer(ir::InferContext& ctx) {
   for (size_t i = 0; i < outputs.size(); ++i) ctx.set_output(static_cast<int>(i), ctx.type(0), outputs[i]);
 }
 
+/// A list of known numbers in parts of known lengths.
+std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
+  const auto all = ctx.dimensions(0);
+  const auto lengths = ctx.integers(2);
+  if (!all || !lengths || ctx.shape(0).rank() != Rank(1)) return std::nullopt;
+  const auto piece = static_cast<size_t>(static_cast<ir::NumberContext&>(ctx).asked_output());
+  const auto pieces = pieces_of(ctx, *lengths, static_cast<int64_t>(all->size()));
+  std::ptrdiff_t first = 0;
+  for (size_t i = 0; i < piece; ++i) first += pieces.at(i).get_length();
+  return std::vector<Dimension>(all->begin() + first, all->begin() + first + pieces.at(piece).get_length());
+}
+
 }  // namespace
 
 ir::OpSchema variadic_split_1() {
@@ -71,6 +83,7 @@ ir::OpSchema variadic_split_1() {
   schema.reference = [](const ir::EvalContext& ctx) {
     reference::split(ctx, read_integer(ctx.inputs[1], "axis"), "VariadicSplit");
   };
+  schema.dimensions = &dimensions;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

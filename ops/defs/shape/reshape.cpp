@@ -4,6 +4,7 @@
 #include "ir/schema/infer_context.hpp"
 #include "ops/reference/copy.hpp"
 #include "ops/shape/inputs.hpp"
+#include "ops/shape/real_range.hpp"
 
 namespace terroir::ops {
 namespace {
@@ -132,7 +133,7 @@ ir::OpSchema reshape_1() {
   schema.make_attributes = &ir::make_attributes<ReshapeAttrs>;
   schema.infer = &infer;
   schema.reference = &reference::copy;
-  schema.dimensions = &same_dimensions;
+  schema.dimensions = &same_numbers;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

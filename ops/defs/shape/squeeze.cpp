@@ -3,6 +3,7 @@
 #include "ir/schema/infer_context.hpp"
 #include "ops/reference/copy.hpp"
 #include "ops/shape/inputs.hpp"
+#include "ops/shape/real_range.hpp"
 
 namespace terroir::ops {
 namespace {
@@ -48,7 +49,7 @@ ir::OpSchema schema_of(ir::InferFn infer_fn) {
   schema.arity = {1, 2, 1};
   schema.infer = infer_fn;
   schema.reference = &reference::copy;
-  schema.dimensions = &same_dimensions;
+  schema.dimensions = &same_numbers;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

@@ -3,6 +3,7 @@
 #include "ir/schema/infer_context.hpp"
 #include "ops/reference/copy.hpp"
 #include "ops/shape/inputs.hpp"
+#include "ops/shape/real_range.hpp"
 
 namespace terroir::ops {
 namespace {
@@ -38,7 +39,7 @@ ir::OpSchema unsqueeze_1() {
   schema.arity = {2, 2, 1};
   schema.infer = &infer;
   schema.reference = &reference::copy;
-  schema.dimensions = &same_dimensions;
+  schema.dimensions = &same_numbers;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

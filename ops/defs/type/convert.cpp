@@ -6,15 +6,34 @@
 #include "ir/schema/infer_context.hpp"
 #include "ops/reference/type/convert.hpp"
 #include "ops/shape/number_interval.hpp"
+#include "ops/shape/real_range.hpp"
 
 namespace terroir::ops {
 namespace {
 
+std::optional<std::vector<KnownNumber>> whole_numbers(ir::InferContext& ctx) {
+  if (!ctx.type(0).is_real()) return known_numbers(ctx, 0);
+  const auto ranges = ranges_of(ctx, 0);
+  if (!ranges) return std::nullopt;
+  std::vector<KnownNumber> numbers;
+  for (const auto& range : *ranges) numbers.push_back(truncated(range));
+  return numbers;
+}
+
+std::optional<ir::Ranges> ranges_as(ir::InferContext& ctx, element::Type type) {
+  auto ranges = known_ranges(ctx, 0);
+  if (!ranges) return std::nullopt;
+  for (auto& range : *ranges)
+    if (range) range = rounded_range(range->low, range->high, type);
+  return ranges;
+}
+
 /// Of truth values only whether numbers are 0 remains. Other numbers that do not fit their type are no dimensions
 /// anyone computes with.
 std::optional<std::vector<Dimension>> dimensions_as(ir::InferContext& ctx, element::Type type) {
-  if (type.is_dynamic()) return std::nullopt;
-  auto numbers = known_numbers(ctx, 0);
+  if (type.is_real()) return answer_ranges(ctx, ranges_as(ctx, type));
+  if (type.is_dynamic() || (type == element::boolean && ctx.type(0).is_real())) return std::nullopt;
+  auto numbers = whole_numbers(ctx);
   if (!numbers) return std::nullopt;
   if (type == element::boolean)
     for (KnownNumber& number : *numbers) number = not_equal(number, NumberInterval{0, 0});
