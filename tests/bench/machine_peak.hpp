@@ -99,6 +99,61 @@ inline double peak_flops(cpu::Isa isa) {
   return best;
 }
 
+// Divisions of f64 per second, in the widest vectors there are.
+#if defined(__x86_64__)
+template <class D>
+__attribute__((always_inline)) inline double divide_loop(int64_t n) {
+  D x[8];
+  for (D& value : x) value = D{} + 1.0;
+  D divisor = D{} + 1.0000001;
+  for (int64_t i = 0; i < n; ++i) {
+    for (D& value : x) value /= divisor;
+    __asm__ volatile("" : "+x"(divisor));
+  }
+  for (D& value : x) __asm__ volatile("" ::"x"(value));
+  return 8.0 * sizeof(D) / sizeof(double) * static_cast<double>(n);
+}
+typedef double Doubles8 __attribute__((vector_size(64)));
+typedef double Doubles4 __attribute__((vector_size(32)));
+typedef double Doubles2 __attribute__((vector_size(16)));
+__attribute__((target("avx512f"), noinline)) inline double divide_avx512(int64_t n) { return divide_loop<Doubles8>(n); }
+__attribute__((target("avx2"), noinline)) inline double divide_avx2(int64_t n) { return divide_loop<Doubles4>(n); }
+__attribute__((noinline)) inline double divide_sse(int64_t n) { return divide_loop<Doubles2>(n); }
+
+/// Best of several, as peak_flops.
+inline double peak_divisions(cpu::Isa isa) {
+  double best = 0;
+  for (int i = 0; i < 15; ++i) {
+    constexpr int64_t kIterations = 20000;
+    const double start = seconds_now();
+    const double done = isa == cpu::Isa::avx512 ? divide_avx512(kIterations)
+                        : isa == cpu::Isa::avx2 ? divide_avx2(kIterations)
+                                                : divide_sse(kIterations);
+    best = std::max(best, done / (seconds_now() - start));
+  }
+  return best;
+}
+#endif
+
+// Additions per second of which each needs the one before: cycles of the clock.
+inline double clock_rate() {
+  double best = 0;
+  for (int i = 0; i < 15; ++i) {
+    constexpr int64_t kSteps = 100000;
+    const double start = seconds_now();
+    int64_t sum = 0;
+    for (int64_t k = 0; k < kSteps; ++k) {
+#pragma GCC unroll 8
+      for (int j = 0; j < 8; ++j) {
+        sum += k;
+        __asm__ volatile("" : "+r"(sum));
+      }
+    }
+    best = std::max(best, 8.0 * static_cast<double>(kSteps) / (seconds_now() - start));
+  }
+  return best;
+}
+
 // Bytes read and written per second by memcpy over arrays larger than the last private cache.
 inline double copy_bandwidth() {
   const size_t bytes = static_cast<size_t>(std::max<int64_t>(32 << 20, 4 * cpu::cache_sizes().l2));

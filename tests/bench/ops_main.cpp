@@ -4,8 +4,11 @@
 //   GBs         bytes by the best time of an inference
 //   copy_GBs    the same for memcpy of an array of half as many bytes, which reads and writes as many
 //   vs_copy     best time by that of the copy: 1 is a copy's speed, more is slower
-//   gflops      of rows whose arithmetic explains their time, with its share of the multiply-add peak of all threads
-// The label is the kernel of the operation; "ref:any" is its reference, on one thread.
+//   explained   copies that the copy and the arithmetic take at the rates of this machine (machine_peak.hpp), measured
+//   in
+//               the same run: the sum of both, though they overlap in part
+//   gflops      of rows that are nothing but multiply-adds, with its share of the peak of all threads
+// The label is the kernel of the operation, "ref:any" is its reference, on one thread; and what its arithmetic is.
 #include <benchmark/benchmark.h>
 
 #include <CLI/CLI.hpp>
@@ -134,6 +137,16 @@ class OneOp {
   double bytes_ = 0;
 };
 
+/// Seconds of one thread.
+double work_seconds(const Work& work) {
+  const cpu::Isa isa = cpu::available_isas().back();
+  double seconds = work.vectors / (peak_flops(isa) / 2) + work.steps / clock_rate();
+#if defined(__x86_64__)
+  seconds += work.quotients / peak_divisions(isa);
+#endif
+  return seconds;
+}
+
 void measure(benchmark::State& state, const OpRow& row, int threads) {
   OneOp op(row, threads);
   double best = 1e9;
@@ -143,11 +156,13 @@ void measure(benchmark::State& state, const OpRow& row, int threads) {
     state.SetIterationTime(seconds);
   }
   const double copy = copy_seconds(op.bytes(), parallel::Arena(threads));
-  state.SetLabel(op.kernel());
+  const Work work = work_of(row.name);
+  state.SetLabel(*work.why == 0 ? op.kernel() : op.kernel() + ": " + work.why);
   state.counters["best_us"] = best * 1e6;
   state.counters["GBs"] = op.bytes() / best * 1e-9;
   state.counters["copy_GBs"] = op.bytes() / copy * 1e-9;
   state.counters["vs_copy"] = best / copy;
+  state.counters["explained"] = 1 + (*work.why == 0 ? 0 : work_seconds(work) / threads / copy);
   if (row.flops == 0) return;
   static const double peak = peak_flops(cpu::available_isas().back());
   state.counters["gflops"] = row.flops / best * 1e-9;

@@ -131,6 +131,24 @@ TEST_P(ImageKernelsTest, EveryByteOfBrightnessAndColor) {
   }
 }
 
+TEST_P(ImageKernelsTest, PermutesTheBytesOfPixels) {
+  struct Sizes {
+    int64_t from, to;
+  };
+  for (const auto [from, to] : {Sizes{3, 3}, {1, 1}, {4, 3}, {3, 12}, {16, 16}, {16, 1}, {1, 16}, {5, 7}}) {
+    cpu::PixelOrder order{from, to, {}};
+    for (int64_t j = 0; j < to; ++j) order.places[j] = static_cast<uint8_t>((7 * j + 2) % from);
+    for (const int64_t pixels : {0, 1, 2, 3, 5, 16, 17, 33, 127}) {
+      const GuardedBuffer<uint8_t> src(bytes(pixels * from, 1));
+      GuardedBuffer<uint8_t> dst(bytes(pixels * to, 2));
+      kernels().permute(order, src.data(), dst.data(), pixels);
+      EXPECT_TRUE(dst.intact());
+      for (int64_t i = 0; i < pixels * to; ++i)
+        ASSERT_EQ(dst[i], src[i / to * from + order.places[i % to]]) << from << ' ' << to << ' ' << pixels;
+    }
+  }
+}
+
 TERROIR_INSTANTIATE_PER_ISA(ImageKernelsTest);
 
 }  // namespace

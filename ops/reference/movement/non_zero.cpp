@@ -1,6 +1,8 @@
 #include "ops/reference/movement/non_zero.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <numeric>
 
 #include "ops/reference/parallel.hpp"
@@ -26,13 +28,21 @@ struct Words {
       for (int64_t i = 0; i < n; ++i) found = static_cast<Word>(found + ((data[begin + i] & mask) != 0));
     return found;
   }
-  /// Places from `begin` on of those that count, of which there are some.
-  void list(int64_t begin, int64_t n, int32_t* places) const {
-    int64_t found = 0;
-    for (int64_t i = 0; i < n; ++i) {
-      places[found] = static_cast<int32_t>(i);  // overwritten unless it counts: no branch to guess wrong
-      found += (data[begin + i] & mask) != 0;
+  /// Bit i: whether element begin + i counts.
+  uint64_t bits(int64_t begin, int64_t n) const {
+    uint8_t flags[kBlock] = {};
+    if (n == kBlock)
+      for (int64_t i = 0; i < kBlock; ++i) flags[i] = (data[begin + i] & mask) != 0;
+    else
+      for (int64_t i = 0; i < n; ++i) flags[i] = (data[begin + i] & mask) != 0;
+    uint64_t bits = 0;
+    for (int64_t i = 0; i < kBlock; i += 8) {
+      // The product's top byte gathers the lowest bits of eight bytes, that of the first byte lowest.
+      uint64_t eight = 0;
+      std::memcpy(&eight, flags + i, sizeof(eight));
+      bits |= (eight * 0x0102040810204080u >> 56) << i;
     }
+    return bits;
   }
 };
 
@@ -79,14 +89,17 @@ class Columns {
   Columns(const ir::Dims& dims, Index* output, int64_t columns, int64_t at)
       : dims_(dims), position_(dims.size(), 0), output_(output), columns_(columns), at_(at) {}
 
-  void add(int64_t first, const int32_t* places, int64_t n) {
-    const int64_t extent = dims_.back();
-    for (int64_t i = 0; i < n;) {
-      if (first + places[i] >= row_ + extent) go_to_row_of(first + places[i]);
+  /// Elements first + i for the set bits i.
+  void add(int64_t first, uint64_t bits) {
+    while (bits != 0) {
+      const int64_t lowest = std::countr_zero(bits);
+      if (first + lowest >= row_ + dims_.back()) go_to_row_of(first + lowest);
+      const int64_t offset = first - row_, room = dims_.back() - offset;
+      uint64_t of_row = room < kBlock ? bits & ((uint64_t{1} << room) - 1) : bits;
+      bits ^= of_row;
       Index* last = output_ + static_cast<int64_t>(dims_.size() - 1) * columns_ + at_;
-      const int64_t offset = first - row_;
       int64_t run = 0;
-      for (; i < n && offset + places[i] < extent; ++i, ++run) last[run] = static_cast<Index>(offset + places[i]);
+      for (; of_row != 0; of_row &= of_row - 1) last[run++] = static_cast<Index>(offset + std::countr_zero(of_row));
       for (size_t axis = 0; axis + 1 < dims_.size(); ++axis)
         std::fill_n(output_ + static_cast<int64_t>(axis) * columns_ + at_, run, static_cast<Index>(position_[axis]));
       at_ += run;
@@ -119,13 +132,7 @@ void store_positions(const Words<Word>& words, const std::vector<int64_t>& count
   std::exclusive_scan(counts.begin(), counts.end(), first.begin(), int64_t{0});
   parallel_ranges(count, kChunk, [&](int64_t begin, int64_t end) {
     Columns<Index> writer(dims, output, columns, first[static_cast<size_t>(begin / kChunk)]);
-    int32_t places[kBlock];
-    for (int64_t at = begin; at < end; at += kBlock) {
-      const int64_t n = std::min(kBlock, end - at), found = words.count(at, n);
-      if (found == 0) continue;
-      words.list(at, n, places);
-      writer.add(at, places, found);
-    }
+    for (int64_t at = begin; at < end; at += kBlock) writer.add(at, words.bits(at, std::min(kBlock, end - at)));
   });
 }
 

@@ -12,6 +12,9 @@
 namespace terroir::ops::reference {
 namespace {
 
+// The only loop of this file that is worth its size in vectors.
+#pragma GCC push_options
+#pragma GCC optimize("O3")
 /// The first of the largest; classes of NaN count only as the first one of all, which nothing exceeds.
 int64_t best_class(const float* row, int64_t classes) {
   // Maxima side by side, so that compilers use vectors, if they do not unroll the inner loop first.
@@ -23,9 +26,18 @@ int64_t best_class(const float* row, int64_t classes) {
 #pragma GCC unroll 1
     for (int64_t i = 0; i < kLanes; ++i) most[i] = row[c + i] > most[i] ? row[c + i] : most[i];
   for (; c < classes; ++c) most[0] = row[c] > most[0] ? row[c] : most[0];
-  const float* found = std::find(row, row + classes, *std::max_element(most, most + kLanes));
+  const float best = *std::max_element(most, most + kLanes);
+  // Whether it is among the next ones is a question for vectors, too.
+  for (c = 0; c + kLanes <= classes; c += kLanes) {
+    int32_t hits = 0;
+#pragma GCC unroll 1
+    for (int64_t i = 0; i < kLanes; ++i) hits += row[c + i] == best;
+    if (hits != 0) break;
+  }
+  const float* found = std::find(row + c, row + classes, best);
   return found == row + classes ? 0 : found - row;
 }
+#pragma GCC pop_options
 
 int64_t read_blank(const ir::EvalContext& ctx, size_t input, int64_t classes, const char* op) {
   const int64_t blank = ctx.inputs.size() > input ? read_integer(ctx.inputs[input], "blank_index") : classes - 1;

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <span>
 
+#include "ir/base/error.hpp"
 #include "ops/defs/movement/gather.hpp"
+#include "plugins/cpu/kernels/image/image.hpp"
 #include "plugins/cpu/nodes/axis_copy.hpp"
 #include "plugins/cpu/nodes/indices.hpp"
 
@@ -94,8 +96,15 @@ class GatherExecutor final : public Executor {
 /// Few small units side by side, as the channels of a pixel are, each taken from the same place of its pixel.
 class PixelGatherExecutor final : public Executor {
  public:
-  PixelGatherExecutor(const GatherShape& shape, const std::vector<int64_t>& places)
-      : shape_(shape), places_(places.begin(), places.end()) {}
+  PixelGatherExecutor(const GatherShape& shape, const std::vector<int64_t>& places, Isa isa)
+      : kernels_(image_kernels(isa)), shape_(shape), places_(places.begin(), places.end()), isa_(isa) {
+    order_.from = shape.extent * shape.unit;
+    order_.to = shape.indices * shape.unit;
+    if (!is_small()) return;
+    for (int64_t i = 0; i < order_.to; ++i)
+      order_.places[i] =
+          static_cast<uint8_t>(places_[static_cast<size_t>(i / shape.unit)] * shape.unit + i % shape.unit);
+  }
 
   /// Whether there is one: then calls of copies would cost more than the copies.
   static bool takes(const GatherShape& shape) {
@@ -104,43 +113,42 @@ class PixelGatherExecutor final : public Executor {
   }
 
   void run(const RunArgs& args) const noexcept override {
-    switch (shape_.unit) {
-      case 1:
-        return run_words<uint8_t>(args);
-      case 2:
-        return run_words<uint16_t>(args);
-      case 4:
-        return run_words<uint32_t>(args);
-      default:
-        return run_words<uint64_t>(args);
-    }
-  }
-  std::string kernel_name() const override { return "gather_pixels"; }
-
- private:
-  template <class W>
-  void run_words(const RunArgs& args) const noexcept {
-    const int64_t per_task = std::max<int64_t>(1, kTaskBytes / (shape_.indices * shape_.unit));
-    const int64_t pixels = shape_.outer;
+    const int64_t per_task = std::max<int64_t>(1, kTaskBytes / order_.to), pixels = shape_.outer;
     args.arena.parallel_for((pixels + per_task - 1) / per_task, [&](int64_t task) {
       const int64_t first = task * per_task, count = std::min(per_task, pixels - first);
-      const W* src = static_cast<const W*>(args.inputs[0]) + first * shape_.extent;
-      W* dst = static_cast<W*>(args.outputs[0]) + first * shape_.indices;
-      if (shape_.indices == 3) {
-        const int64_t a = places_[0], b = places_[1], c = places_[2];
-        for (int64_t p = 0; p < count; ++p, src += shape_.extent, dst += 3) {
-          const W x = src[a], y = src[b], z = src[c];
-          dst[0] = x, dst[1] = y, dst[2] = z;
-        }
-        return;
+      const auto* src = static_cast<const uint8_t*>(args.inputs[0]) + first * order_.from;
+      auto* dst = static_cast<uint8_t*>(args.outputs[0]) + first * order_.to;
+      if (is_small()) return kernels_.permute(order_, src, dst, count);
+      switch (shape_.unit) {
+        case 1:
+          return copy_words<uint8_t>(src, dst, count);
+        case 2:
+          return copy_words<uint16_t>(src, dst, count);
+        case 4:
+          return copy_words<uint32_t>(src, dst, count);
+        default:
+          return copy_words<uint64_t>(src, dst, count);
       }
-      for (int64_t p = 0; p < count; ++p, src += shape_.extent)
-        for (const int64_t place : places_) *dst++ = src[place];
     });
   }
+  std::string kernel_name() const override { return concat("gather_pixels__", is_small() ? isa_name(isa_) : "any"); }
 
+ private:
+  bool is_small() const noexcept { return order_.from <= kPermuted && order_.to <= kPermuted; }
+
+  template <class W>
+  void copy_words(const void* from, void* to, int64_t count) const noexcept {
+    const W* src = static_cast<const W*>(from);
+    W* dst = static_cast<W*>(to);
+    for (int64_t p = 0; p < count; ++p, src += shape_.extent)
+      for (const int64_t place : places_) *dst++ = src[place];
+  }
+
+  const ImageKernels& kernels_;
   GatherShape shape_;
+  PixelOrder order_{};
   std::vector<int64_t> places_;
+  Isa isa_;
 };
 
 size_t batch_dims_of(const NodeContext& context) {
@@ -200,7 +208,7 @@ std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutC
     const GatherShape shape = shape_of(context, axis);
     const bool plain = context.inputs[0].layout.is_plain() && context.outputs[0].layout.is_plain();
     if (plain && axis + 1 == copy->maps.size() && PixelGatherExecutor::takes(shape))
-      return std::make_unique<PixelGatherExecutor>(shape, copy->maps[axis].table);
+      return std::make_unique<PixelGatherExecutor>(shape, copy->maps[axis].table, context.isa);
     return create_axis_copy(context, *copy, "gather");
   }
   return std::make_unique<GatherExecutor>(shape_of(context, axis), context.inputs[1].type);

@@ -1,5 +1,5 @@
-// GatherTree: each beam followed from its end to its beginning; i32, i64 and f32. Layouts: plain. Threads: items of the
-// batch. Edge cases: a parent that is no beam is an Exception.
+// GatherTree: each beam followed from its end to its beginning; i32, i64 and f32. Layouts: plain. Threads: groups
+// of beams. Edge cases: a parent that is no beam is an Exception.
 #include <span>
 
 #include "plugins/cpu/nodes/indices.hpp"
@@ -11,45 +11,46 @@ struct Tree {
   int64_t times, batches, beams;
 };
 
-/// One item of the batch. Ids and parents are whole numbers, also as f32.
+constexpr int64_t kAtOnce = 64;  // beams, neighbours in memory, of one item or of several
+
+/// `count` beams from beam `first` of all on. Ids and parents are whole numbers, also as f32.
 template <class T>
-void follow(const Tree& tree, int64_t batch, const void* const* inputs, void* output) {
+void follow(const Tree& tree, int64_t first, int64_t count, const void* const* inputs, void* output) {
   const T* ids = static_cast<const T*>(inputs[0]);
   const T* parents = static_cast<const T*>(inputs[1]);
-  const T wanted = static_cast<const T*>(inputs[2])[batch], end = *static_cast<const T*>(inputs[3]);
-  T* dst = static_cast<T*>(output);
-  const int64_t length = wanted >= static_cast<T>(tree.times) ? tree.times
-                         : wanted >= T{1}                     ? static_cast<int64_t>(wanted)
-                                                              : 0;
-  const auto at = [&](int64_t time, int64_t beam) { return (time * tree.batches + batch) * tree.beams + beam; };
-  constexpr int64_t kAtOnce = 64;  // neighbours in memory
-  for (int64_t first = 0; first < tree.beams; first += kAtOnce) {
-    const int64_t count = std::min(kAtOnce, tree.beams - first);
-    int64_t current[kAtOnce];
-    for (int64_t i = 0; i < count; ++i) current[i] = first + i;
-    for (int64_t time = length; time-- > 0;) {
-      for (int64_t i = 0; i < count; ++i) {
-        dst[at(time, first + i)] = ids[at(time, current[i])];
-        if (time == 0) continue;
-        const T parent = parents[at(time, current[i])];
-        if (!(parent >= T{0} && parent < static_cast<T>(tree.beams)))
-          throw_error(ErrorCode::invalid_argument, "parent ", parent, " is out of range [0, ", tree.beams - 1, "]");
-        current[i] = static_cast<int64_t>(parent);
-      }
+  const T end = *static_cast<const T*>(inputs[3]);
+  T* dst = static_cast<T*>(output) + first;
+  const int64_t row = tree.batches * tree.beams;
+  int64_t length[kAtOnce], item[kAtOnce], place[kAtOnce];
+  for (int64_t i = 0; i < count; ++i) {
+    const T wanted = static_cast<const T*>(inputs[2])[(first + i) / tree.beams];
+    length[i] = wanted >= static_cast<T>(tree.times) ? tree.times : wanted >= T{1} ? static_cast<int64_t>(wanted) : 0;
+    item[i] = (first + i) / tree.beams * tree.beams;
+    place[i] = first + i;
+  }
+  for (int64_t time = tree.times; time-- > 0;) {
+    for (int64_t i = 0; i < count; ++i) {
+      const bool is_behind = time >= length[i];
+      dst[time * row + i] = is_behind ? end : ids[time * row + place[i]];
+      if (is_behind || time == 0) continue;
+      const T parent = parents[time * row + place[i]];
+      if (!(parent >= T{0} && parent < static_cast<T>(tree.beams)))
+        throw_error(ErrorCode::invalid_argument, "parent ", parent, " is out of range [0, ", tree.beams - 1, "]");
+      place[i] = item[i] + static_cast<int64_t>(parent);
     }
-    // What follows the first end token is end tokens.
-    bool finished[kAtOnce] = {};
-    for (int64_t time = 0; time < tree.times; ++time) {
-      for (int64_t i = 0; i < count; ++i) {
-        T& id = dst[at(time, first + i)];
-        finished[i] = finished[i] || time >= length || id == end;
-        if (finished[i]) id = end;
-      }
+  }
+  // What follows the first end token is end tokens.
+  bool finished[kAtOnce] = {};
+  for (int64_t time = 0; time < tree.times; ++time) {
+    for (int64_t i = 0; i < count; ++i) {
+      T& id = dst[time * row + i];
+      finished[i] = finished[i] || id == end;
+      if (finished[i]) id = end;
     }
   }
 }
 
-using FollowFn = void (*)(const Tree& tree, int64_t batch, const void* const* inputs, void* output);
+using FollowFn = decltype(&follow<float>);
 
 FollowFn follow_for(element::Type type) {
   if (type == element::i32) return &follow<int32_t>;
@@ -64,7 +65,11 @@ class GatherTreeExecutor final : public Executor {
     tree_ = {dims[0], dims[1], dims[2]};
   }
   void run(const RunArgs& args) const override {
-    args.arena.parallel_for(tree_.batches, [&](int64_t batch) { follow_(tree_, batch, args.inputs, args.outputs[0]); });
+    const int64_t beams = tree_.batches * tree_.beams;
+    args.arena.parallel_for((beams + kAtOnce - 1) / kAtOnce, [&](int64_t task) {
+      const int64_t first = task * kAtOnce;
+      follow_(tree_, first, std::min(kAtOnce, beams - first), args.inputs, args.outputs[0]);
+    });
   }
   std::string kernel_name() const override { return "gather_tree"; }
 

@@ -151,7 +151,7 @@ Proposal propose(const NodeContext& context) {
   };
   add(Layout::blocked(dst.rank(), static_cast<int>(channel_block(context.isa))), 2);
   add(Layout::channels_last(dst.rank()), 2);
-  add(Layout::plain(dst.rank()), 8);
+  add(Layout::plain(dst.rank()), std::get<Maps>(maps).nearest ? 3 : 8);
   return choices;
 }
 

@@ -3,6 +3,7 @@
 // but the image itself passes through memory. Pillow's modes of bytes round between both, columns first.
 // Layouts: plain, resized along two neighbouring axes. Threads: rows of the output of every image.
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 #include "plugins/cpu/impl.hpp"
@@ -197,9 +198,19 @@ class NearestBytesExecutor final : public ImageExecutor {
       const int64_t row_in = image * t_.rows_in + t_.row_index[static_cast<size_t>(row)];
       const uint8_t* from = src + row_in * t_.width_in();
       uint8_t* to = dst + (image * t_.rows + row) * t_.width();
-      for (int64_t i = 0; i < t_.width(); ++i) to[i] = from[t_.index[static_cast<size_t>(i)]];
+      const int64_t small = t_.pixel <= kWord ? t_.columns - kWord : 0;
+      int64_t column = 0;
+      // A word per pixel; what is behind the pixel its neighbours overwrite.
+      for (; column < small && t_.index[at(column)] + kWord <= t_.width_in(); ++column)
+        std::memcpy(to + column * t_.pixel, from + t_.index[at(column)], kWord);
+      for (; column < t_.columns; ++column)
+        std::memcpy(to + column * t_.pixel, from + t_.index[at(column)], static_cast<size_t>(t_.pixel));
     });
   }
+
+ private:
+  static constexpr int64_t kWord = 4;
+  size_t at(int64_t column) const noexcept { return static_cast<size_t>(column * t_.pixel); }
 };
 
 bool is_pillow(ops::ResampleMode mode) {

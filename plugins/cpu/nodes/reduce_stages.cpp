@@ -162,7 +162,14 @@ struct Fold {
   TileFn narrow = nullptr;  // and back to the type of the result
   element::Type work;       // type of the accumulator
   double neutral = 0;
+  bool (*row)(const char* row, int64_t n) = nullptr;  // of booleans: a whole row at once
 };
+
+// The C library searches and compares by vectors, and stops at the first byte that decides.
+bool has_no_zero(const char* row, int64_t n) { return std::memchr(row, 0, static_cast<size_t>(n)) == nullptr; }
+bool has_other_than_zero(const char* row, int64_t n) {
+  return row[0] != 0 || std::memcmp(row, row + 1, static_cast<size_t>(n) - 1) != 0;
+}
 
 std::variant<Fold, Reject> fold_of(const NodeContext& context) {
   const element::Type type = context.inputs[0].type;
@@ -190,8 +197,10 @@ std::variant<Fold, Reject> fold_of(const NodeContext& context) {
     combine(op == "ReduceMax" ? TileOp::max : TileOp::min);
     fold.neutral = op == "ReduceMax" ? -HUGE_VAL : HUGE_VAL;
   } else if (op == "ReduceLogicalAnd" || op == "ReduceLogicalOr") {
-    combine(op == "ReduceLogicalAnd" ? TileOp::logical_and : TileOp::logical_or);
-    fold.neutral = op == "ReduceLogicalAnd" ? 1 : 0;
+    const bool all = op == "ReduceLogicalAnd";
+    combine(all ? TileOp::logical_and : TileOp::logical_or);
+    fold.neutral = all ? 1 : 0;
+    fold.row = all ? &has_no_zero : &has_other_than_zero;
   }
   if (number == NumberType::none || number >= NumberType::f16 || !fold.combine)
     return Reject{"no loop for " + op + " of " + type.get_type_name()};
@@ -233,6 +242,10 @@ class FoldExecutor final : public StagedExecutor {
       arena.parallel_for((stage.outer + rows - 1) / rows, [&](int64_t task) {
         Frame frame;
         for (int64_t r = task * rows; r < std::min(stage.outer, (task + 1) * rows); ++r) {
+          if (fold_.row) {
+            to[r] = fold_.row(from + r * stage.axis, stage.axis) ? 1 : 0;
+            continue;
+          }
           fold_row(frame, from + static_cast<size_t>(r * stage.axis) * in, stage.axis, first);
           finish(frame, 1, last, to + static_cast<size_t>(r) * out);
         }

@@ -96,12 +96,6 @@ TERROIR_INLINE V log(V x) {
   return select(x >= zero(), y, V(__builtin_nanf("")));
 }
 
-// log(1 + u) for u in [0, 1]: the rounding of 1 + u is undone to first order.
-TERROIR_INLINE V log1p_unit(V u) {
-  const V w = V(1.0f) + u;
-  return log(w) + (u - (w - V(1.0f))) / w;
-}
-
 // x / y for y from 1 to infinity, within 2 ulp; x must be finite where y is infinity.
 TERROIR_INLINE V divide_by_large(V x, V y) {
 #if defined(__AVX512F__)
@@ -113,6 +107,12 @@ TERROIR_INLINE V divide_by_large(V x, V y) {
 #else
   return x / y;
 #endif
+}
+
+// log(1 + u) for u in [0, 1]: the rounding of 1 + u is undone to first order.
+TERROIR_INLINE V log1p_unit(V u) {
+  const V w = V(1.0f) + u;
+  return log(w) + divide_by_large(u - (w - V(1.0f)), w);
 }
 
 TERROIR_INLINE V sigmoid(V x) { return divide_by_large(V(1.0f), V(1.0f) + exp(-x)); }

@@ -98,10 +98,41 @@ void yuv_row(const YuvRow<T>& src, T* dst, int64_t width) {
   }
 }
 
+/// Of kPermuted bytes.
+TERROIR_INLINE void shuffle(const uint8_t* src, const uint8_t* places, uint8_t* dst) {
+#if defined(__SSSE3__)
+  const auto load = [](const uint8_t* p)
+                        TERROIR_INLINE_LAMBDA { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), _mm_shuffle_epi8(load(src), load(places)));
+#else
+  for (int64_t j = 0; j < kPermuted; ++j) dst[j] = src[places[j]];
+#endif
+}
+
+/// As many pixels at once as fit; what is written behind them the next ones overwrite.
+void permute(const PixelOrder& order, const uint8_t* src, uint8_t* dst, int64_t pixels) {
+  const int64_t from = order.from, to = order.to, at_once = kPermuted / (from > to ? from : to);
+  uint8_t places[kPermuted] = {};
+  for (int64_t p = 0; p < at_once; ++p)
+    for (int64_t j = 0; j < to; ++j) places[p * to + j] = static_cast<uint8_t>(p * from + order.places[j]);
+  // Whole loads and stores stay within the pixels.
+  const int64_t behind = kPermuted / (from < to ? from : to) + 1;
+  int64_t p = 0;
+  for (; p + behind <= pixels; p += at_once) shuffle(src + p * from, places, dst + p * to);
+  for (; p < pixels; p += at_once) {
+    const int64_t left = at_once < pixels - p ? at_once : pixels - p;
+    uint8_t in[kPermuted] = {}, out[kPermuted];
+    __builtin_memcpy(in, src + p * from, static_cast<size_t>(left * from));
+    shuffle(in, places, out);
+    __builtin_memcpy(dst + p * to, out, static_cast<size_t>(left * to));
+  }
+}
+
 }  // namespace
 
 const ImageKernels& image_table() {
-  static constexpr ImageKernels kTable = {&widen, &blend, &round, &truncate, &yuv_row<uint8_t>, &yuv_row<float>};
+  static constexpr ImageKernels kTable = {&widen,          &blend,  &round, &truncate, &yuv_row<uint8_t>,
+                                          &yuv_row<float>, &permute};
   return kTable;
 }
 

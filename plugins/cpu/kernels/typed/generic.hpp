@@ -175,8 +175,34 @@ struct Pow {
   }
 };
 
-/// Remainders of f32 in f64. A quotient below 2^28 that is no integer is 2^-52 of itself away from any, so its rounded
-/// form truncates exactly, and q * b has at most 24 + 28 bits. What is left goes to the C library.
+template <class T>
+inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
+
+/// Remainders of one unit of f32 in f64. A quotient below 2^28 that is no integer is 2^-52 of itself away from any, so
+/// its rounded form truncates exactly, and q * b has at most 24 + 28 bits. What is left goes to the C library.
+TERROIR_NOINLINE static void remainders(const float* a, const float* b, float* rest) {
+  double quotient[kTileUnit];
+  int64_t hard[kTileUnit], any = 0;
+  // Three loops, since in one the compiler turns choices between values into branches and gives up on vectors.
+#pragma GCC unroll 1
+  for (int64_t i = 0; i < kTileUnit; ++i) quotient[i] = static_cast<double>(a[i]) / static_cast<double>(b[i]);
+#pragma GCC unroll 1
+  for (int64_t i = 0; i < kTileUnit; ++i) {
+    hard[i] = !(__builtin_fabs(quotient[i]) < 0x1p28) | !(__builtin_fabsf(b[i]) < kInfinity<float>);
+    any |= hard[i];
+    quotient[i] = hard[i] != 0 ? 0.0 : quotient[i];
+  }
+#pragma GCC unroll 1
+  for (int64_t i = 0; i < kTileUnit; ++i) {
+    const double whole = static_cast<double>(static_cast<int32_t>(quotient[i]));
+    const double left = static_cast<double>(a[i]) - whole * static_cast<double>(b[i]);
+    rest[i] = __builtin_copysignf(static_cast<float>(left), a[i]);
+  }
+  if (any == 0) return;
+  for (int64_t i = 0; i < kTileUnit; ++i)
+    if (hard[i] != 0) rest[i] = __builtin_fmodf(a[i], b[i]);
+}
+
 template <bool kFloor>
 void float_mod_loop(const void* const* in, void* out, int64_t n) {
   const float* a = static_cast<const float*>(in[0]);
@@ -184,20 +210,7 @@ void float_mod_loop(const void* const* in, void* out, int64_t n) {
   float* r = static_cast<float*>(out);
   for (int64_t first = 0; first < n; first += kTileUnit, a += kTileUnit, b += kTileUnit, r += kTileUnit) {
     float rest[kTileUnit];
-    int32_t hard[kTileUnit];
-    int32_t any = 0;
-    for (int64_t i = 0; i < kTileUnit; ++i) {
-      const double x = static_cast<double>(a[i]), y = static_cast<double>(b[i]), quotient = x / y;
-      const double size = __builtin_fabs(quotient);
-      const bool easy = (size < 0x1p28) & (__builtin_fabs(y) < 0x1p128);
-      const double whole = static_cast<double>(static_cast<int32_t>(easy ? quotient : 0.0));
-      rest[i] = __builtin_copysignf(static_cast<float>(x - whole * y), a[i]);
-      hard[i] = !easy;
-      any |= hard[i];
-    }
-    if (any != 0)
-      for (int64_t i = 0; i < kTileUnit; ++i)
-        if (hard[i] != 0) rest[i] = __builtin_fmodf(a[i], b[i]);
+    remainders(a, b, rest);
 #pragma GCC ivdep
     for (int64_t i = 0; i < kTileUnit; ++i) {
       const float moved = rest[i] + b[i];
@@ -318,8 +331,6 @@ struct IsNan {
     return a != a;
   }
 };
-template <class T>
-inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
 struct IsPositiveInf {
   template <class T>
   TERROIR_INLINE_MEMBER static bool of(T a) {

@@ -1,0 +1,97 @@
+// What the arithmetic of an operation costs, for rows that a copy of their bytes does not explain. Counted in the
+// kernels' sources, per element of `elements`; multiply-adds of f32 are one, those of f64 two (four where the loops are
+// built for AVX2 at most), divisions and roots of f32 half a one of f64.
+#include "tests/bench/ops.hpp"
+
+namespace terroir::bench {
+namespace {
+
+constexpr double kImage = 64 * 112 * 112;       // elements of most pointwise rows
+constexpr double kPhoto = 224 * 224 * 3;        // bytes of a photo resized ...
+constexpr double kBlendedRows = 224 * 640 * 3;  // ... whose rows were blended before,
+constexpr double kNarrowed = 480 * 224 * 3;     // or, in Pillow's modes, its columns
+constexpr double kFrame = 1920 * 1080;
+constexpr double kSampled = 64 * 56 * 56;
+
+struct Row {
+  const char* name;
+  double elements;
+  Work each;
+};
+
+constexpr Row kRows[] = {
+    {"Acos", kImage, {88, 1, 0, "26 + 18 operations of f64 and a root"}},
+    {"Acosh", kImage, {76, 3, 0, "38 operations of f64, two divisions and a root"}},
+    {"Asin", kImage, {76, 1, 0, "26 + 12 operations of f64 and a root"}},
+    {"Asinh", kImage, {80, 4, 0, "40 operations of f64, three divisions and a root"}},
+    {"Atan", kImage, {76, 2, 0, "24 + 14 operations of f64 and two divisions"}},
+    {"Atanh", kImage, {76, 3, 0, "38 operations of f64 and three divisions"}},
+    {"Cos", kImage, {84, 0, 0, "sine and cosine: 42 operations of f64"}},
+    {"Cosh", kImage, {64, 1, 0, "32 operations of f64 and a division"}},
+    {"Sin", kImage, {84, 0, 0, "sine and cosine: 42 operations of f64"}},
+    {"Sinh", kImage, {100, 1, 0, "50 operations of f64 and a division"}},
+    {"SoftPlus", kImage, {44, 0, 0, "exponential, logarithm and a reciprocal"}},
+    {"Tan", kImage, {88, 1, 0, "44 operations of f64 and a division"}},
+    {"Mod/same", kImage, {56, 1, 0, "14 operations of f64 in AVX2 and a division"}},
+    {"Mod/channels", kImage, {56, 1, 0, "14 operations of f64 in AVX2 and a division"}},
+    {"FloorMod/same", kImage, {64, 1, 0, "16 operations of f64 in AVX2 and a division"}},
+    {"FloorMod/channels", kImage, {64, 1, 0, "16 operations of f64 in AVX2 and a division"}},
+    {"Power/same", kImage, {110, 1, 0, "logarithm and exponential of 45 operations of f64, a division, 20 of f32"}},
+    {"Power/channels", kImage, {110, 1, 0, "logarithm and exponential of 45 operations of f64, a division, 20 of f32"}},
+    {"BatchNormInference", kImage, {6, 1, 0, "a division and a root of f32, six operations"}},
+    {"LRN/channels", kImage, {42, 0, 0, "five squares, a logarithm and an exponential"}},
+    {"Interpolate/photo_u8_linear",
+     kPhoto,
+     {2 * 2 * kBlendedRows / kPhoto, 0, 2, "two taps fetched, two rows blended"}},
+    {"Interpolate/photo_u8_nearest", kPhoto, {0, 0, 2.0 / 3, "a pixel fetched and stored"}},
+    {"Interpolate/photo_u8_cubic",
+     kPhoto,
+     {2 * 4 * kBlendedRows / kPhoto, 0, 4, "four taps fetched, four rows blended"}},
+    {"Interpolate/photo_u8_bilinear_pillow",
+     kPhoto,
+     {2 * 5, 0, 6 * kNarrowed / kPhoto, "six taps fetched for every row of the input, five rows blended"}},
+    {"Interpolate/photo_u8_bicubic_pillow",
+     kPhoto,
+     {2 * 9, 0, 12 * kNarrowed / kPhoto, "twelve taps fetched for every row of the input, nine rows blended"}},
+    {"Interpolate/cubic", kImage, {4, 0, 2, "four taps fetched for every row of the input, four rows blended"}},
+    {"Interpolate/bicubic_pillow",
+     kImage,
+     {4, 0, 2, "four taps fetched for every row of the input, four rows blended"}},
+    {"NV12toRGB/one_plane", kFrame, {32, 0, 1, "32 operations of f32 and a store per pixel"}},
+    {"NV12toBGR/two_planes", kFrame, {32, 0, 1, "32 operations of f32 and a store per pixel"}},
+    {"I420toRGB/one_plane", kFrame, {32, 0, 1, "32 operations of f32 and a store per pixel"}},
+    {"I420toBGR/three_planes", kFrame, {32, 0, 1, "32 operations of f32 and a store per pixel"}},
+    {"GridSample/bilinear", kSampled, {8, 0, 4, "four taps fetched"}},
+    {"ROIAlign/1000", 1000.0 * 49 * 256, {64, 0, 0, "four points of four taps, each a line from the second cache"}},
+    {"PSROIPooling/300", 300.0 * 21 * 9, {0, 1, 6, "the bounds of a bin, a division"}},
+    {"AdaptiveMaxPool", 256.0 * 56 * 56, {2, 0, 1, "a comparison that takes value and place along"}},
+    {"MaxPool/indices", kImage, {2, 0, 1, "a comparison that takes value and place along"}},
+    {"Bucketize", 512.0 * 512, {12, 0, 6, "six steps of a binary search"}},
+    {"SearchSorted", 4096, {16, 0, 8, "eight steps of a binary search"}},
+    {"Unique", 16384, {0, 0, 30, "ranks, two digits sorted by counting, groups, and four results each"}},
+    {"NonZero",
+     1024.0 * 1024,
+     {2, 0, 1.3, "eight flags to bits, a third of the elements listed and stored one by one"}},
+    {"GatherTree", 64.0 * 32 * 8, {0, 0, 4, "a load that waits for the one before, and a test for the end"}},
+    {"CTCGreedyDecoderSeqLen",
+     8.0 * 128 * 96,
+     {12, 0, 0.33, "a maximum and its place in vectors of four, and 32 steps per row"}},
+    {"TopK/all_of_1000", 32000, {0, 0, 24, "four digits sorted by counting: one step to count, three to move"}},
+    {"TopK/boxes_1000_of_8400", 80 * 8400, {0, 0, 10, "keys, a bound by partition, an eighth sorted twice"}},
+    {"TopK/classes_5_of_1000",
+     32000,
+     {2, 0, 0.8, "a comparison each; a row keeps some forty of its elements for a while, twenty steps each"}},
+    {"NonMaxSuppression/yolo", 80 * 8400, {80, 0, 2, "a score each; four boxes each compared with in vectors"}},
+};
+
+}  // namespace
+
+Work work_of(const std::string& row) {
+  for (const Row& known : kRows)
+    if (row == known.name)
+      return {known.each.vectors * known.elements, known.each.quotients * known.elements,
+              known.each.steps * known.elements, known.each.why};
+  return {};
+}
+
+}  // namespace terroir::bench
