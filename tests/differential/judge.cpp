@@ -9,6 +9,7 @@
 #include "ir/graph/infer.hpp"
 #include "ir/graph/order.hpp"
 #include "plugins/interpreter/interpreter.hpp"
+#include "tests/differential/resampled.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/device.hpp"
 #include "tests/support/elements.hpp"
@@ -214,21 +215,6 @@ std::string beyond_rounding(const HostTensor& expected, const HostTensor& actual
                 kTimesMoved * change[static_cast<size_t>(worst)] + typical);
 }
 
-/// Resampled integers are rounded sums: where a sum lies next to a half, the integer on its other side is as right.
-bool is_resampled_to_integers(const ir::Graph& graph, size_t result) {
-  const ir::Value source = graph.node(graph.results()[result]).inputs[0];
-  return graph.node(source.node).is("Interpolate") && graph.port(source).type.is_integral_number();
-}
-
-std::string beyond_one(const HostTensor& expected, const HostTensor& actual) {
-  if (expected.type() != actual.type() || expected.dims() != actual.dims()) return difference_in_bits(expected, actual);
-  for (int64_t i = 0; i < expected.view().count(); ++i)
-    if (std::fabs(static_cast<double>(element_at(expected.view(), i)) -
-                  static_cast<double>(element_at(actual.view(), i))) > 1)
-      return difference_in_bits(expected, actual);
-  return {};
-}
-
 }  // namespace
 
 Judgement judge(const RandomModel& model, uint64_t seed, cpu::Isa isa, int threads) {
@@ -250,9 +236,14 @@ Judgement judge(const RandomModel& model, uint64_t seed, cpu::Isa isa, int threa
     for (size_t j = 0; j < expected.results[i].size(); ++j) {
       std::vector<const HostTensor*> others;
       for (const Tensors& tensors : moved) others.push_back(&tensors[j]);
-      const std::string text = is_resampled_to_integers(*model.graph, j)
-                                   ? beyond_one(expected.results[i][j], one.results[i][j])
-                                   : beyond_rounding(expected.results[i][j], one.results[i][j], others, rounded[j]);
+      const ir::Value source = model.graph->node(model.graph->results()[j]).inputs[0];
+      std::string text;
+      const HostTensor &want = expected.results[i][j], &got = one.results[i][j];
+      if (!is_resampled(*model.graph, source))
+        text = beyond_rounding(want, got, others, rounded[j]);
+      else if (text = difference_in_bits(want, got);
+               !text.empty() && want.type() == got.type() && want.dims() == got.dims())
+        text = beyond_resampling(*model.graph, model.inputs, source, got);
       if (!text.empty()) return differ(concat("CPU against INTERPRETER, inference ", i, ", output ", j, ": ", text));
     }
   if (const std::string text = difference_in_bits(one, run(model.graph, "CPU", threads, model.inputs)); !text.empty())

@@ -55,6 +55,18 @@ TEST(CpuElementwise, FunctionsOfFloats) {
   expect_no_reference(m, names);
 }
 
+TEST(CpuElementwise, TypesWithoutLoopsInPieces) {
+  for (const char* type : {"f64", "i32"}) {
+    GraphMaker m;
+    const ir::Value x = as(m, {3, 6007}, type);  // several pieces, the last one a part
+    const std::vector<const char*> ops = {"Exp", "Erf", "Tanh", "Sin", "Atan", "Sigmoid"};
+    for (const char* op : ops) m.result(m.op(op, {x}, {}, op));
+    SCOPED_TRACE(type);
+    expect_same_as_interpreter(m, 0);
+    for (const char* op : ops) EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::best_isa(), op), "threaded:any") << op;
+  }
+}
+
 TEST(CpuElementwise, BetweenConvolutionsInTheirLayout) {
   GraphMaker m;
   auto x = m.conv(m.input({1, 16, 6, 7}), 32, 3, 1);

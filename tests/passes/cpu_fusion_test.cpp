@@ -19,6 +19,21 @@ TEST(CpuMatMul, DeepProductsApplyTheirChainOnce) {
   }
 }
 
+TEST(CpuMatMul, FewRowsReadMatricesWhereTheyLie) {
+  for (const int64_t columns : {1, 7, 16, 33, 130})
+    for (const int64_t rows : {0, 1, 3}) {  // none: a vector
+      GraphMaker m;
+      const ir::Value x = rows == 0 ? m.input({515}) : m.input({rows, 515});
+      const ir::Value w = m.input({515, columns}), both = m.input({3, 515, columns});
+      m.result(m.op("ReLU", {m.op("MatMul", {x, w}, {}, "product")}));
+      m.result(m.op("MatMul", {x, both}));
+      m.result(m.op("MatMul", {x, m.input({columns, 515})}, {{"transpose_b", "true"}}));
+      SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(columns) + " columns");
+      expect_same_as_interpreter(m);
+      EXPECT_NE(kernel_on_cpu(m.graph(), cpu::best_isa(), "product").find("gemm_plain"), std::string::npos);
+    }
+}
+
 TEST(CpuMatMul, DeepConvolutionsApplyTheirChainOnce) {
   GraphMaker m;
   auto x = m.input({1, 600, 4, 5});

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ops/reference/dispatch.hpp"
+#include "ops/reference/parallel.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops {
@@ -70,13 +71,13 @@ void evaluate(const ir::EvalContext& ctx) {
   reference::dispatch_type<TERROIR_NUMBERS>(dst.type, "Eye", [&](auto tag) {
     using T = decltype(tag);
     T* out = dst.as<T>();
-    std::fill_n(out, count, T(0));
-    // Also keeps the sums below from overflowing.
-    if (diagonal <= -rows || diagonal >= columns) return;
-    const int64_t first = diagonal >= 0 ? 0 : -diagonal;
-    const int64_t last = std::min(rows, columns - diagonal);
-    for (int64_t matrix = 0; matrix < count; matrix += rows * columns)
-      for (int64_t r = first; r < last; ++r) out[matrix + r * columns + r + diagonal] = T(1);
+    // Outside of it no matrix has ones, and the sums below might overflow.
+    const bool has_ones = diagonal > -rows && diagonal < columns;
+    reference::parallel_ranges(count / columns, std::max<int64_t>(1, 16384 / columns), [&](int64_t begin, int64_t end) {
+      std::fill(out + begin * columns, out + end * columns, T(0));
+      for (int64_t row = begin; has_ones && row < end; ++row)
+        if (const int64_t c = row % rows + diagonal; c >= 0 && c < columns) out[row * columns + c] = T(1);
+    });
   });
 }
 

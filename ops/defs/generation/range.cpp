@@ -11,6 +11,7 @@
 #include "ops/defs/elementwise/binary.hpp"
 #include "ops/reference/dispatch.hpp"
 #include "ops/reference/numeric.hpp"
+#include "ops/reference/parallel.hpp"
 #include "ops/shape/inputs.hpp"
 #include "ops/shape/number_interval.hpp"
 #include "ops/shape/real_range.hpp"
@@ -155,13 +156,15 @@ void evaluate(const ir::EvalContext& ctx) {
   reference::dispatch_type<TERROIR_NUMBERS>(dst.type, "Range", [&](auto tag) {
     using T = decltype(tag);
     T* out = dst.as<T>();
-    for (int64_t i = 0; i < p.count; ++i) {
-      if constexpr (std::is_integral_v<T>) {
-        out[i] = static_cast<T>(reference::add(p.i_start, reference::multiply(i, p.i_step)));
-      } else {
-        out[i] = static_cast<T>(p.start + static_cast<double>(i) * p.step);
+    reference::parallel_ranges(p.count, 16384, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if constexpr (std::is_integral_v<T>) {
+          out[i] = static_cast<T>(reference::add(p.i_start, reference::multiply(i, p.i_step)));
+        } else {
+          out[i] = static_cast<T>(p.start + static_cast<double>(i) * p.step);
+        }
       }
-    }
+    });
   });
 }
 

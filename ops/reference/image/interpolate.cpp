@@ -7,6 +7,7 @@
 #include "ops/reference/dispatch.hpp"
 #include "ops/reference/element_copy.hpp"
 #include "ops/reference/numeric.hpp"
+#include "ops/reference/parallel.hpp"
 
 namespace terroir::ops::reference {
 namespace {
@@ -27,16 +28,18 @@ Image resize_axis(const Image& src, const ResampledAxis& along) {
   }
   const int64_t from = src.dims[along.axis], to = along.table.outputs();
   dst.values.assign(static_cast<size_t>(ir::element_count(dst.dims)), 0.0);
-  for (int64_t a = 0; a < outer; ++a)
-    for (int64_t o = 0; o < to; ++o) {
-      double* line = dst.values.data() + (a * to + o) * inner;
-      for (int64_t t = along.table.first[static_cast<size_t>(o)]; t < along.table.first[static_cast<size_t>(o) + 1];
-           ++t) {
-        const ResampleTap& tap = along.table.taps[static_cast<size_t>(t)];
-        const double* source = src.values.data() + (a * from + tap.index) * inner;
-        for (int64_t i = 0; i < inner; ++i) line[i] += source[i] * tap.weight;
-      }
-    }
+  parallel_ranges(outer * to, std::max<int64_t>(1, 16384 / std::max<int64_t>(inner, 1)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t at = begin; at < end; ++at) {
+                      double* line = dst.values.data() + at * inner;
+                      const auto o = static_cast<size_t>(at % to);
+                      for (int64_t t = along.table.first[o]; t < along.table.first[o + 1]; ++t) {
+                        const ResampleTap& tap = along.table.taps[static_cast<size_t>(t)];
+                        const double* source = src.values.data() + (at / to * from + tap.index) * inner;
+                        for (int64_t i = 0; i < inner; ++i) line[i] += source[i] * tap.weight;
+                      }
+                    }
+                  });
   return dst;
 }
 
@@ -67,25 +70,27 @@ void resize_nearest(const ir::TensorView& src, const std::vector<ResampledAxis>&
   const ir::Dims steps = ir::row_major(src.dims);
   std::vector<const ResampleTable*> tables(src.dims.size(), nullptr);
   for (const ResampledAxis& along : axes) tables[along.axis] = &along.table;
-  int64_t written = 0;
-  for_each_position(dst.dims, [&](const ir::Dims& position) {
-    int64_t at = 0;
-    bool inside = true;
-    for (size_t axis = 0; axis < position.size(); ++axis) {
-      int64_t i = position[axis];
-      if (const ResampleTable* table = tables[axis]) {
-        const auto o = static_cast<size_t>(i);
-        inside = inside && table->first[o] < table->first[o + 1];
-        i = inside ? table->taps[static_cast<size_t>(table->first[o])].index : 0;
+  const size_t rank = dst.dims.size();
+  const int64_t columns = dst.dims.back();
+  parallel_ranges(dst.count() / columns, std::max<int64_t>(1, 16384 / columns), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row)
+      for (int64_t column = 0; column < columns; ++column) {
+        int64_t at = 0, rest = row * columns + column;
+        bool inside = true;
+        for (size_t axis = rank; axis-- > 0; rest /= dst.dims[axis]) {
+          int64_t i = rest % dst.dims[axis];
+          if (const ResampleTable* table = tables[axis]) {
+            const auto o = static_cast<size_t>(i);
+            inside = inside && table->first[o] < table->first[o + 1];
+            i = inside ? table->taps[static_cast<size_t>(table->first[o])].index : 0;
+          }
+          at += i * steps[axis];
+        }
+        if (inside)
+          copier.copy(dst.data, row * columns + column, src.data, at, 1);
+        else
+          copier.clear(dst.data, row * columns + column, 1);
       }
-      at += i * steps[axis];
-    }
-    if (inside) {
-      copier.copy(dst.data, written, src.data, at, 1);
-    } else {
-      copier.clear(dst.data, written, 1);
-    }
-    ++written;
   });
 }
 
@@ -110,7 +115,9 @@ void resize(const ir::TensorView& src, std::vector<ResampledAxis> axes, IntegerR
       if (round_each)
         for (double& value : image.values) value = as_double(to_element<T>(value, IntegerResult::round));
     }
-    for (size_t i = 0; i < image.values.size(); ++i) to[i] = to_element<T>(image.values[i], integers);
+    parallel_ranges(dst.count(), 16384, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = to_element<T>(image.values[static_cast<size_t>(i)], integers);
+    });
   });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/reference/dispatch.hpp"
+#include "ops/reference/parallel.hpp"
 #include "ops/shape/broadcast.hpp"
 
 namespace terroir::ops::reference {
@@ -70,22 +71,26 @@ void matmul(const ir::TensorView& a, const ir::TensorView& b, bool transpose_a, 
     using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
     const Wide<T> a_data(a);
     const Wide<T> b_data(b);
-    std::vector<Sum> sums(static_cast<size_t>(n_count));
     T* out = dst.as<T>();
+    const int64_t rows_per_task = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, k_count * n_count));
     for (BroadcastWalk walk(batch, {ma.batch, mb.batch}); walk.more(); walk.next()) {
       for (int64_t i = 0; i < walk.run(); ++i) {
         const auto* pa = a_data.data + (walk.offset(0) + i * walk.step(0)) * m_count * k_count;
         const auto* pb = b_data.data + (walk.offset(1) + i * walk.step(1)) * k_count * n_count;
-        for (int64_t m = 0; m < m_count; ++m) {
-          std::fill(sums.begin(), sums.end(), Sum{0});
-          for (int64_t k = 0; k < k_count; ++k) {
-            const auto x = static_cast<Sum>(pa[m * ma.row_step + k * ma.col_step]);
-            const auto* row = pb + k * mb.row_step;
-            for (int64_t n = 0; n < n_count; ++n)
-              sums[static_cast<size_t>(n)] += x * static_cast<Sum>(row[n * mb.col_step]);
+        parallel_ranges(m_count, rows_per_task, [&](int64_t begin, int64_t end) {
+          std::vector<Sum> sums(static_cast<size_t>(n_count));
+          for (int64_t m = begin; m < end; ++m) {
+            std::fill(sums.begin(), sums.end(), Sum{0});
+            for (int64_t k = 0; k < k_count; ++k) {
+              const auto x = static_cast<Sum>(pa[m * ma.row_step + k * ma.col_step]);
+              const auto* row = pb + k * mb.row_step;
+              for (int64_t n = 0; n < n_count; ++n)
+                sums[static_cast<size_t>(n)] += x * static_cast<Sum>(row[n * mb.col_step]);
+            }
+            for (int64_t n = 0; n < n_count; ++n) out[m * n_count + n] = static_cast<T>(sums[static_cast<size_t>(n)]);
           }
-          for (int64_t n = 0; n < n_count; ++n) *out++ = static_cast<T>(sums[static_cast<size_t>(n)]);
-        }
+        });
+        out += m_count * n_count;
       }
     }
   });

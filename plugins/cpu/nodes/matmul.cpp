@@ -1,7 +1,8 @@
 // MatMul in f32, any rank, with a fused chain at the store.
-// Layouts: plain. Constant second inputs are packed once, shared by all plans; others are packed into scratch per run.
-// Threads: slices of the column panels, of the rows or of the batch, whichever there are enough of; every element of
-// the result is one chain of multiply-adds over ascending k, so the slicing does not show in the result.
+// Layouts: plain. Constant second inputs are packed once, shared by all plans; others are packed into scratch per run,
+// or read where they lie when few rows meet them. Threads: slices of the column panels, of the rows or of the batch,
+// whichever there are enough of; every element of the result is one chain of multiply-adds over ascending k, so the
+// slicing does not show in the result.
 #include <algorithm>
 #include <span>
 
@@ -118,17 +119,17 @@ class MatMulExecutor final : public Executor {
       const ir::TensorView& view = context.constants[static_cast<size_t>(chain_of(context.node)[0].operand)]->view;
       bias_.assign(view.as<float>(), view.as<float>() + view.count());
     }
-    if (!context.constants[1]) return;
-    packed_ = context.weights.get(*context.constants[1], packing());
+    reads_plain_b_ = !context.constants[1] && !p_.b.transposed && p_.a.rows <= kernels_.small_m;
+    if (context.constants[1]) packed_ = context.weights.get(*context.constants[1], packing());
   }
 
   void run(const RunArgs& args) const noexcept override {
     PostOpChain::Bound ops;
     chain_.bind(args, ops);
     auto* scratch = static_cast<float*>(args.scratch);
-    const float* packed = packed_ ? packed_->as<float>() : scratch;
-    if (!packed_) {
-      const auto* b = static_cast<const float*>(args.inputs[1]);
+    const auto* b = static_cast<const float*>(args.inputs[1]);
+    const float* matrices = packed_ ? packed_->as<float>() : reads_plain_b_ ? b : scratch;
+    if (packs_per_run()) {
       args.arena.parallel_for(b_matrices_ * panels_, [&, pack = packer()](int64_t i) { pack(b, scratch, i); });
       scratch += packed_floats();
     }
@@ -136,6 +137,7 @@ class MatMulExecutor final : public Executor {
     gemm.lda = p_.a.leading();
     gemm.a_transposed = p_.a.transposed;
     gemm.ldc = gemm.n = p_.b.columns;
+    gemm.ldb = reads_plain_b_ ? p_.b.leading() : 0;
     gemm.k = p_.a.columns;
     gemm.bias = bias_.empty() ? nullptr : bias_.data();
     gemm.ops = ops.data();
@@ -158,7 +160,7 @@ class MatMulExecutor final : public Executor {
         const auto at = static_cast<size_t>(i);
         mine.operand_offset = i * p_.a.rows * p_.b.columns;
         mine.a = static_cast<const float*>(args.inputs[0]) + p_.a_index[at] * p_.a.elements();
-        mine.b = packed + p_.b_index[at] * matrix_floats();
+        mine.b = matrices + p_.b_index[at] * (reads_plain_b_ ? p_.b.elements() : matrix_floats());
         mine.c = static_cast<float*>(args.outputs[0]) + mine.operand_offset;
         kernels_.gemm(mine, m0, m1, n0, n1);
       }
@@ -167,7 +169,7 @@ class MatMulExecutor final : public Executor {
 
   size_t scratch_bytes(int threads) const override {
     const Slices s = slices(threads);
-    return (static_cast<size_t>(s.count * s.scratch_floats) + (packed_ ? 0 : packed_floats())) * sizeof(float);
+    return (static_cast<size_t>(s.count * s.scratch_floats) + (packs_per_run() ? packed_floats() : 0)) * sizeof(float);
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
     const Slices s = slices(threads);
@@ -180,7 +182,7 @@ class MatMulExecutor final : public Executor {
     return {all ? bytes : bytes.first(std::min(bytes.size(), kSomeBytesAhead)), all};
   }
   std::string kernel_name() const override {
-    return concat("f32_gemm", packed_ ? "_packed" : "", "__", isa_name(isa_));
+    return concat("f32_gemm", packed_ ? "_packed" : reads_plain_b_ ? "_plain" : "", "__", isa_name(isa_));
   }
 
  private:
@@ -205,6 +207,7 @@ class MatMulExecutor final : public Executor {
     return s;
   }
 
+  bool packs_per_run() const { return !packed_ && !reads_plain_b_; }
   int64_t matrix_floats() const { return panels_ * kernels_.panel * p_.b.rows; }
   size_t packed_floats() const { return static_cast<size_t>((b_matrices_ * matrix_floats() + 15) / 16 * 16); }
 
@@ -232,6 +235,7 @@ class MatMulExecutor final : public Executor {
   PostOpChain chain_;
   std::vector<float> bias_;
   PackedWeights packed_;
+  bool reads_plain_b_ = false;
 };
 
 Proposal propose(const NodeContext& context) {

@@ -1,7 +1,9 @@
 // The op's reference kernel over plain tensors.
-//   ref       the last entry of every list: one thread. Right, not fast; profiles and the log say so.
+//   ref       the last entry of every list: one thread. Right, not fast; profiles and the log say so. Elementwise ops
+//             on operands of the result's extents, or of one element, are computed in pieces, which is threaded.
 //   threaded  for ops whose reference shares out its work (ops/reference/parallel.hpp), and whose loops are as fast as
 //             they get without vectors: these have a row in node_list.inc.
+#include <algorithm>
 #include <span>
 
 #include "ir/base/error.hpp"
@@ -42,6 +44,54 @@ class ReferenceExecutor final : public Executor {
   std::vector<ir::MutableTensorView> outputs_;
 };
 
+/// The elements of an elementwise op, a piece at a time.
+class PiecesExecutor final : public Executor {
+ public:
+  explicit PiecesExecutor(const NodeContext& context)
+      : reference_(context.node.schema->reference),
+        attributes_(context.node.attributes->clone()),
+        dst_{context.outputs[0].type, {context.outputs[0].count()}, nullptr} {
+    for (const TensorDesc& input : context.inputs)
+      inputs_.push_back({input.type, input.dims == context.outputs[0].dims ? dst_.dims : ir::Dims{}, nullptr});
+  }
+
+  static bool takes(const NodeContext& context) {
+    const auto in_bytes = [](const TensorDesc& desc) { return desc.type.bitwidth() % 8 == 0; };
+    const TensorDesc& dst = context.outputs[0];
+    return context.node.schema->flags.elementwise && !context.node.schema->from_extension &&
+           context.outputs.size() == 1 && in_bytes(dst) &&
+           std::all_of(context.inputs.begin(), context.inputs.end(), [&](const TensorDesc& input) {
+             return in_bytes(input) && (input.dims == dst.dims || input.rank() == 0);
+           });
+  }
+
+  void run(const RunArgs& args) const override {
+    constexpr int64_t kPiece = 8192;
+    const int64_t count = dst_.dims[0];
+    args.arena.parallel_for((count + kPiece - 1) / kPiece, [&](int64_t task) {
+      const int64_t first = task * kPiece, n = std::min(kPiece, count - first);
+      const auto at = [&](element::Type type) { return static_cast<size_t>(first) * type.size(); };
+      std::vector<ir::TensorView> inputs = inputs_;
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        const bool single = inputs[i].dims.empty();
+        inputs[i].data = static_cast<const char*>(args.inputs[i]) + (single ? 0 : at(inputs[i].type));
+        if (!single) inputs[i].dims[0] = n;
+      }
+      ir::MutableTensorView output = dst_;
+      output.data = static_cast<char*>(args.outputs[0]) + at(output.type);
+      output.dims[0] = n;
+      ops::reference::run_reference(reference_, {*attributes_, inputs, {&output, 1}});
+    });
+  }
+  std::string kernel_name() const override { return "threaded:any"; }
+
+ private:
+  ir::ReferenceFn reference_;
+  std::unique_ptr<ir::Attributes> attributes_;
+  std::vector<ir::TensorView> inputs_;
+  ir::MutableTensorView dst_;
+};
+
 Proposal propose(const NodeContext& context) {
   if (!context.node.schema->reference) return Reject{"the op has no reference kernel yet"};
   LayoutChoice choice;
@@ -59,7 +109,17 @@ Proposal propose(const NodeContext& context) {
   return std::vector{choice};
 }
 
+Proposal propose_pieces(const NodeContext& context) {
+  if (!context.node.schema->reference || !PiecesExecutor::takes(context))
+    return Reject{"not elementwise on operands of equal extents"};
+  return propose(context);
+}
+
 constexpr Impl kReference[] = {
+    {"pieces", &propose_pieces,
+     [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<PiecesExecutor>(context);
+     }},
     {"ref", &propose, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
        return std::make_unique<ReferenceExecutor>(context, "ref:any");
      }}};
