@@ -33,6 +33,8 @@ ir::Pass decompose_batch_norm(const ir::OpRegistry& registry) {
                                                 : kDataFirst;
               const ir::OutputPort& data = graph.port(node.inputs[static_cast<size_t>(order.data)]);
               if (data.type != element::f32 || data.shape.rank().is_dynamic() || data.shape.size() < 2) continue;
+              // A product would broadcast one channel to as many as there are parameters; this op must not.
+              if (data.shape[1].is_dynamic()) continue;
               std::vector<double> parameters[4];
               const int indices[4] = {order.gamma, order.beta, order.mean, order.variance};
               bool known = true;

@@ -23,7 +23,7 @@ ir::Pass remove_no_ops();
 
 /// BatchNormInference(x, constants) -> x * scale + shift, with scale = gamma / sqrt(variance + eps) and
 /// shift = beta - mean * scale, computed in double.
-/// Refuses: parameters that are not constants, types other than f32.
+/// Refuses: parameters that are not constants, types other than f32, an unknown number of channels.
 ir::Pass decompose_batch_norm(const ir::OpRegistry& registry);
 
 /// (x conv w) * s -> x conv (w * s) and ((x conv w) + b) * s -> (x conv (w * s)) + b * s, where s is a constant per

@@ -128,6 +128,13 @@ TEST(DecomposeBatchNorm, RefusesParametersOfARun) {
   expect_refusal(m.graph(), {decompose()});
 }
 
+TEST(DecomposeBatchNorm, RefusesAnUnknownNumberOfChannels) {
+  GraphMaker m;
+  auto x = m.input(PartialShape{1, Dimension(1, 7), 3}), mean = m.constant({2}, {3, 5});
+  m.result(batch_norm(m, x, mean));
+  expect_refusal(m.graph(), {decompose()});
+}
+
 TEST(FoldScale, GoesIntoTheWeights) {
   GraphMaker m;
   const AttributeTexts window = {{"strides", "1"}, {"dilations", "1"}, {"pads_begin", "0"}, {"pads_end", "0"}};
