@@ -208,10 +208,11 @@ class GraphReader {
 }  // namespace
 
 const OpSchema& NodeCodec::schema(const std::string& type, const std::string& opset) const {
-  const OpSchema& schema = registry_.get(type, opset);
-  if (schema.opset != opset || schema.type != type)
-    throw_error(ErrorCode::not_found, "there is no operation ", type, " of ", opset);
-  return schema;
+  const OpSchema* schema = registry_.find(type, opset);
+  if (schema == nullptr || schema->opset != opset || schema->type != type)
+    throw_error(ErrorCode::not_found, "there is no operation ", type, " of '", opset,
+                "'; if a library brings it, call Core::add_extension() first");
+  return *schema;
 }
 
 void NodeCodec::store(const OpSchema&, const Attributes& attributes, ByteWriter& to) const {

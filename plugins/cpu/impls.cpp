@@ -14,6 +14,7 @@ namespace terroir::cpu {
 #include "plugins/cpu/node_list.inc"
 #undef TERROIR_CPU_NODE
 std::span<const Impl> extension_impls();
+std::span<const Impl> pieces_impls();
 std::span<const Impl> reference_impls();
 
 std::vector<const Impl*> impls_for(const ir::OpSchema& schema) {
@@ -31,6 +32,7 @@ std::vector<const Impl*> impls_for(const ir::OpSchema& schema) {
   const auto [first, last] = rows.equal_range(of_opset ? schema.type : schema.opset + "_" + schema.type);
   for (auto row = first; row != last; ++row) append(row->second());
   if (schema.from_extension) append(extension_impls());
+  if (schema.flags.elementwise && !schema.from_extension) append(pieces_impls());
   const bool is_source = schema.type == ir::kParameterType || schema.type == ir::kConstType;
   if (!is_source) append(reference_impls());
   return impls;

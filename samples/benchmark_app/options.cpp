@@ -34,7 +34,7 @@ void Options::add_to(CLI::App& app) {
 }
 
 void Options::add_run_options(CLI::App& app) {
-  app.add_option("-m,--model", model, "IR model, .xml")->required();
+  app.add_option("-m,--model", model, "IR model, .xml, or a compiled model that was exported, .blob")->required();
   app.add_option("-i,--input", inputs,
                  "files or folders for the inputs: \"a.jpg,b.jpg\", or per input \"data:a.jpg,b.jpg\" \"mask:m.bin\". "
                  ".bin: the bytes of one sample or of the whole tensor; .npy: the same as an array; .bmp, .jpg, .png "
@@ -159,6 +159,11 @@ void Options::complete(const CLI::App& app) {
   if (json_stats && report_type.empty()) report_type = "no_counters";
   if (!wants_counters() && !report_type.empty() && report_type != "no_counters") {
     throw std::runtime_error("--report_type " + report_type + " needs the counters that --pc=false turns off");
+  }
+  if (is_compiled() && (!mean_values.empty() || !scale_values.empty() || !input_type.empty() || !output_type.empty() ||
+                        !port_types.empty())) {
+    throw std::runtime_error("--mean_values, --scale_values, --ip, --op and --iop change the model, and '" + model +
+                             "' is compiled; compile it with them");
   }
   if (load_from_file && (!mean_values.empty() || !scale_values.empty())) {
     throw std::runtime_error(

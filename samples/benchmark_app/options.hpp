@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -61,6 +62,8 @@ struct Options {
   void complete(const CLI::App& app);
 
   bool is_async() const { return api == "async"; }
+  /// Whether the model is a file that was exported.
+  bool is_compiled() const { return std::filesystem::path(model).extension() == ".blob"; }
   bool compile_only() const { return iterations && *iterations == 0; }
   /// Whether an option asks for what single layers cost.
   bool wants_counters() const;

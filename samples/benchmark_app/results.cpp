@@ -42,6 +42,25 @@ Results results_of(const Measurement& measurement, const std::vector<std::string
   return r;
 }
 
+namespace {
+
+/// What MEMORY_FOOTPRINT says beside what was measured.
+void print_plan(const std::map<std::string, uint64_t>& bytes) {
+  if (bytes.empty()) return;
+  info() << "   Planned:      ";
+  const char* separator = " ";
+  for (const auto& [use, words] : {std::pair("weights", "of weights"), std::pair("packed", "of packed weights"),
+                                   std::pair("arena_per_request", "a request"), std::pair("peak", "at most")}) {
+    const auto found = bytes.find(use);
+    if (found == bytes.end()) continue;
+    std::cout << separator << static_cast<double>(found->second) / (1 << 20) << " MiB " << words;
+    separator = ", ";
+  }
+  std::cout << '\n';
+}
+
+}  // namespace
+
 void print_details(const Results& r) {
   const Statistics& s = r.latency;
   info() << "Details:\n";
@@ -60,6 +79,7 @@ void print_details(const Results& r) {
   }
   info() << "   Memory:        " << static_cast<double>(r.peak_memory) / 1024 << " MiB at most, "
          << static_cast<double>(r.model_memory) / 1024 << " MiB by the model\n";
+  print_plan(r.planned_memory);
   if (r.reorder_share >= 0) info() << "   Reorders:      " << 100 * r.reorder_share << " % of the time\n";
   for (const std::string& text : warnings(r.conditions)) samples::warning() << text << '\n';
 }
@@ -101,6 +121,9 @@ void add_to(Report& report, const Results& r, bool latency_per_shape) {
   }
   report.add_results({{"peak memory (KiB)", "peak_memory", r.peak_memory},
                       {"memory of the model (KiB)", "model_memory", r.model_memory}});
+  for (const auto& [use, bytes] : r.planned_memory) {
+    report.add_results({{"planned memory, " + use + " (KiB)", "planned_memory_" + use, bytes / 1024}});
+  }
   if (r.flops > 0) {
     report.add_results({{"GFLOP per inference", "gflop", r.flops * 1e-9},
                         {"GFLOP/s", "gflops", r.flops_per_second() * 1e-9},

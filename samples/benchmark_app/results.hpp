@@ -1,6 +1,7 @@
 // What a run came to: the lines that are printed and the entries of the reports.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,8 +22,9 @@ struct Results {
 
   double flops = 0;  // per inference, on average; 0: not known
   Conditions conditions;
-  int64_t peak_memory = 0, model_memory = 0;  // KiB
-  double reorder_share = -1;                  // of the time; negative: layers were not timed
+  int64_t peak_memory = 0, model_memory = 0;       // KiB
+  std::map<std::string, uint64_t> planned_memory;  // bytes that the compiled model says it needs, by what for
+  double reorder_share = -1;                       // of the time; negative: layers were not timed
 
   double flops_per_second() const { return flops * static_cast<double>(iterations) / (duration / 1000); }
   /// Share of what the machine can do, measured in the same run; 0: not known.

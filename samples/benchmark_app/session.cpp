@@ -82,7 +82,11 @@ class Session {
     try {
       load_runtime();
       configure_device();
-      options_.load_from_file ? load_from_file() : load_model();
+      if (options_.is_compiled()) {
+        import_model();
+      } else {
+        options_.load_from_file ? load_from_file() : load_model();
+      }
       query_parameters();
       if (options_.compile_only()) {
         info() << "The model is compiled; --niter 0 asks for no inference\n";
@@ -160,17 +164,33 @@ class Session {
   }
 
   void load_from_file() {
+    skip_reading("loading model from file", "--load_from_file");
+    compile([&] { return core_.compile_model(options_.model, options_.device); });
+    describe_compiled();
+  }
+
+  void import_model() {
+    info() << "Model is compiled\n";
+    skip_reading("compiled model", "a compiled model");
+    compile([&] { return core_.import_model(std::filesystem::path(options_.model), options_.device); },
+            {"Import", "import", "import model time (ms)", "import_model_time"});
+    describe_compiled();
+  }
+
+  void skip_reading(const std::string& what, const std::string& cause) {
     for (const size_t step : {4, 5, 6}) {
       heading(step);
-      info() << "Skipping the step for loading model from file\n";
+      info() << "Skipping the step for " << what << '\n';
     }
     for (const auto& [option, value] :
          {std::pair("--shape", options_.shape), std::pair("--ip", options_.input_type),
           std::pair("--op", options_.output_type), std::pair("--iop", options_.port_types)}) {
-      if (!value.empty()) warning() << option << " has no effect with --load_from_file\n";
+      if (!value.empty()) warning() << option << " has no effect with " << cause << '\n';
     }
     memory_before_ = Memory::now();
-    compile([&] { return core_.compile_model(options_.model, options_.device); });
+  }
+
+  void describe_compiled() {
     const Ports ports = compiled_.inputs();
     print_ports("Model inputs:", ports);
     print_ports("Model outputs:", compiled_.outputs());
@@ -200,18 +220,25 @@ class Session {
     }
   }
 
+  /// Step 7, in the words of what it does.
+  struct Words {
+    const char* verb = "Compile";
+    const char* noun = "compilation";
+    const char* csv_name = "compile model time (ms)";
+    const char* json_name = "load_model_time";
+  };
   template <typename Compile>
-  void compile(const Compile& compile_model) {
+  void compile(const Compile& compile_model, const Words& words = {}) {
     heading(7);
     const Memory begin = Memory::now();
     const Timer timer;
     compiled_ = compile_model();
     const double time = timer.milliseconds();
     const Memory end = Memory::now();
-    add_time("Compile model", "compile model time (ms)", "load_model_time", time);
-    info() << "Start of compilation memory usage: Peak " << begin.peak_virtual << " KB\n";
-    info() << "End of compilation memory usage: Peak " << end.peak_virtual << " KB\n";
-    info() << "Compile model ram used " << end.peak_virtual - begin.peak_virtual << " KB\n";
+    add_time(std::string(words.verb) + " model", words.csv_name, words.json_name, time);
+    info() << "Start of " << words.noun << " memory usage: Peak " << begin.peak_virtual << " KB\n";
+    info() << "End of " << words.noun << " memory usage: Peak " << end.peak_virtual << " KB\n";
+    info() << words.verb << " model ram used " << end.peak_virtual - begin.peak_virtual << " KB\n";
     model_memory_ = end.resident - memory_before_.resident;
     check_cache();
   }
@@ -326,6 +353,7 @@ class Session {
     results_.conditions.latency_drift = results_.latency.drift;
     results_.model_memory = model_memory_;
     results_.peak_memory = Memory::now().peak_resident;
+    results_.planned_memory = compiled_.get_property(terroir::memory_footprint);
   }
 
   void warm_up() {

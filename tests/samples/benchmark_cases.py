@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import pty
 import re
+import shutil
 import struct
 import subprocess
 import time
@@ -72,7 +73,8 @@ def report_of(run, *arguments, name="report.json"):
 
 
 def refused(run, arguments, message):
-    done = run.start("benchmark_app", "-m", run.model, *arguments)
+    model = () if "-m" in arguments else ("-m", run.model)
+    done = run.start("benchmark_app", *model, *arguments)
     expect(done.returncode == 1, f"{arguments}: exit code {done.returncode}, not 1: {done.stdout}")
     expect(re.fullmatch(r"\[ ERROR \] .+\n", done.stderr), f"{arguments}: not one line of error: '{done.stderr}'")
     expect(re.search(message, done.stderr), f"{arguments}: '{done.stderr}' does not say '{message}'")
@@ -328,6 +330,7 @@ def check_details(data, output):
                  r"Confidence:    the median is between [0-9.]+ and [0-9.]+ ms \(95 %\)",
                  r"Arithmetic:    [0-9.]+ GFLOP per inference, [0-9.]+ GFLOP/s, [0-9.]+ % of the multiply-add peak of",
                  r"Memory:        [0-9.]+ MiB at most, [0-9.]+ MiB by the model",
+                 r"Planned:       [0-9.]+ MiB of weights, [0-9.]+ MiB of packed weights, [0-9.]+ MiB a request, [0-9.]+ MiB",
                  r"Reorders:      [0-9.]+ % of the time"):
         expect(re.search(rf"^\[ INFO \]    {line}", output, re.MULTILINE), f"'{line}' is missing: {output}")
 
@@ -433,6 +436,7 @@ def benchmark_app_config(run):
     refused(run, ("-niter", 1, "-dump_config", "/dev/null/x"), r"--dump_config: cannot write")
 
     cache = run.work / "cache"
+    shutil.rmtree(cache, ignore_errors=True)  # files of another build would do as little as none
     cached = bench(run, "-cache_dir", cache)
     is_kept = cache.is_dir() and any(cache.iterdir())
     expect(f"CACHE_DIR: {cache}\n" in cached, f"-cache_dir is not told to the device: {cached}")
@@ -442,6 +446,21 @@ def benchmark_app_config(run):
     check_steps(direct)
     expect(direct.count("Skipping the step for loading model from file") == 3 and "Read model took" not in direct, direct)
     refused(run, ("-load_from_file", "-mean_values", "[1,2,3]"), r"--load_from_file does not read")
+
+    # A file of the cache is what export_model() writes.
+    blob = run.work / "model.blob"
+    shutil.copy(next(file for file in cache.iterdir() if file.suffix == ".terroir"), blob)
+    imported = bench(run, "-m", blob, "-report_type", "no_counters", "-report_folder", run.work, "-json_stats")
+    check_steps(imported)
+    expect_all(imported, "Model is compiled", "Import model took", "Import model ram used", "Start of import memory usage")
+    expect(imported.count("Skipping the step for compiled model") == 3 and "Read model took" not in imported, imported)
+    results = json.loads((run.work / "benchmark_report.json").read_text())["execution_results"]
+    expect(results["import_model_time"] > 0 and results["planned_memory_peak"] > 0, results)
+    for option, value in (("-ip", "u8"), ("-iop", "data:u8"), ("-mean_values", "[1,2,3]")):
+        refused(run, ("-m", blob, option, value), r"model\.blob' is compiled")
+    damaged = run.work / "damaged.blob"
+    damaged.write_bytes(blob.read_bytes()[:-100])
+    refused(run, ("-m", damaged), r"importing a compiled model for CPU")
 
 
 def benchmark_app_exec_graph(run):

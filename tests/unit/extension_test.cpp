@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
+#include <sstream>
 
 #include "ir/base/error.hpp"
 #include "terroir/terroir.hpp"
@@ -82,6 +84,28 @@ TEST_P(Extension, ShapesMayBeDynamic) {
     for (size_t i = 0; i < input.get_size(); ++i)
       EXPECT_EQ(request.get_output_tensor().data<float>()[i], 3 * input.data<float>()[i]);
   }
+}
+
+TEST_P(Extension, CompiledModelsWithThemAreExported) {
+  ModelBuilder b(core_);
+  const auto x = b.parameter(element::f32, {2, 3});
+  const auto scaled = b.op("Scale", "extension", {b.op("ReLU", "opset1", {x})}, {{"factor", 3.0}});
+  b.result(b.op("Negative", "opset1", {scaled}));
+  std::stringstream file;
+  core_.compile_model(b.build(), GetParam()).export_model(file);
+  Core other;
+  const Exception unknown = caught([&] { other.import_model(file, GetParam()); });
+  EXPECT_EQ(unknown.code(), ErrorCode::not_found);
+  EXPECT_NE(std::string(unknown.what()).find("Scale"), std::string::npos) << unknown.what();
+  other.add_extension(library("good"));
+  file.clear();
+  file.seekg(0);
+  InferRequest request = other.import_model(file, GetParam()).create_infer_request();
+  const Tensor input = counting({2, 3});
+  request.set_input_tensor(input);
+  request.infer();
+  for (size_t i = 0; i < input.get_size(); ++i)
+    EXPECT_EQ(request.get_output_tensor().data<float>()[i], -3 * std::max(input.data<float>()[i], 0.f));
 }
 
 TEST_P(Extension, FailuresSayWhichLayerAndWhy) {

@@ -14,68 +14,64 @@ namespace {
 /// Elements are counted and listed by block, shared out by chunk.
 constexpr int64_t kBlock = 64, kChunk = 256 * kBlock;
 
-/// Unsigned words, of which those count that are not 0 under `mask`.
-template <class Word>
+/// Elements as unsigned words, of which those count that are not 0 under `mask`.
 struct Words {
-  const Word* data;
-  Word mask;
-
-  int64_t count(int64_t begin, int64_t n) const {
-    Word found = 0;  // kBlock of any word
-    if (n == kBlock)
-      for (int64_t i = 0; i < kBlock; ++i) found = static_cast<Word>(found + ((data[begin + i] & mask) != 0));
-    else
-      for (int64_t i = 0; i < n; ++i) found = static_cast<Word>(found + ((data[begin + i] & mask) != 0));
-    return found;
-  }
-  /// Bit i: whether element begin + i counts.
-  uint64_t bits(int64_t begin, int64_t n) const {
-    uint8_t flags[kBlock] = {};
-    if (n == kBlock)
-      for (int64_t i = 0; i < kBlock; ++i) flags[i] = (data[begin + i] & mask) != 0;
-    else
-      for (int64_t i = 0; i < n; ++i) flags[i] = (data[begin + i] & mask) != 0;
-    uint64_t bits = 0;
-    for (int64_t i = 0; i < kBlock; i += 8) {
-      // The product's top byte gathers the lowest bits of eight bytes, that of the first byte lowest.
-      uint64_t eight = 0;
-      std::memcpy(&eight, flags + i, sizeof(eight));
-      bits |= (eight * 0x0102040810204080u >> 56) << i;
-    }
-    return bits;
-  }
+  const void* data;
+  uint64_t mask;
+  /// Bit i: whether element begin + i counts, of n <= kBlock.
+  uint64_t (*bits)(const Words& words, int64_t begin, int64_t n);
 };
 
-/// fn(Words). Types without words of their own, and those which may have no 0 at all, are looked at one by one.
-template <class Fn>
-void with_words(const ir::TensorView& data, Fn&& fn) {
+template <class Word>
+uint64_t bits_of(const Words& words, int64_t begin, int64_t n) {
+  const Word* const data = static_cast<const Word*>(words.data) + begin;
+  const auto mask = static_cast<Word>(words.mask);
+  uint8_t flags[kBlock] = {};
+  if (n == kBlock)
+    for (int64_t i = 0; i < kBlock; ++i) flags[i] = (data[i] & mask) != 0;
+  else
+    for (int64_t i = 0; i < n; ++i) flags[i] = (data[i] & mask) != 0;
+  uint64_t bits = 0;
+  for (int64_t i = 0; i < kBlock; i += 8) {
+    // The product's top byte gathers the lowest bits of eight bytes, that of the first byte lowest.
+    uint64_t eight = 0;
+    std::memcpy(&eight, flags + i, sizeof(eight));
+    bits |= (eight * 0x0102040810204080u >> 56) << i;
+  }
+  return bits;
+}
+
+/// Types without words of their own, and those which may have no 0 at all, are looked at one by one: whether they count
+/// is kept in `flags`.
+Words words_of(const ir::TensorView& data, std::vector<uint8_t>& flags) {
   const bool real = data.type.is_real();
   if (data.type == element::string || data.type.bitwidth() < (real ? 16u : 8u)) {
     const std::vector<double> values = ir::to_reals(data);
-    std::vector<uint8_t> counts(values.size());
-    std::transform(values.begin(), values.end(), counts.begin(), [](double value) { return value != 0; });
-    return fn(Words<uint8_t>{counts.data(), 0xff});
+    flags.resize(values.size());
+    std::transform(values.begin(), values.end(), flags.begin(), [](double value) { return value != 0; });
+    return {flags.data(), 0xff, &bits_of<uint8_t>};
   }
+  // The sign does not count in -0.
+  const uint64_t mask = ~uint64_t{0} >> (64 - 8 * data.type.size() + (real ? 1 : 0));
   switch (data.type.size()) {
     case 1:
-      return fn(Words<uint8_t>{static_cast<const uint8_t*>(data.data), 0xff});
+      return {data.data, mask, &bits_of<uint8_t>};
     case 2:
-      return fn(
-          Words<uint16_t>{static_cast<const uint16_t*>(data.data), static_cast<uint16_t>(real ? 0x7fff : 0xffff)});
+      return {data.data, mask, &bits_of<uint16_t>};
     case 4:
-      return fn(Words<uint32_t>{static_cast<const uint32_t*>(data.data), real ? 0x7fffffffu : 0xffffffffu});
+      return {data.data, mask, &bits_of<uint32_t>};
     default:
-      return fn(Words<uint64_t>{static_cast<const uint64_t*>(data.data), ~uint64_t{0} >> (real ? 1 : 0)});
+      return {data.data, mask, &bits_of<uint64_t>};
   }
 }
 
 /// Of each chunk.
-template <class Word>
-std::vector<int64_t> counts_of(const Words<Word>& words, int64_t count) {
+std::vector<int64_t> counts_of(const Words& words, int64_t count) {
   std::vector<int64_t> counts(static_cast<size_t>((count + kChunk - 1) / kChunk), 0);
   parallel_ranges(count, kChunk, [&](int64_t begin, int64_t end) {
     int64_t& found = counts[static_cast<size_t>(begin / kChunk)];
-    for (int64_t at = begin; at < end; at += kBlock) found += words.count(at, std::min(kBlock, end - at));
+    for (int64_t at = begin; at < end; at += kBlock)
+      found += std::popcount(words.bits(words, at, std::min(kBlock, end - at)));
   });
   return counts;
 }
@@ -124,46 +120,42 @@ class Columns {
   int64_t columns_, at_;
 };
 
-template <class Word, class Index>
-void store_positions(const Words<Word>& words, const std::vector<int64_t>& counts, const ir::Dims& dims, int64_t count,
+template <class Index>
+void store_positions(const Words& words, const std::vector<int64_t>& counts, const ir::Dims& dims, int64_t count,
                      Index* output) {
   const int64_t columns = std::reduce(counts.begin(), counts.end(), int64_t{0});
   std::vector<int64_t> first(counts.size());
   std::exclusive_scan(counts.begin(), counts.end(), first.begin(), int64_t{0});
   parallel_ranges(count, kChunk, [&](int64_t begin, int64_t end) {
     Columns<Index> writer(dims, output, columns, first[static_cast<size_t>(begin / kChunk)]);
-    for (int64_t at = begin; at < end; at += kBlock) writer.add(at, words.bits(at, std::min(kBlock, end - at)));
+    for (int64_t at = begin; at < end; at += kBlock) writer.add(at, words.bits(words, at, std::min(kBlock, end - at)));
   });
 }
 
 }  // namespace
 
 int64_t count_non_zero(const ir::TensorView& data) {
-  int64_t count = 0;
-  with_words(data, [&](const auto& words) {
-    const std::vector<int64_t> counts = counts_of(words, data.count());
-    count = std::reduce(counts.begin(), counts.end(), int64_t{0});
-  });
-  return count;
+  std::vector<uint8_t> flags;
+  const std::vector<int64_t> counts = counts_of(words_of(data, flags), data.count());
+  return std::reduce(counts.begin(), counts.end(), int64_t{0});
 }
 
 void non_zero(const ir::EvalContext& ctx) {
   const ir::TensorView& data = ctx.inputs[0];
   ir::MutableTensorView& output = ctx.outputs[0];
   const ir::Dims dims = data.dims.empty() ? ir::Dims{1} : data.dims;
-  with_words(data, [&](const auto& words) {
-    const std::vector<int64_t> counts = counts_of(words, data.count());
-    const int64_t columns = std::reduce(counts.begin(), counts.end(), int64_t{0});
-    const ir::Dims wanted{static_cast<int64_t>(dims.size()), columns};
-    if (output.count() < ir::element_count(wanted))
-      throw_error(ErrorCode::shape_mismatch, "NonZero: the output has room for ", output.dims, ", but ", wanted,
-                  " is needed");
-    output.dims = wanted;
-    if (output.type == element::i64)
-      store_positions(words, counts, dims, data.count(), output.as<int64_t>());
-    else
-      store_positions(words, counts, dims, data.count(), output.as<int32_t>());
-  });
+  std::vector<uint8_t> flags;
+  const Words words = words_of(data, flags);
+  const std::vector<int64_t> counts = counts_of(words, data.count());
+  const ir::Dims wanted{static_cast<int64_t>(dims.size()), std::reduce(counts.begin(), counts.end(), int64_t{0})};
+  if (output.count() < ir::element_count(wanted))
+    throw_error(ErrorCode::shape_mismatch, "NonZero: the output has room for ", output.dims, ", but ", wanted,
+                " is needed");
+  output.dims = wanted;
+  if (output.type == element::i64)
+    store_positions(words, counts, dims, data.count(), output.as<int64_t>());
+  else
+    store_positions(words, counts, dims, data.count(), output.as<int32_t>());
 }
 
 }  // namespace terroir::ops::reference

@@ -1,6 +1,6 @@
 // The op's reference kernel over plain tensors.
-//   ref       the last entry of every list: one thread. Right, not fast; profiles and the log say so. Elementwise ops
-//             on operands of the result's extents, or of one element, are computed in pieces, which is threaded.
+//   ref       the last entry of every list: one thread. Right, not fast; profiles and the log say so.
+//   pieces    before it, for elementwise ops on operands of the result's extents or of one element: threaded.
 //   threaded  for ops whose reference shares out its work (ops/reference/parallel.hpp), and whose loops are as fast as
 //             they get without vectors: these have a row in node_list.inc.
 #include <algorithm>
@@ -58,8 +58,7 @@ class PiecesExecutor final : public Executor {
   static bool takes(const NodeContext& context) {
     const auto in_bytes = [](const TensorDesc& desc) { return desc.type.bitwidth() % 8 == 0; };
     const TensorDesc& dst = context.outputs[0];
-    return context.node.schema->flags.elementwise && !context.node.schema->from_extension &&
-           context.outputs.size() == 1 && in_bytes(dst) &&
+    return context.outputs.size() == 1 && in_bytes(dst) &&
            std::all_of(context.inputs.begin(), context.inputs.end(), [&](const TensorDesc& input) {
              return in_bytes(input) && (input.dims == dst.dims || input.rank() == 0);
            });
@@ -111,15 +110,15 @@ Proposal propose(const NodeContext& context) {
 
 Proposal propose_pieces(const NodeContext& context) {
   if (!context.node.schema->reference || !PiecesExecutor::takes(context))
-    return Reject{"not elementwise on operands of equal extents"};
+    return Reject{"operands of other extents than the result's, or packed ones"};
   return propose(context);
 }
 
-constexpr Impl kReference[] = {
-    {"pieces", &propose_pieces,
-     [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+constexpr Impl kPieces[] = {
+    {"pieces", &propose_pieces, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
        return std::make_unique<PiecesExecutor>(context);
-     }},
+     }}};
+constexpr Impl kReference[] = {
     {"ref", &propose, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
        return std::make_unique<ReferenceExecutor>(context, "ref:any");
      }}};
@@ -130,6 +129,7 @@ constexpr Impl kThreaded[] = {
 
 }  // namespace
 
+std::span<const Impl> pieces_impls() { return kPieces; }
 std::span<const Impl> reference_impls() { return kReference; }
 std::span<const Impl> threaded_reference_impls() { return kThreaded; }
 
