@@ -236,7 +236,7 @@ Judgement judge(const RandomModel& model, uint64_t seed, cpu::Isa isa, int threa
     for (size_t j = 0; j < expected.results[i].size(); ++j) {
       std::vector<const HostTensor*> others;
       for (const Tensors& tensors : moved) others.push_back(&tensors[j]);
-      const ir::Value source = model.graph->node(model.graph->results()[j]).inputs[0];
+      const ir::Value source = behind_reshapes(*model.graph, model.graph->node(model.graph->results()[j]).inputs[0]);
       std::string text;
       const HostTensor &want = expected.results[i][j], &got = one.results[i][j];
       if (!is_resampled(*model.graph, source))

@@ -95,6 +95,14 @@ void each(Bounds& bounds, Fn fn) {
 
 }  // namespace
 
+ir::Value behind_reshapes(const ir::Graph& graph, ir::Value value) {
+  const auto reshapes = [&](const ir::Node& node) {
+    return node.is("Reshape") || node.is("Squeeze") || node.is("Unsqueeze");
+  };
+  while (reshapes(graph.node(value.node))) value = graph.node(value.node).inputs[0];
+  return value;
+}
+
 bool is_resampled(const ir::Graph& graph, ir::Value value) {
   const ir::Node& node = graph.node(value.node);
   if (!node.is("Interpolate") || !graph.port(value).type.is_integral_number()) return false;
@@ -107,7 +115,9 @@ std::string beyond_resampling(const ir::Graph& graph, const std::vector<HostTens
                               const HostTensor& actual) {
   const ir::Node& node = graph.node(value.node);
   const std::vector<HostTensor> operands = inputs_of(graph, inputs, node);
-  const ops::InterpolateGeometry geometry = geometry_of(node, operands, actual.dims());
+  const PartialShape& inferred = graph.port(value).shape;
+  const ir::Dims dims = inferred.is_static() ? ir::to_dims(inferred.to_shape()) : actual.dims();
+  const ops::InterpolateGeometry geometry = geometry_of(node, operands, dims);
   const element::Type type = actual.type();
   const ops::ResampleMode mode = geometry.rule.mode;
   const bool by_axis = mode == ops::ResampleMode::bilinear_pillow || mode == ops::ResampleMode::bicubic_pillow;
@@ -131,7 +141,8 @@ std::string beyond_resampling(const ir::Graph& graph, const std::vector<HostTens
     if (by_axis) each(bounds, round);
   }
   if (!by_axis || geometry.axes.empty()) each(bounds, round);
-  if (bounds.dims != actual.dims()) return concat("shape ", actual.dims(), " instead of ", bounds.dims);
+  if (bounds.dims != dims || ir::element_count(dims) != actual.view().count())
+    return concat("shape ", dims, " of ", actual.view().count(), " elements instead of ", bounds.dims);
   for (int64_t i = 0; i < actual.view().count(); ++i) {
     const auto at = static_cast<size_t>(i);
     const auto got = static_cast<double>(element_at(actual.view(), i));

@@ -11,10 +11,13 @@
 
 namespace terroir::test {
 
+/// The value whose elements these are, in another shape perhaps.
+ir::Value behind_reshapes(const ir::Graph& graph, ir::Value value);
+
 /// Whether the value is made by Interpolate, of integers and in a mode that adds.
 bool is_resampled(const ir::Graph& graph, ir::Value value);
 
-/// What is wrong with `actual` as such a value of the model with these inputs; empty: nothing.
+/// What is wrong with the elements of `actual` as those of such a value of the model with these inputs; empty: nothing.
 std::string beyond_resampling(const ir::Graph& graph, const std::vector<interpreter::HostTensor>& inputs,
                               ir::Value value, const interpreter::HostTensor& actual);
 
