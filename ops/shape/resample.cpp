@@ -80,7 +80,9 @@ class Builder {
   }
 
   float coordinate(int64_t o) const { return original_coordinate(rule_.coordinates, o, scale_, output_, input_); }
-  void tap(int64_t index, double weight) { table_.taps.push_back({index, weight}); }
+  void tap(int64_t index, double weight) {
+    if (weight != 0) table_.taps.push_back({index, weight});
+  }
 
   void linear(int64_t o) {
     const double x = coordinate(o);
@@ -131,8 +133,7 @@ class Builder {
     double sum = 0;
     for (int64_t i = begin; i < end; ++i) sum += weight(i);
     if (sum == 0) return;
-    for (int64_t i = begin; i < end; ++i)
-      if (const double w = weight(i); w != 0) tap(i, w / sum);
+    for (int64_t i = begin; i < end; ++i) tap(i, weight(i) / sum);
   }
 
   const ResampleRule& rule_;

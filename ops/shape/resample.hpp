@@ -13,8 +13,8 @@
 //          inside;
 //          *_pillow: triangle or Keys' kernel, always widened when shrinking, normalised; area: overlap with the cell.
 // Edge cases: coordinates are computed in float, as the operation set's own reference does, since a last bit decides
-// where
-//             nearest falls; weights in double. An empty input gives empty lists.
+//             where nearest falls; weights in double. A weight of 0 is no tap: a position that coincides with one of
+//             the input does not meet the NaN or infinity beside it. An empty input gives empty lists.
 // Source: operation pages Interpolate-1, Interpolate-4, Interpolate-11; R. Keys, "Cubic convolution interpolation for
 //         digital image processing" (1981), section III; documentation of Pillow's Image.resize.
 #include <cstdint>

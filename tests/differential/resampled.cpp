@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "ir/base/error.hpp"
 #include "ops/defs/image/interpolate.hpp"
-#include "plugins/interpreter/interpreter.hpp"
 #include "tests/support/elements.hpp"
 
 namespace terroir::test {
@@ -19,27 +17,6 @@ struct Bounds {
   ir::Dims dims;
   std::vector<double> low, high;
 };
-
-/// What the inputs of a node were when the model ran.
-std::vector<HostTensor> inputs_of(const ir::Graph& graph, const std::vector<HostTensor>& inputs, const ir::Node& node) {
-  std::map<ir::NodeId, std::vector<HostTensor>> made;
-  for (size_t i = 0; i < inputs.size(); ++i) made[graph.parameters()[i]] = {inputs[i]};
-  std::vector<ir::TensorView> views;
-  for (const HostTensor& input : inputs) views.push_back(input.view());
-  interpreter::Program(graph, interpreter::Precision::f32)
-      .run(views, [&](const ir::Node& done, double, std::span<const HostTensor> outputs) {
-        made[done.id].assign(outputs.begin(), outputs.end());
-        return true;
-      });
-  std::vector<HostTensor> result;
-  for (const ir::Value value : node.inputs) {
-    if (const ir::Constant* constant = ir::constant_of(graph, value))
-      result.emplace_back(constant->view, nullptr);
-    else
-      result.push_back(made.at(value.node).at(static_cast<size_t>(value.output)));
-  }
-  return result;
-}
 
 ops::InterpolateGeometry geometry_of(const ir::Node& node, const std::vector<HostTensor>& inputs,
                                      const ir::Dims& output) {
@@ -95,27 +72,15 @@ void each(Bounds& bounds, Fn fn) {
 
 }  // namespace
 
-ir::Value behind_reshapes(const ir::Graph& graph, ir::Value value) {
-  const auto reshapes = [&](const ir::Node& node) {
-    return node.is("Reshape") || node.is("Squeeze") || node.is("Unsqueeze");
-  };
-  while (reshapes(graph.node(value.node))) value = graph.node(value.node).inputs[0];
-  return value;
-}
-
-bool is_resampled(const ir::Graph& graph, ir::Value value) {
-  const ir::Node& node = graph.node(value.node);
-  if (!node.is("Interpolate") || !graph.port(value).type.is_integral_number()) return false;
+bool is_resampling(const ir::Node& node) {
+  if (!node.is("Interpolate") || !node.outputs[0].type.is_integral_number()) return false;
   const ops::ResampleMode mode = node.schema->opset == "opset1" ? node.attrs<ops::Interpolate1Attrs>().mode
                                                                 : node.attrs<ops::InterpolateAttrs>().mode;
   return mode != ops::ResampleMode::nearest;
 }
 
-std::string beyond_resampling(const ir::Graph& graph, const std::vector<HostTensor>& inputs, ir::Value value,
-                              const HostTensor& actual) {
-  const ir::Node& node = graph.node(value.node);
-  const std::vector<HostTensor> operands = inputs_of(graph, inputs, node);
-  const PartialShape& inferred = graph.port(value).shape;
+std::string beyond_resampling(const ir::Node& node, const std::vector<HostTensor>& operands, const HostTensor& actual) {
+  const PartialShape& inferred = node.outputs[0].shape;
   const ir::Dims dims = inferred.is_static() ? ir::to_dims(inferred.to_shape()) : actual.dims();
   const ops::InterpolateGeometry geometry = geometry_of(node, operands, dims);
   const element::Type type = actual.type();

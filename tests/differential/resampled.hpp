@@ -11,14 +11,11 @@
 
 namespace terroir::test {
 
-/// The value whose elements these are, in another shape perhaps.
-ir::Value behind_reshapes(const ir::Graph& graph, ir::Value value);
+/// Whether the node is an Interpolate of integers, in a mode that adds.
+bool is_resampling(const ir::Node& node);
 
-/// Whether the value is made by Interpolate, of integers and in a mode that adds.
-bool is_resampled(const ir::Graph& graph, ir::Value value);
-
-/// What is wrong with the elements of `actual` as those of such a value of the model with these inputs; empty: nothing.
-std::string beyond_resampling(const ir::Graph& graph, const std::vector<interpreter::HostTensor>& inputs,
-                              ir::Value value, const interpreter::HostTensor& actual);
+/// What is wrong with the elements of `actual` as the result of such a node for these operands; empty: nothing.
+std::string beyond_resampling(const ir::Node& node, const std::vector<interpreter::HostTensor>& operands,
+                              const interpreter::HostTensor& actual);
 
 }  // namespace terroir::test

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "plugins/cpu/kernels/interpolate/interpolate.hpp"
 #include "tests/kernels/kernel_test.hpp"
 
 namespace terroir::testing {
@@ -94,29 +93,6 @@ TEST_P(Convert, Bfloat16) {
       EXPECT_GE(src[i], 0x1.ffp127f);  // what rounds up to infinity, or is
     } else {
       EXPECT_NEAR(back[i], src[i], std::fabs(src[i]) * 0x1p-8) << src[i];
-    }
-  }
-}
-
-TEST_P(Convert, InterpolateRows) {
-  for (const int64_t width : sizes_around(lanes())) {
-    const int64_t in = 5, n = 9;
-    const GuardedBuffer<float> upper(random_floats(in * width, 1)), lower(random_floats(in * width, 2));
-    const GuardedBuffer<int32_t> left(std::vector<int32_t>{0, 0, 1, 1, 2, 3, 3, 4, 4});
-    const GuardedBuffer<int32_t> right(std::vector<int32_t>{0, 1, 2, 2, 3, 4, 4, 4, 4});
-    const GuardedBuffer<float> wx(random_floats(n, 3, 0.0f, 1.0f));
-    const float wy = 0.3f;
-    GuardedBuffer<float> nearest(n * width), linear(n * width);
-    cpu::interpolate_kernels(isa()).nearest_row(upper.data(), nearest.data(), left.data(), n, width);
-    cpu::interpolate_kernels(isa()).linear_row(upper.data(), lower.data(), wy, linear.data(), left.data(), right.data(),
-                                               wx.data(), n, width);
-    EXPECT_TRUE(nearest.intact() && linear.intact());
-    for (int64_t i = 0; i < n * width; ++i) {
-      const int64_t x = i / width, c = i % width, l = left[x] * width + c, r = right[x] * width + c;
-      ASSERT_EQ(nearest[i], upper[l]);
-      const double want = (upper[l] * (1.0 - wx[x]) + upper[r] * wx[x]) * (1.0 - wy) +
-                          (lower[l] * (1.0 - wx[x]) + lower[r] * wx[x]) * wy;
-      ASSERT_NEAR(linear[i], want, dot_tolerance(4));
     }
   }
 }

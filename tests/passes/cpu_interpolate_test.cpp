@@ -1,7 +1,11 @@
 // Interpolate in every mode on the CPU device against the interpreter: over any axes, with pads and antialiasing.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "plugins/interpreter/interpreter.hpp"
 #include "tests/passes/graph_maker.hpp"
+#include "tests/support/compare.hpp"
 
 namespace terroir::test {
 namespace {
@@ -72,6 +76,39 @@ TEST(CpuInterpolate, AnyAxesAndRanks) {
   add(m, m.input({2, 3, 4, 5}), "linear", {2, 3, 4, 5}, {0, 1, 2, 3}, {}, "same");
   expect_same_as_interpreter(m);
   for (const char* name : {"channels_last", "depth", "depth_linear", "matrix"}) expect_kernel(m, name);
+}
+
+/// Where the elements are NaN and which infinities they are must agree; what is finite nearly so.
+void expect_same_specials(const GraphMaker& m, const HostTensor& x) {
+  const std::vector<std::vector<HostTensor>> sets = {{x}};
+  const std::vector<ir::TensorView> views = {x.view()};
+  const std::vector<HostTensor> expected = interpreter::run(m.graph(), views);
+  for (const cpu::Isa isa : cpu::available_isas()) {
+    const std::vector<HostTensor> found = run_on_cpu(m.graph(), isa, 1, sets)[0];
+    for (size_t r = 0; r < expected.size(); ++r)
+      EXPECT_EQ(difference(expected[r].view(), found[r].view(), {1e-5, 1e-5}), "") << cpu::isa_name(isa) << ' ' << r;
+  }
+}
+
+// What weighs nothing does not count, be it NaN or infinity: a position that coincides with one of the input has its
+// value, and the others have what reaches them.
+TEST(CpuInterpolate, NanAndInfinityReachWhatTheyWeigh) {
+  for (const char* mode : {"nearest", "linear", "linear_onnx", "cubic"})
+    for (const char* coordinates : {"half_pixel", "asymmetric", "align_corners"}) {
+      GraphMaker m;
+      const ir::Value x = m.input({1, 17, 7, 19});
+      const AttributeTexts how = {{"coordinate_transformation_mode", coordinates}};
+      add(m, x, mode, {13, 37}, {2, 3}, how);
+      add(m, x, mode, {7, 57}, {2, 3}, how);
+      add(m, x, mode, {4, 10}, {2, 3}, how);
+      add(m, x, mode, {57}, {3}, how);
+      add(m, m.op("ReLU", {m.conv(x, 16, 1, 1)}), mode, {14, 37}, {2, 3}, how);  // blocks of channels
+      HostTensor values = random_tensor({1, 17, 7, 19}, 5);
+      float* at = values.writable().as<float>();
+      for (int64_t i = 3; i < 17 * 7 * 19; i += 41) at[i] = i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -INFINITY;
+      SCOPED_TRACE(std::string(mode) + " " + coordinates);
+      expect_same_specials(m, values);
+    }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tests/passes/graph_maker.hpp"
+#include "tests/support/caught.hpp"
 #include "tests/support/device.hpp"
 
 namespace terroir::test {
@@ -97,6 +98,53 @@ TEST(DifferentialFindings, NormalisationOfNothing) {
   const ir::Value y = m.op("MVN", {x, m.integers({-1})},
                            {{"normalize_variance", "true"}, {"eps", "0.25"}, {"eps_mode", "inside_sqrt"}});
   m.result(m.op("ReLU", {m.op("Multiply", {y, m.scalar(2)})}));
+  expect_same_as_interpreter(m);
+}
+
+// The number of elements says what extents the result has; a target of the run that says otherwise is refused.
+TEST(DifferentialFindings, TargetsOfTheRunFitTheElements) {
+  struct Case {
+    ir::Dims data;
+    std::vector<int64_t> known, good, special, bad;  // known: -2 where the target is not
+  };
+  const Case cases[] = {
+      {{2, 0}, {-2}, {-1}, {-1}, {2}}, {{2, 0}, {-2}, {-1}, {-1}, {0}},  // the extent of data's axis, which is 2
+      {{2, 3}, {-2}, {6}, {-1}, {5}},  {{2, 3}, {-2, 3}, {2, 3}, {0, 3}, {3, 3}},
+      {{6}, {-2}, {6}, {0}, {5}},      {{0, 3}, {-2, 5}, {0, 5}, {-1, 5}, {7, 5}},
+      {{2, 3}, {-2}, {6}, {-1}, {-2}},
+  };
+  for (const Case& c : cases) {
+    GraphMaker m;
+    const ir::Value x = m.input(PartialShape(ir::to_shape(c.data)));
+    std::vector<ir::Value> parts;
+    for (const int64_t number : c.known)
+      parts.push_back(number == -2 ? m.input({1}, element::i64) : m.integers({number}));
+    m.result(m.op("Reshape", {x, m.op("Concat", parts, {{"axis", "0"}})}, {{"special_zero", "true"}}));
+    const auto inputs = [&](const std::vector<int64_t>& target) {
+      std::vector<HostTensor> tensors = {random_tensor(c.data, 1)};
+      for (size_t i = 0; i < target.size(); ++i)
+        if (c.known[i] == -2) tensors.push_back(integer_tensor({1}, {target[i]}));
+      return std::vector<std::vector<HostTensor>>{tensors};
+    };
+    SCOPED_TRACE(testing::PrintToString(c.data));
+    expect_same_as_interpreter(m.graph(), inputs(c.good), 0);
+    expect_same_as_interpreter(m.graph(), inputs(c.special), 0);
+    for (const char* device : {"INTERPRETER", "CPU"}) {
+      DeviceModel model(std::shared_ptr<const ir::Graph>(m.graph().clone()), device);
+      EXPECT_THROW(model.infer(inputs(c.bad)[0]), Exception) << device;
+    }
+  }
+}
+
+TEST(DifferentialFindings, MoreThanEightAxes) {
+  GraphMaker m;
+  const ir::Value x = m.input({1, 2, 1, 3, 2, 1, 2, 1, 2});
+  m.result(m.op("Transpose", {x, m.integers({8, 7, 6, 5, 4, 3, 2, 1, 0})}));
+  m.result(m.op("ReLU", {m.op("Add", {x, m.random({2, 1, 3, 1, 1, 2, 1, 1}, 1)})}));
+  m.result(m.op("Broadcast", {x, m.integers({3, 2, 2, 3, 2, 2, 2, 2, 2})}));
+  m.result(m.op("ReduceSum", {x, m.integers({1, 4, 8})}));
+  m.result(m.op("SoftMax", {x}, {{"axis", "3"}}));
+  m.result(m.op("Concat", {x, x}, {{"axis", "4"}}));
   expect_same_as_interpreter(m);
 }
 

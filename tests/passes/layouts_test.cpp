@@ -184,7 +184,7 @@ TEST(Layouts, AreTheSameEachTime) { EXPECT_EQ(text_of(lay_out(residual_block()))
 
 TEST(Layouts, ValuesOfTooManyAxesAreRefused) {
   GraphMaker m;
-  m.result(m.op("ReLU", {m.input(PartialShape(std::vector<Dimension>(9, 1)))}));
+  m.result(m.op("ReLU", {m.input(PartialShape(std::vector<Dimension>(kMaxRank + 1, 1)))}));
   WeightsCache weights;
   EXPECT_THROW(assign_layouts(m.graph(), Isa::scalar, weights), Exception);
 }

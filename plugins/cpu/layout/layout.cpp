@@ -19,7 +19,7 @@ std::string axis_letters(int rank) {
     case 5:
       return "ncdhw";
     default:
-      return std::string("abcdefgh").substr(0, static_cast<size_t>(rank));
+      return std::string("abcdefghijklmnop").substr(0, static_cast<size_t>(rank));
   }
 }
 

@@ -14,7 +14,8 @@
 
 namespace terroir::cpu {
 
-inline constexpr int kMaxRank = 8;
+/// As many as operands of fused chains may vary along (TileOperand).
+inline constexpr int kMaxRank = 16;
 
 class Layout {
  public:

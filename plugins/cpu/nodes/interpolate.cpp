@@ -1,7 +1,7 @@
 // Interpolate in f32 over spatial axes: nearest (1-D to 3-D) and the linear modes where every position draws on at most
 // two rows and two columns (2-D).
-// Layouts: plain, channels-last, channel blocks. Threads: rows of the output of every image (and channel block).
-// Padding: blends of zeros are zeros.
+// Layouts: channels-last, channel blocks; nearest also plain. Threads: rows of the output of every image (and channel
+// block). Padding: blends of zeros are zeros.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -11,6 +11,7 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/interpolate/interpolate.hpp"
 #include "plugins/cpu/nodes/interpolate_geometry.hpp"
+#include "plugins/cpu/nodes/row_table.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -96,6 +97,11 @@ class InterpolateExecutor final : public Executor {
     const int64_t block = src.layout.channel_block(), channels = src.dims[1];
     width_ = block > 0 ? block : src.layout.is_channels_last() ? channels : 1;
     images_ = src.dims[0] * ((channels + width_ - 1) / width_);
+    if (width_ > 1 || !maps_.nearest) return;
+    const AxisMap& columns = maps_.axes[2];
+    row_ = RowTable(columns.output(), 1, kernels_.lanes);
+    for (int64_t o = 0; o < columns.output(); ++o) row_.set(0, o, columns.low[static_cast<size_t>(o)], 1);
+    row_.finish(columns.input);
   }
 
   void run(const RunArgs& args) const noexcept override {
@@ -113,7 +119,9 @@ class InterpolateExecutor final : public Executor {
         const auto od = static_cast<size_t>(row / h.output()), oh = static_cast<size_t>(row % h.output());
         const float* plane = src + d.low[od] * h.input * src_row;
         const float* upper = plane + h.low[oh] * src_row;
-        if (maps_.nearest)
+        if (maps_.nearest && width_ == 1)
+          kernels_.picked_row(upper, row_.taps(), dst + row * dst_row, w.output());
+        else if (maps_.nearest)
           kernels_.nearest_row(upper, dst + row * dst_row, w.low.data(), w.output(), width_);
         else
           kernels_.linear_row(upper, plane + h.high[oh] * src_row, h.weight[oh], dst + row * dst_row, w.low.data(),
@@ -122,7 +130,7 @@ class InterpolateExecutor final : public Executor {
     });
   }
   size_t table_bytes() const override {
-    size_t bytes = 0;
+    size_t bytes = row_.bytes();
     for (const AxisMap& axis : maps_.axes) bytes += axis.low.size() * (2 * sizeof(int32_t) + sizeof(float));
     return bytes;
   }
@@ -132,6 +140,7 @@ class InterpolateExecutor final : public Executor {
   Maps maps_;
   const InterpolateKernels& kernels_;
   std::string name_;
+  RowTable row_;  // of nearest where elements are resized one by one
   int64_t width_ = 1, images_ = 0;
 };
 
@@ -150,8 +159,9 @@ Proposal propose(const NodeContext& context) {
     choices.push_back(std::move(choice));
   };
   add(Layout::blocked(dst.rank(), static_cast<int>(channel_block(context.isa))), 2);
-  add(Layout::channels_last(dst.rank()), 2);
-  add(Layout::plain(dst.rank()), std::get<Maps>(maps).nearest ? 3 : 8);
+  const bool nearest = std::get<Maps>(maps).nearest;
+  if (nearest || dst.dims[1] > 1) add(Layout::channels_last(dst.rank()), 2);
+  if (nearest) add(Layout::plain(dst.rank()), 3);
   return choices;
 }
 

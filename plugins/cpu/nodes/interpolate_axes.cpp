@@ -6,6 +6,7 @@
 
 #include "plugins/cpu/kernels/interpolate/interpolate.hpp"
 #include "plugins/cpu/nodes/interpolate_geometry.hpp"
+#include "plugins/cpu/nodes/row_table.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -13,16 +14,16 @@ namespace {
 /// [outer][from][inner] -> [outer][to][inner].
 struct AxisPass {
   int64_t outer = 1, from = 1, to = 1, inner = 1;
-  /// inner > 1: taps of output o are [first[o], first[o + 1]). Else `taps` tables of `to` entries.
+  /// inner > 1: taps of output o are [first[o], first[o + 1]). Else they are in `row`.
   std::vector<int32_t> index;
   std::vector<float> weight;
   std::vector<int64_t> first;
-  int64_t taps = 0;
+  RowTable row;
 
   int64_t result() const { return outer * to * inner; }
 };
 
-AxisPass pass_of(const ir::Dims& dims, size_t axis, const ops::ResampleTable& table) {
+AxisPass pass_of(const ir::Dims& dims, size_t axis, const ops::ResampleTable& table, int64_t lanes) {
   AxisPass pass;
   for (size_t i = 0; i < dims.size(); ++i) (i < axis ? pass.outer : i == axis ? pass.from : pass.inner) *= dims[i];
   pass.to = table.outputs();
@@ -34,18 +35,15 @@ AxisPass pass_of(const ir::Dims& dims, size_t axis, const ops::ResampleTable& ta
     }
     return pass;
   }
-  for (size_t o = 0; o < static_cast<size_t>(pass.to); ++o)
-    pass.taps = std::max(pass.taps, table.first[o + 1] - table.first[o]);
-  const auto entries = static_cast<size_t>(pass.taps * pass.to);
-  pass.index.assign(entries, 0);
-  pass.weight.assign(entries, 0.0f);
+  int64_t taps = 0;
+  for (size_t o = 0; o < static_cast<size_t>(pass.to); ++o) taps = std::max(taps, table.first[o + 1] - table.first[o]);
+  pass.row = RowTable(pass.to, taps, lanes);
   for (size_t o = 0; o < static_cast<size_t>(pass.to); ++o)
     for (int64_t t = table.first[o]; t < table.first[o + 1]; ++t) {
       const ops::ResampleTap& tap = table.taps[static_cast<size_t>(t)];
-      const size_t at = static_cast<size_t>((t - table.first[o]) * pass.to) + o;
-      pass.index[at] = static_cast<int32_t>(tap.index);
-      pass.weight[at] = static_cast<float>(tap.weight);
+      pass.row.set(t - table.first[o], static_cast<int64_t>(o), tap.index, static_cast<float>(tap.weight));
     }
+  pass.row.finish(pass.from);
   return pass;
 }
 
@@ -59,7 +57,7 @@ bool keeps_all(const ops::ResampleTable& table, int64_t input) {
   return true;
 }
 
-std::vector<AxisPass> passes_of(const NodeContext& context, const ops::InterpolateGeometry& geometry) {
+std::vector<AxisPass> passes_of(const NodeContext& context, const ops::InterpolateGeometry& geometry, int64_t lanes) {
   std::vector<size_t> order;
   std::vector<ops::ResampleTable> tables;
   for (size_t i = 0; i < geometry.axes.size(); ++i) {
@@ -78,7 +76,7 @@ std::vector<AxisPass> passes_of(const NodeContext& context, const ops::Interpola
   std::vector<AxisPass> passes;
   for (size_t i : order) {
     const size_t axis = geometry.axes[i].axis;
-    passes.push_back(pass_of(dims, axis, tables[i]));
+    passes.push_back(pass_of(dims, axis, tables[i], lanes));
     dims[axis] = passes.back().to;
   }
   return passes;
@@ -87,8 +85,8 @@ std::vector<AxisPass> passes_of(const NodeContext& context, const ops::Interpola
 class AxesExecutor final : public Executor {
  public:
   AxesExecutor(const NodeContext& context, const ops::InterpolateGeometry& geometry)
-      : passes_(passes_of(context, geometry)),
-        kernels_(interpolate_kernels(context.isa)),
+      : kernels_(interpolate_kernels(context.isa)),
+        passes_(passes_of(context, geometry, kernels_.lanes)),
         name_(std::string("f32_interpolate_axes__") + isa_name(context.isa)) {}
 
   void run(const RunArgs& args) const noexcept override {
@@ -110,7 +108,7 @@ class AxesExecutor final : public Executor {
     size_t bytes = 0;
     for (const AxisPass& pass : passes_)
       bytes += pass.index.size() * sizeof(int32_t) + pass.weight.size() * sizeof(float) +
-               pass.first.size() * sizeof(int64_t);
+               pass.first.size() * sizeof(int64_t) + pass.row.bytes();
     return bytes;
   }
   std::string kernel_name() const override { return name_; }
@@ -126,8 +124,7 @@ class AxesExecutor final : public Executor {
     arena.parallel_for((units + per_task - 1) / per_task, [&](int64_t task) {
       for (int64_t u = task * per_task; u < std::min(units, (task + 1) * per_task); ++u) {
         if (rows) {
-          kernels_.weighted_row(src + u * pass.from, pass.index.data(), pass.weight.data(), pass.taps,
-                                dst + u * pass.to, pass.to);
+          kernels_.weighted_row(src + u * pass.from, pass.row.taps(), dst + u * pass.to, pass.to);
           continue;
         }
         const auto o = static_cast<size_t>(u % pass.to);
@@ -138,8 +135,8 @@ class AxesExecutor final : public Executor {
     });
   }
 
-  std::vector<AxisPass> passes_;
   const InterpolateKernels& kernels_;
+  std::vector<AxisPass> passes_;
   std::string name_;
 };
 

@@ -1,6 +1,6 @@
-// Interpolate of images whose pixels hold few values side by side: bytes in every mode, f32 in all but nearest. Rows of
-// the input are blended into a buffer as wide as the input, and its pixels into a row of the output, so that nothing
-// but the image itself passes through memory. Pillow's modes of bytes round between both, columns first.
+// Interpolate of images whose pixels hold few values side by side, or one: bytes in every mode, f32 in all but nearest.
+// Rows of the input are blended into a buffer as wide as the input, and its pixels into a row of the output, so that
+// nothing but the image itself passes through memory. Pillow's modes of bytes round between both, columns first.
 // Layouts: plain, resized along two neighbouring axes. Threads: rows of the output of every image.
 #include <algorithm>
 #include <cstring>
@@ -10,6 +10,7 @@
 #include "plugins/cpu/kernels/image/image.hpp"
 #include "plugins/cpu/kernels/interpolate/interpolate.hpp"
 #include "plugins/cpu/nodes/interpolate_geometry.hpp"
+#include "plugins/cpu/nodes/row_table.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -18,22 +19,21 @@ constexpr int64_t kMaxBytePixel = 64, kMaxFloatPixel = 16;
 
 int64_t to_lines(int64_t floats) { return (floats + 15) / 16 * 16; }
 
-/// Taps of the rows, one list after the other, and of the elements of a row: taps_ tables of one entry each.
+/// Taps of the rows, one list after the other, and of the elements of a row.
 struct ImageTaps {
   int64_t images = 1, rows_in = 1, columns_in = 1, pixel = 1, rows = 1, columns = 1;
   std::vector<int64_t> row_first;
   std::vector<int32_t> row_index;
   std::vector<float> row_weight;
-  int64_t taps = 0;
-  std::vector<int32_t> index;
-  std::vector<float> weight;
+  RowTable row;
+  std::vector<int64_t> picked;  // by column: where its pixel's only tap begins; of nearest only
 
   int64_t width_in() const { return columns_in * pixel; }
   int64_t width() const { return columns * pixel; }
 };
 
-ImageTaps taps_of(const ir::Dims& dims, size_t axis, const ops::ResampleTable& rows,
-                  const ops::ResampleTable& columns) {
+ImageTaps taps_of(const ir::Dims& dims, size_t axis, const ops::ResampleTable& rows, const ops::ResampleTable& columns,
+                  bool nearest, int64_t lanes) {
   ImageTaps t;
   for (size_t i = 0; i < axis; ++i) t.images *= dims[i];
   for (size_t i = axis + 2; i < dims.size(); ++i) t.pixel *= dims[i];
@@ -44,21 +44,28 @@ ImageTaps taps_of(const ir::Dims& dims, size_t axis, const ops::ResampleTable& r
     t.row_index.push_back(static_cast<int32_t>(tap.index));
     t.row_weight.push_back(static_cast<float>(tap.weight));
   }
-  const auto count = [&](int64_t column) {
-    return columns.first[static_cast<size_t>(column) + 1] - columns.first[static_cast<size_t>(column)];
+  if (nearest) {
+    for (const ops::ResampleTap& tap : columns.taps) t.picked.push_back(tap.index * t.pixel);
+    return t;
+  }
+  const auto taps_of_column = [&](int64_t column) {
+    const auto at = static_cast<size_t>(column);
+    return std::span(columns.taps)
+        .subspan(static_cast<size_t>(columns.first[at]),
+                 static_cast<size_t>(columns.first[at + 1] - columns.first[at]));
   };
-  for (int64_t column = 0; column < t.columns; ++column) t.taps = std::max(t.taps, count(column));
-  t.index.assign(static_cast<size_t>(t.taps * t.width()), 0);
-  t.weight.assign(t.index.size(), 0.0f);
-  for (int64_t column = 0; column < t.columns; ++column)
-    for (int64_t k = 0; k < count(column); ++k) {
-      const auto& tap = columns.taps[static_cast<size_t>(columns.first[static_cast<size_t>(column)] + k)];
-      for (int64_t c = 0; c < t.pixel; ++c) {
-        const auto at = static_cast<size_t>(k * t.width() + column * t.pixel + c);
-        t.index[at] = static_cast<int32_t>(tap.index * t.pixel + c);
-        t.weight[at] = static_cast<float>(tap.weight);
-      }
+  int64_t taps = 0;
+  for (int64_t column = 0; column < t.columns; ++column) taps = std::max(taps, std::ssize(taps_of_column(column)));
+  t.row = RowTable(t.width(), taps, lanes);
+  for (int64_t column = 0; column < t.columns; ++column) {
+    int64_t k = 0;
+    for (const ops::ResampleTap& tap : taps_of_column(column)) {
+      for (int64_t c = 0; c < t.pixel; ++c)
+        t.row.set(k, column * t.pixel + c, tap.index * t.pixel + c, static_cast<float>(tap.weight));
+      ++k;
     }
+  }
+  t.row.finish(to_lines(t.width_in()));  // rows of buffers
   return t;
 }
 
@@ -71,8 +78,8 @@ class ImageExecutor : public Executor {
         name_(concat(context.outputs[0].type, "_", what, "_image__", isa_name(context.isa))) {}
 
   size_t table_bytes() const override {
-    return (t_.row_index.size() + t_.row_weight.size() + t_.index.size() + t_.weight.size()) * 4 +
-           t_.row_first.size() * sizeof(int64_t);
+    return (t_.row_index.size() + t_.row_weight.size()) * 4 + t_.row.bytes() +
+           (t_.row_first.size() + t_.picked.size()) * sizeof(int64_t);
   }
   std::string kernel_name() const override { return name_; }
 
@@ -82,8 +89,12 @@ class ImageExecutor : public Executor {
   void for_rows(const RunArgs& args, int64_t rows, float* buffers, int64_t floats, Body body) const noexcept {
     const int64_t units = t_.images * rows, slices = slice_count(units, args.arena.threads());
     args.arena.parallel_for(slices, [&](int64_t slice) {
-      for (int64_t u = units * slice / slices; u < units * (slice + 1) / slices; ++u)
-        body(u / rows, u % rows, buffers + slice * floats);
+      const int64_t first = units * slice / slices, last = units * (slice + 1) / slices;
+      int64_t image = first / rows, row = first % rows;
+      for (int64_t u = first; u < last; ++u) {
+        body(image, row, buffers + slice * floats);
+        if (++row == rows) row = 0, ++image;
+      }
     });
   }
   static int64_t slice_count(int64_t units, int threads) {
@@ -103,7 +114,7 @@ class ImageExecutor : public Executor {
     bytes_.blend(image, width, t_.row_index.data() + first, t_.row_weight.data() + first, row_taps(row), dst, width);
   }
   void blend_columns(const float* src, float* dst) const noexcept {
-    rows_.weighted_row(src, t_.index.data(), t_.weight.data(), t_.taps, dst, t_.width());
+    rows_.weighted_row(src, t_.row.taps(), dst, t_.width());
   }
   int64_t row_taps(int64_t row) const noexcept {
     return t_.row_first[static_cast<size_t>(row) + 1] - t_.row_first[static_cast<size_t>(row)];
@@ -201,16 +212,16 @@ class NearestBytesExecutor final : public ImageExecutor {
       const int64_t small = t_.pixel <= kWord ? t_.columns - kWord : 0;
       int64_t column = 0;
       // A word per pixel; what is behind the pixel its neighbours overwrite.
-      for (; column < small && t_.index[at(column)] + kWord <= t_.width_in(); ++column)
-        std::memcpy(to + column * t_.pixel, from + t_.index[at(column)], kWord);
+      for (; column < small && picked(column) + kWord <= t_.width_in(); ++column)
+        std::memcpy(to + column * t_.pixel, from + picked(column), kWord);
       for (; column < t_.columns; ++column)
-        std::memcpy(to + column * t_.pixel, from + t_.index[at(column)], static_cast<size_t>(t_.pixel));
+        std::memcpy(to + column * t_.pixel, from + picked(column), static_cast<size_t>(t_.pixel));
     });
   }
 
  private:
   static constexpr int64_t kWord = 4;
-  size_t at(int64_t column) const noexcept { return static_cast<size_t>(column * t_.pixel); }
+  int64_t picked(int64_t column) const noexcept { return t_.picked[static_cast<size_t>(column)]; }
 };
 
 bool is_pillow(ops::ResampleMode mode) {
@@ -242,7 +253,8 @@ std::variant<Plane, Reject> plane_of(const NodeContext& context) {
 
 ImageTaps taps_of(const NodeContext& context, const Plane& plane) {
   return taps_of(context.inputs[0].dims, plane.row_axis, plane.geometry.table(plane.rows),
-                 plane.geometry.table(plane.columns));
+                 plane.geometry.table(plane.columns), plane.geometry.rule.mode == ops::ResampleMode::nearest,
+                 interpolate_kernels(context.isa).lanes);
 }
 
 Proposal propose(const NodeContext& context) {
@@ -260,14 +272,12 @@ Proposal propose(const NodeContext& context) {
     if (!bytes) return Reject{"nearest of f32"};
     for (const size_t i : {plane.rows, plane.columns})
       if (!has_one_tap_each(plane.geometry.table(i))) return Reject{"padding"};
-  } else if (!bytes && pixel == 1) {
-    return Reject{"f32 with one value per pixel"};
   }
   LayoutChoice choice;
   choice.inputs.resize(context.inputs.size());
   choice.inputs[0] = Layout::plain(src.rank());
   choice.outputs = {Layout::plain(dst.rank())};
-  choice.cost = stream_ns(static_cast<double>(src.bytes())) + 4 * stream_ns(static_cast<double>(dst.bytes()));
+  choice.cost = stream_ns(static_cast<double>(src.bytes())) + 3 * stream_ns(static_cast<double>(dst.bytes()));
   return std::vector{choice};
 }
 

@@ -1,12 +1,80 @@
-// Reshape, Squeeze, Unsqueeze: the same bytes under another shape. No step, no copy. Layouts: plain.
+// Reshape, Squeeze, Unsqueeze: the same bytes under another shape. Layouts: plain.
+//   view             no step, no copy
+//   checked_reshape  before it, where the target is known at run time only: the plan's extents follow from the number
+//   of
+//                    elements, and a step sees to it that the target says the same. In place where it can be.
+#include <algorithm>
+#include <cstring>
 #include <span>
+#include <string>
 
+#include "ir/base/error.hpp"
+#include "ops/defs/shape/reshape.hpp"
+#include "ops/reference/dispatch.hpp"
 #include "plugins/cpu/impl.hpp"
 
 namespace terroir::cpu {
 namespace {
 
+class CheckedReshapeExecutor final : public Executor {
+ public:
+  explicit CheckedReshapeExecutor(const NodeContext& context)
+      : src_(context.inputs[0]),
+        dst_(context.outputs[0]),
+        target_(context.inputs[1]),
+        special_zero_(context.node.attrs<ops::ReshapeAttrs>().special_zero) {}
+
+  void run(const RunArgs& args) const override {
+    ops::reference::dispatch_type<TERROIR_INTEGERS>(
+        target_.type, "Reshape", [&](auto tag) { check(static_cast<const decltype(tag)*>(args.inputs[1])); });
+    const void* src = args.inputs[0];
+    void* dst = args.outputs[0];
+    if (src == dst || dst_.count() == 0) return;
+    if (src_.type == element::string) {
+      std::copy_n(static_cast<const std::string*>(src), dst_.count(), static_cast<std::string*>(dst));
+    } else {
+      std::memcpy(dst, src, dst_.bytes());
+    }
+  }
+  std::string kernel_name() const override { return "checked_reshape"; }
+
+ private:
+  template <class T>
+  void check(const T* target) const {
+    const int64_t rank = dst_.rank(), count = target_.count();
+    int64_t computed = 0;
+    bool fits = rank == count || *target == T{1};  // a scalar may have a target of one number, 1
+    for (int64_t i = 0; i < rank; ++i) {
+      const auto axis = static_cast<size_t>(i);
+      const auto number = static_cast<int64_t>(target[i]);
+      const bool copied = special_zero_ && number == 0;
+      if (number == -1)
+        ++computed;
+      else if (copied ? i >= src_.rank() || src_.dims[axis] != dst_.dims[axis] : number != dst_.dims[axis])
+        fits = false;
+    }
+    if (fits && computed <= 1) return;
+    ir::Dims numbers;
+    for (int64_t i = 0; i < count; ++i) numbers.push_back(static_cast<int64_t>(target[i]));
+    throw_error(ErrorCode::invalid_argument, "data ", src_.dims, " cannot take the target ", numbers);
+  }
+
+  TensorDesc src_, dst_, target_;
+  bool special_zero_;
+};
+
+Proposal propose_checked(const NodeContext& context) {
+  if (!context.node.is("Reshape") || context.constants[1]) return Reject{"no Reshape to a target of the run"};
+  LayoutChoice choice;
+  choice.inputs = {context.inputs[0].layout, context.inputs[1].layout};
+  choice.outputs = {context.outputs[0].layout};
+  choice.cost = stream_ns(static_cast<double>(context.inputs[1].bytes()));
+  choice.in_place = {0};
+  return std::vector{choice};
+}
+
 Proposal propose(const NodeContext& context) {
+  if (context.node.is("Reshape") && !context.constants[1]) return Reject{"a target of the run is to be checked"};
   LayoutChoice choice;
   choice.inputs.assign(context.inputs.size(), std::nullopt);
   choice.inputs[0] = context.inputs[0].layout;
@@ -16,6 +84,10 @@ Proposal propose(const NodeContext& context) {
 }
 
 constexpr Impl kView[] = {
+    {"checked_reshape", &propose_checked,
+     [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<CheckedReshapeExecutor>(context);
+     }},
     {"view", &propose, [](const NodeContext&, const LayoutChoice&) { return std::unique_ptr<const Executor>(); }}};
 
 }  // namespace

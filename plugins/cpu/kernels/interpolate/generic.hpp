@@ -7,10 +7,6 @@ namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
 void nearest_row(const float* src, float* dst, const int32_t* index, int64_t n, int64_t width) {
-  if (width == 1) {
-    for (int64_t i = 0; i < n; ++i) dst[i] = src[index[i]];
-    return;
-  }
   const int64_t body = width / kLanes * kLanes;
   const Tail t = tail(width - body);
   for (int64_t i = 0; i < n; ++i) {
@@ -23,24 +19,19 @@ void nearest_row(const float* src, float* dst, const int32_t* index, int64_t n, 
 
 void linear_row(const float* upper, const float* lower, float wy, float* dst, const int32_t* left, const int32_t* right,
                 const float* wx, int64_t n, int64_t width) {
-  if (width == 1) {
-    for (int64_t i = 0; i < n; ++i) {
-      const float u = upper[left[i]] * (1.0f - wx[i]) + upper[right[i]] * wx[i];
-      const float l = lower[left[i]] * (1.0f - wx[i]) + lower[right[i]] * wx[i];
-      dst[i] = u * (1.0f - wy) + l * wy;
-    }
-    return;
-  }
   const int64_t body = width / kLanes * kLanes;
   const Tail t = tail(width - body);
   const V down(wy), up(1.0f - wy);
+  const bool one_row = wy == 0;
   for (int64_t i = 0; i < n; ++i) {
     const V r(wx[i]), l(1.0f - wx[i]);
     const int64_t a = left[i] * width, b = right[i] * width;
+    const bool one_column = wx[i] == 0;
     const auto blend = [&](int64_t c, auto fetch) TERROIR_INLINE_LAMBDA {
-      const V u = fetch(upper + a + c) * l + fetch(upper + b + c) * r;
-      const V d = fetch(lower + a + c) * l + fetch(lower + b + c) * r;
-      return u * up + d * down;
+      const auto rows = [&](int64_t at) TERROIR_INLINE_LAMBDA {
+        return one_row ? fetch(upper + at) : fetch(upper + at) * up + fetch(lower + at) * down;
+      };
+      return one_column ? rows(a + c) : rows(a + c) * l + rows(b + c) * r;
     };
     float* out = dst + i * width;
     for (int64_t c = 0; c < body; c += kLanes) {
@@ -52,11 +43,14 @@ void linear_row(const float* upper, const float* lower, float wy, float* dst, co
   }
 }
 
-void weighted_line(const float* src, int64_t stride, const int32_t* index, const float* weight, int64_t taps,
-                   float* dst, int64_t n) {
+/// kTaps: how many, where that is known; 0: `taps`.
+template <int kTaps>
+TERROIR_INLINE void blend_lines(const float* src, int64_t stride, const int32_t* index, const float* weight,
+                                int64_t taps, float* dst, int64_t n) {
   const auto blend = [&](int64_t i, auto fetch) TERROIR_INLINE_LAMBDA {
     V sum = zero();
-    for (int64_t t = 0; t < taps; ++t) sum = fma(V(weight[t]), fetch(src + index[t] * stride + i), sum);
+    for (int64_t t = 0; t < (kTaps > 0 ? kTaps : taps); ++t)
+      sum = fma(V(weight[t]), fetch(src + index[t] * stride + i), sum);
     return sum;
   };
   int64_t i = 0;
@@ -68,29 +62,57 @@ void weighted_line(const float* src, int64_t stride, const int32_t* index, const
   }
 }
 
-void weighted_row(const float* src, const int32_t* index, const float* weight, int64_t taps, float* dst, int64_t n) {
+void weighted_line(const float* src, int64_t stride, const int32_t* index, const float* weight, int64_t taps,
+                   float* TERROIR_RESTRICT dst, int64_t n) {
+  if (taps == 2) return blend_lines<2>(src, stride, index, weight, taps, dst, n);
+  if (taps == 4) return blend_lines<4>(src, stride, index, weight, taps, dst, n);
+  blend_lines<0>(src, stride, index, weight, taps, dst, n);
+}
+
+/// What tap t of elements i ... i + kLanes - 1 of a row is taken from.
+TERROIR_INLINE V source_of(const float* src, const RowTaps& from, int64_t t, int64_t i) {
+  const VI index = load_int(from.index + t * from.stride + i);
+  const int32_t near = from.near[(t * from.stride + i) / kLanes];
+  return near >= 0 ? take(src + near, index) : gather(src, index);
+}
+
+/// element(i): elements i ... i + kLanes - 1 of a row; those beyond n are not stored.
+template <class Element>
+TERROIR_INLINE void fill_row(float* dst, int64_t n, Element element) {
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
+  for (; i + kLanes <= n; i += kLanes) storeu(dst + i, element(i));
+  if (i < n) store_tail(dst + i, element(i), tail(n - i));
+}
+
+template <int kTaps, bool kHoles>
+TERROIR_INLINE void blend_row(const float* src, const RowTaps& from, float* dst, int64_t n) {
+  fill_row(dst, n, [&](int64_t i) TERROIR_INLINE_LAMBDA {
     V sum = zero();
-    for (int64_t t = 0; t < taps; ++t) {
-      const V w = loadu(weight + t * n + i);
-      const V x = gather(src, load_int(index + t * n + i));
-      sum = fma(w, select(w == zero(), zero(), x), sum);
+    for (int64_t t = 0; t < (kTaps > 0 ? kTaps : from.taps); ++t) {
+      const V w = loadu(from.weight + t * from.stride + i), x = source_of(src, from, t, i);
+      sum = fma(w, kHoles ? select(w == zero(), zero(), x) : x, sum);
     }
-    storeu(dst + i, sum);
-  }
-  for (; i < n; ++i) {
-    float sum = 0;
-    for (int64_t t = 0; t < taps; ++t)
-      if (weight[t * n + i] != 0) sum += weight[t * n + i] * src[index[t * n + i]];
-    dst[i] = sum;
-  }
+    return sum;
+  });
+}
+
+void weighted_row(const float* src, const RowTaps& from, float* TERROIR_RESTRICT dst, int64_t n) {
+  const RowTaps taps = from;
+  if (taps.has_holes) return blend_row<0, true>(src, taps, dst, n);
+  if (taps.taps == 2) return blend_row<2, false>(src, taps, dst, n);
+  if (taps.taps == 4) return blend_row<4, false>(src, taps, dst, n);
+  blend_row<0, false>(src, taps, dst, n);
+}
+
+void picked_row(const float* src, const RowTaps& from, float* dst, int64_t n) {
+  fill_row(dst, n, [&](int64_t i) TERROIR_INLINE_LAMBDA { return source_of(src, from, 0, i); });
 }
 
 }  // namespace
 
 const InterpolateKernels& interpolate_table() {
-  static constexpr InterpolateKernels kTable = {&nearest_row, &linear_row, &weighted_line, &weighted_row};
+  static constexpr InterpolateKernels kTable = {kLanes,         &nearest_row,  &linear_row,
+                                                &weighted_line, &weighted_row, &picked_row};
   return kTable;
 }
 
