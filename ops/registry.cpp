@@ -1,23 +1,17 @@
 #include "ops/registry.hpp"
 
+#include "ops/op_rows.hpp"
+
 namespace terroir::ops {
 
-#define TERROIR_OP(opset, type, name) ir::OpSchema name();
-#include "ops/op_list.inc"
-#undef TERROIR_OP
-
-namespace {
-void add(ir::OpRegistry& registry, const char* opset, const char* type, ir::OpSchema schema) {
-  schema.opset = opset;
-  schema.type = type;
-  registry.add(std::move(schema));
-}
-}  // namespace
-
 void register_all(ir::OpRegistry& registry) {
-#define TERROIR_OP(opset, type, name) add(registry, #opset, #type, name());
-#include "ops/op_list.inc"
-#undef TERROIR_OP
+  for (const OpRow& row : op_rows()) {
+    ir::OpSchema schema = row.make();
+    schema.opset = row.opset;
+    schema.type = row.type;
+    schema.infer = &infer_checked;
+    registry.add(std::move(schema));
+  }
 }
 
 const ir::OpRegistry& builtin_registry() {

@@ -3,6 +3,9 @@
 #include <terroir/bfloat16.hpp>
 #include <terroir/float16.hpp>
 
+#include "ir/base/packed.hpp"
+#include "ir/base/small_float.hpp"
+
 namespace terroir::ir {
 namespace {
 
@@ -14,19 +17,25 @@ std::vector<To> widened(const TensorView& tensor) {
   return result;
 }
 
-/// Types of which several elements share a byte: u1 from the highest bit on, 4-bit types from the lower half on.
 template <class To>
 std::vector<To> unpacked(const TensorView& tensor) {
-  const auto* bytes = static_cast<const uint8_t*>(tensor.data);
+  const auto width = static_cast<int>(tensor.type.bitwidth());
+  const int past_largest = tensor.type.is_signed() ? 1 << (width - 1) : 1 << width;
   std::vector<To> result(static_cast<size_t>(tensor.count()));
   for (size_t i = 0; i < result.size(); ++i) {
-    if (tensor.type == element::u1) {
-      result[i] = static_cast<To>((bytes[i / 8] >> (7 - i % 8)) & 1);
-    } else {
-      const int half = (bytes[i / 2] >> (i % 2 * 4)) & 15;
-      result[i] = static_cast<To>(tensor.type == element::i4 && half > 7 ? half - 16 : half);
-    }
+    const int bits = read_bits(static_cast<const uint8_t*>(tensor.data), static_cast<int64_t>(i), width);
+    result[i] = static_cast<To>(bits < past_largest ? bits : bits - (1 << width));
   }
+  return result;
+}
+
+std::vector<double> decoded(const TensorView& tensor) {
+  const float* values = small_float_values(tensor.type);
+  const auto width = static_cast<int>(tensor.type.bitwidth());
+  const auto* bytes = static_cast<const uint8_t*>(tensor.data);
+  std::vector<double> result(static_cast<size_t>(tensor.count()));
+  for (size_t i = 0; i < result.size(); ++i)
+    result[i] = values[width == 8 ? bytes[i] : read_bits(bytes, static_cast<int64_t>(i), width)];
   return result;
 }
 
@@ -51,11 +60,8 @@ std::vector<To> integers_as(const TensorView& tensor) {
       return widened<uint32_t, To>(tensor);
     case element::Type_t::u64:
       return widened<uint64_t, To>(tensor);
-    case element::Type_t::u1:
-    case element::Type_t::u4:
-    case element::Type_t::i4:
-      return unpacked<To>(tensor);
     default:
+      if (tensor.type.is_integral_number()) return unpacked<To>(tensor);
       throw_error(ErrorCode::type_mismatch, "integer elements are expected, found ", tensor.type.get_type_name());
   }
 }
@@ -75,7 +81,7 @@ std::vector<double> to_reals(const TensorView& tensor) {
     case element::Type_t::bf16:
       return widened<bfloat16, double>(tensor);
     default:
-      return integers_as<double>(tensor);
+      return is_small_float(tensor.type) ? decoded(tensor) : integers_as<double>(tensor);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ir/base/error.hpp"
-#include "ops/reference/type/packed.hpp"
+#include "ir/base/packed.hpp"
 
 namespace terroir::ops::reference {
 namespace {
@@ -92,7 +92,7 @@ void ElementCopier::copy_strided(void* dst, int64_t dst_index, int64_t dst_step,
     const auto* from = static_cast<const uint8_t*>(src);
     const int width = static_cast<int>(size_);
     for (int64_t i = 0; i < count; ++i)
-      write_bits(to, dst_index + i * dst_step, width, read_bits(from, src_index + i * src_step, width));
+      ir::write_bits(to, dst_index + i * dst_step, width, ir::read_bits(from, src_index + i * src_step, width));
     return;
   }
   auto* to = static_cast<char*>(dst) + dst_index * size_;

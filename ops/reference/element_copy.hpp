@@ -1,7 +1,7 @@
 #pragma once
 // What: moves elements of any type by index: whole bytes, strings, and packed types. The vocabulary of all data
-// movement references. Layouts: dense row-major; packed types fill the whole tensor, see type/packed.hpp. Edge cases:
-// nothing is touched for a count of 0.
+// movement references. Layouts: dense row-major; packed types fill the whole tensor, see ir/base/packed.hpp. Edge
+// cases: nothing is touched for a count of 0.
 #include "ir/base/tensor_view.hpp"
 
 namespace terroir::ops::reference {

@@ -3,7 +3,7 @@
 #include "ir/base/element_memory.hpp"
 #include "ir/base/error.hpp"
 #include "ir/base/returned_memory.hpp"
-#include "ops/reference/run_reference.hpp"
+#include "ops/run_reference.hpp"
 
 namespace terroir::ops {
 
@@ -19,7 +19,7 @@ std::vector<ir::Constant> evaluate(const ir::Node& node, const std::vector<ir::T
                                                    : allocate_returned(ir::byte_size(port.type, count)));
     outputs.push_back({port.type, std::move(dims), buffers.back().get()});
   }
-  reference::run_reference(node.schema->reference, {*node.attributes, inputs, outputs});
+  run_reference(*node.schema, {*node.attributes, inputs, outputs});
   std::vector<ir::Constant> values;
   for (size_t i = 0; i < outputs.size(); ++i) values.push_back({outputs[i], buffers[i]});
   return values;

@@ -9,8 +9,8 @@
 #include "ir/graph/infer.hpp"
 #include "ir/graph/order.hpp"
 #include "ops/reference/parallel.hpp"
-#include "ops/reference/run_reference.hpp"
 #include "ops/registry.hpp"
+#include "ops/run_reference.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -315,7 +315,7 @@ std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vecto
   const ops::reference::LentThreads lend(loop);
   with_context([&] { return node.describe(); },
                [&] {
-                 ops::reference::run_reference(node.schema->reference, {*node.attributes, views, outputs});
+                 ops::run_reference(*node.schema, {*node.attributes, views, outputs});
                });
   std::vector<ir::Constant> results;
   for (size_t i = 0; i < outputs.size(); ++i) results.push_back({outputs[i], buffers[i]});

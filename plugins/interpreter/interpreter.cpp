@@ -6,7 +6,7 @@
 #include "ir/base/error.hpp"
 #include "ir/graph/order.hpp"
 #include "ops/reference/control_flow/run_bodies.hpp"
-#include "ops/reference/run_reference.hpp"
+#include "ops/run_reference.hpp"
 
 namespace terroir::interpreter {
 namespace {
@@ -66,7 +66,7 @@ Tensors run_reference(const ir::Node& node, std::span<const ir::TensorView> inpu
     tensors.push_back(allocate(context.outputs()[i], i));
     outputs.push_back(tensors.back().writable());
   }
-  ops::reference::run_reference(node.schema->reference, {*node.attributes, inputs, outputs});
+  ops::run_reference(*node.schema, {*node.attributes, inputs, outputs});
   for (size_t i = 0; i < outputs.size(); ++i) {
     TERROIR_ASSERT(context.outputs()[i].shape.compatible(to_partial(outputs[i].dims)), context.outputs()[i].shape,
                    outputs[i].dims);

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "ir/graph/infer.hpp"
 #include "ops/registry.hpp"
 #include "tests/support/elements.hpp"
+#include "tests/support/infer_added.hpp"
 
 namespace terroir::test {
 namespace {
@@ -145,19 +145,11 @@ std::string Draw::next_name(const std::string& type) {
 
 ir::Value Draw::finish(ir::NodeId id) {
   try {
-    ir::KnownValues known(graph_);
-    const std::vector<ir::PortType> types = ir::infer_node(graph_, id, known);
-    ir::Node& node = graph_.node(id);
-    node.outputs.resize(types.size());
-    for (size_t i = 0; i < types.size(); ++i) {
-      node.outputs[i].type = types[i].type;
-      node.outputs[i].shape = types[i].shape;
-    }
+    return infer_added(graph_, id);
   } catch (...) {
     graph_.erase(id);
     throw;
   }
-  return {id, 0};
 }
 
 bool Draw::is_exact(ir::Value value) const {

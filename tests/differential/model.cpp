@@ -138,6 +138,15 @@ void add_special_numbers(RandomModel& model, Random random) {
   }
 }
 
+/// In some models the operation gets small elements, where it takes them; drawn with numbers of their own, so that the
+/// models of other seeds stay what they were.
+element::Type small_type(uint64_t seed) {
+  static const element::Type kSmall[] = {element::u1, element::u2,     element::u4,     element::i4, element::u8,
+                                         element::i8, element::f8e4m3, element::f8e5m2, element::nf4};
+  Random random(seed ^ 0x5a11);
+  return random.chance(12) ? kSmall[random.below(std::size(kSmall))] : element::dynamic;
+}
+
 }  // namespace
 
 RandomModel random_model(uint64_t seed, const std::string& operation) {
@@ -151,7 +160,12 @@ RandomModel random_model(uint64_t seed, const std::string& operation) {
       grow(draw, draw.chance(75) ? draw.one_of(kUsual) : draw.one_of(every_operation()), 2, model.refused);
   };
   grow_others(before);
-  model.has_wanted = grow(draw, operation, 8, model.refused);
+  if (const element::Type type = small_type(seed); type.is_static()) {
+    draw.want(type);
+    model.has_wanted = grow(draw, operation, 2, model.refused);
+    draw.want(element::dynamic);
+  }
+  if (!model.has_wanted) model.has_wanted = grow(draw, operation, 8, model.refused);
   grow_others(after);
   finish(draw, model);
   // With numbers of their own, so that the seed's model stays what it was.

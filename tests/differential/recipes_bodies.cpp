@@ -1,6 +1,7 @@
 // If, Loop, TensorIterator, and variables.
 #include "ops/registry.hpp"
 #include "tests/differential/recipes.hpp"
+#include "tests/support/body_ports.hpp"
 #include "tests/support/elements.hpp"
 
 namespace terroir::test {
@@ -57,30 +58,6 @@ struct BodyDraw {
   Draw draw;
 };
 
-Ports::Input fed(int64_t port, Value parameter) {
-  Ports::Input input;
-  input.external_port = port;
-  input.parameter = parameter.node;
-  return input;
-}
-
-Ports::Output given(int64_t port, ir::NodeId result) {
-  Ports::Output output;
-  output.external_port = port;
-  output.result = result;
-  return output;
-}
-
-template <class Port>
-Port in_parts(Port port, int64_t axis, int64_t size, bool backwards) {
-  port.axis = axis;
-  port.part_size = size;
-  port.stride = backwards ? -size : size;
-  port.start = backwards ? -1 : 0;
-  port.end = backwards ? 0 : -1;
-  return port;
-}
-
 ir::Body branch(Draw& d, const char* role, element::Type type, const ir::Dims& dims) {
   BodyDraw body(d.random());
   const Value x = body.parameter(type, dims);
@@ -112,7 +89,7 @@ void iterate(Draw& d) {
   const int64_t axis = d.below(d.rank(x)), extent = dims[static_cast<size_t>(axis)];
   d.need(extent > 0 && extent <= 40 && ir::element_count(dims) > 0);
   const int64_t size = !loop && extent % 2 == 0 && d.chance(30) ? 2 : 1;
-  const bool backwards = d.chance(40);
+  const int64_t stride = d.chance(40) ? -size : size;
   ir::Dims part = dims;
   part[static_cast<size_t>(axis)] = size;
 
@@ -133,9 +110,9 @@ void iterate(Draw& d) {
   const ir::NodeId next = result(body.draw, steps(body.draw, sum));
   Ports ports;
   const int64_t first = loop ? 2 : 0;
-  ports.inputs = {in_parts(fed(first, slice), axis, size, backwards), fed(first + 1, carried)};
+  ports.inputs = {sliced(first, slice, axis, stride, size), fed(first + 1, carried)};
   ports.inputs.insert(ports.inputs.end(), counter.begin(), counter.end());
-  ports.outputs = {given(0, next), in_parts(given(1, next), axis, size, backwards)};
+  ports.outputs = {given(0, next), joined(1, next, axis, stride, size)};
   ports.back_edges = {{next, carried.node}};
   std::vector<Value> inputs = {x, d.like(element::f32, part)};
   if (loop) {

@@ -73,7 +73,9 @@ void each(Bounds& bounds, Fn fn) {
 }  // namespace
 
 bool is_resampling(const ir::Node& node) {
-  if (!node.is("Interpolate") || !node.outputs[0].type.is_integral_number()) return false;
+  // Both devices run the reference kernel for elements narrower than a byte.
+  const element::Type type = node.outputs[0].type;
+  if (!node.is("Interpolate") || !type.is_integral_number() || type.bitwidth() < 8) return false;
   const ops::ResampleMode mode = node.schema->opset == "opset1" ? node.attrs<ops::Interpolate1Attrs>().mode
                                                                 : node.attrs<ops::InterpolateAttrs>().mode;
   return mode != ops::ResampleMode::nearest;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/base/error.hpp"
+#include "ops/data_types.hpp"
 #include "ops/registry.hpp"
 #include "tests/differential/model.hpp"
 #include "tests/support/device.hpp"
@@ -81,7 +82,19 @@ Findings find_out(const std::string& operation) {
 const std::pair<const char*, std::vector<element::Type>> kGroups[] = {
     {"floats", {element::f32, element::f16, element::bf16, element::f64}},
     {"integers",
-     {element::i8, element::i16, element::i32, element::i64, element::u8, element::u16, element::u32, element::u64}}};
+     {element::i8, element::i16, element::i32, element::i64, element::u8, element::u16, element::u32, element::u64}},
+    {"small floats", {element::f8e4m3, element::f8e5m2, element::f8e8m0, element::f4e2m1, element::nf4}},
+    {"packed integers", {element::i4, element::u1, element::u2, element::u3, element::u4, element::u6}}};
+
+/// What the operation allows its data to be; without data of its own, what its models ran with.
+std::vector<element::Type> allowed_types(const ir::OpSchema& schema, const std::vector<element::Type>& runs) {
+  if (std::string_view(ops::data_types(schema).inputs).empty()) return runs;
+  std::vector<element::Type> allowed;
+  for (int i = static_cast<int>(element::Type_t::boolean); i <= static_cast<int>(element::Type_t::f8e8m0); ++i)
+    if (const auto type = static_cast<element::Type_t>(i); ops::data_types(schema).allowed.contains(type))
+      allowed.emplace_back(type);
+  return allowed;
+}
 
 std::string names(std::vector<element::Type> types) {
   std::string text;
@@ -111,7 +124,11 @@ std::string row(const ir::OpSchema& schema) {
     if (entry->second.own > 0) own.push_back(type);
     partly = partly || (entry->second.own > 0 && entry->second.own < entry->second.all);
   }
-  std::string kernel = own.empty() ? "reference" : own == runs ? "all of them" : names(own);
+  const std::vector<element::Type> allowed = allowed_types(schema, runs);
+  const bool all = std::all_of(allowed.begin(), allowed.end(), [&](element::Type type) {
+    return std::find(own.begin(), own.end(), type) != own.end();
+  });
+  std::string kernel = own.empty() ? "reference" : all ? "all of them" : names(own);
   std::string notes;
   const auto note = [&](const char* text) { notes += (notes.empty() ? "" : "; ") + std::string(text); };
   if (found.has_bodies) {
@@ -124,7 +141,7 @@ std::string row(const ir::OpSchema& schema) {
   if (partly && kernel != "-") note("not every form");
   if (found.size_depends_on_data) note("the size of the result depends on data");
   if (schema.accuracy == ir::Accuracy::random) note("random numbers");
-  return "| " + operation + " | " + names(runs) + " | " + kernel + " | " + notes + " |\n";
+  return "| " + operation + " | " + names(allowed) + " | " + kernel + " | " + notes + " |\n";
 }
 
 constexpr const char* kBegin = "<!-- operations: test_differential --write-operations FILE -->\n";

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "plugins/interpreter/interpreter.hpp"
-#include "tests/passes/body_ports.hpp"
 #include "tests/passes/graph_maker.hpp"
+#include "tests/support/body_ports.hpp"
 #include "tests/support/caught.hpp"
 
 namespace terroir::test {

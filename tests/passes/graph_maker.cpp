@@ -10,12 +10,12 @@
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/base/error.hpp"
-#include "ir/graph/infer.hpp"
 #include "ops/registry.hpp"
 #include "plugins/cpu/plugin.hpp"
 #include "plugins/interpreter/interpreter.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/elements.hpp"
+#include "tests/support/infer_added.hpp"
 
 namespace terroir::test {
 namespace {
@@ -78,17 +78,7 @@ std::string GraphMaker::next_name(const std::string& type) {
   return count == 1 ? name : name + std::to_string(count);
 }
 
-ir::Value GraphMaker::infer(ir::NodeId id) {
-  ir::KnownValues known(graph_);
-  const std::vector<ir::PortType> types = ir::infer_node(graph_, id, known);
-  ir::Node& node = graph_.node(id);
-  node.outputs.resize(types.size());
-  for (size_t i = 0; i < types.size(); ++i) {
-    node.outputs[i].type = types[i].type;
-    node.outputs[i].shape = types[i].shape;
-  }
-  return {id, 0};
-}
+ir::Value GraphMaker::infer(ir::NodeId id) { return infer_added(graph_, id); }
 
 ir::Value GraphMaker::input(const PartialShape& shape, element::Type type) {
   const ir::Value value = infer(

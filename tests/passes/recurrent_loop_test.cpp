@@ -4,10 +4,10 @@
 #include "ir/schema/infrastructure.hpp"
 #include "ops/registry.hpp"
 #include "ops/rewrites/rewrites.hpp"
-#include "tests/passes/body_ports.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/graph_maker.hpp"
 #include "tests/passes/planned.hpp"
+#include "tests/support/body_ports.hpp"
 
 namespace terroir::test {
 namespace {

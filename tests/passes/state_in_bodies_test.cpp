@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "runtime/plugin/variables.hpp"
-#include "tests/passes/body_ports.hpp"
 #include "tests/passes/state_device.hpp"
+#include "tests/support/body_ports.hpp"
 #include "tests/support/caught.hpp"
 
 namespace terroir::test {

@@ -62,6 +62,17 @@ TEST_P(Texts, ComeFromOperationsWhoseSizesDependOnThem) {
                                                             kTexts[1], kTexts[2], kTexts[3]}));
 }
 
+TEST_P(Texts, AreComparedAndChosen) {
+  ModelBuilder b;
+  const auto x = b.parameter(element::string, shape());
+  const auto one = b.constant(texts({kTexts[0]}));
+  const auto equal = b.op("Equal", "opset1", {x, one}), below = b.op("Less", "opset1", {x, one});
+  b.result(b.op("Select", "opset1", {equal, b.constant(texts({"same"})), x}));
+  b.result(b.op("Select", "opset1", {below, b.constant(texts({"below"})), x}));
+  EXPECT_EQ(run(b.build()), (std::vector<std::vector<std::string>>{{"same", kTexts[1], kTexts[2], kTexts[3]},
+                                                                   {kTexts[0], kTexts[1], "below", kTexts[3]}}));
+}
+
 INSTANTIATE_TEST_SUITE_P(StaticAndDynamic, Texts, testing::Bool());
 
 }  // namespace

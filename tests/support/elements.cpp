@@ -8,8 +8,8 @@
 #include <terroir/float16.hpp>
 
 #include "ir/base/error.hpp"
+#include "ir/base/packed.hpp"
 #include "ops/reference/type/convert.hpp"
-#include "ops/reference/type/packed.hpp"
 
 namespace terroir::test {
 namespace {
@@ -76,7 +76,7 @@ double exotic_at(const ir::TensorView& tensor, int64_t index) {
   if (width == 8)
     alone[0] = data[index];
   else
-    ops::reference::write_bits(alone, 0, width, ops::reference::read_bits(data, index, width));
+    ir::write_bits(alone, 0, width, ir::read_bits(data, index, width));
   ops::reference::convert({tensor.type, {1}, alone}, {element::f64, {1}, &number});
   return number;
 }
@@ -89,7 +89,7 @@ void set_exotic(const ir::MutableTensorView& tensor, int64_t index, double numbe
   if (width == 8)
     data[index] = alone[0];
   else
-    ops::reference::write_bits(data, index, width, ops::reference::read_bits(alone, 0, width));
+    ir::write_bits(data, index, width, ir::read_bits(alone, 0, width));
 }
 
 double parse_real(std::string_view text) {

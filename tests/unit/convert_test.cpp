@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "ops/reference/type/small_float.hpp"
+#include "ir/base/small_float.hpp"
 
 namespace terroir {
 namespace {
@@ -79,9 +79,9 @@ TEST(Convert, EverySmallFloatSurvivesTheWayThroughF32) {
   for (const element::Type type : {element::nf4, element::f4e2m1, element::f8e4m3, element::f8e5m2, element::f8e8m0}) {
     const int codes = 1 << type.bitwidth();
     for (int code = 0; code < codes; ++code) {
-      const float value = ops::reference::small_float_values(type)[code];
+      const float value = ir::small_float_values(type)[code];
       if (std::isnan(value)) continue;
-      EXPECT_EQ(ops::reference::encode_small_float(type, static_cast<double>(value)), code) << type << " " << value;
+      EXPECT_EQ(ir::encode_small_float(type, static_cast<double>(value)), code) << type << " " << value;
     }
   }
 }

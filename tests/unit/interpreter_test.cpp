@@ -148,7 +148,8 @@ TEST(Interpreter, NamesTheLayerThatRefusesItsInput) {
   graph.add(op("Result"), "out", nullptr, {{relu, 0}});
   const bool value = true;
   const ir::TensorView input{element::boolean, {1}, &value};
-  EXPECT_EQ(message([&] { run(graph, {&input, 1}); }), "ReLU 'act': the type of input 0 must be numeric, got boolean");
+  EXPECT_EQ(message([&] { run(graph, {&input, 1}); }).find("ReLU 'act': the type boolean of input 0 is not supported"),
+            0u);
 }
 
 TEST(Interpreter, CarriesNarrowTypesInF32WhenToldTo) {

@@ -117,8 +117,6 @@ TEST(ReferenceGuard, TypesWithoutAnImplementation) {
                  "Add is not implemented for u4; it is for f32");
   expect_refusal("Select-1", {}, {{boolean, {2}}, {element::u4, {2}}, {element::u4, {2}}}, {{element::u4, {2}}},
                  "Select is not implemented for u4");
-  expect_refusal("OneHot-1", {{"axis", "0"}}, {{i64, {2}}, {i64, {}, {3}}, {element::u4, {}}, {element::u4, {}}},
-                 {{element::u4, {3, 2}}}, "OneHot is not implemented for u4");
 }
 
 TEST(BroadcastWalk, MergesAxesIntoLongRuns) {

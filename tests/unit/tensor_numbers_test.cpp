@@ -16,6 +16,9 @@ TEST(TensorNumbers, IntegersOfEveryWidth) {
   EXPECT_EQ(to_integers({element::i4, {3}, packed}), (std::vector<int64_t>{1, -8, -1}));
   EXPECT_EQ(to_integers({element::u4, {4}, packed}), (std::vector<int64_t>{1, 8, 15, 0}));
   EXPECT_EQ(to_integers({element::u1, {9}, packed}), (std::vector<int64_t>{1, 0, 0, 0, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(to_integers({element::u2, {5}, packed}), (std::vector<int64_t>{1, 0, 0, 2, 3}));
+  EXPECT_EQ(to_integers({element::u3, {5}, packed}), (std::vector<int64_t>{1, 0, 6, 7, 0}));
+  EXPECT_EQ(to_integers({element::u6, {2}, packed}), (std::vector<int64_t>{1, 62}));
 }
 
 TEST(TensorNumbers, RealsOfEveryNumericType) {
@@ -23,12 +26,18 @@ TEST(TensorNumbers, RealsOfEveryNumericType) {
   EXPECT_EQ(to_reals({element::f16, {2}, f16}), (std::vector<double>{1.5, -2}));
   const int32_t i32[] = {7};
   EXPECT_EQ(to_reals({element::i32, {1}, i32}), std::vector<double>{7});
+  const uint8_t f8e5m2[] = {0x3c, 0xbe};
+  EXPECT_EQ(to_reals({element::f8e5m2, {2}, f8e5m2}), (std::vector<double>{1, -1.5}));
+  const uint8_t nf4[] = {0xf0};
+  EXPECT_EQ(to_reals({element::nf4, {2}, nf4}), (std::vector<double>{-1, 1}));
 }
 
 TEST(TensorNumbers, RefuseOtherTypes) {
   const float f32[] = {1};
   EXPECT_THROW(to_integers({element::f32, {1}, f32}), Exception);
-  EXPECT_THROW(to_reals({element::nf4, {1}, f32}), Exception);
+  const std::string text = "1";
+  EXPECT_THROW(to_integers({element::string, {1}, &text}), Exception);
+  EXPECT_THROW(to_reals({element::string, {1}, &text}), Exception);
 }
 
 }  // namespace

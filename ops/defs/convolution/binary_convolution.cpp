@@ -12,8 +12,6 @@ constexpr WeightsLayout kLayout{false, false};
 
 void infer_binary_convolution(ir::InferContext& ctx) {
   const auto& attrs = ctx.attrs<BinaryConvolutionAttrs>();
-  const element::Type type = ctx.type(0);
-  ctx.require(type.is_dynamic() || type.is_real() || type.is_integral_number(), "data must be numeric, got ", type);
   ctx.require(ctx.type(1).is_dynamic() || ctx.type(1) == element::u1, "weights must be of type u1, got ", ctx.type(1));
   require_rank(ctx, 0, "data", 4, 4);
   require_rank(ctx, 1, "weights", 4, 4);
@@ -22,7 +20,7 @@ void infer_binary_convolution(ir::InferContext& ctx) {
   for (size_t i = 0; i < 2; ++i)
     output.push_back(window_output(spatial_extent(ctx.shape(0), 2, i), spatial_extent(ctx.shape(1), 2, i),
                                    steps.axes[i], steps.auto_pad, steps.rounding, i));
-  ctx.set_output(0, type, std::move(output));
+  ctx.set_output(0, ctx.type(0), std::move(output));
 }
 
 void evaluate_binary_convolution(const ir::EvalContext& ctx) {

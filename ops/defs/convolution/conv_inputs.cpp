@@ -7,8 +7,6 @@ element::Type conv_type(const ir::InferContext& ctx) {
   if (!element::Type::merge(type, ctx.type(0), ctx.type(1)))
     throw_error(ErrorCode::type_mismatch, "data and weights must have one element type, got ", ctx.type(0), " and ",
                 ctx.type(1));
-  ctx.require(type.is_dynamic() || type.is_real() || type.is_integral_number(),
-              "data and weights must be numeric, got ", type);
   return type;
 }
 

@@ -34,7 +34,6 @@ void infer_deformable(ir::InferContext& ctx) {
                 ") must have the type ", type, " of data, got ", ctx.type(input));
     require_rank(ctx, input, names[input], 4, 4);
   }
-  ctx.require(type.is_dynamic() || type.is_real() || type.is_integral_number(), "data must be numeric, got ", type);
   ctx.require(attrs.group > 0 && attrs.group <= INT32_MAX, "group must be positive, got ", attrs.group);
   ctx.require(attrs.deformable_group > 0 && attrs.deformable_group <= INT32_MAX,
               "deformable_group must be positive, got ", attrs.deformable_group);

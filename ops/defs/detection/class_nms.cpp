@@ -28,8 +28,6 @@ void set_outputs(ir::InferContext& ctx, const reference::NmsParams& params, elem
 element::Type check_common(ir::InferContext& ctx, const reference::NmsParams& params) {
   const element::Type out = params.output_type;
   ctx.require(out == element::i64 || out == element::i32, "output_type must be i64 or i32, got ", out.get_type_name());
-  require_real_type(ctx, 0, "boxes");
-  require_real_type(ctx, 1, "scores");
   require_rank(ctx, 0, "boxes", 3, 3);
   const element::Type type = merged_type(ctx, 0, 1, "boxes", "scores");
   if (ctx.shape(0).rank().is_static())

@@ -38,7 +38,6 @@ void infer(ir::InferContext& ctx, const DetectionOutputAttrs& attrs, bool has_nu
   element::Type type;
   Dimension images;
   for (int i = 0; i < ctx.input_count(); ++i) {
-    require_real_type(ctx, i, kNames[i]);
     require_rank(ctx, i, kNames[i], kRanks[i], kRanks[i]);
     if (i == 2) continue;  // f32 in models of any type, because PriorBox gives nothing else
     ctx.require(element::Type::merge(type, type, ctx.type(i)), "all inputs must have one element type, ", kNames[i],

@@ -15,7 +15,6 @@ void require_count(const ir::InferContext& ctx, const char* name, int64_t value,
 
 /// The input with the extents of `wanted` where those are known; Exception when they contradict.
 PartialShape merged(const ir::InferContext& ctx, int input, const char* name, PartialShape wanted) {
-  require_real_type(ctx, input, name);
   const PartialShape expected = wanted;
   ctx.require(PartialShape::merge_into(wanted, ctx.shape(input)), name, " (input ", input, ") must have shape ",
               expected, ", got ", ctx.shape(input));

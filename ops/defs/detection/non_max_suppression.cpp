@@ -24,7 +24,7 @@ void infer(ir::InferContext& ctx, const NonMaxSuppression1Attrs& attrs, int vers
               type.get_type_name());
   for (int i = 0; i < ctx.input_count(); ++i) {
     if (i == 2) continue;
-    require_real_type(ctx, i, kNames[i]);
+    if (i > 2) require_real_type(ctx, i, kNames[i]);
     require_rank(ctx, i, kNames[i], i < 2 ? 3 : 0, i < 2 ? 3 : 1);
   }
   const PartialShape boxes = ctx.shape(0).rank().is_static() ? ctx.shape(0) : PartialShape::dynamic(3);

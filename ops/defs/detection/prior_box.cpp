@@ -20,7 +20,6 @@ void require_variance(const ir::InferContext& ctx, const std::vector<double>& va
 void set_boxes(ir::InferContext& ctx, int64_t per_cell) {
   constexpr const char* kNames[] = {"output_size", "image_size"};
   for (int i = 0; i < 2; ++i) {
-    require_integer_type(ctx, i, kNames[i]);
     require_rank(ctx, i, kNames[i], 1, 1);
     const auto length = known_length(ctx, i);
     ctx.require(!length || *length == 2, kNames[i], " (input ", i, ") must have 2 elements, got ", length.value_or(0));

@@ -25,7 +25,6 @@ void infer(ir::InferContext& ctx, bool with_scores) {
   constexpr const char* kNames[] = {"class_probs", "bbox_deltas", "image_shape"};
   element::Type type;
   for (int i = 0; i < 3; ++i) {
-    require_real_type(ctx, i, kNames[i]);
     require_rank(ctx, i, kNames[i], i < 2 ? 4 : 1, i < 2 ? 4 : 1);
     ctx.require(element::Type::merge(type, type, ctx.type(i)), "all inputs must have one element type, ", kNames[i],
                 " has ", ctx.type(i).get_type_name(), " after ", type.get_type_name());

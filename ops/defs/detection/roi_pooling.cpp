@@ -23,7 +23,6 @@ Dimension extent_of(const PartialShape& shape, std::ptrdiff_t axis) {
 
 /// Checks feature maps (input 0) and rois (input 1, rows of `row` numbers); the number of regions.
 Dimension regions(const ir::InferContext& ctx, int64_t row) {
-  require_real_type(ctx, 0, "feature maps");
   merged_type(ctx, 0, 1, "feature maps", "rois");
   require_rank(ctx, 0, "feature maps", 4, 4);
   require_rank(ctx, 1, "rois", 2, 2);

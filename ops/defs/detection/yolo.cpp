@@ -13,7 +13,6 @@ void infer_region(ir::InferContext& ctx) {
       {"coords", attrs.coords}, {"classes", attrs.classes}, {"num", attrs.num}};
   for (const auto& [name, value] : counts)
     ctx.require(value >= 0 && value <= kMost, name, " must be in [0, ", kMost, "], got ", value);
-  require_real_type(ctx, 0, "data");
   require_rank(ctx, 0, "data", 4, 4);
   const PartialShape data = ctx.shape(0).rank().is_static() ? ctx.shape(0) : PartialShape::dynamic(4);
   const int64_t channels = attrs.regions() * (attrs.coords + attrs.classes + 1);

@@ -85,7 +85,7 @@ ir::OpSchema clamp_1() {
   schema.infer = [](ir::InferContext& ctx) {
     const auto& attrs = ctx.attrs<ClampAttrs>();
     ctx.require(attrs.min <= attrs.max, "min must not be above max, got min=", attrs.min, " and max=", attrs.max);
-    infer_unary<TypeClass::number>(ctx);
+    infer_unary(ctx);
   };
   return schema;
 }

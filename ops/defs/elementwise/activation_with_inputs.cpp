@@ -11,9 +11,7 @@
 namespace terroir::ops {
 namespace {
 
-template <TypeClass C>
 void infer_with_scalars(ir::InferContext& ctx) {
-  check_type_class(ctx, 0, C);
   element::Type type = ctx.type(0);
   for (int i = 1; i < ctx.input_count(); ++i) {
     type = merged_type(ctx, 0, i);
@@ -33,11 +31,10 @@ double scalar_input(const ir::EvalContext& ctx, size_t input) {
   return ir::to_reals(view).front();
 }
 
-template <TypeClass C = TypeClass::real>
 ir::OpSchema with_scalars(int min_inputs, int max_inputs, ir::ReferenceFn reference, UnaryTraits traits) {
   ir::OpSchema schema = unary_schema<>(reference, traits);
   schema.arity = {min_inputs, max_inputs, 1};
-  schema.infer = &infer_with_scalars<C>;
+  schema.infer = &infer_with_scalars;
   return schema;
 }
 
@@ -54,7 +51,6 @@ ir::OpSchema prelu_1() {
       kZeroToZero);
   schema.arity = {2, 2, 1};
   schema.infer = [](ir::InferContext& ctx) {
-    check_type_class(ctx, 0, TypeClass::number);
     const PartialShape& data = ctx.shape(0);
     const PartialShape& slope = ctx.shape(1);
     if (data.is_static() && slope.is_static()) {

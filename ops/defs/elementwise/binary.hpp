@@ -32,21 +32,19 @@ struct DivideAttrs {
 /// The common type of two inputs; refuses types that differ.
 element::Type merged_type(const ir::InferContext& ctx, int a, int b);
 
-template <class Attrs, TypeClass C, bool kToBoolean>
+template <class Attrs, bool kToBoolean>
 void infer_binary(ir::InferContext& ctx) {
-  check_type_class(ctx, 0, C);
-  check_type_class(ctx, 1, C);
   const element::Type type = merged_type(ctx, 0, 1);
   ctx.set_output(0, kToBoolean ? element::boolean : type,
                  broadcast_shape(ctx.shape(0), ctx.shape(1), ctx.attrs<Attrs>().broadcast));
 }
 
-template <class Attrs = BinaryAttrs, TypeClass C = TypeClass::number, bool kToBoolean = false>
+template <class Attrs = BinaryAttrs, bool kToBoolean = false>
 ir::OpSchema binary_schema(ir::ReferenceFn reference, UnaryTraits traits = {}) {
   ir::OpSchema schema;
   schema.arity = {2, 2, 1};
   schema.make_attributes = &ir::make_attributes<Attrs>;
-  schema.infer = &infer_binary<Attrs, C, kToBoolean>;
+  schema.infer = &infer_binary<Attrs, kToBoolean>;
   schema.reference = reference;
   schema.accuracy = traits.accuracy;
   schema.flags.elementwise = true;

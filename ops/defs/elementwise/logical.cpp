@@ -15,10 +15,7 @@ namespace {
 
 constexpr UnaryTraits kExact{.maps_zero_to_zero = false, .accuracy = ir::Accuracy::exact};
 
-template <TypeClass C>
-ir::OpSchema exact_binary(ir::ReferenceFn reference) {
-  return binary_schema<BinaryAttrs, C>(reference, kExactZeroToZero);
-}
+ir::OpSchema exact_binary(ir::ReferenceFn reference) { return binary_schema<>(reference, kExactZeroToZero); }
 
 template <class T>
 T shift_left(T a, T count) {
@@ -43,35 +40,29 @@ T invert(T x) {
 
 }  // namespace
 
-ir::OpSchema logical_and_1() { return exact_binary<TypeClass::boolean>(TERROIR_BINARY("LogicalAnd", char, a&& b)); }
-ir::OpSchema logical_or_1() { return exact_binary<TypeClass::boolean>(TERROIR_BINARY("LogicalOr", char, a || b)); }
-ir::OpSchema logical_xor_2() { return exact_binary<TypeClass::boolean>(TERROIR_BINARY("LogicalXor", char, a != b)); }
+ir::OpSchema logical_and_1() { return exact_binary(TERROIR_BINARY("LogicalAnd", char, a&& b)); }
+ir::OpSchema logical_or_1() { return exact_binary(TERROIR_BINARY("LogicalOr", char, a || b)); }
+ir::OpSchema logical_xor_2() { return exact_binary(TERROIR_BINARY("LogicalXor", char, a != b)); }
 ir::OpSchema xor_1() { return logical_xor_2(); }
-ir::OpSchema logical_not_1() {
-  return unary_schema<ir::NoAttrs, TypeClass::boolean>(TERROIR_UNARY("LogicalNot", unary_loop<char>, !x), kExact);
-}
+ir::OpSchema logical_not_1() { return unary_schema<>(TERROIR_UNARY("LogicalNot", unary_loop<char>, !x), kExact); }
 
 ir::OpSchema bitwise_and_13() {
-  return exact_binary<TypeClass::integer_or_boolean>(
-      TERROIR_BINARY("BitwiseAnd", TERROIR_BITS, static_cast<decltype(a)>(a & b)));
+  return exact_binary(TERROIR_BINARY("BitwiseAnd", TERROIR_BITS, static_cast<decltype(a)>(a & b)));
 }
 ir::OpSchema bitwise_or_13() {
-  return exact_binary<TypeClass::integer_or_boolean>(
-      TERROIR_BINARY("BitwiseOr", TERROIR_BITS, static_cast<decltype(a)>(a | b)));
+  return exact_binary(TERROIR_BINARY("BitwiseOr", TERROIR_BITS, static_cast<decltype(a)>(a | b)));
 }
 ir::OpSchema bitwise_xor_13() {
-  return exact_binary<TypeClass::integer_or_boolean>(
-      TERROIR_BINARY("BitwiseXor", TERROIR_BITS, static_cast<decltype(a)>(a ^ b)));
+  return exact_binary(TERROIR_BINARY("BitwiseXor", TERROIR_BITS, static_cast<decltype(a)>(a ^ b)));
 }
 ir::OpSchema bitwise_not_13() {
-  return unary_schema<ir::NoAttrs, TypeClass::integer_or_boolean>(
-      TERROIR_UNARY("BitwiseNot", unary_loop<TERROIR_BITS>, invert(x)), kExact);
+  return unary_schema<>(TERROIR_UNARY("BitwiseNot", unary_loop<TERROIR_BITS>, invert(x)), kExact);
 }
 ir::OpSchema bitwise_left_shift_15() {
-  return exact_binary<TypeClass::integer>(TERROIR_BINARY("BitwiseLeftShift", TERROIR_INTEGERS, shift_left(a, b)));
+  return exact_binary(TERROIR_BINARY("BitwiseLeftShift", TERROIR_INTEGERS, shift_left(a, b)));
 }
 ir::OpSchema bitwise_right_shift_15() {
-  return exact_binary<TypeClass::integer>(TERROIR_BINARY("BitwiseRightShift", TERROIR_INTEGERS, shift_right(a, b)));
+  return exact_binary(TERROIR_BINARY("BitwiseRightShift", TERROIR_INTEGERS, shift_right(a, b)));
 }
 
 }  // namespace terroir::ops

@@ -11,7 +11,8 @@ namespace terroir::ops {
 namespace {
 
 void infer_select(ir::InferContext& ctx) {
-  check_type_class(ctx, 0, TypeClass::boolean);
+  ctx.require(ctx.type(0).compatible(element::boolean), "the condition (input 0) must be boolean, got ",
+              ctx.type(0).get_type_name());
   const element::Type type = merged_type(ctx, 1, 2);
   const BroadcastRule& rule = ctx.attrs<BinaryAttrs>().broadcast;
   ctx.set_output(0, type, broadcast_shape(broadcast_shape(ctx.shape(1), ctx.shape(2), rule), ctx.shape(0), rule));

@@ -4,17 +4,7 @@
 
 namespace terroir::ops {
 
-/// Which element types a unary op takes.
-enum class TypeClass { any, real, number, integer, integer_or_boolean, boolean };
-
-/// Refuses a known type outside of the class.
-void check_type_class(const ir::InferContext& ctx, int input, TypeClass wanted);
-
-template <TypeClass C>
-void infer_unary(ir::InferContext& ctx) {
-  check_type_class(ctx, 0, C);
-  ctx.set_output(0, ctx.type(0), ctx.shape(0));
-}
+inline void infer_unary(ir::InferContext& ctx) { ctx.set_output(0, ctx.type(0), ctx.shape(0)); }
 
 struct UnaryTraits {
   bool maps_zero_to_zero = false;
@@ -22,12 +12,12 @@ struct UnaryTraits {
 };
 
 /// Schema of a unary elementwise op without attributes, or with `Attrs`.
-template <class Attrs = ir::NoAttrs, TypeClass C = TypeClass::number>
+template <class Attrs = ir::NoAttrs>
 ir::OpSchema unary_schema(ir::ReferenceFn reference, UnaryTraits traits = {}) {
   ir::OpSchema schema;
   schema.arity = {1, 1, 1};
   schema.make_attributes = &ir::make_attributes<Attrs>;
-  schema.infer = &infer_unary<C>;
+  schema.infer = &infer_unary;
   schema.reference = reference;
   schema.accuracy = traits.accuracy;
   schema.flags.elementwise = true;

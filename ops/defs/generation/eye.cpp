@@ -32,7 +32,6 @@ Dimension side(ir::InferContext& ctx, int input, const char* name) {
 
 void infer_eye(ir::InferContext& ctx) {
   const element::Type type = ctx.attrs<EyeAttrs>().output_type;
-  ctx.require(type.is_real() || type.is_integral_number(), "output_type must be numeric, got ", type.get_type_name());
   const Dimension rows = side(ctx, 0, "num_rows");
   const Dimension columns = side(ctx, 1, "num_columns");
   known_integer(ctx, 2, "diagonal_index");

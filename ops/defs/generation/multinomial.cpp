@@ -39,7 +39,6 @@ void infer_multinomial(ir::InferContext& ctx) {
   const element::Type type = attrs.convert_type;
   ctx.require(type == element::i32 || type == element::i64, "convert_type must be i32 or i64, got ",
               type.get_type_name());
-  require_real_type(ctx, 0, "probs");
   require_rank(ctx, 0, "probs", 2, 2);
   Dimension samples;
   if (const auto known = known_integer(ctx, 1, "num_samples")) {

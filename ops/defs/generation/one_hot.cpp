@@ -1,9 +1,9 @@
 #include "ops/defs/generation/one_hot.hpp"
 
-#include <cstring>
 #include <string_view>
 
 #include "ops/defs/elementwise/binary.hpp"
+#include "ops/reference/element_copy.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops {
@@ -41,15 +41,12 @@ void one_hot(const ir::EvalContext& ctx, int64_t axis, bool normalize) {
   ir::Dims dims = indices.dims;
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), depth);
   require_dims(dst, dims, "OneHot");
-  if (dst.type == element::string || dst.type.bitwidth() % 8 != 0)
-    throw_error(ErrorCode::unsupported, "OneHot is not implemented for ", dst.type.get_type_name());
   for (size_t i = 2; i < 4; ++i)
     if (ctx.inputs[i].count() != 1)
       throw_error(ErrorCode::shape_mismatch, "input ", i, " must have one element, its shape is ", ctx.inputs[i].dims);
-  const size_t size = dst.type.size();
-  auto* bytes = static_cast<char*>(dst.data);
+  const reference::ElementCopier copier(dst.type, "OneHot");
   const int64_t count = dst.count();
-  for (int64_t i = 0; i < count; ++i) std::memcpy(bytes + static_cast<size_t>(i) * size, ctx.inputs[3].data, size);
+  copier.copy_strided(dst.data, 0, 1, ctx.inputs[3].data, 0, 0, count);
   if (count == 0) return;
   int64_t inner = 1;
   for (size_t i = at + 1; i < dims.size(); ++i) inner *= dims[i];
@@ -60,7 +57,7 @@ void one_hot(const ir::EvalContext& ctx, int64_t axis, bool normalize) {
     if (index < 0 || index >= depth) continue;
     const auto position = static_cast<int64_t>(i);
     const int64_t place = (position / inner * depth + index) * inner + position % inner;
-    std::memcpy(bytes + static_cast<size_t>(place) * size, ctx.inputs[2].data, size);
+    copier.copy(dst.data, place, ctx.inputs[2].data, 0, 1);
   }
 }
 

@@ -10,6 +10,8 @@ void infer_grid_sample(ir::InferContext& ctx) {
   require_rank(ctx, 0, "data", 4, 4);
   require_rank(ctx, 1, "grid", 4, 4);
   require_real_type(ctx, 1, "grid");
+  ctx.require(ctx.type(0) != element::string || ctx.attrs<GridSampleAttrs>().mode == reference::GridSampleMode::nearest,
+              "mode must be nearest for texts");
   PartialShape output = PartialShape::dynamic(4);
   const PartialShape &data = ctx.shape(0), &grid = ctx.shape(1);
   if (data.rank().is_static()) {

@@ -106,12 +106,6 @@ PartialShape padded_shape(const PartialShape& data, const std::vector<int64_t>& 
   return padded;
 }
 
-element::Type numeric_type(const ir::InferContext& ctx) {
-  const element::Type type = ctx.type(0);
-  ctx.require(type.is_dynamic() || type.is_real() || type.is_integral_number(), "data must be numeric, got ", type);
-  return type;
-}
-
 /// From the shortest at the lowest scale to the longest at the highest.
 Dimension scaled_extent(const Dimension& extent, const std::optional<ir::RealRange>& scale) {
   if (!scale || !(scale->low > 0)) return {};
@@ -123,7 +117,7 @@ template <bool Eleven>
 void infer_interpolate(ir::InferContext& ctx) {
   constexpr Ports ports = Eleven ? kPorts11 : kPorts4;
   const auto& attrs = ctx.attrs<InterpolateAttrs>();
-  const element::Type type = numeric_type(ctx);
+  const element::Type type = ctx.type(0);
   const auto& mode_names = ir::EnumSpellings<ResampleMode>::names;
   ctx.require(attrs.mode != ResampleMode::area && (Eleven || !is_pillow(attrs.mode)),
               "mode must be nearest, linear, linear_onnx",
@@ -177,7 +171,7 @@ void infer_interpolate(ir::InferContext& ctx) {
 
 void infer_interpolate_1(ir::InferContext& ctx) {
   const auto& attrs = ctx.attrs<Interpolate1Attrs>();
-  const element::Type type = numeric_type(ctx);
+  const element::Type type = ctx.type(0);
   ctx.require(!is_pillow(attrs.mode), "mode must be nearest, linear, cubic or area, got ",
               ir::EnumSpellings<ResampleMode>::names[static_cast<size_t>(attrs.mode)]);
   require_integer_type(ctx, 1, "target_spatial_shape");

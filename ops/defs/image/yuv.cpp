@@ -23,8 +23,6 @@ void infer_yuv(ir::InferContext& ctx, YuvLayout layout) {
                 " of the image, got ", ctx.type(i));
     require_rank(ctx, i, kNames[i], 4, 4);
   }
-  ctx.require(type.is_dynamic() || type == element::u8 || type.is_real(),
-              "the image must be u8 or floating-point, got ", type);
 
   const auto extent = [&](int input, std::ptrdiff_t axis) {
     return ctx.shape(input).rank().is_static() ? ctx.shape(input)[axis] : Dimension();

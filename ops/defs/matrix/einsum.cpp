@@ -9,7 +9,6 @@ namespace terroir::ops {
 namespace {
 
 void infer_einsum(ir::InferContext& ctx) {
-  check_type_class(ctx, 0, TypeClass::number);
   element::Type type = ctx.type(0);
   std::vector<PartialShape> shapes;
   for (int i = 0; i < ctx.input_count(); ++i) {

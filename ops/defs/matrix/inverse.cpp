@@ -18,7 +18,6 @@ struct InverseAttrs {
 };
 
 void infer_inverse(ir::InferContext& ctx) {
-  require_real_type(ctx, 0, "data");
   require_rank(ctx, 0, "data", 2, INT64_MAX);
   PartialShape shape = ctx.shape(0);
   if (shape.rank().is_static()) {

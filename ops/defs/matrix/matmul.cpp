@@ -33,8 +33,6 @@ struct Operand {
 };
 
 void infer_matmul(ir::InferContext& ctx) {
-  check_type_class(ctx, 0, TypeClass::number);
-  check_type_class(ctx, 1, TypeClass::number);
   const element::Type type = merged_type(ctx, 0, 1);
   ctx.set_output(0, type, matmul_shape(ctx.shape(0), ctx.shape(1), ctx.attrs<MatMulAttrs>()));
 }

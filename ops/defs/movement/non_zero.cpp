@@ -11,7 +11,6 @@ void infer(ir::InferContext& ctx) {
   const element::Type type = ctx.attrs<NonZeroAttrs>().output_type;
   ctx.require(type == element::i64 || type == element::i32, "output_type must be i64 or i32, got ",
               type.get_type_name());
-  ctx.require(ctx.type(0) != element::string, "data must be numeric or boolean, got string");
   const PartialShape& data = ctx.shape(0);
   if (data.rank().is_dynamic()) {
     ctx.set_output(0, type, PartialShape::dynamic(2));

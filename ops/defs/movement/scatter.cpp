@@ -92,6 +92,11 @@ std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
   return numbers;
 }
 
+void require_numbers(const ir::InferContext& ctx, ScatterReduction reduction) {
+  ctx.require(reduction == ScatterReduction::none || ctx.type(0) != element::string,
+              "texts can only be replaced: reduction must be none");
+}
+
 ir::OpSchema schema_of(int inputs, ir::InferFn infer, ir::ReferenceFn reference) {
   ir::OpSchema schema;
   schema.arity = {inputs, inputs, 1};
@@ -124,6 +129,7 @@ ir::OpSchema scatter_elements_update_12() {
       [](ir::InferContext& ctx) {
         const auto reduction = ctx.attrs<ScatterElementsAttrs>().reduction;
         ctx.require(reduction != ScatterReduction::sub, "reduction must be none, sum, prod, min, max or mean, got sub");
+        require_numbers(ctx, reduction);
         ctx.require(reduction != ScatterReduction::mean || ctx.type(0) != element::boolean,
                     "there is no mean of boolean elements");
         infer_elements(ctx);
@@ -151,6 +157,7 @@ ir::OpSchema scatter_nd_update_15() {
   auto schema = schema_of(
       3,
       [](ir::InferContext& ctx) {
+        require_numbers(ctx, ctx.attrs<ScatterNdAttrs>().reduction);
         ctx.require(ctx.attrs<ScatterNdAttrs>().reduction != ScatterReduction::mean,
                     "reduction must be none, sum, sub, prod, min or max, got mean");
         infer_nd(ctx);

@@ -9,7 +9,6 @@ namespace {
 void infer_with(ir::InferContext& ctx, const BatchNormInputs& at) {
   const auto& attrs = ctx.attrs<BatchNormInferenceAttrs>();
   ctx.require(attrs.epsilon >= 0, "epsilon must be non-negative, got ", attrs.epsilon);
-  require_real_type(ctx, at.data, "data");
   require_rank(ctx, at.data, "data", 2, INT64_MAX);
 
   const struct {

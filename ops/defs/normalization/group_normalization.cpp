@@ -10,7 +10,6 @@ void infer_group_normalization(ir::InferContext& ctx) {
   const auto& attrs = ctx.attrs<GroupNormalizationAttrs>();
   ctx.require(attrs.num_groups > 0, "num_groups must be positive, got ", attrs.num_groups);
   ctx.require(attrs.epsilon > 0, "epsilon must be positive, got ", attrs.epsilon);
-  require_real_type(ctx, 0, "data");
   require_rank(ctx, 0, "data", 2, INT64_MAX);
   PartialShape output = ctx.shape(0);
   element::Type type = ctx.type(0);

@@ -13,7 +13,6 @@ ir::OpSchema lrn_1() {
   schema.infer = [](ir::InferContext& ctx) {
     const auto& attrs = ctx.attrs<LrnAttrs>();
     ctx.require(attrs.size > 0 && attrs.size <= INT32_MAX, "size must be within [1, 2147483647], got ", attrs.size);
-    require_real_type(ctx, 0, "data");
     check_axes_input(ctx, 1);
     ctx.set_output(0, ctx.type(0), ctx.shape(0));
   };

@@ -21,7 +21,6 @@ ir::OpSchema mvn_2() {
   schema.arity = {1, 1, 1};
   schema.make_attributes = &ir::make_attributes<Mvn2Attrs>;
   schema.infer = [](ir::InferContext& ctx) {
-    require_real_type(ctx, 0, "data");
     if (ctx.shape(0).rank().is_static()) mvn_axes(ctx.attrs<Mvn2Attrs>(), ctx.shape(0).size());
     ctx.set_output(0, ctx.type(0), ctx.shape(0));
   };
@@ -39,7 +38,6 @@ ir::OpSchema mvn_6() {
   schema.arity = {2, 2, 1};
   schema.make_attributes = &ir::make_attributes<Mvn6Attrs>;
   schema.infer = [](ir::InferContext& ctx) {
-    require_real_type(ctx, 0, "data");
     check_axes_input(ctx, 1);
     ctx.set_output(0, ctx.type(0), ctx.shape(0));
   };

@@ -10,7 +10,6 @@ ir::OpSchema normalize_l2_1() {
   schema.arity = {2, 2, 1};
   schema.make_attributes = &ir::make_attributes<NormalizeL2Attrs>;
   schema.infer = [](ir::InferContext& ctx) {
-    require_real_type(ctx, 0, "data");
     check_axes_input(ctx, 1);
     ctx.set_output(0, ctx.type(0), ctx.shape(0));
   };
@@ -27,7 +26,6 @@ ir::OpSchema grn_1() {
   schema.arity = {1, 1, 1};
   schema.make_attributes = &ir::make_attributes<GrnAttrs>;
   schema.infer = [](ir::InferContext& ctx) {
-    require_real_type(ctx, 0, "data");
     require_rank(ctx, 0, "data", 2, 4);
     ctx.set_output(0, ctx.type(0), ctx.shape(0));
   };

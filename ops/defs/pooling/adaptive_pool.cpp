@@ -8,8 +8,6 @@ namespace terroir::ops {
 namespace {
 
 PartialShape adaptive_output(ir::InferContext& ctx) {
-  const element::Type type = ctx.type(0);
-  ctx.require(type.is_dynamic() || type.is_real() || type.is_integral_number(), "data must be numeric, got ", type);
   require_rank(ctx, 0, "data", 3, 5);
   require_integer_type(ctx, 1, "output_shape");
   require_rank(ctx, 1, "output_shape", 1, 1);

@@ -13,8 +13,6 @@ void check_kernel(const std::vector<int64_t>& kernel, size_t spatial_rank) {
 }  // namespace
 
 PartialShape pool_output(const ir::InferContext& ctx, const WindowLists& lists, const std::vector<int64_t>& kernel) {
-  const element::Type type = ctx.type(0);
-  ctx.require(type.is_dynamic() || type.is_real() || type.is_integral_number(), "data must be numeric, got ", type);
   const PartialShape& data = ctx.shape(0);
   const bool ranked = data.rank().is_static();
   ctx.require(!ranked || (data.size() >= 3 && data.size() <= 5), "data must have rank 3 to 5, got the shape ", data);

@@ -11,7 +11,6 @@ namespace {
 void infer_fake_convert(ir::InferContext& ctx) {
   const element::Type to = ctx.attrs<FakeConvertAttrs>().destination_type;
   ctx.require(to == element::f8e4m3 || to == element::f8e5m2, "destination_type must be f8e4m3 or f8e5m2, got ", to);
-  require_real_type(ctx, 0, "data");
   const char* names[] = {"data", "scale", "shift"};
   element::Type type = ctx.type(0);
   for (int input = 1; input < ctx.input_count(); ++input) {

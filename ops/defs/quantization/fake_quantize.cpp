@@ -30,7 +30,6 @@ void check_limit(const ir::InferContext& ctx, const BroadcastRule& rule, int inp
 void infer_fake_quantize(ir::InferContext& ctx) {
   const auto& attrs = ctx.attrs<FakeQuantizeAttrs>();
   ctx.require(attrs.levels >= 2, "levels must be at least 2, got ", attrs.levels);
-  require_real_type(ctx, 0, kNames[0]);
   element::Type type = ctx.type(0);
   for (int input = 1; input < 5; ++input) {
     ctx.require(element::Type::merge(type, type, ctx.type(input)), kNames[input], " (input ", input,

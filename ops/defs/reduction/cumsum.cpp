@@ -22,7 +22,6 @@ struct CumSumAttrs {
 };
 
 void infer_cumsum(ir::InferContext& ctx) {
-  check_type_class(ctx, 0, TypeClass::number);
   const PartialShape& shape = ctx.shape(0);
   const auto axis = ctx.input_count() > 1 ? known_integer(ctx, 1, "axis") : 0;
   if (axis && shape.rank().is_static()) normalize_axis(*axis, static_cast<int64_t>(shape.size()));

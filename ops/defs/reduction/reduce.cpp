@@ -18,9 +18,7 @@
 namespace terroir::ops {
 namespace {
 
-template <TypeClass C>
 void infer_reduce(ir::InferContext& ctx) {
-  check_type_class(ctx, 0, C);
   ctx.set_output(0, ctx.type(0), reduced_shape(ctx, 0, 1, ctx.attrs<ReduceAttrs>().keep_dims));
 }
 
@@ -36,12 +34,11 @@ std::optional<std::vector<Dimension>> reduce_dimensions(ir::InferContext& ctx, N
   return std::vector<Dimension>{to_dimension(result)};
 }
 
-template <TypeClass C = TypeClass::number>
 ir::OpSchema reduction(ir::ReferenceFn reference, ir::DimensionsFn dimensions = nullptr) {
   ir::OpSchema schema;
   schema.arity = {2, 2, 1};
   schema.make_attributes = &ir::make_attributes<ReduceAttrs>;
-  schema.infer = &infer_reduce<C>;
+  schema.infer = &infer_reduce;
   schema.reference = reference;
   schema.dimensions = dimensions;
   return schema;
@@ -72,7 +69,7 @@ constexpr auto as_it_is = [](auto acc, int64_t) { return acc; };
 }  // namespace
 
 ir::OpSchema reduce_sum_1() {
-  return reduction<>(
+  return reduction(
       [](const ir::EvalContext& ctx) {
         reference::reduce_loop<void, TERROIR_NUMBERS>(ctx, "ReduceSum", zero, plus, as_it_is);
       },
@@ -80,7 +77,7 @@ ir::OpSchema reduce_sum_1() {
 }
 
 ir::OpSchema reduce_mean_1() {
-  return reduction<>([](const ir::EvalContext& ctx) {
+  return reduction([](const ir::EvalContext& ctx) {
     reference::reduce_loop<void, TERROIR_NUMBERS>(ctx, "ReduceMean", zero, plus, [](auto acc, int64_t count) {
       return reference::divide_truncated(acc, static_cast<decltype(acc)>(count));
     });
@@ -88,7 +85,7 @@ ir::OpSchema reduce_mean_1() {
 }
 
 ir::OpSchema reduce_max_1() {
-  auto schema = reduction<>(
+  auto schema = reduction(
       [](const ir::EvalContext& ctx) {
         reference::reduce_loop<void, TERROIR_NUMBERS>(
             ctx, "ReduceMax", lowest, [](auto acc, auto x) { return reference::maximum(acc, x); }, as_it_is);
@@ -99,7 +96,7 @@ ir::OpSchema reduce_max_1() {
 }
 
 ir::OpSchema reduce_min_1() {
-  auto schema = reduction<>(
+  auto schema = reduction(
       [](const ir::EvalContext& ctx) {
         reference::reduce_loop<void, TERROIR_NUMBERS>(
             ctx, "ReduceMin", highest, [](auto acc, auto x) { return reference::minimum(acc, x); }, as_it_is);
@@ -110,7 +107,7 @@ ir::OpSchema reduce_min_1() {
 }
 
 ir::OpSchema reduce_prod_1() {
-  return reduction<>(
+  return reduction(
       [](const ir::EvalContext& ctx) {
         reference::reduce_loop<void, TERROIR_NUMBERS>(
             ctx, "ReduceProd", one, [](auto acc, auto x) { return reference::multiply(acc, x); }, as_it_is);
@@ -120,7 +117,7 @@ ir::OpSchema reduce_prod_1() {
 
 // Formula: sum |x|.
 ir::OpSchema reduce_l1_4() {
-  return reduction<>([](const ir::EvalContext& ctx) {
+  return reduction([](const ir::EvalContext& ctx) {
     reference::reduce_loop<void, TERROIR_NUMBERS>(
         ctx, "ReduceL1", zero,
         [](auto acc, auto x) {
@@ -135,7 +132,7 @@ ir::OpSchema reduce_l1_4() {
 
 // Formula: sqrt(sum x^2); integers are computed in f64 and truncate.
 ir::OpSchema reduce_l2_4() {
-  return reduction<>([](const ir::EvalContext& ctx) {
+  return reduction([](const ir::EvalContext& ctx) {
     reference::reduce_loop<double, TERROIR_NUMBERS>(
         ctx, "ReduceL2", zero, [](double acc, double x) { return acc + x * x; },
         [](double acc, int64_t) { return std::sqrt(acc); });
@@ -143,7 +140,7 @@ ir::OpSchema reduce_l2_4() {
 }
 
 ir::OpSchema reduce_logical_and_1() {
-  auto schema = reduction<TypeClass::boolean>([](const ir::EvalContext& ctx) {
+  auto schema = reduction([](const ir::EvalContext& ctx) {
     reference::reduce_loop<void, char>(
         ctx, "ReduceLogicalAnd", one, [](bool acc, bool x) { return acc && x; }, as_it_is);
   });
@@ -152,7 +149,7 @@ ir::OpSchema reduce_logical_and_1() {
 }
 
 ir::OpSchema reduce_logical_or_1() {
-  auto schema = reduction<TypeClass::boolean>([](const ir::EvalContext& ctx) {
+  auto schema = reduction([](const ir::EvalContext& ctx) {
     reference::reduce_loop<void, char>(
         ctx, "ReduceLogicalOr", zero, [](bool acc, bool x) { return acc || x; }, as_it_is);
   });

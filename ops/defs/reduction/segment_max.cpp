@@ -53,7 +53,6 @@ int64_t check_ids(const std::vector<int64_t>& ids, int64_t segments) {
 }
 
 void infer_segment_max(ir::InferContext& ctx) {
-  check_type_class(ctx, 0, TypeClass::number);
   require_rank(ctx, 0, "data", 1, INT64_MAX);
   require_integer_type(ctx, 1, "segment_ids");
   require_rank(ctx, 1, "segment_ids", 1, 1);

@@ -13,7 +13,6 @@ namespace terroir::ops {
 namespace {
 
 void infer_softmax(ir::InferContext& ctx) {
-  check_type_class(ctx, 0, TypeClass::real);
   const PartialShape& shape = ctx.shape(0);
   if (shape.rank().is_static()) normalize_axis(ctx.attrs<SoftMaxAttrs>().axis, static_cast<int64_t>(shape.size()));
   ctx.set_output(0, ctx.type(0), shape);

@@ -12,7 +12,6 @@ void infer(ir::InferContext& ctx) {
   element::Type type;
   bool ranks_known = true;
   for (int i = 0; i < 3; ++i) {
-    require_real_type(ctx, i, kNames[i]);
     require_rank(ctx, i, kNames[i], 3, INT64_MAX);
     ctx.require(element::Type::merge(type, type, ctx.type(i)), "query, key and value must have one element type, ",
                 kNames[i], " has ", ctx.type(i).get_type_name(), " after ", type.get_type_name());

@@ -23,8 +23,6 @@ void require_index_type(const ir::InferContext& ctx, const char* name, element::
 }
 
 void infer_decoder(ir::InferContext& ctx) {
-  require_real_type(ctx, 0, "data");
-  require_real_type(ctx, 1, "sequence_mask");
   const PartialShape data = ranked(ctx, 0, "data", 3);
   const PartialShape mask = ranked(ctx, 1, "sequence_mask", 2);
   ctx.set_output(
@@ -36,7 +34,6 @@ void infer_decoder_seq_len(ir::InferContext& ctx) {
   const auto& attrs = ctx.attrs<CtcGreedyDecoderSeqLenAttrs>();
   require_index_type(ctx, "classes_index_type", attrs.classes_index_type);
   require_index_type(ctx, "sequence_length_type", attrs.sequence_length_type);
-  require_real_type(ctx, 0, "data");
   require_integer_type(ctx, 1, "sequence_length");
   const PartialShape data = ranked(ctx, 0, "data", 3);
   const PartialShape lengths = ranked(ctx, 1, "sequence_length", 1);
@@ -47,7 +44,6 @@ void infer_decoder_seq_len(ir::InferContext& ctx) {
 }
 
 void infer_loss(ir::InferContext& ctx) {
-  require_real_type(ctx, 0, "logits");
   constexpr const char* kNames[] = {"logits", "logit_length", "labels", "label_length"};
   for (int i = 1; i < 4; ++i) require_integer_type(ctx, i, kNames[i]);
   const PartialShape logits = ranked(ctx, 0, kNames[0], 3);

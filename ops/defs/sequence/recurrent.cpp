@@ -36,7 +36,6 @@ void infer(ir::InferContext& ctx, const RecurrentParams& params, bool sequence) 
   int next = 0;
   element::Type type;
   const auto take = [&](const char* name, PartialShape shape) {
-    require_real_type(ctx, next, name);
     ctx.require(element::Type::merge(type, type, ctx.type(next)), "all inputs must have one element type, ", name,
                 " has ", ctx.type(next).get_type_name(), " after ", type.get_type_name());
     return merged(ctx, next++, name, std::move(shape));

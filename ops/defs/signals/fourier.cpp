@@ -37,7 +37,6 @@ Dimension own_size(const Dimension& extent, bool half) {
 
 template <RealSide Real>
 void infer_fourier(ir::InferContext& ctx) {
-  require_real_type(ctx, 0, "data");
   for (int i = 1; i < ctx.input_count(); ++i) {
     require_integer_type(ctx, i, i == 1 ? "axes" : "signal_size");
     require_rank(ctx, i, i == 1 ? "axes" : "signal_size", 1, 1);
@@ -110,7 +109,6 @@ ir::OpSchema fourier_schema() {
 
 /// frame_size and frame_step (inputs 2 and 3), where known.
 std::optional<reference::FrameParams> known_frames(ir::InferContext& ctx) {
-  require_real_type(ctx, 1, "window");
   require_rank(ctx, 1, "window", 1, 1);
   const auto size = known_integer(ctx, 2, "frame_size");
   const auto step = known_integer(ctx, 3, "frame_step");
@@ -126,7 +124,6 @@ std::optional<reference::FrameParams> known_frames(ir::InferContext& ctx) {
 }
 
 void infer_stft(ir::InferContext& ctx) {
-  require_real_type(ctx, 0, "signal");
   require_rank(ctx, 0, "signal", 1, 2);
   const element::Type type = merged_type(ctx, 0, 1, "signal", "window");
   const auto frames = known_frames(ctx);
@@ -155,7 +152,6 @@ void infer_stft(ir::InferContext& ctx) {
 
 void infer_istft(ir::InferContext& ctx) {
   const auto& attrs = ctx.attrs<IstftAttrs>();
-  require_real_type(ctx, 0, "data");
   require_rank(ctx, 0, "data", 3, 4);
   const element::Type type = merged_type(ctx, 0, 1, "data", "window");
   const auto frames = known_frames(ctx);

@@ -13,8 +13,6 @@ void infer_search_sorted(ir::InferContext& ctx) {
   const element::Type type = ctx.attrs<SearchSortedAttrs>().output_type;
   ctx.require(type == element::i32 || type == element::i64, "output_type must be i32 or i64, got ",
               type.get_type_name());
-  check_type_class(ctx, 0, TypeClass::number);
-  check_type_class(ctx, 1, TypeClass::number);
   merged_type(ctx, 0, 1);
   require_rank(ctx, 0, "sorted", 1, INT64_MAX);
   const PartialShape& sorted = ctx.shape(0);

@@ -33,8 +33,7 @@ Dimension selected(ir::InferContext& ctx, const Dimension& extent) {
 template <class Attrs>
 void infer_topk(ir::InferContext& ctx) {
   const TopKAttrs& attrs = ctx.attrs<Attrs>();
-  check_type_class(ctx, 0, TypeClass::number);
-  check_type_class(ctx, 1, TypeClass::integer);
+  require_integer_type(ctx, 1, "k");
   const element::Type index_type = attrs.index_element_type;
   ctx.require(index_type == element::i32 || index_type == element::i64, "index_element_type must be i32 or i64, got ",
               index_type.get_type_name());

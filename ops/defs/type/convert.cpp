@@ -40,10 +40,6 @@ std::optional<std::vector<Dimension>> dimensions_as(ir::InferContext& ctx, eleme
   return to_dimensions(*numbers);
 }
 
-void require_convertible(const ir::InferContext& ctx, element::Type type) {
-  ctx.require(type != element::string, "strings cannot be converted");
-}
-
 ir::OpSchema conversion(int inputs) {
   ir::OpSchema schema;
   schema.arity = {inputs, inputs, 1};
@@ -61,8 +57,6 @@ ir::OpSchema convert_1() {
   schema.infer = [](ir::InferContext& ctx) {
     const element::Type type = ctx.attrs<ConvertAttrs>().destination_type;
     ctx.require(type.is_static(), "destination_type must be a known type");
-    require_convertible(ctx, type);
-    require_convertible(ctx, ctx.type(0));
     ctx.set_output(0, type, ctx.shape(0));
   };
   schema.dimensions = [](ir::InferContext& ctx) {
@@ -73,11 +67,7 @@ ir::OpSchema convert_1() {
 
 ir::OpSchema convert_like_1() {
   auto schema = conversion(2);
-  schema.infer = [](ir::InferContext& ctx) {
-    require_convertible(ctx, ctx.type(0));
-    require_convertible(ctx, ctx.type(1));
-    ctx.set_output(0, ctx.type(1), ctx.shape(0));
-  };
+  schema.infer = [](ir::InferContext& ctx) { ctx.set_output(0, ctx.type(1), ctx.shape(0)); };
   schema.dimensions = [](ir::InferContext& ctx) { return dimensions_as(ctx, ctx.type(1)); };
   // Input 1 has a shape of its own.
   schema.flags.elementwise = false;

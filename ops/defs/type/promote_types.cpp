@@ -94,7 +94,6 @@ void infer_promote_types(ir::InferContext& ctx) {
 element::Type promoted_type(const ir::InferContext& ctx, const ConvertPromoteTypesAttrs& attrs) {
   const element::Type a = ctx.type(0);
   const element::Type b = ctx.type(1);
-  for (const element::Type type : {a, b}) ctx.require(type != element::string, "strings cannot be converted");
   if (a.is_dynamic() || b.is_dynamic()) return element::dynamic;
   if (a == b) return a;
   const auto require_safe = [&](bool safe, element::Type result) {

@@ -18,7 +18,9 @@ T converted(double value) {
 }
 
 template <class T>
-void convolve(const ConvGeometry& geometry, T pad, const T* src, const uint8_t* wei, T* dst) {
+void convolve(const ConvGeometry& geometry, T pad, const T* src, const ir::TensorView& wei, T* dst) {
+  const auto* packed = wei.type == element::u1 ? static_cast<const uint8_t*>(wei.data) : nullptr;
+  const auto* widened = packed ? nullptr : wei.as<int32_t>();
   const auto [az, ay, ax] = three_axes(geometry.axes);
   const int64_t plane = ay.input * ax.input;
   const int64_t bits = geometry.in_channels * ay.kernel * ax.kernel;  // of one filter
@@ -35,7 +37,7 @@ void convolve(const ConvGeometry& geometry, T pad, const T* src, const uint8_t* 
                 const int64_t iy = ay.origin(y) + i * ay.dilation, ix = ax.origin(x) + j * ax.dilation;
                 const bool inside = iy >= 0 && iy < ay.input && ix >= 0 && ix < ax.input;
                 const T value = inside ? src[(n * geometry.in_channels + c) * plane + iy * ax.input + ix] : pad;
-                const bool weight = (wei[bit / 8] >> (7 - bit % 8)) & 1;
+                const bool weight = packed ? (packed[bit / 8] >> (7 - bit % 8)) & 1 : widened[bit] != 0;
                 if (value == (weight ? one : zero)) ++agreeing;
               }
           *dst++ = converted<T>(static_cast<double>(2 * agreeing - bits));
@@ -50,7 +52,7 @@ void binary_convolution(const ConvGeometry& geometry, double pad_value, const ir
     using T = decltype(tag);
     // Extents beside an empty one may be too large to multiply.
     if (src.count() == 0 || wei.count() == 0) return std::fill_n(dst.as<T>(), dst.count(), T{}), void();
-    convolve(geometry, converted<T>(pad_value), src.as<T>(), static_cast<const uint8_t*>(wei.data), dst.as<T>());
+    convolve(geometry, converted<T>(pad_value), src.as<T>(), wei, dst.as<T>());
   });
 }
 

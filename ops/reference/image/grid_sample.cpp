@@ -71,7 +71,7 @@ void grid_sample(const ir::TensorView& src, const ir::TensorView& grid, const Gr
                          if (y < 0 || x < 0) return copier.clear(dst.data, at, 1);
                          copier.copy(dst.data, at, src.data, c * plane + y * width + x, 1);
                        });
-  dispatch_type<TERROIR_NUMBERS>(src.type, "GridSample", [&](auto tag) {
+  dispatch_type<TERROIR_NUMBERS, char>(src.type, "GridSample", [&](auto tag) {
     using T = decltype(tag);
     each_sample(src, grid, parameters, dst, [&](int64_t c, int64_t at, const GridTaps& rows, const GridTaps& columns) {
       interpolate(src.as<T>() + c * plane, width, rows, columns, dst.as<T>() + at);

@@ -1,7 +1,7 @@
 #pragma once
 // What: rounds scaled elements to the values of an 8-bit floating-point type and scales them back.
 // Formula: q = the value of `to` nearest to x * scale - shift; dst = (q + shift) / scale.
-// Edge cases: overflow and NaN as ops/reference/type/small_float.hpp has them. Source: operation page FakeConvert-13.
+// Edge cases: overflow and NaN as ir/base/small_float.hpp has them. Source: operation page FakeConvert-13.
 #include "ir/base/tensor_view.hpp"
 
 namespace terroir::ops::reference {

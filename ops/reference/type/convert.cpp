@@ -5,9 +5,9 @@
 #include <type_traits>
 
 #include "ir/base/error.hpp"
+#include "ir/base/packed.hpp"
+#include "ir/base/small_float.hpp"
 #include "ops/reference/numeric.hpp"
-#include "ops/reference/type/packed.hpp"
-#include "ops/reference/type/small_float.hpp"
 
 namespace terroir::ops::reference {
 namespace {
@@ -71,13 +71,14 @@ void load(const ir::TensorView& src, int64_t first, int64_t count, Block& block)
   const auto width = static_cast<int>(src.type.bitwidth());
   if (src.type == element::boolean) {
     for (int64_t i = 0; i < count; ++i) block.i64[i] = bytes[first + i] != 0;
-  } else if (is_small_float(src.type)) {
-    const float* values = small_float_values(src.type);
+  } else if (ir::is_small_float(src.type)) {
+    const float* values = ir::small_float_values(src.type);
     for (int64_t i = 0; i < count; ++i)
-      block.f64[i] = static_cast<double>(values[width == 8 ? bytes[first + i] : read_bits(bytes, first + i, width)]);
+      block.f64[i] =
+          static_cast<double>(values[width == 8 ? bytes[first + i] : ir::read_bits(bytes, first + i, width)]);
   } else {
     const int sign = src.type == element::i4 ? 8 : 0;
-    for (int64_t i = 0; i < count; ++i) block.i64[i] = (read_bits(bytes, first + i, width) ^ sign) - sign;
+    for (int64_t i = 0; i < count; ++i) block.i64[i] = (ir::read_bits(bytes, first + i, width) ^ sign) - sign;
   }
 }
 
@@ -126,17 +127,17 @@ void store(const Block& block, Carrier carrier, int64_t first, int64_t count, co
   const auto width = static_cast<int>(dst.type.bitwidth());
   if (dst.type == element::boolean) {
     for_each(block, carrier, count, [&](int64_t i, auto x) { bytes[first + i] = x != 0; });
-  } else if (is_small_float(dst.type)) {
+  } else if (ir::is_small_float(dst.type)) {
     for_each(block, carrier, count, [&](int64_t i, auto x) {
-      const uint8_t code = encode_small_float(dst.type, static_cast<double>(x));
+      const uint8_t code = ir::encode_small_float(dst.type, static_cast<double>(x));
       if (width == 8)
         bytes[first + i] = code;
       else
-        write_bits(bytes, first + i, width, code);
+        ir::write_bits(bytes, first + i, width, code);
     });
   } else {
     for_each(block, carrier, count,
-             [&](int64_t i, auto x) { write_bits(bytes, first + i, width, to_packed(dst.type, x)); });
+             [&](int64_t i, auto x) { ir::write_bits(bytes, first + i, width, to_packed(dst.type, x)); });
   }
 }
 

@@ -8,7 +8,7 @@
 
 #include "ir/base/error.hpp"
 #include "ops/reference/parallel.hpp"
-#include "ops/reference/run_reference.hpp"
+#include "ops/run_reference.hpp"
 #include "plugins/cpu/impl.hpp"
 
 namespace terroir::cpu {
@@ -17,7 +17,7 @@ namespace {
 class ReferenceExecutor final : public Executor {
  public:
   ReferenceExecutor(const NodeContext& context, const char* name)
-      : name_(name), reference_(context.node.schema->reference), attributes_(context.node.attributes->clone()) {
+      : name_(name), schema_(*context.node.schema), attributes_(context.node.attributes->clone()) {
     for (const TensorDesc& input : context.inputs) inputs_.push_back({input.type, input.dims, nullptr});
     for (const TensorDesc& output : context.outputs) outputs_.push_back({output.type, output.dims, nullptr});
   }
@@ -32,13 +32,13 @@ class ReferenceExecutor final : public Executor {
     };
     const ops::reference::LentThreads::Loop loop(shared_out);
     const ops::reference::LentThreads lend(loop);
-    ops::reference::run_reference(reference_, {*attributes_, inputs, outputs});
+    ops::run_reference(schema_, {*attributes_, inputs, outputs});
   }
   std::string kernel_name() const override { return name_; }
 
  private:
   const char* name_;
-  ir::ReferenceFn reference_;
+  const ir::OpSchema& schema_;
   std::unique_ptr<ir::Attributes> attributes_;
   std::vector<ir::TensorView> inputs_;
   std::vector<ir::MutableTensorView> outputs_;
@@ -48,7 +48,7 @@ class ReferenceExecutor final : public Executor {
 class PiecesExecutor final : public Executor {
  public:
   explicit PiecesExecutor(const NodeContext& context)
-      : reference_(context.node.schema->reference),
+      : schema_(*context.node.schema),
         attributes_(context.node.attributes->clone()),
         dst_{context.outputs[0].type, {context.outputs[0].count()}, nullptr} {
     for (const TensorDesc& input : context.inputs)
@@ -79,13 +79,13 @@ class PiecesExecutor final : public Executor {
       ir::MutableTensorView output = dst_;
       output.data = static_cast<char*>(args.outputs[0]) + at(output.type);
       output.dims[0] = n;
-      ops::reference::run_reference(reference_, {*attributes_, inputs, {&output, 1}});
+      ops::run_reference(schema_, {*attributes_, inputs, {&output, 1}});
     });
   }
   std::string kernel_name() const override { return "threaded:any"; }
 
  private:
-  ir::ReferenceFn reference_;
+  const ir::OpSchema& schema_;
   std::unique_ptr<ir::Attributes> attributes_;
   std::vector<ir::TensorView> inputs_;
   ir::MutableTensorView dst_;

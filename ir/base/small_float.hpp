@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <terroir/element_type.hpp>
 
-namespace terroir::ops::reference {
+namespace terroir::ir {
 
 bool is_small_float(element::Type type);
 
@@ -16,4 +16,4 @@ const float* small_float_values(element::Type type);
 
 uint8_t encode_small_float(element::Type type, double value);
 
-}  // namespace terroir::ops::reference
+}  // namespace terroir::ir

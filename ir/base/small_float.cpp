@@ -1,4 +1,4 @@
-#include "ops/reference/type/small_float.hpp"
+#include "ir/base/small_float.hpp"
 
 #include <array>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "ir/base/error.hpp"
 
-namespace terroir::ops::reference {
+namespace terroir::ir {
 namespace {
 
 using Table = std::array<float, 256>;
@@ -145,4 +145,4 @@ uint8_t encode_small_float(element::Type type, double value) {
   }
 }
 
-}  // namespace terroir::ops::reference
+}  // namespace terroir::ir

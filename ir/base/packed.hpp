@@ -4,7 +4,7 @@
 // first, but u1, whose first element is the highest bit. u3 and u6 may straddle bytes.
 #include <cstdint>
 
-namespace terroir::ops::reference {
+namespace terroir::ir {
 
 inline uint8_t read_bits(const uint8_t* data, int64_t index, int width) {
   if (width == 1) return (data[index / 8] >> (7 - index % 8)) & 1;
@@ -32,4 +32,4 @@ inline void write_bits(uint8_t* data, int64_t index, int width, uint8_t value) {
   if (shift + width > 8) at[1] = static_cast<uint8_t>((at[1] & ~(mask >> (8 - shift))) | (bits >> (8 - shift)));
 }
 
-}  // namespace terroir::ops::reference
+}  // namespace terroir::ir

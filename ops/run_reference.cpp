@@ -1,11 +1,12 @@
-#include "ops/reference/run_reference.hpp"
+#include "ops/run_reference.hpp"
 
 #include <algorithm>
 
 #include "ir/base/aligned_buffer.hpp"
+#include "ops/data_types.hpp"
 #include "ops/reference/type/convert.hpp"
 
-namespace terroir::ops::reference {
+namespace terroir::ops {
 namespace {
 
 bool is_narrow(element::Type type) {
@@ -18,7 +19,16 @@ element::Type wide_type(element::Type type) {
   return type.is_real() ? element::f32 : element::i32;
 }
 
-void run_wide(ir::ReferenceFn reference, const ir::EvalContext& context) {
+/// The widened integers to what `type` holds.
+void clamp(const ir::MutableTensorView& tensor, element::Type type) {
+  if (tensor.type != element::i32) return;
+  const int lowest = type.is_signed() ? -(1 << (type.bitwidth() - 1)) : 0;
+  const int highest = lowest + (1 << type.bitwidth()) - 1;
+  auto* numbers = tensor.as<int32_t>();
+  std::transform(numbers, numbers + tensor.count(), numbers, [&](int x) { return std::clamp(x, lowest, highest); });
+}
+
+void run_wide(const ir::OpSchema& schema, bool clamps, const ir::EvalContext& context) {
   std::vector<AlignedBuffer> buffers;
   const auto allocate = [&](element::Type type, const ir::Dims& dims) -> ir::MutableTensorView {
     buffers.emplace_back(ir::byte_size(type, ir::element_count(dims)));
@@ -28,32 +38,30 @@ void run_wide(ir::ReferenceFn reference, const ir::EvalContext& context) {
   for (ir::TensorView& input : inputs) {
     if (!is_narrow(input.type)) continue;
     const ir::MutableTensorView wide = allocate(wide_type(input.type), input.dims);
-    convert(input, wide);
+    reference::convert(input, wide);
     input = wide;
   }
   std::vector<ir::MutableTensorView> outputs(context.outputs.begin(), context.outputs.end());
   for (ir::MutableTensorView& output : outputs)
     if (is_narrow(output.type)) output = allocate(wide_type(output.type), output.dims);
-  reference({context.attributes, inputs, outputs});
+  schema.reference({context.attributes, inputs, outputs});
   for (size_t i = 0; i < outputs.size(); ++i) {
     context.outputs[i].dims = outputs[i].dims;  // it may have found its size
-    if (outputs[i].type != context.outputs[i].type) convert(outputs[i], context.outputs[i]);
+    if (outputs[i].type == context.outputs[i].type) continue;
+    if (clamps) clamp(outputs[i], context.outputs[i].type);
+    reference::convert(outputs[i], context.outputs[i]);
   }
 }
 
 }  // namespace
 
-void run_reference(ir::ReferenceFn reference, const ir::EvalContext& context) {
+void run_reference(const ir::OpSchema& schema, const ir::EvalContext& context) {
   const auto narrow = [](const auto& tensor) { return is_narrow(tensor.type); };
-  if (std::none_of(context.inputs.begin(), context.inputs.end(), narrow) &&
-      std::none_of(context.outputs.begin(), context.outputs.end(), narrow))
-    return reference(context);
-  try {
-    return reference(context);
-  } catch (const Exception& error) {
-    if (error.code() != ErrorCode::unsupported) throw;
-  }
-  run_wide(reference, context);
+  const bool any = std::any_of(context.inputs.begin(), context.inputs.end(), narrow) ||
+                   std::any_of(context.outputs.begin(), context.outputs.end(), narrow);
+  const Narrow narrow_elements = any ? data_types(schema).narrow : Narrow::moved;
+  if (narrow_elements == Narrow::moved) return schema.reference(context);
+  run_wide(schema, narrow_elements == Narrow::clamped, context);
 }
 
-}  // namespace terroir::ops::reference
+}  // namespace terroir::ops

@@ -1,0 +1,48 @@
+#include "ops/data_types.hpp"
+
+#include <algorithm>
+
+#include "ops/op_rows.hpp"
+
+namespace terroir::ops {
+namespace {
+
+const OpRow* find_row(const ir::OpSchema& schema) {
+  const auto before = [](const OpRow& row, const ir::OpSchema& wanted) {
+    const int order = row.type.compare(wanted.type);
+    return order != 0 ? order < 0 : row.opset < wanted.opset;
+  };
+  const auto found = std::lower_bound(op_rows().begin(), op_rows().end(), schema, before);
+  return found != op_rows().end() && found->type == schema.type && found->opset == schema.opset ? &*found : nullptr;
+}
+
+void check(const ir::InferContext& ctx, const DataTypes& types, element::Type type, const char* side, int index) {
+  ctx.require(type.is_dynamic() || types.allowed.contains(type), "the type ", type.get_type_name(), " of ", side, " ",
+              index, " is not supported by ", ctx.schema().display_name(), "; allowed are ", types.allowed.names());
+}
+
+}  // namespace
+
+bool DataTypes::has(size_t input) const {
+  const std::string_view letters = inputs.substr(0, inputs.size() - (names_output() ? 1 : 0));
+  if (letters.ends_with('*') && input + 2 >= letters.size()) return letters[letters.size() - 2] == 'T';
+  return input < letters.size() && letters[input] == 'T';
+}
+
+const DataTypes& data_types(const ir::OpSchema& schema) {
+  static constexpr DataTypes of_libraries{"", ir::types::kAny, Narrow::moved}, of_devices{};
+  if (const OpRow* row = find_row(schema)) return row->data_types;
+  return schema.from_extension ? of_libraries : of_devices;
+}
+
+void infer_checked(ir::InferContext& ctx) {
+  const OpRow* found = find_row(ctx.schema());
+  TERROIR_ASSERT(found, ctx.schema().display_name());
+  const OpRow& row = *found;
+  for (int i = 0; i < ctx.input_count(); ++i)
+    if (row.data_types.has(static_cast<size_t>(i))) check(ctx, row.data_types, ctx.type(i), "input", i);
+  row.infer(ctx);
+  if (row.data_types.names_output()) check(ctx, row.data_types, ctx.outputs().front().type, "output", 0);
+}
+
+}  // namespace terroir::ops
