@@ -12,6 +12,13 @@ namespace terroir::ops {
 /// without narrow types is left as it is; it is inferred already, and is so afterwards.
 void widen_floats(ir::Graph& graph, const ir::OpRegistry& registry);
 
+/// Reshape(x, [n, ...]) -> Reshape(x, [0, ...]) with special_zero, where n is the first extent of x: a batch that the
+/// file has as a number. Not a Pass, because other extents of inputs then have other results; with those of now nothing
+/// changes. In place, so layers keep their ids; returns how many it changed. The graph is inferred already. Targets
+/// with -1 can be meant either way: that extent, or the batch, may take in what is more.
+enum class Targets { all, without_computed };
+size_t let_batch_through(ir::Graph& graph, const ir::OpRegistry& registry, Targets targets);
+
 /// f(constants) -> constant, for every pure op with a reference kernel and outputs of known size; also ShapeOf of a
 /// known shape, and so f16 weights behind a Convert become f32 ones. Refuses: strings (a Const of computed strings has
 /// no owner), results larger than 1 GiB, ops that reject the values.
@@ -57,12 +64,12 @@ ir::Pass collapse_mvn(const ir::OpRegistry& registry);
 /// numbers or types, intermediate results of the product or the function that something else reads too.
 ir::Pass collapse_gelu(const ir::OpRegistry& registry);
 
-/// TensorIterator or Loop over one LSTM, GRU or RNN cell -> the sequence op: the cell reads elements of the time axis, its
-/// states come back as its next ones, outputs are the states along the time axis (put together in the order in which the
-/// data was taken apart) and the last ones. Squeeze, Unsqueeze and Reshape may stand around the cell, constants and
-/// values from outside may be its weights. Refuses: other data axes than the first two of three, parts of other sizes, a
-/// time axis walked only in part, outputs of anything else than the cell, a Loop that may stop early or whose trip count
-/// is not the known extent, unknown ranks.
+/// TensorIterator or Loop over one LSTM, GRU or RNN cell -> the sequence op: the cell reads elements of the time axis,
+/// its states come back as its next ones, outputs are the states along the time axis (put together in the order in
+/// which the data was taken apart) and the last ones. Squeeze, Unsqueeze and Reshape may stand around the cell,
+/// constants and values from outside may be its weights. Refuses: other data axes than the first two of three, parts of
+/// other sizes, a time axis walked only in part, outputs of anything else than the cell, a Loop that may stop early or
+/// whose trip count is not the known extent, unknown ranks.
 ir::Pass collapse_recurrent_loop(const ir::OpRegistry& registry);
 
 /// Einsum -> MatMul of two operands after the other (the pair with the smallest product first), with Transposes only

@@ -8,6 +8,7 @@
 #include "ir/graph/infer.hpp"
 #include "ir/graph/order.hpp"
 #include "ops/registry.hpp"
+#include "ops/rewrites/rewrites.hpp"
 #include "runtime/api/draft.hpp"
 #include "runtime/api/graph_state.hpp"
 #include "terroir/layout.hpp"
@@ -63,21 +64,49 @@ const ir::RtTree* find(const ir::RtTree& root, const std::vector<std::string>& p
   return tree;
 }
 
-// Infers all anew, and lets `state` have the graph when all went well.
-void take_over(detail::GraphState& state, std::unique_ptr<ir::Graph> graph, const char* failed) {
+void infer_anew(ir::Graph& graph, const char* failed) {
   // What the file declares holds for the shapes of the file only.
-  for (const ir::NodeId id : graph->nodes()) {
-    for (ir::OutputPort& port : graph->node(id).outputs) port.declared.reset();
+  for (const ir::NodeId id : graph.nodes()) {
+    for (ir::OutputPort& port : graph.node(id).outputs) port.declared.reset();
   }
-  with_context([&] { return std::string(failed); }, [&] { ir::infer_graph(*graph); });
+  with_context([&] { return std::string(failed); }, [&] { ir::infer_graph(graph); });
+}
+
+void take_over(detail::GraphState& state, std::unique_ptr<ir::Graph> graph) {
   state.graph = std::move(graph);
   state.has_spare_layers = false;
 }
 
-// Infers a copy with new shapes of Parameters and variables, and takes it over when all went well.
-void reshape_inputs(detail::GraphState& state, const std::map<size_t, PartialShape>& shapes,
-                    const std::unordered_map<std::string, PartialShape>& variable_shapes) {
-  std::unique_ptr<ir::Graph> graph = state.needed_graph()->clone();
+using Shapes = std::map<size_t, PartialShape>;
+using VariableShapes = std::unordered_map<std::string, PartialShape>;
+
+// What Reshapes to numbers do when the batch becomes another: these numbers whatever comes, or the batch that comes
+// where the file's batch stands first (ops::let_batch_through).
+enum class ReshapesSay { the_numbers, the_batch_if_all_known, the_batch };
+
+// Whether all that changes is the first extent of inputs, from one number to one other extent.
+bool only_batch_changes(const ir::Graph& graph, const Shapes& shapes) {
+  std::optional<std::pair<Dimension, Dimension>> change;
+  for (const auto& [index, shape] : shapes) {
+    if (index >= graph.parameters().size()) return false;
+    const PartialShape& now = graph.port({graph.parameters()[index], 0}).shape;
+    if (shape == now) continue;
+    if (shape.rank().is_dynamic() || now.rank() != shape.rank() || now[0].is_dynamic()) return false;
+    if (!std::equal(shape.begin() + 1, shape.end(), now.begin() + 1)) return false;
+    if (change && *change != std::pair(now[0], shape[0])) return false;
+    change = {now[0], shape[0]};
+  }
+  return change.has_value();
+}
+
+// A copy with new shapes of Parameters and variables, inferred anew.
+std::unique_ptr<ir::Graph> reshaped(const ir::Graph& model, const Shapes& shapes, const VariableShapes& variable_shapes,
+                                    ReshapesSay say) {
+  std::unique_ptr<ir::Graph> graph = model.clone();
+  if (say != ReshapesSay::the_numbers) {
+    const bool all = say == ReshapesSay::the_batch;
+    ops::let_batch_through(*graph, ops::builtin_registry(), all ? ops::Targets::all : ops::Targets::without_computed);
+  }
   detail::reshape_variables(*graph, variable_shapes);
   for (const auto& [index, shape] : shapes) {
     detail::check_index(*graph, true, index, kOwner);
@@ -86,7 +115,31 @@ void reshape_inputs(detail::GraphState& state, const std::map<size_t, PartialSha
     attrs.shape = shape;
     parameter.attributes = ir::make_attributes_of(std::move(attrs));
   }
-  take_over(state, std::move(graph), "cannot reshape the model");
+  infer_anew(*graph, "cannot reshape the model");
+  return graph;
+}
+
+// Takes over the first of these forms of the model that goes with the shapes; if none does, the Exception is that of
+// the last, and nothing has changed.
+void reshape_inputs(detail::GraphState& state, const Shapes& shapes, const VariableShapes& variable_shapes,
+                    std::initializer_list<ReshapesSay> forms) {
+  const std::shared_ptr<const ir::Graph> model = state.needed_graph();
+  for (const ReshapesSay& form : forms) {
+    try {
+      return take_over(state, reshaped(*model, shapes, variable_shapes, form));
+    } catch (const Exception&) {
+      if (&form + 1 == forms.end()) throw;
+    }
+  }
+}
+
+void reshape_inputs(detail::GraphState& state, const Shapes& shapes, const VariableShapes& variable_shapes) {
+  using enum ReshapesSay;
+  if (only_batch_changes(*state.graph, shapes)) {
+    reshape_inputs(state, shapes, variable_shapes, {the_batch_if_all_known, the_batch, the_numbers});
+  } else {
+    reshape_inputs(state, shapes, variable_shapes, {the_numbers});
+  }
 }
 
 template <typename T = Node>
@@ -252,7 +305,9 @@ bool Model::is_dynamic() const {
 }
 
 void Model::validate_nodes_and_infer_types() {
-  take_over(*state_, state_->needed_graph()->clone(), "the model is not valid");
+  std::unique_ptr<ir::Graph> graph = state_->needed_graph()->clone();
+  infer_anew(*graph, "the model is not valid");
+  take_over(*state_, std::move(graph));
 }
 
 void Model::reshape(const PartialShape& shape, const VariableShapes& variable_shapes) {
@@ -380,7 +435,7 @@ void set_batch(const std::shared_ptr<Model>& model, Dimension batch) {
     shapes.emplace(i, shape);
   }
   if (shapes.empty()) throw_no_batch();
-  model->reshape(shapes);
+  reshape_inputs(*detail::ModelAccess::state(*model), shapes, {}, {ReshapesSay::the_batch, ReshapesSay::the_numbers});
 }
 
 }  // namespace terroir

@@ -297,6 +297,42 @@ TEST(Model, BatchComesFromLayouts) {
   EXPECT_TRUE(layout::get_layout(model->input()).empty());
 }
 
+// A head as exporters write it: the batch of the example is a number in the file.
+std::shared_ptr<Model> model_of_one_image(const std::vector<int64_t>& target) {
+  ModelBuilder b("head");
+  const auto x = b.parameter(element::f32, PartialShape{1, 6, 2, 2}, "x");
+  layout::set_layout(x, "NCHW");
+  const auto size = b.constant(element::i64, Shape{target.size()}, target);
+  b.result(b.op("Reshape", "opset1", OutputVector{x, size}, AnyMap{{"special_zero", false}}, "head"));
+  return b.build();
+}
+
+TEST(Model, ReshapesToNumbersFollowTheBatch) {
+  for (const Dimension batch : {Dimension(2), Dimension(), Dimension(1, 8)}) {
+    const auto model = model_of_one_image({1, 24});
+    const auto head = model->get_ordered_ops().at(2);
+    model->reshape(PartialShape{batch, 6, 2, 2});
+    EXPECT_EQ(model->get_output_partial_shape(0), (PartialShape{batch, 24}));
+    EXPECT_EQ(head->get_output_partial_shape(0), (PartialShape{batch, 24})) << "handles stay";
+  }
+}
+
+TEST(Model, ReshapesThatComputeAnExtentFollowTheBatchOnlyWhereItIsMeant) {
+  auto model = model_of_one_image({1, 3, -1});
+  model->reshape(PartialShape{2, 6, 2, 2});
+  EXPECT_EQ(model->get_output_partial_shape(0), (PartialShape{1, 3, 16})) << "as the file says";
+  model = model_of_one_image({1, 3, -1});
+  set_batch(model, 2);
+  EXPECT_EQ(model->get_output_partial_shape(0), (PartialShape{2, 3, 8})) << "the layout says what the batch is";
+}
+
+TEST(Model, ReshapesToNumbersRefuseWhatIsNoBatch) {
+  const auto model = model_of_one_image({1, 24});
+  const Exception error = caught([&] { model->reshape(PartialShape{2, 6, 4, 2}); });
+  EXPECT_NE(std::strstr(error.what(), "Reshape 'head'"), nullptr) << error.what();
+  EXPECT_EQ(model->get_output_partial_shape(0), (PartialShape{1, 24}));
+}
+
 TEST(Version, IsThatOfTheProject) { EXPECT_STREQ(get_terroir_version().buildNumber, "0.1.0"); }
 
 }  // namespace

@@ -124,7 +124,8 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
 
   /// Changes the shapes of inputs and infers all others anew. Throws Exception, and then the model stays as it was:
   /// not_found for a port there is not, and whatever the layer says that refuses its new input (its name is in the
-  /// text). The first form is for a model with one input. `variable_shapes`: those of variables, by name.
+  /// text). The first form is for a model with one input. `variable_shapes`: those of variables, by name. Where only the
+  /// first extent of inputs becomes another, Reshapes to [that extent, ...] follow it, as far as the model needs it.
   void reshape(const PartialShape& shape, const VariableShapes& variable_shapes = {});
   void reshape(const std::map<size_t, PartialShape>& shapes, const VariableShapes& variable_shapes = {});
   void reshape(const std::map<std::string, PartialShape>& shapes, const VariableShapes& variable_shapes = {});
@@ -177,7 +178,7 @@ TERROIR_API std::ostream& operator<<(std::ostream& out, const Model& model);
 /// The extent of axis N, which the layouts of the inputs name. Throws Exception: invalid_argument if no input has a
 /// layout with N, or two inputs disagree.
 TERROIR_API Dimension get_batch(const std::shared_ptr<const Model>& model);
-/// Reshapes every input whose layout has N. Throws Exception as get_batch() and Model::reshape().
+/// Reshapes every input whose layout has N, and Reshapes to [the batch so far, ...] follow. Throws Exception as get_batch() and Model::reshape().
 TERROIR_API void set_batch(const std::shared_ptr<Model>& model, Dimension batch);
 
 }  // namespace terroir
