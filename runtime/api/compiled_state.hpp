@@ -13,6 +13,7 @@
 #include "runtime/api/graph_state.hpp"
 #include "runtime/api/streams.hpp"
 #include "runtime/api/tensor_state.hpp"
+#include "runtime/parallel/float_control.hpp"
 #include "runtime/plugin/plugin.hpp"
 #include "terroir/compiled_model.hpp"
 #include "terroir/infer_request.hpp"
@@ -38,6 +39,11 @@ class CompiledState {
   const plugin::CompiledGraph& compiled() const { return *compiled_; }
   /// Whether it came out of the folder of cache_dir.
   bool from_cache() const { return from_cache_; }
+  /// How inferences compute.
+  parallel::FloatControl float_control() const {
+    using parallel::Denormals;
+    return parallel::FloatControl(compiled_->config().flush_denormals ? Denormals::zero : Denormals::kept);
+  }
   /// A graph of nothing but Parameters and Results: what the ports of the compiled model point into.
   const std::shared_ptr<GraphState>& skeleton() const { return skeleton_; }
   const plugin::PortInfo& port(End end) const {

@@ -135,6 +135,25 @@ struct Core::State {
         [&] { return compile_graph(graph, plugin, config); });
   }
 
+  /// Of the cache's models without weights (CacheMode::OPTIMIZE_SIZE), or else of the file's, which is then kept there.
+  CompiledModel compile_weightless(const std::string& model_path, const plugin::Plugin& plugin,
+                                   const plugin::Config& config) const {
+    const auto known = operations();
+    const std::string weights = ir::weights_beside(model_path);
+    const parallel::Arena arena(parallel::available_threads());
+    const plugin::ModelCache cache(
+        config.cache_dir, plugin::hash_of_files(model_path, weights, plugin::FileHashes(config.cache_dir), arena),
+        "weightless" + custom::fingerprint(*known));
+    std::shared_ptr<const ir::Graph> graph = cache.find_weightless(weights, *known, arena);
+    const bool found = graph != nullptr;
+    if (!found) {
+      graph = read_file(model_path, {}, *known, config);
+      cache.keep_weightless(*graph, weights, arena);
+    }
+    return detail::RuntimeAccess::make(
+        std::make_shared<detail::CompiledState>(compile_graph(std::move(graph), plugin, config), found));
+  }
+
   CompiledModel import(const std::string& device, const AnyMap& properties,
                        FunctionRef<plugin::Archive(const parallel::Arena&)> open) const {
     AnyMap settings = properties;
@@ -155,7 +174,7 @@ struct Core::State {
                        FunctionRef<std::shared_ptr<const plugin::CompiledGraph>()> compile) const {
     std::shared_ptr<const plugin::CompiledGraph> compiled;
     bool found = false;
-    if (config.cache_dir.empty()) {
+    if (config.cache_dir.empty() || config.cache_mode == CacheMode::OPTIMIZE_SIZE) {
       compiled = compile();
     } else {
       const auto known = operations();
@@ -252,6 +271,8 @@ CompiledModel Core::compile_model(const std::string& model_path, const std::stri
   AnyMap settings = properties;
   const plugin::Plugin& plugin = state_->choose(device, settings);
   const plugin::Config config = state_->config_of(plugin, settings);
+  if (!config.cache_dir.empty() && config.cache_mode == CacheMode::OPTIMIZE_SIZE)
+    return state_->compile_weightless(model_path, plugin, config);
   return state_->cached(
       plugin, config,
       [&](const plugin::FileHashes& seen, const parallel::Arena& arena) {

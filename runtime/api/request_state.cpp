@@ -228,6 +228,7 @@ void RequestState::run() {
   const StreamPool::Lease stream(compiled_->streams());
   if (!cancelled_.load(std::memory_order_relaxed)) {
     Binder binder(*this);
+    const parallel::FloatControlScope control(compiled_->float_control());
     device_->infer(views_, binder, {stream.arena(), cancelled_});
   }
   if (cancelled_.load(std::memory_order_relaxed)) throw Cancelled("the inference was cancelled");

@@ -40,6 +40,7 @@ Loop::Loop(int64_t tasks, int slots, LoopBody body) : body_(body), slots_(slots)
 }
 
 void Loop::run(int slot) noexcept {
+  const FloatControlScope control(control_);
   inside = true;
   try {
     for (int k = 0; k < slots_; ++k) {

@@ -11,6 +11,7 @@
 #include <exception>
 
 #include "ir/base/function_ref.hpp"
+#include "runtime/parallel/float_control.hpp"
 
 namespace terroir::parallel {
 
@@ -42,6 +43,7 @@ class Loop {
   };
 
   LoopBody body_;
+  FloatControl control_ = FloatControl::current();  // of the caller: that of all tasks
   int slots_;
   std::atomic<bool> failed_{false};
   std::exception_ptr error_;  // written by the one who set `failed_`

@@ -73,6 +73,8 @@ const Row kRows[] = {
      [](const Config& c) { return Any(c.log_level); }},
     {cache_dir.name(), [](Config& c, const Any& v) { c.cache_dir = v.as<std::string>(); },
      [](const Config& c) { return Any(c.cache_dir); }},
+    {cache_mode.name(), [](Config& c, const Any& v) { c.cache_mode = v.as<CacheMode>(); },
+     [](const Config& c) { return Any(c.cache_mode); }},
     {terroir::memory_limit.name(), [](Config& c, const Any& v) { c.memory_limit = v.as<uint64_t>(); },
      [](const Config& c) { return Any(c.memory_limit); }},
     {plan_cache_capacity.name(), [](Config& c, const Any& v) { c.plan_cache_bytes = v.as<uint64_t>(); },
@@ -81,6 +83,8 @@ const Row kRows[] = {
      [](const Config& c) { return Any(c.strict_reading); }},
     {enable_mmap.name(), [](Config& c, const Any& v) { c.map_weights = v.as<bool>(); },
      [](const Config& c) { return Any(c.map_weights); }},
+    {intel_cpu::denormals_optimization.name(), [](Config& c, const Any& v) { c.flush_denormals = v.as<bool>(); },
+     [](const Config& c) { return Any(c.flush_denormals); }},
     {device::id.name(),
      [](Config& c, const Any& v) {
        require(v.as<std::string>().empty() || v.as<std::string>() == "0", "0, the only device of its kind", v);

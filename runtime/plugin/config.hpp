@@ -33,10 +33,12 @@ struct Config {
   bool profiling = false;
   log::Level log_level = log::Level::WARNING;
   std::string cache_dir;
+  CacheMode cache_mode = CacheMode::OPTIMIZE_SPEED;
   uint64_t memory_limit = 0;  // bytes; 0: none
   uint64_t plan_cache_bytes = uint64_t{32} << 20;
   bool strict_reading = false;
   bool map_weights = true;
+  bool flush_denormals = false;
   std::string device_id;
   /// Of settings that OpenVINO's CPU device takes and that change nothing here; only those that were set.
   AnyMap without_effect;

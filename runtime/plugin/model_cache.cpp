@@ -61,28 +61,27 @@ ModelCache::ModelCache(const std::string& folder, const Hash128& model, const st
       file_(std::filesystem::path(folder) /
             (hash128(concat(model.text(), ' ', build_id(), ' ', settings)).text() + ".terroir")) {}
 
-std::shared_ptr<const CompiledGraph> ModelCache::find(const Plugin& plugin, const Config& config,
-                                                      const ir::OpRegistry& operations,
-                                                      const parallel::Arena& arena) const {
+bool ModelCache::open(const parallel::Arena& arena, FunctionRef<void(Archive&)> use) const {
   std::error_code unknown;
-  if (!std::filesystem::exists(file_, unknown)) return nullptr;
+  if (!std::filesystem::exists(file_, unknown)) return false;
   try {
     const auto file = MappedFile::open(file_);
     const std::optional<Archive::Seal> checked_before = seen_.recall(file_, file->signature());
     Archive archive(file, file->data(), file->size(), arena, checked_before);
     if (checked_before != archive.seal()) seen_.remember(file_, file->signature(), archive.seal());
-    return load_compiled(plugin, archive, config, operations);
+    use(archive);
+    return true;
   } catch (const std::exception& error) {
     TERROIR_LOG(warning, "the cached model '", file_.string(),
                 "' is not used, the model is compiled anew: ", error.what());
-    return nullptr;
+    return false;
   }
 }
 
-void ModelCache::keep(const CompiledGraph& compiled, const parallel::Arena& arena) const {
+void ModelCache::write(const parallel::Arena& arena, FunctionRef<void(ArchiveWriter&)> fill) const {
   try {
     ArchiveWriter archive;
-    store_compiled(compiled, archive);
+    fill(archive);
     std::filesystem::create_directories(file_.parent_path());
     PendingFile file(file_);
     archive.write([&file](const void* data, size_t bytes) { file.write(data, bytes); }, arena);
@@ -91,6 +90,31 @@ void ModelCache::keep(const CompiledGraph& compiled, const parallel::Arena& aren
   } catch (const std::exception& error) {
     TERROIR_LOG(warning, "the compiled model is not cached: ", error.what());
   }
+}
+
+std::shared_ptr<const CompiledGraph> ModelCache::find(const Plugin& plugin, const Config& config,
+                                                      const ir::OpRegistry& operations,
+                                                      const parallel::Arena& arena) const {
+  std::shared_ptr<const CompiledGraph> compiled;
+  open(arena, [&](Archive& archive) { compiled = load_compiled(plugin, archive, config, operations); });
+  return compiled;
+}
+
+void ModelCache::keep(const CompiledGraph& compiled, const parallel::Arena& arena) const {
+  write(arena, [&](ArchiveWriter& archive) { store_compiled(compiled, archive); });
+}
+
+std::unique_ptr<ir::Graph> ModelCache::find_weightless(const std::filesystem::path& weights,
+                                                       const ir::OpRegistry& operations,
+                                                       const parallel::Arena& arena) const {
+  std::unique_ptr<ir::Graph> model;
+  open(arena, [&](Archive& archive) { model = load_weightless(archive, weights, operations); });
+  return model;
+}
+
+void ModelCache::keep_weightless(const ir::Graph& model, const std::filesystem::path& weights,
+                                 const parallel::Arena& arena) const {
+  write(arena, [&](ArchiveWriter& archive) { store_weightless(model, weights, archive); });
 }
 
 Hash128 hash_of_files(const std::string& xml, const std::string& bin, const FileHashes& seen,

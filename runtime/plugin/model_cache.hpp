@@ -5,12 +5,14 @@
 // it stays as it is (file_hashes.hpp). Layouts: archive.hpp. Threads and processes: any; a file appears complete or not
 // at all. Edge cases: a file that is damaged, of another model or cannot be read or written costs a warning and is not
 // used; nothing here throws for it. The folder is made when it is missing. Files are never deleted: each pair of model
-// and settings has one of about the size of the weights, and each build of the library its own.
+// and settings has one of about the size of the weights, and each build of the library its own. Models without weights
+// are models as they were read, to be compiled again: what they have from the model's .bin is taken from there.
 #include <filesystem>
 #include <memory>
 #include <string>
 
 #include "ir/base/hash128.hpp"
+#include "runtime/plugin/archive.hpp"
 #include "runtime/plugin/file_hashes.hpp"
 #include "runtime/plugin/plugin.hpp"
 
@@ -26,7 +28,17 @@ class ModelCache {
                                             const ir::OpRegistry& operations, const parallel::Arena& arena) const;
   void keep(const CompiledGraph& compiled, const parallel::Arena& arena) const;
 
+  /// `weights`: the .bin of the model that was hashed. Null: there is none that can be used.
+  std::unique_ptr<ir::Graph> find_weightless(const std::filesystem::path& weights, const ir::OpRegistry& operations,
+                                             const parallel::Arena& arena) const;
+  void keep_weightless(const ir::Graph& model, const std::filesystem::path& weights,
+                       const parallel::Arena& arena) const;
+
  private:
+  /// False, with a warning, when there is no such file or `use` cannot use it.
+  bool open(const parallel::Arena& arena, FunctionRef<void(Archive&)> use) const;
+  void write(const parallel::Arena& arena, FunctionRef<void(ArchiveWriter&)> fill) const;
+
   FileHashes seen_;
   std::filesystem::path file_;
 };

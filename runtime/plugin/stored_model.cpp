@@ -1,6 +1,7 @@
 #include "runtime/plugin/stored_model.hpp"
 
 #include "ir/base/error.hpp"
+#include "ir/base/mapped_file.hpp"
 #include "ir/stored/attributes.hpp"
 #include "ir/stored/graph.hpp"
 #include "ops/registry.hpp"
@@ -77,6 +78,36 @@ void store_graph(const ir::Graph& graph, ArchiveWriter& archive) {
 
 std::unique_ptr<ir::Graph> load_graph(Archive& archive, const ir::OpRegistry& operations) {
   const auto constant = [&archive](ByteReader& from) { return archive.load_constant(from); };
+  return ir::load_graph(ir::NodeCodec(operations), constant, archive.content());
+}
+
+void store_weightless(const ir::Graph& graph, const std::filesystem::path& weights, ArchiveWriter& archive) {
+  const std::optional<FileSignature> file = FileSignature::of(weights);
+  const auto constant = [&](const ir::Constant& value, ByteWriter& to) {
+    const auto place = MappedFile::place_of(value.view.data, value.view.bytes());
+    const bool in_file = place && file == place->signature;
+    to.put(static_cast<uint8_t>(in_file));
+    if (!in_file) return archive.store_constant(value, to);
+    ir::store_type(value.view.type, to);
+    to.numbers(value.view.dims);
+    to.put(static_cast<uint64_t>(place->offset));
+  };
+  ir::store_graph(graph, ir::NodeCodec(ops::builtin_registry()), constant, archive.content());
+}
+
+std::unique_ptr<ir::Graph> load_weightless(Archive& archive, const std::filesystem::path& weights,
+                                           const ir::OpRegistry& operations) {
+  std::shared_ptr<const MappedFile> file;
+  const auto constant = [&](ByteReader& from) -> ir::Constant {
+    if (!from.flag()) return archive.load_constant(from);
+    if (!file) file = MappedFile::open(weights);
+    ir::Constant value{{ir::load_type(from), from.numbers<int64_t>(), nullptr}, file};
+    const auto offset = from.take<uint64_t>();
+    ByteReader::require(value.view.type != element::string && offset <= file->size() &&
+                        value.view.bytes() <= file->size() - offset);
+    value.view.data = file->chars() + offset;
+    return value;
+  };
   return ir::load_graph(ir::NodeCodec(operations), constant, archive.content());
 }
 

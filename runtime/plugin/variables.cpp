@@ -5,6 +5,7 @@
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/base/error.hpp"
+#include "runtime/parallel/float_control.hpp"
 
 namespace terroir::plugin {
 namespace {
@@ -185,6 +186,8 @@ class WithVariables final : public CompiledGraph {
 std::shared_ptr<const CompiledGraph> compile_with_variables(const Plugin& plugin,
                                                             std::shared_ptr<const ir::Graph> graph,
                                                             const Config& config) {
+  // Constants are folded alike whatever the calling thread has set.
+  const parallel::FloatControlScope control(parallel::FloatControl(parallel::Denormals::kept));
   const std::vector<ir::NodeId> nodes = graph->nodes();
   const auto holds_state = [](const ir::Graph& in, auto&& self) -> bool {
     for (ir::NodeId id : in.nodes()) {

@@ -264,6 +264,40 @@ TEST_F(Cache, KnowsFilesWithoutReadingThem) {
   EXPECT_TRUE(warnings_.empty()) << warnings_[0];
 }
 
+TEST_F(Cache, MayLeaveWeightsWhereTheyAre) {
+  fs::create_directories(folder_ / "model");
+  const std::string xml = folder_ / "model" / "network.xml";
+  const fs::path bin = folder_ / "model" / "network.bin";
+  serialize(network(), xml);
+  AnyMap small = cached_;
+  small.insert(cache_mode(CacheMode::OPTIMIZE_SIZE));
+  for (const std::string& device : core_.get_available_devices()) {
+    const std::vector<float> expected = infer(core_.compile_model(xml, device), kImage());
+    const CompiledModel first = core_.compile_model(xml, device, small);
+    EXPECT_EQ(infer(first, kImage()), expected);
+    const CompiledModel second = core_.compile_model(xml, device, small);
+    EXPECT_TRUE(second.get_property(loaded_from_cache));
+    EXPECT_EQ(second.get_property(cache_mode), CacheMode::OPTIMIZE_SIZE);
+    EXPECT_EQ(infer(second, kImage()), expected);
+  }
+  ASSERT_EQ(files().size(), 2U) << "the folder of the model, and one file for all devices";
+  for (const fs::path& file : files()) {
+    if (fs::is_regular_file(file)) {
+      EXPECT_LT(fs::file_size(file), fs::file_size(bin) / 4);
+    }
+  }
+  const std::vector<float> before = infer(core_.compile_model(xml, "CPU", small), kImage());
+  std::string weights = read(bin);
+  weights[weights.size() / 2] = static_cast<char>(weights[weights.size() / 2] ^ 64);
+  write(bin, weights);
+  const CompiledModel changed = core_.compile_model(xml, "CPU", small);
+  EXPECT_FALSE(changed.get_property(loaded_from_cache));
+  EXPECT_NE(infer(changed, kImage()), before);
+  core_.compile_model(network(), "CPU", small);
+  EXPECT_EQ(files().size(), 3U) << "models that are no files are not kept";
+  EXPECT_TRUE(warnings_.empty()) << warnings_[0];
+}
+
 TEST_F(Cache, TellsSettingsAndModelsApart) {
   core_.compile_model(network(), "CPU", cached_);
   AnyMap accurate = cached_;

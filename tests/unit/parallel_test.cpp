@@ -13,6 +13,7 @@
 #include "runtime/parallel/arena.hpp"
 #include "runtime/parallel/available_threads.hpp"
 #include "runtime/parallel/cpus.hpp"
+#include "runtime/parallel/float_control.hpp"
 
 namespace terroir::parallel {
 namespace {
@@ -43,6 +44,20 @@ TEST(Arena, ManyShortLoopsInARowSeeEachOthersWrites) {
     });
   }
 }
+
+#if defined(TERROIR_HAS_FLOAT_CONTROL)
+TEST(Arena, TasksComputeAsTheirCallerDoes) {
+  const Arena arena(4);
+  for (const Denormals denormals : {Denormals::zero, Denormals::kept, Denormals::zero}) {
+    const FloatControl wanted(denormals);
+    const FloatControlScope scope(wanted);
+    std::atomic<int> others{0};
+    arena.parallel_for(1000, [&](int64_t) { others += FloatControl::current() == wanted ? 0 : 1; });
+    EXPECT_EQ(others.load(), 0);
+  }
+  EXPECT_EQ(FloatControl::current(), FloatControl(Denormals::kept));
+}
+#endif
 
 TEST(Arena, UsesNoMoreThreadsThanAllowed) {
   const Arena arena(2);

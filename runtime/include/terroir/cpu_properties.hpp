@@ -13,7 +13,8 @@ namespace intel_cpu {
 using detail::operator<<;
 using detail::operator>>;
 
-/// Whether numbers too small for full precision count as 0, which is faster where a model has many of them.
+/// Whether inferences take numbers too small for full precision as 0, which is faster where a model has many of them.
+/// Default: false, whatever the calling thread has set.
 inline constexpr Property<bool> denormals_optimization{"CPU_DENORMALS_OPTIMIZATION"};
 /// From which share of zeros on the weights of matrix products may be stored without them.
 inline constexpr Property<float> sparse_weights_decompression_rate{"CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE"};
