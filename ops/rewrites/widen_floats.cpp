@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <unordered_map>
 
@@ -14,9 +15,14 @@ namespace {
 
 bool is_narrow(element::Type type) { return type == element::f16 || type == element::bf16; }
 
-/// Nodes whose types others rely on: the caller, a body, a variable that lives longer than one inference.
-bool keeps_its_types(const ir::Node& node) {
-  return node.is(ir::kResultType) || node.is("Assign") || node.is("ReadValue") || !node.bodies.empty();
+/// Nodes whose types others rely on: the caller, a body, a variable that lives longer than one inference. And those
+/// with types that only the run knows: they follow from types as the model says them.
+bool keeps_its_types(const ir::Graph& graph, const ir::Node& node) {
+  const auto unknown = [](const ir::OutputPort& port) { return port.type.is_dynamic(); };
+  return node.is(ir::kResultType) || node.is("Assign") || node.is("ReadValue") || !node.bodies.empty() ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), unknown) ||
+         std::any_of(node.inputs.begin(), node.inputs.end(),
+                     [&](ir::Value input) { return unknown(graph.port(input)); });
 }
 
 /// The float of a half, as static_cast makes it, without branches: compilers make vectors of this.
@@ -82,7 +88,7 @@ class Widening {
   void widen_node(ir::NodeId id) {
     const std::vector<ir::Value> inputs = graph_.node(id).inputs;
     std::vector<ir::PortType> types;
-    if (keeps_its_types(graph_.node(id))) {
+    if (keeps_its_types(graph_, graph_.node(id))) {
       feed_narrow(id, inputs);
       types = ir::infer_node(graph_, id, known_);
     } else {

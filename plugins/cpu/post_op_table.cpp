@@ -301,7 +301,7 @@ float apply_post_op(const FusedOp& op, float x, float b) {
     case scale_shift:
       return x * b;
     case prelu:
-      return x > 0 ? x : b * x;
+      return x < 0 ? b * x : x;
     case add:
       return x + b;
     case sub:

@@ -181,8 +181,10 @@ std::vector<HostTensor> Program::evaluate(const ir::Node& node, std::span<const 
                                                         : evaluate_wide(node, inputs);
   if (precision_ == Precision::declared) return outputs;
   for (size_t i = 0; i < outputs.size(); ++i)
-    outputs[i] = node.is(ir::kResultType) ? narrowed(std::move(outputs[i]), node.outputs.at(i).type)
-                                          : widened(std::move(outputs[i]));
+    if (node.is(ir::kResultType))
+      outputs[i] = narrowed(std::move(outputs[i]), node.outputs.at(i).type);
+    else if (node.outputs.at(i).type.is_static())
+      outputs[i] = widened(std::move(outputs[i]));
   return outputs;
 }
 
@@ -197,11 +199,14 @@ std::vector<HostTensor> Program::evaluate_wide(const ir::Node& node, std::span<c
   const bool narrow_inputs = std::any_of(node.inputs.begin(), node.inputs.end(),
                                          [&](const ir::Value& input) { return is_narrow(graph_.port(input).type); });
   if (!narrow_inputs) return run_reference(node, inputs);
+  // A type that only the run knows follows from types as the model says them.
+  const bool types_follow = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                        [](const ir::OutputPort& port) { return port.type.is_dynamic(); });
+  if (types_follow) return run_reference(node, views_of(in_declared_types(node, inputs)));
   try {
     return run_reference(node, inputs);
   } catch (const Exception&) {  // an attribute names the narrow type, as RandomUniform's output_type may
-    const Tensors narrow = in_declared_types(node, inputs);
-    return run_reference(node, views_of(narrow));
+    return run_reference(node, views_of(in_declared_types(node, inputs)));
   }
 }
 

@@ -26,15 +26,17 @@ Cell cell(Draw& d) {
   c.biases = linear ? 4 : c.gates;
   c.attributes = {{"hidden_size", std::to_string(c.hidden)}};
   if (gru) c.attributes.emplace_back("linear_before_reset", linear ? "true" : "false");
-  if (d.chance(30)) c.attributes.emplace_back("clip", "0.75");
+  bool clips = d.chance(30);
   if (d.chance(30)) {
     std::string names;
     for (int i = lstm ? 3 : gru ? 2 : 1; i > 0; --i)
       names += (names.empty() ? "" : ",") + d.one_of({"sigmoid", "tanh", "relu", "hardsigmoid"});
     c.attributes.emplace_back("activations", names);
+    clips = clips || names.find("relu") != std::string::npos;  // else states, and what they lose, grow with every step
     c.attributes.emplace_back("activations_alpha", lstm ? "0.25,0.25,0.25" : gru ? "0.25,0.25" : "0.25");
     c.attributes.emplace_back("activations_beta", lstm ? "0.5,0.5,0.5" : gru ? "0.5,0.5" : "0.5");
   }
+  if (clips) c.attributes.emplace_back("clip", "0.75");
   return c;
 }
 
@@ -148,11 +150,15 @@ Value rows_of(Draw& d, const Table& t, const ir::Dims& dims) {
   return d.fresh(t.index, dims, Fill::in(0, static_cast<double>(t.count - 1)));
 }
 
+// Of one sign: where a bag holds one row several times, weights that cancel would leave results that say nothing of how
+// large the terms of their sums are.
+const Fill kRowWeights = Fill::in(0.25, 2);
+
 void add_default_and_weights(Draw& d, const Table& t, const ir::Dims& weights, std::vector<Value>& inputs,
                              bool may_weigh) {
   if (!d.chance(60)) return;
   inputs.push_back(d.number(d.between(-1, t.count - 1), {t.index}));
-  if (may_weigh && d.chance(60)) inputs.push_back(d.fresh(d.type(t.rows), weights));
+  if (may_weigh && d.chance(60)) inputs.push_back(d.fresh(d.type(t.rows), weights, kRowWeights));
 }
 
 void embedding_offsets(Draw& d) {
@@ -174,7 +180,7 @@ void embedding_packed(Draw& d) {
   const ir::Dims dims = {d.between(1, 5), d.between(1, 6)};
   std::vector<Value> inputs = {t.rows, rows_of(d, t, dims)};
   const bool sums = d.schema().opset == "opset3";
-  if (d.chance(50)) inputs.push_back(d.fresh(d.type(t.rows), dims));
+  if (d.chance(50)) inputs.push_back(d.fresh(d.type(t.rows), dims, kRowWeights));
   AttributeTexts attributes;
   if (!sums) attributes = {{"reduction", inputs.size() == 3 ? "sum" : d.one_of({"sum", "mean"})}};
   d.op(inputs, attributes);

@@ -190,13 +190,21 @@ TEST_P(PostOps, ZeroStaysZeroExactlyWhereToldSo) {
   }
 }
 
+TEST_P(PostOps, SlopesOfZeroDoNotCount) {
+  for (const float slope : {kInf, kNan}) {
+    EXPECT_EQ(one(make(PostOpKind::prelu, slope), 0.0f), 0.0f);
+    EXPECT_EQ(one(make(PostOpKind::prelu, slope), -0.0f), 0.0f);
+    EXPECT_EQ(one(make(PostOpKind::prelu, slope), 2.0f), 2.0f);
+  }
+}
+
 struct BinaryCase {
   PostOpKind kind;
   float (*exact)(float x, float b);
 };
 
 const BinaryCase kBinaryCases[] = {
-    {PostOpKind::prelu, [](float x, float b) { return x > 0 ? x : b * x; }},
+    {PostOpKind::prelu, [](float x, float b) { return x < 0 ? b * x : x; }},
     {PostOpKind::add, [](float x, float b) { return x + b; }},
     {PostOpKind::sub, [](float x, float b) { return x - b; }},
     {PostOpKind::rsub, [](float x, float b) { return b - x; }},
@@ -272,8 +280,8 @@ TEST_P(PostOps, PowersWithinHalfAUnitOfTheExactValue) {
 }
 
 TEST_P(PostOps, PowersOfSpecialNumbersAreThoseOfTheLibrary) {
-  const float numbers[] = {0.0f,  -0.0f, 1.0f,  -1.0f, 2.0f,   -2.0f, 0.5f,        -0.5f,   3.0f,
-                           -3.0f, kInf,  -kInf, kNan,  1e-45f, 3e38f, 0x1p23f + 1, -0x1p24f};
+  const float numbers[] = {0.0f, -0.0f, 1.0f, -1.0f, 2.0f, -2.0f,  0.5f,  -0.5f,       3.0f,    -3.0f,
+                           1.5f, -3.5f, kInf, -kInf, kNan, 1e-45f, 3e38f, 0x1p23f + 1, -0x1p24f};
   for (const float x : numbers)
     for (const float y : numbers) {
       const float want = std::pow(x, y), got = one(make(PostOpKind::pow, y), x);

@@ -148,5 +148,26 @@ TEST(DifferentialFindings, MoreThanEightAxes) {
   expect_same_as_interpreter(m);
 }
 
+// Of inputs of unknown rank nobody knows before the run whether one is a scalar, which takes the other's type.
+TEST(DifferentialFindings, TypesThatOnlyTheRunKnows) {
+  for (const char* device : {"INTERPRETER", "CPU"}) {
+    GraphMaker m;
+    const ir::Value x = m.input(PartialShape::dynamic(), element::bf16), y = m.input(PartialShape::dynamic());
+    const ir::Value promoted = m.op(
+        "ConvertPromoteTypes", {x, y},
+        {{"promote_unsafe", "true"}, {"pytorch_scalar_promotion", "true"}, {"u64_integer_promotion_target", "f64"}});
+    m.result({promoted.node, 1});
+    m.result(m.op("Add", {promoted, {promoted.node, 1}}));
+    HostTensor tensor(element::bf16, {2}), scalar(element::f32, {});
+    for (int i = 0; i < 2; ++i) tensor.writable().as<bfloat16>()[i] = bfloat16(2.0f);
+    *scalar.writable().as<float>() = 1.0f + 0x1p-10f;  // more than bf16 holds
+    DeviceModel model(std::shared_ptr<const ir::Graph>(m.graph().clone()), device);
+    const std::vector<HostTensor> found = model.infer(std::vector<HostTensor>{tensor, scalar});
+    for (const HostTensor& result : found) ASSERT_EQ(result.type(), element::bf16) << device;
+    EXPECT_EQ(static_cast<float>(*found[0].as<bfloat16>()), 1.0f) << device;
+    EXPECT_EQ(static_cast<float>(found[1].as<bfloat16>()[1]), 3.0f) << device;
+  }
+}
+
 }  // namespace
 }  // namespace terroir::test

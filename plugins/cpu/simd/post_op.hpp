@@ -43,7 +43,7 @@ enum class PostOpKind : int32_t {
   // Per channel only: x * operand[c] + operand2[c]; operand2 may be null.
   scale_shift,
   // Two operands, a = x and b = operand.
-  prelu,  // x > 0 ? x : b * x; the scalar form is leaky relu
+  prelu,  // x < 0 ? b * x : x; the scalar form is leaky relu
   add,
   sub,
   rsub,  // b - x

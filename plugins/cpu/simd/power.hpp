@@ -86,9 +86,11 @@ TERROIR_NOINLINE static void powers(float* TERROIR_RESTRICT x, const float* TERR
   // From 2^24 on every float is even.
   const V number = min(V(0x1p24f), max(V(-0x1p24f), select(exponent == exponent, exponent, zero())));
   const VI whole = to_int_trunc(number);
-  const V value = as_float(as_int(loadu(magnitudes)) | (as_int(base) & shift_left<31>(whole) & VI(INT32_MIN)));
-  const V of_negative = select(to_float(whole) == number, value, nan);
-  V result = select((base < zero()) & (base > V(-__builtin_inff())), of_negative, value);
+  const M is_whole = to_float(whole) == number;
+  const V magnitude = loadu(magnitudes);
+  const V value = as_float(as_int(magnitude) | (as_int(base) & shift_left<31>(whole) & VI(INT32_MIN)));
+  const V of_fraction = select((base < zero()) & (base > V(-__builtin_inff())), nan, magnitude);
+  V result = select(is_whole, value, of_fraction);
   result = select((base == base) & (exponent == exponent), result, nan);
   storeu(x, select((exponent == zero()) | (base == one), one, result));
 }

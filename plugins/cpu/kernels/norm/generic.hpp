@@ -121,7 +121,7 @@ TERROIR_INLINE void lrn_part(const LrnArgs& a, int64_t axis, int64_t stride, int
 // Row by row, as far as the rows that a sum takes stay in the L1 cache together: of a row neighbours are fetched ahead,
 // the next row is far away.
 void lrn(const LrnArgs& a, int64_t axis, int64_t stride, int64_t begin, int64_t end) {
-  constexpr int kVectors = 2;
+  constexpr int kVectors = 4;
   constexpr int64_t kStrip = 1024;
   for (int64_t strip = begin; strip < end; strip += kStrip) {
     const int64_t strip_end = strip + kStrip < end ? strip + kStrip : end;

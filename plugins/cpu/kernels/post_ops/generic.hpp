@@ -179,7 +179,7 @@ TERROIR_INLINE void run_one(const PostOpRows& g, const PostOp& op) {
     case PostOpKind::scale_shift:
       return scale_shift(g, op);
     case PostOpKind::prelu:
-      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return select(x > zero(), x, b * x); });
+      return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return select(x < zero(), b * x, x); });
     case PostOpKind::add:
       return binary(g, op, [](V x, V b) TERROIR_INLINE_LAMBDA { return x + b; });
     case PostOpKind::sub:
