@@ -3,12 +3,10 @@
 //
 // Expected are the results of the interpreter. On the CPU the model runs with one thread and with several, with the
 // extents it was made with and with inputs of which extents or ranks are unknown, and each request infers twice; all of
-// these must give the same bits. Against the interpreter an element may differ by what rounding explains: the
-// interpreter runs twice more, with the results of every operation of class `rounding` moved by some units of the last
-// place, and an element may be as far off as a few times what that changes. Results of operations of class `exact`
-// are not moved, so that data movement, comparisons and integers must agree exactly. Images of integers that
-// Interpolate gives may differ by a derived bound (resampled.hpp); what the CPU made of them within that bound then
-// takes their place in the interpreter's runs, so that all that follows from them must agree exactly, too.
+// these must give the same bits. Against the interpreter an element may differ by what rounding explains
+// (rounding.hpp). Images of integers that Interpolate gives may differ by a bound of their own (resampled.hpp); what
+// the CPU made of them within that bound then takes their place in the interpreter's runs, so that all that follows
+// from them is judged as if they were the same.
 #include <string>
 
 #include "plugins/cpu/isa.hpp"
