@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <memory>
 #include <queue>
 
 #include "ir/schema/infer_context.hpp"
@@ -172,11 +174,48 @@ float optional_real(const ir::EvalContext& ctx, size_t input) {
   return values.front();
 }
 
-/// The boxes one class keeps, in the order they are chosen. `scores` are those of the class.
+/// Score and box in one number: the less, the earlier its turn. Higher scores come first, then lower boxes.
+uint64_t turn_of(float score, int64_t box) {
+  const auto bits = std::bit_cast<uint32_t>(score + 0.0f);  // zeros of both signs are equal
+  const uint32_t ascending = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+  return static_cast<uint64_t>(~ascending) << 32 | static_cast<uint32_t>(box);
+}
+int64_t box_of(uint64_t turn) { return static_cast<int64_t>(turn & 0xffffffffu); }
+
+/// The boxes one class keeps, in the order they are chosen, where scores stay what they are. `scores` are those of the
+/// class, of fewer than 2^32 boxes.
 template <class Chosen>
-void choose(const float* scores, int64_t count, const Thresholds& thresholds, bool soft_keeps_overlaps, Chosen chosen,
+void choose(const float* scores, int64_t count, const Thresholds& thresholds, Chosen chosen,
             std::vector<Candidate>& found) {
-  const bool soft = thresholds.sigma > 0;
+  // One place more than there are boxes: what does not pass is written, too, and overwritten.
+  const auto turns = std::make_unique_for_overwrite<uint64_t[]>(static_cast<size_t>(count) + 1);
+  const float least = thresholds.score;
+  int64_t passed = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    turns[static_cast<size_t>(passed)] = static_cast<uint64_t>(i);
+    passed += scores[i] > least;
+  }
+  uint64_t* const end = turns.get() + passed;
+  for (uint64_t* turn = turns.get(); turn != end; ++turn) *turn = turn_of(scores[*turn], static_cast<int64_t>(*turn));
+  // In order piece by piece: mostly few of them get their turn.
+  for (uint64_t* begin = turns.get(); begin != end && static_cast<int64_t>(chosen.size()) < thresholds.most;) {
+    const int64_t missing = thresholds.most - static_cast<int64_t>(chosen.size());
+    uint64_t* const next = begin + std::min<int64_t>(end - begin, std::max<int64_t>(64, std::min(missing, passed) * 2));
+    if (next != end) std::nth_element(begin, next, end);
+    std::sort(begin, next);
+    for (; begin != next && static_cast<int64_t>(chosen.size()) < thresholds.most; ++begin) {
+      const int64_t box = box_of(*begin);
+      if (chosen.any_above(box, thresholds.iou)) continue;
+      chosen.add(box);
+      found.push_back({scores[box], box});
+    }
+  }
+}
+
+/// The same, where scores sink with every chosen box that is met.
+template <class Chosen>
+void choose_softly(const float* scores, int64_t count, const Thresholds& thresholds, bool soft_keeps_overlaps,
+                   Chosen chosen, std::vector<Candidate>& found) {
   std::vector<Candidate> all;
   // Not equal ones: a suppressed box has the score 0, which a threshold of 0 must not let pass.
   for (int64_t i = 0; i < count; ++i)
@@ -185,23 +224,19 @@ void choose(const float* scores, int64_t count, const Thresholds& thresholds, bo
   while (!queue.empty() && static_cast<int64_t>(chosen.size()) < thresholds.most) {
     Candidate next = queue.top();
     queue.pop();
-    if (!soft) {
-      if (chosen.any_above(next.box, thresholds.iou)) continue;
-    } else {
-      const float before = next.score;
-      bool dropped = false;
-      for (size_t i = chosen.size(); i-- > next.compared && !dropped;) {
-        const float iou = chosen.overlap_with(next.box, i);
-        next.score *= std::exp(-0.5f / thresholds.sigma * iou * iou);
-        dropped = (iou > thresholds.iou && !soft_keeps_overlaps) || next.score <= thresholds.score;
-      }
-      if (dropped) continue;
-      next.compared = chosen.size();
-      // A box whose score sank waits for its new turn.
-      if (next.score != before) {
-        queue.push(next);
-        continue;
-      }
+    const float before = next.score;
+    bool dropped = false;
+    for (size_t i = chosen.size(); i-- > next.compared && !dropped;) {
+      const float iou = chosen.overlap_with(next.box, i);
+      next.score *= std::exp(-0.5f / thresholds.sigma * iou * iou);
+      dropped = (iou > thresholds.iou && !soft_keeps_overlaps) || next.score <= thresholds.score;
+    }
+    if (dropped) continue;
+    next.compared = chosen.size();
+    // A box whose score sank waits for its new turn.
+    if (next.score != before) {
+      queue.push(next);
+      continue;
     }
     chosen.add(next.box);
     found.push_back(next);
@@ -234,10 +269,16 @@ void non_max_suppression(const ir::EvalContext& ctx, const NonMaxSuppressionPara
     parallel_for(labels, [&](int64_t label) {
       const float* row = scores.data() + (batch * labels + label) * count;
       auto& mine = by_label[static_cast<size_t>(label)];
+      const auto choose_of = [&](auto chosen) {
+        if (thresholds.sigma > 0)
+          choose_softly(row, count, thresholds, params.soft_keeps_overlaps, std::move(chosen), mine);
+        else
+          choose(row, count, thresholds, std::move(chosen), mine);
+      };
       if (params.rotated)
-        choose(row, count, thresholds, params.soft_keeps_overlaps, ChosenRotatedBoxes(rotated), mine);
+        choose_of(ChosenRotatedBoxes(rotated));
       else
-        choose(row, count, thresholds, params.soft_keeps_overlaps, ChosenBoxes(boxes), mine);
+        choose_of(ChosenBoxes(boxes));
     });
     for (int64_t label = 0; label < labels; ++label)
       for (const Candidate& box : by_label[static_cast<size_t>(label)])
