@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 #include <queue>
+#include <span>
 
 #include "ir/schema/infer_context.hpp"
 #include "ops/reference/detection/kept_boxes.hpp"
@@ -78,7 +79,7 @@ float area(const Polygon& shape) {
   return std::fabs(twice) / 2;
 }
 
-float overlap(const RotatedBox& a, const RotatedBox& b) {
+[[gnu::noinline]] float overlap(const RotatedBox& a, const RotatedBox& b) {
   Polygon common;
   for (const Point& corner : a.corners) common.add(corner);
   for (size_t i = 0; i < 4 && common.size > 0; ++i) common = clipped(common, b.corners[i], b.corners[(i + 1) % 4]);
@@ -174,37 +175,60 @@ float optional_real(const ir::EvalContext& ctx, size_t input) {
   return values.front();
 }
 
-/// Score and box in one number: the less, the earlier its turn. Higher scores come first, then lower boxes.
-uint64_t turn_of(float score, int64_t box) {
-  const auto bits = std::bit_cast<uint32_t>(score + 0.0f);  // zeros of both signs are equal
-  const uint32_t ascending = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
-  return static_cast<uint64_t>(~ascending) << 32 | static_cast<uint32_t>(box);
-}
-int64_t box_of(uint64_t turn) { return static_cast<int64_t>(turn & 0xffffffffu); }
+/// Boxes of one class with scores above the least one, in the order in which they are to be chosen: higher scores come
+/// first, then lower boxes. Piece by piece: mostly few of them get their turn.
+class Turns {
+ public:
+  /// Of fewer than 2^32 boxes.
+  Turns(const float* scores, int64_t count, float least)
+      // One place more than there are boxes: what does not pass is written, too, and overwritten.
+      : turns_(std::make_unique_for_overwrite<uint64_t[]>(static_cast<size_t>(count) + 1)), begin_(turns_.get()) {
+    int64_t passed = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      begin_[passed] = static_cast<uint64_t>(i);
+      passed += scores[i] > least;
+    }
+    end_ = begin_ + passed;
+    for (uint64_t* turn = begin_; turn != end_; ++turn) *turn = turn_of(scores[*turn], *turn);
+  }
+
+  /// The next ones, if `wanted` more boxes are to be chosen; none: all had their turn.
+  std::span<const uint64_t> next(int64_t wanted) {
+    const int64_t left = end_ - begin_;
+    uint64_t* const first = begin_;
+    begin_ += std::min(left, std::max<int64_t>(64, 2 * std::min(wanted, left)));
+    if (begin_ != end_) std::nth_element(first, begin_, end_);
+    std::sort(first, begin_);
+    return {first, begin_};
+  }
+  static int64_t box_of(uint64_t turn) { return static_cast<int64_t>(turn & 0xffffffffu); }
+
+ private:
+  /// Score and box in one number: the less, the earlier.
+  static uint64_t turn_of(float score, uint64_t box) {
+    const auto bits = std::bit_cast<uint32_t>(score + 0.0f);  // zeros of both signs are equal
+    const uint32_t ascending = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+    return static_cast<uint64_t>(~ascending) << 32 | box;
+  }
+
+  std::unique_ptr<uint64_t[]> turns_;
+  uint64_t *begin_, *end_;
+};
 
 /// The boxes one class keeps, in the order they are chosen, where scores stay what they are. `scores` are those of the
-/// class, of fewer than 2^32 boxes.
+/// class.
 template <class Chosen>
 void choose(const float* scores, int64_t count, const Thresholds& thresholds, Chosen chosen,
             std::vector<Candidate>& found) {
-  // One place more than there are boxes: what does not pass is written, too, and overwritten.
-  const auto turns = std::make_unique_for_overwrite<uint64_t[]>(static_cast<size_t>(count) + 1);
-  const float least = thresholds.score;
-  int64_t passed = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    turns[static_cast<size_t>(passed)] = static_cast<uint64_t>(i);
-    passed += scores[i] > least;
-  }
-  uint64_t* const end = turns.get() + passed;
-  for (uint64_t* turn = turns.get(); turn != end; ++turn) *turn = turn_of(scores[*turn], static_cast<int64_t>(*turn));
-  // In order piece by piece: mostly few of them get their turn.
-  for (uint64_t* begin = turns.get(); begin != end && static_cast<int64_t>(chosen.size()) < thresholds.most;) {
-    const int64_t missing = thresholds.most - static_cast<int64_t>(chosen.size());
-    uint64_t* const next = begin + std::min<int64_t>(end - begin, std::max<int64_t>(64, std::min(missing, passed) * 2));
-    if (next != end) std::nth_element(begin, next, end);
-    std::sort(begin, next);
-    for (; begin != next && static_cast<int64_t>(chosen.size()) < thresholds.most; ++begin) {
-      const int64_t box = box_of(*begin);
+  Turns turns(scores, count, thresholds.score);
+  for (;;) {
+    const auto missing = [&] { return thresholds.most - static_cast<int64_t>(chosen.size()); };
+    if (missing() <= 0) return;
+    const std::span<const uint64_t> piece = turns.next(missing());
+    if (piece.empty()) return;
+    for (const uint64_t turn : piece) {
+      if (missing() <= 0) return;
+      const int64_t box = Turns::box_of(turn);
       if (chosen.any_above(box, thresholds.iou)) continue;
       chosen.add(box);
       found.push_back({scores[box], box});

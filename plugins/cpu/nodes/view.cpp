@@ -10,7 +10,6 @@
 
 #include "ir/base/error.hpp"
 #include "ops/defs/shape/reshape.hpp"
-#include "ops/reference/dispatch.hpp"
 #include "plugins/cpu/impl.hpp"
 
 namespace terroir::cpu {
@@ -25,8 +24,7 @@ class CheckedReshapeExecutor final : public Executor {
         special_zero_(context.node.attrs<ops::ReshapeAttrs>().special_zero) {}
 
   void run(const RunArgs& args) const override {
-    ops::reference::dispatch_type<TERROIR_INTEGERS>(
-        target_.type, "Reshape", [&](auto tag) { check(static_cast<const decltype(tag)*>(args.inputs[1])); });
+    check(args.inputs[1]);
     const void* src = args.inputs[0];
     void* dst = args.outputs[0];
     if (src == dst || dst_.count() == 0) return;
@@ -39,14 +37,13 @@ class CheckedReshapeExecutor final : public Executor {
   std::string kernel_name() const override { return "checked_reshape"; }
 
  private:
-  template <class T>
-  void check(const T* target) const {
+  void check(const void* target) const {
     const int64_t rank = dst_.rank(), count = target_.count();
     int64_t computed = 0;
-    bool fits = rank == count || *target == T{1};  // a scalar may have a target of one number, 1
+    bool fits = rank == count || number_at(target, 0) == 1;  // a scalar may have a target of one number, 1
     for (int64_t i = 0; i < rank; ++i) {
       const auto axis = static_cast<size_t>(i);
-      const auto number = static_cast<int64_t>(target[i]);
+      const int64_t number = number_at(target, i);
       const bool copied = special_zero_ && number == 0;
       if (number == -1)
         ++computed;
@@ -55,8 +52,17 @@ class CheckedReshapeExecutor final : public Executor {
     }
     if (fits && computed <= 1) return;
     ir::Dims numbers;
-    for (int64_t i = 0; i < count; ++i) numbers.push_back(static_cast<int64_t>(target[i]));
+    for (int64_t i = 0; i < count; ++i) numbers.push_back(number_at(target, i));
     throw_error(ErrorCode::invalid_argument, "data ", src_.dims, " cannot take the target ", numbers);
+  }
+
+  /// Of a target of any type of whole bytes: the low bytes of its numbers, and their sign.
+  int64_t number_at(const void* target, int64_t i) const noexcept {
+    const size_t width = target_.type.size();
+    uint64_t bits = 0;
+    std::memcpy(&bits, static_cast<const char*>(target) + static_cast<size_t>(i) * width, width);
+    const auto unused = static_cast<int>(64 - 8 * width);
+    return target_.type.is_signed() ? static_cast<int64_t>(bits << unused) >> unused : static_cast<int64_t>(bits);
   }
 
   TensorDesc src_, dst_, target_;
@@ -65,6 +71,7 @@ class CheckedReshapeExecutor final : public Executor {
 
 Proposal propose_checked(const NodeContext& context) {
   if (!context.node.is("Reshape") || context.constants[1]) return Reject{"no Reshape to a target of the run"};
+  if (context.inputs[1].type.bitwidth() < 8) return Reject{"a packed target"};
   LayoutChoice choice;
   choice.inputs = {context.inputs[0].layout, context.inputs[1].layout};
   choice.outputs = {context.outputs[0].layout};

@@ -71,17 +71,24 @@ void weighted_line(const float* src, int64_t stride, const int32_t* index, const
 
 /// What tap t of elements i ... i + kLanes - 1 of a row is taken from.
 TERROIR_INLINE V source_of(const float* src, const RowTaps& from, int64_t t, int64_t i) {
+  constexpr bool kPermutes = kLanes > 4;  // else a permutation is as many loads as any other place
   const VI index = load_int(from.index + t * from.stride + i);
   const int32_t near = from.near[(t * from.stride + i) / kLanes];
-  return near >= 0 ? take(src + near, index) : gather(src, index);
+  if constexpr (kPermutes) return near >= 0 ? take(src + near, index) : gather(src, index);
+  return gather(src + (near >= 0 ? near : 0), index);
 }
 
 /// element(i): elements i ... i + kLanes - 1 of a row; those beyond n are not stored.
 template <class Element>
 TERROIR_INLINE void fill_row(float* dst, int64_t n, Element element) {
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) storeu(dst + i, element(i));
-  if (i < n) store_tail(dst + i, element(i), tail(n - i));
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const V x = element(i);
+    if (i + kLanes <= n) {
+      storeu(dst + i, x);
+    } else {
+      store_tail(dst + i, x, tail(n - i));
+    }
+  }
 }
 
 template <int kTaps, bool kHoles>
