@@ -157,9 +157,10 @@ std::vector<bool> needed_by(const ir::Graph& graph, std::vector<ir::NodeId> ends
   return needed;
 }
 
-/// Layers with bodies were inferred when some of what feeds them was missing, and so were those behind them.
-void finish_bodies(ir::Graph& graph) {
-  bool any = false;
+/// Layers with bodies were inferred when some of what feeds them was missing, and so were those behind them, and behind
+/// inputs that came to read something else.
+void finish_bodies(ir::Graph& graph, bool rewired) {
+  bool any = rewired;
   for (const ir::NodeId id : graph.nodes()) {
     const ir::Node& node = graph.node(id);
     for (const ir::Body& body : node.bodies) {
@@ -211,7 +212,7 @@ class Parts {
         add_result(graph, {copied[ir::index_of(result.node)], result.output});
       }
     }
-    finish_bodies(graph);
+    finish_bodies(graph, state_->rewired);
     if (!state_->owned && state_->next == nullptr) {
       state_->next = model;
       state_->next_ids = std::move(copied);
@@ -296,7 +297,7 @@ OpenLayer open_layer(const Node& layer, const OutputVector& inputs) {
   std::vector<const Node*> nodes{&layer};
   for (const Output<Node>& input : inputs) nodes.push_back(&node_of(input));
   const StatePtr& now = NodeAccess::state(layer);
-  if (now->owned && now->needed_graph()->contains(NodeAccess::id(layer)))
+  if (now->owned && now->needed_layers()->contains(NodeAccess::id(layer)))
     throw_error(ErrorCode::invalid_argument, NodeAccess::node(layer).describe(),
                 " belongs to a model and cannot be changed");
   StatePtr state = one_state(nodes);
@@ -343,6 +344,23 @@ Tensor constant_value(const Node& constant) {
   if (!node.constant) throw_error(ErrorCode::invalid_argument, node.describe(), " is no constant");
   const ir::TensorView& view = node.constant->view;
   return TensorAccess::share(view.type, Shape(view.dims.begin(), view.dims.end()), view.data, node.constant->owner);
+}
+
+void rewire(const Node& layer, size_t index, const Output<Node>& source) {
+  const StatePtr home = NodeAccess::state(layer);
+  const std::string name = NodeAccess::node(layer).describe();
+  const StatePtr state = one_state({&layer, &node_of(source)});
+  if (home->owned && state != home)
+    throw_error(ErrorCode::invalid_argument, name, " cannot read ", source,
+                ", which comes with inputs that are not those of its model: make a Model of all layers");
+  const ir::NodeId id = id_in(state, layer);
+  ir::Value value = value_in(state, source);
+  if (state->graph->node(value.node).is(ir::kResultType)) value = state->graph->node(value.node).inputs.at(0);
+  if (needed_by(*state->graph, {value.node})[ir::index_of(id)])
+    throw_error(ErrorCode::invalid_argument, name, " cannot read ", source, ", which follows from it");
+  state->writable().set_input({id, static_cast<int32_t>(index)}, value);
+  state->rewired = true;
+  state->has_spare_layers |= state->owned;
 }
 
 NodeHandle handle_of(const Node& node) { return NodeAccess::handle(node); }

@@ -25,6 +25,9 @@ OpenLayer open_layer(const Node& layer, const OutputVector& inputs);
 /// A port of a layer of this state.
 ir::Value value_in(const std::shared_ptr<GraphState>& state, const Output<Node>& port);
 
+/// Input `index` of the layer reads `source` from now on, see Input::replace_source_output().
+void rewire(const Node& layer, size_t index, const Output<Node>& source);
+
 /// The state of a new Model with these results, see the constructors of Model. No parameters given: all that are
 /// needed, in the order in which they were made.
 std::shared_ptr<GraphState> model_of_layers(const OutputVector& results, const NodeVector& sinks,

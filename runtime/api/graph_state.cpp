@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/base/error.hpp"
+#include "ir/graph/infer.hpp"
 
 namespace terroir::detail {
 
@@ -16,11 +17,27 @@ bool has_name(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-std::shared_ptr<const ir::Graph> GraphState::needed_graph() const {
+void infer_anew(ir::Graph& graph, const char* failed) {
+  // What the file declares holds for what was in the file only.
+  for (const ir::NodeId id : graph.nodes()) {
+    for (ir::OutputPort& port : graph.node(id).outputs) port.declared.reset();
+  }
+  with_context([&] { return std::string(failed); }, [&] { ir::infer_graph(graph); });
+}
+
+std::shared_ptr<const ir::Graph> GraphState::needed_layers() const {
   if (!has_spare_layers) return graph;
   std::shared_ptr<ir::Graph> pruned = graph->clone();
   pruned->erase_unreachable();
   return pruned;
+}
+
+std::shared_ptr<const ir::Graph> GraphState::needed_graph() const {
+  if (!rewired) return needed_layers();
+  std::shared_ptr<ir::Graph> inferred = graph->clone();
+  inferred->erase_unreachable();
+  infer_anew(*inferred, "the model is not valid");
+  return inferred;
 }
 
 ir::Value end_value(const ir::Graph& graph, bool inputs, size_t index) {

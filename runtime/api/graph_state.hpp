@@ -19,6 +19,7 @@ struct GraphState {
   std::shared_ptr<ir::Graph> graph;
   bool owned = false;             // by a Model or the like; else a draft: layers made in code that are no model yet
   bool has_spare_layers = false;  // made in code, and needed by no result
+  bool rewired = false;           // types and shapes are those of before inputs came to read something else
 
   // Layers of a draft move on when it is joined with another or becomes a model: where to, and their ids there by their
   // ids here; none: such a layer stays.
@@ -34,9 +35,15 @@ struct GraphState {
     if (graph.use_count() > 1) graph = graph->clone();
     return *graph;
   }
-  /// The graph without spare layers: what readers of a whole model see.
+  /// The graph without spare layers.
+  std::shared_ptr<const ir::Graph> needed_layers() const;
+  /// The same with types and shapes that hold: what is compiled and written. Exception when a rewired graph cannot be
+  /// inferred.
   std::shared_ptr<const ir::Graph> needed_graph() const;
 };
+
+/// Infers a graph of which something was changed. `failed` stands before the text of an Exception.
+void infer_anew(ir::Graph& graph, const char* failed);
 
 struct NodeAccess {
   static std::shared_ptr<Node> make(const std::shared_ptr<GraphState>& state, ir::NodeId id);

@@ -64,17 +64,9 @@ const ir::RtTree* find(const ir::RtTree& root, const std::vector<std::string>& p
   return tree;
 }
 
-void infer_anew(ir::Graph& graph, const char* failed) {
-  // What the file declares holds for the shapes of the file only.
-  for (const ir::NodeId id : graph.nodes()) {
-    for (ir::OutputPort& port : graph.node(id).outputs) port.declared.reset();
-  }
-  with_context([&] { return std::string(failed); }, [&] { ir::infer_graph(graph); });
-}
-
 void take_over(detail::GraphState& state, std::unique_ptr<ir::Graph> graph) {
   state.graph = std::move(graph);
-  state.has_spare_layers = false;
+  state.has_spare_layers = state.rewired = false;
 }
 
 using Shapes = std::map<size_t, PartialShape>;
@@ -115,7 +107,7 @@ std::unique_ptr<ir::Graph> reshaped(const ir::Graph& model, const Shapes& shapes
     attrs.shape = shape;
     parameter.attributes = ir::make_attributes_of(std::move(attrs));
   }
-  infer_anew(*graph, "cannot reshape the model");
+  detail::infer_anew(*graph, "cannot reshape the model");
   return graph;
 }
 
@@ -252,6 +244,18 @@ Output<Node> Model::add_output(const Output<Node>& port) {
   return known >= 0 ? output(static_cast<size_t>(known)) : make_output(state_, NodeAccess::value(port));
 }
 
+void Model::remove_result(const std::shared_ptr<op::v0::Result>& result) {
+  if (get_result_index(result->output(0)) < 0) throw_error(ErrorCode::not_found, *result, " is no result of the model");
+  if (get_output_size() == 1) throw_error(ErrorCode::invalid_argument, *result, " is the model's only result");
+  state_->writable().erase(NodeAccess::id(*result));
+  state_->has_spare_layers = true;
+}
+
+void Model::replace_node(const std::shared_ptr<Node>& old_node, const std::shared_ptr<Node>& new_node) {
+  if (NodeAccess::state(*old_node) != state_) throw_error(ErrorCode::not_found, *old_node, " is no layer of the model");
+  terroir::replace_node(old_node, new_node);
+}
+
 std::shared_ptr<Node> Model::get_result() const {
   detail::check_single(*state_->graph, false, kOwner);
   return get_output_op(0);
@@ -275,7 +279,7 @@ int64_t Model::get_result_index(const Output<const Node>& value) const {
   return fed != results.end() ? fed - results.begin() : -1;
 }
 
-SinkVector Model::get_sinks() const { return handles(state_, state_->needed_graph()->sinks()); }
+SinkVector Model::get_sinks() const { return handles(state_, state_->needed_layers()->sinks()); }
 
 size_t Model::get_graph_size() const {
   size_t bytes = 0;
@@ -287,8 +291,8 @@ size_t Model::get_graph_size() const {
   return bytes;
 }
 
-NodeVector Model::get_ops() const { return handles(state_, state_->needed_graph()->nodes()); }
-NodeVector Model::get_ordered_ops() const { return handles(state_, ir::topological_order(*state_->needed_graph())); }
+NodeVector Model::get_ops() const { return handles(state_, state_->needed_layers()->nodes()); }
+NodeVector Model::get_ordered_ops() const { return handles(state_, ir::topological_order(*state_->needed_layers())); }
 ParameterVector Model::get_parameters() const {
   return handles<op::v0::Parameter>(state_, state_->graph->parameters());
 }
@@ -305,8 +309,8 @@ bool Model::is_dynamic() const {
 }
 
 void Model::validate_nodes_and_infer_types() {
-  std::unique_ptr<ir::Graph> graph = state_->needed_graph()->clone();
-  infer_anew(*graph, "the model is not valid");
+  std::unique_ptr<ir::Graph> graph = state_->needed_layers()->clone();
+  detail::infer_anew(*graph, "the model is not valid");
   take_over(*state_, std::move(graph));
 }
 

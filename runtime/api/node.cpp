@@ -5,6 +5,7 @@
 
 #include "ir/base/error.hpp"
 #include "runtime/api/graph_state.hpp"
+#include "runtime/api/rt_info_map.hpp"
 #include "terroir/layout.hpp"
 #include "terroir/op/constant.hpp"
 #include "terroir/op/ends.hpp"
@@ -14,20 +15,7 @@ namespace terroir {
 namespace {
 
 using detail::NodeAccess;
-
-AnyMap to_any_map(const ir::RtInfo& info) {
-  AnyMap map;
-  for (const auto& [name, fields] : info) {
-    if (fields.size() == 1 && fields.begin()->first.empty()) {
-      map.emplace(name, fields.begin()->second);
-      continue;
-    }
-    AnyMap inner;
-    for (const auto& [key, value] : fields) inner.emplace(key, value);
-    map.emplace(name, inner);
-  }
-  return map;
-}
+using detail::to_any_map;
 
 const Node& node_of(const Output<const Node>& port) {
   if (port.get_node() == nullptr) throw_error(ErrorCode::invalid_argument, "the port is empty");
@@ -159,6 +147,9 @@ Output<Node> Node::input_value(size_t index) {
 
 Output<const Node> Node::input_value(size_t index) const { return const_cast<Node*>(this)->input_value(index); }
 
+Output<Node> Node::get_input_source_output(size_t index) { return input_value(index); }
+Output<const Node> Node::get_input_source_output(size_t index) const { return input_value(index); }
+
 std::shared_ptr<Node> Node::get_input_node_shared_ptr(size_t index) const {
   return const_cast<Node*>(this)->input_value(index).get_node_shared_ptr();
 }
@@ -176,14 +167,20 @@ element::Type Node::get_input_element_type(size_t index) const { return input_va
 PartialShape Node::get_input_partial_shape(size_t index) const { return input_value(index).get_partial_shape(); }
 Shape Node::get_input_shape(size_t index) const { return input_value(index).get_shape(); }
 
-element::Type Node::get_element_type() const {
+Output<const Node> Node::get_default_output() const {
   if (get_output_size() != 1) throw_error(ErrorCode::invalid_argument, *this, " has ", get_output_size(), " outputs");
-  return get_output_element_type(0);
+  return output(0);
 }
+Output<Node> Node::get_default_output() {
+  static_cast<void>(std::as_const(*this).get_default_output());
+  return output(0);
+}
+element::Type Node::get_element_type() const { return get_default_output().get_element_type(); }
+Shape Node::get_shape() const { return get_default_output().get_shape(); }
 
-Shape Node::get_shape() const {
-  if (get_output_size() != 1) throw_error(ErrorCode::invalid_argument, *this, " has ", get_output_size(), " outputs");
-  return get_output_shape(0);
+bool Node::is_dynamic() const {
+  const std::vector<Output<const Node>> ports = outputs();
+  return std::any_of(ports.begin(), ports.end(), [](const auto& p) { return p.get_partial_shape().is_dynamic(); });
 }
 
 std::map<std::string, std::string> Node::get_attributes() const {

@@ -23,6 +23,7 @@ VariableState& variable_state();
 std::shared_ptr<Model> model();
 Node& node();
 Output<Node>& port();
+Input<Node>& input();
 Tensor& tensor();
 TensorVector& tensors();
 Any& any();
@@ -550,6 +551,30 @@ const Name kNames[] = {
     NAME(Node::get_output_tensor, node().get_output_tensor(0)),
     NAME(DiscreteTypeInfo::name, DiscreteTypeInfo().name),
     NAME(DiscreteTypeInfo::version_id, DiscreteTypeInfo().version_id),
+    NAME(Node::input, node().input(0)),
+    NAME(Node::inputs, node().inputs()),
+    NAME(Node::get_input_source_output, node().get_input_source_output(0)),
+    NAME(Node::get_output_target_inputs, node().get_output_target_inputs(0)),
+    NAME(Node::get_users, node().get_users()),
+    NAME(Node::get_default_output, node().get_default_output()),
+    NAME(Node::is_dynamic, node().is_dynamic()),
+    NAME(Input::Input, Input<Node>(std::shared_ptr<Node>(), 0)),
+    NAME(Input::get_node, input().get_node()),
+    NAME(Input::get_index, input().get_index()),
+    NAME(Input::get_element_type, input().get_element_type()),
+    NAME(Input::get_partial_shape, input().get_partial_shape()),
+    NAME(Input::get_shape, input().get_shape()),
+    NAME(Input::get_source_output, input().get_source_output()),
+    NAME(Input::get_rt_info, input().get_rt_info()),
+    NAME(Input::replace_source_output, input().replace_source_output(port())),
+    NAME(Input::operator==, input().operator==(input())),
+    NAME(Input::operator!=, input().operator!=(input())),
+    NAME(Input::operator<, input().operator<(input())),
+    NAME(replace_node, replace_node(std::shared_ptr<Node>(), std::shared_ptr<Node>())),
+    NAME(Output::get_target_inputs, port().get_target_inputs()),
+    NAME(Output::replace, port().replace(port())),
+    NAME(Model::remove_result, model()->remove_result(nullptr)),
+    NAME(Model::replace_node, model()->replace_node(nullptr, nullptr)),
     NAME(Output::get_node, port().get_node()),
     NAME(Output::get_node_shared_ptr, port().get_node_shared_ptr()),
     NAME(Output::get_index, port().get_index()),

@@ -98,6 +98,10 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
   Output<Node> add_output(const std::string& layer_name, size_t index);
   /// Makes a port of this model an output, unless it is one. Throws Exception (not_found) for another model's.
   Output<Node> add_output(const Output<Node>& port);
+  /// Throws Exception: not_found for what is no Result of this model, invalid_argument for the only one.
+  void remove_result(const std::shared_ptr<op::v0::Result>& result);
+  /// As terroir::replace_node(). Throws Exception (not_found) for a layer of another model.
+  void replace_node(const std::shared_ptr<Node>& old_node, const std::shared_ptr<Node>& new_node);
 
   /// Layers in the order of the file; get_ordered_ops: each after those it reads.
   NodeVector get_ops() const;

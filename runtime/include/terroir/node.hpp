@@ -10,6 +10,7 @@
 #include <iosfwd>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <unordered_set>
@@ -26,6 +27,8 @@ namespace terroir {
 class Node;
 template <class NodeT>
 class Output;
+template <class NodeT>
+class Input;
 namespace detail {
 struct GraphState;
 struct NodeAccess;
@@ -74,9 +77,23 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
   Output<Node> input_value(size_t index);
   Output<const Node> input_value(size_t index) const;
   std::vector<Output<Node>> input_values();
+  Output<Node> get_input_source_output(size_t index);
+  Output<const Node> get_input_source_output(size_t index) const;
+  /// What reads, and may be fed by another output: see terroir/node_input.hpp.
+  Input<Node> input(size_t index);
+  Input<const Node> input(size_t index) const;
+  std::vector<Input<Node>> inputs();
+  std::vector<Input<const Node>> inputs() const;
   /// The layer that feeds input `index`; the pointer of get_input_node_ptr() owns its handle.
   std::shared_ptr<Node> get_input_node_shared_ptr(size_t index) const;
   std::shared_ptr<Node> get_input_node_ptr(size_t index) const { return get_input_node_shared_ptr(index); }
+
+  /// Inputs that read output `index`, and the layers that read any output, each once.
+  std::set<Input<Node>> get_output_target_inputs(size_t index) const;
+  std::vector<std::shared_ptr<Node>> get_users() const;
+  /// The only output; throws Exception (invalid_argument) if there are several.
+  Output<Node> get_default_output();
+  Output<const Node> get_default_output() const;
 
   /// To name the tensor of an output.
   descriptor::Tensor get_output_tensor(size_t index);
@@ -87,6 +104,8 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
   element::Type get_input_element_type(size_t index) const;
   PartialShape get_input_partial_shape(size_t index) const;
   Shape get_input_shape(size_t index) const;
+  /// Whether the shape of an output is not known.
+  bool is_dynamic() const;
   /// Of the only output; throws Exception (invalid_argument) if there are several.
   element::Type get_element_type() const;
   Shape get_shape() const;
@@ -131,6 +150,8 @@ class TERROIR_API Output<const Node> {
   /// The first name in alphabetical order. Throws Exception (not_found) if there is none.
   std::string get_any_name() const;
   AnyMap get_rt_info() const;
+  /// Inputs that read it.
+  std::set<Input<Node>> get_target_inputs() const;
 
   bool operator==(const Output& other) const;
   bool operator!=(const Output& other) const { return !(*this == other); }
@@ -160,6 +181,10 @@ class TERROIR_API Output<Node> {
   std::unordered_set<std::string> get_names() const { return Output<const Node>(*this).get_names(); }
   std::string get_any_name() const { return Output<const Node>(*this).get_any_name(); }
   AnyMap get_rt_info() const { return Output<const Node>(*this).get_rt_info(); }
+  std::set<Input<Node>> get_target_inputs() const;
+  /// What reads this output reads `replacement` instead, and tensor names move there. Throws Exception as
+  /// Input::replace_source_output().
+  void replace(const Output<Node>& replacement);
   /// The tensor by itself: its names are the port's.
   descriptor::Tensor get_tensor() const;
   std::shared_ptr<descriptor::Tensor> get_tensor_ptr() const;
@@ -215,3 +240,5 @@ TERROIR_API std::ostream& operator<<(std::ostream& out, const Output<Node>& port
 TERROIR_API std::ostream& operator<<(std::ostream& out, const Node& node);
 
 }  // namespace terroir
+
+#include "terroir/node_input.hpp"

@@ -1,0 +1,103 @@
+#include "terroir/node_input.hpp"
+
+#include <algorithm>
+
+#include "ir/base/error.hpp"
+#include "runtime/api/draft.hpp"
+#include "runtime/api/graph_state.hpp"
+#include "runtime/api/rt_info_map.hpp"
+
+namespace terroir {
+
+using detail::NodeAccess;
+
+namespace {
+
+void check_input(const Node& layer, size_t index) {
+  const ir::Node& node = NodeAccess::node(layer);
+  if (index >= node.inputs.size()) {
+    throw_error(ErrorCode::invalid_argument, node.describe(), " has ", node.inputs.size(), " inputs, not an input ",
+                index);
+  }
+}
+
+template <typename NodeT>
+std::vector<Input<NodeT>> inputs_of(NodeT& node) {
+  std::vector<Input<NodeT>> inputs;
+  for (size_t i = 0; i < node.get_input_size(); ++i) inputs.push_back(node.input(i));
+  return inputs;
+}
+
+}  // namespace
+
+Input<const Node>::Input(std::shared_ptr<const Node> node, size_t index) : node_(std::move(node)), index_(index) {
+  check_input(*node_, index);
+}
+Input<const Node>::Input(const Input<Node>& other) : node_(other.node_), index_(other.index_) {}
+Input<Node>::Input(std::shared_ptr<Node> node, size_t index) : node_(std::move(node)), index_(index) {
+  check_input(*node_, index);
+}
+
+AnyMap Input<const Node>::get_rt_info() const {
+  const std::vector<ir::RtInfo>& all = NodeAccess::node(*node_).input_rt_info;
+  return index_ < all.size() ? detail::to_any_map(all[index_]) : AnyMap();
+}
+
+bool Input<const Node>::operator<(const Input& other) const {
+  const auto key = [](const Input& input) {
+    return std::tuple(NodeAccess::state(*input.node_).get(), NodeAccess::id(*input.node_), input.index_);
+  };
+  return key(*this) < key(other);
+}
+
+void Input<Node>::replace_source_output(const Output<Node>& source) const { detail::rewire(*node_, index_, source); }
+
+Input<Node> Node::input(size_t index) { return {shared_from_this(), index}; }
+Input<const Node> Node::input(size_t index) const { return {shared_from_this(), index}; }
+std::vector<Input<Node>> Node::inputs() { return inputs_of(*this); }
+std::vector<Input<const Node>> Node::inputs() const { return inputs_of(*this); }
+
+std::set<Input<Node>> Node::get_output_target_inputs(size_t index) const { return output(index).get_target_inputs(); }
+
+std::vector<std::shared_ptr<Node>> Node::get_users() const {
+  std::vector<std::shared_ptr<Node>> users;
+  for (const Output<const Node>& port : outputs()) {
+    for (const Input<Node>& input : port.get_target_inputs()) {
+      const auto same = [&](const std::shared_ptr<Node>& user) { return *user == *input.get_node(); };
+      if (std::none_of(users.begin(), users.end(), same)) users.push_back(input.get_node()->shared_from_this());
+    }
+  }
+  return users;
+}
+
+std::set<Input<Node>> Output<const Node>::get_target_inputs() const {
+  const ir::Value value = NodeAccess::value(*this);
+  const std::shared_ptr<detail::GraphState>& state = NodeAccess::state(*node_);
+  std::set<Input<Node>> inputs;
+  // A Result's output is that of the model: no layer reads it.
+  if (value.node != NodeAccess::id(*node_)) return inputs;
+  for (const ir::Use& use : state->graph->uses(value))
+    inputs.emplace(NodeAccess::make(state, use.node), static_cast<size_t>(use.input));
+  return inputs;
+}
+std::set<Input<Node>> Output<Node>::get_target_inputs() const { return Output<const Node>(*this).get_target_inputs(); }
+
+void Output<Node>::replace(const Output<Node>& replacement) {
+  for (const Input<Node>& input : get_target_inputs()) input.replace_source_output(replacement);
+  const std::unordered_set<std::string> names = get_names();
+  set_names({});
+  Output<Node>(replacement).add_names(names);
+}
+
+void replace_node(const std::shared_ptr<Node>& target, const OutputVector& replacements) {
+  if (target->get_output_size() != replacements.size())
+    throw_error(ErrorCode::invalid_argument, *target, " has ", target->get_output_size(), " outputs, the replacement ",
+                replacements.size());
+  for (size_t i = 0; i < replacements.size(); ++i) target->output(i).replace(replacements[i]);
+}
+
+void replace_node(const std::shared_ptr<Node>& target, const std::shared_ptr<Node>& replacement) {
+  replace_node(target, replacement->outputs());
+}
+
+}  // namespace terroir

@@ -1,0 +1,77 @@
+// Inputs of layers: what they read, and how that is changed.
+//
+// What: handles like those of layers and outputs. An input that reads another output is the only edit of layers that
+//       there are; types and shapes behind it are those of before until the model is validated
+//       (Model::validate_nodes_and_infer_types), reshaped, compiled or written, which refuse what does not fit.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "terroir/node.hpp"
+
+namespace terroir {
+
+/// An input of a layer that can be looked at.
+template <>
+class TERROIR_API Input<const Node> {
+ public:
+  /// Throws Exception (invalid_argument) for an index out of range.
+  Input(std::shared_ptr<const Node> node, size_t index);
+  Input(const Input<Node>& other);  // NOLINT: implicit, adds const
+
+  const Node* get_node() const { return node_.get(); }
+  /// Which input of the layer it is.
+  size_t get_index() const { return index_; }
+  /// Of what it reads.
+  element::Type get_element_type() const { return get_source_output().get_element_type(); }
+  PartialShape get_partial_shape() const { return get_source_output().get_partial_shape(); }
+  /// Throws Exception (invalid_argument) if the shape is dynamic.
+  Shape get_shape() const { return get_source_output().get_shape(); }
+  Output<const Node> get_source_output() const { return node_->input_value(index_); }
+  AnyMap get_rt_info() const;
+
+  bool operator==(const Input& other) const { return index_ == other.index_ && *node_ == *other.node_; }
+  bool operator!=(const Input& other) const { return !(*this == other); }
+  bool operator<(const Input& other) const;
+
+ private:
+  std::shared_ptr<const Node> node_;
+  size_t index_;
+};
+
+/// An input of a layer that can also be fed by something else.
+template <>
+class TERROIR_API Input<Node> {
+ public:
+  Input(std::shared_ptr<Node> node, size_t index);
+
+  Node* get_node() const { return node_.get(); }
+  size_t get_index() const { return index_; }
+  element::Type get_element_type() const { return get_source_output().get_element_type(); }
+  PartialShape get_partial_shape() const { return get_source_output().get_partial_shape(); }
+  Shape get_shape() const { return get_source_output().get_shape(); }
+  Output<Node> get_source_output() const { return node_->input_value(index_); }
+  AnyMap get_rt_info() const { return Input<const Node>(*this).get_rt_info(); }
+
+  /// Throws Exception (invalid_argument), and then nothing has changed: if the layer would read what follows from it,
+  /// and for outputs of another model, and of Parameters that are not the model's.
+  void replace_source_output(const Output<Node>& source) const;
+
+  bool operator==(const Input& other) const { return index_ == other.index_ && *node_ == *other.node_; }
+  bool operator!=(const Input& other) const { return !(*this == other); }
+  bool operator<(const Input& other) const { return Input<const Node>(*this) < Input<const Node>(other); }
+
+ private:
+  friend class Input<const Node>;
+
+  std::shared_ptr<Node> node_;
+  size_t index_;
+};
+
+/// What reads an output of `target` reads the same output of `replacement` instead, and tensor names move along. Throws
+/// Exception (invalid_argument) as Input::replace_source_output(), and if they have not as many outputs.
+TERROIR_API void replace_node(const std::shared_ptr<Node>& target, const std::shared_ptr<Node>& replacement);
+TERROIR_API void replace_node(const std::shared_ptr<Node>& target, const OutputVector& replacements);
+
+}  // namespace terroir
