@@ -20,7 +20,7 @@ list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "${once_per_model}")
 # The same holds for references that only the interpreter and rare element types run, since the CPU has kernels of its own.
 set(TERROIR_RARE_REFERENCES ${TERROIR_SOURCES})
 string(CONCAT rare_references "^${PROJECT_SOURCE_DIR}/ops/reference/"
-  "(control_flow|image|movement|normalization|pooling|sequence|signals|sort|sparse|terroir1)/")
+  "(convolution|control_flow|image|matrix/einsum|movement|normalization|pooling|sequence|signals|sort|sparse|terroir1)")
 list(FILTER TERROIR_RARE_REFERENCES INCLUDE REGEX "${rare_references}")
 # Suppression of boxes compares one with whole blocks of others, which takes vectors only where the compiler may divide
 # before it knows whether the quotient counts. That changes no value.
