@@ -23,4 +23,9 @@ const ir::OpRegistry& builtin_registry() {
   return registry;
 }
 
+const ir::OpSchema& newest(std::string_view type) {
+  constexpr std::string_view kLast = "opset16";
+  return builtin_registry().get(type, kLast);
+}
+
 }  // namespace terroir::ops

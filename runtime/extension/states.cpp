@@ -68,9 +68,6 @@ void give_ports(Graph& graph, NodeId id, const std::string& prefix) {
     error.add_context(kept.describe());
     throw;
   }
-  const auto builtin = [](const char* type) -> const ir::OpSchema& {
-    return ops::builtin_registry().get(type, "opset6");
-  };
   std::vector<std::string> names;
   std::vector<ir::Value> inputs = kept.inputs;
   for (size_t i = 0; i < types.size(); ++i) {
@@ -78,7 +75,7 @@ void give_ports(Graph& graph, NodeId id, const std::string& prefix) {
       throw_error(ErrorCode::invalid_argument, kept.describe(), ": state ", i, " has no element type (", layer.source,
                   ")");
     names.push_back(concat(prefix, kept.name, "/state", i));
-    const NodeId read = graph.add(builtin("ReadValue"), names[i],
+    const NodeId read = graph.add(ops::newest("ReadValue"), names[i],
                                   ir::make_attributes_of(ops::ReadValueAttrs{names[i], types[i].type, types[i].shape}));
     graph.node(read).origin = graph.node(id).origin;
     inputs.push_back({read, 0});
@@ -92,8 +89,9 @@ void give_ports(Graph& graph, NodeId id, const std::string& prefix) {
     graph.replace_uses({id, port}, {fresh, port});
   }
   for (size_t i = 0; i < types.size(); ++i) {
-    const NodeId assign = graph.add(builtin("Assign"), names[i], ir::make_attributes_of(ops::VariableAttrs{names[i]}),
-                                    {{fresh, static_cast<int32_t>(outputs + i)}});
+    const NodeId assign =
+        graph.add(ops::newest("Assign"), names[i], ir::make_attributes_of(ops::VariableAttrs{names[i]}),
+                  {{fresh, static_cast<int32_t>(outputs + i)}});
     graph.node(assign).origin = graph.node(fresh).origin;
   }
   graph.erase(id);

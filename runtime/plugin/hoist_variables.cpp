@@ -20,8 +20,6 @@ using ir::Node;
 using ir::NodeId;
 using ir::Value;
 
-const ir::OpSchema& builtin(std::string_view type) { return ops::builtin_registry().get(type, "opset6"); }
-
 /// Copies the expression of an initial value from a body to the graph around it.
 class InitialValue {
  public:
@@ -77,7 +75,7 @@ class Hoist {
           throw_error(ErrorCode::unsupported, graph_.node(id).describe(), ": the variable '", name,
                       "' is assigned twice, here and in the body of ", graph_.node(value.node).describe());
       const NodeId assign =
-          graph_.add(builtin("Assign"), name, ir::make_attributes_of(ops::VariableAttrs{name}), {value});
+          graph_.add(ops::newest("Assign"), name, ir::make_attributes_of(ops::VariableAttrs{name}), {value});
       graph_.node(assign).origin = graph_.node(value.node).origin;
     }
   }
@@ -139,8 +137,8 @@ class Hoist {
     std::vector<Value> inputs;
     if (used.initial_in) inputs.push_back(InitialValue(graph_, id, *used.initial_in).copy(used.initial));
     const NodeId read =
-        graph_.add(builtin("ReadValue"), name, ir::make_attributes_of(ops::ReadValueAttrs{name, used.type, used.shape}),
-                   std::move(inputs));
+        graph_.add(ops::newest("ReadValue"), name,
+                   ir::make_attributes_of(ops::ReadValueAttrs{name, used.type, used.shape}), std::move(inputs));
     graph_.node(read).origin = graph_.node(id).origin;
     graph_.port({read, 0}).type = used.type;
     graph_.port({read, 0}).shape = used.shape;
@@ -151,8 +149,8 @@ class Hoist {
   static void carry(const Node& node, Body& body, const std::string& name, const Used& used, int64_t external,
                     int64_t output) {
     Graph& inner = *body.graph;
-    const NodeId parameter =
-        inner.add(builtin(ir::kParameterType), name, ir::make_attributes_of(ir::ParameterAttrs{used.shape, used.type}));
+    const NodeId parameter = inner.add(ops::newest(ir::kParameterType), name,
+                                       ir::make_attributes_of(ir::ParameterAttrs{used.shape, used.type}));
     inner.port({parameter, 0}).type = used.type;
     inner.port({parameter, 0}).shape = used.shape;
     ir::BodyPortMap::Input input;
@@ -179,7 +177,7 @@ class Hoist {
       inner.erase(id);
     }
     if (!used.assigned) return;
-    const NodeId result = inner.add(builtin(ir::kResultType), name, nullptr, {last});
+    const NodeId result = inner.add(ops::newest(ir::kResultType), name, nullptr, {last});
     ir::BodyPortMap::Output given;
     given.external_port = output;
     given.result = result;

@@ -15,8 +15,6 @@ namespace {
 
 using ir::NodeId;
 
-const ir::OpSchema& builtin(std::string_view type) { return ops::builtin_registry().get(type, "opset1"); }
-
 std::vector<NodeId> nodes_of(const ir::Graph& graph, std::string_view type) {
   std::vector<NodeId> nodes = graph.nodes();
   std::erase_if(nodes, [&](NodeId id) { return !graph.node(id).is(type); });
@@ -82,7 +80,7 @@ class Lift {
     if (variable.input == LiftedGraph::kNone) {
       variable.input = graph().parameters().size();
       const ir::OutputPort port = node.outputs.at(0);
-      const NodeId parameter = graph().add(builtin(ir::kParameterType), node.name,
+      const NodeId parameter = graph().add(ops::newest(ir::kParameterType), node.name,
                                            ir::make_attributes_of(ir::ParameterAttrs{port.shape, port.type}));
       graph().node(parameter).origin = node.origin;
       graph().port({parameter, 0}).type = port.type;
@@ -103,7 +101,7 @@ class Lift {
     graph().replace_uses({id, 0}, source);
     graph().erase(id);
     variable.output = graph().results().size();
-    const NodeId result = graph().add(builtin(ir::kResultType), node.name, nullptr, {source});
+    const NodeId result = graph().add(ops::newest(ir::kResultType), node.name, nullptr, {source});
     graph().node(result).origin = node.origin;
   }
 
@@ -155,7 +153,7 @@ class Lift {
     const std::vector<NodeId> own_results = graph.results();
     for (NodeId id : own_results) graph.erase(id);
     for (const auto& [variable, source] : sources) {
-      graph.add(builtin(ir::kResultType), lifted_.variables[variable].info.name, nullptr, {source});
+      graph.add(ops::newest(ir::kResultType), lifted_.variables[variable].info.name, nullptr, {source});
       values.gives.push_back(variable);
     }
     for (NodeId id : nodes_of(graph, "Assign")) {
@@ -173,7 +171,7 @@ class Lift {
     const size_t variable = index_of(variable_name(graph.node(id)));
     auto at = std::find(values.reads.begin(), values.reads.end(), variable);
     if (at == values.reads.end()) {
-      graph.add(builtin(ir::kParameterType), lifted_.variables[variable].info.name, parameter_of(variable));
+      graph.add(ops::newest(ir::kParameterType), lifted_.variables[variable].info.name, parameter_of(variable));
       values.reads.push_back(variable);
       at = values.reads.end() - 1;
     }

@@ -34,6 +34,8 @@ void add_reductions(OpRows& rows) {
                   "opset1",
                   {{"keep_dims", "true"}},
                   {tensor(kTokens, element::i32), integers({2})}});
+  rows.push_back(
+      {"ReduceL2/i32", "ReduceL2", "opset4", {{"keep_dims", "true"}}, {tensor(kTokens, element::i32), integers({2})}});
   for (const char* type : {"ReduceLogicalAnd", "ReduceLogicalOr"})
     rows.push_back({type, type, "opset1", {{"keep_dims", "true"}}, {tensor(kTokens, element::boolean), integers({2})}});
 }

@@ -30,7 +30,8 @@ TEST(CpuReductions, FloatsOverSeparateAxes) {
 
 TEST(CpuReductions, OtherTypes) {
   for (const char* element : {"i8", "i32", "i64", "u8", "u16", "f64"})
-    for (const char* type : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1"}) {
+    for (const char* type :
+         {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2"}) {
       GraphMaker m;
       const ir::Value x =
           m.op("Convert", {m.op("Multiply", {m.input({3, 5, 7, 131}), m.scalar(9)})}, {{"destination_type", element}});

@@ -112,7 +112,7 @@ std::vector<Fed> feed(const GraphMaker& m, int shapes, int every) {
 #if defined(M_PERTURB)
   ::mallopt(M_PERTURB, 0);  // other tests have memory filled when it is allocated, which would count as used
 #endif
-  OnCpu device(m.graph(), 2);
+  DeviceModel device = on_cpu(m.graph(), 2);
   std::mt19937 random(7);
   const auto between = [&random](int64_t low, int64_t high) {
     return low + static_cast<int64_t>(random() % static_cast<uint32_t>(high - low + 1));
@@ -144,7 +144,7 @@ std::vector<Fed> feed(const GraphMaker& m, int shapes, int every) {
 void expect_same_bits_as_fixed(const GraphMaker& m, const std::vector<Fed>& fed) {
   for (const Fed& one : fed) {
     const HostTensor input = random_tensor(one.dims, one.seed);
-    EXPECT_EQ(hash_of(OnCpu(*with_extents(m.graph(), one.dims), 2).infer({&input, 1})), one.outputs)
+    EXPECT_EQ(hash_of(on_cpu(*with_extents(m.graph(), one.dims), 2).infer({&input, 1})), one.outputs)
         << PartialShape(ir::to_shape(one.dims));
   }
 }
@@ -153,10 +153,10 @@ TEST(DynamicShapes, LessKnowledgeBeforehandGivesTheSameBits) {
   for (const char* shape : {"?,3,?,?", "?,?,?,?", "..."}) {
     SCOPED_TRACE(shape);
     const GraphMaker m = rewritten_model(PartialShape(shape));
-    OnCpu device(m.graph(), 2);
+    DeviceModel device = on_cpu(m.graph(), 2);
     for (const ir::Dims& dims : {ir::Dims{1, 3, 12, 9}, ir::Dims{2, 3, 40, 33}, ir::Dims{1, 3, 12, 9}}) {
       const HostTensor input = random_tensor(dims, 3);
-      expect_same_bits(device.infer({&input, 1}), OnCpu(*with_extents(m.graph(), dims), 2).infer({&input, 1}));
+      expect_same_bits(device.infer({&input, 1}), on_cpu(*with_extents(m.graph(), dims), 2).infer({&input, 1}));
     }
   }
 }

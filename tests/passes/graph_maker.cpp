@@ -4,14 +4,12 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstring>
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/base/error.hpp"
 #include "ops/registry.hpp"
-#include "plugins/cpu/plugin.hpp"
 #include "plugins/interpreter/interpreter.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/elements.hpp"
@@ -55,19 +53,6 @@ double largest(const ir::TensorView& tensor) {
   for (int64_t i = 0; i < tensor.count(); ++i) value = std::max(value, std::fabs(element_at(tensor, i)));
   return static_cast<double>(value);
 }
-
-/// Fresh memory for every output of every inference, full of NaN (or 255s).
-class Outputs final : public plugin::OutputBinder {
- public:
-  explicit Outputs(size_t count) : tensors(count) {}
-  void* bind(size_t index, element::Type type, const ir::Dims& dims) override {
-    tensors.at(index) = HostTensor(type, dims);
-    const ir::MutableTensorView view = tensors[index].writable();
-    if (view.bytes() > 0) std::memset(view.data, 0xff, view.bytes());
-    return view.data;
-  }
-  std::vector<HostTensor> tensors;
-};
 
 }  // namespace
 
@@ -169,33 +154,17 @@ HostTensor integer_tensor(const ir::Dims& dims, const std::vector<int64_t>& valu
   return tensor;
 }
 
-namespace {
-std::shared_ptr<const plugin::CompiledGraph> compile_for_cpu(const ir::Graph& graph, int threads) {
+DeviceModel on_cpu(const ir::Graph& graph, int threads) {
   plugin::Config config;
   config.threads = threads;
   config.streams = 1;
-  return cpu::make_cpu_plugin()->compile(graph.clone(), config);
-}
-}  // namespace
-
-OnCpu::OnCpu(const ir::Graph& graph, int threads)
-    : compiled_(compile_for_cpu(graph, threads)),
-      request_(compiled_->create_request()),
-      arena_(compiled_->threading().threads_per_stream) {}
-
-std::vector<HostTensor> OnCpu::infer(std::span<const HostTensor> inputs) {
-  std::vector<ir::TensorView> views;
-  for (const HostTensor& input : inputs) views.push_back(input.view());
-  Outputs outputs(compiled_->outputs().size());
-  const std::atomic<bool> cancelled{false};
-  request_->infer(views, outputs, {arena_, cancelled});
-  return std::move(outputs.tensors);
+  return DeviceModel(graph.clone(), "CPU", config);
 }
 
 std::vector<std::vector<HostTensor>> run_on_cpu(const ir::Graph& graph, cpu::Isa isa, int threads,
                                                 std::span<const std::vector<HostTensor>> inputs) {
   const ForcedIsa forced(cpu::isa_name(isa));
-  OnCpu device(graph, threads);
+  DeviceModel device = on_cpu(graph, threads);
   std::vector<std::vector<HostTensor>> results;
   for (const std::vector<HostTensor>& set : inputs) results.push_back(device.infer(set));
   return results;
@@ -205,21 +174,15 @@ std::string kernel_on_cpu(const ir::Graph& graph, cpu::Isa isa, std::string_view
   const ForcedIsa forced(cpu::isa_name(isa));
   plugin::Config config;
   config.profiling = true;
-  const auto compiled = cpu::make_cpu_plugin()->compile(graph.clone(), config);
-  const auto request = compiled->create_request();
-  const parallel::Arena arena(compiled->threading().threads_per_stream);
-  const std::atomic<bool> cancelled{false};
+  DeviceModel device(graph.clone(), "CPU", config);
   std::vector<HostTensor> inputs;
-  std::vector<ir::TensorView> views;
-  for (const plugin::PortInfo& port : compiled->inputs()) {
+  for (const plugin::PortInfo& port : device.inputs()) {
     inputs.emplace_back(port.type, ir::to_dims(port.shape.to_shape()));
     const ir::MutableTensorView view = inputs.back().writable();
     if (view.bytes() > 0) std::memset(view.data, 0, view.bytes());
-    views.push_back(inputs.back().view());
   }
-  Outputs outputs(graph.results().size());
-  request->infer(views, outputs, {arena, cancelled});
-  for (const ProfilingInfo& info : request->profiling())
+  device.infer(inputs);
+  for (const ProfilingInfo& info : device.profile())
     if (info.node_name == name) return info.exec_type;
   return {};
 }

@@ -10,8 +10,8 @@
 #include "ir/graph/graph.hpp"
 #include "plugins/cpu/isa.hpp"
 #include "plugins/interpreter/host_tensor.hpp"
-#include "runtime/plugin/plugin.hpp"
 #include "tests/support/attribute_setter.hpp"
+#include "tests/support/device.hpp"
 #include "tests/support/forced_isa.hpp"
 
 namespace terroir::test {
@@ -59,18 +59,8 @@ class GraphMaker {
 HostTensor random_tensor(const ir::Dims& dims, uint32_t seed, float scale = 1);
 HostTensor integer_tensor(const ir::Dims& dims, const std::vector<int64_t>& values);
 
-/// A graph compiled for the CPU device, and one request of it on one stream.
-class OnCpu {
- public:
-  OnCpu(const ir::Graph& graph, int threads);
-  /// Outputs are filled with NaN before.
-  std::vector<HostTensor> infer(std::span<const HostTensor> inputs);
-
- private:
-  std::shared_ptr<const plugin::CompiledGraph> compiled_;
-  std::unique_ptr<plugin::RequestState> request_;
-  parallel::Arena arena_;
-};
+/// The graph compiled for one stream of the CPU device.
+DeviceModel on_cpu(const ir::Graph& graph, int threads);
 
 /// One inference per set of inputs, one request for all. Outputs are filled with NaN before each.
 std::vector<std::vector<HostTensor>> run_on_cpu(const ir::Graph& graph, cpu::Isa isa, int threads,

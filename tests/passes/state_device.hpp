@@ -3,14 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "plugins/cpu/plugin.hpp"
-#include "plugins/interpreter/plugin.hpp"
-#include "runtime/plugin/variables.hpp"
 #include "tests/passes/graph_maker.hpp"
 
 namespace terroir::test {
@@ -26,38 +21,18 @@ inline HostTensor floats(const ir::Dims& dims, const Floats& values) {
 inline Floats values_of(const ir::TensorView& view) { return {view.as<float>(), view.as<float>() + view.count()}; }
 
 /// A device whose last output is of floats.
-class Device {
+class Device : public DeviceModel {
  public:
-  Device(const plugin::Plugin& plugin, const ir::Graph& graph)
-      : compiled_(plugin::compile_with_variables(plugin, graph.clone(), {})), request_(compiled_->create_request()) {}
+  using DeviceModel::DeviceModel;
 
-  Floats infer(const std::vector<HostTensor>& inputs) {
-    struct Binder final : plugin::OutputBinder {
-      HostTensor tensor;
-      void* bind(size_t, element::Type type, const ir::Dims& dims) override {
-        tensor = HostTensor(type, dims);
-        return tensor.writable().data;
-      }
-    } output;
-    std::vector<ir::TensorView> views;
-    for (const HostTensor& input : inputs) views.push_back(input.view());
-    const std::atomic<bool> cancelled{false};
-    request_->infer(views, output, {parallel::Arena(1), cancelled});
-    return values_of(output.tensor.view());
-  }
-  plugin::RequestState& request() { return *request_; }
-
- private:
-  std::shared_ptr<const plugin::CompiledGraph> compiled_;
-  std::unique_ptr<plugin::RequestState> request_;
+  Floats infer(const std::vector<HostTensor>& inputs) { return values_of(DeviceModel::infer(inputs).back().view()); }
 };
 
 template <class Check>
 void on_every_device(const ir::Graph& graph, Check check) {
-  const std::unique_ptr<plugin::Plugin> plugins[] = {cpu::make_cpu_plugin(), interpreter::make_plugin()};
-  for (const auto& plugin : plugins) {
-    SCOPED_TRACE(plugin->device_name());
-    Device device(*plugin, graph);
+  for (const std::string& name : device_names()) {
+    SCOPED_TRACE(name);
+    Device device(graph.clone(), name);
     check(device);
   }
 }

@@ -30,7 +30,9 @@ class DeviceModel {
   const std::vector<plugin::PortInfo>& outputs() const { return compiled_->outputs(); }
   const plugin::CompiledGraph& compiled() const { return *compiled_; }
 
+  /// Outputs are filled with NaN before.
   std::vector<HostTensor> infer(std::span<const HostTensor> inputs);
+  plugin::RequestState& request() { return *request_; }
   /// Of the last inference; empty without Config::profiling.
   std::vector<ProfilingInfo> profile() const { return request_->profiling(); }
 

@@ -157,8 +157,10 @@ class FloatExecutor final : public StagedExecutor {
 /// What a reduction of one type is made of.
 struct Fold {
   TileFn prepare = nullptr;  // of every element of the input; null: none
+  TileFn square = nullptr;   // and then
   TileFn combine = nullptr;
   TileFn divide = nullptr;  // means: the last values by their count
+  TileFn root = nullptr;    // of the last values
   TileFn narrow = nullptr;  // and back to the type of the result
   element::Type work;       // type of the accumulator
   double neutral = 0;
@@ -190,6 +192,15 @@ std::variant<Fold, Reject> fold_of(const NodeContext& context) {
       fold.narrow = conversion_loop(number_type(fold.work), number, isa);
     }
     fold.divide = typed_loop(TileOp::div, number_type(fold.work), isa);
+  } else if (op == "ReduceL2") {
+    fold.work = element::f64;
+    combine(TileOp::add);
+    fold.square = typed_loop(TileOp::mul, NumberType::f64, isa);
+    fold.root = typed_loop(TileOp::sqrt, NumberType::f64, isa);
+    if (type != fold.work) {
+      fold.prepare = conversion_loop(number, NumberType::f64, isa);
+      fold.narrow = conversion_loop(NumberType::f64, number, isa);
+    }
   } else if (op == "ReduceProd") {
     combine(TileOp::mul);
     fold.neutral = 1;
@@ -289,9 +300,17 @@ class FoldExecutor final : public StagedExecutor {
           std::memcpy(frame.raw + static_cast<size_t>(i) * width, src + static_cast<size_t>(i * apart) * width, width);
       values = frame.raw;
     }
-    if (!first || !fold_.prepare) return values;
-    fold_.prepare(&values, frame.ready, padded(n));
-    return frame.ready;
+    if (!first) return values;
+    if (fold_.prepare) {
+      fold_.prepare(&values, frame.ready, padded(n));
+      values = frame.ready;
+    }
+    if (fold_.square) {
+      const void* operands[] = {values, values};
+      fold_.square(operands, frame.ready, padded(n));
+      values = frame.ready;
+    }
+    return values;
   }
 
   /// Lanes of whole units first, then one half of them with the other: the row's value in element 0.
@@ -334,6 +353,7 @@ class FoldExecutor final : public StagedExecutor {
       const void* operands[] = {frame.sums, frame.raw};
       fold_.divide(operands, frame.sums, padded(n));
     }
+    if (last && fold_.root) fold_.root(&values, frame.sums, padded(n));
     if (last && fold_.narrow) {
       fold_.narrow(&values, frame.ready, padded(n));
       values = frame.ready;
