@@ -37,7 +37,9 @@ size_t let_batch_through(ir::Graph& graph, const ir::OpRegistry& registry, Targe
     if (!open) continue;
     node.attributes = ir::make_attributes_of(ReshapeAttrs{.special_zero = true});
     const ir::NodeId target = graph.add_constant(constant, node.name + "/any_batch", integers_constant(*open));
+    const ir::Value as_written = node.inputs[1];
     graph.set_input({id, 1}, {target, 0});
+    if (graph.uses(as_written).empty()) graph.erase(as_written.node);
     ++count;
   }
   return count;

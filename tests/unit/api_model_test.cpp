@@ -314,6 +314,7 @@ TEST(Model, ReshapesToNumbersFollowTheBatch) {
     model->reshape(PartialShape{batch, 6, 2, 2});
     EXPECT_EQ(model->get_output_partial_shape(0), (PartialShape{batch, 24}));
     EXPECT_EQ(head->get_output_partial_shape(0), (PartialShape{batch, 24})) << "handles stay";
+    EXPECT_EQ(model->get_ops().size(), 4u) << "no layer is left over";
   }
 }
 
