@@ -60,7 +60,9 @@ bool TileProgram::finish(int result) {
   result_ = result;
   TERROIR_ASSERT(!steps_.empty() && steps_.back().result == result, result);
   if (registers_.size() > kMaxRegisters) return false;
-  size_t used = 0;
+  size_t used = 0, widest = 1;
+  for (const Register& r : registers_) widest = std::max(widest, r.width);
+  tile_ = static_cast<int64_t>(kTileBytes / widest);
   for (Register& r : registers_)
     if (r.kind != Kind::step) r.slot = used++;
   if (used > kSlots) return false;
@@ -88,9 +90,9 @@ bool TileProgram::finish(int result) {
 }
 
 void TileProgram::run(const RunArgs& args) const noexcept {
-  constexpr int64_t kTaskElements = 16 * kTile;
-  args.arena.parallel_for((count_ + kTaskElements - 1) / kTaskElements, [&](int64_t task) {
-    run_task(args, task * kTaskElements, std::min(count_, (task + 1) * kTaskElements));
+  const int64_t task_elements = 16 * tile_;
+  args.arena.parallel_for((count_ + task_elements - 1) / task_elements, [&](int64_t task) {
+    run_task(args, task * task_elements, std::min(count_, (task + 1) * task_elements));
   });
 }
 
@@ -100,10 +102,10 @@ void TileProgram::run_task(const RunArgs& args, int64_t begin, int64_t end) cons
     const Register& r = registers_[i];
     frame.constant[i] = -1;
     if (!r.single()) continue;
-    fill_elements(r.kind == Kind::constant ? r.value.data() : args.inputs[r.index], r.width, kTile, frame.slot(r));
+    fill_elements(r.kind == Kind::constant ? r.value.data() : args.inputs[r.index], r.width, tile_, frame.slot(r));
     frame.where[i] = frame.slot(r);
   }
-  for (int64_t at = begin; at < end; at += kTile) run_tile(args, frame, at, std::min(kTile, end - at));
+  for (int64_t at = begin; at < end; at += tile_) run_tile(args, frame, at, std::min(tile_, end - at));
 }
 
 void TileProgram::run_tile(const RunArgs& args, Frame& frame, int64_t begin, int64_t n) const noexcept {
@@ -122,7 +124,7 @@ void TileProgram::run_tile(const RunArgs& args, Frame& frame, int64_t begin, int
     frame.where[i] = slot;
     if (const int64_t element = r.operand.whole() ? -1 : r.operand.constant_over(begin, n); element >= 0) {
       if (frame.constant[i] != element)
-        fill_elements(src + static_cast<size_t>(element) * r.width, r.width, kTile, slot);
+        fill_elements(src + static_cast<size_t>(element) * r.width, r.width, tile_, slot);
       frame.constant[i] = element;
       continue;
     }

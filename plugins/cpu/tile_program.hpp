@@ -36,10 +36,10 @@ class TileProgram {
 
  private:
   static constexpr size_t kMaxOperands = 6;
-  static constexpr int64_t kTile = 512;  // elements
+  static constexpr size_t kTileBytes = 4096;  // of the widest elements
   static constexpr size_t kMaxRegisters = 64, kSlots = 24, kNoSlot = kSlots;
   // Not a whole number of pages: else equal places of all slots would compete for the same lines of the cache.
-  static constexpr size_t kSlotBytes = kTile * 8 + 64;
+  static constexpr size_t kSlotBytes = kTileBytes + 64;
 
   enum class Kind { input, constant, step };
   struct Register {
@@ -69,6 +69,7 @@ class TileProgram {
   std::vector<Register> registers_;
   std::vector<Step> steps_;
   int result_ = -1;
+  int64_t tile_ = 0;  // elements
 };
 
 }  // namespace terroir::cpu

@@ -37,10 +37,14 @@ class CumSumExecutor final : public Executor {
       });
       return;
     }
-    const int64_t slices = (inner_ + kScanColumns - 1) / kScanColumns;
+    // As wide as the threads allow: long rows are what the processor fetches ahead.
+    constexpr int64_t kLeast = 64;
+    const int64_t each = (inner_ * outer_ + args.arena.threads() - 1) / args.arena.threads();
+    const int64_t columns = std::clamp((each + kLeast - 1) / kLeast * kLeast, kLeast, kScanColumns);
+    const int64_t slices = (inner_ + columns - 1) / columns;
     args.arena.parallel_for(outer_ * slices, [&](int64_t task) {
-      const int64_t begin = task % slices * kScanColumns;
-      kernels_.columns(at(task / slices * scan_.axis * inner_ + begin), inner_, std::min(kScanColumns, inner_ - begin));
+      const int64_t begin = task % slices * columns;
+      kernels_.columns(at(task / slices * scan_.axis * inner_ + begin), inner_, std::min(columns, inner_ - begin));
     });
   }
   std::string kernel_name() const override { return name_; }

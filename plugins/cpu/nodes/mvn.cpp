@@ -184,7 +184,7 @@ class MvnMiddleExecutor final : public Executor {
   }
 
   void run(const RunArgs& args) const noexcept override {
-    constexpr int64_t kUnit = 64;
+    constexpr int64_t kUnit = 256;
     PostOpChain::Bound ops;
     chain_.bind(args, ops);
     const int64_t slices = (inner_ + kUnit - 1) / kUnit;

@@ -1,6 +1,7 @@
 // ExtractImagePatches: for each place of the window one copy of the image, shifted, with zeros around it; any element
 // of whole bytes. Col2Im, which adds such copies up: every number type. Layouts: plain. Threads: tasks of the copies;
 // planes of Col2Im, whose sums run in the order of the reference.
+#include <cstring>
 #include <span>
 
 #include "ops/defs/movement/col2im.hpp"
@@ -54,11 +55,31 @@ struct Inside {
         last(shift >= extent ? 0 : std::min(count, (extent - shift + stride - 1) / stride)) {}
 };
 
+/// Adds `n` elements to every step-th pixel.
+template <class T>
+void add_row(const T* __restrict from, T* __restrict to, int64_t n, int64_t step) {
+  using C = ops::reference::compute_t<T>;
+  const auto add = [&](T& pixel, T x) {
+    pixel = static_cast<T>(
+        ops::reference::combined<C>(ops::reference::ScatterReduction::sum, static_cast<C>(pixel), static_cast<C>(x)));
+  };
+  int64_t i = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    typedef float Vector __attribute__((vector_size(16)));
+    for (; step == 1 && i + 4 <= n; i += 4) {
+      Vector sum, x;
+      std::memcpy(&sum, to + i, sizeof(sum));
+      std::memcpy(&x, from + i, sizeof(x));
+      sum += x;
+      std::memcpy(to + i, &sum, sizeof(sum));
+    }
+  }
+  for (; i < n; ++i) add(to[i * step], from[i]);
+}
+
 /// One plane of the image.
 template <class T>
 void col2im_plane(const Params& p, const void* columns, void* image) {
-  using ops::reference::ScatterReduction;
-  using C = ops::reference::compute_t<T>;
   const T* src = static_cast<const T*>(columns);
   T* dst = static_cast<T*>(image);
   std::fill_n(dst, p.size[0] * p.size[1], T(0));
@@ -66,15 +87,11 @@ void col2im_plane(const Params& p, const void* columns, void* image) {
     const int64_t dy = tap / p.kernel[1] * p.dilations[0] - p.pads_begin[0];
     const int64_t dx = tap % p.kernel[1] * p.dilations[1] - p.pads_begin[1];
     const Inside rows(p.blocks[0], p.strides[0], dy, p.size[0]), cells(p.blocks[1], p.strides[1], dx, p.size[1]);
-    for (int64_t by = rows.first; by < rows.last; ++by) {
-      const T* from = src + by * p.blocks[1];
-      T* to = dst + (by * p.strides[0] + dy) * p.size[1] + dx;
-      for (int64_t bx = cells.first; bx < cells.last; ++bx) {
-        T& pixel = to[bx * p.strides[1]];
-        pixel = static_cast<T>(
-            ops::reference::combined<C>(ScatterReduction::sum, static_cast<C>(pixel), static_cast<C>(from[bx])));
-      }
-    }
+    if (cells.first >= cells.last) continue;
+    for (int64_t by = rows.first; by < rows.last; ++by)
+      add_row(src + by * p.blocks[1] + cells.first,
+              dst + (by * p.strides[0] + dy) * p.size[1] + dx + cells.first * p.strides[1], cells.last - cells.first,
+              p.strides[1]);
   }
 }
 

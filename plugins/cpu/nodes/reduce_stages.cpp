@@ -11,6 +11,7 @@
 #include "ops/reference/type/convert.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/convert/convert.hpp"
+#include "plugins/cpu/kernels/fold/fold.hpp"
 #include "plugins/cpu/kernels/post_ops/post_ops.hpp"
 #include "plugins/cpu/kernels/reduce/reduce.hpp"
 #include "plugins/cpu/tile_lowering.hpp"
@@ -162,7 +163,9 @@ struct Fold {
   TileFn divide = nullptr;  // means: the last values by their count
   TileFn root = nullptr;    // of the last values
   TileFn narrow = nullptr;  // and back to the type of the result
-  element::Type work;       // type of the accumulator
+  // Of whole rows, where there is a loop: of prepared elements, squared by itself, and of work values.
+  RowFold first_row = nullptr, other_rows = nullptr;
+  element::Type work;  // type of the accumulator
   double neutral = 0;
   bool (*row)(const char* row, int64_t n) = nullptr;  // of booleans: a whole row at once
 };
@@ -181,12 +184,17 @@ std::variant<Fold, Reject> fold_of(const NodeContext& context) {
   Fold fold;
   fold.work = type;
   const auto combine = [&](TileOp what) { fold.combine = typed_loop(what, number_type(fold.work), isa); };
-  if (op == "ReduceSum" || op == "ReduceL1") {
+  const auto combine_by_sum = [&](RowFoldKind first) {
     combine(TileOp::add);
+    fold.first_row = row_fold(first, number_type(fold.work), isa);
+    fold.other_rows = row_fold(RowFoldKind::sum, number_type(fold.work), isa);
+  };
+  if (op == "ReduceSum" || op == "ReduceL1") {
+    combine_by_sum(RowFoldKind::sum);
     if (op == "ReduceL1" && type.is_signed()) fold.prepare = typed_loop(TileOp::abs, number, isa);
   } else if (op == "ReduceMean") {
     if (type.is_integral()) fold.work = type.is_signed() ? element::i64 : element::u64;
-    combine(TileOp::add);
+    combine_by_sum(RowFoldKind::sum);
     if (fold.work != type) {
       fold.prepare = conversion_loop(number, number_type(fold.work), isa);
       fold.narrow = conversion_loop(number_type(fold.work), number, isa);
@@ -194,7 +202,7 @@ std::variant<Fold, Reject> fold_of(const NodeContext& context) {
     fold.divide = typed_loop(TileOp::div, number_type(fold.work), isa);
   } else if (op == "ReduceL2") {
     fold.work = element::f64;
-    combine(TileOp::add);
+    combine_by_sum(RowFoldKind::squares);
     fold.square = typed_loop(TileOp::mul, NumberType::f64, isa);
     fold.root = typed_loop(TileOp::sqrt, NumberType::f64, isa);
     if (type != fold.work) {
@@ -239,6 +247,7 @@ class FoldExecutor final : public StagedExecutor {
     alignas(64) char sums[(kTile + kTileUnit) * 8];
     alignas(64) char raw[kTile * 8];
     alignas(64) char ready[kTile * 8];
+    alignas(64) char results[kTile * 8];  // of rows
   };
 
   void run_stage(size_t s, const void* src, void* dst, const parallel::Arena& arena) const noexcept override {
@@ -250,16 +259,18 @@ class FoldExecutor final : public StagedExecutor {
     if (stage.inner == 1 && stage.axis >= kTileUnit) {
       constexpr int64_t kTaskElements = 16384;
       const int64_t rows = std::max<int64_t>(1, kTaskElements / stage.axis);
+      static_assert(kTaskElements / kTileUnit <= kTile);  // the results of a task are finished together
       arena.parallel_for((stage.outer + rows - 1) / rows, [&](int64_t task) {
         Frame frame;
-        for (int64_t r = task * rows; r < std::min(stage.outer, (task + 1) * rows); ++r) {
-          if (fold_.row) {
-            to[r] = fold_.row(from + r * stage.axis, stage.axis) ? 1 : 0;
-            continue;
-          }
-          fold_row(frame, from + static_cast<size_t>(r * stage.axis) * in, stage.axis, first);
-          finish(frame, 1, last, to + static_cast<size_t>(r) * out);
+        const int64_t begin = task * rows, n = std::min(rows, stage.outer - begin);
+        for (int64_t r = 0; r < n; ++r) {
+          const char* row = from + static_cast<size_t>((begin + r) * stage.axis) * in;
+          if (fold_.row)
+            to[begin + r] = fold_.row(row, stage.axis) ? 1 : 0;
+          else
+            fold_row(frame, row, stage.axis, first, frame.results + static_cast<size_t>(r) * work_);
         }
+        if (!fold_.row) finish(frame, frame.results, n, last, to + static_cast<size_t>(begin) * out);
       });
       return;
     }
@@ -276,7 +287,7 @@ class FoldExecutor final : public StagedExecutor {
         const int64_t at = image * stage.axis * stage.inner + k * step + begin * apart;
         combine(frame, load(frame, from + static_cast<size_t>(at) * in, apart, n, first), padded(n));
       }
-      finish(frame, n, last, to + static_cast<size_t>(image * columns + begin) * out);
+      finish(frame, frame.sums, n, last, to + static_cast<size_t>(image * columns + begin) * out);
     });
   }
 
@@ -289,6 +300,13 @@ class FoldExecutor final : public StagedExecutor {
 
   /// `n` elements, `apart` from each other, as work values; behind them up to a whole unit lies anything.
   const void* load(Frame& frame, const char* src, int64_t apart, int64_t n, bool first) const noexcept {
+    const void* values = load_prepared(frame, src, apart, n, first);
+    if (!first || !fold_.square) return values;
+    const void* operands[] = {values, values};
+    fold_.square(operands, frame.ready, padded(n));
+    return frame.ready;
+  }
+  const void* load_prepared(Frame& frame, const char* src, int64_t apart, int64_t n, bool first) const noexcept {
     const size_t width = first ? element_ : work_;
     const void* values = src;
     if (apart != 1 || n % kTileUnit != 0) {
@@ -300,21 +318,27 @@ class FoldExecutor final : public StagedExecutor {
           std::memcpy(frame.raw + static_cast<size_t>(i) * width, src + static_cast<size_t>(i * apart) * width, width);
       values = frame.raw;
     }
-    if (!first) return values;
-    if (fold_.prepare) {
-      fold_.prepare(&values, frame.ready, padded(n));
-      values = frame.ready;
+    if (!first || !fold_.prepare) return values;
+    fold_.prepare(&values, frame.ready, padded(n));
+    return frame.ready;
+  }
+
+  void fold_row(Frame& frame, const char* src, int64_t axis, bool first, char* result) const noexcept {
+    if (const RowFold fold = first ? fold_.first_row : fold_.other_rows) {
+      std::memset(result, 0, work_);
+      if (!first || !fold_.prepare) return fold(src, axis, result);
+      for (int64_t at = 0; at < axis; at += kTile) {
+        const int64_t n = std::min(kTile, axis - at);
+        fold(load_prepared(frame, src + static_cast<size_t>(at) * element_, 1, n, true), n, result);
+      }
+      return;
     }
-    if (fold_.square) {
-      const void* operands[] = {values, values};
-      fold_.square(operands, frame.ready, padded(n));
-      values = frame.ready;
-    }
-    return values;
+    fold_row_in_tiles(frame, src, axis, first);
+    std::memcpy(result, frame.sums, work_);
   }
 
   /// Lanes of whole units first, then one half of them with the other: the row's value in element 0.
-  void fold_row(Frame& frame, const char* src, int64_t axis, bool first) const noexcept {
+  void fold_row_in_tiles(Frame& frame, const char* src, int64_t axis, bool first) const noexcept {
     const size_t width = first ? element_ : work_;
     int64_t lanes = std::min(kTile, axis / kTileUnit * kTileUnit);
     fill_elements(neutral_.data(), work_, lanes, frame.sums);
@@ -346,14 +370,15 @@ class FoldExecutor final : public StagedExecutor {
     combine(frame, part, padded(n));
   }
 
-  void finish(Frame& frame, int64_t n, bool last, char* dst) const noexcept {
-    const void* values = frame.sums;
+  /// `results`: room for whole units; what it has is lost.
+  void finish(Frame& frame, char* results, int64_t n, bool last, char* dst) const noexcept {
+    const void* values = results;
     if (last && fold_.divide) {
       fill_elements(divisor_.data(), work_, padded(n), frame.raw);
-      const void* operands[] = {frame.sums, frame.raw};
-      fold_.divide(operands, frame.sums, padded(n));
+      const void* operands[] = {results, frame.raw};
+      fold_.divide(operands, results, padded(n));
     }
-    if (last && fold_.root) fold_.root(&values, frame.sums, padded(n));
+    if (last && fold_.root) fold_.root(&values, results, padded(n));
     if (last && fold_.narrow) {
       fold_.narrow(&values, frame.ready, padded(n));
       values = frame.ready;

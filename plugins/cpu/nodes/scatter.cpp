@@ -62,6 +62,7 @@ class ScatterExecutor : public Executor {
       if (bytes > 0 && args.inputs[0] != args.outputs[0])
         std::memcpy(static_cast<char*>(args.outputs[0]) + first, static_cast<const char*>(args.inputs[0]) + first,
                     static_cast<size_t>(bytes));
+      if (write_directly(args, owned)) return;
       if (is_mean()) return update_mean(args, owned);
       if (start_) apply(args, owned, start_);
       apply(args, owned, combine_);
@@ -80,6 +81,8 @@ class ScatterExecutor : public Executor {
   /// Calls kernel(places, count, first update, length) for the updates that fall into the part, in their order.
   using Visit = FunctionRef<void(const int64_t* places, int64_t count, int64_t first, int64_t length)>;
   virtual void for_each_piece(const RunArgs& args, const Owned& owned, Visit visit) const = 0;
+  /// Whether the updates needed no list of places and are written now.
+  virtual bool write_directly(const RunArgs& /*args*/, const Owned& /*owned*/) const { return false; }
   /// The result is `independent_parts()` parts of one size whose updates are known apart, or 1.
   virtual int64_t independent_parts() const { return 1; }
 
@@ -201,46 +204,73 @@ class ScatterNdExecutor final : public ScatterExecutor {
 class ScatterElementsExecutor final : public ScatterExecutor {
  public:
   ScatterElementsExecutor(const NodeContext& context, size_t axis)
-      : ScatterExecutor(context), axis_(axis), extents_(context.inputs[1].dims) {
+      : ScatterExecutor(context),
+        axis_(axis),
+        extents_(context.inputs[1].dims),
+        updates_(ir::element_count(extents_)),
+        element_bytes_(static_cast<int64_t>(context.outputs[0].type.size())),
+        index_bytes_(static_cast<int64_t>(index_type_.size())) {
     const ir::Dims& data = context.inputs[0].dims;
     for (size_t i = 0; i < data.size(); ++i) steps_.push_back(product_of(data, i + 1, data.size()));
     extent_ = data[axis];
     parts_ = product_of(data, 0, axis);
+    count_ = context.outputs[0].count();
+    if (reduction_of(context.node).kind == ScatterReduction::none)
+      write_row_ = scatter_row_kernel(context.outputs[0].type, index_type_);
   }
 
  private:
   int64_t independent_parts() const override { return parts_; }
 
   void for_each_piece(const RunArgs& args, const Owned& owned, Visit visit) const override {
-    if (ir::element_count(extents_) == 0) return;
-    with_indices(index_type_, args.inputs[1], [&](const auto* indices) { visit_axis(indices, 0, 0, 0, owned, visit); });
+    if (updates_ == 0) return;
+    with_indices(index_type_, args.inputs[1], [&](const auto* indices) {
+      visit_axis(0, 0, 0, owned, [&](int64_t place, int64_t update, int64_t step) {
+        visit_row(indices, place, update, step, owned, visit);
+      });
+    });
   }
 
-  /// Axes [axis, rank) behind the element `place` of the result and `update` of the updates.
-  template <class Index>
-  void visit_axis(const Index* indices, size_t axis, int64_t place, int64_t update, const Owned& owned,
-                  Visit visit) const {
+  /// Rows whose places nobody else owns.
+  bool write_directly(const RunArgs& args, const Owned& owned) const override {
+    if (!write_row_ || (parts_ == 1 && owned.end - owned.begin < count_)) return false;
+    if (updates_ == 0) return true;
+    visit_axis(0, 0, 0, owned, [&](int64_t place, int64_t update, int64_t step) {
+      const auto* indices = static_cast<const char*>(args.inputs[1]) + update * index_bytes_;
+      const int64_t count = extents_.back();
+      const int64_t done = write_row_({static_cast<char*>(args.outputs[0]) + place * element_bytes_,
+                                       static_cast<const char*>(args.inputs[2]) + update * element_bytes_, indices,
+                                       count, extent_, steps_[axis_], step});
+      if (done == count) return;
+      with_indices(index_type_, indices, [&](const auto* row) { throw_out_of_range(row[done], extent_); });
+    });
+    return true;
+  }
+
+  /// row(place, update, step) for the last axes behind the element `place` of the result and `update` of the updates.
+  template <class Row>
+  void visit_axis(size_t axis, int64_t place, int64_t update, const Owned& owned, const Row& row) const {
     const bool scattered = axis == axis_;
     const int64_t step = scattered ? 0 : steps_[axis];
-    if (axis + 1 == extents_.size()) return visit_row(indices, place, update, step, owned, visit);
+    if (axis + 1 == extents_.size()) return row(place, update, step);
     const int64_t count = product_of(extents_, axis + 1, extents_.size());
     for (int64_t i = 0; i < extents_[axis]; ++i) {
       const int64_t next = place + i * step;
       // Axes before the scattered one tell whose part this is.
       if (axis < axis_ && (next >= owned.end || next + step <= owned.begin)) continue;
-      visit_axis(indices, axis + 1, next, update + i * count, owned, visit);
+      visit_axis(axis + 1, next, update + i * count, owned, row);
     }
   }
 
   template <class Index>
   void visit_row(const Index* indices, int64_t place, int64_t update, int64_t step, const Owned& owned,
                  Visit visit) const {
+    const int64_t stride = steps_[axis_];
     int64_t places[kAtOnce];
     for (int64_t first = 0; first < extents_.back(); first += kAtOnce) {
       const int64_t count = std::min(kAtOnce, extents_.back() - first);
       for (int64_t i = 0; i < count; ++i) {
-        const int64_t at =
-            place + (first + i) * step + checked_position(indices[update + first + i], extent_) * steps_[axis_];
+        const int64_t at = place + (first + i) * step + checked_position(indices[update + first + i], extent_) * stride;
         places[i] = at >= owned.begin && at < owned.end ? at : kNowhere;
       }
       visit(places, count, update + first, 1);
@@ -249,8 +279,10 @@ class ScatterElementsExecutor final : public ScatterExecutor {
 
   size_t axis_;
   ir::Dims extents_;  // of indices
+  int64_t updates_, element_bytes_, index_bytes_;
   std::vector<int64_t> steps_;
-  int64_t extent_, parts_;
+  int64_t extent_, parts_, count_;
+  ScatterRowFn write_row_ = nullptr;  // without a reduction
 };
 
 Proposal propose(const NodeContext& context) {

@@ -105,12 +105,51 @@ TERROIR_INLINE void mvn_column(const MvnArgs& a, const float* src, float* dst, i
   }
 }
 
+// So many columns side by side are read row by row: all rows of one vector would compete for few lines of the cache.
+constexpr int64_t kStrip = 8 * kLanes;
+
+// Of every column j, total[j] = the sum over the rows of f(x, j).
+template <typename F>
+TERROIR_INLINE void sum_strip(const float* src, int64_t axis, int64_t stride, float* total, F f) {
+  for (int64_t j = 0; j < kStrip; ++j) total[j] = 0.0f;
+  int64_t i = 0;
+  for (; i + kSumChains <= axis; i += kSumChains) {
+    for (int64_t j = 0; j < kStrip; j += kLanes) {
+      const float* p = src + i * stride + j;
+      const auto at = [&](int64_t row) TERROIR_INLINE_LAMBDA { return f(loadu(p + row * stride), j); };
+      storeu(total + j, loadu(total + j) + ((at(0) + at(1)) + (at(2) + at(3))));
+    }
+  }
+  for (; i < axis; ++i)
+    for (int64_t j = 0; j < kStrip; j += kLanes)
+      storeu(total + j, loadu(total + j) + f(loadu(src + i * stride + j), j));
+}
+
+void mvn_strip(const MvnArgs& a, const float* src, float* dst, int64_t axis, int64_t stride) {
+  float mean[kStrip], factor[kStrip];
+  const V count(static_cast<float>(axis));
+  sum_strip(src, axis, stride, mean, [](V x, int64_t) TERROIR_INLINE_LAMBDA { return x; });
+  for (int64_t j = 0; j < kStrip; j += kLanes) storeu(mean + j, loadu(mean + j) / count);
+  if (a.normalize_variance) {
+    sum_strip(src, axis, stride, factor, [&](V x, int64_t j) TERROIR_INLINE_LAMBDA {
+      const V away = x - loadu(mean + j);
+      return away * away;
+    });
+  }
+  for (int64_t j = 0; j < kStrip; j += kLanes)
+    storeu(factor + j, a.normalize_variance ? factor_of(a, loadu(factor + j) / count) : V(1.0f));
+  for (int64_t i = 0; i < axis; ++i)
+    for (int64_t j = 0; j < kStrip; j += kLanes)
+      storeu(dst + i * stride + j, (loadu(src + i * stride + j) - loadu(mean + j)) * loadu(factor + j));
+}
+
 void mvn_middle(const MvnArgs& a, int64_t outer, int64_t axis, int64_t inner, int64_t inner_begin, int64_t inner_end) {
   if (axis == 0) return;
   for (int64_t o = 0; o < outer; ++o) {
     const float* src = a.src + o * axis * inner;
     float* dst = a.dst + o * axis * inner;
     int64_t i = inner_begin;
+    for (; i + kStrip <= inner_end; i += kStrip) mvn_strip(a, src + i, dst + i, axis, inner);
     for (; i + kLanes <= inner_end; i += kLanes) mvn_column<true>(a, src + i, dst + i, axis, inner, Tail{});
     if (i < inner_end) mvn_column<false>(a, src + i, dst + i, axis, inner, tail(inner_end - i));
   }

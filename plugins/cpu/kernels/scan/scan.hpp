@@ -25,7 +25,7 @@ struct ScanKernels {
   void (*columns)(const ScanArgs& args, int64_t inner, int64_t n);
   void (*rows)(const ScanArgs& args, int64_t rows);
 };
-inline constexpr int64_t kScanColumns = 256;
+inline constexpr int64_t kScanColumns = 1024;
 
 /// Null members: no kernel for the type.
 ScanKernels scan_kernels(NumberType type, Isa isa) noexcept;

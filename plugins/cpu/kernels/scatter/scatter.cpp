@@ -32,6 +32,35 @@ void write(const ScatterArgs& a) {
                   static_cast<size_t>(a.length) * sizeof(Word));
 }
 
+template <class Word, class Index>
+int64_t write_row(const ScatterRow& row) {
+  // Copies, since a write of a word of 64 bits might be one to the row itself for all that the compiler knows.
+  const ScatterRow r = row;
+  const auto* indices = static_cast<const Index*>(r.indices);
+  const auto* updates = static_cast<const Word*>(r.updates);
+  auto* dst = static_cast<Word*>(r.dst);
+  for (int64_t i = 0; i < r.count; ++i) {
+    const int64_t index = indices[i], position = index < 0 ? index + r.extent : index;
+    if (static_cast<uint64_t>(position) >= static_cast<uint64_t>(r.extent)) return i;
+    dst[position * r.stride + i * r.step] = updates[i];
+  }
+  return r.count;
+}
+
+template <class Index>
+ScatterRowFn row_writer(size_t element_bytes) {
+  constexpr ScatterRowFn kBySize[] = {nullptr,
+                                      &write_row<uint8_t, Index>,
+                                      &write_row<uint16_t, Index>,
+                                      nullptr,
+                                      &write_row<uint32_t, Index>,
+                                      nullptr,
+                                      nullptr,
+                                      nullptr,
+                                      &write_row<uint64_t, Index>};
+  return element_bytes <= 8 ? kBySize[element_bytes] : nullptr;
+}
+
 template <class T, ScatterReduction kReduction>
 void combine(const ScatterArgs& a) {
   using C = ops::reference::compute_t<T>;
@@ -138,6 +167,10 @@ ScatterFn scatter_kernel(element::Type type, ScatterReduction reduction) {
   }
   if (type == element::boolean) return combine_bool_for(reduction, false);
   return with_number<ScatterFn, TERROIR_NUMBERS>(type, [&]<class T>() { return combine_for<T>(reduction, false); });
+}
+
+ScatterRowFn scatter_row_kernel(element::Type type, element::Type index_type) {
+  return index_type == element::i64 ? row_writer<int64_t>(type.size()) : row_writer<int32_t>(type.size());
 }
 
 ScatterFn scatter_start_kernel(element::Type type, ScatterReduction reduction) {
