@@ -9,6 +9,7 @@
 #include "ir/base/function_ref.hpp"
 #include "ir/base/log.hpp"
 #include "ops/reference/control_flow/run_bodies.hpp"
+#include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/isa.hpp"
 #include "plugins/cpu/program.hpp"
 #include "plugins/cpu/run.hpp"
@@ -24,6 +25,14 @@ namespace {
 std::string machine() {
   const CacheSizes& caches = cache_sizes();
   return concat(isa_name(active_isa()), " with caches of ", caches.l1d, ", ", caches.l2, " and ", caches.l3, " bytes");
+}
+
+/// What profiles call an operation's reference.
+std::string kernel_of_reference(const ir::OpSchema& operation) {
+  const std::vector<const Impl*> impls = impls_for(operation);
+  const bool threaded = std::any_of(impls.begin(), impls.end(),
+                                    [](const Impl* impl) { return std::string_view(impl->name) == "threaded"; });
+  return threaded ? "threaded:any" : "ref:any";
 }
 
 /// What the requests of a compiled model run.
@@ -97,10 +106,14 @@ class CpuRequest final : public plugin::RequestState {
 
   std::vector<ProfilingInfo> profiling() const override {
     std::vector<ProfilingInfo> infos;
-    for (const auto& [plan, times] : profile_) {
-      for (size_t i = 0; i < times.size(); ++i) {
-        const Step& step = plan->steps[i];
-        const auto time = std::chrono::duration_cast<std::chrono::microseconds>(times[i]);
+    for (const ProfiledRun& run : profile_) {
+      if (!run.plan) {
+        const auto time = std::chrono::duration_cast<std::chrono::microseconds>(run.times.front());
+        infos.push_back({ProfilingInfo::Status::EXECUTED, time, time, run.name, run.kernel, run.type, ""});
+      }
+      for (size_t i = 0; run.plan && i < run.times.size(); ++i) {
+        const Step& step = run.plan->steps[i];
+        const auto time = std::chrono::duration_cast<std::chrono::microseconds>(run.times[i]);
         infos.push_back({ProfilingInfo::Status::EXECUTED, time, time, step.name, step.kernel, step.type, step.details});
         for (const std::string& name : step.origin_names)
           infos.push_back({ProfilingInfo::Status::OPTIMIZED_OUT, {}, {}, name, "fused into " + step.name, "", ""});
@@ -115,6 +128,13 @@ class CpuRequest final : public plugin::RequestState {
   }
 
  private:
+  /// A plan, or an operation between two plans.
+  struct ProfiledRun {
+    std::shared_ptr<const Plan> plan;
+    std::vector<std::chrono::nanoseconds> times;  // by step of the plan
+    std::string name, type, kernel;               // without a plan
+  };
+
   /// Memory for result `i` of a stage.
   using Sink = FunctionRef<void*(size_t i, element::Type type, const ir::Dims& dims)>;
 
@@ -180,7 +200,7 @@ class CpuRequest final : public plugin::RequestState {
                                          const plugin::RunContext& context) {
     std::vector<size_t> given;
     const auto plan = plan_of_frontier_op(node, values, compiled_->common, context.arena, given);
-    if (!plan) return run_frontier_op(node, values, context.arena);
+    if (!plan) return run_reference(node, values, context);
     PlanState state(plan, context.arena);
     for (size_t i = 0; i < given.size(); ++i) state.bind_input(i, values[given[i]].view.data);
     std::vector<ir::Constant> results;
@@ -190,6 +210,22 @@ class CpuRequest final : public plugin::RequestState {
       results.push_back({{result.type, result.dims, buffer.get()}, buffer});
     }
     run_plan(state, context);
+    return results;
+  }
+
+  std::vector<ir::Constant> run_reference(const ir::Node& node, const std::vector<ir::Constant>& values,
+                                          const plugin::RunContext& context) {
+    const auto begin = std::chrono::steady_clock::now();
+    std::vector<ir::Constant> results = run_frontier_op(node, values, context.arena);
+    if (!profiling_) return results;
+    const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin;
+    // The body of a loop runs again and again: one entry with the sum.
+    const auto known = std::find_if(profile_.begin(), profile_.end(),
+                                    [&](const ProfiledRun& run) { return !run.plan && run.name == node.name; });
+    if (known == profile_.end())
+      profile_.push_back({nullptr, {time}, node.name, node.schema->type, kernel_of_reference(*node.schema)});
+    else
+      known->times.front() += time;
     return results;
   }
 
@@ -222,11 +258,11 @@ class CpuRequest final : public plugin::RequestState {
     if (!context.cancelled.load(std::memory_order_relaxed)) compiled_->times.add(state.shared_plan(), times);
     // The body of a loop runs again and again: one entry with the sum.
     const auto known = std::find_if(profile_.begin(), profile_.end(),
-                                    [&](const auto& entry) { return entry.first == state.shared_plan(); });
+                                    [&](const ProfiledRun& run) { return run.plan == state.shared_plan(); });
     if (known == profile_.end())
-      profile_.emplace_back(state.shared_plan(), std::move(times));
+      profile_.push_back({state.shared_plan(), std::move(times), {}, {}, {}});
     else
-      for (size_t i = 0; i < times.size(); ++i) known->second[i] += times[i];
+      for (size_t i = 0; i < times.size(); ++i) known->times[i] += times[i];
   }
 
   std::shared_ptr<CompiledProgram> compiled_;
@@ -234,7 +270,7 @@ class CpuRequest final : public plugin::RequestState {
   std::shared_ptr<const Stage> last_;
   std::vector<ir::Dims> dims_;  // of last_
   PlanStates states_;
-  std::vector<std::pair<std::shared_ptr<const Plan>, std::vector<std::chrono::nanoseconds>>> profile_;
+  std::vector<ProfiledRun> profile_;
 };
 
 /// Every op with a fast kernel has a reference, too: without one, or bodies, it cannot run in any way.

@@ -11,7 +11,7 @@
 #include "ops/registry.hpp"
 #include "plugins/interpreter/interpreter.hpp"
 #include "tests/ops/case_check.hpp"
-#include "tests/ops/retyped.hpp"
+#include "tests/support/retyped.hpp"
 #include "tests/support/attribute_setter.hpp"
 
 namespace terroir::test {

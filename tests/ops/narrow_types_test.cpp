@@ -9,7 +9,7 @@
 #include "ops/registry.hpp"
 #include "plugins/interpreter/interpreter.hpp"
 #include "tests/ops/case_check.hpp"
-#include "tests/ops/retyped.hpp"
+#include "tests/support/retyped.hpp"
 #include "tests/support/elements.hpp"
 
 namespace terroir::test {

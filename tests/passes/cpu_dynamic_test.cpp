@@ -1,6 +1,8 @@
 // Shapes that a run brings, on the CPU device against the interpreter.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tests/passes/graph_maker.hpp"
 
 namespace terroir::test {
@@ -119,6 +121,27 @@ TEST(CpuDynamic, AxesOfARunLeaveLargeTensorsToKernels) {
   m.result(m.op("ReduceSum", {m.input({300, 600}), m.input({1}, element::i64)}, {{"keep_dims", "true"}}, "sum"));
   for (const cpu::Isa isa : cpu::available_isas())
     EXPECT_EQ(kernel_on_cpu(m.graph(), isa, "sum").substr(0, 14), "f32_ReduceSum_");
+}
+
+// What ends a stage has a line of its own in the profile: it is often what takes the time.
+TEST(CpuDynamic, OperationsBetweenStagesAreProfiled) {
+  GraphMaker m;
+  auto x = m.input({3, 4});
+  auto found = m.op("NonZero", {m.op("ReLU", {x})}, {{"output_type", "i64"}});
+  m.result(m.op("Unique", {m.op("Transpose", {found, m.integers({1, 0})})}, {{"sorted", "true"}}));
+  plugin::Config config;
+  config.profiling = true;
+  DeviceModel device(std::shared_ptr<const ir::Graph>(m.graph().clone()), "CPU", config);
+  for (int run = 0; run < 2; ++run) {
+    const std::vector<HostTensor> inputs = {random_tensor({3, 4}, 1)};
+    device.infer(inputs);
+    std::map<std::string, std::vector<std::string>> kernels;
+    for (const ProfilingInfo& info : device.profile())
+      if (info.status == ProfilingInfo::Status::EXECUTED) kernels[info.node_type].push_back(info.exec_type);
+    EXPECT_EQ(kernels["NonZero"], std::vector<std::string>{"threaded:any"});
+    EXPECT_EQ(kernels["Unique"], std::vector<std::string>{"ref:any"});
+    EXPECT_EQ(kernels["Transpose"].size(), 1u);
+  }
 }
 
 }  // namespace

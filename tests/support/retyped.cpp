@@ -1,4 +1,4 @@
-#include "tests/ops/retyped.hpp"
+#include "tests/support/retyped.hpp"
 
 #include <string>
 #include <vector>
