@@ -1,35 +1,59 @@
 #pragma once
 // What: elements of types narrower than a byte, which are packed over the whole tensor.
-// Layouts: a linear stream of bits; element i takes the bits [i * width, (i + 1) * width), the lowest bit of a byte
-// first, but u1, whose first element is the highest bit. u3 and u6 may straddle bytes.
+// Layouts: of 2 and 4 bits: a linear stream of bits, the lowest bit of a byte first; of 1 bit the highest first. u3 and
+// u6 come in units of three bytes for eight or four elements: two bytes with the lower two thirds of each element, one
+// with the upper thirds, the first element highest. Source: what OpenVINO's Constant stores.
+#include <cstddef>
 #include <cstdint>
 
 namespace terroir::ir {
 
+constexpr bool is_split_width(size_t width) { return width == 3 || width == 6; }
+
+/// Where an element of u3 or u6 lies.
+struct SplitPlace {
+  int64_t unit;                // its first byte
+  int low_byte;                // within the unit
+  int low_shift, upper_shift;  // within that byte, and within the unit's last one
+  int low_bits;
+
+  SplitPlace(int64_t index, int width) {
+    const int per_unit = 24 / width, per_byte = per_unit / 2, at = static_cast<int>(index % per_unit);
+    low_bits = width / 3 * 2;
+    unit = index / per_unit * 3;
+    low_byte = at / per_byte;
+    low_shift = (per_byte - 1 - at % per_byte) * low_bits;
+    upper_shift = (per_unit - 1 - at) * (width - low_bits);
+  }
+};
+
 inline uint8_t read_bits(const uint8_t* data, int64_t index, int width) {
   if (width == 1) return (data[index / 8] >> (7 - index % 8)) & 1;
+  const int mask = (1 << width) - 1;
+  if (is_split_width(static_cast<size_t>(width))) {
+    const SplitPlace place(index, width);
+    const uint8_t* unit = data + place.unit;
+    const int low = unit[place.low_byte] >> place.low_shift & ((1 << place.low_bits) - 1);
+    return static_cast<uint8_t>((unit[2] >> place.upper_shift << place.low_bits | low) & mask);
+  }
   const int64_t first = index * width;
-  const uint8_t* at = data + first / 8;
-  const int shift = static_cast<int>(first % 8);
-  int bits = at[0] >> shift;
-  if (shift + width > 8) bits |= at[1] << (8 - shift);
-  return static_cast<uint8_t>(bits & ((1 << width) - 1));
+  return static_cast<uint8_t>(data[first / 8] >> (first % 8) & mask);
 }
 
 /// Bits above `width` of `value` are ignored.
 inline void write_bits(uint8_t* data, int64_t index, int width, uint8_t value) {
-  const int mask = (1 << width) - 1;
-  const int bits = value & mask;
-  if (width == 1) {
-    const int shift = static_cast<int>(7 - index % 8);
-    data[index / 8] = static_cast<uint8_t>((data[index / 8] & ~(1 << shift)) | (bits << shift));
-    return;
+  const auto put = [](uint8_t& byte, int shift, int mask, int bits) {
+    byte = static_cast<uint8_t>((byte & ~(mask << shift)) | (bits & mask) << shift);
+  };
+  if (width == 1) return put(data[index / 8], static_cast<int>(7 - index % 8), 1, value);
+  if (is_split_width(static_cast<size_t>(width))) {
+    const SplitPlace place(index, width);
+    uint8_t* unit = data + place.unit;
+    put(unit[place.low_byte], place.low_shift, (1 << place.low_bits) - 1, value);
+    return put(unit[2], place.upper_shift, (1 << (width - place.low_bits)) - 1, value >> place.low_bits);
   }
   const int64_t first = index * width;
-  uint8_t* at = data + first / 8;
-  const int shift = static_cast<int>(first % 8);
-  at[0] = static_cast<uint8_t>((at[0] & ~(mask << shift)) | (bits << shift));
-  if (shift + width > 8) at[1] = static_cast<uint8_t>((at[1] & ~(mask >> (8 - shift))) | (bits >> (8 - shift)));
+  put(data[first / 8], static_cast<int>(first % 8), (1 << width) - 1, value);
 }
 
 }  // namespace terroir::ir

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/base/overflow.hpp"
+#include "ir/base/packed.hpp"
 
 namespace terroir::ir {
 
@@ -35,6 +36,9 @@ size_t byte_size(element::Type type, int64_t count) {
   std::optional<size_t> bytes;
   if (bits % 8 == 0) {
     bytes = checked_mul(n, bits / 8);
+  } else if (is_split_width(bits)) {
+    const size_t per_unit = 24 / bits;
+    bytes = checked_mul(n / per_unit + (n % per_unit != 0 ? 1 : 0), size_t{3});
   } else {
     bytes = n / 8 * bits + (n % 8 * bits + 7) / 8;
   }

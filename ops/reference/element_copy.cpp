@@ -121,8 +121,8 @@ void ElementCopier::clear(void* dst, int64_t dst_index, int64_t count) const {
   } else if (kind_ == Kind::bytes) {
     std::memset(static_cast<char*>(dst) + dst_index * size_, 0, static_cast<size_t>(count * size_));
   } else {
-    const uint8_t zero = zero_;
-    copy_strided(dst, dst_index, 1, &zero, 0, 0, count);
+    const uint8_t zero[3] = {zero_};  // a whole unit of u3 or u6
+    copy_strided(dst, dst_index, 1, zero, 0, 0, count);
   }
 }
 

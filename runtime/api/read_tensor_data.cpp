@@ -5,6 +5,7 @@
 #include "ir/base/error.hpp"
 #include "ir/base/mapped_file.hpp"
 #include "ir/base/overflow.hpp"
+#include "ir/base/tensor_view.hpp"
 #include "runtime/api/tensor_state.hpp"
 
 namespace terroir {
@@ -13,9 +14,7 @@ namespace {
 
 // Of a tensor that may be too large for the memory.
 size_t bytes_of(const element::Type& type, const Shape& shape) {
-  const auto bits = checked_mul(shape_size(shape), type.bitwidth());
-  if (!bits) throw_error(ErrorCode::out_of_memory, "a tensor of shape ", shape, " does not fit the memory");
-  return *bits / 8 + (*bits % 8 != 0 ? 1 : 0);
+  return ir::byte_size(type, ir::element_count(ir::to_dims(shape)));
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ bool is_exotic(element::Type type) {
 double exotic_at(const ir::TensorView& tensor, int64_t index) {
   const int width = static_cast<int>(tensor.type.bitwidth());
   const auto* data = static_cast<const uint8_t*>(tensor.data);
-  uint8_t alone[2] = {};  // room for the byte that wider elements straddle into
+  uint8_t alone[3] = {};  // one unit of three bytes at most
   double number = 0;
   if (width == 8)
     alone[0] = data[index];
@@ -84,7 +84,7 @@ double exotic_at(const ir::TensorView& tensor, int64_t index) {
 void set_exotic(const ir::MutableTensorView& tensor, int64_t index, double number) {
   const int width = static_cast<int>(tensor.type.bitwidth());
   auto* data = static_cast<uint8_t*>(tensor.data);
-  uint8_t alone[2] = {};
+  uint8_t alone[3] = {};
   ops::reference::convert({element::f64, {1}, &number}, {tensor.type, {1}, alone});
   if (width == 8)
     data[index] = alone[0];

@@ -160,7 +160,9 @@ TEST(TensorView, CountsElementsAndBytes) {
   EXPECT_EQ(ir::byte_size(element::u1, 9), 2u);
   EXPECT_EQ(ir::byte_size(element::i4, 3), 2u);
   EXPECT_EQ(ir::byte_size(element::u3, 8), 3u);
+  EXPECT_EQ(ir::byte_size(element::u3, 9), 6u);
   EXPECT_EQ(ir::byte_size(element::u6, 3), 3u);
+  EXPECT_EQ(ir::byte_size(element::u6, 5), 6u);
   EXPECT_EQ(ir::byte_size(element::u1, INT64_MAX), (size_t{1} << 60));
   EXPECT_EQ(caught([] { ir::byte_size(element::i64, INT64_MAX / 4); }).code(), ErrorCode::out_of_memory);
   EXPECT_EQ(caught([] { ir::byte_size(element::dynamic, 1); }).code(), ErrorCode::invalid_argument);

@@ -37,10 +37,15 @@ void expect_both_ways(element::Type type, const Bytes& bytes, const std::vector<
 TEST(Convert, PackedTypesFillBytesInTheirOrder) {
   expect_both_ways<int32_t>(element::u1, {0b10110010, 0b10000000}, {1, 0, 1, 1, 0, 0, 1, 0, 1});
   expect_both_ways<int32_t>(element::u2, {0b11100100, 0b00000010}, {0, 1, 2, 3, 2});
-  expect_both_ways<int32_t>(element::u3, {0b11010001, 0b01011000, 0b00011111}, {1, 2, 3, 4, 5, 6, 7, 0});
+  // The lower two bits of eight elements, then the third one of each.
+  expect_both_ways<int32_t>(element::u3, {0b01101100, 0b01101100, 0b00011110}, {1, 2, 3, 4, 5, 6, 7, 0});
+  expect_both_ways<int32_t>(element::u3, {0b11000110, 0b00110110, 0b00001111, 0b01000000, 0, 0b10000000},
+                            {3, 0, 1, 2, 4, 7, 5, 6, 5});
   expect_both_ways<int32_t>(element::u4, {0x21, 0x0f}, {1, 2, 15});
   expect_both_ways<int32_t>(element::i4, {0x8f, 0x07}, {-1, -8, 7});
-  expect_both_ways<int32_t>(element::u6, {0b01111111, 0b00100000, 0b11111110, 0b00000001}, {63, 1, 34, 63, 1});
+  // The lower four bits of four elements, then the upper two.
+  expect_both_ways<int32_t>(element::u6, {0x49, 0xf0, 0b00000001}, {4, 9, 15, 16});
+  expect_both_ways<int32_t>(element::u6, {0xf1, 0x2f, 0b11001011, 0x10, 0, 0}, {63, 1, 34, 63, 1});
 }
 
 TEST(Convert, PackedIntegersFromRealNumbersSaturate) {

@@ -17,8 +17,9 @@ TEST(TensorNumbers, IntegersOfEveryWidth) {
   EXPECT_EQ(to_integers({element::u4, {4}, packed}), (std::vector<int64_t>{1, 8, 15, 0}));
   EXPECT_EQ(to_integers({element::u1, {9}, packed}), (std::vector<int64_t>{1, 0, 0, 0, 0, 0, 0, 1, 0}));
   EXPECT_EQ(to_integers({element::u2, {5}, packed}), (std::vector<int64_t>{1, 0, 0, 2, 3}));
-  EXPECT_EQ(to_integers({element::u3, {5}, packed}), (std::vector<int64_t>{1, 0, 6, 7, 0}));
-  EXPECT_EQ(to_integers({element::u6, {2}, packed}), (std::vector<int64_t>{1, 62}));
+  const uint8_t split[] = {0x81, 0x0f, 0xc1};
+  EXPECT_EQ(to_integers({element::u3, {5}, split}), (std::vector<int64_t>{6, 4, 0, 1, 0}));
+  EXPECT_EQ(to_integers({element::u6, {2}, split}), (std::vector<int64_t>{56, 1}));
 }
 
 TEST(TensorNumbers, RealsOfEveryNumericType) {
