@@ -38,6 +38,14 @@ ir::Pass decompose_batch_norm(const ir::OpRegistry& registry);
 /// other readers, transposed ones.
 ir::Pass fold_scale_into_convolution(const ir::OpRegistry& registry);
 
+/// (x * s) conv w -> x conv (s * w) and (x / s) conv w -> x conv (w / s), where s is a constant per channel of x;
+/// Gather(x, p) conv w -> x conv w', where p puts the channels into another order. So the scale and the order of
+/// colours that preprocessing wants cost nothing. In front of the convolution may stand Transposes; behind a Gather
+/// also what has a constant per channel or none (means, Convert), whose constants change their places, and resizing of
+/// other axes. Refuses: values with other readers, weights other than f32 constants, s of another type, pdpd
+/// broadcasting, packed elements, groups, weights that would not be finite.
+ir::Pass fold_channels_into_convolution(const ir::OpRegistry& registry);
+
 /// terroir1 Convolution -> Convolution, GroupConvolution or their BackpropData forms, Add of the bias, operations of
 /// the activation; Transposes around them for channels-last data, a flipped filter for mode=convolution, Concat with
 /// zeros for output_padding of a forward one. The convolution has the node's name, the others "name/bias" and the like.

@@ -13,6 +13,7 @@ namespace {
 
 ir::Pass fold() { return ops::fold_constants(ops::builtin_registry()); }
 ir::Pass decompose() { return ops::decompose_batch_norm(ops::builtin_registry()); }
+ir::Pass fold_channels() { return ops::fold_channels_into_convolution(ops::builtin_registry()); }
 ir::Pass fold_scale() { return ops::fold_scale_into_convolution(ops::builtin_registry()); }
 
 TEST(FoldConstants, ComputesWhatIsKnown) {
@@ -173,6 +174,76 @@ TEST(FoldScale, Refuses) {
   m.result(m.op("Multiply", {m.op("Convolution", {x, m.input({2, 2, 1, 1})}, window),
                              m.constant({1, 2, 1, 1}, {2, 3})}));  // weights of a run
   expect_refusal(m.graph(), {fold_scale()});
+}
+
+/// What preprocessing puts in front of a convolution: bytes -> numbers, other order of colours, another size, means and
+/// scales.
+ir::Value preprocessed(GraphMaker& m, ir::Value image, bool channels_last) {
+  const int64_t axis = channels_last ? 3 : 1;
+  const ir::Dims per_channel = channels_last ? ir::Dims{1, 1, 1, 3} : ir::Dims{1, 3, 1, 1};
+  auto y = m.op("Convert", {image}, {{"destination_type", "f32"}});
+  y = m.op("Gather", {y, m.integers({2, 0, 1}), m.scalar_integer(axis)});
+  y = m.op("Interpolate",
+           {y, m.integers({6, 8}), m.constant({2}, {1, 1}), channels_last ? m.integers({1, 2}) : m.integers({2, 3})},
+           {{"mode", "linear_onnx"}, {"shape_calculation_mode", "sizes"}}, "", "opset4");
+  y = m.op("Subtract", {y, m.constant(per_channel, {100, 110, 120})});
+  y = m.op("Divide", {y, m.constant(per_channel, {50, 60, 70})});
+  return channels_last ? m.op("Transpose", {y, m.integers({0, 3, 1, 2})}) : y;
+}
+
+TEST(FoldChannels, OrderAndScaleGoIntoTheWeights) {
+  for (const bool channels_last : {false, true}) {
+    GraphMaker m;
+    auto image = m.input(channels_last ? PartialShape{2, 5, 7, 3} : PartialShape{2, 3, 5, 7}, element::u8);
+    m.result(m.conv(preprocessed(m, image, channels_last), 16, 3, 1));
+    const auto folded = cpu::rewrite_portable(m.graph());
+    for (const ir::NodeId id : folded->nodes()) {
+      EXPECT_FALSE(folded->node(id).is("Gather"));
+      EXPECT_FALSE(folded->node(id).is("Divide"));
+    }
+    HostTensor bytes(element::u8, channels_last ? ir::Dims{2, 5, 7, 3} : ir::Dims{2, 3, 5, 7});
+    for (int64_t i = 0; i < bytes.view().count(); ++i)
+      static_cast<uint8_t*>(bytes.writable().data)[i] = static_cast<uint8_t>(i * 37);
+    const std::vector<std::vector<HostTensor>> inputs{{bytes}};
+    expect_same_as_interpreter(m.graph(), inputs);
+  }
+}
+
+TEST(FoldChannels, EachForm) {
+  GraphMaker m;
+  const AttributeTexts window = {{"strides", "1"}, {"dilations", "1"}, {"pads_begin", "1"}, {"pads_end", "0"}};
+  auto x = m.input({1, 2, 4});
+  const auto conv = [&](ir::Value y) {
+    m.result(m.op("Convolution", {y, m.constant({1, 2, 2}, {1, 2, 3, 4})}, window));
+  };
+  conv(m.op("Multiply", {m.constant({2, 1}, {2, 10}), x}));
+  conv(m.op("Divide", {x, m.constant({1, 2, 1}, {2, 4})}));
+  conv(m.op("Multiply", {x, m.scalar(3)}));
+  conv(m.op("Add", {m.op("Gather", {x, m.integers({-1, 0}), m.scalar_integer(-2)}), m.constant({1, 2, 1}, {5, 6})}));
+  expect_rewrite("fold_channels", m.graph(), {fold_channels()});
+  test::expect_same_as_interpreter(m);
+}
+
+TEST(FoldChannels, Refuses) {
+  GraphMaker m;
+  const AttributeTexts window = {{"strides", "1"}, {"dilations", "1"}, {"pads_begin", "1"}, {"pads_end", "0"}};
+  auto x = m.input({1, 2, 2});
+  const auto conv = [&](ir::Value y) {
+    m.result(m.op("Convolution", {y, m.constant({1, 2, 2}, {1, 2, 3, 4})}, window));
+  };
+  conv(m.op("Multiply", {x, m.constant({1, 1, 2}, {2, 10})}));         // along the width
+  conv(m.op("Divide", {m.constant({2, 1}, {2, 10}), x}));              // of the constant
+  conv(m.op("Divide", {x, m.constant({2, 1}, {2, 0})}));               // not finite
+  conv(m.op("Multiply", {x, m.input({1, 2, 1})}));                     // known at run time only
+  conv(m.op("Gather", {x, m.integers({1, 1}), m.scalar_integer(1)}));  // takes one twice
+  conv(m.op("Gather", {x, m.integers({1, 0}), m.scalar_integer(2)}));  // along the width
+  conv(m.op("Multiply", {m.op("Exp", {x}), m.constant({2}, {1, 2})},   // along the images
+            {{"auto_broadcast", "pdpd"}, {"auto_broadcast.auto_broadcast_axis", "2"}}));
+  conv(m.op("ReLU", {m.op("Multiply", {x, m.constant({2, 1}, {2, -3})})}));  // a function between them
+  auto shared = m.op("Multiply", {x, m.constant({2, 1}, {2, 3})});
+  conv(shared);
+  m.result(shared);  // somebody else reads it
+  expect_refusal(m.graph(), {fold_channels()});
 }
 
 }  // namespace
