@@ -147,23 +147,28 @@ class CpuRequest final : public plugin::RequestState {
   void run(const Stage& stage, std::span<const ir::TensorView> inputs, Sink sink, const plugin::RunContext& context) {
     PlanState& state = states_.get(stage.plan, context.arena);
     for (size_t i = 0; i < inputs.size(); ++i) state.bind_input(i, inputs[i].data);
-    if (stage.then) return run_then(*stage.then, state, sink, context);
+    if (stage.then) return run_then(*stage.then, state, inputs, sink, context);
     const std::vector<TensorDesc>& results = stage.plan->outputs;
     for (size_t i = 0; i < results.size(); ++i) state.bind_output(i, sink(i, results[i].type, results[i].dims));
     run_plan(state, context);
   }
 
-  void run_then(const Continuation& then, PlanState& state, Sink sink, const plugin::RunContext& context) {
+  void run_then(const Continuation& then, PlanState& state, std::span<const ir::TensorView> inputs, Sink sink,
+                const plugin::RunContext& context) {
     const std::vector<TensorDesc>& results = state.plan().outputs;
+    for (size_t i = 0; i < then.results_before.size(); ++i)
+      state.bind_output(i, sink(then.results_before[i], results[i].type, results[i].dims));
     std::vector<ir::Constant> boundary;
-    for (size_t i = 0; i < results.size(); ++i) {
-      if (i < then.results_before.size()) {
-        state.bind_output(i, sink(then.results_before[i], results[i].type, results[i].dims));
+    size_t computed_by_plan = then.results_before.size();
+    for (const int input : then.boundary) {
+      if (input != Continuation::kComputed) {
+        boundary.push_back({inputs[static_cast<size_t>(input)], nullptr});  // outlives the run
         continue;
       }
-      auto buffer = allocate_elements(results[i].type, results[i].count());
-      state.bind_output(i, buffer.get());
-      boundary.push_back({{results[i].type, results[i].dims, buffer.get()}, buffer});
+      const TensorDesc& result = results[computed_by_plan];
+      auto buffer = allocate_elements(result.type, result.count());
+      state.bind_output(computed_by_plan++, buffer.get());
+      boundary.push_back({{result.type, result.dims, buffer.get()}, buffer});
     }
     run_plan(state, context);
     if (context.cancelled.load(std::memory_order_relaxed)) return;
@@ -284,18 +289,24 @@ void require_runnable(const ir::Graph& graph) {
   }
 }
 
+/// What a compiled model tells of its settings: whatever was asked for, floating-point layers compute in f32.
+plugin::Config as_computed(plugin::Config config) {
+  config.inference_precision = element::f32;
+  return config;
+}
+
 class CpuCompiledGraph final : public plugin::CompiledGraph {
  public:
   CpuCompiledGraph(const ir::Graph& graph, const plugin::Config& config)
-      : CompiledGraph(graph, "CPU", config, plugin::thread_budget(config)) {
+      : CompiledGraph(graph, "CPU", as_computed(config), plugin::thread_budget(config)) {
     require_runnable(graph);
     compile(rewrite_portable(graph));
   }
 
   CpuCompiledGraph(plugin::StoredFace face, plugin::Archive& archive, const plugin::Config& config,
                    const ir::OpRegistry& operations)
-      : CompiledGraph(std::move(face.name), "CPU", config, plugin::thread_budget(config), std::move(face.inputs),
-                      std::move(face.outputs)) {
+      : CompiledGraph(std::move(face.name), "CPU", as_computed(config), plugin::thread_budget(config),
+                      std::move(face.inputs), std::move(face.outputs)) {
     if (archive.content().flag()) {
       compiled_ = std::make_shared<CompiledProgram>(archive, operations, options());
       require_room(footprint(), options());
@@ -368,7 +379,8 @@ class CpuPlugin final : public plugin::Plugin {
   }
 
   std::vector<std::string> capabilities() const override {
-    return {device::capability::FP32, device::capability::INT8, device::capability::BIN, device::capability::WINOGRAD};
+    return {device::capability::FP32, device::capability::INT8, device::capability::BIN, device::capability::WINOGRAD,
+            device::capability::EXPORT_IMPORT};
   }
 
   std::shared_ptr<const plugin::CompiledGraph> compile(std::shared_ptr<const ir::Graph> graph,

@@ -87,6 +87,10 @@ class Splitter {
         const ir::Value value{id, static_cast<int32_t>(output)};
         boundary_index_[value] = static_cast<int>(boundary_.size());
         boundary_.push_back(value);
+        const auto& inputs = graph_->parameters();
+        const auto input = std::find(inputs.begin(), inputs.end(), id);
+        then_->boundary.push_back(input != inputs.end() ? static_cast<int>(input - inputs.begin())
+                                                        : Continuation::kComputed);
       }
     }
     for (ir::NodeId id : then_->frontier) {
@@ -97,7 +101,7 @@ class Splitter {
     }
   }
 
-  /// Results: those of the model that are known, then the boundary values.
+  /// Results: those of the model that are known, then the boundary values that are no inputs.
   std::shared_ptr<const Plan> plan_before() {
     auto before = graph_->clone();
     const std::vector<ir::NodeId> results = before->results();
@@ -108,6 +112,7 @@ class Splitter {
         before->erase(results[i]);
     }
     for (const ir::Value& value : boundary_) {
+      if (before->node(value.node).is(ir::kParameterType)) continue;
       const ir::NodeId id =
           before->add(builtin(ir::kResultType), before->node(value.node).name + "/boundary", nullptr, {value});
       before->node(id).outputs[0].type = before->port(value).type;

@@ -19,7 +19,7 @@ namespace terroir::cpu {
 
 class Program;
 
-/// Where an input of the rest comes from: a value that the plan before computed, or an output of a frontier op.
+/// Where an input of the rest comes from: a boundary value, or an output of a frontier op.
 struct RestInput {
   bool from_frontier = false;
   size_t index = 0;   // of the boundary value, or of the frontier op
@@ -32,10 +32,13 @@ struct Continuation {
   std::vector<ir::NodeId> frontier;
   /// By frontier op: the programs of its bodies, if it is If, Loop or TensorIterator.
   std::vector<std::vector<std::shared_ptr<Program>>> bodies;
+  /// Values that are read behind the plan, by which input of the stage they are; kComputed: the plan computes them.
+  static constexpr int kComputed = -1;
+  std::vector<int> boundary;
   /// By frontier op and input: which boundary value it is; -1: a constant of `graph`.
   std::vector<std::vector<int>> frontier_inputs;
-  std::vector<size_t>
-      results_before;  // model results that the plan's first results are, in order; then boundary values
+  /// Model results that the plan's first results are, in order; then come the boundary values that it computes.
+  std::vector<size_t> results_before;
   std::vector<RestInput> rest_inputs;
   std::vector<size_t> results_after;  // model results that the rest's results are, in order
   std::shared_ptr<Program> rest;

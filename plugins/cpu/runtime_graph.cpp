@@ -83,7 +83,7 @@ class Writer {
     const std::shared_ptr<const Stage> stage = program.latest();
     if (!stage) return append_unplanned(*program.rewritten(), inputs);
     std::vector<ir::Value> results = append_plan(*stage->plan, inputs);
-    return stage->then ? append_then(*stage->then, results) : results;
+    return stage->then ? append_then(*stage->then, inputs, results) : results;
   }
 
   std::vector<ir::Value> append_plan(const Plan& plan, const std::vector<ir::Value>& inputs) {
@@ -146,21 +146,28 @@ class Writer {
     if (!plan.steps[step].details.empty()) info["details"] = {{"", plan.steps[step].details}};
   }
 
-  std::vector<ir::Value> append_then(const Continuation& then, const std::vector<ir::Value>& before) {
+  /// `before`: what the results of the plan before it are, whose inputs are `stage_inputs`.
+  std::vector<ir::Value> append_then(const Continuation& then, const std::vector<ir::Value>& stage_inputs,
+                                     const std::vector<ir::Value>& before) {
     const size_t own = then.results_before.size();
+    std::vector<ir::Value> boundary;
+    size_t computed = own;
+    for (const int input : then.boundary)
+      boundary.push_back(input == Continuation::kComputed ? before.at(computed++)
+                                                          : stage_inputs.at(static_cast<size_t>(input)));
     std::vector<ir::NodeId> frontier;
     for (size_t i = 0; i < then.frontier.size(); ++i) {
       const ir::Node& node = then.graph->node(then.frontier[i]);
       std::vector<ir::Value> inputs;
       for (const int index : then.frontier_inputs[i])
-        if (index >= 0) inputs.push_back(before.at(own + static_cast<size_t>(index)));
+        if (index >= 0) inputs.push_back(boundary.at(static_cast<size_t>(index)));
       frontier.push_back(append_node(node, std::move(inputs), node.bodies.empty() ? "ref" : "bodies"));
     }
     std::vector<ir::Value> rest_inputs;
     for (const RestInput& source : then.rest_inputs)
       rest_inputs.push_back(source.from_frontier
                                 ? ir::Value{frontier[source.index], static_cast<int32_t>(source.output)}
-                                : before.at(own + source.index));
+                                : boundary.at(source.index));
     const std::vector<ir::Value> after = append(*then.rest, rest_inputs);
     std::vector<ir::Value> results(own + after.size());
     for (size_t i = 0; i < own; ++i) results.at(then.results_before[i]) = before[i];

@@ -141,6 +141,22 @@ TEST(StageCache, PlansBehindACutCountAndGoWithIt) {
   EXPECT_EQ(model.common.stages.size(), 4u);  // the rests of earlier extents are gone with their stages
 }
 
+TEST(StageCache, InputsReadBehindACutAreNotCopied) {
+  GraphMaker m;
+  auto x = m.input(PartialShape("6"));
+  auto y = m.input(PartialShape("6"));
+  auto found = m.op("NonZero", {x}, {{"output_type", "i64"}});
+  m.result(m.op("Gather", {m.op("Add", {y, m.op("Exp", {y})}), found, m.scalar_integer(0)}));
+  m.result(m.op("Gather", {x, found, m.scalar_integer(0)}));
+  Compiled model(m.graph(), 4 * kLeast);
+  const auto stage = model.program.stage({{6}, {6}}, model.arena);
+  ASSERT_NE(stage->then, nullptr);
+  EXPECT_EQ(stage->plan->outputs.size(), 1u) << "the sum alone";
+  for (const Step& step : stage->plan->steps) EXPECT_NE(step.type, "Reorder") << step.name;
+  EXPECT_EQ(stage->then->boundary.size(), 2u);
+  EXPECT_NE(std::find(stage->then->boundary.begin(), stage->then->boundary.end(), 0), stage->then->boundary.end());
+}
+
 TEST(StageCache, PlansOfBodiesCount) {
   GraphMaker body;
   auto carried = body.input(PartialShape("?"));

@@ -122,6 +122,19 @@ TEST(Properties, OfOtherDevicesAreRefusedByName) {
   EXPECT_NO_THROW(core.set_property("CPU", device::id("0")));
 }
 
+TEST(Properties, OfACompiledModelAreWhatTheyCameDownTo) {
+  Core core;
+  ModelBuilder b("small");
+  b.result(b.op("ReLU", "opset1", {b.parameter(element::f16, {2}, "x")}), "y");
+  const auto model = b.build();
+  for (const element::Type type : {element::dynamic, element::f32, element::bf16}) {
+    CompiledModel compiled = core.compile_model(model, "CPU", hint::inference_precision(type));
+    EXPECT_EQ(compiled.get_property(hint::inference_precision), element::f32) << "the type in which it computes";
+  }
+  EXPECT_EQ(core.get_property("CPU", hint::inference_precision, hint::inference_precision(element::bf16)),
+            element::bf16);
+}
+
 TEST(Properties, OfTheCpu) {
   Core core;
   EXPECT_EQ(core.get_property("CPU", device::type), device::Type::INTEGRATED);
@@ -130,6 +143,7 @@ TEST(Properties, OfTheCpu) {
   for (const char* capability : {device::capability::FP32, device::capability::INT8, device::capability::BIN}) {
     EXPECT_NE(std::find(capabilities.begin(), capabilities.end(), capability), capabilities.end()) << capability;
   }
+  EXPECT_NE(std::find(capabilities.begin(), capabilities.end(), device::capability::EXPORT_IMPORT), capabilities.end());
   core.set_property(compilation_num_threads(1));
   EXPECT_EQ(core.get_property("CPU", compilation_num_threads), 1);
   EXPECT_EQ(caught([&] { core.set_property(compilation_num_threads(-1)); }).code(), ErrorCode::invalid_argument);
