@@ -135,6 +135,19 @@ def check_extension(run):
     done = run.start(program, run.model)
     expect(done.returncode == 1 and "model.xml" in done.stderr, f"not named: {done.stderr}")
 
+    output = run.succeed(program, run.bin / "custom_device.so")
+    expect(re.search(r"device CHECKED: ran 6 models, 1 of them with unknown extents; refused 0", output), output)
+    done = run.start(program, run.extensions / "extension_faulty_devices.so")
+    expect(done.returncode == 1 and "There are faults." in done.stdout, f"{done.returncode}: {done.stdout}")
+    expect("device SOUND: ran 1 models" in done.stdout and "refused 5 x: it does not run" in done.stdout, done.stdout)
+    expect("[ FAULT ] device SOUND" not in done.stdout, done.stdout)
+    for fault in ("WRONG computes something else than the reference", "COUNTING gives other results the second time",
+                  "OUTSIDE writes outside of an output", r"REFUSING fails with layers that it says it runs: .*no such sums"):
+        expect(re.search(r"^\[ FAULT \] device " + fault + r", \d+ times, first with two inputs and two outputs",
+                         done.stdout, re.MULTILINE), f"{fault} is missing: {done.stdout}")
+    done = run.start(program, run.extensions / "extension_empty.so")
+    expect(done.returncode == 1 and "terroir_get_extension" in done.stderr, done.stderr)
+
 
 def errors(run):
     picture, text = run.work / "small.ppm", run.work / "text.txt"
