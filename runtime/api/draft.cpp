@@ -8,6 +8,7 @@
 #include "ir/graph/order.hpp"
 #include "ops/registry.hpp"
 #include "runtime/api/attributes_from_any.hpp"
+#include "runtime/api/model_ends.hpp"
 #include "runtime/api/tensor_state.hpp"
 #include "terroir/op/layer.hpp"
 
@@ -30,7 +31,7 @@ const Node& node_of(const Output<Node>& port) {
   return *port.get_node();
 }
 
-// A layer has an id in every state it has been in, and in copies of these.
+// A layer has an id in every state it has been in.
 struct Place {
   StatePtr state;
   ir::NodeId id;
@@ -39,9 +40,10 @@ struct Place {
 /// The places of a layer, the newest first.
 std::vector<Place> places(const Node& node) {
   const NodeHandle handle = NodeAccess::handle(node);
-  std::vector<Place> found{{handle.state, static_cast<ir::NodeId>(handle.id)}};
+  std::vector<Place> found{{handle.state, handle.state->current(static_cast<ir::NodeId>(handle.id))}};
   for (Place place = found.back(); place.state->moved_on(place.id); place = found.back()) {
-    found.push_back({place.state->next, place.state->next_ids[ir::index_of(place.id)]});
+    const StatePtr& next = place.state->next;
+    found.push_back({next, next->current(place.state->next_ids[ir::index_of(place.id)])});
   }
   std::reverse(found.begin(), found.end());
   return found;
@@ -49,7 +51,7 @@ std::vector<Place> places(const Node& node) {
 
 ir::NodeId id_in(const StatePtr& state, const Node& node) {
   for (const Place& place : places(node)) {
-    if (place.state == state || state->copy_of.lock() == place.state) return place.id;
+    if (place.state == state) return place.id;
   }
   return ir::NodeId::none;
 }
@@ -67,15 +69,19 @@ StatePtr common_state(const std::vector<const Node*>& nodes) {
   return nullptr;
 }
 
+// What ends are in the graph they are copied into: listed (model_ends.hpp) or not.
+using SchemaThere = const ir::OpSchema& (*)(const ir::OpSchema&);
+
 /// Copies layers, which come after those they read, and which read copied ones only.
-NewIds copy_layers(const ir::Graph& from, const std::vector<ir::NodeId>& layers, ir::Graph& into, NewIds copied = {}) {
+NewIds copy_layers(const ir::Graph& from, const std::vector<ir::NodeId>& layers, ir::Graph& into, SchemaThere there,
+                   NewIds copied = {}) {
   copied.resize(from.id_bound(), ir::NodeId::none);
   for (const ir::NodeId id : layers) {
     if (copied[ir::index_of(id)] != ir::NodeId::none) continue;
     const ir::Node& old = from.node(id);
     std::vector<ir::Value> inputs;
     for (const ir::Value& input : old.inputs) inputs.push_back({copied[ir::index_of(input.node)], input.output});
-    const ir::NodeId added = into.add(*old.schema, old.name, old.attributes->clone(), std::move(inputs));
+    const ir::NodeId added = into.add(there(*old.schema), old.name, old.attributes->clone(), std::move(inputs));
     ir::Node& node = into.node(added);
     node.outputs = old.outputs;
     node.input_rt_info = old.input_rt_info;
@@ -89,30 +95,33 @@ NewIds copy_layers(const ir::Graph& from, const std::vector<ir::NodeId>& layers,
   return copied;
 }
 
-bool has_ends(const GraphState& state) { return !state.graph->parameters().empty() || !state.graph->results().empty(); }
-
-/// A state that inputs and outputs may be added to: that of a model has to keep its own, so it is copied, once.
-StatePtr open_state(const StatePtr& state) {
-  if (!state->owned) return state;
-  if (StatePtr copy = state->copy.lock()) return copy;
-  const StatePtr copy = std::make_shared<GraphState>(state->graph->clone());
-  copy->copy_of = state;
-  state->copy = copy;
-  return copy;
+/// All layers of `from` that have not moved on become layers of `into`.
+void move_layers(const StatePtr& from, const StatePtr& into) {
+  for (ir::NodeId& id : from->next_ids) id = into->current(id);
+  from->next_ids = copy_layers(*from->graph, ir::topological_order(*from->graph), into->writable(),
+                               into->owned ? unlisted : listed, std::move(from->next_ids));
+  from->next = into;
+  into->has_spare_layers |= into->owned;
 }
 
 /// One state with the layers of both.
 StatePtr join(StatePtr into, StatePtr from) {
   if (into == from) return into;
+  // What was left over when the model was made joins it, the layers that it took are known.
+  const auto left_over = [](const StatePtr& state, const StatePtr& model) {
+    return !state->owned && state->next == model;
+  };
+  if (left_over(into, from)) std::swap(into, from);
+  if (left_over(from, into)) {
+    move_layers(from, into);
+    return into;
+  }
   // The layers of a model, and those left over from making one, stay.
   const auto stays = [](const StatePtr& state) { return state->owned || state->next != nullptr; };
   if (stays(into) && stays(from)) throw_error(ErrorCode::invalid_argument, "layers of two models cannot be connected");
   if (stays(from) || (!stays(into) && from->graph->node_count() > into->graph->node_count())) std::swap(into, from);
-  if (has_ends(*from)) into = open_state(into);
-  from->next_ids = copy_layers(*from->graph, ir::topological_order(*from->graph), into->writable());
-  from->next = into;
+  move_layers(from, into);
   from->graph = std::make_shared<ir::Graph>();
-  into->has_spare_layers |= into->owned;
   return into;
 }
 
@@ -142,19 +151,6 @@ void infer(ir::Graph& graph, ir::NodeId id) {
     graph.erase(id);
     throw;
   }
-}
-
-/// Layers from which one of `ends` can be reached, and these.
-std::vector<bool> needed_by(const ir::Graph& graph, std::vector<ir::NodeId> ends) {
-  std::vector<bool> needed(graph.id_bound(), false);
-  while (!ends.empty()) {
-    const ir::NodeId id = ends.back();
-    ends.pop_back();
-    if (needed[ir::index_of(id)]) continue;
-    needed[ir::index_of(id)] = true;
-    for (const ir::Value& input : graph.node(id).inputs) ends.push_back(input.node);
-  }
-  return needed;
 }
 
 /// Layers with bodies were inferred when some of what feeds them was missing, and so were those behind them, and behind
@@ -203,17 +199,18 @@ class Parts {
     const StatePtr model = new_draft();
     ir::Graph& graph = *model->graph;
     graph.set_name(name);
-    NewIds copied = copy_layers(from, parameters_, graph);
-    copied = copy_layers(from, order_, graph, std::move(copied));
+    NewIds copied = copy_layers(from, parameters_, graph, listed);
+    copied = copy_layers(from, order_, graph, listed, std::move(copied));
     for (const ir::Value& result : results_) {
-      if (from.node(result.node).is(ir::kResultType)) {
-        copied = copy_layers(from, {result.node}, graph, std::move(copied));
+      if (is_result(from.node(result.node))) {
+        copied = copy_layers(from, {result.node}, graph, listed, std::move(copied));
       } else {
         add_result(graph, {copied[ir::index_of(result.node)], result.output});
       }
     }
     finish_bodies(graph, state_->rewired);
-    if (!state_->owned && state_->next == nullptr) {
+    if (state_->next == nullptr) {
+      if (state_->owned) keep_needed(from, copied);
       state_->next = model;
       state_->next_ids = std::move(copied);
     }
@@ -221,19 +218,29 @@ class Parts {
   }
 
  private:
+  /// The layers that a model needs itself stay where they are.
+  static void keep_needed(const ir::Graph& model, NewIds& moved) {
+    std::vector<ir::NodeId> ends = model.results();
+    for (const auto& more : {model.sinks(), model.parameters()}) ends.insert(ends.end(), more.begin(), more.end());
+    const std::vector<bool> needed = needed_by(model, std::move(ends));
+    for (size_t i = 0; i < moved.size(); ++i) {
+      if (needed[i]) moved[i] = ir::NodeId::none;
+    }
+  }
+
   void find_needed() {
     const ir::Graph& graph = *state_->graph;
     std::vector<ir::NodeId> ends = sinks_;
     for (const ir::Value& result : results_) ends.push_back(result.node);
     needed_ = needed_by(graph, std::move(ends));
     for (const ir::NodeId id : ir::topological_order(graph)) {
-      if (needed_[ir::index_of(id)] && !graph.node(id).is(ir::kResultType)) order_.push_back(id);
+      if (needed_[ir::index_of(id)] && !is_result(graph.node(id))) order_.push_back(id);
     }
   }
 
   void take_needed_parameters() {
     for (const ir::NodeId id : state_->graph->nodes()) {
-      if (needed_[ir::index_of(id)] && state_->graph->node(id).is(ir::kParameterType)) parameters_.push_back(id);
+      if (needed_[ir::index_of(id)] && is_parameter(state_->graph->node(id))) parameters_.push_back(id);
     }
   }
 
@@ -247,7 +254,7 @@ class Parts {
     }
     for (const ir::NodeId id : order_) {
       const ir::Node& node = state_->graph->node(id);
-      if (!node.is(ir::kParameterType) || std::find(parameters_.begin(), parameters_.end(), id) != parameters_.end()) {
+      if (!is_parameter(node) || std::find(parameters_.begin(), parameters_.end(), id) != parameters_.end()) {
         continue;
       }
       throw_error(ErrorCode::invalid_argument, node.describe(),
@@ -311,11 +318,11 @@ NodeHandle make_layer(const char* type, const char* opset, const OutputVector& i
   std::vector<const Node*> nodes;
   for (const Output<Node>& input : inputs) nodes.push_back(&node_of(input));
   StatePtr state = one_state(nodes);
-  if (schema.type == ir::kResultType) state = open_state(state);
   std::vector<ir::Value> values;
   for (const Output<Node>& input : inputs) values.push_back(value_in(state, input));
   ir::Graph& graph = state->writable();
-  const ir::NodeId id = graph.add(schema, unique_name(schema.type), std::move(attrs), std::move(values));
+  const ir::NodeId id = graph.add(state->owned ? unlisted(schema) : schema, unique_name(schema.type), std::move(attrs),
+                                  std::move(values));
   infer(graph, id);
   state->has_spare_layers |= state->owned;
   return {state, static_cast<int32_t>(id)};
@@ -346,18 +353,24 @@ Tensor constant_value(const Node& constant) {
   return TensorAccess::share(view.type, Shape(view.dims.begin(), view.dims.end()), view.data, node.constant->owner);
 }
 
+ir::NodeId bring(const StatePtr& model, const Node& layer) {
+  if (id_in(model, layer) == ir::NodeId::none) join(model, NodeAccess::state(layer));
+  return id_in(model, layer);
+}
+
 void rewire(const Node& layer, size_t index, const Output<Node>& source) {
-  const StatePtr home = NodeAccess::state(layer);
-  const std::string name = NodeAccess::node(layer).describe();
-  const StatePtr state = one_state({&layer, &node_of(source)});
-  if (home->owned && state != home)
-    throw_error(ErrorCode::invalid_argument, name, " cannot read ", source,
-                ", which comes with inputs that are not those of its model: make a Model of all layers");
+  StatePtr state = NodeAccess::state(layer);
+  if (state->owned) {
+    bring(state, node_of(source));
+  } else {
+    state = one_state({&layer, &node_of(source)});
+  }
   const ir::NodeId id = id_in(state, layer);
   ir::Value value = value_in(state, source);
-  if (state->graph->node(value.node).is(ir::kResultType)) value = state->graph->node(value.node).inputs.at(0);
+  if (is_result(state->graph->node(value.node))) value = state->graph->node(value.node).inputs.at(0);
   if (needed_by(*state->graph, {value.node})[ir::index_of(id)])
-    throw_error(ErrorCode::invalid_argument, name, " cannot read ", source, ", which follows from it");
+    throw_error(ErrorCode::invalid_argument, NodeAccess::node(layer).describe(), " cannot read ", source,
+                ", which follows from it");
   state->writable().set_input({id, static_cast<int32_t>(index)}, value);
   state->rewired = true;
   state->has_spare_layers |= state->owned;

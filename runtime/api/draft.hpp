@@ -25,6 +25,10 @@ OpenLayer open_layer(const Node& layer, const OutputVector& inputs);
 /// A port of a layer of this state.
 ir::Value value_in(const std::shared_ptr<GraphState>& state, const Output<Node>& port);
 
+/// Makes a layer, with all that was made with it, part of a model's graph; its id there. Throws Exception
+/// (invalid_argument) for a layer of another model.
+ir::NodeId bring(const std::shared_ptr<GraphState>& model, const Node& layer);
+
 /// Input `index` of the layer reads `source` from now on, see Input::replace_source_output().
 void rewire(const Node& layer, size_t index, const Output<Node>& source);
 

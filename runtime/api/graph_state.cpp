@@ -4,6 +4,8 @@
 
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
+#include "ir/graph/order.hpp"
+#include "runtime/api/model_ends.hpp"
 
 namespace terroir::detail {
 
@@ -15,14 +17,55 @@ bool has_name(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+void infer_layer(ir::Graph& graph, ir::NodeId id, ir::KnownValues& known) {
+  const std::vector<ir::PortType> outputs = ir::infer_node(graph, id, known);
+  ir::Node& node = graph.node(id);
+  if (node.outputs.size() < outputs.size()) node.outputs.resize(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    node.outputs[i].type = outputs[i].type;
+    node.outputs[i].shape = outputs[i].shape;
+  }
+  known.forget(id);
+}
+
+std::vector<bool> needed_layers_of(const ir::Graph& graph) {
+  std::vector<ir::NodeId> ends = graph.results();
+  for (const auto& more : {graph.sinks(), graph.parameters()}) ends.insert(ends.end(), more.begin(), more.end());
+  return needed_by(graph, std::move(ends));
+}
+
 }  // namespace
+
+std::vector<bool> needed_by(const ir::Graph& graph, std::vector<ir::NodeId> ends) {
+  std::vector<bool> needed(graph.id_bound(), false);
+  while (!ends.empty()) {
+    const ir::NodeId id = ends.back();
+    ends.pop_back();
+    if (id == ir::NodeId::none || needed[ir::index_of(id)]) continue;
+    needed[ir::index_of(id)] = true;
+    for (const ir::Value& input : graph.node(id).inputs) ends.push_back(input.node);
+  }
+  return needed;
+}
 
 void infer_anew(ir::Graph& graph, const char* failed) {
   // What the file declares holds for what was in the file only.
   for (const ir::NodeId id : graph.nodes()) {
     for (ir::OutputPort& port : graph.node(id).outputs) port.declared.reset();
   }
-  with_context([&] { return std::string(failed); }, [&] { ir::infer_graph(graph); });
+  with_context([&] { return std::string(failed); },
+               [&] {
+                 const std::vector<bool> needed = needed_layers_of(graph);
+                 require_ends(graph, needed);
+                 ir::KnownValues known(graph);
+                 for (const ir::NodeId id : ir::topological_order(graph)) {
+                   try {
+                     infer_layer(graph, id, known);
+                   } catch (const Exception&) {
+                     if (needed[ir::index_of(id)]) throw;
+                   }
+                 }
+               });
 }
 
 std::shared_ptr<const ir::Graph> GraphState::needed_layers() const {

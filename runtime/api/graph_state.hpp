@@ -1,9 +1,11 @@
 // The graph behind the handles of the public API.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "ir/graph/graph.hpp"
 #include "terroir/model.hpp"
@@ -19,7 +21,16 @@ struct GraphState {
   std::shared_ptr<ir::Graph> graph;
   bool owned = false;             // by a Model or the like; else a draft: layers made in code that are no model yet
   bool has_spare_layers = false;  // made in code, and needed by no result
-  bool rewired = false;           // types and shapes are those of before inputs came to read something else
+  bool rewired = false;  // types and shapes are those of before inputs came to read something else, or ends went
+
+  // An end of a model has a new id when it has come into the model's lists or left them (model_ends.hpp): by old id.
+  std::map<ir::NodeId, ir::NodeId> relisted;
+  ir::NodeId current(ir::NodeId id) const {
+    for (auto entry = relisted.find(id); entry != relisted.end(); entry = relisted.find(id)) id = entry->second;
+    return id;
+  }
+  // What code has said the model has, and no layer uses yet.
+  op::util::VariableVector spare_variables;
 
   // Layers of a draft move on when it is joined with another or becomes a model: where to, and their ids there by their
   // ids here; none: such a layer stays.
@@ -28,24 +39,32 @@ struct GraphState {
   bool moved_on(ir::NodeId id) const {
     return ir::index_of(id) < next_ids.size() && next_ids[ir::index_of(id)] != ir::NodeId::none;
   }
-  // A draft for new inputs and outputs of what a model has: the layers it has from there have the same ids.
-  std::weak_ptr<GraphState> copy, copy_of;
 
   ir::Graph& writable() {
     if (graph.use_count() > 1) graph = graph->clone();
     return *graph;
   }
-  /// The graph without spare layers.
+  /// The graph without spare layers, with the same ids.
   std::shared_ptr<const ir::Graph> needed_layers() const;
-  /// The same with types and shapes that hold: what is compiled and written. Exception when a rewired graph cannot be
-  /// inferred.
+  /// The same with types and shapes that hold: what is compiled and written. Throws Exception when a rewired graph
+  /// cannot be inferred, invalid_argument when it has no result or needs a Parameter that is no input of it.
   std::shared_ptr<const ir::Graph> needed_graph() const;
 };
 
-/// Infers a graph of which something was changed. `failed` stands before the text of an Exception.
+/// Layers from which one of `ends` can be reached, and these, by id.
+std::vector<bool> needed_by(const ir::Graph& graph, std::vector<ir::NodeId> ends);
+
+/// Infers a graph of which something was changed. Spare layers that refuse their new inputs stay as they are. `failed`
+/// stands before the text of an Exception; these are those of GraphState::needed_graph().
 void infer_anew(ir::Graph& graph, const char* failed);
 
 struct NodeAccess {
+  /// Where a layer is now.
+  struct Place {
+    const std::shared_ptr<GraphState>& state;
+    ir::NodeId id;
+  };
+  static Place place(const Node& node);
   static std::shared_ptr<Node> make(const std::shared_ptr<GraphState>& state, ir::NodeId id);
   static Output<Node> port(const std::shared_ptr<GraphState>& state, ir::Value value);
   static const std::shared_ptr<GraphState>& state(const Node& node);

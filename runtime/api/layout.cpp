@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <ostream>
+#include <utility>
 #include <vector>
 
 #include "ir/base/error.hpp"
@@ -12,19 +13,25 @@ namespace terroir {
 
 namespace {
 constexpr const char* kScalar = "**SCALAR**";
-}
+// Words for the axes that have letters.
+constexpr std::pair<const char*, const char*> kWords[] = {
+    {"BATCH", "N"}, {"B", "N"}, {"CHANNELS", "C"}, {"CHANNEL", "C"}, {"DEPTH", "D"}, {"HEIGHT", "H"}, {"WIDTH", "W"}};
+}  // namespace
 
 std::string Layout::upper(const std::string& name) {
   std::string result = name;
   std::transform(result.begin(), result.end(), result.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  for (const auto& [word, letter] : kWords) {
+    if (result == word) return letter;
+  }
   return result;
 }
 
 Layout Layout::scalar() { return Layout(kScalar); }
 
 Layout::Layout(const std::string& text) {
-  const std::string trimmed(detail::trim(text));
+  const std::string trimmed(text.empty() ? "..." : detail::trim(text));
   if (trimmed == kScalar) {
     scalar_ = true;
     return;

@@ -66,7 +66,7 @@ const ir::RtTree* find(const ir::RtTree& root, const std::vector<std::string>& p
 
 void take_over(detail::GraphState& state, std::unique_ptr<ir::Graph> graph) {
   state.graph = std::move(graph);
-  state.has_spare_layers = state.rewired = false;
+  state.rewired = false;
 }
 
 using Shapes = std::map<size_t, PartialShape>;
@@ -115,7 +115,7 @@ std::unique_ptr<ir::Graph> reshaped(const ir::Graph& model, const Shapes& shapes
 // the last, and nothing has changed.
 void reshape_inputs(detail::GraphState& state, const Shapes& shapes, const VariableShapes& variable_shapes,
                     std::initializer_list<ReshapesSay> forms) {
-  const std::shared_ptr<const ir::Graph> model = state.needed_graph();
+  const std::shared_ptr<const ir::Graph> model = state.graph;
   for (const ReshapesSay& form : forms) {
     try {
       return take_over(state, reshaped(*model, shapes, variable_shapes, form));
@@ -171,6 +171,20 @@ Model::Model(const std::shared_ptr<Node>& result, const ParameterVector& paramet
     : Model(OutputVector{result}, parameters, name) {}
 Model::Model(const OutputVector& results, const std::string& name)
     : Model(detail::model_of_layers(results, {}, std::nullopt, name)) {}
+Model::Model(const ResultVector& results, const SinkVector& sinks, const ParameterVector& parameters,
+             const op::util::VariableVector& variables, const std::string& name)
+    : Model(as_outputs(results), sinks, parameters, variables, name) {}
+Model::Model(const OutputVector& results, const SinkVector& sinks, const ParameterVector& parameters,
+             const op::util::VariableVector& variables, const std::string& name)
+    : Model(results, sinks, parameters, name) {
+  add_variables(variables);
+}
+Model::Model(const ResultVector& results, const ParameterVector& parameters, const op::util::VariableVector& variables,
+             const std::string& name)
+    : Model(as_outputs(results), SinkVector{}, parameters, variables, name) {}
+Model::Model(const OutputVector& results, const ParameterVector& parameters, const op::util::VariableVector& variables,
+             const std::string& name)
+    : Model(results, SinkVector{}, parameters, variables, name) {}
 Model::~Model() { state_->owned = false; }
 
 std::string Model::get_friendly_name() const { return state_->graph->name(); }
@@ -215,7 +229,7 @@ Output<Node> Model::add_output(const std::string& tensor_name) {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const auto& names = node.outputs[i].names;
       if (std::find(names.begin(), names.end(), tensor_name) != names.end()) {
-        return make_output(state_, {id, static_cast<int32_t>(i)});
+        return add_output(NodeAccess::port(state_, {id, static_cast<int32_t>(i)}));
       }
     }
   }
@@ -231,7 +245,7 @@ Output<Node> Model::add_output(const std::string& layer_name, size_t index) {
     if (index >= node.outputs.size() || node.is(ir::kResultType)) {
       throw_error(ErrorCode::not_found, node.describe(), " has no output ", index, " to add");
     }
-    return make_output(state_, {id, static_cast<int32_t>(index)});
+    return add_output(NodeAccess::port(state_, {id, static_cast<int32_t>(index)}));
   }
   throw_error(ErrorCode::not_found, "the model has no layer '", layer_name, "'", did_you_mean(layer_name, known));
 }
@@ -242,13 +256,6 @@ Output<Node> Model::add_output(const Output<Node>& port) {
   }
   const int64_t known = get_result_index(port);
   return known >= 0 ? output(static_cast<size_t>(known)) : make_output(state_, NodeAccess::value(port));
-}
-
-void Model::remove_result(const std::shared_ptr<op::v0::Result>& result) {
-  if (get_result_index(result->output(0)) < 0) throw_error(ErrorCode::not_found, *result, " is no result of the model");
-  if (get_output_size() == 1) throw_error(ErrorCode::invalid_argument, *result, " is the model's only result");
-  state_->writable().erase(NodeAccess::id(*result));
-  state_->has_spare_layers = true;
 }
 
 void Model::replace_node(const std::shared_ptr<Node>& old_node, const std::shared_ptr<Node>& new_node) {
@@ -279,7 +286,7 @@ int64_t Model::get_result_index(const Output<const Node>& value) const {
   return fed != results.end() ? fed - results.begin() : -1;
 }
 
-SinkVector Model::get_sinks() const { return handles(state_, state_->needed_layers()->sinks()); }
+SinkVector Model::get_sinks() const { return handles(state_, state_->graph->sinks()); }
 
 size_t Model::get_graph_size() const {
   size_t bytes = 0;
@@ -309,7 +316,7 @@ bool Model::is_dynamic() const {
 }
 
 void Model::validate_nodes_and_infer_types() {
-  std::unique_ptr<ir::Graph> graph = state_->needed_layers()->clone();
+  std::unique_ptr<ir::Graph> graph = state_->graph->clone();
   detail::infer_anew(*graph, "the model is not valid");
   take_over(*state_, std::move(graph));
 }

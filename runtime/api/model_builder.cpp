@@ -10,6 +10,7 @@
 #include "runtime/api/attributes_from_any.hpp"
 #include "runtime/api/compiled_state.hpp"
 #include "runtime/api/graph_state.hpp"
+#include "runtime/api/model_ends.hpp"
 #include "runtime/api/tensor_state.hpp"
 
 namespace terroir {
@@ -89,7 +90,7 @@ struct ModelBuilder::State {
     if (port.get_node() == nullptr || NodeAccess::state(*port.get_node()) != state) {
       throw_error(ErrorCode::invalid_argument, "an input is no port of this builder: ", port);
     }
-    if (NodeAccess::node(*port.get_node()).is(ir::kResultType)) {
+    if (detail::is_result(NodeAccess::node(*port.get_node()))) {
       throw_error(ErrorCode::invalid_argument, "an output of the model cannot be an input of a layer: ", port);
     }
     return {NodeAccess::id(*port.get_node()), static_cast<int32_t>(port.get_index())};

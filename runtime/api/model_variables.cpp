@@ -19,6 +19,11 @@ op::util::VariableInfo info_of(const ir::Node& node) {
   return info;
 }
 
+bool has_variable(const op::util::VariableVector& variables, const std::string& name) {
+  return std::any_of(variables.begin(), variables.end(),
+                     [&](const auto& variable) { return variable->get_info().variable_id == name; });
+}
+
 bool carries_shape(const ir::Node& node) { return node.is("ReadValue") && node.schema->opset == "opset6"; }
 
 }  // namespace
@@ -45,8 +50,9 @@ void detail::reshape_variables(ir::Graph& graph, const std::unordered_map<std::s
 
 op::util::VariableVector Model::get_variables() const {
   op::util::VariableVector variables;
-  for (const ir::NodeId id : state_->graph->nodes()) {
-    const ir::Node& node = state_->graph->node(id);
+  const auto graph = state_->needed_layers();
+  for (const ir::NodeId id : graph->nodes()) {
+    const ir::Node& node = graph->node(id);
     if (!plugin::needs_state(node)) continue;
     op::util::VariableInfo info = info_of(node);
     const auto known = std::find_if(variables.begin(), variables.end(), [&](const auto& variable) {
@@ -58,7 +64,28 @@ op::util::VariableVector Model::get_variables() const {
       (*known)->update(info);  // it declares the variable, Assign only what it stores
     }
   }
+  for (const auto& spare : state_->spare_variables) {
+    const auto& name = spare->get_info().variable_id;
+    if (!has_variable(variables, name)) variables.push_back(std::make_shared<op::util::Variable>(*spare));
+  }
   return variables;
+}
+
+void Model::add_variables(const op::util::VariableVector& variables) {
+  for (const auto& variable : variables) {
+    if (variable == nullptr) throw_error(ErrorCode::invalid_argument, "a variable to add to the model is null");
+  }
+  for (const auto& variable : variables) {
+    if (!has_variable(get_variables(), variable->get_info().variable_id)) state_->spare_variables.push_back(variable);
+  }
+}
+
+void Model::remove_variable(const op::util::Variable::Ptr& variable) {
+  const std::string name = variable != nullptr ? variable->get_info().variable_id : std::string();
+  if (!has_variable(get_variables(), name)) throw_error(ErrorCode::not_found, "the model has no variable '", name, "'");
+  std::erase_if(state_->spare_variables, [&](const auto& spare) { return spare->get_info().variable_id == name; });
+  if (has_variable(get_variables(), name))
+    throw_error(ErrorCode::invalid_argument, "layers of the model use the variable '", name, "'");
 }
 
 op::util::Variable::Ptr Model::get_variable_by_id(const std::string& variable_id) const {

@@ -5,6 +5,7 @@
 
 #include "ir/base/error.hpp"
 #include "runtime/api/graph_state.hpp"
+#include "runtime/api/model_ends.hpp"
 #include "runtime/api/rt_info_map.hpp"
 #include "terroir/layout.hpp"
 #include "terroir/op/constant.hpp"
@@ -39,21 +40,18 @@ void sort_names(std::vector<std::string>& names) {
 
 }  // namespace
 
-const std::shared_ptr<detail::GraphState>& NodeAccess::state(const Node& node) {
+NodeAccess::Place NodeAccess::place(const Node& node) {
   const std::shared_ptr<detail::GraphState>* state = &node.state_;
-  for (auto id = static_cast<ir::NodeId>(node.id_); (*state)->moved_on(id); state = &(*state)->next) {
+  ir::NodeId id = (*state)->current(static_cast<ir::NodeId>(node.id_));
+  while ((*state)->moved_on(id)) {
     id = (*state)->next_ids[ir::index_of(id)];
+    state = &(*state)->next;
+    id = (*state)->current(id);
   }
-  return *state;
+  return {*state, id};
 }
-
-ir::NodeId NodeAccess::id(const Node& node) {
-  auto id = static_cast<ir::NodeId>(node.id_);
-  for (const detail::GraphState* state = node.state_.get(); state->moved_on(id); state = state->next.get()) {
-    id = state->next_ids[ir::index_of(id)];
-  }
-  return id;
-}
+const std::shared_ptr<detail::GraphState>& NodeAccess::state(const Node& node) { return place(node).state; }
+ir::NodeId NodeAccess::id(const Node& node) { return place(node).id; }
 
 const ir::Node& NodeAccess::node(const Node& node) {
   const ir::Graph& graph = *state(node)->graph;
@@ -62,7 +60,8 @@ const ir::Node& NodeAccess::node(const Node& node) {
   return graph.node(id);
 }
 
-std::string detail::class_name(const std::string& type) {
+std::string detail::class_name(const std::string& file_type) {
+  const std::string type(listed_type(file_type));
   // Files spell these as the first frameworks did.
   static constexpr std::pair<std::string_view, const char*> kClasses[] = {
       {"Const", "Constant"}, {"PReLU", "PRelu"}, {"ReLU", "Relu"}, {"SoftMax", "Softmax"}};
@@ -76,9 +75,9 @@ std::shared_ptr<Node> NodeAccess::make(const std::shared_ptr<detail::GraphState>
   const detail::NodeHandle handle{state, static_cast<int32_t>(id)};
   if (state->graph->contains(id)) {
     const ir::Node& node = state->graph->node(id);
-    if (node.is(ir::kParameterType)) return std::make_shared<op::v0::Parameter>(handle);
+    if (detail::is_parameter(node)) return std::make_shared<op::v0::Parameter>(handle);
     if (node.is(ir::kConstType)) return std::make_shared<op::v0::Constant>(handle);
-    if (node.is(ir::kResultType)) return std::make_shared<op::v0::Result>(handle);
+    if (detail::is_result(node)) return std::make_shared<op::v0::Result>(handle);
   }
   return std::shared_ptr<Node>(new Node(handle));
 }
@@ -90,7 +89,7 @@ Output<Node> NodeAccess::port(const std::shared_ptr<detail::GraphState>& state, 
 ir::Value NodeAccess::value(const Output<const Node>& port) {
   const Node& handle = node_of(port);
   const ir::Node& node = NodeAccess::node(handle);
-  if (node.is(ir::kResultType)) return node.inputs.at(0);
+  if (detail::is_result(node)) return node.inputs.at(0);
   return {node.id, static_cast<int32_t>(port.get_index())};
 }
 

@@ -4,7 +4,6 @@
 #include <ostream>
 
 #include "ir/base/error.hpp"
-#include "ir/graph/infer.hpp"
 #include "runtime/api/preprocess_color.hpp"
 #include "runtime/api/preprocess_state.hpp"
 
@@ -319,20 +318,12 @@ struct PrePostProcessor::State {
     for (size_t i = 0; i < inputs.size(); ++i) {
       with_context([&] { return names[i]; }, [&] { at += detail::add_steps(target, at, inputs[i], log); });
     }
-    infer(*target);
+    // Inputs may have another shape now.
+    terroir::detail::infer_anew(target->writable(), "the model with its steps is not valid");
     for (size_t i = 0; i < outputs.size(); ++i) {
       with_context([&] { return names[inputs.size() + i]; },
                    [&] { detail::add_steps(target, results[i], outputs[i], log); });
     }
-  }
-
-  /// Anew, for inputs may have another shape now. What a file declares holds for its own shapes only.
-  static void infer(GraphState& target) {
-    ir::Graph& graph = target.writable();
-    for (const ir::NodeId id : graph.nodes()) {
-      for (ir::OutputPort& port : graph.node(id).outputs) port.declared.reset();
-    }
-    ir::infer_graph(graph);
   }
 
   std::shared_ptr<Model> model;

@@ -3,6 +3,7 @@
 #include "ir/base/error.hpp"
 #include "runtime/api/graph_state.hpp"
 #include "runtime/api/layout_axes.hpp"
+#include "runtime/api/model_ends.hpp"
 #include "runtime/api/preprocess_layers.hpp"
 
 namespace terroir::preprocess::detail {
@@ -192,7 +193,7 @@ Step custom_step(const std::function<Output<Node>(const Output<Node>&)>& callbac
               throw_error(ErrorCode::invalid_argument, "expected an output of a layer of the same model, got ", result,
                           "; make layers with ModelBuilder(node) from the node that the function is given");
             }
-            if (NodeAccess::node(*result.get_node()).is(ir::kResultType)) {
+            if (terroir::detail::is_result(NodeAccess::node(*result.get_node()))) {
               throw_error(ErrorCode::invalid_argument,
                           "an output of the model cannot be the value of a step: ", result);
             }

@@ -71,9 +71,8 @@ const Extension& adopt(const terroir_extension* extension, const std::string& so
 }
 
 const terroir_extension* entry_of(const std::string& path) {
-  if (!std::filesystem::exists(path)) throw_error(ErrorCode::file_not_found, "there is no such file");
-  // Without a folder, the loader would look in those of the system.
-  void* library = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
+  // With a folder: without one, the loader would look in those of the system.
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* text = dlerror();
     throw_error(ErrorCode::unsupported, "it cannot be loaded: ", text != nullptr ? text : "no reason is given");
@@ -95,8 +94,11 @@ const terroir_extension* entry_of(const std::string& path) {
 const Extension& load_extension(const std::string& path) {
   return with_context([&] { return "extension '" + path + "'"; },
                       [&]() -> const Extension& {
-                        return adopt(entry_of(path), std::filesystem::path(path).filename().string(),
-                                     std::filesystem::absolute(path).string());
+                        std::error_code unreadable;  // what it cannot look at is not there
+                        const std::filesystem::path file = std::filesystem::absolute(path, unreadable);
+                        if (path.empty() || !std::filesystem::exists(file, unreadable))
+                          throw_error(ErrorCode::file_not_found, "there is no such file");
+                        return adopt(entry_of(file.string()), file.filename().string(), file.string());
                       });
 }
 

@@ -183,20 +183,32 @@ const Plugin* PluginRegistry::find(std::string_view device) const {
 }
 
 const Plugin& PluginRegistry::get(const std::string& device) const {
-  // "AUTO:GPU,CPU" names its candidates; "CPU.0" is the first device of that kind.
-  std::string_view candidates = device;
-  if (candidates.starts_with("AUTO")) candidates.remove_prefix(std::min<size_t>(candidates.size(), 5));
+  // "AUTO:GPU,CPU" names its candidates, "AUTO:-GPU" whom it must not take; "CPU.0" is the first device of that kind.
+  std::string_view words = device;
+  if (words.starts_with("AUTO")) words.remove_prefix(std::min<size_t>(words.size(), 5));
+  std::vector<std::string_view> candidates, refused;
   do {
-    const size_t comma = candidates.find(',');
-    std::string_view wanted = candidates.substr(0, comma);
-    candidates.remove_prefix(comma == std::string_view::npos ? candidates.size() : comma + 1);
-    if (wanted.ends_with(".0")) wanted.remove_suffix(2);
-    const std::lock_guard lock(mutex_);
-    if (wanted.empty() && !plugins_.empty()) return *plugins_.front();
-    if (const Plugin* plugin = find(wanted)) return *plugin;
-  } while (!candidates.empty());
+    const size_t comma = words.find(',');
+    std::string_view name = words.substr(0, comma);
+    words.remove_prefix(comma == std::string_view::npos ? words.size() : comma + 1);
+    const bool refuses = name.starts_with('-');
+    if (refuses) name.remove_prefix(1);
+    if (name.ends_with(".0")) name.remove_suffix(2);
+    (refuses ? refused : candidates).push_back(name);
+  } while (!words.empty());
+  const std::lock_guard lock(mutex_);
+  const auto is_refused = [&](std::string_view name) {
+    return std::find(refused.begin(), refused.end(), name) != refused.end();
+  };
+  if (candidates.empty()) candidates = {""};
+  for (const std::string_view wanted : candidates) {
+    for (const auto& plugin : plugins_) {
+      const std::string name = plugin->device_name();
+      if ((wanted.empty() || wanted == name) && !is_refused(name)) return *plugin;
+    }
+  }
   std::string available;
-  for (const std::string& name : devices()) available += (available.empty() ? "" : ", ") + name;
+  for (const auto& plugin : plugins_) available += (available.empty() ? "" : ", ") + plugin->device_name();
   throw_error(ErrorCode::not_found, "there is no device '", device,
               "'; available: ", available.empty() ? "none" : available);
 }

@@ -345,6 +345,10 @@ TEST(Core, AutoChoosesTheFirstDeviceThereIs) {
             std::vector<std::string>{"INTERPRETER"});
   EXPECT_EQ(core.compile_model(model, "AUTO", device::priorities("NPU", "INTERPRETER")).get_property(execution_devices),
             std::vector<std::string>{"INTERPRETER"});
+  EXPECT_EQ(core.compile_model(model, "AUTO:-GPU,-CPU").get_property(execution_devices),
+            std::vector<std::string>{"INTERPRETER"});
+  EXPECT_EQ(core.compile_model(model, "AUTO:-NPU").get_property(execution_devices), std::vector<std::string>{"CPU"});
+  EXPECT_EQ(caught([&] { core.compile_model(model, "AUTO:CPU,-CPU"); }).code(), ErrorCode::not_found);
   EXPECT_EQ(caught([&] { core.compile_model(model, "AUTO:GPU"); }).code(), ErrorCode::not_found);
   EXPECT_EQ(caught([&] { core.compile_model(model, "CPU", device::priorities("CPU")); }).code(), ErrorCode::not_found);
   EXPECT_EQ(caught([] { Core("plugins.xml"); }).code(), ErrorCode::unsupported);

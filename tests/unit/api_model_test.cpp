@@ -176,6 +176,9 @@ TEST(Model, OutputsCanBeAdded) {
   EXPECT_EQ(added, model->output(1));
   EXPECT_EQ(model->add_output("bias", 0).get_shape(), (Shape{1, 4}));
   EXPECT_EQ(model->get_output_size(), 3u);
+  EXPECT_EQ(model->add_output("sum"), added) << "it is one already";
+  EXPECT_EQ(model->add_output("sum", 0), added);
+  EXPECT_EQ(model->get_output_size(), 3u);
   EXPECT_EQ(model->output("sum").get_partial_shape(), (PartialShape{-1, 4}));
   EXPECT_EQ(caught([&] { model->add_output("nothing"); }).code(), ErrorCode::not_found);
   EXPECT_EQ(caught([&] { model->add_output("sum", 1); }).code(), ErrorCode::not_found);

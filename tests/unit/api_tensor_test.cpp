@@ -285,13 +285,13 @@ TEST(Tensor, ReadsFiles) {
 
 TEST(Layout, ReadsAndPrints) {
   const std::pair<const char*, const char*> cases[] = {
-      {"NCHW", "[N,C,H,W]"},           {"nchw", "[N,C,H,W]"}, {"N??C", "[N,?,?,C]"},        {"N...C", "[N,...,C]"},
-      {"[N, C,width]", "[N,C,WIDTH]"}, {"...", "[...]"},      {"**SCALAR**", "**SCALAR**"}, {"...HW", "[...,H,W]"}};
+      {"NCHW", "[N,C,H,W]"},       {"nchw", "[N,C,H,W]"}, {"N??C", "[N,?,?,C]"},        {"N...C", "[N,...,C]"},
+      {"[N, C,width]", "[N,C,W]"}, {"...", "[...]"},      {"**SCALAR**", "**SCALAR**"}, {"...HW", "[...,H,W]"}};
   for (const auto& [text, printed] : cases) {
     EXPECT_EQ(Layout(text).to_string(), printed);
     EXPECT_EQ(Layout(Layout(text).to_string()), Layout(text));
   }
-  for (const char* bad : {"", "NN", "N......C", "N,C", "[N,C", "[N,,C]", "N C", "[]"}) {
+  for (const char* bad : {" ", "[N,batch]", "NN", "N......C", "N,C", "[N,C", "[N,,C]", "N C", "[]"}) {
     EXPECT_EQ(code_of([&] { Layout layout(bad); }), ErrorCode::parse_error) << bad;
   }
 }
@@ -305,7 +305,10 @@ TEST(Layout, FindsAxes) {
   EXPECT_FALSE(layout::has_batch("CHW"));
   EXPECT_EQ(Layout("[n,width]").get_index_by_name("WIDTH"), 1);
   EXPECT_EQ(code_of([] { layout::batch_idx("CHW"); }), ErrorCode::not_found);
+  EXPECT_EQ(layout::channels_idx("[Batch,Height,Width,Channel]"), 3);
+  EXPECT_EQ(Layout("[B,CHANNELS,DEPTH]"), Layout("NCD"));
   EXPECT_TRUE(Layout().empty());
+  EXPECT_TRUE(Layout("").empty());
   EXPECT_FALSE(Layout::scalar().empty());
   EXPECT_NE(Layout("NCHW"), Layout("NHWC"));
 }

@@ -78,9 +78,9 @@ class TERROIR_API Core {
   std::shared_ptr<Model> read_model(const std::string& model, const Tensor& weights) const;
 
   /// Compiles for a device: "CPU", "INTERPRETER" (the slow reference); "", none or "AUTO" choose CPU, "AUTO:A,B" (or
-  /// "AUTO" with device::priorities("A", "B")) the first there is. Properties are those set for the device, overridden
-  /// by these. Throws Exception: not_found for a device or property there is not, invalid_argument or parse_error for a
-  /// value, and whatever reading or the device says.
+  /// "AUTO" with device::priorities("A", "B")) the first there is, "AUTO:-A" another than A. Properties are those set
+  /// for the device, overridden by these. Throws Exception: not_found for a device or property there is not,
+  /// invalid_argument or parse_error for a value, and whatever reading or the device says.
   CompiledModel compile_model(const std::shared_ptr<const Model>& model, const AnyMap& properties = {}) {
     return compile_model(model, std::string(), properties);
   }

@@ -19,9 +19,10 @@ class Output;
 
 class TERROIR_API Layout {
  public:
-  /// Says nothing about any axis; equal to Layout("...").
+  /// Says nothing about any axis; equal to Layout("...") and Layout("").
   Layout() : Layout("...") {}
   /// Throws Exception (parse_error) for a text that is no layout: a name twice, "..." twice, an unknown character.
+  /// "[BATCH,CHANNEL,HEIGHT,WIDTH]" is "NCHW".
   Layout(const char* text) : Layout(std::string(text)) {}  // NOLINT: implicit, as in OpenVINO
   Layout(const std::string& text);                         // NOLINT: implicit, as in OpenVINO
 
@@ -31,7 +32,7 @@ class TERROIR_API Layout {
   bool has_name(const std::string& name) const { return names_.count(upper(name)) != 0; }
   /// Position of the axis; negative, counted from the end, if it stands behind "...". Throws Exception (not_found).
   std::int64_t get_index_by_name(const std::string& name) const;
-  /// "[N,C,H,W]", "[N,...,C]"; a scalar is "**SCALAR**"; "" if empty().
+  /// "[N,C,H,W]", "[N,...,C]"; a scalar is "**SCALAR**"; "[...]" if empty().
   std::string to_string() const;
   /// Whether nothing is said: Layout() or Layout("...").
   bool empty() const;

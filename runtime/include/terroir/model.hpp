@@ -47,6 +47,15 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
         const std::string& name = {});
   Model(const OutputVector& results, const SinkVector& sinks, const ParameterVector& parameters,
         const std::string& name = {});
+  /// With `variables` as add_variables() takes them.
+  Model(const ResultVector& results, const SinkVector& sinks, const ParameterVector& parameters,
+        const op::util::VariableVector& variables, const std::string& name = {});
+  Model(const OutputVector& results, const SinkVector& sinks, const ParameterVector& parameters,
+        const op::util::VariableVector& variables, const std::string& name = {});
+  Model(const ResultVector& results, const ParameterVector& parameters, const op::util::VariableVector& variables,
+        const std::string& name = {});
+  Model(const OutputVector& results, const ParameterVector& parameters, const op::util::VariableVector& variables,
+        const std::string& name = {});
   Model(const NodeVector& results, const ParameterVector& parameters, const std::string& name = {});
   Model(const std::shared_ptr<Node>& result, const ParameterVector& parameters, const std::string& name = {});
   /// The Parameters in the order in which they were made.
@@ -92,14 +101,30 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
   int64_t get_result_index(const Output<Node>& value) const;
   int64_t get_result_index(const Output<const Node>& value) const;
 
-  /// Makes the tensor of this name an output, too. Throws Exception (not_found).
+  /// Makes the tensor of this name an output, too, unless it is one. Throws Exception (not_found).
   Output<Node> add_output(const std::string& tensor_name);
-  /// Makes output `index` of the layer with this name an output, too. Throws Exception (not_found).
+  /// The same for output `index` of the layer with this name. Throws Exception (not_found).
   Output<Node> add_output(const std::string& layer_name, size_t index);
-  /// Makes a port of this model an output, unless it is one. Throws Exception (not_found) for another model's.
+  /// The same for a port. Throws Exception (not_found) for another model's.
   Output<Node> add_output(const Output<Node>& port);
-  /// Throws Exception: not_found for what is no Result of this model, invalid_argument for the only one.
+
+  /// Inputs, outputs and sinks that were made in code, behind those there are; what they stand on, and what was made on
+  /// them, comes along. A Parameter that layers of the model came to read (Input::replace_source_output()), but that is
+  /// not added, is an error when the model is used next. Throw Exception (invalid_argument) for a null pointer, for
+  /// what the model has in its list already, for layers of another model and for a sink that is no Assign; then nothing
+  /// is added.
+  void add_results(const ResultVector& results);
+  void add_parameters(const ParameterVector& parameters);
+  void add_sinks(const SinkVector& sinks);
+  /// Takes one from the list of inputs, outputs or sinks. It may be added again. A model that still needs the
+  /// Parameter, or has neither result nor sink left, is an error when it is used next. Throw Exception: not_found for
+  /// what is not in the list, invalid_argument for a null pointer.
   void remove_result(const std::shared_ptr<op::v0::Result>& result);
+  void remove_parameter(const std::shared_ptr<op::v0::Parameter>& parameter);
+  void remove_sink(const std::shared_ptr<Node>& sink);
+  /// Puts another Parameter in the place of input `index`, with its readers and its tensor names. Throws Exception:
+  /// not_found for an input there is not, and as add_parameters().
+  void replace_parameter(size_t index, const std::shared_ptr<op::v0::Parameter>& parameter);
   /// As terroir::replace_node(). Throws Exception (not_found) for a layer of another model.
   void replace_node(const std::shared_ptr<Node>& old_node, const std::shared_ptr<Node>& new_node);
 
@@ -113,6 +138,11 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
   std::vector<std::shared_ptr<Node>> get_sinks() const;
   /// The variables of a model with state, in the order in which its layers use them; by name: null if there is none.
   op::util::VariableVector get_variables() const;
+  /// The variables that its layers use need not be added. One that no layer uses is known until it is removed; copies
+  /// of the model and files do not have it. Throws Exception (invalid_argument) for a null pointer.
+  void add_variables(const op::util::VariableVector& variables);
+  /// Throws Exception: not_found for a variable there is not, invalid_argument for one that layers use.
+  void remove_variable(const op::util::Variable::Ptr& variable);
   op::util::Variable::Ptr get_variable_by_id(const std::string& variable_id) const;
 
   /// Infers all types and shapes anew. Throws Exception with the layer's name, and then the model stays as it was.
@@ -128,8 +158,9 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
 
   /// Changes the shapes of inputs and infers all others anew. Throws Exception, and then the model stays as it was:
   /// not_found for a port there is not, and whatever the layer says that refuses its new input (its name is in the
-  /// text). The first form is for a model with one input. `variable_shapes`: those of variables, by name. Where only the
-  /// first extent of inputs becomes another, Reshapes to [that extent, ...] follow it, as far as the model needs it.
+  /// text). The first form is for a model with one input. `variable_shapes`: those of variables, by name. Where only
+  /// the first extent of inputs becomes another, Reshapes to [that extent, ...] follow it, as far as the model needs
+  /// it.
   void reshape(const PartialShape& shape, const VariableShapes& variable_shapes = {});
   void reshape(const std::map<size_t, PartialShape>& shapes, const VariableShapes& variable_shapes = {});
   void reshape(const std::map<std::string, PartialShape>& shapes, const VariableShapes& variable_shapes = {});
@@ -182,7 +213,8 @@ TERROIR_API std::ostream& operator<<(std::ostream& out, const Model& model);
 /// The extent of axis N, which the layouts of the inputs name. Throws Exception: invalid_argument if no input has a
 /// layout with N, or two inputs disagree.
 TERROIR_API Dimension get_batch(const std::shared_ptr<const Model>& model);
-/// Reshapes every input whose layout has N, and Reshapes to [the batch so far, ...] follow. Throws Exception as get_batch() and Model::reshape().
+/// Reshapes every input whose layout has N, and Reshapes to [the batch so far, ...] follow. Throws Exception as
+/// get_batch() and Model::reshape().
 TERROIR_API void set_batch(const std::shared_ptr<Model>& model, Dimension batch);
 
 }  // namespace terroir

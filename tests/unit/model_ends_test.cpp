@@ -1,0 +1,258 @@
+// Inputs, results, sinks and variables that a model gets and loses after it was made.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "terroir/ops.hpp"
+#include "terroir/terroir.hpp"
+#include "tests/support/caught.hpp"
+
+namespace terroir {
+namespace {
+
+using op::v0::Abs;
+using op::v0::Parameter;
+using op::v0::Relu;
+using op::v0::Result;
+
+std::shared_ptr<Parameter> input(const PartialShape& shape = {2}) {
+  return std::make_shared<Parameter>(element::f32, shape);
+}
+
+/// relu(x + y)
+struct Sum {
+  std::shared_ptr<Parameter> x = input(), y = input();
+  std::shared_ptr<Node> sum = std::make_shared<op::v1::Add>(x, y);
+  std::shared_ptr<Node> relu = std::make_shared<Relu>(sum);
+  std::shared_ptr<Model> model = std::make_shared<Model>(OutputVector{relu}, ParameterVector{x, y});
+};
+
+Tensor tensor(const std::vector<float>& values) {
+  Tensor made(element::f32, {values.size()});
+  std::copy(values.begin(), values.end(), made.data<float>());
+  return made;
+}
+
+std::vector<float> values(const Tensor& of) { return {of.data<float>(), of.data<float>() + of.get_size()}; }
+
+/// What output `output` is, of the inputs in the order of the model.
+std::vector<float> run(const std::shared_ptr<Model>& model, const std::vector<std::vector<float>>& inputs,
+                       size_t output = 0) {
+  InferRequest request = Core().compile_model(model, "CPU").create_infer_request();
+  for (size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, tensor(inputs[i]));
+  request.infer();
+  return values(request.get_output_tensor(output));
+}
+
+void expect_refused(const std::shared_ptr<Model>& model, const char* text) {
+  for (const auto& use : {std::function<void()>([&] { model->validate_nodes_and_infer_types(); }),
+                          std::function<void()>([&] { Core().compile_model(model, "CPU"); }),
+                          std::function<void()>([&] { static_cast<void>(model->clone()); })}) {
+    const Exception error = caught(use);
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+  }
+}
+
+TEST(ModelEnds, ResultsAreAdded) {
+  const Sum s;
+  const auto of_sum = std::make_shared<Result>(s.sum), of_abs = std::make_shared<Result>(std::make_shared<Abs>(s.sum));
+  EXPECT_EQ(s.model->get_output_size(), 1u) << "to make one adds none";
+  s.model->add_results({of_abs, of_sum});
+  ASSERT_EQ(s.model->get_output_size(), 3u);
+  EXPECT_EQ(*s.model->get_results()[1], *of_abs) << "in the order in which they are added";
+  EXPECT_EQ(s.model->get_result_index(of_sum->output(0)), 2);
+  EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}}, 1), (std::vector<float>{2, 1}));
+  EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}}, 2), (std::vector<float>{2, -1}));
+  // More of them, after the model has changed.
+  s.model->reshape({{0, PartialShape{3}}, {1, PartialShape{3}}});
+  const auto later = std::make_shared<Result>(std::make_shared<op::v0::Negative>(s.relu));
+  s.model->add_results({later});
+  EXPECT_EQ(later->get_output_shape(0), (Shape{3}));
+  EXPECT_EQ(run(s.model, {{1, 2, 3}, {0, 0, -4}}, 3), (std::vector<float>{-1, -2, 0}));
+}
+
+TEST(ModelEnds, ParametersAreAddedBeforeOrAfterTheirReaders) {
+  for (const bool before : {true, false}) {
+    const Sum s;
+    const auto z = input();
+    z->set_friendly_name("z");
+    if (before) s.model->add_parameters({z});
+    const auto product = std::make_shared<op::v1::Multiply>(s.sum, z);
+    s.relu->input(0).replace_source_output(product);
+    EXPECT_EQ(s.model->inputs().size(), before ? 3u : 2u);
+    if (!before) {
+      expect_refused(s.model, "'z'");
+      s.model->add_parameters({z});
+    }
+    s.model->validate_nodes_and_infer_types();
+    EXPECT_EQ(s.model->get_parameter_index(z), 2);
+    EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}, {3, -4}}), (std::vector<float>{6, 4}));
+  }
+}
+
+TEST(ModelEnds, AParameterIsReplaced) {
+  const Sum s;
+  s.model->input(0).set_names({"first"});
+  const auto wide = input({3, 2});
+  s.model->replace_parameter(0, wide);
+  EXPECT_EQ(s.model->get_parameter_index(wide), 0);
+  EXPECT_EQ(s.model->get_parameter_index(s.y), 1);
+  EXPECT_EQ(s.model->get_parameter_index(s.x), -1);
+  EXPECT_EQ(s.model->input("first"), wide->output(0));
+  s.model->validate_nodes_and_infer_types();
+  EXPECT_EQ(s.model->get_output_shape(0), (Shape{3, 2}));
+  EXPECT_EQ(caught([&] { s.model->replace_parameter(2, input()); }).code(), ErrorCode::not_found);
+  EXPECT_EQ(s.model->inputs().size(), 2u);
+}
+
+TEST(ModelEnds, AParameterThatIsNeededCannotGo) {
+  const Sum s;
+  s.model->remove_parameter(s.y);
+  EXPECT_EQ(s.model->inputs().size(), 1u);
+  EXPECT_EQ(s.model->get_ops().size(), 5u) << "it is still there";
+  expect_refused(s.model, "which is not among its inputs");
+  s.sum->input(1).replace_source_output(s.x);
+  EXPECT_EQ(run(s.model, {{1, -2}}), (std::vector<float>{2, 0}));
+  s.model->add_parameters({s.y});
+  EXPECT_EQ(s.model->get_parameter_index(s.y), 1) << "it may come back";
+}
+
+TEST(ModelEnds, ResultsAreTakenOut) {
+  const Sum s;
+  const auto only = s.model->get_results().at(0);
+  s.model->remove_result(only);
+  EXPECT_EQ(s.model->get_output_size(), 0u);
+  expect_refused(s.model, "no result");
+  s.model->add_results({std::make_shared<Result>(s.sum)});
+  EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}}), (std::vector<float>{2, -1}));
+  EXPECT_EQ(s.model->get_ops().size(), 4u) << "without the function";
+  s.model->add_results({only});
+  EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}}, 1), (std::vector<float>{2, 0}));
+}
+
+TEST(ModelEnds, WhatIsNotTheModelsOrIsAlready) {
+  const Sum s, other;
+  EXPECT_EQ(caught([&] { s.model->add_parameters({s.x}); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { s.model->add_parameters({other.x}); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { s.model->add_parameters({nullptr}); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { s.model->add_results(s.model->get_results()); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { s.model->add_sinks({s.relu}); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { s.model->remove_parameter(other.x); }).code(), ErrorCode::not_found);
+  EXPECT_EQ(caught([&] { s.model->remove_parameter(nullptr); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([&] { s.model->remove_sink(s.relu); }).code(), ErrorCode::not_found);
+  EXPECT_EQ(caught([&] { s.model->remove_result(std::make_shared<Result>(s.sum)); }).code(), ErrorCode::not_found);
+  const auto twice = input();
+  EXPECT_EQ(caught([&] { s.model->add_parameters({twice, twice}); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(s.model->inputs().size(), 2u) << "all of them or none";
+  EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}}), (std::vector<float>{2, 0}));
+}
+
+// What a tool does that makes a model remember: x + what was x before.
+TEST(ModelEnds, StateIsAdded) {
+  const Sum s;
+  const auto variable =
+      std::make_shared<op::util::Variable>(op::util::VariableInfo{PartialShape{2}, element::f32, "before"});
+  const auto zero = op::v0::Constant::create(element::f32, Shape{2}, {0.f, 0.f});
+  const auto remembered = std::make_shared<op::v6::ReadValue>(zero, variable);
+  const auto assign = std::make_shared<op::v6::Assign>(s.x, variable);
+  s.model->add_variables({variable});
+  EXPECT_NE(s.model->get_variable_by_id("before"), nullptr);
+  s.y->output(0).replace(remembered);
+  s.model->remove_parameter(s.y);
+  EXPECT_TRUE(s.model->get_sinks().empty());
+  s.model->add_sinks({assign});
+  s.model->validate_nodes_and_infer_types();
+  ASSERT_EQ(s.model->get_sinks().size(), 1u);
+  EXPECT_EQ(*s.model->get_sinks()[0], *assign);
+  EXPECT_EQ(s.model->get_variables().size(), 1u);
+  EXPECT_EQ(caught([&] { s.model->remove_variable(variable); }).code(), ErrorCode::invalid_argument);
+
+  InferRequest request = Core().compile_model(s.model, "CPU").create_infer_request();
+  for (const std::vector<float>& expected : {std::vector<float>{1, 2}, {2, 4}, {2, 4}}) {
+    request.set_input_tensor(tensor({1, 2}));
+    request.infer();
+    EXPECT_EQ(values(request.get_output_tensor()), expected);
+  }
+  s.model->remove_sink(assign);
+  EXPECT_TRUE(s.model->get_sinks().empty());
+}
+
+TEST(ModelEnds, VariablesThatNoLayerUses) {
+  const Sum s;
+  const auto variable =
+      std::make_shared<op::util::Variable>(op::util::VariableInfo{PartialShape{2}, element::f32, "spare"});
+  s.model->add_variables({variable, variable});
+  EXPECT_EQ(s.model->get_variables().size(), 1u);
+  s.model->remove_variable(variable);
+  EXPECT_TRUE(s.model->get_variables().empty());
+  EXPECT_EQ(caught([&] { s.model->remove_variable(variable); }).code(), ErrorCode::not_found);
+  EXPECT_EQ(caught([&] { s.model->add_variables({nullptr}); }).code(), ErrorCode::invalid_argument);
+  const auto x = input();
+  const Model listed(OutputVector{std::make_shared<Relu>(x)}, ParameterVector{x}, op::util::VariableVector{variable});
+  EXPECT_EQ(listed.get_variables().size(), 1u);
+}
+
+TEST(ModelEnds, LayersThatNothingNeedsYetOutliveChanges) {
+  const Sum s;
+  const std::shared_ptr<Node> spare = std::make_shared<Abs>(s.sum);
+  const auto narrow = op::v0::Constant::create(element::f32, Shape{2}, {5.f, 6.f});
+  const std::shared_ptr<Node> misfit = std::make_shared<op::v1::Add>(s.sum, narrow);
+  s.model->validate_nodes_and_infer_types();
+  s.model->reshape({{0, PartialShape{3}}, {1, PartialShape{3}}});
+  EXPECT_EQ(spare->get_output_shape(0), (Shape{3}));
+  EXPECT_EQ(misfit->get_output_shape(0), (Shape{2})) << "it no longer fits, and is not needed";
+  EXPECT_EQ(s.model->get_ops().size(), 5u);
+  s.relu->input(0).replace_source_output(spare);
+  EXPECT_EQ(run(s.model, {{1, -2, 3}, {0, 0, 0}}), (std::vector<float>{1, 2, 3}));
+  s.relu->input(0).replace_source_output(misfit);
+  EXPECT_NE(std::string(caught([&] { s.model->validate_nodes_and_infer_types(); }).what()).find("Add"),
+            std::string::npos);
+}
+
+TEST(ModelEnds, LayersLeftOverWhenTheModelWasMadeComeInLater) {
+  const auto x = input();
+  const std::shared_ptr<Node> negative = std::make_shared<op::v0::Negative>(x), abs = std::make_shared<Abs>(negative);
+  const std::shared_ptr<Node> relu = std::make_shared<Relu>(x);
+  const auto model = std::make_shared<Model>(OutputVector{relu}, ParameterVector{x});
+  EXPECT_EQ(run(model, {{1, -2}}), (std::vector<float>{1, 0}));
+  relu->input(0).replace_source_output(abs);
+  EXPECT_EQ(run(model, {{1, -2}}), (std::vector<float>{1, 2}));
+  model->add_results({std::make_shared<Result>(negative)});
+  EXPECT_EQ(run(model, {{1, -2}}, 1), (std::vector<float>{-1, 2}));
+}
+
+TEST(ModelEnds, ResultsOnTopOfAModelMakeASecondOne) {
+  const Sum s;
+  const auto of_sum = std::make_shared<Result>(s.sum);
+  const auto second = std::make_shared<Model>(ResultVector{of_sum}, ParameterVector{s.x, s.y});
+  EXPECT_EQ(second->get_result_index(of_sum->output(0)), 0) << "the handle is one into the model it made";
+  EXPECT_EQ(run(second, {{1, -2}, {1, 1}}), (std::vector<float>{2, -1}));
+  EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}}), (std::vector<float>{2, 0}));
+  EXPECT_EQ(s.model->get_output_size(), 1u);
+}
+
+TEST(ModelEnds, PreprocessingAndFilesSeeTheNewEnds) {
+  const Sum s;
+  const auto z = input();
+  s.model->add_parameters({z});
+  s.model->add_results({std::make_shared<Result>(std::make_shared<op::v1::Multiply>(s.sum, z))});
+  static_cast<void>(std::make_shared<Result>(s.sum));  // of no model
+  preprocess::PrePostProcessor processor(s.model);
+  processor.input(2).tensor().set_element_type(element::u8);
+  const auto built = processor.build();
+  ASSERT_EQ(built->outputs().size(), 2u);
+  EXPECT_EQ(built->input(2).get_element_type(), element::u8);
+  InferRequest request = Core().compile_model(built, "CPU").create_infer_request();
+  request.set_input_tensor(0, tensor({1, -2}));
+  request.set_input_tensor(1, tensor({1, 1}));
+  const Tensor bytes(element::u8, {2});
+  bytes.data<uint8_t>()[0] = 3;
+  bytes.data<uint8_t>()[1] = 4;
+  request.set_input_tensor(2, bytes);
+  request.infer();
+  EXPECT_EQ(values(request.get_output_tensor(1)), (std::vector<float>{6, -4}));
+}
+
+}  // namespace
+}  // namespace terroir
