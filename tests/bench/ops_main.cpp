@@ -162,9 +162,10 @@ void measure(benchmark::State& state, const OpRow& row, int threads) {
   state.counters["GBs"] = op.bytes() / best * 1e-9;
   state.counters["copy_GBs"] = op.bytes() / copy * 1e-9;
   state.counters["vs_copy"] = best / copy;
-  state.counters["explained"] = 1 + (*work.why == 0 ? 0 : work_seconds(work) / threads / copy);
-  if (row.flops == 0) return;
   static const double peak = peak_flops(cpu::available_isas().back());
+  const double seconds = (*work.why == 0 ? 0 : work_seconds(work)) + row.flops / peak;
+  state.counters["explained"] = 1 + seconds / threads / copy;
+  if (row.flops == 0) return;
   state.counters["gflops"] = row.flops / best * 1e-9;
   state.counters["of_peak"] = row.flops / best / (threads * peak);
 }

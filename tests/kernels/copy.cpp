@@ -5,6 +5,7 @@
 #include <random>
 
 #include "plugins/cpu/kernels/copy/copy_plan.hpp"
+#include "plugins/cpu/kernels/image/image.hpp"
 #include "plugins/cpu/kernels/reorder/reorder.hpp"
 #include "tests/kernels/kernel_test.hpp"
 
@@ -55,7 +56,7 @@ Reach reach(const std::vector<CopyAxis>& axes, bool of_src) {
   return all;
 }
 
-void check(const std::vector<CopyAxis>& axes, int64_t bytes, cpu::Transpose4 transpose, bool with_fill) {
+void check(const std::vector<CopyAxis>& axes, int64_t bytes, const cpu::TileKernels& tiles, bool with_fill) {
   int64_t total = 1;
   for (const CopyAxis& axis : axes) total *= axis.extent;
   const Reach from = reach(axes, true), to = reach(axes, false);
@@ -66,7 +67,7 @@ void check(const std::vector<CopyAxis>& axes, int64_t bytes, cpu::Transpose4 tra
   const uint8_t element[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
   const uint8_t* fill = with_fill ? element : nullptr;
   if (total > 0) copy_one_by_one(axes, bytes, src.data() - from.low, want.data() - to.low, fill);
-  const CopyPlan plan(axes, bytes, -from.low, -to.low, transpose);
+  const CopyPlan plan(axes, bytes, -from.low, -to.low, tiles);
   for (int64_t task = plan.tasks(); task-- > 0;) plan.run(task, src.data(), dst.data(), fill);
   EXPECT_TRUE(dst.intact());
   ASSERT_TRUE(std::equal(dst.begin(), dst.end(), want.begin())) << axes.size() << " axes, " << bytes << " bytes";
@@ -88,11 +89,12 @@ TEST_P(Copy, Permutations) {
   const std::vector<std::vector<int64_t>> shapes = {{5},          {2, 131},     {67, 3},        {17, 33}, {3, 2, 18},
                                                     {2, 4, 9, 5}, {1, 7, 1, 4}, {64, 65},       {5, 131}, {70, 7},
                                                     {6, 67},      {4, 40},      {2, 3, 2, 2, 3}};
+  const cpu::TileKernels tiles{cpu::reorder_kernels(isa()).transpose_2d, cpu::image_kernels(isa()).split_pixels};
   for (const int64_t bytes : {1, 2, 3, 4, 8, 16}) {
     for (const auto& shape : shapes) {
       std::vector<size_t> order(shape.size());
       for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-      do check(permuted(shape, order, bytes), bytes, cpu::reorder_kernels(isa()).transpose_2d, false);
+      do check(permuted(shape, order, bytes), bytes, tiles, false);
       while (std::next_permutation(order.begin(), order.end()));
     }
   }
@@ -107,7 +109,7 @@ TEST_P(Copy, AxesThatRepeatSkipAndRunBackwards) {
           for (size_t i = 0; i < order.size(); ++i) order[i] = i;
           std::vector<CopyAxis> axes = permuted(shape, order, bytes);
           axes[changed].src_step *= std::vector<int64_t>{0, -1, 2, -3, 5}[static_cast<size_t>(kind)];
-          check(axes, bytes, nullptr, false);
+          check(axes, bytes, {}, false);
         }
       }
     }
@@ -132,7 +134,7 @@ TEST_P(Copy, TablesAndFills) {
                                                                           : at * axes[i].src_step);
           }
         }
-        check(axes, bytes, nullptr, engine() % 2 == 0);
+        check(axes, bytes, {}, engine() % 2 == 0);
       }
     }
   }

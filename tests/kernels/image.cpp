@@ -149,6 +149,24 @@ TEST_P(ImageKernelsTest, PermutesTheBytesOfPixels) {
   }
 }
 
+TEST_P(ImageKernelsTest, SplitsPixelsIntoPlanes) {
+  const auto split = cpu::image_kernels(isa()).split_pixels;
+  ASSERT_EQ(split != nullptr, isa() >= cpu::Isa::avx2);
+  if (!split) return;
+  for (const int64_t pixels : sizes_around(32)) {
+    const GuardedBuffer<uint8_t> src(bytes(3 * pixels, static_cast<uint32_t>(pixels)));
+    // Planes further apart than they are long; what lies between them stays.
+    const int64_t plane = pixels + 5;
+    GuardedBuffer<uint8_t> dst(2 * plane + pixels);
+    split(src.data(), dst.data(), plane, pixels);
+    EXPECT_TRUE(dst.intact());
+    for (int64_t at = 0; at < dst.size(); ++at) {
+      const int64_t c = at / plane, p = at % plane;
+      ASSERT_EQ(dst[at], p < pixels ? src[3 * p + c] : 0xff) << pixels << " pixels, byte " << at;
+    }
+  }
+}
+
 TERROIR_INSTANTIATE_PER_ISA(ImageKernelsTest);
 
 }  // namespace

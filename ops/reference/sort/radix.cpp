@@ -30,40 +30,42 @@ Key* sort_keys(Key* keys, Key* spare, int64_t n) {
   return keys;
 }
 
-/// The rank of the key that would be at `k` if the keys were sorted; k becomes its place among those of that rank.
-/// The keys of `candidates` are lost.
-template <class Key>
-RankOf<Key> rank_at(const Key* keys, Key* candidates, int64_t n, int64_t& k) {
-  constexpr int kBits = 8 * sizeof(RankOf<Key>), kDigit = 11, kTop = (kBits - 1) / kDigit * kDigit;
+/// The one that would be at `k` if the ranks were sorted; k becomes its place among those that equal it.
+template <class Rank>
+Rank rank_at(const Rank* ranks, Rank* candidates, int64_t n, int64_t& k) {
+  constexpr int kBits = 8 * sizeof(Rank), kDigit = 11, kTop = (kBits - 1) / kDigit * kDigit;
   for (int shift = kTop; shift >= 0; shift -= kDigit) {
-    constexpr RankOf<Key> kMask = (1 << kDigit) - 1;
+    constexpr Rank kMask = (1 << kDigit) - 1;
     std::array<uint32_t, kMask + 1> counts{};
-    const auto digit = [shift](const Key& key) { return rank_of(key) >> shift & kMask; };
-    for (int64_t i = 0; i < n; ++i) ++counts[digit(keys[i])];
+    for (int64_t i = 0; i < n; ++i) ++counts[ranks[i] >> shift & kMask];
     size_t wanted = 0;
     for (; k >= counts[wanted]; ++wanted) k -= counts[wanted];
     int64_t kept = 0;
     for (int64_t i = 0; i < n; ++i) {
-      const Key key = keys[i];
-      candidates[kept] = key;
-      kept += digit(key) == wanted;
+      const Rank rank = ranks[i];
+      candidates[kept] = rank;
+      kept += (rank >> shift & kMask) == wanted;
     }
-    keys = candidates;
+    ranks = candidates;
     n = kept;
   }
-  return rank_of(keys[0]);
+  return ranks[0];
 }
 
-template <class Key>
-void keep_lowest_keys(Key* keys, Key* spare, int64_t n, int64_t k) {
+template <class Rank, class Key>
+void find_lowest(const Rank* ranks, Rank* spare, int64_t n, int64_t k, Key* keys) {
+  if (k == n) {
+    for (int64_t i = 0; i < n; ++i) keys[i] = ranked(ranks[i], static_cast<uint32_t>(i));
+    return;
+  }
   int64_t last = k - 1;
-  const RankOf<Key> bound = rank_at(keys, spare, n, last);
+  const Rank bound = rank_at(ranks, spare, n, last);
   int64_t kept = 0, equals = last + 1;
   for (int64_t i = 0; kept < k; ++i) {
-    const Key key = keys[i];
-    const bool equal = (rank_of(key) == bound) & (equals > 0);
-    keys[kept] = key;
-    kept += (rank_of(key) < bound) | equal;
+    const Rank rank = ranks[i];
+    const bool equal = (rank == bound) & (equals > 0);
+    keys[kept] = ranked(rank, static_cast<uint32_t>(i));
+    kept += (rank < bound) | equal;
     equals -= equal;
   }
 }
@@ -73,11 +75,11 @@ void keep_lowest_keys(Key* keys, Key* spare, int64_t n, int64_t k) {
 uint64_t* sort_by_rank(uint64_t* keys, uint64_t* spare, int64_t n) { return n > 1 ? sort_keys(keys, spare, n) : keys; }
 WideKey* sort_by_rank(WideKey* keys, WideKey* spare, int64_t n) { return n > 1 ? sort_keys(keys, spare, n) : keys; }
 
-void keep_lowest(uint64_t* keys, uint64_t* spare, int64_t n, int64_t k) {
-  if (k < n) keep_lowest_keys(keys, spare, n, k);
+void lowest_keys(const uint32_t* ranks, uint32_t* spare, int64_t n, int64_t k, uint64_t* keys) {
+  find_lowest(ranks, spare, n, k, keys);
 }
-void keep_lowest(WideKey* keys, WideKey* spare, int64_t n, int64_t k) {
-  if (k < n) keep_lowest_keys(keys, spare, n, k);
+void lowest_keys(const uint64_t* ranks, uint64_t* spare, int64_t n, int64_t k, WideKey* keys) {
+  find_lowest(ranks, spare, n, k, keys);
 }
 
 }  // namespace terroir::ops::reference

@@ -21,7 +21,9 @@ auto ascending_rank(T value) {
   if constexpr (std::is_floating_point_v<C>) {
     const C x = static_cast<C>(value) + C{0};  // -0 becomes 0
     const auto bits = std::bit_cast<Unsigned>(x);
-    const Unsigned flip = (bits & kSign) != 0 ? static_cast<Unsigned>(~Unsigned{0}) : kSign;
+    // All bits of negative numbers, by a shift: a branch on the sign is guessed wrong half of the time.
+    const auto flip =
+        static_cast<Unsigned>(static_cast<std::make_signed_t<Unsigned>>(bits) >> (8 * sizeof(C) - 1)) | kSign;
     return x != x ? static_cast<Unsigned>(~Unsigned{0}) : static_cast<Unsigned>(bits ^ flip);
   } else if constexpr (std::is_signed_v<T>) {
     return static_cast<Unsigned>(static_cast<Unsigned>(value) ^ kSign);
@@ -41,6 +43,7 @@ struct WideKey {
 /// positions.
 inline uint64_t ranked(uint32_t rank, uint32_t position) { return uint64_t{rank} << 32 | position; }
 inline WideKey ranked(uint64_t rank, uint32_t position) { return {rank, position}; }
+inline uint32_t rank_of(uint32_t rank) { return rank; }
 inline uint32_t rank_of(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
 inline uint64_t rank_of(const WideKey& key) { return key.rank; }
 inline uint32_t position_of(uint64_t key) { return static_cast<uint32_t>(key); }
@@ -50,9 +53,9 @@ inline uint32_t position_of(const WideKey& key) { return key.position; }
 uint64_t* sort_by_rank(uint64_t* keys, uint64_t* spare, int64_t n);
 WideKey* sort_by_rank(WideKey* keys, WideKey* spare, int64_t n);
 
-/// Moves the k keys of the lowest ranks to the front, in the order they had; of equal ranks the first ones count.
-/// 0 < k <= n; `spare` has room for n keys.
-void keep_lowest(uint64_t* keys, uint64_t* spare, int64_t n, int64_t k);
-void keep_lowest(WideKey* keys, WideKey* spare, int64_t n, int64_t k);
+/// The k keys of the lowest ranks, in the order of the positions; of equal ranks the first ones count. 0 < k <= n;
+/// `spare` has room for n ranks.
+void lowest_keys(const uint32_t* ranks, uint32_t* spare, int64_t n, int64_t k, uint64_t* keys);
+void lowest_keys(const uint64_t* ranks, uint64_t* spare, int64_t n, int64_t k, WideKey* keys);
 
 }  // namespace terroir::ops::reference

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugins/cpu/kernels/image/image.hpp"
 #include "plugins/cpu/kernels/reorder/reorder.hpp"
 
 namespace terroir::cpu {
@@ -68,7 +69,7 @@ CopyPlan plan_of(const NodeContext& context, const AxisCopy& copy, const Layout&
     axes.push_back(std::move(own));
   }
   if (block > 0) axes.push_back({block, bytes, bytes});
-  return CopyPlan(std::move(axes), bytes, begin, 0, tile_transpose(context.isa));
+  return CopyPlan(std::move(axes), bytes, begin, 0, tile_kernels(context.isa));
 }
 
 bool fills(const std::vector<AxisMap>& maps) {
@@ -140,7 +141,7 @@ std::unique_ptr<const Executor> create_axis_copy(const NodeContext& context, con
   return std::make_unique<CopyExecutor>(std::move(plans), copy.fill, std::string(name) + "_" + layout.name());
 }
 
-Transpose4 tile_transpose(Isa isa) { return reorder_kernels(isa).transpose_2d; }
+TileKernels tile_kernels(Isa isa) { return {reorder_kernels(isa).transpose_2d, image_kernels(isa).split_pixels}; }
 
 Proposal propose_plain_copy(const NodeContext& context, const std::vector<CopyPlan>& plans) {
   if (!is_bytewise(context.inputs[0])) return not_bytewise();
@@ -165,7 +166,7 @@ CopyPlan permutation_plan(const ir::Dims& split, const std::vector<int64_t>& ord
     axes[i] = {split[from], step, steps[from]};
     step *= split[from];
   }
-  return CopyPlan(std::move(axes), element_bytes, 0, 0, tile_transpose(isa));
+  return CopyPlan(std::move(axes), element_bytes, 0, 0, tile_kernels(isa));
 }
 
 }  // namespace terroir::cpu

@@ -51,8 +51,8 @@ std::optional<std::vector<int64_t>> known_integers(const NodeContext& context, s
 Proposal propose_axis_copy(const NodeContext& context, const AxisCopy& copy);
 std::unique_ptr<const Executor> create_axis_copy(const NodeContext& context, const AxisCopy& copy, const char* name);
 
-/// CopyPlan's transpose of this instruction set.
-Transpose4 tile_transpose(Isa isa);
+/// CopyPlan's tiles of this instruction set.
+TileKernels tile_kernels(Isa isa);
 
 /// A copy whose axes are described in bytes, plain to plain.
 Proposal propose_plain_copy(const NodeContext& context, const std::vector<CopyPlan>& plans);

@@ -78,7 +78,7 @@ Plans batch_to_space(const NodeContext& context) {
       both.sources.push_back(i / block * from[axis] + i % block * block_step);
     axes.insert(axes.begin() + 1, std::move(both));
   }
-  return {CopyPlan(std::move(axes), bytes, 0, 0, tile_transpose(context.isa))};
+  return {CopyPlan(std::move(axes), bytes, 0, 0, tile_kernels(context.isa))};
 }
 
 /// Without borders: each axis of space is one of blocks and one inside them.

@@ -27,7 +27,7 @@ void with_indices(element::Type type, const void* indices, Fn&& fn) {
 /// The index counted from the front. Exception when it is outside of the axis.
 inline int64_t checked_position(int64_t index, int64_t extent) {
   const int64_t position = index < 0 ? index + extent : index;
-  if (position < 0 || position >= extent) throw_out_of_range(index, extent);
+  if (static_cast<uint64_t>(position) >= static_cast<uint64_t>(extent)) throw_out_of_range(index, extent);
   return position;
 }
 

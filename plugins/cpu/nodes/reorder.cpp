@@ -131,7 +131,7 @@ class ReorderPlan {
       const auto axis = static_cast<size_t>(dst_.layout.order()[i]);
       axes.push_back({src_.dims[axis], to[axis] * bytes, from[axis] * bytes});
     }
-    return CopyPlan(std::move(axes), bytes, 0, 0, tile_transpose(isa));
+    return CopyPlan(std::move(axes), bytes, 0, 0, tile_kernels(isa));
   }
 
   void copy_any(const void* src, void* dst) const {

@@ -153,9 +153,14 @@ class TopKExecutor final : public Executor {
   }
 
   const Key* best_of_ranks(const T* row, Key* keys) const {
-    for (int64_t i = 0; i < p_.extent; ++i) keys[i] = key_of(row[i], static_cast<uint32_t>(i), p_.largest);
+    using Rank = decltype(ascending_rank(T{}));
+    static_assert(sizeof(Key) >= 2 * sizeof(Rank));
+    // Ranks lie where the keys go when they are sorted. They are half as wide and are read again and again.
     Key* spare = keys + p_.extent;
-    ops::reference::keep_lowest(keys, spare, p_.extent, p_.k);
+    auto* ranks = reinterpret_cast<Rank*>(spare);
+    const auto flip = static_cast<Rank>(p_.largest ? ~Rank{0} : Rank{0});
+    for (int64_t i = 0; i < p_.extent; ++i) ranks[i] = static_cast<Rank>(ascending_rank(row[i]) ^ flip);
+    ops::reference::lowest_keys(ranks, ranks + p_.extent, p_.extent, p_.k, keys);
     return p_.by_index ? keys : ops::reference::sort_by_rank(keys, spare, p_.k);
   }
 

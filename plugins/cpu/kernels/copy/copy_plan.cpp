@@ -38,12 +38,8 @@ void drop_even_table(CopyAxis& axis, int64_t& src_begin) {
 }  // namespace
 
 CopyPlan::CopyPlan(std::vector<CopyAxis> axes, int64_t element_bytes, int64_t src_begin, int64_t dst_begin,
-                   Transpose4 transpose)
-    : element_bytes_(element_bytes),
-      unit_(element_bytes),
-      src_begin_(src_begin),
-      dst_begin_(dst_begin),
-      transpose_(transpose) {
+                   const TileKernels& tiles)
+    : element_bytes_(element_bytes), unit_(element_bytes), src_begin_(src_begin), dst_begin_(dst_begin), tiles_(tiles) {
   simplify(axes);
   outer_ = std::move(axes);
   choose_row();
@@ -180,7 +176,7 @@ void CopyPlan::run_row(const char* src, char* dst, const void* fill, Range part)
     dst += columns.begin * column_.dst_step + rows.begin * unit_;
     if (src) {
       copy_tile(src + rows.begin * row_.src_step + columns.begin * unit_, row_.src_step, dst, column_.dst_step, unit_,
-                height, width, transpose_);
+                height, width, tiles_);
     } else {
       for (int64_t c = 0; c < width; ++c) fill_units(dst + c * column_.dst_step, height, fill);
     }

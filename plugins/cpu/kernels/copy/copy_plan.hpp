@@ -31,9 +31,8 @@ struct CopyAxis {
 class CopyPlan {
  public:
   /// Axes outermost first, as the destination should be written. `src_begin`, `dst_begin`: bytes of index 0.
-  /// `transpose`: for tiles of 4-byte units, null: one of 16-byte vectors.
   CopyPlan(std::vector<CopyAxis> axes, int64_t element_bytes, int64_t src_begin = 0, int64_t dst_begin = 0,
-           Transpose4 transpose = nullptr);
+           const TileKernels& tiles = {});
 
   /// One run of bytes: the destination is a part of the source, seen as it lies.
   bool is_one_run() const {
@@ -72,7 +71,7 @@ class CopyPlan {
   std::vector<Segment> segments_;
   int64_t element_bytes_, unit_;
   int64_t src_begin_, dst_begin_;
-  Transpose4 transpose_;
+  TileKernels tiles_;
   int64_t rows_ = 1, rows_per_block_ = 1, row_blocks_ = 1;
   int64_t pieces_ = 1, piece_extent_ = 0;
   bool pieces_of_column_ = false;

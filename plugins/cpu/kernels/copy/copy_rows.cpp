@@ -280,8 +280,10 @@ void copy_indexed(const char* src, const int64_t* sources, char* dst, int64_t un
 }
 
 void copy_tile(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t unit, int64_t rows,
-               int64_t columns, Transpose4 transpose) noexcept {
-  if (1 < columns && columns < kFew && src_step == columns * unit) {
+               int64_t columns, const TileKernels& kernels) noexcept {
+  if (kernels.split && unit == 1 && columns == 3 && src_step == 3) {
+    kernels.split(reinterpret_cast<const uint8_t*>(src), reinterpret_cast<uint8_t*>(dst), dst_step, rows);
+  } else if (1 < columns && columns < kFew && src_step == columns * unit) {
     with_word(unit, [&]<class W>(Tag<W>) {
       if constexpr (std::is_integral_v<W>) run_deck<true, W>(src, 0, dst, dst_step, columns, rows);
     });
@@ -297,9 +299,9 @@ void copy_tile(const char* src, int64_t src_step, char* dst, int64_t dst_step, i
     });
   } else if (rows < kFew) {
     for (int64_t r = 0; r < rows; ++r) copy_units(src + r * src_step, unit, dst + r * unit, dst_step, unit, columns);
-  } else if (unit == 4 && transpose && src_step % 4 == 0 && dst_step % 4 == 0) {
-    transpose(reinterpret_cast<const float*>(src), src_step / 4, reinterpret_cast<float*>(dst), dst_step / 4, rows,
-              columns, rows);
+  } else if (unit == 4 && kernels.transpose && src_step % 4 == 0 && dst_step % 4 == 0) {
+    kernels.transpose(reinterpret_cast<const float*>(src), src_step / 4, reinterpret_cast<float*>(dst), dst_step / 4,
+                      rows, columns, rows);
   } else {
     with_word(unit, [&]<class W>(Tag<W>) {
       if constexpr (std::is_integral_v<W>) copy_squares<W>(src, src_step, dst, dst_step, rows, columns);

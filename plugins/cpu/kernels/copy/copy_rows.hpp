@@ -9,6 +9,15 @@ namespace terroir::cpu {
 using Transpose4 = void (*)(const float* src, int64_t src_stride, float* dst, int64_t dst_stride, int64_t rows,
                             int64_t columns, int64_t padded_rows);
 
+/// dst[c * plane + p] = src[3 * p + c] of bytes, as ImageKernels::split_pixels.
+using SplitPixels = void (*)(const uint8_t* src, uint8_t* dst, int64_t plane, int64_t pixels);
+
+/// Tiles for which an instruction set has more than 16-byte vectors; null where it has not.
+struct TileKernels {
+  Transpose4 transpose = nullptr;
+  SplitPixels split = nullptr;
+};
+
 /// Unit i of dst = unit i of src, i < count.
 void copy_units(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t unit, int64_t count) noexcept;
 
@@ -23,6 +32,6 @@ constexpr bool is_tile_unit(int64_t unit) { return unit == 1 || unit == 2 || uni
 
 /// Unit (r, c): dst[c * dst_step + r * unit] = src[r * src_step + c * unit].
 void copy_tile(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t unit, int64_t rows,
-               int64_t columns, Transpose4 transpose) noexcept;
+               int64_t columns, const TileKernels& kernels) noexcept;
 
 }  // namespace terroir::cpu

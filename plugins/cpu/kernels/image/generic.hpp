@@ -128,11 +128,55 @@ void permute(const PixelOrder& order, const uint8_t* src, uint8_t* dst, int64_t 
   }
 }
 
+#if defined(__AVX2__)
+/// Where byte j of a plane is within the third v of sixteen pixels; none: a place whose highest bit is set gives zero.
+struct SplitPlaces {
+  alignas(16) uint8_t at[3][3][16];
+  constexpr SplitPlaces() : at() {
+    for (int c = 0; c < 3; ++c)
+      for (int v = 0; v < 3; ++v)
+        for (int j = 0; j < 16; ++j) {
+          const int byte = 3 * j + c - 16 * v;
+          at[c][v][j] = static_cast<uint8_t>(byte >= 0 && byte < 16 ? byte : 0x80);
+        }
+  }
+};
+constexpr SplitPlaces kSplitPlaces;
+
+void split_pixels(const uint8_t* src, uint8_t* dst, int64_t plane, int64_t pixels) {
+  const auto sixteen = [](const uint8_t* p)
+                           TERROIR_INLINE_LAMBDA { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
+  int64_t i = 0;
+  for (; i + 32 <= pixels; i += 32) {
+    // Sixteen pixels in each half of three vectors.
+    const uint8_t* from = src + 3 * i;
+    __m256i third[3];
+    unroll<3>([&](auto v) TERROIR_INLINE_LAMBDA {
+      third[v] =
+          _mm256_inserti128_si256(_mm256_castsi128_si256(sixteen(from + 16 * v)), sixteen(from + 48 + 16 * v), 1);
+    });
+    unroll<3>([&](auto c) TERROIR_INLINE_LAMBDA {
+      __m256i found = _mm256_setzero_si256();
+      unroll<3>([&](auto v) TERROIR_INLINE_LAMBDA {
+        const __m256i places = _mm256_broadcastsi128_si256(sixteen(kSplitPlaces.at[c][v]));
+        found = _mm256_or_si256(found, _mm256_shuffle_epi8(third[v], places));
+      });
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + c * plane + i), found);
+    });
+  }
+  for (; i < pixels; ++i)
+    for (int64_t c = 0; c < 3; ++c) dst[c * plane + i] = src[3 * i + c];
+}
+constexpr auto kSplitPixels = &split_pixels;
+#else
+constexpr decltype(ImageKernels::split_pixels) kSplitPixels = nullptr;
+#endif
+
 }  // namespace
 
 const ImageKernels& image_table() {
-  static constexpr ImageKernels kTable = {&widen,          &blend,  &round, &truncate, &yuv_row<uint8_t>,
-                                          &yuv_row<float>, &permute};
+  static constexpr ImageKernels kTable = {&widen,          &blend,   &round,      &truncate, &yuv_row<uint8_t>,
+                                          &yuv_row<float>, &permute, kSplitPixels};
   return kTable;
 }
 

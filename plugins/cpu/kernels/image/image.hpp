@@ -1,8 +1,9 @@
 // What: rows of images in bytes: blending rows, rounding to bytes, brightness and colour apart -> red, green, blue, the
-//   bytes of pixels in another order.
+//   bytes of pixels in another order, pixels of three bytes apart.
 // Formula: blend: dst[i] = the sum over t of weight[t] * src[index[t] * stride + i]. round: halves away from zero;
 //   truncate: towards zero, with 2^-11 added for what sums of weights are short of 1; both saturate at 0 and 255, NaN
-//   gives 0. permute: byte j of a pixel is byte places[j] of the pixel read. YUV: see ops/reference/image/yuv.hpp,
+//   gives 0. permute: byte j of a pixel is byte places[j] of the pixel read.
+//   split_pixels: dst[c * plane + p] = src[3 * p + c]. YUV: see ops/reference/image/yuv.hpp,
 //   whose bits these are.
 // Layouts: pixels in a row; colours interleaved. The colour of pixels 2j and 2j + 1 is u[j * step], v[j * step], where
 //   step is 2 if u and v lie side by side, else 1. Aliasing: none. Threads: rows are independent.
@@ -40,6 +41,7 @@ struct ImageKernels {
   void (*yuv_bytes)(const YuvRow<uint8_t>& src, uint8_t* dst, int64_t width);
   void (*yuv_floats)(const YuvRow<float>& src, float* dst, int64_t width);
   void (*permute)(const PixelOrder& order, const uint8_t* src, uint8_t* dst, int64_t pixels);
+  void (*split_pixels)(const uint8_t* src, uint8_t* dst, int64_t plane, int64_t pixels);  // null below AVX2
 };
 
 const ImageKernels& image_kernels(Isa isa) noexcept;
