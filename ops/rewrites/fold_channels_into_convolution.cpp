@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "ir/base/mapped_file.hpp"
 #include "ir/base/returned_memory.hpp"
 #include "ops/rewrites/rewrites.hpp"
 #include "ops/rewrites/transposes.hpp"
@@ -206,6 +207,7 @@ ir::Pass fold_channels_into_convolution(const ir::OpRegistry& registry) {
                                                       ? scaled(before, view_of(fold->scale), fold->divides)
                                                       : reordered(before, 1, fold->order);
               if (!after) continue;
+              MappedFile::evict(before.data, before.bytes());
               patch.rewire(weights, patch.add_constant(schema, name_of(weights), std::move(*after)));
               for (const Operand& operand : fold->order.empty() ? std::vector<Operand>() : fold->between) {
                 const ir::TensorView& values =

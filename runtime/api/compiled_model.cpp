@@ -197,7 +197,8 @@ void CompiledModel::export_model(std::ostream& stream) const {
   plugin::ArchiveWriter archive;
   plugin::store_compiled(state().compiled(), archive);
   const parallel::Arena arena(parallel::available_threads());
-  archive.write(
+  plugin::write_encrypted(
+      archive, state().compiled().config().encryption,
       [&stream](const void* data, size_t bytes) {
         if (!stream.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes)))
           throw_error(ErrorCode::file_not_found, "the compiled model cannot be written: the stream failed");

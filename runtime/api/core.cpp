@@ -1,5 +1,6 @@
 #include "terroir/core.hpp"
 
+#include <iterator>
 #include <mutex>
 
 #include "ir/base/error.hpp"
@@ -142,7 +143,7 @@ struct Core::State {
     const std::string weights = ir::weights_beside(model_path);
     const parallel::Arena arena(parallel::available_threads());
     const plugin::ModelCache cache(
-        config.cache_dir, plugin::hash_of_files(model_path, weights, plugin::FileHashes(config.cache_dir), arena),
+        config, plugin::hash_of_files(model_path, weights, plugin::FileHashes(config.cache_dir), arena),
         "weightless" + custom::fingerprint(*known));
     std::shared_ptr<const ir::Graph> graph = cache.find_weightless(weights, *known, arena);
     const bool found = graph != nullptr;
@@ -155,14 +156,14 @@ struct Core::State {
   }
 
   CompiledModel import(const std::string& device, const AnyMap& properties,
-                       FunctionRef<plugin::Archive(const parallel::Arena&)> open) const {
+                       FunctionRef<plugin::Archive(const EncryptionCallbacks&, const parallel::Arena&)> open) const {
     AnyMap settings = properties;
     const plugin::Plugin& plugin = choose(device, settings);
     const plugin::Config config = config_of(plugin, settings);
     const parallel::Arena arena(parallel::available_threads());
     return with_context([&] { return "importing a compiled model for " + plugin.device_name(); },
                         [&] {
-                          plugin::Archive archive = open(arena);
+                          plugin::Archive archive = open(config.encryption, arena);
                           return detail::RuntimeAccess::make(std::make_shared<detail::CompiledState>(
                               plugin::load_compiled(plugin, archive, config, *operations())));
                         });
@@ -180,7 +181,7 @@ struct Core::State {
       const auto known = operations();
       const parallel::Arena arena(parallel::available_threads());
       const plugin::ModelCache cache(
-          config.cache_dir, hash_model(plugin::FileHashes(config.cache_dir), arena),
+          config, hash_model(plugin::FileHashes(config.cache_dir), arena),
           concat(plugin.fingerprint(), ' ', config.compile_settings(), custom::fingerprint(*known)));
       compiled = cache.find(plugin, config, *known, arena);
       found = compiled != nullptr;
@@ -290,21 +291,26 @@ CompiledModel Core::compile_model(const std::string& model, const Tensor& weight
 }
 
 CompiledModel Core::import_model(std::istream& stream, const std::string& device, const AnyMap& properties) {
-  return state_->import(device, properties,
-                        [&](const parallel::Arena& arena) { return plugin::Archive::read(stream, arena); });
+  return state_->import(device, properties, [&](const EncryptionCallbacks& encryption, const parallel::Arena& arena) {
+    if (!encryption.decrypt) return plugin::Archive::read(stream, arena);
+    const std::string secret{std::istreambuf_iterator<char>(stream), {}};
+    return plugin::decrypted(encryption, secret.data(), secret.size(), arena);
+  });
 }
 
 CompiledModel Core::import_model(const Tensor& model, const std::string& device, const AnyMap& properties) {
-  return state_->import(device, properties, [&](const parallel::Arena& arena) {
+  return state_->import(device, properties, [&](const EncryptionCallbacks& encryption, const parallel::Arena& arena) {
     const Bytes bytes = bytes_of(model, "the compiled model");
+    if (encryption.decrypt) return plugin::decrypted(encryption, bytes.data, bytes.size, arena);
     return plugin::Archive::over(bytes.owner, bytes.data, bytes.size, arena);
   });
 }
 
 CompiledModel Core::import_model(const std::filesystem::path& model_path, const std::string& device,
                                  const AnyMap& properties) {
-  return state_->import(device, properties, [&](const parallel::Arena& arena) {
+  return state_->import(device, properties, [&](const EncryptionCallbacks& encryption, const parallel::Arena& arena) {
     const auto file = MappedFile::open(model_path);
+    if (encryption.decrypt) return plugin::decrypted(encryption, file->data(), file->size(), arena);
     return plugin::Archive(file, file->data(), file->size(), arena);
   });
 }

@@ -190,4 +190,20 @@ ir::Constant Archive::load_constant(ByteReader& from) const {
   return {{type, std::move(dims), found.data}, owner_};
 }
 
+void write_encrypted(const ArchiveWriter& archive, const EncryptionCallbacks& encryption, ArchiveWriter::Sink sink,
+                     const parallel::Arena& arena) {
+  if (!encryption.encrypt) return archive.write(sink, arena);
+  std::string plain;
+  archive.write([&plain](const void* data, size_t bytes) { plain.append(static_cast<const char*>(data), bytes); },
+                arena);
+  const std::string secret = encryption.encrypt(plain);
+  sink(secret.data(), secret.size());
+}
+
+Archive decrypted(const EncryptionCallbacks& encryption, const void* data, size_t bytes, const parallel::Arena& arena) {
+  auto plain =
+      std::make_shared<const std::string>(encryption.decrypt(std::string(static_cast<const char*>(data), bytes)));
+  return Archive::over(plain, plain->data(), plain->size(), arena);
+}
+
 }  // namespace terroir::plugin

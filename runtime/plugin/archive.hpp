@@ -19,6 +19,7 @@
 #include "ir/base/function_ref.hpp"
 #include "ir/graph/graph.hpp"
 #include "runtime/plugin/piece_hashes.hpp"
+#include "terroir/properties.hpp"
 
 namespace terroir::plugin {
 
@@ -68,5 +69,11 @@ class Archive {
   std::vector<Piece> pieces_;
   ByteReader content_{nullptr, 0};
 };
+
+/// Writes an archive, encrypted as a whole if there is a function for it.
+void write_encrypted(const ArchiveWriter& archive, const EncryptionCallbacks& encryption, ArchiveWriter::Sink sink,
+                     const parallel::Arena& arena);
+/// The archive that encrypted bytes are; `encryption` has a function for it.
+Archive decrypted(const EncryptionCallbacks& encryption, const void* data, size_t bytes, const parallel::Arena& arena);
 
 }  // namespace terroir::plugin

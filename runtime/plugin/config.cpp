@@ -12,7 +12,7 @@ namespace {
 struct Row {
   const char* key;
   void (*set)(Config&, const Any&);
-  Any (*get)(const Config&);
+  Any (*get)(const Config&);  // null: it cannot be read
 };
 
 void require(bool condition, const char* expected, const Any& found) {
@@ -75,6 +75,8 @@ const Row kRows[] = {
      [](const Config& c) { return Any(c.cache_dir); }},
     {cache_mode.name(), [](Config& c, const Any& v) { c.cache_mode = v.as<CacheMode>(); },
      [](const Config& c) { return Any(c.cache_mode); }},
+    {cache_encryption_callbacks.name(), [](Config& c, const Any& v) { c.encryption = v.as<EncryptionCallbacks>(); },
+     nullptr},
     {terroir::memory_limit.name(), [](Config& c, const Any& v) { c.memory_limit = v.as<uint64_t>(); },
      [](const Config& c) { return Any(c.memory_limit); }},
     {plan_cache_capacity.name(), [](Config& c, const Any& v) { c.plan_cache_bytes = v.as<uint64_t>(); },
@@ -173,7 +175,9 @@ void Config::apply(const AnyMap& properties, std::string_view device) {
 
 Any Config::get(const std::string& key) const {
   for (const Row& row : kRows) {
-    if (key == row.key) return row.get(*this);
+    if (key != row.key) continue;
+    if (row.get == nullptr) throw_error(ErrorCode::invalid_argument, "the property ", key, " can only be set");
+    return row.get(*this);
   }
   if (const Inert* inert = find_inert(key)) {
     const auto set = without_effect.find(key);
@@ -184,7 +188,9 @@ Any Config::get(const std::string& key) const {
 
 std::vector<PropertyName> Config::keys() {
   std::vector<PropertyName> result;
-  for (const Row& row : kRows) result.emplace_back(row.key, PropertyMutability::RW);
+  for (const Row& row : kRows) {
+    if (row.get != nullptr) result.emplace_back(row.key, PropertyMutability::RW);
+  }
   for (const Inert& row : inert_properties()) result.push_back(row.name);
   return result;
 }

@@ -34,7 +34,8 @@ struct Config {
   log::Level log_level = log::Level::WARNING;
   std::string cache_dir;
   CacheMode cache_mode = CacheMode::OPTIMIZE_SPEED;
-  uint64_t memory_limit = 0;  // bytes; 0: none
+  EncryptionCallbacks encryption;  // of what is written to cache_dir and by export_model(); empty: none
+  uint64_t memory_limit = 0;       // bytes; 0: none
   uint64_t plan_cache_bytes = uint64_t{32} << 20;
   bool strict_reading = false;
   bool map_weights = true;
@@ -46,9 +47,10 @@ struct Config {
   /// Sets the entries of `properties`. What DEVICE_PROPERTIES or DEVICE_PROPERTIES_<device> hold for another device
   /// than `device` is skipped.
   void apply(const AnyMap& properties, std::string_view device);
-  /// The value of a settable key; empty if there is no such key.
+  /// The value of a settable key; empty if there is no such key. Throws Exception (invalid_argument) for one that can
+  /// only be set.
   Any get(const std::string& key) const;
-  /// All settable keys.
+  /// All keys that can be set and read.
   static std::vector<PropertyName> keys();
 
   /// The settings that decide how a model is compiled, in words.

@@ -56,16 +56,24 @@ std::vector<Hash128> hash_constants(const std::vector<Piece>& pieces, const File
 
 }  // namespace
 
-ModelCache::ModelCache(const std::string& folder, const Hash128& model, const std::string& settings)
-    : seen_(folder),
-      file_(std::filesystem::path(folder) /
-            (hash128(concat(model.text(), ' ', build_id(), ' ', settings)).text() + ".terroir")) {}
+ModelCache::ModelCache(const Config& config, const Hash128& model, const std::string& settings)
+    : seen_(config.cache_dir),
+      encryption_(config.encryption.encrypt && config.encryption.decrypt ? config.encryption : EncryptionCallbacks()),
+      file_(std::filesystem::path(config.cache_dir) /
+            (hash128(concat(model.text(), ' ', build_id(), ' ', settings, encryption_.encrypt ? " encrypted" : ""))
+                 .text() +
+             ".terroir")) {}
 
 bool ModelCache::open(const parallel::Arena& arena, FunctionRef<void(Archive&)> use) const {
   std::error_code unknown;
   if (!std::filesystem::exists(file_, unknown)) return false;
   try {
     const auto file = MappedFile::open(file_);
+    if (encryption_.decrypt) {
+      Archive archive = decrypted(encryption_, file->data(), file->size(), arena);
+      use(archive);
+      return true;
+    }
     const std::optional<Archive::Seal> checked_before = seen_.recall(file_, file->signature());
     Archive archive(file, file->data(), file->size(), arena, checked_before);
     if (checked_before != archive.seal()) seen_.remember(file_, file->signature(), archive.seal());
@@ -84,7 +92,8 @@ void ModelCache::write(const parallel::Arena& arena, FunctionRef<void(ArchiveWri
     fill(archive);
     std::filesystem::create_directories(file_.parent_path());
     PendingFile file(file_);
-    archive.write([&file](const void* data, size_t bytes) { file.write(data, bytes); }, arena);
+    write_encrypted(
+        archive, encryption_, [&file](const void* data, size_t bytes) { file.write(data, bytes); }, arena);
     file.close();
     file.rename();
   } catch (const std::exception& error) {

@@ -4,7 +4,8 @@
 // pages. What has been hashed once, the model's files and those in the folder, is not read again only to hash it while
 // it stays as it is (file_hashes.hpp). Layouts: archive.hpp. Threads and processes: any; a file appears complete or not
 // at all. Edge cases: a file that is damaged, of another model or cannot be read or written costs a warning and is not
-// used; nothing here throws for it. The folder is made when it is missing. Files are never deleted: each pair of model
+// used; nothing here throws for it. The folder is made when it is missing. Encrypted files
+// are read whole, and belong to this process. Files are never deleted: each pair of model
 // and settings has one of about the size of the weights, and each build of the library its own. Models without weights
 // are models as they were read, to be compiled again: what they have from the model's .bin is taken from there.
 #include <filesystem>
@@ -20,8 +21,9 @@ namespace terroir::plugin {
 
 class ModelCache {
  public:
-  /// `settings`: a text with all that the compiled form follows from besides model and library.
-  ModelCache(const std::string& folder, const Hash128& model, const std::string& settings);
+  /// `settings`: a text with all that the compiled form follows from besides model and library. `config`: folder and
+  /// encryption.
+  ModelCache(const Config& config, const Hash128& model, const std::string& settings);
 
   /// Null: there is none that can be used.
   std::shared_ptr<const CompiledGraph> find(const Plugin& plugin, const Config& config,
@@ -40,6 +42,7 @@ class ModelCache {
   void write(const parallel::Arena& arena, FunctionRef<void(ArchiveWriter&)> fill) const;
 
   FileHashes seen_;
+  EncryptionCallbacks encryption_;
   std::filesystem::path file_;
 };
 

@@ -228,6 +228,49 @@ TEST_F(Cache, IsReadTheSecondTime) {
   EXPECT_TRUE(warnings_.empty()) << warnings_[0];
 }
 
+/// Each byte as its complement: nothing of the text can be read, and its length stays.
+std::string turned(const std::string& text) {
+  std::string result = text;
+  for (char& c : result) c = static_cast<char>(~c);
+  return result;
+}
+
+TEST(ExportedModel, Encrypted) {
+  Core core;
+  const EncryptionCallbacks callbacks{turned, turned};
+  const CompiledModel compiled = core.compile_model(network(), "CPU", cache_encryption_callbacks(callbacks));
+  const std::vector<float> expected = infer(compiled, kImage());
+  const std::string secret = exported(compiled), plain = exported(core.compile_model(network(), "CPU"));
+  EXPECT_EQ(turned(secret), plain);
+  std::istringstream stream(secret);
+  EXPECT_EQ(infer(core.import_model(stream, "CPU", cache_encryption_callbacks(callbacks)), kImage()), expected);
+  const Tensor bytes(element::u8, {secret.size()});
+  std::copy(secret.begin(), secret.end(), bytes.data<char>());
+  const AnyMap decrypting{cache_encryption_callbacks(EncryptionCallbacks{nullptr, turned})};
+  EXPECT_EQ(infer(core.import_model(bytes, "CPU", decrypting), kImage()), expected);
+  EXPECT_EQ(caught([&] { imported(core, secret, "CPU"); }).code(), ErrorCode::parse_error);
+  EXPECT_EQ(caught([&] { core.get_property("CPU", "CACHE_ENCRYPTION_CALLBACKS"); }).code(),
+            ErrorCode::invalid_argument);
+}
+
+TEST_F(Cache, Encrypted) {
+  const AnyMap encrypted{{"CACHE_DIR", folder_.string()},
+                         cache_encryption_callbacks(EncryptionCallbacks{turned, turned})};
+  const std::vector<float> expected = infer(core_.compile_model(network(), "CPU", encrypted), kImage());
+  ASSERT_EQ(files().size(), 1U);
+  const CompiledModel second = core_.compile_model(network(), "CPU", encrypted);
+  EXPECT_TRUE(second.get_property(loaded_from_cache));
+  EXPECT_EQ(infer(second, kImage()), expected);
+  EXPECT_FALSE(core_.compile_model(network(), "CPU", cached_).get_property(loaded_from_cache)) << "a file of its own";
+  EXPECT_TRUE(warnings_.empty()) << warnings_[0];
+  // Another key: the file is of no use.
+  const auto same = [](const std::string& text) { return text; };
+  const AnyMap otherwise{{"CACHE_DIR", folder_.string()},
+                         cache_encryption_callbacks(EncryptionCallbacks{turned, same})};
+  EXPECT_EQ(infer(core_.compile_model(network(), "CPU", otherwise), kImage()), expected);
+  EXPECT_EQ(warnings_.size(), 1U);
+}
+
 TEST_F(Cache, FilesThatWereExportedAreImportedByTheirPath) {
   fs::create_directories(folder_);
   const fs::path file = folder_ / "network.blob";

@@ -253,6 +253,8 @@ const Name kNames[] = {
     NAME(device::capability::BIN, device::capability::BIN),
     NAME(device::capability::WINOGRAD, device::capability::WINOGRAD),
     NAME(device::capability::EXPORT_IMPORT, device::capability::EXPORT_IMPORT),
+    NAME(cache_encryption_callbacks, cache_encryption_callbacks(EncryptionCallbacks())),
+    NAME(EncryptionCallbacks, EncryptionCallbacks()),
     NAME(cache_mode, cache_mode),
     NAME(CacheMode, CacheMode()),
     NAME(CacheMode::OPTIMIZE_SIZE, CacheMode::OPTIMIZE_SIZE),
