@@ -12,6 +12,9 @@
 //   keep(v, t)              zero in the lanes outside the tail
 //   take(p, index)          p[index[l]] in lane l, for indices inside one block of channels; gather: for any index
 //   fma, fms, fnma          a*b+c, a*b-c, c-a*b: one rounding on avx2 and avx512, two on scalar and sse42
+//   add_product(sum, a, b)  sum = fma(a, b, sum), a may be an address to broadcast from. On avx512 always the
+//                           instruction that adds to its target: of many sums compilers exchange the roles and then
+//                           move registers about; with fewer registers they do better when left alone.
 //   min, max                min(a,b) = a<b ? a : b and max(a,b) = a>b ? a : b, so a NaN in either gives b
 //   min_nan, max_nan        the same, but a NaN in either gives NaN
 //   select(m, a, b)         m ? a : b, lane by lane; any(m)

@@ -28,6 +28,22 @@ TERROIR_INLINE V scale_exp2(V x, V n) {
 #endif
 }
 
+// sum = fma(a, b, sum); a may be an address to broadcast from.
+TERROIR_INLINE void add_product(V& sum, V a, V b) {
+#if defined(__AVX512F__)
+  __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum.data) : "v"(a.data), "v"(b.data));
+#else
+  sum = fma(a, b, sum);
+#endif
+}
+TERROIR_INLINE void add_product(V& sum, const float* a, V b) {
+#if defined(__AVX512F__)
+  __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(sum.data) : "v"(b.data), "m"(*a));
+#else
+  sum = fma(V(*a), b, sum);
+#endif
+}
+
 template <int K>
 struct Index {
   static constexpr int value = K;

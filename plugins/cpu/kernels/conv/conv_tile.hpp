@@ -32,8 +32,9 @@ struct TilePass {
   // Weights of the next unit: prefetch_lines cache lines per innermost loop; from prefetch_end on, what is at `ahead`.
   const float *prefetch, *prefetch_end, *ahead;
   int64_t prefetch_lines;
-  bool load;   // continue the sums found in `out`
-  bool clamp;  // limit to [low, high]; NaN passes
+  bool fetch_sources;  // loop w runs over blocks of channels, the next of which is far away
+  bool load;           // continue the sums found in `out`
+  bool clamp;          // limit to [low, high]; NaN passes
   float low, high;
 };
 

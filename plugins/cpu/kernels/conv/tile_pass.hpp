@@ -20,7 +20,7 @@ namespace {
 constexpr int max_tile(int blocks) { return max_tile_positions(kRegisters, kFused, blocks * kVectorsPerBlock); }
 
 // One source index of positions [First, Last) of each row.
-template <int H, int R, int B, int First, int Last>
+template <int H, int R, int B, int First, int Last, bool Pinned>
 TERROIR_INLINE void tile_step(const TilePass& p, const float* s, const float* k, int64_t step,
                               V (&acc)[H * R][B * kVectorsPerBlock]) {
   constexpr int NV = B * kVectorsPerBlock;
@@ -30,9 +30,20 @@ TERROIR_INLINE void tile_step(const TilePass& p, const float* s, const float* k,
 #pragma GCC unroll 32
   for (int r = 0; r < H * R; ++r) {
     if (r % R < First || r % R >= Last) continue;
-    const V x = broadcast(s + (H == 1 ? 0 : (r / R) * p.src_row) + (r % R) * step);
+    const float* const source = s + (H == 1 ? 0 : (r / R) * p.src_row) + (r % R) * step;
+    if constexpr (Pinned && NV == 1) {
+      add_product(acc[r][0], source, weight[0]);
+      continue;
+    }
+    const V x = broadcast(source);
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) acc[r][v] = fma(x, weight[v], acc[r][v]);
+    for (int v = 0; v < NV; ++v) {
+      if constexpr (Pinned) {
+        add_product(acc[r][v], x, weight[v]);
+      } else {
+        acc[r][v] = fma(x, weight[v], acc[r][v]);
+      }
+    }
   }
 }
 
@@ -41,11 +52,12 @@ template <int H, int R, int B, int First, int Last, int Unroll>
 TERROIR_INLINE void tile_tap(const TilePass& p, const float* s, const float* k, int64_t n, int64_t step,
                              V (&acc)[H * R][B * kVectorsPerBlock]) {
   constexpr int64_t stride = B * kBlock;
-  if (Unroll > 1 && n == kBlock) {
-    // The usual trip count, known: the source and weight addresses are displacements.
-    for (int64_t i = 0; i < kBlock; i += Unroll, s += Unroll, k += Unroll * stride) {
+  // Of eight lanes only the usual trip count, known: the others would take as much code again.
+  if (Unroll > 1 && (kLanes == 8 ? n == kBlock : n % Unroll == 0)) {
+    // The source and weight addresses are displacements.
+    for (int64_t i = kLanes == 8 ? kBlock : n; i > 0; i -= Unroll, s += Unroll, k += Unroll * stride) {
 #pragma GCC unroll 16
-      for (int u = 0; u < Unroll; ++u) tile_step<H, R, B, First, Last>(p, s + u, k + u * stride, step, acc);
+      for (int u = 0; u < Unroll; ++u) tile_step<H, R, B, First, Last, true>(p, s + u, k + u * stride, step, acc);
     }
     return;
   }
@@ -53,7 +65,7 @@ TERROIR_INLINE void tile_tap(const TilePass& p, const float* s, const float* k, 
     // Hides that neighbouring positions of a plain row share sources from one trip to the next: compilers keep those
     // in registers that the accumulators need.
     __asm__("" : "+r"(s));
-    tile_step<H, R, B, First, Last>(p, s, k, step, acc);
+    tile_step<H, R, B, First, Last, false>(p, s, k, step, acc);
   }
 }
 
@@ -62,12 +74,20 @@ TERROIR_INLINE const float* fetch_ahead(const TilePass& pass, const float* p) {
   return p == pass.prefetch_end ? pass.ahead : p;
 }
 
+// To L1, the sources of the block of channels at `s`: it lies in another page, where prefetchers do not go.
+template <int R>
+TERROIR_INLINE void fetch_sources(const float* s, int64_t step) {
+#pragma GCC unroll 32
+  for (int r = 0; r < R; ++r) __builtin_prefetch(s + r * step);
+}
+
 template <int H, int R, int B, int Step, bool Edge>
 void tile_pass(const TilePass& p) noexcept {
   constexpr int N = H * R;
   constexpr int NV = B * kVectorsPerBlock;
   constexpr int64_t L = kLanes;
-  constexpr int kUnroll = Step < kBlock ? 1 : kLanes == 8 ? 4 : 1;
+  constexpr int kUnroll = Step < kBlock ? 1 : kLanes == 8 ? 4 : kLanes == 16 && !Edge ? 2 : 1;
+  constexpr bool kPointwise = Step >= kBlock && H == 1 && !Edge;
   const int64_t step = Step == 0 ? p.src_step : Step;
   V acc[N][NV];
 
@@ -116,6 +136,7 @@ void tile_pass(const TilePass& p) noexcept {
         }
         for (int64_t w = p.n.w; w > 0; --w, src_w += p.src_stride.w, wei_w += p.wei_stride.w) {
           prefetch = fetch_ahead(p, prefetch);
+          if (kPointwise && p.fetch_sources) fetch_sources<R>(src_w + p.src_stride.w, step);
           tile_tap<H, R, B, 0, R, kUnroll>(p, src_w, wei_w, n_i, step, acc);
         }
         if (Edge && p.last_tap_short) {
