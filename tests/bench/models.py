@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Prints, for each model of a folder, our latency, start-up and memory, and ONNX Runtime's latency in the same run.
 
-    models.py BENCHMARK_APP MODELS_DIR [--models NAME ...] [--threads 1 2] [--seconds 3] [--ort ort_bench.js]
-              [--shared-lib libterroir.so] [--save rows.json]
+    models.py BENCHMARK_APP MODELS_DIR [--models NAME ...] [--threads 1 2] [--seconds 3] [--rounds 1]
+              [--ort ort_bench.js] [--shared-lib libterroir.so] [--save rows.json]
     models.py --compare OLD.json NEW.json
 
 MODELS_DIR holds NAME.xml, NAME.bin and, for the peer, NAME.onnx. The peer is timed by a node script (with its packages on
@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -52,25 +53,34 @@ def run_peer(script, model, threads, seconds):
     return json.loads(result.stdout.strip().splitlines()[-1])
 
 
-COLUMNS = ["model", "threads", "median", "best", "peer median", "peer best", "ratio of best", "read", "compile", "first",
-           "peak memory", "weights"]
+COLUMNS = ["model", "threads", "median", "best", "peer median", "peer best", "ratio of best", "ratio of medians", "read",
+           "compile", "first", "peak memory", "weights"]
 
 
 def measure(args, model, threads):
     """One row, by column; the peer's entries are None without it."""
     onnx = model.with_suffix(".onnx")
-    before = run_peer(args.ort, onnx, threads, args.seconds)
-    ours, memory = run_ours(args.benchmark_app, model, threads, args.seconds)
-    after = run_peer(args.ort, onnx, threads, args.seconds)
+    peers = [run_peer(args.ort, onnx, threads, args.seconds)]
+    ours, memory = [], []
+    for _ in range(args.rounds):
+        report, peak = run_ours(args.benchmark_app, model, threads, args.seconds)
+        ours.append(report)
+        memory.append(peak)
+        peers.append(run_peer(args.ort, onnx, threads, args.seconds))
+    median = statistics.median(report["latency_median"] for report in ours)
     row = dict.fromkeys(COLUMNS)
-    row.update({"model": model.stem, "threads": threads, "median": ours["latency_median"], "best": ours["latency_min"],
-                "read": ours["read_model_time"], "compile": ours["load_model_time"],
-                "first": ours["first_inference_time"], "peak memory": memory,
-                "weights": model.with_suffix(".bin").stat().st_size / 1e6})
-    if before and after:
-        row["peer median"] = min(before["median_ms"], after["median_ms"])
-        row["peer best"] = min(before["min_ms"], after["min_ms"])
+    row.update({"model": model.stem, "threads": threads, "median": median,
+                "best": min(report["latency_min"] for report in ours),
+                "weights": model.with_suffix(".bin").stat().st_size / 1e6, "peak memory": max(memory)})
+    for column, entry in [("read", "read_model_time"), ("compile", "load_model_time"), ("first", "first_inference_time")]:
+        row[column] = min(report[entry] for report in ours)
+    if all(peers):
+        row["peer median"] = statistics.median(peer["median_ms"] for peer in peers)
+        row["peer best"] = min(peer["min_ms"] for peer in peers)
         row["ratio of best"] = row["best"] / row["peer best"]
+        row["ratio of medians"] = statistics.median(
+            2 * report["latency_median"] / (before["median_ms"] + after["median_ms"])
+            for before, report, after in zip(peers, ours, peers[1:]))
     return row
 
 
@@ -91,7 +101,7 @@ def compare(old_file, new_file):
     old, new = ({(row["model"], row["threads"]): row for row in json.loads(file.read_text())}
                 for file in (old_file, new_file))
     print("new by old; `best` also as a ratio to the peer's, which a faster or slower machine does not change")
-    columns = ["best", "ratio of best", "read", "compile", "first", "peak memory"]
+    columns = ["best", "ratio of best", "ratio of medians", "read", "compile", "first", "peak memory"]
     print_row(["model", "threads"] + columns)
     print_row(["---"] * (2 + len(columns)))
     for key in sorted(old.keys() & new.keys()):
@@ -108,6 +118,8 @@ def main():
     parser.add_argument("--models", nargs="+", metavar="NAME", help="only these")
     parser.add_argument("--threads", type=int, nargs="+", default=[2])
     parser.add_argument("--seconds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=1, help="runs of ours, each between two of the peer; the ratio of "
+                        "medians compares neighbours: on a machine that others use too, ten rounds of a second settle it")
     parser.add_argument("--ort")
     parser.add_argument("--shared-lib", type=pathlib.Path)
     parser.add_argument("--save", type=pathlib.Path, metavar="FILE.json", help="keep the rows for --compare")
