@@ -53,23 +53,27 @@ class RequestState::Binder final : public plugin::OutputBinder {
         throw_error(ErrorCode::type_mismatch, "the tensor that was set is of type ", tensor.get_element_type(),
                     ", the result of type ", type);
       }
-      fit(tensor, type, dims);
+      // One that is read, too, gets its shape after the run: until then what is read must stay where it is.
+      if (!is_read(tensor)) fit(tensor, type, dims);
     });
     const TensorState& state = TensorAccess::state(tensor);
-    bool in_place = state.dense;
-    if (in_place) {
-      const size_t bytes = ir::byte_size(type, ir::element_count(dims));
-      for (size_t i = 0; i < request_.views_.size() && in_place; ++i) {
-        in_place = !overlap(state.data, bytes, request_.views_[i].data, request_.view_bytes_[i]);
-      }
-    }
-    if (in_place) return state.data;
+    if (state.dense && !is_read(tensor)) return state.data;
     fit(request_.staged_outputs_[index], type, dims);
     request_.staged_[index] = true;
     return request_.staged_outputs_[index].data();
   }
 
  private:
+  bool is_read(const Tensor& tensor) const {
+    if (!tensor) return false;
+    const void* data = TensorAccess::state(tensor).data;
+    const size_t bytes = tensor.get_byte_size();
+    for (size_t i = 0; i < request_.views_.size(); ++i) {
+      if (overlap(data, bytes, request_.views_[i].data, request_.view_bytes_[i])) return true;
+    }
+    return false;
+  }
+
   RequestState& request_;
 };
 
@@ -233,7 +237,8 @@ void RequestState::run() {
   }
   if (cancelled_.load(std::memory_order_relaxed)) throw Cancelled("the inference was cancelled");
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (staged_[i]) copy_from_dense(staged_outputs_[i].data(), TensorAccess::state(outputs_[i]));
+    if (staged_[i])
+      with_context([&] { return describe({false, i}); }, [&] { staged_outputs_[i].copy_to(outputs_[i]); });
   }
 }
 

@@ -11,6 +11,7 @@
 #include "ir/base/log.hpp"
 #include "ops/registry.hpp"
 #include "runtime/api/compiled_state.hpp"
+#include "terroir/ops.hpp"
 #include "terroir/terroir.hpp"
 #include "tests/support/caught.hpp"
 
@@ -520,6 +521,47 @@ TEST_F(RequestTest, CompiledModelsTellAboutThemselves) {
   EXPECT_EQ(compiled.input().get_any_name(), "data");
   EXPECT_EQ(compiled.output().get_shape(), (Shape{2}));
   EXPECT_EQ(compiled.create_infer_request().get_compiled_model().input(), compiled.input());
+}
+
+// Memory that holds no numbers once it is given back.
+struct SpoilingAllocator {
+  void* allocate(size_t bytes, size_t alignment) {
+    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  }
+  void deallocate(void* memory, size_t bytes, size_t) {
+    std::memset(memory, 0xff, bytes);
+    kept.emplace_back(memory, &std::free);
+  }
+  bool is_equal(const SpoilingAllocator&) const { return true; }
+  static inline std::vector<std::unique_ptr<void, decltype(&std::free)>> kept;
+};
+
+// As in a loop that grows a text: one tensor is read, and becomes larger by what was found.
+TEST(Requests, ATensorThatGrowsMayBeInputAndOutput) {
+  for (const bool depends_on_data : {false, true}) {
+    const auto x = std::make_shared<op::v0::Parameter>(element::f32, PartialShape{-1});
+    std::shared_ptr<Node> more = x;
+    if (depends_on_data) {
+      const auto zero = op::v0::Constant::create(element::i64, Shape{}, {int64_t{0}});
+      const auto line = op::v0::Constant::create(element::i64, Shape{1}, {int64_t{-1}});
+      more = std::make_shared<op::v8::Gather>(x, std::make_shared<op::v3::NonZero>(x), zero);
+      more = std::make_shared<op::v1::Reshape>(more, line, false);
+    }
+    const auto model = std::make_shared<Model>(OutputVector{std::make_shared<op::v0::Concat>(OutputVector{x, more}, 0)},
+                                               ParameterVector{x});
+    for (const char* device : {"CPU", "INTERPRETER"}) {
+      InferRequest request = Core().compile_model(model, device).create_infer_request();
+      const Tensor text(element::f32, {3}, SpoilingAllocator());
+      std::iota(text.data<float>(), text.data<float>() + 3, 1.f);
+      request.set_input_tensor(text);
+      request.set_output_tensor(text);
+      for (size_t count = 6; count < 100; count *= 2) {
+        request.infer();
+        ASSERT_EQ(text.get_shape(), (Shape{count})) << device;
+        for (size_t i = 0; i < count; ++i) EXPECT_EQ(text.data<float>()[i], static_cast<float>(i % 3 + 1)) << device;
+      }
+    }
+  }
 }
 
 TEST(EmptyHandles, SayThatTheyAreEmpty) {
