@@ -61,6 +61,7 @@ class Search {
     const ir::Constant* weights = ir::constant_of(graph_, convolution_.inputs[1]);
     if (!weights || weights->view.type != element::f32 || weights->view.dims.size() < 3) return std::nullopt;
     channels_ = weights->view.dims[1];
+    if (channels_ == 0) return std::nullopt;
     Fold fold{convolution_.id, {}, 0, {}, false, {}, {}};
     bool scales = true;  // nothing is on the way yet but Transposes
     for (std::optional<Place> place = Place{convolution_.inputs[0], 1}; place;) {

@@ -224,6 +224,17 @@ TEST(FoldChannels, EachForm) {
   test::expect_same_as_interpreter(m);
 }
 
+TEST(FoldChannels, NoChannels) {
+  GraphMaker m;
+  auto x = m.input({1, 0, 4});
+  auto gathered = m.op("Gather", {x, m.integers({}), m.scalar_integer(1)});
+  auto scaled = m.op("Multiply", {x, m.constant({0, 1}, {})});
+  for (const ir::Value y : {gathered, scaled})
+    m.result(m.op("Convolution", {y, m.constant({2, 0, 1}, {})},
+                  {{"strides", "1"}, {"dilations", "1"}, {"pads_begin", "0"}, {"pads_end", "0"}}));
+  test::expect_same_as_interpreter(m);
+}
+
 TEST(FoldChannels, Refuses) {
   GraphMaker m;
   const AttributeTexts window = {{"strides", "1"}, {"dilations", "1"}, {"pads_begin", "1"}, {"pads_end", "0"}};
