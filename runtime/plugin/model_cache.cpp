@@ -58,15 +58,15 @@ std::vector<Hash128> hash_constants(const std::vector<Piece>& pieces, const File
 
 ModelCache::ModelCache(const Config& config, const Hash128& model, const std::string& settings)
     : seen_(config.cache_dir),
-      encryption_(config.encryption.encrypt && config.encryption.decrypt ? config.encryption : EncryptionCallbacks()),
+      encryption_(config.encryption),
+      encrypted_(encryption_.encrypt || encryption_.decrypt),
       file_(std::filesystem::path(config.cache_dir) /
-            (hash128(concat(model.text(), ' ', build_id(), ' ', settings, encryption_.encrypt ? " encrypted" : ""))
-                 .text() +
+            (hash128(concat(model.text(), ' ', build_id(), ' ', settings, encrypted_ ? " encrypted" : "")).text() +
              ".terroir")) {}
 
 bool ModelCache::open(const parallel::Arena& arena, FunctionRef<void(Archive&)> use) const {
   std::error_code unknown;
-  if (!std::filesystem::exists(file_, unknown)) return false;
+  if ((encrypted_ && !encryption_.decrypt) || !std::filesystem::exists(file_, unknown)) return false;
   try {
     const auto file = MappedFile::open(file_);
     if (encryption_.decrypt) {
@@ -87,6 +87,7 @@ bool ModelCache::open(const parallel::Arena& arena, FunctionRef<void(Archive&)> 
 }
 
 void ModelCache::write(const parallel::Arena& arena, FunctionRef<void(ArchiveWriter&)> fill) const {
+  if (encrypted_ && !encryption_.encrypt) return;
   try {
     ArchiveWriter archive;
     fill(archive);

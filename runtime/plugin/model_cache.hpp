@@ -4,10 +4,11 @@
 // pages. What has been hashed once, the model's files and those in the folder, is not read again only to hash it while
 // it stays as it is (file_hashes.hpp). Layouts: archive.hpp. Threads and processes: any; a file appears complete or not
 // at all. Edge cases: a file that is damaged, of another model or cannot be read or written costs a warning and is not
-// used; nothing here throws for it. The folder is made when it is missing. Encrypted files
-// are read whole, and belong to this process. Files are never deleted: each pair of model
-// and settings has one of about the size of the weights, and each build of the library its own. Models without weights
-// are models as they were read, to be compiled again: what they have from the model's .bin is taken from there.
+// used; nothing here throws for it. The folder is made when it is missing. Encrypted files are read whole, and belong
+// to this process; without the function that encrypts none is written, without that which decrypts none is read:
+// nothing is ever stored as it is when one of them is set. Files are never deleted: each pair of model and settings has
+// one of about the size of the weights, and each build of the library its own. Models without weights are models as
+// they were read, to be compiled again: what they have from the model's .bin is taken from there.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -43,6 +44,7 @@ class ModelCache {
 
   FileHashes seen_;
   EncryptionCallbacks encryption_;
+  bool encrypted_;
   std::filesystem::path file_;
 };
 

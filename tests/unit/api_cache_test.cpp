@@ -271,6 +271,23 @@ TEST_F(Cache, Encrypted) {
   EXPECT_EQ(warnings_.size(), 1U);
 }
 
+TEST_F(Cache, NothingIsStoredAsItIsWhenOneFunctionIsMissing) {
+  const auto with = [&](const EncryptionCallbacks& callbacks) {
+    return AnyMap{{"CACHE_DIR", folder_.string()}, cache_encryption_callbacks(callbacks)};
+  };
+  const auto loaded = [&](const EncryptionCallbacks& callbacks) {
+    return core_.compile_model(network(), "CPU", with(callbacks)).get_property(loaded_from_cache);
+  };
+  EXPECT_FALSE(loaded({nullptr, turned}));
+  EXPECT_FALSE(fs::exists(folder_)) << "nothing to encrypt with";
+  EXPECT_FALSE(loaded({turned, nullptr}));
+  EXPECT_FALSE(loaded({turned, nullptr})) << "nothing to decrypt with";
+  EXPECT_EQ(files().size(), 1U);
+  EXPECT_TRUE(loaded({turned, turned})) << "the one file is encrypted";
+  EXPECT_TRUE(loaded({nullptr, turned}));
+  EXPECT_TRUE(warnings_.empty()) << warnings_[0];
+}
+
 TEST_F(Cache, FilesThatWereExportedAreImportedByTheirPath) {
   fs::create_directories(folder_);
   const fs::path file = folder_ / "network.blob";
