@@ -43,7 +43,6 @@ struct WideKey {
 /// positions.
 inline uint64_t ranked(uint32_t rank, uint32_t position) { return uint64_t{rank} << 32 | position; }
 inline WideKey ranked(uint64_t rank, uint32_t position) { return {rank, position}; }
-inline uint32_t rank_of(uint32_t rank) { return rank; }
 inline uint32_t rank_of(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
 inline uint64_t rank_of(const WideKey& key) { return key.rank; }
 inline uint32_t position_of(uint64_t key) { return static_cast<uint32_t>(key); }

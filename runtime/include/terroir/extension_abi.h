@@ -31,7 +31,9 @@ extern "C" {
 #define TERROIR_EXTENSION_EXPORT __attribute__((visibility("default")))
 #endif
 
-/* Element types. Types narrower than a byte are packed over the whole tensor, the first element in the low bits. */
+/* Element types. Types narrower than a byte are packed over the whole tensor, the first element in the low bits; in the
+ * highest one if it is u1. u3 and u6: three bytes hold eight or four elements, two of them the lower two thirds of the
+ * bits of each, the third byte the upper thirds, the first element highest. */
 typedef int32_t terroir_element;
 enum {
   TERROIR_DYNAMIC = 0, /* not known; during inference of shapes only */
