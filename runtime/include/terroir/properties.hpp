@@ -204,8 +204,9 @@ inline constexpr Property<CacheMode> cache_mode{"CACHE_MODE"};
 inline constexpr Property<bool, PropertyMutability::RO> loaded_from_cache{"LOADED_FROM_CACHE"};
 inline constexpr Property<std::filesystem::path, PropertyMutability::WO> cache_model_path{"CACHE_MODEL_PATH"};
 inline constexpr Property<uint64_t> cache_blob_id{"CACHE_BLOB_ID"};
-/// Functions for what CompiledModel::export_model() writes and Core::import_model() reads, and, if there are both, for
-/// the files in cache_dir, which are read whole then and not shared by processes. Can be set and not read.
+/// Functions for what CompiledModel::export_model() writes and Core::import_model() reads, and for the files in
+/// cache_dir, which are read whole then and not shared by processes; with one function alone they are only written or
+/// only read. Can be set and not read.
 inline constexpr Property<EncryptionCallbacks, PropertyMutability::WO> cache_encryption_callbacks{
     "CACHE_ENCRYPTION_CALLBACKS"};
 inline constexpr Property<bool> enable_weightless{"ENABLE_WEIGHTLESS"};

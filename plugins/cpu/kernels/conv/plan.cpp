@@ -144,8 +144,8 @@ Parts choose_parts(const ConvPlan& plan, int64_t threads) {
       const double share = largest_oc_share(plan, oc) * units / static_cast<double>(g.n * g.sp);
       const double compute = share * static_cast<double>(conv_flops(plan.problem)) / 32.0;
       // Parts that share the source fetch most of it from another core's cache, on demand; shared weights are fetched
-      // ahead. Measured on whole networks: a float of the source costs as much as this many of the weights.
-      constexpr double kSourceByWeight = 16;
+      // ahead. Measured on layers and networks: a float of the source costs as much as this many of the weights.
+      constexpr double kSourceByWeight = 4;
       const double memory = weights / static_cast<double>(oc) + kSourceByWeight * source *
                                                                     static_cast<double>(conv::ceil_div(g.n, n)) /
                                                                     static_cast<double>(sp);
