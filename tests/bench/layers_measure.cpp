@@ -1,20 +1,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "tests/bench/beside_copy.hpp"
 #include "tests/bench/layers.hpp"
 #include "tests/bench/machine_peak.hpp"
 
 namespace terroir::bench {
-namespace {
-
-double median(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-}  // namespace
-
 void measure(benchmark::State& state, OneLayer& layer, double flops, cpu::Isa isa, int threads, PeerLayer* peer) {
   double best = 1e9, best_peer = 1e9, peak = 0;
   // On a machine that others use too, the two runs of a pair meet the same load, best runs of either need not.

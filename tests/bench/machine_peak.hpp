@@ -120,38 +120,27 @@ __attribute__((target("avx512f"), noinline)) inline double divide_avx512(int64_t
 __attribute__((target("avx2"), noinline)) inline double divide_avx2(int64_t n) { return divide_loop<Doubles4>(n); }
 __attribute__((noinline)) inline double divide_sse(int64_t n) { return divide_loop<Doubles2>(n); }
 
-/// Best of several, as peak_flops.
-inline double peak_divisions(cpu::Isa isa) {
-  double best = 0;
-  for (int i = 0; i < 15; ++i) {
-    constexpr int64_t kIterations = 20000;
-    const double start = seconds_now();
-    const double done = isa == cpu::Isa::avx512 ? divide_avx512(kIterations)
-                        : isa == cpu::Isa::avx2 ? divide_avx2(kIterations)
-                                                : divide_sse(kIterations);
-    best = std::max(best, done / (seconds_now() - start));
-  }
-  return best;
+inline double divisions_once(cpu::Isa isa, int64_t iterations) {
+  const double start = seconds_now();
+  const double done = isa == cpu::Isa::avx512 ? divide_avx512(iterations)
+                      : isa == cpu::Isa::avx2 ? divide_avx2(iterations)
+                                              : divide_sse(iterations);
+  return done / (seconds_now() - start);
 }
 #endif
 
 // Additions per second of which each needs the one before: cycles of the clock.
-inline double clock_rate() {
-  double best = 0;
-  for (int i = 0; i < 15; ++i) {
-    constexpr int64_t kSteps = 100000;
-    const double start = seconds_now();
-    int64_t sum = 0;
-    for (int64_t k = 0; k < kSteps; ++k) {
+inline double clock_rate_once(int64_t iterations) {
+  const double start = seconds_now();
+  int64_t sum = 0;
+  for (int64_t k = 0; k < iterations; ++k) {
 #pragma GCC unroll 8
-      for (int j = 0; j < 8; ++j) {
-        sum += k;
-        __asm__ volatile("" : "+r"(sum));
-      }
+    for (int j = 0; j < 8; ++j) {
+      sum += k;
+      __asm__ volatile("" : "+r"(sum));
     }
-    best = std::max(best, 8.0 * static_cast<double>(kSteps) / (seconds_now() - start));
   }
-  return best;
+  return 8.0 * static_cast<double>(iterations) / (seconds_now() - start);
 }
 
 // Bytes read and written per second by memcpy over arrays larger than the last private cache.

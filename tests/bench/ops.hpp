@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "terroir/terroir.hpp"
+#include "tests/bench/beside_copy.hpp"
 
 namespace terroir::bench {
 
@@ -31,18 +32,11 @@ struct OpRow {
   const char* opset;
   AnyMap attributes;
   std::vector<OpOperand> operands;
-  /// Operations of arithmetic, where they explain the time better than the bytes do.
+  /// Of rows that are nothing but multiply-adds, two each.
   double flops = 0;
 };
 
-/// What an operation computes, where that and not its bytes explains its time.
-struct Work {
-  double vectors = 0;    // operations on elements of f32 in vectors, each as much as a multiply-add
-  double quotients = 0;  // divisions and roots of f64 in vectors
-  double steps = 0;      // of one cycle: what goes element by element, such as loads from anywhere
-  const char* why = "";
-};
-/// Of a whole row; nothing for most.
+/// Of a whole row, but for its `flops`; nothing for most.
 Work work_of(const std::string& row);
 
 inline OpOperand tensor(Shape shape, element::Type type = element::f32) { return {type, std::move(shape)}; }

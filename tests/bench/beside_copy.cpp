@@ -1,0 +1,98 @@
+#include "tests/bench/beside_copy.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "plugins/cpu/isa.hpp"
+#include "tests/bench/machine_peak.hpp"
+
+namespace terroir::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// A copy that reads and writes `bytes` in all.
+class Copy {
+ public:
+  Copy(double bytes, const parallel::Arena& arena)
+      : source_(static_cast<size_t>(bytes / 2) + 1, 1), target_(source_.size(), 2), arena_(arena) {}
+
+  double run() {
+    const size_t size = source_.size();
+    const int64_t tasks = std::clamp<int64_t>(static_cast<int64_t>(size / 32768), 1, 4 * arena_.threads());
+    const auto start = Clock::now();
+    arena_.parallel_for(tasks, [&](int64_t task) {
+      const size_t begin = size * static_cast<size_t>(task) / static_cast<size_t>(tasks);
+      const size_t end = size * static_cast<size_t>(task + 1) / static_cast<size_t>(tasks);
+      std::memcpy(target_.data() + begin, source_.data() + begin, end - begin);
+    });
+    __asm__ volatile("" ::"r"(target_.data()) : "memory");
+    return seconds_since(start);
+  }
+
+ private:
+  std::vector<char> source_, target_;
+  const parallel::Arena& arena_;
+};
+
+/// Rates of one thread; each only as long as is needed to be right within a percent.
+struct Rates {
+  double flops = 0, divisions = 0, clock = 0;
+
+  explicit Rates(const Work& work) {
+    const cpu::Isa isa = cpu::available_isas().back();
+    if (work.vectors > 0) flops = peak_flops_once(isa, 5000);
+#if defined(__x86_64__)
+    if (work.quotients > 0) divisions = divisions_once(isa, 500);
+#endif
+    if (work.steps > 0) clock = clock_rate_once(5000);
+  }
+  double seconds(const Work& work) const {
+    double sum = 0;
+    if (flops > 0) sum += work.vectors / (flops / 2);
+    if (divisions > 0) sum += work.quotients / divisions;
+    if (clock > 0) sum += work.steps / clock;
+    return sum;
+  }
+};
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+BesideCopy beside_copy(const std::function<double()>& operation, double bytes, const Work& work,
+                       const parallel::Arena& arena) {
+  constexpr double kSeconds = 0.1;
+  constexpr size_t kLeast = 9;
+  Copy copy(bytes, arena);
+  BesideCopy out{1e9, 1e9};
+  std::vector<double> slower, explained, beyond;
+  const auto start = Clock::now();
+  while (slower.size() < kLeast || seconds_since(start) < kSeconds) {
+    copy.run();
+    const double copied = copy.run();
+    operation();
+    const double operated = operation();
+    const Rates rates(work);
+    const double computed = rates.seconds(work) / arena.threads();
+    slower.push_back(operated / copied);
+    explained.push_back((copied + computed) / copied);
+    beyond.push_back(operated / (copied + computed));
+    out.best = std::min(out.best, operated);
+    out.best_copy = std::min(out.best_copy, copied);
+    out.best_peak = std::max(out.best_peak, rates.flops);
+  }
+  out.slower = median(slower);
+  out.explained = median(explained);
+  out.beyond = median(beyond);
+  return out;
+}
+
+}  // namespace terroir::bench

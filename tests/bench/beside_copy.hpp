@@ -1,0 +1,40 @@
+// What: the time of an operation beside that of a plain copy of its bytes, and how much slower its arithmetic explains.
+//   slower     operation by copy
+//   explained  copy and arithmetic by copy: the sum of both, though they overlap in part
+//   beyond     operation by copy and arithmetic: 1 is as fast as explained, more is slower
+// All three are medians over rounds. A round times the copy, the operation and the rates of this machine that the
+// arithmetic needs one right after the other: on a machine that others use too, they meet the same load and the same
+// clock, which best runs of each need not.
+// Threads: the copy runs on those of `arena`; rates are one thread's.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "runtime/parallel/arena.hpp"
+
+namespace terroir::bench {
+
+/// What an operation computes, where that and not its bytes explains its time.
+struct Work {
+  double vectors = 0;    // operations on elements of f32 in vectors, each as much as a multiply-add
+  double quotients = 0;  // divisions and roots of f64 in vectors
+  double steps = 0;      // of one cycle: what goes element by element, such as loads from anywhere
+  const char* why = "";
+};
+
+struct BesideCopy {
+  double best = 0;       // seconds
+  double best_copy = 0;  // the same for memcpy of an array of half as many bytes, which reads and writes as many
+  double best_peak = 0;  // additions and multiplications per second on one thread; only if `work` has vectors
+  double slower = 0, explained = 0, beyond = 0;
+};
+
+/// `operation` returns its seconds. Both sides of a round run twice and the second time counts, when their data are
+/// again where the caches of this machine keep them.
+BesideCopy beside_copy(const std::function<double()>& operation, double bytes, const Work& work,
+                       const parallel::Arena& arena);
+
+double median(std::vector<double> values);
+
+}  // namespace terroir::bench
