@@ -200,18 +200,21 @@ std::vector<PortType> infer_node(const Graph& graph, NodeId id, KnownValues& kno
   }
 }
 
+size_t infer_outputs(Graph& graph, NodeId id, KnownValues& known) {
+  std::vector<PortType> outputs = infer_node(graph, id, known);
+  Node& node = graph.node(id);
+  if (node.outputs.size() < outputs.size()) node.outputs.resize(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    node.outputs[i].type = outputs[i].type;
+    node.outputs[i].shape = std::move(outputs[i].shape);
+  }
+  known.forget(id);
+  return outputs.size();
+}
+
 void infer_graph(Graph& graph) {
   KnownValues known(graph);
-  for (NodeId id : topological_order(graph)) {
-    const std::vector<PortType> outputs = infer_node(graph, id, known);
-    Node& node = graph.node(id);
-    if (node.outputs.size() < outputs.size()) node.outputs.resize(outputs.size());
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      node.outputs[i].type = outputs[i].type;
-      node.outputs[i].shape = outputs[i].shape;
-    }
-    known.forget(id);
-  }
+  for (NodeId id : topological_order(graph)) infer_outputs(graph, id, known);
 }
 
 }  // namespace terroir::ir

@@ -9,6 +9,9 @@ namespace terroir::ir {
 /// Exception whose context is Node::describe() when the op refuses; the node is unchanged then.
 std::vector<PortType> infer_node(const Graph& graph, NodeId id, KnownValues& known);
 
+/// The same, recorded in the node's outputs, which may become more, never fewer. Returns how many the operation has.
+size_t infer_outputs(Graph& graph, NodeId id, KnownValues& known);
+
 /// Infers every node and records the results. Strong guarantee is not given: infer a clone where it is needed.
 void infer_graph(Graph& graph);
 

@@ -59,14 +59,8 @@ size_t apply(Patch&& patch, Graph& graph) {
     const NodeId id =
         graph.add(*wanted.schema, std::move(wanted.name), std::move(wanted.attributes), std::move(inputs));
     ids.push_back(id);
-    Node& node = graph.node(id);
-    inherit_names(graph, node, wanted.from);
-    const std::vector<PortType> types = infer_node(graph, id, known);
-    node.outputs.resize(types.size());
-    for (size_t i = 0; i < types.size(); ++i) {
-      node.outputs[i].type = types[i].type;
-      node.outputs[i].shape = types[i].shape;
-    }
+    inherit_names(graph, graph.node(id), wanted.from);
+    infer_outputs(graph, id, known);
   }
   for (auto& [from, to] : patch.replacements_) {
     const Value target = resolve(to);

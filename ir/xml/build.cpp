@@ -140,21 +140,15 @@ class GraphBuilder {
   void infer() {
     KnownValues known(*graph_);
     for (NodeId id : topological_order(*graph_)) {
-      const std::vector<PortType> outputs = infer_node(*graph_, id, known);
-      Node& node = graph_->node(id);
-      if (node.outputs.size() > outputs.size())
+      const size_t count = infer_outputs(*graph_, id, known);
+      const Node& node = graph_->node(id);
+      if (node.outputs.size() > count)
         with_context([&] { return node.describe(); },
                      [&] {
-                       throw_error(ErrorCode::parse_error, node.schema->display_name(), " has ", outputs.size(),
+                       throw_error(ErrorCode::parse_error, node.schema->display_name(), " has ", count,
                                    " outputs here, the file gives it ", node.outputs.size(), " output ports");
                      });
-      node.outputs.resize(outputs.size());
-      for (size_t i = 0; i < outputs.size(); ++i) {
-        node.outputs[i].type = outputs[i].type;
-        node.outputs[i].shape = outputs[i].shape;
-        compare_declared(node, i);
-      }
-      known.forget(id);
+      for (size_t i = 0; i < count; ++i) compare_declared(node, i);
     }
   }
 

@@ -34,15 +34,9 @@ class SetElementType final : public AttributeVisitor {
   element::Type type_;
 };
 
-void record_types(Graph& graph, NodeId id) {
+void infer_alone(Graph& graph, NodeId id) {
   KnownValues known(graph);
-  const auto types = infer_node(graph, id, known);
-  Node& node = graph.node(id);
-  node.outputs.resize(types.size());
-  for (size_t i = 0; i < types.size(); ++i) {
-    node.outputs[i].type = types[i].type;
-    node.outputs[i].shape = types[i].shape;
-  }
+  infer_outputs(graph, id, known);
 }
 
 NodeId add_convert(Graph& graph, const OpRegistry& registry, std::string name, element::Type type, Value from) {
@@ -53,33 +47,40 @@ NodeId add_convert(Graph& graph, const OpRegistry& registry, std::string name, e
   const Origin origin = graph.node(from.node).origin;
   const NodeId id = graph.add(schema, std::move(name), std::move(attributes), {from});
   graph.node(id).origin = origin;
-  record_types(graph, id);
+  infer_alone(graph, id);
   return id;
 }
 
-/// Tensor names and whose they are.
-class Names {
+/// Names of a model's inputs and outputs, and whose they are.
+class EndNames {
  public:
-  explicit Names(const Graph& graph) {
-    for (NodeId id : graph.nodes())
-      for (size_t i = 0; i < graph.node(id).outputs.size(); ++i)
-        for (const auto& name : graph.node(id).outputs[i].names)
-          owners_.emplace(name, Value{id, static_cast<int32_t>(i)});
+  explicit EndNames(Graph& graph) : graph_(graph) {
+    for (NodeId id : graph.parameters()) claim_all({id, 0});
+    for (NodeId id : graph.results()) claim_all(graph.node(id).inputs.at(0));
   }
 
-  void add(Graph& graph, Value value, const std::string& name) {
-    if (name.empty()) return;
-    const auto [found, added] = owners_.emplace(name, value);
-    if (found->second != value)
-      throw_error(ErrorCode::invalid_argument, "in IR version 10 inputs and outputs are named by their layers, but '",
-                  name, "' names two tensors: one of ", graph.node(found->second.node).describe(), " and one of ",
-                  graph.node(value.node).describe());
-    if (!added) return;
-    auto& names = graph.port(value).names;
+  void add(Value value, const std::string& name) {
+    if (name.empty() || !claim(value, name)) return;
+    auto& names = graph_.port(value).names;
     names.insert(std::lower_bound(names.begin(), names.end(), name), name);
   }
 
  private:
+  void claim_all(Value value) {
+    for (const auto& name : graph_.port(value).names) claim(value, name);
+  }
+  /// Whether it was nobody's.
+  bool claim(Value value, const std::string& name) {
+    const auto [found, added] = owners_.emplace(name, value);
+    if (found->second != value)
+      throw_error(ErrorCode::invalid_argument, "in IR version 10 names tell inputs and outputs apart, also those of ",
+                  "their layers, but '", name, "' names two tensors: one of ",
+                  graph_.node(found->second.node).describe(), " and one of ", graph_.node(value.node).describe(),
+                  "; convert the original model again, to version 11");
+    return added;
+  }
+
+  Graph& graph_;
   std::unordered_map<std::string, Value> owners_;
 };
 
@@ -98,13 +99,13 @@ element::Type v10_output_type(element::Type type) {
 }
 
 void name_v10_ends(Graph& graph, FunctionRef<int64_t(Value)> port_id) {
-  Names names(graph);
-  for (NodeId id : graph.parameters()) names.add(graph, {id, 0}, graph.node(id).name);
+  EndNames names(graph);
+  for (NodeId id : graph.parameters()) names.add({id, 0}, graph.node(id).name);
   for (NodeId id : graph.results()) {
     const Value source = graph.node(id).inputs.at(0);
     const Node& producer = graph.node(source.node);
     const bool one_of_several = producer.outputs.size() > 1;
-    names.add(graph, source, one_of_several ? producer.name + "." + std::to_string(port_id(source)) : producer.name);
+    names.add(source, one_of_several ? producer.name + "." + std::to_string(port_id(source)) : producer.name);
   }
 }
 
@@ -124,7 +125,7 @@ void apply_v10_rules(Graph& graph, const ModelRecord& model, const OpRegistry& r
     SetElementType visitor("element_type", element::f32);
     node.attributes->visit(visitor);
     node.outputs[0].declared.reset();
-    record_types(graph, id);
+    infer_alone(graph, id);
     const NodeId convert = add_convert(graph, registry, node.name + "/as_f16", element::f16, {id, 0});
     for (const Use& use : uses) graph.set_input(use, {convert, 0});
   }
@@ -142,7 +143,7 @@ void apply_v10_rules(Graph& graph, const ModelRecord& model, const OpRegistry& r
         graph.port({found->second, 0}).names = std::exchange(graph.port(source).names, {});
     }
     graph.set_input({id, 0}, {found->second, 0});
-    record_types(graph, id);
+    infer_alone(graph, id);
   }
 }
 
@@ -183,7 +184,7 @@ void apply_pre_process(Graph& graph, const ModelRecord& model, const OpRegistry&
     const std::vector<Use> uses = graph.uses({input, 0});
     const NodeId difference =
         graph.add(registry.get("Subtract", "opset1"), name + "/minus_mean", nullptr, {{input, 0}, {mean, 0}});
-    record_types(graph, difference);
+    infer_alone(graph, difference);
     for (const Use& use : uses) graph.set_input(use, {difference, 0});
   }
   infer_graph(graph);  // the means may know more about the input's shape than the input

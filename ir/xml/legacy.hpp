@@ -15,10 +15,10 @@ namespace terroir::ir::xml {
 element::Type v10_output_type(element::Type type);
 
 /// Adds the names of the layers to the tensor names of inputs and outputs. `port_id`: of one of several outputs of a
-/// producer. Exception: invalid_argument if such a name already belongs to another tensor.
+/// producer. Exception: invalid_argument if two of these tensors have one name. Tensors within the model may share it.
 void name_v10_ends(Graph& graph, FunctionRef<int64_t(Value)> port_id);
 
-/// Exception: invalid_argument if a name that has to be added already belongs to another tensor.
+/// Exception: that of name_v10_ends().
 void apply_v10_rules(Graph& graph, const ModelRecord& model, const OpRegistry& registry);
 
 /// Exception: unsupported for mean images and scales; parse_error for an unknown input or wrong channels.

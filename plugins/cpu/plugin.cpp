@@ -133,6 +133,7 @@ class CpuRequest final : public plugin::RequestState {
     std::shared_ptr<const Plan> plan;
     std::vector<std::chrono::nanoseconds> times;  // by step of the plan
     std::string name, type, kernel;               // without a plan
+    int32_t line = 0;                             // of the model's file, the same
   };
 
   /// Memory for result `i` of a stage.
@@ -224,11 +225,13 @@ class CpuRequest final : public plugin::RequestState {
     std::vector<ir::Constant> results = run_frontier_op(node, values, context.arena);
     if (!profiling_) return results;
     const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin;
-    // The body of a loop runs again and again: one entry with the sum.
-    const auto known = std::find_if(profile_.begin(), profile_.end(),
-                                    [&](const ProfiledRun& run) { return !run.plan && run.name == node.name; });
+    // The body of a loop runs again and again: one entry with the sum. Another body may have a layer of that name.
+    const auto known = std::find_if(profile_.begin(), profile_.end(), [&](const ProfiledRun& run) {
+      return !run.plan && run.name == node.name && run.line == node.origin.line;
+    });
     if (known == profile_.end())
-      profile_.push_back({nullptr, {time}, node.name, node.schema->type, kernel_of_reference(*node.schema)});
+      profile_.push_back(
+          {nullptr, {time}, node.name, node.schema->type, kernel_of_reference(*node.schema), node.origin.line});
     else
       known->times.front() += time;
     return results;

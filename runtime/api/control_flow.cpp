@@ -46,11 +46,7 @@ class Change {
     ir::Graph& graph = layer_.state->writable();
     try {
       ir::KnownValues known(graph);
-      const std::vector<ir::PortType> types = ir::infer_node(graph, layer_.id, known);
-      for (size_t i = 0; i < types.size(); ++i) {
-        node().outputs.at(i).type = types[i].type;
-        node().outputs.at(i).shape = types[i].shape;
-      }
+      ir::infer_outputs(graph, layer_.id, known);
     } catch (...) {
       graph.set_inputs(layer_.id, inputs_);
       node().outputs.resize(outputs_);

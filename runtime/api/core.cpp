@@ -99,10 +99,11 @@ struct Core::State {
   /// The device meant by its name; `properties` lose what only chooses it.
   const plugin::Plugin& choose(const std::string& device, AnyMap& properties) const {
     const auto priorities = properties.find(device::priorities.name());
-    if ((!device.empty() && device != "AUTO") || priorities == properties.end()) return plugins.get(device);
+    const bool lists = device.empty() || device == "AUTO" || device == "MULTI" || device == "HETERO";
+    if (!lists || priorities == properties.end()) return plugins.get(device);
     const std::string candidates = priorities->second.as<std::string>();
     properties.erase(priorities);
-    return plugins.get("AUTO:" + candidates);
+    return plugins.get((device.empty() ? "AUTO" : device) + ":" + candidates);
   }
   plugin::Config config_of(const plugin::Plugin& plugin) const {
     const std::lock_guard lock(mutex);

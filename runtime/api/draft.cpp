@@ -140,13 +140,7 @@ StatePtr one_state(const std::vector<const Node*>& nodes) {
 void infer(ir::Graph& graph, ir::NodeId id) {
   ir::KnownValues known(graph);
   try {
-    const std::vector<ir::PortType> outputs = ir::infer_node(graph, id, known);
-    ir::Node& node = graph.node(id);
-    node.outputs.resize(outputs.size());
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      node.outputs[i].type = outputs[i].type;
-      node.outputs[i].shape = outputs[i].shape;
-    }
+    ir::infer_outputs(graph, id, known);
   } catch (...) {
     graph.erase(id);
     throw;
@@ -304,7 +298,7 @@ OpenLayer open_layer(const Node& layer, const OutputVector& inputs) {
   std::vector<const Node*> nodes{&layer};
   for (const Output<Node>& input : inputs) nodes.push_back(&node_of(input));
   const StatePtr& now = NodeAccess::state(layer);
-  if (now->owned && now->needed_layers()->contains(NodeAccess::id(layer)))
+  if (now->owned && needed_by_ends(*now->graph)[ir::index_of(NodeAccess::id(layer))])
     throw_error(ErrorCode::invalid_argument, NodeAccess::node(layer).describe(),
                 " belongs to a model and cannot be changed");
   StatePtr state = one_state(nodes);

@@ -17,23 +17,6 @@ bool has_name(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-void infer_layer(ir::Graph& graph, ir::NodeId id, ir::KnownValues& known) {
-  const std::vector<ir::PortType> outputs = ir::infer_node(graph, id, known);
-  ir::Node& node = graph.node(id);
-  if (node.outputs.size() < outputs.size()) node.outputs.resize(outputs.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    node.outputs[i].type = outputs[i].type;
-    node.outputs[i].shape = outputs[i].shape;
-  }
-  known.forget(id);
-}
-
-std::vector<bool> needed_layers_of(const ir::Graph& graph) {
-  std::vector<ir::NodeId> ends = graph.results();
-  for (const auto& more : {graph.sinks(), graph.parameters()}) ends.insert(ends.end(), more.begin(), more.end());
-  return needed_by(graph, std::move(ends));
-}
-
 }  // namespace
 
 std::vector<bool> needed_by(const ir::Graph& graph, std::vector<ir::NodeId> ends) {
@@ -48,6 +31,12 @@ std::vector<bool> needed_by(const ir::Graph& graph, std::vector<ir::NodeId> ends
   return needed;
 }
 
+std::vector<bool> needed_by_ends(const ir::Graph& graph) {
+  std::vector<ir::NodeId> ends = graph.results();
+  for (const auto& more : {graph.sinks(), graph.parameters()}) ends.insert(ends.end(), more.begin(), more.end());
+  return needed_by(graph, std::move(ends));
+}
+
 void infer_anew(ir::Graph& graph, const char* failed) {
   // What the file declares holds for what was in the file only.
   for (const ir::NodeId id : graph.nodes()) {
@@ -55,12 +44,12 @@ void infer_anew(ir::Graph& graph, const char* failed) {
   }
   with_context([&] { return std::string(failed); },
                [&] {
-                 const std::vector<bool> needed = needed_layers_of(graph);
+                 const std::vector<bool> needed = needed_by_ends(graph);
                  require_ends(graph, needed);
                  ir::KnownValues known(graph);
                  for (const ir::NodeId id : ir::topological_order(graph)) {
                    try {
-                     infer_layer(graph, id, known);
+                     ir::infer_outputs(graph, id, known);
                    } catch (const Exception&) {
                      if (needed[ir::index_of(id)]) throw;
                    }

@@ -53,6 +53,8 @@ struct GraphState {
 
 /// Layers from which one of `ends` can be reached, and these, by id.
 std::vector<bool> needed_by(const ir::Graph& graph, std::vector<ir::NodeId> ends);
+/// Those that are no spare layers.
+std::vector<bool> needed_by_ends(const ir::Graph& graph);
 
 /// Infers a graph of which something was changed. Spare layers that refuse their new inputs stay as they are. `failed`
 /// stands before the text of an Exception; these are those of GraphState::needed_graph().

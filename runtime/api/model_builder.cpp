@@ -71,14 +71,7 @@ struct ModelBuilder::State {
   void infer(ir::NodeId id) {
     try {
       std::optional<ir::KnownValues> fresh;
-      ir::KnownValues& values = known ? *known : fresh.emplace(graph());
-      std::vector<ir::PortType> outputs = ir::infer_node(graph(), id, values);
-      ir::Node& node = graph().node(id);
-      node.outputs.resize(outputs.size());
-      for (size_t i = 0; i < outputs.size(); ++i) {
-        node.outputs[i].type = outputs[i].type;
-        node.outputs[i].shape = std::move(outputs[i].shape);
-      }
+      ir::infer_outputs(graph(), id, known ? *known : fresh.emplace(graph()));
     } catch (...) {
       names.erase(graph().node(id).name);
       graph().erase(id);

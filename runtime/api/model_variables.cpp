@@ -50,10 +50,11 @@ void detail::reshape_variables(ir::Graph& graph, const std::unordered_map<std::s
 
 op::util::VariableVector Model::get_variables() const {
   op::util::VariableVector variables;
-  const auto graph = state_->needed_layers();
-  for (const ir::NodeId id : graph->nodes()) {
-    const ir::Node& node = graph->node(id);
-    if (!plugin::needs_state(node)) continue;
+  const ir::Graph& graph = *state_->graph;
+  const std::vector<bool> needed = detail::needed_by_ends(graph);
+  for (const ir::NodeId id : graph.nodes()) {
+    const ir::Node& node = graph.node(id);
+    if (!needed[ir::index_of(id)] || !plugin::needs_state(node)) continue;
     op::util::VariableInfo info = info_of(node);
     const auto known = std::find_if(variables.begin(), variables.end(), [&](const auto& variable) {
       return variable->get_info().variable_id == info.variable_id;

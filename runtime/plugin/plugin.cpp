@@ -169,6 +169,52 @@ Any Plugin::get_property(const std::string& key, const Config& config) const {
   return value;
 }
 
+namespace {
+
+bool contains(const std::vector<std::string_view>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// What a device's name asks for. "AUTO:GPU,CPU" names candidates, the best first, "AUTO:-GPU" whom it must not take;
+/// "CPU.0" is the first device of that kind; "MULTI:CPU" and "HETERO:CPU" have one device to share the work among.
+struct DeviceWish {
+  std::vector<std::string_view> candidates, refused;  // an empty candidate: any device
+
+  explicit DeviceWish(const std::string& device) {
+    std::string_view words = device;
+    const size_t colon = words.find(':');
+    const std::string_view way = words.substr(0, colon);
+    const bool chooses = device.empty() || way == "AUTO";
+    const bool shares = way == "MULTI" || way == "HETERO";
+    if (way == "BATCH" || (shares && words.find(',') != std::string_view::npos))
+      throw_error(ErrorCode::unsupported, "the device '", device, "': ",
+                  way == "BATCH" ? "requests are not gathered into batches, Model::set_batch() makes a model of batches"
+                                 : "a model runs on one device, name that");
+    if (chooses || shares) words.remove_prefix(colon == std::string_view::npos ? words.size() : colon + 1);
+    if (!chooses) {
+      candidates.push_back(words.empty() ? std::string_view(device) : without_number(words));
+      return;
+    }
+    do {
+      const size_t comma = words.find(',');
+      std::string_view name = words.substr(0, comma);
+      words.remove_prefix(comma == std::string_view::npos ? words.size() : comma + 1);
+      const bool refuses = name.starts_with('-');
+      if (refuses) name.remove_prefix(1);
+      (refuses ? refused : candidates).push_back(without_number(name));
+    } while (!words.empty());
+    if (candidates.empty()) candidates.emplace_back();
+  }
+
+ private:
+  static std::string_view without_number(std::string_view name) {
+    if (name.ends_with(".0")) name.remove_suffix(2);
+    return name;
+  }
+};
+
+}  // namespace
+
 void PluginRegistry::add(std::unique_ptr<Plugin> plugin) {
   const std::string name = plugin->device_name();
   const std::lock_guard lock(mutex_);
@@ -183,28 +229,12 @@ const Plugin* PluginRegistry::find(std::string_view device) const {
 }
 
 const Plugin& PluginRegistry::get(const std::string& device) const {
-  // "AUTO:GPU,CPU" names its candidates, "AUTO:-GPU" whom it must not take; "CPU.0" is the first device of that kind.
-  std::string_view words = device;
-  if (words.starts_with("AUTO")) words.remove_prefix(std::min<size_t>(words.size(), 5));
-  std::vector<std::string_view> candidates, refused;
-  do {
-    const size_t comma = words.find(',');
-    std::string_view name = words.substr(0, comma);
-    words.remove_prefix(comma == std::string_view::npos ? words.size() : comma + 1);
-    const bool refuses = name.starts_with('-');
-    if (refuses) name.remove_prefix(1);
-    if (name.ends_with(".0")) name.remove_suffix(2);
-    (refuses ? refused : candidates).push_back(name);
-  } while (!words.empty());
+  const DeviceWish wish(device);
   const std::lock_guard lock(mutex_);
-  const auto is_refused = [&](std::string_view name) {
-    return std::find(refused.begin(), refused.end(), name) != refused.end();
-  };
-  if (candidates.empty()) candidates = {""};
-  for (const std::string_view wanted : candidates) {
+  for (const std::string_view wanted : wish.candidates) {
     for (const auto& plugin : plugins_) {
       const std::string name = plugin->device_name();
-      if ((wanted.empty() || wanted == name) && !is_refused(name)) return *plugin;
+      if ((wanted.empty() || wanted == name) && !contains(wish.refused, name)) return *plugin;
     }
   }
   std::string available;

@@ -354,6 +354,30 @@ TEST(Core, AutoChoosesTheFirstDeviceThereIs) {
   EXPECT_EQ(caught([] { Core("plugins.xml"); }).code(), ErrorCode::unsupported);
 }
 
+TEST(Core, NamesOfDevicesThatAreNoneOfAutoMeanOneDevice) {
+  Core core;
+  const auto model = small_model({1, 4});
+  for (const char* device : {"INTERPRETER", "INTERPRETER.0", "MULTI:INTERPRETER", "HETERO:INTERPRETER.0"}) {
+    EXPECT_EQ(core.compile_model(model, device).get_property(execution_devices),
+              std::vector<std::string>{"INTERPRETER"})
+        << device;
+  }
+  EXPECT_EQ(core.compile_model(model, "MULTI", device::priorities("INTERPRETER")).get_property(execution_devices),
+            std::vector<std::string>{"INTERPRETER"});
+  EXPECT_EQ(core.get_property("HETERO:CPU", device::full_name), core.get_property("CPU", device::full_name));
+  for (const char* device : {"-CPU", "CPU,INTERPRETER", "GPU,CPU", "CPU.1", "cpu", "CPU:", "AUTOCPU", "AUTO_CPU",
+                             ":CPU", "MULTI", "MULTI:", "MULTI:GPU", "HETERO:-CPU", "CPU -nstreams 1"}) {
+    const Exception refusal = caught([&] { core.compile_model(model, device); });
+    EXPECT_EQ(refusal.code(), ErrorCode::not_found) << device;
+    EXPECT_NE(std::string(refusal.what()).find("'" + std::string(device) + "'"), std::string::npos) << refusal.what();
+  }
+  for (const char* device : {"MULTI:CPU,INTERPRETER", "HETERO:GPU,CPU", "BATCH:CPU", "BATCH:CPU(4)"}) {
+    const Exception refusal = caught([&] { core.compile_model(model, device); });
+    EXPECT_EQ(refusal.code(), ErrorCode::unsupported) << device;
+    EXPECT_NE(std::string(refusal.what()).find("'" + std::string(device) + "'"), std::string::npos) << refusal.what();
+  }
+}
+
 TEST(Core, RefusesWhatIsNoModel) {
   Core core;
   EXPECT_EQ(caught([&] { core.compile_model(std::shared_ptr<const Model>()); }).code(), ErrorCode::invalid_argument);

@@ -215,5 +215,35 @@ TEST_F(ControlFlowInCode, WrongPartsOfALoopAreRefused) {
   EXPECT_EQ(code_of([&] { loop->set_invariant_input(input({1, 2}), input({1, 2})); }), ErrorCode::invalid_argument);
 }
 
+// Their kernels end a plan, so they are none of its steps.
+TEST_F(ControlFlowInCode, ProfilesTellLayersOfOneNameInTwoBodiesApart) {
+  const auto indices = [](const Output<Node>& of) {
+    auto layer = std::make_shared<op::v3::NonZero>(of, element::i64);
+    layer->set_friendly_name("indices");
+    return layer;
+  };
+  const auto chosen = input({}, element::boolean), x = input({4}), then_x = input({4}), else_x = input({4});
+  const auto then_result = std::make_shared<Result>(indices(then_x)),
+             else_result = std::make_shared<Result>(indices(else_x));
+  const auto layer = std::make_shared<op::v8::If>(chosen);
+  layer->set_then_body(std::make_shared<Model>(ResultVector{then_result}, ParameterVector{then_x}));
+  layer->set_else_body(std::make_shared<Model>(ResultVector{else_result}, ParameterVector{else_x}));
+  layer->set_input(x, then_x, else_x);
+  const Output<Node> found = layer->set_output(then_result, else_result);
+  const auto model =
+      std::make_shared<Model>(OutputVector{found, indices(x)->output(0)}, ParameterVector{chosen, x}, "twice");
+  const std::string file = (root_ / "model.xml").string();
+  save_model(model, file, false);
+  InferRequest request = Core().compile_model(file, "CPU", enable_profiling(true)).create_infer_request();
+  request.set_input_tensor(0, condition(true));
+  request.set_input_tensor(1, tensor({4}, {0, 1, 0, 2}));
+  request.infer();
+  int runs = 0;
+  for (const ProfilingInfo& info : request.get_profiling_info()) {
+    if (info.node_name == "indices" && info.status == ProfilingInfo::Status::EXECUTED) ++runs;
+  }
+  EXPECT_EQ(runs, 2);
+}
+
 }  // namespace
 }  // namespace terroir

@@ -242,22 +242,38 @@ TEST(ReaderV10, PresentsTypesAndNamesOfOldFiles) {
   EXPECT_TRUE(node(*same, "Parameter0").outputs[0].names.empty());
 }
 
-TEST(ReaderV10, RefusesNamesThatClash) {
+TEST(ReaderV10, RefusesInputsAndOutputsOfOneName) {
   Read read;
-  std::string model =
-      net(parameter(0) + layer(1, "ReLU", "", port(0, {2, 3}), port(1, {2, 3}, "names=\"Parameter0\"")) + result(2),
-          edge(0, 0, 1, 0) + edge(1, 1, 2, 0), 10);
-  EXPECT_THROW(
-      {
-        try {
-          read(model);
-        } catch (const Exception& error) {
-          EXPECT_NE(std::string(error.what()).find("'Parameter0' names two tensors"), std::string::npos)
-              << error.what();
-          throw;
-        }
-      },
-      Exception);
+  const auto named_relu = [](int id, const std::string& names) {
+    return layer(id, "ReLU", "", port(0, {2, 3}), port(1, {2, 3}, "names=\"" + names + "\""));
+  };
+  const auto refusal = [&](const std::string& model) -> std::string {
+    try {
+      read(model);
+    } catch (const Exception& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      return error.what();
+    }
+    return {};
+  };
+  const std::string one_layer = edge(0, 0, 1, 0) + edge(1, 1, 2, 0);
+  const std::string as_a_layer = refusal(net(parameter(0) + named_relu(1, "Parameter0") + result(2), one_layer, 10));
+  EXPECT_NE(as_a_layer.find("'Parameter0' names two tensors"), std::string::npos) << as_a_layer;
+
+  const auto named_input = [](int id) {
+    return layer(id, "Parameter", "shape=\"2,3\" element_type=\"f32\"", "", port(0, {2, 3}, "names=\"same\""));
+  };
+  const std::string two_inputs =
+      named_input(0) + named_input(1) + named_relu(2, "a") + named_relu(3, "b") + result(4) + result(5);
+  const std::string two_edges = edge(0, 0, 2, 0) + edge(1, 0, 3, 0) + edge(2, 1, 4, 0) + edge(3, 1, 5, 0);
+  const std::string as_tensors = refusal(net(two_inputs, two_edges, 10));
+  EXPECT_NE(as_tensors.find("'same' names two tensors"), std::string::npos) << as_tensors;
+  EXPECT_EQ(refusal(net(two_inputs, two_edges, 11)), "");
+
+  // Nobody asks for tensors within a model by name.
+  EXPECT_EQ(refusal(net(parameter(0) + named_relu(1, "Parameter0") + named_relu(2, "a") + result(3),
+                        edge(0, 0, 1, 0) + edge(1, 1, 2, 0) + edge(2, 1, 3, 0), 10)),
+            "");
 }
 
 TEST(ReaderPreProcess, MeanValuesBecomeASubtraction) {
