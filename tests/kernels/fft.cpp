@@ -92,7 +92,8 @@ void check(cpu::Isa isa, const Case& c) {
 }
 
 TEST_P(Fft, EveryRadixAndConvolutions) {
-  for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 9, 13, 16, 20, 23, 35, 47, 53, 64, 94, 106, 131, 256})
+  for (const int64_t n :
+       {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 20, 23, 24, 32, 35, 47, 53, 64, 80, 94, 106, 128, 131, 256, 320})
     for (const bool inverse : {false, true}) {
       check(isa(), {n, 3, n, FftSide::complex, FftSide::complex, inverse, true});
       const FftSide from = inverse ? FftSide::half : FftSide::real, to = inverse ? FftSide::real : FftSide::half;

@@ -20,6 +20,22 @@ TERROIR_NOINLINE void clear_rows(float* rows, int64_t begin, int64_t end, int64_
   for (int64_t i = begin * b; i < end * b; ++i) rows[i] = 0.0f;
 }
 
+// Numbers of kLanes lines side by side, taken apart and put together; loops whose count is known become shuffles.
+TERROIR_INLINE void take_apart(const float* TERROIR_RESTRICT pairs, float* TERROIR_RESTRICT re,
+                               float* TERROIR_RESTRICT im) {
+  for (int64_t l = 0; l < kLanes; ++l) {
+    re[l] = pairs[2 * l];
+    im[l] = pairs[2 * l + 1];
+  }
+}
+TERROIR_INLINE void put_together(const float* TERROIR_RESTRICT re, const float* TERROIR_RESTRICT im,
+                                 float* TERROIR_RESTRICT pairs) {
+  for (int64_t l = 0; l < kLanes; ++l) {
+    pairs[2 * l] = re[l];
+    pairs[2 * l + 1] = im[l];
+  }
+}
+
 // Numbers of `unit` floats to rows of their own: column c of a line becomes row c of planes[c % unit].
 // Whole blocks of kLanes lines by kLanes floats are transposed in registers.
 template <int Unit>
@@ -29,6 +45,13 @@ TERROIR_NOINLINE void load_lines(const float* src, const FftLines& from, int64_t
     const float* base = src + offset_of(from, first);
     for (int64_t i = 0; i < n; ++i) {
       const float* row = base + i * from.step;
+      if (b == kLanes) {
+        if constexpr (Unit == 1)
+          storeu(planes[0] + i * kLanes, loadu(row));
+        else
+          take_apart(row, planes[0] + i * kLanes, planes[1] + i * kLanes);
+        continue;
+      }
       for (int64_t l = 0; l < b; ++l)
         for (int u = 0; u < Unit; ++u) planes[u][i * b + l] = row[l * Unit + u];
     }
@@ -58,6 +81,13 @@ TERROIR_NOINLINE void store_lines(float* dst, const FftLines& to, int64_t first,
     float* base = dst + offset_of(to, first);
     for (int64_t i = 0; i < n; ++i) {
       float* row = base + i * to.step;
+      if (b == kLanes) {
+        if constexpr (Unit == 1)
+          storeu(row, loadu(planes[0] + i * kLanes));
+        else
+          put_together(planes[0] + i * kLanes, planes[1] + i * kLanes, row);
+        continue;
+      }
       for (int64_t l = 0; l < b; ++l)
         for (int u = 0; u < Unit; ++u) row[l * Unit + u] = planes[u][i * b + l];
     }
@@ -80,36 +110,36 @@ TERROIR_NOINLINE void store_lines(float* dst, const FftLines& to, int64_t first,
   }
 }
 
+TERROIR_INLINE C load_row(Planes p, int64_t at) { return {loadu(p.re + at), loadu(p.im + at)}; }
+// A row of fewer lines than lanes writes over the beginning of the next one: for rows that are written in order.
+TERROIR_INLINE void store_row(Planes p, int64_t at, V re, V im) {
+  storeu(p.re + at, re);
+  storeu(p.im + at, im);
+}
+
 // Rows z of a real line, its even numbers in the real parts and the odd ones in the imaginary parts, are transformed:
 // z[k] and z[h - k] give the spectra of both, which make the whole one: x[k] = even[k] + w^k odd[k].
 void split_spectrum(const FftPlan& plan, Planes z, Planes x, int64_t b) {
   const int64_t h = plan.signal;
+  const V half(0.5f);
   for (int64_t k = 0; k <= h; ++k) {
-    const int64_t low = k % h * b, high = (h - k) % h * b, to = k * b;
-    const float wr = plan.rotations[2 * k], wi = plan.rotations[2 * k + 1];
-    for (int64_t l = 0; l < b; ++l) {
-      const float ar = z.re[low + l], ai = z.im[low + l], br = z.re[high + l], bi = z.im[high + l];
-      const float odd_re = 0.5f * (ai + bi), odd_im = 0.5f * (br - ar);
-      x.re[to + l] = 0.5f * (ar + br) + (wr * odd_re - wi * odd_im);
-      x.im[to + l] = 0.5f * (ai - bi) + (wr * odd_im + wi * odd_re);
-    }
+    const C low = load_row(z, (k < h ? k : 0) * b), high = load_row(z, (k > 0 ? h - k : 0) * b);
+    const C odd = {half * (low.im + high.im), half * (high.re - low.re)};
+    const C turned = times(odd, V(plan.rotations[2 * k]), V(plan.rotations[2 * k + 1]));
+    store_row(x, k * b, fma(half, low.re + high.re, turned.re), fma(half, low.im - high.im, turned.im));
   }
 }
 
-// The other way; gives twice z.
-void join_spectrum(const FftPlan& plan, Planes x, Planes z, int64_t b) {
+// The other way; gives twice `scale` times z.
+void join_spectrum(const FftPlan& plan, Planes x, Planes z, int64_t b, float scale) {
   const int64_t h = plan.signal;
+  const V factor(scale);
+  clear_rows(x.im, 0, 1, b);
+  clear_rows(x.im, h, h + 1, b);
   for (int64_t k = 0; k < h; ++k) {
-    const int64_t low = k * b, high = (h - k) * b;
-    const float wr = plan.rotations[2 * k], wi = plan.rotations[2 * k + 1];
-    for (int64_t l = 0; l < b; ++l) {
-      const float ar = x.re[low + l], br = x.re[high + l];
-      const float ai = k == 0 ? 0.0f : x.im[low + l], bi = k == 0 ? 0.0f : x.im[high + l];
-      const float less_re = ar - br, less_im = ai + bi;
-      const float odd_re = wr * less_re + wi * less_im, odd_im = wr * less_im - wi * less_re;
-      z.re[low + l] = (ar + br) - odd_im;
-      z.im[low + l] = (ai - bi) + odd_re;
-    }
+    const C low = load_row(x, k * b), high = load_row(x, (h - k) * b);
+    const C odd = times({low.re - high.re, low.im + high.im}, V(plan.rotations[2 * k]), -V(plan.rotations[2 * k + 1]));
+    store_row(z, k * b, factor * (low.re + high.re - odd.im), factor * (low.im - high.im + odd.re));
   }
 }
 
@@ -156,7 +186,8 @@ void load_real(const FftArgs& a, int64_t first, int64_t b, Planes rows) {
   if (a.window == nullptr) return;
   for (int64_t i = 0; i < a.valid; ++i) {
     float* row = plan.rotations == nullptr ? rows.re + i * b : (i % 2 == 0 ? rows.re : rows.im) + i / 2 * b;
-    for (int64_t l = 0; l < b; ++l) row[l] *= a.window[i];
+    const Tail t = tail(b);
+    store_tail(row, load_tail(row, t) * V(a.window[i]), t);
   }
 }
 
@@ -234,7 +265,7 @@ void lines(const FftArgs& a, int64_t first, int64_t b, float* work) {
     load_real(a, first, b, data);
   } else if (plan.rotations != nullptr) {
     load_complex(a, first, bins, b, spare);
-    join_spectrum(plan, spare, data, b);
+    join_spectrum(plan, spare, data, b, a.scale);
   } else {
     load_complex(a, first, bins, b, data);
     mirror_spectrum(data, n, b);
@@ -257,8 +288,10 @@ void lines(const FftArgs& a, int64_t first, int64_t b, float* work) {
     store_lines<2>(a.dst, a.to, first, bins, b, planes);
     return;
   }
-  scale_rows(data.re, n * b, a.scale);
-  scale_rows(data.im, n * b, a.scale);
+  if (a.src_side != FftSide::half || plan.rotations == nullptr) {
+    scale_rows(data.re, n * b, a.scale);
+    scale_rows(data.im, n * b, a.scale);
+  }
   if (a.dst_side == FftSide::real) {
     store_real(a, first, b, data);
   } else {

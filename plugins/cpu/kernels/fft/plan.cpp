@@ -23,8 +23,10 @@ void append(std::vector<float>& table, Complex value) {
   table.push_back(static_cast<float>(value.imag()));
 }
 
+/// As few as possible, as every stage passes through all numbers: eights, but no 2 where two fours do.
 std::vector<int64_t> factors_of(int64_t n) {
   std::vector<int64_t> factors;
+  for (; n % 8 == 0 && (n % 16 != 0 || n % 32 == 0); n /= 8) factors.push_back(8);
   for (; n % 4 == 0; n /= 4) factors.push_back(4);
   for (int64_t p = 2; p * p <= n; ++p)
     for (; n % p == 0; n /= p) factors.push_back(p);

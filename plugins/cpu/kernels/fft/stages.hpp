@@ -57,14 +57,36 @@ TERROIR_INLINE void butterfly_2(const B& b) {
   b.out(1, x - y);
 }
 
+// Results k of the transform of four numbers, to out(First + Step k).
+template <int First, int Step, typename B>
+TERROIR_INLINE void four(const B& b, C x0, C x1, C x2, C x3) {
+  const C even = x0 + x2, odd = x1 + x3, even_less = x0 - x2, odd_less = x1 - x3;
+  b.out(First, even + odd);
+  b.out(First + Step, minus_i(even_less, odd_less));
+  b.out(First + 2 * Step, even - odd);
+  b.out(First + 3 * Step, plus_i(even_less, odd_less));
+}
+
 template <typename B>
 TERROIR_INLINE void butterfly_4(const B& b) {
-  const C x0 = b.in(0), x1 = b.in(1), x2 = b.in(2), x3 = b.in(3);
-  const C even = x0 + x2, odd = x1 + x3, even_less = x0 - x2, odd_less = x1 - x3;
-  b.out(0, even + odd);
-  b.out(1, minus_i(even_less, odd_less));
-  b.out(2, even - odd);
-  b.out(3, plus_i(even_less, odd_less));
+  four<0, 1>(b, b.in(0), b.in(1), b.in(2), b.in(3));
+}
+
+// Sums of numbers j and j + 4 make the even results, their differences turned by j eighths the odd ones.
+template <typename B>
+TERROIR_INLINE void butterfly_8(const B& b) {
+  const V root(0.70710678f);
+  C sum[4], less[4];
+  unroll<4>([&](auto j) TERROIR_INLINE_LAMBDA {
+    const C low = b.in(j), high = b.in(j + 4);
+    sum[j] = low + high;
+    less[j] = low - high;
+  });
+  four<0, 2>(b, sum[0], sum[1], sum[2], sum[3]);
+  const C one = {root * (less[1].re + less[1].im), root * (less[1].im - less[1].re)};
+  const C two = {less[2].im, zero() - less[2].re};
+  const C three = {root * (less[3].im - less[3].re), zero() - root * (less[3].re + less[3].im)};
+  four<1, 2>(b, less[0], one, two, three);
 }
 
 // Numbers j and r - j meet in their sum, with cosines, and in their difference, with sines. R = 0: any odd radix.
@@ -101,6 +123,8 @@ TERROIR_INLINE void butterfly(const FftStage& s, const Butterfly<Whole>& b) {
     butterfly_2(b);
   } else if constexpr (R == 4) {
     butterfly_4(b);
+  } else if constexpr (R == 8) {
+    butterfly_8(b);
   } else {
     butterfly_odd<R>(b, s.roots, s.radix);
   }
@@ -138,6 +162,9 @@ TERROIR_NOINLINE Planes run_stages(const FftPlan& plan, Planes data, Planes& spa
         break;
       case 5:
         run_stage<5>(s, data, spare, b);
+        break;
+      case 8:
+        run_stage<8>(s, data, spare, b);
         break;
       default:
         run_stage<0>(s, data, spare, b);

@@ -126,8 +126,6 @@ void tile(const GemmArgs& args, const Slice& s, RowGroup g, int64_t m, int64_t n
   }
 }
 
-using TileFunction = void (*)(const GemmArgs&, const Slice&, RowGroup, int64_t, int64_t);
-
 template <int C, bool RowsAdjacent, int R = 1>
 TERROIR_INLINE void tile_of_rows(int rows, const GemmArgs& args, const Slice& s, RowGroup g, int64_t m, int64_t n) {
   if constexpr (R < kTileRows) {
@@ -143,6 +141,35 @@ TERROIR_INLINE void tile_of(int rows, const GemmArgs& args, const Slice& s, RowG
   } else {
     tile_of_rows<1, RowsAdjacent>(rows, args, s, g, m, n);
   }
+}
+
+// Panels of packed B that one row of A meets at once: a tile of one panel alone would have fewer sums than the latency
+// of a multiply-add times their number per cycle.
+constexpr int kRowPanels = 4;
+
+// Their sums over one slice of k, to C without the steps: those that `tile` loads when the slice is not the first one.
+TERROIR_NOINLINE void row_sums(const GemmArgs& args, const Slice& s, const float* a, float* c, int64_t n) {
+  const int64_t stride = args.k * kPanel;  // from panel to panel
+  V acc[kRowPanels][2];
+  unroll<kRowPanels>([&](auto p) TERROIR_INLINE_LAMBDA {
+    unroll<2>([&](auto j) TERROIR_INLINE_LAMBDA {
+      const int64_t at = p * kPanel + j * kLanes;
+      acc[p][j] = !s.first ? loadu(c + at) : args.bias == nullptr ? zero() : loadu(args.bias + n + at);
+    });
+  });
+  // Nothing is fetched ahead: processors do that themselves for so few streams, and a request for what the second cache
+  // has already takes the place of one that brings it to the first.
+  for (int64_t i = 0; i < s.k; ++i) {
+    const V left(a[i]);
+    const float* b = s.b + i * kPanel;
+    unroll<kRowPanels>([&](auto p) TERROIR_INLINE_LAMBDA {
+      unroll<2>([&](auto j)
+                    TERROIR_INLINE_LAMBDA { acc[p][j] = fma(left, loadu(b + p * stride + j * kLanes), acc[p][j]); });
+    });
+  }
+  unroll<kRowPanels>([&](auto p) TERROIR_INLINE_LAMBDA {
+    unroll<2>([&](auto j) TERROIR_INLINE_LAMBDA { storeu(c + p * kPanel + j * kLanes, acc[p][j]); });
+  });
 }
 
 // Rows of A, k values each, to dst[k][rows]. Writes up to kLanes - rows floats behind the end.
@@ -260,6 +287,15 @@ void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_be
           pack_b(args.b + k0 * args.ldb + n, args.ldb, false, depth, args.n - n, last_panel, 0, 1);
           s.b = last_panel;
           s.b_stride = kPanel;
+        }
+        if (m_total == 1 && direct && b_packed && p + kRowPanels <= panel_end && n + kRowPanels * kPanel <= args.n) {
+          row_sums(args, s, args.a + m0 * args.lda + k0, args.c + m0 * args.ldc + n, n);
+          s.k = 0;
+          s.first = false;
+          for (int64_t j = 0; s.last && args.n_ops != 0 && j < kRowPanels; ++j)
+            tile<1, 2, false>(args, s, {args.a, args.lda}, m0, n + j * kPanel);
+          p += kRowPanels - 1;
+          continue;
         }
         // Each group of rows fetches its share of the slice that comes after this one. A single group meets every value
         // of B once, in order: it runs ahead of itself, by what main memory delivers while a value is on its way.
