@@ -22,9 +22,29 @@ PortType declared_type(const PortRecord& port) {
   return declared;
 }
 
+/// Attributes of a model that mean nothing to their operations: models that have them have them in many layers.
+struct UnknownAttributes {
+  std::string first;
+  size_t more = 0;
+
+  void add(const LayerRecord& layer, const OpSchema& schema, const std::string& file,
+           const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) {
+      if (first.empty())
+        first = concat(describe(layer, file), ": attribute ", text, " is unknown to ", schema.display_name());
+      else
+        ++more;
+    }
+  }
+  std::string warning() const {
+    return first + (more == 0 ? " and ignored" : concat(" and ignored, as are ", more, " more in this model"));
+  }
+};
+
 class GraphBuilder {
  public:
-  GraphBuilder(const GraphRecord& record, const BuildContext& context) : record_(record), context_(context) {}
+  GraphBuilder(const GraphRecord& record, const BuildContext& context, UnknownAttributes& unknown)
+      : record_(record), context_(context), unknown_(unknown) {}
 
   std::unique_ptr<Graph> run(NodeOfLayer* node_of) {
     links_ = resolve_links(record_, context_.file);
@@ -49,7 +69,7 @@ class GraphBuilder {
       const OpSchema& schema = find_schema(context_.registry, layer);
       const NodeId id = schema.type == kConstType
                             ? add_constant(schema, layer)
-                            : graph_->add(schema, std::string(layer.name), read_attributes(schema, layer));
+                            : graph_->add(schema, std::string(layer.name), attributes_of(schema, layer));
       nodes_[position] = id;
       Node& node = graph_->node(id);
       node.origin = {context_.file, layer.id, layer.line};
@@ -62,8 +82,16 @@ class GraphBuilder {
     }
   }
 
+  std::unique_ptr<Attributes> attributes_of(const OpSchema& schema, const LayerRecord& layer,
+                                            std::initializer_list<std::string_view> container = {}) {
+    std::vector<std::string> unknown;
+    auto attributes = read_attributes(schema, layer, context_.strict ? nullptr : &unknown, container);
+    unknown_.add(layer, schema, context_.file, unknown);
+    return attributes;
+  }
+
   NodeId add_constant(const OpSchema& schema, const LayerRecord& layer) {
-    const auto attributes = read_attributes(schema, layer, {"offset", "size"});
+    const auto attributes = attributes_of(schema, layer, {"offset", "size"});
     const auto& attrs = attributes_as<ConstAttrs>(*attributes);
     if (attrs.shape.is_dynamic())
       throw_error(ErrorCode::parse_error, "attribute 'shape' of a constant must be known, got ", attrs.shape);
@@ -113,7 +141,7 @@ class GraphBuilder {
       NodeOfLayer node_of;
       Body body;
       body.role = record.role;
-      body.graph = GraphBuilder(*record.graph, context_).run(&node_of);
+      body.graph = GraphBuilder(*record.graph, context_, unknown_).run(&node_of);
       body.ports = build_ports(layer, record, *body.graph, node_of, context_.file);
       node.bodies.push_back(std::move(body));
     }
@@ -170,6 +198,7 @@ class GraphBuilder {
 
   const GraphRecord& record_;
   const BuildContext& context_;
+  UnknownAttributes& unknown_;
   Links links_;
   std::unique_ptr<Graph> graph_;
   std::vector<NodeId> nodes_;  // by layer position
@@ -178,7 +207,10 @@ class GraphBuilder {
 }  // namespace
 
 std::unique_ptr<Graph> build_graph(const GraphRecord& record, const BuildContext& context) {
-  return GraphBuilder(record, context).run(nullptr);
+  UnknownAttributes unknown;
+  auto graph = GraphBuilder(record, context, unknown).run(nullptr);
+  if (!unknown.first.empty() && context.warn) context.warn(unknown.warning());
+  return graph;
 }
 
 }  // namespace terroir::ir::xml

@@ -53,17 +53,21 @@ class ReadVisitor final : public AttributeVisitor {
       if (layer_.data[i].first == name) used_[i] = true;
   }
 
-  void finish() const {
+  void finish(std::vector<std::string>* unknown) const {
     for (size_t i = 0; i < layer_.data.size(); ++i) {
-      const std::string_view name = layer_.data[i].first;
+      const auto& [name, text] = layer_.data[i];
       if (used_[i] || find_row(kTolerated, schema_.type, name)) continue;
       if (std::find(known_.begin(), known_.end(), name) != known_.end())
         throw_error(ErrorCode::parse_error, "attribute '", name, "' is given twice");
+      const std::string meant = did_you_mean(std::string(name), not_given());
+      if (unknown && meant.empty() && !schema_.opset.starts_with("terroir")) {
+        unknown->push_back(concat("'", name, "' = '", text, "'"));
+        continue;
+      }
       std::string known;
       for (const std::string& one : known_) known += (known.empty() ? "" : ", ") + one;
-      throw_error(ErrorCode::parse_error, "unknown attribute '", name, "' = '", layer_.data[i].second, "' of ",
-                  schema_.display_name(), did_you_mean(std::string(name), known_),
-                  known.empty() ? std::string("; it has none") : "; it has: " + known);
+      throw_error(ErrorCode::parse_error, "unknown attribute '", name, "' = '", text, "' of ", schema_.display_name(),
+                  meant, known.empty() ? std::string("; it has none") : "; it has: " + known);
     }
   }
 
@@ -139,6 +143,13 @@ class ReadVisitor final : public AttributeVisitor {
     return static_cast<size_t>(at - layer_.data.begin());
   }
 
+  std::vector<std::string> not_given() const {
+    std::vector<std::string> names;
+    for (const std::string& name : known_)
+      if (position(name) == layer_.data.size()) names.push_back(name);
+    return names;
+  }
+
   std::string near_miss(const char* name) const {
     std::vector<std::string> given;
     for (size_t i = 0; i < layer_.data.size(); ++i)
@@ -164,12 +175,13 @@ const OpSchema& find_schema(const OpRegistry& registry, const LayerRecord& layer
 }
 
 std::unique_ptr<Attributes> read_attributes(const OpSchema& schema, const LayerRecord& layer,
-                                            std::initializer_list<std::string_view> ignored) {
+                                            std::vector<std::string>* unknown,
+                                            std::initializer_list<std::string_view> container) {
   auto attributes = schema.make_attributes();
   ReadVisitor visitor(schema, layer);
-  for (const std::string_view name : ignored) visitor.ignore(name);
+  for (const std::string_view name : container) visitor.ignore(name);
   attributes->visit(visitor);
-  visitor.finish();
+  visitor.finish(unknown);
   return attributes;
 }
 

@@ -16,7 +16,8 @@
 namespace terroir::ir {
 
 struct ReaderOptions {
-  /// Declared types and shapes that contradict the inferred ones are an error instead of a warning.
+  /// Declared types and shapes that contradict the inferred ones, and attributes that mean nothing to their operation,
+  /// are an error instead of a warning.
   bool strict = false;
   /// The .bin is mapped; else read into memory, and may change afterwards.
   bool map_weights = true;

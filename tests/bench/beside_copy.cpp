@@ -14,26 +14,43 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// A copy that reads and writes `bytes` in all.
-class Copy {
+/// Copies and fills, on all threads of an arena.
+class Mover {
  public:
-  Copy(double bytes, const parallel::Arena& arena)
-      : source_(static_cast<size_t>(bytes / 2) + 1, 1), target_(source_.size(), 2), arena_(arena) {}
+  Mover(Traffic traffic, const parallel::Arena& arena)
+      : traffic_(traffic),
+        source_(static_cast<size_t>(std::max(traffic.all() / 2, std::min(traffic.read, traffic.written))) + 1, 1),
+        target_(static_cast<size_t>(std::max(traffic.all() / 2, traffic.written)) + 1, 2),
+        arena_(arena) {}
 
-  double run() {
-    const size_t size = source_.size();
-    const int64_t tasks = std::clamp<int64_t>(static_cast<int64_t>(size / 32768), 1, 4 * arena_.threads());
+  /// Reads and writes as many bytes as the operation, half and half.
+  double copy() { return run(traffic_.all() / 2, 0); }
+  /// Writes no fewer than it.
+  double fill_rest() { return run(traffic_.read, traffic_.written - traffic_.read); }
+
+ private:
+  double run(double copied, double filled) {
     const auto start = Clock::now();
-    arena_.parallel_for(tasks, [&](int64_t task) {
-      const size_t begin = size * static_cast<size_t>(task) / static_cast<size_t>(tasks);
-      const size_t end = size * static_cast<size_t>(task + 1) / static_cast<size_t>(tasks);
-      std::memcpy(target_.data() + begin, source_.data() + begin, end - begin);
+    each_part(copied,
+              [&](size_t begin, size_t bytes) { std::memcpy(target_.data() + begin, source_.data() + begin, bytes); });
+    each_part(filled, [&](size_t begin, size_t bytes) {
+      std::memset(target_.data() + static_cast<size_t>(copied) + begin, 3, bytes);
     });
     __asm__ volatile("" ::"r"(target_.data()) : "memory");
     return seconds_since(start);
   }
+  template <class Body>
+  void each_part(double bytes, const Body& body) {
+    const auto size = static_cast<size_t>(bytes);
+    const int64_t tasks = std::clamp<int64_t>(static_cast<int64_t>(size / 32768), 1, 4 * arena_.threads());
+    if (size == 0) return;
+    arena_.parallel_for(tasks, [&](int64_t task) {
+      const size_t begin = size * static_cast<size_t>(task) / static_cast<size_t>(tasks);
+      body(begin, size * static_cast<size_t>(task + 1) / static_cast<size_t>(tasks) - begin);
+    });
+  }
 
- private:
+  Traffic traffic_;
   std::vector<char> source_, target_;
   const parallel::Arena& arena_;
 };
@@ -67,24 +84,29 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-BesideCopy beside_copy(const std::function<double()>& operation, double bytes, const Work& work,
+BesideCopy beside_copy(const std::function<double()>& operation, Traffic traffic, const Work& work,
                        const parallel::Arena& arena) {
   constexpr double kSeconds = 0.1;
   constexpr size_t kLeast = 9;
-  Copy copy(bytes, arena);
+  Mover mover(traffic, arena);
   BesideCopy out{1e9, 1e9};
   std::vector<double> slower, explained, beyond;
   const auto start = Clock::now();
   while (slower.size() < kLeast || seconds_since(start) < kSeconds) {
-    copy.run();
-    const double copied = copy.run();
+    mover.copy();
+    const double copied = mover.copy();
+    double moved = copied;
+    if (traffic.written > traffic.read) {
+      mover.fill_rest();
+      moved = std::max(moved, mover.fill_rest());
+    }
     operation();
     const double operated = operation();
     const Rates rates(work);
-    const double computed = rates.seconds(work) / arena.threads();
+    const double explained_by = moved + work.bytes / traffic.all() * copied + rates.seconds(work) / arena.threads();
     slower.push_back(operated / copied);
-    explained.push_back((copied + computed) / copied);
-    beyond.push_back(operated / (copied + computed));
+    explained.push_back(explained_by / copied);
+    beyond.push_back(operated / explained_by);
     out.best = std::min(out.best, operated);
     out.best_copy = std::min(out.best_copy, copied);
     out.best_peak = std::max(out.best_peak, rates.flops);

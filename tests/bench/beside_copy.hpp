@@ -1,7 +1,9 @@
 // What: the time of an operation beside that of a plain copy of its bytes, and how much slower its arithmetic explains.
 //   slower     operation by copy
-//   explained  copy and arithmetic by copy: the sum of both, though they overlap in part
-//   beyond     operation by copy and arithmetic: 1 is as fast as explained, more is slower
+//   explained  what moving its bytes and its arithmetic take, by copy: the sum of both, though they overlap in part.
+//              Moving is the copy, or where results have more bytes than operands, a copy of the operands and a fill of
+//              the rest, if that is slower: a cache line that is written costs about twice what one costs that is read
+//   beyond     operation by explained: 1 is as fast as explained, more is slower
 // All three are medians over rounds. A round times the copy, the operation and the rates of this machine that the
 // arithmetic needs one right after the other: on a machine that others use too, they meet the same load and the same
 // clock, which best runs of each need not.
@@ -20,7 +22,13 @@ struct Work {
   double vectors = 0;    // operations on elements of f32 in vectors, each as much as a multiply-add
   double quotients = 0;  // divisions and roots of f64 in vectors
   double steps = 0;      // of one cycle: what goes element by element, such as loads from anywhere
+  double bytes = 0;      // read or written again, as fast as the copy does it: by further passes
   const char* why = "";
+};
+
+struct Traffic {
+  double read = 0, written = 0;  // bytes
+  double all() const { return read + written; }
 };
 
 struct BesideCopy {
@@ -32,7 +40,7 @@ struct BesideCopy {
 
 /// `operation` returns its seconds. Both sides of a round run twice and the second time counts, when their data are
 /// again where the caches of this machine keep them.
-BesideCopy beside_copy(const std::function<double()>& operation, double bytes, const Work& work,
+BesideCopy beside_copy(const std::function<double()>& operation, Traffic traffic, const Work& work,
                        const parallel::Arena& arena);
 
 double median(std::vector<double> values);

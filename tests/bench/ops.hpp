@@ -24,6 +24,7 @@ struct OpOperand {
   double value = 0;                    // of Fill::one
   int64_t limit = 1;                   // of Fill::indices
   std::vector<int64_t> integers = {};  // if any: the elements of a constant
+  int64_t read = -1;                   // elements that the operation reads, where it does not read all
 };
 
 struct OpRow {
@@ -51,6 +52,12 @@ inline OpOperand integers(std::vector<int64_t> values) {
 }
 inline OpOperand scalar(double value, element::Type type = element::f32) {
   return {type, {}, OpOperand::Fill::one, true, value};
+}
+/// A table of which only so many elements are read.
+inline OpOperand table(Shape shape, int64_t read) {
+  OpOperand operand = tensor(std::move(shape));
+  operand.read = read;
+  return operand;
 }
 /// The same value in every element, known when the model is compiled.
 inline OpOperand same(Shape shape, double value, element::Type type = element::f32) {

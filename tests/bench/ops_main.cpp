@@ -1,5 +1,5 @@
 // What: one operation at a time on the CPU device, beside a plain copy of as many bytes in the same run and on as many
-// threads. Bytes are those of all inputs and outputs, each once.
+// threads. Bytes are those of all inputs and outputs, each once; of tables what is read.
 //   bench_ops [--threads N] [--benchmark_filter='Pad.*']
 //   GBs, copy_GBs              bytes by the best time of an inference, and by the best of a copy
 //   slower, explained, beyond  see beside_copy.hpp: the row is as fast as its arithmetic allows where beyond is 1
@@ -80,7 +80,9 @@ class OneOp {
     std::vector<Output<Node>> inputs;
     for (const OpOperand& operand : row.operands) {
       Tensor value = made(operand);
-      bytes_ += static_cast<double>(value.get_byte_size());
+      const auto bytes = static_cast<double>(value.get_byte_size());
+      traffic_.read +=
+          operand.read < 0 ? bytes : bytes * static_cast<double>(operand.read) / static_cast<double>(value.get_size());
       if (operand.constant) {
         inputs.push_back(builder.constant(value));
       } else {
@@ -96,14 +98,14 @@ class OneOp {
     for (size_t i = 0; i < values_.size(); ++i) request_.set_input_tensor(i, values_[i]);
     request_.infer();
     for (size_t i = 0; i < model->outputs().size(); ++i)
-      bytes_ += static_cast<double>(request_.get_output_tensor(i).get_byte_size());
+      traffic_.written += static_cast<double>(request_.get_output_tensor(i).get_byte_size());
     for (const ProfilingInfo& layer : request_.get_profiling_info())
       if (layer.node_name == "op") kernel_ = layer.exec_type;
   }
   double run() {
     return seconds_of([&] { request_.infer(); });
   }
-  double bytes() const { return bytes_; }
+  Traffic traffic() const { return traffic_; }
   const std::string& kernel() const { return kernel_; }
 
  private:
@@ -111,7 +113,7 @@ class OneOp {
   InferRequest request_;
   std::vector<Tensor> values_;
   std::string kernel_ = "no step of its own";
-  double bytes_ = 0;
+  Traffic traffic_;
 };
 
 /// How far rows are beyond what explains them.
@@ -130,11 +132,11 @@ void measure(benchmark::State& state, const OpRow& row, int threads, Tally& tall
   state.SetLabel(*work.why == 0 ? op.kernel() : op.kernel() + ": " + work.why);
   work.vectors += row.flops / 2;
   for (auto _ : state) {
-    const BesideCopy times = beside_copy([&] { return op.run(); }, op.bytes(), work, parallel::Arena(threads));
+    const BesideCopy times = beside_copy([&] { return op.run(); }, op.traffic(), work, parallel::Arena(threads));
     state.SetIterationTime(times.best);
     state.counters["best_us"] = times.best * 1e6;
-    state.counters["GBs"] = op.bytes() / times.best * 1e-9;
-    state.counters["copy_GBs"] = op.bytes() / times.best_copy * 1e-9;
+    state.counters["GBs"] = op.traffic().all() / times.best * 1e-9;
+    state.counters["copy_GBs"] = op.traffic().all() / times.best_copy * 1e-9;
     state.counters["slower"] = times.slower;
     state.counters["explained"] = times.explained;
     state.counters["beyond"] = times.beyond;

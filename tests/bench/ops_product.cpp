@@ -54,17 +54,17 @@ OpRows product_rows() {
        "EmbeddingBagOffsetsSum",
        "opset3",
        {},
-       {tensor({30522, 128}), indices({4096}, 30522), same({1}, 0, element::i32)}},
+       {table({30522, 128}, 4096 * 128), indices({4096}, 30522), same({1}, 0, element::i32)}},
       {"EmbeddingBagOffsets/mean",
        "EmbeddingBagOffsets",
        "opset15",
        {{"reduction", "mean"}},
-       {tensor({30522, 128}), indices({4096}, 30522), integers({0, 1000, 1001, 2500, 2500, 4000})}},
+       {table({30522, 128}, 4096 * 128), indices({4096}, 30522), integers({0, 1000, 1001, 2500, 2500, 4000})}},
       {"EmbeddingBagPackedSum",
        "EmbeddingBagPackedSum",
        "opset3",
        {},
-       {tensor({30522, 128}), indices({256, 16}, 30522)}},
+       {table({30522, 128}, 4096 * 128), indices({256, 16}, 30522)}},
   };
 }
 

@@ -215,6 +215,37 @@ TEST(Reader, DeclaredTypesAndShapesThatContradictAreAWarningOrAnError) {
   EXPECT_NO_THROW(read(around(layer(1, "ReLU", "", port(0, {2, 3}), port(1, {})))));
 }
 
+TEST(Reader, AttributesThatNoOperationAsksForAreIgnoredWithOneWarning) {
+  const auto with_data = [](const std::string& relu, const std::string& toy) {
+    return net(parameter(0) + layer(1, "ReLU", relu, port(0, {2, 3}), port(1, {2, 3})) +
+                   layer(2, "Toy", toy, port(0, {2, 3}), port(1, {2, 3})) + result(3),
+               edge(0, 0, 1, 0) + edge(1, 1, 2, 0) + edge(2, 1, 3, 0));
+  };
+  Read read;
+  auto graph = read(with_data("what=\"1\"", "count=\"1\""));
+  ASSERT_EQ(read.warnings.size(), 1U);
+  EXPECT_EQ(read.warnings[0],
+            "ReLU 'ReLU1' (layer 1, line 4): attribute 'what' = '1' is unknown to ReLU-1 and ignored");
+
+  read.warnings.clear();
+  // 'counts' is no slip where 'count' is given.
+  graph = read(with_data("what=\"1\" why=\"2\"", "count=\"3\" counts=\"1\""));
+  ASSERT_EQ(read.warnings.size(), 1U);
+  EXPECT_EQ(read.warnings[0],
+            "ReLU 'ReLU1' (layer 1, line 4): attribute 'what' = '1' is unknown to ReLU-1 and ignored, as are 2 more in "
+            "this model");
+  EXPECT_NE(to_text(*graph).find("count=3"), std::string::npos) << to_text(*graph);
+
+  read.strict = true;
+  try {
+    read(with_data("what=\"1\"", "count=\"1\""));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Exception& error) {
+    EXPECT_EQ(error.code(), ErrorCode::parse_error);
+    EXPECT_STREQ(error.what(), "ReLU 'ReLU1' (layer 1, line 4): unknown attribute 'what' = '1' of ReLU-1; it has none");
+  }
+}
+
 TEST(ReaderV10, PresentsTypesAndNamesOfOldFiles) {
   Read read;
   const std::string half = layer(0, "Parameter", "shape=\"2\" element_type=\"f16\"", "", port(0, {2}, "", "FP16"));
