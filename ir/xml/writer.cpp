@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <ostream>
 #include <pugixml.hpp>
 
 #include "ir/base/error.hpp"
@@ -326,6 +327,13 @@ void write_model(const Graph& graph, const std::string& xml_path, const std::str
   xml.close();
   bin.rename();
   xml.rename();
+}
+
+void write_model(const Graph& graph, std::ostream& xml, std::ostream& bin, IrVersion version) {
+  const auto put = [&bin](const void* data, size_t size) {
+    bin.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
+  };
+  xml << write(graph, put, version);
 }
 
 ModelText write_model(const Graph& graph, IrVersion version) {

@@ -10,6 +10,7 @@
 // Edge cases: 4-bit constants of a model whose runtime information says that a release before 2024 wrote it are stored
 //             as those releases did. Graph::rt_info entries `version` and `__weights_path` are not written. Exception
 //             for text that XML cannot hold, tensor names that end in a backslash, and unconnected inputs.
+#include <iosfwd>
 #include <string>
 
 #include "ir/graph/graph.hpp"
@@ -22,6 +23,9 @@ enum class IrVersion { v10 = 10, v11 = 11 };
 /// they are complete; on failure what was there stays.
 void write_model(const Graph& graph, const std::string& xml_path, const std::string& bin_path = {},
                  IrVersion version = IrVersion::v11);
+
+/// The caller looks whether the streams have failed.
+void write_model(const Graph& graph, std::ostream& xml, std::ostream& bin, IrVersion version);
 
 struct ModelText {
   std::string xml;

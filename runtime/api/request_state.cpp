@@ -310,6 +310,11 @@ void RequestState::wait() {
   std::unique_lock lock(mutex_);
   const std::shared_ptr<Run> awaited = last_run_;
   if (awaited == nullptr || awaited->callback_thread == std::this_thread::get_id()) return;
+  if (!awaited->done) {
+    lock.unlock();
+    compiled_->jobs().run_before_waiting(*this);
+    lock.lock();
+  }
   ended_.wait(lock, [&] { return awaited->done; });
   if (awaited->error != nullptr) std::rethrow_exception(awaited->error);
 }

@@ -63,7 +63,7 @@ void compress(ir::Graph& graph) {
 void save_model(const std::shared_ptr<const Model>& model, const std::string& output_model, bool compress_to_fp16) {
   if (model == nullptr) throw_error(ErrorCode::invalid_argument, "the model is empty");
   if (!compress_to_fp16) return serialize(model, output_model);
-  const auto graph = detail::ModelAccess::state(*model)->graph->clone();
+  const auto graph = detail::ModelAccess::state(*model)->needed_graph()->clone();
   compress(*graph);
   ir::write_model(*graph, output_model);
 }

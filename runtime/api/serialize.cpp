@@ -1,16 +1,36 @@
 #include "terroir/serialize.hpp"
 
+#include <ostream>
+
 #include "ir/base/error.hpp"
 #include "ir/xml/writer.hpp"
 #include "runtime/api/graph_state.hpp"
 
 namespace terroir {
 
-void serialize(const std::shared_ptr<const Model>& model, const std::string& xml_path, const std::string& bin_path,
-               pass::Serialize::Version version) {
+namespace {
+
+using Version = pass::Serialize::Version;
+
+std::shared_ptr<const ir::Graph> graph_of(const std::shared_ptr<const Model>& model) {
   if (model == nullptr) throw_error(ErrorCode::invalid_argument, "the model is empty");
-  ir::write_model(*detail::ModelAccess::state(*model)->needed_graph(), xml_path, bin_path,
-                  version == pass::Serialize::Version::IR_V10 ? ir::IrVersion::v10 : ir::IrVersion::v11);
+  return detail::ModelAccess::state(*model)->needed_graph();
+}
+
+ir::IrVersion ir_version(Version version) {
+  return version == Version::IR_V10 ? ir::IrVersion::v10 : ir::IrVersion::v11;
+}
+
+}  // namespace
+
+void serialize(const std::shared_ptr<const Model>& model, const std::string& xml_path, const std::string& bin_path,
+               Version version) {
+  ir::write_model(*graph_of(model), xml_path, bin_path, ir_version(version));
+}
+
+void serialize(const std::shared_ptr<const Model>& model, std::ostream& xml, std::ostream& bin, Version version) {
+  ir::write_model(*graph_of(model), xml, bin, ir_version(version));
+  if (!xml.flush() || !bin.flush()) throw_error(ErrorCode::general, "the model cannot be written: a stream failed");
 }
 
 }  // namespace terroir

@@ -1,5 +1,7 @@
 #include "runtime/api/streams.hpp"
 
+#include <algorithm>
+
 #include "terroir/executor.hpp"
 
 namespace terroir::detail {
@@ -61,7 +63,26 @@ void JobQueue::submit(std::shared_ptr<Job> job) {
   shared_->arrived.notify_one();
 }
 
+namespace {
+thread_local const void* works_for = nullptr;  // what a queue shares with its threads
+}
+
+void JobQueue::run_before_waiting(const Job& job) {
+  if (works_for != shared_.get()) return;
+  std::shared_ptr<Job> taken;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    const auto found = std::find_if(shared_->jobs.begin(), shared_->jobs.end(),
+                                    [&](const std::shared_ptr<Job>& queued) { return queued.get() == &job; });
+    if (found == shared_->jobs.end()) return;
+    taken = std::move(*found);
+    shared_->jobs.erase(found);
+  }
+  taken->run_queued();
+}
+
 void JobQueue::work(const std::shared_ptr<Shared>& shared) {
+  works_for = shared.get();
   while (true) {
     std::shared_ptr<Job> job;
     {

@@ -72,6 +72,9 @@ class JobQueue {
   JobQueue& operator=(const JobQueue&) = delete;
 
   void submit(std::shared_ptr<Job> job);
+  /// For whoever is about to wait for a job: where that is a thread of this queue, which the job may need, it runs the
+  /// job unless that has begun.
+  void run_before_waiting(const Job& job);
 
  private:
   struct Shared {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -226,6 +227,7 @@ Tensor::Tensor(const Tensor& other, const Coordinate& begin, const Coordinate& e
     offset += begin[i] * from.strides[i];
   }
   if (from.data != nullptr) state->data = static_cast<char*>(from.data) + offset;
+  state->largest = state->shape;
   state->dense = is_dense(*state);
   state_ = std::move(state);
 }
@@ -243,7 +245,14 @@ void Tensor::set_shape(const Shape& shape) {
   TensorState& state = TensorAccess::state(*this);
   if (shape == state.shape) return;
   if (state.memory == TensorState::Memory::view) {
-    throw_error(ErrorCode::shape_mismatch, "a view of shape ", state.shape, " cannot change its shape to ", shape);
+    const Shape& largest = state.largest;
+    if (shape.size() != largest.size() || !std::equal(shape.begin(), shape.end(), largest.begin(), std::less_equal())) {
+      throw_error(ErrorCode::shape_mismatch, "a view that was made of shape ", largest, " cannot have the shape ",
+                  shape);
+    }
+    state.shape = shape;
+    state.dense = is_dense(state);
+    return;
   }
   const size_t bytes = bytes_of(state.type, shape);
   if (bytes > state.capacity) {

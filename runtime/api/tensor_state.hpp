@@ -20,6 +20,7 @@ struct TensorState {
   bool dense = true;
   void* data = nullptr;
   size_t capacity = 0;  // bytes, for owned and borrowed memory
+  Shape largest;        // of a view
   Memory memory = Memory::owned;
   bool read_only = false;       // the user's, who forbids writing
   Allocator allocator;          // of owned memory

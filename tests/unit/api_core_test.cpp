@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "ir/base/log.hpp"
@@ -219,6 +220,12 @@ TEST(Core, ReadsWhatSerializeWrote) {
   request.set_input_tensor(input);
   request.infer();
   expect_right(input, request.get_output_tensor());
+  std::ostringstream xml_text, bin_bytes;
+  EXPECT_FALSE(pass::Serialize(xml_text, bin_bytes).run_on_model(model));
+  EXPECT_EQ(xml_text.str(), text);
+  EXPECT_EQ(bin_bytes.str(), bytes);
+  xml_text.setstate(std::ios::badbit);
+  EXPECT_EQ(caught([&] { serialize(model, xml_text, bin_bytes); }).code(), ErrorCode::general);
   EXPECT_EQ(caught([&] { serialize(model, "/nonexistent/model.xml"); }).code(), ErrorCode::file_not_found);
   EXPECT_EQ(caught([&] { serialize(nullptr, path); }).code(), ErrorCode::invalid_argument);
   std::filesystem::remove_all(dir);
@@ -232,9 +239,12 @@ TEST(Core, PathsAndPropertiesComeInManyForms) {
   serialize(small_model({1, 4}), xml.string());
   Core core;
   const std::string device = core.get_available_devices().front();
-  for (const auto& model : {core.read_model(xml), core.read_model(xml, bin), core.read_model(xml.string()),
-                            core.read_model(xml, bin, AnyMap{{"ENABLE_MMAP", "NO"}}),
-                            core.read_model(xml, bin, enable_mmap(false)), core.read_model(xml.string(), "", {})}) {
+  for (const auto& model :
+       {core.read_model(xml), core.read_model(xml, bin), core.read_model(xml.string()),
+        core.read_model(xml, bin, AnyMap{{"ENABLE_MMAP", "NO"}}), core.read_model(xml, bin, enable_mmap(false)),
+        core.read_model(xml.string(), "", enable_mmap(false)),
+        core.read_model(xml.c_str(), bin.string(), enable_mmap(false), strict_reading(true)),
+        core.read_model(xml.string(), "", {})}) {
     EXPECT_EQ(model->get_friendly_name(), "small");
   }
   const auto model = core.read_model(xml);

@@ -516,7 +516,7 @@ const Name kNames[] = {
     NAME(set_batch, set_batch(model(), Dimension())),
     NAME(serialize, serialize(model(), text(), text())),
     NAME(save_model, save_model(model(), text())),
-    NAME(pass::Serialize::Serialize, pass::Serialize(text(), text())),
+    NAME(pass::Serialize::Serialize, (pass::Serialize(text(), text()), pass::Serialize(out(), out()))),
     NAME(pass::Serialize::Version, pass::Serialize::Version()),
     NAME(pass::Serialize::run_on_model, pass::Serialize(text()).run_on_model(model())),
     NAME(op::util::Variable::get_info, variable().get_info()),

@@ -497,6 +497,32 @@ TEST_F(RequestTest, OneLineSaysWhatWasDecidedAboutThreads) {
   EXPECT_NE(lines[0].find("NUM_STREAMS 3: 3 streams of 1 thread"), std::string::npos) << lines[0];
 }
 
+// Its thread is the only one that could run what it waits for.
+TEST_F(RequestTest, CallbacksMayWaitForOtherRequests) {
+  auto compiled = compile(model({2}), {num_streams(1)});
+  std::vector<InferRequest> requests;
+  for (int i = 0; i < 3; ++i) requests.push_back(compiled.create_infer_request());
+  for (InferRequest& request : requests) ramp({2}).copy_to(request.get_input_tensor());
+  requests[1].set_callback([&](std::exception_ptr) {
+    requests[2].start_async();
+    requests[2].wait();
+  });
+  std::promise<void> called;
+  requests[0].set_callback([&](std::exception_ptr) {
+    requests[1].start_async();
+    requests[2].start_async();  // not the one that is waited for
+    requests[2].wait();
+    requests[1].wait();
+    called.set_value();
+  });
+  requests[0].start_async();
+  ASSERT_EQ(called.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  for (InferRequest& request : requests) {
+    request.wait();
+    expect_ramp_plus_one(request.get_output_tensor());
+  }
+}
+
 TEST_F(RequestTest, ProfilesOnlyWhenAsked) {
   InferRequest plain = compile(model({2})).create_infer_request();
   EXPECT_NE(std::strstr(caught([&] { plain.get_profiling_info(); }).what(), "PERF_COUNT"), nullptr);

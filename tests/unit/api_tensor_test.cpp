@@ -146,6 +146,27 @@ TEST(Tensor, RefusesBadViews) {
   EXPECT_EQ(code_of([&] { Tensor(Tensor(element::u4, {4}), {0}, {2}); }), ErrorCode::invalid_argument);
   Tensor view(whole, {0, 0}, {1, 4});
   EXPECT_EQ(code_of([&] { view.set_shape({2, 4}); }), ErrorCode::shape_mismatch);
+  EXPECT_EQ(code_of([&] { view.set_shape({4}); }), ErrorCode::shape_mismatch);
+}
+
+TEST(Tensor, ViewsKeepWithinTheExtentsTheyWereMadeWith) {
+  const Tensor whole(element::i32, {3, 4});
+  std::iota(whole.data<int32_t>(), whole.data<int32_t>() + 12, 0);
+  Tensor view(whole, {1, 1}, {3, 4});
+  view.set_shape({2, 2});
+  EXPECT_EQ(view.get_strides(), whole.get_strides());
+  EXPECT_FALSE(view.is_continuous());
+  const Tensor dense(element::i32, {0});
+  view.copy_to(dense);
+  EXPECT_EQ(std::vector<int32_t>(dense.data<int32_t>(), dense.data<int32_t>() + 4),
+            (std::vector<int32_t>{5, 6, 9, 10}));
+  view.set_shape({1, 3});
+  EXPECT_TRUE(view.is_continuous());
+  view.set_shape({0, 0});
+  EXPECT_EQ(code_of([&] { view.set_shape({2, 4}); }), ErrorCode::shape_mismatch);
+  view.set_shape({2, 3});
+  EXPECT_EQ(view.get_shape(), (Shape{2, 3}));
+  EXPECT_EQ(*(view.data<int32_t>()), 5);
 }
 
 TEST(Tensor, CopiesBetweenTensorsWithGaps) {

@@ -2,8 +2,10 @@
 #include "terroir/node_input.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 
 #include "terroir/ops.hpp"
@@ -75,10 +77,24 @@ TEST(NodeInput, ShapesFollowWhenTheModelIsValidated) {
   EXPECT_EQ(run(s.model, 1, -2), (std::vector<float>{2, 0, 3, 0, 4, 1}));
 }
 
+TEST(NodeInput, ShapesFollowInSavedFiles) {
+  const Small s;
+  s.sum->input(1).replace_source_output(op::v0::Constant::create(element::f32, Shape{3, 1}, {1.f, 2.f, 3.f}));
+  const std::string file = testing::TempDir() + "terroir_node_input_" + std::to_string(getpid()) + ".xml";
+  for (const bool compressed : {true, false}) {
+    save_model(s.model, file, compressed);
+    const auto read = Core().read_model(file, "", strict_reading(true));
+    EXPECT_EQ(read->get_output_partial_shape(0), (PartialShape{3, 2}));
+  }
+  for (const char* ending : {".xml", ".bin"})
+    std::filesystem::remove(std::filesystem::path(file).replace_extension(ending));
+}
+
 TEST(NodeInput, WhatDoesNotFitIsRefusedByWhoNeedsIt) {
   const Small s;
   s.sum->input(1).replace_source_output(op::v0::Constant::create(element::i32, Shape{1}, {1}));
   for (const auto& use : {std::function<void()>([&] { s.model->validate_nodes_and_infer_types(); }),
+                          std::function<void()>([&] { save_model(s.model, "/nonexistent/model.xml"); }),
                           std::function<void()>([&] { Core().compile_model(s.model, "CPU"); })}) {
     const Exception error = caught(use);
     EXPECT_NE(std::string(error.what()).find("Add"), std::string::npos) << error.what();

@@ -68,18 +68,24 @@ class TERROIR_API Core {
                                                   const AnyMap& properties = {}) const {
     return read_model(model_path.string(), bin_path.string(), properties);
   }
-  template <typename Path, typename... Entries>
-  IfEntries<std::shared_ptr<Model>, Entries...> read_model(const Path& model_path, const Path& bin_path,
+  template <typename... Entries>
+  IfEntries<std::shared_ptr<Model>, Entries...> read_model(const std::string& model_path, const std::string& bin_path,
                                                            Entries&&... properties) const {
     return read_model(model_path, bin_path, map_of(std::forward<Entries>(properties)...));
+  }
+  template <typename Path, typename... Entries>
+  IfPath<IfEntries<std::shared_ptr<Model>, Entries...>, Path> read_model(const Path& model_path, const Path& bin_path,
+                                                                         Entries&&... properties) const {
+    return read_model(model_path.string(), bin_path.string(), map_of(std::forward<Entries>(properties)...));
   }
   /// The same from memory: the text of the .xml and the bytes of the .bin (a u8 tensor, or any other type), which the
   /// model keeps.
   std::shared_ptr<Model> read_model(const std::string& model, const Tensor& weights) const;
 
   /// Compiles for a device: "CPU", "INTERPRETER" (the slow reference); "", none or "AUTO" choose CPU, "AUTO:A,B" (or
-  /// "AUTO" with device::priorities("A", "B")) the first there is, "AUTO:-A" another than A. Properties are those set
-  /// for the device, overridden by these. Throws Exception: not_found for a device or property there is not,
+  /// "AUTO" with device::priorities("A", "B")) the first there is, "AUTO:-A" another than A; "MULTI:A" and
+  /// "HETERO:A" are A. Properties are those set for the device, overridden by these. Throws Exception: not_found for a
+  /// device or property there is not, unsupported for MULTI and HETERO of several devices and for BATCH,
   /// invalid_argument or parse_error for a value, and whatever reading or the device says.
   CompiledModel compile_model(const std::shared_ptr<const Model>& model, const AnyMap& properties = {}) {
     return compile_model(model, std::string(), properties);

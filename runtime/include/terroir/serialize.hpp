@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,11 +25,15 @@ class Serialize {
 
   explicit Serialize(std::string xml_path, std::string bin_path = {}, Version version = Version::UNSPECIFIED)
       : xml_path_(std::move(xml_path)), bin_path_(std::move(bin_path)), version_(version) {}
+  /// Streams, which must live until the model has been written.
+  Serialize(std::ostream& xml, std::ostream& bin, Version version = Version::UNSPECIFIED)
+      : xml_(&xml), bin_(&bin), version_(version) {}
   /// False: the model stays as it is.
   inline bool run_on_model(const std::shared_ptr<const Model>& model) const;
 
  private:
   std::string xml_path_, bin_path_;
+  std::ostream *xml_ = nullptr, *bin_ = nullptr;
   Version version_;
 };
 
@@ -43,6 +48,9 @@ class Serialize {
 TERROIR_API void serialize(const std::shared_ptr<const Model>& model, const std::string& xml_path,
                            const std::string& bin_path = {},
                            pass::Serialize::Version version = pass::Serialize::Version::UNSPECIFIED);
+/// The same into streams. Throws Exception (general) if one of them fails, too.
+TERROIR_API void serialize(const std::shared_ptr<const Model>& model, std::ostream& xml, std::ostream& bin,
+                           pass::Serialize::Version version = pass::Serialize::Version::UNSPECIFIED);
 
 /// As serialize(), and with half the weights: constants of floating-point numbers are stored as f16, each with a
 /// Convert back to its type, unless they have less than 32 numbers or one that is beyond the range of f16. The model
@@ -51,7 +59,11 @@ TERROIR_API void save_model(const std::shared_ptr<const Model>& model, const std
                             bool compress_to_fp16 = true);
 
 inline bool pass::Serialize::run_on_model(const std::shared_ptr<const Model>& model) const {
-  serialize(model, xml_path_, bin_path_, version_);
+  if (xml_ != nullptr) {
+    serialize(model, *xml_, *bin_, version_);
+  } else {
+    serialize(model, xml_path_, bin_path_, version_);
+  }
   return false;
 }
 
