@@ -55,9 +55,23 @@ class Mover {
   const parallel::Arena& arena_;
 };
 
+/// Bytes read and written per second by a copy of half the second cache within it.
+double cached_copy_rate_once() {
+  static const auto bytes = static_cast<size_t>(cpu::cache_sizes().l2 / 4);
+  static std::vector<char> source(bytes, 1), target(bytes, 2);
+  double seconds = 0;
+  for (int i = 0; i < 2; ++i) {
+    const auto start = Clock::now();
+    std::memcpy(target.data(), source.data(), bytes);
+    __asm__ volatile("" ::"r"(target.data()) : "memory");
+    seconds = seconds_since(start);
+  }
+  return 2 * static_cast<double>(bytes) / seconds;
+}
+
 /// Rates of one thread; each only as long as is needed to be right within a percent.
 struct Rates {
-  double flops = 0, divisions = 0, clock = 0;
+  double flops = 0, divisions = 0, clock = 0, cached = 0;
 
   explicit Rates(const Work& work) {
     const cpu::Isa isa = cpu::available_isas().back();
@@ -66,12 +80,14 @@ struct Rates {
     if (work.quotients > 0) divisions = divisions_once(isa, 500);
 #endif
     if (work.steps > 0) clock = clock_rate_once(5000);
+    if (work.cached > 0) cached = cached_copy_rate_once();
   }
   double seconds(const Work& work) const {
     double sum = 0;
     if (flops > 0) sum += work.vectors / (flops / 2);
     if (divisions > 0) sum += work.quotients / divisions;
     if (clock > 0) sum += work.steps / clock;
+    if (cached > 0) sum += work.cached / cached;
     return sum;
   }
 };
@@ -103,7 +119,7 @@ BesideCopy beside_copy(const std::function<double()>& operation, Traffic traffic
     operation();
     const double operated = operation();
     const Rates rates(work);
-    const double explained_by = moved + work.bytes / traffic.all() * copied + rates.seconds(work) / arena.threads();
+    const double explained_by = moved + rates.seconds(work) / arena.threads();
     slower.push_back(operated / copied);
     explained.push_back(explained_by / copied);
     beyond.push_back(operated / explained_by);

@@ -1,6 +1,6 @@
 // Selection, detection and pooling over regions at the sizes of well-known networks: the reference on one thread, then
 // the CPU device on one thread and on all, as whole models of one layer. The data matter for these ops: boxes overlap
-// in clusters, few scores are high.
+// in clusters, few scores are high. On one thread also beside a plain copy of its bytes: see beside_copy.hpp.
 //   bench_detection [PART_OF_A_NAME]
 #include <chrono>
 #include <cmath>
@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "plugins/cpu/plugin.hpp"
 #include "plugins/interpreter/interpreter.hpp"
 #include "runtime/parallel/available_threads.hpp"
+#include "tests/bench/detection.hpp"
 #include "tests/bench/machine_peak.hpp"
 #include "tests/support/attribute_setter.hpp"
 
@@ -27,6 +29,7 @@ namespace {
 using terroir::AlignedBuffer;
 using terroir::PartialShape;
 using terroir::interpreter::HostTensor;
+namespace bench = terroir::bench;
 namespace cpu = terroir::cpu;
 namespace element = terroir::element;
 namespace ir = terroir::ir;
@@ -134,18 +137,18 @@ std::unique_ptr<ir::Graph> graph_of(const Row& row) {
 /// Keeps memory for outputs, so that it is not fresh in every run.
 class Outputs final : public plugin::OutputBinder {
  public:
-  explicit Outputs(size_t count) : buffers_(count) {}
+  explicit Outputs(size_t count) : buffers_(count), sizes_(count) {}
   void* bind(size_t index, element::Type type, const ir::Dims& dims) override {
-    const size_t bytes = ir::byte_size(type, ir::element_count(dims));
-    if (!buffers_[index] || buffers_[index]->size() < bytes) buffers_[index] = std::make_unique<AlignedBuffer>(bytes);
-    bytes_ += static_cast<double>(bytes);
+    sizes_[index] = ir::byte_size(type, ir::element_count(dims));
+    if (!buffers_[index] || buffers_[index]->size() < sizes_[index])
+      buffers_[index] = std::make_unique<AlignedBuffer>(sizes_[index]);
     return buffers_[index]->data();
   }
-  double take_bytes() { return std::exchange(bytes_, 0); }
+  double bytes() const { return std::accumulate(sizes_.begin(), sizes_.end(), 0.0); }
 
  private:
   std::vector<std::unique_ptr<AlignedBuffer>> buffers_;
-  double bytes_ = 0;
+  std::vector<size_t> sizes_;
 };
 
 /// Seconds of the best of several runs.
@@ -175,7 +178,8 @@ void measure(const Row& row) {
   }
   const terroir::interpreter::Program program(*graph);
   const double reference = best_of([&] { program.run(inputs); });
-  std::printf("%-44s %9.3f", row.name, reference * 1e3);
+  std::printf("%-46s %9.3f", row.name, reference * 1e3);
+  bench::BesideCopy beside;
   for (const int threads : {1, terroir::parallel::available_threads()}) {
     plugin::Config config;
     config.threads = threads;
@@ -186,14 +190,22 @@ void measure(const Row& row) {
     const terroir::parallel::Arena arena(threads);
     const std::atomic<bool> cancelled{false};
     Outputs outputs(graph->results().size());
-    double bytes = 0;
-    const double seconds = best_of([&] {
-      request->infer(inputs, outputs, {arena, cancelled});
-      bytes = input_bytes + outputs.take_bytes();
-    });
+    const auto run = [&] { request->infer(inputs, outputs, {arena, cancelled}); };
+    const double seconds = best_of(run);
     std::printf(" %9.3f", seconds * 1e3);
-    if (threads > 1) std::printf(" %8.2f", bytes / seconds * 1e-9);
+    const bench::Traffic traffic{input_bytes, outputs.bytes()};
+    if (threads > 1) {
+      std::printf(" %8.2f", traffic.all() / seconds * 1e-9);
+    } else {
+      const auto timed = [&] {
+        const auto start = std::chrono::steady_clock::now();
+        run();
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      };
+      beside = bench::beside_copy(timed, traffic, bench::detection_work_of(row.name), arena);
+    }
   }
+  std::printf(" %8.2f %8.2f %6.2f", beside.slower, beside.explained, beside.beyond);
   std::printf("\n");
   std::fflush(stdout);
 }
@@ -493,8 +505,10 @@ Rows rows() {
 
 int main(int argc, char** argv) {
   const std::string part = argc > 1 ? argv[1] : "";
-  std::printf("copy: %.2f GB/s on one thread; ms of the reference, the device on 1 and %d threads, GB/s\n",
-              terroir::bench::copy_bandwidth() * 1e-9, terroir::parallel::available_threads());
+  std::printf(
+      "copy: %.2f GB/s on one thread; ms of the reference, the device on 1 and %d threads, GB/s; slower, explained, "
+      "beyond\n",
+      terroir::bench::copy_bandwidth() * 1e-9, terroir::parallel::available_threads());
   for (const auto& make : rows()) {
     engine.seed(3);
     const Row row = make();

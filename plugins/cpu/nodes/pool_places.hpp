@@ -21,7 +21,17 @@ struct PlaceIndices {
   void finish(void* output, int64_t first, int64_t n, int64_t offset) const {
     const int32_t* places = room(output, first, n);
     char* out = static_cast<char*>(output) + first * (wide ? 8 : 4);
-    for (int64_t i = 0; i < n; ++i) {
+    int64_t i = 0;
+    // As vectors: what is read at once may be overwritten at once.
+    constexpr int64_t kAtOnce = 16;
+    for (; wide && !wraps && i + kAtOnce <= n; i += kAtOnce) {
+      int32_t at[kAtOnce];
+      int64_t indices[kAtOnce];
+      std::memcpy(at, places + i, sizeof(at));
+      for (int64_t j = 0; j < kAtOnce; ++j) indices[j] = (offset + at[j]) & ~static_cast<int64_t>(at[j] >> 31);
+      std::memcpy(out + i * 8, indices, sizeof(indices));
+    }
+    for (; i < n; ++i) {
       int64_t index = places[i] < 0 ? 0 : offset + places[i];
       if (wraps) index %= range;
       const auto narrow = static_cast<int32_t>(index);

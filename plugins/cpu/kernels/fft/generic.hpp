@@ -3,6 +3,7 @@
 
 #include "plugins/cpu/kernels/fft/fft.hpp"
 #include "plugins/cpu/kernels/fft/stages.hpp"
+#include "plugins/cpu/simd/interleave.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
@@ -20,21 +21,13 @@ TERROIR_NOINLINE void clear_rows(float* rows, int64_t begin, int64_t end, int64_
   for (int64_t i = begin * b; i < end * b; ++i) rows[i] = 0.0f;
 }
 
-// Numbers of kLanes lines side by side, taken apart and put together; loops whose count is known become shuffles.
-TERROIR_INLINE void take_apart(const float* TERROIR_RESTRICT pairs, float* TERROIR_RESTRICT re,
-                               float* TERROIR_RESTRICT im) {
-  for (int64_t l = 0; l < kLanes; ++l) {
-    re[l] = pairs[2 * l];
-    im[l] = pairs[2 * l + 1];
+// Where the lines of one call begin; their places cost divisions.
+struct LineStarts {
+  int64_t at[kLanes];
+  TERROIR_INLINE_MEMBER LineStarts(const FftLines& lines, int64_t first, int64_t b) {
+    for (int64_t l = 0; l < b; ++l) at[l] = offset_of(lines, first + l);
   }
-}
-TERROIR_INLINE void put_together(const float* TERROIR_RESTRICT re, const float* TERROIR_RESTRICT im,
-                                 float* TERROIR_RESTRICT pairs) {
-  for (int64_t l = 0; l < kLanes; ++l) {
-    pairs[2 * l] = re[l];
-    pairs[2 * l + 1] = im[l];
-  }
-}
+};
 
 // Numbers of `unit` floats to rows of their own: column c of a line becomes row c of planes[c % unit].
 // Whole blocks of kLanes lines by kLanes floats are transposed in registers.
@@ -46,10 +39,14 @@ TERROIR_NOINLINE void load_lines(const float* src, const FftLines& from, int64_t
     for (int64_t i = 0; i < n; ++i) {
       const float* row = base + i * from.step;
       if (b == kLanes) {
-        if constexpr (Unit == 1)
+        if constexpr (Unit == 1) {
           storeu(planes[0] + i * kLanes, loadu(row));
-        else
-          take_apart(row, planes[0] + i * kLanes, planes[1] + i * kLanes);
+        } else {
+          V re, im;
+          take_apart(row, re, im);
+          storeu(planes[0] + i * kLanes, re);
+          storeu(planes[1] + i * kLanes, im);
+        }
         continue;
       }
       for (int64_t l = 0; l < b; ++l)
@@ -58,17 +55,18 @@ TERROIR_NOINLINE void load_lines(const float* src, const FftLines& from, int64_t
     return;
   }
   constexpr int64_t kNumbers = kLanes / Unit;
+  const LineStarts starts(from, first, b);
   int64_t i = 0;
   if (b == kLanes && from.step == Unit) {
     for (; i + kNumbers <= n; i += kNumbers) {
       V rows[kLanes];
-      for (int64_t l = 0; l < kLanes; ++l) rows[l] = loadu(src + offset_of(from, first + l) + i * Unit);
+      for (int64_t l = 0; l < kLanes; ++l) rows[l] = loadu(src + starts.at[l] + i * Unit);
       transpose(rows);
       for (int64_t j = 0; j < kLanes; ++j) storeu(planes[j % Unit] + (i + j / Unit) * kLanes, rows[j]);
     }
   }
   for (int64_t l = 0; l < b; ++l) {
-    const float* line = src + offset_of(from, first + l);
+    const float* line = src + starts.at[l];
     for (int64_t j = i; j < n; ++j)
       for (int u = 0; u < Unit; ++u) planes[u][j * b + l] = line[j * from.step + u];
   }
@@ -85,7 +83,7 @@ TERROIR_NOINLINE void store_lines(float* dst, const FftLines& to, int64_t first,
         if constexpr (Unit == 1)
           storeu(row, loadu(planes[0] + i * kLanes));
         else
-          put_together(planes[0] + i * kLanes, planes[1] + i * kLanes, row);
+          put_together(loadu(planes[0] + i * kLanes), loadu(planes[1] + i * kLanes), row);
         continue;
       }
       for (int64_t l = 0; l < b; ++l)
@@ -94,17 +92,18 @@ TERROIR_NOINLINE void store_lines(float* dst, const FftLines& to, int64_t first,
     return;
   }
   constexpr int64_t kNumbers = kLanes / Unit;
+  const LineStarts starts(to, first, b);
   int64_t i = 0;
   if (b == kLanes && to.step == Unit) {
     for (; i + kNumbers <= n; i += kNumbers) {
       V rows[kLanes];
       for (int64_t j = 0; j < kLanes; ++j) rows[j] = loadu(planes[j % Unit] + (i + j / Unit) * kLanes);
       transpose(rows);
-      for (int64_t l = 0; l < kLanes; ++l) storeu(dst + offset_of(to, first + l) + i * Unit, rows[l]);
+      for (int64_t l = 0; l < kLanes; ++l) storeu(dst + starts.at[l] + i * Unit, rows[l]);
     }
   }
   for (int64_t l = 0; l < b; ++l) {
-    float* line = dst + offset_of(to, first + l);
+    float* line = dst + starts.at[l];
     for (int64_t j = i; j < n; ++j)
       for (int u = 0; u < Unit; ++u) line[j * to.step + u] = planes[u][j * b + l];
   }

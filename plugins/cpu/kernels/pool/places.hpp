@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plugins/cpu/kernels/pool/windows.hpp"
+#include "plugins/cpu/simd/interleave.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
@@ -45,8 +46,10 @@ TERROIR_INLINE void max_of_windows(const PoolArgs& a, const Window& win, float* 
     for (int64_t kh = 0; kh < win.h.count; ++kh) {
       const float* p = win.base + kd * win.step[0] + kh * win.step[1];
       for (int64_t kw = 0; kw < win.w.count; ++kw, p += win.step[2])
-        keep_larger(a.stride[2] == 1 ? loadu(p) : gather(p, lanes), lanes + VI(static_cast<int32_t>(p - a.src)), best,
-                    at);
+        keep_larger(a.stride[2] == 1   ? loadu(p)
+                    : a.stride[2] == 2 ? every_second(p)
+                                       : gather(p, lanes),
+                    lanes + VI(static_cast<int32_t>(p - a.src)), best, at);
     }
   }
   storeu(dst, best);
