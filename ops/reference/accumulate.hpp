@@ -27,4 +27,14 @@ T from_sum(sum_t<T> sum) {
   }
 }
 
+/// For what is computed in real numbers whatever the type.
+template <class T>
+double to_real(T value) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<double>(value);
+  } else {
+    return to_sum(value);
+  }
+}
+
 }  // namespace terroir::ops::reference

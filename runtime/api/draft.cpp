@@ -280,18 +280,29 @@ ir::Value value_in(const StatePtr& state, const Output<Node>& port) {
   return {id, static_cast<int32_t>(port.get_index())};
 }
 
-NodeHandle make_open_layer(const char* type, const char* opset, const OutputVector& inputs) {
+namespace {
+
+/// A layer that reads `inputs`, where these are. Its outputs are not inferred yet.
+Place add_layer(const char* type, const char* opset, const OutputVector& inputs, const AnyMap& attributes) {
   const ir::OpSchema& schema = ops::builtin_registry().get(type, opset);
+  auto attrs = with_context([&] { return schema.type; }, [&] { return make_attributes(schema, attributes); });
   std::vector<const Node*> nodes;
   for (const Output<Node>& input : inputs) nodes.push_back(&node_of(input));
   StatePtr state = one_state(nodes);
   std::vector<ir::Value> values;
   for (const Output<Node>& input : inputs) values.push_back(value_in(state, input));
-  const ir::NodeId id =
-      state->writable().add(schema, unique_name(schema.type), make_attributes(schema, {}), std::move(values));
-  state->writable().node(id).outputs.clear();
+  const ir::NodeId id = state->writable().add(state->owned ? unlisted(schema) : schema, unique_name(schema.type),
+                                              std::move(attrs), std::move(values));
   state->has_spare_layers |= state->owned;
-  return {state, static_cast<int32_t>(id)};
+  return {std::move(state), id};
+}
+
+}  // namespace
+
+NodeHandle make_open_layer(const char* type, const char* opset, const OutputVector& inputs) {
+  const Place added = add_layer(type, opset, inputs, {});
+  added.state->writable().node(added.id).outputs.clear();
+  return {added.state, static_cast<int32_t>(added.id)};
 }
 
 OpenLayer open_layer(const Node& layer, const OutputVector& inputs) {
@@ -307,19 +318,9 @@ OpenLayer open_layer(const Node& layer, const OutputVector& inputs) {
 }
 
 NodeHandle make_layer(const char* type, const char* opset, const OutputVector& inputs, const AnyMap& attributes) {
-  const ir::OpSchema& schema = ops::builtin_registry().get(type, opset);
-  auto attrs = with_context([&] { return schema.type; }, [&] { return make_attributes(schema, attributes); });
-  std::vector<const Node*> nodes;
-  for (const Output<Node>& input : inputs) nodes.push_back(&node_of(input));
-  StatePtr state = one_state(nodes);
-  std::vector<ir::Value> values;
-  for (const Output<Node>& input : inputs) values.push_back(value_in(state, input));
-  ir::Graph& graph = state->writable();
-  const ir::NodeId id = graph.add(state->owned ? unlisted(schema) : schema, unique_name(schema.type), std::move(attrs),
-                                  std::move(values));
-  infer(graph, id);
-  state->has_spare_layers |= state->owned;
-  return {state, static_cast<int32_t>(id)};
+  const Place added = add_layer(type, opset, inputs, attributes);
+  infer(added.state->writable(), added.id);
+  return {added.state, static_cast<int32_t>(added.id)};
 }
 
 NodeHandle make_constant(const Tensor& value) {

@@ -1,7 +1,11 @@
 // A program of OpenVINO's C++ API that would like memory of an accelerator and takes main memory where there is none,
 // names inputs that have no name, bounds the extents of a model, and stores what it compiled: main MODEL BLOB.
 #include <openvino/openvino.hpp>
+#include <openvino/runtime/auto/properties.hpp>
+#include <openvino/runtime/intel_cpu/properties.hpp>
+#include <openvino/runtime/intel_gpu/properties.hpp>
 #include <openvino/runtime/intel_npu/level_zero/level_zero.hpp>
+#include <openvino/runtime/intel_npu/properties.hpp>
 #include <openvino/runtime/intel_npu/remote_properties.hpp>
 
 #include <cstdlib>
@@ -33,12 +37,28 @@ void expect_refusal(const char* what, Refused&& refused) {
   OPENVINO_THROW(what, " was not refused");
 }
 
+/// Each device by what only it has.
+void tune_devices(ov::Core& core) {
+  for (const auto& device : core.get_available_devices()) {
+    if (device == "CPU") core.set_property(device, ov::intel_cpu::denormals_optimization(false));
+    if (device == "GPU") core.set_property(device, ov::intel_gpu::hint::queue_priority(ov::hint::Priority::LOW));
+    if (device == "NPU") core.set_property(device, ov::intel_npu::turbo(true));
+  }
+  expect_refusal("a property of a GPU",
+                 [&] { core.set_property("CPU", ov::intel_gpu::hint::enable_kernels_reuse(true)); });
+  expect_refusal("a property of an NPU", [&] { core.get_property("CPU", ov::intel_npu::driver_version); });
+  expect_refusal("a choice at run time", [&] {
+    core.compile_model("none.xml", "AUTO", ov::intel_auto::schedule_policy(ov::intel_auto::SchedulePolicy::DEFAULT));
+  });
+}
+
 }  // namespace
 
 int main(int argc, char* argv[]) {
   try {
     OPENVINO_ASSERT(argc == 3, "usage: ", argv[0], " MODEL BLOB");
     ov::Core core;
+    tune_devices(core);
     expect_refusal("a context of the CPU", [&] { core.get_default_context("CPU"); });
     expect_refusal("a context of an NPU", [&] { ov::intel_npu::level_zero::ZeroContext context(core); });
     expect_refusal("a tensor of no context", [] { ov::RemoteContext().create_tensor(ov::element::f32, {1}); });

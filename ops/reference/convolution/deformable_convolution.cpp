@@ -11,15 +11,6 @@ namespace terroir::ops::reference {
 namespace {
 
 template <class T>
-double real(T value) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<double>(value);
-  } else {
-    return to_sum(value);
-  }
-}
-
-template <class T>
 T element(double value) {
   if constexpr (std::is_integral_v<T>) {
     return saturate<T>(value);
@@ -41,7 +32,7 @@ double sample(const T* plane, int64_t height, int64_t width, double y, double x,
       i = std::min(i, height - 1);
       j = std::min(j, width - 1);
     }
-    return i < 0 || i >= height || j < 0 || j >= width ? 0.0 : real(plane[i * width + j]);
+    return i < 0 || i >= height || j < 0 || j >= width ? 0.0 : to_real(plane[i * width + j]);
   };
   return (1 - fy) * ((1 - fx) * at(top, left) + fx * at(top, left + 1)) +
          fy * ((1 - fx) * at(top + 1, left) + fx * at(top + 1, left + 1));
@@ -68,11 +59,11 @@ void convolve(const ConvGeometry& geometry, int64_t deformable_groups, bool padd
               const int64_t row = (n * deformable_groups + group) * kernel + k;  // of mask, and of pairs of offsets
               const int64_t at = y * ax.output + x;
               const double sy = static_cast<double>(ay.origin(y) + k / ax.kernel * ay.dilation) +
-                                real(offsets[2 * row * positions + at]);
+                                to_real(offsets[2 * row * positions + at]);
               const double sx = static_cast<double>(ax.origin(x) + k % ax.kernel * ax.dilation) +
-                                real(offsets[(2 * row + 1) * positions + at]);
-              const double weight = real(inputs.wei.as<T>()[(o * geometry.in_channels + i) * kernel + k]);
-              const double scale = mask ? real(mask[row * positions + at]) : 1.0;
+                                to_real(offsets[(2 * row + 1) * positions + at]);
+              const double weight = to_real(inputs.wei.as<T>()[(o * geometry.in_channels + i) * kernel + k]);
+              const double scale = mask ? to_real(mask[row * positions + at]) : 1.0;
               sum += sample(image, ay.input, ax.input, sy, sx, padded) * weight * scale;
             }
           }

@@ -13,21 +13,12 @@ namespace terroir::ops::reference {
 namespace {
 
 template <class T>
-double real(T value) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<double>(value);
-  } else {
-    return to_sum(value);
-  }
-}
-
-template <class T>
 void interpolate(const T* plane, int64_t width, const GridTaps& rows, const GridTaps& columns, T* out) {
   double sum = 0;
   for (size_t i = 0; i < 4; ++i)
     for (size_t j = 0; j < 4; ++j)
       if (rows.weights[i] != 0 && columns.weights[j] != 0 && rows.pixels[i] >= 0 && columns.pixels[j] >= 0)
-        sum += rows.weights[i] * columns.weights[j] * real(plane[rows.pixels[i] * width + columns.pixels[j]]);
+        sum += rows.weights[i] * columns.weights[j] * to_real(plane[rows.pixels[i] * width + columns.pixels[j]]);
   if constexpr (std::is_integral_v<T>) {
     *out = saturate<T>(sum + std::copysign(1e-6, sum));  // weights that sum up to a little less than 1
   } else {

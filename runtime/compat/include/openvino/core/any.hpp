@@ -1,8 +1,12 @@
 // The OpenVINO header of this name: the names of Terroir under namespace ov.
 #pragma once
 
+// Some for programs that include nothing but OpenVINO's headers, as the one that this stands for.
+#include <algorithm>
 #include <istream>
+#include <iterator>
 #include <string>
+#include <typeindex>
 
 #include "terroir/any.hpp"
 
