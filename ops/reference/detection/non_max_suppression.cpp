@@ -33,6 +33,8 @@ struct Polygon {
 struct RotatedBox {
   Point corners[4];  // in the direction of growing angles
   float area;
+  Point centre;
+  float reach;  // of the corners from there, and more than what they were rounded by
 };
 
 /// Twice the area to the left of the way from a over b to c.
@@ -45,7 +47,8 @@ RotatedBox read_rotated(const float* box, bool clockwise) {
   const float angle = clockwise ? box[4] : -box[4];
   const float along_x = std::cos(angle), along_y = std::sin(angle);
   const float half_width = std::fabs(box[2]) / 2, half_height = std::fabs(box[3]) / 2;
-  RotatedBox result{{}, std::fabs(box[2] * box[3])};
+  RotatedBox result{{}, std::fabs(box[2] * box[3]), {box[0], box[1]}, 0};
+  result.reach = 1.001f * std::hypot(half_width, half_height) + 1e-6f * (std::fabs(box[0]) + std::fabs(box[1]));
   size_t i = 0;
   for (const auto& [right, down] : {std::pair{-1, -1}, std::pair{1, -1}, std::pair{1, 1}, std::pair{-1, 1}}) {
     const float dx = static_cast<float>(right) * half_width, dy = static_cast<float>(down) * half_height;
@@ -79,7 +82,14 @@ float area(const Polygon& shape) {
   return std::fabs(twice) / 2;
 }
 
+/// Most boxes of a picture: their circles do not meet.
+bool are_apart(const RotatedBox& a, const RotatedBox& b) {
+  const float x = a.centre.x - b.centre.x, y = a.centre.y - b.centre.y, reach = a.reach + b.reach;
+  return x * x + y * y > reach * reach;
+}
+
 [[gnu::noinline]] float overlap(const RotatedBox& a, const RotatedBox& b) {
+  if (are_apart(a, b)) return 0.0f;
   Polygon common;
   for (const Point& corner : a.corners) common.add(corner);
   for (size_t i = 0; i < 4 && common.size > 0; ++i) common = clipped(common, b.corners[i], b.corners[(i + 1) % 4]);

@@ -154,18 +154,20 @@ TERROIR_NOINLINE Planes run_stages(const FftPlan& plan, Planes data, Planes& spa
       case 2:
         run_stage<2>(s, data, spare, b);
         break;
-      case 3:
-        run_stage<3>(s, data, spare, b);
-        break;
       case 4:
         run_stage<4>(s, data, spare, b);
-        break;
-      case 5:
-        run_stage<5>(s, data, spare, b);
         break;
       case 8:
         run_stage<8>(s, data, spare, b);
         break;
+#if defined(__AVX2__)  // the buckets below have one for all odd radices
+      case 3:
+        run_stage<3>(s, data, spare, b);
+        break;
+      case 5:
+        run_stage<5>(s, data, spare, b);
+        break;
+#endif
       default:
         run_stage<0>(s, data, spare, b);
     }

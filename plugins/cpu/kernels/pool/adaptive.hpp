@@ -69,6 +69,11 @@ void adaptive_max(const AdaptiveArgs& a, int64_t row_begin, int64_t row_end) {
       each_row(a, rows, [&](const float* p, int64_t place) TERROIR_INLINE_LAMBDA {
         keep_larger(n == kLanes ? loadu(p + x) : load_n(p + x, n), VI(static_cast<int32_t>(place)), best, at);
       });
+      if (n == kLanes) {
+        storeu(a.columns + x, best);
+        store_int(a.column_rows + x, at);
+        continue;
+      }
       float values[kLanes];
       int32_t places[kLanes];
       storeu(values, best);
@@ -81,16 +86,19 @@ void adaptive_max(const AdaptiveArgs& a, int64_t row_begin, int64_t row_end) {
     float* dst = a.dst + row * a.out[2];
     int32_t* dst_places = a.places + row * a.out[2];
     for (int64_t o = 0; o < a.out[2]; ++o) {
-      float best = -__builtin_inff();
-      int32_t at = first + static_cast<int32_t>(a.cells[2][2 * o]);
-      for (int64_t i = a.cells[2][2 * o]; i < a.cells[2][2 * o + 1]; ++i) {
-        // Of equal elements the first one of the image wins: that of the upper row, then the left one.
+      const int64_t begin = a.cells[2][2 * o], end = a.cells[2][2 * o + 1];
+      // The value first, then its place: neither needs a branch, which nothing would foresee.
+      const float none = -__builtin_inff();
+      float best = none;
+      for (int64_t i = begin; i < end; ++i) best = a.columns[i] > best ? a.columns[i] : best;
+      // Of equal elements the first one of the image wins: that of the upper row, then the left one.
+      int32_t at = best == none ? first + static_cast<int32_t>(begin) : INT32_MAX;
+      for (int64_t i = begin; i < end; ++i) {
         const int32_t place = a.column_rows[i] + static_cast<int32_t>(i);
-        const bool better = (a.columns[i] > best) | ((a.columns[i] == best) & (place < at));
-        best = better ? a.columns[i] : best;
-        at = better ? place : at;
+        const int32_t found = a.columns[i] == best ? place : INT32_MAX;
+        at = found < at ? found : at;
       }
-      dst[o] = best;
+      dst[o] = best == none ? none : a.src[at];
       dst_places[o] = at;
     }
   }
