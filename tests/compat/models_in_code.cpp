@@ -1,5 +1,7 @@
 // A program of OpenVINO's C++ API that makes a small network in code, writes, reads, compiles and runs it:
 // main FOLDER.
+#include <openvino/op/group_normalization.hpp>
+#include <openvino/op/util/attr_types.hpp>
 #include <openvino/openvino.hpp>
 #include <openvino/opsets/opset13.hpp>
 #include <openvino/pass/serialize.hpp>
