@@ -71,7 +71,7 @@ double cached_copy_rate_once() {
 
 /// Rates of one thread; each only as long as is needed to be right within a percent.
 struct Rates {
-  double flops = 0, divisions = 0, clock = 0, cached = 0;
+  double flops = 0, divisions = 0, steps = 0, cached = 0;
 
   explicit Rates(const Work& work) {
     const cpu::Isa isa = cpu::available_isas().back();
@@ -79,14 +79,14 @@ struct Rates {
 #if defined(__x86_64__)
     if (work.quotients > 0) divisions = divisions_once(isa, 500);
 #endif
-    if (work.steps > 0) clock = clock_rate_once(5000);
+    if (work.steps > 0) steps = step_rate_once(5000);
     if (work.cached > 0) cached = cached_copy_rate_once();
   }
   double seconds(const Work& work) const {
     double sum = 0;
     if (flops > 0) sum += work.vectors / (flops / 2);
     if (divisions > 0) sum += work.quotients / divisions;
-    if (clock > 0) sum += work.steps / clock;
+    if (steps > 0) sum += work.steps / steps;
     if (cached > 0) sum += work.cached / cached;
     return sum;
   }

@@ -21,8 +21,8 @@ namespace terroir::bench {
 struct Work {
   double vectors = 0;    // operations on elements of f32 in vectors, each as much as a multiply-add
   double quotients = 0;  // divisions and roots of f64 in vectors
-  double steps = 0;      // of one cycle: what goes element by element, such as loads from anywhere
-  double cached = 0;     // bytes read or written in the second cache, by passes through what the first cannot hold
+  double steps = 0;   // cycles of a core that issues all it can: what goes element by element, as loads from anywhere
+  double cached = 0;  // bytes read or written in the second cache, by passes through what the first cannot hold
   const char* why = "";
 };
 
