@@ -12,6 +12,8 @@
 
 namespace {
 
+static_assert(std::is_same_v<ov::element_type_traits<ov::element::Type_t::u8>::value_type, uint8_t>);
+
 std::vector<float> classify(ov::Core& core, const std::shared_ptr<ov::Model>& model, const ov::Tensor& photo) {
   ov::CompiledModel compiled = core.compile_model(model, "CPU");
   ov::InferRequest request = compiled.create_infer_request();
