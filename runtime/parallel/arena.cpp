@@ -34,6 +34,10 @@ Arena::~Arena() {
 }
 
 void Arena::parallel_for(int64_t tasks, FunctionRef<void(int64_t)> body) const {
+  parallel_for_slots(tasks, [&](int64_t task, int64_t) { body(task); });
+}
+
+void Arena::parallel_for_slots(int64_t tasks, FunctionRef<void(int64_t task, int64_t slot)> body) const {
   if (tasks <= 0) return;
   if (tasks == 1 || threads_ == 1 || inside_task()) return run_serially(tasks, body);
   if (team_) return team_->run(tasks, body);

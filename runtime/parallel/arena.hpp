@@ -43,6 +43,9 @@ class Arena {
   int threads() const noexcept { return threads_; }
 
   void parallel_for(int64_t tasks, FunctionRef<void(int64_t)> body) const;
+  /// The same with body(task, slot): slots are below threads(), and tasks that run at once have different ones, so each
+  /// slot may have memory of its own.
+  void parallel_for_slots(int64_t tasks, FunctionRef<void(int64_t task, int64_t slot)> body) const;
 
  private:
   int threads_;

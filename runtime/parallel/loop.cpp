@@ -23,9 +23,9 @@ bool inside_task() noexcept { return inside || backwards(); }
 
 void run_serially(int64_t tasks, const LoopBody& body) {
   if (backwards()) {
-    for (int64_t i = tasks; i-- > 0;) body(i);
+    for (int64_t i = tasks; i-- > 0;) body(i, 0);
   } else {
-    for (int64_t i = 0; i < tasks; ++i) body(i);
+    for (int64_t i = 0; i < tasks; ++i) body(i, 0);
   }
 }
 
@@ -50,7 +50,7 @@ void Loop::run(int slot) noexcept {
       while (next.load(std::memory_order_relaxed) < range.end && !failed_.load(std::memory_order_relaxed)) {
         const int64_t task = next.fetch_add(1, std::memory_order_relaxed);
         if (task >= range.end) break;
-        body_(task);
+        body_(task, slot);
       }
     }
   } catch (...) {

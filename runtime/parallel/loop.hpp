@@ -17,11 +17,13 @@ namespace terroir::parallel {
 
 inline constexpr int kMaxSlots = 256;
 
-using LoopBody = FunctionRef<void(int64_t)>;
+/// Of a task, and of the slot that runs it.
+using LoopBody = FunctionRef<void(int64_t task, int64_t slot)>;
 
 /// Whether this thread is inside of a task: then a loop runs on it alone.
 bool inside_task() noexcept;
 
+/// All in slot 0.
 void run_serially(int64_t tasks, const LoopBody& body);
 
 /// Lives on the stack of the caller of the loop.

@@ -57,7 +57,7 @@ void run_kernel(benchmark::State& state, const ConvKernel& kernel, const ConvPro
   kernel.pack(plan, kernel, {weights.data, bias.data}, packed.data, 0, kernel.pack_pieces(plan));
   const ConvArgs args{src.data, packed.data, dst.data, nullptr, 0, scratch.data};
   for (auto _ : state) {
-    kernel.run(plan, args, conv_slice(plan, 1, 0));
+    kernel.run(plan, args, conv_slice(plan, conv_split(plan, 1), 0));
     benchmark::ClobberMemory();
   }
   report(state, problem, kernel.isa);

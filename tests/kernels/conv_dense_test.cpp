@@ -213,11 +213,19 @@ TEST(ConvGridTest, SlicesCoverTheGridOnce) {
       k.plan(p, k, plan);
       for (const int64_t threads : {1, 2, 4, 5, 12, 64}) {
         int64_t units = 0;
-        const int64_t slices = conv_slices(plan, threads);
-        EXPECT_LE(slices, threads);
-        for (int64_t i = 0; i < slices; ++i) {
-          const ConvTile t = conv_slice(plan, threads, i);
-          units += (t.n1 - t.n0) * (t.oc1 - t.oc0) * (t.sp1 - t.sp0);
+        const ConvSplit split = conv_split(plan, threads);
+        EXPECT_LE(split.part_count(), threads);
+        if (threads == 1) {
+          EXPECT_EQ(split.count(), 1) << k.name;
+        }
+        for (int64_t i = 0; i < split.count(); ++i) {
+          const ConvTile t = conv_slice(plan, split, i), part = conv_part(plan, split, i / split.per_part());
+          const int64_t size = (t.n1 - t.n0) * (t.oc1 - t.oc0) * (t.sp1 - t.sp0);
+          EXPECT_GT(size, 0) << k.name << " " << threads << " slice " << i;
+          EXPECT_TRUE(t.n0 >= part.n0 && t.n1 <= part.n1 && t.oc0 >= part.oc0 && t.oc1 <= part.oc1 &&
+                      t.sp0 >= part.sp0 && t.sp1 <= part.sp1)
+              << k.name << " " << threads << " slice " << i;
+          units += size;
         }
         EXPECT_EQ(units, plan.grid.n * plan.grid.oc * plan.grid.sp) << k.name << " " << threads;
       }
@@ -254,11 +262,12 @@ TEST(ConvGridTest, AShortLastUnitDoesNotMakeSlicesUneven) {
       ConvPlan plan;
       k.plan(p, k, plan);
       const int64_t blocks = (p.oc + plan.block - 1) / plan.block;
-      for (int64_t i = 0; i < conv_slices(plan, 2); ++i) {
-        const ConvTile t = conv_slice(plan, 2, i);
+      const ConvSplit split = conv_split(plan, 2);
+      for (int64_t i = 0; i < split.part_count(); ++i) {
+        const ConvTile t = conv_part(plan, split, i);
         const int64_t part = std::min(t.oc1 * plan.oc_blocks, blocks) - t.oc0 * plan.oc_blocks;
         const double share = static_cast<double>(part * (t.sp1 - t.sp0)) / static_cast<double>(blocks * plan.grid.sp);
-        EXPECT_LE(share, 0.55) << k.name << " slice " << i;
+        EXPECT_LE(share, 0.55) << k.name << " part " << i;
       }
     }
 }

@@ -187,7 +187,8 @@ void check_kernel(const ConvKernel& kernel, const ConvProblem& p) {
   }
   for (const int64_t threads : {2, 3, 7}) {
     identical("threads", [&] {
-      for (int64_t i = conv_slices(plan, threads); i-- > 0;) kernel.run(plan, args, conv_slice(plan, threads, i));
+      const ConvSplit split = conv_split(plan, threads);
+      for (int64_t i = split.count(); i-- > 0;) kernel.run(plan, args, conv_slice(plan, split, i));
     });
   }
 }
@@ -243,7 +244,8 @@ struct Setup {
   void run(std::vector<float>& dst, const std::vector<PostOp>& ops) {
     const ConvArgs args{src.data(),    packed.data(), dst.data(), ops.data(), static_cast<int64_t>(ops.size()),
                         scratch.data()};
-    for (int64_t i = 0; i < conv_slices(plan, 3); ++i) kernel.run(plan, args, conv_slice(plan, 3, i));
+    const ConvSplit split = conv_split(plan, 3);
+    for (int64_t i = 0; i < split.count(); ++i) kernel.run(plan, args, conv_slice(plan, split, i));
   }
 
   const ConvKernel& kernel;

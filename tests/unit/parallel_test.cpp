@@ -30,6 +30,25 @@ TEST(Arena, RunsEveryTaskOnce) {
   }
 }
 
+TEST(Arena, TasksThatRunAtOnceHaveDifferentSlots) {
+  for (int threads : {1, 2, 5}) {
+    const Arena arena(threads);
+    std::vector<std::atomic<bool>> taken(static_cast<size_t>(threads));
+    std::atomic<int> wrong{0};
+    for (int round = 0; round < 200; ++round)
+      arena.parallel_for_slots(64, [&](int64_t, int64_t slot) {
+        if (slot < 0 || slot >= threads) {
+          ++wrong;
+          return;
+        }
+        if (taken[static_cast<size_t>(slot)].exchange(true)) ++wrong;
+        std::this_thread::yield();
+        taken[static_cast<size_t>(slot)] = false;
+      });
+    EXPECT_EQ(wrong.load(), 0) << threads << " threads";
+  }
+}
+
 TEST(Arena, ManyShortLoopsInARowSeeEachOthersWrites) {
   const Arena arena(4);
   std::vector<int64_t> data(64);  // plain: the end of a loop must order its writes before the next loop

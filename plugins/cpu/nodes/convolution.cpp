@@ -1,7 +1,7 @@
 // Convolution, GroupConvolution and their BackpropData forms in f32, with a fused chain at the store. Weights known at
 // run time only are packed by every run, before anything else: profiles say "+pack".
-// Layouts: what the kernels of the bucket want; see kernels/conv/conv.hpp. Threads: a static partition of the kernel's
-// grid; sums do not depend on it.
+// Layouts: what the kernels of the bucket want; see kernels/conv/conv.hpp. Threads: slices of the kernel's grid; sums
+// do not depend on them.
 #include <algorithm>
 #include <span>
 
@@ -32,7 +32,6 @@ class ConvolutionExecutor final : public Executor {
     conv_.chain.bind(args, ops);
     const ConvKernel& kernel = conv_.kernel;
     const ConvPlan& plan = conv_.plan;
-    const int64_t threads = args.arena.threads();
     auto* scratch = static_cast<float*>(args.scratch);
     const float* packed = conv_.packed ? conv_.packed->as<float>() : scratch;
     if (!conv_.packed) {
@@ -41,32 +40,34 @@ class ConvolutionExecutor final : public Executor {
                               [&](int64_t piece) { kernel.pack(plan, kernel, constants, scratch, piece, piece + 1); });
       scratch += packed_stride();
     }
-    args.arena.parallel_for(conv_slices(plan, threads), [&](int64_t slice) {
-      LinesAhead ahead(args, slice, 1);
-      const ConvArgs conv{static_cast<const float*>(args.inputs[0]),
-                          packed,
-                          static_cast<float*>(args.outputs[0]),
-                          ops.data(),
-                          static_cast<int64_t>(conv_.chain.size()),
-                          scratch + slice * static_cast<int64_t>(scratch_stride()),
-                          0,
-                          ahead.get()};
-      kernel.run(plan, conv, conv_slice(plan, threads, slice));
+    const ConvSplit split = conv_split(plan, args.arena.threads());
+    args.arena.parallel_for_slots(split.count(), [&](int64_t slice, int64_t slot) {
+      const int64_t per_part = split.per_part();
+      LinesAhead ahead(args, slice / per_part, 1, slice % per_part, per_part);
+      const ConvArgs conv{
+          static_cast<const float*>(args.inputs[0]), packed,
+          static_cast<float*>(args.outputs[0]),      ops.data(),
+          static_cast<int64_t>(conv_.chain.size()),  scratch + slot * static_cast<int64_t>(scratch_stride()),
+          conv_oc_ahead(plan, split, slice),         ahead.get()};
+      kernel.run(plan, conv, conv_slice(plan, split, slice));
     });
   }
 
   size_t scratch_bytes(int threads) const override {
-    const size_t slices = scratch_stride() * static_cast<size_t>(conv_slices(conv_.plan, threads));
-    return ((conv_.packed ? 0 : packed_stride()) + slices) * sizeof(float);
+    return ((conv_.packed ? 0 : packed_stride()) +
+            scratch_stride() *
+                static_cast<size_t>(std::min<int64_t>(threads, conv_split(conv_.plan, threads).count()))) *
+           sizeof(float);
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
-    if (slice >= conv_slices(conv_.plan, threads)) return {};
-    return conv_.first_constants(conv_slice(conv_.plan, threads, slice));
+    const ConvSplit split = conv_split(conv_.plan, threads);
+    if (slice >= split.part_count()) return {};
+    return conv_.first_constants(conv_part(conv_.plan, split, slice));
   }
   std::string kernel_name() const override { return concat(conv_.kernel.name, conv_.packed ? "" : "+pack"); }
 
  private:
-  /// Rounded to cache lines, so that slices do not write to each other's.
+  /// Rounded to cache lines, so that threads do not write to each other's.
   size_t scratch_stride() const noexcept { return (conv_.plan.scratch_floats + 15) / 16 * 16; }
   size_t packed_stride() const noexcept { return (conv_.plan.packed_floats + 15) / 16 * 16; }
 

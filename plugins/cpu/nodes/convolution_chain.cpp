@@ -7,7 +7,8 @@
 // Every stage runs its own kernel over a plan for the strip's rows alone. Rows that two strips need are made twice.
 // The mean that squeeze-and-excite wants is taken of rows while they are in cache, and of those once all are there.
 // Layouts: channel blocks; the source may be plain. Threads: units of channels (two stages) or rows, whichever costs
-// less; sums depend on neither, so results are bit-identical for any split.
+// less, in more parts than there are threads: who is done early takes another's. Sums depend on none of this, so
+// results are bit-identical for any split.
 #include "plugins/cpu/nodes/convolution_chain.hpp"
 
 #include <algorithm>
@@ -109,18 +110,17 @@ class ConvolutionChainExecutor final : public Executor {
     for (size_t s = 0; s < stages_.size(); ++s) bind_stage(stages_[s].conv, stages_[s].inputs, args, ops[s]);
     const Split split = split_for(args.arena.threads());
     const int64_t parts = split.rows * split.units, items = batch() * parts;
-    args.arena.parallel_for(split.slices, [&](int64_t slice) {
-      float* const scratch = static_cast<float*>(args.scratch) + slice * scratch_stride();
-      const int64_t begin = slice * items / split.slices, end = (slice + 1) * items / split.slices;
-      LinesAhead ahead(args, slice, (end - begin) * first_runs(part_rows(split, begin), part_units(split, begin)));
-      for (int64_t item = begin; item < end; ++item) {
-        const Rows rows = part_rows(split, item), units = part_units(split, item);
-        const int64_t n = item / parts;
-        run_part(args, ops, n, rows, units, scratch, row_means(args, split), ahead);
-        if (has_mean_ && split.rows == 1)
-          finish_means(args, split, n * blocks() + units.begin * first().oc_blocks,
-                       n * blocks() + std::min(blocks(), units.end * first().oc_blocks));
-      }
+    args.arena.parallel_for_slots(items, [&](int64_t item, int64_t slot) {
+      float* const scratch = static_cast<float*>(args.scratch) + slot * scratch_stride();
+      const Rows rows = part_rows(split, item), units = part_units(split, item);
+      const int64_t n = item / parts, slice = item * split.slices / items;
+      const int64_t begin = ceil_div(slice * items, split.slices), end = ceil_div((slice + 1) * items, split.slices);
+      LinesAhead ahead(args, slice, first_runs(rows, units), item - begin, end - begin);
+      const Rows last_units = part_units(split, end - 1);  // of what the thread goes on with
+      run_part(args, ops, n, rows, units, std::max(units.end, last_units.end), scratch, row_means(args, split), ahead);
+      if (has_mean_ && split.rows == 1)
+        finish_means(args, split, n * blocks() + units.begin * first().oc_blocks,
+                     n * blocks() + std::min(blocks(), units.end * first().oc_blocks));
     });
     if (has_mean_ && split.rows > 1) finish_means(args, split, 0, batch() * blocks());
   }
@@ -147,7 +147,7 @@ class ConvolutionChainExecutor final : public Executor {
     std::vector<int> inputs;
   };
 
-  /// Parts of each image, and the slices that share all parts of all images.
+  /// Parts of each image, and the threads that share all parts of all images.
   struct Split {
     int64_t rows, units, slices;
   };
@@ -195,7 +195,7 @@ class ConvolutionChainExecutor final : public Executor {
     while (strip_rows_ > 1 && middle_floats(strip_rows_) + result_floats(strip_rows_) > budget) --strip_rows_;
   }
 
-  /// Behind the slices' scratch: the mean of each row of each block, the same whoever computes it.
+  /// Behind the threads' scratch: the mean of each row of each block, the same whoever computes it.
   float* row_means(const RunArgs& args, const Split& split) const {
     return static_cast<float*>(args.scratch) + split.slices * scratch_stride();
   }
@@ -212,7 +212,13 @@ class ConvolutionChainExecutor final : public Executor {
   Split split_for(int64_t threads) const {
     const int64_t wanted = std::max<int64_t>(1, threads / batch());
     const Split rows{std::min(wanted, out_rows()), 1, 0}, units{1, std::min(wanted, first().grid.oc), 0};
-    Split split = !has_last() && cost_of(units) < cost_of(rows) ? units : rows;
+    const double unit_cost = has_last() ? 0 : cost_of(units), row_cost = cost_of(rows);
+    Split split = !has_last() && unit_cost < row_cost ? units : rows;
+    // Units of channels may be parted without making anything twice, rows where they are parted into strips anyway.
+    if (split.units > 1)
+      split.units *= std::min(slices_for(threads, unit_cost), first().grid.oc / split.units);
+    else
+      split.rows *= std::min(slices_for(threads, row_cost), ceil_div(ceil_div(out_rows(), split.rows), strip_rows_));
     split.slices = std::min(threads, batch() * split.rows * split.units);
     return split;
   }
@@ -252,17 +258,17 @@ class ConvolutionChainExecutor final : public Executor {
   /// Of the first stage's kernel, for a part.
   int64_t first_runs(Rows rows, Rows units) const { return ceil_div(rows.count(), strip_rows_) * units.count(); }
 
-  void run_part(const RunArgs& args, const Chains& ops, int64_t n, Rows rows, Rows units, float* scratch, float* means,
-                LinesAhead& ahead) const noexcept {
+  void run_part(const RunArgs& args, const Chains& ops, int64_t n, Rows rows, Rows units, int64_t units_ahead,
+                float* scratch, float* means, LinesAhead& ahead) const noexcept {
     const int64_t strips = ceil_div(rows.count(), strip_rows_);
     for (int64_t strip = 0; strip < strips; ++strip)
       run_strip(args, ops, n,
                 {rows.begin + strip * rows.count() / strips, rows.begin + (strip + 1) * rows.count() / strips}, units,
-                scratch, means, ahead);
+                units_ahead, scratch, means, ahead);
   }
 
-  void run_strip(const RunArgs& args, const Chains& ops, int64_t n, Rows out, Rows units, float* scratch, float* means,
-                 LinesAhead& ahead) const noexcept {
+  void run_strip(const RunArgs& args, const Chains& ops, int64_t n, Rows out, Rows units, int64_t units_ahead,
+                 float* scratch, float* means, LinesAhead& ahead) const noexcept {
     const Rows middle = middle_rows(out), source = source_rows(first().problem.h, middle);
     ConvPlan first_plan = plan_of_rows(first(), source, middle);
     ConvPlan depthwise_plan = plan_of_rows(depthwise(), middle, out);
@@ -286,7 +292,7 @@ class ConvolutionChainExecutor final : public Executor {
       const int64_t block = unit * first().oc_blocks, end = std::min(blocks(), block + first().oc_blocks);
       // Kernels count channel blocks from the first one of the tensor; scratch holds those of the unit alone.
       float* const from_block_0 = scratch - block * middle_block;
-      run_stage(0, first_plan, src, from_block_0, ops[0], {n, n + 1, unit, unit + 1, 0, first_units}, units.end,
+      run_stage(0, first_plan, src, from_block_0, ops[0], {n, n + 1, unit, unit + 1, 0, first_units}, units_ahead,
                 ahead.get());
       run_stage(1, depthwise_plan, from_block_0, depthwise_dst, has_last() ? ops[1] : last_ops,
                 {n, n + 1, block, end, 0, depthwise_units}, 0, nullptr);

@@ -6,13 +6,15 @@
 
 namespace terroir::cpu {
 
-LinesAhead::LinesAhead(const RunArgs& args, int64_t slice, int64_t runs) noexcept : ahead_{lines_.data(), 0, runs} {
+LinesAhead::LinesAhead(const RunArgs& args, int64_t slice, int64_t runs, int64_t share, int64_t shares) noexcept
+    : ahead_{lines_.data(), 0, runs} {
   constexpr int64_t kLine = 64;
   int64_t room = cache_sizes().l2 / 2 / kLine;
   for (size_t i = 0; i < std::min(args.ahead.size(), lines_.size()); ++i) {
     const FirstConstants first = args.ahead[i]->first_constants(args.arena.threads(), slice);
     const int64_t count = std::min(room, static_cast<int64_t>(first.bytes.size()) / kLine);
-    lines_[i] = {reinterpret_cast<const float*>(first.bytes.data()), count};
+    const int64_t begin = share * count / shares, end = (share + 1) * count / shares;
+    lines_[i] = {reinterpret_cast<const float*>(first.bytes.data()) + begin * kLine / 4, end - begin};
     ++ahead_.count;
     room -= count;
   }

@@ -2,8 +2,8 @@
 //   for (const ConvKernel& k : conv_kernels(isa)) if (!(why = k.reject(problem, k))) ...   best first
 //   ConvPlan plan; k.plan(problem, k, plan);
 //   for each i < k.pack_pieces(plan): k.pack(plan, k, constants, packed, i, i + 1);      in any order, in parallel
-//   for each i < conv_slices(plan, threads): k.run(plan, args, conv_slice(plan, threads, i))     in any order, in
-//   parallel
+//   ConvSplit split = conv_split(plan, threads);
+//   for each i < split.count(): k.run(plan, args, conv_slice(plan, split, i))     in any order, in parallel
 // Formula: dst[n,o,p] = post_ops(bias[o] + sum over i,k of src[n, i, p*stride + k*dilation - pad] * weights[o,i,k]);
 //   transposed: src position q adds to dst position q*stride + k*dilation - pad.
 // Layouts: src and dst as ConvKernel::src/dst say. Weights plain: [O,I,k...] or [G,O/G,I/G,k...]; transposed
@@ -66,9 +66,24 @@ double conv_slowdown(const ConvProblem& problem, const ConvKernel& kernel) noexc
 // Floating-point operations of a problem (a multiplication and an addition count as two), padding included.
 int64_t conv_flops(const ConvProblem& problem) noexcept;
 
-// A static partition of plan.grid into at most `threads` boxes of nearly equal cost; conv_slices() may be smaller.
-int64_t conv_slices(const ConvPlan& plan, int64_t threads) noexcept;
-ConvTile conv_slice(const ConvPlan& plan, int64_t threads, int64_t index) noexcept;
+// How several threads share plan.grid: at most one part per thread, of nearly equal cost, each cut into slices in the
+// order in which one run over the part would take them. A thread that is done takes over what others have not begun:
+// threads of rented machines are rarely equally fast.
+struct ConvSplit {
+  ConvGrid parts;   // per axis of the grid
+  ConvGrid slices;  // of a part, per axis; those of part i are i * per_part() and the following ones
+  int64_t part_count() const noexcept { return parts.n * parts.oc * parts.sp; }
+  int64_t per_part() const noexcept { return slices.n * slices.oc * slices.sp; }
+  int64_t count() const noexcept { return part_count() * per_part(); }
+};
+ConvSplit conv_split(const ConvPlan& plan, int64_t threads) noexcept;
+// Into how many slices to cut what takes one of several threads so many cycles: short enough that nobody waits long for
+// the last one, long enough that beginning one costs next to nothing.
+int64_t slices_for(int64_t threads, double cycles) noexcept;
+ConvTile conv_part(const ConvPlan& plan, const ConvSplit& split, int64_t part) noexcept;
+ConvTile conv_slice(const ConvPlan& plan, const ConvSplit& split, int64_t slice) noexcept;
+// ConvArgs::oc_ahead for a slice: where the slices behind it in its part end.
+int64_t conv_oc_ahead(const ConvPlan& plan, const ConvSplit& split, int64_t slice) noexcept;
 
 // Where the weights of oc units [begin, end) lie in the packed ones of a dense kernel, in floats.
 struct ConvWeightsRange {

@@ -103,12 +103,6 @@ double conv_slowdown(const ConvProblem& p, const ConvKernel& kernel) noexcept {
 
 namespace {
 
-// Parts per axis of the grid: the least work in the largest part; among equals the split that reads least (oc parts
-// share the source, the others share the weights).
-struct Parts {
-  int64_t n = 1, oc = 1, sp = 1;
-};
-
 // Channel blocks in oc units [0, unit): the last unit of a group may have fewer than the others.
 int64_t blocks_before(const ConvPlan& plan, int64_t unit) {
   const int64_t per_group = conv::ceil_div(plan.exec.oc / plan.exec.groups, plan.block);
@@ -129,14 +123,19 @@ double largest_oc_share(const ConvPlan& plan, int64_t parts) {
   return static_cast<double>(most) / static_cast<double>(before);
 }
 
+struct Parts {
+  ConvGrid per_axis;
+  double cost;  // of the largest one, in cycles, roughly
+};
+
+// The least work in the largest part; among equals the split that reads least (oc parts share the source, the others
+// share the weights).
 Parts choose_parts(const ConvPlan& plan, int64_t threads) {
-  if (threads == 1) return {};
   const ConvGrid& g = plan.grid;
   const double weights = static_cast<double>(plan.packed_floats);
   const double source =
       static_cast<double>(plan.problem.ic) * plan.problem.d.in * plan.problem.h.in * plan.problem.w.in;
-  Parts best;
-  double best_cost = -1;
+  Parts best{{1, 1, 1}, -1};
   for (int64_t n = 1; n <= std::min(threads, g.n); ++n) {
     for (int64_t oc = 1; n * oc <= threads && oc <= g.oc; ++oc) {
       const int64_t sp = std::min(threads / (n * oc), g.sp);
@@ -150,29 +149,84 @@ Parts choose_parts(const ConvPlan& plan, int64_t threads) {
                                                                     static_cast<double>(conv::ceil_div(g.n, n)) /
                                                                     static_cast<double>(sp);
       const double cost = compute + memory / 4.0;
-      if (best_cost < 0 || cost < best_cost) {
-        best_cost = cost;
-        best = {n, oc, sp};
-      }
+      if (best.cost < 0 || cost < best.cost) best = {{n, oc, sp}, cost};
     }
   }
   return best;
 }
 
-}  // namespace
-
-int64_t conv_slices(const ConvPlan& plan, int64_t threads) noexcept {
-  if (plan.grid.n * plan.grid.oc * plan.grid.sp == 0) return 0;
-  const Parts p = choose_parts(plan, std::max<int64_t>(threads, 1));
-  return p.n * p.oc * p.sp;
+ConvGrid choose_slices(const ConvPlan& plan, const Parts& parts, int64_t threads) {
+  constexpr int64_t kLeastTiles = 4;
+  const ConvGrid& g = plan.grid;
+  int64_t wanted = slices_for(threads, parts.cost);
+  const auto take = [&](int64_t units) {
+    const int64_t cuts = std::clamp<int64_t>(units, 1, wanted);
+    wanted = conv::ceil_div(wanted, cuts);
+    return cuts;
+  };
+  ConvGrid slices{take(g.n / parts.per_axis.n), 1, 1};
+  const int64_t sp = g.sp / parts.per_axis.sp;
+  // Rows that do not stay in cache together are the outer loop.
+  if (sp > plan.cached_rows) {
+    slices.sp = take(conv::ceil_div(sp, plan.cached_rows));
+  } else {
+    slices.oc = take(g.oc / parts.per_axis.oc);
+    // Rounds over input channels read sums again: they need all rows.
+    if (plan.ic_chunk == 0) slices.sp = take(plan.column_units ? sp / plan.w_tile / kLeastTiles : sp / kLeastTiles);
+  }
+  return slices;
 }
 
-ConvTile conv_slice(const ConvPlan& plan, int64_t threads, int64_t index) noexcept {
-  const Parts p = choose_parts(plan, std::max<int64_t>(threads, 1));
-  const int64_t sp = index % p.sp, oc = index / p.sp % p.oc, n = index / p.sp / p.oc;
+struct Stretch {
+  int64_t begin, end;
+};
+
+Stretch part_of(Stretch all, int64_t index, int64_t count) {
+  const int64_t size = all.end - all.begin;
+  return {all.begin + index * size / count, all.begin + (index + 1) * size / count};
+}
+
+// The same where cuts lie at multiples of `unit`.
+Stretch part_of(Stretch all, int64_t index, int64_t count, int64_t unit) {
+  const Stretch units = part_of({0, conv::ceil_div(all.end - all.begin, unit)}, index, count);
+  return {all.begin + units.begin * unit, std::min(all.end, all.begin + units.end * unit)};
+}
+
+}  // namespace
+
+ConvSplit conv_split(const ConvPlan& plan, int64_t threads) noexcept {
   const ConvGrid& g = plan.grid;
-  return {n * g.n / p.n,          (n + 1) * g.n / p.n, oc * g.oc / p.oc,
-          (oc + 1) * g.oc / p.oc, sp * g.sp / p.sp,    (sp + 1) * g.sp / p.sp};
+  if (g.n * g.oc * g.sp == 0) return {{0, 0, 0}, {1, 1, 1}};
+  const Parts parts = choose_parts(plan, std::max<int64_t>(threads, 1));
+  return {parts.per_axis, choose_slices(plan, parts, threads)};
+}
+
+int64_t slices_for(int64_t threads, double cycles) noexcept {
+  constexpr double kCycles = 5e4;
+  constexpr int64_t kMost = 16;
+  return threads <= 1 ? 1 : std::clamp<int64_t>(static_cast<int64_t>(cycles / kCycles), 1, kMost);
+}
+
+ConvTile conv_part(const ConvPlan& plan, const ConvSplit& split, int64_t part) noexcept {
+  const ConvGrid &g = plan.grid, &p = split.parts;
+  const Stretch n = part_of({0, g.n}, part / p.sp / p.oc, p.n), oc = part_of({0, g.oc}, part / p.sp % p.oc, p.oc),
+                sp = part_of({0, g.sp}, part % p.sp, p.sp);
+  return {n.begin, n.end, oc.begin, oc.end, sp.begin, sp.end};
+}
+
+ConvTile conv_slice(const ConvPlan& plan, const ConvSplit& split, int64_t slice) noexcept {
+  const ConvTile part = conv_part(plan, split, slice / split.per_part());
+  const ConvGrid& s = split.slices;
+  const int64_t i = slice % split.per_part();
+  const Stretch n = part_of({part.n0, part.n1}, i / s.sp / s.oc, s.n),
+                oc = part_of({part.oc0, part.oc1}, i / s.sp % s.oc, s.oc),
+                sp = part_of({part.sp0, part.sp1}, i % s.sp, s.sp, plan.column_units && s.sp > 1 ? plan.w_tile : 1);
+  return {n.begin, n.end, oc.begin, oc.end, sp.begin, sp.end};
+}
+
+int64_t conv_oc_ahead(const ConvPlan& plan, const ConvSplit& split, int64_t slice) noexcept {
+  const bool last_of_rows = slice % split.slices.sp == split.slices.sp - 1;
+  return last_of_rows ? conv_part(plan, split, slice / split.per_part()).oc1 : 0;
 }
 
 ConvWeightsRange conv_weights_of(const ConvPlan& plan, int64_t begin, int64_t end) noexcept {
