@@ -1,3 +1,6 @@
+#include <numeric>
+
+#include "plugins/cpu/kernels/conv/gather.hpp"
 #include "tests/kernels/conv_harness.hpp"
 
 namespace terroir::cpu {
@@ -229,6 +232,45 @@ TEST(ConvGridTest, SlicesCoverTheGridOnce) {
         }
         EXPECT_EQ(units, plan.grid.n * plan.grid.oc * plan.grid.sp) << k.name << " " << threads;
       }
+    }
+}
+
+TEST(ConvGatherTest, TakesThePositionsThatAStridedKernelReads) {
+  for (const int64_t block : {8, 16}) {
+    ConvProblem p = conv2d(block + 3, 130, axis(7, 1, 2), axis(11, 1, 3), 1, 2);
+    p.d = axis(3, 1, 2);
+    const int64_t blocks = 2, in = 3 * 7 * 11;
+    std::vector<float> src(static_cast<size_t>(2 * blocks * in * block));
+    std::iota(src.begin(), src.end(), 0.0f);  // every float tells where it comes from
+    std::vector<float> gathered(static_cast<size_t>(conv_gathered_floats(p, block)), -1.0f);
+    ASSERT_EQ(conv_gather_pieces(p, block), 2 * blocks);
+    for (int64_t i = conv_gather_pieces(p, block); i-- > 0;)
+      conv_gather(p, block, src.data(), gathered.data(), i, i + 1);
+    const ConvProblem dense = conv_gathered(p);
+    EXPECT_EQ(dense.w.in, 4);
+    EXPECT_EQ(dense.w.out, 4);
+    size_t at = 0;
+    for (int64_t piece = 0; piece < 2 * blocks; ++piece)
+      for (int64_t d = 0; d < 2; ++d)
+        for (int64_t h = 0; h < 4; ++h)
+          for (int64_t w = 0; w < 4; ++w)
+            for (int64_t l = 0; l < block; ++l, ++at)
+              ASSERT_EQ(gathered[at],
+                        src[static_cast<size_t>((piece * in + (d * 2 * 7 + h * 2) * 11 + w * 3) * block + l)])
+                  << piece << " " << d << " " << h << " " << w;
+    EXPECT_EQ(at, gathered.size());
+  }
+}
+
+TEST(ConvGatherTest, OnlyStridedPointwiseLayersOfManyOutputs) {
+  for (const Isa isa : available_isas())
+    for (const ConvKernel& k : conv_kernels(isa)) {
+      if (k.src != ConvFormat::blocked) continue;
+      EXPECT_TRUE(conv_gathers(conv2d(64, 128, axis(14, 1, 2), axis(14, 1, 2)), k)) << k.name;
+      EXPECT_FALSE(conv_gathers(conv2d(64, 128, axis(14, 1), axis(14, 1)), k)) << k.name;
+      EXPECT_FALSE(conv_gathers(conv2d(64, 64, axis(14, 1, 2), axis(14, 1, 2)), k)) << k.name;
+      EXPECT_FALSE(conv_gathers(conv2d(64, 128, axis(14, 3, 2, 1, 1, 1), axis(14, 1, 2)), k)) << k.name;
+      EXPECT_FALSE(conv_gathers(conv2d(64, 128, axis(14, 1, 2, 1, 1, 1), axis(14, 1, 2)), k)) << k.name;
     }
 }
 

@@ -1,11 +1,13 @@
 // Convolution, GroupConvolution and their BackpropData forms in f32, with a fused chain at the store. Weights known at
-// run time only are packed by every run, before anything else: profiles say "+pack".
+// run time only are packed by every run, before anything else: profiles say "+pack". The positions that a strided 1x1
+// convolution reads may be gathered before: "+gather".
 // Layouts: what the kernels of the bucket want; see kernels/conv/conv.hpp. Threads: slices of the kernel's grid; sums
 // do not depend on them.
 #include <algorithm>
 #include <span>
 
 #include "ir/base/error.hpp"
+#include "plugins/cpu/kernels/conv/gather.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 #include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
@@ -25,7 +27,9 @@ const ConvKernel* find_kernel(const ConvProblem& problem, Isa isa, const LayoutC
 class ConvolutionExecutor final : public Executor {
  public:
   ConvolutionExecutor(const NodeContext& context, const ConvKernel& kernel, const ConvProblem& problem)
-      : conv_(context, kernel, problem) {}
+      : problem_(problem),
+        gathers_(conv_gathers(problem, kernel)),
+        conv_(context, kernel, gathers_ ? conv_gathered(problem) : problem) {}
 
   void run(const RunArgs& args) const noexcept override {
     PostOpChain::Bound ops;
@@ -40,37 +44,54 @@ class ConvolutionExecutor final : public Executor {
                               [&](int64_t piece) { kernel.pack(plan, kernel, constants, scratch, piece, piece + 1); });
       scratch += packed_stride();
     }
+    const auto* src = static_cast<const float*>(args.inputs[0]);
+    if (gathers_) {
+      args.arena.parallel_for(conv_gather_pieces(problem_, plan.block), [&](int64_t piece) {
+        conv_gather(problem_, plan.block, src, scratch, piece, piece + 1);
+      });
+      src = scratch;
+      scratch += gathered_stride();
+    }
     const ConvSplit split = conv_split(plan, args.arena.threads());
     args.arena.parallel_for_slots(split.count(), [&](int64_t slice, int64_t slot) {
       const int64_t per_part = split.per_part();
       LinesAhead ahead(args, slice / per_part, 1, slice % per_part, per_part);
-      const ConvArgs conv{
-          static_cast<const float*>(args.inputs[0]), packed,
-          static_cast<float*>(args.outputs[0]),      ops.data(),
-          static_cast<int64_t>(conv_.chain.size()),  scratch + slot * static_cast<int64_t>(scratch_stride()),
-          conv_oc_ahead(plan, split, slice),         ahead.get()};
+      const ConvArgs conv{src,
+                          packed,
+                          static_cast<float*>(args.outputs[0]),
+                          ops.data(),
+                          static_cast<int64_t>(conv_.chain.size()),
+                          scratch + slot * static_cast<int64_t>(scratch_stride()),
+                          conv_oc_ahead(plan, split, slice),
+                          ahead.get()};
       kernel.run(plan, conv, conv_slice(plan, split, slice));
     });
   }
 
   size_t scratch_bytes(int threads) const override {
-    return ((conv_.packed ? 0 : packed_stride()) +
-            scratch_stride() *
-                static_cast<size_t>(std::min<int64_t>(threads, conv_split(conv_.plan, threads).count()))) *
-           sizeof(float);
+    const auto runs = static_cast<size_t>(std::min<int64_t>(threads, conv_split(conv_.plan, threads).count()));
+    return ((conv_.packed ? 0 : packed_stride()) + gathered_stride() + runs * scratch_stride()) * sizeof(float);
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
     const ConvSplit split = conv_split(conv_.plan, threads);
     if (slice >= split.part_count()) return {};
     return conv_.first_constants(conv_part(conv_.plan, split, slice));
   }
-  std::string kernel_name() const override { return concat(conv_.kernel.name, conv_.packed ? "" : "+pack"); }
+  std::string kernel_name() const override {
+    return concat(conv_.kernel.name, conv_.packed ? "" : "+pack", gathers_ ? "+gather" : "");
+  }
 
  private:
   /// Rounded to cache lines, so that threads do not write to each other's.
   size_t scratch_stride() const noexcept { return (conv_.plan.scratch_floats + 15) / 16 * 16; }
   size_t packed_stride() const noexcept { return (conv_.plan.packed_floats + 15) / 16 * 16; }
+  size_t gathered_stride() const noexcept {
+    if (!gathers_) return 0;
+    return (static_cast<size_t>(conv_gathered_floats(problem_, conv_.plan.block)) + 15) / 16 * 16;
+  }
 
+  ConvProblem problem_;
+  bool gathers_;
   PreparedConvolution conv_;
 };
 

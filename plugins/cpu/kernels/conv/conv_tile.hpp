@@ -24,8 +24,8 @@ struct TilePass {
   int64_t n_i, n_i_last;  // innermost trips; n_i_last in the last round of loop a
   float* out;
   int64_t out_step, out_row, out_block;
-  const float* bias;      // start value, B blocks; unused when `load`
-  const float* residual;  // added to the start value, or null; strides of `dst`
+  const float* bias;      // start value, B blocks
+  const float* residual;  // added to the start value: an operand, or the sums so far; may be null
   int64_t residual_step, residual_row, residual_block;
   // Edge kernels: the first column tap passes by the tile's first position, the last one by its last position.
   bool first_tap_short, last_tap_short;
@@ -33,7 +33,6 @@ struct TilePass {
   const float *prefetch, *prefetch_end, *ahead;
   int64_t prefetch_lines;
   bool fetch_sources;  // loop w runs over blocks of channels, the next of which is far away
-  bool load;           // continue the sums found in `out`
   bool clamp;          // limit to [low, high]; NaN passes
   float low, high;
 };
@@ -46,8 +45,13 @@ static constexpr int max_tile_positions(int registers, bool fused, int vectors) 
 }
 
 // Longer tiles exist only where they pay: neighbouring positions of a block of channels and, for a single block of
-// outputs, of a plain row.
-static constexpr int kMaxPlainPositions = 14;
+// outputs, of a plain row, or every second one.
+static constexpr int kMaxAnyStepPositions = 14;
+
+// Whether the kernel columns of a row follow one another in memory like the sources of a plain row.
+TERROIR_INLINE bool plain_columns(const ConvProblem& p) {
+  return p.w.dilation == 1 && !p.transposed && p.w.stride <= 2;
+}
 
 // The taps that reach one residue class of output positions along an axis. Position j of the class (output index
 // first + j*step) reads source index x0 + j*sj + t*st for t in [0, taps); tap t is kernel index tap0 + t*tap_step.

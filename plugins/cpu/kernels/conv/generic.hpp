@@ -30,6 +30,7 @@ struct ConvContext {
   int64_t ic_blocks, oc_blocks;  // per group; input blocks of `inner` channels
   int64_t reduction;             // weights per output channel, padding included
   bool columns_inside;  // source and weights of a kernel row are contiguous: the innermost loop runs over the columns
+  bool plain_row;       // likewise of a plain source
   bool blocks_inside;   // pointwise, whole blocks: the loop over channel blocks takes the place of the one over columns
   float* buffer;        // one register tile, for post-ops that do not fit the registers
 };
@@ -153,9 +154,13 @@ void run_border_tile(const ConvContext& ctx, const ConvRow& row, const TapClass&
     p.clamp = false;
     p.n = {0, 0, 0, 0};
     run_pass(ctx, row, p, row.rows, width);
-    p.load = true;
+    // The passes that follow continue the sums in `out`.
+    p.bias = kNoBias;
+    p.residual_step = p.out_step;
+    p.residual_row = p.out_row;
+    p.residual_block = p.out_block;
     for (int64_t e = 0; e < row.extras && full.begin < full.end; ++e) {
-      p.out = out + row.extra[e].row * p.out_row;
+      p.residual = p.out = out + row.extra[e].row * p.out_row;
       set_taps(ctx, row, c, row.extra[e], x, main_begin, full.end - full.begin, p);
       run_main_pass(ctx, row, p, 1, width);
     }
@@ -167,31 +172,23 @@ void run_border_tile(const ConvContext& ctx, const ConvRow& row, const TapClass&
       for (int64_t e = -1; e < row.extras; ++e) {
         const RowTaps& h = e < 0 ? row.both : row.extra[e];
         if (h.begin == h.end) continue;
-        p.out = out + h.row * p.out_row + reach.begin * p.out_step;
+        p.residual = p.out = out + h.row * p.out_row + reach.begin * p.out_step;
         set_taps(ctx, row, c, h, x + reach.begin * c.sj, tap, 1, p);
         run_pass(ctx, row, p, h.rows, reach.end - reach.begin);
       }
     }
+    p.residual = out;
   }
   p.out = out;
   p.clamp = clamp;
   set_taps(ctx, row, c, row.both, x, main_begin, full.end - full.begin, p);
   run_main_pass(ctx, row, p, row.rows, width);
-  p.load = row.pass.load;
+  p.bias = row.pass.bias;
+  p.residual = row.pass.residual;
+  p.residual_step = row.pass.residual_step;
+  p.residual_row = row.pass.residual_row;
+  p.residual_block = row.pass.residual_block;
   p.first_tap_short = p.last_tap_short = false;
-}
-
-// The sums that earlier rounds left in dst, into the buffer of a tile.
-void load_tile(const ConvContext& ctx, const ConvRow& row, const TilePass& p, int64_t offset, int64_t step,
-               int64_t width) {
-  const ConvPlan& plan = ctx.plan;
-  for (int64_t b = 0; b < row.blocks; ++b)
-    for (int64_t r = 0; r < row.rows; ++r)
-      for (int64_t w = 0; w < width; ++w) {
-        const float* from = ctx.args.dst + offset + b * plan.dst.c + r * plan.dst.h + w * step;
-        float* to = ctx.buffer + b * p.out_block + r * p.out_row + w * kBlock;
-        for (int64_t l = 0; l < kBlock; l += kLanes) storeu(to + l, loadu(from + l));
-      }
 }
 
 // apply_epilogue to a plain tensor: dst + offset is the first position of the first channel, channels are `plane`
@@ -245,29 +242,33 @@ void activate_tiles(const ConvContext& ctx, const ConvRow& row, const TilePass& 
   for (int64_t r = 0; r < row.rows; ++r) clear_tail(last + r * p.out_row, p.out_step, width, row.channels_in_last);
 }
 
-// Tiles [begin, end) of those into which the columns [first, first + columns) of class c are cut.
+// Tiles [begin, end) of those into which the columns [first, first + columns) of class c are cut: equal ones, but for
+// the first `left` and the last `right` columns, which are tiles of their own unless there are none.
 struct TileRange {
   int64_t first, columns, tiles, begin, end;
+  int64_t left = 0, right = 0;
 };
 
 void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, const TileRange& range, Fetch& fetch) {
   const ConvPlan& plan = ctx.plan;
   const bool buffered = row.buffered;
   const int64_t first_tap = c.st < 0 ? (c.taps - 1) * c.st : 0, last_tap = c.st > 0 ? (c.taps - 1) * c.st : 0;
-  const int64_t narrow = range.columns / range.tiles, wider = range.columns % range.tiles;
+  const int64_t equal = range.tiles - (range.left > 0 ? 1 : 0) - (range.right > 0 ? 1 : 0);
+  const int64_t equal_columns = range.columns - range.left - range.right;
+  const int64_t narrow = equal_columns / equal, wider = equal_columns % equal;
   const int64_t dst_step = c.step * plan.dst.w;
   const bool activate = row.epilogue->activate && row.finish;
   int64_t inactive = 0;  // columns that are stored and wait for their activation
   TilePass p = row.pass;
   for (int64_t i = range.begin; i < range.end; ++i) {
-    const int64_t width = narrow + (i < wider ? 1 : 0);
-    const int64_t j = range.first + i * narrow + (i < wider ? i : wider);
+    const int64_t k = i - (range.left > 0 ? 1 : 0);
+    const int64_t width = k < 0 ? range.left : k == equal ? range.right : narrow + (k < wider ? 1 : 0);
+    const int64_t j = range.first + (k < 0 ? 0 : range.left + k * narrow + (k < wider ? k : wider));
     const int64_t dst_column = (c.first + j * c.step) * plan.dst.w;
     if (buffered) {
       p.out = ctx.buffer;
       p.out_row = width * kBlock;
       p.out_block = row.rows * width * kBlock;
-      if (p.load) load_tile(ctx, row, p, row.dst_offset + dst_column, dst_step, width);
     } else {
       p.out = row.pass.out + dst_column;
     }
@@ -297,6 +298,17 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, const Ti
       }
     }
   }
+}
+
+// Tiles of their own for the columns that miss some taps: what these take then grows with their number alone.
+void part_borders(const TapClass& c, const ConvAxis& axis, int64_t w_tile, TileRange& range) {
+  const Range whole = inside(c.x0, c.sj, axis.in, range.columns),
+              whole_last = inside(c.x0 + (c.taps - 1) * c.st, c.sj, axis.in, range.columns);
+  const int64_t left = whole.begin, right = range.columns - whole_last.end, rest = range.columns - left - right;
+  if (rest < 1 || left > w_tile || right > w_tile) return;
+  range.left = left;
+  range.right = right;
+  range.tiles = (rest + w_tile - 1) / w_tile + (left > 0 ? 1 : 0) + (right > 0 ? 1 : 0);
 }
 
 // Chunks [chunk_begin, chunk_end) of row group `row_group`.
@@ -367,13 +379,13 @@ void run_row(const ConvContext& ctx, int64_t n, int64_t unit, const Round& round
   p.out = ctx.args.dst + row.dst_offset;
   p.out_row = plan.dst.h;
   p.out_block = plan.dst.c;
-  p.bias = ctx.args.packed + block_in_all * kBlock;
-  p.residual = row.epilogue->residual ? row.epilogue->residual + row.dst_offset : nullptr;
+  p.bias = round.first ? ctx.args.packed + block_in_all * kBlock : kNoBias;
+  const float* const residual = round.first ? row.epilogue->residual : ctx.args.dst;
+  p.residual = residual ? residual + row.dst_offset : nullptr;
   p.residual_row = plan.dst.h;
   p.residual_block = plan.dst.c;
   p.prefetch_lines = fetch.lines;
   p.fetch_sources = ctx.blocks_inside && plan.far_sources;
-  p.load = !round.first;
   p.first_tap_short = p.last_tap_short = false;
   p.clamp = row.epilogue->clamp && round.last;
   p.low = row.epilogue->low;
@@ -386,7 +398,10 @@ void run_row(const ConvContext& ctx, int64_t n, int64_t unit, const Round& round
     const TapClass c = tap_class(e.w, e.transposed, k);
     const int64_t first = plan.column_units ? chunk_begin : 0;
     const int64_t columns = plan.column_units ? chunk_end - chunk_begin : c.count;
-    const int64_t tiles = (columns + plan.w_tile - 1) / plan.w_tile;
+    TileRange range{first, columns, (columns + plan.w_tile - 1) / plan.w_tile, 0, 0};
+    if (ctx.plain_row) part_borders(c, e.w, plan.w_tile, range);
+    range.begin = plan.column_units ? 0 : chunk_begin * range.tiles / plan.chunks;
+    range.end = plan.column_units ? range.tiles : chunk_end * range.tiles / plan.chunks;
     p.src = src;
     p.wei = wei + c.tap0 * row.column;
     p.src_step = c.sj * plan.src.w;
@@ -405,11 +420,7 @@ void run_row(const ConvContext& ctx, int64_t n, int64_t unit, const Round& round
     } else {
       p.n.w = c.taps;
     }
-    if (plan.column_units)
-      run_tiles(ctx, row, c, {first, columns, tiles, 0, tiles}, fetch);
-    else
-      run_tiles(ctx, row, c,
-                {first, columns, tiles, chunk_begin * tiles / plan.chunks, chunk_end * tiles / plan.chunks}, fetch);
+    run_tiles(ctx, row, c, range, fetch);
   }
 }
 
@@ -468,13 +479,14 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
       args,
       make_epilogue(args.post_ops, args.post_op_count, ragged),
       make_epilogue(args.post_ops, args.post_op_count, false, true),
-      &passes_for_step((e.transposed ? 1 : e.w.stride) * plan.src.w, plain),
+      plain && !columns_inside ? &kPassAnyStep : &passes_for_step((e.transposed ? 1 : e.w.stride) * plan.src.w, plain),
       e.transposed || plain || columns_inside ? nullptr : edge_passes_for_step(e.w.stride * plan.src.w),
       inner,
       ic_blocks,
       oc_blocks,
       ic_blocks * inner * taps,
       columns_inside,
+      plain && columns_inside,
       pointwise && inner == kBlock && icg % kBlock == 0,
       buffer};
   const int64_t unit_floats = plan.oc_blocks * kBlock * ctx.reduction;

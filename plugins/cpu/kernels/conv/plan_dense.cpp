@@ -11,7 +11,6 @@
 namespace terroir::cpu::conv {
 namespace {
 
-bool is_pointwise(const ConvAxis& a) { return a.kernel == 1 && a.pad == 0 && (a.out - 1) * a.stride < a.in; }
 bool is_unit(const ConvAxis& a) { return is_pointwise(a) && a.stride == 1 && a.in == a.out; }
 
 // A pointwise convolution over a dense tensor does not see its axes: one long row has fewer and fuller tiles.
@@ -69,7 +68,8 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   // What the tables of tile_pass.hpp offer.
   const int64_t step = e.transposed ? 1 : e.w.stride;
   const bool blocked = kernel.src == ConvFormat::blocked;
-  int64_t max_unit = blocked && step == 1 ? 4 : 2;
+  const bool plain_row = kernel.src == ConvFormat::plain && plain_columns(e);
+  int64_t max_unit = blocked && step <= 2 ? 4 : 2;
   // Of one position there is nothing to share but the weights, and two threads fetch them faster.
   constexpr double kWorthTwoThreads = 32 << 10;  // floats
   if (e.batch * e.d.out * e.h.out * e.w.out == 1 && reduction * static_cast<double>(blocks * block) > kWorthTwoThreads)
@@ -81,8 +81,8 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
     if (positions < 1) continue;
     const int64_t max_rows = two_rows && unit <= 2 ? 2 : 1;
     for (int64_t rows = 1; rows <= max_rows; ++rows) {
-      const bool longer = step == 1 && (blocked || (kernel.src == ConvFormat::plain && unit == 1));
-      const int64_t most = longer ? positions : std::min<int64_t>(positions, kMaxPlainPositions);
+      const bool longer = (blocked && step == 1) || (plain_row && unit == 1);
+      const int64_t most = longer ? positions : std::min<int64_t>(positions, kMaxAnyStepPositions);
       const int64_t tile = std::min(most / rows, columns);
       if (tile < 1) continue;
       // Each unit reads the source again: a few percent, measured.

@@ -65,7 +65,7 @@ TERROIR_INLINE void tile_tap(const TilePass& p, const float* s, const float* k, 
     // Hides that neighbouring positions of a plain row share sources from one trip to the next: compilers keep those
     // in registers that the accumulators need.
     __asm__("" : "+r"(s));
-    tile_step<H, R, B, First, Last, false>(p, s, k, step, acc);
+    tile_step<H, R, B, First, Last, B == 1 && kLanes == 16>(p, s, k, step, acc);
   }
 }
 
@@ -88,37 +88,49 @@ void tile_pass(const TilePass& p) noexcept {
   constexpr int64_t L = kLanes;
   constexpr int kUnroll = Step < kBlock ? 1 : kLanes == 8 ? 4 : kLanes == 16 && !Edge ? 2 : 1;
   constexpr bool kPointwise = Step >= kBlock && H == 1 && !Edge;
+  constexpr bool kPlainRow = Step > 0 && Step < kBlock;
   const int64_t step = Step == 0 ? p.src_step : Step;
   V acc[N][NV];
 
-  if (p.load) {
+#pragma GCC unroll 8
+  for (int v = 0; v < NV; ++v) {
+    const V bias = loadu(p.bias + v * L);
+#pragma GCC unroll 32
+    for (int r = 0; r < N; ++r) acc[r][v] = bias;
+  }
+  if (p.residual) {
 #pragma GCC unroll 32
     for (int r = 0; r < N; ++r)
 #pragma GCC unroll 8
       for (int v = 0; v < NV; ++v)
-        acc[r][v] = loadu(p.out + (r / R) * p.out_row + (r % R) * p.out_step + (v / kVectorsPerBlock) * p.out_block +
-                          (v % kVectorsPerBlock) * L);
-  } else {
-#pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) {
-      const V bias = loadu(p.bias + v * L);
-#pragma GCC unroll 32
-      for (int r = 0; r < N; ++r) acc[r][v] = bias;
-    }
-    if (p.residual) {
-#pragma GCC unroll 32
-      for (int r = 0; r < N; ++r)
-#pragma GCC unroll 8
-        for (int v = 0; v < NV; ++v)
-          acc[r][v] = acc[r][v] + loadu(p.residual + (r / R) * p.residual_row + (r % R) * p.residual_step +
-                                        (v / kVectorsPerBlock) * p.residual_block + (v % kVectorsPerBlock) * L);
-    }
+        acc[r][v] = acc[r][v] + loadu(p.residual + (r / R) * p.residual_row + (r % R) * p.residual_step +
+                                      (v / kVectorsPerBlock) * p.residual_block + (v % kVectorsPerBlock) * L);
   }
 
   const float* prefetch = p.prefetch;
+  if constexpr (kPlainRow) {
+    // One loop in the place of three: with few taps to a row the bookkeeping shows.
+    const float* s = p.src;
+    const float* k = p.wei;
+    int64_t h = p.n.h, d = p.n.d;
+    for (int64_t rows = p.n.a * d * h; rows > 0; --rows) {
+      prefetch = fetch_ahead(p, prefetch);
+      tile_tap<H, R, B, 0, R, kUnroll>(p, s, k, p.n_i, step, acc);
+      s += p.src_stride.h;
+      k += p.wei_stride.h;
+      if (--h > 0) continue;
+      h = p.n.h;
+      s += p.src_stride.d - h * p.src_stride.h;
+      k += p.wei_stride.d - h * p.wei_stride.h;
+      if (--d > 0) continue;
+      d = p.n.d;
+      s += p.src_stride.a - d * p.src_stride.d;
+      k += p.wei_stride.a - d * p.wei_stride.d;
+    }
+  }
   const float* src_a = p.src;
   const float* wei_a = p.wei;
-  for (int64_t a = p.n.a; a > 0; --a, src_a += p.src_stride.a, wei_a += p.wei_stride.a) {
+  for (int64_t a = kPlainRow ? 0 : p.n.a; a > 0; --a, src_a += p.src_stride.a, wei_a += p.wei_stride.a) {
     const int64_t n_i = a == 1 ? p.n_i_last : p.n_i;
     const float* src_d = src_a;
     const float* wei_d = wei_a;
@@ -175,6 +187,7 @@ using PassFn = void (*)(const TilePass&) noexcept;
 
 constexpr int kMaxPositions = max_tile(1);
 constexpr int kMaxBlocks = 4;
+alignas(64) constexpr float kNoBias[kMaxBlocks * kBlock] = {};
 
 struct PassRow {
   PassFn fn[kMaxPositions];
@@ -182,8 +195,9 @@ struct PassRow {
 
 template <int H, int R, int B, int Step, bool Edge>
 constexpr PassFn pass_entry() {
-  constexpr bool kLong = Step == kBlock || (Step == 1 && B == 1);
-  if constexpr (H * R <= max_tile(B) && (kLong || H * R <= kMaxPlainPositions)) {
+  constexpr bool kPlainRow = Step > 0 && Step < kBlock;
+  constexpr bool kLong = Step == kBlock || (kPlainRow && B == 1);
+  if constexpr (H * R <= max_tile(B) && (kLong || H * R <= kMaxAnyStepPositions)) {
     return &tile_pass<H, R, B, Step, Edge>;
   } else {
     return nullptr;
@@ -208,19 +222,22 @@ struct PassTable {
 constexpr PassTable kPassBlock = {
     {{kPassRow<1, 1, kBlock>, kPassRow<1, 2, kBlock>, kPassRow<1, 3, kBlock>, kPassRow<1, 4, kBlock>},
      {kPassRow<2, 1, kBlock>, kPassRow<2, 2, kBlock>, {}, {}}}};
-constexpr PassTable kPassBlock2 = {{{kPassRow<1, 1, 2 * kBlock>, kPassRow<1, 2, 2 * kBlock>, {}, {}},
-                                    {kPassRow<2, 1, 2 * kBlock>, kPassRow<2, 2, 2 * kBlock>, {}, {}}}};
+constexpr PassTable kPassBlock2 = {
+    {{kPassRow<1, 1, 2 * kBlock>, kPassRow<1, 2, 2 * kBlock>, kPassRow<1, 3, 2 * kBlock>, kPassRow<1, 4, 2 * kBlock>},
+     {kPassRow<2, 1, 2 * kBlock>, kPassRow<2, 2, 2 * kBlock>, {}, {}}}};
 constexpr PassTable kPassAnyStep = {{{kPassRow<1, 1, 0>, kPassRow<1, 2, 0>, {}, {}}, {}}};
 constexpr PassTable kPassColumn = {{{kPassRow<1, 1, 1>, kPassRow<1, 2, 1>, {}, {}}, {}}};
 constexpr PassTable kPassColumn2 = {{{kPassRow<1, 1, 2>, kPassRow<1, 2, 2>, {}, {}}, {}}};
 constexpr PassTable kPassBlockEdge = {
     {{kPassRow<1, 1, kBlock, true>, kPassRow<1, 2, kBlock, true>, kPassRow<1, 3, kBlock, true>, {}},
      {kPassRow<2, 1, kBlock, true>, kPassRow<2, 2, kBlock, true>, {}, {}}}};
-constexpr PassTable kPassBlock2Edge = {{{kPassRow<1, 1, 2 * kBlock, true>, kPassRow<1, 2, 2 * kBlock, true>, {}, {}},
+constexpr PassTable kPassBlock2Edge = {{{kPassRow<1, 1, 2 * kBlock, true>, kPassRow<1, 2, 2 * kBlock, true>,
+                                         kPassRow<1, 3, 2 * kBlock, true>, kPassRow<1, 4, 2 * kBlock, true>},
                                         {kPassRow<2, 1, 2 * kBlock, true>, kPassRow<2, 2, 2 * kBlock, true>, {}, {}}}};
 
-const PassTable& passes_for_step(int64_t step, bool plain) {
-  if (plain) return step == 1 ? kPassColumn : step == 2 ? kPassColumn2 : kPassAnyStep;
+// `plain_row`: the innermost loop runs over the columns of a plain source.
+const PassTable& passes_for_step(int64_t step, bool plain_row) {
+  if (plain_row) return step == 1 ? kPassColumn : step == 2 ? kPassColumn2 : kPassAnyStep;
   return step == kBlock ? kPassBlock : step == 2 * kBlock ? kPassBlock2 : kPassAnyStep;
 }
 
