@@ -4,7 +4,6 @@
 #include <fstream>
 #include <list>
 
-#include "ir/base/element_memory.hpp"
 #include "ir/base/error.hpp"
 #include "ir/base/function_ref.hpp"
 #include "ir/base/log.hpp"
@@ -125,6 +124,7 @@ class CpuRequest final : public plugin::RequestState {
   void release_memory() override {
     states_ = {};
     last_.reset();
+    memory_.clear();
   }
 
  private:
@@ -167,7 +167,7 @@ class CpuRequest final : public plugin::RequestState {
         continue;
       }
       const TensorDesc& result = results[computed_by_plan];
-      auto buffer = allocate_elements(result.type, result.count());
+      auto buffer = memory_.get(result.type, result.count());
       state.bind_output(computed_by_plan++, buffer.get());
       boundary.push_back({{result.type, result.dims, buffer.get()}, buffer});
     }
@@ -211,7 +211,7 @@ class CpuRequest final : public plugin::RequestState {
     for (size_t i = 0; i < given.size(); ++i) state.bind_input(i, values[given[i]].view.data);
     std::vector<ir::Constant> results;
     for (const TensorDesc& result : plan->outputs) {
-      auto buffer = allocate_elements(result.type, result.count());
+      auto buffer = memory_.get(result.type, result.count());
       state.bind_output(results.size(), buffer.get());
       results.push_back({{result.type, result.dims, buffer.get()}, buffer});
     }
@@ -222,7 +222,7 @@ class CpuRequest final : public plugin::RequestState {
   std::vector<ir::Constant> run_reference(const ir::Node& node, const std::vector<ir::Constant>& values,
                                           const plugin::RunContext& context) {
     const auto begin = std::chrono::steady_clock::now();
-    std::vector<ir::Constant> results = run_frontier_op(node, values, context.arena);
+    std::vector<ir::Constant> results = run_frontier_op(node, values, context.arena, memory_);
     if (!profiling_) return results;
     const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin;
     // The body of a loop runs again and again: one entry with the sum. Another body may have a layer of that name.
@@ -246,7 +246,7 @@ class CpuRequest final : public plugin::RequestState {
       for (const ir::TensorView& argument : arguments) dims.push_back(argument.dims);
       std::vector<ir::Constant> results(node.bodies[body].graph->results().size());
       const auto allocate = [&](size_t i, element::Type type, const ir::Dims& extents) -> void* {
-        auto buffer = allocate_elements(type, ir::element_count(extents));
+        auto buffer = memory_.get(type, ir::element_count(extents));
         void* data = buffer.get();
         results[i] = {{type, extents, data}, std::move(buffer)};
         return data;
@@ -278,6 +278,7 @@ class CpuRequest final : public plugin::RequestState {
   std::shared_ptr<const Stage> last_;
   std::vector<ir::Dims> dims_;  // of last_
   PlanStates states_;
+  SpareBuffers memory_;
   std::vector<ProfiledRun> profile_;
 };
 

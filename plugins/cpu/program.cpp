@@ -4,7 +4,6 @@
 #include <map>
 #include <unordered_set>
 
-#include "ir/base/element_memory.hpp"
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
 #include "ir/graph/order.hpp"
@@ -292,7 +291,7 @@ std::shared_ptr<const Plan> plan_of_frontier_op(const ir::Node& node, const std:
 }
 
 std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs,
-                                          const parallel::Arena& arena) {
+                                          const parallel::Arena& arena, SpareBuffers& memory) {
   ir::Graph graph;
   std::vector<ir::Value> values;
   std::vector<ir::TensorView> views;
@@ -312,7 +311,7 @@ std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vecto
     if (port.type.is_dynamic() || std::find(bounds.begin(), bounds.end(), -1) != bounds.end())
       throw_error(ErrorCode::not_implemented, node.describe(), ": an output of type and shape ", port.type, port.shape,
                   " has no bound even when its inputs are known; the CPU device cannot run it yet");
-    buffers.push_back(allocate_elements(port.type, ir::element_count(bounds)));
+    buffers.push_back(memory.get(port.type, ir::element_count(bounds)));
     outputs.push_back({port.type, std::move(bounds), buffers.back().get()});
   }
   const auto shared_out = [&](int64_t tasks, FunctionRef<void(int64_t)> body) { arena.parallel_for(tasks, body); };

@@ -13,6 +13,7 @@
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/graph/graph.hpp"
 #include "plugins/cpu/compile.hpp"
+#include "plugins/cpu/spare_buffers.hpp"
 #include "plugins/cpu/stage_cache.hpp"
 
 namespace terroir::cpu {
@@ -101,6 +102,6 @@ std::shared_ptr<const Plan> plan_of_frontier_op(const ir::Node& node, const std:
 /// threads where that shares out its work.
 /// Exception with the layer's name when the op refuses, or when even now its sizes have no bound.
 std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs,
-                                          const parallel::Arena& arena);
+                                          const parallel::Arena& arena, SpareBuffers& memory);
 
 }  // namespace terroir::cpu

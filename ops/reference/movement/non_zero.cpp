@@ -18,12 +18,12 @@ constexpr int64_t kBlock = 64, kChunk = 256 * kBlock;
 struct Words {
   const void* data;
   uint64_t mask;
-  /// Bit i: whether element begin + i counts, of n <= kBlock.
-  uint64_t (*bits)(const Words& words, int64_t begin, int64_t n);
+  /// Bit i: whether element begin + i counts, of n <= kBlock. Adds to `found` how many do.
+  uint64_t (*bits)(const Words& words, int64_t begin, int64_t n, int64_t& found);
 };
 
 template <class Word>
-uint64_t bits_of(const Words& words, int64_t begin, int64_t n) {
+uint64_t bits_of(const Words& words, int64_t begin, int64_t n, int64_t& found) {
   const Word* const data = static_cast<const Word*>(words.data) + begin;
   const auto mask = static_cast<Word>(words.mask);
   uint8_t flags[kBlock] = {};
@@ -37,6 +37,7 @@ uint64_t bits_of(const Words& words, int64_t begin, int64_t n) {
     uint64_t eight = 0;
     std::memcpy(&eight, flags + i, sizeof(eight));
     bits |= (eight * 0x0102040810204080u >> 56) << i;
+    found += static_cast<int64_t>(eight * 0x0101010101010101u >> 56);
   }
   return bits;
 }
@@ -65,15 +66,22 @@ Words words_of(const ir::TensorView& data, std::vector<uint8_t>& flags) {
   }
 }
 
-/// Of each chunk.
-std::vector<int64_t> counts_of(const Words& words, int64_t count) {
-  std::vector<int64_t> counts(static_cast<size_t>((count + kChunk - 1) / kChunk), 0);
+struct Found {
+  std::vector<uint64_t> bits;   // of each block
+  std::vector<int64_t> counts;  // of each chunk
+  int64_t all() const { return std::reduce(counts.begin(), counts.end(), int64_t{0}); }
+};
+
+Found find(const Words& words, int64_t count) {
+  const auto parts = [count](int64_t size) { return static_cast<size_t>((count + size - 1) / size); };
+  Found found{std::vector<uint64_t>(parts(kBlock)), std::vector<int64_t>(parts(kChunk))};
   parallel_ranges(count, kChunk, [&](int64_t begin, int64_t end) {
-    int64_t& found = counts[static_cast<size_t>(begin / kChunk)];
+    int64_t in_chunk = 0;
     for (int64_t at = begin; at < end; at += kBlock)
-      found += std::popcount(words.bits(words, at, std::min(kBlock, end - at)));
+      found.bits[static_cast<size_t>(at / kBlock)] = words.bits(words, at, std::min(kBlock, end - at), in_chunk);
+    found.counts[static_cast<size_t>(begin / kChunk)] = in_chunk;
   });
-  return counts;
+  return found;
 }
 
 /// Writes the columns of ascending elements: per run of elements in one row the coordinate within the row, and as often
@@ -121,14 +129,13 @@ class Columns {
 };
 
 template <class Index>
-void store_positions(const Words& words, const std::vector<int64_t>& counts, const ir::Dims& dims, int64_t count,
-                     Index* output) {
-  const int64_t columns = std::reduce(counts.begin(), counts.end(), int64_t{0});
-  std::vector<int64_t> first(counts.size());
-  std::exclusive_scan(counts.begin(), counts.end(), first.begin(), int64_t{0});
+void store_positions(const Found& found, const ir::Dims& dims, int64_t count, Index* output) {
+  const int64_t columns = found.all();
+  std::vector<int64_t> first(found.counts.size());
+  std::exclusive_scan(found.counts.begin(), found.counts.end(), first.begin(), int64_t{0});
   parallel_ranges(count, kChunk, [&](int64_t begin, int64_t end) {
     Columns<Index> writer(dims, output, columns, first[static_cast<size_t>(begin / kChunk)]);
-    for (int64_t at = begin; at < end; at += kBlock) writer.add(at, words.bits(words, at, std::min(kBlock, end - at)));
+    for (int64_t at = begin; at < end; at += kBlock) writer.add(at, found.bits[static_cast<size_t>(at / kBlock)]);
   });
 }
 
@@ -136,8 +143,7 @@ void store_positions(const Words& words, const std::vector<int64_t>& counts, con
 
 int64_t count_non_zero(const ir::TensorView& data) {
   std::vector<uint8_t> flags;
-  const std::vector<int64_t> counts = counts_of(words_of(data, flags), data.count());
-  return std::reduce(counts.begin(), counts.end(), int64_t{0});
+  return find(words_of(data, flags), data.count()).all();
 }
 
 void non_zero(const ir::EvalContext& ctx) {
@@ -145,17 +151,16 @@ void non_zero(const ir::EvalContext& ctx) {
   ir::MutableTensorView& output = ctx.outputs[0];
   const ir::Dims dims = data.dims.empty() ? ir::Dims{1} : data.dims;
   std::vector<uint8_t> flags;
-  const Words words = words_of(data, flags);
-  const std::vector<int64_t> counts = counts_of(words, data.count());
-  const ir::Dims wanted{static_cast<int64_t>(dims.size()), std::reduce(counts.begin(), counts.end(), int64_t{0})};
+  const Found found = find(words_of(data, flags), data.count());
+  const ir::Dims wanted{static_cast<int64_t>(dims.size()), found.all()};
   if (output.count() < ir::element_count(wanted))
     throw_error(ErrorCode::shape_mismatch, "NonZero: the output has room for ", output.dims, ", but ", wanted,
                 " is needed");
   output.dims = wanted;
   if (output.type == element::i64)
-    store_positions(words, counts, dims, data.count(), output.as<int64_t>());
+    store_positions(found, dims, data.count(), output.as<int64_t>());
   else
-    store_positions(words, counts, dims, data.count(), output.as<int32_t>());
+    store_positions(found, dims, data.count(), output.as<int32_t>());
 }
 
 }  // namespace terroir::ops::reference

@@ -9,6 +9,7 @@
 #include "ops/defs/sparse/embedding.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/embedding/embedding.hpp"
+#include "plugins/cpu/nodes/indices.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -66,7 +67,9 @@ class EmbeddingExecutor final : public Executor {
   void run(const RunArgs& args) const override {
     auto* begins = static_cast<int64_t*>(args.scratch);
     find_bags(args, begins);
-    for (int64_t i = 0; i < entries_; ++i) check_row(integer(args, 1, i));
+    with_indices(types_[1], args.inputs[1], [this](const auto* rows) {
+      for (int64_t i = 0; i < entries_; ++i) check_row(rows[i]);
+    });
     const int64_t default_row = ports_.default_row < 0 ? -1 : integer(args, ports_.default_row, 0);
     if (default_row != -1) check_row(default_row);
 
@@ -137,6 +140,7 @@ class EmbeddingExecutor final : public Executor {
     bag_args.rows_are_i64 = types_[1] == element::i64;
     bag_args.rows = static_cast<const char*>(args.inputs[1]) + static_cast<size_t>(first) * types_[1].size();
     bag_args.entries = last - first;
+    bag_args.known = entries_ - first;
     if (ports_.weights >= 0)
       bag_args.weights = static_cast<const float*>(args.inputs[static_cast<size_t>(ports_.weights)]) + first;
     bag_args.mean = mean_ && first != last;

@@ -19,6 +19,7 @@ struct BagArgs {
   const void* rows = nullptr;  // i64, or i32
   bool rows_are_i64 = true;
   int64_t entries = 0;
+  int64_t known = 0;  // rows from the first of this bag on, those of the next bags too: what may be fetched early
   const float* weights = nullptr;  // or null: 1
   bool mean = false;
   float* dst = nullptr;  // column 0

@@ -8,8 +8,9 @@ namespace {
 
 // Accumulators of one pass over the entries; with a row value and a weight they fit the registers of every bucket.
 constexpr int kVectors = 8;
-// Entries between the one that is added and the one that is fetched.
-constexpr int64_t kAhead = 4;
+// Entries between the one that is added and the one that is fetched, of this bag or one behind it: a row is added in a
+// dozen cycles, and comes from the last cache in a hundred.
+constexpr int64_t kAhead = 12;
 
 // C vectors of columns from `column` on; the last one is partial when `last` < kLanes.
 template <int C, typename Index>
@@ -21,7 +22,7 @@ TERROIR_INLINE void add_rows(const BagArgs& a, int64_t column, int64_t last) {
   V acc[C];
   unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA { acc[j] = zero(); });
   for (int64_t i = 0; i < a.entries; ++i) {
-    const int64_t next = i + kAhead < a.entries ? i + kAhead : i;
+    const int64_t next = i + kAhead < a.known ? i + kAhead : i;
     const float* ahead = table + rows[next] * a.length;
     const float* row = table + rows[i] * a.length;
     const V weight(a.weights == nullptr ? 1.0f : a.weights[i]);

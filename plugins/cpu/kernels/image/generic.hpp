@@ -58,11 +58,35 @@ TERROIR_INLINE void colors(const YuvRow<T>& src, int64_t from, int64_t n, float*
   }
 }
 
+/// Of kPermuted bytes.
+TERROIR_INLINE void shuffle(const uint8_t* src, const uint8_t* places, uint8_t* dst) {
+#if defined(__SSSE3__)
+  const auto load = [](const uint8_t* p)
+                        TERROIR_INLINE_LAMBDA { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), _mm_shuffle_epi8(load(src), load(places)));
+#else
+  for (int64_t j = 0; j < kPermuted; ++j) dst[j] = src[places[j]];
+#endif
+}
+
+/// Limited as an integer, which takes one instruction each way; for sums of bytes, none of which is too large for it.
+TERROIR_INLINE int32_t byte_of(float x) {
+  const auto whole = static_cast<int32_t>(x + 0.5f);
+  const int32_t positive = whole > 0 ? whole : 0;
+  return positive < 255 ? positive : 255;
+}
+
 TERROIR_INLINE void interleave(const float* first, const float* second, const float* third, uint8_t* dst, int64_t n) {
   int32_t pixel[kPiece];
-  for (int64_t i = 0; i < n; ++i) pixel[i] = rounded(first[i]) | rounded(second[i]) << 8 | rounded(third[i]) << 16;
+  for (int64_t i = 0; i < n; ++i) pixel[i] = byte_of(first[i]) | byte_of(second[i]) << 8 | byte_of(third[i]) << 16;
+  int64_t i = 0;
+#if defined(__SSSE3__)
+  // Four pixels at once, and four bytes that the next ones overwrite.
+  constexpr uint8_t kPlaces[kPermuted] = {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14};
+  for (; i + 6 <= n; i += 4) shuffle(reinterpret_cast<const uint8_t*>(pixel + i), kPlaces, dst + 3 * i);
+#endif
   // One store per pixel, whose fourth byte the next pixel overwrites.
-  for (int64_t i = 0; i + 1 < n; ++i) __builtin_memcpy(dst + 3 * i, pixel + i, 4);
+  for (; i + 1 < n; ++i) __builtin_memcpy(dst + 3 * i, pixel + i, 4);
   if (n > 0) __builtin_memcpy(dst + 3 * (n - 1), pixel + n - 1, 3);
 }
 
@@ -96,17 +120,6 @@ void yuv_row(const YuvRow<T>& src, T* dst, int64_t width) {
   } else {
     yuv_steps<T, 1>(src, dst, width);
   }
-}
-
-/// Of kPermuted bytes.
-TERROIR_INLINE void shuffle(const uint8_t* src, const uint8_t* places, uint8_t* dst) {
-#if defined(__SSSE3__)
-  const auto load = [](const uint8_t* p)
-                        TERROIR_INLINE_LAMBDA { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), _mm_shuffle_epi8(load(src), load(places)));
-#else
-  for (int64_t j = 0; j < kPermuted; ++j) dst[j] = src[places[j]];
-#endif
 }
 
 /// As many pixels at once as fit; what is written behind them the next ones overwrite.

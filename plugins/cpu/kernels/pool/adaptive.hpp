@@ -30,22 +30,42 @@ TERROIR_INLINE void each_row(const AdaptiveArgs& a, const CellRows& rows, Fn fn)
   }
 }
 
+/// C vectors of columns from x on, of which the last has `last` elements. Row by row, as they lie: down the rows of one
+/// vector after the other, each would wait for memory that nothing fetches ahead.
+template <int C>
+TERROIR_INLINE void sum_rows(const AdaptiveArgs& a, const CellRows& rows, int64_t x, int64_t last) {
+  const Tail t = tail(last);
+  const bool whole = last == kLanes;
+  V sum[C];
+  unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA { sum[j] = zero(); });
+  each_row(a, rows, [&](const float* p, int64_t) TERROIR_INLINE_LAMBDA {
+    unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA {
+      const float* from = p + x + j * kLanes;
+      sum[j] = sum[j] + (j + 1 < C || whole ? loadu(from) : load_tail(from, t));
+    });
+  });
+  unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA {
+    float* to = a.columns + x + j * kLanes;
+    if (j + 1 < C || whole) {
+      storeu(to, sum[j]);
+    } else {
+      store_tail(to, sum[j], t);
+    }
+  });
+}
+
 void adaptive_average(const AdaptiveArgs& a, int64_t row_begin, int64_t row_end) {
+  constexpr int kVectors = 4;
   const int64_t columns = a.in[2];
   for (int64_t row = row_begin; row < row_end; ++row) {
     const CellRows rows = rows_of_cells(a, row);
-    const auto fold = [&](auto fetch) TERROIR_INLINE_LAMBDA {
-      V sum = zero();
-      each_row(a, rows, [&](const float* p, int64_t) TERROIR_INLINE_LAMBDA { sum = sum + fetch(p); });
-      return sum;
-    };
     int64_t x = 0;
-    for (; x + kLanes <= columns; x += kLanes)
-      storeu(a.columns + x, fold([x](const float* p) TERROIR_INLINE_LAMBDA { return loadu(p + x); }));
-    if (x < columns) {
-      const Tail t = tail(columns - x);
-      store_tail(a.columns + x, fold([x, t](const float* p) TERROIR_INLINE_LAMBDA { return load_tail(p + x, t); }), t);
+    for (int64_t left = columns; left > (kVectors - 1) * kLanes; left = columns - x) {
+      const int64_t last = left - (kVectors - 1) * kLanes;
+      sum_rows<kVectors>(a, rows, x, last < kLanes ? last : kLanes);
+      x += kVectors * kLanes;
     }
+    for (; x < columns; x += kLanes) sum_rows<1>(a, rows, x, columns - x < kLanes ? columns - x : kLanes);
     float* dst = a.dst + row * a.out[2];
     for (int64_t o = 0; o < a.out[2]; ++o) {
       const int64_t begin = a.cells[2][2 * o], end = a.cells[2][2 * o + 1], count = rows.count() * (end - begin);
