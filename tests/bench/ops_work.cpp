@@ -33,6 +33,12 @@ constexpr const char* kTransposed = "transposed in registers: 64 shuffles for 25
 // not foreseen, of 20 cycles.
 constexpr double kDealt = 0.25;
 constexpr double kUnforeseen = 20;
+// Light and two colours to f32, four multiply-adds, three colours rounded, limited and joined.
+constexpr const char* kBag = "a multiply-add each; every cache line of a row fetched early, then loaded";
+constexpr const char* kFourPixels = "30 operations of f32; a shuffle and a store for four pixels";
+// In recurrent layers of 16 rows the state has a sixteenth as many elements as each of its weights.
+constexpr double kPerWeight = 1.0 / 16;
+constexpr const char* kGatesToo = "beside the products all weights of the state in each step, and the gates' functions";
 
 struct Row {
   const char* name;
@@ -81,8 +87,10 @@ constexpr Row kRows[] = {
     {"MVN/spatial", kImage, {6, 0, 0, 0, "a sum, a sum of squared distances, a difference and a product"}},
     {"MVN/channels", kImage, {6, 0, 0, 0, "a sum, a sum of squared distances, a difference and a product"}},
     {"MVN/last", kTokens, {6, 0, 0, 0, "a sum, a sum of squared distances, a difference and a product"}},
-    {"GroupNormalization", kImage, {7, 0, 0, 0, "a sum, a sum of squared distances, a difference and two products"}},
-    {"NormalizeL2/channels", kImage, {2, 0, 0, 0, "a sum of squares, a product"}},
+    {"GroupNormalization",
+     kImage,
+     {7, 0, 0, 8, "a sum, squared distances, a difference, two products; groups of 400 kB read three times"}},
+    {"NormalizeL2/channels", kImage, {2, 0, 0, 4, "a sum of squares, a product; read again from the second cache"}},
     {"ReduceL2/i32", kTokens, {8, 0, 0, 0, "made f64, eight at a time on one port, squared and added four at a time"}},
     {"CumSum/last",
      kTokens,
@@ -122,6 +130,12 @@ constexpr Row kRows[] = {
     {"GRUSequence/bidirectional_batch1", 6 * kOfState, {0, 0, 0, 4, kEveryStep}},
     {"RNNSequence/forward_batch1", kOfState, {0, 0, 0, 4, kEveryStep}},
     {"RNNSequence/bidirectional_batch1", 2 * kOfState, {0, 0, 0, 4, kEveryStep}},
+    {"LSTMSequence/forward_batch16", 4 * kOfState, {kPerWeight * 101 / 4, 0, 0, 4, kGatesToo}},
+    {"LSTMSequence/bidirectional_batch16", 8 * kOfState, {kPerWeight * 101 / 4, 0, 0, 4, kGatesToo}},
+    {"GRUSequence/forward_batch16", 3 * kOfState, {kPerWeight * 60 / 3, 0, 0, 4, kGatesToo}},
+    {"GRUSequence/bidirectional_batch16", 6 * kOfState, {kPerWeight * 60 / 3, 0, 0, 4, kGatesToo}},
+    {"RNNSequence/forward_batch16", kOfState, {kPerWeight * 22, 0, 0, 4, kGatesToo}},
+    {"RNNSequence/bidirectional_batch16", 2 * kOfState, {kPerWeight * 22, 0, 0, 4, kGatesToo}},
     {"Sigmoid", kImage, {19, 0, 0, 0, "an exponential of 12 operations, a sum, a reciprocal of 5"}},
     {"Elu", kImage, {20, 0, 0, 0, "an exponential less 1 of 17 operations, a comparison, a selection"}},
     {"Selu", kImage, {21, 0, 0, 0, "an exponential less 1 of 17 operations, two products, a comparison, a selection"}},
@@ -136,6 +150,16 @@ constexpr Row kRows[] = {
      {0, 0, kDealt + kUnforeseen / 112, 0, "two rows merged, a row of 112 at a time"}},
     {"ExtractImagePatches", 288.0 * 56, {0, 0, 2 * kUnforeseen + 14, 0, "rows of 56: a copy and a border each"}},
     {"Gather/last", 4096.0 * 80, {0, 0, 1, 0, "an offset and an element loaded, a store"}},
+    {"Gather/rgb_to_bgr",
+     480 * 640 * 3 / 15.0,
+     {0, 0, 1.25, 0, "five pixels at once: a load, a shuffle and a store, every fourth across two cache lines"}},
+    {"Reverse/last", kTokens, {0, 0, 0.25, 0, "a load, a shuffle and a store for four elements"}},
+    {"StridedSlice/every_second",
+     64 * 56 * 56,
+     {0, 0, kDealt + kUnforeseen / 56, 0, "every second of two loads, a row of 56 at a time"}},
+    {"EmbeddingBagOffsetsSum", 4096.0 * 128, {1, 0, 1.0 / 16, 0, kBag}},
+    {"EmbeddingBagOffsets/mean", 4096.0 * 128, {1, 0, 1.0 / 16, 0, kBag}},
+    {"EmbeddingBagPackedSum", 4096.0 * 128, {1, 0, 1.0 / 16, 0, kBag}},
     {"NV12toRGB/f32", kFrame, {32, 0, 1, 0, "32 operations of f32 and a store per pixel"}},
     {"ROIPooling/300",
      300.0 * 36 * 256,
@@ -163,16 +187,22 @@ constexpr Row kRows[] = {
     {"Interpolate/bilinear_pillow", kImage, {12, 0, 0, 0, "two taps of five operations, two half rows of two"}},
     {"Interpolate/cubic", kImage, {24, 0, 0, 0, "four taps of five operations, four half rows of two"}},
     {"Interpolate/bicubic_pillow", kImage, {24, 0, 0, 0, "four taps of five operations, four half rows of two"}},
+    {"Interpolate/photo_f32_linear",
+     kPhoto,
+     {2 * 2 * kBlendedRows / kPhoto, 0, 2, 0, "two taps fetched, two rows blended"}},
     {"Interpolate/photo_f32_cubic",
      kPhoto,
      {4 * 2 * kBlendedRows / kPhoto, 0, 4, 0, "four taps fetched, four rows blended"}},
-    {"NV12toRGB/one_plane", kFrame, {32, 0, 1, 0, "32 operations of f32 and a store per pixel"}},
-    {"NV12toBGR/two_planes", kFrame, {32, 0, 1, 0, "32 operations of f32 and a store per pixel"}},
-    {"I420toRGB/one_plane", kFrame, {32, 0, 1, 0, "32 operations of f32 and a store per pixel"}},
-    {"I420toBGR/three_planes", kFrame, {32, 0, 1, 0, "32 operations of f32 and a store per pixel"}},
+    {"NV12toRGB/one_plane", kFrame, {30, 0, 0.3, 0, kFourPixels}},
+    {"NV12toBGR/two_planes", kFrame, {30, 0, 0.3, 0, kFourPixels}},
+    {"I420toRGB/one_plane", kFrame, {30, 0, 0.3, 0, kFourPixels}},
+    {"I420toBGR/three_planes", kFrame, {30, 0, 0.3, 0, kFourPixels}},
     {"GridSample/bilinear", kSampled, {8, 0, 4, 0, "four taps fetched"}},
     {"ROIAlign/1000", 1000.0 * 49 * 256, {64, 0, 0, 0, "four points of four taps, each a line from the second cache"}},
     {"PSROIPooling/300", 300.0 * 21 * 9, {0, 1, 6, 0, "the bounds of a bin, a division"}},
+    {"AdaptiveAvgPool",
+     256.0 * 56 * 56,
+     {1, 0, 1.0 / 16, 0, "a sum down the rows in vectors, across the eighth that is left by the element"}},
     {"AdaptiveMaxPool", 256.0 * 56 * 56, {2, 0, 1, 0, "a comparison that takes value and place along"}},
     {"MaxPool/indices",
      kImage,

@@ -140,6 +140,21 @@ TEST_P(Copy, TablesAndFills) {
   }
 }
 
+TEST(CopyRowsTest, UnitsOfOneByteAndOthersRepeatFarAndNear) {
+  for (const int64_t unit : {1, 2, 3, 4, 8, 16, 24, 100, 3000})
+    for (const int64_t bytes : {1, 63, 4095, 4096, 4097, 8191, 20011})
+      for (const bool last_differs : {false, true}) {
+        std::vector<uint8_t> of(static_cast<size_t>(unit), 0x5a);
+        if (last_differs) of.back() = 0x5b;
+        const int64_t count = (bytes + unit - 1) / unit;
+        std::vector<uint8_t> dst(static_cast<size_t>(count * unit) + 1, 0xee);
+        cpu::repeat_unit(reinterpret_cast<const char*>(of.data()), reinterpret_cast<char*>(dst.data()), unit, count);
+        for (size_t i = 0; i + 1 < dst.size(); ++i)
+          ASSERT_EQ(dst[i], of[i % of.size()]) << unit << " bytes " << count << " times, byte " << i;
+        EXPECT_EQ(dst.back(), 0xee);
+      }
+}
+
 TEST(CopyPlanTest, WhatIsOneRunOfTheSource) {
   // Rows 2 to 4 of a matrix of 5 columns.
   EXPECT_TRUE(CopyPlan({{3, 20, 20}, {5, 4, 4}}, 4, 40).is_one_run());

@@ -234,6 +234,8 @@ void copy_squares(const char* src, int64_t src_step, char* dst, int64_t dst_step
 
 // Of strided reads that come again to the same cache lines for the next column.
 constexpr int64_t kChunkBytes = 16384;
+// Of filling, where the way that it is done pays.
+constexpr int64_t kLongRun = 4096;
 
 }  // namespace
 
@@ -249,8 +251,11 @@ void copy_units(const char* src, int64_t src_step, char* dst, int64_t dst_step, 
 }
 
 void repeat_unit(const char* src, char* dst, int64_t unit, int64_t count) noexcept {
-  if (unit == 1) {
-    std::memset(dst, *reinterpret_cast<const unsigned char*>(src), static_cast<size_t>(count));
+  const int64_t bytes = unit * count;
+  // memset fills long runs without reading the lines that it writes.
+  const auto is_one_byte = [&] { return std::memcmp(src, src + 1, static_cast<size_t>(unit - 1)) == 0; };
+  if (unit == 1 || (bytes >= kLongRun && is_one_byte())) {
+    std::memset(dst, *reinterpret_cast<const unsigned char*>(src), static_cast<size_t>(bytes));
     return;
   }
   const auto fill = [&]<class W>(Tag<W>) {
@@ -260,8 +265,6 @@ void repeat_unit(const char* src, char* dst, int64_t unit, int64_t count) noexce
   };
   if (with_word(unit, fill)) return;
   // Once from the source, then ever longer runs of what is there already, until they are long enough.
-  constexpr int64_t kLongRun = 4096;
-  const int64_t bytes = unit * count;
   copy_unit(src, dst, unit);
   int64_t run = unit;
   for (int64_t done = unit; done < bytes; done += std::min(run, bytes - done)) {

@@ -47,8 +47,16 @@ TERROIR_INLINE void colors(const YuvRow<T>& src, int64_t from, int64_t n, float*
   const T *y = src.y + from, *u = src.u + from / 2 * kStep, *v = src.v + from / 2 * kStep;
   float du[kPiece], dv[kPiece];
   for (int64_t j = 0; j < n / 2; ++j) {
-    du[2 * j] = du[2 * j + 1] = static_cast<float>(u[j * kStep]) - 128.0f;
-    dv[2 * j] = dv[2 * j + 1] = static_cast<float>(v[j * kStep]) - 128.0f;
+    T pair[2] = {u[j * kStep], v[j * kStep]};
+    if constexpr (kStep == 2 && sizeof(T) == 1) {
+      // One behind the other: taken apart in a word, without shuffles.
+      uint16_t both;
+      __builtin_memcpy(&both, u + 2 * j, sizeof(both));
+      pair[0] = static_cast<T>(both & 0xff);
+      pair[1] = static_cast<T>(both >> 8);
+    }
+    du[2 * j] = du[2 * j + 1] = static_cast<float>(pair[0]) - 128.0f;
+    dv[2 * j] = dv[2 * j + 1] = static_cast<float>(pair[1]) - 128.0f;
   }
   for (int64_t i = 0; i < n; ++i) {
     const float light = 1.164f * (static_cast<float>(y[i]) - 16.0f);
