@@ -1,35 +1,13 @@
 // The constructors of terroir/op/*.hpp: what they make is what the operation's attributes say.
 #include <gtest/gtest.h>
 
-#include "terroir/ops.hpp"
 #include "tests/support/caught.hpp"
+#include "tests/unit/layer_text.hpp"
 
 namespace terroir {
 namespace {
 
 using namespace op;
-
-std::shared_ptr<v0::Parameter> input(const PartialShape& shape, const element::Type& type = element::f32) {
-  return std::make_shared<v0::Parameter>(type, shape);
-}
-std::shared_ptr<v0::Constant> list(const std::vector<int64_t>& values) {
-  return std::make_shared<v0::Constant>(element::i64, Shape{values.size()}, values);
-}
-std::shared_ptr<v0::Constant> number(int64_t value) {
-  return std::make_shared<v0::Constant>(element::i64, Shape{}, value);
-}
-std::shared_ptr<v0::Constant> real(float value) { return std::make_shared<v0::Constant>(element::f32, Shape{}, value); }
-
-/// "[1,2,3] name=value ...": the shape of output 0 and the attributes named.
-std::string text(const Node& node, const std::vector<std::string>& attributes = {}) {
-  std::string result = node.get_output_partial_shape(0).to_string();
-  const std::map<std::string, std::string> all = node.get_attributes();
-  for (const std::string& name : attributes) {
-    const auto found = all.find(name);
-    result += " " + name + "=" + (found == all.end() ? "?" : found->second);
-  }
-  return result;
-}
 
 TEST(LayerConstructors, Products) {
   const auto image = input({1, 8, 9, 9});

@@ -18,14 +18,18 @@
 #include "terroir/op/constant.hpp"
 #include "terroir/op/control_flow.hpp"
 #include "terroir/op/convolution.hpp"
+#include "terroir/op/detection.hpp"
 #include "terroir/op/ends.hpp"
 #include "terroir/op/interpolate.hpp"
 #include "terroir/op/layer.hpp"
 #include "terroir/op/movement.hpp"
 #include "terroir/op/normalization.hpp"
 #include "terroir/op/pooling.hpp"
+#include "terroir/op/recurrent.hpp"
+#include "terroir/op/regions.hpp"
 #include "terroir/op/selection.hpp"
 #include "terroir/op/state.hpp"
+#include "terroir/op/suppression.hpp"
 
 #define TERROIR_OP_UNARY(space, Name, type, set)                                \
   namespace terroir::op::space {                                                \

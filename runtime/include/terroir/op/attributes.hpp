@@ -102,6 +102,7 @@ template <typename List>
 std::vector<int64_t> integers(const List& list) {
   return {list.begin(), list.end()};
 }
+inline std::vector<double> reals(const std::vector<float>& list) { return {list.begin(), list.end()}; }
 
 inline AnyMap broadcasting(const op::AutoBroadcastSpec& spec) {
   switch (spec.m_type) {
