@@ -166,6 +166,7 @@ size_t WeightsCache::fill(std::vector<Job>& jobs, const parallel::Arena& arena, 
   size_t filled = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {
     if (!handles[i]) continue;
+    if (i == 0 || memories[i] != memories[i - 1]) memory::let_pages_join(*memories[i]);
     handles[i]->memory_ = memories[i];
     handles[i]->data_ = memories[i]->as<std::byte>() + offsets[i];
     ++filled;

@@ -14,10 +14,15 @@ constexpr size_t kLarge = 2 * kHugePage;
 
 using Clock = std::chrono::steady_clock;
 
-/// Ten times what clearing a huge page takes; more is spent on finding it.
-constexpr auto kSlow = std::chrono::milliseconds(1);
-/// How long one slow page speaks for the next ones.
+/// Five times what clearing a huge page takes; more is spent on finding it.
+constexpr auto kSlow = std::chrono::microseconds(500);
+/// What slow pages may take together. One alone says little, as a thread may have lost its processor meanwhile, and
+/// every inference of a model pays for ordinary pages.
+constexpr auto kPatience = std::chrono::milliseconds(10);
+/// How long slow pages speak for the next ones.
 constexpr auto kPause = std::chrono::seconds(1);
+
+std::atomic<Clock::rep> spent_on_slow_pages{0};
 
 /// Until then nobody asks for huge pages; of the whole process, because pages are the system's.
 std::atomic<Clock::rep> pause_end{0};
@@ -50,11 +55,24 @@ void get_pages(AlignedBuffer& buffer, size_t begin, size_t bytes) noexcept {
     if (::madvise(buffer.as<std::byte>() + at, page, MADV_POPULATE_WRITE) != 0) return;
     const auto end = Clock::now();
     if (end - start < kSlow) continue;
+    const auto spent = (end - start).count();
+    if (spent_on_slow_pages.fetch_add(spent, std::memory_order_relaxed) + spent < Clock::duration(kPatience).count())
+      continue;
+    spent_on_slow_pages.store(0, std::memory_order_relaxed);
     pause_end.store((end + kPause).time_since_epoch().count(), std::memory_order_relaxed);
     static_cast<void>(::madvise(buffer.data(), page_count(buffer.size()) * kHugePage, MADV_NOHUGEPAGE));
   }
 #else
   static_cast<void>(buffer), static_cast<void>(begin), static_cast<void>(bytes);
+#endif
+}
+
+void let_pages_join(AlignedBuffer& buffer) noexcept {
+#if defined(MADV_HUGEPAGE)
+  if (buffer.size() >= kLarge)
+    static_cast<void>(::madvise(buffer.data(), page_count(buffer.size()) * kHugePage, MADV_HUGEPAGE));
+#else
+  static_cast<void>(buffer);
 #endif
 }
 

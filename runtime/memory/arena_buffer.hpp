@@ -4,9 +4,10 @@
 // through
 //       4 KiB pages costs address-translation misses in every layer, and getting it in 4 KiB pages costs several times
 //       what clearing it does.
-// How: the system is asked for huge pages, and they are got one by one to see what they cost. Where they are slow to
-//      come (defragmentation; a virtual machine whose host has to find each of them first) the rest of the buffer, and
-//      buffers of the next second, are left to ordinary pages, which come from memory that was in use a moment ago.
+// How: the system is asked for huge pages, and they are got one by one to see what they cost. Where slow ones
+//      (defragmentation; a virtual machine whose host has to find each of them first) have taken 10 ms together, the
+//      rest of the buffer, and buffers of the next second, are left to ordinary pages, which come from memory that was
+//      in use a moment ago.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,10 @@ AlignedBuffer allocate_large(size_t bytes);
 /// about to write there. Threads: any, while others write anywhere in the buffer.
 void get_pages(AlignedBuffer& buffer, size_t begin, size_t bytes) noexcept;
 
-/// Both, for a buffer that will be used as a whole; the threads of `arena` get the pages.
+/// For who has written all of such a buffer: the system may make huge pages of ordinary ones, in its own time.
+void let_pages_join(AlignedBuffer& buffer) noexcept;
+
+/// allocate_large() and get_pages() for a buffer that will be used as a whole; the threads of `arena` get the pages.
 AlignedBuffer allocate_arena(size_t bytes, const parallel::Arena& arena);
 
 }  // namespace terroir::memory

@@ -88,10 +88,12 @@ TEST(ArenaBuffer, GettingPagesKeepsWhatIsThere) {
   for (size_t i = 0; i < large.size(); i += 1000) large.as<char>()[i] = static_cast<char>(i % 97);
   get_pages(large, 1, large.size() - 1);
   get_pages(large, size_t{2} << 20, 10);
+  let_pages_join(large);
   for (size_t i = 0; i < large.size(); i += 1000) ASSERT_EQ(large.as<char>()[i], static_cast<char>(i % 97)) << i;
   AlignedBuffer small = allocate_large(100);
   small.as<char>()[99] = 1;
   get_pages(small, 0, 100);
+  let_pages_join(small);
   EXPECT_EQ(small.as<char>()[99], 1);
 }
 
