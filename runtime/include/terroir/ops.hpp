@@ -5,7 +5,7 @@
 //      auto product = std::make_shared<op::v1::Multiply>(data, half);
 //      Model model(OutputVector{std::make_shared<op::v0::Relu>(product)}, {data}, "halves");
 // What: the classes of OpenVINO's namespace ov::op, by the versions of the operations; terroir/opsets.hpp has them by
-//       sets. The constructors are OpenVINO's for the operations that models in code mostly have; every class also
+//       sets. The constructors are OpenVINO's, but for the last rows of terroir/op/ops.inc; every class also
 //       takes its inputs and its attributes by their names in IR files:
 //      std::make_shared<op::v0::PriorBoxClustered>(OutputVector{a, b}, AnyMap{{"width", "10,20"}, ...});
 // Errors: Exception from the constructor: invalid_argument and not_found for attributes, and what the operation
@@ -19,7 +19,9 @@
 #include "terroir/op/control_flow.hpp"
 #include "terroir/op/convolution.hpp"
 #include "terroir/op/detection.hpp"
+#include "terroir/op/embedding.hpp"
 #include "terroir/op/ends.hpp"
+#include "terroir/op/image.hpp"
 #include "terroir/op/interpolate.hpp"
 #include "terroir/op/layer.hpp"
 #include "terroir/op/movement.hpp"
@@ -28,6 +30,7 @@
 #include "terroir/op/recurrent.hpp"
 #include "terroir/op/regions.hpp"
 #include "terroir/op/selection.hpp"
+#include "terroir/op/signals.hpp"
 #include "terroir/op/state.hpp"
 #include "terroir/op/suppression.hpp"
 

@@ -130,5 +130,23 @@ class Gelu : public Node {
 };
 
 }  // namespace v7
+
+namespace v10 {
+
+class IsInf : public Node {
+  TERROIR_LAYER(IsInf, "IsInf", "opset10")
+  struct Attributes {
+    Attributes() = default;
+    Attributes(bool negative, bool positive) : detect_negative(negative), detect_positive(positive) {}
+    bool detect_negative = true;
+    bool detect_positive = true;
+  };
+  explicit IsInf(const Output<Node>& data) : IsInf(data, Attributes()) {}
+  IsInf(const Output<Node>& data, const Attributes& attributes)
+      : IsInf(OutputVector{data}, AnyMap{{"detect_negative", attributes.detect_negative},
+                                         {"detect_positive", attributes.detect_positive}}) {}
+};
+
+}  // namespace v10
 }  // namespace op
 }  // namespace terroir

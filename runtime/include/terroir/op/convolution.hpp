@@ -1,6 +1,8 @@
 // Convolutions and matrix products, as code makes them.
 #pragma once
 
+#include <string>
+
 #include "terroir/op/attributes.hpp"
 #include "terroir/op/layer.hpp"
 
@@ -21,6 +23,12 @@ inline AnyMap window(const Strides& strides, const CoordinateDiff& pads_begin, c
                      const Strides& dilations, op::PadType auto_pad, const CoordinateDiff& output_padding) {
   AnyMap attributes = window(strides, pads_begin, pads_end, dilations, auto_pad);
   if (!output_padding.empty()) attributes.emplace("output_padding", integers(output_padding));
+  return attributes;
+}
+
+inline AnyMap in_groups(AnyMap attributes, int64_t group, int64_t deformable_group) {
+  attributes.emplace("group", group);
+  attributes.emplace("deformable_group", deformable_group);
   return attributes;
 }
 
@@ -89,6 +97,58 @@ class GroupConvolutionBackpropData : public Node {
   }
 };
 
+class DeformableConvolution : public Node {
+  TERROIR_LAYER(DeformableConvolution, "DeformableConvolution", "opset1")
+  DeformableConvolution(const Output<Node>& data, const Output<Node>& offsets, const Output<Node>& filters,
+                        const Strides& strides, const CoordinateDiff& pads_begin, const CoordinateDiff& pads_end,
+                        const Strides& dilations, PadType auto_pad = PadType::EXPLICIT, int64_t group = 1,
+                        int64_t deformable_group = 1)
+      : DeformableConvolution(OutputVector{data, offsets, filters},
+                              detail::in_groups(detail::window(strides, pads_begin, pads_end, dilations, auto_pad),
+                                                group, deformable_group)) {}
+};
+
 }  // namespace v1
+
+namespace v7 {
+
+class Einsum : public Node {
+  TERROIR_LAYER(Einsum, "Einsum", "opset7")
+  Einsum(const OutputVector& inputs, const std::string& equation) : Einsum(inputs, AnyMap{{"equation", equation}}) {}
+};
+
+}  // namespace v7
+
+namespace v8 {
+
+class DeformableConvolution : public Node {
+  TERROIR_LAYER(DeformableConvolution, "DeformableConvolution", "opset8")
+  DeformableConvolution(const Output<Node>& data, const Output<Node>& offsets, const Output<Node>& filters,
+                        const Strides& strides, const CoordinateDiff& pads_begin, const CoordinateDiff& pads_end,
+                        const Strides& dilations, PadType auto_pad = PadType::EXPLICIT, int64_t group = 1,
+                        int64_t deformable_group = 1, bool bilinear_interpolation_pad = false)
+      : DeformableConvolution(
+            OutputVector{data, offsets, filters},
+            with_padding(detail::in_groups(detail::window(strides, pads_begin, pads_end, dilations, auto_pad), group,
+                                           deformable_group),
+                         bilinear_interpolation_pad)) {}
+  DeformableConvolution(const Output<Node>& data, const Output<Node>& offsets, const Output<Node>& filters,
+                        const Output<Node>& mask, const Strides& strides, const CoordinateDiff& pads_begin,
+                        const CoordinateDiff& pads_end, const Strides& dilations, PadType auto_pad = PadType::EXPLICIT,
+                        int64_t group = 1, int64_t deformable_group = 1, bool bilinear_interpolation_pad = false)
+      : DeformableConvolution(
+            OutputVector{data, offsets, filters, mask},
+            with_padding(detail::in_groups(detail::window(strides, pads_begin, pads_end, dilations, auto_pad), group,
+                                           deformable_group),
+                         bilinear_interpolation_pad)) {}
+
+ private:
+  static AnyMap with_padding(AnyMap attributes, bool bilinear_interpolation_pad) {
+    attributes.emplace("bilinear_interpolation_pad", bilinear_interpolation_pad);
+    return attributes;
+  }
+};
+
+}  // namespace v8
 }  // namespace op
 }  // namespace terroir

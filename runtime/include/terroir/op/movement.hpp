@@ -146,6 +146,20 @@ class VariadicSplit : public Node {
       : VariadicSplit(OutputVector{data, axis, split_lengths}) {}
 };
 
+class BatchToSpace : public Node {
+  TERROIR_LAYER(BatchToSpace, "BatchToSpace", "opset2")
+  BatchToSpace(const Output<Node>& data, const Output<Node>& block_shape, const Output<Node>& crops_begin,
+               const Output<Node>& crops_end)
+      : BatchToSpace(OutputVector{data, block_shape, crops_begin, crops_end}) {}
+};
+
+class SpaceToBatch : public Node {
+  TERROIR_LAYER(SpaceToBatch, "SpaceToBatch", "opset2")
+  SpaceToBatch(const Output<Node>& data, const Output<Node>& block_shape, const Output<Node>& pads_begin,
+               const Output<Node>& pads_end)
+      : SpaceToBatch(OutputVector{data, block_shape, pads_begin, pads_end}) {}
+};
+
 }  // namespace v1
 
 namespace v3 {
@@ -164,6 +178,15 @@ class ShapeOf : public Node {
   TERROIR_LAYER(ShapeOf, "ShapeOf", "opset3")
   explicit ShapeOf(const Output<Node>& data, const element::Type& output_type = element::i64)
       : ShapeOf(OutputVector{data}, {{"output_type", output_type}}) {}
+};
+
+class ExtractImagePatches : public Node {
+  TERROIR_LAYER(ExtractImagePatches, "ExtractImagePatches", "opset3")
+  ExtractImagePatches(const Output<Node>& image, const Shape& sizes, const Strides& strides, const Shape& rates,
+                      PadType auto_pad)
+      : ExtractImagePatches(
+            OutputVector{image},
+            {{"sizes", sizes}, {"strides", strides}, {"rates", rates}, {"auto_pad", detail::spelling(auto_pad)}}) {}
 };
 
 }  // namespace v3
@@ -212,6 +235,25 @@ class Squeeze : public Node {
       : Squeeze(OutputVector{data}, {{"allow_axis_skip", allow_axis_skip}}) {}
   Squeeze(const Output<Node>& data, const Output<Node>& axes, bool allow_axis_skip = false)
       : Squeeze(OutputVector{data, axes}, {{"allow_axis_skip", allow_axis_skip}}) {}
+};
+
+class Col2Im : public Node {
+  TERROIR_LAYER(Col2Im, "Col2Im", "opset15")
+  Col2Im(const Output<Node>& data, const Output<Node>& output_size, const Output<Node>& kernel_size,
+         const Strides& strides = Strides{1, 1}, const Strides& dilations = Strides{1, 1},
+         const Shape& pads_begin = Shape{0, 0}, const Shape& pads_end = Shape{0, 0})
+      : Col2Im(OutputVector{data, output_size, kernel_size},
+               {{"strides", strides}, {"dilations", dilations}, {"pads_begin", pads_begin}, {"pads_end", pads_end}}) {}
+};
+
+class SliceScatter : public Node {
+  TERROIR_LAYER(SliceScatter, "SliceScatter", "opset15")
+  SliceScatter(const Output<Node>& data, const Output<Node>& updates, const Output<Node>& start,
+               const Output<Node>& stop, const Output<Node>& step)
+      : SliceScatter(OutputVector{data, updates, start, stop, step}) {}
+  SliceScatter(const Output<Node>& data, const Output<Node>& updates, const Output<Node>& start,
+               const Output<Node>& stop, const Output<Node>& step, const Output<Node>& axes)
+      : SliceScatter(OutputVector{data, updates, start, stop, step, axes}) {}
 };
 
 }  // namespace v15

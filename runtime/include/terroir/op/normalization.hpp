@@ -35,6 +35,11 @@ class NormalizeL2 : public Node {
       : NormalizeL2(OutputVector{data, axes}, {{"eps", eps}, {"eps_mode", detail::spelling(eps_mode)}}) {}
 };
 
+class GRN : public Node {
+  TERROIR_LAYER(GRN, "GRN", "opset1")
+  GRN(const Output<Node>& data, float bias) : GRN(OutputVector{data}, AnyMap{{"bias", bias}}) {}
+};
+
 }  // namespace v0
 
 namespace v1 {

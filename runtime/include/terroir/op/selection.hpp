@@ -57,6 +57,13 @@ class TopK : public Node {
       : TopK(OutputVector{data, k}, detail::top_k(axis, mode, sort, index_element_type)) {}
 };
 
+class GatherTree : public Node {
+  TERROIR_LAYER(GatherTree, "GatherTree", "opset1")
+  GatherTree(const Output<Node>& step_ids, const Output<Node>& parent_ids, const Output<Node>& max_seq_len,
+             const Output<Node>& end_token)
+      : GatherTree(OutputVector{step_ids, parent_ids, max_seq_len, end_token}) {}
+};
+
 }  // namespace v1
 
 namespace v3 {
@@ -94,6 +101,14 @@ class TopK : public Node {
   TopK(const Output<Node>& data, const Output<Node>& k, int64_t axis, Mode mode, SortType sort,
        const element::Type& index_element_type = element::i32)
       : TopK(OutputVector{data, k}, detail::top_k(axis, mode, sort, index_element_type)) {}
+};
+
+class Bucketize : public Node {
+  TERROIR_LAYER(Bucketize, "Bucketize", "opset3")
+  Bucketize(const Output<Node>& data, const Output<Node>& buckets, const element::Type& output_type = element::i64,
+            bool with_right_bound = true)
+      : Bucketize(OutputVector{data, buckets}, {{"output_type", output_type}, {"with_right_bound", with_right_bound}}) {
+  }
 };
 
 }  // namespace v3
@@ -154,6 +169,39 @@ class GatherND : public Node {
 
 }  // namespace v8
 
+namespace v9 {
+
+class Eye : public Node {
+  TERROIR_LAYER(Eye, "Eye", "opset9")
+  Eye(const Output<Node>& num_rows, const Output<Node>& num_columns, const Output<Node>& diagonal_index,
+      const element::Type& output_type)
+      : Eye(OutputVector{num_rows, num_columns, diagonal_index}, {{"output_type", output_type}}) {}
+  Eye(const Output<Node>& num_rows, const Output<Node>& num_columns, const Output<Node>& diagonal_index,
+      const Output<Node>& batch_shape, const element::Type& output_type)
+      : Eye(OutputVector{num_rows, num_columns, diagonal_index, batch_shape}, {{"output_type", output_type}}) {}
+};
+
+}  // namespace v9
+
+namespace v10 {
+
+class Unique : public Node {
+  TERROIR_LAYER(Unique, "Unique", "opset10")
+  explicit Unique(const Output<Node>& data, bool sorted = true, const element::Type& index_element_type = element::i64,
+                  const element::Type& count_element_type = element::i64)
+      : Unique(OutputVector{data}, by_name(sorted, index_element_type, count_element_type)) {}
+  Unique(const Output<Node>& data, const Output<Node>& axis, bool sorted = true,
+         const element::Type& index_element_type = element::i64, const element::Type& count_element_type = element::i64)
+      : Unique(OutputVector{data, axis}, by_name(sorted, index_element_type, count_element_type)) {}
+
+ private:
+  static AnyMap by_name(bool sorted, const element::Type& index_element_type, const element::Type& count_element_type) {
+    return {{"sorted", sorted}, {"index_element_type", index_element_type}, {"count_element_type", count_element_type}};
+  }
+};
+
+}  // namespace v10
+
 namespace v11 {
 
 class TopK : public Node {
@@ -207,5 +255,30 @@ class ScaledDotProductAttention : public Node {
 };
 
 }  // namespace v13
+
+namespace v15 {
+
+class ScatterNDUpdate : public Node {
+  TERROIR_LAYER(ScatterNDUpdate, "ScatterNDUpdate", "opset15")
+  enum class Reduction { NONE, SUM, SUB, PROD, MIN, MAX };
+  ScatterNDUpdate(const Output<Node>& data, const Output<Node>& indices, const Output<Node>& updates,
+                  Reduction reduction = Reduction::NONE)
+      : ScatterNDUpdate(OutputVector{data, indices, updates}, {{"reduction", spelling(reduction)}}) {}
+
+ private:
+  static const char* spelling(Reduction reduction) {
+    static constexpr const char* kNames[] = {"none", "sum", "sub", "prod", "min", "max"};
+    return kNames[static_cast<size_t>(reduction)];
+  }
+};
+
+class SearchSorted : public Node {
+  TERROIR_LAYER(SearchSorted, "SearchSorted", "opset15")
+  SearchSorted(const Output<Node>& sorted, const Output<Node>& values, bool right_mode = false,
+               const element::Type& output_type = element::i64)
+      : SearchSorted(OutputVector{sorted, values}, {{"right_mode", right_mode}, {"output_type", output_type}}) {}
+};
+
+}  // namespace v15
 }  // namespace op
 }  // namespace terroir

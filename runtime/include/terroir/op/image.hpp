@@ -1,0 +1,67 @@
+// Colours and samples of images, as code makes them.
+#pragma once
+
+#include "terroir/op/layer.hpp"
+
+namespace terroir {
+namespace op {
+namespace v8 {
+
+/// Images of one plane, or of Y and UV.
+class NV12toRGB : public Node {
+  TERROIR_LAYER(NV12toRGB, "NV12toRGB", "opset8")
+  explicit NV12toRGB(const Output<Node>& image) : NV12toRGB(OutputVector{image}) {}
+  NV12toRGB(const Output<Node>& y, const Output<Node>& uv) : NV12toRGB(OutputVector{y, uv}) {}
+};
+
+class NV12toBGR : public Node {
+  TERROIR_LAYER(NV12toBGR, "NV12toBGR", "opset8")
+  explicit NV12toBGR(const Output<Node>& image) : NV12toBGR(OutputVector{image}) {}
+  NV12toBGR(const Output<Node>& y, const Output<Node>& uv) : NV12toBGR(OutputVector{y, uv}) {}
+};
+
+/// Images of one plane, or of Y, U and V.
+class I420toRGB : public Node {
+  TERROIR_LAYER(I420toRGB, "I420toRGB", "opset8")
+  explicit I420toRGB(const Output<Node>& image) : I420toRGB(OutputVector{image}) {}
+  I420toRGB(const Output<Node>& y, const Output<Node>& u, const Output<Node>& v) : I420toRGB(OutputVector{y, u, v}) {}
+};
+
+class I420toBGR : public Node {
+  TERROIR_LAYER(I420toBGR, "I420toBGR", "opset8")
+  explicit I420toBGR(const Output<Node>& image) : I420toBGR(OutputVector{image}) {}
+  I420toBGR(const Output<Node>& y, const Output<Node>& u, const Output<Node>& v) : I420toBGR(OutputVector{y, u, v}) {}
+};
+
+}  // namespace v8
+
+namespace v9 {
+
+class GridSample : public Node {
+  TERROIR_LAYER(GridSample, "GridSample", "opset9")
+  enum class InterpolationMode { BILINEAR, BICUBIC, NEAREST };
+  enum class PaddingMode { ZEROS, BORDER, REFLECTION };
+  struct Attributes {
+    Attributes() = default;
+    Attributes(bool corners, InterpolationMode interpolation, PaddingMode padding)
+        : align_corners(corners), mode(interpolation), padding_mode(padding) {}
+    bool align_corners = false;
+    InterpolationMode mode = InterpolationMode::BILINEAR;
+    PaddingMode padding_mode = PaddingMode::ZEROS;
+  };
+  GridSample(const Output<Node>& data, const Output<Node>& grid, const Attributes& attributes)
+      : GridSample(OutputVector{data, grid}, by_name(attributes)) {}
+
+ private:
+  static AnyMap by_name(const Attributes& attributes) {
+    static constexpr const char* kModes[] = {"bilinear", "bicubic", "nearest"};
+    static constexpr const char* kPaddings[] = {"zeros", "border", "reflection"};
+    return {{"align_corners", attributes.align_corners},
+            {"mode", kModes[static_cast<size_t>(attributes.mode)]},
+            {"padding_mode", kPaddings[static_cast<size_t>(attributes.padding_mode)]}};
+  }
+};
+
+}  // namespace v9
+}  // namespace op
+}  // namespace terroir

@@ -1,0 +1,70 @@
+// Fourier transforms, as code makes them.
+#pragma once
+
+#include "terroir/op/layer.hpp"
+
+namespace terroir {
+namespace op {
+namespace v7 {
+
+class DFT : public Node {
+  TERROIR_LAYER(DFT, "DFT", "opset7")
+  DFT(const Output<Node>& data, const Output<Node>& axes) : DFT(OutputVector{data, axes}) {}
+  DFT(const Output<Node>& data, const Output<Node>& axes, const Output<Node>& signal_size)
+      : DFT(OutputVector{data, axes, signal_size}) {}
+};
+
+class IDFT : public Node {
+  TERROIR_LAYER(IDFT, "IDFT", "opset7")
+  IDFT(const Output<Node>& data, const Output<Node>& axes) : IDFT(OutputVector{data, axes}) {}
+  IDFT(const Output<Node>& data, const Output<Node>& axes, const Output<Node>& signal_size)
+      : IDFT(OutputVector{data, axes, signal_size}) {}
+};
+
+}  // namespace v7
+
+namespace v9 {
+
+class RDFT : public Node {
+  TERROIR_LAYER(RDFT, "RDFT", "opset9")
+  RDFT(const Output<Node>& data, const Output<Node>& axes) : RDFT(OutputVector{data, axes}) {}
+  RDFT(const Output<Node>& data, const Output<Node>& axes, const Output<Node>& signal_size)
+      : RDFT(OutputVector{data, axes, signal_size}) {}
+};
+
+class IRDFT : public Node {
+  TERROIR_LAYER(IRDFT, "IRDFT", "opset9")
+  IRDFT(const Output<Node>& data, const Output<Node>& axes) : IRDFT(OutputVector{data, axes}) {}
+  IRDFT(const Output<Node>& data, const Output<Node>& axes, const Output<Node>& signal_size)
+      : IRDFT(OutputVector{data, axes, signal_size}) {}
+};
+
+}  // namespace v9
+
+namespace v15 {
+
+class STFT : public Node {
+  TERROIR_LAYER(STFT, "STFT", "opset15")
+  STFT(const Output<Node>& signal, const Output<Node>& window, const Output<Node>& frame_size,
+       const Output<Node>& frame_step, bool transpose_frames)
+      : STFT(OutputVector{signal, window, frame_size, frame_step}, {{"transpose_frames", transpose_frames}}) {}
+};
+
+}  // namespace v15
+
+namespace v16 {
+
+class ISTFT : public Node {
+  TERROIR_LAYER(ISTFT, "ISTFT", "opset16")
+  ISTFT(const Output<Node>& data, const Output<Node>& window, const Output<Node>& frame_size,
+        const Output<Node>& frame_step, bool center, bool normalized)
+      : ISTFT(OutputVector{data, window, frame_size, frame_step}, {{"center", center}, {"normalized", normalized}}) {}
+  ISTFT(const Output<Node>& data, const Output<Node>& window, const Output<Node>& frame_size,
+        const Output<Node>& frame_step, const Output<Node>& signal_length, bool center, bool normalized)
+      : ISTFT(OutputVector{data, window, frame_size, frame_step, signal_length},
+              {{"center", center}, {"normalized", normalized}}) {}
+};
+
+}  // namespace v16
+}  // namespace op
+}  // namespace terroir
