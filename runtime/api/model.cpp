@@ -362,7 +362,7 @@ void Model::reshape(const std::map<Output<Node>, PartialShape>& shapes, const Va
 
 std::shared_ptr<Model> Model::clone() const { return detail::ModelAccess::make(state_->needed_graph()->clone()); }
 
-AnyMap Model::get_rt_info() const {
+const AnyMap Model::get_rt_info() const {
   AnyMap map;
   for (const auto& [key, child] : state_->graph->rt_info().children) map.emplace(key, to_any(child));
   return map;

@@ -190,7 +190,7 @@ std::map<std::string, std::string> Node::get_attributes() const {
   return texts;
 }
 
-AnyMap Node::get_rt_info() const { return to_any_map(NodeAccess::node(*this).rt_info); }
+const AnyMap Node::get_rt_info() const { return to_any_map(NodeAccess::node(*this).rt_info); }
 bool Node::operator==(const Node& other) const {
   return NodeAccess::state(*this) == NodeAccess::state(other) && NodeAccess::id(*this) == NodeAccess::id(other);
 }
@@ -214,7 +214,7 @@ std::string Output<const Node>::get_any_name() const {
   return *std::min_element(names.begin(), names.end());
 }
 
-AnyMap Output<const Node>::get_rt_info() const { return to_any_map(port_of(*this).rt_info); }
+const AnyMap Output<const Node>::get_rt_info() const { return to_any_map(port_of(*this).rt_info); }
 
 bool Output<const Node>::operator==(const Output& other) const {
   if (node_ == nullptr || other.node_ == nullptr) return node_ == other.node_;

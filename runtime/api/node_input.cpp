@@ -38,7 +38,7 @@ Input<Node>::Input(std::shared_ptr<Node> node, size_t index) : node_(std::move(n
   check_input(*node_, index);
 }
 
-AnyMap Input<const Node>::get_rt_info() const {
+const AnyMap Input<const Node>::get_rt_info() const {
   const std::vector<ir::RtInfo>& all = NodeAccess::node(*node_).input_rt_info;
   return index_ < all.size() ? detail::to_any_map(all[index_]) : AnyMap();
 }

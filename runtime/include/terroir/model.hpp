@@ -170,7 +170,7 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
   std::shared_ptr<Model> clone() const;
 
   /// The model's runtime information as nested maps of texts.
-  AnyMap get_rt_info() const;
+  const AnyMap get_rt_info() const;
   /// The value at a path, e.g. get_rt_info<std::string>("conversion_parameters", "framework").
   /// Throws Exception (not_found).
   template <typename T, typename... Keys>

@@ -112,8 +112,9 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
 
   /// The attributes in the spelling of IR files, e.g. {"strides", "1, 1"}.
   std::map<std::string, std::string> get_attributes() const;
-  /// The layer's runtime information: names -> maps of texts.
-  AnyMap get_rt_info() const;
+  /// The layer's runtime information: names -> maps of texts. A copy, and constant: what would be written to it, and
+  /// lost, does not compile.
+  const AnyMap get_rt_info() const;
 
   bool operator==(const Node& other) const;
   bool operator!=(const Node& other) const { return !(*this == other); }
@@ -149,7 +150,7 @@ class TERROIR_API Output<const Node> {
   std::unordered_set<std::string> get_names() const;
   /// The first name in alphabetical order. Throws Exception (not_found) if there is none.
   std::string get_any_name() const;
-  AnyMap get_rt_info() const;
+  const AnyMap get_rt_info() const;
   /// Inputs that read it.
   std::set<Input<Node>> get_target_inputs() const;
 
@@ -180,7 +181,7 @@ class TERROIR_API Output<Node> {
   Shape get_shape() const { return Output<const Node>(*this).get_shape(); }
   std::unordered_set<std::string> get_names() const { return Output<const Node>(*this).get_names(); }
   std::string get_any_name() const { return Output<const Node>(*this).get_any_name(); }
-  AnyMap get_rt_info() const { return Output<const Node>(*this).get_rt_info(); }
+  const AnyMap get_rt_info() const { return Output<const Node>(*this).get_rt_info(); }
   std::set<Input<Node>> get_target_inputs() const;
   /// What reads this output reads `replacement` instead, and tensor names move there. Throws Exception as
   /// Input::replace_source_output().

@@ -29,7 +29,7 @@ class TERROIR_API Input<const Node> {
   /// Throws Exception (invalid_argument) if the shape is dynamic.
   Shape get_shape() const { return get_source_output().get_shape(); }
   Output<const Node> get_source_output() const { return node_->input_value(index_); }
-  AnyMap get_rt_info() const;
+  const AnyMap get_rt_info() const;
 
   bool operator==(const Input& other) const { return index_ == other.index_ && *node_ == *other.node_; }
   bool operator!=(const Input& other) const { return !(*this == other); }
@@ -52,7 +52,7 @@ class TERROIR_API Input<Node> {
   PartialShape get_partial_shape() const { return get_source_output().get_partial_shape(); }
   Shape get_shape() const { return get_source_output().get_shape(); }
   Output<Node> get_source_output() const { return node_->input_value(index_); }
-  AnyMap get_rt_info() const { return Input<const Node>(*this).get_rt_info(); }
+  const AnyMap get_rt_info() const { return Input<const Node>(*this).get_rt_info(); }
 
   /// Throws Exception (invalid_argument), and then nothing has changed: if the layer would read what follows from it,
   /// and for outputs of another model, and of Parameters that are not the model's.
