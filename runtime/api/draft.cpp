@@ -72,6 +72,12 @@ StatePtr common_state(const std::vector<const Node*>& nodes) {
 // What ends are in the graph they are copied into: listed (model_ends.hpp) or not.
 using SchemaThere = const ir::OpSchema& (*)(const ir::OpSchema&);
 
+std::vector<ir::Body> copies_of(const std::vector<ir::Body>& bodies) {
+  std::vector<ir::Body> copies;
+  for (const ir::Body& body : bodies) copies.push_back({body.role, body.graph->clone(), body.ports});
+  return copies;
+}
+
 /// Copies layers, which come after those they read, and which read copied ones only.
 NewIds copy_layers(const ir::Graph& from, const std::vector<ir::NodeId>& layers, ir::Graph& into, SchemaThere there,
                    NewIds copied = {}) {
@@ -89,7 +95,7 @@ NewIds copy_layers(const ir::Graph& from, const std::vector<ir::NodeId>& layers,
     node.origin = old.origin;
     node.origin_names = old.origin_names;
     node.constant = old.constant;
-    for (const ir::Body& body : old.bodies) node.bodies.push_back({body.role, body.graph->clone(), body.ports});
+    node.bodies = copies_of(old.bodies);
     copied[ir::index_of(id)] = added;
   }
   return copied;
@@ -100,6 +106,7 @@ void move_layers(const StatePtr& from, const StatePtr& into) {
   for (ir::NodeId& id : from->next_ids) id = into->current(id);
   from->next_ids = copy_layers(*from->graph, ir::topological_order(*from->graph), into->writable(),
                                into->owned ? unlisted : listed, std::move(from->next_ids));
+  from->rt_info.hand_over(into->rt_info, from->next_ids, true);
   from->next = into;
   into->has_spare_layers |= into->owned;
 }
@@ -204,10 +211,12 @@ class Parts {
     }
     finish_bodies(graph, state_->rewired);
     if (state_->next == nullptr) {
-      if (state_->owned) keep_needed(from, copied);
       state_->next = model;
-      state_->next_ids = std::move(copied);
+      state_->next_ids = copied;
+      if (state_->owned) keep_needed(from, state_->next_ids);
+      state_->rt_info.hand_over(model->rt_info, state_->next_ids, true);
     }
+    state_->rt_info.hand_over(model->rt_info, copied, false);
     return model;
   }
 
@@ -283,9 +292,7 @@ ir::Value value_in(const StatePtr& state, const Output<Node>& port) {
 namespace {
 
 /// A layer that reads `inputs`, where these are. Its outputs are not inferred yet.
-Place add_layer(const char* type, const char* opset, const OutputVector& inputs, const AnyMap& attributes) {
-  const ir::OpSchema& schema = ops::builtin_registry().get(type, opset);
-  auto attrs = with_context([&] { return schema.type; }, [&] { return make_attributes(schema, attributes); });
+Place add_layer(const ir::OpSchema& schema, std::unique_ptr<ir::Attributes> attrs, const OutputVector& inputs) {
   std::vector<const Node*> nodes;
   for (const Output<Node>& input : inputs) nodes.push_back(&node_of(input));
   StatePtr state = one_state(nodes);
@@ -297,7 +304,28 @@ Place add_layer(const char* type, const char* opset, const OutputVector& inputs,
   return {std::move(state), id};
 }
 
+Place add_layer(const char* type, const char* opset, const OutputVector& inputs, const AnyMap& attributes) {
+  const ir::OpSchema& schema = ops::builtin_registry().get(type, opset);
+  return add_layer(
+      schema, with_context([&] { return schema.type; }, [&] { return make_attributes(schema, attributes); }), inputs);
+}
+
 }  // namespace
+
+NodeHandle copy_layer(const Node& layer, const OutputVector& inputs) {
+  const ir::Node& old = NodeAccess::node(layer);
+  // Adding it may move the layer to another draft.
+  std::optional<ir::Constant> constant = old.constant;
+  std::vector<ir::Body> bodies = copies_of(old.bodies);
+  const Place added = add_layer(listed(*old.schema), old.attributes->clone(), inputs);
+  ir::Graph& graph = added.state->writable();
+  ir::Node& node = graph.node(added.id);
+  if (constant) node.outputs = {{constant->view.type, PartialShape(constant->view.dims), {}, {}, {}}};
+  node.constant = std::move(constant);
+  node.bodies = std::move(bodies);
+  infer(graph, added.id);
+  return {added.state, static_cast<int32_t>(added.id)};
+}
 
 NodeHandle make_open_layer(const char* type, const char* opset, const OutputVector& inputs) {
   const Place added = add_layer(type, opset, inputs, {});

@@ -22,6 +22,8 @@ struct OpenLayer {
 };
 /// Where it is, in one draft with these inputs. Throws Exception (invalid_argument) for a layer of a model.
 OpenLayer open_layer(const Node& layer, const OutputVector& inputs);
+/// A layer of the same operation and attributes that reads `inputs`.
+NodeHandle copy_layer(const Node& layer, const OutputVector& inputs);
 /// A port of a layer of this state.
 ir::Value value_in(const std::shared_ptr<GraphState>& state, const Output<Node>& port);
 

@@ -65,11 +65,13 @@ std::shared_ptr<const ir::Graph> GraphState::needed_layers() const {
 }
 
 std::shared_ptr<const ir::Graph> GraphState::needed_graph() const {
-  if (!rewired) return needed_layers();
-  std::shared_ptr<ir::Graph> inferred = graph->clone();
-  inferred->erase_unreachable();
-  infer_anew(*inferred, "the model is not valid");
-  return inferred;
+  const std::vector<RtInfoMaps::Change> written = rt_info.changes(*graph);
+  if (!rewired && written.empty()) return needed_layers();
+  std::shared_ptr<ir::Graph> settled = graph->clone();
+  RtInfoMaps::write(written, *settled);
+  settled->erase_unreachable();
+  if (rewired) infer_anew(*settled, "the model is not valid");
+  return settled;
 }
 
 ir::Value end_value(const ir::Graph& graph, bool inputs, size_t index) {

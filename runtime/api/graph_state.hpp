@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/graph/graph.hpp"
+#include "runtime/api/rt_info_maps.hpp"
 #include "terroir/model.hpp"
 #include "terroir/node.hpp"
 
@@ -31,6 +32,8 @@ struct GraphState {
   }
   // What code has said the model has, and no layer uses yet.
   op::util::VariableVector spare_variables;
+  // The graph's own is that of before code wrote to it.
+  mutable RtInfoMaps rt_info;
 
   // Layers of a draft move on when it is joined with another or becomes a model: where to, and their ids there by their
   // ids here; none: such a layer stays.
@@ -46,8 +49,9 @@ struct GraphState {
   }
   /// The graph without spare layers, with the same ids.
   std::shared_ptr<const ir::Graph> needed_layers() const;
-  /// The same with types and shapes that hold: what is compiled and written. Throws Exception when a rewired graph
-  /// cannot be inferred, invalid_argument when it has no result or needs a Parameter that is no input of it.
+  /// The same with types, shapes and runtime information that hold: what is compiled and written. Throws Exception when
+  /// a rewired graph cannot be inferred, invalid_argument when it has no result or needs a Parameter that is no input
+  /// of it.
   std::shared_ptr<const ir::Graph> needed_graph() const;
 };
 
@@ -76,6 +80,8 @@ struct NodeAccess {
   static const ir::Node& node(const Node& node);
   /// Where the type, shape and names of a port are kept: for a Result, at the value it takes.
   static ir::Value value(const Output<const Node>& port);
+  /// The runtime information of a layer or one of its inputs; of an output, at value().
+  static AnyMap& rt_info(const Node& node, RtInfoMaps::Of of, size_t index = 0);
 };
 
 struct ModelAccess {

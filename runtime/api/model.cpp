@@ -46,22 +46,16 @@ std::vector<Output<const Node>> as_const_ports(const std::vector<Output<Node>>& 
   return {ports.begin(), ports.end()};
 }
 
-Any to_any(const ir::RtTree& tree) {
-  if (tree.children.empty()) return tree.value;
-  AnyMap map;
-  for (const auto& [key, child] : tree.children) map.emplace(key, to_any(child));
-  return map;
-}
-
-const ir::RtTree* find(const ir::RtTree& root, const std::vector<std::string>& path) {
-  const ir::RtTree* tree = &root;
+const Any* find(const AnyMap& root, const std::vector<std::string>& path) {
+  const AnyMap* map = &root;
+  const Any* found = nullptr;
   for (const std::string& key : path) {
-    const auto child = std::find_if(tree->children.begin(), tree->children.end(),
-                                    [&](const auto& entry) { return entry.first == key; });
-    if (child == tree->children.end()) return nullptr;
-    tree = &child->second;
+    const auto entry = map != nullptr ? map->find(key) : root.end();
+    if (map == nullptr || entry == map->end()) return nullptr;
+    found = &entry->second;
+    map = found->get_if<AnyMap>();
   }
-  return tree;
+  return found;
 }
 
 void take_over(detail::GraphState& state, std::unique_ptr<ir::Graph> graph) {
@@ -360,34 +354,32 @@ void Model::reshape(const std::map<Output<Node>, PartialShape>& shapes, const Va
   reshape_inputs(*state_, by_index, variable_shapes);
 }
 
-std::shared_ptr<Model> Model::clone() const { return detail::ModelAccess::make(state_->needed_graph()->clone()); }
-
-const AnyMap Model::get_rt_info() const {
-  AnyMap map;
-  for (const auto& [key, child] : state_->graph->rt_info().children) map.emplace(key, to_any(child));
-  return map;
+std::shared_ptr<Model> Model::clone() const {
+  auto copy = std::make_shared<detail::GraphState>(state_->needed_graph()->clone());
+  state_->rt_info.copy_to(copy->rt_info, *copy->graph);
+  return detail::ModelAccess::make(std::move(copy));
 }
 
-Any Model::rt_info_at(const std::vector<std::string>& path) const {
-  const ir::RtTree* tree = find(state_->graph->rt_info(), path);
-  if (tree == nullptr) throw_error(ErrorCode::not_found, "the model has no runtime information ", path);
-  return to_any(*tree);
+AnyMap& Model::get_rt_info() { return state_->rt_info.at(*state_->graph, {}); }
+const AnyMap& Model::get_rt_info() const { return state_->rt_info.at(*state_->graph, {}); }
+
+const Any& Model::rt_info_at(const std::vector<std::string>& path) const {
+  const Any* found = find(get_rt_info(), path);
+  if (found == nullptr) throw_error(ErrorCode::not_found, "the model has no runtime information ", path);
+  return *found;
 }
 
-bool Model::has_rt_info_at(const std::vector<std::string>& path) const {
-  return find(state_->graph->rt_info(), path) != nullptr;
-}
+bool Model::has_rt_info_at(const std::vector<std::string>& path) const { return find(get_rt_info(), path) != nullptr; }
 
 void Model::set_rt_info_at(const Any& value, const std::vector<std::string>& path) {
-  ir::RtTree* tree = &state_->writable().rt_info();
-  for (const std::string& key : path) {
-    auto child = std::find_if(tree->children.begin(), tree->children.end(),
-                              [&](const auto& entry) { return entry.first == key; });
-    if (child == tree->children.end()) child = tree->children.insert(child, {key, {}});
-    tree = &child->second;
+  if (path.empty()) throw_error(ErrorCode::invalid_argument, "the path of runtime information is empty");
+  AnyMap* map = &get_rt_info();
+  for (auto key = path.begin(); key + 1 != path.end(); ++key) {
+    Any& inner = (*map)[*key];
+    if (!inner.is<AnyMap>()) inner = AnyMap();
+    map = &inner.as<AnyMap>();
   }
-  tree->children.clear();
-  tree->value = value.as<std::string>();
+  (*map)[path.back()] = value;
 }
 
 std::ostream& operator<<(std::ostream& out, const Model& model) {

@@ -4,9 +4,9 @@
 #include <ostream>
 
 #include "ir/base/error.hpp"
+#include "runtime/api/draft.hpp"
 #include "runtime/api/graph_state.hpp"
 #include "runtime/api/model_ends.hpp"
-#include "runtime/api/rt_info_map.hpp"
 #include "terroir/layout.hpp"
 #include "terroir/op/constant.hpp"
 #include "terroir/op/ends.hpp"
@@ -16,7 +16,6 @@ namespace terroir {
 namespace {
 
 using detail::NodeAccess;
-using detail::to_any_map;
 
 const Node& node_of(const Output<const Node>& port) {
   if (port.get_node() == nullptr) throw_error(ErrorCode::invalid_argument, "the port is empty");
@@ -31,6 +30,17 @@ const ir::OutputPort& port_of(const Output<const Node>& port) {
 ir::OutputPort& writable_port(const Output<Node>& port) {
   const Output<const Node> reading = port;
   return NodeAccess::state(node_of(reading))->writable().port(NodeAccess::value(reading));
+}
+
+detail::RtInfoMaps::Owner rt_info_owner(const Output<const Node>& port) {
+  const ir::Value value = NodeAccess::value(port);
+  return {detail::RtInfoMaps::Of::output, value.node, value.output};
+}
+
+/// The map that code may have written to; null while nobody has asked for it.
+AnyMap* written_rt_info(const Output<const Node>& port) {
+  const auto& state = NodeAccess::state(node_of(port));
+  return state->rt_info.find(*state->graph, rt_info_owner(port));
 }
 
 void sort_names(std::vector<std::string>& names) {
@@ -190,7 +200,27 @@ std::map<std::string, std::string> Node::get_attributes() const {
   return texts;
 }
 
-const AnyMap Node::get_rt_info() const { return to_any_map(NodeAccess::node(*this).rt_info); }
+AnyMap& NodeAccess::rt_info(const Node& node, detail::RtInfoMaps::Of of, size_t index) {
+  const Place here = place(node);
+  return here.state->rt_info.at(*here.state->graph, {of, here.id, static_cast<int32_t>(index)});
+}
+
+RTMap& Node::get_rt_info() { return const_cast<RTMap&>(std::as_const(*this).get_rt_info()); }
+const RTMap& Node::get_rt_info() const {
+  static_cast<void>(NodeAccess::node(*this));
+  return NodeAccess::rt_info(*this, detail::RtInfoMaps::Of::layer);
+}
+
+std::shared_ptr<Node> Node::clone_with_new_inputs(const OutputVector& inputs) const {
+  const detail::NodeHandle copy = detail::copy_layer(*this, inputs);
+  return NodeAccess::make(copy.state, static_cast<ir::NodeId>(copy.id));
+}
+std::shared_ptr<Node> Node::copy_with_new_inputs(const OutputVector& inputs) const {
+  auto copy = clone_with_new_inputs(inputs);
+  copy->set_friendly_name(get_friendly_name());
+  return copy;
+}
+
 bool Node::operator==(const Node& other) const {
   return NodeAccess::state(*this) == NodeAccess::state(other) && NodeAccess::id(*this) == NodeAccess::id(other);
 }
@@ -214,7 +244,11 @@ std::string Output<const Node>::get_any_name() const {
   return *std::min_element(names.begin(), names.end());
 }
 
-const AnyMap Output<const Node>::get_rt_info() const { return to_any_map(port_of(*this).rt_info); }
+const RTMap& Output<const Node>::get_rt_info() const {
+  const auto& state = NodeAccess::state(node_of(*this));
+  return state->rt_info.at(*state->graph, rt_info_owner(*this));
+}
+RTMap& Output<Node>::get_rt_info() { return const_cast<RTMap&>(std::as_const(*this).get_rt_info()); }
 
 bool Output<const Node>::operator==(const Output& other) const {
   if (node_ == nullptr || other.node_ == nullptr) return node_ == other.node_;
@@ -256,6 +290,12 @@ std::ostream& operator<<(std::ostream& out, const Output<Node>& port) { return o
 namespace layout {
 
 Layout get_layout(const Output<const Node>& port) {
+  if (const AnyMap* info = written_rt_info(port)) {
+    const auto entry = info->find("layout");
+    const AnyMap* fields = entry != info->end() ? entry->second.get_if<AnyMap>() : nullptr;
+    return fields != nullptr && fields->count("layout") != 0 ? Layout(fields->at("layout").as<std::string>())
+                                                             : Layout();
+  }
   const ir::RtInfo& info = port_of(port).rt_info;
   const auto entry = info.find("layout");
   if (entry == info.end()) return Layout();
@@ -267,6 +307,7 @@ void set_layout(Output<Node> port, const Layout& layout) {
   ir::OutputPort& target = writable_port(port);
   if (layout.empty()) {
     target.rt_info.erase("layout");
+    if (AnyMap* written = written_rt_info(port)) written->erase("layout");
     return;
   }
   const std::string text = layout.to_string();
@@ -277,6 +318,7 @@ void set_layout(Output<Node> port, const Layout& layout) {
     }
   }
   target.rt_info["layout"] = {{"version", "0"}, {"layout", text}};
+  if (AnyMap* written = written_rt_info(port)) (*written)["layout"] = AnyMap{{"version", "0"}, {"layout", text}};
 }
 
 }  // namespace layout

@@ -1,11 +1,11 @@
 #include "terroir/node_input.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/base/error.hpp"
 #include "runtime/api/draft.hpp"
 #include "runtime/api/graph_state.hpp"
-#include "runtime/api/rt_info_map.hpp"
 
 namespace terroir {
 
@@ -38,10 +38,11 @@ Input<Node>::Input(std::shared_ptr<Node> node, size_t index) : node_(std::move(n
   check_input(*node_, index);
 }
 
-const AnyMap Input<const Node>::get_rt_info() const {
-  const std::vector<ir::RtInfo>& all = NodeAccess::node(*node_).input_rt_info;
-  return index_ < all.size() ? detail::to_any_map(all[index_]) : AnyMap();
+const RTMap& Input<const Node>::get_rt_info() const {
+  check_input(*node_, index_);
+  return NodeAccess::rt_info(*node_, detail::RtInfoMaps::Of::input, index_);
 }
+RTMap& Input<Node>::get_rt_info() { return const_cast<RTMap&>(std::as_const(*this).get_rt_info()); }
 
 bool Input<const Node>::operator<(const Input& other) const {
   const auto key = [](const Input& input) {

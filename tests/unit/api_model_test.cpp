@@ -284,11 +284,6 @@ TEST(Model, KeepsRuntimeInformation) {
   EXPECT_EQ(model->get_rt_info<int>("a", "c"), 3);
   EXPECT_EQ(model->get_rt_info().at("a").as<AnyMap>().size(), 2u);
   EXPECT_EQ(caught([&] { model->get_rt_info<int>("x"); }).code(), ErrorCode::not_found);
-  // A copy: what is written to it would be lost, so it must not compile.
-  static_assert(std::is_const_v<decltype(model->get_rt_info())>);
-  static_assert(std::is_const_v<decltype(std::declval<Node&>().get_rt_info())>);
-  static_assert(std::is_const_v<decltype(std::declval<Output<Node>&>().get_rt_info())>);
-  static_assert(std::is_const_v<decltype(std::declval<Input<Node>&>().get_rt_info())>);
 }
 
 TEST(Model, BatchComesFromLayouts) {

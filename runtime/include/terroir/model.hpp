@@ -169,8 +169,9 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
   /// An independent copy; the weights are shared.
   std::shared_ptr<Model> clone() const;
 
-  /// The model's runtime information as nested maps of texts.
-  const AnyMap get_rt_info() const;
+  /// The model's runtime information: nested maps, of texts where a file was read. All of it is written to files.
+  AnyMap& get_rt_info();
+  const AnyMap& get_rt_info() const;
   /// The value at a path, e.g. get_rt_info<std::string>("conversion_parameters", "framework").
   /// Throws Exception (not_found).
   template <typename T, typename... Keys>
@@ -190,7 +191,7 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
     return has_rt_info_at({std::string(path)...});
   }
   bool has_rt_info(const std::vector<std::string>& path) const { return has_rt_info_at(path); }
-  /// Sets the value at a path, as text, and makes the path as needed.
+  /// Sets the value at a path, and makes the path as needed.
   template <typename... Keys>
   void set_rt_info(const Any& value, const Keys&... path) {
     set_rt_info_at(value, {std::string(path)...});
@@ -200,7 +201,7 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
  private:
   friend struct detail::ModelAccess;
   explicit Model(std::shared_ptr<detail::GraphState> state);
-  Any rt_info_at(const std::vector<std::string>& path) const;
+  const Any& rt_info_at(const std::vector<std::string>& path) const;
   bool has_rt_info_at(const std::vector<std::string>& path) const;
   void set_rt_info_at(const Any& value, const std::vector<std::string>& path);
 

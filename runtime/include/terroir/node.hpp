@@ -41,6 +41,8 @@ struct NodeHandle {
 namespace descriptor {
 class Tensor;
 }
+using NodeVector = std::vector<std::shared_ptr<Node>>;
+using OutputVector = std::vector<Output<Node>>;
 
 /// Type and version of a layer.
 struct DiscreteTypeInfo {
@@ -64,6 +66,7 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
   std::string get_name() const;
   /// The name of the class in terroir/ops.hpp: "Convolution", "Relu".
   std::string get_type_name() const;
+  std::string description() const { return get_type_name(); }
   DiscreteTypeInfo get_type_info() const;
 
   size_t get_input_size() const;
@@ -97,6 +100,8 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
 
   /// To name the tensor of an output.
   descriptor::Tensor get_output_tensor(size_t index);
+  /// The same of what input `index` reads.
+  descriptor::Tensor get_input_tensor(size_t index);
   element::Type get_output_element_type(size_t index) const;
   PartialShape get_output_partial_shape(size_t index) const;
   /// Throws Exception (invalid_argument) if the shape is dynamic.
@@ -112,9 +117,20 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
 
   /// The attributes in the spelling of IR files, e.g. {"strides", "1, 1"}.
   std::map<std::string, std::string> get_attributes() const;
-  /// The layer's runtime information: names -> maps of texts. A copy, and constant: what would be written to it, and
-  /// lost, does not compile.
-  const AnyMap get_rt_info() const;
+  /// The layer's runtime information, which all its handles share. Records of files are maps of texts; of what code
+  /// adds, files get maps with a "version", and keys that begin with "user_data", as in OpenVINO. It lives as long as
+  /// the model.
+  using RTMap = AnyMap;
+  RTMap& get_rt_info();
+  const RTMap& get_rt_info() const;
+
+  /// A layer like this one, with a name of its own, that reads `inputs`. Throws Exception: invalid_argument for inputs
+  /// of different models, and what the operation refuses.
+  std::shared_ptr<Node> clone_with_new_inputs(const OutputVector& inputs) const;
+  /// The same, with this layer's name.
+  std::shared_ptr<Node> copy_with_new_inputs(const OutputVector& inputs) const;
+  /// Input::replace_source_output().
+  void set_argument(size_t index, const Output<Node>& source);
 
   bool operator==(const Node& other) const;
   bool operator!=(const Node& other) const { return !(*this == other); }
@@ -150,7 +166,8 @@ class TERROIR_API Output<const Node> {
   std::unordered_set<std::string> get_names() const;
   /// The first name in alphabetical order. Throws Exception (not_found) if there is none.
   std::string get_any_name() const;
-  const AnyMap get_rt_info() const;
+  /// Of the tensor, as Node::get_rt_info().
+  const RTMap& get_rt_info() const;
   /// Inputs that read it.
   std::set<Input<Node>> get_target_inputs() const;
 
@@ -181,7 +198,8 @@ class TERROIR_API Output<Node> {
   Shape get_shape() const { return Output<const Node>(*this).get_shape(); }
   std::unordered_set<std::string> get_names() const { return Output<const Node>(*this).get_names(); }
   std::string get_any_name() const { return Output<const Node>(*this).get_any_name(); }
-  const AnyMap get_rt_info() const { return Output<const Node>(*this).get_rt_info(); }
+  RTMap& get_rt_info();
+  const RTMap& get_rt_info() const { return Output<const Node>(*this).get_rt_info(); }
   std::set<Input<Node>> get_target_inputs() const;
   /// What reads this output reads `replacement` instead, and tensor names move there. Throws Exception as
   /// Input::replace_source_output().
@@ -205,9 +223,6 @@ class TERROIR_API Output<Node> {
 inline Output<const Node>::Output(const Output<Node>& other)
     : node_(other.get_node_shared_ptr()), index_(other.get_index()) {}
 
-using NodeVector = std::vector<std::shared_ptr<Node>>;
-using OutputVector = std::vector<Output<Node>>;
-
 namespace descriptor {
 
 /// The tensor of an output, under OpenVINO's name for it: its type, shape and names.
@@ -221,6 +236,8 @@ class Tensor {
   std::string get_any_name() const { return port_.get_any_name(); }
   void set_names(const std::unordered_set<std::string>& names) { port_.set_names(names); }
   void add_names(const std::unordered_set<std::string>& names) { port_.add_names(names); }
+  RTMap& get_rt_info() { return port_.get_rt_info(); }
+  const RTMap& get_rt_info() const { return port_.get_rt_info(); }
 
  private:
   Output<Node> port_;
@@ -229,6 +246,7 @@ class Tensor {
 }  // namespace descriptor
 
 inline descriptor::Tensor Node::get_output_tensor(size_t index) { return descriptor::Tensor(output(index)); }
+inline descriptor::Tensor Node::get_input_tensor(size_t index) { return descriptor::Tensor(input_value(index)); }
 inline descriptor::Tensor Output<Node>::get_tensor() const { return descriptor::Tensor(*this); }
 inline std::shared_ptr<descriptor::Tensor> Output<Node>::get_tensor_ptr() const {
   return std::make_shared<descriptor::Tensor>(*this);

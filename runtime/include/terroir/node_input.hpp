@@ -29,7 +29,8 @@ class TERROIR_API Input<const Node> {
   /// Throws Exception (invalid_argument) if the shape is dynamic.
   Shape get_shape() const { return get_source_output().get_shape(); }
   Output<const Node> get_source_output() const { return node_->input_value(index_); }
-  const AnyMap get_rt_info() const;
+  /// As Node::get_rt_info().
+  const RTMap& get_rt_info() const;
 
   bool operator==(const Input& other) const { return index_ == other.index_ && *node_ == *other.node_; }
   bool operator!=(const Input& other) const { return !(*this == other); }
@@ -52,7 +53,8 @@ class TERROIR_API Input<Node> {
   PartialShape get_partial_shape() const { return get_source_output().get_partial_shape(); }
   Shape get_shape() const { return get_source_output().get_shape(); }
   Output<Node> get_source_output() const { return node_->input_value(index_); }
-  const AnyMap get_rt_info() const { return Input<const Node>(*this).get_rt_info(); }
+  RTMap& get_rt_info();
+  const RTMap& get_rt_info() const { return Input<const Node>(*this).get_rt_info(); }
 
   /// Throws Exception (invalid_argument), and then nothing has changed: if the layer would read what follows from it,
   /// and for outputs of another model, and of Parameters that are not the model's.
@@ -73,5 +75,7 @@ class TERROIR_API Input<Node> {
 /// Exception (invalid_argument) as Input::replace_source_output(), and if they have not as many outputs.
 TERROIR_API void replace_node(const std::shared_ptr<Node>& target, const std::shared_ptr<Node>& replacement);
 TERROIR_API void replace_node(const std::shared_ptr<Node>& target, const OutputVector& replacements);
+
+inline void Node::set_argument(size_t index, const Output<Node>& source) { input(index).replace_source_output(source); }
 
 }  // namespace terroir

@@ -21,6 +21,7 @@
 #include "terroir/profiling_info.hpp"
 #include "terroir/properties.hpp"
 #include "terroir/remote_context.hpp"
+#include "terroir/rt_info.hpp"
 #include "terroir/serialize.hpp"
 #include "terroir/shape.hpp"
 #include "terroir/tensor.hpp"

@@ -1,0 +1,67 @@
+// Runtime information as code reads and writes it: maps of any values.
+//
+// What: graphs and files carry texts (ir::RtInfo, ir::RtTree). A map is made of them when it is first asked for, stays
+//       at its address from then on, and what code writes to it counts: graphs that are compiled, copied or written get
+//       it as texts (write()), and what others change in the graph comes into the map when it is asked for again.
+//       Values that files have no place for live in the maps alone.
+// Formula: of layers and ports, a map with a "version" is an <attribute>, a key that begins with "user_data" (which its
+//       name follows) a <user_data>; other keys are not written. Of a model, all are.
+// Cost: nothing for owners whose map nobody has asked for.
+// Threads: maps may be asked for by several threads at once.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph/graph.hpp"
+#include "terroir/any.hpp"
+
+namespace terroir::detail {
+
+class RtInfoMaps {
+ public:
+  enum class Of { model, layer, input, output };
+  struct Owner {
+    Of of = Of::model;
+    ir::NodeId node = ir::NodeId::none;
+    int32_t index = 0;
+    auto operator<=>(const Owner&) const = default;
+  };
+  /// What code has made of an entry; no tree: it is gone.
+  struct Change {
+    Owner owner;
+    std::string name;
+    std::optional<ir::RtTree> tree;
+  };
+
+  AnyMap& at(const ir::Graph& graph, const Owner& owner);
+  /// The same; null while nobody has asked for it.
+  AnyMap* find(const ir::Graph& graph, const Owner& owner);
+
+  /// How the maps differ from the texts of the graph.
+  std::vector<Change> changes(const ir::Graph& graph);
+  static void write(const std::vector<Change>& changes, ir::Graph& graph);
+
+  /// A layer has another id.
+  void rename(ir::NodeId from, ir::NodeId to);
+  /// Maps of layers that have gone to another graph go along, those of layers that are in both are copied; `there`: ids
+  /// by id here, none: not there; `moved`: whether they are here no more.
+  void hand_over(RtInfoMaps& to, const std::vector<ir::NodeId>& there, bool moved);
+  /// Maps of a copy of the graph, in which ids are the same.
+  void copy_to(RtInfoMaps& copy, const ir::Graph& graph);
+
+ private:
+  struct Entry {
+    AnyMap map;
+    ir::RtTree told;  // by the graph when the map was last asked for
+  };
+  static void take_over(Entry& entry, ir::RtTree now);
+
+  std::mutex mutex_;
+  std::map<Owner, Entry> entries_;
+};
+
+}  // namespace terroir::detail
