@@ -642,6 +642,8 @@ const Name kNames[] = {
     NAME(op::TopKMode, op::TopKMode::MAX),
     NAME(op::TopKSortType, op::TopKSortType::SORT_VALUES),
     NAME(op::RecurrentSequenceDirection, op::RecurrentSequenceDirection::REVERSE),
+    NAME(op::PhiloxAlignment, op::PhiloxAlignment::PYTORCH),
+    NAME(op::FillMode, op::FillMode::LOWEST),
     NAME(op::LSTMWeightsFormat, op::LSTMWeightsFormat::IFCO),
     NAME(op::v8::If::If, op::v8::If(port())),
     NAME(op::v8::If::set_then_body, op::v8::If(port()).set_then_body(model())),

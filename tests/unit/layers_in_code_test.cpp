@@ -222,13 +222,11 @@ TEST(LayersInCode, EveryOperationHasAClass) {
 #define TERROIR_OP_BINARY TERROIR_ROW
 #define TERROIR_OP_REDUCE TERROIR_ROW
 #define TERROIR_OP_WRITTEN TERROIR_ROW
-#define TERROIR_OP_PLAIN TERROIR_ROW
 #include "terroir/op/ops.inc"
 #undef TERROIR_OP_UNARY
 #undef TERROIR_OP_BINARY
 #undef TERROIR_OP_REDUCE
 #undef TERROIR_OP_WRITTEN
-#undef TERROIR_OP_PLAIN
 #undef TERROIR_ROW
   std::set<std::pair<std::string, std::string>> operations;
   for (const ir::OpSchema* schema : ops::builtin_registry().all()) {

@@ -129,5 +129,78 @@ TEST(LayerConstructors, DeformedProducts) {
             "[1,8,9,9] detect_negative=false detect_positive=true");
 }
 
+TEST(LayerConstructors, BitsAndMatrices) {
+  using Binary = v1::BinaryConvolution;
+  const auto image = input({1, 8, 9, 9});
+  const auto bits = std::make_shared<v0::Constant>(element::u1, Shape{4, 8, 3, 3}, 0);
+  const std::vector<std::string> names{"mode", "pad_value", "auto_pad"};
+  EXPECT_EQ(text(Binary(image, bits, Strides{2, 2}, CoordinateDiff{0, 0}, CoordinateDiff{0, 0}, Strides{1, 1},
+                        Binary::BinaryConvolutionMode::XNOR_POPCOUNT, -1.f),
+                 names),
+            "[1,4,4,4] mode=xnor-popcount pad_value=-1 auto_pad=explicit");
+  EXPECT_EQ(text(Binary(image, bits, Strides{1, 1}, CoordinateDiff{1, 1}, CoordinateDiff{1, 1}, Strides{1, 1},
+                        "xnor-popcount", 0.f, PadType::SAME_UPPER),
+                 names),
+            "[1,4,9,9] mode=xnor-popcount pad_value=0 auto_pad=same_upper");
+  EXPECT_EQ(text(v14::Inverse(input({2, 3, 3})), {"adjoint"}), "[2,3,3] adjoint=false");
+  EXPECT_EQ(text(v14::Inverse(input({2, 3, 3}), true), {"adjoint"}), "[2,3,3] adjoint=true");
+}
+
+TEST(LayerConstructors, TypesAndTexts) {
+  const auto data = input({2, 3});
+  EXPECT_EQ(text(v13::FakeConvert(data, real(1)), {"destination_type"}), "[2,3] destination_type=f8e4m3");
+  EXPECT_EQ(text(v13::FakeConvert(data, real(1), "f8e5m2"), {"destination_type"}), "[2,3] destination_type=f8e5m2");
+  EXPECT_EQ(text(v13::FakeConvert(data, real(1), element::f8e5m2), {"destination_type"}),
+            "[2,3] destination_type=f8e5m2");
+  EXPECT_EQ(v13::FakeConvert(data, real(1), real(0)).get_input_size(), 3u);
+  EXPECT_EQ(text(v13::FakeConvert(data, real(1), real(0), element::f8e5m2), {"destination_type"}),
+            "[2,3] destination_type=f8e5m2");
+  const std::vector<std::string> promotions{"promote_unsafe", "pytorch_scalar_promotion",
+                                            "u64_integer_promotion_target"};
+  EXPECT_EQ(text(v14::ConvertPromoteTypes(data, data), promotions),
+            "[2,3] promote_unsafe=false pytorch_scalar_promotion=false u64_integer_promotion_target=f32");
+  EXPECT_EQ(text(v14::ConvertPromoteTypes(data, number(1), true, true, element::f64), promotions),
+            "[2,3] promote_unsafe=true pytorch_scalar_promotion=true u64_integer_promotion_target=f64");
+  EXPECT_EQ(text(v16::Identity(data)), "[2,3]");
+  const auto offsets = input({4}, element::i32);
+  const v15::StringTensorPack texts(offsets, offsets, input({9}, element::u8));
+  EXPECT_EQ(texts.get_element_type(), element::string);
+  EXPECT_EQ(text(texts), "[4]");
+  const v15::StringTensorUnpack bytes(input({4}, element::string));
+  EXPECT_EQ(bytes.get_output_size(), 3u);
+  EXPECT_EQ(bytes.get_output_element_type(2), element::u8);
+}
+
+TEST(LayerConstructors, RandomNumbersAndSegments) {
+  EXPECT_EQ(text(v8::RandomUniform(list({2, 3}), real(0), real(1), element::f32),
+                 {"output_type", "global_seed", "op_seed", "alignment"}),
+            "[2,3] output_type=f32 global_seed=0 op_seed=0 alignment=tensorflow");
+  EXPECT_EQ(text(v8::RandomUniform(list({4}), number(0), number(9), element::i64, 5, 7, PhiloxAlignment::PYTORCH),
+                 {"output_type", "global_seed", "op_seed", "alignment"}),
+            "[4] output_type=i64 global_seed=5 op_seed=7 alignment=pytorch");
+  EXPECT_EQ(text(v13::Multinomial(input({2, 5}), number(3), element::i64, true, false, 4),
+                 {"convert_type", "with_replacement", "log_probs", "global_seed", "op_seed"}),
+            "[2,3] convert_type=i64 with_replacement=true log_probs=false global_seed=4 op_seed=0");
+  const auto ids = input({5}, element::i32);
+  using Hot = v16::OneHot;
+  EXPECT_EQ(text(Hot(ids, number(3), real(1), real(0), -1), {"axis", "negative_indices_mode"}),
+            "[5,3] axis=-1 negative_indices_mode=ignore_negative");
+  EXPECT_EQ(text(Hot(ids, number(3), real(1), real(0), 0, Hot::NegativeIndicesMode::NORMALIZE),
+                 {"axis", "negative_indices_mode"}),
+            "[3,5] axis=0 negative_indices_mode=normalize");
+  EXPECT_EQ(text(v16::SegmentMax(input({5, 2}), ids, FillMode::LOWEST), {"fill_mode"}), "[?,2] fill_mode=LOWEST");
+  EXPECT_EQ(text(v16::SegmentMax(input({5, 2}), ids, number(4), FillMode::ZERO), {"fill_mode"}),
+            "[4,2] fill_mode=ZERO");
+  const v16::SparseFillEmptyRows filled(input({6}), list({4, 9}), input({6, 2}, element::i64), real(-1));
+  EXPECT_EQ(filled.get_output_shape(2), (Shape{4}));
+}
+
+TEST(LayerConstructors, VariablesByName) {
+  const v3::ReadValue read(real(0), "state");
+  EXPECT_EQ(text(read, {"variable_id"}), "[] variable_id=state");
+  EXPECT_EQ(text(v3::Assign(std::make_shared<v3::ReadValue>(real(0), "state"), "state"), {"variable_id"}),
+            "[] variable_id=state");
+}
+
 }  // namespace
 }  // namespace terroir

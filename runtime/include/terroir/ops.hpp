@@ -5,8 +5,8 @@
 //      auto product = std::make_shared<op::v1::Multiply>(data, half);
 //      Model model(OutputVector{std::make_shared<op::v0::Relu>(product)}, {data}, "halves");
 // What: the classes of OpenVINO's namespace ov::op, by the versions of the operations; terroir/opsets.hpp has them by
-//       sets. The constructors are OpenVINO's, but for the last rows of terroir/op/ops.inc; every class also
-//       takes its inputs and its attributes by their names in IR files:
+//       sets. The constructors are OpenVINO's; every class also takes its inputs and its attributes by their names in
+//       IR files:
 //      std::make_shared<op::v0::PriorBoxClustered>(OutputVector{a, b}, AnyMap{{"width", "10,20"}, ...});
 // Errors: Exception from the constructor: invalid_argument and not_found for attributes, and what the operation
 // refuses.
@@ -59,15 +59,8 @@
   };                                                                                 \
   }
 #define TERROIR_OP_WRITTEN(space, Name, type, set)
-#define TERROIR_OP_PLAIN(space, Name, type, set) \
-  namespace terroir::op::space {                 \
-  class Name : public Node {                     \
-    TERROIR_LAYER(Name, type, #set)              \
-  };                                             \
-  }
 #include "terroir/op/ops.inc"
 #undef TERROIR_OP_UNARY
 #undef TERROIR_OP_BINARY
 #undef TERROIR_OP_REDUCE
 #undef TERROIR_OP_WRITTEN
-#undef TERROIR_OP_PLAIN

@@ -148,5 +148,37 @@ class IsInf : public Node {
 };
 
 }  // namespace v10
+
+namespace v13 {
+
+class FakeConvert : public Node {
+  TERROIR_LAYER(FakeConvert, "FakeConvert", "opset13")
+  FakeConvert(const Output<Node>& data, const Output<Node>& scale, const std::string& destination_type = "f8e4m3")
+      : FakeConvert(OutputVector{data, scale}, {{"destination_type", destination_type}}) {}
+  FakeConvert(const Output<Node>& data, const Output<Node>& scale, const element::Type& destination_type)
+      : FakeConvert(OutputVector{data, scale}, {{"destination_type", destination_type}}) {}
+  FakeConvert(const Output<Node>& data, const Output<Node>& scale, const Output<Node>& shift,
+              const std::string& destination_type = "f8e4m3")
+      : FakeConvert(OutputVector{data, scale, shift}, {{"destination_type", destination_type}}) {}
+  FakeConvert(const Output<Node>& data, const Output<Node>& scale, const Output<Node>& shift,
+              const element::Type& destination_type)
+      : FakeConvert(OutputVector{data, scale, shift}, {{"destination_type", destination_type}}) {}
+};
+
+}  // namespace v13
+
+namespace v14 {
+
+class ConvertPromoteTypes : public Node {
+  TERROIR_LAYER(ConvertPromoteTypes, "ConvertPromoteTypes", "opset14")
+  ConvertPromoteTypes(const Output<Node>& a, const Output<Node>& b, bool promote_unsafe = false,
+                      bool pytorch_scalar_promotion = false,
+                      const element::Type& u64_integer_promotion_target = element::f32)
+      : ConvertPromoteTypes(OutputVector{a, b}, {{"promote_unsafe", promote_unsafe},
+                                                 {"pytorch_scalar_promotion", pytorch_scalar_promotion},
+                                                 {"u64_integer_promotion_target", u64_integer_promotion_target}}) {}
+};
+
+}  // namespace v14
 }  // namespace op
 }  // namespace terroir

@@ -49,6 +49,8 @@ enum class MVNEpsMode { INSIDE_SQRT, OUTSIDE_SQRT };
 enum class GeluApproximationMode { TANH, ERF };
 enum class TopKMode { MAX, MIN };
 enum class TopKSortType { NONE, SORT_INDICES, SORT_VALUES };
+enum class PhiloxAlignment { TENSORFLOW, PYTORCH };
+enum class FillMode { ZERO, LOWEST };
 
 struct BroadcastModeSpec {
   BroadcastModeSpec(BroadcastType type = BroadcastType::NUMPY, int64_t axis = 0)  // NOLINT: implicit, as in OpenVINO
@@ -96,6 +98,10 @@ inline const char* spelling(op::TopKMode mode) { return mode == op::TopKMode::MA
 inline const char* spelling(op::TopKSortType type) {
   return type == op::TopKSortType::NONE ? "none" : type == op::TopKSortType::SORT_VALUES ? "value" : "index";
 }
+inline const char* spelling(op::PhiloxAlignment alignment) {
+  return alignment == op::PhiloxAlignment::TENSORFLOW ? "tensorflow" : "pytorch";
+}
+inline const char* spelling(op::FillMode mode) { return mode == op::FillMode::ZERO ? "ZERO" : "LOWEST"; }
 
 /// The elements of any list of integers.
 template <typename List>

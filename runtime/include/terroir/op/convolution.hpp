@@ -97,6 +97,30 @@ class GroupConvolutionBackpropData : public Node {
   }
 };
 
+/// Of data and filters that stand for -1 and 1.
+class BinaryConvolution : public Node {
+  TERROIR_LAYER(BinaryConvolution, "BinaryConvolution", "opset1")
+  enum class BinaryConvolutionMode { XNOR_POPCOUNT };
+  BinaryConvolution(const Output<Node>& data, const Output<Node>& filters, const Strides& strides,
+                    const CoordinateDiff& pads_begin, const CoordinateDiff& pads_end, const Strides& dilations,
+                    BinaryConvolutionMode, float pad_value, PadType auto_pad = PadType::EXPLICIT)
+      : BinaryConvolution(data, filters, strides, pads_begin, pads_end, dilations, "xnor-popcount", pad_value,
+                          auto_pad) {}
+  BinaryConvolution(const Output<Node>& data, const Output<Node>& filters, const Strides& strides,
+                    const CoordinateDiff& pads_begin, const CoordinateDiff& pads_end, const Strides& dilations,
+                    const std::string& mode, float pad_value, PadType auto_pad = PadType::EXPLICIT)
+      : BinaryConvolution(
+            OutputVector{data, filters},
+            of_bits(detail::window(strides, pads_begin, pads_end, dilations, auto_pad), mode, pad_value)) {}
+
+ private:
+  static AnyMap of_bits(AnyMap attributes, const std::string& mode, float pad_value) {
+    attributes.emplace("mode", mode);
+    attributes.emplace("pad_value", pad_value);
+    return attributes;
+  }
+};
+
 class DeformableConvolution : public Node {
   TERROIR_LAYER(DeformableConvolution, "DeformableConvolution", "opset1")
   DeformableConvolution(const Output<Node>& data, const Output<Node>& offsets, const Output<Node>& filters,
@@ -150,5 +174,15 @@ class DeformableConvolution : public Node {
 };
 
 }  // namespace v8
+
+namespace v14 {
+
+class Inverse : public Node {
+  TERROIR_LAYER(Inverse, "Inverse", "opset14")
+  explicit Inverse(const Output<Node>& data, bool adjoint = false)
+      : Inverse(OutputVector{data}, {{"adjoint", adjoint}}) {}
+};
+
+}  // namespace v14
 }  // namespace op
 }  // namespace terroir

@@ -237,6 +237,13 @@ class Squeeze : public Node {
       : Squeeze(OutputVector{data, axes}, {{"allow_axis_skip", allow_axis_skip}}) {}
 };
 
+/// Texts of their bytes.
+class StringTensorPack : public Node {
+  TERROIR_LAYER(StringTensorPack, "StringTensorPack", "opset15")
+  StringTensorPack(const Output<Node>& begins, const Output<Node>& ends, const Output<Node>& symbols)
+      : StringTensorPack(OutputVector{begins, ends, symbols}) {}
+};
+
 class Col2Im : public Node {
   TERROIR_LAYER(Col2Im, "Col2Im", "opset15")
   Col2Im(const Output<Node>& data, const Output<Node>& output_size, const Output<Node>& kernel_size,

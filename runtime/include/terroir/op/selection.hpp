@@ -167,6 +167,18 @@ class GatherND : public Node {
       : GatherND(OutputVector{data, indices}, {{"batch_dims", static_cast<int64_t>(batch_dims)}}) {}
 };
 
+/// The same numbers for the same seeds, on every device; others each time if both are 0.
+class RandomUniform : public Node {
+  TERROIR_LAYER(RandomUniform, "RandomUniform", "opset8")
+  RandomUniform(const Output<Node>& out_shape, const Output<Node>& min_val, const Output<Node>& max_val,
+                const element::Type& out_type, uint64_t global_seed = 0, uint64_t op_seed = 0,
+                PhiloxAlignment alignment = PhiloxAlignment::TENSORFLOW)
+      : RandomUniform(OutputVector{out_shape, min_val, max_val}, {{"output_type", out_type},
+                                                                  {"global_seed", global_seed},
+                                                                  {"op_seed", op_seed},
+                                                                  {"alignment", detail::spelling(alignment)}}) {}
+};
+
 }  // namespace v8
 
 namespace v9 {
@@ -254,6 +266,17 @@ class ScaledDotProductAttention : public Node {
       : ScaledDotProductAttention(OutputVector{query, key, value, attention_mask, scale}, {{"causal", causal}}) {}
 };
 
+class Multinomial : public Node {
+  TERROIR_LAYER(Multinomial, "Multinomial", "opset13")
+  Multinomial(const Output<Node>& probs, const Output<Node>& num_samples, const element::Type& convert_type,
+              bool with_replacement, bool log_probs, uint64_t global_seed = 0, uint64_t op_seed = 0)
+      : Multinomial(OutputVector{probs, num_samples}, {{"convert_type", convert_type},
+                                                       {"with_replacement", with_replacement},
+                                                       {"log_probs", log_probs},
+                                                       {"global_seed", global_seed},
+                                                       {"op_seed", op_seed}}) {}
+};
+
 }  // namespace v13
 
 namespace v15 {
@@ -280,5 +303,36 @@ class SearchSorted : public Node {
 };
 
 }  // namespace v15
+
+namespace v16 {
+
+class OneHot : public Node {
+  TERROIR_LAYER(OneHot, "OneHot", "opset16")
+  enum class NegativeIndicesMode { IGNORE_NEGATIVE, NORMALIZE };
+  OneHot(const Output<Node>& indices, const Output<Node>& depth, const Output<Node>& on_value,
+         const Output<Node>& off_value, int64_t axis, NegativeIndicesMode mode = NegativeIndicesMode::IGNORE_NEGATIVE)
+      : OneHot(OutputVector{indices, depth, on_value, off_value},
+               {{"axis", axis},
+                {"negative_indices_mode", mode == NegativeIndicesMode::NORMALIZE ? "normalize" : "ignore_negative"}}) {}
+};
+
+class SegmentMax : public Node {
+  TERROIR_LAYER(SegmentMax, "SegmentMax", "opset16")
+  SegmentMax(const Output<Node>& data, const Output<Node>& segment_ids, FillMode fill_mode)
+      : SegmentMax(OutputVector{data, segment_ids}, {{"fill_mode", detail::spelling(fill_mode)}}) {}
+  SegmentMax(const Output<Node>& data, const Output<Node>& segment_ids, const Output<Node>& num_segments,
+             FillMode fill_mode)
+      : SegmentMax(OutputVector{data, segment_ids, num_segments}, {{"fill_mode", detail::spelling(fill_mode)}}) {}
+};
+
+/// In the order of the operation's inputs, as OpenVINO takes them whatever its header calls them.
+class SparseFillEmptyRows : public Node {
+  TERROIR_LAYER(SparseFillEmptyRows, "SparseFillEmptyRows", "opset16")
+  SparseFillEmptyRows(const Output<Node>& values, const Output<Node>& dense_shape, const Output<Node>& indices,
+                      const Output<Node>& default_value)
+      : SparseFillEmptyRows(OutputVector{values, dense_shape, indices, default_value}) {}
+};
+
+}  // namespace v16
 }  // namespace op
 }  // namespace terroir

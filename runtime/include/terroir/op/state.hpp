@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "terroir/op/layer.hpp"
 #include "terroir/variable.hpp"
@@ -17,6 +18,22 @@ inline AnyMap by_name(const op::util::Variable& variable) {
 }  // namespace detail
 
 namespace op {
+namespace v3 {
+
+class ReadValue : public Node {
+  TERROIR_LAYER(ReadValue, "ReadValue", "opset3")
+  ReadValue(const Output<Node>& initial_value, const std::string& variable_id)
+      : ReadValue(OutputVector{initial_value}, {{"variable_id", variable_id}}) {}
+};
+
+class Assign : public Node {
+  TERROIR_LAYER(Assign, "Assign", "opset3")
+  Assign(const Output<Node>& value, const std::string& variable_id)
+      : Assign(OutputVector{value}, {{"variable_id", variable_id}}) {}
+};
+
+}  // namespace v3
+
 namespace v6 {
 
 class ReadValue : public Node {
