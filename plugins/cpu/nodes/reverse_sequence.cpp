@@ -10,6 +10,16 @@
 namespace terroir::cpu {
 namespace {
 
+/// Along an axis: every `step` units it goes on, and at its end begins anew.
+struct Counter {
+  int64_t index, units;
+  void advance(int64_t step, int64_t extent) {
+    if (++units < step) return;
+    units = 0;
+    if (++index == extent) index = 0;
+  }
+};
+
 class ReverseSequenceExecutor final : public Executor {
  public:
   explicit ReverseSequenceExecutor(const NodeContext& context) : length_type_(context.inputs[1].type) {
@@ -36,13 +46,16 @@ class ReverseSequenceExecutor final : public Executor {
       const int64_t per_task = std::max<int64_t>(1, kTaskBytes / unit_);
       args.arena.parallel_for((units_ + per_task - 1) / per_task, [&](int64_t task) {
         int64_t sources[kAtOnce];
-        const int64_t end = std::min(units_, (task + 1) * per_task);
-        for (int64_t first = task * per_task; first < end; first += kAtOnce) {
+        const int64_t begin = task * per_task, end = std::min(units_, begin + per_task);
+        // Places along both axes are counted: divisions for each unit would cost as much as moving it.
+        Counter item{begin / batch_step_ % batch_extent_, begin % batch_step_}, at{begin / step_ % extent_, begin % step_};
+        for (int64_t first = begin; first < end; first += kAtOnce) {
           const int64_t count = std::min(kAtOnce, end - first);
           for (int64_t i = 0; i < count; ++i) {
-            const int64_t unit = first + i, at = unit / step_ % extent_;
-            const int64_t length = lengths[unit / batch_step_ % batch_extent_];
-            sources[i] = (at < length ? unit + (length - 1 - 2 * at) * step_ : unit) * unit_;
+            const int64_t unit = first + i, length = lengths[item.index];
+            sources[i] = (at.index < length ? unit + (length - 1 - 2 * at.index) * step_ : unit) * unit_;
+            item.advance(batch_step_, batch_extent_);
+            at.advance(step_, extent_);
           }
           copy_indexed(static_cast<const char*>(args.inputs[0]), sources,
                        static_cast<char*>(args.outputs[0]) + first * unit_, unit_, count);

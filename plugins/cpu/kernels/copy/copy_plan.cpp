@@ -10,6 +10,8 @@ namespace {
 
 // Enough to be worth handing out.
 constexpr int64_t kTaskBytes = 65536;
+// Of a row that is repeated: half the first cache.
+constexpr int64_t kRepeatedBytes = 16384;
 // Where two tasks meet, so that they write to different cache lines.
 constexpr int64_t kLine = 64;
 // Axes that one row's position is made of.
@@ -127,7 +129,15 @@ void CopyPlan::cut_into_tasks() {
   pieces_of_column_ = columns > row_.extent;
   const int64_t extent = pieces_of_column_ ? columns : row_.extent;
   const int64_t grain = std::max<int64_t>(1, kLine / unit_);
-  if (row_bytes > 2 * kTaskBytes) {
+  const bool repeats = how_ == How::segments && !outer_.empty() &&
+                       std::all_of(outer_.begin(), outer_.end(),
+                                   [](const CopyAxis& axis) { return is_even(axis) && axis.src_step == 0; });
+  if (repeats && row_bytes > kRepeatedBytes) {
+    // A piece that the first cache holds goes to all its places before the next.
+    piece_extent_ = chunks(chunks(extent, chunks(row_bytes, kRepeatedBytes)), grain) * grain;
+    pieces_ = chunks(extent, piece_extent_);
+    rows_per_block_ = rows_;
+  } else if (row_bytes > 2 * kTaskBytes) {
     piece_extent_ = chunks(chunks(extent, chunks(row_bytes, kTaskBytes)), grain) * grain;
     pieces_ = chunks(extent, piece_extent_);
   } else {
@@ -152,16 +162,28 @@ void CopyPlan::run(int64_t task, const void* src, void* dst, const void* fill) c
   to[0] = dst_begin_;
   int64_t rest = first;
   for (size_t axis = rank; axis-- > 0; rest /= outer_[axis].extent) index[axis] = rest % outer_[axis].extent;
+  // Rows along the last of these axes are walked in registers.
+  const CopyAxis one{.extent = 1};
+  const CopyAxis& inner = rank > 0 ? outer_.back() : one;
+  int64_t at_inner = rank > 0 ? index[rank - 1] : 0;
+  const size_t above = rank > 0 ? rank - 1 : 0;
   size_t changed = 0;
-  for (int64_t row = first; row < last; ++row) {
-    for (size_t axis = changed; axis < rank; ++axis) {
+  for (int64_t row = first; row < last;) {
+    for (size_t axis = changed; axis < above; ++axis) {
       const int64_t at = source(outer_[axis], index[axis]);
       from[axis + 1] = from[axis] == kFill || at == kFill ? kFill : from[axis] + at;
       to[axis + 1] = to[axis] + index[axis] * outer_[axis].dst_step;
     }
-    run_row(from[rank] == kFill ? nullptr : static_cast<const char*>(src) + from[rank],
-            static_cast<char*>(dst) + to[rank], fill, part);
-    changed = rank;
+    const int64_t end = std::min(inner.extent, at_inner + last - row);
+    char* row_dst = static_cast<char*>(dst) + to[above] + at_inner * inner.dst_step;
+    row += end - at_inner;
+    for (; at_inner < end; ++at_inner, row_dst += inner.dst_step) {
+      const int64_t at = source(inner, at_inner);
+      const bool filled = from[above] == kFill || at == kFill;
+      run_row(filled ? nullptr : static_cast<const char*>(src) + from[above] + at, row_dst, fill, part);
+    }
+    at_inner = 0;
+    changed = above;
     while (changed > 0 && ++index[changed - 1] == outer_[changed - 1].extent) index[--changed] = 0;
     if (changed > 0) --changed;
   }
@@ -191,11 +213,12 @@ void CopyPlan::run_row(const char* src, char* dst, const void* fill, Range part)
     const int64_t count = std::min(part.end, segment.begin + segment.count) - i;
     if (count <= 0) continue;
     char* to = dst + i * row_.dst_step;
-    if (segment.src == kFill)
+    if (segment.src == kFill) {
       fill_units(to, count, fill);
-    else
-      copy_units(src + segment.src + (i - segment.begin) * segment.src_step, segment.src_step, to, row_.dst_step, unit_,
-                 count);
+      continue;
+    }
+    copy_units(src + segment.src + (i - segment.begin) * segment.src_step, segment.src_step, to, row_.dst_step, unit_,
+               count);
   }
 }
 

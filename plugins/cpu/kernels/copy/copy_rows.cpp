@@ -236,21 +236,21 @@ void copy_squares(const char* src, int64_t src_step, char* dst, int64_t dst_step
 constexpr int64_t kChunkBytes = 16384;
 // Of filling, where the way that it is done pays.
 constexpr int64_t kLongRun = 4096;
+// Borders of rows: a call that keeps registers would store more than they do.
+constexpr int64_t kFewWords = 4;
 
-}  // namespace
-
-void copy_units(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t unit, int64_t count) noexcept {
-  if (count <= 0) return;
-  if (dst_step == unit && src_step == unit) {
-    copy_unit(src, dst, unit * count);
-  } else if (dst_step == unit && src_step == 0) {
-    repeat_unit(src, dst, unit, count);
-  } else if (!with_word(unit, [&]<class W>(Tag<W>) { copy_words<W>(src, src_step, dst, dst_step, count); })) {
-    for (int64_t i = 0; i < count; ++i) copy_unit(src + i * src_step, dst + i * dst_step, unit);
-  }
+template <class W>
+inline void copy_few(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t count) {
+  for (int64_t i = 0; i < count; ++i, src += src_step, dst += dst_step) store(dst, load<W>(src));
 }
 
-void repeat_unit(const char* src, char* dst, int64_t unit, int64_t count) noexcept {
+__attribute__((noinline)) void copy_spread(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t unit,
+                                           int64_t count) {
+  if (!with_word(unit, [&]<class W>(Tag<W>) { copy_words<W>(src, src_step, dst, dst_step, count); }))
+    for (int64_t i = 0; i < count; ++i) copy_unit(src + i * src_step, dst + i * dst_step, unit);
+}
+
+__attribute__((noinline)) void repeat_often(const char* src, char* dst, int64_t unit, int64_t count) {
   const int64_t bytes = unit * count;
   // memset fills long runs without reading the lines that it writes.
   const auto is_one_byte = [&] { return std::memcmp(src, src + 1, static_cast<size_t>(unit - 1)) == 0; };
@@ -271,6 +271,21 @@ void repeat_unit(const char* src, char* dst, int64_t unit, int64_t count) noexce
     if (run < kLongRun) run = done;
     copy_unit(dst, dst + done, std::min(run, bytes - done));
   }
+}
+
+}  // namespace
+
+void copy_units(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t unit, int64_t count) noexcept {
+  if (count <= 0) return;
+  if (dst_step == unit && src_step == unit) return copy_unit(src, dst, unit * count);
+  if (unit == 4 && count <= kFewWords) return copy_few<uint32_t>(src, src_step, dst, dst_step, count);
+  if (dst_step == unit && src_step == 0) return repeat_unit(src, dst, unit, count);
+  copy_spread(src, src_step, dst, dst_step, unit, count);
+}
+
+void repeat_unit(const char* src, char* dst, int64_t unit, int64_t count) noexcept {
+  if (unit == 4 && count <= kFewWords) return copy_few<uint32_t>(src, 0, dst, 4, count);
+  repeat_often(src, dst, unit, count);
 }
 
 void copy_indexed(const char* src, const int64_t* sources, char* dst, int64_t unit, int64_t count) noexcept {

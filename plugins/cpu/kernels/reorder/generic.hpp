@@ -33,16 +33,20 @@ TERROIR_INLINE void transpose_piece(const float* src, int64_t src_stride, float*
 
 void transpose_2d(const float* src, int64_t src_stride, float* dst, int64_t dst_stride, int64_t rows, int64_t columns,
                   int64_t padded_rows) {
-  for (int64_t c = 0; c < columns; c += kLanes) {
-    const int64_t width = least(kLanes, columns - c);
+  // Rows far apart are on pages of their own: two pieces of each row while its page is at hand.
+  constexpr int64_t kBand = 2 * kLanes;
+  for (int64_t band = 0; band < columns; band += kBand) {
     for (int64_t r = 0; r < padded_rows; r += kLanes) {
       const int64_t height = most(0, least(kLanes, rows - r)), padded = least(kLanes, padded_rows - r);
-      const float* in = height > 0 ? src + r * src_stride + c : src;
-      float* out = dst + c * dst_stride + r;
-      if (height == kLanes && width == kLanes) {
-        transpose_piece<true>(in, src_stride, out, dst_stride, height, width, padded);
-      } else {
-        transpose_piece<false>(in, src_stride, out, dst_stride, height, width, padded);
+      for (int64_t c = band; c < least(columns, band + kBand); c += kLanes) {
+        const int64_t width = least(kLanes, columns - c);
+        const float* in = height > 0 ? src + r * src_stride + c : src;
+        float* out = dst + c * dst_stride + r;
+        if (height == kLanes && width == kLanes) {
+          transpose_piece<true>(in, src_stride, out, dst_stride, height, width, padded);
+        } else {
+          transpose_piece<false>(in, src_stride, out, dst_stride, height, width, padded);
+        }
       }
     }
   }
