@@ -38,6 +38,8 @@ OpRows product_rows() {
       {"RDFT/1024", "RDFT", "opset9", {}, {tensor({64, 1024}), integers({1})}},
       {"IRDFT/1024", "IRDFT", "opset9", {}, {tensor({64, 513, 2}), integers({1})}},
       {"DFT/one_line", "DFT", "opset7", {}, {tensor({1, 65536, 2}), integers({1})}},
+      {"RDFT/one_line", "RDFT", "opset9", {}, {tensor({1, 65536}), integers({1})}},
+      {"IRDFT/one_line", "IRDFT", "opset9", {}, {tensor({1, 32769, 2}), integers({1})}},
       {"DFT/long_lines", "DFT", "opset7", {}, {tensor({32, 8192, 2}), integers({1})}},
       {"DFT/prime_1009", "DFT", "opset7", {}, {tensor({64, 1009, 2}), integers({1})}},
       {"STFT",

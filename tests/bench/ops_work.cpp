@@ -23,6 +23,8 @@ constexpr double kLongs = 512 * 512;
 // about 190 numbers on: each stage, the loading and the storing read and write 8 bytes a number in the second cache.
 // Lines are put side by side by transposes of 64 shuffles for 256 floats, on one port.
 constexpr const char* kStages = "four stages of radix 8, 5 or 4, lines transposed on the way in and out";
+constexpr const char* kHalves =
+    "a matrix of 64 x 512 for half as many pairs: five stages, turns; two spectra by the pair";
 // A sequence reads the weights of its state in every step, none of which can begin before the one in front of it.
 constexpr double kOfState = 128.0 * 256 * 256;
 constexpr const char* kEveryStep = "all weights of the state in each step, from the second cache";
@@ -118,6 +120,8 @@ constexpr Row kRows[] = {
     {"DFT/rows_of_1000", 64.0 * 1000, {41.7, 0, 1, 80, kStages}},
     {"DFT/two_axes", 4.0 * 128 * 128, {49, 0, 1.25, 16, "three stages for each of two axes, lines taken apart"}},
     {"DFT/one_line", 65536, {60, 0, 1, 168, "a matrix of 256 x 256: three stages twice, turns between"}},
+    {"RDFT/one_line", 32768, {56.5, 0, 5, 192, kHalves}},
+    {"IRDFT/one_line", 32768, {56.5, 0, 5, 192, kHalves}},
     {"DFT/long_lines", 32.0 * 8192, {49.5, 0, 1, 24, "matrices of 64 x 128: two stages, turns, three stages"}},
     {"DFT/prime_1009", 64.0 * 2048, {85, 0, 0.5, 176, "two transforms of 2048 in four stages, three products"}},
     {"RDFT/1024", 64.0 * 1024, {22, 0, 0.5, 40, "three stages of half as many pairs, two spectra told apart"}},

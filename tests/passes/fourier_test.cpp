@@ -75,6 +75,18 @@ TEST(Fourier, LongLines) {
       check({type, {2, n}, {1, 0}});
       check({type, {2, n}, {0, 1}});
     }
+  for (const char* type : {"RDFT", "IRDFT"})
+    for (const int64_t n : {8190, 8192, 9240, 10000, 13122, 4418 * 2, 8193}) {
+      const int64_t numbers = type[0] == 'I' ? n / 2 + 1 : n;
+      const std::vector<int64_t> size = {n};
+      check({type, {numbers}, {0}, size});
+      check({type, {3, numbers}, {1}, size});
+      check({type, {2, numbers + 3}, {1}, size});
+      check({type, {2, numbers - 1}, {1}, size});
+    }
+  check({"RDFT", {2, 8192}, {1, 0}});
+  check({"RDFT", {2, 8192}, {0, 1}});
+  check({"IRDFT", {2, 4097}, {0, 1}});
   check({"IRDFT", {3, 4096, 2}, {1, 2}});
   check({"DFT", {2, 4096}, {1, 0}, {4096, 3}});
   check({"DFT", {2, 4000}, {1, 0}, {4096, 3}});
@@ -112,9 +124,24 @@ TEST(Fourier, NanSpoilsItsOwnLineOnly) {
   }
 }
 
+TEST(Fourier, NanSpoilsItsOwnLongLineOnly) {
+  for (const char* type : {"RDFT", "IRDFT"}) {
+    const GraphMaker m = made({type, {3, type[0] == 'I' ? 4097 : 8192}});
+    std::vector<std::vector<HostTensor>> inputs = {{random_tensor(m.dims(m.inputs()[0]), 1)}};
+    inputs[0][0].writable().as<float>()[inputs[0][0].view().count() / 2] = std::numeric_limits<float>::quiet_NaN();
+    const auto results = run_on_cpu(m.graph(), cpu::active_isa(), 2, inputs);
+    const int64_t extent = results[0][0].view().count() / 3;
+    for (int64_t i = 0; i < 3 * extent; ++i) {
+      if (i / extent == 1) continue;
+      ASSERT_FALSE(std::isnan(results[0][0].as<float>()[i])) << type << ' ' << i;
+    }
+    EXPECT_TRUE(std::isnan(results[0][0].as<float>()[extent + extent / 2])) << type;
+  }
+}
+
 TEST(Fourier, ALineAloneHasTheSameBits) {
   for (const std::string& type : kTypes)
-    for (const int64_t n : {12, 53, 4096}) {
+    for (const int64_t n : {12, 53, 4096, 8192}) {
       const GraphMaker many = made({type, {19, n}}), one = made({type, {1, n}});
       const std::vector<std::vector<HostTensor>> inputs = {{random_tensor(many.dims(many.inputs()[0]), 1)}};
       std::vector<std::vector<HostTensor>> alone = {{random_tensor(one.dims(one.inputs()[0]), 2)}};

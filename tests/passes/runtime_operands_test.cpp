@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "plugins/interpreter/interpreter.hpp"
 #include "tests/passes/graph_maker.hpp"
+#include "tests/support/caught.hpp"
 
 namespace terroir::test {
 namespace {
@@ -51,6 +53,9 @@ const Row kRows[] = {
      true},
     {"AdaptiveAvgPool", {}, {2, 3, 8, 9}, {{{4, 3}}, {{1, 1}}, {{5, 9}}}},
     {"DFT", {}, {3, 4, 2}, {{{0}}, {{1, 0}}}},
+    {"IDFT", {}, {3, 4, 5, 2}, {{{0, 1}}, {{2, 0}}, {{-1, 1}}}},
+    {"RDFT", {}, {3, 4}, {{{0}}, {{1, 0}}}},
+    {"Col2Im", {}, {2, 8, 12}, {{{4, 5}, {2, 2}}, {{5, 7}, {4, 2}}, {{12, 8}, {1, 8}}}},
     {"VariadicSplit", {}, {5, 6}, {{{0}, {2, 3}}, {{1}, {-1, 1}}}},
     {"SpaceToBatch", {}, {1, 4, 6}, {{{1, 2, 3}, {0, 0, 0}, {0, 0, 0}}, {{1, 1, 2}, {0, 1, 0}, {0, 0, 2}}}},
 };
@@ -84,6 +89,63 @@ TEST_P(RuntimeOperands, ChangeBetweenInferences) {
           integer_tensor(row.are_scalars ? ir::Dims{} : ir::Dims{static_cast<int64_t>(values.size())}, values));
   }
   expect_same_as_interpreter(m.graph(), sets);
+}
+
+TEST(RuntimeOperands, AxesOfScatter) {
+  for (const element::Type axis_type : {element::i32, element::i64}) {
+    for (const char* type : {"ScatterUpdate", "ScatterElementsUpdate"}) {
+      SCOPED_TRACE(::testing::Message() << type << ' ' << axis_type);
+      const bool of_elements = std::string(type) == "ScatterElementsUpdate";
+      const ir::Dims indices = of_elements ? ir::Dims{4, 2, 4} : ir::Dims{4};
+      const ir::Dims updates = of_elements ? indices : ir::Dims{4, 4, 4};
+      GraphMaker m;
+      const ir::Value data = m.input({4, 4, 4}), at = m.input(ir::to_shape(indices), element::i64);
+      const ir::Value given = m.input(ir::to_shape(updates)), axis = m.input({}, axis_type);
+      m.result(m.op(type, {data, at, given, axis}, {}, "scatter"));
+      std::vector<std::vector<HostTensor>> sets;
+      for (const int64_t value : {0, 2, -2, 1, -1}) {
+        const auto seed = static_cast<uint32_t>(sets.size());
+        std::vector<int64_t> places;
+        for (int64_t i = 0; i < ir::element_count(indices); ++i) places.push_back((3 * i + seed) % 4);
+        HostTensor chosen(axis_type, ir::Dims{});
+        if (axis_type == element::i32)
+          *chosen.writable().as<int32_t>() = static_cast<int32_t>(value);
+        else
+          *chosen.writable().as<int64_t>() = value;
+        sets.push_back(
+            {random_tensor({4, 4, 4}, seed + 1), integer_tensor(indices, places), random_tensor(updates, seed + 9)});
+        sets.back().push_back(std::move(chosen));
+      }
+      expect_same_as_interpreter(m.graph(), sets);
+      EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::Isa::scalar, "scatter"), "scatter_write");
+    }
+  }
+}
+
+TEST(RuntimeOperands, AxesOfTransforms) {
+  GraphMaker m;
+  m.result(m.op("DFT", {m.input({3, 4, 5000, 2}), m.input({2}, element::i32)}, {}, "transform"));
+  std::vector<std::vector<HostTensor>> sets;
+  for (const std::vector<int32_t>& axes : {std::vector<int32_t>{0, 1}, {1, 2}, {-1, 0}, {2, -2}}) {
+    HostTensor chosen(element::i32, ir::Dims{2});
+    std::copy(axes.begin(), axes.end(), chosen.writable().as<int32_t>());
+    sets.push_back({random_tensor({3, 4, 5000, 2}, static_cast<uint32_t>(sets.size()))});
+    sets.back().push_back(std::move(chosen));
+  }
+  expect_same_as_interpreter(m.graph(), sets);
+  HostTensor twice(element::i32, ir::Dims{2});
+  twice.writable().as<int32_t>()[0] = 1;
+  twice.writable().as<int32_t>()[1] = -2;
+  sets.resize(1);
+  sets[0][1] = std::move(twice);
+  std::vector<ir::TensorView> views;
+  for (const HostTensor& input : sets[0]) views.push_back(input.view());
+  const std::string error = caught([&] { interpreter::run(m.graph(), views); }).what();
+  EXPECT_NE(error.find("unique"), std::string::npos) << error;
+  EXPECT_EQ(caught([&] { run_on_cpu(m.graph(), cpu::Isa::scalar, 1, sets); }).what(), error);
+  sets[0][1].writable().as<int32_t>()[1] = 7;
+  EXPECT_NE(std::string(caught([&] { run_on_cpu(m.graph(), cpu::Isa::scalar, 1, sets); }).what()).find("got 7"),
+            std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Operations, RuntimeOperands, testing::ValuesIn(kRows),

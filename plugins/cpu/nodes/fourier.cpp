@@ -1,14 +1,19 @@
 // DFT, IDFT, RDFT and IRDFT in f32, axis by axis.
 // Layouts: plain. A real side is the first axis of RDFT to be done, on the full signal, and the last of IRDFT. An axis
-// whose extent stays is transformed in place, in the result where that has the extents already.
-// Threads: slices of the lines; long complex ones are matrices, whose columns and rows are lines. A line with a real
-// side is one thread's.
+// whose extent stays is transformed in place, in the result where that has the extents already. Where only the run
+// knows the axes, each of them has an executor of its own. Threads: slices of the lines; long ones are matrices, whose
+// columns and rows are lines, real ones as half as many complex numbers.
+#include <array>
 #include <cmath>
 #include <span>
+#include <variant>
 
 #include "ir/base/error.hpp"
+#include "ops/shape/inputs.hpp"
 #include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/nodes/fourier_halves.hpp"
 #include "plugins/cpu/nodes/fourier_lines.hpp"
+#include "plugins/cpu/nodes/indices.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -17,7 +22,7 @@ namespace {
 enum class Place { src, first_scratch, second_scratch, dst };
 
 struct AxisPass {
-  FourierLines lines;
+  std::variant<FourierLines, FourierHalves> how;
   Place from, to;
 };
 
@@ -52,13 +57,12 @@ std::vector<Axis> axes_of(const NodeContext& context) {
 
 class FourierExecutor final : public Executor {
  public:
-  explicit FourierExecutor(const NodeContext& context) : isa_(context.isa) {
+  FourierExecutor(const NodeContext& context, std::vector<Axis> axes) : isa_(context.isa) {
     const bool real_in = has_real_input(context.node), real_out = has_real_output(context.node);
     dims_ = numbers_of(context.inputs[0], real_in);
     final_ = numbers_of(context.outputs[0], real_out);
     real_output_ = real_out;
     inverse_ = context.node.is("IDFT") || real_out;
-    std::vector<Axis> axes = axes_of(context);
     if (real_in) std::swap(axes.front(), axes.back());
     for (size_t i = 0; i < axes.size(); ++i) {
       const bool first = i == 0, last = i + 1 == axes.size();
@@ -79,18 +83,21 @@ class FourierExecutor final : public Executor {
     for (const AxisPass& pass : passes_) {
       const float* src =
           pass.from == Place::src ? static_cast<const float*>(args.inputs[0]) : places[static_cast<size_t>(pass.from)];
-      pass.lines.run(args.arena, src, places[static_cast<size_t>(pass.to)], nullptr, work);
+      std::visit([&](const auto& how) { how.run(args.arena, src, places[static_cast<size_t>(pass.to)], work); },
+                 pass.how);
     }
   }
 
   size_t table_bytes() const override {
     size_t bytes = 0;
-    for (const AxisPass& pass : passes_) bytes += pass.lines.table_bytes();
+    for (const AxisPass& pass : passes_)
+      bytes += std::visit([](const auto& how) { return how.table_bytes(); }, pass.how);
     return bytes;
   }
   size_t scratch_bytes(int threads) const override {
     int64_t work = 0;
-    for (const AxisPass& pass : passes_) work = std::max(work, pass.lines.work_floats(threads));
+    for (const AxisPass& pass : passes_)
+      work = std::max(work, std::visit([&](const auto& how) { return how.work_floats(threads); }, pass.how));
     return static_cast<size_t>(scratch_floats_[0] + scratch_floats_[1] + work) * sizeof(float);
   }
   std::string kernel_name() const override { return std::string("f32_fft__") + isa_name(isa_); }
@@ -121,14 +128,21 @@ class FourierExecutor final : public Executor {
     const bool is_whole = src_side == FftSide::complex && dst_side == FftSide::complex && extent == axis.size;
     const bool is_long = is_whole && inner == 1 && axis.size >= kLongLine;
     const FftMatrix matrix = is_long ? fft_matrix(axis.size, kernels.lanes) : FftMatrix{};
-    if (matrix.rows != 0) return add_matrix_passes(matrix, args, from, outer);
+    if (matrix.rows != 0) {
+      const Place between = other_scratch(from);
+      return add_matrix_passes(matrix, args, outer, {from, between, next_place(between, FftSide::complex)});
+    }
+    if (src_side != dst_side && inner == 1 && add_long_real_passes(args, extent, axis.size, from, outer)) return;
     const bool in_place = from != Place::src && is_whole;
     const Place to = in_place ? from : next_place(from, dst_side);
     passes_.push_back({FourierLines(kernels, axis.size, args, outer * inner), from, to});
   }
 
+  /// From, over, to.
+  using Places = std::array<Place, 3>;
+
   /// Long lines, each as a matrix: even a single one has many columns, then many rows, for vectors and threads.
-  void add_matrix_passes(const FftMatrix& matrix, const FftArgs& args, Place from, int64_t lines) {
+  void add_matrix_passes(const FftMatrix& matrix, const FftArgs& args, int64_t lines, const Places& places) {
     const auto [rows, columns] = matrix;
     const int64_t line = 2 * rows * columns;
     FftArgs by_columns = args, by_rows = args;
@@ -138,11 +152,33 @@ class FourierExecutor final : public Executor {
     by_rows.from = {rows, line, 2 * columns, 2};
     by_rows.to = {rows, line, 2, 2 * rows};
     by_rows.valid = columns;
-    const Place between = other_scratch(from);
     const FftKernels& kernels = fft_kernels(isa_);
-    passes_.push_back({FourierLines(kernels, rows, by_columns, lines * columns, fft_turns(matrix)), from, between});
     passes_.push_back(
-        {FourierLines(kernels, columns, by_rows, lines * rows), between, next_place(between, FftSide::complex)});
+        {FourierLines(kernels, rows, by_columns, lines * columns, fft_turns(matrix)), places[0], places[1]});
+    passes_.push_back({FourierLines(kernels, columns, by_rows, lines * rows), places[1], places[2]});
+  }
+
+  /// Long lines with a real side, whole ones of even length; false for others.
+  bool add_long_real_passes(FftArgs args, int64_t extent, int64_t numbers, Place from, int64_t lines) {
+    const bool split = args.src_side == FftSide::real;
+    const bool is_whole = numbers % 2 == 0 && (split ? extent == numbers : extent >= numbers / 2 + 1);
+    if (!is_whole || numbers / 2 < kLongLine) return false;
+    const FftMatrix matrix = fft_matrix(numbers / 2, fft_kernels(isa_).lanes);
+    if (matrix.rows == 0) return false;
+    using Way = FourierHalves::Way;
+    const int64_t stride = split ? numbers + 2 : 2 * extent;
+    FourierHalves halves(split ? Way::split : Way::join, numbers, lines, stride, args.scale);
+    args.src_side = args.dst_side = FftSide::complex;
+    args.scale = 1.0f;
+    const Place first = other_scratch(from), second = other_scratch(first);
+    if (split) {
+      add_matrix_passes(matrix, args, lines, {from, first, second});
+      passes_.push_back({std::move(halves), second, next_place(second, FftSide::half)});
+    } else {
+      passes_.push_back({std::move(halves), from, first});
+      add_matrix_passes(matrix, args, lines, {first, second, next_place(second, FftSide::real)});
+    }
+    return true;
   }
 
   /// Where what has dims_ by now is put: into the result when it is of its kind.
@@ -168,17 +204,64 @@ class FourierExecutor final : public Executor {
   int64_t scratch_floats_[2] = {0, 0};
 };
 
+/// Axes that only the run knows, of transforms that leave the extents alone.
+class LateFourierExecutor final : public Executor {
+ public:
+  explicit LateFourierExecutor(const NodeContext& context)
+      : axes_type_(context.inputs[1].type), axes_count_(context.inputs[1].count()) {
+    const ir::Dims dims = numbers_of(context.inputs[0], false);
+    for (size_t axis = 0; axis < dims.size(); ++axis)
+      by_axis_.push_back(std::make_unique<FourierExecutor>(context, std::vector{Axis{axis, dims[axis]}}));
+  }
+
+  void run(const RunArgs& args) const override {
+    const auto rank = static_cast<int64_t>(by_axis_.size());
+    with_indices(axes_type_, args.inputs[1], [&](const auto* axes) {
+      for (int64_t i = 0; i < axes_count_; ++i) {
+        const int64_t axis = ops::normalize_axis(axes[i], rank, "axes");
+        const auto is_same = [&](int64_t other) { return ops::normalize_axis(other, rank) == axis; };
+        if (std::any_of(axes, axes + i, is_same))
+          ops::require_unique(ops::normalize_axes({axes, axes + axes_count_}, rank));
+      }
+      const void* src[] = {args.inputs[0]};
+      for (int64_t i = 0; i < axes_count_; ++i, src[0] = args.outputs[0])
+        by_axis_[static_cast<size_t>(ops::normalize_axis(axes[i], rank))]->run(
+            {src, args.outputs, args.scratch, args.arena});
+    });
+  }
+  size_t table_bytes() const override {
+    size_t bytes = 0;
+    for (const auto& executor : by_axis_) bytes += executor->table_bytes();
+    return bytes;
+  }
+  size_t scratch_bytes(int threads) const override {
+    size_t bytes = 0;
+    for (const auto& executor : by_axis_) bytes = std::max(bytes, executor->scratch_bytes(threads));
+    return bytes;
+  }
+  std::string kernel_name() const override { return by_axis_.front()->kernel_name(); }
+
+ private:
+  element::Type axes_type_;
+  int64_t axes_count_;
+  std::vector<std::unique_ptr<const FourierExecutor>> by_axis_;
+};
+
 Proposal propose(const NodeContext& context) {
   const TensorDesc& src = context.inputs[0];
   if (src.type != element::f32) return Reject{"only f32 is vectorised, not " + src.type.get_type_name()};
-  for (size_t i = 1; i < context.inputs.size(); ++i)
-    if (!context.constants[i]) return Reject{"axes or signal sizes are known at run time only"};
   if (src.count() == 0 || context.outputs[0].count() == 0) return Reject{"no elements"};
-  const std::vector<Axis> axes = axes_of(context);
-  if (axes.empty()) return Reject{"no axes to transform"};
+  const bool late_axes = !context.constants[1];
+  if (context.inputs.size() > 2 && (late_axes || !context.constants[2]))
+    return Reject{"axes or signal sizes are known at run time only"};
+  if (late_axes && !is_index_type(context.inputs[1].type)) return no_index_type();
+  if (context.inputs[1].count() == 0) return Reject{"no axes to transform"};
+  std::vector<Axis> axes;
+  if (!late_axes) axes = axes_of(context);
   LayoutChoice choice;
   choice.inputs.resize(context.inputs.size());
   choice.inputs[0] = src.layout;
+  if (late_axes) choice.inputs[1] = context.inputs[1].layout;
   choice.outputs = {context.outputs[0].layout};
   double levels = 0;
   for (const Axis& axis : axes) levels += std::log2(static_cast<double>(axis.size)) + 1;
@@ -188,7 +271,8 @@ Proposal propose(const NodeContext& context) {
 
 constexpr Impl kFourier[] = {
     {"fourier", &propose, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
-       return std::make_unique<FourierExecutor>(context);
+       if (!context.constants[1]) return std::make_unique<LateFourierExecutor>(context);
+       return std::make_unique<FourierExecutor>(context, axes_of(context));
      }}};
 
 }  // namespace

@@ -32,8 +32,8 @@ class FourierLines {
   size_t table_bytes() const { return tables_->bytes() + turns_.size() * sizeof(float); }
 
   /// `work`: work_floats() of them, 64-byte aligned. `src` may be `dst` where lines keep their places.
-  void run(const parallel::Arena& arena, const float* src, float* dst, const float* window,
-           float* work) const noexcept {
+  void run(const parallel::Arena& arena, const float* src, float* dst, float* work,
+           const float* window = nullptr) const noexcept {
     const int64_t slices = std::min<int64_t>(arena.threads(), calls());
     arena.parallel_for(slices, [&](int64_t slice) {
       FftArgs args = args_;

@@ -10,6 +10,7 @@
 #include "ops/reference/parallel.hpp"
 #include "ops/run_reference.hpp"
 #include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/nodes/late_axis.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -120,7 +121,7 @@ constexpr Impl kPieces[] = {
      }}};
 constexpr Impl kReference[] = {
     {"ref", &propose, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
-       return std::make_unique<ReferenceExecutor>(context, "ref:any");
+       return reference_executor(context);
      }}};
 constexpr Impl kThreaded[] = {
     {"threaded", &propose, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
@@ -128,6 +129,10 @@ constexpr Impl kThreaded[] = {
      }}};
 
 }  // namespace
+
+std::unique_ptr<const Executor> reference_executor(const NodeContext& context) {
+  return std::make_unique<ReferenceExecutor>(context, "ref:any");
+}
 
 std::span<const Impl> pieces_impls() { return kPieces; }
 std::span<const Impl> reference_impls() { return kReference; }

@@ -48,7 +48,8 @@ class ReverseSequenceExecutor final : public Executor {
         int64_t sources[kAtOnce];
         const int64_t begin = task * per_task, end = std::min(units_, begin + per_task);
         // Places along both axes are counted: divisions for each unit would cost as much as moving it.
-        Counter item{begin / batch_step_ % batch_extent_, begin % batch_step_}, at{begin / step_ % extent_, begin % step_};
+        Counter item{begin / batch_step_ % batch_extent_, begin % batch_step_},
+            at{begin / step_ % extent_, begin % step_};
         for (int64_t first = begin; first < end; first += kAtOnce) {
           const int64_t count = std::min(kAtOnce, end - first);
           for (int64_t i = 0; i < count; ++i) {

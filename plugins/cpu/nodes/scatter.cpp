@@ -3,7 +3,8 @@
 // Threads: each owns a part of the result and applies the updates that fall into it, in their order: the same bits for
 // any number of threads. Where the places of ScatterElementsUpdate differ in an axis before the scattered one, the
 // parts are those axes; else every thread looks at all indices.
-// Edge cases: an index out of range is an Exception.
+// Edge cases: an index out of range is an Exception. An axis that only the run knows may leave updates that do not fit:
+// those are the reference's.
 #include <cstring>
 #include <span>
 
@@ -11,6 +12,7 @@
 #include "plugins/cpu/kernels/scatter/scatter.hpp"
 #include "plugins/cpu/nodes/axis_copy.hpp"
 #include "plugins/cpu/nodes/indices.hpp"
+#include "plugins/cpu/nodes/late_axis.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -148,6 +150,14 @@ class ScatterUpdateExecutor final : public ScatterExecutor {
     indices_ = context.inputs[1].count();
   }
 
+  static bool fits(const NodeContext& context, size_t axis) {
+    const ir::Dims &data = context.inputs[0].dims, &indices = context.inputs[1].dims;
+    ir::Dims wanted(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(axis));
+    wanted.insert(wanted.end(), indices.begin(), indices.end());
+    wanted.insert(wanted.end(), data.begin() + static_cast<std::ptrdiff_t>(axis) + 1, data.end());
+    return context.inputs[2].dims == wanted;
+  }
+
  private:
   int64_t independent_parts() const override { return outer_; }
   void for_each_piece(const RunArgs& args, const Owned& owned, Visit visit) const override {
@@ -217,6 +227,13 @@ class ScatterElementsExecutor final : public ScatterExecutor {
     count_ = context.outputs[0].count();
     if (reduction_of(context.node).kind == ScatterReduction::none)
       write_row_ = scatter_row_kernel(context.outputs[0].type, index_type_);
+  }
+
+  static bool fits(const NodeContext& context, size_t axis) {
+    const ir::Dims &data = context.inputs[0].dims, &indices = context.inputs[1].dims;
+    for (size_t i = 0; i < data.size(); ++i)
+      if (i != axis && indices[i] > data[i]) return false;
+    return true;
   }
 
  private:
@@ -293,19 +310,26 @@ Proposal propose(const NodeContext& context) {
   const bool known = reduction.kind == ScatterReduction::mean ? scatter_mean_kernel(data.type).add != nullptr
                                                               : scatter_kernel(data.type, reduction.kind) != nullptr;
   if (!known) return Reject{"no such reduction of " + data.type.get_type_name()};
-  if (context.inputs.size() > 3 && !known_axis(context, 3)) return Reject{"the axis is known at run time only"};
+  const bool late_axis = context.inputs.size() > 3 && !context.constants[3];
+  if (late_axis && !is_index_type(context.inputs[3].type)) return no_index_type();
   LayoutChoice choice;
   choice.inputs = {data.layout, indices.layout, context.inputs[2].layout};
-  if (context.inputs.size() > 3) choice.inputs.push_back(std::nullopt);
+  if (context.inputs.size() > 3) choice.inputs.emplace_back();
+  if (late_axis) choice.inputs[3] = context.inputs[3].layout;
   choice.outputs = {context.outputs[0].layout};
-  choice.in_place = {0};
+  if (!late_axis) choice.in_place = {0};
   choice.cost = copy_ns(data);
   return std::vector{choice};
 }
 
 template <class Executor_>
 std::unique_ptr<const Executor> create_along_axis(const NodeContext& context, const LayoutChoice&) {
-  return std::make_unique<Executor_>(context, *known_axis(context, 3));
+  if (const auto axis = known_axis(context, 3)) return std::make_unique<Executor_>(context, *axis);
+  std::vector<std::unique_ptr<const Executor>> by_axis;
+  for (size_t axis = 0; axis < context.inputs[0].dims.size(); ++axis)
+    by_axis.push_back(Executor_::fits(context, axis) ? std::make_unique<Executor_>(context, axis)
+                                                     : reference_executor(context));
+  return late_axis(std::move(by_axis), 3, context.inputs[3].type);
 }
 
 constexpr Impl kScatterUpdate[] = {{"scatter_update", &propose, &create_along_axis<ScatterUpdateExecutor>}};

@@ -39,8 +39,8 @@ class StftExecutor final : public Executor {
   void run(const RunArgs& args) const noexcept override {
     auto* window = static_cast<float*>(args.scratch);
     centre_window(frames_, static_cast<const float*>(args.inputs[1]), window);
-    lines_.run(args.arena, static_cast<const float*>(args.inputs[0]), static_cast<float*>(args.outputs[0]), window,
-               window + whole_lines(frames_.size));
+    lines_.run(args.arena, static_cast<const float*>(args.inputs[0]), static_cast<float*>(args.outputs[0]),
+               window + whole_lines(frames_.size), window);
   }
   size_t table_bytes() const override { return lines_.table_bytes(); }
   size_t scratch_bytes(int threads) const override {
@@ -80,7 +80,7 @@ class IstftExecutor final : public Executor {
     auto* window = static_cast<float*>(args.scratch);
     float* values = window + whole_lines(frames_.size);
     centre_window(frames_, static_cast<const float*>(args.inputs[1]), window);
-    lines_.run(args.arena, static_cast<const float*>(args.inputs[0]), values, nullptr, values + value_floats());
+    lines_.run(args.arena, static_cast<const float*>(args.inputs[0]), values, values + value_floats());
     const int64_t ranges = (length_ + kRange - 1) / kRange;
     auto* dst = static_cast<float*>(args.outputs[0]);
     args.arena.parallel_for(frames_.batch * ranges, [&](int64_t task) {

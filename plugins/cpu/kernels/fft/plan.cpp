@@ -79,13 +79,17 @@ std::vector<float> fft_turns(const FftMatrix& matrix) {
   return turns;
 }
 
+std::vector<float> fft_rotations(int64_t numbers) {
+  std::vector<float> rotations;
+  for (int64_t k = 0; k <= numbers / 2; ++k) append(rotations, root(k, numbers));
+  return rotations;
+}
+
 FftTables::FftTables(int64_t numbers, bool real_side) {
   plan_.numbers = plan_.signal = numbers;
   if (real_side && numbers % 2 == 0) {
     plan_.signal = numbers / 2;
-    Table rotations;
-    for (int64_t k = 0; k <= plan_.signal; ++k) append(rotations, root(k, numbers));
-    plan_.rotations = keep(std::move(rotations));
+    plan_.rotations = keep(fft_rotations(numbers));
   }
   plan_.length = plan_.signal;
   const std::vector<int64_t> factors = factors_of(plan_.signal);

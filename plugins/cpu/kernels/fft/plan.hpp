@@ -41,4 +41,7 @@ struct FftMatrix {
 FftMatrix fft_matrix(int64_t numbers, int64_t least);
 std::vector<float> fft_turns(const FftMatrix& matrix);
 
+/// [numbers / 2 + 1] pairs: exp(-2 pi i k / numbers).
+std::vector<float> fft_rotations(int64_t numbers);
+
 }  // namespace terroir::cpu
