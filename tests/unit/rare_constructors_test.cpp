@@ -132,7 +132,7 @@ TEST(LayerConstructors, DeformedProducts) {
 TEST(LayerConstructors, BitsAndMatrices) {
   using Binary = v1::BinaryConvolution;
   const auto image = input({1, 8, 9, 9});
-  const auto bits = std::make_shared<v0::Constant>(element::u1, Shape{4, 8, 3, 3}, 0);
+  const auto bits = input({4, 8, 3, 3}, element::u1);
   const std::vector<std::string> names{"mode", "pad_value", "auto_pad"};
   EXPECT_EQ(text(Binary(image, bits, Strides{2, 2}, CoordinateDiff{0, 0}, CoordinateDiff{0, 0}, Strides{1, 1},
                         Binary::BinaryConvolutionMode::XNOR_POPCOUNT, -1.f),
