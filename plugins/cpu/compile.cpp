@@ -118,11 +118,14 @@ void require_room(const plugin::Footprint& needs, const CompileOptions& options)
 void look_ahead(Plan& plan, int threads) {
   constexpr size_t kSteps = 5;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
+    auto& ahead = plan.steps[i].ahead;
+    ahead.resize(static_cast<size_t>(threads));
     for (size_t next = i + 1; next < std::min(plan.steps.size(), i + kSteps); ++next) {
       const Executor& executor = *plan.steps[next].executor;
       const FirstConstants first = executor.first_constants(threads, 0);
       if (first.bytes.empty()) continue;
-      plan.steps[i].ahead.push_back(&executor);
+      for (int slice = 0; slice < threads; ++slice)
+        ahead[static_cast<size_t>(slice)].push_back(executor.first_constants(threads, slice));
       if (!first.all) break;
     }
   }

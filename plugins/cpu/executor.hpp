@@ -5,12 +5,11 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/parallel/arena.hpp"
 
 namespace terroir::cpu {
-
-class Executor;
 
 /// Constants that one slice of a step's loop reads first.
 struct FirstConstants {
@@ -28,8 +27,9 @@ struct RunArgs {
   /// Executor::scratch_bytes() of memory that only this run touches.
   void* scratch;
   const parallel::Arena& arena;
-  /// Steps that follow, whose first constants this one may fetch into cache while it computes.
-  std::span<const Executor* const> ahead = {};
+  /// By slice of a loop: what the same slices of the steps that follow read first, which this one may fetch into cache
+  /// while it computes.
+  std::span<const std::vector<FirstConstants>> ahead = {};
 };
 
 class Executor {

@@ -23,7 +23,7 @@ struct Slot {
 struct Step {
   std::unique_ptr<const Executor> executor;
   std::vector<Slot> inputs, outputs;
-  std::vector<const Executor*> ahead;  // RunArgs::ahead
+  std::vector<std::vector<FirstConstants>> ahead;  // RunArgs::ahead
   // What profiles and errors say.
   std::string name, type, kernel, layouts;
   std::vector<std::string> origin_names;

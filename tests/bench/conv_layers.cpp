@@ -72,7 +72,7 @@ void run_winograd(benchmark::State& state, const WinoKernel& kernel, const ConvP
   kernel.pack(plan, weights.data, bias.data, packed.data, 0, wino_units(plan));
   const ConvArgs args{src.data, packed.data, dst.data, nullptr, 0, scratch.data};
   for (auto _ : state) {
-    kernel.run(plan, args, wino_slice(plan, 1, 0));
+    kernel.run(plan, args, wino_slice(plan, wino_split(plan, 1), 0));
     benchmark::ClobberMemory();
   }
   report(state, problem, kernel.isa);

@@ -65,14 +65,20 @@ class Bench {
     kernel_.run(plan, args, box);
   }
   void run_sliced(float* dst, int64_t threads, const std::vector<PostOp>& ops = {}) {
-    for (int64_t i = wino_slices(plan, threads); i-- > 0;) run(dst, wino_slice(plan, threads, i), ops);
+    WinoSplit split = wino_split(plan, threads);
+    // Work as small as this is not cut further on its own account.
+    if (threads > 1 && split.slices == 1 && split.count() > 0) {
+      const WinoBox part = wino_part(plan, split, 0);
+      split.slices = std::clamp<int64_t>(part.s1 - part.s0, 1, 3);
+    }
+    for (int64_t i = split.count(); i-- > 0;) run(dst, wino_slice(plan, split, i), ops);
   }
   void run_misaligned(float* dst) {
     std::vector<float> src(src_.size() + 1), packed(packed_.size() + 1), scratch(scratch_.size() + 1);
     std::memcpy(src.data() + 1, src_.data(), src_.size() * sizeof(float));
     std::memcpy(packed.data() + 1, packed_.data(), packed_.size() * sizeof(float));
     const ConvArgs args{src.data() + 1, packed.data() + 1, dst, nullptr, 0, scratch.data() + 1};
-    kernel_.run(plan, args, wino_slice(plan, 1, 0));
+    kernel_.run(plan, args, wino_slice(plan, wino_split(plan, 1), 0));
   }
 
  private:
@@ -335,7 +341,7 @@ TEST(ConvWinograd, RejectsWhatItCannotCompute) {
 TEST(ConvWinograd, AnEmptyBatchHasNoSlices) {
   for (const Isa isa : available_isas())
     for (const WinoKernel& kernel : wino_kernels(isa))
-      EXPECT_EQ(wino_slices(wino_plan(problem(0, 1, 16, 16, padded(8), padded(8)), kernel), 4), 0);
+      EXPECT_EQ(wino_split(wino_plan(problem(0, 1, 16, 16, padded(8), padded(8)), kernel), 4).count(), 0);
 }
 
 TEST(ConvWinogradErrorBound, GrowsWithTheTileAndTheChannels) {

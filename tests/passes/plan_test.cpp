@@ -56,8 +56,15 @@ TEST(Plan, StepsLookAheadToConstantsThatAreReadOnce) {
   ASSERT_EQ(steps.size(), 4u);
   std::vector<const Executor*> convolutions;
   for (const Step* step : steps) convolutions.push_back(step->executor.get());
-  EXPECT_EQ(steps[0]->ahead, (std::vector(convolutions.begin() + 1, convolutions.end())));
-  EXPECT_TRUE(steps[3]->ahead.empty());
+  // One thread, so one slice: it reads ahead for the three that follow.
+  ASSERT_EQ(steps[0]->ahead.size(), 1u);
+  ASSERT_EQ(steps[0]->ahead[0].size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    const FirstConstants expected = convolutions[i + 1]->first_constants(1, 0);
+    EXPECT_EQ(steps[0]->ahead[0][i].bytes.data(), expected.bytes.data());
+    EXPECT_EQ(steps[0]->ahead[0][i].bytes.size(), expected.bytes.size());
+  }
+  EXPECT_TRUE(steps[3]->ahead[0].empty());
   // Of one position all weights are read once; the two slices of two threads read them all together.
   const FirstConstants all = convolutions[1]->first_constants(1, 0);
   EXPECT_TRUE(all.all);

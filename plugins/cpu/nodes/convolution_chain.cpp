@@ -113,9 +113,10 @@ class ConvolutionChainExecutor final : public Executor {
     args.arena.parallel_for_slots(items, [&](int64_t item, int64_t slot) {
       float* const scratch = static_cast<float*>(args.scratch) + slot * scratch_stride();
       const Rows rows = part_rows(split, item), units = part_units(split, item);
-      const int64_t n = item / parts, slice = item * split.slices / items;
-      const int64_t begin = ceil_div(slice * items, split.slices), end = ceil_div((slice + 1) * items, split.slices);
-      LinesAhead ahead(args, slice, first_runs(rows, units), item - begin, end - begin);
+      const int64_t n = item / parts, thread = item * split.threads / items;  // whose it is, unless another takes it
+      const int64_t begin = ceil_div(thread * items, split.threads),
+                    end = ceil_div((thread + 1) * items, split.threads);
+      LinesAhead ahead(args, thread, first_runs(rows, units), item - begin, end - begin);
       const Rows last_units = part_units(split, end - 1);  // of what the thread goes on with
       run_part(args, ops, n, rows, units, std::max(units.end, last_units.end), scratch, row_means(args, split), ahead);
       if (has_mean_ && split.rows == 1)
@@ -127,13 +128,13 @@ class ConvolutionChainExecutor final : public Executor {
 
   size_t scratch_bytes(int threads) const override {
     const int64_t means = has_mean_ ? batch() * blocks() * out_rows() * depthwise().block : 0;
-    return static_cast<size_t>(split_for(threads).slices * scratch_stride() + means) * sizeof(float);
+    return static_cast<size_t>(split_for(threads).threads * scratch_stride() + means) * sizeof(float);
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
     const Split split = split_for(threads);
-    if (slice >= split.slices) return {};
+    if (slice >= split.threads) return {};
     const int64_t items = batch() * split.rows * split.units;
-    const Rows units = part_units(split, slice * items / split.slices);
+    const Rows units = part_units(split, slice * items / split.threads);
     return stages_[0].conv.first_constants({0, 1, units.begin, units.end, 0, 1});
   }
   std::string kernel_name() const override { return name_; }
@@ -149,7 +150,7 @@ class ConvolutionChainExecutor final : public Executor {
 
   /// Parts of each image, and the threads that share all parts of all images.
   struct Split {
-    int64_t rows, units, slices;
+    int64_t rows, units, threads;
   };
 
   Rows part_rows(const Split& split, int64_t item) const {
@@ -197,7 +198,7 @@ class ConvolutionChainExecutor final : public Executor {
 
   /// Behind the threads' scratch: the mean of each row of each block, the same whoever computes it.
   float* row_means(const RunArgs& args, const Split& split) const {
-    return static_cast<float*>(args.scratch) + split.slices * scratch_stride();
+    return static_cast<float*>(args.scratch) + split.threads * scratch_stride();
   }
 
   /// Of blocks [begin, end) of all images together, whose rows are all there.
@@ -215,11 +216,14 @@ class ConvolutionChainExecutor final : public Executor {
     const double unit_cost = has_last() ? 0 : cost_of(units), row_cost = cost_of(rows);
     Split split = !has_last() && unit_cost < row_cost ? units : rows;
     // Units of channels may be parted without making anything twice, rows where they are parted into strips anyway.
-    if (split.units > 1)
-      split.units *= std::min(slices_for(threads, unit_cost), first().grid.oc / split.units);
-    else
-      split.rows *= std::min(slices_for(threads, row_cost), ceil_div(ceil_div(out_rows(), split.rows), strip_rows_));
-    split.slices = std::min(threads, batch() * split.rows * split.units);
+    int64_t slices = slices_for(threads, split.units > 1 ? unit_cost : row_cost);
+    if (split.units == 1) {
+      const int64_t strips = std::min(slices, ceil_div(ceil_div(out_rows(), split.rows), strip_rows_));
+      split.rows *= strips;
+      slices = ceil_div(slices, strips);
+    }
+    if (!has_last()) split.units *= std::min(slices, first().grid.oc / split.units);
+    split.threads = std::min(threads, batch() * split.rows * split.units);
     return split;
   }
 

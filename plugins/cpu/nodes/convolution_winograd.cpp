@@ -33,25 +33,27 @@ class WinogradExecutor final : public Executor {
   void run(const RunArgs& args) const noexcept override {
     PostOpChain::Bound ops;
     chain_.bind(args, ops);
-    const int64_t threads = args.arena.threads();
+    const WinoSplit split = wino_split(plan_, args.arena.threads());
     auto* scratch = static_cast<float*>(args.scratch);
-    args.arena.parallel_for(wino_slices(plan_, threads), [&](int64_t slice) {
+    args.arena.parallel_for_slots(split.count(), [&](int64_t slice, int64_t slot) {
       const ConvArgs conv{
           static_cast<const float*>(args.inputs[0]), packed_->as<float>(),
           static_cast<float*>(args.outputs[0]),      ops.data(),
-          static_cast<int64_t>(chain_.size()),       scratch + slice * static_cast<int64_t>(scratch_stride())};
-      kernel_.run(plan_, conv, wino_slice(plan_, threads, slice));
+          static_cast<int64_t>(chain_.size()),       scratch + slot * static_cast<int64_t>(scratch_stride())};
+      kernel_.run(plan_, conv, wino_slice(plan_, split, slice));
     });
   }
 
   size_t scratch_bytes(int threads) const override {
-    return scratch_stride() * sizeof(float) * static_cast<size_t>(wino_slices(plan_, threads));
+    const auto runs = static_cast<size_t>(std::min<int64_t>(threads, wino_split(plan_, threads).count()));
+    return runs * scratch_stride() * sizeof(float);
   }
   /// The first ones of the slice's first channels.
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
-    if (slice >= wino_slices(plan_, threads)) return {};
+    const WinoSplit split = wino_split(plan_, threads);
+    if (slice >= split.part_count()) return {};
     const ConvProblem& p = plan_.problem;
-    const int64_t blocks = p.groups * plan_.oc_blocks, unit = wino_slice(plan_, threads, slice).oc0;
+    const int64_t blocks = p.groups * plan_.oc_blocks, unit = wino_part(plan_, split, slice).oc0;
     const int64_t block = unit / plan_.units * plan_.oc_blocks + unit % plan_.units * plan_.unit_blocks;
     const int64_t bias = (blocks * plan_.block + 15) / 16 * 16;
     const auto weights =
@@ -62,7 +64,7 @@ class WinogradExecutor final : public Executor {
   std::string kernel_name() const override { return kernel_.name; }
 
  private:
-  /// Rounded to cache lines, so that slices do not write to each other's.
+  /// Rounded to cache lines, so that threads do not write to each other's.
   size_t scratch_stride() const noexcept { return (plan_.scratch_floats + 15) / 16 * 16; }
 
   Packing packing_for(const ir::Constant* bias) const {

@@ -2,8 +2,8 @@
 // multiplications than a direct convolution, 4 and 2.25 times, for a larger rounding error and larger weights.
 //   for (const WinoKernel& k : wino_kernels(isa)) if (!(why = wino_reject(problem, k))) ...
 //   WinoPlan plan = wino_plan(problem, k); k.pack(plan, weights, bias, packed, 0, wino_units(plan));
-//   for each i < wino_slices(plan, threads): k.run(plan, args, wino_slice(plan, threads, i))   in any order, in
-//   parallel
+//   WinoSplit split = wino_split(plan, threads);
+//   for each i < split.count(): k.run(plan, args, wino_slice(plan, split, i))     in any order, in parallel
 // Formula: as conv.hpp, for stride 1 and dilation 1.
 // Layouts: src and dst blocked, as channel_block(isa) says; weights plain, as conv.hpp. Channels beyond C in the last
 //   block: never read in src, written as zero in dst.
@@ -41,9 +41,17 @@ const char* wino_reject(const ConvProblem& problem, const WinoKernel& kernel) no
 WinoPlan wino_plan(const ConvProblem& problem, const WinoKernel& kernel) noexcept;
 int64_t wino_units(const WinoPlan& plan) noexcept;
 
-// A static partition of the work into at most `threads` boxes of nearly equal cost.
-int64_t wino_slices(const WinoPlan& plan, int64_t threads) noexcept;
-WinoBox wino_slice(const WinoPlan& plan, int64_t threads, int64_t index) noexcept;
+// How several threads share the work: at most one part per thread, of nearly equal cost, each cut into slices; see
+// ConvSplit. Tiles are cut alone: slices of channels would transform, or at least read, the same inputs again.
+struct WinoSplit {
+  int64_t oc, s, d;  // parts per axis
+  int64_t slices;    // of the tiles of a part
+  int64_t part_count() const noexcept { return oc * s * d; }
+  int64_t count() const noexcept { return part_count() * slices; }
+};
+WinoSplit wino_split(const WinoPlan& plan, int64_t threads) noexcept;
+WinoBox wino_part(const WinoPlan& plan, const WinoSplit& split, int64_t part) noexcept;
+WinoBox wino_slice(const WinoPlan& plan, const WinoSplit& split, int64_t slice) noexcept;
 
 // What the rounding errors of one output may add up to, relative to the largest output that inputs in [-1, 1] can give:
 // the largest over output channels. Infinite or NaN when the weights are, or leave float's range.

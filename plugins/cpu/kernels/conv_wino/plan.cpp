@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "plugins/cpu/kernels/conv/conv.hpp"
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "plugins/cpu/kernels/conv_wino/cost.hpp"
@@ -70,10 +71,6 @@ int64_t wino_units(const WinoPlan& plan) noexcept { return plan.problem.groups *
 
 namespace {
 
-struct Parts {
-  int64_t oc = 1, s = 1, d = 1;
-};
-
 struct Extents {
   int64_t oc, s, d;
 };
@@ -82,40 +79,48 @@ Extents extents(const WinoPlan& plan) {
   return {wino_units(plan), plan.problem.batch * plan.rows.tiles * plan.cols.tiles / plan.s_tiles, plan.problem.d.out};
 }
 
-// Parts per axis: the fewest cycles in the largest box. Splitting channels transforms the input once per part,
-// splitting tiles reads the weights once per part.
-Parts choose_parts(const WinoPlan& plan, int64_t threads) {
-  if (threads == 1) return {};
+// Whole blocks of tiles, which a run over the part would take one by one, or where there are few, smaller ones, while
+// the weights, which each reads again, are at hand.
+int64_t choose_slices(const WinoPlan& plan, int64_t tiles, int64_t wanted) {
+  const bool small = static_cast<int64_t>(plan.packed_floats) * 4 <= cache_sizes().l2 / 2;
+  const int64_t least = small ? 2 * plan.register_tiles : plan.block_tiles;
+  return std::clamp<int64_t>(tiles / least, 1, wanted);
+}
+
+}  // namespace
+
+// The fewest cycles in the largest part. Splitting channels transforms the input once per part, splitting tiles reads
+// the weights once per part.
+WinoSplit wino_split(const WinoPlan& plan, int64_t threads) noexcept {
+  threads = std::max<int64_t>(threads, 1);
   const Extents e = extents(plan);
-  Parts best;
-  double best_cost = -1;
+  WinoSplit best{0, 0, 0, 0};
+  double least = -1;
   for (int64_t oc = 1; oc <= std::min(threads, e.oc); ++oc) {
-    for (int64_t d = 1; oc * d <= threads && d <= e.d; ++d) {
-      const int64_t s = std::min(threads / (oc * d), e.s);
-      const double cost = wino::box_cycles(plan, ceil_div(e.oc, oc), ceil_div(e.s, s) * plan.s_tiles, ceil_div(e.d, d));
-      if (best_cost < 0 || cost < best_cost) {
-        best_cost = cost;
-        best = {oc, s, d};
-      }
+    for (int64_t d = 1; oc * d <= threads && d <= e.d && e.s > 0; ++d) {
+      const int64_t s = std::min(threads / (oc * d), e.s), tiles = ceil_div(e.s, s) * plan.s_tiles;
+      const double cycles = wino::box_cycles(plan, ceil_div(e.oc, oc), tiles, ceil_div(e.d, d));
+      if (least >= 0 && cycles >= least) continue;
+      least = cycles;
+      best = {oc, s, d, choose_slices(plan, tiles, slices_for(threads, cycles))};
     }
   }
   return best;
 }
 
-}  // namespace
-
-int64_t wino_slices(const WinoPlan& plan, int64_t threads) noexcept {
-  if (plan.problem.batch == 0) return 0;
-  const Parts p = choose_parts(plan, std::max<int64_t>(threads, 1));
-  return p.oc * p.s * p.d;
+WinoBox wino_part(const WinoPlan& plan, const WinoSplit& split, int64_t part) noexcept {
+  const Extents e = extents(plan);
+  const int64_t d = part % split.d, s = part / split.d % split.s, oc = part / split.d / split.s;
+  return {oc * e.oc / split.oc,    (oc + 1) * e.oc / split.oc, s * e.s / split.s,
+          (s + 1) * e.s / split.s, d * e.d / split.d,          (d + 1) * e.d / split.d};
 }
 
-WinoBox wino_slice(const WinoPlan& plan, int64_t threads, int64_t index) noexcept {
-  const Parts p = choose_parts(plan, std::max<int64_t>(threads, 1));
-  const Extents e = extents(plan);
-  const int64_t d = index % p.d, s = index / p.d % p.s, oc = index / p.d / p.s;
-  return {oc * e.oc / p.oc,    (oc + 1) * e.oc / p.oc, s * e.s / p.s,
-          (s + 1) * e.s / p.s, d * e.d / p.d,          (d + 1) * e.d / p.d};
+WinoBox wino_slice(const WinoPlan& plan, const WinoSplit& split, int64_t slice) noexcept {
+  WinoBox box = wino_part(plan, split, slice / split.slices);
+  const int64_t first = box.s0, tiles = box.s1 - box.s0, i = slice % split.slices;
+  box.s0 = first + i * tiles / split.slices;
+  box.s1 = first + (i + 1) * tiles / split.slices;
+  return box;
 }
 
 }  // namespace terroir::cpu
