@@ -15,8 +15,15 @@ string(CONCAT once_per_model "^${PROJECT_SOURCE_DIR}/("
   "ir/(graph|pass|schema|stored|text|xml)/|ops/(defs|rewrites|shape)/|"
   "runtime/(plugin|extension)/|runtime/api/(allocator|attributes|compiled_model|control_flow|core|draft|evaluate|graph|layout|model|node|preprocess|read|remote|save|serialize|tensor|version)|"
   "runtime/memory/planner|runtime/parallel/available|runtime/parallel/cpu|ops/data_types|ops/op_rows|ops/registry|ops/run_reference|ir/base/(any|dimension|partial_shape)|plugins/(interpreter/|cpu/(passes|layout)/|"
-  "cpu/(attention_op|compile|convolution_chain_op|elementwise_op|impls|nodes/interpolate.cpp|nodes/interpolate_axes|nodes/interpolate_geometry|nodes/row_table|nodes/view|ops|plugin|program|runtime_graph|stored_|tile_lowering|weights_cache)))")
+  "cpu/(attention_op|compile|convolution_chain_op|elementwise_op|impls|ops|plugin|program|runtime_graph|stored_|tile_lowering|weights_cache)))")
 list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "${once_per_model}")
+# Of these nodes, too: a run only hands out tasks, whose loops are in the kernels.
+set(TERROIR_HANDING_OUT ${TERROIR_SOURCES})
+string(CONCAT handing_out "^${PROJECT_SOURCE_DIR}/plugins/cpu/nodes/("
+  "axis_copy|blocks|concat_split|cum_sum|eltwise|elementwise|extension|fourier|group_normalization|"
+  "infrastructure|interpolate|interpolate_axes|interpolate_geometry|late_axis|mvn|norm|pad|recurrent_weights|"
+  "reduce|region_yolo|repeat|rms_norm|row_table|slice|softmax|stage_node|stft|transpose|view)\\.cpp$")
+list(FILTER TERROIR_HANDING_OUT INCLUDE REGEX "${handing_out}")
 # The same holds for references that only the interpreter and rare element types run, since the CPU has kernels of its own.
 set(TERROIR_RARE_REFERENCES ${TERROIR_SOURCES})
 string(CONCAT rare_references "^${PROJECT_SOURCE_DIR}/ops/reference/"
@@ -29,7 +36,7 @@ list(FILTER TERROIR_RARE_REFERENCES EXCLUDE REGEX "/ops/reference/sort/radix\\.c
 set(TERROIR_BLOCK_LOOPS ${TERROIR_SOURCES})
 list(FILTER TERROIR_BLOCK_LOOPS INCLUDE REGEX "/ops/reference/detection/(class_nms|detection_output|detectron|generate_proposals|non_max_suppression|proposal)\\.cpp$")
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
-  set_source_files_properties(${TERROIR_ONCE_PER_MODEL} ${TERROIR_RARE_REFERENCES} PROPERTIES COMPILE_OPTIONS -Os)
+  set_source_files_properties(${TERROIR_ONCE_PER_MODEL} ${TERROIR_HANDING_OUT} ${TERROIR_RARE_REFERENCES} PROPERTIES COMPILE_OPTIONS -Os)
   # Loops of every element size that need no ISA of their own, but vectors.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/ir/base/hash128.cpp
     ${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/copy/copy_rows.cpp

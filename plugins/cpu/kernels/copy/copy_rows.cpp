@@ -244,13 +244,13 @@ inline void copy_few(const char* src, int64_t src_step, char* dst, int64_t dst_s
   for (int64_t i = 0; i < count; ++i, src += src_step, dst += dst_step) store(dst, load<W>(src));
 }
 
-__attribute__((noinline)) void copy_spread(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t unit,
-                                           int64_t count) {
+__attribute__((noinline, noclone)) void copy_spread(const char* src, int64_t src_step, char* dst, int64_t dst_step,
+                                                    int64_t unit, int64_t count) {
   if (!with_word(unit, [&]<class W>(Tag<W>) { copy_words<W>(src, src_step, dst, dst_step, count); }))
     for (int64_t i = 0; i < count; ++i) copy_unit(src + i * src_step, dst + i * dst_step, unit);
 }
 
-__attribute__((noinline)) void repeat_often(const char* src, char* dst, int64_t unit, int64_t count) {
+__attribute__((noinline, noclone)) void repeat_often(const char* src, char* dst, int64_t unit, int64_t count) {
   const int64_t bytes = unit * count;
   // memset fills long runs without reading the lines that it writes.
   const auto is_one_byte = [&] { return std::memcmp(src, src + 1, static_cast<size_t>(unit - 1)) == 0; };
