@@ -3,7 +3,6 @@
 // whose extent stays is transformed in place, in the result where that has the extents already. Where only the run
 // knows the axes, each of them has an executor of its own. Threads: slices of the lines; long ones are matrices, whose
 // columns and rows are lines, real ones as half as many complex numbers.
-#include <array>
 #include <cmath>
 #include <span>
 #include <variant>
@@ -22,7 +21,7 @@ namespace {
 enum class Place { src, first_scratch, second_scratch, dst };
 
 struct AxisPass {
-  std::variant<FourierLines, FourierHalves> how;
+  std::variant<FourierLines, FourierMatrix, FourierHalves> how;
   Place from, to;
 };
 
@@ -128,34 +127,13 @@ class FourierExecutor final : public Executor {
     const bool is_whole = src_side == FftSide::complex && dst_side == FftSide::complex && extent == axis.size;
     const bool is_long = is_whole && inner == 1 && axis.size >= kLongLine;
     const FftMatrix matrix = is_long ? fft_matrix(axis.size, kernels.lanes) : FftMatrix{};
-    if (matrix.rows != 0) {
-      const Place between = other_scratch(from);
-      return add_matrix_passes(matrix, args, outer, {from, between, next_place(between, FftSide::complex)});
-    }
     if (src_side != dst_side && inner == 1 && add_long_real_passes(args, extent, axis.size, from, outer)) return;
     const bool in_place = from != Place::src && is_whole;
     const Place to = in_place ? from : next_place(from, dst_side);
-    passes_.push_back({FourierLines(kernels, axis.size, args, outer * inner), from, to});
-  }
-
-  /// From, over, to.
-  using Places = std::array<Place, 3>;
-
-  /// Long lines, each as a matrix: even a single one has many columns, then many rows, for vectors and threads.
-  void add_matrix_passes(const FftMatrix& matrix, const FftArgs& args, int64_t lines, const Places& places) {
-    const auto [rows, columns] = matrix;
-    const int64_t line = 2 * rows * columns;
-    FftArgs by_columns = args, by_rows = args;
-    by_columns.from = by_columns.to = {columns, line, 2, 2 * columns};
-    by_columns.valid = rows;
-    by_columns.scale = 1.0f;
-    by_rows.from = {rows, line, 2 * columns, 2};
-    by_rows.to = {rows, line, 2, 2 * rows};
-    by_rows.valid = columns;
-    const FftKernels& kernels = fft_kernels(isa_);
-    passes_.push_back(
-        {FourierLines(kernels, rows, by_columns, lines * columns, fft_turns(matrix)), places[0], places[1]});
-    passes_.push_back({FourierLines(kernels, columns, by_rows, lines * rows), places[1], places[2]});
+    if (matrix.rows != 0)
+      passes_.push_back({FourierMatrix(kernels, matrix, args, outer), from, to});
+    else
+      passes_.push_back({FourierLines(kernels, axis.size, args, outer * inner), from, to});
   }
 
   /// Long lines with a real side, whole ones of even length; false for others.
@@ -170,13 +148,14 @@ class FourierExecutor final : public Executor {
     FourierHalves halves(split ? Way::split : Way::join, numbers, lines, stride, args.scale);
     args.src_side = args.dst_side = FftSide::complex;
     args.scale = 1.0f;
-    const Place first = other_scratch(from), second = other_scratch(first);
+    FourierMatrix pairs(fft_kernels(isa_), matrix, args, lines);
+    const Place between = other_scratch(from);
     if (split) {
-      add_matrix_passes(matrix, args, lines, {from, first, second});
-      passes_.push_back({std::move(halves), second, next_place(second, FftSide::half)});
+      passes_.push_back({std::move(pairs), from, between});
+      passes_.push_back({std::move(halves), between, next_place(between, FftSide::half)});
     } else {
-      passes_.push_back({std::move(halves), from, first});
-      add_matrix_passes(matrix, args, lines, {first, second, next_place(second, FftSide::real)});
+      passes_.push_back({std::move(halves), from, between});
+      passes_.push_back({std::move(pairs), between, next_place(between, FftSide::real)});
     }
     return true;
   }

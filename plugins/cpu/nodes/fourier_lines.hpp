@@ -1,5 +1,5 @@
 #pragma once
-// What: the transform of all lines along one axis, shared out over threads.
+// What: the transforms of all lines along one axis, shared out over threads.
 #include <algorithm>
 #include <memory>
 
@@ -36,15 +36,22 @@ class FourierLines {
            const float* window = nullptr) const noexcept {
     const int64_t slices = std::min<int64_t>(arena.threads(), calls());
     arena.parallel_for(slices, [&](int64_t slice) {
-      FftArgs args = args_;
-      args.src = src;
-      args.dst = dst;
-      args.window = window;
-      for (int64_t call = calls() * slice / slices; call < calls() * (slice + 1) / slices; ++call) {
-        const int64_t at = call % calls_per_run_ * kernels_->lanes, first = call / calls_per_run_ * run_ + at;
-        kernels_->lines(args, first, std::min(kernels_->lanes, run_ - at), work + slice * call_floats());
-      }
+      run_calls(calls() * slice / slices, calls() * (slice + 1) / slices, src, dst, work + slice * call_floats(),
+                window);
     });
+  }
+
+  /// On this thread.
+  void run_calls(int64_t begin, int64_t end, const float* src, float* dst, float* work,
+                 const float* window = nullptr) const noexcept {
+    FftArgs args = args_;
+    args.src = src;
+    args.dst = dst;
+    args.window = window;
+    for (int64_t call = begin; call < end; ++call) {
+      const int64_t at = call % calls_per_run_ * kernels_->lanes, first = call / calls_per_run_ * run_ + at;
+      kernels_->lines(args, first, std::min(kernels_->lanes, run_ - at), work);
+    }
   }
 
  private:
@@ -55,6 +62,63 @@ class FourierLines {
   FftArgs args_;
   std::vector<float> turns_;
   int64_t lines_, run_ = 1, calls_per_run_ = 1;
+};
+
+/// Long lines one behind the other, each as a matrix: its columns, then its rows, by way of memory that the second
+/// cache holds. Threads: a line each, or where there are fewer lines than threads the columns and rows of each.
+class FourierMatrix {
+ public:
+  /// `args`: sides, direction and scale.
+  FourierMatrix(const FftKernels& kernels, const FftMatrix& matrix, const FftArgs& args, int64_t lines)
+      : lines_(lines),
+        line_floats_(2 * matrix.rows * matrix.columns),
+        columns_(kernels, matrix.rows, by_columns(matrix, args), matrix.columns, fft_turns(matrix)),
+        rows_(kernels, matrix.columns, by_rows(matrix, args), matrix.rows) {}
+
+  size_t table_bytes() const { return columns_.table_bytes() + rows_.table_bytes(); }
+  int64_t work_floats(int64_t threads) const {
+    return std::min(threads, std::max(lines_, columns_.calls())) *
+           (between_floats() + std::max(columns_.work_floats(threads), rows_.work_floats(threads)));
+  }
+
+  /// `src` may be `dst`.
+  void run(const parallel::Arena& arena, const float* src, float* dst, float* work) const noexcept {
+    const int64_t threads = arena.threads();
+    if (lines_ < threads) {
+      for (int64_t at = 0; at < lines_ * line_floats_; at += line_floats_) {
+        columns_.run(arena, src + at, work, work + between_floats());
+        rows_.run(arena, work, dst + at, work + between_floats());
+      }
+      return;
+    }
+    const int64_t slice_floats = work_floats(1);
+    arena.parallel_for(threads, [&](int64_t slice) {
+      float* between = work + slice * slice_floats;
+      for (int64_t line = lines_ * slice / threads; line < lines_ * (slice + 1) / threads; ++line) {
+        const int64_t at = line * line_floats_;
+        columns_.run_calls(0, columns_.calls(), src + at, between, between + between_floats());
+        rows_.run_calls(0, rows_.calls(), between, dst + at, between + between_floats());
+      }
+    });
+  }
+
+ private:
+  static FftArgs by_columns(const FftMatrix& matrix, FftArgs args) {
+    args.from = args.to = {matrix.columns, 0, 2, 2 * matrix.columns};
+    args.valid = matrix.rows;
+    args.scale = 1.0f;
+    return args;
+  }
+  static FftArgs by_rows(const FftMatrix& matrix, FftArgs args) {
+    args.from = {matrix.rows, 0, 2 * matrix.columns, 2};
+    args.to = {matrix.rows, 0, 2, 2 * matrix.rows};
+    args.valid = matrix.columns;
+    return args;
+  }
+  int64_t between_floats() const { return (line_floats_ + 15) / 16 * 16; }
+
+  int64_t lines_, line_floats_;
+  FourierLines columns_, rows_;
 };
 
 }  // namespace terroir::cpu
