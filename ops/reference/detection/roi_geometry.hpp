@@ -45,18 +45,36 @@ struct BilinearSample {
   }
 };
 
+/// A row or a column of samples: its two neighbours, in elements of a plane, and how far it is from the first one.
+struct AxisSample {
+  bool inside = false;  // of the image; else it counts as 0
+  int64_t first = 0, second = 0;
+  double part = 0;
+};
+
+/// At `p` on an axis of `extent` places that are `step` apart.
+template <class C>
+AxisSample axis_sample(C p, int64_t extent, int64_t step) {
+  if (!(p >= -1 && p <= static_cast<C>(extent))) return {};
+  const C at = std::clamp<C>(p, 0, static_cast<C>(extent - 1));
+  const auto first = static_cast<int64_t>(at);
+  return {true, first * step, std::min(first + 1, extent - 1) * step,
+          static_cast<double>(at) - static_cast<double>(first)};
+}
+
+inline BilinearSample joined(const AxisSample& row, const AxisSample& column) {
+  return {row.first + column.first,
+          row.first + column.second,
+          row.second + column.first,
+          row.second + column.second,
+          row.part,
+          column.part};
+}
+
 /// The sample at a point within [0, height - 1] and [0, width - 1].
 template <class C>
 BilinearSample bilinear_sample(const FeatureMap& map, RoiPoint<C> p) {
-  const auto top = static_cast<int64_t>(std::floor(p.y)), left = static_cast<int64_t>(std::floor(p.x));
-  const int64_t upper = top * map.width, lower = std::min(top + 1, map.height - 1) * map.width;
-  const int64_t right = std::min(left + 1, map.width - 1);
-  return {upper + left,
-          upper + right,
-          lower + left,
-          lower + right,
-          static_cast<double>(p.y) - static_cast<double>(top),
-          static_cast<double>(p.x) - static_cast<double>(left)};
+  return joined(axis_sample(p.y, map.height, map.width), axis_sample(p.x, map.width, 1));
 }
 
 /// A region [x1, y1, x2, y2] cut into cells of whole elements: as ROIPooling does it.
@@ -135,24 +153,35 @@ class AlignedGrid {
   /// counts as 0. `place` maps points of the region to the image.
   template <class Place, class Visit>
   void sample_row(int64_t cell_y, int64_t cell_x, int64_t i, const Place& place, const Visit& visit) const {
-    const C fy = (static_cast<C>(i) + static_cast<C>(0.5)) / static_cast<C>(down_);
     for (int64_t j = 0; j < across_; ++j) {
-      const C fx = (static_cast<C>(j) + static_cast<C>(0.5)) / static_cast<C>(across_);
-      const RoiPoint<C> p = place(RoiPoint<C>{start_.y + static_cast<C>(cell_y) * cell_.y + fy * cell_.y,
-                                              start_.x + static_cast<C>(cell_x) * cell_.x + fx * cell_.x});
-      if (!(p.y >= -1 && p.y <= static_cast<C>(map_.height) && p.x >= -1 && p.x <= static_cast<C>(map_.width))) {
+      const RoiPoint<C> p = place({down_to(cell_y, i), across_to(cell_x, j)});
+      const AxisSample row = axis_sample(p.y, map_.height, map_.width), column = axis_sample(p.x, map_.width, 1);
+      if (!row.inside || !column.inside) {
         visit(nullptr);
         continue;
       }
-      const BilinearSample sample =
-          bilinear_sample(map_, RoiPoint<C>{std::clamp<C>(p.y, 0, static_cast<C>(map_.height - 1)),
-                                            std::clamp<C>(p.x, 0, static_cast<C>(map_.width - 1))});
+      const BilinearSample sample = joined(row, column);
       visit(&sample);
     }
   }
 
+  /// Row i of the samples of cells in row `cell`, and column j of those in column `cell`, where points of the region
+  /// are those of the image.
+  AxisSample row(int64_t cell, int64_t i) const { return axis_sample(down_to(cell, i), map_.height, map_.width); }
+  AxisSample column(int64_t cell, int64_t j) const { return axis_sample(across_to(cell, j), map_.width, 1); }
+
  private:
   static constexpr int64_t kMostSamples = 4096;
+  static C middle(int64_t i, int64_t count) {
+    return (static_cast<C>(i) + static_cast<C>(0.5)) / static_cast<C>(count);
+  }
+  C down_to(int64_t cell, int64_t i) const {
+    return start_.y + static_cast<C>(cell) * cell_.y + middle(i, down_) * cell_.y;
+  }
+  C across_to(int64_t cell, int64_t j) const {
+    return start_.x + static_cast<C>(cell) * cell_.x + middle(j, across_) * cell_.x;
+  }
+
   FeatureMap map_;
   RoiPoint<C> start_, cell_;
   int64_t down_ = 0, across_ = 0;

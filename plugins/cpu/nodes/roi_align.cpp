@@ -19,6 +19,7 @@ namespace terroir::cpu {
 namespace {
 
 using ops::reference::AlignedGrid;
+using ops::reference::AxisSample;
 using ops::reference::BilinearSample;
 using ops::reference::FeatureMap;
 using ops::reference::RoiAlignMode;
@@ -70,18 +71,51 @@ class RegionPooling {
   int64_t channels() const { return channels_; }
   const SampleKernels& kernels() const { return kernels_; }
 
+  /// `place` maps points of the region to the image.
   template <class Place>
   void pool(const float* src, const AlignedGrid<float>& grid, const Place& place, float* out) const {
-    for (int64_t y = 0; y < rows_; ++y)
-      for (int64_t x = 0; x < columns_; ++x, out += channels_) pool_cell(src, grid, place, y, x, out);
+    pool_cells(src, grid, out, [&](int64_t y, int64_t x, const auto& visit) {
+      for (int64_t i = 0; i < grid.down(); ++i) grid.sample_row(y, x, i, place, visit);
+    });
+  }
+
+  /// Of a region whose sides are those of the image.
+  void pool(const float* src, const AlignedGrid<float>& grid, float* out) const {
+    constexpr int64_t kMost = 64;
+    const int64_t down = rows_ * grid.down(), across = columns_ * grid.across();
+    if (down > kMost || across > kMost) {
+      return pool(
+          src, grid, [](RoiPoint<float> p) { return p; }, out);
+    }
+    // Then each row and each column of samples is placed once.
+    AxisSample lines[2 * kMost], *const columns = lines + kMost;
+    for (int64_t i = 0; i < down; ++i) lines[i] = grid.row(i / grid.down(), i % grid.down());
+    for (int64_t j = 0; j < across; ++j) columns[j] = grid.column(j / grid.across(), j % grid.across());
+    pool_cells(src, grid, out, [&](int64_t y, int64_t x, const auto& visit) {
+      for (const AxisSample* row = lines + y * grid.down(); row < lines + (y + 1) * grid.down(); ++row)
+        for (const AxisSample* at = columns + x * grid.across(); at < columns + (x + 1) * grid.across(); ++at) {
+          if (!row->inside || !at->inside) {
+            visit(nullptr);
+            continue;
+          }
+          const BilinearSample sample = joined(*row, *at);
+          visit(&sample);
+        }
+    });
   }
 
  private:
-  template <class Place>
-  void pool_cell(const float* src, const AlignedGrid<float>& grid, const Place& place, int64_t y, int64_t x,
-                 float* out) const {
+  /// samples(y, x, visit): those of a cell, as AlignedGrid::sample_row gives them.
+  template <class Samples_>
+  void pool_cells(const float* src, const AlignedGrid<float>& grid, float* out, const Samples_& samples) const {
+    for (int64_t y = 0; y < rows_; ++y)
+      for (int64_t x = 0; x < columns_; ++x, out += channels_) pool_cell(src, grid.samples(), y, x, samples, out);
+  }
+
+  template <class Samples_>
+  void pool_cell(const float* src, double count, int64_t y, int64_t x, const Samples_& each_sample, float* out) const {
     const bool most = mode_ == RoiAlignMode::max;
-    const double scale = most ? 1.0 : 1.0 / grid.samples();
+    const double scale = most ? 1.0 : 1.0 / count;
     bool first = true, outside = false;
     Samples samples;
     const auto flush = [&] {
@@ -91,15 +125,14 @@ class RegionPooling {
         kernels_.sum(samples.take(src), out, channels_, first);
       first = false;
     };
-    for (int64_t i = 0; i < grid.down(); ++i)
-      grid.sample_row(y, x, i, place, [&](const BilinearSample* sample) {
-        if (!sample) {
-          outside = true;
-          return;
-        }
-        samples.add(*sample, scale, channels_);
-        if (samples.full()) flush();
-      });
+    each_sample(y, x, [&](const BilinearSample* sample) {
+      if (!sample) {
+        outside = true;
+        return;
+      }
+      samples.add(*sample, scale, channels_);
+      if (samples.full()) flush();
+    });
     if (!samples.empty()) flush();
     if (first)
       std::fill_n(out, channels_, 0.0f);
@@ -186,8 +219,7 @@ struct AlignedRegions {
     } else {
       const auto grid =
           ops::reference::roi_align_grid<float>(map, parameters, box[0], box[1], box[2], box[3], rows, columns);
-      pooling.pool(
-          src, grid, [](RoiPoint<float> p) { return p; }, out);
+      pooling.pool(src, grid, out);
     }
     return true;
   }
@@ -278,8 +310,7 @@ struct PyramidRegions {
     if (maps[level].plane() == 0) return false;
     const AlignedGrid<float> grid(maps[level], region.start, region.size, pooling.rows(), pooling.columns(),
                                   attrs.sampling_ratio);
-    pooling.pool(
-        static_cast<const float*>(args.inputs[level + 1]), grid, [](RoiPoint<float> p) { return p; }, out);
+    pooling.pool(static_cast<const float*>(args.inputs[level + 1]), grid, out);
     return true;
   }
   void finish(const RunArgs& args) const {

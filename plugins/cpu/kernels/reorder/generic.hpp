@@ -35,8 +35,14 @@ void transpose_2d(const float* src, int64_t src_stride, float* dst, int64_t dst_
                   int64_t padded_rows) {
   // Rows far apart are on pages of their own: two pieces of each row while its page is at hand.
   constexpr int64_t kBand = 2 * kLanes;
+  // Registers of which most lanes are empty would be transposed for nothing.
+  constexpr int64_t kFewRows = 2;
+  const int64_t rest = padded_rows == rows && rows % kLanes <= kFewRows ? rows % kLanes : 0;
   for (int64_t band = 0; band < columns; band += kBand) {
-    for (int64_t r = 0; r < padded_rows; r += kLanes) {
+    for (int64_t r = rows - rest; r < rows; ++r) {
+      for (int64_t c = band; c < least(columns, band + kBand); ++c) dst[c * dst_stride + r] = src[r * src_stride + c];
+    }
+    for (int64_t r = 0; r < padded_rows - rest; r += kLanes) {
       const int64_t height = most(0, least(kLanes, rows - r)), padded = least(kLanes, padded_rows - r);
       for (int64_t c = band; c < least(columns, band + kBand); c += kLanes) {
         const int64_t width = least(kLanes, columns - c);
