@@ -141,6 +141,7 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
 
   mutable std::mutex mutex_;  // of all below
   std::condition_variable ended_;
+  std::vector<Tensor> told_variables_;  // get_state().data() is what programs write, and then the tensor is gone
   bool running_ = false;
   std::shared_ptr<Run> last_run_;
   std::shared_ptr<const Callback> callback_;

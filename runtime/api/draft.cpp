@@ -223,9 +223,7 @@ class Parts {
  private:
   /// The layers that a model needs itself stay where they are.
   static void keep_needed(const ir::Graph& model, NewIds& moved) {
-    std::vector<ir::NodeId> ends = model.results();
-    for (const auto& more : {model.sinks(), model.parameters()}) ends.insert(ends.end(), more.begin(), more.end());
-    const std::vector<bool> needed = needed_by(model, std::move(ends));
+    const std::vector<bool> needed = needed_by_ends(model);
     for (size_t i = 0; i < moved.size(); ++i) {
       if (needed[i]) moved[i] = ir::NodeId::none;
     }

@@ -369,7 +369,8 @@ Tensor RequestState::get_variable(size_t index) {
   const ir::TensorView value = device_->variable(index);
   Tensor copy(value.type, ir::to_shape(value.dims));
   copy_from_dense(value.data, TensorAccess::state(copy));
-  return copy;
+  told_variables_.resize(variables().size());
+  return told_variables_[index] = copy;
 }
 
 void RequestState::set_variable(size_t index, const Tensor& value) {

@@ -10,6 +10,8 @@
 
 #include "terroir/cpu_properties.hpp"
 #include "terroir/opsets.hpp"
+#include "terroir/pass/graph_rewrite.hpp"
+#include "terroir/pass/make_stateful.hpp"
 #include "terroir/terroir.hpp"
 
 namespace terroir {
@@ -577,6 +579,36 @@ const Name kNames[] = {
     NAME(Input::operator==, input().operator==(input())),
     NAME(Input::operator!=, input().operator!=(input())),
     NAME(Input::operator<, input().operator<(input())),
+    NAME(replace_output_update_name, replace_output_update_name(port(), port())),
+    NAME(replace_node_update_name, replace_node_update_name(nullptr, nullptr)),
+    NAME(matcher_pass_callback, matcher_pass_callback()),
+    NAME(graph_rewrite_callback, graph_rewrite_callback()),
+    NAME(util::set_log_callback, util::set_log_callback({})),
+    NAME(util::reset_log_callback, util::reset_log_callback()),
+    NAME(pass::Manager, pass::Manager()),
+    NAME(pass::ModelPass, static_cast<pass::ModelPass*>(nullptr)),
+    NAME(pass::MatcherPass, pass::MatcherPass()),
+    NAME(pass::GraphRewrite, pass::GraphRewrite()),
+    NAME(pass::BackwardGraphRewrite, pass::BackwardGraphRewrite()),
+    NAME(pass::PassConfig, pass::PassConfig()),
+    NAME(pass::Validate, pass::Validate()),
+    NAME(pass::ConstantFolding, pass::ConstantFolding()),
+    NAME(pass::MakeStateful, pass::MakeStateful(pass::MakeStateful::ParamResPairs())),
+    NAME(pass::pattern::Matcher, pass::pattern::Matcher(port())),
+    NAME(pass::pattern::any_input, pass::pattern::any_input()),
+    NAME(pass::pattern::wrap_type, pass::pattern::wrap_type<opset8::Relu>()),
+    NAME(pass::pattern::optional, pass::pattern::optional<opset8::Relu>(port())),
+    NAME(pass::pattern::op::Or, pass::pattern::op::Or(OutputVector())),
+    NAME(pass::pattern::op::Label, pass::pattern::op::Label()),
+    NAME(pass::pattern::consumers_count, pass::pattern::consumers_count(1)),
+    NAME(pass::pattern::consumers_more_than, pass::pattern::consumers_more_than(1)),
+    NAME(pass::pattern::has_static_shape, pass::pattern::has_static_shape()),
+    NAME(pass::pattern::has_static_rank, pass::pattern::has_static_rank()),
+    NAME(pass::pattern::has_static_dim, pass::pattern::has_static_dim(0)),
+    NAME(pass::pattern::has_static_dims, pass::pattern::has_static_dims({0})),
+    NAME(pass::pattern::rank_equals, pass::pattern::rank_equals(4)),
+    NAME(pass::pattern::type_matches, pass::pattern::type_matches(element::f32)),
+    NAME(pass::pattern::type_matches_any, pass::pattern::type_matches_any({element::f32})),
     NAME(copy_runtime_info, copy_runtime_info(NodeVector(), NodeVector())),
     NAME(copy_output_runtime_info, copy_output_runtime_info(OutputVector(), OutputVector())),
     NAME(replace_node, replace_node(std::shared_ptr<Node>(), std::shared_ptr<Node>())),

@@ -9,13 +9,14 @@
 
 #include "terroir/export.hpp"
 #include "terroir/model.hpp"
+#include "terroir/pass/pass.hpp"
 
 namespace terroir {
 
 namespace pass {
 
 /// As OpenVINO's pass of this name: `Serialize(xml, bin, version).run_on_model(model)` is serialize().
-class Serialize {
+class Serialize : public ModelPass {
  public:
   enum class Version : uint8_t {
     UNSPECIFIED = 0,  ///< the newest: 11
@@ -29,7 +30,7 @@ class Serialize {
   Serialize(std::ostream& xml, std::ostream& bin, Version version = Version::UNSPECIFIED)
       : xml_(&xml), bin_(&bin), version_(version) {}
   /// False: the model stays as it is.
-  inline bool run_on_model(const std::shared_ptr<const Model>& model) const;
+  inline bool run_on_model(const std::shared_ptr<Model>& model) override;
 
  private:
   std::string xml_path_, bin_path_;
@@ -58,7 +59,7 @@ TERROIR_API void serialize(const std::shared_ptr<const Model>& model, std::ostre
 TERROIR_API void save_model(const std::shared_ptr<const Model>& model, const std::string& output_model,
                             bool compress_to_fp16 = true);
 
-inline bool pass::Serialize::run_on_model(const std::shared_ptr<const Model>& model) const {
+inline bool pass::Serialize::run_on_model(const std::shared_ptr<Model>& model) {
   if (xml_ != nullptr) {
     serialize(model, *xml_, *bin_, version_);
   } else {

@@ -28,7 +28,8 @@ class TERROIR_API VariableState {
   /// The variable_id of the layers.
   std::string get_name() const;
   /// A copy of the value that the next inference will read; zeros while that is the initial value, which is computed
-  /// when the inference begins.
+  /// when the inference begins. Pointers into it hold until the variable is asked for again, whether or not the tensor
+  /// is kept.
   Tensor get_state() const;
   /// Exception: type_mismatch, shape_mismatch.
   void set_state(const Tensor& state);

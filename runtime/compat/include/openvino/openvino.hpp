@@ -2,7 +2,6 @@
 #pragma once
 
 #include "openvino/core/core.hpp"
+#include "openvino/core/namespace.hpp"
 #include "openvino/runtime/runtime.hpp"
 #include "terroir/terroir.hpp"
-
-namespace ov = terroir;

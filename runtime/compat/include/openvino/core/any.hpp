@@ -8,6 +8,7 @@
 #include <string>
 #include <typeindex>
 
+#include "openvino/core/namespace.hpp"
 #include "terroir/any.hpp"
 
 namespace terroir {
@@ -23,5 +24,3 @@ struct Read {
 
 }  // namespace util
 }  // namespace terroir
-
-namespace ov = terroir;

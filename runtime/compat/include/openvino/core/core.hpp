@@ -10,6 +10,7 @@
 #include "openvino/core/interval.hpp"
 #include "openvino/core/layout.hpp"
 #include "openvino/core/model.hpp"
+#include "openvino/core/namespace.hpp"
 #include "openvino/core/node.hpp"
 #include "openvino/core/partial_shape.hpp"
 #include "openvino/core/preprocess/pre_post_process.hpp"
@@ -20,5 +21,3 @@
 #include "openvino/core/type/element_type.hpp"
 #include "openvino/core/version.hpp"
 #include "openvino/pass/serialize.hpp"
-
-namespace ov = terroir;

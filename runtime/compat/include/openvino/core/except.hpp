@@ -5,6 +5,7 @@
 #include <string>
 
 #include "openvino/core/core_visibility.hpp"
+#include "openvino/core/namespace.hpp"
 #include "terroir/exception.hpp"
 
 namespace terroir {
@@ -40,8 +41,6 @@ std::string failed_check(const char* file, int line, const char* condition, cons
 }  // namespace compat
 
 }  // namespace terroir
-
-namespace ov = terroir;
 
 /// OPENVINO_ASSERT(condition, parts of the message...).
 #define OPENVINO_ASSERT(...) TERROIR_COMPAT_ASSERT(__VA_ARGS__, "")

@@ -5,7 +5,6 @@
 #include <list>
 #include <mutex>
 
+#include "openvino/core/namespace.hpp"
 #include "terroir/model.hpp"
 #include "terroir/op/attributes.hpp"
-
-namespace ov = terroir;

@@ -17,6 +17,5 @@
 #include <utility>
 #include <vector>
 
+#include "openvino/core/namespace.hpp"
 #include "terroir/node.hpp"
-
-namespace ov = terroir;

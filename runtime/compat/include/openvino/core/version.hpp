@@ -2,6 +2,5 @@
 #pragma once
 
 #include "openvino/core/core_visibility.hpp"
+#include "openvino/core/namespace.hpp"
 #include "terroir/version.hpp"
-
-namespace ov = terroir;

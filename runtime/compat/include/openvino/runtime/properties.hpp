@@ -3,6 +3,7 @@
 
 #include <ostream>
 
+#include "openvino/core/namespace.hpp"
 #include "terroir/cpu_properties.hpp"
 #include "terroir/properties.hpp"
 
@@ -17,5 +18,3 @@ inline std::ostream& operator<<(std::ostream& out, Affinity affinity) {
 inline constexpr Property<Affinity> affinity{"AFFINITY"};
 
 }  // namespace terroir
-
-namespace ov = terroir;

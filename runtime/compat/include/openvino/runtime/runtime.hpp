@@ -1,6 +1,7 @@
 // The OpenVINO header of this name: devices, compiled models, requests, tensors.
 #pragma once
 
+#include "openvino/core/namespace.hpp"
 #include "openvino/runtime/common.hpp"
 #include "openvino/runtime/compiled_model.hpp"
 #include "openvino/runtime/core.hpp"
@@ -11,5 +12,3 @@
 #include "openvino/runtime/remote_tensor.hpp"
 #include "openvino/runtime/tensor.hpp"
 #include "openvino/runtime/variable_state.hpp"
-
-namespace ov = terroir;

@@ -1,6 +1,7 @@
 // The OpenVINO header of this name: the C++ type of an element type, which fundamental_type_for says, too.
 #pragma once
 
+#include "openvino/core/namespace.hpp"
 #include "terroir/element_type.hpp"
 
 namespace terroir {
@@ -11,5 +12,3 @@ struct element_type_traits {
 };
 
 }  // namespace terroir
-
-namespace ov = terroir;

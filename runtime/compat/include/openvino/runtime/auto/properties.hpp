@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "openvino/core/namespace.hpp"
 #include "openvino/runtime/properties.hpp"
 
 namespace terroir::intel_auto {
@@ -25,5 +26,3 @@ inline constexpr Property<bool> enable_runtime_fallback{"ENABLE_RUNTIME_FALLBACK
 inline constexpr Property<SchedulePolicy> schedule_policy{"SCHEDULE_POLICY"};
 
 }  // namespace terroir::intel_auto
-
-namespace ov = terroir;

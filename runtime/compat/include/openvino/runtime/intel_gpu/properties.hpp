@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "openvino/core/namespace.hpp"
 #include "openvino/runtime/properties.hpp"
 
 namespace terroir::intel_gpu {
@@ -40,5 +41,3 @@ inline constexpr auto HW_MATMUL = "GPU_HW_MATMUL";
 }  // namespace capability
 
 }  // namespace terroir::intel_gpu
-
-namespace ov = terroir;

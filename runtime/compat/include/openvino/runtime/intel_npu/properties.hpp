@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "openvino/core/namespace.hpp"
 #include "openvino/runtime/properties.hpp"
 
 namespace terroir::intel_npu {
@@ -22,5 +23,3 @@ inline constexpr Property<bool> bypass_umd_caching{"NPU_BYPASS_UMD_CACHING"};
 inline constexpr Property<bool> defer_weights_load{"NPU_DEFER_WEIGHTS_LOAD"};
 
 }  // namespace terroir::intel_npu
-
-namespace ov = terroir;

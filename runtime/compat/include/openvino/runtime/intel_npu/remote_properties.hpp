@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "openvino/core/namespace.hpp"
 #include "openvino/runtime/properties.hpp"
 
 namespace terroir::intel_npu {
@@ -30,5 +31,3 @@ inline constexpr Property<npu_handle_param> l0_context{"L0_CONTEXT"};
 inline constexpr Property<TensorType> tensor_type{"TENSOR_TYPE"};
 
 }  // namespace terroir::intel_npu
-
-namespace ov = terroir;

@@ -1,6 +1,7 @@
 // The OpenVINO header of this name: contexts and tensors of an NPU. None can be had: see terroir/remote_context.hpp.
 #pragma once
 
+#include "openvino/core/namespace.hpp"
 #include "openvino/runtime/core.hpp"
 #include "openvino/runtime/intel_npu/remote_properties.hpp"
 #include "openvino/runtime/remote_context.hpp"
@@ -33,5 +34,3 @@ class ZeroContext : public RemoteContext {
 };
 
 }  // namespace terroir::intel_npu::level_zero
-
-namespace ov = terroir;

@@ -1,0 +1,137 @@
+// Passes that look for a pattern and put something else in its place.
+//
+// Use: class FuseRelus : public pass::MatcherPass {
+//       public:
+//        FuseRelus() {
+//          auto root = pattern::wrap_type<opset8::Relu>({pattern::wrap_type<opset8::Relu>()});
+//          register_matcher(std::make_shared<pattern::Matcher>(root, "FuseRelus"), [](pattern::Matcher& m) {
+//            const auto inner = m.get_match_root()->get_input_node_shared_ptr(0);
+//            return replace_output_update_name(m.get_match_root()->output(0), inner->output(0));
+//          });
+//        }
+//      };
+// What: OpenVINO's classes of these names. Layers are visited once, each after what it reads (BackwardGraphRewrite: the
+//       other way round); layers that callbacks make are visited if they were registered with register_new_node();
+//       those that a callback has replaced are not. Bodies of layers are not visited.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "terroir/graph_util.hpp"
+#include "terroir/pass/pass.hpp"
+#include "terroir/pass/pattern.hpp"
+
+namespace terroir {
+
+/// Whether the layer at which the pattern was found was replaced.
+using matcher_pass_callback = std::function<bool(pass::pattern::Matcher&)>;
+using graph_rewrite_callback = matcher_pass_callback;
+
+namespace pass {
+
+class MatcherPass : public PassBase {
+ public:
+  MatcherPass() = default;
+  MatcherPass(const std::shared_ptr<pattern::Matcher>& matcher, const matcher_pass_callback& callback) {
+    register_matcher(matcher, callback);
+  }
+
+  /// Calls the callback if the pattern is at the layer's first output. Whether that replaced it.
+  bool apply(const std::shared_ptr<Node>& layer) {
+    new_layers_.clear();
+    if (matcher_ == nullptr || layer->get_output_size() == 0 || !matcher_->match(layer->output(0))) return false;
+    const bool replaced = callback_(*matcher_);
+    matcher_->clear_state();
+    return replaced;
+  }
+
+  template <typename T, typename... Args>
+  std::shared_ptr<T> register_new_node(Args&&... args) {
+    return register_new_node(std::make_shared<T>(std::forward<Args>(args)...));
+  }
+  template <typename T>
+  std::shared_ptr<T> register_new_node(const std::shared_ptr<T>& layer) {
+    new_layers_.push_back(layer);
+    return layer;
+  }
+  const NodeVector& get_new_nodes() const { return new_layers_; }
+  void clear_new_nodes() { new_layers_.clear(); }
+  std::shared_ptr<pattern::Matcher> get_matcher() const { return matcher_; }
+
+ protected:
+  void register_matcher(const std::shared_ptr<pattern::Matcher>& matcher, const matcher_pass_callback& callback) {
+    matcher_ = matcher;
+    callback_ = callback;
+    if (!matcher->get_name().empty()) set_name(matcher->get_name());
+  }
+
+ private:
+  std::shared_ptr<pattern::Matcher> matcher_;
+  matcher_pass_callback callback_;
+  NodeVector new_layers_;
+};
+
+/// Several MatcherPasses in one walk; the first that replaces a layer has it.
+class GraphRewrite : public ModelPass {
+ public:
+  GraphRewrite() = default;
+  explicit GraphRewrite(const std::shared_ptr<MatcherPass>& pass) : passes_{pass} {}
+
+  template <typename T, typename... Args>
+  std::shared_ptr<T> add_matcher(Args&&... args) {
+    auto pass = std::make_shared<T>(std::forward<Args>(args)...);
+    passes_.push_back(pass);
+    return pass;
+  }
+  std::shared_ptr<MatcherPass> add_matcher(const std::shared_ptr<MatcherPass>& pass) {
+    passes_.push_back(pass);
+    return pass;
+  }
+
+  bool run_on_model(const std::shared_ptr<Model>& model) override {
+    const NodeVector layers = model->get_ordered_ops();
+    std::deque<std::shared_ptr<Node>> pending(layers.begin(), layers.end());
+    if (backward_) std::reverse(pending.begin(), pending.end());
+    bool changed = false;
+    while (!pending.empty()) {
+      const std::shared_ptr<Node> layer = pending.front();
+      pending.pop_front();
+      if (changed && !pattern::detail::is_needed(layer)) continue;
+      for (const auto& pass : passes_) {
+        if (!pass->apply(layer)) continue;
+        changed = true;
+        const NodeVector& made = pass->get_new_nodes();
+        pending.insert(pending.begin(), made.begin(), made.end());
+        break;
+      }
+    }
+    return changed;
+  }
+
+ protected:
+  bool backward_ = false;
+
+ private:
+  std::vector<std::shared_ptr<MatcherPass>> passes_;
+};
+
+class BackwardGraphRewrite : public GraphRewrite {
+ public:
+  BackwardGraphRewrite() { backward_ = true; }
+};
+
+template <typename Pass>
+struct AsModelPass<Pass, std::enable_if_t<std::is_base_of_v<MatcherPass, Pass>>> {
+  static std::shared_ptr<ModelPass> make(const std::shared_ptr<Pass>& pass) {
+    return std::make_shared<GraphRewrite>(pass);
+  }
+};
+
+}  // namespace pass
+}  // namespace terroir

@@ -1,0 +1,296 @@
+// Passes in code: patterns and where they match, what managers run, what is left of a model that was rewritten.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/base/log.hpp"
+#include "terroir/log.hpp"
+#include "terroir/opsets.hpp"
+#include "terroir/pass/graph_rewrite.hpp"
+#include "terroir/pass/make_stateful.hpp"
+#include "terroir/terroir.hpp"
+
+namespace terroir {
+namespace {
+
+using namespace opset8;
+using pass::pattern::any_input;
+using pass::pattern::Matcher;
+using pass::pattern::wrap_type;
+
+std::shared_ptr<Parameter> parameter(const PartialShape& shape = {1, 4}) {
+  return std::make_shared<Parameter>(element::f32, shape);
+}
+std::shared_ptr<Constant> scalar(float value) { return Constant::create(element::f32, Shape{}, {value}); }
+
+/// The kinds of layers in order, "Parameter Relu Result".
+std::string kinds(const std::shared_ptr<const Model>& model) {
+  std::string text;
+  for (const auto& node : model->get_ordered_ops()) text += (text.empty() ? "" : " ") + node->get_type_name();
+  return text;
+}
+
+TEST(Pattern, TellsWhatStandsForWhat) {
+  const auto x = parameter();
+  const auto half = scalar(0.5f);
+  const auto product = std::make_shared<Multiply>(x, half);
+  const auto relu = std::make_shared<Relu>(product);
+  const auto value = any_input();
+  const auto factor = wrap_type<Constant>();
+  const auto scaled = wrap_type<Multiply>({value, factor});
+  Matcher matcher(wrap_type<Relu, Sigmoid>({scaled}), "scaled relu");
+  ASSERT_TRUE(matcher.match(relu));
+  EXPECT_EQ(*matcher.get_match_root(), *relu);
+  const auto& found = matcher.get_pattern_value_map();
+  EXPECT_EQ(found.at(value), x->output(0));
+  EXPECT_EQ(found.at(factor), half->output(0));
+  EXPECT_EQ(*matcher.get_pattern_map().at(scaled), *product);
+  EXPECT_EQ(matcher.get_matched_nodes().size(), 4u);
+  EXPECT_FALSE(matcher.match(product));
+  EXPECT_TRUE(matcher.get_pattern_value_map().empty());
+}
+
+TEST(Pattern, OrderOfInputsMattersWhereItDoesInTheOperation) {
+  const auto x = parameter();
+  const auto factor = wrap_type<Constant>();
+  EXPECT_TRUE(Matcher(wrap_type<Multiply>({any_input(), factor})).match(std::make_shared<Multiply>(scalar(2), x)));
+  EXPECT_FALSE(Matcher(wrap_type<Subtract>({any_input(), factor})).match(std::make_shared<Subtract>(scalar(2), x)));
+}
+
+TEST(Pattern, RealOperationsStandForTheirKind) {
+  const auto x = parameter();
+  Matcher matcher(std::make_shared<Divide>(any_input(), scalar(1)));
+  EXPECT_TRUE(matcher.match(std::make_shared<Divide>(x, scalar(3))));
+  EXPECT_FALSE(matcher.match(std::make_shared<Divide>(x, x)));
+  EXPECT_FALSE(matcher.match(std::make_shared<Multiply>(x, scalar(3))));
+}
+
+TEST(Pattern, MetTwiceItIsTheSameValue) {
+  const auto x = parameter(), y = parameter();
+  const auto value = any_input();
+  Matcher square(wrap_type<Multiply>({value, value}));
+  EXPECT_TRUE(square.match(std::make_shared<Multiply>(x, x)));
+  EXPECT_FALSE(square.match(std::make_shared<Multiply>(x, y)));
+}
+
+TEST(Pattern, WhatFailedLeavesNothingBehind) {
+  const auto x = parameter();
+  const auto exp = std::make_shared<Exp>(x);
+  const auto value = any_input(), inner = wrap_type<Relu>({value});
+  const auto either = std::make_shared<pass::pattern::op::Or>(
+      OutputVector{wrap_type<Abs>({inner})->output(0), wrap_type<Abs>({wrap_type<Exp>({any_input()})})->output(0)});
+  Matcher matcher(either);
+  ASSERT_TRUE(matcher.match(std::make_shared<Abs>(exp)));
+  EXPECT_EQ(matcher.get_pattern_value_map().count(value), 0u);
+  EXPECT_EQ(matcher.get_pattern_value_map().count(inner), 0u);
+}
+
+TEST(Pattern, OptionalLayersMayBeMissing) {
+  const auto x = parameter();
+  const auto abs = std::make_shared<Abs>(x);
+  const auto maybe = pass::pattern::optional<Sigmoid>(wrap_type<Abs>());
+  Matcher matcher(wrap_type<Relu>({maybe}));
+  EXPECT_TRUE(matcher.match(std::make_shared<Relu>(abs)));
+  EXPECT_EQ(matcher.get_pattern_value_map().count(maybe), 0u);
+  EXPECT_TRUE(matcher.match(std::make_shared<Relu>(std::make_shared<Sigmoid>(abs))));
+  EXPECT_EQ(matcher.get_pattern_value_map().count(maybe), 1u);
+  EXPECT_FALSE(matcher.match(std::make_shared<Relu>(std::make_shared<Exp>(abs))));
+}
+
+TEST(Pattern, PredicatesAskForTypesAndShapes) {
+  namespace p = pass::pattern;
+  const auto x = parameter({-1, 4}), y = parameter({2, 4});
+  EXPECT_FALSE(Matcher(any_input(p::has_static_shape())).match(x));
+  EXPECT_TRUE(Matcher(any_input(p::has_static_shape())).match(y));
+  EXPECT_TRUE(Matcher(any_input(p::has_static_rank() && p::rank_equals(2))).match(x));
+  EXPECT_FALSE(Matcher(any_input(!p::has_static_dim(1))).match(x));
+  EXPECT_FALSE(Matcher(any_input(p::has_static_dim(7))).match(x));
+  EXPECT_TRUE(Matcher(any_input(p::type_matches(element::i8) || p::type_matches(element::f32))).match(x));
+  EXPECT_FALSE(Matcher(any_input(p::type_matches_any({element::i8, element::u8}))).match(x));
+  EXPECT_TRUE(Matcher(any_input([](const Output<Node>& v) { return v.get_index() == 0; })).match(x));
+}
+
+TEST(Pattern, ReadersThatNothingNeedsDoNotCount) {
+  namespace p = pass::pattern;
+  const auto x = parameter();
+  const auto relu = std::make_shared<Relu>(x);
+  const auto abs = std::make_shared<Abs>(relu);
+  const auto exp = std::make_shared<Exp>(relu);
+  const auto model = std::make_shared<Model>(OutputVector{abs, exp}, ParameterVector{x});
+  EXPECT_TRUE(Matcher(wrap_type<Relu>(p::consumers_count(2))).match(relu));
+  exp->set_argument(0, x);
+  EXPECT_TRUE(Matcher(wrap_type<Relu>(p::consumers_count(1))).match(relu));
+  replace_node(abs, std::make_shared<Sigmoid>(relu));
+  EXPECT_TRUE(Matcher(wrap_type<Relu>(p::consumers_count(1))).match(relu));
+  EXPECT_FALSE(Matcher(wrap_type<Relu>(p::consumers_more_than(1))).match(relu));
+}
+
+/// Relu(Relu(x)) -> Relu(x), and counts how often.
+class FuseRelus : public pass::MatcherPass {
+ public:
+  explicit FuseRelus(int& count) {
+    const auto inner = wrap_type<Relu>(pass::pattern::consumers_count(1));
+    register_matcher(std::make_shared<Matcher>(wrap_type<Relu>({inner}), "FuseRelus"), [=, this, &count](Matcher& m) {
+      const auto relu = register_new_node<Relu>(m.get_pattern_value_map().at(inner).get_node()->input_value(0));
+      relu->set_friendly_name(m.get_match_root()->get_friendly_name());
+      copy_runtime_info(m.get_matched_nodes(), relu);
+      replace_node(m.get_match_root(), relu);
+      ++count;
+      return true;
+    });
+  }
+};
+
+TEST(GraphRewrite, VisitsWhatItsCallbacksMake) {
+  const auto x = parameter();
+  std::shared_ptr<Node> last = x;
+  for (int i = 0; i < 4; ++i) last = std::make_shared<Relu>(last);
+  last->set_friendly_name("last");
+  const auto model = std::make_shared<Model>(OutputVector{last}, ParameterVector{x});
+  int count = 0;
+  pass::Manager manager;
+  const auto fuse = manager.register_pass<FuseRelus>(count);
+  EXPECT_EQ(fuse->get_name(), "FuseRelus");
+  EXPECT_TRUE(manager.run_passes(model));
+  EXPECT_EQ(kinds(model), "Parameter Relu Result");
+  EXPECT_EQ(count, 3);
+  EXPECT_EQ(model->get_ordered_ops()[1]->get_friendly_name(), "last");
+  EXPECT_FALSE(manager.run_passes(model));
+  auto request = Core().compile_model(model, "CPU").create_infer_request();
+  std::fill_n(request.get_input_tensor().data<float>(), 4, -3.0f);
+  request.infer();
+  EXPECT_EQ(request.get_output_tensor().data<float>()[0], 0.0f);
+}
+
+TEST(GraphRewrite, BackwardWalksStartAtTheEnd) {
+  const auto x = parameter();
+  const auto model =
+      std::make_shared<Model>(OutputVector{std::make_shared<Abs>(std::make_shared<Relu>(x))}, ParameterVector{x});
+  const auto visited = [&](pass::GraphRewrite&& walk) {
+    std::string order;
+    walk.add_matcher<pass::MatcherPass>(std::make_shared<Matcher>(any_input()), [&](Matcher& m) {
+      order += m.get_match_root()->get_type_name() + " ";
+      return false;
+    });
+    EXPECT_FALSE(walk.run_on_model(model));
+    return order;
+  };
+  EXPECT_EQ(visited(pass::GraphRewrite()), "Parameter Relu Abs Result ");
+  EXPECT_EQ(visited(pass::BackwardGraphRewrite()), "Result Abs Relu Parameter ");
+}
+
+class Rename : public pass::ModelPass {
+ public:
+  explicit Rename(std::string name) : name_(std::move(name)) {}
+  bool run_on_model(const std::shared_ptr<Model>& model) override {
+    model->set_friendly_name(model->get_friendly_name() + name_);
+    return true;
+  }
+
+ private:
+  std::string name_;
+};
+
+TEST(Manager, RunsPassesInTurn) {
+  const auto x = parameter();
+  const auto model = std::make_shared<Model>(OutputVector{std::make_shared<Relu>(x)}, ParameterVector{x}, "m");
+  pass::Manager manager("of names");
+  manager.register_pass<Rename>("a");
+  manager.register_pass_instance(std::make_shared<Rename>("b"));
+  int count = 0;
+  manager.register_pass<FuseRelus, false>(count);
+  EXPECT_TRUE(manager.get_pass_config()->is_disabled<FuseRelus>());
+  EXPECT_TRUE(manager.run_passes(model));
+  EXPECT_EQ(model->get_friendly_name(), "mab");
+  manager.get_pass_config()->disable<Rename>();
+  EXPECT_FALSE(manager.run_passes(model));
+  EXPECT_EQ(model->get_friendly_name(), "mab");
+}
+
+TEST(Manager, InfersAnewBehindAPassThatChangedSomething) {
+  class Reread : public pass::ModelPass {
+   public:
+    explicit Reread(const Output<Node>& source) : source_(source) {}
+    bool run_on_model(const std::shared_ptr<Model>& model) override {
+      model->get_result()->get_input_node_shared_ptr(0)->set_argument(0, source_);
+      return true;
+    }
+
+   private:
+    Output<Node> source_;
+  };
+  const auto x = parameter(), wide = parameter({2, 9});
+  const auto relu = std::make_shared<Relu>(x);
+  const auto model = std::make_shared<Model>(OutputVector{relu, std::make_shared<Abs>(wide)}, ParameterVector{x, wide});
+  model->remove_result(model->get_results()[1]);
+  pass::Manager manager;
+  manager.register_pass<Reread>(wide->output(0));
+  EXPECT_TRUE(manager.run_passes(model));
+  EXPECT_EQ(model->output().get_shape(), (Shape{2, 9}));
+}
+
+TEST(ConstantFolding, ComputesWhatIsKnown) {
+  const auto x = parameter();
+  const auto eight = std::make_shared<Power>(scalar(2), scalar(3));
+  const auto model = std::make_shared<Model>(OutputVector{std::make_shared<Multiply>(x, eight)}, ParameterVector{x});
+  pass::ConstantFolding fold;
+  EXPECT_TRUE(fold.run_on_model(model));
+  EXPECT_EQ(kinds(model), "Parameter Constant Multiply Result");
+  EXPECT_EQ(as_type_ptr<Constant>(model->get_ordered_ops()[1])->cast_vector<float>(), std::vector<float>{8});
+  EXPECT_FALSE(fold.run_on_model(model));
+}
+
+TEST(MakeStateful, OutputsAreReadNextTime) {
+  const auto x = parameter({1, 2}), before = parameter({1, 2});
+  const auto sum = std::make_shared<Add>(x, before);
+  before->output(0).set_names({"before"});
+  sum->output(0).set_names({"sum"});
+  const auto twice = std::make_shared<Multiply>(sum, scalar(2));
+  const auto model = std::make_shared<Model>(OutputVector{twice, sum}, ParameterVector{x, before});
+  pass::Manager manager;
+  manager.register_pass<pass::MakeStateful>(std::map<std::string, std::string>{{"before", "sum"}});
+  EXPECT_TRUE(manager.run_passes(model));
+  EXPECT_EQ(model->inputs().size(), 1u);
+  EXPECT_EQ(model->outputs().size(), 1u);
+  EXPECT_EQ(model->get_variables().at(0)->get_info().variable_id, "beforesum");
+  auto request = Core().compile_model(model, "CPU").create_infer_request();
+  for (const float expected : {2.0f, 4.0f, 6.0f}) {
+    std::fill_n(request.get_input_tensor().data<float>(), 2, 1.0f);
+    request.infer();
+    EXPECT_EQ(request.get_output_tensor().data<float>()[0], expected);
+  }
+}
+
+TEST(GraphUtil, LayersAreTakenOutUnlessANameOfAnOutputWouldBeLost) {
+  const auto x = parameter();
+  const auto relu = std::make_shared<Relu>(x), abs = std::make_shared<Relu>(relu);
+  abs->set_friendly_name("out");
+  const auto model = std::make_shared<Model>(OutputVector{abs}, ParameterVector{x});
+  EXPECT_FALSE(replace_output_update_name(abs->output(0), x->output(0)));
+  EXPECT_TRUE(replace_output_update_name(abs->output(0), relu->output(0)));
+  EXPECT_EQ(kinds(model), "Parameter Relu Result");
+  EXPECT_EQ(relu->get_friendly_name(), "out");
+  EXPECT_FALSE(replace_output_update_name(relu->output(0), x->output(0)));
+  const auto exp = std::make_shared<Exp>(x);
+  relu->get_rt_info()["key"] = 1;
+  EXPECT_TRUE(replace_node_update_name(relu, exp));
+  EXPECT_EQ(exp->get_friendly_name(), "out");
+  EXPECT_EQ(exp->get_rt_info().count("key"), 1u);
+  EXPECT_FALSE(replace_node_update_name(exp, x));
+}
+
+TEST(Log, LinesGoToTheCallback) {
+  std::vector<std::string> lines;
+  util::set_log_callback([&](std::string_view line) { lines.emplace_back(line); });
+  log_line(LogCategory::warning, "the first");
+  util::set_log_callback({});
+  log_line(LogCategory::warning, "nobody hears this");
+  util::reset_log_callback();
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("the first"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace terroir
