@@ -65,10 +65,9 @@ std::shared_ptr<const ir::Graph> GraphState::needed_layers() const {
 }
 
 std::shared_ptr<const ir::Graph> GraphState::needed_graph() const {
-  const std::vector<RtInfoMaps::Change> written = rt_info.changes(*graph);
-  if (!rewired && written.empty()) return needed_layers();
+  if (!rewired && !rt_info.differ(*graph)) return needed_layers();
   std::shared_ptr<ir::Graph> settled = graph->clone();
-  RtInfoMaps::write(written, *settled);
+  rt_info.differ(*graph, settled.get());
   settled->erase_unreachable();
   if (rewired) infer_anew(*settled, "the model is not valid");
   return settled;

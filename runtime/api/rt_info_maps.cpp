@@ -100,6 +100,7 @@ void write_user_data(const std::string& key, const RtTree& tree, RtInfo& info) {
   for (const auto& [name, child] : tree.children) write_user_data(user_data_key(key, name), child, info);
 }
 
+/// No tree: the entry is gone.
 void write_entry(const std::string& name, const RtTree* tree, RtInfo& info) {
   const auto known = info.find(name);
   if (known != info.end() && is_plain(known->second) && tree != nullptr && tree->children.empty()) {
@@ -145,6 +146,14 @@ RtInfo& writable_texts(ir::Graph& graph, const Owner& owner) {
   return const_cast<RtInfo&>(texts(graph, owner));
 }
 
+void write_entry(ir::Graph& graph, const Owner& owner, const std::string& name, const RtTree* tree) {
+  if (owner.of == Of::model) {
+    write_entry(name, tree, graph.rt_info());
+  } else {
+    write_entry(name, tree, writable_texts(graph, owner));
+  }
+}
+
 bool is_there(const ir::Graph& graph, const Owner& owner) {
   if (owner.of == Of::model) return true;
   if (!graph.contains(owner.node)) return false;
@@ -185,35 +194,27 @@ AnyMap* RtInfoMaps::find(const ir::Graph& graph, const Owner& owner) {
   return &entry->second.map;
 }
 
-std::vector<RtInfoMaps::Change> RtInfoMaps::changes(const ir::Graph& graph) {
+bool RtInfoMaps::differ(const ir::Graph& graph, ir::Graph* copy) {
   const std::lock_guard lock(mutex_);
-  std::vector<Change> changes;
+  bool any = false;
   for (auto& [owner, entry] : entries_) {
     if (!is_there(graph, owner)) continue;
     take_over(entry, tree_in(graph, owner));
     for (const auto& [name, value] : entry.map) {
       const RtTree* told = child_of(entry.told, name);
-      RtTree tree = to_tree(value);
-      if (told == nullptr && !is_written(owner, name, tree)) continue;
+      const RtTree tree = to_tree(value);
       // Compared as what was made of the texts: a tree may say more than a map can hold.
-      if (told == nullptr || to_tree(to_any(*told)) != tree) changes.push_back({owner, name, std::move(tree)});
+      if (told != nullptr ? to_tree(to_any(*told)) == tree : !is_written(owner, name, tree)) continue;
+      any = true;
+      if (copy != nullptr) write_entry(*copy, owner, name, &tree);
     }
     for (const auto& [name, tree] : entry.told.children) {
-      if (entry.map.count(name) == 0) changes.push_back({owner, name, std::nullopt});
+      if (entry.map.count(name) != 0) continue;
+      any = true;
+      if (copy != nullptr) write_entry(*copy, owner, name, nullptr);
     }
   }
-  return changes;
-}
-
-void RtInfoMaps::write(const std::vector<Change>& changes, ir::Graph& graph) {
-  for (const Change& change : changes) {
-    const RtTree* tree = change.tree ? &*change.tree : nullptr;
-    if (change.owner.of == Of::model) {
-      write_entry(change.name, tree, graph.rt_info());
-    } else {
-      write_entry(change.name, tree, writable_texts(graph, change.owner));
-    }
-  }
+  return any;
 }
 
 void RtInfoMaps::rename(ir::NodeId from, ir::NodeId to) {

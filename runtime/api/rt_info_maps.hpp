@@ -2,7 +2,7 @@
 //
 // What: graphs and files carry texts (ir::RtInfo, ir::RtTree). A map is made of them when it is first asked for, stays
 //       at its address from then on, and what code writes to it counts: graphs that are compiled, copied or written get
-//       it as texts (write()), and what others change in the graph comes into the map when it is asked for again.
+//       it as texts (differ()), and what others change in the graph comes into the map when it is asked for again.
 //       Values that files have no place for live in the maps alone.
 // Formula: of layers and ports, a map with a "version" is an <attribute>, a key that begins with "user_data" (which its
 //       name follows) a <user_data>; other keys are not written. Of a model, all are.
@@ -12,8 +12,6 @@
 
 #include <map>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "ir/graph/graph.hpp"
@@ -30,20 +28,13 @@ class RtInfoMaps {
     int32_t index = 0;
     auto operator<=>(const Owner&) const = default;
   };
-  /// What code has made of an entry; no tree: it is gone.
-  struct Change {
-    Owner owner;
-    std::string name;
-    std::optional<ir::RtTree> tree;
-  };
 
   AnyMap& at(const ir::Graph& graph, const Owner& owner);
   /// The same; null while nobody has asked for it.
   AnyMap* find(const ir::Graph& graph, const Owner& owner);
 
-  /// How the maps differ from the texts of the graph.
-  std::vector<Change> changes(const ir::Graph& graph);
-  static void write(const std::vector<Change>& changes, ir::Graph& graph);
+  /// Whether the maps say something else than the texts of the graph; these are changed in a copy of it, if given.
+  bool differ(const ir::Graph& graph, ir::Graph* copy = nullptr);
 
   /// A layer has another id.
   void rename(ir::NodeId from, ir::NodeId to);
