@@ -52,6 +52,21 @@ TEST(ConvDirect, KernelsStridesDilations) {
       }
 }
 
+TEST(ConvDirect, OnePositionSumsInSeveralParts) {
+  for (const int64_t ic : {1, 3, 4, 15, 16, 17, 35, 48})
+    for (const int64_t oc : {1, 8, 24, 47, 64, 83, 240})
+      check_family("conv_1x1", conv2d(ic, oc, axis(1, 1, 1, 1, 0, 0), axis(1, 1, 1, 1, 0, 0), 1, 2));
+  // Enough weights for two threads: units are chosen for their halves.
+  for (const int64_t oc : {112, 240, 321})
+    check_family("conv_1x1", conv2d(300, oc, axis(1, 1, 1, 1, 0, 0), axis(1, 1, 1, 1, 0, 0)));
+  check_family("conv_1x1", conv2d(32, 96, axis(5, 1, 7, 1, 0, 0), axis(3, 1, 4, 1, 0, 0), 2));
+  // Larger kernels, of which some taps meet padding.
+  for (const int64_t ic : {5, 16, 33})
+    for (const int64_t pad : {0, 1})
+      check_family("conv_direct", conv2d(ic, 40, axis(3, 3 + pad, 5, 1, pad, 0), axis(4, 4 + pad, 5, 1, 0, pad)));
+  check_family("deconv_direct", transposed2d(20, 33, axis(1, 2, 2, 1, 0, 1), transposed_axis(1, 3, 1, 1, 1, 1)));
+}
+
 TEST(ConvDirect, AsymmetricPads) {
   for (const int64_t before : {0, 1, 2, 5})
     for (const int64_t after : {0, 3, 6})

@@ -48,9 +48,13 @@ static constexpr int max_tile_positions(int registers, bool fused, int vectors) 
 // outputs, of a plain row, or every second one.
 static constexpr int kMaxAnyStepPositions = 14;
 
-// Whether the kernel columns of a row follow one another in memory like the sources of a plain row.
-TERROIR_INLINE bool plain_columns(const ConvProblem& p) {
-  return p.w.dilation == 1 && !p.transposed && p.w.stride <= 2;
+// Whether the sources of neighbouring kernel columns are neighbours, as the weights are.
+TERROIR_INLINE bool columns_follow(const ConvProblem& p) { return p.w.dilation == 1 && !p.transposed; }
+
+// Whether an image has a single output position, which is no matter of tiles.
+TERROIR_INLINE bool has_one_position(const ConvPlan& plan) {
+  const ConvProblem& p = plan.exec;
+  return p.d.out * p.h.out * p.w.out == 1 && plan.src_format != ConvFormat::plain;
 }
 
 // The taps that reach one residue class of output positions along an axis. Position j of the class (output index

@@ -460,6 +460,13 @@ Fetch shared_fetch(const ConvArgs& args, const float* own, int64_t own_lines, in
   return fetch;
 }
 
+const PassTable& choose_passes(const ConvPlan& plan, bool columns_inside) {
+  const bool plain = plan.src_format == ConvFormat::plain;
+  if (has_one_position(plan)) return kPassPoint;
+  if (plain && !columns_inside) return kPassAnyStep;
+  return passes_for_step((plan.exec.transposed ? 1 : plan.exec.w.stride) * plan.src.w, plain);
+}
+
 void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
   const ConvProblem& e = plan.exec;
   const bool plain = plan.src_format == ConvFormat::plain;
@@ -471,24 +478,25 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
   const bool pointwise = taps == 1 && !e.transposed && e.w.pad == 0 && (e.w.out - 1) * e.w.stride < e.w.in;
   // Neighbouring columns are neighbours in memory: one plain channel, or all channels of nhwc.
   const bool adjacent = plain || (plan.src_format == ConvFormat::nhwc && e.groups == 1 && ic_blocks == 1);
-  const bool columns_inside = adjacent && e.w.dilation == 1 && !e.transposed;
+  const bool columns_inside = adjacent && columns_follow(e);
   const bool ragged = plan.dst_format == ConvFormat::blocked && ocg % kBlock != 0;
   alignas(64) float buffer[kMaxPositions * kMaxBlocks * kBlock];
-  const ConvContext ctx{
-      plan,
-      args,
-      make_epilogue(args.post_ops, args.post_op_count, ragged),
-      make_epilogue(args.post_ops, args.post_op_count, false, true),
-      plain && !columns_inside ? &kPassAnyStep : &passes_for_step((e.transposed ? 1 : e.w.stride) * plan.src.w, plain),
-      e.transposed || plain || columns_inside ? nullptr : edge_passes_for_step(e.w.stride * plan.src.w),
-      inner,
-      ic_blocks,
-      oc_blocks,
-      ic_blocks * inner * taps,
-      columns_inside,
-      plain && columns_inside,
-      pointwise && inner == kBlock && icg % kBlock == 0,
-      buffer};
+  const ConvContext ctx{plan,
+                        args,
+                        make_epilogue(args.post_ops, args.post_op_count, ragged),
+                        make_epilogue(args.post_ops, args.post_op_count, false, true),
+                        &choose_passes(plan, columns_inside),
+                        e.transposed || plain || columns_inside || has_one_position(plan)
+                            ? nullptr
+                            : edge_passes_for_step(e.w.stride * plan.src.w),
+                        inner,
+                        ic_blocks,
+                        oc_blocks,
+                        ic_blocks * inner * taps,
+                        columns_inside,
+                        plain && columns_inside,
+                        pointwise && inner == kBlock && icg % kBlock == 0,
+                        buffer};
   const int64_t unit_floats = plan.oc_blocks * kBlock * ctx.reduction;
   const int64_t chunk = plan.ic_chunk > 0 ? plan.ic_chunk : ic_blocks;
   const int64_t round_floats = plan.oc_blocks * kBlock * chunk * inner * taps;

@@ -52,6 +52,20 @@ double row_cost(const Machine& m, int64_t blocks_total, int64_t columns, int64_t
   return cost / static_cast<double>(rows);
 }
 
+// Of one position there is nothing to share but the weights: large units, of which two threads get equally many blocks
+// where there are weights enough for two.
+int64_t unit_of_one_position(int64_t blocks, double weights) {
+  constexpr double kWorthTwoThreads = 32 << 10;  // floats
+  constexpr int64_t kMaxUnit = 4;
+  const int64_t largest = std::min(kMaxUnit, blocks);
+  if (weights < kWorthTwoThreads) return largest;
+  const auto larger_half = [&](int64_t unit) { return ceil_div(ceil_div(blocks, unit), 2) * unit; };
+  int64_t best = 1;
+  for (int64_t unit = 2; unit <= largest; ++unit)
+    if (larger_half(unit) <= larger_half(best)) best = unit;
+  return best;
+}
+
 void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const Machine m = machine(kernel.isa);
   const ConvProblem& e = plan.exec;
@@ -65,15 +79,16 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const double taps = static_cast<double>(e.d.kernel * e.h.kernel * e.w.kernel) /
                       (e.transposed ? static_cast<double>(e.d.stride * e.h.stride * e.w.stride) : 1.0);
   const double reduction = std::max(1.0, static_cast<double>(e.ic / e.groups) * taps);
+  if (has_one_position(plan)) {
+    plan.oc_blocks = unit_of_one_position(blocks, reduction * static_cast<double>(blocks * block));
+    plan.rows = plan.w_tile = 1;
+    return;
+  }
   // What the tables of tile_pass.hpp offer.
   const int64_t step = e.transposed ? 1 : e.w.stride;
   const bool blocked = kernel.src == ConvFormat::blocked;
-  const bool plain_row = kernel.src == ConvFormat::plain && plain_columns(e);
-  int64_t max_unit = blocked && step <= 2 ? 4 : 2;
-  // Of one position there is nothing to share but the weights, and two threads fetch them faster.
-  constexpr double kWorthTwoThreads = 32 << 10;  // floats
-  if (e.batch * e.d.out * e.h.out * e.w.out == 1 && reduction * static_cast<double>(blocks * block) > kWorthTwoThreads)
-    max_unit = std::min(max_unit, ceil_div(blocks, 2));
+  const bool plain_row = kernel.src == ConvFormat::plain && columns_follow(e) && step <= 2;
+  const int64_t max_unit = blocked && step <= 2 ? 4 : 2;
   const bool two_rows = blocked && step <= 2 && !e.transposed && e.h.out > 1;
   double best = -1;
   for (int64_t unit = 1; unit <= std::min<int64_t>(blocks, max_unit); ++unit) {
@@ -177,8 +192,9 @@ void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   const int64_t padded_oc = e.groups * oc_blocks * block;
   plan.packed_floats =
       static_cast<size_t>(round_up(padded_oc, 16) + padded_oc * ic * e.d.kernel * e.h.kernel * e.w.kernel);
-  // What a network's other layers do not leave in L2.
-  plan.prefetch = static_cast<int64_t>(plan.packed_floats) * 4 > cache_sizes().l2 / 32;
+  // What a network's other layers do not leave in L2. Of one position the weights are a single stream, which the
+  // machine's own prefetchers follow.
+  plan.prefetch = static_cast<int64_t>(plan.packed_floats) * 4 > cache_sizes().l2 / 32 && !has_one_position(plan);
   choose_ic_chunk(kernel, plan);
 }
 

@@ -81,88 +81,32 @@ TERROIR_INLINE void fetch_sources(const float* s, int64_t step) {
   for (int r = 0; r < R; ++r) __builtin_prefetch(s + r * step);
 }
 
-template <int H, int R, int B, int Step, bool Edge>
-void tile_pass(const TilePass& p) noexcept {
-  constexpr int N = H * R;
+// The bias and the residual of H rows of R positions.
+template <int H, int R, int B>
+TERROIR_INLINE void begin_sums(const TilePass& p, V (&acc)[H * R][B * kVectorsPerBlock]) {
   constexpr int NV = B * kVectorsPerBlock;
-  constexpr int64_t L = kLanes;
-  constexpr int kUnroll = Step < kBlock ? 1 : kLanes == 8 ? 4 : kLanes == 16 && !Edge ? 2 : 1;
-  constexpr bool kPointwise = Step >= kBlock && H == 1 && !Edge;
-  constexpr bool kPlainRow = Step > 0 && Step < kBlock;
-  const int64_t step = Step == 0 ? p.src_step : Step;
-  V acc[N][NV];
-
 #pragma GCC unroll 8
   for (int v = 0; v < NV; ++v) {
-    const V bias = loadu(p.bias + v * L);
+    const V bias = loadu(p.bias + v * kLanes);
 #pragma GCC unroll 32
-    for (int r = 0; r < N; ++r) acc[r][v] = bias;
+    for (int r = 0; r < H * R; ++r) acc[r][v] = bias;
   }
-  if (p.residual) {
+  if (!p.residual) return;
 #pragma GCC unroll 32
-    for (int r = 0; r < N; ++r)
+  for (int r = 0; r < H * R; ++r)
 #pragma GCC unroll 8
-      for (int v = 0; v < NV; ++v)
-        acc[r][v] = acc[r][v] + loadu(p.residual + (r / R) * p.residual_row + (r % R) * p.residual_step +
-                                      (v / kVectorsPerBlock) * p.residual_block + (v % kVectorsPerBlock) * L);
-  }
+    for (int v = 0; v < NV; ++v)
+      acc[r][v] = acc[r][v] + loadu(p.residual + (r / R) * p.residual_row + (r % R) * p.residual_step +
+                                    (v / kVectorsPerBlock) * p.residual_block + (v % kVectorsPerBlock) * kLanes);
+}
 
-  const float* prefetch = p.prefetch;
-  if constexpr (kPlainRow) {
-    // One loop in the place of three: with few taps to a row the bookkeeping shows.
-    const float* s = p.src;
-    const float* k = p.wei;
-    int64_t h = p.n.h, d = p.n.d;
-    for (int64_t rows = p.n.a * d * h; rows > 0; --rows) {
-      prefetch = fetch_ahead(p, prefetch);
-      tile_tap<H, R, B, 0, R, kUnroll>(p, s, k, p.n_i, step, acc);
-      s += p.src_stride.h;
-      k += p.wei_stride.h;
-      if (--h > 0) continue;
-      h = p.n.h;
-      s += p.src_stride.d - h * p.src_stride.h;
-      k += p.wei_stride.d - h * p.wei_stride.h;
-      if (--d > 0) continue;
-      d = p.n.d;
-      s += p.src_stride.a - d * p.src_stride.d;
-      k += p.wei_stride.a - d * p.wei_stride.d;
-    }
-  }
-  const float* src_a = p.src;
-  const float* wei_a = p.wei;
-  for (int64_t a = kPlainRow ? 0 : p.n.a; a > 0; --a, src_a += p.src_stride.a, wei_a += p.wei_stride.a) {
-    const int64_t n_i = a == 1 ? p.n_i_last : p.n_i;
-    const float* src_d = src_a;
-    const float* wei_d = wei_a;
-    for (int64_t d = p.n.d; d > 0; --d, src_d += p.src_stride.d, wei_d += p.wei_stride.d) {
-      const float* src_h = src_d;
-      const float* wei_h = wei_d;
-      for (int64_t h = p.n.h; h > 0; --h, src_h += p.src_stride.h, wei_h += p.wei_stride.h) {
-        const float* src_w = src_h;
-        const float* wei_w = wei_h;
-        if (Edge && p.first_tap_short) {
-          prefetch = fetch_ahead(p, prefetch);
-          tile_tap<H, R, B, 1, R, kUnroll>(p, src_w, wei_w, n_i, step, acc);
-          src_w += p.src_stride.w;
-          wei_w += p.wei_stride.w;
-        }
-        for (int64_t w = p.n.w; w > 0; --w, src_w += p.src_stride.w, wei_w += p.wei_stride.w) {
-          prefetch = fetch_ahead(p, prefetch);
-          if (kPointwise && p.fetch_sources) fetch_sources<R>(src_w + p.src_stride.w, step);
-          tile_tap<H, R, B, 0, R, kUnroll>(p, src_w, wei_w, n_i, step, acc);
-        }
-        if (Edge && p.last_tap_short) {
-          prefetch = fetch_ahead(p, prefetch);
-          tile_tap<H, R, B, 0, R - 1, kUnroll>(p, src_w, wei_w, n_i, step, acc);
-        }
-      }
-    }
-  }
-
+template <int H, int R, int B>
+TERROIR_INLINE void store_sums(const TilePass& p, V (&acc)[H * R][B * kVectorsPerBlock]) {
+  constexpr int NV = B * kVectorsPerBlock;
   if (p.clamp) {
     const V lo(p.low), hi(p.high);
 #pragma GCC unroll 32
-    for (int r = 0; r < N; ++r)
+    for (int r = 0; r < H * R; ++r)
 #pragma GCC unroll 8
       for (int v = 0; v < NV; ++v) acc[r][v] = min(hi, max(lo, acc[r][v]));
   }
@@ -178,9 +122,121 @@ void tile_pass(const TilePass& p) noexcept {
 #pragma GCC unroll 32
       for (int r = 0; r < R; ++r, out += out_step)
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectorsPerBlock; ++v) storeu(out + v * L, acc[h * R + r][b * kVectorsPerBlock + v]);
+        for (int v = 0; v < kVectorsPerBlock; ++v) storeu(out + v * kLanes, acc[h * R + r][b * kVectorsPerBlock + v]);
     }
   }
+}
+
+// The sums over all taps. One loop over kernel rows in the place of three: with few taps to a row the bookkeeping
+// shows.
+template <int H, int R, int B>
+TERROIR_INLINE void add_plain_rows(const TilePass& p, int64_t step, V (&acc)[H * R][B * kVectorsPerBlock]) {
+  const float *s = p.src, *k = p.wei, *prefetch = p.prefetch;
+  int64_t h = p.n.h, d = p.n.d;
+  for (int64_t rows = p.n.a * d * h; rows > 0; --rows) {
+    prefetch = fetch_ahead(p, prefetch);
+    tile_tap<H, R, B, 0, R, 1>(p, s, k, p.n_i, step, acc);
+    s += p.src_stride.h;
+    k += p.wei_stride.h;
+    if (--h > 0) continue;
+    h = p.n.h;
+    s += p.src_stride.d - h * p.src_stride.h;
+    k += p.wei_stride.d - h * p.wei_stride.h;
+    if (--d > 0) continue;
+    d = p.n.d;
+    s += p.src_stride.a - d * p.src_stride.d;
+    k += p.wei_stride.a - d * p.wei_stride.d;
+  }
+}
+
+// Calls column(source, weights, trips, kind) for every kernel column of every kernel row; of edge kernels the first and
+// the last column are kinds of their own.
+enum class Column { first_short, whole, last_short };
+template <bool Edge, typename F>
+TERROIR_INLINE void for_each_column(const TilePass& p, const F& column) {
+  const float* src_a = p.src;
+  const float* wei_a = p.wei;
+  for (int64_t a = p.n.a; a > 0; --a, src_a += p.src_stride.a, wei_a += p.wei_stride.a) {
+    const int64_t n_i = a == 1 ? p.n_i_last : p.n_i;
+    const float* src_d = src_a;
+    const float* wei_d = wei_a;
+    for (int64_t d = p.n.d; d > 0; --d, src_d += p.src_stride.d, wei_d += p.wei_stride.d) {
+      const float* src_h = src_d;
+      const float* wei_h = wei_d;
+      for (int64_t h = p.n.h; h > 0; --h, src_h += p.src_stride.h, wei_h += p.wei_stride.h) {
+        const float* src_w = src_h;
+        const float* wei_w = wei_h;
+        if (Edge && p.first_tap_short) {
+          column.template operator()<Column::first_short>(src_w, wei_w, n_i);
+          src_w += p.src_stride.w;
+          wei_w += p.wei_stride.w;
+        }
+        for (int64_t w = p.n.w; w > 0; --w, src_w += p.src_stride.w, wei_w += p.wei_stride.w)
+          column.template operator()<Column::whole>(src_w, wei_w, n_i);
+        if (Edge && p.last_tap_short) column.template operator()<Column::last_short>(src_w, wei_w, n_i);
+      }
+    }
+  }
+}
+
+template <int H, int R, int B, int Step, bool Edge>
+void tile_pass(const TilePass& p) noexcept {
+  constexpr int kUnroll = Step < kBlock ? 1 : kLanes == 8 ? 4 : kLanes == 16 && !Edge ? 2 : 1;
+  constexpr bool kPointwise = Step >= kBlock && H == 1 && !Edge;
+  const int64_t step = Step == 0 ? p.src_step : Step;
+  V acc[H * R][B * kVectorsPerBlock];
+  begin_sums<H, R, B>(p, acc);
+  if constexpr (Step > 0 && Step < kBlock) {
+    add_plain_rows<H, R, B>(p, step, acc);
+  } else {
+    const float* prefetch = p.prefetch;
+    for_each_column<Edge>(p, [&]<Column Kind>(const float* s, const float* k, int64_t n) TERROIR_INLINE_LAMBDA {
+      constexpr int kFirst = Kind == Column::first_short ? 1 : 0, kLast = Kind == Column::last_short ? R - 1 : R;
+      prefetch = fetch_ahead(p, prefetch);
+      if (kPointwise && p.fetch_sources) fetch_sources<R>(s + p.src_stride.w, step);
+      tile_tap<H, R, B, kFirst, kLast, kUnroll>(p, s, k, n, step, acc);
+    });
+  }
+  store_sums<H, R, B>(p, acc);
+}
+
+// Where the image has one position only. One sum per vector would wait for itself with every addition: each of several
+// takes every kSums-th source index of a column.
+template <int B>
+void point_pass(const TilePass& p) noexcept {
+  constexpr int NV = B * kVectorsPerBlock, kSums = NV * 8 > kRegisters ? 2 : 4;
+  constexpr int64_t stride = B * kBlock;
+  V acc[kSums][1][NV];
+  begin_sums<1, 1, B>(p, acc[0]);
+#pragma GCC unroll 4
+  for (int u = 1; u < kSums; ++u)
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) acc[u][0][v] = zero();
+  const float* prefetch = p.prefetch;
+  for_each_column<false>(p, [&]<Column>(const float* s, const float* k, int64_t n) TERROIR_INLINE_LAMBDA {
+    prefetch = fetch_ahead(p, prefetch);
+    int64_t i = n;
+    for (; i >= kSums; i -= kSums, s += kSums, k += kSums * stride) {
+#pragma GCC unroll 4
+      for (int u = 0; u < kSums; ++u) {
+        const V x = broadcast(s + u);
+#pragma GCC unroll 8
+        for (int v = 0; v < NV; ++v) acc[u][0][v] = fma(x, loadu(k + u * stride + v * kLanes), acc[u][0][v]);
+      }
+    }
+    for (; i > 0; --i, ++s, k += stride) {
+      const V x = broadcast(s);
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v) acc[0][0][v] = fma(x, loadu(k + v * kLanes), acc[0][0][v]);
+    }
+  });
+#pragma GCC unroll 8
+  for (int v = 0; v < NV; ++v) {
+    if constexpr (kSums == 4) acc[2][0][v] = acc[2][0][v] + acc[3][0][v];
+    acc[0][0][v] = acc[0][0][v] + acc[1][0][v];
+    if constexpr (kSums == 4) acc[0][0][v] = acc[0][0][v] + acc[2][0][v];
+  }
+  store_sums<1, 1, B>(p, acc[0]);
 }
 
 using PassFn = void (*)(const TilePass&) noexcept;
@@ -197,8 +253,9 @@ template <int H, int R, int B, int Step, bool Edge>
 constexpr PassFn pass_entry() {
   constexpr bool kPlainRow = Step > 0 && Step < kBlock;
   constexpr bool kLong = Step == kBlock || (kPlainRow && B == 1);
+  constexpr bool kNoStep = R == 1 && !kPlainRow;  // one kernel for all
   if constexpr (H * R <= max_tile(B) && (kLong || H * R <= kMaxAnyStepPositions)) {
-    return &tile_pass<H, R, B, Step, Edge>;
+    return &tile_pass < H, R, B, kNoStep ? kBlock : Step, Edge > ;
   } else {
     return nullptr;
   }
@@ -234,6 +291,9 @@ constexpr PassTable kPassBlockEdge = {
 constexpr PassTable kPassBlock2Edge = {{{kPassRow<1, 1, 2 * kBlock, true>, kPassRow<1, 2, 2 * kBlock, true>,
                                          kPassRow<1, 3, 2 * kBlock, true>, kPassRow<1, 4, 2 * kBlock, true>},
                                         {kPassRow<2, 1, 2 * kBlock, true>, kPassRow<2, 2, 2 * kBlock, true>, {}, {}}}};
+
+constexpr PassTable kPassPoint = {
+    {{{{&point_pass<1>}}, {{&point_pass<2>}}, {{&point_pass<3>}}, {{&point_pass<4>}}}, {}}};
 
 // `plain_row`: the innermost loop runs over the columns of a plain source.
 const PassTable& passes_for_step(int64_t step, bool plain_row) {
