@@ -3,29 +3,53 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+
+#include "ops/reference/sort/radix.hpp"
 
 namespace terroir::ops::reference {
+namespace {
 
-std::vector<int64_t> best_first(std::span<const float> scores, int64_t most) {
-  // A total order of pairs, so a part of them can be found without sorting the rest.
-  struct Scored {
-    float score;
-    int64_t position;
-  };
-  std::vector<Scored> all(scores.size());
-  for (size_t i = 0; i < scores.size(); ++i)
-    all[i] = {std::isnan(scores[i]) ? -std::numeric_limits<float>::infinity() : scores[i], static_cast<int64_t>(i)};
-  const auto better = [](const Scored& a, const Scored& b) {
-    return a.score > b.score || (a.score == b.score && a.position < b.position);
-  };
-  if (most < static_cast<int64_t>(all.size())) {
-    std::nth_element(all.begin(), all.begin() + most, all.end(), better);
-    all.resize(static_cast<size_t>(most));
+template <class F, class Passes>
+std::vector<int64_t> chosen(std::span<const F> scores, int64_t most, const Passes& passes) {
+  using Rank = decltype(ascending_rank(F{}));
+  using Key = decltype(ranked(Rank{}, 0));
+  const size_t count = scores.size();
+  const auto keys = std::make_unique_for_overwrite<Key[]>(2 * count + 1);
+  const auto positions = std::make_unique_for_overwrite<uint32_t[]>(count + 1);
+  // Ranks are half as wide as keys and lie where those go when they are sorted.
+  Key* const spare = keys.get() + count;
+  auto* const ranks = reinterpret_cast<Rank*>(spare);
+  // Without a branch, which nothing foresees: one place is written again until what is there passes.
+  int64_t passed = 0;
+  for (size_t i = 0; i < count; ++i) {
+    positions[static_cast<size_t>(passed)] = static_cast<uint32_t>(i);
+    passed += passes(scores[i]);
   }
-  std::sort(all.begin(), all.end(), better);
-  std::vector<int64_t> order(all.size());
-  for (size_t i = 0; i < all.size(); ++i) order[i] = all[i].position;
+  for (int64_t i = 0; i < passed; ++i) {
+    const F score = scores[positions[static_cast<size_t>(i)]], worst = -std::numeric_limits<F>::infinity();
+    ranks[i] = static_cast<Rank>(~ascending_rank(std::isnan(score) ? worst : score));
+  }
+  const int64_t kept = std::clamp<int64_t>(most, 0, passed);
+  std::vector<int64_t> order(static_cast<size_t>(kept));
+  if (kept == 0) return order;
+  lowest_keys(ranks, ranks + passed, passed, kept, keys.get());
+  const Key* key = sort_by_rank(keys.get(), spare, kept);
+  for (int64_t& position : order) position = positions[position_of(*key++)];
   return order;
 }
+
+}  // namespace
+
+std::vector<int64_t> best_first(std::span<const float> scores, int64_t most) {
+  return chosen(scores, most, [](float) { return true; });
+}
+
+template <class F>
+std::vector<int64_t> best_above(std::span<const F> scores, F least, bool with_equal, int64_t most) {
+  return chosen(scores, most, [=](F score) { return (score > least) | (with_equal & (score == least)); });
+}
+template std::vector<int64_t> best_above(std::span<const float>, float, bool, int64_t);
+template std::vector<int64_t> best_above(std::span<const double>, double, bool, int64_t);
 
 }  // namespace terroir::ops::reference

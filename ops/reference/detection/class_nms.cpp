@@ -33,21 +33,8 @@ bool in_final_order(const Found& a, const Found& b) {
 
 /// Candidates of a class above (or at) the threshold, best first, at most nms_top_k.
 std::vector<int64_t> candidates(const ClassBoxes& part, const NmsParams& params, bool with_equal) {
-  const auto threshold = static_cast<float>(params.score_threshold);
-  // Without a branch, which nothing foresees: one place is written again until what is there passes.
-  std::vector<int64_t> boxes(static_cast<size_t>(part.count));
-  std::vector<float> scores(boxes.size());
-  size_t passed = 0;
-  for (int64_t i = 0; i < part.count; ++i) {
-    const float score = part.scores[i];
-    boxes[passed] = i;
-    scores[passed] = score;
-    passed += static_cast<size_t>((score > threshold) | (with_equal & (score == threshold)));
-  }
-  scores.resize(passed);
-  std::vector<int64_t> order = best_first(scores, params.nms_top_k >= 0 ? params.nms_top_k : INT64_MAX);
-  for (int64_t& position : order) position = boxes[static_cast<size_t>(position)];
-  return order;
+  return best_above({part.scores, static_cast<size_t>(part.count)}, static_cast<float>(params.score_threshold),
+                    with_equal, params.nms_top_k >= 0 ? params.nms_top_k : INT64_MAX);
 }
 
 SizedBox<float> read_box(const float* box, float extra) {

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <span>
 
 #include "ir/base/error.hpp"
 #include "ir/schema/infer_context.hpp"
+#include "ops/reference/detection/best_first.hpp"
 #include "ops/reference/detection/kept_boxes.hpp"
 #include "ops/reference/dispatch.hpp"
 
@@ -195,15 +198,7 @@ class Detector {
     int64_t label, prior;
   };
 
-  static void sort_best_first(std::vector<Candidate>& candidates) {
-    std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-      return a.score > b.score || (a.score == b.score && a.prior < b.prior);
-    });
-  }
-
-  void cut(std::vector<Candidate>& candidates, int64_t most) const {
-    if (most >= 0 && index(most) < candidates.size()) candidates.resize(index(most));
-  }
+  int64_t most_candidates() const { return params_.top_k < 0 ? INT64_MAX : params_.top_k; }
 
   /// One class, with the boxes it has chosen.
   struct ClassChoice {
@@ -226,13 +221,10 @@ class Detector {
     Chosen chosen(index(sizes_.classes));
     parallel_for(sizes_.classes, [&](int64_t c) {
       if (c == params_.background_label_id) return;
-      std::vector<Candidate> candidates;
-      for (int64_t p = 0; p < sizes_.priors; ++p)
-        if (score(c, p) > static_cast<F>(params_.confidence_threshold)) candidates.push_back({score(c, p), c, p});
-      sort_best_first(candidates);
-      cut(candidates, params_.top_k);
+      const std::span<const F> scores(scores_.data() + c * sizes_.priors, index(sizes_.priors));
       ClassChoice choice;
-      for (const Candidate& candidate : candidates) choose(choice, candidate);
+      for (const int64_t p : best_above(scores, static_cast<F>(params_.confidence_threshold), false, most_candidates()))
+        choose(choice, {score(c, p), c, p});
       chosen[index(c)] = std::move(choice.priors);
     });
     return chosen;
@@ -240,7 +232,8 @@ class Detector {
 
   /// Each prior for its best class only (as in MXNet); class 0 is the background.
   Chosen suppress_jointly() const {
-    std::vector<Candidate> candidates;
+    std::vector<F> scores(index(sizes_.priors), std::numeric_limits<F>::quiet_NaN());
+    std::vector<int64_t> labels(scores.size());
     for (int64_t p = 0; p < sizes_.priors; ++p) {
       F best = -1;
       int64_t label = 0;
@@ -249,12 +242,12 @@ class Detector {
         best = score(c, p);
         label = c;
       }
-      if (label > 0 && best >= static_cast<F>(params_.confidence_threshold)) candidates.push_back({best, label, p});
+      if (label > 0) scores[index(p)] = best;
+      labels[index(p)] = label;
     }
-    sort_best_first(candidates);
-    cut(candidates, params_.top_k);
     std::vector<ClassChoice> choices(index(sizes_.classes));
-    for (const Candidate& candidate : candidates) choose(choices[index(candidate.label)], candidate);
+    for (const int64_t p : best_above<F>(scores, static_cast<F>(params_.confidence_threshold), true, most_candidates()))
+      choose(choices[index(labels[index(p)])], {scores[index(p)], labels[index(p)], p});
     Chosen chosen;
     for (ClassChoice& choice : choices) chosen.push_back(std::move(choice.priors));
     return chosen;
@@ -266,8 +259,13 @@ class Detector {
       for (const int64_t prior : chosen[index(label)]) all.push_back({score(label, prior), label, prior});
     const int64_t most = params_.keep_top_k.front();
     if (most < 0 || all.size() <= index(most)) return;
-    sort_best_first(all);
-    cut(all, most);
+    const auto better = [](const Candidate& a, const Candidate& b) {
+      if (a.score != b.score) return a.score > b.score;
+      return a.prior != b.prior ? a.prior < b.prior : a.label < b.label;
+    };
+    std::nth_element(all.begin(), all.begin() + most, all.end(), better);
+    all.resize(index(most));
+    std::sort(all.begin(), all.end(), better);
     for (std::vector<int64_t>& priors : chosen) priors.clear();
     for (const Candidate& candidate : all) chosen[index(candidate.label)].push_back(candidate.prior);
   }

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <memory>
 #include <queue>
 #include <span>
 
 #include "ir/schema/infer_context.hpp"
+#include "ops/reference/detection/best_first.hpp"
 #include "ops/reference/detection/kept_boxes.hpp"
 #include "ops/reference/detection/nms.hpp"
 #include "ops/reference/floats.hpp"
@@ -57,9 +57,9 @@ RotatedBox read_rotated(const float* box, bool clockwise) {
   return result;
 }
 
-/// The part of `shape` on the left of the way between two points (Sutherland and Hodgman 1974).
-Polygon clipped(const Polygon& shape, const Point& from, const Point& to) {
-  Polygon inside;
+/// `inside` becomes the part of `shape` on the left of the way between two points (Sutherland and Hodgman 1974).
+void clip(const Polygon& shape, const Point& from, const Point& to, Polygon& inside) {
+  inside.size = 0;
   for (size_t k = 0; k < shape.size; ++k) {
     const Point& here = shape.points[k];
     const Point& next = shape.after(k);
@@ -70,7 +70,6 @@ Polygon clipped(const Polygon& shape, const Point& from, const Point& to) {
       inside.add({here.x + part * (next.x - here.x), here.y + part * (next.y - here.y)});
     }
   }
-  return inside;
 }
 
 float area(const Polygon& shape) {
@@ -90,10 +89,10 @@ bool are_apart(const RotatedBox& a, const RotatedBox& b) {
 
 [[gnu::noinline]] float overlap(const RotatedBox& a, const RotatedBox& b) {
   if (are_apart(a, b)) return 0.0f;
-  Polygon common;
-  for (const Point& corner : a.corners) common.add(corner);
-  for (size_t i = 0; i < 4 && common.size > 0; ++i) common = clipped(common, b.corners[i], b.corners[(i + 1) % 4]);
-  const float both = a.area + b.area, shared = area(common);
+  Polygon parts[2];
+  for (const Point& corner : a.corners) parts[0].add(corner);
+  for (size_t i = 0; i < 4; ++i) clip(parts[i % 2], b.corners[i], b.corners[(i + 1) % 4], parts[(i + 1) % 2]);
+  const float both = a.area + b.area, shared = area(parts[0]);
   return both > shared ? shared / (both - shared) : 0.0f;
 }
 
@@ -185,64 +184,17 @@ float optional_real(const ir::EvalContext& ctx, size_t input) {
   return values.front();
 }
 
-/// Boxes of one class with scores above the least one, in the order in which they are to be chosen: higher scores come
-/// first, then lower boxes. Piece by piece: mostly few of them get their turn.
-class Turns {
- public:
-  /// Of fewer than 2^32 boxes.
-  Turns(const float* scores, int64_t count, float least)
-      // One place more than there are boxes: what does not pass is written, too, and overwritten.
-      : turns_(std::make_unique_for_overwrite<uint64_t[]>(static_cast<size_t>(count) + 1)), begin_(turns_.get()) {
-    int64_t passed = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      begin_[passed] = static_cast<uint64_t>(i);
-      passed += scores[i] > least;
-    }
-    end_ = begin_ + passed;
-    for (uint64_t* turn = begin_; turn != end_; ++turn) *turn = turn_of(scores[*turn], *turn);
-  }
-
-  /// The next ones, if `wanted` more boxes are to be chosen; none: all had their turn.
-  std::span<const uint64_t> next(int64_t wanted) {
-    const int64_t left = end_ - begin_;
-    uint64_t* const first = begin_;
-    begin_ += std::min(left, std::max<int64_t>(64, 2 * std::min(wanted, left)));
-    if (begin_ != end_) std::nth_element(first, begin_, end_);
-    std::sort(first, begin_);
-    return {first, begin_};
-  }
-  static int64_t box_of(uint64_t turn) { return static_cast<int64_t>(turn & 0xffffffffu); }
-
- private:
-  /// Score and box in one number: the less, the earlier.
-  static uint64_t turn_of(float score, uint64_t box) {
-    const auto bits = std::bit_cast<uint32_t>(score + 0.0f);  // zeros of both signs are equal
-    const uint32_t ascending = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
-    return static_cast<uint64_t>(~ascending) << 32 | box;
-  }
-
-  std::unique_ptr<uint64_t[]> turns_;
-  uint64_t *begin_, *end_;
-};
-
 /// The boxes one class keeps, in the order they are chosen, where scores stay what they are. `scores` are those of the
 /// class.
 template <class Chosen>
 void choose(const float* scores, int64_t count, const Thresholds& thresholds, Chosen chosen,
             std::vector<Candidate>& found) {
-  Turns turns(scores, count, thresholds.score);
-  for (;;) {
-    const auto missing = [&] { return thresholds.most - static_cast<int64_t>(chosen.size()); };
-    if (missing() <= 0) return;
-    const std::span<const uint64_t> piece = turns.next(missing());
-    if (piece.empty()) return;
-    for (const uint64_t turn : piece) {
-      if (missing() <= 0) return;
-      const int64_t box = Turns::box_of(turn);
-      if (chosen.any_above(box, thresholds.iou)) continue;
-      chosen.add(box);
-      found.push_back({scores[box], box});
-    }
+  // All that pass are sorted: that costs no more than to part a few from the rest.
+  for (const int64_t box : best_above({scores, static_cast<size_t>(count)}, thresholds.score, /*with_equal=*/false)) {
+    if (static_cast<int64_t>(chosen.size()) >= thresholds.most) return;
+    if (chosen.any_above(box, thresholds.iou)) continue;
+    chosen.add(box);
+    found.push_back({scores[box], box});
   }
 }
 
@@ -250,26 +202,33 @@ void choose(const float* scores, int64_t count, const Thresholds& thresholds, Ch
 template <class Chosen>
 void choose_softly(const float* scores, int64_t count, const Thresholds& thresholds, bool soft_keeps_overlaps,
                    Chosen chosen, std::vector<Candidate>& found) {
-  std::vector<Candidate> all;
   // Not equal ones: a suppressed box has the score 0, which a threshold of 0 must not let pass.
-  for (int64_t i = 0; i < count; ++i)
-    if (scores[i] > thresholds.score) all.push_back({scores[i], i});
-  std::priority_queue<Candidate> queue(std::less<Candidate>(), std::move(all));
-  while (!queue.empty() && static_cast<int64_t>(chosen.size()) < thresholds.most) {
-    Candidate next = queue.top();
-    queue.pop();
+  const std::vector<int64_t> order = best_above({scores, static_cast<size_t>(count)}, thresholds.score, false);
+  std::priority_queue<Candidate> sunk;
+  size_t turn = 0;
+  while (static_cast<int64_t>(chosen.size()) < thresholds.most && (turn < order.size() || !sunk.empty())) {
+    Candidate next;
+    if (turn < order.size()) next = {scores[order[turn]], order[turn]};
+    if (turn == order.size() || (!sunk.empty() && next < sunk.top())) {
+      next = sunk.top();
+      sunk.pop();
+    } else {
+      ++turn;
+    }
     const float before = next.score;
     bool dropped = false;
     for (size_t i = chosen.size(); i-- > next.compared && !dropped;) {
       const float iou = chosen.overlap_with(next.box, i);
-      next.score *= std::exp(-0.5f / thresholds.sigma * iou * iou);
+      // Most boxes are apart: exp(0) is 1.
+      const float exponent = -0.5f / thresholds.sigma * iou * iou;
+      if (exponent != 0) next.score *= std::exp(exponent);
       dropped = (iou > thresholds.iou && !soft_keeps_overlaps) || next.score <= thresholds.score;
     }
     if (dropped) continue;
     next.compared = chosen.size();
     // A box whose score sank waits for its new turn.
     if (next.score != before) {
-      queue.push(next);
+      sunk.push(next);
       continue;
     }
     chosen.add(next.box);

@@ -52,17 +52,17 @@ struct AxisSample {
   double part = 0;
 };
 
-/// At `p` on an axis of `extent` places that are `step` apart.
+/// At `p` on an axis of `extent` places that are `step` apart; `margin` beyond the ends counts as the ends.
 template <class C>
-AxisSample axis_sample(C p, int64_t extent, int64_t step) {
-  if (!(p >= -1 && p <= static_cast<C>(extent))) return {};
+[[gnu::always_inline]] inline AxisSample axis_sample(C p, int64_t extent, int64_t step, C margin) {
+  if (!(p >= -margin && p <= static_cast<C>(extent - 1) + margin)) return {};
   const C at = std::clamp<C>(p, 0, static_cast<C>(extent - 1));
   const auto first = static_cast<int64_t>(at);
   return {true, first * step, std::min(first + 1, extent - 1) * step,
           static_cast<double>(at) - static_cast<double>(first)};
 }
 
-inline BilinearSample joined(const AxisSample& row, const AxisSample& column) {
+[[gnu::always_inline]] inline BilinearSample joined(const AxisSample& row, const AxisSample& column) {
   return {row.first + column.first,
           row.first + column.second,
           row.second + column.first,
@@ -71,10 +71,10 @@ inline BilinearSample joined(const AxisSample& row, const AxisSample& column) {
           column.part};
 }
 
-/// The sample at a point within [0, height - 1] and [0, width - 1].
+/// The sample at a point; less than an element beyond the ends counts as the ends.
 template <class C>
-BilinearSample bilinear_sample(const FeatureMap& map, RoiPoint<C> p) {
-  return joined(axis_sample(p.y, map.height, map.width), axis_sample(p.x, map.width, 1));
+[[gnu::always_inline]] inline BilinearSample bilinear_sample(const FeatureMap& map, RoiPoint<C> p) {
+  return joined(axis_sample<C>(p.y, map.height, map.width, 1), axis_sample<C>(p.x, map.width, 1, 1));
 }
 
 /// A region [x1, y1, x2, y2] cut into cells of whole elements: as ROIPooling does it.
@@ -155,7 +155,8 @@ class AlignedGrid {
   void sample_row(int64_t cell_y, int64_t cell_x, int64_t i, const Place& place, const Visit& visit) const {
     for (int64_t j = 0; j < across_; ++j) {
       const RoiPoint<C> p = place({down_to(cell_y, i), across_to(cell_x, j)});
-      const AxisSample row = axis_sample(p.y, map_.height, map_.width), column = axis_sample(p.x, map_.width, 1);
+      const AxisSample row = axis_sample<C>(p.y, map_.height, map_.width, 1);
+      const AxisSample column = axis_sample<C>(p.x, map_.width, 1, 1);
       if (!row.inside || !column.inside) {
         visit(nullptr);
         continue;
@@ -167,8 +168,8 @@ class AlignedGrid {
 
   /// Row i of the samples of cells in row `cell`, and column j of those in column `cell`, where points of the region
   /// are those of the image.
-  AxisSample row(int64_t cell, int64_t i) const { return axis_sample(down_to(cell, i), map_.height, map_.width); }
-  AxisSample column(int64_t cell, int64_t j) const { return axis_sample(across_to(cell, j), map_.width, 1); }
+  AxisSample row(int64_t cell, int64_t i) const { return axis_sample<C>(down_to(cell, i), map_.height, map_.width, 1); }
+  AxisSample column(int64_t cell, int64_t j) const { return axis_sample<C>(across_to(cell, j), map_.width, 1, 1); }
 
  private:
   static constexpr int64_t kMostSamples = 4096;

@@ -189,18 +189,19 @@ void deformable_psroi_pooling(const ir::TensorView& src, const ir::TensorView& r
           const T* plane = src.as<T>() + (image * map.channels + (o * group + y) * group + x) * map.plane();
           const C x0 = left + static_cast<C>(x) * cell_w + (offsets ? offset(r, o, y, x, 0) * width : 0);
           const C y0 = top + static_cast<C>(y) * cell_h + (offsets ? offset(r, o, y, x, 1) * height : 0);
-          const C last_y = static_cast<C>(map.height - 1), last_x = static_cast<C>(map.width - 1);
           double sum = 0;
           int64_t count = 0;
-          for (int64_t by = 0; by < parameters.bins_y; ++by)
-            for (int64_t bx = 0; bx < parameters.bins_x; ++bx) {
-              const C sy = y0 + static_cast<C>(by) * (cell_h / static_cast<C>(parameters.bins_y));
+          for (int64_t by = 0; by < parameters.bins_y; ++by) {
+            const C sy = y0 + static_cast<C>(by) * (cell_h / static_cast<C>(parameters.bins_y));
+            const AxisSample row = axis_sample(sy, map.height, map.width, half);
+            for (int64_t bx = 0; row.inside && bx < parameters.bins_x; ++bx) {
               const C sx = x0 + static_cast<C>(bx) * (cell_w / static_cast<C>(parameters.bins_x));
-              if (!(sy >= -half && sy <= last_y + half && sx >= -half && sx <= last_x + half)) continue;
-              sum += bilinear_sample(map, RoiPoint<C>{std::clamp<C>(sy, 0, last_y), std::clamp<C>(sx, 0, last_x)})
-                         .of(plane);
+              const AxisSample column = axis_sample(sx, map.width, int64_t{1}, half);
+              if (!column.inside) continue;
+              sum += joined(row, column).of(plane);
               ++count;
             }
+          }
           return count > 0 ? sum / static_cast<double>(count) : 0.0;
         };
       };

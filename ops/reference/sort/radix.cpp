@@ -12,6 +12,17 @@ using RankOf = decltype(rank_of(Key{}));
 
 template <class Key>
 Key* sort_keys(Key* keys, Key* spare, int64_t n) {
+  // So few that counting 256 values of each digit would cost more.
+  constexpr int64_t kFew = 64;
+  if (n <= kFew) {
+    for (int64_t i = 1; i < n; ++i) {
+      const Key key = keys[i];
+      int64_t at = i;
+      for (; at > 0 && rank_of(keys[at - 1]) > rank_of(key); --at) keys[at] = keys[at - 1];
+      keys[at] = key;
+    }
+    return keys;
+  }
   constexpr size_t kDigits = sizeof(RankOf<Key>), kValues = 256;
   std::array<std::array<uint32_t, kValues>, kDigits> counts{};
   for (int64_t i = 0; i < n; ++i) {
