@@ -119,7 +119,7 @@ BesideCopy beside_copy(const std::function<double()>& operation, Traffic traffic
     operation();
     const double operated = operation();
     const Rates rates(work);
-    const double explained_by = moved + rates.seconds(work) / arena.threads();
+    const double explained_by = moved + copied * work.copied / traffic.all() + rates.seconds(work) / arena.threads();
     slower.push_back(operated / copied);
     explained.push_back(explained_by / copied);
     beyond.push_back(operated / explained_by);

@@ -24,6 +24,7 @@ struct Work {
   double steps = 0;   // cycles of a core that issues all it can: what goes element by element, as loads from anywhere
   double cached = 0;  // bytes read or written in the second cache, by passes through what the first cannot hold
   const char* why = "";
+  double copied = 0;  // bytes read and written beside those of operands and results, by passes over what no cache holds
 };
 
 struct Traffic {

@@ -43,7 +43,8 @@ Work in_steps(double steps, const char* why) {
 
 /// `each`: of one of `elements`.
 Work times(double elements, const Work& each) {
-  return {each.vectors * elements, each.quotients * elements, each.steps * elements, each.cached * elements, each.why};
+  return {each.vectors * elements, each.quotients * elements, each.steps * elements, each.cached * elements, each.why,
+          each.copied * elements};
 }
 
 struct Row {
@@ -51,6 +52,10 @@ struct Row {
   double elements;
   Work each;
 };
+
+// Regions are pooled with the channels of a position side by side: maps of so many positions are read and written once
+// more to put them so, and results are transposed back in registers.
+constexpr const char* kPoints = "maps put channels last; four points of four taps, each a line from the second cache";
 
 // What has a factor in ops_work.cpp has it here for the same reasons.
 constexpr Row kRows[] = {
@@ -63,16 +68,13 @@ constexpr Row kRows[] = {
     {"SearchSorted 1M in 1000", 1 << 20, {20, 0, 10, 0, "ten steps of a binary search"}},
     {"ROIFeatureExtractor 1000, 256 x 7 x 7",
      1000.0 * 49 * 256,
-     {64, 0, 0, 0, "four points of four taps, each a line from the second cache"}},
-    {"ROIAlign 1000, 256 x 7 x 7",
-     1000.0 * 49 * 256,
-     {64, 0, 0, 0, "four points of four taps, each a line from the second cache"}},
-    {"ROIAlignRotated 300, 256 x 7 x 7",
-     300.0 * 49 * 256,
-     {64, 0, 0, 0, "four points of four taps, each a line from the second cache"}},
+     {64, 0, 0.25, 0, kPoints, 2 * 4 * 80750 / (1000.0 * 49)}},
+    {"ROIAlign 1000, 256 x 7 x 7", 1000.0 * 49 * 256, {64, 0, 0.25, 0, kPoints, 2 * 4 * 3800 / (1000.0 * 49)}},
+    {"ROIAlignRotated 300, 256 x 7 x 7", 300.0 * 49 * 256, {64, 0, 0.25, 0, kPoints, 2 * 4 * 3800 / (300.0 * 49)}},
     {"ROIPooling max 300, 512 x 7 x 7",
      300.0 * 49 * 512,
-     {18, 0, 0.44, 0, "nine elements of a cell, each a load and a maximum; a tile that is transposed"}},
+     {18, 0, 0.44, 0, "nine elements of a cell, each a load and a maximum; a tile that is transposed",
+      2 * 4 * 2394 / (300.0 * 49)}},
     {"PSROIPooling 300, 21 x 7 x 7",
      300.0 * 21 * 49,
      {0, 1, 42, 0, "the bounds of a bin, nine elements whose sum waits four cycles for each, a division"}},
@@ -81,7 +83,7 @@ constexpr Row kRows[] = {
     {"GridSample 64 x 128 x 128, bicubic", 64 * 128 * 128, {32, 0, 16, 0, "sixteen taps fetched"}},
     {"AdaptiveAvgPool 512 x 28 x 28 to 7 x 7",
      4 * 512 * 28 * 28,
-     {1, 0, 1.0 / 8, 0, "a sum down the rows in vectors, across the quarter that is left by the element"}},
+     {1, 0, 25.0 / 6 / 16, 0, "a sum down the rows in vectors; for each cell of sixteen 25 instructions across"}},
     {"AdaptiveMaxPool 512 x 28 x 28 to 7 x 7",
      4 * 512 * 28 * 28,
      {2, 0, 1, 0, "a comparison that takes value and place along"}},

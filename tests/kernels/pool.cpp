@@ -176,8 +176,8 @@ TEST_P(Pool, AdaptiveCells) {
         for (int64_t o = 0; o < outs[i]; ++o)
           cells[i].insert(cells[i].end(), {o * in[i] / outs[i], ((o + 1) * in[i] + outs[i] - 1) / outs[i]});
       const GuardedBuffer<float> numbers(random_floats(15 * columns, 4)), ties(values_with_ties(15 * columns));
-      GuardedBuffer<float> mean(6 * out), top(6 * out), scratch(columns);
-      GuardedBuffer<int32_t> places(6 * out), scratch_rows(columns);
+      GuardedBuffer<float> mean(6 * out), top(6 * out), scratch(std::max(columns, lanes()));
+      GuardedBuffer<int32_t> places(6 * out), scratch_rows(std::max(columns, lanes()));
       cpu::AdaptiveArgs a;
       std::copy_n(in, 3, a.in);
       std::copy_n(outs, 3, a.out);

@@ -78,30 +78,21 @@ void adaptive_average(const AdaptiveArgs& a, int64_t row_begin, int64_t row_end)
 
 void adaptive_max(const AdaptiveArgs& a, int64_t row_begin, int64_t row_end) {
   const int64_t columns = a.in[2];
+  const Tail t = tail(columns < kLanes ? columns : kLanes);
   for (int64_t row = row_begin; row < row_end; ++row) {
     const CellRows rows = rows_of_cells(a, row);
     // Of each column the largest element and the input row that it is in; the first row if there is none.
     const auto first = static_cast<int32_t>((rows.z[0] * a.in[1] + rows.y[0]) * columns);
-    for (int64_t x = 0; x < columns; x += kLanes) {
-      const int64_t n = columns - x < kLanes ? columns - x : kLanes;
+    // The last vector may begin where the one before it has not ended; whole ones are written in any case.
+    for (int64_t left = columns; left > 0; left -= kLanes) {
+      const int64_t x = left >= kLanes || columns < kLanes ? columns - left : columns - kLanes;
       V best(-__builtin_inff());
       VI at(first);
       each_row(a, rows, [&](const float* p, int64_t place) TERROIR_INLINE_LAMBDA {
-        keep_larger(n == kLanes ? loadu(p + x) : load_n(p + x, n), VI(static_cast<int32_t>(place)), best, at);
+        keep_larger(columns >= kLanes ? loadu(p + x) : load_tail(p, t), VI(static_cast<int32_t>(place)), best, at);
       });
-      if (n == kLanes) {
-        storeu(a.columns + x, best);
-        store_int(a.column_rows + x, at);
-        continue;
-      }
-      float values[kLanes];
-      int32_t places[kLanes];
-      storeu(values, best);
-      store_int(places, at);
-      for (int64_t i = 0; i < n; ++i) {
-        a.columns[x + i] = values[i];
-        a.column_rows[x + i] = places[i];
-      }
+      storeu(a.columns + x, best);
+      store_int(a.column_rows + x, at);
     }
     float* dst = a.dst + row * a.out[2];
     int32_t* dst_places = a.places + row * a.out[2];
@@ -115,8 +106,9 @@ void adaptive_max(const AdaptiveArgs& a, int64_t row_begin, int64_t row_end) {
       int32_t at = best == none ? first + static_cast<int32_t>(begin) : INT32_MAX;
       for (int64_t i = begin; i < end; ++i) {
         const int32_t place = a.column_rows[i] + static_cast<int32_t>(i);
-        const int32_t found = a.columns[i] == best ? place : INT32_MAX;
-        at = found < at ? found : at;
+        // Below, not unequal, of what is no NaN: that is one flag, and no jump on another one.
+        const int32_t found = place | -static_cast<int32_t>(a.columns[i] < best);
+        at = static_cast<uint32_t>(found) < static_cast<uint32_t>(at) ? found : at;
       }
       dst[o] = best == none ? none : a.src[at];
       dst_places[o] = at;
