@@ -244,8 +244,12 @@ constexpr Row kRows[] = {
 Work work_of(const std::string& row) {
   for (const Row& known : kRows)
     if (row == known.name)
-      return {known.each.vectors * known.elements, known.each.quotients * known.elements,
-              known.each.steps * known.elements, known.each.cached * known.elements, known.each.why};
+      return {known.each.vectors * known.elements,
+              known.each.quotients * known.elements,
+              known.each.steps * known.elements,
+              known.each.cached * known.elements,
+              known.each.why,
+              known.each.copied * known.elements};
   return {};
 }
 
