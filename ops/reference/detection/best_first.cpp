@@ -47,7 +47,9 @@ std::vector<int64_t> best_first(std::span<const float> scores, int64_t most) {
 
 template <class F>
 std::vector<int64_t> best_above(std::span<const F> scores, F least, bool with_equal, int64_t most) {
-  return chosen(scores, most, [=](F score) { return (score > least) | (with_equal & (score == least)); });
+  // Two loops: one that asks for equality in each turn takes half as long again.
+  if (with_equal) return chosen(scores, most, [=](F score) { return score >= least; });
+  return chosen(scores, most, [=](F score) { return score > least; });
 }
 template std::vector<int64_t> best_above(std::span<const float>, float, bool, int64_t);
 template std::vector<int64_t> best_above(std::span<const double>, double, bool, int64_t);
