@@ -349,6 +349,15 @@ NodeHandle make_layer(const char* type, const char* opset, const OutputVector& i
   return {added.state, static_cast<int32_t>(added.id)};
 }
 
+void set_parameter(const Node& parameter, const element::Type& type, const PartialShape& shape) {
+  GraphState& state = *NodeAccess::state(parameter);
+  ir::Node& node = state.writable().node(NodeAccess::id(parameter));
+  node.attributes = ir::make_attributes_of(ir::ParameterAttrs{shape, type});
+  node.outputs.at(0).type = type;
+  node.outputs.at(0).shape = shape;
+  state.rewired = true;
+}
+
 NodeHandle make_constant(const Tensor& value) {
   const TensorState* tensor = &TensorAccess::state(value);
   Tensor dense = value;

@@ -233,6 +233,24 @@ TEST(RtInfo, OfSeveralLayersKeepsWhatOneHasAndJoinsFusedNames) {
   EXPECT_EQ(fused->output(0).get_rt_info().at("t").as<int>(), 1);
 }
 
+TEST(Model, InputsGetOtherTypesAndShapes) {
+  const auto model = Layers().model();
+  const auto x = model->get_parameters()[0];
+  x->set_partial_shape({-1, 8});
+  x->set_element_type(element::f16);
+  EXPECT_EQ(x->get_partial_shape(), (PartialShape{-1, 8}));
+  EXPECT_EQ(Core().compile_model(model, "CPU").output().get_partial_shape(), (PartialShape{-1, 8}));
+  EXPECT_EQ(model->output().get_shape(), (Shape{1, 4}));
+  model->validate_nodes_and_infer_types();
+  EXPECT_EQ(model->output().get_partial_shape(), (PartialShape{-1, 8}));
+  EXPECT_EQ(model->output().get_element_type(), element::f16);
+  EXPECT_TRUE((is_type_any_of<opset8::Relu, opset8::Exp>(layer(model, "Relu"))));
+  EXPECT_FALSE((is_type_any_of<opset8::Abs, opset8::Exp>(layer(model, "Relu"))));
+  EXPECT_TRUE(op::util::is_parameter(x));
+  EXPECT_TRUE(op::util::is_output(model->get_result()));
+  EXPECT_FALSE(op::util::is_constant(x) || op::util::is_sink(x));
+}
+
 TEST(Node, IsClonedWithOtherInputs) {
   Layers layers;
   const auto other = std::make_shared<opset8::Parameter>(element::f32, PartialShape{2, 3});

@@ -20,6 +20,17 @@ inline bool feeds_result(const Output<Node>& value) {
 
 }  // namespace detail
 
+namespace op {
+namespace util {
+
+inline bool is_parameter(const std::shared_ptr<const Node>& layer) { return layer->get_type_name() == "Parameter"; }
+inline bool is_output(const std::shared_ptr<const Node>& layer) { return layer->get_type_name() == "Result"; }
+inline bool is_constant(const std::shared_ptr<const Node>& layer) { return layer->get_type_name() == "Constant"; }
+inline bool is_sink(const std::shared_ptr<const Node>& layer) { return layer->get_type_name() == "Assign"; }
+
+}  // namespace util
+}  // namespace op
+
 /// Takes the layer of `output` out: what reads it reads `replacement`, which gets the layer's name where that names an
 /// output of the model, and the runtime information of both. False, and nothing done, where such a name would be lost:
 /// the layer has other outputs, or the replacement is an input or feeds an output of the model itself.

@@ -12,6 +12,7 @@
 // refuses.
 #pragma once
 
+#include "terroir/graph_util.hpp"
 #include "terroir/model.hpp"
 #include "terroir/op/activation.hpp"
 #include "terroir/op/attributes.hpp"

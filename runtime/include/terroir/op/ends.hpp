@@ -20,6 +20,9 @@ class TERROIR_API Parameter : public Node {
       : Node(detail::make_layer("Parameter", "opset1", {}, {{"element_type", type}, {"shape", shape}})) {}
 
   PartialShape get_partial_shape() const { return get_output_partial_shape(0); }
+  /// What follows from them is inferred when the model is validated, reshaped, compiled or written next.
+  void set_partial_shape(const PartialShape& shape) { detail::set_parameter(*this, get_output_element_type(0), shape); }
+  void set_element_type(const element::Type& type) { detail::set_parameter(*this, type, get_partial_shape()); }
   Layout get_layout() const { return layout::get_layout(output(0)); }
   void set_layout(const Layout& layout) { layout::set_layout(output(0), layout); }
 };

@@ -26,6 +26,8 @@ TERROIR_API NodeHandle make_layer(const char* type, const char* opset, const Out
                                   const AnyMap& attributes);
 /// A constant; the tensor's memory is shared if it is continuous and not the user's.
 TERROIR_API NodeHandle make_constant(const Tensor& value);
+/// Type and shape of a Parameter, whose readers are not inferred yet.
+TERROIR_API void set_parameter(const Node& parameter, const element::Type& type, const PartialShape& shape);
 /// The elements of a Constant, not to be written to.
 TERROIR_API Tensor constant_value(const Node& constant);
 TERROIR_API NodeHandle handle_of(const Node& node);
@@ -49,6 +51,11 @@ bool is_type(const Node* node) {
 template <typename T, typename NodeT>
 bool is_type(const std::shared_ptr<NodeT>& node) {
   return is_type<T>(node.get());
+}
+/// Whether it is of one of these classes.
+template <typename... Types, typename NodeT>
+bool is_type_any_of(const std::shared_ptr<NodeT>& node) {
+  return (is_type<Types>(node) || ...);
 }
 /// The layer as this class, or null. It may be another handle of the same layer than `node`.
 template <typename T, typename NodeT>
