@@ -27,7 +27,8 @@ struct LaneContext {
   const LaneRowsTable* rows;      // or null
   const int32_t* index;           // or null: depthwise
   int64_t tiles, narrow, wider;   // of a row: the first `wider` tiles have narrow + 1 columns, the others narrow
-  float* buffer;                  // one register tile, for post-ops that do not fit the registers
+  bool rows_fit;
+  float* buffer;  // one register tile, for post-ops that do not fit the registers
 };
 
 struct LaneRow {
@@ -164,6 +165,16 @@ void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int
   }
 }
 
+// Where a box begins: chunk of a row, row, slice.
+struct LaneStart {
+  int64_t chunk, oh, od;
+};
+
+LaneStart lane_start(const ConvPlan& plan, const ConvTile& box) {
+  const int64_t row_groups = (plan.exec.h.out + plan.rows - 1) / plan.rows, row_group = box.sp0 / plan.chunks;
+  return {box.sp0 % plan.chunks, row_group % row_groups * plan.rows, row_group / row_groups};
+}
+
 // The columns of a transposed row that chunks [chunk_begin, chunk_end) stand for.
 void run_transposed_row(const LaneContext& ctx, const LaneRow& row, LanePass& p, int64_t chunk_begin,
                         int64_t chunk_end) {
@@ -191,7 +202,8 @@ void run_transposed_row(const LaneContext& ctx, const LaneRow& row, LanePass& p,
 }
 
 // One block of channels: sp units of the box.
-void run_lane_block(const LaneContext& ctx, const ConvTile& box, int64_t n, int64_t block, int64_t source_block) {
+void run_lane_block(const LaneContext& ctx, const ConvTile& box, const LaneStart& start, int64_t n, int64_t block,
+                    int64_t source_block) {
   const ConvPlan& plan = ctx.plan;
   const ConvProblem& e = plan.exec;
   const int64_t blocks = (e.oc + kBlock - 1) / kBlock;
@@ -222,13 +234,14 @@ void run_lane_block(const LaneContext& ctx, const ConvTile& box, int64_t n, int6
   const float* const wei = ctx.args.packed + (blocks * kBlock + 15) / 16 * 16 + block * e.d.kernel * p.wei_d;
   const int64_t dst = n * plan.dst.n + block * plan.dst.c;
 
-  const int64_t row_groups = (e.h.out + plan.rows - 1) / plan.rows;
-  int64_t chunk = box.sp0 % plan.chunks;
-  int64_t oh = box.sp0 / plan.chunks % row_groups * plan.rows;
-  int64_t od = box.sp0 / plan.chunks / row_groups;
+  // Without a division where it is clear.
+  const auto first_tile = [&](int64_t chunk) {
+    return chunk == 0 ? 0 : chunk == plan.chunks ? ctx.tiles : chunk * ctx.tiles / plan.chunks;
+  };
+  auto [chunk, oh, od] = start;
   for (int64_t sp = box.sp0; sp < box.sp1;) {
     const int64_t chunk_end = box.sp1 - sp < plan.chunks - chunk ? chunk + box.sp1 - sp : plan.chunks;
-    const int64_t tile_begin = chunk * ctx.tiles / plan.chunks, tile_end = chunk_end * ctx.tiles / plan.chunks;
+    const int64_t tile_begin = first_tile(chunk), tile_end = first_tile(chunk_end);
     const TapClass cd = tap_class(e.d, e.transposed, e.transposed ? od % e.d.stride : 0);
     const int64_t xd = cd.x0 + (e.transposed ? od / e.d.stride : od) * cd.sj;
     const Range d = inside(xd, cd.st, e.d.in, cd.taps);
@@ -297,7 +310,7 @@ void set_passes(LaneContext& ctx, int64_t block, int64_t source_block) {
     ctx.passes = !e.transposed && e.w.stride * plan.src.w == kBlock ? &kLaneBlock : &kLaneAnyStep;
     if (dense && e.w.kernel == 3) ctx.window = &kWindow3[e.w.stride - 1];
     if (dense && e.w.kernel == 5) ctx.window = &kWindow5[e.w.stride - 1];
-    if (kTwoRows && plan.rows == 2 && rows_fit(ctx)) {
+    if (kTwoRows && plan.rows == 2 && ctx.rows_fit) {
       ctx.rows = e.w.kernel == 3 ? &kRows3[e.w.stride - 1] : &kRows5[e.w.stride - 1];
     }
   } else if (!ctx.index) {
@@ -329,16 +342,19 @@ void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) 
                   1,
                   0,
                   0,
+                  false,
                   buffer};
   ctx.tiles = (e.w.out + plan.w_tile - 1) / plan.w_tile;
   ctx.narrow = e.w.out / ctx.tiles;
   ctx.wider = e.w.out % ctx.tiles;
+  ctx.rows_fit = rows_fit(ctx);
+  const LaneStart start = lane_start(plan, box);
   for (int64_t n = box.n0; n < box.n1; ++n) {
     for (int64_t block = box.oc0; block < box.oc1; ++block) {
-      const int64_t source_block = block * kBlock / outputs * inputs / kBlock;
+      const int64_t source_block = depthwise ? block : block * kBlock / outputs * inputs / kBlock;
       if (!depthwise) set_index(plan, block, source_block, index);
       set_passes(ctx, block, source_block);
-      run_lane_block(ctx, box, n, block, source_block);
+      run_lane_block(ctx, box, start, n, block, source_block);
     }
   }
 }
