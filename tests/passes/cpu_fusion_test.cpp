@@ -34,6 +34,22 @@ TEST(CpuMatMul, FewRowsReadMatricesWhereTheyLie) {
     }
 }
 
+TEST(CpuMatMul, ManyRowsReadMatricesWhereTheyLieIfThoseStayNear) {
+  struct Case {
+    int64_t depth, columns;
+    bool plain;
+  };
+  // A few lines to each set of L1; rows that begin within a line; rows that share one set.
+  for (const Case& c : {Case{40, 64, true}, Case{17, 160, true}, Case{40, 65, false}, Case{200, 1024, false}}) {
+    GraphMaker m;
+    const ir::Value x = m.input({2, 45, c.depth});
+    m.result(m.op("ReLU", {m.op("MatMul", {x, m.input({2, c.depth, c.columns})}, {}, "product")}));
+    SCOPED_TRACE(std::to_string(c.depth) + " x " + std::to_string(c.columns));
+    expect_same_as_interpreter(m);
+    EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::best_isa(), "product").find("gemm_plain") != std::string::npos, c.plain);
+  }
+}
+
 TEST(CpuMatMul, DeepConvolutionsApplyTheirChainOnce) {
   GraphMaker m;
   auto x = m.input({1, 600, 4, 5});

@@ -1,9 +1,10 @@
 // MatMul in f32, any rank, with a fused chain at the store.
 // Layouts: plain. Constant second inputs are packed once, shared by all plans; others are packed into scratch per run,
-// or read where they lie when few rows meet them. Threads: slices of the column panels, of the rows or of the batch,
-// whichever there are enough of; every element of the result is one chain of multiply-adds over ascending k, so the
-// slicing does not show in the result.
+// or read where they lie when few rows meet them or their panels stay in L1. Threads: slices of the column panels, of
+// the rows or of the batch, whichever there are enough of; every element of the result is one chain of multiply-adds
+// over ascending k, so the slicing does not show in the result.
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 #include "ir/base/error.hpp"
@@ -86,6 +87,17 @@ Problem problem_of(const NodeContext& context) {
   return p;
 }
 
+/// Whether a panel of an unpacked B stays in L1 while all groups of rows of A meet it: its rows are `b.leading()`
+/// apart, so some of them share a set. Rows that do not begin with a cache line would be read in halves.
+bool panels_stay_near(const Operand& b, int64_t panel) {
+  constexpr int64_t kLine = 64 / sizeof(float), kSets = 64;
+  if (b.transposed || b.leading() % kLine != 0 || panel % kLine != 0) return false;
+  const int64_t ways = static_cast<int64_t>(cache_sizes().l1d) / (kSets * 64);
+  const int64_t apart = std::gcd(b.leading() / kLine, kSets), lines = panel / kLine;
+  const int64_t in_a_set = (b.rows * apart + kSets - 1) / kSets * std::max<int64_t>(1, lines / apart);
+  return in_a_set <= ways * 3 / 4;
+}
+
 bool has_leading_bias(const NodeContext& context) {
   const std::vector<FusedOp>& chain = chain_of(context.node);
   return !chain.empty() && chain[0].kind == PostOpKind::add && chain[0].mode == OperandMode::per_channel;
@@ -119,7 +131,8 @@ class MatMulExecutor final : public Executor {
       const ir::TensorView& view = context.constants[static_cast<size_t>(chain_of(context.node)[0].operand)]->view;
       bias_.assign(view.as<float>(), view.as<float>() + view.count());
     }
-    reads_plain_b_ = !context.constants[1] && !p_.b.transposed && p_.a.rows <= kernels_.small_m;
+    reads_plain_b_ = !context.constants[1] && !p_.b.transposed &&
+                     (p_.a.rows <= kernels_.small_m || panels_stay_near(p_.b, kernels_.panel));
     if (context.constants[1]) packed_ = context.weights.get(*context.constants[1], packing());
   }
 
