@@ -18,7 +18,8 @@ std::string lower(std::string_view text) {
 
 class Filler final : public ir::AttributeVisitor {
  public:
-  explicit Filler(const AnyMap& values) : values_(values) {}
+  /// `complete`: what is required must be among the values.
+  Filler(const AnyMap& values, bool complete) : values_(values), complete_(complete) {}
 
   const std::vector<std::string>& names() const { return names_; }
 
@@ -84,7 +85,7 @@ class Filler final : public ir::AttributeVisitor {
     names_.emplace_back(name);
     const auto found = values_.find(name);
     if (found == values_.end()) {
-      if (presence == Presence::required) {
+      if (complete_ && presence == Presence::required) {
         throw_error(ErrorCode::invalid_argument, "the attribute '", name, "' is missing");
       }
       return;
@@ -93,22 +94,34 @@ class Filler final : public ir::AttributeVisitor {
   }
 
   const AnyMap& values_;
+  bool complete_;
   std::vector<std::string> names_;
 };
 
-}  // namespace
-
-std::unique_ptr<ir::Attributes> make_attributes(const ir::OpSchema& schema, const AnyMap& values) {
-  std::unique_ptr<ir::Attributes> attributes = schema.make_attributes();
-  Filler filler(values);
-  attributes->visit(filler);
+void fill(const ir::OpSchema& schema, ir::Attributes& attributes, const AnyMap& values, bool complete) {
+  Filler filler(values, complete);
+  attributes.visit(filler);
   for (const auto& [name, value] : values) {
     const auto& known = filler.names();
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     throw_error(ErrorCode::not_found, schema.display_name(), " has no attribute '", name, "'",
                 did_you_mean(name, known));
   }
+}
+
+}  // namespace
+
+std::unique_ptr<ir::Attributes> make_attributes(const ir::OpSchema& schema, const AnyMap& values) {
+  std::unique_ptr<ir::Attributes> attributes = schema.make_attributes();
+  fill(schema, *attributes, values, true);
   return attributes;
+}
+
+std::unique_ptr<ir::Attributes> changed_attributes(const ir::OpSchema& schema, const ir::Attributes& attributes,
+                                                   const AnyMap& values) {
+  std::unique_ptr<ir::Attributes> changed = attributes.clone();
+  fill(schema, *changed, values, false);
+  return changed;
 }
 
 }  // namespace terroir::detail

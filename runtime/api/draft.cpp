@@ -109,6 +109,7 @@ void move_layers(const StatePtr& from, const StatePtr& into) {
   from->rt_info.hand_over(into->rt_info, from->next_ids, true);
   from->next = into;
   into->has_spare_layers |= into->owned;
+  into->rewired |= from->rewired;
 }
 
 /// One state with the layers of both.
@@ -355,6 +356,15 @@ void set_parameter(const Node& parameter, const element::Type& type, const Parti
   node.attributes = ir::make_attributes_of(ir::ParameterAttrs{shape, type});
   node.outputs.at(0).type = type;
   node.outputs.at(0).shape = shape;
+  state.rewired = true;
+}
+
+void set_attributes(const Node& layer, const AnyMap& values) {
+  const ir::Node& old = NodeAccess::node(layer);
+  std::unique_ptr<ir::Attributes> changed = with_context(
+      [&] { return old.describe(); }, [&] { return changed_attributes(*old.schema, *old.attributes, values); });
+  GraphState& state = *NodeAccess::state(layer);
+  state.writable().node(NodeAccess::id(layer)).attributes = std::move(changed);
   state.rewired = true;
 }
 

@@ -1,6 +1,7 @@
 #include "terroir/node.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <ostream>
 
 #include "ir/base/error.hpp"
@@ -48,6 +49,21 @@ void sort_names(std::vector<std::string>& names) {
   names.erase(std::unique(names.begin(), names.end()), names.end());
 }
 
+/// A layer whose class is made when it is asked for, and then kept beside it.
+class NodeWithoutClass final : public Node {
+ public:
+  explicit NodeWithoutClass(const detail::NodeHandle& handle) : Node(handle) {}
+
+  Node* object(std::shared_ptr<Node> (*make)(const detail::NodeHandle&)) const {
+    std::call_once(made_, [&] { object_ = make(NodeAccess::handle(*this)); });
+    return object_.get();
+  }
+
+ private:
+  mutable std::once_flag made_;
+  mutable std::shared_ptr<Node> object_;
+};
+
 }  // namespace
 
 NodeAccess::Place NodeAccess::place(const Node& node) {
@@ -89,7 +105,7 @@ std::shared_ptr<Node> NodeAccess::make(const std::shared_ptr<detail::GraphState>
     if (node.is(ir::kConstType)) return std::make_shared<op::v0::Constant>(handle);
     if (detail::is_result(node)) return std::make_shared<op::v0::Result>(handle);
   }
-  return std::shared_ptr<Node>(new Node(handle));
+  return std::make_shared<NodeWithoutClass>(handle);
 }
 
 Output<Node> NodeAccess::port(const std::shared_ptr<detail::GraphState>& state, ir::Value value) {
@@ -101,6 +117,11 @@ ir::Value NodeAccess::value(const Output<const Node>& port) {
   const ir::Node& node = NodeAccess::node(handle);
   if (detail::is_result(node)) return node.inputs.at(0);
   return {node.id, static_cast<int32_t>(port.get_index())};
+}
+
+Node* detail::object_of_class(const Node& node, std::shared_ptr<Node> (*make)(const NodeHandle&)) {
+  const auto* const plain = dynamic_cast<const NodeWithoutClass*>(&node);
+  return plain != nullptr ? plain->object(make) : nullptr;
 }
 
 Node::Node(const detail::NodeHandle& handle) : state_(handle.state), id_(handle.id) {

@@ -58,6 +58,28 @@ std::vector<float> run(ov::Core& core, const std::shared_ptr<ov::Model>& model) 
   return {output.data<const float>(), output.data<const float>() + output.get_size()};
 }
 
+/// As tools that look at models do.
+void check_attributes(const std::shared_ptr<ov::Model>& model) {
+  int known = 0;
+  for (const std::shared_ptr<ov::Node>& node : model->get_ordered_ops()) {
+    if (auto convolution = ov::as_type_ptr<ov::op::v1::Convolution>(node)) {
+      ++known;
+      const ov::Strides& strides = convolution->get_strides();
+      OPENVINO_ASSERT(strides == (ov::Strides{1, 1}) && convolution->get_auto_pad() == ov::op::PadType::EXPLICIT,
+                      "strides");
+    } else if (auto pool = ov::as_type<ov::op::v8::MaxPool>(node.get())) {
+      ++known;
+      OPENVINO_ASSERT(
+          pool->get_kernel() == (ov::Shape{2, 2}) && pool->get_rounding_type() == ov::op::RoundingType::CEIL,
+          "the window of ", pool->get_friendly_name());
+    } else if (const auto product = ov::as_type<const ov::op::v0::MatMul>(node.get())) {
+      ++known;
+      OPENVINO_ASSERT(!product->get_transpose_a() && product->get_transpose_b(), "transposed operands");
+    }
+  }
+  OPENVINO_ASSERT(known == 3, "layers of ", known, " classes are known");
+}
+
 }  // namespace
 
 int main(int argc, char* argv[]) {
@@ -71,6 +93,7 @@ int main(int argc, char* argv[]) {
     for (const std::shared_ptr<ov::Node>& node : model->get_ordered_ops()) {
       std::cout << node->get_type_info().name << " " << node->get_friendly_name() << std::endl;
     }
+    check_attributes(model);
     const std::vector<float> first = run(core, model);
     float sum = 0;
     for (const float probability : first) sum += probability;
@@ -79,6 +102,7 @@ int main(int argc, char* argv[]) {
     const std::string path = std::string(argv[1]) + "/digits.xml";
     ov::pass::Serialize(path, std::string(argv[1]) + "/digits.bin").run_on_model(model);
     OPENVINO_ASSERT(run(core, core.read_model(path)) == first, "the model that was read gives other results");
+    check_attributes(core.read_model(path));
 
     bool refused = false;
     try {

@@ -37,6 +37,8 @@ preprocess::PrePostProcessor& processor();
 std::string text();
 std::ostream& out();
 std::istream& in();
+template <typename T>
+T& layer();
 }  // namespace unevaluated
 
 namespace {
@@ -657,6 +659,7 @@ const Name kNames[] = {
     NAME(AxisVector, AxisVector{2, 1}),
     NAME(is_type, is_type<opset1::Add>(port().get_node())),
     NAME(as_type_ptr, as_type_ptr<opset1::Add>(port().get_node_shared_ptr())),
+    NAME(as_type, as_type<opset1::Add>(port().get_node())),
     NAME(op::v0::Parameter::Parameter, op::v0::Parameter(element::f32, {1, 2})),
     NAME(op::v0::Parameter::get_partial_shape, op::v0::Parameter(element::f32, {1, 2}).get_partial_shape()),
     NAME(op::v0::Parameter::get_layout, op::v0::Parameter(element::f32, {1, 2}).get_layout()),
@@ -707,6 +710,7 @@ const Name kNames[] = {
     NAME(op::util::SubGraphOp::get_iter_value, op::v0::TensorIterator().get_iter_value(port(), -1)),
     NAME(op::util::SubGraphOp::get_concatenated_slices,
          op::v0::TensorIterator().get_concatenated_slices(port(), 0, 1, 1, -1, 0)),
+#include "tests/unit/api_layer_names.inc"
 };
 // clang-format on
 

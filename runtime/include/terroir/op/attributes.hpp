@@ -1,6 +1,7 @@
 // Values that attributes of operations take, and their spellings in IR files.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -39,6 +40,11 @@ class AxisVector : public std::vector<size_t> {
   AxisVector(const std::vector<size_t>& axes) : std::vector<size_t>(axes) {}  // NOLINT: implicit, as in OpenVINO
 };
 
+namespace detail {
+template <size_t N>
+using Names = std::array<const char*, N>;
+}
+
 namespace op {
 
 enum class PadType { EXPLICIT, SAME_LOWER, SAME_UPPER, VALID, AUTO = SAME_UPPER, NOTSET = EXPLICIT };
@@ -52,6 +58,21 @@ enum class TopKSortType { NONE, SORT_INDICES, SORT_VALUES };
 enum class PhiloxAlignment { TENSORFLOW, PYTORCH };
 enum class FillMode { ZERO, LOWEST };
 
+// Beside each enumeration, by enumerator: its spellings in IR files.
+inline detail::Names<4> spellings(PadType) { return {"explicit", "same_lower", "same_upper", "valid"}; }
+inline detail::Names<3> spellings(RoundingType) { return {"floor", "ceil", "ceil_torch"}; }
+inline detail::Names<4> spellings(PadMode) { return {"constant", "edge", "reflect", "symmetric"}; }
+inline detail::Names<3> spellings(AutoBroadcastType) { return {"none", "numpy", "pdpd"}; }
+/// "explicit" of Broadcast and "none" of elementwise operations are the same enumerator.
+inline detail::Names<4> spellings(BroadcastType) { return {"explicit", "numpy", "pdpd", "bidirectional"}; }
+inline detail::Names<2> spellings(EpsMode) { return {"add", "max"}; }
+inline detail::Names<2> spellings(MVNEpsMode) { return {"INSIDE_SQRT", "OUTSIDE_SQRT"}; }
+inline detail::Names<2> spellings(GeluApproximationMode) { return {"TANH", "ERF"}; }
+inline detail::Names<2> spellings(TopKMode) { return {"max", "min"}; }
+inline detail::Names<3> spellings(TopKSortType) { return {"none", "index", "value"}; }
+inline detail::Names<2> spellings(PhiloxAlignment) { return {"tensorflow", "pytorch"}; }
+inline detail::Names<2> spellings(FillMode) { return {"ZERO", "LOWEST"}; }
+
 struct BroadcastModeSpec {
   BroadcastModeSpec(BroadcastType type = BroadcastType::NUMPY, int64_t axis = 0)  // NOLINT: implicit, as in OpenVINO
       : m_type(type), m_axis(axis) {}
@@ -63,45 +84,10 @@ struct BroadcastModeSpec {
 
 namespace detail {
 
-inline const char* spelling(op::PadType type) {
-  switch (type) {
-    case op::PadType::SAME_LOWER:
-      return "same_lower";
-    case op::PadType::SAME_UPPER:
-      return "same_upper";
-    case op::PadType::VALID:
-      return "valid";
-    default:
-      return "explicit";
-  }
+template <typename E>
+const char* spelling(E value) {
+  return spellings(value)[static_cast<size_t>(value)];
 }
-inline const char* spelling(op::RoundingType type) {
-  return type == op::RoundingType::FLOOR ? "floor" : type == op::RoundingType::CEIL ? "ceil" : "ceil_torch";
-}
-inline const char* spelling(op::PadMode mode) {
-  static constexpr const char* kNames[] = {"constant", "edge", "reflect", "symmetric"};
-  return kNames[static_cast<size_t>(mode)];
-}
-/// "explicit" of Broadcast and "none" of elementwise operations are the same enumerator.
-inline const char* spelling(op::BroadcastType type) {
-  static constexpr const char* kNames[] = {"explicit", "numpy", "pdpd", "bidirectional"};
-  return kNames[static_cast<size_t>(type)];
-}
-inline const char* spelling(op::EpsMode mode) { return mode == op::EpsMode::ADD ? "add" : "max"; }
-inline const char* spelling(op::MVNEpsMode mode) {
-  return mode == op::MVNEpsMode::INSIDE_SQRT ? "INSIDE_SQRT" : "OUTSIDE_SQRT";
-}
-inline const char* spelling(op::GeluApproximationMode mode) {
-  return mode == op::GeluApproximationMode::ERF ? "ERF" : "TANH";
-}
-inline const char* spelling(op::TopKMode mode) { return mode == op::TopKMode::MAX ? "max" : "min"; }
-inline const char* spelling(op::TopKSortType type) {
-  return type == op::TopKSortType::NONE ? "none" : type == op::TopKSortType::SORT_VALUES ? "value" : "index";
-}
-inline const char* spelling(op::PhiloxAlignment alignment) {
-  return alignment == op::PhiloxAlignment::TENSORFLOW ? "tensorflow" : "pytorch";
-}
-inline const char* spelling(op::FillMode mode) { return mode == op::FillMode::ZERO ? "ZERO" : "LOWEST"; }
 
 /// The elements of any list of integers.
 template <typename List>

@@ -13,6 +13,7 @@
 #include "terroir/element_type.hpp"
 #include "terroir/exception.hpp"
 #include "terroir/export.hpp"
+#include "terroir/op/attributes.hpp"
 #include "terroir/op/layer.hpp"
 #include "terroir/shape.hpp"
 #include "terroir/tensor.hpp"
@@ -156,4 +157,34 @@ class TERROIR_API Constant : public Node {
 
 }  // namespace v0
 }  // namespace op
+
+namespace detail {
+
+/// The elements of an input that is a Constant; else none.
+template <typename T>
+std::vector<T> constant_input(const Node& layer, size_t index) {
+  const auto constant = as_type_ptr<op::v0::Constant>(layer.get_input_node_shared_ptr(index));
+  return constant != nullptr ? constant->cast_vector<T>() : std::vector<T>();
+}
+template <typename T>
+T constant_number(const Node& layer, size_t index, T otherwise) {
+  const std::vector<T> values = constant_input<T>(layer, index);
+  return values.empty() ? otherwise : values.front();
+}
+
+/// An axis of input 0, which may be negative: counted from the end.
+inline size_t axis_from_front(const Node& layer, int64_t axis) {
+  if (axis >= 0) return static_cast<size_t>(axis);
+  const Dimension rank = layer.get_input_partial_shape(0).rank();
+  if (rank.is_dynamic()) throw Exception(ErrorCode::invalid_argument, "the rank is unknown, and the axis negative");
+  return static_cast<size_t>(axis + rank.get_length());
+}
+/// The axes that an input names; none if it is no Constant.
+inline AxisSet constant_axes(const Node& layer, size_t index) {
+  AxisSet axes;
+  for (const int64_t axis : constant_input<int64_t>(layer, index)) axes.insert(axis_from_front(layer, axis));
+  return axes;
+}
+
+}  // namespace detail
 }  // namespace terroir

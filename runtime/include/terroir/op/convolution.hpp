@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "terroir/op/attribute_access.hpp"
 #include "terroir/op/attributes.hpp"
 #include "terroir/op/layer.hpp"
 
@@ -35,28 +36,80 @@ inline AnyMap in_groups(AnyMap attributes, int64_t group, int64_t deformable_gro
 }  // namespace detail
 
 namespace op {
+namespace util {
+
+/// All convolutions.
+class ConvolutionBase : public Node {
+ public:
+  Strides get_strides() const { return detail::attribute<Strides>(*this, "strides"); }
+  void set_strides(const Strides& strides) { detail::set_attribute(*this, "strides", strides); }
+  Strides get_dilations() const { return detail::attribute<Strides>(*this, "dilations"); }
+  void set_dilations(const Strides& dilations) { detail::set_attribute(*this, "dilations", dilations); }
+  CoordinateDiff get_pads_begin() const { return detail::attribute<CoordinateDiff>(*this, "pads_begin"); }
+  void set_pads_begin(const CoordinateDiff& pads_begin) { detail::set_attribute(*this, "pads_begin", pads_begin); }
+  CoordinateDiff get_pads_end() const { return detail::attribute<CoordinateDiff>(*this, "pads_end"); }
+  void set_pads_end(const CoordinateDiff& pads_end) { detail::set_attribute(*this, "pads_end", pads_end); }
+  PadType get_auto_pad() const { return detail::attribute<PadType>(*this, "auto_pad"); }
+  void set_auto_pad(PadType auto_pad) { detail::set_attribute(*this, "auto_pad", auto_pad); }
+
+ protected:
+  using Node::Node;
+};
+
+/// Those that make images larger.
+class ConvolutionBackPropBase : public ConvolutionBase {
+ public:
+  CoordinateDiff get_output_padding() const { return detail::attribute<CoordinateDiff>(*this, "output_padding"); }
+  void set_output_padding(const CoordinateDiff& output_padding) {
+    detail::set_attribute(*this, "output_padding", output_padding);
+  }
+
+ protected:
+  using ConvolutionBase::ConvolutionBase;
+};
+
+/// Those whose windows have offsets.
+class DeformableConvolutionBase : public ConvolutionBase {
+ public:
+  int64_t get_group() const { return detail::attribute<int64_t>(*this, "group"); }
+  void set_group(int64_t group) { detail::set_attribute(*this, "group", group); }
+  int64_t get_deformable_group() const { return detail::attribute<int64_t>(*this, "deformable_group"); }
+  void set_deformable_group(int64_t deformable_group) {
+    detail::set_attribute(*this, "deformable_group", deformable_group);
+  }
+
+ protected:
+  using ConvolutionBase::ConvolutionBase;
+};
+
+}  // namespace util
+
 namespace v0 {
 
 class MatMul : public Node {
   TERROIR_LAYER(MatMul, "MatMul", "opset1")
   MatMul(const Output<Node>& a, const Output<Node>& b, bool transpose_a = false, bool transpose_b = false)
       : MatMul(OutputVector{a, b}, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}}) {}
+  bool get_transpose_a() const { return detail::attribute<bool>(*this, "transpose_a"); }
+  void set_transpose_a(bool transpose_a) { detail::set_attribute(*this, "transpose_a", transpose_a); }
+  bool get_transpose_b() const { return detail::attribute<bool>(*this, "transpose_b"); }
+  void set_transpose_b(bool transpose_b) { detail::set_attribute(*this, "transpose_b", transpose_b); }
 };
 
 }  // namespace v0
 
 namespace v1 {
 
-class Convolution : public Node {
-  TERROIR_LAYER(Convolution, "Convolution", "opset1")
+class Convolution : public util::ConvolutionBase {
+  TERROIR_LAYER_OF(util::ConvolutionBase, Convolution, "Convolution", "opset1")
   Convolution(const Output<Node>& data, const Output<Node>& filters, const Strides& strides,
               const CoordinateDiff& pads_begin, const CoordinateDiff& pads_end, const Strides& dilations,
               PadType auto_pad = PadType::EXPLICIT)
       : Convolution(OutputVector{data, filters}, detail::window(strides, pads_begin, pads_end, dilations, auto_pad)) {}
 };
 
-class GroupConvolution : public Node {
-  TERROIR_LAYER(GroupConvolution, "GroupConvolution", "opset1")
+class GroupConvolution : public util::ConvolutionBase {
+  TERROIR_LAYER_OF(util::ConvolutionBase, GroupConvolution, "GroupConvolution", "opset1")
   GroupConvolution(const Output<Node>& data, const Output<Node>& filters, const Strides& strides,
                    const CoordinateDiff& pads_begin, const CoordinateDiff& pads_end, const Strides& dilations,
                    PadType auto_pad = PadType::EXPLICIT)
@@ -64,8 +117,8 @@ class GroupConvolution : public Node {
                          detail::window(strides, pads_begin, pads_end, dilations, auto_pad)) {}
 };
 
-class ConvolutionBackpropData : public Node {
-  TERROIR_LAYER(ConvolutionBackpropData, "ConvolutionBackpropData", "opset1")
+class ConvolutionBackpropData : public util::ConvolutionBackPropBase {
+  TERROIR_LAYER_OF(util::ConvolutionBackPropBase, ConvolutionBackpropData, "ConvolutionBackpropData", "opset1")
   ConvolutionBackpropData(const Output<Node>& data, const Output<Node>& filters, const Output<Node>& output_shape,
                           const Strides& strides, const CoordinateDiff& pads_begin, const CoordinateDiff& pads_end,
                           const Strides& dilations, PadType auto_pad = PadType::EXPLICIT,
@@ -79,8 +132,9 @@ class ConvolutionBackpropData : public Node {
                                 detail::window(strides, pads_begin, pads_end, dilations, auto_pad, output_padding)) {}
 };
 
-class GroupConvolutionBackpropData : public Node {
-  TERROIR_LAYER(GroupConvolutionBackpropData, "GroupConvolutionBackpropData", "opset1")
+class GroupConvolutionBackpropData : public util::ConvolutionBackPropBase {
+  TERROIR_LAYER_OF(util::ConvolutionBackPropBase, GroupConvolutionBackpropData, "GroupConvolutionBackpropData",
+                   "opset1")
   GroupConvolutionBackpropData(const Output<Node>& data, const Output<Node>& filters, const Output<Node>& output_shape,
                                const Strides& strides, const CoordinateDiff& pads_begin, const CoordinateDiff& pads_end,
                                const Strides& dilations, PadType auto_pad = PadType::EXPLICIT,
@@ -98,9 +152,10 @@ class GroupConvolutionBackpropData : public Node {
 };
 
 /// Of data and filters that stand for -1 and 1.
-class BinaryConvolution : public Node {
-  TERROIR_LAYER(BinaryConvolution, "BinaryConvolution", "opset1")
+class BinaryConvolution : public util::ConvolutionBase {
+  TERROIR_LAYER_OF(util::ConvolutionBase, BinaryConvolution, "BinaryConvolution", "opset1")
   enum class BinaryConvolutionMode { XNOR_POPCOUNT };
+  friend detail::Names<1> spellings(BinaryConvolutionMode) { return {"xnor-popcount"}; }
   BinaryConvolution(const Output<Node>& data, const Output<Node>& filters, const Strides& strides,
                     const CoordinateDiff& pads_begin, const CoordinateDiff& pads_end, const Strides& dilations,
                     BinaryConvolutionMode, float pad_value, PadType auto_pad = PadType::EXPLICIT)
@@ -112,6 +167,9 @@ class BinaryConvolution : public Node {
       : BinaryConvolution(
             OutputVector{data, filters},
             of_bits(detail::window(strides, pads_begin, pads_end, dilations, auto_pad), mode, pad_value)) {}
+  BinaryConvolutionMode get_mode() const { return detail::attribute<BinaryConvolutionMode>(*this, "mode"); }
+  float get_pad_value() const { return detail::attribute<float>(*this, "pad_value"); }
+  void set_pad_value(float pad_value) { detail::set_attribute(*this, "pad_value", pad_value); }
 
  private:
   static AnyMap of_bits(AnyMap attributes, const std::string& mode, float pad_value) {
@@ -121,8 +179,8 @@ class BinaryConvolution : public Node {
   }
 };
 
-class DeformableConvolution : public Node {
-  TERROIR_LAYER(DeformableConvolution, "DeformableConvolution", "opset1")
+class DeformableConvolution : public util::DeformableConvolutionBase {
+  TERROIR_LAYER_OF(util::DeformableConvolutionBase, DeformableConvolution, "DeformableConvolution", "opset1")
   DeformableConvolution(const Output<Node>& data, const Output<Node>& offsets, const Output<Node>& filters,
                         const Strides& strides, const CoordinateDiff& pads_begin, const CoordinateDiff& pads_end,
                         const Strides& dilations, PadType auto_pad = PadType::EXPLICIT, int64_t group = 1,
@@ -139,14 +197,16 @@ namespace v7 {
 class Einsum : public Node {
   TERROIR_LAYER(Einsum, "Einsum", "opset7")
   Einsum(const OutputVector& inputs, const std::string& equation) : Einsum(inputs, AnyMap{{"equation", equation}}) {}
+  std::string get_equation() const { return detail::attribute<std::string>(*this, "equation"); }
+  void set_equation(const std::string& equation) { detail::set_attribute(*this, "equation", equation); }
 };
 
 }  // namespace v7
 
 namespace v8 {
 
-class DeformableConvolution : public Node {
-  TERROIR_LAYER(DeformableConvolution, "DeformableConvolution", "opset8")
+class DeformableConvolution : public util::DeformableConvolutionBase {
+  TERROIR_LAYER_OF(util::DeformableConvolutionBase, DeformableConvolution, "DeformableConvolution", "opset8")
   DeformableConvolution(const Output<Node>& data, const Output<Node>& offsets, const Output<Node>& filters,
                         const Strides& strides, const CoordinateDiff& pads_begin, const CoordinateDiff& pads_end,
                         const Strides& dilations, PadType auto_pad = PadType::EXPLICIT, int64_t group = 1,
@@ -165,6 +225,10 @@ class DeformableConvolution : public Node {
             with_padding(detail::in_groups(detail::window(strides, pads_begin, pads_end, dilations, auto_pad), group,
                                            deformable_group),
                          bilinear_interpolation_pad)) {}
+  bool get_bilinear_interpolation_pad() const { return detail::attribute<bool>(*this, "bilinear_interpolation_pad"); }
+  void set_bilinear_interpolation_pad(bool bilinear_interpolation_pad) {
+    detail::set_attribute(*this, "bilinear_interpolation_pad", bilinear_interpolation_pad);
+  }
 
  private:
   static AnyMap with_padding(AnyMap attributes, bool bilinear_interpolation_pad) {
@@ -181,6 +245,8 @@ class Inverse : public Node {
   TERROIR_LAYER(Inverse, "Inverse", "opset14")
   explicit Inverse(const Output<Node>& data, bool adjoint = false)
       : Inverse(OutputVector{data}, {{"adjoint", adjoint}}) {}
+  bool get_adjoint() const { return detail::attribute<bool>(*this, "adjoint"); }
+  void set_adjoint(bool adjoint) { detail::set_attribute(*this, "adjoint", adjoint); }
 };
 
 }  // namespace v14

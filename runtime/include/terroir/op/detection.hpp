@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "terroir/element_type.hpp"
+#include "terroir/op/attribute_access.hpp"
 #include "terroir/op/attributes.hpp"
 #include "terroir/op/layer.hpp"
 #include "terroir/shape.hpp"
@@ -34,22 +35,23 @@ struct DetectionOutputBase {
     size_t input_width = 1;
     float objectness_score = 0;
 
-    AnyMap by_name() const {
-      return {{"background_label_id", background_label_id},
-              {"top_k", top_k},
-              {"variance_encoded_in_target", variance_encoded_in_target},
-              {"keep_top_k", detail::integers(keep_top_k)},
-              {"code_type", code_type},
-              {"share_location", share_location},
-              {"nms_threshold", nms_threshold},
-              {"confidence_threshold", confidence_threshold},
-              {"clip_after_nms", clip_after_nms},
-              {"clip_before_nms", clip_before_nms},
-              {"decrease_label_id", decrease_label_id},
-              {"normalized", normalized},
-              {"input_height", static_cast<int64_t>(input_height)},
-              {"input_width", static_cast<int64_t>(input_width)},
-              {"objectness_score", objectness_score}};
+    template <typename Visit>
+    void visit(const Visit& visit_one) {
+      visit_one("background_label_id", background_label_id);
+      visit_one("top_k", top_k);
+      visit_one("variance_encoded_in_target", variance_encoded_in_target);
+      visit_one("keep_top_k", keep_top_k);
+      visit_one("code_type", code_type);
+      visit_one("share_location", share_location);
+      visit_one("nms_threshold", nms_threshold);
+      visit_one("confidence_threshold", confidence_threshold);
+      visit_one("clip_after_nms", clip_after_nms);
+      visit_one("clip_before_nms", clip_before_nms);
+      visit_one("decrease_label_id", decrease_label_id);
+      visit_one("normalized", normalized);
+      visit_one("input_height", input_height);
+      visit_one("input_width", input_width);
+      visit_one("objectness_score", objectness_score);
     }
   };
 };
@@ -69,19 +71,20 @@ struct PriorBoxAttributes {
   std::vector<float> variance;
   bool scale_all_sizes = true;
 
-  AnyMap by_name() const {
-    return {{"min_size", detail::reals(min_size)},
-            {"max_size", detail::reals(max_size)},
-            {"aspect_ratio", detail::reals(aspect_ratio)},
-            {"density", detail::reals(density)},
-            {"fixed_ratio", detail::reals(fixed_ratio)},
-            {"fixed_size", detail::reals(fixed_size)},
-            {"clip", clip},
-            {"flip", flip},
-            {"step", step},
-            {"offset", offset},
-            {"variance", detail::reals(variance)},
-            {"scale_all_sizes", scale_all_sizes}};
+  template <typename Visit>
+  void visit(const Visit& visit_one) {
+    visit_one("min_size", min_size);
+    visit_one("max_size", max_size);
+    visit_one("aspect_ratio", aspect_ratio);
+    visit_one("density", density);
+    visit_one("fixed_ratio", fixed_ratio);
+    visit_one("fixed_size", fixed_size);
+    visit_one("clip", clip);
+    visit_one("flip", flip);
+    visit_one("step", step);
+    visit_one("offset", offset);
+    visit_one("variance", variance);
+    visit_one("scale_all_sizes", scale_all_sizes);
   }
 };
 
@@ -104,21 +107,22 @@ struct ProposalBase {
     std::string framework;
     bool infer_probs = false;  ///< told by the version of the operation
 
-    AnyMap by_name() const {
-      return {{"base_size", static_cast<int64_t>(base_size)},
-              {"pre_nms_topn", static_cast<int64_t>(pre_nms_topn)},
-              {"post_nms_topn", static_cast<int64_t>(post_nms_topn)},
-              {"nms_thresh", nms_thresh},
-              {"feat_stride", static_cast<int64_t>(feat_stride)},
-              {"min_size", static_cast<int64_t>(min_size)},
-              {"ratio", detail::reals(ratio)},
-              {"scale", detail::reals(scale)},
-              {"clip_before_nms", clip_before_nms},
-              {"clip_after_nms", clip_after_nms},
-              {"normalize", normalize},
-              {"box_size_scale", box_size_scale},
-              {"box_coordinate_scale", box_coordinate_scale},
-              {"framework", framework}};
+    template <typename Visit>
+    void visit(const Visit& visit_one) {
+      visit_one("base_size", base_size);
+      visit_one("pre_nms_topn", pre_nms_topn);
+      visit_one("post_nms_topn", post_nms_topn);
+      visit_one("nms_thresh", nms_thresh);
+      visit_one("feat_stride", feat_stride);
+      visit_one("min_size", min_size);
+      visit_one("ratio", ratio);
+      visit_one("scale", scale);
+      visit_one("clip_before_nms", clip_before_nms);
+      visit_one("clip_after_nms", clip_after_nms);
+      visit_one("normalize", normalize);
+      visit_one("box_size_scale", box_size_scale);
+      visit_one("box_coordinate_scale", box_coordinate_scale);
+      visit_one("framework", framework);
     }
   };
 };
@@ -131,28 +135,31 @@ class DetectionOutput : public Node, public util::DetectionOutputBase {
   TERROIR_LAYER(DetectionOutput, "DetectionOutput", "opset1")
   struct Attributes : AttributesBase {
     int num_classes = 0;
+
+    template <typename Visit>
+    void visit(const Visit& visit_one) {
+      AttributesBase::visit(visit_one);
+      visit_one("num_classes", num_classes);
+    }
   };
   DetectionOutput(const Output<Node>& box_logits, const Output<Node>& class_preds, const Output<Node>& proposals,
                   const Attributes& attributes)
-      : DetectionOutput(OutputVector{box_logits, class_preds, proposals}, with_classes(attributes)) {}
+      : DetectionOutput(OutputVector{box_logits, class_preds, proposals}, detail::by_name(attributes)) {}
   DetectionOutput(const Output<Node>& box_logits, const Output<Node>& class_preds, const Output<Node>& proposals,
                   const Output<Node>& aux_class_preds, const Output<Node>& aux_box_preds, const Attributes& attributes)
       : DetectionOutput(OutputVector{box_logits, class_preds, proposals, aux_class_preds, aux_box_preds},
-                        with_classes(attributes)) {}
-
- private:
-  static AnyMap with_classes(const Attributes& attributes) {
-    AnyMap named = attributes.by_name();
-    named.emplace("num_classes", attributes.num_classes);
-    return named;
-  }
+                        detail::by_name(attributes)) {}
+  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 class PriorBox : public Node {
   TERROIR_LAYER(PriorBox, "PriorBox", "opset1")
   using Attributes = util::PriorBoxAttributes;
   PriorBox(const Output<Node>& layer_shape, const Output<Node>& image_shape, const Attributes& attributes)
-      : PriorBox(OutputVector{layer_shape, image_shape}, attributes.by_name()) {}
+      : PriorBox(OutputVector{layer_shape, image_shape}, detail::by_name(attributes)) {}
+  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 class PriorBoxClustered : public Node {
@@ -166,24 +173,32 @@ class PriorBoxClustered : public Node {
     float step = 0;
     float offset = 0;
     std::vector<float> variances;
+
+    template <typename Visit>
+    void visit(const Visit& visit_one) {
+      visit_one("width", widths);
+      visit_one("height", heights);
+      visit_one("clip", clip);
+      visit_one("step_w", step_widths);
+      visit_one("step_h", step_heights);
+      visit_one("step", step);
+      visit_one("offset", offset);
+      visit_one("variance", variances);
+    }
   };
   PriorBoxClustered(const Output<Node>& layer_shape, const Output<Node>& image_shape, const Attributes& attributes)
-      : PriorBoxClustered(OutputVector{layer_shape, image_shape},
-                          AnyMap{{"width", detail::reals(attributes.widths)},
-                                 {"height", detail::reals(attributes.heights)},
-                                 {"clip", attributes.clip},
-                                 {"step_w", attributes.step_widths},
-                                 {"step_h", attributes.step_heights},
-                                 {"step", attributes.step},
-                                 {"offset", attributes.offset},
-                                 {"variance", detail::reals(attributes.variances)}}) {}
+      : PriorBoxClustered(OutputVector{layer_shape, image_shape}, detail::by_name(attributes)) {}
+  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 class Proposal : public Node, public util::ProposalBase {
   TERROIR_LAYER(Proposal, "Proposal", "opset1")
   Proposal(const Output<Node>& class_probs, const Output<Node>& bbox_deltas, const Output<Node>& image_shape,
            const Attributes& attributes)
-      : Proposal(OutputVector{class_probs, bbox_deltas, image_shape}, attributes.by_name()) {}
+      : Proposal(OutputVector{class_probs, bbox_deltas, image_shape}, detail::by_name(attributes)) {}
+  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 class RegionYolo : public Node {
@@ -198,6 +213,14 @@ class RegionYolo : public Node {
                                         {"axis", axis},
                                         {"end_axis", end_axis},
                                         {"anchors", detail::reals(anchors)}}) {}
+  size_t get_num_coords() const { return detail::attribute<size_t>(*this, "coords"); }
+  size_t get_num_classes() const { return detail::attribute<size_t>(*this, "classes"); }
+  size_t get_num_regions() const { return detail::attribute<size_t>(*this, "num"); }
+  bool get_do_softmax() const { return detail::attribute<bool>(*this, "do_softmax"); }
+  std::vector<int64_t> get_mask() const { return detail::attribute<std::vector<int64_t>>(*this, "mask"); }
+  std::vector<float> get_anchors() const { return detail::attribute<std::vector<float>>(*this, "anchors"); }
+  int get_axis() const { return detail::attribute<int>(*this, "axis"); }
+  int get_end_axis() const { return detail::attribute<int>(*this, "end_axis"); }
 };
 
 class ReorgYolo : public Node {
@@ -205,6 +228,7 @@ class ReorgYolo : public Node {
   ReorgYolo(const Output<Node>& data, size_t stride)
       : ReorgYolo(OutputVector{data}, AnyMap{{"stride", static_cast<int64_t>(stride)}}) {}
   ReorgYolo(const Output<Node>& data, const Strides& strides) : ReorgYolo(data, strides.at(0)) {}
+  Strides get_strides() const { return Strides(2, detail::attribute<size_t>(*this, "stride")); }
 };
 
 }  // namespace v0
@@ -215,7 +239,13 @@ class Proposal : public Node, public util::ProposalBase {
   TERROIR_LAYER(Proposal, "Proposal", "opset4")
   Proposal(const Output<Node>& class_probs, const Output<Node>& bbox_deltas, const Output<Node>& image_shape,
            const Attributes& attributes)
-      : Proposal(OutputVector{class_probs, bbox_deltas, image_shape}, attributes.by_name()) {}
+      : Proposal(OutputVector{class_probs, bbox_deltas, image_shape}, detail::by_name(attributes)) {}
+  Attributes get_attrs() const {
+    Attributes attributes = detail::attributes_of<Attributes>(*this);
+    attributes.infer_probs = true;
+    return attributes;
+  }
+  void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 }  // namespace v4
@@ -227,27 +257,30 @@ class DetectionOutput : public Node, public util::DetectionOutputBase {
   using Attributes = AttributesBase;
   DetectionOutput(const Output<Node>& box_logits, const Output<Node>& class_preds, const Output<Node>& proposals,
                   const Attributes& attributes)
-      : DetectionOutput(OutputVector{box_logits, class_preds, proposals}, attributes.by_name()) {}
+      : DetectionOutput(OutputVector{box_logits, class_preds, proposals}, detail::by_name(attributes)) {}
   DetectionOutput(const Output<Node>& box_logits, const Output<Node>& class_preds, const Output<Node>& proposals,
                   const Output<Node>& aux_class_preds, const Output<Node>& aux_box_preds, const Attributes& attributes)
       : DetectionOutput(OutputVector{box_logits, class_preds, proposals, aux_class_preds, aux_box_preds},
-                        attributes.by_name()) {}
+                        detail::by_name(attributes)) {}
+  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 class PriorBox : public Node {
   TERROIR_LAYER(PriorBox, "PriorBox", "opset8")
   struct Attributes : util::PriorBoxAttributes {
     bool min_max_aspect_ratios_order = true;
+
+    template <typename Visit>
+    void visit(const Visit& visit_one) {
+      PriorBoxAttributes::visit(visit_one);
+      visit_one("min_max_aspect_ratios_order", min_max_aspect_ratios_order);
+    }
   };
   PriorBox(const Output<Node>& layer_shape, const Output<Node>& image_shape, const Attributes& attributes)
-      : PriorBox(OutputVector{layer_shape, image_shape}, with_order(attributes)) {}
-
- private:
-  static AnyMap with_order(const Attributes& attributes) {
-    AnyMap named = attributes.by_name();
-    named.emplace("min_max_aspect_ratios_order", attributes.min_max_aspect_ratios_order);
-    return named;
-  }
+      : PriorBox(OutputVector{layer_shape, image_shape}, detail::by_name(attributes)) {}
+  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 }  // namespace v8
@@ -263,18 +296,28 @@ class GenerateProposals : public Node {
     int64_t post_nms_count = 0;
     bool normalized = true;
     float nms_eta = 1;
+
+    template <typename Visit>
+    void visit(const Visit& visit_one) {
+      visit_one("min_size", min_size);
+      visit_one("nms_threshold", nms_threshold);
+      visit_one("pre_nms_count", pre_nms_count);
+      visit_one("post_nms_count", post_nms_count);
+      visit_one("normalized", normalized);
+      visit_one("nms_eta", nms_eta);
+    }
   };
   GenerateProposals(const Output<Node>& im_info, const Output<Node>& anchors, const Output<Node>& deltas,
                     const Output<Node>& scores, const Attributes& attributes,
                     const element::Type& roi_num_type = element::i64)
       : GenerateProposals(OutputVector{im_info, anchors, deltas, scores},
-                          AnyMap{{"min_size", attributes.min_size},
-                                 {"nms_threshold", attributes.nms_threshold},
-                                 {"pre_nms_count", attributes.pre_nms_count},
-                                 {"post_nms_count", attributes.post_nms_count},
-                                 {"normalized", attributes.normalized},
-                                 {"nms_eta", attributes.nms_eta},
-                                 {"roi_num_type", roi_num_type}}) {}
+                          detail::by_name(attributes, {{"roi_num_type", roi_num_type}})) {}
+  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
+  element::Type get_roi_num_type() const { return detail::attribute<element::Type>(*this, "roi_num_type"); }
+  void set_roi_num_type(const element::Type& roi_num_type) {
+    detail::set_attribute(*this, "roi_num_type", roi_num_type);
+  }
 };
 
 }  // namespace v9

@@ -1,6 +1,7 @@
 // Sums of embeddings, as code makes them.
 #pragma once
 
+#include "terroir/op/attribute_access.hpp"
 #include "terroir/op/layer.hpp"
 
 namespace terroir {
@@ -11,7 +12,8 @@ namespace util {
 /// What the bags of opset15 share.
 struct EmbeddingBagBase {
   enum class Reduction { SUM, MEAN };
-  static AnyMap by_name(Reduction reduction) { return {{"reduction", reduction == Reduction::SUM ? "sum" : "mean"}}; }
+  friend detail::Names<2> spellings(Reduction) { return {"sum", "mean"}; }
+  static AnyMap by_name(Reduction reduction) { return {{"reduction", detail::spelling(reduction)}}; }
 };
 
 }  // namespace util
@@ -70,6 +72,7 @@ class EmbeddingBagOffsets : public Node, public util::EmbeddingBagBase {
                       Reduction reduction = Reduction::SUM)
       : EmbeddingBagOffsets(OutputVector{table, indices, offsets, default_index, per_sample_weights},
                             by_name(reduction)) {}
+  Reduction get_reduction() const { return detail::attribute<Reduction>(*this, "reduction"); }
 };
 
 class EmbeddingBagPacked : public Node, public util::EmbeddingBagBase {
@@ -79,6 +82,7 @@ class EmbeddingBagPacked : public Node, public util::EmbeddingBagBase {
   EmbeddingBagPacked(const Output<Node>& table, const Output<Node>& indices, const Output<Node>& per_sample_weights,
                      Reduction reduction = Reduction::SUM)
       : EmbeddingBagPacked(OutputVector{table, indices, per_sample_weights}, by_name(reduction)) {}
+  Reduction get_reduction() const { return detail::attribute<Reduction>(*this, "reduction"); }
 };
 
 }  // namespace v15

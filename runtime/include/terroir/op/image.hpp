@@ -1,6 +1,7 @@
 // Colours and samples of images, as code makes them.
 #pragma once
 
+#include "terroir/op/attribute_access.hpp"
 #include "terroir/op/layer.hpp"
 
 namespace terroir {
@@ -41,6 +42,8 @@ class GridSample : public Node {
   TERROIR_LAYER(GridSample, "GridSample", "opset9")
   enum class InterpolationMode { BILINEAR, BICUBIC, NEAREST };
   enum class PaddingMode { ZEROS, BORDER, REFLECTION };
+  friend detail::Names<3> spellings(InterpolationMode) { return {"bilinear", "bicubic", "nearest"}; }
+  friend detail::Names<3> spellings(PaddingMode) { return {"zeros", "border", "reflection"}; }
   struct Attributes {
     Attributes() = default;
     Attributes(bool corners, InterpolationMode interpolation, PaddingMode padding)
@@ -48,18 +51,18 @@ class GridSample : public Node {
     bool align_corners = false;
     InterpolationMode mode = InterpolationMode::BILINEAR;
     PaddingMode padding_mode = PaddingMode::ZEROS;
+
+    template <typename Visit>
+    void visit(const Visit& visit_one) {
+      visit_one("align_corners", align_corners);
+      visit_one("mode", mode);
+      visit_one("padding_mode", padding_mode);
+    }
   };
   GridSample(const Output<Node>& data, const Output<Node>& grid, const Attributes& attributes)
-      : GridSample(OutputVector{data, grid}, by_name(attributes)) {}
-
- private:
-  static AnyMap by_name(const Attributes& attributes) {
-    static constexpr const char* kModes[] = {"bilinear", "bicubic", "nearest"};
-    static constexpr const char* kPaddings[] = {"zeros", "border", "reflection"};
-    return {{"align_corners", attributes.align_corners},
-            {"mode", kModes[static_cast<size_t>(attributes.mode)]},
-            {"padding_mode", kPaddings[static_cast<size_t>(attributes.padding_mode)]}};
-  }
+      : GridSample(OutputVector{data, grid}, detail::by_name(attributes)) {}
+  Attributes get_attributes() const { return detail::attributes_of<Attributes>(*this); }
+  void set_attributes(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 }  // namespace v9

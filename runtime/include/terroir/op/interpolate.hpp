@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "terroir/op/attribute_access.hpp"
 #include "terroir/op/attributes.hpp"
 #include "terroir/op/layer.hpp"
 
@@ -21,14 +22,21 @@ class Interpolate : public Node {
     bool antialias = false;
     std::vector<size_t> pads_begin;
     std::vector<size_t> pads_end;
+
+    template <typename Visit>
+    void visit(const Visit& visit_one) {
+      visit_one("axes", axes);
+      visit_one("mode", mode);
+      visit_one("align_corners", align_corners);
+      visit_one("antialias", antialias);
+      visit_one("pads_begin", pads_begin);
+      visit_one("pads_end", pads_end);
+    }
   };
   Interpolate(const Output<Node>& image, const Output<Node>& output_shape, const Attributes& attributes)
-      : Interpolate(OutputVector{image, output_shape}, {{"axes", detail::integers(attributes.axes)},
-                                                        {"mode", attributes.mode},
-                                                        {"align_corners", attributes.align_corners},
-                                                        {"antialias", attributes.antialias},
-                                                        {"pads_begin", detail::integers(attributes.pads_begin)},
-                                                        {"pads_end", detail::integers(attributes.pads_end)}}) {}
+      : Interpolate(OutputVector{image, output_shape}, detail::by_name(attributes)) {}
+  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 }  // namespace v0
@@ -47,6 +55,17 @@ struct InterpolateBase {
     ALIGN_CORNERS
   };
   enum class NearestMode { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, FLOOR, CEIL, SIMPLE };
+
+  friend detail::Names<6> spellings(InterpolateMode) {
+    return {"nearest", "linear", "linear_onnx", "cubic", "bilinear_pillow", "bicubic_pillow"};
+  }
+  friend detail::Names<2> spellings(ShapeCalcMode) { return {"sizes", "scales"}; }
+  friend detail::Names<5> spellings(CoordinateTransformMode) {
+    return {"half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn", "align_corners"};
+  }
+  friend detail::Names<5> spellings(NearestMode) {
+    return {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"};
+  }
 
   struct InterpolateAttrs {
     InterpolateAttrs() = default;
@@ -72,20 +91,16 @@ struct InterpolateBase {
     bool antialias = false;
     double cube_coeff = -0.75;
 
-    AnyMap by_name() const {
-      static constexpr const char* kModes[] = {"nearest", "linear",          "linear_onnx",
-                                               "cubic",   "bilinear_pillow", "bicubic_pillow"};
-      static constexpr const char* kCoordinates[] = {"half_pixel", "pytorch_half_pixel", "asymmetric",
-                                                     "tf_half_pixel_for_nn", "align_corners"};
-      static constexpr const char* kNearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"};
-      return {{"mode", kModes[static_cast<size_t>(mode)]},
-              {"shape_calculation_mode", shape_calculation_mode == ShapeCalcMode::SIZES ? "sizes" : "scales"},
-              {"coordinate_transformation_mode", kCoordinates[static_cast<size_t>(coordinate_transformation_mode)]},
-              {"nearest_mode", kNearest[static_cast<size_t>(nearest_mode)]},
-              {"antialias", antialias},
-              {"pads_begin", detail::integers(pads_begin)},
-              {"pads_end", detail::integers(pads_end)},
-              {"cube_coeff", cube_coeff}};
+    template <typename Visit>
+    void visit(const Visit& visit_one) {
+      visit_one("mode", mode);
+      visit_one("shape_calculation_mode", shape_calculation_mode);
+      visit_one("coordinate_transformation_mode", coordinate_transformation_mode);
+      visit_one("nearest_mode", nearest_mode);
+      visit_one("antialias", antialias);
+      visit_one("pads_begin", pads_begin);
+      visit_one("pads_end", pads_end);
+      visit_one("cube_coeff", cube_coeff);
     }
   };
 };
@@ -98,10 +113,12 @@ class Interpolate : public Node, public util::InterpolateBase {
   TERROIR_LAYER(Interpolate, "Interpolate", "opset4")
   Interpolate(const Output<Node>& image, const Output<Node>& output_shape, const Output<Node>& scales,
               const Output<Node>& axes, const InterpolateAttrs& attributes)
-      : Interpolate(OutputVector{image, output_shape, scales, axes}, attributes.by_name()) {}
+      : Interpolate(OutputVector{image, output_shape, scales, axes}, detail::by_name(attributes)) {}
   Interpolate(const Output<Node>& image, const Output<Node>& output_shape, const Output<Node>& scales,
               const InterpolateAttrs& attributes)
-      : Interpolate(OutputVector{image, output_shape, scales}, attributes.by_name()) {}
+      : Interpolate(OutputVector{image, output_shape, scales}, detail::by_name(attributes)) {}
+  InterpolateAttrs get_attrs() const { return detail::attributes_of<InterpolateAttrs>(*this); }
+  void set_attrs(const InterpolateAttrs& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 }  // namespace v4
@@ -112,9 +129,11 @@ class Interpolate : public Node, public util::InterpolateBase {
   TERROIR_LAYER(Interpolate, "Interpolate", "opset11")
   Interpolate(const Output<Node>& image, const Output<Node>& scales_or_sizes, const Output<Node>& axes,
               const InterpolateAttrs& attributes)
-      : Interpolate(OutputVector{image, scales_or_sizes, axes}, attributes.by_name()) {}
+      : Interpolate(OutputVector{image, scales_or_sizes, axes}, detail::by_name(attributes)) {}
   Interpolate(const Output<Node>& image, const Output<Node>& scales_or_sizes, const InterpolateAttrs& attributes)
-      : Interpolate(OutputVector{image, scales_or_sizes}, attributes.by_name()) {}
+      : Interpolate(OutputVector{image, scales_or_sizes}, detail::by_name(attributes)) {}
+  InterpolateAttrs get_attrs() const { return detail::attributes_of<InterpolateAttrs>(*this); }
+  void set_attrs(const InterpolateAttrs& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 }  // namespace v11

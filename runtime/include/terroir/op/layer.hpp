@@ -28,6 +28,12 @@ TERROIR_API NodeHandle make_layer(const char* type, const char* opset, const Out
 TERROIR_API NodeHandle make_constant(const Tensor& value);
 /// Type and shape of a Parameter, whose readers are not inferred yet.
 TERROIR_API void set_parameter(const Node& parameter, const element::Type& type, const PartialShape& shape);
+/// Changes attributes, named as in make_layer(). What follows from them is not inferred yet. Throws Exception as
+/// make_layer() for names and values.
+TERROIR_API void set_attributes(const Node& layer, const AnyMap& values);
+/// An object of the class that `make` makes, for the same layer. The first call makes it, and it lives as long as
+/// `node`. Null for a node that has a class of its own.
+TERROIR_API Node* object_of_class(const Node& node, std::shared_ptr<Node> (*make)(const NodeHandle&));
 /// The elements of a Constant, not to be written to.
 TERROIR_API Tensor constant_value(const Node& constant);
 TERROIR_API NodeHandle handle_of(const Node& node);
@@ -36,12 +42,14 @@ TERROIR_API NodeHandle handle_of(const Node& node);
 
 /// Members of every class of terroir/ops.hpp: what it is, and the form that takes attributes by their names in IR
 /// files. `Name` as OpenVINO calls it, `type` as IR files spell it.
-#define TERROIR_LAYER(Name, type, opset)                                                         \
+#define TERROIR_LAYER(Name, type, opset) TERROIR_LAYER_OF(::terroir::Node, Name, type, opset)
+/// The same of a class that shares functions with others in `Base`.
+#define TERROIR_LAYER_OF(Base, Name, type, opset)                                                \
  public:                                                                                         \
   static ::terroir::DiscreteTypeInfo get_type_info_static() { return {#Name, opset}; }           \
-  explicit Name(const ::terroir::detail::NodeHandle& handle) : ::terroir::Node(handle) {}        \
+  explicit Name(const ::terroir::detail::NodeHandle& handle) : Base(handle) {}                   \
   explicit Name(const ::terroir::OutputVector& inputs, const ::terroir::AnyMap& attributes = {}) \
-      : ::terroir::Node(::terroir::detail::make_layer(type, opset, inputs, attributes)) {}
+      : Base(::terroir::detail::make_layer(type, opset, inputs, attributes)) {}
 
 /// Whether the layer is of this class.
 template <typename T>
@@ -65,6 +73,17 @@ std::shared_ptr<T> as_type_ptr(const std::shared_ptr<NodeT>& node) {
     if (auto same = std::dynamic_pointer_cast<T>(node)) return same;
   }
   return std::make_shared<std::remove_const_t<T>>(detail::handle_of(*node));
+}
+
+/// The same as a plain pointer, which lives as long as the object `node` points to.
+template <typename T, typename NodeT>
+auto as_type(NodeT* node) -> decltype(static_cast<T*>(node)) {
+  using Class = std::remove_const_t<T>;
+  if (!is_type<Class>(node)) return nullptr;
+  if (T* same = dynamic_cast<T*>(node)) return same;
+  return dynamic_cast<T*>(detail::object_of_class(*node, [](const detail::NodeHandle& handle) -> std::shared_ptr<Node> {
+    return std::make_shared<Class>(handle);
+  }));
 }
 
 }  // namespace terroir

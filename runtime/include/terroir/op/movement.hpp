@@ -5,26 +5,51 @@
 #include <vector>
 
 #include "terroir/element_type.hpp"
+#include "terroir/op/attribute_access.hpp"
 #include "terroir/op/attributes.hpp"
+#include "terroir/op/constant.hpp"
 #include "terroir/op/layer.hpp"
 
 namespace terroir {
 namespace op {
+namespace util {
+
+/// Both versions of Pad.
+class PadBase : public Node {
+ public:
+  PadMode get_pad_mode() const { return detail::attribute<PadMode>(*this, "pad_mode"); }
+  void set_pad_mode(PadMode pad_mode) { detail::set_attribute(*this, "pad_mode", pad_mode); }
+  /// Empty if the input is no Constant.
+  CoordinateDiff get_pads_begin() const { return detail::constant_input<std::ptrdiff_t>(*this, 1); }
+  CoordinateDiff get_pads_end() const { return detail::constant_input<std::ptrdiff_t>(*this, 2); }
+
+ protected:
+  using Node::Node;
+};
+
+}  // namespace util
+
 namespace v0 {
 
 class Concat : public Node {
   TERROIR_LAYER(Concat, "Concat", "opset1")
   Concat(const OutputVector& values, int64_t axis) : Concat(values, AnyMap{{"axis", axis}}) {}
   Concat(const NodeVector& values, int64_t axis) : Concat(OutputVector(values.begin(), values.end()), axis) {}
+  int64_t get_axis() const { return detail::attribute<int64_t>(*this, "axis"); }
+  void set_axis(int64_t axis) { detail::set_attribute(*this, "axis", axis); }
 };
 
 class DepthToSpace : public Node {
   TERROIR_LAYER(DepthToSpace, "DepthToSpace", "opset1")
   enum class DepthToSpaceMode { BLOCKS_FIRST, DEPTH_FIRST };
+  friend detail::Names<2> spellings(DepthToSpaceMode) { return {"blocks_first", "depth_first"}; }
   DepthToSpace(const Output<Node>& data, DepthToSpaceMode mode, size_t block_size = 1)
       : DepthToSpace(OutputVector{data},
-                     {{"mode", mode == DepthToSpaceMode::BLOCKS_FIRST ? "blocks_first" : "depth_first"},
-                      {"block_size", static_cast<int64_t>(block_size)}}) {}
+                     {{"mode", detail::spelling(mode)}, {"block_size", static_cast<int64_t>(block_size)}}) {}
+  size_t get_block_size() const { return detail::attribute<size_t>(*this, "block_size"); }
+  void set_block_size(size_t block_size) { detail::set_attribute(*this, "block_size", block_size); }
+  DepthToSpaceMode get_mode() const { return detail::attribute<DepthToSpaceMode>(*this, "mode"); }
+  void set_mode(DepthToSpaceMode mode) { detail::set_attribute(*this, "mode", mode); }
 };
 
 class ShapeOf : public Node {
@@ -36,15 +61,23 @@ class ShuffleChannels : public Node {
   TERROIR_LAYER(ShuffleChannels, "ShuffleChannels", "opset1")
   explicit ShuffleChannels(const Output<Node>& data, int64_t axis = 1, int64_t group = 1)
       : ShuffleChannels(OutputVector{data}, {{"axis", axis}, {"group", group}}) {}
+  int64_t get_axis() const { return detail::attribute<int64_t>(*this, "axis"); }
+  void set_axis(int64_t axis) { detail::set_attribute(*this, "axis", axis); }
+  int64_t get_group() const { return detail::attribute<int64_t>(*this, "group"); }
+  void set_group(int64_t group) { detail::set_attribute(*this, "group", group); }
 };
 
 class SpaceToDepth : public Node {
   TERROIR_LAYER(SpaceToDepth, "SpaceToDepth", "opset1")
   enum class SpaceToDepthMode { BLOCKS_FIRST, DEPTH_FIRST };
+  friend detail::Names<2> spellings(SpaceToDepthMode) { return {"blocks_first", "depth_first"}; }
   SpaceToDepth(const Output<Node>& data, SpaceToDepthMode mode, size_t block_size = 1)
       : SpaceToDepth(OutputVector{data},
-                     {{"mode", mode == SpaceToDepthMode::BLOCKS_FIRST ? "blocks_first" : "depth_first"},
-                      {"block_size", static_cast<int64_t>(block_size)}}) {}
+                     {{"mode", detail::spelling(mode)}, {"block_size", static_cast<int64_t>(block_size)}}) {}
+  size_t get_block_size() const { return detail::attribute<size_t>(*this, "block_size"); }
+  void set_block_size(size_t block_size) { detail::set_attribute(*this, "block_size", block_size); }
+  SpaceToDepthMode get_mode() const { return detail::attribute<SpaceToDepthMode>(*this, "mode"); }
+  void set_mode(SpaceToDepthMode mode) { detail::set_attribute(*this, "mode", mode); }
 };
 
 class Squeeze : public Node {
@@ -76,10 +109,14 @@ class Broadcast : public Node {
                                                                                                         : "none"}}) {}
   Broadcast(const Output<Node>& data, const Output<Node>& target_shape, const Output<Node>& axes_mapping)
       : Broadcast(OutputVector{data, target_shape, axes_mapping}, {{"mode", "explicit"}}) {}
+  AutoBroadcastSpec get_broadcast_spec() const {
+    return detail::enumerator_or<AutoBroadcastType>(*this, "mode", AutoBroadcastType::NONE);
+  }
+  void set_broadcast_spec(const AutoBroadcastSpec& spec) { detail::set_attribute(*this, "mode", spec.m_type); }
 };
 
-class Pad : public Node {
-  TERROIR_LAYER(Pad, "Pad", "opset1")
+class Pad : public util::PadBase {
+  TERROIR_LAYER_OF(util::PadBase, Pad, "Pad", "opset1")
   Pad(const Output<Node>& data, const Output<Node>& pads_begin, const Output<Node>& pads_end, PadMode mode)
       : Pad(OutputVector{data, pads_begin, pads_end}, {{"pad_mode", detail::spelling(mode)}}) {}
   Pad(const Output<Node>& data, const Output<Node>& pads_begin, const Output<Node>& pads_end,
@@ -91,21 +128,28 @@ class Reshape : public Node {
   TERROIR_LAYER(Reshape, "Reshape", "opset1")
   Reshape(const Output<Node>& data, const Output<Node>& pattern, bool special_zero)
       : Reshape(OutputVector{data, pattern}, {{"special_zero", special_zero}}) {}
+  bool get_special_zero() const { return detail::attribute<bool>(*this, "special_zero"); }
+  void set_special_zero(bool special_zero) { detail::set_attribute(*this, "special_zero", special_zero); }
 };
 
 class Reverse : public Node {
   TERROIR_LAYER(Reverse, "Reverse", "opset1")
   enum class Mode { INDEX, MASK };
+  friend detail::Names<2> spellings(Mode) { return {"index", "mask"}; }
   Reverse(const Output<Node>& data, const Output<Node>& axes, Mode mode)
-      : Reverse(OutputVector{data, axes}, {{"mode", mode == Mode::INDEX ? "index" : "mask"}}) {}
+      : Reverse(OutputVector{data, axes}, {{"mode", detail::spelling(mode)}}) {}
   Reverse(const Output<Node>& data, const Output<Node>& axes, const std::string& mode)
       : Reverse(OutputVector{data, axes}, {{"mode", mode}}) {}
+  Mode get_mode() const { return detail::attribute<Mode>(*this, "mode"); }
+  void set_mode(Mode mode) { detail::set_attribute(*this, "mode", mode); }
 };
 
 class Split : public Node {
   TERROIR_LAYER(Split, "Split", "opset1")
   Split(const Output<Node>& data, const Output<Node>& axis, size_t num_splits)
       : Split(OutputVector{data, axis}, {{"num_splits", static_cast<int64_t>(num_splits)}}) {}
+  size_t get_num_splits() const { return detail::attribute<size_t>(*this, "num_splits"); }
+  void set_num_splits(size_t num_splits) { detail::set_attribute(*this, "num_splits", num_splits); }
 };
 
 class StridedSlice : public Node {
@@ -122,6 +166,30 @@ class StridedSlice : public Node {
                const std::vector<int64_t>& ellipsis_mask = {})
       : StridedSlice(OutputVector{data, begin, end},
                      masks(begin_mask, end_mask, new_axis_mask, shrink_axis_mask, ellipsis_mask)) {}
+  std::vector<int64_t> get_begin_mask() const { return detail::attribute<std::vector<int64_t>>(*this, "begin_mask"); }
+  void set_begin_mask(const std::vector<int64_t>& begin_mask) {
+    detail::set_attribute(*this, "begin_mask", begin_mask);
+  }
+  std::vector<int64_t> get_end_mask() const { return detail::attribute<std::vector<int64_t>>(*this, "end_mask"); }
+  void set_end_mask(const std::vector<int64_t>& end_mask) { detail::set_attribute(*this, "end_mask", end_mask); }
+  std::vector<int64_t> get_new_axis_mask() const {
+    return detail::attribute<std::vector<int64_t>>(*this, "new_axis_mask");
+  }
+  void set_new_axis_mask(const std::vector<int64_t>& new_axis_mask) {
+    detail::set_attribute(*this, "new_axis_mask", new_axis_mask);
+  }
+  std::vector<int64_t> get_shrink_axis_mask() const {
+    return detail::attribute<std::vector<int64_t>>(*this, "shrink_axis_mask");
+  }
+  void set_shrink_axis_mask(const std::vector<int64_t>& shrink_axis_mask) {
+    detail::set_attribute(*this, "shrink_axis_mask", shrink_axis_mask);
+  }
+  std::vector<int64_t> get_ellipsis_mask() const {
+    return detail::attribute<std::vector<int64_t>>(*this, "ellipsis_mask");
+  }
+  void set_ellipsis_mask_mask(const std::vector<int64_t>& ellipsis_mask) {
+    detail::set_attribute(*this, "ellipsis_mask", ellipsis_mask);
+  }
 
  private:
   static AnyMap masks(const std::vector<int64_t>& begin, const std::vector<int64_t>& end,
@@ -172,12 +240,18 @@ class Broadcast : public Node {
   Broadcast(const Output<Node>& data, const Output<Node>& target_shape, const Output<Node>& axes_mapping,
             const BroadcastModeSpec& mode = BroadcastType::EXPLICIT)
       : Broadcast(OutputVector{data, target_shape, axes_mapping}, {{"mode", detail::spelling(mode.m_type)}}) {}
+  BroadcastModeSpec get_broadcast_spec() const {
+    return detail::enumerator_or<BroadcastType>(*this, "mode", BroadcastType::NONE);
+  }
+  void set_broadcast_spec(const BroadcastModeSpec& spec) { detail::set_attribute(*this, "mode", spec.m_type); }
 };
 
 class ShapeOf : public Node {
   TERROIR_LAYER(ShapeOf, "ShapeOf", "opset3")
   explicit ShapeOf(const Output<Node>& data, const element::Type& output_type = element::i64)
       : ShapeOf(OutputVector{data}, {{"output_type", output_type}}) {}
+  element::Type get_output_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
+  void set_output_type(const element::Type& output_type) { detail::set_attribute(*this, "output_type", output_type); }
 };
 
 class ExtractImagePatches : public Node {
@@ -187,6 +261,14 @@ class ExtractImagePatches : public Node {
       : ExtractImagePatches(
             OutputVector{image},
             {{"sizes", sizes}, {"strides", strides}, {"rates", rates}, {"auto_pad", detail::spelling(auto_pad)}}) {}
+  Shape get_sizes() const { return detail::attribute<Shape>(*this, "sizes"); }
+  void set_sizes(const Shape& sizes) { detail::set_attribute(*this, "sizes", sizes); }
+  Strides get_strides() const { return detail::attribute<Strides>(*this, "strides"); }
+  void set_strides(const Strides& strides) { detail::set_attribute(*this, "strides", strides); }
+  Shape get_rates() const { return detail::attribute<Shape>(*this, "rates"); }
+  void set_rates(const Shape& rates) { detail::set_attribute(*this, "rates", rates); }
+  PadType get_auto_pad() const { return detail::attribute<PadType>(*this, "auto_pad"); }
+  void set_auto_pad(PadType auto_pad) { detail::set_attribute(*this, "auto_pad", auto_pad); }
 };
 
 }  // namespace v3
@@ -216,8 +298,8 @@ class Slice : public Node {
 
 namespace v12 {
 
-class Pad : public Node {
-  TERROIR_LAYER(Pad, "Pad", "opset12")
+class Pad : public util::PadBase {
+  TERROIR_LAYER_OF(util::PadBase, Pad, "Pad", "opset12")
   Pad(const Output<Node>& data, const Output<Node>& pads_begin, const Output<Node>& pads_end, PadMode mode)
       : Pad(OutputVector{data, pads_begin, pads_end}, {{"pad_mode", detail::spelling(mode)}}) {}
   Pad(const Output<Node>& data, const Output<Node>& pads_begin, const Output<Node>& pads_end,
@@ -235,6 +317,7 @@ class Squeeze : public Node {
       : Squeeze(OutputVector{data}, {{"allow_axis_skip", allow_axis_skip}}) {}
   Squeeze(const Output<Node>& data, const Output<Node>& axes, bool allow_axis_skip = false)
       : Squeeze(OutputVector{data, axes}, {{"allow_axis_skip", allow_axis_skip}}) {}
+  bool get_allow_axis_skip() const { return detail::attribute<bool>(*this, "allow_axis_skip"); }
 };
 
 /// Texts of their bytes.
@@ -251,6 +334,10 @@ class Col2Im : public Node {
          const Shape& pads_begin = Shape{0, 0}, const Shape& pads_end = Shape{0, 0})
       : Col2Im(OutputVector{data, output_size, kernel_size},
                {{"strides", strides}, {"dilations", dilations}, {"pads_begin", pads_begin}, {"pads_end", pads_end}}) {}
+  Strides get_strides() const { return detail::attribute<Strides>(*this, "strides"); }
+  Strides get_dilations() const { return detail::attribute<Strides>(*this, "dilations"); }
+  Shape get_pads_begin() const { return detail::attribute<Shape>(*this, "pads_begin"); }
+  Shape get_pads_end() const { return detail::attribute<Shape>(*this, "pads_end"); }
 };
 
 class SliceScatter : public Node {

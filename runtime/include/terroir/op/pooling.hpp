@@ -2,6 +2,7 @@
 #pragma once
 
 #include "terroir/element_type.hpp"
+#include "terroir/op/attribute_access.hpp"
 #include "terroir/op/attributes.hpp"
 #include "terroir/op/layer.hpp"
 
@@ -27,17 +28,67 @@ inline AnyMap with(AnyMap attributes, const AnyMap& more) {
 }  // namespace detail
 
 namespace op {
+namespace util {
+
+/// All windows.
+class PoolingBase : public Node {
+ public:
+  Shape get_kernel() const { return detail::attribute<Shape>(*this, "kernel"); }
+  void set_kernel(const Shape& kernel) { detail::set_attribute(*this, "kernel", kernel); }
+  Strides get_strides() const { return detail::attribute<Strides>(*this, "strides"); }
+  void set_strides(const Strides& strides) { detail::set_attribute(*this, "strides", strides); }
+  Shape get_pads_begin() const { return detail::attribute<Shape>(*this, "pads_begin"); }
+  void set_pads_begin(const Shape& pads_begin) { detail::set_attribute(*this, "pads_begin", pads_begin); }
+  Shape get_pads_end() const { return detail::attribute<Shape>(*this, "pads_end"); }
+  void set_pads_end(const Shape& pads_end) { detail::set_attribute(*this, "pads_end", pads_end); }
+  RoundingType get_rounding_type() const { return detail::attribute<RoundingType>(*this, "rounding_type"); }
+  void set_rounding_type(RoundingType rounding_type) { detail::set_attribute(*this, "rounding_type", rounding_type); }
+  PadType get_auto_pad() const { return detail::attribute<PadType>(*this, "auto_pad"); }
+  void set_auto_pad(PadType auto_pad) { detail::set_attribute(*this, "auto_pad", auto_pad); }
+
+ protected:
+  using Node::Node;
+};
+
+/// Averages.
+class AvgPoolBase : public PoolingBase {
+ public:
+  bool get_exclude_pad() const { return detail::attribute<bool>(*this, "exclude-pad"); }
+  void set_exclude_pad(bool exclude_pad) { detail::set_attribute(*this, "exclude-pad", exclude_pad); }
+
+ protected:
+  using PoolingBase::PoolingBase;
+};
+
+/// Maxima that tell where they were.
+class IndexedMaxPoolBase : public PoolingBase {
+ public:
+  Strides get_dilations() const { return detail::attribute<Strides>(*this, "dilations"); }
+  void set_dilations(const Strides& dilations) { detail::set_attribute(*this, "dilations", dilations); }
+  element::Type get_index_element_type() const { return detail::attribute<element::Type>(*this, "index_element_type"); }
+  void set_index_element_type(const element::Type& index_element_type) {
+    detail::set_attribute(*this, "index_element_type", index_element_type);
+  }
+  int64_t get_axis() const { return detail::attribute<int64_t>(*this, "axis"); }
+  void set_axis(int64_t axis) { detail::set_attribute(*this, "axis", axis); }
+
+ protected:
+  using PoolingBase::PoolingBase;
+};
+
+}  // namespace util
+
 namespace v1 {
 
-class MaxPool : public Node {
-  TERROIR_LAYER(MaxPool, "MaxPool", "opset1")
+class MaxPool : public util::PoolingBase {
+  TERROIR_LAYER_OF(util::PoolingBase, MaxPool, "MaxPool", "opset1")
   MaxPool(const Output<Node>& data, const Strides& strides, const Shape& pads_begin, const Shape& pads_end,
           const Shape& kernel, RoundingType rounding_type = RoundingType::FLOOR, PadType auto_pad = PadType::EXPLICIT)
       : MaxPool(OutputVector{data}, detail::pooling(kernel, strides, pads_begin, pads_end, rounding_type, auto_pad)) {}
 };
 
-class AvgPool : public Node {
-  TERROIR_LAYER(AvgPool, "AvgPool", "opset1")
+class AvgPool : public util::AvgPoolBase {
+  TERROIR_LAYER_OF(util::AvgPoolBase, AvgPool, "AvgPool", "opset1")
   AvgPool(const Output<Node>& data, const Strides& strides, const Shape& pads_begin, const Shape& pads_end,
           const Shape& kernel, bool exclude_pad, RoundingType rounding_type = RoundingType::FLOOR,
           PadType auto_pad = PadType::EXPLICIT)
@@ -51,8 +102,8 @@ class AvgPool : public Node {
 namespace v8 {
 
 /// Output 1: where each maximum was.
-class MaxPool : public Node {
-  TERROIR_LAYER(MaxPool, "MaxPool", "opset8")
+class MaxPool : public util::IndexedMaxPoolBase {
+  TERROIR_LAYER_OF(util::IndexedMaxPoolBase, MaxPool, "MaxPool", "opset8")
   MaxPool(const Output<Node>& data, const Strides& strides, const Strides& dilations, const Shape& pads_begin,
           const Shape& pads_end, const Shape& kernel, RoundingType rounding_type = RoundingType::FLOOR,
           PadType auto_pad = PadType::EXPLICIT, const element::Type& index_element_type = element::i64,
@@ -73,14 +124,18 @@ class AdaptiveMaxPool : public Node {
   AdaptiveMaxPool(const Output<Node>& data, const Output<Node>& output_shape,
                   const element::Type& index_element_type = element::i64)
       : AdaptiveMaxPool(OutputVector{data, output_shape}, {{"index_element_type", index_element_type}}) {}
+  element::Type get_index_element_type() const { return detail::attribute<element::Type>(*this, "index_element_type"); }
+  void set_index_element_type(const element::Type& index_element_type) {
+    detail::set_attribute(*this, "index_element_type", index_element_type);
+  }
 };
 
 }  // namespace v8
 
 namespace v14 {
 
-class MaxPool : public Node {
-  TERROIR_LAYER(MaxPool, "MaxPool", "opset14")
+class MaxPool : public util::IndexedMaxPoolBase {
+  TERROIR_LAYER_OF(util::IndexedMaxPoolBase, MaxPool, "MaxPool", "opset14")
   MaxPool(const Output<Node>& data, const Strides& strides, const Strides& dilations, const Shape& pads_begin,
           const Shape& pads_end, const Shape& kernel, RoundingType rounding_type = RoundingType::FLOOR,
           PadType auto_pad = PadType::EXPLICIT, const element::Type& index_element_type = element::i64,
@@ -90,8 +145,8 @@ class MaxPool : public Node {
                              {{"dilations", dilations}, {"index_element_type", index_element_type}, {"axis", axis}})) {}
 };
 
-class AvgPool : public Node {
-  TERROIR_LAYER(AvgPool, "AvgPool", "opset14")
+class AvgPool : public util::AvgPoolBase {
+  TERROIR_LAYER_OF(util::AvgPoolBase, AvgPool, "AvgPool", "opset14")
   AvgPool(const Output<Node>& data, const Strides& strides, const Shape& pads_begin, const Shape& pads_end,
           const Shape& kernel, bool exclude_pad, RoundingType rounding_type = RoundingType::FLOOR,
           PadType auto_pad = PadType::EXPLICIT)
@@ -104,14 +159,16 @@ class AvgPool : public Node {
 
 namespace v16 {
 
-class AvgPool : public Node {
-  TERROIR_LAYER(AvgPool, "AvgPool", "opset16")
+class AvgPool : public util::AvgPoolBase {
+  TERROIR_LAYER_OF(util::AvgPoolBase, AvgPool, "AvgPool", "opset16")
   AvgPool(const Output<Node>& data, const Strides& strides, const Strides& dilations, const Shape& pads_begin,
           const Shape& pads_end, const Shape& kernel, bool exclude_pad,
           RoundingType rounding_type = RoundingType::FLOOR, PadType auto_pad = PadType::EXPLICIT)
       : AvgPool(OutputVector{data},
                 detail::with(detail::pooling(kernel, strides, pads_begin, pads_end, rounding_type, auto_pad),
                              {{"dilations", dilations}, {"exclude-pad", exclude_pad}})) {}
+  Strides get_dilations() const { return detail::attribute<Strides>(*this, "dilations"); }
+  void set_dilations(const Strides& dilations) { detail::set_attribute(*this, "dilations", dilations); }
 };
 
 }  // namespace v16

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "terroir/element_type.hpp"
+#include "terroir/op/attribute_access.hpp"
 #include "terroir/op/attributes.hpp"
 #include "terroir/op/constant.hpp"
 #include "terroir/op/layer.hpp"
@@ -21,18 +22,12 @@ enum class RecurrentSequenceDirection { FORWARD, REVERSE, BIDIRECTIONAL };
 /// The order of the gates in weights: forget, input, cell, output.
 enum class LSTMWeightsFormat { FICO, ICOF, IFCO, IFOC, IOFC };
 
+inline detail::Names<3> spellings(RecurrentSequenceDirection) { return {"forward", "reverse", "bidirectional"}; }
+inline detail::Names<5> spellings(LSTMWeightsFormat) { return {"fico", "icof", "ifco", "ifoc", "iofc"}; }
+
 }  // namespace op
 
 namespace detail {
-
-inline const char* spelling(op::RecurrentSequenceDirection direction) {
-  static constexpr const char* kNames[] = {"forward", "reverse", "bidirectional"};
-  return kNames[static_cast<size_t>(direction)];
-}
-inline const char* spelling(op::LSTMWeightsFormat format) {
-  static constexpr const char* kNames[] = {"fico", "icof", "ifco", "ifoc", "iofc"};
-  return kNames[static_cast<size_t>(format)];
-}
 
 /// What all of them have.
 inline AnyMap recurrent(size_t hidden_size, const std::vector<std::string>& activations,
@@ -54,10 +49,56 @@ inline std::shared_ptr<op::v0::Constant> zeros_like(const Output<Node>& data, co
 }  // namespace detail
 
 namespace op {
+namespace util {
+
+/// All cells and sequences.
+class RNNCellBase : public Node {
+ public:
+  size_t get_hidden_size() const { return detail::attribute<size_t>(*this, "hidden_size"); }
+  void set_hidden_size(size_t hidden_size) { detail::set_attribute(*this, "hidden_size", hidden_size); }
+  std::vector<std::string> get_activations() const {
+    return detail::attribute<std::vector<std::string>>(*this, "activations");
+  }
+  void set_activations(const std::vector<std::string>& activations) {
+    detail::set_attribute(*this, "activations", activations);
+  }
+  std::vector<float> get_activations_alpha() const {
+    return detail::attribute<std::vector<float>>(*this, "activations_alpha");
+  }
+  void set_activations_alpha(const std::vector<float>& activations_alpha) {
+    detail::set_attribute(*this, "activations_alpha", activations_alpha);
+  }
+  std::vector<float> get_activations_beta() const {
+    return detail::attribute<std::vector<float>>(*this, "activations_beta");
+  }
+  void set_activations_beta(const std::vector<float>& activations_beta) {
+    detail::set_attribute(*this, "activations_beta", activations_beta);
+  }
+  float get_clip() const { return detail::attribute<float>(*this, "clip"); }
+  void set_clip(float clip) { detail::set_attribute(*this, "clip", clip); }
+
+ protected:
+  using Node::Node;
+};
+
+/// All sequences.
+class RNNSequenceBase : public RNNCellBase {
+ public:
+  RecurrentSequenceDirection get_direction() const {
+    return detail::attribute<RecurrentSequenceDirection>(*this, "direction");
+  }
+  void set_direction(RecurrentSequenceDirection direction) { detail::set_attribute(*this, "direction", direction); }
+
+ protected:
+  using RNNCellBase::RNNCellBase;
+};
+
+}  // namespace util
+
 namespace v0 {
 
-class RNNCell : public Node {
-  TERROIR_LAYER(RNNCell, "RNNCell", "opset1")
+class RNNCell : public util::RNNCellBase {
+  TERROIR_LAYER_OF(util::RNNCellBase, RNNCell, "RNNCell", "opset1")
   RNNCell(const Output<Node>& data, const Output<Node>& hidden, const Output<Node>& weights,
           const Output<Node>& recurrence, const Output<Node>& bias, size_t hidden_size,
           const std::vector<std::string>& activations = {"tanh"}, const std::vector<float>& activations_alpha = {},
@@ -72,8 +113,8 @@ class RNNCell : public Node {
                 activations_alpha, activations_beta, clip) {}
 };
 
-class LSTMCell : public Node {
-  TERROIR_LAYER(LSTMCell, "LSTMCell", "opset1")
+class LSTMCell : public util::RNNCellBase {
+  TERROIR_LAYER_OF(util::RNNCellBase, LSTMCell, "LSTMCell", "opset1")
   LSTMCell(const Output<Node>& data, const Output<Node>& hidden, const Output<Node>& cell, const Output<Node>& weights,
            const Output<Node>& recurrence, const Output<Node>& bias, const Output<Node>& peepholes, size_t hidden_size,
            LSTMWeightsFormat weights_format = LSTMWeightsFormat::IFCO,
@@ -101,10 +142,16 @@ class LSTMCell : public Node {
            float clip = 0, bool input_forget = false)
       : LSTMCell(data, hidden, cell, weights, recurrence, detail::zeros_like(data, {4 * hidden_size}), hidden_size,
                  weights_format, activations, activations_alpha, activations_beta, clip, input_forget) {}
+  bool get_input_forget() const { return detail::attribute<bool>(*this, "input_forget"); }
+  void set_input_forget(bool input_forget) { detail::set_attribute(*this, "input_forget", input_forget); }
+  LSTMWeightsFormat get_weights_format() const { return detail::attribute<LSTMWeightsFormat>(*this, "weights_format"); }
+  void set_weights_format(LSTMWeightsFormat weights_format) {
+    detail::set_attribute(*this, "weights_format", weights_format);
+  }
 };
 
-class LSTMSequence : public Node {
-  TERROIR_LAYER(LSTMSequence, "LSTMSequence", "opset1")
+class LSTMSequence : public util::RNNSequenceBase {
+  TERROIR_LAYER_OF(util::RNNSequenceBase, LSTMSequence, "LSTMSequence", "opset1")
   using direction = RecurrentSequenceDirection;
   LSTMSequence(const Output<Node>& data, const Output<Node>& hidden, const Output<Node>& cell,
                const Output<Node>& sequence_lengths, const Output<Node>& weights, const Output<Node>& recurrence,
@@ -131,6 +178,13 @@ class LSTMSequence : public Node {
                                                3 * static_cast<size_t>(hidden_size)}),
                      hidden_size, lstm_direction, weights_format, activations_alpha, activations_beta, activations,
                      clip_threshold, input_forget) {}
+  float get_clip_threshold() const { return get_clip(); }
+  bool get_input_forget() const { return detail::attribute<bool>(*this, "input_forget"); }
+  void set_input_forget(bool input_forget) { detail::set_attribute(*this, "input_forget", input_forget); }
+  LSTMWeightsFormat get_weights_format() const { return detail::attribute<LSTMWeightsFormat>(*this, "weights_format"); }
+  void set_weights_format(LSTMWeightsFormat weights_format) {
+    detail::set_attribute(*this, "weights_format", weights_format);
+  }
 };
 
 /// Labels of the best path: `sequence_mask` is 0 behind the end of a sequence.
@@ -138,20 +192,31 @@ class CTCGreedyDecoder : public Node {
   TERROIR_LAYER(CTCGreedyDecoder, "CTCGreedyDecoder", "opset1")
   CTCGreedyDecoder(const Output<Node>& data, const Output<Node>& sequence_mask, bool ctc_merge_repeated)
       : CTCGreedyDecoder(OutputVector{data, sequence_mask}, {{"ctc_merge_repeated", ctc_merge_repeated}}) {}
+  bool get_ctc_merge_repeated() const { return detail::attribute<bool>(*this, "ctc_merge_repeated"); }
+  void set_ctc_merge_repeated(bool ctc_merge_repeated) {
+    detail::set_attribute(*this, "ctc_merge_repeated", ctc_merge_repeated);
+  }
 };
 
 class ReverseSequence : public Node {
   TERROIR_LAYER(ReverseSequence, "ReverseSequence", "opset1")
   ReverseSequence(const Output<Node>& data, const Output<Node>& lengths, int64_t batch_axis = 0, int64_t seq_axis = 1)
       : ReverseSequence(OutputVector{data, lengths}, {{"batch_axis", batch_axis}, {"seq_axis", seq_axis}}) {}
+  int64_t get_origin_batch_axis() const { return detail::attribute<int64_t>(*this, "batch_axis"); }
+  int64_t get_origin_sequence_axis() const { return detail::attribute<int64_t>(*this, "seq_axis"); }
+  /// Counted from the front.
+  size_t get_batch_axis() const { return detail::axis_from_front(*this, get_origin_batch_axis()); }
+  size_t get_sequence_axis() const { return detail::axis_from_front(*this, get_origin_sequence_axis()); }
+  void set_batch_axis(int64_t batch_axis) { detail::set_attribute(*this, "batch_axis", batch_axis); }
+  void set_sequence_axis(int64_t sequence_axis) { detail::set_attribute(*this, "seq_axis", sequence_axis); }
 };
 
 }  // namespace v0
 
 namespace v3 {
 
-class GRUCell : public Node {
-  TERROIR_LAYER(GRUCell, "GRUCell", "opset3")
+class GRUCell : public util::RNNCellBase {
+  TERROIR_LAYER_OF(util::RNNCellBase, GRUCell, "GRUCell", "opset3")
   GRUCell(const Output<Node>& data, const Output<Node>& hidden, const Output<Node>& weights,
           const Output<Node>& recurrence, const Output<Node>& bias, size_t hidden_size,
           const std::vector<std::string>& activations = {"sigmoid", "tanh"},
@@ -170,14 +235,18 @@ class GRUCell : public Node {
   GRUCell(const Output<Node>& data, const Output<Node>& hidden, const Output<Node>& weights,
           const Output<Node>& recurrence, size_t hidden_size)
       : GRUCell(data, hidden, weights, recurrence, hidden_size, {"sigmoid", "tanh"}, {}, {}, 0, false) {}
+  bool get_linear_before_reset() const { return detail::attribute<bool>(*this, "linear_before_reset"); }
+  void set_linear_before_reset(bool linear_before_reset) {
+    detail::set_attribute(*this, "linear_before_reset", linear_before_reset);
+  }
 };
 
 }  // namespace v3
 
 namespace v4 {
 
-class LSTMCell : public Node {
-  TERROIR_LAYER(LSTMCell, "LSTMCell", "opset4")
+class LSTMCell : public util::RNNCellBase {
+  TERROIR_LAYER_OF(util::RNNCellBase, LSTMCell, "LSTMCell", "opset4")
   LSTMCell(const Output<Node>& data, const Output<Node>& hidden, const Output<Node>& cell, const Output<Node>& weights,
            const Output<Node>& recurrence, const Output<Node>& bias, size_t hidden_size,
            const std::vector<std::string>& activations = {"sigmoid", "tanh", "tanh"},
@@ -206,6 +275,11 @@ class CTCLoss : public Node {
           bool ctc_merge_repeated = true, bool unique = false)
       : CTCLoss(OutputVector{logits, logit_length, labels, label_length, blank_index},
                 attributes(preprocess_collapse_repeated, ctc_merge_repeated, unique)) {}
+  bool get_preprocess_collapse_repeated() const {
+    return detail::attribute<bool>(*this, "preprocess_collapse_repeated");
+  }
+  bool get_ctc_merge_repeated() const { return detail::attribute<bool>(*this, "ctc_merge_repeated"); }
+  bool get_unique() const { return detail::attribute<bool>(*this, "unique"); }
 
  private:
   static AnyMap attributes(bool preprocess_collapse_repeated, bool ctc_merge_repeated, bool unique) {
@@ -219,8 +293,8 @@ class CTCLoss : public Node {
 
 namespace v5 {
 
-class RNNSequence : public Node {
-  TERROIR_LAYER(RNNSequence, "RNNSequence", "opset5")
+class RNNSequence : public util::RNNSequenceBase {
+  TERROIR_LAYER_OF(util::RNNSequenceBase, RNNSequence, "RNNSequence", "opset5")
   RNNSequence(const Output<Node>& data, const Output<Node>& hidden, const Output<Node>& sequence_lengths,
               const Output<Node>& weights, const Output<Node>& recurrence, const Output<Node>& bias, size_t hidden_size,
               RecurrentSequenceDirection direction, const std::vector<std::string>& activations = {"tanh"},
@@ -231,8 +305,8 @@ class RNNSequence : public Node {
                                       {{"direction", detail::spelling(direction)}})) {}
 };
 
-class GRUSequence : public Node {
-  TERROIR_LAYER(GRUSequence, "GRUSequence", "opset5")
+class GRUSequence : public util::RNNSequenceBase {
+  TERROIR_LAYER_OF(util::RNNSequenceBase, GRUSequence, "GRUSequence", "opset5")
   GRUSequence(const Output<Node>& data, const Output<Node>& hidden, const Output<Node>& sequence_lengths,
               const Output<Node>& weights, const Output<Node>& recurrence, const Output<Node>& bias, size_t hidden_size,
               RecurrentSequenceDirection direction, const std::vector<std::string>& activations = {"sigmoid", "tanh"},
@@ -242,10 +316,14 @@ class GRUSequence : public Node {
                     detail::recurrent(
                         hidden_size, activations, activations_alpha, activations_beta, clip,
                         {{"direction", detail::spelling(direction)}, {"linear_before_reset", linear_before_reset}})) {}
+  bool get_linear_before_reset() const { return detail::attribute<bool>(*this, "linear_before_reset"); }
+  void set_linear_before_reset(bool linear_before_reset) {
+    detail::set_attribute(*this, "linear_before_reset", linear_before_reset);
+  }
 };
 
-class LSTMSequence : public Node {
-  TERROIR_LAYER(LSTMSequence, "LSTMSequence", "opset5")
+class LSTMSequence : public util::RNNSequenceBase {
+  TERROIR_LAYER_OF(util::RNNSequenceBase, LSTMSequence, "LSTMSequence", "opset5")
   using direction = RecurrentSequenceDirection;
   LSTMSequence(const Output<Node>& data, const Output<Node>& hidden, const Output<Node>& cell,
                const Output<Node>& sequence_lengths, const Output<Node>& weights, const Output<Node>& recurrence,
@@ -273,6 +351,18 @@ class CTCGreedyDecoderSeqLen : public Node {
                          const element::Type& sequence_length_type = element::i32)
       : CTCGreedyDecoderSeqLen(OutputVector{data, lengths, blank_index},
                                attributes(merge_repeated, classes_index_type, sequence_length_type)) {}
+  bool get_merge_repeated() const { return detail::attribute<bool>(*this, "merge_repeated"); }
+  void set_merge_repeated(bool merge_repeated) { detail::set_attribute(*this, "merge_repeated", merge_repeated); }
+  element::Type get_classes_index_type() const { return detail::attribute<element::Type>(*this, "classes_index_type"); }
+  void set_classes_index_type(const element::Type& classes_index_type) {
+    detail::set_attribute(*this, "classes_index_type", classes_index_type);
+  }
+  element::Type get_sequence_length_type() const {
+    return detail::attribute<element::Type>(*this, "sequence_length_type");
+  }
+  void set_sequence_length_type(const element::Type& sequence_length_type) {
+    detail::set_attribute(*this, "sequence_length_type", sequence_length_type);
+  }
 
  private:
   static AnyMap attributes(bool merge_repeated, const element::Type& classes_index_type,

@@ -1,6 +1,7 @@
 // Fourier transforms, as code makes them.
 #pragma once
 
+#include "terroir/op/attribute_access.hpp"
 #include "terroir/op/layer.hpp"
 
 namespace terroir {
@@ -48,6 +49,7 @@ class STFT : public Node {
   STFT(const Output<Node>& signal, const Output<Node>& window, const Output<Node>& frame_size,
        const Output<Node>& frame_step, bool transpose_frames)
       : STFT(OutputVector{signal, window, frame_size, frame_step}, {{"transpose_frames", transpose_frames}}) {}
+  bool get_transpose_frames() const { return detail::attribute<bool>(*this, "transpose_frames"); }
 };
 
 }  // namespace v15
@@ -63,6 +65,8 @@ class ISTFT : public Node {
         const Output<Node>& frame_step, const Output<Node>& signal_length, bool center, bool normalized)
       : ISTFT(OutputVector{data, window, frame_size, frame_step, signal_length},
               {{"center", center}, {"normalized", normalized}}) {}
+  bool get_center() const { return detail::attribute<bool>(*this, "center"); }
+  bool get_normalized() const { return detail::attribute<bool>(*this, "normalized"); }
 };
 
 }  // namespace v16

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "terroir/element_type.hpp"
+#include "terroir/op/attribute_access.hpp"
 #include "terroir/op/attributes.hpp"
 #include "terroir/op/layer.hpp"
 
@@ -15,6 +16,7 @@ template <typename Version>
 class NonMaxSuppressionBase : public Node {
  public:
   enum class BoxEncodingType { CORNER, CENTER };
+  friend detail::Names<2> spellings(BoxEncodingType) { return {"corner", "center"}; }
   explicit NonMaxSuppressionBase(const detail::NodeHandle& handle) : Node(handle) {}
   explicit NonMaxSuppressionBase(const OutputVector& inputs, const AnyMap& attributes = {})
       : Node(detail::make_layer("NonMaxSuppression", Version::get_type_info_static().version_id.c_str(), inputs,
@@ -51,10 +53,18 @@ class NonMaxSuppressionBase : public Node {
       : NonMaxSuppressionBase(
             OutputVector{boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold, soft_nms_sigma},
             by_name(box_encoding, sort_result_descending, output_type)) {}
+  BoxEncodingType get_box_encoding() const { return detail::attribute<BoxEncodingType>(*this, "box_encoding"); }
+  void set_box_encoding(BoxEncodingType box_encoding) { detail::set_attribute(*this, "box_encoding", box_encoding); }
+  bool get_sort_result_descending() const { return detail::attribute<bool>(*this, "sort_result_descending"); }
+  void set_sort_result_descending(bool sort_result_descending) {
+    detail::set_attribute(*this, "sort_result_descending", sort_result_descending);
+  }
+  element::Type get_output_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
+  void set_output_type(const element::Type& output_type) { detail::set_attribute(*this, "output_type", output_type); }
 
  private:
   static AnyMap by_name(BoxEncodingType box_encoding, bool sort_result_descending, const element::Type& output_type) {
-    return {{"box_encoding", box_encoding == BoxEncodingType::CORNER ? "corner" : "center"},
+    return {{"box_encoding", detail::spelling(box_encoding)},
             {"sort_result_descending", sort_result_descending},
             {"output_type", output_type}};
   }
@@ -63,10 +73,7 @@ class NonMaxSuppressionBase : public Node {
 /// What MatrixNms and MulticlassNms share.
 struct NmsBase {
   enum class SortResultType { CLASSID, SCORE, NONE };
-  static const char* spelling(SortResultType type) {
-    static constexpr const char* kNames[] = {"classid", "score", "none"};
-    return kNames[static_cast<size_t>(type)];
-  }
+  friend detail::Names<3> spellings(SortResultType) { return {"classid", "score", "none"}; }
 };
 
 struct MulticlassNmsBase : NmsBase {
@@ -82,17 +89,18 @@ struct MulticlassNmsBase : NmsBase {
     float nms_eta = 1;
     bool normalized = true;
 
-    AnyMap by_name() const {
-      return {{"sort_result_type", spelling(sort_result_type)},
-              {"sort_result_across_batch", sort_result_across_batch},
-              {"output_type", output_type},
-              {"iou_threshold", iou_threshold},
-              {"score_threshold", score_threshold},
-              {"nms_top_k", nms_top_k},
-              {"keep_top_k", keep_top_k},
-              {"background_class", background_class},
-              {"nms_eta", nms_eta},
-              {"normalized", normalized}};
+    template <typename Visit>
+    void visit(const Visit& visit_one) {
+      visit_one("sort_result_type", sort_result_type);
+      visit_one("sort_result_across_batch", sort_result_across_batch);
+      visit_one("output_type", output_type);
+      visit_one("iou_threshold", iou_threshold);
+      visit_one("score_threshold", score_threshold);
+      visit_one("nms_top_k", nms_top_k);
+      visit_one("keep_top_k", keep_top_k);
+      visit_one("background_class", background_class);
+      visit_one("nms_eta", nms_eta);
+      visit_one("normalized", normalized);
     }
   };
 };
@@ -104,6 +112,7 @@ namespace v1 {
 class NonMaxSuppression : public Node {
   TERROIR_LAYER(NonMaxSuppression, "NonMaxSuppression", "opset1")
   enum class BoxEncodingType { CORNER, CENTER };
+  friend detail::Names<2> spellings(BoxEncodingType) { return {"corner", "center"}; }
   NonMaxSuppression(const Output<Node>& boxes, const Output<Node>& scores,
                     const Output<Node>& max_output_boxes_per_class, const Output<Node>& iou_threshold,
                     const Output<Node>& score_threshold, BoxEncodingType box_encoding = BoxEncodingType::CORNER,
@@ -113,11 +122,16 @@ class NonMaxSuppression : public Node {
   NonMaxSuppression(const Output<Node>& boxes, const Output<Node>& scores,
                     BoxEncodingType box_encoding = BoxEncodingType::CORNER, bool sort_result_descending = true)
       : NonMaxSuppression(OutputVector{boxes, scores}, by_name(box_encoding, sort_result_descending)) {}
+  BoxEncodingType get_box_encoding() const { return detail::attribute<BoxEncodingType>(*this, "box_encoding"); }
+  void set_box_encoding(BoxEncodingType box_encoding) { detail::set_attribute(*this, "box_encoding", box_encoding); }
+  bool get_sort_result_descending() const { return detail::attribute<bool>(*this, "sort_result_descending"); }
+  void set_sort_result_descending(bool sort_result_descending) {
+    detail::set_attribute(*this, "sort_result_descending", sort_result_descending);
+  }
 
  private:
   static AnyMap by_name(BoxEncodingType box_encoding, bool sort_result_descending) {
-    return {{"box_encoding", box_encoding == BoxEncodingType::CORNER ? "corner" : "center"},
-            {"sort_result_descending", sort_result_descending}};
+    return {{"box_encoding", detail::spelling(box_encoding)}, {"sort_result_descending", sort_result_descending}};
   }
 };
 
@@ -142,6 +156,7 @@ namespace v8 {
 class MatrixNms : public Node, public util::NmsBase {
   TERROIR_LAYER(MatrixNms, "MatrixNms", "opset8")
   enum class DecayFunction { GAUSSIAN, LINEAR };
+  friend detail::Names<2> spellings(DecayFunction) { return {"gaussian", "linear"}; }
   struct Attributes {
     SortResultType sort_result_type = SortResultType::NONE;
     bool sort_result_across_batch = false;
@@ -154,26 +169,34 @@ class MatrixNms : public Node, public util::NmsBase {
     float gaussian_sigma = 2;
     float post_threshold = 0;
     bool normalized = true;
+
+    template <typename Visit>
+    void visit(const Visit& visit_one) {
+      visit_one("sort_result_type", sort_result_type);
+      visit_one("sort_result_across_batch", sort_result_across_batch);
+      visit_one("output_type", output_type);
+      visit_one("score_threshold", score_threshold);
+      visit_one("nms_top_k", nms_top_k);
+      visit_one("keep_top_k", keep_top_k);
+      visit_one("background_class", background_class);
+      visit_one("decay_function", decay_function);
+      visit_one("gaussian_sigma", gaussian_sigma);
+      visit_one("post_threshold", post_threshold);
+      visit_one("normalized", normalized);
+    }
   };
   MatrixNms(const Output<Node>& boxes, const Output<Node>& scores, const Attributes& attributes)
-      : MatrixNms(OutputVector{boxes, scores},
-                  AnyMap{{"sort_result_type", spelling(attributes.sort_result_type)},
-                         {"sort_result_across_batch", attributes.sort_result_across_batch},
-                         {"output_type", attributes.output_type},
-                         {"score_threshold", attributes.score_threshold},
-                         {"nms_top_k", attributes.nms_top_k},
-                         {"keep_top_k", attributes.keep_top_k},
-                         {"background_class", attributes.background_class},
-                         {"decay_function", attributes.decay_function == DecayFunction::LINEAR ? "linear" : "gaussian"},
-                         {"gaussian_sigma", attributes.gaussian_sigma},
-                         {"post_threshold", attributes.post_threshold},
-                         {"normalized", attributes.normalized}}) {}
+      : MatrixNms(OutputVector{boxes, scores}, detail::by_name(attributes)) {}
+  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 class MulticlassNms : public Node, public util::MulticlassNmsBase {
   TERROIR_LAYER(MulticlassNms, "MulticlassNms", "opset8")
   MulticlassNms(const Output<Node>& boxes, const Output<Node>& scores, const Attributes& attributes)
-      : MulticlassNms(OutputVector{boxes, scores}, attributes.by_name()) {}
+      : MulticlassNms(OutputVector{boxes, scores}, detail::by_name(attributes)) {}
+  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 }  // namespace v8
@@ -183,10 +206,12 @@ namespace v9 {
 class MulticlassNms : public Node, public util::MulticlassNmsBase {
   TERROIR_LAYER(MulticlassNms, "MulticlassNms", "opset9")
   MulticlassNms(const Output<Node>& boxes, const Output<Node>& scores, const Attributes& attributes)
-      : MulticlassNms(OutputVector{boxes, scores}, attributes.by_name()) {}
+      : MulticlassNms(OutputVector{boxes, scores}, detail::by_name(attributes)) {}
   MulticlassNms(const Output<Node>& boxes, const Output<Node>& scores, const Output<Node>& roisnum,
                 const Attributes& attributes)
-      : MulticlassNms(OutputVector{boxes, scores, roisnum}, attributes.by_name()) {}
+      : MulticlassNms(OutputVector{boxes, scores, roisnum}, detail::by_name(attributes)) {}
+  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 }  // namespace v9
@@ -202,6 +227,16 @@ class NMSRotated : public Node {
                    {{"sort_result_descending", sort_result_descending},
                     {"output_type", output_type},
                     {"clockwise", clockwise}}) {}
+  bool get_sort_result_descending() const { return detail::attribute<bool>(*this, "sort_result_descending"); }
+  void set_sort_result_descending(bool sort_result_descending) {
+    detail::set_attribute(*this, "sort_result_descending", sort_result_descending);
+  }
+  element::Type get_output_type_attr() const { return detail::attribute<element::Type>(*this, "output_type"); }
+  void set_output_type_attr(const element::Type& output_type) {
+    detail::set_attribute(*this, "output_type", output_type);
+  }
+  bool get_clockwise() const { return detail::attribute<bool>(*this, "clockwise"); }
+  void set_clockwise(bool clockwise) { detail::set_attribute(*this, "clockwise", clockwise); }
 };
 
 }  // namespace v13
