@@ -26,7 +26,20 @@ TEST(ConvPostOps, WeightsBeyondTheCache) {
   check_post_ops(problem(1, 603, 83, axis(3, 3, 1, 1, 1, 1), axis(5, 3, 1, 1, 1, 1)));
 }
 
-TEST(ConvPostOps, First) { check_post_ops(problem(1, 3, 20, axis(9, 3, 2, 1, 1, 1), axis(31, 3, 2, 1, 1, 1))); }
+TEST(ConvPostOps, First) {
+  check_post_ops(problem(1, 3, 20, axis(9, 3, 2, 1, 1, 1), axis(31, 3, 2, 1, 1, 1)));
+  // Several tiles of one width in a row.
+  check_post_ops(problem(1, 3, 20, axis(3, 3, 1, 1, 1, 1), axis(149, 3, 1, 1, 1, 1)));
+  check_post_ops(problem(1, 2, 9, axis(4, 3, 2, 1, 0, 0), axis(299, 3, 2, 1, 5, 5)));
+}
+
+TEST(ConvPostOps, RowsOfManyTiles) {
+  for (const int64_t oc : {15, 32, 48, 64})
+    for (const int64_t stride : {1, 2}) {
+      check_post_ops(problem(1, 16, oc, axis(2, 1, stride, 1), axis(190, 1, stride, 1)));
+      check_post_ops(problem(1, 20, oc, axis(9, 1, stride, 1, 1, 0), axis(113, 1, stride, 1)));
+    }
+}
 
 TEST(ConvPostOps, Depthwise) {
   check_post_ops(problem(32, 32, 32, axis(5, 3, 1, 1, 1, 1), axis(17, 3, 1, 1, 1, 1)));

@@ -32,6 +32,7 @@ struct ConvContext {
   bool columns_inside;  // source and weights of a kernel row are contiguous: the innermost loop runs over the columns
   bool plain_row;       // likewise of a plain source
   bool blocks_inside;   // pointwise, whole blocks: the loop over channel blocks takes the place of the one over columns
+  bool tiles_follow;    // kernels of one row take several tiles of one width at once
   float* buffer;        // one register tile, for post-ops that do not fit the registers
 };
 
@@ -249,6 +250,13 @@ struct TileRange {
   int64_t left = 0, right = 0;
 };
 
+// Of `most` tiles of one width, those between which nothing happens: the kernel goes from one to the next by itself.
+int64_t tiles_at_once(const ConvRow& row, bool activate, int64_t width, int64_t most) {
+  if (!activate) return most;
+  const int64_t until_activation = kActivatedAtOnce / (row.blocks * kBlock * width) + 1;
+  return most < until_activation ? most : until_activation;
+}
+
 void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, const TileRange& range, Fetch& fetch) {
   const ConvPlan& plan = ctx.plan;
   const bool buffered = row.buffered;
@@ -260,7 +268,8 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, const Ti
   const bool activate = row.epilogue->activate && row.finish;
   int64_t inactive = 0;  // columns that are stored and wait for their activation
   TilePass p = row.pass;
-  for (int64_t i = range.begin; i < range.end; ++i) {
+  int64_t tiles;
+  for (int64_t i = range.begin; i < range.end; i += tiles) {
     const int64_t k = i - (range.left > 0 ? 1 : 0);
     const int64_t width = k < 0 ? range.left : k == equal ? range.right : narrow + (k < wider ? 1 : 0);
     const int64_t j = range.first + (k < 0 ? 0 : range.left + k * narrow + (k < wider ? k : wider));
@@ -273,11 +282,22 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, const Ti
       p.out = row.pass.out + dst_column;
     }
     if (row.pass.residual) p.residual = row.pass.residual + dst_column;
-    p.prefetch = fetch.own_loops > 0 ? fetch.own : fetch.ahead;
-    p.prefetch_end = fetch.own + fetch.own_loops * fetch.lines * 16;
-    p.ahead = fetch.ahead;
     const int64_t x = c.x0 + j * c.sj;
-    if (row.extras == 0 && x + first_tap >= 0 && x + (width - 1) * c.sj + last_tap < plan.exec.w.in && c.taps > 0) {
+    const bool all_taps =
+        row.extras == 0 && c.taps > 0 && x + first_tap >= 0 && x + (width - 1) * c.sj + last_tap < plan.exec.w.in;
+    tiles = 1;
+    if (all_taps && ctx.tiles_follow && !buffered && row.rows == 1) {
+      const int64_t alike = (k < wider ? wider : equal) - k, left = range.end - i;
+      tiles = tiles_at_once(row, activate, width, alike < left ? alike : left);
+      if (x + (tiles * width - 1) * c.sj + last_tap >= plan.exec.w.in) tiles = 1;
+    }
+    p.more_tiles = tiles - 1;
+    p.tile_src = width * c.sj * plan.src.w;
+    p.tile_out = width * dst_step;
+    p.prefetch = fetch.own_loops > 0 ? fetch.own : fetch.ahead;
+    p.prefetch_end = fetch.own + tiles * fetch.own_loops * fetch.lines * 16;
+    p.ahead = fetch.ahead;
+    if (all_taps) {
       p.src = row.pass.src + x * plan.src.w;
       run_pass(ctx, row, p, row.rows, width);
     } else {
@@ -287,13 +307,13 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, const Ti
       p.n_i = row.pass.n_i;
       p.n_i_last = row.pass.n_i_last;
     }
-    fetch.own += fetch.own_loops * fetch.lines * 16;
-    fetch.ahead += (fetch.loops - fetch.own_loops) * fetch.lines * 16;
+    fetch.own += tiles * fetch.own_loops * fetch.lines * 16;
+    fetch.ahead += tiles * (fetch.loops - fetch.own_loops) * fetch.lines * 16;
     if (buffered) finish_tile(ctx, row, p, row.dst_offset + dst_column, dst_step, width);
     if (activate) {
-      inactive += width;
-      if (i + 1 == range.end || inactive * row.blocks * row.rows * kBlock >= kActivatedAtOnce) {
-        activate_tiles(ctx, row, p, p.out - (inactive - width) * p.out_step, inactive);
+      inactive += tiles * width;
+      if (i + tiles == range.end || inactive * row.blocks * row.rows * kBlock >= kActivatedAtOnce) {
+        activate_tiles(ctx, row, p, p.out - (inactive - tiles * width) * p.out_step, inactive);
         inactive = 0;
       }
     }
@@ -479,6 +499,7 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
   // Neighbouring columns are neighbours in memory: one plain channel, or all channels of nhwc.
   const bool adjacent = plain || (plan.src_format == ConvFormat::nhwc && e.groups == 1 && ic_blocks == 1);
   const bool columns_inside = adjacent && columns_follow(e);
+  const int64_t step = e.w.stride * plan.src.w;
   const bool ragged = plan.dst_format == ConvFormat::blocked && ocg % kBlock != 0;
   alignas(64) float buffer[kMaxPositions * kMaxBlocks * kBlock];
   const ConvContext ctx{plan,
@@ -496,6 +517,7 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
                         columns_inside,
                         plain && columns_inside,
                         pointwise && inner == kBlock && icg % kBlock == 0,
+                        (pointwise && (step == kBlock || step == 2 * kBlock)) || (plain && columns_inside && step <= 2),
                         buffer};
   const int64_t unit_floats = plan.oc_blocks * kBlock * ctx.reduction;
   const int64_t chunk = plan.ic_chunk > 0 ? plan.ic_chunk : ic_blocks;

@@ -81,9 +81,9 @@ TERROIR_INLINE void fetch_sources(const float* s, int64_t step) {
   for (int r = 0; r < R; ++r) __builtin_prefetch(s + r * step);
 }
 
-// The bias and the residual of H rows of R positions.
+// The bias and the residual of H rows of R positions, `to` floats behind those of `p`.
 template <int H, int R, int B>
-TERROIR_INLINE void begin_sums(const TilePass& p, V (&acc)[H * R][B * kVectorsPerBlock]) {
+TERROIR_INLINE void begin_sums(const TilePass& p, int64_t to, V (&acc)[H * R][B * kVectorsPerBlock]) {
   constexpr int NV = B * kVectorsPerBlock;
 #pragma GCC unroll 8
   for (int v = 0; v < NV; ++v) {
@@ -96,12 +96,12 @@ TERROIR_INLINE void begin_sums(const TilePass& p, V (&acc)[H * R][B * kVectorsPe
   for (int r = 0; r < H * R; ++r)
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v)
-      acc[r][v] = acc[r][v] + loadu(p.residual + (r / R) * p.residual_row + (r % R) * p.residual_step +
+      acc[r][v] = acc[r][v] + loadu(p.residual + to + (r / R) * p.residual_row + (r % R) * p.residual_step +
                                     (v / kVectorsPerBlock) * p.residual_block + (v % kVectorsPerBlock) * kLanes);
 }
 
 template <int H, int R, int B>
-TERROIR_INLINE void store_sums(const TilePass& p, V (&acc)[H * R][B * kVectorsPerBlock]) {
+TERROIR_INLINE void store_sums(const TilePass& p, int64_t to, V (&acc)[H * R][B * kVectorsPerBlock]) {
   constexpr int NV = B * kVectorsPerBlock;
   if (p.clamp) {
     const V lo(p.low), hi(p.high);
@@ -112,7 +112,7 @@ TERROIR_INLINE void store_sums(const TilePass& p, V (&acc)[H * R][B * kVectorsPe
   }
   // Copies: stores of vectors might change fields of `p`, for all that the compiler knows.
   const int64_t out_step = p.out_step, out_row = p.out_row, out_block = p.out_block;
-  float* block = p.out;
+  float* block = p.out + to;
 #pragma GCC unroll 4
   for (int b = 0; b < B; ++b, block += out_block) {
     float* row = block;
@@ -130,8 +130,9 @@ TERROIR_INLINE void store_sums(const TilePass& p, V (&acc)[H * R][B * kVectorsPe
 // The sums over all taps. One loop over kernel rows in the place of three: with few taps to a row the bookkeeping
 // shows.
 template <int H, int R, int B>
-TERROIR_INLINE void add_plain_rows(const TilePass& p, int64_t step, V (&acc)[H * R][B * kVectorsPerBlock]) {
-  const float *s = p.src, *k = p.wei, *prefetch = p.prefetch;
+TERROIR_INLINE void add_plain_rows(const TilePass& p, const float* s, const float*& prefetch, int64_t step,
+                                   V (&acc)[H * R][B * kVectorsPerBlock]) {
+  const float* k = p.wei;
   int64_t h = p.n.h, d = p.n.d;
   for (int64_t rows = p.n.a * d * h; rows > 0; --rows) {
     prefetch = fetch_ahead(p, prefetch);
@@ -153,8 +154,8 @@ TERROIR_INLINE void add_plain_rows(const TilePass& p, int64_t step, V (&acc)[H *
 // the last column are kinds of their own.
 enum class Column { first_short, whole, last_short };
 template <bool Edge, typename F>
-TERROIR_INLINE void for_each_column(const TilePass& p, const F& column) {
-  const float* src_a = p.src;
+TERROIR_INLINE void for_each_column(const TilePass& p, const float* src, const F& column) {
+  const float* src_a = src;
   const float* wei_a = p.wei;
   for (int64_t a = p.n.a; a > 0; --a, src_a += p.src_stride.a, wei_a += p.wei_stride.a) {
     const int64_t n_i = a == 1 ? p.n_i_last : p.n_i;
@@ -182,22 +183,28 @@ TERROIR_INLINE void for_each_column(const TilePass& p, const F& column) {
 template <int H, int R, int B, int Step, bool Edge>
 void tile_pass(const TilePass& p) noexcept {
   constexpr int kUnroll = Step < kBlock ? 1 : kLanes == 8 ? 4 : kLanes == 16 && !Edge ? 2 : 1;
-  constexpr bool kPointwise = Step >= kBlock && H == 1 && !Edge;
+  constexpr bool kPointwise = Step >= kBlock && H == 1 && !Edge, kRepeats = Step > 0 && H == 1 && !Edge;
   const int64_t step = Step == 0 ? p.src_step : Step;
   V acc[H * R][B * kVectorsPerBlock];
-  begin_sums<H, R, B>(p, acc);
-  if constexpr (Step > 0 && Step < kBlock) {
-    add_plain_rows<H, R, B>(p, step, acc);
-  } else {
-    const float* prefetch = p.prefetch;
-    for_each_column<Edge>(p, [&]<Column Kind>(const float* s, const float* k, int64_t n) TERROIR_INLINE_LAMBDA {
-      constexpr int kFirst = Kind == Column::first_short ? 1 : 0, kLast = Kind == Column::last_short ? R - 1 : R;
-      prefetch = fetch_ahead(p, prefetch);
-      if (kPointwise && p.fetch_sources) fetch_sources<R>(s + p.src_stride.w, step);
-      tile_tap<H, R, B, kFirst, kLast, kUnroll>(p, s, k, n, step, acc);
-    });
+  const float *src = p.src, *prefetch = p.prefetch;
+  int64_t to = 0;
+  for (int64_t more = p.more_tiles;; --more) {
+    begin_sums<H, R, B>(p, to, acc);
+    if constexpr (Step > 0 && Step < kBlock) {
+      add_plain_rows<H, R, B>(p, src, prefetch, step, acc);
+    } else {
+      for_each_column<Edge>(p, src, [&]<Column Kind>(const float* s, const float* k, int64_t n) TERROIR_INLINE_LAMBDA {
+        constexpr int kFirst = Kind == Column::first_short ? 1 : 0, kLast = Kind == Column::last_short ? R - 1 : R;
+        prefetch = fetch_ahead(p, prefetch);
+        if (kPointwise && p.fetch_sources) fetch_sources<R>(s + p.src_stride.w, step);
+        tile_tap<H, R, B, kFirst, kLast, kUnroll>(p, s, k, n, step, acc);
+      });
+    }
+    store_sums<H, R, B>(p, to, acc);
+    if (!kRepeats || more == 0) break;
+    src += p.tile_src;
+    to += p.tile_out;
   }
-  store_sums<H, R, B>(p, acc);
 }
 
 // Where the image has one position only. One sum per vector would wait for itself with every addition: each of several
@@ -207,13 +214,13 @@ void point_pass(const TilePass& p) noexcept {
   constexpr int NV = B * kVectorsPerBlock, kSums = NV * 8 > kRegisters ? 2 : 4;
   constexpr int64_t stride = B * kBlock;
   V acc[kSums][1][NV];
-  begin_sums<1, 1, B>(p, acc[0]);
+  begin_sums<1, 1, B>(p, 0, acc[0]);
 #pragma GCC unroll 4
   for (int u = 1; u < kSums; ++u)
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) acc[u][0][v] = zero();
   const float* prefetch = p.prefetch;
-  for_each_column<false>(p, [&]<Column>(const float* s, const float* k, int64_t n) TERROIR_INLINE_LAMBDA {
+  for_each_column<false>(p, p.src, [&]<Column>(const float* s, const float* k, int64_t n) TERROIR_INLINE_LAMBDA {
     prefetch = fetch_ahead(p, prefetch);
     int64_t i = n;
     for (; i >= kSums; i -= kSums, s += kSums, k += kSums * stride) {
@@ -236,7 +243,7 @@ void point_pass(const TilePass& p) noexcept {
     acc[0][0][v] = acc[0][0][v] + acc[1][0][v];
     if constexpr (kSums == 4) acc[0][0][v] = acc[0][0][v] + acc[2][0][v];
   }
-  store_sums<1, 1, B>(p, acc[0]);
+  store_sums<1, 1, B>(p, 0, acc[0]);
 }
 
 using PassFn = void (*)(const TilePass&) noexcept;
