@@ -32,7 +32,8 @@ struct TilePass {
   // Weights of the next unit: prefetch_lines cache lines per innermost loop; from prefetch_end on, what is at `ahead`.
   const float *prefetch, *prefetch_end, *ahead;
   int64_t prefetch_lines;
-  // Kernels of one row with a step of their own and without edges: further tiles, whose sources and outputs are so far from those of the tile before.
+  // Kernels of one row with a step of their own and without edges: further tiles, and how far their sources and outputs
+  // are from those of the tile before.
   int64_t more_tiles, tile_src, tile_out;
   bool fetch_sources;  // loop w runs over blocks of channels, the next of which is far away
   bool clamp;          // limit to [low, high]; NaN passes

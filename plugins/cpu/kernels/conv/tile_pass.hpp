@@ -260,9 +260,9 @@ template <int H, int R, int B, int Step, bool Edge>
 constexpr PassFn pass_entry() {
   constexpr bool kPlainRow = Step > 0 && Step < kBlock;
   constexpr bool kLong = Step == kBlock || (kPlainRow && B == 1);
-  constexpr bool kNoStep = R == 1 && !kPlainRow;  // one kernel for all
+  constexpr int kStep = R == 1 && !kPlainRow ? kBlock : Step;  // one position has none: one kernel for all
   if constexpr (H * R <= max_tile(B) && (kLong || H * R <= kMaxAnyStepPositions)) {
-    return &tile_pass < H, R, B, kNoStep ? kBlock : Step, Edge > ;
+    return &tile_pass<H, R, B, kStep, Edge>;
   } else {
     return nullptr;
   }
