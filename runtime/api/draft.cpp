@@ -327,7 +327,11 @@ NodeHandle copy_layer(const Node& layer, const OutputVector& inputs) {
 }
 
 NodeHandle make_open_layer(const char* type, const char* opset, const OutputVector& inputs) {
-  const Place added = add_layer(type, opset, inputs, {});
+  return make_open_layer(ops::builtin_registry().get(type, opset), inputs);
+}
+
+NodeHandle make_open_layer(const ir::OpSchema& schema, const OutputVector& inputs) {
+  const Place added = add_layer(schema, schema.make_attributes(), inputs);
   added.state->writable().node(added.id).outputs.clear();
   return {added.state, static_cast<int32_t>(added.id)};
 }

@@ -16,6 +16,7 @@ namespace terroir::detail {
 
 /// A layer that is still being put together: inputs, outputs and bodies come one by one, and nothing is inferred yet.
 NodeHandle make_open_layer(const char* type, const char* opset, const OutputVector& inputs);
+NodeHandle make_open_layer(const ir::OpSchema& schema, const OutputVector& inputs);
 struct OpenLayer {
   std::shared_ptr<GraphState> state;
   ir::NodeId id;

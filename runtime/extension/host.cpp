@@ -90,8 +90,12 @@ void set_output(terroir_inference* inference, int32_t output, terroir_element ty
     if (inference->wrong.empty()) inference->wrong = concat("set_output(", output, "): ", text);
   };
   const auto index = static_cast<size_t>(output);
+  if (inference->grows && output >= 0 && output < inference->outputs && index >= inference->output_set.size())
+    inference->output_set.resize(index + 1);
   if (output < 0 || index >= inference->output_set.size())
-    return refuse(concat("the layer has ", inference->output_set.size(), " outputs and states"));
+    return refuse(concat("the layer has ", inference->grows ? "at most " : "",
+                         inference->grows ? static_cast<size_t>(inference->outputs) : inference->output_set.size(),
+                         " outputs and states"));
   try {
     const PartialShape shape = shape_from(rank, dimensions);
     if (output < inference->outputs) inference->context.set_output(output, from_abi(type), shape);

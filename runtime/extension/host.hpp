@@ -16,6 +16,7 @@ struct terroir_inference {
   int32_t inputs;                // without states
   int32_t outputs;               // that the context wants to know of
   std::vector<bool> output_set;  // of outputs and states
+  bool grows;                    // as many outputs as it sets, up to `outputs`
   std::string wrong;             // what the layer told us that cannot be: the first of it
   struct Known {
     terroir::ir::TensorView view;

@@ -67,6 +67,9 @@ Layer::Attribute checked_attribute(const terroir_attribute& attribute, const std
                       });
 }
 
+constexpr int32_t kAnyOutputs = -1;
+constexpr int32_t kMostOutputs = 1024;  // of a layer that does not say how many
+
 void require(bool condition, const char* what) {
   if (!condition) throw_error(ErrorCode::invalid_argument, what);
 }
@@ -104,9 +107,15 @@ void infer(ir::InferContext& context) {
   const int inputs = context.input_count() - attrs.states();
   check_types(*attrs.layer, inputs, context);
   check_texts(attrs, context);
-  const int described = descriptor.outputs + descriptor.states;
-  terroir_inference inference{
-      context, inputs, descriptor.outputs + attrs.states(), std::vector<bool>(static_cast<size_t>(described)), {}, {}};
+  const bool any_outputs = descriptor.outputs == kAnyOutputs;
+  const int described = any_outputs ? 1 : descriptor.outputs + descriptor.states;
+  terroir_inference inference{context,
+                              inputs,
+                              any_outputs ? kMostOutputs : descriptor.outputs + attrs.states(),
+                              std::vector<bool>(static_cast<size_t>(described)),
+                              any_outputs,
+                              {},
+                              {}};
   call_layer(ErrorCode::invalid_argument, "infer", attrs.layer->source, [&](terroir_error* error) {
     return descriptor.infer(descriptor.user, &host(), &attrs.attributes, &inference, error);
   });
@@ -114,7 +123,7 @@ void infer(ir::InferContext& context) {
   const auto unset = std::find(inference.output_set.begin(), inference.output_set.end(), false);
   if (unset == inference.output_set.end()) return;
   const auto index = unset - inference.output_set.begin();
-  const bool is_state = index >= descriptor.outputs;
+  const bool is_state = !any_outputs && index >= descriptor.outputs;
   context.fail("infer() of ", attrs.layer->source, " says nothing of ", is_state ? "state " : "output ",
                is_state ? index - descriptor.outputs : index);
 }
@@ -173,8 +182,11 @@ Layer checked_layer(const terroir_layer* descriptor, const std::string& source, 
                         require(descriptor->min_inputs >= 0, "min_inputs must not be negative");
                         require(descriptor->max_inputs == -1 || descriptor->max_inputs >= descriptor->min_inputs,
                                 "max_inputs must be -1 or at least min_inputs");
-                        require(descriptor->outputs >= 1, "it needs at least one output");
                         require(layer.descriptor.states >= 0, "states must not be negative");
+                        require(descriptor->outputs >= 1 || descriptor->outputs == kAnyOutputs,
+                                "it needs at least one output");
+                        require(descriptor->outputs != kAnyOutputs || layer.descriptor.states == 0,
+                                "a layer with states must say how many outputs it has");
                         require(descriptor->attribute_count == 0 || descriptor->attributes != nullptr,
                                 "attribute_count is not 0, but attributes is null");
                         for (uint32_t i = 0; i < descriptor->attribute_count; ++i)
@@ -194,7 +206,7 @@ ir::OpSchema make_schema(const Layer& layer, States states) {
   const int ports = initial.states();
   schema.arity = {descriptor.min_inputs + ports,
                   descriptor.max_inputs == -1 ? ir::kVariadic : descriptor.max_inputs + ports,
-                  descriptor.outputs + ports};
+                  descriptor.outputs == kAnyOutputs ? ir::kVariadic : descriptor.outputs + ports};
   schema.make_attributes = ir::AttributesFactory(ir::make_attributes_of(std::move(initial)));
   schema.from_extension = true;
   schema.infer = &infer;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "terroir/cpu_properties.hpp"
+#include "terroir/op/op.hpp"
 #include "terroir/opsets.hpp"
 #include "terroir/pass/graph_rewrite.hpp"
 #include "terroir/pass/make_stateful.hpp"
@@ -34,6 +35,9 @@ Dimension& dimension();
 PartialShape& partial();
 op::util::Variable& variable();
 preprocess::PrePostProcessor& processor();
+op::Op& layer();
+AttributeVisitor& visitor();
+enum class Side { left };
 std::string text();
 std::ostream& out();
 std::istream& in();
@@ -710,6 +714,26 @@ const Name kNames[] = {
     NAME(op::util::SubGraphOp::get_iter_value, op::v0::TensorIterator().get_iter_value(port(), -1)),
     NAME(op::util::SubGraphOp::get_concatenated_slices,
          op::v0::TensorIterator().get_concatenated_slices(port(), 0, 1, 1, -1, 0)),
+    NAME(Extension, std::is_base_of_v<Extension, OpExtension<op::Op>>),
+    NAME(OpExtension, OpExtension<op::Op>()),
+    NAME(AttributeVisitor, std::is_abstract_v<AttributeVisitor>),
+    NAME(EnumNames, EnumNames<Side>("Side", {})),
+    NAME(as_enum, as_enum<Side>(text())),
+    NAME(as_string, as_string(Side::left)),
+    NAME(EnumAttributeAdapterBase, std::is_abstract_v<EnumAttributeAdapterBase<Side>>),
+    NAME(check_new_args_count, check_new_args_count(&layer(), OutputVector())),
+    NAME(op::Op::validate_and_infer_types, layer().validate_and_infer_types()),
+    NAME(op::Op::visit_attributes, layer().visit_attributes(visitor())),
+    NAME(op::Op::evaluate, layer().evaluate(tensors(), tensors())),
+    NAME(op::Op::has_evaluate, layer().has_evaluate()),
+    NAME(op::Op::clone_with_new_inputs, layer().clone_with_new_inputs(OutputVector())),
+    NAME(op::Op::set_arguments, layer().set_arguments(OutputVector())),
+    NAME(op::Op::set_output_type, layer().set_output_type(0, type(), partial())),
+    NAME(op::Op::set_output_size, layer().set_output_size(1)),
+    NAME(op::Op::set_input_is_relevant_to_shape, layer().set_input_is_relevant_to_shape(0)),
+    NAME(op::Op::set_input_is_relevant_to_value, layer().set_input_is_relevant_to_value(0)),
+    NAME(op::Op::get_type_info, layer().get_type_info()),
+    NAME(op::Op::get_type_name, layer().get_type_name()),
 #include "tests/unit/api_layer_names.inc"
 };
 // clang-format on

@@ -31,6 +31,20 @@ namespace terroir {
 namespace detail {
 struct RuntimeAccess;
 }
+namespace op {
+class Op;
+}
+template <typename Layer>
+class OpExtension;
+
+/// What Core::add_extension() takes: OpExtension (terroir/op_extension.hpp).
+class Extension {
+ public:
+  using Ptr = std::shared_ptr<Extension>;
+  virtual ~Extension() = default;
+  /// Lives as long as the process.
+  virtual const terroir_extension* description() const = 0;
+};
 
 /// Layer name -> device that can run it.
 using SupportedOpsMap = std::map<std::string, std::string>;
@@ -161,6 +175,23 @@ class TERROIR_API Core {
     add_extension(library_path.string());
   }
   void add_extension(const terroir_extension* extension);
+  /// Layers that are classes, see terroir/op_extension.hpp: add_extension<Layer, Another>(), or one OpExtension<Layer>,
+  /// by itself, by pointer or in a list. Of a list, what comes before the one that is refused is added.
+  void add_extension(const std::shared_ptr<Extension>& extension) {
+    add_extension(extension != nullptr ? extension->description() : nullptr);
+  }
+  void add_extension(const std::vector<std::shared_ptr<Extension>>& extensions) {
+    for (const auto& extension : extensions) add_extension(extension);
+  }
+  template <typename E>
+  std::enable_if_t<std::is_base_of_v<Extension, E>> add_extension(const E& extension) {
+    add_extension(extension.description());
+  }
+  template <typename Layer, typename... Others>
+  std::enable_if_t<std::is_base_of_v<op::Op, Layer>> add_extension() {
+    add_extension(OpExtension<Layer>());
+    (add_extension(OpExtension<Others>()), ...);
+  }
 
   /// The layers of the model the device can run, mapped to its name.
   SupportedOpsMap query_model(const std::shared_ptr<const Model>& model, const std::string& device,

@@ -141,6 +141,7 @@ class Run {
         scratch_(scratch) {}
 
   int32_t input_count() const { return input_count_; }
+  int32_t output_count() const { return output_count_; }
   Tensor input(int32_t index) const { return Tensor(inputs_[index]); }
   Tensor output(int32_t index) const { return Tensor(outputs_[index]); }
   /// What the inference before left: zeros at first and after reset_state().
@@ -228,8 +229,8 @@ inline constexpr uint32_t kAnyLayout =
 struct Layer {
   static constexpr const char* opset = "extension";
   static constexpr int32_t min_inputs = 1;
-  static constexpr int32_t max_inputs = 1;  ///< -1: any number
-  static constexpr int32_t outputs = 1;
+  static constexpr int32_t max_inputs = 1;    ///< -1: any number
+  static constexpr int32_t outputs = 1;       ///< -1: as many as infer() sets
   static constexpr int32_t states = 0;        ///< tensors kept from one inference of a request to the next
   static constexpr uint64_t input_types = 0;  ///< types(TERROIR_F32, ...); 0: all
   static constexpr uint32_t layouts = kPlain;

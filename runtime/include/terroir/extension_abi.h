@@ -165,7 +165,7 @@ typedef struct terroir_layer {
   const char* opset; /* the layer's version in IR files; null: "extension" */
   int32_t min_inputs;
   int32_t max_inputs; /* -1: any number */
-  int32_t outputs;
+  int32_t outputs;    /* -1: as many as infer() sets; not with states. Hosts that do not know it refuse the layer */
   uint32_t flags;
   uint64_t input_types; /* TERROIR_ELEMENT_BITs of the types any input may have; 0: all */
   uint32_t layouts;     /* TERROIR_LAYOUT_BITs of what all tensors of at least three axes may lie in at the same time;

@@ -1,0 +1,197 @@
+// Attributes of layers that are classes (terroir/op/op.hpp): a class names them to a visitor.
+//
+// What: AttributeVisitor::on_attribute("name", member) for members that are bool, integers, floating-point numbers,
+//       texts, element types, shapes, lists of numbers or texts, or enumerations that have EnumNames.
+// Names of an enumeration: one specialization, template <> EnumNames<Mode>& EnumNames<Mode>::get(), which returns a
+//       static EnumNames<Mode>("Mode", {{"first", Mode::first}, ...}); files have these texts.
+#pragma once
+
+#include <cctype>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "terroir/element_type.hpp"
+#include "terroir/exception.hpp"
+#include "terroir/node.hpp"
+#include "terroir/partial_shape.hpp"
+
+namespace terroir {
+
+/// The texts of an enumeration in files.
+template <typename Enum>
+class EnumNames {
+ public:
+  EnumNames(std::string name, std::vector<std::pair<std::string, Enum>> names)
+      : name_(std::move(name)), names_(std::move(names)) {}
+  /// Whoever has the enumeration defines it.
+  static EnumNames& get();
+
+  /// Upper or lower case, as in OpenVINO. Throws Exception (invalid_argument) for a text that is none of them.
+  static Enum as_enum(const std::string& text) {
+    for (const auto& [name, value] : get().names_)
+      if (equal(name, text)) return value;
+    throw Exception(ErrorCode::invalid_argument, "'" + text + "' is no " + get().name_ + "; there are " + list(", "));
+  }
+  static const std::string& as_string(Enum value) {
+    for (const auto& [name, known] : get().names_)
+      if (known == value) return name;
+    throw Exception(ErrorCode::invalid_argument, "a value of " + get().name_ + " has no name");
+  }
+  /// All of them.
+  static std::string list(const char* between) {
+    std::string text;
+    for (const auto& entry : get().names_) text += (text.empty() ? "" : between) + entry.first;
+    return text;
+  }
+
+ private:
+  static bool equal(const std::string& a, const std::string& b) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i < a.size(); ++i)
+      if (std::tolower(static_cast<unsigned char>(a[i])) != std::tolower(static_cast<unsigned char>(b[i])))
+        return false;
+    return true;
+  }
+
+  std::string name_;
+  std::vector<std::pair<std::string, Enum>> names_;
+};
+
+template <typename Enum>
+std::enable_if_t<std::is_enum_v<Enum>, Enum> as_enum(const std::string& text) {
+  return EnumNames<Enum>::as_enum(text);
+}
+template <typename Enum>
+std::enable_if_t<std::is_enum_v<Enum>, const std::string&> as_string(Enum value) {
+  return EnumNames<Enum>::as_string(value);
+}
+
+/// What all attributes come down to; enumerations, types, shapes and lists of texts are texts.
+using AttributeValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
+
+namespace detail {
+
+template <typename T, typename = void>
+struct ItemOf {
+  using type = void;
+};
+template <typename T>
+struct ItemOf<T, std::void_t<typename T::value_type, decltype(std::declval<T>().begin())>> {
+  using type = typename T::value_type;
+};
+
+template <typename T, typename Number>
+T narrowed(Number number) {
+  const T result = static_cast<T>(number);
+  if constexpr (std::is_integral_v<T>) {
+    if (static_cast<Number>(result) != number || (std::is_unsigned_v<T> && number < 0))
+      throw Exception(ErrorCode::invalid_argument, std::to_string(number) + " does not fit the attribute's type");
+  }
+  return result;
+}
+
+inline std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = text.find(',', begin);
+    const size_t first = text.find_first_not_of(' ', begin);
+    parts.push_back(first < end ? text.substr(first, end == std::string::npos ? end : end - first) : std::string());
+    begin = end == std::string::npos ? text.size() : end + 1;
+  }
+  return parts;
+}
+
+template <typename T>
+AttributeValue plain_value(const T& value) {
+  using Item = typename ItemOf<T>::type;
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) {
+    return value;
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<int64_t>(value);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<double>(value);
+  } else if constexpr (std::is_same_v<T, element::Type> || std::is_same_v<T, PartialShape>) {
+    return value.to_string();
+  } else if constexpr (std::is_enum_v<T>) {
+    return EnumNames<T>::as_string(value);
+  } else if constexpr (std::is_integral_v<Item> && !std::is_same_v<Item, bool>) {
+    return std::vector<int64_t>(value.begin(), value.end());
+  } else if constexpr (std::is_floating_point_v<Item>) {
+    return std::vector<double>(value.begin(), value.end());
+  } else {
+    static_assert(std::is_same_v<Item, std::string>, "no attribute of a layer may be of this type");
+    std::string text;
+    for (const std::string& item : value) text += (text.empty() ? "" : ",") + item;
+    return text;
+  }
+}
+
+template <typename T>
+void take_value(const AttributeValue& plain, T& value) {
+  using Item = typename ItemOf<T>::type;
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) {
+    value = std::get<T>(plain);
+  } else if constexpr (std::is_integral_v<T>) {
+    value = narrowed<T>(std::get<int64_t>(plain));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    value = static_cast<T>(std::get<double>(plain));
+  } else if constexpr (std::is_same_v<T, element::Type> || std::is_same_v<T, PartialShape>) {
+    value = T(std::get<std::string>(plain));
+  } else if constexpr (std::is_enum_v<T>) {
+    value = EnumNames<T>::as_enum(std::get<std::string>(plain));
+  } else if constexpr (std::is_arithmetic_v<Item>) {
+    using Number = std::conditional_t<std::is_integral_v<Item>, int64_t, double>;
+    std::vector<Item> items;
+    for (const Number number : std::get<std::vector<Number>>(plain)) items.push_back(narrowed<Item>(number));
+    value = T(items.begin(), items.end());
+  } else {
+    const std::vector<std::string> items = split_at_commas(std::get<std::string>(plain));
+    value = T(items.begin(), items.end());
+  }
+}
+
+}  // namespace detail
+
+class AttributeVisitor {
+ public:
+  virtual ~AttributeVisitor() = default;
+
+  /// Looks at the attribute, or changes it. Throws Exception (invalid_argument) for a value that is none of the type.
+  template <typename T>
+  void on_attribute(const std::string& name, T& value) {
+    AttributeValue plain = detail::plain_value(value);
+    if (!on_value(name, plain)) return;
+    try {
+      detail::take_value(plain, value);
+    } catch (Exception& error) {
+      error.add_context("attribute '" + name + "'");
+      throw;
+    }
+  }
+
+ protected:
+  /// Whether `value` was changed, which keeps its kind.
+  virtual bool on_value(const std::string& name, AttributeValue& value) = 0;
+};
+
+/// So that OpenVINO's specializations of AttributeAdapter compile: on_attribute() asks EnumNames itself.
+template <typename Enum>
+class EnumAttributeAdapterBase {
+ public:
+  explicit EnumAttributeAdapterBase(Enum& value) : value_(value) {}
+  virtual ~EnumAttributeAdapterBase() = default;
+  virtual const DiscreteTypeInfo& get_type_info() const = 0;
+  const std::string& get() { return as_string(value_); }
+  void set(const std::string& text) { value_ = as_enum<Enum>(text); }
+
+ protected:
+  Enum& value_;
+};
+template <typename T>
+class AttributeAdapter;
+
+}  // namespace terroir

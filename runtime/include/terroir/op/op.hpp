@@ -1,0 +1,145 @@
+// Layers of your own as classes, the way OpenVINO's programs write them. (terroir/extension.hpp is the way that needs
+// no library to link with, splits its work among threads, keeps states and takes blocked layouts.)
+//
+//   class Scale : public terroir::op::Op {
+//    public:
+//     TERROIR_OP("Scale");                                         // <layer type="Scale" version="extension">
+//     Scale() = default;
+//     Scale(const Output<Node>& arg, float by) : Op({arg}), by_(by) { constructor_validate_and_infer_types(); }
+//     void validate_and_infer_types() override {
+//       set_output_type(0, get_input_element_type(0), get_input_partial_shape(0));
+//     }
+//     std::shared_ptr<Node> clone_with_new_inputs(const OutputVector& args) const override {
+//       return std::make_shared<Scale>(args.at(0), by_);
+//     }
+//     bool visit_attributes(AttributeVisitor& visitor) override { visitor.on_attribute("by", by_); return true; }
+//     bool evaluate(TensorVector& outputs, const TensorVector& inputs) const override { ... return true; }
+//    private:
+//     float by_ = 1;
+//   };
+//   core.add_extension<Scale>();                                   // for files; layers made in code need nothing
+//
+// What: a layer made in code is one object, which infers itself. A layer of a file, or of a model that is reshaped or
+//       compiled, is computed by objects that the runtime makes with the default constructor, gives the attributes and
+//       inputs, and asks: one for every inference of shapes, one for all inferences of a compiled model with the same
+//       shapes.
+// Attributes: those that a default-constructed object names; its values are the defaults. Of a layer made in code they
+//       are those of the time when constructor_validate_and_infer_types() is called.
+// Inputs: validate_and_infer_types() finds values that are known, of up to 64 KiB, as Constants behind input_value().
+// Outputs: as many as validate_and_infer_types() sets. Where extents stay unknown although all inputs are known,
+//       evaluate() gets memory for the upper bounds and calls set_shape() on the output.
+// Errors: what validate_and_infer_types() and evaluate() throw comes with the layer's name; evaluate() that returns
+//       false is an error.
+// Threads: evaluate() of one object may run on several threads at once.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "terroir/attribute_visitor.hpp"
+#include "terroir/export.hpp"
+#include "terroir/node.hpp"
+#include "terroir/tensor.hpp"
+
+typedef struct terroir_extension terroir_extension;
+
+namespace terroir {
+
+namespace detail {
+
+/// A layer of which nothing is known but its inputs.
+TERROIR_API NodeHandle make_custom_layer(const OutputVector& inputs);
+/// It is one of the only operation in this description, which lives as long as the process.
+TERROIR_API void name_custom_layer(const Node& layer, const terroir_extension* description, const AnyMap& attributes);
+TERROIR_API void set_custom_inputs(const Node& layer, const OutputVector& inputs);
+TERROIR_API void set_custom_outputs(const Node& layer, size_t count);
+TERROIR_API void set_custom_output(const Node& layer, size_t index, const element::Type& type,
+                                   const PartialShape& shape);
+
+/// Takes the attributes down.
+class AttributeReader : public AttributeVisitor {
+ public:
+  AnyMap values;
+
+ protected:
+  bool on_value(const std::string& name, AttributeValue& value) override {
+    std::visit([&](const auto& plain) { values[name] = plain; }, value);
+    return false;
+  }
+};
+
+/// The class to the runtime; terroir/op_extension.hpp.
+template <typename Layer>
+const terroir_extension* description_of();
+
+}  // namespace detail
+
+namespace op {
+
+/// Base of layers that are classes.
+class Op : public Node {
+ public:
+  /// TERROIR_OP defines these.
+  virtual const DiscreteTypeInfo& get_type_info() const = 0;
+  virtual const terroir_extension* get_description() const = 0;
+  std::string get_type_name() const { return get_type_info().name; }
+
+  /// Checks the inputs and calls set_output_type() for every output.
+  virtual void validate_and_infer_types() = 0;
+  virtual bool visit_attributes(AttributeVisitor&) { return true; }
+  /// Computes the outputs; false: it cannot.
+  virtual bool evaluate(TensorVector&, const TensorVector&) const { return false; }
+  virtual bool has_evaluate() const { return false; }
+  /// A layer of this class with these attributes that reads `inputs`.
+  virtual std::shared_ptr<Node> clone_with_new_inputs(const OutputVector& inputs) const = 0;
+
+  void set_arguments(const OutputVector& inputs) { detail::set_custom_inputs(*this, inputs); }
+  void set_output_size(size_t outputs) { detail::set_custom_outputs(*this, outputs); }
+  void set_output_type(size_t output, const element::Type& type, const PartialShape& shape) {
+    detail::set_custom_output(*this, output, type, shape);
+  }
+  /// The values of all inputs count for shapes: nothing has to be told.
+  void set_input_is_relevant_to_shape(size_t, bool = true) {}
+  void set_input_is_relevant_to_value(size_t, bool = true) {}
+
+ protected:
+  Op() : Op(OutputVector()) {}
+  explicit Op(const OutputVector& inputs) : Node(detail::make_custom_layer(inputs)) {}
+
+  /// Constructors with inputs end with it.
+  void constructor_validate_and_infer_types() {
+    detail::AttributeReader attributes;
+    visit_attributes(attributes);
+    detail::name_custom_layer(*this, get_description(), attributes.values);
+    validate_and_infer_types();
+  }
+};
+
+}  // namespace op
+
+/// Throws Exception (invalid_argument) unless there are as many as the layer reads.
+inline void check_new_args_count(const op::Op* layer, const OutputVector& inputs) {
+  if (inputs.size() != layer->get_input_size())
+    throw Exception(ErrorCode::invalid_argument, layer->get_type_name() + " takes " +
+                                                     std::to_string(layer->get_input_size()) + " inputs, got " +
+                                                     std::to_string(inputs.size()));
+}
+
+}  // namespace terroir
+
+/// In the public part of a class: TERROIR_OP(type), (type, version); as files have them, the version is "extension"
+/// unless it is said. A base class as third argument is OpenVINO's.
+#define TERROIR_OP(...) TERROIR_OP_AS(__VA_ARGS__, "extension", )
+#define TERROIR_OP_AS(type_name, type_version, ...)                                                    \
+  static const ::terroir::DiscreteTypeInfo& get_type_info_static() {                                   \
+    static const ::terroir::DiscreteTypeInfo info{type_name, type_version};                            \
+    return info;                                                                                       \
+  }                                                                                                    \
+  const ::terroir::DiscreteTypeInfo& get_type_info() const override { return get_type_info_static(); } \
+  const ::terroir_extension* get_description() const override {                                        \
+    return ::terroir::detail::description_of<std::decay_t<decltype(*this)>>();                         \
+  }
+
+#include "terroir/op_extension.hpp"
