@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "custom_layers.hpp"
+#include "tests/compat/custom_layers.hpp"
 
 namespace {
 

@@ -19,6 +19,10 @@ std::string error_text(Body&& body) {
   return caught(std::forward<Body>(body)).what();
 }
 
+void expect_error(const std::string& text, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks " << part;
+}
+
 std::string library(const std::string& name) {
   return std::string(TERROIR_TEST_EXTENSIONS) + "/extension_" + name + ".so";
 }
@@ -188,6 +192,53 @@ struct Twice : extension::Layer {
   }
 };
 
+/// As many outputs as `count`, the last one first: all are the input.
+struct Copies : extension::Layer {
+  static constexpr const char* type = "Copies";
+  static constexpr int32_t outputs = -1;
+  int64_t count = 1;
+  template <typename Visitor>
+  void visit(Visitor& attribute) {
+    attribute("count", count);
+  }
+  void infer(extension::Inference& in) const {
+    for (int64_t i = count; i-- > 0;) in.set_output(static_cast<int32_t>(i), in.type(0), in.shape(0));
+  }
+  void compute(const extension::Run& run) const {
+    for (int32_t i = 0; i < run.output_count(); ++i)
+      std::copy_n(run.input(0).data<const float>(), run.input(0).count(), run.output(i).data<float>());
+  }
+};
+struct Gaps : Copies {
+  static constexpr const char* type = "Gaps";
+  void infer(extension::Inference& in) const { in.set_output(static_cast<int32_t>(count), in.type(0), in.shape(0)); }
+};
+struct Counted : Copies {
+  static constexpr const char* type = "Counted";
+  static constexpr int32_t states = 1;
+};
+
+TEST(Extensions, ALayerMayHaveAsManyOutputsAsItSets) {
+  Core core;
+  core.add_extension(extension::extension_of<Copies, Gaps>("copies"));
+  for (const char* device : {"CPU", "INTERPRETER"}) {
+    ModelBuilder b(core);
+    const auto copies = b.op("Copies", "extension", {b.parameter(element::f32, {3})}, {{"count", 3}});
+    for (const auto& output : copies.get_node()->outputs()) b.result(b.op("Abs", "opset1", {output}));
+    InferRequest request = run(core, b.build(), device, counting({3}));
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(request.get_output_tensor(i).data<float>()[2], 1.f);
+  }
+  const auto error = [&](const char* type, int64_t count) {
+    ModelBuilder b(core);
+    return error_text([&] { b.op(type, "extension", {b.parameter(element::f32, {3})}, {{"count", count}}); });
+  };
+  expect_error(error("Copies", 0), {"Copies", "says nothing of output 0"});
+  expect_error(error("Gaps", 1), {"Gaps", "says nothing of output 0"});
+  expect_error(error("Gaps", 1024), {"Gaps", "at most 1024 outputs"});
+  expect_error(error_text([&] { core.add_extension(extension::extension_of<Counted>("counted")); }),
+               {"Counted", "must say how many outputs"});
+}
+
 TEST(Extensions, LayersOfTheProgramItself) {
   Core core;
   core.add_extension(extension::extension_of<Twice>("mine"));
@@ -215,10 +266,6 @@ TEST(Extensions, ModelsWithThemAreWrittenAndReadAgain) {
   EXPECT_EQ(run(core, again, "CPU", counting({2})).get_output_tensor().data<float>()[0], 0.1f * -3.f);
   const std::string text = error_text([&] { Core().read_model(path); });
   EXPECT_NE(text.find("unknown operation 'Scale'"), std::string::npos) << text;
-}
-
-void expect_error(const std::string& text, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks " << part;
 }
 
 TEST(Extensions, WrongLibrariesAreNamed) {

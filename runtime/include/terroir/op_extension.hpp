@@ -192,6 +192,7 @@ struct LayerOfClass : extension::Layer {
   }
   std::shared_ptr<Class> made(const OutputVector& inputs) const {
     const auto object = std::make_shared<Class>();
+    object->set_friendly_name(Class::get_type_info_static().name);  // for errors: nobody tells it the layer's
     AttributeSetter setter(attributes(), values_);
     object->visit_attributes(setter);
     object->set_arguments(inputs);
