@@ -28,11 +28,15 @@ class LateAxisExecutor final : public Executor {
     for (const auto& executor : by_axis_) sum += executor->table_bytes();
     return sum;
   }
-  // Of several kernels the fast one tells more.
+  /// The first fast kernel, and whether other axes have none: which it is, the run decides.
   std::string kernel_name() const override {
-    for (const auto& executor : by_axis_)
-      if (std::string name = executor->kernel_name(); !name.starts_with("ref")) return name;
-    return by_axis_.front()->kernel_name();
+    std::string fast, reference;
+    for (const auto& executor : by_axis_) {
+      const std::string name = executor->kernel_name();
+      std::string& kind = name.starts_with("ref") ? reference : fast;
+      if (kind.empty()) kind = name;
+    }
+    return fast.empty() || reference.empty() ? fast + reference : fast + " or " + reference;
   }
 
  private:

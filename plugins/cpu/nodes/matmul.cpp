@@ -91,10 +91,10 @@ Problem problem_of(const NodeContext& context) {
 /// apart, so some of them share a set. Rows that do not begin with a cache line would be read in halves.
 bool panels_stay_near(const Operand& b, int64_t panel) {
   constexpr int64_t kLine = 64 / sizeof(float), kSets = 64;
-  if (b.transposed || b.leading() % kLine != 0 || panel % kLine != 0) return false;
+  if (b.transposed || b.leading() % kLine != 0) return false;
   const int64_t ways = static_cast<int64_t>(cache_sizes().l1d) / (kSets * 64);
-  const int64_t apart = std::gcd(b.leading() / kLine, kSets), lines = panel / kLine;
-  const int64_t in_a_set = (b.rows * apart + kSets - 1) / kSets * std::max<int64_t>(1, lines / apart);
+  const int64_t apart = std::gcd(b.leading() / kLine, kSets), lines = (panel + kLine - 1) / kLine;
+  const int64_t in_a_set = (b.rows * apart + kSets - 1) / kSets * ((lines + apart - 1) / apart);
   return in_a_set <= ways * 3 / 4;
 }
 
