@@ -35,7 +35,7 @@ struct TilePass {
   // Kernels of one row with a step of their own and without edges: further tiles, and how far their sources and outputs
   // are from those of the tile before.
   int64_t more_tiles, tile_src, tile_out;
-  bool fetch_sources;  // loop w runs over blocks of channels, the next of which is far away
+  bool fetch_sources;  // loop w runs over blocks of channels
   bool clamp;          // limit to [low, high]; NaN passes
   float low, high;
 };

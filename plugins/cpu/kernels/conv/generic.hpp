@@ -405,7 +405,7 @@ void run_row(const ConvContext& ctx, int64_t n, int64_t unit, const Round& round
   p.residual_row = plan.dst.h;
   p.residual_block = plan.dst.c;
   p.prefetch_lines = fetch.lines;
-  p.fetch_sources = ctx.blocks_inside && plan.far_sources;
+  p.fetch_sources = ctx.blocks_inside;
   p.first_tap_short = p.last_tap_short = false;
   p.clamp = row.epilogue->clamp && round.last;
   p.low = row.epilogue->low;

@@ -186,7 +186,6 @@ void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   const int64_t oc_blocks = ceil_div(e.oc / e.groups, block);
   plan.grid = {e.batch, e.groups * ceil_div(oc_blocks, plan.oc_blocks), row_units * plan.chunks};
   const int64_t source_bytes = e.ic / e.groups * e.d.in * e.h.in * e.w.in * 4;
-  plan.far_sources = source_bytes > cache_sizes().l2 / 8;
   plan.cached_rows = rows_in_cache(source_bytes / plan.grid.sp);
   const int64_t ic = round_up(e.ic / e.groups, dense_inner(e, kernel.src, block));
   const int64_t padded_oc = e.groups * oc_blocks * block;

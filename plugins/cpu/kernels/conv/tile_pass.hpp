@@ -74,11 +74,16 @@ TERROIR_INLINE const float* fetch_ahead(const TilePass& pass, const float* p) {
   return p == pass.prefetch_end ? pass.ahead : p;
 }
 
-// To L1, the sources of the block of channels at `s`: it lies in another page, where prefetchers do not go.
+// To L1, what is read after the block of channels at `s`: the next block, behind the last one the first block of the
+// next tile. It lies where prefetchers do not go, often in the cache of another core. Two blocks ahead were no better.
 template <int R>
-TERROIR_INLINE void fetch_sources(const float* s, int64_t step) {
+TERROIR_INLINE void fetch_next_sources(const TilePass& p, const float* tile, const float* s, int64_t more_tiles,
+                                       int64_t step) {
+  const bool last = s == tile + (p.n.w - 1) * p.src_stride.w;
+  if (last && more_tiles == 0) return;
+  const float* const next = last ? tile + p.tile_src : s + p.src_stride.w;
 #pragma GCC unroll 32
-  for (int r = 0; r < R; ++r) __builtin_prefetch(s + r * step);
+  for (int r = 0; r < R; ++r) __builtin_prefetch(next + r * step);
 }
 
 // The bias and the residual of H rows of R positions, `to` floats behind those of `p`.
@@ -196,7 +201,7 @@ void tile_pass(const TilePass& p) noexcept {
       for_each_column<Edge>(p, src, [&]<Column Kind>(const float* s, const float* k, int64_t n) TERROIR_INLINE_LAMBDA {
         constexpr int kFirst = Kind == Column::first_short ? 1 : 0, kLast = Kind == Column::last_short ? R - 1 : R;
         prefetch = fetch_ahead(p, prefetch);
-        if (kPointwise && p.fetch_sources) fetch_sources<R>(s + p.src_stride.w, step);
+        if (kPointwise && p.fetch_sources) fetch_next_sources<R>(p, src, s, more, step);
         tile_tap<H, R, B, kFirst, kLast, kUnroll>(p, s, k, n, step, acc);
       });
     }
