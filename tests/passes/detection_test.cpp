@@ -74,6 +74,11 @@ TEST(RoiAlign, Modes) {
       for (const int sampling : {0, 1, 2, 9}) check_roi_align({5, mode, aligned, sampling});
 }
 
+// Cells that read more places of the map than are summed at once, and more samples than an axis keeps.
+TEST(RoiAlign, LargeCells) {
+  for (const int sampling : {0, 16, 17}) check_roi_align({5, "avg", "half_pixel", sampling, 1, 90, 70, 6});
+}
+
 TEST(RoiAlign, BetweenConvolutions) {
   GraphMaker m;
   const ir::Value x = m.conv(m.input({1, 3, 12, 12}), 20, 3, 1);
@@ -143,6 +148,17 @@ TEST(RoiPooling, MaximumAndInterpolation) {
       }));
       expect_same(m, std::move(inputs), bilinear ? 2e-5 : 0);
     }
+}
+
+TEST(RoiPooling, LargeCells) {
+  GraphMaker m;
+  m.result(m.op("ROIPooling", {m.input({1, 9, 30, 21}), m.input({2, 5})},
+                {{"pooled_h", "2"}, {"pooled_w", "1"}, {"spatial_scale", "1"}, {"method", "max"}}, "", "opset2"));
+  std::vector<HostTensor> inputs;
+  inputs.push_back(random_tensor({1, 9, 30, 21}, 1));
+  const float regions[] = {0, 0, 0, 20, 29, 0, 3, 2, 10, 12};
+  inputs.push_back(tensor_of({2, 5}, [&](int64_t i) { return regions[i]; }));
+  expect_same(m, std::move(inputs), 0);
 }
 
 TEST(RoiFeatures, FromThePyramid) {

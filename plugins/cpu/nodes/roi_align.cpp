@@ -25,34 +25,75 @@ using ops::reference::FeatureMap;
 using ops::reference::RoiAlignMode;
 using ops::reference::RoiPoint;
 
-/// Samples that wait to be summed, four taps each.
-class Samples {
+/// Taps that wait to be summed; those of a sample are four.
+class Taps {
  public:
-  bool full() const { return count_ == kMost; }
+  bool full() const { return count_ + 4 > kMost; }
   bool empty() const { return count_ == 0; }
 
+  void add(int64_t offset, double weight) {
+    offsets_[count_] = offset;
+    weights_[count_++] = static_cast<float>(weight);
+  }
   void add(const BilinearSample& sample, double scale, int64_t channels) {
-    const size_t at = 4 * count_++;
     const double lower = sample.down * scale, upper = (1 - sample.down) * scale;
     const int64_t positions[] = {sample.top_left, sample.top_right, sample.bottom_left, sample.bottom_right};
     const double weights[] = {upper * (1 - sample.right), upper * sample.right, lower * (1 - sample.right),
                               lower * sample.right};
-    for (size_t i = 0; i < 4; ++i) {
-      offsets_[at + i] = positions[i] * channels;
-      weights_[at + i] = static_cast<float>(weights[i]);
-    }
+    for (size_t i = 0; i < 4; ++i) add(positions[i] * channels, weights[i]);
   }
   SampleTaps take(const float* src) {
-    const auto taps = static_cast<int64_t>(4 * count_);
+    const auto taps = static_cast<int64_t>(count_);
     count_ = 0;
     return {src, offsets_, weights_, taps};
   }
 
  private:
-  static constexpr size_t kMost = 64;
-  int64_t offsets_[4 * kMost];
-  float weights_[4 * kMost];
+  static constexpr size_t kMost = 256;
+  int64_t offsets_[kMost];
+  float weights_[kMost];
   size_t count_ = 0;
+};
+
+/// The rows, or the columns, of a map that the cells of an axis read, each with the sum of its weights in all samples
+/// of a cell: neighbouring samples share most of theirs.
+class AxisWeights {
+ public:
+  static constexpr int64_t kMost = 64;  // samples
+  struct Line {
+    int64_t offset;
+    double weight;
+  };
+
+  /// `sample(cell, i)`: number i of `samples` of a cell; offsets are times `step`. At most kMost samples in all.
+  template <class Sample>
+  AxisWeights(int64_t cells, int64_t samples, int64_t step, const Sample& sample) {
+    size_t count = 0;
+    for (int64_t cell = 0; cell < cells; ++cell) {
+      const size_t begin = count;
+      const auto add = [&](int64_t offset, double weight) {
+        // Samples go one way, so a line that is known is one of the last two.
+        for (size_t i = count; i > begin && i + 2 > count; --i)
+          if (lines_[i - 1].offset == offset) {
+            lines_[i - 1].weight += weight;
+            return;
+          }
+        lines_[count++] = {offset, weight};
+      };
+      for (int64_t i = 0; i < samples; ++i)
+        if (const AxisSample at = sample(cell, i); at.inside) {
+          add(at.first * step, 1 - at.part);
+          add(at.second * step, at.part);
+        }
+      ends_[cell] = static_cast<uint8_t>(count);
+    }
+  }
+  const Line* begin(int64_t cell) const { return lines_ + (cell > 0 ? ends_[cell - 1] : 0); }
+  const Line* end(int64_t cell) const { return lines_ + ends_[cell]; }
+
+ private:
+  Line lines_[2 * kMost];
+  uint8_t ends_[kMost];
 };
 
 /// What the regions of an op have in common: pools regions of `maps` to [rows][columns][channels].
@@ -81,16 +122,25 @@ class RegionPooling {
 
   /// Of a region whose sides are those of the image.
   void pool(const float* src, const AlignedGrid<float>& grid, float* out) const {
-    constexpr int64_t kMost = 64;
+    constexpr int64_t kMost = AxisWeights::kMost;
     const int64_t down = rows_ * grid.down(), across = columns_ * grid.across();
-    if (down > kMost || across > kMost) {
+    if (std::max({rows_, columns_, down, across}) > kMost) {
       return pool(
           src, grid, [](RoiPoint<float> p) { return p; }, out);
     }
-    // Then each row and each column of samples is placed once.
-    AxisSample lines[2 * kMost], *const columns = lines + kMost;
-    for (int64_t i = 0; i < down; ++i) lines[i] = grid.row(i / grid.down(), i % grid.down());
-    for (int64_t j = 0; j < across; ++j) columns[j] = grid.column(j / grid.across(), j % grid.across());
+    if (mode_ == RoiAlignMode::max)
+      most_of_lines(src, grid, out);
+    else
+      sum_of_lines(src, grid, out);
+  }
+
+ private:
+  /// Each row and each column of samples is placed once.
+  void most_of_lines(const float* src, const AlignedGrid<float>& grid, float* out) const {
+    AxisSample lines[2 * AxisWeights::kMost], *const columns = lines + AxisWeights::kMost;
+    for (int64_t i = 0; i < rows_ * grid.down(); ++i) lines[i] = grid.row(i / grid.down(), i % grid.down());
+    for (int64_t j = 0; j < columns_ * grid.across(); ++j)
+      columns[j] = grid.column(j / grid.across(), j % grid.across());
     pool_cells(src, grid, out, [&](int64_t y, int64_t x, const auto& visit) {
       for (const AxisSample* row = lines + y * grid.down(); row < lines + (y + 1) * grid.down(); ++row)
         for (const AxisSample* at = columns + x * grid.across(); at < columns + (x + 1) * grid.across(); ++at) {
@@ -104,7 +154,32 @@ class RegionPooling {
     });
   }
 
- private:
+  void sum_of_lines(const float* src, const AlignedGrid<float>& grid, float* out) const {
+    // Weights are products of those of a row and of a column.
+    const AxisWeights rows(rows_, grid.down(), channels_, [&](int64_t cell, int64_t i) { return grid.row(cell, i); });
+    const AxisWeights columns(columns_, grid.across(), channels_,
+                              [&](int64_t cell, int64_t i) { return grid.column(cell, i); });
+    const double scale = 1 / grid.samples();
+    Taps taps;
+    for (int64_t y = 0; y < rows_; ++y)
+      for (int64_t x = 0; x < columns_; ++x, out += channels_) {
+        bool first = true;
+        const auto flush = [&] {
+          kernels_.sum(taps.take(src), out, channels_, first);
+          first = false;
+        };
+        for (const AxisWeights::Line* row = rows.begin(y); row < rows.end(y); ++row) {
+          const double weight = row->weight * scale;
+          for (const AxisWeights::Line* column = columns.begin(x); column < columns.end(x); ++column) {
+            taps.add(row->offset + column->offset, weight * column->weight);
+            if (taps.full()) flush();
+          }
+        }
+        // Without taps it writes zeros.
+        if (first || !taps.empty()) flush();
+      }
+  }
+
   /// samples(y, x, visit): those of a cell, as AlignedGrid::sample_row gives them.
   template <class Samples_>
   void pool_cells(const float* src, const AlignedGrid<float>& grid, float* out, const Samples_& samples) const {
@@ -117,7 +192,7 @@ class RegionPooling {
     const bool most = mode_ == RoiAlignMode::max;
     const double scale = most ? 1.0 : 1.0 / count;
     bool first = true, outside = false;
-    Samples samples;
+    Taps samples;
     const auto flush = [&] {
       if (most)
         kernels_.most(samples.take(src), 4, out, channels_, first);
@@ -270,13 +345,14 @@ struct PooledRegions {
       return;
     }
     constexpr int64_t kTaps = 64;
-    int64_t offsets[kTaps];
+    int64_t offsets[kTaps], taps = 0;
     bool first = true;
     for (int64_t i = rows.first; i < rows.last; ++i)
-      for (int64_t begin = columns.first; begin < columns.last; begin += kTaps) {
-        const int64_t n = std::min(kTaps, columns.last - begin);
-        for (int64_t j = 0; j < n; ++j) offsets[j] = (i * map.width + begin + j) * map.channels;
-        pooling.kernels().largest({src, offsets, nullptr, n}, out, map.channels, first);
+      for (int64_t j = columns.first; j < columns.last; ++j) {
+        offsets[taps++] = (i * map.width + j) * map.channels;
+        if (taps < kTaps && (i + 1 < rows.last || j + 1 < columns.last)) continue;
+        pooling.kernels().largest({src, offsets, nullptr, taps}, out, map.channels, first);
+        taps = 0;
         first = false;
       }
   }
@@ -288,7 +364,7 @@ struct PooledRegions {
       std::fill_n(out, map.channels, 0.0f);
       return;
     }
-    Samples samples;
+    Taps samples;
     samples.add(ops::reference::bilinear_sample(map, p), 1.0, map.channels);
     pooling.kernels().sum(samples.take(src), out, map.channels, true);
   }
