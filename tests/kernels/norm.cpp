@@ -45,7 +45,9 @@ TEST_P(Norm, MiddleAndLrn) {
         for (float& x : dst) x = 77.0f;
         const int64_t begin = stride > 2 ? 1 : 0, end = stride;
         const NormArgs l2_args{src.data(), dst.data(), 0.25f, false};
-        const LrnArgs lrn_args{src.data(), dst.data(), 0.75f, 0.5f, 0.6f, reach};
+        // Powers of 3/4 have a way of their own.
+        const float beta = axis == 5 ? 0.75f : 0.6f;
+        const LrnArgs lrn_args{src.data(), dst.data(), 0.75f, 0.5f, beta, reach};
         if (reach < 0)
           cpu::norm_kernels(isa()).middle(l2_args, axis, stride, begin, end);
         else
@@ -61,11 +63,30 @@ TEST_P(Norm, MiddleAndLrn) {
           for (int64_t j = 0; j < axis; ++j)
             if (reach < 0 || std::abs(j - c) <= reach) squares += double(src[j * stride + at]) * src[j * stride + at];
           const double want =
-              reach < 0 ? l2(src[i], squares, l2_args) : src[i] / std::pow(0.75 + 0.5 * squares, double(0.6f));
+              reach < 0 ? l2(src[i], squares, l2_args) : src[i] / std::pow(0.75 + 0.5 * squares, double(beta));
           ASSERT_NEAR(dst[i], want, 2 * tolerance(axis))
               << "axis " << axis << " stride " << stride << " reach " << reach;
         }
       }
+}
+
+// From the least bias that is taken by it to sums that overflow.
+TEST_P(Norm, LrnOfEveryMagnitude) {
+  for (const float bias : {1e-30f, 1.0f, 1e20f, 0.0f}) {
+    GuardedBuffer<float> src(160), dst(160);
+    for (int64_t i = 0; i < src.size(); ++i)
+      src[i] = (i % 3 == 0 ? -1.0f : 1.0f) * std::pow(10.0f, static_cast<float>(i) / 4 - 19);
+    const LrnArgs a{src.data(), dst.data(), bias, 0.5f, 0.75f, 0};
+    cpu::norm_kernels(isa()).lrn(a, 1, src.size(), 0, src.size());
+    for (int64_t i = 0; i < src.size(); ++i) {
+      const float base = bias + 0.5f * src[i] * src[i];
+      const double want = src[i] / std::pow(double(base), 0.75);
+      if (std::isinf(base))
+        ASSERT_EQ(dst[i], 0.0f);
+      else
+        ASSERT_NEAR(dst[i] / want, 1, bias > 0 ? 1e-6 : 2e-5) << "bias " << bias << " x " << src[i];
+    }
+  }
 }
 
 TEST_P(Norm, BlocksKeepTheirPaddingZero) {

@@ -91,6 +91,20 @@ void l2_blocks(const NormArgs& a, int64_t positions, int64_t blocks, int64_t str
   }
 }
 
+// x^(-3/4) for normal x > 0, within 4 ulp; 0 for infinity. The exponent of x^(-1/4) is found by a shift, as in the
+// well-known estimate of 1 / sqrt(x): it is within 3.2 percent, the next step leaves 2.3e-4 and the last 1e-10.
+TERROIR_INLINE V power_of_minus_three_quarters(V x) {
+  V y = as_float(VI(0x4f583800) - shift_right<2>(as_int(x)));
+  V square = y * y;
+  V error = fnma(x, square * square, V(1.0f));  // x^(-1/4) = y (1 - error)^(-1/4)
+  y = fma(y, error * fma(error, V(5.0f / 32), V(0.25f)), y);
+  square = y * y;
+  error = fnma(x, square * square, V(1.0f));
+  const V cube = square * y;
+  const V power = fma(cube, error * fma(error, V(21.0f / 32), V(0.75f)), cube);
+  return select(x == V(__builtin_inff()), zero(), power);
+}
+
 // C vectors of neighbouring positions in row i; the last one may be partial.
 template <int C>
 TERROIR_INLINE void lrn_part(const LrnArgs& a, int64_t axis, int64_t stride, int64_t i, int64_t begin, Tail t,
@@ -106,9 +120,15 @@ TERROIR_INLINE void lrn_part(const LrnArgs& a, int64_t axis, int64_t stride, int
       sum[j] = fma(x, x, sum[j]);
     });
   }
+  unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA { sum[j] = fma(sum[j], V(a.scale), V(a.bias)); });
+  // The power of all networks that are known for this operation.
+  if (a.beta == 0.75f && a.bias >= 1e-30f) {
+    unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA { sum[j] = power_of_minus_three_quarters(sum[j]); });
+  } else {
+    unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA { sum[j] = exp(log(sum[j]) * V(-a.beta)); });
+  }
   unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA {
-    const V base = fma(sum[j], V(a.scale), V(a.bias));
-    const V y = fetch(i * stride + j * kLanes) * exp(log(base) * V(-a.beta));
+    const V y = fetch(i * stride + j * kLanes) * sum[j];
     float* dst = a.dst + i * stride + begin + j * kLanes;
     if (whole) {
       storeu(dst, y);
