@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <random>
 
 #include "ops/reference/detection/best_first.hpp"
 #include "ops/reference/detection/kept_boxes.hpp"
 #include "ops/reference/generation/random.hpp"
+#include "ops/reference/movement/non_zero.hpp"
+#include "ops/reference/movement/unique.hpp"
 #include "ops/reference/parallel.hpp"
 #include "ops/reference/sort/search.hpp"
 
@@ -79,6 +82,28 @@ TEST(KeptBoxes, AnyAboveLooksAtEachKeptBoxOnce) {
   }
 }
 
+TEST(KeptBoxes, MetAddsSquaresUntilOneIsAbove) {
+  const std::vector<Box> boxes = random_boxes(60);
+  KeptBoxes<float> kept;
+  for (size_t count = 0; count < boxes.size(); ++count) {
+    const Box& candidate = boxes[count * 7 % boxes.size()];
+    for (size_t first = 0; first <= count; ++first)
+      for (const float threshold : {-0.5f, 0.2f, 2.0f}) {
+        double squares = 0;
+        bool above = false;
+        for (size_t i = first; i < count; ++i) {
+          const float value = overlap(candidate, boxes[i]);
+          squares += double(value) * value;
+          above = above || value > threshold;
+        }
+        const auto met = kept.met(candidate, threshold, overlap, static_cast<int64_t>(first));
+        ASSERT_EQ(met.above, above) << count << " from " << first << " above " << threshold;
+        if (!above) ASSERT_NEAR(met.squares, squares, 1e-5);
+      }
+    kept.add(boxes[count]);
+  }
+}
+
 TEST(KeptBoxes, SuppressionIsGreedy) {
   for (const size_t count : {0, 1, 127, 128, 129, 700}) {
     const std::vector<Box> boxes = random_boxes(count);
@@ -117,6 +142,73 @@ TEST(SearchSorted, PositionsAreThoseOfTheStandardLibrary) {
       }
     }
   }
+}
+
+/// Of each value in ascending order: where it is.
+std::map<float, std::vector<int64_t>> places_of(const std::vector<float>& values) {
+  std::map<float, std::vector<int64_t>> places;
+  for (size_t i = 0; i < values.size(); ++i) places[values[i]].push_back(static_cast<int64_t>(i));
+  return places;
+}
+
+TEST(Unique, ManyElements) {
+  std::mt19937 engine(5);
+  for (const size_t count : {1, 64, 65, 1000, 20000}) {
+    std::vector<float> data(count);
+    for (float& value : data) value = static_cast<float>(engine() % 3001) - 1500;
+    std::vector<std::pair<float, std::vector<int64_t>>> groups;
+    for (auto& group : places_of(data)) groups.push_back(group);
+    for (const bool sorted : {true, false}) {
+      if (!sorted) std::sort(groups.begin(), groups.end(), [](auto& a, auto& b) { return a.second[0] < b.second[0]; });
+      std::vector<float> values(count);
+      std::vector<int64_t> first(count), group_of(count), sizes(count);
+      const auto n = static_cast<int64_t>(count);
+      const ir::TensorView input{element::f32, {n}, data.data()};
+      ir::MutableTensorView outputs[] = {{element::f32, {n}, values.data()},
+                                         {element::i64, {n}, first.data()},
+                                         {element::i64, {n}, group_of.data()},
+                                         {element::i64, {n}, sizes.data()}};
+      const ir::AttributesOf<ir::NoAttrs> none;
+      unique({none, {&input, 1}, outputs}, sorted);
+      ASSERT_EQ(outputs[0].dims, (ir::Dims{static_cast<int64_t>(groups.size())}));
+      for (size_t g = 0; g < groups.size(); ++g) {
+        ASSERT_EQ(values[g], groups[g].first);
+        ASSERT_EQ(first[g], groups[g].second.front());
+        ASSERT_EQ(sizes[g], static_cast<int64_t>(groups[g].second.size()));
+        for (const int64_t place : groups[g].second)
+          ASSERT_EQ(group_of[static_cast<size_t>(place)], static_cast<int64_t>(g));
+      }
+    }
+  }
+}
+
+// Rows around the blocks, which begin anywhere in the bytes; few elements and many.
+TEST(NonZero, CoordinatesOfEveryDensity) {
+  std::mt19937 engine(6);
+  for (const ir::Dims& dims : {ir::Dims{70000}, ir::Dims{3, 5}, ir::Dims{200, 131}, ir::Dims{7, 9, 301}})
+    for (const uint32_t percent : {0, 1, 40, 100}) {
+      std::vector<int32_t> data(static_cast<size_t>(ir::element_count(dims)));
+      std::vector<std::vector<int64_t>> want(dims.size());
+      for (size_t i = 0; i < data.size(); ++i) {
+        data[i] = engine() % 100 < percent ? -1 : 0;
+        auto rest = static_cast<int64_t>(i);
+        for (size_t axis = dims.size(); data[i] != 0 && axis-- > 0; rest /= dims[axis])
+          want[axis].push_back(rest % dims[axis]);
+      }
+      std::vector<int64_t> found(data.size() * dims.size() + 8, -7);
+      const ir::TensorView input{element::i32, dims, data.data()};
+      ir::MutableTensorView output{
+          element::i64, {static_cast<int64_t>(dims.size()), static_cast<int64_t>(data.size())}, found.data()};
+      const ir::AttributesOf<ir::NoAttrs> none;
+      non_zero({none, {&input, 1}, {&output, 1}});
+      const auto columns = static_cast<int64_t>(want[0].size());
+      ASSERT_EQ(output.dims, (ir::Dims{static_cast<int64_t>(dims.size()), columns}));
+      for (size_t axis = 0; axis < dims.size(); ++axis)
+        for (int64_t i = 0; i < columns; ++i)
+          ASSERT_EQ(found[axis * want[0].size() + static_cast<size_t>(i)], want[axis][static_cast<size_t>(i)])
+              << dims.size() << " axes, " << percent << " %, axis " << axis << " column " << i;
+      ASSERT_EQ(found[dims.size() * want[0].size()], -7);
+    }
 }
 
 TEST(RandomWords, SkippedWordsAreThoseNotDrawn) {

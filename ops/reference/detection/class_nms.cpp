@@ -139,6 +139,7 @@ void suppress_by_threshold(const ClassBoxes& part, const MulticlassNmsParams& pa
   const float extra = params.normalized ? 0.0f : 1.0f;
   const std::vector<int64_t> order = candidates(part, params, true);
   std::vector<SizedBox<float>> boxes;
+  boxes.reserve(order.size());
   for (const int64_t i : order) boxes.push_back(read_box(part.boxes + i * 4, extra));
   const Threshold threshold{static_cast<float>(params.iou_threshold), static_cast<float>(params.nms_eta)};
   for (const int64_t position :

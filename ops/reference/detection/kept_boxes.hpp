@@ -50,6 +50,32 @@ class KeptBoxes {
     return false;
   }
 
+  struct Met {
+    bool above;  // then the rest may be missing
+    F squares;
+  };
+  /// The same, and the sum of the squares of these overlaps.
+  template <class Overlap>
+  Met met(const SizedBox<F>& candidate, F threshold, const Overlap& overlap, int64_t first) const {
+    F sums[kBlock] = {};
+    for (size_t begin = static_cast<size_t>(first) / kBlock * kBlock; begin < count_; begin += kBlock) {
+      const Block& b = blocks_[begin / kBlock];
+      const auto used = static_cast<int32_t>(std::min(count_ - begin, kBlock));
+      const auto skipped = static_cast<int32_t>(std::max<int64_t>(first - static_cast<int64_t>(begin), 0));
+      int32_t above = 0;
+      for (int32_t i = 0; i < static_cast<int32_t>(kBlock); ++i) {
+        const F value = overlap(candidate, SizedBox<F>{b.x0[i], b.y0[i], b.x1[i], b.y1[i], b.area[i]});
+        const int32_t counts = static_cast<int32_t>(i < used) & static_cast<int32_t>(i >= skipped);
+        above |= static_cast<int32_t>(value > threshold) & counts;
+        sums[i] += counts != 0 ? value * value : 0;
+      }
+      if (above != 0) return {true, 0};
+    }
+    F sum = 0;
+    for (const F part : sums) sum += part;
+    return {false, sum};
+  }
+
  private:
   static constexpr size_t kBlock = 16;
   struct Block {

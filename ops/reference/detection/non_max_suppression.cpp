@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <queue>
 #include <span>
@@ -117,12 +118,12 @@ class ChosenBoxes {
  public:
   explicit ChosenBoxes(const std::vector<SizedBox<float>>& boxes) : boxes_(boxes) {}
 
-  void add(int64_t box) {
-    kept_.add(at(box));
-    order_.push_back(box);
+  void add(int64_t box) { kept_.add(at(box)); }
+  size_t size() const { return static_cast<size_t>(kept_.size()); }
+  KeptBoxes<float>::Met met(int64_t box, size_t first, float threshold) const {
+    return kept_.met(
+        at(box), threshold, [](const auto& a, const auto& b) { return overlap(a, b); }, static_cast<int64_t>(first));
   }
-  size_t size() const { return order_.size(); }
-  float overlap_with(int64_t box, size_t chosen) const { return overlap(at(box), at(order_[chosen])); }
   bool any_above(int64_t box, float threshold) const {
     return kept_.any_above(at(box), threshold, [](const auto& a, const auto& b) { return overlap(a, b); });
   }
@@ -132,7 +133,6 @@ class ChosenBoxes {
 
   const std::vector<SizedBox<float>>& boxes_;
   KeptBoxes<float> kept_;
-  std::vector<int64_t> order_;
 };
 
 class ChosenRotatedBoxes {
@@ -143,6 +143,15 @@ class ChosenRotatedBoxes {
   size_t size() const { return order_.size(); }
   float overlap_with(int64_t box, size_t chosen) const {
     return overlap(boxes_[static_cast<size_t>(box)], boxes_[static_cast<size_t>(order_[chosen])]);
+  }
+  KeptBoxes<float>::Met met(int64_t box, size_t first, float threshold) const {
+    float squares = 0;
+    for (size_t i = first; i < order_.size(); ++i) {
+      const float value = overlap_with(box, i);
+      if (value > threshold) return {true, 0};
+      squares += value * value;
+    }
+    return {false, squares};
   }
   bool any_above(int64_t box, float threshold) const {
     for (size_t i = order_.size(); i-- > 0;)
@@ -205,6 +214,7 @@ void choose_softly(const float* scores, int64_t count, const Thresholds& thresho
   // Not equal ones: a suppressed box has the score 0, which a threshold of 0 must not let pass.
   const std::vector<int64_t> order = best_above({scores, static_cast<size_t>(count)}, thresholds.score, false);
   std::priority_queue<Candidate> sunk;
+  const float most_overlap = soft_keeps_overlaps ? std::numeric_limits<float>::infinity() : thresholds.iou;
   size_t turn = 0;
   while (static_cast<int64_t>(chosen.size()) < thresholds.most && (turn < order.size() || !sunk.empty())) {
     Candidate next;
@@ -216,15 +226,11 @@ void choose_softly(const float* scores, int64_t count, const Thresholds& thresho
       ++turn;
     }
     const float before = next.score;
-    bool dropped = false;
-    for (size_t i = chosen.size(); i-- > next.compared && !dropped;) {
-      const float iou = chosen.overlap_with(next.box, i);
-      // Most boxes are apart: exp(0) is 1.
-      const float exponent = -0.5f / thresholds.sigma * iou * iou;
-      if (exponent != 0) next.score *= std::exp(exponent);
-      dropped = (iou > thresholds.iou && !soft_keeps_overlaps) || next.score <= thresholds.score;
-    }
-    if (dropped) continue;
+    // Each overlap is a factor exp(-overlap^2 / 2 sigma), so their product is one exponential.
+    const auto met = chosen.met(next.box, next.compared, most_overlap);
+    if (met.above) continue;
+    if (met.squares != 0) next.score *= std::exp(-0.5f / thresholds.sigma * met.squares);
+    if (!(next.score > thresholds.score)) continue;  // also of a NaN
     next.compared = chosen.size();
     // A box whose score sank waits for its new turn.
     if (next.score != before) {

@@ -107,6 +107,7 @@ std::vector<Box> choose(const std::vector<Box>& boxes, const ProposalParams& par
   for (const Box& box : boxes) scores.push_back(box.score);
   const std::vector<int64_t> order = best_first(scores, params.pre_nms_topn);
   std::vector<SizedBox<float>> candidates;
+  candidates.reserve(order.size());
   for (const int64_t i : order) candidates.push_back(sized(boxes[static_cast<size_t>(i)], convention.extra));
   std::vector<Box> kept;
   for (const int64_t position : suppressed(candidates, params.post_nms_topn, {static_cast<float>(params.nms_thresh)},

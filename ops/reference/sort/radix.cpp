@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 namespace terroir::ops::reference {
@@ -9,6 +10,57 @@ namespace {
 
 template <class Key>
 using RankOf = decltype(rank_of(Key{}));
+
+/// One pass counts the values of all digits.
+template <class Key>
+Key* sort_by_bytes(Key* keys, Key* spare, int64_t n) {
+  constexpr size_t kDigits = sizeof(RankOf<Key>), kValues = 256;
+  std::array<std::array<uint32_t, kValues>, kDigits> counts{};
+  for (int64_t i = 0; i < n; ++i) {
+    RankOf<Key> rank = rank_of(keys[i]);
+#pragma GCC unroll 8
+    for (size_t d = 0; d < kDigits; ++d, rank >>= 8) ++counts[d][rank & 0xff];
+  }
+  for (size_t d = 0; d < kDigits; ++d) {
+    const size_t shift = 8 * d;
+    const auto digit = [shift](const Key& key) { return static_cast<size_t>(rank_of(key) >> shift & 0xff); };
+    if (counts[d][digit(keys[0])] == static_cast<uint64_t>(n)) continue;  // one value everywhere
+    uint32_t begin = 0;
+    for (uint32_t& count : counts[d]) begin += std::exchange(count, begin);
+    for (int64_t i = 0; i < n; ++i) spare[counts[d][digit(keys[i])]++] = keys[i];
+    std::swap(keys, spare);
+  }
+  return keys;
+}
+
+/// Only bits that differ count, in digits so wide that sums over their values pay only for many keys.
+template <class Key>
+[[gnu::noinline]] Key* sort_by_wide_digits(Key* keys, Key* spare, int64_t n) {
+  using Rank = RankOf<Key>;
+  Rank any = 0, all = ~Rank{0};
+  for (int64_t i = 0; i < n; ++i) {
+    any |= rank_of(keys[i]);
+    all &= rank_of(keys[i]);
+  }
+  const Rank differing = any ^ all;
+  if (differing == 0) return keys;
+  constexpr int kWidest = 11;
+  const int lowest = std::countr_zero(differing), bits = static_cast<int>(std::bit_width(differing)) - lowest;
+  const int passes = (bits + kWidest - 1) / kWidest, width = (bits + passes - 1) / passes;
+  const Rank mask = (Rank{1} << width) - 1;
+  std::array<uint32_t, 1 << kWidest> counts;
+  for (int shift = lowest; shift < lowest + bits; shift += width) {
+    if ((differing >> shift & mask) == 0) continue;
+    const auto digit = [=](const Key& key) { return static_cast<size_t>(rank_of(key) >> shift & mask); };
+    std::fill_n(counts.begin(), mask + 1, 0);
+    for (int64_t i = 0; i < n; ++i) ++counts[digit(keys[i])];
+    uint32_t begin = 0;
+    for (size_t value = 0; value <= mask; ++value) begin += std::exchange(counts[value], begin);
+    for (int64_t i = 0; i < n; ++i) spare[counts[digit(keys[i])]++] = keys[i];
+    std::swap(keys, spare);
+  }
+  return keys;
+}
 
 template <class Key>
 Key* sort_keys(Key* keys, Key* spare, int64_t n) {
@@ -23,22 +75,7 @@ Key* sort_keys(Key* keys, Key* spare, int64_t n) {
     }
     return keys;
   }
-  constexpr size_t kDigits = sizeof(RankOf<Key>), kValues = 256;
-  std::array<std::array<uint32_t, kValues>, kDigits> counts{};
-  for (int64_t i = 0; i < n; ++i) {
-    RankOf<Key> rank = rank_of(keys[i]);
-    for (size_t d = 0; d < kDigits; ++d, rank >>= 8) ++counts[d][rank & 0xff];
-  }
-  for (size_t d = 0; d < kDigits; ++d) {
-    const size_t shift = 8 * d;
-    const auto digit = [shift](const Key& key) { return static_cast<size_t>(rank_of(key) >> shift & 0xff); };
-    if (counts[d][digit(keys[0])] == static_cast<uint64_t>(n)) continue;  // one value everywhere
-    uint32_t begin = 0;
-    for (uint32_t& count : counts[d]) begin += std::exchange(count, begin);
-    for (int64_t i = 0; i < n; ++i) spare[counts[d][digit(keys[i])]++] = keys[i];
-    std::swap(keys, spare);
-  }
-  return keys;
+  return n < 2560 ? sort_by_bytes(keys, spare, n) : sort_by_wide_digits(keys, spare, n);
 }
 
 /// The one that would be at `k` if the ranks were sorted; k becomes its place among those that equal it.
