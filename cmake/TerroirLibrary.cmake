@@ -20,7 +20,7 @@ list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "${once_per_model}")
 # Of these nodes, too: a run only hands out tasks, whose loops are in the kernels.
 set(TERROIR_HANDING_OUT ${TERROIR_SOURCES})
 string(CONCAT handing_out "^${PROJECT_SOURCE_DIR}/plugins/cpu/nodes/("
-  "axis_copy|blocks|concat_split|cum_sum|eltwise|elementwise|extension|fourier|group_normalization|"
+  "axis_copy|blocks|concat_split|ctc_greedy|cum_sum|eltwise|elementwise|extension|fourier|group_normalization|"
   "infrastructure|interpolate|interpolate_axes|interpolate_geometry|late_axis|mvn|norm|pad|recurrent_weights|"
   "reduce|region_yolo|repeat|rms_norm|row_table|slice|softmax|stage_node|stft|transpose|view)\\.cpp$")
 list(FILTER TERROIR_HANDING_OUT INCLUDE REGEX "${handing_out}")
@@ -29,8 +29,8 @@ set(TERROIR_RARE_REFERENCES ${TERROIR_SOURCES})
 string(CONCAT rare_references "^${PROJECT_SOURCE_DIR}/ops/reference/"
   "(convolution|control_flow|image|matrix/einsum|movement|normalization|pooling|sequence|signals|sort|sparse|terroir1)")
 list(FILTER TERROIR_RARE_REFERENCES INCLUDE REGEX "${rare_references}")
-# TopK of the CPU device sorts with it, whatever the type.
-list(FILTER TERROIR_RARE_REFERENCES EXCLUDE REGEX "/ops/reference/sort/radix\\.cpp$")
+# TopK of the CPU device sorts with the one, whatever the type; the others have no kernels.
+list(FILTER TERROIR_RARE_REFERENCES EXCLUDE REGEX "/ops/reference/(sort/radix|movement/unique|sparse/embedding)\\.cpp$")
 # Suppression of boxes compares one with whole blocks of others, which takes vectors only where the compiler may divide
 # before it knows whether the quotient counts. That changes no value.
 set(TERROIR_BLOCK_LOOPS ${TERROIR_SOURCES})

@@ -294,7 +294,9 @@ class Decomposition {
 };
 
 bool is_ready(const ir::Graph& graph, const ir::Node& node) {
-  if (!node.is("Einsum") || node.outputs[0].type != element::f32 || node.outputs[0].shape.is_dynamic()) return false;
+  if (!node.is("Einsum") || node.outputs[0].shape.is_dynamic()) return false;
+  const element::Type type = node.outputs[0].type;
+  if (type != element::f32 && !(type.is_integral_number() && type.bitwidth() >= 8)) return false;
   return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ir::Value input) {
     const PartialShape& shape = graph.port(input).shape;
     return shape.is_static() && shape_size(shape.to_shape()) > 0;

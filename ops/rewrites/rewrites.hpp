@@ -82,8 +82,9 @@ ir::Pass collapse_recurrent_loop(const ir::OpRegistry& registry);
 
 /// Einsum -> MatMul of two operands after the other (the pair with the smallest product first), with Transposes only
 /// where the equation's order is that of no matrix product, ReduceSum over axes of one operand, Multiply where nothing
-/// is summed or all axes are shared, Gather of diagonals. Refuses: types other than f32 (the reference wraps integers
-/// and sums wider), unknown extents (they may be known when shapes are bound), operands without elements.
+/// is summed or all axes are shared, Gather of diagonals. Integers wrap around in all of these. Refuses: other floats
+/// than f32 (the reference sums wider), packed integers, unknown extents (they may be known when shapes are bound),
+/// operands without elements.
 ir::Pass decompose_einsum(const ir::OpRegistry& registry);
 
 }  // namespace terroir::ops

@@ -53,6 +53,38 @@ TEST_P(SelectKernelsTest, NextSkipsNothingThatIsBetter) {
   }
 }
 
+// As many elements as there are bests are as good as the worst of them, and NaN is none.
+TEST_P(SelectKernelsTest, BestsOfParts) {
+  const auto& kernels = cpu::select_kernels(isa());
+  ASSERT_LE(kernels.bests, 64);
+  for (const int64_t n : {int64_t{0}, kernels.bests - 1, kernels.bests, 2 * kernels.bests + 1, 5 * kernels.bests - 3}) {
+    const GuardedBuffer<float> row(values_with_ties(n, static_cast<uint32_t>(n)));
+    for (const bool largest : {false, true}) {
+      GuardedBuffer<float> bests(kernels.bests);
+      kernels.bests_of(row.data(), n, largest, bests.data());
+      EXPECT_TRUE(bests.intact());
+      std::vector<float> expected(static_cast<size_t>(kernels.bests), largest ? -kInf : kInf);
+      for (int64_t i = 0; i < n / kernels.bests * kernels.bests; ++i) {
+        float& best = expected[static_cast<size_t>(i % kernels.bests)];
+        if (largest ? row[i] > best : row[i] < best) best = row[i];
+      }
+      for (int64_t j = 0; j < kernels.bests; ++j) ASSERT_EQ(bests[j], expected[static_cast<size_t>(j)]) << j;
+    }
+  }
+}
+
+TEST_P(SelectKernelsTest, FirstLargest) {
+  const auto& kernels = cpu::select_kernels(isa());
+  for (const int64_t n : sizes_around(4 * lanes()))
+    for (uint32_t seed = 0; seed < 40 && n > 0; ++seed) {
+      const GuardedBuffer<float> row(values_with_ties(n, seed));
+      int64_t best = 0;
+      for (int64_t i = 1; i < n; ++i)
+        if (row[i] > row[best]) best = i;
+      ASSERT_EQ(kernels.first_largest(row.data(), n), best) << n << " seed " << seed;
+    }
+}
+
 TEST_P(SelectKernelsTest, BestOfColumns) {
   for (const int64_t columns : sizes_around(64)) {
     for (const int64_t extent : {1, 2, 3, 21}) {

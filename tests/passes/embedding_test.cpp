@@ -73,6 +73,26 @@ TEST(EmbeddingBags, OneLongBag) {
   check(m, m.op("EmbeddingBagOffsetsSum", {m.input({kRows, 300}), m.integers(indices), m.integers({0})}));
 }
 
+// Integers wrap around; the reference shares out their bags.
+TEST(EmbeddingBags, Integers) {
+  for (const auto& [type, mean] : {std::pair{"i32", false}, {"i8", false}, {"i64", true}}) {
+    SCOPED_TRACE(type);
+    GraphMaker m;
+    std::vector<int64_t> indices(4000), offsets(200);
+    for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int64_t>(i * 7 % kRows);
+    for (size_t i = 0; i < offsets.size(); ++i) offsets[i] = static_cast<int64_t>(i < 3 ? 0 : i * 20);
+    const std::vector<ir::Value> in = {
+        m.op("Convert", {m.op("Multiply", {m.input({kRows, 67}), m.scalar(100)})}, {{"destination_type", type}}),
+        m.integers(indices), m.integers(offsets)};
+    const ir::Value bags =
+        mean ? m.op("EmbeddingBagOffsets", in, {{"reduction", "mean"}}) : m.op("EmbeddingBagOffsetsSum", in);
+    m.result(bags);
+    expect_same_as_interpreter(m, 0);
+    const std::string layer = m.graph().node(bags.node).name;
+    EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::Isa::scalar, layer), "threaded:any");
+  }
+}
+
 TEST(EmbeddingBags, Errors) {
   const auto error = [](const std::vector<int64_t>& indices, const std::vector<int64_t>& offsets, bool segments) {
     GraphMaker m;

@@ -1,6 +1,7 @@
 // TopK on the CPU device against the interpreter: the same bits, on every instruction set, with 1 and 2 threads.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
 #include <random>
 
@@ -57,6 +58,36 @@ TEST(TopK, FewAndManyOfARow) {
   for (const int64_t extent : {1, 2, 15, 16, 17, 67, 131, 1000})
     for (const int64_t k : {int64_t{1}, int64_t{2}, int64_t{5}, extent / 2, extent - 1, extent})
       if (k >= 1 && k <= extent) check<float>({{5, extent}, 1, k});
+}
+
+// Rows whose parts tell what is worth keeping: all the same, sorted both ways, of denormal numbers, of none.
+TEST(TopK, LongRows) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const std::vector<std::function<float(int64_t)>> rows = {
+      [](int64_t) { return 1.5f; },
+      [](int64_t i) { return static_cast<float>(i) - 300; },
+      [](int64_t i) { return 300 - static_cast<float>(i); },
+      [](int64_t i) { return static_cast<float>(i * 7919 % 2003) * 1e-43f; },
+      [](int64_t i) { return i % 3 == 0 ? -0.0f : 0.0f; },
+      [=](int64_t i) { return i % 700 == 5 ? 1.0f : nan; },
+      [=](int64_t i) { return i % 2 == 0 ? inf : -inf; },
+      [](int64_t i) { return (i % 2 == 0 ? -1 : 1) * std::numeric_limits<float>::max(); },
+      [](int64_t i) { return static_cast<float>(i * 7919 % 2003); }};
+  HostTensor data(element::f32, {static_cast<int64_t>(rows.size()), 2003});
+  for (int64_t i = 0; i < data.view().count(); ++i)
+    data.writable().as<float>()[i] = rows[static_cast<size_t>(i / 2003)](i % 2003);
+  for (const char* mode : {"max", "min"})
+    for (const int64_t k : {1, 4, 16, 33, 62}) {
+      SCOPED_TRACE(::testing::Message() << mode << " k " << k);
+      GraphMaker m;
+      const ir::Value top = m.op("TopK", {m.input({static_cast<int64_t>(rows.size()), 2003}), m.scalar_integer(k)},
+                                 {{"axis", "1"}, {"mode", mode}, {"sort", "value"}});
+      m.result(top);
+      m.result({top.node, 1});
+      std::vector<std::vector<HostTensor>> inputs(1);
+      inputs[0].push_back(data);
+      expect_same_as_interpreter(m.graph(), inputs, 0);
+    }
 }
 
 TEST(TopK, OrdersOfTheResult) {

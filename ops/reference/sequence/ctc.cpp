@@ -12,33 +12,6 @@
 namespace terroir::ops::reference {
 namespace {
 
-// The only loop of this file that is worth its size in vectors.
-#pragma GCC push_options
-#pragma GCC optimize("O3")
-/// The first of the largest; classes of NaN count only as the first one of all, which nothing exceeds.
-int64_t best_class(const float* row, int64_t classes) {
-  // Maxima side by side, so that compilers use vectors, if they do not unroll the inner loop first.
-  constexpr int64_t kLanes = 16;
-  float most[kLanes];
-  std::fill_n(most, kLanes, row[0]);
-  int64_t c = 0;
-  for (; c + kLanes <= classes; c += kLanes)
-#pragma GCC unroll 1
-    for (int64_t i = 0; i < kLanes; ++i) most[i] = row[c + i] > most[i] ? row[c + i] : most[i];
-  for (; c < classes; ++c) most[0] = row[c] > most[0] ? row[c] : most[0];
-  const float best = *std::max_element(most, most + kLanes);
-  // Whether it is among the next ones is a question for vectors, too.
-  for (c = 0; c + kLanes <= classes; c += kLanes) {
-    int32_t hits = 0;
-#pragma GCC unroll 1
-    for (int64_t i = 0; i < kLanes; ++i) hits += row[c + i] == best;
-    if (hits != 0) break;
-  }
-  const float* found = std::find(row + c, row + classes, best);
-  return found == row + classes ? 0 : found - row;
-}
-#pragma GCC pop_options
-
 int64_t read_blank(const ir::EvalContext& ctx, size_t input, int64_t classes, const char* op) {
   const int64_t blank = ctx.inputs.size() > input ? read_integer(ctx.inputs[input], "blank_index") : classes - 1;
   if (blank < 0 || blank >= classes)
@@ -107,7 +80,14 @@ double log_likelihood(const std::vector<int64_t>& target, int64_t times, int64_t
 
 }  // namespace
 
-void ctc_greedy_decoder(const ir::EvalContext& ctx, bool merge_repeated) {
+int64_t best_class(const float* row, int64_t classes) {
+  int64_t best = 0;
+  for (int64_t c = 1; c < classes; ++c)
+    if (row[c] > row[best]) best = c;
+  return best;
+}
+
+void ctc_greedy_decoder(const ir::EvalContext& ctx, bool merge_repeated, BestClass best) {
   constexpr const char* kOp = "CTCGreedyDecoder";
   const ir::Dims& dims = ctx.inputs[0].dims;
   if (dims.size() != 3 || dims[2] < 1 || ctx.inputs[1].dims != ir::Dims{dims[0], dims[1]})
@@ -120,7 +100,7 @@ void ctc_greedy_decoder(const ir::EvalContext& ctx, bool merge_repeated) {
     auto to = static_cast<size_t>(n * times);
     int64_t before = -1;
     for (int64_t t = 0; t < times && mask[static_cast<size_t>(t * items + n)] != 0; ++t) {
-      const int64_t found = best_class(data.data() + (t * items + n) * classes, classes);
+      const int64_t found = best(data.data() + (t * items + n) * classes, classes);
       if (found != classes - 1 && !(merge_repeated && found == before)) result[to++] = static_cast<float>(found);
       before = found;
     }
@@ -128,7 +108,7 @@ void ctc_greedy_decoder(const ir::EvalContext& ctx, bool merge_repeated) {
   from_floats(result, ctx.outputs[0], kOp);
 }
 
-void ctc_greedy_decoder_seq_len(const ir::EvalContext& ctx, bool merge_repeated) {
+void ctc_greedy_decoder_seq_len(const ir::EvalContext& ctx, bool merge_repeated, BestClass best) {
   constexpr const char* kOp = "CTCGreedyDecoderSeqLen";
   const ir::Dims& dims = ctx.inputs[0].dims;
   if (dims.size() != 3 || dims[2] < 1) throw_error(ErrorCode::shape_mismatch, kOp, ": data is ", dims);
@@ -143,7 +123,7 @@ void ctc_greedy_decoder_seq_len(const ir::EvalContext& ctx, bool merge_repeated)
     int64_t count = 0;
     int64_t before = -1;
     for (int64_t t = 0; t < lengths[static_cast<size_t>(n)]; ++t) {
-      const int64_t found = best_class(data.data() + (n * dims[1] + t) * dims[2], dims[2]);
+      const int64_t found = best(data.data() + (n * dims[1] + t) * dims[2], dims[2]);
       if (found != blank && !(merge_repeated && found == before))
         classes[static_cast<size_t>(n * dims[1] + count++)] = found;
       before = found;

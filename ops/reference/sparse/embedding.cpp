@@ -6,6 +6,7 @@
 #include "ops/reference/dispatch.hpp"
 #include "ops/reference/element_copy.hpp"
 #include "ops/reference/floats.hpp"
+#include "ops/reference/parallel.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops::reference {
@@ -42,9 +43,9 @@ void reduce(const ir::EvalContext& ctx, const Bags& bags, const ir::TensorView* 
     const T* src = table.as<T>();
     const T* weight = weights ? weights->as<T>() : nullptr;
     T* dst = ctx.outputs[0].as<T>();
-    std::vector<C> sum(static_cast<size_t>(length));
-    for (size_t bag = 0; bag + 1 < bags.begins.size(); ++bag, dst += length) {
+    const auto reduce_bag = [&](size_t bag, std::vector<C>& sum) {
       const int64_t begin = bags.begins[bag], end = bags.begins[bag + 1];
+      T* to = dst + static_cast<int64_t>(bag) * length;
       std::fill(sum.begin(), sum.end(), C(0));
       for (int64_t i = begin; i < end; ++i) {
         const T* row = src + bags.rows[static_cast<size_t>(i)] * length;
@@ -61,9 +62,16 @@ void reduce(const ir::EvalContext& ctx, const Bags& bags, const ir::TensorView* 
           else
             value = static_cast<T>(sum[k] / static_cast<C>(end - begin));
         }
-        dst[k] = value;
+        to[k] = value;
       }
-    }
+    };
+    constexpr int64_t kTaskElements = 16384;
+    const int64_t of_bag = length * static_cast<int64_t>(bags.rows.size()) / std::max<int64_t>(1, wanted[0]);
+    parallel_ranges(wanted[0], std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, of_bag)),
+                    [&](int64_t begin, int64_t end) {
+                      std::vector<C> sum(static_cast<size_t>(length));
+                      for (int64_t bag = begin; bag < end; ++bag) reduce_bag(static_cast<size_t>(bag), sum);
+                    });
   });
 }
 

@@ -2,12 +2,16 @@
 // How: an element becomes an integer key, its rank before its position, so that the order of keys is that of the
 //   reference: best first, of equal elements the first one. The best k keys of a row gather in a buffer of twice their
 //   number; whenever it is full, the worse half goes, and what follows must beat the worst of the rest. In f32 vectors
-//   skip all that does not, so a row costs little more than reading it once. Where k is a large part of the row, all
+//   skip all that does not; what the first must beat follows from the best of some parts of the row, of which the k
+//   best are as many elements. So a row costs little more than reading it once. Where k is a large part of the row, all
 //   keys are made, the bound is found and the best are sorted digit by digit (ops/reference/sort/radix.hpp).
 // Layouts: plain. Slices that are not adjacent are transposed, a few columns at a time; the single best of f32 columns
 //   is found without.
 // Threads: slices of the rows or columns.
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
 #include <span>
 
 #include "ops/defs/sort/topk.hpp"
@@ -136,13 +140,22 @@ class TopKExecutor final : public Executor {
     Best<Key> best(keys, p_.k, p_.buffer_keys());
     const auto key_at = [&](int64_t i) { return key_of(row[i], static_cast<uint32_t>(i), p_.largest); };
     int64_t i = 0;
-    for (; i < p_.extent && !best.has_worst(); ++i) best.add(key_at(i));
     if constexpr (std::is_same_v<T, float>) {
+      std::optional<float> bound = first_bound(row);
+      if (!bound) {
+        for (; i < p_.extent && !best.has_worst(); ++i) best.add(key_at(i));
+        if (best.has_worst()) bound = row[position_of(best.worst())];
+      }
       const auto next = p_.largest ? kernels_.next_above : kernels_.next_below;
-      const auto skip = [&](int64_t from) { return next(row, from, p_.extent, row[position_of(best.worst())]); };
-      for (i = i < p_.extent ? skip(i) : i; i < p_.extent; i = skip(i + 1))
-        if (const Key key = key_at(i); key < best.worst()) best.add(key);
+      const auto skip = [&](int64_t from) { return from < p_.extent ? next(row, from, p_.extent, *bound) : from; };
+      for (i = skip(i); i < p_.extent; i = skip(i + 1)) {
+        const Key key = key_at(i);
+        if (best.has_worst() && !(key < best.worst())) continue;
+        best.add(key);
+        if (best.has_worst()) bound = row[position_of(best.worst())];
+      }
     } else {
+      for (; i < p_.extent && !best.has_worst(); ++i) best.add(key_at(i));
       for (; i < p_.extent; ++i)
         if (const Key key = key_at(i); key < best.worst()) best.add(key);
     }
@@ -150,6 +163,26 @@ class TopKExecutor final : public Executor {
     if (p_.by_index)
       std::sort(keys, keys + p_.k, [](const Key& a, const Key& b) { return position_of(a) < position_of(b); });
     return found;
+  }
+
+  /// What at least k elements are better than, if vectors find it.
+  std::optional<float> first_bound(const float* row) const {
+    // More of the row gives a closer bound; where this ends, reading on would take longer than what is kept in vain.
+    constexpr int64_t kRead = 512, kMost = 64;
+    int64_t count = kernels_.bests;
+    if (p_.k > count || p_.extent < 2 * count) return std::nullopt;
+    float bests[kMost];
+    kernels_.bests_of(row, std::min(p_.extent, kRead * p_.k), p_.largest, bests);
+    const auto better = [this](float a, float b) { return p_.largest ? a > b : a < b; };
+    for (; count >= 4 * p_.k; count /= 2)
+      for (int64_t i = 0; i < count / 2; ++i)
+        if (better(bests[count / 2 + i], bests[i])) bests[i] = bests[count / 2 + i];
+    std::nth_element(bests, bests + p_.k - 1, bests + count, better);
+    const float bound = bests[p_.k - 1];
+    if (!std::isfinite(bound)) return std::nullopt;
+    // A little worse, so that it is beaten by those that equal it, also where denormal numbers count as zeros.
+    const float step = std::max(std::fabs(bound) * 0x1p-22f, std::numeric_limits<float>::min());
+    return p_.largest ? bound - step : bound + step;
   }
 
   const Key* best_of_ranks(const T* row, Key* keys) const {

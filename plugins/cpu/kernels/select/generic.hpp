@@ -35,6 +35,47 @@ int64_t next(const float* x, int64_t begin, int64_t end, float bound) {
   return i;
 }
 
+constexpr int kBests = 4;  // vectors
+
+void bests_of(const float* x, int64_t n, bool largest, float* values) {
+  const V worst(largest ? -__builtin_inff() : __builtin_inff());
+  V best[kBests];
+  unroll<kBests>([&](auto j) TERROIR_INLINE_LAMBDA { best[j] = worst; });
+  const auto each_block = [&](auto better) TERROIR_INLINE_LAMBDA {
+    for (int64_t i = 0; i + kBests * kLanes <= n; i += kBests * kLanes)
+      unroll<kBests>([&](auto j) TERROIR_INLINE_LAMBDA { best[j] = better(loadu(x + i + j * kLanes), best[j]); });
+  };
+  if (largest) {
+    each_block([](V a, V b) TERROIR_INLINE_LAMBDA { return max(a, b); });
+  } else {
+    each_block([](V a, V b) TERROIR_INLINE_LAMBDA { return min(a, b); });
+  }
+  unroll<kBests>([&](auto j) TERROIR_INLINE_LAMBDA { storeu(values + j * kLanes, best[j]); });
+}
+
+int64_t first_largest(const float* x, int64_t n) {
+  constexpr int kVectors = 4;
+  if (x[0] != x[0]) return 0;
+  if (n < kLanes) {
+    int64_t best = 0;
+    for (int64_t i = 1; i < n; ++i) best = x[i] > x[best] ? i : best;
+    return best;
+  }
+  V best[kVectors];
+  unroll<kVectors>([&](auto j) TERROIR_INLINE_LAMBDA { best[j] = V(x[0]); });
+  int64_t i = 0;
+  for (; i + kVectors * kLanes <= n; i += kVectors * kLanes)
+    unroll<kVectors>([&](auto j) TERROIR_INLINE_LAMBDA { best[j] = max(loadu(x + i + j * kLanes), best[j]); });
+  for (; i + kLanes <= n; i += kLanes) best[0] = max(loadu(x + i), best[0]);
+  best[1] = max(loadu(x + n - kLanes), best[1]);
+  const V most(reduce_max(max(max(best[0], best[1]), max(best[2], best[3]))));
+  for (i = 0; i + kLanes <= n; i += kLanes) {
+    const uint32_t bits = lane_bits(loadu(x + i) == most);
+    if (bits != 0) return i + __builtin_ctz(bits);
+  }
+  return n - kLanes + __builtin_ctz(lane_bits(loadu(x + n - kLanes) == most));
+}
+
 // So many columns that the compiler keeps the best of them in the L1 cache and in whole vectors.
 constexpr int64_t kColumns = 64;
 
@@ -111,7 +152,8 @@ void places(const float* sorted, int64_t length, const float* values, int64_t n,
 }  // namespace
 
 const SelectKernels& select_table() {
-  static constexpr SelectKernels kTable = {&next<Above>, &next<Below>, &best_of_columns, &places};
+  static constexpr SelectKernels kTable = {&next<Above>,   &next<Below>,     &bests_of, kBests * kLanes,
+                                           &first_largest, &best_of_columns, &places};
   return kTable;
 }
 
