@@ -1,8 +1,10 @@
 #pragma once
 // What: ConvolutionChain of the set "cpu": convolutions of which each reads the result of the one before and nobody
-// else does, run strip by strip; made by the pass fuse_convolution_chains.
-// Formula: y = stage[n-1](... stage[1](stage[0](x))), every stage a convolution with its fused chain. With `mean`,
-//   output 1 is the mean of each channel of y over the spatial axes, [N, C, 1 ...].
+// else does, run strip by strip, or a gate and the convolution that reads what it lets through; made by the pass
+// fuse_convolution_chains.
+// Formula: y = stage[n-1](... stage[1](stage[0](x))), every stage a convolution with its fused chain, or the first of
+//   two a Multiply of x [N, C, spatial] and a gate [N or 1, C, 1 ...]. With `mean`, output 1 is the mean of each channel
+//   of y over the spatial axes, [N, C, 1 ...].
 // Shapes: those of the stages. Types: f32.
 #include <memory>
 #include <string>
@@ -26,6 +28,8 @@ struct ConvolutionChainAttrs {
   };
   std::vector<Stage> stages;
   bool mean = false;
+
+  bool begins_with_gate() const { return stages[0].schema->type == "Multiply"; }
 
   template <class V>
   void visit(V& v) {

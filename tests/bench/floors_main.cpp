@@ -67,6 +67,7 @@ Work work_of(const cpu::NodeContext& context, const cpu::Step& step) {
   if (node.is("MatMul")) return product_work(context);
   if (node.is(cpu::kConvolutionChainType)) {
     for (const auto& stage : cpu::stage_nodes(context)) {
+      if (stage->node.is("Multiply")) continue;  // a gate
       const Work one = convolution_work(stage->context, {});
       work.flops += one.flops;
       work.weight_bytes += one.weight_bytes;

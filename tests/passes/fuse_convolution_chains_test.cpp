@@ -1,5 +1,6 @@
-// Convolutions around a depthwise one as one step: graph text before and after, what stays single steps, and results
-// against the interpreter and, bit for bit, over numbers of threads and places in a batch.
+// Convolutions around a depthwise one, and gates in front of a convolution, as one step: graph text before and after,
+// what stays single steps, and results against the interpreter and, bit for bit, over numbers of threads and places in
+// a batch.
 #include "plugins/cpu/passes/fuse_convolution_chains.hpp"
 
 #include <gtest/gtest.h>
@@ -67,7 +68,7 @@ TEST(FuseConvolutionChains, FewRowsAndGatesEndAtTheDepthwise) {
   m.result(inverted_residual(m, m.input({1, 8, 7, 7}), {8, 16, 8, 3, 1}, "Clamp"));
   ir::Value y = m.depthwise(m.conv(m.input({1, 8, 20, 20}), 16, 1, 1), 3, 2);
   y = m.op("Multiply", {y, m.input({1, 16, 1, 1})});
-  m.result(m.conv(y, 8, 1, 3));
+  m.result(m.conv(y, 8, 3, 3));
   EXPECT_EQ(chains(m.graph(), 2), 2u);
   EXPECT_EQ(chains(m.graph(), 3), 0u);
 }
@@ -90,6 +91,90 @@ TEST(FuseConvolutionChains, Refuses) {
   m.result(m.depthwise(m.conv(x, 16, 1, 5, 2), 3, 6));                      // of stride 2
   m.result(m.depthwise(m.op("Add", {m.conv(x, 16, 1, 7), m.input({1, 16, 20, 20})}), 3, 8));  // an operand of the run
   EXPECT_EQ(chains(m.graph(), 2) + chains(m.graph(), 3), 0u);
+}
+
+TEST(FuseConvolutionChains, AGateGoesIntoTheConvolutionBehindIt) {
+  GraphMaker m;
+  const ir::Value x = m.input({1, 3, 4, 5}), gate = m.input({1, 3, 1, 1});
+  const ir::Value y = m.conv(m.op("Multiply", {gate, x}), 2, 1, 1);
+  m.result(m.op("Add", {y, m.input({1, 2, 4, 5})}));
+  test::expect_rewrite("fuse_gate", m.graph(), fuse());
+}
+
+TEST(FuseConvolutionChains, RefusesGates) {
+  GraphMaker m;
+  const ir::Value x = m.input({1, 16, 8, 8}), gate = m.input({1, 16, 1, 1});
+  const ir::Value twice = m.op("Multiply", {x, gate});
+  m.result(m.conv(twice, 8, 1, 1));
+  m.result(m.op("Convert", {twice}, {{"destination_type", "i32"}}));        // the product is read elsewhere
+  m.result(m.conv(m.op("Multiply", {x, gate}), 17, 1, 2));                  // weights worth more than the source
+  m.result(m.conv(m.op("Multiply", {x, gate}), 8, 3, 3));                   // kernels of 3x3
+  m.result(m.conv(m.op("Multiply", {x, gate}), 8, 1, 4, 2));                // a stride
+  m.result(m.conv(m.op("Multiply", {x, m.input({1, 1, 8, 8})}), 8, 1, 5));  // a gate per position
+  m.result(m.conv(m.op("Add", {x, gate}), 8, 1, 6));                        // no gate
+  m.result(m.op("Convolution", {m.op("Multiply", {x, gate}), m.input({8, 16, 1, 1})},
+                {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}}));
+  EXPECT_EQ(chains(m.graph(), 2) + chains(m.graph(), 3), 0u);
+}
+
+/// Squeeze-and-excite with a residual, its mean made by any means.
+ir::Value gated(GraphMaker& m, ir::Value x, int64_t outputs, ir::Value gate) {
+  const ir::Value y = activated(m, m.conv(m.op("Multiply", {x, gate}), outputs, 1, 7), "Clamp", 8);
+  return m.op("Add", {y, m.random(m.dims(y), 9)});
+}
+
+TEST(GatedConvolutions, SameAsInterpreter) {
+  for (const auto& [batch, gates] : {std::pair<int64_t, int64_t>{1, 1}, {3, 3}, {3, 1}}) {
+    for (const int64_t channels : {3, 16, 37, 100}) {
+      for (const int64_t outputs : {1, 24, 65}) {
+        SCOPED_TRACE(testing::Message() << channels << " to " << outputs << ", " << gates << " gates of " << batch);
+        GraphMaker m;
+        const ir::Value x = m.conv(m.input({batch, 4, 19, 17}), channels, 3, 1);
+        m.result(x);  // what is read once has the gate at its own store
+        m.result(gated(m, x, outputs, m.op("Sigmoid", {m.input({gates, channels, 1, 1})})));
+        EXPECT_EQ(chains(m.graph(), 2), 1u);
+        test::expect_same_as_interpreter(m);
+      }
+    }
+  }
+}
+
+TEST(GatedConvolutions, BitsDependOnNoThreadAndNoBatch) {
+  const auto run = [&](int64_t batch, int threads, std::vector<test::HostTensor> inputs) {
+    GraphMaker m;
+    const ir::Value x = m.conv(m.input({batch, 4, 30, 31}), 50, 1, 1);
+    m.result(m.conv(m.op("Multiply", {x, m.input({batch, 50, 1, 1})}), 40, 1, 2));
+    const std::vector<std::vector<test::HostTensor>> runs(1, std::move(inputs));
+    return std::move(test::run_on_cpu(m.graph(), best_isa(), threads, runs)[0][0]);
+  };
+  const auto part = [](const test::HostTensor& all, int64_t image, ir::Dims dims) {
+    test::HostTensor one = test::random_tensor(dims, 9);
+    std::memcpy(const_cast<void*>(one.view().data),
+                static_cast<const char*>(all.view().data) + static_cast<size_t>(image) * one.view().bytes(),
+                one.view().bytes());
+    return one;
+  };
+  const auto both = [&] {
+    std::vector<test::HostTensor> inputs;
+    inputs.push_back(test::random_tensor({2, 4, 30, 31}, 1));
+    inputs.push_back(test::random_tensor({2, 50, 1, 1}, 2));
+    return inputs;
+  };
+  const test::HostTensor expected = run(2, 1, both());
+  for (const int threads : {2, 3, 4, 8})
+    EXPECT_EQ(std::memcmp(expected.view().data, run(2, threads, both()).view().data, expected.view().bytes()), 0)
+        << threads;
+  for (const int64_t image : {0, 1}) {
+    std::vector<test::HostTensor> alone;
+    alone.push_back(part(both()[0], image, {1, 4, 30, 31}));
+    alone.push_back(part(both()[1], image, {1, 50, 1, 1}));
+    const test::HostTensor single = run(1, 2, std::move(alone));
+    EXPECT_EQ(
+        std::memcmp(static_cast<const char*>(expected.view().data) + static_cast<size_t>(image) * single.view().bytes(),
+                    single.view().data, single.view().bytes()),
+        0)
+        << image;
+  }
 }
 
 TEST(ConvolutionChains, SameAsInterpreter) {

@@ -7,6 +7,7 @@
 
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/post_ops/post_ops.hpp"
+#include "plugins/cpu/nodes/channel_gate.hpp"
 #include "plugins/cpu/ops.hpp"
 #include "plugins/cpu/post_op_table.hpp"
 
@@ -117,19 +118,6 @@ Proposal propose_broadcast(const NodeContext& context) {
 // ---- a gate per image and channel
 // ------------------------------------------------------------------------------------
 
-/// Which input is [N or 1, C, 1 ...] against the other's [N, C, spatial]; -1: neither.
-int gate_input(const NodeContext& context) {
-  const ir::Dims& out = context.outputs[0].dims;
-  if (out.size() < 3 || out.size() > 5) return -1;
-  for (int gate = 1; gate >= 0; --gate) {
-    const ir::Dims& dims = context.inputs[static_cast<size_t>(gate)].dims;
-    if (context.inputs[static_cast<size_t>(1 - gate)].dims != out || dims.size() != out.size()) continue;
-    const bool over_spatial = std::all_of(dims.begin() + 2, dims.end(), [](int64_t d) { return d == 1; });
-    if (over_spatial && dims[1] == out[1] && (dims[0] == out[0] || dims[0] == 1)) return gate;
-  }
-  return -1;
-}
-
 class GateExecutor final : public Executor {
  public:
   GateExecutor(const NodeContext& context, int gate)
@@ -210,6 +198,18 @@ constexpr Impl kBroadcast[] = {
 };
 
 }  // namespace
+
+int gate_input(const NodeContext& context) {
+  const ir::Dims& out = context.outputs[0].dims;
+  if (out.size() < 3 || out.size() > 5) return -1;
+  for (int gate = 1; gate >= 0; --gate) {
+    const ir::Dims& dims = context.inputs[static_cast<size_t>(gate)].dims;
+    if (context.inputs[static_cast<size_t>(1 - gate)].dims != out || dims.size() != out.size()) continue;
+    const bool over_spatial = std::all_of(dims.begin() + 2, dims.end(), [](int64_t d) { return d == 1; });
+    if (over_spatial && dims[1] == out[1] && (dims[0] == out[0] || dims[0] == 1)) return gate;
+  }
+  return -1;
+}
 
 std::span<const Impl> broadcast_binary_impls() { return kBroadcast; }
 

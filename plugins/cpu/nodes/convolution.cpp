@@ -9,7 +9,6 @@
 #include "ir/base/error.hpp"
 #include "plugins/cpu/kernels/conv/gather.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
-#include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
 
 namespace terroir::cpu {
@@ -52,42 +51,27 @@ class ConvolutionExecutor final : public Executor {
       src = scratch;
       scratch += gathered_stride();
     }
-    const ConvSplit split = conv_split(plan, args.arena.threads());
-    args.arena.parallel_for_slots(split.count(), [&](int64_t slice, int64_t slot) {
-      const int64_t per_part = split.per_part();
-      LinesAhead ahead(args, slice / per_part, 1, slice % per_part, per_part);
-      const ConvArgs conv{src,
-                          packed,
-                          static_cast<float*>(args.outputs[0]),
-                          ops.data(),
-                          static_cast<int64_t>(conv_.chain.size()),
-                          scratch + slot * static_cast<int64_t>(scratch_stride()),
-                          conv_oc_ahead(plan, split, slice),
-                          ahead.get()};
-      kernel.run(plan, conv, conv_slice(plan, split, slice));
-    });
+    const ConvArgs whole{
+        src,    packed, static_cast<float*>(args.outputs[0]), ops.data(), static_cast<int64_t>(conv_.chain.size()),
+        scratch};
+    conv_.for_each_slice(args, whole,
+                         [&](ConvArgs& conv, const ConvTile& box, int64_t) { kernel.run(plan, conv, box); });
   }
 
   size_t scratch_bytes(int threads) const override {
-    const auto runs = static_cast<size_t>(std::min<int64_t>(threads, conv_split(conv_.plan, threads).count()));
-    return ((conv_.packed ? 0 : packed_stride()) + gathered_stride() + runs * scratch_stride()) * sizeof(float);
+    return ((conv_.packed ? 0 : packed_stride()) + gathered_stride() + conv_.scratch_floats(threads)) * sizeof(float);
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
-    const ConvSplit split = conv_split(conv_.plan, threads);
-    if (slice >= split.part_count()) return {};
-    return conv_.first_constants(conv_part(conv_.plan, split, slice));
+    return conv_.first_constants(threads, slice);
   }
   std::string kernel_name() const override {
     return concat(conv_.kernel.name, conv_.packed ? "" : "+pack", gathers_ ? "+gather" : "");
   }
 
  private:
-  /// Rounded to cache lines, so that threads do not write to each other's.
-  size_t scratch_stride() const noexcept { return (conv_.plan.scratch_floats + 15) / 16 * 16; }
-  size_t packed_stride() const noexcept { return (conv_.plan.packed_floats + 15) / 16 * 16; }
+  size_t packed_stride() const noexcept { return whole_lines(conv_.plan.packed_floats); }
   size_t gathered_stride() const noexcept {
-    if (!gathers_) return 0;
-    return (static_cast<size_t>(conv_gathered_floats(problem_, conv_.plan.block)) + 15) / 16 * 16;
+    return gathers_ ? whole_lines(static_cast<size_t>(conv_gathered_floats(problem_, conv_.plan.block))) : 0;
   }
 
   ConvProblem problem_;

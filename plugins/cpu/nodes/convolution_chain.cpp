@@ -324,6 +324,7 @@ class ConvolutionChainExecutor final : public Executor {
 };
 
 Proposal propose(const NodeContext& context) {
+  if (context.node.attrs<ConvolutionChainAttrs>().begins_with_gate()) return Reject{"a gate"};
   const auto nodes = stage_nodes(context);
   LayoutChoice choice;
   choice.inputs.resize(context.inputs.size());

@@ -60,6 +60,30 @@ PreparedConvolution::PreparedConvolution(const NodeContext& context, const ConvK
     bias = values_of(bias_constant);
 }
 
+void PreparedConvolution::for_each_slice(
+    const RunArgs& args, const ConvArgs& whole,
+    FunctionRef<void(ConvArgs& conv, const ConvTile& box, int64_t slot)> run) const noexcept {
+  const ConvSplit split = conv_split(plan, args.arena.threads());
+  args.arena.parallel_for_slots(split.count(), [&](int64_t slice, int64_t slot) {
+    const int64_t per_part = split.per_part();
+    LinesAhead ahead(args, slice / per_part, 1, slice % per_part, per_part);
+    ConvArgs conv = whole;
+    conv.scratch += slot * static_cast<int64_t>(whole_lines(plan.scratch_floats));
+    conv.oc_ahead = conv_oc_ahead(plan, split, slice);
+    conv.ahead = ahead.get();
+    run(conv, conv_slice(plan, split, slice), slot);
+  });
+}
+
+size_t PreparedConvolution::slots(int threads) const noexcept {
+  return static_cast<size_t>(std::min<int64_t>(threads, conv_split(plan, threads).count()));
+}
+
+FirstConstants PreparedConvolution::first_constants(int threads, int64_t slice) const noexcept {
+  const ConvSplit split = conv_split(plan, threads);
+  return slice < split.part_count() ? first_constants(conv_part(plan, split, slice)) : FirstConstants{};
+}
+
 FirstConstants PreparedConvolution::first_constants(const ConvTile& box) const noexcept {
   if (!packed || kernel.plan != conv::plan_dense) return {};
   const ConvProblem& e = plan.exec;

@@ -2,6 +2,7 @@
 // What: a convolution node made ready to run: its kernel, the plan, the packed weights and the chain at the store.
 #include <memory>
 
+#include "ir/base/function_ref.hpp"
 #include "plugins/cpu/executor.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/conv/conv.hpp"
@@ -15,8 +16,22 @@ Layout layout_of(ConvFormat format, int rank, Isa isa);
 /// The best kernel of a bucket between two formats, or null.
 const ConvKernel* find_conv_kernel(const ConvProblem& problem, Isa isa, ConvFormat src, ConvFormat dst);
 
+/// Floats, rounded to cache lines, so that threads do not write to each other's.
+constexpr size_t whole_lines(size_t floats) { return (floats + 15) / 16 * 16; }
+
 struct PreparedConvolution {
   PreparedConvolution(const NodeContext& context, const ConvKernel& conv_kernel, const ConvProblem& problem);
+
+  /// Calls `run` for every slice, on all threads, with `whole` made that slice's. `whole.scratch`: scratch_floats() of
+  /// memory.
+  void for_each_slice(const RunArgs& args, const ConvArgs& whole,
+                      FunctionRef<void(ConvArgs& conv, const ConvTile& box, int64_t slot)> run) const noexcept;
+  /// As many slices as may run at once.
+  size_t slots(int threads) const noexcept;
+  size_t scratch_floats(int threads) const noexcept { return slots(threads) * whole_lines(plan.scratch_floats); }
+
+  /// Of a loop over all slices; see Executor.
+  FirstConstants first_constants(int threads, int64_t slice) const noexcept;
 
   /// What a run over this box of the grid reads first: all its weights where there is one position, else a unit's.
   FirstConstants first_constants(const ConvTile& box) const noexcept;

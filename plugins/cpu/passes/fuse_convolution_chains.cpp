@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "ops/defs/reduction/reduce.hpp"
+#include "plugins/cpu/nodes/channel_gate.hpp"
 #include "plugins/cpu/nodes/convolution_chain.hpp"
+#include "plugins/cpu/nodes/gated_convolution.hpp"
 #include "plugins/cpu/passes/layouts.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
 
@@ -43,6 +46,18 @@ class Finder {
       if (is_op(last, "Convolution") && can_end_chain(context(last)) && pays(depthwise)) stages.push_back(last.id);
     }
     return stages;
+  }
+
+  /// The gate in front of a convolution, and the convolution; or none.
+  std::vector<ir::NodeId> behind_gate(ir::NodeId id, const std::set<ir::NodeId>& claimed) const {
+    const ir::Node& convolution = graph_.node(id);
+    if (!is_op(convolution, "Convolution") || claimed.contains(id)) return {};
+    const ir::Value source = convolution.inputs[0];
+    const ir::Node& gate = graph_.node(source.node);
+    if (!is_op(gate, "Multiply") || is_fused(gate) || graph_.uses(source).size() != 1 ||
+        gate_input(context(gate)) < 0 || gate.inputs[0] == gate.inputs[1] || !can_take_gate(context(convolution)))
+      return {};
+    return {gate.id, id};
   }
 
   /// The ReduceMean over the spatial axes of a depthwise convolution's result.
@@ -95,6 +110,7 @@ ir::Value add_chain(const ir::Graph& graph, const CpuOps& ops, std::vector<ir::N
     attrs.stages.push_back(std::move(stage));
   }
   if (attrs.mean) nodes.push_back(mean);
+  if (attrs.begins_with_gate()) std::swap(nodes[0], nodes[1]);  // it is called after the convolution
   return patch.add(ops.convolution_chain(), ir::make_attributes_of(std::move(attrs)), std::move(inputs),
                    std::move(nodes));
 }
@@ -113,6 +129,10 @@ ir::Pass fuse_convolution_chains(const CpuOps& ops, Isa isa, WeightsCache& weigh
               const ir::Value chain = add_chain(graph, ops, nodes, mean, patch);
               patch.replace({nodes.back(), 0}, chain);
               if (mean != ir::NodeId::none) patch.replace({mean, 0}, ir::Patch::output(chain, 1));
+            }
+            for (ir::NodeId id : graph.nodes()) {
+              const std::vector<ir::NodeId> nodes = finder.behind_gate(id, claimed);
+              if (!nodes.empty()) patch.replace({id, 0}, add_chain(graph, ops, nodes, ir::NodeId::none, patch));
             }
           }};
 }

@@ -3,6 +3,8 @@
 // become one step, so that the wide tensors between them stay in cache:
 //   Convolution -> GroupConvolution [-> Convolution]     =>  cpu.ConvolutionChain   (each with its fused chain)
 //   Convolution -> GroupConvolution -> ReduceMean(space) =>  cpu.ConvolutionChain {mean}, two outputs
+// And the gate of squeeze-and-excite goes into the 1x1 convolution behind it, where that has few weights:
+//   Multiply(x, gate) -> Convolution                     =>  cpu.ConvolutionChain
 // Refuses: a value that something else reads too, weights known at run time, kernels that cannot work strip by strip
 // (see nodes/convolution_chain.hpp), chains with operands of a run in front of the last stage.
 #include "ir/pass/pass_manager.hpp"

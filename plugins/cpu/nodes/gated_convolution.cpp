@@ -1,0 +1,145 @@
+// ConvolutionChain of the set "cpu" whose first stage is a gate: squeeze-and-excite multiplies every channel by a
+// number that is known last, and the 1x1 convolution behind it reads the product once. Weights that the gate has scaled
+// do the same: sum over i of (x[i] * gate[i]) * w[i] = sum over i of x[i] * (gate[i] * w[i]). Layouts: channel blocks.
+// Threads: slices of the convolution; each thread scales weights of its own, when it meets an image for the first time,
+// so results depend on the image alone.
+#include "plugins/cpu/nodes/gated_convolution.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "ir/base/error.hpp"
+#include "plugins/cpu/kernels/post_ops/post_ops.hpp"
+#include "plugins/cpu/nodes/channel_gate.hpp"
+#include "plugins/cpu/nodes/convolution_problem.hpp"
+#include "plugins/cpu/nodes/stage_node.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+const ConvKernel* kernel_for(const ConvProblem& p, Isa isa) {
+  const auto unit = [](const ConvAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad == 0 && a.in == a.out; };
+  if (p.groups != 1 || p.transposed || !unit(p.d) || !unit(p.h) || !unit(p.w)) return nullptr;
+  return find_conv_kernel(p, isa, ConvFormat::blocked, ConvFormat::blocked);
+}
+
+class GatedConvolutionExecutor final : public Executor {
+ public:
+  GatedConvolutionExecutor(const NodeContext& context, const std::vector<std::unique_ptr<StageNode>>& nodes)
+      : GatedConvolutionExecutor(context, nodes[0]->context, nodes[1]->context) {}
+
+  void run(const RunArgs& args) const noexcept override {
+    PostOpChain::Bound ops;
+    bind_stage(conv_, inputs_, args, ops);
+    const auto slots = static_cast<int64_t>(conv_.slots(args.arena.threads()));
+    auto* const scaled = static_cast<float*>(args.scratch);
+    auto* const image_of_slot = reinterpret_cast<int64_t*>(scaled + slots * packed_stride());
+    for (int64_t slot = 0; slot < slots; ++slot) image_of_slot[slot * kTagStride] = -1;
+    const ConvArgs whole{static_cast<const float*>(args.inputs[1 - gate_input_]),
+                         nullptr,
+                         static_cast<float*>(args.outputs[0]),
+                         ops.data(),
+                         static_cast<int64_t>(conv_.chain.size()),
+                         reinterpret_cast<float*>(image_of_slot + slots * kTagStride)};
+    conv_.for_each_slice(args, whole, [&](ConvArgs& conv, ConvTile box, int64_t slot) {
+      float* const own = scaled + slot * packed_stride();
+      conv.packed = own;
+      for (const int64_t end = box.n1; box.n0 < end; ++box.n0) {
+        box.n1 = box.n0 + 1;
+        const int64_t image = gate_stride_ == 0 ? 0 : box.n0;
+        if (std::exchange(image_of_slot[slot * kTagStride], image) != image)
+          scale(static_cast<const float*>(args.inputs[gate_input_]) + image * gate_stride_, own);
+        conv_.kernel.run(conv_.plan, conv, box);
+      }
+    });
+  }
+
+  size_t scratch_bytes(int threads) const override {
+    return conv_.slots(threads) *
+               (static_cast<size_t>(packed_stride()) * sizeof(float) + kTagStride * sizeof(int64_t)) +
+           conv_.scratch_floats(threads) * sizeof(float);
+  }
+  FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
+    return conv_.first_constants(threads, slice);
+  }
+  std::string kernel_name() const override { return concat(conv_.kernel.name, "+gate"); }
+
+ private:
+  /// A cache line of each slot's own says which image its weights are scaled for.
+  static constexpr int64_t kTagStride = 64 / sizeof(int64_t);
+
+  GatedConvolutionExecutor(const NodeContext& context, const NodeContext& gate, const NodeContext& convolution)
+      : conv_(convolution, *kernel_for(conv_problem(convolution), context.isa), conv_problem(convolution)),
+        inputs_(context.node.attrs<ConvolutionChainAttrs>().stages[1].inputs),
+        multiply_(post_op_kernels(context.isa).run) {
+    const auto& gate_inputs = context.node.attrs<ConvolutionChainAttrs>().stages[0].inputs;
+    gate_input_ = gate_inputs[static_cast<size_t>(gate_input(gate))];
+    TERROIR_ASSERT(gate_inputs[0] + gate_inputs[1] == 1, context.node.name);
+    const TensorDesc& gates = context.inputs[static_cast<size_t>(gate_input_)];
+    gate_stride_ = gates.dims[0] == 1 ? 0 : gates.padded_dims()[1];
+  }
+
+  int64_t packed_stride() const noexcept { return static_cast<int64_t>(whole_lines(conv_.plan.packed_floats)); }
+
+  /// Rows of padding are not read by kernels, and stay as they are.
+  void scale(const float* gate, float* own) const noexcept {
+    const ConvPlan& plan = conv_.plan;
+    const float* const packed = conv_.packed->as<float>();
+    const ConvWeightsRange weights = conv_weights_of(plan, 0, plan.grid.oc);
+    std::memcpy(own, packed, static_cast<size_t>(weights.begin) * sizeof(float));
+    const PostOp op{PostOpKind::mul, OperandMode::per_channel, 0, 0, gate, nullptr};
+    const int64_t channels = plan.exec.ic, block = plan.block, rows = (channels + block - 1) / block * block;
+    for (int64_t unit = 0; unit < plan.grid.oc; ++unit) {
+      const ConvWeightsRange part = conv_weights_of(plan, unit, unit + 1);
+      const int64_t lanes = part.count / rows;
+      multiply_({packed + part.begin, own + part.begin, channels, lanes, lanes, lanes, 0, lanes, 0, ChannelAxis::rows},
+                &op, 1);
+    }
+  }
+
+  PreparedConvolution conv_;
+  std::vector<int> inputs_;  // of the convolution's stage
+  decltype(PostOpKernels::run) multiply_;
+  int gate_input_;
+  int64_t gate_stride_;  // from image to image
+};
+
+Proposal propose(const NodeContext& context) {
+  const auto& attrs = context.node.attrs<ConvolutionChainAttrs>();
+  if (!attrs.begins_with_gate()) return Reject{"no gate"};
+  const auto nodes = stage_nodes(context);
+  const NodeContext& convolution = nodes[1]->context;
+  const ConvProblem problem = conv_problem(convolution);
+  const ConvKernel* kernel = kernel_for(problem, context.isa);
+  if (!kernel) return Reject{"no kernel for the convolution"};
+  const Layout blocked = layout_of(ConvFormat::blocked, context.outputs[0].rank(), context.isa);
+  LayoutChoice choice;
+  choice.inputs.resize(context.inputs.size());
+  for (const int input : attrs.stages[0].inputs) choice.inputs[static_cast<size_t>(input)] = blocked;
+  choice.outputs = {blocked};
+  choice.cost = conv_slowdown(problem, *kernel) * compute_ns(static_cast<double>(conv_flops(problem)), context.isa);
+  add_stage_operands(*nodes[1], attrs.stages[1].inputs, blocked, choice);
+  return std::vector{std::move(choice)};
+}
+
+constexpr Impl kGatedConvolution[] = {
+    {"gated_convolution", &propose,
+     [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<GatedConvolutionExecutor>(context, stage_nodes(context));
+     }}};
+
+}  // namespace
+
+bool can_take_gate(const NodeContext& convolution) {
+  if (convolution.outputs[0].type != element::f32 || convolution.outputs[0].rank() != 4 ||
+      convolution.outputs[0].count() == 0 || !convolution.constants[1])
+    return false;
+  const ConvProblem problem = conv_problem(convolution);
+  constexpr int64_t kTimesScaled = 4;
+  return kernel_for(problem, convolution.isa) && kTimesScaled * problem.oc <= problem.h.out * problem.w.out;
+}
+
+std::span<const Impl> gated_convolution_impls() { return kGatedConvolution; }
+
+}  // namespace terroir::cpu
