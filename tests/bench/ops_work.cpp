@@ -212,7 +212,7 @@ constexpr Row kRows[] = {
     {"GridSample/bilinear", kSampled, {8, 0, 4, 0, "four taps fetched"}},
     {"ROIAlign/1000",
      1000.0 * 49 * 256,
-     {64, 0, kShuffled, 0, "four points of four taps, each a line from the second cache; results transposed"}},
+     {4 * 4.3, 0, kShuffled, 0, "four or six taps, each a line from the second cache; results transposed"}},
     {"PSROIPooling/300", 300.0 * 21 * 9, {0, 1, 6, 0, "the bounds of a bin, a division"}},
     {"AdaptiveAvgPool",
      256.0 * 56 * 56,

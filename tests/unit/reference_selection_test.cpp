@@ -98,7 +98,9 @@ TEST(KeptBoxes, MetAddsSquaresUntilOneIsAbove) {
         }
         const auto met = kept.met(candidate, threshold, overlap, static_cast<int64_t>(first));
         ASSERT_EQ(met.above, above) << count << " from " << first << " above " << threshold;
-        if (!above) ASSERT_NEAR(met.squares, squares, 1e-5);
+        if (!above) {
+          ASSERT_NEAR(met.squares, squares, 1e-5);
+        }
       }
     kept.add(boxes[count]);
   }

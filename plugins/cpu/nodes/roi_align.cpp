@@ -6,6 +6,7 @@
 // Layouts: maps channels-last; results channels-last or plain. Threads: slices of the regions.
 // Edge cases: an image beyond the batch is an Exception, as in the reference.
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 #include "ops/defs/detection/detectron.hpp"
@@ -242,9 +243,13 @@ class RegionExecutor final : public Executor {
         float* out = dst + r * floats;
         if (!pool_.pool(args, r, plain_ ? tile : out))
           std::fill_n(out, floats, 0.0f);
-        else if (plain_)
-          reorder_.transpose_2d(tile, pooling.channels(), out, pooling.cells(), pooling.cells(), pooling.channels(),
+        else if (plain_) {
+          // Then to memory in one go: pieces that cross its lines would read each of them first, to write a part.
+          float* turned = tile + tile_floats() / 2;
+          reorder_.transpose_2d(tile, pooling.channels(), turned, pooling.cells(), pooling.cells(), pooling.channels(),
                                 pooling.cells());
+          std::memcpy(out, turned, static_cast<size_t>(floats) * sizeof(float));
+        }
       }
     });
     pool_.finish(args);
@@ -257,7 +262,10 @@ class RegionExecutor final : public Executor {
  private:
   // More slices than threads, since regions differ in their samples.
   int64_t slice_count(int threads) const { return std::min<int64_t>(regions_, 4 * static_cast<int64_t>(threads)); }
-  int64_t tile_floats() const { return plain_ ? (pool_.pooling.cells() * pool_.pooling.channels() + 15) / 16 * 16 : 0; }
+  // Twice a region: as it is pooled, and as it is stored.
+  int64_t tile_floats() const {
+    return plain_ ? 2 * ((pool_.pooling.cells() * pool_.pooling.channels() + 15) / 16 * 16) : 0;
+  }
 
   Pool pool_;
   const ReorderKernels& reorder_;
