@@ -123,6 +123,25 @@ TEST(CpuDynamic, AxesOfARunLeaveLargeTensorsToKernels) {
     EXPECT_EQ(kernel_on_cpu(m.graph(), isa, "sum").substr(0, 14), "f32_ReduceSum_");
 }
 
+// Where extents follow from what a run brings, the layer is planned when that is known.
+TEST(CpuDynamic, SizesOfARunLeaveLargeTensorsToKernels) {
+  GraphMaker m;
+  m.result(m.op("RDFT", {m.input({60, 50, 60}), m.input({2}, element::i64)}));
+  m.result(m.op("Col2Im", {m.input({2, 36, 3136}), m.input({2}, element::i64), m.input({2}, element::i64)}));
+  plugin::Config config;
+  config.profiling = true;
+  DeviceModel device(std::shared_ptr<const ir::Graph>(m.graph().clone()), "CPU", config);
+  const std::vector<HostTensor> inputs = {random_tensor({60, 50, 60}, 1), integer_tensor({2}, {1, 2}),
+                                          random_tensor({2, 36, 3136}, 1), integer_tensor({2}, {58, 58}),
+                                          integer_tensor({2}, {3, 3})};
+  device.infer(inputs);
+  std::map<std::string, std::string> kernels;
+  for (const ProfilingInfo& info : device.profile()) kernels[info.node_type] = info.exec_type;
+  EXPECT_EQ(kernels["RDFT"].substr(0, 7), "f32_fft");
+  EXPECT_EQ(kernels["Col2Im"], "col2im");
+  expect_same_as_interpreter(m.graph(), Sets{inputs});
+}
+
 // What ends a stage has a line of its own in the profile: it is often what takes the time.
 TEST(CpuDynamic, OperationsBetweenStagesAreProfiled) {
   GraphMaker m;
