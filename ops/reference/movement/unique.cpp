@@ -97,7 +97,10 @@ Groups group(const ir::TensorView& data, const Slices& slices) {
     using Rank = decltype(ascending_rank(T{}));
     const auto count = static_cast<size_t>(data.count());
     const auto ranks = std::make_unique_for_overwrite<Rank[]>(count);
-    for (size_t i = 0; i < count; ++i) ranks[i] = ascending_rank(static_cast<const T*>(data.data)[i]);
+    if constexpr (std::is_same_v<T, float>)
+      rank_floats(data.as<float>(), data.count(), 0, ranks.get());
+    else
+      for (size_t i = 0; i < count; ++i) ranks[i] = ascending_rank(static_cast<const T*>(data.data)[i]);
     groups = group_ranks(ranks.get(), slices);
   });
   return groups;

@@ -120,6 +120,18 @@ void find_lowest(const Rank* ranks, Rank* spare, int64_t n, int64_t k, Key* keys
 
 }  // namespace
 
+#pragma GCC push_options
+#pragma GCC optimize("O3")
+void rank_floats(const float* values, int64_t n, uint32_t flip, uint32_t* ranks) {
+  for (int64_t i = 0; i < n; ++i) {
+    const float x = values[i] + 0.0f;
+    const auto bits = __builtin_bit_cast(int32_t, x);
+    const auto rank = static_cast<uint32_t>(bits ^ (bits >> 31 | INT32_MIN));
+    ranks[i] = (x != x ? UINT32_MAX : rank) ^ flip;
+  }
+}
+#pragma GCC pop_options
+
 uint64_t* sort_by_rank(uint64_t* keys, uint64_t* spare, int64_t n) { return n > 1 ? sort_keys(keys, spare, n) : keys; }
 WideKey* sort_by_rank(WideKey* keys, WideKey* spare, int64_t n) { return n > 1 ? sort_keys(keys, spare, n) : keys; }
 

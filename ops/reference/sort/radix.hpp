@@ -33,6 +33,9 @@ auto ascending_rank(T value) {
   }
 }
 
+/// ranks[i] = ascending_rank(values[i]) ^ flip, in vectors.
+void rank_floats(const float* values, int64_t n, uint32_t flip, uint32_t* ranks);
+
 /// A rank of 64 bits, and the position.
 struct WideKey {
   uint64_t rank;

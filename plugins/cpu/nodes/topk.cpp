@@ -192,7 +192,10 @@ class TopKExecutor final : public Executor {
     Key* spare = keys + p_.extent;
     auto* ranks = reinterpret_cast<Rank*>(spare);
     const auto flip = static_cast<Rank>(p_.largest ? ~Rank{0} : Rank{0});
-    for (int64_t i = 0; i < p_.extent; ++i) ranks[i] = static_cast<Rank>(ascending_rank(row[i]) ^ flip);
+    if constexpr (std::is_same_v<T, float>)
+      ops::reference::rank_floats(row, p_.extent, flip, ranks);
+    else
+      for (int64_t i = 0; i < p_.extent; ++i) ranks[i] = static_cast<Rank>(ascending_rank(row[i]) ^ flip);
     ops::reference::lowest_keys(ranks, ranks + p_.extent, p_.extent, p_.k, keys);
     return p_.by_index ? keys : ops::reference::sort_by_rank(keys, spare, p_.k);
   }
