@@ -310,6 +310,22 @@ TEST(ConvGridTest, WeightsOfUnitsFollowOneAnother) {
     }
 }
 
+TEST(ConvGridTest, NoSecondThreadForNextToNothing) {
+  for (const Isa isa : available_isas())
+    for (const ConvKernel& k : conv_kernels(isa)) {
+      const auto parts_of = [&](const ConvProblem& p) {
+        ConvPlan plan;
+        k.plan(p, k, plan);
+        return conv_split(plan, 2).part_count();
+      };
+      const ConvProblem small = conv2d(32, 128, axis(1, 1), axis(1, 1)),
+                        large = conv2d(960, 240, axis(1, 1), axis(1, 1));
+      if (k.reject(small, k)) continue;
+      EXPECT_EQ(parts_of(small), 1) << k.name;
+      EXPECT_EQ(parts_of(large), 2) << k.name;
+    }
+}
+
 TEST(ConvGridTest, AShortLastUnitDoesNotMakeSlicesUneven) {
   // 7 blocks of 16 channels in units of 4: two units are no two halves.
   for (const Isa isa : available_isas())

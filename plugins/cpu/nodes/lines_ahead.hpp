@@ -18,7 +18,8 @@ inline constexpr size_t kSomeBytesAhead = size_t{16} << 10;
 class LinesAhead {
  public:
   /// Of the slice `slice`, shared by `runs` runs of a kernel; as much as may stay in L2 beside what the step itself
-  /// reads and writes. Of those lines the share `share` of `shares`, for runs that may be on different threads.
+  /// reads and writes. Of those lines, one after the other, the share `share` of `shares`, for runs that may be on
+  /// different threads.
   LinesAhead(const RunArgs& args, int64_t slice, int64_t runs, int64_t share = 0, int64_t shares = 1) noexcept;
   LinesAhead(const LinesAhead&) = delete;
   LinesAhead& operator=(const LinesAhead&) = delete;

@@ -148,7 +148,9 @@ Parts choose_parts(const ConvPlan& plan, int64_t threads) {
       const double memory = weights / static_cast<double>(oc) + kSourceByWeight * source *
                                                                     static_cast<double>(conv::ceil_div(g.n, n)) /
                                                                     static_cast<double>(sp);
-      const double cost = compute + memory / 4.0;
+      // Until another thread has begun and is waited for.
+      constexpr double kSharing = 2000;
+      const double cost = compute + memory / 4.0 + (n * oc * sp > 1 ? kSharing : 0);
       if (best.cost < 0 || cost < best.cost) best = {{n, oc, sp}, cost};
     }
   }
