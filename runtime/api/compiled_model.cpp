@@ -68,6 +68,7 @@ CompiledState::CompiledState(std::shared_ptr<const plugin::CompiledGraph> compil
       jobs_(compiled_->threading().streams, compiled_->config().executor) {
   TERROIR_LOG(threads, "'", compiled_->name(), "' on ", compiled_->device(), ": ", streams_.reasons());
   skeleton_->owned = true;
+  skeleton_->objects.keep();
 }
 
 End CompiledState::find(const std::string& name) const {

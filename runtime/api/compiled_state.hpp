@@ -35,6 +35,9 @@ class RequestState;
 class CompiledState {
  public:
   explicit CompiledState(std::shared_ptr<const plugin::CompiledGraph> compiled, bool from_cache = false);
+  ~CompiledState() { skeleton_->objects.release(); }
+  CompiledState(const CompiledState&) = delete;
+  CompiledState& operator=(const CompiledState&) = delete;
 
   const plugin::CompiledGraph& compiled() const { return *compiled_; }
   /// Whether it came out of the folder of cache_dir.

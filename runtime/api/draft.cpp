@@ -107,6 +107,7 @@ void move_layers(const StatePtr& from, const StatePtr& into) {
   from->next_ids = copy_layers(*from->graph, ir::topological_order(*from->graph), into->writable(),
                                into->owned ? unlisted : listed, std::move(from->next_ids));
   from->rt_info.hand_over(into->rt_info, from->next_ids, true);
+  from->objects.hand_over(into->objects, from->next_ids);
   from->next = into;
   into->has_spare_layers |= into->owned;
   into->rewired |= from->rewired;
@@ -136,6 +137,7 @@ StatePtr join(StatePtr into, StatePtr from) {
 /// The state that all of the layers are in; drafts are joined for it.
 StatePtr one_state(const std::vector<const Node*>& nodes) {
   if (nodes.empty()) return new_draft();
+  for (const Node* node : nodes) NodeAccess::enter(*node);
   if (StatePtr common = common_state(nodes)) return common;
   StatePtr state = NodeAccess::state(*nodes.front());
   for (const Node* node : nodes) {
@@ -216,6 +218,7 @@ class Parts {
       state_->next_ids = copied;
       if (state_->owned) keep_needed(from, state_->next_ids);
       state_->rt_info.hand_over(model->rt_info, state_->next_ids, true);
+      state_->objects.hand_over(model->objects, state_->next_ids);
     }
     state_->rt_info.hand_over(model->rt_info, copied, false);
     return model;
@@ -404,7 +407,9 @@ ir::NodeId bring(const StatePtr& model, const Node& layer) {
 
 void rewire(const Node& layer, size_t index, const Output<Node>& source) {
   StatePtr state = NodeAccess::state(layer);
+  NodeAccess::forget_inputs(layer);
   if (state->owned) {
+    NodeAccess::enter(node_of(source));
     bring(state, node_of(source));
   } else {
     state = one_state({&layer, &node_of(source)});

@@ -1,6 +1,8 @@
 #include "ir/base/error.hpp"
+#include "ir/graph/graph.hpp"
 #include "runtime/api/compiled_state.hpp"
 #include "runtime/plugin/variables.hpp"
+#include "terroir/op/layer.hpp"
 
 namespace terroir {
 
@@ -22,6 +24,21 @@ bool Model::evaluate(TensorVector& outputs, const TensorVector& inputs) const {
   request.infer();
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = request.get_output_tensor(i);
   return true;
+}
+
+bool Node::has_evaluate() const {
+  return !detail::is_named(*this, "Parameter") && !detail::is_named(*this, "ReadValue") &&
+         !detail::is_named(*this, "Assign");
+}
+
+bool Node::evaluate(TensorVector& outputs, const TensorVector& inputs) const {
+  if (!has_evaluate()) return false;
+  OutputVector constants;
+  for (const Tensor& input : inputs) {
+    const detail::NodeHandle constant = detail::make_constant(input);
+    constants.push_back(detail::NodeAccess::port(constant.state, {static_cast<ir::NodeId>(constant.id), 0}));
+  }
+  return Model(copy_with_new_inputs(constants)->outputs(), "").evaluate(outputs, {});
 }
 
 }  // namespace terroir

@@ -57,6 +57,26 @@ void infer_anew(ir::Graph& graph, const char* failed) {
                });
 }
 
+void infer_from(ir::Graph& graph, ir::NodeId first) {
+  std::vector<bool> behind(graph.id_bound(), false);
+  behind[ir::index_of(first)] = true;
+  ir::KnownValues known(graph);
+  for (const ir::NodeId id : ir::topological_order(graph)) {
+    ir::Node& node = graph.node(id);
+    const auto reads = [&](const ir::Value& input) {
+      return input.node != ir::NodeId::none && behind[ir::index_of(input.node)];
+    };
+    if (id != first && std::none_of(node.inputs.begin(), node.inputs.end(), reads)) continue;
+    behind[ir::index_of(id)] = true;
+    for (ir::OutputPort& port : node.outputs) port.declared.reset();
+    try {
+      ir::infer_outputs(graph, id, known);
+    } catch (const Exception&) {
+      if (id == first) throw;
+    }
+  }
+}
+
 std::shared_ptr<const ir::Graph> GraphState::needed_layers() const {
   if (!has_spare_layers) return graph;
   std::shared_ptr<ir::Graph> pruned = graph->clone();
@@ -65,6 +85,7 @@ std::shared_ptr<const ir::Graph> GraphState::needed_layers() const {
 }
 
 std::shared_ptr<const ir::Graph> GraphState::needed_graph() const {
+  NodeAccess::tell_attributes(*this);
   if (!rewired && !rt_info.differ(*graph)) return needed_layers();
   std::shared_ptr<ir::Graph> settled = graph->clone();
   rt_info.differ(*graph, settled.get());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/graph/graph.hpp"
+#include "runtime/api/graph_objects.hpp"
 #include "runtime/api/rt_info_maps.hpp"
 #include "terroir/model.hpp"
 #include "terroir/node.hpp"
@@ -34,6 +35,7 @@ struct GraphState {
   op::util::VariableVector spare_variables;
   // The graph's own is that of before code wrote to it.
   mutable RtInfoMaps rt_info;
+  mutable LayerObjects objects;
 
   // Layers of a draft move on when it is joined with another or becomes a model: where to, and their ids there by their
   // ids here; none: such a layer stays.
@@ -64,6 +66,9 @@ std::vector<bool> needed_by_ends(const ir::Graph& graph);
 /// stands before the text of an Exception; these are those of GraphState::needed_graph().
 void infer_anew(ir::Graph& graph, const char* failed);
 
+/// Infers a layer, and what follows from it as far as it can be inferred. Throws Exception for what the layer refuses.
+void infer_from(ir::Graph& graph, ir::NodeId first);
+
 struct NodeAccess {
   /// Where a layer is now.
   struct Place {
@@ -71,7 +76,16 @@ struct NodeAccess {
     ir::NodeId id;
   };
   static Place place(const Node& node);
-  static std::shared_ptr<Node> make(const std::shared_ptr<GraphState>& state, ir::NodeId id);
+  /// The object of a layer, see LayerObjects.
+  static std::shared_ptr<Node> object(const std::shared_ptr<GraphState>& state, ir::NodeId id);
+  /// Makes a layer's object known that the program has made, unless it is under construction.
+  static void enter(const Node& node);
+  /// Objects of the program's own classes tell the model their attributes.
+  static void tell_attributes(const GraphState& state);
+  static void tell_attributes(Node& object) { object.tell_attributes(); }
+  static void stand_for(Node& object, const NodeHandle& handle);
+  /// The objects of what it reads are not kept any more.
+  static void forget_inputs(const Node& node);
   static Output<Node> port(const std::shared_ptr<GraphState>& state, ir::Value value);
   static const std::shared_ptr<GraphState>& state(const Node& node);
   static ir::NodeId id(const Node& node);

@@ -133,7 +133,7 @@ std::vector<std::shared_ptr<T>> handles(const std::shared_ptr<detail::GraphState
                                         const std::vector<ir::NodeId>& ids) {
   std::vector<std::shared_ptr<T>> nodes;
   nodes.reserve(ids.size());
-  for (const ir::NodeId id : ids) nodes.push_back(std::static_pointer_cast<T>(NodeAccess::make(state, id)));
+  for (const ir::NodeId id : ids) nodes.push_back(std::static_pointer_cast<T>(NodeAccess::object(state, id)));
   return nodes;
 }
 
@@ -148,7 +148,10 @@ OutputVector as_outputs(const ResultVector& results) { return {results.begin(), 
 
 }  // namespace
 
-Model::Model(std::shared_ptr<detail::GraphState> state) : state_(std::move(state)) { state_->owned = true; }
+Model::Model(std::shared_ptr<detail::GraphState> state) : state_(std::move(state)) {
+  state_->owned = true;
+  state_->objects.keep();
+}
 Model::Model(const OutputVector& results, const SinkVector& sinks, const ParameterVector& parameters,
              const std::string& name)
     : Model(detail::model_of_layers(results, sinks, NodeVector(parameters.begin(), parameters.end()), name)) {}
@@ -179,9 +182,12 @@ Model::Model(const ResultVector& results, const ParameterVector& parameters, con
 Model::Model(const OutputVector& results, const ParameterVector& parameters, const op::util::VariableVector& variables,
              const std::string& name)
     : Model(results, SinkVector{}, parameters, variables, name) {}
-Model::~Model() { state_->owned = false; }
+Model::~Model() {
+  state_->owned = false;
+  state_->objects.release();
+}
 
-std::string Model::get_friendly_name() const { return state_->graph->name(); }
+const std::string Model::get_friendly_name() const { return state_->graph->name(); }
 void Model::set_friendly_name(const std::string& name) { state_->writable().set_name(name); }
 
 std::vector<Output<Node>> Model::inputs() { return end_ports(state_, true); }
@@ -201,9 +207,9 @@ Output<const Node> Model::output(size_t index) const { return end_port(state_, f
 Output<Node> Model::output(const std::string& name) { return named_port(state_, false, name); }
 Output<const Node> Model::output(const std::string& name) const { return named_port(state_, false, name); }
 size_t Model::get_output_size() const { return state_->graph->results().size(); }
-element::Type Model::get_output_element_type(size_t index) const { return output(index).get_element_type(); }
-PartialShape Model::get_output_partial_shape(size_t index) const { return output(index).get_partial_shape(); }
-Shape Model::get_output_shape(size_t index) const { return output(index).get_shape(); }
+const element::Type Model::get_output_element_type(size_t index) const { return output(index).get_element_type(); }
+const PartialShape Model::get_output_partial_shape(size_t index) const { return output(index).get_partial_shape(); }
+const Shape Model::get_output_shape(size_t index) const { return output(index).get_shape(); }
 
 namespace {
 Output<Node> make_output(const std::shared_ptr<detail::GraphState>& state, ir::Value value) {
@@ -263,7 +269,7 @@ std::shared_ptr<Node> Model::get_result() const {
 }
 std::shared_ptr<Node> Model::get_output_op(size_t index) const {
   detail::check_index(*state_->graph, false, index, kOwner);
-  return NodeAccess::make(state_, state_->graph->results()[index]);
+  return NodeAccess::object(state_, state_->graph->results()[index]);
 }
 
 int64_t Model::get_parameter_index(const std::shared_ptr<Node>& parameter) const {
@@ -280,7 +286,7 @@ int64_t Model::get_result_index(const Output<const Node>& value) const {
   return fed != results.end() ? fed - results.begin() : -1;
 }
 
-SinkVector Model::get_sinks() const { return handles(state_, state_->graph->sinks()); }
+const SinkVector Model::get_sinks() const { return handles(state_, state_->graph->sinks()); }
 
 size_t Model::get_graph_size() const {
   size_t bytes = 0;
@@ -294,10 +300,10 @@ size_t Model::get_graph_size() const {
 
 NodeVector Model::get_ops() const { return handles(state_, state_->needed_layers()->nodes()); }
 NodeVector Model::get_ordered_ops() const { return handles(state_, ir::topological_order(*state_->needed_layers())); }
-ParameterVector Model::get_parameters() const {
+const ParameterVector Model::get_parameters() const {
   return handles<op::v0::Parameter>(state_, state_->graph->parameters());
 }
-ResultVector Model::get_results() const { return handles<op::v0::Result>(state_, state_->graph->results()); }
+const ResultVector Model::get_results() const { return handles<op::v0::Result>(state_, state_->graph->results()); }
 
 bool Model::is_dynamic() const {
   const auto graph = state_->needed_graph();

@@ -85,6 +85,7 @@ ir::NodeId relist(GraphState& state, ir::NodeId id, const ir::OpSchema& schema) 
   graph.erase(id);
   state.relisted[id] = to;
   state.rt_info.rename(id, to);
+  state.objects.rename(id, to);
   state.rewired = state.has_spare_layers = true;
   return to;
 }
@@ -102,6 +103,7 @@ void add_ends(const std::shared_ptr<GraphState>& state, const Layers& layers, st
   std::vector<ir::NodeId> ids;
   for (const auto& layer : layers) {
     if (layer == nullptr) throw_error(ErrorCode::invalid_argument, "a layer to add to the model is null");
+    NodeAccess::enter(*layer);
     const ir::NodeId id = detail::bring(state, *layer);
     const ir::Node& node = state->graph->node(id);
     if (detail::listed_type(node.schema->type) != type)

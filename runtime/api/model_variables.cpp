@@ -48,7 +48,7 @@ void detail::reshape_variables(ir::Graph& graph, const std::unordered_map<std::s
   }
 }
 
-op::util::VariableVector Model::get_variables() const {
+const op::util::VariableVector Model::get_variables() const {
   op::util::VariableVector variables;
   const ir::Graph& graph = *state_->graph;
   const std::vector<bool> needed = detail::needed_by_ends(graph);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <ostream>
+#include <set>
 
 #include "ir/base/error.hpp"
 #include "runtime/api/draft.hpp"
@@ -45,8 +46,16 @@ AnyMap* written_rt_info(const Output<const Node>& port) {
 }
 
 void sort_names(std::vector<std::string>& names) {
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
+  const std::set<std::string> sorted(names.begin(), names.end());
+  names.assign(sorted.begin(), sorted.end());
+}
+
+/// The same text as long as the process lives.
+const char* lasting(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string>& texts = *new std::set<std::string>;
+  const std::lock_guard lock(mutex);
+  return texts.insert(text).first->c_str();
 }
 
 /// A layer whose class is made when it is asked for, and then kept beside it.
@@ -54,9 +63,12 @@ class NodeWithoutClass final : public Node {
  public:
   explicit NodeWithoutClass(const detail::NodeHandle& handle) : Node(handle) {}
 
-  Node* object(std::shared_ptr<Node> (*make)(const detail::NodeHandle&)) const {
+  const std::shared_ptr<Node>& object(std::shared_ptr<Node> (*make)(const detail::NodeHandle&)) const {
     std::call_once(made_, [&] { object_ = make(NodeAccess::handle(*this)); });
-    return object_.get();
+    return object_;
+  }
+  void tell_attributes() override {
+    if (object_ != nullptr) NodeAccess::tell_attributes(*object_);
   }
 
  private:
@@ -97,19 +109,52 @@ std::string detail::class_name(const std::string& file_type) {
   return type;
 }
 
-std::shared_ptr<Node> NodeAccess::make(const std::shared_ptr<detail::GraphState>& state, ir::NodeId id) {
+std::shared_ptr<Node> NodeAccess::object(const std::shared_ptr<detail::GraphState>& state, ir::NodeId id) {
+  if (auto known = state->objects.find(id)) return known;
   const detail::NodeHandle handle{state, static_cast<int32_t>(id)};
+  std::shared_ptr<Node> made;
   if (state->graph->contains(id)) {
     const ir::Node& node = state->graph->node(id);
-    if (detail::is_parameter(node)) return std::make_shared<op::v0::Parameter>(handle);
-    if (node.is(ir::kConstType)) return std::make_shared<op::v0::Constant>(handle);
-    if (detail::is_result(node)) return std::make_shared<op::v0::Result>(handle);
+    if (detail::is_parameter(node)) made = std::make_shared<op::v0::Parameter>(handle);
+    if (node.is(ir::kConstType)) made = std::make_shared<op::v0::Constant>(handle);
+    if (detail::is_result(node)) made = std::make_shared<op::v0::Result>(handle);
   }
-  return std::make_shared<NodeWithoutClass>(handle);
+  if (made == nullptr) made = std::make_shared<NodeWithoutClass>(handle);
+  return state->objects.enter(id, made);
+}
+
+void NodeAccess::enter(const Node& node) {
+  const std::shared_ptr<Node> object = const_cast<Node&>(node).weak_from_this().lock();
+  if (object == nullptr) return;
+  const Place here = place(node);
+  here.state->objects.enter(here.id, object);
+}
+
+void NodeAccess::tell_attributes(const detail::GraphState& state) {
+  for (const std::shared_ptr<Node>& object : state.objects.all()) {
+    if (object != nullptr) object->tell_attributes();
+  }
+}
+
+void NodeAccess::stand_for(Node& object, const detail::NodeHandle& handle) {
+  object.state_ = handle.state;
+  object.id_ = handle.id;
+}
+void detail::stand_for(Node& object, const NodeHandle& handle) { NodeAccess::stand_for(object, handle); }
+
+void NodeAccess::forget_inputs(const Node& node) {
+  const Place here = place(node);
+  const std::shared_ptr<Node> object = here.state->objects.find(here.id);
+  for (const Node* one : {&node, static_cast<const Node*>(object.get())}) {
+    if (one == nullptr) continue;
+    NodeVector inputs;  // gone after the lock is
+    const std::lock_guard lock(here.state->objects.mutex());
+    if (one->belongings_ != nullptr) inputs.swap(one->belongings_->inputs);
+  }
 }
 
 Output<Node> NodeAccess::port(const std::shared_ptr<detail::GraphState>& state, ir::Value value) {
-  return {make(state, value.node), static_cast<size_t>(value.output)};
+  return {object(state, value.node), static_cast<size_t>(value.output)};
 }
 
 ir::Value NodeAccess::value(const Output<const Node>& port) {
@@ -119,7 +164,7 @@ ir::Value NodeAccess::value(const Output<const Node>& port) {
   return {node.id, static_cast<int32_t>(port.get_index())};
 }
 
-Node* detail::object_of_class(const Node& node, std::shared_ptr<Node> (*make)(const NodeHandle&)) {
+std::shared_ptr<Node> detail::object_of_class(const Node& node, std::shared_ptr<Node> (*make)(const NodeHandle&)) {
   const auto* const plain = dynamic_cast<const NodeWithoutClass*>(&node);
   return plain != nullptr ? plain->object(make) : nullptr;
 }
@@ -129,30 +174,34 @@ Node::Node(const detail::NodeHandle& handle) : state_(handle.state), id_(handle.
 }
 Node::~Node() = default;
 
-std::string Node::get_friendly_name() const { return NodeAccess::node(*this).name; }
+const std::string Node::get_friendly_name() const { return NodeAccess::node(*this).name; }
 void Node::set_friendly_name(const std::string& name) {
   static_cast<void>(NodeAccess::node(*this));
   NodeAccess::state(*this)->writable().node(NodeAccess::id(*this)).name = name;
 }
-std::string Node::get_name() const { return concat(get_type_name(), "_", static_cast<int32_t>(NodeAccess::id(*this))); }
-std::string Node::get_type_name() const { return detail::class_name(NodeAccess::node(*this).schema->type); }
-DiscreteTypeInfo Node::get_type_info() const { return {get_type_name(), NodeAccess::node(*this).schema->opset}; }
+const std::string Node::get_name() const {
+  return concat(get_type_name(), "_", static_cast<int32_t>(NodeAccess::id(*this)));
+}
+
+const char* Node::get_type_name() const { return lasting(detail::class_name(NodeAccess::node(*this).schema->type)); }
+const DiscreteTypeInfo Node::get_type_info() const {
+  return {get_type_name(), lasting(NodeAccess::node(*this).schema->opset), nullptr};
+}
+
 size_t Node::get_input_size() const { return NodeAccess::node(*this).inputs.size(); }
 size_t Node::get_output_size() const { return NodeAccess::node(*this).outputs.size(); }
 
 Output<Node> Node::output(size_t index) {
-  static_cast<void>(std::as_const(*this).output(index));
-  return NodeAccess::port(NodeAccess::state(*this), {NodeAccess::id(*this), static_cast<int32_t>(index)});
-}
-
-Output<const Node> Node::output(size_t index) const {
   const ir::Node& node = NodeAccess::node(*this);
   if (index >= node.outputs.size()) {
     throw_error(ErrorCode::invalid_argument, node.describe(), " has ", node.outputs.size(), " outputs, not an output ",
                 index);
   }
+  NodeAccess::enter(*this);
+  if (auto object = weak_from_this().lock()) return {std::move(object), index};
   return NodeAccess::port(NodeAccess::state(*this), {node.id, static_cast<int32_t>(index)});
 }
+Output<const Node> Node::output(size_t index) const { return const_cast<Node*>(this)->output(index); }
 
 std::vector<Output<Node>> Node::outputs() {
   std::vector<Output<Node>> ports;
@@ -172,7 +221,30 @@ Output<Node> Node::input_value(size_t index) {
     throw_error(ErrorCode::invalid_argument, node.describe(), " has ", node.inputs.size(), " inputs, not an input ",
                 index);
   }
-  return NodeAccess::port(NodeAccess::state(*this), node.inputs[index]);
+  const NodeAccess::Place here = NodeAccess::place(*this);
+  Output<Node> source = NodeAccess::port(here.state, node.inputs[index]);
+  if (here.state->objects.keeps()) return source;
+  std::shared_ptr<Node> kept = source.get_node_shared_ptr();
+  const std::lock_guard lock(here.state->objects.mutex());
+  NodeVector& inputs = belongings().inputs;
+  if (inputs.size() <= index) inputs.resize(index + 1);
+  inputs[index].swap(kept);
+  return source;
+}
+
+detail::NodeBelongings& Node::belongings() const {
+  if (belongings_ == nullptr) belongings_ = std::make_unique<detail::NodeBelongings>();
+  return *belongings_;
+}
+
+descriptor::Tensor& Node::get_output_tensor(size_t index) const {
+  static_cast<void>(output(index));
+  const std::lock_guard lock(NodeAccess::state(*this)->objects.mutex());
+  return belongings().tensor(const_cast<Node*>(this), index);
+}
+descriptor::Tensor& Node::get_input_tensor(size_t index) const {
+  const Output<const Node> source = input_value(index);
+  return source.get_node()->get_output_tensor(source.get_index());
 }
 
 Output<const Node> Node::input_value(size_t index) const { return const_cast<Node*>(this)->input_value(index); }
@@ -190,12 +262,12 @@ std::vector<Output<Node>> Node::input_values() {
   return values;
 }
 
-element::Type Node::get_output_element_type(size_t index) const { return output(index).get_element_type(); }
-PartialShape Node::get_output_partial_shape(size_t index) const { return output(index).get_partial_shape(); }
-Shape Node::get_output_shape(size_t index) const { return output(index).get_shape(); }
-element::Type Node::get_input_element_type(size_t index) const { return input_value(index).get_element_type(); }
-PartialShape Node::get_input_partial_shape(size_t index) const { return input_value(index).get_partial_shape(); }
-Shape Node::get_input_shape(size_t index) const { return input_value(index).get_shape(); }
+const element::Type Node::get_output_element_type(size_t index) const { return output(index).get_element_type(); }
+const PartialShape Node::get_output_partial_shape(size_t index) const { return output(index).get_partial_shape(); }
+const Shape Node::get_output_shape(size_t index) const { return output(index).get_shape(); }
+const element::Type Node::get_input_element_type(size_t index) const { return input_value(index).get_element_type(); }
+const PartialShape Node::get_input_partial_shape(size_t index) const { return input_value(index).get_partial_shape(); }
+const Shape Node::get_input_shape(size_t index) const { return input_value(index).get_shape(); }
 
 Output<const Node> Node::get_default_output() const {
   if (get_output_size() != 1) throw_error(ErrorCode::invalid_argument, *this, " has ", get_output_size(), " outputs");
@@ -205,12 +277,17 @@ Output<Node> Node::get_default_output() {
   static_cast<void>(std::as_const(*this).get_default_output());
   return output(0);
 }
-element::Type Node::get_element_type() const { return get_default_output().get_element_type(); }
-Shape Node::get_shape() const { return get_default_output().get_shape(); }
+const element::Type Node::get_element_type() const { return get_default_output().get_element_type(); }
+const Shape Node::get_shape() const { return get_default_output().get_shape(); }
 
 bool Node::is_dynamic() const {
   const std::vector<Output<const Node>> ports = outputs();
   return std::any_of(ports.begin(), ports.end(), [](const auto& p) { return p.get_partial_shape().is_dynamic(); });
+}
+
+void Node::validate_and_infer_types() {
+  static_cast<void>(NodeAccess::node(*this));
+  detail::infer_from(NodeAccess::state(*this)->writable(), NodeAccess::id(*this));
 }
 
 std::map<std::string, std::string> Node::get_attributes() const {
@@ -234,7 +311,7 @@ const RTMap& Node::get_rt_info() const {
 
 std::shared_ptr<Node> Node::clone_with_new_inputs(const OutputVector& inputs) const {
   const detail::NodeHandle copy = detail::copy_layer(*this, inputs);
-  return NodeAccess::make(copy.state, static_cast<ir::NodeId>(copy.id));
+  return NodeAccess::object(copy.state, static_cast<ir::NodeId>(copy.id));
 }
 std::shared_ptr<Node> Node::copy_with_new_inputs(const OutputVector& inputs) const {
   auto copy = clone_with_new_inputs(inputs);
@@ -246,20 +323,20 @@ bool Node::operator==(const Node& other) const {
   return NodeAccess::state(*this) == NodeAccess::state(other) && NodeAccess::id(*this) == NodeAccess::id(other);
 }
 
-element::Type Output<const Node>::get_element_type() const { return port_of(*this).type; }
-PartialShape Output<const Node>::get_partial_shape() const { return port_of(*this).shape; }
-Shape Output<const Node>::get_shape() const {
+const element::Type Output<const Node>::get_element_type() const { return port_of(*this).type; }
+const PartialShape Output<const Node>::get_partial_shape() const { return port_of(*this).shape; }
+const Shape Output<const Node>::get_shape() const {
   const PartialShape& shape = port_of(*this).shape;
   if (shape.is_dynamic()) throw_error(ErrorCode::invalid_argument, "the shape of ", *this, " is dynamic");
   return shape.to_shape();
 }
 
-std::unordered_set<std::string> Output<const Node>::get_names() const {
+const std::unordered_set<std::string> Output<const Node>::get_names() const {
   const auto& names = port_of(*this).names;
   return {names.begin(), names.end()};
 }
 
-std::string Output<const Node>::get_any_name() const {
+const std::string Output<const Node>::get_any_name() const {
   const auto& names = port_of(*this).names;
   if (names.empty()) throw_error(ErrorCode::not_found, "the tensor of ", *this, " has no name");
   return *std::min_element(names.begin(), names.end());
@@ -307,6 +384,15 @@ std::ostream& operator<<(std::ostream& out, const Output<const Node>& port) {
 }
 
 std::ostream& operator<<(std::ostream& out, const Output<Node>& port) { return out << Output<const Node>(port); }
+
+std::ostream& operator<<(std::ostream& out, const DiscreteTypeInfo& type) { return out << std::string(type); }
+
+size_t descriptor::Tensor::size() const { return (shape_size(get_shape()) * get_element_type().bitwidth() + 7) / 8; }
+std::ostream& descriptor::operator<<(std::ostream& out, const Tensor& tensor) {
+  out << '(';
+  for (const std::string& name : tensor.get_names()) out << name << ", ";
+  return out << tensor.get_element_type() << tensor.get_partial_shape() << ')';
+}
 
 namespace layout {
 

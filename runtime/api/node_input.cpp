@@ -1,6 +1,7 @@
 #include "terroir/node_input.hpp"
 
 #include <algorithm>
+#include <ostream>
 #include <utility>
 
 #include "ir/base/error.hpp"
@@ -51,6 +52,11 @@ bool Input<const Node>::operator<(const Input& other) const {
   return key(*this) < key(other);
 }
 
+std::ostream& operator<<(std::ostream& out, const Input<const Node>& input) {
+  return out << *input.get_node() << ".input(" << input.get_index() << ')';
+}
+std::ostream& operator<<(std::ostream& out, const Input<Node>& input) { return out << Input<const Node>(input); }
+
 void Input<Node>::replace_source_output(const Output<Node>& source) const { detail::rewire(*node_, index_, source); }
 
 Input<Node> Node::input(size_t index) { return {shared_from_this(), index}; }
@@ -60,10 +66,13 @@ std::vector<Input<const Node>> Node::inputs() const { return inputs_of(*this); }
 
 std::set<Input<Node>> Node::get_output_target_inputs(size_t index) const { return output(index).get_target_inputs(); }
 
-std::vector<std::shared_ptr<Node>> Node::get_users() const {
+std::vector<std::shared_ptr<Node>> Node::get_users(bool check_is_used) const {
   std::vector<std::shared_ptr<Node>> users;
+  const std::vector<bool> needed =
+      check_is_used ? detail::needed_by_ends(*NodeAccess::state(*this)->graph) : std::vector<bool>();
   for (const Output<const Node>& port : outputs()) {
     for (const Input<Node>& input : port.get_target_inputs()) {
+      if (check_is_used && !needed[ir::index_of(NodeAccess::id(*input.get_node()))]) continue;
       const auto same = [&](const std::shared_ptr<Node>& user) { return *user == *input.get_node(); };
       if (std::none_of(users.begin(), users.end(), same)) users.push_back(input.get_node()->shared_from_this());
     }
@@ -78,7 +87,7 @@ std::set<Input<Node>> Output<const Node>::get_target_inputs() const {
   // A Result's output is that of the model: no layer reads it.
   if (value.node != NodeAccess::id(*node_)) return inputs;
   for (const ir::Use& use : state->graph->uses(value))
-    inputs.emplace(NodeAccess::make(state, use.node), static_cast<size_t>(use.input));
+    inputs.emplace(NodeAccess::object(state, use.node), static_cast<size_t>(use.input));
   return inputs;
 }
 std::set<Input<Node>> Output<Node>::get_target_inputs() const { return Output<const Node>(*this).get_target_inputs(); }

@@ -27,7 +27,7 @@ TEST_P(RuntimeModelOfTrained, NamesTheLayersOfTheFile) {
     AnyMap info = node->get_rt_info();
     std::istringstream list(info.at("originalLayersNames").as<std::string>());
     for (std::string name; std::getline(list, name, ',');) names.insert(name);
-    if (node->get_type_name() != "ExecutionNode") continue;
+    if (node->description() != "ExecutionNode") continue;
     kernels.insert(info.at("primitiveType").as<std::string>());
     steps += info.at("primitiveType").as<std::string>() != "no copy";
     if (info.at("primitiveType").as<std::string>() != "no copy") {
@@ -44,7 +44,7 @@ TEST_P(RuntimeModelOfTrained, NamesTheLayersOfTheFile) {
   EXPECT_EQ(steps, executed);
   // Those that are computed while compiling, or no work, are not there; convolutions always are.
   for (const auto& node : model->get_ops()) {
-    if (node->get_type_name().find("Convolution") != std::string::npos) {
+    if (node->description().find("Convolution") != std::string::npos) {
       EXPECT_EQ(names.count(node->get_friendly_name()), 1u) << *node;
     }
   }

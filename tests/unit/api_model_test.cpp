@@ -99,7 +99,7 @@ TEST(Model, FindsItsPorts) {
   EXPECT_EQ(model->input().get_any_name(), "data");
   EXPECT_EQ(model->input("data"), model->input(0));
   EXPECT_EQ(model->output("prob"), model->output());
-  EXPECT_EQ(model->output().get_node()->get_type_name(), "Result");
+  EXPECT_STREQ(model->output().get_node()->get_type_name(), "Result");
   EXPECT_EQ(model->get_output_partial_shape(0), (PartialShape{-1, 4}));
   const Exception error = caught([&] { static_cast<void>(model->input("image")); });
   EXPECT_EQ(error.code(), ErrorCode::not_found);

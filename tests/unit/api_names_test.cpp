@@ -13,6 +13,8 @@
 #include "terroir/opsets.hpp"
 #include "terroir/pass/graph_rewrite.hpp"
 #include "terroir/pass/make_stateful.hpp"
+#include "terroir/pass/visualize_tree.hpp"
+#include "terroir/runtime_attribute.hpp"
 #include "terroir/terroir.hpp"
 
 namespace terroir {
@@ -37,6 +39,11 @@ op::util::Variable& variable();
 preprocess::PrePostProcessor& processor();
 op::Op& layer();
 AttributeVisitor& visitor();
+descriptor::Tensor& described();
+RuntimeAttribute& attribute();
+op::v0::Constant& constant();
+OutputVector& ports();
+int& number();
 enum class Side { left };
 std::string text();
 std::ostream& out();
@@ -536,55 +543,7 @@ const Name kNames[] = {
     NAME(op::util::VariableInfo::data_shape, op::util::VariableInfo().data_shape),
     NAME(op::util::VariableInfo::data_type, op::util::VariableInfo().data_type),
     NAME(op::util::VariableInfo::variable_id, op::util::VariableInfo().variable_id),
-    NAME(Node::get_friendly_name, node().get_friendly_name()),
-    NAME(Node::get_name, node().get_name()),
-    NAME(Node::get_type_name, node().get_type_name()),
-    NAME(Node::get_type_info, node().get_type_info()),
-    NAME(Node::get_input_size, node().get_input_size()),
-    NAME(Node::get_output_size, node().get_output_size()),
-    NAME(Node::outputs, node().outputs()),
-    NAME(Node::input_values, node().input_values()),
-    NAME(Node::get_element_type, node().get_element_type()),
-    NAME(Node::get_shape, node().get_shape()),
-    NAME(Node::get_rt_info, node().get_rt_info()),
-    NAME(Node::set_friendly_name, node().set_friendly_name(text())),
-    NAME(Node::description, node().description()),
-    NAME(Node::clone_with_new_inputs, node().clone_with_new_inputs(OutputVector())),
-    NAME(Node::copy_with_new_inputs, node().copy_with_new_inputs(OutputVector())),
-    NAME(Node::set_argument, node().set_argument(0, port())),
-    NAME(Node::get_input_tensor, node().get_input_tensor(0)),
-    NAME(Node::output, node().output(0)),
-    NAME(Node::input_value, node().input_value(0)),
-    NAME(Node::get_output_element_type, node().get_output_element_type(0)),
-    NAME(Node::get_output_partial_shape, node().get_output_partial_shape(0)),
-    NAME(Node::get_output_shape, node().get_output_shape(0)),
-    NAME(Node::get_input_element_type, node().get_input_element_type(0)),
-    NAME(Node::get_input_partial_shape, node().get_input_partial_shape(0)),
-    NAME(Node::get_input_shape, node().get_input_shape(0)),
-    NAME(Node::get_input_node_ptr, node().get_input_node_ptr(0)),
-    NAME(Node::get_input_node_shared_ptr, node().get_input_node_shared_ptr(0)),
-    NAME(Node::get_output_tensor, node().get_output_tensor(0)),
-    NAME(DiscreteTypeInfo::name, DiscreteTypeInfo().name),
-    NAME(DiscreteTypeInfo::version_id, DiscreteTypeInfo().version_id),
-    NAME(Node::input, node().input(0)),
-    NAME(Node::inputs, node().inputs()),
-    NAME(Node::get_input_source_output, node().get_input_source_output(0)),
-    NAME(Node::get_output_target_inputs, node().get_output_target_inputs(0)),
-    NAME(Node::get_users, node().get_users()),
-    NAME(Node::get_default_output, node().get_default_output()),
-    NAME(Node::is_dynamic, node().is_dynamic()),
-    NAME(Input::Input, Input<Node>(std::shared_ptr<Node>(), 0)),
-    NAME(Input::get_node, input().get_node()),
-    NAME(Input::get_index, input().get_index()),
-    NAME(Input::get_element_type, input().get_element_type()),
-    NAME(Input::get_partial_shape, input().get_partial_shape()),
-    NAME(Input::get_shape, input().get_shape()),
-    NAME(Input::get_source_output, input().get_source_output()),
-    NAME(Input::get_rt_info, input().get_rt_info()),
-    NAME(Input::replace_source_output, input().replace_source_output(port())),
-    NAME(Input::operator==, input().operator==(input())),
-    NAME(Input::operator!=, input().operator!=(input())),
-    NAME(Input::operator<, input().operator<(input())),
+#include "tests/unit/api_node_names.inc"
     NAME(replace_output_update_name, replace_output_update_name(port(), port())),
     NAME(replace_node_update_name, replace_node_update_name(nullptr, nullptr)),
     NAME(matcher_pass_callback, matcher_pass_callback()),
@@ -615,10 +574,10 @@ const Name kNames[] = {
     NAME(pass::pattern::rank_equals, pass::pattern::rank_equals(4)),
     NAME(pass::pattern::type_matches, pass::pattern::type_matches(element::f32)),
     NAME(pass::pattern::type_matches_any, pass::pattern::type_matches_any({element::f32})),
-    NAME(op::util::is_parameter, op::util::is_parameter(nullptr)),
-    NAME(op::util::is_output, op::util::is_output(nullptr)),
-    NAME(op::util::is_constant, op::util::is_constant(nullptr)),
-    NAME(op::util::is_sink, op::util::is_sink(nullptr)),
+    NAME(op::util::is_parameter, op::util::is_parameter(&node())),
+    NAME(op::util::is_output, op::util::is_output(&node())),
+    NAME(op::util::is_constant, op::util::is_constant(&node())),
+    NAME(op::util::is_sink, op::util::is_sink(&node())),
     NAME(is_type_any_of, (is_type_any_of<opset8::Relu, opset8::Abs>(std::shared_ptr<Node>()))),
     NAME(op::v0::Parameter::set_partial_shape, std::shared_ptr<op::v0::Parameter>()->set_partial_shape({1, 2})),
     NAME(op::v0::Parameter::set_element_type, std::shared_ptr<op::v0::Parameter>()->set_element_type(element::f32)),

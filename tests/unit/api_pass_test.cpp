@@ -28,7 +28,7 @@ std::shared_ptr<Constant> scalar(float value) { return Constant::create(element:
 /// The kinds of layers in order, "Parameter Relu Result".
 std::string kinds(const std::shared_ptr<const Model>& model) {
   std::string text;
-  for (const auto& node : model->get_ordered_ops()) text += (text.empty() ? "" : " ") + node->get_type_name();
+  for (const auto& node : model->get_ordered_ops()) text += (text.empty() ? "" : " ") + node->description();
   return text;
 }
 
@@ -171,7 +171,7 @@ TEST(GraphRewrite, BackwardWalksStartAtTheEnd) {
   const auto visited = [&](pass::GraphRewrite&& walk) {
     std::string order;
     walk.add_matcher<pass::MatcherPass>(std::make_shared<Matcher>(any_input()), [&](Matcher& m) {
-      order += m.get_match_root()->get_type_name() + " ";
+      order += m.get_match_root()->description() + " ";
       return false;
     });
     EXPECT_FALSE(walk.run_on_model(model));

@@ -60,7 +60,7 @@ TEST(RuntimeModel, TellsWhatRunsAndWhy) {
   auto nodes = by_name(*model);
   ASSERT_EQ(nodes.count("conv"), 1u);
   const Node& conv = *nodes.at("conv");
-  EXPECT_EQ(conv.get_type_name(), "ExecutionNode");
+  EXPECT_STREQ(conv.get_type_name(), "ExecutionNode");
   EXPECT_EQ(info(conv, "layerType"), "Convolution");
   EXPECT_EQ(info(conv, "originalLayersNames"), "conv,relu");  // fused
   EXPECT_NE(info(conv, "primitiveType").find("conv"), std::string::npos);

@@ -114,7 +114,7 @@ struct Wrapping : ext::Device {
   std::vector<std::string> supported_layers(const ext::ModelText& text) const {
     std::vector<std::string> names;
     for (const auto& op : read(text)->get_ops())
-      if (op->get_type_name() != "Exp") names.push_back(op->get_friendly_name());
+      if (op->description() != "Exp") names.push_back(op->get_friendly_name());
     return names;
   }
   std::unique_ptr<ext::DeviceModel> compile(const ext::ModelText& text, const ext::Properties& properties) const {

@@ -57,7 +57,7 @@ Row row(const std::shared_ptr<T>& layer, const std::string& before, const std::s
     const T* const object = as_type<const T>(node.get());
     return object != nullptr ? read(*object) : std::string();
   };
-  return {layer->get_type_name() + " of " + layer->get_type_info().version_id,
+  return {layer->description() + " of " + layer->get_type_info().version_id,
           layer,
           before,
           after,

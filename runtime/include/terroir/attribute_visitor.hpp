@@ -6,6 +6,7 @@
 //       static EnumNames<Mode>("Mode", {{"first", Mode::first}, ...}); files have these texts.
 #pragma once
 
+#include <algorithm>
 #include <cctype>
 #include <cstdint>
 #include <string>
@@ -70,6 +71,40 @@ std::enable_if_t<std::is_enum_v<Enum>, const std::string&> as_string(Enum value)
   return EnumNames<Enum>::as_string(value);
 }
 
+class AttributeVisitor;
+
+/// How a T is read and written as something else: a program's specialization derives it from one of the next classes
+/// and constructs it with a T&.
+template <typename T>
+class AttributeAdapter;
+/// As a Value, which is a number, a text or a list of these.
+template <typename Value>
+class ValueAccessor {
+ public:
+  virtual ~ValueAccessor() = default;
+  virtual const Value& get() = 0;
+  virtual void set(const Value& value) = 0;
+  virtual const DiscreteTypeInfo& get_type_info() const = 0;
+};
+/// As it is.
+template <typename T>
+class DirectValueAccessor : public ValueAccessor<T> {
+ public:
+  explicit DirectValueAccessor(T& value) : m_ref(value) {}
+  const T& get() override { return m_ref; }
+  void set(const T& value) override { m_ref = value; }
+
+ protected:
+  T& m_ref;
+};
+/// As a structure: its members are attributes.
+class VisitorAdapter {
+ public:
+  virtual ~VisitorAdapter() = default;
+  virtual bool visit_attributes(AttributeVisitor& visitor) = 0;
+  virtual const DiscreteTypeInfo& get_type_info() const = 0;
+};
+
 /// What all attributes come down to; enumerations, types, shapes and lists of texts are texts.
 using AttributeValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
 
@@ -105,6 +140,18 @@ inline std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
+/// Enumerations of the library's own operations have a function that names them in files.
+template <typename T, typename = void>
+struct HasSpellings : std::false_type {};
+template <typename T>
+struct HasSpellings<T, std::enable_if_t<std::is_enum_v<T>, std::void_t<decltype(spellings(T()))>>> : std::true_type {};
+
+/// Whether the program says how a T is read: by an AttributeAdapter<T>.
+template <typename T, typename = void>
+struct HasAdapter : std::false_type {};
+template <typename T>
+struct HasAdapter<T, std::void_t<decltype(sizeof(AttributeAdapter<T>))>> : std::true_type {};
+
 template <typename T>
 AttributeValue plain_value(const T& value) {
   using Item = typename ItemOf<T>::type;
@@ -114,8 +161,11 @@ AttributeValue plain_value(const T& value) {
     return static_cast<int64_t>(value);
   } else if constexpr (std::is_floating_point_v<T>) {
     return static_cast<double>(value);
-  } else if constexpr (std::is_same_v<T, element::Type> || std::is_same_v<T, PartialShape>) {
+  } else if constexpr (std::is_same_v<T, element::Type> || std::is_same_v<T, PartialShape> ||
+                       std::is_same_v<T, Dimension>) {
     return value.to_string();
+  } else if constexpr (HasSpellings<T>::value) {
+    return std::string(spellings(value)[static_cast<size_t>(value)]);
   } else if constexpr (std::is_enum_v<T>) {
     return EnumNames<T>::as_string(value);
   } else if constexpr (std::is_integral_v<Item> && !std::is_same_v<Item, bool>) {
@@ -141,13 +191,26 @@ void take_value(const AttributeValue& plain, T& value) {
     value = static_cast<T>(std::get<double>(plain));
   } else if constexpr (std::is_same_v<T, element::Type> || std::is_same_v<T, PartialShape>) {
     value = T(std::get<std::string>(plain));
+  } else if constexpr (std::is_same_v<T, Dimension>) {
+    value = PartialShape("[" + std::get<std::string>(plain) + "]")[0];
+  } else if constexpr (HasSpellings<T>::value) {
+    const auto names = spellings(value);
+    const auto found = std::find(names.begin(), names.end(), std::get<std::string>(plain));
+    if (found == names.end())
+      throw Exception(ErrorCode::invalid_argument, "'" + std::get<std::string>(plain) + "' is none of its values");
+    value = static_cast<T>(found - names.begin());
   } else if constexpr (std::is_enum_v<T>) {
     value = EnumNames<T>::as_enum(std::get<std::string>(plain));
   } else if constexpr (std::is_arithmetic_v<Item>) {
     using Number = std::conditional_t<std::is_integral_v<Item>, int64_t, double>;
     std::vector<Item> items;
     for (const Number number : std::get<std::vector<Number>>(plain)) items.push_back(narrowed<Item>(number));
-    value = T(items.begin(), items.end());
+    if constexpr (std::is_constructible_v<T, typename std::vector<Item>::iterator,
+                                          typename std::vector<Item>::iterator>) {
+      value = T(items.begin(), items.end());
+    } else {
+      value = T(items);
+    }
   } else {
     const std::vector<std::string> items = split_at_commas(std::get<std::string>(plain));
     value = T(items.begin(), items.end());
@@ -163,35 +226,65 @@ class AttributeVisitor {
   /// Looks at the attribute, or changes it. Throws Exception (invalid_argument) for a value that is none of the type.
   template <typename T>
   void on_attribute(const std::string& name, T& value) {
+    if constexpr (detail::HasAdapter<T>::value) {
+      AttributeAdapter<T> adapter(value);
+      if constexpr (std::is_base_of_v<VisitorAdapter, AttributeAdapter<T>>) {
+        start_structure(name);
+        adapter.visit_attributes(*this);
+        finish_structure();
+      } else {
+        std::decay_t<decltype(adapter.get())> read = adapter.get();
+        look_at(name, read, [&](const AttributeValue& plain) {
+          detail::take_value(plain, read);
+          adapter.set(read);
+        });
+      }
+    } else {
+      look_at(name, value, [&](const AttributeValue& plain) { detail::take_value(plain, value); });
+    }
+  }
+  /// Names of what is visited in between are "structure.name".
+  virtual void start_structure(const std::string& name) { structures_.push_back(name); }
+  virtual std::string finish_structure() {
+    const std::string name = structures_.back();
+    structures_.pop_back();
+    return name;
+  }
+
+ private:
+  template <typename T, typename Take>
+  void look_at(const std::string& name, const T& value, const Take& take) {
+    std::string whole;
+    for (const std::string& structure : structures_) whole += structure + '.';
+    whole += name;
     AttributeValue plain = detail::plain_value(value);
-    if (!on_value(name, plain)) return;
+    if (!on_value(whole, plain)) return;
     try {
-      detail::take_value(plain, value);
+      take(plain);
     } catch (Exception& error) {
-      error.add_context("attribute '" + name + "'");
+      error.add_context("attribute '" + whole + "'");
       throw;
     }
   }
+
+  std::vector<std::string> structures_;
 
  protected:
   /// Whether `value` was changed, which keeps its kind.
   virtual bool on_value(const std::string& name, AttributeValue& value) = 0;
 };
 
-/// So that OpenVINO's specializations of AttributeAdapter compile: on_attribute() asks EnumNames itself.
+/// The enumerator as its text, for adapters of enumerations that have EnumNames.
 template <typename Enum>
-class EnumAttributeAdapterBase {
+class EnumAttributeAdapterBase : public ValueAccessor<std::string> {
  public:
-  explicit EnumAttributeAdapterBase(Enum& value) : value_(value) {}
-  virtual ~EnumAttributeAdapterBase() = default;
-  virtual const DiscreteTypeInfo& get_type_info() const = 0;
-  const std::string& get() { return as_string(value_); }
-  void set(const std::string& text) { value_ = as_enum<Enum>(text); }
+  explicit EnumAttributeAdapterBase(Enum& value) : m_ref(value) {}
+  const std::string& get() override { return as_string(m_ref); }
+  void set(const std::string& text) override { m_ref = as_enum<Enum>(text); }
+  operator Enum&() { return m_ref; }  // NOLINT: implicit, as in OpenVINO
 
  protected:
-  Enum& value_;
+  Enum& m_ref;  // OpenVINO's name, which classes of programs use
 };
-template <typename T>
-class AttributeAdapter;
 
 }  // namespace terroir

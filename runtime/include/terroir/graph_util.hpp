@@ -15,7 +15,7 @@ namespace detail {
 inline bool feeds_result(const Output<Node>& value) {
   const auto readers = value.get_target_inputs();
   return std::any_of(readers.begin(), readers.end(),
-                     [](const Input<Node>& input) { return input.get_node()->get_type_name() == "Result"; });
+                     [](const Input<Node>& input) { return is_named(*input.get_node(), "Result"); });
 }
 
 }  // namespace detail
@@ -23,10 +23,14 @@ inline bool feeds_result(const Output<Node>& value) {
 namespace op {
 namespace util {
 
-inline bool is_parameter(const std::shared_ptr<const Node>& layer) { return layer->get_type_name() == "Parameter"; }
-inline bool is_output(const std::shared_ptr<const Node>& layer) { return layer->get_type_name() == "Result"; }
-inline bool is_constant(const std::shared_ptr<const Node>& layer) { return layer->get_type_name() == "Constant"; }
-inline bool is_sink(const std::shared_ptr<const Node>& layer) { return layer->get_type_name() == "Assign"; }
+inline bool is_parameter(const Node* layer) { return terroir::detail::is_named(*layer, "Parameter"); }
+inline bool is_parameter(const std::shared_ptr<const Node>& layer) { return is_parameter(layer.get()); }
+inline bool is_output(const Node* layer) { return terroir::detail::is_named(*layer, "Result"); }
+inline bool is_output(const std::shared_ptr<const Node>& layer) { return is_output(layer.get()); }
+inline bool is_constant(const Node* layer) { return terroir::detail::is_named(*layer, "Constant"); }
+inline bool is_constant(const std::shared_ptr<const Node>& layer) { return is_constant(layer.get()); }
+inline bool is_sink(const Node* layer) { return terroir::detail::is_named(*layer, "Assign"); }
+inline bool is_sink(const std::shared_ptr<const Node>& layer) { return is_sink(layer.get()); }
 
 }  // namespace util
 }  // namespace op
@@ -37,7 +41,7 @@ inline bool is_sink(const std::shared_ptr<const Node>& layer) { return layer->ge
 inline bool replace_output_update_name(Output<Node> output, const Output<Node>& replacement) {
   const auto layer = output.get_node_shared_ptr(), other = replacement.get_node_shared_ptr();
   if (detail::feeds_result(output)) {
-    if (layer->get_output_size() != 1 || detail::feeds_result(replacement) || other->get_type_name() == "Parameter")
+    if (layer->get_output_size() != 1 || detail::feeds_result(replacement) || op::util::is_parameter(other))
       return false;
     other->set_friendly_name(layer->get_friendly_name());
   }
@@ -51,7 +55,7 @@ inline bool replace_output_update_name(Output<Node> output, const Output<Node>& 
 inline bool replace_node_update_name(const std::shared_ptr<Node>& target, const std::shared_ptr<Node>& replacement) {
   for (const Output<Node>& output : target->outputs()) {
     if (detail::feeds_result(output) &&
-        (replacement->get_type_name() == "Parameter" || detail::feeds_result(replacement->output(output.get_index()))))
+        (op::util::is_parameter(replacement) || detail::feeds_result(replacement->output(output.get_index()))))
       return false;
   }
   replace_node(target, replacement);

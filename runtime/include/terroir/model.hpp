@@ -64,9 +64,9 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
   Model& operator=(const Model&) = delete;
   ~Model();
 
-  std::string get_friendly_name() const;
+  const std::string get_friendly_name() const;
   void set_friendly_name(const std::string& name);
-  std::string get_name() const { return get_friendly_name(); }
+  const std::string get_name() const { return get_friendly_name(); }
 
   /// Inputs and outputs in the order of the file. Without argument: the only one. These throw Exception: not_found for
   /// a name or index there is not, invalid_argument if there are several and none was chosen. A name is a tensor name,
@@ -88,9 +88,9 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
   Output<Node> output(const std::string& name);
   Output<const Node> output(const std::string& name) const;
   size_t get_output_size() const;
-  element::Type get_output_element_type(size_t index) const;
-  PartialShape get_output_partial_shape(size_t index) const;
-  Shape get_output_shape(size_t index) const;
+  const element::Type get_output_element_type(size_t index) const;
+  const PartialShape get_output_partial_shape(size_t index) const;
+  const Shape get_output_shape(size_t index) const;
 
   /// The layer of the only output; Exception (invalid_argument) if there are several.
   std::shared_ptr<Node> get_result() const;
@@ -131,13 +131,13 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
   /// Layers in the order of the file; get_ordered_ops: each after those it reads.
   NodeVector get_ops() const;
   NodeVector get_ordered_ops() const;
-  ParameterVector get_parameters() const;
-  ResultVector get_results() const;
+  const ParameterVector get_parameters() const;
+  const ResultVector get_results() const;
 
   /// Layers that act but are no output: Assign.
-  std::vector<std::shared_ptr<Node>> get_sinks() const;
+  const std::vector<std::shared_ptr<Node>> get_sinks() const;
   /// The variables of a model with state, in the order in which its layers use them; by name: null if there is none.
-  op::util::VariableVector get_variables() const;
+  const op::util::VariableVector get_variables() const;
   /// The variables that its layers use need not be added. One that no layer uses is known until it is removed; copies
   /// of the model and files do not have it. Throws Exception (invalid_argument) for a null pointer.
   void add_variables(const op::util::VariableVector& variables);

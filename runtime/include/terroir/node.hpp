@@ -1,12 +1,16 @@
 // Layers of a model, and their outputs (ports).
 //
-// What: handles into a Model. They keep the model alive and see its changes: after Model::reshape() a port tells the
-//       new shape. Two handles of the same layer or port compare equal. A layer made in code (terroir/ops.hpp) belongs
-//       to no model until a Model is made of its results.
+// What: handles into a Model. They keep its graph alive and see its changes: after Model::reshape() a port tells the
+//       new shape. A layer has one object, whoever asks for it, as long as the Model lives; a layer made in code
+//       (terroir/ops.hpp) is the object that the program made, and belongs to no model until a Model is made of its
+//       results. Layers keep those that they read. as_type_ptr() may give a layer of a file an object of its class,
+//       too; pointers (std::shared_ptr) to objects of the same layer compare equal.
+// Types, shapes, names: are returned by value, const, so that what OpenVINO returns by reference binds to `auto&`.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <iosfwd>
 #include <map>
 #include <memory>
@@ -29,9 +33,12 @@ template <class NodeT>
 class Output;
 template <class NodeT>
 class Input;
+class Tensor;
+using TensorVector = std::vector<Tensor>;
 namespace detail {
 struct GraphState;
 struct NodeAccess;
+struct NodeBelongings;
 /// Where a layer is.
 struct NodeHandle {
   std::shared_ptr<GraphState> state;
@@ -44,12 +51,24 @@ class Tensor;
 using NodeVector = std::vector<std::shared_ptr<Node>>;
 using OutputVector = std::vector<Output<Node>>;
 
-/// Type and version of a layer.
+/// Type and version of a layer, a pass or an attribute.
 struct DiscreteTypeInfo {
-  std::string name;        ///< "Convolution"
-  std::string version_id;  ///< the set that introduced it: "opset1"
-  bool operator==(const DiscreteTypeInfo& other) const { return name == other.name && version_id == other.version_id; }
+  const char* name;                          ///< "Convolution"
+  const char* version_id = nullptr;          ///< the set that introduced it: "opset1"
+  const DiscreteTypeInfo* parent = nullptr;  ///< of the class it is derived from, where that is said
+
+  std::string get_version() const { return version_id != nullptr ? version_id : ""; }
+  /// Whether it is the same, or derived from it.
+  bool is_castable(const DiscreteTypeInfo& target) const {
+    return *this == target || (parent != nullptr && parent->is_castable(target));
+  }
+  bool operator==(const DiscreteTypeInfo& other) const {
+    return std::strcmp(name, other.name) == 0 && get_version() == other.get_version();
+  }
   bool operator!=(const DiscreteTypeInfo& other) const { return !(*this == other); }
+  bool operator<(const DiscreteTypeInfo& other) const { return std::string(*this) < std::string(other); }
+  /// "Convolution_opset1": the key of runtime information of this type.
+  operator std::string() const { return name + ("_" + get_version()); }  // NOLINT: implicit, as in OpenVINO
 };
 
 /// A layer.
@@ -60,14 +79,14 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
   virtual ~Node();
 
   /// The name in the user's file.
-  std::string get_friendly_name() const;
+  const std::string get_friendly_name() const;
   void set_friendly_name(const std::string& name);
   /// A name no other layer of the model has, e.g. "Convolution_12".
-  std::string get_name() const;
+  const std::string get_name() const;
   /// The name of the class in terroir/ops.hpp: "Convolution", "Relu".
-  std::string get_type_name() const;
+  const char* get_type_name() const;
   std::string description() const { return get_type_name(); }
-  DiscreteTypeInfo get_type_info() const;
+  const DiscreteTypeInfo get_type_info() const;
 
   size_t get_input_size() const;
   size_t get_output_size() const;
@@ -87,33 +106,47 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
   Input<const Node> input(size_t index) const;
   std::vector<Input<Node>> inputs();
   std::vector<Input<const Node>> inputs() const;
-  /// The layer that feeds input `index`; the pointer of get_input_node_ptr() owns its handle.
+  /// The layer that feeds input `index`.
   std::shared_ptr<Node> get_input_node_shared_ptr(size_t index) const;
-  std::shared_ptr<Node> get_input_node_ptr(size_t index) const { return get_input_node_shared_ptr(index); }
+  Node* get_input_node_ptr(size_t index) const { return get_input_node_shared_ptr(index).get(); }
 
-  /// Inputs that read output `index`, and the layers that read any output, each once.
+  /// Inputs that read output `index`, and the layers that read any output, each once (`check_is_used`: but those that
+  /// no output of the model needs).
   std::set<Input<Node>> get_output_target_inputs(size_t index) const;
-  std::vector<std::shared_ptr<Node>> get_users() const;
+  std::vector<std::shared_ptr<Node>> get_users(bool check_is_used = false) const;
   /// The only output; throws Exception (invalid_argument) if there are several.
   Output<Node> get_default_output();
   Output<const Node> get_default_output() const;
 
-  /// To name the tensor of an output.
-  descriptor::Tensor get_output_tensor(size_t index);
+  /// The tensor of an output; the object lives as long as that of the layer.
+  descriptor::Tensor& get_output_tensor(size_t index) const;
   /// The same of what input `index` reads.
-  descriptor::Tensor get_input_tensor(size_t index);
-  element::Type get_output_element_type(size_t index) const;
-  PartialShape get_output_partial_shape(size_t index) const;
+  descriptor::Tensor& get_input_tensor(size_t index) const;
+  const element::Type get_output_element_type(size_t index) const;
+  const PartialShape get_output_partial_shape(size_t index) const;
   /// Throws Exception (invalid_argument) if the shape is dynamic.
-  Shape get_output_shape(size_t index) const;
-  element::Type get_input_element_type(size_t index) const;
-  PartialShape get_input_partial_shape(size_t index) const;
-  Shape get_input_shape(size_t index) const;
+  const Shape get_output_shape(size_t index) const;
+  const element::Type get_input_element_type(size_t index) const;
+  const PartialShape get_input_partial_shape(size_t index) const;
+  const Shape get_input_shape(size_t index) const;
   /// Whether the shape of an output is not known.
   bool is_dynamic() const;
   /// Of the only output; throws Exception (invalid_argument) if there are several.
-  element::Type get_element_type() const;
-  Shape get_shape() const;
+  const element::Type get_element_type() const;
+  const Shape get_shape() const;
+
+  /// Infers types and shapes of the outputs anew, from attributes and inputs as they are now, and those of all layers
+  /// behind, as far as they can be inferred. Throws Exception with the layer's name for what the layer itself refuses.
+  virtual void validate_and_infer_types();
+  void revalidate_and_infer_types() { validate_and_infer_types(); }
+  /// Computes the outputs of these inputs with the slow reference, in the calling thread; tensors among `outputs` are
+  /// written to, those that are missing made. False if there is nothing to compute: for a Parameter. Throws what the
+  /// operation refuses.
+  virtual bool evaluate(TensorVector& outputs, const TensorVector& inputs) const;
+  virtual bool has_evaluate() const;
+  /// The outputs as Constants, if all of `inputs` are Constants and the layer can be computed; else false, and
+  /// `outputs` are as before.
+  inline bool constant_fold(OutputVector& outputs, const OutputVector& inputs);  // terroir/op/constant.hpp
 
   /// The attributes in the spelling of IR files, e.g. {"strides", "1, 1"}.
   std::map<std::string, std::string> get_attributes() const;
@@ -137,13 +170,44 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
 
  protected:
   explicit Node(const detail::NodeHandle& handle);
+  /// Tells the model the attributes of an object whose class is the program's.
+  virtual void tell_attributes() {}
 
  private:
   friend struct detail::NodeAccess;
+  detail::NodeBelongings& belongings() const;
 
   std::shared_ptr<detail::GraphState> state_;
   int32_t id_;
+  mutable std::unique_ptr<detail::NodeBelongings> belongings_;  // see runtime/api/graph_objects.hpp
 };
+
+/// Pointers to objects of the same layer are equal, of whatever class they are.
+inline bool operator==(const std::shared_ptr<Node>& a, const std::shared_ptr<Node>& b) {
+  return a.get() == b.get() || (a.get() != nullptr && b.get() != nullptr && *a == *b);
+}
+inline bool operator!=(const std::shared_ptr<Node>& a, const std::shared_ptr<Node>& b) { return !(a == b); }
+namespace detail {
+inline bool is_named(const Node& layer, const char* type) { return std::strcmp(layer.get_type_name(), type) == 0; }
+template <typename T>
+using IfLayer = std::enable_if_t<std::is_convertible_v<T*, const Node*> && !std::is_same_v<Node, T>, bool>;
+}  // namespace detail
+template <typename T>
+detail::IfLayer<T> operator==(const std::shared_ptr<T>& a, const std::shared_ptr<Node>& b) {
+  return a.get() == b.get() || (a.get() != nullptr && b.get() != nullptr && *a == *b);
+}
+template <typename T>
+detail::IfLayer<T> operator==(const std::shared_ptr<Node>& a, const std::shared_ptr<T>& b) {
+  return b == a;
+}
+template <typename T>
+detail::IfLayer<T> operator!=(const std::shared_ptr<T>& a, const std::shared_ptr<Node>& b) {
+  return !(a == b);
+}
+template <typename T>
+detail::IfLayer<T> operator!=(const std::shared_ptr<Node>& a, const std::shared_ptr<T>& b) {
+  return !(b == a);
+}
 
 /// An output of a layer that can be looked at.
 template <>
@@ -158,14 +222,16 @@ class TERROIR_API Output<const Node> {
   /// Which output of the layer it is.
   size_t get_index() const { return index_; }
   /// All functions throw Exception (invalid_argument) for a default-constructed port.
-  element::Type get_element_type() const;
-  PartialShape get_partial_shape() const;
+  const element::Type get_element_type() const;
+  const PartialShape get_partial_shape() const;
   /// Throws Exception (invalid_argument) if the shape is dynamic.
-  Shape get_shape() const;
+  const Shape get_shape() const;
   /// The names of the tensor; for a model's output, those of the tensor it takes.
-  std::unordered_set<std::string> get_names() const;
+  const std::unordered_set<std::string> get_names() const;
   /// The first name in alphabetical order. Throws Exception (not_found) if there is none.
-  std::string get_any_name() const;
+  const std::string get_any_name() const;
+  /// The tensor by itself: its names are the port's. It lives as long as the layer's object.
+  descriptor::Tensor& get_tensor() const { return node_->get_output_tensor(index_); }
   /// Of the tensor, as Node::get_rt_info().
   const RTMap& get_rt_info() const;
   /// Inputs that read it.
@@ -193,19 +259,18 @@ class TERROIR_API Output<Node> {
   Node* get_node() const { return node_.get(); }
   std::shared_ptr<Node> get_node_shared_ptr() const { return node_; }
   size_t get_index() const { return index_; }
-  element::Type get_element_type() const { return Output<const Node>(*this).get_element_type(); }
-  PartialShape get_partial_shape() const { return Output<const Node>(*this).get_partial_shape(); }
-  Shape get_shape() const { return Output<const Node>(*this).get_shape(); }
-  std::unordered_set<std::string> get_names() const { return Output<const Node>(*this).get_names(); }
-  std::string get_any_name() const { return Output<const Node>(*this).get_any_name(); }
+  const element::Type get_element_type() const { return Output<const Node>(*this).get_element_type(); }
+  const PartialShape get_partial_shape() const { return Output<const Node>(*this).get_partial_shape(); }
+  const Shape get_shape() const { return Output<const Node>(*this).get_shape(); }
+  const std::unordered_set<std::string> get_names() const { return Output<const Node>(*this).get_names(); }
+  const std::string get_any_name() const { return Output<const Node>(*this).get_any_name(); }
   RTMap& get_rt_info();
   const RTMap& get_rt_info() const { return Output<const Node>(*this).get_rt_info(); }
   std::set<Input<Node>> get_target_inputs() const;
   /// What reads this output reads `replacement` instead, and tensor names move there. Throws Exception as
   /// Input::replace_source_output().
   void replace(const Output<Node>& replacement);
-  /// The tensor by itself: its names are the port's.
-  descriptor::Tensor get_tensor() const;
+  descriptor::Tensor& get_tensor() const { return node_->get_output_tensor(index_); }
   std::shared_ptr<descriptor::Tensor> get_tensor_ptr() const;
   /// Replace or extend the names of the tensor.
   void set_names(const std::unordered_set<std::string>& names);
@@ -226,37 +291,44 @@ inline Output<const Node>::Output(const Output<Node>& other)
 namespace descriptor {
 
 /// The tensor of an output, under OpenVINO's name for it: its type, shape and names.
-class Tensor {
+class TERROIR_API Tensor {
  public:
-  explicit Tensor(Output<Node> port) : port_(std::move(port)) {}
-  element::Type get_element_type() const { return port_.get_element_type(); }
-  PartialShape get_partial_shape() const { return port_.get_partial_shape(); }
-  Shape get_shape() const { return port_.get_shape(); }
-  std::unordered_set<std::string> get_names() const { return port_.get_names(); }
-  std::string get_any_name() const { return port_.get_any_name(); }
-  void set_names(const std::unordered_set<std::string>& names) { port_.set_names(names); }
-  void add_names(const std::unordered_set<std::string>& names) { port_.add_names(names); }
-  RTMap& get_rt_info() { return port_.get_rt_info(); }
-  const RTMap& get_rt_info() const { return port_.get_rt_info(); }
+  const element::Type get_element_type() const { return node_->get_output_element_type(index_); }
+  const PartialShape get_partial_shape() const { return node_->get_output_partial_shape(index_); }
+  const Shape get_shape() const { return node_->get_output_shape(index_); }
+  const std::unordered_set<std::string> get_names() const { return port().get_names(); }
+  const std::string get_any_name() const { return port().get_any_name(); }
+  void set_names(const std::unordered_set<std::string>& names) { port().set_names(names); }
+  void add_names(const std::unordered_set<std::string>& names) { port().add_names(names); }
+  RTMap& get_rt_info() { return port().get_rt_info(); }
+  const RTMap& get_rt_info() const { return std::as_const(*node_).output(index_).get_rt_info(); }
+  /// Bytes of the elements. Throws Exception (invalid_argument) if the shape is dynamic.
+  size_t size() const;
+
+  Tensor(const Tensor&) = delete;
+  Tensor& operator=(const Tensor&) = delete;
 
  private:
-  Output<Node> port_;
+  friend struct terroir::detail::NodeBelongings;
+  Tensor(Node* node, size_t index) : node_(node), index_(index) {}
+  Output<Node> port() const { return node_->output(index_); }
+
+  Node* node_;  // whose it is
+  size_t index_;
 };
+TERROIR_API std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 }  // namespace descriptor
 
-inline descriptor::Tensor Node::get_output_tensor(size_t index) { return descriptor::Tensor(output(index)); }
-inline descriptor::Tensor Node::get_input_tensor(size_t index) { return descriptor::Tensor(input_value(index)); }
-inline descriptor::Tensor Output<Node>::get_tensor() const { return descriptor::Tensor(*this); }
-inline std::shared_ptr<descriptor::Tensor> Output<Node>::get_tensor_ptr() const {
-  return std::make_shared<descriptor::Tensor>(*this);
-}
+inline std::shared_ptr<descriptor::Tensor> Output<Node>::get_tensor_ptr() const { return {node_, &get_tensor()}; }
 
 /// "Convolution 'conv1'[0]:f32[1,64,112,112]".
 TERROIR_API std::ostream& operator<<(std::ostream& out, const Output<const Node>& port);
 TERROIR_API std::ostream& operator<<(std::ostream& out, const Output<Node>& port);
 /// "Convolution 'conv1'".
 TERROIR_API std::ostream& operator<<(std::ostream& out, const Node& node);
+/// "Convolution_opset1".
+TERROIR_API std::ostream& operator<<(std::ostream& out, const DiscreteTypeInfo& type);
 
 }  // namespace terroir
 

@@ -24,11 +24,12 @@ class TERROIR_API Input<const Node> {
   /// Which input of the layer it is.
   size_t get_index() const { return index_; }
   /// Of what it reads.
-  element::Type get_element_type() const { return get_source_output().get_element_type(); }
-  PartialShape get_partial_shape() const { return get_source_output().get_partial_shape(); }
+  const element::Type get_element_type() const { return get_source_output().get_element_type(); }
+  const PartialShape get_partial_shape() const { return get_source_output().get_partial_shape(); }
   /// Throws Exception (invalid_argument) if the shape is dynamic.
-  Shape get_shape() const { return get_source_output().get_shape(); }
+  const Shape get_shape() const { return get_source_output().get_shape(); }
   Output<const Node> get_source_output() const { return node_->input_value(index_); }
+  descriptor::Tensor& get_tensor() const { return node_->get_input_tensor(index_); }
   /// As Node::get_rt_info().
   const RTMap& get_rt_info() const;
 
@@ -49,10 +50,11 @@ class TERROIR_API Input<Node> {
 
   Node* get_node() const { return node_.get(); }
   size_t get_index() const { return index_; }
-  element::Type get_element_type() const { return get_source_output().get_element_type(); }
-  PartialShape get_partial_shape() const { return get_source_output().get_partial_shape(); }
-  Shape get_shape() const { return get_source_output().get_shape(); }
+  const element::Type get_element_type() const { return get_source_output().get_element_type(); }
+  const PartialShape get_partial_shape() const { return get_source_output().get_partial_shape(); }
+  const Shape get_shape() const { return get_source_output().get_shape(); }
   Output<Node> get_source_output() const { return node_->input_value(index_); }
+  descriptor::Tensor& get_tensor() const { return node_->get_input_tensor(index_); }
   RTMap& get_rt_info();
   const RTMap& get_rt_info() const { return Input<const Node>(*this).get_rt_info(); }
 
@@ -70,6 +72,10 @@ class TERROIR_API Input<Node> {
   std::shared_ptr<Node> node_;
   size_t index_;
 };
+
+/// "Convolution 'conv1'.input(0)".
+TERROIR_API std::ostream& operator<<(std::ostream& out, const Input<const Node>& input);
+TERROIR_API std::ostream& operator<<(std::ostream& out, const Input<Node>& input);
 
 /// What reads an output of `target` reads the same output of `replacement` instead, and tensor names move along. Throws
 /// Exception (invalid_argument) as Input::replace_source_output(), and if they have not as many outputs.

@@ -113,10 +113,10 @@ inline void take_output(const op::Op& layer, const extension::Run& run, size_t i
   for (size_t axis = 0; fits && axis < room.size(); ++axis)
     fits = shape[axis] == room[axis] || (may_shrink && shape[axis] < room[axis]);
   if (!fits)
-    throw Exception(ErrorCode::shape_mismatch, "evaluate() of " + layer.get_type_name() + " makes output " +
-                                                   std::to_string(index) + " " + made.get_element_type().to_string() +
-                                                   shape.to_string() + ", it has to be " +
-                                                   from_boundary(place.type()).to_string() +
+    throw Exception(ErrorCode::shape_mismatch, std::string("evaluate() of ") + layer.get_type_name() +
+                                                   " makes output " + std::to_string(index) + " " +
+                                                   made.get_element_type().to_string() + shape.to_string() +
+                                                   ", it has to be " + from_boundary(place.type()).to_string() +
                                                    (may_shrink ? " of at most " : "") + room.to_string());
   if (made.data() != place.data<void>() && made.get_byte_size() > 0)
     made.copy_to(Tensor(made.get_element_type(), shape, place.data<void>()));
@@ -125,7 +125,7 @@ inline void take_output(const op::Op& layer, const extension::Run& run, size_t i
 
 inline void evaluate(const op::Op& layer, const extension::Run& run) {
   if (static_cast<size_t>(run.output_count()) != layer.get_output_size())
-    throw Exception(ErrorCode::shape_mismatch, layer.get_type_name() + " has " +
+    throw Exception(ErrorCode::shape_mismatch, std::string(layer.get_type_name()) + " has " +
                                                    std::to_string(layer.get_output_size()) + " outputs, the model " +
                                                    std::to_string(run.output_count()));
   TensorVector inputs, outputs;
@@ -137,8 +137,8 @@ inline void evaluate(const op::Op& layer, const extension::Run& run) {
     const extension::Tensor output = run.output(i);
     outputs.emplace_back(from_boundary(output.type()), shape_of(output), output.data<void>());
   }
-  if (!layer.evaluate(outputs, inputs))
-    throw Exception(ErrorCode::unsupported, "evaluate() of " + layer.get_type_name() +
+  if (!layer.evaluate(outputs, inputs, EvaluationContext()))
+    throw Exception(ErrorCode::unsupported, std::string("evaluate() of ") + layer.get_type_name() +
                                                 " returns false: it computes nothing for these types and shapes");
   for (size_t i = 0; i < outputs.size(); ++i) take_output(layer, run, i, outputs[i]);
 }
@@ -211,8 +211,8 @@ const terroir_extension* description_of() {
   static const terroir_layer layer = [] {
     const DiscreteTypeInfo& info = Class::get_type_info_static();
     terroir_layer described = *extension::detail::described<LayerOfClass<Class>>();
-    described.type = info.name.c_str();
-    described.opset = info.version_id.c_str();
+    described.type = info.name;
+    described.opset = info.version_id;
     return described;
   }();
   static const terroir_layer* const layers[] = {&layer};
@@ -245,14 +245,39 @@ inline const terroir_extension* joined(const std::vector<std::shared_ptr<Extensi
 
 }  // namespace detail
 
+/// What makes layers of one type.
+class BaseOpExtension : public Extension {
+ public:
+  using Ptr = std::shared_ptr<BaseOpExtension>;
+  virtual const DiscreteTypeInfo& get_type_info() const = 0;
+  /// A layer that reads `inputs` and gets its attributes from the visitor; its outputs.
+  virtual OutputVector create(const OutputVector& inputs, AttributeVisitor& visitor) const = 0;
+  virtual std::vector<Extension::Ptr> get_attached_extensions() const = 0;
+  /// Layers of files are computed by objects of a class, which the program has to name.
+  const terroir_extension* description() const override {
+    throw Exception(ErrorCode::unsupported,
+                    "an extension for '" + std::string(get_type_info().name) +
+                        "' that is no OpExtension; give Core::add_extension() the OpExtension of "
+                        "a class derived from op::Op");
+  }
+};
+
 /// A class of layers for Core::add_extension().
 template <typename Layer>
-class OpExtension : public Extension {
+class OpExtension : public BaseOpExtension {
   static_assert(std::is_base_of_v<op::Op, Layer>, "the class of a layer is derived from op::Op");
 
  public:
   const terroir_extension* description() const override { return detail::description_of<Layer>(); }
-  const DiscreteTypeInfo& get_type_info() const { return Layer::get_type_info_static(); }
+  const DiscreteTypeInfo& get_type_info() const override { return Layer::get_type_info_static(); }
+  OutputVector create(const OutputVector& inputs, AttributeVisitor& visitor) const override {
+    const auto layer = std::make_shared<Layer>();
+    layer->set_arguments(inputs);
+    layer->visit_attributes(visitor);
+    static_cast<op::Op&>(*layer).constructor_validate_and_infer_types();
+    return layer->outputs();
+  }
+  std::vector<Extension::Ptr> get_attached_extensions() const override { return {}; }
 };
 
 }  // namespace terroir

@@ -55,9 +55,14 @@ class ReductionBase : public Node {
   void set_keep_dims(bool keep_dims) { detail::set_attribute(*this, "keep_dims", keep_dims); }
   bool reduction_axes_constant() const { return is_type<v0::Constant>(get_input_node_shared_ptr(1)); }
   /// Throws Exception (invalid_argument) if they are no Constant.
-  AxisSet get_reduction_axes() const {
+  const AxisSet get_reduction_axes() const {
     if (!reduction_axes_constant()) throw Exception(ErrorCode::invalid_argument, "the axes are no Constant");
     return detail::constant_axes(*this, 1);
+  }
+  /// The input becomes a Constant.
+  void set_reduction_axes(const AxisSet& axes) {
+    set_argument(1, std::make_shared<v0::Constant>(element::i64, Shape{axes.size()},
+                                                   std::vector<size_t>(axes.begin(), axes.end())));
   }
 
  protected:

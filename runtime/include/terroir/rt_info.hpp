@@ -24,7 +24,7 @@ namespace detail {
 
 inline RTMap& rt_info_of(const std::shared_ptr<Node>& layer) { return layer->get_rt_info(); }
 inline RTMap& rt_info_of(Output<Node> port) { return port.get_rt_info(); }
-inline bool is_constant(const Output<Node>& source) { return source.get_node()->get_type_name() == "Constant"; }
+inline bool is_constant(const Output<Node>& source) { return is_named(*source.get_node(), "Constant"); }
 
 inline bool stays_with_its_layer(const std::string& name) {
   static const std::set<std::string> names{"opset",

@@ -25,11 +25,15 @@ class Convert : public Node {
   TERROIR_LAYER(Convert, "Convert", "opset1")
   Convert(const Output<Node>& data, const element::Type& destination_type)
       : Convert(OutputVector{data}, {{"destination_type", destination_type}}) {}
-  element::Type get_destination_type() const { return detail::attribute<element::Type>(*this, "destination_type"); }
+  const element::Type get_destination_type() const {
+    return detail::attribute<element::Type>(*this, "destination_type");
+  }
   void set_destination_type(const element::Type& destination_type) {
     detail::set_attribute(*this, "destination_type", destination_type);
   }
-  element::Type get_convert_element_type() const { return detail::attribute<element::Type>(*this, "destination_type"); }
+  const element::Type get_convert_element_type() const {
+    return detail::attribute<element::Type>(*this, "destination_type");
+  }
   void set_convert_element_type(const element::Type& destination_type) {
     detail::set_attribute(*this, "destination_type", destination_type);
   }
@@ -51,7 +55,7 @@ class FakeQuantize : public Node {
                      with_levels(detail::broadcasting(auto_broadcast), levels)) {}
   size_t get_levels() const { return detail::attribute<size_t>(*this, "levels"); }
   void set_levels(size_t levels) { detail::set_attribute(*this, "levels", levels); }
-  AutoBroadcastSpec get_auto_broadcast() const { return detail::broadcasting_of(*this); }
+  const AutoBroadcastSpec get_auto_broadcast() const { return detail::broadcasting_of(*this); }
   void set_auto_broadcast(const AutoBroadcastSpec& spec) { detail::set_attributes(*this, detail::broadcasting(spec)); }
 
  private:
@@ -101,7 +105,7 @@ class Divide : public Node {
   Divide(const Output<Node>& a, const Output<Node>& b, bool pythondiv,
          const AutoBroadcastSpec& auto_broadcast = AutoBroadcastType::NUMPY)
       : Divide(OutputVector{a, b}, with_rounding(detail::broadcasting(auto_broadcast), pythondiv)) {}
-  AutoBroadcastSpec get_autob() const { return detail::broadcasting_of(*this); }
+  const AutoBroadcastSpec get_autob() const { return detail::broadcasting_of(*this); }
   void set_autob(const AutoBroadcastSpec& spec) { detail::set_attributes(*this, detail::broadcasting(spec)); }
   bool is_pythondiv() const { return detail::attribute<bool>(*this, "m_pythondiv"); }
   void set_is_pythondiv(bool pythondiv) { detail::set_attribute(*this, "m_pythondiv", pythondiv); }
@@ -118,7 +122,7 @@ class Select : public Node {
   Select(const Output<Node>& condition, const Output<Node>& then, const Output<Node>& otherwise,
          const AutoBroadcastSpec& auto_broadcast = AutoBroadcastType::NUMPY)
       : Select(OutputVector{condition, then, otherwise}, detail::broadcasting(auto_broadcast)) {}
-  AutoBroadcastSpec get_auto_broadcast() const { return detail::broadcasting_of(*this); }
+  const AutoBroadcastSpec get_auto_broadcast() const { return detail::broadcasting_of(*this); }
   void set_auto_broadcast(const AutoBroadcastSpec& spec) { detail::set_attributes(*this, detail::broadcasting(spec)); }
 };
 
@@ -182,7 +186,7 @@ class IsInf : public Node {
   explicit IsInf(const Output<Node>& data) : IsInf(data, Attributes()) {}
   IsInf(const Output<Node>& data, const Attributes& attributes)
       : IsInf(OutputVector{data}, detail::by_name(attributes)) {}
-  Attributes get_attributes() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attributes() const { return detail::attributes_of<Attributes>(*this); }
   void set_attributes(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
@@ -202,8 +206,8 @@ class FakeConvert : public Node {
   FakeConvert(const Output<Node>& data, const Output<Node>& scale, const Output<Node>& shift,
               const element::Type& destination_type)
       : FakeConvert(OutputVector{data, scale, shift}, {{"destination_type", destination_type}}) {}
-  std::string get_destination_type() const { return detail::attribute<std::string>(*this, "destination_type"); }
-  element::Type get_destination_element_type() const {
+  const std::string get_destination_type() const { return detail::attribute<std::string>(*this, "destination_type"); }
+  const element::Type get_destination_element_type() const {
     return detail::attribute<element::Type>(*this, "destination_type");
   }
   void set_destination_type(const element::Type& destination_type) {
@@ -229,7 +233,7 @@ class ConvertPromoteTypes : public Node {
   void set_pytorch_scalar_promotion(bool pytorch_scalar_promotion) {
     detail::set_attribute(*this, "pytorch_scalar_promotion", pytorch_scalar_promotion);
   }
-  element::Type get_u64_integer_promotion_target() const {
+  const element::Type get_u64_integer_promotion_target() const {
     return detail::attribute<element::Type>(*this, "u64_integer_promotion_target");
   }
   void set_u64_integer_promotion_target(const element::Type& u64_integer_promotion_target) {

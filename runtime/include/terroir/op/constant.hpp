@@ -77,7 +77,10 @@ namespace v0 {
 
 class TERROIR_API Constant : public Node {
  public:
-  static DiscreteTypeInfo get_type_info_static() { return {"Constant", "opset1"}; }
+  static const DiscreteTypeInfo& get_type_info_static() {
+    static const DiscreteTypeInfo info{"Constant", "opset1"};
+    return info;
+  }
   explicit Constant(const detail::NodeHandle& handle) : Node(handle) {}
 
   /// The memory of a continuous tensor is shared unless it is the user's.
@@ -92,6 +95,15 @@ class TERROIR_API Constant : public Node {
   template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
   Constant(const element::Type& type, const Shape& shape, T value)
       : Constant(converted(type, shape, 1, [value](size_t) { return value; })) {}
+  /// Zeros.
+  Constant(const element::Type& type, const Shape& shape) : Constant(Tensor(type, shape)) {}
+  /// Texts; for other types than element::string, numbers.
+  Constant(const element::Type& type, const Shape& shape, const std::vector<std::string>& values)
+      : Constant(parsed(type, shape, values)) {}
+  /// Another layer with the same elements, and with as many in another shape.
+  Constant(const Constant& other) : Constant(detail::constant_value(other)) {}
+  Constant(const Constant& other, const Shape& new_shape)
+      : Constant(reshaped(detail::constant_value(other), new_shape)) {}
 
   template <typename T>
   static std::shared_ptr<Constant> create(const element::Type& type, const Shape& shape, const std::vector<T>& values) {
@@ -114,16 +126,17 @@ class TERROIR_API Constant : public Node {
   }
   size_t get_byte_size() const { return detail::constant_value(*this).get_byte_size(); }
   template <typename T>
-  std::vector<T> get_vector() const {
+  const std::vector<T> get_vector() const {
     const Tensor value = detail::constant_value(*this);
     const T* const elements = value.data<T>();
     return {elements, elements + value.get_size()};
   }
-  /// The elements converted to T.
+  /// The elements, or the first of them, converted to T.
   template <typename T>
-  std::vector<T> cast_vector() const {
+  std::vector<T> cast_vector(int64_t num_elements = -1) const {
     const Tensor value = detail::constant_value(*this);
-    std::vector<T> result(value.get_size());
+    std::vector<T> result(num_elements < 0 ? value.get_size()
+                                           : std::min(value.get_size(), static_cast<size_t>(num_elements)));
     detail::visit_element_type(value.get_element_type(), [&](auto element) {
       const auto* const elements = value.data<decltype(element)>();
       for (size_t i = 0; i < result.size(); ++i) result[i] = detail::convert_element<T>(elements[i]);
@@ -131,7 +144,56 @@ class TERROIR_API Constant : public Node {
     return result;
   }
 
+  /// The elements as such lists; negative ones as 0, but for differences.
+  Shape get_shape_val() const { return Shape(not_negative()); }
+  Strides get_strides_val() const { return Strides(not_negative()); }
+  Coordinate get_coordinate_val() const { return Coordinate(not_negative()); }
+  CoordinateDiff get_coordinate_diff_val() const { return cast_vector<std::ptrdiff_t>(); }
+  AxisVector get_axis_vector_val() const { return not_negative(); }
+  AxisSet get_axis_set_val() const { return not_negative(); }
+  /// One element as a text, and all of them.
+  std::string convert_value_to_string(size_t index) const { return get_value_strings().at(index); }
+  std::vector<std::string> get_value_strings() const {
+    const Tensor value = detail::constant_value(*this);
+    if (value.get_element_type() == element::string) return get_vector<std::string>();
+    std::vector<std::string> texts;
+    for (const double element : cast_vector<double>()) texts.push_back(Any(element).as<std::string>());
+    return texts;
+  }
+  bool get_all_data_elements_bitwise_identical() const {
+    const Tensor value = detail::constant_value(*this);
+    const size_t size = value.get_element_type().size(), bytes = value.get_byte_size();
+    const auto* const first = static_cast<const char*>(value.data());
+    return bytes <= size || std::memcmp(first, first + size, bytes - size) == 0;
+  }
+  const Strides get_strides() const { return detail::constant_value(*this).get_strides(); }
+  const Tensor get_tensor_view() const { return detail::constant_value(*this); }
+
  private:
+  std::vector<size_t> not_negative() const {
+    std::vector<size_t> result;
+    for (const int64_t element : cast_vector<int64_t>())
+      result.push_back(element < 0 ? 0 : static_cast<size_t>(element));
+    return result;
+  }
+  static Tensor parsed(const element::Type& type, const Shape& shape, const std::vector<std::string>& values) {
+    const auto at = [&](size_t i) { return Any(values[i]).as<double>(); };
+    if (type != element::string) return converted(type, shape, values.size(), at);
+    Tensor value(type, shape);
+    if (values.size() != value.get_size() && values.size() != 1) throw_count(shape, value.get_size(), values.size());
+    auto* const texts = static_cast<std::string*>(value.data());
+    for (size_t i = 0; i < value.get_size(); ++i) texts[i] = values[values.size() == 1 ? 0 : i];
+    return value;
+  }
+  static Tensor reshaped(Tensor value, const Shape& shape) {
+    if (shape_size(shape) != value.get_size()) throw_count(shape, shape_size(shape), value.get_size());
+    return copied(value.get_element_type(), shape, value.data());
+  }
+  [[noreturn]] static void throw_count(const Shape& shape, size_t expected, size_t given) {
+    throw Exception(ErrorCode::invalid_argument, "a constant of shape " + shape.to_string() + " takes " +
+                                                     std::to_string(expected) + " elements or one, got " +
+                                                     std::to_string(given));
+  }
   static Tensor copied(const element::Type& type, const Shape& shape, const void* data) {
     Tensor value(type, shape);
     if (value.get_byte_size() != 0) std::memcpy(value.data(), data, value.get_byte_size());
@@ -141,11 +203,7 @@ class TERROIR_API Constant : public Node {
   static Tensor converted(const element::Type& type, const Shape& shape, size_t given, const ValueAt& value_at) {
     Tensor value(type, shape);
     const size_t count = value.get_size();
-    if (given != count && given != 1) {
-      throw Exception(ErrorCode::invalid_argument, "a constant of shape " + shape.to_string() + " takes " +
-                                                       std::to_string(count) + " elements or one, got " +
-                                                       std::to_string(given));
-    }
+    if (given != count && given != 1) throw_count(shape, count, given);
     detail::visit_element_type(type, [&](auto element) {
       using T = decltype(element);
       auto* const elements = static_cast<T*>(value.data());
@@ -187,4 +245,17 @@ inline AxisSet constant_axes(const Node& layer, size_t index) {
 }
 
 }  // namespace detail
+
+inline bool Node::constant_fold(OutputVector& outputs, const OutputVector& inputs) {
+  TensorVector known, made;
+  for (const Output<Node>& input : inputs) {
+    if (!is_type<op::v0::Constant>(input)) return false;
+    known.push_back(detail::constant_value(*input.get_node()));
+  }
+  if (inputs.empty() || !has_evaluate() || !evaluate(made, known)) return false;
+  outputs.clear();
+  for (const Tensor& output : made) outputs.push_back(std::make_shared<op::v0::Constant>(output));
+  return true;
+}
+
 }  // namespace terroir

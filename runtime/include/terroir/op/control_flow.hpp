@@ -71,7 +71,10 @@ namespace v0 {
 /// Runs its body once for each part of the sliced inputs.
 class TensorIterator : public util::SubGraphOp {
  public:
-  static DiscreteTypeInfo get_type_info_static() { return {"TensorIterator", "opset1"}; }
+  static const DiscreteTypeInfo& get_type_info_static() {
+    static const DiscreteTypeInfo info{"TensorIterator", "opset1"};
+    return info;
+  }
   explicit TensorIterator(const detail::NodeHandle& handle) : SubGraphOp(handle) {}
   TensorIterator() : SubGraphOp("TensorIterator", "opset1", {}) {}
 
@@ -96,7 +99,10 @@ class TERROIR_API Loop : public util::SubGraphOp {
     int64_t body_condition_output_idx = -1;
   };
 
-  static DiscreteTypeInfo get_type_info_static() { return {"Loop", "opset5"}; }
+  static const DiscreteTypeInfo& get_type_info_static() {
+    static const DiscreteTypeInfo info{"Loop", "opset5"};
+    return info;
+  }
   explicit Loop(const detail::NodeHandle& handle) : SubGraphOp(handle) {}
   /// `execution_condition`: of the first iteration.
   Loop(const Output<Node>& trip_count, const Output<Node>& execution_condition)
@@ -113,7 +119,10 @@ namespace v8 {
 /// Runs one of two bodies.
 class TERROIR_API If : public util::MultiSubGraphOp {
  public:
-  static DiscreteTypeInfo get_type_info_static() { return {"If", "opset8"}; }
+  static const DiscreteTypeInfo& get_type_info_static() {
+    static const DiscreteTypeInfo info{"If", "opset8"};
+    return info;
+  }
   explicit If(const detail::NodeHandle& handle) : MultiSubGraphOp(handle) {}
   explicit If(const Output<Node>& execution_condition) : MultiSubGraphOp("If", "opset8", {execution_condition}) {}
 

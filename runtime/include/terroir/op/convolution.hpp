@@ -41,13 +41,13 @@ namespace util {
 /// All convolutions.
 class ConvolutionBase : public Node {
  public:
-  Strides get_strides() const { return detail::attribute<Strides>(*this, "strides"); }
+  const Strides get_strides() const { return detail::attribute<Strides>(*this, "strides"); }
   void set_strides(const Strides& strides) { detail::set_attribute(*this, "strides", strides); }
-  Strides get_dilations() const { return detail::attribute<Strides>(*this, "dilations"); }
+  const Strides get_dilations() const { return detail::attribute<Strides>(*this, "dilations"); }
   void set_dilations(const Strides& dilations) { detail::set_attribute(*this, "dilations", dilations); }
-  CoordinateDiff get_pads_begin() const { return detail::attribute<CoordinateDiff>(*this, "pads_begin"); }
+  const CoordinateDiff get_pads_begin() const { return detail::attribute<CoordinateDiff>(*this, "pads_begin"); }
   void set_pads_begin(const CoordinateDiff& pads_begin) { detail::set_attribute(*this, "pads_begin", pads_begin); }
-  CoordinateDiff get_pads_end() const { return detail::attribute<CoordinateDiff>(*this, "pads_end"); }
+  const CoordinateDiff get_pads_end() const { return detail::attribute<CoordinateDiff>(*this, "pads_end"); }
   void set_pads_end(const CoordinateDiff& pads_end) { detail::set_attribute(*this, "pads_end", pads_end); }
   PadType get_auto_pad() const { return detail::attribute<PadType>(*this, "auto_pad"); }
   void set_auto_pad(PadType auto_pad) { detail::set_attribute(*this, "auto_pad", auto_pad); }
@@ -59,9 +59,24 @@ class ConvolutionBase : public Node {
 /// Those that make images larger.
 class ConvolutionBackPropBase : public ConvolutionBase {
  public:
-  CoordinateDiff get_output_padding() const { return detail::attribute<CoordinateDiff>(*this, "output_padding"); }
+  const CoordinateDiff get_output_padding() const { return detail::attribute<CoordinateDiff>(*this, "output_padding"); }
   void set_output_padding(const CoordinateDiff& output_padding) {
     detail::set_attribute(*this, "output_padding", output_padding);
+  }
+  using Node::get_output_shape;
+  /// The spatial extents that input 2 says; unknown if it is no Constant.
+  const PartialShape get_output_shape() const {
+    const int64_t axes =
+        get_input_partial_shape(0).rank().is_static() ? get_input_partial_shape(0).rank().get_length() : 0;
+    if (get_input_size() < 3) return PartialShape::dynamic();
+    const std::vector<int64_t> extents = detail::constant_input<int64_t>(*this, 2);
+    if (!extents.empty()) return extents;
+    return axes > 2 ? PartialShape::dynamic(axes - 2) : PartialShape::dynamic();
+  }
+  /// Input 2 becomes a Constant. Throws Exception (invalid_argument) for a layer without it.
+  void set_output_shape(const Shape& output_shape) {
+    set_argument(
+        2, std::make_shared<v0::Constant>(element::i64, Shape{output_shape.size()}, std::vector<size_t>(output_shape)));
   }
 
  protected:
@@ -197,7 +212,7 @@ namespace v7 {
 class Einsum : public Node {
   TERROIR_LAYER(Einsum, "Einsum", "opset7")
   Einsum(const OutputVector& inputs, const std::string& equation) : Einsum(inputs, AnyMap{{"equation", equation}}) {}
-  std::string get_equation() const { return detail::attribute<std::string>(*this, "equation"); }
+  const std::string get_equation() const { return detail::attribute<std::string>(*this, "equation"); }
   void set_equation(const std::string& equation) { detail::set_attribute(*this, "equation", equation); }
 };
 

@@ -149,7 +149,7 @@ class DetectionOutput : public Node, public util::DetectionOutputBase {
                   const Output<Node>& aux_class_preds, const Output<Node>& aux_box_preds, const Attributes& attributes)
       : DetectionOutput(OutputVector{box_logits, class_preds, proposals, aux_class_preds, aux_box_preds},
                         detail::by_name(attributes)) {}
-  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
   void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
@@ -158,7 +158,7 @@ class PriorBox : public Node {
   using Attributes = util::PriorBoxAttributes;
   PriorBox(const Output<Node>& layer_shape, const Output<Node>& image_shape, const Attributes& attributes)
       : PriorBox(OutputVector{layer_shape, image_shape}, detail::by_name(attributes)) {}
-  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
   void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
@@ -188,7 +188,7 @@ class PriorBoxClustered : public Node {
   };
   PriorBoxClustered(const Output<Node>& layer_shape, const Output<Node>& image_shape, const Attributes& attributes)
       : PriorBoxClustered(OutputVector{layer_shape, image_shape}, detail::by_name(attributes)) {}
-  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
   void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
@@ -197,7 +197,7 @@ class Proposal : public Node, public util::ProposalBase {
   Proposal(const Output<Node>& class_probs, const Output<Node>& bbox_deltas, const Output<Node>& image_shape,
            const Attributes& attributes)
       : Proposal(OutputVector{class_probs, bbox_deltas, image_shape}, detail::by_name(attributes)) {}
-  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
   void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
@@ -217,8 +217,8 @@ class RegionYolo : public Node {
   size_t get_num_classes() const { return detail::attribute<size_t>(*this, "classes"); }
   size_t get_num_regions() const { return detail::attribute<size_t>(*this, "num"); }
   bool get_do_softmax() const { return detail::attribute<bool>(*this, "do_softmax"); }
-  std::vector<int64_t> get_mask() const { return detail::attribute<std::vector<int64_t>>(*this, "mask"); }
-  std::vector<float> get_anchors() const { return detail::attribute<std::vector<float>>(*this, "anchors"); }
+  const std::vector<int64_t> get_mask() const { return detail::attribute<std::vector<int64_t>>(*this, "mask"); }
+  const std::vector<float> get_anchors() const { return detail::attribute<std::vector<float>>(*this, "anchors"); }
   int get_axis() const { return detail::attribute<int>(*this, "axis"); }
   int get_end_axis() const { return detail::attribute<int>(*this, "end_axis"); }
 };
@@ -228,7 +228,7 @@ class ReorgYolo : public Node {
   ReorgYolo(const Output<Node>& data, size_t stride)
       : ReorgYolo(OutputVector{data}, AnyMap{{"stride", static_cast<int64_t>(stride)}}) {}
   ReorgYolo(const Output<Node>& data, const Strides& strides) : ReorgYolo(data, strides.at(0)) {}
-  Strides get_strides() const { return Strides(2, detail::attribute<size_t>(*this, "stride")); }
+  const Strides get_strides() const { return Strides(2, detail::attribute<size_t>(*this, "stride")); }
 };
 
 }  // namespace v0
@@ -240,7 +240,7 @@ class Proposal : public Node, public util::ProposalBase {
   Proposal(const Output<Node>& class_probs, const Output<Node>& bbox_deltas, const Output<Node>& image_shape,
            const Attributes& attributes)
       : Proposal(OutputVector{class_probs, bbox_deltas, image_shape}, detail::by_name(attributes)) {}
-  Attributes get_attrs() const {
+  const Attributes get_attrs() const {
     Attributes attributes = detail::attributes_of<Attributes>(*this);
     attributes.infer_probs = true;
     return attributes;
@@ -262,7 +262,7 @@ class DetectionOutput : public Node, public util::DetectionOutputBase {
                   const Output<Node>& aux_class_preds, const Output<Node>& aux_box_preds, const Attributes& attributes)
       : DetectionOutput(OutputVector{box_logits, class_preds, proposals, aux_class_preds, aux_box_preds},
                         detail::by_name(attributes)) {}
-  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
   void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
@@ -279,7 +279,7 @@ class PriorBox : public Node {
   };
   PriorBox(const Output<Node>& layer_shape, const Output<Node>& image_shape, const Attributes& attributes)
       : PriorBox(OutputVector{layer_shape, image_shape}, detail::by_name(attributes)) {}
-  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
   void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
@@ -312,9 +312,9 @@ class GenerateProposals : public Node {
                     const element::Type& roi_num_type = element::i64)
       : GenerateProposals(OutputVector{im_info, anchors, deltas, scores},
                           detail::by_name(attributes, {{"roi_num_type", roi_num_type}})) {}
-  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
   void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
-  element::Type get_roi_num_type() const { return detail::attribute<element::Type>(*this, "roi_num_type"); }
+  const element::Type get_roi_num_type() const { return detail::attribute<element::Type>(*this, "roi_num_type"); }
   void set_roi_num_type(const element::Type& roi_num_type) {
     detail::set_attribute(*this, "roi_num_type", roi_num_type);
   }

@@ -14,12 +14,15 @@ namespace v0 {
 /// An input of the model.
 class TERROIR_API Parameter : public Node {
  public:
-  static DiscreteTypeInfo get_type_info_static() { return {"Parameter", "opset1"}; }
+  static const DiscreteTypeInfo& get_type_info_static() {
+    static const DiscreteTypeInfo info{"Parameter", "opset1"};
+    return info;
+  }
   explicit Parameter(const detail::NodeHandle& handle) : Node(handle) {}
   Parameter(const element::Type& type, const PartialShape& shape)
       : Node(detail::make_layer("Parameter", "opset1", {}, {{"element_type", type}, {"shape", shape}})) {}
 
-  PartialShape get_partial_shape() const { return get_output_partial_shape(0); }
+  const PartialShape get_partial_shape() const { return get_output_partial_shape(0); }
   /// What follows from them is inferred when the model is validated, reshaped, compiled or written next.
   void set_partial_shape(const PartialShape& shape) { detail::set_parameter(*this, get_output_element_type(0), shape); }
   void set_element_type(const element::Type& type) { detail::set_parameter(*this, type, get_partial_shape()); }
@@ -30,7 +33,10 @@ class TERROIR_API Parameter : public Node {
 /// An output of the model.
 class TERROIR_API Result : public Node {
  public:
-  static DiscreteTypeInfo get_type_info_static() { return {"Result", "opset1"}; }
+  static const DiscreteTypeInfo& get_type_info_static() {
+    static const DiscreteTypeInfo info{"Result", "opset1"};
+    return info;
+  }
   explicit Result(const detail::NodeHandle& handle) : Node(handle) {}
   explicit Result(const Output<Node>& value) : Node(detail::make_layer("Result", "opset1", {value}, {})) {}
 

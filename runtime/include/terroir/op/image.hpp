@@ -61,7 +61,7 @@ class GridSample : public Node {
   };
   GridSample(const Output<Node>& data, const Output<Node>& grid, const Attributes& attributes)
       : GridSample(OutputVector{data, grid}, detail::by_name(attributes)) {}
-  Attributes get_attributes() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attributes() const { return detail::attributes_of<Attributes>(*this); }
   void set_attributes(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 

@@ -35,7 +35,7 @@ class Interpolate : public Node {
   };
   Interpolate(const Output<Node>& image, const Output<Node>& output_shape, const Attributes& attributes)
       : Interpolate(OutputVector{image, output_shape}, detail::by_name(attributes)) {}
-  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
   void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 

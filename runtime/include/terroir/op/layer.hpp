@@ -33,10 +33,12 @@ TERROIR_API void set_parameter(const Node& parameter, const element::Type& type,
 TERROIR_API void set_attributes(const Node& layer, const AnyMap& values);
 /// An object of the class that `make` makes, for the same layer. The first call makes it, and it lives as long as
 /// `node`. Null for a node that has a class of its own.
-TERROIR_API Node* object_of_class(const Node& node, std::shared_ptr<Node> (*make)(const NodeHandle&));
+TERROIR_API std::shared_ptr<Node> object_of_class(const Node& node, std::shared_ptr<Node> (*make)(const NodeHandle&));
 /// The elements of a Constant, not to be written to.
 TERROIR_API Tensor constant_value(const Node& constant);
 TERROIR_API NodeHandle handle_of(const Node& node);
+/// From now on the object is one of the layer `handle` stands for.
+TERROIR_API void stand_for(Node& object, const NodeHandle& handle);
 
 }  // namespace detail
 
@@ -46,7 +48,10 @@ TERROIR_API NodeHandle handle_of(const Node& node);
 /// The same of a class that shares functions with others in `Base`.
 #define TERROIR_LAYER_OF(Base, Name, type, opset)                                                \
  public:                                                                                         \
-  static ::terroir::DiscreteTypeInfo get_type_info_static() { return {#Name, opset}; }           \
+  static const ::terroir::DiscreteTypeInfo& get_type_info_static() {                             \
+    static const ::terroir::DiscreteTypeInfo info{#Name, opset};                                 \
+    return info;                                                                                 \
+  }                                                                                              \
   explicit Name(const ::terroir::detail::NodeHandle& handle) : Base(handle) {}                   \
   explicit Name(const ::terroir::OutputVector& inputs, const ::terroir::AnyMap& attributes = {}) \
       : Base(::terroir::detail::make_layer(type, opset, inputs, attributes)) {}
@@ -60,19 +65,42 @@ template <typename T, typename NodeT>
 bool is_type(const std::shared_ptr<NodeT>& node) {
   return is_type<T>(node.get());
 }
-/// Whether it is of one of these classes.
-template <typename... Types, typename NodeT>
-bool is_type_any_of(const std::shared_ptr<NodeT>& node) {
-  return (is_type<Types>(node) || ...);
+template <typename T, typename NodeT>
+bool is_type(const Output<NodeT>& port) {
+  return is_type<T>(port.get_node());
 }
-/// The layer as this class, or null. It may be another handle of the same layer than `node`.
+/// Whether it is of one of these classes.
+template <typename... Types, typename LayerT>
+bool is_type_any_of(const LayerT& layer) {
+  return (is_type<Types>(layer) || ...);
+}
+
+namespace detail {
+
+/// Makes objects of class T for layers that exist; terroir/op/op.hpp does for classes of the program's own.
+template <typename T, typename = void>
+struct ObjectMaker {
+  static std::shared_ptr<Node> make(const NodeHandle& handle) { return std::make_shared<T>(handle); }
+};
+/// An object of class T, which the layer is of; null if its object has another class.
+template <typename T>
+std::shared_ptr<T> object_as(const Node& node) {
+  return std::dynamic_pointer_cast<T>(object_of_class(node, ObjectMaker<T>::make));
+}
+
+}  // namespace detail
+
+/// The layer as this class, or null: `node` itself if it is an object of it, or another object of the same layer, which
+/// lives as long as `node`.
 template <typename T, typename NodeT>
 std::shared_ptr<T> as_type_ptr(const std::shared_ptr<NodeT>& node) {
-  if (!is_type<T>(node.get())) return nullptr;
-  if constexpr (!std::is_const_v<NodeT>) {
+  using Class = std::remove_const_t<T>;
+  if (!is_type<Class>(node.get())) return nullptr;
+  if constexpr (!std::is_const_v<NodeT> || std::is_const_v<T>) {
     if (auto same = std::dynamic_pointer_cast<T>(node)) return same;
   }
-  return std::make_shared<std::remove_const_t<T>>(detail::handle_of(*node));
+  if (auto made = detail::object_as<Class>(*node)) return made;
+  return std::dynamic_pointer_cast<Class>(detail::ObjectMaker<Class>::make(detail::handle_of(*node)));
 }
 
 /// The same as a plain pointer, which lives as long as the object `node` points to.
@@ -81,9 +109,7 @@ auto as_type(NodeT* node) -> decltype(static_cast<T*>(node)) {
   using Class = std::remove_const_t<T>;
   if (!is_type<Class>(node)) return nullptr;
   if (T* same = dynamic_cast<T*>(node)) return same;
-  return dynamic_cast<T*>(detail::object_of_class(*node, [](const detail::NodeHandle& handle) -> std::shared_ptr<Node> {
-    return std::make_shared<Class>(handle);
-  }));
+  return detail::object_as<Class>(*node).get();
 }
 
 }  // namespace terroir

@@ -20,8 +20,8 @@ class PadBase : public Node {
   PadMode get_pad_mode() const { return detail::attribute<PadMode>(*this, "pad_mode"); }
   void set_pad_mode(PadMode pad_mode) { detail::set_attribute(*this, "pad_mode", pad_mode); }
   /// Empty if the input is no Constant.
-  CoordinateDiff get_pads_begin() const { return detail::constant_input<std::ptrdiff_t>(*this, 1); }
-  CoordinateDiff get_pads_end() const { return detail::constant_input<std::ptrdiff_t>(*this, 2); }
+  const CoordinateDiff get_pads_begin() const { return detail::constant_input<std::ptrdiff_t>(*this, 1); }
+  const CoordinateDiff get_pads_end() const { return detail::constant_input<std::ptrdiff_t>(*this, 2); }
 
  protected:
   using Node::Node;
@@ -109,7 +109,7 @@ class Broadcast : public Node {
                                                                                                         : "none"}}) {}
   Broadcast(const Output<Node>& data, const Output<Node>& target_shape, const Output<Node>& axes_mapping)
       : Broadcast(OutputVector{data, target_shape, axes_mapping}, {{"mode", "explicit"}}) {}
-  AutoBroadcastSpec get_broadcast_spec() const {
+  const AutoBroadcastSpec get_broadcast_spec() const {
     return detail::enumerator_or<AutoBroadcastType>(*this, "mode", AutoBroadcastType::NONE);
   }
   void set_broadcast_spec(const AutoBroadcastSpec& spec) { detail::set_attribute(*this, "mode", spec.m_type); }
@@ -166,25 +166,27 @@ class StridedSlice : public Node {
                const std::vector<int64_t>& ellipsis_mask = {})
       : StridedSlice(OutputVector{data, begin, end},
                      masks(begin_mask, end_mask, new_axis_mask, shrink_axis_mask, ellipsis_mask)) {}
-  std::vector<int64_t> get_begin_mask() const { return detail::attribute<std::vector<int64_t>>(*this, "begin_mask"); }
+  const std::vector<int64_t> get_begin_mask() const {
+    return detail::attribute<std::vector<int64_t>>(*this, "begin_mask");
+  }
   void set_begin_mask(const std::vector<int64_t>& begin_mask) {
     detail::set_attribute(*this, "begin_mask", begin_mask);
   }
-  std::vector<int64_t> get_end_mask() const { return detail::attribute<std::vector<int64_t>>(*this, "end_mask"); }
+  const std::vector<int64_t> get_end_mask() const { return detail::attribute<std::vector<int64_t>>(*this, "end_mask"); }
   void set_end_mask(const std::vector<int64_t>& end_mask) { detail::set_attribute(*this, "end_mask", end_mask); }
-  std::vector<int64_t> get_new_axis_mask() const {
+  const std::vector<int64_t> get_new_axis_mask() const {
     return detail::attribute<std::vector<int64_t>>(*this, "new_axis_mask");
   }
   void set_new_axis_mask(const std::vector<int64_t>& new_axis_mask) {
     detail::set_attribute(*this, "new_axis_mask", new_axis_mask);
   }
-  std::vector<int64_t> get_shrink_axis_mask() const {
+  const std::vector<int64_t> get_shrink_axis_mask() const {
     return detail::attribute<std::vector<int64_t>>(*this, "shrink_axis_mask");
   }
   void set_shrink_axis_mask(const std::vector<int64_t>& shrink_axis_mask) {
     detail::set_attribute(*this, "shrink_axis_mask", shrink_axis_mask);
   }
-  std::vector<int64_t> get_ellipsis_mask() const {
+  const std::vector<int64_t> get_ellipsis_mask() const {
     return detail::attribute<std::vector<int64_t>>(*this, "ellipsis_mask");
   }
   void set_ellipsis_mask_mask(const std::vector<int64_t>& ellipsis_mask) {
@@ -240,7 +242,7 @@ class Broadcast : public Node {
   Broadcast(const Output<Node>& data, const Output<Node>& target_shape, const Output<Node>& axes_mapping,
             const BroadcastModeSpec& mode = BroadcastType::EXPLICIT)
       : Broadcast(OutputVector{data, target_shape, axes_mapping}, {{"mode", detail::spelling(mode.m_type)}}) {}
-  BroadcastModeSpec get_broadcast_spec() const {
+  const BroadcastModeSpec get_broadcast_spec() const {
     return detail::enumerator_or<BroadcastType>(*this, "mode", BroadcastType::NONE);
   }
   void set_broadcast_spec(const BroadcastModeSpec& spec) { detail::set_attribute(*this, "mode", spec.m_type); }
@@ -250,7 +252,7 @@ class ShapeOf : public Node {
   TERROIR_LAYER(ShapeOf, "ShapeOf", "opset3")
   explicit ShapeOf(const Output<Node>& data, const element::Type& output_type = element::i64)
       : ShapeOf(OutputVector{data}, {{"output_type", output_type}}) {}
-  element::Type get_output_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
+  const element::Type get_output_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
   void set_output_type(const element::Type& output_type) { detail::set_attribute(*this, "output_type", output_type); }
 };
 
@@ -261,11 +263,11 @@ class ExtractImagePatches : public Node {
       : ExtractImagePatches(
             OutputVector{image},
             {{"sizes", sizes}, {"strides", strides}, {"rates", rates}, {"auto_pad", detail::spelling(auto_pad)}}) {}
-  Shape get_sizes() const { return detail::attribute<Shape>(*this, "sizes"); }
+  const Shape get_sizes() const { return detail::attribute<Shape>(*this, "sizes"); }
   void set_sizes(const Shape& sizes) { detail::set_attribute(*this, "sizes", sizes); }
-  Strides get_strides() const { return detail::attribute<Strides>(*this, "strides"); }
+  const Strides get_strides() const { return detail::attribute<Strides>(*this, "strides"); }
   void set_strides(const Strides& strides) { detail::set_attribute(*this, "strides", strides); }
-  Shape get_rates() const { return detail::attribute<Shape>(*this, "rates"); }
+  const Shape get_rates() const { return detail::attribute<Shape>(*this, "rates"); }
   void set_rates(const Shape& rates) { detail::set_attribute(*this, "rates", rates); }
   PadType get_auto_pad() const { return detail::attribute<PadType>(*this, "auto_pad"); }
   void set_auto_pad(PadType auto_pad) { detail::set_attribute(*this, "auto_pad", auto_pad); }
@@ -334,10 +336,10 @@ class Col2Im : public Node {
          const Shape& pads_begin = Shape{0, 0}, const Shape& pads_end = Shape{0, 0})
       : Col2Im(OutputVector{data, output_size, kernel_size},
                {{"strides", strides}, {"dilations", dilations}, {"pads_begin", pads_begin}, {"pads_end", pads_end}}) {}
-  Strides get_strides() const { return detail::attribute<Strides>(*this, "strides"); }
-  Strides get_dilations() const { return detail::attribute<Strides>(*this, "dilations"); }
-  Shape get_pads_begin() const { return detail::attribute<Shape>(*this, "pads_begin"); }
-  Shape get_pads_end() const { return detail::attribute<Shape>(*this, "pads_end"); }
+  const Strides get_strides() const { return detail::attribute<Strides>(*this, "strides"); }
+  const Strides get_dilations() const { return detail::attribute<Strides>(*this, "dilations"); }
+  const Shape get_pads_begin() const { return detail::attribute<Shape>(*this, "pads_begin"); }
+  const Shape get_pads_end() const { return detail::attribute<Shape>(*this, "pads_end"); }
 };
 
 class SliceScatter : public Node {

@@ -32,7 +32,7 @@ class LRN : public Node {
   void set_bias(double bias) { detail::set_attribute(*this, "bias", bias); }
   size_t get_nsize() const { return detail::attribute<size_t>(*this, "size"); }
   void set_nsize(size_t nsize) { detail::set_attribute(*this, "size", nsize); }
-  AxisSet get_reduction_axes() const { return detail::constant_axes(*this, 1); }
+  const AxisSet get_reduction_axes() const { return detail::constant_axes(*this, 1); }
 };
 
 class MVN : public Node {
@@ -56,7 +56,7 @@ class NormalizeL2 : public Node {
       : NormalizeL2(OutputVector{data, axes}, {{"eps", eps}, {"eps_mode", detail::spelling(eps_mode)}}) {}
   float get_eps() const { return detail::attribute<float>(*this, "eps"); }
   EpsMode get_eps_mode() const { return detail::attribute<EpsMode>(*this, "eps_mode"); }
-  AxisSet get_reduction_axes() const { return detail::constant_axes(*this, 1); }
+  const AxisSet get_reduction_axes() const { return detail::constant_axes(*this, 1); }
 };
 
 class GRN : public Node {

@@ -34,6 +34,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -41,11 +42,15 @@
 #include "terroir/attribute_visitor.hpp"
 #include "terroir/export.hpp"
 #include "terroir/node.hpp"
+#include "terroir/op/layer.hpp"
 #include "terroir/tensor.hpp"
 
 typedef struct terroir_extension terroir_extension;
 
 namespace terroir {
+
+template <typename Layer>
+class OpExtension;
 
 namespace detail {
 
@@ -70,11 +75,30 @@ class AttributeReader : public AttributeVisitor {
   }
 };
 
+/// Gives an object the attributes of a layer as texts; those that the layer does not have keep their values.
+class AttributeParser : public AttributeVisitor {
+ public:
+  explicit AttributeParser(const std::map<std::string, std::string>& texts) : texts_(texts) {}
+
+ protected:
+  bool on_value(const std::string& name, AttributeValue& value) override {
+    const auto text = texts_.find(name);
+    if (text == texts_.end()) return false;
+    std::visit([&](auto& plain) { plain = parse_value<std::decay_t<decltype(plain)>>(text->second); }, value);
+    return true;
+  }
+
+ private:
+  const std::map<std::string, std::string>& texts_;
+};
+
 /// The class to the runtime; terroir/op_extension.hpp.
 template <typename Layer>
 const terroir_extension* description_of();
 
 }  // namespace detail
+
+using EvaluationContext = AnyMap;
 
 namespace op {
 
@@ -84,14 +108,18 @@ class Op : public Node {
   /// TERROIR_OP defines these.
   virtual const DiscreteTypeInfo& get_type_info() const = 0;
   virtual const terroir_extension* get_description() const = 0;
-  std::string get_type_name() const { return get_type_info().name; }
+  const char* get_type_name() const { return get_type_info().name; }
 
   /// Checks the inputs and calls set_output_type() for every output.
-  virtual void validate_and_infer_types() = 0;
+  void validate_and_infer_types() override = 0;
   virtual bool visit_attributes(AttributeVisitor&) { return true; }
   /// Computes the outputs; false: it cannot.
-  virtual bool evaluate(TensorVector&, const TensorVector&) const { return false; }
-  virtual bool has_evaluate() const { return false; }
+  bool evaluate(TensorVector&, const TensorVector&) const override { return false; }
+  /// The same, told what the inference is for: nothing here.
+  virtual bool evaluate(TensorVector& outputs, const TensorVector& inputs, const EvaluationContext&) const {
+    return evaluate(outputs, inputs);
+  }
+  bool has_evaluate() const override { return false; }
   /// A layer of this class with these attributes that reads `inputs`.
   virtual std::shared_ptr<Node> clone_with_new_inputs(const OutputVector& inputs) const = 0;
 
@@ -110,19 +138,57 @@ class Op : public Node {
 
   /// Constructors with inputs end with it.
   void constructor_validate_and_infer_types() {
-    detail::AttributeReader attributes;
-    visit_attributes(attributes);
-    detail::name_custom_layer(*this, get_description(), attributes.values);
+    told_ = attribute_values();
+    detail::name_custom_layer(*this, get_description(), told_);
     validate_and_infer_types();
   }
+
+ private:
+  template <typename T, typename>
+  friend struct detail::ObjectMaker;
+  template <typename Layer>
+  friend class terroir::OpExtension;
+
+  AnyMap attribute_values() {
+    detail::AttributeReader attributes;
+    visit_attributes(attributes);
+    return std::move(attributes.values);
+  }
+  void tell_attributes() override {
+    AnyMap now = attribute_values();
+    if (now == told_) return;
+    detail::set_attributes(*this, now);
+    told_ = std::move(now);
+  }
+
+  AnyMap told_;  // the attributes of the layer as the model knows them
 };
 
 }  // namespace op
 
+namespace detail {
+
+/// A layer that the program has not made as such an object gets one with its attributes.
+template <typename T>
+struct ObjectMaker<T, std::enable_if_t<std::is_base_of_v<op::Op, T>>> {
+  static std::shared_ptr<Node> make(const NodeHandle& handle) {
+    const auto object = std::make_shared<T>();
+    stand_for(*object, handle);
+    const std::map<std::string, std::string> texts = object->Node::get_attributes();
+    AttributeParser parser(texts);
+    object->visit_attributes(parser);
+    op::Op& layer = *object;
+    layer.told_ = layer.attribute_values();
+    return object;
+  }
+};
+
+}  // namespace detail
+
 /// Throws Exception (invalid_argument) unless there are as many as the layer reads.
 inline void check_new_args_count(const op::Op* layer, const OutputVector& inputs) {
   if (inputs.size() != layer->get_input_size())
-    throw Exception(ErrorCode::invalid_argument, layer->get_type_name() + " takes " +
+    throw Exception(ErrorCode::invalid_argument, std::string(layer->get_type_name()) + " takes " +
                                                      std::to_string(layer->get_input_size()) + " inputs, got " +
                                                      std::to_string(inputs.size()));
 }

@@ -33,13 +33,13 @@ namespace util {
 /// All windows.
 class PoolingBase : public Node {
  public:
-  Shape get_kernel() const { return detail::attribute<Shape>(*this, "kernel"); }
+  const Shape get_kernel() const { return detail::attribute<Shape>(*this, "kernel"); }
   void set_kernel(const Shape& kernel) { detail::set_attribute(*this, "kernel", kernel); }
-  Strides get_strides() const { return detail::attribute<Strides>(*this, "strides"); }
+  const Strides get_strides() const { return detail::attribute<Strides>(*this, "strides"); }
   void set_strides(const Strides& strides) { detail::set_attribute(*this, "strides", strides); }
-  Shape get_pads_begin() const { return detail::attribute<Shape>(*this, "pads_begin"); }
+  const Shape get_pads_begin() const { return detail::attribute<Shape>(*this, "pads_begin"); }
   void set_pads_begin(const Shape& pads_begin) { detail::set_attribute(*this, "pads_begin", pads_begin); }
-  Shape get_pads_end() const { return detail::attribute<Shape>(*this, "pads_end"); }
+  const Shape get_pads_end() const { return detail::attribute<Shape>(*this, "pads_end"); }
   void set_pads_end(const Shape& pads_end) { detail::set_attribute(*this, "pads_end", pads_end); }
   RoundingType get_rounding_type() const { return detail::attribute<RoundingType>(*this, "rounding_type"); }
   void set_rounding_type(RoundingType rounding_type) { detail::set_attribute(*this, "rounding_type", rounding_type); }
@@ -63,9 +63,11 @@ class AvgPoolBase : public PoolingBase {
 /// Maxima that tell where they were.
 class IndexedMaxPoolBase : public PoolingBase {
  public:
-  Strides get_dilations() const { return detail::attribute<Strides>(*this, "dilations"); }
+  const Strides get_dilations() const { return detail::attribute<Strides>(*this, "dilations"); }
   void set_dilations(const Strides& dilations) { detail::set_attribute(*this, "dilations", dilations); }
-  element::Type get_index_element_type() const { return detail::attribute<element::Type>(*this, "index_element_type"); }
+  const element::Type get_index_element_type() const {
+    return detail::attribute<element::Type>(*this, "index_element_type");
+  }
   void set_index_element_type(const element::Type& index_element_type) {
     detail::set_attribute(*this, "index_element_type", index_element_type);
   }
@@ -124,7 +126,9 @@ class AdaptiveMaxPool : public Node {
   AdaptiveMaxPool(const Output<Node>& data, const Output<Node>& output_shape,
                   const element::Type& index_element_type = element::i64)
       : AdaptiveMaxPool(OutputVector{data, output_shape}, {{"index_element_type", index_element_type}}) {}
-  element::Type get_index_element_type() const { return detail::attribute<element::Type>(*this, "index_element_type"); }
+  const element::Type get_index_element_type() const {
+    return detail::attribute<element::Type>(*this, "index_element_type");
+  }
   void set_index_element_type(const element::Type& index_element_type) {
     detail::set_attribute(*this, "index_element_type", index_element_type);
   }
@@ -167,7 +171,7 @@ class AvgPool : public util::AvgPoolBase {
       : AvgPool(OutputVector{data},
                 detail::with(detail::pooling(kernel, strides, pads_begin, pads_end, rounding_type, auto_pad),
                              {{"dilations", dilations}, {"exclude-pad", exclude_pad}})) {}
-  Strides get_dilations() const { return detail::attribute<Strides>(*this, "dilations"); }
+  const Strides get_dilations() const { return detail::attribute<Strides>(*this, "dilations"); }
   void set_dilations(const Strides& dilations) { detail::set_attribute(*this, "dilations", dilations); }
 };
 

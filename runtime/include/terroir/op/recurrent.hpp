@@ -56,19 +56,19 @@ class RNNCellBase : public Node {
  public:
   size_t get_hidden_size() const { return detail::attribute<size_t>(*this, "hidden_size"); }
   void set_hidden_size(size_t hidden_size) { detail::set_attribute(*this, "hidden_size", hidden_size); }
-  std::vector<std::string> get_activations() const {
+  const std::vector<std::string> get_activations() const {
     return detail::attribute<std::vector<std::string>>(*this, "activations");
   }
   void set_activations(const std::vector<std::string>& activations) {
     detail::set_attribute(*this, "activations", activations);
   }
-  std::vector<float> get_activations_alpha() const {
+  const std::vector<float> get_activations_alpha() const {
     return detail::attribute<std::vector<float>>(*this, "activations_alpha");
   }
   void set_activations_alpha(const std::vector<float>& activations_alpha) {
     detail::set_attribute(*this, "activations_alpha", activations_alpha);
   }
-  std::vector<float> get_activations_beta() const {
+  const std::vector<float> get_activations_beta() const {
     return detail::attribute<std::vector<float>>(*this, "activations_beta");
   }
   void set_activations_beta(const std::vector<float>& activations_beta) {
@@ -353,11 +353,13 @@ class CTCGreedyDecoderSeqLen : public Node {
                                attributes(merge_repeated, classes_index_type, sequence_length_type)) {}
   bool get_merge_repeated() const { return detail::attribute<bool>(*this, "merge_repeated"); }
   void set_merge_repeated(bool merge_repeated) { detail::set_attribute(*this, "merge_repeated", merge_repeated); }
-  element::Type get_classes_index_type() const { return detail::attribute<element::Type>(*this, "classes_index_type"); }
+  const element::Type get_classes_index_type() const {
+    return detail::attribute<element::Type>(*this, "classes_index_type");
+  }
   void set_classes_index_type(const element::Type& classes_index_type) {
     detail::set_attribute(*this, "classes_index_type", classes_index_type);
   }
-  element::Type get_sequence_length_type() const {
+  const element::Type get_sequence_length_type() const {
     return detail::attribute<element::Type>(*this, "sequence_length_type");
   }
   void set_sequence_length_type(const element::Type& sequence_length_type) {

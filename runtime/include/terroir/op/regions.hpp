@@ -71,7 +71,7 @@ class PSROIPooling : public Node {
   void set_spatial_bins_x(int spatial_bins_x) { detail::set_attribute(*this, "spatial_bins_x", spatial_bins_x); }
   int get_spatial_bins_y() const { return detail::attribute<int>(*this, "spatial_bins_y"); }
   void set_spatial_bins_y(int spatial_bins_y) { detail::set_attribute(*this, "spatial_bins_y", spatial_bins_y); }
-  std::string get_mode() const { return detail::attribute<std::string>(*this, "mode"); }
+  const std::string get_mode() const { return detail::attribute<std::string>(*this, "mode"); }
   void set_mode(const std::string& mode) { detail::set_attribute(*this, "mode", mode); }
 };
 
@@ -84,7 +84,7 @@ class ROIPooling : public Node {
                                               {"pooled_w", static_cast<int64_t>(output_size.at(1))},
                                               {"spatial_scale", spatial_scale},
                                               {"method", method}}) {}
-  Shape get_output_roi() const {
+  const Shape get_output_roi() const {
     return {detail::attribute<size_t>(*this, "pooled_h"), detail::attribute<size_t>(*this, "pooled_w")};
   }
   void set_output_roi(const Shape& size) {
@@ -92,7 +92,7 @@ class ROIPooling : public Node {
   }
   float get_spatial_scale() const { return detail::attribute<float>(*this, "spatial_scale"); }
   void set_spatial_scale(float spatial_scale) { detail::set_attribute(*this, "spatial_scale", spatial_scale); }
-  std::string get_method() const { return detail::attribute<std::string>(*this, "method"); }
+  const std::string get_method() const { return detail::attribute<std::string>(*this, "method"); }
   void set_method(const std::string& method) { detail::set_attribute(*this, "method", method); }
 };
 
@@ -122,7 +122,7 @@ class DeformablePSROIPooling : public Node {
   void set_group_size(int64_t group_size) { detail::set_attribute(*this, "group_size", group_size); }
   float get_spatial_scale() const { return detail::attribute<float>(*this, "spatial_scale"); }
   void set_spatial_scale(float spatial_scale) { detail::set_attribute(*this, "spatial_scale", spatial_scale); }
-  std::string get_mode() const { return detail::attribute<std::string>(*this, "mode"); }
+  const std::string get_mode() const { return detail::attribute<std::string>(*this, "mode"); }
   void set_mode(const std::string& mode) { detail::set_attribute(*this, "mode", mode); }
   int64_t get_spatial_bins_x() const { return detail::attribute<int64_t>(*this, "spatial_bins_x"); }
   void set_spatial_bins_x(int64_t spatial_bins_x) { detail::set_attribute(*this, "spatial_bins_x", spatial_bins_x); }
@@ -195,7 +195,7 @@ class ExperimentalDetectronDetectionOutput : public Node {
                                        const Output<Node>& im_info, const Attributes& attributes)
       : ExperimentalDetectronDetectionOutput(OutputVector{rois, deltas, scores, im_info}, detail::by_name(attributes)) {
   }
-  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
   void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
@@ -221,7 +221,7 @@ class ExperimentalDetectronGenerateProposalsSingleImage : public Node {
                                                     const Attributes& attributes)
       : ExperimentalDetectronGenerateProposalsSingleImage(OutputVector{im_info, anchors, deltas, scores},
                                                           detail::by_name(attributes)) {}
-  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
   void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
@@ -247,7 +247,7 @@ class ExperimentalDetectronPriorGridGenerator : public Node {
                                           const Output<Node>& image, const Attributes& attributes)
       : ExperimentalDetectronPriorGridGenerator(OutputVector{priors, feature_map, image}, detail::by_name(attributes)) {
   }
-  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
   void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
@@ -272,7 +272,7 @@ class ExperimentalDetectronROIFeatureExtractor : public Node {
       : ExperimentalDetectronROIFeatureExtractor(inputs, detail::by_name(attributes)) {}
   ExperimentalDetectronROIFeatureExtractor(const NodeVector& inputs, const Attributes& attributes)
       : ExperimentalDetectronROIFeatureExtractor(OutputVector(inputs.begin(), inputs.end()), attributes) {}
-  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
   void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 

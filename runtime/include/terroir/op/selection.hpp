@@ -29,18 +29,25 @@ class TopKBase : public Node {
  public:
   int64_t get_provided_axis() const { return detail::attribute<int64_t>(*this, "axis"); }
   void set_axis(int64_t axis) { detail::set_attribute(*this, "axis", axis); }
+  void set_axis(const Rank& /*of the data*/, int64_t axis) { set_axis(axis); }
   /// Counted from the front. Throws Exception (invalid_argument) for a negative axis of data of unknown rank.
   uint64_t get_axis() const { return detail::axis_from_front(*this, get_provided_axis()); }
   TopKMode get_mode() const { return detail::attribute<TopKMode>(*this, "mode"); }
   void set_mode(TopKMode mode) { detail::set_attribute(*this, "mode", mode); }
   TopKSortType get_sort_type() const { return detail::attribute<TopKSortType>(*this, "sort"); }
   void set_sort_type(TopKSortType sort_type) { detail::set_attribute(*this, "sort", sort_type); }
-  element::Type get_index_element_type() const { return detail::attribute<element::Type>(*this, "index_element_type"); }
+  const element::Type get_index_element_type() const {
+    return detail::attribute<element::Type>(*this, "index_element_type");
+  }
   void set_index_element_type(const element::Type& index_element_type) {
     detail::set_attribute(*this, "index_element_type", index_element_type);
   }
   /// 0 if the input is no Constant.
   size_t get_k() const { return detail::constant_number<size_t>(*this, 1, 0); }
+  /// The input becomes a Constant.
+  void set_k(size_t k) {
+    set_argument(1, std::make_shared<v0::Constant>(element::i64, Shape{}, static_cast<int64_t>(k)));
+  }
 
  protected:
   using Node::Node;
@@ -102,6 +109,10 @@ class TopK : public util::TopKBase {
   TopK(const Output<Node>& data, const Output<Node>& k, int64_t axis, Mode mode, SortType sort,
        const element::Type& index_element_type = element::i32)
       : TopK(OutputVector{data, k}, detail::top_k(axis, mode, sort, index_element_type)) {}
+  /// `mode` and `sort` as files spell them.
+  TopK(const Output<Node>& data, const Output<Node>& k, int64_t axis, const std::string& mode, const std::string& sort,
+       const element::Type& index_element_type = element::i32)
+      : TopK(data, k, axis, detail::enumerator<Mode>(mode), detail::enumerator<SortType>(sort), index_element_type) {}
 };
 
 class GatherTree : public Node {
@@ -119,7 +130,7 @@ class NonZero : public Node {
   TERROIR_LAYER(NonZero, "NonZero", "opset3")
   explicit NonZero(const Output<Node>& data, const element::Type& output_type = element::i64)
       : NonZero(OutputVector{data}, {{"output_type", output_type}}) {}
-  element::Type get_output_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
+  const element::Type get_output_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
   void set_output_type(const element::Type& output_type) { detail::set_attribute(*this, "output_type", output_type); }
 };
 
@@ -150,6 +161,10 @@ class TopK : public util::TopKBase {
   TopK(const Output<Node>& data, const Output<Node>& k, int64_t axis, Mode mode, SortType sort,
        const element::Type& index_element_type = element::i32)
       : TopK(OutputVector{data, k}, detail::top_k(axis, mode, sort, index_element_type)) {}
+  /// `mode` and `sort` as files spell them.
+  TopK(const Output<Node>& data, const Output<Node>& k, int64_t axis, const std::string& mode, const std::string& sort,
+       const element::Type& index_element_type = element::i32)
+      : TopK(data, k, axis, detail::enumerator<Mode>(mode), detail::enumerator<SortType>(sort), index_element_type) {}
 };
 
 class Bucketize : public Node {
@@ -158,7 +173,7 @@ class Bucketize : public Node {
             bool with_right_bound = true)
       : Bucketize(OutputVector{data, buckets}, {{"output_type", output_type}, {"with_right_bound", with_right_bound}}) {
   }
-  element::Type get_output_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
+  const element::Type get_output_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
   void set_output_type(const element::Type& output_type) { detail::set_attribute(*this, "output_type", output_type); }
   bool get_with_right_bound() const { return detail::attribute<bool>(*this, "with_right_bound"); }
   void set_with_right_bound(bool with_right_bound) {
@@ -174,7 +189,7 @@ class Range : public Node {
   TERROIR_LAYER(Range, "Range", "opset4")
   Range(const Output<Node>& start, const Output<Node>& stop, const Output<Node>& step, const element::Type& output_type)
       : Range(OutputVector{start, stop, step}, {{"output_type", output_type}}) {}
-  element::Type get_output_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
+  const element::Type get_output_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
   void set_output_type(const element::Type& output_type) { detail::set_attribute(*this, "output_type", output_type); }
 };
 
@@ -244,7 +259,7 @@ class RandomUniform : public Node {
                                                                   {"global_seed", global_seed},
                                                                   {"op_seed", op_seed},
                                                                   {"alignment", detail::spelling(alignment)}}) {}
-  element::Type get_out_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
+  const element::Type get_out_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
   void set_out_type(const element::Type& out_type) { detail::set_attribute(*this, "output_type", out_type); }
   uint64_t get_global_seed() const { return detail::attribute<uint64_t>(*this, "global_seed"); }
   void set_global_seed(uint64_t global_seed) { detail::set_attribute(*this, "global_seed", global_seed); }
@@ -266,7 +281,7 @@ class Eye : public Node {
   Eye(const Output<Node>& num_rows, const Output<Node>& num_columns, const Output<Node>& diagonal_index,
       const Output<Node>& batch_shape, const element::Type& output_type)
       : Eye(OutputVector{num_rows, num_columns, diagonal_index, batch_shape}, {{"output_type", output_type}}) {}
-  element::Type get_out_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
+  const element::Type get_out_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
   void set_out_type(const element::Type& out_type) { detail::set_attribute(*this, "output_type", out_type); }
 };
 
@@ -283,8 +298,12 @@ class Unique : public Node {
          const element::Type& index_element_type = element::i64, const element::Type& count_element_type = element::i64)
       : Unique(OutputVector{data, axis}, by_name(sorted, index_element_type, count_element_type)) {}
   bool get_sorted() const { return detail::attribute<bool>(*this, "sorted"); }
-  element::Type get_index_element_type() const { return detail::attribute<element::Type>(*this, "index_element_type"); }
-  element::Type get_count_element_type() const { return detail::attribute<element::Type>(*this, "count_element_type"); }
+  const element::Type get_index_element_type() const {
+    return detail::attribute<element::Type>(*this, "index_element_type");
+  }
+  const element::Type get_count_element_type() const {
+    return detail::attribute<element::Type>(*this, "count_element_type");
+  }
 
  private:
   static AnyMap by_name(bool sorted, const element::Type& index_element_type, const element::Type& count_element_type) {
@@ -303,6 +322,10 @@ class TopK : public util::TopKBase {
   TopK(const Output<Node>& data, const Output<Node>& k, int64_t axis, Mode mode, SortType sort,
        const element::Type& index_element_type = element::i32, bool stable = false)
       : TopK(OutputVector{data, k}, with_order(detail::top_k(axis, mode, sort, index_element_type), stable)) {}
+  TopK(const Output<Node>& data, const Output<Node>& k, int64_t axis, const std::string& mode, const std::string& sort,
+       const element::Type& index_element_type = element::i32, bool stable = false)
+      : TopK(data, k, axis, detail::enumerator<Mode>(mode), detail::enumerator<SortType>(sort), index_element_type,
+             stable) {}
   bool get_stable() const { return detail::attribute<bool>(*this, "stable"); }
   void set_stable(bool stable) { detail::set_attribute(*this, "stable", stable); }
 
@@ -356,7 +379,7 @@ class Multinomial : public Node {
                                                        {"log_probs", log_probs},
                                                        {"global_seed", global_seed},
                                                        {"op_seed", op_seed}}) {}
-  element::Type get_convert_type() const { return detail::attribute<element::Type>(*this, "convert_type"); }
+  const element::Type get_convert_type() const { return detail::attribute<element::Type>(*this, "convert_type"); }
   void set_convert_type(const element::Type& convert_type) {
     detail::set_attribute(*this, "convert_type", convert_type);
   }
@@ -394,7 +417,7 @@ class SearchSorted : public Node {
       : SearchSorted(OutputVector{sorted, values}, {{"right_mode", right_mode}, {"output_type", output_type}}) {}
   bool get_right_mode() const { return detail::attribute<bool>(*this, "right_mode"); }
   void set_right_mode(bool right_mode) { detail::set_attribute(*this, "right_mode", right_mode); }
-  element::Type get_output_type_attr() const { return detail::attribute<element::Type>(*this, "output_type"); }
+  const element::Type get_output_type_attr() const { return detail::attribute<element::Type>(*this, "output_type"); }
   void set_output_type_attr(const element::Type& output_type) {
     detail::set_attribute(*this, "output_type", output_type);
   }

@@ -30,14 +30,14 @@ class ReadValue : public Node {
   TERROIR_LAYER(ReadValue, "ReadValue", "opset3")
   ReadValue(const Output<Node>& initial_value, const std::string& variable_id)
       : ReadValue(OutputVector{initial_value}, {{"variable_id", variable_id}}) {}
-  std::string get_variable_id() const { return detail::attribute<std::string>(*this, "variable_id"); }
+  const std::string get_variable_id() const { return detail::attribute<std::string>(*this, "variable_id"); }
 };
 
 class Assign : public Node {
   TERROIR_LAYER(Assign, "Assign", "opset3")
   Assign(const Output<Node>& value, const std::string& variable_id)
       : Assign(OutputVector{value}, {{"variable_id", variable_id}}) {}
-  std::string get_variable_id() const { return detail::attribute<std::string>(*this, "variable_id"); }
+  const std::string get_variable_id() const { return detail::attribute<std::string>(*this, "variable_id"); }
 };
 
 }  // namespace v3
@@ -50,7 +50,7 @@ class ReadValue : public Node {
       : ReadValue(OutputVector{}, detail::by_name(*variable)) {}
   ReadValue(const Output<Node>& initial_value, const std::shared_ptr<util::Variable>& variable)
       : ReadValue(OutputVector{initial_value}, detail::by_name(*variable)) {}
-  std::string get_variable_id() const { return detail::attribute<std::string>(*this, "variable_id"); }
+  const std::string get_variable_id() const { return detail::attribute<std::string>(*this, "variable_id"); }
   /// A description, of what flows out.
   std::shared_ptr<util::Variable> get_variable() const { return detail::variable_of(output(0), get_variable_id()); }
 };
@@ -59,7 +59,7 @@ class Assign : public Node {
   TERROIR_LAYER(Assign, "Assign", "opset6")
   Assign(const Output<Node>& value, const std::shared_ptr<util::Variable>& variable)
       : Assign(OutputVector{value}, {{"variable_id", variable->get_info().variable_id}}) {}
-  std::string get_variable_id() const { return detail::attribute<std::string>(*this, "variable_id"); }
+  const std::string get_variable_id() const { return detail::attribute<std::string>(*this, "variable_id"); }
   /// A description, of what flows in.
   std::shared_ptr<util::Variable> get_variable() const {
     return detail::variable_of(input_value(0), get_variable_id());

@@ -19,8 +19,7 @@ class NonMaxSuppressionBase : public Node {
   friend detail::Names<2> spellings(BoxEncodingType) { return {"corner", "center"}; }
   explicit NonMaxSuppressionBase(const detail::NodeHandle& handle) : Node(handle) {}
   explicit NonMaxSuppressionBase(const OutputVector& inputs, const AnyMap& attributes = {})
-      : Node(detail::make_layer("NonMaxSuppression", Version::get_type_info_static().version_id.c_str(), inputs,
-                                attributes)) {}
+      : Node(detail::make_layer("NonMaxSuppression", Version::get_type_info_static().version_id, inputs, attributes)) {}
   NonMaxSuppressionBase(const Output<Node>& boxes, const Output<Node>& scores,
                         BoxEncodingType box_encoding = BoxEncodingType::CORNER, bool sort_result_descending = true,
                         const element::Type& output_type = element::i64)
@@ -59,7 +58,7 @@ class NonMaxSuppressionBase : public Node {
   void set_sort_result_descending(bool sort_result_descending) {
     detail::set_attribute(*this, "sort_result_descending", sort_result_descending);
   }
-  element::Type get_output_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
+  const element::Type get_output_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
   void set_output_type(const element::Type& output_type) { detail::set_attribute(*this, "output_type", output_type); }
 
  private:
@@ -137,13 +136,16 @@ class NonMaxSuppression : public Node {
 
 }  // namespace v1
 
-#define TERROIR_NON_MAX_SUPPRESSION(space, opset)                                           \
-  namespace space {                                                                         \
-  class NonMaxSuppression : public util::NonMaxSuppressionBase<NonMaxSuppression> {         \
-   public:                                                                                  \
-    static DiscreteTypeInfo get_type_info_static() { return {"NonMaxSuppression", opset}; } \
-    using NonMaxSuppressionBase::NonMaxSuppressionBase;                                     \
-  };                                                                                        \
+#define TERROIR_NON_MAX_SUPPRESSION(space, opset)                                   \
+  namespace space {                                                                 \
+  class NonMaxSuppression : public util::NonMaxSuppressionBase<NonMaxSuppression> { \
+   public:                                                                          \
+    static const DiscreteTypeInfo& get_type_info_static() {                         \
+      static const DiscreteTypeInfo info{"NonMaxSuppression", opset};               \
+      return info;                                                                  \
+    }                                                                               \
+    using NonMaxSuppressionBase::NonMaxSuppressionBase;                             \
+  };                                                                                \
   }
 TERROIR_NON_MAX_SUPPRESSION(v3, "opset3")
 TERROIR_NON_MAX_SUPPRESSION(v4, "opset4")
@@ -187,7 +189,7 @@ class MatrixNms : public Node, public util::NmsBase {
   };
   MatrixNms(const Output<Node>& boxes, const Output<Node>& scores, const Attributes& attributes)
       : MatrixNms(OutputVector{boxes, scores}, detail::by_name(attributes)) {}
-  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
   void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
@@ -195,7 +197,7 @@ class MulticlassNms : public Node, public util::MulticlassNmsBase {
   TERROIR_LAYER(MulticlassNms, "MulticlassNms", "opset8")
   MulticlassNms(const Output<Node>& boxes, const Output<Node>& scores, const Attributes& attributes)
       : MulticlassNms(OutputVector{boxes, scores}, detail::by_name(attributes)) {}
-  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
   void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
@@ -210,7 +212,7 @@ class MulticlassNms : public Node, public util::MulticlassNmsBase {
   MulticlassNms(const Output<Node>& boxes, const Output<Node>& scores, const Output<Node>& roisnum,
                 const Attributes& attributes)
       : MulticlassNms(OutputVector{boxes, scores, roisnum}, detail::by_name(attributes)) {}
-  Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
+  const Attributes get_attrs() const { return detail::attributes_of<Attributes>(*this); }
   void set_attrs(const Attributes& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
@@ -231,7 +233,7 @@ class NMSRotated : public Node {
   void set_sort_result_descending(bool sort_result_descending) {
     detail::set_attribute(*this, "sort_result_descending", sort_result_descending);
   }
-  element::Type get_output_type_attr() const { return detail::attribute<element::Type>(*this, "output_type"); }
+  const element::Type get_output_type_attr() const { return detail::attribute<element::Type>(*this, "output_type"); }
   void set_output_type_attr(const element::Type& output_type) {
     detail::set_attribute(*this, "output_type", output_type);
   }

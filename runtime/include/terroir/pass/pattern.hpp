@@ -114,7 +114,7 @@ inline bool is_needed(const std::shared_ptr<Node>& layer) {
     const auto next = pending.back();
     pending.pop_back();
     if (!seen.emplace(next, true).second) continue;
-    if (next->get_type_name() == "Result" || next->get_type_name() == "Assign") return true;
+    if (terroir::detail::is_named(*next, "Result") || terroir::detail::is_named(*next, "Assign")) return true;
     for (const auto& user : next->get_users()) pending.push_back(user);
   }
   return false;

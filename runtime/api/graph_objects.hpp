@@ -1,0 +1,62 @@
+// The objects by which programs know the layers of a graph.
+//
+// What: a layer has one object for whoever asks, as long as anyone has it: the program's own of a layer made in code,
+// or
+//       one that is made when it is first asked for. Objects of a model stay until the model goes, so that plain
+//       pointers to them hold; else layers keep the objects of those they read (NodeBelongings), as in OpenVINO.
+// Cost: nothing for layers that nobody has asked for.
+// Threads: objects may be asked for by several threads at once.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "ir/graph/ids.hpp"
+#include "terroir/node.hpp"
+
+namespace terroir::detail {
+
+/// What lives as long as the object of a layer.
+struct NodeBelongings {
+  NodeVector inputs;                                         // what it reads, where no model keeps it
+  std::vector<std::unique_ptr<descriptor::Tensor>> tensors;  // of its outputs
+
+  descriptor::Tensor& tensor(Node* node, size_t index) {
+    if (tensors.size() <= index) tensors.resize(index + 1);
+    std::unique_ptr<descriptor::Tensor>& known = tensors[index];
+    if (known == nullptr) known.reset(new descriptor::Tensor(node, index));
+    return *known;
+  }
+};
+
+class LayerObjects {
+ public:
+  /// The object of a layer; null if there is none.
+  std::shared_ptr<Node> find(ir::NodeId id) const;
+  /// By id; null where there is none.
+  NodeVector all() const;
+  /// Makes `object` that of the layer unless it has one; which it is then.
+  std::shared_ptr<Node> enter(ir::NodeId id, const std::shared_ptr<Node>& object);
+
+  /// Objects stay from now on, until release().
+  void keep();
+  void release();
+  bool keeps() const;
+
+  /// A layer has another id.
+  void rename(ir::NodeId from, ir::NodeId to);
+  /// Objects of layers that have gone to another graph go along; `there`: ids by id here, none: it stays.
+  void hand_over(LayerObjects& to, const std::vector<ir::NodeId>& there);
+
+  /// Of belongings of the layers.
+  std::mutex& mutex() const { return mutex_; }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::weak_ptr<Node>> objects_;  // by id, as far as there are any
+  NodeVector kept_;
+  bool keeps_ = false;
+};
+
+}  // namespace terroir::detail
