@@ -81,6 +81,9 @@ add_library(terroir::terroir ALIAS terroir)
 add_library(terroir::terroir_static ALIAS terroir_static)
 if(CMAKE_BUILD_TYPE MATCHES "^(Release|MinSizeRel)$")
   target_link_options(terroir PRIVATE -Wl,--gc-sections -Wl,--strip-all)
+  # Nobody needs their names, nor calls of them by way of tables.
+  target_link_options(terroir PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/local_symbols.map)
+  set_property(TARGET terroir APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/local_symbols.map)
   # Most relocations are those of virtual tables: packed, they take a thirtieth of the space (glibc 2.36 and later read them).
   include(CheckLinkerFlag)
   check_linker_flag(CXX -Wl,-z,pack-relative-relocs TERROIR_LINKER_PACKS_RELOCATIONS)

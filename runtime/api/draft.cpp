@@ -284,10 +284,7 @@ class Parts {
 ir::Value value_in(const StatePtr& state, const Output<Node>& port) {
   const ir::NodeId id = id_in(state, node_of(port));
   const ir::Node& node = state->graph->node(id);
-  if (port.get_index() >= node.outputs.size()) {
-    throw_error(ErrorCode::invalid_argument, node.describe(), " has ", node.outputs.size(), " outputs, not an output ",
-                port.get_index());
-  }
+  check_output(node, port.get_index());
   return {id, static_cast<int32_t>(port.get_index())};
 }
 

@@ -13,11 +13,21 @@ namespace {
 
 const char* kind(bool inputs) { return inputs ? "input" : "output"; }
 
+void check_slot(const ir::Node& node, bool inputs, size_t index) {
+  const size_t count = inputs ? node.inputs.size() : node.outputs.size();
+  if (index < count) return;
+  throw_error(ErrorCode::invalid_argument, node.describe(), " has ", count, " ", kind(inputs), "s, not an ",
+              kind(inputs), " ", index);
+}
+
 bool has_name(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 }  // namespace
+
+void check_output(const ir::Node& node, size_t index) { check_slot(node, false, index); }
+void check_input(const ir::Node& node, size_t index) { check_slot(node, true, index); }
 
 std::vector<bool> needed_by(const ir::Graph& graph, std::vector<ir::NodeId> ends) {
   std::vector<bool> needed(graph.id_bound(), false);

@@ -98,6 +98,10 @@ struct NodeAccess {
   static AnyMap& rt_info(const Node& node, RtInfoMaps::Of of, size_t index = 0);
 };
 
+/// Throws Exception (invalid_argument) unless the layer has an output (or input) `index`.
+void check_output(const ir::Node& node, size_t index);
+void check_input(const ir::Node& node, size_t index);
+
 struct ModelAccess {
   static std::shared_ptr<Model> make(std::unique_ptr<ir::Graph> graph) {
     return make(std::make_shared<GraphState>(std::move(graph)));

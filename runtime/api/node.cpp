@@ -112,15 +112,15 @@ std::string detail::class_name(const std::string& file_type) {
 std::shared_ptr<Node> NodeAccess::object(const std::shared_ptr<detail::GraphState>& state, ir::NodeId id) {
   if (auto known = state->objects.find(id)) return known;
   const detail::NodeHandle handle{state, static_cast<int32_t>(id)};
-  std::shared_ptr<Node> made;
+  Node* made = nullptr;  // one pointer type: std::make_shared of each class is much code
   if (state->graph->contains(id)) {
     const ir::Node& node = state->graph->node(id);
-    if (detail::is_parameter(node)) made = std::make_shared<op::v0::Parameter>(handle);
-    if (node.is(ir::kConstType)) made = std::make_shared<op::v0::Constant>(handle);
-    if (detail::is_result(node)) made = std::make_shared<op::v0::Result>(handle);
+    if (detail::is_parameter(node)) made = new op::v0::Parameter(handle);
+    if (node.is(ir::kConstType)) made = new op::v0::Constant(handle);
+    if (detail::is_result(node)) made = new op::v0::Result(handle);
   }
-  if (made == nullptr) made = std::make_shared<NodeWithoutClass>(handle);
-  return state->objects.enter(id, made);
+  if (made == nullptr) made = new NodeWithoutClass(handle);
+  return state->objects.enter(id, std::shared_ptr<Node>(made));
 }
 
 void NodeAccess::enter(const Node& node) {
@@ -193,10 +193,7 @@ size_t Node::get_output_size() const { return NodeAccess::node(*this).outputs.si
 
 Output<Node> Node::output(size_t index) {
   const ir::Node& node = NodeAccess::node(*this);
-  if (index >= node.outputs.size()) {
-    throw_error(ErrorCode::invalid_argument, node.describe(), " has ", node.outputs.size(), " outputs, not an output ",
-                index);
-  }
+  detail::check_output(node, index);
   NodeAccess::enter(*this);
   if (auto object = weak_from_this().lock()) return {std::move(object), index};
   return NodeAccess::port(NodeAccess::state(*this), {node.id, static_cast<int32_t>(index)});
@@ -217,10 +214,7 @@ std::vector<Output<const Node>> Node::outputs() const {
 
 Output<Node> Node::input_value(size_t index) {
   const ir::Node& node = NodeAccess::node(*this);
-  if (index >= node.inputs.size()) {
-    throw_error(ErrorCode::invalid_argument, node.describe(), " has ", node.inputs.size(), " inputs, not an input ",
-                index);
-  }
+  detail::check_input(node, index);
   const NodeAccess::Place here = NodeAccess::place(*this);
   Output<Node> source = NodeAccess::port(here.state, node.inputs[index]);
   if (here.state->objects.keeps()) return source;
@@ -385,15 +379,6 @@ std::ostream& operator<<(std::ostream& out, const Output<const Node>& port) {
 
 std::ostream& operator<<(std::ostream& out, const Output<Node>& port) { return out << Output<const Node>(port); }
 
-std::ostream& operator<<(std::ostream& out, const DiscreteTypeInfo& type) { return out << std::string(type); }
-
-size_t descriptor::Tensor::size() const { return (shape_size(get_shape()) * get_element_type().bitwidth() + 7) / 8; }
-std::ostream& descriptor::operator<<(std::ostream& out, const Tensor& tensor) {
-  out << '(';
-  for (const std::string& name : tensor.get_names()) out << name << ", ";
-  return out << tensor.get_element_type() << tensor.get_partial_shape() << ')';
-}
-
 namespace layout {
 
 Layout get_layout(const Output<const Node>& port) {
@@ -424,8 +409,18 @@ void set_layout(Output<Node> port, const Layout& layout) {
       throw_error(ErrorCode::invalid_argument, "the layout ", layout, " does not fit ", port);
     }
   }
-  target.rt_info["layout"] = {{"version", "0"}, {"layout", text}};
-  if (AnyMap* written = written_rt_info(port)) (*written)["layout"] = AnyMap{{"version", "0"}, {"layout", text}};
+  const auto write = [&text](auto& record) {
+    record["version"] = "0";
+    record["layout"] = text;
+  };
+  auto& record = target.rt_info["layout"];
+  record.clear();
+  write(record);
+  if (AnyMap* written = written_rt_info(port)) {
+    AnyMap as_written;
+    write(as_written);
+    (*written)["layout"] = std::move(as_written);
+  }
 }
 
 }  // namespace layout

@@ -1,7 +1,6 @@
 #include "terroir/node_input.hpp"
 
 #include <algorithm>
-#include <ostream>
 #include <utility>
 
 #include "ir/base/error.hpp"
@@ -14,13 +13,7 @@ using detail::NodeAccess;
 
 namespace {
 
-void check_input(const Node& layer, size_t index) {
-  const ir::Node& node = NodeAccess::node(layer);
-  if (index >= node.inputs.size()) {
-    throw_error(ErrorCode::invalid_argument, node.describe(), " has ", node.inputs.size(), " inputs, not an input ",
-                index);
-  }
-}
+void check_input(const Node& layer, size_t index) { detail::check_input(NodeAccess::node(layer), index); }
 
 template <typename NodeT>
 std::vector<Input<NodeT>> inputs_of(NodeT& node) {
@@ -51,11 +44,6 @@ bool Input<const Node>::operator<(const Input& other) const {
   };
   return key(*this) < key(other);
 }
-
-std::ostream& operator<<(std::ostream& out, const Input<const Node>& input) {
-  return out << *input.get_node() << ".input(" << input.get_index() << ')';
-}
-std::ostream& operator<<(std::ostream& out, const Input<Node>& input) { return out << Input<const Node>(input); }
 
 void Input<Node>::replace_source_output(const Output<Node>& source) const { detail::rewire(*node_, index_, source); }
 

@@ -291,7 +291,7 @@ inline Output<const Node>::Output(const Output<Node>& other)
 namespace descriptor {
 
 /// The tensor of an output, under OpenVINO's name for it: its type, shape and names.
-class TERROIR_API Tensor {
+class Tensor {
  public:
   const element::Type get_element_type() const { return node_->get_output_element_type(index_); }
   const PartialShape get_partial_shape() const { return node_->get_output_partial_shape(index_); }
@@ -303,7 +303,7 @@ class TERROIR_API Tensor {
   RTMap& get_rt_info() { return port().get_rt_info(); }
   const RTMap& get_rt_info() const { return std::as_const(*node_).output(index_).get_rt_info(); }
   /// Bytes of the elements. Throws Exception (invalid_argument) if the shape is dynamic.
-  size_t size() const;
+  size_t size() const { return (shape_size(get_shape()) * get_element_type().bitwidth() + 7) / 8; }
 
   Tensor(const Tensor&) = delete;
   Tensor& operator=(const Tensor&) = delete;
@@ -316,7 +316,6 @@ class TERROIR_API Tensor {
   Node* node_;  // whose it is
   size_t index_;
 };
-TERROIR_API std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 }  // namespace descriptor
 
@@ -327,8 +326,6 @@ TERROIR_API std::ostream& operator<<(std::ostream& out, const Output<const Node>
 TERROIR_API std::ostream& operator<<(std::ostream& out, const Output<Node>& port);
 /// "Convolution 'conv1'".
 TERROIR_API std::ostream& operator<<(std::ostream& out, const Node& node);
-/// "Convolution_opset1".
-TERROIR_API std::ostream& operator<<(std::ostream& out, const DiscreteTypeInfo& type);
 
 }  // namespace terroir
 

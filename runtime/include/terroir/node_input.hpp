@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <ostream>
+#include <string>
 
 #include "terroir/node.hpp"
 
@@ -74,8 +76,20 @@ class TERROIR_API Input<Node> {
 };
 
 /// "Convolution 'conv1'.input(0)".
-TERROIR_API std::ostream& operator<<(std::ostream& out, const Input<const Node>& input);
-TERROIR_API std::ostream& operator<<(std::ostream& out, const Input<Node>& input);
+inline std::ostream& operator<<(std::ostream& out, const Input<const Node>& input) {
+  return out << *input.get_node() << ".input(" << input.get_index() << ')';
+}
+inline std::ostream& operator<<(std::ostream& out, const Input<Node>& input) { return out << Input<const Node>(input); }
+/// "Convolution_opset1".
+inline std::ostream& operator<<(std::ostream& out, const DiscreteTypeInfo& type) { return out << std::string(type); }
+namespace descriptor {
+/// "(names, f32[1,3])".
+inline std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+  out << '(';
+  for (const std::string& name : tensor.get_names()) out << name << ", ";
+  return out << tensor.get_element_type() << tensor.get_partial_shape() << ')';
+}
+}  // namespace descriptor
 
 /// What reads an output of `target` reads the same output of `replacement` instead, and tensor names move along. Throws
 /// Exception (invalid_argument) as Input::replace_source_output(), and if they have not as many outputs.
