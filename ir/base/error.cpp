@@ -32,6 +32,18 @@ void Exception::add_context(const std::string& where) {
   state_ = std::move(state);
 }
 
+namespace detail {
+
+std::string join(const Piece* pieces, size_t count) {
+  std::ostringstream out;
+  for (size_t i = 0; i < count; ++i) pieces[i].append(out, pieces[i].value);
+  return std::move(out).str();
+}
+
+void throw_joined(ErrorCode code, const Piece* pieces, size_t count) { throw Exception(code, join(pieces, count)); }
+
+}  // namespace detail
+
 const char* to_string(ErrorCode code) noexcept {
   switch (code) {
     case ErrorCode::general:

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -30,20 +31,54 @@ void append(std::ostream& out, const std::vector<T>& values) {
   }
   out << ']';
 }
+
+// Texts of errors are most of what there is to write, and each has pieces of its own types: what writes them knows one
+// piece at a time, and literals of all lengths are one type, or a tenth of a megabyte of code would do it.
+struct Piece {
+  const void* value;
+  void (*append)(std::ostream& out, const void* value);
+};
+template <typename T>
+void append_piece(std::ostream& out, const void* value) {
+  append(out, *static_cast<const T*>(value));
+}
+
+inline const char* as_piece(const char* text) { return text; }
+template <typename T>
+std::enable_if_t<std::is_arithmetic_v<T>, T> as_piece(T value) {
+  return value;
+}
+template <typename T>
+std::enable_if_t<!std::is_arithmetic_v<T> && !std::is_convertible_v<const T&, const char*>, const T&> as_piece(
+    const T& value) {
+  return value;
+}
+
+std::string join(const Piece* pieces, size_t count);
+[[noreturn]] void throw_joined(ErrorCode code, const Piece* pieces, size_t count);
+
+template <typename... Pieces>
+std::string concat_pieces(Pieces... pieces) {
+  const Piece all[] = {{&pieces, &append_piece<std::remove_cv_t<std::remove_reference_t<Pieces>>>}...};
+  return join(all, sizeof...(pieces));
+}
+template <typename... Pieces>
+[[noreturn]] void throw_pieces(ErrorCode code, Pieces... pieces) {
+  const Piece all[] = {{&pieces, &append_piece<std::remove_cv_t<std::remove_reference_t<Pieces>>>}...};
+  throw_joined(code, all, sizeof...(pieces));
+}
 }  // namespace detail
 
 /// One string of all pieces, written one after the other; vectors print as [1,2,3], booleans as words.
 template <typename... Pieces>
-std::string concat(const Pieces&... pieces) {
-  std::ostringstream out;
-  (detail::append(out, pieces), ...);
-  return std::move(out).str();
+[[gnu::always_inline]] inline std::string concat(const Pieces&... pieces) {
+  return detail::concat_pieces<decltype(detail::as_piece(pieces))...>(detail::as_piece(pieces)...);
 }
 
 /// throw_error(ErrorCode::parse_error, "strides[", i, "] must be positive, got ", value);
 template <typename... Pieces>
-[[noreturn]] void throw_error(ErrorCode code, const Pieces&... pieces) {
-  throw Exception(code, concat(pieces...));
+[[noreturn, gnu::always_inline]] inline void throw_error(ErrorCode code, const Pieces&... pieces) {
+  detail::throw_pieces<decltype(detail::as_piece(pieces))...>(code, detail::as_piece(pieces)...);
 }
 
 /// Runs `body`; an Exception that leaves it gets the context `where()` (a string), computed only then.
