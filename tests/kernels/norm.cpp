@@ -89,6 +89,21 @@ TEST_P(Norm, LrnOfEveryMagnitude) {
   }
 }
 
+// No known network has it, but a power of 3/4 has no value there.
+TEST_P(Norm, LrnOfNegativeBasesIsNaN) {
+  GuardedBuffer<float> src(40), dst(40);
+  for (int64_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>(i) / 8;
+  const LrnArgs a{src.data(), dst.data(), 1, -0.5f, 0.75f, 0};
+  cpu::norm_kernels(isa()).lrn(a, 1, src.size(), 0, src.size());
+  for (int64_t i = 0; i < src.size(); ++i) {
+    const float base = 1 - 0.5f * src[i] * src[i];
+    if (base < 0)
+      EXPECT_TRUE(std::isnan(dst[i])) << i << " " << dst[i];
+    else if (base > 0)
+      EXPECT_NEAR(dst[i], src[i] / std::pow(base, 0.75f), 1e-4f * dst[i]) << i;
+  }
+}
+
 TEST_P(Norm, BlocksKeepTheirPaddingZero) {
   const int64_t block = channel_block(isa());
   for (const int64_t channels : {int64_t{1}, block - 1, block, 2 * block + 3})

@@ -121,8 +121,9 @@ TERROIR_INLINE void lrn_part(const LrnArgs& a, int64_t axis, int64_t stride, int
     });
   }
   unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA { sum[j] = fma(sum[j], V(a.scale), V(a.bias)); });
-  // The power of all networks that are known for this operation.
-  if (a.beta == 0.75f && a.bias >= 1e-30f) {
+  // The power of all networks that are known for this operation; its base is positive. Of others the logarithm says
+  // NaN.
+  if (a.beta == 0.75f && a.bias >= 1e-30f && a.scale >= 0) {
     unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA { sum[j] = power_of_minus_three_quarters(sum[j]); });
   } else {
     unroll<C>([&](auto j) TERROIR_INLINE_LAMBDA { sum[j] = exp(log(sum[j]) * V(-a.beta)); });

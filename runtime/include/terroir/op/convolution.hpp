@@ -1,10 +1,13 @@
 // Convolutions and matrix products, as code makes them.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "terroir/op/attribute_access.hpp"
 #include "terroir/op/attributes.hpp"
+#include "terroir/op/constant.hpp"
 #include "terroir/op/layer.hpp"
 
 namespace terroir {
