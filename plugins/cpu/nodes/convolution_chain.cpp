@@ -30,11 +30,6 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool is_flat(const ConvProblem& p) { return p.d.in == 1 && p.d.out == 1 && p.d.kernel == 1; }
 
-bool is_pointwise(const ConvProblem& p) {
-  const auto unit = [](const ConvAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad == 0 && a.in == a.out; };
-  return p.groups == 1 && !p.transposed && is_flat(p) && unit(p.h) && unit(p.w);
-}
-
 const ConvKernel* first_kernel(const ConvProblem& p, Isa isa) {
   if (is_pointwise(p)) return find_conv_kernel(p, isa, ConvFormat::blocked, ConvFormat::blocked);
   constexpr int64_t kImagePlanes = 4;  // a source that is plain for its own sake

@@ -43,6 +43,11 @@ ConvProblem conv_problem(const NodeContext& context) {
   return problem;
 }
 
+bool is_pointwise(const ConvProblem& p) {
+  const auto unit = [](const ConvAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad == 0 && a.in == a.out; };
+  return p.groups == 1 && !p.transposed && p.d.in == 1 && unit(p.d) && unit(p.h) && unit(p.w);
+}
+
 const ir::Constant* leading_bias(const NodeContext& context) {
   const std::vector<FusedOp>& chain = chain_of(context.node);
   if (chain.empty() || chain[0].kind != PostOpKind::add || chain[0].mode != OperandMode::per_channel) return nullptr;

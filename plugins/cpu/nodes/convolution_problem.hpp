@@ -8,6 +8,9 @@ namespace terroir::cpu {
 /// Extents, strides and pads in effect of Convolution, GroupConvolution and their BackpropData forms, fused or not.
 ConvProblem conv_problem(const NodeContext& context);
 
+/// A 1x1 convolution of stride 1, without groups, padding or depth: each position of the result reads its own alone.
+bool is_pointwise(const ConvProblem& problem);
+
 /// The bias at the head of the fused chain, which kernels add for nothing, or null.
 const ir::Constant* leading_bias(const NodeContext& context);
 

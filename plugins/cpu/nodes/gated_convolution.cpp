@@ -1,6 +1,8 @@
 // ConvolutionChain of the set "cpu" whose first stage is a gate: squeeze-and-excite multiplies every channel by a
 // number that is known last, and the 1x1 convolution behind it reads the product once. Weights that the gate has scaled
-// do the same: sum over i of (x[i] * gate[i]) * w[i] = sum over i of x[i] * (gate[i] * w[i]). Layouts: channel blocks.
+// do the same.
+// Formula: sum over i of (x[i] * gate[i]) * w[i] = sum over i of x[i] * (gate[i] * w[i]).
+// Layouts: channel blocks.
 // Threads: slices of the convolution; each thread scales weights of its own, when it meets an image for the first time,
 // so results depend on the image alone.
 #include "plugins/cpu/nodes/gated_convolution.hpp"
@@ -19,9 +21,7 @@ namespace terroir::cpu {
 namespace {
 
 const ConvKernel* kernel_for(const ConvProblem& p, Isa isa) {
-  const auto unit = [](const ConvAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad == 0 && a.in == a.out; };
-  if (p.groups != 1 || p.transposed || !unit(p.d) || !unit(p.h) || !unit(p.w)) return nullptr;
-  return find_conv_kernel(p, isa, ConvFormat::blocked, ConvFormat::blocked);
+  return is_pointwise(p) ? find_conv_kernel(p, isa, ConvFormat::blocked, ConvFormat::blocked) : nullptr;
 }
 
 class GatedConvolutionExecutor final : public Executor {

@@ -7,42 +7,26 @@
 #include <span>
 
 #include "ir/base/error.hpp"
-#include "ops/reference/parallel.hpp"
 #include "ops/run_reference.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/nodes/late_axis.hpp"
+#include "plugins/cpu/nodes/lent_to_reference.hpp"
 
 namespace terroir::cpu {
 namespace {
 
-class ReferenceExecutor final : public Executor {
+class ReferenceExecutor final : public LentToReference {
  public:
   ReferenceExecutor(const NodeContext& context, const char* name)
-      : name_(name), schema_(*context.node.schema), attributes_(context.node.attributes->clone()) {
-    for (const TensorDesc& input : context.inputs) inputs_.push_back({input.type, input.dims, nullptr});
-    for (const TensorDesc& output : context.outputs) outputs_.push_back({output.type, output.dims, nullptr});
-  }
+      : LentToReference(context), name_(name), schema_(*context.node.schema) {}
 
-  void run(const RunArgs& args) const override {
-    std::vector<ir::TensorView> inputs = inputs_;
-    std::vector<ir::MutableTensorView> outputs = outputs_;
-    for (size_t i = 0; i < inputs.size(); ++i) inputs[i].data = args.inputs[i];
-    for (size_t i = 0; i < outputs.size(); ++i) outputs[i].data = args.outputs[i];
-    const auto shared_out = [&](int64_t tasks, FunctionRef<void(int64_t)> body) {
-      args.arena.parallel_for(tasks, body);
-    };
-    const ops::reference::LentThreads::Loop loop(shared_out);
-    const ops::reference::LentThreads lend(loop);
-    ops::run_reference(schema_, {*attributes_, inputs, outputs});
-  }
   std::string kernel_name() const override { return name_; }
 
  private:
+  void evaluate(const ir::EvalContext& context) const override { ops::run_reference(schema_, context); }
+
   const char* name_;
   const ir::OpSchema& schema_;
-  std::unique_ptr<ir::Attributes> attributes_;
-  std::vector<ir::TensorView> inputs_;
-  std::vector<ir::MutableTensorView> outputs_;
 };
 
 /// The elements of an elementwise op, a piece at a time.
