@@ -191,9 +191,8 @@ void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   const int64_t padded_oc = e.groups * oc_blocks * block;
   plan.packed_floats =
       static_cast<size_t>(round_up(padded_oc, 16) + padded_oc * ic * e.d.kernel * e.h.kernel * e.w.kernel);
-  // What a network's other layers do not leave in L2. Of one position the weights are a single stream, which the
-  // machine's own prefetchers follow.
-  plan.prefetch = static_cast<int64_t>(plan.packed_floats) * 4 > cache_sizes().l2 / 32 && !has_one_position(plan);
+  // Of one position the weights are a single stream, which the machine's own prefetchers follow.
+  plan.prefetch = beyond_l2(static_cast<int64_t>(plan.packed_floats)) && !has_one_position(plan);
   choose_ic_chunk(kernel, plan);
 }
 

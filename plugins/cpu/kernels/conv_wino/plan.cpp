@@ -59,7 +59,7 @@ WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel) noexcept {
   const int64_t weights =
       p.groups * plan.oc_blocks * block * channels * p.d.kernel * (plan.transforms_weights ? 9 : points);
   plan.packed_floats = static_cast<size_t>(bias + weights);
-  plan.prefetch = weights * 4 > cache_sizes().l2 / 2;
+  plan.prefetch = conv::beyond_l2(weights);
   const int64_t v = plan.ic_blocks * plan.block_tiles * (plan.block_slices + p.d.kernel - 1);
   const int64_t m =
       std::min(plan.chunk_units * plan.unit_blocks, plan.oc_blocks) * plan.block_tiles * plan.block_slices;

@@ -40,7 +40,7 @@ struct WinoPlan {
   int64_t chunk_units;                // oc units whose products are held at once
   bool transforms_weights;            // in every run; units are one block then
   int64_t s_tiles;                    // tiles that boxes do not part: an image where runs transform weights, else one
-  bool prefetch;                      // packed weights exceed L2
+  bool prefetch;                      // packed weights are beyond L2
   size_t packed_floats;
   size_t scratch_floats;  // per concurrent run() call
 };
