@@ -15,7 +15,8 @@ using detail::OpenLayer;
 class Change {
  public:
   explicit Change(const Node& layer, const OutputVector& inputs = {})
-      : layer_(detail::open_layer(layer, inputs)),
+      : object_(layer),
+        layer_(detail::open_layer(layer, inputs)),
         inputs_(node().inputs),
         outputs_(node().outputs.size()),
         ports_(all_ports()) {}
@@ -33,6 +34,7 @@ class Change {
   int64_t add_input(const Output<Node>& value) {
     const auto index = static_cast<int64_t>(node().inputs.size());
     layer_.state->writable().add_input(layer_.id, detail::value_in(layer_.state, value));
+    detail::NodeAccess::keep_inputs(object_);
     return index;
   }
   /// A new output of the layer, which the caller maps.
@@ -49,6 +51,7 @@ class Change {
       ir::infer_outputs(graph, layer_.id, known);
     } catch (...) {
       graph.set_inputs(layer_.id, inputs_);
+      detail::NodeAccess::keep_inputs(object_);
       node().outputs.resize(outputs_);
       for (size_t i = 0; i < ports_.size(); ++i) node().bodies[i].ports = ports_[i];
       throw;
@@ -62,6 +65,7 @@ class Change {
     return all;
   }
 
+  const Node& object_;
   OpenLayer layer_;
   std::vector<ir::Value> inputs_;
   size_t outputs_;

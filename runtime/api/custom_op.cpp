@@ -46,6 +46,7 @@ void set_custom_inputs(const Node& layer, const OutputVector& inputs) {
   std::vector<ir::Value> values;
   for (const Output<Node>& input : inputs) values.push_back(value_in(open.state, input));
   open.state->writable().set_inputs(open.id, std::move(values));
+  NodeAccess::keep_inputs(layer);
 }
 
 void set_custom_outputs(const Node& layer, size_t count) { writable_node(layer).outputs.resize(count); }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "ir/base/error.hpp"
+#include "ir/base/packed.hpp"
 #include "ir/graph/infer.hpp"
 #include "ir/graph/order.hpp"
 #include "ops/registry.hpp"
@@ -199,6 +201,7 @@ class Parts {
   }
 
   StatePtr make_state(const std::string& name) const {
+    NodeAccess::tell_attributes(*state_);
     const ir::Graph& from = *state_->graph;
     const StatePtr model = new_draft();
     ir::Graph& graph = *model->graph;
@@ -290,6 +293,11 @@ ir::Value value_in(const StatePtr& state, const Output<Node>& port) {
 
 namespace {
 
+/// Of a layer just made: its object will keep those of the inputs.
+NodeHandle handle_of_new(const Place& place) {
+  return {place.state, static_cast<int32_t>(place.id), true, NodeAccess::inputs(*place.state, place.id)};
+}
+
 /// A layer that reads `inputs`, where these are. Its outputs are not inferred yet.
 Place add_layer(const ir::OpSchema& schema, std::unique_ptr<ir::Attributes> attrs, const OutputVector& inputs) {
   std::vector<const Node*> nodes;
@@ -316,14 +324,14 @@ NodeHandle copy_layer(const Node& layer, const OutputVector& inputs) {
   // Adding it may move the layer to another draft.
   std::optional<ir::Constant> constant = old.constant;
   std::vector<ir::Body> bodies = copies_of(old.bodies);
-  const Place added = add_layer(listed(*old.schema), old.attributes->clone(), inputs);
+  const Place added = add_layer(listed(*old.schema), NodeAccess::attributes(layer), inputs);
   ir::Graph& graph = added.state->writable();
   ir::Node& node = graph.node(added.id);
   if (constant) node.outputs = {{constant->view.type, PartialShape(constant->view.dims), {}, {}, {}}};
   node.constant = std::move(constant);
   node.bodies = std::move(bodies);
   infer(graph, added.id);
-  return {added.state, static_cast<int32_t>(added.id)};
+  return handle_of_new(added);
 }
 
 NodeHandle make_open_layer(const char* type, const char* opset, const OutputVector& inputs) {
@@ -333,7 +341,7 @@ NodeHandle make_open_layer(const char* type, const char* opset, const OutputVect
 NodeHandle make_open_layer(const ir::OpSchema& schema, const OutputVector& inputs) {
   const Place added = add_layer(schema, schema.make_attributes(), inputs);
   added.state->writable().node(added.id).outputs.clear();
-  return {added.state, static_cast<int32_t>(added.id)};
+  return handle_of_new(added);
 }
 
 OpenLayer open_layer(const Node& layer, const OutputVector& inputs) {
@@ -351,7 +359,7 @@ OpenLayer open_layer(const Node& layer, const OutputVector& inputs) {
 NodeHandle make_layer(const char* type, const char* opset, const OutputVector& inputs, const AnyMap& attributes) {
   const Place added = add_layer(type, opset, inputs, attributes);
   infer(added.state->writable(), added.id);
-  return {added.state, static_cast<int32_t>(added.id)};
+  return handle_of_new(added);
 }
 
 void set_parameter(const Node& parameter, const element::Type& type, const PartialShape& shape) {
@@ -387,7 +395,7 @@ NodeHandle make_constant(const Tensor& value) {
   const ir::OpSchema& schema = ops::builtin_registry().get(ir::kConstType, "opset1");
   StatePtr state = new_draft();
   const ir::NodeId id = state->graph->add_constant(schema, unique_name(schema.type), std::move(constant));
-  return {std::move(state), static_cast<int32_t>(id)};
+  return {std::move(state), static_cast<int32_t>(id), true};
 }
 
 Tensor constant_value(const Node& constant) {
@@ -397,6 +405,25 @@ Tensor constant_value(const Node& constant) {
   return TensorAccess::share(view.type, Shape(view.dims.begin(), view.dims.end()), view.data, node.constant->owner);
 }
 
+bool has_one_value(const Tensor& value) {
+  const element::Type& type = value.get_element_type();
+  const size_t count = value.get_size();
+  if (count == 0) return true;
+  if (type == element::string) {
+    const auto* const texts = value.data<std::string>();
+    return std::all_of(texts, texts + count, [&](const std::string& text) { return text == *texts; });
+  }
+  const auto* const bytes = static_cast<const uint8_t*>(value.data());
+  if (type.bitwidth() < 8) {
+    const auto width = static_cast<int>(type.bitwidth());
+    for (size_t i = 1; i < count; ++i) {
+      if (ir::read_bits(bytes, static_cast<int64_t>(i), width) != ir::read_bits(bytes, 0, width)) return false;
+    }
+    return true;
+  }
+  return std::memcmp(bytes, bytes + type.size(), value.get_byte_size() - type.size()) == 0;
+}
+
 ir::NodeId bring(const StatePtr& model, const Node& layer) {
   if (id_in(model, layer) == ir::NodeId::none) join(model, NodeAccess::state(layer));
   return id_in(model, layer);
@@ -404,7 +431,6 @@ ir::NodeId bring(const StatePtr& model, const Node& layer) {
 
 void rewire(const Node& layer, size_t index, const Output<Node>& source) {
   StatePtr state = NodeAccess::state(layer);
-  NodeAccess::forget_inputs(layer);
   if (state->owned) {
     NodeAccess::enter(node_of(source));
     bring(state, node_of(source));
@@ -420,6 +446,7 @@ void rewire(const Node& layer, size_t index, const Output<Node>& source) {
   state->writable().set_input({id, static_cast<int32_t>(index)}, value);
   state->rewired = true;
   state->has_spare_layers |= state->owned;
+  NodeAccess::keep_inputs(layer);
 }
 
 NodeHandle handle_of(const Node& node) { return NodeAccess::handle(node); }

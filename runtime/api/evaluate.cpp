@@ -38,7 +38,15 @@ bool Node::evaluate(TensorVector& outputs, const TensorVector& inputs) const {
     const detail::NodeHandle constant = detail::make_constant(input);
     constants.push_back(detail::NodeAccess::port(constant.state, {static_cast<ir::NodeId>(constant.id), 0}));
   }
-  return Model(copy_with_new_inputs(constants)->outputs(), "").evaluate(outputs, {});
+  return with_context([&] { return detail::NodeAccess::node(*this).describe(); },
+                      [&] {
+                        const Model layer(copy_with_new_inputs(constants)->outputs(), "");
+                        for (size_t i = 0; i < outputs.size() && i < layer.get_output_size(); ++i) {
+                          const PartialShape shape = layer.get_output_partial_shape(i);
+                          if (outputs[i] && shape.is_static()) outputs[i].set_shape(shape.to_shape());
+                        }
+                        return layer.evaluate(outputs, {});
+                      });
 }
 
 }  // namespace terroir

@@ -1,10 +1,9 @@
 // The objects by which programs know the layers of a graph.
 //
 // What: a layer has one object for whoever asks, as long as anyone has it: the program's own of a layer made in code,
-// or
-//       one that is made when it is first asked for. Objects of a model stay until the model goes, so that plain
-//       pointers to them hold; else layers keep the objects of those they read (NodeBelongings), as in OpenVINO.
-// Cost: nothing for layers that nobody has asked for.
+//       or one that is made when it is first asked for. Objects of a model stay until the model goes, so that plain
+//       pointers to them hold; layers keep the objects of those they read (NodeBelongings), as in OpenVINO.
+// Cost: nothing for layers of files that nobody has asked for.
 // Threads: objects may be asked for by several threads at once.
 #pragma once
 
@@ -19,7 +18,8 @@ namespace terroir::detail {
 
 /// What lives as long as the object of a layer.
 struct NodeBelongings {
-  NodeVector inputs;                                         // what it reads, where no model keeps it
+  bool is_announced = false;                                 // to LayerObjects
+  NodeVector inputs;                                         // what it reads, as far as there are objects
   std::vector<std::unique_ptr<descriptor::Tensor>> tensors;  // of its outputs
 
   descriptor::Tensor& tensor(Node* node, size_t index) {
@@ -38,11 +38,13 @@ class LayerObjects {
   NodeVector all() const;
   /// Makes `object` that of the layer unless it has one; which it is then.
   std::shared_ptr<Node> enter(ir::NodeId id, const std::shared_ptr<Node>& object);
+  /// The same for an object under construction, which nobody can have yet; the last of it is leave().
+  void announce(ir::NodeId id, Node* object);
+  void leave(ir::NodeId id, const Node* object);
 
   /// Objects stay from now on, until release().
   void keep();
   void release();
-  bool keeps() const;
 
   /// A layer has another id.
   void rename(ir::NodeId from, ir::NodeId to);
@@ -53,8 +55,19 @@ class LayerObjects {
   std::mutex& mutex() const { return mutex_; }
 
  private:
+  struct Entry {
+    std::weak_ptr<Node> object;
+    Node* announced = nullptr;
+
+    std::shared_ptr<Node> get() const {
+      if (auto known = object.lock()) return known;
+      return announced != nullptr ? announced->weak_from_this().lock() : nullptr;
+    }
+  };
+  Entry& entry(ir::NodeId id);
+
   mutable std::mutex mutex_;
-  std::vector<std::weak_ptr<Node>> objects_;  // by id, as far as there are any
+  std::vector<Entry> entries_;  // by id, as far as there are any
   NodeVector kept_;
   bool keeps_ = false;
 };

@@ -5,6 +5,7 @@
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
 #include "ir/graph/order.hpp"
+#include "runtime/api/attributes_from_any.hpp"
 #include "runtime/api/model_ends.hpp"
 
 namespace terroir::detail {
@@ -95,12 +96,17 @@ std::shared_ptr<const ir::Graph> GraphState::needed_layers() const {
 }
 
 std::shared_ptr<const ir::Graph> GraphState::needed_graph() const {
-  NodeAccess::tell_attributes(*this);
-  if (!rewired && !rt_info.differ(*graph)) return needed_layers();
+  const std::vector<NodeAccess::Changed> changed = NodeAccess::changed_attributes(*this);
+  if (!rewired && changed.empty() && !rt_info.differ(*graph)) return needed_layers();
   std::shared_ptr<ir::Graph> settled = graph->clone();
   rt_info.differ(*graph, settled.get());
+  for (const auto& [id, values] : changed) {
+    ir::Node& node = settled->node(id);
+    node.attributes = with_context([&] { return node.describe(); },
+                                   [&] { return changed_attributes(*node.schema, *node.attributes, values); });
+  }
   settled->erase_unreachable();
-  if (rewired) infer_anew(*settled, "the model is not valid");
+  if (rewired || !changed.empty()) infer_anew(*settled, "the model is not valid");
   return settled;
 }
 

@@ -80,12 +80,26 @@ struct NodeAccess {
   static std::shared_ptr<Node> object(const std::shared_ptr<GraphState>& state, ir::NodeId id);
   /// Makes a layer's object known that the program has made, unless it is under construction.
   static void enter(const Node& node);
-  /// Objects of the program's own classes tell the model their attributes.
+  /// Makes the object of a new layer known, and what it keeps its own; and what comes before its end.
+  static void announce(const Node& node, const NodeHandle& handle);
+  static void leave(const Node& node);
+  static void drop_inputs(const Node& node);
+  /// Objects of the program's own classes tell the model their attributes, see Node::tell_attributes().
   static void tell_attributes(const GraphState& state);
-  static void tell_attributes(Node& object) { object.tell_attributes(); }
+  static bool tell_attributes(Node& object, AnyMap* instead);
+  static bool tell_unnamed(Node& object, AnyMap* instead) { return object.tell_attributes(instead); }  // errors are not
+  /// What tell_attributes() would tell; nothing changes, so that several threads may ask.
+  struct Changed {
+    ir::NodeId id;
+    AnyMap values;
+  };
+  static std::vector<Changed> changed_attributes(const GraphState& state);
+  /// A layer's attributes, with what its object would tell.
+  static std::unique_ptr<ir::Attributes> attributes(const Node& node);
   static void stand_for(Node& object, const NodeHandle& handle);
-  /// The objects of what it reads are not kept any more.
-  static void forget_inputs(const Node& node);
+  /// The objects of what a layer reads, null where there is none; and the layer's object keeps those that it reads now.
+  static NodeVector inputs(const GraphState& state, ir::NodeId id);
+  static void keep_inputs(const Node& node);
   static Output<Node> port(const std::shared_ptr<GraphState>& state, ir::Value value);
   static const std::shared_ptr<GraphState>& state(const Node& node);
   static ir::NodeId id(const Node& node);

@@ -109,6 +109,7 @@ std::unique_ptr<ir::Graph> reshaped(const ir::Graph& model, const Shapes& shapes
 // the last, and nothing has changed.
 void reshape_inputs(detail::GraphState& state, const Shapes& shapes, const VariableShapes& variable_shapes,
                     std::initializer_list<ReshapesSay> forms) {
+  NodeAccess::tell_attributes(state);
   const std::shared_ptr<const ir::Graph> model = state.graph;
   for (const ReshapesSay& form : forms) {
     try {
@@ -316,6 +317,7 @@ bool Model::is_dynamic() const {
 }
 
 void Model::validate_nodes_and_infer_types() {
+  NodeAccess::tell_attributes(*state_);
   std::unique_ptr<ir::Graph> graph = state_->graph->clone();
   detail::infer_anew(*graph, "the model is not valid");
   take_over(*state_, std::move(graph));

@@ -1,11 +1,13 @@
 #include "terroir/node.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <ostream>
 #include <set>
 
 #include "ir/base/error.hpp"
+#include "runtime/api/attributes_from_any.hpp"
 #include "runtime/api/draft.hpp"
 #include "runtime/api/graph_state.hpp"
 #include "runtime/api/model_ends.hpp"
@@ -63,16 +65,25 @@ class NodeWithoutClass final : public Node {
  public:
   explicit NodeWithoutClass(const detail::NodeHandle& handle) : Node(handle) {}
 
-  const std::shared_ptr<Node>& object(std::shared_ptr<Node> (*make)(const detail::NodeHandle&)) const {
-    std::call_once(made_, [&] { object_ = make(NodeAccess::handle(*this)); });
+  std::shared_ptr<Node> object(std::shared_ptr<Node> (*make)(const detail::NodeHandle&)) const {
+    if (auto known = object()) return known;
+    const std::shared_ptr<Node> made = make(NodeAccess::handle(*this));
+    const std::lock_guard lock(mutex_);
+    if (object_ == nullptr) object_ = made;
     return object_;
   }
-  void tell_attributes() override {
-    if (object_ != nullptr) NodeAccess::tell_attributes(*object_);
+  /// Null while nobody has asked for it.
+  std::shared_ptr<Node> object() const {
+    const std::lock_guard lock(mutex_);
+    return object_;
+  }
+  bool tell_attributes(AnyMap* instead) override {
+    const std::shared_ptr<Node> known = object();
+    return known != nullptr && NodeAccess::tell_unnamed(*known, instead);
   }
 
  private:
-  mutable std::once_flag made_;
+  mutable std::mutex mutex_;
   mutable std::shared_ptr<Node> object_;
 };
 
@@ -123,6 +134,26 @@ std::shared_ptr<Node> NodeAccess::object(const std::shared_ptr<detail::GraphStat
   return state->objects.enter(id, std::shared_ptr<Node>(made));
 }
 
+void NodeAccess::announce(const Node& node, const detail::NodeHandle& handle) {
+  node.belongings().inputs = handle.inputs;
+  node.belongings().is_announced = true;
+  handle.state->objects.announce(static_cast<ir::NodeId>(handle.id), const_cast<Node*>(&node));
+}
+
+void NodeAccess::leave(const Node& node) {
+  if (node.belongings_ == nullptr || !node.belongings_->is_announced) return;
+  node.belongings_->is_announced = false;
+  const detail::GraphState* state = node.state_.get();
+  ir::NodeId id = state->current(static_cast<ir::NodeId>(node.id_));
+  state->objects.leave(id, &node);
+  while (state->moved_on(id)) {
+    id = state->next_ids[ir::index_of(id)];
+    state = state->next.get();
+    id = state->current(id);
+    state->objects.leave(id, &node);
+  }
+}
+
 void NodeAccess::enter(const Node& node) {
   const std::shared_ptr<Node> object = const_cast<Node&>(node).weak_from_this().lock();
   if (object == nullptr) return;
@@ -130,26 +161,83 @@ void NodeAccess::enter(const Node& node) {
   here.state->objects.enter(here.id, object);
 }
 
+bool NodeAccess::tell_attributes(Node& object, AnyMap* instead) {
+  return with_context([&] { return NodeAccess::node(object).describe(); },
+                      [&] { return object.tell_attributes(instead); });
+}
+
 void NodeAccess::tell_attributes(const detail::GraphState& state) {
   for (const std::shared_ptr<Node>& object : state.objects.all()) {
-    if (object != nullptr) object->tell_attributes();
+    // Folded layers are in no graph any more.
+    if (object != nullptr && NodeAccess::state(*object)->graph->contains(NodeAccess::id(*object)))
+      tell_attributes(*object, nullptr);
   }
 }
 
+std::vector<NodeAccess::Changed> NodeAccess::changed_attributes(const detail::GraphState& state) {
+  std::vector<Changed> changed;
+  for (const std::shared_ptr<Node>& object : state.objects.all()) {
+    if (object == nullptr) continue;
+    const Place here = place(*object);
+    AnyMap values;
+    if (here.state.get() == &state && state.graph->contains(here.id) && tell_attributes(*object, &values))
+      changed.push_back({here.id, std::move(values)});
+  }
+  return changed;
+}
+
+std::unique_ptr<ir::Attributes> NodeAccess::attributes(const Node& node) {
+  const ir::Node& layer = NodeAccess::node(node);
+  const Place here = place(node);
+  const std::shared_ptr<Node> object = here.state->objects.find(here.id);
+  for (Node* one : {const_cast<Node*>(&node), object.get()}) {
+    AnyMap values;
+    if (one != nullptr && tell_attributes(*one, &values))
+      return detail::changed_attributes(*layer.schema, *layer.attributes, values);
+  }
+  return layer.attributes->clone();
+}
+
 void NodeAccess::stand_for(Node& object, const detail::NodeHandle& handle) {
+  leave(object);
   object.state_ = handle.state;
   object.id_ = handle.id;
 }
 void detail::stand_for(Node& object, const NodeHandle& handle) { NodeAccess::stand_for(object, handle); }
 
-void NodeAccess::forget_inputs(const Node& node) {
+NodeVector NodeAccess::inputs(const detail::GraphState& state, ir::NodeId id) {
+  NodeVector objects;
+  for (const ir::Value& input : state.graph->node(id).inputs)
+    objects.push_back(input.node != ir::NodeId::none ? state.objects.find(input.node) : nullptr);
+  return objects;
+}
+
+void NodeAccess::keep_inputs(const Node& node) {
   const Place here = place(node);
   const std::shared_ptr<Node> object = here.state->objects.find(here.id);
-  for (const Node* one : {&node, static_cast<const Node*>(object.get())}) {
+  const auto* const plain = dynamic_cast<const NodeWithoutClass*>(object.get());
+  const std::shared_ptr<Node> of_class = plain != nullptr ? plain->object() : nullptr;
+  for (const Node* one : {&node, static_cast<const Node*>(object.get()), static_cast<const Node*>(of_class.get())}) {
     if (one == nullptr) continue;
-    NodeVector inputs;  // gone after the lock is
+    NodeVector kept = inputs(*here.state, here.id);  // those of before are gone after the lock is
     const std::lock_guard lock(here.state->objects.mutex());
-    if (one->belongings_ != nullptr) inputs.swap(one->belongings_->inputs);
+    one->belongings().inputs.swap(kept);
+  }
+}
+
+void NodeAccess::drop_inputs(const Node& node) {
+  if (node.belongings_ == nullptr) return;
+  // One after the other: what they keep in turn may be a long chain.
+  NodeVector going = std::move(node.belongings_->inputs);
+  while (!going.empty()) {
+    const std::shared_ptr<Node> last = std::move(going.back());
+    going.pop_back();
+    if (last.use_count() != 1) continue;
+    const std::lock_guard lock(state(*last)->objects.mutex());
+    if (last->belongings_ == nullptr) continue;
+    NodeVector& inputs = last->belongings_->inputs;
+    std::move(inputs.begin(), inputs.end(), std::back_inserter(going));
+    inputs.clear();
   }
 }
 
@@ -171,8 +259,12 @@ std::shared_ptr<Node> detail::object_of_class(const Node& node, std::shared_ptr<
 
 Node::Node(const detail::NodeHandle& handle) : state_(handle.state), id_(handle.id) {
   static_cast<void>(NodeAccess::node(*this));  // throws if it is not there
+  if (handle.is_new) NodeAccess::announce(*this, handle);
 }
-Node::~Node() = default;
+Node::~Node() {
+  NodeAccess::leave(*this);
+  NodeAccess::drop_inputs(*this);
+}
 
 const std::string Node::get_friendly_name() const { return NodeAccess::node(*this).name; }
 void Node::set_friendly_name(const std::string& name) {
@@ -217,7 +309,6 @@ Output<Node> Node::input_value(size_t index) {
   detail::check_input(node, index);
   const NodeAccess::Place here = NodeAccess::place(*this);
   Output<Node> source = NodeAccess::port(here.state, node.inputs[index]);
-  if (here.state->objects.keeps()) return source;
   std::shared_ptr<Node> kept = source.get_node_shared_ptr();
   const std::lock_guard lock(here.state->objects.mutex());
   NodeVector& inputs = belongings().inputs;
@@ -286,7 +377,7 @@ void Node::validate_and_infer_types() {
 
 std::map<std::string, std::string> Node::get_attributes() const {
   std::map<std::string, std::string> texts;
-  for (const ir::AttributeText& text : ir::to_text(*NodeAccess::node(*this).attributes)) {
+  for (const ir::AttributeText& text : ir::to_text(*NodeAccess::attributes(*this))) {
     texts.emplace(text.name, text.value);
   }
   return texts;
@@ -305,7 +396,9 @@ const RTMap& Node::get_rt_info() const {
 
 std::shared_ptr<Node> Node::clone_with_new_inputs(const OutputVector& inputs) const {
   const detail::NodeHandle copy = detail::copy_layer(*this, inputs);
-  return NodeAccess::object(copy.state, static_cast<ir::NodeId>(copy.id));
+  auto object = NodeAccess::object(copy.state, static_cast<ir::NodeId>(copy.id));
+  NodeAccess::keep_inputs(*object);
+  return object;
 }
 std::shared_ptr<Node> Node::copy_with_new_inputs(const OutputVector& inputs) const {
   auto copy = clone_with_new_inputs(inputs);
@@ -335,6 +428,8 @@ const std::string Output<const Node>::get_any_name() const {
   if (names.empty()) throw_error(ErrorCode::not_found, "the tensor of ", *this, " has no name");
   return *std::min_element(names.begin(), names.end());
 }
+
+descriptor::Tensor& Output<const Node>::get_tensor() const { return node_of(*this).get_output_tensor(index_); }
 
 const RTMap& Output<const Node>::get_rt_info() const {
   const auto& state = NodeAccess::state(node_of(*this));

@@ -308,7 +308,8 @@ TEST(VisualizeTree, WritesWhatDotReads) {
   std::ifstream file(path + ".dot");
   ASSERT_TRUE(file);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_NE(text.find(layers.twice->get_name() + " -> " + layers.relu->get_name()), std::string::npos) << text;
+  EXPECT_NE(text.find('"' + layers.twice->get_name() + "\" -> \"" + layers.relu->get_name() + '"'), std::string::npos)
+      << text;
   EXPECT_NE(text.find("the \\\"relu\\\"\\nf32[1,8]\", color=red"), std::string::npos) << text;
   std::filesystem::remove(path + ".dot");
   EXPECT_THROW(pass::VisualizeTree("/nowhere/picture.dot").run_on_model(layers.model), Exception);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -233,7 +234,8 @@ class AttributeVisitor {
         adapter.visit_attributes(*this);
         finish_structure();
       } else {
-        std::decay_t<decltype(adapter.get())> read = adapter.get();
+        using Read = std::decay_t<decltype(adapter.get())>;
+        Read read = of_attribute(whole_name(name), [&]() -> Read { return adapter.get(); });
         look_at(name, read, [&](const AttributeValue& plain) {
           detail::take_value(plain, read);
           adapter.set(read);
@@ -254,16 +256,27 @@ class AttributeVisitor {
  private:
   template <typename T, typename Take>
   void look_at(const std::string& name, const T& value, const Take& take) {
+    const std::string whole = whole_name(name);
+    AttributeValue plain = of_attribute(whole, [&] { return detail::plain_value(value); });
+    if (on_value(whole, plain)) of_attribute(whole, [&] { take(plain); });
+  }
+
+  std::string whole_name(const std::string& name) const {
     std::string whole;
     for (const std::string& structure : structures_) whole += structure + '.';
-    whole += name;
-    AttributeValue plain = detail::plain_value(value);
-    if (!on_value(whole, plain)) return;
+    return whole + name;
+  }
+
+  /// Errors name the attribute; those of adapters become Exceptions.
+  template <typename Function>
+  static auto of_attribute(const std::string& name, const Function& function) {
     try {
-      take(plain);
+      return function();
     } catch (Exception& error) {
-      error.add_context("attribute '" + whole + "'");
+      error.add_context("attribute '" + name + "'");
       throw;
+    } catch (const std::exception& error) {
+      throw Exception(ErrorCode::invalid_argument, "attribute '" + name + "': " + error.what());
     }
   }
 

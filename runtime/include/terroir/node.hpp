@@ -39,21 +39,28 @@ namespace detail {
 struct GraphState;
 struct NodeAccess;
 struct NodeBelongings;
-/// Where a layer is.
-struct NodeHandle {
-  std::shared_ptr<GraphState> state;
-  int32_t id;
-};
 }  // namespace detail
 namespace descriptor {
 class Tensor;
 }
 using NodeVector = std::vector<std::shared_ptr<Node>>;
+namespace detail {
+/// Where a layer is.
+struct NodeHandle {
+  std::shared_ptr<GraphState> state;
+  int32_t id;
+  bool is_new = false;     // nobody knows the layer yet: the object made of this is the layer's
+  NodeVector inputs = {};  // of a new layer: the objects of what it reads, which its object keeps
+};
+}  // namespace detail
 using OutputVector = std::vector<Output<Node>>;
+
+/// What an inference is for, in the words of the program.
+using EvaluationContext = AnyMap;
 
 /// Type and version of a layer, a pass or an attribute.
 struct DiscreteTypeInfo {
-  const char* name;                          ///< "Convolution"
+  const char* name = nullptr;                ///< "Convolution"; of none: equal to others of none only
   const char* version_id = nullptr;          ///< the set that introduced it: "opset1"
   const DiscreteTypeInfo* parent = nullptr;  ///< of the class it is derived from, where that is said
 
@@ -63,12 +70,15 @@ struct DiscreteTypeInfo {
     return *this == target || (parent != nullptr && parent->is_castable(target));
   }
   bool operator==(const DiscreteTypeInfo& other) const {
+    if (name == nullptr || other.name == nullptr) return name == other.name;
     return std::strcmp(name, other.name) == 0 && get_version() == other.get_version();
   }
   bool operator!=(const DiscreteTypeInfo& other) const { return !(*this == other); }
   bool operator<(const DiscreteTypeInfo& other) const { return std::string(*this) < std::string(other); }
   /// "Convolution_opset1": the key of runtime information of this type.
-  operator std::string() const { return name + ("_" + get_version()); }  // NOLINT: implicit, as in OpenVINO
+  operator std::string() const {  // NOLINT: implicit, as in OpenVINO
+    return (name != nullptr ? name : "") + ("_" + get_version());
+  }
 };
 
 /// A layer.
@@ -143,6 +153,10 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
   /// written to, those that are missing made. False if there is nothing to compute: for a Parameter. Throws what the
   /// operation refuses.
   virtual bool evaluate(TensorVector& outputs, const TensorVector& inputs) const;
+  /// The same, told what the inference is for: nothing here.
+  virtual bool evaluate(TensorVector& outputs, const TensorVector& inputs, const EvaluationContext&) const {
+    return evaluate(outputs, inputs);
+  }
   virtual bool has_evaluate() const;
   /// The outputs as Constants, if all of `inputs` are Constants and the layer can be computed; else false, and
   /// `outputs` are as before.
@@ -170,8 +184,9 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
 
  protected:
   explicit Node(const detail::NodeHandle& handle);
-  /// Tells the model the attributes of an object whose class is the program's.
-  virtual void tell_attributes() {}
+  /// Whether an object whose class is the program's has other attributes than the model knows. They go to `instead`;
+  /// if that is null, to the model.
+  virtual bool tell_attributes(AnyMap* instead) { return static_cast<void>(instead), false; }
 
  private:
   friend struct detail::NodeAccess;
@@ -231,7 +246,7 @@ class TERROIR_API Output<const Node> {
   /// The first name in alphabetical order. Throws Exception (not_found) if there is none.
   const std::string get_any_name() const;
   /// The tensor by itself: its names are the port's. It lives as long as the layer's object.
-  descriptor::Tensor& get_tensor() const { return node_->get_output_tensor(index_); }
+  descriptor::Tensor& get_tensor() const;
   /// Of the tensor, as Node::get_rt_info().
   const RTMap& get_rt_info() const;
   /// Inputs that read it.
@@ -270,7 +285,7 @@ class TERROIR_API Output<Node> {
   /// What reads this output reads `replacement` instead, and tensor names move there. Throws Exception as
   /// Input::replace_source_output().
   void replace(const Output<Node>& replacement);
-  descriptor::Tensor& get_tensor() const { return node_->get_output_tensor(index_); }
+  descriptor::Tensor& get_tensor() const { return Output<const Node>(*this).get_tensor(); }
   std::shared_ptr<descriptor::Tensor> get_tensor_ptr() const;
   /// Replace or extend the names of the tensor.
   void set_names(const std::unordered_set<std::string>& names);

@@ -70,6 +70,23 @@ To convert_element(From value) {
   }
 }
 
+/// The number that holds every T.
+template <typename T>
+using Widest =
+    std::conditional_t<!std::is_integral_v<T>, double, std::conditional_t<std::is_unsigned_v<T>, uint64_t, int64_t>>;
+
+/// Throws Exception: parse_error for a text that is no number, invalid_argument for one that does not fit.
+template <typename T>
+T parse_element(const std::string& text) {
+  const auto number = Any(text).as<Widest<T>>();
+  if constexpr (std::is_integral_v<T>) {
+    if (number < static_cast<Widest<T>>(std::numeric_limits<T>::min()) ||
+        number > static_cast<Widest<T>>(std::numeric_limits<T>::max()))
+      throw Exception(ErrorCode::invalid_argument, "'" + text + "' does not fit the type of the constant");
+  }
+  return convert_element<T>(number);
+}
+
 }  // namespace detail
 
 namespace op {
@@ -157,15 +174,16 @@ class TERROIR_API Constant : public Node {
     const Tensor value = detail::constant_value(*this);
     if (value.get_element_type() == element::string) return get_vector<std::string>();
     std::vector<std::string> texts;
-    for (const double element : cast_vector<double>()) texts.push_back(Any(element).as<std::string>());
+    detail::visit_element_type(value.get_element_type(), [&](auto element) {
+      using T = decltype(element);
+      const auto* const elements = value.data<T>();
+      for (size_t i = 0; i < value.get_size(); ++i) {
+        texts.push_back(Any(detail::convert_element<detail::Widest<T>>(elements[i])).template as<std::string>());
+      }
+    });
     return texts;
   }
-  bool get_all_data_elements_bitwise_identical() const {
-    const Tensor value = detail::constant_value(*this);
-    const size_t size = value.get_element_type().size(), bytes = value.get_byte_size();
-    const auto* const first = static_cast<const char*>(value.data());
-    return bytes <= size || std::memcmp(first, first + size, bytes - size) == 0;
-  }
+  bool get_all_data_elements_bitwise_identical() const { return detail::has_one_value(detail::constant_value(*this)); }
   const Strides get_strides() const { return detail::constant_value(*this).get_strides(); }
   const Tensor get_tensor_view() const { return detail::constant_value(*this); }
 
@@ -177,12 +195,19 @@ class TERROIR_API Constant : public Node {
     return result;
   }
   static Tensor parsed(const element::Type& type, const Shape& shape, const std::vector<std::string>& values) {
-    const auto at = [&](size_t i) { return Any(values[i]).as<double>(); };
-    if (type != element::string) return converted(type, shape, values.size(), at);
     Tensor value(type, shape);
     if (values.size() != value.get_size() && values.size() != 1) throw_count(shape, value.get_size(), values.size());
-    auto* const texts = static_cast<std::string*>(value.data());
-    for (size_t i = 0; i < value.get_size(); ++i) texts[i] = values[values.size() == 1 ? 0 : i];
+    const auto at = [&](size_t i) -> const std::string& { return values[values.size() == 1 ? 0 : i]; };
+    if (type == element::string) {
+      auto* const texts = static_cast<std::string*>(value.data());
+      for (size_t i = 0; i < value.get_size(); ++i) texts[i] = at(i);
+      return value;
+    }
+    detail::visit_element_type(type, [&](auto element) {
+      using T = decltype(element);
+      auto* const elements = static_cast<T*>(value.data());
+      for (size_t i = 0; i < value.get_size(); ++i) elements[i] = detail::parse_element<T>(at(i));
+    });
     return value;
   }
   static Tensor reshaped(Tensor value, const Shape& shape) {
@@ -196,7 +221,11 @@ class TERROIR_API Constant : public Node {
   }
   static Tensor copied(const element::Type& type, const Shape& shape, const void* data) {
     Tensor value(type, shape);
-    if (value.get_byte_size() != 0) std::memcpy(value.data(), data, value.get_byte_size());
+    if (type == element::string) {
+      std::copy_n(static_cast<const std::string*>(data), value.get_size(), static_cast<std::string*>(value.data()));
+    } else if (value.get_byte_size() != 0) {
+      std::memcpy(value.data(), data, value.get_byte_size());
+    }
     return value;
   }
   template <typename ValueAt>
@@ -247,12 +276,17 @@ inline AxisSet constant_axes(const Node& layer, size_t index) {
 }  // namespace detail
 
 inline bool Node::constant_fold(OutputVector& outputs, const OutputVector& inputs) {
-  TensorVector known, made;
+  TensorVector known;
   for (const Output<Node>& input : inputs) {
     if (!is_type<op::v0::Constant>(input)) return false;
     known.push_back(detail::constant_value(*input.get_node()));
   }
-  if (inputs.empty() || !has_evaluate() || !evaluate(made, known)) return false;
+  if (inputs.empty() || !has_evaluate()) return false;
+  // Classes of the program's write to tensors that are there.
+  TensorVector made;
+  for (const Output<Node>& port : this->outputs())
+    made.push_back(port.get_element_type() == element::dynamic ? Tensor() : Tensor(port));
+  if (!evaluate(made, known, EvaluationContext())) return false;
   outputs.clear();
   for (const Tensor& output : made) outputs.push_back(std::make_shared<op::v0::Constant>(output));
   return true;

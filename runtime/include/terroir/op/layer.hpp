@@ -36,6 +36,8 @@ TERROIR_API void set_attributes(const Node& layer, const AnyMap& values);
 TERROIR_API std::shared_ptr<Node> object_of_class(const Node& node, std::shared_ptr<Node> (*make)(const NodeHandle&));
 /// The elements of a Constant, not to be written to.
 TERROIR_API Tensor constant_value(const Node& constant);
+/// Whether all elements have the same bits; texts, the same characters.
+TERROIR_API bool has_one_value(const Tensor& value);
 TERROIR_API NodeHandle handle_of(const Node& node);
 /// From now on the object is one of the layer `handle` stands for.
 TERROIR_API void stand_for(Node& object, const NodeHandle& handle);

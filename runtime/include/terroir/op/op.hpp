@@ -30,7 +30,8 @@
 //       evaluate() gets memory for the upper bounds and calls set_shape() on the output.
 // Errors: what validate_and_infer_types() and evaluate() throw comes with the layer's name; evaluate() that returns
 //       false is an error.
-// Threads: evaluate() of one object may run on several threads at once.
+// Threads: evaluate() of one object may run on several threads at once; so may visit_attributes() with visitors that
+//       only read, where one model is compiled by several.
 #pragma once
 
 #include <cstddef>
@@ -98,8 +99,6 @@ const terroir_extension* description_of();
 
 }  // namespace detail
 
-using EvaluationContext = AnyMap;
-
 namespace op {
 
 /// Base of layers that are classes.
@@ -115,8 +114,8 @@ class Op : public Node {
   virtual bool visit_attributes(AttributeVisitor&) { return true; }
   /// Computes the outputs; false: it cannot.
   bool evaluate(TensorVector&, const TensorVector&) const override { return false; }
-  /// The same, told what the inference is for: nothing here.
-  virtual bool evaluate(TensorVector& outputs, const TensorVector& inputs, const EvaluationContext&) const {
+  /// The same, told what the inference is for: nothing here. A class may have this one only.
+  bool evaluate(TensorVector& outputs, const TensorVector& inputs, const EvaluationContext&) const override {
     return evaluate(outputs, inputs);
   }
   bool has_evaluate() const override { return false; }
@@ -140,6 +139,7 @@ class Op : public Node {
   void constructor_validate_and_infer_types() {
     told_ = attribute_values();
     detail::name_custom_layer(*this, get_description(), told_);
+    is_told_ = true;
     validate_and_infer_types();
   }
 
@@ -154,14 +154,17 @@ class Op : public Node {
     visit_attributes(attributes);
     return std::move(attributes.values);
   }
-  void tell_attributes() override {
+  bool tell_attributes(AnyMap* instead) override {
+    if (!is_told_) return false;
     AnyMap now = attribute_values();
-    if (now == told_) return;
-    detail::set_attributes(*this, now);
-    told_ = std::move(now);
+    if (now == told_) return false;
+    if (instead == nullptr) detail::set_attributes(*this, now);
+    (instead != nullptr ? *instead : told_) = std::move(now);
+    return true;
   }
 
   AnyMap told_;  // the attributes of the layer as the model knows them
+  bool is_told_ = false;
 };
 
 }  // namespace op
@@ -179,6 +182,7 @@ struct ObjectMaker<T, std::enable_if_t<std::is_base_of_v<op::Op, T>>> {
     object->visit_attributes(parser);
     op::Op& layer = *object;
     layer.told_ = layer.attribute_values();
+    layer.is_told_ = true;
     return object;
   }
 };

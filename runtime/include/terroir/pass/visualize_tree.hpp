@@ -50,13 +50,13 @@ class VisualizeTree : public ModelPass {
         label << "\n" << layer->get_output_element_type(i) << layer->get_output_partial_shape(i);
       std::vector<std::string> properties{"shape=box", "label=" + quoted(label.str())};
       if (modifiers_) modifiers_(*layer, properties);
-      out << "  " << layer->get_name() << " [";
+      out << "  " << quoted(layer->get_name()) << " [";
       for (size_t i = 0; i < properties.size(); ++i) out << (i == 0 ? "" : ", ") << properties[i];
       out << "];\n";
     }
     for (const auto& layer : layers) {
       for (const Output<Node>& source : layer->input_values())
-        out << "  " << source.get_node()->get_name() << " -> " << layer->get_name() << " [label=\""
+        out << "  " << quoted(source.get_node()->get_name()) << " -> " << quoted(layer->get_name()) << " [label=\""
             << source.get_index() << "\"];\n";
     }
     out << "}\n";
