@@ -61,7 +61,8 @@ double wino_error_bound(const ConvProblem& problem, int64_t tile, const float* w
 // wino_error_bound() above this is too much for a model that was trained without Winograd.
 inline constexpr double kWinoTolerance = 1e-3;
 
-// How many times faster than the direct kernel this is on one thread for one image, by a model fitted to measurements.
+// How many times faster than the direct kernel this is for one image, by a model fitted to measurements on one thread
+// and on two; the answer is the same for any number.
 double wino_speedup(const ConvProblem& problem, const WinoKernel& kernel) noexcept;
 
 }  // namespace terroir::cpu

@@ -160,7 +160,7 @@ double wino_speedup(const ConvProblem& problem, const WinoKernel& kernel) noexce
   const WinoPlan plan = wino_plan(problem, kernel);
   const int64_t tiles = problem.batch * plan.rows.tiles * plan.cols.tiles;
   if (tiles == 0) return 0;
-  const double winograd = wino::box_cycles(plan, wino_units(plan), tiles, problem.d.out);
+  double winograd = wino::box_cycles(plan, wino_units(plan), tiles, problem.d.out);
   const double ports = plan.fused ? 2.0 : 1.0, of_peak = 0.97;
   const auto lanes = static_cast<double>(problem.groups * plan.oc_blocks * plan.block);
   const double weight_bytes = 4 * lanes * static_cast<double>(problem.ic / problem.groups * problem.d.kernel * 9);
@@ -170,7 +170,12 @@ double wino_speedup(const ConvProblem& problem, const WinoKernel& kernel) noexce
   const double tile_cycles =
       static_cast<double>(wino::max_register_tiles(plan, 1) * 9 * problem.d.kernel) * inputs / ports;
   const double borders = 1 + std::min(wino::kDirectTileShare, wino::kDirectTileCycles / tile_cycles);
-  const double direct = vectors * products / ports / of_peak * borders + weight_bytes / wino::kFirstReadBytes;
+  double direct = vectors * products / ports / of_peak * borders + weight_bytes / wino::kFirstReadBytes;
+  // Of two threads that share the tiles each reads all weights.
+  if (wino_split(plan, 2).oc == 1) {
+    winograd += 4 * static_cast<double>(plan.packed_floats) / wino::kFirstReadBytes;
+    direct += weight_bytes / wino::kFirstReadBytes;
+  }
   return direct / winograd;
 }
 
