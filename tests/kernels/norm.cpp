@@ -97,10 +97,11 @@ TEST_P(Norm, LrnOfNegativeBasesIsNaN) {
   cpu::norm_kernels(isa()).lrn(a, 1, src.size(), 0, src.size());
   for (int64_t i = 0; i < src.size(); ++i) {
     const float base = 1 - 0.5f * src[i] * src[i];
-    if (base < 0)
+    if (base < 0) {
       EXPECT_TRUE(std::isnan(dst[i])) << i << " " << dst[i];
-    else if (base > 0)
+    } else if (base > 0) {
       EXPECT_NEAR(dst[i], src[i] / std::pow(base, 0.75f), 1e-4f * dst[i]) << i;
+    }
   }
 }
 
