@@ -83,6 +83,38 @@ TEST_P(Reorder, EveryPairOfFormats) {
   }
 }
 
+TEST_P(Reorder, PastTheCachesAsThroughThem) {
+  const Format plain{ImageFormat::plain, 0}, nhwc{ImageFormat::nhwc, 0}, blocked{ImageFormat::blocked, 16};
+  const auto& kernels = cpu::reorder_kernels(isa());
+  for (const auto& [from, to] : {std::pair(plain, nhwc), std::pair(nhwc, plain), std::pair(plain, blocked),
+                                 std::pair(blocked, nhwc), std::pair(blocked, plain)}) {
+    for (const int64_t c : {16, 48, 64, 72}) {
+      for (const int64_t s : {16, 64, 150, 1200}) {
+        // Both begin with a cache line or miss it by an element.
+        for (const int64_t misfit : {0, 1}) {
+          const int64_t n = 2, size = n * padded_channels(to, c) * s;
+          const std::vector<float> src = random_floats(n * padded_channels(from, c) * s, 7);
+          GuardedBuffer<float> memory(size + 16 + misfit);
+          const auto address = reinterpret_cast<uintptr_t>(memory.data());
+          float* const dst = memory.data() + (64 - address % 64) % 64 / 4 + misfit;
+          std::vector<float> want(static_cast<size_t>(size));
+          ReorderArgs args{src.data(), dst, n, c, s, from.kind, to.kind, from.block, to.block, true};
+          for (int64_t item = kernels.items(args); item-- > 0;) kernels.reorder(args, item, item + 1);
+          ReorderArgs through = args;
+          through.dst = want.data();
+          through.streamed = false;
+          kernels.reorder(through, 0, kernels.items(through));
+          EXPECT_TRUE(memory.intact());
+          for (float* outside = memory.begin(); outside < dst; ++outside) ASSERT_TRUE(std::isnan(*outside));
+          for (float* outside = dst + size; outside < memory.end(); ++outside) ASSERT_TRUE(std::isnan(*outside));
+          for (int64_t i = 0; i < size; ++i)
+            ASSERT_EQ(dst[i], want[static_cast<size_t>(i)]) << "C " << c << " S " << s << " at " << i;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Reorder, TransposeLeavesTheGapsAlone) {
   for (const int64_t rows : sizes_around(lanes())) {
     for (const int64_t columns : sizes_around(lanes())) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plugins/cpu/kernels/reorder/reorder.hpp"
+#include "plugins/cpu/simd/streamed.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
@@ -72,6 +73,46 @@ void copy_2d(const float* src, int64_t src_stride, float* dst, int64_t dst_strid
   }
 }
 
+constexpr int64_t kLine = 16;  // floats of a cache line
+
+// A square of whole lines, to whole lines.
+TERROIR_INLINE void stream_square(const float* src, int64_t src_stride, float* dst, int64_t dst_stride) {
+  alignas(64) float square[kLine * kLine];
+  for (int64_t r = 0; r < kLine; r += kLanes) {
+    for (int64_t c = 0; c < kLine; c += kLanes)
+      transpose_piece<true>(src + r * src_stride + c, src_stride, square + c * kLine + r, kLine, kLanes, kLanes,
+                            kLanes);
+  }
+  for (int64_t c = 0; c < kLine; ++c)
+    for (int64_t r = 0; r < kLine; r += kLanes) stream(dst + c * dst_stride + r, loadu(square + c * kLine + r));
+}
+
+// As transpose_2d, past the caches: for results that would push each other out of them. Columns of dst begin with a
+// cache line.
+void stream_transposed(const float* src, int64_t src_stride, float* dst, int64_t dst_stride, int64_t rows,
+                       int64_t columns) {
+  // Rows on pages of their own are not fetched ahead by the processor: the next kLine of them are, in turns with the
+  // squares. A band of more columns asks more of the tables of pages that are written.
+  constexpr int64_t kBand = 8 * kLine;
+  const int64_t whole_rows = rows / kLine * kLine, whole_columns = columns / kLine * kLine;
+  for (int64_t band = 0; band < whole_columns; band += kBand) {
+    for (int64_t r = 0; r < whole_rows; r += kLine) {
+      const bool last = r + kLine == whole_rows;
+      const float* next = src + (last ? kBand : (r + kLine) * src_stride);
+      for (int64_t c = band; c < least(whole_columns, band + kBand); c += kLine) {
+        if (!last || c + kBand < whole_columns)
+          for (int64_t i = 0; i < kLine; ++i) __builtin_prefetch(next + i * src_stride + c);
+        stream_square(src + r * src_stride + c, src_stride, dst + c * dst_stride + r, dst_stride);
+      }
+    }
+  }
+  end_of_stream();
+  transpose_2d(src + whole_columns, src_stride, dst + whole_columns * dst_stride, dst_stride, whole_rows,
+               columns - whole_columns, whole_rows);
+  transpose_2d(src + whole_rows * src_stride, src_stride, dst + whole_rows, dst_stride, rows - whole_rows, columns,
+               rows - whole_rows);
+}
+
 // Address of channel c (the first of a block in blocked formats, or inside it) at position s of image n.
 TERROIR_INLINE int64_t place(ImageFormat format, int64_t block, const ReorderArgs& a, int64_t n, int64_t c, int64_t s) {
   switch (format) {
@@ -87,6 +128,8 @@ TERROIR_INLINE int64_t place(ImageFormat format, int64_t block, const ReorderArg
 
 // Channels of one item: a whole number of blocks on both sides.
 TERROIR_INLINE int64_t channel_chunk(const ReorderArgs& a) {
+  // Past the caches whole pixels are written one after the other.
+  if (a.streamed && a.src_format == ImageFormat::plain && a.dst_format == ImageFormat::nhwc) return a.c;
   int64_t chunk = 64;
   if (a.src_format == ImageFormat::blocked) chunk = chunks(chunk, a.src_block) * a.src_block;
   while (a.dst_format == ImageFormat::blocked && chunk % a.dst_block != 0) {
@@ -119,12 +162,19 @@ void reorder_piece(const ReorderArgs& a, int64_t n, int64_t c0, int64_t c1, int6
     const bool plain_in = a.src_format == ImageFormat::plain, plain_out = a.dst_format == ImageFormat::plain;
     const int64_t src_stride = plain_in ? a.s : from_blocked ? a.src_block : a.c;
     const int64_t dst_stride = plain_out ? a.s : to_blocked ? a.dst_block : a.c;
+    const auto transposed = [&](int64_t rows, int64_t columns, int64_t padded_rows) {
+      const bool on_lines = dst_stride % kLine == 0 && reinterpret_cast<uintptr_t>(dst) % (4 * kLine) == 0;
+      if (a.streamed && on_lines && padded_rows == rows)
+        stream_transposed(src, src_stride, dst, dst_stride, rows, columns);
+      else
+        transpose_2d(src, src_stride, dst, dst_stride, rows, columns, padded_rows);
+    };
     if (plain_in && plain_out) {
       copy_2d(src, src_stride, dst, dst_stride, valid, positions, positions);
     } else if (plain_in) {
-      transpose_2d(src, src_stride, dst, dst_stride, valid, positions, padded);
+      transposed(valid, positions, padded);
     } else if (plain_out) {
-      transpose_2d(src, src_stride, dst, dst_stride, positions, valid, positions);
+      transposed(positions, valid, positions);
     } else {
       copy_2d(src, src_stride, dst, dst_stride, positions, valid, padded);
     }
