@@ -90,6 +90,32 @@ TEST_P(SampleKernelsTest, LargestElements) {
   }
 }
 
+TEST_P(SampleKernelsTest, CellsAreComputedOneByOne) {
+  const std::vector<int32_t> ends = {0, 3, 3, 4, 8, 8};  // three have no taps
+  const auto& kernels = cpu::sample_kernels(isa());
+  for (const int64_t channels : sizes_around(4 * lanes())) {
+    const GuardedBuffer<float> src(random_floats(kPositions * channels, 1));
+    std::vector<int64_t> offsets;
+    const cpu::SampleTaps all = taps(src, offsets, channels);
+    const auto cells = static_cast<int64_t>(ends.size());
+    for (const bool sums : {true, false}) {
+      GuardedBuffer<float> dst(cells * channels), want(channels);
+      (sums ? kernels.sum_cells : kernels.largest_cells)({all.src, all.offsets, all.weights, ends.data(), cells},
+                                                         dst.data(), channels);
+      EXPECT_TRUE(dst.intact());
+      for (int64_t cell = 0; cell < cells; ++cell) {
+        const auto i = static_cast<size_t>(cell);
+        const int64_t begin = i > 0 ? ends[i - 1] : 0;
+        std::fill(want.begin(), want.end(), 0.0f);
+        if (begin < ends[i])
+          (sums ? kernels.sum : kernels.largest)({all.src, all.offsets + begin, all.weights + begin, ends[i] - begin},
+                                                 want.data(), channels, true);
+        for (int64_t c = 0; c < channels; ++c) ASSERT_EQ(dst[cell * channels + c], want[c]) << channels << ' ' << cell;
+      }
+    }
+  }
+}
+
 TERROIR_INSTANTIATE_PER_ISA(SampleKernelsTest);
 
 }  // namespace

@@ -74,7 +74,8 @@ TEST(RoiAlign, Modes) {
       for (const int sampling : {0, 1, 2, 9}) check_roi_align({5, mode, aligned, sampling});
 }
 
-// Cells that read more places of the map than are summed at once, and more samples than an axis keeps.
+// Cells that read more places of the map than are summed at once, more samples than an axis keeps, and regions of more
+// taps than are kept.
 TEST(RoiAlign, LargeCells) {
   for (const int sampling : {0, 16, 17}) check_roi_align({5, "avg", "half_pixel", sampling, 1, 90, 70, 6});
 }

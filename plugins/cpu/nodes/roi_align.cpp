@@ -1,8 +1,7 @@
 // ROIAlign, ROIAlignRotated, ROIPooling and ExperimentalDetectronROIFeatureExtractor in f32.
 // How: the points of each cell are placed as the reference places them; their weighted neighbours (or whole elements)
-//   are summed or compared for all channels at once, so the feature maps are read with the channels of a position
-//   adjacent. A grid of cells gathers in scratch and is transposed into the destination, unless that has its channels
-//   adjacent too.
+//   are summed or compared for many channels at once, so the feature maps are read with the channels of a position
+//   adjacent. Plain results gather in the first cache, as many channels of all cells as fit, and are transposed there.
 // Layouts: maps channels-last; results channels-last or plain. Threads: slices of the regions.
 // Edge cases: an image beyond the batch is an Exception, as in the reference.
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/reorder/reorder.hpp"
 #include "plugins/cpu/kernels/sample/sample.hpp"
+#include "plugins/cpu/nodes/region_taps.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -25,36 +25,6 @@ using ops::reference::BilinearSample;
 using ops::reference::FeatureMap;
 using ops::reference::RoiAlignMode;
 using ops::reference::RoiPoint;
-
-/// Taps that wait to be summed; those of a sample are four.
-class Taps {
- public:
-  bool full() const { return count_ + 4 > kMost; }
-  bool empty() const { return count_ == 0; }
-
-  void add(int64_t offset, double weight) {
-    offsets_[count_] = offset;
-    weights_[count_++] = static_cast<float>(weight);
-  }
-  void add(const BilinearSample& sample, double scale, int64_t channels) {
-    const double lower = sample.down * scale, upper = (1 - sample.down) * scale;
-    const int64_t positions[] = {sample.top_left, sample.top_right, sample.bottom_left, sample.bottom_right};
-    const double weights[] = {upper * (1 - sample.right), upper * sample.right, lower * (1 - sample.right),
-                              lower * sample.right};
-    for (size_t i = 0; i < 4; ++i) add(positions[i] * channels, weights[i]);
-  }
-  SampleTaps take(const float* src) {
-    const auto taps = static_cast<int64_t>(count_);
-    count_ = 0;
-    return {src, offsets_, weights_, taps};
-  }
-
- private:
-  static constexpr size_t kMost = 256;
-  int64_t offsets_[kMost];
-  float weights_[kMost];
-  size_t count_ = 0;
-};
 
 /// The rows, or the columns, of a map that the cells of an axis read, each with the sum of its weights in all samples
 /// of a cell: neighbouring samples share most of theirs.
@@ -97,52 +67,53 @@ class AxisWeights {
   uint8_t ends_[kMost];
 };
 
-/// What the regions of an op have in common: pools regions of `maps` to [rows][columns][channels].
+/// What the regions of an op have in common: [rows][columns] cells of so many channels.
 class RegionPooling {
  public:
-  RegionPooling(const NodeContext& context, RoiAlignMode mode)
-      : mode_(mode),
-        kernels_(sample_kernels(context.isa)),
+  RegionPooling(const NodeContext& context, CellOf cell)
+      : cell_(cell),
         channels_(context.outputs[0].dims[1]),
         rows_(context.outputs[0].dims[2]),
         columns_(context.outputs[0].dims[3]) {}
 
+  CellOf cell() const { return cell_; }
   int64_t cells() const { return rows_ * columns_; }
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
   int64_t channels() const { return channels_; }
-  const SampleKernels& kernels() const { return kernels_; }
 
-  /// `place` maps points of the region to the image.
-  template <class Place>
-  void pool(const float* src, const AlignedGrid<float>& grid, const Place& place, float* out) const {
-    pool_cells(src, grid, out, [&](int64_t y, int64_t x, const auto& visit) {
+  /// Gives the taps of all cells to `sink`. `place` maps points of the region to the image.
+  template <class Place, class Sink>
+  void pool(const AlignedGrid<float>& grid, const Place& place, Sink& sink) const {
+    pool_cells(grid, sink, [&](int64_t y, int64_t x, const auto& visit) {
       for (int64_t i = 0; i < grid.down(); ++i) grid.sample_row(y, x, i, place, visit);
     });
   }
 
   /// Of a region whose sides are those of the image.
-  void pool(const float* src, const AlignedGrid<float>& grid, float* out) const {
+  template <class Sink>
+  void pool(const AlignedGrid<float>& grid, Sink& sink) const {
     constexpr int64_t kMost = AxisWeights::kMost;
     const int64_t down = rows_ * grid.down(), across = columns_ * grid.across();
     if (std::max({rows_, columns_, down, across}) > kMost) {
       return pool(
-          src, grid, [](RoiPoint<float> p) { return p; }, out);
+          grid, [](RoiPoint<float> p) { return p; }, sink);
     }
-    if (mode_ == RoiAlignMode::max)
-      most_of_lines(src, grid, out);
+    if (cell_ == CellOf::most)
+      most_of_lines(grid, sink);
     else
-      sum_of_lines(src, grid, out);
+      sum_of_lines(grid, sink);
   }
 
  private:
   /// Each row and each column of samples is placed once.
-  void most_of_lines(const float* src, const AlignedGrid<float>& grid, float* out) const {
+  template <class Sink>
+  void most_of_lines(const AlignedGrid<float>& grid, Sink& sink) const {
     AxisSample lines[2 * AxisWeights::kMost], *const columns = lines + AxisWeights::kMost;
     for (int64_t i = 0; i < rows_ * grid.down(); ++i) lines[i] = grid.row(i / grid.down(), i % grid.down());
     for (int64_t j = 0; j < columns_ * grid.across(); ++j)
       columns[j] = grid.column(j / grid.across(), j % grid.across());
-    pool_cells(src, grid, out, [&](int64_t y, int64_t x, const auto& visit) {
+    pool_cells(grid, sink, [&](int64_t y, int64_t x, const auto& visit) {
       for (const AxisSample* row = lines + y * grid.down(); row < lines + (y + 1) * grid.down(); ++row)
         for (const AxisSample* at = columns + x * grid.across(); at < columns + (x + 1) * grid.across(); ++at) {
           if (!row->inside || !at->inside) {
@@ -155,78 +126,51 @@ class RegionPooling {
     });
   }
 
-  void sum_of_lines(const float* src, const AlignedGrid<float>& grid, float* out) const {
+  template <class Sink>
+  void sum_of_lines(const AlignedGrid<float>& grid, Sink& sink) const {
     // Weights are products of those of a row and of a column.
     const AxisWeights rows(rows_, grid.down(), channels_, [&](int64_t cell, int64_t i) { return grid.row(cell, i); });
     const AxisWeights columns(columns_, grid.across(), channels_,
                               [&](int64_t cell, int64_t i) { return grid.column(cell, i); });
     const double scale = 1 / grid.samples();
-    Taps taps;
     for (int64_t y = 0; y < rows_; ++y)
-      for (int64_t x = 0; x < columns_; ++x, out += channels_) {
-        bool first = true;
-        const auto flush = [&] {
-          kernels_.sum(taps.take(src), out, channels_, first);
-          first = false;
-        };
+      for (int64_t x = 0; x < columns_; ++x) {
         for (const AxisWeights::Line* row = rows.begin(y); row < rows.end(y); ++row) {
           const double weight = row->weight * scale;
-          for (const AxisWeights::Line* column = columns.begin(x); column < columns.end(x); ++column) {
-            taps.add(row->offset + column->offset, weight * column->weight);
-            if (taps.full()) flush();
-          }
+          for (const AxisWeights::Line* column = columns.begin(x); column < columns.end(x); ++column)
+            sink.add(row->offset + column->offset, weight * column->weight);
         }
-        // Without taps it writes zeros.
-        if (first || !taps.empty()) flush();
+        sink.end_cell();
       }
   }
 
   /// samples(y, x, visit): those of a cell, as AlignedGrid::sample_row gives them.
-  template <class Samples_>
-  void pool_cells(const float* src, const AlignedGrid<float>& grid, float* out, const Samples_& samples) const {
+  template <class Sink, class Samples_>
+  void pool_cells(const AlignedGrid<float>& grid, Sink& sink, const Samples_& samples) const {
+    const double scale = cell_ == CellOf::most ? 1.0 : 1.0 / grid.samples();
     for (int64_t y = 0; y < rows_; ++y)
-      for (int64_t x = 0; x < columns_; ++x, out += channels_) pool_cell(src, grid.samples(), y, x, samples, out);
-  }
-
-  template <class Samples_>
-  void pool_cell(const float* src, double count, int64_t y, int64_t x, const Samples_& each_sample, float* out) const {
-    const bool most = mode_ == RoiAlignMode::max;
-    const double scale = most ? 1.0 : 1.0 / count;
-    bool first = true, outside = false;
-    Taps samples;
-    const auto flush = [&] {
-      if (most)
-        kernels_.most(samples.take(src), 4, out, channels_, first);
-      else
-        kernels_.sum(samples.take(src), out, channels_, first);
-      first = false;
-    };
-    each_sample(y, x, [&](const BilinearSample* sample) {
-      if (!sample) {
-        outside = true;
-        return;
+      for (int64_t x = 0; x < columns_; ++x) {
+        samples(y, x, [&](const BilinearSample* sample) {
+          if (sample)
+            add_sample(*sample, scale, channels_, sink);
+          else
+            sink.add_outside();
+        });
+        sink.end_cell();
       }
-      samples.add(*sample, scale, channels_);
-      if (samples.full()) flush();
-    });
-    if (!samples.empty()) flush();
-    if (first)
-      std::fill_n(out, channels_, 0.0f);
-    else if (most && outside)
-      for (int64_t c = 0; c < channels_; ++c) out[c] = std::max(out[c], 0.0f);
   }
 
-  RoiAlignMode mode_;
-  const SampleKernels& kernels_;
+  CellOf cell_;
   int64_t channels_, rows_, columns_;
 };
 
-/// Regions in slices; `Pool` knows where they are: pool(args, region, out), false for a region of zeros.
+/// Regions in slices; `Pool` knows where they are: pool(args, region, sink), false for a region of zeros.
 template <class Pool>
 class RegionExecutor final : public Executor {
  public:
   RegionExecutor(const NodeContext& context, const char* name, Pool pool)
       : pool_(std::move(pool)),
+        kernels_(sample_kernels(context.isa)),
         reorder_(reorder_kernels(context.isa)),
         regions_(context.outputs[0].dims[0]),
         plain_(!context.outputs[0].layout.is_channels_last()),
@@ -234,40 +178,82 @@ class RegionExecutor final : public Executor {
 
   void run(const RunArgs& args) const override {
     pool_.check(args);
-    const RegionPooling& pooling = pool_.pooling;
-    const int64_t floats = pooling.cells() * pooling.channels(), slices = slice_count(args.arena.threads());
+    const int64_t slices = slice_count(args.arena.threads());
     auto* dst = static_cast<float*>(args.outputs[0]);
     args.arena.parallel_for(slices, [&](int64_t slice) {
-      float* tile = static_cast<float*>(args.scratch) + slice * tile_floats();
+      float* scratch = static_cast<float*>(args.scratch) + slice * slice_floats();
       for (int64_t r = slice * regions_ / slices; r < (slice + 1) * regions_ / slices; ++r) {
-        float* out = dst + r * floats;
-        if (!pool_.pool(args, r, plain_ ? tile : out))
-          std::fill_n(out, floats, 0.0f);
-        else if (plain_) {
-          // Then to memory in one go: pieces that cross its lines would read each of them first, to write a part.
-          float* turned = tile + tile_floats() / 2;
-          reorder_.transpose_2d(tile, pooling.channels(), turned, pooling.cells(), pooling.cells(), pooling.channels(),
-                                pooling.cells());
-          std::memcpy(out, turned, static_cast<size_t>(floats) * sizeof(float));
-        }
+        float* out = dst + r * region_floats();
+        if (plain_)
+          pool_plain(args, r, out, scratch);
+        else
+          pool_channels_last(args, r, out);
       }
     });
     pool_.finish(args);
   }
   size_t scratch_bytes(int threads) const override {
-    return static_cast<size_t>(slice_count(threads) * tile_floats()) * sizeof(float);
+    return static_cast<size_t>(slice_count(threads) * slice_floats()) * sizeof(float);
   }
   std::string kernel_name() const override { return name_; }
 
  private:
   // More slices than threads, since regions differ in their samples.
   int64_t slice_count(int threads) const { return std::min<int64_t>(regions_, 4 * static_cast<int64_t>(threads)); }
-  // Twice a region: as it is pooled, and as it is stored.
-  int64_t tile_floats() const {
-    return plain_ ? 2 * ((pool_.pooling.cells() * pool_.pooling.channels() + 15) / 16 * 16) : 0;
+  int64_t channels() const { return pool_.pooling.channels(); }
+  int64_t cells() const { return pool_.pooling.cells(); }
+  int64_t region_floats() const { return cells() * channels(); }
+  // Twice the channels that are transposed at once, or a region: as they are pooled, and as they are stored.
+  int64_t slice_floats() const {
+    if (!plain_) return 0;
+    const int64_t tile = kept() ? cells() * channels_at_once() : region_floats();
+    return (TapTable::floats(cells()) + std::max(2 * tile, region_floats()) + 15) / 16 * 16;
+  }
+  /// Whether taps can be kept; regions that have too many are computed cell by cell.
+  bool kept() const { return pool_.pooling.cell() != CellOf::most; }
+  /// A third of the first cache for 49 cells; whole lines of the result, whatever the number of cells.
+  int64_t channels_at_once() const {
+    constexpr int64_t kFloats = 4096, kLine = 16;
+    return std::min(channels(), std::clamp<int64_t>(kFloats / cells() / kLine, 1, 4) * kLine);
+  }
+
+  bool pool_channels_last(const RunArgs& args, int64_t region, float* out) const {
+    CellByCell sink(kernels_, pool_.pooling.cell(), channels(), out);
+    if (pool_.pool(args, region, sink)) return true;
+    std::fill_n(out, region_floats(), 0.0f);
+    return false;
+  }
+
+  void pool_plain(const RunArgs& args, int64_t region, float* out, float* scratch) const {
+    float* tile = scratch + TapTable::floats(cells());
+    TapTable table(scratch);
+    if (kept()) {
+      if (!pool_.pool(args, region, table)) {
+        std::fill_n(out, region_floats(), 0.0f);
+        return;
+      }
+      if (!table.full()) return pool_kept(table, out, tile);
+    }
+    pool_channels_last(args, region, tile);
+    reorder_.transpose_2d(tile, channels(), out, cells(), cells(), channels(), cells());
+  }
+
+  /// A few channels of all cells at a time. They are written to memory in one go: pieces that cross its lines would
+  /// read each of them first, to write a part.
+  void pool_kept(const TapTable& table, float* out, float* tile) const {
+    const int64_t step = channels_at_once();
+    const auto pool = pool_.pooling.cell() == CellOf::sum ? kernels_.sum_cells : kernels_.largest_cells;
+    float* turned = tile + cells() * step;
+    for (int64_t c = 0; c < channels(); c += step) {
+      const int64_t n = std::min(step, channels() - c);
+      pool(table.taps(c), tile, n);
+      reorder_.transpose_2d(tile, n, turned, cells(), cells(), n, cells());
+      std::memcpy(out + c * cells(), turned, static_cast<size_t>(n * cells()) * sizeof(float));
+    }
   }
 
   Pool pool_;
+  const SampleKernels& kernels_;
   const ReorderKernels& reorder_;
   int64_t regions_;
   bool plain_;
@@ -290,19 +276,20 @@ struct AlignedRegions {
     for (int64_t r = 0; r < regions; ++r)
       ops::reference::check_image(image_of(args, r), map.images, rotated ? "ROIAlignRotated" : "ROIAlign");
   }
-  bool pool(const RunArgs& args, int64_t r, float* out) const {
+  template <class Sink>
+  bool pool(const RunArgs& args, int64_t r, Sink& sink) const {
     const int64_t image = image_of(args, r);
     if (image < 0) return false;
-    const float* src = static_cast<const float*>(args.inputs[0]) + image * map.plane() * map.channels;
+    sink.begin(static_cast<const float*>(args.inputs[0]) + image * map.plane() * map.channels);
     const auto* box = static_cast<const float*>(args.inputs[1]) + r * (rotated ? 5 : 4);
     const int64_t rows = pooling.rows(), columns = pooling.columns();
     if (rotated) {
       const ops::reference::RotatedPlace<float> place(parameters, clockwise, {box[0], box[1], box[2], box[3], box[4]});
-      pooling.pool(src, place.grid(map, parameters, rows, columns), place, out);
+      pooling.pool(place.grid(map, parameters, rows, columns), place, sink);
     } else {
       const auto grid =
           ops::reference::roi_align_grid<float>(map, parameters, box[0], box[1], box[2], box[3], rows, columns);
-      pooling.pool(src, grid, out);
+      pooling.pool(grid, sink);
     }
     return true;
   }
@@ -314,7 +301,6 @@ struct PooledRegions {
   RegionPooling pooling;
   FeatureMap map;
   float scale;
-  bool bilinear;
   int64_t regions;
 
   static const float* row_of(const RunArgs& args, int64_t r) {
@@ -326,19 +312,21 @@ struct PooledRegions {
   void check(const RunArgs& args) const {
     for (int64_t r = 0; r < regions; ++r) image_of(args, r);
   }
-  bool pool(const RunArgs& args, int64_t r, float* out) const {
+  template <class Sink>
+  bool pool(const RunArgs& args, int64_t r, Sink& sink) const {
     const int64_t image = image_of(args, r);
     if (image < 0) return false;
-    const float* src = static_cast<const float*>(args.inputs[0]) + image * map.plane() * map.channels;
+    sink.begin(static_cast<const float*>(args.inputs[0]) + image * map.plane() * map.channels);
     const float* box = row_of(args, r) + 1;
     const ops::reference::PooledGrid<float> grid(map, scale, pooling.rows(), pooling.columns(), box[0], box[1], box[2],
                                                  box[3]);
     for (int64_t y = 0; y < pooling.rows(); ++y)
-      for (int64_t x = 0; x < pooling.columns(); ++x, out += map.channels) {
-        if (bilinear)
-          interpolate(src, box, y, x, out);
+      for (int64_t x = 0; x < pooling.columns(); ++x) {
+        if (pooling.cell() == CellOf::sum)
+          interpolate(box, y, x, sink);
         else
-          largest(src, grid.rows_under(y), grid.columns_under(x), out);
+          add_all(grid.rows_under(y), grid.columns_under(x), sink);
+        sink.end_cell();
       }
     return true;
   }
@@ -347,34 +335,19 @@ struct PooledRegions {
  private:
   using Span = ops::reference::PooledGrid<float>::Span;
 
-  void largest(const float* src, Span rows, Span columns, float* out) const {
-    if (rows.first >= rows.last || columns.first >= columns.last) {
-      std::fill_n(out, map.channels, 0.0f);
-      return;
-    }
-    constexpr int64_t kTaps = 64;
-    int64_t offsets[kTaps], taps = 0;
-    bool first = true;
+  template <class Sink>
+  void add_all(Span rows, Span columns, Sink& sink) const {
     for (int64_t i = rows.first; i < rows.last; ++i)
-      for (int64_t j = columns.first; j < columns.last; ++j) {
-        offsets[taps++] = (i * map.width + j) * map.channels;
-        if (taps < kTaps && (i + 1 < rows.last || j + 1 < columns.last)) continue;
-        pooling.kernels().largest({src, offsets, nullptr, taps}, out, map.channels, first);
-        taps = 0;
-        first = false;
-      }
+      for (int64_t j = columns.first; j < columns.last; ++j) sink.add((i * map.width + j) * map.channels, 1);
   }
-  void interpolate(const float* src, const float* box, int64_t cell_y, int64_t cell_x, float* out) const {
+  template <class Sink>
+  void interpolate(const float* box, int64_t cell_y, int64_t cell_x, Sink& sink) const {
     const RoiPoint<float> p{ops::reference::pooled_point(cell_y, pooling.rows(), box[1], box[3], map.height),
                             ops::reference::pooled_point(cell_x, pooling.columns(), box[0], box[2], map.width)};
     if (!(p.y >= 0 && p.y <= static_cast<float>(map.height - 1) && p.x >= 0 &&
-          p.x <= static_cast<float>(map.width - 1))) {
-      std::fill_n(out, map.channels, 0.0f);
+          p.x <= static_cast<float>(map.width - 1)))
       return;
-    }
-    Taps samples;
-    samples.add(ops::reference::bilinear_sample(map, p), 1.0, map.channels);
-    pooling.kernels().sum(samples.take(src), out, map.channels, true);
+    add_sample(ops::reference::bilinear_sample(map, p), 1.0, map.channels, sink);
   }
 };
 
@@ -386,7 +359,8 @@ struct PyramidRegions {
   int64_t regions;
 
   void check(const RunArgs&) const {}
-  bool pool(const RunArgs& args, int64_t r, float* out) const {
+  template <class Sink>
+  bool pool(const RunArgs& args, int64_t r, Sink& sink) const {
     const auto region = ops::reference::pyramid_region(static_cast<const float*>(args.inputs[0]) + r * 4, attrs,
                                                        static_cast<int64_t>(maps.size()));
     if (region.level < 0) return false;
@@ -394,7 +368,8 @@ struct PyramidRegions {
     if (maps[level].plane() == 0) return false;
     const AlignedGrid<float> grid(maps[level], region.start, region.size, pooling.rows(), pooling.columns(),
                                   attrs.sampling_ratio);
-    pooling.pool(static_cast<const float*>(args.inputs[level + 1]), grid, out);
+    sink.begin(static_cast<const float*>(args.inputs[level + 1]));
+    pooling.pool(grid, sink);
     return true;
   }
   void finish(const RunArgs& args) const {
@@ -437,7 +412,7 @@ std::unique_ptr<const Executor> create_align(const NodeContext& context, const L
                                                                      : node.attrs<ops::RoiAlignAttrs>();
   return std::make_unique<RegionExecutor<AlignedRegions>>(
       context, "f32_roi_align",
-      AlignedRegions{RegionPooling(context, attrs.mode),
+      AlignedRegions{RegionPooling(context, attrs.mode == RoiAlignMode::max ? CellOf::most : CellOf::sum),
                      FeatureMap(context.inputs[0].dims),
                      {attrs.spatial_scale, attrs.sampling_ratio, attrs.mode, attrs.aligned_mode},
                      rotated,
@@ -450,8 +425,9 @@ std::unique_ptr<const Executor> create_pooling(const NodeContext& context, const
   const auto& attrs = context.node.attrs<ops::RoiPoolingAttrs>();
   return std::make_unique<RegionExecutor<PooledRegions>>(
       context, "f32_roi_pooling",
-      PooledRegions{RegionPooling(context, RoiAlignMode::max), FeatureMap(context.inputs[0].dims),
-                    static_cast<float>(attrs.spatial_scale), attrs.method == ops::RoiPoolingMethod::bilinear,
+      PooledRegions{RegionPooling(
+                        context, attrs.method == ops::RoiPoolingMethod::bilinear ? CellOf::sum : CellOf::largest),
+                    FeatureMap(context.inputs[0].dims), static_cast<float>(attrs.spatial_scale),
                     context.outputs[0].dims[0]});
 }
 
@@ -460,7 +436,7 @@ std::unique_ptr<const Executor> create_pyramid(const NodeContext& context, const
   for (size_t i = 1; i < context.inputs.size(); ++i) maps.emplace_back(context.inputs[i].dims);
   return std::make_unique<RegionExecutor<PyramidRegions>>(
       context, "f32_roi_features",
-      PyramidRegions{RegionPooling(context, RoiAlignMode::avg), std::move(maps),
+      PyramidRegions{RegionPooling(context, CellOf::sum), std::move(maps),
                      context.node.attrs<ops::RoiFeatureAttrs>(), context.outputs[0].dims[0]});
 }
 

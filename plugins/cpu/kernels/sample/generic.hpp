@@ -88,10 +88,38 @@ void largest(const SampleTaps& taps, float* dst, int64_t channels, bool first) {
                              TERROIR_INLINE_LAMBDA { largest_block<vectors>(taps, dst, c, first, part); });
 }
 
+// block(taps, dst, c, vectors, part) for each cell that has taps.
+template <typename Block>
+TERROIR_INLINE void for_cells(const CellTaps& cells, float* dst, int64_t channels, Block block) {
+  int64_t begin = 0;
+  for (int64_t cell = 0; cell < cells.cells; ++cell, dst += channels) {
+    const int64_t end = cells.ends[cell];
+    for_channels(channels, [&](int64_t c, auto vectors, auto part) TERROIR_INLINE_LAMBDA {
+      if (begin == end)
+        unroll<vectors>([&](auto j) TERROIR_INLINE_LAMBDA { part.store_to(dst + c, zero(), j); });
+      else
+        block({cells.src, cells.offsets + begin, cells.weights + begin, end - begin}, dst, c, vectors, part);
+    });
+    begin = end;
+  }
+}
+
+void sum_cells(const CellTaps& cells, float* dst, int64_t channels) {
+  for_cells(cells, dst, channels,
+            [](const SampleTaps& taps, float* out, int64_t c, auto vectors, auto part)
+                TERROIR_INLINE_LAMBDA { sum_block<vectors>(taps, out, c, true, part); });
+}
+
+void largest_cells(const CellTaps& cells, float* dst, int64_t channels) {
+  for_cells(cells, dst, channels,
+            [](const SampleTaps& taps, float* out, int64_t c, auto vectors, auto part)
+                TERROIR_INLINE_LAMBDA { largest_block<vectors>(taps, out, c, true, part); });
+}
+
 }  // namespace
 
 const SampleKernels& sample_table() {
-  static constexpr SampleKernels kTable = {&sum, &most, &largest};
+  static constexpr SampleKernels kTable = {&sum, &most, &largest, &sum_cells, &largest_cells};
   return kTable;
 }
 
