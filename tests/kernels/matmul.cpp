@@ -48,8 +48,10 @@ class Matmul : public KernelTest {
     return {random_floats(p.m * p.k, 11), random_floats(p.k * p.n, 12), random_floats(p.n, 13)};
   }
 
-  // C with a row stride of n + 1; the gap must stay untouched. Rows and panels are cut into slices of the given sizes.
-  std::vector<float> run(const Problem& p, const Data& d, int64_t rows_per_call, int64_t panels_per_call) {
+  // C with a row stride of n + 1; the gap must stay untouched. Rows and panels are cut into slices of the given sizes;
+  // those of the same rows may share one copy of A.
+  std::vector<float> run(const Problem& p, const Data& d, int64_t rows_per_call, int64_t panels_per_call,
+                         bool shared_copy = false) {
     const MatmulKernels& k = kernels();
     const int64_t panels = (p.n + k.panel - 1) / k.panel, ldc = p.n + 1;
     const GuardedBuffer<float> a(p.a_transposed ? transposed(d.a, p.m, p.k) : d.a);
@@ -82,11 +84,17 @@ class Matmul : public KernelTest {
     args.channel_axis = p.axis;
     for (int64_t m = 0; m < p.m; m += rows_per_call) {
       const int64_t m_end = std::min(p.m, m + rows_per_call);
+      const int64_t copied = shared_copy ? k.packed_a_floats(args, m_end - m, panels_per_call) : 0;
+      GuardedBuffer<float> copy(copied);
+      args.packed_a = copied == 0 ? nullptr : copy.data();
+      if (copied != 0) k.pack_a(args, m, m_end, copy.data());
+      args.panels_ahead = shared_copy ? panels : 0;
       for (int64_t i = 0; i < panels; i += panels_per_call) {
         GuardedBuffer<float> scratch(k.scratch_floats(m_end - m, p.k));
         args.scratch = scratch.data();
         k.gemm(args, m, m_end, i, std::min(panels, i + panels_per_call));
       }
+      EXPECT_TRUE(copy.intact());
     }
     EXPECT_TRUE(c.intact());
     for (int64_t m = 0; m + 1 < p.m; ++m) EXPECT_TRUE(std::isnan(c[m * ldc + p.n])) << "written between rows";
@@ -238,6 +246,41 @@ TEST_P(Matmul, SlicesDoNotChangeABit) {
       for (const int64_t panels : {1, 2, 5}) EXPECT_EQ(run(p, d, rows, panels), whole) << rows << " rows, " << panels;
     }
   }
+}
+
+TEST_P(Matmul, CallsThatShareACopyOfA) {
+  for (const int64_t rows : {kernels().small_m + 1, kernels().tile_m + 1, 2 * kernels().tile_m, int64_t{61}}) {
+    for (const int64_t depth : {1, 17, 256, 1031}) {
+      Problem p{rows, 12 * kernels().panel - 3, depth};
+      p.with_bias = true;
+      GemmArgs left;
+      left.lda = left.k = depth;
+      ASSERT_GT(kernels().packed_a_floats(left, rows, 5), 0) << p;
+      const Data d = data(p);
+      const std::vector<float> whole = run(p, d, rows, 1 << 20);
+      EXPECT_EQ(run(p, d, rows, 5, true), whole) << p;
+      EXPECT_EQ(run(p, d, rows, 1 << 20, true), whole) << p;
+      p.right = RightForm::plain;
+      EXPECT_EQ(run(p, d, rows, 7, true), whole) << p;
+    }
+  }
+}
+
+// Nothing is copied where A is read in place, nor where a copy would be cut into blocks.
+TEST_P(Matmul, WhenCallsShareACopyOfA) {
+  const auto floats = [&](int64_t rows, int64_t k, int64_t lda, bool transposed, int64_t panels) {
+    GemmArgs args;
+    args.k = k;
+    args.lda = lda;
+    args.a_transposed = transposed;
+    return kernels().packed_a_floats(args, rows, panels);
+  };
+  EXPECT_EQ(floats(kernels().small_m, 300, 300, false, 50), 0);
+  EXPECT_GT(floats(kernels().small_m + 1, 300, 300, false, 50), 0);
+  EXPECT_EQ(floats(kernels().small_m + 1, 300, 300, false, 4), 0);
+  EXPECT_GT(floats(kernels().small_m + 1, 300, 1024, false, 4), 0) << "rows 4 KiB apart";
+  EXPECT_EQ(floats(30, 300, 30, true, 50), 0) << "transposed rows are adjacent";
+  EXPECT_EQ(floats(100'000, 300, 300, false, 50), 0) << "several blocks";
 }
 
 TERROIR_INSTANTIATE_PER_ISA(Matmul);

@@ -132,11 +132,8 @@ class AttentionExecutor final : public Executor {
     }
 
     const int64_t tasks = static_cast<int64_t>(heads_.size()) * blocks_;
-    const int64_t slices = std::min<int64_t>(args.arena.threads(), tasks);
-    args.arena.parallel_for(slices, [&](int64_t slice) {
-      float* mine = work + slice * work_floats();
-      for (int64_t task = tasks * slice / slices; task < tasks * (slice + 1) / slices; ++task)
-        run_block(args, packed_k, packed_v, added_mask, task / blocks_, task % blocks_, mine);
+    args.arena.parallel_for_slots(tasks, [&](int64_t task, int64_t slot) {
+      run_block(args, packed_k, packed_v, added_mask, task / blocks_, task % blocks_, work + slot * work_floats());
     });
   }
 

@@ -22,6 +22,7 @@
 #include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
 #include "plugins/cpu/nodes/stage_node.hpp"
+#include "plugins/cpu/slices.hpp"
 
 namespace terroir::cpu {
 namespace {

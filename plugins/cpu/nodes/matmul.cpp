@@ -1,20 +1,28 @@
 // MatMul in f32, any rank, with a fused chain at the store.
 // Layouts: plain. Constant second inputs are packed once, shared by all plans; others are packed into scratch per run,
-// or read where they lie when few rows meet them or their panels stay in L1. Threads: slices of the column panels, of
-// the rows or of the batch, whichever there are enough of; every element of the result is one chain of multiply-adds
-// over ascending k, so the slicing does not show in the result.
+// or read where they lie when few rows meet them or their panels stay in L1. Threads: parts of the column panels, of
+// the rows or of the batch, whichever there are enough of, cut into slices; every element of the result is one chain of
+// multiply-adds over ascending k, so the cuts do not show in the result.
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "ir/base/error.hpp"
 #include "plugins/cpu/kernels/matmul/matmul.hpp"
 #include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
+#include "plugins/cpu/slices.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 
 namespace terroir::cpu {
 namespace {
+
+constexpr int64_t kLine = 64 / sizeof(float);
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t whole_lines(int64_t floats) { return ceil_div(floats, kLine) * kLine; }
 
 /// One operand: a batch of row-major matrices, perhaps transposed.
 struct Operand {
@@ -90,11 +98,11 @@ Problem problem_of(const NodeContext& context) {
 /// Whether a panel of an unpacked B stays in L1 while all groups of rows of A meet it: its rows are `b.leading()`
 /// apart, so some of them share a set. Rows that do not begin with a cache line would be read in halves.
 bool panels_stay_near(const Operand& b, int64_t panel) {
-  constexpr int64_t kLine = 64 / sizeof(float), kSets = 64;
+  constexpr int64_t kSets = 64;
   if (b.transposed || b.leading() % kLine != 0) return false;
   const int64_t ways = static_cast<int64_t>(cache_sizes().l1d) / (kSets * 64);
-  const int64_t apart = std::gcd(b.leading() / kLine, kSets), lines = (panel + kLine - 1) / kLine;
-  const int64_t in_a_set = (b.rows * apart + kSets - 1) / kSets * ((lines + apart - 1) / apart);
+  const int64_t apart = std::gcd(b.leading() / kLine, kSets);
+  const int64_t in_a_set = ceil_div(b.rows * apart, kSets) * ceil_div(ceil_div(panel, kLine), apart);
   return in_a_set <= ways * 3 / 4;
 }
 
@@ -124,7 +132,7 @@ class MatMulExecutor final : public Executor {
       : kernels_(matmul_kernels(context.isa)),
         isa_(context.isa),
         p_(problem_of(context)),
-        panels_((p_.b.columns + kernels_.panel - 1) / kernels_.panel),
+        panels_(ceil_div(p_.b.columns, kernels_.panel)),
         b_matrices_(ir::element_count(p_.b.batch)),
         chain_(context, has_leading_bias(context) ? 1 : 0, kernels_.panel) {
     if (has_leading_bias(context)) {
@@ -147,49 +155,51 @@ class MatMulExecutor final : public Executor {
       scratch += packed_floats();
     }
     GemmArgs gemm;
-    gemm.lda = p_.a.leading();
-    gemm.a_transposed = p_.a.transposed;
     gemm.ldc = gemm.n = p_.b.columns;
     gemm.ldb = reads_plain_b_ ? p_.b.leading() : 0;
-    gemm.k = p_.a.columns;
     gemm.bias = bias_.empty() ? nullptr : bias_.data();
     gemm.ops = ops.data();
     gemm.n_ops = static_cast<int64_t>(chain_.size());
-    const Slices s = slices(args.arena.threads());
-    args.arena.parallel_for(s.count, [&](int64_t slice) {
+    set_left(gemm);
+    const Split split = split_for(args.arena.threads());
+    float* const copies = scratch + split.slots * split.scratch_floats;
+    if (split.copy_floats != 0)
+      for (int64_t slot = 0; slot < split.slots; ++slot) copies[slot * split.copy_floats] = 0;
+    args.arena.parallel_for_slots(split.parts * split.slices, [&](int64_t slice, int64_t slot) {
+      const Box part = part_at(split, slice / split.slices);
+      const Box box = slice_at(split, part, slice % split.slices);
       GemmArgs mine = gemm;
-      mine.scratch = scratch + slice * s.scratch_floats;
-      const auto part = [&](int64_t extent, int64_t unit) {
-        const int64_t units = (extent + unit - 1) / unit;
-        return std::pair{std::min(extent, units * slice / s.count * unit),
-                         std::min(extent, units * (slice + 1) / s.count * unit)};
-      };
-      const auto [batch0, batch1] =
-          s.axis == Slices::Axis::batch ? part(p_.batch, 1) : std::pair<int64_t, int64_t>{0, p_.batch};
-      const auto [m0, m1] =
-          s.axis == Slices::Axis::rows ? part(p_.a.rows, kernels_.tile_m) : std::pair<int64_t, int64_t>{0, p_.a.rows};
-      const auto [n0, n1] = s.axis == Slices::Axis::panels ? part(panels_, 1) : std::pair<int64_t, int64_t>{0, panels_};
-      for (int64_t i = batch0; i < batch1; ++i) {
+      mine.scratch = scratch + slot * split.scratch_floats;
+      mine.panels_ahead = part[kPanels].end;
+      const auto [m0, m1] = box[kRows];
+      for (int64_t i = box[kBatch].begin; i < box[kBatch].end; ++i) {
         const auto at = static_cast<size_t>(i);
         mine.operand_offset = i * p_.a.rows * p_.b.columns;
         mine.a = static_cast<const float*>(args.inputs[0]) + p_.a_index[at] * p_.a.elements();
         mine.b = matrices + p_.b_index[at] * (reads_plain_b_ ? p_.b.elements() : matrix_floats());
         mine.c = static_cast<float*>(args.outputs[0]) + mine.operand_offset;
-        kernels_.gemm(mine, m0, m1, n0, n1);
+        if (split.copy_floats != 0) {
+          float* const copy = copies + slot * split.copy_floats;
+          if (std::exchange(*copy, 1.0f) == 0) kernels_.pack_a(mine, m0, m1, copy + kLine);
+          mine.packed_a = copy + kLine;
+        }
+        kernels_.gemm(mine, m0, m1, box[kPanels].begin, box[kPanels].end);
       }
     });
   }
 
   size_t scratch_bytes(int threads) const override {
-    const Slices s = slices(threads);
-    return (static_cast<size_t>(s.count * s.scratch_floats) + (packs_per_run() ? packed_floats() : 0)) * sizeof(float);
+    const Split split = split_for(threads);
+    const int64_t of_slots = split.slots * (split.scratch_floats + split.copy_floats);
+    return (static_cast<size_t>(of_slots) + (packs_per_run() ? packed_floats() : 0)) * sizeof(float);
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
-    const Slices s = slices(threads);
-    if (!packed_ || p_.batch > 1 || slice >= s.count || s.axis != Slices::Axis::panels) return {};
-    const int64_t panel = kernels_.panel * p_.b.rows, begin = panels_ * slice / s.count * panel;
-    const int64_t end = panels_ * (slice + 1) / s.count * panel;
-    const auto bytes = std::as_bytes(std::span(packed_->as<float>() + begin, static_cast<size_t>(end - begin)));
+    const Split split = split_for(threads);
+    if (!packed_ || p_.batch > 1 || slice >= split.parts || split.axis != kPanels) return {};
+    const int64_t panel = kernels_.panel * p_.b.rows;
+    const auto [begin, end] = part_at(split, slice)[kPanels];
+    const auto bytes =
+        std::as_bytes(std::span(packed_->as<float>() + begin * panel, static_cast<size_t>((end - begin) * panel)));
     constexpr int64_t kFewRows = 4;  // the weights of more are read more than once
     const bool all = p_.a.rows <= kFewRows;
     return {all ? bytes : bytes.first(std::min(bytes.size(), kSomeBytesAhead)), all};
@@ -199,30 +209,86 @@ class MatMulExecutor final : public Executor {
   }
 
  private:
-  struct Slices {
-    enum class Axis { batch, panels, rows } axis;
-    int64_t count;
-    int64_t scratch_floats;
+  enum Axis : size_t { kBatch, kRows, kPanels };
+  using Box = std::array<Stretch, 3>;
+
+  /// Of the whole: at most one part per thread, along one axis; of each part: slices along the same axis or another one.
+  struct Split {
+    Axis axis;
+    int64_t unit, parts;
+    Axis cut;
+    int64_t cut_unit, slices;
+    int64_t slots;           // tasks that run at once, each with memory of its own:
+    int64_t scratch_floats;  // of a kernel's call
+    int64_t copy_floats;     // a flag on a line of its own and the copy of A that all slices share, or 0
   };
 
-  Slices slices(int64_t threads) const {
-    const int64_t row_units = (p_.a.rows + kernels_.tile_m - 1) / kernels_.tile_m;
-    Slices s{Slices::Axis::rows, 1, 0};
-    // Enough units of one axis that uneven slices cost little; panels before rows, so that weights are read once.
-    if (p_.batch >= 4 * threads || (p_.batch >= threads && p_.batch % threads == 0))
-      s = {Slices::Axis::batch, threads, 0};
-    else if (panels_ >= 4 * threads || panels_ >= row_units)
-      s = {Slices::Axis::panels, std::min(threads, panels_), 0};
-    else
-      s = {Slices::Axis::rows, std::min(threads, row_units), 0};
-    s.count = std::max<int64_t>(s.count, 1);
-    s.scratch_floats = (kernels_.scratch_floats(p_.a.rows, p_.a.columns) + 15) / 16 * 16;
+  Split split_for(int64_t threads) const {
+    const int64_t row_units = ceil_div(p_.a.rows, kernels_.tile_m);
+    // Enough units of one axis that uneven parts cost little; panels before rows, so that weights are read once.
+    Split s{kRows, kernels_.tile_m, std::min(threads, row_units), kRows, kernels_.tile_m, 1, 1, 0, 0};
+    if (p_.batch >= 4 * threads || (p_.batch >= threads && p_.batch % threads == 0)) {
+      s.axis = kBatch, s.unit = 1, s.parts = threads;
+    } else if (panels_ >= 4 * threads || panels_ >= row_units) {
+      s.axis = kPanels, s.unit = 1, s.parts = std::min(threads, panels_);
+    }
+    if (cycles() < kCyclesToShare) s.parts = 1;
+    s.parts = std::max<int64_t>(s.parts, 1);
+    choose_slices(s, threads);
+    s.slots = std::min(threads, s.parts * s.slices);
+    s.scratch_floats = whole_lines(kernels_.scratch_floats(p_.a.rows, p_.a.columns));
     return s;
+  }
+
+  void choose_slices(Split& s, int64_t threads) const {
+    constexpr int64_t kRowTiles = 4;      // meet the same panels, so that fetching those costs little
+    constexpr int64_t kRowPanels = 4;     // a single row meets at once
+    constexpr int64_t kPanelsOfFarA = 4;  // meet a copy of A that does not stay in L2 beside them
+    if (s.parts == 1) return;
+    GemmArgs left;
+    set_left(left);
+    const Box part = part_at(s, 0);
+    const int64_t panels = part[kPanels].end, shared = kernels_.packed_a_floats(left, p_.a.rows, panels);
+    const bool far = shared * static_cast<int64_t>(sizeof(float)) > cache_sizes().l2 / 2;
+    if (p_.batch > 1) {
+      s.cut = kBatch, s.cut_unit = 1;
+    } else if (s.axis == kPanels && (shared != 0 || p_.a.rows <= kernels_.small_m)) {
+      s.cut = kPanels, s.cut_unit = p_.a.rows == 1 ? kRowPanels : far ? kPanelsOfFarA : 1;
+    } else {
+      s.cut = kRows, s.cut_unit = kRowTiles * kernels_.tile_m;
+    }
+    const int64_t units = ceil_div(part[s.cut].end, s.cut_unit);
+    s.slices = std::min(units, slices_for(threads, cycles() / static_cast<double>(s.parts)));
+    if (s.cut == kPanels && s.slices > 1 && shared != 0) s.copy_floats = kLine + whole_lines(shared);
+  }
+
+  /// Of one thread for all of it, roughly: multiply-adds, or reading B where few rows meet it.
+  double cycles() const {
+    constexpr double kBytesPerCycle = 4;
+    const double b = static_cast<double>(matrix_floats()) * static_cast<double>(p_.batch);
+    return std::max(b * static_cast<double>(p_.a.rows) / static_cast<double>(kernels_.panel),
+                    b * sizeof(float) / kBytesPerCycle);
+  }
+
+  Box part_at(const Split& s, int64_t part) const {
+    Box box{{{0, p_.batch}, {0, p_.a.rows}, {0, panels_}}};
+    box[s.axis] = part_of(box[s.axis], part, s.parts, s.unit);
+    return box;
+  }
+  static Box slice_at(const Split& s, Box part, int64_t slice) {
+    part[s.cut] = part_of(part[s.cut], slice, s.slices, s.cut_unit);
+    return part;
+  }
+
+  void set_left(GemmArgs& gemm) const {
+    gemm.lda = p_.a.leading();
+    gemm.a_transposed = p_.a.transposed;
+    gemm.k = p_.a.columns;
   }
 
   bool packs_per_run() const { return !packed_ && !reads_plain_b_; }
   int64_t matrix_floats() const { return panels_ * kernels_.panel * p_.b.rows; }
-  size_t packed_floats() const { return static_cast<size_t>((b_matrices_ * matrix_floats() + 15) / 16 * 16); }
+  size_t packed_floats() const { return static_cast<size_t>(whole_lines(b_matrices_ * matrix_floats())); }
 
   Packing packing() const {
     Packing packing;

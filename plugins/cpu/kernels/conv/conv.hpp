@@ -77,9 +77,6 @@ struct ConvSplit {
   int64_t count() const noexcept { return part_count() * per_part(); }
 };
 ConvSplit conv_split(const ConvPlan& plan, int64_t threads) noexcept;
-// Into how many slices to cut what takes one of several threads so many cycles: short enough that nobody waits long for
-// the last one, long enough that beginning one costs next to nothing.
-int64_t slices_for(int64_t threads, double cycles) noexcept;
 ConvTile conv_part(const ConvPlan& plan, const ConvSplit& split, int64_t part) noexcept;
 ConvTile conv_slice(const ConvPlan& plan, const ConvSplit& split, int64_t slice) noexcept;
 // ConvArgs::oc_ahead for a slice: where the slices behind it in its part end.

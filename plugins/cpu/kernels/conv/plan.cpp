@@ -4,6 +4,7 @@
 
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv/lanes.hpp"
+#include "plugins/cpu/slices.hpp"
 
 namespace terroir::cpu {
 namespace conv {
@@ -179,21 +180,6 @@ ConvGrid choose_slices(const ConvPlan& plan, const Parts& parts, int64_t threads
   return slices;
 }
 
-struct Stretch {
-  int64_t begin, end;
-};
-
-Stretch part_of(Stretch all, int64_t index, int64_t count) {
-  const int64_t size = all.end - all.begin;
-  return {all.begin + index * size / count, all.begin + (index + 1) * size / count};
-}
-
-// The same where cuts lie at multiples of `unit`.
-Stretch part_of(Stretch all, int64_t index, int64_t count, int64_t unit) {
-  const Stretch units = part_of({0, conv::ceil_div(all.end - all.begin, unit)}, index, count);
-  return {all.begin + units.begin * unit, std::min(all.end, all.begin + units.end * unit)};
-}
-
 }  // namespace
 
 ConvSplit conv_split(const ConvPlan& plan, int64_t threads) noexcept {
@@ -201,12 +187,6 @@ ConvSplit conv_split(const ConvPlan& plan, int64_t threads) noexcept {
   if (g.n * g.oc * g.sp == 0) return {{0, 0, 0}, {1, 1, 1}};
   const Parts parts = choose_parts(plan, std::max<int64_t>(threads, 1));
   return {parts.per_axis, choose_slices(plan, parts, threads)};
-}
-
-int64_t slices_for(int64_t threads, double cycles) noexcept {
-  constexpr double kCycles = 5e4;
-  constexpr int64_t kMost = 16;
-  return threads <= 1 ? 1 : std::clamp<int64_t>(static_cast<int64_t>(cycles / kCycles), 1, kMost);
 }
 
 ConvTile conv_part(const ConvPlan& plan, const ConvSplit& split, int64_t part) noexcept {

@@ -8,6 +8,7 @@
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "plugins/cpu/kernels/conv_wino/cost.hpp"
+#include "plugins/cpu/slices.hpp"
 
 namespace terroir::cpu {
 

@@ -246,13 +246,37 @@ bool reads_in_place(const GemmArgs& args, int64_t rows, int64_t panels) {
   return rows <= kSmallRows || (panels <= kFewPanels && args.lda % 1024 != 0);
 }
 
+// The rows of a block from m0 on, values [k0, k0 + depth) of each, group behind group.
+void pack_block(const GemmArgs& args, int64_t m0, const RowGroups& groups, int64_t k0, int64_t depth, float* dst) {
+  int64_t m = m0;
+  for (int64_t g = 0; g < groups.count; ++g) {
+    const int64_t size = groups.size(g);
+    pack_rows(args.a + m * args.lda + k0, args.lda, static_cast<int>(size), depth, dst + (m - m0) * depth);
+    m += size;
+  }
+}
+
+int64_t packed_a_floats(const GemmArgs& args, int64_t m, int64_t panels) {
+  if (args.a_transposed || reads_in_place(args, m, panels)) return 0;
+  const bool one_block = gemm_blocking(m, args.k, kPanel, kTileRows).rows >= m;
+  return one_block ? m * args.k + kLanes : 0;
+}
+
+void pack_a(const GemmArgs& args, int64_t m_begin, int64_t m_end, float* dst) {
+  const int64_t rows = m_end - m_begin;
+  const GemmBlocking blocking = gemm_blocking(rows, args.k, kPanel, kTileRows);
+  for (int64_t k0 = 0; k0 < args.k; k0 += blocking.k) {
+    const int64_t depth = args.k - k0 < blocking.k ? args.k - k0 : blocking.k;
+    pack_block(args, m_begin, RowGroups(rows, kTileRows), k0, depth, dst + rows * k0);
+  }
+}
+
 void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_begin, int64_t panel_end) {
   if (m_begin >= m_end || panel_begin >= panel_end) return;
   const int64_t m_total = m_end - m_begin;
   const GemmBlocking blocking = gemm_blocking(m_total, args.k, kPanel, kTileRows);
-  const bool direct = reads_in_place(args, m_total, panel_end - panel_begin);
+  const bool direct = args.packed_a == nullptr && reads_in_place(args, m_total, panel_end - panel_begin);
   const bool b_packed = args.ldb == 0;
-  float* packed_a = args.scratch;
   float* last_panel = args.scratch + (blocking.rows + kTileRows) * blocking.k + 2 * kLanes;
 
   for (int64_t m0 = m_begin; m0 < m_end; m0 += blocking.rows) {
@@ -261,15 +285,9 @@ void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_be
     // At least one slice, even for k = 0.
     for (int64_t k0 = 0; k0 == 0 || k0 < args.k; k0 += blocking.k) {
       const int64_t depth = args.k - k0 < blocking.k ? args.k - k0 : blocking.k;
-      if (!direct && !args.a_transposed) {
-        int64_t m = m0;
-        for (int64_t g = 0; g < groups.count; ++g) {
-          const int64_t size = groups.size(g);
-          pack_rows(args.a + m * args.lda + k0, args.lda, static_cast<int>(size), depth,
-                    packed_a + (m - m0) * blocking.k);
-          m += size;
-        }
-      }
+      const float* packed_a = args.packed_a != nullptr ? args.packed_a + m_total * k0 : args.scratch;
+      if (args.packed_a == nullptr && !direct && !args.a_transposed)
+        pack_block(args, m0, groups, k0, depth, args.scratch);
       for (int64_t p = panel_begin; p < panel_end; ++p) {
         const int64_t n = p * kPanel;
         Slice s;
@@ -304,6 +322,8 @@ void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_be
           next = args.b + ((p + 1) * args.k + k0) * kPanel;
         } else if (b_packed && !s.last) {
           next = args.b + (panel_begin * args.k + k0 + depth) * kPanel;
+        } else if (b_packed && panel_end < args.panels_ahead) {
+          next = args.b + panel_end * args.k * kPanel;
         }
         const int64_t step = next == nullptr ? 0 : kPanel * static_cast<int64_t>(sizeof(float)) / groups.count;
         s.ahead = {reinterpret_cast<const char*>(next == nullptr ? s.b : next), step, 0};
@@ -321,7 +341,7 @@ void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_be
           } else if (args.a_transposed) {
             tile_of<true>(r, args, s, {args.a + k0 * args.lda + m, args.lda}, m, n);
           } else {
-            tile_of<true>(r, args, s, {packed_a + (m - m0) * blocking.k, size}, m, n);
+            tile_of<true>(r, args, s, {packed_a + (m - m0) * depth, size}, m, n);
           }
           m += size;
         }
@@ -333,7 +353,8 @@ void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_be
 }  // namespace
 
 const MatmulKernels& matmul_table() {
-  static constexpr MatmulKernels kTable = {kPanel, kTileRows, kSmallRows, &scratch_floats, &pack_b, &gemm};
+  static constexpr MatmulKernels kTable = {kPanel, kTileRows, kSmallRows, &scratch_floats, &packed_a_floats,
+                                           &pack_a, &pack_b, &gemm};
   return kTable;
 }
 

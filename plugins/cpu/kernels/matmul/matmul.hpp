@@ -38,6 +38,10 @@ struct GemmArgs {
   // Added to m * ldc + n where tensor operands are read.
   int64_t operand_offset = 0;
   float* scratch = nullptr;  // scratch_floats(rows of the call, k), 64-byte aligned
+  // The rows of the call as pack_a wrote them, so that calls over other panels need not copy A again; or null.
+  const float* packed_a = nullptr;
+  // The thread goes on with the panels behind panel_end up to this one, so that the first of them is fetched ahead.
+  int64_t panels_ahead = 0;
 };
 
 struct MatmulKernels {
@@ -47,6 +51,11 @@ struct MatmulKernels {
 
   // Enough for a call over m rows or fewer.
   int64_t (*scratch_floats)(int64_t m, int64_t k);
+  // Of A's rows when calls over `panels` panels each should share one copy of them, 0 where they should not: A is read
+  // where it lies, or a copy would not stay near. From args: lda, a_transposed and k.
+  int64_t (*packed_a_floats)(const GemmArgs& args, int64_t m, int64_t panels);
+  // Rows [m_begin, m_end) of A to dst, 64-byte aligned.
+  void (*pack_a)(const GemmArgs& args, int64_t m_begin, int64_t m_end, float* dst);
   // Packs panels [panel_begin, panel_end) of B to their places in dst, which holds
   // ceil(n / panel) * panel * k floats. b_transposed: b[n * ldb + k] instead of b[k * ldb + n].
   void (*pack_b)(const float* b, int64_t ldb, bool b_transposed, int64_t k, int64_t n, float* dst, int64_t panel_begin,
