@@ -183,12 +183,22 @@ class CpuRequest final : public plugin::RequestState {
         values.push_back(index < 0 ? *ir::constant_of(*then.graph, node.inputs[input])
                                    : boundary[static_cast<size_t>(index)]);
       }
+      const auto result = [&](size_t output, element::Type type, const ir::Dims& extents) -> void* {
+        const auto shown = result_of(then, i, output);
+        return shown == then.results_of_frontier.end() ? nullptr : sink(shown->result, type, extents);
+      };
       if (node.bodies.empty())
-        computed.push_back(run_frontier(node, values, context));
+        computed.push_back(run_frontier(node, values, result, context));
       else
         computed.push_back(run_control_flow(node, then.bodies[i], values, context));
       if (context.cancelled.load(std::memory_order_relaxed)) return;
     }
+    for (auto shown = then.results_of_frontier.begin(); shown != then.results_of_frontier.end(); ++shown) {
+      if (shown == result_of(then, shown->index, shown->output)) continue;  // it is where it was computed
+      const ir::TensorView& value = computed[shown->index][shown->output].view;
+      copy_value(value, sink(shown->result, value.type, value.dims));
+    }
+    if (then.results_after.empty()) return;
     std::vector<ir::TensorView> rest_inputs;
     std::vector<ir::Dims> dims;
     for (const RestInput& source : then.rest_inputs) {
@@ -202,27 +212,37 @@ class CpuRequest final : public plugin::RequestState {
     run(*then.rest->stage(dims, context.arena), rest_inputs, mapped, context);
   }
 
+  /// The first result of the model that is this output of a frontier op.
+  static std::vector<FrontierResult>::const_iterator result_of(const Continuation& then, size_t index, size_t output) {
+    return std::find_if(
+        then.results_of_frontier.begin(), then.results_of_frontier.end(),
+        [&](const FrontierResult& shown) { return shown.index == index && shown.output == output; });
+  }
+
   std::vector<ir::Constant> run_frontier(const ir::Node& node, const std::vector<ir::Constant>& values,
-                                         const plugin::RunContext& context) {
+                                         ResultMemory memory_of_result, const plugin::RunContext& context) {
     std::vector<size_t> given;
     const auto plan = plan_of_frontier_op(node, values, compiled_->common, context.arena, given);
-    if (!plan) return run_reference(node, values, context);
+    if (!plan) return run_reference(node, values, memory_of_result, context);
     PlanState state(plan, context.arena);
     for (size_t i = 0; i < given.size(); ++i) state.bind_input(i, values[given[i]].view.data);
     std::vector<ir::Constant> results;
     for (const TensorDesc& result : plan->outputs) {
-      auto buffer = memory_.get(result.type, result.count());
-      state.bind_output(results.size(), buffer.get());
-      results.push_back({{result.type, result.dims, buffer.get()}, buffer});
+      const size_t i = results.size();
+      void* data = memory_of_result(i, result.type, result.dims);
+      const auto buffer = data ? nullptr : memory_.get(result.type, result.count());
+      if (buffer) data = buffer.get();
+      state.bind_output(i, data);
+      results.push_back({{result.type, result.dims, data}, buffer});
     }
     run_plan(state, context);
     return results;
   }
 
   std::vector<ir::Constant> run_reference(const ir::Node& node, const std::vector<ir::Constant>& values,
-                                          const plugin::RunContext& context) {
+                                          ResultMemory memory_of_result, const plugin::RunContext& context) {
     const auto begin = std::chrono::steady_clock::now();
-    std::vector<ir::Constant> results = run_frontier_op(node, values, context.arena, memory_);
+    std::vector<ir::Constant> results = run_frontier_op(node, values, context.arena, memory_, memory_of_result);
     if (!profiling_) return results;
     const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin;
     // The body of a loop runs again and again: one entry with the sum. Another body may have a layer of that name.

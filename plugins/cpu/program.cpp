@@ -1,13 +1,17 @@
 #include "plugins/cpu/program.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
+#include <optional>
+#include <string>
 #include <unordered_set>
 
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
 #include "ir/graph/order.hpp"
 #include "ops/reference/parallel.hpp"
+#include "ops/reference/results.hpp"
 #include "ops/registry.hpp"
 #include "ops/run_reference.hpp"
 
@@ -123,15 +127,27 @@ class Splitter {
     return compile_plan(bound_graph(std::move(before), inputs), common_.weights, common_.options, arena_);
   }
 
+  /// The frontier op without bodies that a result shows; none if there is something between.
+  std::optional<size_t> frontier_op_of(ir::NodeId result) const {
+    const ir::NodeId source = graph_->node(result).inputs[0].node;
+    const auto found = std::find(then_->frontier.begin(), then_->frontier.end(), source);
+    if (found == then_->frontier.end() || !graph_->node(source).bodies.empty()) return std::nullopt;
+    return static_cast<size_t>(found - then_->frontier.begin());
+  }
+
   /// Parameters: what the unknown part reads. The frontier ops are gone, their outputs are parameters.
   std::unique_ptr<ir::Graph> graph_after() {
     auto after = graph_->clone();
     const std::vector<ir::NodeId> old_parameters = after->parameters(), results = after->results();
     for (size_t i = 0; i < results.size(); ++i) {
-      if (is_known(results[i]))
+      if (is_known(results[i])) {
         after->erase(results[i]);
-      else
+      } else if (const auto op = frontier_op_of(results[i])) {
+        then_->results_of_frontier.push_back({i, *op, static_cast<size_t>(after->node(results[i]).inputs[0].output)});
+        after->erase(results[i]);
+      } else {
         then_->results_after.push_back(i);
+      }
     }
     const auto replace = [&](ir::Value value, RestInput source) {
       std::vector<ir::Use> uses;
@@ -186,6 +202,57 @@ class OwnConstants {
   std::unordered_set<const void*> seen_;
   size_t bytes_ = 0;
 };
+
+struct BoundedOutput {
+  element::Type type;
+  ir::Dims bounds;
+  bool is_exact;  // else the op finds its extents
+};
+
+/// The outputs of a node for these inputs, of which those of more than `most_known` bytes count as unknown. Empty where
+/// an output has no bound.
+std::vector<BoundedOutput> bounds_of_outputs(const ir::Node& node, const std::vector<ir::Constant>& inputs,
+                                             size_t most_known) {
+  ir::Graph graph;
+  std::vector<ir::Value> values;
+  for (const ir::Constant& input : inputs) {
+    if (input.view.type == element::string || input.view.bytes() <= most_known) {
+      values.push_back({graph.add_constant(builtin(ir::kConstType), {}, input), 0});
+      continue;
+    }
+    const PartialShape shape(ir::to_shape(input.view.dims));
+    const ir::NodeId id = graph.add(builtin(ir::kParameterType), {},
+                                    ir::make_attributes_of(ir::ParameterAttrs{shape, input.view.type}));
+    graph.node(id).outputs[0].type = input.view.type;
+    graph.node(id).outputs[0].shape = shape;
+    values.push_back({id, 0});
+  }
+  const ir::NodeId id = graph.add(*node.schema, node.name, node.attributes->clone(), std::move(values));
+  graph.node(id).origin = node.origin;
+  ir::KnownValues known(graph);
+  std::vector<BoundedOutput> outputs;
+  for (const ir::PortType& port : ir::infer_node(graph, id, known)) {
+    ir::Dims bounds;
+    for (const Dimension& d : port.shape.rank().is_static() ? port.shape : PartialShape{Dimension::dynamic()})
+      bounds.push_back(d.has_upper_bound() ? d.get_max_length() : -1);
+    if (port.type.is_dynamic() || std::find(bounds.begin(), bounds.end(), -1) != bounds.end()) {
+      if (most_known < SIZE_MAX) return {};
+      throw_error(ErrorCode::not_implemented, node.describe(), ": an output of type and shape ", port.type, port.shape,
+                  " has no bound even when its inputs are known; the CPU device cannot run it yet");
+    }
+    outputs.push_back({port.type, std::move(bounds), port.shape.is_static()});
+  }
+  return outputs;
+}
+
+/// Exception when even now an output has no bound.
+std::vector<BoundedOutput> bounds_of_outputs(const ir::Node& node, const std::vector<ir::Constant>& inputs) {
+  // Sizes follow from small values as a rule; to look at large ones for them, as NonZero's inference does, takes as
+  // long as the op itself. Where results have a bound without, the op finds their sizes as it runs.
+  constexpr size_t kSmall = 4096;
+  std::vector<BoundedOutput> outputs = bounds_of_outputs(node, inputs, kSmall);
+  return outputs.empty() ? bounds_of_outputs(node, inputs, SIZE_MAX) : outputs;
+}
 
 /// What a node takes, with its attributes, ports and uses, in a graph that is kept.
 constexpr size_t kNodeBytes = 1536;
@@ -291,39 +358,57 @@ std::shared_ptr<const Plan> plan_of_frontier_op(const ir::Node& node, const std:
 }
 
 std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs,
-                                          const parallel::Arena& arena, SpareBuffers& memory) {
-  ir::Graph graph;
-  std::vector<ir::Value> values;
+                                          const parallel::Arena& arena, SpareBuffers& memory, ResultMemory result) {
   std::vector<ir::TensorView> views;
-  for (const ir::Constant& input : inputs) {
-    values.push_back({graph.add_constant(builtin(ir::kConstType), {}, input), 0});
-    views.push_back(input.view);
-  }
-  const ir::NodeId id = graph.add(*node.schema, node.name, node.attributes->clone(), std::move(values));
-  graph.node(id).origin = node.origin;
-  ir::KnownValues known(graph);
+  for (const ir::Constant& input : inputs) views.push_back(input.view);
   std::vector<ir::MutableTensorView> outputs;
   std::vector<std::shared_ptr<void>> buffers;
-  for (const ir::PortType& port : ir::infer_node(graph, id, known)) {
-    ir::Dims bounds;
-    for (const Dimension& d : port.shape.rank().is_static() ? port.shape : PartialShape{Dimension::dynamic()})
-      bounds.push_back(d.has_upper_bound() ? d.get_max_length() : -1);
-    if (port.type.is_dynamic() || std::find(bounds.begin(), bounds.end(), -1) != bounds.end())
-      throw_error(ErrorCode::not_implemented, node.describe(), ": an output of type and shape ", port.type, port.shape,
-                  " has no bound even when its inputs are known; the CPU device cannot run it yet");
-    buffers.push_back(memory.get(port.type, ir::element_count(bounds)));
-    outputs.push_back({port.type, std::move(bounds), buffers.back().get()});
+  std::vector<bool> asked;  // for memory of a result, which may be null for no elements
+  const std::vector<BoundedOutput> bounded = bounds_of_outputs(node, inputs);
+  for (const BoundedOutput& output : bounded) {
+    outputs.push_back({output.type, output.bounds, nullptr});
+    if (output.is_exact) outputs.back().data = result(outputs.size() - 1, output.type, output.bounds);
+    asked.push_back(output.is_exact);
+    const bool placed = outputs.back().data != nullptr;
+    buffers.push_back(placed ? nullptr : memory.get(output.type, ir::element_count(output.bounds)));
+    if (!placed) outputs.back().data = buffers.back().get();
   }
   const auto shared_out = [&](int64_t tasks, FunctionRef<void(int64_t)> body) { arena.parallel_for(tasks, body); };
   const ops::reference::LentThreads::Loop loop(shared_out);
   const ops::reference::LentThreads lend(loop);
+  // Those that run_reference() widens are not among `outputs`.
+  const auto place = [&](const ir::MutableTensorView& output) -> void* {
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (&output == &outputs[i] && !asked[i]) {
+        asked[i] = true;
+        return result(i, output.type, output.dims);
+      }
+    return nullptr;
+  };
+  const ops::reference::LentResults::Give give(place);
+  const ops::reference::LentResults lend_results(give);
   with_context([&] { return node.describe(); },
                [&] {
                  ops::run_reference(*node.schema, {*node.attributes, views, outputs});
                });
   std::vector<ir::Constant> results;
-  for (size_t i = 0; i < outputs.size(); ++i) results.push_back({outputs[i], buffers[i]});
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!asked[i])
+      if (void* const data = result(i, outputs[i].type, outputs[i].dims)) {
+        copy_value(outputs[i], data);
+        outputs[i].data = data;
+      }
+    results.push_back({outputs[i], buffers[i]});
+  }
   return results;
+}
+
+void copy_value(const ir::TensorView& from, void* to) {
+  const auto count = static_cast<size_t>(from.count());
+  if (from.type == element::string)
+    std::copy_n(static_cast<const std::string*>(from.data), count, static_cast<std::string*>(to));
+  else if (count > 0)
+    std::memcpy(to, from.data, from.bytes());
 }
 
 }  // namespace terroir::cpu

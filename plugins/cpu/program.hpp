@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/base/aligned_buffer.hpp"
+#include "ir/base/function_ref.hpp"
 #include "ir/graph/graph.hpp"
 #include "plugins/cpu/compile.hpp"
 #include "plugins/cpu/spare_buffers.hpp"
@@ -27,6 +28,13 @@ struct RestInput {
   size_t output = 0;  // of the frontier op
 };
 
+/// A model result that is an output of a frontier op.
+struct FrontierResult {
+  size_t result = 0;  // of the model
+  size_t index = 0;   // of the frontier op
+  size_t output = 0;
+};
+
 /// What has to happen after a plan whose graph goes on with sizes unknown until then.
 struct Continuation {
   std::unique_ptr<const ir::Graph> graph;  // owner of the frontier ops
@@ -40,6 +48,8 @@ struct Continuation {
   std::vector<std::vector<int>> frontier_inputs;
   /// Model results that the plan's first results are, in order; then come the boundary values that it computes.
   std::vector<size_t> results_before;
+  /// Results that frontier ops without bodies give; they are nothing of the rest's.
+  std::vector<FrontierResult> results_of_frontier;
   std::vector<RestInput> rest_inputs;
   std::vector<size_t> results_after;  // model results that the rest's results are, in order
   std::shared_ptr<Program> rest;
@@ -98,10 +108,16 @@ std::shared_ptr<const Plan> plan_of_frontier_op(const ir::Node& node, const std:
                                                 Common& common, const parallel::Arena& arena,
                                                 std::vector<size_t>& given);
 
+/// The elements of a value, texts too, to memory of its size.
+void copy_value(const ir::TensorView& from, void* to);
+
+/// Memory for an output of a frontier op that is a result of the model; null for others. Asked once for each.
+using ResultMemory = FunctionRef<void*(size_t output, element::Type type, const ir::Dims& dims)>;
+
 /// One frontier op over values that are known now: infers its sizes from them and runs its reference, on the arena's
-/// threads where that shares out its work.
+/// threads where that shares out its work. Outputs for which `result` has memory are there when it returns.
 /// Exception with the layer's name when the op refuses, or when even now its sizes have no bound.
 std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs,
-                                          const parallel::Arena& arena, SpareBuffers& memory);
+                                          const parallel::Arena& arena, SpareBuffers& memory, ResultMemory result);
 
 }  // namespace terroir::cpu

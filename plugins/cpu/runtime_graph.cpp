@@ -169,7 +169,9 @@ class Writer {
                                 ? ir::Value{frontier[source.index], static_cast<int32_t>(source.output)}
                                 : boundary.at(source.index));
     const std::vector<ir::Value> after = append(*then.rest, rest_inputs);
-    std::vector<ir::Value> results(own + after.size());
+    std::vector<ir::Value> results(own + then.results_of_frontier.size() + after.size());
+    for (const FrontierResult& shown : then.results_of_frontier)
+      results.at(shown.result) = {frontier[shown.index], static_cast<int32_t>(shown.output)};
     for (size_t i = 0; i < own; ++i) results.at(then.results_before[i]) = before[i];
     for (size_t i = 0; i < after.size(); ++i) results.at(then.results_after[i]) = after[i];
     return results;

@@ -70,6 +70,54 @@ TEST(CpuDynamic, TwoCutsBehindEachOther) {
   expect_same_as_interpreter(m.graph(), sets);
 }
 
+// What ends a plan may be a result, several times, and be read behind it as well.
+TEST(CpuDynamic, ResultsOfACut) {
+  GraphMaker m;
+  auto x = m.input({3, 4});
+  auto found = m.op("NonZero", {m.op("ReLU", {x})}, {{"output_type", "i32"}});
+  m.result(found);
+  m.result(m.op("Sigmoid", {x}));
+  m.result(m.op("Add", {found, found}));
+  m.result(found);
+  const ir::Value unique = m.op("Unique", {m.op("Floor", {m.op("Multiply", {x, m.scalar(3)})})},
+                                {{"index_element_type", "i64"}, {"count_element_type", "i32"}, {"sorted", "true"}});
+  for (int32_t output : {3, 0, 2}) m.result({unique.node, output});
+  const Sets sets = {{random_tensor({3, 4}, 1)}, {random_tensor({3, 4}, 2)}, {random_tensor({3, 4}, 3, 0)}};
+  expect_same_as_interpreter(m.graph(), sets);
+}
+
+// Their elements are widened, or written as they are found: the size is known only behind that.
+TEST(CpuDynamic, ResultsOfACutThatAreMoved) {
+  GraphMaker m;
+  auto x = m.input({6});
+  auto values = m.op("Convert", {m.op("Round", {m.op("Multiply", {x, m.scalar(5)})}, {{"mode", "half_to_even"}})},
+                     {{"destination_type", "i4"}});
+  const ir::Value unique = m.op("Unique", {values}, {{"sorted", "false"}});
+  for (int32_t output = 0; output < 4; ++output) m.result({unique.node, output});
+  auto places = m.op("Concat", {m.op("Unsqueeze", {m.input({6}, element::i64), m.integers({1})}),
+                                m.op("Unsqueeze", {m.integers({0, 1, 2, 0, 1, 2}), m.integers({1})})},
+                     {{"axis", "1"}});
+  const ir::Value filled = m.op("SparseFillEmptyRows", {x, m.integers({8, 3}), places, m.scalar(7)});
+  for (int32_t output = 0; output < 3; ++output) m.result({filled.node, output});
+  Sets sets;
+  for (const int64_t step : {0, 1}) {
+    HostTensor rows(element::i64, {6});
+    for (int64_t i = 0; i < 6; ++i) rows.writable().as<int64_t>()[i] = 1 + i * step;
+    sets.push_back({random_tensor({6}, static_cast<int>(step)), rows});
+  }
+  expect_same_as_interpreter(m.graph(), sets);
+}
+
+// A size that follows from large values only: they have to be looked at.
+TEST(CpuDynamic, SizesThatDependOnManyValues) {
+  GraphMaker m;
+  const int64_t count = 2000;
+  m.result(m.op("SegmentMax", {m.input({count}), m.input({count}, element::i64)}, {{"fill_mode", "ZERO"}}));
+  HostTensor ids(element::i64, {count});
+  for (int64_t i = 0; i < count; ++i) ids.writable().as<int64_t>()[i] = i / 3;
+  expect_same_as_interpreter(m.graph(), Sets{{random_tensor({count}, 1), ids}});
+}
+
 TEST(CpuDynamic, OrderAndTargetOfARun) {
   GraphMaker m;
   auto x = m.input({2, 3, 4});

@@ -157,6 +157,18 @@ TEST(StageCache, InputsReadBehindACutAreNotCopied) {
   EXPECT_NE(std::find(stage->then->boundary.begin(), stage->then->boundary.end(), 0), stage->then->boundary.end());
 }
 
+TEST(StageCache, ResultsOfACutAreNotCopied) {
+  GraphMaker m;
+  auto found = m.op("NonZero", {m.op("ReLU", {m.input(PartialShape("6"))})}, {{"output_type", "i64"}});
+  m.result(found);
+  m.result(m.op("Squeeze", {found, m.integers({0})}));
+  Compiled model(m.graph(), 8 * kLeast);
+  const Continuation& then = *model.stage({6})->then;
+  ASSERT_EQ(then.results_of_frontier.size(), 1u);
+  EXPECT_EQ(then.results_of_frontier[0].result, 0u);
+  EXPECT_EQ(then.results_after, std::vector<size_t>{1});
+}
+
 TEST(StageCache, PlansOfBodiesCount) {
   GraphMaker body;
   auto carried = body.input(PartialShape("?"));

@@ -8,6 +8,7 @@
 #include "ops/reference/detection/kept_boxes.hpp"
 #include "ops/reference/detection/nms.hpp"
 #include "ops/reference/floats.hpp"
+#include "ops/reference/results.hpp"
 
 namespace terroir::ops::reference {
 namespace {
@@ -195,8 +196,8 @@ void write(const ir::EvalContext& ctx, const std::vector<Found>& found, const st
     values.insert(values.end(), box.corners, box.corners + 4);
     indices.push_back(flat(box));
   }
-  ctx.outputs[0].dims = {rows, 6};
-  ctx.outputs[1].dims = {rows, 1};
+  settle(ctx, 0, {rows, 6});
+  settle(ctx, 1, {rows, 1});
   from_floats(values, ctx.outputs[0], op);
   from_indices(indices, ctx.outputs[1]);
   from_indices(per_item, ctx.outputs[2]);

@@ -3,6 +3,7 @@
 #include "ops/reference/detection/box_refinement.hpp"
 #include "ops/reference/detection/detectron.hpp"
 #include "ops/reference/floats.hpp"
+#include "ops/reference/results.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops::reference {
@@ -137,8 +138,8 @@ void generate_proposals(const ir::EvalContext& ctx, const GenerateProposalsParam
   const auto rows = static_cast<int64_t>(best.size());
   if (ctx.outputs[0].count() < rows * 4 || ctx.outputs[1].count() < rows || ctx.outputs[2].count() != dims[0])
     throw_error(ErrorCode::shape_mismatch, kOp, ": the outputs have no room for ", rows, " boxes");
-  ctx.outputs[0].dims = {rows, 4};
-  ctx.outputs[1].dims = {rows};
+  settle(ctx, 0, {rows, 4});
+  settle(ctx, 1, {rows});
   from_floats(corners, ctx.outputs[0], kOp);
   from_floats(best, ctx.outputs[1], kOp);
   from_indices(counts, ctx.outputs[2]);

@@ -10,6 +10,7 @@
 #include "ops/reference/detection/kept_boxes.hpp"
 #include "ops/reference/detection/nms.hpp"
 #include "ops/reference/floats.hpp"
+#include "ops/reference/results.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops::reference {
@@ -302,10 +303,10 @@ void non_max_suppression(const ir::EvalContext& ctx, const NonMaxSuppressionPara
     triplets[at + 1] = static_cast<float>(box.label);
     triplets[at + 2] = box.score;
   }
-  ctx.outputs[0].dims = {rows, 3};
+  settle(ctx, 0, {rows, 3});
   from_indices(indices, ctx.outputs[0]);
   if (ctx.outputs.size() < 3) return;
-  ctx.outputs[1].dims = {rows, 3};
+  settle(ctx, 1, {rows, 3});
   from_floats(triplets, ctx.outputs[1], kOp);
   from_indices({kept}, ctx.outputs[2]);
 }

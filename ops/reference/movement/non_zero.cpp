@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ops/reference/parallel.hpp"
+#include "ops/reference/results.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops::reference {
@@ -156,7 +157,7 @@ void non_zero(const ir::EvalContext& ctx) {
   if (output.count() < ir::element_count(wanted))
     throw_error(ErrorCode::shape_mismatch, "NonZero: the output has room for ", output.dims, ", but ", wanted,
                 " is needed");
-  output.dims = wanted;
+  settle(ctx, 0, wanted);
   if (output.type == element::i64)
     store_positions(found, dims, data.count(), output.as<int64_t>());
   else

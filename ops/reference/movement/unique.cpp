@@ -8,6 +8,7 @@
 #include "ops/reference/dispatch.hpp"
 #include "ops/reference/element_copy.hpp"
 #include "ops/reference/floats.hpp"
+#include "ops/reference/results.hpp"
 #include "ops/reference/sort/radix.hpp"
 #include "ops/shape/inputs.hpp"
 
@@ -164,9 +165,9 @@ void unique(const ir::EvalContext& ctx, bool sorted) {
   if (ctx.outputs[0].count() < ir::element_count(wanted) || ctx.outputs[1].count() < found ||
       ctx.outputs[2].count() != slices.count || ctx.outputs[3].count() < found)
     throw_error(ErrorCode::shape_mismatch, kOp, ": the outputs have no room for ", wanted);
-  ctx.outputs[0].dims = wanted;
-  ctx.outputs[1].dims = {found};
-  ctx.outputs[3].dims = {found};
+  settle(ctx, 0, wanted);
+  settle(ctx, 1, {found});
+  settle(ctx, 3, {found});
   if (slices.length() == 1 && data.type.bitwidth() == 32)
     pick<uint32_t>(data.data, groups.first, ctx.outputs[0].data);
   else if (slices.length() == 1 && data.type.bitwidth() == 64)
