@@ -1,5 +1,6 @@
 #include "ops/reference/detection/detectron.hpp"
 
+#include <cstring>
 #include <deque>
 
 #include "ir/base/error.hpp"
@@ -12,6 +13,9 @@
 
 namespace terroir::ops::reference {
 namespace {
+
+/// x and y of two corners, added at once.
+using Corners [[gnu::vector_size(16)]] = float;
 
 template <class... Parts>
 void require(bool right, const Parts&... parts) {
@@ -61,7 +65,13 @@ void prior_grid_generator(const ir::EvalContext& ctx, const PriorGridParams& par
     const float shift_y = step_y * (static_cast<float>(y) + 0.5f);
     for (int64_t x = 0; x < columns; ++x) {
       const float shift_x = step_x * (static_cast<float>(x) + 0.5f);
-      for (size_t i = 0; i < priors.size(); ++i) *to++ = priors[i] + (i % 2 == 0 ? shift_x : shift_y);
+      const Corners shift = {shift_x, shift_y, shift_x, shift_y};
+      for (const float* prior = priors.data(); prior < priors.data() + priors.size(); prior += 4, to += 4) {
+        Corners corners;
+        std::memcpy(&corners, prior, sizeof(corners));
+        corners += shift;
+        std::memcpy(to, &corners, sizeof(corners));
+      }
     }
   });
   result.store();
