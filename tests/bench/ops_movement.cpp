@@ -67,6 +67,7 @@ OpRows repeats() {
 OpRows transposes() {
   return {
       {"Transpose/nchw_to_nhwc", "Transpose", "opset1", {}, {tensor(kImage), integers({0, 2, 3, 1})}},
+      {"Transpose/large_map", "Transpose", "opset1", {}, {tensor({1, 64, 400, 400}), integers({0, 2, 3, 1})}},
       {"Transpose/heads", "Transpose", "opset1", {}, {tensor({1, 512, 12, 64}), integers({0, 2, 1, 3})}},
       {"Transpose/u8_nhwc_to_nchw",
        "Transpose",

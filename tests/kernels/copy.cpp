@@ -89,7 +89,8 @@ TEST_P(Copy, Permutations) {
   const std::vector<std::vector<int64_t>> shapes = {{5},          {2, 131},     {67, 3},        {17, 33}, {3, 2, 18},
                                                     {2, 4, 9, 5}, {1, 7, 1, 4}, {64, 65},       {5, 131}, {70, 7},
                                                     {6, 67},      {4, 40},      {2, 3, 2, 2, 3}};
-  const cpu::TileKernels tiles{cpu::reorder_kernels(isa()).transpose_2d, cpu::image_kernels(isa()).split_pixels};
+  const cpu::ReorderKernels& kernels = cpu::reorder_kernels(isa());
+  const cpu::TileKernels tiles{kernels.transpose_2d, kernels.stream_2d, cpu::image_kernels(isa()).split_pixels};
   for (const int64_t bytes : {1, 2, 3, 4, 8, 16}) {
     for (const auto& shape : shapes) {
       std::vector<size_t> order(shape.size());
@@ -98,6 +99,15 @@ TEST_P(Copy, Permutations) {
       while (std::next_permutation(order.begin(), order.end()));
     }
   }
+}
+
+// Of whole cache lines, and of lines that begin within them.
+TEST_P(Copy, LargePermutations) {
+  const cpu::ReorderKernels& kernels = cpu::reorder_kernels(isa());
+  const cpu::TileKernels tiles{kernels.transpose_2d, kernels.stream_2d, nullptr};
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{96, 22000}, {22000, 96}, {3, 330, 2200}})
+    check(permuted(shape, shape.size() == 2 ? std::vector<size_t>{1, 0} : std::vector<size_t>{0, 2, 1}, 4), 4, tiles,
+          false);
 }
 
 TEST_P(Copy, AxesThatRepeatSkipAndRunBackwards) {

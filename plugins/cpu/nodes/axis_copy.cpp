@@ -141,7 +141,10 @@ std::unique_ptr<const Executor> create_axis_copy(const NodeContext& context, con
   return std::make_unique<CopyExecutor>(std::move(plans), copy.fill, std::string(name) + "_" + layout.name());
 }
 
-TileKernels tile_kernels(Isa isa) { return {reorder_kernels(isa).transpose_2d, image_kernels(isa).split_pixels}; }
+TileKernels tile_kernels(Isa isa) {
+  const ReorderKernels& kernels = reorder_kernels(isa);
+  return {kernels.transpose_2d, kernels.stream_2d, image_kernels(isa).split_pixels};
+}
 
 Proposal propose_plain_copy(const NodeContext& context, const std::vector<CopyPlan>& plans) {
   if (!is_bytewise(context.inputs[0])) return not_bytewise();

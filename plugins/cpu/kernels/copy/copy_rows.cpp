@@ -232,6 +232,21 @@ void copy_squares(const char* src, int64_t src_step, char* dst, int64_t dst_step
   }
 }
 
+/// Columns of the source whose rows are side by side in the destination. Where these do not begin with cache lines, a
+/// tile in the first cache is copied on in one go: its pieces would each read the lines that they share.
+constexpr int64_t kStagedWords = 4096, kMostStaged = 256;
+
+void copy_staged(const char* src, int64_t src_step, char* dst, int64_t rows, int64_t columns, Transpose4 transpose) {
+  constexpr int64_t kLine = 16;
+  alignas(64) float tile[kStagedWords];
+  const int64_t step = kStagedWords / rows / kLine * kLine;
+  for (int64_t c = 0; c < columns; c += step) {
+    const int64_t n = std::min(step, columns - c);
+    transpose(reinterpret_cast<const float*>(src + 4 * c), src_step / 4, tile, rows, rows, n, rows);
+    std::memcpy(dst + 4 * c * rows, tile, static_cast<size_t>(4 * n * rows));
+  }
+}
+
 // Of strided reads that come again to the same cache lines for the next column.
 constexpr int64_t kChunkBytes = 16384;
 // Of filling, where the way that it is done pays.
@@ -318,8 +333,12 @@ void copy_tile(const char* src, int64_t src_step, char* dst, int64_t dst_step, i
   } else if (rows < kFew) {
     for (int64_t r = 0; r < rows; ++r) copy_units(src + r * src_step, unit, dst + r * unit, dst_step, unit, columns);
   } else if (unit == 4 && kernels.transpose && src_step % 4 == 0 && dst_step % 4 == 0) {
-    kernels.transpose(reinterpret_cast<const float*>(src), src_step / 4, reinterpret_cast<float*>(dst), dst_step / 4,
-                      rows, columns, rows);
+    // 16: rows of whole cache lines.
+    if (dst_step == rows * unit && rows % 16 != 0 && rows <= kMostStaged)
+      copy_staged(src, src_step, dst, rows, columns, kernels.transpose);
+    else
+      kernels.transpose(reinterpret_cast<const float*>(src), src_step / 4, reinterpret_cast<float*>(dst), dst_step / 4,
+                        rows, columns, rows);
   } else {
     with_word(unit, [&]<class W>(Tag<W>) {
       if constexpr (std::is_integral_v<W>) copy_squares<W>(src, src_step, dst, dst_step, rows, columns);

@@ -15,6 +15,7 @@ using SplitPixels = void (*)(const uint8_t* src, uint8_t* dst, int64_t plane, in
 /// Tiles for which an instruction set has more than 16-byte vectors; null where it has not.
 struct TileKernels {
   Transpose4 transpose = nullptr;
+  Transpose4 stream = nullptr;  // the same past the caches
   SplitPixels split = nullptr;
 };
 

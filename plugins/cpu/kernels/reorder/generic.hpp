@@ -87,10 +87,12 @@ TERROIR_INLINE void stream_square(const float* src, int64_t src_stride, float* d
     for (int64_t r = 0; r < kLine; r += kLanes) stream(dst + c * dst_stride + r, loadu(square + c * kLine + r));
 }
 
-// As transpose_2d, past the caches: for results that would push each other out of them. Columns of dst begin with a
-// cache line.
-void stream_transposed(const float* src, int64_t src_stride, float* dst, int64_t dst_stride, int64_t rows,
-                       int64_t columns) {
+// As transpose_2d, past the caches: for results that would push each other out of them. Columns of dst have to begin
+// with a cache line for that.
+void stream_2d(const float* src, int64_t src_stride, float* dst, int64_t dst_stride, int64_t rows, int64_t columns,
+               int64_t padded_rows) {
+  if (dst_stride % kLine != 0 || reinterpret_cast<uintptr_t>(dst) % (4 * kLine) != 0 || padded_rows != rows)
+    return transpose_2d(src, src_stride, dst, dst_stride, rows, columns, padded_rows);
   // Rows on pages of their own are not fetched ahead by the processor: the next kLine of them are, in turns with the
   // squares. A band of more columns asks more of the tables of pages that are written.
   constexpr int64_t kBand = 8 * kLine;
@@ -162,19 +164,13 @@ void reorder_piece(const ReorderArgs& a, int64_t n, int64_t c0, int64_t c1, int6
     const bool plain_in = a.src_format == ImageFormat::plain, plain_out = a.dst_format == ImageFormat::plain;
     const int64_t src_stride = plain_in ? a.s : from_blocked ? a.src_block : a.c;
     const int64_t dst_stride = plain_out ? a.s : to_blocked ? a.dst_block : a.c;
-    const auto transposed = [&](int64_t rows, int64_t columns, int64_t padded_rows) {
-      const bool on_lines = dst_stride % kLine == 0 && reinterpret_cast<uintptr_t>(dst) % (4 * kLine) == 0;
-      if (a.streamed && on_lines && padded_rows == rows)
-        stream_transposed(src, src_stride, dst, dst_stride, rows, columns);
-      else
-        transpose_2d(src, src_stride, dst, dst_stride, rows, columns, padded_rows);
-    };
+    const auto transposed = a.streamed ? &stream_2d : &transpose_2d;
     if (plain_in && plain_out) {
       copy_2d(src, src_stride, dst, dst_stride, valid, positions, positions);
     } else if (plain_in) {
-      transposed(valid, positions, padded);
+      transposed(src, src_stride, dst, dst_stride, valid, positions, padded);
     } else if (plain_out) {
-      transposed(positions, valid, positions);
+      transposed(src, src_stride, dst, dst_stride, positions, valid, positions);
     } else {
       copy_2d(src, src_stride, dst, dst_stride, positions, valid, padded);
     }
@@ -197,7 +193,7 @@ void reorder(const ReorderArgs& a, int64_t item_begin, int64_t item_end) {
 }  // namespace
 
 const ReorderKernels& reorder_table() {
-  static constexpr ReorderKernels kTable = {&reorder_items, &reorder, &transpose_2d, &copy_2d};
+  static constexpr ReorderKernels kTable = {&reorder_items, &reorder, &transpose_2d, &stream_2d, &copy_2d};
   return kTable;
 }
 
