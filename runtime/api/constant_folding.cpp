@@ -15,6 +15,7 @@ bool pass::ConstantFolding::run_on_model(const std::shared_ptr<Model>& model) {
   if (reports.empty() || reports.front().edits == 0) return false;
   state.graph = std::move(graph);
   state.rewired = state.has_spare_layers = false;
+  state.changed.clear();
   return true;
 }
 

@@ -1,9 +1,11 @@
 #include "terroir/op/control_flow.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
+#include "ops/shape/axis_parts.hpp"
 #include "runtime/api/draft.hpp"
 
 namespace terroir {
@@ -159,6 +161,129 @@ std::shared_ptr<Model> MultiSubGraphOp::get_body(const char* role) const {
   for (const ir::Body& body : detail::NodeAccess::node(*this).bodies)
     if (body.role == role) return detail::ModelAccess::make(body.graph->clone());
   return nullptr;
+}
+
+namespace {
+
+const ir::Body& body_at(const Node& layer, size_t index) {
+  const ir::Node& node = detail::NodeAccess::node(layer);
+  if (index >= node.bodies.size())
+    throw_error(ErrorCode::invalid_argument, node.describe(), " has ", node.bodies.size(), " bodies, not a body ",
+                index);
+  return node.bodies[index];
+}
+
+uint64_t place_of(const std::vector<ir::NodeId>& ends, ir::NodeId id) {
+  return static_cast<uint64_t>(std::find(ends.begin(), ends.end(), id) - ends.begin());
+}
+
+template <class Description, class Entry>
+std::shared_ptr<Description> slice_of(const Entry& entry) {
+  auto description = std::make_shared<Description>();
+  description->m_start = entry.start;
+  description->m_stride = entry.stride;
+  description->m_part_size = entry.part_size;
+  description->m_end = entry.end;
+  description->m_axis = *entry.axis;
+  return description;
+}
+
+/// How many parts a sliced input has; -1 if its extent is unknown.
+int64_t part_count(const ir::Graph& graph, const ir::Node& layer, const ir::BodyPortMap::Input& input) {
+  const PartialShape& shape = graph.port(layer.inputs.at(static_cast<size_t>(input.external_port))).shape;
+  if (shape.rank().is_dynamic()) return -1;
+  const auto rank = static_cast<int64_t>(shape.size());
+  const Dimension extent = shape[*input.axis < 0 ? *input.axis + rank : *input.axis];
+  return extent.is_static() ? ops::axis_parts(input, extent.get_length()).count : -1;
+}
+
+/// The only integer of a value; none if it is not known.
+std::optional<int64_t> number_of(ir::KnownValues& known, ir::Value value) {
+  if (const ir::TensorView* view = known.find(value); view != nullptr && view->count() == 1)
+    return view->type == element::i32       ? *static_cast<const int32_t*>(view->data)
+           : view->type == element::i64     ? *static_cast<const int64_t*>(view->data)
+           : view->type == element::boolean ? *static_cast<const int8_t*>(view->data)
+                                            : std::optional<int64_t>();
+  return std::nullopt;
+}
+
+}  // namespace
+
+size_t MultiSubGraphOp::get_internal_subgraphs_size() const { return detail::NodeAccess::node(*this).bodies.size(); }
+
+std::vector<std::shared_ptr<Model>> MultiSubGraphOp::get_functions() const {
+  std::vector<std::shared_ptr<Model>> bodies;
+  for (size_t i = 0; i < get_internal_subgraphs_size(); ++i) bodies.push_back(get_function(i));
+  return bodies;
+}
+std::shared_ptr<Model> MultiSubGraphOp::get_function(size_t index) const {
+  return detail::ModelAccess::make(body_at(*this, index).graph->clone());
+}
+
+MultiSubGraphOp::MultiSubgraphInputDescriptionVector MultiSubGraphOp::get_input_descriptions(size_t index) const {
+  const ir::Body& body = body_at(*this, index);
+  MultiSubgraphInputDescriptionVector descriptions;
+  for (const ir::BodyPortMap::Input& input : body.ports.inputs) {
+    if (input.current_iteration) continue;  // no input of the layer feeds it
+    const auto& edges = body.ports.back_edges;
+    const auto edge =
+        std::find_if(edges.begin(), edges.end(), [&](const auto& e) { return e.parameter == input.parameter; });
+    if (input.axis) {
+      descriptions.push_back(slice_of<SliceInputDescription>(input));
+    } else if (edge != edges.end()) {
+      auto merged = std::make_shared<MergedInputDescription>();
+      merged->m_body_value_index = place_of(body.graph->results(), edge->result);
+      descriptions.push_back(std::move(merged));
+    } else {
+      descriptions.push_back(std::make_shared<InvariantInputDescription>());
+    }
+    descriptions.back()->m_input_index = static_cast<uint64_t>(input.external_port);
+    descriptions.back()->m_body_parameter_index = place_of(body.graph->parameters(), input.parameter);
+  }
+  return descriptions;
+}
+
+MultiSubGraphOp::MultiSubgraphOutputDescriptionVector MultiSubGraphOp::get_output_descriptions(size_t index) const {
+  const ir::Body& body = body_at(*this, index);
+  MultiSubgraphOutputDescriptionVector descriptions;
+  for (const ir::BodyPortMap::Output& output : body.ports.outputs) {
+    if (output.external_port < 0) continue;  // the condition
+    if (output.axis) {
+      descriptions.push_back(slice_of<ConcatOutputDescription>(output));
+    } else {
+      descriptions.push_back(std::make_shared<BodyOutputDescription>());
+    }
+    descriptions.back()->m_output_index = static_cast<uint64_t>(output.external_port);
+    descriptions.back()->m_body_value_index = place_of(body.graph->results(), output.result);
+  }
+  return descriptions;
+}
+
+int64_t SubGraphOp::get_num_iterations() const {
+  const ir::Node& layer = detail::NodeAccess::node(*this);
+  const ir::Graph& graph = *detail::NodeAccess::state(*this)->graph;
+  const ir::BodyPortMap& ports = body_at(*this, 0).ports;
+  const bool slices = std::any_of(ports.inputs.begin(), ports.inputs.end(), [](const auto& i) { return i.axis; });
+  if (!layer.is("Loop")) {
+    int64_t count = slices ? -1 : 1;
+    for (const auto& input : ports.inputs)
+      if (input.axis) count = std::max(count, part_count(graph, layer, input));
+    return count;
+  }
+  if (layer.inputs.size() < 2) return -1;
+  ir::KnownValues known(graph);
+  const std::optional<int64_t> trip_count = number_of(known, layer.inputs[0]),
+                               begins = number_of(known, layer.inputs[1]);
+  if (begins == 0) return 0;
+  std::optional<int64_t> goes_on = 1;
+  for (const auto& output : ports.outputs) {
+    if (!output.execution_condition) continue;
+    const ir::Graph& body = *layer.bodies.front().graph;
+    ir::KnownValues in_body(body);
+    goes_on = number_of(in_body, body.node(output.result).inputs.at(0));
+  }
+  if (!begins || !goes_on || !trip_count) return -1;
+  return *goes_on == 0 ? std::min<int64_t>(1, *trip_count < 0 ? 1 : *trip_count) : std::max<int64_t>(-1, *trip_count);
 }
 
 void SubGraphOp::set_sliced_input(const std::shared_ptr<v0::Parameter>& parameter, const Output<Node>& value,

@@ -41,14 +41,6 @@ void name_custom_layer(const Node& layer, const terroir_extension* description, 
   node.attributes = std::move(values);
 }
 
-void set_custom_inputs(const Node& layer, const OutputVector& inputs) {
-  const OpenLayer open = open_layer(layer, inputs);
-  std::vector<ir::Value> values;
-  for (const Output<Node>& input : inputs) values.push_back(value_in(open.state, input));
-  open.state->writable().set_inputs(open.id, std::move(values));
-  NodeAccess::keep_inputs(layer);
-}
-
 void set_custom_outputs(const Node& layer, size_t count) { writable_node(layer).outputs.resize(count); }
 
 void set_custom_output(const Node& layer, size_t index, const element::Type& type, const PartialShape& shape) {

@@ -113,6 +113,8 @@ void move_layers(const StatePtr& from, const StatePtr& into) {
   from->next = into;
   into->has_spare_layers |= into->owned;
   into->rewired |= from->rewired;
+  for (const ir::NodeId id : from->changed)
+    if (from->moved_on(id)) into->changed.insert(from->next_ids[ir::index_of(id)]);
 }
 
 /// One state with the layers of both.
@@ -369,6 +371,7 @@ void set_parameter(const Node& parameter, const element::Type& type, const Parti
   node.outputs.at(0).type = type;
   node.outputs.at(0).shape = shape;
   state.rewired = true;
+  state.changed.insert(node.id);
 }
 
 void set_attributes(const Node& layer, const AnyMap& values) {
@@ -378,6 +381,7 @@ void set_attributes(const Node& layer, const AnyMap& values) {
   GraphState& state = *NodeAccess::state(layer);
   state.writable().node(NodeAccess::id(layer)).attributes = std::move(changed);
   state.rewired = true;
+  state.changed.insert(NodeAccess::id(layer));
 }
 
 NodeHandle make_constant(const Tensor& value) {
@@ -429,24 +433,55 @@ ir::NodeId bring(const StatePtr& model, const Node& layer) {
   return id_in(model, layer);
 }
 
-void rewire(const Node& layer, size_t index, const Output<Node>& source) {
+namespace {
+
+/// The state of a layer and what it is to read: its model's, or one draft.
+StatePtr state_with(const Node& layer, const OutputVector& sources) {
   StatePtr state = NodeAccess::state(layer);
   if (state->owned) {
-    NodeAccess::enter(node_of(source));
-    bring(state, node_of(source));
-  } else {
-    state = one_state({&layer, &node_of(source)});
+    for (const Output<Node>& source : sources) {
+      NodeAccess::enter(node_of(source));
+      bring(state, node_of(source));
+    }
+    return state;
   }
-  const ir::NodeId id = id_in(state, layer);
+  std::vector<const Node*> nodes{&layer};
+  for (const Output<Node>& source : sources) nodes.push_back(&node_of(source));
+  return one_state(nodes);
+}
+
+/// What a layer of the state may read.
+ir::Value readable(const StatePtr& state, const Node& layer, const Output<Node>& source) {
   ir::Value value = value_in(state, source);
   if (is_result(state->graph->node(value.node))) value = state->graph->node(value.node).inputs.at(0);
-  if (needed_by(*state->graph, {value.node})[ir::index_of(id)])
+  if (needed_by(*state->graph, {value.node})[ir::index_of(id_in(state, layer))])
     throw_error(ErrorCode::invalid_argument, NodeAccess::node(layer).describe(), " cannot read ", source,
                 ", which follows from it");
-  state->writable().set_input({id, static_cast<int32_t>(index)}, value);
+  return value;
+}
+
+void note_new_inputs(const StatePtr& state, const Node& layer) {
   state->rewired = true;
   state->has_spare_layers |= state->owned;
+  state->changed.insert(id_in(state, layer));
   NodeAccess::keep_inputs(layer);
+}
+
+}  // namespace
+
+void rewire(const Node& layer, size_t index, const Output<Node>& source) {
+  const StatePtr state = state_with(layer, {source});
+  const ir::Value value = readable(state, layer, source);
+  state->writable().set_input({id_in(state, layer), static_cast<int32_t>(index)}, value);
+  note_new_inputs(state, layer);
+}
+
+void set_arguments(const Node& layer, const OutputVector& sources) {
+  const StatePtr state = state_with(layer, sources);
+  std::vector<ir::Value> values;
+  for (const Output<Node>& source : sources) values.push_back(readable(state, layer, source));
+  state->writable().set_inputs(id_in(state, layer), std::move(values));
+  note_new_inputs(state, layer);
 }
 
 NodeHandle handle_of(const Node& node) { return NodeAccess::handle(node); }

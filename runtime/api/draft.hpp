@@ -14,8 +14,7 @@
 
 namespace terroir::detail {
 
-/// A layer that is still being put together: inputs, outputs and bodies come one by one, and nothing is inferred yet.
-NodeHandle make_open_layer(const char* type, const char* opset, const OutputVector& inputs);
+/// As make_open_layer() of terroir/op/layer.hpp.
 NodeHandle make_open_layer(const ir::OpSchema& schema, const OutputVector& inputs);
 struct OpenLayer {
   std::shared_ptr<GraphState> state;
@@ -32,6 +31,8 @@ ir::Value value_in(const std::shared_ptr<GraphState>& state, const Output<Node>&
 /// (invalid_argument) for a layer of another model.
 ir::NodeId bring(const std::shared_ptr<GraphState>& model, const Node& layer);
 
+/// The layer reads these from now on, see Node::set_arguments().
+void set_arguments(const Node& layer, const OutputVector& sources);
 /// Input `index` of the layer reads `source` from now on, see Input::replace_source_output().
 void rewire(const Node& layer, size_t index, const Output<Node>& source);
 

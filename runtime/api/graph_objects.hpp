@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "ir/graph/ids.hpp"
@@ -16,11 +17,16 @@
 
 namespace terroir::detail {
 
+/// Makes an object of a class.
+using MakeObject = std::shared_ptr<Node> (*)(const NodeHandle&);
+
 /// What lives as long as the object of a layer.
 struct NodeBelongings {
   bool is_announced = false;                                 // to LayerObjects
   NodeVector inputs;                                         // what it reads, as far as there are objects
   std::vector<std::unique_ptr<descriptor::Tensor>> tensors;  // of its outputs
+  // Objects of other classes, for the same layer.
+  std::vector<std::pair<MakeObject, std::shared_ptr<Node>>> of_class;
 
   descriptor::Tensor& tensor(Node* node, size_t index) {
     if (tensors.size() <= index) tensors.resize(index + 1);

@@ -68,22 +68,55 @@ void infer_anew(ir::Graph& graph, const char* failed) {
                });
 }
 
-void infer_from(ir::Graph& graph, ir::NodeId first) {
-  std::vector<bool> behind(graph.id_bound(), false);
-  behind[ir::index_of(first)] = true;
+namespace {
+
+/// Infers one layer; whether a type or a shape has become another.
+bool infer_again(ir::Graph& graph, ir::NodeId id, ir::KnownValues& known) {
+  ir::Node& node = graph.node(id);
+  std::vector<ir::PortType> before;
+  for (ir::OutputPort& port : node.outputs) {
+    before.push_back({port.type, port.shape});
+    port.declared.reset();
+  }
+  ir::infer_outputs(graph, id, known);
+  const auto same = [](const ir::PortType& a, const ir::OutputPort& b) {
+    return a.type == b.type && a.shape == b.shape;
+  };
+  return !std::equal(before.begin(), before.end(), node.outputs.begin(), node.outputs.end(), same);
+}
+
+/// Whether shapes may follow from what the layer computes.
+bool is_small(const ir::Node& node) {
+  constexpr int64_t kMostElements = 1024;
+  return std::any_of(node.outputs.begin(), node.outputs.end(), [](const ir::OutputPort& port) {
+    if (port.shape.is_dynamic()) return port.shape.rank().is_static() && port.shape.size() <= 1;
+    int64_t count = 1;
+    for (const Dimension& extent : port.shape)
+      count = std::min(count, kMostElements + 1) * std::min(extent.get_length(), kMostElements + 1);
+    return count <= kMostElements;
+  });
+}
+
+}  // namespace
+
+void infer_from(GraphState& state, ir::NodeId first) {
+  ir::Graph& graph = state.writable();
   ir::KnownValues known(graph);
+  const bool differs = infer_again(graph, first, known);
+  if (!(state.changed.erase(first) != 0 || differs)) return;
+  std::vector<bool> reads_others(graph.id_bound(), false);
+  const auto tell_readers = [&](ir::NodeId id) {
+    for (const std::vector<ir::Use>& readers : graph.uses_by_output(id))
+      for (const ir::Use& reader : readers) reads_others[ir::index_of(reader.node)] = true;
+  };
+  tell_readers(first);
   for (const ir::NodeId id : ir::topological_order(graph)) {
-    ir::Node& node = graph.node(id);
-    const auto reads = [&](const ir::Value& input) {
-      return input.node != ir::NodeId::none && behind[ir::index_of(input.node)];
-    };
-    if (id != first && std::none_of(node.inputs.begin(), node.inputs.end(), reads)) continue;
-    behind[ir::index_of(id)] = true;
-    for (ir::OutputPort& port : node.outputs) port.declared.reset();
+    if (!reads_others[ir::index_of(id)]) continue;
     try {
-      ir::infer_outputs(graph, id, known);
+      const bool other_type = infer_again(graph, id, known);
+      if (state.changed.erase(id) != 0 || other_type || is_small(graph.node(id))) tell_readers(id);
     } catch (const Exception&) {
-      if (id == first) throw;
+      // It is inferred, and refuses, when the model is.
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -24,6 +25,8 @@ struct GraphState {
   bool owned = false;             // by a Model or the like; else a draft: layers made in code that are no model yet
   bool has_spare_layers = false;  // made in code, and needed by no result
   bool rewired = false;  // types and shapes are those of before inputs came to read something else, or ends went
+  // Layers whose attributes or inputs have changed since what reads them was inferred.
+  std::set<ir::NodeId> changed;
 
   // An end of a model has a new id when it has come into the model's lists or left them (model_ends.hpp): by old id.
   std::map<ir::NodeId, ir::NodeId> relisted;
@@ -66,8 +69,9 @@ std::vector<bool> needed_by_ends(const ir::Graph& graph);
 /// stands before the text of an Exception; these are those of GraphState::needed_graph().
 void infer_anew(ir::Graph& graph, const char* failed);
 
-/// Infers a layer, and what follows from it as far as it can be inferred. Throws Exception for what the layer refuses.
-void infer_from(ir::Graph& graph, ir::NodeId first);
+/// Infers a layer, and of what follows from it what reads something that has become another: a type, a shape, a value
+/// of at most 1024 elements. Layers that refuse stay as they are. Throws Exception for what the layer itself refuses.
+void infer_from(GraphState& state, ir::NodeId first);
 
 struct NodeAccess {
   /// Where a layer is now.
@@ -100,6 +104,9 @@ struct NodeAccess {
   /// The objects of what a layer reads, null where there is none; and the layer's object keeps those that it reads now.
   static NodeVector inputs(const GraphState& state, ir::NodeId id);
   static void keep_inputs(const Node& node);
+  /// Objects of other classes that are kept beside an object of the same layer.
+  static NodeVector objects_of_class(const Node& node);
+  static std::shared_ptr<Node> object_of_class(const Node& node, MakeObject make);
   static Output<Node> port(const std::shared_ptr<GraphState>& state, ir::Value value);
   static const std::shared_ptr<GraphState>& state(const Node& node);
   static ir::NodeId id(const Node& node);
@@ -132,6 +139,8 @@ void reshape_variables(ir::Graph& graph, const std::unordered_map<std::string, P
 
 /// What terroir/ops.hpp calls the operation that files call `type`.
 std::string class_name(const std::string& type);
+/// Its class, which lives as long as the process.
+const DiscreteTypeInfo& class_info(const ir::OpSchema& schema);
 
 /// Finds an input (or output) by tensor name, then by the name of the Parameter (Result, or the layer that feeds it).
 /// Throws Exception (not_found) that lists the known ones; `owner` is "the model" or the like.

@@ -61,6 +61,7 @@ const Any* find(const AnyMap& root, const std::vector<std::string>& path) {
 void take_over(detail::GraphState& state, std::unique_ptr<ir::Graph> graph) {
   state.graph = std::move(graph);
   state.rewired = false;
+  state.changed.clear();
 }
 
 using Shapes = std::map<size_t, PartialShape>;

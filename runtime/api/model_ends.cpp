@@ -84,6 +84,7 @@ ir::NodeId relist(GraphState& state, ir::NodeId id, const ir::OpSchema& schema) 
   node.origin = std::move(from.origin);
   graph.erase(id);
   state.relisted[id] = to;
+  if (state.changed.erase(id) != 0) state.changed.insert(to);
   state.rt_info.rename(id, to);
   state.objects.rename(id, to);
   state.rewired = state.has_spare_layers = true;

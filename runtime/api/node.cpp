@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <mutex>
 #include <ostream>
 #include <set>
 
@@ -52,39 +51,17 @@ void sort_names(std::vector<std::string>& names) {
   names.assign(sorted.begin(), sorted.end());
 }
 
-/// The same text as long as the process lives.
-const char* lasting(const std::string& text) {
-  static std::mutex mutex;
-  static std::set<std::string>& texts = *new std::set<std::string>;
-  const std::lock_guard lock(mutex);
-  return texts.insert(text).first->c_str();
-}
-
-/// A layer whose class is made when it is asked for, and then kept beside it.
+/// A layer of a file: objects of its class are made when they are asked for, and then kept beside it.
 class NodeWithoutClass final : public Node {
  public:
   explicit NodeWithoutClass(const detail::NodeHandle& handle) : Node(handle) {}
 
-  std::shared_ptr<Node> object(std::shared_ptr<Node> (*make)(const detail::NodeHandle&)) const {
-    if (auto known = object()) return known;
-    const std::shared_ptr<Node> made = make(NodeAccess::handle(*this));
-    const std::lock_guard lock(mutex_);
-    if (object_ == nullptr) object_ = made;
-    return object_;
-  }
-  /// Null while nobody has asked for it.
-  std::shared_ptr<Node> object() const {
-    const std::lock_guard lock(mutex_);
-    return object_;
-  }
   bool tell_attributes(AnyMap* instead) override {
-    const std::shared_ptr<Node> known = object();
-    return known != nullptr && NodeAccess::tell_unnamed(*known, instead);
+    bool has_told = false;
+    for (const std::shared_ptr<Node>& object : NodeAccess::objects_of_class(*this))
+      has_told |= NodeAccess::tell_unnamed(*object, instead);
+    return has_told;
   }
-
- private:
-  mutable std::mutex mutex_;
-  mutable std::shared_ptr<Node> object_;
 };
 
 }  // namespace
@@ -215,14 +192,42 @@ NodeVector NodeAccess::inputs(const detail::GraphState& state, ir::NodeId id) {
 void NodeAccess::keep_inputs(const Node& node) {
   const Place here = place(node);
   const std::shared_ptr<Node> object = here.state->objects.find(here.id);
-  const auto* const plain = dynamic_cast<const NodeWithoutClass*>(object.get());
-  const std::shared_ptr<Node> of_class = plain != nullptr ? plain->object() : nullptr;
-  for (const Node* one : {&node, static_cast<const Node*>(object.get()), static_cast<const Node*>(of_class.get())}) {
+  NodeVector others;
+  if (object != nullptr) others = objects_of_class(*object);
+  std::vector<const Node*> all{&node, object.get()};
+  for (const std::shared_ptr<Node>& other : others) all.push_back(other.get());
+  for (const Node* one : all) {
     if (one == nullptr) continue;
     NodeVector kept = inputs(*here.state, here.id);  // those of before are gone after the lock is
     const std::lock_guard lock(here.state->objects.mutex());
     one->belongings().inputs.swap(kept);
   }
+}
+
+NodeVector NodeAccess::objects_of_class(const Node& node) {
+  const std::lock_guard lock(state(node)->objects.mutex());
+  NodeVector objects;
+  if (node.belongings_ == nullptr) return objects;
+  for (const auto& [make, object] : node.belongings_->of_class) objects.push_back(object);
+  return objects;
+}
+
+std::shared_ptr<Node> NodeAccess::object_of_class(const Node& node, detail::MakeObject make) {
+  const auto known = [&]() -> std::shared_ptr<Node> {
+    for (const auto& [maker, object] : node.belongings().of_class)
+      if (maker == make) return object;
+    return nullptr;
+  };
+  std::mutex& mutex = state(node)->objects.mutex();
+  {
+    const std::lock_guard lock(mutex);
+    if (auto object = known()) return object;
+  }
+  const std::shared_ptr<Node> made = make(handle(node));
+  const std::lock_guard lock(mutex);
+  if (auto object = known()) return object;
+  node.belongings().of_class.emplace_back(make, made);
+  return made;
 }
 
 void NodeAccess::drop_inputs(const Node& node) {
@@ -253,8 +258,11 @@ ir::Value NodeAccess::value(const Output<const Node>& port) {
 }
 
 std::shared_ptr<Node> detail::object_of_class(const Node& node, std::shared_ptr<Node> (*make)(const NodeHandle&)) {
-  const auto* const plain = dynamic_cast<const NodeWithoutClass*>(&node);
-  return plain != nullptr ? plain->object(make) : nullptr;
+  const NodeAccess::Place here = NodeAccess::place(node);
+  const std::shared_ptr<Node> object = here.state->objects.find(here.id);
+  if (object == nullptr) return NodeAccess::object_of_class(node, make);
+  return dynamic_cast<const NodeWithoutClass*>(object.get()) != nullptr ? NodeAccess::object_of_class(*object, make)
+                                                                        : object;
 }
 
 Node::Node(const detail::NodeHandle& handle) : state_(handle.state), id_(handle.id) {
@@ -275,10 +283,8 @@ const std::string Node::get_name() const {
   return concat(get_type_name(), "_", static_cast<int32_t>(NodeAccess::id(*this)));
 }
 
-const char* Node::get_type_name() const { return lasting(detail::class_name(NodeAccess::node(*this).schema->type)); }
-const DiscreteTypeInfo Node::get_type_info() const {
-  return {get_type_name(), lasting(NodeAccess::node(*this).schema->opset), nullptr};
-}
+const char* Node::get_type_name() const { return detail::class_info(*NodeAccess::node(*this).schema).name; }
+const DiscreteTypeInfo& Node::get_type_info() const { return detail::class_info(*NodeAccess::node(*this).schema); }
 
 size_t Node::get_input_size() const { return NodeAccess::node(*this).inputs.size(); }
 size_t Node::get_output_size() const { return NodeAccess::node(*this).outputs.size(); }
@@ -372,7 +378,7 @@ bool Node::is_dynamic() const {
 
 void Node::validate_and_infer_types() {
   static_cast<void>(NodeAccess::node(*this));
-  detail::infer_from(NodeAccess::state(*this)->writable(), NodeAccess::id(*this));
+  detail::infer_from(*NodeAccess::state(*this), NodeAccess::id(*this));
 }
 
 std::map<std::string, std::string> Node::get_attributes() const {

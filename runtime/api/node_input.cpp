@@ -47,6 +47,11 @@ bool Input<const Node>::operator<(const Input& other) const {
 
 void Input<Node>::replace_source_output(const Output<Node>& source) const { detail::rewire(*node_, index_, source); }
 
+void Node::set_arguments(const OutputVector& sources) {
+  static_cast<void>(NodeAccess::node(*this));
+  detail::set_arguments(*this, sources);
+}
+
 Input<Node> Node::input(size_t index) { return {shared_from_this(), index}; }
 Input<const Node> Node::input(size_t index) const { return {shared_from_this(), index}; }
 std::vector<Input<Node>> Node::inputs() { return inputs_of(*this); }

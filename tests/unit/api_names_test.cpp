@@ -12,7 +12,9 @@
 #include "terroir/op/op.hpp"
 #include "terroir/opsets.hpp"
 #include "terroir/pass/graph_rewrite.hpp"
+#include "terroir/pass/low_latency.hpp"
 #include "terroir/pass/make_stateful.hpp"
+#include "terroir/pass/stream_serialize.hpp"
 #include "terroir/pass/visualize_tree.hpp"
 #include "terroir/runtime_attribute.hpp"
 #include "terroir/terroir.hpp"
@@ -556,9 +558,24 @@ const Name kNames[] = {
     NAME(pass::GraphRewrite, pass::GraphRewrite()),
     NAME(pass::BackwardGraphRewrite, pass::BackwardGraphRewrite()),
     NAME(pass::PassConfig, pass::PassConfig()),
+    NAME(pass::PassConfig::set_callback, pass::PassConfig().set_callback<pass::Validate>({})),
+    NAME(pass::PassConfig::get_callback, pass::PassConfig().get_callback<pass::Validate>()),
+    NAME(pass::PassConfig::disable, pass::PassConfig().disable<pass::Validate>()),
+    NAME(pass::PassConfig::enable, pass::PassConfig().enable<pass::Validate>()),
+    NAME(pass::PassConfig::is_disabled, pass::PassConfig().is_disabled<pass::Validate>()),
+    NAME(pass::PassConfig::is_enabled, pass::PassConfig().is_enabled<pass::Validate>()),
+    NAME(pass::LowLatency2, pass::LowLatency2()),
+    NAME(pass::StreamSerialize, pass::StreamSerialize(out())),
+    NAME(Model::map_unordered_ops, model()->map_unordered_ops([](Node*) {})),
+    NAME(traverse_nodes, traverse_nodes(model(), {})),
+    NAME(topological_sort, topological_sort(NodeVector())),
+    NAME(clone_model, clone_model(*model())),
+    NAME(replace_nodes, replace_nodes(model(), {}, {})),
     NAME(pass::Validate, pass::Validate()),
     NAME(pass::ConstantFolding, pass::ConstantFolding()),
     NAME(pass::MakeStateful, pass::MakeStateful(pass::MakeStateful::ParamResPairs())),
+    NAME(pass::pattern::wrap_const, pass::pattern::wrap_const()),
+    NAME(pass::pattern::attrs_match, pass::pattern::attrs_match(AnyMap())),
     NAME(pass::pattern::Matcher, pass::pattern::Matcher(port())),
     NAME(pass::pattern::any_input, pass::pattern::any_input()),
     NAME(pass::pattern::wrap_type, pass::pattern::wrap_type<opset8::Relu>()),

@@ -112,6 +112,19 @@ TEST(Pattern, PredicatesAskForTypesAndShapes) {
   EXPECT_TRUE(Matcher(any_input([](const Output<Node>& v) { return v.get_index() == 0; })).match(x));
 }
 
+TEST(Pattern, AttributesMatchByTheirValues) {
+  const auto x = parameter({2, 3});
+  const auto rows = std::make_shared<op::v1::Softmax>(x, 1);
+  const auto product = std::make_shared<MatMul>(x, rows, false, true);
+  EXPECT_TRUE(Matcher(wrap_type<op::v1::Softmax>({any_input()}, {{"axis", 1}})).match(rows));
+  EXPECT_FALSE(Matcher(wrap_type<op::v1::Softmax>({any_input()}, {{"axis", 0}})).match(rows));
+  EXPECT_FALSE(Matcher(wrap_type<op::v1::Softmax>({any_input()}, {{"axes", 1}})).match(rows));
+  EXPECT_TRUE(Matcher(wrap_type<MatMul>(pass::pattern::attrs_match({{"transpose_b", true}}))).match(product));
+  EXPECT_FALSE(Matcher(wrap_type<MatMul>(pass::pattern::attrs_match({{"transpose_b", false}}))).match(product));
+  EXPECT_FALSE(Matcher(wrap_type<MatMul>({}, {{"transpose_b", true}, {"transpose_a", "maybe"}})).match(product));
+  EXPECT_TRUE(Matcher(pass::pattern::wrap_const()).match(scalar(1)));
+}
+
 TEST(Pattern, ReadersThatNothingNeedsDoNotCount) {
   namespace p = pass::pattern;
   const auto x = parameter();
@@ -231,6 +244,58 @@ TEST(Manager, InfersAnewBehindAPassThatChangedSomething) {
   EXPECT_EQ(model->output().get_shape(), (Shape{2, 9}));
 }
 
+/// Takes Relus out where its callback does not say no.
+class TakeRelusOut : public pass::MatcherPass {
+ public:
+  TakeRelusOut() {
+    register_matcher(std::make_shared<Matcher>(wrap_type<Relu>(), "TakeRelusOut"), [this](Matcher& m) {
+      if (transformation_callback(m.get_match_root())) return false;
+      m.get_match_root()->output(0).replace(m.get_match_root()->input_value(0));
+      return true;
+    });
+  }
+};
+class TakeOthersOut : public TakeRelusOut {};
+
+TEST(PassConfig, TellsPassesWhatToLeave) {
+  const auto x = parameter();
+  const auto first = std::make_shared<Relu>(x);
+  const auto second = std::make_shared<Relu>(std::make_shared<Exp>(first));
+  first->set_friendly_name("stays");
+  const auto model = std::make_shared<Model>(OutputVector{second}, ParameterVector{x});
+  const auto stays = [](const std::shared_ptr<const Node>& layer) { return layer->get_friendly_name() == "stays"; };
+  pass::Manager manager;
+  // Passes in one walk have the manager's config, whether they come before or after it is asked for.
+  const auto walk = manager.register_pass<pass::GraphRewrite>();
+  walk->add_matcher<TakeRelusOut>();
+  manager.get_pass_config()->set_callback<TakeRelusOut>(stays);
+  EXPECT_TRUE(manager.run_passes(model));
+  EXPECT_EQ(kinds(model), "Parameter Relu Exp Result");
+  EXPECT_FALSE(manager.run_passes(model));
+
+  pass::Manager others(manager.get_pass_config());
+  others.register_pass<TakeOthersOut, false>();
+  EXPECT_FALSE(others.run_passes(model));
+  others.get_pass_config()->enable<TakeOthersOut>();
+  others.get_pass_config()->set_callback(stays);  // for all that have none of their own
+  EXPECT_FALSE(others.run_passes(model));
+  EXPECT_TRUE(static_cast<bool>(others.get_pass_config()->get_callback<TakeOthersOut>()));
+  others.get_pass_config()->set_callback({});
+  EXPECT_TRUE(others.run_passes(model));
+  EXPECT_EQ(kinds(model), "Parameter Exp Result");
+}
+
+TEST(PassConfig, LeavesPassesOfAWalkOut) {
+  const auto x = parameter();
+  const auto model = std::make_shared<Model>(OutputVector{std::make_shared<Relu>(x)}, ParameterVector{x});
+  pass::Manager manager;
+  const auto walk = manager.register_pass<pass::GraphRewrite>();
+  walk->add_matcher<TakeRelusOut, false>();
+  EXPECT_FALSE(manager.run_passes(model));
+  manager.get_pass_config()->enable<TakeRelusOut>();
+  EXPECT_TRUE(manager.run_passes(model));
+}
+
 TEST(ConstantFolding, ComputesWhatIsKnown) {
   const auto x = parameter();
   const auto eight = std::make_shared<Power>(scalar(2), scalar(3));
@@ -279,6 +344,24 @@ TEST(GraphUtil, LayersAreTakenOutUnlessANameOfAnOutputWouldBeLost) {
   EXPECT_EQ(exp->get_friendly_name(), "out");
   EXPECT_EQ(exp->get_rt_info().count("key"), 1u);
   EXPECT_FALSE(replace_node_update_name(exp, x));
+}
+
+TEST(GraphUtil, LayersAreVisitedAndSorted) {
+  const auto x = parameter();
+  const auto relu = std::make_shared<Relu>(x);
+  const auto exp = std::make_shared<Exp>(relu);
+  const auto sum = std::make_shared<Add>(relu, exp);
+  const auto model = std::make_shared<Model>(OutputVector{sum}, ParameterVector{x});
+  std::string visited;
+  traverse_nodes(model, [&](const std::shared_ptr<Node>& layer) { visited += layer->get_type_name(); });
+  EXPECT_EQ(visited, "ParameterReluExpAddResult");
+  std::string sorted;
+  for (const auto& layer : topological_sort(NodeVector{sum, relu})) sorted += layer->get_type_name();
+  EXPECT_EQ(sorted, "ParameterReluExpAdd");
+  size_t layers = 0;
+  model->map_unordered_ops([&](Node*) { ++layers; });
+  EXPECT_EQ(layers, model->get_ops().size());
+  EXPECT_EQ(kinds(clone_model(*model)), kinds(model));
 }
 
 TEST(Log, LinesGoToTheCallback) {

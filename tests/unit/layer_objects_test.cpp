@@ -124,6 +124,16 @@ TEST(LayerObjects, OfCompiledModels) {
   EXPECT_EQ(input->get_output_partial_shape(0), (PartialShape{1, 8}));
 }
 
+TEST(Ports, AreTakenToOtherLayersAndEmptied) {
+  const Layers layers;
+  Output<Node> port = layers.twice;
+  EXPECT_EQ(port.for_node(layers.relu), layers.relu->output(0));
+  EXPECT_EQ(layers.relu->input(0).get_tensor_ptr().get(), &layers.twice->get_output_tensor(0));
+  port.reset();
+  EXPECT_EQ(port, Output<Node>());
+  EXPECT_EQ(opset8::Relu::get_type_info_static().hash(), layers.relu->get_type_info().hash());
+}
+
 TEST(TensorsOfPorts, AreReferences) {
   const auto model = model_of_file();
   auto& tensor = model->output(0).get_tensor();
@@ -295,6 +305,42 @@ TEST(RuntimeAttributes, AreKeptCopiedAndPrinted) {
   std::stringstream bin;
   serialize(layers.model, xml, bin);
   EXPECT_EQ(xml.str().find("importer"), std::string::npos);
+}
+
+/// Stays with Multiply; several become one with all their texts.
+class Trace : public RuntimeAttribute {
+ public:
+  static const DiscreteTypeInfo& get_type_info_static() {
+    static const DiscreteTypeInfo info{"trace", "0", &RuntimeAttribute::get_type_info_static()};
+    return info;
+  }
+  const DiscreteTypeInfo& get_type_info() const override { return get_type_info_static(); }
+  explicit Trace(std::string text) : text_(std::move(text)) {}
+  using RuntimeAttribute::is_copyable;
+  bool is_copyable(const std::shared_ptr<Node>& to) const override { return !is_type<opset8::Exp>(to); }
+  Any merge(const NodeVector& layers) const override {
+    std::string all;
+    for (const auto& layer : layers) all += layer->get_rt_info().at("trace").as<Trace>().to_string();
+    return Trace(all);
+  }
+  Any merge(const OutputVector&) const override { return {}; }
+  std::string to_string() const override { return text_; }
+
+ private:
+  std::string text_;
+};
+
+TEST(RuntimeAttributes, SayWhatBecomesOfThem) {
+  const Layers layers;
+  const auto exp = std::make_shared<opset8::Exp>(layers.relu);
+  layers.twice->get_rt_info()["trace"] = Trace("a");
+  layers.input->get_rt_info()["trace"] = Trace("b");
+  copy_runtime_info(NodeVector{layers.twice, layers.input}, NodeVector{layers.relu, exp});
+  ASSERT_EQ(layers.relu->get_rt_info().count("trace"), 1u);
+  EXPECT_EQ(layers.relu->get_rt_info().at("trace").as<Trace>().to_string(), "ab");
+  EXPECT_EQ(exp->get_rt_info().count("trace"), 0u);
+  EXPECT_EQ(Any(Trace("c")).runtime_attribute()->to_string(), "c");
+  EXPECT_EQ(Any(std::string("c")).runtime_attribute(), nullptr);
 }
 
 TEST(VisualizeTree, WritesWhatDotReads) {

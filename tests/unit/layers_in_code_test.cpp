@@ -214,7 +214,7 @@ TEST(LayersInCode, VariablesKeepTheirValue) {
 /// The rows of ops.inc and the operations of the library are the same, but for the sets of our own.
 TEST(LayersInCode, EveryOperationHasAClass) {
   std::set<std::pair<std::string, std::string>> classes;
-#define TERROIR_ROW(space, Name, in_files, set)                                                    \
+#define TERROIR_ROW(space, Name, in_files, set, ...)                                               \
   EXPECT_TRUE(classes.emplace(in_files, #set).second) << in_files;                                 \
   EXPECT_EQ(op::space::Name::get_type_info_static(), (DiscreteTypeInfo{#Name, #set})) << in_files; \
   EXPECT_EQ(ops::builtin_registry().get(in_files, #set).type, in_files);

@@ -26,6 +26,7 @@
 namespace terroir {
 
 class Any;
+class RuntimeAttribute;
 /// Named values: the properties of a device, the runtime information of a layer.
 using AnyMap = std::map<std::string, Any>;
 using RTMap = AnyMap;
@@ -109,6 +110,11 @@ class TERROIR_API Any {
   void* addressof() noexcept { return holder_ != nullptr ? holder_->address() : nullptr; }
   const void* addressof() const noexcept { return holder_ != nullptr ? holder_->address() : nullptr; }
 
+  /// The held value as what it is derived from (terroir/runtime_attribute.hpp); null for values of other types.
+  const RuntimeAttribute* runtime_attribute() const noexcept {
+    return holder_ != nullptr ? holder_->runtime_attribute() : nullptr;
+  }
+
   /// Nothing is printed if empty.
   void print(std::ostream& out) const { out << (holder_ != nullptr ? holder_->print() : std::string()); }
   /// Gives the held value that of the text until the end of the stream; an empty Any stays empty. Throws Exception as
@@ -139,6 +145,7 @@ class TERROIR_API Any {
     virtual std::string print() const = 0;
     virtual void read(const std::string& text) = 0;
     virtual bool equals(const Base& other) const = 0;
+    virtual const RuntimeAttribute* runtime_attribute() const noexcept { return nullptr; }
     // A number as the widest of its kind: 0 none, 1 bool, 2 signed, 3 unsigned, 4 real.
     virtual int number_kind(int64_t& i, uint64_t& u, double& r) const = 0;
     template <typename U>
@@ -182,6 +189,13 @@ class TERROIR_API Any {
         return value == static_cast<const Holder&>(other).value;
       } else {
         detail::any_cannot_compare(typeid(T));
+      }
+    }
+    const RuntimeAttribute* runtime_attribute() const noexcept override {
+      if constexpr (std::is_class_v<T> && std::is_convertible_v<const T*, const RuntimeAttribute*>) {
+        return std::addressof(value);
+      } else {
+        return nullptr;
       }
     }
     int number_kind(int64_t& i, uint64_t& u, double& r) const override {

@@ -53,7 +53,8 @@ class TERROIR_API Core {
   template <typename T, typename... Entries>
   using IfEntries = std::enable_if_t<(sizeof...(Entries) > 0) && are_properties<Entries...>, T>;
   template <typename T, typename Path>
-  using IfPath = std::enable_if_t<std::is_same_v<Path, std::filesystem::path>, T>;
+  using IfPath = std::enable_if_t<std::is_same_v<Path, std::filesystem::path> || std::is_same_v<Path, std::wstring>, T>;
+  static std::string text_of(const std::filesystem::path& path) { return path.string(); }
   template <typename... Entries>
   static AnyMap map_of(Entries&&... entries) {
     return AnyMap{std::pair<const std::string, Any>(std::forward<Entries>(entries))...};
@@ -70,17 +71,17 @@ class TERROIR_API Core {
   /// Versions of the devices, by name; "" for all.
   std::map<std::string, Version> get_versions(const std::string& device = {}) const;
 
-  /// Reads an IR model. Without `bin_path` the weights are the file beside it with the extension .bin, if there is one.
-  /// The weights stay mapped read-only while the model or a compiled model uses them; do not write to the file
-  /// meanwhile, or set enable_mmap(false). Properties are those set for all devices, overridden by these. Throws
-  /// Exception that names file, line, layer: file_not_found, parse_error, not_found (unknown operation),
-  /// invalid_argument, shape_mismatch, type_mismatch.
+  /// Reads an IR model. Paths may be wide, too, and std::filesystem::path. Without `bin_path` the weights are the file
+  /// beside it with the extension .bin, if there is one. The weights stay mapped read-only while the model or a
+  /// compiled model uses them; do not write to the file meanwhile, or set enable_mmap(false). Properties are those set
+  /// for all devices, overridden by these. Throws Exception that names file, line, layer: file_not_found, parse_error,
+  /// not_found (unknown operation), invalid_argument, shape_mismatch, type_mismatch.
   std::shared_ptr<Model> read_model(const std::string& model_path, const std::string& bin_path = {},
                                     const AnyMap& properties = {}) const;
   template <typename Path>
   IfPath<std::shared_ptr<Model>, Path> read_model(const Path& model_path, const Path& bin_path = {},
                                                   const AnyMap& properties = {}) const {
-    return read_model(model_path.string(), bin_path.string(), properties);
+    return read_model(text_of(model_path), text_of(bin_path), properties);
   }
   template <typename... Entries>
   IfEntries<std::shared_ptr<Model>, Entries...> read_model(const std::string& model_path, const std::string& bin_path,
@@ -90,7 +91,7 @@ class TERROIR_API Core {
   template <typename Path, typename... Entries>
   IfPath<IfEntries<std::shared_ptr<Model>, Entries...>, Path> read_model(const Path& model_path, const Path& bin_path,
                                                                          Entries&&... properties) const {
-    return read_model(model_path.string(), bin_path.string(), map_of(std::forward<Entries>(properties)...));
+    return read_model(text_of(model_path), text_of(bin_path), map_of(std::forward<Entries>(properties)...));
   }
   /// The same from memory: the text of the .xml and the bytes of the .bin (a u8 tensor, or any other type), which the
   /// model keeps.
@@ -112,12 +113,21 @@ class TERROIR_API Core {
   CompiledModel compile_model(const std::string& model_path, const std::string& device, const AnyMap& properties = {});
   template <typename Path>
   IfPath<CompiledModel, Path> compile_model(const Path& model_path, const AnyMap& properties = {}) {
-    return compile_model(model_path.string(), properties);
+    return compile_model(text_of(model_path), properties);
   }
   template <typename Path>
   IfPath<CompiledModel, Path> compile_model(const Path& model_path, const std::string& device,
                                             const AnyMap& properties = {}) {
-    return compile_model(model_path.string(), device, properties);
+    return compile_model(text_of(model_path), device, properties);
+  }
+  template <typename Path, typename... Entries>
+  IfPath<IfEntries<CompiledModel, Entries...>, Path> compile_model(const Path& model_path, const std::string& device,
+                                                                   Entries&&... properties) {
+    return compile_model(text_of(model_path), device, map_of(std::forward<Entries>(properties)...));
+  }
+  template <typename Path, typename... Entries>
+  IfPath<IfEntries<CompiledModel, Entries...>, Path> compile_model(const Path& model_path, Entries&&... properties) {
+    return compile_model(text_of(model_path), map_of(std::forward<Entries>(properties)...));
   }
   CompiledModel compile_model(const std::string& model, const Tensor& weights, const std::string& device,
                               const AnyMap& properties = {});
@@ -172,7 +182,7 @@ class TERROIR_API Core {
   void add_extension(const std::string& library_path);
   template <typename Path>
   IfPath<void, Path> add_extension(const Path& library_path) {
-    add_extension(library_path.string());
+    add_extension(text_of(library_path));
   }
   void add_extension(const terroir_extension* extension);
   /// Layers that are classes, see terroir/op_extension.hpp: add_extension<Layer, Another>(), or one OpExtension<Layer>,

@@ -2,9 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <memory>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include "terroir/model.hpp"
 #include "terroir/node_input.hpp"
 #include "terroir/rt_info.hpp"
 
@@ -62,6 +67,51 @@ inline bool replace_node_update_name(const std::shared_ptr<Node>& target, const 
   replacement->set_friendly_name(target->get_friendly_name());
   copy_runtime_info(target, replacement);
   return true;
+}
+
+/// Calls `visit` with each layer, those that it reads before.
+inline void traverse_nodes(const Model* model, const std::function<void(const std::shared_ptr<Node>&)>& visit) {
+  for (const std::shared_ptr<Node>& layer : model->get_ordered_ops()) visit(layer);
+}
+inline void traverse_nodes(const std::shared_ptr<const Model>& model,
+                           const std::function<void(const std::shared_ptr<Node>&)>& visit) {
+  traverse_nodes(model.get(), visit);
+}
+/// The layers that these need, and they themselves: each behind what it reads.
+template <typename Layers>
+std::vector<std::shared_ptr<Node>> topological_sort(const Layers& roots) {
+  NodeVector sorted, pending(roots.begin(), roots.end());
+  std::reverse(pending.begin(), pending.end());
+  const auto before = [](const std::shared_ptr<Node>& a, const std::shared_ptr<Node>& b) {
+    return Output<const Node>(a, 0) < Output<const Node>(b, 0);
+  };
+  std::map<std::shared_ptr<Node>, bool, decltype(before)> done(before);  // false: what it reads is on its way
+  while (!pending.empty()) {
+    const std::shared_ptr<Node> layer = pending.back();
+    const auto [entry, is_new] = done.emplace(layer, false);
+    if (is_new) {
+      const OutputVector inputs = layer->input_values();
+      for (auto input = inputs.rbegin(); input != inputs.rend(); ++input) {
+        if (done.count(input->get_node_shared_ptr()) == 0) pending.push_back(input->get_node_shared_ptr());
+      }
+      continue;
+    }
+    pending.pop_back();
+    if (!entry->second) sorted.push_back(layer);
+    entry->second = true;
+  }
+  return sorted;
+}
+/// An independent copy.
+inline std::shared_ptr<Model> clone_model(const Model& model) { return model.clone(); }
+/// What reads the first of a pair reads the second instead: layers, and inputs of the model.
+inline void replace_nodes(
+    const std::shared_ptr<Model>& model,
+    const std::unordered_map<std::shared_ptr<op::v0::Parameter>, std::shared_ptr<op::v0::Parameter>>& parameters,
+    const std::unordered_map<std::shared_ptr<Node>, std::shared_ptr<Node>>& layers) {
+  for (const auto& [before, after] : parameters)
+    model->replace_parameter(static_cast<size_t>(model->get_parameter_index(before)), after);
+  for (const auto& [before, after] : layers) replace_node(before, after);
 }
 
 }  // namespace terroir

@@ -131,6 +131,11 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
   /// Layers in the order of the file; get_ordered_ops: each after those it reads.
   NodeVector get_ops() const;
   NodeVector get_ordered_ops() const;
+  /// Calls `visit` with each layer.
+  template <typename Visit>
+  void map_unordered_ops(const Visit& visit) const {
+    for (const std::shared_ptr<Node>& layer : get_ops()) visit(layer.get());
+  }
   const ParameterVector get_parameters() const;
   const ResultVector get_results() const;
 

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <memory>
@@ -75,6 +76,7 @@ struct DiscreteTypeInfo {
   }
   bool operator!=(const DiscreteTypeInfo& other) const { return !(*this == other); }
   bool operator<(const DiscreteTypeInfo& other) const { return std::string(*this) < std::string(other); }
+  size_t hash() const { return std::hash<std::string>()(std::string(*this)); }
   /// "Convolution_opset1": the key of runtime information of this type.
   operator std::string() const {  // NOLINT: implicit, as in OpenVINO
     return (name != nullptr ? name : "") + ("_" + get_version());
@@ -96,7 +98,9 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
   /// The name of the class in terroir/ops.hpp: "Convolution", "Relu".
   const char* get_type_name() const;
   std::string description() const { return get_type_name(); }
-  const DiscreteTypeInfo get_type_info() const;
+  /// It lives as long as the process.
+  virtual const DiscreteTypeInfo& get_type_info() const;
+  using type_info_t = DiscreteTypeInfo;
 
   size_t get_input_size() const;
   size_t get_output_size() const;
@@ -178,6 +182,12 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
   std::shared_ptr<Node> copy_with_new_inputs(const OutputVector& inputs) const;
   /// Input::replace_source_output().
   void set_argument(size_t index, const Output<Node>& source);
+  /// It reads these, and no others. Types and shapes are those of before until they are inferred; a layer that was made
+  /// without inputs has no outputs until then. Throws Exception as Input::replace_source_output().
+  void set_arguments(const OutputVector& sources);
+  void set_arguments(const NodeVector& sources);
+  /// Whether the outputs have the same types and shapes.
+  bool has_same_type(const std::shared_ptr<const Node>& other) const;
 
   bool operator==(const Node& other) const;
   bool operator!=(const Node& other) const { return !(*this == other); }
@@ -252,6 +262,11 @@ class TERROIR_API Output<const Node> {
   /// Inputs that read it.
   std::set<Input<Node>> get_target_inputs() const;
 
+  /// No port any more.
+  void reset() { *this = Output(); }
+  /// The same output of another layer.
+  Output for_node(const std::shared_ptr<const Node>& node) const { return {node, index_}; }
+
   bool operator==(const Output& other) const;
   bool operator!=(const Output& other) const { return !(*this == other); }
   bool operator<(const Output& other) const;
@@ -290,6 +305,11 @@ class TERROIR_API Output<Node> {
   /// Replace or extend the names of the tensor.
   void set_names(const std::unordered_set<std::string>& names);
   void add_names(const std::unordered_set<std::string>& names);
+
+  /// No port any more.
+  void reset() { *this = Output(); }
+  /// The same output of another layer.
+  Output for_node(const std::shared_ptr<Node>& node) const { return {node, index_}; }
 
   bool operator==(const Output& other) const { return Output<const Node>(*this) == Output<const Node>(other); }
   bool operator!=(const Output& other) const { return !(*this == other); }

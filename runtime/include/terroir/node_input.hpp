@@ -32,6 +32,9 @@ class TERROIR_API Input<const Node> {
   const Shape get_shape() const { return get_source_output().get_shape(); }
   Output<const Node> get_source_output() const { return node_->input_value(index_); }
   descriptor::Tensor& get_tensor() const { return node_->get_input_tensor(index_); }
+  std::shared_ptr<descriptor::Tensor> get_tensor_ptr() const {
+    return {get_source_output().get_node_shared_ptr(), &get_tensor()};
+  }
   /// As Node::get_rt_info().
   const RTMap& get_rt_info() const;
 
@@ -57,6 +60,9 @@ class TERROIR_API Input<Node> {
   const Shape get_shape() const { return get_source_output().get_shape(); }
   Output<Node> get_source_output() const { return node_->input_value(index_); }
   descriptor::Tensor& get_tensor() const { return node_->get_input_tensor(index_); }
+  std::shared_ptr<descriptor::Tensor> get_tensor_ptr() const {
+    return {get_source_output().get_node_shared_ptr(), &get_tensor()};
+  }
   RTMap& get_rt_info();
   const RTMap& get_rt_info() const { return Input<const Node>(*this).get_rt_info(); }
 
@@ -97,5 +103,17 @@ TERROIR_API void replace_node(const std::shared_ptr<Node>& target, const std::sh
 TERROIR_API void replace_node(const std::shared_ptr<Node>& target, const OutputVector& replacements);
 
 inline void Node::set_argument(size_t index, const Output<Node>& source) { input(index).replace_source_output(source); }
+inline void Node::set_arguments(const NodeVector& sources) {
+  set_arguments(OutputVector(sources.begin(), sources.end()));
+}
+inline bool Node::has_same_type(const std::shared_ptr<const Node>& other) const {
+  if (get_output_size() != other->get_output_size()) return false;
+  for (size_t i = 0; i < get_output_size(); ++i) {
+    if (get_output_element_type(i) != other->get_output_element_type(i) ||
+        get_output_partial_shape(i) != other->get_output_partial_shape(i))
+      return false;
+  }
+  return true;
+}
 
 }  // namespace terroir

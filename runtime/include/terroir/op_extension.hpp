@@ -195,7 +195,7 @@ struct LayerOfClass : extension::Layer {
     object->set_friendly_name(Class::get_type_info_static().name);  // for errors: nobody tells it the layer's
     AttributeSetter setter(attributes(), values_);
     object->visit_attributes(setter);
-    object->set_arguments(inputs);
+    static_cast<Node&>(*object).set_arguments(inputs);
     static_cast<op::Op&>(*object).validate_and_infer_types();
     return object;
   }
@@ -210,6 +210,7 @@ const terroir_extension* description_of() {
                 "a layer's class needs a default constructor: objects that compute get inputs and attributes later");
   static const terroir_layer layer = [] {
     const DiscreteTypeInfo& info = Class::get_type_info_static();
+    know_class(info);
     terroir_layer described = *extension::detail::described<LayerOfClass<Class>>();
     described.type = info.name;
     described.opset = info.version_id;

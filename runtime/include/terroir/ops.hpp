@@ -17,6 +17,7 @@
 #include "terroir/op/activation.hpp"
 #include "terroir/op/attribute_access.hpp"
 #include "terroir/op/attributes.hpp"
+#include "terroir/op/bases.hpp"
 #include "terroir/op/constant.hpp"
 #include "terroir/op/control_flow.hpp"
 #include "terroir/op/convolution.hpp"
@@ -36,61 +37,26 @@
 #include "terroir/op/state.hpp"
 #include "terroir/op/suppression.hpp"
 
-namespace terroir::op::util {
-
-/// Two operands that broadcast.
-class BroadcastedOperands : public Node {
- public:
-  AutoBroadcastSpec get_autob() const { return detail::broadcasting_of(*this); }
-  void set_autob(const AutoBroadcastSpec& spec) { detail::set_attributes(*this, detail::broadcasting(spec)); }
-
- protected:
-  using Node::Node;
-};
-
-/// Reductions over axes.
-class ReductionBase : public Node {
- public:
-  bool get_keep_dims() const { return detail::attribute<bool>(*this, "keep_dims"); }
-  void set_keep_dims(bool keep_dims) { detail::set_attribute(*this, "keep_dims", keep_dims); }
-  bool reduction_axes_constant() const { return is_type<v0::Constant>(get_input_node_shared_ptr(1)); }
-  /// Throws Exception (invalid_argument) if they are no Constant.
-  const AxisSet get_reduction_axes() const {
-    if (!reduction_axes_constant()) throw Exception(ErrorCode::invalid_argument, "the axes are no Constant");
-    return detail::constant_axes(*this, 1);
-  }
-  /// The input becomes a Constant.
-  void set_reduction_axes(const AxisSet& axes) {
-    set_argument(1, std::make_shared<v0::Constant>(element::i64, Shape{axes.size()},
-                                                   std::vector<size_t>(axes.begin(), axes.end())));
-  }
-
- protected:
-  using Node::Node;
-};
-
-}  // namespace terroir::op::util
-
-#define TERROIR_OP_UNARY(space, Name, type, set)                                \
+#define TERROIR_OP_UNARY(space, Name, type, set, Base)                          \
   namespace terroir::op::space {                                                \
-  class Name : public Node {                                                    \
-    TERROIR_LAYER(Name, type, #set)                                             \
+  class Name : public Base {                                                    \
+    TERROIR_LAYER_OF(Base, Name, type, #set)                                    \
     explicit Name(const Output<Node>& operand) : Name(OutputVector{operand}) {} \
   };                                                                            \
   }
-#define TERROIR_OP_BINARY(space, Name, type, set)                            \
+#define TERROIR_OP_BINARY(space, Name, type, set, Base)                      \
   namespace terroir::op::space {                                             \
-  class Name : public util::BroadcastedOperands {                            \
-    TERROIR_LAYER_OF(util::BroadcastedOperands, Name, type, #set)            \
+  class Name : public Base {                                                 \
+    TERROIR_LAYER_OF(Base, Name, type, #set)                                 \
     Name(const Output<Node>& a, const Output<Node>& b,                       \
          const AutoBroadcastSpec& auto_broadcast = AutoBroadcastType::NUMPY) \
         : Name(OutputVector{a, b}, detail::broadcasting(auto_broadcast)) {}  \
   };                                                                         \
   }
-#define TERROIR_OP_REDUCE(space, Name, type, set)                                    \
+#define TERROIR_OP_REDUCE(space, Name, type, set, Base)                              \
   namespace terroir::op::space {                                                     \
-  class Name : public util::ReductionBase {                                          \
-    TERROIR_LAYER_OF(util::ReductionBase, Name, type, #set)                          \
+  class Name : public Base {                                                         \
+    TERROIR_LAYER_OF(Base, Name, type, #set)                                         \
     Name(const Output<Node>& data, const Output<Node>& axes, bool keep_dims = false) \
         : Name(OutputVector{data, axes}, {{"keep_dims", keep_dims}}) {}              \
   };                                                                                 \

@@ -60,13 +60,15 @@ using namespace opset15;
   namespace terroir::set {                        \
   using op::space::Name;                          \
   }
-#define TERROIR_OP_UNARY TERROIR_OP_IN_SET
-#define TERROIR_OP_BINARY TERROIR_OP_IN_SET
-#define TERROIR_OP_REDUCE TERROIR_OP_IN_SET
+#define TERROIR_OP_OF_KIND(space, Name, type, set, Base) TERROIR_OP_IN_SET(space, Name, type, set)
+#define TERROIR_OP_UNARY TERROIR_OP_OF_KIND
+#define TERROIR_OP_BINARY TERROIR_OP_OF_KIND
+#define TERROIR_OP_REDUCE TERROIR_OP_OF_KIND
 #define TERROIR_OP_WRITTEN TERROIR_OP_IN_SET
 #include "terroir/op/ops.inc"
 #undef TERROIR_OP_UNARY
 #undef TERROIR_OP_BINARY
 #undef TERROIR_OP_REDUCE
 #undef TERROIR_OP_WRITTEN
+#undef TERROIR_OP_OF_KIND
 #undef TERROIR_OP_IN_SET

@@ -2,8 +2,9 @@
 //
 // What: copy_runtime_info() gives each layer of `to`, and Constants without information that it reads, what the layers
 //       of `from` have; entries of other names stay. What only one of `from` has is copied, what several have is not,
-//       but for the names of fused layers, which are joined. Entries that tell of the layer itself are never copied:
-//       that it is a decompression, must not be folded, ...
+//       but for the names of fused layers, which are joined, and for a RuntimeAttribute, whose merge() says what they
+//       become. Entries that tell of the layer itself are never copied: that it is a decompression, must not be folded,
+//       ..., and a RuntimeAttribute to where its is_copyable() says no.
 // Threads: as changes of the model.
 #pragma once
 
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "terroir/node.hpp"
+#include "terroir/runtime_attribute.hpp"
 
 namespace terroir {
 
@@ -54,24 +56,43 @@ inline Any join_names(const std::vector<const Any*>& records) {
   return joined;
 }
 
+inline bool may_come_to(const RuntimeAttribute* attribute, const std::shared_ptr<Node>& layer) {
+  return attribute == nullptr || attribute->is_copyable(layer);
+}
+inline bool may_come_to(const RuntimeAttribute* attribute, const Output<Node>&) {
+  return attribute == nullptr || attribute->is_copyable();
+}
+
+/// What several layers or outputs have under one name becomes this; empty: nothing.
+template <typename Item>
+Any merged(const std::string& name, const std::vector<const Any*>& values, const std::vector<Item>& owners) {
+  if (const RuntimeAttribute* attribute = values.front()->runtime_attribute()) return attribute->merge(owners);
+  return name == "fused_names" ? join_names(values) : Any();
+}
+
 template <typename Item>
 void copy_rt_info(const std::vector<Item>& from, std::vector<Item> to) {
-  std::map<std::string, std::vector<const Any*>> found;
+  struct Found {
+    std::vector<const Any*> values;
+    std::vector<Item> owners;
+  };
+  std::map<std::string, Found> found;
   for (const Item& item : from) {
     for (const auto& [name, value] : rt_info_of(item)) {
-      if (!stays_with_its_layer(name)) found[name].push_back(&value);
+      if (stays_with_its_layer(name)) continue;
+      found[name].values.push_back(&value);
+      found[name].owners.push_back(item);
     }
   }
   RTMap joined;
-  for (const auto& [name, values] : found) {
-    if (values.size() == 1) {
-      joined.emplace(name, *values.front());
-    } else if (name == "fused_names") {
-      joined.emplace(name, join_names(values));
-    }
+  for (const auto& [name, of_name] : found) {
+    Any value = of_name.values.size() == 1 ? *of_name.values.front() : merged(name, of_name.values, of_name.owners);
+    if (!value.empty()) joined.emplace(name, std::move(value));
   }
   for (const Item& item : to) {
-    for (const auto& [name, value] : joined) rt_info_of(item)[name] = value;
+    for (const auto& [name, value] : joined) {
+      if (may_come_to(value.runtime_attribute(), item)) rt_info_of(item)[name] = value;
+    }
   }
 }
 

@@ -6,8 +6,9 @@
 //        std::string to_string() const override { ... }
 //      };
 //      layer->get_rt_info()[Origin::get_type_info_static()] = Origin("importer");
-// What: an attribute is a value as others are: copy_runtime_info() copies it, files do not have it. What it says of
-//       copying and merging is for the program to ask.
+// What: an attribute is a value as others are: copy_runtime_info() copies it, files do not have it. It asks
+//       is_copyable() of the layer that is to get it, and merge() where several layers have one of the same name;
+//       init() is for the program to ask.
 #pragma once
 
 #include <memory>

@@ -6,14 +6,15 @@
 #include "terroir/element_type.hpp"
 #include "terroir/op/attribute_access.hpp"
 #include "terroir/op/attributes.hpp"
+#include "terroir/op/bases.hpp"
 #include "terroir/op/layer.hpp"
 
 namespace terroir {
 namespace op {
 namespace v0 {
 
-class Clamp : public Node {
-  TERROIR_LAYER(Clamp, "Clamp", "opset1")
+class Clamp : public util::UnaryElementwiseArithmetic {
+  TERROIR_LAYER_OF(util::UnaryElementwiseArithmetic, Clamp, "Clamp", "opset1")
   Clamp(const Output<Node>& data, double min, double max) : Clamp(OutputVector{data}, {{"min", min}, {"max", max}}) {}
   double get_min() const { return detail::attribute<double>(*this, "min"); }
   void set_min(double min) { detail::set_attribute(*this, "min", min); }
@@ -39,8 +40,8 @@ class Convert : public Node {
   }
 };
 
-class Elu : public Node {
-  TERROIR_LAYER(Elu, "Elu", "opset1")
+class Elu : public util::UnaryElementwiseArithmetic {
+  TERROIR_LAYER_OF(util::UnaryElementwiseArithmetic, Elu, "Elu", "opset1")
   Elu(const Output<Node>& data, double alpha) : Elu(OutputVector{data}, {{"alpha", alpha}}) {}
   double get_alpha() const { return detail::attribute<double>(*this, "alpha"); }
   void set_alpha(double alpha) { detail::set_attribute(*this, "alpha", alpha); }
@@ -65,8 +66,8 @@ class FakeQuantize : public Node {
   }
 };
 
-class Gelu : public Node {
-  TERROIR_LAYER(Gelu, "Gelu", "opset2")
+class Gelu : public util::UnaryElementwiseArithmetic {
+  TERROIR_LAYER_OF(util::UnaryElementwiseArithmetic, Gelu, "Gelu", "opset2")
   explicit Gelu(const Output<Node>& data) : Gelu(OutputVector{data}) {}
 };
 
@@ -97,16 +98,14 @@ class ConvertLike : public Node {
 };
 
 /// `pythondiv`: quotients of integers are rounded down, not towards zero.
-class Divide : public Node {
-  TERROIR_LAYER(Divide, "Divide", "opset1")
+class Divide : public util::BinaryElementwiseArithmetic {
+  TERROIR_LAYER_OF(util::BinaryElementwiseArithmetic, Divide, "Divide", "opset1")
   Divide(const Output<Node>& a, const Output<Node>& b,
          const AutoBroadcastSpec& auto_broadcast = AutoBroadcastType::NUMPY)
       : Divide(OutputVector{a, b}, detail::broadcasting(auto_broadcast)) {}
   Divide(const Output<Node>& a, const Output<Node>& b, bool pythondiv,
          const AutoBroadcastSpec& auto_broadcast = AutoBroadcastType::NUMPY)
       : Divide(OutputVector{a, b}, with_rounding(detail::broadcasting(auto_broadcast), pythondiv)) {}
-  const AutoBroadcastSpec get_autob() const { return detail::broadcasting_of(*this); }
-  void set_autob(const AutoBroadcastSpec& spec) { detail::set_attributes(*this, detail::broadcasting(spec)); }
   bool is_pythondiv() const { return detail::attribute<bool>(*this, "m_pythondiv"); }
   void set_is_pythondiv(bool pythondiv) { detail::set_attribute(*this, "m_pythondiv", pythondiv); }
 
@@ -140,8 +139,8 @@ class Swish : public Node {
 
 namespace v5 {
 
-class Round : public Node {
-  TERROIR_LAYER(Round, "Round", "opset5")
+class Round : public util::UnaryElementwiseArithmetic {
+  TERROIR_LAYER_OF(util::UnaryElementwiseArithmetic, Round, "Round", "opset5")
   enum class RoundMode { HALF_TO_EVEN, HALF_AWAY_FROM_ZERO };
   friend detail::Names<2> spellings(RoundMode) { return {"half_to_even", "half_away_from_zero"}; }
   Round(const Output<Node>& data, RoundMode mode) : Round(OutputVector{data}, {{"mode", detail::spelling(mode)}}) {}
@@ -153,8 +152,8 @@ class Round : public Node {
 
 namespace v7 {
 
-class Gelu : public Node {
-  TERROIR_LAYER(Gelu, "Gelu", "opset7")
+class Gelu : public util::UnaryElementwiseArithmetic {
+  TERROIR_LAYER_OF(util::UnaryElementwiseArithmetic, Gelu, "Gelu", "opset7")
   explicit Gelu(const Output<Node>& data, GeluApproximationMode mode = GeluApproximationMode::ERF)
       : Gelu(OutputVector{data}, {{"approximation_mode", detail::spelling(mode)}}) {}
   GeluApproximationMode get_approximation_mode() const {

@@ -93,13 +93,11 @@ namespace op {
 namespace v0 {
 
 class TERROIR_API Constant : public Node {
- public:
-  static const DiscreteTypeInfo& get_type_info_static() {
-    static const DiscreteTypeInfo info{"Constant", "opset1"};
-    return info;
-  }
+  TERROIR_TYPE_INFO(Node, Constant, "opset1")
   explicit Constant(const detail::NodeHandle& handle) : Node(handle) {}
 
+  /// Without elements.
+  Constant() : Constant(Tensor(element::f32, Shape{0})) {}
   /// The memory of a continuous tensor is shared unless it is the user's.
   explicit Constant(const Tensor& value) : Node(detail::make_constant(value)) {}
   /// A copy of dense elements.

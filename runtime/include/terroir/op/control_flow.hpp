@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "terroir/model.hpp"
 #include "terroir/op/ends.hpp"
@@ -28,8 +29,59 @@ namespace util {
 
 /// What they have in common.
 class TERROIR_API MultiSubGraphOp : public Node {
+  TERROIR_LAYER_BASE(Node, MultiSubGraphOp)
+
+  /// How an input of the layer feeds a body, and an output comes from one: indices among inputs, outputs, and
+  /// parameters and results of the body. They are copies: changing them changes nothing.
+  struct InputDescription {
+    using Ptr = std::shared_ptr<InputDescription>;
+    virtual ~InputDescription() = default;
+    virtual const DiscreteTypeInfo& get_type_info() const = 0;
+    uint64_t m_input_index = 0;
+    uint64_t m_body_parameter_index = 0;
+  };
+  struct OutputDescription {
+    using Ptr = std::shared_ptr<OutputDescription>;
+    virtual ~OutputDescription() = default;
+    virtual const DiscreteTypeInfo& get_type_info() const = 0;
+    uint64_t m_body_value_index = 0;
+    uint64_t m_output_index = 0;
+  };
+#define TERROIR_PORT_DESCRIPTION(Base, Name) \
+  TERROIR_TYPE_INFO(Base, Name, "0")         \
+  const DiscreteTypeInfo& get_type_info() const override { return get_type_info_static(); }
+  struct SliceInputDescription : InputDescription {
+    TERROIR_PORT_DESCRIPTION(InputDescription, SliceInputDescription)
+    int64_t m_start = 0, m_stride = 0, m_part_size = 0, m_end = 0, m_axis = 0;
+  };
+  struct MergedInputDescription : InputDescription {
+    TERROIR_PORT_DESCRIPTION(InputDescription, MergedInputDescription)
+    uint64_t m_body_value_index = 0;  ///< the result that it is from the second iteration on
+  };
+  struct InvariantInputDescription : InputDescription {
+    TERROIR_PORT_DESCRIPTION(InputDescription, InvariantInputDescription)
+  };
+  struct ConcatOutputDescription : OutputDescription {
+    TERROIR_PORT_DESCRIPTION(OutputDescription, ConcatOutputDescription)
+    int64_t m_start = 0, m_stride = 0, m_part_size = 0, m_end = 0, m_axis = 0;
+  };
+  struct BodyOutputDescription : OutputDescription {
+    TERROIR_PORT_DESCRIPTION(OutputDescription, BodyOutputDescription)
+    int64_t m_iteration = -1;  ///< the last
+  };
+#undef TERROIR_PORT_DESCRIPTION
+  using MultiSubgraphInputDescriptionVector = std::vector<InputDescription::Ptr>;
+  using MultiSubgraphOutputDescriptionVector = std::vector<OutputDescription::Ptr>;
+
+  /// Bodies, as copies: of Loop and TensorIterator the only one, of If those for true and false.
+  size_t get_internal_subgraphs_size() const;
+  std::vector<std::shared_ptr<Model>> get_functions() const;
+  std::shared_ptr<Model> get_function(size_t index) const;
+  /// Of one of the bodies. Throws Exception (invalid_argument) for an index out of range.
+  MultiSubgraphInputDescriptionVector get_input_descriptions(size_t index) const;
+  MultiSubgraphOutputDescriptionVector get_output_descriptions(size_t index) const;
+
  protected:
-  explicit MultiSubGraphOp(const detail::NodeHandle& handle) : Node(handle) {}
   MultiSubGraphOp(const char* type, const char* opset, const OutputVector& inputs);
 
   /// `role` as in IR files.
@@ -39,7 +91,15 @@ class TERROIR_API MultiSubGraphOp : public Node {
 
 /// Loop and TensorIterator: one body, which runs again and again.
 class TERROIR_API SubGraphOp : public MultiSubGraphOp {
- public:
+  TERROIR_LAYER_BASE(MultiSubGraphOp, SubGraphOp)
+  using MultiSubGraphOp::get_function;
+  using MultiSubGraphOp::get_input_descriptions;
+  using MultiSubGraphOp::get_output_descriptions;
+  MultiSubgraphInputDescriptionVector get_input_descriptions() const { return get_input_descriptions(0); }
+  MultiSubgraphOutputDescriptionVector get_output_descriptions() const { return get_output_descriptions(0); }
+  /// How often the body runs; -1 where that is not known before, or not at all.
+  int64_t get_num_iterations() const;
+
   void set_function(const std::shared_ptr<Model>& body) { set_body("body", body); }
   std::shared_ptr<Model> get_function() const { return get_body("body"); }
 
@@ -70,11 +130,7 @@ namespace v0 {
 
 /// Runs its body once for each part of the sliced inputs.
 class TensorIterator : public util::SubGraphOp {
- public:
-  static const DiscreteTypeInfo& get_type_info_static() {
-    static const DiscreteTypeInfo info{"TensorIterator", "opset1"};
-    return info;
-  }
+  TERROIR_TYPE_INFO(util::SubGraphOp, TensorIterator, "opset1")
   explicit TensorIterator(const detail::NodeHandle& handle) : SubGraphOp(handle) {}
   TensorIterator() : SubGraphOp("TensorIterator", "opset1", {}) {}
 
@@ -99,11 +155,10 @@ class TERROIR_API Loop : public util::SubGraphOp {
     int64_t body_condition_output_idx = -1;
   };
 
-  static const DiscreteTypeInfo& get_type_info_static() {
-    static const DiscreteTypeInfo info{"Loop", "opset5"};
-    return info;
-  }
+  TERROIR_TYPE_INFO(util::SubGraphOp, Loop, "opset5")
   explicit Loop(const detail::NodeHandle& handle) : SubGraphOp(handle) {}
+  /// Gets these by set_arguments().
+  Loop() : SubGraphOp("Loop", "opset5", {}) {}
   /// `execution_condition`: of the first iteration.
   Loop(const Output<Node>& trip_count, const Output<Node>& execution_condition)
       : SubGraphOp("Loop", "opset5", {trip_count, execution_condition}) {}
@@ -118,12 +173,10 @@ namespace v8 {
 
 /// Runs one of two bodies.
 class TERROIR_API If : public util::MultiSubGraphOp {
- public:
-  static const DiscreteTypeInfo& get_type_info_static() {
-    static const DiscreteTypeInfo info{"If", "opset8"};
-    return info;
-  }
+  TERROIR_TYPE_INFO(util::MultiSubGraphOp, If, "opset8")
   explicit If(const detail::NodeHandle& handle) : MultiSubGraphOp(handle) {}
+  /// Gets its condition by set_arguments().
+  If() : MultiSubGraphOp("If", "opset8", {}) {}
   explicit If(const Output<Node>& execution_condition) : MultiSubGraphOp("If", "opset8", {execution_condition}) {}
 
   void set_then_body(const std::shared_ptr<Model>& body) { set_body("then_body", body); }

@@ -43,7 +43,7 @@ namespace util {
 
 /// All convolutions.
 class ConvolutionBase : public Node {
- public:
+  TERROIR_LAYER_BASE(Node, ConvolutionBase)
   const Strides get_strides() const { return detail::attribute<Strides>(*this, "strides"); }
   void set_strides(const Strides& strides) { detail::set_attribute(*this, "strides", strides); }
   const Strides get_dilations() const { return detail::attribute<Strides>(*this, "dilations"); }
@@ -54,14 +54,15 @@ class ConvolutionBase : public Node {
   void set_pads_end(const CoordinateDiff& pads_end) { detail::set_attribute(*this, "pads_end", pads_end); }
   PadType get_auto_pad() const { return detail::attribute<PadType>(*this, "auto_pad"); }
   void set_auto_pad(PadType auto_pad) { detail::set_attribute(*this, "auto_pad", auto_pad); }
+};
 
- protected:
-  using Node::Node;
+class ConvolutionFwdPropBase : public ConvolutionBase {
+  TERROIR_LAYER_BASE(ConvolutionBase, ConvolutionFwdPropBase)
 };
 
 /// Those that make images larger.
 class ConvolutionBackPropBase : public ConvolutionBase {
- public:
+  TERROIR_LAYER_BASE(ConvolutionBase, ConvolutionBackPropBase)
   const CoordinateDiff get_output_padding() const { return detail::attribute<CoordinateDiff>(*this, "output_padding"); }
   void set_output_padding(const CoordinateDiff& output_padding) {
     detail::set_attribute(*this, "output_padding", output_padding);
@@ -81,23 +82,17 @@ class ConvolutionBackPropBase : public ConvolutionBase {
     set_argument(
         2, std::make_shared<v0::Constant>(element::i64, Shape{output_shape.size()}, std::vector<size_t>(output_shape)));
   }
-
- protected:
-  using ConvolutionBase::ConvolutionBase;
 };
 
 /// Those whose windows have offsets.
 class DeformableConvolutionBase : public ConvolutionBase {
- public:
+  TERROIR_LAYER_BASE(ConvolutionBase, DeformableConvolutionBase)
   int64_t get_group() const { return detail::attribute<int64_t>(*this, "group"); }
   void set_group(int64_t group) { detail::set_attribute(*this, "group", group); }
   int64_t get_deformable_group() const { return detail::attribute<int64_t>(*this, "deformable_group"); }
   void set_deformable_group(int64_t deformable_group) {
     detail::set_attribute(*this, "deformable_group", deformable_group);
   }
-
- protected:
-  using ConvolutionBase::ConvolutionBase;
 };
 
 }  // namespace util
@@ -118,16 +113,16 @@ class MatMul : public Node {
 
 namespace v1 {
 
-class Convolution : public util::ConvolutionBase {
-  TERROIR_LAYER_OF(util::ConvolutionBase, Convolution, "Convolution", "opset1")
+class Convolution : public util::ConvolutionFwdPropBase {
+  TERROIR_LAYER_OF(util::ConvolutionFwdPropBase, Convolution, "Convolution", "opset1")
   Convolution(const Output<Node>& data, const Output<Node>& filters, const Strides& strides,
               const CoordinateDiff& pads_begin, const CoordinateDiff& pads_end, const Strides& dilations,
               PadType auto_pad = PadType::EXPLICIT)
       : Convolution(OutputVector{data, filters}, detail::window(strides, pads_begin, pads_end, dilations, auto_pad)) {}
 };
 
-class GroupConvolution : public util::ConvolutionBase {
-  TERROIR_LAYER_OF(util::ConvolutionBase, GroupConvolution, "GroupConvolution", "opset1")
+class GroupConvolution : public util::ConvolutionFwdPropBase {
+  TERROIR_LAYER_OF(util::ConvolutionFwdPropBase, GroupConvolution, "GroupConvolution", "opset1")
   GroupConvolution(const Output<Node>& data, const Output<Node>& filters, const Strides& strides,
                    const CoordinateDiff& pads_begin, const CoordinateDiff& pads_end, const Strides& dilations,
                    PadType auto_pad = PadType::EXPLICIT)
@@ -170,8 +165,8 @@ class GroupConvolutionBackpropData : public util::ConvolutionBackPropBase {
 };
 
 /// Of data and filters that stand for -1 and 1.
-class BinaryConvolution : public util::ConvolutionBase {
-  TERROIR_LAYER_OF(util::ConvolutionBase, BinaryConvolution, "BinaryConvolution", "opset1")
+class BinaryConvolution : public util::ConvolutionFwdPropBase {
+  TERROIR_LAYER_OF(util::ConvolutionFwdPropBase, BinaryConvolution, "BinaryConvolution", "opset1")
   enum class BinaryConvolutionMode { XNOR_POPCOUNT };
   friend detail::Names<1> spellings(BinaryConvolutionMode) { return {"xnor-popcount"}; }
   BinaryConvolution(const Output<Node>& data, const Output<Node>& filters, const Strides& strides,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "terroir/op/attribute_access.hpp"
+#include "terroir/op/bases.hpp"
 #include "terroir/op/layer.hpp"
 
 namespace terroir {
@@ -20,8 +21,8 @@ struct EmbeddingBagBase {
 
 namespace v3 {
 
-class EmbeddingBagOffsetsSum : public Node {
-  TERROIR_LAYER(EmbeddingBagOffsetsSum, "EmbeddingBagOffsetsSum", "opset3")
+class EmbeddingBagOffsetsSum : public util::EmbeddingBagOffsetsBase {
+  TERROIR_LAYER_OF(util::EmbeddingBagOffsetsBase, EmbeddingBagOffsetsSum, "EmbeddingBagOffsetsSum", "opset3")
   EmbeddingBagOffsetsSum(const Output<Node>& table, const Output<Node>& indices, const Output<Node>& offsets)
       : EmbeddingBagOffsetsSum(OutputVector{table, indices, offsets}) {}
   EmbeddingBagOffsetsSum(const Output<Node>& table, const Output<Node>& indices, const Output<Node>& offsets,
@@ -32,8 +33,8 @@ class EmbeddingBagOffsetsSum : public Node {
       : EmbeddingBagOffsetsSum(OutputVector{table, indices, offsets, default_index, per_sample_weights}) {}
 };
 
-class EmbeddingBagPackedSum : public Node {
-  TERROIR_LAYER(EmbeddingBagPackedSum, "EmbeddingBagPackedSum", "opset3")
+class EmbeddingBagPackedSum : public util::EmbeddingBagPackedBase {
+  TERROIR_LAYER_OF(util::EmbeddingBagPackedBase, EmbeddingBagPackedSum, "EmbeddingBagPackedSum", "opset3")
   EmbeddingBagPackedSum(const Output<Node>& table, const Output<Node>& indices)
       : EmbeddingBagPackedSum(OutputVector{table, indices}) {}
   EmbeddingBagPackedSum(const Output<Node>& table, const Output<Node>& indices, const Output<Node>& per_sample_weights)
@@ -59,8 +60,8 @@ class EmbeddingSegmentsSum : public Node {
 
 namespace v15 {
 
-class EmbeddingBagOffsets : public Node, public util::EmbeddingBagBase {
-  TERROIR_LAYER(EmbeddingBagOffsets, "EmbeddingBagOffsets", "opset15")
+class EmbeddingBagOffsets : public util::EmbeddingBagOffsetsBase, public util::EmbeddingBagBase {
+  TERROIR_LAYER_OF(util::EmbeddingBagOffsetsBase, EmbeddingBagOffsets, "EmbeddingBagOffsets", "opset15")
   EmbeddingBagOffsets(const Output<Node>& table, const Output<Node>& indices, const Output<Node>& offsets,
                       Reduction reduction = Reduction::SUM)
       : EmbeddingBagOffsets(OutputVector{table, indices, offsets}, by_name(reduction)) {}
@@ -75,8 +76,8 @@ class EmbeddingBagOffsets : public Node, public util::EmbeddingBagBase {
   Reduction get_reduction() const { return detail::attribute<Reduction>(*this, "reduction"); }
 };
 
-class EmbeddingBagPacked : public Node, public util::EmbeddingBagBase {
-  TERROIR_LAYER(EmbeddingBagPacked, "EmbeddingBagPacked", "opset15")
+class EmbeddingBagPacked : public util::EmbeddingBagPackedBase, public util::EmbeddingBagBase {
+  TERROIR_LAYER_OF(util::EmbeddingBagPackedBase, EmbeddingBagPacked, "EmbeddingBagPacked", "opset15")
   EmbeddingBagPacked(const Output<Node>& table, const Output<Node>& indices, Reduction reduction = Reduction::SUM)
       : EmbeddingBagPacked(OutputVector{table, indices}, by_name(reduction)) {}
   EmbeddingBagPacked(const Output<Node>& table, const Output<Node>& indices, const Output<Node>& per_sample_weights,

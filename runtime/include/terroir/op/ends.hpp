@@ -13,11 +13,9 @@ namespace v0 {
 
 /// An input of the model.
 class TERROIR_API Parameter : public Node {
- public:
-  static const DiscreteTypeInfo& get_type_info_static() {
-    static const DiscreteTypeInfo info{"Parameter", "opset1"};
-    return info;
-  }
+  TERROIR_TYPE_INFO(Node, Parameter, "opset1")
+  /// Gets its type and shape later.
+  Parameter() : Parameter(element::dynamic, PartialShape::dynamic()) {}
   explicit Parameter(const detail::NodeHandle& handle) : Node(handle) {}
   Parameter(const element::Type& type, const PartialShape& shape)
       : Node(detail::make_layer("Parameter", "opset1", {}, {{"element_type", type}, {"shape", shape}})) {}
@@ -32,11 +30,9 @@ class TERROIR_API Parameter : public Node {
 
 /// An output of the model.
 class TERROIR_API Result : public Node {
- public:
-  static const DiscreteTypeInfo& get_type_info_static() {
-    static const DiscreteTypeInfo info{"Result", "opset1"};
-    return info;
-  }
+  TERROIR_TYPE_INFO(Node, Result, "opset1")
+  /// Gets what it is the output of later, by set_arguments().
+  Result() : Node(detail::make_open_layer("Result", "opset1", {})) {}
   explicit Result(const detail::NodeHandle& handle) : Node(handle) {}
   explicit Result(const Output<Node>& value) : Node(detail::make_layer("Result", "opset1", {value}, {})) {}
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "terroir/op/attribute_access.hpp"
+#include "terroir/op/bases.hpp"
 #include "terroir/op/layer.hpp"
 
 namespace terroir {
@@ -9,27 +10,27 @@ namespace op {
 namespace v8 {
 
 /// Images of one plane, or of Y and UV.
-class NV12toRGB : public Node {
-  TERROIR_LAYER(NV12toRGB, "NV12toRGB", "opset8")
+class NV12toRGB : public util::ConvertColorNV12Base {
+  TERROIR_LAYER_OF(util::ConvertColorNV12Base, NV12toRGB, "NV12toRGB", "opset8")
   explicit NV12toRGB(const Output<Node>& image) : NV12toRGB(OutputVector{image}) {}
   NV12toRGB(const Output<Node>& y, const Output<Node>& uv) : NV12toRGB(OutputVector{y, uv}) {}
 };
 
-class NV12toBGR : public Node {
-  TERROIR_LAYER(NV12toBGR, "NV12toBGR", "opset8")
+class NV12toBGR : public util::ConvertColorNV12Base {
+  TERROIR_LAYER_OF(util::ConvertColorNV12Base, NV12toBGR, "NV12toBGR", "opset8")
   explicit NV12toBGR(const Output<Node>& image) : NV12toBGR(OutputVector{image}) {}
   NV12toBGR(const Output<Node>& y, const Output<Node>& uv) : NV12toBGR(OutputVector{y, uv}) {}
 };
 
 /// Images of one plane, or of Y, U and V.
-class I420toRGB : public Node {
-  TERROIR_LAYER(I420toRGB, "I420toRGB", "opset8")
+class I420toRGB : public util::ConvertColorI420Base {
+  TERROIR_LAYER_OF(util::ConvertColorI420Base, I420toRGB, "I420toRGB", "opset8")
   explicit I420toRGB(const Output<Node>& image) : I420toRGB(OutputVector{image}) {}
   I420toRGB(const Output<Node>& y, const Output<Node>& u, const Output<Node>& v) : I420toRGB(OutputVector{y, u, v}) {}
 };
 
-class I420toBGR : public Node {
-  TERROIR_LAYER(I420toBGR, "I420toBGR", "opset8")
+class I420toBGR : public util::ConvertColorI420Base {
+  TERROIR_LAYER_OF(util::ConvertColorI420Base, I420toBGR, "I420toBGR", "opset8")
   explicit I420toBGR(const Output<Node>& image) : I420toBGR(OutputVector{image}) {}
   I420toBGR(const Output<Node>& y, const Output<Node>& u, const Output<Node>& v) : I420toBGR(OutputVector{y, u, v}) {}
 };

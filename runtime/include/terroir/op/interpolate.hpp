@@ -44,7 +44,8 @@ class Interpolate : public Node {
 namespace util {
 
 /// What Interpolate of opset4 and opset11 share.
-struct InterpolateBase {
+class InterpolateBase : public Node {
+  TERROIR_LAYER_BASE(Node, InterpolateBase)
   enum class InterpolateMode { NEAREST, LINEAR, LINEAR_ONNX, CUBIC, BILINEAR_PILLOW, BICUBIC_PILLOW };
   enum class ShapeCalcMode { SIZES, SCALES };
   enum class CoordinateTransformMode {
@@ -103,37 +104,36 @@ struct InterpolateBase {
       visit_one("cube_coeff", cube_coeff);
     }
   };
+
+  InterpolateAttrs get_attrs() const { return detail::attributes_of<InterpolateAttrs>(*this); }
+  void set_attrs(const InterpolateAttrs& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 }  // namespace util
 
 namespace v4 {
 
-class Interpolate : public Node, public util::InterpolateBase {
-  TERROIR_LAYER(Interpolate, "Interpolate", "opset4")
+class Interpolate : public util::InterpolateBase {
+  TERROIR_LAYER_OF(util::InterpolateBase, Interpolate, "Interpolate", "opset4")
   Interpolate(const Output<Node>& image, const Output<Node>& output_shape, const Output<Node>& scales,
               const Output<Node>& axes, const InterpolateAttrs& attributes)
       : Interpolate(OutputVector{image, output_shape, scales, axes}, detail::by_name(attributes)) {}
   Interpolate(const Output<Node>& image, const Output<Node>& output_shape, const Output<Node>& scales,
               const InterpolateAttrs& attributes)
       : Interpolate(OutputVector{image, output_shape, scales}, detail::by_name(attributes)) {}
-  InterpolateAttrs get_attrs() const { return detail::attributes_of<InterpolateAttrs>(*this); }
-  void set_attrs(const InterpolateAttrs& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 }  // namespace v4
 
 namespace v11 {
 
-class Interpolate : public Node, public util::InterpolateBase {
-  TERROIR_LAYER(Interpolate, "Interpolate", "opset11")
+class Interpolate : public util::InterpolateBase {
+  TERROIR_LAYER_OF(util::InterpolateBase, Interpolate, "Interpolate", "opset11")
   Interpolate(const Output<Node>& image, const Output<Node>& scales_or_sizes, const Output<Node>& axes,
               const InterpolateAttrs& attributes)
       : Interpolate(OutputVector{image, scales_or_sizes, axes}, detail::by_name(attributes)) {}
   Interpolate(const Output<Node>& image, const Output<Node>& scales_or_sizes, const InterpolateAttrs& attributes)
       : Interpolate(OutputVector{image, scales_or_sizes}, detail::by_name(attributes)) {}
-  InterpolateAttrs get_attrs() const { return detail::attributes_of<InterpolateAttrs>(*this); }
-  void set_attrs(const InterpolateAttrs& attributes) { detail::set_attributes(*this, detail::by_name(attributes)); }
 };
 
 }  // namespace v11

@@ -7,6 +7,7 @@
 #include "terroir/element_type.hpp"
 #include "terroir/op/attribute_access.hpp"
 #include "terroir/op/attributes.hpp"
+#include "terroir/op/bases.hpp"
 #include "terroir/op/constant.hpp"
 #include "terroir/op/layer.hpp"
 
@@ -16,15 +17,12 @@ namespace util {
 
 /// Both versions of Pad.
 class PadBase : public Node {
- public:
+  TERROIR_LAYER_BASE(Node, PadBase)
   PadMode get_pad_mode() const { return detail::attribute<PadMode>(*this, "pad_mode"); }
   void set_pad_mode(PadMode pad_mode) { detail::set_attribute(*this, "pad_mode", pad_mode); }
   /// Empty if the input is no Constant.
   const CoordinateDiff get_pads_begin() const { return detail::constant_input<std::ptrdiff_t>(*this, 1); }
   const CoordinateDiff get_pads_end() const { return detail::constant_input<std::ptrdiff_t>(*this, 2); }
-
- protected:
-  using Node::Node;
 };
 
 }  // namespace util
@@ -52,8 +50,8 @@ class DepthToSpace : public Node {
   void set_mode(DepthToSpaceMode mode) { detail::set_attribute(*this, "mode", mode); }
 };
 
-class ShapeOf : public Node {
-  TERROIR_LAYER(ShapeOf, "ShapeOf", "opset1")
+class ShapeOf : public util::ShapeOfBase {
+  TERROIR_LAYER_OF(util::ShapeOfBase, ShapeOf, "ShapeOf", "opset1")
   explicit ShapeOf(const Output<Node>& data) : ShapeOf(OutputVector{data}) {}
 };
 
@@ -80,8 +78,8 @@ class SpaceToDepth : public Node {
   void set_mode(SpaceToDepthMode mode) { detail::set_attribute(*this, "mode", mode); }
 };
 
-class Squeeze : public Node {
-  TERROIR_LAYER(Squeeze, "Squeeze", "opset1")
+class Squeeze : public util::SqueezeBase {
+  TERROIR_LAYER_OF(util::SqueezeBase, Squeeze, "Squeeze", "opset1")
   explicit Squeeze(const Output<Node>& data) : Squeeze(OutputVector{data}) {}
   Squeeze(const Output<Node>& data, const Output<Node>& axes) : Squeeze(OutputVector{data, axes}) {}
 };
@@ -100,8 +98,8 @@ class Unsqueeze : public Node {
 
 namespace v1 {
 
-class Broadcast : public Node {
-  TERROIR_LAYER(Broadcast, "Broadcast", "opset1")
+class Broadcast : public util::BroadcastBase {
+  TERROIR_LAYER_OF(util::BroadcastBase, Broadcast, "Broadcast", "opset1")
   Broadcast(const Output<Node>& data, const Output<Node>& target_shape,
             const AutoBroadcastSpec& mode = AutoBroadcastType::NUMPY)
       : Broadcast(OutputVector{data, target_shape}, {{"mode", mode.m_type == AutoBroadcastType::PDPD    ? "pdpd"
@@ -234,8 +232,8 @@ class SpaceToBatch : public Node {
 
 namespace v3 {
 
-class Broadcast : public Node {
-  TERROIR_LAYER(Broadcast, "Broadcast", "opset3")
+class Broadcast : public util::BroadcastBase {
+  TERROIR_LAYER_OF(util::BroadcastBase, Broadcast, "Broadcast", "opset3")
   Broadcast(const Output<Node>& data, const Output<Node>& target_shape,
             const BroadcastModeSpec& mode = BroadcastType::NUMPY)
       : Broadcast(OutputVector{data, target_shape}, {{"mode", detail::spelling(mode.m_type)}}) {}
@@ -248,8 +246,8 @@ class Broadcast : public Node {
   void set_broadcast_spec(const BroadcastModeSpec& spec) { detail::set_attribute(*this, "mode", spec.m_type); }
 };
 
-class ShapeOf : public Node {
-  TERROIR_LAYER(ShapeOf, "ShapeOf", "opset3")
+class ShapeOf : public util::ShapeOfBase {
+  TERROIR_LAYER_OF(util::ShapeOfBase, ShapeOf, "ShapeOf", "opset3")
   explicit ShapeOf(const Output<Node>& data, const element::Type& output_type = element::i64)
       : ShapeOf(OutputVector{data}, {{"output_type", output_type}}) {}
   const element::Type get_output_type() const { return detail::attribute<element::Type>(*this, "output_type"); }
@@ -313,8 +311,8 @@ class Pad : public util::PadBase {
 
 namespace v15 {
 
-class Squeeze : public Node {
-  TERROIR_LAYER(Squeeze, "Squeeze", "opset15")
+class Squeeze : public util::SqueezeBase {
+  TERROIR_LAYER_OF(util::SqueezeBase, Squeeze, "Squeeze", "opset15")
   explicit Squeeze(const Output<Node>& data, bool allow_axis_skip = false)
       : Squeeze(OutputVector{data}, {{"allow_axis_skip", allow_axis_skip}}) {}
   Squeeze(const Output<Node>& data, const Output<Node>& axes, bool allow_axis_skip = false)

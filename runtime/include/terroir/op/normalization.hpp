@@ -40,6 +40,23 @@ class MVN : public Node {
   explicit MVN(const Output<Node>& data, bool across_channels = true, bool normalize_variance = true, double eps = 1e-9)
       : MVN(OutputVector{data},
             {{"across_channels", across_channels}, {"normalize_variance", normalize_variance}, {"eps", eps}}) {}
+  MVN(const Output<Node>& data, const AxisSet& reduction_axes, bool normalize_variance = true, double eps = 1e-9)
+      : MVN(OutputVector{data}, {{"across_channels", reduction_axes.count(1) != 0},
+                                 {"normalize_variance", normalize_variance},
+                                 {"eps", eps},
+                                 {"reduction_axes", detail::integers(reduction_axes)}}) {}
+  /// Those that it was made with; else they follow from get_across_channels() and the rank of the data, which has to be
+  /// known. Throws Exception (invalid_argument).
+  const AxisSet get_reduction_axes() const {
+    AxisSet axes = detail::attribute<AxisSet>(*this, "reduction_axes");
+    if (!axes.empty()) return axes;
+    const Dimension rank = get_input_partial_shape(0).rank();
+    if (rank.is_dynamic()) throw Exception(ErrorCode::invalid_argument, "the axes of data of unknown rank");
+    for (int64_t axis = get_across_channels() ? 1 : 2; axis < rank.get_length(); ++axis)
+      axes.insert(static_cast<size_t>(axis));
+    return axes;
+  }
+  void set_reduction_axes(const AxisSet& axes) { detail::set_attribute(*this, "reduction_axes", axes); }
   double get_eps() const { return detail::attribute<double>(*this, "eps"); }
   void set_eps(double eps) { detail::set_attribute(*this, "eps", eps); }
   bool get_across_channels() const { return detail::attribute<bool>(*this, "across_channels"); }

@@ -41,6 +41,7 @@
 #include <type_traits>
 
 #include "terroir/attribute_visitor.hpp"
+#include "terroir/broadcast_adapters.hpp"
 #include "terroir/export.hpp"
 #include "terroir/node.hpp"
 #include "terroir/op/layer.hpp"
@@ -59,7 +60,9 @@ namespace detail {
 TERROIR_API NodeHandle make_custom_layer(const OutputVector& inputs);
 /// It is one of the only operation in this description, which lives as long as the process.
 TERROIR_API void name_custom_layer(const Node& layer, const terroir_extension* description, const AnyMap& attributes);
-TERROIR_API void set_custom_inputs(const Node& layer, const OutputVector& inputs);
+/// Layers of files that are of this class are said to be derived from what it is derived from. It lives as long as the
+/// process.
+TERROIR_API void know_class(const DiscreteTypeInfo& info);
 TERROIR_API void set_custom_outputs(const Node& layer, size_t count);
 TERROIR_API void set_custom_output(const Node& layer, size_t index, const element::Type& type,
                                    const PartialShape& shape);
@@ -104,8 +107,12 @@ namespace op {
 /// Base of layers that are classes.
 class Op : public Node {
  public:
+  static const DiscreteTypeInfo& get_type_info_static() {
+    static const DiscreteTypeInfo info{"Op", "util"};
+    return info;
+  }
   /// TERROIR_OP defines these.
-  virtual const DiscreteTypeInfo& get_type_info() const = 0;
+  const DiscreteTypeInfo& get_type_info() const override = 0;
   virtual const terroir_extension* get_description() const = 0;
   const char* get_type_name() const { return get_type_info().name; }
 
@@ -122,7 +129,12 @@ class Op : public Node {
   /// A layer of this class with these attributes that reads `inputs`.
   virtual std::shared_ptr<Node> clone_with_new_inputs(const OutputVector& inputs) const = 0;
 
-  void set_arguments(const OutputVector& inputs) { detail::set_custom_inputs(*this, inputs); }
+  /// A default-constructed layer gets its inputs with it, and then its attributes are those of now.
+  void set_arguments(const OutputVector& inputs) {
+    if (!is_told_) name();
+    Node::set_arguments(inputs);
+  }
+  void set_arguments(const NodeVector& inputs) { set_arguments(OutputVector(inputs.begin(), inputs.end())); }
   void set_output_size(size_t outputs) { detail::set_custom_outputs(*this, outputs); }
   void set_output_type(size_t output, const element::Type& type, const PartialShape& shape) {
     detail::set_custom_output(*this, output, type, shape);
@@ -137,9 +149,7 @@ class Op : public Node {
 
   /// Constructors with inputs end with it.
   void constructor_validate_and_infer_types() {
-    told_ = attribute_values();
-    detail::name_custom_layer(*this, get_description(), told_);
-    is_told_ = true;
+    name();
     validate_and_infer_types();
   }
 
@@ -154,7 +164,15 @@ class Op : public Node {
     visit_attributes(attributes);
     return std::move(attributes.values);
   }
+  /// Tells the model what the layer is.
+  void name() {
+    told_ = attribute_values();
+    detail::name_custom_layer(*this, get_description(), told_);
+    is_told_ = true;
+  }
   bool tell_attributes(AnyMap* instead) override {
+    // One that nobody has given inputs or a name has none to tell; with outputs, it is a layer without inputs.
+    if (!is_told_ && instead == nullptr && get_output_size() > 0) return name(), true;
     if (!is_told_) return false;
     AnyMap now = attribute_values();
     if (now == told_) return false;
@@ -199,17 +217,20 @@ inline void check_new_args_count(const op::Op* layer, const OutputVector& inputs
 
 }  // namespace terroir
 
-/// In the public part of a class: TERROIR_OP(type), (type, version); as files have them, the version is "extension"
-/// unless it is said. A base class as third argument is OpenVINO's.
-#define TERROIR_OP(...) TERROIR_OP_AS(__VA_ARGS__, "extension", )
-#define TERROIR_OP_AS(type_name, type_version, ...)                                                    \
-  static const ::terroir::DiscreteTypeInfo& get_type_info_static() {                                   \
-    static const ::terroir::DiscreteTypeInfo info{type_name, type_version};                            \
-    return info;                                                                                       \
-  }                                                                                                    \
-  const ::terroir::DiscreteTypeInfo& get_type_info() const override { return get_type_info_static(); } \
-  const ::terroir_extension* get_description() const override {                                        \
-    return ::terroir::detail::description_of<std::decay_t<decltype(*this)>>();                         \
+/// In the public part of a class: TERROIR_OP(type), (type, version), (type, version, base class); as files have them,
+/// the version is "extension" unless it is said. is_type() takes a layer for one of its base class, too.
+#define TERROIR_OP(...) TERROIR_OP_PICK(__VA_ARGS__, TERROIR_OP_OF, TERROIR_OP_IN, TERROIR_OP_NAMED, )(__VA_ARGS__)
+#define TERROIR_OP_PICK(first, second, third, form, ...) form
+#define TERROIR_OP_NAMED(type_name) TERROIR_OP_IN(type_name, "extension")
+#define TERROIR_OP_IN(type_name, type_version) TERROIR_OP_OF(type_name, type_version, ::terroir::op::Op)
+#define TERROIR_OP_OF(type_name, type_version, Base)                                                                 \
+  static const ::terroir::DiscreteTypeInfo& get_type_info_static() {                                                 \
+    static const ::terroir::DiscreteTypeInfo info{type_name, type_version, ::terroir::detail::type_info_of<Base>()}; \
+    return info;                                                                                                     \
+  }                                                                                                                  \
+  const ::terroir::DiscreteTypeInfo& get_type_info() const override { return get_type_info_static(); }               \
+  const ::terroir_extension* get_description() const override {                                                      \
+    return ::terroir::detail::description_of<std::decay_t<decltype(*this)>>();                                       \
   }
 
 #include "terroir/op_extension.hpp"

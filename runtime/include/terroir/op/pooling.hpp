@@ -32,7 +32,7 @@ namespace util {
 
 /// All windows.
 class PoolingBase : public Node {
- public:
+  TERROIR_LAYER_BASE(Node, PoolingBase)
   const Shape get_kernel() const { return detail::attribute<Shape>(*this, "kernel"); }
   void set_kernel(const Shape& kernel) { detail::set_attribute(*this, "kernel", kernel); }
   const Strides get_strides() const { return detail::attribute<Strides>(*this, "strides"); }
@@ -45,24 +45,22 @@ class PoolingBase : public Node {
   void set_rounding_type(RoundingType rounding_type) { detail::set_attribute(*this, "rounding_type", rounding_type); }
   PadType get_auto_pad() const { return detail::attribute<PadType>(*this, "auto_pad"); }
   void set_auto_pad(PadType auto_pad) { detail::set_attribute(*this, "auto_pad", auto_pad); }
-
- protected:
-  using Node::Node;
 };
 
 /// Averages.
 class AvgPoolBase : public PoolingBase {
- public:
+  TERROIR_LAYER_BASE(PoolingBase, AvgPoolBase)
   bool get_exclude_pad() const { return detail::attribute<bool>(*this, "exclude-pad"); }
   void set_exclude_pad(bool exclude_pad) { detail::set_attribute(*this, "exclude-pad", exclude_pad); }
+};
 
- protected:
-  using PoolingBase::PoolingBase;
+class MaxPoolBase : public PoolingBase {
+  TERROIR_LAYER_BASE(PoolingBase, MaxPoolBase)
 };
 
 /// Maxima that tell where they were.
-class IndexedMaxPoolBase : public PoolingBase {
- public:
+class IndexedMaxPoolBase : public MaxPoolBase {
+  TERROIR_LAYER_BASE(MaxPoolBase, IndexedMaxPoolBase)
   const Strides get_dilations() const { return detail::attribute<Strides>(*this, "dilations"); }
   void set_dilations(const Strides& dilations) { detail::set_attribute(*this, "dilations", dilations); }
   const element::Type get_index_element_type() const {
@@ -73,17 +71,14 @@ class IndexedMaxPoolBase : public PoolingBase {
   }
   int64_t get_axis() const { return detail::attribute<int64_t>(*this, "axis"); }
   void set_axis(int64_t axis) { detail::set_attribute(*this, "axis", axis); }
-
- protected:
-  using PoolingBase::PoolingBase;
 };
 
 }  // namespace util
 
 namespace v1 {
 
-class MaxPool : public util::PoolingBase {
-  TERROIR_LAYER_OF(util::PoolingBase, MaxPool, "MaxPool", "opset1")
+class MaxPool : public util::MaxPoolBase {
+  TERROIR_LAYER_OF(util::MaxPoolBase, MaxPool, "MaxPool", "opset1")
   MaxPool(const Output<Node>& data, const Strides& strides, const Shape& pads_begin, const Shape& pads_end,
           const Shape& kernel, RoundingType rounding_type = RoundingType::FLOOR, PadType auto_pad = PadType::EXPLICIT)
       : MaxPool(OutputVector{data}, detail::pooling(kernel, strides, pads_begin, pads_end, rounding_type, auto_pad)) {}

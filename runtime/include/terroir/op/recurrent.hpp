@@ -53,7 +53,7 @@ namespace util {
 
 /// All cells and sequences.
 class RNNCellBase : public Node {
- public:
+  TERROIR_LAYER_BASE(Node, RNNCellBase)
   size_t get_hidden_size() const { return detail::attribute<size_t>(*this, "hidden_size"); }
   void set_hidden_size(size_t hidden_size) { detail::set_attribute(*this, "hidden_size", hidden_size); }
   const std::vector<std::string> get_activations() const {
@@ -76,21 +76,15 @@ class RNNCellBase : public Node {
   }
   float get_clip() const { return detail::attribute<float>(*this, "clip"); }
   void set_clip(float clip) { detail::set_attribute(*this, "clip", clip); }
-
- protected:
-  using Node::Node;
 };
 
 /// All sequences.
 class RNNSequenceBase : public RNNCellBase {
- public:
+  TERROIR_LAYER_BASE(RNNCellBase, RNNSequenceBase)
   RecurrentSequenceDirection get_direction() const {
     return detail::attribute<RecurrentSequenceDirection>(*this, "direction");
   }
   void set_direction(RecurrentSequenceDirection direction) { detail::set_attribute(*this, "direction", direction); }
-
- protected:
-  using RNNCellBase::RNNCellBase;
 };
 
 }  // namespace util

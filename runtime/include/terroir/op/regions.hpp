@@ -33,7 +33,7 @@ namespace util {
 
 /// All versions of ROIAlign.
 class ROIAlignBase : public Node {
- public:
+  TERROIR_LAYER_BASE(Node, ROIAlignBase)
   int get_pooled_h() const { return detail::attribute<int>(*this, "pooled_h"); }
   void set_pooled_h(int pooled_h) { detail::set_attribute(*this, "pooled_h", pooled_h); }
   int get_pooled_w() const { return detail::attribute<int>(*this, "pooled_w"); }
@@ -42,9 +42,6 @@ class ROIAlignBase : public Node {
   void set_sampling_ratio(int sampling_ratio) { detail::set_attribute(*this, "sampling_ratio", sampling_ratio); }
   float get_spatial_scale() const { return detail::attribute<float>(*this, "spatial_scale"); }
   void set_spatial_scale(float spatial_scale) { detail::set_attribute(*this, "spatial_scale", spatial_scale); }
-
- protected:
-  using Node::Node;
 };
 
 }  // namespace util

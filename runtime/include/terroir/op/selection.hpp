@@ -7,6 +7,7 @@
 #include "terroir/element_type.hpp"
 #include "terroir/op/attribute_access.hpp"
 #include "terroir/op/attributes.hpp"
+#include "terroir/op/bases.hpp"
 #include "terroir/op/constant.hpp"
 #include "terroir/op/layer.hpp"
 
@@ -26,7 +27,7 @@ namespace util {
 
 /// All versions of TopK.
 class TopKBase : public Node {
- public:
+  TERROIR_LAYER_BASE(Node, TopKBase)
   int64_t get_provided_axis() const { return detail::attribute<int64_t>(*this, "axis"); }
   void set_axis(int64_t axis) { detail::set_attribute(*this, "axis", axis); }
   void set_axis(const Rank& /*of the data*/, int64_t axis) { set_axis(axis); }
@@ -48,19 +49,13 @@ class TopKBase : public Node {
   void set_k(size_t k) {
     set_argument(1, std::make_shared<v0::Constant>(element::i64, Shape{}, static_cast<int64_t>(k)));
   }
-
- protected:
-  using Node::Node;
 };
 
 /// All versions of Gather.
 class GatherBase : public Node {
- public:
+  TERROIR_LAYER_BASE(Node, GatherBase)
   /// The largest number if the input is no Constant.
   int64_t get_axis() const { return detail::constant_number<int64_t>(*this, 2, std::numeric_limits<int64_t>::max()); }
-
- protected:
-  using Node::Node;
 };
 
 }  // namespace util
@@ -134,21 +129,21 @@ class NonZero : public Node {
   void set_output_type(const element::Type& output_type) { detail::set_attribute(*this, "output_type", output_type); }
 };
 
-class ScatterElementsUpdate : public Node {
-  TERROIR_LAYER(ScatterElementsUpdate, "ScatterElementsUpdate", "opset3")
+class ScatterElementsUpdate : public util::ScatterElementsUpdateBase {
+  TERROIR_LAYER_OF(util::ScatterElementsUpdateBase, ScatterElementsUpdate, "ScatterElementsUpdate", "opset3")
   ScatterElementsUpdate(const Output<Node>& data, const Output<Node>& indices, const Output<Node>& updates,
                         const Output<Node>& axis)
       : ScatterElementsUpdate(OutputVector{data, indices, updates, axis}) {}
 };
 
-class ScatterNDUpdate : public Node {
-  TERROIR_LAYER(ScatterNDUpdate, "ScatterNDUpdate", "opset4")
+class ScatterNDUpdate : public util::ScatterNDBase {
+  TERROIR_LAYER_OF(util::ScatterNDBase, ScatterNDUpdate, "ScatterNDUpdate", "opset4")
   ScatterNDUpdate(const Output<Node>& data, const Output<Node>& indices, const Output<Node>& updates)
       : ScatterNDUpdate(OutputVector{data, indices, updates}) {}
 };
 
-class ScatterUpdate : public Node {
-  TERROIR_LAYER(ScatterUpdate, "ScatterUpdate", "opset3")
+class ScatterUpdate : public util::ScatterBase {
+  TERROIR_LAYER_OF(util::ScatterBase, ScatterUpdate, "ScatterUpdate", "opset3")
   ScatterUpdate(const Output<Node>& data, const Output<Node>& indices, const Output<Node>& updates,
                 const Output<Node>& axis)
       : ScatterUpdate(OutputVector{data, indices, updates, axis}) {}
@@ -197,12 +192,10 @@ class Range : public Node {
 
 namespace v5 {
 
-class GatherND : public Node {
-  TERROIR_LAYER(GatherND, "GatherND", "opset5")
+class GatherND : public util::GatherNDBase {
+  TERROIR_LAYER_OF(util::GatherNDBase, GatherND, "GatherND", "opset5")
   GatherND(const Output<Node>& data, const Output<Node>& indices, size_t batch_dims = 0)
       : GatherND(OutputVector{data, indices}, {{"batch_dims", static_cast<int64_t>(batch_dims)}}) {}
-  size_t get_batch_dims() const { return detail::attribute<size_t>(*this, "batch_dims"); }
-  void set_batch_dims(size_t batch_dims) { detail::set_attribute(*this, "batch_dims", batch_dims); }
 };
 
 }  // namespace v5
@@ -241,12 +234,10 @@ class Gather : public util::GatherBase {
   void set_batch_dims(int64_t batch_dims) { detail::set_attribute(*this, "batch_dims", batch_dims); }
 };
 
-class GatherND : public Node {
-  TERROIR_LAYER(GatherND, "GatherND", "opset8")
+class GatherND : public util::GatherNDBase {
+  TERROIR_LAYER_OF(util::GatherNDBase, GatherND, "GatherND", "opset8")
   GatherND(const Output<Node>& data, const Output<Node>& indices, size_t batch_dims = 0)
       : GatherND(OutputVector{data, indices}, {{"batch_dims", static_cast<int64_t>(batch_dims)}}) {}
-  size_t get_batch_dims() const { return detail::attribute<size_t>(*this, "batch_dims"); }
-  void set_batch_dims(size_t batch_dims) { detail::set_attribute(*this, "batch_dims", batch_dims); }
 };
 
 /// The same numbers for the same seeds, on every device; others each time if both are 0.
@@ -340,8 +331,8 @@ class TopK : public util::TopKBase {
 
 namespace v12 {
 
-class ScatterElementsUpdate : public Node {
-  TERROIR_LAYER(ScatterElementsUpdate, "ScatterElementsUpdate", "opset12")
+class ScatterElementsUpdate : public util::ScatterElementsUpdateBase {
+  TERROIR_LAYER_OF(util::ScatterElementsUpdateBase, ScatterElementsUpdate, "ScatterElementsUpdate", "opset12")
   enum class Reduction { NONE, SUM, PROD, MIN, MAX, MEAN };
   friend detail::Names<6> spellings(Reduction) { return {"none", "sum", "prod", "min", "max", "mean"}; }
   ScatterElementsUpdate(const Output<Node>& data, const Output<Node>& indices, const Output<Node>& updates,
@@ -399,8 +390,8 @@ class Multinomial : public Node {
 
 namespace v15 {
 
-class ScatterNDUpdate : public Node {
-  TERROIR_LAYER(ScatterNDUpdate, "ScatterNDUpdate", "opset15")
+class ScatterNDUpdate : public util::ScatterNDBase {
+  TERROIR_LAYER_OF(util::ScatterNDBase, ScatterNDUpdate, "ScatterNDUpdate", "opset15")
   enum class Reduction { NONE, SUM, SUB, PROD, MIN, MAX };
   friend detail::Names<6> spellings(Reduction) { return {"none", "sum", "sub", "prod", "min", "max"}; }
   ScatterNDUpdate(const Output<Node>& data, const Output<Node>& indices, const Output<Node>& updates,

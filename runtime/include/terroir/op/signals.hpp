@@ -2,21 +2,22 @@
 #pragma once
 
 #include "terroir/op/attribute_access.hpp"
+#include "terroir/op/bases.hpp"
 #include "terroir/op/layer.hpp"
 
 namespace terroir {
 namespace op {
 namespace v7 {
 
-class DFT : public Node {
-  TERROIR_LAYER(DFT, "DFT", "opset7")
+class DFT : public util::FFTBase {
+  TERROIR_LAYER_OF(util::FFTBase, DFT, "DFT", "opset7")
   DFT(const Output<Node>& data, const Output<Node>& axes) : DFT(OutputVector{data, axes}) {}
   DFT(const Output<Node>& data, const Output<Node>& axes, const Output<Node>& signal_size)
       : DFT(OutputVector{data, axes, signal_size}) {}
 };
 
-class IDFT : public Node {
-  TERROIR_LAYER(IDFT, "IDFT", "opset7")
+class IDFT : public util::FFTBase {
+  TERROIR_LAYER_OF(util::FFTBase, IDFT, "IDFT", "opset7")
   IDFT(const Output<Node>& data, const Output<Node>& axes) : IDFT(OutputVector{data, axes}) {}
   IDFT(const Output<Node>& data, const Output<Node>& axes, const Output<Node>& signal_size)
       : IDFT(OutputVector{data, axes, signal_size}) {}
@@ -26,15 +27,15 @@ class IDFT : public Node {
 
 namespace v9 {
 
-class RDFT : public Node {
-  TERROIR_LAYER(RDFT, "RDFT", "opset9")
+class RDFT : public util::FFTBase {
+  TERROIR_LAYER_OF(util::FFTBase, RDFT, "RDFT", "opset9")
   RDFT(const Output<Node>& data, const Output<Node>& axes) : RDFT(OutputVector{data, axes}) {}
   RDFT(const Output<Node>& data, const Output<Node>& axes, const Output<Node>& signal_size)
       : RDFT(OutputVector{data, axes, signal_size}) {}
 };
 
-class IRDFT : public Node {
-  TERROIR_LAYER(IRDFT, "IRDFT", "opset9")
+class IRDFT : public util::FFTBase {
+  TERROIR_LAYER_OF(util::FFTBase, IRDFT, "IRDFT", "opset9")
   IRDFT(const Output<Node>& data, const Output<Node>& axes) : IRDFT(OutputVector{data, axes}) {}
   IRDFT(const Output<Node>& data, const Output<Node>& axes, const Output<Node>& signal_size)
       : IRDFT(OutputVector{data, axes, signal_size}) {}

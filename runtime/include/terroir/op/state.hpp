@@ -5,6 +5,7 @@
 #include <string>
 
 #include "terroir/op/attribute_access.hpp"
+#include "terroir/op/bases.hpp"
 #include "terroir/op/layer.hpp"
 #include "terroir/variable.hpp"
 
@@ -26,40 +27,36 @@ inline std::shared_ptr<op::util::Variable> variable_of(const Output<const Node>&
 namespace op {
 namespace v3 {
 
-class ReadValue : public Node {
-  TERROIR_LAYER(ReadValue, "ReadValue", "opset3")
+class ReadValue : public util::ReadValueBase {
+  TERROIR_LAYER_OF(util::ReadValueBase, ReadValue, "ReadValue", "opset3")
   ReadValue(const Output<Node>& initial_value, const std::string& variable_id)
       : ReadValue(OutputVector{initial_value}, {{"variable_id", variable_id}}) {}
-  const std::string get_variable_id() const { return detail::attribute<std::string>(*this, "variable_id"); }
 };
 
-class Assign : public Node {
-  TERROIR_LAYER(Assign, "Assign", "opset3")
+class Assign : public util::AssignBase {
+  TERROIR_LAYER_OF(util::AssignBase, Assign, "Assign", "opset3")
   Assign(const Output<Node>& value, const std::string& variable_id)
       : Assign(OutputVector{value}, {{"variable_id", variable_id}}) {}
-  const std::string get_variable_id() const { return detail::attribute<std::string>(*this, "variable_id"); }
 };
 
 }  // namespace v3
 
 namespace v6 {
 
-class ReadValue : public Node {
-  TERROIR_LAYER(ReadValue, "ReadValue", "opset6")
+class ReadValue : public util::ReadValueBase {
+  TERROIR_LAYER_OF(util::ReadValueBase, ReadValue, "ReadValue", "opset6")
   explicit ReadValue(const std::shared_ptr<util::Variable>& variable)
       : ReadValue(OutputVector{}, detail::by_name(*variable)) {}
   ReadValue(const Output<Node>& initial_value, const std::shared_ptr<util::Variable>& variable)
       : ReadValue(OutputVector{initial_value}, detail::by_name(*variable)) {}
-  const std::string get_variable_id() const { return detail::attribute<std::string>(*this, "variable_id"); }
   /// A description, of what flows out.
   std::shared_ptr<util::Variable> get_variable() const { return detail::variable_of(output(0), get_variable_id()); }
 };
 
-class Assign : public Node {
-  TERROIR_LAYER(Assign, "Assign", "opset6")
+class Assign : public util::AssignBase {
+  TERROIR_LAYER_OF(util::AssignBase, Assign, "Assign", "opset6")
   Assign(const Output<Node>& value, const std::shared_ptr<util::Variable>& variable)
       : Assign(OutputVector{value}, {{"variable_id", variable->get_info().variable_id}}) {}
-  const std::string get_variable_id() const { return detail::attribute<std::string>(*this, "variable_id"); }
   /// A description, of what flows in.
   std::shared_ptr<util::Variable> get_variable() const {
     return detail::variable_of(input_value(0), get_variable_id());

@@ -17,6 +17,8 @@ class NonMaxSuppressionBase : public Node {
  public:
   enum class BoxEncodingType { CORNER, CENTER };
   friend detail::Names<2> spellings(BoxEncodingType) { return {"corner", "center"}; }
+  NonMaxSuppressionBase()
+      : Node(detail::make_open_layer("NonMaxSuppression", Version::get_type_info_static().version_id, {})) {}
   explicit NonMaxSuppressionBase(const detail::NodeHandle& handle) : Node(handle) {}
   explicit NonMaxSuppressionBase(const OutputVector& inputs, const AnyMap& attributes = {})
       : Node(detail::make_layer("NonMaxSuppression", Version::get_type_info_static().version_id, inputs, attributes)) {}
@@ -139,11 +141,7 @@ class NonMaxSuppression : public Node {
 #define TERROIR_NON_MAX_SUPPRESSION(space, opset)                                   \
   namespace space {                                                                 \
   class NonMaxSuppression : public util::NonMaxSuppressionBase<NonMaxSuppression> { \
-   public:                                                                          \
-    static const DiscreteTypeInfo& get_type_info_static() {                         \
-      static const DiscreteTypeInfo info{"NonMaxSuppression", opset};               \
-      return info;                                                                  \
-    }                                                                               \
+    TERROIR_TYPE_INFO(Node, NonMaxSuppression, opset)                               \
     using NonMaxSuppressionBase::NonMaxSuppressionBase;                             \
   };                                                                                \
   }

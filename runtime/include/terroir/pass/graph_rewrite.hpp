@@ -20,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -83,15 +84,24 @@ class GraphRewrite : public ModelPass {
   GraphRewrite() = default;
   explicit GraphRewrite(const std::shared_ptr<MatcherPass>& pass) : passes_{pass} {}
 
-  template <typename T, typename... Args>
+  /// Makes a pass with these arguments; `enabled`: false leaves it out until PassConfig::enable().
+  template <typename T, bool enabled = true, typename... Args>
   std::shared_ptr<T> add_matcher(Args&&... args) {
     auto pass = std::make_shared<T>(std::forward<Args>(args)...);
-    passes_.push_back(pass);
+    if (!enabled) left_out_.push_back([](PassConfig& config) { config.disable<T>(); });
+    add_matcher(std::shared_ptr<MatcherPass>(pass));
     return pass;
   }
   std::shared_ptr<MatcherPass> add_matcher(const std::shared_ptr<MatcherPass>& pass) {
     passes_.push_back(pass);
+    if (get_pass_config() != nullptr) set_pass_config(get_pass_config());
     return pass;
+  }
+  void set_pass_config(const std::shared_ptr<PassConfig>& config) override {
+    PassBase::set_pass_config(config);
+    for (const auto& pass : passes_) pass->set_pass_config(config);
+    for (const auto& leave_out : left_out_) leave_out(*config);
+    left_out_.clear();
   }
 
   bool run_on_model(const std::shared_ptr<Model>& model) override {
@@ -104,7 +114,9 @@ class GraphRewrite : public ModelPass {
       pending.pop_front();
       if (changed && !pattern::detail::is_needed(layer)) continue;
       for (const auto& pass : passes_) {
-        if (!pass->apply(layer)) continue;
+        const MatcherPass& instance = *pass;
+        const auto config = pass->get_pass_config();
+        if ((config != nullptr && config->is_disabled(typeid(instance))) || !pass->apply(layer)) continue;
         changed = true;
         const NodeVector& made = pass->get_new_nodes();
         pending.insert(pending.begin(), made.begin(), made.end());
@@ -119,6 +131,7 @@ class GraphRewrite : public ModelPass {
 
  private:
   std::vector<std::shared_ptr<MatcherPass>> passes_;
+  std::vector<void (*)(PassConfig&)> left_out_;  // what the config is still to be told
 };
 
 class BackwardGraphRewrite : public GraphRewrite {

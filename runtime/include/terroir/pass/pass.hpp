@@ -12,6 +12,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -26,7 +27,10 @@
 namespace terroir {
 namespace pass {
 
-/// Which passes of a manager are left out.
+/// Asked for a layer by passes that want to be told where they may work.
+using param_callback = std::function<bool(const std::shared_ptr<const Node>&)>;
+
+/// Which passes of a manager are left out, and what they ask before they work on a layer.
 class PassConfig {
  public:
   template <typename T>
@@ -47,12 +51,29 @@ class PassConfig {
   }
   bool is_disabled(const std::type_info& type) const { return disabled_.count(type) != 0; }
 
+  /// For all passes that have no callback of their own.
+  void set_callback(const param_callback& callback) { for_all_ = callback; }
+  /// For passes of these classes.
+  template <typename T, typename... Others>
+  void set_callback(const param_callback& callback) {
+    callbacks_[typeid(T)] = callback;
+    (set_callback<Others>(callback), ...);
+  }
+  /// Empty if there is none.
+  template <typename T>
+  param_callback get_callback() const {
+    return get_callback(typeid(T));
+  }
+  param_callback get_callback(const std::type_info& type) const {
+    const auto found = callbacks_.find(type);
+    return found != callbacks_.end() ? found->second : for_all_;
+  }
+
  private:
   std::set<std::type_index> disabled_;
+  std::map<std::type_index, param_callback> callbacks_;
+  param_callback for_all_;
 };
-
-/// Asked for a layer by passes that want to be told where they may work.
-using param_callback = std::function<bool(const std::shared_ptr<const Node>&)>;
 
 class PassBase {
  public:
@@ -65,12 +86,21 @@ class PassBase {
     return unnamed;
   }
 
+  /// Whether the pass shall leave the layer as it is, as its own callback says, or else that of the manager's config.
   void set_callback(const param_callback& callback) { callback_ = callback; }
-  bool transformation_callback(const std::shared_ptr<const Node>& layer) const { return callback_ && callback_(layer); }
+  bool transformation_callback(const std::shared_ptr<const Node>& layer) const {
+    if (callback_) return callback_(layer);
+    const param_callback configured = config_ != nullptr ? config_->get_callback(typeid(*this)) : param_callback();
+    return configured && configured(layer);
+  }
+  /// A manager gives its passes its own.
+  virtual void set_pass_config(const std::shared_ptr<PassConfig>& config) { config_ = config; }
+  std::shared_ptr<PassConfig> get_pass_config() const { return config_; }
 
  private:
   std::string name_;
   param_callback callback_;
+  std::shared_ptr<PassConfig> config_;
 };
 
 class ModelPass : public PassBase {
@@ -91,6 +121,7 @@ class Manager {
  public:
   explicit Manager(std::shared_ptr<PassConfig> config = std::make_shared<PassConfig>()) : config_(std::move(config)) {}
   explicit Manager(const std::string& /*name*/) : Manager() {}
+  Manager(std::shared_ptr<PassConfig> config, const std::string& /*name*/) : Manager(std::move(config)) {}
 
   /// Makes a pass with these arguments; `enabled`: false leaves it out until PassConfig::enable().
   template <typename T, bool enabled = true, typename... Args>
@@ -102,7 +133,8 @@ class Manager {
   }
   template <typename T>
   void register_pass_instance(const std::shared_ptr<T>& pass) {
-    const PassBase& instance = *pass;
+    PassBase& instance = *pass;
+    instance.set_pass_config(config_);
     passes_.push_back({AsModelPass<T>::make(pass), typeid(instance)});
   }
 

@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "terroir/op/constant.hpp"
 #include "terroir/op/ends.hpp"
 #include "terroir/op/layer.hpp"
 
@@ -39,6 +40,8 @@ class Predicate {
   Predicate() = default;
   template <typename F, typename = std::enable_if_t<std::is_invocable_r_v<bool, const F&, const Output<Node>&>>>
   Predicate(F holds) : holds_(std::move(holds)) {}  // NOLINT: implicit, as in OpenVINO
+  /// That attributes have these values: wrap_type<Softmax>({input}, {{"axis", 1}}).
+  Predicate(std::initializer_list<AnyMap::value_type> attributes);  // NOLINT: implicit, as in OpenVINO
   bool operator()(const Output<Node>& value) const { return !holds_ || holds_(value); }
 
  private:
@@ -120,6 +123,20 @@ inline bool is_needed(const std::shared_ptr<Node>& layer) {
   return false;
 }
 
+/// Whether an attribute is this value, which may be a text, a number or a truth.
+inline bool same_value(const std::string& text, const Any& value) {
+  if (value.is<std::string>()) return text == value.as<std::string>();
+  try {
+    if (value.is<bool>()) return Any(text).as<bool>() == value.as<bool>();
+    if (value.is<int>() || value.is<int64_t>() || value.is<size_t>())
+      return Any(text).as<int64_t>() == value.as<int64_t>();
+    if (value.is<float>() || value.is<double>()) return Any(text).as<double>() == value.as<double>();
+  } catch (const Exception&) {
+    return false;  // it is of another kind
+  }
+  return text == value.as<std::string>();
+}
+
 inline size_t count_readers(const Output<Node>& value) {
   size_t count = 0;
   for (const Input<Node>& input : value.get_target_inputs()) count += is_needed(input.get_node()->shared_from_this());
@@ -157,7 +174,7 @@ inline std::shared_ptr<Node> any_input(const op::Predicate& predicate = {}) {
   return std::make_shared<op::Label>(element::dynamic, PartialShape::dynamic(), predicate);
 }
 
-/// A layer of one of these kinds.
+/// A layer of one of these classes, or of one that is derived from them.
 template <typename... Types>
 std::shared_ptr<Node> wrap_type(const PatternOps& inputs = {}, const op::Predicate& predicate = {}) {
   return std::make_shared<detail::PatternLayer>(
@@ -167,6 +184,20 @@ template <typename... Types>
 std::shared_ptr<Node> wrap_type(const op::Predicate& predicate) {
   return wrap_type<Types...>(PatternOps(), predicate);
 }
+
+/// The attributes of a layer, by their names in files, are these.
+inline op::Predicate attrs_match(const AnyMap& attributes) {
+  return [attributes](const Output<Node>& value) {
+    const std::map<std::string, std::string> its = value.get_node()->get_attributes();
+    return std::all_of(attributes.begin(), attributes.end(), [&](const AnyMap::value_type& wanted) {
+      const auto found = its.find(wanted.first);
+      return found != its.end() && detail::same_value(found->second, wanted.second);
+    });
+  };
+}
+inline op::Predicate::Predicate(std::initializer_list<AnyMap::value_type> attributes)
+    : Predicate(attrs_match(AnyMap(attributes))) {}
+inline std::shared_ptr<Node> wrap_const() { return wrap_type<terroir::op::v0::Constant>(); }
 
 /// Such a layer, or what its first input is.
 template <typename... Types>
@@ -278,8 +309,9 @@ class Matcher {
       if (data == nullptr) return match_operation(pattern, value);
       if (!data->predicate(value)) return false;
       if (data->kind == detail::Kind::any) return true;
-      const Node& real = *value.get_node();
-      return std::find(data->types.begin(), data->types.end(), real.get_type_info()) != data->types.end() &&
+      const DiscreteTypeInfo& real = value.get_node()->get_type_info();
+      return std::any_of(data->types.begin(), data->types.end(),
+                         [&](const DiscreteTypeInfo& wanted) { return real.is_castable(wanted); }) &&
              match_inputs(data->inputs, value);
     };
     if (attempt(match_layer)) return true;

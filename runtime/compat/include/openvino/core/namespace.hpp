@@ -1,7 +1,7 @@
 // Namespace ov: another name for terroir.
 //
-// An alias cannot be opened again: a program that puts something into namespace ov (its own passes, declarations of
-// classes) is compiled with -Dov=terroir.
+// CMake's target compiles programs with -Dov=terroir, so that they may open namespace ov again: to put their own passes
+// there, specialize its templates, declare its classes. Without that definition it is an alias, which cannot be opened.
 #pragma once
 
 namespace terroir {}

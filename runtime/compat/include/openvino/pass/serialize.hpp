@@ -2,4 +2,5 @@
 #pragma once
 
 #include "openvino/core/namespace.hpp"
+#include "terroir/pass/stream_serialize.hpp"
 #include "terroir/serialize.hpp"
