@@ -138,6 +138,7 @@ TEST_F(CpuQuotaDeathTest, AQuotaOfOneCpuMeansOneThread) {
     CompiledModel compiled = Core().compile_model(b.build(), "CPU", properties);
     for (int i = 0; i < 20; ++i) compiled.create_infer_request().infer();
     const auto running = std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+    std::filesystem::remove_all(root_);  // TearDown() is the parent's
     std::fprintf(stderr, "%d threads, %d requests, %d running;", compiled.get_property(inference_num_threads),
                  static_cast<int>(compiled.get_property(optimal_number_of_infer_requests)), static_cast<int>(running));
     std::exit(0);
