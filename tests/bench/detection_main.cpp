@@ -374,6 +374,13 @@ Rows rows() {
                {boxes({4000, 4}, 800), scores({4000})}};
   });
   add([] {
+    return Row{"TopKROIs 300000, 1000",
+               "ExperimentalDetectronTopKROIs",
+               "opset6",
+               {{"max_rois", "1000"}},
+               {boxes({300000, 4}, 800), scores({300000})}};
+  });
+  add([] {
     return Row{"PriorGridGenerator 200 x 304 x 3",
                "ExperimentalDetectronPriorGridGenerator",
                "opset6",

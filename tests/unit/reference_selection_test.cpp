@@ -45,6 +45,23 @@ TEST(BestFirst, IsAStableSort) {
   EXPECT_EQ(best_first(std::vector<float>{kNaN, 1, kNaN, 2}), (std::vector<int64_t>{3, 1, 0, 2}));
 }
 
+// Few of many: most are told apart by a bound that a part of them gives.
+TEST(BestFirst, FewOfMany) {
+  constexpr size_t kCount = 20000;
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> few = few_different(kCount, 5);
+  std::vector<float> rising(kCount), nearly_all_nan(kCount, kNaN), lowest(kCount, -infinity);
+  std::iota(rising.begin(), rising.end(), -1000.0f);
+  std::vector<float> falling(rising.rbegin(), rising.rend());
+  for (size_t i = 0; i < 40; ++i) nearly_all_nan[i * 401 + 3] = static_cast<float>(i % 7);
+  lowest[17] = kNaN, lowest[kCount - 1] = -1;
+  for (const std::vector<float>& scores : {few, rising, falling, nearly_all_nan, lowest}) {
+    const std::vector<int64_t> order = best_first(scores);  // by sorting them all
+    for (const int64_t most : {1, 2, 39, 41, 300})
+      EXPECT_EQ(best_first(scores, most), std::vector<int64_t>(order.begin(), order.begin() + most)) << most;
+  }
+}
+
 using Box = SizedBox<float>;
 
 float overlap(const Box& a, const Box& b) {
