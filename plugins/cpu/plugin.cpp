@@ -214,9 +214,8 @@ class CpuRequest final : public plugin::RequestState {
 
   /// The first result of the model that is this output of a frontier op.
   static std::vector<FrontierResult>::const_iterator result_of(const Continuation& then, size_t index, size_t output) {
-    return std::find_if(
-        then.results_of_frontier.begin(), then.results_of_frontier.end(),
-        [&](const FrontierResult& shown) { return shown.index == index && shown.output == output; });
+    return std::find_if(then.results_of_frontier.begin(), then.results_of_frontier.end(),
+                        [&](const FrontierResult& shown) { return shown.index == index && shown.output == output; });
   }
 
   std::vector<ir::Constant> run_frontier(const ir::Node& node, const std::vector<ir::Constant>& values,

@@ -221,8 +221,8 @@ std::vector<BoundedOutput> bounds_of_outputs(const ir::Node& node, const std::ve
       continue;
     }
     const PartialShape shape(ir::to_shape(input.view.dims));
-    const ir::NodeId id = graph.add(builtin(ir::kParameterType), {},
-                                    ir::make_attributes_of(ir::ParameterAttrs{shape, input.view.type}));
+    const ir::NodeId id =
+        graph.add(builtin(ir::kParameterType), {}, ir::make_attributes_of(ir::ParameterAttrs{shape, input.view.type}));
     graph.node(id).outputs[0].type = input.view.type;
     graph.node(id).outputs[0].shape = shape;
     values.push_back({id, 0});

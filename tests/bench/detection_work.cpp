@@ -145,9 +145,9 @@ Work detection_work_of(const std::string& row) {
     return in_steps(38 * 63 * 9 * kRefined + steps({1, 38 * 63 * 9, 38 * 63 * 9, 6000, 5407, kCarefulBlock}),
                     kRefinedToo);
   if (row == "GenerateProposals 200 x 304 x 3")
-    return in_steps(200 * 304 * 3 * kRefined +
-                        steps({1, 200 * 304 * 3, 32000 + 200 * 304 * 3 / 16.0, 2000, 31403, kCarefulBlock}),
-                    kRefinedToo);
+    return in_steps(
+        200 * 304 * 3 * kRefined + steps({1, 200 * 304 * 3, 32000 + 200 * 304 * 3 / 16.0, 2000, 31403, kCarefulBlock}),
+        kRefinedToo);
   if (row == "GenerateProposalsSingleImage 50 x 76 x 15")
     return in_steps(50 * 76 * 15 * kRefined + steps({1, 50 * 76 * 15, 50 * 76 * 15, 6000, 87343, kCarefulBlock}),
                     kRefinedToo);

@@ -94,8 +94,9 @@ TEST(CpuDynamic, ResultsOfACutThatAreMoved) {
                      {{"destination_type", "i4"}});
   const ir::Value unique = m.op("Unique", {values}, {{"sorted", "false"}});
   for (int32_t output = 0; output < 4; ++output) m.result({unique.node, output});
-  auto places = m.op("Concat", {m.op("Unsqueeze", {m.input({6}, element::i64), m.integers({1})}),
-                                m.op("Unsqueeze", {m.integers({0, 1, 2, 0, 1, 2}), m.integers({1})})},
+  auto places = m.op("Concat",
+                     {m.op("Unsqueeze", {m.input({6}, element::i64), m.integers({1})}),
+                      m.op("Unsqueeze", {m.integers({0, 1, 2, 0, 1, 2}), m.integers({1})})},
                      {{"axis", "1"}});
   const ir::Value filled = m.op("SparseFillEmptyRows", {x, m.integers({8, 3}), places, m.scalar(7)});
   for (int32_t output = 0; output < 3; ++output) m.result({filled.node, output});

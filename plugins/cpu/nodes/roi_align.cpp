@@ -425,10 +425,9 @@ std::unique_ptr<const Executor> create_pooling(const NodeContext& context, const
   const auto& attrs = context.node.attrs<ops::RoiPoolingAttrs>();
   return std::make_unique<RegionExecutor<PooledRegions>>(
       context, "f32_roi_pooling",
-      PooledRegions{RegionPooling(
-                        context, attrs.method == ops::RoiPoolingMethod::bilinear ? CellOf::sum : CellOf::largest),
-                    FeatureMap(context.inputs[0].dims), static_cast<float>(attrs.spatial_scale),
-                    context.outputs[0].dims[0]});
+      PooledRegions{
+          RegionPooling(context, attrs.method == ops::RoiPoolingMethod::bilinear ? CellOf::sum : CellOf::largest),
+          FeatureMap(context.inputs[0].dims), static_cast<float>(attrs.spatial_scale), context.outputs[0].dims[0]});
 }
 
 std::unique_ptr<const Executor> create_pyramid(const NodeContext& context, const LayoutChoice&) {
@@ -436,8 +435,8 @@ std::unique_ptr<const Executor> create_pyramid(const NodeContext& context, const
   for (size_t i = 1; i < context.inputs.size(); ++i) maps.emplace_back(context.inputs[i].dims);
   return std::make_unique<RegionExecutor<PyramidRegions>>(
       context, "f32_roi_features",
-      PyramidRegions{RegionPooling(context, CellOf::sum), std::move(maps),
-                     context.node.attrs<ops::RoiFeatureAttrs>(), context.outputs[0].dims[0]});
+      PyramidRegions{RegionPooling(context, CellOf::sum), std::move(maps), context.node.attrs<ops::RoiFeatureAttrs>(),
+                     context.outputs[0].dims[0]});
 }
 
 constexpr Impl kRoiAlign[] = {{"roi_align", &propose_align, &create_align}};

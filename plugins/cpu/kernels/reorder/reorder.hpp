@@ -29,7 +29,7 @@ struct ReorderArgs {
   ImageFormat dst_format = ImageFormat::plain;
   int64_t src_block = 0;  // of blocked formats
   int64_t dst_block = 0;
-  bool streamed = false;    // past the caches, where axes change places and lines are written whole
+  bool streamed = false;  // past the caches, where axes change places and lines are written whole
 };
 
 struct ReorderKernels {
