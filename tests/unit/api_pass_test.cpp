@@ -292,6 +292,9 @@ TEST(PassConfig, LeavesPassesOfAWalkOut) {
   const auto walk = manager.register_pass<pass::GraphRewrite>();
   walk->add_matcher<TakeRelusOut, false>();
   EXPECT_FALSE(manager.run_passes(model));
+  pass::GraphRewrite by_itself;
+  by_itself.add_matcher<TakeRelusOut, false>();
+  EXPECT_FALSE(by_itself.run_on_model(model));
   manager.get_pass_config()->enable<TakeRelusOut>();
   EXPECT_TRUE(manager.run_passes(model));
 }

@@ -88,13 +88,17 @@ class GraphRewrite : public ModelPass {
   template <typename T, bool enabled = true, typename... Args>
   std::shared_ptr<T> add_matcher(Args&&... args) {
     auto pass = std::make_shared<T>(std::forward<Args>(args)...);
-    if (!enabled) left_out_.push_back([](PassConfig& config) { config.disable<T>(); });
     add_matcher(std::shared_ptr<MatcherPass>(pass));
+    if (!enabled) {
+      if (get_pass_config() == nullptr) set_pass_config(std::make_shared<PassConfig>());
+      get_pass_config()->disable<T>();
+      left_out_.push_back([](PassConfig& config) { config.disable<T>(); });
+    }
     return pass;
   }
   std::shared_ptr<MatcherPass> add_matcher(const std::shared_ptr<MatcherPass>& pass) {
     passes_.push_back(pass);
-    if (get_pass_config() != nullptr) set_pass_config(get_pass_config());
+    if (get_pass_config() != nullptr) pass->set_pass_config(get_pass_config());
     return pass;
   }
   void set_pass_config(const std::shared_ptr<PassConfig>& config) override {
@@ -131,7 +135,7 @@ class GraphRewrite : public ModelPass {
 
  private:
   std::vector<std::shared_ptr<MatcherPass>> passes_;
-  std::vector<void (*)(PassConfig&)> left_out_;  // what the config is still to be told
+  std::vector<void (*)(PassConfig&)> left_out_;  // what a manager's config is still to be told
 };
 
 class BackwardGraphRewrite : public GraphRewrite {
