@@ -129,17 +129,17 @@ std::shared_ptr<const ir::Graph> GraphState::needed_layers() const {
 }
 
 std::shared_ptr<const ir::Graph> GraphState::needed_graph() const {
-  const std::vector<NodeAccess::Changed> changed = NodeAccess::changed_attributes(*this);
-  if (!rewired && changed.empty() && !rt_info.differ(*graph)) return needed_layers();
+  const std::vector<NodeAccess::Changed> told = NodeAccess::changed_attributes(*this);
+  if (!rewired && told.empty() && !rt_info.differ(*graph)) return needed_layers();
   std::shared_ptr<ir::Graph> settled = graph->clone();
   rt_info.differ(*graph, settled.get());
-  for (const auto& [id, values] : changed) {
+  for (const auto& [id, values] : told) {
     ir::Node& node = settled->node(id);
     node.attributes = with_context([&] { return node.describe(); },
                                    [&] { return changed_attributes(*node.schema, *node.attributes, values); });
   }
   settled->erase_unreachable();
-  if (rewired || !changed.empty()) infer_anew(*settled, "the model is not valid");
+  if (rewired || !told.empty()) infer_anew(*settled, "the model is not valid");
   return settled;
 }
 

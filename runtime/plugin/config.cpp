@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/base/error.hpp"
+#include "runtime/parallel/loop.hpp"
 #include "terroir/cpu_properties.hpp"
 
 namespace terroir::plugin {
@@ -210,7 +211,8 @@ Config::Threading Config::threading(int available) const {
     count = total;
     if (num_requests > 0) count = static_cast<int>(std::min<int64_t>(count, num_requests));
   }
-  return {count, std::max(1, total / count)};
+  // Plans are made for the threads there will be: memory of their own for as many as an arena has.
+  return {count, std::clamp(total / count, 1, parallel::kMaxSlots)};
 }
 
 void throw_unknown_property(std::string_view owner, const std::string& key, const std::vector<PropertyName>& known) {

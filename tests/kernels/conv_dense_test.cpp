@@ -320,6 +320,10 @@ TEST(ConvGridTest, NoSecondThreadForNextToNothing) {
       };
       const ConvProblem small = conv2d(32, 128, axis(1, 1), axis(1, 1)),
                         large = conv2d(960, 240, axis(1, 1), axis(1, 1));
+      const ConvProblem few_positions = conv2d(32, 32, axis(2, 1), axis(2, 1));
+      if (!k.reject(few_positions, k)) {
+        EXPECT_EQ(parts_of(few_positions), 1) << k.name;
+      }
       if (k.reject(small, k)) continue;
       EXPECT_EQ(parts_of(small), 1) << k.name;
       EXPECT_EQ(parts_of(large), 2) << k.name;

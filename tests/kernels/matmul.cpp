@@ -281,6 +281,8 @@ TEST_P(Matmul, WhenCallsShareACopyOfA) {
   EXPECT_GT(floats(kernels().small_m + 1, 300, 1024, false, 4), 0) << "rows 4 KiB apart";
   EXPECT_EQ(floats(30, 300, 30, true, 50), 0) << "transposed rows are adjacent";
   EXPECT_EQ(floats(100'000, 300, 300, false, 50), 0) << "several blocks";
+  EXPECT_GT(floats(8, 1000, 1000, false, 50), 0);
+  EXPECT_EQ(floats(8, 100'000'000, 100'000'000, false, 50), 0) << "more than any cache";
 }
 
 TERROIR_INSTANTIATE_PER_ISA(Matmul);

@@ -112,6 +112,8 @@ TEST(FuseConvolutionChains, RefusesGates) {
   m.result(m.conv(m.op("Multiply", {x, gate}), 8, 1, 4, 2));                // a stride
   m.result(m.conv(m.op("Multiply", {x, m.input({1, 1, 8, 8})}), 8, 1, 5));  // a gate per position
   m.result(m.conv(m.op("Add", {x, gate}), 8, 1, 6));                        // no gate
+  for (const int64_t outputs : {1, 3})                                      // one channel has kernels of its own
+    m.result(m.conv(m.op("Multiply", {m.input({1, 1, 8, 8}), m.input({1, 1, 1, 1})}), outputs, 1, 7));
   m.result(m.op("Convolution", {m.op("Multiply", {x, gate}), m.input({8, 16, 1, 1})},
                 {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}}));
   EXPECT_EQ(chains(m.graph(), 2) + chains(m.graph(), 3), 0u);

@@ -243,6 +243,7 @@ TEST(Config, SettlesStreamsAndThreads) {
             std::pair(2, 2));
   EXPECT_EQ(settle({hint::performance_mode(hint::PerformanceMode::THROUGHPUT), num_streams(1)}, 4), std::pair(1, 4));
   EXPECT_EQ(settle({}, 0), std::pair(1, 1));
+  EXPECT_EQ(settle({}, 1000), std::pair(1, 256)) << "as many as one stream's threads may be";
 }
 
 }  // namespace

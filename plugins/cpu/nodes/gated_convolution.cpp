@@ -20,8 +20,9 @@
 namespace terroir::cpu {
 namespace {
 
+// Of one input channel it would be a depthwise kernel, whose weights lie otherwise.
 const ConvKernel* kernel_for(const ConvProblem& p, Isa isa) {
-  return is_pointwise(p) ? find_conv_kernel(p, isa, ConvFormat::blocked, ConvFormat::blocked) : nullptr;
+  return is_pointwise(p) && p.ic > 1 ? find_conv_kernel(p, isa, ConvFormat::blocked, ConvFormat::blocked) : nullptr;
 }
 
 class GatedConvolutionExecutor final : public Executor {

@@ -11,6 +11,7 @@
 
 #include "ir/base/error.hpp"
 #include "plugins/cpu/kernels/matmul/matmul.hpp"
+#include "plugins/cpu/kernels/matmul/matmul_blocking.hpp"
 #include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
 #include "plugins/cpu/slices.hpp"
@@ -255,11 +256,17 @@ class MatMulExecutor final : public Executor {
     } else if (s.axis == kPanels && (shared != 0 || p_.a.rows <= kernels_.small_m)) {
       s.cut = kPanels, s.cut_unit = p_.a.rows == 1 ? kRowPanels : far ? kPanelsOfFarA : 1;
     } else {
-      s.cut = kRows, s.cut_unit = kRowTiles * kernels_.tile_m;
+      // No more often than a run over the part would: panels that do not stay near are read again by every slice.
+      const bool near = part[kPanels].end * kernels_.panel * p_.b.rows * 4 <= cache_sizes().l2 / 2;
+      s.cut = kRows, s.cut_unit = near ? kRowTiles * kernels_.tile_m : block_rows();
     }
     const int64_t units = ceil_div(part[s.cut].end, s.cut_unit);
     s.slices = std::min(units, slices_for(threads, cycles() / static_cast<double>(s.parts)));
     if (s.cut == kPanels && s.slices > 1 && shared != 0) s.copy_floats = kLine + whole_lines(shared);
+  }
+
+  int64_t block_rows() const {
+    return gemm_blocking(p_.a.rows, p_.a.columns, kernels_.panel, kernels_.tile_m).rows;
   }
 
   /// Of one thread for all of it, roughly: multiply-adds, or reading B where few rows meet it.

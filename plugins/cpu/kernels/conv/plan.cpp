@@ -136,23 +136,26 @@ Parts choose_parts(const ConvPlan& plan, int64_t threads) {
   const double weights = static_cast<double>(plan.packed_floats);
   const double source =
       static_cast<double>(plan.problem.ic) * plan.problem.d.in * plan.problem.h.in * plan.problem.w.in;
-  Parts best{{1, 1, 1}, -1};
+  const auto cost_of = [&](int64_t n, int64_t oc, int64_t sp) {
+    const double units = static_cast<double>(conv::ceil_div(g.n, n) * conv::ceil_div(g.sp, sp));
+    const double share = largest_oc_share(plan, oc) * units / static_cast<double>(g.n * g.sp);
+    const double compute = share * static_cast<double>(conv_flops(plan.problem)) / 32.0;
+    // Parts that share the source fetch most of it from another core's cache, on demand; shared weights are fetched
+    // ahead. Measured on layers and networks: a float of the source costs as much as this many of the weights.
+    constexpr double kSourceByWeight = 4;
+    const double memory = weights / static_cast<double>(oc) + kSourceByWeight * source *
+                                                                  static_cast<double>(conv::ceil_div(g.n, n)) /
+                                                                  static_cast<double>(sp);
+    // Until another thread has begun and is waited for.
+    constexpr double kSharing = 2000;
+    return compute + memory / 4.0 + (n * oc * sp > 1 ? kSharing : 0);
+  };
+  Parts best{{1, 1, 1}, cost_of(1, 1, 1)};
   for (int64_t n = 1; n <= std::min(threads, g.n); ++n) {
     for (int64_t oc = 1; n * oc <= threads && oc <= g.oc; ++oc) {
       const int64_t sp = std::min(threads / (n * oc), g.sp);
-      const double units = static_cast<double>(conv::ceil_div(g.n, n) * conv::ceil_div(g.sp, sp));
-      const double share = largest_oc_share(plan, oc) * units / static_cast<double>(g.n * g.sp);
-      const double compute = share * static_cast<double>(conv_flops(plan.problem)) / 32.0;
-      // Parts that share the source fetch most of it from another core's cache, on demand; shared weights are fetched
-      // ahead. Measured on layers and networks: a float of the source costs as much as this many of the weights.
-      constexpr double kSourceByWeight = 4;
-      const double memory = weights / static_cast<double>(oc) + kSourceByWeight * source *
-                                                                    static_cast<double>(conv::ceil_div(g.n, n)) /
-                                                                    static_cast<double>(sp);
-      // Until another thread has begun and is waited for.
-      constexpr double kSharing = 2000;
-      const double cost = compute + memory / 4.0 + (n * oc * sp > 1 ? kSharing : 0);
-      if (best.cost < 0 || cost < best.cost) best = {{n, oc, sp}, cost};
+      const double cost = cost_of(n, oc, sp);
+      if (cost < best.cost) best = {{n, oc, sp}, cost};
     }
   }
   return best;

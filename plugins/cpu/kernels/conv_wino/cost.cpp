@@ -172,7 +172,7 @@ double wino_speedup(const ConvProblem& problem, const WinoKernel& kernel) noexce
   const double borders = 1 + std::min(wino::kDirectTileShare, wino::kDirectTileCycles / tile_cycles);
   double direct = vectors * products / ports / of_peak * borders + weight_bytes / wino::kFirstReadBytes;
   // Of two threads that share the tiles each reads all weights.
-  if (wino_split(plan, 2).oc == 1) {
+  if (const WinoSplit split = wino_split(plan, 2); split.oc == 1 && split.part_count() > 1) {
     winograd += 4 * static_cast<double>(plan.packed_floats) / wino::kFirstReadBytes;
     direct += weight_bytes / wino::kFirstReadBytes;
   }

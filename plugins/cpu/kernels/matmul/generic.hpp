@@ -258,8 +258,8 @@ void pack_block(const GemmArgs& args, int64_t m0, const RowGroups& groups, int64
 
 int64_t packed_a_floats(const GemmArgs& args, int64_t m, int64_t panels) {
   if (args.a_transposed || reads_in_place(args, m, panels)) return 0;
-  const bool one_block = gemm_blocking(m, args.k, kPanel, kTileRows).rows >= m;
-  return one_block ? m * args.k + kLanes : 0;
+  const GemmBlocking blocking = gemm_blocking(m, args.k, kPanel, kTileRows);
+  return blocking.rows >= m && m * args.k <= blocking.most_floats ? m * args.k + kLanes : 0;
 }
 
 void pack_a(const GemmArgs& args, int64_t m_begin, int64_t m_end, float* dst) {
