@@ -245,13 +245,19 @@ std::vector<BoundedOutput> bounds_of_outputs(const ir::Node& node, const std::ve
   return outputs;
 }
 
+/// Whether the reference finds its sizes wherever they have a bound, and inference would do no less than run it.
+bool counts_as_it_runs(const ir::OpSchema& schema) { return schema.type == "NonZero" && !schema.from_extension; }
+
 /// Exception when even now an output has no bound.
 std::vector<BoundedOutput> bounds_of_outputs(const ir::Node& node, const std::vector<ir::Constant>& inputs) {
-  // Sizes follow from small values as a rule; to look at large ones for them, as NonZero's inference does, takes as
-  // long as the op itself. Where results have a bound without, the op finds their sizes as it runs.
+  // Sizes follow from small values as a rule, and large ones take long to look at. Where bounds are all that follows
+  // from the small ones, only the rest tells whether the op finds its sizes as it runs or relies on inference for them.
   constexpr size_t kSmall = 4096;
   std::vector<BoundedOutput> outputs = bounds_of_outputs(node, inputs, kSmall);
-  return outputs.empty() ? bounds_of_outputs(node, inputs, SIZE_MAX) : outputs;
+  const bool exact = !outputs.empty() && std::all_of(outputs.begin(), outputs.end(),
+                                                     [](const BoundedOutput& output) { return output.is_exact; });
+  const bool settled = exact || (!outputs.empty() && counts_as_it_runs(*node.schema));
+  return settled ? outputs : bounds_of_outputs(node, inputs, SIZE_MAX);
 }
 
 /// What a node takes, with its attributes, ports and uses, in a graph that is kept.

@@ -119,6 +119,24 @@ TEST(CpuDynamic, SizesThatDependOnManyValues) {
   expect_same_as_interpreter(m.graph(), Sets{{random_tensor({count}, 1), ids}});
 }
 
+// Without the lengths each piece may be all of the data; with them, however many there are, they are exact.
+TEST(CpuDynamic, SizesOfManyPieces) {
+  GraphMaker m;
+  const int64_t count = 520;
+  const ir::Value pieces =
+      m.op("VariadicSplit", {m.input({2, 2 * count}), m.scalar_integer(1), m.input({count}, element::i64)});
+  for (const int64_t piece : {int64_t{0}, int64_t{1}, count - 1})
+    m.result(m.op("ReLU", {{pieces.node, static_cast<int32_t>(piece)}}));
+  m.result({pieces.node, 7});
+  Sets sets;
+  for (const int64_t step : {0, 1}) {
+    std::vector<int64_t> lengths;
+    for (int64_t i = 0; i < count; ++i) lengths.push_back(2 + (i % 2 == 0 ? step : -step));
+    sets.push_back({random_tensor({2, 2 * count}, 1), integer_tensor({count}, lengths)});
+  }
+  expect_same_as_interpreter(m.graph(), sets);
+}
+
 TEST(CpuDynamic, OrderAndTargetOfARun) {
   GraphMaker m;
   auto x = m.input({2, 3, 4});

@@ -239,6 +239,43 @@ TEST(Extensions, ALayerMayHaveAsManyOutputsAsItSets) {
                {"Counted", "must say how many outputs"});
 }
 
+/// As many zeros as input 1 has elements that are not 0: exact as soon as that is known, so compute() says no extents.
+struct Sized : extension::Layer {
+  static constexpr const char* type = "Sized";
+  static constexpr int32_t min_inputs = 2, max_inputs = 2;
+  void infer(extension::Inference& in) const {
+    extension::Dimension extent(0, 5000);
+    if (const auto flags = in.value(1)) {
+      const auto* first = flags->data<const int64_t>();
+      extent = flags->count() - std::count(first, first + flags->count(), 0);
+    }
+    in.set_output(0, in.type(0), std::vector<extension::Dimension>{extent});
+  }
+  void compute(const extension::Run& run) const {
+    std::fill_n(run.output(0).data<float>(), run.output(0).count(), 0.f);
+  }
+};
+
+// However many bytes the values have.
+TEST(Extensions, ExtentsThatInferenceFindsAreExact) {
+  Core core;
+  core.add_extension(extension::extension_of<Sized>("sized"));
+  for (const size_t count : {size_t{10}, size_t{600}, size_t{20000}}) {
+    for (const char* device : {"CPU", "INTERPRETER"}) {
+      ModelBuilder b(core);
+      const auto flags = b.op("Abs", "opset1", {b.parameter(element::i64, {static_cast<int64_t>(count)})});
+      const auto sized = b.op("Sized", "extension", {b.constant(element::f32, {1}, {1.f}), flags});
+      b.result(sized);
+      b.result(b.op("ReLU", "opset1", {sized}));
+      Tensor input(element::i64, {count});
+      for (size_t i = 0; i < count; ++i) input.data<int64_t>()[i] = i % 5 == 0 ? -1 : 0;
+      InferRequest request = run(core, b.build(), device, input);
+      for (const size_t output : {size_t{0}, size_t{1}})
+        EXPECT_EQ(request.get_output_tensor(output).get_shape(), Shape({count / 5})) << device << ' ' << count;
+    }
+  }
+}
+
 TEST(Extensions, LayersOfTheProgramItself) {
   Core core;
   core.add_extension(extension::extension_of<Twice>("mine"));
