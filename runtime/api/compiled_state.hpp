@@ -116,6 +116,11 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
   };
   using Callback = std::function<void(std::exception_ptr)>;
 
+  struct Memory {
+    const void* data;
+    size_t bytes;
+  };
+
   // An input that was given image by image.
   struct Batch {
     std::vector<Tensor> images;
@@ -139,6 +144,7 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
   std::vector<Tensor> staged_inputs_;
   std::vector<Tensor> staged_outputs_;
   std::vector<bool> staged_;           // outputs of this run that are to be copied back
+  std::vector<Memory> bound_;          // of the other ones, so far
   std::vector<ir::TensorView> views_;  // of the inputs of this run
   std::vector<size_t> view_bytes_;
 

@@ -43,7 +43,7 @@ void fit(Tensor& tensor, element::Type type, const ir::Dims& dims) {
 // Hands out the memory of the outputs during one run.
 class RequestState::Binder final : public plugin::OutputBinder {
  public:
-  explicit Binder(RequestState& request) : request_(request) {}
+  explicit Binder(RequestState& request) : request_(request) { request_.bound_.clear(); }
 
   void* bind(size_t index, element::Type type, const ir::Dims& dims) override {
     Tensor& tensor = request_.outputs_.at(index);
@@ -53,25 +53,30 @@ class RequestState::Binder final : public plugin::OutputBinder {
         throw_error(ErrorCode::type_mismatch, "the tensor that was set is of type ", tensor.get_element_type(),
                     ", the result of type ", type);
       }
-      // One that is read, too, gets its shape after the run: until then what is read must stay where it is.
-      if (!is_read(tensor)) fit(tensor, type, dims);
+      // One that is in use gets its shape after the run: until then what is read must stay where it is.
+      if (!is_in_use(tensor)) fit(tensor, type, dims);
     });
     const TensorState& state = TensorAccess::state(tensor);
-    if (state.dense && !is_read(tensor)) return state.data;
+    if (state.dense && !is_in_use(tensor)) {
+      request_.bound_.push_back({state.data, tensor.get_byte_size()});
+      return state.data;
+    }
     fit(request_.staged_outputs_[index], type, dims);
     request_.staged_[index] = true;
     return request_.staged_outputs_[index].data();
   }
 
  private:
-  bool is_read(const Tensor& tensor) const {
+  // An input, or an output that has been bound: what is computed from that reads it where it is.
+  bool is_in_use(const Tensor& tensor) const {
     if (!tensor) return false;
     const void* data = TensorAccess::state(tensor).data;
     const size_t bytes = tensor.get_byte_size();
     for (size_t i = 0; i < request_.views_.size(); ++i) {
       if (overlap(data, bytes, request_.views_[i].data, request_.view_bytes_[i])) return true;
     }
-    return false;
+    return std::any_of(request_.bound_.begin(), request_.bound_.end(),
+                       [&](const Memory& other) { return overlap(data, bytes, other.data, other.bytes); });
   }
 
   RequestState& request_;
@@ -89,6 +94,7 @@ RequestState::RequestState(std::shared_ptr<CompiledState> compiled)
       views_(inputs_.size()),
       view_bytes_(inputs_.size()) {
   for (size_t i = 0; i < views_.size(); ++i) views_[i].type = compiled_->port({true, i}).type;
+  bound_.reserve(outputs_.size());
 }
 
 RequestState::~RequestState() = default;

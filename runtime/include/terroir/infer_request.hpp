@@ -5,7 +5,7 @@
 // Threads: one request is used by one thread at a time, but wait(), wait_for() and cancel() may be called from any.
 //          While it runs, functions that read or change it throw Busy.
 // Copies: tensors are used in place: set_input_tensor() and set_output_tensor() cost nothing but a check, if the tensor
-//         is continuous. Views with gaps are copied on each run.
+//         is continuous. Views with gaps are copied on each run, and outputs in the memory of another one.
 #pragma once
 
 #include <chrono>
@@ -37,11 +37,11 @@ class TERROIR_API InferRequest {
 
   /// Use this tensor for an input or output, found by tensor name (or layer name) or by a port of the compiled model or
   /// of the model it was made from. Throws Exception: not_found for an unknown name or port (the text lists the known
-  /// ones), type_mismatch, shape_mismatch, Busy.
+  /// ones), type_mismatch, shape_mismatch, Busy. Of outputs that share memory, one is there after a run.
   void set_tensor(const std::string& name, const Tensor& tensor);
   void set_tensor(const Output<const Node>& port, const Tensor& tensor);
   void set_tensor(const Output<Node>& port, const Tensor& tensor);
-  /// By position; without it: the only input or output, else Exception (invalid_argument).
+  /// By position, else the same; without it: the only input or output, else Exception (invalid_argument).
   void set_input_tensor(size_t index, const Tensor& tensor);
   void set_input_tensor(const Tensor& tensor);
   void set_output_tensor(size_t index, const Tensor& tensor);
