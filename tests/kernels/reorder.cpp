@@ -99,7 +99,9 @@ TEST_P(Reorder, PastTheCachesAsThroughThem) {
           float* const dst = memory.data() + (64 - address % 64) % 64 / 4 + misfit;
           std::vector<float> want(static_cast<size_t>(size));
           ReorderArgs args{src.data(), dst, n, c, s, from.kind, to.kind, from.block, to.block, true};
-          for (int64_t item = kernels.items(args); item-- > 0;) kernels.reorder(args, item, item + 1);
+          const int64_t items = kernels.items(args), half = items / 2;
+          for (int64_t item = items; item-- > half;) kernels.reorder(args, item, item + 1);
+          kernels.reorder(args, 0, half);
           ReorderArgs through = args;
           through.dst = want.data();
           through.streamed = false;
@@ -113,6 +115,27 @@ TEST_P(Reorder, PastTheCachesAsThroughThem) {
       }
     }
   }
+}
+
+// Whole pixels past the caches are shared out, too; where lines are not whole, nothing changes.
+TEST_P(Reorder, ItemsPastTheCaches) {
+  const auto& kernels = cpu::reorder_kernels(isa());
+  const auto items = [&](int64_t c, int64_t s, bool streamed, float* dst) {
+    ReorderArgs args;
+    args.dst = dst;
+    args.n = 3;
+    args.c = c;
+    args.s = s;
+    args.dst_format = ImageFormat::nhwc;
+    args.streamed = streamed;
+    return kernels.items(args);
+  };
+  alignas(64) float memory[2];
+  EXPECT_EQ(items(2048, 32 * 32, true, memory), 3 * 8);
+  EXPECT_EQ(items(1024, 50 * 50, true, memory), 3 * 20);
+  EXPECT_EQ(items(1024, 50 * 50, false, memory), 3 * 16 * 3);
+  EXPECT_EQ(items(1030, 50 * 50, true, memory), items(1030, 50 * 50, false, memory));
+  EXPECT_EQ(items(1024, 50 * 50, true, memory + 1), items(1024, 50 * 50, false, memory + 1));
 }
 
 TEST_P(Reorder, TransposeLeavesTheGapsAlone) {

@@ -6,6 +6,7 @@
 #include "ir/base/error.hpp"
 #include "plugins/cpu/kernels/copy/copy_plan.hpp"
 #include "plugins/cpu/kernels/reorder/reorder.hpp"
+#include "plugins/cpu/kernels/reorder/streamed_results.hpp"
 #include "plugins/cpu/nodes/axis_copy.hpp"
 #include "plugins/cpu/ops.hpp"
 
@@ -90,8 +91,7 @@ class ReorderPlan {
                  *to,
                  src_.layout.channel_block(),
                  dst_.layout.channel_block(),
-                 static_cast<int64_t>(bytes_) >= kStreamedBytes};
-      items_ = kernels_.items(images_);
+                 is_streamed(static_cast<int64_t>(bytes_))};
     } else if (is_unblocked(src_.layout) && is_unblocked(dst_.layout) && is_bytewise(src_)) {
       how_ = How::permutation;
       permutation_ = permutation(isa);
@@ -106,8 +106,8 @@ class ReorderPlan {
       ReorderArgs images = images_;
       images.src = static_cast<const float*>(src);
       images.dst = static_cast<float*>(dst);
-      const int64_t tasks = arena ? std::min<int64_t>(items_, kMaxTasks) : 1;
-      const auto task = [&](int64_t i) { kernels_.reorder(images, items_ * i / tasks, items_ * (i + 1) / tasks); };
+      const int64_t items = kernels_.items(images), tasks = arena ? std::min<int64_t>(items, kMaxTasks) : 1;
+      const auto task = [&](int64_t i) { kernels_.reorder(images, items * i / tasks, items * (i + 1) / tasks); };
       if (arena)
         arena->parallel_for(tasks, task);
       else
@@ -155,7 +155,6 @@ class ReorderPlan {
   size_t bytes_;
   How how_ = How::element_by_element;
   ReorderArgs images_;
-  int64_t items_ = 0;
   std::optional<CopyPlan> permutation_;
 };
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "ir/base/error.hpp"
-#include "plugins/cpu/kernels/reorder/reorder.hpp"
+#include "plugins/cpu/kernels/reorder/streamed_results.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -126,7 +126,7 @@ void CopyPlan::cut_into_tasks() {
     return;
   }
   const int64_t columns = how_ == How::tile ? column_.extent : 1;
-  if (rows_ * row_.extent * columns * unit_ >= kStreamedBytes) tiles_.transpose = tiles_.stream;
+  if (is_streamed(rows_ * row_.extent * columns * unit_)) tiles_.transpose = tiles_.stream;
   const int64_t row_bytes = row_.extent * columns * unit_;
   pieces_of_column_ = columns > row_.extent;
   const int64_t extent = pieces_of_column_ ? columns : row_.extent;

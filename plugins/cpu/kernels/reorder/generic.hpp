@@ -7,8 +7,6 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
-constexpr int64_t kPositionsPerItem = 1024;
-
 TERROIR_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 TERROIR_INLINE int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 TERROIR_INLINE int64_t chunks(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -74,6 +72,10 @@ void copy_2d(const float* src, int64_t src_stride, float* dst, int64_t dst_strid
 }
 
 constexpr int64_t kLine = 16;  // floats of a cache line
+// Columns that are streamed together: more ask more of the tables of pages that are written.
+constexpr int64_t kStreamedPositions = 8 * kLine;
+
+TERROIR_INLINE bool begins_a_line(const float* data) { return reinterpret_cast<uintptr_t>(data) % (4 * kLine) == 0; }
 
 // A square of whole lines, to whole lines.
 TERROIR_INLINE void stream_square(const float* src, int64_t src_stride, float* dst, int64_t dst_stride) {
@@ -91,11 +93,11 @@ TERROIR_INLINE void stream_square(const float* src, int64_t src_stride, float* d
 // with a cache line for that.
 void stream_2d(const float* src, int64_t src_stride, float* dst, int64_t dst_stride, int64_t rows, int64_t columns,
                int64_t padded_rows) {
-  if (dst_stride % kLine != 0 || reinterpret_cast<uintptr_t>(dst) % (4 * kLine) != 0 || padded_rows != rows)
+  if (dst_stride % kLine != 0 || !begins_a_line(dst) || padded_rows != rows)
     return transpose_2d(src, src_stride, dst, dst_stride, rows, columns, padded_rows);
   // Rows on pages of their own are not fetched ahead by the processor: the next kLine of them are, in turns with the
-  // squares. A band of more columns asks more of the tables of pages that are written.
-  constexpr int64_t kBand = 8 * kLine;
+  // squares.
+  constexpr int64_t kBand = kStreamedPositions;
   const int64_t whole_rows = rows / kLine * kLine, whole_columns = columns / kLine * kLine;
   for (int64_t band = 0; band < whole_columns; band += kBand) {
     for (int64_t r = 0; r < whole_rows; r += kLine) {
@@ -128,10 +130,18 @@ TERROIR_INLINE int64_t place(ImageFormat format, int64_t block, const ReorderArg
   return 0;
 }
 
+// Past the caches whole pixels are written one after the other, if they are of whole lines.
+TERROIR_INLINE bool in_whole_pixels(const ReorderArgs& a) {
+  return a.streamed && a.src_format == ImageFormat::plain && a.dst_format == ImageFormat::nhwc && a.c % kLine == 0 &&
+         begins_a_line(a.dst);
+}
+
+// Positions of one item.
+TERROIR_INLINE int64_t position_chunk(const ReorderArgs& a) { return in_whole_pixels(a) ? kStreamedPositions : 1024; }
+
 // Channels of one item: a whole number of blocks on both sides.
 TERROIR_INLINE int64_t channel_chunk(const ReorderArgs& a) {
-  // Past the caches whole pixels are written one after the other.
-  if (a.streamed && a.src_format == ImageFormat::plain && a.dst_format == ImageFormat::nhwc) return a.c;
+  if (in_whole_pixels(a)) return a.c;
   int64_t chunk = 64;
   if (a.src_format == ImageFormat::blocked) chunk = chunks(chunk, a.src_block) * a.src_block;
   while (a.dst_format == ImageFormat::blocked && chunk % a.dst_block != 0) {
@@ -141,7 +151,7 @@ TERROIR_INLINE int64_t channel_chunk(const ReorderArgs& a) {
 }
 
 int64_t reorder_items(const ReorderArgs& a) {
-  return a.n * chunks(a.c, channel_chunk(a)) * chunks(a.s, kPositionsPerItem);
+  return a.n * chunks(a.c, channel_chunk(a)) * chunks(a.s, position_chunk(a));
 }
 
 // Channels [c0, c1) and positions [s0, s1) of image n, c1 possibly in the padding.
@@ -180,13 +190,17 @@ void reorder_piece(const ReorderArgs& a, int64_t n, int64_t c0, int64_t c1, int6
 
 void reorder(const ReorderArgs& a, int64_t item_begin, int64_t item_end) {
   const int64_t chunk = channel_chunk(a), channel_chunks = chunks(a.c, chunk);
-  const int64_t position_chunks = chunks(a.s, kPositionsPerItem);
+  const int64_t positions = position_chunk(a), position_chunks = chunks(a.s, positions);
   const int64_t padded_c = a.dst_format == ImageFormat::blocked ? chunks(a.c, a.dst_block) * a.dst_block : a.c;
-  for (int64_t item = item_begin; item < item_end; ++item) {
-    const int64_t s0 = item % position_chunks * kPositionsPerItem;
+  // Pixels that follow each other are one piece: the next of its bands is fetched ahead.
+  const bool joined = in_whole_pixels(a);
+  int64_t together = 1;
+  for (int64_t item = item_begin; item < item_end; item += together) {
+    if (joined) together = least(item_end - item, position_chunks - item % position_chunks);
+    const int64_t s0 = item % position_chunks * positions;
     const int64_t c0 = item / position_chunks % channel_chunks * chunk;
     const int64_t n = item / position_chunks / channel_chunks;
-    reorder_piece(a, n, c0, least(c0 + chunk, padded_c), s0, least(s0 + kPositionsPerItem, a.s));
+    reorder_piece(a, n, c0, least(c0 + chunk, padded_c), s0, least(s0 + together * positions, a.s));
   }
 }
 

@@ -17,10 +17,6 @@ enum class Isa : int32_t;
 
 enum class ImageFormat : int32_t { plain, blocked, nhwc };
 
-// Results of this size are written past the caches, which would be full of them: their lines, far apart, would each be
-// read first and pushed out one by one. Three times as fast for 60 MB; below, whoever reads them finds them in cache.
-constexpr int64_t kStreamedBytes = int64_t{8} << 20;
-
 struct ReorderArgs {
   const float* src = nullptr;
   float* dst = nullptr;
@@ -29,17 +25,18 @@ struct ReorderArgs {
   ImageFormat dst_format = ImageFormat::plain;
   int64_t src_block = 0;  // of blocked formats
   int64_t dst_block = 0;
-  bool streamed = false;  // past the caches, where axes change places and lines are written whole
+  // Past the caches, where axes change places and lines are written whole: see streamed_results.hpp.
+  bool streamed = false;
 };
 
 struct ReorderKernels {
-  // The work of a reorder, cut in independent pieces of about equal size.
+  // The work of a reorder, cut in independent pieces of about equal size: how many depends on where dst begins, too.
   int64_t (*items)(const ReorderArgs& args);
   void (*reorder)(const ReorderArgs& args, int64_t item_begin, int64_t item_end);
   // dst[c * dst_stride + r] = src[r * src_stride + c]; zeros for rows <= r < padded_rows.
   void (*transpose_2d)(const float* src, int64_t src_stride, float* dst, int64_t dst_stride, int64_t rows,
                        int64_t columns, int64_t padded_rows);
-  // The same past the caches, where columns of dst are whole lines of them: for results of kStreamedBytes and more.
+  // The same past the caches, where columns of dst are whole lines of them: see streamed_results.hpp.
   void (*stream_2d)(const float* src, int64_t src_stride, float* dst, int64_t dst_stride, int64_t rows, int64_t columns,
                     int64_t padded_rows);
   // dst[r * dst_stride + c] = src[r * src_stride + c]; zeros for columns <= c < padded_columns.
