@@ -5,7 +5,9 @@
 #include <cmath>
 #include <random>
 
+#include "plugins/cpu/nodes/region_taps.hpp"
 #include "tests/passes/graph_maker.hpp"
+#include "tests/passes/planned.hpp"
 
 namespace terroir::test {
 namespace {
@@ -78,6 +80,42 @@ TEST(RoiAlign, Modes) {
 // taps than are kept.
 TEST(RoiAlign, LargeCells) {
   for (const int sampling : {0, 16, 17}) check_roi_align({5, "avg", "half_pixel", sampling, 1, 90, 70, 6});
+}
+
+TEST(RoiAlign, MemoryOfARegionPerThread) {
+  constexpr size_t kRegion = 512 * 49 * sizeof(float), kTaps = (3 * 4096 + 64) * sizeof(float);
+  for (const char* mode : {"max", "avg"}) {
+    GraphMaker m;
+    m.result(m.op("ROIAlign", {m.input({1, 512, 50, 40}), m.input({1000, 4}), m.integers(std::vector<int64_t>(1000))},
+                  {{"pooled_h", "7"},
+                   {"pooled_w", "7"},
+                   {"sampling_ratio", "0"},
+                   {"spatial_scale", "0.25"},
+                   {"mode", mode},
+                   {"aligned_mode", "asymmetric"}},
+                  "align"));
+    const auto plan = plan_of(m);
+    const cpu::Step& step = step_named(*plan, "align");
+    EXPECT_EQ(step.kernel.substr(0, 18), "f32_roi_align_nchw") << step.kernel;
+    for (const int threads : {1, 3})
+      EXPECT_LE(step.executor->scratch_bytes(threads),
+                static_cast<size_t>(threads) * (kRegion + (mode == std::string("avg") ? kTaps : 0)));
+  }
+}
+
+TEST(RegionTaps, ATableHasRoomForSoMany) {
+  alignas(64) static float memory[3 * 4096 + 64];
+  ASSERT_LE(cpu::TapTable::floats(2), static_cast<int64_t>(std::size(memory)));
+  cpu::TapTable table(memory);
+  for (const int64_t taps : {4096, 4097, 5}) {
+    table.begin(memory);
+    EXPECT_EQ(table.takes(taps), taps <= 4096);
+    EXPECT_EQ(table.full(), taps > 4096);
+    if (table.full()) continue;
+    for (int64_t i = 0; i < taps; ++i) table.add(i, 0.5);
+    table.end_cell();
+    EXPECT_EQ(table.taps(0).ends[0], taps);
+  }
 }
 
 TEST(RoiAlign, BetweenConvolutions) {

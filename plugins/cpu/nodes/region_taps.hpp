@@ -1,5 +1,6 @@
 #pragma once
-// What: where the cells of a region get their taps, and what becomes of them: who places a region gives them to either
+// What: where the cells of a region get their taps, and what becomes of them: who places a region says how many there
+// will be at most, takes(), and gives them to either
 //   CellByCell   each cell is computed for all channels when it has its taps, in a few calls if they are many
 //   TapTable     they are kept, for kernels that compute all cells for some channels at a time
 // Layouts: maps channels-last. Threads: one each.
@@ -31,6 +32,7 @@ class CellByCell {
       : kernels_(kernels), cell_(cell), channels_(channels), out_(out) {}
 
   void begin(const float* map) { map_ = map; }
+  static constexpr bool takes(int64_t /*taps*/) { return true; }
   void add(int64_t offset, double weight) {
     if (count_ == kMost) flush();
     offsets_[count_] = offset;
@@ -89,18 +91,19 @@ class TapTable {
     count_ = cells_ = 0;
     full_ = false;
   }
+  /// False, and full, if there is no room for so many: who places them may stop at once.
+  bool takes(int64_t taps) {
+    full_ = taps > kMost;
+    return !full_;
+  }
   void add(int64_t offset, double weight) {
-    if (count_ == kMost) {
-      full_ = true;
-      return;
-    }
     offsets_[count_] = offset;
     weights_[count_++] = static_cast<float>(weight);
   }
   void add_outside() {}
   void end_cell() { ends_[cells_++] = count_; }
 
-  /// Taps are missing.
+  /// There are no taps: the region has too many.
   bool full() const { return full_; }
   /// For channels from `first` on.
   CellTaps taps(int64_t first) const { return {map_ + first, offsets_, weights_, ends_, cells_}; }

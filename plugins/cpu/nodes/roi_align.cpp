@@ -61,6 +61,8 @@ class AxisWeights {
   }
   const Line* begin(int64_t cell) const { return lines_ + (cell > 0 ? ends_[cell - 1] : 0); }
   const Line* end(int64_t cell) const { return lines_ + ends_[cell]; }
+  /// Of `cells`, all of them.
+  int64_t count(int64_t cells) const { return cells > 0 ? ends_[cells - 1] : 0; }
 
  private:
   Line lines_[2 * kMost];
@@ -132,6 +134,7 @@ class RegionPooling {
     const AxisWeights rows(rows_, grid.down(), channels_, [&](int64_t cell, int64_t i) { return grid.row(cell, i); });
     const AxisWeights columns(columns_, grid.across(), channels_,
                               [&](int64_t cell, int64_t i) { return grid.column(cell, i); });
+    if (!sink.takes(rows.count(rows_) * columns.count(columns_))) return;
     const double scale = 1 / grid.samples();
     for (int64_t y = 0; y < rows_; ++y)
       for (int64_t x = 0; x < columns_; ++x) {
@@ -147,6 +150,7 @@ class RegionPooling {
   /// samples(y, x, visit): those of a cell, as AlignedGrid::sample_row gives them.
   template <class Sink, class Samples_>
   void pool_cells(const AlignedGrid<float>& grid, Sink& sink, const Samples_& samples) const {
+    if (!sink.takes(4 * cells() * grid.down() * grid.across())) return;
     const double scale = cell_ == CellOf::most ? 1.0 : 1.0 / grid.samples();
     for (int64_t y = 0; y < rows_; ++y)
       for (int64_t x = 0; x < columns_; ++x) {
@@ -180,8 +184,8 @@ class RegionExecutor final : public Executor {
     pool_.check(args);
     const int64_t slices = slice_count(args.arena.threads());
     auto* dst = static_cast<float*>(args.outputs[0]);
-    args.arena.parallel_for(slices, [&](int64_t slice) {
-      float* scratch = static_cast<float*>(args.scratch) + slice * slice_floats();
+    args.arena.parallel_for_slots(slices, [&](int64_t slice, int64_t slot) {
+      float* scratch = static_cast<float*>(args.scratch) + slot * region_scratch();
       for (int64_t r = slice * regions_ / slices; r < (slice + 1) * regions_ / slices; ++r) {
         float* out = dst + r * region_floats();
         if (plain_)
@@ -193,7 +197,7 @@ class RegionExecutor final : public Executor {
     pool_.finish(args);
   }
   size_t scratch_bytes(int threads) const override {
-    return static_cast<size_t>(slice_count(threads) * slice_floats()) * sizeof(float);
+    return static_cast<size_t>(threads * region_scratch()) * sizeof(float);
   }
   std::string kernel_name() const override { return name_; }
 
@@ -203,12 +207,14 @@ class RegionExecutor final : public Executor {
   int64_t channels() const { return pool_.pooling.channels(); }
   int64_t cells() const { return pool_.pooling.cells(); }
   int64_t region_floats() const { return cells() * channels(); }
-  // Twice the channels that are transposed at once, or a region: as they are pooled, and as they are stored.
-  int64_t slice_floats() const {
+  // In floats, whole lines. A region as it is pooled, or its taps and twice the channels that are transposed at once:
+  // as they are pooled, and as they are stored.
+  int64_t region_scratch() const {
     if (!plain_) return 0;
-    const int64_t tile = kept() ? cells() * channels_at_once() : region_floats();
-    return (TapTable::floats(cells()) + std::max(2 * tile, region_floats()) + 15) / 16 * 16;
+    const int64_t tiles = kept() ? 2 * cells() * channels_at_once() : 0;
+    return table_floats() + (std::max(tiles, region_floats()) + 15) / 16 * 16;
   }
+  int64_t table_floats() const { return kept() ? TapTable::floats(cells()) : 0; }
   /// Whether taps can be kept; regions that have too many are computed cell by cell.
   bool kept() const { return pool_.pooling.cell() != CellOf::most; }
   /// A third of the first cache for 49 cells; whole lines of the result, whatever the number of cells.
@@ -225,9 +231,9 @@ class RegionExecutor final : public Executor {
   }
 
   void pool_plain(const RunArgs& args, int64_t region, float* out, float* scratch) const {
-    float* tile = scratch + TapTable::floats(cells());
-    TapTable table(scratch);
+    float* tile = scratch + table_floats();
     if (kept()) {
+      TapTable table(scratch);
       if (!pool_.pool(args, region, table)) {
         std::fill_n(out, region_floats(), 0.0f);
         return;
@@ -320,6 +326,7 @@ struct PooledRegions {
     const float* box = row_of(args, r) + 1;
     const ops::reference::PooledGrid<float> grid(map, scale, pooling.rows(), pooling.columns(), box[0], box[1], box[2],
                                                  box[3]);
+    if (!sink.takes(pooling.cell() == CellOf::sum ? 4 * pooling.cells() : elements_under(grid))) return true;
     for (int64_t y = 0; y < pooling.rows(); ++y)
       for (int64_t x = 0; x < pooling.columns(); ++x) {
         if (pooling.cell() == CellOf::sum)
@@ -335,6 +342,14 @@ struct PooledRegions {
  private:
   using Span = ops::reference::PooledGrid<float>::Span;
 
+  /// Those of all cells: rows times columns of each.
+  int64_t elements_under(const ops::reference::PooledGrid<float>& grid) const {
+    const auto length = [](Span span) { return std::max<int64_t>(0, span.last - span.first); };
+    int64_t rows = 0, columns = 0;
+    for (int64_t y = 0; y < pooling.rows(); ++y) rows += length(grid.rows_under(y));
+    for (int64_t x = 0; x < pooling.columns(); ++x) columns += length(grid.columns_under(x));
+    return rows * columns;
+  }
   template <class Sink>
   void add_all(Span rows, Span columns, Sink& sink) const {
     for (int64_t i = rows.first; i < rows.last; ++i)
