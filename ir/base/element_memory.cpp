@@ -1,5 +1,7 @@
 #include "ir/base/element_memory.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,13 @@ std::shared_ptr<void> allocate_elements(element::Type type, int64_t count) {
   }
   const auto buffer = std::make_shared<AlignedBuffer>(bytes);
   return {buffer, buffer->data()};
+}
+
+void copy_elements(element::Type type, void* to, const void* from, size_t bytes) {
+  if (type == element::string)
+    std::copy_n(static_cast<const std::string*>(from), bytes / sizeof(std::string), static_cast<std::string*>(to));
+  else if (bytes > 0)
+    std::memmove(to, from, bytes);
 }
 
 }  // namespace terroir

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "ir/base/function_ref.hpp"
+#include "ops/reference/lent.hpp"
 
 namespace terroir::ops::reference {
 
@@ -23,18 +24,7 @@ void parallel_ranges(int64_t items, int64_t per_task, Body&& body) {
   });
 }
 
-class LentThreads {
- public:
-  using Loop = FunctionRef<void(int64_t tasks, FunctionRef<void(int64_t)> body)>;
-
-  /// `loop` must outlive this.
-  explicit LentThreads(const Loop& loop);
-  ~LentThreads();
-  LentThreads(const LentThreads&) = delete;
-  LentThreads& operator=(const LentThreads&) = delete;
-
- private:
-  const Loop* before_;
-};
+/// Runs body(0) ... body(tasks - 1) as parallel_for().
+using LentThreads = Lent<FunctionRef<void(int64_t tasks, FunctionRef<void(int64_t)> body)>>;
 
 }  // namespace terroir::ops::reference

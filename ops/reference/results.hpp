@@ -7,25 +7,14 @@
 // Threads: a loan holds for calls of the lending thread alone.
 #include "ir/base/function_ref.hpp"
 #include "ir/schema/op_schema.hpp"
+#include "ops/reference/lent.hpp"
 
 namespace terroir::ops::reference {
 
 /// Gives output `index` these extents, for which it has room; its data may be elsewhere from then on.
 void settle(const ir::EvalContext& ctx, size_t index, ir::Dims dims);
 
-class LentResults {
- public:
-  /// Memory for what will be `output` with its new extents; null: it stays where it is.
-  using Give = FunctionRef<void*(const ir::MutableTensorView& output)>;
-
-  /// `give` must outlive this.
-  explicit LentResults(const Give& give);
-  ~LentResults();
-  LentResults(const LentResults&) = delete;
-  LentResults& operator=(const LentResults&) = delete;
-
- private:
-  const Give* before_;
-};
+/// Memory for what will be `output` with its new extents; null: it stays where it is.
+using LentResults = Lent<FunctionRef<void*(const ir::MutableTensorView& output)>>;
 
 }  // namespace terroir::ops::reference

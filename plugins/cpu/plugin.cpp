@@ -4,6 +4,7 @@
 #include <fstream>
 #include <list>
 
+#include "ir/base/element_memory.hpp"
 #include "ir/base/error.hpp"
 #include "ir/base/function_ref.hpp"
 #include "ir/base/log.hpp"
@@ -196,7 +197,7 @@ class CpuRequest final : public plugin::RequestState {
     for (auto shown = then.results_of_frontier.begin(); shown != then.results_of_frontier.end(); ++shown) {
       if (shown == result_of(then, shown->index, shown->output)) continue;  // it is where it was computed
       const ir::TensorView& value = computed[shown->index][shown->output].view;
-      copy_value(value, sink(shown->result, value.type, value.dims));
+      copy_elements(value.type, sink(shown->result, value.type, value.dims), value.data, value.bytes());
     }
     if (then.results_after.empty()) return;
     std::vector<ir::TensorView> rest_inputs;

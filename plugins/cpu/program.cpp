@@ -1,12 +1,12 @@
 #include "plugins/cpu/program.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
 #include <unordered_set>
 
+#include "ir/base/element_memory.hpp"
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
 #include "ir/graph/order.hpp"
@@ -209,26 +209,37 @@ struct BoundedOutput {
   bool is_exact;  // else the op finds its extents
 };
 
+/// `node` alone in a graph, for these inputs: those of up to `most_known` bytes, and texts, are constants, the others
+/// Parameters. `given`: which of them these are, in order.
+ir::NodeId add_alone(ir::Graph& graph, const ir::Node& node, const std::vector<ir::Constant>& inputs, size_t most_known,
+                     std::vector<size_t>& given) {
+  std::vector<ir::Value> values;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ir::TensorView& view = inputs[i].view;
+    if (view.type == element::string || view.bytes() <= most_known) {
+      values.push_back({graph.add_constant(builtin(ir::kConstType), {}, inputs[i]), 0});
+      continue;
+    }
+    const PartialShape shape(ir::to_shape(view.dims));
+    const ir::NodeId id = graph.add(builtin(ir::kParameterType), concat(node.name, "/input", i),
+                                    ir::make_attributes_of(ir::ParameterAttrs{shape, view.type}));
+    graph.node(id).outputs[0].type = view.type;
+    graph.node(id).outputs[0].shape = shape;
+    values.push_back({id, 0});
+    given.push_back(i);
+  }
+  const ir::NodeId id = graph.add(*node.schema, node.name, node.attributes->clone(), std::move(values));
+  graph.node(id).origin = node.origin;
+  return id;
+}
+
 /// The outputs of a node for these inputs, of which those of more than `most_known` bytes count as unknown. Empty where
 /// an output has no bound.
 std::vector<BoundedOutput> bounds_of_outputs(const ir::Node& node, const std::vector<ir::Constant>& inputs,
                                              size_t most_known) {
   ir::Graph graph;
-  std::vector<ir::Value> values;
-  for (const ir::Constant& input : inputs) {
-    if (input.view.type == element::string || input.view.bytes() <= most_known) {
-      values.push_back({graph.add_constant(builtin(ir::kConstType), {}, input), 0});
-      continue;
-    }
-    const PartialShape shape(ir::to_shape(input.view.dims));
-    const ir::NodeId id =
-        graph.add(builtin(ir::kParameterType), {}, ir::make_attributes_of(ir::ParameterAttrs{shape, input.view.type}));
-    graph.node(id).outputs[0].type = input.view.type;
-    graph.node(id).outputs[0].shape = shape;
-    values.push_back({id, 0});
-  }
-  const ir::NodeId id = graph.add(*node.schema, node.name, node.attributes->clone(), std::move(values));
-  graph.node(id).origin = node.origin;
+  std::vector<size_t> given;
+  const ir::NodeId id = add_alone(graph, node, inputs, most_known, given);
   ir::KnownValues known(graph);
   std::vector<BoundedOutput> outputs;
   for (const ir::PortType& port : ir::infer_node(graph, id, known)) {
@@ -335,23 +346,9 @@ std::shared_ptr<const Plan> plan_of_frontier_op(const ir::Node& node, const std:
   }
   if (bytes < kWorthwhile) return nullptr;
   auto graph = std::make_unique<ir::Graph>();
-  std::vector<ir::Value> values;
+  const ir::NodeId id = add_alone(*graph, node, inputs, kSmall, given);
   std::vector<ir::Dims> dims;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const ir::TensorView& view = inputs[i].view;
-    if (view.bytes() <= kSmall) {
-      values.push_back({graph->add_constant(builtin(ir::kConstType), {}, inputs[i]), 0});
-      continue;
-    }
-    const PartialShape shape(ir::to_shape(view.dims));
-    const ir::NodeId id = graph->add(builtin(ir::kParameterType), concat(node.name, "/input", i),
-                                     ir::make_attributes_of(ir::ParameterAttrs{shape, view.type}));
-    values.push_back({id, 0});
-    dims.push_back(view.dims);
-    given.push_back(i);
-  }
-  const ir::NodeId id = graph->add(*node.schema, node.name, node.attributes->clone(), std::move(values));
-  graph->node(id).origin = node.origin;
+  for (const size_t i : given) dims.push_back(inputs[i].view.dims);
   for (size_t i = 0; i < node.outputs.size(); ++i)
     graph->add(builtin(ir::kResultType), concat(node.name, "/output", i), nullptr,
                {ir::Value{id, static_cast<int32_t>(i)}});
@@ -380,8 +377,7 @@ std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vecto
     if (!placed) outputs.back().data = buffers.back().get();
   }
   const auto shared_out = [&](int64_t tasks, FunctionRef<void(int64_t)> body) { arena.parallel_for(tasks, body); };
-  const ops::reference::LentThreads::Loop loop(shared_out);
-  const ops::reference::LentThreads lend(loop);
+  const ops::reference::LentThreads lend(shared_out);
   // Those that run_reference() widens are not among `outputs`.
   const auto place = [&](const ir::MutableTensorView& output) -> void* {
     for (size_t i = 0; i < outputs.size(); ++i)
@@ -391,8 +387,7 @@ std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vecto
       }
     return nullptr;
   };
-  const ops::reference::LentResults::Give give(place);
-  const ops::reference::LentResults lend_results(give);
+  const ops::reference::LentResults lend_results(place);
   with_context([&] { return node.describe(); },
                [&] {
                  ops::run_reference(*node.schema, {*node.attributes, views, outputs});
@@ -401,20 +396,12 @@ std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vecto
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!asked[i])
       if (void* const data = result(i, outputs[i].type, outputs[i].dims)) {
-        copy_value(outputs[i], data);
+        copy_elements(outputs[i].type, data, outputs[i].data, outputs[i].bytes());
         outputs[i].data = data;
       }
     results.push_back({outputs[i], buffers[i]});
   }
   return results;
-}
-
-void copy_value(const ir::TensorView& from, void* to) {
-  const auto count = static_cast<size_t>(from.count());
-  if (from.type == element::string)
-    std::copy_n(static_cast<const std::string*>(from.data), count, static_cast<std::string*>(to));
-  else if (count > 0)
-    std::memcpy(to, from.data, from.bytes());
 }
 
 }  // namespace terroir::cpu

@@ -108,9 +108,6 @@ std::shared_ptr<const Plan> plan_of_frontier_op(const ir::Node& node, const std:
                                                 Common& common, const parallel::Arena& arena,
                                                 std::vector<size_t>& given);
 
-/// The elements of a value, texts too, to memory of its size.
-void copy_value(const ir::TensorView& from, void* to);
-
 /// Memory for an output of a frontier op that is a result of the model; null for others. Asked once for each.
 using ResultMemory = FunctionRef<void*(size_t output, element::Type type, const ir::Dims& dims)>;
 

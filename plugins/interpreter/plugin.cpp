@@ -1,23 +1,12 @@
 #include "plugins/interpreter/plugin.hpp"
 
-#include <algorithm>
-#include <cstring>
-
+#include "ir/base/element_memory.hpp"
 #include "plugins/interpreter/interpreter.hpp"
 
 namespace terroir::interpreter {
 namespace {
 
 constexpr const char* kDevice = "INTERPRETER";
-
-void copy_elements(const ir::TensorView& from, void* to) {
-  if (from.type == element::string) {
-    const auto* strings = from.as<std::string>();
-    std::copy(strings, strings + from.count(), static_cast<std::string*>(to));
-  } else if (from.count() > 0) {
-    std::memcpy(to, from.data, from.bytes());
-  }
-}
 
 class Request final : public plugin::RequestState {
  public:
@@ -33,7 +22,7 @@ class Request final : public plugin::RequestState {
         });
     for (size_t i = 0; i < results.size(); ++i) {
       const ir::TensorView& from = results[i].view();
-      copy_elements(from, outputs.bind(i, from.type, from.dims));
+      copy_elements(from.type, outputs.bind(i, from.type, from.dims), from.data, from.bytes());
     }
   }
 

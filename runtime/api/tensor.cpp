@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ir/base/aligned_buffer.hpp"
+#include "ir/base/element_memory.hpp"
 #include "ir/base/error.hpp"
 #include "ir/base/overflow.hpp"
 #include "runtime/api/tensor_state.hpp"
@@ -92,15 +93,6 @@ void for_each_run(const TensorState& t, F f) {
       if (axis == 0) return;
     }
     if (inner == 0) return;
-  }
-}
-
-void copy_elements(const element::Type& type, void* to, const void* from, size_t bytes) {
-  if (type == element::string) {
-    const auto* source = static_cast<const std::string*>(from);
-    std::copy(source, source + bytes / sizeof(std::string), static_cast<std::string*>(to));
-  } else {
-    std::memmove(to, from, bytes);  // a tensor may be copied onto itself
   }
 }
 

@@ -253,8 +253,7 @@ TEST(LentThreads, RunLoopsUntilGivenBack) {
     for (int64_t i = begin; i < end; ++i) ++visits[static_cast<size_t>(i)];
   };
   {
-    const LentThreads::Loop borrowed(loop);
-    const LentThreads lend(borrowed);
+    const LentThreads lend(loop);
     parallel_ranges(10, 3, visit);
     EXPECT_EQ(lent, 4);
   }

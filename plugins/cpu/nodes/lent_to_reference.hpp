@@ -20,8 +20,7 @@ class LentToReference : public Executor {
     const auto shared_out = [&](int64_t tasks, FunctionRef<void(int64_t)> body) {
       args.arena.parallel_for(tasks, body);
     };
-    const ops::reference::LentThreads::Loop loop(shared_out);
-    const ops::reference::LentThreads lend(loop);
+    const ops::reference::LentThreads lend(shared_out);
     evaluate({*attributes_, inputs, outputs});
   }
 
