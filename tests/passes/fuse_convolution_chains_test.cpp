@@ -141,11 +141,15 @@ TEST(GatedConvolutions, SameAsInterpreter) {
   }
 }
 
-TEST(GatedConvolutions, BitsDependOnNoThreadAndNoBatch) {
+class GatedBits : public testing::TestWithParam<int64_t> {};
+
+TEST_P(GatedBits, DependOnNoThreadAndNoBatch) {
   const auto run = [&](int64_t batch, int threads, std::vector<test::HostTensor> inputs) {
     GraphMaker m;
     const ir::Value x = m.conv(m.input({batch, 4, 30, 31}), 50, 1, 1);
-    m.result(m.conv(m.op("Multiply", {x, m.input({batch, 50, 1, 1})}), 40, 1, 2));
+    m.result(m.conv(m.op("Multiply", {x, m.input({batch, 50, 1, 1})}), GetParam(), 1, 2));
+    m.result(x);  // else it would take the gate at its own store
+    EXPECT_EQ(chains(m.graph(), 2), 1u);
     const std::vector<std::vector<test::HostTensor>> runs(1, std::move(inputs));
     return std::move(test::run_on_cpu(m.graph(), best_isa(), threads, runs)[0][0]);
   };
@@ -178,6 +182,9 @@ TEST(GatedConvolutions, BitsDependOnNoThreadAndNoBatch) {
         << image;
   }
 }
+
+// One unit of outputs and several, which threads may share.
+INSTANTIATE_TEST_SUITE_P(Outputs, GatedBits, testing::Values(40, 200));
 
 TEST(ConvolutionChains, SameAsInterpreter) {
   for (const Block& block :

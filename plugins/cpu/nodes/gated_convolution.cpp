@@ -35,22 +35,23 @@ class GatedConvolutionExecutor final : public Executor {
     bind_stage(conv_, inputs_, args, ops);
     const auto slots = static_cast<int64_t>(conv_.slots(args.arena.threads()));
     auto* const scaled = static_cast<float*>(args.scratch);
-    auto* const image_of_slot = reinterpret_cast<int64_t*>(scaled + slots * packed_stride());
-    for (int64_t slot = 0; slot < slots; ++slot) image_of_slot[slot * kTagStride] = -1;
+    auto* const image_of_units = reinterpret_cast<int64_t*>(scaled + slots * packed_stride());
+    std::fill_n(image_of_units, slots * tags(), -1);
     const ConvArgs whole{static_cast<const float*>(args.inputs[1 - gate_input_]),
                          nullptr,
                          static_cast<float*>(args.outputs[0]),
                          ops.data(),
                          static_cast<int64_t>(conv_.chain.size()),
-                         reinterpret_cast<float*>(image_of_slot + slots * kTagStride)};
+                         reinterpret_cast<float*>(image_of_units + slots * tags())};
     conv_.for_each_slice(args, whole, [&](ConvArgs& conv, ConvTile box, int64_t slot) {
       float* const own = scaled + slot * packed_stride();
       conv.packed = own;
       for (const int64_t end = box.n1; box.n0 < end; ++box.n0) {
         box.n1 = box.n0 + 1;
         const int64_t image = gate_stride_ == 0 ? 0 : box.n0;
-        if (std::exchange(image_of_slot[slot * kTagStride], image) != image)
-          scale(static_cast<const float*>(args.inputs[gate_input_]) + image * gate_stride_, own);
+        const float* const gate = static_cast<const float*>(args.inputs[gate_input_]) + image * gate_stride_;
+        for (int64_t unit = box.oc0; unit < box.oc1; ++unit)
+          if (std::exchange(image_of_units[slot * tags() + unit], image) != image) scale(unit, gate, own);
         conv_.kernel.run(conv_.plan, conv, box);
       }
     });
@@ -58,7 +59,7 @@ class GatedConvolutionExecutor final : public Executor {
 
   size_t scratch_bytes(int threads) const override {
     return conv_.slots(threads) *
-               (static_cast<size_t>(packed_stride()) * sizeof(float) + kTagStride * sizeof(int64_t)) +
+               (static_cast<size_t>(packed_stride()) * sizeof(float) + static_cast<size_t>(tags()) * sizeof(int64_t)) +
            conv_.scratch_floats(threads) * sizeof(float);
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
@@ -67,9 +68,6 @@ class GatedConvolutionExecutor final : public Executor {
   std::string kernel_name() const override { return concat(conv_.kernel.name, "+gate"); }
 
  private:
-  /// A cache line of each slot's own says which image its weights are scaled for.
-  static constexpr int64_t kTagStride = 64 / sizeof(int64_t);
-
   GatedConvolutionExecutor(const NodeContext& context, const NodeContext& gate, const NodeContext& convolution)
       : conv_(convolution, *kernel_for(conv_problem(convolution), context.isa), conv_problem(convolution)),
         inputs_(context.node.attrs<ConvolutionChainAttrs>().stages[1].inputs),
@@ -83,20 +81,20 @@ class GatedConvolutionExecutor final : public Executor {
 
   int64_t packed_stride() const noexcept { return static_cast<int64_t>(whole_lines(conv_.plan.packed_floats)); }
 
-  /// Rows of padding are not read by kernels, and stay as they are.
-  void scale(const float* gate, float* own) const noexcept {
+  /// Of each slot, in cache lines of its own: for which image its weights of each oc unit are scaled.
+  int64_t tags() const noexcept { return (conv_.plan.grid.oc + 7) / 8 * 8; }
+
+  /// The weights of an oc unit, and the bias of all. Rows of padding are not read by kernels, and stay as they are.
+  void scale(int64_t unit, const float* gate, float* own) const noexcept {
     const ConvPlan& plan = conv_.plan;
     const float* const packed = conv_.packed->as<float>();
-    const ConvWeightsRange weights = conv_weights_of(plan, 0, plan.grid.oc);
-    std::memcpy(own, packed, static_cast<size_t>(weights.begin) * sizeof(float));
+    std::memcpy(own, packed, static_cast<size_t>(conv_weights_of(plan, 0, 0).begin) * sizeof(float));
     const PostOp op{PostOpKind::mul, OperandMode::per_channel, 0, 0, gate, nullptr};
     const int64_t channels = plan.exec.ic, block = plan.block, rows = (channels + block - 1) / block * block;
-    for (int64_t unit = 0; unit < plan.grid.oc; ++unit) {
-      const ConvWeightsRange part = conv_weights_of(plan, unit, unit + 1);
-      const int64_t lanes = part.count / rows;
-      multiply_({packed + part.begin, own + part.begin, channels, lanes, lanes, lanes, 0, lanes, 0, ChannelAxis::rows},
-                &op, 1);
-    }
+    const ConvWeightsRange part = conv_weights_of(plan, unit, unit + 1);
+    const int64_t lanes = part.count / rows;
+    multiply_({packed + part.begin, own + part.begin, channels, lanes, lanes, lanes, 0, lanes, 0, ChannelAxis::rows},
+              &op, 1);
   }
 
   PreparedConvolution conv_;
