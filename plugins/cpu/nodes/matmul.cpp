@@ -217,17 +217,17 @@ class MatMulExecutor final : public Executor {
   struct Split {
     Axis axis;
     int64_t unit, parts;
-    Axis cut;
-    int64_t cut_unit, slices;
-    int64_t slots;           // tasks that run at once, each with memory of its own:
-    int64_t scratch_floats;  // of a kernel's call
-    int64_t copy_floats;     // a flag on a line of its own and the copy of A that all slices share, or 0
+    Axis cut = axis;
+    int64_t cut_unit = unit, slices = 1;
+    int64_t slots = 1;           // tasks that run at once, each with memory of its own:
+    int64_t scratch_floats = 0;  // of a kernel's call
+    int64_t copy_floats = 0;     // a flag on a line of its own and the copy of A that its slices share, or 0
   };
 
   Split split_for(int64_t threads) const {
     const int64_t row_units = ceil_div(p_.a.rows, kernels_.tile_m);
     // Enough units of one axis that uneven parts cost little; panels before rows, so that weights are read once.
-    Split s{kRows, kernels_.tile_m, std::min(threads, row_units), kRows, kernels_.tile_m, 1, 1, 0, 0};
+    Split s{kRows, kernels_.tile_m, std::min(threads, row_units)};
     if (p_.batch >= 4 * threads || (p_.batch >= threads && p_.batch % threads == 0)) {
       s.axis = kBatch, s.unit = 1, s.parts = threads;
     } else if (panels_ >= 4 * threads || panels_ >= row_units) {

@@ -5,50 +5,52 @@
 #include "terroir/op/attributes.hpp"
 
 namespace terroir {
+namespace detail {
 
-/// visitor.on_attribute("auto_broadcast", spec) names "auto_broadcast", and "auto_broadcast.auto_broadcast_axis", as
-/// files do.
-template <>
-class AttributeAdapter<op::AutoBroadcastSpec> : public VisitorAdapter {
+/// A type and an axis: visitor.on_attribute("name", spec) names "name" and "name.AXIS", as files do.
+template <typename Adapter, typename Spec>
+class BroadcastSpecAdapter : public VisitorAdapter {
  public:
-  explicit AttributeAdapter(op::AutoBroadcastSpec& value) : value_(value) {}
+  explicit BroadcastSpecAdapter(Spec& value) : value_(value) {}
   bool visit_attributes(AttributeVisitor& visitor) override {
     const std::string name = visitor.finish_structure();
     visitor.on_attribute(name, value_.m_type);
     visitor.start_structure(name);
-    visitor.on_attribute("auto_broadcast_axis", value_.m_axis);
+    visitor.on_attribute(Adapter::kAxis, value_.m_axis);
     return true;
   }
+  const DiscreteTypeInfo& get_type_info() const override { return Adapter::get_type_info_static(); }
+
+ private:
+  Spec& value_;
+};
+
+}  // namespace detail
+
+/// "auto_broadcast", "auto_broadcast.auto_broadcast_axis".
+template <>
+class AttributeAdapter<op::AutoBroadcastSpec>
+    : public detail::BroadcastSpecAdapter<AttributeAdapter<op::AutoBroadcastSpec>, op::AutoBroadcastSpec> {
+ public:
+  static constexpr const char* kAxis = "auto_broadcast_axis";
+  using BroadcastSpecAdapter::BroadcastSpecAdapter;
   static const DiscreteTypeInfo& get_type_info_static() {
     static const DiscreteTypeInfo info{"AttributeAdapter<AutoBroadcastSpec>", "0"};
     return info;
   }
-  const DiscreteTypeInfo& get_type_info() const override { return get_type_info_static(); }
-
- private:
-  op::AutoBroadcastSpec& value_;
 };
 
-/// The same of Broadcast: "mode", "mode.axis".
+/// Of Broadcast: "mode", "mode.axis".
 template <>
-class AttributeAdapter<op::BroadcastModeSpec> : public VisitorAdapter {
+class AttributeAdapter<op::BroadcastModeSpec>
+    : public detail::BroadcastSpecAdapter<AttributeAdapter<op::BroadcastModeSpec>, op::BroadcastModeSpec> {
  public:
-  explicit AttributeAdapter(op::BroadcastModeSpec& value) : value_(value) {}
-  bool visit_attributes(AttributeVisitor& visitor) override {
-    const std::string name = visitor.finish_structure();
-    visitor.on_attribute(name, value_.m_type);
-    visitor.start_structure(name);
-    visitor.on_attribute("axis", value_.m_axis);
-    return true;
-  }
+  static constexpr const char* kAxis = "axis";
+  using BroadcastSpecAdapter::BroadcastSpecAdapter;
   static const DiscreteTypeInfo& get_type_info_static() {
     static const DiscreteTypeInfo info{"AttributeAdapter<BroadcastModeSpec>", "0"};
     return info;
   }
-  const DiscreteTypeInfo& get_type_info() const override { return get_type_info_static(); }
-
- private:
-  op::BroadcastModeSpec& value_;
 };
 
 }  // namespace terroir
