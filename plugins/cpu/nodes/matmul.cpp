@@ -213,7 +213,8 @@ class MatMulExecutor final : public Executor {
   enum Axis : size_t { kBatch, kRows, kPanels };
   using Box = std::array<Stretch, 3>;
 
-  /// Of the whole: at most one part per thread, along one axis; of each part: slices along the same axis or another one.
+  /// Of the whole: at most one part per thread, along one axis; of each part: slices along the same axis or another
+  /// one.
   struct Split {
     Axis axis;
     int64_t unit, parts;
@@ -265,9 +266,7 @@ class MatMulExecutor final : public Executor {
     if (s.cut == kPanels && s.slices > 1 && shared != 0) s.copy_floats = kLine + whole_lines(shared);
   }
 
-  int64_t block_rows() const {
-    return gemm_blocking(p_.a.rows, p_.a.columns, kernels_.panel, kernels_.tile_m).rows;
-  }
+  int64_t block_rows() const { return gemm_blocking(p_.a.rows, p_.a.columns, kernels_.panel, kernels_.tile_m).rows; }
 
   /// Of one thread for all of it, roughly: multiply-adds, or reading B where few rows meet it.
   double cycles() const {

@@ -353,8 +353,8 @@ void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_be
 }  // namespace
 
 const MatmulKernels& matmul_table() {
-  static constexpr MatmulKernels kTable = {kPanel, kTileRows, kSmallRows, &scratch_floats, &packed_a_floats,
-                                           &pack_a, &pack_b, &gemm};
+  static constexpr MatmulKernels kTable = {kPanel,           kTileRows, kSmallRows, &scratch_floats,
+                                           &packed_a_floats, &pack_a,   &pack_b,    &gemm};
   return kTable;
 }
 

@@ -6,9 +6,9 @@
 namespace terroir::cpu {
 
 struct GemmBlocking {
-  int64_t rows;       // of A per block
-  int64_t k;          // length of a slice of k; at least 1
-  int64_t most_rows;  // no block has more, of m rows or fewer
+  int64_t rows;         // of A per block
+  int64_t k;            // length of a slice of k; at least 1
+  int64_t most_rows;    // no block has more, of m rows or fewer
   int64_t most_floats;  // of a copy of A that is to stay in L2
 };
 
