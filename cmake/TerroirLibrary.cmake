@@ -40,7 +40,8 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
   # Loops of every element size that need no ISA of their own, but vectors.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/ir/base/hash128.cpp
     ${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/copy/copy_rows.cpp
-    ${PROJECT_SOURCE_DIR}/ops/reference/movement/non_zero.cpp PROPERTIES COMPILE_OPTIONS -O3)
+    ${PROJECT_SOURCE_DIR}/ops/reference/movement/non_zero.cpp
+    ${PROJECT_SOURCE_DIR}/ops/reference/reduction/segment_max.cpp PROPERTIES COMPILE_OPTIONS -O3)
   set_source_files_properties(${TERROIR_BLOCK_LOOPS} PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
 endif()
 

@@ -1,20 +1,9 @@
 #include "ops/data_types.hpp"
 
-#include <algorithm>
-
 #include "ops/op_rows.hpp"
 
 namespace terroir::ops {
 namespace {
-
-const OpRow* find_row(const ir::OpSchema& schema) {
-  const auto before = [](const OpRow& row, const ir::OpSchema& wanted) {
-    const int order = row.type.compare(wanted.type);
-    return order != 0 ? order < 0 : row.opset < wanted.opset;
-  };
-  const auto found = std::lower_bound(op_rows().begin(), op_rows().end(), schema, before);
-  return found != op_rows().end() && found->type == schema.type && found->opset == schema.opset ? &*found : nullptr;
-}
 
 void check(const ir::InferContext& ctx, const DataTypes& types, element::Type type, const char* side, int index) {
   ctx.require(type.is_dynamic() || types.allowed.contains(type), "the type ", type.get_type_name(), " of ", side, " ",

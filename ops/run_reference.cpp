@@ -4,6 +4,7 @@
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ops/data_types.hpp"
+#include "ops/op_rows.hpp"
 #include "ops/reference/type/convert.hpp"
 
 namespace terroir::ops {
@@ -62,6 +63,11 @@ void run_reference(const ir::OpSchema& schema, const ir::EvalContext& context) {
   const Narrow narrow_elements = any ? data_types(schema).narrow : Narrow::moved;
   if (narrow_elements == Narrow::moved) return schema.reference(context);
   run_wide(schema, narrow_elements == Narrow::clamped, context);
+}
+
+bool sizes_itself(const ir::OpSchema& schema) {
+  const OpRow* const row = find_row(schema);
+  return row && row->sizes_itself && !schema.from_extension;
 }
 
 }  // namespace terroir::ops

@@ -11,4 +11,8 @@ namespace terroir::ops {
 /// schema.reference(context); Exceptions of it.
 void run_reference(const ir::OpSchema& schema, const ir::EvalContext& context);
 
+/// Whether outputs may have room for more than there will be wherever inference gives no more than a bound: the
+/// reference finds their sizes. Others rely on inference, which then needs to know all inputs.
+bool sizes_itself(const ir::OpSchema& schema);
+
 }  // namespace terroir::ops

@@ -5,6 +5,7 @@
 
 #include "ir/schema/infer_context.hpp"
 #include "ops/reference/dispatch.hpp"
+#include "ops/reference/parallel.hpp"
 
 namespace terroir::ops::reference {
 namespace {
@@ -50,8 +51,11 @@ void from_floats(const std::vector<float>& values, const ir::MutableTensorView& 
 void from_indices(const std::vector<int64_t>& values, const ir::MutableTensorView& tensor) {
   dispatch_type<int64_t, int32_t>(tensor.type, "an output of indices", [&](auto tag) {
     using T = decltype(tag);
+    constexpr int64_t kTaskElements = 16384;
     T* dst = tensor.as<T>();
-    for (size_t i = 0; i < values.size(); ++i) dst[i] = static_cast<T>(values[i]);
+    parallel_ranges(static_cast<int64_t>(values.size()), kTaskElements, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) dst[i] = static_cast<T>(values[static_cast<size_t>(i)]);
+    });
   });
 }
 

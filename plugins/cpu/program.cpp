@@ -256,9 +256,6 @@ std::vector<BoundedOutput> bounds_of_outputs(const ir::Node& node, const std::ve
   return outputs;
 }
 
-/// Whether the reference finds its sizes wherever they have a bound, and inference would do no less than run it.
-bool counts_as_it_runs(const ir::OpSchema& schema) { return schema.type == "NonZero" && !schema.from_extension; }
-
 /// Exception when even now an output has no bound.
 std::vector<BoundedOutput> bounds_of_outputs(const ir::Node& node, const std::vector<ir::Constant>& inputs) {
   // Sizes follow from small values as a rule, and large ones take long to look at. Where bounds are all that follows
@@ -267,7 +264,7 @@ std::vector<BoundedOutput> bounds_of_outputs(const ir::Node& node, const std::ve
   std::vector<BoundedOutput> outputs = bounds_of_outputs(node, inputs, kSmall);
   const bool exact = !outputs.empty() && std::all_of(outputs.begin(), outputs.end(),
                                                      [](const BoundedOutput& output) { return output.is_exact; });
-  const bool settled = exact || (!outputs.empty() && counts_as_it_runs(*node.schema));
+  const bool settled = exact || (!outputs.empty() && ops::sizes_itself(*node.schema));
   return settled ? outputs : bounds_of_outputs(node, inputs, SIZE_MAX);
 }
 

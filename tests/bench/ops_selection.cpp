@@ -24,6 +24,18 @@ void add_sorting(OpRows& rows) {
                   {tensor({512, 512}), weights({64})}});
   rows.push_back(
       {"SearchSorted", "SearchSorted", "opset15", {{"right_mode", "false"}}, {same({256}, 0.5), tensor({4096})}});
+  std::vector<int64_t> runs(4096);
+  for (size_t i = 0; i < runs.size(); ++i) runs[i] = static_cast<int64_t>(i) / 8;
+  rows.push_back({"SegmentMax/rows",
+                  "SegmentMax",
+                  "opset16",
+                  {{"fill_mode", "ZERO"}},
+                  {tensor({4096, 256}), integers(runs), scalar(512, element::i64)}});
+  rows.push_back({"SparseFillEmptyRows",
+                  "SparseFillEmptyRows",
+                  "opset16",
+                  {},
+                  {tensor({65536}), integers({65536, 65536}), indices({65536, 2}, 65536, element::i64), scalar(0)}});
   rows.push_back({"Unique", "Unique", "opset10", {{"sorted", "true"}}, {indices({16384}, 1000)}});
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "ops/registry.hpp"
 #include "plugins/cpu/compile.hpp"
 #include "plugins/cpu/run.hpp"
 #include "plugins/cpu/weights_cache.hpp"
@@ -198,14 +199,21 @@ TEST(Plan, ReordersSayWhyTheyExist) {
   auto x = m.op("Sigmoid", {m.conv(m.conv(m.input({1, 16, 6, 6}), 16, 3, 1), 16, 3, 2)});
   m.result(x);
   m.result(m.op("Gather", {x, m.integers({1, 0}), m.scalar_integer(3)}, {}, "pick"));
-  m.result(m.op("Inverse", {x}, {{"adjoint", "false"}}, "slow"));
+  // No device knows it.
+  ir::OpSchema unknown = ops::builtin_registry().get("ReLU", "opset1");
+  unknown.type = "Unknown";
+  unknown.flags = {};
+  unknown.infer = [](ir::InferContext& ctx) { ctx.set_output(0, ctx.type(0), ctx.shape(0)); };
+  const ir::NodeId slow = m.graph().add(unknown, "slow", unknown.make_attributes(), {x});
+  m.graph().node(slow).outputs[0] = m.graph().node(x.node).outputs[0];
+  m.result({slow, 0});
   const auto plan = plan_of(m);
   const Step& step = step_named(*plan, "convolution2/nChw8c_to_nchw");
   // 16 x 36 floats, read and written
   EXPECT_EQ(step.details, "4608 bytes, estimated 0.0011 ms on one thread: the model's output y, pick (" +
                               step_named(*plan, "pick").kernel + ") and 1 more want nchw, convolution2 (" +
                               step_named(*plan, "convolution2").kernel + ") gives nChw8c");
-  EXPECT_EQ(step_named(*plan, "slow").details, "no other implementation of Inverse-14");
+  EXPECT_EQ(step_named(*plan, "slow").details, "no other implementation of Unknown-1");
 }
 
 TEST(Plan, SlowStepsSayWhy) {

@@ -3,13 +3,10 @@
 // without num_segments there are last id + 1. Types: numeric; integers.
 // Edge cases: a segment without rows is filled with 0 or the lowest value of the type (minus infinity if it has one),
 // as fill_mode says; NaN wins. Source: operation page SegmentMax-16.
-#include <algorithm>
-#include <limits>
 #include <string_view>
 
 #include "ops/defs/elementwise/unary.hpp"
-#include "ops/reference/dispatch.hpp"
-#include "ops/reference/numeric.hpp"
+#include "ops/reference/reduction/segment_max.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops {
@@ -37,21 +34,6 @@ struct SegmentMaxAttrs {
   }
 };
 
-/// Exception unless the ids ascend within 0..segments-1 (any upper end when negative). Returns last id + 1.
-int64_t check_ids(const std::vector<int64_t>& ids, int64_t segments) {
-  int64_t before = 0;
-  for (int64_t id : ids) {
-    if (id < before)
-      throw_error(ErrorCode::invalid_argument, "segment_ids must ascend from 0 on, got ", id, " after ", before);
-    if (segments >= 0 && id >= segments)
-      throw_error(ErrorCode::invalid_argument, "segment_ids must be below num_segments ", segments, ", got ", id);
-    before = id;
-  }
-  if (before == std::numeric_limits<int64_t>::max())
-    throw_error(ErrorCode::out_of_memory, "the number of segments does not fit 64 bits");
-  return ids.empty() ? 0 : before + 1;
-}
-
 void infer_segment_max(ir::InferContext& ctx) {
   require_rank(ctx, 0, "data", 1, INT64_MAX);
   require_integer_type(ctx, 1, "segment_ids");
@@ -65,7 +47,7 @@ void infer_segment_max(ir::InferContext& ctx) {
   if (segments) ctx.require(*segments >= 0, "num_segments must not be negative, got ", *segments);
   Dimension extent;
   if (const auto ids = ctx.integers(1)) {
-    const int64_t used = check_ids(*ids, segments.value_or(-1));
+    const int64_t used = reference::check_segment_ids(std::span<const int64_t>(*ids), segments.value_or(-1));
     if (ctx.input_count() < 3) extent = used;
   }
   if (segments) extent = *segments;
@@ -77,37 +59,14 @@ void evaluate(const ir::EvalContext& ctx) {
   const ir::TensorView& data = ctx.inputs[0];
   const auto ids = ir::to_integers(ctx.inputs[1]);
   const int64_t given = ctx.inputs.size() > 2 ? read_integer(ctx.inputs[2], "num_segments") : -1;
-  const int64_t used = check_ids(ids, given);
+  const int64_t used = reference::check_segment_ids(std::span<const int64_t>(ids), given);
   ir::Dims dims = data.dims;
   if (static_cast<int64_t>(ids.size()) != dims.at(0))
     throw_error(ErrorCode::shape_mismatch, ids.size(), " segment ids for ", dims[0], " rows");
   dims[0] = given >= 0 ? given : used;
   require_dims(ctx.outputs[0], dims, "SegmentMax");
-  const int64_t count = ctx.outputs[0].count();
-  if (count == 0) return;
-  const int64_t row = count / dims[0];
-  const bool zero = ctx.attrs<SegmentMaxAttrs>().fill_mode == SegmentFill::zero;
-  reference::dispatch_type<TERROIR_NUMBERS>(data.type, "SegmentMax", [&](auto tag) {
-    using T = decltype(tag);
-    using C = reference::compute_t<T>;
-    using Limits = std::numeric_limits<T>;
-    T fill(0);
-    if (!zero) {
-      if constexpr (Limits::has_infinity)
-        fill = static_cast<T>(-static_cast<C>(Limits::infinity()));
-      else
-        fill = Limits::lowest();
-    }
-    T* out = ctx.outputs[0].as<T>();
-    std::fill_n(out, count, fill);
-    for (size_t i = 0; i < ids.size(); ++i) {
-      const T* from = data.as<T>() + static_cast<int64_t>(i) * row;
-      T* to = out + ids[i] * row;
-      const bool first = i == 0 || ids[i - 1] != ids[i];
-      for (int64_t k = 0; k < row; ++k)
-        to[k] = first ? from[k] : static_cast<T>(reference::maximum(static_cast<C>(to[k]), static_cast<C>(from[k])));
-    }
-  });
+  const bool lowest = ctx.attrs<SegmentMaxAttrs>().fill_mode == SegmentFill::lowest;
+  reference::segment_max(data, ids, lowest, ctx.outputs[0]);
 }
 
 }  // namespace

@@ -2,16 +2,20 @@
 // Formula: string i = symbols[begins[i] .. ends[i] - 1].
 // Shapes: begins and ends have the shape of the strings; symbols is a vector.
 // Types: strings; integer begins and ends (i32 when unpacked); u8 symbols.
-// Edge cases: ranges may overlap or leave bytes out; a range outside of the symbols is refused.
+// Threads: strings. Edge cases: ranges may overlap or leave bytes out; a range outside of the symbols is refused.
 // Source: operation pages StringTensorPack-15, StringTensorUnpack-15.
 #include <algorithm>
 #include <limits>
 #include <string>
 
+#include "ops/reference/parallel.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops {
 namespace {
+
+/// Strings that one thread takes at a time: an allocation each where they are long.
+constexpr int64_t kTaskStrings = 512;
 
 void infer_pack(ir::InferContext& ctx) {
   ctx.require(ctx.type(2).compatible(element::u8), "symbols must be u8, got ", ctx.type(2).get_type_name());
@@ -30,12 +34,14 @@ void pack(const ir::EvalContext& ctx) {
   if (begins.size() != ends.size() || static_cast<int64_t>(begins.size()) != ctx.outputs[0].count())
     throw_error(ErrorCode::shape_mismatch, begins.size(), " begins, ", ends.size(), " ends");
   auto* strings = static_cast<std::string*>(ctx.outputs[0].data);
-  for (size_t i = 0; i < begins.size(); ++i) {
-    if (begins[i] < 0 || begins[i] > ends[i] || ends[i] > size)
-      throw_error(ErrorCode::invalid_argument, "string ", i, " would be [", begins[i], ", ", ends[i], ") of ", size,
-                  " symbols");
-    strings[i].assign(symbols + begins[i], symbols + ends[i]);
-  }
+  reference::parallel_ranges(static_cast<int64_t>(begins.size()), kTaskStrings, [&](int64_t first, int64_t last) {
+    for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last); ++i) {
+      if (begins[i] < 0 || begins[i] > ends[i] || ends[i] > size)
+        throw_error(ErrorCode::invalid_argument, "string ", i, " would be [", begins[i], ", ", ends[i], ") of ", size,
+                    " symbols");
+      strings[i].assign(symbols + begins[i], symbols + ends[i]);
+    }
+  });
 }
 
 int64_t total_size(const ir::TensorView& strings) {
@@ -59,13 +65,16 @@ void unpack(const ir::EvalContext& ctx) {
   require_dims(ctx.outputs[2], {total_size(src)}, "StringTensorUnpack");
   const auto* strings = static_cast<const std::string*>(src.data);
   auto* symbols = static_cast<char*>(ctx.outputs[2].data);
+  auto *begins = ctx.outputs[0].as<int32_t>(), *ends = ctx.outputs[1].as<int32_t>();
   int32_t at = 0;
   for (int64_t i = 0; i < src.count(); ++i) {
-    ctx.outputs[0].as<int32_t>()[i] = at;
-    std::copy(strings[i].begin(), strings[i].end(), symbols + at);
+    begins[i] = at;
     at += static_cast<int32_t>(strings[i].size());
-    ctx.outputs[1].as<int32_t>()[i] = at;
+    ends[i] = at;
   }
+  reference::parallel_ranges(src.count(), kTaskStrings, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) std::copy(strings[i].begin(), strings[i].end(), symbols + begins[i]);
+  });
 }
 
 ir::OpSchema string_schema(int inputs, int outputs, ir::InferFn infer, ir::ReferenceFn reference) {

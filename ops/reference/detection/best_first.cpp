@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 
+#include "ops/reference/parallel.hpp"
 #include "ops/reference/sort/radix.hpp"
 
 namespace terroir::ops::reference {
@@ -20,11 +21,22 @@ std::vector<int64_t> chosen(std::span<const F> scores, int64_t most, const Passe
   // Ranks are half as wide as keys and lie where those go when they are sorted.
   Key* const spare = keys.get() + count;
   auto* const ranks = reinterpret_cast<Rank*>(spare);
-  // Without a branch, which nothing foresees: one place is written again until what is there passes.
+  // Each chunk first has those that pass at its own beginning. Without a branch, which nothing foresees: one place is
+  // written again until what is there passes.
+  constexpr size_t kChunk = 16384;
+  std::vector<int64_t> passed_in((count + kChunk - 1) / kChunk);
+  parallel_ranges(static_cast<int64_t>(count), kChunk, [&](int64_t begin, int64_t end) {
+    size_t next = static_cast<size_t>(begin);
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      positions[next] = static_cast<uint32_t>(i);
+      next += passes(scores[i]);
+    }
+    passed_in[static_cast<size_t>(begin) / kChunk] = static_cast<int64_t>(next) - begin;
+  });
   int64_t passed = 0;
-  for (size_t i = 0; i < count; ++i) {
-    positions[static_cast<size_t>(passed)] = static_cast<uint32_t>(i);
-    passed += passes(scores[i]);
+  for (size_t chunk = 0; chunk < passed_in.size(); ++chunk) {
+    std::copy_n(positions.get() + chunk * kChunk, passed_in[chunk], positions.get() + passed);
+    passed += passed_in[chunk];
   }
   for (int64_t i = 0; i < passed; ++i) {
     const F score = scores[positions[static_cast<size_t>(i)]], worst = -std::numeric_limits<F>::infinity();

@@ -1,8 +1,11 @@
 #include "ops/reference/matrix/inverse.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "ops/reference/dispatch.hpp"
+#include "ops/reference/parallel.hpp"
 
 namespace terroir::ops::reference {
 namespace {
@@ -51,15 +54,19 @@ void inverse(const ir::TensorView& src, const ir::MutableTensorView& dst, bool a
   const auto size = static_cast<int64_t>(n * n);
   dispatch_type<TERROIR_FLOATS>(src.type, "Inverse", [&](auto tag) {
     using T = decltype(tag);
-    std::vector<double> matrix;
-    std::vector<double> scratch;
-    for (int64_t first = 0; first < count; first += size) {
-      const T* x = src.as<T>() + first;
-      T* y = dst.as<T>() + first;
-      matrix.assign(x, x + size);
-      const double determinant = invert(matrix, scratch, n);
-      for (size_t i = 0; i < matrix.size(); ++i) y[i] = static_cast<T>(adjugate ? matrix[i] * determinant : matrix[i]);
-    }
+    constexpr int64_t kTaskSums = 32768;
+    const int64_t per_task = std::max<int64_t>(1, kTaskSums / (size * static_cast<int64_t>(n)));
+    parallel_ranges(count / size, per_task, [&](int64_t begin, int64_t end) {
+      std::vector<double> matrix, scratch;
+      for (int64_t i = begin; i < end; ++i) {
+        const T* x = src.as<T>() + i * size;
+        T* y = dst.as<T>() + i * size;
+        matrix.assign(x, x + size);
+        const double determinant = invert(matrix, scratch, n);
+        for (size_t k = 0; k < matrix.size(); ++k)
+          y[k] = static_cast<T>(adjugate ? matrix[k] * determinant : matrix[k]);
+      }
+    });
   });
 }
 

@@ -8,12 +8,16 @@
 #include "ops/reference/dispatch.hpp"
 #include "ops/reference/element_copy.hpp"
 #include "ops/reference/floats.hpp"
+#include "ops/reference/parallel.hpp"
 #include "ops/reference/results.hpp"
 #include "ops/reference/sort/radix.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops::reference {
 namespace {
+
+/// What goes element by element is shared out; the sort is one thread's.
+constexpr int64_t kTaskElements = 16384;
 
 /// The slices to be compared: element k of slice i is at offset(i, k).
 struct Slices {
@@ -82,7 +86,9 @@ template <class Rank>
   using Key = decltype(ranked(Rank{}, 0));
   const auto n = static_cast<size_t>(slices.count);
   const auto keys = std::make_unique_for_overwrite<Key[]>(2 * n);
-  for (size_t i = 0; i < n; ++i) keys[i] = ranked(ranks[i], static_cast<uint32_t>(i));
+  parallel_ranges(slices.count, kTaskElements, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) keys[static_cast<size_t>(i)] = ranked(ranks[i], static_cast<uint32_t>(i));
+  });
   const Key* sorted = sort_by_rank(keys.get(), keys.get() + n, slices.count);
   return number_groups(
       n, [=](size_t i) { return position_of(sorted[i]); },
@@ -98,10 +104,13 @@ Groups group(const ir::TensorView& data, const Slices& slices) {
     using Rank = decltype(ascending_rank(T{}));
     const auto count = static_cast<size_t>(data.count());
     const auto ranks = std::make_unique_for_overwrite<Rank[]>(count);
-    if constexpr (std::is_same_v<T, float>)
-      rank_floats(data.as<float>(), data.count(), 0, ranks.get());
-    else
-      for (size_t i = 0; i < count; ++i) ranks[i] = ascending_rank(static_cast<const T*>(data.data)[i]);
+    parallel_ranges(data.count(), kTaskElements, [&](int64_t begin, int64_t end) {
+      if constexpr (std::is_same_v<T, float>)
+        rank_floats(data.as<float>() + begin, end - begin, 0, ranks.get() + begin);
+      else
+        for (int64_t i = begin; i < end; ++i)
+          ranks[static_cast<size_t>(i)] = ascending_rank(static_cast<const T*>(data.data)[i]);
+    });
     groups = group_ranks(ranks.get(), slices);
   });
   return groups;
@@ -128,7 +137,9 @@ void number_by_first(Groups& groups) {
 template <class Word>
 void pick(const void* data, const std::vector<int64_t>& places, void* result) {
   auto* to = static_cast<Word*>(result);
-  for (const int64_t place : places) *to++ = static_cast<const Word*>(data)[place];
+  parallel_ranges(static_cast<int64_t>(places.size()), kTaskElements, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] = static_cast<const Word*>(data)[places[static_cast<size_t>(i)]];
+  });
 }
 
 void copy_slices(const ir::TensorView& data, const Slices& slices, const std::vector<int64_t>& places, void* result) {

@@ -1,12 +1,13 @@
 #include "ops/reference/sparse/embedding.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "ops/reference/dispatch.hpp"
 #include "ops/reference/element_copy.hpp"
 #include "ops/reference/floats.hpp"
 #include "ops/reference/parallel.hpp"
+#include "ops/reference/results.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops::reference {
@@ -123,45 +124,98 @@ void embedding_segments_sum(const ir::EvalContext& ctx) {
   reduce(ctx, bags, ctx.inputs.size() > 5 ? &ctx.inputs[5] : nullptr, BagReduction::sum);
 }
 
+namespace {
+
+/// A sparse matrix of `rows` x `columns`: the entries' rows and columns, two numbers each.
+template <class Index>
+struct Entries {
+  const Index* at;
+  int64_t count, rows, columns;
+
+  int64_t row(int64_t i) const { return static_cast<int64_t>(at[2 * i]); }
+  int64_t column(int64_t i) const { return static_cast<int64_t>(at[2 * i + 1]); }
+};
+
+/// How many entries each row has. Exception for one outside of the matrix.
+template <class Index>
+std::vector<int64_t> entries_of_rows(const Entries<Index>& entries, const char* op) {
+  std::vector<int64_t> counts(static_cast<size_t>(entries.rows));
+  for (int64_t i = 0; i < entries.count; ++i) {
+    const int64_t row = entries.row(i), column = entries.column(i);
+    if (row < 0 || row >= entries.rows || column < 0 || column >= entries.columns)
+      throw_error(ErrorCode::invalid_argument, op, ": index [", row, ",", column, "] is outside of [", entries.rows,
+                  ",", entries.columns, "]");
+    ++counts[static_cast<size_t>(row)];
+  }
+  return counts;
+}
+
+/// Entries by row, in the order they have there; one in column 0 where a row has none. The entry that each is, or -1.
+template <class Index>
+std::vector<int64_t> fill_rows(const Entries<Index>& entries, std::vector<int64_t>& begins, Index* result) {
+  int64_t filled = 0;
+  for (int64_t& begin : begins) filled += std::max<int64_t>(1, std::exchange(begin, filled));
+  std::vector<int64_t> sources(static_cast<size_t>(filled), -1);
+  for (size_t row = 0; row < begins.size(); ++row) {
+    result[2 * begins[row]] = static_cast<Index>(row);
+    result[2 * begins[row] + 1] = 0;
+  }
+  for (int64_t i = 0; i < entries.count; ++i) {
+    const int64_t at = begins[static_cast<size_t>(entries.row(i))]++;
+    sources[static_cast<size_t>(at)] = i;
+    result[2 * at] = entries.at[2 * i];
+    result[2 * at + 1] = entries.at[2 * i + 1];
+  }
+  return sources;
+}
+
+template <class Word>
+void pick(const std::vector<int64_t>& sources, const void* values, const void* missing, void* result) {
+  const auto* from = static_cast<const Word*>(values);
+  const Word none = *static_cast<const Word*>(missing);
+  auto* to = static_cast<Word*>(result);
+  constexpr int64_t kTaskElements = 16384;
+  parallel_ranges(static_cast<int64_t>(sources.size()), kTaskElements, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t source = sources[static_cast<size_t>(i)];
+      to[i] = source < 0 ? none : from[source];
+    }
+  });
+}
+
+}  // namespace
+
 void sparse_fill_empty_rows(const ir::EvalContext& ctx) {
   constexpr const char* kOp = "SparseFillEmptyRows";
   const ir::TensorView& values = ctx.inputs[0];
   const std::vector<int64_t> shape = ir::to_integers(ctx.inputs[1]);
-  const std::vector<int64_t> indices = ir::to_integers(ctx.inputs[2]);
   const int64_t count = values.count();
-  if (shape.size() != 2 || static_cast<int64_t>(indices.size()) != count * 2 || ctx.inputs[3].count() != 1)
+  if (shape.size() != 2 || ctx.inputs[2].count() != count * 2 || ctx.inputs[3].count() != 1)
     throw_error(ErrorCode::shape_mismatch, kOp, ": indices ", ctx.inputs[2].dims, " for values ", values.dims);
-  std::vector<int64_t> order(static_cast<size_t>(count));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  const auto row_of = [&](int64_t i) { return indices[static_cast<size_t>(i) * 2]; };
-  for (const int64_t i : order) {
-    const int64_t column = indices[static_cast<size_t>(i) * 2 + 1];
-    if (row_of(i) < 0 || row_of(i) >= shape[0] || column < 0 || column >= shape[1])
-      throw_error(ErrorCode::invalid_argument, kOp, ": index [", row_of(i), ",", column, "] is outside of ", shape);
-  }
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return row_of(a) < row_of(b); });
   require_dims(ctx.outputs[2], {shape[0]}, kOp);
-  const int64_t room = ctx.outputs[1].count();
-  auto* empty = static_cast<uint8_t*>(ctx.outputs[2].data);
+  std::vector<int64_t> sources;
+  dispatch_type<TERROIR_INTEGERS>(ctx.inputs[2].type, kOp, [&](auto tag) {
+    using Index = decltype(tag);
+    const Entries<Index> entries{ctx.inputs[2].as<Index>(), count, shape[0], shape[1]};
+    std::vector<int64_t> counts = entries_of_rows(entries, kOp);
+    const auto empty = std::count(counts.begin(), counts.end(), 0);
+    std::transform(counts.begin(), counts.end(), static_cast<uint8_t*>(ctx.outputs[2].data),
+                   [](int64_t n) { return n == 0; });
+    if (ctx.outputs[1].count() < count + empty)
+      throw_error(ErrorCode::shape_mismatch, kOp, ": the outputs have no room for ", count + empty, " values");
+    settle(ctx, 0, {count + empty, 2});
+    sources = fill_rows(entries, counts, ctx.outputs[0].as<Index>());
+  });
+  settle(ctx, 1, {static_cast<int64_t>(sources.size())});
+  const void* const missing = ctx.inputs[3].data;
+  void* const result = ctx.outputs[1].data;
+  const size_t bits = values.type.bitwidth();
+  if (values.type != element::string && bits == 32) return pick<uint32_t>(sources, values.data, missing, result);
+  if (values.type != element::string && bits == 64) return pick<uint64_t>(sources, values.data, missing, result);
   const ElementCopier copier(values.type, kOp);
-  std::vector<int64_t> found;
-  int64_t rows = 0;
-  const auto add = [&](const void* from, int64_t at, int64_t row, int64_t column) {
-    if (rows >= room)
-      throw_error(ErrorCode::shape_mismatch, kOp, ": the outputs have no room for ", rows + 1, " values");
-    copier.copy(ctx.outputs[1].data, rows++, from, at, 1);
-    found.insert(found.end(), {row, column});
-  };
-  size_t next = 0;
-  for (int64_t row = 0; row < shape[0]; ++row) {
-    empty[row] = next == order.size() || row_of(order[next]) != row;
-    if (empty[row]) add(ctx.inputs[3].data, 0, row, 0);
-    for (; next < order.size() && row_of(order[next]) == row; ++next)
-      add(values.data, order[next], row, indices[static_cast<size_t>(order[next]) * 2 + 1]);
-  }
-  ctx.outputs[0].dims = {rows, 2};
-  ctx.outputs[1].dims = {rows};
-  from_indices(found, ctx.outputs[0]);
+  for (size_t i = 0; i < sources.size(); ++i)
+    copier.copy(result, static_cast<int64_t>(i), sources[i] < 0 ? missing : values.data,
+                std::max<int64_t>(0, sources[i]), 1);
 }
 
 }  // namespace terroir::ops::reference

@@ -1,0 +1,3 @@
+#include "plugins/cpu/simd/scalar.hpp"
+
+#include "plugins/cpu/kernels/invert/generic.hpp"
