@@ -27,7 +27,7 @@ list(FILTER TERROIR_HANDING_OUT INCLUDE REGEX "${handing_out}")
 # The same holds for references that only the interpreter and rare element types run, since the CPU has kernels of its own.
 set(TERROIR_RARE_REFERENCES ${TERROIR_SOURCES})
 string(CONCAT rare_references "^${PROJECT_SOURCE_DIR}/ops/reference/"
-  "(convolution|control_flow|image|matrix/einsum|movement|normalization|pooling|sequence|signals|sort|sparse|terroir1)")
+  "(convolution|control_flow|image|matrix/einsum|movement|normalization|pooling|reduction/segment_max|sequence|signals|sort|sparse|terroir1)")
 list(FILTER TERROIR_RARE_REFERENCES INCLUDE REGEX "${rare_references}")
 # TopK of the CPU device sorts with the one, whatever the type; the others have no kernels.
 list(FILTER TERROIR_RARE_REFERENCES EXCLUDE REGEX "/ops/reference/(sort/radix|movement/unique|sparse/embedding)\\.cpp$")
@@ -40,8 +40,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
   # Loops of every element size that need no ISA of their own, but vectors.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/ir/base/hash128.cpp
     ${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/copy/copy_rows.cpp
-    ${PROJECT_SOURCE_DIR}/ops/reference/movement/non_zero.cpp
-    ${PROJECT_SOURCE_DIR}/ops/reference/reduction/segment_max.cpp PROPERTIES COMPILE_OPTIONS -O3)
+    ${PROJECT_SOURCE_DIR}/ops/reference/movement/non_zero.cpp PROPERTIES COMPILE_OPTIONS -O3)
   set_source_files_properties(${TERROIR_BLOCK_LOOPS} PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
 endif()
 

@@ -76,5 +76,21 @@ TEST(CpuElementwise, BetweenConvolutionsInTheirLayout) {
   expect_same_as_interpreter(m);
 }
 
+// An image alone is cut for several threads, too: between channels, or between pixels.
+TEST(CpuElementwise, GatesOfLargeImages) {
+  for (const int64_t images : {1, 2}) {
+    GraphMaker m;
+    const ir::Value x = m.input({images, 40, 33, 37});
+    const ir::Value plain = m.op("Subtract", {x, m.input({images, 40, 1, 1})}, {}, "plain");
+    m.result(plain);
+    const ir::Value blocked = m.op("Multiply", {m.conv(x, 48, 3, 1), m.input({1, 48, 1, 1})});
+    m.result(m.conv(blocked, 16, 3, 2));
+    m.result(blocked);
+    expect_same_as_interpreter(m);
+    EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::best_isa(), "plain"),
+              std::string("f32_channel_gate_nchw__") + cpu::isa_name(cpu::best_isa()));
+  }
+}
+
 }  // namespace
 }  // namespace terroir::test

@@ -29,14 +29,19 @@ T maximum_of(const T* x, int64_t n) {
 }
 
 template <class T>
-void raise_to(T* __restrict to, const T* __restrict from, int64_t n) {
+void raise_to(T* to, const T* from, int64_t n) {
   using C = compute_t<T>;
-  if constexpr (std::is_floating_point_v<T>)
-    // A selection, not a call of maximum(), whose branches take no vectors: where `to` is NaN nothing is above it.
-    for (int64_t i = 0; i < n; ++i) to[i] = (from[i] > to[i]) | (from[i] != from[i]) ? from[i] : to[i];
-  else
-    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(maximum(static_cast<C>(to[i]), static_cast<C>(from[i])));
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(maximum(static_cast<C>(to[i]), static_cast<C>(from[i])));
 }
+
+#pragma GCC push_options
+#pragma GCC optimize("O3")
+/// In vectors. A selection, not a call of maximum(), whose branches take none: where `to` is NaN nothing is above it.
+template <>
+void raise_to(float* __restrict to, const float* __restrict from, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = (from[i] > to[i]) | (from[i] != from[i]) ? from[i] : to[i];
+}
+#pragma GCC pop_options
 
 }  // namespace
 

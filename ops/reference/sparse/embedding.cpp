@@ -194,7 +194,7 @@ void sparse_fill_empty_rows(const ir::EvalContext& ctx) {
     throw_error(ErrorCode::shape_mismatch, kOp, ": indices ", ctx.inputs[2].dims, " for values ", values.dims);
   require_dims(ctx.outputs[2], {shape[0]}, kOp);
   std::vector<int64_t> sources;
-  dispatch_type<TERROIR_INTEGERS>(ctx.inputs[2].type, kOp, [&](auto tag) {
+  dispatch_type<int64_t, int32_t>(ctx.inputs[2].type, kOp, [&](auto tag) {
     using Index = decltype(tag);
     const Entries<Index> entries{ctx.inputs[2].as<Index>(), count, shape[0], shape[1]};
     std::vector<int64_t> counts = entries_of_rows(entries, kOp);

@@ -1,7 +1,7 @@
 // Binary elementwise f32 ops whose operands broadcast against each other at run time.
 // Layouts: plain for every numpy broadcast; all layouts where one operand is [N or 1, C, 1 ...] against [N, C, spatial]
 // (squeeze-and-excite gates).
-// Threads: one task per row of the collapsed shape, or per (image, channel block) pair.
+// Threads: rows of the collapsed shape; rows of one (image, channel block) pair.
 #include <algorithm>
 #include <span>
 
@@ -136,17 +136,20 @@ class GateExecutor final : public Executor {
     const int64_t blocks = block > 0 ? (channels + block - 1) / block : 1;
     const bool lanes = block > 0 || dst_.layout.is_channels_last();
     const int64_t rows = lanes ? spatial_ : channels, n = block > 0 ? block : lanes ? channels : spatial_;
-    args.arena.parallel_for(dst_.dims[0] * blocks, [&](int64_t task) {
+    constexpr int64_t kTaskElements = 16384;
+    const int64_t per_task = std::max<int64_t>(1, kTaskElements / n), pieces = (rows + per_task - 1) / per_task;
+    args.arena.parallel_for(dst_.dims[0] * blocks * pieces, [&](int64_t task) {
+      const int64_t unit = task / pieces, first = task % pieces * per_task, last = std::min(rows, first + per_task);
       const PostOp op{kind_,
                       OperandMode::per_channel,
                       0,
                       0,
-                      static_cast<const float*>(args.inputs[gate_]) + task / blocks * gate_stride_,
+                      static_cast<const float*>(args.inputs[gate_]) + unit / blocks * gate_stride_,
                       nullptr};
-      const int64_t offset = task * rows * n;
+      const int64_t offset = (unit * rows + first) * n, channel = lanes ? unit % blocks * block : first;
       kernel_(
           {static_cast<const float*>(args.inputs[1 - gate_]) + offset, static_cast<float*>(args.outputs[0]) + offset,
-           rows, n, n, n, offset, n, task % blocks * block, lanes ? ChannelAxis::lanes : ChannelAxis::rows},
+           last - first, n, n, n, offset, n, channel, lanes ? ChannelAxis::lanes : ChannelAxis::rows},
           &op, 1);
     });
   }
