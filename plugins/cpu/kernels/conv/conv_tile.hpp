@@ -115,9 +115,12 @@ struct Range {
 // t in [0, n) with 0 <= x + t*step < extent; step may be negative, not zero.
 TERROIR_INLINE Range inside(int64_t x, int64_t step, int64_t extent, int64_t n) {
   int64_t lo, hi;
-  if (step == 1) {  // the common case without divisions
+  if (step == 1) {  // the common cases without divisions
     lo = -x;
     hi = extent - x;
+  } else if (step == 2) {
+    lo = -(x >> 1);
+    hi = ((extent - 1 - x) >> 1) + 1;
   } else if (step > 0) {
     lo = -floor_div(x, step);
     hi = floor_div(extent - 1 - x, step) + 1;

@@ -18,6 +18,30 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
+// How the columns of a row that belong to one tap class are cut into register tiles: `equal` ones, which differ by one
+// column at most, but for the first `left` and the last `right` columns, tiles of their own unless there are none.
+struct RowCut {
+  TapClass taps;
+  int64_t first;                 // column
+  int64_t equal, narrow, wider;  // the first `wider` of the equal tiles have a column more than `narrow`
+  int64_t left, right;
+  int64_t tiles() const { return equal + (left > 0 ? 1 : 0) + (right > 0 ? 1 : 0); }
+};
+
+// Columns [first, first + columns) of class c. Of a plain row, the columns that miss some taps are tiles of their own:
+// what these take then grows with their number alone.
+RowCut cut_row(const ConvPlan& plan, bool plain_row, const TapClass& c, int64_t first, int64_t columns) {
+  int64_t left = 0, right = 0;
+  if (plain_row) {
+    const int64_t extent = plan.exec.w.in;
+    left = inside(c.x0, c.sj, extent, columns).begin;
+    right = columns - inside(c.x0 + (c.taps - 1) * c.st, c.sj, extent, columns).end;
+    if (columns - left - right < 1 || left > plan.w_tile || right > plan.w_tile) left = right = 0;
+  }
+  const int64_t rest = columns - left - right, equal = (rest + plan.w_tile - 1) / plan.w_tile;
+  return {c, first, equal, rest / equal, rest % equal, left, right};
+}
+
 // What stays the same during one run().
 struct ConvContext {
   const ConvPlan& plan;
@@ -34,6 +58,7 @@ struct ConvContext {
   bool blocks_inside;   // pointwise, whole blocks: the loop over channel blocks takes the place of the one over columns
   bool tiles_follow;    // kernels of one row take several tiles of one width at once
   float* buffer;        // one register tile, for post-ops that do not fit the registers
+  RowCut cut;           // of every whole row, unless transposed
 };
 
 // Blocks of input channels [begin, end): one round of the reduction. Every round but the first continues the sums in
@@ -58,19 +83,36 @@ struct RowTaps {
   int64_t row, rows, begin, end;
 };
 
-// One oc unit x one output row (or two).
+// Where the register tiles of a row begin. Passes at a border change these fields of TilePass and put them back.
+struct RowStart {
+  const float *src, *wei;  // of column 0 and the first kernel column
+  TapLoops n;
+  int64_t n_i, n_i_last;
+  float* out;
+  const float* residual;  // or null
+};
+
+// One oc unit in one round of the reduction, and of it one output row (or two) after the other.
 struct ConvRow {
-  TilePass pass;   // loops over all kernel columns; src, out and residual are those of column 0
+  // Of the unit: position 0 of its source before padding, its first weights, and where its results and the operand or
+  // the sums that they are added to begin.
+  const float *unit_src, *unit_wei;
+  int64_t unit_offset;
+  const float* unit_residual;  // or null
+  const float* bias;
   int64_t blocks;  // of output channels
-  int64_t rows;
   const Epilogue* epilogue;
   bool buffered;    // the tile reaches dst through a copy
   bool finish;      // it is complete after its pass
   int64_t channel;  // first output channel
   int64_t channels_in_last;
-  int64_t dst_offset;
   int64_t column;  // distance between weights of neighbouring kernel columns
-  RowTaps both;    // pass.n.h and pass.src count from both.begin
+  // Of the row.
+  TilePass pass;  // loops over all kernel columns
+  RowStart start;
+  int64_t rows;
+  int64_t dst_offset;
+  RowTaps both;  // pass.n.h and pass.src count from both.begin
   RowTaps extra[4];
   int64_t extras;
 };
@@ -111,10 +153,9 @@ TERROIR_INLINE void run_pass(const ConvContext& ctx, const ConvRow& row, const T
 // source.
 void set_taps(const ConvContext& ctx, const ConvRow& row, const TapClass& c, const RowTaps& h, int64_t x, int64_t w0,
               int64_t columns, TilePass& p) {
-  const TilePass& all = row.pass;
-  p.src =
-      all.src + (x + w0 * c.st) * ctx.plan.src.w + (h.begin - row.both.begin) * all.src_stride.h + h.row * all.src_row;
-  p.wei = all.wei + w0 * c.tap_step * row.column + (h.begin - row.both.begin) * all.wei_stride.h;
+  const RowStart& all = row.start;
+  p.src = all.src + (x + w0 * c.st) * ctx.plan.src.w + (h.begin - row.both.begin) * p.src_stride.h + h.row * p.src_row;
+  p.wei = all.wei + w0 * c.tap_step * row.column + (h.begin - row.both.begin) * p.wei_stride.h;
   p.n = all.n;
   p.n.h = h.end - h.begin;
   if (ctx.columns_inside) {
@@ -131,9 +172,9 @@ bool reaches(const TapClass& c, const ConvAxis& axis, int64_t x, int64_t width, 
   return reach.begin == begin && reach.end == end;
 }
 
-// Columns [j, j + width) of class c; `p` is row.pass but for the prefetch.
-void run_border_tile(const ConvContext& ctx, const ConvRow& row, const TapClass& c, int64_t j, int64_t width,
-                     TilePass& p) {
+// Columns [j, j + width) of class c.
+void run_border_tile(const ConvContext& ctx, ConvRow& row, const TapClass& c, int64_t j, int64_t width) {
+  TilePass& p = row.pass;
   const ConvAxis& axis = ctx.plan.exec.w;
   const int64_t x = c.x0 + j * c.sj;
   // Taps that reach the first and the last column reach all columns between.
@@ -151,6 +192,8 @@ void run_border_tile(const ConvContext& ctx, const ConvRow& row, const TapClass&
 
   const bool clamp = p.clamp;
   float* const out = p.out;
+  const float* const residual = p.residual;
+  const int64_t residual_step = p.residual_step, residual_row = p.residual_row, residual_block = p.residual_block;
   if (row.extras > 0 || main_begin > 0 || main_end < c.taps) {
     p.clamp = false;
     p.n = {0, 0, 0, 0};
@@ -184,12 +227,16 @@ void run_border_tile(const ConvContext& ctx, const ConvRow& row, const TapClass&
   p.clamp = clamp;
   set_taps(ctx, row, c, row.both, x, main_begin, full.end - full.begin, p);
   run_main_pass(ctx, row, p, row.rows, width);
-  p.bias = row.pass.bias;
-  p.residual = row.pass.residual;
-  p.residual_step = row.pass.residual_step;
-  p.residual_row = row.pass.residual_row;
-  p.residual_block = row.pass.residual_block;
+  p.bias = row.bias;
+  p.residual = residual;
+  p.residual_step = residual_step;
+  p.residual_row = residual_row;
+  p.residual_block = residual_block;
   p.first_tap_short = p.last_tap_short = false;
+  p.wei = row.start.wei;
+  p.n = row.start.n;
+  p.n_i = row.start.n_i;
+  p.n_i_last = row.start.n_i_last;
 }
 
 // apply_epilogue to a plain tensor: dst + offset is the first position of the first channel, channels are `plane`
@@ -243,13 +290,6 @@ void activate_tiles(const ConvContext& ctx, const ConvRow& row, const TilePass& 
   for (int64_t r = 0; r < row.rows; ++r) clear_tail(last + r * p.out_row, p.out_step, width, row.channels_in_last);
 }
 
-// Tiles [begin, end) of those into which the columns [first, first + columns) of class c are cut: equal ones, but for
-// the first `left` and the last `right` columns, which are tiles of their own unless there are none.
-struct TileRange {
-  int64_t first, columns, tiles, begin, end;
-  int64_t left = 0, right = 0;
-};
-
 // Of `most` tiles of one width, those between which nothing happens: the kernel goes from one to the next by itself.
 int64_t tiles_at_once(const ConvRow& row, bool activate, int64_t width, int64_t most) {
   if (!activate) return most;
@@ -257,37 +297,36 @@ int64_t tiles_at_once(const ConvRow& row, bool activate, int64_t width, int64_t 
   return most < until_activation ? most : until_activation;
 }
 
-void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, const TileRange& range, Fetch& fetch) {
+// Tiles [begin, end) of a row.
+void run_tiles(const ConvContext& ctx, ConvRow& row, const RowCut& cut, int64_t begin, int64_t end, Fetch& fetch) {
   const ConvPlan& plan = ctx.plan;
+  const TapClass& c = cut.taps;
   const bool buffered = row.buffered;
   const int64_t first_tap = c.st < 0 ? (c.taps - 1) * c.st : 0, last_tap = c.st > 0 ? (c.taps - 1) * c.st : 0;
-  const int64_t equal = range.tiles - (range.left > 0 ? 1 : 0) - (range.right > 0 ? 1 : 0);
-  const int64_t equal_columns = range.columns - range.left - range.right;
-  const int64_t narrow = equal_columns / equal, wider = equal_columns % equal;
   const int64_t dst_step = c.step * plan.dst.w;
   const bool activate = row.epilogue->activate && row.finish;
   int64_t inactive = 0;  // columns that are stored and wait for their activation
-  TilePass p = row.pass;
+  TilePass& p = row.pass;
   int64_t tiles;
-  for (int64_t i = range.begin; i < range.end; i += tiles) {
-    const int64_t k = i - (range.left > 0 ? 1 : 0);
-    const int64_t width = k < 0 ? range.left : k == equal ? range.right : narrow + (k < wider ? 1 : 0);
-    const int64_t j = range.first + (k < 0 ? 0 : range.left + k * narrow + (k < wider ? k : wider));
+  for (int64_t i = begin; i < end; i += tiles) {
+    const int64_t k = i - (cut.left > 0 ? 1 : 0);
+    const int64_t width = k < 0 ? cut.left : k == cut.equal ? cut.right : cut.narrow + (k < cut.wider ? 1 : 0);
+    const int64_t j = cut.first + (k < 0 ? 0 : cut.left + k * cut.narrow + (k < cut.wider ? k : cut.wider));
     const int64_t dst_column = (c.first + j * c.step) * plan.dst.w;
     if (buffered) {
       p.out = ctx.buffer;
       p.out_row = width * kBlock;
       p.out_block = row.rows * width * kBlock;
     } else {
-      p.out = row.pass.out + dst_column;
+      p.out = row.start.out + dst_column;
     }
-    if (row.pass.residual) p.residual = row.pass.residual + dst_column;
+    p.residual = row.start.residual ? row.start.residual + dst_column : nullptr;
     const int64_t x = c.x0 + j * c.sj;
     const bool all_taps =
         row.extras == 0 && c.taps > 0 && x + first_tap >= 0 && x + (width - 1) * c.sj + last_tap < plan.exec.w.in;
     tiles = 1;
     if (all_taps && ctx.tiles_follow && !buffered && row.rows == 1) {
-      const int64_t alike = (k < wider ? wider : equal) - k, left = range.end - i;
+      const int64_t alike = (k < cut.wider ? cut.wider : cut.equal) - k, left = end - i;
       tiles = tiles_at_once(row, activate, width, alike < left ? alike : left);
       if (x + (tiles * width - 1) * c.sj + last_tap >= plan.exec.w.in) tiles = 1;
     }
@@ -298,21 +337,17 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, const Ti
     p.prefetch_end = fetch.own + tiles * fetch.own_loops * fetch.lines * 16;
     p.ahead = fetch.ahead;
     if (all_taps) {
-      p.src = row.pass.src + x * plan.src.w;
+      p.src = row.start.src + x * plan.src.w;
       run_pass(ctx, row, p, row.rows, width);
     } else {
-      run_border_tile(ctx, row, c, j, width, p);
-      p.wei = row.pass.wei;
-      p.n = row.pass.n;
-      p.n_i = row.pass.n_i;
-      p.n_i_last = row.pass.n_i_last;
+      run_border_tile(ctx, row, c, j, width);
     }
     fetch.own += tiles * fetch.own_loops * fetch.lines * 16;
     fetch.ahead += tiles * (fetch.loops - fetch.own_loops) * fetch.lines * 16;
     if (buffered) finish_tile(ctx, row, p, row.dst_offset + dst_column, dst_step, width);
     if (activate) {
       inactive += tiles * width;
-      if (i + tiles == range.end || inactive * row.blocks * row.rows * kBlock >= kActivatedAtOnce) {
+      if (i + tiles == end || inactive * row.blocks * row.rows * kBlock >= kActivatedAtOnce) {
         activate_tiles(ctx, row, p, p.out - (inactive - tiles * width) * p.out_step, inactive);
         inactive = 0;
       }
@@ -320,46 +355,31 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const TapClass& c, const Ti
   }
 }
 
-// Tiles of their own for the columns that miss some taps: what these take then grows with their number alone.
-void part_borders(const TapClass& c, const ConvAxis& axis, int64_t w_tile, TileRange& range) {
-  const Range whole = inside(c.x0, c.sj, axis.in, range.columns),
-              whole_last = inside(c.x0 + (c.taps - 1) * c.st, c.sj, axis.in, range.columns);
-  const int64_t left = whole.begin, right = range.columns - whole_last.end, rest = range.columns - left - right;
-  if (rest < 1 || left > w_tile || right > w_tile) return;
-  range.left = left;
-  range.right = right;
-  range.tiles = (rest + w_tile - 1) / w_tile + (left > 0 ? 1 : 0) + (right > 0 ? 1 : 0);
-}
-
-// Chunks [chunk_begin, chunk_end) of row group `row_group`.
-void run_row(const ConvContext& ctx, int64_t n, int64_t unit, const Round& round, int64_t row_group,
-             int64_t chunk_begin, int64_t chunk_end, Fetch& fetch) {
+// What all rows of an oc unit share in one round.
+void begin_unit(const ConvContext& ctx, int64_t n, int64_t unit, const Round& round, int64_t prefetch_lines,
+                ConvRow& row) {
   const ConvPlan& plan = ctx.plan;
   const ConvProblem& e = plan.exec;
   const int64_t units = (ctx.oc_blocks + plan.oc_blocks - 1) / plan.oc_blocks;
   const int64_t group = unit / units;
   const int64_t first_block = (unit % units) * plan.oc_blocks;
-  const int64_t row_groups = (e.h.out + plan.rows - 1) / plan.rows;
-  const int64_t od = row_group / row_groups;
-  const int64_t oh = row_group % row_groups * plan.rows;
-  const int64_t oc_per_group = e.oc / e.groups;
+  const int64_t block_in_all = group * ctx.oc_blocks + first_block;
+  const int64_t icg = e.ic / e.groups, oc_per_group = e.oc / e.groups;
 
-  ConvRow row;
   row.blocks = ctx.oc_blocks - first_block < plan.oc_blocks ? ctx.oc_blocks - first_block : plan.oc_blocks;
-  row.rows = e.h.out - oh < plan.rows ? e.h.out - oh : plan.rows;
   row.channel = group * oc_per_group + first_block * kBlock;
   row.channels_in_last = oc_per_group - (first_block + row.blocks - 1) * kBlock;
   if (row.channels_in_last > kBlock) row.channels_in_last = kBlock;
-  row.dst_offset = n * plan.dst.n + od * plan.dst.d + oh * plan.dst.h;
+  row.unit_offset = n * plan.dst.n;
   switch (plan.dst_format) {
     case ConvFormat::plain:
-      row.dst_offset += row.channel * plan.dst.c;
+      row.unit_offset += row.channel * plan.dst.c;
       break;
     case ConvFormat::nhwc:
-      row.dst_offset += row.channel;
+      row.unit_offset += row.channel;
       break;
     case ConvFormat::blocked:
-      row.dst_offset += (group * ctx.oc_blocks + first_block) * plan.dst.c;
+      row.unit_offset += block_in_all * plan.dst.c;
       break;
   }
   const bool copied =
@@ -368,79 +388,124 @@ void run_row(const ConvContext& ctx, int64_t n, int64_t unit, const Round& round
   row.finish = round.last;
   row.buffered = copied || (ctx.epilogue.rest_count > 0 && round.last);
 
-  const TapClass cd = tap_class(e.d, e.transposed, e.transposed ? od % e.d.stride : 0);
-  const TapClass ch = tap_class(e.h, e.transposed, e.transposed ? oh % e.h.stride : 0);
-  const int64_t xd = cd.x0 + (e.transposed ? od / e.d.stride : od) * cd.sj;
-  const int64_t xh = ch.x0 + (e.transposed ? oh / e.h.stride : oh) * ch.sj;
-  const Range d = inside(xd, cd.st, e.d.in, cd.taps);
-  Range h[2];
-  for (int64_t r = 0; r < row.rows; ++r) h[r] = inside(xh + r * ch.sj, ch.st, e.h.in, ch.taps);
-  set_row_taps(h, row.rows, row);
-
-  const int64_t lanes = row.blocks * kBlock;
-  row.column = ctx.inner * lanes;
+  row.column = ctx.inner * row.blocks * kBlock;
   const int64_t wei_h = e.w.kernel * row.column, wei_d = e.h.kernel * wei_h;
   const int64_t bias_floats = (e.groups * ctx.oc_blocks * kBlock + 15) / 16 * 16;
-  const int64_t block_in_all = group * ctx.oc_blocks + first_block;
+  row.unit_src = ctx.args.src + n * plan.src.n + round.begin * plan.src.c +
+                 (plan.src_format == ConvFormat::nhwc ? group * icg : group * ctx.ic_blocks * plan.src.c);
+  row.unit_wei =
+      ctx.args.packed + bias_floats + block_in_all * kBlock * ctx.reduction + round.begin * e.d.kernel * wei_d;
+  row.unit_residual = round.first ? row.epilogue->residual : ctx.args.dst;
+  row.bias = round.first ? ctx.args.packed + block_in_all * kBlock : kNoBias;
+  row.start.n = {round.end - round.begin, 0, 0, 1};
+  row.start.n_i = ctx.inner;
+  row.start.n_i_last = round.last ? icg - (ctx.ic_blocks - 1) * ctx.inner : ctx.inner;
+  if (ctx.blocks_inside) {
+    row.start.n.w = row.start.n.a;
+    row.start.n.a = 1;
+  }
 
   TilePass& p = row.pass;
-  const int64_t icg = e.ic / e.groups;
-  p.src = ctx.args.src + n * plan.src.n + round.begin * plan.src.c +
-          (plan.src_format == ConvFormat::nhwc ? group * icg : group * ctx.ic_blocks * plan.src.c) +
-          (xd + d.begin * cd.st) * plan.src.d + (xh + row.both.begin * ch.st) * plan.src.h;
-  p.src_row = ch.sj * plan.src.h;
-  p.src_stride = {plan.src.c, cd.st * plan.src.d, ch.st * plan.src.h, 0};
-  p.wei = ctx.args.packed + bias_floats + block_in_all * kBlock * ctx.reduction + round.begin * e.d.kernel * wei_d +
-          (cd.tap0 + d.begin * cd.tap_step) * wei_d + (ch.tap0 + row.both.begin * ch.tap_step) * wei_h;
-  p.wei_stride = {e.d.kernel * wei_d, cd.tap_step * wei_d, ch.tap_step * wei_h, 0};
-  p.n = {round.end - round.begin, d.end - d.begin, row.both.end - row.both.begin, 1};
-  p.n_i = ctx.inner;
-  p.n_i_last = round.last ? icg - (ctx.ic_blocks - 1) * ctx.inner : ctx.inner;
-  p.out = ctx.args.dst + row.dst_offset;
+  p.src_stride.a = plan.src.c;
+  p.wei_stride.a = e.d.kernel * wei_d;
   p.out_row = plan.dst.h;
   p.out_block = plan.dst.c;
-  p.bias = round.first ? ctx.args.packed + block_in_all * kBlock : kNoBias;
-  const float* const residual = round.first ? row.epilogue->residual : ctx.args.dst;
-  p.residual = residual ? residual + row.dst_offset : nullptr;
+  p.bias = row.bias;
   p.residual_row = plan.dst.h;
   p.residual_block = plan.dst.c;
-  p.prefetch_lines = fetch.lines;
+  p.prefetch_lines = prefetch_lines;
   p.fetch_sources = ctx.blocks_inside;
   p.first_tap_short = p.last_tap_short = false;
   p.clamp = row.epilogue->clamp && round.last;
   p.low = row.epilogue->low;
   p.high = row.epilogue->high;
+}
 
-  const float* const src = p.src;
-  const float* const wei = p.wei;
-  const int64_t classes = tap_class_count(e.w, e.transposed);
+// The first of one or two output rows.
+struct RowPlace {
+  int64_t d, h;
+};
+
+void begin_row(const ConvContext& ctx, const RowPlace& at, ConvRow& row) {
+  const ConvPlan& plan = ctx.plan;
+  const ConvProblem& e = plan.exec;
+  row.rows = e.h.out - at.h < plan.rows ? e.h.out - at.h : plan.rows;
+  row.dst_offset = row.unit_offset + at.d * plan.dst.d + at.h * plan.dst.h;
+  const TapClass cd = tap_class(e.d, e.transposed, e.transposed ? at.d % e.d.stride : 0);
+  const TapClass ch = tap_class(e.h, e.transposed, e.transposed ? at.h % e.h.stride : 0);
+  const int64_t xd = cd.x0 + (e.transposed ? at.d / e.d.stride : at.d) * cd.sj;
+  const int64_t xh = ch.x0 + (e.transposed ? at.h / e.h.stride : at.h) * ch.sj;
+  const Range d = inside(xd, cd.st, e.d.in, cd.taps);
+  Range h[2];
+  for (int64_t r = 0; r < row.rows; ++r) h[r] = inside(xh + r * ch.sj, ch.st, e.h.in, ch.taps);
+  set_row_taps(h, row.rows, row);
+
+  const int64_t wei_h = e.w.kernel * row.column, wei_d = e.h.kernel * wei_h;
+  TilePass& p = row.pass;
+  p.src_row = ch.sj * plan.src.h;
+  p.src_stride.d = cd.st * plan.src.d;
+  p.src_stride.h = ch.st * plan.src.h;
+  p.wei_stride.d = cd.tap_step * wei_d;
+  p.wei_stride.h = ch.tap_step * wei_h;
+  RowStart& start = row.start;
+  start.src = row.unit_src + (xd + d.begin * cd.st) * plan.src.d + (xh + row.both.begin * ch.st) * plan.src.h;
+  start.wei =
+      row.unit_wei + (cd.tap0 + d.begin * cd.tap_step) * wei_d + (ch.tap0 + row.both.begin * ch.tap_step) * wei_h;
+  start.n.d = d.end - d.begin;
+  start.n.h = row.both.end - row.both.begin;
+  start.out = ctx.args.dst + row.dst_offset;
+  start.residual = row.unit_residual ? row.unit_residual + row.dst_offset : nullptr;
+}
+
+// The columns of one tap class: the loops over kernel columns.
+void begin_columns(const ConvContext& ctx, const TapClass& c, ConvRow& row) {
+  const ConvPlan& plan = ctx.plan;
+  RowStart& start = row.start;
+  TilePass& p = row.pass;
+  start.wei += c.tap0 * row.column;
+  p.src_step = c.sj * plan.src.w;
+  p.src_stride.w = c.st * plan.src.w;
+  p.wei_stride.w = c.tap_step * row.column;
+  p.out_step = row.buffered ? kBlock : c.step * plan.dst.w;
+  p.residual_step = c.step * plan.dst.w;
+  if (ctx.columns_inside) {
+    start.n_i = start.n_i_last = c.taps * ctx.inner;
+  } else if (ctx.blocks_inside) {
+    p.src_stride.w = plan.src.c;
+    p.wei_stride.w = row.column;
+  } else {
+    start.n.w = c.taps;
+  }
+  p.wei = start.wei;
+  p.n = start.n;
+  p.n_i = start.n_i;
+  p.n_i_last = start.n_i_last;
+}
+
+// Chunks [chunk_begin, chunk_end) of a row of the unit that `row` has begun.
+void run_row(const ConvContext& ctx, const RowPlace& at, int64_t chunk_begin, int64_t chunk_end, ConvRow& row,
+             Fetch& fetch) {
+  const ConvPlan& plan = ctx.plan;
+  const ConvProblem& e = plan.exec;
+  begin_row(ctx, at, row);
+  if (plan.column_units) {
+    const RowCut cut = cut_row(plan, ctx.plain_row, ctx.cut.taps, chunk_begin, chunk_end - chunk_begin);
+    begin_columns(ctx, cut.taps, row);
+    return run_tiles(ctx, row, cut, 0, cut.tiles(), fetch);
+  }
+  const auto run_columns = [&](const RowCut& cut) {
+    const int64_t tiles = cut.tiles();
+    begin_columns(ctx, cut.taps, row);
+    if (chunk_end - chunk_begin == plan.chunks) return run_tiles(ctx, row, cut, 0, tiles, fetch);
+    run_tiles(ctx, row, cut, chunk_begin * tiles / plan.chunks, chunk_end * tiles / plan.chunks, fetch);
+  };
+  if (!e.transposed) return run_columns(ctx.cut);
+  const float* const wei = row.start.wei;
+  const int64_t classes = tap_class_count(e.w, true);
   for (int64_t k = 0; k < classes; ++k) {
-    const TapClass c = tap_class(e.w, e.transposed, k);
-    const int64_t first = plan.column_units ? chunk_begin : 0;
-    const int64_t columns = plan.column_units ? chunk_end - chunk_begin : c.count;
-    TileRange range{first, columns, (columns + plan.w_tile - 1) / plan.w_tile, 0, 0};
-    if (ctx.plain_row) part_borders(c, e.w, plan.w_tile, range);
-    range.begin = plan.column_units ? 0 : chunk_begin * range.tiles / plan.chunks;
-    range.end = plan.column_units ? range.tiles : chunk_end * range.tiles / plan.chunks;
-    p.src = src;
-    p.wei = wei + c.tap0 * row.column;
-    p.src_step = c.sj * plan.src.w;
-    p.src_stride.w = c.st * plan.src.w;
-    p.wei_stride.w = c.tap_step * row.column;
-    p.out_step = row.buffered ? kBlock : c.step * plan.dst.w;
-    p.residual_step = c.step * plan.dst.w;
-    if (ctx.columns_inside) {
-      p.n_i = p.n_i_last = c.taps * ctx.inner;
-    } else if (ctx.blocks_inside) {
-      p.n.w = round.end - round.begin;
-      p.n.a = 1;
-      p.src_stride.w = plan.src.c;
-      p.wei_stride.w = row.column;
-      p.n_i_last = kBlock;
-    } else {
-      p.n.w = c.taps;
-    }
-    run_tiles(ctx, row, c, range, fetch);
+    const TapClass c = tap_class(e.w, true, k);
+    row.start.wei = wei;
+    run_columns(cut_row(plan, ctx.plain_row, c, 0, c.count));
   }
 }
 
@@ -518,14 +583,19 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
                         plain && columns_inside,
                         pointwise && inner == kBlock && icg % kBlock == 0,
                         (pointwise && (step == kBlock || step == 2 * kBlock)) || (plain && columns_inside && step <= 2),
-                        buffer};
+                        buffer,
+                        cut_row(plan, plain && columns_inside, tap_class(e.w, e.transposed, 0), 0, e.w.out)};
   const int64_t unit_floats = plan.oc_blocks * kBlock * ctx.reduction;
   const int64_t chunk = plan.ic_chunk > 0 ? plan.ic_chunk : ic_blocks;
   const int64_t round_floats = plan.oc_blocks * kBlock * chunk * inner * taps;
+  const int64_t row_groups = (e.h.out + plan.rows - 1) / plan.rows;
+  ConvRow row;
   for (int64_t n = box.n0; n < box.n1; ++n) {
     // The sources of some rows stay in L2 while all units of output channels pass over them.
     for (int64_t sp = box.sp0; sp < box.sp1; sp += plan.cached_rows) {
       const int64_t sp_end = box.sp1 - sp < plan.cached_rows ? box.sp1 : sp + plan.cached_rows;
+      const int64_t row_group = sp / plan.chunks, first_sp = row_group * plan.chunks;
+      const RowPlace first_row{row_group / row_groups, row_group % row_groups * plan.rows};
       // Both kinds of fetches are spread evenly over the innermost loops.
       const int64_t tiles = plan.column_units
                                 ? (sp_end - sp + plan.w_tile - 1) / plan.w_tile
@@ -545,11 +615,15 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
           const float* own = args.packed + (e.groups * oc_blocks * kBlock + 15) / 16 * 16 + unit * unit_floats +
                              (a / chunk + 1) * round_floats;
           Fetch fetch = shared_fetch(args, own, own_lines, rounds--, tiles > 1 ? tiles : 1, loops);
-          for (int64_t s = sp; s < sp_end;) {
-            const int64_t row_group = s / plan.chunks, first = row_group * plan.chunks;
+          begin_unit(ctx, n, unit, round, fetch.lines, row);
+          RowPlace at = first_row;
+          for (int64_t s = sp, first = first_sp; s < sp_end;) {
             const int64_t end = sp_end - first < plan.chunks ? sp_end : first + plan.chunks;
-            run_row(ctx, n, unit, round, row_group, s - first, end - first, fetch);
+            run_row(ctx, at, s - first, end - first, row, fetch);
             s = end;
+            first += plan.chunks;
+            at.h += plan.rows;
+            if (at.h >= e.h.out) at = {at.d + 1, 0};
           }
         }
       }
