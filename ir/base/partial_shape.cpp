@@ -35,6 +35,10 @@ PartialShape::PartialShape(const std::string& text) {
 PartialShape PartialShape::dynamic(const Rank& rank) {
   PartialShape shape;
   if (rank.is_static()) {
+    // Ranks may come from the values of a file.
+    constexpr int64_t kMostAxes = 1024;
+    if (rank.get_length() > kMostAxes)
+      throw_error(ErrorCode::invalid_argument, "a tensor of ", rank, " axes: there may be ", kMostAxes, " at most");
     shape.dims_.resize(static_cast<size_t>(rank.get_length()));
   } else if (rank == Rank::dynamic()) {
     shape.rank_is_static_ = false;

@@ -5,6 +5,7 @@
 
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
+#include "ir/graph/memory.hpp"
 #include "ir/pass/pass_manager.hpp"
 #include "ir/text/printer.hpp"
 #include "ops/registry.hpp"
@@ -45,6 +46,7 @@ void bind_shapes(ir::Graph& graph, const std::vector<ir::Dims>& inputs) {
     parameter.attributes = ir::make_attributes_of(std::move(attrs));
   }
   ir::infer_graph(graph);
+  ir::require_tensors_fit(graph, ir::machine_memory());
 }
 
 std::string text_with_layouts(const ir::Graph& graph, const Decisions& decisions) {
@@ -83,6 +85,7 @@ const CpuOps& cpu_ops() {
 
 std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
   const ir::OpRegistry& registry = ops::builtin_registry();
+  ir::require_tensors_fit(graph, ir::machine_memory());
   auto copy = graph.clone();
   ir::PassManager loops;  // first, because bodies keep their types
   loops.add(ops::collapse_recurrent_loop(registry));

@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "terroir/opsets.hpp"
 #include "terroir/terroir.hpp"
 #include "tests/support/caught.hpp"
 #include "tests/support/small_network.hpp"
@@ -110,6 +111,57 @@ TEST(MemoryLimit, HoldsForUnknownExtentsWhenTheyAreKnown) {
   EXPECT_NO_THROW(request.infer());
   request.set_input_tensor(Tensor(element::f32, {1, 3, 600, 600}));
   EXPECT_EQ(caught([&] { request.infer(); }).code(), ErrorCode::out_of_memory);
+}
+
+/// Spreads ones to the extents given by its only input.
+std::shared_ptr<Model> spread() {
+  const auto extents = std::make_shared<opset8::Parameter>(element::i64, PartialShape{2});
+  const auto one = opset8::Constant::create(element::f32, {}, {1.0f});
+  const auto ones = std::make_shared<opset8::Broadcast>(one, extents);
+  ones->set_friendly_name("ones");
+  return std::make_shared<Model>(OutputVector{std::make_shared<opset8::Relu>(ones)}, ParameterVector{extents});
+}
+
+TEST(MachineMemory, LargerTensorsAreRefusedBeforeAnythingIsMadeForThem) {
+  Core core;
+  const auto image = std::make_shared<opset8::Parameter>(element::f32, PartialShape{1, 3, 7});
+  const auto places = opset8::Constant::create(element::i64, {1}, {int64_t{1} << 50});
+  const auto average = std::make_shared<opset8::AdaptiveAvgPool>(image, places);
+  average->set_friendly_name("many");
+  const auto model = std::make_shared<Model>(OutputVector{average}, ParameterVector{image});
+  const Exception error = caught([&] { core.compile_model(model, "CPU"); });
+  EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+  for (const char* part : {"AdaptiveAvgPool 'many'", "f32[1,3,1125899906842624]", "Model::reshape"})
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << part << " in " << error.what();
+
+  // Padded to whole blocks such an extent would overflow.
+  const auto all = std::make_shared<opset8::Parameter>(element::u8, PartialShape{1, INT64_MAX, 1, 1});
+  const auto widest =
+      std::make_shared<Model>(OutputVector{std::make_shared<opset8::Relu>(all)}, ParameterVector{all});
+  EXPECT_EQ(caught([&] { core.compile_model(widest, "CPU"); }).code(), ErrorCode::out_of_memory);
+}
+
+TEST(MachineMemory, SizesThatOnlyAnInferenceKnowsAreRefusedByIt) {
+  Core core;
+  InferRequest request = core.compile_model(spread(), "CPU").create_infer_request();
+  const auto infer = [&](int64_t rows) {
+    Tensor extents(element::i64, {2});
+    extents.data<int64_t>()[0] = rows;
+    extents.data<int64_t>()[1] = 3;
+    request.set_input_tensor(extents);
+    request.infer();
+  };
+  const Exception error = caught([&] { infer(int64_t{1} << 50); });
+  EXPECT_EQ(error.code(), ErrorCode::out_of_memory) << error.what();
+  infer(2);
+  EXPECT_EQ(request.get_output_tensor().get_shape(), (Shape{2, 3})) << "the request goes on";
+}
+
+TEST(MachineMemory, RanksThatNoTensorHasAreRefused) {
+  const auto data = std::make_shared<opset8::Parameter>(element::f32, PartialShape::dynamic());
+  const auto order = std::make_shared<opset8::Parameter>(element::i64, PartialShape{int64_t{1} << 33});
+  const Exception error = caught([&] { opset8::Transpose(data, order); });
+  EXPECT_NE(std::string(error.what()).find("1024 at most"), std::string::npos) << error.what();
 }
 
 }  // namespace

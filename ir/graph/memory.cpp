@@ -1,0 +1,41 @@
+#include "ir/graph/memory.hpp"
+
+#include <unistd.h>
+
+#include <limits>
+
+#include "ir/base/error.hpp"
+#include "ir/base/tensor_view.hpp"
+
+namespace terroir::ir {
+namespace {
+
+void require_fits(const OutputPort& port, size_t index, uint64_t bytes) {
+  if (port.type.is_dynamic() || port.shape.is_dynamic()) return;
+  const Dims dims = to_dims(port.shape.to_shape());
+  if (byte_size(port.type, element_count(dims)) > bytes)
+    throw_error(ErrorCode::out_of_memory, "output ", index, ", ", port.type, dims, ", takes more than the ", bytes >> 20,
+                " MiB of memory that this machine has: use smaller inputs (Model::reshape), or correct the values "
+                "that its size comes from");
+}
+
+}  // namespace
+
+void require_tensors_fit(const Graph& graph, uint64_t bytes) {
+  for (const NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    with_context([&] { return node.describe(); },
+                 [&] {
+                   for (size_t i = 0; i < node.outputs.size(); ++i) require_fits(node.outputs[i], i, bytes);
+                 });
+    for (const Body& body : node.bodies) require_tensors_fit(*body.graph, bytes);
+  }
+}
+
+uint64_t machine_memory() noexcept {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return std::numeric_limits<uint64_t>::max();
+  return static_cast<uint64_t>(pages) * static_cast<uint64_t>(page);
+}
+
+}  // namespace terroir::ir

@@ -1,0 +1,16 @@
+#pragma once
+// What: whether the tensors of a graph can be held in memory, before anything of their size is allocated.
+#include <cstdint>
+
+#include "ir/graph/graph.hpp"
+
+namespace terroir::ir {
+
+/// Throws Exception (out_of_memory), whose context is Node::describe(), when an output of known type and shape takes
+/// more than `bytes`; bodies included.
+void require_tensors_fit(const Graph& graph, uint64_t bytes);
+
+/// Bytes of memory that this machine has; the largest number where it does not tell.
+uint64_t machine_memory() noexcept;
+
+}  // namespace terroir::ir
