@@ -1,6 +1,7 @@
 // MatMul in f32, any rank, with a fused chain at the store.
 // Layouts: plain. Constant second inputs are packed once, shared by all plans; others are packed into scratch per run,
-// or read where they lie when few rows meet them or their panels stay in L1. Threads: parts of the column panels, of
+// each by whom it meets where that is one task, or read where they lie when few rows meet them or their panels stay in
+// L1. Threads: parts of the column panels, of
 // the rows or of the batch, whichever there are enough of, cut into slices; every element of the result is one chain of
 // multiply-adds over ascending k, so the cuts do not show in the result.
 #include <algorithm>
@@ -151,7 +152,11 @@ class MatMulExecutor final : public Executor {
     auto* scratch = static_cast<float*>(args.scratch);
     const auto* b = static_cast<const float*>(args.inputs[1]);
     const float* matrices = packed_ ? packed_->as<float>() : reads_plain_b_ ? b : scratch;
-    if (packs_per_run()) {
+    const Split split = split_for(args.arena.threads());
+    float* const own_b = scratch;  // one packed matrix per slot
+    if (split.packs_own_b) {
+      scratch += split.slots * own_b_floats();
+    } else if (packs_per_run()) {
       args.arena.parallel_for(b_matrices_ * panels_, [&, pack = packer()](int64_t i) { pack(b, scratch, i); });
       scratch += packed_floats();
     }
@@ -162,7 +167,6 @@ class MatMulExecutor final : public Executor {
     gemm.ops = ops.data();
     gemm.n_ops = static_cast<int64_t>(chain_.size());
     set_left(gemm);
-    const Split split = split_for(args.arena.threads());
     float* const copies = scratch + split.slots * split.scratch_floats;
     if (split.copy_floats != 0)
       for (int64_t slot = 0; slot < split.slots; ++slot) copies[slot * split.copy_floats] = 0;
@@ -177,7 +181,14 @@ class MatMulExecutor final : public Executor {
         const auto at = static_cast<size_t>(i);
         mine.operand_offset = i * p_.a.rows * p_.b.columns;
         mine.a = static_cast<const float*>(args.inputs[0]) + p_.a_index[at] * p_.a.elements();
-        mine.b = matrices + p_.b_index[at] * (reads_plain_b_ ? p_.b.elements() : matrix_floats());
+        if (split.packs_own_b) {
+          float* const packed = own_b + slot * own_b_floats();
+          for (int64_t panel = 0; panel < panels_; ++panel)
+            packer()(b + p_.b_index[at] * p_.b.elements(), packed, panel);
+          mine.b = packed;
+        } else {
+          mine.b = matrices + p_.b_index[at] * (reads_plain_b_ ? p_.b.elements() : matrix_floats());
+        }
         mine.c = static_cast<float*>(args.outputs[0]) + mine.operand_offset;
         if (split.copy_floats != 0) {
           float* const copy = copies + slot * split.copy_floats;
@@ -191,8 +202,10 @@ class MatMulExecutor final : public Executor {
 
   size_t scratch_bytes(int threads) const override {
     const Split split = split_for(threads);
-    const int64_t of_slots = split.slots * (split.scratch_floats + split.copy_floats);
-    return (static_cast<size_t>(of_slots) + (packs_per_run() ? packed_floats() : 0)) * sizeof(float);
+    const int64_t of_slots =
+        split.slots * (split.scratch_floats + split.copy_floats + (split.packs_own_b ? own_b_floats() : 0));
+    const size_t shared = packs_per_run() && !split.packs_own_b ? packed_floats() : 0;
+    return (static_cast<size_t>(of_slots) + shared) * sizeof(float);
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
     const Split split = split_for(threads);
@@ -223,6 +236,7 @@ class MatMulExecutor final : public Executor {
     int64_t slots = 1;           // tasks that run at once, each with memory of its own:
     int64_t scratch_floats = 0;  // of a kernel's call
     int64_t copy_floats = 0;     // a flag on a line of its own and the copy of A that its slices share, or 0
+    bool packs_own_b = false;    // each matrix of B is met once, and packed by the task that meets it
   };
 
   Split split_for(int64_t threads) const {
@@ -239,6 +253,7 @@ class MatMulExecutor final : public Executor {
     choose_slices(s, threads);
     s.slots = std::min(threads, s.parts * s.slices);
     s.scratch_floats = whole_lines(kernels_.scratch_floats(p_.a.rows, p_.a.columns));
+    s.packs_own_b = packs_per_run() && b_matrices_ == p_.batch && (s.axis == kBatch || s.parts == 1);
     return s;
   }
 
@@ -294,6 +309,7 @@ class MatMulExecutor final : public Executor {
 
   bool packs_per_run() const { return !packed_ && !reads_plain_b_; }
   int64_t matrix_floats() const { return panels_ * kernels_.panel * p_.b.rows; }
+  int64_t own_b_floats() const { return whole_lines(matrix_floats()); }
   size_t packed_floats() const { return static_cast<size_t>(whole_lines(b_matrices_ * matrix_floats())); }
 
   Packing packing() const {
