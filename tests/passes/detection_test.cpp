@@ -238,12 +238,13 @@ TEST(GridSample, EveryModeAndPadding) {
         }
 }
 
+// Of small planes, runs are computed at once; runs of larger ones are cut where they begin and end in a region.
 TEST(RegionYolo, SigmoidAndSoftmax) {
   for (const char* softmax : {"true", "false"})
-    for (const int64_t classes : {0, 1, 20}) {
+    for (const auto& [classes, width] : {std::pair{0, 13}, {1, 13}, {20, 13}, {1, 500}, {20, 150}}) {
       GraphMaker m;
       const int64_t channels = 3 * (classes + 5);
-      m.result(m.op("RegionYolo", {m.input({2, channels, 5, 13})},
+      m.result(m.op("RegionYolo", {m.input({2, channels, 5, width})},
                     {{"axis", "1"},
                      {"end_axis", "3"},
                      {"coords", "4"},

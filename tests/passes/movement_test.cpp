@@ -364,5 +364,18 @@ TEST(MovementTest, LargeEnoughForSeveralTasks) {
   expect_same_as_interpreter(m, 0);
 }
 
+// More runs than are copied at once, the last band a part; a part that is read twice, and one that is not copied.
+TEST(Joined, ShortRunsInBands) {
+  for (const int64_t rows : {1100, 4000}) {
+    GraphMaker m;
+    const ir::Value x = m.input({2, rows, 4}), y = m.op("ReLU", {m.input({2, rows, 9})});
+    m.result(m.op("Concat", {x, y, x, m.input({2, rows, 1})}, {{"axis", "2"}}));
+    const ir::Value parts =
+        m.op("VariadicSplit", {m.input({2, rows, 13}), m.scalar_integer(2), m.integers({3, 0, 10})});
+    for (const int32_t part : {0, 2}) m.result(m.op("ReLU", {{parts.node, part}}));
+    expect_same_as_interpreter(m, 0);
+  }
+}
+
 }  // namespace
 }  // namespace terroir::test

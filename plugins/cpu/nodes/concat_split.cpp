@@ -39,32 +39,66 @@ Runs runs_of(const TensorDesc& joined, const std::vector<TensorDesc>& parts, siz
 }
 
 /// Both directions: parts are the inputs of a Concat or the outputs of a Split. A null part lies in its place.
+/// Short runs are copied in bands of as many as stay in the second cache: parts share cache lines of the joined tensor,
+/// which would else come from memory for each part again.
 template <bool kJoin>
 class RunCopyExecutor final : public Executor {
  public:
-  RunCopyExecutor(const Runs& runs, std::string layout) : layout_(std::move(layout)) {
-    const auto joined = static_cast<int64_t>(runs.joined_bytes);
-    for (size_t part = 0; part < runs.part_bytes.size(); ++part) {
-      const auto own = static_cast<int64_t>(runs.part_bytes[part]), at = static_cast<int64_t>(runs.part_offsets[part]);
-      plans_.push_back(kJoin ? CopyPlan({{runs.outer, joined, own}, {own, 1, 1}}, 1, 0, at)
-                             : CopyPlan({{runs.outer, own, joined}, {own, 1, 1}}, 1, at, 0));
-      first_task_.push_back(first_task_.back() + plans_.back().tasks());
-    }
+  RunCopyExecutor(Runs runs, std::string layout) : runs_(std::move(runs)), layout_(std::move(layout)) {
+    constexpr int64_t kBandBytes = 64 * 1024;
+    const auto joined = static_cast<int64_t>(runs_.joined_bytes);
+    band_ = std::max<int64_t>(
+        1, joined > 0 && joined < kBandBytes ? std::min(runs_.outer, kBandBytes / joined) : runs_.outer);
+    plans_ = plans_of(band_);
+    bands_ = (runs_.outer + band_ - 1) / band_;
+    if (runs_.outer % band_ != 0) last_ = plans_of(runs_.outer % band_);
+    for (const CopyPlan& plan : plans_) first_task_.push_back(first_task_.back() + plan.tasks());
   }
 
   void run(const RunArgs& args) const noexcept override {
-    args.arena.parallel_for(first_task_.back(), [&](int64_t task) {
-      const auto behind = std::upper_bound(first_task_.begin(), first_task_.end(), task);
-      const auto part = static_cast<size_t>(behind - first_task_.begin()) - 1;
-      const void* src = args.inputs[kJoin ? part : 0];
-      if (src) plans_[part].run(task - first_task_[part], src, args.outputs[kJoin ? 0 : part], nullptr);
+    if (bands_ == 1) {
+      args.arena.parallel_for(first_task_.back(), [&](int64_t task) {
+        const auto behind = std::upper_bound(first_task_.begin(), first_task_.end(), task);
+        const auto part = static_cast<size_t>(behind - first_task_.begin()) - 1;
+        run_part(args, plans_, part, 0, task - first_task_[part], task - first_task_[part] + 1);
+      });
+      return;
+    }
+    args.arena.parallel_for(bands_, [&](int64_t band) {
+      const std::vector<CopyPlan>& plans = band + 1 == bands_ && !last_.empty() ? last_ : plans_;
+      for (size_t part = 0; part < plans.size(); ++part)
+        run_part(args, plans, part, static_cast<size_t>(band * band_), 0, plans[part].tasks());
     });
   }
   std::string kernel_name() const override { return (kJoin ? "concat_" : "split_") + layout_; }
 
  private:
-  std::vector<CopyPlan> plans_;
+  /// For so many runs.
+  std::vector<CopyPlan> plans_of(int64_t outer) const {
+    std::vector<CopyPlan> plans;
+    const auto joined = static_cast<int64_t>(runs_.joined_bytes);
+    for (size_t part = 0; part < runs_.part_bytes.size(); ++part) {
+      const auto own = static_cast<int64_t>(runs_.part_bytes[part]),
+                 at = static_cast<int64_t>(runs_.part_offsets[part]);
+      plans.push_back(kJoin ? CopyPlan({{outer, joined, own}, {own, 1, 1}}, 1, 0, at)
+                            : CopyPlan({{outer, own, joined}, {own, 1, 1}}, 1, at, 0));
+    }
+    return plans;
+  }
+  /// Tasks of the plan of a part, for runs from `first` on.
+  void run_part(const RunArgs& args, const std::vector<CopyPlan>& plans, size_t part, size_t first, int64_t begin,
+                int64_t end) const noexcept {
+    const auto* src = static_cast<const char*>(args.inputs[kJoin ? part : 0]);
+    if (!src) return;
+    const size_t own = first * runs_.part_bytes[part], joined = first * runs_.joined_bytes;
+    auto* dst = static_cast<char*>(args.outputs[kJoin ? 0 : part]) + (kJoin ? joined : own);
+    for (int64_t task = begin; task < end; ++task) plans[part].run(task, src + (kJoin ? own : joined), dst, nullptr);
+  }
+
+  Runs runs_;
+  std::vector<CopyPlan> plans_, last_;
   std::vector<int64_t> first_task_ = {0};
+  int64_t band_ = 1, bands_ = 1;
   std::string layout_;
 };
 

@@ -1,5 +1,5 @@
 // RegionYolo in f32: planes that are squashed, copied, or share a softmax over the classes of a region.
-// Layouts: plain. Threads: planes, and ranges of positions of a softmax.
+// Layouts: plain. Threads: runs of planes, and ranges of positions of a softmax.
 #include <algorithm>
 #include <span>
 
@@ -27,9 +27,18 @@ class RegionYoloExecutor final : public Executor {
   void run(const RunArgs& args) const noexcept override {
     const auto* src = static_cast<const float*>(args.inputs[0]);
     auto* dst = static_cast<float*>(args.outputs[0]);
-    args.arena.parallel_for(images_ * dst_channels_, [&](int64_t plane) {
-      const int64_t image = plane / dst_channels_, channel = plane % dst_channels_;
-      run_plane(channel, src + (image * src_channels_ + channel) * area_, dst + plane * area_);
+    // Planes beside each other of one kind are one run: small ones would take as long to begin as to compute.
+    constexpr int64_t kTaskElements = 8192;
+    const int64_t together = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, area_));
+    const int64_t groups = (dst_channels_ + together - 1) / together;
+    args.arena.parallel_for(images_ * groups, [&](int64_t task) {
+      const int64_t image = task / groups, last = std::min(dst_channels_, (task % groups + 1) * together);
+      for (int64_t channel = task % groups * together, end = 0; channel < last; channel = end) {
+        const Plane kind = kind_of(channel);
+        for (end = channel + 1; end < last && kind_of(end) == kind;) ++end;
+        run_planes(kind, (end - channel) * area_, src + (image * src_channels_ + channel) * area_,
+                   dst + (image * dst_channels_ + channel) * area_);
+      }
     });
     if (!attrs_.do_softmax || attrs_.classes == 0) return;
     constexpr int64_t kPositions = 256;
@@ -47,17 +56,23 @@ class RegionYoloExecutor final : public Executor {
  private:
   int64_t entries() const { return attrs_.coords + 1 + attrs_.classes; }
 
-  void run_plane(int64_t channel, const float* src, float* dst) const {
+  enum class Plane { squashed, copied, left_to_softmax };
+
+  Plane kind_of(int64_t channel) const {
     const int64_t entry = channel % entries();
     const bool in_region = channel < attrs_.regions() * entries();
-    const bool is_class = in_region && entry > attrs_.coords;
-    if (is_class && attrs_.do_softmax) return;
-    if (in_region && (entry < std::min<int64_t>(2, attrs_.coords) || entry >= attrs_.coords)) {
+    if (in_region && entry > attrs_.coords && attrs_.do_softmax) return Plane::left_to_softmax;
+    const bool squashed = in_region && (entry < std::min<int64_t>(2, attrs_.coords) || entry >= attrs_.coords);
+    return squashed ? Plane::squashed : Plane::copied;
+  }
+
+  void run_planes(Plane kind, int64_t n, const float* src, float* dst) const {
+    if (kind == Plane::squashed) {
       PostOp sigmoid;
       sigmoid.kind = PostOpKind::sigmoid;
-      post_ops_.run({src, dst, 1, area_, area_, area_, 0, area_, 0, ChannelAxis::lanes}, &sigmoid, 1);
-    } else {
-      std::copy_n(src, area_, dst);
+      post_ops_.run({src, dst, 1, n, n, n, 0, n, 0, ChannelAxis::lanes}, &sigmoid, 1);
+    } else if (kind == Plane::copied) {
+      std::copy_n(src, n, dst);
     }
   }
 
