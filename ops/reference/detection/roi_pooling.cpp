@@ -1,6 +1,7 @@
 #include "ops/reference/detection/roi_pooling.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "ir/schema/infer_context.hpp"
@@ -24,6 +25,7 @@ void with_types(const ir::TensorView& src, const char* op, Fn&& fn) {
 
 /// For each region of `rois` ([rows, 5]) and cell of its grid: prepare(row, image, x1, y1, x2, y2) gives cell(y, x),
 /// and that value(o), into dst [rows, outputs, h, w]. So what the outputs of a cell have in common is computed once.
+/// A value may also have four(o), for the outputs from o on.
 template <class T, class C, class Prepare>
 void each_cell(const ir::TensorView& rois, const FeatureMap& map, const ir::MutableTensorView& dst, const char* op,
                Prepare prepare) {
@@ -41,10 +43,39 @@ void each_cell(const ir::TensorView& rois, const FeatureMap& map, const ir::Muta
     for (int64_t y = 0; y < rows; ++y)
       for (int64_t x = 0; x < columns; ++x) {
         const auto value = cell(y, x);
-        for (int64_t o = 0; o < outputs; ++o) out[(o * rows + y) * columns + x] = from_sum<T>(value(o));
+        int64_t o = 0;
+        if constexpr (requires { value.four(o); })
+          for (; o + 4 <= outputs; o += 4) {
+            const std::array<double, 4> values = value.four(o);
+            for (int64_t i = 0; i < 4; ++i)
+              out[((o + i) * rows + y) * columns + x] = from_sum<T>(values[static_cast<size_t>(i)]);
+          }
+        for (; o < outputs; ++o) out[(o * rows + y) * columns + x] = from_sum<T>(value(o));
       }
   });
 }
+
+/// The mean of rows [h0, h1) and columns [w0, w1) of planes `step` elements apart; 0 of none.
+template <class T>
+struct MeanOfBin {
+  const T* first;
+  int64_t step, width, h0, h1, w0, w1;
+
+  /// Several sums side by side: the next element of one need not wait for its addition before.
+  template <size_t kPlanes>
+  std::array<double, kPlanes> of(const T* plane) const {
+    std::array<double, kPlanes> sums{};
+    if (w1 <= w0 || h1 <= h0) return sums;
+    for (int64_t i = h0; i < h1; ++i)
+      for (int64_t j = w0; j < w1; ++j)
+        for (size_t p = 0; p < kPlanes; ++p) sums[p] += to_sum(plane[static_cast<int64_t>(p) * step + i * width + j]);
+    const auto count = static_cast<double>((w1 - w0) * (h1 - h0));
+    for (double& sum : sums) sum /= count;
+    return sums;
+  }
+  double operator()(int64_t o) const { return of<1>(first + o * step)[0]; }
+  std::array<double, 4> four(int64_t o) const { return of<4>(first + o * step); }
+};
 
 bool nothing_to_do(const ir::TensorView& src, const ir::MutableTensorView& dst, const char* op) {
   if (dst.count() == 0) return true;
@@ -115,14 +146,8 @@ void psroi_pooling_average(const ir::TensorView& src, const ir::TensorView& rois
         const int64_t h0 = held<C>(std::floor(top + static_cast<C>(y) * cell_h), 0, map.height - 1);
         const int64_t w1 = held<C>(std::ceil(left + static_cast<C>(x + 1) * cell_w), 0, map.width);
         const int64_t h1 = held<C>(std::ceil(top + static_cast<C>(y + 1) * cell_h), 0, map.height);
-        return [=, &src, &map](int64_t o) {
-          if (w1 <= w0 || h1 <= h0) return 0.0;
-          const T* plane = src.as<T>() + (image * map.channels + (o * group + y) * group + x) * map.plane();
-          double sum = 0;
-          for (int64_t i = h0; i < h1; ++i)
-            for (int64_t j = w0; j < w1; ++j) sum += to_sum(plane[i * map.width + j]);
-          return sum / static_cast<double>((w1 - w0) * (h1 - h0));
-        };
+        const T* first = src.as<T>() + (image * map.channels + y * group + x) * map.plane();
+        return MeanOfBin<T>{first, group * group * map.plane(), map.width, h0, h1, w0, w1};
       };
     });
   });
