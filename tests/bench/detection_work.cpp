@@ -79,7 +79,7 @@ constexpr Row kRows[] = {
       2 * 4 * 2394 / (300.0 * 49)}},
     {"PSROIPooling 300, 21 x 7 x 7",
      300.0 * 21 * 49,
-     {0, 1, 42, 0, "the bounds of a bin, nine elements whose sum waits four cycles for each, a division"}},
+     {0, 1, 18, 0, "the bounds of a bin, nine elements loaded, widened and added beside those of three more outputs"}},
     {"PriorGridGenerator 200 x 304 x 3",
      200 * 304 * 3 * 4,
      {0, 0, 0.3, 0, "a load, a sum and a store for four elements, without an instruction set"}},
