@@ -9,6 +9,7 @@
 #include "ir/base/function_ref.hpp"
 #include "ir/base/log.hpp"
 #include "ops/reference/control_flow/run_bodies.hpp"
+#include "plugins/cpu/frontier_plans.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/isa.hpp"
 #include "plugins/cpu/program.hpp"
@@ -124,6 +125,7 @@ class CpuRequest final : public plugin::RequestState {
 
   void release_memory() override {
     states_ = {};
+    frontier_ = {};
     last_.reset();
     memory_.clear();
   }
@@ -221,10 +223,9 @@ class CpuRequest final : public plugin::RequestState {
 
   std::vector<ir::Constant> run_frontier(const ir::Node& node, const std::vector<ir::Constant>& values,
                                          ResultMemory memory_of_result, const plugin::RunContext& context) {
-    std::vector<size_t> given;
-    const auto plan = plan_of_frontier_op(node, values, compiled_->common, context.arena, given);
+    const auto& [plan, given] = frontier_.get(node, values, compiled_->common, context.arena);
     if (!plan) return run_reference(node, values, memory_of_result, context);
-    PlanState state(plan, context.arena);
+    PlanState& state = states_.get(plan, context.arena);
     for (size_t i = 0; i < given.size(); ++i) state.bind_input(i, values[given[i]].view.data);
     std::vector<ir::Constant> results;
     for (const TensorDesc& result : plan->outputs) {
@@ -298,6 +299,7 @@ class CpuRequest final : public plugin::RequestState {
   std::shared_ptr<const Stage> last_;
   std::vector<ir::Dims> dims_;  // of last_
   PlanStates states_;
+  FrontierPlans frontier_;
   SpareBuffers memory_;
   std::vector<ProfiledRun> profile_;
 };

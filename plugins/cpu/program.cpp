@@ -331,19 +331,23 @@ StageCache::Made Program::compile(std::unique_ptr<ir::Graph> rewritten, const st
   return {stage, bytes + own.bytes()};
 }
 
+bool is_worth_a_plan(const ir::Node& node, const std::vector<ir::Constant>& inputs) {
+  if (ops::sizes_itself(*node.schema)) return false;
+  // Compiling takes as long as a reference needs to move some ten kilobytes, or to transform one line of a signal.
+  const size_t worthwhile = node.schema->accuracy == ir::Accuracy::rounding ? 4096 : 64 * 1024;
+  size_t bytes = 0;
+  for (const ir::Constant& input : inputs) {
+    if (input.view.type == element::string) return false;
+    bytes += input.view.bytes();
+  }
+  return bytes >= worthwhile;
+}
+
 std::shared_ptr<const Plan> plan_of_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs,
                                                 Common& common, const parallel::Arena& arena,
                                                 std::vector<size_t>& given) {
-  // Compiling takes as long as a reference needs for some hundred kilobytes.
-  constexpr size_t kSmall = 256, kWorthwhile = 512 * 1024;
-  size_t bytes = 0;
-  for (const ir::Constant& input : inputs) {
-    if (input.view.type == element::string) return nullptr;
-    bytes += input.view.bytes();
-  }
-  if (bytes < kWorthwhile) return nullptr;
   auto graph = std::make_unique<ir::Graph>();
-  const ir::NodeId id = add_alone(*graph, node, inputs, kSmall, given);
+  const ir::NodeId id = add_alone(*graph, node, inputs, kKnownOperandBytes, given);
   std::vector<ir::Dims> dims;
   for (const size_t i : given) dims.push_back(inputs[i].view.dims);
   for (size_t i = 0; i < node.outputs.size(); ++i)

@@ -101,9 +101,16 @@ class Program {
   std::shared_ptr<const Stage> only_;                 // instead of those in the cache
 };
 
+/// Operands of a frontier op of up to so many bytes say what to do rather than what to do it with: a plan is for their
+/// values.
+inline constexpr size_t kKnownOperandBytes = 256;
+
+/// Whether compiling a frontier op for these inputs costs less than its reference. By types and extents alone, so that
+/// results do not depend on what ran before.
+bool is_worth_a_plan(const ir::Node& node, const std::vector<ir::Constant>& inputs);
+
 /// A plan for one frontier op over values that are known now, of which the small ones are its constants. `given`: which
-/// inputs of the op the plan's inputs are. Null where compiling would cost more than the op's reference, or sizes still
-/// follow from large values.
+/// inputs of the op the plan's inputs are. Null where sizes still follow from large values.
 std::shared_ptr<const Plan> plan_of_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs,
                                                 Common& common, const parallel::Arena& arena,
                                                 std::vector<size_t>& given);

@@ -1,7 +1,9 @@
 // Shapes that a run brings, on the CPU device against the interpreter.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <span>
 
 #include "tests/passes/graph_maker.hpp"
 
@@ -207,6 +209,29 @@ TEST(CpuDynamic, SizesOfARunLeaveLargeTensorsToKernels) {
   EXPECT_EQ(kernels["RDFT"].substr(0, 7), "f32_fft");
   EXPECT_EQ(kernels["Col2Im"], "col2im");
   expect_same_as_interpreter(m.graph(), Sets{inputs});
+}
+
+// The plan is kept for the operands that made it, whatever their memory has become; more of them than are kept.
+TEST(CpuDynamic, PlansForOperandsOfARunAreKeptForThese) {
+  GraphMaker m;
+  const ir::Value axes = m.input({1}, element::i64), sizes = m.input({1}, element::i64);
+  m.result(m.op("RDFT", {m.input({2, 600}), m.op("Abs", {axes}), m.op("Abs", {sizes})}));
+  m.result(m.op("RDFT", {m.input({2, 600}), axes, sizes}));
+  plugin::Config config;
+  config.profiling = true;
+  DeviceModel device(std::shared_ptr<const ir::Graph>(m.graph().clone()), "CPU", config);
+  Sets sets;
+  for (int64_t run = 0; run < 20; ++run) {
+    const HostTensor x = random_tensor({2, 600}, 1);
+    sets.push_back({integer_tensor({1}, {run % 5 == 4 ? -1 : 1}), integer_tensor({1}, {512 + 8 * (run % 12)}), x, x});
+    const std::vector<HostTensor> outputs = device.infer(sets.back());
+    for (const ProfilingInfo& info : device.profile())
+      if (info.node_type == "RDFT") EXPECT_EQ(info.exec_type.substr(0, 7), "f32_fft") << run;
+    // Their axes are the same, counted from the front and from the end.
+    EXPECT_TRUE(std::ranges::equal(std::span(outputs[0].view().as<float>(), 100),
+                                   std::span(outputs[1].view().as<float>(), 100)));
+  }
+  expect_same_as_interpreter(m.graph(), sets);
 }
 
 // What ends a stage has a line of its own in the profile: it is often what takes the time.

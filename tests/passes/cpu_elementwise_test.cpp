@@ -92,5 +92,13 @@ TEST(CpuElementwise, GatesOfLargeImages) {
   }
 }
 
+TEST(CpuElementwise, GatesOfNothing) {
+  for (const ir::Dims& dims : {ir::Dims{2, 3, 0, 4}, {0, 3, 5, 4}, {2, 0, 5, 4}}) {
+    GraphMaker m;
+    m.result(m.op("SquaredDifference", {m.input(PartialShape(ir::to_shape(dims))), m.input({1, dims[1], 1, 1})}));
+    expect_same_as_interpreter(m, 0);
+  }
+}
+
 }  // namespace
 }  // namespace terroir::test

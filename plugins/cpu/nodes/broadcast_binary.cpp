@@ -137,7 +137,8 @@ class GateExecutor final : public Executor {
     const bool lanes = block > 0 || dst_.layout.is_channels_last();
     const int64_t rows = lanes ? spatial_ : channels, n = block > 0 ? block : lanes ? channels : spatial_;
     constexpr int64_t kTaskElements = 16384;
-    const int64_t per_task = std::max<int64_t>(1, kTaskElements / n), pieces = (rows + per_task - 1) / per_task;
+    const int64_t per_task = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, n)),
+                  pieces = (rows + per_task - 1) / per_task;
     args.arena.parallel_for(dst_.dims[0] * blocks * pieces, [&](int64_t task) {
       const int64_t unit = task / pieces, first = task % pieces * per_task, last = std::min(rows, first + per_task);
       const PostOp op{kind_,
