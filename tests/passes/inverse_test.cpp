@@ -1,6 +1,8 @@
 // Inverse on the CPU device against the interpreter, on every instruction set, with 1 and 2 threads.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/passes/graph_maker.hpp"
 
 namespace terroir::test {
@@ -46,6 +48,36 @@ TEST(Inverses, OfDoubles) {
                   {m.op("MatMul", {wide, inverse}), m.op("Convert", {m.scalar(0.5)}, {{"destination_type", "f64"}})}));
     expect_same_as_interpreter(m, 1e-10);
     check_kernel(m, inverse, "f64");
+  }
+}
+
+// Those of a batch lie in lanes, the last of them beside none; what is singular in one of them is no other's affair.
+TEST(Inverses, OfManySmallMatrices) {
+  for (const int64_t n : {1, 2, 3, 4, 7, 8})
+    for (const int64_t count : {4, 8, 21, 300})
+      for (const char* adjoint : {"false", "true"}) {
+        SCOPED_TRACE(::testing::Message() << count << " of " << n << " adjoint " << adjoint);
+        GraphMaker m;
+        m.result(m.op("Inverse", {m.input({count, n, n})}, {{"adjoint", adjoint}}));
+        HostTensor matrices = random_tensor({count, n, n}, 11);
+        std::fill_n(matrices.writable().as<float>() + 2 * n * n, n * n, 0.0f);
+        const std::vector<std::vector<HostTensor>> inputs = {{matrices}};
+        expect_same_as_interpreter(m.graph(), inputs, 1e-4);
+      }
+}
+
+// The bits of a matrix do not depend on how many there are beside it.
+TEST(Inverses, AreThoseOfTheMatrixAlone) {
+  for (const int64_t n : {3, 8}) {
+    GraphMaker m;
+    m.result(m.op("Inverse", {m.input({-1, n, n})}));
+    DeviceModel device(std::shared_ptr<const ir::Graph>(m.graph().clone()), "CPU");
+    const HostTensor many = random_tensor({9, n, n}, 3);
+    HostTensor one(element::f32, {1, n, n});
+    std::copy_n(many.view().as<float>(), n * n, one.writable().as<float>());
+    const auto of_many = device.infer(std::vector{many}), of_one = device.infer(std::vector{one});
+    EXPECT_TRUE(
+        std::equal(of_one[0].view().as<float>(), of_one[0].view().as<float>() + n * n, of_many[0].view().as<float>()));
   }
 }
 

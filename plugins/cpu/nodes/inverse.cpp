@@ -38,6 +38,15 @@ class InverseExecutor final : public Executor {
       using T = decltype(element);
       const T* src = static_cast<const T*>(args.inputs[0]);
       T* dst = static_cast<T*>(args.outputs[0]);
+      if (together()) {
+        constexpr int64_t kTaskGroups = 32;
+        const int64_t groups = (count_ + kInvertTogether - 1) / kInvertTogether;
+        args.arena.parallel_for_slots((groups + kTaskGroups - 1) / kTaskGroups, [&](int64_t task, int64_t slot) {
+          for (int64_t group = task * kTaskGroups; group < std::min(groups, (task + 1) * kTaskGroups); ++group)
+            invert_group(src, dst, group * kInvertTogether, scratch + slot * elements());
+        });
+        return;
+      }
       if (side_by_side(args.arena.threads())) {
         constexpr int64_t kTaskSums = 65536;
         const int64_t each = std::max<int64_t>(1, kTaskSums / (n_ * n_ * n_));
@@ -78,12 +87,44 @@ class InverseExecutor final : public Executor {
   std::string kernel_name() const override { return name_; }
 
  private:
+  /// Small ones, whose steps would wait for each other: a lane each.
+  bool together() const { return n_ <= 8 && count_ >= kInvertTogether / 2; }
   bool side_by_side(int threads) const { return threads == 1 || count_ >= threads || n_ < 4 * kInvertPanel; }
-  int64_t elements() const { return n_ * ld_ + n_ * kInvertPanel + kInvertPanel * kInvertColumns + 2 * n_; }
+  int64_t elements() const {
+    return together() ? (n_ * n_ + 1) * kInvertTogether
+                      : n_ * ld_ + n_ * kInvertPanel + kInvertPanel * kInvertColumns + 2 * n_;
+  }
   InverseMemory memory_at(double* at) const {
     double *const panel = at + n_ * ld_, *const aside = panel + n_ * kInvertPanel;
     auto* const pivots = reinterpret_cast<int64_t*>(aside + kInvertPanel * kInvertColumns);
     return {at, panel, aside, pivots, pivots + n_};
+  }
+
+  /// Matrices from `first` on; behind the last one that there is the unit matrix is inverted.
+  template <class T>
+  void invert_group(const T* src, T* dst, int64_t first, double* a) const {
+    const int64_t size = n_ * n_, count = std::min(kInvertTogether, count_ - first);
+    double* const determinants = a + size * kInvertTogether;
+    for (int64_t i = 0; i < kInvertTogether; ++i)
+      for (int64_t k = 0; k < size; ++k)
+        a[k * kInvertTogether + i] =
+            i < count ? static_cast<double>(src[(first + i) * size + k]) : static_cast<double>(k % (n_ + 1) == 0);
+    const int32_t singular = kernels_.together(a, n_, determinants);
+    for (int64_t i = 0; i < count; ++i) {
+      T* to = dst + (first + i) * size;
+      if ((singular >> i & 1) != 0) {
+        invert_singular(src + (first + i) * size, to);
+        continue;
+      }
+      const double factor = adjugate_ ? determinants[i] : 1;
+      for (int64_t k = 0; k < size; ++k) to[k] = static_cast<T>(a[k * kInvertTogether + i] * factor);
+    }
+  }
+
+  template <class T>
+  void invert_singular(const T* src, T* dst) const {
+    const ir::Dims dims = {n_, n_};
+    ops::reference::inverse({type_, dims, src}, {type_, dims, dst}, adjugate_);
   }
 
   /// `update_all(first, width)`: all columns but these, for the panel that is in memory.
@@ -103,10 +144,7 @@ class InverseExecutor final : public Executor {
       if (n_ > kInvertPanel) update_all(first, width);
       for (int64_t r = 0; r < n_; ++r) std::copy_n(m.panel + r * kInvertPanel, filled, m.matrix + r * ld_ + first);
     }
-    if (!regular) {
-      const ir::Dims dims = {n_, n_};
-      return ops::reference::inverse({type_, dims, src}, {type_, dims, dst}, adjugate_);
-    }
+    if (!regular) return invert_singular(src, dst);
     std::iota(m.order, m.order + n_, int64_t{0});
     for (int64_t k = n_ - 1; k >= 0; --k) std::swap(m.order[k], m.order[m.pivots[k]]);
     const double factor = adjugate_ ? determinant : 1;

@@ -153,8 +153,59 @@ void update_columns(double* a, int64_t ld, int64_t n, const double* panel, int64
   for (; i < count; i += kLanesF64) add_to_rows<1>(at + i, ld, n, panel, aside + i, width);
 }
 
+/// Column or row elements of two places, where the lanes of `mask` are set.
+TERROIR_INLINE void exchange_lanes(double* a, double* b, I64 mask) {
+  const F64 x = load_f64(a), y = load_f64(b);
+  store_f64(a, mask ? y : x);
+  store_f64(b, mask ? x : y);
+}
+
+/// As many matrices as a vector has lanes; those of one element are kInvertTogether apart from the next element's.
+TERROIR_INLINE int32_t invert_lanes(double* a, int64_t n, double* determinants) {
+  const auto at = [=](int64_t r, int64_t c) TERROIR_INLINE_LAMBDA { return a + (r * n + c) * kInvertTogether; };
+  const auto size_of = [](F64 x) TERROIR_INLINE_LAMBDA { return x < F64{} ? -x : x; };
+  I64 pivots[kInvertPanel], regular = F64{} == F64{};
+  F64 determinant = all_f64(1);
+  for (int64_t j = 0; j < n; ++j) {
+    F64 most = size_of(load_f64(at(j, j)));
+    I64 pivot = I64{} + j;
+    for (int64_t r = j + 1; r < n; ++r) {
+      const F64 x = size_of(load_f64(at(r, j)));
+      pivot = x > most ? I64{} + r : pivot;
+      most = x > most ? x : most;
+    }
+    pivots[j] = pivot;
+    for (int64_t r = j + 1; r < n; ++r)
+      for (int64_t c = 0; c < n; ++c) exchange_lanes(at(j, c), at(r, c), pivot == I64{} + r);
+    const F64 scale = load_f64(at(j, j)), reciprocal = all_f64(1) / scale;
+    regular &= (size_of(scale) > F64{}) & (size_of(scale) <= all_f64(__DBL_MAX__));
+    determinant *= pivot == I64{} + j ? scale : -scale;
+    for (int64_t c = 0; c < n; ++c) store_f64(at(j, c), (c == j ? all_f64(1) : load_f64(at(j, c))) * reciprocal);
+    for (int64_t r = 0; r < n; ++r) {
+      if (r == j) continue;
+      const F64 factor = -load_f64(at(r, j));
+      for (int64_t c = 0; c < n; ++c)
+        store_f64(at(r, c), product_sum(factor, load_f64(at(j, c)), c == j ? F64{} : load_f64(at(r, c))));
+    }
+  }
+  for (int64_t j = n; j-- > 0;)
+    for (int64_t c = j + 1; c < n; ++c)
+      for (int64_t r = 0; r < n; ++r) exchange_lanes(at(r, j), at(r, c), pivots[j] == I64{} + c);
+  store_f64(determinants, determinant);
+  int32_t singular = 0;
+  for (int64_t lane = 0; lane < kLanesF64; ++lane) singular |= static_cast<int32_t>(regular[lane] == 0) << lane;
+  return singular;
+}
+
+int32_t invert_together(double* a, int64_t n, double* determinants) {
+  int32_t singular = 0;
+  for (int64_t first = 0; first < kInvertTogether; first += kLanesF64)
+    singular |= invert_lanes(a + first, n, determinants + first) << first;
+  return singular;
+}
+
 }  // namespace
 
-InvertKernels invert_kernels() { return {&invert_panel, &update_columns}; }
+InvertKernels invert_kernels() { return {&invert_panel, &update_columns, &invert_together}; }
 
 }  // namespace terroir::cpu::TERROIR_ISA

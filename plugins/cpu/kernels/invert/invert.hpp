@@ -25,6 +25,8 @@ inline constexpr int64_t kInvertPanel = 16;
 inline constexpr int64_t kInvertPad = 8;
 /// Columns that update_columns() takes at most: what it puts aside of them stays in the first cache.
 inline constexpr int64_t kInvertColumns = 96;
+/// So many matrices lie side by side, element by element, each in a lane of its own.
+inline constexpr int64_t kInvertTogether = 8;
 
 struct InvertKernels {
   /// The panel of columns first ... first + width - 1. pivots[j]: the row that was exchanged with row first + j.
@@ -34,6 +36,10 @@ struct InvertKernels {
   /// of kInvertPad, none of them the panel's. `aside`: kInvertPanel * kInvertColumns elements.
   void (*columns)(double* a, int64_t ld, int64_t n, const double* panel, int64_t first, int64_t width,
                   const int64_t* pivots, int64_t begin, int64_t end, double* aside);
+  /// Inverts kInvertTogether matrices of n x n, n at most kInvertPanel, to the same bits as the panel alone would:
+  /// element (r, c) of matrix i is a[(r * n + c) * kInvertTogether + i]. By matrix its determinant; the sum of 1 << i
+  /// for those that are singular, whose elements are of no use.
+  int32_t (*together)(double* a, int64_t n, double* determinants);
 };
 
 InvertKernels invert_kernels(Isa isa) noexcept;
