@@ -230,7 +230,7 @@ struct Core::State {
   }
 };
 
-Core::Core(const std::string& xml_config_file) : state_(std::make_unique<State>()) {
+Core::Core(const std::string& xml_config_file) : state_(std::make_shared<State>()) {
   if (!xml_config_file.empty()) {
     throw_error(ErrorCode::unsupported, "the devices are those of the library; the list '", xml_config_file,
                 "' cannot be used");

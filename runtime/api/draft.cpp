@@ -12,6 +12,7 @@
 #include "runtime/api/attributes_from_any.hpp"
 #include "runtime/api/model_ends.hpp"
 #include "runtime/api/tensor_state.hpp"
+#include "terroir/op/constant.hpp"
 #include "terroir/op/layer.hpp"
 
 namespace terroir::detail {
@@ -400,6 +401,15 @@ NodeHandle make_constant(const Tensor& value) {
   StatePtr state = new_draft();
   const ir::NodeId id = state->graph->add_constant(schema, unique_name(schema.type), std::move(constant));
   return {std::move(state), static_cast<int32_t>(id), true};
+}
+
+Tensor tensor_over(const element::Type& type, const Shape& shape, const void* data, std::shared_ptr<void> owner) {
+  if (data == nullptr && shape_size(shape) > 0)
+    throw_error(ErrorCode::invalid_argument, "a Constant of shape ", shape, " got no elements");
+  // Something owns the elements all the same: they must not be copied.
+  std::shared_ptr<const void> kept = std::move(owner);
+  if (kept == nullptr) kept = std::shared_ptr<const void>(std::shared_ptr<void>(), data);
+  return TensorAccess::share(type, shape, data, std::move(kept));
 }
 
 Tensor constant_value(const Node& constant) {

@@ -192,7 +192,7 @@ struct DeviceWish {
                                  : "a model runs on one device, name that");
     if (chooses || shares) words.remove_prefix(colon == std::string_view::npos ? words.size() : colon + 1);
     if (!chooses) {
-      candidates.push_back(words.empty() ? std::string_view(device) : without_number(words));
+      candidates.push_back(words.empty() && device != way ? std::string_view(device) : without_number(words));
       return;
     }
     do {

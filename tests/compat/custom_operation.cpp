@@ -1,5 +1,6 @@
 // A program of OpenVINO's C++ API with layers of its own, which are classes: read from a file, from a library, made in
 // code, of any size, and wrong ones: main LIBRARY.
+#include <openvino/core/parallel.hpp>
 #include <openvino/openvino.hpp>
 #include <openvino/opsets/opset8.hpp>
 
@@ -30,8 +31,9 @@ class Positive : public ov::op::Op {
     for (size_t i = 0; i < inputs[0].get_size(); ++i)
       if (inputs[0].data<const float>()[i] > 0) kept.push_back(inputs[0].data<const float>()[i]);
     outputs[0].set_shape({kept.size()});
-    std::copy(kept.begin(), kept.end(), outputs[0].data<float>());
-    return true;
+    float* const out = outputs[0].data<float>();
+    ov::parallel_for(kept.size(), [&](size_t i) { out[i] = kept[i]; });
+    return parallel_get_max_threads() > 0;
   }
 };
 

@@ -366,6 +366,20 @@ TEST(Core, AutoChoosesTheFirstDeviceThereIs) {
   EXPECT_EQ(caught([] { Core("plugins.xml"); }).code(), ErrorCode::unsupported);
 }
 
+TEST(Core, CopiesShareDevicesPropertiesAndExtensions) {
+  auto first = std::make_unique<Core>();
+  Core copy = *first;
+  copy.set_property("CPU", num_streams(2));
+  EXPECT_EQ(first->get_property("CPU", num_streams), streams::Num(2));
+  first->set_property("CPU", num_streams(1));
+  Core assigned;
+  assigned = copy;
+  first.reset();
+  EXPECT_EQ(copy.get_property("CPU", num_streams), streams::Num(1));
+  EXPECT_EQ(assigned.get_property("CPU", num_streams), streams::Num(1));
+  EXPECT_EQ(assigned.compile_model(small_model({1, 4})).get_property(num_streams), streams::Num(1));
+}
+
 TEST(Core, NamesOfDevicesThatAreNoneOfAutoMeanOneDevice) {
   Core core;
   const auto model = small_model({1, 4});
@@ -377,8 +391,12 @@ TEST(Core, NamesOfDevicesThatAreNoneOfAutoMeanOneDevice) {
   EXPECT_EQ(core.compile_model(model, "MULTI", device::priorities("INTERPRETER")).get_property(execution_devices),
             std::vector<std::string>{"INTERPRETER"});
   EXPECT_EQ(core.get_property("HETERO:CPU", device::full_name), core.get_property("CPU", device::full_name));
+  for (const char* way : {"AUTO", "MULTI", "HETERO"}) {  // of all devices
+    EXPECT_EQ(core.get_property(way, supported_properties), core.get_property("CPU", supported_properties)) << way;
+    EXPECT_EQ(core.compile_model(model, way).get_property(execution_devices), std::vector<std::string>{"CPU"}) << way;
+  }
   for (const char* device : {"-CPU", "CPU,INTERPRETER", "GPU,CPU", "CPU.1", "cpu", "CPU:", "AUTOCPU", "AUTO_CPU",
-                             ":CPU", "MULTI", "MULTI:", "MULTI:GPU", "HETERO:-CPU", "CPU -nstreams 1"}) {
+                             ":CPU", "MULTI:", "MULTI:GPU", "HETERO:-CPU", "CPU -nstreams 1"}) {
     const Exception refusal = caught([&] { core.compile_model(model, device); });
     EXPECT_EQ(refusal.code(), ErrorCode::not_found) << device;
     EXPECT_NE(std::string(refusal.what()).find("'" + std::string(device) + "'"), std::string::npos) << refusal.what();

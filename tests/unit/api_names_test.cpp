@@ -41,6 +41,13 @@ op::util::Variable& variable();
 preprocess::PrePostProcessor& processor();
 op::Op& layer();
 AttributeVisitor& visitor();
+ValueAccessor<bool>& accessor();
+int of1(int);
+int of2(int, int);
+int of3(int, int, int);
+int of4(int, int, int, int);
+int of5(int, int, int, int, int);
+int of6(int, int, int, int, int, int);
 descriptor::Tensor& described();
 RuntimeAttribute& attribute();
 op::v0::Constant& constant();
@@ -692,7 +699,33 @@ const Name kNames[] = {
          op::v0::TensorIterator().get_concatenated_slices(port(), 0, 1, 1, -1, 0)),
     NAME(Extension, std::is_base_of_v<Extension, OpExtension<op::Op>>),
     NAME(OpExtension, OpExtension<op::Op>()),
-    NAME(AttributeVisitor, std::is_abstract_v<AttributeVisitor>),
+    NAME(AttributeVisitor, AttributeVisitor()),
+    NAME(parallel_for, parallel_for(1, of1)),
+    NAME(parallel_for2d, parallel_for2d(1, 1, of2)),
+    NAME(parallel_for2d_dynamic, parallel_for2d_dynamic(1, 1, of2)),
+    NAME(parallel_for3d, parallel_for3d(1, 1, 1, of3)),
+    NAME(parallel_for3d_dynamic, parallel_for3d_dynamic(1, 1, 1, of3)),
+    NAME(parallel_for4d, parallel_for4d(1, 1, 1, 1, of4)),
+    NAME(parallel_for5d, parallel_for5d(1, 1, 1, 1, 1, of5)),
+    NAME(parallel_for6d, parallel_for6d(1, 1, 1, 1, 1, 1, of6)),
+    NAME(for_1d, for_1d(0, 1, 1, of1)),
+    NAME(for_2d, for_2d(0, 1, 1, 1, of2)),
+    NAME(for_3d, for_3d(0, 1, 1, 1, 1, of3)),
+    NAME(for_4d, for_4d(0, 1, 1, 1, 1, 1, of4)),
+    NAME(parallel_sum, parallel_sum(1, 0, of1)),
+    NAME(parallel_sum2d, parallel_sum2d(1, 1, 0, of2)),
+    NAME(parallel_sum3d, parallel_sum3d(1, 1, 1, 0, of3)),
+    NAME(parallel_nt, parallel_nt(1, of2)),
+    NAME(parallel_nt_static, parallel_nt_static(1, of2)),
+    NAME(parallel_sort, parallel_sort(&number(), &number(), of2)),
+    NAME(splitter, splitter(1, 1, 0, number(), number())),
+    NAME(parallel_it_init, parallel_it_init(1, number(), 1)),
+    NAME(parallel_it_step, parallel_it_step(number(), 1)),
+    NAME(parallel_get_max_threads, parallel_get_max_threads()),
+    NAME(parallel_get_num_threads, parallel_get_num_threads()),
+    NAME(parallel_get_thread_num, parallel_get_thread_num()),
+    NAME(parallel_set_num_threads, parallel_set_num_threads(1)),
+    NAME(parallel_get_env_threads, parallel_get_env_threads()),
     NAME(EnumNames, EnumNames<Side>("Side", {})),
     NAME(as_enum, as_enum<Side>(text())),
     NAME(as_string, as_string(Side::left)),

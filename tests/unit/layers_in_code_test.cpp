@@ -181,6 +181,30 @@ TEST(LayersInCode, Constants) {
   EXPECT_EQ(Constant(owned).get_data_ptr(), owned.data());
 }
 
+TEST(LayersInCode, ConstantsOverElementsOfAnOwner) {
+  auto elements = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3});
+  const std::weak_ptr<std::vector<float>> alive = elements;
+  auto weights = std::make_shared<Constant>(element::f32, Shape{3}, elements->data(), elements);
+  EXPECT_EQ(weights->get_data_ptr(), elements->data());
+  elements.reset();
+  const auto data = input({1, 3});
+  auto model = std::make_shared<Model>(OutputVector{std::make_shared<Multiply>(data, weights)}, ParameterVector{data});
+  weights.reset();
+  EXPECT_EQ(run(model, {1, 1, 2}), (std::vector<float>{1, 2, 6}));
+  EXPECT_FALSE(alive.expired());
+  CompiledModel compiled = Core().compile_model(model);
+  model.reset();
+  EXPECT_FALSE(alive.expired());
+
+  const std::vector<uint8_t> mine{0x21, 0x43};
+  const auto kept = std::make_shared<Constant>(element::u8, Shape{2}, mine.data(), nullptr);
+  EXPECT_EQ(kept->get_data_ptr(), mine.data());
+  EXPECT_EQ(kept->cast_vector<int>(), (std::vector<int>{0x21, 0x43}));
+  EXPECT_EQ(std::make_shared<Constant>(element::u4, Shape{4}, mine.data(), nullptr)->get_data_ptr(), mine.data());
+  EXPECT_EQ(caught([] { Constant(element::f32, Shape{2}, nullptr, nullptr); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(std::make_shared<Constant>(element::f32, Shape{0}, nullptr, nullptr)->get_byte_size(), 0U);
+}
+
 TEST(LayersInCode, ClassesAreKnownByTheirTypeInfo) {
   const auto data = input();
   const auto model = std::make_shared<Model>(OutputVector{std::make_shared<Relu>(data)}, ParameterVector{data});

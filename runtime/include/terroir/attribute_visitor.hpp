@@ -2,6 +2,7 @@
 //
 // What: AttributeVisitor::on_attribute("name", member) for members that are bool, integers, floating-point numbers,
 //       texts, element types, shapes, lists of numbers or texts, or enumerations that have EnumNames.
+// A visitor of a program's own overrides on_adapter() for the kinds of values it wants to see, or the one for all.
 // Names of an enumeration: one specialization, template <> EnumNames<Mode>& EnumNames<Mode>::get(), which returns a
 //       static EnumNames<Mode>("Mode", {{"first", Mode::first}, ...}); files have these texts.
 #pragma once
@@ -10,6 +11,7 @@
 #include <cctype>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -73,6 +75,7 @@ std::enable_if_t<std::is_enum_v<Enum>, const std::string&> as_string(Enum value)
 }
 
 class AttributeVisitor;
+class Model;
 
 /// How a T is read and written as something else: a program's specialization derives it from one of the next classes
 /// and constructs it with a T&.
@@ -80,12 +83,19 @@ template <typename T>
 class AttributeAdapter;
 /// As a Value, which is a number, a text or a list of these.
 template <typename Value>
-class ValueAccessor {
+class ValueAccessor;
+/// What they have in common: as_type<AttributeAdapter<bool>>(&accessor) tells them apart.
+template <>
+class ValueAccessor<void> {
  public:
   virtual ~ValueAccessor() = default;
+  virtual const DiscreteTypeInfo& get_type_info() const = 0;
+};
+template <typename Value>
+class ValueAccessor : public ValueAccessor<void> {
+ public:
   virtual const Value& get() = 0;
   virtual void set(const Value& value) = 0;
-  virtual const DiscreteTypeInfo& get_type_info() const = 0;
 };
 /// As it is.
 template <typename T>
@@ -99,15 +109,44 @@ class DirectValueAccessor : public ValueAccessor<T> {
   T& m_ref;
 };
 /// As a structure: its members are attributes.
-class VisitorAdapter {
+class VisitorAdapter : public ValueAccessor<void> {
  public:
-  virtual ~VisitorAdapter() = default;
   virtual bool visit_attributes(AttributeVisitor& visitor) = 0;
-  virtual const DiscreteTypeInfo& get_type_info() const = 0;
 };
 
 /// What all attributes come down to; enumerations, types, shapes and lists of texts are texts.
 using AttributeValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
+
+namespace detail {
+
+/// Of what attributes come down to; a program's own adapters are none of these.
+class PlainAdapter {};
+template <typename T>
+class PlainAdapterOf : public DirectValueAccessor<T>, public PlainAdapter {
+ public:
+  using DirectValueAccessor<T>::DirectValueAccessor;
+  const DiscreteTypeInfo& get_type_info() const override { return AttributeAdapter<T>::get_type_info_static(); }
+};
+
+}  // namespace detail
+
+#define TERROIR_PLAIN_ADAPTER(...)                                                      \
+  template <>                                                                           \
+  class AttributeAdapter<__VA_ARGS__> : public detail::PlainAdapterOf<__VA_ARGS__> {    \
+   public:                                                                              \
+    using PlainAdapterOf::PlainAdapterOf;                                               \
+    static const DiscreteTypeInfo& get_type_info_static() {                             \
+      static const DiscreteTypeInfo info{"AttributeAdapter<" #__VA_ARGS__ ">", "util"}; \
+      return info;                                                                      \
+    }                                                                                   \
+  }
+TERROIR_PLAIN_ADAPTER(bool);
+TERROIR_PLAIN_ADAPTER(int64_t);
+TERROIR_PLAIN_ADAPTER(double);
+TERROIR_PLAIN_ADAPTER(std::string);
+TERROIR_PLAIN_ADAPTER(std::vector<int64_t>);
+TERROIR_PLAIN_ADAPTER(std::vector<double>);
+#undef TERROIR_PLAIN_ADAPTER
 
 namespace detail {
 
@@ -151,7 +190,8 @@ struct HasSpellings<T, std::enable_if_t<std::is_enum_v<T>, std::void_t<decltype(
 template <typename T, typename = void>
 struct HasAdapter : std::false_type {};
 template <typename T>
-struct HasAdapter<T, std::void_t<decltype(sizeof(AttributeAdapter<T>))>> : std::true_type {};
+struct HasAdapter<T, std::void_t<decltype(sizeof(AttributeAdapter<T>))>>
+    : std::bool_constant<!std::is_base_of_v<PlainAdapter, AttributeAdapter<T>>> {};
 
 template <typename T>
 AttributeValue plain_value(const T& value) {
@@ -245,6 +285,60 @@ class AttributeVisitor {
       look_at(name, value, [&](const AttributeValue& plain) { detail::take_value(plain, value); });
     }
   }
+  /// What a program's own visitor overrides: it is called for each attribute with what the attribute comes down to, and
+  /// what it sets is the attribute's value. By default all come to the first of them, which looks at nothing.
+  virtual void on_adapter(const std::string&, ValueAccessor<void>&) {}
+  virtual void on_adapter(const std::string& name, ValueAccessor<bool>& adapter) { on_any(name, adapter); }
+  virtual void on_adapter(const std::string& name, ValueAccessor<int64_t>& adapter) { on_any(name, adapter); }
+  virtual void on_adapter(const std::string& name, ValueAccessor<double>& adapter) { on_any(name, adapter); }
+  virtual void on_adapter(const std::string& name, ValueAccessor<std::string>& adapter) { on_any(name, adapter); }
+  virtual void on_adapter(const std::string& name, ValueAccessor<std::vector<int64_t>>& adapter) {
+    on_any(name, adapter);
+  }
+  virtual void on_adapter(const std::string& name, ValueAccessor<std::vector<double>>& adapter) {
+    on_any(name, adapter);
+  }
+  /// Nothing comes down to these: they are there so that visitors may override them.
+  virtual void on_adapter(const std::string& name, ValueAccessor<int8_t>& adapter) { on_any(name, adapter); }
+  virtual void on_adapter(const std::string& name, ValueAccessor<int16_t>& adapter) { on_any(name, adapter); }
+  virtual void on_adapter(const std::string& name, ValueAccessor<int32_t>& adapter) { on_any(name, adapter); }
+  virtual void on_adapter(const std::string& name, ValueAccessor<uint8_t>& adapter) { on_any(name, adapter); }
+  virtual void on_adapter(const std::string& name, ValueAccessor<uint16_t>& adapter) { on_any(name, adapter); }
+  virtual void on_adapter(const std::string& name, ValueAccessor<uint32_t>& adapter) { on_any(name, adapter); }
+  virtual void on_adapter(const std::string& name, ValueAccessor<uint64_t>& adapter) { on_any(name, adapter); }
+  virtual void on_adapter(const std::string& name, ValueAccessor<float>& adapter) { on_any(name, adapter); }
+  virtual void on_adapter(const std::string& name, ValueAccessor<std::vector<int8_t>>& adapter) {
+    on_any(name, adapter);
+  }
+  virtual void on_adapter(const std::string& name, ValueAccessor<std::vector<int16_t>>& adapter) {
+    on_any(name, adapter);
+  }
+  virtual void on_adapter(const std::string& name, ValueAccessor<std::vector<int32_t>>& adapter) {
+    on_any(name, adapter);
+  }
+  virtual void on_adapter(const std::string& name, ValueAccessor<std::vector<uint8_t>>& adapter) {
+    on_any(name, adapter);
+  }
+  virtual void on_adapter(const std::string& name, ValueAccessor<std::vector<uint16_t>>& adapter) {
+    on_any(name, adapter);
+  }
+  virtual void on_adapter(const std::string& name, ValueAccessor<std::vector<uint32_t>>& adapter) {
+    on_any(name, adapter);
+  }
+  virtual void on_adapter(const std::string& name, ValueAccessor<std::vector<uint64_t>>& adapter) {
+    on_any(name, adapter);
+  }
+  virtual void on_adapter(const std::string& name, ValueAccessor<std::vector<float>>& adapter) {
+    on_any(name, adapter);
+  }
+  virtual void on_adapter(const std::string& name, ValueAccessor<std::vector<std::string>>& adapter) {
+    on_any(name, adapter);
+  }
+  virtual void on_adapter(const std::string& name, ValueAccessor<void*>& adapter) { on_any(name, adapter); }
+  virtual void on_adapter(const std::string& name, ValueAccessor<std::shared_ptr<Model>>& adapter) {
+    on_any(name, adapter);
+  }
+
   /// Names of what is visited in between are "structure.name".
   virtual void start_structure(const std::string& name) { structures_.push_back(name); }
   virtual std::string finish_structure() {
@@ -254,6 +348,10 @@ class AttributeVisitor {
   }
 
  private:
+  friend class Node;
+
+  void on_any(const std::string& name, ValueAccessor<void>& adapter) { on_adapter(name, adapter); }
+
   template <typename T, typename Take>
   void look_at(const std::string& name, const T& value, const Take& take) {
     const std::string whole = whole_name(name);
@@ -284,7 +382,17 @@ class AttributeVisitor {
 
  protected:
   /// Whether `value` was changed, which keeps its kind.
-  virtual bool on_value(const std::string& name, AttributeValue& value) = 0;
+  virtual bool on_value(const std::string& name, AttributeValue& value) {
+    return std::visit(
+        [&](auto& plain) {
+          using Plain = std::decay_t<decltype(plain)>;
+          const Plain before = plain;
+          AttributeAdapter<Plain> adapter(plain);
+          on_adapter(name, static_cast<ValueAccessor<Plain>&>(adapter));
+          return plain != before;
+        },
+        value);
+  }
 };
 
 /// The enumerator as its text, for adapters of enumerations that have EnumNames.

@@ -64,9 +64,10 @@ class TERROIR_API Core {
   /// The devices are those of this library: there is no file that lists plugins. Throws Exception (unsupported) for the
   /// name of one.
   explicit Core(const std::string& xml_config_file = {});
+  /// Copies share devices, extensions and properties.
+  Core(const Core&) = default;
+  Core& operator=(const Core&) = default;
   ~Core();
-  Core(const Core&) = delete;
-  Core& operator=(const Core&) = delete;
 
   /// Versions of the devices, by name; "" for all.
   std::map<std::string, Version> get_versions(const std::string& device = {}) const;
@@ -254,7 +255,7 @@ class TERROIR_API Core {
  private:
   friend struct detail::RuntimeAccess;
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 /// Frees what the library keeps for the life of the process. It keeps nothing: Core, models and requests own all there

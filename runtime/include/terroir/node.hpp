@@ -34,6 +34,7 @@ template <class NodeT>
 class Output;
 template <class NodeT>
 class Input;
+class AttributeVisitor;
 class Tensor;
 using TensorVector = std::vector<Tensor>;
 namespace detail {
@@ -166,6 +167,10 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
   /// `outputs` are as before.
   inline bool constant_fold(OutputVector& outputs, const OutputVector& inputs);  // terroir/op/constant.hpp
 
+  /// Shows the attributes, by their names in IR files, to a visitor, which may change them: numbers as int64_t and
+  /// double, enumerations, element types, shapes and lists of texts as texts. True. Throws Exception for a value that
+  /// the operation has not.
+  virtual bool visit_attributes(AttributeVisitor& visitor);
   /// The attributes in the spelling of IR files, e.g. {"strides", "1, 1"}.
   std::map<std::string, std::string> get_attributes() const;
   /// The layer's runtime information, which all its handles share. Records of files are maps of texts; of what code

@@ -19,6 +19,7 @@
 #include "terroir/op/constant.hpp"
 #include "terroir/op/ends.hpp"
 #include "terroir/op/op.hpp"
+#include "terroir/parallel.hpp"
 
 namespace terroir {
 namespace detail {
@@ -137,6 +138,12 @@ inline void evaluate(const op::Op& layer, const extension::Run& run) {
     const extension::Tensor output = run.output(i);
     outputs.emplace_back(from_boundary(output.type()), shape_of(output), output.data<void>());
   }
+  const LoopRunner loops{[](const void* of, int64_t parts, LoopPart part, void* context) {
+                           static_cast<const extension::Run*>(of)->parallel_for(
+                               parts, [&](int64_t number) { part(context, number); });
+                         },
+                         &run};
+  const Meanwhile<const LoopRunner*> of_this_layer(loop_runner, &loops);
   if (!layer.evaluate(outputs, inputs, EvaluationContext()))
     throw Exception(ErrorCode::unsupported, std::string("evaluate() of ") + layer.get_type_name() +
                                                 " returns false: it computes nothing for these types and shapes");

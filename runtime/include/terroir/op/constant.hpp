@@ -22,6 +22,10 @@ namespace terroir {
 
 namespace detail {
 
+/// Over elements that are not copied; without an owner, the program's.
+TERROIR_API Tensor tensor_over(const element::Type& type, const Shape& shape, const void* data,
+                               std::shared_ptr<void> owner);
+
 /// Calls visit(T()) with the C++ type that stores elements of `type`. Throws Exception (unsupported) for types narrower
 /// than a byte and those that hold no numbers.
 template <typename Visit>
@@ -102,6 +106,10 @@ class TERROIR_API Constant : public Node {
   explicit Constant(const Tensor& value) : Node(detail::make_constant(value)) {}
   /// A copy of dense elements.
   Constant(const element::Type& type, const Shape& shape, const void* data) : Constant(copied(type, shape, data)) {}
+  /// These dense elements, not copied: the layer and what is made of it keep `owner`. Without one the program keeps the
+  /// elements, and leaves them as they are, as long as there is a model or a compiled model with this layer.
+  Constant(const element::Type& type, const Shape& shape, const void* data, const std::shared_ptr<void>& owner)
+      : Constant(detail::tensor_over(type, shape, data, owner)) {}
   /// Elements converted to `type`; one element fills the whole shape. Throws Exception (invalid_argument) for another
   /// number of elements, (unsupported) for types narrower than a byte.
   template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>

@@ -118,7 +118,7 @@ class Op : public Node {
 
   /// Checks the inputs and calls set_output_type() for every output.
   void validate_and_infer_types() override = 0;
-  virtual bool visit_attributes(AttributeVisitor&) { return true; }
+  bool visit_attributes(AttributeVisitor&) override { return true; }
   /// Computes the outputs; false: it cannot.
   bool evaluate(TensorVector&, const TensorVector&) const override { return false; }
   /// The same, told what the inference is for: nothing here. A class may have this one only.
