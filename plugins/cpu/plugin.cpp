@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <list>
+#include <map>
 
 #include "ir/base/element_memory.hpp"
 #include "ir/base/error.hpp"
@@ -51,6 +52,11 @@ struct CompiledProgram {
     return stage;
   }
 
+  std::string type_of(const std::string& layer) const {
+    const auto found = types.find(layer);
+    return found == types.end() ? std::string() : found->second;
+  }
+
   /// As far as it is known: of unknown extents only what has been packed.
   plugin::Footprint footprint() const {
     if (const Plan* plan = program.only_plan()) return footprint_of(*plan, common.weights);
@@ -60,6 +66,9 @@ struct CompiledProgram {
   Common common;
   Program program;
   StepTimes times;  // only of profiled inferences
+  // By name, the operations of the model as it was given, for layers that profiles call fused. Only where inferences
+  // are profiled; not of imported models, which do not have them any more.
+  std::map<std::string, std::string> types;
 };
 
 /// The states of the plans that a request ran last.
@@ -117,7 +126,13 @@ class CpuRequest final : public plugin::RequestState {
         const auto time = std::chrono::duration_cast<std::chrono::microseconds>(run.times[i]);
         infos.push_back({ProfilingInfo::Status::EXECUTED, time, time, step.name, step.kernel, step.type, step.details});
         for (const std::string& name : step.origin_names)
-          infos.push_back({ProfilingInfo::Status::OPTIMIZED_OUT, {}, {}, name, "fused into " + step.name, "", ""});
+          infos.push_back({ProfilingInfo::Status::OPTIMIZED_OUT,
+                           {},
+                           {},
+                           name,
+                           "fused into " + step.name,
+                           compiled_->type_of(name),
+                           ""});
       }
     }
     return infos;
@@ -315,6 +330,15 @@ void require_runnable(const ir::Graph& graph) {
   }
 }
 
+/// The operation of each layer, those of bodies included.
+void add_types(const ir::Graph& graph, std::map<std::string, std::string>& types) {
+  for (const ir::NodeId id : graph.nodes()) {
+    const ir::Node& node = graph.node(id);
+    types.emplace(node.name, node.schema->type);
+    for (const ir::Body& body : node.bodies) add_types(*body.graph, types);
+  }
+}
+
 /// What a compiled model tells of its settings: whatever was asked for, floating-point layers compute in f32.
 plugin::Config as_computed(plugin::Config config) {
   config.inference_precision = element::f32;
@@ -327,6 +351,7 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
       : CompiledGraph(graph, "CPU", as_computed(config), plugin::thread_budget(config)) {
     require_runnable(graph);
     compile(rewrite_portable(graph));
+    if (config.profiling) add_types(graph, compiled_->types);
   }
 
   CpuCompiledGraph(plugin::StoredFace face, plugin::Archive& archive, const plugin::Config& config,

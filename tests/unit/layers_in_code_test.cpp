@@ -219,6 +219,26 @@ TEST(LayersInCode, ClassesAreKnownByTheirTypeInfo) {
   EXPECT_NE(std::dynamic_pointer_cast<Parameter>(model->get_ordered_ops().at(0)), nullptr);
 }
 
+TEST(LayersInCode, ProfilesTellTheTypesOfLayersThatWereFused) {
+  const auto data = input({1, 3, 8, 8});
+  const auto weights = std::make_shared<Constant>(element::f32, Shape{4, 3, 3, 3}, 0.5f);
+  const auto convolution = std::make_shared<op::v1::Convolution>(data, weights, Strides{1, 1}, CoordinateDiff{1, 1},
+                                                                 CoordinateDiff{1, 1}, Strides{1, 1});
+  const auto relu = std::make_shared<Relu>(convolution);
+  relu->set_friendly_name("kink");
+  const auto model = std::make_shared<Model>(OutputVector{relu}, ParameterVector{data});
+  InferRequest request = Core().compile_model(model, "CPU", enable_profiling(true)).create_infer_request();
+  request.infer();
+  size_t fused = 0;
+  for (const ProfilingInfo& layer : request.get_profiling_info()) {
+    if (layer.status == ProfilingInfo::Status::EXECUTED) continue;
+    ++fused;
+    EXPECT_EQ(layer.node_name, "kink");
+    EXPECT_EQ(layer.node_type, "ReLU");
+  }
+  EXPECT_EQ(fused, 1U);
+}
+
 TEST(LayersInCode, VariablesKeepTheirValue) {
   const auto data = input({1});
   const auto variable = std::make_shared<op::util::Variable>(op::util::VariableInfo{{1}, element::f32, "sum"});
