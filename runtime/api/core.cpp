@@ -96,11 +96,12 @@ struct Core::State {
     }
     extended = std::move(all);
   }
+  /// Whether the name stands for all devices.
+  static bool is_way(const std::string& device) { return device == "AUTO" || device == "MULTI" || device == "HETERO"; }
   /// The device meant by its name; `properties` lose what only chooses it.
   const plugin::Plugin& choose(const std::string& device, AnyMap& properties) const {
     const auto priorities = properties.find(device::priorities.name());
-    const bool lists = device.empty() || device == "AUTO" || device == "MULTI" || device == "HETERO";
-    if (!lists || priorities == properties.end()) return plugins.get(device);
+    if (!(device.empty() || is_way(device)) || priorities == properties.end()) return plugins.get(device);
     const std::string candidates = priorities->second.as<std::string>();
     properties.erase(priorities);
     return plugins.get((device.empty() ? "AUTO" : device) + ":" + candidates);
@@ -372,7 +373,14 @@ Any Core::get_property(const std::string& device, const std::string& name, const
   if (device.empty() && name == available_devices.name()) return get_available_devices();
   AnyMap settings = arguments;
   const plugin::Plugin& plugin = state_->choose(device, settings);
-  return plugin.get_property(name, state_->config_of(plugin, settings));
+  Any value = plugin.get_property(name, state_->config_of(plugin, settings));
+  if (name != supported_properties.name() || !State::is_way(device)) return value;
+  // Programs that find these in the list of several devices set them for all, as "{CPU:2}"; for one device they may.
+  auto listed = value.as<std::vector<PropertyName>>();
+  std::erase_if(listed, [](const PropertyName& known) {
+    return known == num_streams.name() || known == hint::inference_precision.name();
+  });
+  return listed;
 }
 
 std::shared_ptr<const ir::OpRegistry> detail::RuntimeAccess::operations(const Core& core) {

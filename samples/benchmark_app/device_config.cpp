@@ -37,11 +37,17 @@ DeviceConfig read_config(const std::string& path) {
   return config;
 }
 
+/// Whether "CPU" or "AUTO:CPU" runs on "CPU".
+bool runs_on(const std::string& devices, const std::string& device) {
+  const size_t colon = devices.find(':');
+  return devices == device || (colon != std::string::npos && devices.substr(colon + 1) == device);
+}
+
 /// "2" or "CPU:2" as "2".
 std::string value_for(const std::string& device, const std::string& text, const std::string& option) {
   const size_t colon = text.find(':');
   if (colon == std::string::npos) return text;
-  if (text.substr(0, colon) != device) {
+  if (!runs_on(device, text.substr(0, colon))) {
     throw std::runtime_error(option + ": '" + text + "' is for a device that is not run on; -d says " + device);
   }
   return text.substr(colon + 1);

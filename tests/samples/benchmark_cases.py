@@ -423,6 +423,7 @@ def benchmark_app_config(run):
         expect(config["CPU"][key] == value, f"{key}: {config}")
     loaded = bench(run, "-load_config", dumped)
     expect_all(loaded, "] NUM_STREAMS: 2\n", "2 streams for CPU", "INFERENCE_NUM_THREADS: 2\n")
+    expect("] NUM_STREAMS: 1\n" in bench(run, "-d", "AUTO:CPU", "-nstreams", "CPU:1"), "-nstreams of a device of a list")
     expect("] NUM_STREAMS: 1\n" in bench(run, "-load_config", dumped, "-nstreams", "CPU:1"),
            "the file goes before the command line")
     dumped.write_text('{"CPU": {"PERF_COUNT": true, "NUM_STREAMS": 1}}')

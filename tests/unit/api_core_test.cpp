@@ -392,7 +392,15 @@ TEST(Core, NamesOfDevicesThatAreNoneOfAutoMeanOneDevice) {
             std::vector<std::string>{"INTERPRETER"});
   EXPECT_EQ(core.get_property("HETERO:CPU", device::full_name), core.get_property("CPU", device::full_name));
   for (const char* way : {"AUTO", "MULTI", "HETERO"}) {  // of all devices
-    EXPECT_EQ(core.get_property(way, supported_properties), core.get_property("CPU", supported_properties)) << way;
+    // What programs set apart for each device is in the lists of devices.
+    const auto known = core.get_property(way, supported_properties);
+    EXPECT_EQ(known.size() + 2, core.get_property("CPU", supported_properties).size()) << way;
+    EXPECT_EQ(std::count(known.begin(), known.end(), num_streams), 0) << way;
+    EXPECT_EQ(std::count(known.begin(), known.end(), hint::performance_mode), 1) << way;
+    EXPECT_EQ(core.compile_model(model, std::string(way) + ":CPU", device::properties("CPU", num_streams(1)))
+                  .get_property(num_streams),
+              streams::Num(1))
+        << way;
     EXPECT_EQ(core.compile_model(model, way).get_property(execution_devices), std::vector<std::string>{"CPU"}) << way;
   }
   for (const char* device : {"-CPU", "CPU,INTERPRETER", "GPU,CPU", "CPU.1", "cpu", "CPU:", "AUTOCPU", "AUTO_CPU",
