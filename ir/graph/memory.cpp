@@ -14,7 +14,8 @@ void require_fits(const OutputPort& port, size_t index, uint64_t bytes) {
   if (port.type.is_dynamic() || port.shape.is_dynamic()) return;
   const Dims dims = to_dims(port.shape.to_shape());
   if (byte_size(port.type, element_count(dims)) > bytes)
-    throw_error(ErrorCode::out_of_memory, "output ", index, ", ", port.type, dims, ", takes more than the ", bytes >> 20,
+    throw_error(ErrorCode::out_of_memory, "output ", index, ", ", port.type, dims, ", takes more than the ",
+                bytes >> 20,
                 " MiB of memory that this machine has: use smaller inputs (Model::reshape), or correct the values "
                 "that its size comes from");
 }

@@ -136,8 +136,7 @@ TEST(MachineMemory, LargerTensorsAreRefusedBeforeAnythingIsMadeForThem) {
 
   // Padded to whole blocks such an extent would overflow.
   const auto all = std::make_shared<opset8::Parameter>(element::u8, PartialShape{1, INT64_MAX, 1, 1});
-  const auto widest =
-      std::make_shared<Model>(OutputVector{std::make_shared<opset8::Relu>(all)}, ParameterVector{all});
+  const auto widest = std::make_shared<Model>(OutputVector{std::make_shared<opset8::Relu>(all)}, ParameterVector{all});
   EXPECT_EQ(caught([&] { core.compile_model(widest, "CPU"); }).code(), ErrorCode::out_of_memory);
 }
 
