@@ -1,9 +1,5 @@
 #include "ir/graph/memory.hpp"
 
-#include <unistd.h>
-
-#include <limits>
-
 #include "ir/base/error.hpp"
 #include "ir/base/tensor_view.hpp"
 
@@ -31,12 +27,6 @@ void require_tensors_fit(const Graph& graph, uint64_t bytes) {
                  });
     for (const Body& body : node.bodies) require_tensors_fit(*body.graph, bytes);
   }
-}
-
-uint64_t machine_memory() noexcept {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page <= 0) return std::numeric_limits<uint64_t>::max();
-  return static_cast<uint64_t>(pages) * static_cast<uint64_t>(page);
 }
 
 }  // namespace terroir::ir

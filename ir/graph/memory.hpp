@@ -10,7 +10,4 @@ namespace terroir::ir {
 /// more than `bytes`; bodies included.
 void require_tensors_fit(const Graph& graph, uint64_t bytes);
 
-/// Bytes of memory that this machine has; the largest number where it does not tell.
-uint64_t machine_memory() noexcept;
-
 }  // namespace terroir::ir

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/base/machine_memory.hpp"
+
 namespace terroir::ops {
 namespace {
 
@@ -51,6 +53,8 @@ class Builder {
       : rule_(rule), input_(input), output_(output), scale_(scale) {}
 
   ResampleTable build() {
+    constexpr size_t kPerPosition = 2 * sizeof(ResampleTap) + sizeof(int64_t);
+    ir::require_table_fits("the table of a resized axis", output_, kPerPosition);
     table_.first.push_back(0);
     for (int64_t o = 0; o < output_; ++o) {
       if (input_ > 0) add_taps(o);

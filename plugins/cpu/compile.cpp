@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/base/error.hpp"
+#include "ir/base/machine_memory.hpp"
 #include "ir/graph/infer.hpp"
 #include "ir/graph/memory.hpp"
 #include "ir/pass/pass_manager.hpp"

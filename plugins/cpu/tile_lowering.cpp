@@ -324,6 +324,8 @@ ir::Dims aligned_operand(const StepView& op, size_t input) {
   }
   const size_t rank = op.output.shape.size();
   if (dims.size() < rank) dims.insert(dims.begin(), rank - dims.size(), 1);
+  // The one value that some operations take for all elements may have more axes than the result.
+  if (dims.size() > rank && ir::element_count(dims) == 1) dims.resize(rank);
   return dims;
 }
 

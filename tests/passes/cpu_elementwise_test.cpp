@@ -2,8 +2,11 @@
 // and threads change nothing.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
+#include "terroir/opsets.hpp"
+#include "terroir/terroir.hpp"
 #include "tests/passes/graph_maker.hpp"
 
 namespace terroir::test {
@@ -53,6 +56,27 @@ TEST(CpuElementwise, FunctionsOfFloats) {
   names.insert({"Acosh", "HardSigmoid", "Selu"});
   expect_same_as_interpreter(m);
   expect_no_reference(m, names);
+}
+
+TEST(CpuElementwise, OneValueWithMoreAxesThanTheResult) {
+  for (const PartialShape& shape : {PartialShape{}, PartialShape::dynamic(), PartialShape{1}}) {
+    const auto x = std::make_shared<opset1::Parameter>(element::f32, shape);
+    const auto alpha = std::make_shared<opset1::Parameter>(element::f32, PartialShape{1});
+    const auto lambda = std::make_shared<opset1::Parameter>(element::f32, PartialShape{1});
+    const auto selu = std::make_shared<opset1::Selu>(x, alpha, lambda);
+    Core core;
+    InferRequest request =
+        core.compile_model(std::make_shared<Model>(OutputVector{selu}, ParameterVector{x, alpha, lambda}), "CPU")
+            .create_infer_request();
+    const Tensor value(element::f32, shape.rank().is_static() ? shape.to_shape() : Shape{}), two(element::f32, {1});
+    *value.data<float>() = -1;
+    *two.data<float>() = 2;
+    request.set_input_tensor(0, value);
+    request.set_input_tensor(1, two);
+    request.set_input_tensor(2, two);
+    request.infer();
+    EXPECT_FLOAT_EQ(*request.get_output_tensor().data<float>(), 4 * std::expm1(-1.0f)) << shape;
+  }
 }
 
 TEST(CpuElementwise, TypesWithoutLoopsInPieces) {

@@ -1,6 +1,7 @@
 #include "plugins/cpu/layout/layout.hpp"
 
 #include <cctype>
+#include <limits>
 
 #include "ir/base/error.hpp"
 
@@ -83,7 +84,9 @@ ir::Dims TensorDesc::padded_dims() const {
     int64_t unit = 1;
     for (const Layout::Block& block : layout.blocks())
       if (block.size > 0 && block.axis == static_cast<int>(axis)) unit *= block.size;
-    padded[axis] = (padded[axis] + unit - 1) / unit * unit;
+    // Extents beyond all memory occur in tensors without elements.
+    if (unit > 1 && padded[axis] <= std::numeric_limits<int64_t>::max() - unit)
+      padded[axis] = (padded[axis] + unit - 1) / unit * unit;
   }
   return padded;
 }
@@ -100,7 +103,8 @@ ir::Dims TensorDesc::outer_strides() const {
   for (int i = rank() - 1; i >= 0; --i) {
     const auto axis = static_cast<size_t>(layout.order()[static_cast<size_t>(i)]);
     strides[axis] = stride;
-    stride *= outer[axis];
+    // Wraps around only for tensors without elements, whose strides nobody takes.
+    stride = static_cast<int64_t>(static_cast<uint64_t>(stride) * static_cast<uint64_t>(outer[axis]));
   }
   return strides;
 }
