@@ -248,6 +248,14 @@ TEST(ReaderBodies, IfTakesBothNumberingsOfOutputs) {
       "then branch has 1 outputs, the else branch 0");
 }
 
+TEST(ReaderBodies, ParametersAreOfTheTypeThatTheyAreFedWith) {
+  const std::string unknown = layer(0, "Parameter", "shape=\"\" element_type=\"boolean\"", "", "<port id=\"0\"/>");
+  std::string model = choice(unknown, "2");
+  const std::string type = "element_type=\"f32\"";
+  model.replace(model.rfind(type), type.size(), "element_type=\"i64\"");
+  expect_error(model, "input 1 is of type f32, but Parameter 'Parameter0' .*of type i64: put a Convert");
+}
+
 TEST(ReaderBodies, IfGeneralisesWhatItsBranchesDisagreeIn) {
   const std::string unknown = layer(0, "Parameter", "shape=\"\" element_type=\"boolean\"", "", "<port id=\"0\"/>");
   std::string model = choice(unknown, "2", "Wide");

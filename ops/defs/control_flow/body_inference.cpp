@@ -65,8 +65,15 @@ PortType generalized(InferContext& ctx, const PortType& a, const PortType& b) {
 
 std::vector<PortType> infer_body(InferContext& ctx, const Body& body) {
   std::vector<std::pair<NodeId, PortType>> wanted;
-  for (const auto& input : body.ports.inputs)
-    if (const auto type = fed(ctx, input)) wanted.emplace_back(input.parameter, *type);
+  for (const auto& input : body.ports.inputs) {
+    const auto type = fed(ctx, input);
+    if (!type) continue;
+    const element::Type declared = recorded(*body.graph, input.parameter).type;
+    ctx.require(declared == type->type || declared.is_dynamic() || type->type.is_dynamic(), "input ",
+                input.external_port, " is of type ", type->type, ", but ", body.graph->node(input.parameter).describe(),
+                ", which takes it in the body, of type ", declared, ": put a Convert before one of them");
+    wanted.emplace_back(input.parameter, *type);
+  }
   std::vector<PortType*> wanted_by_node(body.graph->id_bound(), nullptr);
   for (auto& [id, type] : wanted) wanted_by_node[ir::index_of(id)] = &type;
   const auto carries_on = [&](const Graph& graph) {  // true: every carried value comes back as it went in

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "ir/base/machine_memory.hpp"
 #include "plugins/cpu/kernels/fft/plan.hpp"
 #include "runtime/parallel/arena.hpp"
 
@@ -14,8 +15,7 @@ class FourierLines {
   FourierLines(const FftKernels& kernels, int64_t numbers, const FftArgs& args, int64_t lines,
                std::vector<float> turns = {})
       : kernels_(&kernels),
-        tables_(std::make_unique<const FftTables>(
-            numbers, args.src_side != FftSide::complex || args.dst_side != FftSide::complex)),
+        tables_(tables_for(numbers, args.src_side != FftSide::complex || args.dst_side != FftSide::complex)),
         args_(args),
         turns_(std::move(turns)),
         lines_(lines) {
@@ -55,6 +55,13 @@ class FourierLines {
   }
 
  private:
+  /// Throws Exception (out_of_memory) for lengths whose tables would fill the machine.
+  static std::unique_ptr<const FftTables> tables_for(int64_t numbers, bool real_side) {
+    constexpr size_t kPerNumber = 160;  // the longest: chirps of lengths with a large prime factor
+    ir::require_table_fits("the tables of a Fourier transform", numbers, kPerNumber);
+    return std::make_unique<const FftTables>(numbers, real_side);
+  }
+
   int64_t call_floats() const { return (kernels_->work_floats(tables_->plan().length) + 15) / 16 * 16; }
 
   const FftKernels* kernels_;
