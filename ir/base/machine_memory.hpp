@@ -5,7 +5,7 @@
 
 namespace terroir::ir {
 
-/// Bytes; the largest number where the machine does not tell.
+/// Bytes of the machine, also where a container may use less of them; the largest number where it does not tell.
 uint64_t machine_memory() noexcept;
 
 /// Throws Exception (out_of_memory) when `count` entries of `bytes` each, of a table that goes with a tensor, would

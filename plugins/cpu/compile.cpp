@@ -47,7 +47,6 @@ void bind_shapes(ir::Graph& graph, const std::vector<ir::Dims>& inputs) {
     parameter.attributes = ir::make_attributes_of(std::move(attrs));
   }
   ir::infer_graph(graph);
-  ir::require_tensors_fit(graph, ir::machine_memory());
 }
 
 std::string text_with_layouts(const ir::Graph& graph, const Decisions& decisions) {
@@ -86,7 +85,6 @@ const CpuOps& cpu_ops() {
 
 std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
   const ir::OpRegistry& registry = ops::builtin_registry();
-  ir::require_tensors_fit(graph, ir::machine_memory());
   auto copy = graph.clone();
   ir::PassManager loops;  // first, because bodies keep their types
   loops.add(ops::collapse_recurrent_loop(registry));
@@ -102,6 +100,8 @@ std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> graph, const s
   bind_shapes(*graph, inputs);
   // Sizes are known now, and patterns that waited for a shape: the plan must be that of the model with these extents.
   portable_passes().run(*graph);
+  // What only extents are asked of is gone.
+  ir::require_tensors_fit(*graph, ir::machine_memory());
   return graph;
 }
 

@@ -1,7 +1,7 @@
 #include "plugins/cpu/frontier_plans.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <iterator>
 
 namespace terroir::cpu {
 namespace {
@@ -14,7 +14,8 @@ bool FrontierPlans::is_for(const Entry& entry, const ir::Node& node, const std::
   if (entry.name != node.name || entry.schema != node.schema || entry.outputs != node.outputs.size()) return false;
   const auto same = [](const Operand& operand, const ir::Constant& input) {
     return operand.type == input.view.type && operand.dims == input.view.dims &&
-           (!operand.value || std::memcmp(operand.value->data(), input.view.data, operand.value->size()) == 0);
+           (!operand.value ||
+            std::equal(operand.value->begin(), operand.value->end(), static_cast<const std::byte*>(input.view.data)));
   };
   return std::equal(entry.operands.begin(), entry.operands.end(), inputs.begin(), inputs.end(), same) &&
          ir::equal(*entry.attributes, *node.attributes);
@@ -22,7 +23,7 @@ bool FrontierPlans::is_for(const Entry& entry, const ir::Node& node, const std::
 
 const FrontierPlans::Found& FrontierPlans::get(const ir::Node& node, const std::vector<ir::Constant>& inputs,
                                                Common& common, const parallel::Arena& arena) {
-  constexpr size_t kMostEntries = 8;
+  constexpr std::ptrdiff_t kMostPerNode = 4;
   static const Found none;
   if (!is_worth_a_plan(node, inputs)) return none;
   const auto known =
@@ -44,7 +45,9 @@ const FrontierPlans::Found& FrontierPlans::get(const ir::Node& node, const std::
   }
   entry.found.plan = plan_of_frontier_op(node, kept, common, arena, entry.found.given);
   entries_.push_front(std::move(entry));
-  if (entries_.size() > kMostEntries) entries_.pop_back();
+  const auto of_node = [&](const Entry& other) { return other.name == node.name; };
+  if (std::count_if(entries_.begin(), entries_.end(), of_node) > kMostPerNode)
+    entries_.erase(std::prev(std::find_if(entries_.rbegin(), entries_.rend(), of_node).base()));
   return entries_.front().found;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// What: the plans of the operations between the stages of one request, for the operands that they had last. What makes
-// a plan are types, extents and the values that say what to do; inferences that have these in common share one.
+// What: the plans of the operations between the stages of one request, for the operands that they had last, four of
+// each operation. What makes a plan are types, extents and the values that say what to do; inferences that have these
+// in common share one.
 #include <list>
 #include <memory>
 #include <string>

@@ -406,9 +406,10 @@ NodeHandle make_constant(const Tensor& value) {
 Tensor tensor_over(const element::Type& type, const Shape& shape, const void* data, std::shared_ptr<void> owner) {
   if (data == nullptr && shape_size(shape) > 0)
     throw_error(ErrorCode::invalid_argument, "a Constant of shape ", shape, " got no elements");
-  // Something owns the elements all the same: they must not be copied.
-  std::shared_ptr<const void> kept = std::move(owner);
-  if (kept == nullptr) kept = std::shared_ptr<const void>(std::shared_ptr<void>(), data);
+  // Something owns the elements in any case: they must not be copied, and what is packed from them is known by it.
+  const bool owned = owner.use_count() > 0;
+  std::shared_ptr<const void> kept =
+      owned ? std::shared_ptr<const void>(owner, data) : std::shared_ptr<const void>(data, [](const void*) {});
   return TensorAccess::share(type, shape, data, std::move(kept));
 }
 

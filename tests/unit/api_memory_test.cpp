@@ -140,6 +140,17 @@ TEST(MachineMemory, LargerTensorsAreRefusedBeforeAnythingIsMadeForThem) {
   EXPECT_EQ(caught([&] { core.compile_model(widest, "CPU"); }).code(), ErrorCode::out_of_memory);
 }
 
+TEST(MachineMemory, TensorsThatOnlyTheirExtentsAreAskedOfNeedNone) {
+  Core core;
+  const auto x = std::make_shared<opset8::Parameter>(element::f32, PartialShape{1});
+  const auto extents = opset8::Constant::create(element::i64, {2}, {int64_t{1} << 30, int64_t{1} << 20});
+  const auto shape = std::make_shared<opset8::ShapeOf>(std::make_shared<opset8::Broadcast>(x, extents));
+  InferRequest request = core.compile_model(std::make_shared<Model>(OutputVector{shape}, ParameterVector{x}), "CPU")
+                             .create_infer_request();
+  request.infer();
+  EXPECT_EQ(request.get_output_tensor().data<int64_t>()[0], int64_t{1} << 30);
+}
+
 TEST(MachineMemory, SizesThatOnlyAnInferenceKnowsAreRefusedByIt) {
   Core core;
   InferRequest request = core.compile_model(spread(), "CPU").create_infer_request();
@@ -161,6 +172,36 @@ TEST(MachineMemory, RanksThatNoTensorHasAreRefused) {
   const auto order = std::make_shared<opset8::Parameter>(element::i64, PartialShape{int64_t{1} << 33});
   const Exception error = caught([&] { opset8::Transpose(data, order); });
   EXPECT_NE(std::string(error.what()).find("1024 at most"), std::string::npos) << error.what();
+}
+
+TEST(MemoryFootprint, OwnersWithoutAnObjectOfTheirOwnAreKept) {
+  auto values = std::make_shared<std::vector<float>>(4, 3.0f);
+  const float* const data = values->data();
+  std::weak_ptr<std::vector<float>> alive = values;
+  // Owns by what its deleter holds, and points nowhere.
+  std::shared_ptr<void> guard(nullptr, [held = std::move(values)](void*) {});
+  const auto constant = std::make_shared<opset8::Constant>(element::f32, Shape{4}, data, std::move(guard));
+  EXPECT_FALSE(alive.expired());
+  EXPECT_EQ(constant->cast_vector<float>(), (std::vector<float>{3, 3, 3, 3}));
+}
+
+TEST(MemoryFootprint, WeightsOfNobodyArePackedOnceForAllExtents) {
+  const std::vector<float> values(size_t{64} * 64, 0.5f);
+  const auto x = std::make_shared<opset8::Parameter>(element::f32, PartialShape{-1, 64});
+  const auto weights = std::make_shared<opset8::Constant>(element::f32, Shape{64, 64}, values.data(), nullptr);
+  const auto product = std::make_shared<opset8::MatMul>(x, weights);
+  Core core;
+  CompiledModel compiled =
+      core.compile_model(std::make_shared<Model>(OutputVector{product}, ParameterVector{x}), "CPU");
+  InferRequest request = compiled.create_infer_request();
+  std::vector<uint64_t> packed;
+  for (const size_t rows : {20, 30, 40, 50}) {
+    request.set_input_tensor(Tensor(element::f32, {rows, 64}));
+    request.infer();
+    packed.push_back(compiled.get_property(memory_footprint).at("packed"));
+  }
+  EXPECT_GE(packed.front(), values.size() * sizeof(float));
+  EXPECT_EQ(packed, std::vector<uint64_t>(packed.size(), packed.front()));
 }
 
 }  // namespace

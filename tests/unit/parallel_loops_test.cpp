@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -55,6 +56,15 @@ TEST(ParallelLoops, TellBodiesThatAskWhichPartTheyAre) {
   });
   EXPECT_EQ(parts, 5);
   EXPECT_EQ(parallel_get_thread_num(), 0);
+}
+
+TEST(ParallelLoops, NumbersOfThreadsAreBoundedAndThoseOfTheOutermostLoop) {
+  parallel_nt(100, [&](int part, int of) {
+    EXPECT_EQ(of, 100);
+    EXPECT_EQ(parallel_get_thread_num(), (part * 64 + 63) / 100) << part;
+  });
+  parallel_for(10,
+               [&](int outer, int) { parallel_for(10, [&](int) { EXPECT_EQ(parallel_get_thread_num(), outer); }); });
 }
 
 TEST(ParallelLoops, StepThroughExtents) {
@@ -118,6 +128,38 @@ class Share : public op::Op {
   }
   bool has_evaluate() const override { return true; }
 };
+
+/// How many elements there are, counted in memory that threads do not share.
+class Count : public op::Op {
+ public:
+  TERROIR_OP("Count");
+  Count() = default;
+  explicit Count(const Output<Node>& value) : Op({value}) { constructor_validate_and_infer_types(); }
+  void validate_and_infer_types() override { set_output_type(0, element::i64, PartialShape{1}); }
+  std::shared_ptr<Node> clone_with_new_inputs(const OutputVector& inputs) const override {
+    return std::make_shared<Count>(inputs.at(0));
+  }
+  bool evaluate(TensorVector& outputs, const TensorVector& inputs) const override {
+    std::vector<int64_t> counts(static_cast<size_t>(parallel_get_max_threads()), 0);
+    const Shape& shape = inputs[0].get_shape();
+    parallel_for(shape[0], [&](size_t) {
+      parallel_for(shape[1], [&](size_t) { ++counts[static_cast<size_t>(parallel_get_thread_num())]; });
+    });
+    *outputs[0].data<int64_t>() = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+    return true;
+  }
+  bool has_evaluate() const override { return true; }
+};
+
+TEST(ParallelLoops, NoTwoThreadsHaveOneNumber) {
+  const auto x = std::make_shared<op::v0::Parameter>(element::f32, PartialShape{300, 2000});
+  const auto model = std::make_shared<Model>(OutputVector{std::make_shared<Count>(x)}, ParameterVector{x});
+  InferRequest request = Core().compile_model(model, "CPU", inference_num_threads(2)).create_infer_request();
+  for (int round = 0; round < 5; ++round) {
+    request.infer();
+    EXPECT_EQ(*request.get_output_tensor().data<int64_t>(), 600000);
+  }
+}
 
 std::vector<float> shares(const std::shared_ptr<TaskExecutor>& executor, float first) {
   const auto x = std::make_shared<op::v0::Parameter>(element::f32, PartialShape{1000});

@@ -4,8 +4,7 @@
 //     parallel_for(outputs[0].get_size(), [&](size_t i) { out[i] = in[i] * by_; });
 //
 // What: the names of OpenVINO's openvino/core/parallel.hpp. A body takes the indices, the last one the fastest; with
-// one
-//       parameter more, the number of the part before them; with two, that and the position in the whole loop.
+//       one parameter more, the number of the part before them; with two, that and the position in the whole loop.
 // Threads: parts run at the same time, so a body writes to what is its own. How a loop is cut follows from the extents
 //       alone, parts of neighbours, as many for one thread as for fifty, so results are the same bits. Loops within
 //       loops, and those of threads that compute no layer, are not shared out.
@@ -19,7 +18,6 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace terroir {
 namespace detail {
@@ -35,8 +33,8 @@ struct LoopRunner {
 };
 /// Of this thread; null if it computes no layer, or is within a loop.
 inline thread_local const LoopRunner* loop_runner = nullptr;
-/// The number of the part that this thread runs.
-inline thread_local int loop_part = 0;
+/// Which of kLoopParts places of the outermost loop this thread runs; -1 outside of loops.
+inline thread_local int loop_part = -1;
 
 /// The variable has another value until this ends.
 template <typename T>
@@ -52,19 +50,26 @@ class Meanwhile {
   T before_;
 };
 
-/// body(0) ... body(parts - 1), each once.
+/// body(0) ... body(parts - 1), each once; parts beyond kLoopParts share a place with their neighbours.
 template <typename Body>
 void run_parts(int parts, const Body& body) {
-  const LoopPart part = [](void* context, int64_t number) {
+  struct Loop {
+    const Body& body;
+    int parts, places;
+  } loop{body, parts, std::min(parts, kLoopParts)};
+  const LoopPart part = [](void* context, int64_t place) {
+    const auto& all = *static_cast<const Loop*>(context);
     const Meanwhile<const LoopRunner*> inside(loop_runner, nullptr);
-    const Meanwhile<int> numbered(loop_part, static_cast<int>(number));
-    (*static_cast<const Body*>(context))(static_cast<int>(number));
+    // Loops within loops stay at the place of the outermost one: two threads are never at the same.
+    const Meanwhile<int> placed(loop_part, loop_part < 0 ? static_cast<int>(place) : loop_part);
+    const auto begin = static_cast<int>(place * all.parts / all.places);
+    const auto end = static_cast<int>((place + 1) * all.parts / all.places);
+    for (int number = begin; number < end; ++number) all.body(number);
   };
-  void* const context = const_cast<void*>(static_cast<const void*>(&body));
-  if (const LoopRunner* const runner = loop_runner; runner != nullptr && parts > 1) {
-    runner->run(runner->of, parts, part, context);
+  if (const LoopRunner* const runner = loop_runner; runner != nullptr && loop.places > 1) {
+    runner->run(runner->of, loop.places, part, &loop);
   } else {
-    for (int number = 0; number < parts; ++number) part(context, number);
+    for (int place = 0; place < loop.places; ++place) part(&loop, place);
   }
 }
 
@@ -138,12 +143,13 @@ void detail::loop_part_of(int part, int parts, const Body& body, const std::tupl
   }
 }
 
-/// The parts that parallel_nt() has, and a bound for parallel_get_thread_num(): for memory that parts do not share. It
-/// is no number of threads.
+/// The parts that parallel_nt() has when it is not told, and a bound for parallel_get_thread_num(): for memory that
+/// threads do not share. It is no number of threads.
 inline int parallel_get_max_threads() { return detail::kLoopParts; }
 inline int parallel_get_num_threads() { return detail::kLoopParts; }
-/// The number of the part that the calling thread runs.
-inline int parallel_get_thread_num() { return detail::loop_part; }
+/// A number that no other thread has in the outermost loop, below parallel_get_max_threads(): that of the part which
+/// the calling thread runs, or of several neighbours where there are more parts. 0 outside of loops.
+inline int parallel_get_thread_num() { return std::max(detail::loop_part, 0); }
 /// The inference has the threads that it has.
 inline void parallel_set_num_threads(int) {}
 inline int parallel_get_env_threads() { return 0; }
@@ -175,7 +181,7 @@ R sum(const R& initial, const Body& body, const Extent&... extent) {
   const size_t count = (static_cast<size_t>(extent) * ... * size_t{1});
   const int parts = static_cast<int>(std::min<size_t>(count, kLoopParts));
   const std::tuple<Extent...> extents(extent...);
-  std::vector<R> sums(static_cast<size_t>(parts), R{});
+  std::array<R, kLoopParts> sums{};
   run_parts(parts, [&](int part) {
     R mine{};  // not in place: parts would write to the same cache line
     const auto add = [&](const Extent&... index) { mine = static_cast<R>(mine + static_cast<R>(body(index...))); };
@@ -183,7 +189,7 @@ R sum(const R& initial, const Body& body, const Extent&... extent) {
     sums[static_cast<size_t>(part)] = mine;
   });
   R all = initial;
-  for (const R& part : sums) all = static_cast<R>(all + part);
+  for (int part = 0; part < parts; ++part) all = static_cast<R>(all + sums[static_cast<size_t>(part)]);
   return all;
 }
 
