@@ -126,6 +126,7 @@ void prior_box(const ir::EvalContext& ctx, const PriorBoxParams& params) {
   const auto image_width = static_cast<float>(grid.image_width);
   const std::vector<Prior> priors = cell_priors(params, params.scale_all_sizes ? 1.0f : image_height);
   const int64_t boxes = checked_boxes(ctx, grid, static_cast<int64_t>(priors.size()), "PriorBox");
+  if (boxes == 0) return;  // the other extents may be too large to multiply
 
   auto step = static_cast<float>(params.step);
   // A step relative to the image, -1: as many steps as cells.
@@ -167,6 +168,7 @@ void prior_box_clustered(const ir::EvalContext& ctx, const PriorBoxClusteredPara
   const auto image_height = static_cast<float>(grid.image_height);
   const auto image_width = static_cast<float>(grid.image_width);
   const int64_t boxes = checked_boxes(ctx, grid, static_cast<int64_t>(params.width.size()), "PriorBoxClustered");
+  if (boxes == 0) return;
 
   auto step_x = static_cast<float>(params.step_w == 0 ? params.step : params.step_w);
   auto step_y = static_cast<float>(params.step_h == 0 ? params.step : params.step_h);
