@@ -4,12 +4,6 @@
 #include <iterator>
 
 namespace terroir::cpu {
-namespace {
-
-bool is_known(const ir::TensorView& view) { return view.type != element::string && view.bytes() <= kKnownOperandBytes; }
-
-}  // namespace
-
 bool FrontierPlans::is_for(const Entry& entry, const ir::Node& node, const std::vector<ir::Constant>& inputs) {
   if (entry.name != node.name || entry.schema != node.schema || entry.outputs != node.outputs.size()) return false;
   const auto same = [](const Operand& operand, const ir::Constant& input) {
@@ -36,7 +30,7 @@ const FrontierPlans::Found& FrontierPlans::get(const ir::Node& node, const std::
   std::vector<ir::Constant> kept = inputs;  // values that outlive this inference
   for (ir::Constant& input : kept) {
     Operand operand{input.view.type, input.view.dims, nullptr};
-    if (is_known(input.view)) {
+    if (is_known(input.view, kKnownOperandBytes)) {
       const auto* data = static_cast<const std::byte*>(input.view.data);
       operand.value = std::make_shared<const std::vector<std::byte>>(data, data + input.view.bytes());
       input = {{input.view.type, input.view.dims, operand.value->data()}, operand.value};

@@ -216,7 +216,7 @@ ir::NodeId add_alone(ir::Graph& graph, const ir::Node& node, const std::vector<i
   std::vector<ir::Value> values;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ir::TensorView& view = inputs[i].view;
-    if (view.type == element::string || view.bytes() <= most_known) {
+    if (is_known(view, most_known)) {
       values.push_back({graph.add_constant(builtin(ir::kConstType), {}, inputs[i]), 0});
       continue;
     }

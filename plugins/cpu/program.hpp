@@ -105,6 +105,11 @@ class Program {
 /// values.
 inline constexpr size_t kKnownOperandBytes = 256;
 
+/// Whether an operand is a constant where those of up to `most_known` bytes, and texts, are.
+inline bool is_known(const ir::TensorView& operand, size_t most_known) {
+  return operand.type == element::string || operand.bytes() <= most_known;
+}
+
 /// Whether compiling a frontier op for these inputs costs less than its reference. By types and extents alone, so that
 /// results do not depend on what ran before.
 bool is_worth_a_plan(const ir::Node& node, const std::vector<ir::Constant>& inputs);

@@ -61,13 +61,9 @@ void segment_max(const ir::TensorView& data, const std::vector<int64_t>& ids, bo
     parallel_for(groups * stripes, [&](int64_t task) {
       const int64_t group = task / stripes, begin = task % stripes * kColumns, n = std::min(kColumns, row - begin);
       const int64_t first = segments * group / groups, last = segments * (group + 1) / groups;
-      auto at = std::lower_bound(ids.begin(), ids.end(), first);
-      for (int64_t segment = first; segment < last; ++segment) {
+      for_each_segment(std::span(ids), first, last, [&](int64_t segment, int64_t first_row, int64_t rows) {
         T* to = result.as<T>() + segment * row + begin;
-        const auto end = std::find_if(at, ids.end(), [=](int64_t id) { return id != segment; });
-        const T* from = data.as<T>() + (at - ids.begin()) * row + begin;
-        const int64_t rows = end - at;
-        at = end;
+        const T* from = data.as<T>() + first_row * row + begin;
         if (rows == 0) {
           std::fill_n(to, n, fill);
         } else if (row == 1) {
@@ -76,7 +72,7 @@ void segment_max(const ir::TensorView& data, const std::vector<int64_t>& ids, bo
           std::copy_n(from, n, to);
           for (int64_t r = 1; r < rows; ++r) raise_to(to, from + r * row, n);
         }
-      }
+      });
     });
   });
 }

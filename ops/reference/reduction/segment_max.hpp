@@ -1,6 +1,7 @@
 #pragma once
 // What: the maximum of each run of rows that have the same segment number. Threads: segments and columns.
 // Edge cases: NaN wins; segments without rows are filled.
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -26,6 +27,18 @@ int64_t check_segment_ids(std::span<const Index> ids, int64_t segments) {
   if (before == std::numeric_limits<int64_t>::max())
     throw_error(ErrorCode::out_of_memory, "the number of segments does not fit 64 bits");
   return ids.empty() ? 0 : before + 1;
+}
+
+/// Calls rows_of(segment, first row, number of rows) for the segments [first, last), those without rows included.
+template <class Index, class Fn>
+void for_each_segment(std::span<const Index> ids, int64_t first, int64_t last, const Fn& rows_of) {
+  auto at = std::lower_bound(ids.begin(), ids.end(), first,
+                             [](Index id, int64_t segment) { return static_cast<int64_t>(id) < segment; });
+  for (int64_t segment = first; segment < last; ++segment) {
+    const auto end = std::find_if(at, ids.end(), [=](Index id) { return static_cast<int64_t>(id) != segment; });
+    rows_of(segment, at - ids.begin(), end - at);
+    at = end;
+  }
 }
 
 /// `ids`: the segment of each row of `data`, ascending, each below the extent of `result`'s first axis.

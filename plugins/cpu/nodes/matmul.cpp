@@ -1,9 +1,9 @@
 // MatMul in f32, any rank, with a fused chain at the store.
 // Layouts: plain. Constant second inputs are packed once, shared by all plans; others are packed into scratch per run,
 // each by whom it meets where that is one task, or read where they lie when few rows meet them or their panels stay in
-// L1. Threads: parts of the column panels, of
-// the rows or of the batch, whichever there are enough of, cut into slices; every element of the result is one chain of
-// multiply-adds over ascending k, so the cuts do not show in the result.
+// L1.
+// Threads: parts of the column panels, of the rows or of the batch, whichever there are enough of, cut into slices;
+// every element of the result is one chain of multiply-adds over ascending k, so the cuts do not show in the result.
 #include <algorithm>
 #include <array>
 #include <numeric>

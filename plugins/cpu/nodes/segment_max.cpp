@@ -48,21 +48,16 @@ class SegmentMaxExecutor final : public Executor {
   template <class Index>
   void reduce_group(const RunArgs& args, std::span<const Index> ids, int64_t first, int64_t last, int64_t begin,
                     int64_t end) const {
-    const auto below = [](Index id, int64_t segment) { return static_cast<int64_t>(id) < segment; };
-    auto at = std::lower_bound(ids.begin(), ids.end(), first, below);
-    for (int64_t segment = first; segment < last; ++segment) {
+    ops::reference::for_each_segment(ids, first, last, [&](int64_t segment, int64_t row, int64_t rows) {
       auto* const dst = static_cast<float*>(args.outputs[0]) + segment * columns_;
-      const auto behind = std::find_if(at, ids.end(), [=](Index id) { return static_cast<int64_t>(id) != segment; });
-      const auto* const src = static_cast<const float*>(args.inputs[0]) + (at - ids.begin()) * columns_;
-      const int64_t rows = behind - at;
-      at = behind;
+      const auto* const src = static_cast<const float*>(args.inputs[0]) + row * columns_;
       if (rows == 0)
         std::fill(dst + begin, dst + end, empty_);
       else if (columns_ == 1)
         kernels_.rows(ReduceKind::max, src, dst, 1, rows);
       else
         kernels_.middle(ReduceKind::max, src, dst, 1, rows, columns_, begin, end);
-    }
+    });
   }
 
   const ReduceKernels& kernels_;
