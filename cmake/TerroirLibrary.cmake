@@ -34,7 +34,7 @@ list(FILTER TERROIR_RARE_REFERENCES EXCLUDE REGEX "/ops/reference/(sort/radix|mo
 # Suppression of boxes compares one with whole blocks of others, which takes vectors only where the compiler may divide
 # before it knows whether the quotient counts. That changes no value.
 set(TERROIR_BLOCK_LOOPS ${TERROIR_SOURCES})
-list(FILTER TERROIR_BLOCK_LOOPS INCLUDE REGEX "/ops/reference/detection/(class_nms|detection_output|detectron|generate_proposals|non_max_suppression|proposal)\\.cpp$")
+list(FILTER TERROIR_BLOCK_LOOPS INCLUDE REGEX "/ops/reference/detection/(box_overlap|class_nms|detection_output)\\.cpp$")
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
   set_source_files_properties(${TERROIR_ONCE_PER_MODEL} ${TERROIR_HANDING_OUT} ${TERROIR_RARE_REFERENCES} PROPERTIES COMPILE_OPTIONS -Os)
   # Loops of every element size that need no ISA of their own, but vectors.

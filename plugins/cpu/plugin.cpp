@@ -13,6 +13,7 @@
 #include "plugins/cpu/frontier_plans.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/isa.hpp"
+#include "plugins/cpu/kernels/boxes/boxes.hpp"
 #include "plugins/cpu/program.hpp"
 #include "plugins/cpu/run.hpp"
 #include "plugins/cpu/runtime_graph.hpp"
@@ -30,11 +31,13 @@ std::string machine() {
 }
 
 /// What profiles call an operation's reference.
-std::string kernel_of_reference(const ir::OpSchema& operation) {
+std::string kernel_of_reference(const ir::OpSchema& operation, Isa isa) {
   const std::vector<const Impl*> impls = impls_for(operation);
-  const bool threaded = std::any_of(impls.begin(), impls.end(),
-                                    [](const Impl* impl) { return std::string_view(impl->name) == "threaded"; });
-  return threaded ? "threaded:any" : "ref:any";
+  const auto has = [&](std::string_view name) {
+    return std::any_of(impls.begin(), impls.end(), [&](const Impl* impl) { return impl->name == name; });
+  };
+  if (has("box_suppression") && box_kernels(isa)) return concat("box_suppression__", isa_name(isa));
+  return has("threaded") ? "threaded:any" : "ref:any";
 }
 
 /// What the requests of a compiled model run.
@@ -258,7 +261,8 @@ class CpuRequest final : public plugin::RequestState {
   std::vector<ir::Constant> run_reference(const ir::Node& node, const std::vector<ir::Constant>& values,
                                           ResultMemory memory_of_result, const plugin::RunContext& context) {
     const auto begin = std::chrono::steady_clock::now();
-    std::vector<ir::Constant> results = run_frontier_op(node, values, context.arena, memory_, memory_of_result);
+    std::vector<ir::Constant> results =
+        run_frontier_op(node, values, compiled_->common.options.isa, context.arena, memory_, memory_of_result);
     if (!profiling_) return results;
     const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin;
     // The body of a loop runs again and again: one entry with the sum. Another body may have a layer of that name.
@@ -266,8 +270,12 @@ class CpuRequest final : public plugin::RequestState {
       return !run.plan && run.name == node.name && run.line == node.origin.line;
     });
     if (known == profile_.end())
-      profile_.push_back(
-          {nullptr, {time}, node.name, node.schema->type, kernel_of_reference(*node.schema), node.origin.line});
+      profile_.push_back({nullptr,
+                          {time},
+                          node.name,
+                          node.schema->type,
+                          kernel_of_reference(*node.schema, compiled_->common.options.isa),
+                          node.origin.line});
     else
       known->times.front() += time;
     return results;

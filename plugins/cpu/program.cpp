@@ -10,10 +10,12 @@
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
 #include "ir/graph/order.hpp"
+#include "ops/reference/detection/box_overlap.hpp"
 #include "ops/reference/parallel.hpp"
 #include "ops/reference/results.hpp"
 #include "ops/registry.hpp"
 #include "ops/run_reference.hpp"
+#include "plugins/cpu/kernels/boxes/boxes.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -361,7 +363,7 @@ std::shared_ptr<const Plan> plan_of_frontier_op(const ir::Node& node, const std:
   return compile_plan(std::move(bound), common.weights, common.options, arena);
 }
 
-std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs,
+std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs, Isa isa,
                                           const parallel::Arena& arena, SpareBuffers& memory, ResultMemory result) {
   std::vector<ir::TensorView> views;
   for (const ir::Constant& input : inputs) views.push_back(input.view);
@@ -379,6 +381,8 @@ std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vecto
   }
   const auto shared_out = [&](int64_t tasks, FunctionRef<void(int64_t)> body) { arena.parallel_for(tasks, body); };
   const ops::reference::LentThreads lend(shared_out);
+  std::optional<ops::reference::LentBoxKernels> lend_kernels;
+  if (const auto* const kernels = box_kernels(isa)) lend_kernels.emplace(*kernels);
   // Those that run_reference() widens are not among `outputs`.
   const auto place = [&](const ir::MutableTensorView& output) -> void* {
     for (size_t i = 0; i < outputs.size(); ++i)

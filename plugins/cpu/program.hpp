@@ -126,7 +126,7 @@ using ResultMemory = FunctionRef<void*(size_t output, element::Type type, const 
 /// One frontier op over values that are known now: infers its sizes from them and runs its reference, on the arena's
 /// threads where that shares out its work. Outputs for which `result` has memory are there when it returns.
 /// Exception with the layer's name when the op refuses, or when even now its sizes have no bound.
-std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs,
+std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs, Isa isa,
                                           const parallel::Arena& arena, SpareBuffers& memory, ResultMemory result);
 
 }  // namespace terroir::cpu

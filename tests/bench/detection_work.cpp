@@ -11,8 +11,8 @@ namespace {
 constexpr double kSeen = 1.5, kParted = 10, kSorted = 24;
 // Each sorted list: sums over 256 values of four digits.
 constexpr double kSums = 1536;
-// A block: four times four boxes, 24 operations, three in a cycle, and a division of five cycles; nine operations more
-// where boxes that touch, or include their last row, are told apart.
+// A block in vectors of four, as every processor has them: 24 operations, three in a cycle, and a division of five
+// cycles, four times; nine operations more where boxes that touch, or include their last row, are told apart.
 constexpr double kBlock = 4 * 13.0, kCarefulBlock = 4 * 16.0;
 // A function of the C library, and a branch that is not foreseen.
 constexpr double kFunction = 20, kUnforeseen = 20;

@@ -257,7 +257,11 @@ TEST(RegionYolo, SigmoidAndSoftmax) {
     }
 }
 
-/// The reference, but on several threads: the same bits.
+std::string suppression_kernel(cpu::Isa isa) {
+  return isa < cpu::Isa::avx2 ? "threaded:any" : std::string("box_suppression__") + cpu::isa_name(isa);
+}
+
+/// The reference, but on several threads and with comparisons of an instruction set: the same bits.
 void check_threaded(GraphMaker& m, ir::Value layer, int outputs, std::vector<HostTensor> inputs) {
   for (int i = 0; i < outputs; ++i) m.result({layer.node, i});
   expect_same(m, std::move(inputs), 0);
@@ -278,16 +282,36 @@ TEST(ThreadedReferences, NonMaxSuppression) {
     }
 }
 
+// It ends a stage, so no plan has its kernel.
+TEST(ThreadedReferences, SuppressionBetweenStagesComparesByVectors) {
+  GraphMaker m;
+  const ir::Value nms = m.op("MulticlassNms", {m.input({1, 9, 4}), m.input({1, 2, 9})});
+  for (int output = 0; output < 3; ++output) m.result({nms.node, output});
+  plugin::Config config;
+  config.profiling = true;
+  DeviceModel device(std::shared_ptr<const ir::Graph>(m.graph().clone()), "CPU", config);
+  std::vector<HostTensor> inputs;
+  inputs.push_back(boxes({1, 9, 4}, 20));
+  inputs.push_back(random_tensor({1, 2, 9}, 2));
+  device.infer(inputs);
+  std::vector<std::string> kernels;
+  for (const ProfilingInfo& info : device.profile())
+    if (info.node_type == "MulticlassNms") kernels.push_back(info.exec_type);
+  EXPECT_EQ(kernels, std::vector<std::string>{suppression_kernel(cpu::active_isa())});
+}
+
 TEST(ThreadedReferences, DetectionOutput) {
   GraphMaker m;
   const ir::Value found =
       m.op("DetectionOutput", {m.input({2, 200 * 4}), m.input({2, 200 * 9}), m.input({1, 2, 200 * 4})},
-           {{"keep_top_k", "50"}, {"top_k", "100"}, {"nms_threshold", "0.5"}, {"normalized", "true"}});
+           {{"keep_top_k", "50"}, {"top_k", "100"}, {"nms_threshold", "0.5"}, {"normalized", "true"}}, "boxes");
   std::vector<HostTensor> inputs;
   inputs.push_back(random_tensor({2, 200 * 4}, 1));
   inputs.push_back(random_tensor({2, 200 * 9}, 2));
   inputs.push_back(boxes({1, 2, 200 * 4}, 1));
   check_threaded(m, found, 1, std::move(inputs));
+  for (const cpu::Isa isa : cpu::available_isas())
+    EXPECT_EQ(kernel_on_cpu(m.graph(), isa, "boxes"), suppression_kernel(isa));
 }
 
 TEST(ThreadedReferences, Proposals) {

@@ -64,6 +64,8 @@ TEST(BestFirst, FewOfMany) {
 
 using Box = SizedBox<float>;
 
+constexpr BoxOverlap kOverlap{OverlapRule::touching, 0, nullptr};
+
 float overlap(const Box& a, const Box& b) {
   const float width = std::max(std::min(a.x1, b.x1) - std::max(a.x0, b.x0), 0.0f);
   const float height = std::max(std::min(a.y1, b.y1) - std::max(a.y0, b.y0), 0.0f);
@@ -83,7 +85,7 @@ std::vector<Box> random_boxes(size_t count) {
 
 TEST(KeptBoxes, AnyAboveLooksAtEachKeptBoxOnce) {
   const std::vector<Box> boxes = random_boxes(60);
-  KeptBoxes<float> kept;
+  KeptBoxes<float> kept(kOverlap);
   for (size_t count = 0; count < boxes.size(); ++count) {
     EXPECT_EQ(kept.size(), static_cast<int64_t>(count));
     for (size_t first = 0; first <= count; ++first)
@@ -92,7 +94,7 @@ TEST(KeptBoxes, AnyAboveLooksAtEachKeptBoxOnce) {
         const bool want = std::any_of(boxes.begin() + static_cast<std::ptrdiff_t>(first),
                                       boxes.begin() + static_cast<std::ptrdiff_t>(count),
                                       [&](const Box& box) { return overlap(candidate, box) > threshold; });
-        ASSERT_EQ(kept.any_above(candidate, threshold, overlap, static_cast<int64_t>(first)), want)
+        ASSERT_EQ(kept.any_above(candidate, threshold, static_cast<int64_t>(first)), want)
             << count << " from " << first << " above " << threshold;
       }
     kept.add(boxes[count]);
@@ -101,7 +103,7 @@ TEST(KeptBoxes, AnyAboveLooksAtEachKeptBoxOnce) {
 
 TEST(KeptBoxes, MetAddsSquaresUntilOneIsAbove) {
   const std::vector<Box> boxes = random_boxes(60);
-  KeptBoxes<float> kept;
+  KeptBoxes<float> kept(kOverlap);
   for (size_t count = 0; count < boxes.size(); ++count) {
     const Box& candidate = boxes[count * 7 % boxes.size()];
     for (size_t first = 0; first <= count; ++first)
@@ -113,7 +115,7 @@ TEST(KeptBoxes, MetAddsSquaresUntilOneIsAbove) {
           squares += double(value) * value;
           above = above || value > threshold;
         }
-        const auto met = kept.met(candidate, threshold, overlap, static_cast<int64_t>(first));
+        const auto met = kept.met(candidate, threshold, static_cast<int64_t>(first));
         ASSERT_EQ(met.above, above) << count << " from " << first << " above " << threshold;
         if (!above) {
           ASSERT_NEAR(met.squares, squares, 1e-5);
@@ -138,7 +140,7 @@ TEST(KeptBoxes, SuppressionIsGreedy) {
           want.push_back(static_cast<int64_t>(i));
           if (eta < 1 && threshold > 0.5f) threshold *= eta;
         }
-        EXPECT_EQ(suppressed(boxes, most, {0.7f, eta}, overlap), want) << count << " boxes, eta " << eta;
+        EXPECT_EQ(suppressed(boxes, most, {0.7f, eta}, kOverlap), want) << count << " boxes, eta " << eta;
       }
   }
 }

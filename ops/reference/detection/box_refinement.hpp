@@ -1,5 +1,5 @@
 #pragma once
-// What: boxes moved and scaled by network outputs, and their overlap, as the Detectron ops do it.
+// What: boxes moved and scaled by network outputs, as the Detectron ops do it.
 #include <algorithm>
 #include <cmath>
 
@@ -27,16 +27,6 @@ inline ScoredBox refined(const ScoredBox& box, float dx, float dy, float log_w, 
 
 inline SizedBox<float> sized(const ScoredBox& box, float extra) {
   return {box.x0, box.y0, box.x1, box.y1, (box.x1 - box.x0 + extra) * (box.y1 - box.y0 + extra)};
-}
-
-/// Intersection over union.
-inline float overlap(const SizedBox<float>& a, const SizedBox<float>& b, float extra) {
-  const float width = std::max(0.0f, std::min(a.x1, b.x1) - std::max(a.x0, b.x0) + extra);
-  const float height = std::max(0.0f, std::min(a.y1, b.y1) - std::max(a.y0, b.y0) + extra);
-  const float common = width * height, both = a.area + b.area;
-  const float value = common / (both - common);
-  const bool touch = (a.x0 <= b.x1) & (a.y0 <= b.y1) & (b.x0 <= a.x1) & (b.y0 <= a.y1);
-  return touch & (both > common) ? value : 0.0f;
 }
 
 }  // namespace terroir::ops::reference

@@ -43,15 +43,7 @@ SizedBox<float> read_box(const float* box, float extra) {
   return {box[0], box[1], box[2], box[3], empty ? 0.0f : (box[2] - box[0] + extra) * (box[3] - box[1] + extra)};
 }
 
-/// Intersection over union; `extra` is 1 for boxes in pixels, which include their last row and column.
-float overlap(const SizedBox<float>& a, const SizedBox<float>& b, float extra) {
-  const float width = std::max(std::min(a.x1, b.x1) - std::max(a.x0, b.x0) + extra, 0.0f);
-  const float height = std::max(std::min(a.y1, b.y1) - std::max(a.y0, b.y0) + extra, 0.0f);
-  const float both = a.area + b.area - width * height;
-  const float value = width * height / both;
-  const bool apart = (b.x0 > a.x1) | (b.x1 < a.x0) | (b.y0 > a.y1) | (b.y1 < a.y0);
-  return apart | !(both > 0) ? 0.0f : value;
-}
+constexpr OverlapRule kRule = OverlapRule::touching_with_union;
 
 /// The candidates of a class, best first, each with the factor that its score sinks by.
 class Decays {
@@ -106,7 +98,7 @@ class Decays {
     const float sigma = sigma_;
     for (const Block& b : blocks_)
       for (size_t i = 0; i < kLanes; ++i) {
-        const float iou = overlap(box, {b.x0[i], b.y0[i], b.x1[i], b.y1[i], b.area[i]}, extra);
+        const float iou = overlap<kRule>(box, {b.x0[i], b.y0[i], b.x1[i], b.y1[i], b.area[i]}, extra);
         const float largest = b.largest[i];
         const float factor =
             kGaussian ? (largest * largest - iou * iou) * sigma : (1.0f - iou) / (1.0f - largest + 1e-10f);
@@ -135,16 +127,14 @@ void suppress_by_matrix(const ClassBoxes& part, const MatrixNmsParams& params, i
   }
 }
 
-void suppress_by_threshold(const ClassBoxes& part, const MulticlassNmsParams& params, int64_t item, int64_t label,
-                           std::vector<Found>& found) {
-  const float extra = params.normalized ? 0.0f : 1.0f;
+void suppress_by_threshold(const ClassBoxes& part, const MulticlassNmsParams& params, const BoxOverlap& overlapping,
+                           int64_t item, int64_t label, std::vector<Found>& found) {
   const std::vector<int64_t> order = candidates(part, params, true);
   std::vector<SizedBox<float>> boxes;
   boxes.reserve(order.size());
-  for (const int64_t i : order) boxes.push_back(read_box(part.boxes + i * 4, extra));
-  const Threshold threshold{static_cast<float>(params.iou_threshold), static_cast<float>(params.nms_eta)};
-  for (const int64_t position :
-       suppressed(boxes, INT64_MAX, threshold, [extra](const auto&a, const auto&b) { return overlap(a, b, extra); })) {
+  for (const int64_t i : order) boxes.push_back(read_box(part.boxes + i * 4, overlapping.extra));
+  const Threshold<float> threshold{static_cast<float>(params.iou_threshold), static_cast<float>(params.nms_eta)};
+  for (const int64_t position : suppressed(boxes, INT64_MAX, threshold, overlapping)) {
     const int64_t i = order[static_cast<size_t>(position)];
     found.push_back({part.scores[i], item, label, i, part.boxes + i * 4});
   }
@@ -237,7 +227,12 @@ void matrix_nms(const ir::EvalContext& ctx, const MatrixNmsParams& params) {
 
 void multiclass_nms(const ir::EvalContext& ctx, const MulticlassNmsParams& params) {
   constexpr const char* kOp = "MulticlassNms";
-  if (ctx.inputs.size() < 3) return run_shared(ctx, params, kOp, &suppress_by_threshold);
+  const BoxOverlap overlapping{kRule, params.normalized ? 0.0f : 1.0f};
+  const auto suppress = [&](const ClassBoxes& part, const MulticlassNmsParams&, int64_t item, int64_t label,
+                            std::vector<Found>& found) {
+    suppress_by_threshold(part, params, overlapping, item, label, found);
+  };
+  if (ctx.inputs.size() < 3) return run_shared(ctx, params, kOp, suppress);
   // Boxes [C, B, 4] of their own for each class, scores [C, B]; the items' boxes follow each other.
   const ir::Dims& box_dims = ctx.inputs[0].dims;
   const ir::Dims& dims = ctx.inputs[1].dims;
@@ -257,9 +252,9 @@ void multiclass_nms(const ir::EvalContext& ctx, const MulticlassNmsParams& param
   for (size_t item = 0; item < given.size(); ++item) {
     const int64_t start = starts[item];
     std::vector<Found> found = find_all(dims[0], params.background_class, [&](int64_t label, std::vector<Found>& part) {
-      suppress_by_threshold({boxes.data() + (label * dims[1] + start) * 4, scores.data() + label * dims[1] + start,
-                             starts[item + 1] - start},
-                            params, static_cast<int64_t>(item), label, part);
+      suppress({boxes.data() + (label * dims[1] + start) * 4, scores.data() + label * dims[1] + start,
+                starts[item + 1] - start},
+               params, static_cast<int64_t>(item), label, part);
     });
     finish_item(found, params);
     per_item.push_back(static_cast<int64_t>(found.size()));

@@ -25,16 +25,6 @@ SizedBox<F> sized(const Box<F>& box) {
   return {box.x0, box.y0, box.x1, box.y1, empty ? F{0} : (box.x1 - box.x0) * (box.y1 - box.y0)};
 }
 
-/// Intersection over union.
-template <class F>
-F overlap(const SizedBox<F>& a, const SizedBox<F>& b) {
-  const F width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
-  const F height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0);
-  const F common = width * height;
-  const F value = common / (a.area + b.area - common);
-  return (width > 0) & (height > 0) ? value : F{0};
-}
-
 template <class F>
 Box<F> clipped(const Box<F>& box) {
   const auto unit = [](F x) { return std::max<F>(0, std::min<F>(1, x)); };
@@ -202,6 +192,8 @@ class Detector {
 
   /// One class, with the boxes it has chosen.
   struct ClassChoice {
+    explicit ClassChoice(const BoxOverlap& overlap) : kept(overlap) {}
+
     KeptBoxes<F> kept;
     std::vector<int64_t> priors;
   };
@@ -209,9 +201,7 @@ class Detector {
   /// Adds the candidate to its class unless a box chosen before overlaps it.
   void choose(ClassChoice& choice, const Candidate& candidate) const {
     const SizedBox<F> box = sized(boxes_of(candidate.label)[index(candidate.prior)]);
-    if (choice.kept.any_above(box, static_cast<F>(params_.nms_threshold),
-                              [](const auto& a, const auto& b) { return overlap(a, b); }))
-      return;
+    if (choice.kept.any_above(box, static_cast<F>(params_.nms_threshold))) return;
     choice.kept.add(box);
     choice.priors.push_back(candidate.prior);
   }
@@ -222,10 +212,13 @@ class Detector {
     parallel_for(sizes_.classes, [&](int64_t c) {
       if (c == params_.background_label_id) return;
       const std::span<const F> scores(scores_.data() + c * sizes_.priors, index(sizes_.priors));
-      ClassChoice choice;
-      for (const int64_t p : best_above(scores, static_cast<F>(params_.confidence_threshold), false, most_candidates()))
-        choose(choice, {score(c, p), c, p});
-      chosen[index(c)] = std::move(choice.priors);
+      const std::vector<int64_t> order =
+          best_above(scores, static_cast<F>(params_.confidence_threshold), false, most_candidates());
+      std::vector<SizedBox<F>> boxes;
+      boxes.reserve(order.size());
+      for (const int64_t p : order) boxes.push_back(sized(boxes_of(c)[index(p)]));
+      for (const int64_t position : suppressed(boxes, INT64_MAX, {static_cast<F>(params_.nms_threshold)}, overlap_))
+        chosen[index(c)].push_back(order[index(position)]);
     });
     return chosen;
   }
@@ -245,7 +238,7 @@ class Detector {
       if (label > 0) scores[index(p)] = best;
       labels[index(p)] = label;
     }
-    std::vector<ClassChoice> choices(index(sizes_.classes));
+    std::vector<ClassChoice> choices(index(sizes_.classes), ClassChoice(overlap_));
     for (const int64_t p : best_above<F>(scores, static_cast<F>(params_.confidence_threshold), true, most_candidates()))
       choose(choices[index(labels[index(p)])], {scores[index(p)], labels[index(p)], p});
     Chosen chosen;
@@ -284,6 +277,7 @@ class Detector {
   }
 
   const DetectionOutputParams& params_;
+  const BoxOverlap overlap_{OverlapRule::with_common};
   const Sizes sizes_;
   const T* locations_;
   const T* confidences_;

@@ -140,6 +140,7 @@ void detectron_detection_output(const ir::EvalContext& ctx, const DetectronOutpu
     int64_t label, roi;
   };
   const auto limit = static_cast<float>(params.max_delta_log_wh);
+  const BoxOverlap overlap{OverlapRule::touching_with_union, 1.0f};
   std::vector<std::vector<Detection>> by_label(static_cast<size_t>(classes));
   parallel_for(classes - 1, [&](int64_t task) {
     const int64_t label = task + 1;
@@ -164,8 +165,7 @@ void detectron_detection_output(const ir::EvalContext& ctx, const DetectronOutpu
     std::vector<SizedBox<float>> boxes;
     for (const int64_t i : order) boxes.push_back(sized(candidates[static_cast<size_t>(i)].box, 1.0f));
     const int64_t most_kept = params.post_nms_count >= 0 ? params.post_nms_count : INT64_MAX;
-    for (const int64_t i : suppressed(boxes, most_kept, {static_cast<float>(params.nms_threshold)},
-                                      [](const auto&a, const auto&b) { return overlap(a, b, 1.0f); }))
+    for (const int64_t i : suppressed(boxes, most_kept, {static_cast<float>(params.nms_threshold)}, overlap))
       by_label[static_cast<size_t>(label)].push_back(candidates[static_cast<size_t>(order[static_cast<size_t>(i)])]);
   });
   std::vector<Detection> found;

@@ -61,10 +61,9 @@ std::vector<ScoredBox> choose(const std::vector<Proposed>& proposed, const Gener
     candidates.push_back(next.box);
     boxes.push_back(sized(next.box, extra));
   }
-  const Threshold threshold{static_cast<float>(params.nms_threshold), static_cast<float>(params.nms_eta)};
+  const Threshold<float> threshold{static_cast<float>(params.nms_threshold), static_cast<float>(params.nms_eta)};
   std::vector<ScoredBox> kept;
-  for (const int64_t i : suppressed(boxes, params.post_nms_count, threshold,
-                                    [extra](const auto&a, const auto&b) { return overlap(a, b, extra); }))
+  for (const int64_t i : suppressed(boxes, params.post_nms_count, threshold, {OverlapRule::touching_with_union, extra}))
     kept.push_back(candidates[static_cast<size_t>(i)]);
   return kept;
 }

@@ -1,123 +1,101 @@
 #pragma once
 // What: the boxes that a suppression has kept so far, and whether one of them covers the next candidate.
-// How: coordinates lie side by side and are compared in whole blocks without a branch, so that compilers use vectors.
-//   An overlap formula is thus written without early returns: (candidate, kept) -> intersection over union.
-// Cost: one formula per kept box, in blocks.
+// Cost: one formula per kept box, in blocks: see box_overlap.hpp.
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
+#include "ops/reference/detection/box_overlap.hpp"
 #include "ops/reference/parallel.hpp"
 
 namespace terroir::ops::reference {
 
-/// A box with its area, which every op defines in its own way.
-template <class F>
-struct SizedBox {
-  F x0 = 0, y0 = 0, x1 = 0, y1 = 0, area = 0;
-};
-
 template <class F>
 class KeptBoxes {
  public:
+  explicit KeptBoxes(const BoxOverlap& overlap) : overlap_(overlap) {}
+
   void add(const SizedBox<F>& box) {
-    if (count_ % kBlock == 0) blocks_.emplace_back();
-    Block& block = blocks_.back();
-    const size_t i = count_++ % kBlock;
+    const auto i = static_cast<size_t>(count_++ % kBoxesInBlock);
+    if (i == 0) blocks_.emplace_back();
+    BoxBlock<F>& block = blocks_.back();
     block.x0[i] = box.x0;
     block.y0[i] = box.y0;
     block.x1[i] = box.x1;
     block.y1[i] = box.y1;
     block.area[i] = box.area;
   }
-  int64_t size() const { return static_cast<int64_t>(count_); }
+  int64_t size() const { return count_; }
 
-  /// Whether overlap(candidate, b) > threshold for any kept box b from number `first` on.
-  template <class Overlap>
-  bool any_above(const SizedBox<F>& candidate, F threshold, const Overlap& overlap, int64_t first = 0) const {
-    for (size_t begin = static_cast<size_t>(first) / kBlock * kBlock; begin < count_; begin += kBlock) {
-      const Block& b = blocks_[begin / kBlock];
-      const auto used = static_cast<int32_t>(std::min(count_ - begin, kBlock));
-      const auto skipped = static_cast<int32_t>(std::max<int64_t>(first - static_cast<int64_t>(begin), 0));
-      int32_t above = 0;
-      for (int32_t i = 0; i < static_cast<int32_t>(kBlock); ++i) {
-        const F value = overlap(candidate, SizedBox<F>{b.x0[i], b.y0[i], b.x1[i], b.y1[i], b.area[i]});
-        above |= static_cast<int32_t>(value > threshold) & static_cast<int32_t>(i < used) &
-                 static_cast<int32_t>(i >= skipped);
-      }
-      if (above != 0) return true;
-    }
-    return false;
+  /// Writes the positions of the candidates that overlap no kept box from number `first` on by more than the threshold
+  /// to `left`, which has room for n; returns how many.
+  int64_t uncovered(const SizedBox<F>* candidates, int64_t n, F threshold, int32_t* left, int64_t first = 0) const {
+    const BoxQuery<F> query = query_of(threshold, first);
+    if constexpr (std::is_same_v<F, float>)
+      if (overlap_.kernels) return overlap_.kernels->uncovered(query, candidates, n, left);
+    return reference::uncovered(query, candidates, n, left);
   }
 
-  struct Met {
-    bool above;  // then the rest may be missing
-    F squares;
-  };
+  /// Whether the candidate overlaps any of them so.
+  bool any_above(const SizedBox<F>& candidate, F threshold, int64_t first = 0) const {
+    int32_t left;
+    return uncovered(&candidate, 1, threshold, &left, first) == 0;
+  }
+
   /// The same, and the sum of the squares of these overlaps.
-  template <class Overlap>
-  Met met(const SizedBox<F>& candidate, F threshold, const Overlap& overlap, int64_t first) const {
-    F sums[kBlock] = {};
-    for (size_t begin = static_cast<size_t>(first) / kBlock * kBlock; begin < count_; begin += kBlock) {
-      const Block& b = blocks_[begin / kBlock];
-      const auto used = static_cast<int32_t>(std::min(count_ - begin, kBlock));
-      const auto skipped = static_cast<int32_t>(std::max<int64_t>(first - static_cast<int64_t>(begin), 0));
-      int32_t above = 0;
-      for (int32_t i = 0; i < static_cast<int32_t>(kBlock); ++i) {
-        const F value = overlap(candidate, SizedBox<F>{b.x0[i], b.y0[i], b.x1[i], b.y1[i], b.area[i]});
-        const int32_t counts = static_cast<int32_t>(i < used) & static_cast<int32_t>(i >= skipped);
-        above |= static_cast<int32_t>(value > threshold) & counts;
-        sums[i] += counts != 0 ? value * value : 0;
-      }
-      if (above != 0) return {true, 0};
-    }
-    F sum = 0;
-    for (const F part : sums) sum += part;
-    return {false, sum};
+  BoxesMet<F> met(const SizedBox<F>& candidate, F threshold, int64_t first) const {
+    const BoxQuery<F> query = query_of(threshold, first);
+    return overlap_.kernels ? overlap_.kernels->met(query, candidate) : reference::met(query, candidate);
   }
 
  private:
-  static constexpr size_t kBlock = 16;
-  struct Block {
-    F x0[kBlock] = {}, y0[kBlock] = {}, x1[kBlock] = {}, y1[kBlock] = {}, area[kBlock] = {};
-  };
-  std::vector<Block> blocks_;
-  size_t count_ = 0;
+  BoxQuery<F> query_of(F threshold, int64_t first) const {
+    return {blocks_.data(), first, count_, overlap_.rule, F{overlap_.extra}, threshold};
+  }
+
+  BoxOverlap overlap_;
+  std::vector<BoxBlock<F>> blocks_;
+  int64_t count_ = 0;
 };
 
 /// How the threshold of a suppression sinks: times `eta` after each kept box, as long as it is above one half.
+template <class F>
 struct Threshold {
-  float value = 0;
-  float eta = 1;
+  F value = 0;
+  F eta = 1;
 };
 
 /// Goes through `candidates`, best first, and keeps those that overlap none of the kept ones by more than the
 /// threshold, until there are `most`. Returns their positions in `candidates`.
-template <class Overlap>
-std::vector<int64_t> suppressed(const std::vector<SizedBox<float>>& candidates, int64_t most, Threshold threshold,
-                                const Overlap& overlap) {
-  // A sinking threshold makes each step depend on the one before. Else some candidates at a time are compared with all
-  // boxes kept before them, which needs no order, and then among each other.
-  const int64_t together = threshold.eta < 1 ? 1 : 128;
+template <class F>
+std::vector<int64_t> suppressed(const std::vector<SizedBox<F>>& candidates, int64_t most, Threshold<F> threshold,
+                                const BoxOverlap& overlap) {
+  // Some candidates at a time, few at first, are compared with all boxes kept before them, which needs no order, and
+  // then among each other. A sinking threshold makes each step depend on the one before.
+  constexpr int64_t kPerTask = 16, kMostTogether = 128;
   const auto count = static_cast<int64_t>(candidates.size());
-  constexpr int64_t kPerTask = 16;
-  KeptBoxes<float> kept;
+  KeptBoxes<F> kept(overlap);
   std::vector<int64_t> positions;
-  std::vector<uint8_t> dropped(static_cast<size_t>(together));
-  for (int64_t begin = 0; begin < count && kept.size() < most; begin += together) {
-    const int64_t end = std::min(count, begin + together), before = kept.size();
-    parallel_ranges(end - begin, kPerTask, [&](int64_t from, int64_t to) {
-      for (int64_t i = from; i < to; ++i)
-        dropped[static_cast<size_t>(i)] =
-            kept.any_above(candidates[static_cast<size_t>(begin + i)], threshold.value, overlap);
+  int32_t left[kMostTogether];
+  int64_t left_of[kMostTogether / kPerTask];
+  for (int64_t begin = 0, together; begin < count && kept.size() < most; begin += together) {
+    const int64_t before = kept.size();
+    together = threshold.eta < 1 ? 1 : std::clamp(before / kPerTask, int64_t{1}, kMostTogether / kPerTask) * kPerTask;
+    const int64_t n = std::min(count - begin, together);
+    parallel_ranges(n, kPerTask, [&](int64_t from, int64_t to) {
+      left_of[from / kPerTask] =
+          kept.uncovered(candidates.data() + begin + from, to - from, threshold.value, left + from);
     });
-    for (int64_t i = begin; i < end && kept.size() < most; ++i) {
-      const SizedBox<float>& box = candidates[static_cast<size_t>(i)];
-      if (dropped[static_cast<size_t>(i - begin)] || kept.any_above(box, threshold.value, overlap, before)) continue;
-      if (threshold.eta < 1 && threshold.value > 0.5f) threshold.value *= threshold.eta;
-      kept.add(box);
-      positions.push_back(i);
-    }
+    for (int64_t from = 0; from < n; from += kPerTask)
+      for (int64_t i = 0; i < left_of[from / kPerTask] && kept.size() < most; ++i) {
+        const int64_t position = begin + from + left[from + i];
+        const SizedBox<F>& box = candidates[static_cast<size_t>(position)];
+        if (kept.any_above(box, threshold.value, before)) continue;
+        if (threshold.eta < 1 && threshold.value > F{0.5f}) threshold.value *= threshold.eta;
+        kept.add(box);
+        positions.push_back(position);
+      }
   }
   return positions;
 }

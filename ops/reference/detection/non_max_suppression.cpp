@@ -107,26 +107,34 @@ SizedBox<float> read_box(const float* box, bool center) {
   return {x0, y0, x1, y1, (y1 - y0) * (x1 - x0)};
 }
 
-float overlap(const SizedBox<float>& a, const SizedBox<float>& b) {
-  const float height = std::max(std::min(a.y1, b.y1) - std::max(a.y0, b.y0), 0.0f);
-  const float width = std::max(std::min(a.x1, b.x1) - std::max(a.x0, b.x0), 0.0f);
-  const float value = height * width / (a.area + b.area - height * width);
-  return (a.area <= 0) | (b.area <= 0) ? 0.0f : value;
-}
+struct Thresholds {
+  int64_t most = 0;
+  float iou = 0, score = 0, sigma = 0;
+};
 
 /// The boxes chosen of one class, best first, and how a candidate meets them.
 class ChosenBoxes {
  public:
-  explicit ChosenBoxes(const std::vector<SizedBox<float>>& boxes) : boxes_(boxes) {}
+  ChosenBoxes(const std::vector<SizedBox<float>>& boxes, const BoxOverlap& overlap) : boxes_(boxes), kept_(overlap) {}
 
   void add(int64_t box) { kept_.add(at(box)); }
   size_t size() const { return static_cast<size_t>(kept_.size()); }
-  KeptBoxes<float>::Met met(int64_t box, size_t first, float threshold) const {
-    return kept_.met(
-        at(box), threshold, [](const auto& a, const auto& b) { return overlap(a, b); }, static_cast<int64_t>(first));
+  BoxesMet<float> met(int64_t box, size_t first, float threshold) const {
+    return kept_.met(at(box), threshold, static_cast<int64_t>(first));
   }
-  bool any_above(int64_t box, float threshold) const {
-    return kept_.any_above(at(box), threshold, [](const auto& a, const auto& b) { return overlap(a, b); });
+  /// Leaves those of boxes [begin, end) that no chosen one covers, in their order; returns their end.
+  int64_t* uncovered(int64_t* begin, int64_t* end, float threshold) const {
+    constexpr int64_t kMost = 32;
+    SizedBox<float> candidates[kMost];
+    int32_t left[kMost];
+    int64_t* next = begin;
+    for (; begin < end; begin += kMost) {
+      const int64_t n = std::min<int64_t>(end - begin, kMost);
+      for (int64_t i = 0; i < n; ++i) candidates[i] = at(begin[i]);
+      const int64_t kept = kept_.uncovered(candidates, n, threshold, left);
+      for (int64_t i = 0; i < kept; ++i) *next++ = begin[left[i]];
+    }
+    return next;
   }
 
  private:
@@ -145,7 +153,7 @@ class ChosenRotatedBoxes {
   float overlap_with(int64_t box, size_t chosen) const {
     return overlap(boxes_[static_cast<size_t>(box)], boxes_[static_cast<size_t>(order_[chosen])]);
   }
-  KeptBoxes<float>::Met met(int64_t box, size_t first, float threshold) const {
+  BoxesMet<float> met(int64_t box, size_t first, float threshold) const {
     float squares = 0;
     for (size_t i = first; i < order_.size(); ++i) {
       const float value = overlap_with(box, i);
@@ -154,6 +162,8 @@ class ChosenRotatedBoxes {
     }
     return {false, squares};
   }
+  /// All of them: one by one is soon enough.
+  int64_t* uncovered(int64_t*, int64_t* end, float) const { return end; }
   bool any_above(int64_t box, float threshold) const {
     for (size_t i = order_.size(); i-- > 0;)
       if (overlap_with(box, i) > threshold) return true;
@@ -181,11 +191,6 @@ struct Candidate {
   }
 };
 
-struct Thresholds {
-  int64_t most = 0;
-  float iou = 0, score = 0, sigma = 0;
-};
-
 float optional_real(const ir::EvalContext& ctx, size_t input) {
   if (ctx.inputs.size() <= input) return 0;
   const std::vector<float> values = to_floats(ctx.inputs[input]);
@@ -196,10 +201,21 @@ float optional_real(const ir::EvalContext& ctx, size_t input) {
 
 /// The boxes one class keeps, in the order they are chosen, where scores stay what they are. `scores` are those of the
 /// class.
-template <class Chosen>
-void choose(const float* scores, int64_t count, const Thresholds& thresholds, Chosen chosen,
-            std::vector<Candidate>& found) {
+void choose(const float* scores, int64_t count, const Thresholds& thresholds, const std::vector<SizedBox<float>>& boxes,
+            const BoxOverlap& overlap, std::vector<Candidate>& found) {
   // All that pass are sorted: that costs no more than to part a few from the rest.
+  const std::vector<int64_t> order = best_above({scores, static_cast<size_t>(count)}, thresholds.score, false);
+  std::vector<SizedBox<float>> candidates;
+  candidates.reserve(order.size());
+  for (const int64_t box : order) candidates.push_back(boxes[static_cast<size_t>(box)]);
+  for (const int64_t position : suppressed(candidates, thresholds.most, {thresholds.iou}, overlap)) {
+    const int64_t box = order[static_cast<size_t>(position)];
+    found.push_back({scores[box], box});
+  }
+}
+
+void choose(const float* scores, int64_t count, const Thresholds& thresholds, ChosenRotatedBoxes chosen,
+            std::vector<Candidate>& found) {
   for (const int64_t box : best_above({scores, static_cast<size_t>(count)}, thresholds.score, /*with_equal=*/false)) {
     if (static_cast<int64_t>(chosen.size()) >= thresholds.most) return;
     if (chosen.any_above(box, thresholds.iou)) continue;
@@ -213,14 +229,23 @@ template <class Chosen>
 void choose_softly(const float* scores, int64_t count, const Thresholds& thresholds, bool soft_keeps_overlaps,
                    Chosen chosen, std::vector<Candidate>& found) {
   // Not equal ones: a suppressed box has the score 0, which a threshold of 0 must not let pass.
-  const std::vector<int64_t> order = best_above({scores, static_cast<size_t>(count)}, thresholds.score, false);
+  std::vector<int64_t> order = best_above({scores, static_cast<size_t>(count)}, thresholds.score, false);
   std::priority_queue<Candidate> sunk;
   const float most_overlap = soft_keeps_overlaps ? std::numeric_limits<float>::infinity() : thresholds.iou;
-  size_t turn = 0;
-  while (static_cast<int64_t>(chosen.size()) < thresholds.most && (turn < order.size() || !sunk.empty())) {
+  // Most are covered by what has been chosen long before their turn: some at a time are looked through for others.
+  constexpr std::ptrdiff_t kTogether = 32;
+  int64_t *turn = order.data(), *ready = turn, *coming = turn;
+  int64_t* const end = turn + order.size();
+  while (static_cast<int64_t>(chosen.size()) < thresholds.most) {
+    while (turn == ready && coming < end) {
+      turn = coming;
+      coming += std::min(kTogether, end - coming);
+      ready = chosen.uncovered(turn, coming, most_overlap);
+    }
+    if (turn == ready && sunk.empty()) break;
     Candidate next;
-    if (turn < order.size()) next = {scores[order[turn]], order[turn]};
-    if (turn == order.size() || (!sunk.empty() && next < sunk.top())) {
+    if (turn < ready) next = {scores[*turn], *turn};
+    if (turn == ready || (!sunk.empty() && next < sunk.top())) {
       next = sunk.top();
       sunk.pop();
     } else {
@@ -260,6 +285,7 @@ void non_max_suppression(const ir::EvalContext& ctx, const NonMaxSuppressionPara
   const int64_t batches = score_dims[0], labels = score_dims[1], count = score_dims[2];
   std::vector<SizedBox<float>> boxes(params.rotated ? 0 : static_cast<size_t>(count));
   std::vector<RotatedBox> rotated(params.rotated ? static_cast<size_t>(count) : 0);
+  const BoxOverlap overlapping{OverlapRule::with_areas};
   std::vector<Found> found;
   for (int64_t batch = 0; batch < batches; ++batch) {
     const float* item_boxes = raw_boxes.data() + batch * count * box_dims[2];
@@ -269,16 +295,15 @@ void non_max_suppression(const ir::EvalContext& ctx, const NonMaxSuppressionPara
     parallel_for(labels, [&](int64_t label) {
       const float* row = scores.data() + (batch * labels + label) * count;
       auto& mine = by_label[static_cast<size_t>(label)];
-      const auto choose_of = [&](auto chosen) {
-        if (thresholds.sigma > 0)
-          choose_softly(row, count, thresholds, params.soft_keeps_overlaps, std::move(chosen), mine);
-        else
-          choose(row, count, thresholds, std::move(chosen), mine);
-      };
-      if (params.rotated)
-        choose_of(ChosenRotatedBoxes(rotated));
+      const bool soft = thresholds.sigma > 0, keeps = params.soft_keeps_overlaps;
+      if (soft && params.rotated)
+        choose_softly(row, count, thresholds, keeps, ChosenRotatedBoxes(rotated), mine);
+      else if (soft)
+        choose_softly(row, count, thresholds, keeps, ChosenBoxes(boxes, overlapping), mine);
+      else if (params.rotated)
+        choose(row, count, thresholds, ChosenRotatedBoxes(rotated), mine);
       else
-        choose_of(ChosenBoxes(boxes));
+        choose(row, count, thresholds, boxes, overlapping, mine);
     });
     for (int64_t label = 0; label < labels; ++label)
       for (const Candidate& box : by_label[static_cast<size_t>(label)])

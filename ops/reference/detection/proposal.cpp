@@ -91,15 +91,6 @@ SizedBox<float> sized(const Box& box, float extra) {
   return {box.x0, box.y0, box.x1, box.y1, (box.x1 - box.x0 + extra) * (box.y1 - box.y0 + extra)};
 }
 
-float overlap(const SizedBox<float>& a, const SizedBox<float>& b, float extra) {
-  const float width = std::max(0.0f, std::min(a.x1, b.x1) - std::max(a.x0, b.x0) + extra);
-  const float height = std::max(0.0f, std::min(a.y1, b.y1) - std::max(a.y0, b.y0) + extra);
-  const float common = width * height;
-  const float value = common / (a.area + b.area - common);
-  const bool touch = (a.x0 <= b.x1) & (a.y0 <= b.y1) & (b.x0 <= a.x1) & (b.y0 <= a.y1);
-  return touch ? value : 0.0f;
-}
-
 /// Keeps at most post_nms_topn of the best pre_nms_topn boxes.
 std::vector<Box> choose(const std::vector<Box>& boxes, const ProposalParams& params, const Convention& convention) {
   std::vector<float> scores;
@@ -111,7 +102,7 @@ std::vector<Box> choose(const std::vector<Box>& boxes, const ProposalParams& par
   for (const int64_t i : order) candidates.push_back(sized(boxes[static_cast<size_t>(i)], convention.extra));
   std::vector<Box> kept;
   for (const int64_t position : suppressed(candidates, params.post_nms_topn, {static_cast<float>(params.nms_thresh)},
-                                           [&](const auto&a, const auto&b) { return overlap(a, b, convention.extra); }))
+                                           {OverlapRule::touching, convention.extra}))
     kept.push_back(boxes[static_cast<size_t>(order[static_cast<size_t>(position)])]);
   return kept;
 }
