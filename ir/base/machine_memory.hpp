@@ -1,15 +1,20 @@
 #pragma once
-// What: how much memory this machine has, so that sizes which a file asks for are refused before the machine is full.
+// What: how much memory this process may use, so that sizes which a file asks for are refused before it is full.
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 
 namespace terroir::ir {
 
-/// Bytes of the machine, also where a container may use less of them; the largest number where it does not tell.
+/// Bytes of the machine, or fewer where a control group of the process, or one above it, may use no more: memory.max of
+/// version 2, memory.limit_in_bytes of version 1. The largest number where nothing tells. Looked at once.
 uint64_t machine_memory() noexcept;
 
+/// The least of these limits below `root`, which is "/" but in tests; the largest number where there is none.
+uint64_t memory_of_groups(const std::filesystem::path& root);
+
 /// Throws Exception (out_of_memory) when `count` entries of `bytes` each, of a table that goes with a tensor, would
-/// take more than half the machine's memory. `what` names the table.
+/// take more than half of that memory. `what` names the table.
 void require_table_fits(const char* what, int64_t count, size_t bytes);
 
 }  // namespace terroir::ir

@@ -12,7 +12,7 @@ void require_fits(const OutputPort& port, size_t index, uint64_t bytes) {
   if (byte_size(port.type, element_count(dims)) > bytes)
     throw_error(ErrorCode::out_of_memory, "output ", index, ", ", port.type, dims, ", takes more than the ",
                 bytes >> 20,
-                " MiB of memory that this machine has: use smaller inputs (Model::reshape), or correct the values "
+                " MiB of memory that this process may use: use smaller inputs (Model::reshape), or correct the values "
                 "that its size comes from");
 }
 
