@@ -262,7 +262,11 @@ std::vector<BoundedOutput> bounds_of_outputs(const ir::Node& node, const std::ve
 std::vector<BoundedOutput> bounds_of_outputs(const ir::Node& node, const std::vector<ir::Constant>& inputs) {
   // Sizes follow from small values as a rule, and large ones take long to look at. Where bounds are all that follows
   // from the small ones, only the rest tells whether the op finds its sizes as it runs or relies on inference for them.
+  // Layers of extensions fetch the values that they want to see, and are asked once.
   constexpr size_t kSmall = 4096;
+  const bool some_large = std::any_of(inputs.begin(), inputs.end(),
+                                      [](const ir::Constant& input) { return !is_known(input.view, kSmall); });
+  if (node.schema->from_extension || !some_large) return bounds_of_outputs(node, inputs, SIZE_MAX);
   std::vector<BoundedOutput> outputs = bounds_of_outputs(node, inputs, kSmall);
   const bool exact = !outputs.empty() && std::all_of(outputs.begin(), outputs.end(),
                                                      [](const BoundedOutput& output) { return output.is_exact; });

@@ -1,5 +1,6 @@
 // Layers with every kind of attribute, several outputs, an output whose size depends on data, and a state made once.
 #include <algorithm>
+#include <atomic>
 #include <stdexcept>
 #include <terroir/extension.hpp>
 
@@ -86,6 +87,25 @@ struct Above : ext::Layer {
   }
 };
 
+// The positive elements, and how often infer() has been called.
+struct CountsItself : ext::Layer {
+  static constexpr const char* type = "CountsItself";
+  static constexpr int32_t outputs = 2;
+  static inline std::atomic<int64_t> inferences{0};
+  void infer(ext::Inference& in) const {
+    ++inferences;
+    const ext::Shape shape = in.shape(0);
+    in.set_output(0, in.type(0), std::vector<ext::Dimension>{{0, shape ? (*shape)[0].max : -1}});
+    in.set_output(1, TERROIR_I64, std::vector<ext::Dimension>{});
+  }
+  void compute(const ext::Run& run) const {
+    const auto* src = run.input(0).data<const float>();
+    auto* dst = run.output(0).data<float>();
+    run.set_extents(0, {std::copy_if(src, src + run.input(0).count(), dst, [](float x) { return x > 0; }) - dst});
+    *run.output(1).data<int64_t>() = inferences;
+  }
+};
+
 // What prepare() saw of a constant, through scratch memory.
 struct Prepared : ext::Layer {
   static constexpr const char* type = "Prepared";
@@ -125,4 +145,4 @@ struct Fails : ext::Layer {
 
 }  // namespace
 
-TERROIR_EXTENSION("good", Scale, Attributes, Above, Prepared, Fails)
+TERROIR_EXTENSION("good", Scale, Attributes, Above, CountsItself, Prepared, Fails)

@@ -75,6 +75,24 @@ TEST_P(Extension, ExtentsMayDependOnData) {
   EXPECT_EQ(request.get_output_tensor(1).data<int64_t>()[0], 3);
 }
 
+// Of 8 kB: values that size inference does not look at unless it has to.
+TEST_P(Extension, ExtentsThatDependOnDataAreInferredOncePerInference) {
+  ModelBuilder b(core_);
+  const auto positive = b.op("CountsItself", "extension", {b.parameter(element::f32, {2000})});
+  b.result(positive);
+  b.result(positive.get_node()->output(1));
+  InferRequest request = core_.compile_model(b.build(), GetParam()).create_infer_request();
+  request.set_input_tensor(counting({2000}));
+  int64_t before = 0;
+  for (int turn = 0; turn < 4; ++turn) {
+    request.infer();
+    EXPECT_EQ(request.get_output_tensor(0).get_shape(), Shape({1996}));
+    const int64_t inferences = request.get_output_tensor(1).data<int64_t>()[0];
+    if (turn > 0) EXPECT_EQ(inferences - before, 1);
+    before = inferences;
+  }
+}
+
 TEST_P(Extension, ShapesMayBeDynamic) {
   ModelBuilder b(core_);
   b.result(b.op("Scale", "extension", {b.parameter(element::f32, {-1, 3})}, {{"factor", 3.0}}));
