@@ -54,7 +54,14 @@ void from_indices(const std::vector<int64_t>& values, const ir::MutableTensorVie
     constexpr int64_t kTaskElements = 16384;
     T* dst = tensor.as<T>();
     parallel_ranges(static_cast<int64_t>(values.size()), kTaskElements, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) dst[i] = static_cast<T>(values[static_cast<size_t>(i)]);
+      bool fit = true;
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t value = values[static_cast<size_t>(i)];
+        dst[i] = static_cast<T>(value);
+        fit = fit && dst[i] == value;
+      }
+      if (!fit)
+        throw_error(ErrorCode::unsupported, "an index needs more bits than ", tensor.type, " has; i64 has them");
     });
   });
 }

@@ -91,6 +91,11 @@ Dimension times(const Dimension& a, const Dimension& b) {
   return *result;
 }
 
+void require_positions_fit(const ir::InferContext& ctx, element::Type type, const Dimension& count) {
+  ctx.require(type != element::i32 || count.get_min_length() <= INT32_MAX, "i32 cannot number ", count,
+              " positions; i64 can");
+}
+
 Dimension product(const std::vector<Dimension>& dims) {
   // Zero first: the product is 0 then, whatever the other extents are.
   for (const Dimension& dim : dims)

@@ -23,6 +23,9 @@ void require_rank(const ir::InferContext& ctx, int input, const char* name, int6
 /// The one type of inputs a and b; Exception when they contradict.
 element::Type merged_type(const ir::InferContext& ctx, int a, int b, const char* name_a, const char* name_b);
 
+/// Exception when `count` positions, as far as that is known, are more than an output of this type can number.
+void require_positions_fit(const ir::InferContext& ctx, element::Type type, const Dimension& count);
+
 /// The value of an input of one element; empty when it is not known. Exception when it has another number of elements.
 std::optional<int64_t> known_integer(ir::InferContext& ctx, int input, const char* name);
 /// As known_integer, at run time.

@@ -3,6 +3,9 @@
 
 #include <cmath>
 
+#include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/passes/layouts.hpp"
+#include "plugins/cpu/weights_cache.hpp"
 #include "plugins/interpreter/interpreter.hpp"
 #include "tests/passes/graph_maker.hpp"
 #include "tests/support/compare.hpp"
@@ -109,6 +112,43 @@ TEST(CpuInterpolate, NanAndInfinityReachWhatTheyWeigh) {
       SCOPED_TRACE(std::string(mode) + " " + coordinates);
       expect_same_specials(m, values);
     }
+}
+
+/// The reason of each implementation but the reference for refusing the node; empty where one takes it.
+std::vector<std::string> refusals(const GraphMaker& m, const ir::Node& node) {
+  cpu::WeightsCache weights;
+  const cpu::NodeContext context = cpu::make_context(m.graph(), node, cpu::best_isa(), weights);
+  std::vector<std::string> reasons;
+  for (const cpu::Impl* impl : cpu::impls_for(*node.schema)) {
+    if (std::string_view(impl->name) == "ref" || std::string_view(impl->name) == "threaded") continue;
+    const cpu::Proposal proposal = impl->propose(context);
+    const auto* reject = std::get_if<cpu::Reject>(&proposal);
+    reasons.push_back(reject ? reject->reason : "");
+  }
+  return reasons;
+}
+
+// Tables of taps have 32 bits. The tensors need not exist to see that nobody makes tables for them.
+TEST(CpuInterpolate, AxesBeyondTablesOf31BitsAreLeftToTheReference) {
+  constexpr int64_t kLong = int64_t{1} << 31;
+  for (const element::Type type : {element::f32, element::u8})
+    for (const char* mode : {"nearest", "linear", "linear_onnx", "cubic"})
+      for (const auto& [from, to] : {std::pair<int64_t, int64_t>{kLong, 7}, {7, kLong}}) {
+        GraphMaker m;
+        const ir::Value x = m.input({1, 1, 2, from}, type);
+        const ir::Value y = m.op("Interpolate", {x, m.integers({2, to}), m.integers({2, 3})},
+                                 {{"mode", mode}, {"shape_calculation_mode", "sizes"}});
+        const std::vector<std::string> reasons = refusals(m, m.graph().node(y.node));
+        ASSERT_EQ(reasons.size(), 3u);
+        for (const std::string& reason : reasons)
+          EXPECT_NE(reason, "") << mode << " of " << type << ", " << from << " to " << to;
+      }
+  // Three values side by side make rows of more elements than positions.
+  GraphMaker m;
+  const ir::Value x = m.input({1, 2, kLong / 3 + 1, 3}, element::u8);
+  const ir::Value y = m.op("Interpolate", {x, m.integers({2, 7}), m.integers({1, 2})},
+                           {{"mode", "linear"}, {"shape_calculation_mode", "sizes"}});
+  for (const std::string& reason : refusals(m, m.graph().node(y.node))) EXPECT_NE(reason, "");
 }
 
 }  // namespace

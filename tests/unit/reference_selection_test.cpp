@@ -10,6 +10,7 @@
 
 #include "ops/reference/detection/best_first.hpp"
 #include "ops/reference/detection/kept_boxes.hpp"
+#include "ops/reference/floats.hpp"
 #include "ops/reference/generation/random.hpp"
 #include "ops/reference/movement/non_zero.hpp"
 #include "ops/reference/movement/unique.hpp"
@@ -60,6 +61,20 @@ TEST(BestFirst, FewOfMany) {
     for (const int64_t most : {1, 2, 39, 41, 300})
       EXPECT_EQ(best_first(scores, most), std::vector<int64_t>(order.begin(), order.begin() + most)) << most;
   }
+}
+
+TEST(BestFirst, MoreScoresThanPositionsOf32BitsAreRefused) {
+  const float score = 1;  // no other one is looked at
+  EXPECT_THROW(best_first(std::span(&score, size_t{1} << 32)), Exception);
+}
+
+TEST(FromIndices, RefuseWhatTheTypeCannotHold) {
+  int32_t written[2] = {};
+  const ir::MutableTensorView tensor{element::i32, {2}, written};
+  from_indices({INT32_MIN, INT32_MAX}, tensor);
+  EXPECT_EQ(written[0], INT32_MIN);
+  EXPECT_EQ(written[1], INT32_MAX);
+  EXPECT_THROW(from_indices({0, int64_t{INT32_MAX} + 1}, tensor), Exception);
 }
 
 using Box = SizedBox<float>;

@@ -12,6 +12,7 @@ void infer_bucketize(ir::InferContext& ctx) {
   ctx.require(type == element::i32 || type == element::i64, "output_type must be i32 or i64, got ",
               type.get_type_name());
   require_rank(ctx, 1, "buckets", 1, 1);
+  if (ctx.shape(1).rank().is_static()) require_positions_fit(ctx, type, ctx.shape(1)[0]);
   ctx.set_output(0, type, ctx.shape(0));
 }
 

@@ -16,6 +16,7 @@ void infer(ir::InferContext& ctx) {
     ctx.set_output(0, type, PartialShape::dynamic(2));
     return;
   }
+  for (const Dimension& extent : data) require_positions_fit(ctx, type, extent);
   const Dimension all = product({data.begin(), data.end()});
   const auto rank = static_cast<int64_t>(std::max<size_t>(1, data.size()));
   const auto known = ctx.value(0);

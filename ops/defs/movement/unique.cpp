@@ -35,6 +35,8 @@ void infer(ir::InferContext& ctx) {
     total = product({data.begin(), data.end()});
     values = PartialShape{some_of(total)};
   }
+  require_positions_fit(ctx, attrs.index_element_type, total);
+  require_positions_fit(ctx, attrs.count_element_type, total);
   ctx.set_output(0, ctx.type(0), std::move(values));
   ctx.set_output(1, attrs.index_element_type, PartialShape{some_of(total)});
   ctx.set_output(2, attrs.index_element_type, PartialShape{total});

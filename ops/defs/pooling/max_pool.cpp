@@ -2,6 +2,7 @@
 
 #include "ops/defs/pooling/pool_inputs.hpp"
 #include "ops/reference/pooling/max_pool.hpp"
+#include "ops/shape/inputs.hpp"
 
 namespace terroir::ops {
 namespace {
@@ -28,6 +29,9 @@ void infer_max_pool_8(ir::InferContext& ctx) {
   const auto rank = static_cast<int64_t>(output.size());
   ctx.require(attrs.axis >= -rank && attrs.axis < rank, "axis must be within [", -rank, ", ", rank - 1, "], got ",
               attrs.axis);
+  if (const PartialShape& data = ctx.shape(0); data.rank().is_static())
+    require_positions_fit(ctx, index,
+                          product({data.begin() + (attrs.axis < 0 ? attrs.axis + rank : attrs.axis), data.end()}));
   ctx.set_output(0, ctx.type(0), output);
   ctx.set_output(1, index, output);
 }

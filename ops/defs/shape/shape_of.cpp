@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ir/schema/infer_context.hpp"
+#include "ops/shape/inputs.hpp"
 
 namespace terroir::ops {
 namespace {
@@ -57,6 +58,8 @@ ir::OpSchema shape_of_3() {
     const element::Type type = ctx.attrs<ShapeOfAttrs>().output_type;
     ctx.require(type == element::i64 || type == element::i32, "output_type must be i64 or i32, got ",
                 type.get_type_name());
+    if (ctx.shape(0).rank().is_static())
+      for (const Dimension& extent : ctx.shape(0)) require_positions_fit(ctx, type, extent);
     infer_as(ctx, type);
   });
   schema.make_attributes = &ir::make_attributes<ShapeOfAttrs>;

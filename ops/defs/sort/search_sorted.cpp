@@ -16,6 +16,7 @@ void infer_search_sorted(ir::InferContext& ctx) {
   merged_type(ctx, 0, 1);
   require_rank(ctx, 0, "sorted", 1, INT64_MAX);
   const PartialShape& sorted = ctx.shape(0);
+  if (sorted.rank().is_static()) require_positions_fit(ctx, type, sorted[-1]);
   PartialShape shape = ctx.shape(1);
   if (sorted.rank().is_static() && sorted.size() > 1) {
     PartialShape wanted = sorted;

@@ -43,6 +43,7 @@ void infer_topk(ir::InferContext& ctx) {
   PartialShape shape = ctx.shape(0);
   if (shape.rank().is_static()) {
     const int64_t axis = normalize_axis(attrs.axis, static_cast<int64_t>(shape.size()));
+    require_positions_fit(ctx, index_type, shape[axis]);
     shape[axis] = selected(ctx, shape[axis]);
   }
   ctx.set_output(0, ctx.type(0), shape);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 
+#include "ir/base/error.hpp"
 #include "ops/reference/parallel.hpp"
 #include "ops/reference/sort/radix.hpp"
 
@@ -16,6 +17,7 @@ std::vector<int64_t> chosen(std::span<const F> scores, int64_t most, const Passe
   using Rank = decltype(ascending_rank(F{}));
   using Key = decltype(ranked(Rank{}, 0));
   const size_t count = scores.size();
+  if (count > UINT32_MAX) throw_error(ErrorCode::unsupported, "cannot sort more than 2^32 - 1 scores, got ", count);
   const auto keys = std::make_unique_for_overwrite<Key[]>(2 * count + 1);
   const auto positions = std::make_unique_for_overwrite<uint32_t[]>(count + 1);
   // Ranks are half as wide as keys and lie where those go when they are sorted.

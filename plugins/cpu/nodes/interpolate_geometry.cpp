@@ -1,10 +1,15 @@
 #include "plugins/cpu/nodes/interpolate_geometry.hpp"
 
+#include <algorithm>
+
 namespace terroir::cpu {
 
 std::variant<ops::InterpolateGeometry, Reject> geometry_of(const NodeContext& context) {
   const ir::Node& node = context.node;
   const ir::Dims &data = context.inputs[0].dims, &output = context.outputs[0].dims;
+  for (const ir::Dims* dims : {&data, &output})
+    if (std::any_of(dims->begin(), dims->end(), [](int64_t extent) { return extent > INT32_MAX; }))
+      return Reject{"an axis of more positions than tables of 31 bits have"};
   if (node.schema->opset == "opset1")
     return ops::interpolate_geometry(node.attrs<ops::Interpolate1Attrs>(), data, output);
   const auto& attrs = node.attrs<ops::InterpolateAttrs>();

@@ -7,6 +7,7 @@
 
 namespace terroir::cpu {
 
+/// Rejects axes that 32-bit indices cannot run along: tables of taps consist of them.
 std::variant<ops::InterpolateGeometry, Reject> geometry_of(const NodeContext& context);
 
 }  // namespace terroir::cpu

@@ -267,6 +267,9 @@ Proposal propose(const NodeContext& context) {
   const Plane& plane = std::get<Plane>(known);
   int64_t pixel = 1;
   for (size_t i = plane.row_axis + 2; i < dst.dims.size(); ++i) pixel *= dst.dims[i];
+  const size_t column_axis = plane.row_axis + 1;
+  if (std::max(src.dims[column_axis], dst.dims[column_axis]) > INT32_MAX / pixel)
+    return Reject{"rows of more elements than tables of 31 bits have"};
   if (pixel > (bytes ? kMaxBytePixel : kMaxFloatPixel)) return Reject{"too many values side by side"};
   if (plane.geometry.rule.mode == ops::ResampleMode::nearest) {
     if (!bytes) return Reject{"nearest of f32"};

@@ -310,6 +310,9 @@ Proposal propose(const NodeContext& context) {
   const bool known = reduction.kind == ScatterReduction::mean ? scatter_mean_kernel(data.type).add != nullptr
                                                               : scatter_kernel(data.type, reduction.kind) != nullptr;
   if (!known) return Reject{"no such reduction of " + data.type.get_type_name()};
+  // Counts of updates have 32 bits, and what was there before counts as well.
+  if (reduction.kind == ScatterReduction::mean && indices.count() >= INT32_MAX)
+    return Reject{"means of more updates than 31 bits count"};
   const bool late_axis = context.inputs.size() > 3 && !context.constants[3];
   if (late_axis && !is_index_type(context.inputs[3].type)) return no_index_type();
   LayoutChoice choice;
