@@ -169,15 +169,15 @@ TEST_P(Pool, PlacesOfMaxima) {
 
 TEST_P(Pool, AdaptiveCells) {
   for (const int64_t columns : sizes_around(lanes())) {
-    for (const int64_t out : {int64_t{1}, int64_t{3}, columns, 2 * columns + 1}) {
+    for (const int64_t out : {int64_t{1}, int64_t{3}, lanes() / 2 + 1, lanes(), columns, 2 * columns + 1}) {
       const int64_t in[3] = {3, 5, columns}, outs[3] = {2, 3, out};
       std::vector<int64_t> cells[3];
       for (int i = 0; i < 3; ++i)
         for (int64_t o = 0; o < outs[i]; ++o)
           cells[i].insert(cells[i].end(), {o * in[i] / outs[i], ((o + 1) * in[i] + outs[i] - 1) / outs[i]});
       const GuardedBuffer<float> numbers(random_floats(15 * columns, 4)), ties(values_with_ties(15 * columns));
-      GuardedBuffer<float> mean(6 * out), top(6 * out), scratch(std::max(columns, lanes()));
-      GuardedBuffer<int32_t> places(6 * out), scratch_rows(std::max(columns, lanes()));
+      GuardedBuffer<float> mean(6 * out), top(6 * out), scratch((columns + 15) / 16 * 16);
+      GuardedBuffer<int32_t> places(6 * out), scratch_rows((columns + 15) / 16 * 16);
       cpu::AdaptiveArgs a;
       std::copy_n(in, 3, a.in);
       std::copy_n(outs, 3, a.out);

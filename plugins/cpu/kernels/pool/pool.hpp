@@ -37,7 +37,7 @@ struct AdaptiveArgs {
   int64_t in[3] = {1, 1, 1};
   int64_t out[3] = {1, 1, 1};
   const int64_t* cells[3] = {nullptr, nullptr, nullptr};
-  float* columns = nullptr;        // scratch: in[2] floats, but a whole vector at least
+  float* columns = nullptr;        // scratch: in[2] floats, to the end of a cache line
   int32_t* column_rows = nullptr;  // and for adaptive_max as many numbers
 };
 
