@@ -36,6 +36,7 @@ constexpr const char* kTransposed = "transposed in registers: 64 shuffles for 25
 constexpr double kDealt = 0.25;
 constexpr double kUnforeseen = 20;
 // Light and two colours to f32, four multiply-adds, three colours rounded, limited and joined.
+constexpr TableRows kBagRows = {4096, 128 * 4, 30522};
 constexpr const char* kBag = "a multiply-add each; every cache line of a row fetched early, then loaded";
 constexpr const char* kFourPixels = "30 operations of f32; a shuffle and a store for four pixels";
 // In recurrent layers of 16 rows the state has a sixteenth as many elements as each of its weights.
@@ -184,10 +185,9 @@ constexpr Row kRows[] = {
     {"StridedSlice/every_second",
      64 * 56 * 56,
      {0, 0, kDealt + kUnforeseen / 56, 0, "every second of two loads, a row of 56 at a time"}},
-    {"EmbeddingBagOffsetsSum", 4096.0 * 128, {1, 0, 1.0 / 16, 0, kBag}},
-    {"EmbeddingBagOffsets/mean", 4096.0 * 128, {1, 0, 1.0 / 16, 0, kBag}},
-    // Each row lies on a page that the first table of pages lacks: 1.27 beyond this, 1.13 with large pages.
-    {"EmbeddingBagPackedSum", 4096.0 * 128, {1, 0, 1.0 / 16, 0, kBag}},
+    {"EmbeddingBagOffsetsSum", 4096.0 * 128, {1, 0, 1.0 / 16, 0, kBag, 0, kBagRows}},
+    {"EmbeddingBagOffsets/mean", 4096.0 * 128, {1, 0, 1.0 / 16, 0, kBag, 0, kBagRows}},
+    {"EmbeddingBagPackedSum", 4096.0 * 128, {1, 0, 1.0 / 16, 0, kBag, 0, kBagRows}},
     {"NV12toRGB/f32", kFrame, {32, 0, 1, 0, "32 operations of f32 and a store per pixel"}},
     {"ROIPooling/300",
      300.0 * 36 * 256,
@@ -263,7 +263,8 @@ Work work_of(const std::string& row) {
               known.each.steps * known.elements,
               known.each.cached * known.elements,
               known.each.why,
-              known.each.copied * known.elements};
+              known.each.copied * known.elements,
+              known.each.rows};
   return {};
 }
 
