@@ -105,10 +105,12 @@ class InverseExecutor final : public Executor {
   void invert_group(const T* src, T* dst, int64_t first, double* a) const {
     const int64_t size = n_ * n_, count = std::min(kInvertTogether, count_ - first);
     double* const determinants = a + size * kInvertTogether;
-    for (int64_t i = 0; i < kInvertTogether; ++i)
-      for (int64_t k = 0; k < size; ++k)
-        a[k * kInvertTogether + i] =
-            i < count ? static_cast<double>(src[(first + i) * size + k]) : static_cast<double>(k % (n_ + 1) == 0);
+    for (int64_t i = 0; i < count; ++i) {
+      const T* from = src + (first + i) * size;
+      for (int64_t k = 0; k < size; ++k) a[k * kInvertTogether + i] = static_cast<double>(from[k]);
+    }
+    for (int64_t i = count; i < kInvertTogether; ++i)
+      for (int64_t k = 0; k < size; ++k) a[k * kInvertTogether + i] = k % (n_ + 1) == 0 ? 1 : 0;
     const int32_t singular = kernels_.together(a, n_, determinants);
     for (int64_t i = 0; i < count; ++i) {
       T* to = dst + (first + i) * size;

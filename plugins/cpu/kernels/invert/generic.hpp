@@ -197,11 +197,19 @@ TERROIR_INLINE int32_t invert_lanes(double* a, int64_t n, double* determinants) 
   return singular;
 }
 
-int32_t invert_together(double* a, int64_t n, double* determinants) {
+/// `n` is a constant where this is inlined with one: loops without ends to look for.
+TERROIR_INLINE int32_t invert_all(double* a, int64_t n, double* determinants) {
   int32_t singular = 0;
   for (int64_t first = 0; first < kInvertTogether; first += kLanesF64)
     singular |= invert_lanes(a + first, n, determinants + first) << first;
   return singular;
+}
+
+int32_t invert_together(double* a, int64_t n, double* determinants) {
+  // Those that move and turn points in space.
+  if (n == 4) return invert_all(a, 4, determinants);
+  if (n == 3) return invert_all(a, 3, determinants);
+  return invert_all(a, n, determinants);
 }
 
 }  // namespace
