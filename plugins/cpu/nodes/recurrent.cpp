@@ -144,8 +144,9 @@ class RecurrentExecutor final : public Executor {
     // Weights that the caches of a core hold may be read by every thread, for its own rows. Others are shared out.
     if (r_bytes <= cache_sizes().l2) shares.row_groups = std::clamp<int64_t>(s_.batch / matmul_.tile_m, 1, wanted);
     const int64_t per_group = divide_up(wanted, shares.row_groups);
-    // Threads meet after each step, for about a microsecond: it has to be worth that.
-    constexpr int64_t kBytesOfRange = 1 << 16;
+    // Threads meet after each step, for about a microsecond: it has to be worth that. So many bytes are read from the
+    // second cache in two.
+    constexpr int64_t kBytesOfRange = 1 << 18;
     const int64_t work = r_bytes * divide_up(s_.batch, kRowsPerRead);
     shares.unit_ranges = std::min({per_group, s_.blocks, std::max<int64_t>(1, work / kBytesOfRange)});
     return shares;
