@@ -20,7 +20,7 @@ list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "${once_per_model}")
 # Of these nodes, too: a run only hands out tasks, whose loops are in the kernels.
 set(TERROIR_HANDING_OUT ${TERROIR_SOURCES})
 string(CONCAT handing_out "^${PROJECT_SOURCE_DIR}/plugins/cpu/nodes/("
-  "axis_copy|blocks|concat_split|ctc_greedy|cum_sum|eltwise|elementwise|extension|fourier|gated_convolution|"
+  "axis_copy|blocks|box_suppression|concat_split|ctc_greedy|cum_sum|eltwise|elementwise|extension|fourier|gated_convolution|"
   "group_normalization|infrastructure|interpolate|interpolate_axes|interpolate_geometry|late_axis|mvn|norm|pad|recurrent_weights|"
   "reduce|region_yolo|repeat|rms_norm|row_table|slice|softmax|stage_node|stft|transpose|view)\\.cpp$")
 list(FILTER TERROIR_HANDING_OUT INCLUDE REGEX "${handing_out}")

@@ -79,6 +79,7 @@ TEST_P(BoxKernelsTest, ResultsAreThoseOfTheReferenceBitByBit) {
             want.resize(static_cast<size_t>(ops::reference::uncovered(query, candidates.data(), n, want.data())));
             found.resize(static_cast<size_t>(kernels->uncovered(query, candidates.data(), n, found.data())));
             ASSERT_EQ(found, want) << count << " from " << first << " rule " << int(rule) << " above " << threshold;
+            if (rule != OverlapRule::with_areas) continue;
             for (const Box& box : candidates) {
               const auto wanted = ops::reference::met(query, box), met = kernels->met(query, box);
               ASSERT_EQ(met.above, wanted.above) << count << " from " << first << " above " << threshold;

@@ -79,7 +79,7 @@ TEST(FromIndices, RefuseWhatTheTypeCannotHold) {
 
 using Box = SizedBox<float>;
 
-constexpr BoxOverlap kOverlap{OverlapRule::touching, 0, nullptr};
+constexpr BoxOverlap kOverlap{OverlapRule::with_areas, 0, nullptr};
 
 float overlap(const Box& a, const Box& b) {
   const float width = std::max(std::min(a.x1, b.x1) - std::max(a.x0, b.x0), 0.0f);

@@ -1,5 +1,7 @@
 #include "ops/reference/detection/box_overlap.hpp"
 
+#include "ir/base/error.hpp"
+
 namespace terroir::ops::reference {
 namespace {
 
@@ -37,8 +39,9 @@ int64_t uncovered_by_rule(const BoxQuery<F>& query, const SizedBox<F>* candidate
   return n;
 }
 
-template <class F>
-int64_t uncovered_of(const BoxQuery<F>& query, const SizedBox<F>* candidates, int64_t n, int32_t* left) {
+}  // namespace
+
+int64_t uncovered(const BoxQuery<float>& query, const SizedBox<float>* candidates, int64_t n, int32_t* left) {
   switch (query.rule) {
     case OverlapRule::with_areas:
       return uncovered_by_rule<OverlapRule::with_areas>(query, candidates, n, left);
@@ -51,37 +54,19 @@ int64_t uncovered_of(const BoxQuery<F>& query, const SizedBox<F>* candidates, in
   }
 }
 
-template <OverlapRule kRule>
-BoxesMet<float> met_by_rule(const BoxQuery<float>& query, const SizedBox<float>& candidate) {
-  float sums[kBoxesInBlock] = {};
-  for (int64_t begin = query.first / kBoxesInBlock * kBoxesInBlock; begin < query.count; begin += kBoxesInBlock)
-    if (any_above<kRule, true>(query, begin, candidate, sums)) return {true, 0};
-  float sum = 0;
-  for (const float part : sums) sum += part;
-  return {false, sum};
-}
-
-}  // namespace
-
-int64_t uncovered(const BoxQuery<float>& query, const SizedBox<float>* candidates, int64_t n, int32_t* left) {
-  return uncovered_of(query, candidates, n, left);
-}
-
 int64_t uncovered(const BoxQuery<double>& query, const SizedBox<double>* candidates, int64_t n, int32_t* left) {
-  return uncovered_of(query, candidates, n, left);
+  TERROIR_ASSERT(query.rule == OverlapRule::with_common, static_cast<int32_t>(query.rule));
+  return uncovered_by_rule<OverlapRule::with_common>(query, candidates, n, left);
 }
 
 BoxesMet<float> met(const BoxQuery<float>& query, const SizedBox<float>& candidate) {
-  switch (query.rule) {
-    case OverlapRule::with_areas:
-      return met_by_rule<OverlapRule::with_areas>(query, candidate);
-    case OverlapRule::with_common:
-      return met_by_rule<OverlapRule::with_common>(query, candidate);
-    case OverlapRule::touching:
-      return met_by_rule<OverlapRule::touching>(query, candidate);
-    default:
-      return met_by_rule<OverlapRule::touching_with_union>(query, candidate);
-  }
+  TERROIR_ASSERT(query.rule == OverlapRule::with_areas, static_cast<int32_t>(query.rule));
+  float sums[kBoxesInBlock] = {};
+  for (int64_t begin = query.first / kBoxesInBlock * kBoxesInBlock; begin < query.count; begin += kBoxesInBlock)
+    if (any_above<OverlapRule::with_areas, true>(query, begin, candidate, sums)) return {true, 0};
+  float sum = 0;
+  for (const float part : sums) sum += part;
+  return {false, sum};
 }
 
 }  // namespace terroir::ops::reference

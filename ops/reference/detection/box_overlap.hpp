@@ -27,10 +27,12 @@ inline F overlap(const SizedBox<F>& a, const SizedBox<F>& b, F extra) {
 /// Writes the positions of the candidates that overlap none of the boxes by more than the threshold, ascending, to
 /// `left`, which has room for n; returns how many.
 int64_t uncovered(const BoxQuery<float>& query, const SizedBox<float>* candidates, int64_t n, int32_t* left);
+/// Of f64 only where what is common has an area: by the rule of the one op that computes in f64.
 int64_t uncovered(const BoxQuery<double>& query, const SizedBox<double>* candidates, int64_t n, int32_t* left);
 
 /// Whether one of the boxes overlaps the candidate by more than the threshold, and the sum of the squares of these
-/// overlaps: those of boxes 16 * i + k in order, for each k, then these sixteen sums.
+/// overlaps: those of boxes 16 * i + k in order, for each k, then these sixteen sums. By the rule `with_areas`, that of
+/// the one op whose scores sink.
 BoxesMet<float> met(const BoxQuery<float>& query, const SizedBox<float>& candidate);
 
 using LentBoxKernels = Lent<BoxKernels>;

@@ -122,8 +122,7 @@ int64_t uncovered(const BoxQuery<float>& query, const SizedBox<float>* candidate
   }
 }
 
-template <OverlapRule kRule>
-TERROIR_NOINLINE BoxesMet<float> met_by_rule(const BoxQuery<float>& query, const SizedBox<float>& box) {
+BoxesMet<float> met(const BoxQuery<float>& query, const SizedBox<float>& box) {
   const Query q = spread(query);
   const Candidate candidate = spread(box);
   V sums[kParts];
@@ -131,7 +130,8 @@ TERROIR_NOINLINE BoxesMet<float> met_by_rule(const BoxQuery<float>& query, const
   for (int64_t begin = query.first / kBoxesInBlock * kBoxesInBlock; begin < query.count; begin += kBoxesInBlock) {
     M above = zero() < zero();
     unroll<static_cast<int>(kParts)>([&](auto part) TERROIR_INLINE_LAMBDA {
-      const V value = quotients(overlaps<kRule>(q, candidate, query.blocks[begin / kBoxesInBlock], part * kLanes));
+      const V value = quotients(
+          overlaps<OverlapRule::with_areas>(q, candidate, query.blocks[begin / kBoxesInBlock], part * kLanes));
       const M mine = of_query(query, begin, part * kLanes);
       above = above | ((value > q.threshold) & mine);
       sums[part] = sums[part] + select(mine, value * value, zero());
@@ -143,19 +143,6 @@ TERROIR_NOINLINE BoxesMet<float> met_by_rule(const BoxQuery<float>& query, const
   float sum = 0;
   for (const float part : parts) sum += part;
   return {false, sum};
-}
-
-BoxesMet<float> met(const BoxQuery<float>& query, const SizedBox<float>& box) {
-  switch (query.rule) {
-    case OverlapRule::with_areas:
-      return met_by_rule<OverlapRule::with_areas>(query, box);
-    case OverlapRule::with_common:
-      return met_by_rule<OverlapRule::with_common>(query, box);
-    case OverlapRule::touching:
-      return met_by_rule<OverlapRule::touching>(query, box);
-    default:
-      return met_by_rule<OverlapRule::touching_with_union>(query, box);
-  }
 }
 
 }  // namespace

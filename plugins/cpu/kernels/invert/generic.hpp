@@ -206,9 +206,8 @@ TERROIR_INLINE int32_t invert_all(double* a, int64_t n, double* determinants) {
 }
 
 int32_t invert_together(double* a, int64_t n, double* determinants) {
-  // Those that move and turn points in space.
-  if (n == 4) return invert_all(a, 4, determinants);
-  if (n == 3) return invert_all(a, 3, determinants);
+  // Those that move and turn points in space. Elsewhere the size counts.
+  if (kLanesF64 > 2 && n == 4) return invert_all(a, 4, determinants);
   return invert_all(a, n, determinants);
 }
 
