@@ -4,6 +4,8 @@
 #include <fstream>
 #include <list>
 #include <map>
+#include <string_view>
+#include <vector>
 
 #include "ir/base/element_memory.hpp"
 #include "ir/base/error.hpp"
@@ -68,10 +70,8 @@ struct CompiledProgram {
 
   Common common;
   Program program;
-  StepTimes times;  // only of profiled inferences
-  // By name, the operations of the model as it was given, for layers that profiles call fused. Only where inferences
-  // are profiled; not of imported models, which do not have them any more.
-  std::map<std::string, std::string> types;
+  StepTimes times;                           // only of profiled inferences
+  std::map<std::string, std::string> types;  // by name, the operations of layers that profiles call fused
 };
 
 /// The states of the plans that a request ran last.
@@ -338,12 +338,15 @@ void require_runnable(const ir::Graph& graph) {
   }
 }
 
-/// The operation of each layer, those of bodies included.
-void add_types(const ir::Graph& graph, std::map<std::string, std::string>& types) {
+/// The operations of layers of the model as it was given, those of bodies included: of all, or of those that `fused`
+/// has, in order.
+void add_types(const ir::Graph& graph, const std::vector<std::string_view>* fused,
+               std::map<std::string, std::string>& types) {
   for (const ir::NodeId id : graph.nodes()) {
     const ir::Node& node = graph.node(id);
-    types.emplace(node.name, node.schema->type);
-    for (const ir::Body& body : node.bodies) add_types(*body.graph, types);
+    if (!fused || std::binary_search(fused->begin(), fused->end(), std::string_view(node.name)))
+      types.emplace(node.name, node.schema->type);
+    for (const ir::Body& body : node.bodies) add_types(*body.graph, fused, types);
   }
 }
 
@@ -359,19 +362,31 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
       : CompiledGraph(graph, "CPU", as_computed(config), plugin::thread_budget(config)) {
     require_runnable(graph);
     compile(rewrite_portable(graph));
-    if (config.profiling) add_types(graph, compiled_->types);
+    // Also where nobody asks for profiles: who imports the model may.
+    const Plan* plan = compiled_->program.only_plan();
+    std::vector<std::string_view> fused;
+    for (size_t i = 0; plan && i < plan->steps.size(); ++i)
+      fused.insert(fused.end(), plan->steps[i].origin_names.begin(), plan->steps[i].origin_names.end());
+    std::sort(fused.begin(), fused.end());
+    add_types(graph, plan ? &fused : nullptr, compiled_->types);
   }
 
   CpuCompiledGraph(plugin::StoredFace face, plugin::Archive& archive, const plugin::Config& config,
                    const ir::OpRegistry& operations)
       : CompiledGraph(std::move(face.name), "CPU", as_computed(config), plugin::thread_budget(config),
                       std::move(face.inputs), std::move(face.outputs)) {
+    std::map<std::string, std::string> types;
+    archive.content().list([&] {
+      std::string name = archive.content().text();
+      return types.emplace(std::move(name), archive.content().text()).second;
+    });
     if (archive.content().flag()) {
       compiled_ = std::make_shared<CompiledProgram>(archive, operations, options());
       require_room(footprint(), options());
     } else {
       compile(plugin::load_graph(archive, operations));
     }
+    compiled_->types = std::move(types);
   }
 
   std::unique_ptr<plugin::RequestState> create_request() const override {
@@ -388,6 +403,10 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
     const Plan* plan = compiled_->program.only_plan();
     archive.content().text(machine());
     plugin::store_face(*this, archive.content());
+    archive.content().list(compiled_->types, [&](const auto& layer) {
+      archive.content().text(layer.first);
+      archive.content().text(layer.second);
+    });
     archive.content().put(static_cast<uint8_t>(plan != nullptr));
     if (plan)
       store_plan(*plan->source, compiled_->common.weights, archive);

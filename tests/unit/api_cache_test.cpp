@@ -54,6 +54,34 @@ CompiledModel imported(Core& core, const std::string& file, const std::string& d
   return core.import_model(stream, device);
 }
 
+/// Name, type, kernel and status of each layer of a profiled inference.
+std::vector<std::string> profiled_layers(CompiledModel compiled, const Shape& shape) {
+  InferRequest request = compiled.create_infer_request();
+  request.set_input_tensor(input_for(compiled, shape));
+  request.infer();
+  std::vector<std::string> layers;
+  for (const ProfilingInfo& info : request.get_profiling_info())
+    layers.push_back(info.node_name + '|' + info.node_type + '|' + info.exec_type + '|' +
+                     std::to_string(static_cast<int>(info.status)));
+  return layers;
+}
+
+TEST(ExportedModel, ProfilesTheTypesOfFusedLayers) {
+  const struct {
+    std::shared_ptr<Model> model;
+    Shape shape;
+  } cases[] = {{network(), Shape{1, 3, 40, 40}}, {positions(), Shape{2, 5}}};
+  for (const auto& [model, shape] : cases) {
+    Core core;
+    const std::string file = exported(core.compile_model(model, "CPU"));  // profiles are asked for later
+    const std::vector<std::string> expected =
+        profiled_layers(core.compile_model(model, "CPU", enable_profiling(true)), shape);
+    std::istringstream stream(file);
+    EXPECT_EQ(profiled_layers(core.import_model(stream, "CPU", enable_profiling(true)), shape), expected);
+    for (const std::string& layer : expected) EXPECT_EQ(layer.find("||"), std::string::npos) << layer;
+  }
+}
+
 /// A folder of its own, gone with the test; and what is warned of meanwhile.
 class Cache : public testing::Test {
  protected:
