@@ -19,6 +19,12 @@ void widen_floats(ir::Graph& graph, const ir::OpRegistry& registry);
 enum class Targets { all, without_computed };
 size_t let_batch_through(ir::Graph& graph, const ir::OpRegistry& registry, Targets targets);
 
+/// Loop or TensorIterator that runs exactly once, whatever the values are -> the layers of its body, over the first
+/// parts of what it slices; a layer whose name the graph has already is "loop/layer". Not a Pass, because extents may
+/// become better known: where it returns another number than 0, how many it has taken out, the graph is to be inferred.
+/// Refuses: sliced extents, trip counts and conditions that are not known.
+size_t inline_single_iterations(ir::Graph& graph, const ir::OpRegistry& registry);
+
 /// f(constants) -> constant, for every pure op with a reference kernel and outputs of known size; also ShapeOf of a
 /// known shape, and so f16 weights behind a Convert become f32 ones. Refuses: strings (a Const of computed strings has
 /// no owner), results larger than 1 GiB, ops that reject the values.

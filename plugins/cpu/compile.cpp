@@ -89,6 +89,7 @@ std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
   ir::PassManager loops;  // first, because bodies keep their types
   loops.add(ops::collapse_recurrent_loop(registry));
   loops.run(*copy);
+  if (ops::inline_single_iterations(*copy, registry) > 0) ir::infer_graph(*copy);
   ops::widen_floats(*copy, registry);
   portable_passes().run(*copy);
   for (const ir::NodeId id : copy->nodes())

@@ -4,6 +4,7 @@
 #include "ir/base/error.hpp"
 #include "ops/defs/infrastructure/state.hpp"
 #include "ops/registry.hpp"
+#include "ops/rewrites/rewrites.hpp"
 #include "runtime/api/graph_state.hpp"
 #include "terroir/pass/low_latency.hpp"
 
@@ -121,8 +122,9 @@ bool pass::LowLatency2::run_on_model(const std::shared_ptr<Model>& model) {
     if (node.is("GRUSequence") || node.is("RNNSequence")) any |= keep_states(*graph, id, 1, zeros_);
   }
   if (!any) return false;
+  ops::inline_single_iterations(*graph, ops::builtin_registry());
   state.graph = std::move(graph);
-  state.rewired = true;
+  state.rewired = state.has_spare_layers = true;
   return true;
 }
 

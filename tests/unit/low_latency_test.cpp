@@ -13,6 +13,7 @@
 #include "terroir/opsets.hpp"
 #include "terroir/pass/stream_serialize.hpp"
 #include "terroir/terroir.hpp"
+#include "tests/support/caught.hpp"
 
 namespace terroir {
 namespace {
@@ -82,6 +83,27 @@ TEST(LowLatency, BeginsWithZerosOrWithWhatFedTheLoop) {
   InferRequest from_given = core.compile_model(given, "CPU").create_infer_request();
   EXPECT_EQ(run(from_given, {1, 2}), (std::vector<float>{101, 102}));
   EXPECT_EQ(run(from_given, {1, 2}), (std::vector<float>{102, 104}));
+}
+
+TEST(LowLatency, LoopsThatRunOnceAreTheirBody) {
+  const auto model = running_sums(true, 1);
+  std::shared_ptr<Node> loop;
+  for (const auto& layer : model->get_ops())
+    if (is_type<op::util::SubGraphOp>(layer)) loop = layer;
+  model->output(0).get_tensor().set_names({"all"});
+  model->reshape(PartialShape{1, 2});
+  ASSERT_TRUE(keep_sums(model, false));
+  for (const auto& layer : model->get_ops()) EXPECT_FALSE(is_type<op::util::SubGraphOp>(layer));
+  EXPECT_EQ(model->output("all").get_shape(), (Shape{1, 2}));
+  EXPECT_EQ(caught([&] { loop->get_input_size(); }).code(), ErrorCode::not_found);
+  ASSERT_EQ(model->get_variables().size(), 1u);
+  const auto copy = model->clone();
+  Core core;
+  for (const auto& made : {model, copy}) {
+    InferRequest request = core.compile_model(made, "CPU").create_infer_request();
+    EXPECT_EQ(run(request, {1, 2}), (std::vector<float>{2, 3}));
+    EXPECT_EQ(run(request, {10, 20}), (std::vector<float>{12, 23}));
+  }
 }
 
 TEST(LowLatency, ChangesNothingTwiceOrWithoutLoops) {

@@ -6,9 +6,8 @@
 //      manager.run_passes(model);
 // What: each value that a TensorIterator or a Loop carries along becomes a variable, "layer/parameter/variable_0": the
 //       loop begins with it (ReadValue) and leaves its last value there (Assign); and so does each state of an LSTM,
-//       GRU or RNN sequence, "layer/variable_0". So a model of a sequence is run part by part. Layers stay what they
-//       are, however often they run; in OpenVINO those of one iteration become the layers of their body, which gives
-//       the same results.
+//       GRU or RNN sequence, "layer/variable_0". So a model of a sequence is run part by part. Loops that run exactly
+//       once become the layers of their body.
 // Limits: loops in the bodies of other layers stay as they are.
 #pragma once
 
