@@ -43,6 +43,27 @@ bool runs_on(const std::string& devices, const std::string& device) {
   return devices == device || (colon != std::string::npos && devices.substr(colon + 1) == device);
 }
 
+/// What a file says of `devices`: of exactly these, then of those whose name "AUTO:CPU" or "CPU.0" begins with, then of
+/// the one that the model runs on; what comes first counts. Those are one entry from then on.
+void gather(DeviceConfig& config, const std::string& devices) {
+  AnyMap& properties = config[devices];
+  const auto begins_with = [&](const std::string& device) {
+    return devices.compare(0, device.size(), device) == 0 &&
+           std::string(":.(").find(devices[device.size()]) != std::string::npos;
+  };
+  for (const bool by_beginning : {true, false}) {
+    for (auto entry = config.begin(); entry != config.end();) {
+      const std::string& device = entry->first;
+      if (device != devices && (by_beginning ? begins_with(device) : runs_on(devices, device))) {
+        properties.insert(entry->second.begin(), entry->second.end());
+        entry = config.erase(entry);
+      } else {
+        ++entry;
+      }
+    }
+  }
+}
+
 /// "2" or "CPU:2" as "2".
 std::string value_for(const std::string& device, const std::string& text, const std::string& option) {
   const size_t colon = text.find(':');
@@ -91,6 +112,7 @@ void set_counters(AnyMap& properties, const Options& options) {
 DeviceConfig device_config(const terroir::Core& core, const Options& options) {
   DeviceConfig config;
   if (!options.load_config.empty()) config = read_config(options.load_config);
+  gather(config, options.device);
   AnyMap& properties = config[options.device];
   set_hint(properties, options);
   set_counters(properties, options);

@@ -117,10 +117,14 @@ void print(const Profile& layers, const std::string& device_name, const std::str
   for (const ProfilingInfo& layer : sorted ? dearest_first(layers) : layers) {
     if (order == "simple_sort" && !has_run(layer)) continue;
     std::string share;
-    if (!order.empty()) share = fixed(total.real > 0 ? 100 * milliseconds(layer.real_time) / total.real : 0, 2);
+    if (!order.empty()) {
+      share = fixed(total.real > 0 ? 100 * milliseconds(layer.real_time) / total.real : 0, 2);
+      if (share == "0.00") share = "N/A";
+    }
     print_line(layer, widths, share);
   }
-  std::cout << "Total time: " << fixed(total.real, 3) << " milliseconds\n\nFull device name: " << device_name << "\n\n";
+  std::cout << std::left << std::setw(25) << "Total time: " + fixed(total.real, 6)
+            << " milliseconds\n\nFull device name: " << device_name << "\n\n";
   print_some("Layers on reference kernels", layers, is_reference, total.real);
   print_some("Reorders between memory layouts", layers, is_reorder, total.real);
 }
@@ -180,7 +184,8 @@ void write_csv(std::ostream& out, const Profile& layers, bool sorted) {
     if (sorted) out << fixed(total.real > 0 ? 100 * real / total.real : 0, 3) << ';';
     out << '\n';
   }
-  out << "Total;;;;" << fixed(total.real, 3) << ';' << fixed(total.cpu, 3) << ';' << (sorted ? "100.0;" : "") << "\n\n";
+  out << "Total;;;;" << fixed(total.real, 3) << ';' << fixed(total.cpu, 3) << ';' << (sorted ? "100.000;" : "")
+      << "\n\n";
 }
 
 ordered_json sample_layers(terroir::InferRequest& request, const Profile& last) {

@@ -85,8 +85,8 @@ void print_details(const Results& r) {
 }
 
 void print(const Results& r, bool latency_per_shape) {
-  info() << "Count:            " << r.iterations << " iterations\n";
-  info() << "Duration:         " << r.duration << " ms\n";
+  info() << "Count:               " << r.iterations << " iterations\n";
+  info() << "Duration:            " << r.duration << " ms\n";
   info() << "Latency:\n";
   print_latency(r.latency);
   if (latency_per_shape && !r.by_shapes.empty()) {
@@ -96,7 +96,7 @@ void print(const Results& r, bool latency_per_shape) {
       print_latency(r.by_shapes[i].second);
     }
   }
-  info() << "Throughput:       " << r.throughput << " FPS" << std::endl;
+  info() << "Throughput:          " << r.throughput << " FPS" << std::endl;
 }
 
 void add_to(Report& report, const Results& r, bool latency_per_shape) {

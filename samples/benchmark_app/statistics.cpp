@@ -93,11 +93,12 @@ Statistics statistics_of(const std::vector<double>& latencies, unsigned percenti
 
 void print_latency(const Statistics& s) {
   using samples::info;
-  const std::string first = s.percentile == 50 ? "Median:        " : std::to_string(s.percentile) + " percentile: ";
+  const std::string first =
+      s.percentile == 50 ? "Median:           " : std::to_string(s.percentile) + " percentile:     ";
   info() << "   " << first << s.chosen << " ms\n";
-  info() << "   Average:       " << s.average << " ms\n";
-  info() << "   Min:           " << s.min << " ms\n";
-  info() << "   Max:           " << s.max << " ms\n";
+  info() << "   Average:          " << s.average << " ms\n";
+  info() << "   Min:              " << s.min << " ms\n";
+  info() << "   Max:              " << s.max << " ms\n";
 }
 
 }  // namespace benchmark_app

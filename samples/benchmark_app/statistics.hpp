@@ -33,7 +33,7 @@ std::optional<Interval> median_interval(const std::vector<double>& in_order);
 /// Of latencies in the order of their ends, at least one.
 Statistics statistics_of(const std::vector<double>& latencies, unsigned percentile);
 
-/// "   Median:        1.23 ms" ..., the lines that follow "Latency:".
+/// "   Median:           1.23 ms" ..., the lines that follow "Latency:".
 void print_latency(const Statistics& statistics);
 
 }  // namespace benchmark_app

@@ -40,6 +40,9 @@ def results_of(output, first="Median:"):
         rf"\[ INFO \]    {first}{NUMBER} ms\n\[ INFO \]    Average:{NUMBER} ms\n\[ INFO \]    Min:{NUMBER} ms\n"
         rf"\[ INFO \]    Max:{NUMBER} ms\n\[ INFO \] Throughput:{NUMBER} FPS\n$", output)
     expect(found, f"the results are missing: {output}")
+    # The numbers stand in one column, as scripts that cut lines expect.
+    columns = {found.start(i) - output.rfind("\n", 0, found.start(i)) - 1 for i in range(1, 8)}
+    expect(first != "Median:" or columns == {30}, f"the numbers are in columns {columns}: {output}")
     count, duration, median, average, least, most, throughput = map(float, found.groups())
     expect(0 < least <= median <= most and least <= average <= most <= duration, f"latencies do not fit: {output}")
     return count, duration, throughput, (median, average, least, most)
@@ -198,7 +201,7 @@ def benchmark_app_shapes(run):
     output = bench(run, *several, "-pcseq")
     expect_all(output, "was aligned by data shape groups number from 5 to 6", "Latency for each data shape group:",
                "[ INFO ] 1. data[1,3,32,32]\n[ INFO ]    Median:", "[ INFO ] 2. data[2,3,64,64]\n[ INFO ]    Median:",
-               "Count:            6 iterations")
+               "Count:               6 iterations")
     check = re.search(rf"Duration:{NUMBER} ms(?:.|\n)*Throughput:{NUMBER} FPS\n$", output)
     expect(abs(float(check[2]) - 9000 / float(check[1])) < 0.02 * float(check[2]),
            f"six inferences, nine samples: {output}")
@@ -211,7 +214,7 @@ def benchmark_app_shapes(run):
     expect(re.search(r"^Group Latencies;\nData shape;Median;Average;Min;Max;\ndata\[1,3,32,32\](;[0-9.]+){4};\n", table,
                      re.MULTILINE), f"{table}")
     sync = bench(run, *several[:4], "-api", "sync", "-nireq", 1, "-niter", 4)
-    expect_all(sync, "Test Config 1", "Count:            4 iterations")
+    expect_all(sync, "Test Config 1", "Count:               4 iterations")
     refused(run, (*several, "-inference_only", "true"), r"--inference_only: with several shapes")
 
 
@@ -345,7 +348,7 @@ def check_layers(layers, output, device):
     slow = [layer for layer in layers if layer["exec_type"].startswith("ref") and layer["status"] == "EXECUTED"]
     expect(f"Layers on reference kernels: {len(slow)}" in output, f"{len(slow)} layers are on the reference: {output}")
     expect((len(slow) > 0) == (device == "INTERPRETER"), f"{device} runs {len(slow)} layers on the reference")
-    total = float(re.search(r"^Total time: ([0-9.]+) milliseconds$", output, re.MULTILINE)[1])
+    total = float(re.search(r"^Total time: ([0-9.]+) +milliseconds$", output, re.MULTILINE)[1])
     expect(abs(total - sum(layer["real_time"] for layer in layers)) < 0.01, f"the total is wrong: {output}")
 
 
@@ -357,6 +360,8 @@ def counters_reports(run, folder):
         text = (folder / f"benchmark_{kind}_report.csv").read_text()
         expect(text.count(columns) == tables and text.count("\nTotal;;;;") == tables, f"{kind}: {text}")
         expect("OPTIMIZED_OUT" in text or kind.startswith("sort"), f"{kind}: {text}")
+        totals = re.findall(r"^Total;;;;([0-9.]+);([0-9.]+);(100\.000;)?$", text, re.MULTILINE)
+        expect(len(totals) == tables and all((found[2] != "") == kind.startswith("sort") for found in totals), text)
         bench(run, *words, kind, "-json_stats")
         data = json.loads((folder / f"benchmark_{kind}_report.json").read_text())
         found = [data["avg_performance"]] if tables == 1 else data["detailed_performance"]
@@ -401,13 +406,16 @@ def benchmark_app_layers(run):
     expect("Performance counts" not in plain and "Reorders:" not in plain, f"counters nobody asked for: {plain}")
     expect("PERF_COUNT: YES" in bench(run, "-pc"), "-pc is not told to the device")
     row = re.compile(r"^(\S+) +(EXECUTED|OPTIMIZED_OUT|NOT_RUN) +layerType: .*realTime \(ms\): ([0-9.]+) .*proportion: "
-                     r"([0-9.]+)%$", re.MULTILINE)
+                     r"([0-9.]+|N/A)%$", re.MULTILINE)
     for order in ("no_sort", "sort", "simple_sort"):
         output = bench(run, "-api", "sync", "-pcsort", order)
         expect_all(output, "Sort performance counts for 0-th infer request:", "Full device name: ")
         rows = row.findall(output)
         times = [float(found[2]) for found in rows]
-        expect(abs(sum(float(found[3]) for found in rows) - 100) < 1, f"{order}: the shares are not 100 %: {output}")
+        shares = [0 if found[3] == "N/A" else float(found[3]) for found in rows]
+        expect(abs(sum(shares) - 100) < 1 and not any(found[3] == "0.00" for found in rows),
+               f"{order}: the shares are not 100 %: {output}")
+        expect(re.search(r"^Total time: [0-9.]+\.[0-9]{6} +milliseconds$", output, re.MULTILINE), f"no total: {output}")
         expect((times == sorted(times, reverse=True)) == (order != "no_sort"), f"{order}: {times}")
         expect(any(found[1] == "OPTIMIZED_OUT" for found in rows) == (order != "simple_sort"), f"{order}: {output}")
     requests = bench(run, "-nireq", 2, "-pc")
@@ -428,6 +436,14 @@ def benchmark_app_config(run):
            "the file goes before the command line")
     dumped.write_text('{"CPU": {"PERF_COUNT": true, "NUM_STREAMS": 1}}')
     expect_all(bench(run, "-load_config", dumped), "PERF_COUNT: YES", "] NUM_STREAMS: 1\n", "Reorders:")
+    # Entries of devices that the model runs on count, after those of a name that -d begins with.
+    for device in "AUTO:CPU", "MULTI:CPU":
+        expect_all(bench(run, "-d", device, "-load_config", dumped), "PERF_COUNT: YES", "] NUM_STREAMS: 1\n")
+    again = run.work / "again.json"
+    dumped.write_text('{"AUTO": {"NUM_STREAMS": 2}, "CPU": {"PERF_COUNT": true, "NUM_STREAMS": 1}, "CPUX": {"X": 1}}')
+    expect_all(bench(run, "-d", "AUTO:CPU", "-load_config", dumped, "-dump_config", again), "PERF_COUNT: YES",
+               "] NUM_STREAMS: 2\n")
+    expect(sorted(json.loads(again.read_text())) == ["AUTO:CPU", "CPUX"], again.read_text())
     for text, message in (("{", r"--load_config: cannot use '.*bad\.json': "), ("[]", r"must be an object of devices"),
                           ('{"CPU": 1}', r"'CPU' must be an object"), ('{"CPU": {"NUM_STREAM": "1"}}', r"NUM_STREAMS")):
         bad = run.work / "bad.json"
