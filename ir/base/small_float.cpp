@@ -146,3 +146,28 @@ uint8_t encode_small_float(element::Type type, double value) {
 }
 
 }  // namespace terroir::ir
+
+namespace terroir::detail {
+namespace {
+
+element::Type type_of(SmallFormat format) {
+  switch (format) {
+    case SmallFormat::e2m1:
+      return element::f4e2m1;
+    case SmallFormat::e4m3:
+      return element::f8e4m3;
+    case SmallFormat::e5m2:
+      return element::f8e5m2;
+    default:
+      return element::f8e8m0;
+  }
+}
+
+}  // namespace
+
+float small_float_value(SmallFormat format, uint8_t bits) { return ir::small_float_values(type_of(format))[bits]; }
+uint8_t small_float_bits(SmallFormat format, float value) {
+  return ir::encode_small_float(type_of(format), static_cast<double>(value));
+}
+
+}  // namespace terroir::detail

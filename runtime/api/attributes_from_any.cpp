@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "ir/base/error.hpp"
+#include "terroir/op/attribute_access.hpp"
 
 namespace terroir::detail {
 
@@ -125,3 +126,26 @@ std::unique_ptr<ir::Attributes> changed_attributes(const ir::OpSchema& schema, c
 }
 
 }  // namespace terroir::detail
+
+namespace terroir::op {
+namespace {
+
+/// `former`: another text for the first enumerator.
+template <typename Type>
+Type type_named(const char* text, const char* former) {
+  if (text != nullptr) {
+    const auto names = spellings(Type());
+    const size_t index = terroir::detail::position(names, text);
+    if (index < names.size()) return static_cast<Type>(index);
+    if (terroir::detail::same_spelling(text, former)) return Type();
+  }
+  throw_error(ErrorCode::invalid_argument, "'", text != nullptr ? text : "", "' is no way to broadcast");
+}
+
+}  // namespace
+
+AutoBroadcastSpec::AutoBroadcastSpec(const char* type)
+    : AutoBroadcastSpec(type_named<AutoBroadcastType>(type, "explicit")) {}
+BroadcastModeSpec::BroadcastModeSpec(const char* type) : BroadcastModeSpec(type_named<BroadcastType>(type, "none")) {}
+
+}  // namespace terroir::op

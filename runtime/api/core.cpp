@@ -10,6 +10,7 @@
 #include "ir/xml/reader.hpp"
 #include "ops/registry.hpp"
 #include "runtime/api/compiled_state.hpp"
+#include "runtime/api/framework_node.hpp"
 #include "runtime/extension/library.hpp"
 #include "runtime/extension/states.hpp"
 #include "runtime/parallel/available_threads.hpp"
@@ -121,6 +122,7 @@ struct Core::State {
                                                                     const plugin::Config& config) {
     return with_context([&] { return concat("compiling '", graph->name(), "' for ", plugin.device_name()); },
                         [&] {
+                          detail::require_known_layers(*graph);
                           if (auto with_ports = custom::with_states_as_ports(*graph)) graph = std::move(with_ports);
                           return plugin::compile_with_variables(plugin, graph, config);
                         });

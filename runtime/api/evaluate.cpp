@@ -1,6 +1,7 @@
 #include "ir/base/error.hpp"
 #include "ir/graph/graph.hpp"
 #include "runtime/api/compiled_state.hpp"
+#include "runtime/api/framework_node.hpp"
 #include "runtime/plugin/variables.hpp"
 #include "terroir/op/layer.hpp"
 
@@ -11,10 +12,12 @@ bool Model::evaluate(TensorVector& outputs, const TensorVector& inputs) const {
     throw_error(ErrorCode::invalid_argument, "the model has ", state_->graph->parameters().size(), " inputs, got ",
                 inputs.size(), " tensors");
   }
+  const std::shared_ptr<const ir::Graph> graph = state_->needed_graph();
+  detail::require_known_layers(*graph);
   plugin::PluginRegistry plugins;
   plugin::register_builtin_plugins(plugins);
   CompiledModel compiled = detail::RuntimeAccess::make(std::make_shared<detail::CompiledState>(
-      plugin::compile_with_variables(plugins.get("INTERPRETER"), state_->needed_graph(), plugin::Config())));
+      plugin::compile_with_variables(plugins.get("INTERPRETER"), graph, plugin::Config())));
   InferRequest request = compiled.create_infer_request();
   for (size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
   outputs.resize(get_output_size());

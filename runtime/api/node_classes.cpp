@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "ops/registry.hpp"
+#include "runtime/api/framework_node.hpp"
 #include "runtime/api/graph_state.hpp"
 #include "runtime/api/model_ends.hpp"
+#include "terroir/op/framework_node.hpp"
 #include "terroir/op/op.hpp"
 #include "terroir/ops.hpp"
 
@@ -71,6 +73,7 @@ const DiscreteTypeInfo& class_info(const ir::OpSchema& schema) {
   static const InfoOfSchema& known = *new InfoOfSchema(info_of_rows());
   const auto found = known.find(&schema);
   if (found != known.end()) return *found->second;
+  if (is_framework_node(schema)) return op::util::FrameworkNode::get_type_info_static();
   const ir::OpSchema& its = listed(schema);
   return &its != &schema ? class_info(its) : other_classes().get(class_name(schema.type), schema.opset);
 }

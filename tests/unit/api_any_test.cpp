@@ -11,6 +11,20 @@
 #include "tests/support/caught.hpp"
 
 namespace terroir {
+
+namespace {
+struct Metres {
+  int value = 0;
+};
+}  // namespace
+template <>
+struct util::Read<Metres> {
+  void operator()(std::istream& in, Metres& length) const { in >> length.value; }
+};
+template <>
+struct util::Write<Metres> {
+  void operator()(std::ostream& out, const Metres& length) const { out << length.value << " m"; }
+};
 namespace {
 
 TEST(Any, KeepsWhatItIsGiven) {
@@ -136,6 +150,19 @@ TEST(Any, ParsesTexts) {
   EXPECT_THROW(Any("-1").as<unsigned>(), Exception);
   EXPECT_THROW(Any("maybe").as<bool>(), Exception);
   EXPECT_THROW((Any("1,b").as<std::vector<int64_t>>()), Exception);
+}
+
+TEST(Any, ReadsAndPrintsAsTheProgramSays) {
+  EXPECT_EQ(Any("3 m").as<Metres>().value, 3);
+  EXPECT_EQ(Any(Metres{5}).as<std::string>(), "5 m");
+  EXPECT_EQ((Any("{a:1 m,b:2 m}").as<std::map<std::string, Metres>>().at("b").value), 2);
+  std::istringstream in("{a:1,b:2}");
+  std::map<std::string, std::string> map;
+  util::Read<std::map<std::string, std::string>>{}(in, map);
+  EXPECT_EQ(map.at("b"), "2");
+  std::ostringstream out;
+  util::Write<std::vector<int>>{}(out, {1, 2});
+  EXPECT_EQ(out.str(), "1 2");
 }
 
 TEST(Any, PrintsAnything) {

@@ -11,6 +11,7 @@
 #include "terroir/cpu_properties.hpp"
 #include "terroir/op/op.hpp"
 #include "terroir/opsets.hpp"
+#include "terroir/pass/convert_fp32_to_fp16.hpp"
 #include "terroir/pass/graph_rewrite.hpp"
 #include "terroir/pass/low_latency.hpp"
 #include "terroir/pass/make_stateful.hpp"
@@ -697,8 +698,6 @@ const Name kNames[] = {
     NAME(op::util::SubGraphOp::get_iter_value, op::v0::TensorIterator().get_iter_value(port(), -1)),
     NAME(op::util::SubGraphOp::get_concatenated_slices,
          op::v0::TensorIterator().get_concatenated_slices(port(), 0, 1, 1, -1, 0)),
-    NAME(Extension, std::is_base_of_v<Extension, OpExtension<op::Op>>),
-    NAME(OpExtension, OpExtension<op::Op>()),
     NAME(AttributeVisitor, AttributeVisitor()),
     NAME(parallel_for, parallel_for(1, of1)),
     NAME(parallel_for2d, parallel_for2d(1, 1, of2)),

@@ -55,6 +55,25 @@ TEST(ElementType, RefusesUnknownNamesAndHintsAtTheNearest) {
   EXPECT_THROW(element::Type(""), Exception);
 }
 
+TEST(ElementType, NamesOfCppTypes) {
+  const std::pair<element::Type, const char*> cases[] = {
+      {element::f32, "float"},      {element::f16, "float16"}, {element::boolean, "char"},  {element::i64, "int64_t"},
+      {element::u8, "uint8_t"},     {element::u1, "uint1_t"},  {element::i4, "int4_t"},     {element::bf16, "bfloat16"},
+      {element::f64, "double"},     {element::nf4, "nfloat4"}, {element::string, "string"}, {element::f8e4m3, "f8e4m3"},
+      {element::dynamic, "dynamic"}};
+  for (const auto& [type, name] : cases) EXPECT_EQ(type.c_type_string(), name);
+}
+
+TEST(ElementType, AllAreKnown) {
+  const std::vector<const element::Type*> known = element::Type::get_known_types();
+  ASSERT_EQ(known.size(), static_cast<size_t>(kTypes));
+  element::TypeVector types;
+  for (const element::Type* type : known) types.push_back(*type);
+  EXPECT_EQ(types.front(), element::dynamic);
+  EXPECT_EQ(types.back(), element::f8e8m0);
+  for (size_t i = 0; i < types.size(); ++i) EXPECT_EQ(types[i].hash(), i);
+}
+
 TEST(ElementType, Properties) {
   EXPECT_EQ(element::f32.size(), 4u);
   EXPECT_EQ(element::i4.bitwidth(), 4u);

@@ -161,7 +161,7 @@ std::vector<Row> elementwise() {
   const auto x = input({2, 3}), y = input({3});
   return {
       row<v1::Add>(
-          make<v1::Add>(x, y), "numpy -1", "pdpd 1",
+          make<v1::Add>(x, y), "numpy 0", "pdpd 1",
           [](const auto& l) { return texts(l.get_autob().m_type, l.get_autob().m_axis); },
           [](auto& l) {
             l.set_autob({AutoBroadcastType::PDPD, 1});

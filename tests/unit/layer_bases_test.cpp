@@ -15,6 +15,7 @@
 #include "terroir/opsets.hpp"
 #include "terroir/pass/graph_rewrite.hpp"
 #include "terroir/terroir.hpp"
+#include "tests/support/caught.hpp"
 
 namespace terroir {
 namespace {
@@ -308,6 +309,23 @@ TEST(LayersOfTheProgram, HaveBroadcastsAsAttributes) {
   EXPECT_EQ(read->broadcast.m_type, op::AutoBroadcastType::PDPD);
   EXPECT_EQ(read->broadcast.m_axis, 1);
   EXPECT_EQ(read->mode.m_type, op::BroadcastType::BIDIRECTIONAL);
+}
+
+TEST(Broadcasts, AreNamedByTexts) {
+  EXPECT_EQ(op::AutoBroadcastSpec("numpy"), op::AutoBroadcastSpec(op::AutoBroadcastType::NUMPY));
+  EXPECT_EQ(op::AutoBroadcastSpec("NONE"), op::AutoBroadcastSpec());
+  EXPECT_EQ(op::AutoBroadcastSpec("explicit").m_type, op::AutoBroadcastType::NONE);
+  EXPECT_EQ(op::AutoBroadcastSpec("pdpd"), op::AutoBroadcastSpec(op::AutoBroadcastType::PDPD, -1));
+  EXPECT_NE(op::AutoBroadcastSpec("pdpd"), op::AutoBroadcastSpec(op::AutoBroadcastType::PDPD, 1));
+  EXPECT_EQ(caught([] { op::AutoBroadcastSpec("bidirectional"); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(op::BroadcastModeSpec("bidirectional"), op::BroadcastModeSpec(op::BroadcastType::BIDIRECTIONAL));
+  EXPECT_EQ(op::BroadcastModeSpec("none").m_type, op::BroadcastType::EXPLICIT);
+  EXPECT_EQ(op::BroadcastModeSpec().m_type, op::BroadcastType::NUMPY);
+  EXPECT_EQ(caught([] { op::BroadcastModeSpec("numpi"); }).code(), ErrorCode::invalid_argument);
+  const auto x = std::make_shared<opset8::Parameter>(element::f32, Shape{2, 3});
+  const auto sum =
+      std::make_shared<opset8::Add>(x, opset8::Constant::create(element::f32, Shape{3}, {1, 2, 3}), "pdpd");
+  EXPECT_EQ(sum->get_autob(), op::AutoBroadcastSpec("pdpd"));
 }
 
 /// A long chain, of which every second layer is counted.

@@ -181,7 +181,7 @@ TEST(LayerConstructors, Interpolate) {
   old.mode = "linear";
   EXPECT_EQ(text(v0::Interpolate(image, list({8, 9}), old), {"axes", "mode", "align_corners"}),
             "[1,8,8,9] axes=2, 3 mode=linear align_corners=true");
-  using Base = util::InterpolateBase;
+  using Base = op::util::InterpolateBase;
   Base::InterpolateAttrs attributes(Base::InterpolateMode::LINEAR_ONNX, Base::ShapeCalcMode::SIZES, {0, 0, 0, 0},
                                     {0, 0, 0, 0}, Base::CoordinateTransformMode::ASYMMETRIC, Base::NearestMode::CEIL,
                                     true, -0.5);

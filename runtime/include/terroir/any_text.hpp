@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <istream>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <ostream>
@@ -27,6 +28,31 @@ namespace terroir {
 class Any;
 
 namespace detail {
+
+/// Of what reads and prints values as this header says.
+struct AsHere {};
+
+}  // namespace detail
+
+namespace util {
+
+/// Reads a T from all of a stream, and writes one. A program specializes them for types of its own, which Any then
+/// reads and prints so.
+template <typename T, typename = void>
+struct Read : detail::AsHere {
+  void operator()(std::istream& in, T& value) const;
+};
+template <typename T, typename = void>
+struct Write : detail::AsHere {
+  void operator()(std::ostream& out, const T& value) const;
+};
+
+}  // namespace util
+
+namespace detail {
+
+template <typename T>
+inline constexpr bool is_program_s = !std::is_base_of_v<AsHere, T>;
 
 template <typename T, typename = void>
 struct IsPrintable : std::false_type {};
@@ -102,7 +128,11 @@ Tuple parse_tuple(const std::string& text, std::index_sequence<I...>) {
 
 template <typename T>
 std::string print_value(const T& value) {
-  if constexpr (std::is_same_v<T, bool>) {
+  if constexpr (is_program_s<util::Write<T>>) {
+    std::ostringstream out;
+    util::Write<T>()(out, value);
+    return out.str();
+  } else if constexpr (std::is_same_v<T, bool>) {
     return value ? "YES" : "NO";
   } else if constexpr (std::is_same_v<T, std::string>) {
     return value;
@@ -137,7 +167,12 @@ std::string print_value(const T& value) {
 
 template <typename T>
 T parse_value(const std::string& text) {
-  if constexpr (std::is_same_v<T, bool>) {
+  if constexpr (is_program_s<util::Read<T>>) {
+    std::istringstream in(text);
+    T value{};
+    util::Read<T>()(in, value);
+    return value;
+  } else if constexpr (std::is_same_v<T, bool>) {
     return parse_bool(text);
   } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, Any>) {
     return text;
@@ -208,5 +243,14 @@ bool convert_number(const From& from, T& to) {
 }
 
 }  // namespace detail
+
+template <typename T, typename Unused>
+void util::Read<T, Unused>::operator()(std::istream& in, T& value) const {
+  value = detail::parse_value<T>(std::string(std::istreambuf_iterator<char>(in), {}));
+}
+template <typename T, typename Unused>
+void util::Write<T, Unused>::operator()(std::ostream& out, const T& value) const {
+  out << detail::print_value(value);
+}
 
 }  // namespace terroir

@@ -14,6 +14,7 @@
 
 #include "terroir/any.hpp"
 #include "terroir/compiled_model.hpp"
+#include "terroir/exception.hpp"
 #include "terroir/executor.hpp"
 #include "terroir/export.hpp"
 #include "terroir/model.hpp"
@@ -37,13 +38,17 @@ class Op;
 template <typename Layer>
 class OpExtension;
 
-/// What Core::add_extension() takes: OpExtension (terroir/op_extension.hpp).
-class Extension {
+/// What Core::add_extension() takes: OpExtension and classes derived from BaseOpExtension (terroir/op_extension.hpp).
+class Extension : public std::enable_shared_from_this<Extension> {
  public:
   using Ptr = std::shared_ptr<Extension>;
   virtual ~Extension() = default;
-  /// Lives as long as the process.
-  virtual const terroir_extension* description() const = 0;
+  /// Lives as long as the process. Throws Exception (unsupported) for an extension of something else than layers.
+  virtual const terroir_extension* description() const {
+    throw Exception(ErrorCode::unsupported, "an extension that brings no layers");
+  }
+  /// What is added together with it.
+  virtual std::vector<Ptr> get_attached_extensions() const { return {}; }
 };
 
 /// Layer name -> device that can run it.
@@ -190,13 +195,14 @@ class TERROIR_API Core {
   /// by itself, by pointer or in a list. Of a list, what comes before the one that is refused is added.
   void add_extension(const std::shared_ptr<Extension>& extension) {
     add_extension(extension != nullptr ? extension->description() : nullptr);
+    add_extension(extension->get_attached_extensions());
   }
   void add_extension(const std::vector<std::shared_ptr<Extension>>& extensions) {
     for (const auto& extension : extensions) add_extension(extension);
   }
   template <typename E>
   std::enable_if_t<std::is_base_of_v<Extension, E>> add_extension(const E& extension) {
-    add_extension(extension.description());
+    add_extension(std::shared_ptr<Extension>(std::make_shared<E>(extension)));
   }
   template <typename Layer, typename... Others>
   std::enable_if_t<std::is_base_of_v<op::Op, Layer>> add_extension() {

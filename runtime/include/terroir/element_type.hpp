@@ -8,10 +8,12 @@
 #include <iosfwd>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "terroir/bfloat16.hpp"
 #include "terroir/export.hpp"
 #include "terroir/float16.hpp"
+#include "terroir/small_float.hpp"
 
 namespace terroir {
 namespace element {
@@ -76,6 +78,11 @@ class TERROIR_API Type {
   /// "f32", "boolean", "dynamic" ...
   std::string get_type_name() const;
   std::string to_string() const { return get_type_name(); }
+  /// The C++ type's name: "float", "int64_t", "char" of boolean; "uint4_t" and the like of types that C++ has not.
+  std::string c_type_string() const;
+  size_t hash() const { return static_cast<size_t>(type_); }
+  /// All types but `undefined`, in the order of Type_t; they live as long as the process.
+  static std::vector<const Type*> get_known_types();
   /// Equal, or one of them dynamic.
   bool compatible(const Type& other) const;
   /// The more static of two compatible types into `dst`; false (dst untouched) if they contradict.
@@ -92,6 +99,8 @@ class TERROIR_API Type {
  private:
   Type_t type_ = Type_t::dynamic;
 };
+
+using TypeVector = std::vector<Type>;
 
 inline constexpr Type dynamic(Type_t::dynamic);
 inline constexpr Type undefined(Type_t::undefined);
@@ -141,6 +150,14 @@ constexpr Type_t type_of() {
     return Type_t::f16;
   } else if constexpr (std::is_same_v<U, bfloat16>) {
     return Type_t::bf16;
+  } else if constexpr (std::is_same_v<U, float4_e2m1>) {
+    return Type_t::f4e2m1;
+  } else if constexpr (std::is_same_v<U, float8_e4m3>) {
+    return Type_t::f8e4m3;
+  } else if constexpr (std::is_same_v<U, float8_e5m2>) {
+    return Type_t::f8e5m2;
+  } else if constexpr (std::is_same_v<U, float8_e8m0>) {
+    return Type_t::f8e8m0;
   } else if constexpr (std::is_same_v<U, std::string>) {
     return Type_t::string;
   } else {
@@ -165,6 +182,17 @@ template <> struct Fundamental<Type_t::u16> { using type = uint16_t; };
 template <> struct Fundamental<Type_t::u32> { using type = uint32_t; };
 template <> struct Fundamental<Type_t::u64> { using type = uint64_t; };
 template <> struct Fundamental<Type_t::string> { using type = std::string; };
+template <> struct Fundamental<Type_t::f8e4m3> { using type = float8_e4m3; };
+template <> struct Fundamental<Type_t::f8e5m2> { using type = float8_e5m2; };
+template <> struct Fundamental<Type_t::f8e8m0> { using type = float8_e8m0; };
+template <> struct Fundamental<Type_t::f4e2m1> { using type = float4_e2m1; };
+template <> struct Fundamental<Type_t::i4> { using type = int8_t; };
+template <> struct Fundamental<Type_t::u1> { using type = int8_t; };
+template <> struct Fundamental<Type_t::u2> { using type = int8_t; };
+template <> struct Fundamental<Type_t::u3> { using type = int8_t; };
+template <> struct Fundamental<Type_t::u4> { using type = int8_t; };
+template <> struct Fundamental<Type_t::u6> { using type = int8_t; };
+template <> struct Fundamental<Type_t::nf4> { using type = int8_t; };
 // clang-format on
 }  // namespace detail
 
@@ -180,8 +208,12 @@ TERROIR_API std::istream& operator>>(std::istream& in, Type& type);
 
 }  // namespace element
 
-/// The C++ type that stores one element of type T; only for types of whole bytes.
+/// The C++ type that holds one element of type T; of types narrower than a byte, one taken out of its tensor.
 template <element::Type_t T>
 using fundamental_type_for = typename element::detail::Fundamental<T>::type;
+template <element::Type_t T>
+struct element_type_traits {
+  using value_type = fundamental_type_for<T>;
+};
 
 }  // namespace terroir

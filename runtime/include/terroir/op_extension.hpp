@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -66,6 +67,28 @@ inline Output<Node> known_input(const extension::Tensor& value) {
   return std::make_shared<op::v0::Constant>(theirs);
 }
 
+inline OutputVector inputs_for(const extension::Inference& in) {
+  OutputVector inputs;
+  for (int32_t i = 0; i < in.input_count(); ++i) {
+    const std::optional<extension::Tensor> value = in.value(i);
+    inputs.push_back(value ? known_input(*value) : unknown_input(in.type(i), from_boundary(in.shape(i))));
+  }
+  return inputs;
+}
+inline OutputVector inputs_for(const extension::Preparation& known) {
+  OutputVector inputs;
+  for (int32_t i = 0; i < known.input_count(); ++i) {
+    const extension::Tensor input = known.input(i);
+    inputs.push_back(input.data<void>() != nullptr ? known_input(input) : unknown_input(input.type(), shape_of(input)));
+  }
+  return inputs;
+}
+inline void tell_outputs(const OutputVector& outputs, extension::Inference& in) {
+  for (size_t i = 0; i < outputs.size(); ++i)
+    in.set_output(static_cast<int32_t>(i), to_boundary(outputs[i].get_element_type()),
+                  to_boundary(outputs[i].get_partial_shape()));
+}
+
 /// An attribute of a class.
 struct AttributeOfClass {
   std::string name;
@@ -104,24 +127,35 @@ class AttributeSetter : public AttributeVisitor {
   const std::vector<AttributeValue>& values_;
 };
 
-/// An output that evaluate() has left: to its place, with its extents to the host.
-inline void take_output(const op::Op& layer, const extension::Run& run, size_t index, const Tensor& made) {
+/// An output of a layer that has been computed: to its place, with its extents to the host.
+inline void take_output(const DiscreteTypeInfo& layer, const PartialShape& said, const extension::Run& run,
+                        size_t index, const Tensor& made) {
   const auto number = static_cast<int32_t>(index);
   const extension::Tensor place = run.output(number);
   const Shape room = shape_of(place), &shape = made.get_shape();
-  const bool may_shrink = layer.get_output_partial_shape(index).is_dynamic();
+  const bool may_shrink = said.is_dynamic();
   bool fits = made.get_element_type() == from_boundary(place.type()) && shape.size() == room.size();
   for (size_t axis = 0; fits && axis < room.size(); ++axis)
     fits = shape[axis] == room[axis] || (may_shrink && shape[axis] < room[axis]);
   if (!fits)
-    throw Exception(ErrorCode::shape_mismatch, std::string("evaluate() of ") + layer.get_type_name() +
-                                                   " makes output " + std::to_string(index) + " " +
-                                                   made.get_element_type().to_string() + shape.to_string() +
-                                                   ", it has to be " + from_boundary(place.type()).to_string() +
+    throw Exception(ErrorCode::shape_mismatch, std::string("evaluate() of ") + layer.name + " makes output " +
+                                                   std::to_string(index) + " " + made.get_element_type().to_string() +
+                                                   shape.to_string() + ", it has to be " +
+                                                   from_boundary(place.type()).to_string() +
                                                    (may_shrink ? " of at most " : "") + room.to_string());
   if (made.data() != place.data<void>() && made.get_byte_size() > 0)
     made.copy_to(Tensor(made.get_element_type(), shape, place.data<void>()));
   if (shape != room) run.set_extents(number, std::vector<int64_t>(shape.begin(), shape.end()));
+}
+
+/// The inputs of a layer that runs.
+inline TensorVector inputs_of(const extension::Run& run) {
+  TensorVector inputs;
+  for (int32_t i = 0; i < run.input_count(); ++i) {
+    const extension::Tensor input = run.input(i);
+    inputs.emplace_back(from_boundary(input.type()), shape_of(input), static_cast<const void*>(input.data<void>()));
+  }
+  return inputs;
 }
 
 inline void evaluate(const op::Op& layer, const extension::Run& run) {
@@ -129,11 +163,8 @@ inline void evaluate(const op::Op& layer, const extension::Run& run) {
     throw Exception(ErrorCode::shape_mismatch, std::string(layer.get_type_name()) + " has " +
                                                    std::to_string(layer.get_output_size()) + " outputs, the model " +
                                                    std::to_string(run.output_count()));
-  TensorVector inputs, outputs;
-  for (int32_t i = 0; i < run.input_count(); ++i) {
-    const extension::Tensor input = run.input(i);
-    inputs.emplace_back(from_boundary(input.type()), shape_of(input), static_cast<const void*>(input.data<void>()));
-  }
+  const TensorVector inputs = inputs_of(run);
+  TensorVector outputs;
   for (int32_t i = 0; i < run.output_count(); ++i) {
     const extension::Tensor output = run.output(i);
     outputs.emplace_back(from_boundary(output.type()), shape_of(output), output.data<void>());
@@ -147,7 +178,8 @@ inline void evaluate(const op::Op& layer, const extension::Run& run) {
   if (!layer.evaluate(outputs, inputs, EvaluationContext()))
     throw Exception(ErrorCode::unsupported, std::string("evaluate() of ") + layer.get_type_name() +
                                                 " returns false: it computes nothing for these types and shapes");
-  for (size_t i = 0; i < outputs.size(); ++i) take_output(layer, run, i, outputs[i]);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    take_output(layer.get_type_info(), layer.get_output_partial_shape(i), run, i, outputs[i]);
 }
 
 /// A class of layers as terroir/extension.hpp wants them.
@@ -166,26 +198,8 @@ struct LayerOfClass : extension::Layer {
     for (size_t i = 0; i < values_.size(); ++i)
       std::visit([&](auto& value) { attribute(attributes()[i].name.c_str(), value); }, values_[i]);
   }
-  void infer(extension::Inference& in) const {
-    OutputVector inputs;
-    for (int32_t i = 0; i < in.input_count(); ++i) {
-      const std::optional<extension::Tensor> value = in.value(i);
-      inputs.push_back(value ? known_input(*value) : unknown_input(in.type(i), from_boundary(in.shape(i))));
-    }
-    const std::shared_ptr<Class> object = made(inputs);
-    for (size_t i = 0; i < object->get_output_size(); ++i)
-      in.set_output(static_cast<int32_t>(i), to_boundary(object->get_output_element_type(i)),
-                    to_boundary(object->get_output_partial_shape(i)));
-  }
-  void prepare(const extension::Preparation& known) {
-    OutputVector inputs;
-    for (int32_t i = 0; i < known.input_count(); ++i) {
-      const extension::Tensor input = known.input(i);
-      inputs.push_back(input.data<void>() != nullptr ? known_input(input)
-                                                     : unknown_input(input.type(), shape_of(input)));
-    }
-    object_ = made(inputs);
-  }
+  void infer(extension::Inference& in) const { tell_outputs(made(inputs_for(in))->outputs(), in); }
+  void prepare(const extension::Preparation& known) { object_ = made(inputs_for(known)); }
   void compute(const extension::Run& run) const { evaluate(*object_, run); }
 
  private:
@@ -253,22 +267,166 @@ inline const terroir_extension* joined(const std::vector<std::shared_ptr<Extensi
 
 }  // namespace detail
 
-/// What makes layers of one type.
+namespace detail {
+
+/// What the runtime knows of an extension; of a copy, nothing yet.
+struct KnownDescription {
+  KnownDescription() = default;
+  KnownDescription(const KnownDescription&) {}
+  KnownDescription& operator=(const KnownDescription&) { return *this; }
+  std::once_flag once;
+  const terroir_extension* value = nullptr;
+};
+
+}  // namespace detail
+
+/// What makes layers of one type: a class that says how, by create(). Where what it makes is no object derived from
+/// op::Op, but operations of the library, the layer is computed by their slow references.
 class BaseOpExtension : public Extension {
  public:
   using Ptr = std::shared_ptr<BaseOpExtension>;
   virtual const DiscreteTypeInfo& get_type_info() const = 0;
-  /// A layer that reads `inputs` and gets its attributes from the visitor; its outputs.
+  /// A layer that reads `inputs` and gets its attributes from the visitor; its outputs. It is asked once without a
+  /// model, with inputs of unknown types and shapes, to learn the names of the attributes; several threads may ask.
   virtual OutputVector create(const OutputVector& inputs, AttributeVisitor& visitor) const = 0;
-  virtual std::vector<Extension::Ptr> get_attached_extensions() const = 0;
-  /// Layers of files are computed by objects of a class, which the program has to name.
-  const terroir_extension* description() const override {
-    throw Exception(ErrorCode::unsupported,
-                    "an extension for '" + std::string(get_type_info().name) +
-                        "' that is no OpExtension; give Core::add_extension() the OpExtension of "
-                        "a class derived from op::Op");
-  }
+  std::vector<Extension::Ptr> get_attached_extensions() const override = 0;
+  /// Keeps this extension as long as the process lives. Throws Exception (invalid_argument) for one that no
+  /// std::shared_ptr owns.
+  inline const terroir_extension* description() const override;  // else each file that sees the class had its code
+
+ private:
+  mutable detail::KnownDescription known_;
 };
+
+namespace detail {
+
+/// Layers that a program's BaseOpExtension makes, to the runtime. It lives as long as the process.
+class LayersOfMaker {
+ public:
+  explicit LayersOfMaker(std::shared_ptr<const BaseOpExtension> maker)
+      : maker_(std::move(maker)), attributes_(attributes_of(*maker_)) {
+    for (AttributeOfClass& attribute : attributes_)
+      std::visit([&](auto& initial) { described_(attribute.name.c_str(), initial); }, attribute.initial);
+    const DiscreteTypeInfo& info = maker_->get_type_info();
+    know_class(info);
+    layer_.struct_size = sizeof layer_;
+    layer_.abi_version = TERROIR_ABI_VERSION;
+    layer_.type = info.name;
+    layer_.opset = info.version_id;
+    layer_.max_inputs = layer_.outputs = -1;
+    layer_.attribute_count = static_cast<uint32_t>(described_.attributes.size());
+    layer_.attributes = described_.attributes.data();
+    layer_.user = this;
+    layer_.infer = &infer;
+    layer_.create = &create;
+    layer_.destroy = &destroy;
+    layer_.scratch_bytes = [](void*, const void*, int32_t) { return uint64_t{0}; };
+    layer_.compute = &compute;
+  }
+  const terroir_extension* description() const { return &description_; }
+
+ private:
+  /// A layer of a compiled model: an object that computes itself, or operations that are what it stands for.
+  struct Made {
+    DiscreteTypeInfo type;
+    OutputVector outputs;
+    std::shared_ptr<const op::Op> object;
+    std::shared_ptr<const Model> model;
+  };
+
+  static std::vector<AttributeOfClass> attributes_of(const BaseOpExtension& maker) {
+    constexpr size_t kMostInputs = 8;
+    OutputVector inputs;
+    while (true) {
+      AttributeCollector collector;
+      try {
+        maker.create(inputs, collector);
+        return std::move(collector.found);
+      } catch (const std::exception&) {
+        // It has told its attributes before it looked at its inputs, or it wants more of them.
+        if (!collector.found.empty() || inputs.size() == kMostInputs) return std::move(collector.found);
+      }
+      inputs.push_back(std::make_shared<op::v0::Parameter>());
+    }
+  }
+  OutputVector made(const OutputVector& inputs, const terroir_host& host, const terroir_attributes* read) const {
+    std::vector<AttributeValue> values;
+    extension::detail::Reading reading(host, read);
+    for (const AttributeOfClass& attribute : attributes_) {
+      values.push_back(attribute.initial);
+      std::visit([&](auto& value) { reading(attribute.name.c_str(), value); }, values.back());
+    }
+    AttributeSetter setter(attributes_, values);
+    OutputVector outputs = maker_->create(inputs, setter);
+    if (outputs.empty())
+      throw Exception(ErrorCode::invalid_argument, std::string("create() of ") + layer_.type + " returns no outputs");
+    return outputs;
+  }
+
+  static int32_t infer(void* user, const terroir_host* host, const terroir_attributes* attributes,
+                       terroir_inference* inference, terroir_error* error) {
+    return extension::detail::guarded(*host, error, [&] {
+      extension::Inference in(*host, inference, -1);
+      tell_outputs(static_cast<const LayersOfMaker*>(user)->made(inputs_for(in), *host, attributes), in);
+    });
+  }
+  static int32_t create(void* user, const terroir_host* host, const terroir_attributes* attributes, int32_t input_count,
+                        const terroir_tensor* inputs, int32_t, const terroir_tensor* outputs, void** instance,
+                        terroir_error* error) {
+    return extension::detail::guarded(*host, error, [&] {
+      const auto& self = *static_cast<const LayersOfMaker*>(user);
+      const extension::Preparation known(input_count, inputs, outputs);
+      auto layer = std::make_unique<Made>(Made{self.maker_->get_type_info(), {}, nullptr, nullptr});
+      layer->outputs = self.made(inputs_for(known), *host, attributes);
+      const auto node = layer->outputs.front().get_node_shared_ptr();
+      if (layer->outputs == node->outputs()) layer->object = std::dynamic_pointer_cast<const op::Op>(node);
+      if (layer->object == nullptr) {
+        ParameterVector parameters;
+        for (int32_t i = 0; i < known.input_count(); ++i)
+          parameters.push_back(
+              std::make_shared<op::v0::Parameter>(from_boundary(known.input(i).type()), shape_of(known.input(i))));
+        layer->outputs = self.made(OutputVector(parameters.begin(), parameters.end()), *host, attributes);
+        layer->model = std::make_shared<Model>(layer->outputs, parameters);
+      }
+      *instance = layer.release();
+    });
+  }
+  static void destroy(void*, void* instance) { delete static_cast<Made*>(instance); }
+  static int32_t compute(void*, const void* instance, const terroir_host* host, const terroir_attributes*,
+                         terroir_run* started, int32_t input_count, const terroir_tensor* inputs, int32_t output_count,
+                         const terroir_tensor* outputs, void* scratch, terroir_error* error) {
+    return extension::detail::guarded(*host, error, [&] {
+      const auto& layer = *static_cast<const Made*>(instance);
+      const extension::Run run(*host, started, input_count, inputs, output_count, outputs, scratch);
+      if (layer.object != nullptr) return evaluate(*layer.object, run);
+      TensorVector made;
+      layer.model->evaluate(made, inputs_of(run));
+      for (size_t i = 0; i < made.size(); ++i)
+        take_output(layer.type, layer.model->output(i).get_partial_shape(), run, i, made[i]);
+    });
+  }
+
+  const std::shared_ptr<const BaseOpExtension> maker_;
+  std::vector<AttributeOfClass> attributes_;
+  extension::detail::Describing described_;
+  terroir_layer layer_{};
+  const terroir_layer* const layers_[1] = {&layer_};
+  const terroir_extension description_{
+      sizeof(terroir_extension), TERROIR_ABI_VERSION, "layers that a program makes", 1, layers_, 0, nullptr};
+};
+
+}  // namespace detail
+
+inline const terroir_extension* BaseOpExtension::description() const {
+  std::call_once(known_.once, [&] {
+    auto self = std::dynamic_pointer_cast<const BaseOpExtension>(weak_from_this().lock());
+    if (self == nullptr)
+      throw Exception(ErrorCode::invalid_argument,
+                      std::string("the extension of '") + get_type_info().name + "' is kept by no std::shared_ptr");
+    known_.value = (new detail::LayersOfMaker(std::move(self)))->description();
+  });
+  return known_.value;
+}
 
 /// A class of layers for Core::add_extension().
 template <typename Layer>

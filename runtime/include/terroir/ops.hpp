@@ -24,6 +24,7 @@
 #include "terroir/op/detection.hpp"
 #include "terroir/op/embedding.hpp"
 #include "terroir/op/ends.hpp"
+#include "terroir/op/framework_node.hpp"
 #include "terroir/op/image.hpp"
 #include "terroir/op/interpolate.hpp"
 #include "terroir/op/layer.hpp"

@@ -27,10 +27,15 @@ enum class AutoBroadcastType {
 
 struct AutoBroadcastSpec {
   AutoBroadcastSpec() = default;
-  AutoBroadcastSpec(AutoBroadcastType type, int64_t axis = -1)  // NOLINT: implicit, as in OpenVINO
-      : m_type(type), m_axis(axis) {}
+  AutoBroadcastSpec(AutoBroadcastType type)  // NOLINT: implicit, as in OpenVINO
+      : AutoBroadcastSpec(type, type == AutoBroadcastType::PDPD ? -1 : 0) {}
+  AutoBroadcastSpec(AutoBroadcastType type, int64_t axis) : m_type(type), m_axis(axis) {}
+  /// "none" or "explicit", "numpy", "pdpd", in any case. Throws Exception (invalid_argument) for another text.
+  TERROIR_API AutoBroadcastSpec(const char* type);  // NOLINT: implicit, as in OpenVINO
+  bool operator==(const AutoBroadcastSpec& other) const { return m_type == other.m_type && m_axis == other.m_axis; }
+  bool operator!=(const AutoBroadcastSpec& other) const { return !(*this == other); }
   AutoBroadcastType m_type = AutoBroadcastType::NONE;
-  int64_t m_axis = -1;  ///< for PDPD; -1: the operand is aligned at the last axis
+  int64_t m_axis = 0;  ///< for PDPD; -1: the operand is aligned at the last axis
 };
 
 }  // namespace op

@@ -38,6 +38,24 @@ class Variable {
 };
 using VariableVector = std::vector<Variable::Ptr>;
 
+/// What layers of a variable are, ReadValue and Assign. Each layer has a variable of its own by its identifier:
+/// setting that of one leaves the other's.
+class VariableExtension {
+ public:
+  virtual ~VariableExtension() = default;
+  virtual std::shared_ptr<Variable> get_variable() const { return m_variable; }
+  virtual void set_variable(const std::shared_ptr<Variable>& variable) { m_variable = variable; }
+  virtual std::string get_variable_id() const = 0;
+  virtual void set_variable_id(const std::string& id) {
+    VariableInfo info = m_variable->get_info();
+    info.variable_id = id;
+    m_variable->update(info);
+  }
+
+ protected:
+  std::shared_ptr<Variable> m_variable;  // of classes of the program's own; OpenVINO's name
+};
+
 }  // namespace util
 
 }  // namespace op

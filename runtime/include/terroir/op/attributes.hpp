@@ -5,11 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <ostream>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "terroir/any.hpp"
+#include "terroir/export.hpp"
 #include "terroir/op/pad_mode.hpp"
 #include "terroir/partial_shape.hpp"
 #include "terroir/shape.hpp"
@@ -72,12 +75,24 @@ inline detail::Names<2> spellings(TopKMode) { return {"max", "min"}; }
 inline detail::Names<3> spellings(TopKSortType) { return {"none", "index", "value"}; }
 inline detail::Names<2> spellings(PhiloxAlignment) { return {"tensorflow", "pytorch"}; }
 inline detail::Names<2> spellings(FillMode) { return {"ZERO", "LOWEST"}; }
+/// As files have it.
+template <typename Enum, typename = std::enable_if_t<std::is_enum_v<Enum>>, typename = decltype(spellings(Enum()))>
+std::ostream& operator<<(std::ostream& out, Enum value) {
+  return out << spellings(value)[static_cast<size_t>(value)];
+}
 
 struct BroadcastModeSpec {
-  BroadcastModeSpec(BroadcastType type = BroadcastType::NUMPY, int64_t axis = 0)  // NOLINT: implicit, as in OpenVINO
-      : m_type(type), m_axis(axis) {}
-  BroadcastType m_type;
-  int64_t m_axis;
+  BroadcastModeSpec() = default;
+  BroadcastModeSpec(BroadcastType type)  // NOLINT: implicit, as in OpenVINO
+      : BroadcastModeSpec(type, type == BroadcastType::PDPD ? -1 : 0) {}
+  BroadcastModeSpec(BroadcastType type, int64_t axis) : m_type(type), m_axis(axis) {}
+  /// "explicit" or "none", "numpy", "pdpd", "bidirectional", in any case. Throws Exception (invalid_argument) for
+  /// another text.
+  TERROIR_API BroadcastModeSpec(const char* type);  // NOLINT: implicit, as in OpenVINO
+  bool operator==(const BroadcastModeSpec& other) const { return m_type == other.m_type && m_axis == other.m_axis; }
+  bool operator!=(const BroadcastModeSpec& other) const { return !(*this == other); }
+  BroadcastType m_type = BroadcastType::NUMPY;
+  int64_t m_axis = 0;
 };
 
 }  // namespace op

@@ -8,6 +8,7 @@
 #include "terroir/op/attributes.hpp"
 #include "terroir/op/constant.hpp"
 #include "terroir/op/layer.hpp"
+#include "terroir/variable.hpp"
 
 namespace terroir {
 namespace op {
@@ -119,13 +120,21 @@ class ConvertColorI420Base : public Node {
 };
 
 /// Layers of a variable.
-class ReadValueBase : public Node {
+class ReadValueBase : public Node, public VariableExtension {
   TERROIR_LAYER_BASE(Node, ReadValueBase)
-  const std::string get_variable_id() const { return detail::attribute<std::string>(*this, "variable_id"); }
+  std::string get_variable_id() const override { return detail::attribute<std::string>(*this, "variable_id"); }
+  void set_variable_id(const std::string& id) override { detail::set_attribute(*this, "variable_id", id); }
+  /// A description, of what flows out.
+  std::shared_ptr<Variable> get_variable() const override;
+  void set_variable(const std::shared_ptr<Variable>& variable) override;
 };
-class AssignBase : public Sink {
+class AssignBase : public Sink, public VariableExtension {
   TERROIR_LAYER_BASE(Sink, AssignBase)
-  const std::string get_variable_id() const { return detail::attribute<std::string>(*this, "variable_id"); }
+  std::string get_variable_id() const override { return detail::attribute<std::string>(*this, "variable_id"); }
+  void set_variable_id(const std::string& id) override { detail::set_attribute(*this, "variable_id", id); }
+  /// A description, of what flows in.
+  std::shared_ptr<Variable> get_variable() const override;
+  void set_variable(const std::shared_ptr<Variable>& variable) override;
 };
 
 }  // namespace util

@@ -26,8 +26,23 @@ namespace detail {
 TERROIR_API Tensor tensor_over(const element::Type& type, const Shape& shape, const void* data,
                                std::shared_ptr<void> owner);
 
-/// Calls visit(T()) with the C++ type that stores elements of `type`. Throws Exception (unsupported) for types narrower
-/// than a byte and those that hold no numbers.
+/// Types whose elements no C++ type stores: those narrower than a byte, and floats of a byte.
+inline bool is_narrow(const element::Type& type) {
+  return type.bitwidth() < 8 ? type.is_static() : type.bitwidth() == 8 && type.is_real();
+}
+/// An element of such a type. Of nf4 it may be the code instead, 0 to 15, which stands for one of its 16 values.
+TERROIR_API double narrow_element(const element::Type& type, const void* elements, size_t index, bool is_code);
+/// The nearest value of a floating-point type; integers are cut, and u1 is 0 or 1. Throws Exception (invalid_argument)
+/// for one that does not fit.
+TERROIR_API void set_narrow_element(const element::Type& type, void* elements, size_t index, double value,
+                                    bool is_code);
+
+/// Numbers, also those of 8 and 16 bits that are classes.
+template <typename T>
+inline constexpr bool is_number = std::is_arithmetic_v<T> || (std::is_class_v<T> && std::is_convertible_v<T, float>);
+
+/// Calls visit(T()) with the C++ type that stores elements of `type`. Throws Exception (unsupported) for narrow types
+/// and those that hold no numbers.
 template <typename Visit>
 void visit_element_type(const element::Type& type, const Visit& visit) {
   switch (type) {
@@ -110,12 +125,13 @@ class TERROIR_API Constant : public Node {
   /// elements, and leaves them as they are, as long as there is a model or a compiled model with this layer.
   Constant(const element::Type& type, const Shape& shape, const void* data, const std::shared_ptr<void>& owner)
       : Constant(detail::tensor_over(type, shape, data, owner)) {}
-  /// Elements converted to `type`; one element fills the whole shape. Throws Exception (invalid_argument) for another
-  /// number of elements, (unsupported) for types narrower than a byte.
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
+  /// Elements converted to `type`; one element fills the whole shape. Integers for nf4 are codes, other numbers values.
+  /// Throws Exception (invalid_argument) for another number of elements, or one that does not fit a type narrower than
+  /// a byte.
+  template <typename T, typename = std::enable_if_t<detail::is_number<T>>>
   Constant(const element::Type& type, const Shape& shape, const std::vector<T>& values)
       : Constant(converted(type, shape, values.size(), [&values](size_t i) { return static_cast<T>(values[i]); })) {}
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
+  template <typename T, typename = std::enable_if_t<detail::is_number<T>>>
   Constant(const element::Type& type, const Shape& shape, T value)
       : Constant(converted(type, shape, 1, [value](size_t) { return value; })) {}
   /// Zeros.
@@ -142,24 +158,45 @@ class TERROIR_API Constant : public Node {
   }
 
   const void* get_data_ptr() const { return detail::constant_value(*this).data(); }
-  /// Throws Exception (type_mismatch) if T does not store the element type.
+  /// Of any type as bytes. Throws Exception (type_mismatch) if another T does not store the element type.
   template <typename T>
   const T* get_data_ptr() const {
-    return detail::constant_value(*this).template data<T>();
+    if constexpr (std::is_integral_v<T> && sizeof(T) == 1) {
+      return static_cast<const T*>(get_data_ptr());
+    } else {
+      return detail::constant_value(*this).template data<T>();
+    }
+  }
+  template <element::Type_t T>
+  const fundamental_type_for<T>* get_data_ptr() const {
+    if (get_output_element_type(0) != T)
+      throw Exception(ErrorCode::type_mismatch, "the constant is " + get_output_element_type(0).get_type_name() +
+                                                    ", not " + element::Type(T).get_type_name());
+    return static_cast<const fundamental_type_for<T>*>(get_data_ptr());
   }
   size_t get_byte_size() const { return detail::constant_value(*this).get_byte_size(); }
+  /// The elements; those narrower than a byte as bytes, one each.
   template <typename T>
   const std::vector<T> get_vector() const {
     const Tensor value = detail::constant_value(*this);
+    if constexpr (std::is_integral_v<T> && sizeof(T) == 1) {
+      if (value.get_element_type().bitwidth() < 8) return cast_vector<T>();
+    }
     const T* const elements = value.data<T>();
     return {elements, elements + value.get_size()};
   }
-  /// The elements, or the first of them, converted to T.
+  /// The elements, or the first of them, converted to T; of nf4 codes for an integer T, else values.
   template <typename T>
   std::vector<T> cast_vector(int64_t num_elements = -1) const {
     const Tensor value = detail::constant_value(*this);
     std::vector<T> result(num_elements < 0 ? value.get_size()
                                            : std::min(value.get_size(), static_cast<size_t>(num_elements)));
+    if (const element::Type type = value.get_element_type(); detail::is_narrow(type)) {
+      for (size_t i = 0; i < result.size(); ++i)
+        result[i] = detail::convert_element<T>(
+            detail::narrow_element(type, value.data(), i, std::is_integral_v<T> && type == element::nf4));
+      return result;
+    }
     detail::visit_element_type(value.get_element_type(), [&](auto element) {
       const auto* const elements = value.data<decltype(element)>();
       for (size_t i = 0; i < result.size(); ++i) result[i] = detail::convert_element<T>(elements[i]);
@@ -178,8 +215,13 @@ class TERROIR_API Constant : public Node {
   std::string convert_value_to_string(size_t index) const { return get_value_strings().at(index); }
   std::vector<std::string> get_value_strings() const {
     const Tensor value = detail::constant_value(*this);
-    if (value.get_element_type() == element::string) return get_vector<std::string>();
+    const element::Type type = value.get_element_type();
+    if (type == element::string) return get_vector<std::string>();
     std::vector<std::string> texts;
+    if (detail::is_narrow(type)) {
+      for (const double number : cast_vector<double>()) texts.push_back(Any(number).as<std::string>());
+      return texts;
+    }
     detail::visit_element_type(value.get_element_type(), [&](auto element) {
       using T = decltype(element);
       const auto* const elements = value.data<T>();
@@ -207,6 +249,11 @@ class TERROIR_API Constant : public Node {
     if (type == element::string) {
       auto* const texts = static_cast<std::string*>(value.data());
       for (size_t i = 0; i < value.get_size(); ++i) texts[i] = at(i);
+      return value;
+    }
+    if (detail::is_narrow(type)) {
+      for (size_t i = 0; i < value.get_size(); ++i)
+        detail::set_narrow_element(type, value.data(), i, detail::parse_element<double>(at(i)), false);
       return value;
     }
     detail::visit_element_type(type, [&](auto element) {
@@ -239,6 +286,13 @@ class TERROIR_API Constant : public Node {
     Tensor value(type, shape);
     const size_t count = value.get_size();
     if (given != count && given != 1) throw_count(shape, count, given);
+    if (detail::is_narrow(type)) {
+      const bool is_code = std::is_integral_v<decltype(value_at(0))> && type == element::nf4;
+      for (size_t i = 0; i < count; ++i)
+        detail::set_narrow_element(type, value.data(), i, detail::convert_element<double>(value_at(given == 1 ? 0 : i)),
+                                   is_code);
+      return value;
+    }
     detail::visit_element_type(type, [&](auto element) {
       using T = decltype(element);
       auto* const elements = static_cast<T*>(value.data());
@@ -250,6 +304,16 @@ class TERROIR_API Constant : public Node {
 
 }  // namespace v0
 }  // namespace op
+
+/// Whether both are Constants of the same type, shape and elements; floating-point ones bit by bit.
+inline bool compare_constants(const std::shared_ptr<Node>& a, const std::shared_ptr<Node>& b) {
+  if (!is_type<op::v0::Constant>(a) || !is_type<op::v0::Constant>(b)) return false;
+  const Tensor x = detail::constant_value(*a), y = detail::constant_value(*b);
+  if (x.get_element_type() != y.get_element_type() || x.get_shape() != y.get_shape()) return false;
+  if (x.get_element_type() == element::string)
+    return std::equal(x.data<std::string>(), x.data<std::string>() + x.get_size(), y.data<std::string>());
+  return x.get_byte_size() == 0 || std::memcmp(x.data(), y.data(), x.get_byte_size()) == 0;
+}
 
 namespace detail {
 

@@ -25,6 +25,23 @@ inline std::shared_ptr<op::util::Variable> variable_of(const Output<const Node>&
 }  // namespace detail
 
 namespace op {
+namespace util {
+
+inline std::shared_ptr<Variable> ReadValueBase::get_variable() const {
+  return terroir::detail::variable_of(output(0), get_variable_id());
+}
+inline void ReadValueBase::set_variable(const std::shared_ptr<Variable>& variable) {
+  set_variable_id(variable->get_info().variable_id);
+}
+inline std::shared_ptr<Variable> AssignBase::get_variable() const {
+  return terroir::detail::variable_of(input_value(0), get_variable_id());
+}
+inline void AssignBase::set_variable(const std::shared_ptr<Variable>& variable) {
+  set_variable_id(variable->get_info().variable_id);
+}
+
+}  // namespace util
+
 namespace v3 {
 
 class ReadValue : public util::ReadValueBase {
@@ -49,18 +66,15 @@ class ReadValue : public util::ReadValueBase {
       : ReadValue(OutputVector{}, detail::by_name(*variable)) {}
   ReadValue(const Output<Node>& initial_value, const std::shared_ptr<util::Variable>& variable)
       : ReadValue(OutputVector{initial_value}, detail::by_name(*variable)) {}
-  /// A description, of what flows out.
-  std::shared_ptr<util::Variable> get_variable() const { return detail::variable_of(output(0), get_variable_id()); }
+  void set_variable(const std::shared_ptr<util::Variable>& variable) override {
+    detail::set_attributes(*this, detail::by_name(*variable));
+  }
 };
 
 class Assign : public util::AssignBase {
   TERROIR_LAYER_OF(util::AssignBase, Assign, "Assign", "opset6")
   Assign(const Output<Node>& value, const std::shared_ptr<util::Variable>& variable)
       : Assign(OutputVector{value}, {{"variable_id", variable->get_info().variable_id}}) {}
-  /// A description, of what flows in.
-  std::shared_ptr<util::Variable> get_variable() const {
-    return detail::variable_of(input_value(0), get_variable_id());
-  }
 };
 
 }  // namespace v6

@@ -2,5 +2,4 @@
 #pragma once
 
 #include "openvino/core/namespace.hpp"
-#include "openvino/core/type/element_type_traits.hpp"
 #include "terroir/element_type.hpp"

@@ -1,0 +1,5 @@
+// The OpenVINO header of this name: the names of Terroir under namespace ov.
+#pragma once
+
+#include "openvino/core/namespace.hpp"
+#include "terroir/small_float.hpp"
