@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/base/error.hpp"
 #include "terroir/executor.hpp"
 
 namespace terroir::detail {
@@ -55,12 +56,22 @@ void JobQueue::submit(std::shared_ptr<Job> job) {
   if (executor_) return executor_->start([job = std::move(job)] { job->run_queued(); });
   {
     const std::lock_guard lock(shared_->mutex);
+    start_threads();  // before the job is there: without a thread it would stay
     shared_->jobs.push_back(std::move(job));
-    while (threads_.size() < static_cast<size_t>(threads_wanted_)) {
-      threads_.emplace_back([shared = shared_] { work(shared); });
-    }
   }
   shared_->arrived.notify_one();
+}
+
+void JobQueue::start_threads() {
+  while (threads_.size() < static_cast<size_t>(threads_wanted_)) {
+    try {
+      threads_.emplace_back([shared = shared_] { work(shared); });
+    } catch (const std::exception& error) {
+      if (!threads_.empty()) return;  // the next job tries again
+      throw_error(ErrorCode::general, "start_async(): no thread could be started (", error.what(),
+                  "); infer() needs none, and the limits of memory and threads of the process may be too low");
+    }
+  }
 }
 
 namespace {

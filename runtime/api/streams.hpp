@@ -71,6 +71,7 @@ class JobQueue {
   JobQueue(const JobQueue&) = delete;
   JobQueue& operator=(const JobQueue&) = delete;
 
+  /// Throws Exception (general) if there is no thread and none can be started: the job is not taken then.
   void submit(std::shared_ptr<Job> job);
   /// For whoever is about to wait for a job: where that is a thread of this queue, which the job may need, it runs the
   /// job unless that has begun.
@@ -84,6 +85,7 @@ class JobQueue {
     bool stop = false;
   };
   static void work(const std::shared_ptr<Shared>& shared);
+  void start_threads();  // as many as wanted, or as there can be
 
   int threads_wanted_;
   std::shared_ptr<TaskExecutor> executor_;

@@ -1,8 +1,12 @@
 // InferRequest against a device that does as it is told: binding, checks, asynchronous runs, errors.
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <cstring>
+#include <fstream>
 #include <future>
 #include <mutex>
 #include <numeric>
@@ -482,6 +486,70 @@ TEST_F(RequestTest, HandlesMayGoWhileARequestRuns) {
     ASSERT_EQ(called.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
   }
 }
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)  // they need terabytes of addresses
+
+constexpr rlim_t kStack = rlim_t{256} << 20;
+
+/// New threads get stacks of kStack bytes, and `room` bytes of addresses may be taken beside those in use.
+void leave_room_for_stacks(rlim_t room) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStack);
+  pthread_setattr_default_np(&attributes);
+  rlim_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + room;
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+using RequestDeathTest = RequestTest;
+
+TEST_F(RequestDeathTest, SaysThatNoThreadCouldBeStarted) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto run = [&] {
+    InferRequest request = compile(model({2}), {num_streams(4)}).create_infer_request();
+    ramp({2}).copy_to(request.get_input_tensor());
+    leave_room_for_stacks(kStack / 2);
+    for (int i = 0; i < 2; ++i) {
+      const Exception error = caught([&] { request.start_async(); });
+      EXPECT_EQ(error.code(), ErrorCode::general);
+      EXPECT_NE(std::strstr(error.what(), "start_async(): no thread could be started"), nullptr) << error.what();
+      request.wait();  // for nothing
+    }
+    request.infer();
+    expect_ramp_plus_one(request.get_output_tensor());
+    leave_room_for_stacks(kStack * 8);
+    request.start_async();
+    request.wait();
+    std::exit(HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(RequestDeathTest, RunsOnTheThreadsThatCouldBeStarted) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto run = [&] {
+    auto compiled = compile(model({2}), {num_streams(4)});
+    std::vector<InferRequest> requests;
+    for (int i = 0; i < 6; ++i) {
+      requests.push_back(compiled.create_infer_request());
+      ramp({2}).copy_to(requests.back().get_input_tensor());
+    }
+    leave_room_for_stacks(kStack + kStack / 2);
+    for (InferRequest& request : requests) request.start_async();
+    for (InferRequest& request : requests) {
+      request.wait();
+      expect_ramp_plus_one(request.get_output_tensor());
+    }
+    std::exit(HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
+
+#endif
 
 TEST_F(RequestTest, OneLineSaysWhatWasDecidedAboutThreads) {
   std::vector<std::string> lines;

@@ -69,7 +69,7 @@ class TERROIR_API InferRequest {
 
   /// Runs in the calling thread, after waiting for a free stream. Throws what went wrong.
   void infer();
-  /// Runs in a thread of the compiled model; returns at once. Throws Busy if it runs already.
+  /// Runs in a thread of the compiled model; returns at once. Throws Busy; Exception if no thread can be started.
   void start_async();
   /// Waits for the end of the last start_async() and its callback. Throws what went wrong there, each time it is
   /// called; Cancelled after cancel(). Without a start_async() it returns at once.
