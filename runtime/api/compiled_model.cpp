@@ -183,7 +183,7 @@ InferRequest CompiledModel::create_infer_request() {
   static_cast<void>(state());
   const auto request = std::make_shared<detail::RequestState>(state_);
   state_->add_request(request);
-  return detail::RuntimeAccess::make(request);
+  return detail::RuntimeAccess::make(detail::RequestState::owned_by_handles(request));
 }
 
 void CompiledModel::set_property(const AnyMap& properties) { state().compiled().set_property(properties); }

@@ -84,6 +84,9 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
  public:
   explicit RequestState(std::shared_ptr<CompiledState> compiled);
   ~RequestState() override;
+  /// For InferRequest, whose copies share it; abandon() when the last of them goes. Jobs and variables, which may stay
+  /// longer, have the request itself.
+  static std::shared_ptr<RequestState> owned_by_handles(std::shared_ptr<RequestState> request);
 
   const std::shared_ptr<CompiledState>& compiled() const { return compiled_; }
   void set_tensor(End end, const Tensor& tensor);
@@ -108,6 +111,7 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
 
  private:
   class Binder;
+  struct Handles;
   // One start_async().
   struct Run {
     bool done = false;
@@ -129,6 +133,7 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
   };
 
   void begin(std::shared_ptr<Run> started);  // idle -> running, or Busy
+  void abandon() noexcept;                   // nobody will look at results: no callback, no memory of the user's
   void check_fits(End end, const Tensor& tensor) const;
   void check_idle() const;  // with mutex_ held
   void run();
@@ -152,6 +157,7 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
   std::condition_variable ended_;
   std::vector<Tensor> told_variables_;  // get_state().data() is what programs write, and then the tensor is gone
   bool running_ = false;
+  bool queued_ = false;  // and nobody has begun it
   std::shared_ptr<Run> last_run_;
   std::shared_ptr<const Callback> callback_;
   std::atomic<bool> cancelled_{false};  // written under mutex_, read by the device

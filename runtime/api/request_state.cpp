@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "ir/base/error.hpp"
 #include "runtime/api/compiled_state.hpp"
@@ -98,6 +99,47 @@ RequestState::RequestState(std::shared_ptr<CompiledState> compiled)
 }
 
 RequestState::~RequestState() = default;
+
+struct RequestState::Handles {
+  explicit Handles(std::shared_ptr<RequestState> of) : request(std::move(of)) {}
+  ~Handles() { request->abandon(); }
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+  const std::shared_ptr<RequestState> request;
+};
+
+std::shared_ptr<RequestState> RequestState::owned_by_handles(std::shared_ptr<RequestState> request) {
+  RequestState* const pointer = request.get();
+  return {std::make_shared<Handles>(std::move(request)), pointer};
+}
+
+void RequestState::abandon() noexcept {
+  // Destroyed after the lock is released, and here: the job, which may be in its last moves, has the request as well.
+  std::shared_ptr<const Callback> callback;
+  std::vector<Tensor> inputs, outputs;
+  std::vector<Batch> batches;
+  std::unique_lock lock(mutex_);
+  callback.swap(callback_);
+  lock.unlock();
+  callback.reset();
+  lock.lock();
+  const std::shared_ptr<Run> awaited = last_run_;
+  if (awaited != nullptr && awaited->callback_thread != std::this_thread::get_id()) {
+    if (queued_) {
+      lock.unlock();
+      if (compiled_->jobs().has_executor()) {
+        run_queued();  // an executor may begin jobs when this thread has left the one that it is in
+      } else {
+        compiled_->jobs().run_before_waiting(*this);
+      }
+      lock.lock();
+    }
+    ended_.wait(lock, [&] { return awaited->done; });
+  }
+  inputs.swap(inputs_);
+  outputs.swap(outputs_);
+  batches.swap(batches_);
+}
 
 std::string RequestState::describe(End end) const {
   const plugin::PortInfo& port = compiled_->port(end);
@@ -252,6 +294,7 @@ void RequestState::begin(std::shared_ptr<Run> started) {
   const std::lock_guard lock(mutex_);
   check_idle();
   running_ = true;
+  queued_ = started != nullptr;
   if (started != nullptr) last_run_ = std::move(started);
   cancelled_.store(false, std::memory_order_relaxed);
 }
@@ -270,17 +313,22 @@ void RequestState::infer() {
 
 void RequestState::start_async() {
   begin(std::make_shared<Run>());
+  const auto self = shared_from_this();  // the queue must not go while it submits, whatever a callback does there
   try {
-    compiled_->jobs().submit(shared_from_this());
+    compiled_->jobs().submit(self);
   } catch (...) {  // no thread could be started
     const std::lock_guard lock(mutex_);
-    running_ = false;
+    running_ = queued_ = false;
     last_run_.reset();
     throw;
   }
 }
 
 void RequestState::run_queued() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(queued_, false)) return;  // abandon() has run it
+  }
   std::exception_ptr error;
   try {
     run();
@@ -302,6 +350,7 @@ void RequestState::run_queued() {
     } catch (...) {
       error = std::current_exception();
     }
+    callback.reset();  // what it captured is gone when the run has ended
   }
   {
     const std::lock_guard lock(mutex_);

@@ -76,6 +76,7 @@ class JobQueue {
   /// For whoever is about to wait for a job: where that is a thread of this queue, which the job may need, it runs the
   /// job unless that has begun.
   void run_before_waiting(const Job& job);
+  bool has_executor() const { return executor_ != nullptr; }
 
  private:
   struct Shared {

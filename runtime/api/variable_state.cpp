@@ -17,7 +17,8 @@ void VariableState::reset() { request().reset_variable(index_); }
 
 std::vector<VariableState> InferRequest::query_state() {
   std::vector<VariableState> states;
-  for (size_t i = 0; i < state().variables().size(); ++i) states.push_back(VariableState(state_, i));
+  const auto request = state().shared_from_this();
+  for (size_t i = 0; i < request->variables().size(); ++i) states.push_back(VariableState(request, i));
   return states;
 }
 

@@ -473,17 +473,88 @@ TEST_F(RequestTest, PinnedInferencesStayOnACpuWhileTheyRun) {
   EXPECT_TRUE(script_.cpus == first || script_.cpus == all) << "the core is free again, or another process took it";
 }
 
-TEST_F(RequestTest, HandlesMayGoWhileARequestRuns) {
+TEST_F(RequestTest, TheLastHandleRemovesTheCallbackAndWaits) {
+  const Tensor input = ramp({2});
   for (int round = 0; round < 20; ++round) {
-    std::promise<void> called;
+    float output[2] = {};
+    bool called = false;
     script_.blocked = true;
     {
       InferRequest request = compile(model({2})).create_infer_request();
-      request.set_callback([&](std::exception_ptr) { called.set_value(); });
+      request.set_input_tensor(input);
+      request.set_output_tensor(Tensor(element::f32, {2}, output));
+      // The inference goes on when the callback has been removed.
+      const std::shared_ptr<void> removed(nullptr, [&](void*) { script_.release(); });
+      request.set_callback([&called, removed](std::exception_ptr) { called = true; });
       request.start_async();
-    }  // the running job is the last owner of everything, and ends it in its own thread
+      const InferRequest copy = request;
+    }
+    EXPECT_EQ(output[1], 2.f);
+    EXPECT_FALSE(called);
     script_.release();
-    ASSERT_EQ(called.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  }
+}
+
+TEST_F(RequestTest, TheLastHandleWaitsForCallbacksThatHaveBegun) {
+  for (int round = 0; round < 20; ++round) {
+    std::promise<void> began;
+    std::atomic<int> left{0};
+    {
+      InferRequest request = compile(model({2})).create_infer_request();
+      const std::shared_ptr<void> destroyed(nullptr, [&](void*) { ++left; });
+      request.set_callback([&, destroyed](std::exception_ptr) {
+        began.set_value();
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        ++left;
+      });
+      request.start_async();
+      began.get_future().wait();
+    }
+    EXPECT_EQ(left, 2) << "it has ended, and what it captured is gone";
+  }
+}
+
+// The job that runs is the last owner of everything, and ends it in its own thread.
+TEST_F(RequestTest, ACallbackMayDropTheLastHandle) {
+  for (const bool starts_again : {false, true}) {
+    for (const auto& executor : {std::shared_ptr<TaskExecutor>(), run_on_caller()}) {
+      auto request =
+          std::make_unique<InferRequest>(compile(model({2}), {task_executor(executor)}).create_infer_request());
+      float output[2] = {};
+      std::promise<float> seen;
+      ramp({2}).copy_to(request->get_input_tensor());
+      request->set_output_tensor(Tensor(element::f32, {2}, output));
+      request->set_callback([&](std::exception_ptr) {
+        std::fill(output, output + 2, 0.f);
+        if (starts_again) request->start_async();
+        request.reset();
+        seen.set_value(output[1]);
+      });
+      request->start_async();
+      std::future<float> value = seen.get_future();
+      ASSERT_EQ(value.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+      EXPECT_EQ(value.get(), starts_again ? 2.f : 0.f) << "what it started has ended";
+    }
+  }
+}
+
+TEST_F(RequestTest, TheLastHandleLetsGoOfTheTensors) {
+  const auto known = std::make_shared<int>(0);
+  struct Counting {
+    void* allocate(size_t bytes, size_t) { return std::malloc(bytes); }
+    void deallocate(void* memory, size_t, size_t) {
+      std::free(memory);
+      ++*count;
+    }
+    bool is_equal(const Counting& other) const { return count == other.count; }
+    std::shared_ptr<int> count;
+  };
+  for (int round = 1; round <= 20; ++round) {
+    InferRequest request = compile(model({2})).create_infer_request();
+    request.set_input_tensor(Tensor(element::f32, {2}, Counting{known}));
+    request.start_async();
+    request = {};
+    EXPECT_EQ(*known, round);
   }
 }
 

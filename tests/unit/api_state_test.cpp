@@ -94,6 +94,25 @@ TEST(State, BelongsToTheRequest) {
   EXPECT_EQ(infer(a, floats({1}, {1})), (Floats{12}));
 }
 
+/// States are the variables, not the request: they neither end with its last handle nor hold that up.
+TEST(State, OutlivesTheHandlesOfTheRequest) {
+  Core core;
+  std::vector<VariableState> states;
+  float total[1] = {};
+  {
+    InferRequest request = core.compile_model(counter(), "CPU").create_infer_request();
+    states = request.query_state();
+    request.set_input_tensor(floats({1}, {1}));
+    request.set_output_tensor(Tensor(element::f32, {1}, total));
+    request.start_async();
+  }
+  EXPECT_EQ(total[0], 11.f);
+  EXPECT_EQ(values_of(states[0].get_state()), (Floats{11}));
+  states[0].set_state(floats({1}, {100}));
+  EXPECT_EQ(values_of(states[0].get_state()), (Floats{100}));
+  EXPECT_EQ(states[0].get_name(), "count");
+}
+
 TEST(State, CanBeReadAndSet) {
   Core core;
   for (const std::string& device : core.get_available_devices()) {
