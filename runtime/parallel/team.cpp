@@ -52,6 +52,7 @@ Team::Team(int threads, std::vector<std::vector<int>> cpus)
 void Team::dismiss() {
   stop_.store(true, std::memory_order_relaxed);
   if (!own_threads_) return;
+  // Release: whoever sees this gate sees stop_.
   gate_.fetch_add(uint64_t{1} << kEpochShift, std::memory_order_release);
   gate_.notify_all();
   for (std::thread& thread : threads_) thread.join();
@@ -112,8 +113,10 @@ void Team::help(int slot) noexcept {
   const ThreadBinding binding(cpus_[static_cast<size_t>(slot)]);
   uint32_t served = 0;
   auto idle_since = Clock::now();
-  for (unsigned round = 0; !stop_.load(std::memory_order_relaxed); ++round) {
-    uint64_t gate = gate_.load(std::memory_order_relaxed);
+  for (unsigned round = 0;; ++round) {
+    // The gate first: the one that this round may sleep at is from before the end, or stop_ is set here.
+    uint64_t gate = gate_.load(std::memory_order_acquire);
+    if (stop_.load(std::memory_order_relaxed)) break;
     if ((gate & kOpen) != 0 && epoch_of(gate) != served && slot < slots_of(gate)) {
       if (!gate_.compare_exchange_strong(gate, gate + kOneInside, std::memory_order_acq_rel)) continue;
       served = epoch_of(gate);
