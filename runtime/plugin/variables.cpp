@@ -50,7 +50,8 @@ class Request final : public RequestState {
         request_(compiled.create_request()),
         present_(lifted.variables.size()),
         next_(lifted.variables.size()),
-        known_(lifted.variables.size(), false) {
+        known_(lifted.variables.size(), false),
+        ready_(known_) {
     for (const LiftedGraph::Variable& variable : lifted.variables) infos_.push_back(variable.info);
     for (const Compiled& graph : initial_values) initial_requests_.push_back(graph->create_request());
   }
@@ -69,8 +70,7 @@ class Request final : public RequestState {
     request_->infer(inputs_, all, context);
     if (context.cancelled.load(std::memory_order_relaxed)) return;
     for (size_t i = 0; i < lifted_.variables.size(); ++i) {
-      if (lifted_.variables[i].output == LiftedGraph::kNone) continue;
-      std::swap(present_[i], next_[i]);
+      if (lifted_.variables[i].output != LiftedGraph::kNone) std::swap(present_[i], next_[i]);
       known_[i] = true;
     }
   }
@@ -100,31 +100,37 @@ class Request final : public RequestState {
   }
 
  private:
-  /// False when cancelled meanwhile.
+  /// Makes all present values ready; they become known with the end of the inference. False when cancelled meanwhile.
   bool initialise(std::span<const ir::TensorView> inputs, const RunContext& context) {
     if (std::find(known_.begin(), known_.end(), false) == known_.end()) return true;
+    ready_ = known_;
     for (size_t i = 0; i < lifted_.initial_values.size(); ++i)
       if (!compute_initial_values(i, inputs, context)) return false;
-    for (size_t i = 0; i < known_.size(); ++i) {
-      if (!known_[i]) make_zeros(i);
-      known_[i] = true;
-    }
+    for (size_t i = 0; i < ready_.size(); ++i)
+      if (!ready_[i]) make_zeros(i);
     return true;
   }
 
   bool compute_initial_values(size_t index, std::span<const ir::TensorView> inputs, const RunContext& context) {
     const LiftedGraph::InitialValues& values = lifted_.initial_values[index];
-    if (std::all_of(values.gives.begin(), values.gives.end(), [&](size_t i) { return known_[i]; })) return true;
+    if (std::all_of(values.gives.begin(), values.gives.end(), [&](size_t i) { return ready_[i]; })) return true;
     inputs_.assign(inputs.begin(), inputs.end());
-    for (const size_t i : values.reads) inputs_.push_back(variable(i));
+    for (const size_t i : values.reads) {
+      if (!ready_[i]) make_zeros(i);
+      inputs_.push_back(present_[i].view());
+    }
     initial_.resize(std::max(initial_.size(), values.gives.size()));
     std::vector<Value*> targets;
     for (size_t i = 0; i < values.gives.size(); ++i) targets.push_back(&initial_[i]);
     Outputs outputs(nullptr, 0, targets);
     initial_requests_[index]->infer(inputs_, outputs, context);
     if (context.cancelled.load(std::memory_order_relaxed)) return false;
-    for (size_t i = 0; i < values.gives.size(); ++i)
-      if (!known_[values.gives[i]]) set_variable(values.gives[i], initial_[i].view());
+    for (size_t i = 0; i < values.gives.size(); ++i) {
+      const size_t to = values.gives[i];
+      if (ready_[to]) continue;
+      std::swap(present_[to], initial_[i]);
+      ready_[to] = true;
+    }
     return true;
   }
 
@@ -143,7 +149,7 @@ class Request final : public RequestState {
   std::vector<VariableInfo> infos_;
   // By variable. A value is known when it was set or assigned; else the next inference starts with its initial value.
   std::vector<Value> present_, next_;
-  std::vector<bool> known_;
+  std::vector<bool> known_, ready_;  // ready: also those whose initial values the inference that runs has computed
   std::vector<Value> initial_;
   std::vector<ir::TensorView> inputs_;
   std::vector<Value*> targets_;

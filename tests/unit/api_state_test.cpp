@@ -168,6 +168,47 @@ TEST(State, InitialValuesMayDependOnTheInput) {
   }
 }
 
+/// v starts as 2x and w as v + 1; the result is v + w + x, which both become.
+TEST(State, StaysAsItWasWhenAnInferenceFails) {
+  ModelBuilder b("initial");
+  const auto x = b.parameter(element::f32, {-1}, "x");
+  const auto read = [&](const char* id, const Output<Node>& initial) {
+    return b.op("ReadValue", "opset6", {initial},
+                {{"variable_id", id}, {"variable_type", "f32"}, {"variable_shape", "?"}});
+  };
+  const auto v = read("v", b.op("Multiply", "opset1", {x, b.constant(element::f32, Shape{}, {2.f})}));
+  const auto w = read("w", b.op("Add", "opset1", {v, b.constant(element::f32, Shape{}, {1.f})}));
+  const auto sum = b.op("Add", "opset1", {b.op("Add", "opset1", {v, w}), x});
+  b.op("Assign", "opset6", {sum}, {{"variable_id", "v"}});
+  b.op("Assign", "opset6", {sum}, {{"variable_id", "w"}});
+  b.result(sum);
+  const auto model = b.build();
+  Core core;
+  for (const std::string& device : core.get_available_devices()) {
+    SCOPED_TRACE(device);
+    InferRequest request = core.compile_model(model, device).create_infer_request();
+    const Tensor roomy(element::f32, {2});
+    const auto fail = [&](const Floats& values) {
+      float small[1];
+      request.set_output_tensor(Tensor(element::f32, {1}, small));
+      EXPECT_EQ(caught([&] { infer(request, floats({2}, values)); }).code(), ErrorCode::shape_mismatch);
+      request.set_output_tensor(roomy);
+    };
+    fail({1, 1});
+    EXPECT_EQ(values_of(request.query_state()[0].get_state()), Floats());
+    EXPECT_EQ(infer(request, floats({2}, {5, 6})), (Floats{26, 31}));
+    fail({1, 1});
+    EXPECT_EQ(values_of(request.query_state()[1].get_state()), (Floats{26, 31}));
+    EXPECT_EQ(infer(request, floats({2}, {1, 1})), (Floats{53, 63}));
+    // One that is set, and one whose initial value depends on that.
+    request.reset_state();
+    request.query_state()[0].set_state(floats({2}, {100, 100}));
+    fail({7, 7});
+    fail({8, 8});
+    EXPECT_EQ(infer(request, floats({2}, {1, 2})), (Floats{202, 203}));
+  }
+}
+
 /// A cache that grows by what comes in, as those of language models do.
 TEST(State, ShapesMayGrow) {
   ModelBuilder b("cache");
