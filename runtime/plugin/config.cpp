@@ -197,7 +197,8 @@ std::vector<PropertyName> Config::keys() {
 }
 
 std::string Config::compile_settings() const {
-  return concat(execution_mode, ' ', inference_precision, ' ', memory_limit);
+  // Strict reading refuses models that compile otherwise.
+  return concat(execution_mode, ' ', inference_precision, ' ', memory_limit, ' ', strict_reading);
 }
 
 Config::Threading Config::threading(int available) const {

@@ -400,6 +400,23 @@ TEST_F(Cache, TellsSettingsAndModelsApart) {
   EXPECT_EQ(files().size(), 4U) << "threads do not matter";
 }
 
+TEST_F(Cache, TellsStrictReadingApart) {
+  ModelBuilder b("lenient");
+  b.result(b.op("Elu", "opset1", {b.parameter(element::f32, {2}, "x")}, {{"alpha", 1.f}}));
+  const fs::path xml = folder_ / "lenient.xml";
+  fs::create_directories(folder_);
+  serialize(b.build(), xml.string(), (folder_ / "lenient.bin").string());
+  std::string text = read(xml);
+  text.replace(text.find(" alpha="), 1, " beta=\"7\" ");
+  write(xml, text);
+  AnyMap strict = cached_;
+  strict.insert(strict_reading(true));
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_THROW(core_.compile_model(xml.string(), "CPU", strict), Exception) << round;
+    EXPECT_NO_THROW(core_.compile_model(xml.string(), "CPU", cached_));
+  }
+}
+
 TEST_F(Cache, DamageCostsOneWarning) {
   const std::vector<float> expected = infer(core_.compile_model(network(), "CPU", cached_), kImage());
   ASSERT_EQ(files().size(), 1U);
