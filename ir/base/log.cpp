@@ -2,7 +2,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 namespace terroir {
 
@@ -31,10 +33,13 @@ const char* name_of(LogCategory category) {
   return "log";
 }
 
+using Sink = std::function<void(std::string_view)>;
+
 // Never destroyed: threads may log while the process ends.
 struct Output {
-  std::mutex mutex;
-  std::function<void(std::string_view)> sink;
+  std::recursive_mutex calls;  // held while the sink is called, which may replace itself
+  bool calling = false;        // by the thread that holds it
+  std::shared_ptr<const Sink> sink;
 };
 Output& output() {
   static Output* const instance = new Output;
@@ -63,9 +68,10 @@ unsigned set_log_categories(unsigned mask) noexcept {
   return detail::log_mask.exchange(mask, std::memory_order_relaxed);
 }
 
-void set_log_sink(std::function<void(std::string_view)> sink) {
-  const std::lock_guard lock(output().mutex);
-  output().sink = std::move(sink);
+void set_log_sink(Sink sink) {
+  std::shared_ptr<const Sink> next = sink ? std::make_shared<const Sink>(std::move(sink)) : nullptr;
+  const std::lock_guard lock(output().calls);
+  output().sink.swap(next);
 }
 
 void log_line(LogCategory category, std::string_view text) {
@@ -73,9 +79,15 @@ void log_line(LogCategory category, std::string_view text) {
   line += name_of(category);
   line += ": ";
   line += text;
-  const std::lock_guard lock(output().mutex);
-  if (output().sink) {
-    output().sink(line);
+  Output& to = output();
+  const std::lock_guard lock(to.calls);
+  if (const std::shared_ptr<const Sink> sink = to.sink) {
+    if (std::exchange(to.calling, true)) return;  // a line that the sink causes
+    try {
+      (*sink)(line);
+    } catch (...) {  // whoever logs is not to fail for that
+    }
+    to.calling = false;
     return;
   }
   line += '\n';
