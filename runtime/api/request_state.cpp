@@ -94,7 +94,10 @@ RequestState::RequestState(std::shared_ptr<CompiledState> compiled)
       staged_(outputs_.size()),
       views_(inputs_.size()),
       view_bytes_(inputs_.size()) {
-  for (size_t i = 0; i < views_.size(); ++i) views_[i].type = compiled_->port({true, i}).type;
+  for (size_t i = 0; i < views_.size(); ++i) {
+    views_[i].type = compiled_->port({true, i}).type;
+    views_[i].dims = {-1};  // no tensor is like that: the first one is checked, scalars too
+  }
   bound_.reserve(outputs_.size());
 }
 
@@ -375,9 +378,16 @@ void RequestState::wait() {
 }
 
 bool RequestState::wait_for(std::chrono::milliseconds timeout) {
+  // A clock ends after 292 years.
+  timeout = std::clamp<std::chrono::milliseconds>(timeout, std::chrono::hours(0), std::chrono::hours(24 * 365 * 100));
   std::unique_lock lock(mutex_);
   const std::shared_ptr<Run> awaited = last_run_;
   if (awaited == nullptr || awaited->callback_thread == std::this_thread::get_id()) return true;
+  if (!awaited->done) {
+    lock.unlock();
+    compiled_->jobs().run_before_waiting(*this);
+    lock.lock();
+  }
   if (!ended_.wait_for(lock, timeout, [&] { return awaited->done; })) return false;
   if (awaited->error != nullptr) std::rethrow_exception(awaited->error);
   return true;
