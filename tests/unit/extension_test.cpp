@@ -88,7 +88,7 @@ TEST_P(Extension, ExtentsThatDependOnDataAreInferredOncePerInference) {
     request.infer();
     EXPECT_EQ(request.get_output_tensor(0).get_shape(), Shape({1996}));
     const int64_t inferences = request.get_output_tensor(1).data<int64_t>()[0];
-    if (turn > 0) EXPECT_EQ(inferences - before, 1);
+    EXPECT_TRUE(turn == 0 || inferences - before == 1) << inferences - before;
     before = inferences;
   }
 }
@@ -263,9 +263,9 @@ struct Sized : extension::Layer {
   static constexpr int32_t min_inputs = 2, max_inputs = 2;
   void infer(extension::Inference& in) const {
     extension::Dimension extent(0, 5000);
-    if (const auto flags = in.value(1)) {
-      const auto* first = flags->data<const int64_t>();
-      extent = flags->count() - std::count(first, first + flags->count(), 0);
+    if (const auto kept = in.value(1)) {
+      const auto* first = kept->data<const int64_t>();
+      extent = kept->count() - std::count(first, first + kept->count(), 0);
     }
     in.set_output(0, in.type(0), std::vector<extension::Dimension>{extent});
   }
