@@ -225,8 +225,11 @@ TEST(CpuDynamic, PlansForOperandsOfARunAreKeptForThese) {
     const HostTensor x = random_tensor({2, 600}, 1);
     sets.push_back({integer_tensor({1}, {run % 5 == 4 ? -1 : 1}), integer_tensor({1}, {512 + 8 * (run % 12)}), x, x});
     const std::vector<HostTensor> outputs = device.infer(sets.back());
-    for (const ProfilingInfo& info : device.profile())
-      if (info.node_type == "RDFT") EXPECT_EQ(info.exec_type.substr(0, 7), "f32_fft") << run;
+    for (const ProfilingInfo& info : device.profile()) {
+      if (info.node_type == "RDFT") {
+        EXPECT_EQ(info.exec_type.substr(0, 7), "f32_fft") << run;
+      }
+    }
     // Their axes are the same, counted from the front and from the end.
     EXPECT_TRUE(std::ranges::equal(std::span(outputs[0].view().as<float>(), 100),
                                    std::span(outputs[1].view().as<float>(), 100)));
