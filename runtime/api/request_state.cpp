@@ -291,6 +291,7 @@ void RequestState::run() {
     if (staged_[i])
       with_context([&] { return describe({false, i}); }, [&] { staged_outputs_[i].copy_to(outputs_[i]); });
   }
+  device_->commit();
 }
 
 void RequestState::begin(std::shared_ptr<Run> started) {

@@ -82,6 +82,9 @@ class RequestState {
   /// Per layer of the last inference, in order of execution; empty unless PERF_COUNT is set.
   virtual std::vector<ProfilingInfo> profiling() const { return {}; }
 
+  /// Called when the results of infer() have arrived where they belong: only then variables take their new values.
+  virtual void commit() {}
+
   /// Variables and their values, by index; set_variable() copies. See variables.hpp.
   virtual const std::vector<VariableInfo>& variables() const;
   virtual ir::TensorView variable(size_t index);

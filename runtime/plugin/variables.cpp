@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/base/error.hpp"
@@ -57,6 +58,7 @@ class Request final : public RequestState {
   }
 
   void infer(std::span<const ir::TensorView> inputs, OutputBinder& outputs, const RunContext& context) override {
+    computed_ = false;
     if (!initialise(inputs, context)) return;
     inputs_.assign(inputs.begin(), inputs.end());
     inputs_.resize(lifted_.graph->parameters().size());
@@ -68,7 +70,11 @@ class Request final : public RequestState {
     }
     Outputs all(&outputs, lifted_.outputs, targets_);
     request_->infer(inputs_, all, context);
-    if (context.cancelled.load(std::memory_order_relaxed)) return;
+    computed_ = !context.cancelled.load(std::memory_order_relaxed);
+  }
+
+  void commit() override {
+    if (!std::exchange(computed_, false)) return;
     for (size_t i = 0; i < lifted_.variables.size(); ++i) {
       if (lifted_.variables[i].output != LiftedGraph::kNone) std::swap(present_[i], next_[i]);
       known_[i] = true;
@@ -100,7 +106,7 @@ class Request final : public RequestState {
   }
 
  private:
-  /// Makes all present values ready; they become known with the end of the inference. False when cancelled meanwhile.
+  /// Makes all present values ready; commit() makes them known. False when cancelled meanwhile.
   bool initialise(std::span<const ir::TensorView> inputs, const RunContext& context) {
     if (std::find(known_.begin(), known_.end(), false) == known_.end()) return true;
     ready_ = known_;
@@ -150,6 +156,7 @@ class Request final : public RequestState {
   // By variable. A value is known when it was set or assigned; else the next inference starts with its initial value.
   std::vector<Value> present_, next_;
   std::vector<bool> known_, ready_;  // ready: also those whose initial values the inference that runs has computed
+  bool computed_ = false;            // next_, and not committed
   std::vector<Value> initial_;
   std::vector<ir::TensorView> inputs_;
   std::vector<Value*> targets_;

@@ -69,6 +69,7 @@ std::vector<HostTensor> DeviceModel::infer(std::span<const HostTensor> inputs) {
   Outputs outputs(compiled_->outputs().size());
   const std::atomic<bool> cancelled{false};
   request_->infer(views, outputs, {arena_, cancelled});
+  request_->commit();
   return std::move(outputs.tensors);
 }
 

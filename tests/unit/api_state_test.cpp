@@ -209,6 +209,29 @@ TEST(State, StaysAsItWasWhenAnInferenceFails) {
   }
 }
 
+/// What is computed goes to memory of its own first where the output is in use, and may not fit when it is copied.
+TEST(State, StaysAsItWasWhenResultsCannotBeDelivered) {
+  ModelBuilder b("twice");
+  const auto x = b.parameter(element::f32, {-1}, "x");
+  const auto one = b.constant(element::f32, Shape{1}, {1.f});
+  const auto v = b.op("ReadValue", "opset6", {one},
+                      {{"variable_id", "v"}, {"variable_type", "f32"}, {"variable_shape", "1"}}, "read");
+  b.op("Assign", "opset6", {b.op("Add", "opset1", {v, one})}, {{"variable_id", "v"}}, "write");
+  b.result(b.op("Concat", "opset1", {x, x}, {{"axis", 0}}));
+  const auto model = b.build();
+  Core core;
+  for (const std::string& device : core.get_available_devices()) {
+    SCOPED_TRACE(device);
+    InferRequest request = core.compile_model(model, device).create_infer_request();
+    EXPECT_EQ(infer(request, floats({1}, {3})), (Floats{3, 3}));
+    float memory[2] = {1, 2};
+    const Tensor both(element::f32, {2}, memory);
+    request.set_output_tensor(both);
+    EXPECT_EQ(caught([&] { infer(request, both); }).code(), ErrorCode::shape_mismatch);
+    EXPECT_EQ(values_of(request.query_state()[0].get_state()), (Floats{2}));
+  }
+}
+
 /// A cache that grows by what comes in, as those of language models do.
 TEST(State, ShapesMayGrow) {
   ModelBuilder b("cache");
