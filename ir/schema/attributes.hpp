@@ -30,9 +30,11 @@ class AttributeVisitor {
   template <class T>
   void operator()(const char* name, T& value, Presence presence = Presence::optional) {
     if constexpr (std::is_enum_v<T>) {
-      auto index = static_cast<int64_t>(value);
+      const auto before = static_cast<int64_t>(value);
+      int64_t index = before;
       on_enum(name, index, EnumSpellings<T>::names, presence);
-      value = static_cast<T>(index);
+      // Attributes that are only looked at may be shared by threads.
+      if (index != before) value = static_cast<T>(index);
     } else {
       on(name, value, presence);
     }
