@@ -7,6 +7,7 @@
 namespace terroir::ops {
 
 int64_t normalize_axis(int64_t axis, int64_t rank, const char* what) {
+  if (rank == 0) throw_error(ErrorCode::invalid_argument, what, " must name an axis, a scalar has none; got ", axis);
   if (axis < -rank || axis >= rank)
     throw_error(ErrorCode::invalid_argument, what, " must be in [", -rank, ", ", rank - 1, "] for rank ", rank,
                 ", got ", axis);
@@ -16,6 +17,14 @@ int64_t normalize_axis(int64_t axis, int64_t rank, const char* what) {
 std::vector<int64_t> normalize_axes(std::vector<int64_t> axes, int64_t rank, const char* what) {
   for (int64_t& axis : axes) axis = normalize_axis(axis, rank, what);
   return axes;
+}
+
+void require_order(const std::vector<int64_t>& order, int64_t rank, const char* what) {
+  for (const int64_t axis : order)
+    if (axis < 0 || axis >= rank)
+      throw_error(ErrorCode::invalid_argument, what, " must name each axis once, by a number from 0 to ", rank - 1,
+                  ", got ", axis);
+  require_unique(order, what);
 }
 
 void require_unique(const std::vector<int64_t>& axes, const char* what) {

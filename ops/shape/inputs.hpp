@@ -12,6 +12,8 @@ namespace terroir::ops {
 int64_t normalize_axis(int64_t axis, int64_t rank, const char* what = "axis");
 /// As normalize_axis, for each.
 std::vector<int64_t> normalize_axes(std::vector<int64_t> axes, int64_t rank, const char* what = "axes");
+/// Exception unless `order` names each of `rank` axes once, counted from the front: a negative one is none.
+void require_order(const std::vector<int64_t>& order, int64_t rank, const char* what);
 /// Exception when a value occurs twice.
 void require_unique(const std::vector<int64_t>& axes, const char* what = "axes");
 

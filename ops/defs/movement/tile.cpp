@@ -1,6 +1,9 @@
 // What: Tile: repeats data along each axis. Inputs: data, repeats (1-D).
 // Shapes: the shorter of data's shape and repeats is filled up with 1 in front; extents are multiplied.
-// Edge cases: 0 repeats make the output empty; negative repeats are an error. Source: operation page Tile-1.
+// Edge cases: no repeats make the output empty; fewer than none are none, as OpenVINO has it. Source: operation page
+// Tile-1.
+#include <algorithm>
+
 #include "ir/schema/infer_context.hpp"
 #include "ops/reference/movement/movement.hpp"
 #include "ops/shape/inputs.hpp"
@@ -8,15 +11,19 @@
 namespace terroir::ops {
 namespace {
 
+std::optional<std::vector<Dimension>> repeats_of(ir::InferContext& ctx) {
+  const auto numbers = ctx.integers(1);
+  if (!numbers) return ctx.dimensions(1);
+  std::vector<Dimension> repeats;
+  for (const int64_t number : *numbers) repeats.emplace_back(std::max<int64_t>(number, 0));
+  return repeats;
+}
+
 void infer(ir::InferContext& ctx) {
   require_integer_type(ctx, 1, "repeats");
   require_rank(ctx, 1, "repeats", 1, 1);
   const PartialShape& data = ctx.shape(0);
-  if (const auto numbers = ctx.integers(1)) {
-    for (size_t i = 0; i < numbers->size(); ++i)
-      ctx.require((*numbers)[i] >= 0, "repeats[", i, "] must not be negative, got ", (*numbers)[i]);
-  }
-  const auto repeats = ctx.dimensions(1);
+  const auto repeats = repeats_of(ctx);
   if (data.rank().is_dynamic() || !repeats) {
     const auto length = known_length(ctx, 1);
     ctx.set_output(0, ctx.type(0),
@@ -37,10 +44,8 @@ void infer(ir::InferContext& ctx) {
 std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
   const auto from = ctx.dimensions(0);
   const auto repeats = ctx.integers(1);
-  constexpr size_t kMaxLength = 64;
-  if (!from || !repeats || repeats->size() != 1 || repeats->front() < 0 ||
-      static_cast<size_t>(repeats->front()) > kMaxLength)
-    return std::nullopt;
+  constexpr int64_t kMaxLength = 64;
+  if (!from || !repeats || repeats->size() != 1 || repeats->front() > kMaxLength) return std::nullopt;
   std::vector<Dimension> tiled;
   for (int64_t i = 0; i < repeats->front(); ++i) tiled.insert(tiled.end(), from->begin(), from->end());
   return tiled;

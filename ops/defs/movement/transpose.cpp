@@ -1,4 +1,5 @@
 // What: Transpose: output axis i is data axis order[i]; an empty order reverses the axes. Inputs: data, input_order.
+// Edge cases: negative axes are refused, as the page has it; rewrites and kernels read the order as it is.
 // Source: operation page Transpose-1.
 #include "ir/schema/infer_context.hpp"
 #include "ops/reference/movement/movement.hpp"
@@ -18,11 +19,8 @@ void infer(ir::InferContext& ctx) {
   if (rank && length)
     ctx.require(*length == 0 || *length == *rank, "input_order must have one element for each of the ", *rank,
                 " axes of data, got ", *length);
-  auto order = ctx.integers(1);
-  if (order && rank) {
-    *order = normalize_axes(std::move(*order), *rank, "input_order");
-    require_unique(*order, "input_order");
-  }
+  const auto order = ctx.integers(1);
+  if (order && rank) require_order(*order, *rank, "input_order");
   if (!order || data.rank().is_dynamic()) {
     ctx.set_output(0, ctx.type(0), rank ? PartialShape::dynamic(*rank) : PartialShape::dynamic());
     return;

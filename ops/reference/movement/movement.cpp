@@ -1,5 +1,7 @@
 #include "ops/reference/movement/movement.hpp"
 
+#include <algorithm>
+
 #include "ops/reference/element_copy.hpp"
 #include "ops/shape/inputs.hpp"
 
@@ -14,8 +16,7 @@ void transpose(const ir::EvalContext& ctx) {
   if (order.size() != rank)
     throw_error(ErrorCode::invalid_argument, "Transpose: the order has ", order.size(), " elements, data has rank ",
                 rank);
-  order = normalize_axes(std::move(order), static_cast<int64_t>(rank), "input_order");
-  require_unique(order, "input_order");
+  require_order(order, static_cast<int64_t>(rank), "input_order");
   const ir::Dims data_steps = ir::row_major(data.dims);
   ir::Dims dims(rank), steps(rank);
   for (size_t i = 0; i < rank; ++i) {
@@ -156,6 +157,7 @@ void tile(const ir::EvalContext& ctx) {
   const ir::TensorView& data = ctx.inputs[0];
   const ir::MutableTensorView& output = ctx.outputs[0];
   ir::Dims repeats = ir::to_integers(ctx.inputs[1]);
+  for (int64_t& times : repeats) times = std::max<int64_t>(times, 0);
   ir::Dims extents = data.dims;
   while (repeats.size() < extents.size()) repeats.insert(repeats.begin(), 1);
   while (extents.size() < repeats.size()) extents.insert(extents.begin(), 1);
@@ -163,7 +165,6 @@ void tile(const ir::EvalContext& ctx) {
   ir::Dims dims, steps, wanted;
   const ir::Dims data_steps = ir::row_major(extents);
   for (size_t i = 0; i < extents.size(); ++i) {
-    if (repeats[i] < 0) throw_error(ErrorCode::invalid_argument, "Tile: repeats must not be negative, got ", repeats);
     dims.push_back(repeats[i]);
     steps.push_back(0);
     dims.push_back(extents[i]);
