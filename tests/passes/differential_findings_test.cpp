@@ -148,6 +148,25 @@ TEST(DifferentialFindings, MoreThanEightAxes) {
   expect_same_as_interpreter(m);
 }
 
+// A detector that finds nothing: the best of no scores.
+TEST(DifferentialFindings, TheBestOfNothing) {
+  GraphMaker m;
+  const ir::Value scores = m.input(PartialShape("?"));
+  const ir::Value places = m.op("NonZero", {m.op("Greater", {scores, m.scalar(0.5f)})}, {{"output_type", "i64"}});
+  const ir::Value found = m.op("Gather", {scores, m.op("Squeeze", {places, m.integers({0})}), m.scalar_integer(0)});
+  const ir::Value count = m.op("Gather", {m.op("ShapeOf", {found}), m.scalar_integer(0), m.scalar_integer(0)});
+  const ir::Value k = m.op("Minimum", {count, m.scalar_integer(2)});
+  m.result(m.op("TopK", {found, k}, {{"axis", "0"}, {"mode", "max"}, {"sort", "value"}}));
+  const auto of = [](const std::vector<float>& values) {
+    HostTensor tensor(element::f32, {static_cast<int64_t>(values.size())});
+    std::copy(values.begin(), values.end(), tensor.writable().as<float>());
+    return std::vector<HostTensor>{tensor};
+  };
+  const std::vector<std::vector<HostTensor>> inputs = {of({0.1f, 0.9f, 0.7f, 0.8f}), of({0.1f, 0.2f}), of({}),
+                                                       of({0.6f})};
+  expect_same_as_interpreter(m.graph(), inputs, 0);
+}
+
 // Of inputs of unknown rank nobody knows before the run whether one is a scalar, which takes the other's type.
 TEST(DifferentialFindings, TypesThatOnlyTheRunKnows) {
   for (const char* device : {"INTERPRETER", "CPU"}) {

@@ -1,5 +1,8 @@
 // What: Unsqueeze: inserts axes of extent 1. Inputs: data, axes (scalar or 1-D: positions in the output, negative from
-// its end). Edge cases: the same axis twice is an error. Source: operation page Unsqueeze-1.
+// its end). Edge cases: as OpenVINO has it, the same number twice counts once; two numbers for one axis, one from each
+// end, count twice where positions are found, and add one axis. Source: operation page Unsqueeze-1.
+#include <algorithm>
+
 #include "ir/schema/infer_context.hpp"
 #include "ops/reference/copy.hpp"
 #include "ops/shape/inputs.hpp"
@@ -8,27 +11,34 @@
 namespace terroir::ops {
 namespace {
 
+void remove_repeated(std::vector<int64_t>& numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+}
+
 void infer(ir::InferContext& ctx) {
   require_integer_type(ctx, 1, "axes");
   require_rank(ctx, 1, "axes", 0, 1);
   const PartialShape& data = ctx.shape(0);
-  const auto axes = ctx.integers(1);
+  auto axes = ctx.integers(1);
   if (data.rank().is_dynamic() || !axes) {
+    // Several axes may be one.
     const auto added = known_length(ctx, 1);
-    const bool rank_known = data.rank().is_static() && added;
+    const bool rank_known = data.rank().is_static() && added && *added <= 1;
     ctx.set_output(
         0, ctx.type(0),
         rank_known ? PartialShape::dynamic(static_cast<int64_t>(data.size()) + *added) : PartialShape::dynamic());
     return;
   }
-  const size_t rank = data.size() + axes->size();
-  const auto positions = normalize_axes(*axes, static_cast<int64_t>(rank));
-  require_unique(positions);
-  std::vector<bool> inserted(rank, false);
-  for (int64_t position : positions) inserted[static_cast<size_t>(position)] = true;
-  std::vector<Dimension> dims;
-  std::ptrdiff_t next = 0;
-  for (size_t i = 0; i < rank; ++i) dims.push_back(inserted[i] ? Dimension(1) : data[next++]);
+  remove_repeated(*axes);
+  auto positions = normalize_axes(*axes, static_cast<int64_t>(data.size() + axes->size()));
+  remove_repeated(positions);
+  std::vector<Dimension> dims(data.begin(), data.end());
+  for (const int64_t position : positions) {
+    // An axis that counted twice leaves the ones behind it one further than the end.
+    const auto end = static_cast<int64_t>(dims.size());
+    dims.insert(dims.begin() + std::min(position, end), Dimension(1));
+  }
   ctx.set_output(0, ctx.type(0), PartialShape(dims));
 }
 

@@ -1,6 +1,6 @@
 // What: the k largest or smallest elements along an axis.
 // Shapes: outputs 0 (values) and 1 (indices) have the input's shape with k at the axis; k is the scalar in input 1,
-// from 1 to the extent. When k is not known the axis is between 0 and its extent.
+// from 0 to the extent. When k is not known the axis is between 0 and its extent.
 // Types: numeric; k of any integer type; indices of i32 or i64.
 // Edge cases: sort=none gives the order of sort=value; equal elements keep their order in every version.
 // Source: operation pages TopK-1, TopK-3, TopK-11.
@@ -19,7 +19,7 @@ Dimension selected(ir::InferContext& ctx, const Dimension& extent) {
   if (values) {
     ctx.require(values->size() == 1, "k must be one number, got ", values->size());
     const int64_t number = values->front();
-    ctx.require(number >= 1, "k must be positive, got ", number);
+    ctx.require(number >= 0, "k must not be negative, got ", number);
     k = Dimension(number);
   } else if (const auto dims = ctx.dimensions(1); dims && dims->size() == 1) {
     const Dimension& bounds = dims->front();
@@ -58,8 +58,8 @@ void evaluate(const ir::EvalContext& ctx) {
   request.axis = normalize_axis(attrs.axis, static_cast<int64_t>(src.dims.size()));
   const auto axis = static_cast<size_t>(request.axis);
   const auto k = ir::to_integers(ctx.inputs[1]);
-  if (k.size() != 1 || k[0] < 1 || k[0] > src.dims[axis] || k[0] > ctx.outputs[0].dims[axis])
-    throw_error(ErrorCode::invalid_argument, "k must be one number in 1..", src.dims[axis], ", got ", k);
+  if (k.size() != 1 || k[0] < 0 || k[0] > src.dims[axis] || k[0] > ctx.outputs[0].dims[axis])
+    throw_error(ErrorCode::invalid_argument, "k must be one number in 0..", src.dims[axis], ", got ", k);
   request.k = k[0];
   request.largest = attrs.mode == TopKMode::max;
   request.by_index = attrs.sort == TopKSort::index;

@@ -19,6 +19,7 @@
 #include "ops/shape/inputs.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/select/select.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -86,7 +87,7 @@ class TopKExecutor final : public Executor {
     constexpr int64_t kMostColumns = 16, kTileBytes = 256 * 1024;
     if (p_.inner > 1)
       columns_ = std::clamp<int64_t>(kTileBytes / (p_.extent * static_cast<int64_t>(sizeof(T))), 1, kMostColumns);
-    units_ = p_.outer * ((p_.inner + columns_ - 1) / columns_);
+    units_ = p_.outer * ceil_div(p_.inner, columns_);
   }
 
   void run(const RunArgs& args) const noexcept override {
@@ -213,7 +214,7 @@ class TopKExecutor final : public Executor {
 
   void run_columns(const parallel::Arena& arena, const float* src, float* values, void* indices) const {
     constexpr int64_t kUnit = 256;
-    const int64_t groups = (p_.inner + kUnit - 1) / kUnit;
+    const int64_t groups = ceil_div(p_.inner, kUnit);
     arena.parallel_for(p_.outer * groups, [&](int64_t task) {
       const int64_t outer = task / groups, first = task % groups * kUnit;
       const int64_t n = std::min(kUnit, p_.inner - first), to = outer * p_.inner + first;
@@ -242,6 +243,7 @@ Proposal propose(const NodeContext& context) {
   const TensorDesc &src = context.inputs[0], &dst = context.outputs[0];
   if (!is_one_of<TERROIR_NUMBERS>(src.type)) return Reject{"no keys for " + src.type.get_type_name()};
   if (!context.constants[1]) return Reject{"k is known at run time only"};
+  if (dst.count() == 0) return Reject{"a result without elements"};
   if (std::any_of(src.dims.begin(), src.dims.end(), [](int64_t extent) { return extent > INT32_MAX; }))
     return Reject{"positions of more than 31 bits"};
   LayoutChoice choice;
