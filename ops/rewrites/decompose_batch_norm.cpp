@@ -46,10 +46,15 @@ ir::Pass decompose_batch_norm(const ir::OpRegistry& registry) {
               if (!known) continue;
               const double epsilon = node.attrs<BatchNormInferenceAttrs>().epsilon;
               std::vector<double> scale, shift;
+              bool finite = true;
               for (size_t c = 0; c < parameters[0].size(); ++c) {
                 scale.push_back(parameters[0][c] / std::sqrt(parameters[3][c] + epsilon));
                 shift.push_back(parameters[1][c] - parameters[2][c] * scale.back());
+                finite = finite && std::isfinite(static_cast<float>(scale.back())) &&
+                         std::isfinite(static_cast<float>(shift.back()));
               }
+              // What is normalised may be finite all the same.
+              if (!finite) continue;
               const size_t rank = data.shape.size();
               const ir::Value scale_value =
                   patch.add_constant(constant, node.name + "/scale", channel_constant(scale, rank));

@@ -1,3 +1,6 @@
+#include <bit>
+#include <optional>
+
 #include "ir/base/mapped_file.hpp"
 #include "ir/base/returned_memory.hpp"
 #include "ops/defs/elementwise/binary.hpp"
@@ -59,16 +62,25 @@ std::optional<Match> match(const ir::Graph& graph, const ir::Node& multiply) {
   return std::nullopt;
 }
 
-/// A copy of `tensor` with run i of its `channels` equal runs multiplied by scale[i].
-ir::Constant scaled(const ir::TensorView& tensor, const float* scale, int64_t channels) {
+/// A copy of `tensor` with run i of its `channels` equal runs multiplied by scale[i]; empty where a number would not be
+/// finite, though what is computed with it may be.
+std::optional<ir::Constant> scaled(const ir::TensorView& tensor, const float* scale, int64_t channels) {
   auto buffer = allocate_returned(tensor.bytes());
   const float* src = tensor.as<float>();
   auto* dst = static_cast<float*>(buffer.get());
   const int64_t run = channels == 0 ? 0 : tensor.count() / channels;
-  for (int64_t c = 0; c < channels; ++c)
-    for (int64_t i = 0; i < run; ++i) dst[c * run + i] = src[c * run + i] * scale[c];
+  for (int64_t c = 0; c < channels; ++c) {
+    // As integers, which compilers compare in vectors.
+    uint32_t not_finite = 0;
+    for (int64_t i = 0; i < run; ++i) {
+      constexpr uint32_t kExponent = 0x7f800000;
+      dst[c * run + i] = src[c * run + i] * scale[c];
+      not_finite |= (std::bit_cast<uint32_t>(dst[c * run + i]) & kExponent) == kExponent ? 1 : 0;
+    }
+    if (not_finite != 0) return std::nullopt;
+  }
   MappedFile::evict(src, tensor.bytes());
-  return {{element::f32, tensor.dims, dst}, buffer};
+  return ir::Constant{{element::f32, tensor.dims, dst}, buffer};
 }
 
 }  // namespace
@@ -84,17 +96,23 @@ ir::Pass fold_scale_into_convolution(const ir::OpRegistry& registry) {
               const ir::Node& conv = graph.node(found->convolution);
               const ir::TensorView& weights = ir::constant_of(graph, conv.inputs[1])->view;
               const int64_t channels = conv.outputs[0].shape[1].get_length();
+              ir::Dims bias_dims(conv.outputs[0].shape.size(), 1);
+              bias_dims[1] = channels;
+              std::optional<ir::Constant> scaled_bias;
+              if (found->add) {
+                scaled_bias = scaled({element::f32, std::move(bias_dims), found->bias}, found->scale, channels);
+                if (!scaled_bias) continue;
+              }
+              auto scaled_weights = scaled(weights, found->scale, channels);
+              if (!scaled_weights) continue;
               const ir::Value new_weights =
-                  patch.add_constant(constant, conv.name + "/scaled_weights", scaled(weights, found->scale, channels));
+                  patch.add_constant(constant, conv.name + "/scaled_weights", std::move(*scaled_weights));
               ir::Value result =
                   patch.add(*conv.schema, conv.attributes->clone(), {conv.inputs[0], new_weights},
                             found->add ? std::vector<ir::NodeId>{conv.id} : std::vector<ir::NodeId>{conv.id, id});
               if (found->add) {
-                ir::Dims dims(conv.outputs[0].shape.size(), 1);
-                dims[1] = channels;
                 const ir::Value bias =
-                    patch.add_constant(constant, multiply.name + "/scaled_bias",
-                                       scaled({element::f32, std::move(dims), found->bias}, found->scale, channels));
+                    patch.add_constant(constant, multiply.name + "/scaled_bias", std::move(*scaled_bias));
                 result = patch.add(add_schema, nullptr, {result, bias}, {*found->add, id});
               }
               patch.replace({id, 0}, result);

@@ -136,6 +136,15 @@ TEST(DecomposeBatchNorm, RefusesAnUnknownNumberOfChannels) {
   expect_refusal(m.graph(), {decompose()});
 }
 
+TEST(DecomposeBatchNorm, RefusesAScaleThatIsNotFinite) {
+  GraphMaker m;  // 1e30 / sqrt(1e-30 + 1e-30) = 7e44
+  m.result(m.op("BatchNormInference",
+                {m.input({1, 1, 3}), m.constant({1}, {1e30f}), m.constant({1}, {0}), m.constant({1}, {0}),
+                 m.constant({1}, {1e-30f})},
+                {{"epsilon", "1e-30"}}));
+  expect_refusal(m.graph(), {decompose()});
+}
+
 TEST(FoldScale, GoesIntoTheWeights) {
   GraphMaker m;
   const AttributeTexts window = {{"strides", "1"}, {"dilations", "1"}, {"pads_begin", "0"}, {"pads_end", "0"}};
@@ -173,6 +182,11 @@ TEST(FoldScale, Refuses) {
   m.result(m.op("Multiply", {transposed, m.constant({1, 2, 1, 1}, {2, 3})}));
   m.result(m.op("Multiply", {m.op("Convolution", {x, m.input({2, 2, 1, 1})}, window),
                              m.constant({1, 2, 1, 1}, {2, 3})}));  // weights of a run
+  // Products of weights, or of the bias, and the scale that are not finite.
+  m.result(m.op("Multiply", {m.op("Convolution", {x, m.constant({2, 2, 1, 1}, {1, 1, 1e30f, 1})}, window),
+                             m.constant({1, 2, 1, 1}, {2, 1e30f})}));
+  m.result(m.op("Multiply",
+                {m.op("Add", {conv(), m.constant({1, 2, 1, 1}, {1e30f, 1})}), m.constant({1, 2, 1, 1}, {1e30f, 2})}));
   expect_refusal(m.graph(), {fold_scale()});
 }
 
