@@ -17,6 +17,7 @@ AxisParts axis_parts(int64_t start, int64_t end, int64_t stride, int64_t extent)
   parts.first = from_front(start);
   parts.last = from_front(end);
   if (parts.backwards) std::swap(parts.first, parts.last);
+  if (extent == 0 && parts.first == 0 && parts.last == 0) return parts;
   if (parts.first < 0 || parts.first >= parts.last || parts.last > extent || parts.last - parts.first < parts.step)
     throw_error(ErrorCode::invalid_argument, "start=", start, " end=", end, " stride=", stride,
                 " does not cut an axis of ", extent, " into parts");

@@ -1,8 +1,8 @@
 #pragma once
 // What: how TensorIterator and Loop cut an axis into the parts that their iterations see: parts begin `stride` apart
 // between `start` and `end`; a negative stride walks from the end.
-// Edge cases: negative positions count from behind, -1 being the end of the axis. Exception (invalid_argument) for an
-//             empty or impossible range.
+// Edge cases: negative positions count from behind, -1 being the end of the axis. An axis without elements has no parts.
+//             Exception (invalid_argument) for another empty or impossible range.
 #include <cstdint>
 
 namespace terroir::ops {

@@ -126,10 +126,10 @@ TEST(CollapseRecurrentLoop, TimesFirstAndBackwards) {
                  {collapse()});
 }
 
-TEST(CollapseRecurrentLoop, UnknownExtents) {
-  GraphMaker m;
-  GraphMaker body;
-  const ir::Value x = body.input(PartialShape("?,1,3")), h = body.input(PartialShape("?,4"));
+/// An RNN over any number of times.
+GraphMaker rnn_loop(const Dimension& batch) {
+  GraphMaker m, body;
+  const ir::Value x = body.input(PartialShape{batch, 1, 3}), h = body.input(PartialShape{batch, 4});
   const ir::Value next = body.op(
       "RNNCell", {body.op("Squeeze", {x, body.integers({1})}), h, body.random({4, 3}, 1), body.random({4, 4}, 2)},
       {{"hidden_size", "4"}});
@@ -140,14 +140,26 @@ TEST(CollapseRecurrentLoop, UnknownExtents) {
   ports.back_edges = {{last, h.node}};
   std::vector<ir::Body> bodies;
   bodies.push_back(std::move(body).as_body("body", ports));
-  const ir::Value y =
-      m.control("TensorIterator", {m.input(PartialShape("?,?,3")), m.input(PartialShape("?,4"))}, std::move(bodies));
+  const ir::Value y = m.control(
+      "TensorIterator", {m.input(PartialShape{batch, -1, 3}), m.input(PartialShape{batch, 4})}, std::move(bodies));
   m.result(y);
   m.result({y.node, 1});
+  return m;
+}
+
+TEST(CollapseRecurrentLoop, UnknownExtents) {
+  const GraphMaker m = rnn_loop(-1);
   expect_rewrite("collapse_rnn_loop", m.graph(), {collapse()});
   const std::vector<std::vector<HostTensor>> inputs = {{random_tensor({2, 7, 3}, 1), random_tensor({2, 4}, 2)},
                                                        {random_tensor({3, 1, 3}, 3), random_tensor({3, 4}, 4)}};
   expect_same_as_interpreter(m.graph(), inputs);
+}
+
+// The state is the first one then, and the list of outputs is empty.
+TEST(CollapseRecurrentLoop, NoTimes) {
+  const GraphMaker m = rnn_loop(2);
+  const std::vector<std::vector<HostTensor>> inputs = {{random_tensor({2, 0, 3}, 1), random_tensor({2, 4}, 2)}};
+  expect_same_as_interpreter(m.graph(), inputs, 0);
 }
 
 TEST(CollapseRecurrentLoop, EveryFormIsOneSequenceWithTheSameValues) {
