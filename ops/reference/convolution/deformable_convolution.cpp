@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "ops/reference/accumulate.hpp"
 #include "ops/reference/dispatch.hpp"
@@ -19,12 +20,12 @@ T element(double value) {
   }
 }
 
-/// Value of a [height, width] plane at (y, x); NaN coordinates are outside.
+/// Value of a [height, width] plane at (y, x); nothing outside, as NaN coordinates are.
 template <class T>
-double sample(const T* plane, int64_t height, int64_t width, double y, double x, bool padded) {
+std::optional<double> sample(const T* plane, int64_t height, int64_t width, double y, double x, bool padded) {
   const double h = static_cast<double>(height), w = static_cast<double>(width);
   const double least = padded ? std::nextafter(-1.0, 0.0) : 0.0;
-  if (!(y >= least && y < h && x >= least && x < w)) return 0.0;
+  if (!(y >= least && y < h && x >= least && x < w)) return std::nullopt;
   const auto top = static_cast<int64_t>(std::floor(y)), left = static_cast<int64_t>(std::floor(x));
   const double fy = y - std::floor(y), fx = x - std::floor(x);
   const auto at = [&](int64_t i, int64_t j) {
@@ -64,7 +65,8 @@ void convolve(const ConvGeometry& geometry, int64_t deformable_groups, bool padd
                                 to_real(offsets[(2 * row + 1) * positions + at]);
               const double weight = to_real(inputs.wei.as<T>()[(o * geometry.in_channels + i) * kernel + k]);
               const double scale = mask ? to_real(mask[row * positions + at]) : 1.0;
-              sum += sample(image, ay.input, ax.input, sy, sx, padded) * weight * scale;
+              const auto value = sample(image, ay.input, ax.input, sy, sx, padded);
+              sum += value ? *value * weight * scale : 0.0 * weight;
             }
           }
           *dst++ = element<T>(sum);

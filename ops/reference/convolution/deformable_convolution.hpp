@@ -4,9 +4,9 @@
 //          src(c, position of k at (y, x) + offsets[g, k, y, x]), where g is the deformable group of channel c.
 // Shapes: see ops/shape/conv_geometry.hpp with wei [G*O, I, KY, KX]; offsets [N, D * KY * KX * 2, Y', X'] with y before
 //         x; mask [N, D * KY * KX, Y', X'] or null.
-// Edge cases: a sample outside the input counts as zero. Up to one pixel outside, `padded` interpolates with zeros;
-// else
-//             everything outside [0, extent) is out, and beyond the last pixel its value goes on.
+// Edge cases: a sample outside the input counts as zero, whatever its mask. Up to one pixel outside, `padded`
+//             interpolates with zeros; else everything outside [0, extent) is out, and beyond the last pixel its value
+//             goes on.
 // Source: operation pages DeformableConvolution-1, DeformableConvolution-8.
 #include "ir/base/tensor_view.hpp"
 #include "ops/shape/conv_geometry.hpp"
