@@ -14,17 +14,21 @@ namespace terroir {
 
 namespace {
 
-// The elements as halves; nothing if one of them is beyond their range.
+// The elements as halves; nothing if one of them is beyond their range, or three quarters would become zeros.
 template <typename T>
 std::optional<ir::Constant> halves_of(const ir::Constant& constant) {
   constexpr T kLargest = 65504;
   const int64_t count = constant.view.count();
   const T* from = constant.view.as<T>();
   const auto memory = std::make_shared<AlignedBuffer>(static_cast<size_t>(count) * sizeof(float16));
+  int64_t lost = 0;
   for (int64_t i = 0; i < count; ++i) {
     if (std::abs(from[i]) > kLargest && std::isfinite(from[i])) return std::nullopt;
-    memory->as<float16>()[i] = float16(static_cast<float>(from[i]));
+    const float16 half(static_cast<float>(from[i]));
+    lost += from[i] != 0 && static_cast<float>(half) == 0 ? 1 : 0;
+    memory->as<float16>()[i] = half;
   }
+  if (4 * lost >= 3 * count) return std::nullopt;
   return ir::Constant{{element::f16, constant.view.dims, memory->data()}, memory};
 }
 

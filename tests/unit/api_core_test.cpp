@@ -290,9 +290,11 @@ TEST(Core, SavedModelsHaveHalvesForWeights) {
   std::filesystem::create_directories(dir);
   ModelBuilder b("weights");
   const auto x = b.parameter(element::f32, {1, 100}, "x");
-  std::vector<float> weights(100, 0.1f), large(100, 1e6f);
+  std::vector<float> weights(100, 0.1f), large(100, 1e6f), tiny(100, 0x1p-25f);  // the smallest half is 2^-24
+  std::fill_n(tiny.begin(), 24, 1.0f);
   const auto sum = b.op("Add", "opset1", {x, b.constant(element::f32, Shape{1, 100}, weights, "small")}, {}, "sum");
-  b.result(b.op("Add", "opset1", {sum, b.constant(element::f32, Shape{1, 100}, large, "large")}, {}, "out"), "y");
+  const auto grown = b.op("Add", "opset1", {sum, b.constant(element::f32, Shape{1, 100}, large, "large")}, {}, "grown");
+  b.result(b.op("Add", "opset1", {grown, b.constant(element::f32, Shape{1, 100}, tiny, "tiny")}, {}, "out"), "y");
   const auto model = b.build();
   save_model(model, (dir / "half.xml").string());
   save_model(model, (dir / "whole.xml").string(), false);
@@ -307,16 +309,17 @@ TEST(Core, SavedModelsHaveHalvesForWeights) {
     request.infer();
     const bool half = file == std::string("half.xml");
     // What no half can hold stays exact.
-    const float expected = (half ? static_cast<float>(float16(0.1f)) : 0.1f) + 1e6f;
+    const float expected = (half ? static_cast<float>(float16(0.1f)) : 0.1f) + 1e6f + 1.0f;
     EXPECT_EQ(request.get_output_tensor().data<float>()[0], expected) << file;
     size_t halves = 0;
     for (const auto& node : read->get_ops()) {
       halves += node->get_friendly_name() == "small_compressed" && node->get_output_element_type(0) == element::f16;
       EXPECT_NE(node->get_friendly_name(), "large_compressed");
+      EXPECT_NE(node->get_friendly_name(), "tiny_compressed");
     }
     EXPECT_EQ(halves, half ? 1u : 0u);
   }
-  EXPECT_EQ(model->get_ops().size(), 6u);  // the model itself stays as it is
+  EXPECT_EQ(model->get_ops().size(), 8u);  // the model itself stays as it is
   EXPECT_EQ(caught([&] { save_model(nullptr, "x.xml"); }).code(), ErrorCode::invalid_argument);
   std::filesystem::remove_all(dir);
 }

@@ -54,8 +54,8 @@ TERROIR_API void serialize(const std::shared_ptr<const Model>& model, std::ostre
                            pass::Serialize::Version version = pass::Serialize::Version::UNSPECIFIED);
 
 /// As serialize(), and with half the weights: constants of floating-point numbers are stored as f16, each with a
-/// Convert back to its type, unless they have less than 32 numbers or one that is beyond the range of f16. The model
-/// itself stays as it is.
+/// Convert back to its type, unless they have less than 32 numbers, one that is beyond the range of f16, or three
+/// quarters that would become zeros. The model itself stays as it is.
 TERROIR_API void save_model(const std::shared_ptr<const Model>& model, const std::string& output_model,
                             bool compress_to_fp16 = true);
 
