@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/base/error.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 
@@ -24,7 +25,7 @@ PostOpChain::PostOpChain(const NodeContext& context, std::vector<FusedOp> steps,
     if (step.operand >= 0 && step.mode == OperandMode::per_channel) {
       const ir::TensorView& view = context.constants[static_cast<size_t>(step.operand)]->view;
       const auto* values = view.as<float>();
-      const int64_t count = view.count(), padded = (count + channel_unit - 1) / channel_unit * channel_unit;
+      const int64_t count = view.count(), padded = round_up(count, channel_unit);
       std::vector<float> copy(static_cast<size_t>(padded), 0.0f);
       std::copy(values, values + count, copy.begin());
       channels_.push_back(std::move(copy));

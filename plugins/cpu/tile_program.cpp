@@ -1,4 +1,5 @@
 #include "plugins/cpu/tile_program.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -91,7 +92,7 @@ bool TileProgram::finish(int result) {
 
 void TileProgram::run(const RunArgs& args) const noexcept {
   const int64_t task_elements = 16 * tile_;
-  args.arena.parallel_for((count_ + task_elements - 1) / task_elements, [&](int64_t task) {
+  args.arena.parallel_for(ceil_div(count_, task_elements), [&](int64_t task) {
     run_task(args, task * task_elements, std::min(count_, (task + 1) * task_elements));
   });
 }
@@ -110,7 +111,7 @@ void TileProgram::run_task(const RunArgs& args, int64_t begin, int64_t end) cons
 
 void TileProgram::run_tile(const RunArgs& args, Frame& frame, int64_t begin, int64_t n) const noexcept {
   // Loops work on whole units; what is behind the last element is zero, and its results stay in the frame.
-  const int64_t padded = (n + kTileUnit - 1) / kTileUnit * kTileUnit;
+  const int64_t padded = round_up(n, kTileUnit);
   for (size_t i = 0; i < registers_.size(); ++i) {
     const Register& r = registers_[i];
     if (r.kind != Kind::input || r.single()) continue;

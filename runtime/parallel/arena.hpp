@@ -9,10 +9,9 @@
 //          task, run on their calling thread alone.
 // Cost: about 1 us for 2 threads when the helpers are spinning, tens of us for the first loop after a pause. No
 //       allocation unless a helper is enlisted.
-// Edge cases: n <= 0 does nothing. The first exception that leaves a task is thrown again by parallel_for; tasks not
-// yet
-//             begun are then skipped. TERROIR_BACKWARDS=1 runs every loop on the calling thread, last task first, to
-//             show tasks that depend on each other.
+// Edge cases: n <= 0 does nothing. The first exception that leaves a task is thrown again by parallel_for, and tasks
+//             that have not begun are skipped. TERROIR_BACKWARDS=1 runs every loop on the calling thread, last task
+//             first, to show tasks that depend on each other.
 #pragma once
 
 #include <cstdint>

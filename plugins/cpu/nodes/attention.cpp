@@ -13,6 +13,7 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/matmul/matmul.hpp"
 #include "plugins/cpu/kernels/softmax/softmax.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -59,8 +60,6 @@ int64_t broadcast_index(int64_t index, const ir::Dims& own, const ir::Dims& full
   return result;
 }
 
-int64_t rounded_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
-
 class AttentionExecutor final : public Executor {
  public:
   explicit AttentionExecutor(const NodeContext& context)
@@ -93,15 +92,15 @@ class AttentionExecutor final : public Executor {
 
     // Distances that are a multiple of 4 KiB would put all rows of a tile into one set of the L1 cache.
     constexpr int64_t kLine = 16;
-    score_stride_ = rounded_up(k_.rows, kLine) + kLine;
+    score_stride_ = round_up(k_.rows, kLine) + kLine;
     if (score_stride_ % 1024 == 0) score_stride_ += kLine;
     // The scores of a block take half of L1, or the least number of rows that the matrix product likes.
     const int64_t tile_bytes = matmul_.tile_m * score_stride_ * static_cast<int64_t>(sizeof(float));
     const int64_t most = std::max<int64_t>(1, cache_sizes().l1d / 2 / tile_bytes) * matmul_.tile_m;
-    blocks_ = (q_.rows + most - 1) / most;
-    block_rows_ = (q_.rows + blocks_ - 1) / blocks_;
-    k_panels_ = (k_.rows + matmul_.panel - 1) / matmul_.panel;
-    v_panels_ = (v_.columns + matmul_.panel - 1) / matmul_.panel;
+    blocks_ = ceil_div(q_.rows, most);
+    block_rows_ = ceil_div(q_.rows, blocks_);
+    k_panels_ = ceil_div(k_.rows, matmul_.panel);
+    v_panels_ = ceil_div(v_.columns, matmul_.panel);
   }
 
   void run(const RunArgs& args) const noexcept override {
@@ -109,7 +108,7 @@ class AttentionExecutor final : public Executor {
     float* packed_k = scratch;
     float* packed_v = packed_k + k_floats() * matrices(k_);
     float* mask = packed_v + v_floats() * matrices(v_);
-    float* work = mask + (mask_is_boolean_ ? rounded_up(mask_count_, 16) : 0);
+    float* work = mask + (mask_is_boolean_ ? round_up(mask_count_, 16) : 0);
 
     const auto* k = static_cast<const float*>(args.inputs[1]);
     const auto* v = static_cast<const float*>(args.inputs[2]);
@@ -139,7 +138,7 @@ class AttentionExecutor final : public Executor {
 
   size_t scratch_bytes(int threads) const override {
     const int64_t floats = k_floats() * matrices(k_) + v_floats() * matrices(v_) +
-                           (mask_is_boolean_ ? rounded_up(mask_count_, 16) : 0) + work_floats() * threads;
+                           (mask_is_boolean_ ? round_up(mask_count_, 16) : 0) + work_floats() * threads;
     return static_cast<size_t>(floats) * sizeof(float);
   }
   std::string kernel_name() const override { return name_; }
@@ -156,13 +155,13 @@ class AttentionExecutor final : public Executor {
   int64_t work_floats() const {
     const int64_t product =
         std::max(matmul_.scratch_floats(block_rows_, q_.columns), matmul_.scratch_floats(block_rows_, k_.rows));
-    return rounded_up(block_rows_ * score_stride_, 16) + rounded_up(product, 16);
+    return round_up(block_rows_ * score_stride_, 16) + round_up(product, 16);
   }
 
   void widen_mask(const RunArgs& args, float* mask) const noexcept {
     const auto* allowed = static_cast<const uint8_t*>(args.inputs[3]);
     constexpr int64_t kUnit = 16384;
-    args.arena.parallel_for((mask_count_ + kUnit - 1) / kUnit, [&](int64_t unit) {
+    args.arena.parallel_for(ceil_div(mask_count_, kUnit), [&](int64_t unit) {
       const int64_t end = std::min(mask_count_, (unit + 1) * kUnit);
       for (int64_t i = unit * kUnit; i < end; ++i)
         mask[i] = allowed[i] != 0 ? 0.0f : -std::numeric_limits<float>::infinity();
@@ -175,7 +174,7 @@ class AttentionExecutor final : public Executor {
     const int64_t first = block * block_rows_, rows = std::min(block_rows_, q_.rows - first);
     if (rows <= 0) return;
     GemmArgs product;
-    product.scratch = work + rounded_up(block_rows_ * score_stride_, 16);
+    product.scratch = work + round_up(block_rows_ * score_stride_, 16);
     product.a =
         static_cast<const float*>(args.inputs[0]) + q_.offsets[static_cast<size_t>(at.q)] + first * q_.row_stride;
     product.lda = q_.row_stride;

@@ -4,6 +4,7 @@
 
 #include "plugins/cpu/kernels/image/image.hpp"
 #include "plugins/cpu/kernels/reorder/reorder.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -59,7 +60,7 @@ CopyPlan plan_of(const NodeContext& context, const AxisCopy& copy, const Layout&
     const AxisMap& map = copy.maps[axis];
     const int64_t src_step = src_steps[axis] * bytes, dst_step = dst_steps[axis] * bytes;
     if (block > 0 && axis == 1) {  // whole, in blocks
-      axes.push_back({(map.count + block - 1) / block, dst_step, src_step});
+      axes.push_back({ceil_div(map.count, block), dst_step, src_step});
       continue;
     }
     if (map.repeats != 1) axes.push_back({map.repeats, dst_step * map.count, 0});

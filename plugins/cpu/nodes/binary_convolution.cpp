@@ -11,12 +11,11 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/bitconv/bitconv.hpp"
 #include "plugins/cpu/nodes/window_args.hpp"
+#include "plugins/cpu/rounding.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 
 namespace terroir::cpu {
 namespace {
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 ops::ConvGeometry geometry_of(const NodeContext& context) {
   const auto& attrs = context.node.attrs<ops::BinaryConvolutionAttrs>();
@@ -34,7 +33,7 @@ class BinaryConvolutionExecutor final : public Executor {
     args_.channels = geometry.in_channels;
     args_.outputs = geometry.out_channels;
     args_.block = context.outputs[0].layout.channel_block();
-    args_.words = divide_up(args_.channels, 64);
+    args_.words = ceil_div(args_.channels, 64);
     args_.pad_value = static_cast<float>(context.node.attrs<ops::BinaryConvolutionAttrs>().pad_value);
     for (size_t i = 0; i < 2; ++i) {
       const ops::WindowAxis& axis = geometry.axes[i];
@@ -43,14 +42,14 @@ class BinaryConvolutionExecutor final : public Executor {
     }
     src_floats_ = context.inputs[0].padded_count() / batch_;
     dst_floats_ = context.outputs[0].padded_count() / batch_;
-    groups_ = divide_up(args_.outputs, args_.block) * args_.block / kernels_.counters;
+    groups_ = ceil_div(args_.outputs, args_.block) * args_.block / kernels_.counters;
     pack(context);
   }
 
   void run(const RunArgs& args) const noexcept override {
     const int64_t threads = args.arena.threads(), wanted = threads == 1 ? 1 : 4 * threads;
     const int64_t packs = std::min(wanted, args_.padded[0]), rows = args_.out[0];
-    const int64_t cuts = rows >= wanted ? 1 : std::min(groups_, divide_up(wanted, rows));
+    const int64_t cuts = rows >= wanted ? 1 : std::min(groups_, ceil_div(wanted, rows));
     const int64_t slices = std::min(wanted, rows * cuts);
     BitConvArgs mine = args_;
     mine.bits = static_cast<uint64_t*>(args.scratch);

@@ -10,6 +10,7 @@
 #include "plugins/cpu/nodes/channel_gate.hpp"
 #include "plugins/cpu/ops.hpp"
 #include "plugins/cpu/post_op_table.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -62,7 +63,7 @@ class BroadcastExecutor final : public Executor {
     const int64_t n = axes_.back().extent;
     constexpr int64_t kTaskElements = 8192;
     const int64_t per_task = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(n, 1));
-    args.arena.parallel_for((rows_ + per_task - 1) / per_task, [&](int64_t task) {
+    args.arena.parallel_for(ceil_div(rows_, per_task), [&](int64_t task) {
       for (int64_t row = task * per_task; row < std::min(rows_, (task + 1) * per_task); ++row) run_row(args, row, n);
     });
   }
@@ -133,12 +134,12 @@ class GateExecutor final : public Executor {
 
   void run(const RunArgs& args) const noexcept override {
     const int64_t block = dst_.layout.channel_block(), channels = dst_.dims[1];
-    const int64_t blocks = block > 0 ? (channels + block - 1) / block : 1;
+    const int64_t blocks = block > 0 ? ceil_div(channels, block) : 1;
     const bool lanes = block > 0 || dst_.layout.is_channels_last();
     const int64_t rows = lanes ? spatial_ : channels, n = block > 0 ? block : lanes ? channels : spatial_;
     constexpr int64_t kTaskElements = 16384;
     const int64_t per_task = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, n)),
-                  pieces = (rows + per_task - 1) / per_task;
+                  pieces = ceil_div(rows, per_task);
     args.arena.parallel_for(dst_.dims[0] * blocks * pieces, [&](int64_t task) {
       const int64_t unit = task / pieces, first = task % pieces * per_task, last = std::min(rows, first + per_task);
       const PostOp op{kind_,

@@ -9,6 +9,7 @@
 
 #include "ops/defs/movement/concat.hpp"
 #include "plugins/cpu/nodes/axis_copy.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -50,7 +51,7 @@ class RunCopyExecutor final : public Executor {
     band_ = std::max<int64_t>(
         1, joined > 0 && joined < kBandBytes ? std::min(runs_.outer, kBandBytes / joined) : runs_.outer);
     plans_ = plans_of(band_);
-    bands_ = (runs_.outer + band_ - 1) / band_;
+    bands_ = ceil_div(runs_.outer, band_);
     if (runs_.outer % band_ != 0) last_ = plans_of(runs_.outer % band_);
     for (const CopyPlan& plan : plans_) first_task_.push_back(first_task_.back() + plan.tasks());
   }

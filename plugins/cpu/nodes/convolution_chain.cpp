@@ -22,12 +22,11 @@
 #include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
 #include "plugins/cpu/nodes/stage_node.hpp"
+#include "plugins/cpu/rounding.hpp"
 #include "plugins/cpu/slices.hpp"
 
 namespace terroir::cpu {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool is_flat(const ConvProblem& p) { return p.d.in == 1 && p.d.out == 1 && p.d.kernel == 1; }
 

@@ -7,6 +7,7 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/scan/scan.hpp"
 #include "plugins/cpu/nodes/indices.hpp"
+#include "plugins/cpu/rounding.hpp"
 #include "plugins/cpu/tile_lowering.hpp"
 
 namespace terroir::cpu {
@@ -43,7 +44,7 @@ class CumSumExecutor final : public Executor {
     };
     if (inner == 1) {
       const int64_t rows = std::max<int64_t>(4, kTaskElements / std::max<int64_t>(1, dims_[axis]) / 4 * 4);
-      args.arena.parallel_for((outer + rows - 1) / rows, [&](int64_t task) {
+      args.arena.parallel_for(ceil_div(outer, rows), [&](int64_t task) {
         kernels_.rows(at(task * rows * dims_[axis]), std::min(rows, outer - task * rows));
       });
       return;
@@ -51,8 +52,8 @@ class CumSumExecutor final : public Executor {
     // As wide as the threads allow: long rows are what the processor fetches ahead.
     constexpr int64_t kLeast = 64;
     const int64_t each = (inner * outer + args.arena.threads() - 1) / args.arena.threads();
-    const int64_t columns = std::clamp((each + kLeast - 1) / kLeast * kLeast, kLeast, kScanColumns);
-    const int64_t slices = (inner + columns - 1) / columns;
+    const int64_t columns = std::clamp(round_up(each, kLeast), kLeast, kScanColumns);
+    const int64_t slices = ceil_div(inner, columns);
     args.arena.parallel_for(outer * slices, [&](int64_t task) {
       const int64_t begin = task % slices * columns;
       kernels_.columns(at(task / slices * dims_[axis] * inner + begin), inner, std::min(columns, inner - begin));

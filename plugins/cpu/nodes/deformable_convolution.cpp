@@ -14,6 +14,7 @@
 #include "plugins/cpu/kernels/deform/deform.hpp"
 #include "plugins/cpu/kernels/matmul/matmul.hpp"
 #include "plugins/cpu/nodes/window_args.hpp"
+#include "plugins/cpu/rounding.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 
 namespace terroir::cpu {
@@ -25,8 +26,6 @@ const ops::DeformableConvolutionAttrs& attributes_of(const NodeContext& context)
   if (context.node.schema->opset == "opset1") return context.node.attrs<ops::DeformableConvolutionAttrs>();
   return context.node.attrs<ops::DeformableConvolution8Attrs>();
 }
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class DeformableExecutor final : public Executor {
  public:
@@ -46,7 +45,7 @@ class DeformableExecutor final : public Executor {
     taps_ = args_.kernel[0] * args_.kernel[1];
     positions_ = args_.out[0] * args_.out[1];
     depth_ = taps_ * geometry_.in_channels;
-    panels_ = divide_up(geometry_.out_channels, products_.panel);
+    panels_ = ceil_div(geometry_.out_channels, products_.panel);
     image_floats_ = context.inputs[kData].padded_count() / geometry_.batch;
     result_floats_ = context.outputs[0].padded_count() / geometry_.batch;
     args_.pixel = block_ > 0 ? block_ : inputs_;
@@ -58,7 +57,7 @@ class DeformableExecutor final : public Executor {
   }
 
   void run(const RunArgs& args) const noexcept override {
-    const int64_t tiles = divide_up(positions_, tile_), tasks = geometry_.batch * tiles;
+    const int64_t tiles = ceil_div(positions_, tile_), tasks = geometry_.batch * tiles;
     const int64_t slices = slices_of(args.arena.threads());
     args.arena.parallel_for(slices, [&](int64_t slice) {
       float* columns = static_cast<float*>(args.scratch) + slice * slice_floats();
@@ -163,8 +162,8 @@ class DeformableExecutor final : public Executor {
     return std::min(positions, most);
   }
 
-  int64_t slices_of(int64_t threads) const { return std::min(threads, geometry_.batch * divide_up(positions_, tile_)); }
-  static int64_t whole_lines(int64_t floats) { return divide_up(floats, 16) * 16; }
+  int64_t slices_of(int64_t threads) const { return std::min(threads, geometry_.batch * ceil_div(positions_, tile_)); }
+  static int64_t whole_lines(int64_t floats) { return ceil_div(floats, 16) * 16; }
   int64_t group_floats() const { return panels_ * products_.panel * depth_; }
   int64_t columns_floats() const { return whole_lines(geometry_.groups * tile_ * depth_); }
   int64_t rows_floats() const { return block_ > 0 ? whole_lines(tile_ * outputs_) : 0; }

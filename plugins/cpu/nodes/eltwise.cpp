@@ -10,6 +10,7 @@
 #include "plugins/cpu/kernels/post_ops/post_ops.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
 #include "plugins/cpu/post_op_table.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -68,7 +69,7 @@ ChannelRegions channel_regions(const TensorDesc& desc, int axis) {
   for (int i = 0; i < desc.rank(); ++i)
     (i < axis ? outer : i > axis ? inner : regions.n) *= desc.dims[static_cast<size_t>(i)];
   if (const int64_t block = desc.layout.channel_block()) {
-    const int64_t blocks = (channels + block - 1) / block;
+    const int64_t blocks = ceil_div(channels, block);
     regions = {outer * blocks, inner, block, block, block, blocks, ChannelAxis::lanes};
   } else if (desc.layout.is_channels_last() && axis == 1) {
     regions = {outer, inner, channels, channels, 0, 1, ChannelAxis::lanes};
@@ -118,7 +119,7 @@ class ChainExecutor final : public Executor {
 
  private:
   void run_flat(const float* src, float* dst, const PostOpChain::Bound& ops, const parallel::Arena& arena) const {
-    arena.parallel_for((total_ + kTaskElements - 1) / kTaskElements, [&](int64_t task) {
+    arena.parallel_for(ceil_div(total_, kTaskElements), [&](int64_t task) {
       const int64_t begin = task * kTaskElements, n = std::min(kTaskElements, total_ - begin);
       kernel_({src + begin, dst + begin, 1, n, n, n, begin, n, 0, ChannelAxis::lanes}, ops.data(),
               static_cast<int64_t>(chain_.size()));
@@ -128,7 +129,7 @@ class ChainExecutor final : public Executor {
   /// Rows of several pixels each; the last one may be shorter.
   void run_pixels(const float* src, float* dst, const PostOpChain::Bound& ops, const parallel::Arena& arena) const {
     const int64_t n = pixel_row_, per_task = kTaskElements / n * n;
-    arena.parallel_for((total_ + per_task - 1) / per_task, [&](int64_t task) {
+    arena.parallel_for(ceil_div(total_, per_task), [&](int64_t task) {
       const int64_t begin = task * per_task, end = std::min(total_, begin + per_task);
       const int64_t rows = (end - begin) / n, tail = begin + rows * n;
       const auto run = [&](int64_t at, int64_t count, int64_t width) {
@@ -143,7 +144,7 @@ class ChainExecutor final : public Executor {
   void run_channels(const float* src, float* dst, const PostOpChain::Bound& ops, const parallel::Arena& arena) const {
     const ChannelRegions& r = regions_;
     const int64_t rows_per_task = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, r.n));
-    const int64_t slices = (r.rows + rows_per_task - 1) / rows_per_task;
+    const int64_t slices = ceil_div(r.rows, rows_per_task);
     arena.parallel_for(r.count * slices, [&](int64_t task) {
       const int64_t region = task / slices, row = task % slices * rows_per_task;
       const int64_t rows = std::min(rows_per_task, r.rows - row);
@@ -157,7 +158,7 @@ class ChainExecutor final : public Executor {
   /// Zeroes the lanes behind the last channel of a blocked tensor.
   void clear_tail(float* dst) const noexcept {
     const int64_t block = dst_.layout.channel_block(), channels = dst_.dims[1];
-    const int64_t blocks = (channels + block - 1) / block, tail = channels % block;
+    const int64_t blocks = ceil_div(channels, block), tail = channels % block;
     int64_t inner = 1;
     for (size_t i = 2; i < dst_.dims.size(); ++i) inner *= dst_.dims[i];
     for (int64_t n = 0; n < dst_.dims[0]; ++n) {

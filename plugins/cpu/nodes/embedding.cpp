@@ -10,6 +10,7 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/embedding/embedding.hpp"
 #include "plugins/cpu/nodes/indices.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -77,8 +78,8 @@ class EmbeddingExecutor final : public Executor {
     constexpr int64_t kTaskElements = 16384, kColumns = 64;
     const int64_t per_bag = std::max<int64_t>(1, entries_ / bags_) * length_;
     const int64_t bags_per_task = std::max<int64_t>(1, kTaskElements / per_bag);
-    const int64_t bag_tasks = (bags_ + bags_per_task - 1) / bags_per_task;
-    const int64_t ranges = per_bag < 4 * kTaskElements ? 1 : (length_ + kColumns - 1) / kColumns;
+    const int64_t bag_tasks = ceil_div(bags_, bags_per_task);
+    const int64_t ranges = per_bag < 4 * kTaskElements ? 1 : ceil_div(length_, kColumns);
     args.arena.parallel_for(bag_tasks * ranges, [&](int64_t task) {
       const int64_t begin = task % ranges * kColumns, end = ranges == 1 ? length_ : std::min(length_, begin + kColumns);
       const int64_t first = task / ranges * bags_per_task;

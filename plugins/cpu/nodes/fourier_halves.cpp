@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plugins/cpu/kernels/fft/plan.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -44,7 +45,7 @@ FourierHalves::FourierHalves(Way way, int64_t numbers, int64_t lines, int64_t st
 
 void FourierHalves::run(const parallel::Arena& arena, const float* src, float* dst, float* /*work*/) const noexcept {
   constexpr int64_t kTaskNumbers = 8192;
-  const int64_t count = way_ == Way::split ? half_ + 1 : half_, pieces = (count + kTaskNumbers - 1) / kTaskNumbers;
+  const int64_t count = way_ == Way::split ? half_ + 1 : half_, pieces = ceil_div(count, kTaskNumbers);
   const auto* rotations = reinterpret_cast<const Pair*>(rotations_.data());
   arena.parallel_for(lines_ * pieces, [&](int64_t task) {
     const int64_t line = task / pieces, first = task % pieces * kTaskNumbers;

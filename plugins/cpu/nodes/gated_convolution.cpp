@@ -16,6 +16,7 @@
 #include "plugins/cpu/nodes/channel_gate.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 #include "plugins/cpu/nodes/stage_node.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -90,7 +91,7 @@ class GatedConvolutionExecutor final : public Executor {
     const float* const packed = conv_.packed->as<float>();
     std::memcpy(own, packed, static_cast<size_t>(conv_weights_of(plan, 0, 0).begin) * sizeof(float));
     const PostOp op{PostOpKind::mul, OperandMode::per_channel, 0, 0, gate, nullptr};
-    const int64_t channels = plan.exec.ic, block = plan.block, rows = (channels + block - 1) / block * block;
+    const int64_t channels = plan.exec.ic, block = plan.block, rows = round_up(channels, block);
     const ConvWeightsRange part = conv_weights_of(plan, unit, unit + 1);
     const int64_t lanes = part.count / rows;
     multiply_({packed + part.begin, own + part.begin, channels, lanes, lanes, lanes, 0, lanes, 0, ChannelAxis::rows},

@@ -12,6 +12,7 @@
 #include "plugins/cpu/kernels/image/image.hpp"
 #include "plugins/cpu/nodes/axis_copy.hpp"
 #include "plugins/cpu/nodes/indices.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -30,7 +31,7 @@ class GatherExecutor final : public Executor {
     const int64_t row = shape_.indices * shape_.unit;  // of one batch and outer index
     if (row == 0) return;
     indices_per_task_ = std::clamp<int64_t>(kTaskBytes / shape_.unit, 1, shape_.indices);
-    pieces_ = (shape_.indices + indices_per_task_ - 1) / indices_per_task_;
+    pieces_ = ceil_div(shape_.indices, indices_per_task_);
     rows_per_task_ = std::max<int64_t>(1, kTaskBytes / row);
     parts_ = std::max<int64_t>(1, shape_.unit / (2 * kTaskBytes));
   }
@@ -39,7 +40,7 @@ class GatherExecutor final : public Executor {
     auto* offsets = static_cast<int64_t*>(args.scratch);
     const bool all_inside = find_offsets(args, offsets);
     const int64_t rows = shape_.batches * shape_.outer;
-    const int64_t blocks = (rows + rows_per_task_ - 1) / rows_per_task_;
+    const int64_t blocks = ceil_div(rows, rows_per_task_);
     args.arena.parallel_for(blocks * pieces_ * parts_, [&](int64_t task) {
       const int64_t part = task % parts_, piece = task / parts_ % pieces_, block = task / parts_ / pieces_;
       const int64_t first = piece * indices_per_task_, count = std::min(indices_per_task_, shape_.indices - first);
@@ -72,7 +73,7 @@ class GatherExecutor final : public Executor {
     constexpr int64_t kTaskIndices = 16384;
     const int64_t count = shape_.batches * shape_.indices;
     std::atomic<bool> all_inside = true;
-    args.arena.parallel_for((count + kTaskIndices - 1) / kTaskIndices, [&](int64_t task) {
+    args.arena.parallel_for(ceil_div(count, kTaskIndices), [&](int64_t task) {
       with_indices(index_type_, args.inputs[1], [&](const auto* indices) {
         for (int64_t i = task * kTaskIndices; i < std::min(count, (task + 1) * kTaskIndices); ++i) {
           const int64_t index = indices[i], position = index < 0 ? index + shape_.extent : index;
@@ -114,7 +115,7 @@ class PixelGatherExecutor final : public Executor {
 
   void run(const RunArgs& args) const noexcept override {
     const int64_t per_task = std::max<int64_t>(1, kTaskBytes / order_.to), pixels = shape_.outer;
-    args.arena.parallel_for((pixels + per_task - 1) / per_task, [&](int64_t task) {
+    args.arena.parallel_for(ceil_div(pixels, per_task), [&](int64_t task) {
       const int64_t first = task * per_task, count = std::min(per_task, pixels - first);
       const auto* src = static_cast<const uint8_t*>(args.inputs[0]) + first * order_.from;
       auto* dst = static_cast<uint8_t*>(args.outputs[0]) + first * order_.to;

@@ -6,6 +6,7 @@
 #include "ops/defs/movement/gather_nd.hpp"
 #include "plugins/cpu/nodes/axis_copy.hpp"
 #include "plugins/cpu/nodes/indices.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -72,7 +73,7 @@ class GatherElementsExecutor final : public Executor {
   }
   void run(const RunArgs& args) const override {
     constexpr int64_t kTaskElements = 16384;
-    args.arena.parallel_for((count_ + kTaskElements - 1) / kTaskElements, [&](int64_t task) {
+    args.arena.parallel_for(ceil_div(count_, kTaskElements), [&](int64_t task) {
       gather_(shape_, args.inputs[0], args.inputs[1], args.outputs[0], task * kTaskElements,
               std::min(count_, (task + 1) * kTaskElements));
     });
@@ -105,7 +106,7 @@ class GatherNdExecutor final : public Executor {
   void run(const RunArgs& args) const override {
     constexpr int64_t kTaskBytes = 65536, kMostUnits = 4096;
     const int64_t per_task = std::clamp<int64_t>(kTaskBytes / std::max<int64_t>(unit_, 1), 1, kMostUnits);
-    args.arena.parallel_for((units_ + per_task - 1) / per_task, [&](int64_t task) {
+    args.arena.parallel_for(ceil_div(units_, per_task), [&](int64_t task) {
       with_indices(index_type_, args.inputs[1], [&](const auto* indices) {
         const int64_t end = std::min(units_, (task + 1) * per_task);
         constexpr int64_t kAtOnce = 256;

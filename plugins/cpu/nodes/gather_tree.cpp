@@ -3,6 +3,7 @@
 #include <span>
 
 #include "plugins/cpu/nodes/indices.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -66,7 +67,7 @@ class GatherTreeExecutor final : public Executor {
   }
   void run(const RunArgs& args) const override {
     const int64_t beams = tree_.batches * tree_.beams;
-    args.arena.parallel_for((beams + kAtOnce - 1) / kAtOnce, [&](int64_t task) {
+    args.arena.parallel_for(ceil_div(beams, kAtOnce), [&](int64_t task) {
       const int64_t first = task * kAtOnce;
       follow_(tree_, first, std::min(kAtOnce, beams - first), args.inputs, args.outputs[0]);
     });

@@ -11,6 +11,7 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/reorder/reorder.hpp"
 #include "plugins/cpu/kernels/sample/sample.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -33,7 +34,7 @@ class GridSampleExecutor final : public Executor {
   }
 
   void run(const RunArgs& args) const noexcept override {
-    const int64_t groups = (points_ + together_ - 1) / together_, units = src_[0] * groups;
+    const int64_t groups = ceil_div(points_, together_), units = src_[0] * groups;
     const int64_t slices = slice_count(args.arena.threads());
     args.arena.parallel_for(slices, [&](int64_t slice) {
       float* tile = static_cast<float*>(args.scratch) + slice * tile_floats();

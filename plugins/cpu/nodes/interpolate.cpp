@@ -12,6 +12,7 @@
 #include "plugins/cpu/kernels/interpolate/interpolate.hpp"
 #include "plugins/cpu/nodes/interpolate_geometry.hpp"
 #include "plugins/cpu/nodes/row_table.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -96,7 +97,7 @@ class InterpolateExecutor final : public Executor {
     const TensorDesc& src = context.inputs[0];
     const int64_t block = src.layout.channel_block(), channels = src.dims[1];
     width_ = block > 0 ? block : src.layout.is_channels_last() ? channels : 1;
-    images_ = src.dims[0] * ((channels + width_ - 1) / width_);
+    images_ = src.dims[0] * ceil_div(channels, width_);
     if (width_ > 1 || !maps_.nearest) return;
     const AxisMap& columns = maps_.axes[2];
     row_ = RowTable(columns.output(), 1, kernels_.lanes);
@@ -110,7 +111,7 @@ class InterpolateExecutor final : public Executor {
     constexpr int64_t kTaskElements = 16384;
     const int64_t per_task =
         std::clamp<int64_t>(kTaskElements / std::max<int64_t>(1, dst_row), 1, std::max<int64_t>(1, rows));
-    const int64_t slices = (rows + per_task - 1) / per_task;
+    const int64_t slices = ceil_div(rows, per_task);
     args.arena.parallel_for(images_ * slices, [&](int64_t task) {
       const int64_t image = task / slices, first = task % slices * per_task;
       const float* src = static_cast<const float*>(args.inputs[0]) + image * d.input * h.input * src_row;

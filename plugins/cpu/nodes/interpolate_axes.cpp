@@ -7,6 +7,7 @@
 #include "plugins/cpu/kernels/interpolate/interpolate.hpp"
 #include "plugins/cpu/nodes/interpolate_geometry.hpp"
 #include "plugins/cpu/nodes/row_table.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -121,7 +122,7 @@ class AxesExecutor final : public Executor {
     const bool rows = pass.inner == 1;
     const int64_t units = rows ? pass.outer : pass.outer * pass.to, unit = rows ? pass.to : pass.inner;
     const int64_t per_task = std::max<int64_t>(1, kTaskElements / unit);
-    arena.parallel_for((units + per_task - 1) / per_task, [&](int64_t task) {
+    arena.parallel_for(ceil_div(units, per_task), [&](int64_t task) {
       for (int64_t u = task * per_task; u < std::min(units, (task + 1) * per_task); ++u) {
         if (rows) {
           kernels_.weighted_row(src + u * pass.from, pass.row.taps(), dst + u * pass.to, pass.to);

@@ -8,11 +8,10 @@
 #include "ops/reference/matrix/inverse.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/invert/invert.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
-
-constexpr int64_t up_to_multiple(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 /// Memory of one matrix, in elements of 8 bytes.
 struct InverseMemory {
@@ -28,7 +27,7 @@ class InverseExecutor final : public Executor {
         n_(context.inputs[0].dims.back()),
         count_(context.inputs[0].count() / std::max<int64_t>(1, n_ * n_)),
         // Rows that are whole pages apart would share few lines of the first cache.
-        ld_(up_to_multiple(n_, kInvertPad) + (n_ % 64 == 0 ? kInvertPad : 0)),
+        ld_(round_up(n_, kInvertPad) + (n_ % 64 == 0 ? kInvertPad : 0)),
         adjugate_(ir::number_attribute(*context.node.attributes, "adjoint") != 0),
         name_(type_.get_type_name() + "_inverse__" + isa_name(context.isa)) {}
 
@@ -40,8 +39,8 @@ class InverseExecutor final : public Executor {
       T* dst = static_cast<T*>(args.outputs[0]);
       if (together()) {
         constexpr int64_t kTaskGroups = 32;
-        const int64_t groups = (count_ + kInvertTogether - 1) / kInvertTogether;
-        args.arena.parallel_for_slots((groups + kTaskGroups - 1) / kTaskGroups, [&](int64_t task, int64_t slot) {
+        const int64_t groups = ceil_div(count_, kInvertTogether);
+        args.arena.parallel_for_slots(ceil_div(groups, kTaskGroups), [&](int64_t task, int64_t slot) {
           for (int64_t group = task * kTaskGroups; group < std::min(groups, (task + 1) * kTaskGroups); ++group)
             invert_group(src, dst, group * kInvertTogether, scratch + slot * elements());
         });
@@ -50,7 +49,7 @@ class InverseExecutor final : public Executor {
       if (side_by_side(args.arena.threads())) {
         constexpr int64_t kTaskSums = 65536;
         const int64_t each = std::max<int64_t>(1, kTaskSums / (n_ * n_ * n_));
-        args.arena.parallel_for_slots((count_ + each - 1) / each, [&](int64_t task, int64_t slot) {
+        args.arena.parallel_for_slots(ceil_div(count_, each), [&](int64_t task, int64_t slot) {
           const InverseMemory memory = memory_at(scratch + slot * elements());
           for (int64_t i = task * each; i < std::min(count_, (task + 1) * each); ++i)
             invert(src + i * n_ * n_, dst + i * n_ * n_, memory, [&](int64_t first, int64_t width) {
@@ -63,11 +62,10 @@ class InverseExecutor final : public Executor {
       // One after the other: each thread has columns of all, and memory only for those it puts aside.
       const InverseMemory memory = memory_at(scratch);
       constexpr int64_t kLeast = 24;
-      const int64_t columns =
-          std::clamp(up_to_multiple(n_ / (2 * args.arena.threads()), kLeast), kLeast, kInvertColumns);
+      const int64_t columns = std::clamp(round_up(n_ / (2 * args.arena.threads()), kLeast), kLeast, kInvertColumns);
       for (int64_t i = 0; i < count_; ++i)
         invert(src + i * n_ * n_, dst + i * n_ * n_, memory, [&](int64_t first, int64_t width) {
-          args.arena.parallel_for_slots((ld_ + columns - 1) / columns, [&](int64_t task, int64_t slot) {
+          args.arena.parallel_for_slots(ceil_div(ld_, columns), [&](int64_t task, int64_t slot) {
             update(memory, first, width, task * columns, (task + 1) * columns,
                    scratch + elements() + slot * kInvertPanel * kInvertColumns);
           });

@@ -15,6 +15,7 @@
 #include "plugins/cpu/kernels/matmul/matmul_blocking.hpp"
 #include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
+#include "plugins/cpu/rounding.hpp"
 #include "plugins/cpu/slices.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 
@@ -23,7 +24,6 @@ namespace {
 
 constexpr int64_t kLine = 64 / sizeof(float);
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t whole_lines(int64_t floats) { return ceil_div(floats, kLine) * kLine; }
 
 /// One operand: a batch of row-major matrices, perhaps transposed.

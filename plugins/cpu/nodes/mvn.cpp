@@ -11,6 +11,7 @@
 #include "plugins/cpu/kernels/mvn/mvn.hpp"
 #include "plugins/cpu/kernels/post_ops/post_ops.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -98,7 +99,7 @@ class MvnExecutor final : public Executor {
     const int64_t per_task = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, unit));
     PostOpChain::Bound ops;
     chain_.bind(args, ops);
-    args.arena.parallel_for((outer_ + per_task - 1) / per_task, [&](int64_t task) {
+    args.arena.parallel_for(ceil_div(outer_, per_task), [&](int64_t task) {
       const int64_t begin = task * per_task, end = std::min(begin + per_task, outer_);
       // With a chain, one at a time: it follows while the values are in the cache.
       const int64_t step = chain_.empty() ? end - begin : 1;
@@ -130,7 +131,7 @@ class MvnExecutor final : public Executor {
     const TensorDesc& dst = context.outputs[0];
     if (inner_ > 1) {  // blocks, or channels-last: lanes
       channels_ = dst.dims[1];
-      blocks_ = (channels_ + inner_ - 1) / inner_;
+      blocks_ = ceil_div(channels_, inner_);
       return;
     }
     const int axis = context.node.attrs<FusedAttrs>().channel_axis;
@@ -187,7 +188,7 @@ class MvnMiddleExecutor final : public Executor {
     constexpr int64_t kUnit = 256;
     PostOpChain::Bound ops;
     chain_.bind(args, ops);
-    const int64_t slices = (inner_ + kUnit - 1) / kUnit;
+    const int64_t slices = ceil_div(inner_, kUnit);
     args.arena.parallel_for(outer_ * slices, [&](int64_t task) {
       const int64_t image = task / slices * axis_ * inner_, begin = task % slices * kUnit;
       const int64_t n = std::min(kUnit, inner_ - begin);

@@ -10,13 +10,12 @@
 #include "ops/defs/normalization/normalize_l2.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/norm/norm.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
 
 constexpr int64_t kTaskElements = 16384;
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Normalised axes, sorted, each once; empty when they are known at run time only.
 std::optional<std::vector<int64_t>> axes_of(const NodeContext& context) {
@@ -43,9 +42,9 @@ struct View {
   void each_task(const parallel::Arena& arena, const Body& body) const {
     const int64_t per_image = form == Form::rows ? outer : inner, images = form == Form::rows ? 1 : outer;
     // Whole cache lines of positions, so that tasks do not share any.
-    const int64_t positions = divide_up(std::max<int64_t>(1, kTaskElements / unit()), 64) * 64;
+    const int64_t positions = ceil_div(std::max<int64_t>(1, kTaskElements / unit()), 64) * 64;
     const int64_t step = form == Form::rows ? std::max<int64_t>(1, kTaskElements / unit()) : positions;
-    const int64_t tasks = divide_up(per_image, step);
+    const int64_t tasks = ceil_div(per_image, step);
     arena.parallel_for(images * tasks, [&](int64_t task) {
       const int64_t begin = task % tasks * step;
       body(task / tasks, begin, std::min(per_image, begin + step));
@@ -57,7 +56,7 @@ View view_of(const NodeContext& context, const std::vector<int64_t>& axes) {
   const TensorDesc& src = context.inputs[0];
   View view;
   if (const int64_t block = src.layout.channel_block())
-    return {View::Form::blocks, src.dims[0], divide_up(src.dims[1], block), src.count() / src.dims[0] / src.dims[1],
+    return {View::Form::blocks, src.dims[0], ceil_div(src.dims[1], block), src.count() / src.dims[0] / src.dims[1],
             block};
   if (!src.layout.is_plain()) return {View::Form::rows, src.count() / src.dims[1], src.dims[1], 1, 1};
   for (int64_t i = 0; i < src.rank(); ++i)

@@ -7,6 +7,7 @@
 #include "ops/defs/generation/one_hot.hpp"
 #include "plugins/cpu/nodes/axis_copy.hpp"
 #include "plugins/cpu/nodes/indices.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -37,7 +38,7 @@ class OneHotExecutor final : public Executor {
     int64_t per_task = std::max<int64_t>(1, kTaskBytes / row_bytes);
     // Whole groups of rows, so that an index is looked at once, where they are short enough.
     if (per_task > depth_ && depth_ > 0) per_task -= per_task % depth_;
-    args.arena.parallel_for((rows_ + per_task - 1) / per_task, [&](int64_t task) {
+    args.arena.parallel_for(ceil_div(rows_, per_task), [&](int64_t task) {
       const int64_t begin = task * per_task, end = std::min(rows_, begin + per_task);
       char* dst = static_cast<char*>(args.outputs[0]);
       repeat_unit(static_cast<const char*>(args.inputs[3]), dst + begin * row_bytes, bytes_, (end - begin) * inner_);

@@ -10,6 +10,7 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/pool/pool.hpp"
 #include "plugins/cpu/nodes/pool_places.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -58,7 +59,7 @@ class PoolExecutor final : public Executor {
       indices_.wraps = axis > 2;
       with_indices_ = true;
     }
-    images_ = geometry.batch * ((channels + pool_.width - 1) / pool_.width);
+    images_ = geometry.batch * ceil_div(channels, pool_.width);
   }
 
   void run(const RunArgs& args) const noexcept override {
@@ -68,7 +69,7 @@ class PoolExecutor final : public Executor {
     constexpr int64_t kTaskElements = 8192;
     const int64_t per_task = std::clamp<int64_t>(kTaskElements / std::max<int64_t>(1, pool_.out[2] * pool_.width), 1,
                                                  std::max<int64_t>(rows, 1));
-    const int64_t slices = (rows + per_task - 1) / per_task;
+    const int64_t slices = ceil_div(rows, per_task);
     args.arena.parallel_for(images_ * slices, [&](int64_t task) {
       PoolArgs pool = pool_;
       const int64_t image = task / slices, row = task % slices * per_task;

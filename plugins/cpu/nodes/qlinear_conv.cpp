@@ -12,6 +12,7 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/qconv/qconv.hpp"
 #include "plugins/cpu/nodes/window_args.hpp"
+#include "plugins/cpu/rounding.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 
 namespace terroir::cpu {
@@ -91,10 +92,10 @@ class QLinearConvExecutor final : public Executor {
         geometry_(geometry_of(context)),
         channels_(geometry_.groups * geometry_.out_channels) {
     const Axes axes(geometry_);
-    depth_ = axes.taps() * divide_up(geometry_.in_channels, 2);
+    depth_ = axes.taps() * ceil_div(geometry_.in_channels, 2);
     args_.channels = geometry_.in_channels;
     args_.out_channels = geometry_.out_channels;
-    args_.blocks = divide_up(geometry_.out_channels, kernels_.rows);
+    args_.blocks = ceil_div(geometry_.out_channels, kernels_.rows);
     for (size_t i = 0; i < 3; ++i) set_axis(args_, i, axes.axis[i]);
     image_ = geometry_.in_channels * axes.inputs();
     positions_ = axes.positions();
@@ -153,7 +154,7 @@ class QLinearConvExecutor final : public Executor {
   }
 
   void run_band(const QConvArgs& mine, int64_t band) const noexcept {
-    const int64_t per_slice = divide_up(mine.out[1], band_), d = band / per_slice, begin = band % per_slice * band_;
+    const int64_t per_slice = ceil_div(mine.out[1], band_), d = band / per_slice, begin = band % per_slice * band_;
     const int64_t end = std::min(begin + band_, mine.out[1]);
     kernels_.spread(mine, d, begin, end);
     kernels_.multiply_band(mine, d, begin, end);
@@ -165,7 +166,7 @@ class QLinearConvExecutor final : public Executor {
     constexpr int64_t kFewOutputs = 2;
     QConvArgs& a = args_;
     if (a.out_channels > kFewOutputs) return;
-    const int64_t pairs = divide_up(a.channels, 2), phases = a.stride[2], reach = (a.kernel[1] - 1) * a.dilation[1];
+    const int64_t pairs = ceil_div(a.channels, 2), phases = a.stride[2], reach = (a.kernel[1] - 1) * a.dilation[1];
     a.band_columns = kernels_.most_columns(a.out[2]) + (a.kernel[2] - 1) * a.dilation[2] / phases;
     const int64_t row = pairs * a.kernel[0] * phases * a.band_columns * static_cast<int64_t>(sizeof(int32_t));
     if (row * (reach + 1) > cache_sizes().l2 / 2) return;
@@ -182,12 +183,10 @@ class QLinearConvExecutor final : public Executor {
           }
   }
 
-  static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
   /// Whole cache lines, so that slices do not write to each other's.
   int64_t columns() const {
     const int64_t spread = depth_ / (args_.kernel[1] * args_.kernel[2]) * args_.band_rows * args_.stride[2];
-    return divide_up(band_ > 0 ? spread * args_.band_columns : depth_ * args_.tile, 16) * 16;
+    return ceil_div(band_ > 0 ? spread * args_.band_columns : depth_ * args_.tile, 16) * 16;
   }
 
   /// As many positions as let the samples under them stay in the L1 cache while all channels pass.
@@ -195,18 +194,18 @@ class QLinearConvExecutor final : public Executor {
     const int64_t fitting =
         cache_sizes().l1d / 2 / std::max<int64_t>(1, depth_ * static_cast<int64_t>(sizeof(int32_t)));
     const int64_t most = std::min({fitting, positions, kernels_.most_positions});
-    return std::clamp(divide_up(most, kernels_.step) * kernels_.step, kernels_.step, kernels_.most_positions);
+    return std::clamp(ceil_div(most, kernels_.step) * kernels_.step, kernels_.step, kernels_.most_positions);
   }
 
   Grid grid_of(int64_t threads) const {
     Grid grid{};
-    grid.units = band_ > 0 ? args_.out[0] * divide_up(args_.out[1], band_) : divide_up(positions_, args_.tile);
+    grid.units = band_ > 0 ? args_.out[0] * ceil_div(args_.out[1], band_) : ceil_div(positions_, args_.tile);
     const int64_t units = geometry_.batch * geometry_.groups * grid.units;
     // Several tasks per slice, so that uneven slices cost little; a cut unit is unfolded once per slice that has a
     // part.
     const int64_t wanted = threads == 1 ? 1 : 4 * threads;
     grid.cuts =
-        units >= wanted || band_ > 0 ? 1 : std::min(args_.blocks, divide_up(wanted, std::max<int64_t>(units, 1)));
+        units >= wanted || band_ > 0 ? 1 : std::min(args_.blocks, ceil_div(wanted, std::max<int64_t>(units, 1)));
     grid.tasks = units * grid.cuts;
     grid.slices = std::min(threads, grid.tasks);
     return grid;

@@ -14,13 +14,13 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/recurrent/recurrent.hpp"
 #include "plugins/cpu/nodes/recurrent_weights.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// Parts of scratch begin at cache lines.
-int64_t whole_lines(int64_t floats) { return divide_up(floats, 16) * 16; }
+int64_t whole_lines(int64_t floats) { return ceil_div(floats, 16) * 16; }
 
 GateActivation for_kernels(const ops::reference::GateActivation& activation) {
   using Kind = ops::reference::GateActivation::Kind;
@@ -138,16 +138,16 @@ class RecurrentExecutor final : public Executor {
 
   Shares shares_of(int64_t threads) const {
     Shares shares;
-    const int64_t wanted = divide_up(threads, s_.directions);
+    const int64_t wanted = ceil_div(threads, s_.directions);
     if (wanted == 1) return shares;
     const int64_t r_bytes = s_.width() * s_.size * static_cast<int64_t>(sizeof(float));
     // Weights that the caches of a core hold may be read by every thread, for its own rows. Others are shared out.
     if (r_bytes <= cache_sizes().l2) shares.row_groups = std::clamp<int64_t>(s_.batch / matmul_.tile_m, 1, wanted);
-    const int64_t per_group = divide_up(wanted, shares.row_groups);
+    const int64_t per_group = ceil_div(wanted, shares.row_groups);
     // Threads meet after each step, for about a microsecond: it has to be worth that. So many bytes are read from the
     // second cache in two.
     constexpr int64_t kBytesOfRange = 1 << 18;
-    const int64_t work = r_bytes * divide_up(s_.batch, kRowsPerRead);
+    const int64_t work = r_bytes * ceil_div(s_.batch, kRowsPerRead);
     shares.unit_ranges = std::min({per_group, s_.blocks, std::max<int64_t>(1, work / kBytesOfRange)});
     return shares;
   }
@@ -161,7 +161,7 @@ class RecurrentExecutor final : public Executor {
     int64_t count, units;
   };
   ProjectionSlices projection_slices(int64_t threads) const {
-    const int64_t row_units = divide_up(s_.batch * s_.times, matmul_.tile_m);
+    const int64_t row_units = ceil_div(s_.batch * s_.times, matmul_.tile_m);
     const int64_t panels = s_.directions * s_.blocks * s_.gates;
     const bool by_rows = panels < 4 * threads && panels < row_units;
     const int64_t units = by_rows ? row_units : panels;

@@ -4,6 +4,7 @@
 
 #include "ir/base/error.hpp"
 #include "ops/defs/sequence/recurrent.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 
@@ -19,7 +20,7 @@ RecurrentShape::RecurrentShape(const NodeContext& context, int64_t panel_columns
   directions = sequence ? params.directions() : 1;
   gates = params.gates();
   first_gates = resets_before() ? 2 : gates;
-  blocks = (size + panel - 1) / panel;
+  blocks = ceil_div(size, panel);
 
   const auto count = static_cast<int>(context.inputs.size());
   int next = 2;

@@ -9,6 +9,7 @@
 #include "ops/defs/reduction/reduce.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/reduce/reduce.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -65,13 +66,13 @@ class ReduceExecutor final : public Executor {
     constexpr int64_t kTaskElements = 16384, kInnerUnit = 64;
     if (inner_ == 1) {
       const int64_t rows = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, axis_));
-      args.arena.parallel_for((outer_ + rows - 1) / rows, [&](int64_t task) {
+      args.arena.parallel_for(ceil_div(outer_, rows), [&](int64_t task) {
         const int64_t begin = task * rows;
         kernels_.rows(kind_, src + begin * axis_, dst + begin, std::min(rows, outer_ - begin), axis_);
       });
       return;
     }
-    const int64_t slices = (inner_ + kInnerUnit - 1) / kInnerUnit;
+    const int64_t slices = ceil_div(inner_, kInnerUnit);
     args.arena.parallel_for(outer_ * slices, [&](int64_t task) {
       const int64_t outer = task / slices, begin = task % slices * kInnerUnit;
       const int64_t image = outer / blocks_, channel = outer % blocks_ * inner_;

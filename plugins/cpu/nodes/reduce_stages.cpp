@@ -14,6 +14,7 @@
 #include "plugins/cpu/kernels/fold/fold.hpp"
 #include "plugins/cpu/kernels/post_ops/post_ops.hpp"
 #include "plugins/cpu/kernels/reduce/reduce.hpp"
+#include "plugins/cpu/rounding.hpp"
 #include "plugins/cpu/tile_lowering.hpp"
 
 namespace terroir::cpu {
@@ -129,14 +130,14 @@ class FloatExecutor final : public StagedExecutor {
     };
     if (stage.inner == 1) {
       const int64_t rows = std::max<int64_t>(1, kTaskElements / stage.axis);
-      arena.parallel_for((stage.outer + rows - 1) / rows, [&](int64_t task) {
+      arena.parallel_for(ceil_div(stage.outer, rows), [&](int64_t task) {
         const int64_t begin = task * rows, n = std::min(rows, stage.outer - begin);
         kernels_.rows(kind, from + begin * stage.axis, to + begin, n, stage.axis);
         finish(to + begin, n);
       });
       return;
     }
-    const int64_t slices = (stage.inner + kColumns - 1) / kColumns;
+    const int64_t slices = ceil_div(stage.inner, kColumns);
     arena.parallel_for(stage.outer * slices, [&](int64_t task) {
       const int64_t image = task / slices, begin = task % slices * kColumns;
       const int64_t end = std::min(stage.inner, begin + kColumns);
@@ -260,7 +261,7 @@ class FoldExecutor final : public StagedExecutor {
       constexpr int64_t kTaskElements = 16384;
       const int64_t rows = std::max<int64_t>(1, kTaskElements / stage.axis);
       static_assert(kTaskElements / kTileUnit <= kTile);  // the results of a task are finished together
-      arena.parallel_for((stage.outer + rows - 1) / rows, [&](int64_t task) {
+      arena.parallel_for(ceil_div(stage.outer, rows), [&](int64_t task) {
         Frame frame;
         const int64_t begin = task * rows, n = std::min(rows, stage.outer - begin);
         for (int64_t r = 0; r < n; ++r) {
@@ -278,7 +279,7 @@ class FoldExecutor final : public StagedExecutor {
     const bool rows = stage.inner == 1;
     const int64_t images = rows ? 1 : stage.outer, columns = rows ? stage.outer : stage.inner;
     const int64_t apart = rows ? stage.axis : 1, step = rows ? 1 : stage.inner;
-    const int64_t slices = (columns + kTile - 1) / kTile;
+    const int64_t slices = ceil_div(columns, kTile);
     arena.parallel_for(images * slices, [&](int64_t task) {
       Frame frame;
       const int64_t image = task / slices, begin = task % slices * kTile, n = std::min(kTile, columns - begin);
@@ -291,7 +292,7 @@ class FoldExecutor final : public StagedExecutor {
     });
   }
 
-  static int64_t padded(int64_t n) { return (n + kTileUnit - 1) / kTileUnit * kTileUnit; }
+  static int64_t padded(int64_t n) { return round_up(n, kTileUnit); }
 
   void combine(Frame& frame, const void* values, int64_t n) const noexcept {
     const void* operands[] = {frame.sums, values};

@@ -11,6 +11,7 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/nodes/late_axis.hpp"
 #include "plugins/cpu/nodes/lent_to_reference.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -52,7 +53,7 @@ class PiecesExecutor final : public Executor {
   void run(const RunArgs& args) const override {
     constexpr int64_t kPiece = 8192;
     const int64_t count = dst_.dims[0];
-    args.arena.parallel_for((count + kPiece - 1) / kPiece, [&](int64_t task) {
+    args.arena.parallel_for(ceil_div(count, kPiece), [&](int64_t task) {
       const int64_t first = task * kPiece, n = std::min(kPiece, count - first);
       const auto at = [&](element::Type type) { return static_cast<size_t>(first) * type.size(); };
       std::vector<ir::TensorView> inputs = inputs_;

@@ -7,6 +7,7 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/post_ops/post_ops.hpp"
 #include "plugins/cpu/kernels/softmax/softmax.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -30,7 +31,7 @@ class RegionYoloExecutor final : public Executor {
     // Planes beside each other of one kind are one run: small ones would take as long to begin as to compute.
     constexpr int64_t kTaskElements = 8192;
     const int64_t together = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, area_));
-    const int64_t groups = (dst_channels_ + together - 1) / together;
+    const int64_t groups = ceil_div(dst_channels_, together);
     args.arena.parallel_for(images_ * groups, [&](int64_t task) {
       const int64_t image = task / groups, last = std::min(dst_channels_, (task % groups + 1) * together);
       for (int64_t channel = task % groups * together, end = 0; channel < last; channel = end) {
@@ -42,7 +43,7 @@ class RegionYoloExecutor final : public Executor {
     });
     if (!attrs_.do_softmax || attrs_.classes == 0) return;
     constexpr int64_t kPositions = 256;
-    const int64_t ranges = (area_ + kPositions - 1) / kPositions;
+    const int64_t ranges = ceil_div(area_, kPositions);
     args.arena.parallel_for(images_ * attrs_.regions() * ranges, [&](int64_t task) {
       const int64_t region = task / ranges, begin = task % ranges * kPositions;
       const int64_t first = region % attrs_.regions() * entries() + attrs_.coords + 1;

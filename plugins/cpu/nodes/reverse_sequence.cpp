@@ -6,6 +6,7 @@
 #include "ops/defs/movement/reverse.hpp"
 #include "plugins/cpu/nodes/axis_copy.hpp"
 #include "plugins/cpu/nodes/indices.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -44,7 +45,7 @@ class ReverseSequenceExecutor final : public Executor {
       if (unit_ == 0) return;
       constexpr int64_t kTaskBytes = 65536, kAtOnce = 256;
       const int64_t per_task = std::max<int64_t>(1, kTaskBytes / unit_);
-      args.arena.parallel_for((units_ + per_task - 1) / per_task, [&](int64_t task) {
+      args.arena.parallel_for(ceil_div(units_, per_task), [&](int64_t task) {
         int64_t sources[kAtOnce];
         const int64_t begin = task * per_task, end = std::min(units_, begin + per_task);
         // Places along both axes are counted: divisions for each unit would cost as much as moving it.

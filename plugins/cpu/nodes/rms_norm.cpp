@@ -6,6 +6,7 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/mvn/mvn.hpp"
 #include "plugins/cpu/rms_norm_op.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -27,7 +28,7 @@ class RmsNormExecutor final : public Executor {
   void run(const RunArgs& args) const noexcept override {
     constexpr int64_t kTaskElements = 8192;
     const int64_t per_task = std::max<int64_t>(1, kTaskElements / n_);
-    args.arena.parallel_for((rows_ + per_task - 1) / per_task, [&](int64_t task) {
+    args.arena.parallel_for(ceil_div(rows_, per_task), [&](int64_t task) {
       MvnArgs mvn = mvn_;
       const int64_t begin = task * per_task;
       mvn.src = static_cast<const float*>(args.inputs[0]) + begin * n_;

@@ -1,4 +1,5 @@
 #include "plugins/cpu/nodes/row_table.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 #include <algorithm>
 
@@ -8,7 +9,7 @@ RowTable::RowTable(int64_t outputs, int64_t taps, int64_t lanes)
     : outputs_(outputs),
       taps_(taps),
       lanes_(lanes),
-      stride_((outputs + lanes - 1) / lanes * lanes),
+      stride_(round_up(outputs, lanes)),
       index_(static_cast<size_t>(taps_ * stride_), 0),
       near_(index_.size() / static_cast<size_t>(lanes), -1),
       weight_(index_.size(), 0.0f) {}

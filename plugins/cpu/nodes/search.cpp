@@ -9,6 +9,7 @@
 #include "ops/reference/dispatch.hpp"
 #include "plugins/cpu/kernels/select/select.hpp"
 #include "plugins/cpu/nodes/indices.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -95,7 +96,7 @@ class SearchExecutor final : public Executor {
                 search.length <= INT32_MAX),
         name_(floats_ ? "f32_" + name + "__" + isa_name(context.isa) : name) {}
   void run(const RunArgs& args) const noexcept override {
-    args.arena.parallel_for((count_ + kTaskElements - 1) / kTaskElements, [&](int64_t task) {
+    args.arena.parallel_for(ceil_div(count_, kTaskElements), [&](int64_t task) {
       const void *sorted = args.inputs[1 - values_], *values = args.inputs[values_];
       const int64_t begin = task * kTaskElements, end = std::min(count_, begin + kTaskElements);
       if (floats_)

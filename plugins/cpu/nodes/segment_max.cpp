@@ -8,6 +8,7 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/reduce/reduce.hpp"
 #include "plugins/cpu/nodes/indices.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -36,7 +37,7 @@ class SegmentMaxExecutor final : public Executor {
   void reduce(const RunArgs& args, std::span<const Index> ids) const {
     ops::reference::check_segment_ids(ids, segments_);
     constexpr int64_t kStripe = 4096, kTaskElements = 16384, kMostTasks = 256;
-    const int64_t stripes = (columns_ + kStripe - 1) / kStripe;
+    const int64_t stripes = ceil_div(columns_, kStripe);
     const int64_t groups = std::clamp<int64_t>((rows_ + segments_) * columns_ / stripes / kTaskElements, 1,
                                                std::min(segments_, kMostTasks));
     args.arena.parallel_for(groups * stripes, [&](int64_t task) {

@@ -5,6 +5,7 @@
 
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/softmax/softmax.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -26,13 +27,13 @@ class SoftMaxExecutor final : public Executor {
     constexpr int64_t kTaskElements = 4096, kInnerUnit = 64;
     if (inner_ == 1) {
       const int64_t rows = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, axis_));
-      args.arena.parallel_for((outer_ + rows - 1) / rows, [&](int64_t task) {
+      args.arena.parallel_for(ceil_div(outer_, rows), [&](int64_t task) {
         const int64_t begin = task * rows;
         kernels_.rows(src + begin * axis_, dst + begin * axis_, std::min(rows, outer_ - begin), axis_, log_form_);
       });
       return;
     }
-    const int64_t slices = (inner_ + kInnerUnit - 1) / kInnerUnit;
+    const int64_t slices = ceil_div(inner_, kInnerUnit);
     args.arena.parallel_for(outer_ * slices, [&](int64_t task) {
       const int64_t offset = task / slices * axis_ * inner_, begin = task % slices * kInnerUnit;
       kernels_.middle(src + offset, dst + offset, 1, axis_, inner_, begin, std::min(inner_, begin + kInnerUnit),

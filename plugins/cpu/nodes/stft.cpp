@@ -8,6 +8,7 @@
 #include "ops/defs/signals/fourier.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/nodes/fourier_lines.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -81,7 +82,7 @@ class IstftExecutor final : public Executor {
     float* values = window + whole_lines(frames_.size);
     centre_window(frames_, static_cast<const float*>(args.inputs[1]), window);
     lines_.run(args.arena, static_cast<const float*>(args.inputs[0]), values, values + value_floats());
-    const int64_t ranges = (length_ + kRange - 1) / kRange;
+    const int64_t ranges = ceil_div(length_, kRange);
     auto* dst = static_cast<float*>(args.outputs[0]);
     args.arena.parallel_for(frames_.batch * ranges, [&](int64_t task) {
       const int64_t n = task / ranges, begin = task % ranges * kRange;

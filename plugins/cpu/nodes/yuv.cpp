@@ -4,6 +4,7 @@
 
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/image/image.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -24,7 +25,7 @@ class YuvExecutor final : public Executor {
   void run(const RunArgs& args) const noexcept override {
     constexpr int64_t kTaskPixels = 16384;
     const int64_t per_task = std::max<int64_t>(1, kTaskPixels / std::max<int64_t>(1, width_)), rows = images_ * height_;
-    args.arena.parallel_for((rows + per_task - 1) / per_task, [&](int64_t task) {
+    args.arena.parallel_for(ceil_div(rows, per_task), [&](int64_t task) {
       for (int64_t row = task * per_task; row < std::min(rows, (task + 1) * per_task); ++row)
         convert(row_of(args.inputs, row / height_, row % height_), static_cast<T*>(args.outputs[0]) + row * width_ * 3);
     });

@@ -23,7 +23,7 @@ bool conv_gathers(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   constexpr int64_t kLeastOutputs = 128;
   if (kernel.src != ConvFormat::blocked || p.transposed || p.oc / p.groups < kLeastOutputs) return false;
   for (const ConvAxis* a : {&p.d, &p.h, &p.w})
-    if (!conv::is_pointwise(*a)) return false;
+    if (!conv::has_one_tap(*a)) return false;
   return p.d.stride * p.h.stride * p.w.stride > 1;
 }
 
@@ -35,9 +35,7 @@ ConvProblem conv_gathered(const ConvProblem& p) noexcept {
   return dense;
 }
 
-int64_t conv_gather_pieces(const ConvProblem& p, int64_t block) noexcept {
-  return p.batch * conv::ceil_div(p.ic, block);
-}
+int64_t conv_gather_pieces(const ConvProblem& p, int64_t block) noexcept { return p.batch * ceil_div(p.ic, block); }
 
 int64_t conv_gathered_floats(const ConvProblem& p, int64_t block) noexcept {
   return conv_gather_pieces(p, block) * outputs(p) * block;

@@ -89,7 +89,7 @@ double conv_slowdown(const ConvProblem& p, const ConvKernel& kernel) noexcept {
     const bool own = p.ic == p.groups && p.oc == p.groups;
     if (!own) slowdown = conv::reject_small_groups(p, kernel) == nullptr ? 1.5 : 10;
   } else {
-    slowdown = static_cast<double>(conv::round_up(p.oc / p.groups, channel_block(kernel.isa))) / outputs;
+    slowdown = static_cast<double>(round_up(p.oc / p.groups, channel_block(kernel.isa))) / outputs;
     // Short trips over kernel columns, one channel after the other.
     if (kernel.src == ConvFormat::plain && p.ic > 4) slowdown *= 1 + 0.5 / static_cast<double>(p.w.kernel);
   }
@@ -106,9 +106,9 @@ namespace {
 
 // Channel blocks in oc units [0, unit): the last unit of a group may have fewer than the others.
 int64_t blocks_before(const ConvPlan& plan, int64_t unit) {
-  const int64_t per_group = conv::ceil_div(plan.exec.oc / plan.exec.groups, plan.block);
+  const int64_t per_group = ceil_div(plan.exec.oc / plan.exec.groups, plan.block);
   if (plan.oc_blocks == 1) return unit;  // also where a block holds many groups
-  const int64_t units = conv::ceil_div(per_group, plan.oc_blocks);
+  const int64_t units = ceil_div(per_group, plan.oc_blocks);
   return unit / units * per_group + std::min(unit % units * plan.oc_blocks, per_group);
 }
 
@@ -137,15 +137,14 @@ Parts choose_parts(const ConvPlan& plan, int64_t threads) {
   const double source =
       static_cast<double>(plan.problem.ic) * plan.problem.d.in * plan.problem.h.in * plan.problem.w.in;
   const auto cost_of = [&](int64_t n, int64_t oc, int64_t sp) {
-    const double units = static_cast<double>(conv::ceil_div(g.n, n) * conv::ceil_div(g.sp, sp));
+    const double units = static_cast<double>(ceil_div(g.n, n) * ceil_div(g.sp, sp));
     const double share = largest_oc_share(plan, oc) * units / static_cast<double>(g.n * g.sp);
     const double compute = share * static_cast<double>(conv_flops(plan.problem)) / 32.0;
     // Parts that share the source fetch most of it from another core's cache, on demand; shared weights are fetched
     // ahead. Measured on layers and networks: a float of the source costs as much as this many of the weights.
     constexpr double kSourceByWeight = 4;
-    const double memory = weights / static_cast<double>(oc) + kSourceByWeight * source *
-                                                                  static_cast<double>(conv::ceil_div(g.n, n)) /
-                                                                  static_cast<double>(sp);
+    const double memory = weights / static_cast<double>(oc) +
+                          kSourceByWeight * source * static_cast<double>(ceil_div(g.n, n)) / static_cast<double>(sp);
     // Until another thread has begun and is waited for.
     constexpr double kSharing = 2000;
     return compute + memory / 4.0 + (n * oc * sp > 1 ? kSharing : 0);
@@ -167,14 +166,14 @@ ConvGrid choose_slices(const ConvPlan& plan, const Parts& parts, int64_t threads
   int64_t wanted = slices_for(threads, parts.cost);
   const auto take = [&](int64_t units) {
     const int64_t cuts = std::clamp<int64_t>(units, 1, wanted);
-    wanted = conv::ceil_div(wanted, cuts);
+    wanted = ceil_div(wanted, cuts);
     return cuts;
   };
   ConvGrid slices{take(g.n / parts.per_axis.n), 1, 1};
   const int64_t sp = g.sp / parts.per_axis.sp;
   // Rows that do not stay in cache together are the outer loop.
   if (sp > plan.cached_rows) {
-    slices.sp = take(conv::ceil_div(sp, plan.cached_rows));
+    slices.sp = take(ceil_div(sp, plan.cached_rows));
   } else {
     slices.oc = take(g.oc / parts.per_axis.oc);
     // Rounds over input channels read sums again: they need all rows.
@@ -216,8 +215,8 @@ int64_t conv_oc_ahead(const ConvPlan& plan, const ConvSplit& split, int64_t slic
 
 ConvWeightsRange conv_weights_of(const ConvPlan& plan, int64_t begin, int64_t end) noexcept {
   const ConvProblem& e = plan.exec;
-  const int64_t blocks = e.groups * conv::ceil_div(e.oc / e.groups, plan.block);
-  const int64_t bias = conv::round_up(blocks * plan.block, 16);
+  const int64_t blocks = e.groups * ceil_div(e.oc / e.groups, plan.block);
+  const int64_t bias = round_up(blocks * plan.block, 16);
   const int64_t floats = (static_cast<int64_t>(plan.packed_floats) - bias) / blocks;  // of one block
   const int64_t first = blocks_before(plan, begin);
   return {bias + first * floats, (blocks_before(plan, end) - first) * floats};

@@ -2,17 +2,15 @@
 #pragma once
 
 #include "plugins/cpu/kernels/conv/conv.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu::conv {
-
-inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-inline int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 // Whether so many weights are not in L2 when their layer runs: other layers leave only few there.
 inline bool beyond_l2(int64_t floats) { return floats * 4 > cache_sizes().l2 / 32; }
 
-// Every output has its one tap.
-inline bool is_pointwise(const ConvAxis& a) { return a.kernel == 1 && a.pad == 0 && (a.out - 1) * a.stride < a.in; }
+// Of each output, and one that is inside.
+inline bool has_one_tap(const ConvAxis& a) { return a.kernel == 1 && a.pad == 0 && (a.out - 1) * a.stride < a.in; }
 
 // Lanes of a vector, vector registers, and whether multiply-add is one instruction.
 struct Machine {

@@ -11,7 +11,7 @@
 namespace terroir::cpu::conv {
 namespace {
 
-bool is_unit(const ConvAxis& a) { return is_pointwise(a) && a.stride == 1 && a.in == a.out; }
+bool is_unit(const ConvAxis& a) { return has_one_tap(a) && a.stride == 1 && a.in == a.out; }
 
 // A pointwise convolution over a dense tensor does not see its axes: one long row has fewer and fuller tiles.
 void merge_axes(ConvProblem& p, ConvStrides& src, ConvStrides& dst) {
@@ -24,7 +24,7 @@ void merge_axes(ConvProblem& p, ConvStrides& src, ConvStrides& dst) {
 
 // One row in which every column has its one tap.
 bool is_pointwise_row(const ConvProblem& p) {
-  return !p.transposed && is_pointwise(p.d) && is_pointwise(p.h) && is_pointwise(p.w) && p.d.out == 1 && p.h.out == 1;
+  return !p.transposed && has_one_tap(p.d) && has_one_tap(p.h) && has_one_tap(p.w) && p.d.out == 1 && p.h.out == 1;
 }
 
 // Cycles of one output row group, all oc units: the slowest of FMA ports, load ports, FMA latency, L2 bandwidth.
@@ -154,7 +154,7 @@ const char* reject_blocks(const ConvProblem& p, const ConvKernel& kernel) noexce
 
 const char* reject_pointwise(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   if (const char* why = reject_direct(p, kernel)) return why;
-  if (!is_pointwise(p.d) || !is_pointwise(p.h) || !is_pointwise(p.w)) return "kernel is not 1x1 without padding";
+  if (!has_one_tap(p.d) || !has_one_tap(p.h) || !has_one_tap(p.w)) return "kernel is not 1x1 without padding";
   return nullptr;
 }
 

@@ -15,8 +15,6 @@ namespace terroir::cpu {
 namespace wino {
 namespace {
 
-using conv::ceil_div;
-
 constexpr int64_t kMaxUnitBlocks = 3;  // of gemm_pass.hpp
 
 // Tiles (of all slices) transformed at once: enough that weights from L3 are read at a rate it can give, few enough

@@ -12,9 +12,6 @@
 
 namespace terroir::cpu {
 
-using conv::ceil_div;
-using conv::round_up;
-
 const char* wino_reject(const ConvProblem& p, const WinoKernel& kernel) noexcept {
   if (const char* why = conv::reject_malformed(p)) return why;
   if (p.transposed) return "transposed";
