@@ -54,9 +54,11 @@ std::optional<Match> match(const ir::Graph& graph, const ir::Node& multiply) {
       found.convolution = source.node;
       producer = &graph.node(source.node);
     }
-    if (is_convolution(*producer) && graph.uses(source).size() == 1 && ir::constant_of(graph, producer->inputs[1]) &&
-        ir::constant_of(graph, producer->inputs[1])->view.type == element::f32 &&
-        producer->outputs[0].shape[1] == Dimension(channels))
+    // Constants of a higher rank move the channels to another axis.
+    if (is_convolution(*producer) && producer->outputs[0].shape.size() == shape.size() &&
+        producer->outputs[0].shape[1] == Dimension(channels) && graph.uses(source).size() == 1 &&
+        ir::constant_of(graph, producer->inputs[1]) &&
+        ir::constant_of(graph, producer->inputs[1])->view.type == element::f32)
       return found;
   }
   return std::nullopt;

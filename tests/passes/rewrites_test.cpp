@@ -182,6 +182,10 @@ TEST(FoldScale, Refuses) {
   m.result(m.op("Multiply", {transposed, m.constant({1, 2, 1, 1}, {2, 3})}));
   m.result(m.op("Multiply", {m.op("Convolution", {x, m.input({2, 2, 1, 1})}, window),
                              m.constant({1, 2, 1, 1}, {2, 3})}));  // weights of a run
+  // Along the images: a rank more puts the channels on axis 2 of the result.
+  m.result(m.op("Multiply", {conv(), m.constant({1, 2, 1, 1, 1}, {2, 3})}));
+  m.result(
+      m.op("Multiply", {m.op("Add", {conv(), m.constant({1, 2, 1, 1, 1}, {1, 2})}), m.constant({2, 1, 1, 1}, {2, 3})}));
   // Products of weights, or of the bias, and the scale that are not finite.
   m.result(m.op("Multiply", {m.op("Convolution", {x, m.constant({2, 2, 1, 1}, {1, 1, 1e30f, 1})}, window),
                              m.constant({1, 2, 1, 1}, {2, 1e30f})}));
