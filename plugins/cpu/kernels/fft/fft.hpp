@@ -57,7 +57,7 @@ struct FftArgs {
   int64_t valid = 0;                                                 // numbers of a line that exist
   const float* window = nullptr;  // real source: multiplied with the numbers; or null
   // Multiplied with the results, of an inverse conjugated: the real parts of [numbers][from.inner], then the imaginary
-  // ones; or null. Lines of one call must lie side by side then, in one run of from.inner.
+  // ones; or null. Complex lines of one call must lie side by side then, in one run of from.inner, and scale be 1.
   const float* turns = nullptr;
   bool inverse = false;
   float scale = 1.0f;  // not for a half of a spectrum

@@ -235,19 +235,18 @@ TERROIR_NOINLINE Planes transform(const FftPlan& plan, Planes data, Planes& spar
   return data;
 }
 
-void turn_rows(const FftArgs& a, int64_t first, int64_t b, Planes data) {
+// Results multiplied on their way out, to lines that lie side by side.
+void store_turned(const FftArgs& a, int64_t first, int64_t b, Planes data) {
   const int64_t columns = a.from.inner, n = a.plan->numbers;
-  for (int64_t i = 0; i < n; ++i) {
+  const Tail t = tail(b);
+  float* row = a.dst + offset_of(a.to, first);
+  for (int64_t i = 0; i < n; ++i, row += a.to.step) {
     const float* re = a.turns + i * columns + first % columns;
-    const float* im = re + n * columns;
-    for (int64_t l = 0; l < b; l += kLanes) {
-      const Tail t = tail(b - l < kLanes ? b - l : kLanes);
-      const int64_t at = i * b + l;
-      const C x =
-          times({load_tail(data.re + at, t), load_tail(data.im + at, t)}, load_tail(re + l, t), load_tail(im + l, t));
-      store_tail(data.re + at, x.re, t);
-      store_tail(data.im + at, x.im, t);
-    }
+    const C x = times({load_tail(data.re + i * b, t), load_tail(data.im + i * b, t)}, load_tail(re, t),
+                      load_tail(re + n * columns, t));
+    float pairs[2 * kLanes];
+    put_together(a.inverse ? x.im : x.re, a.inverse ? x.re : x.im, b == kLanes ? row : pairs);
+    for (int64_t l = 0; b < kLanes && l < 2 * b; ++l) row[l] = pairs[l];
   }
 }
 
@@ -275,7 +274,10 @@ void lines(const FftArgs& a, int64_t first, int64_t b, float* work) {
     spare = swapped(spare);
   }
   data = transform(plan, data, spare, b);
-  if (a.turns != nullptr) turn_rows(a, first, b, data);
+  if (a.turns != nullptr) {
+    store_turned(a, first, b, data);
+    return;
+  }
   if (a.inverse) data = swapped(data);
 
   if (a.dst_side == FftSide::half) {
