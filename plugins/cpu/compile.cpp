@@ -18,6 +18,7 @@
 #include "plugins/cpu/passes/fuse_post_ops.hpp"
 #include "plugins/cpu/passes/fuse_rms_norm.hpp"
 #include "plugins/cpu/passes/layouts.hpp"
+#include "plugins/cpu/passes/repeat_constants.hpp"
 #include "plugins/cpu/stored_plan.hpp"
 
 namespace terroir::cpu {
@@ -60,6 +61,7 @@ std::string text_with_layouts(const ir::Graph& graph, const Decisions& decisions
 std::unique_ptr<Plan> unpacked_plan(std::unique_ptr<ir::Graph> graph, WeightsCache& weights,
                                     const CompileOptions& options, bool keep) {
   ir::PassManager passes;
+  passes.add(repeat_constants(ops::builtin_registry()));
   passes.add(fuse_attention(cpu_ops()));
   passes.add(fuse_rms_norm(cpu_ops()));
   passes.add(fuse_post_ops(cpu_ops(), ChainBases::with_own_store));

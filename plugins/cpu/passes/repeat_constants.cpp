@@ -1,0 +1,86 @@
+#include "plugins/cpu/passes/repeat_constants.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ir/base/returned_memory.hpp"
+#include "ir/graph/order.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+bool is_convolution(const ir::Node& node) {
+  static constexpr std::string_view kTypes[] = {"Convolution", "GroupConvolution", "ConvolutionBackpropData",
+                                                "GroupConvolutionBackpropData", "DeformableConvolution"};
+  return std::any_of(std::begin(kTypes), std::end(kTypes), [&](std::string_view type) { return node.is(type); });
+}
+
+/// Has the channels of its result where those of its data are, and a form for blocks.
+bool passes_blocks_on(const ir::Node& node) {
+  static constexpr std::string_view kTypes[] = {"MaxPool", "AvgPool", "Concat",        "Split",
+                                                "LRN",     "MVN",     "VariadicSplit", "Interpolate"};
+  return node.schema->flags.elementwise ||
+         std::any_of(std::begin(kTypes), std::end(kTypes), [&](std::string_view type) { return node.is(type); });
+}
+
+/// By node: whether a convolution's layout may reach its results.
+std::vector<bool> blocked_nodes(const ir::Graph& graph) {
+  std::vector<bool> blocked(graph.id_bound());
+  for (const ir::NodeId id : ir::topological_order(graph)) {
+    const ir::Node& node = graph.node(id);
+    const auto is_blocked = [&](ir::Value input) { return blocked[ir::index_of(input.node)]; };
+    blocked[ir::index_of(id)] =
+        is_convolution(node) ||
+        (passes_blocks_on(node) && std::any_of(node.inputs.begin(), node.inputs.end(), is_blocked));
+  }
+  return blocked;
+}
+
+/// `dims` are those of `result` but for its first axis, along which the value repeats, and vary along several axes.
+bool is_one_image(const ir::Dims& dims, const ir::Dims& result) {
+  const size_t missing = result.size() - dims.size();
+  if (dims.size() > result.size() || missing > 1 || dims == result) return false;
+  if (missing == 0 && dims[0] != 1) return false;
+  if (!std::equal(dims.begin() + (missing == 0 ? 1 : 0), dims.end(), result.begin() + 1)) return false;
+  return std::count_if(dims.begin(), dims.end(), [](int64_t extent) { return extent > 1; }) > 1;
+}
+
+ir::Constant repeated(const ir::TensorView& image, const ir::Dims& dims) {
+  const auto bytes = image.bytes();
+  auto buffer = allocate_returned(bytes * static_cast<size_t>(dims[0]));
+  for (int64_t n = 0; n < dims[0]; ++n)
+    std::memcpy(static_cast<std::byte*>(buffer.get()) + static_cast<size_t>(n) * bytes, image.data, bytes);
+  return {{image.type, dims, buffer.get()}, buffer};
+}
+
+bool is_numpy(const ir::Node& node) {
+  for (const ir::AttributeText& text : ir::to_text(*node.attributes))
+    if (text.name == "auto_broadcast") return text.value == "numpy";
+  return false;
+}
+
+}  // namespace
+
+ir::Pass repeat_constants(const ir::OpRegistry& registry) {
+  const ir::OpSchema& schema = registry.get(ir::kConstType, "opset1");
+  return {"repeat_constants", [&schema](const ir::Graph& graph, ir::Patch& patch) {
+            const std::vector<bool> blocked = blocked_nodes(graph);
+            for (const ir::NodeId id : graph.nodes()) {
+              const ir::Node& node = graph.node(id);
+              if (!blocked[ir::index_of(id)] || is_convolution(node) || !node.schema->flags.elementwise) continue;
+              const PartialShape& shape = node.outputs[0].shape;
+              if (shape.is_dynamic() || shape.size() < 3 || !is_numpy(node)) continue;
+              const ir::Dims dims = ir::to_dims(shape.to_shape());
+              for (size_t i = 0; i < node.inputs.size(); ++i) {
+                const ir::Constant* constant = ir::constant_of(graph, node.inputs[i]);
+                if (!constant || constant->view.type.bitwidth() % 8 != 0 || !is_one_image(constant->view.dims, dims))
+                  continue;
+                patch.rewire({id, static_cast<int32_t>(i)},
+                             patch.add_constant(schema, graph.node(node.inputs[i].node).name + "/of_each_image",
+                                                repeated(constant->view, dims)));
+              }
+            }
+          }};
+}
+
+}  // namespace terroir::cpu
