@@ -86,8 +86,9 @@ class Hoist {
     bool assigned = false;
     element::Type type;
     PartialShape shape = PartialShape::dynamic();
-    const Body* initial_in = nullptr;
-    Value initial;
+    // A ReadValue with an initial value, which may be that of a variable carried before.
+    const Body* body = nullptr;
+    NodeId reader = NodeId::none;
   };
 
   void hoist(NodeId id) {
@@ -109,13 +110,19 @@ class Hoist {
     for (Body& body : graph_.node(id).bodies) ir::infer_graph(*body.graph);
   }
 
-  static std::map<std::string, Used> variables_of(const Node& node) {
-    std::map<std::string, Used> variables;
+  /// Those first that the initial values of others are made from.
+  static std::vector<std::pair<std::string, Used>> variables_of(const Node& node) {
+    std::vector<std::pair<std::string, Used>> variables;
+    const auto variable = [&](const std::string& name) -> Used& {
+      for (auto& [known, used] : variables)
+        if (known == name) return used;
+      return variables.emplace_back(name, Used{}).second;
+    };
     for (const Body& body : node.bodies)
-      for (NodeId id : body.graph->nodes()) {
+      for (NodeId id : ir::topological_order(*body.graph)) {
         const Node& inner = body.graph->node(id);
         if (!needs_state(inner)) continue;
-        Used& used = variables[variable_name(inner)];
+        Used& used = variable(variable_name(inner));
         const ir::OutputPort& port = inner.outputs.at(0);
         if (inner.is("Assign")) {
           used.assigned = true;
@@ -124,7 +131,7 @@ class Hoist {
         }
         used.type = port.type;
         used.shape = port.shape;
-        if (!inner.inputs.empty() && !used.initial_in) used.initial_in = &body, used.initial = inner.inputs[0];
+        if (!inner.inputs.empty() && !used.body) used.body = &body, used.reader = id;
       }
     return variables;
   }
@@ -135,7 +142,8 @@ class Hoist {
     for (NodeId other : graph_.nodes())
       if (graph_.node(other).is("ReadValue") && variable_name(graph_.node(other)) == name) return {other, 0};
     std::vector<Value> inputs;
-    if (used.initial_in) inputs.push_back(InitialValue(graph_, id, *used.initial_in).copy(used.initial));
+    if (used.body)
+      inputs.push_back(InitialValue(graph_, id, *used.body).copy(used.body->graph->node(used.reader).inputs[0]));
     const NodeId read =
         graph_.add(ops::newest("ReadValue"), name,
                    ir::make_attributes_of(ops::ReadValueAttrs{name, used.type, used.shape}), std::move(inputs));

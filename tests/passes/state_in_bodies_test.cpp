@@ -125,6 +125,26 @@ TEST(StateInBodies, OfATensorIteratorOverSlices) {
   });
 }
 
+TEST(StateInBodies, OneBeginsWithTheValueOfAnother) {
+  GraphMaker then_body, else_body;
+  const ir::Value x = then_body.input({1});
+  const ir::Value first = read(then_body, {x}, "z");
+  const ir::Value second = read(then_body, {then_body.op("Multiply", {first, then_body.scalar(2)})}, "a");
+  assign(then_body, then_body.op("Add", {first, x}), "z");
+  const ir::NodeId then_result = then_body.result(assign(then_body, then_body.op("Add", {second, first}), "a"));
+  const ir::NodeId else_result = else_body.result(else_body.constant({1}, {0}));
+  std::vector<ir::Body> bodies;
+  bodies.push_back(std::move(then_body).as_body("then_body", {{fed(1, x)}, {given(0, then_result)}, {}}));
+  bodies.push_back(std::move(else_body).as_body("else_body", {{}, {given(0, else_result)}, {}}));
+  GraphMaker m;
+  const ir::Value condition = m.input({}, element::boolean);
+  m.result(m.control("If", {condition, m.input({1})}, std::move(bodies)));
+  on_every_device(m.graph(), [](Device& device) {
+    EXPECT_EQ(device.infer({truth(true), floats({1}, {5})}), (Floats{15}));  // z = 5, a = 10; then 10, 15
+    EXPECT_EQ(device.infer({truth(true), floats({1}, {1})}), (Floats{25}));
+  });
+}
+
 TEST(StateInBodies, RefusedByNameWhereTheOrderIsOpen) {
   GraphMaker m = counter_in_a_branch();
   assign(m, m.constant({1}, {1}));
