@@ -29,8 +29,9 @@ class PassManager {
  public:
   /// Runs once.
   void add(Pass pass);
-  /// Runs the passes in turn, again and again, until a whole round changes nothing. More than `cap` rounds is a fault
-  /// of a pass: Exception (general) that names the passes which still wanted changes.
+  /// Runs the passes in turn, again and again, until a whole round changes nothing, or `cap` rounds are over: a model
+  /// is right after each. Checked builds then throw Exception (general) with the names of the passes that still wanted
+  /// changes, as it may be a fault of theirs; others log them.
   void add_until_stable(std::vector<Pass> passes, int cap = 100);
 
   /// What every pass did, in order of running. A disabled pass does not appear.

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <unordered_map>
 
+#include "ir/graph/order.hpp"
 #include "ops/rewrites/rewrites.hpp"
 
 namespace terroir::ops {
@@ -63,13 +65,16 @@ std::optional<ir::Value> forwarded_input(const ir::Graph& graph, const ir::Node&
 
 ir::Pass remove_no_ops() {
   return {"remove_no_ops", [](const ir::Graph& graph, ir::Patch& patch) {
-            for (ir::NodeId id : graph.nodes()) {
+            // Behind a chain of no-ops all read its beginning, which nothing replaces.
+            std::unordered_map<ir::NodeId, ir::Value> beginnings;
+            for (ir::NodeId id : ir::topological_order(graph)) {
               const ir::Node& node = graph.node(id);
-              if (node.outputs.empty() || graph.uses({id, 0}).empty()) continue;
-              const auto source = forwarded_input(graph, node);
-              // A chain of no-ops goes one link a round, so that no replacement leads to a value that is replaced too.
-              if (!source || forwarded_input(graph, graph.node(source->node))) continue;
-              patch.replace({id, 0}, *source);
+              if (node.outputs.empty()) continue;
+              auto source = forwarded_input(graph, node);
+              if (!source) continue;
+              if (const auto known = beginnings.find(source->node); known != beginnings.end()) source = known->second;
+              beginnings.emplace(id, *source);
+              if (!graph.uses({id, 0}).empty()) patch.replace({id, 0}, *source);
             }
           }};
 }

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <unordered_map>
 
+#include "ir/graph/order.hpp"
 #include "ops/rewrites/new_nodes.hpp"
 #include "ops/rewrites/rewrites.hpp"
 #include "ops/rewrites/transposes.hpp"
@@ -72,19 +74,33 @@ class Sinking {
         patch_(patch) {}
 
   void run() {
-    for (ir::NodeId id : graph_.nodes()) sink_into(graph_.node(id));
+    for (ir::NodeId id : ir::topological_order(graph_)) sink_into(graph_.node(id));
   }
 
  private:
+  /// A value as a Transpose gives it, or would if it were moved behind the value's node.
+  struct Transposed {
+    ir::Value before;
+    Order order;
+  };
+
+  std::optional<Transposed> transposed(ir::Value value) const {
+    if (const auto moved = moved_.find(value.node); moved != moved_.end()) return moved->second;
+    const ir::Node& producer = graph_.node(value.node);
+    auto order = transpose_order(graph_, producer);
+    return order ? std::optional(Transposed{producer.inputs[0], std::move(*order)}) : std::nullopt;
+  }
+
   /// The one order of all Transposes that the node reads.
   std::optional<Order> common_order(const ir::Node& node) const {
     std::optional<Order> common;
     for (const ir::Value& input : node.inputs) {
-      const auto order = transpose_order(graph_, graph_.node(input.node));
-      if (!order) continue;
-      if (!puts_channels_last(*order) || (common && *common != *order) || !leaves_nothing_behind(graph_, input))
+      const auto source = transposed(input);
+      if (!source) continue;
+      if (!puts_channels_last(source->order) || (common && *common != source->order) ||
+          !leaves_nothing_behind(graph_, input))
         return std::nullopt;
-      common = order;
+      common = source->order;
     }
     return common;
   }
@@ -97,9 +113,8 @@ class Sinking {
     if (!order || is_pdpd(node)) return;
     std::vector<std::pair<ir::Value, Operand>> inputs;
     for (const ir::Value& input : node.inputs) {
-      const ir::Node& producer = graph_.node(input.node);
-      if (transpose_order(graph_, producer))
-        inputs.push_back({producer.inputs[0], {.fits = true, .same = true, .moved = {}}});
+      if (const auto source = transposed(input))
+        inputs.push_back({source->before, {.fits = true, .same = true, .moved = {}}});
       else
         inputs.push_back({input, operand_without(graph_, input, *order)});
       if (!inputs.back().second.fits) return;
@@ -110,6 +125,7 @@ class Sinking {
                            ? value
                            : patch_.add_constant(constant_, graph_.node(value.node).name, std::move(*operand.moved)));
     const ir::Value moved = patch_.add(*node.schema, node.attributes->clone(), std::move(values), {node.id});
+    moved_.emplace(node.id, Transposed{moved, *order});
     const ir::Value axes = patch_.add_constant(constant_, node.name + "/order", integers_constant(*order));
     patch_.replace({node.id, 0},
                    patch_.add(transpose_, nullptr, {moved, axes}, {node.id}, node.name + "/channels_last"));
@@ -119,6 +135,7 @@ class Sinking {
   const ir::OpSchema& transpose_;
   const ir::Graph& graph_;
   ir::Patch& patch_;
+  std::unordered_map<ir::NodeId, Transposed> moved_;  // nodes of this patch
 };
 
 }  // namespace

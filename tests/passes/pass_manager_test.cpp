@@ -84,8 +84,12 @@ TEST(PassManager, NamesPassesThatDoNotSettle) {
   m.result(m.op("ReLU", {m.input({2})}));
   PassManager manager;
   manager.add_until_stable({turn("ReLU", "Abs"), turn("Sigmoid", "Tanh"), turn("Abs", "ReLU")}, 7);
+#ifdef TERROIR_CHECKED
   EXPECT_EQ(message([&] { manager.run(m.graph()); }),
             "internal error: passes do not settle after 7 rounds: turn_ReLU_into_Abs, turn_Abs_into_ReLU");
+#else
+  EXPECT_EQ(manager.run(m.graph()).size(), 7u * 3);
+#endif
 }
 
 TEST(PassManager, WritesTheGraphAfterEachPassThatActed) {
