@@ -125,6 +125,18 @@ ir::Value gated(GraphMaker& m, ir::Value x, int64_t outputs, ir::Value gate) {
   return m.op("Add", {y, m.random(m.dims(y), 9)});
 }
 
+TEST(ConvolutionChains, PartsOfOnePositionSumAsTheWholeImageDoes) {
+  const test::AttributeTexts window = {
+      {"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}};
+  for (const int64_t rows : {1, 2, 3}) {
+    GraphMaker m;
+    m.result(
+        m.op("GroupConvolution", {m.conv(m.input({1, 20, rows, 1}), 20, 1, 1), m.random({20, 1, 1, 2, 2}, 2)}, window));
+    EXPECT_EQ(chains(m.graph(), 2), 1u) << rows;
+    test::expect_same_as_interpreter(m);
+  }
+}
+
 TEST(GatedConvolutions, SameAsInterpreter) {
   for (const auto& [batch, gates] : {std::pair<int64_t, int64_t>{1, 1}, {3, 3}, {3, 1}}) {
     for (const int64_t channels : {3, 16, 37, 100}) {

@@ -54,9 +54,10 @@ static constexpr int kMaxAnyStepPositions = 14;
 // Whether the sources of neighbouring kernel columns are neighbours, as the weights are.
 TERROIR_INLINE bool columns_follow(const ConvProblem& p) { return p.w.dilation == 1 && !p.transposed; }
 
-// Whether an image has a single output position, which is no matter of tiles.
+// Whether an image has a single output position, which is no matter of tiles. A part of a larger image with one
+// position sums in the order of that image.
 TERROIR_INLINE bool has_one_position(const ConvPlan& plan) {
-  const ConvProblem& p = plan.exec;
+  const ConvProblem& p = plan.problem;
   return p.d.out * p.h.out * p.w.out == 1 && plan.src_format != ConvFormat::plain;
 }
 
