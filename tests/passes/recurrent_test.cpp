@@ -126,6 +126,23 @@ TEST(Recurrent, ActivationsAndClip) {
     }
 }
 
+// As exporters write them: once for each direction, where those of the first hold for both.
+TEST(Recurrent, ActivationsListedForBothDirections) {
+  check({.type = "RNNSequence",
+         .size = 9,
+         .direction = "bidirectional",
+         .attributes = {
+             {"activations", "hardsigmoid,relu"}, {"activations_alpha", "0.3,0.4"}, {"activations_beta", "0.6,0.5"}}});
+  check({.type = "GRUSequence",
+         .size = 9,
+         .direction = "bidirectional",
+         .attributes = {{"activations", "Sigmoid,Tanh,Sigmoid,Tanh"}}});
+  check({.type = "LSTMSequence",
+         .size = 9,
+         .direction = "bidirectional",
+         .attributes = {{"activations", "Sigmoid, Tanh, Tanh, Sigmoid, Tanh, Tanh"}}});
+}
+
 TEST(Recurrent, FirstLstm) {
   for (const char* format : {"fico", "icof", "ifco", "ifoc", "iofc"})
     for (const char* forget : {"false", "true"})

@@ -28,10 +28,10 @@ void infer(ir::InferContext& ctx, const RecurrentParams& params, bool sequence) 
   const int64_t size = params.hidden_size;
   ctx.require(size >= 1 && size <= kMost, "hidden_size must be in [1, ", kMost, "], got ", size);
   ctx.require(params.clip >= 0, "clip must not be negative, got ", params.clip);
-  const size_t wanted = params.kind == CellKind::rnn ? 1 : params.kind == CellKind::gru ? 2 : 3;
-  ctx.require(params.activations.size() == wanted, "activations must have ", wanted, " elements, got ",
+  const size_t functions = params.functions();
+  ctx.require(params.activations.size() >= functions, "activations must have at least ", functions, " elements, got ",
               params.activations.size());
-  for (const std::string& name : params.activations) reference::check_activation(name);
+  for (size_t i = 0; i < functions; ++i) reference::check_activation(params.activations[i]);
 
   int next = 0;
   element::Type type;

@@ -127,14 +127,14 @@ class Cell {
         const int64_t row = params_.gate_order[gate] * size_ + k;
         return from_input(weights, row, x) + from_state(weights, row, h) + bias(weights, row);
       };
-      // Peepholes in the order i, o, f.
+      // Peepholes in the order f, i, o.
       const auto peephole = [&](int64_t gate, float cell) {
         return weights.p ? weights.p[gate * size_ + k] * cell : 0.0f;
       };
-      const float forget = activations_[0](clipped(sum(0) + peephole(2, c[at])));
-      const float input = params_.input_forget ? 1.0f - forget : activations_[0](clipped(sum(1) + peephole(0, c[at])));
+      const float forget = activations_[0](clipped(sum(0) + peephole(0, c[at])));
+      const float input = params_.input_forget ? 1.0f - forget : activations_[0](clipped(sum(1) + peephole(1, c[at])));
       c[at] = forget * c[at] + input * activations_[1](clipped(sum(2)));
-      next[at] = activations_[0](clipped(sum(3) + peephole(1, c[at]))) * activations_[2](c[at]);
+      next[at] = activations_[0](clipped(sum(3) + peephole(2, c[at]))) * activations_[2](c[at]);
     }
     h = std::move(next);
   }
@@ -208,7 +208,7 @@ void check_activation(const std::string& name) { kind_of(name); }
 std::vector<GateActivation> activations_of(const RecurrentParams& params) {
   constexpr float kAlpha = 0.2f, kBeta = 0.5f;  // where the model gives none
   std::vector<GateActivation> result;
-  for (size_t i = 0; i < params.activations.size(); ++i)
+  for (size_t i = 0; i < params.functions(); ++i)
     result.push_back({kind_of(params.activations[i]),
                       i < params.activations_alpha.size() ? static_cast<float>(params.activations_alpha[i]) : kAlpha,
                       i < params.activations_beta.size() ? static_cast<float>(params.activations_beta[i]) : kBeta});
@@ -250,6 +250,7 @@ void recurrent_sequence(const ir::EvalContext& ctx, const RecurrentParams& param
         cell.step(operands.of(d, params), operands.x.data() + (n * operands.times + t) * operands.input_size, h, c);
         put_row(h, all, state * operands.times + t);
       }
+      if (length == 0 && operands.times > 0) continue;
       put_row(h, last_h, state);
       put_row(c, last_c, state);
     }

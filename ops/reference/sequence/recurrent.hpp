@@ -14,7 +14,7 @@ enum class Direction { forward, reverse, bidirectional };
 struct RecurrentParams {
   CellKind kind = CellKind::rnn;
   int64_t hidden_size = 0;
-  std::vector<std::string> activations;  // sigmoid, tanh, relu or hardsigmoid, in any case
+  std::vector<std::string> activations;  // sigmoid, tanh, relu or hardsigmoid, in any case; functions() or more
   std::vector<double> activations_alpha, activations_beta;
   double clip = 0;  // 0: none
   bool linear_before_reset = false;
@@ -22,6 +22,8 @@ struct RecurrentParams {
   std::array<int64_t, 4> gate_order{0, 1, 2, 3};  // where the weights of f, i, c and o are
   Direction direction = Direction::forward;
 
+  /// How many of the activations are used: f, g and h.
+  size_t functions() const { return kind == CellKind::rnn ? 1 : kind == CellKind::gru ? 2 : 3; }
   int64_t gates() const { return kind == CellKind::rnn ? 1 : kind == CellKind::gru ? 3 : 4; }
   int64_t biases() const { return kind == CellKind::gru && linear_before_reset ? 4 : gates(); }
   int64_t directions() const { return direction == Direction::bidirectional ? 2 : 1; }
@@ -35,6 +37,7 @@ struct GateActivation {
 
 /// Exception for a name that is no activation.
 void check_activation(const std::string& name);
+/// Those that are used, functions() of them.
 std::vector<GateActivation> activations_of(const RecurrentParams& params);
 
 /// Inputs: X [N, I], H [N, S], for LSTM C [N, S], W [G * S, I], R [G * S, S], and optionally B, and for LSTM P.

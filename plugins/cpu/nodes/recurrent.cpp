@@ -308,9 +308,13 @@ class RecurrentExecutor final : public Executor {
     const auto bytes = static_cast<size_t>(s_.size) * sizeof(float);
     for (int64_t row = row_begin(shares, group); row < row_begin(shares, group + 1); ++row) {
       const int64_t from = at.rows[row] * s_.directions + direction, to = direction * s_.batch + row;
-      const bool runs = at.lengths[row] > 0;
+      const bool runs = at.lengths[row] > 0, empty = !runs && s_.times > 0;
       const auto copy = [&](int port, float* state, float* last) {
-        std::memcpy((runs ? state + to * s_.size : last + from * s_.size), input(args, port) + from * s_.size, bytes);
+        float* into = runs ? state + to * s_.size : last + from * s_.size;
+        if (empty)
+          std::memset(into, 0, bytes);
+        else
+          std::memcpy(into, input(args, port) + from * s_.size, bytes);
       };
       copy(s_.ports.h, at.hidden[0], at.last_h);
       if (s_.ports.c >= 0) copy(s_.ports.c, at.cell, at.last_c);
