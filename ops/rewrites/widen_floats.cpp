@@ -15,12 +15,14 @@ namespace {
 
 bool is_narrow(element::Type type) { return type == element::f16 || type == element::bf16; }
 
-/// Nodes whose types others rely on: the caller, a body, a variable that lives longer than one inference. And those
-/// with types that only the run knows: they follow from types as the model says them.
+/// Nodes whose types others rely on: the caller, a body, a variable that lives longer than one inference. Those with
+/// types that only the run knows: they follow from types as the model says them. And SegmentMax where it fills with the
+/// lowest number of its type.
 bool keeps_its_types(const ir::Graph& graph, const ir::Node& node) {
   const auto unknown = [](const ir::OutputPort& port) { return port.type.is_dynamic(); };
+  const bool fills_with_lowest = node.is("SegmentMax") && ir::number_attribute(*node.attributes, "fill_mode") != 0;
   return node.is(ir::kResultType) || node.is("Assign") || node.is("ReadValue") || !node.bodies.empty() ||
-         std::any_of(node.outputs.begin(), node.outputs.end(), unknown) ||
+         fills_with_lowest || std::any_of(node.outputs.begin(), node.outputs.end(), unknown) ||
          std::any_of(node.inputs.begin(), node.inputs.end(),
                      [&](ir::Value input) { return unknown(graph.port(input)); });
 }

@@ -2,12 +2,14 @@
 // they give with threads to share.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 #include "ops/registry.hpp"
 #include "terroir/terroir.hpp"
 #include "tests/passes/graph_maker.hpp"
 #include "tests/support/caught.hpp"
+#include "tests/support/elements.hpp"
 
 namespace terroir::test {
 namespace {
@@ -132,6 +134,26 @@ TEST(SizesFromData, MaximaOfSegments) {
           EXPECT_EQ(kernel_on_cpu(m.graph(), isa, m.graph().node(maxima.node).name),
                     std::string("f32_segment_max__") + cpu::isa_name(isa));
       }
+}
+
+// The lowest number of the type that the model says, also where the device computes in another.
+TEST(SizesFromData, SegmentsWithoutRowsAreLowestInTheirType) {
+  for (const element::Type type : {element::f32, element::f16, element::bf16}) {
+    SCOPED_TRACE(type.get_type_name());
+    GraphMaker m;
+    const ir::Value maxima = m.op("SegmentMax", {m.input({2}, type), m.input({2}, element::i64), m.scalar_integer(3)},
+                                  {{"fill_mode", "LOWEST"}});
+    m.result(m.op("Convert", {maxima}, {{"destination_type", "f32"}}));
+    HostTensor x(type, {2});
+    for (int i = 0; i < 2; ++i) set_number(x.writable(), i, i + 1);
+    const std::vector<std::vector<HostTensor>> inputs = {{x, integer_tensor({2}, {0, 2})}};
+    const float lowest = type == element::f16    ? -65504.f
+                         : type == element::bf16 ? static_cast<float>(std::numeric_limits<bfloat16>::lowest())
+                                                 : std::numeric_limits<float>::lowest();
+    expect_same_as_interpreter(m.graph(), inputs, 0);
+    for (const cpu::Isa isa : cpu::available_isas())
+      EXPECT_EQ(run_on_cpu(m.graph(), isa, 1, inputs)[0][0].view().as<float>()[1], lowest);
+  }
 }
 
 TEST(SizesFromData, SegmentsThatDescendAreRefused) {

@@ -1,8 +1,8 @@
 // What: the maximum of each run of rows that have the same segment number.
 // Shapes: data [n, ...], segment_ids [n] ascending from 0 on, optional num_segments (one integer) -> [segments, ...];
 // without num_segments there are last id + 1. Types: numeric; integers.
-// Edge cases: a segment without rows is filled with 0 or the lowest value of the type (minus infinity if it has one),
-// as fill_mode says; NaN wins. Source: operation page SegmentMax-16.
+// Edge cases: a segment without rows is filled with 0 or the lowest finite value of the type, as fill_mode says; NaN
+// wins. Source: operation page SegmentMax-16.
 #include <string_view>
 
 #include "ops/defs/elementwise/unary.hpp"

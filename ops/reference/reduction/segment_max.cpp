@@ -10,15 +10,6 @@
 namespace terroir::ops::reference {
 namespace {
 
-template <class T>
-T least_of() {
-  using Limits = std::numeric_limits<T>;
-  if constexpr (Limits::has_infinity)
-    return static_cast<T>(-static_cast<compute_t<T>>(Limits::infinity()));
-  else
-    return Limits::lowest();
-}
-
 /// A column of its own would wait for each element to be stored and loaded again.
 template <class T>
 T maximum_of(const T* x, int64_t n) {
@@ -57,7 +48,7 @@ void segment_max(const ir::TensorView& data, const std::vector<int64_t>& ids, bo
       std::clamp<int64_t>((data.count() + result.count()) / stripes / kTaskElements, 1, std::min(segments, kMostTasks));
   dispatch_type<TERROIR_NUMBERS>(data.type, "SegmentMax", [&](auto tag) {
     using T = decltype(tag);
-    const T fill = lowest ? least_of<T>() : T(0);
+    const T fill = lowest ? std::numeric_limits<T>::lowest() : T(0);
     parallel_for(groups * stripes, [&](int64_t task) {
       const int64_t group = task / stripes, begin = task % stripes * kColumns, n = std::min(kColumns, row - begin);
       const int64_t first = segments * group / groups, last = segments * (group + 1) / groups;

@@ -21,9 +21,8 @@ class SegmentMaxExecutor final : public Executor {
         rows_(context.inputs[0].dims[0]),
         segments_(context.outputs[0].dims[0]),
         columns_(context.outputs[0].count() / segments_),
-        empty_(ir::number_attribute(*context.node.attributes, "fill_mode") == 0
-                   ? 0.0f
-                   : -std::numeric_limits<float>::infinity()),
+        empty_(ir::number_attribute(*context.node.attributes, "fill_mode") == 0 ? 0.0f
+                                                                                : std::numeric_limits<float>::lowest()),
         name_(std::string("f32_segment_max__") + isa_name(context.isa)) {}
 
   void run(const RunArgs& args) const override {
