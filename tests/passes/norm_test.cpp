@@ -1,6 +1,8 @@
 // NormalizeL2, GRN and LRN on the CPU device against the interpreter, on every instruction set, with 1 and 2 threads.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "tests/passes/graph_maker.hpp"
 
 namespace terroir::test {
@@ -65,6 +67,24 @@ TEST(Lrn, SizesAndBorders) {
   for (const int64_t channels : {1, 2, 5, 20})
     for (const int64_t size : {1, 2, 3, 5, 9, 64})
       for (const int64_t width : {1, 15, 17, 131}) check_lrn({2, channels, 1, width}, {1}, size);
+}
+
+// By hand: a region of 4 reaches as far as one of 3, a region of 2 is the element alone.
+TEST(Lrn, EvenSizes) {
+  for (const char* size : {"2", "4"}) {
+    GraphMaker m;
+    m.result(m.op("LRN", {m.input({1, 3}), m.integers({1})},
+                  {{"alpha", size}, {"beta", "1"}, {"bias", "1"}, {"size", size}}));
+    HostTensor x(element::f32, {1, 3});
+    for (int i = 0; i < 3; ++i) x.writable().as<float>()[i] = static_cast<float>(i + 1);
+    const std::vector<std::vector<HostTensor>> inputs = {{x}};
+    const std::array<float, 3> expected =
+        *size == '2' ? std::array{1 / 2.f, 2 / 5.f, 3 / 10.f} : std::array{1 / 6.f, 2 / 15.f, 3 / 14.f};
+    for (const cpu::Isa isa : cpu::available_isas()) {
+      const auto result = run_on_cpu(m.graph(), isa, 1, inputs);
+      for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(result[0][0].view().as<float>()[i], expected[i], 1e-6) << size;
+    }
+  }
 }
 
 TEST(Lrn, AxesAndParameters) {

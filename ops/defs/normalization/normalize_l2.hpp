@@ -1,7 +1,8 @@
 #pragma once
 // What: NormalizeL2-1 and GRN-1: divides by the Euclidean norm along axes.
 // Formula: NormalizeL2: y = x / sqrt(sum(x^2) + eps) or x / sqrt(max(sum(x^2), eps)); GRN: the former over channels.
-// Shapes: any; axes 0-D or 1-D -> shape of data. Edge cases: without axes each element is divided by its own norm.
+// Shapes: any; axes 0-D or 1-D -> shape of data. Edge cases: without axes each element is divided by itself:
+// 1, and 0 where it is 0, whatever its sign and eps.
 // Source: operation pages NormalizeL2-1, GRN-1.
 #include "ir/schema/attributes.hpp"
 #include "ops/reference/normalization/normalization.hpp"

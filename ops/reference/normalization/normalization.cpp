@@ -46,6 +46,10 @@ void normalize_l2(const ir::TensorView& src, const std::vector<int64_t>& axes, d
     using T = decltype(tag);
     const T* from = src.as<T>();
     T* to = dst.as<T>();
+    if (axes.empty()) {
+      std::transform(from, from + src.count(), to, [](T x) { return static_cast<T>(to_sum(x) == 0 ? 0.0f : 1.0f); });
+      return;
+    }
     const AxisGroups groups(src.dims, axes);
     const auto squares = reduce(groups, from, 1.0, [](double x, size_t) { return x * x; });
     groups.each([&](int64_t i, int64_t g) {
@@ -122,7 +126,7 @@ void lrn(const ir::TensorView& src, const std::vector<int64_t>& axes, const LrnP
     T* to = dst.as<T>();
     const ir::Dims steps = ir::row_major(src.dims);
     const double scale = parameters.alpha / std::pow(parameters.size, axes.size());
-    const int64_t reach = parameters.size / 2;
+    const int64_t reach = lrn_reach(parameters.size);
     ir::Dims extents(axes.size());  // of the region, cut at the borders
     int64_t i = 0;
     for_each_position(src.dims, [&](const ir::Dims& position) {

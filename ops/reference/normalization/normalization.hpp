@@ -10,7 +10,7 @@ namespace terroir::ops::reference {
 
 enum class EpsMode { add, max };
 
-/// dst = src / sqrt(sum of squares over `axes`, plus `eps` or at least `eps`).
+/// dst = src / sqrt(sum of squares over `axes`, plus `eps` or at least `eps`); without axes 1 where src is not 0.
 void normalize_l2(const ir::TensorView& src, const std::vector<int64_t>& axes, double eps, EpsMode mode,
                   const ir::MutableTensorView& dst, const char* op);
 
@@ -35,8 +35,11 @@ struct LrnParameters {
   double bias;
   int64_t size;
 };
+/// How far the region reaches to both sides: an even size acts as the odd one below.
+inline int64_t lrn_reach(int64_t size) { return (size - 1) / 2; }
+
 /// dst = src / (bias + alpha / size^axes * sum of squares in the region around the element) ^ beta; the region reaches
-/// size / 2 elements to both sides along each of `axes`.
+/// lrn_reach(size) elements to both sides along each of `axes`.
 void lrn(const ir::TensorView& src, const std::vector<int64_t>& axes, const LrnParameters& parameters,
          const ir::MutableTensorView& dst);
 

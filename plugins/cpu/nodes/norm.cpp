@@ -8,6 +8,7 @@
 #include "ir/base/error.hpp"
 #include "ops/defs/normalization/lrn.hpp"
 #include "ops/defs/normalization/normalize_l2.hpp"
+#include "ops/reference/normalization/normalization.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/norm/norm.hpp"
 #include "plugins/cpu/rounding.hpp"
@@ -120,7 +121,7 @@ class LrnExecutor final : public Executor {
              static_cast<float>(attrs.bias),
              static_cast<float>(attrs.alpha / static_cast<double>(attrs.size)),
              static_cast<float>(attrs.beta),
-             attrs.size / 2};
+             ops::reference::lrn_reach(attrs.size)};
   }
 
   void run(const RunArgs& args) const noexcept override {
