@@ -5,7 +5,7 @@
 //   the optional input 3, mask, broadcasts to [.., L, S]. Every order keeps the last axis, whose elements stay
 //   adjacent.
 // Types: f32; the mask f32 (added) or boolean (true: may be looked at).
-// Edge cases: causal: target i looks at sources 0 to i. A target that looks at nothing gives NaN.
+// Edge cases: causal: target i looks at sources 0 to i. Targets that look at nothing: as ScaledDotProductAttention.
 #include <vector>
 
 #include "ir/schema/attributes.hpp"

@@ -91,6 +91,27 @@ TEST(CpuAttention, HeadsThatShareKeys) {
   expect_same_as_interpreter(m);
 }
 
+TEST(CpuAttention, ATargetWhoseBooleanMaskAllowsNothingTakesTheMean) {
+  GraphMaker m;
+  m.result(m.op("ScaledDotProductAttention",
+                {m.input({1, 2, 4}), m.input({1, 19, 4}), m.input({1, 19, 3}), m.input({2, 19}, element::boolean)},
+                {{"causal", "false"}}));
+  expect_fused(m);
+  HostTensor allowed(element::boolean, {2, 19});
+  for (int i = 0; i < 38; ++i) allowed.writable().as<uint8_t>()[i] = i >= 19;
+  const std::vector<std::vector<HostTensor>> inputs = {
+      {random_tensor({1, 2, 4}, 1), random_tensor({1, 19, 4}, 2), random_tensor({1, 19, 3}, 3), allowed}};
+  expect_same_as_interpreter(m.graph(), inputs);
+  for (const cpu::Isa isa : cpu::available_isas()) {
+    const auto result = run_on_cpu(m.graph(), isa, 1, inputs);
+    for (int e = 0; e < 3; ++e) {
+      float mean = 0;
+      for (int s = 0; s < 19; ++s) mean += inputs[0][2].view().as<float>()[s * 3 + e] / 19;
+      EXPECT_NEAR(result[0][0].view().as<float>()[e], mean, 1e-6) << e;
+    }
+  }
+}
+
 TEST(CpuAttention, ExtremeScoresStayFinite) {
   GraphMaker m;
   auto big = m.op("Multiply", {m.input({7, 4}), m.scalar(1e4f)});

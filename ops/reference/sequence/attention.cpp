@@ -66,6 +66,8 @@ void scaled_dot_product_attention(const ir::EvalContext& ctx, bool causal) {
   }
 
   constexpr float kNever = -std::numeric_limits<float>::infinity();
+  // Finite: where nothing is allowed (padding in front of a sequence), NaN would spread to all that reads this row.
+  constexpr float kForbidden = std::numeric_limits<float>::lowest();
   std::vector<float> result(static_cast<size_t>(ctx.outputs[0].count()), 0.0f);
   std::vector<float> weights(static_cast<size_t>(sources));
   float* dst = result.data();
@@ -89,7 +91,7 @@ void scaled_dot_product_attention(const ir::EvalContext& ctx, bool causal) {
         if (masked) {
           const float bias =
               mask[static_cast<size_t>(mask_at + l * mask_steps[at.size()] + s * mask_steps[at.size() + 1])];
-          weight += boolean_mask ? (bias != 0 ? 0.0f : kNever) : bias;
+          weight += boolean_mask ? (bias != 0 ? 0.0f : kForbidden) : bias;
         }
         most = std::max(most, weight);
       }

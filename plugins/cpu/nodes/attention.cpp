@@ -164,7 +164,7 @@ class AttentionExecutor final : public Executor {
     args.arena.parallel_for(ceil_div(mask_count_, kUnit), [&](int64_t unit) {
       const int64_t end = std::min(mask_count_, (unit + 1) * kUnit);
       for (int64_t i = unit * kUnit; i < end; ++i)
-        mask[i] = allowed[i] != 0 ? 0.0f : -std::numeric_limits<float>::infinity();
+        mask[i] = allowed[i] != 0 ? 0.0f : std::numeric_limits<float>::lowest();
     });
   }
 
