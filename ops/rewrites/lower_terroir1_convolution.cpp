@@ -183,9 +183,9 @@ class Lowering {
     }
     std::vector<ir::Value> inputs = {data, filter()};
     if (!attrs_.output_shape.empty()) {
-      // The opsets' operation computes its pads from this input by the same equations.
+      // The opsets' operation computes its pads from this input by the same equations, where it computes any.
       inputs.push_back(new_nodes_.integers(attrs_.output_shape, "output_shape"));
-      attrs.auto_pad = steps.auto_pad;
+      attrs.auto_pad = steps.auto_pad == AutoPad::same_upper ? AutoPad::same_upper : AutoPad::same_lower;
     }
     const char* type = attrs_.group > 1 ? "GroupConvolutionBackpropData" : "ConvolutionBackpropData";
     return new_nodes_.add(type, ir::make_attributes_of(std::move(attrs)), std::move(inputs), "");

@@ -189,6 +189,13 @@ WindowAxis resolve_backward_window_to(int64_t output, int64_t input, int64_t ker
           static_cast<int64_t>(pads.end)};
 }
 
+WindowAxis resolve_backward_window_cut(int64_t output, int64_t input, int64_t kernel, const WindowStep& step,
+                                       size_t axis) {
+  checked_extent(dilated(kernel, step), "the dilated kernel", axis);
+  checked_extent(Wide{input} * step.stride + output + step.pad_begin + step.pad_end, "the output", axis);
+  return {input, kernel, output, step.stride, step.dilation, step.pad_begin, step.pad_end};
+}
+
 Dimension backward_window_output(const Dimension& input, const Dimension& kernel, const WindowStep& step,
                                  AutoPad auto_pad, size_t axis) {
   if (input.is_static() && kernel.is_static())

@@ -89,6 +89,9 @@ WindowAxis resolve_backward_window(int64_t input, int64_t kernel, const WindowSt
 /// its tail gets no contributions.
 WindowAxis resolve_backward_window_to(int64_t output, int64_t input, int64_t kernel, const WindowStep& step,
                                       AutoPad auto_pad);
+/// The same with the pads of `step`, whatever they leave: an output that ends before the window does is cut there.
+WindowAxis resolve_backward_window_cut(int64_t output, int64_t input, int64_t kernel, const WindowStep& step,
+                                       size_t axis);
 Dimension backward_window_output(const Dimension& input, const Dimension& kernel, const WindowStep& step,
                                  AutoPad auto_pad, size_t axis);
 

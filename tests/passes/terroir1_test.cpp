@@ -66,6 +66,19 @@ TEST(LowerTerroir1Convolution, OutputShapeAndOutputPadding) {
   expect_rewrite("lower_output_shape_and_padding", m.graph(), lower());
 }
 
+// The pads follow from the result, whatever auto_pad and the given ones say.
+TEST(LowerTerroir1Convolution, OutputShapesThatCut) {
+  for (const char* auto_pad : {"notset", "valid", "same_upper", "same_lower"})
+    for (const char* extent : {"2", "3", "4", "6", "9"}) {
+      SCOPED_TRACE(::testing::Message() << auto_pad << ' ' << extent);
+      GraphMaker m;
+      m.result(m.op("Convolution", {m.input({1, 1, 3}), m.constant({1, 1, 4}, {1, 10, 100, 1000})},
+                    {{"direction", "backward"}, {"output_shape", extent}, {"strides", "2"}, {"auto_pad", auto_pad}}, "",
+                    "terroir1"));
+      expect_same_as_interpreter(m);
+    }
+}
+
 TEST(LowerTerroir1Convolution, FilterOfTheRun) {
   GraphMaker m;
   auto y = m.op("Convolution", {m.input({1, 4, 3}), m.input({4, 2, 2}), m.input({4})},

@@ -88,9 +88,13 @@ ConvGeometry conv_backprop_geometry(const ConvolutionBackpropDataAttrs& attrs, c
   const WindowSteps steps = read_window(attrs.window(), spatial_rank);
   for (size_t i = 0; i < spatial_rank; ++i) {
     const int64_t input = data[2 + i], kernel = weights[outer + i];
-    geometry.axes[i] =
-        output_shape ? resolve_backward_window_to((*output_shape)[i], input, kernel, steps.axes[i], steps.auto_pad)
-                     : resolve_backward_window(input, kernel, steps.axes[i], steps.auto_pad, i);
+    const WindowStep& step = steps.axes[i];
+    if (!output_shape)
+      geometry.axes[i] = resolve_backward_window(input, kernel, step, steps.auto_pad, i);
+    else if (steps.auto_pad == AutoPad::same_upper || steps.auto_pad == AutoPad::same_lower)
+      geometry.axes[i] = resolve_backward_window_to((*output_shape)[i], input, kernel, step, steps.auto_pad);
+    else
+      geometry.axes[i] = resolve_backward_window_cut((*output_shape)[i], input, kernel, step, i);
   }
   return geometry;
 }

@@ -2,9 +2,10 @@
 // What: ConvolutionBackpropData-1 and GroupConvolutionBackpropData-1: transposed convolution over 1, 2 or 3 axes.
 // Shapes: data [N, C, spatial], weights [C, O, kernel] or, grouped, [G, C/G, O, kernel], optional output_shape
 //         [spatial rank] -> [N, O (or G*O), spatial'].
-// Edge cases: with output_shape the pads are computed, and auto_pad says where an odd element goes; without it,
-//             auto_pad other than explicit means no pads. Pads computed to be negative count as 0: the tail of an
-//             output that is longer than the kernel reaches is zero.
+// Edge cases: with output_shape the pads of same_upper and same_lower are computed, which says where an odd element
+//             goes; explicit pads are taken as written and valid means none, as every device of OpenVINO has it (by the
+//             page they would be computed too). Without output_shape, auto_pad other than explicit means no pads. Pads
+//             computed to be negative count as 0; what the kernel does not reach is zero.
 // Source: operation pages ConvolutionBackpropData-1, GroupConvolutionBackpropData-1.
 #include "ops/shape/conv_geometry.hpp"
 
