@@ -3,8 +3,8 @@
 // class_probs [N, 2K, H, W] (background, then foreground), bbox_deltas [N, 4K, H, W], image_shape [3 or 4] (height,
 // width, scale or two scales), for K = ratios * scales anchors. Shapes: (item, x0, y0, x1, y1) [N * post_nms_topn, 5];
 // Proposal-4 also scores [N * post_nms_topn]. Edge cases: the row after an item's last box has item -1, what follows is
-// 0; boxes below min_size get the score 0. framework "tensorflow": boxes without their last row and column, y before x.
-// Source: operation pages Proposal-1, Proposal-4.
+// 0; boxes below min_size get the score 0. framework "tensorflow": boxes without their last row and column, y before x,
+// also where they are cut and normalized. Source: operation pages Proposal-1, Proposal-4.
 #include "ir/schema/attributes.hpp"
 #include "ops/reference/detection/proposal.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 // What: one region pooled to a grid from interpolated samples, for all channels of one image.
 // How: the samples of a row are placed once, then looked up in every channel; each cell sums its samples in order.
-#include <limits>
+#include <algorithm>
 #include <vector>
 
 #include "ops/reference/detection/roi_geometry.hpp"
@@ -19,15 +19,11 @@ void align_box(const T* src, const FeatureMap& map, const AlignedGrid<C>& grid, 
   for (int64_t y = 0; y < rows; ++y)
     for (int64_t x = 0; x < columns; ++x) {
       std::fill(sum.begin(), sum.end(), 0.0);
-      std::fill(most.begin(), most.end(), -std::numeric_limits<double>::infinity());
+      std::fill(most.begin(), most.end(), 0.0);
       for (int64_t i = 0; i < grid.down(); ++i) {
-        bool outside = false;
         samples.clear();
         grid.sample_row(y, x, i, place, [&](const BilinearSample* sample) {
-          if (sample)
-            samples.push_back(*sample);
-          else
-            outside = true;
+          if (sample) samples.push_back(*sample);
         });
         for (size_t c = 0; c < channels; ++c) {
           const T* plane = src + static_cast<int64_t>(c) * map.plane();
@@ -36,7 +32,6 @@ void align_box(const T* src, const FeatureMap& map, const AlignedGrid<C>& grid, 
             sum[c] += value;
             most[c] = std::max(most[c], value);
           }
-          if (outside) most[c] = std::max(most[c], 0.0);
         }
       }
       for (size_t c = 0; c < channels; ++c) {

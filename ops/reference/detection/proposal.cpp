@@ -127,7 +127,9 @@ void proposal(const ir::EvalContext& ctx, const ProposalParams& params) {
                 " boxes");
   const FloatElements probabilities(ctx.inputs[0]), deltas(ctx.inputs[1]);
   const auto least = static_cast<float>(params.min_size);
-  const Image info{image[0], image[1], least * image[2], least * image.back()};
+  // Along x lie the rows of "tensorflow".
+  const size_t y_extent = convention.tensorflow ? 1 : 0;
+  const Image info{image[y_extent], image[1 - y_extent], least * image[2], least * image.back()};
   const int64_t per_item = count * dims[2] * dims[3];
 
   std::vector<float> result(static_cast<size_t>(rows * 5), 0.0f);

@@ -13,7 +13,7 @@
 namespace terroir::cpu {
 
 /// What a cell is of its taps.
-enum class CellOf { sum, most, largest };  // most: of the sums over four taps, and of 0 for samples outside
+enum class CellOf { sum, most, largest };  // most: of 0 and the sums over four taps
 
 /// Four taps of an interpolated point.
 template <class Sink>
@@ -38,16 +38,11 @@ class CellByCell {
     offsets_[count_] = offset;
     weights_[count_++] = static_cast<float>(weight);
   }
-  void add_outside() { outside_ = true; }
   void end_cell() {
     if (count_ > 0) flush();
-    if (first_)
-      std::fill_n(out_, channels_, 0.0f);
-    else if (cell_ == CellOf::most && outside_)
-      for (int64_t c = 0; c < channels_; ++c) out_[c] = std::max(out_[c], 0.0f);
+    if (first_) std::fill_n(out_, channels_, 0.0f);
     out_ += channels_;
     first_ = true;
-    outside_ = false;
   }
 
  private:
@@ -73,7 +68,7 @@ class CellByCell {
   int64_t offsets_[kMost];
   float weights_[kMost];
   int64_t count_ = 0;
-  bool first_ = true, outside_ = false;
+  bool first_ = true;
 };
 
 class TapTable {
@@ -100,7 +95,6 @@ class TapTable {
     offsets_[count_] = offset;
     weights_[count_++] = static_cast<float>(weight);
   }
-  void add_outside() {}
   void end_cell() { ends_[cells_++] = count_; }
 
   /// There are no taps: the region has too many.

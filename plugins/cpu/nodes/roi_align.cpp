@@ -155,10 +155,7 @@ class RegionPooling {
     for (int64_t y = 0; y < rows_; ++y)
       for (int64_t x = 0; x < columns_; ++x) {
         samples(y, x, [&](const BilinearSample* sample) {
-          if (sample)
-            add_sample(*sample, scale, channels_, sink);
-          else
-            sink.add_outside();
+          if (sample) add_sample(*sample, scale, channels_, sink);
         });
         sink.end_cell();
       }

@@ -39,9 +39,8 @@ TERROIR_INLINE void sum_block(const SampleTaps& taps, float* dst, int64_t c, boo
 template <int kVectors, typename Channels>
 TERROIR_INLINE void most_block(const SampleTaps& taps, int64_t group, float* dst, int64_t c, bool first,
                                Channels channels) {
-  const V lowest(-__builtin_inff());
   V best[kVectors];
-  unroll<kVectors>([&](auto j) TERROIR_INLINE_LAMBDA { best[j] = first ? lowest : channels.load_from(dst + c, j); });
+  unroll<kVectors>([&](auto j) TERROIR_INLINE_LAMBDA { best[j] = first ? zero() : channels.load_from(dst + c, j); });
   for (int64_t t = 0; t < taps.count; t += group) {
     V acc[kVectors];
     unroll<kVectors>([&](auto j) TERROIR_INLINE_LAMBDA { acc[j] = zero(); });

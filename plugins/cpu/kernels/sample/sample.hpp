@@ -1,7 +1,7 @@
 // What: weighted sums of image positions, all channels of each at once: interpolation at any points.
 // Formula: sum: dst[c] = (first ? 0 : dst[c]) + the sum over t of weights[t] * src[offsets[t] + c], in the order of t.
-//   most: dst[c] = the largest of (first ? -inf : dst[c]) and of such sums over `group` taps each; NaN is never
-//   largest. largest: the same of single elements, without weights.
+//   most: dst[c] = the largest of (first ? 0 : dst[c]) and of such sums over `group` taps each; NaN is never largest.
+//   largest: the same of single elements, without weights, where the first is compared with -inf.
 //   sum_cells, largest_cells: those of many cells, each of its own taps; zeros without any.
 // Layouts: the channels of a position are adjacent (nhwc). Aliasing: none. Threads: any ranges of channels.
 #pragma once
