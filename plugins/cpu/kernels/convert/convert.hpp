@@ -15,7 +15,8 @@ namespace terroir::cpu {
 /// Null: there is no loop from one to the other.
 TileFn conversion_loop(NumberType from, NumberType to, Isa isa) noexcept;
 
-/// FakeConvert of f32: x, scale, shift; (q + shift) / scale with q the value of `to` nearest to x * scale - shift.
+/// FakeConvert of f32: x, scale, shift; (q + shift) / scale with q the number of `to` nearest to x * scale -
+/// shift, the largest one where that overflows.
 TileFn fake_conversion_loop(NumberType to, Isa isa) noexcept;
 
 }  // namespace terroir::cpu

@@ -121,10 +121,12 @@ void fake_convert_loop(const void* const* in, void* out, int64_t n) {
   const float* shift = static_cast<const float*>(in[2]);
   float* r = static_cast<float*>(out);
   n &= -kTileUnit;
+  const float most = kMantissa == 2 ? 57344.0f : 448.0f;
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
     const float scaled = x[i] * scale[i] - shift[i];
-    r[i] = (Small<kMantissa>::decoded(Small<kMantissa>::encoded(scaled)) + shift[i]) / scale[i];
+    const float below = scaled > most ? most : scaled, clamped = below < -most ? -most : below;
+    r[i] = (Small<kMantissa>::decoded(Small<kMantissa>::encoded(clamped)) + shift[i]) / scale[i];
   }
 }
 
