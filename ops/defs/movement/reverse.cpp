@@ -31,7 +31,9 @@ void reference_reverse(const ir::EvalContext& ctx) {
 
 void infer_reverse_sequence(ir::InferContext& ctx) {
   const auto& attrs = ctx.attrs<ReverseSequenceAttrs>();
-  require_integer_type(ctx, 1, "seq_lengths");
+  const element::Type lengths = ctx.type(1);
+  ctx.require(lengths.is_dynamic() || lengths.is_real() || lengths.is_integral_number(),
+              "seq_lengths must have a type of numbers, got ", lengths.get_type_name());
   require_rank(ctx, 0, "data", 2, INT64_MAX);
   require_rank(ctx, 1, "seq_lengths", 1, 1);
   PartialShape data = ctx.shape(0);

@@ -2,7 +2,7 @@
 // What: Reverse (axes are read backwards; input 1: their numbers, or a boolean mask), ReverseSequence (of each batch
 // item the first seq_lengths elements), Roll (elements move by shift along axes and come in again at the front).
 // Shapes: the output is as data. Edge cases: Roll adds up shifts of one axis; one shift serves all axes; a length
-// outside of [0, extent] is an error at run time.
+// outside of [0, extent] is an error at run time; lengths may be floating-point, and are truncated then.
 // Source: operation pages Reverse-1, ReverseSequence-1, Roll-7.
 #include "ir/base/tensor_view.hpp"
 #include "ir/schema/attributes.hpp"

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "ops/reference/element_copy.hpp"
+#include "ops/reference/floats.hpp"
 #include "ops/reference/movement/scatter.hpp"
+#include "ops/reference/numeric.hpp"
 #include "ops/shape/inputs.hpp"
 
 namespace terroir::ops::reference {
@@ -19,6 +21,14 @@ int64_t offset_of(const ir::Dims& position, const ir::Dims& steps) {
   int64_t offset = 0;
   for (size_t i = 0; i < position.size(); ++i) offset += position[i] * steps[i];
   return offset;
+}
+
+/// Of any type of numbers, truncated.
+std::vector<int64_t> lengths_of(const ir::TensorView& lengths) {
+  if (!lengths.type.is_real()) return ir::to_integers(lengths);
+  std::vector<int64_t> result;
+  for (const float length : to_floats(lengths)) result.push_back(saturate<int64_t>(static_cast<double>(length)));
+  return result;
 }
 
 }  // namespace
@@ -94,7 +104,7 @@ void reverse_sequence(const ir::EvalContext& ctx, int64_t batch_axis, int64_t se
   const auto rank = static_cast<int64_t>(data.dims.size());
   const auto batch = static_cast<size_t>(normalize_axis(batch_axis, rank, "batch_axis"));
   const auto seq = static_cast<size_t>(normalize_axis(seq_axis, rank, "seq_axis"));
-  const std::vector<int64_t> lengths = ir::to_integers(ctx.inputs[1]);
+  const std::vector<int64_t> lengths = lengths_of(ctx.inputs[1]);
   if (static_cast<int64_t>(lengths.size()) != data.dims[batch])
     throw_error(ErrorCode::shape_mismatch, kOp, ": ", lengths.size(), " seq_lengths for a batch of ", data.dims[batch]);
   for (const int64_t length : lengths)
