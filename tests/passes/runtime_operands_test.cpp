@@ -91,6 +91,20 @@ TEST_P(RuntimeOperands, ChangeBetweenInferences) {
   expect_same_as_interpreter(m.graph(), sets);
 }
 
+// Inference takes the shape of the result from data and needs no target; the run has to look at it all the same.
+TEST(RuntimeOperands, ATargetOfBroadcastThatDoesNotFitIsRefused) {
+  for (const char* mode : {"numpy", "bidirectional"}) {
+    GraphMaker m;
+    const ir::Value data = m.input({3, 6}), target = m.input({2}, element::i64);
+    m.result(m.op("Broadcast", {data, target}, {{"mode", mode}}));
+    const std::vector<std::vector<HostTensor>> fits = {{random_tensor({3, 6}, 1), integer_tensor({2}, {3, 6})}};
+    expect_same_as_interpreter(m.graph(), fits);
+    const std::vector<std::vector<HostTensor>> other = {{random_tensor({3, 6}, 1), integer_tensor({2}, {5, 5})}};
+    const Exception refused = caught([&] { run_on_cpu(m.graph(), cpu::Isa::scalar, 1, other); });
+    EXPECT_EQ(refused.code(), ErrorCode::shape_mismatch) << refused.what();
+  }
+}
+
 TEST(RuntimeOperands, AxesOfScatter) {
   for (const element::Type axis_type : {element::i32, element::i64}) {
     for (const char* type : {"ScatterUpdate", "ScatterElementsUpdate"}) {

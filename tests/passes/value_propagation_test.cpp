@@ -204,5 +204,18 @@ TEST(ValuePropagation, TargetsOfReshapeAndInterpolateResolve) {
             PartialShape("2,?,2..16,128"));
 }
 
+// Without elements their number says nothing of an extent that the run brings.
+TEST(ValuePropagation, ReshapeOfNothingTakesAnyExtent) {
+  GraphMaker m;
+  const ir::Value target = m.op("Concat", {m.integers({0}), m.input({1}, element::i64)}, {{"axis", "0"}});
+  const ir::Value reshaped = m.op("Reshape", {m.input({0, 6}), target}, {{"special_zero", "true"}});
+  EXPECT_EQ(m.graph().port(reshaped).shape, PartialShape("0,?"));
+  m.result(m.op("ShapeOf", {reshaped}));
+  for (const int64_t extent : {7, 6, -1}) {
+    const std::vector<std::vector<HostTensor>> inputs = {{integer_tensor({1}, {extent}), random_tensor({0, 6}, 1)}};
+    expect_same_as_interpreter(m.graph(), inputs);
+  }
+}
+
 }  // namespace
 }  // namespace terroir::test

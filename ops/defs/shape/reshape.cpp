@@ -71,7 +71,10 @@ Target read_dimensions(const ir::InferContext& ctx, const std::vector<Dimension>
 void compute_extent(const ir::InferContext& ctx, Target& target, bool exact) {
   const PartialShape& data = ctx.shape(0);
   if (data.rank().is_dynamic()) return;
-  // Copied axes are equal on both sides and cancel, so they may be unknown.
+  // Copied axes are equal on both sides and cancel, so they may be unknown. One without elements leaves none to count:
+  // -1 is still computed from the others, but an extent that the run brings may be any.
+  for (size_t i = 0; !exact && i < target.copied.size(); ++i)
+    if (target.copied[i] && target.dims[i] == Dimension(0)) return;
   std::vector<Dimension> from, to;
   for (size_t i = 0; i < data.size(); ++i)
     if (i >= target.copied.size() || !target.copied[i]) from.push_back(data[static_cast<std::ptrdiff_t>(i)]);

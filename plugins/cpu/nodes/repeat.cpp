@@ -27,8 +27,9 @@ AxisCopy repeat(const NodeContext& context, ir::Dims src_dims) {
 
 std::optional<AxisCopy> broadcast(const NodeContext& context) {
   const ir::Dims &src = context.inputs[0].dims, &dst = context.outputs[0].dims;
+  // The target too: the reference compares it with the result, whose shape may follow from the data alone.
   const bool has_axes = context.inputs.size() > 2;
-  if (has_axes && !context.constants[2]) return std::nullopt;
+  if (!context.constants[1] || (has_axes && !context.constants[2])) return std::nullopt;
   const auto mapping = ops::broadcast_mapping(context.node.attrs<ops::BroadcastAttrs>().mode, src, dst,
                                               has_axes ? &context.constants[2]->view : nullptr);
   ir::Dims dims(dst.size(), 1);
@@ -45,7 +46,7 @@ std::optional<AxisCopy> tile(const NodeContext& context) {
 template <std::optional<AxisCopy> (*kCopy)(const NodeContext&)>
 Proposal propose(const NodeContext& context) {
   const auto copy = kCopy(context);
-  if (!copy) return Reject{"the axes are known at run time only"};
+  if (!copy) return Reject{"the target or the axes are known at run time only"};
   return propose_axis_copy(context, *copy);
 }
 
