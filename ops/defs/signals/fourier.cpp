@@ -164,9 +164,9 @@ void infer_istft(ir::InferContext& ctx) {
                   frames->frame_size / 2 + 1, " values of each frame of ", frames->frame_size);
       const Dimension& count = data[-2];
       const auto whole = [&](int64_t number) {
-        return number == 0
-                   ? 0
-                   : times(number - 1, frames->frame_step).get_length() + (attrs.center ? 0 : frames->frame_size);
+        return number == 0 ? 0
+                           : times(number - 1, frames->frame_step).get_length() +
+                                 (attrs.center ? frames->frame_size % 2 : frames->frame_size);
       };
       length = Dimension(whole(count.get_min_length()), count.has_upper_bound() ? whole(count.get_max_length()) : -1);
     }

@@ -6,8 +6,8 @@
 // the other sign and divide by n. Shapes: extents of `axes` become the signal sizes; RDFT: s / 2 + 1 on the last one
 // and pairs at the end; IRDFT: s, by default 2 * (extent - 1), and no pairs. STFT: [.., frames, bins, 2] or with
 // transpose_frames [.., bins, frames, 2], frames = (L - size) / step + 1, bins = size / 2 + 1. ISTFT: [.., length], by
-// default (frames - 1) * step (+ size if not center). Edge cases: negative axes do not count the pairs; a window
-// shorter than the frame is put in its middle. Source: operation pages DFT-7, IDFT-7, RDFT-9, IRDFT-9, STFT-15,
+// default (frames - 1) * step + size, or + size % 2 if center. Edge cases: negative axes do not count the pairs; a
+// window shorter than the frame is put in its middle. Source: operation pages DFT-7, IDFT-7, RDFT-9, IRDFT-9, STFT-15,
 // ISTFT-16. IRDFT-9's text pads after mirroring; as its reference results and numpy.fft.irfft do, the half spectrum is
 // cut or padded first.
 #include "ir/schema/attributes.hpp"

@@ -217,10 +217,9 @@ void istft(const ir::EvalContext& ctx, const FrameParams& frames, bool center, b
       }
     }
     // Where no window reaches nothing is known of the signal.
-    constexpr double kLeast = 1e-11;
     for (int64_t i = 0; i < length && i + skipped < full; ++i) {
       const auto at = static_cast<size_t>(i + skipped);
-      result[static_cast<size_t>(n * length + i)] = weight[at] > kLeast ? sum[at] / weight[at] : sum[at];
+      result[static_cast<size_t>(n * length + i)] = weight[at] > 0 ? sum[at] / weight[at] : sum[at];
     }
   }
   write(result, output, kOp);

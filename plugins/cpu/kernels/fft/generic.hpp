@@ -303,7 +303,6 @@ void lines(const FftArgs& a, int64_t first, int64_t b, float* work) {
 
 void add_frames(const FrameSum& s, int64_t begin, int64_t end, float* dst) {
   // Where no window reaches nothing is known of the signal.
-  constexpr float kLeast = 1e-11f;
   constexpr int64_t kRange = 512;
   for (; begin < end; begin += kRange, dst += kRange) {
     const int64_t n = end - begin < kRange ? end - begin : kRange;
@@ -319,7 +318,7 @@ void add_frames(const FrameSum& s, int64_t begin, int64_t end, float* dst) {
         weight[i] += w * w;
       }
     }
-    for (int64_t i = 0; i < n; ++i) dst[i] = weight[i] > kLeast ? sum[i] / weight[i] : sum[i];
+    for (int64_t i = 0; i < n; ++i) dst[i] = weight[i] > 0 ? sum[i] / weight[i] : sum[i];
   }
 }
 
