@@ -53,8 +53,6 @@ struct Bounds {
     if (begin.size() != end.size() || begin.size() != stride.size())
       throw_error(ErrorCode::invalid_argument, "begin, end and stride must have one length, got ", begin.size(), ", ",
                   end.size(), " and ", stride.size());
-    for (size_t i = 0; i < stride.size(); ++i)
-      if (stride[i] == 0) throw_error(ErrorCode::invalid_argument, "stride[", i, "] must not be 0");
   }
 };
 
@@ -65,6 +63,7 @@ SliceRange range_of(const StridedSliceAttrs& attrs, const Bounds& bounds, const 
     const int64_t at = bit(attrs.begin_mask, i) ? 0 : bounds.begin[i];
     return {at, at == -1 || at == kBack ? kBack : at + 1, 1};
   }
+  if (bounds.stride[i] == 0) throw_error(ErrorCode::invalid_argument, "stride[", i, "] must not be 0");
   const bool forward = bounds.stride[i] > 0;
   return {bit(attrs.begin_mask, i) ? (forward ? 0 : kBack) : bounds.begin[i],
           bit(attrs.end_mask, i) ? (forward ? kBack : kFront) : bounds.end[i], bounds.stride[i]};

@@ -10,7 +10,7 @@ namespace {
 
 const Dimension kOne(1);
 
-void infer(ir::InferContext& ctx, bool skip_others, bool allow_axis_skip) {
+void infer(ir::InferContext& ctx, bool allow_axis_skip) {
   const PartialShape& data = ctx.shape(0);
   const element::Type type = ctx.type(0);
   std::optional<std::vector<int64_t>> axes = std::vector<int64_t>{};
@@ -30,11 +30,7 @@ void infer(ir::InferContext& ctx, bool skip_others, bool allow_axis_skip) {
   std::vector<Dimension> kept;
   for (size_t i = 0; i < data.size(); ++i) {
     const Dimension& extent = data[static_cast<std::ptrdiff_t>(i)];
-    if (!listed[i]) {
-      kept.push_back(extent);
-    } else if (!extent.compatible(kOne)) {
-      ctx.require(all || skip_others, "axis ", i, " of ", data, " cannot be squeezed: its extent is ", extent,
-                  ", not 1");
+    if (!listed[i] || !extent.compatible(kOne)) {
       kept.push_back(extent);
     } else if (extent != kOne && (all || allow_axis_skip)) {
       ctx.set_output(0, type, PartialShape::dynamic());
@@ -57,11 +53,11 @@ ir::OpSchema schema_of(ir::InferFn infer_fn) {
 }  // namespace
 
 ir::OpSchema squeeze_1() {
-  return schema_of([](ir::InferContext& ctx) { infer(ctx, false, false); });
+  return schema_of([](ir::InferContext& ctx) { infer(ctx, false); });
 }
 
 ir::OpSchema squeeze_15() {
-  auto schema = schema_of([](ir::InferContext& ctx) { infer(ctx, true, ctx.attrs<SqueezeAttrs>().allow_axis_skip); });
+  auto schema = schema_of([](ir::InferContext& ctx) { infer(ctx, ctx.attrs<SqueezeAttrs>().allow_axis_skip); });
   schema.make_attributes = &ir::make_attributes<SqueezeAttrs>;
   return schema;
 }

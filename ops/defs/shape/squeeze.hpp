@@ -1,8 +1,8 @@
 #pragma once
 // What: Squeeze: removes axes of extent 1. Inputs: data, axes (optional; scalar or 1-D; missing or empty: all such
-// axes). Shapes: a listed axis whose extent may be 1 is removed; one that cannot be 1 is an error in Squeeze-1 and
-// stays in Squeeze-15. With allow_axis_skip, or without axes, an extent that may or may not be 1 makes the rank
-// unknown. Source: operation pages Squeeze-1, Squeeze-15.
+// axes). Shapes: a listed axis whose extent may be 1 is removed; one that cannot be 1 stays. With allow_axis_skip, or
+// without axes, an extent that may or may not be 1 makes the rank unknown. Source: operation pages Squeeze-1,
+// Squeeze-15.
 #include "ir/schema/attributes.hpp"
 
 namespace terroir::ops {
