@@ -70,6 +70,24 @@ TEST(CpuInterpolate, PillowAntialiasAndPads) {
   }
 }
 
+// Bytes are rounded between the passes, so it counts which axis is named first.
+TEST(CpuInterpolate, PillowOfBytesInTheOrderOfTheAxes) {
+  HostTensor image(element::u8, {1, 2, 17, 35});
+  uint32_t state = 1;
+  for (int64_t i = 0; i < image.view().count(); ++i)
+    image.writable().as<uint8_t>()[i] = static_cast<uint8_t>((state = state * 1664525 + 1013904223) >> 24);
+  for (const char* mode : {"bilinear_pillow", "bicubic_pillow"}) {
+    GraphMaker m;
+    const ir::Value x = m.input({1, 2, 17, 35}, element::u8);
+    add(m, x, mode, {9, 20}, {2, 3}, {}, "rows_first");
+    add(m, x, mode, {20, 9}, {3, 2}, {}, "columns_first");
+    SCOPED_TRACE(mode);
+    const std::vector<std::vector<HostTensor>> inputs = {{image}};
+    expect_same_as_interpreter(m.graph(), inputs, 0.005);  // one of 255: ties
+    expect_kernel(m, "rows_first");
+  }
+}
+
 TEST(CpuInterpolate, AnyAxesAndRanks) {
   GraphMaker m;
   add(m, m.input({2, 7, 9, 5}), "cubic", {11, 13}, {1, 2}, {}, "channels_last");

@@ -276,6 +276,8 @@ Proposal propose(const NodeContext& context) {
     for (const size_t i : {plane.rows, plane.columns})
       if (!has_one_tap_each(plane.geometry.table(i))) return Reject{"padding"};
   }
+  if (bytes && is_pillow(plane.geometry.rule.mode) && plane.rows != 0)
+    return Reject{"columns before rows, with bytes in between"};
   LayoutChoice choice;
   choice.inputs.resize(context.inputs.size());
   choice.inputs[0] = Layout::plain(src.rank());
