@@ -189,6 +189,24 @@ TEST(RoiPooling, MaximumAndInterpolation) {
     }
 }
 
+TEST(RoiPooling, RowsBehindTheEndOfAList) {
+  for (const char* method : {"max", "bilinear"}) {
+    GraphMaker m;
+    m.result(m.op("ROIPooling", {m.input({2, 3, 4, 4}), m.input({6, 5})},
+                  {{"pooled_h", "1"}, {"pooled_w", "1"}, {"spatial_scale", "1"}, {"method", method}}, "", "opset2"));
+    std::vector<HostTensor> inputs;
+    inputs.push_back(random_tensor({2, 3, 4, 4}, 1));
+    const float regions[] = {0, 0, 0, 1, 1, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0};
+    inputs.push_back(tensor_of({6, 5}, [&](int64_t i) { return regions[i]; }));
+    const std::vector<std::vector<HostTensor>> sets = {inputs};
+    expect_same(m, std::move(inputs), 2e-5);
+    for (const cpu::Isa isa : cpu::available_isas()) {
+      const HostTensor pooled = run_on_cpu(m.graph(), isa, 1, sets)[0][0];
+      for (int64_t i = 0; i < 18; ++i) EXPECT_EQ(pooled.as<float>()[i] == 0.0f, i >= 3 && i < 12) << i;
+    }
+  }
+}
+
 TEST(RoiPooling, LargeCells) {
   GraphMaker m;
   m.result(m.op("ROIPooling", {m.input({1, 9, 30, 21}), m.input({2, 5})},

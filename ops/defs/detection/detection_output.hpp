@@ -5,8 +5,9 @@
 // drop scores not above confidence_threshold, keep top_k per class, suppress boxes whose overlap exceeds nms_threshold,
 // keep keep_top_k[0] per image. Shapes: [1, 1, rows, 7], rows = N * keep_top_k[0], else N * top_k * C, else N * P * C.
 // Edge cases: a row is (image, class, score, x0, y0, x1, y1), images and classes ascending, best first; the row after
-// the last has image -1, what follows is 0. NaN scores are dropped. Source: operation pages DetectionOutput-1
-// (num_classes is an attribute), DetectionOutput-8; order of equal scores: the operation set's reference results.
+// the last has image -1, what follows is 0. NaN scores are dropped, and so are priors from the first of image -1 on
+// (not normalized: as Proposal ends its list). Source: operation pages DetectionOutput-1 (num_classes is an attribute),
+// DetectionOutput-8; order of equal scores: the operation set's reference results.
 #include "ir/schema/attributes.hpp"
 #include "ops/reference/detection/detection_output.hpp"
 

@@ -3,8 +3,9 @@
 // ROIAlign-9 (aligned_mode), ROIAlignRotated-15.
 // Shapes: feature maps [N, C, H, W], rois [n, 5] -> [n, C, pooled_h, pooled_w], or [n, output_dim, group, group];
 //         ROIAlign: rois [n, 4] (rotated: [n, 5]) and batch_indices [n].
-// Edge cases: a negative batch index marks an unused row, whose output is zero; one beyond the batch is refused at run
-//             time. A maximum of ROIAlign is never less than 0, as in OpenVINO, also where all samples are negative.
+// Edge cases: a negative batch index marks an unused row, whose output is zero, as is that of rows of zeros behind it
+//             (not in ROIAlign); one beyond the batch is refused at run time. A maximum of ROIAlign is never less than
+//             0, as in OpenVINO, also where all samples are negative.
 // Source: operation pages ROIPooling-1, PSROIPooling-1, DeformablePSROIPooling-1, ROIAlign-3, ROIAlign-9,
 //         ROIAlignRotated-15.
 #include <vector>

@@ -105,8 +105,23 @@ class Detector {
   static constexpr int64_t kPriorsPerTask = 256;
   static size_t index(int64_t i) { return static_cast<size_t>(i); }
 
-  /// Scores of one image, class by class.
+  const T* priors_of(int64_t image) const {
+    const int64_t batch = sizes_.prior_batches == 1 ? 0 : image;
+    return priors_ + batch * sizes_.priors * params_.prior_size() * (params_.variance_encoded_in_target ? 1 : 2);
+  }
+
+  /// Priors with the number of their image in front end where it is -1, as Proposal writes them.
+  int64_t used_priors(int64_t image) const {
+    int64_t used = 0;
+    const T* priors = priors_of(image);
+    while (used < sizes_.priors && (params_.normalized || static_cast<F>(priors[used * params_.prior_size()]) != F{-1}))
+      ++used;
+    return used;
+  }
+
+  /// Scores of one image, class by class; NaN, which is never chosen, for priors that are not used.
   void read_scores(int64_t image) {
+    const int64_t used = used_priors(image);
     scores_.resize(index(sizes_.classes * sizes_.priors));
     const T* src = confidences_ + image * sizes_.priors * sizes_.classes;
     const T* objectness = more_confidences_ ? more_confidences_ + image * sizes_.priors * 2 : nullptr;
@@ -115,7 +130,8 @@ class Detector {
         const bool dropped =
             objectness && static_cast<F>(objectness[p * 2 + 1]) < static_cast<F>(params_.objectness_score);
         for (int64_t c = 0; c < sizes_.classes; ++c)
-          scores_[index(c * sizes_.priors + p)] = !dropped ? static_cast<F>(src[p * sizes_.classes + c])
+          scores_[index(c * sizes_.priors + p)] = p >= used  ? std::numeric_limits<F>::quiet_NaN()
+                                                  : !dropped ? static_cast<F>(src[p * sizes_.classes + c])
                                                   : c == params_.background_label_id ? F{1}
                                                                                      : F{0};
       }
@@ -124,10 +140,8 @@ class Detector {
 
   /// Boxes of one image, per location class.
   void decode(int64_t image) {
-    const int64_t priors_extent = sizes_.priors * params_.prior_size();
-    const int64_t batch = sizes_.prior_batches == 1 ? 0 : image;
-    const T* priors = priors_ + batch * priors_extent * (params_.variance_encoded_in_target ? 1 : 2);
-    const T* variances = params_.variance_encoded_in_target ? nullptr : priors + priors_extent;
+    const T* priors = priors_of(image);
+    const T* variances = params_.variance_encoded_in_target ? nullptr : priors + sizes_.priors * params_.prior_size();
     boxes_.assign(index(sizes_.location_classes), {});
     for (int64_t c = 0; c < sizes_.location_classes; ++c) {
       Boxes& boxes = boxes_[index(c)];

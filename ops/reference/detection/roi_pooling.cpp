@@ -33,7 +33,7 @@ void each_cell(const ir::TensorView& rois, const FeatureMap& map, const ir::Muta
   parallel_for(dst.dims[0], [&](int64_t r) {
     T* out = dst.as<T>() + r * cells;
     const T* row = rois.as<T>() + r * 5;
-    const int64_t image = image_of<C>(static_cast<C>(row[0]), map, op);
+    const int64_t image = image_of_row<C>(rois.as<T>(), r, map, op);
     if (image < 0) {
       std::fill_n(out, cells, T{});
       return;

@@ -4,8 +4,9 @@
 // form
 //          [centre x, centre y, width, height, angle], images apart).
 // Element types: the floating-point ones; coordinates are computed in float (f64 in double).
-// Edge cases: an image index beyond the batch is an Exception; a negative one marks an unused row (Proposal fills up
-//             with such rows) and gives zeros. Coordinates may be anything: they are held in range before they index.
+// Edge cases: an image index beyond the batch is an Exception; a negative one marks an unused row, which gives zeros,
+//             as do rows of zeros behind it (Proposal ends its list by one of the former and fills up with the latter;
+//             not in roi_align). Coordinates may be anything: they are held in range before they index.
 // Threads: regions.
 // Source: operation pages ROIPooling-1, PSROIPooling-1, DeformablePSROIPooling-1, ROIAlign-9, ROIAlignRotated-15.
 #include "ir/base/tensor_view.hpp"

@@ -310,7 +310,7 @@ struct PooledRegions {
     return static_cast<const float*>(args.inputs[1]) + r * 5;
   }
   int64_t image_of(const RunArgs& args, int64_t r) const {
-    return ops::reference::image_of(row_of(args, r)[0], map, "ROIPooling");
+    return ops::reference::image_of_row<float>(row_of(args, 0), r, map, "ROIPooling");
   }
   void check(const RunArgs& args) const {
     for (int64_t r = 0; r < regions; ++r) image_of(args, r);
