@@ -83,6 +83,14 @@ TEST(CpuAttention, ATargetThatMayLookAtNothingGivesNaN) {
   }
 }
 
+TEST(CpuAttention, MasksOfALargerBatch) {
+  GraphMaker m;
+  auto q = m.input({1, 3, 9, 8}), k = m.input({1, 3, 21, 8});
+  for (const PartialShape& shape : std::vector<PartialShape>{{2, 1, 9, 21}, {2, 3, 1, 21}, {2, 1, 3, 1, 21}})
+    m.result(m.op("ScaledDotProductAttention", {q, k, k, m.input(shape)}, {{"causal", "false"}}));
+  expect_same_as_interpreter(m);
+}
+
 TEST(CpuAttention, HeadsThatShareKeys) {
   GraphMaker m;
   auto q = m.input({2, 6, 9, 8}), k = m.input({2, 1, 21, 8}), v = m.input({1, 6, 21, 10});

@@ -46,10 +46,14 @@ void infer(ir::InferContext& ctx) {
                                                    op::AutoBroadcastType::NUMPY),
                 "the batch axes of query ", query, ", key ", key, " and value ", value,
                 " cannot be broadcast to each other");
+  const bool masked = ctx.input_count() > 3 && !ctx.attrs<AttentionAttrs>().causal && ctx.shape(3).rank().is_static();
+  if (masked && ctx.shape(3).size() > 2)
+    PartialShape::broadcast_merge_into(batch, std::vector<Dimension>(ctx.shape(3).begin(), ctx.shape(3).end() - 2),
+                                       op::AutoBroadcastType::NUMPY);
   PartialShape weights = batch;
   weights.push_back(query[-2]);
   weights.push_back(sources);
-  if (ctx.input_count() > 3 && !ctx.attrs<AttentionAttrs>().causal && ctx.shape(3).rank().is_static()) {
+  if (masked) {
     const PartialShape& mask = ctx.shape(3);
     bool fits = mask.size() <= weights.size();
     for (std::ptrdiff_t i = 1; fits && i <= static_cast<std::ptrdiff_t>(mask.size()); ++i)

@@ -210,6 +210,13 @@ std::optional<Match> match_whole_op(const ir::Graph& graph, const ir::Node& node
       return std::nullopt;
     match.mask = node.inputs[3];
   }
+  // The mask does not enlarge what the others make.
+  const ir::Dims found = dims_of(graph, result);
+  for (size_t axis = 0; axis + 2 < rank; ++axis)
+    if (found[axis] != 1 && std::none_of(node.inputs.begin(), node.inputs.begin() + 3, [&](ir::Value operand) {
+          return dims_of(graph, operand)[axis] == found[axis];
+        }))
+      return std::nullopt;
   match.q = *operand_of(graph, node.inputs[0], false);
   match.k = *operand_of(graph, node.inputs[1], false);
   match.v = *operand_of(graph, node.inputs[2], false);

@@ -5,8 +5,8 @@
 //   Transposes in front of q, k and v and behind the result (heads split off and merged) become its orders.
 // Refuses: intermediate results that something else reads too, other types than f32, unknown shapes, operands of
 // different rank, a softmax along another axis, factors and scales of more than one element or known at run time only,
-// a factor behind the mask, masks that repeat one value along the sources, Transposes that move the last axis away
-// (they stay, or where one would have to be added, attention stays in single ops).
+// a factor behind the mask, masks that repeat one value along the sources or have a larger batch, Transposes that move
+// the last axis away (they stay, or where one would have to be added, attention stays in single ops).
 #include "ir/pass/pass_manager.hpp"
 #include "plugins/cpu/ops.hpp"
 
