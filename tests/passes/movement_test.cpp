@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 #include "tests/passes/graph_maker.hpp"
 #include "tests/passes/laid_out.hpp"
@@ -352,6 +354,22 @@ TEST(MovementTest, IndicesOutOfRange) {
   refuses.result(refuses.op("GatherND", {refuses.constant({2, 2}, {1, 2, 3, 4}), places}));
   const std::vector<std::vector<HostTensor>> outside = {{integer_tensor({2, 1}, {0, 2})}};
   EXPECT_THROW(run_on_cpu(refuses.graph(), cpu::Isa::scalar, 2, outside), Exception);
+}
+
+TEST(MovementTest, BitsBehindTheLastPackedElementAreZero) {
+  for (const element::Type type : {element::u4, element::u1, element::u3}) {
+    SCOPED_TRACE(type.get_type_name());
+    GraphMaker m;
+    m.result(m.op("Roll", {m.input({5}, type), m.integers({1}), m.integers({0})}));
+    HostTensor ones(type, {5});
+    std::memset(ones.writable().data, 0xff, ones.view().bytes());
+    const std::vector<std::vector<HostTensor>> inputs = {{ones}};
+    const HostTensor rolled = run_on_cpu(m.graph(), cpu::Isa::scalar, 1, inputs)[0][0];
+    const auto* bytes = static_cast<const uint8_t*>(rolled.view().data);
+    int bits = 0;
+    for (size_t i = 0; i < rolled.view().bytes(); ++i) bits += std::popcount(bytes[i]);
+    EXPECT_EQ(bits, 5 * static_cast<int>(type.bitwidth()));
+  }
 }
 
 TEST(MovementTest, LargeEnoughForSeveralTasks) {
