@@ -278,15 +278,5 @@ TEST(LayersInCode, EveryOperationHasAClass) {
   EXPECT_EQ(classes, operations);
 }
 
-TEST(LayersInCode, SetsHaveTheNewestVersionsOfTheirTime) {
-  static_assert(std::is_same_v<opset1::MaxPool, op::v1::MaxPool>);
-  static_assert(std::is_same_v<opset7::MaxPool, op::v1::MaxPool>);
-  static_assert(std::is_same_v<opset8::MaxPool, op::v8::MaxPool>);
-  static_assert(std::is_same_v<opset13::MaxPool, op::v8::MaxPool>);
-  static_assert(std::is_same_v<opset16::MaxPool, op::v14::MaxPool>);
-  static_assert(std::is_same_v<opset16::Add, op::v1::Add>);
-  static_assert(std::is_same_v<opset13::Constant, op::v0::Constant>);
-}
-
 }  // namespace
 }  // namespace terroir

@@ -1,74 +1,107 @@
 // The operation sets opset1 to opset16: the classes of terroir/ops.hpp by the sets that contain them.
 //
-// What: opsetN::Name is the newest version of an operation that is in set N or an earlier one.
-// Limits: `using namespace opset8` makes names with several versions ambiguous; write opset8::MaxPool.
+// What: opsetN::Name is the newest version of an operation that is in set N or an earlier one, and the only one that a
+// program sees which says `using namespace terroir::opsetN`.
 #pragma once
 
 #include "terroir/ops.hpp"
 
-// What a set declares itself hides what it has from the set before it.
-namespace terroir {
-namespace opset1 {}
-namespace opset2 {
-using namespace opset1;
-}
-namespace opset3 {
-using namespace opset2;
-}
-namespace opset4 {
-using namespace opset3;
-}
-namespace opset5 {
-using namespace opset4;
-}
-namespace opset6 {
-using namespace opset5;
-}
-namespace opset7 {
-using namespace opset6;
-}
-namespace opset8 {
-using namespace opset7;
-}
-namespace opset9 {
-using namespace opset8;
-}
-namespace opset10 {
-using namespace opset9;
-}
-namespace opset11 {
-using namespace opset10;
-}
-namespace opset12 {
-using namespace opset11;
-}
-namespace opset13 {
-using namespace opset12;
-}
-namespace opset14 {
-using namespace opset13;
-}
-namespace opset15 {
-using namespace opset14;
-}
-namespace opset16 {
-using namespace opset15;
-}
-}  // namespace terroir
+#define TERROIR_IN_SET(space, Name) using op::space::Name;
 
-#define TERROIR_OP_IN_SET(space, Name, type, set) \
-  namespace terroir::set {                        \
-  using op::space::Name;                          \
-  }
-#define TERROIR_OP_OF_KIND(space, Name, type, set, Base) TERROIR_OP_IN_SET(space, Name, type, set)
-#define TERROIR_OP_UNARY TERROIR_OP_OF_KIND
-#define TERROIR_OP_BINARY TERROIR_OP_OF_KIND
-#define TERROIR_OP_REDUCE TERROIR_OP_OF_KIND
-#define TERROIR_OP_WRITTEN TERROIR_OP_IN_SET
-#include "terroir/op/ops.inc"
-#undef TERROIR_OP_UNARY
-#undef TERROIR_OP_BINARY
-#undef TERROIR_OP_REDUCE
-#undef TERROIR_OP_WRITTEN
-#undef TERROIR_OP_OF_KIND
-#undef TERROIR_OP_IN_SET
+namespace terroir::opset1 {
+#define TERROIR_SET 1
+#include "terroir/op/sets.inc"
+#undef TERROIR_SET
+}  // namespace terroir::opset1
+
+namespace terroir::opset2 {
+#define TERROIR_SET 2
+#include "terroir/op/sets.inc"
+#undef TERROIR_SET
+}  // namespace terroir::opset2
+
+namespace terroir::opset3 {
+#define TERROIR_SET 3
+#include "terroir/op/sets.inc"
+#undef TERROIR_SET
+}  // namespace terroir::opset3
+
+namespace terroir::opset4 {
+#define TERROIR_SET 4
+#include "terroir/op/sets.inc"
+#undef TERROIR_SET
+}  // namespace terroir::opset4
+
+namespace terroir::opset5 {
+#define TERROIR_SET 5
+#include "terroir/op/sets.inc"
+#undef TERROIR_SET
+}  // namespace terroir::opset5
+
+namespace terroir::opset6 {
+#define TERROIR_SET 6
+#include "terroir/op/sets.inc"
+#undef TERROIR_SET
+}  // namespace terroir::opset6
+
+namespace terroir::opset7 {
+#define TERROIR_SET 7
+#include "terroir/op/sets.inc"
+#undef TERROIR_SET
+}  // namespace terroir::opset7
+
+namespace terroir::opset8 {
+#define TERROIR_SET 8
+#include "terroir/op/sets.inc"
+#undef TERROIR_SET
+}  // namespace terroir::opset8
+
+namespace terroir::opset9 {
+#define TERROIR_SET 9
+#include "terroir/op/sets.inc"
+#undef TERROIR_SET
+}  // namespace terroir::opset9
+
+namespace terroir::opset10 {
+#define TERROIR_SET 10
+#include "terroir/op/sets.inc"
+#undef TERROIR_SET
+}  // namespace terroir::opset10
+
+namespace terroir::opset11 {
+#define TERROIR_SET 11
+#include "terroir/op/sets.inc"
+#undef TERROIR_SET
+}  // namespace terroir::opset11
+
+namespace terroir::opset12 {
+#define TERROIR_SET 12
+#include "terroir/op/sets.inc"
+#undef TERROIR_SET
+}  // namespace terroir::opset12
+
+namespace terroir::opset13 {
+#define TERROIR_SET 13
+#include "terroir/op/sets.inc"
+#undef TERROIR_SET
+}  // namespace terroir::opset13
+
+namespace terroir::opset14 {
+#define TERROIR_SET 14
+#include "terroir/op/sets.inc"
+#undef TERROIR_SET
+}  // namespace terroir::opset14
+
+namespace terroir::opset15 {
+#define TERROIR_SET 15
+#include "terroir/op/sets.inc"
+#undef TERROIR_SET
+}  // namespace terroir::opset15
+
+namespace terroir::opset16 {
+#define TERROIR_SET 16
+#include "terroir/op/sets.inc"
+#undef TERROIR_SET
+}  // namespace terroir::opset16
+
+#undef TERROIR_IN_SET
