@@ -97,6 +97,9 @@ class Widening {
       for (size_t i = 0; i < inputs.size(); ++i)
         if (const auto found = wide_.find(inputs[i]); found != wide_.end())
           graph_.set_input({id, static_cast<int32_t>(i)}, found->second.value);
+      // The second input says to which type the first is rounded.
+      if (graph_.node(id).is("ConvertLike") && type_in_the_model(inputs[0]) != type_in_the_model(inputs[1]))
+        feed_narrow(id, inputs, 1);
       try {
         types = ir::infer_node(graph_, id, known_);
       } catch (const Exception&) {  // an attribute names the narrow type, as RandomUniform's output_type may
@@ -108,9 +111,14 @@ class Widening {
     record(id, types);
   }
 
-  /// Lets a node read its inputs in the types they had.
-  void feed_narrow(ir::NodeId id, const std::vector<ir::Value>& inputs) {
-    for (size_t i = 0; i < inputs.size(); ++i) {
+  element::Type type_in_the_model(ir::Value value) const {
+    const auto found = wide_.find(value);
+    return found != wide_.end() ? found->second.type : graph_.port(value).type;
+  }
+
+  /// Lets a node read its inputs, from the first one given on, in the types they had.
+  void feed_narrow(ir::NodeId id, const std::vector<ir::Value>& inputs, size_t first = 0) {
+    for (size_t i = first; i < inputs.size(); ++i) {
       const auto found = wide_.find(inputs[i]);
       const bool became_wide = found != wide_.end() && found->second.value == inputs[i];
       graph_.set_input({id, static_cast<int32_t>(i)}, became_wide ? convert(inputs[i], found->second.type) : inputs[i]);

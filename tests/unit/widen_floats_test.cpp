@@ -105,6 +105,22 @@ TEST(WidenFloats, KeepsTheRoundingThatTheModelAsksFor) {
   EXPECT_EQ(interpreter::run(f.graph, {&input, 1})[0].as<float>()[0], 2048.f);
 }
 
+TEST(WidenFloats, ConvertLikeRoundsToTheTypeOfItsSecondInput) {
+  for (const bool like_constant : {true, false}) {
+    Fixture f;
+    const NodeId data = f.parameter(element::f32);
+    const NodeId like = like_constant ? f.constant() : f.parameter(element::f16);
+    const NodeId narrow =
+        f.graph.add(builtin_registry().get("ConvertLike", "opset8"), "narrow", nullptr, {{data, 0}, {like, 0}});
+    f.result(f.convert(narrow, element::f32));
+    f.widen();
+    const float value = 2049;
+    const ir::TensorView inputs[] = {{element::f32, {1}, &value}, {element::f16, {1}, &f.one}};
+    EXPECT_EQ(interpreter::run(f.graph, {inputs, like_constant ? size_t{1} : size_t{2}})[0].as<float>()[0], 2048.f)
+        << like_constant;
+  }
+}
+
 TEST(WidenFloats, PassesNarrowValuesThrough) {
   Fixture f;
   const NodeId data = f.parameter(element::f16);
