@@ -51,7 +51,7 @@ class Inline {
         ports_(graph.node(loop).bodies.front().ports) {}
 
   bool run() {
-    if (!runs_once() || !knows_what_feeds_it()) return false;
+    if (!runs_once() || !knows_what_feeds_it() || may_join_scalars()) return false;
     values_.resize(body_.id_bound());
     for (const Input& input : ports_.inputs) values_[ir::index_of(input.parameter)] = {outer_value(input)};
     for (const ir::NodeId id : ir::topological_order(body_)) {
@@ -100,6 +100,14 @@ class Inline {
       if (!one || (port.type != element::i32 && port.type != element::i64)) return false;
     }
     return true;
+  }
+
+  /// Whose line of one element would take a layer that the model does not have.
+  bool may_join_scalars() const {
+    return std::any_of(ports_.outputs.begin(), ports_.outputs.end(), [&](const auto& output) {
+      const PartialShape& shape = body_.port({output.result, 0}).shape;
+      return output.axis && (shape.rank().is_dynamic() || shape.size() == 0);
+    });
   }
 
   ir::Value outer(const Input& input) const {

@@ -1,6 +1,8 @@
 // If, Loop and TensorIterator on the interpreter, with values worked out by hand, and on the CPU device.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "plugins/interpreter/interpreter.hpp"
 #include "tests/passes/graph_maker.hpp"
 #include "tests/support/body_ports.hpp"
@@ -162,6 +164,31 @@ TEST(ControlFlow, LoopThatNeverRuns) {
     EXPECT_EQ(floats_of(results->at(0)), (Floats{3}));
     EXPECT_EQ(results->at(1).dims(), (ir::Dims{0}));
     EXPECT_EQ(results->at(2).dims(), (ir::Dims{0}));
+  }
+}
+
+TEST(ControlFlow, ScalarsOfIterationsMakeALine) {
+  for (const int64_t trip : {0, 1, 3}) {
+    GraphMaker body;
+    const ir::Value number = body.input({}, element::i64);
+    const ir::NodeId counted = body.result(body.op("Convert", {number}, {{"destination_type", "f32"}}));
+    Ports ports;
+    Ports::Input iteration = fed(-1, number);
+    iteration.current_iteration = true;
+    Ports::Output goes_on = given(-1, body.result(constant_truth(body, true)));
+    goes_on.execution_condition = true;
+    ports.inputs = {iteration};
+    ports.outputs = {goes_on, joined(0, counted, 0, 1, 1)};
+    std::vector<ir::Body> bodies;
+    bodies.push_back(std::move(body).as_body("body", ports));
+    GraphMaker m;
+    const ir::Value line = m.control("Loop", {m.scalar_integer(trip), constant_truth(m, true)}, std::move(bodies));
+    EXPECT_EQ(m.graph().port(line).shape.rank(), Dimension(1)) << trip;
+    m.result(m.op("Add", {line, m.input({1})}));
+    const auto results = run_everywhere(m, {tensor({1}, {5})});
+    Floats expected(static_cast<size_t>(trip));
+    std::iota(expected.begin(), expected.end(), 5.0f);
+    EXPECT_EQ(floats_of(results[0]), expected) << trip;
   }
 }
 

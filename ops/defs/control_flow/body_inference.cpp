@@ -112,6 +112,7 @@ void set_outputs(InferContext& ctx, const Body& body, const std::vector<PortType
     if (output.external_port < 0) continue;
     PortType type = results[i];
     if (output.axis && type.shape.rank().is_static()) {
+      if (type.shape.size() == 0) type.shape = PartialShape{1};  // scalars make a line
       const size_t axis = normalized_axis(ctx, *output.axis, type.shape.size());
       type.shape[static_cast<std::ptrdiff_t>(axis)] = iterations * Dimension(output.part_size);
     }

@@ -216,8 +216,11 @@ class Iterations {
     results_ = run_body(0, views_of(arguments_));
     if (results_.empty()) return false;
     const auto& outputs = ports_.body.ports.outputs;
-    for (size_t i = 0; i < outputs.size(); ++i)
-      if (outputs[i].axis) joined_[i].push_back(results_[ports_.result(outputs[i].result)]);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!outputs[i].axis) continue;
+      Constant& part = joined_[i].emplace_back(results_[ports_.result(outputs[i].result)]);
+      if (part.view.dims.empty()) part.view.dims = {1};
+    }
     for (const auto& edge : ports_.body.ports.back_edges)
       arguments_[ports_.parameter(edge.parameter)] = results_[ports_.result(edge.result)];
     return true;
@@ -265,6 +268,7 @@ class Iterations {
       throw_error(ErrorCode::invalid_argument, "no iteration ran, so output ", output.external_port, " has no value");
     Dims dims;
     for (const Dimension& extent : port.shape) dims.push_back(extent.get_min_length());
+    if (dims.empty()) dims = {1};
     dims[axis_of(*output.axis, dims.size())] = 0;
     return allocate(port.type, std::move(dims)).value;
   }
