@@ -42,7 +42,7 @@ void for_each_segment(std::span<const Index> ids, int64_t first, int64_t last, c
 }
 
 /// `ids`: the segment of each row of `data`, ascending, each below the extent of `result`'s first axis.
-/// `lowest`: what fills segments without rows is the lowest value of the type, minus infinity if it has one; else 0.
+/// `lowest`: what fills segments without rows is the lowest finite value of the type; else 0.
 void segment_max(const ir::TensorView& data, const std::vector<int64_t>& ids, bool lowest,
                  const ir::MutableTensorView& result);
 
