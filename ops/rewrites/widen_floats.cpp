@@ -7,6 +7,7 @@
 #include "ir/base/returned_memory.hpp"
 #include "ir/graph/infer.hpp"
 #include "ir/graph/order.hpp"
+#include "ops/defs/reduction/segment_max.hpp"
 #include "ops/defs/type/convert.hpp"
 #include "ops/rewrites/rewrites.hpp"
 
@@ -20,9 +21,8 @@ bool is_narrow(element::Type type) { return type == element::f16 || type == elem
 /// lowest number of its type.
 bool keeps_its_types(const ir::Graph& graph, const ir::Node& node) {
   const auto unknown = [](const ir::OutputPort& port) { return port.type.is_dynamic(); };
-  const bool fills_with_lowest = node.is("SegmentMax") && ir::number_attribute(*node.attributes, "fill_mode") != 0;
   return node.is(ir::kResultType) || node.is("Assign") || node.is("ReadValue") || !node.bodies.empty() ||
-         fills_with_lowest || std::any_of(node.outputs.begin(), node.outputs.end(), unknown) ||
+         fills_with_lowest(node) || std::any_of(node.outputs.begin(), node.outputs.end(), unknown) ||
          std::any_of(node.inputs.begin(), node.inputs.end(),
                      [&](ir::Value input) { return unknown(graph.port(input)); });
 }

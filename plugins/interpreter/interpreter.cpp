@@ -5,6 +5,7 @@
 
 #include "ir/base/error.hpp"
 #include "ir/graph/order.hpp"
+#include "ops/defs/reduction/segment_max.hpp"
 #include "ops/reference/control_flow/run_bodies.hpp"
 #include "ops/run_reference.hpp"
 
@@ -199,10 +200,11 @@ std::vector<HostTensor> Program::evaluate_wide(const ir::Node& node, std::span<c
   const bool narrow_inputs = std::any_of(node.inputs.begin(), node.inputs.end(),
                                          [&](const ir::Value& input) { return is_narrow(graph_.port(input).type); });
   if (!narrow_inputs) return run_reference(node, inputs);
-  // A type that only the run knows follows from types as the model says them.
+  // A type that only the run knows follows from types as the model says them, and so does the lowest number of a type.
   const bool types_follow = std::any_of(node.outputs.begin(), node.outputs.end(),
                                         [](const ir::OutputPort& port) { return port.type.is_dynamic(); });
-  if (types_follow) return run_reference(node, views_of(in_declared_types(node, inputs)));
+  if (types_follow || ops::fills_with_lowest(node))
+    return run_reference(node, views_of(in_declared_types(node, inputs)));
   try {
     return run_reference(node, inputs);
   } catch (const Exception&) {  // an attribute names the narrow type, as RandomUniform's output_type may

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "ops/registry.hpp"
+#include "plugins/interpreter/interpreter.hpp"
 #include "terroir/terroir.hpp"
 #include "tests/passes/graph_maker.hpp"
 #include "tests/support/caught.hpp"
@@ -151,6 +152,9 @@ TEST(SizesFromData, SegmentsWithoutRowsAreLowestInTheirType) {
                          : type == element::bf16 ? static_cast<float>(std::numeric_limits<bfloat16>::lowest())
                                                  : std::numeric_limits<float>::lowest();
     expect_same_as_interpreter(m.graph(), inputs, 0);
+    const std::vector<ir::TensorView> views = {inputs[0][0].view(), inputs[0][1].view()};
+    const interpreter::Program in_f32(m.graph(), interpreter::Precision::f32);
+    EXPECT_EQ(in_f32.run(views)[0].view().as<float>()[1], lowest);
     for (const cpu::Isa isa : cpu::available_isas())
       EXPECT_EQ(run_on_cpu(m.graph(), isa, 1, inputs)[0][0].view().as<float>()[1], lowest);
   }
