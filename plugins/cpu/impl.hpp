@@ -72,6 +72,8 @@ constexpr double stream_ns(double bytes) { return bytes / 8.0; }
 /// Nanoseconds of a step that copies a tensor to another order. Like all costs it is in proportion to the batch: else
 /// an image alone would get other layouts, so other kernels and other bits, than in a batch.
 double copy_ns(const TensorDesc& desc);
+/// The same of an order that the memory has already: next to nothing, but more than no step at all.
+double view_ns(const TensorDesc& desc);
 /// Nanoseconds for `flops` floating-point operations at a fair share of this bucket's peak.
 double compute_ns(double flops, Isa isa);
 

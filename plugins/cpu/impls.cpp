@@ -38,10 +38,11 @@ std::vector<const Impl*> impls_for(const ir::OpSchema& schema) {
   return impls;
 }
 
+double view_ns(const TensorDesc& desc) { return desc.rank() > 2 ? static_cast<double>(desc.dims[0]) : 1; }
+
 double copy_ns(const TensorDesc& desc) {
   constexpr double kStep = 500;  // to begin and to share out
-  const double images = desc.rank() > 2 ? static_cast<double>(desc.dims[0]) : 1;
-  return kStep * images + 2 * stream_ns(static_cast<double>(ir::byte_size(desc.type, desc.count())));
+  return kStep * view_ns(desc) + 2 * stream_ns(static_cast<double>(ir::byte_size(desc.type, desc.count())));
 }
 
 double compute_ns(double flops, Isa isa) {

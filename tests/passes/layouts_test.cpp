@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "plugins/cpu/compile.hpp"
 #include "plugins/cpu/plan.hpp"
 #include "plugins/cpu/weights_cache.hpp"
@@ -16,6 +18,7 @@ namespace {
 
 using test::AttributeTexts;
 using test::GraphMaker;
+using test::HostTensor;
 using test::LaidOut;
 using test::lay_out;
 using test::named;
@@ -178,6 +181,30 @@ TEST(Layouts, AreTheSameForAnyBatch) {
       EXPECT_EQ(together.layout({id, 0}).name(), alone.layout({id, 0}).name()) << together.before->node(id).describe();
     EXPECT_EQ(together.reorders().size(), alone.reorders().size());
   }
+}
+
+TEST(Layouts, AnImageHasTheSameBitsWhetherACopyIsInFrontOrBehind) {
+  const HostTensor images = test::random_tensor({3, 32, 7, 7}, 1);
+  const auto results = [&](int64_t batch) {
+    GraphMaker m;
+    const ir::Value data = m.input({batch, 32, 7, 7});
+    const ir::Value rows = m.op("Reshape", {data, m.integers({0, 32, -1})}, {{"special_zero", "true"}});
+    const ir::Value x = m.op("Transpose", {rows, m.integers({0, 2, 1})});
+    const auto mean = [&](ir::Value value) {
+      return m.op("ReduceMean", {value, m.integers({-1})}, {{"keep_dims", "true"}});
+    };
+    const ir::Value centred = m.op("Subtract", {x, mean(x)});
+    const ir::Value deviation = m.op("Sqrt", {mean(m.op("Power", {centred, m.scalar(2)}))});
+    ir::Value y = m.op("Divide", {centred, m.op("Add", {deviation, m.scalar(1)})});
+    y = m.op("Add", {m.op("Multiply", {y, m.random({1, 49, 1}, 1)}), m.scalar(2)});
+    m.result(m.op("SquaredDifference", {m.op("Maximum", {centred, y}), centred}));
+    std::vector<std::vector<HostTensor>> inputs(1);
+    HostTensor& input = inputs[0].emplace_back(element::f32, ir::Dims{batch, 32, 7, 7});
+    std::memcpy(input.writable().data, images.view().data, input.view().bytes());
+    return std::move(test::run_on_cpu(m.graph(), best_isa(), 1, inputs)[0][0]);
+  };
+  const HostTensor alone = results(1), together = results(3);
+  EXPECT_EQ(std::memcmp(alone.view().data, together.view().data, alone.view().bytes()), 0);
 }
 
 TEST(Layouts, AreTheSameEachTime) { EXPECT_EQ(text_of(lay_out(residual_block())), text_of(lay_out(residual_block()))); }

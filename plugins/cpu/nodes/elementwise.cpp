@@ -119,9 +119,12 @@ class ElementwiseExecutor final : public Executor {
 std::optional<Layout> operand_layout(const NodeContext& context, size_t i, const ir::Dims& dims, const Layout& layout) {
   const TensorDesc &input = context.inputs[i], &dst = context.outputs[0];
   const Layout plain = Layout::plain(input.rank());
-  const int64_t count = ir::element_count(dims);
-  // One element, or one per channel: the same memory in every layout.
-  if (layout.is_plain() || count == 1 || (count == dst.dims[1] && dims[1] == dst.dims[1])) return plain;
+  if (layout.is_plain()) return plain;
+  // Without channels, or with nothing behind them, the memory is the same in every layout. This counts no images, so
+  // that one alone has the layouts of many.
+  const bool one_order =
+      dims[1] == 1 || std::all_of(dims.begin() + 2, dims.end(), [](int64_t extent) { return extent == 1; });
+  if (one_order && dims != dst.dims) return plain;
   if (input.type != element::f32 || input.rank() != dst.rank() || dims[1] != dst.dims[1]) return std::nullopt;
   return layout;
 }

@@ -157,7 +157,8 @@ class LayoutSearch {
     size_t best = options.candidates.size();
     for (size_t i = 0; i < options.candidates.size(); ++i) {
       if (!is_of(options.candidates[i].choice, kind)) continue;
-      if (best == options.candidates.size() || options.candidates[i].choice.cost < options.candidates[best].choice.cost)
+      if (best == options.candidates.size() ||
+          is_gain(options.candidates[i].choice.cost, options.candidates[best].choice.cost))
         best = i;
     }
     return best;
@@ -288,7 +289,7 @@ Decisions assign_layouts(const ir::Graph& graph, Isa isa, WeightsCache& weights,
 
 double reorder_ns(const ir::OutputPort& port, const Layout& from, const Layout& to) {
   const TensorDesc desc{port.type, ir::to_dims(port.shape.to_shape()), from};
-  if (same_memory(desc, {desc.type, desc.dims, to})) return 1;
+  if (same_memory(desc, {desc.type, desc.dims, to})) return view_ns(desc);
   return copy_ns(desc);
 }
 
