@@ -137,6 +137,16 @@ TEST(ConvolutionChains, PartsOfOnePositionSumAsTheWholeImageDoes) {
   }
 }
 
+TEST(ConvolutionChains, AResultOfOneRowKeepsTheStrideOfItsColumns) {
+  const test::AttributeTexts window = {
+      {"strides", "2,2"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}};
+  GraphMaker m;
+  const ir::Value y = m.op("Convolution", {m.input({1, 4, 2, 5}), m.random({32, 4, 1, 1}, 1)}, window);
+  m.result(m.depthwise(y, 1, 2));
+  EXPECT_EQ(chains(m.graph(), 2), 1u);
+  test::expect_same_as_interpreter(m);
+}
+
 TEST(GatedConvolutions, SameAsInterpreter) {
   for (const auto& [batch, gates] : {std::pair<int64_t, int64_t>{1, 1}, {3, 3}, {3, 1}}) {
     for (const int64_t channels : {3, 16, 37, 100}) {

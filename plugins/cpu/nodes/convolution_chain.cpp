@@ -70,8 +70,10 @@ Rows source_rows(const ConvAxis& h, Rows out) {
 /// The plan for some rows of the result alone; source and result begin with the rows given.
 ConvPlan plan_of_rows(const ConvPlan& all, Rows src, Rows dst) {
   ConvPlan plan = all;
-  if (all.column_units) {
-    plan.exec.w.in = plan.exec.w.out = plan.chunks = dst.count() * all.problem.w.out;
+  if (all.column_units) {  // one row: of an image of one, or of all rows one behind the other
+    ConvAxis& w = plan.exec.w;
+    w.in = w.in / all.problem.h.out * dst.count();
+    w.out = plan.chunks = w.out / all.problem.h.out * dst.count();
     return plan;
   }
   ConvAxis& h = plan.exec.h;
