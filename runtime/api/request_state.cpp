@@ -366,6 +366,7 @@ void RequestState::run_queued() {
 }
 
 void RequestState::wait() {
+  const auto self = shared_from_this();  // what runs here may drop the last handle
   std::unique_lock lock(mutex_);
   const std::shared_ptr<Run> awaited = last_run_;
   if (awaited == nullptr || awaited->callback_thread == std::this_thread::get_id()) return;
@@ -379,6 +380,7 @@ void RequestState::wait() {
 }
 
 bool RequestState::wait_for(std::chrono::milliseconds timeout) {
+  const auto self = shared_from_this();  // what runs here may drop the last handle
   // A clock ends after 292 years.
   timeout = std::clamp<std::chrono::milliseconds>(timeout, std::chrono::hours(0), std::chrono::hours(24 * 365 * 100));
   std::unique_lock lock(mutex_);

@@ -52,8 +52,21 @@ JobQueue::~JobQueue() {
   }
 }
 
+namespace {
+
+thread_local const void* works_for = nullptr;  // what a queue shares with its threads
+thread_local int jobs_of_executors = 0;        // that this thread is in
+
+void run_for_executor(Job& job) {
+  ++jobs_of_executors;
+  job.run_queued();  // does not throw
+  --jobs_of_executors;
+}
+
+}  // namespace
+
 void JobQueue::submit(std::shared_ptr<Job> job) {
-  if (executor_) return executor_->start([job = std::move(job)] { job->run_queued(); });
+  if (executor_) return executor_->start([job = std::move(job)] { run_for_executor(*job); });
   {
     const std::lock_guard lock(shared_->mutex);
     start_threads();  // before the job is there: without a thread it would stay
@@ -74,11 +87,11 @@ void JobQueue::start_threads() {
   }
 }
 
-namespace {
-thread_local const void* works_for = nullptr;  // what a queue shares with its threads
-}
-
-void JobQueue::run_before_waiting(const Job& job) {
+void JobQueue::run_before_waiting(Job& job) {
+  if (executor_ != nullptr) {
+    if (jobs_of_executors != 0) run_for_executor(job);
+    return;
+  }
   if (works_for != shared_.get()) return;
   std::shared_ptr<Job> taken;
   {

@@ -57,6 +57,7 @@ class StreamPool {
 class Job {
  public:
   virtual ~Job() = default;
+  /// Nothing if it has begun.
   virtual void run_queued() = 0;
 };
 
@@ -73,9 +74,9 @@ class JobQueue {
 
   /// Throws Exception (general) if there is no thread and none can be started: the job is not taken then.
   void submit(std::shared_ptr<Job> job);
-  /// For whoever is about to wait for a job: where that is a thread of this queue, which the job may need, it runs the
-  /// job unless that has begun.
-  void run_before_waiting(const Job& job);
+  /// For whoever is about to wait for a job: where that is a job of this queue itself, or any job of an executor of the
+  /// user's, whose thread this one may need, it runs the job unless that has begun.
+  void run_before_waiting(Job& job);
   bool has_executor() const { return executor_ != nullptr; }
 
  private:

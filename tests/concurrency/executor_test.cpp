@@ -14,6 +14,8 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <list>
 #include <mutex>
 #include <stdexcept>
@@ -117,6 +119,11 @@ class Idle final : public TaskExecutor {
   int concurrency() const noexcept override { return 3; }
   void run(int64_t, const Task&) override {}
 };
+
+/// A pool cannot be ended by a thread of its own, whose last job has it until that is destroyed.
+void wait_for_jobs_of(const std::shared_ptr<TaskExecutor>& executor) {
+  while (executor.use_count() > 1) std::this_thread::yield();
+}
 
 std::shared_ptr<Model> convnet() {
   GraphMaker m;
@@ -235,6 +242,55 @@ TEST(Executor, CallbacksStartTheNextInferenceForAsLongAsTheyLike) {
   request.wait();
   EXPECT_EQ(runs, 50000);
   request.set_callback({});
+}
+
+// A job that waits for another one may be what keeps the executor from beginning that.
+TEST(Executor, CallbacksMayWaitForWhatTheyStart) {
+  const Tensor input = input_of(Core().compile_model(convnet(), "CPU"));
+  const auto check = [&](const std::shared_ptr<TaskExecutor>& executor, const std::shared_ptr<TaskExecutor>& other) {
+    CompiledModel compiled = Core().compile_model(convnet(), "CPU", task_executor(executor));
+    CompiledModel of_other = Core().compile_model(convnet(), "CPU", task_executor(other));
+    InferRequest request = compiled.create_infer_request();
+    InferRequest others[] = {compiled.create_infer_request(), of_other.create_infer_request()};
+    for (InferRequest* each : {&request, &others[0], &others[1]}) each->set_input_tensor(input);
+    int runs = 0;
+    request.set_callback([&](std::exception_ptr) {
+      if (++runs > 3) return;
+      for (InferRequest* each : {&request, &others[0], &others[1]}) {
+        each->start_async();
+        EXPECT_TRUE(each->wait_for(std::chrono::seconds(20)));
+      }
+    });
+    request.start_async();
+    request.wait();
+    EXPECT_EQ(runs, 4);
+    for (InferRequest& each : others) EXPECT_EQ(outputs_of(each), outputs_of(request));
+  };
+  check(run_on_caller(), run_on_caller());  // two objects, one queue
+  check(std::make_shared<Odd>(), run_on_caller());
+  const std::shared_ptr<TaskExecutor> one_thread = std::make_shared<Pool>(2);
+  check(one_thread, one_thread);
+  wait_for_jobs_of(one_thread);
+}
+
+TEST(Executor, CallbacksThatWaitMayDropTheLastHandle) {
+  const std::shared_ptr<TaskExecutor> pool = std::make_shared<Pool>(2);
+  for (const auto& executor : {std::shared_ptr<TaskExecutor>(), run_on_caller(), pool}) {
+    auto request = std::make_unique<InferRequest>(
+        Core().compile_model(convnet(), "CPU", task_executor(executor)).create_infer_request());
+    std::promise<void> ended;
+    int runs = 0;
+    request->set_callback([&](std::exception_ptr) {
+      if (++runs > 1) return request.reset();
+      request->start_async();
+      EXPECT_TRUE(request->wait_for(std::chrono::seconds(20)));
+      ended.set_value();
+    });
+    request->start_async();
+    ASSERT_EQ(ended.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+    EXPECT_EQ(request, nullptr);
+  }
+  wait_for_jobs_of(pool);
 }
 
 TEST(Executor, ExceptionsOfTasksReachTheCaller) {

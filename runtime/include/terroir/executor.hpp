@@ -46,7 +46,8 @@ class TERROIR_API TaskExecutor {
 
   /// Runs `job`, an inference of InferRequest::start_async(), now or later, in any thread. By default in the calling
   /// one, so that start_async() returns when the inference has ended; what the callback of an inference starts, runs
-  /// when the callback has returned, so do not wait for it there. `job` does not throw.
+  /// when the callback has returned. A callback that waits for an inference runs that itself unless it has begun.
+  /// `job` does not throw.
   virtual void start(std::function<void()> job);
 };
 
