@@ -16,9 +16,11 @@ int main(int argc, char** argv) {
   app.footer("benchmark_app compare OLD.json NEW.json says what got slower between two reports of --json_stats.");
   benchmark_app::Options options;
   options.add_to(app);
-  return samples::run_sample(app, argc, argv, [&] {
+  constexpr int kError = 3;  // as OpenVINO's
+  const auto body = [&] {
     options.complete(app);
     benchmark_app::run(options);
     return 0;
-  });
+  };
+  return samples::run_sample(app, argc, argv, body, kError);
 }

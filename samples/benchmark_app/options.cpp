@@ -50,7 +50,7 @@ void Options::add_run_options(CLI::App& app) {
   app.add_option("--niter", iterations, "least number of iterations; 0: compile the model and stop")
       ->check(at_least(0, "a number of at least 0"));
   app.add_option("-t,--time", seconds, "least duration in seconds; default: 60 if there is no --niter")
-      ->check(at_least(1e-3, "a number of seconds above 0"));
+      ->check(in_range(1e-3, 1e9, "a number of seconds above 0 and at most 1e9"));
   app.add_option("--max_irate", max_rate, "most samples per second; default: as many as the device can do")
       ->check(at_least(0, "a number of at least 0"));
   app.add_flag_callback(

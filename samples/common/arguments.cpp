@@ -19,7 +19,7 @@ void parse_arguments(CLI::App& app, int argc, char** argv) {
   app.parse(arguments);
 }
 
-int run_sample(CLI::App& app, int argc, char** argv, const std::function<int()>& body) {
+int run_sample(CLI::App& app, int argc, char** argv, const std::function<int()>& body, int after_error) {
   try {
     parse_arguments(app, argc, argv);
     return body();
@@ -31,7 +31,7 @@ int run_sample(CLI::App& app, int argc, char** argv, const std::function<int()>&
     std::cout.flush();
     std::cerr << "[ ERROR ] " << error.what() << std::endl;
   }
-  return 1;
+  return after_error;
 }
 
 }  // namespace samples

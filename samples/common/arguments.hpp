@@ -10,8 +10,8 @@ namespace samples {
 /// Throws CLI::ParseError.
 void parse_arguments(CLI::App& app, int argc, char** argv);
 
-/// Runs `body` and returns the exit code: what `body` returns, 0 after --help, or 1 after any error, whose text goes to
-/// the standard error stream as one line "[ ERROR ] ...".
-int run_sample(CLI::App& app, int argc, char** argv, const std::function<int()>& body);
+/// Runs `body` and returns the exit code: what `body` returns, 0 after --help, or `after_error` after any error, whose
+/// text goes to the standard error stream as one line "[ ERROR ] ...".
+int run_sample(CLI::App& app, int argc, char** argv, const std::function<int()>& body, int after_error = 1);
 
 }  // namespace samples

@@ -44,6 +44,9 @@ terroir::Shape shape_of(const std::string& header, const std::string& path) {
   const size_t end = text.find(')');
   if (text.empty() || text[0] != '(' || end == std::string::npos) refuse(path, "its header has no shape");
   text = text.substr(1, end - 1);
+  if (text.find_first_not_of("0123456789, L") != std::string::npos) {  // L: as Python 2 wrote some integers
+    refuse(path, "(" + text + ") is no shape");
+  }
   terroir::Shape shape;
   for (size_t at = text.find_first_of("0123456789"); at != std::string::npos;
        at = text.find_first_of("0123456789", at)) {
