@@ -75,6 +75,7 @@ struct Core::State {
   mutable std::mutex mutex;                        // of all below
   plugin::Config common;                           // what was set for all devices; reading uses it
   std::map<std::string, plugin::Config> devices;   // by the plugin's name
+  std::map<std::string, std::string> priorities;   // device::priorities of "AUTO" and the like, where they were set
   std::shared_ptr<const ir::OpRegistry> extended;  // with the layers of extensions; null: there are none
 
   /// The operations that models may have.
@@ -101,11 +102,19 @@ struct Core::State {
   static bool is_way(const std::string& device) { return device == "AUTO" || device == "MULTI" || device == "HETERO"; }
   /// The device meant by its name; `properties` lose what only chooses it.
   const plugin::Plugin& choose(const std::string& device, AnyMap& properties) const {
-    const auto priorities = properties.find(device::priorities.name());
-    if (!(device.empty() || is_way(device)) || priorities == properties.end()) return plugins.get(device);
-    const std::string candidates = priorities->second.as<std::string>();
-    properties.erase(priorities);
-    return plugins.get((device.empty() ? "AUTO" : device) + ":" + candidates);
+    const std::string way = device.empty() ? "AUTO" : device;
+    if (!is_way(way)) return plugins.get(device);
+    std::string candidates = priorities_of(way);
+    if (const auto given = properties.find(device::priorities.name()); given != properties.end()) {
+      candidates = given->second.as<std::string>();
+      properties.erase(given);
+    }
+    return plugins.get(candidates.empty() ? device : way + ":" + candidates);
+  }
+  std::string priorities_of(const std::string& way) const {
+    const std::lock_guard lock(mutex);
+    const auto found = priorities.find(way);
+    return found != priorities.end() ? found->second : "";
   }
   plugin::Config config_of(const plugin::Plugin& plugin) const {
     const std::lock_guard lock(mutex);
@@ -160,17 +169,22 @@ struct Core::State {
   }
 
   CompiledModel import(const std::string& device, const AnyMap& properties,
-                       FunctionRef<plugin::Archive(const EncryptionCallbacks&, const parallel::Arena&)> open) const {
+                       FunctionRef<plugin::Archive(const EncryptionCallbacks&, const parallel::Arena&)> open,
+                       const std::string& file = {}) const {
     AnyMap settings = properties;
     const plugin::Plugin& plugin = choose(device, settings);
     const plugin::Config config = config_of(plugin, settings);
     const parallel::Arena arena(parallel::available_threads());
-    return with_context([&] { return "importing a compiled model for " + plugin.device_name(); },
-                        [&] {
-                          plugin::Archive archive = open(config.encryption, arena);
-                          return detail::RuntimeAccess::make(std::make_shared<detail::CompiledState>(
-                              plugin::load_compiled(plugin, archive, config, *operations())));
-                        });
+    return with_context(
+        [&] {
+          const std::string name = file.empty() ? "" : " '" + file + "'";
+          return "importing a compiled model" + name + " for " + plugin.device_name();
+        },
+        [&] {
+          plugin::Archive archive = open(config.encryption, arena);
+          return detail::RuntimeAccess::make(
+              std::make_shared<detail::CompiledState>(plugin::load_compiled(plugin, archive, config, *operations())));
+        });
   }
 
   /// What the cache has, or else what `compile` makes.
@@ -312,11 +326,14 @@ CompiledModel Core::import_model(const Tensor& model, const std::string& device,
 
 CompiledModel Core::import_model(const std::filesystem::path& model_path, const std::string& device,
                                  const AnyMap& properties) {
-  return state_->import(device, properties, [&](const EncryptionCallbacks& encryption, const parallel::Arena& arena) {
-    const auto file = MappedFile::open(model_path);
-    if (encryption.decrypt) return plugin::decrypted(encryption, file->data(), file->size(), arena);
-    return plugin::Archive(file, file->data(), file->size(), arena);
-  });
+  return state_->import(
+      device, properties,
+      [&](const EncryptionCallbacks& encryption, const parallel::Arena& arena) {
+        const auto file = MappedFile::open(model_path);
+        if (encryption.decrypt) return plugin::decrypted(encryption, file->data(), file->size(), arena);
+        return plugin::Archive(file, file->data(), file->size(), arena);
+      },
+      model_path.string());
 }
 
 RemoteContext Core::create_context(const std::string& device, const AnyMap&) {
@@ -362,10 +379,13 @@ void Core::set_property(const AnyMap& properties) {
 
 void Core::set_property(const std::string& device, const AnyMap& properties) {
   if (device.empty()) return set_property(properties);
-  const std::string name = state_->plugins.get(device).device_name();
+  AnyMap settings = properties;
+  const std::string name = state_->choose(device, settings).device_name();
   const std::lock_guard lock(state_->mutex);
   plugin::Config& config = state_->devices.at(name);
-  config.apply(properties, name);
+  config.apply(settings, name);
+  if (settings.size() < properties.size())
+    state_->priorities[device] = properties.at(device::priorities.name()).as<std::string>();
   if (properties.count(log::level.name()) != 0) apply_log_level(config.log_level);
 }
 
@@ -373,6 +393,7 @@ void Core::set_executor(std::shared_ptr<TaskExecutor> tasks) { set_property(task
 
 Any Core::get_property(const std::string& device, const std::string& name, const AnyMap& arguments) const {
   if (device.empty() && name == available_devices.name()) return get_available_devices();
+  if (State::is_way(device) && name == device::priorities.name()) return state_->priorities_of(device);
   AnyMap settings = arguments;
   const plugin::Plugin& plugin = state_->choose(device, settings);
   Any value = plugin.get_property(name, state_->config_of(plugin, settings));

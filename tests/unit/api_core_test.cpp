@@ -369,6 +369,28 @@ TEST(Core, AutoChoosesTheFirstDeviceThereIs) {
   EXPECT_EQ(caught([] { Core("plugins.xml"); }).code(), ErrorCode::unsupported);
 }
 
+TEST(Core, PrioritiesMayBeSetBeforehand) {
+  const auto model = small_model({1, 4});
+  for (const char* way : {"AUTO", "MULTI", "HETERO"}) {
+    Core core;
+    const auto chosen = [&](const AnyMap& properties = {}) {
+      return core.compile_model(model, way, properties).get_property(execution_devices).at(0);
+    };
+    EXPECT_EQ(core.get_property(way, device::priorities.name()).as<std::string>(), "") << way;
+    core.set_property(way, {device::priorities("INTERPRETER"), enable_profiling(true)});
+    EXPECT_EQ(core.get_property(way, device::priorities.name()).as<std::string>(), "INTERPRETER") << way;
+    EXPECT_TRUE(core.get_property("INTERPRETER", enable_profiling)) << way;
+    EXPECT_FALSE(core.get_property("CPU", enable_profiling)) << way;
+    EXPECT_EQ(chosen(), "INTERPRETER") << way;
+    EXPECT_EQ(chosen({device::priorities("CPU")}), "CPU") << way;
+    EXPECT_EQ(caught([&] { core.set_property(way, device::priorities("GPU")); }).code(), ErrorCode::not_found) << way;
+    EXPECT_EQ(caught([&] { core.set_property(way, {device::priorities("CPU"), {"NO_SUCH", 1}}); }).code(),
+              ErrorCode::not_found);
+    EXPECT_EQ(chosen(), "INTERPRETER") << way;
+  }
+  EXPECT_EQ(caught([] { Core().set_property("CPU", device::priorities("CPU")); }).code(), ErrorCode::not_found);
+}
+
 TEST(Core, CopiesShareDevicesPropertiesAndExtensions) {
   auto first = std::make_unique<Core>();
   Core copy = *first;
