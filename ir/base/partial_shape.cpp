@@ -88,11 +88,8 @@ Shape PartialShape::to_shape() const {
 }
 
 Shape PartialShape::get_max_shape() const {
-  static_cast<void>(size());
   Shape shape;
-  for (const Dimension& d : dims_) {
-    shape.push_back(d.has_upper_bound() ? static_cast<size_t>(d.get_max_length()) : SIZE_MAX);
-  }
+  for (const Dimension& d : dims_) shape.push_back(static_cast<size_t>(d.get_interval().get_max_val()));
   return shape;
 }
 

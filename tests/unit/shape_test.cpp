@@ -142,7 +142,9 @@ TEST(PartialShape, KnowsWhatIsStatic) {
   EXPECT_THROW(PartialShape::dynamic().size(), Exception);
   EXPECT_THROW(PartialShape::dynamic(Dimension(1, 2)), Exception);
   EXPECT_EQ((PartialShape{Dimension(2, 5), -1}).get_min_shape(), (Shape{2, 0}));
-  EXPECT_EQ((PartialShape{Dimension(2, 5), -1}).get_max_shape(), (Shape{5, SIZE_MAX}));
+  EXPECT_EQ((PartialShape{Dimension(2, 5), -1}).get_max_shape(), (Shape{5, Interval::s_max}));
+  EXPECT_EQ(PartialShape::dynamic().get_min_shape(), Shape());
+  EXPECT_EQ(PartialShape::dynamic().get_max_shape(), Shape());
   EXPECT_EQ((PartialShape{1, 2})[-1], Dimension(2));
   EXPECT_THROW((PartialShape{1, 2})[2], Exception);
   EXPECT_THROW((PartialShape{1, 2})[-3], Exception);

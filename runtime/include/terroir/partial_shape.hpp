@@ -88,7 +88,7 @@ class TERROIR_API PartialShape {
   /// Throw Exception (invalid_argument) if the shape is not static.
   Shape to_shape() const;
   Shape get_shape() const { return to_shape(); }
-  /// Upper bounds, with the largest size_t for extents without one; the rank must be known.
+  /// Upper bounds, Interval::s_max for extents without one; an empty shape if the rank is unknown.
   Shape get_max_shape() const;
   /// Lower bounds; an empty shape if the rank is unknown.
   Shape get_min_shape() const;
