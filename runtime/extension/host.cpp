@@ -74,6 +74,8 @@ const terroir_tensor* input_value(const terroir_inference* inference, int32_t in
 
 PartialShape shape_from(int32_t rank, const terroir_dimension* dimensions) {
   if (rank < 0) return PartialShape::dynamic();
+  if (rank > 0 && dimensions == nullptr)
+    throw_error(ErrorCode::invalid_argument, "there are no extents, for rank ", rank);
   std::vector<Dimension> extents;
   for (int32_t i = 0; i < rank; ++i) {
     const auto [min, max] = dimensions[i];
@@ -111,7 +113,9 @@ void parallel_for(terroir_run* run, int64_t tasks, void (*body)(void*, int64_t),
 
 void set_extents(terroir_run* run, int32_t output, const int64_t* dims) {
   if (run->extents == nullptr || output < 0 || output >= run->output_count) return;
-  (*run->extents)[static_cast<size_t>(output)].assign(dims, dims + run->outputs[output].rank);
+  const auto rank = static_cast<size_t>(run->outputs[output].rank);
+  ir::Dims& used = (*run->extents)[static_cast<size_t>(output)];
+  dims != nullptr ? used.assign(dims, dims + rank) : used.assign(rank, -1);  // which is refused behind compute()
 }
 
 void add_supported_layer(terroir_layer_names* names, const char* layer) {

@@ -10,6 +10,7 @@ namespace terroir::custom {
 namespace {
 
 constexpr size_t kAlignment = 64;
+constexpr uint64_t kMostScratch = uint64_t{1} << 47;  // what a process can have
 
 size_t rounded_up(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -45,6 +46,9 @@ Instance::~Instance() {
 size_t Instance::scratch_bytes(int threads) const {
   const terroir_layer& layer = attributes_.layer->descriptor;
   const uint64_t own = layer.scratch_bytes != nullptr ? layer.scratch_bytes(layer.user, instance_, threads) : 0;
+  if (own > kMostScratch)
+    throw_error(ErrorCode::out_of_memory, "scratch_bytes() of ", attributes_.layer->source, " asks for ", own,
+                " bytes, more than a process can have");
   return rounded_up((inputs_.size() + outputs_.size()) * sizeof(terroir_tensor)) + static_cast<size_t>(own);
 }
 

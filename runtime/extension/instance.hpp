@@ -30,7 +30,7 @@ class Instance {
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
-  /// Of run(), for `threads` threads.
+  /// Of run(), for `threads` threads. Throws Exception (out_of_memory) if the layer wants more than a process can have.
   size_t scratch_bytes(int threads) const;
 
   /// `scratch`: 64-byte aligned. `extents`, if given: by output, those that the layer says it used.

@@ -68,7 +68,8 @@ Layer::Attribute checked_attribute(const terroir_attribute& attribute, const std
 }
 
 constexpr int32_t kAnyOutputs = -1;
-constexpr int32_t kMostOutputs = 1024;  // of a layer that does not say how many
+constexpr int32_t kMostOutputs = 1024;   // with states
+constexpr int32_t kAnyInputs = 1 << 20;  // that many are any number
 
 void require(bool condition, const char* what) {
   if (!condition) throw_error(ErrorCode::invalid_argument, what);
@@ -185,6 +186,10 @@ Layer checked_layer(const terroir_layer* descriptor, const std::string& source, 
                         require(layer.descriptor.states >= 0, "states must not be negative");
                         require(descriptor->outputs >= 1 || descriptor->outputs == kAnyOutputs,
                                 "it needs at least one output");
+                        require(int64_t{descriptor->outputs} + layer.descriptor.states <= kMostOutputs,
+                                "it may have at most 1024 outputs and states");
+                        require(descriptor->min_inputs <= kAnyInputs, "min_inputs must be at most 1048576");
+                        if (descriptor->max_inputs > kAnyInputs) layer.descriptor.max_inputs = -1;
                         require(descriptor->outputs != kAnyOutputs || layer.descriptor.states == 0,
                                 "a layer with states must say how many outputs it has");
                         require(descriptor->attribute_count == 0 || descriptor->attributes != nullptr,

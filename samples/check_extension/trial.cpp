@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 
 namespace check {
@@ -60,7 +61,9 @@ Shape some_shape(Random& random) {
 Subject some_subject(const terroir_layer& layer, Random& random) {
   Subject subject{layer, some_attributes(layer, random), {}};
   const std::vector<element::Type> types = input_types(layer);
-  const int64_t most = layer.max_inputs < 0 ? layer.min_inputs + 2 : layer.max_inputs;
+  constexpr int64_t kMoreInputs = 8;  // than a layer needs, to try those that take any number
+  const int64_t most =
+      layer.max_inputs < 0 ? layer.min_inputs + 2 : std::min<int64_t>(layer.max_inputs, layer.min_inputs + kMoreInputs);
   const int64_t count = between(random, layer.min_inputs, most);
   const Shape common = some_shape(random);
   const auto some_type = [&] {
@@ -208,9 +211,15 @@ void compare_runs(terroir::Core& core, const Subject& subject, const std::shared
 }  // namespace
 
 Guarded::Guarded(const element::Type& type, const Shape& shape, unsigned char fill) {
-  size_t elements = 1;
-  for (const size_t extent : shape) elements *= extent;
-  bytes_ = (elements * type.bitwidth() + 7) / 8;
+  constexpr size_t kMostBytes = size_t{1} << 40;  // of which nothing wraps around
+  size_t bits = type.bitwidth();
+  bool fits = true;
+  for (const size_t extent : shape) fits = fits && !__builtin_mul_overflow(bits, extent, &bits);
+  bytes_ = bits / 8 + (bits % 8 != 0);
+  if (!fits || bytes_ > kMostBytes) {
+    throw terroir::Exception(terroir::ErrorCode::out_of_memory,
+                             "a tensor " + type.to_string() + shape.to_string() + " is more than a machine can have");
+  }
   memory_.assign(bytes_ + 2 * kMargin, kGuard);
   std::memset(memory_.data() + kMargin, fill, bytes_);
   tensor_ = Tensor(type, shape, memory_.data() + kMargin);
@@ -236,6 +245,8 @@ void run_trial(terroir::Core& core, const terroir_layer& layer, uint64_t seed, F
     compare_runs(core, subject, model, findings);
   } catch (const terroir::Exception& failure) {
     findings.add_fault("fails with what its shape inference accepts: " + failure.message(), subject.text());
+  } catch (const std::bad_alloc&) {
+    findings.add_fault("needs more memory than there is, for what its shape inference accepts", subject.text());
   }
 }
 

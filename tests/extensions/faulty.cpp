@@ -1,6 +1,7 @@
 // Layers with one fault each, for the program that looks for them.
 #include <atomic>
 #include <csignal>
+#include <limits>
 #include <terroir/extension.hpp>
 
 namespace ext = terroir::extension;
@@ -47,6 +48,21 @@ struct CountsItsRuns : Copies {
   }
 };
 
+// Sound, and has no limit.
+struct TakesAny : Copies {
+  static constexpr const char* type = "TakesAny";
+  static constexpr int32_t max_inputs = std::numeric_limits<int32_t>::max();
+  void compute(const ext::Run& run) const { copy(run, run.output(0).count()); }
+};
+
+struct TooLarge : Copies {
+  static constexpr const char* type = "TooLarge";
+  void infer(ext::Inference& in) const {
+    in.set_output(0, in.type(0), std::vector<ext::Dimension>{std::numeric_limits<int64_t>::max()});
+  }
+  void compute(const ext::Run&) const {}
+};
+
 struct Crashes : Copies {
   static constexpr const char* type = "Crashes";
   void compute(const ext::Run&) const { std::raise(SIGSEGV); }
@@ -54,4 +70,4 @@ struct Crashes : Copies {
 
 }  // namespace
 
-TERROIR_EXTENSION("faulty", WritesOutside, LeavesOneOut, MistakesLayouts, CountsItsRuns, Crashes)
+TERROIR_EXTENSION("faulty", WritesOutside, LeavesOneOut, MistakesLayouts, CountsItsRuns, TakesAny, TooLarge, Crashes)

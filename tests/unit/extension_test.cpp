@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <sstream>
 
@@ -308,6 +309,137 @@ TEST(Extensions, LayersOfTheProgramItself) {
   ModelBuilder plain;
   EXPECT_NE(error_text([&] { plain.op("Twice", "extension", {plain.parameter(element::f32, {2})}); }).find("Twice"),
             std::string::npos);
+}
+
+struct Greedy : extension::Layer {
+  static constexpr const char* type = "Greedy";
+  int64_t bytes = 0;
+  template <typename Visitor>
+  void visit(Visitor& attribute) {
+    attribute("bytes", bytes);
+  }
+  void infer(extension::Inference& in) const { in.set_output(0, in.type(0), in.shape(0)); }
+  uint64_t scratch_bytes(int32_t) const { return static_cast<uint64_t>(bytes); }
+  void compute(const extension::Run& run) const {
+    std::copy_n(run.input(0).data<const float>(), run.input(0).count(), run.output(0).data<float>());
+  }
+};
+
+// Sizes that wrap around would leave no room for what the runtime keeps there itself.
+TEST(Extensions, ScratchThatNobodyCanHaveIsRefusedByName) {
+  Core core;
+  core.add_extension(extension::extension_of<Greedy>("greedy"));
+  for (const char* device : {"CPU", "INTERPRETER"}) {
+    for (const int64_t bytes : {int64_t{0}, int64_t{1} << 62, int64_t{-1}, int64_t{-64}, int64_t{-129}}) {
+      ModelBuilder b(core);
+      b.result(b.op("Greedy", "extension", {b.parameter(element::f32, {4})}, {{"bytes", bytes}}, "hungry"));
+      const auto infer = [&] { run(core, b.build(), device, counting({4})); };
+      if (bytes == 0) {
+        EXPECT_NO_THROW(infer()) << device;
+      } else {
+        expect_error(error_text(infer), {"Greedy 'hungry'", "scratch_bytes() of greedy asks for"});
+      }
+    }
+  }
+}
+
+// Numbers of ports that no int has room for.
+TEST(Extensions, AnyNumberOfInputsMayBeAHugeOne) {
+  static terroir_layer layer = *extension::extension_of<Twice>("many")->layers[0];
+  layer.type = "Many";
+  layer.max_inputs = std::numeric_limits<int32_t>::max();
+  layer.states = 1;
+  layer.infer = [](void*, const terroir_host* host, const terroir_attributes*, terroir_inference* inference,
+                   terroir_error*) -> int32_t {
+    const terroir_dimension four{4, 4};
+    for (const int32_t output : {0, 1}) host->set_output(inference, output, TERROIR_F32, 1, &four);
+    return 0;
+  };
+  layer.create = nullptr;
+  layer.destroy = nullptr;
+  layer.scratch_bytes = nullptr;
+  layer.compute = [](void*, const void*, const terroir_host*, const terroir_attributes*, terroir_run*, int32_t,
+                     const terroir_tensor* inputs, int32_t output_count, const terroir_tensor* outputs, void*,
+                     terroir_error*) -> int32_t {
+    for (int32_t i = 0; i < output_count + 1; ++i)
+      std::copy_n(static_cast<const float*>(inputs[0].data), 4, static_cast<float*>(outputs[i].data));
+    return 0;
+  };
+  static const terroir_layer* const layers[] = {&layer};
+  static terroir_extension many = *extension::extension_of<Twice>("many");
+  many.layers = layers;
+  Core core;
+  core.add_extension(&many);
+  ModelBuilder b(core);
+  b.result(b.op("Many", "extension", {b.parameter(element::f32, {4})}));
+  EXPECT_EQ(run(core, b.build(), "CPU", counting({4})).get_output_tensor().data<float>()[0], -3.f);
+
+  static terroir_layer greedy = layer;
+  greedy.type = "Greedy";
+  greedy.outputs = std::numeric_limits<int32_t>::max();
+  static const terroir_layer* const refused[] = {&greedy};
+  static terroir_extension wrong = many;
+  wrong.layers = refused;
+  expect_error(error_text([&] { core.add_extension(&wrong); }), {"layer Greedy", "at most 1024 outputs and states"});
+}
+
+struct SaysTooLittle : extension::Layer {
+  static constexpr const char* type = "SaysTooLittle";
+  void infer(extension::Inference& in) const {
+    in.set_output(0, in.type(0), std::vector<extension::Dimension>{{0, 4}, {0, 4}});
+  }
+  void compute(const extension::Run& run) const { run.set_extents(0, {1}); }
+};
+
+TEST(Extensions, ExtentsOfAnotherRankAreRefused) {
+  Core core;
+  core.add_extension(extension::extension_of<SaysTooLittle>("short"));
+  ModelBuilder b(core);
+  b.result(b.op("SaysTooLittle", "extension", {b.parameter(element::f32, {4})}, {}, "layer"));
+  const auto model = b.build();
+  for (const char* device : {"CPU", "INTERPRETER"})
+    expect_error(error_text([&] { run(core, model, device, counting({4})); }),
+                 {"'layer'", "set_extents() of output 0 got 1 extents, the output has 2"});
+}
+
+TEST(Extensions, ExtentsThatAreNullAreRefused) {
+  static terroir_layer at_inference = *extension::extension_of<Twice>("null")->layers[0], at_run = at_inference;
+  at_inference.type = "NullShape";
+  at_inference.infer = [](void*, const terroir_host* host, const terroir_attributes*, terroir_inference* inference,
+                          terroir_error*) -> int32_t {
+    host->set_output(inference, 0, TERROIR_F32, 2, nullptr);
+    return 0;
+  };
+  at_run.type = "NullExtents";
+  at_run.infer = [](void*, const terroir_host* host, const terroir_attributes*, terroir_inference* inference,
+                    terroir_error*) -> int32_t {
+    const terroir_dimension some{0, 4};
+    host->set_output(inference, 0, TERROIR_F32, 1, &some);
+    return 0;
+  };
+  at_run.compute = [](void*, const void*, const terroir_host* host, const terroir_attributes*, terroir_run* run,
+                      int32_t, const terroir_tensor*, int32_t, const terroir_tensor*, void*,
+                      terroir_error*) -> int32_t {
+    host->set_extents(run, 0, nullptr);
+    return 0;
+  };
+  static const terroir_layer* const layers[] = {&at_inference, &at_run};
+  static terroir_extension both = *extension::extension_of<Twice>("null");
+  both.layer_count = 2;
+  both.layers = layers;
+  Core core;
+  core.add_extension(&both);
+  for (const char* device : {"CPU", "INTERPRETER"}) {
+    const auto error = [&](const char* type) {
+      return error_text([&] {
+        ModelBuilder b(core);
+        b.result(b.op(type, "extension", {b.parameter(element::f32, {4})}, {}, "layer"));
+        run(core, b.build(), device, counting({4}));
+      });
+    };
+    expect_error(error("NullShape"), {"'layer'", "set_output(0): there are no extents, for rank 2"});
+    expect_error(error("NullExtents"), {"'layer'", "says that it used [-1] of output 0"});
+  }
 }
 
 TEST(Extensions, ModelsWithThemAreWrittenAndReadAgain) {

@@ -94,7 +94,9 @@ class PlanBuilder {
     if (step.is_reference)
       TERROIR_LOG(dispatch, step.where, ": slow: runs on its reference kernel, one thread",
                   decided.rejected.empty() ? "" : "; " + decided.rejected);
-    scratch_ = std::max(scratch_, step.executor->scratch_bytes(threads_));
+    const size_t scratch =
+        with_context([&] { return step.where; }, [&] { return step.executor->scratch_bytes(threads_); });
+    scratch_ = std::max(scratch_, scratch);
     plan_->steps.push_back(std::move(step));
     step_nodes_.push_back(node.id);
   }

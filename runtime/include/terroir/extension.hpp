@@ -184,8 +184,13 @@ class Run {
       body(begin, begin + kElements < count ? begin + kElements : count);
     });
   }
-  /// How much of an output whose extents depend on data was used.
+  /// How much of an output whose extents depend on data was used. Throws std::invalid_argument for another number of
+  /// extents than the output has.
   void set_extents(int32_t output, const std::vector<int64_t>& dims) const {
+    if (dims.size() != static_cast<size_t>(outputs_[output].rank))
+      throw std::invalid_argument("set_extents() of output " + std::to_string(output) + " got " +
+                                  std::to_string(dims.size()) + " extents, the output has " +
+                                  std::to_string(outputs_[output].rank));
     host_.set_extents(run_, output, dims.data());
   }
   void set_state_extents(int32_t state, const std::vector<int64_t>& dims) const {
