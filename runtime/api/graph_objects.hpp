@@ -24,6 +24,7 @@ using MakeObject = std::shared_ptr<Node> (*)(const NodeHandle&);
 struct NodeBelongings {
   bool is_announced = false;                                 // to LayerObjects
   NodeVector inputs;                                         // what it reads, as far as there are objects
+  NodeVector comes_after;                                    // as the program says
   std::vector<std::unique_ptr<descriptor::Tensor>> tensors;  // of its outputs
   // Objects of other classes, for the same layer.
   std::vector<std::pair<MakeObject, std::shared_ptr<Node>>> of_class;

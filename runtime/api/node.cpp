@@ -279,9 +279,8 @@ void Node::set_friendly_name(const std::string& name) {
   static_cast<void>(NodeAccess::node(*this));
   NodeAccess::state(*this)->writable().node(NodeAccess::id(*this)).name = name;
 }
-const std::string Node::get_name() const {
-  return concat(get_type_name(), "_", static_cast<int32_t>(NodeAccess::id(*this)));
-}
+const std::string Node::get_name() const { return concat(get_type_name(), "_", get_instance_id()); }
+size_t Node::get_instance_id() const { return ir::index_of(NodeAccess::id(*this)); }
 
 const char* Node::get_type_name() const { return detail::class_info(*NodeAccess::node(*this).schema).name; }
 const DiscreteTypeInfo& Node::get_type_info() const { return detail::class_info(*NodeAccess::node(*this).schema); }
@@ -327,6 +326,17 @@ detail::NodeBelongings& Node::belongings() const {
   if (belongings_ == nullptr) belongings_ = std::make_unique<detail::NodeBelongings>();
   return *belongings_;
 }
+
+void Node::add_control_dependency(std::shared_ptr<Node> layer) {
+  NodeVector& known = belongings().comes_after;
+  if (std::find(known.begin(), known.end(), layer) == known.end()) known.push_back(std::move(layer));
+}
+void Node::remove_control_dependency(const std::shared_ptr<Node>& layer) {
+  NodeVector& known = belongings().comes_after;
+  known.erase(std::remove(known.begin(), known.end(), layer), known.end());
+}
+void Node::clear_control_dependencies() { belongings().comes_after.clear(); }
+const NodeVector& Node::get_control_dependencies() const { return belongings().comes_after; }
 
 descriptor::Tensor& Node::get_output_tensor(size_t index) const {
   static_cast<void>(output(index));

@@ -62,6 +62,8 @@ const Row kRows[] = {
      [](const Config& c) { return Any(c.compilation_threads); }},
     {hint::enable_cpu_pinning.name(), [](Config& c, const Any& v) { c.cpu_pinning = v.as<bool>(); },
      [](const Config& c) { return Any(c.cpu_pinning); }},
+    {hint::enable_cpu_reservation.name(), [](Config& c, const Any& v) { c.cpu_reservation = v.as<bool>(); },
+     [](const Config& c) { return Any(c.cpu_reservation); }},
     {hint::scheduling_core_type.name(), [](Config& c, const Any& v) { c.core_type = v.as<hint::SchedulingCoreType>(); },
      [](const Config& c) { return Any(c.core_type); }},
     {hint::enable_hyper_threading.name(), [](Config& c, const Any& v) { c.hyper_threading = v.as<bool>(); },

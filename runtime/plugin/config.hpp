@@ -27,6 +27,7 @@ struct Config {
   int32_t threads = 0;                                   // of all streams together; 0: all that are available
   int32_t compilation_threads = 0;                       // 0: as many as the streams will use
   bool cpu_pinning = false;
+  bool cpu_reservation = false;
   hint::SchedulingCoreType core_type = hint::SchedulingCoreType::ANY_CORE;
   bool hyper_threading = true;             // two threads on a core that can
   std::shared_ptr<TaskExecutor> executor;  // null: the runtime's own threads

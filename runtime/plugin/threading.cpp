@@ -18,6 +18,9 @@ std::vector<int> ids_of(const std::vector<Cpu>& cpus) {
   return ids;
 }
 
+// Cores of pinned models are nobody else's.
+bool is_pinned(const Config& config) { return config.cpu_pinning || config.cpu_reservation; }
+
 bool any_core(const Config& config) { return config.core_type == hint::SchedulingCoreType::ANY_CORE; }
 
 /// The CPUs of the wanted kind of core; all of them if there is none of that kind.
@@ -99,16 +102,16 @@ Placement::Placement(const Config& config, const Config::Threading& threading, c
   const std::string split = why_so_split(config, threading, budget);
   if (config.executor) {
     reasons_ = concat("the executor runs ", count(static_cast<size_t>(budget), "task"), " at once; ", split,
-                      config.cpu_pinning ? "; not pinned: the threads are the executor's" : "");
+                      is_pinned(config) ? "; not pinned: the threads are the executor's" : "");
     return;
   }
   // What the cores are like is in many files: nobody reads them for models that do not ask.
   Selection selection;
-  if (!any_core(config) || !config.hyper_threading || config.cpu_pinning) selection = select_cpus(config, machine);
+  if (!any_core(config) || !config.hyper_threading || is_pinned(config)) selection = select_cpus(config, machine);
   reasons_ = concat(why_so_many(config, machine, selection, budget), "; ", split);
   if (!any_core(config) && selection.wanted.size() < machine.cpus.size())
     std::fill(cpus_.begin(), cpus_.end(), ids_of(selection.wanted));
-  if (config.cpu_pinning) pin(selection.eligible, machine.root);
+  if (is_pinned(config)) pin(selection.eligible, machine.root);
 }
 
 void Placement::pin(const std::vector<Cpu>& cpus, const std::filesystem::path& root) {

@@ -112,6 +112,106 @@ TEST(Pattern, PredicatesAskForTypesAndShapes) {
   EXPECT_TRUE(Matcher(any_input([](const Output<Node>& v) { return v.get_index() == 0; })).match(x));
 }
 
+TEST(Pattern, NotationsOfShapesGiveNamesToExtents) {
+  namespace p = pass::pattern;
+  const auto x = parameter({2, 3, 4, 3});
+  const auto matches = [&](const std::string& notation) {
+    return Matcher(any_input(p::shape_matches(notation))).match(x);
+  };
+  for (const char* notation : {"[2,3,4,3]", "2, 3, 4, 3", "(?,?,?,?)", "[N, C, H, C]", "[...]", "[...,3]", "[2,...]",
+                               "[N, Rest...]", "[2,3,4,3,None...]", "[A, Middle..., C]", "[2,...,4,3]"}) {
+    EXPECT_TRUE(matches(notation)) << notation;
+  }
+  for (const char* notation : {"[2,3,4]", "[2,3,4,3,?]", "[N, C, H, N]", "?", "...", "[]", "", "[?]", "[...,4]",
+                               "[2,4,...]", "[2,3,4,3,A,More...]", "[2.0,3,4,2.0]"}) {
+    EXPECT_FALSE(matches(notation)) << notation;
+  }
+  for (const char* notation : {"[...,2,...]", "[N...,...]", "[...N]", "[N, N...]"}) {
+    EXPECT_THROW(matches(notation), Exception) << notation;
+  }
+  EXPECT_TRUE(Matcher(any_input(p::shape_matches("[]"))).match(parameter(PartialShape{})));
+  EXPECT_TRUE(Matcher(any_input(p::shape_matches("?"))).match(parameter(PartialShape::dynamic())));
+  EXPECT_FALSE(Matcher(any_input(p::shape_matches("[...]"))).match(parameter(PartialShape::dynamic())));
+  EXPECT_TRUE(Matcher(any_input(p::shape_matches("[?, 4]"))).match(parameter({-1, 4})));
+  EXPECT_TRUE(Matcher(any_input(p::shape_matches("[..., 4]"))).match(parameter({-1, 4})));
+  EXPECT_FALSE(Matcher(any_input(p::shape_matches("[N, 4]"))).match(parameter({-1, 4}))) << "N is not known";
+  EXPECT_FALSE(Matcher(any_input(p::shape_matches("[All...]"))).match(parameter({-1, 4})));
+}
+
+TEST(Pattern, NotationsOfValuesAreThoseOfConstants) {
+  namespace p = pass::pattern;
+  const auto integers = Constant::create(element::i32, Shape{3}, {0, -7, 64});
+  const auto floats = Constant::create(element::f32, Shape{2}, {0.5f, 2.f});
+  const auto nothing = Constant::create(element::i64, Shape{0}, std::vector<int64_t>());
+  const auto matches = [](const std::shared_ptr<Node>& layer, const std::string& notation) {
+    return Matcher(any_input(p::value_matches(notation))).match(layer);
+  };
+  for (const char* notation : {"[0,-7,64]", "0,-7,64", "[A,B,C]", "[0,...]", "[...,64]", "[0,?,64]"})
+    EXPECT_TRUE(matches(integers, notation)) << notation;
+  for (const char* notation : {"[0,-7]", "[0,7,64]", "[A,B,A]", "[0.0,-7.0,64.0]", "[]", "?", "..."})
+    EXPECT_FALSE(matches(integers, notation)) << notation;
+  EXPECT_TRUE(matches(floats, "[0.5, 2.0]"));
+  EXPECT_TRUE(matches(floats, "[0.5, Two]"));
+  EXPECT_FALSE(matches(floats, "[0.5, 2]")) << "an integer";
+  EXPECT_TRUE(matches(scalar(0.25f), "0.25"));
+  EXPECT_TRUE(matches(nothing, "[]"));
+  EXPECT_FALSE(matches(nothing, "[...]"));
+  EXPECT_FALSE(matches(parameter(), "[...]")) << "no constant";
+}
+
+TEST(Pattern, ANameStandsForOneThingAllOverAMatch) {
+  namespace p = pass::pattern;
+  const auto x = parameter({2, 6}), y = parameter({2, 3});
+  const auto reshaped = [&](const std::shared_ptr<Node>& input, std::vector<int64_t> shape) {
+    const Shape extents{shape.size()};
+    return std::make_shared<Reshape>(input, Constant::create(element::i64, extents, shape), false);
+  };
+  const auto split = wrap_type<Reshape>(
+      {any_input(p::shape_matches("[N, Width]")), wrap_type<Constant>(p::value_matches("[N, Parts, Size]"))},
+      p::shape_matches("[N, Parts, Size]"));
+  Matcher matcher(split);
+  ASSERT_TRUE(matcher.match(reshaped(x, {2, 3, 2})));
+  EXPECT_EQ(matcher.get_symbols().at("Width").i(), 6);
+  EXPECT_EQ(matcher.get_symbols().at("Parts"), p::PatternSymbolValue(int64_t{3}));
+  EXPECT_EQ(matcher.get_symbols().size(), 4u);
+  EXPECT_FALSE(matcher.match(reshaped(x, {3, 2, 2})));
+  EXPECT_TRUE(matcher.get_symbols().empty());
+  ASSERT_TRUE(matcher.match(reshaped(y, {2, 3, 1})));
+  EXPECT_EQ(matcher.get_symbols().at("Width").i(), 3) << "of the last match";
+
+  const auto sum = std::make_shared<Add>(parameter({1, 12}), reshaped(x, {1, 12}));
+  const auto either = std::make_shared<p::op::Or>(
+      OutputVector{wrap_type<Reshape>(p::shape_matches("[A, B, C]")), wrap_type<Reshape>(p::shape_matches("[A, B]"))});
+  Matcher of_sum(wrap_type<Add>({any_input(p::shape_matches("[Rows...]")), either}));
+  ASSERT_TRUE(of_sum.match(std::make_shared<Multiply>(x, x)) || of_sum.match(sum));
+  EXPECT_EQ(of_sum.get_symbols().at("Rows").g().size(), 2u);
+  EXPECT_EQ(of_sum.get_symbols().at("B").i(), 12);
+
+  const p::op::Predicate both = p::shape_matches("[A, B]") && p::shape_matches("[A, A]");
+  p::PatternSymbolMap symbols;
+  EXPECT_FALSE(both(symbols, x));
+  EXPECT_TRUE(symbols.empty()) << "what failed names nothing";
+  const p::op::Predicate odd([](p::PatternSymbolMap& known, const Output<Node>&) { return known.count("A") == 0; },
+                             "odd");
+  EXPECT_TRUE((odd && p::shape_matches("[A, B]"))(symbols, x));
+  EXPECT_FALSE((odd && p::shape_matches("[A, B]"))(symbols, x));
+}
+
+TEST(Pattern, PredicatesMayTakeLayers) {
+  namespace p = pass::pattern;
+  const auto x = parameter({2, 6});
+  const auto is_input = [](const std::shared_ptr<Node>& layer) { return op::util::is_parameter(layer); };
+  EXPECT_TRUE(Matcher(any_input(p::op::Predicate(is_input, "input"))).match(x));
+  EXPECT_FALSE(Matcher(any_input(is_input)).match(scalar(1)));
+  EXPECT_TRUE(Matcher(any_input(p::class_other_than<Constant>())).match(x));
+  EXPECT_FALSE(Matcher(any_input(p::class_other_than<Constant>())).match(scalar(1)));
+  EXPECT_TRUE(Matcher(any_input(p::rank_more_than(1))).match(x));
+  EXPECT_FALSE(Matcher(any_input(p::rank_more_than(2))).match(x));
+  EXPECT_FALSE(Matcher(any_input(p::rank_more_than(0))).match(parameter(PartialShape::dynamic())));
+  EXPECT_TRUE(Matcher(any_input(p::all_of({p::rank_more_than(1), p::has_static_shape()}))).match(x));
+  EXPECT_FALSE(Matcher(any_input(p::all_of({p::rank_more_than(1), p::type_matches(element::i8)}))).match(x));
+}
+
 TEST(Pattern, AttributesMatchByTheirValues) {
   const auto x = parameter({2, 3});
   const auto rows = std::make_shared<op::v1::Softmax>(x, 1);

@@ -179,6 +179,12 @@ TEST_F(CpusTest, PinnedModelsShareNoCore) {
     EXPECT_NE(third.reasons().find("; 2 threads not pinned"), std::string::npos) << third.reasons();
   }
   EXPECT_EQ(Placement(config, {1, 6}, machine).cpus_of_stream(0), (Cpus{{2}, {4}, {5}, {3}, {}, {}}));
+  const plugin::Config reserving = config_of({hint::enable_cpu_reservation(true)});
+  EXPECT_TRUE(reserving.get("ENABLE_CPU_RESERVATION").as<bool>());
+  EXPECT_FALSE(reserving.get("ENABLE_CPU_PINNING").as<bool>());
+  const Placement reserved(reserving, {1, 1}, machine);
+  EXPECT_EQ(reserved.cpus_of_stream(0), (Cpus{{2}}));
+  EXPECT_EQ(Placement(config, {1, 1}, machine).cpus_of_stream(0), (Cpus{{4}}));
 }
 
 TEST_F(CpusTest, OneLineSaysWhatAndWhy) {

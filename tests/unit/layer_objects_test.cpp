@@ -52,6 +52,35 @@ TEST(LayerObjects, AreTheProgramsOwnOfLayersMadeInCode) {
   EXPECT_NE(dynamic_cast<opset8::Multiply*>(layers.relu->get_input_node_ptr(0)), nullptr);
 }
 
+TEST(LayerObjects, KnowWhatTheyWereSaidToComeAfter) {
+  const Layers layers;
+  EXPECT_TRUE(layers.relu->get_control_dependencies().empty());
+  std::weak_ptr<Node> kept;
+  {
+    const auto other = std::make_shared<opset8::Abs>(layers.input);
+    kept = other;
+    layers.relu->add_control_dependency(other);
+  }
+  layers.relu->add_control_dependency(layers.input);
+  layers.relu->add_control_dependency(layers.input);
+  EXPECT_EQ(layers.relu->get_control_dependencies(), (NodeVector{kept.lock(), layers.input}));
+  EXPECT_EQ(layers.model->get_result()->get_input_node_ptr(0)->get_control_dependencies().size(), 2u) << "of the model";
+  layers.relu->remove_control_dependency(layers.input);
+  EXPECT_EQ(layers.relu->get_control_dependencies(), NodeVector{kept.lock()});
+  layers.relu->clear_control_dependencies();
+  EXPECT_TRUE(layers.relu->get_control_dependencies().empty());
+  EXPECT_TRUE(kept.expired());
+}
+
+TEST(LayerObjects, HaveNumbersOfTheirOwn) {
+  const Layers layers;
+  std::unordered_set<size_t> known;
+  for (const auto& layer : layers.model->get_ops()) {
+    EXPECT_TRUE(known.insert(layer->get_instance_id()).second);
+    EXPECT_EQ(layer->get_name(), layer->description() + "_" + std::to_string(layer->get_instance_id()));
+  }
+}
+
 TEST(LayerObjects, AreTheSameForWhoeverAsks) {
   const auto model = model_of_file();
   const auto ops = model->get_ordered_ops();

@@ -96,6 +96,8 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
   void set_friendly_name(const std::string& name);
   /// A name no other layer of the model has, e.g. "Convolution_12".
   const std::string get_name() const;
+  /// The number in that name.
+  size_t get_instance_id() const;
   /// The name of the class in terroir/ops.hpp: "Convolution", "Relu".
   const char* get_type_name() const;
   std::string description() const { return get_type_name(); }
@@ -191,6 +193,12 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
   /// without inputs has no outputs until then. Throws Exception as Input::replace_source_output().
   void set_arguments(const OutputVector& sources);
   void set_arguments(const NodeVector& sources);
+  /// Layers that this one was said to come after. Nothing is computed another way for it: layers have no effects but
+  /// their outputs, and variables change when an inference ends. They are known to this object, and stay while it does.
+  void add_control_dependency(std::shared_ptr<Node> layer);
+  void remove_control_dependency(const std::shared_ptr<Node>& layer);
+  void clear_control_dependencies();
+  const NodeVector& get_control_dependencies() const;
   /// Whether the outputs have the same types and shapes.
   bool has_same_type(const std::shared_ptr<const Node>& other) const;
 

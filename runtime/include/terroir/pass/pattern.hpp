@@ -27,38 +27,11 @@
 #include "terroir/op/constant.hpp"
 #include "terroir/op/ends.hpp"
 #include "terroir/op/layer.hpp"
+#include "terroir/pass/pattern_predicate.hpp"
 
 namespace terroir {
 namespace pass {
 namespace pattern {
-
-namespace op {
-
-/// A condition on a value; none: true.
-class Predicate {
- public:
-  Predicate() = default;
-  template <typename F, typename = std::enable_if_t<std::is_invocable_r_v<bool, const F&, const Output<Node>&>>>
-  Predicate(F holds) : holds_(std::move(holds)) {}  // NOLINT: implicit, as in OpenVINO
-  /// That attributes have these values: wrap_type<Softmax>({input}, {{"axis", 1}}).
-  Predicate(std::initializer_list<AnyMap::value_type> attributes);  // NOLINT: implicit, as in OpenVINO
-  bool operator()(const Output<Node>& value) const { return !holds_ || holds_(value); }
-
- private:
-  std::function<bool(const Output<Node>&)> holds_;
-};
-
-inline Predicate operator&&(const Predicate& a, const Predicate& b) {
-  return [a, b](const Output<Node>& value) { return a(value) && b(value); };
-}
-inline Predicate operator||(const Predicate& a, const Predicate& b) {
-  return [a, b](const Output<Node>& value) { return a(value) || b(value); };
-}
-inline Predicate operator!(const Predicate& a) {
-  return [a](const Output<Node>& value) { return !a(value); };
-}
-
-}  // namespace op
 
 /// The inputs of a pattern: one or several layers or outputs.
 class PatternOps : public OutputVector {
@@ -231,12 +204,30 @@ inline op::Predicate has_static_dim(size_t axis) { return has_static_dims({axis}
 inline op::Predicate rank_equals(const Dimension& rank) {
   return [rank](const Output<Node>& value) { return value.get_partial_shape().rank() == rank; };
 }
+inline op::Predicate rank_more_than(const Dimension& rank) {
+  return [least = rank.get_length()](const Output<Node>& value) {
+    const Rank its = value.get_partial_shape().rank();
+    return its.is_static() && its.get_length() > least;
+  };
+}
 inline op::Predicate type_matches_any(const std::vector<element::Type>& types) {
   return [types](const Output<Node>& value) {
     return std::find(types.begin(), types.end(), value.get_element_type()) != types.end();
   };
 }
 inline op::Predicate type_matches(const element::Type& type) { return type_matches_any({type}); }
+/// The layer is of another class.
+template <typename T>
+op::Predicate class_other_than() {
+  return [](const Output<Node>& value) {
+    return !value.get_node()->get_type_info().is_castable(T::get_type_info_static());
+  };
+}
+inline op::Predicate all_of(const std::vector<std::function<bool(Output<Node>)>>& predicates) {
+  return [predicates](const Output<Node>& value) {
+    return std::all_of(predicates.begin(), predicates.end(), [&](const auto& holds) { return holds(value); });
+  };
+}
 
 /// What stands for a pattern in the model.
 using PatternValueMap = std::map<std::shared_ptr<Node>, Output<Node>, detail::ByLayer>;
@@ -273,12 +264,15 @@ class Matcher {
     for (const auto& [pattern, value] : found_.by_pattern) layers.emplace(pattern, value.get_node_shared_ptr());
     return layers;
   }
+  /// What the names in notations of predicates stand for.
+  const PatternSymbolMap& get_symbols() const { return found_.symbols; }
   void clear_state() { found_ = {}; }
 
  private:
   struct Found {
     OutputVector values;
     PatternValueMap by_pattern;
+    PatternSymbolMap symbols;
   };
 
   /// Takes back what `attempt` has found if it fails.
@@ -307,7 +301,7 @@ class Matcher {
       found_.by_pattern.emplace(layer, value);
       found_.values.push_back(value);
       if (data == nullptr) return match_operation(pattern, value);
-      if (!data->predicate(value)) return false;
+      if (!data->predicate(found_.symbols, value)) return false;
       if (data->kind == detail::Kind::any) return true;
       const DiscreteTypeInfo& real = value.get_node()->get_type_info();
       return std::any_of(data->types.begin(), data->types.end(),
