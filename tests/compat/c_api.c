@@ -184,6 +184,41 @@ static void look_at_errors(const ov_core_t* core) {
   ov_core_free(NULL);
 }
 
+/* Keys of the C++ API, which are taken as they are there, or by no device. */
+static void look_at_keys(const ov_core_t* core) {
+  const char* const known[][2] = {
+      {ov_property_key_hint_enable_cpu_pinning, "NO"},      {ov_property_key_hint_enable_cpu_reservation, "NO"},
+      {ov_property_key_hint_enable_hyper_threading, "YES"}, {ov_property_key_hint_scheduling_core_type, "ANY_CORE"},
+      {ov_property_key_cache_mode, "OPTIMIZE_SPEED"},       {ov_property_key_enable_mmap, "YES"},
+      {ov_property_key_auto_batch_timeout, "1000"},         {ov_property_key_force_tbb_terminate, "NO"}};
+  const char* const unknown[] = {ov_property_key_hint_model_priority, ov_property_key_optimal_batch_size,
+                                 ov_property_key_max_batch_size};
+  for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+    EXPECT_OK(ov_core_set_property(core, "CPU", known[i][0], known[i][1]));
+  }
+  for (size_t i = 0; i < sizeof unknown / sizeof *unknown; ++i) {
+    EXPECT(ov_core_set_property(core, "CPU", unknown[i], "1") == NOT_FOUND);
+  }
+  EXPECT_OK(ov_core_set_property(core, "AUTO", ov_property_key_device_priorities, "CPU"));
+}
+
+/* A null pointer for its name. */
+static void use_default_device(const ov_core_t* core, const ov_model_t* model, const char* path) {
+  ov_compiled_model_t* compiled = NULL;
+  char* value = NULL;
+  EXPECT_OK(ov_core_set_property(core, NULL, ov_property_key_enable_profiling, "YES"));
+  EXPECT_OK(ov_core_get_property(core, "CPU", ov_property_key_enable_profiling, &value));
+  EXPECT(strcmp(value, "YES") == 0);
+  ov_free(value);
+  EXPECT_OK(ov_core_compile_model(core, model, NULL, 0, &compiled));
+  run(compiled);
+  ov_compiled_model_free(compiled);
+  EXPECT_OK(ov_core_compile_model_from_file(core, path, NULL, 2, &compiled, ov_property_key_num_streams, "1"));
+  run(compiled);
+  ov_compiled_model_free(compiled);
+  EXPECT_OK(ov_core_set_property(core, NULL, ov_property_key_enable_profiling, "NO"));
+}
+
 static void look_at_core(const ov_core_t* core) {
   ov_available_devices_t devices;
   ov_core_version_list_t versions;
@@ -197,6 +232,7 @@ static void look_at_core(const ov_core_t* core) {
   ov_available_devices_free(&devices);
   EXPECT_OK(ov_core_get_versions_by_device_name(core, "CPU", &versions));
   EXPECT(versions.size == 1 && strcmp(versions.versions[0].device_name, "CPU") == 0);
+  EXPECT(strlen(versions.versions[0].version.buildNumber) > 0);
   ov_core_versions_free(&versions);
   EXPECT_OK(ov_core_set_property(core, "CPU", ov_property_key_num_streams, "2"));
   EXPECT_OK(ov_core_get_property(core, "CPU", ov_property_key_num_streams, &value));
@@ -290,10 +326,14 @@ int main(int argc, char** argv) {
   if (argc != 2) return 2;
   snprintf(path, sizeof path, "%s/c_api_model.xml", argv[1]);
   write_model(path);
+  EXPECT(ov_core_create_with_config("no/such/plugins.xml", &core) != OK);
+  EXPECT_OK(ov_core_create_with_config("", &core));
+  ov_core_free(core);
   EXPECT_OK(ov_core_create(&core));
   look_at_core(core);
   look_at_shapes();
   look_at_errors(core);
+  look_at_keys(core);
   EXPECT_OK(ov_core_read_model(core, path, NULL, &model));
   look_at_model(model);
   ov_model_free(model);
@@ -304,6 +344,7 @@ int main(int argc, char** argv) {
   EXPECT(strcmp(value, "1") == 0);
   ov_free(value);
   run(compiled);
+  use_default_device(core, model, path);
   snprintf(path, sizeof path, "%s/c_api_model.blob", argv[1]);
   export_and_import(core, compiled, path);
   snprintf(path, sizeof path, "%s/c_api_model.xml", argv[1]);

@@ -48,6 +48,18 @@ const char* ov_property_key_hint_inference_precision = terroir::hint::inference_
 const char* ov_property_key_hint_num_requests = terroir::hint::num_requests.name();
 const char* ov_property_key_log_level = terroir::log::level.name();
 const char* ov_property_key_enable_profiling = terroir::enable_profiling.name();
+const char* ov_property_key_hint_enable_cpu_pinning = terroir::hint::enable_cpu_pinning.name();
+const char* ov_property_key_hint_enable_cpu_reservation = terroir::hint::enable_cpu_reservation.name();
+const char* ov_property_key_hint_enable_hyper_threading = terroir::hint::enable_hyper_threading.name();
+const char* ov_property_key_hint_scheduling_core_type = terroir::hint::scheduling_core_type.name();
+const char* ov_property_key_hint_model_priority = terroir::hint::model_priority.name();
+const char* ov_property_key_cache_mode = terroir::cache_mode.name();
+const char* ov_property_key_enable_mmap = terroir::enable_mmap.name();
+const char* ov_property_key_force_tbb_terminate = terroir::force_tbb_terminate.name();
+const char* ov_property_key_auto_batch_timeout = terroir::auto_batch_timeout.name();
+const char* ov_property_key_device_priorities = terroir::device::priorities.name();
+const char* ov_property_key_optimal_batch_size = terroir::optimal_batch_size.name();
+const char* ov_property_key_max_batch_size = terroir::max_batch_size.name();
 
 ov_status_e ov_get_openvino_version(ov_version_t* version) {
   return guarded(
@@ -64,8 +76,9 @@ void ov_version_free(ov_version_t* version) {
   *version = {nullptr, nullptr};
 }
 
-ov_status_e ov_core_create(ov_core_t** core) {
-  return guarded([&] { *core = new ov_core{std::make_shared<terroir::Core>()}; }, core);
+ov_status_e ov_core_create(ov_core_t** core) { return ov_core_create_with_config("", core); }
+ov_status_e ov_core_create_with_config(const char* xml_config_file, ov_core_t** core) {
+  return guarded([&] { *core = new ov_core{std::make_shared<terroir::Core>(xml_config_file)}; }, xml_config_file, core);
 }
 void ov_core_free(ov_core_t* core) { delete core; }
 
@@ -90,10 +103,10 @@ ov_status_e ov_core_compile_model(const ov_core_t* core, const ov_model_t* model
   va_start(arguments, compiled_model);
   const ov_status_e status = guarded(
       [&] {
-        *compiled_model = new ov_compiled_model{
-            core->object->compile_model(model->object, device_name, read_properties(property_args_size, arguments))};
+        *compiled_model = new ov_compiled_model{core->object->compile_model(
+            model->object, std::string(text_or_null(device_name)), read_properties(property_args_size, arguments))};
       },
-      core, model, device_name, compiled_model);
+      core, model, compiled_model);
   va_end(arguments);
   return status;
 }
@@ -104,10 +117,11 @@ ov_status_e ov_core_compile_model_from_file(const ov_core_t* core, const char* m
   va_start(arguments, compiled_model);
   const ov_status_e status = guarded(
       [&] {
-        *compiled_model = new ov_compiled_model{core->object->compile_model(
-            std::string(model_path), device_name, read_properties(property_args_size, arguments))};
+        *compiled_model = new ov_compiled_model{
+            core->object->compile_model(std::string(model_path), std::string(text_or_null(device_name)),
+                                        read_properties(property_args_size, arguments))};
       },
-      core, model_path, device_name, compiled_model);
+      core, model_path, compiled_model);
   va_end(arguments);
   return status;
 }
@@ -126,8 +140,8 @@ ov_status_e ov_core_import_model(const ov_core_t* core, const char* content, con
 ov_status_e ov_core_set_property(const ov_core_t* core, const char* device_name, ...) {
   va_list arguments;
   va_start(arguments, device_name);
-  const ov_status_e status =
-      guarded([&] { core->object->set_property(device_name, read_properties(2, arguments)); }, core, device_name);
+  const ov_status_e status = guarded(
+      [&] { core->object->set_property(std::string(text_or_null(device_name)), read_properties(2, arguments)); }, core);
   va_end(arguments);
   return status;
 }
@@ -165,7 +179,7 @@ ov_status_e ov_core_get_versions_by_device_name(const ov_core_t* core, const cha
         *versions = {new_array<ov_core_version_t>(found.size()), found.size()};
         size_t i = 0;
         for (const auto& [name, version] : found) {
-          versions->versions[i++] = {copy_text(name), copy_text(version.buildNumber), copy_text(version.description)};
+          versions->versions[i++] = {copy_text(name), {copy_text(version.buildNumber), copy_text(version.description)}};
         }
       },
       core, device_name, versions);
@@ -174,8 +188,7 @@ void ov_core_versions_free(ov_core_version_list_t* versions) {
   if (versions == nullptr) return;
   for (size_t i = 0; i < versions->size; ++i) {
     ov_free(versions->versions[i].device_name);
-    ov_free(versions->versions[i].buildNumber);
-    ov_free(versions->versions[i].description);
+    ov_version_free(&versions->versions[i].version);
   }
   std::free(versions->versions);
   *versions = {nullptr, 0};

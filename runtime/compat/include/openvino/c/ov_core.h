@@ -14,8 +14,7 @@ typedef struct ov_version {
 
 typedef struct {
   const char* device_name;
-  const char* buildNumber;
-  const char* description;
+  ov_version_t version;
 } ov_core_version_t;
 
 typedef struct {
@@ -31,6 +30,8 @@ typedef struct {
 OPENVINO_C_API(ov_status_e) ov_get_openvino_version(ov_version_t* version);
 OPENVINO_C_API(void) ov_version_free(ov_version_t* version);
 OPENVINO_C_API(ov_status_e) ov_core_create(ov_core_t** core);
+/** "": as above. A file that names plugins is refused: devices come with the library. */
+OPENVINO_C_API(ov_status_e) ov_core_create_with_config(const char* xml_config_file, ov_core_t** core);
 OPENVINO_C_API(void) ov_core_free(ov_core_t* core);
 /** bin_path may be null: the file beside the model. */
 OPENVINO_C_API(ov_status_e)
@@ -39,7 +40,7 @@ ov_core_read_model(const ov_core_t* core, const char* model_path, const char* bi
 OPENVINO_C_API(ov_status_e)
 ov_core_read_model_from_memory_buffer(const ov_core_t* core, const char* model_str, const size_t str_len,
                                       const ov_tensor_t* weights, ov_model_t** model);
-/** property_args_size texts follow: key, value, key, value ... */
+/** property_args_size texts follow: key, value, key, value ... device_name may be null: the default device. */
 OPENVINO_C_API(ov_status_e)
 ov_core_compile_model(const ov_core_t* core, const ov_model_t* model, const char* device_name,
                       const size_t property_args_size, ov_compiled_model_t** compiled_model, ...);
@@ -50,7 +51,7 @@ ov_core_compile_model_from_file(const ov_core_t* core, const char* model_path, c
 OPENVINO_C_API(ov_status_e)
 ov_core_import_model(const ov_core_t* core, const char* content, const size_t content_size, const char* device_name,
                      ov_compiled_model_t** compiled_model);
-/** One key and its value follow. */
+/** One key and its value follow. device_name may be null: for all devices. */
 OPENVINO_C_API(ov_status_e) ov_core_set_property(const ov_core_t* core, const char* device_name, ...);
 OPENVINO_C_API(ov_status_e)
 ov_core_get_property(const ov_core_t* core, const char* device_name, const char* property_key, char** property_value);
