@@ -10,6 +10,7 @@
 #include "ir/graph/order.hpp"
 #include "ops/registry.hpp"
 #include "runtime/api/attributes_from_any.hpp"
+#include "runtime/api/layout_axes.hpp"
 #include "runtime/api/model_ends.hpp"
 #include "runtime/api/tensor_state.hpp"
 #include "terroir/op/constant.hpp"
@@ -222,7 +223,7 @@ class Parts {
     if (state_->next == nullptr) {
       state_->next = model;
       state_->next_ids = copied;
-      if (state_->owned) keep_needed(from, state_->next_ids);
+      state_->owned ? keep_needed(from, state_->next_ids) : take_readers(*model);
       state_->rt_info.hand_over(model->rt_info, state_->next_ids, true);
       state_->objects.hand_over(model->objects, state_->next_ids);
     }
@@ -231,6 +232,35 @@ class Parts {
   }
 
  private:
+  /// Layers that somebody has, and that read layers of the model which does not need them, come along, with what else
+  /// they read: as those do that are made when there is a model.
+  void take_readers(GraphState& model) const {
+    const ir::Graph& from = *state_->graph;
+    const NodeVector objects = state_->objects.all();
+    const std::vector<ir::NodeId> order = ir::topological_order(from);
+    std::vector<bool> reads_model(from.id_bound());
+    std::vector<ir::NodeId> readers;
+    for (const ir::NodeId id : order) {
+      const auto& inputs = from.node(id).inputs;
+      const size_t at = ir::index_of(id);
+      if (state_->moved_on(id)) continue;
+      reads_model[at] = std::any_of(inputs.begin(), inputs.end(), [&](const ir::Value& input) {
+        return state_->moved_on(input.node) || reads_model[ir::index_of(input.node)];
+      });
+      if (reads_model[at] && at < objects.size() && objects[at] != nullptr) readers.push_back(id);
+    }
+    if (readers.empty()) return;
+    const std::vector<bool> taken = needed_by(from, std::move(readers));
+    std::vector<ir::NodeId> layers;
+    std::copy_if(order.begin(), order.end(), std::back_inserter(layers),
+                 [&](ir::NodeId id) { return taken[ir::index_of(id)]; });
+    state_->next_ids = copy_layers(from, layers, *model.graph, unlisted, std::move(state_->next_ids));
+    model.has_spare_layers = true;
+    model.rewired = state_->rewired;
+    for (const ir::NodeId id : state_->changed)
+      if (state_->moved_on(id)) model.changed.insert(state_->next_ids[ir::index_of(id)]);
+  }
+
   /// The layers that a model needs itself stay where they are.
   static void keep_needed(const ir::Graph& model, NewIds& moved) {
     const std::vector<bool> needed = needed_by_ends(model);
@@ -368,6 +398,7 @@ NodeHandle make_layer(const char* type, const char* opset, const OutputVector& i
 void set_parameter(const Node& parameter, const element::Type& type, const PartialShape& shape) {
   GraphState& state = *NodeAccess::state(parameter);
   ir::Node& node = state.writable().node(NodeAccess::id(parameter));
+  with_context([&] { return node.describe(); }, [&] { require_layout_fits(node.outputs.at(0).rt_info, shape); });
   node.attributes = ir::make_attributes_of(ir::ParameterAttrs{shape, type});
   node.outputs.at(0).type = type;
   node.outputs.at(0).shape = shape;
@@ -501,7 +532,8 @@ StatePtr model_of_layers(const OutputVector& results, const NodeVector& sinks,
                          const std::optional<NodeVector>& parameters, const std::string& name) {
   return with_context([&] { return concat("the model '", name, "'"); },
                       [&] {
-                        if (results.empty()) throw_error(ErrorCode::invalid_argument, "there is no result");
+                        if (results.empty() && sinks.empty())
+                          throw_error(ErrorCode::invalid_argument, "there is no result");
                         return Parts(results, sinks, parameters).make_state(name);
                       });
 }

@@ -6,6 +6,7 @@
 #include "ir/graph/infer.hpp"
 #include "ir/graph/order.hpp"
 #include "runtime/api/attributes_from_any.hpp"
+#include "runtime/api/layout_axes.hpp"
 #include "runtime/api/model_ends.hpp"
 
 namespace terroir::detail {
@@ -63,6 +64,14 @@ void infer_anew(ir::Graph& graph, const char* failed) {
                      ir::infer_outputs(graph, id, known);
                    } catch (const Exception&) {
                      if (needed[ir::index_of(id)]) throw;
+                   }
+                 }
+                 for (const bool inputs : {true, false}) {
+                   for (const ir::NodeId id : ends(graph, inputs)) {
+                     const ir::Node& end = graph.node(id);
+                     const ir::OutputPort& port = graph.port(inputs ? ir::Value{id, 0} : end.inputs.at(0));
+                     with_context([&] { return end.describe(); },
+                                  [&] { require_layout_fits(port.rt_info, port.shape); });
                    }
                  }
                });

@@ -62,6 +62,22 @@ void require_part(const Layout& part, const Layout& whole) {
 
 }  // namespace
 
+bool fits_rank(const Layout& layout, const Rank& rank) {
+  if (rank.is_dynamic()) return true;
+  const auto items = items_of(layout);
+  const auto axes = static_cast<size_t>(rank.get_length());
+  return has_ellipsis(items) ? items.size() - 1 <= axes : items.size() == axes;
+}
+
+void require_layout_fits(const ir::RtInfo& info, const PartialShape& shape) {
+  const auto entry = info.find("layout");
+  if (entry == info.end()) return;
+  const auto text = entry->second.find("layout");
+  if (text == entry->second.end()) return;
+  if (const Layout layout(text->second); !layout.empty() && !fits_rank(layout, shape.rank()))
+    throw_error(ErrorCode::invalid_argument, "the layout ", layout, " does not fit the shape ", shape);
+}
+
 std::vector<std::string> axis_names(const Layout& layout, const Rank& rank) {
   std::vector<std::string> names;
   const auto items = items_of(layout);
@@ -71,8 +87,7 @@ std::vector<std::string> axis_names(const Layout& layout, const Rank& rank) {
                 " cannot be told while the rank is unknown; give the layout without '...', or a shape");
   }
   const size_t given = items.size() - (open ? 1 : 0);
-  if (rank.is_static() &&
-      (open ? given > static_cast<size_t>(rank.get_length()) : given != static_cast<size_t>(rank.get_length()))) {
+  if (!fits_rank(layout, rank)) {
     throw_error(ErrorCode::invalid_argument, "the layout ", layout, " does not fit a tensor of rank ", rank);
   }
   for (const std::string& item : items) {

@@ -5,10 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "ir/graph/graph.hpp"
 #include "terroir/layout.hpp"
 #include "terroir/partial_shape.hpp"
 
 namespace terroir::detail {
+
+/// Whether a tensor of this rank may have the layout; of an unknown rank any.
+bool fits_rank(const Layout& layout, const Rank& rank);
+
+/// Throws Exception (invalid_argument) if runtime information tells a layout that the shape cannot have.
+void require_layout_fits(const ir::RtInfo& info, const PartialShape& shape);
 
 /// The names of the axes of a tensor of this rank, "" for those without. Throws Exception (invalid_argument) if the
 /// layout does not fit the rank, or has "..." and the rank is unknown.

@@ -253,9 +253,12 @@ Output<Node> Model::add_output(const std::string& layer_name, size_t index) {
 }
 
 Output<Node> Model::add_output(const Output<Node>& port) {
-  if (port.get_node() == nullptr || NodeAccess::state(*port.get_node()) != state_) {
+  const Node* const layer = port.get_node();
+  if (layer == nullptr || (NodeAccess::state(*layer) != state_ && NodeAccess::state(*layer)->owned)) {
     throw_error(ErrorCode::not_found, port, " is no port of the model");
   }
+  NodeAccess::enter(*layer);
+  detail::bring(state_, *layer);
   const int64_t known = get_result_index(port);
   return known >= 0 ? output(static_cast<size_t>(known)) : make_output(state_, NodeAccess::value(port));
 }

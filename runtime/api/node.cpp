@@ -9,6 +9,7 @@
 #include "runtime/api/attributes_from_any.hpp"
 #include "runtime/api/draft.hpp"
 #include "runtime/api/graph_state.hpp"
+#include "runtime/api/layout_axes.hpp"
 #include "runtime/api/model_ends.hpp"
 #include "terroir/layout.hpp"
 #include "terroir/op/constant.hpp"
@@ -467,6 +468,11 @@ bool Output<const Node>::operator<(const Output& other) const {
 }
 
 void Output<Node>::set_names(const std::unordered_set<std::string>& names) {
+  // An input that is an output as well keeps those by which it is known.
+  const ir::Node& layer = NodeAccess::node(node_of(*this));
+  if (detail::is_result(layer) &&
+      NodeAccess::state(*node_)->graph->node(layer.inputs.at(0).node).is(ir::kParameterType))
+    return add_names(names);
   auto& own = writable_port(*this).names;
   own.assign(names.begin(), names.end());
   sort_names(own);
@@ -514,11 +520,8 @@ void set_layout(Output<Node> port, const Layout& layout) {
     return;
   }
   const std::string text = layout.to_string();
-  if (target.shape.rank().is_static() && text.find("...") == std::string::npos) {
-    const auto axes = static_cast<size_t>(text.front() == '[' ? 1 + std::count(text.begin(), text.end(), ',') : 0);
-    if (axes != target.shape.size()) {
-      throw_error(ErrorCode::invalid_argument, "the layout ", layout, " does not fit ", port);
-    }
+  if (!detail::fits_rank(layout, target.shape.rank())) {
+    throw_error(ErrorCode::invalid_argument, "the layout ", layout, " does not fit ", port);
   }
   const auto write = [&text](auto& record) {
     record["version"] = "0";

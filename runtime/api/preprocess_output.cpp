@@ -88,12 +88,17 @@ void add_steps(const std::shared_ptr<GraphState>& state, ir::NodeId result, Outp
   const Output<Node>& last = flow.values.front();
   const ir::Value value{NodeAccess::id(*last.get_node()), static_cast<int32_t>(last.get_index())};
   if (value != source) {
+    const bool is_input = state->graph->node(source.node).is(ir::kParameterType);  // whose information it is then
+    const RTMap known = is_input ? RTMap() : std::as_const(output).get_rt_info();
     ir::Graph& graph = state->writable();
     move_names(graph, source, value, !another_result_reads(graph, source, result));
     graph.set_input({result, 0}, value);
     graph.port({result, 0}).type = last.get_element_type();
     graph.port({result, 0}).shape = last.get_partial_shape();
     graph.port({result, 0}).declared.reset();
+    for (const auto& [key, what] : known) {
+      if (key != "layout") Output<Node>(output).get_rt_info().emplace(key, what);
+    }
   }
   // The layout of a tensor that is also an input is that of the input.
   if (!flow.layout.empty() && !state->graph->node(value.node).is(ir::kParameterType)) {

@@ -259,6 +259,19 @@ TEST(PostprocessSteps, ALayerWithoutTensorNamesIsStillFoundByItsOwn) {
   EXPECT_EQ(model->output("minus").get_element_type(), element::i32);
 }
 
+TEST(PostprocessSteps, TheOutputKeepsItsRuntimeInformation) {
+  const auto model = two_inputs();
+  model->output("out").get_rt_info()["of the tensor"] = "value";
+  model->get_results().at(0)->get_rt_info()["of the layer"] = "value";
+  layout::set_layout(model->output("out"), "NCHW");
+  PrePostProcessor p(model);
+  p.output("out").tensor().set_element_type(element::f16).set_layout("NHWC");
+  p.build();
+  EXPECT_EQ(model->output("out").get_rt_info().at("of the tensor").as<std::string>(), "value");
+  EXPECT_EQ(model->get_results().at(0)->get_rt_info().at("of the layer").as<std::string>(), "value");
+  EXPECT_EQ(layout::get_layout(model->output("out")), Layout("NHWC"));
+}
+
 TEST(PostprocessSteps, OneOfTwoOutputsOfOneValue) {
   ModelBuilder b;
   const auto minus = b.op("Negative", "opset1", {b.parameter(element::f32, {2}, "data")}, {}, "minus");

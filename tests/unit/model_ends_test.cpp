@@ -222,6 +222,113 @@ TEST(ModelEnds, LayersLeftOverWhenTheModelWasMadeComeInLater) {
   EXPECT_EQ(run(model, {{1, -2}}, 1), (std::vector<float>{-1, 2}));
 }
 
+// Whether they were made before the model or behind it.
+TEST(ModelEnds, LayersLeftOverReadWhatTheModelPutsInTheirInputsPlace) {
+  for (const bool before : {true, false}) {
+    const auto x = input(), y = input();
+    const auto abs = std::make_shared<Abs>(x);
+    const auto negative = std::make_shared<op::v0::Negative>(x);
+    std::shared_ptr<Node> late, later;
+    const auto make_late = [&] {
+      late = std::make_shared<op::v1::Add>(abs, y);  // which the model has not
+      later = std::make_shared<Relu>(late);
+    };
+    if (before) make_late();
+    const auto model = std::make_shared<Model>(OutputVector{abs, negative}, ParameterVector{x});
+    if (!before) make_late();
+    EXPECT_EQ(abs->output(0).get_target_inputs().size(), 2u) << before;
+    EXPECT_EQ(model->get_ops().size(), 5u) << "it needs none of them";
+    abs->output(0).replace(negative);
+    EXPECT_EQ(late->input_value(0), negative->output(0)) << before;
+    model->add_parameters({y});
+    model->add_results({std::make_shared<Result>(later)});
+    EXPECT_EQ(run(model, {{-3, 4}, {0, 5}}, 2), (std::vector<float>{3, 1})) << before;
+  }
+}
+
+TEST(ModelEnds, OutputsOfLayersMadeInCodeAreAdded) {
+  const Sum s;
+  const auto constant = op::v0::Constant::create(element::f32, Shape{2}, {5.f, 6.f});
+  const Output<Node> added = s.model->add_output(constant->output(0));
+  s.model->add_output(std::make_shared<Abs>(s.sum)->output(0));
+  EXPECT_EQ(s.model->get_results().size(), 3u);
+  EXPECT_EQ(added, s.model->output(1));
+  EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}}, 1), (std::vector<float>{5, 6}));
+  EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}}, 2), (std::vector<float>{2, 1}));
+  const Sum other;
+  EXPECT_EQ(caught([&] { s.model->add_output(other.sum->output(0)); }).code(), ErrorCode::not_found);
+}
+
+TEST(ModelEnds, AModelOfSinksAlone) {
+  const auto x = input();
+  const auto variable =
+      std::make_shared<op::util::Variable>(op::util::VariableInfo{PartialShape{2}, element::f32, "sum"});
+  const auto read =
+      std::make_shared<op::v6::ReadValue>(op::v0::Constant::create(element::f32, Shape{2}, {1.f, 2.f}), variable);
+  const auto assign = std::make_shared<op::v6::Assign>(std::make_shared<op::v1::Add>(read, x), variable);
+  const auto model = std::make_shared<Model>(OutputVector{}, SinkVector{assign}, ParameterVector{x});
+  EXPECT_EQ(model->get_sinks().size(), 1u);
+  for (const char* device : {"CPU", "INTERPRETER"}) {
+    InferRequest request = Core().compile_model(model, device).create_infer_request();
+    request.set_input_tensor(tensor({5, 6}));
+    request.infer();
+    request.infer();
+    EXPECT_EQ(values(request.query_state().at(0).get_state()), (std::vector<float>{11, 14})) << device;
+  }
+  EXPECT_EQ(model->clone()->get_sinks().size(), 1u);
+}
+
+TEST(ModelEnds, LayoutsFitTheShapes) {
+  const auto of_image = [] {
+    const auto x = input({1, 3, 4, 5});
+    x->set_layout("NCHW");
+    return std::make_shared<Model>(OutputVector{std::make_shared<Relu>(x)}, ParameterVector{x});
+  };
+  const auto model = of_image();
+  for (const char* wrong : {"HWC", "NDCHW", "ND...CHW", "...NDCHW"}) {
+    EXPECT_THROW(layout::set_layout(model->input(), wrong), Exception) << wrong;
+    EXPECT_THROW(layout::set_layout(model->output(), wrong), Exception) << wrong;
+  }
+  for (const char* right : {"H...WC", "...NCHW", "NCHW...", "NCHW"})
+    EXPECT_NO_THROW(layout::set_layout(model->input(), right)) << right;
+
+  const Exception error = caught([&] { model->reshape(PartialShape{1, 2, 3}); });
+  EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+  EXPECT_NE(std::string(error.what()).find("[N,C,H,W] does not fit the shape [1,2,3]"), std::string::npos)
+      << error.what();
+  EXPECT_EQ(model->input().get_partial_shape(), (PartialShape{1, 3, 4, 5})) << "it is as it was";
+  EXPECT_THROW(model->get_parameters().at(0)->set_partial_shape({1, 2, 3}), Exception);
+  EXPECT_EQ(model->input().get_partial_shape(), (PartialShape{1, 3, 4, 5}));
+  EXPECT_NO_THROW(model->reshape(PartialShape::dynamic()));
+  EXPECT_NO_THROW(model->reshape(PartialShape{7, 3, 2, 2}));
+
+  const auto at_output = of_image();
+  at_output->reshape(PartialShape::dynamic());
+  layout::set_layout(at_output->input(), "...");
+  layout::set_layout(at_output->output(), "HWC");
+  EXPECT_THROW(at_output->reshape(PartialShape{1, 3, 4, 5}), Exception);
+  EXPECT_NO_THROW(at_output->reshape(PartialShape{3, 4, 5}));
+}
+
+TEST(ModelEnds, AnInputThatIsAnOutputKeepsItsNames) {
+  const auto x = input();
+  x->output(0).set_names({"in"});
+  const auto model = std::make_shared<Model>(OutputVector{x}, ParameterVector{x});
+  model->output().set_names({"out"});
+  EXPECT_EQ(model->input("in").get_node(), x.get());
+  EXPECT_EQ(model->output("out"), model->output());
+  model->input().set_names({"renamed"});
+  EXPECT_EQ(model->output().get_names(), std::unordered_set<std::string>{"renamed"});
+}
+
+TEST(ModelEnds, LayersLeftOverThatNobodyHasAreNoReaders) {
+  const auto x = input();
+  const auto abs = std::make_shared<Abs>(x);
+  static_cast<void>(std::make_shared<Relu>(abs));
+  const auto model = std::make_shared<Model>(OutputVector{abs}, ParameterVector{x});
+  EXPECT_EQ(abs->output(0).get_target_inputs().size(), 1u);
+}
+
 TEST(ModelEnds, ResultsOnTopOfAModelMakeASecondOne) {
   const Sum s;
   const auto of_sum = std::make_shared<Result>(s.sum);
