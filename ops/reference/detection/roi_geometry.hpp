@@ -129,16 +129,15 @@ int64_t image_of(C index, const FeatureMap& map, const char* op) {
   return static_cast<int64_t>(index);
 }
 
-/// The image of row `r` of a list [rows][5]. -1 also for rows of zeros behind an unused one: Proposal ends a list so.
-template <class C, class T>
-int64_t image_of_row(const T* rois, int64_t r, const FeatureMap& map, const char* op) {
-  const auto is_zero = [](const T* row) {
-    return std::all_of(row, row + 5, [](T value) { return static_cast<C>(value) == 0; });
-  };
-  int64_t last = r;
-  while (last > 0 && is_zero(rois + last * 5)) --last;
-  if (static_cast<C>(rois[last * 5]) < 0) return -1;
-  return image_of<C>(static_cast<C>(rois[r * 5]), map, op);
+/// The image of each of `count` rows of five. -1 also for rows of zeros behind an unused one: Proposal ends a list so.
+template <class C, class T, class Image>
+void images_of_rows(const T* rows, int64_t count, const FeatureMap& map, const char* op, Image* images) {
+  bool used = true;
+  for (const T* row = rows; row < rows + 5 * count; row += 5) {
+    if (std::any_of(row, row + 5, [](T value) { return static_cast<C>(value) != 0; }))
+      used = !(static_cast<C>(row[0]) < 0);
+    *images++ = static_cast<Image>(used ? image_of<C>(static_cast<C>(row[0]), map, op) : -1);
+  }
 }
 
 /// A region cut into cells, each with samples at evenly spaced points: as ROIAlign does it.

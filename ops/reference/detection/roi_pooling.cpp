@@ -30,10 +30,12 @@ template <class T, class C, class Prepare>
 void each_cell(const ir::TensorView& rois, const FeatureMap& map, const ir::MutableTensorView& dst, const char* op,
                Prepare prepare) {
   const int64_t outputs = dst.dims[1], rows = dst.dims[2], columns = dst.dims[3], cells = outputs * rows * columns;
+  std::vector<int64_t> images(static_cast<size_t>(dst.dims[0]));
+  images_of_rows<C>(rois.as<T>(), dst.dims[0], map, op, images.data());
   parallel_for(dst.dims[0], [&](int64_t r) {
     T* out = dst.as<T>() + r * cells;
     const T* row = rois.as<T>() + r * 5;
-    const int64_t image = image_of_row<C>(rois.as<T>(), r, map, op);
+    const int64_t image = images[static_cast<size_t>(r)];
     if (image < 0) {
       std::fill_n(out, cells, T{});
       return;

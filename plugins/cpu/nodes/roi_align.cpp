@@ -15,6 +15,7 @@
 #include "plugins/cpu/kernels/reorder/reorder.hpp"
 #include "plugins/cpu/kernels/sample/sample.hpp"
 #include "plugins/cpu/nodes/region_taps.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -165,7 +166,8 @@ class RegionPooling {
   int64_t channels_, rows_, columns_;
 };
 
-/// Regions in slices; `Pool` knows where they are: pool(args, region, sink), false for a region of zeros.
+/// Regions in slices; `Pool` knows where they are: pool(args, region, sink), false for a region of zeros. check() may
+/// leave shared_floats() for it at the beginning of scratch.
 template <class Pool>
 class RegionExecutor final : public Executor {
  public:
@@ -182,7 +184,7 @@ class RegionExecutor final : public Executor {
     const int64_t slices = slice_count(args.arena.threads());
     auto* dst = static_cast<float*>(args.outputs[0]);
     args.arena.parallel_for_slots(slices, [&](int64_t slice, int64_t slot) {
-      float* scratch = static_cast<float*>(args.scratch) + slot * region_scratch();
+      float* scratch = static_cast<float*>(args.scratch) + pool_.shared_floats() + slot * region_scratch();
       for (int64_t r = slice * regions_ / slices; r < (slice + 1) * regions_ / slices; ++r) {
         float* out = dst + r * region_floats();
         if (plain_)
@@ -194,7 +196,7 @@ class RegionExecutor final : public Executor {
     pool_.finish(args);
   }
   size_t scratch_bytes(int threads) const override {
-    return static_cast<size_t>(threads * region_scratch()) * sizeof(float);
+    return static_cast<size_t>(pool_.shared_floats() + threads * region_scratch()) * sizeof(float);
   }
   std::string kernel_name() const override { return name_; }
 
@@ -209,7 +211,7 @@ class RegionExecutor final : public Executor {
   int64_t region_scratch() const {
     if (!plain_) return 0;
     const int64_t tiles = kept() ? 2 * cells() * channels_at_once() : 0;
-    return table_floats() + (std::max(tiles, region_floats()) + 15) / 16 * 16;
+    return table_floats() + round_up(std::max(tiles, region_floats()), 16);
   }
   int64_t table_floats() const { return kept() ? TapTable::floats(cells()) : 0; }
   /// Whether taps can be kept; regions that have too many are computed cell by cell.
@@ -297,6 +299,7 @@ struct AlignedRegions {
     return true;
   }
   void finish(const RunArgs&) const {}
+  static int64_t shared_floats() { return 0; }
 };
 
 /// ROIPooling: the maximum of the elements of a cell, or one interpolated point.
@@ -309,15 +312,14 @@ struct PooledRegions {
   static const float* row_of(const RunArgs& args, int64_t r) {
     return static_cast<const float*>(args.inputs[1]) + r * 5;
   }
-  int64_t image_of(const RunArgs& args, int64_t r) const {
-    return ops::reference::image_of_row<float>(row_of(args, 0), r, map, "ROIPooling");
-  }
+  int64_t shared_floats() const { return round_up(regions, 16); }  // the images of the rows
   void check(const RunArgs& args) const {
-    for (int64_t r = 0; r < regions; ++r) image_of(args, r);
+    ops::reference::images_of_rows<float>(row_of(args, 0), regions, map, "ROIPooling",
+                                          static_cast<float*>(args.scratch));
   }
   template <class Sink>
   bool pool(const RunArgs& args, int64_t r, Sink& sink) const {
-    const int64_t image = image_of(args, r);
+    const auto image = static_cast<int64_t>(static_cast<const float*>(args.scratch)[r]);
     if (image < 0) return false;
     sink.begin(static_cast<const float*>(args.inputs[0]) + image * map.plane() * map.channels);
     const float* box = row_of(args, r) + 1;
@@ -371,6 +373,7 @@ struct PyramidRegions {
   int64_t regions;
 
   void check(const RunArgs&) const {}
+  static int64_t shared_floats() { return 0; }
   template <class Sink>
   bool pool(const RunArgs& args, int64_t r, Sink& sink) const {
     const auto region = ops::reference::pyramid_region(static_cast<const float*>(args.inputs[0]) + r * 4, attrs,
