@@ -49,7 +49,8 @@ void reference(const ir::EvalContext& ctx) {
   const float no_mask = 0, scale = static_cast<float>(attrs.scale);
   std::vector<ir::TensorView> inputs = {
       q.view, k.view, v.view, {element::f32, {}, &no_mask}, {element::f32, {}, &scale}};
-  if (ctx.inputs.size() > 3) inputs[3] = ctx.inputs[3];
+  if (ctx.inputs.size() > 3 + static_cast<size_t>(attrs.sink)) inputs[3] = ctx.inputs[3];
+  if (attrs.sink) inputs.push_back(ctx.inputs.back());
   std::vector<int64_t> back(attrs.dst_order.size());
   for (size_t i = 0; i < back.size(); ++i) back[static_cast<size_t>(attrs.dst_order[i])] = static_cast<int64_t>(i);
   AlignedBuffer memory(ctx.outputs[0].bytes());
@@ -71,7 +72,7 @@ ir::OpSchema attention_schema() {
   ir::OpSchema schema;
   schema.type = kAttentionType;
   schema.opset = "cpu";
-  schema.arity = {3, 4, 1};
+  schema.arity = {3, 5, 1};
   schema.make_attributes = &ir::make_attributes<FusedAttentionAttrs>;
   schema.infer = &infer;
   schema.reference = &reference;

@@ -96,6 +96,11 @@ void attention(Draw& d) {
     }
     if (d.chance(50)) inputs.push_back(d.reals({0.375}, type, true));
   }
+  if (d.chance(25)) {
+    if (inputs.size() == 3) inputs.push_back(d.reals({0}, type, true));
+    if (inputs.size() == 4) inputs.push_back(d.reals({0.375}, type, true));
+    inputs.push_back(d.like(type, d.chance(50) ? ir::Dims{rows, 1} : ir::Dims{outer.back(), 1, 1}));
+  }
   d.op(inputs, {{"causal", causal ? "true" : "false"}});
 }
 

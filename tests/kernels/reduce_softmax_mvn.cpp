@@ -237,6 +237,35 @@ TEST_P(AxisKernels, SoftmaxOfScores) {
   }
 }
 
+TEST_P(AxisKernels, SoftmaxOfScoresWithASink) {
+  constexpr int64_t kRows = 5;
+  for (const int64_t n : lengths()) {
+    for (const int64_t sink_stride : {0, 1}) {
+      const std::vector<float> before = random_floats(kRows * n, 6, -30.0f, 30.0f);
+      GuardedBuffer<float> scores(before);
+      const GuardedBuffer<float> sinks(random_floats(sink_stride * (kRows - 1) + 1, 8, -30.0f, 30.0f));
+      cpu::ScoreArgs args;
+      args.scores = scores.data();
+      args.stride = args.n = n;
+      args.rows = kRows;
+      args.sink = sinks.data();
+      args.sink_stride = sink_stride;
+      cpu::softmax_kernels(isa()).scores(args);
+      EXPECT_TRUE(scores.intact());
+      for (int64_t r = 0; r < kRows; ++r) {
+        // The sink as the last element of the row.
+        std::vector<float> x(before.begin() + r * n, before.begin() + (r + 1) * n);
+        x.push_back(sinks[r * sink_stride]);
+        std::vector<float> got(scores.data() + r * n, scores.data() + (r + 1) * n);
+        double sum = 0;
+        for (const float score : x) sum += std::exp(static_cast<double>(score) - x.back());
+        got.push_back(static_cast<float>(1 / sum));  // the share of the sink, which is not stored
+        check_softmax(x.data(), got.data(), n + 1, 1, false, 30.0);
+      }
+    }
+  }
+}
+
 void check_mvn(const MvnArgs& a, const float* src, const float* got, int64_t n, int64_t stride) {
   double mean = 0, variance = 0;
   for (int64_t i = 0; i < n; ++i) mean += src[i * stride];

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "tests/passes/attention_graphs.hpp"
@@ -99,6 +100,34 @@ TEST(CpuAttention, HeadsThatShareKeys) {
   expect_same_as_interpreter(m);
 }
 
+/// One more score per row, which takes its share and goes nowhere.
+TEST(CpuAttention, SinksOfEveryShape) {
+  for (const PartialShape& shape :
+       std::vector<PartialShape>{{1}, {3, 1, 1}, {2, 3, 1, 1}, {11, 1}, {1, 3, 11, 1}, {2, 1, 11, 1}})
+    for (const char* causal : {"false", "true"})
+      for (const bool masked : {false, true}) {
+        SCOPED_TRACE(concat(shape, " causal ", causal, masked ? " masked" : ""));
+        GraphMaker m;
+        auto q = m.input({2, 3, 11, 5}), k = m.input({2, 1, 40, 5}), v = m.input({2, 3, 40, 9});
+        const auto mask = masked ? m.input({2, 1, 11, 40}) : m.scalar(0);
+        m.result(m.op("ScaledDotProductAttention", {q, k, v, mask, m.scalar(3), m.input(shape)}, {{"causal", causal}}));
+        expect_fused(m);
+        expect_same_as_interpreter(m);
+      }
+}
+
+TEST(CpuAttention, SinksBeyondAllScores) {
+  for (const float sink : {-1e30f, 1e30f, -std::numeric_limits<float>::infinity()}) {
+    GraphMaker m;
+    m.result(m.op("ScaledDotProductAttention",
+                  {m.input({1, 5, 4}), m.input({1, 19, 4}), m.input({1, 19, 3}), m.scalar(0), m.scalar(1),
+                   m.constant({1}, {sink})},
+                  {{"causal", "false"}}));
+    expect_fused(m);
+    expect_same_as_interpreter(m);
+  }
+}
+
 TEST(CpuAttention, ATargetWhoseBooleanMaskAllowsNothingTakesTheMean) {
   GraphMaker m;
   m.result(m.op("ScaledDotProductAttention",
@@ -117,6 +146,28 @@ TEST(CpuAttention, ATargetWhoseBooleanMaskAllowsNothingTakesTheMean) {
       for (int s = 0; s < 19; ++s) mean += inputs[0][2].view().as<float>()[s * 3 + e] / 19;
       EXPECT_NEAR(result[0][0].view().as<float>()[e], mean, 1e-6) << e;
     }
+  }
+}
+
+// All weight goes to the sink; without one, these rows take the mean.
+TEST(CpuAttention, ATargetThatMayLookAtNothingButASinkGivesZero) {
+  GraphMaker m;
+  const HostTensor allowed = [] {
+    HostTensor mask(element::boolean, {1, 2, 2});
+    for (int i = 0; i < 4; ++i) mask.writable().as<uint8_t>()[i] = i >= 2;
+    return mask;
+  }();
+  m.result(m.op("ScaledDotProductAttention",
+                {m.input({1, 2, 4}), m.input({1, 2, 4}), m.input({1, 2, 3}), m.input({1, 2, 2}, element::boolean),
+                 m.scalar(1), m.constant({1}, {0.5f})},
+                {{"causal", "false"}}));
+  expect_fused(m);
+  const std::vector<std::vector<HostTensor>> inputs = {
+      {random_tensor({1, 2, 4}, 1), random_tensor({1, 2, 4}, 2), random_tensor({1, 2, 3}, 3), allowed}};
+  for (const cpu::Isa isa : cpu::available_isas()) {
+    const auto result = run_on_cpu(m.graph(), isa, 1, inputs);
+    const auto* values = result[0][0].view().as<float>();
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(values[i] == 0.0f, i < 3) << i << ": " << values[i];
   }
 }
 

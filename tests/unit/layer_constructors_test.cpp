@@ -172,6 +172,9 @@ TEST(LayerConstructors, Selection) {
   const auto heads = input({1, 2, 6, 8});
   EXPECT_EQ(text(v13::ScaledDotProductAttention(heads, heads, heads, true), {"causal"}), "[1,2,6,8] causal=true");
   EXPECT_EQ(text(v13::ScaledDotProductAttention(heads, heads, heads, input({6, 6}), real(0.5f), false)), "[1,2,6,8]");
+  EXPECT_EQ(text(v13::ScaledDotProductAttention(heads, heads, heads, real(0), real(0.5f), input({1, 2, 1, 1}), true),
+                 {"causal"}),
+            "[1,2,6,8] causal=true");
 }
 
 TEST(LayerConstructors, Interpolate) {

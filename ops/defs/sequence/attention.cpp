@@ -7,8 +7,19 @@
 namespace terroir::ops {
 namespace {
 
+/// The input must broadcast to `wanted` without enlarging it.
+void require_broadcast(ir::InferContext& ctx, int input, const char* name, const PartialShape& wanted) {
+  const PartialShape& own = ctx.shape(input);
+  if (own.rank().is_dynamic()) return;
+  bool fits = own.size() <= wanted.size();
+  for (std::ptrdiff_t i = 1; fits && i <= static_cast<std::ptrdiff_t>(own.size()); ++i)
+    fits = own[-i].compatible(1) || own[-i].compatible(wanted[-i]);
+  ctx.require(fits, name, " (input ", input, ") must broadcast to ", wanted, ", got ", own);
+}
+
 void infer(ir::InferContext& ctx) {
   constexpr const char* kNames[] = {"query", "key", "value", "attention_mask", "scale"};
+  const bool sinks = ctx.input_count() > 5;
   element::Type type;
   bool ranks_known = true;
   for (int i = 0; i < 3; ++i) {
@@ -28,6 +39,9 @@ void infer(ir::InferContext& ctx) {
     require_rank(ctx, 4, kNames[4], 0, 1);
     ctx.require(!length || *length == 1, "scale (input 4) must have one element, got ", length.value_or(0));
   }
+  if (sinks)
+    ctx.require(ctx.type(5).compatible(type), "sink (input 5) must be ", type.get_type_name(), ", got ",
+                ctx.type(5).get_type_name());
   if (!ranks_known) {
     ctx.set_output(0, type, PartialShape::dynamic());
     return;
@@ -53,12 +67,10 @@ void infer(ir::InferContext& ctx) {
   PartialShape weights = batch;
   weights.push_back(query[-2]);
   weights.push_back(sources);
-  if (masked) {
-    const PartialShape& mask = ctx.shape(3);
-    bool fits = mask.size() <= weights.size();
-    for (std::ptrdiff_t i = 1; fits && i <= static_cast<std::ptrdiff_t>(mask.size()); ++i)
-      fits = mask[-i].compatible(1) || mask[-i].compatible(weights[-i]);
-    ctx.require(fits, "attention_mask (input 3) must broadcast to ", weights, ", got ", mask);
+  if (masked) require_broadcast(ctx, 3, "attention_mask", weights);
+  if (sinks) {
+    weights[-1] = 1;
+    require_broadcast(ctx, 5, "sink", weights);
   }
   PartialShape output = batch;
   output.push_back(query[-2]);
@@ -70,7 +82,7 @@ void infer(ir::InferContext& ctx) {
 
 ir::OpSchema scaled_dot_product_attention_13() {
   ir::OpSchema schema;
-  schema.arity = {3, 5, 1};
+  schema.arity = {3, 6, 1};
   schema.make_attributes = &ir::make_attributes<AttentionAttrs>;
   schema.infer = &infer;
   schema.reference = [](const ir::EvalContext& ctx) {

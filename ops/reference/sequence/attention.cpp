@@ -55,6 +55,10 @@ void scaled_dot_product_attention(const ir::EvalContext& ctx, bool causal) {
   const bool boolean_mask = masked && ctx.inputs[3].type == element::boolean;
   const ir::Dims mask_steps =
       masked ? broadcast_steps(ctx.inputs[3].dims, over_batch(targets, sources)) : ir::Dims(out.size(), 0);
+  const bool sinks = ctx.inputs.size() > 5;
+  const std::vector<float> sink = sinks ? to_floats(ctx.inputs[5]) : std::vector<float>{};
+  const ir::Dims sink_steps =
+      sinks ? broadcast_steps(ctx.inputs[5].dims, over_batch(targets, 1)) : ir::Dims(out.size(), 0);
   const std::vector<float> query = to_floats(ctx.inputs[0]);
   const std::vector<float> key = to_floats(ctx.inputs[1]);
   const std::vector<float> value = to_floats(ctx.inputs[2]);
@@ -72,15 +76,17 @@ void scaled_dot_product_attention(const ir::EvalContext& ctx, bool causal) {
   std::vector<float> weights(static_cast<size_t>(sources));
   float* dst = result.data();
   for_each_position(batch, [&](const ir::Dims& at) {
-    int64_t q_at = 0, k_at = 0, v_at = 0, mask_at = 0;
+    int64_t q_at = 0, k_at = 0, v_at = 0, mask_at = 0, sink_at = 0;
     for (size_t i = 0; i < at.size(); ++i) {
       q_at += at[i] * q_steps[i];
       k_at += at[i] * k_steps[i];
       v_at += at[i] * v_steps[i];
       mask_at += at[i] * mask_steps[i];
+      sink_at += at[i] * sink_steps[i];
     }
     for (int64_t l = 0; l < targets; ++l, dst += width) {
-      float most = kNever;
+      const float unused = sinks ? sink[static_cast<size_t>(sink_at + l * sink_steps[at.size()])] : kNever;
+      float most = unused;
       for (int64_t s = 0; s < sources; ++s) {
         float dot = 0;
         for (int64_t e = 0; e < depth; ++e)
@@ -95,7 +101,7 @@ void scaled_dot_product_attention(const ir::EvalContext& ctx, bool causal) {
         }
         most = std::max(most, weight);
       }
-      float sum = 0;
+      float sum = sinks ? std::exp(unused - most) : 0;
       for (float& weight : weights) {
         weight = std::exp(weight - most);
         sum += weight;

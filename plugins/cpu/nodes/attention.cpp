@@ -76,8 +76,14 @@ class AttentionExecutor final : public Executor {
       inverse[static_cast<size_t>(attrs_.dst_order[i])] = static_cast<int64_t>(i);
     dst_ = matrices_of(context.outputs[0].dims, inverse);
 
-    ir::Dims mask_batch;
-    if (context.inputs.size() > 3) {
+    ir::Dims mask_batch, sink_batch;
+    if (attrs_.sink) {
+      sink_input_ = context.inputs.size() - 1;
+      const ir::Dims& dims = context.inputs[sink_input_].dims;
+      sink_rows_ = dims.size() < 2 ? 1 : dims[dims.size() - 2];
+      if (dims.size() > 2) sink_batch.assign(dims.begin(), dims.end() - 2);
+    }
+    if (context.inputs.size() > 3 + static_cast<size_t>(attrs_.sink)) {
       const ir::Dims& dims = context.inputs[3].dims;
       mask_count_ = context.inputs[3].count();
       mask_is_boolean_ = context.inputs[3].type == element::boolean;
@@ -87,7 +93,8 @@ class AttentionExecutor final : public Executor {
     for (int64_t i = 0; i < ir::element_count(dst_.batch); ++i) {
       heads_.push_back({broadcast_index(i, q_.batch, dst_.batch), broadcast_index(i, k_.batch, dst_.batch),
                         broadcast_index(i, v_.batch, dst_.batch),
-                        broadcast_index(i, mask_batch, dst_.batch) * mask_rows_ * k_.rows});
+                        broadcast_index(i, mask_batch, dst_.batch) * mask_rows_ * k_.rows,
+                        broadcast_index(i, sink_batch, dst_.batch) * sink_rows_});
     }
 
     // Distances that are a multiple of 4 KiB would put all rows of a tile into one set of the L1 cache.
@@ -145,8 +152,8 @@ class AttentionExecutor final : public Executor {
 
  private:
   struct Head {
-    int64_t q, k, v;  // matrices of the operands
-    int64_t mask;     // first element
+    int64_t q, k, v;     // matrices of the operands
+    int64_t mask, sink;  // first elements
   };
 
   static int64_t matrices(const Matrices& m) { return static_cast<int64_t>(m.offsets.size()); }
@@ -195,6 +202,10 @@ class AttentionExecutor final : public Executor {
       scores.mask_stride = mask_rows_ == 1 ? 0 : k_.rows;
       scores.mask = mask + at.mask + first * scores.mask_stride;
     }
+    if (attrs_.sink) {
+      scores.sink_stride = sink_rows_ == 1 ? 0 : 1;
+      scores.sink = static_cast<const float*>(args.inputs[sink_input_]) + at.sink + first * scores.sink_stride;
+    }
     if (attrs_.causal) scores.first_visible = first + 1;
     softmax_.scores(scores);
 
@@ -215,7 +226,8 @@ class AttentionExecutor final : public Executor {
   std::string name_;
   Matrices q_, k_, v_, dst_;
   std::vector<Head> heads_;
-  int64_t mask_count_ = 0, mask_rows_ = 1;
+  int64_t mask_count_ = 0, mask_rows_ = 1, sink_rows_ = 1;
+  size_t sink_input_ = 0;
   bool mask_is_boolean_ = false;
   int64_t score_stride_ = 0, blocks_ = 0, block_rows_ = 0, k_panels_ = 0, v_panels_ = 0;
 };

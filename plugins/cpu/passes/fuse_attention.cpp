@@ -19,7 +19,7 @@ struct Operand {
 
 struct Match {
   Operand q, k, v;
-  std::optional<ir::Value> mask;
+  std::optional<ir::Value> mask, sink;
   double scale = 1;
   bool causal = false;
   ir::Value result;
@@ -83,7 +83,8 @@ std::optional<double> scalar_constant(const ir::Graph& graph, ir::Value value) {
   return static_cast<double>(*constant->view.as<float>());
 }
 
-/// A mask has a value for every source, and broadcasts into scores of these extents without enlarging them.
+/// A mask has a value for every source, and broadcasts into scores of these extents without enlarging them; a sink has
+/// one for all of them, so that they count as one.
 bool fits_as_mask(const ir::Graph& graph, ir::Value mask, const ir::Dims& scores) {
   if (!graph.port(mask).shape.is_static()) return false;
   const ir::Dims dims = dims_of(graph, mask);
@@ -201,10 +202,15 @@ std::optional<Match> match_whole_op(const ir::Graph& graph, const ir::Node& node
     if (!given) return std::nullopt;
     match.scale = *given;
   }
+  ir::Dims scores = dims_of(graph, result);
+  if (node.inputs.size() > 5) {
+    scores.back() = 1;
+    if (!is_static_f32(graph, node.inputs[5]) || !fits_as_mask(graph, node.inputs[5], scores)) return std::nullopt;
+    match.sink = node.inputs[5];
+  }
   // A mask that is a scalar zero stands for none, so that a scale can follow it.
   if (node.inputs.size() > 3 && !match.causal && scalar_constant(graph, node.inputs[3]) != 0.0) {
     const element::Type type = graph.port(node.inputs[3]).type;
-    ir::Dims scores = dims_of(graph, result);
     scores.back() = dims_of(graph, node.inputs[1])[rank - 2];
     if ((type != element::f32 && type != element::boolean) || !fits_as_mask(graph, node.inputs[3], scores))
       return std::nullopt;
@@ -243,9 +249,11 @@ ir::Pass fuse_attention(const CpuOps& ops) {
                                         std::move(match->v.order),
                                         std::move(match->result_order),
                                         match->scale,
-                                        match->causal};
+                                        match->causal,
+                                        match->sink.has_value()};
               std::vector<ir::Value> inputs = {match->q.value, match->k.value, match->v.value};
-              if (match->mask) inputs.push_back(*match->mask);
+              for (const auto& value : {match->mask, match->sink})
+                if (value) inputs.push_back(*value);
               patch.replace(match->result, patch.add(ops.attention(), ir::make_attributes_of(std::move(attrs)),
                                                      std::move(inputs), std::move(match->nodes)));
             }

@@ -1,7 +1,7 @@
 #pragma once
 // What: attention written as single ops, or as ScaledDotProductAttention, becomes one step of the set "cpu":
 //   q, k -> MatMul -> [Multiply or Divide by a constant] -> [Add mask] -> SoftMax -> MatMul(., v)   =>  cpu.Attention
-//   ScaledDotProductAttention(q, k, v, mask, scale)                                                 =>  cpu.Attention
+//   ScaledDotProductAttention(q, k, v, mask, scale, sink)                                           =>  cpu.Attention
 //   Transposes in front of q, k and v and behind the result (heads split off and merged) become its orders.
 // Refuses: intermediate results that something else reads too, other types than f32, unknown shapes, operands of
 // different rank, a softmax along another axis, factors and scales of more than one element or known at run time only,

@@ -16,12 +16,11 @@ TERROIR_INLINE float peak_of(const float* src, int64_t n) {
   return peak;
 }
 
-// With the largest element known.
-TERROIR_INLINE void softmax_row(const float* src, float* dst, int64_t n, float peak, bool log_form) {
+// With the largest element known. `sum`: what is there beside the row.
+TERROIR_INLINE void softmax_row(const float* src, float* dst, int64_t n, float peak, bool log_form, V sum = zero()) {
   const int64_t body = n / kLanes * kLanes;
   const Tail t = tail(n - body);
   const V shift(peak);
-  V sum = zero();
   for (int64_t i = 0; i < body; i += kLanes) {
     const V e = exp(loadu(src + i) - shift);
     sum = sum + e;
@@ -75,9 +74,15 @@ void softmax_scores(const ScoreArgs& args) {
   for (int64_t r = 0; r < args.rows; ++r) {
     float* row = args.scores + r * args.stride;
     const int64_t visible = args.first_visible < 0 || args.first_visible + r > args.n ? args.n : args.first_visible + r;
-    const float peak = args.mask != nullptr ? scale_row<true>(row, visible, scale, args.mask + r * args.mask_stride)
-                                            : scale_row<false>(row, visible, scale, nullptr);
-    softmax_row(row, row, visible, peak, false);
+    float peak = args.mask != nullptr ? scale_row<true>(row, visible, scale, args.mask + r * args.mask_stride)
+                                      : scale_row<false>(row, visible, scale, nullptr);
+    V sum = zero();
+    if (args.sink != nullptr) {
+      const float sink = args.sink[r * args.sink_stride];
+      peak = sink > peak ? sink : peak;
+      sum = keep(exp(V(sink) - V(peak)), tail(1));
+    }
+    softmax_row(row, row, visible, peak, false, sum);
     int64_t i = visible;
     for (; i + kLanes <= args.n; i += kLanes) storeu(row + i, zero());
     if (i < args.n) store_n(row + i, zero(), args.n - i);

@@ -1,6 +1,7 @@
 // What: softmax and log-softmax over the last axis or a middle axis of a dense f32 tensor.
 // Formula: e^(x - max) / sum e^(x - max); log form: (x - max) - log(sum e^(x - max)).
-//   scores: the softmax of x * scale + mask over the columns that a row may look at; zero in the others.
+//   scores: the softmax of x * scale + mask over the columns that a row may look at, and over its sink, if there is
+//   one; zero in the other columns.
 // Shapes: rows: [rows][n]. middle: [outer][axis][inner], over axis. scores: in place, rows apart by a stride.
 // Aliasing: dst may be src. Edge cases: a row of -inf only, or with a NaN, gives NaN; an empty axis does nothing.
 // Threads: rows, outer indices and ranges of inner are independent.
@@ -20,6 +21,8 @@ struct ScoreArgs {
   float scale = 1.0f;
   const float* mask = nullptr;  // added after scaling; null: none
   int64_t mask_stride = 0;      // between rows of mask; 0: one row for all
+  const float* sink = nullptr;  // one more element of the row's softmax, whose share is not stored; null: none
+  int64_t sink_stride = 0;      // between the sinks of two rows; 0: one for all
   // Columns that row 0 looks at, at least 1; every further row looks at one more. -1: all rows at all columns.
   int64_t first_visible = -1;
 };

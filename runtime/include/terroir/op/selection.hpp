@@ -357,6 +357,11 @@ class ScaledDotProductAttention : public Node {
   ScaledDotProductAttention(const Output<Node>& query, const Output<Node>& key, const Output<Node>& value,
                             const Output<Node>& attention_mask, const Output<Node>& scale, bool causal)
       : ScaledDotProductAttention(OutputVector{query, key, value, attention_mask, scale}, {{"causal", causal}}) {}
+  /// `sink`: one more score in every softmax, whose weight goes nowhere; broadcasts to [.., targets, 1].
+  ScaledDotProductAttention(const Output<Node>& query, const Output<Node>& key, const Output<Node>& value,
+                            const Output<Node>& attention_mask, const Output<Node>& scale, const Output<Node>& sink,
+                            bool causal)
+      : ScaledDotProductAttention(OutputVector{query, key, value, attention_mask, scale, sink}, {{"causal", causal}}) {}
   bool get_causal() const { return detail::attribute<bool>(*this, "causal"); }
   void set_causal(bool causal) { detail::set_attribute(*this, "causal", causal); }
 };
