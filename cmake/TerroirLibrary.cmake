@@ -84,6 +84,8 @@ if(CMAKE_BUILD_TYPE MATCHES "^(Release|MinSizeRel)$")
   # Nobody needs their names, nor calls of them by way of tables.
   target_link_options(terroir PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/local_symbols.map)
   set_property(TARGET terroir APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/local_symbols.map)
+  # Constants share the pages of code: two boundaries of pages less.
+  target_link_options(terroir PRIVATE -Wl,-z,noseparate-code)
   # Most relocations are those of virtual tables: packed, they take a thirtieth of the space (glibc 2.36 and later read them).
   include(CheckLinkerFlag)
   check_linker_flag(CXX -Wl,-z,pack-relative-relocs TERROIR_LINKER_PACKS_RELOCATIONS)

@@ -64,11 +64,15 @@ uint64_t detail::parse_unsigned(const std::string& text) {
 }
 double detail::parse_real(const std::string& text) { return parse_number<double>(text, "a number"); }
 
-std::string detail::print_real(double value) {
+template <typename Real>
+static std::string shortest_text(Real value) {
   char buffer[64];
-  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);  // shortest text that reads back the same
+  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
   return std::string(buffer, result.ptr);
 }
+
+std::string detail::print_real(double value) { return shortest_text(value); }
+std::string detail::print_real(float value) { return shortest_text(value); }
 
 std::vector<std::string> detail::split_items(const std::string& text) {
   std::string_view rest = trim(text);

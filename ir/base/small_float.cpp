@@ -134,7 +134,10 @@ uint8_t encode_small_float(element::Type type, double value) {
     case element::Type_t::f4e2m1:
       return nan ? uint8_t{0} : static_cast<uint8_t>(nearest(table, 0, 7, magnitude) | sign << 3);
     case element::Type_t::f8e4m3:
-      return nan ? uint8_t{0x7f} : static_cast<uint8_t>(nearest(table, 0, 0x7e, magnitude) | sign << 7);
+      if (nan) return 0x7f;
+      // Halfway between the largest value 448 and the 480 that would follow: beyond it there is only NaN.
+      if (magnitude > 464) return static_cast<uint8_t>(0x7f | sign << 7);
+      return static_cast<uint8_t>(nearest(table, 0, 0x7e, magnitude) | sign << 7);
     case element::Type_t::f8e5m2:
       // Halfway between the largest value 57344 and the 65536 that would follow: from there on it is infinite.
       if (nan) return 0x7e;

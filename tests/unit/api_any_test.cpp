@@ -107,6 +107,10 @@ TEST(Any, MapsAndSetsAreReadAndPrinted) {
   EXPECT_EQ((Any("{a:1}").as<std::map<std::string, int>>()), (std::map<std::string, int>{{"a", 1}}));
   EXPECT_EQ(Any("{}").as<AnyMap>().size(), 0u);
   EXPECT_EQ(Any("b a b").as<std::set<std::string>>(), (std::set<std::string>{"a", "b"}));
+  EXPECT_EQ(Any(0.1f).as<std::string>(), "0.1");
+  EXPECT_EQ(Any(std::vector<float>{0.1f, 1e-5f}).as<std::string>(), "0.1 1e-05");
+  EXPECT_EQ(Any(0.1).as<std::string>(), "0.1");
+  EXPECT_EQ(Any("0.1").as<float>(), 0.1f);
   EXPECT_EQ(Any(std::set<int>{2, 1}).as<std::string>(), "1 2");
   for (const char* text : {"a:1", "{a}", "{a:1", "{a:}}", "{a:[1}"}) {
     EXPECT_EQ(caught([&] { Any(text).as<AnyMap>(); }).code(), ErrorCode::parse_error) << text;

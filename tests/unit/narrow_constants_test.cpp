@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "terroir/opsets.hpp"
 #include "terroir/terroir.hpp"
@@ -74,6 +75,30 @@ TEST(NarrowConstants, ValuesThatDoNotFitAreRefused) {
   EXPECT_EQ(Constant(element::u1, Shape{1}, 7).cast_vector<int>().front(), 1);  // anything but 0, as a boolean
 }
 
+TEST(WideConstants, ASingleValueMustFit) {
+  const auto refuses = [](const element::Type& type, auto value) {
+    const Exception error = caught([&] { Constant(type, Shape{2}, value); });
+    return error.code() == ErrorCode::invalid_argument &&
+           std::string(error.what()).find(type.get_type_name()) != std::string::npos;
+  };
+  EXPECT_TRUE(refuses(element::u8, 300));
+  EXPECT_TRUE(refuses(element::u8, -1));
+  EXPECT_TRUE(refuses(element::i8, -129));
+  EXPECT_TRUE(refuses(element::i32, 3e10));
+  EXPECT_TRUE(refuses(element::i32, NAN));
+  EXPECT_TRUE(refuses(element::u64, int64_t{-1}));
+  EXPECT_TRUE(refuses(element::i64, uint64_t{1} << 63));
+  EXPECT_TRUE(refuses(element::i64, 0x1p63));
+  EXPECT_TRUE(refuses(element::f16, 1e6));
+  EXPECT_TRUE(refuses(element::f32, 1e300));
+  EXPECT_EQ(Constant(element::u8, Shape{2}, 255.0).cast_vector<int>(), std::vector<int>(2, 255));
+  EXPECT_EQ(Constant(element::i64, Shape{}, INT64_MIN).cast_vector<int64_t>(), std::vector<int64_t>{INT64_MIN});
+  EXPECT_EQ(Constant(element::f16, Shape{}, -INFINITY).cast_vector<float>(), std::vector<float>{-INFINITY});
+  EXPECT_TRUE(std::isnan(Constant(element::f16, Shape{}, double{NAN}).cast_vector<float>().front()));
+  // A list is cut, as programs that fill masks with -1 expect.
+  EXPECT_EQ(Constant(element::u8, Shape{2}, std::vector<int>{-1, 256}).cast_vector<int>(), (std::vector<int>{255, 0}));
+}
+
 TEST(NarrowConstants, FloatsTakeTheNearestValue) {
   EXPECT_EQ(Constant::create(element::nf4, Shape{4}, {-1.0f, 0.0f, 0.4f, 2.0f})->cast_vector<float>(),
             (std::vector<float>{-1, 0, 0.44070982933044434f, 1}));
@@ -91,6 +116,10 @@ TEST(NarrowConstants, FloatsTakeTheNearestValue) {
 
 TEST(NarrowConstants, SmallFloatsAreTypesOfCpp) {
   EXPECT_EQ(float8_e4m3(0.1f).to_bits(), 0x1d);
+  // Without an infinity, what rounds to more than the largest number is NaN.
+  EXPECT_EQ(float8_e4m3(464.f).to_bits(), 0x7e);
+  EXPECT_EQ(float8_e4m3(464.1f).to_bits(), 0x7f);
+  EXPECT_EQ(float8_e4m3(-std::numeric_limits<float>::infinity()).to_bits(), 0xff);
   EXPECT_EQ(float(float8_e5m2::from_bits(0x3e)), 1.5f);
   EXPECT_EQ(float(float8_e8m0::from_bits(0x80)), 2.0f);
   EXPECT_EQ(float(float4_e2m1::from_bits(0x0f)), -6.0f);

@@ -105,7 +105,9 @@ TERROIR_API double parse_real(const std::string& text);
 TERROIR_API std::vector<std::string> split_items(const std::string& text);
 /// "{a:1,b:{c:2}}" -> {"a", "1"}, {"b", "{c:2}"}.
 TERROIR_API std::vector<std::pair<std::string, std::string>> split_entries(const std::string& text);
+/// The shortest text that reads back as the same number of the type.
 TERROIR_API std::string print_real(double value);
+TERROIR_API std::string print_real(float value);
 
 template <typename T>
 std::string print_value(const T& value);
@@ -139,7 +141,7 @@ std::string print_value(const T& value) {
   } else if constexpr (std::is_integral_v<T>) {
     return std::to_string(value);
   } else if constexpr (std::is_floating_point_v<T>) {
-    return print_real(static_cast<double>(value));
+    return print_real(static_cast<std::conditional_t<std::is_same_v<T, float>, float, double>>(value));
   } else if constexpr (IsTuple<T>::value) {
     return print_tuple(value, std::make_index_sequence<std::tuple_size_v<T>>());
   } else if constexpr (IsMap<T>::value) {

@@ -1,9 +1,9 @@
 // Floating-point numbers of a byte and less, one in a byte: float8_e4m3, float8_e5m2, float8_e8m0, float4_e2m1.
 //
 // Conversion from float takes the nearest value, ties to the even code; above the largest value float8_e5m2 becomes
-// infinite, the others saturate. NaN stays NaN where there is one, else it becomes 0. float8_e8m0 has neither zero nor
-// sign: what is not positive becomes its smallest value 2^-127.
-// Tensors of f4e2m1 hold two numbers in a byte: Constant::cast_vector<float4_e2m1>() takes them apart.
+// infinite and float8_e4m3, which has no infinity, NaN; the others saturate. NaN stays NaN where there is one, else it
+// becomes 0. float8_e8m0 has neither zero nor sign: what is not positive becomes its smallest value 2^-127. Tensors of
+// f4e2m1 hold two numbers in a byte: Constant::cast_vector<float4_e2m1>() takes them apart.
 #pragma once
 
 #include <cstdint>

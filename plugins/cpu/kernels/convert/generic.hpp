@@ -59,8 +59,8 @@ struct ToBfloat {
   }
 };
 
-// Eight bits: sign, exponent, `kMantissa` bits of mantissa. f8e4m3 saturates at 448 and has one NaN, without an
-// infinity; f8e5m2 has both, as its wider relatives do.
+// Eight bits: sign, exponent, `kMantissa` bits of mantissa. f8e4m3 ends at 448 and has one NaN, which is also what lies
+// beyond, without an infinity; f8e5m2 has both, as its wider relatives do.
 template <int kMantissa>
 struct Small {
   static constexpr int kExponent = 7 - kMantissa, kBias = (1 << (kExponent - 1)) - 1;
@@ -87,8 +87,8 @@ struct Small {
         float_to_bits(bits_to_float(magnitude) + kAlign) - float_bits_of_power(1 - kBias - kMantissa + 23);
     constexpr uint32_t kSmallestNormal = static_cast<uint32_t>(128 - kBias) << 23;
     uint32_t code = magnitude < kSmallestNormal ? small : normal;
-    constexpr uint32_t kTop = kHasInfinity ? 0x7cu : 0x7eu, kOverflow = 0x47800000u;  // 2^16
-    code = magnitude >= kOverflow || code > kTop ? kTop : code;
+    constexpr uint32_t kBeyond = kHasInfinity ? 0x7cu : 0x7fu, kOverflow = 0x47800000u;  // 2^16
+    code = magnitude >= kOverflow || code > kBeyond ? kBeyond : code;
     code |= sign;
     return static_cast<uint8_t>(magnitude > 0x7f800000u ? (kHasInfinity ? 0x7eu : 0x7fu) : code);
   }

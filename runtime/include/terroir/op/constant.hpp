@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <initializer_list>
 #include <limits>
@@ -10,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "terroir/any_text.hpp"
 #include "terroir/element_type.hpp"
 #include "terroir/exception.hpp"
 #include "terroir/export.hpp"
@@ -89,6 +91,34 @@ To convert_element(From value) {
   }
 }
 
+/// Whether To has the value, rounded at most; infinities and NaN if it has such.
+template <typename To, typename From>
+bool fits(From value) {
+  using Limits = std::numeric_limits<To>;
+  if constexpr (std::is_same_v<To, From> || std::is_same_v<From, bool>) {
+    return true;
+  } else if constexpr (!std::is_integral_v<To>) {
+    const double number = convert_element<double>(value), most = convert_element<double>(Limits::max());
+    return !(number < -most || number > most) || std::isinf(number);
+  } else if constexpr (std::is_integral_v<From>) {
+    if (value < From(0))
+      return std::is_signed_v<To> && static_cast<int64_t>(value) >= static_cast<int64_t>(Limits::min());
+    return static_cast<uint64_t>(value) <= static_cast<uint64_t>(Limits::max());
+  } else {
+    const double number = convert_element<double>(value);
+    return number >= static_cast<double>(Limits::min()) && number < std::ldexp(1.0, Limits::digits);
+  }
+}
+
+template <typename Number>
+std::string text_of(Number value) {
+  if constexpr (std::is_integral_v<Number>) {
+    return std::to_string(value);
+  } else {
+    return print_real(convert_element<double>(value));
+  }
+}
+
 /// The number that holds every T.
 template <typename T>
 using Widest =
@@ -126,8 +156,8 @@ class TERROIR_API Constant : public Node {
   Constant(const element::Type& type, const Shape& shape, const void* data, const std::shared_ptr<void>& owner)
       : Constant(detail::tensor_over(type, shape, data, owner)) {}
   /// Elements converted to `type`; one element fills the whole shape. Integers for nf4 are codes, other numbers values.
-  /// Throws Exception (invalid_argument) for another number of elements, or one that does not fit a type narrower than
-  /// a byte.
+  /// Throws Exception (invalid_argument) for another number of elements, for one of them that does not fit a type
+  /// narrower than a byte, and for a single one that does not fit the type; others of a list are cut as by static_cast.
   template <typename T, typename = std::enable_if_t<detail::is_number<T>>>
   Constant(const element::Type& type, const Shape& shape, const std::vector<T>& values)
       : Constant(converted(type, shape, values.size(), [&values](size_t i) { return static_cast<T>(values[i]); })) {}
@@ -272,6 +302,10 @@ class TERROIR_API Constant : public Node {
                                                      std::to_string(expected) + " elements or one, got " +
                                                      std::to_string(given));
   }
+  [[noreturn]] static void throw_unfit(const element::Type& type, const std::string& value) {
+    throw Exception(ErrorCode::invalid_argument,
+                    "the value " + value + " does not fit the type " + type.get_type_name() + " of the constant");
+  }
   static Tensor copied(const element::Type& type, const Shape& shape, const void* data) {
     Tensor value(type, shape);
     if (type == element::string) {
@@ -295,6 +329,7 @@ class TERROIR_API Constant : public Node {
     }
     detail::visit_element_type(type, [&](auto element) {
       using T = decltype(element);
+      if (given == 1 && !detail::fits<T>(value_at(0))) throw_unfit(type, detail::text_of(value_at(0)));
       auto* const elements = static_cast<T*>(value.data());
       for (size_t i = 0; i < count; ++i) elements[i] = detail::convert_element<T>(value_at(given == 1 ? 0 : i));
     });
