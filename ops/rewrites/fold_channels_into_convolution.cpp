@@ -4,6 +4,7 @@
 
 #include "ir/base/mapped_file.hpp"
 #include "ir/base/returned_memory.hpp"
+#include "ir/schema/attribute_text.hpp"
 #include "ops/rewrites/rewrites.hpp"
 #include "ops/rewrites/transposes.hpp"
 
@@ -11,12 +12,6 @@ namespace terroir::ops {
 namespace {
 
 constexpr int64_t kNone = -1;
-
-std::string attribute_text(const ir::Node& node, std::string_view name) {
-  for (const ir::AttributeText& text : ir::to_text(*node.attributes))
-    if (text.name == name) return text.value;
-  return {};
-}
 
 /// Which axis of a constant runs along axis `axis` of a value of `rank` axes, all others being 1; kNone: it is one
 /// element. Empty for any other value.
@@ -81,7 +76,9 @@ class Search {
  private:
   bool take_scale(const ir::Node& node, const Place& place, Fold& fold) const {
     fold.divides = node.is("Divide");
-    if ((!node.is("Multiply") && !fold.divides) || node.outputs[0].type != element::f32 || is_pdpd(node)) return false;
+    if ((!node.is("Multiply") && !fold.divides) || node.outputs[0].type != element::f32 ||
+        ir::broadcasts_from_an_axis(*node.attributes))
+      return false;
     for (size_t side = 0; side < (fold.divides ? 1u : 2u); ++side) {
       const PartialShape& data = graph_.port(node.inputs[side]).shape;
       if (data != node.outputs[0].shape ||
@@ -96,7 +93,7 @@ class Search {
 
   bool take_order(const ir::Node& node, const Place& place, Fold& fold) const {
     if (!node.is("Gather") || node.inputs.size() != 3) return false;
-    const std::string batch_dims = attribute_text(node, "batch_dims");
+    const std::string batch_dims = ir::attribute_text(*node.attributes, "batch_dims");
     auto order = ir::constant_integers(graph_, node.inputs[1]);
     const auto axis = ir::constant_integers(graph_, node.inputs[2]);
     const PartialShape& data = graph_.port(node.inputs[0]).shape;
@@ -119,7 +116,8 @@ class Search {
       return Place{node.inputs[0], (*order)[static_cast<size_t>(place.axis)]};
     if (node.is("Interpolate")) return through_interpolate(node, place);
     // A slope of one axis runs along axis 1, wherever the channels are.
-    if (!node.schema->flags.elementwise || node.outputs.size() != 1 || node.is("PReLU") || is_pdpd(node))
+    if (!node.schema->flags.elementwise || node.outputs.size() != 1 || node.is("PReLU") ||
+        ir::broadcasts_from_an_axis(*node.attributes))
       return std::nullopt;
     std::optional<Place> source;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -146,8 +144,6 @@ class Search {
       return std::nullopt;
     return Place{node.inputs[0], place.axis};
   }
-
-  bool is_pdpd(const ir::Node& node) const { return attribute_text(node, "auto_broadcast") == "pdpd"; }
 
   const ir::Graph& graph_;
   const ir::Node& convolution_;

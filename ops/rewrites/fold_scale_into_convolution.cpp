@@ -3,7 +3,7 @@
 
 #include "ir/base/mapped_file.hpp"
 #include "ir/base/returned_memory.hpp"
-#include "ops/defs/elementwise/binary.hpp"
+#include "ir/schema/attribute_text.hpp"
 #include "ops/rewrites/rewrites.hpp"
 
 namespace terroir::ops {
@@ -26,15 +26,14 @@ struct Match {
   const float* bias;  // of `add`
 };
 
-/// Aligned by another rule than numpy's.
-bool is_pdpd(const ir::Node& node) { return node.attrs<BinaryAttrs>().broadcast.kind == AutoBroadcast::pdpd; }
-
 bool is_convolution(const ir::Node& node) {
   return (node.is("Convolution") || node.is("GroupConvolution")) && ir::opset_number(node.schema->opset) > 0;
 }
 
 std::optional<Match> match(const ir::Graph& graph, const ir::Node& multiply) {
-  if (!multiply.is("Multiply") || multiply.outputs[0].type != element::f32 || is_pdpd(multiply)) return std::nullopt;
+  if (!multiply.is("Multiply") || multiply.outputs[0].type != element::f32 ||
+      ir::broadcasts_from_an_axis(*multiply.attributes))
+    return std::nullopt;
   const PartialShape& shape = multiply.outputs[0].shape;
   if (shape.rank().is_dynamic() || shape.size() < 3 || shape[1].is_dynamic()) return std::nullopt;
   const int64_t channels = shape[1].get_length();
@@ -44,7 +43,7 @@ std::optional<Match> match(const ir::Graph& graph, const ir::Node& multiply) {
     ir::Value source = multiply.inputs[side];
     Match found{source.node, std::nullopt, scale, nullptr};
     const ir::Node* producer = &graph.node(source.node);
-    if (producer->is("Add") && graph.uses(source).size() == 1 && !is_pdpd(*producer)) {
+    if (producer->is("Add") && graph.uses(source).size() == 1 && !ir::broadcasts_from_an_axis(*producer->attributes)) {
       for (size_t i = 0; i < 2 && !found.bias; ++i) {
         found.bias = per_channel(graph, producer->inputs[1 - i], channels, shape.size());
         if (found.bias) source = producer->inputs[i];

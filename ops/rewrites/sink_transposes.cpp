@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "ir/graph/order.hpp"
+#include "ir/schema/attribute_text.hpp"
 #include "ops/rewrites/new_nodes.hpp"
 #include "ops/rewrites/rewrites.hpp"
 #include "ops/rewrites/transposes.hpp"
@@ -22,13 +23,6 @@ bool puts_channels_last(const Order& order) {
 bool is_elementwise(const ir::Node& node) {
   // A slope of one axis runs along axis 1 of the data, wherever the channels are.
   return node.schema->flags.elementwise && node.outputs.size() == 1 && !node.is("PReLU");
-}
-
-/// Aligned by another rule than numpy's.
-bool is_pdpd(const ir::Node& node) {
-  const auto texts = ir::to_text(*node.attributes);
-  return std::any_of(texts.begin(), texts.end(),
-                     [](const auto& text) { return text.name == "auto_broadcast" && text.value == "pdpd"; });
 }
 
 bool has_one_element(const PartialShape& shape) {
@@ -110,7 +104,7 @@ class Sinking {
         node.is("PReLU") && node.inputs.size() == 2 && has_one_element(graph_.port(node.inputs[1]).shape);
     if ((!is_elementwise(node) && !prelu) || graph_.uses({node.id, 0}).empty()) return;
     const auto order = common_order(node);
-    if (!order || is_pdpd(node)) return;
+    if (!order || ir::broadcasts_from_an_axis(*node.attributes)) return;
     std::vector<std::pair<ir::Value, Operand>> inputs;
     for (const ir::Value& input : node.inputs) {
       if (const auto source = transposed(input))

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "ir/schema/attribute_text.hpp"
 #include "plugins/cpu/ops.hpp"
 
 namespace terroir::cpu {
@@ -117,8 +118,7 @@ std::optional<FusedOp> as_post_op(const StepView& op, int data_input, int& chann
       }
       return step;
     }
-    for (const ir::AttributeText& text : ir::to_text(op.attributes))
-      if (text.name == "auto_broadcast" && text.value == "pdpd") return std::nullopt;  // aligned at another axis
+    if (ir::broadcasts_from_an_axis(op.attributes)) return std::nullopt;
     const auto other = static_cast<size_t>(1 - data_input);
     if (!all_static_f32(op.inputs[other])) return std::nullopt;
     int axis = channel_axis;

@@ -17,13 +17,9 @@ HostTensor truth(bool value) {
   return tensor;
 }
 
-/// v += x where the condition holds, else the result is v; v starts as 10.
-GraphMaker counter_in_a_branch() {
-  GraphMaker then_body, else_body;
-  const ir::Value x = then_body.input({1});
-  const ir::Value sum = then_body.op("Add", {read(then_body, {then_body.constant({1}, {10})}), x});
-  const ir::NodeId then_result = then_body.result(assign(then_body, sum));
-  const ir::NodeId else_result = else_body.result(read(else_body, {else_body.constant({1}, {10})}));
+/// An If whose second input the first body takes as `x`.
+GraphMaker either(GraphMaker then_body, ir::Value x, ir::NodeId then_result, GraphMaker else_body,
+                  ir::NodeId else_result) {
   std::vector<ir::Body> bodies;
   bodies.push_back(std::move(then_body).as_body("then_body", {{fed(1, x)}, {given(0, then_result)}, {}}));
   bodies.push_back(std::move(else_body).as_body("else_body", {{}, {given(0, else_result)}, {}}));
@@ -31,6 +27,16 @@ GraphMaker counter_in_a_branch() {
   const ir::Value condition = m.input({}, element::boolean);
   m.result(m.control("If", {condition, m.input({1})}, std::move(bodies)));
   return m;
+}
+
+/// v += x where the condition holds, else the result is v; v starts as 10.
+GraphMaker counter_in_a_branch() {
+  GraphMaker then_body, else_body;
+  const ir::Value x = then_body.input({1});
+  const ir::Value sum = then_body.op("Add", {read(then_body, {then_body.constant({1}, {10})}), x});
+  const ir::NodeId then_result = then_body.result(assign(then_body, sum));
+  const ir::NodeId else_result = else_body.result(read(else_body, {else_body.constant({1}, {10})}));
+  return either(std::move(then_body), x, then_result, std::move(else_body), else_result);
 }
 
 TEST(StateInBodies, OfABranchThatIsTakenNowAndThen) {
@@ -133,12 +139,7 @@ TEST(StateInBodies, OneBeginsWithTheValueOfAnother) {
   assign(then_body, then_body.op("Add", {first, x}), "z");
   const ir::NodeId then_result = then_body.result(assign(then_body, then_body.op("Add", {second, first}), "a"));
   const ir::NodeId else_result = else_body.result(else_body.constant({1}, {0}));
-  std::vector<ir::Body> bodies;
-  bodies.push_back(std::move(then_body).as_body("then_body", {{fed(1, x)}, {given(0, then_result)}, {}}));
-  bodies.push_back(std::move(else_body).as_body("else_body", {{}, {given(0, else_result)}, {}}));
-  GraphMaker m;
-  const ir::Value condition = m.input({}, element::boolean);
-  m.result(m.control("If", {condition, m.input({1})}, std::move(bodies)));
+  const GraphMaker m = either(std::move(then_body), x, then_result, std::move(else_body), else_result);
   on_every_device(m.graph(), [](Device& device) {
     EXPECT_EQ(device.infer({truth(true), floats({1}, {5})}), (Floats{15}));  // z = 5, a = 10; then 10, 15
     EXPECT_EQ(device.infer({truth(true), floats({1}, {1})}), (Floats{25}));

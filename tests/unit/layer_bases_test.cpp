@@ -47,16 +47,7 @@ TEST(LayerBases, OfEveryClassAreThoseThatTheLibraryKnows){
     EXPECT_EQ(known.parent == nullptr, parent == nullptr) << in_files;                          \
     for (; parent != nullptr; parent = parent->parent) EXPECT_TRUE(known.is_castable(*parent)); \
   }
-#define TERROIR_OP_UNARY TERROIR_ROW
-#define TERROIR_OP_BINARY TERROIR_ROW
-#define TERROIR_OP_REDUCE TERROIR_ROW
-#define TERROIR_OP_WRITTEN TERROIR_ROW
-#include "terroir/op/ops.inc"
-#undef TERROIR_OP_UNARY
-#undef TERROIR_OP_BINARY
-#undef TERROIR_OP_REDUCE
-#undef TERROIR_OP_WRITTEN
-#undef TERROIR_ROW
+#include "tests/support/every_op.inc"
 }
 
 TEST(LayerBases, AreAskedForByTheirNames) {

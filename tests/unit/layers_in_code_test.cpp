@@ -261,16 +261,7 @@ TEST(LayersInCode, EveryOperationHasAClass) {
   EXPECT_TRUE(classes.emplace(in_files, #set).second) << in_files;                                 \
   EXPECT_EQ(op::space::Name::get_type_info_static(), (DiscreteTypeInfo{#Name, #set})) << in_files; \
   EXPECT_EQ(ops::builtin_registry().get(in_files, #set).type, in_files);
-#define TERROIR_OP_UNARY TERROIR_ROW
-#define TERROIR_OP_BINARY TERROIR_ROW
-#define TERROIR_OP_REDUCE TERROIR_ROW
-#define TERROIR_OP_WRITTEN TERROIR_ROW
-#include "terroir/op/ops.inc"
-#undef TERROIR_OP_UNARY
-#undef TERROIR_OP_BINARY
-#undef TERROIR_OP_REDUCE
-#undef TERROIR_OP_WRITTEN
-#undef TERROIR_ROW
+#include "tests/support/every_op.inc"
   std::set<std::pair<std::string, std::string>> operations;
   for (const ir::OpSchema* schema : ops::builtin_registry().all()) {
     if (ir::opset_number(schema->opset) > 0) operations.emplace(schema->type, schema->opset);

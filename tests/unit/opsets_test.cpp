@@ -173,16 +173,7 @@ Classes expected(int number) {
     newest.insert_or_assign(name, type);
   };
 #define TERROIR_ROW(space, Name, in_files, set, ...) add(#Name, #set, op::space::Name::get_type_info_static());
-#define TERROIR_OP_UNARY TERROIR_ROW
-#define TERROIR_OP_BINARY TERROIR_ROW
-#define TERROIR_OP_REDUCE TERROIR_ROW
-#define TERROIR_OP_WRITTEN TERROIR_ROW
-#include "terroir/op/ops.inc"
-#undef TERROIR_OP_UNARY
-#undef TERROIR_OP_BINARY
-#undef TERROIR_OP_REDUCE
-#undef TERROIR_OP_WRITTEN
-#undef TERROIR_ROW
+#include "tests/support/every_op.inc"
   return newest;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "ir/schema/attribute_text.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/post_ops/post_ops.hpp"
 #include "plugins/cpu/nodes/channel_gate.hpp"
@@ -107,8 +108,7 @@ Proposal propose_broadcast(const NodeContext& context) {
   if (dst.type != element::f32) return Reject{"only f32 is vectorised, not " + dst.type.get_type_name()};
   if (!kind_of(context.node.schema->type, 0) || !kind_of(context.node.schema->type, 1)) return Reject{"no binary step"};
   if (dst.count() == 0) return Reject{"the result has no elements"};
-  for (const ir::AttributeText& text : ir::to_text(*context.node.attributes))
-    if (text.name == "auto_broadcast" && text.value == "pdpd") return Reject{"pdpd broadcasting"};
+  if (ir::broadcasts_from_an_axis(*context.node.attributes)) return Reject{"pdpd broadcasting"};
   LayoutChoice choice;
   for (const TensorDesc& input : context.inputs) choice.inputs.emplace_back(input.layout);
   choice.outputs = {dst.layout};

@@ -5,6 +5,7 @@
 
 #include "ir/base/returned_memory.hpp"
 #include "ir/graph/order.hpp"
+#include "ir/schema/attribute_text.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -53,12 +54,6 @@ ir::Constant repeated(const ir::TensorView& image, const ir::Dims& dims) {
   return {{image.type, dims, buffer.get()}, buffer};
 }
 
-bool is_numpy(const ir::Node& node) {
-  for (const ir::AttributeText& text : ir::to_text(*node.attributes))
-    if (text.name == "auto_broadcast") return text.value == "numpy";
-  return false;
-}
-
 }  // namespace
 
 ir::Pass repeat_constants(const ir::OpRegistry& registry) {
@@ -69,7 +64,9 @@ ir::Pass repeat_constants(const ir::OpRegistry& registry) {
               const ir::Node& node = graph.node(id);
               if (!blocked[ir::index_of(id)] || is_convolution(node) || !node.schema->flags.elementwise) continue;
               const PartialShape& shape = node.outputs[0].shape;
-              if (shape.is_dynamic() || shape.size() < 3 || !is_numpy(node)) continue;
+              if (shape.is_dynamic() || shape.size() < 3 ||
+                  ir::attribute_text(*node.attributes, "auto_broadcast") != "numpy")
+                continue;
               const ir::Dims dims = ir::to_dims(shape.to_shape());
               for (size_t i = 0; i < node.inputs.size(); ++i) {
                 const ir::Constant* constant = ir::constant_of(graph, node.inputs[i]);
