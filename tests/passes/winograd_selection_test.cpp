@@ -2,11 +2,13 @@
 // and whatever the batch.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "plugins/cpu/compile.hpp"
+#include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 #include "tests/passes/graph_maker.hpp"
 
@@ -47,8 +49,17 @@ bool is_winograd(const std::string& kernel, const char* tile = "") {
   return kernel.find("conv_winograd_" + std::string(tile)) != std::string::npos;
 }
 
+/// The buckets that have Winograd kernels: all but scalar, where that one is not the only one.
+std::vector<Isa> isas_with_winograd() {
+  std::vector<Isa> isas;
+  for (const Isa isa : available_isas())
+    if (!wino_kernels(isa).empty()) isas.push_back(isa);
+  return isas;
+}
+
 TEST(WinogradSelection, TakesWideLayersWith3x3KernelsOnEveryInstructionSet) {
-  for (const Isa isa : available_isas()) {
+  EXPECT_GE(isas_with_winograd().size(), std::max<size_t>(1, available_isas().size() - 1));
+  for (const Isa isa : isas_with_winograd()) {
     SCOPED_TRACE(isa_name(isa));
     EXPECT_TRUE(is_winograd(kernel_of(layer(1), isa), "4x4_3x3")) << kernel_of(layer(1), isa);
     EXPECT_FALSE(is_winograd(kernel_of(layer(1, 1), isa)));
@@ -71,7 +82,7 @@ TEST(WinogradSelection, DoesNotDependOnTheBatch) {
 
 TEST(WinogradSelection, RefusesWeightsWhoseErrorIsNotBounded) {
   const std::vector<float> good(static_cast<size_t>(kChannels * kKernel), 0.25f);
-  for (const Isa isa : available_isas()) {
+  for (const Isa isa : isas_with_winograd()) {
     SCOPED_TRACE(isa_name(isa));
     EXPECT_TRUE(is_winograd(kernel_for_weights(isa, good)));
     for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 1e36f}) {

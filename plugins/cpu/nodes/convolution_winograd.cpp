@@ -71,8 +71,8 @@ class WinogradExecutor final : public Executor {
     const auto* values = bias ? bias->view.as<float>() : nullptr;
     const ConvProblem& p = plan_.problem;
     Packing packing;
-    packing.key = concat(kernel_.name, plan_.transforms_weights ? " plain " : " ", plan_.unit_blocks, " g", p.groups,
-                         " i", p.ic, " o", p.oc, " d", p.d.kernel);
+    packing.key = concat(kernel_.name, plan_.weights == WinoWeights::packed ? " " : " plain ", plan_.unit_blocks, " g",
+                         p.groups, " i", p.ic, " o", p.oc, " d", p.d.kernel);
     packing.bytes = plan_.packed_floats * sizeof(float);
     packing.pieces = wino_units(plan_);
     // The packing is known by the bias's address, which nothing else may get while the packing is being made.

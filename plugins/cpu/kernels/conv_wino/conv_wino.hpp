@@ -16,6 +16,7 @@
 //   above the largest float on the way.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "plugins/cpu/isa.hpp"
@@ -38,7 +39,9 @@ std::span<const WinoKernel> wino_kernels(Isa isa) noexcept;
 
 // Null if the kernel can run the problem, else the reason in a few words.
 const char* wino_reject(const ConvProblem& problem, const WinoKernel& kernel) noexcept;
-WinoPlan wino_plan(const ConvProblem& problem, const WinoKernel& kernel) noexcept;
+// `weights`: as wanted instead of the cheapest; of F(2x2,3x3) only packed ones.
+WinoPlan wino_plan(const ConvProblem& problem, const WinoKernel& kernel,
+                   std::optional<WinoWeights> weights = std::nullopt) noexcept;
 int64_t wino_units(const WinoPlan& plan) noexcept;
 
 // How several threads share the work: at most one part per thread, of nearly equal cost, each cut into slices; see

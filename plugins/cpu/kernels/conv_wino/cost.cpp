@@ -21,7 +21,7 @@ constexpr int64_t kMaxUnitBlocks = 3;  // of gemm_pass.hpp
 // that inputs and products stay near. Half and twice as many are within 5 % on the layers of the zoo.
 constexpr int64_t kBlockTiles = 56, kBlockTilesDeep = 112;
 constexpr int64_t kBlockSlices = 16;
-constexpr int64_t kChunkBlocks = 8;
+constexpr int64_t kChunkBlocks = 8, kStagedChunkBlocks = 4;
 
 // Cycles per tile and vector of channels; of weights, where runs transform them, per input channel and vector of output
 // channels.
@@ -36,6 +36,10 @@ TransformCycles transform_cycles(const WinoPlan& plan) {
 // Bytes per cycle of weights that do not stay in L2, and of a first read beyond what hides behind arithmetic. In a
 // network that first read is one from memory, whose bandwidth the threads share.
 constexpr double kStreamBytes = 7, kFirstReadBytes = 12;
+
+// Cycles to stage nine vectors of weights as 36. Those staged at once take this share of L2.
+constexpr double kStageCycles = 200;
+constexpr int64_t kStageShare = 4;
 
 // Cycles to begin and end a pass over the input channels.
 constexpr double kPassCycles = 30;
@@ -88,16 +92,26 @@ double points_share(const WinoPlan& plan) {
   return share;
 }
 
-// Whether each run transforms the weights: four tiles are too few to pay for reading the transformed ones.
-bool transforms_weights(const WinoPlan& plan) {
+// Whether a run may transform the weights in registers.
+bool fit_registers(const WinoPlan& plan) {
   const ConvProblem& p = plan.problem;
   return plan.tile == 4 && plan.registers == 32 && plan.rows.tiles == 2 && plan.cols.tiles == 2 && p.d.out == 1 &&
          p.d.kernel == 1;
 }
 
+// Transformed weights beyond L2 are staged: to read a fourth of the bytes pays for the transform, within a few percent,
+// and the model takes a fourth of the memory.
+WinoWeights choose_weights(const WinoPlan& plan) {
+  if (fit_registers(plan)) return WinoWeights::in_registers;
+  const ConvProblem& p = plan.problem;
+  const int64_t pairs = p.groups * plan.ic_blocks * plan.oc_blocks * plan.block * plan.block * p.d.kernel;
+  const bool beyond_l2 = 4 * plan.alpha * plan.alpha * pairs > cache_sizes().l2;
+  return plan.tile == 4 && beyond_l2 ? WinoWeights::staged : WinoWeights::packed;
+}
+
 }  // namespace
 
-void choose_blocks(WinoPlan& plan) noexcept {
+void choose_blocks(WinoPlan& plan, std::optional<WinoWeights> weights) noexcept {
   const ConvProblem& p = plan.problem;
   const bool deep = p.d.out > 1;
   const int64_t all = std::max<int64_t>(1, p.batch * plan.rows.tiles * plan.cols.tiles);
@@ -115,15 +129,26 @@ void choose_blocks(WinoPlan& plan) noexcept {
     plan.unit_blocks = unit;
     plan.register_tiles = max_register_tiles(plan, unit);
   }
-  plan.transforms_weights = transforms_weights(plan);
-  if (plan.transforms_weights) {
+  plan.weights = weights.value_or(choose_weights(plan));
+  if (plan.weights == WinoWeights::in_registers) {
     plan.unit_blocks = 1;
     plan.block_tiles = 4;
   }
-  plan.s_tiles = plan.transforms_weights ? 4 : 1;
+  plan.s_tiles = plan.weights == WinoWeights::in_registers ? 4 : 1;
   plan.units = ceil_div(plan.oc_blocks, plan.unit_blocks);
-  plan.chunk_units =
-      plan.transforms_weights ? 1 : std::max<int64_t>(1, std::min(kChunkBlocks, plan.oc_blocks) / plan.unit_blocks);
+  const bool streams = 4 * plan.alpha * plan.alpha * plan.ic_blocks * plan.block * tiles > cache_sizes().l2 / 2;
+  const int64_t chunk = plan.weights == WinoWeights::packed ? kChunkBlocks
+                        : streams                           ? kStagedChunkBlocks
+                                                            : plan.unit_blocks;
+  plan.chunk_units = plan.weights == WinoWeights::in_registers
+                         ? 1
+                         : std::max<int64_t>(1, std::min(chunk, plan.oc_blocks) / plan.unit_blocks);
+  if (plan.weights == WinoWeights::staged) {
+    const int64_t block_bytes =
+        4 * plan.alpha * plan.alpha * plan.block * plan.chunk_units * plan.unit_blocks * plan.block;
+    const int64_t most = std::max<int64_t>(1, cache_sizes().l2 / kStageShare / block_bytes);
+    plan.stage_blocks = ceil_div(plan.ic_blocks, ceil_div(plan.ic_blocks, most));
+  }
 }
 
 double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t slices) noexcept {
@@ -141,7 +166,10 @@ double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t sl
   double products = points * points_share(plan) * blocks *
                     point_cycles(plan, plan.unit_blocks, oc_blocks, ceil_div(tiles * slices, s_blocks * d_blocks));
   const auto pairs = static_cast<double>(oc_blocks * plan.block * plan.ic_blocks * plan.block * p.d.kernel);
-  if (plan.transforms_weights) {
+  if (plan.weights == WinoWeights::staged)
+    return input + products + output + pairs / static_cast<double>(plan.lanes) * kStageCycles * blocks +
+           4 * 9 * pairs / kFirstReadBytes;
+  if (plan.weights == WinoWeights::in_registers) {
     const double multiplied = points * points_share(plan) * static_cast<double>(plan.s_tiles) / 2;
     products = pairs / static_cast<double>(plan.lanes) * (multiplied + transform.weights) * blocks;
     return input + products + output + 4 * 9 * pairs / kFirstReadBytes;

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "plugins/cpu/kernels/conv_wino/entry_points.hpp"
 #include "plugins/cpu/kernels/dispatch_table.hpp"
@@ -19,7 +21,12 @@ TERROIR_WINO_ROWS(avx2, "nChw8c")
 #if TERROIR_HAVE_SSE42
 TERROIR_WINO_ROWS(sse42, "nChw8c")
 #endif
+#if TERROIR_HAVE_SSE42
+// Processors that lack this bucket are older than 2009: they convolve directly, and everybody saves fifty kilobytes.
+constexpr std::array<WinoKernel, 0> k_scalar{};
+#else
 TERROIR_WINO_ROWS(scalar, "nChw8c")
+#endif
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // What: the register tile of the products in the transformed domain: R tiles x B output blocks of one point, all input
 // channels and kernel slices, in registers from the first product to the last.
-// Formula: m[b][r][o] = sum over d, a, i of v[d*v_depth + a*v_block + r*block + i] * u[d][a][i][b][o]
+// Formula: m[b][r][o] = sum over d, a, i of v[d*v_depth + a*v_block + r*block + i] * u[d, a][i][b][o]
 // Cost: per i, R*B FMAs for R broadcasts and B loads.
 // Include one bucket header first.
 #pragma once
@@ -16,10 +16,12 @@ namespace {
 struct GemmPass {
   const float* v;
   int64_t v_block, v_depth;
-  const float* u;
+  const float* u;  // [kernel slice, input block][channel][output channel], blocks u_block apart
+  int64_t u_block;
   int64_t depth, blocks, last;  // kernel slices, input blocks, channels of the last input block
   float* m;
   int64_t m_block;
+  bool load;              // continue the sums found in `m`
   const float* prefetch;  // weights of the next unit: prefetch_lines cache lines per input block
   int64_t prefetch_lines;
 };
@@ -38,6 +40,11 @@ TERROIR_INLINE void gemm_step(const float* v, const float* u, V (&acc)[R][B * kV
   }
 }
 
+// Vector `c` of the sums of tile `r`.
+TERROIR_INLINE float* product(const GemmPass& g, int r, int c) {
+  return g.m + (c / kVectorsPerBlock) * g.m_block + r * kBlock + (c % kVectorsPerBlock) * kLanes;
+}
+
 template <int R, int B>
 void gemm_pass(const GemmPass& g) noexcept {
   constexpr int NV = B * kVectorsPerBlock;
@@ -47,15 +54,16 @@ void gemm_pass(const GemmPass& g) noexcept {
 #pragma GCC unroll 32
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
-    for (int c = 0; c < NV; ++c) acc[r][c] = zero();
-  const float* u = g.u;
+    for (int c = 0; c < NV; ++c) acc[r][c] = g.load ? loadu(product(g, r, c)) : zero();
+  const float* u_block = g.u;
   const float* prefetch = g.prefetch;
   const float* v_depth = g.v;
   for (int64_t d = g.depth; d > 0; --d, v_depth += g.v_depth) {
     const float* v_block = v_depth;
-    for (int64_t a = g.blocks; a > 0; --a, v_block += g.v_block) {
+    for (int64_t a = g.blocks; a > 0; --a, v_block += g.v_block, u_block += g.u_block) {
       for (int64_t line = g.prefetch_lines; line > 0; --line, prefetch += 16) __builtin_prefetch(prefetch, 0, 2);
       const float* v = v_block;
+      const float* u = u_block;
       const int64_t n = a == 1 ? g.last : kBlock;
       if (kUnroll > 1 && n == kBlock) {
         for (int64_t i = 0; i < kBlock; i += kUnroll, v += kUnroll, u += kUnroll * kStride) {
@@ -65,14 +73,12 @@ void gemm_pass(const GemmPass& g) noexcept {
         continue;
       }
       for (int64_t i = n; i > 0; --i, ++v, u += kStride) gemm_step<R, B>(v, u, acc);
-      u += (kBlock - n) * kStride;
     }
   }
 #pragma GCC unroll 32
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
-    for (int c = 0; c < NV; ++c)
-      storeu(g.m + (c / kVectorsPerBlock) * g.m_block + r * kBlock + (c % kVectorsPerBlock) * kLanes, acc[r][c]);
+    for (int c = 0; c < NV; ++c) storeu(product(g, r, c), acc[r][c]);
 }
 
 using GemmFn = void (*)(const GemmPass&) noexcept;

@@ -1,7 +1,8 @@
 // What: convolution with 3x3 kernels (times any number of slices) by products in the transformed domain: a box of the
 // work is cut into blocks of tiles; of each block the inputs are transformed, multiplied point by point with the
 // transformed weights, and the products transformed back, with bias, residual and post-ops at the store.
-// Weights: packed in the transformed domain, or transformed here, in registers, between memory and their products.
+// Weights: packed in the transformed domain, or transformed here, into scratch memory or in registers, on their way to
+//   the products.
 // Order of summation: per output kernel slice, channel block, channel; then the output transform. It depends on the
 //   plan alone, never on the box or the tiles that share a block.
 // Depth: the slices of a block lie one after another among its transformed inputs, so a kernel slice further is
@@ -29,7 +30,8 @@ struct WinoBlock {
   int64_t count[kPointClasses];  // tiles with points of the class
   float* v;                      // [point][ic block][slice read, tile][channel], tiles of the point's class only
   float* m;                      // [point][oc block of the chunk][slice, tile][channel], likewise
-  int64_t v_point;
+  float* u;                      // staged weights: [ic block][point][input channel][channel of the unit]
+  int64_t v_point, m_point;
 };
 
 struct TileAt {
@@ -125,60 +127,121 @@ TERROIR_INLINE WinoUnit wino_unit(const WinoPlan& plan, int64_t unit) {
   return {first, plan.oc_blocks - first < plan.unit_blocks ? plan.oc_blocks - first : plan.unit_blocks};
 }
 
-// Products of units [unit0, unit1) of the group with transformed weights.
+// Input channels of one kernel slice, or of all.
+struct WinoReduction {
+  int64_t d, first;             // the kernel slice and input block to begin with
+  int64_t depth, blocks, last;  // kernel slices, input blocks, channels of the last one
+  int64_t u_block;              // between the weights of two blocks
+};
+
+// Products of one unit at point `k` with its weights `u` of `part`, whose lines from `ahead` on are wanted next.
 template <int Tile>
-void multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t unit0, int64_t unit1,
-              int64_t m_point) {
+TERROIR_INLINE void multiply_point(const WinoPlan& plan, const WinoBlock& b, const WinoUnit& unit, int64_t k,
+                                   const WinoReduction& part, const float* u, const float* ahead, float* m) {
+  const int64_t count = b.count[class_of<Tile>(k)], tiles = count * b.slices;
+  if (tiles == 0) return;
+  const int64_t passes = (tiles + plan.register_tiles - 1) / plan.register_tiles;
+  const int64_t narrow = tiles / passes, wider = tiles % passes;
+  GemmPass g;
+  g.u = u;
+  g.u_block = part.u_block;
+  g.v_block = b.read_slices * count * kBlock;
+  g.v_depth = count * kBlock;
+  g.depth = part.depth;
+  g.blocks = part.blocks;
+  g.last = part.last;
+  g.m = m;
+  g.m_block = tiles * kBlock;
+  g.load = part.d + part.first > 0;
+  const int64_t lines = unit.blocks * kBlock * part.depth * part.blocks * kBlock / 16;
+  const int64_t loops = passes * part.depth * part.blocks;
+  g.prefetch_lines = ahead && plan.prefetch ? (lines + loops - 1) / loops : 0;
+  g.prefetch = ahead;
+  const float* v = b.v + k * b.v_point + part.first * g.v_block + part.d * g.v_depth;
+  for (int64_t pass = 0; pass < passes; ++pass) {
+    const int64_t width = narrow + (pass < wider ? 1 : 0);
+    g.v = v;
+    kGemm[unit.blocks - 1].fn[width - 1](g);
+    v += width * kBlock;
+    g.m += width * kBlock;
+    g.prefetch += g.prefetch_lines * part.depth * part.blocks * 16;
+  }
+}
+
+// Products of units [unit0, unit1) of the group with packed weights.
+template <int Tile>
+void multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t unit0, int64_t unit1) {
   constexpr int64_t kPoints = Wino<Tile>::kAlpha * Wino<Tile>::kAlpha;
   const ConvProblem& p = plan.problem;
-  const int64_t reduction = p.d.kernel * plan.ic_blocks * kBlock;
+  WinoReduction all{0, 0, p.d.kernel, plan.ic_blocks, p.ic / p.groups - (plan.ic_blocks - 1) * kBlock, 0};
   const auto weights = [&](const WinoUnit& unit, int64_t k) {
-    return packed + ((b.group * plan.oc_blocks + unit.first) * kPoints + k * unit.blocks) * kBlock * reduction;
+    return packed + (b.group * plan.oc_blocks + unit.first) * kBlock * block_weights(plan) +
+           k * unit.blocks * kBlock * p.d.kernel * plan.ic_blocks * kBlock;
   };
   for (int64_t k = 0; k < kPoints; ++k) {
-    const int64_t count = b.count[class_of<Tile>(k)], tiles = count * b.slices;
-    if (tiles == 0) continue;
-    const int64_t passes = (tiles + plan.register_tiles - 1) / plan.register_tiles;
-    const int64_t narrow = tiles / passes, wider = tiles % passes;
-    float* m = b.m + k * m_point;
+    float* m = b.m + k * b.m_point;
     for (int64_t u = unit0; u < unit1; ++u) {
       const WinoUnit unit = wino_unit(plan, u);
-      GemmPass g;
-      g.u = weights(unit, k);
-      g.v_block = b.read_slices * count * kBlock;
-      g.v_depth = count * kBlock;
-      g.depth = p.d.kernel;
-      g.blocks = plan.ic_blocks;
-      g.last = p.ic / p.groups - (plan.ic_blocks - 1) * kBlock;
-      g.m_block = tiles * kBlock;
       // The next unit at this point; after the last one, the first at the next point.
-      const int64_t lines = unit.blocks * kBlock * reduction / 16, loops = passes * p.d.kernel * plan.ic_blocks;
-      g.prefetch_lines = plan.prefetch ? (lines + loops - 1) / loops : 0;
-      g.prefetch = u + 1 < unit1 ? weights(wino_unit(plan, u + 1), k) : weights(wino_unit(plan, unit0), k + 1);
-      const float* v = b.v + k * b.v_point;
-      g.m = m;
-      for (int64_t pass = 0; pass < passes; ++pass) {
-        const int64_t width = narrow + (pass < wider ? 1 : 0);
-        g.v = v;
-        kGemm[unit.blocks - 1].fn[width - 1](g);
-        v += width * kBlock;
-        g.m += width * kBlock;
-        g.prefetch += g.prefetch_lines * p.d.kernel * plan.ic_blocks * 16;
-      }
-      m += unit.blocks * tiles * kBlock;
+      const float* const ahead =
+          u + 1 < unit1 ? weights(wino_unit(plan, u + 1), k) : weights(wino_unit(plan, unit0), k + 1);
+      all.u_block = unit.blocks * kBlock * kBlock;
+      multiply_point<Tile>(plan, b, unit, k, all, weights(unit, k), ahead, m);
+      m += unit.blocks * b.count[class_of<Tile>(k)] * b.slices * kBlock;
     }
   }
 }
 
-// Products of block `block` of the group with weights that are transformed on the way.
-void transform_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t block,
-                            int64_t m_point) {
+// Products of units [unit0, unit1) of the group with plain weights, of which those of some input channels at a time are
+// transformed.
+void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t unit0, int64_t unit1) {
+  constexpr int Tile = 4;
+  constexpr int64_t kPoints = Wino<Tile>::kAlpha * Wino<Tile>::kAlpha;
+  const ConvProblem& p = plan.problem;
+  const int64_t ic = p.ic / p.groups,
+                unit_floats = plan.stage_blocks * kPoints * point_stride(plan.unit_blocks * kBlock);
+  for (int64_t d = 0; d < p.d.kernel; ++d) {
+    for (int64_t first = 0; first < plan.ic_blocks; first += plan.stage_blocks) {
+      WinoReduction part{d, first, 1, plan.stage_blocks, kBlock, 0};
+      if (const int64_t left = plan.ic_blocks - first; left <= plan.stage_blocks) {
+        part.blocks = left;
+        part.last = ic - (plan.ic_blocks - 1) * kBlock;
+      }
+      for (int64_t u = unit0; u < unit1; ++u) {
+        const WinoUnit unit = wino_unit(plan, u);
+        const int64_t lanes = unit.blocks * kBlock;
+        const float* taps = packed + (b.group * plan.oc_blocks + unit.first) * kBlock * block_weights(plan) +
+                            (d * ic + first * kBlock) * kTaps * lanes;
+        float* to = b.u + (u - unit0) * unit_floats;
+        for (int64_t block = 0; block < part.blocks; ++block) {
+          const int64_t channels = block + 1 < part.blocks ? kBlock : part.last;
+          transform_channels<Tile>(taps, channels, lanes, to, point_stride(lanes));
+          taps += channels * kTaps * lanes;
+          to += kPoints * point_stride(lanes);
+        }
+      }
+      for (int64_t k = 0; k < kPoints; ++k) {
+        float* m = b.m + k * b.m_point;
+        for (int64_t u = unit0; u < unit1; ++u) {
+          const WinoUnit unit = wino_unit(plan, u);
+          const int64_t u_point = point_stride(unit.blocks * kBlock);
+          part.u_block = kPoints * u_point;
+          multiply_point<Tile>(plan, b, unit, k, part, b.u + (u - unit0) * unit_floats + k * u_point, nullptr, m);
+          m += unit.blocks * b.count[class_of<Tile>(k)] * b.slices * kBlock;
+        }
+      }
+    }
+  }
+}
+
+// Products of block `block` of the group with plain weights that are transformed in registers.
+void transform_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t block) {
   constexpr int A = Wino<4>::kAlpha;
   const int64_t ic = plan.problem.ic / plan.problem.groups;
   const float* const weights = packed + (b.group * plan.oc_blocks + block) * kBlock * block_weights(plan);
   TransformingPass t;
   t.v_point = b.v_point;
-  t.m_point = m_point;
+  t.m_point = b.m_point;
   for (int64_t first = 0; first < plan.ic_blocks; first += kTransformedBlocks) {
     const int64_t left = plan.ic_blocks - first;
     t.blocks = left < kTransformedBlocks ? left : kTransformedBlocks;
@@ -192,7 +255,7 @@ void transform_and_multiply(const WinoPlan& plan, const float* packed, const Win
       if (finite == 0) continue;
       t.v = b.v + row * A * b.v_point + first * finite * kBlock;
       t.v_infinite = b.v + (row * A + A - 1) * b.v_point + first * infinite * kBlock;
-      t.m = b.m + row * A * m_point;
+      t.m = b.m + row * A * b.m_point;
       t.row = row;
       t.prefetch_lines = row < kTaps / 2 ? 2 : row == kTaps / 2 ? 1 : 0;
       kTransforming[finite / 2 - 1].fn[infinite * 2 / finite](t);
@@ -277,11 +340,11 @@ void store_run(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, co
 
 template <int Tile>
 void transform_output(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, const WinoBlock& b, int64_t block0,
-                      int64_t block1, int64_t m_point) {
+                      int64_t block1) {
   const ConvProblem& p = plan.problem;
   const int64_t oc = p.oc / p.groups;
   OutputTile t{};
-  t.m.stride = m_point;
+  t.m.stride = b.m_point;
   const float* next[kPointClasses] = {b.m, b.m, b.m, b.m};
   t.clamp = e.clamp;
   t.low = e.low;
@@ -324,7 +387,8 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
       b.slices = box.d0 + (d + 1) * (box.d1 - box.d0) / d_blocks - b.d0;
       b.read_slices = b.slices + p.d.kernel - 1;
       count_classes(plan, b);
-      b.v = args.scratch;
+      b.u = args.scratch;
+      b.v = b.u + plan.stage_floats;
       b.v_point = point_stride(plan.ic_blocks * b.read_slices * b.tiles);
       b.m = b.v + kPoints * b.v_point;
       transform_input<Tile>(plan, args, b);
@@ -332,13 +396,15 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
         const int64_t end = unit1 - u < plan.chunk_units ? unit1 : u + plan.chunk_units;
         const int64_t block0 = u * plan.unit_blocks;
         const int64_t block1 = end * plan.unit_blocks < plan.oc_blocks ? end * plan.unit_blocks : plan.oc_blocks;
-        const int64_t m_point = point_stride((block1 - block0) * b.tiles * b.slices);
-        if (plan.transforms_weights) {
-          if constexpr (Tile == 4 && kTransforms) transform_and_multiply(plan, packed, b, u, m_point);
-        } else {
-          multiply<Tile>(plan, packed, b, u, end, m_point);
+        b.m_point = point_stride((block1 - block0) * b.tiles * b.slices);
+        if (plan.weights == WinoWeights::packed) {
+          multiply<Tile>(plan, packed, b, u, end);
+        } else if (plan.weights == WinoWeights::staged) {
+          if constexpr (Tile == 4) stage_and_multiply(plan, packed, b, u, end);
+        } else if constexpr (Tile == 4 && kTransforms) {
+          transform_and_multiply(plan, packed, b, u);
         }
-        transform_output<Tile>(plan, args, epilogue, b, block0, block1, m_point);
+        transform_output<Tile>(plan, args, epilogue, b, block0, block1);
       }
     }
   }

@@ -1,5 +1,5 @@
 // What: weights in the order in which a run reads them: in the transformed domain, or as they are where runs transform
-// them.
+// them; and that transform.
 // Layouts: [bias of all groups' blocks, to a multiple of 16][group][oc unit], and of a unit
 //   [point][kd][ic block][ic][oc in unit] in the transformed domain, else [kd][ic][tap][oc in unit] without channels
 //   beyond the last. Padding is zero. A unit is plan.unit_blocks blocks, the last one of a group the blocks that are
@@ -16,8 +16,9 @@ namespace {
 // Packed weights of one block of output channels.
 TERROIR_INLINE int64_t block_weights(const WinoPlan& plan) {
   const ConvProblem& p = plan.problem;
-  const int64_t channels = plan.transforms_weights ? p.ic / p.groups : plan.ic_blocks * kBlock;
-  return p.d.kernel * channels * (plan.transforms_weights ? kTaps : plan.alpha * plan.alpha);
+  const bool packed = plan.weights == WinoWeights::packed;
+  const int64_t channels = packed ? plan.ic_blocks * kBlock : p.ic / p.groups;
+  return p.d.kernel * channels * (packed ? plan.alpha * plan.alpha : kTaps);
 }
 
 // kLanes rows of `floats` floats, `stride` apart, into floats vectors of one float of each row; `rows` of them exist.
@@ -34,12 +35,13 @@ void transpose_rows(const float* from, int64_t stride, int64_t rows, int64_t flo
 }
 
 template <int Tile>
-TERROIR_INLINE void transform_taps(const float* taps, float* to, int64_t point_stride) {
+TERROIR_INLINE void transform_taps(const float* taps, int64_t tap_stride, float* to, int64_t point_stride) {
   constexpr int A = Wino<Tile>::kAlpha;
   V half[3][A];
 #pragma GCC unroll 8
   for (int j = 0; j < 3; ++j) {
-    const V column[3] = {loadu(taps + j * kLanes), loadu(taps + (3 + j) * kLanes), loadu(taps + (6 + j) * kLanes)};
+    const V column[3] = {loadu(taps + j * tap_stride), loadu(taps + (3 + j) * tap_stride),
+                         loadu(taps + (6 + j) * tap_stride)};
     Wino<Tile>::weights(column, half[j]);
   }
 #pragma GCC unroll 8
@@ -70,7 +72,8 @@ void pack_unit(const WinoPlan& plan, const float* weights, const float* bias, fl
   }
 
   float* const to = packed + bias_floats + block_in_all * kBlock * block_weights(plan);
-  for (int64_t row = 0; !plan.transforms_weights && ic < channels && row < kPoints * depth; ++row) {
+  const bool transforms = plan.weights == WinoWeights::packed;
+  for (int64_t row = 0; transforms && ic < channels && row < kPoints * depth; ++row) {
     float* padding = to + (row * channels + ic) * lanes;
     for (int64_t l = 0; l < (channels - ic) * lanes; ++l) padding[l] = 0.0f;
   }
@@ -84,13 +87,26 @@ void pack_unit(const WinoPlan& plan, const float* weights, const float* bias, fl
       for (int64_t q = 0; q < pairs; ++q) {
         const int64_t i = (pair + q) / depth, d = (pair + q) % depth;
         const float* const from = taps + q * kTaps * kLanes;
-        if (plan.transforms_weights) {
+        if (transforms) {
+          transform_taps<Tile>(from, kLanes, to + (d * channels + i) * lanes + l, reduction * lanes);
+        } else {
           for (int64_t t = 0; t < kTaps; ++t)
             storeu(to + ((d * ic + i) * kTaps + t) * lanes + l, loadu(from + t * kLanes));
-        } else {
-          transform_taps<Tile>(from, to + (d * channels + i) * lanes + l, reduction * lanes);
         }
       }
+    }
+  }
+}
+
+// Plain weights [ic][tap][lanes] of `channels` input channels to `to`: [point][ic][lanes], points `point_stride` apart.
+template <int Tile>
+void transform_channels(const float* taps, int64_t channels, int64_t lanes, float* to, int64_t point_stride) {
+  constexpr int64_t kAhead = 8;  // vectors of nine taps
+  for (int64_t i = 0; i < channels; ++i, taps += kTaps * lanes, to += lanes) {
+    for (int64_t l = 0; l < lanes; l += kLanes) {
+      const float* const ahead = taps + (l + kAhead * kLanes) * kTaps;
+      for (int64_t line = 0; line < kTaps * kLanes; line += 16) __builtin_prefetch(ahead + line, 0, 2);
+      transform_taps<Tile>(taps + l, lanes, to + l, point_stride);
     }
   }
 }

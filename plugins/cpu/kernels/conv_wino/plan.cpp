@@ -33,7 +33,7 @@ WinoAxis wino_axis(const ConvAxis& a, int64_t tile) {
 
 }  // namespace
 
-WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel) noexcept {
+WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel, std::optional<WinoWeights> weights) noexcept {
   WinoPlan plan{};
   const int64_t block = channel_block(kernel.isa);
   plan.problem = p;
@@ -50,18 +50,19 @@ WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel) noexcept {
   plan.cols = wino_axis(p.w, plan.tile);
   plan.ic_blocks = ceil_div(p.ic / p.groups, block);
   plan.oc_blocks = ceil_div(p.oc / p.groups, block);
-  wino::choose_blocks(plan);
+  wino::choose_blocks(plan, weights);
   const int64_t points = plan.alpha * plan.alpha;
   const int64_t bias = round_up(p.groups * plan.oc_blocks * block, 16);
-  const int64_t channels = plan.transforms_weights ? p.ic / p.groups : plan.ic_blocks * block;
-  const int64_t weights =
-      p.groups * plan.oc_blocks * block * channels * p.d.kernel * (plan.transforms_weights ? 9 : points);
-  plan.packed_floats = static_cast<size_t>(bias + weights);
-  plan.prefetch = conv::beyond_l2(weights);
+  const bool packed = plan.weights == WinoWeights::packed;
+  const int64_t channels = packed ? plan.ic_blocks * block : p.ic / p.groups;
+  const int64_t floats = p.groups * plan.oc_blocks * block * channels * p.d.kernel * (packed ? points : 9);
+  plan.packed_floats = static_cast<size_t>(bias + floats);
+  plan.prefetch = conv::beyond_l2(floats);
   const int64_t v = plan.ic_blocks * plan.block_tiles * (plan.block_slices + p.d.kernel - 1);
   const int64_t m =
       std::min(plan.chunk_units * plan.unit_blocks, plan.oc_blocks) * plan.block_tiles * plan.block_slices;
-  plan.scratch_floats = static_cast<size_t>(points * (v + m + 2) * block);
+  plan.stage_floats = plan.chunk_units * plan.stage_blocks * points * (plan.unit_blocks * block + 1) * block;
+  plan.scratch_floats = static_cast<size_t>(points * (v + m + 2) * block + plan.stage_floats);
   return plan;
 }
 

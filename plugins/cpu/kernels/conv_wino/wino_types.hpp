@@ -21,10 +21,13 @@ struct WinoAxis {
   int64_t tiles, full;
 };
 
+// Where weights are transformed: once, while packing; or by every run, from a copy that takes a fourth (F(4x4,3x3)) of
+// the memory and of the time to read it: some channels at a time into scratch memory, or, for an image of 2x2 tiles,
+// whose products take less time than to store and load them again, in registers.
+enum class WinoWeights : uint8_t { packed, staged, in_registers };
+
 // Everything that is decided before the first run. "Blocks" are channel blocks, per group. A tile is at most `tile` x
 // `tile` outputs of one output slice (d) of one image; tiles of all images are numbered n, row, column.
-// Weights are transformed once, while packing, or, for an image of 2x2 tiles, kept as they are and transformed by every
-// run between memory and registers: so few tiles take less time than reading four times the weights.
 struct WinoPlan {
   ConvProblem problem;
   ConvStrides src, dst;
@@ -38,8 +41,10 @@ struct WinoPlan {
   int64_t register_tiles;             // tiles per register tile
   int64_t block_tiles, block_slices;  // at most so many tiles x output slices are transformed at once
   int64_t chunk_units;                // oc units whose products are held at once
-  bool transforms_weights;            // in every run; units are one block then
-  int64_t s_tiles;                    // tiles that boxes do not part: an image where runs transform weights, else one
+  WinoWeights weights;                // in_registers: units are one block
+  int64_t stage_blocks;               // staged: ic blocks whose weights are transformed at once, else 0
+  int64_t stage_floats;               // and the memory they take
+  int64_t s_tiles;                    // tiles that boxes do not part: an image if weights are in_registers, else one
   bool prefetch;                      // packed weights are beyond L2
   size_t packed_floats;
   size_t scratch_floats;  // per concurrent run() call
