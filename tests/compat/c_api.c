@@ -1,7 +1,7 @@
 /* The C API as a C program uses it: reads a model from memory and from a file, runs it in every way, and looks at what
  * it says about errors. main FOLDER. */
+// With stdio.h, on which programs rely.
 #include <openvino/c/openvino.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 // A program of OpenVINO's C++ API with layers of its own, which are classes: read from a file, from a library, made in
 // code, of any size, and wrong ones: main LIBRARY.
 #include <openvino/core/parallel.hpp>
+#include <openvino/frontend/extension.hpp>
 #include <openvino/openvino.hpp>
 #include <openvino/opsets/opset8.hpp>
 
@@ -199,6 +200,7 @@ int main(int argc, char** argv) try {
   core.add_extension<custom::Identity>();
   core.add_extension(std::make_shared<ov::OpExtension<custom::Parts>>());
   core.add_extension(ov::OpExtension<custom::Identity>());  // the same one: nothing happens
+  core.add_extension(std::make_shared<ov::frontend::OpExtension<custom::Identity>>("identity_of_a_framework"));
   from_file(core);
   ov::Core another;
   another.add_extension(argv[1]);

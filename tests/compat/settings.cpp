@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iostream>
 #include <map>
 #include <new>
 #include <sstream>
@@ -31,6 +30,8 @@ struct CountingAllocator {
 };
 
 void devices(ov::Core& core) {
+  const ov::AnyMap former{ov::affinity("NUMA")};
+  OPENVINO_ASSERT(former.at("AFFINITY").as<ov::Affinity>() == ov::Affinity::NUMA, "an affinity was not read from text");
   core.set_property(ov::log::level(ov::log::Level::WARNING));
   core.set_property("CPU", ov::hint::performance_mode(ov::hint::PerformanceMode::LATENCY), ov::num_streams(1));
   core.set_property("CPU", {{"NUM_STREAMS", "2"}, {ov::inference_num_threads.name(), 2}});
