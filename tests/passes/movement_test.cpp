@@ -342,12 +342,28 @@ TEST(MovementTest, PadValueKnownAtRunTime) {
 }
 
 TEST(MovementTest, IndicesOutOfRange) {
-  // Gather-8 gives zeros; the others refuse.
+  // Gather gives zeros; the others refuse.
   GraphMaker m;
   const auto at = m.input({3}, element::i64);
   m.result(m.op("Gather", {m.constant({2, 2}, {1, 2, 3, 4}), at, m.scalar_integer(0)}));
   const std::vector<std::vector<HostTensor>> inputs = {{integer_tensor({3}, {1, 2, -3})}};
   expect_same_as_interpreter(m.graph(), inputs);
+
+  for (const char* opset : {"opset1", "opset7"}) {
+    GraphMaker older;
+    const auto data = older.input({2, 3}), index = older.input({4}, element::i64);
+    older.result(older.op("Gather", {data, index, older.scalar_integer(1)}, {}, "", opset));
+    older.result(older.op("Gather", {data, older.integers({2, -1, 3, -4}), older.scalar_integer(1)}, {}, "", opset));
+    const std::vector<std::vector<HostTensor>> given = {
+        {random_tensor({2, 3}, 1), integer_tensor({4}, {2, -1, 3, -4})}};
+    expect_same_as_interpreter(older.graph(), given);
+    const std::vector<HostTensor> results = run_on_cpu(older.graph(), cpu::Isa::scalar, 2, given)[0];
+    for (const HostTensor& result : results) {
+      EXPECT_EQ(result.as<float>()[1], given[0][0].as<float>()[2]) << opset;
+      EXPECT_EQ(result.as<float>()[2], 0) << opset;
+      EXPECT_EQ(result.as<float>()[7], 0) << opset;
+    }
+  }
 
   GraphMaker refuses;
   const auto places = refuses.input({2, 1}, element::i64);

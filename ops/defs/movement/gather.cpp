@@ -81,24 +81,17 @@ ir::OpSchema schema_of(ir::InferFn infer, ir::ReferenceFn reference) {
 
 ir::OpSchema gather_1() {
   return schema_of([](ir::InferContext& ctx) { infer_with(ctx, 0); },
-                   [](const ir::EvalContext& ctx) { reference::gather(ctx, 0, reference::OutOfRange::refuse); });
+                   [](const ir::EvalContext& ctx) { reference::gather(ctx, 0); });
 }
 
 ir::OpSchema gather_7() {
-  auto schema = schema_of([](ir::InferContext& ctx) { infer_with(ctx, ctx.attrs<GatherAttrs>().batch_dims); },
-                          [](const ir::EvalContext& ctx) {
-                            reference::gather(ctx, ctx.attrs<GatherAttrs>().batch_dims, reference::OutOfRange::refuse);
-                          });
+  auto schema =
+      schema_of([](ir::InferContext& ctx) { infer_with(ctx, ctx.attrs<GatherAttrs>().batch_dims); },
+                [](const ir::EvalContext& ctx) { reference::gather(ctx, ctx.attrs<GatherAttrs>().batch_dims); });
   schema.make_attributes = &ir::make_attributes<GatherAttrs>;
   return schema;
 }
 
-ir::OpSchema gather_8() {
-  ir::OpSchema schema = gather_7();
-  schema.reference = [](const ir::EvalContext& ctx) {
-    reference::gather(ctx, ctx.attrs<GatherAttrs>().batch_dims, reference::OutOfRange::zeros);
-  };
-  return schema;
-}
+ir::OpSchema gather_8() { return gather_7(); }
 
 }  // namespace terroir::ops

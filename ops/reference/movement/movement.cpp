@@ -65,7 +65,7 @@ void split(const ir::EvalContext& ctx, int64_t axis, const char* op) {
   }
 }
 
-void gather(const ir::EvalContext& ctx, int64_t batch_dims, OutOfRange out_of_range) {
+void gather(const ir::EvalContext& ctx, int64_t batch_dims) {
   const ir::TensorView& data = ctx.inputs[0];
   const ir::TensorView& indices = ctx.inputs[1];
   const auto rank = static_cast<int64_t>(data.dims.size());
@@ -103,14 +103,10 @@ void gather(const ir::EvalContext& ctx, int64_t batch_dims, OutOfRange out_of_ra
       for (int64_t i = 0; i < count; ++i, at += inner) {
         const int64_t given = index[static_cast<size_t>(b * count + i)];
         const int64_t position = given < 0 ? given + extent : given;
-        if (position >= 0 && position < extent) {
+        if (position >= 0 && position < extent)
           copier.copy(dst, at, data.data, ((b * outer + o) * extent + position) * inner, inner);
-        } else if (out_of_range == OutOfRange::zeros) {
+        else
           copier.clear(dst, at, inner);
-        } else {
-          throw_error(ErrorCode::invalid_argument, "Gather: index ", given, " is out of range [", -extent, ", ",
-                      extent - 1, "]");
-        }
       }
     }
   }

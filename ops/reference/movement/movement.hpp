@@ -15,9 +15,9 @@ void concat(const ir::EvalContext& ctx, int64_t axis);
 /// The outputs are consecutive pieces of input 0 along `axis`, their extents are in their dims.
 void split(const ir::EvalContext& ctx, int64_t axis, const char* op);
 
-enum class OutOfRange { refuse, zeros };
-/// output[b.., o.., i.., k..] = data[b.., o.., indices[b.., i..], k..]; a negative index counts from the end.
-void gather(const ir::EvalContext& ctx, int64_t batch_dims, OutOfRange out_of_range);
+/// output[b.., o.., i.., k..] = data[b.., o.., indices[b.., i..], k..]; a negative index counts from the end, zeros
+/// where one is out of range.
+void gather(const ir::EvalContext& ctx, int64_t batch_dims);
 
 /// output[i0, i1 ...] = data[first0 + i0 * step0, ...]; the output may have further or fewer axes of extent 1.
 void slice(const ir::TensorView& data, const std::vector<SliceRange>& ranges, const ir::MutableTensorView& output,

@@ -1,13 +1,11 @@
 // Gather along a known axis: units of bytes picked by index, any element of whole bytes, any batch_dims. Indices known
 // when compiling make a copy plan, or a view where they are neighbours.
 // Layouts: plain; with known 1-D indices those of axis_copy.hpp. Threads: slices of the result.
-// Edge cases: an index out of range is an Exception in Gather-1 and Gather-7, before anything is written, and gives
-// zeros in Gather-8.
+// Edge cases: negative indices count from the end; an index out of range gives zeros.
 #include <atomic>
 #include <cstring>
 #include <span>
 
-#include "ir/base/error.hpp"
 #include "ops/defs/movement/gather.hpp"
 #include "plugins/cpu/kernels/image/image.hpp"
 #include "plugins/cpu/nodes/axis_copy.hpp"
@@ -22,7 +20,6 @@ constexpr int64_t kTaskBytes = 65536;
 /// output[b, o, i] = data[b, o, indices[b, i]], units of bytes.
 struct GatherShape {
   int64_t batches = 1, outer = 1, extent = 0, indices = 1, unit = 1;
-  bool zeros = false;  // for an index out of range
 };
 
 class GatherExecutor final : public Executor {
@@ -78,10 +75,7 @@ class GatherExecutor final : public Executor {
         for (int64_t i = task * kTaskIndices; i < std::min(count, (task + 1) * kTaskIndices); ++i) {
           const int64_t index = indices[i], position = index < 0 ? index + shape_.extent : index;
           const bool inside = position >= 0 && position < shape_.extent;
-          if (!inside) {
-            if (!shape_.zeros && shape_.outer * shape_.unit > 0) throw_out_of_range(index, shape_.extent);
-            all_inside.store(false, std::memory_order_relaxed);
-          }
+          if (!inside) all_inside.store(false, std::memory_order_relaxed);
           offsets[i] = inside ? position * shape_.unit : kFill;
         }
       });
@@ -167,7 +161,6 @@ GatherShape shape_of(const NodeContext& context, size_t axis) {
   shape.extent = data[axis];
   shape.indices = product_of(indices, batch, indices.size());
   shape.unit = product_of(data, axis + 1, data.size()) * static_cast<int64_t>(context.inputs[0].type.size());
-  shape.zeros = context.node.schema->opset == "opset8";
   return shape;
 }
 
