@@ -4,8 +4,11 @@
 // [C, B, 4], scores [C, B], roisnum [N].
 // Shapes: rows (class, score, x0, y0, x1, y1) [0..most, 6], their flat box indices [0..most, 1], boxes per item [N],
 // where most = N * min(C' * min(B, nms_top_k), keep_top_k) and C' leaves out the background. Edge cases: equal scores:
-// the lower class, then the lower index first; sort_result_type none is sorted by score. Source: operation pages
-// MatrixNonMaxSuppression-8, MulticlassNonMaxSuppression-8 and -9.
+// the lower class, then the lower index first; sort_result_type none is sorted by score, and so are the items of
+// MatrixNms by class where not all items are sorted together. MulticlassNms drops a box whose overlap reaches
+// iou_threshold; not normalized, its boxes of pixels have something in common that are less than one apart, those of
+// MatrixNms only where they touch. All this is so in OpenVINO.
+// Source: operation pages MatrixNonMaxSuppression-8, MulticlassNonMaxSuppression-8 and -9.
 #include "ir/schema/attributes.hpp"
 #include "ops/reference/detection/nms.hpp"
 

@@ -3,13 +3,13 @@
 // [N, B, 4], scores [N, C, B], then optionally max_output_boxes_per_class, iou_threshold, score_threshold (all 0) and,
 // from version 5 on, soft_nms_sigma.
 // Formula: in the order of their scores, boxes with score > score_threshold are kept unless an overlap (intersection
-// over union) with a kept one exceeds iou_threshold; with sigma their scores sink by exp(-iou^2 / (2 sigma)) instead
-// (version 5: besides).
-// Shapes: triplets (batch, class, box). Versions 1 and 3: [min(B, most * C), 3], 4: [min(B, most) * N * C, 3], filled
-// up with -1. Versions 5 and 9: [0..min(B, most) * N * C, 3], the scores likewise (f32), and the number of boxes. Edge
-// cases: equal scores: the lower index first. Boxes may be given by any two opposite corners. Source: operation pages
-// NonMaxSuppression-1, -3, -4, -5, -9. They keep scores equal to score_threshold, but so would suppressed boxes, of
-// score 0, pass a threshold of 0; as in the reference results, equal scores are dropped.
+// over union) with a kept one reaches iou_threshold (NMSRotated-13: exceeds it), as on OpenVINO's CPU device; with
+// sigma their scores sink by exp(-iou^2 / (2 sigma)) instead (version 5: besides). Shapes: triplets (batch, class,
+// box). Versions 1 and 3: [min(B, most * C), 3], 4: [min(B, most) * N * C, 3], filled up with -1. Versions 5 and 9:
+// [0..min(B, most) * N * C, 3], the scores likewise (f32), and the number of boxes. Edge cases: equal scores: the lower
+// index first. Boxes may be given by any two opposite corners. Source: operation pages NonMaxSuppression-1, -3, -4, -5,
+// -9. They keep scores equal to score_threshold, but so would suppressed boxes, of score 0, pass a threshold of 0; as
+// in the reference results, equal scores are dropped.
 #include "ir/schema/attributes.hpp"
 
 namespace terroir::ops {

@@ -1,5 +1,8 @@
 #include "ops/reference/detection/box_overlap.hpp"
 
+#include <cmath>
+#include <limits>
+
 #include "ir/base/error.hpp"
 
 namespace terroir::ops::reference {
@@ -57,6 +60,12 @@ int64_t uncovered(const BoxQuery<float>& query, const SizedBox<float>* candidate
 int64_t uncovered(const BoxQuery<double>& query, const SizedBox<double>* candidates, int64_t n, int32_t* left) {
   TERROIR_ASSERT(query.rule == OverlapRule::with_common, static_cast<int32_t>(query.rule));
   return uncovered_by_rule<OverlapRule::with_common>(query, candidates, n, left);
+}
+
+float just_below(float threshold) {
+  // Next to 0 not a number without all digits, which processors may take for 0.
+  return threshold == 0 ? -std::numeric_limits<float>::min()
+                        : std::nextafter(threshold, -std::numeric_limits<float>::infinity());
 }
 
 BoxesMet<float> met(const BoxQuery<float>& query, const SizedBox<float>& candidate) {

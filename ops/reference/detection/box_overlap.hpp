@@ -35,6 +35,9 @@ int64_t uncovered(const BoxQuery<double>& query, const SizedBox<double>* candida
 /// the one op whose scores sink.
 BoxesMet<float> met(const BoxQuery<float>& query, const SizedBox<float>& candidate);
 
+/// What exactly the numbers from the threshold on are above, where overlaps that equal it count.
+float just_below(float threshold);
+
 using LentBoxKernels = Lent<BoxKernels>;
 
 /// How the boxes of one op overlap, and what was lent to compare them with.

@@ -39,11 +39,17 @@ std::vector<int64_t> candidates(const ClassBoxes& part, const NmsParams& params,
 }
 
 SizedBox<float> read_box(const float* box, float extra) {
-  const bool empty = box[2] < box[0] || box[3] < box[1];
-  return {box[0], box[1], box[2], box[3], empty ? 0.0f : (box[2] - box[0] + extra) * (box[3] - box[1] + extra)};
+  return {box[0], box[1], box[2], box[3], (box[2] - box[0] + extra) * (box[3] - box[1] + extra)};
 }
 
-constexpr OverlapRule kRule = OverlapRule::touching_with_union;
+/// For MatrixNms: one whose end lies before its beginning has no area.
+SizedBox<float> read_right_box(const float* box, float extra) {
+  SizedBox<float> result = read_box(box, extra);
+  if (box[2] < box[0] || box[3] < box[1]) result.area = 0;
+  return result;
+}
+
+constexpr OverlapRule kMatrixRule = OverlapRule::touching_with_union;
 
 /// The candidates of a class, best first, each with the factor that its score sinks by.
 class Decays {
@@ -98,7 +104,7 @@ class Decays {
     const float sigma = sigma_;
     for (const Block& b : blocks_)
       for (size_t i = 0; i < kLanes; ++i) {
-        const float iou = overlap<kRule>(box, {b.x0[i], b.y0[i], b.x1[i], b.y1[i], b.area[i]}, extra);
+        const float iou = overlap<kMatrixRule>(box, {b.x0[i], b.y0[i], b.x1[i], b.y1[i], b.area[i]}, extra);
         const float largest = b.largest[i];
         const float factor =
             kGaussian ? (largest * largest - iou * iou) * sigma : (1.0f - iou) / (1.0f - largest + 1e-10f);
@@ -122,7 +128,7 @@ void suppress_by_matrix(const ClassBoxes& part, const MatrixNmsParams& params, i
   Decays decays(params, order.size());
   for (const int64_t i : order) {
     const float* box = part.boxes + i * 4;
-    const float score = decays.add(read_box(box, extra), extra) * part.scores[i];
+    const float score = decays.add(read_right_box(box, extra), extra) * part.scores[i];
     if (score > static_cast<float>(params.post_threshold)) found.push_back({score, item, label, i, box});
   }
 }
@@ -133,7 +139,8 @@ void suppress_by_threshold(const ClassBoxes& part, const MulticlassNmsParams& pa
   std::vector<SizedBox<float>> boxes;
   boxes.reserve(order.size());
   for (const int64_t i : order) boxes.push_back(read_box(part.boxes + i * 4, overlapping.extra));
-  const Threshold<float> threshold{static_cast<float>(params.iou_threshold), static_cast<float>(params.nms_eta)};
+  const Threshold<float> threshold{static_cast<float>(params.iou_threshold), static_cast<float>(params.nms_eta),
+                                   &just_below};
   for (const int64_t position : suppressed(boxes, INT64_MAX, threshold, overlapping)) {
     const int64_t i = order[static_cast<size_t>(position)];
     found.push_back({part.scores[i], item, label, i, part.boxes + i * 4});
@@ -152,12 +159,12 @@ std::vector<Found> find_all(int64_t labels, int64_t background, Suppress&& suppr
   return found;
 }
 
-/// Orders and cuts the boxes of one item.
-void finish_item(std::vector<Found>& found, const NmsParams& params) {
+/// Orders and cuts the boxes of one item. MatrixNms knows an order by classes across items only.
+void finish_item(std::vector<Found>& found, const NmsParams& params, bool by_class) {
   std::stable_sort(found.begin(), found.end(), &in_final_order);
   if (params.keep_top_k >= 0 && params.keep_top_k < static_cast<int64_t>(found.size()))
     found.resize(static_cast<size_t>(params.keep_top_k));
-  if (!params.sort_result_across_batch && params.sort_result_type == NmsOrder::class_id)
+  if (by_class && !params.sort_result_across_batch && params.sort_result_type == NmsOrder::class_id)
     std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.label < b.label; });
 }
 
@@ -211,7 +218,7 @@ void run_shared(const ir::EvalContext& ctx, const Params& params, const char* op
       suppress({boxes.data() + item * dims[2] * 4, scores.data() + (item * dims[1] + label) * dims[2], dims[2]}, params,
                item, label, part);
     });
-    finish_item(found, params);
+    finish_item(found, params, std::is_same_v<Params, MulticlassNmsParams>);
     per_item.push_back(static_cast<int64_t>(found.size()));
     all.insert(all.end(), found.begin(), found.end());
   }
@@ -227,7 +234,8 @@ void matrix_nms(const ir::EvalContext& ctx, const MatrixNmsParams& params) {
 
 void multiclass_nms(const ir::EvalContext& ctx, const MulticlassNmsParams& params) {
   constexpr const char* kOp = "MulticlassNms";
-  const BoxOverlap overlapping{kRule, params.normalized ? 0.0f : 1.0f};
+  // With pixels, boxes less than one apart have something in common.
+  const BoxOverlap overlapping{OverlapRule::with_areas, params.normalized ? 0.0f : 1.0f};
   const auto suppress = [&](const ClassBoxes& part, const MulticlassNmsParams&, int64_t item, int64_t label,
                             std::vector<Found>& found) {
     suppress_by_threshold(part, params, overlapping, item, label, found);
@@ -256,7 +264,7 @@ void multiclass_nms(const ir::EvalContext& ctx, const MulticlassNmsParams& param
                 starts[item + 1] - start},
                params, static_cast<int64_t>(item), label, part);
     });
-    finish_item(found, params);
+    finish_item(found, params, true);
     per_item.push_back(static_cast<int64_t>(found.size()));
     all.insert(all.end(), found.begin(), found.end());
   }

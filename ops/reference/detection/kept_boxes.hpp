@@ -64,10 +64,11 @@ template <class F>
 struct Threshold {
   F value = 0;
   F eta = 1;
+  F (*limit)(F) = nullptr;  // what overlaps must be above to cover, for each value; null: the value
 };
 
-/// Goes through `candidates`, best first, and keeps those that overlap none of the kept ones by more than the
-/// threshold, until there are `most`. Returns their positions in `candidates`.
+/// Goes through `candidates`, best first, and keeps those that overlap none of the kept ones by more than the threshold
+/// (or its limit), until there are `most`. Returns their positions in `candidates`.
 template <class F>
 std::vector<int64_t> suppressed(const std::vector<SizedBox<F>>& candidates, int64_t most, Threshold<F> threshold,
                                 const BoxOverlap& overlap) {
@@ -77,6 +78,7 @@ std::vector<int64_t> suppressed(const std::vector<SizedBox<F>>& candidates, int6
   const auto count = static_cast<int64_t>(candidates.size());
   KeptBoxes<F> kept(overlap);
   std::vector<int64_t> positions;
+  F limit = threshold.limit ? threshold.limit(threshold.value) : threshold.value;
   int32_t left[kMostTogether];
   int64_t left_of[kMostTogether / kPerTask];
   for (int64_t begin = 0, together; begin < count && kept.size() < most; begin += together) {
@@ -84,15 +86,17 @@ std::vector<int64_t> suppressed(const std::vector<SizedBox<F>>& candidates, int6
     together = threshold.eta < 1 ? 1 : std::clamp(before / kPerTask, int64_t{1}, kMostTogether / kPerTask) * kPerTask;
     const int64_t n = std::min(count - begin, together);
     parallel_ranges(n, kPerTask, [&](int64_t from, int64_t to) {
-      left_of[from / kPerTask] =
-          kept.uncovered(candidates.data() + begin + from, to - from, threshold.value, left + from);
+      left_of[from / kPerTask] = kept.uncovered(candidates.data() + begin + from, to - from, limit, left + from);
     });
     for (int64_t from = 0; from < n; from += kPerTask)
       for (int64_t i = 0; i < left_of[from / kPerTask] && kept.size() < most; ++i) {
         const int64_t position = begin + from + left[from + i];
         const SizedBox<F>& box = candidates[static_cast<size_t>(position)];
-        if (kept.any_above(box, threshold.value, before)) continue;
-        if (threshold.eta < 1 && threshold.value > F{0.5f}) threshold.value *= threshold.eta;
+        if (kept.any_above(box, limit, before)) continue;
+        if (threshold.eta < 1 && threshold.value > F{0.5f}) {
+          threshold.value *= threshold.eta;
+          limit = threshold.limit ? threshold.limit(threshold.value) : threshold.value;
+        }
         kept.add(box);
         positions.push_back(position);
       }

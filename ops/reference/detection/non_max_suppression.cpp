@@ -279,6 +279,7 @@ void non_max_suppression(const ir::EvalContext& ctx, const NonMaxSuppressionPara
   Thresholds thresholds;
   if (ctx.inputs.size() > 2) thresholds.most = read_integer(ctx.inputs[2], "max_output_boxes_per_class");
   thresholds.iou = optional_real(ctx, 3);
+  if (!params.rotated) thresholds.iou = just_below(thresholds.iou);  // a box that overlaps as much is covered
   thresholds.score = optional_real(ctx, 4);
   thresholds.sigma = optional_real(ctx, 5);
   const FloatElements raw_boxes(ctx.inputs[0]), scores(ctx.inputs[1]);
