@@ -1,6 +1,7 @@
 // If, Loop and TensorIterator on the interpreter, with values worked out by hand, and on the CPU device.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "plugins/interpreter/interpreter.hpp"
@@ -210,6 +211,56 @@ TEST(ControlFlow, AnOutputWithoutAnyIterationHasNoValue) {
   EXPECT_EQ(floats_of(run_everywhere(m, {truth(true), tensor({1}, {-3})})[0]), (Floats{0}));
   const std::string error = error_of(m, {truth(false), tensor({1}, {-3})});
   EXPECT_NE(error.find("no iteration ran, so output 0 has no value"), std::string::npos) << error;
+}
+
+ir::Value random_numbers(GraphMaker& m, int64_t count, const char* alignment) {
+  return m.op("RandomUniform", {m.integers({count}), m.scalar(0), m.scalar(1)},
+              {{"output_type", "f32"}, {"global_seed", "7"}, {"op_seed", "11"}, {"alignment", alignment}});
+}
+
+/// Loop of so many iterations around `draw`, which gives numbers along axis 0: all of them.
+template <class Draw>
+ir::Value drawn_again_and_again(GraphMaker& m, int64_t trip, Draw&& draw) {
+  GraphMaker body;
+  Ports ports;
+  Ports::Output goes_on = given(-1, body.result(constant_truth(body, true)));
+  goes_on.execution_condition = true;
+  ports.outputs = {goes_on, joined(0, body.result(draw(body)), 0, 1, 1)};
+  std::vector<ir::Body> bodies;
+  bodies.push_back(std::move(body).as_body("body", ports));
+  return m.control("Loop", {m.scalar_integer(trip), constant_truth(m, true)}, std::move(bodies));
+}
+
+Floats drawn(GraphMaker& m, ir::Value numbers) {
+  m.result(numbers);
+  const std::vector<std::vector<HostTensor>> twice(2);  // inferences, which give the same
+  expect_same_as_interpreter(m.graph(), twice);
+  return floats_of(interpreter::run(m.graph(), {})[0]);
+}
+
+TEST(ControlFlow, EveryIterationDrawsOtherNumbers) {
+  GraphMaker looped, straight;
+  const Floats found = drawn(
+      looped, drawn_again_and_again(looped, 3, [](GraphMaker& body) { return random_numbers(body, 2, "tensorflow"); }));
+  // Blocks of four numbers, 256 for each number of the iterations before.
+  const Floats all = drawn(straight, random_numbers(straight, 2 * 256 * 2 * 4 + 2, "tensorflow"));
+  Floats wanted;
+  for (size_t iteration = 0; iteration < 3; ++iteration)
+    for (size_t i = 0; i < 2; ++i) wanted.push_back(all[iteration * 256 * 2 * 4 + i]);
+  EXPECT_EQ(found, wanted);
+}
+
+TEST(ControlFlow, LoopsWithinLoopsDrawOtherNumbersToo) {
+  for (const char* alignment : {"tensorflow", "pytorch"}) {
+    GraphMaker m;
+    Floats numbers = drawn(m, drawn_again_and_again(m, 3, [&](GraphMaker& outer) {
+                             return drawn_again_and_again(
+                                 outer, 4, [&](GraphMaker& inner) { return random_numbers(inner, 5, alignment); });
+                           }));
+    ASSERT_EQ(numbers.size(), 60U) << alignment;
+    std::sort(numbers.begin(), numbers.end());
+    EXPECT_EQ(std::adjacent_find(numbers.begin(), numbers.end()), numbers.end()) << alignment;
+  }
 }
 
 /// If(condition, x): x + 1 in one branch, the running sum of x in the other.

@@ -251,7 +251,7 @@ TEST(RandomWords, SkippedWordsAreThoseNotDrawn) {
   for (const RandomAlignment alignment : {RandomAlignment::tensorflow, RandomAlignment::pytorch})
     for (const uint64_t before : {0, 1, 3, 4})
       for (const uint64_t skipped : {0, 1, 2, 3, 4, 5, 7, 8, 1001}) {
-        RandomWords drawn(alignment, 5, 6), leaped(alignment, 5, 6);
+        RandomWords drawn(alignment, 5, 6, 1), leaped(alignment, 5, 6, 1);
         for (uint64_t i = 0; i < before; ++i) leaped.next();
         for (uint64_t i = 0; i < before + skipped; ++i) drawn.next();
         leaped.skip(skipped);

@@ -5,7 +5,7 @@
 // is an integer; the output is i32 or i64.
 // Edge cases: negative probabilities count as 0; without a positive finite sum it is the last class that may be drawn;
 // without replacement there must be as many classes as samples. Random numbers: those of f64 RandomUniform in
-// TensorFlow's alignment.
+// TensorFlow's alignment, other ones in each iteration of a loop.
 // Source: operation page Multinomial-13.
 #include <algorithm>
 #include <cmath>
@@ -85,8 +85,8 @@ void evaluate(const ir::EvalContext& ctx) {
     throw_error(ErrorCode::invalid_argument, "cannot draw ", samples, " samples of ", classes, " classes");
   const std::vector<double> probs = ir::to_reals(ctx.inputs[0]);
   const reference::RandomWords all_words(reference::RandomAlignment::tensorflow,
-                                         static_cast<uint64_t>(attrs.global_seed),
-                                         static_cast<uint64_t>(attrs.op_seed));
+                                         static_cast<uint64_t>(attrs.global_seed), static_cast<uint64_t>(attrs.op_seed),
+                                         dst.count());
   reference::parallel_for(dims[0], [&](int64_t b) {
     reference::RandomWords words = all_words;
     words.skip(static_cast<uint64_t>(b * samples) * 2);

@@ -3,7 +3,8 @@
 // words (ops/reference/generation/random.hpp); integers: word mod (maxval - minval) + minval. f64 takes two words, i64
 // one or two.
 // Shapes: inputs: shape (a vector), minval, maxval (one element each, of the output's type).
-// Edge cases: minval must be below maxval. Seeds 0 and 0: another sequence each time; other seeds: the same each time.
+// Edge cases: minval must be below maxval. Seeds 0 and 0: another sequence each time; other seeds: the same in
+// each inference, but other numbers in each iteration of a loop.
 // Source: operation page RandomUniform-8.
 #include <algorithm>
 #include <iterator>
@@ -73,7 +74,7 @@ void evaluate(const ir::EvalContext& ctx) {
     if (ctx.inputs[i].count() != 1)
       throw_error(ErrorCode::shape_mismatch, "input ", i, " must have one element, its shape is ", ctx.inputs[i].dims);
   const reference::RandomWords words(attrs.alignment, static_cast<uint64_t>(attrs.global_seed),
-                                     static_cast<uint64_t>(attrs.op_seed));
+                                     static_cast<uint64_t>(attrs.op_seed), dst.count());
   if (!dst.type.is_real()) {
     const int64_t low = ir::to_integers(ctx.inputs[1])[0];
     const int64_t high = ir::to_integers(ctx.inputs[2])[0];

@@ -7,6 +7,7 @@
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/base/error.hpp"
+#include "ops/reference/control_flow/iteration.hpp"
 #include "ops/reference/element_copy.hpp"
 #include "ops/shape/axis_parts.hpp"
 
@@ -213,6 +214,7 @@ class Iterations {
                                   cut(input).begin(iteration, input.part_size), input.part_size);
       }
     }
+    loop_.begin_iteration();
     results_ = run_body(0, views_of(arguments_));
     if (results_.empty()) return false;
     const auto& outputs = ports_.body.ports.outputs;
@@ -276,6 +278,7 @@ class Iterations {
   const ir::Node& node_;
   std::span<const TensorView> inputs_;
   BodyPorts ports_;
+  RunningLoop loop_;
   Values arguments_;            // by Parameter
   Values results_;              // by Result, of the last iteration
   std::vector<Values> joined_;  // by output port: parts of all iterations

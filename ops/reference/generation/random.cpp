@@ -1,5 +1,7 @@
 #include "ops/reference/generation/random.hpp"
 
+#include "ops/reference/control_flow/iteration.hpp"
+
 namespace terroir::ops::reference {
 namespace {
 
@@ -21,14 +23,17 @@ std::array<uint32_t, 4> philox_4x32_10(uint64_t key, uint64_t counter, uint64_t 
 
 }  // namespace
 
-RandomWords::RandomWords(RandomAlignment alignment, uint64_t global_seed, uint64_t op_seed)
+RandomWords::RandomWords(RandomAlignment alignment, uint64_t global_seed, uint64_t op_seed, int64_t numbers)
     : alignment_(alignment), key_(global_seed), counter_(op_seed) {
   if (global_seed == 0 && op_seed == 0) {
     std::random_device device;
     key_ = uint64_t{device()} << 32 | device();
     counter_ = uint64_t{device()} << 32 | device();
   }
-  if (alignment_ == RandomAlignment::pytorch) twister_.seed(static_cast<uint32_t>(key_));
+  const uint64_t iteration = current_iteration();
+  constexpr uint64_t kBlocksPerNumber = 256, kSeedsApart = 0x9E3779B9;
+  block_number_ = iteration * static_cast<uint64_t>(numbers) * kBlocksPerNumber;
+  if (alignment_ == RandomAlignment::pytorch) twister_.seed(static_cast<uint32_t>(key_ + iteration * kSeedsApart));
 }
 
 uint32_t RandomWords::next() {

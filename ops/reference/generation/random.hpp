@@ -2,7 +2,9 @@
 // What: the two generators of 32-bit random words that models ask for by name of a framework.
 // Formula: tensorflow: Philox 4x32 with 10 rounds, key = global seed, counter = (block number, op seed). pytorch:
 // Mersenne Twister 19937, seeded with the global seed.
-// Edge cases: both seeds 0 mean another sequence each time.
+// Edge cases: both seeds 0 mean another sequence each time. In a loop, every iteration draws other numbers: that of
+// number i begins at block 256 * i * (numbers that the layer draws), as OpenVINO's CPU device goes on from run to run,
+// or with a seed of its own for the twister.
 // Source: operation page RandomUniform-8; Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011.
 #include <array>
 #include <cstdint>
@@ -16,7 +18,8 @@ enum class RandomAlignment { tensorflow, pytorch };
 
 class RandomWords {
  public:
-  RandomWords(RandomAlignment alignment, uint64_t global_seed, uint64_t op_seed);
+  /// For a layer that draws so many numbers at once, in the iteration that it runs in.
+  RandomWords(RandomAlignment alignment, uint64_t global_seed, uint64_t op_seed, int64_t numbers);
 
   uint32_t next();
   /// As so many calls of next(): at once for Philox, whose blocks are numbered.
