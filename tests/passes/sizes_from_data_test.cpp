@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include "ir/graph/infer.hpp"
 #include "ops/registry.hpp"
 #include "plugins/interpreter/interpreter.hpp"
 #include "terroir/terroir.hpp"
@@ -196,6 +197,42 @@ TEST(SizesFromData, ManyTexts) {
   ASSERT_EQ(packed.get_size(), kTexts);
   EXPECT_TRUE(std::equal(strings, strings + kTexts, static_cast<const std::string*>(packed.data())));
   EXPECT_EQ(request.get_output_tensor(1).data<int32_t>()[kTexts - 1], static_cast<int32_t>(all.size()));
+}
+
+/// Lengths of the first result on both devices.
+std::vector<int64_t> lengths(const ir::Graph& graph, const std::vector<HostTensor>& inputs) {
+  const std::vector<std::vector<HostTensor>> sets = {inputs};
+  std::vector<ir::TensorView> views;
+  for (const HostTensor& input : inputs) views.push_back(input.view());
+  return {interpreter::run(graph, views)[0].dims()[0], run_on_cpu(graph, cpu::Isa::scalar, 1, sets)[0][0].dims()[0]};
+}
+
+// 0.6 / 0.2 is 3 in f32, and more in f64.
+TEST(SizesFromData, RangesOfRealNumbersEndBeforeTheirStop) {
+  for (const char* type : {"f32", "f16"}) {
+    GraphMaker m;
+    const auto start = m.input({}), stop = m.input({}), step = m.input({});
+    m.result(m.op("Range", {start, stop, step}, {{"output_type", type}}));
+    std::vector<HostTensor> inputs;
+    for (const float number : {0.0F, 0.6F, 0.2F}) {
+      HostTensor input(element::f32, {});
+      *input.writable().as<float>() = number;
+      inputs.push_back(std::move(input));
+    }
+    EXPECT_EQ(lengths(m.graph(), inputs), (std::vector<int64_t>{3, 3})) << type;
+  }
+}
+
+TEST(SizesFromData, RangesOfConstantsAreAsLongAsTheirFileSays) {
+  for (const int64_t declared : {0, 3, 4, 5}) {
+    GraphMaker m;
+    const auto range = m.op("Range", {m.scalar(0), m.scalar(0.6F), m.scalar(0.2F)}, {{"output_type", "f32"}});
+    m.graph().port(range).declared = ir::PortType{element::f32, PartialShape{declared}};
+    ir::infer_graph(m.graph());
+    m.result(m.op("Add", {range, m.input({1})}));
+    const int64_t wanted = declared == 4 ? 4 : 3;
+    EXPECT_EQ(lengths(m.graph(), {random_tensor({1}, 1)}), (std::vector<int64_t>{wanted, wanted})) << declared;
+  }
 }
 
 }  // namespace

@@ -3,7 +3,10 @@
 // type Range-4 first rounds its inputs towards zero.
 // Shapes: inputs are scalars (or one element); the output is a vector. Types: Range-1: numeric, all equal; Range-4:
 // numeric, the output type is an attribute.
-// Edge cases: step 0, infinities and NaN are refused. Source: operation pages Range-1, Range-4.
+// Edge cases: step 0, infinities and NaN are refused. The quotient of f32 and narrower outputs is that of f32, as on
+// OpenVINO's CPU device: of 0, 0.6, 0.2 it is 3, while that of the same numbers in f64 is above 3 and has a last
+// element equal to stop. OpenVINO takes that one where it knows the inputs beforehand, so a file that says so is
+// followed. Source: operation pages Range-1, Range-4.
 #include <cmath>
 #include <limits>
 
@@ -34,6 +37,7 @@ struct Progression {
   int64_t i_start = 0, i_step = 1;
   double start = 0, step = 1;
   int64_t count = 0;
+  int64_t count_in_f64 = 0;  // the same but for rounding
 };
 
 int64_t integer_count(int64_t start, int64_t stop, int64_t step) {
@@ -46,6 +50,14 @@ int64_t integer_count(int64_t start, int64_t stop, int64_t step) {
   if (count > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
     throw_error(ErrorCode::out_of_memory, "the number of elements ", count, " does not fit 64 bits");
   return static_cast<int64_t>(count);
+}
+
+/// (stop - start) / step, in f32 or f64, rounded up, and at least 0.
+double real_count(double start, double stop, double step, bool in_f32) {
+  const double quotient =
+      in_f32 ? static_cast<double>((static_cast<float>(stop) - static_cast<float>(start)) / static_cast<float>(step))
+             : (stop - start) / step;
+  return std::max(0.0, std::ceil(quotient));
 }
 
 Progression progression(const ir::TensorView& start, const ir::TensorView& stop, const ir::TensorView& step,
@@ -66,15 +78,18 @@ Progression progression(const ir::TensorView& start, const ir::TensorView& stop,
     result.i_start = as_integer(start);
     result.i_step = as_integer(step);
     if (result.i_step == 0) throw_error(ErrorCode::invalid_argument, "step must not be 0");
-    result.count = integer_count(result.i_start, as_integer(stop), result.i_step);
+    result.count = result.count_in_f64 = integer_count(result.i_start, as_integer(stop), result.i_step);
     return result;
   }
   result.start = real[0];
   result.step = real[2];
   if (result.step == 0) throw_error(ErrorCode::invalid_argument, "step must not be 0");
-  const double count = std::ceil((real[1] - real[0]) / real[2]);
-  if (count >= 9e18) throw_error(ErrorCode::out_of_memory, "the number of elements ", count, " does not fit 64 bits");
-  result.count = count > 0 ? static_cast<int64_t>(count) : 0;
+  const double wide = real_count(real[0], real[1], real[2], false);
+  const double count = real_count(real[0], real[1], real[2], type != element::f64);
+  if (!(std::max(count, wide) < 9e18))
+    throw_error(ErrorCode::out_of_memory, "the number of elements ", count, " does not fit 64 bits");
+  result.count = static_cast<int64_t>(count);
+  result.count_in_f64 = static_cast<int64_t>(wide);
   return result;
 }
 
@@ -103,12 +118,17 @@ std::optional<Bounds> known_bounds(ir::InferContext& ctx, int input, element::Ty
 
 /// From what is known of a computed start and stop; the step must be a number.
 Dimension length_between(const std::optional<Bounds>& start, const std::optional<Bounds>& stop,
-                         const std::optional<Bounds>& step) {
+                         const std::optional<Bounds>& step, bool rounds) {
   if (!start || !stop || !step || step->low != step->high || step->low == 0) return {};
   const bool up = step->low > 0;
-  const auto count = [&](double distance) { return std::max(0.0, std::ceil(distance / step->low)); };
-  const double low = count(up ? stop->low - start->high : stop->high - start->low);
-  const double high = count(up ? stop->high - start->low : stop->low - start->high);
+  const double nearest[] = {up ? start->high : start->low, up ? stop->low : stop->high};
+  const double farthest[] = {up ? start->low : start->high, up ? stop->high : stop->low};
+  double low = real_count(nearest[0], nearest[1], step->low, false);
+  double high = real_count(farthest[0], farthest[1], step->low, false);
+  if (rounds) {  // which keeps the order of quotients
+    low = std::min(low, real_count(nearest[0], nearest[1], step->low, true));
+    high = std::max(high, real_count(farthest[0], farthest[1], step->low, true));
+  }
   constexpr double kMost = 9e18;
   if (!(low <= kMost)) return {};
   return {static_cast<int64_t>(low), high <= kMost ? static_cast<int64_t>(high) : -1};
@@ -117,10 +137,15 @@ Dimension length_between(const std::optional<Bounds>& start, const std::optional
 Dimension length(ir::InferContext& ctx, element::Type type) {
   const auto start = ctx.value(0);
   const auto step = ctx.value(2);
-  if (const auto stop = ctx.value(1); start && stop && step)
-    return type.is_dynamic() ? Dimension() : Dimension(progression(*start, *stop, *step, type).count);
+  if (const auto stop = ctx.value(1); start && stop && step) {
+    if (type.is_dynamic()) return {};
+    const Progression known = progression(*start, *stop, *step, type);
+    const auto declared = ctx.declared(0);
+    return declared && declared->shape == PartialShape{known.count_in_f64} ? known.count_in_f64 : known.count;
+  }
   if (step && step->type.is_integral_number()) ctx.require(ir::to_integers(*step)[0] != 0, "step must not be 0");
-  return length_between(known_bounds(ctx, 0, type), known_bounds(ctx, 1, type), known_bounds(ctx, 2, type));
+  return length_between(known_bounds(ctx, 0, type), known_bounds(ctx, 1, type), known_bounds(ctx, 2, type),
+                        type.is_dynamic() || (type.is_real() && type != element::f64));
 }
 
 /// The integers, where start and step are known and so is how many there are.
@@ -151,11 +176,12 @@ void infer_range(ir::InferContext& ctx, element::Type type) {
 void evaluate(const ir::EvalContext& ctx) {
   const ir::MutableTensorView& dst = ctx.outputs[0];
   const Progression p = progression(ctx.inputs[0], ctx.inputs[1], ctx.inputs[2], dst.type);
-  require_dims(dst, {p.count}, "Range");
+  const int64_t count = dst.count() == p.count_in_f64 ? p.count_in_f64 : p.count;
+  require_dims(dst, {count}, "Range");
   reference::dispatch_type<TERROIR_NUMBERS>(dst.type, "Range", [&](auto tag) {
     using T = decltype(tag);
     T* out = dst.as<T>();
-    reference::parallel_ranges(p.count, 16384, [&](int64_t begin, int64_t end) {
+    reference::parallel_ranges(count, 16384, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         if constexpr (std::is_integral_v<T>) {
           out[i] = static_cast<T>(reference::add(p.i_start, reference::multiply(i, p.i_step)));
