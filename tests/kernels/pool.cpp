@@ -8,10 +8,11 @@ namespace {
 using cpu::PoolArgs;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kLowest = std::numeric_limits<float>::lowest();
 
 float naive(const PoolArgs& a, const float* src, bool average, int64_t od, int64_t oh, int64_t ow, int64_t c) {
   double sum = 0;
-  float top = -kInf;
+  float top = kLowest;
   int64_t inside = 0;
   for (int64_t kd = 0; kd < a.kernel[0]; ++kd) {
     for (int64_t kh = 0; kh < a.kernel[1]; ++kh) {
@@ -107,7 +108,7 @@ TEST_P(Pool, NanIsNeverAMaximum) {
   a.src = src.data();
   a.dst = dst.data();
   cpu::pool_kernels(isa()).max(a, 0, 1);
-  const float want[] = {1.0f, 2.0f, -kInf, -kInf};
+  const float want[] = {1.0f, 2.0f, kLowest, kLowest};
   for (int i = 0; i < 4; ++i) EXPECT_EQ(dst[i], want[i]) << i;
 }
 
@@ -118,11 +119,12 @@ std::vector<float> values_with_ties(int64_t n) {
   return values;
 }
 
-/// The first of the largest elements among places, in the order given; the first one if none is above -inf.
+/// The first of the largest elements among places, in the order given; the first one if none is above the lowest
+/// number.
 int32_t place_of_max(const float* src, const std::vector<int64_t>& places) {
   int64_t best = -1;
   for (const int64_t place : places)
-    if (best < 0 || src[place] > (std::isnan(src[best]) ? -kInf : src[best])) best = place;
+    if (best < 0 || src[place] > (std::isnan(src[best]) ? kLowest : std::max(kLowest, src[best]))) best = place;
   return static_cast<int32_t>(best);
 }
 
@@ -161,7 +163,7 @@ TEST_P(Pool, PlacesOfMaxima) {
             }
         const int32_t want = place_of_max(src.data(), window);
         ASSERT_EQ(places[i], want) << "output " << i;
-        ASSERT_EQ(dst[i], want < 0 || std::isnan(src[want]) ? -kInf : src[want]);
+        ASSERT_EQ(dst[i], want < 0 || std::isnan(src[want]) ? kLowest : std::max(kLowest, src[want]));
       }
     }
   }

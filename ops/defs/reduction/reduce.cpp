@@ -1,13 +1,13 @@
 // What: reductions over the axes of input 1 (0-D or 1-D integers, negative ones count from the end, doubles count
 // once, none: every element for itself).
 // Shapes: reduced axes become 1 with keep_dims, else they go. Types: numeric, boolean for the logical ones.
-// Edge cases: sums and products wrap for integers, their means truncate. Over no elements: sum 0, product 1, mean NaN
-// (0 for integers), max and min the lowest and highest value of the type (an infinity if it has one), all true, none
-// false. NaN wins a max or min.
-// Source: operation pages ReduceSum-1, ReduceMean-1, ReduceMax-1, ReduceMin-1, ReduceProd-1, ReduceL1-4, ReduceL2-4,
-// ReduceLogicalAnd-1, ReduceLogicalOr-1.
+// Edge cases: sums and products wrap for integers, their means truncate. Over no elements: sum and mean 0, product 1,
+// max and min the lowest and highest finite value of the type, all true, none false, as OpenVINO's CPU device has them.
+// NaN wins a max or min. Source: operation pages ReduceSum-1, ReduceMean-1, ReduceMax-1, ReduceMin-1, ReduceProd-1,
+// ReduceL1-4, ReduceL2-4, ReduceLogicalAnd-1, ReduceLogicalOr-1.
 #include "ops/defs/reduction/reduce.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "ops/defs/elementwise/unary.hpp"
@@ -63,6 +63,16 @@ constexpr auto highest = [](auto element, auto acc) {
   else
     return static_cast<A>(limits_of<decltype(element)>::max());
 };
+/// What a maximum or minimum of nothing started from, as a finite number.
+void finish_without_elements(const ir::EvalContext& ctx) {
+  const ir::MutableTensorView& dst = ctx.outputs[0];
+  if (ctx.inputs[0].count() != 0 || !dst.type.is_real()) return;
+  reference::dispatch_type<TERROIR_FLOATS>(dst.type, "Reduce", [&](auto tag) {
+    using T = decltype(tag);
+    for (T* x = dst.as<T>(); x < dst.as<T>() + dst.count(); ++x)
+      *x = static_cast<float>(*x) < 0 ? limits_of<T>::lowest() : limits_of<T>::max();
+  });
+}
 constexpr auto plus = [](auto acc, auto x) { return reference::add(acc, x); };
 constexpr auto as_it_is = [](auto acc, int64_t) { return acc; };
 
@@ -79,7 +89,7 @@ ir::OpSchema reduce_sum_1() {
 ir::OpSchema reduce_mean_1() {
   return reduction([](const ir::EvalContext& ctx) {
     reference::reduce_loop<void, TERROIR_NUMBERS>(ctx, "ReduceMean", zero, plus, [](auto acc, int64_t count) {
-      return reference::divide_truncated(acc, static_cast<decltype(acc)>(count));
+      return reference::divide_truncated(acc, static_cast<decltype(acc)>(std::max<int64_t>(count, 1)));
     });
   });
 }
@@ -89,6 +99,7 @@ ir::OpSchema reduce_max_1() {
       [](const ir::EvalContext& ctx) {
         reference::reduce_loop<void, TERROIR_NUMBERS>(
             ctx, "ReduceMax", lowest, [](auto acc, auto x) { return reference::maximum(acc, x); }, as_it_is);
+        finish_without_elements(ctx);
       },
       [](ir::InferContext& ctx) { return reduce_dimensions(ctx, &maximum); });
   schema.accuracy = ir::Accuracy::exact;
@@ -100,6 +111,7 @@ ir::OpSchema reduce_min_1() {
       [](const ir::EvalContext& ctx) {
         reference::reduce_loop<void, TERROIR_NUMBERS>(
             ctx, "ReduceMin", highest, [](auto acc, auto x) { return reference::minimum(acc, x); }, as_it_is);
+        finish_without_elements(ctx);
       },
       [](ir::InferContext& ctx) { return reduce_dimensions(ctx, &minimum); });
   schema.accuracy = ir::Accuracy::exact;

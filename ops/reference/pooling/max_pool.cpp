@@ -1,7 +1,8 @@
 #include "ops/reference/pooling/max_pool.hpp"
 
+#include <limits>
+
 #include "ops/reference/dispatch.hpp"
-#include "ops/reference/pooling/lowest.hpp"
 #include "ops/reference/pooling/windows.hpp"
 
 namespace terroir::ops::reference {
@@ -11,7 +12,7 @@ namespace {
 template <class T, class Store>
 void pool(const PoolGeometry& geometry, const T* src, T* dst, Store store_index) {
   struct State {
-    T best = lowest<T>();
+    T best = std::numeric_limits<T>::lowest();
     int64_t found = -1;
   };
   visit_windows(

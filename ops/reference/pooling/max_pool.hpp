@@ -1,8 +1,9 @@
 #pragma once
 // What: maximum under a sliding window, and where it was found.
 // Shapes: see ops/shape/pool_geometry.hpp. Edge cases: the first of equal maxima counts; NaN is never a maximum; a
-// window wholly inside the padding, or over nothing but NaN, gives -inf (the lowest number for integers) and the index
-// of its first element inside the input, or 0. Source: operation page MaxPool-14.
+// window wholly inside the padding, or over nothing but NaN or -inf, gives the lowest finite number of the type, which
+// a layer behind it may multiply by 0, and the index of its first element inside the input, or 0. Source: operation
+// page MaxPool-14.
 #include "ir/base/tensor_view.hpp"
 #include "ops/shape/pool_geometry.hpp"
 

@@ -9,7 +9,7 @@ namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
 struct Max {
-  TERROIR_INLINE_MEMBER static V start() { return V(-__builtin_inff()); }
+  TERROIR_INLINE_MEMBER static V start() { return V(kLowest); }
   TERROIR_INLINE_MEMBER static V step(V acc, V x) { return max(x, acc); }
 };
 struct Sum {

@@ -16,7 +16,7 @@ TERROIR_INLINE void keep_larger(V x, VI place, V& best, VI& at) {
 
 /// Of one window, element by element.
 TERROIR_INLINE void max_of_window(const PoolArgs& a, const Window& win, float* dst, int32_t* place) {
-  float best = -__builtin_inff();
+  float best = kLowest;
   auto at = static_cast<int32_t>(win.empty ? -1 : win.base - a.src);
   if (!win.empty) {
     for (int64_t kd = 0; kd < win.d.count; ++kd) {
@@ -40,7 +40,7 @@ TERROIR_INLINE void max_of_windows(const PoolArgs& a, const Window& win, float* 
   int32_t apart[kLanes];
   for (int32_t i = 0; i < kLanes; ++i) apart[i] = i * static_cast<int32_t>(a.stride[2]);
   const VI lanes = load_int(apart);
-  V best(-__builtin_inff());
+  V best(kLowest);
   VI at = lanes + VI(static_cast<int32_t>(win.base - a.src));
   for (int64_t kd = 0; kd < win.d.count; ++kd) {
     for (int64_t kh = 0; kh < win.h.count; ++kh) {

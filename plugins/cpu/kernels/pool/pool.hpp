@@ -4,8 +4,8 @@
 // channel block (width = B, padding included), nhwc (width = C),
 //   or one channel of plain (width = 1).
 // Edge cases: the divisor of an average is the number of elements inside (exclude_pad), or that of the whole window. A
-// NaN is never a maximum. An empty window gives -inf for max, 0 for average. Aliasing: none. Threads: rows of the
-// output, counted over OD * OH, are independent.
+// NaN is never a maximum. An empty window gives the lowest finite number for max, 0 for average. Aliasing: none.
+// Threads: rows of the output, counted over OD * OH, are independent.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ struct PoolKernels {
   void (*max)(const PoolArgs& args, int64_t row_begin, int64_t row_end);
   void (*average)(const PoolArgs& args, int64_t row_begin, int64_t row_end);
   // Maxima of one channel (width 1) of fewer than 2^31 elements, and where the first of them is: an index into src,
-  // that of the window's first element if none is above -inf, -1 of an empty window.
+  // that of the window's first element if none is above the lowest finite number, -1 of an empty window.
   void (*max_places)(const PoolArgs& args, int32_t* places, int64_t row_begin, int64_t row_end);
   void (*adaptive_average)(const AdaptiveArgs& args, int64_t row_begin, int64_t row_end);
   void (*adaptive_max)(const AdaptiveArgs& args, int64_t row_begin, int64_t row_end);

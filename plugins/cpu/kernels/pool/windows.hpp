@@ -7,6 +7,8 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
+constexpr float kLowest = -__FLT_MAX__;  // of no element at all
+
 // The part of a window that lies inside one axis.
 struct Span {
   int64_t first;  // source index
