@@ -199,9 +199,10 @@ std::optional<int> lower_special(const Site& site, NumberType number) {
         {x, site.in[1]}, width);
   if (site.name() == "Clamp") {
     const auto& attrs = ir::attributes_as<ops::ClampAttrs>(site.op.attributes);
-    const auto raised =
-        site.step(TileOp::max, number, {x, constant(site, whole ? std::ceil(attrs.min) : attrs.min)}, width);
-    return site.step(TileOp::min, number, {*raised, constant(site, whole ? std::floor(attrs.max) : attrs.max)}, width);
+    const double low = whole ? std::ceil(attrs.min) : attrs.min, high = whole ? std::floor(attrs.max) : attrs.max;
+    if (low > high) return std::nullopt;  // no integer lies between: no order of two steps gives what the op does
+    const auto raised = site.step(TileOp::max, number, {x, constant(site, low)}, width);
+    return site.step(TileOp::min, number, {*raised, constant(site, high)}, width);
   }
   if (site.name() == "ReLU") return site.step(TileOp::max, number, {x, constant(site, 0)}, width);
   if (site.name() == "Round" && !whole)

@@ -103,7 +103,10 @@ const RecipeRow kRows[] = {
     {"Acosh-4", [](Draw& d) { unary_within(d, 1.1, 9); }},
     {"Log-1 Sqrt-1", [](Draw& d) { unary_within(d, 0.125, 9); }},
     {"IsFinite-10 IsInf-10 IsNaN-10", [](Draw& d) { d.op({d.exact(kReal, 0, 5)}); }},
-    {"LogicalNot-1", [](Draw& d) { d.op({d.exact({element::boolean}, 0, 5)}); }},
+    {"LogicalNot-1",
+     [](Draw& d) {
+       d.op({d.exact({element::boolean, element::f32, element::i32, element::u8}, 0, 5)});
+     }},
     {"BitwiseNot-13", [](Draw& d) { d.op({d.exact(kInteger, 0, 5)}); }},
     {"Add-1 Subtract-1 Multiply-1 Maximum-1 Minimum-1 SquaredDifference-1", [](Draw& d) { binary(d, kNumber, false); }},
     {"Divide-1", [](Draw& d) { quotient(d, false); }},

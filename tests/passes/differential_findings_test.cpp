@@ -188,5 +188,56 @@ TEST(DifferentialFindings, TypesThatOnlyTheRunKnows) {
   }
 }
 
+// A window of padding alone is a number that a layer behind it may multiply by 0.
+TEST(DifferentialFindings, MaximaOfNothingAreFinite) {
+  GraphMaker m;
+  const ir::Value x = m.input({1, 5, 7, 7});
+  const ir::Value pooled =
+      m.op("MaxPool", {m.conv(x, 13, 3, 1)},
+           {{"kernel", "2,2"}, {"strides", "3,3"}, {"pads_begin", "0,0"}, {"pads_end", "3,3"}}, "pooled", "opset1");
+  m.result(m.op("Multiply", {pooled, m.scalar(0)}));
+  m.result(m.conv(m.op("Maximum", {pooled, m.scalar(-4)}), 6, 1, 2));
+  expect_same_as_interpreter(m);
+  const std::vector<std::vector<HostTensor>> sets = {{random_tensor({1, 5, 7, 7}, 3)}};
+  for (const cpu::Isa isa : cpu::available_isas()) {
+    const HostTensor zeros = run_on_cpu(m.graph(), isa, 1, sets)[0][0];
+    for (int64_t i = 0; i < zeros.view().count(); ++i) ASSERT_EQ(zeros.as<float>()[i], 0) << cpu::isa_name(isa);
+  }
+}
+
+TEST(DifferentialFindings, ReductionsOfNothingAreFinite) {
+  const std::pair<const char*, float> wanted[] = {{"ReduceMax", -3.40282347e38F}, {"ReduceMin", 3.40282347e38F},
+                                                  {"ReduceMean", 0.0F},           {"ReduceSum", 0.0F},
+                                                  {"ReduceProd", 1.0F},           {"ReduceL2", 0.0F}};
+  GraphMaker m;
+  const ir::Value x = m.input({2, 0, 3});
+  for (const auto& [type, value] : wanted) m.result(m.op(type, {x, m.integers({1})}));
+  expect_same_as_interpreter(m);
+  const std::vector<std::vector<HostTensor>> sets = {{random_tensor({2, 0, 3}, 1)}};
+  const auto results = run_on_cpu(m.graph(), cpu::Isa::scalar, 1, sets)[0];
+  for (size_t i = 0; i < results.size(); ++i) EXPECT_EQ(results[i].as<float>()[5], wanted[i].second) << wanted[i].first;
+}
+
+TEST(DifferentialFindings, IntegersClampedWhereNoneIsBetween) {
+  GraphMaker m;
+  const ir::Value x = m.input({5}, element::i32);
+  m.result(m.op("Clamp", {x}, {{"min", "2.25"}, {"max", "2.75"}}));
+  m.result(m.op("Clamp", {m.op("Add", {x, x})}, {{"min", "-3.5"}, {"max", "-3.25"}}));
+  HostTensor numbers(element::i32, {5});
+  for (int i = 0; i < 5; ++i) numbers.writable().as<int32_t>()[i] = 2 * i - 5;
+  const std::vector<std::vector<HostTensor>> sets = {{numbers}};
+  expect_same_as_interpreter(m.graph(), sets);
+}
+
+TEST(DifferentialFindings, LogicalNotOfNumbers) {
+  GraphMaker m;
+  const ir::Value x = m.input({5}), n = m.input({5}, element::i64);
+  m.result(m.op("LogicalNot", {m.op("ReLU", {x})}));
+  m.result(m.op("LogicalNot", {m.op("Add", {n, n})}));
+  const std::vector<std::vector<HostTensor>> sets = {
+      {random_tensor({5}, 1), integer_tensor({5}, {0, 1, -1, 0, INT64_MIN})}};
+  expect_same_as_interpreter(m.graph(), sets);
+}
+
 }  // namespace
 }  // namespace terroir::test

@@ -62,7 +62,8 @@ ir::OpSchema gelu_7() {
       kZeroToZero);
 }
 
-// min(max(x, attribute min), attribute max); for integers min rounds up and max rounds down.
+// min where x is below it, max where x is above it, else x; for integers min rounds up and max rounds down, and is the
+// result from min on where no integer lies between.
 ir::OpSchema clamp_1() {
   auto schema = unary_schema<ClampAttrs>(
       [](const ir::EvalContext& ctx) {

@@ -1,5 +1,6 @@
 // What: logical and bitwise ops. Types: boolean for the logical ones, integer or boolean for the bitwise ones, integer
-// for the shifts.
+// for the shifts; LogicalNot also takes numbers, as files have it that are older than the type boolean: 1 of the same
+// type where one is 0, else 0.
 // Edge cases: a shift by a negative count or by the width of the type and more moves every bit out: 0, or the sign for
 // a right shift of a signed type. The right shift of signed types keeps the sign.
 // Source: operation pages LogicalAnd-1, LogicalOr-1, LogicalXor-1, LogicalNot-1, BitwiseAnd-13, BitwiseOr-13,
@@ -7,6 +8,7 @@
 #include "ops/defs/elementwise/binary.hpp"
 #include "ops/reference/elementwise/binary.hpp"
 #include "ops/reference/elementwise/unary.hpp"
+#include "ops/reference/type/convert.hpp"
 
 namespace terroir::ops {
 namespace {
@@ -38,13 +40,21 @@ T invert(T x) {
     return static_cast<T>(~x);
 }
 
+void logical_not(const ir::EvalContext& ctx) {
+  const ir::TensorView& src = ctx.inputs[0];
+  if (src.type == element::boolean) return reference::unary_loop<char>(ctx, "LogicalNot", [](bool x) { return !x; });
+  std::vector<double> numbers = ir::to_reals(src);
+  for (double& x : numbers) x = x == 0 ? 1 : 0;
+  reference::convert({element::f64, src.dims, numbers.data()}, ctx.outputs[0]);
+}
+
 }  // namespace
 
 ir::OpSchema logical_and_1() { return exact_binary(TERROIR_BINARY("LogicalAnd", char, a&& b)); }
 ir::OpSchema logical_or_1() { return exact_binary(TERROIR_BINARY("LogicalOr", char, a || b)); }
 ir::OpSchema logical_xor_2() { return exact_binary(TERROIR_BINARY("LogicalXor", char, a != b)); }
 ir::OpSchema xor_1() { return logical_xor_2(); }
-ir::OpSchema logical_not_1() { return unary_schema<>(TERROIR_UNARY("LogicalNot", unary_loop<char>, !x), kExact); }
+ir::OpSchema logical_not_1() { return unary_schema<>(&logical_not, kExact); }
 
 ir::OpSchema bitwise_and_13() {
   return exact_binary(TERROIR_BINARY("BitwiseAnd", TERROIR_BITS, static_cast<decltype(a)>(a & b)));

@@ -3,8 +3,10 @@
 // ranges (u64 with a signed one: an attribute); within floating point: the narrowest that holds both mantissas and
 // exponents (f8e4m3 with f8e5m2: f16). A scalar beside a tensor of the same kind takes the tensor's type when
 // pytorch_scalar_promotion is on.
-// Edge cases: without promote_unsafe these are refused: a type wider than both, u64 with a signed type, a range that
-// shrinks, and integers into floating point of less than twice their bits.
+// Edge cases: without promote_unsafe these are refused: a type wider than both, u64 with a signed type, and integers
+// into floating point of less than twice their bits; and a scalar of more bits than the tensor's type, or twice as many
+// where that one alone has a sign, or with a sign where it has none. Below that a scalar may lose values, as in
+// OpenVINO.
 // Source: operation page ConvertPromoteTypes-14.
 #include "ops/defs/type/promote_types.hpp"
 
@@ -112,8 +114,10 @@ element::Type promoted_type(const ir::InferContext& ctx, const ConvertPromoteTyp
     const bool scalar_a = ctx.shape(0).size() == 0;
     const bool scalar_b = ctx.shape(1).size() == 0;
     if (scalar_a != scalar_b) {
-      const element::Type tensor = scalar_a ? b : a;
-      return require_safe(common == tensor, tensor);
+      const element::Type tensor = scalar_a ? b : a, scalar = scalar_a ? a : b;
+      const bool sign_fits = tensor.is_signed() == scalar.is_signed() || tensor.is_signed();
+      const size_t enough_bits = tensor.bitwidth() * (tensor.is_signed() == scalar.is_signed() ? 1 : 2);
+      return require_safe(sign_fits && enough_bits >= scalar.bitwidth(), tensor);
     }
   }
   if (common.is_dynamic()) return require_safe(false, attrs.u64_integer_promotion_target);
