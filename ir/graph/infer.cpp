@@ -193,6 +193,9 @@ std::vector<PortType> infer_node(const Graph& graph, NodeId id, KnownValues& kno
     const int wanted = node.schema->arity.outputs;
     TERROIR_ASSERT(wanted == kVariadic || wanted == static_cast<int>(context.outputs().size()), node.schema->type,
                    context.outputs().size());
+    for (const PortType& output : context.outputs())
+      if (output.shape.is_static())
+        element_count(to_dims(output.shape.to_shape()));  // Exception where no tensor can be
     return context.outputs();
   } catch (Exception& error) {
     error.add_context(node.describe());

@@ -50,10 +50,10 @@ HostTensor allocate(const ir::PortType& type, size_t output) {
     throw_error(ErrorCode::invalid_argument, "the rank of output ", output, " cannot be inferred");
   ir::Dims dims;
   for (const Dimension& extent : type.shape) {
-    if (!extent.has_upper_bound())
+    if (extent.is_dynamic() && !extent.has_upper_bound())
       throw_error(ErrorCode::invalid_argument, "no upper bound can be inferred for the shape ", type.shape,
                   " of output ", output);
-    dims.push_back(extent.get_max_length());
+    dims.push_back(extent.is_static() ? extent.get_length() : extent.get_max_length());
   }
   return HostTensor(type.type, std::move(dims));
 }

@@ -205,5 +205,29 @@ TEST(MemoryFootprint, WeightsOfNobodyArePackedOnceForAllExtents) {
   EXPECT_LT(last - first, 2.0 * kSide * kSide * sizeof(float)) << "six more packings would be three times that";
 }
 
+std::string error_of_tile(const PartialShape& data, const char* device) {
+  return caught([&] {
+           const auto x = std::make_shared<opset8::Parameter>(element::f32, data);
+           const auto tile =
+               std::make_shared<opset8::Tile>(x, opset8::Constant::create(element::i64, {2}, {INT64_MAX, int64_t{1}}));
+           const auto model = std::make_shared<Model>(OutputVector{tile}, ParameterVector{x});
+           InferRequest request = Core().compile_model(model, device).create_infer_request();
+           request.set_input_tensor(Tensor(element::f32, {1, 4}));
+           request.infer();
+         })
+      .what();
+}
+
+TEST(MemoryLimit, TensorsOfMoreElementsThan64BitsCountNameTheirLayer) {
+  for (const char* device : {"CPU", "INTERPRETER"})
+    for (const PartialShape& data : {PartialShape{1, 4}, PartialShape{-1, -1}}) {
+      const std::string error = error_of_tile(data, device);
+      EXPECT_NE(error.find("Tile 'Tile_"), std::string::npos) << error;
+      EXPECT_NE(error.find("the number of elements of shape [9223372036854775807,4] does not fit 64 bits"),
+                std::string::npos)
+          << error;
+    }
+}
+
 }  // namespace
 }  // namespace terroir
