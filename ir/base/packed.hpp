@@ -2,7 +2,9 @@
 // What: elements of types narrower than a byte, which are packed over the whole tensor.
 // Layouts: of 2 and 4 bits: a linear stream of bits, the lowest bit of a byte first; of 1 bit the highest first. u3 and
 // u6 come in units of three bytes for eight or four elements: two bytes with the lower two thirds of each element, one
-// with the upper thirds, the first element highest. Source: what OpenVINO's Constant stores.
+// with the upper thirds, the first element highest. Source: what OpenVINO's Constant stores in releases before
+// September 2026. Later ones store u3 and u6 as a linear stream, too (its pull request 37430): files with such
+// constants are refused for their size, or read as other numbers where it is the same.
 #include <cstddef>
 #include <cstdint>
 
