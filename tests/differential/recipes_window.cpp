@@ -173,13 +173,34 @@ AttributeTexts pool_attributes(Draw& d, const Window& w, bool dilates) {
   return with_auto_pad(d, attributes);
 }
 
+/// Whether each window has an element inside, with pads and without, also if their number is rounded up.
+bool all_meet_something(const Window& w, const ir::Dims& dims) {
+  for (size_t i = 0; i < w.kernel.size(); ++i)
+    for (const bool pads : {false, true}) {
+      const int64_t in = dims[i + 2], begin = pads ? w.begin[i] : 0, end = pads ? w.end[i] : 0;
+      for (int64_t start = -begin, last = false; !last; start += w.strides[i]) {
+        last = start + (w.kernel[i] - 1) * w.dilations[i] + 1 >= in + end;
+        bool meets = false;
+        for (int64_t k = 0; k < w.kernel[i]; ++k) {
+          const int64_t at = start + k * w.dilations[i];
+          meets = meets || (at >= 0 && at < in);
+        }
+        if (!meets) return false;
+      }
+    }
+  return true;
+}
+
 void max_pool(Draw& d) {
   const bool newer = d.schema().opset != "opset1";
   // Which of equal elements is the largest would depend on the order of the comparisons.
   const Value x = newer ? image(d, {element::f32, element::f32, element::f16, element::i32}, 3,
                                 Fill::in(-50, 50, Fill::Order::distinct))
                         : image(d, kReal);
-  d.op({x}, pool_attributes(d, window(d, d.dims(x), 2, newer), newer));
+  const Window w = window(d, d.dims(x), 2, newer);
+  // Else there are maxima of nothing, whose sums overflow in f32.
+  d.need(all_meet_something(w, d.dims(x)));
+  d.op({x}, pool_attributes(d, w, newer));
 }
 
 void avg_pool(Draw& d) {
