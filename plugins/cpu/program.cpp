@@ -375,14 +375,16 @@ std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vecto
   std::vector<std::shared_ptr<void>> buffers;
   std::vector<bool> asked;  // for memory of a result, which may be null for no elements
   const std::vector<BoundedOutput> bounded = bounds_of_outputs(node, inputs);
-  for (const BoundedOutput& output : bounded) {
-    outputs.push_back({output.type, output.bounds, nullptr});
-    if (output.is_exact) outputs.back().data = result(outputs.size() - 1, output.type, output.bounds);
-    asked.push_back(output.is_exact);
-    const bool placed = outputs.back().data != nullptr;
-    buffers.push_back(placed ? nullptr : memory.get(output.type, ir::element_count(output.bounds)));
-    if (!placed) outputs.back().data = buffers.back().get();
-  }
+  const auto make_outputs = [&] {
+    for (const BoundedOutput& output : bounded) {
+      outputs.push_back({output.type, output.bounds, nullptr});
+      if (output.is_exact) outputs.back().data = result(outputs.size() - 1, output.type, output.bounds);
+      asked.push_back(output.is_exact);
+      const bool placed = outputs.back().data != nullptr;
+      buffers.push_back(placed ? nullptr : memory.get(output.type, ir::element_count(output.bounds)));
+      if (!placed) outputs.back().data = buffers.back().get();
+    }
+  };
   const auto shared_out = [&](int64_t tasks, FunctionRef<void(int64_t)> body) { arena.parallel_for(tasks, body); };
   const ops::reference::LentThreads lend(shared_out);
   std::optional<ops::reference::LentBoxKernels> lend_kernels;
@@ -399,6 +401,7 @@ std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vecto
   const ops::reference::LentResults lend_results(place);
   with_context([&] { return node.describe(); },
                [&] {
+                 make_outputs();
                  ops::run_reference(*node.schema, {*node.attributes, views, outputs});
                });
   std::vector<ir::Constant> results;
