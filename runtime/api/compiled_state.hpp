@@ -116,8 +116,9 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
   struct Run {
     bool done = false;
     std::exception_ptr error;
-    std::thread::id callback_thread;  // in which the callback is running
+    std::atomic<std::thread::id> callback_thread{};  // in which the callback is running
   };
+  class Waiter;
   using Callback = std::function<void(std::exception_ptr)>;
 
   struct Memory {

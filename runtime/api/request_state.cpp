@@ -116,6 +116,49 @@ std::shared_ptr<RequestState> RequestState::owned_by_handles(std::shared_ptr<Req
   return {std::make_shared<Handles>(std::move(request)), pointer};
 }
 
+// A thread that waits for the end of a run. Callbacks of different requests may drop each other's last handles: whoever
+// would wait for a callback that waits for the one it is in need not wait, for that inference has ended.
+class RequestState::Waiter {
+ public:
+  explicit Waiter(const Run& run) : run_(run) {
+    const std::lock_guard lock(mutex);
+    waits_for_itself_ = ends_after_this_callback();
+    next_ = first;
+    first = this;
+  }
+  ~Waiter() {
+    const std::lock_guard lock(mutex);
+    Waiter** at = &first;
+    while (*at != this) at = &(*at)->next_;
+    *at = next_;
+  }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+  bool waits_for_itself() const { return waits_for_itself_; }
+
+ private:
+  bool ends_after_this_callback() const {
+    const Run* run = &run_;
+    // Programs whose callbacks wait() for each other are in a circle that never ends.
+    for (int longest_chain = 100; run != nullptr && longest_chain > 0; --longest_chain) {
+      const std::thread::id in = run->callback_thread;
+      if (in == thread_) return true;
+      const Waiter* waiter = first;  // the newest of its thread is what it waits for
+      while (waiter != nullptr && waiter->thread_ != in) waiter = waiter->next_;
+      run = waiter != nullptr ? &waiter->run_ : nullptr;
+    }
+    return false;
+  }
+
+  static inline std::mutex mutex;  // of all below
+  static inline Waiter* first = nullptr;
+
+  const Run& run_;
+  const std::thread::id thread_ = std::this_thread::get_id();
+  Waiter* next_ = nullptr;
+  bool waits_for_itself_ = false;
+};
+
 void RequestState::abandon() noexcept {
   // Destroyed after the lock is released, and here: the job, which may be in its last moves, has the request as well.
   std::shared_ptr<const Callback> callback;
@@ -126,18 +169,14 @@ void RequestState::abandon() noexcept {
   lock.unlock();
   callback.reset();
   lock.lock();
-  const std::shared_ptr<Run> awaited = last_run_;
-  if (awaited != nullptr && awaited->callback_thread != std::this_thread::get_id()) {
+  if (const std::shared_ptr<Run> awaited = last_run_) {
     if (queued_) {
       lock.unlock();
-      if (compiled_->jobs().has_executor()) {
-        run_queued();  // an executor may begin jobs when this thread has left the one that it is in
-      } else {
-        compiled_->jobs().run_before_waiting(*this);
-      }
+      run_queued();  // what would begin it may wait for the job that this thread is in
       lock.lock();
     }
-    ended_.wait(lock, [&] { return awaited->done; });
+    const Waiter waiter(*awaited);
+    ended_.wait(lock, [&] { return awaited->done || waiter.waits_for_itself(); });
   }
   inputs.swap(inputs_);
   outputs.swap(outputs_);
@@ -359,7 +398,7 @@ void RequestState::run_queued() {
   {
     const std::lock_guard lock(mutex_);
     this_run->error = error;
-    this_run->callback_thread = {};
+    this_run->callback_thread = std::thread::id();
     this_run->done = true;
   }
   ended_.notify_all();
@@ -375,6 +414,7 @@ void RequestState::wait() {
     compiled_->jobs().run_before_waiting(*this);
     lock.lock();
   }
+  const Waiter waiter(*awaited);
   ended_.wait(lock, [&] { return awaited->done; });
   if (awaited->error != nullptr) std::rethrow_exception(awaited->error);
 }
@@ -391,6 +431,7 @@ bool RequestState::wait_for(std::chrono::milliseconds timeout) {
     compiled_->jobs().run_before_waiting(*this);
     lock.lock();
   }
+  const Waiter waiter(*awaited);
   if (!ended_.wait_for(lock, timeout, [&] { return awaited->done; })) return false;
   if (awaited->error != nullptr) std::rethrow_exception(awaited->error);
   return true;

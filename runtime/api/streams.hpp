@@ -77,7 +77,6 @@ class JobQueue {
   /// For whoever is about to wait for a job: where that is a job of this queue itself, or any job of an executor of the
   /// user's, whose thread this one may need, it runs the job unless that has begun.
   void run_before_waiting(Job& job);
-  bool has_executor() const { return executor_ != nullptr; }
 
  private:
   struct Shared {

@@ -687,6 +687,55 @@ TEST_F(RequestTest, CallbacksMayPollOtherRequests) {
   expect_ramp_plus_one(second.get_output_tensor());
 }
 
+// Each would wait for the other for ever.
+TEST_F(RequestTest, CallbacksMayDropEachOthersLastHandles) {
+  for (const int streams : {2, 1}) {
+    CompiledModel first = compile(model({2}), {num_streams(streams)});
+    CompiledModel second = streams == 2 ? first : compile(model({2}), {num_streams(1)});
+    std::unique_ptr<InferRequest> requests[2];
+    std::promise<void> began[2], ended[2];
+    std::future<void> has_begun[2] = {began[0].get_future(), began[1].get_future()};
+    for (size_t i = 0; i < 2; ++i) {
+      requests[i] = std::make_unique<InferRequest>((i == 0 ? first : second).create_infer_request());
+      requests[i]->set_callback([&, i](std::exception_ptr) {
+        began[i].set_value();
+        has_begun[1 - i].wait();
+        requests[1 - i].reset();
+        ended[i].set_value();
+      });
+    }
+    for (const auto& request : requests) request->start_async();
+    for (std::promise<void>& callback : ended)
+      ASSERT_EQ(callback.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  }
+}
+
+// Its only thread is in a callback that drops what waits for it.
+TEST_F(RequestTest, CallbacksMayDropRequestsThatCannotBegin) {
+  auto first = compile(model({2}), {num_streams(1)}), second = compile(model({2}), {num_streams(1)});
+  auto dropping = std::make_unique<InferRequest>(first.create_infer_request());
+  auto queued = std::make_unique<InferRequest>(second.create_infer_request());
+  InferRequest holding = second.create_infer_request();
+  std::promise<void> holds, may_drop, dropped, ended;
+  holding.set_callback([&](std::exception_ptr) {
+    holds.set_value();
+    may_drop.get_future().wait();
+    dropping.reset();
+    ended.set_value();
+  });
+  dropping->set_callback([&](std::exception_ptr) {
+    may_drop.set_value();
+    queued.reset();
+    dropped.set_value();
+  });
+  holding.start_async();
+  holds.get_future().wait();
+  queued->start_async();
+  dropping->start_async();
+  for (std::promise<void>* callback : {&dropped, &ended})
+    ASSERT_EQ(callback->get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+}
+
 TEST_F(RequestTest, WaitsForAsLongAsAClockCannotTell) {
   using std::chrono::milliseconds;
   InferRequest request = compile(model({2})).create_infer_request();
