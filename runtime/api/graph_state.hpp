@@ -113,6 +113,10 @@ struct NodeAccess {
   static NodeHandle handle(const Node& node) { return {node.state_, node.id_}; }  // where the layer was made
   /// Throws Exception (not_found) for a layer that is not part of its model any more.
   static const ir::Node& node(const Node& node);
+  /// What a layer was said to come after.
+  static NodeVector& comes_after(const Node& node);
+  /// A layer of the state and one of it that it comes after.
+  static std::vector<std::pair<ir::NodeId, ir::NodeId>> dependencies(const GraphState& state);
   /// Where the type, shape and names of a port are kept: for a Result, at the value it takes.
   static ir::Value value(const Output<const Node>& port);
   /// The runtime information of a layer or one of its inputs; of an output, at value().

@@ -304,7 +304,18 @@ size_t Model::get_graph_size() const {
 }
 
 NodeVector Model::get_ops() const { return handles(state_, state_->needed_layers()->nodes()); }
-NodeVector Model::get_ordered_ops() const { return handles(state_, ir::topological_order(*state_->needed_layers())); }
+NodeVector Model::get_ordered_ops() const {
+  std::shared_ptr<const ir::Graph> graph = state_->needed_layers();
+  if (const auto dependencies = NodeAccess::dependencies(*state_); !dependencies.empty()) {
+    std::unique_ptr<ir::Graph> with_them = graph->clone();
+    for (const auto& [id, before] : dependencies) {
+      // The order knows inputs.
+      if (graph->contains(id) && graph->contains(before)) with_them->add_input(id, {before, 0});
+    }
+    graph = std::move(with_them);
+  }
+  return handles(state_, ir::topological_order(*graph));
+}
 const ParameterVector Model::get_parameters() const {
   return handles<op::v0::Parameter>(state_, state_->graph->parameters());
 }
@@ -369,7 +380,12 @@ void Model::reshape(const std::map<Output<Node>, PartialShape>& shapes, const Va
 std::shared_ptr<Model> Model::clone() const {
   auto copy = std::make_shared<detail::GraphState>(state_->needed_graph()->clone());
   state_->rt_info.copy_to(copy->rt_info, *copy->graph);
-  return detail::ModelAccess::make(std::move(copy));
+  auto model = detail::ModelAccess::make(copy);
+  for (const auto& [id, before] : NodeAccess::dependencies(*state_)) {
+    if (!copy->graph->contains(id) || !copy->graph->contains(before)) continue;
+    NodeAccess::comes_after(*NodeAccess::object(copy, id)).push_back(NodeAccess::object(copy, before));
+  }
+  return model;
 }
 
 AnyMap& Model::get_rt_info() { return state_->rt_info.at(*state_->graph, {}); }

@@ -329,15 +329,15 @@ detail::NodeBelongings& Node::belongings() const {
 }
 
 void Node::add_control_dependency(std::shared_ptr<Node> layer) {
-  NodeVector& known = belongings().comes_after;
+  NodeVector& known = NodeAccess::comes_after(*this);
   if (std::find(known.begin(), known.end(), layer) == known.end()) known.push_back(std::move(layer));
 }
 void Node::remove_control_dependency(const std::shared_ptr<Node>& layer) {
-  NodeVector& known = belongings().comes_after;
+  NodeVector& known = NodeAccess::comes_after(*this);
   known.erase(std::remove(known.begin(), known.end(), layer), known.end());
 }
-void Node::clear_control_dependencies() { belongings().comes_after.clear(); }
-const NodeVector& Node::get_control_dependencies() const { return belongings().comes_after; }
+void Node::clear_control_dependencies() { NodeAccess::comes_after(*this).clear(); }
+const NodeVector& Node::get_control_dependencies() const { return NodeAccess::comes_after(*this); }
 
 descriptor::Tensor& Node::get_output_tensor(size_t index) const {
   static_cast<void>(output(index));
@@ -348,6 +348,23 @@ descriptor::Tensor& Node::get_input_tensor(size_t index) const {
   const Output<const Node> source = input_value(index);
   return source.get_node()->get_output_tensor(source.get_index());
 }
+NodeVector& NodeAccess::comes_after(const Node& node) {
+  const Place here = place(node);
+  const std::shared_ptr<Node> object = here.state->objects.find(here.id);
+  return (object != nullptr ? *object : node).belongings().comes_after;
+}
+
+std::vector<std::pair<ir::NodeId, ir::NodeId>> NodeAccess::dependencies(const detail::GraphState& state) {
+  std::vector<std::pair<ir::NodeId, ir::NodeId>> pairs;
+  for (const std::shared_ptr<Node>& object : state.objects.all()) {
+    if (object == nullptr || object->belongings_ == nullptr || place(*object).state.get() != &state) continue;
+    for (const std::shared_ptr<Node>& before : object->belongings_->comes_after) {
+      if (before != nullptr && place(*before).state.get() == &state) pairs.emplace_back(id(*object), id(*before));
+    }
+  }
+  return pairs;
+}
+
 
 Output<const Node> Node::input_value(size_t index) const { return const_cast<Node*>(this)->input_value(index); }
 
@@ -440,6 +457,7 @@ const std::unordered_set<std::string> Output<const Node>::get_names() const {
   return {names.begin(), names.end()};
 }
 
+  NodeAccess::comes_after(*copy) = get_control_dependencies();
 const std::string Output<const Node>::get_any_name() const {
   const auto& names = port_of(*this).names;
   if (names.empty()) throw_error(ErrorCode::not_found, "the tensor of ", *this, " has no name");

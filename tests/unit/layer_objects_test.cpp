@@ -72,6 +72,42 @@ TEST(LayerObjects, KnowWhatTheyWereSaidToComeAfter) {
   EXPECT_TRUE(kept.expired());
 }
 
+TEST(LayerObjects, AreOrderedByWhatTheyComeAfter) {
+  const auto place = [](const NodeVector& layers, const std::string& name) {
+    return std::find_if(layers.begin(), layers.end(),
+                        [&](const auto& layer) { return layer->get_friendly_name() == name; }) -
+           layers.begin();
+  };
+  const auto x = std::make_shared<opset8::Parameter>(element::f32, PartialShape{2});
+  const auto first = std::make_shared<opset8::Relu>(x);
+  const auto second = std::make_shared<opset8::Abs>(x);
+  first->set_friendly_name("first");
+  second->set_friendly_name("second");
+  first->add_control_dependency(second);
+  const auto model = std::make_shared<Model>(OutputVector{first, second}, ParameterVector{x});
+  // A second copy knows it from the first.
+  for (const std::shared_ptr<Model>& one : {model, model->clone(), model->clone()->clone()}) {
+    const NodeVector order = one->get_ordered_ops();
+    EXPECT_EQ(order.size(), 5u);
+    EXPECT_LT(place(order, "second"), place(order, "first"));
+  }
+  EXPECT_EQ(first->get_control_dependencies(), NodeVector{second});
+  EXPECT_EQ(first->copy_with_new_inputs({x})->get_control_dependencies(), NodeVector{second});
+  EXPECT_TRUE(first->clone_with_new_inputs({x})->get_control_dependencies().empty());
+  first->remove_control_dependency(second);
+  EXPECT_LT(place(model->get_ordered_ops(), "first"), place(model->get_ordered_ops(), "second"));
+
+  first->add_control_dependency(model->get_results().at(0));
+  EXPECT_THROW(model->get_ordered_ops(), Exception) << "it would come after itself";
+}
+
+TEST(LayerObjects, OfFilesKnowWhatTheyComeAfterByWhicheverObject) {
+  const auto model = model_of_file();
+  const auto relu = model->get_result()->get_input_node_shared_ptr(0);
+  as_type_ptr<opset8::Relu>(relu)->add_control_dependency(model->get_parameters().at(0));
+  EXPECT_EQ(relu->get_control_dependencies(), (NodeVector{model->get_parameters().at(0)}));
+}
+
 TEST(LayerObjects, HaveNumbersOfTheirOwn) {
   const Layers layers;
   std::unordered_set<size_t> known;
