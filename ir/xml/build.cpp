@@ -1,6 +1,7 @@
 #include "ir/xml/build.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
@@ -152,17 +153,19 @@ class GraphBuilder {
     for (const auto& input : links_.inputs[position]) values.push_back({nodes_[input->layer], input->output});
     graph_->set_inputs(nodes_[position], std::move(values));
     if (const auto names = parse_names(record_.layers[position].output_names); !names.empty())
-      add_result_names(nodes_[position], names);
+      set_result_names(nodes_[position], names);
   }
 
-  /// Newer files name a model's outputs at the Result; here names belong to the tensor it hands over.
-  void add_result_names(NodeId id, const std::vector<std::string>& names) {
-    const Node& node = graph_->node(id);
+  /// Newer files name a model's outputs at the Result, and again among the names of the tensor it takes, of which they
+  /// are not (ir/graph/names.hpp). An input is called something, whatever takes it.
+  void set_result_names(NodeId id, const std::vector<std::string>& names) {
+    Node& node = graph_->node(id);
     if (!node.is(kResultType) || node.inputs.empty()) return;
+    std::vector<std::string> others;
     auto& all = graph_->port(node.inputs[0]).names;
-    all.insert(all.end(), names.begin(), names.end());
-    std::sort(all.begin(), all.end());
-    all.erase(std::unique(all.begin(), all.end()), all.end());
+    std::set_difference(all.begin(), all.end(), names.begin(), names.end(), std::back_inserter(others));
+    if (!others.empty() || !graph_->node(node.inputs[0].node).is(kParameterType)) all = std::move(others);
+    node.outputs.at(0).names = names;
   }
 
   void infer() {

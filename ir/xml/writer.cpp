@@ -8,6 +8,7 @@
 
 #include "ir/base/error.hpp"
 #include "ir/base/pending_file.hpp"
+#include "ir/graph/names.hpp"
 #include "ir/graph/order.hpp"
 #include "ir/xml/version10.hpp"
 #include "ir/xml/weights.hpp"
@@ -109,6 +110,8 @@ class Writer {
     const std::string* layer_type = plain_text(node.rt_info, "layerType");
     set(layer, "type", layer_type != nullptr ? *layer_type : node.schema->type);
     if (!node.schema->opset.empty()) set(layer, "version", node.schema->opset);
+    if (node.is(kResultType) && !node.outputs.empty() && !node.outputs[0].names.empty() && version_ != IrVersion::v10)
+      set(layer, "output_names", joined_names(node.outputs[0].names));
     write_data(node, layer);
     write_rt_info(node.rt_info, layer);
     if (!node.inputs.empty()) {
@@ -124,7 +127,8 @@ class Writer {
       for (size_t i = 0; i < node.outputs.size(); ++i) {
         const OutputPort& output = node.outputs[i];
         pugi::xml_node port = write_port(node.inputs.size() + i, output.type, output.shape, list);
-        if (!output.names.empty()) set(port, "names", joined_names(output.names));
+        const auto names = tensor_names(graph, {node.id, static_cast<int32_t>(i)});
+        if (!names.empty()) set(port, "names", joined_names(names));
         write_rt_info(output.rt_info, port);
       }
     }

@@ -41,8 +41,6 @@ class Writer {
           graph_->add(ops::builtin_registry().get(ir::kResultType, "opset1"), info.node_name, nullptr, {results[i]});
       fill(id, info);
       tell(id, "Output", info.node_name, {}, "no copy");
-      // What feeds it may be shared by several outputs; names belong to this one's tensor.
-      for (const std::string& name : info.names) graph_->port(results[i]).names.push_back(name);
     }
     return std::move(graph_);
   }
@@ -52,7 +50,7 @@ class Writer {
     ir::OutputPort& port = graph_->node(id).outputs.at(0);
     port.type = info.type;
     port.shape = info.shape;
-    if (graph_->node(id).is(ir::kParameterType)) port.names = info.names;
+    port.names = info.names;
   }
 
   void tell(ir::NodeId id, const std::string& type, const std::string& name,

@@ -98,7 +98,7 @@ End CompiledState::find(const Output<const Node>& port) const {
     // A port of another model may stand at the same place by chance, but not under the same name.
     if (end.index < count(inputs) && this->port(end).node_name == graph.node(*found).name) return end;
   }
-  for (const std::string& name : graph.port(value).names) {
+  for (const std::string& name : NodeAccess::names(port)) {
     for (const bool inputs : {true, false}) {
       const int64_t index = find_port_or_none(*skeleton_->graph, inputs, name);
       if (index >= 0) return {inputs, static_cast<size_t>(index)};

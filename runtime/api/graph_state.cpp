@@ -4,6 +4,7 @@
 
 #include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
+#include "ir/graph/names.hpp"
 #include "ir/graph/order.hpp"
 #include "runtime/api/attributes_from_any.hpp"
 #include "runtime/api/layout_axes.hpp"
@@ -20,10 +21,6 @@ void check_slot(const ir::Node& node, bool inputs, size_t index) {
   if (index < count) return;
   throw_error(ErrorCode::invalid_argument, node.describe(), " has ", count, " ", kind(inputs), "s, not an ",
               kind(inputs), " ", index);
-}
-
-bool has_name(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 }  // namespace
@@ -160,7 +157,7 @@ ir::Value end_value(const ir::Graph& graph, bool inputs, size_t index) {
 int64_t find_port_or_none(const ir::Graph& graph, bool inputs, const std::string& name) {
   const size_t count = ends(graph, inputs).size();
   for (size_t i = 0; i < count; ++i) {
-    if (has_name(graph.port(end_value(graph, inputs, i)).names, name)) return static_cast<int64_t>(i);
+    if (ir::has_tensor_name(graph, {ends(graph, inputs)[i], 0}, name)) return static_cast<int64_t>(i);
   }
   for (size_t i = 0; i < count; ++i) {
     if (graph.node(ends(graph, inputs)[i]).name == name) return static_cast<int64_t>(i);
@@ -182,7 +179,7 @@ std::string list_ports(const ir::Graph& graph, bool inputs) {
   std::string text;
   for (size_t i = 0; i < ends(graph, inputs).size(); ++i) {
     const ir::Value value = end_value(graph, inputs, i);
-    const auto& names = graph.port(value).names;
+    const auto names = ir::tensor_names(graph, {ends(graph, inputs)[i], 0});
     text += concat(i == 0 ? "" : ", ", "'", names.empty() ? graph.node(value.node).name : names.front(), "'");
   }
   return text.empty() ? "none" : text;

@@ -107,18 +107,20 @@ struct NodeAccess {
   /// Objects of other classes that are kept beside an object of the same layer.
   static NodeVector objects_of_class(const Node& node);
   static std::shared_ptr<Node> object_of_class(const Node& node, MakeObject make);
+  /// What a layer was said to come after.
+  static NodeVector& comes_after(const Node& node);
+  /// A layer of the state and one of it that it comes after.
+  static std::vector<std::pair<ir::NodeId, ir::NodeId>> dependencies(const GraphState& state);
   static Output<Node> port(const std::shared_ptr<GraphState>& state, ir::Value value);
   static const std::shared_ptr<GraphState>& state(const Node& node);
   static ir::NodeId id(const Node& node);
   static NodeHandle handle(const Node& node) { return {node.state_, node.id_}; }  // where the layer was made
   /// Throws Exception (not_found) for a layer that is not part of its model any more.
   static const ir::Node& node(const Node& node);
-  /// What a layer was said to come after.
-  static NodeVector& comes_after(const Node& node);
-  /// A layer of the state and one of it that it comes after.
-  static std::vector<std::pair<ir::NodeId, ir::NodeId>> dependencies(const GraphState& state);
-  /// Where the type, shape and names of a port are kept: for a Result, at the value it takes.
+  /// Where the type and shape of a port are kept: for a Result, at the value it takes.
   static ir::Value value(const Output<const Node>& port);
+  /// All tensor names of a port, sorted.
+  static std::vector<std::string> names(const Output<const Node>& port);
   /// The runtime information of a layer or one of its inputs; of an output, at value().
   static AnyMap& rt_info(const Node& node, RtInfoMaps::Of of, size_t index = 0);
 };

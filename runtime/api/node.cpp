@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ir/base/error.hpp"
+#include "ir/graph/names.hpp"
 #include "runtime/api/attributes_from_any.hpp"
 #include "runtime/api/draft.hpp"
 #include "runtime/api/graph_state.hpp"
@@ -47,9 +48,17 @@ AnyMap* written_rt_info(const Output<const Node>& port) {
   return state->rt_info.find(*state->graph, rt_info_owner(port));
 }
 
-void sort_names(std::vector<std::string>& names) {
-  const std::set<std::string> sorted(names.begin(), names.end());
-  names.assign(sorted.begin(), sorted.end());
+/// Those that a Result has beside the names of the tensor it takes; of any other port, its names.
+std::vector<std::string>& own_names(const Output<Node>& port) {
+  const Node& node = node_of(port);
+  ir::Node& layer = NodeAccess::state(node)->writable().node(NodeAccess::node(node).id);
+  detail::check_output(layer, port.get_index());
+  return layer.outputs[port.get_index()].names;
+}
+
+/// Whether the tensor of an output is that of an input, whose names are none of the output's.
+bool feeds_as_input(const Output<const Node>& port) {
+  return detail::is_parameter(NodeAccess::state(node_of(port))->graph->node(NodeAccess::value(port).node));
 }
 
 /// A layer of a file: objects of its class are made when they are asked for, and then kept beside it.
@@ -258,6 +267,16 @@ ir::Value NodeAccess::value(const Output<const Node>& port) {
   return {node.id, static_cast<int32_t>(port.get_index())};
 }
 
+std::vector<std::string> NodeAccess::names(const Output<const Node>& port) {
+  const Node& handle = node_of(port);
+  const ir::Node& node = NodeAccess::node(handle);
+  detail::check_output(node, port.get_index());
+  // A Result that is no output of the model is no Result of its graph.
+  const bool has_own = !node.outputs[port.get_index()].names.empty();
+  return ir::tensor_names(*state(handle)->graph,
+                          has_own ? ir::Value{node.id, static_cast<int32_t>(port.get_index())} : value(port));
+}
+
 std::shared_ptr<Node> detail::object_of_class(const Node& node, std::shared_ptr<Node> (*make)(const NodeHandle&)) {
   const NodeAccess::Place here = NodeAccess::place(node);
   const std::shared_ptr<Node> object = here.state->objects.find(here.id);
@@ -328,6 +347,23 @@ detail::NodeBelongings& Node::belongings() const {
   return *belongings_;
 }
 
+NodeVector& NodeAccess::comes_after(const Node& node) {
+  const Place here = place(node);
+  const std::shared_ptr<Node> object = here.state->objects.find(here.id);
+  return (object != nullptr ? *object : node).belongings().comes_after;
+}
+
+std::vector<std::pair<ir::NodeId, ir::NodeId>> NodeAccess::dependencies(const detail::GraphState& state) {
+  std::vector<std::pair<ir::NodeId, ir::NodeId>> pairs;
+  for (const std::shared_ptr<Node>& object : state.objects.all()) {
+    if (object == nullptr || object->belongings_ == nullptr || place(*object).state.get() != &state) continue;
+    for (const std::shared_ptr<Node>& before : object->belongings_->comes_after) {
+      if (before != nullptr && place(*before).state.get() == &state) pairs.emplace_back(id(*object), id(*before));
+    }
+  }
+  return pairs;
+}
+
 void Node::add_control_dependency(std::shared_ptr<Node> layer) {
   NodeVector& known = NodeAccess::comes_after(*this);
   if (std::find(known.begin(), known.end(), layer) == known.end()) known.push_back(std::move(layer));
@@ -348,23 +384,6 @@ descriptor::Tensor& Node::get_input_tensor(size_t index) const {
   const Output<const Node> source = input_value(index);
   return source.get_node()->get_output_tensor(source.get_index());
 }
-NodeVector& NodeAccess::comes_after(const Node& node) {
-  const Place here = place(node);
-  const std::shared_ptr<Node> object = here.state->objects.find(here.id);
-  return (object != nullptr ? *object : node).belongings().comes_after;
-}
-
-std::vector<std::pair<ir::NodeId, ir::NodeId>> NodeAccess::dependencies(const detail::GraphState& state) {
-  std::vector<std::pair<ir::NodeId, ir::NodeId>> pairs;
-  for (const std::shared_ptr<Node>& object : state.objects.all()) {
-    if (object == nullptr || object->belongings_ == nullptr || place(*object).state.get() != &state) continue;
-    for (const std::shared_ptr<Node>& before : object->belongings_->comes_after) {
-      if (before != nullptr && place(*before).state.get() == &state) pairs.emplace_back(id(*object), id(*before));
-    }
-  }
-  return pairs;
-}
-
 
 Output<const Node> Node::input_value(size_t index) const { return const_cast<Node*>(this)->input_value(index); }
 
@@ -437,6 +456,7 @@ std::shared_ptr<Node> Node::clone_with_new_inputs(const OutputVector& inputs) co
 std::shared_ptr<Node> Node::copy_with_new_inputs(const OutputVector& inputs) const {
   auto copy = clone_with_new_inputs(inputs);
   copy->set_friendly_name(get_friendly_name());
+  NodeAccess::comes_after(*copy) = get_control_dependencies();
   return copy;
 }
 
@@ -453,15 +473,14 @@ const Shape Output<const Node>::get_shape() const {
 }
 
 const std::unordered_set<std::string> Output<const Node>::get_names() const {
-  const auto& names = port_of(*this).names;
+  const auto names = NodeAccess::names(*this);
   return {names.begin(), names.end()};
 }
 
-  NodeAccess::comes_after(*copy) = get_control_dependencies();
 const std::string Output<const Node>::get_any_name() const {
-  const auto& names = port_of(*this).names;
+  const auto names = NodeAccess::names(*this);
   if (names.empty()) throw_error(ErrorCode::not_found, "the tensor of ", *this, " has no name");
-  return *std::min_element(names.begin(), names.end());
+  return names.front();
 }
 
 descriptor::Tensor& Output<const Node>::get_tensor() const { return node_of(*this).get_output_tensor(index_); }
@@ -486,20 +505,19 @@ bool Output<const Node>::operator<(const Output& other) const {
 }
 
 void Output<Node>::set_names(const std::unordered_set<std::string>& names) {
-  // An input that is an output as well keeps those by which it is known.
-  const ir::Node& layer = NodeAccess::node(node_of(*this));
-  if (detail::is_result(layer) &&
-      NodeAccess::state(*node_)->graph->node(layer.inputs.at(0).node).is(ir::kParameterType))
-    return add_names(names);
-  auto& own = writable_port(*this).names;
-  own.assign(names.begin(), names.end());
-  sort_names(own);
+  const std::set<std::string> sorted(names.begin(), names.end());
+  own_names(*this).assign(sorted.begin(), sorted.end());
 }
 
 void Output<Node>::add_names(const std::unordered_set<std::string>& names) {
-  auto& own = writable_port(*this).names;
-  own.insert(own.end(), names.begin(), names.end());
-  sort_names(own);
+  auto& own = own_names(*this);
+  std::set<std::string> all(own.begin(), own.end());
+  if (all.empty() && detail::is_result(NodeAccess::node(*node_)) && !feeds_as_input(*this)) {
+    const auto known = NodeAccess::names(*this);
+    all.insert(known.begin(), known.end());
+  }
+  all.insert(names.begin(), names.end());
+  own.assign(all.begin(), all.end());
 }
 
 std::ostream& operator<<(std::ostream& out, const Node& node) {

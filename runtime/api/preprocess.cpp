@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "ir/base/error.hpp"
+#include "ir/graph/names.hpp"
 #include "runtime/api/preprocess_color.hpp"
 #include "runtime/api/preprocess_state.hpp"
 
@@ -306,7 +307,7 @@ struct PrePostProcessor::State {
   void add_all(const std::shared_ptr<GraphState>& target, std::ostream* log) const {
     const auto name = [&](bool is_input, size_t index) {
       const ir::Value value = terroir::detail::end_value(graph(), is_input, index);
-      const auto& names = graph().port(value).names;
+      const auto names = ir::tensor_names(graph(), {terroir::detail::ends(graph(), is_input)[index], 0});
       return concat(is_input ? "input '" : "output '", names.empty() ? graph().node(value.node).name : names.front(),
                     "'");
     };

@@ -29,27 +29,27 @@ void run_steps(const std::vector<Step>& steps, const char* kind, Flow& flow, std
 
 namespace {
 
-/// The tensor names move to the new value, so that the output is found as before. A layer of the file without tensor
-/// names was found by its own name.
-void move_names(ir::Graph& graph, ir::Value from, ir::Value to, bool last_reader) {
-  const ir::Node& source = graph.node(from.node);
-  if (source.is(ir::kParameterType)) return;  // they are those of the input
-  auto& old_names = graph.port(from).names;
-  std::vector<std::string> names = old_names;
-  if (names.empty()) names = {source.outputs.size() == 1 ? source.name : concat(source.name, ".", from.output)};
-  auto& new_names = graph.port(to).names;
-  new_names.insert(new_names.end(), names.begin(), names.end());
-  std::sort(new_names.begin(), new_names.end());
-  new_names.erase(std::unique(new_names.begin(), new_names.end()), new_names.end());
-  old_names.clear();
-  if (last_reader) graph.port(from).rt_info.erase("layout");
-}
-
 bool another_result_reads(const ir::Graph& graph, ir::Value value, ir::NodeId result) {
   const auto& uses = graph.uses(value);
   return std::any_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
     return use.node != result && graph.node(use.node).is(ir::kResultType);
   });
+}
+
+/// The tensor names become the output's own, so that it is found as before. A layer of the file without tensor names
+/// was found by its own name.
+void keep_names(ir::Graph& graph, ir::NodeId result) {
+  auto& own = graph.port({result, 0}).names;
+  const ir::Value from = graph.node(result).inputs.at(0);
+  const ir::Node& source = graph.node(from.node);
+  if (source.is(ir::kParameterType)) return;  // what it is called else is the input's
+  ir::OutputPort& port = graph.port(from);
+  const bool is_shared = another_result_reads(graph, from, result);
+  if (!is_shared) port.rt_info.erase("layout");
+  if (!own.empty()) return;
+  own = port.names;
+  if (own.empty()) own = {source.outputs.size() == 1 ? source.name : concat(source.name, ".", from.output)};
+  if (!is_shared) port.names.clear();
 }
 
 void log_model(std::ostream& log, const std::vector<std::string>& names, const std::string& model) {
@@ -80,7 +80,7 @@ void add_steps(const std::shared_ptr<GraphState>& state, ir::NodeId result, Outp
   const bool changes = !steps.steps.empty() || (tensor.layout && *tensor.layout != flow.layout) ||
                        (tensor.type && *tensor.type != output.get_element_type());
   if (!changes) log = nullptr;
-  if (log != nullptr) log_model(*log, state->graph->port(source).names, describe(output, flow.layout));
+  if (log != nullptr) log_model(*log, NodeAccess::names(output), describe(output, flow.layout));
   run_steps(steps.steps, "Post-processing steps", flow, log);
   run_steps(implicit_steps(flow), "Post-processing implicit steps", flow, log);
   if (log != nullptr) *log << "    User's output tensor: " << describe(flow.values.front(), flow.layout) << '\n';
@@ -91,7 +91,7 @@ void add_steps(const std::shared_ptr<GraphState>& state, ir::NodeId result, Outp
     const bool is_input = state->graph->node(source.node).is(ir::kParameterType);  // whose information it is then
     const RTMap known = is_input ? RTMap() : std::as_const(output).get_rt_info();
     ir::Graph& graph = state->writable();
-    move_names(graph, source, value, !another_result_reads(graph, source, result));
+    keep_names(graph, result);
     graph.set_input({result, 0}, value);
     graph.port({result, 0}).type = last.get_element_type();
     graph.port({result, 0}).shape = last.get_partial_shape();

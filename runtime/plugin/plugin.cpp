@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/base/error.hpp"
+#include "ir/graph/names.hpp"
 #include "runtime/plugin/threading.hpp"
 
 namespace terroir::plugin {
@@ -12,7 +13,7 @@ std::vector<PortInfo> input_infos(const ir::Graph& graph) {
   for (const ir::NodeId id : graph.parameters()) {
     const ir::Node& node = graph.node(id);
     const ir::OutputPort& port = node.outputs.at(0);
-    infos.push_back({port.type, port.shape, port.names, node.name, node.name, port.rt_info});
+    infos.push_back({port.type, port.shape, ir::tensor_names(graph, {id, 0}), node.name, node.name, port.rt_info});
   }
   return infos;
 }
@@ -23,7 +24,8 @@ std::vector<PortInfo> output_infos(const ir::Graph& graph) {
     const ir::Node& node = graph.node(id);
     const ir::Value source = node.inputs.at(0);
     const ir::OutputPort& port = graph.port(source);
-    infos.push_back({port.type, port.shape, port.names, node.name, graph.node(source.node).name, port.rt_info});
+    infos.push_back({port.type, port.shape, ir::tensor_names(graph, {id, 0}), node.name, graph.node(source.node).name,
+                     port.rt_info});
   }
   return infos;
 }

@@ -318,7 +318,7 @@ TEST(ModelEnds, AnInputThatIsAnOutputKeepsItsNames) {
   EXPECT_EQ(model->input("in").get_node(), x.get());
   EXPECT_EQ(model->output("out"), model->output());
   model->input().set_names({"renamed"});
-  EXPECT_EQ(model->output().get_names(), std::unordered_set<std::string>{"renamed"});
+  EXPECT_EQ(model->output().get_names(), std::unordered_set<std::string>{"out"});
 }
 
 TEST(ModelEnds, LayersLeftOverThatNobodyHasAreNoReaders) {
