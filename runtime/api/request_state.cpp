@@ -3,6 +3,7 @@
 
 #include "ir/base/error.hpp"
 #include "runtime/api/compiled_state.hpp"
+#include "runtime/api/graph_state.hpp"
 
 namespace terroir::detail {
 
@@ -469,7 +470,9 @@ std::vector<ProfilingInfo> RequestState::profiling() const {
     throw_error(ErrorCode::invalid_argument,
                 "there is no profile: compile the model with the property enable_profiling(true) (\"PERF_COUNT\")");
   }
-  return device_->profiling();
+  std::vector<ProfilingInfo> layers = device_->profiling();
+  for (ProfilingInfo& layer : layers) layer.node_type = class_name(layer.node_type);
+  return layers;
 }
 
 Tensor RequestState::get_variable(size_t index) {

@@ -233,7 +233,7 @@ TEST(LayersInCode, ProfilesTellTheTypesOfLayersThatWereFused) {
     if (layer.status == ProfilingInfo::Status::EXECUTED) continue;
     ++fused;
     EXPECT_EQ(layer.node_name, "kink");
-    EXPECT_EQ(layer.node_type, "ReLU");
+    EXPECT_EQ(layer.node_type, "Relu");
   }
   EXPECT_EQ(fused, 1U);
 }
