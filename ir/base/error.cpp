@@ -4,6 +4,8 @@
 #include <cctype>
 #include <numeric>
 
+#include "terroir/assert_failure.hpp"
+
 namespace terroir {
 
 struct Exception::State {
@@ -18,6 +20,8 @@ Exception::Exception(const std::string& message) : Exception(ErrorCode::general,
 Exception::~Exception() = default;
 Cancelled::~Cancelled() = default;
 Busy::~Busy() = default;
+AssertFailure::~AssertFailure() = default;
+NodeValidationFailure::~NodeValidationFailure() = default;
 
 const std::string& Exception::message() const noexcept { return state_->message; }
 const std::vector<std::string>& Exception::context() const noexcept { return state_->context; }
@@ -40,7 +44,19 @@ std::string join(const Piece* pieces, size_t count) {
   return std::move(out).str();
 }
 
-void throw_joined(ErrorCode code, const Piece* pieces, size_t count) { throw Exception(code, join(pieces, count)); }
+void throw_joined(ErrorCode code, const Piece* pieces, size_t count) {
+  const std::string message = join(pieces, count);
+  switch (code) {
+    case ErrorCode::parse_error:
+    case ErrorCode::invalid_argument:
+    case ErrorCode::not_found:
+    case ErrorCode::shape_mismatch:
+    case ErrorCode::type_mismatch:
+      throw AssertFailure(code, message);
+    default:
+      throw Exception(code, message);
+  }
+}
 
 }  // namespace detail
 

@@ -9,6 +9,7 @@
 #include "ir/base/overflow.hpp"
 #include "ir/graph/order.hpp"
 #include "ir/schema/number_context.hpp"
+#include "terroir/assert_failure.hpp"
 
 namespace terroir::ir {
 namespace {
@@ -197,6 +198,10 @@ std::vector<PortType> infer_node(const Graph& graph, NodeId id, KnownValues& kno
       if (output.shape.is_static())
         element_count(to_dims(output.shape.to_shape()));  // Exception where no tensor can be
     return context.outputs();
+  } catch (const AssertFailure& failure) {
+    NodeValidationFailure refused(failure);
+    refused.add_context(node.describe());
+    throw refused;
   } catch (Exception& error) {
     error.add_context(node.describe());
     throw;

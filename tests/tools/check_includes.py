@@ -45,7 +45,7 @@ ROOMS = {
 }
 
 # public headers that hold values only: any floor may include them
-VALUE_HEADERS = {"any", "bfloat16", "dimension", "element_type", "exception", "export", "float16", "partial_shape",
+VALUE_HEADERS = {"any", "assert_failure", "bfloat16", "dimension", "element_type", "exception", "export", "float16", "partial_shape",
                  "shape"}
 # rooms that may include every public header; runtime/include among themselves
 PUBLIC_HEADERS = ["runtime", "plugins", "samples", "tests"]

@@ -156,6 +156,19 @@ TEST(Model, ClonesAreIndependent) {
   EXPECT_FALSE(model->input() == copy->input());
 }
 
+TEST(Model, ErrorsTellWhatTheCallerSaidByTheirClass) {
+  const auto model = small_model();
+  EXPECT_THROW(model->reshape(PartialShape{1, 2, 3, 4, 5, 6}), NodeValidationFailure) << "a layer refuses it";
+  EXPECT_THROW(model->input("nobody"), AssertFailure);
+  EXPECT_THROW(layout::set_layout(model->input(), "NDCHWXYZ"), AssertFailure);
+  EXPECT_THROW(preprocess::PrePostProcessor(model).input("nobody"), AssertFailure);
+  try {
+    model->reshape(PartialShape{1, 2, 3, 4, 5, 6});
+  } catch (const Exception& error) {
+    EXPECT_EQ(std::string(error.what()).find("cannot reshape the model: "), 0u) << error.what();
+  }
+}
+
 TEST(Model, NamesCanBeChanged) {
   const auto model = small_model();
   model->output().add_names({"second"});

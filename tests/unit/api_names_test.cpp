@@ -149,6 +149,8 @@ const Name kNames[] = {
     NAME(ProfilingInfo::exec_type, ProfilingInfo().exec_type),
     NAME(ProfilingInfo::node_type, ProfilingInfo().node_type),
     NAME(Exception, Exception(text())),
+    NAME(AssertFailure, AssertFailure(text())),
+    NAME(NodeValidationFailure, NodeValidationFailure(text())),
     NAME(Cancelled, Cancelled(text())),
     NAME(Busy, Busy(text())),
     NAME(Tensor::Tensor, Tensor(element::f32, Shape(), Allocator())),

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "terroir/assert_failure.hpp"
 #include "terroir/dimension.hpp"
 
 namespace terroir {
@@ -39,6 +40,23 @@ TEST(Exception, WithContextReturnsTheValueAndLeavesForeignExceptionsAlone) {
   EXPECT_EQ(with_context([] { return std::string("never"); }, [] { return 42; }), 42);
   EXPECT_THROW(with_context([] { return std::string("never"); }, []() -> int { throw std::logic_error("x"); }),
                std::logic_error);
+}
+
+TEST(Exception, TellsWhatTheCallerSaidFromWhatWentWrong) {
+  for (const ErrorCode code : {ErrorCode::parse_error, ErrorCode::invalid_argument, ErrorCode::not_found,
+                               ErrorCode::shape_mismatch, ErrorCode::type_mismatch}) {
+    EXPECT_THROW(throw_error(code, "text"), AssertFailure) << to_string(code);
+  }
+  for (const ErrorCode code : {ErrorCode::general, ErrorCode::file_not_found, ErrorCode::unsupported,
+                               ErrorCode::out_of_memory, ErrorCode::not_implemented}) {
+    try {
+      throw_error(code, "text");
+    } catch (const AssertFailure&) {
+      FAIL() << to_string(code);
+    } catch (const Exception& error) {
+      EXPECT_EQ(error.code(), code);
+    }
+  }
 }
 
 TEST(Concat, PrintsVectorsBooleansAndBytes) {

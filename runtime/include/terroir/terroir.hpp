@@ -2,6 +2,7 @@
 #pragma once
 
 #include "terroir/any.hpp"
+#include "terroir/assert_failure.hpp"
 #include "terroir/bfloat16.hpp"
 #include "terroir/compiled_model.hpp"
 #include "terroir/core.hpp"

@@ -6,20 +6,14 @@
 
 #include "openvino/core/core_visibility.hpp"
 #include "openvino/core/namespace.hpp"
-#include "terroir/exception.hpp"
+#include "terroir/assert_failure.hpp"
 
 namespace terroir {
 
-/// A condition of OPENVINO_ASSERT that does not hold.
-class AssertFailure : public Exception {
- public:
-  explicit AssertFailure(const std::string& message) : Exception(message) {}
-};
-
 /// Thrown by OPENVINO_NOT_IMPLEMENTED.
-class NotImplemented : public Exception {
+class NotImplemented : public AssertFailure {
  public:
-  explicit NotImplemented(const std::string& message) : Exception(ErrorCode::not_implemented, message) {}
+  explicit NotImplemented(const std::string& message) : AssertFailure(ErrorCode::not_implemented, message) {}
 };
 
 namespace compat {

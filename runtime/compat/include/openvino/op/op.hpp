@@ -8,16 +8,6 @@
 #include "openvino/core/rtti.hpp"
 #include "terroir/op/op.hpp"
 
-namespace terroir {
-
-/// A condition of NODE_VALIDATION_CHECK that does not hold.
-class NodeValidationFailure : public AssertFailure {
- public:
-  using AssertFailure::AssertFailure;
-};
-
-}  // namespace terroir
-
 /// OPENVINO_OP(type), (type, version), (type, version, base class).
 #define OPENVINO_OP(...) TERROIR_OP(__VA_ARGS__)
 /// NODE_VALIDATION_CHECK(layer, condition, parts of the message...).
