@@ -113,6 +113,7 @@ void move_layers(const StatePtr& from, const StatePtr& into) {
   from->rt_info.hand_over(into->rt_info, from->next_ids, true);
   from->objects.hand_over(into->objects, from->next_ids);
   from->next = into;
+  share_variables(*from, *into);
   into->has_spare_layers |= into->owned;
   into->rewired |= from->rewired;
   for (const ir::NodeId id : from->changed)
@@ -228,6 +229,7 @@ class Parts {
       state_->objects.hand_over(model->objects, state_->next_ids);
     }
     state_->rt_info.hand_over(model->rt_info, copied, false);
+    share_variables(*state_, *model);
     return model;
   }
 
@@ -358,6 +360,7 @@ NodeHandle copy_layer(const Node& layer, const OutputVector& inputs) {
   std::optional<ir::Constant> constant = old.constant;
   std::vector<ir::Body> bodies = copies_of(old.bodies);
   const Place added = add_layer(listed(*old.schema), NodeAccess::attributes(layer), inputs);
+  share_variables(*NodeAccess::state(layer), *added.state);
   ir::Graph& graph = added.state->writable();
   ir::Node& node = graph.node(added.id);
   if (constant) node.outputs = {{constant->view.type, PartialShape(constant->view.dims), {}, {}, {}}};

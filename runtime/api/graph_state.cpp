@@ -106,6 +106,7 @@ bool is_small(const ir::Node& node) {
 }  // namespace
 
 void infer_from(GraphState& state, ir::NodeId first) {
+  take_up_variables(state);
   ir::Graph& graph = state.writable();
   ir::KnownValues known(graph);
   const bool differs = infer_again(graph, first, known);

@@ -36,6 +36,12 @@ struct GraphState {
   }
   // What code has said the model has, and no layer uses yet.
   op::util::VariableVector spare_variables;
+  // Those of layers that somebody has asked for or made, and what layers and object said when they last agreed.
+  struct KnownVariable {
+    op::util::Variable::Ptr object;
+    op::util::VariableInfo agreed;
+  };
+  mutable std::vector<KnownVariable> variables;
   // The graph's own is that of before code wrote to it.
   mutable RtInfoMaps rt_info;
   mutable LayerObjects objects;
@@ -89,7 +95,7 @@ struct NodeAccess {
   static void leave(const Node& node);
   static void drop_inputs(const Node& node);
   /// Objects of the program's own classes tell the model their attributes, see Node::tell_attributes().
-  static void tell_attributes(const GraphState& state);
+  static void tell_attributes(GraphState& state);
   static bool tell_attributes(Node& object, AnyMap* instead);
   static bool tell_unnamed(Node& object, AnyMap* instead) { return object.tell_attributes(instead); }  // errors are not
   /// What tell_attributes() would tell; nothing changes, so that several threads may ask.
@@ -145,6 +151,15 @@ void reshape_variables(ir::Graph& graph, const std::unordered_map<std::string, P
 
 /// What terroir/ops.hpp calls the operation that files call `type`.
 std::string class_name(const std::string& type);
+/// What layers of variables are to say because the program has said so to the Variable.
+std::vector<NodeAccess::Changed> changed_variables(const GraphState& state);
+/// They say it; types and shapes that follow are not inferred yet.
+void take_up_variables(GraphState& state);
+/// Variables say what layers say, but those that the program has changed.
+void update_variables(const GraphState& state);
+/// Layers that came from there share their variables.
+void share_variables(const GraphState& from, const GraphState& to);
+
 /// Its class, which lives as long as the process.
 const DiscreteTypeInfo& class_info(const ir::OpSchema& schema);
 

@@ -62,6 +62,7 @@ void take_over(detail::GraphState& state, std::unique_ptr<ir::Graph> graph) {
   state.graph = std::move(graph);
   state.rewired = false;
   state.changed.clear();
+  detail::update_variables(state);
 }
 
 using Shapes = std::map<size_t, PartialShape>;

@@ -153,7 +153,8 @@ bool NodeAccess::tell_attributes(Node& object, AnyMap* instead) {
                       [&] { return object.tell_attributes(instead); });
 }
 
-void NodeAccess::tell_attributes(const detail::GraphState& state) {
+void NodeAccess::tell_attributes(detail::GraphState& state) {
+  detail::take_up_variables(state);
   for (const std::shared_ptr<Node>& object : state.objects.all()) {
     // Folded layers are in no graph any more.
     if (object != nullptr && NodeAccess::state(*object)->graph->contains(NodeAccess::id(*object)))
@@ -162,7 +163,7 @@ void NodeAccess::tell_attributes(const detail::GraphState& state) {
 }
 
 std::vector<NodeAccess::Changed> NodeAccess::changed_attributes(const detail::GraphState& state) {
-  std::vector<Changed> changed;
+  std::vector<Changed> changed = detail::changed_variables(state);
   for (const std::shared_ptr<Node>& object : state.objects.all()) {
     if (object == nullptr) continue;
     const Place here = place(*object);

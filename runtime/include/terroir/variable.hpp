@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "terroir/element_type.hpp"
+#include "terroir/export.hpp"
 #include "terroir/partial_shape.hpp"
 
 namespace terroir {
@@ -24,7 +25,9 @@ struct VariableInfo {
   }
 };
 
-/// A description; it does not see later changes of the model.
+/// What layers that have it share. Model::reshape(), and whatever else infers a model anew, changes what it says; what
+/// the program changes by update(), the model takes up when it is validated, reshaped, compiled, copied or written
+/// next.
 class Variable {
  public:
   using Ptr = std::shared_ptr<Variable>;
@@ -38,8 +41,8 @@ class Variable {
 };
 using VariableVector = std::vector<Variable::Ptr>;
 
-/// What layers of a variable are, ReadValue and Assign. Each layer has a variable of its own by its identifier:
-/// setting that of one leaves the other's.
+/// What layers of a variable are, ReadValue and Assign. Layers of a model that name the same one share it; setting that
+/// of one leaves the other's.
 class VariableExtension {
  public:
   virtual ~VariableExtension() = default;
@@ -59,5 +62,13 @@ class VariableExtension {
 }  // namespace util
 
 }  // namespace op
+
+class Node;
+namespace detail {
+/// That of a ReadValue or Assign.
+TERROIR_API std::shared_ptr<op::util::Variable> variable_of(const Node& layer);
+/// The layer, which says so already, is one of this variable.
+TERROIR_API void share_variable(const Node& layer, const std::shared_ptr<op::util::Variable>& variable);
+}  // namespace detail
 
 }  // namespace terroir

@@ -124,7 +124,6 @@ class ReadValueBase : public Node, public VariableExtension {
   TERROIR_LAYER_BASE(Node, ReadValueBase)
   std::string get_variable_id() const override { return detail::attribute<std::string>(*this, "variable_id"); }
   void set_variable_id(const std::string& id) override { detail::set_attribute(*this, "variable_id", id); }
-  /// A description, of what flows out.
   std::shared_ptr<Variable> get_variable() const override;
   void set_variable(const std::shared_ptr<Variable>& variable) override;
 };
@@ -132,7 +131,6 @@ class AssignBase : public Sink, public VariableExtension {
   TERROIR_LAYER_BASE(Sink, AssignBase)
   std::string get_variable_id() const override { return detail::attribute<std::string>(*this, "variable_id"); }
   void set_variable_id(const std::string& id) override { detail::set_attribute(*this, "variable_id", id); }
-  /// A description, of what flows in.
   std::shared_ptr<Variable> get_variable() const override;
   void set_variable(const std::shared_ptr<Variable>& variable) override;
 };

@@ -17,27 +17,20 @@ inline AnyMap by_name(const op::util::Variable& variable) {
   return {{"variable_id", info.variable_id}, {"variable_type", info.data_type}, {"variable_shape", info.data_shape}};
 }
 
-inline std::shared_ptr<op::util::Variable> variable_of(const Output<const Node>& value, const std::string& id) {
-  return std::make_shared<op::util::Variable>(
-      op::util::VariableInfo{value.get_partial_shape(), value.get_element_type(), id});
-}
-
 }  // namespace detail
 
 namespace op {
 namespace util {
 
-inline std::shared_ptr<Variable> ReadValueBase::get_variable() const {
-  return terroir::detail::variable_of(output(0), get_variable_id());
-}
+inline std::shared_ptr<Variable> ReadValueBase::get_variable() const { return terroir::detail::variable_of(*this); }
 inline void ReadValueBase::set_variable(const std::shared_ptr<Variable>& variable) {
   set_variable_id(variable->get_info().variable_id);
+  terroir::detail::share_variable(*this, variable);
 }
-inline std::shared_ptr<Variable> AssignBase::get_variable() const {
-  return terroir::detail::variable_of(input_value(0), get_variable_id());
-}
+inline std::shared_ptr<Variable> AssignBase::get_variable() const { return terroir::detail::variable_of(*this); }
 inline void AssignBase::set_variable(const std::shared_ptr<Variable>& variable) {
   set_variable_id(variable->get_info().variable_id);
+  terroir::detail::share_variable(*this, variable);
 }
 
 }  // namespace util
@@ -63,18 +56,25 @@ namespace v6 {
 class ReadValue : public util::ReadValueBase {
   TERROIR_LAYER_OF(util::ReadValueBase, ReadValue, "ReadValue", "opset6")
   explicit ReadValue(const std::shared_ptr<util::Variable>& variable)
-      : ReadValue(OutputVector{}, detail::by_name(*variable)) {}
+      : ReadValue(OutputVector{}, detail::by_name(*variable)) {
+    detail::share_variable(*this, variable);
+  }
   ReadValue(const Output<Node>& initial_value, const std::shared_ptr<util::Variable>& variable)
-      : ReadValue(OutputVector{initial_value}, detail::by_name(*variable)) {}
+      : ReadValue(OutputVector{initial_value}, detail::by_name(*variable)) {
+    detail::share_variable(*this, variable);
+  }
   void set_variable(const std::shared_ptr<util::Variable>& variable) override {
     detail::set_attributes(*this, detail::by_name(*variable));
+    detail::share_variable(*this, variable);
   }
 };
 
 class Assign : public util::AssignBase {
   TERROIR_LAYER_OF(util::AssignBase, Assign, "Assign", "opset6")
   Assign(const Output<Node>& value, const std::shared_ptr<util::Variable>& variable)
-      : Assign(OutputVector{value}, {{"variable_id", variable->get_info().variable_id}}) {}
+      : Assign(OutputVector{value}, {{"variable_id", variable->get_info().variable_id}}) {
+    detail::share_variable(*this, variable);
+  }
 };
 
 }  // namespace v6
