@@ -90,6 +90,8 @@ TEST(LayerObjects, AreOrderedByWhatTheyComeAfter) {
     const NodeVector order = one->get_ordered_ops();
     EXPECT_EQ(order.size(), 5u);
     EXPECT_LT(place(order, "second"), place(order, "first"));
+    const NodeVector sorted = topological_sort(one->get_results());
+    EXPECT_LT(place(sorted, "second"), place(sorted, "first"));
   }
   EXPECT_EQ(first->get_control_dependencies(), NodeVector{second});
   EXPECT_EQ(first->copy_with_new_inputs({x})->get_control_dependencies(), NodeVector{second});

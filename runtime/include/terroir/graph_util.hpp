@@ -77,7 +77,7 @@ inline void traverse_nodes(const std::shared_ptr<const Model>& model,
                            const std::function<void(const std::shared_ptr<Node>&)>& visit) {
   traverse_nodes(model.get(), visit);
 }
-/// The layers that these need, and they themselves: each behind what it reads.
+/// The layers that these need, and they themselves: each behind what it reads and what it was said to come after.
 template <typename Layers>
 std::vector<std::shared_ptr<Node>> topological_sort(const Layers& roots) {
   NodeVector sorted, pending(roots.begin(), roots.end());
@@ -90,9 +90,10 @@ std::vector<std::shared_ptr<Node>> topological_sort(const Layers& roots) {
     const std::shared_ptr<Node> layer = pending.back();
     const auto [entry, is_new] = done.emplace(layer, false);
     if (is_new) {
-      const OutputVector inputs = layer->input_values();
-      for (auto input = inputs.rbegin(); input != inputs.rend(); ++input) {
-        if (done.count(input->get_node_shared_ptr()) == 0) pending.push_back(input->get_node_shared_ptr());
+      NodeVector needed = layer->get_control_dependencies();
+      for (size_t i = layer->get_input_size(); i > 0; --i) needed.push_back(layer->get_input_node_shared_ptr(i - 1));
+      for (const std::shared_ptr<Node>& other : needed) {
+        if (done.count(other) == 0) pending.push_back(other);
       }
       continue;
     }

@@ -1,7 +1,7 @@
 // One inference at a time of a compiled model: its inputs, its outputs, its run.
 // What: a handle; copies are the same request. As many requests of a compiled model run at once as it has streams.
 // End: the last copy that goes removes the callback and waits for the run that start_async() began, unless it goes in
-//      that callback. No tensor is in use any more then. cancel() makes it short.
+//      that callback or in one which that callback waits for. No tensor is in use then. cancel() makes it short.
 // Threads: one request is used by one thread at a time, but wait(), wait_for() and cancel() may be called from any.
 //          While it runs, functions that read or change it throw Busy.
 // Copies: tensors are used in place: set_input_tensor() and set_output_tensor() cost nothing but a check, if the tensor
