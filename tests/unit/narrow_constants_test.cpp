@@ -55,12 +55,15 @@ TEST(NarrowConstants, OneValueFillsTheShape) {
   EXPECT_EQ(Constant(element::f8e5m2, Shape{2}, 1.5f).cast_vector<float>(), std::vector<float>(2, 1.5f));
 }
 
+/// With a text that names the type.
+template <typename Number>
+bool refuses(const element::Type& type, Number value) {
+  const Exception error = caught([&] { Constant(type, Shape{2}, value); });
+  return error.code() == ErrorCode::invalid_argument &&
+         std::string(error.what()).find(type.get_type_name()) != std::string::npos;
+}
+
 TEST(NarrowConstants, ValuesThatDoNotFitAreRefused) {
-  const auto refuses = [](const element::Type& type, double value) {
-    const Exception error = caught([&] { Constant(type, Shape{1}, value); });
-    return error.code() == ErrorCode::invalid_argument &&
-           std::string(error.what()).find(type.get_type_name()) != std::string::npos;
-  };
   EXPECT_TRUE(refuses(element::u4, 16));
   EXPECT_TRUE(refuses(element::u4, -1));
   EXPECT_TRUE(refuses(element::i4, 8));
@@ -76,11 +79,6 @@ TEST(NarrowConstants, ValuesThatDoNotFitAreRefused) {
 }
 
 TEST(WideConstants, ASingleValueMustFit) {
-  const auto refuses = [](const element::Type& type, auto value) {
-    const Exception error = caught([&] { Constant(type, Shape{2}, value); });
-    return error.code() == ErrorCode::invalid_argument &&
-           std::string(error.what()).find(type.get_type_name()) != std::string::npos;
-  };
   EXPECT_TRUE(refuses(element::u8, 300));
   EXPECT_TRUE(refuses(element::u8, -1));
   EXPECT_TRUE(refuses(element::i8, -129));

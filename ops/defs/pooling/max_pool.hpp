@@ -1,7 +1,8 @@
 #pragma once
 // What: MaxPool-1, MaxPool-8 (dilations, a second output with indices), MaxPool-14 (rounding_type ceil_torch).
 // Shapes: data [N, C, spatial] -> [N, C, spatial'], indices of the same shape. Edge cases: padding counts as the
-// lowest finite number. Source: operation pages MaxPool-1, MaxPool-8, MaxPool-14.
+// lowest finite number: that of f32 for f16 and bf16, which is infinite where a model hands it out. Source: operation
+// pages MaxPool-1, MaxPool-8, MaxPool-14.
 #include "ops/shape/pool_geometry.hpp"
 
 namespace terroir::ops {

@@ -3,6 +3,7 @@
 // Shapes: reduced axes become 1 with keep_dims, else they go. Types: numeric, boolean for the logical ones.
 // Edge cases: sums and products wrap for integers, their means truncate. Over no elements: sum and mean 0, product 1,
 // max and min the lowest and highest finite value of the type, all true, none false, as OpenVINO's CPU device has them.
+// f16 and bf16 are computed in f32, so that such a value is infinite only where a model hands it out in 16 bits.
 // NaN wins a max or min. Source: operation pages ReduceSum-1, ReduceMean-1, ReduceMax-1, ReduceMin-1, ReduceProd-1,
 // ReduceL1-4, ReduceL2-4, ReduceLogicalAnd-1, ReduceLogicalOr-1.
 #include "ops/defs/reduction/reduce.hpp"
