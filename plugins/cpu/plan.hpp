@@ -23,6 +23,7 @@ struct Slot {
 struct Step {
   std::unique_ptr<const Executor> executor;
   std::vector<Slot> inputs, outputs;
+  size_t scratch_offset = 0;                       // in the arena
   std::vector<std::vector<FirstConstants>> ahead;  // RunArgs::ahead
   // What profiles and errors say.
   std::string name, type, kernel, layouts;
@@ -55,8 +56,7 @@ struct PlanSource;
 struct Plan {
   std::vector<Step> steps;
   std::vector<TensorDesc> inputs, outputs;  // by model input and output; plain
-  size_t arena_bytes = 0;                   // activations, scratch behind them
-  size_t scratch_offset = 0;
+  size_t arena_bytes = 0;                   // activations and scratch
   /// Elements of each tensor of texts that is no model input or output: objects that cannot share the arena.
   std::vector<int64_t> texts;
   std::vector<KeptConstant> constants;       // one entry per owner

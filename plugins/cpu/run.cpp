@@ -75,12 +75,11 @@ void PlanState::bind_output(size_t index, void* data) {
 void PlanState::run(const parallel::Arena& threads, const std::atomic<bool>& cancelled,
                     std::chrono::nanoseconds* times) {
   point_into(memory_->at_least(plan_->arena_bytes, threads));
-  void* scratch = base_ + plan_->scratch_offset;
   for (size_t i = 0; i < plan_->steps.size(); ++i) {
     if (cancelled.load(std::memory_order_relaxed)) return;
     const Step& step = plan_->steps[i];
     void** inputs = pointers_.data() + first_[i];
-    const RunArgs args{inputs, inputs + step.inputs.size(), scratch, threads, step.ahead};
+    const RunArgs args{inputs, inputs + step.inputs.size(), base_ + step.scratch_offset, threads, step.ahead};
     const bool timed = times || log_enabled(LogCategory::exec);
     const auto start = timed ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
     try {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "ir/base/error.hpp"
 
@@ -16,69 +18,131 @@ constexpr size_t kLimit = SIZE_MAX / 8;
 
 size_t round_up(size_t value, size_t alignment) { return (value + alignment - 1) & ~(alignment - 1); }
 
+void check_interval(int64_t first_use, int64_t last_use) {
+  if (last_use < first_use)
+    throw_error(ErrorCode::invalid_argument, "a memory block is last used at step ", last_use,
+                ", before its first use at step ", first_use);
+}
+
 void check(const Block& block) {
-  if (block.last_use < block.first_use) {
-    throw_error(ErrorCode::invalid_argument, "a memory block is last used at step ", block.last_use,
-                ", before its first use at step ", block.first_use);
-  }
+  check_interval(block.first_use, block.last_use);
   if (block.alignment == 0 || (block.alignment & (block.alignment - 1)) != 0 || block.alignment > (size_t{1} << 30)) {
     throw_error(ErrorCode::invalid_argument, "the alignment of a memory block must be a power of two, got ",
                 block.alignment);
   }
   if (block.size > kLimit) throw_error(ErrorCode::out_of_memory, "a memory block of ", block.size, " bytes");
+  for (const Part& part : block.parts) {
+    check_interval(part.first_use, part.last_use);
+    if (part.offset > block.size || part.size > block.size - part.offset)
+      throw_error(ErrorCode::invalid_argument, "a part of ", part.size, " bytes at ", part.offset,
+                  " leaves its memory block of ", block.size, " bytes");
+  }
+}
+
+/// Of a block that is in use as a whole: the block.
+std::vector<Part> parts_of(const Block& block) {
+  return block.parts.empty() ? std::vector<Part>{{0, block.size, block.first_use, block.last_use}} : block.parts;
+}
+
+/// Parts at their offsets in the buffer.
+class PlacedParts {
+ public:
+  void add(const Block& block, size_t offset) {
+    for (Part& part : parts_of(block)) {
+      part.offset += offset;
+      placed_.push_back(part);
+    }
+  }
+
+  /// The offset in the tightest gap that holds the block.
+  size_t best_offset(const Block& block) const {
+    const size_t alignment = std::max(block.alignment, kMinAlignment);
+    size_t best_offset = SIZE_MAX;
+    int64_t best_gap = INT64_MAX;
+    int64_t end = 0;  // no offset below meets nothing, but those in gaps that were looked at
+    for (const Refused& refused : refused_offsets(block)) {
+      const auto offset = static_cast<int64_t>(round_up(static_cast<size_t>(end), alignment));
+      if (refused.above >= offset && refused.above - end < best_gap) {
+        best_gap = refused.above - end;
+        best_offset = static_cast<size_t>(offset);
+      }
+      end = std::max(end, refused.below);
+    }
+    return best_offset != SIZE_MAX ? best_offset : round_up(static_cast<size_t>(end), alignment);
+  }
+
+ private:
+  /// Offsets of a block, both ends excluded, at which one of its parts meets one that is placed.
+  struct Refused {
+    int64_t above, below;
+  };
+
+  std::vector<Refused> refused_offsets(const Block& block) const {
+    std::vector<Refused> refused;
+    for (const Part& part : parts_of(block))
+      for (const Part& other : placed_) {
+        if (other.last_use < part.first_use || part.last_use < other.first_use || part.size == 0 || other.size == 0)
+          continue;
+        const auto begin = static_cast<int64_t>(other.offset) - static_cast<int64_t>(part.offset);
+        refused.push_back({begin - static_cast<int64_t>(part.size), begin + static_cast<int64_t>(other.size)});
+      }
+    std::sort(refused.begin(), refused.end(), [](const Refused& a, const Refused& b) {
+      return std::tie(a.above, a.below) < std::tie(b.above, b.below);
+    });
+    return refused;
+  }
+
+  std::vector<Part> placed_;
+};
+
+MemoryPlan plan_in_order(const std::vector<Block>& blocks, const std::vector<size_t>& order) {
+  MemoryPlan plan;
+  plan.offsets.assign(blocks.size(), 0);
+  PlacedParts placed;
+  for (const size_t index : order) {
+    const Block& block = blocks[index];
+    if (block.size == 0) continue;
+    const size_t offset = placed.best_offset(block);
+    placed.add(block, offset);
+    plan.offsets[index] = offset;
+    plan.total = std::max(plan.total, offset + block.size);
+    if (plan.total > kLimit) throw_error(ErrorCode::out_of_memory, "the activations need more than ", kLimit, " bytes");
+  }
+  plan.total = round_up(plan.total, kMinAlignment);
+  return plan;
+}
+
+/// Most first; ties: earlier first use, then lower index.
+template <typename Measure>
+std::vector<size_t> order_by(const std::vector<Block>& blocks, const Measure& measure) {
+  std::vector<size_t> order(blocks.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    const auto of_a = measure(blocks[a]), of_b = measure(blocks[b]);
+    return of_a != of_b ? of_a > of_b : blocks[a].first_use < blocks[b].first_use;
+  });
+  return order;
 }
 
 }  // namespace
 
 MemoryPlan plan_memory(const std::vector<Block>& blocks) {
   for (const Block& block : blocks) check(block);
-  std::vector<size_t> order(blocks.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    if (blocks[a].size != blocks[b].size) return blocks[a].size > blocks[b].size;
-    return blocks[a].first_use < blocks[b].first_use;
-  });
-
-  MemoryPlan plan;
-  plan.offsets.assign(blocks.size(), 0);
-  std::vector<size_t> placed;  // by offset
-  placed.reserve(blocks.size());
-  for (const size_t index : order) {
-    const Block& block = blocks[index];
-    if (block.size == 0) continue;
-    const size_t alignment = std::max(block.alignment, kMinAlignment);
-    size_t best_offset = SIZE_MAX;
-    size_t best_gap = SIZE_MAX;
-    size_t end = 0;  // of the blocks seen so far that are alive together with this one
-    for (const size_t other_index : placed) {
-      const Block& other = blocks[other_index];
-      if (other.last_use < block.first_use || block.last_use < other.first_use) continue;
-      const size_t offset = round_up(end, alignment);
-      const size_t other_offset = plan.offsets[other_index];
-      if (other_offset >= offset && other_offset - offset >= block.size && other_offset - end < best_gap) {
-        best_gap = other_offset - end;
-        best_offset = offset;
-      }
-      end = std::max(end, other_offset + other.size);
-    }
-    if (best_offset == SIZE_MAX) best_offset = round_up(end, alignment);
-    plan.offsets[index] = best_offset;
-    plan.total = std::max(plan.total, best_offset + block.size);
-    if (plan.total > kLimit) throw_error(ErrorCode::out_of_memory, "the activations need more than ", kLimit, " bytes");
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), index,
-                                   [&](size_t a, size_t b) { return plan.offsets[a] < plan.offsets[b]; }),
-                  index);
-  }
-  plan.total = round_up(plan.total, kMinAlignment);
-  return plan;
+  MemoryPlan by_size = plan_in_order(blocks, order_by(blocks, [](const Block& block) { return block.size; }));
+  MemoryPlan by_time = plan_in_order(blocks, order_by(blocks, [](const Block& block) {
+                                       return std::pair(block.last_use - block.first_use, block.size);
+                                     }));
+  return by_time.total < by_size.total ? by_time : by_size;
 }
 
 size_t peak_bytes(const std::vector<Block>& blocks) {
   std::map<int64_t, std::pair<size_t, size_t>> events;  // step -> bytes that begin there, bytes whose last step it is
   for (const Block& block : blocks) {
     check(block);
-    events[block.first_use].first += block.size;
-    events[block.last_use].second += block.size;
+    for (const Part& part : parts_of(block)) {
+      events[part.first_use].first += part.size;
+      events[part.last_use].second += part.size;
+    }
   }
   size_t now = 0;
   size_t peak = 0;

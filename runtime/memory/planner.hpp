@@ -1,13 +1,16 @@
 // Where the activations of a plan lie in one buffer.
 //
-// What: blocks that are in use over an interval of steps get offsets, such that blocks in use at the same step do not
-//       overlap. Steps are inclusive on both sides.
-// How: greedy best fit by size. Blocks are placed from the largest to the smallest (ties: earlier first use, then
-//      lower index); each goes into the tightest gap between the placed blocks whose interval meets its own.
-// Cost: O(n^2) for n blocks. Deterministic: the same blocks give the same plan.
+// What: blocks that are in use over an interval of steps get offsets, such that bytes in use at the same step do not
+//       overlap. Steps are inclusive on both sides. The parts of a block may be in use at different times: what is not
+//       in use yet, or any more, is others' until then.
+// How: greedy best fit. Blocks are placed one after the other; each goes into the tightest gap that the placed parts
+//      whose interval meets its own leave. Two orders are tried, and the better plan is taken: from the largest to the
+//      smallest, and from the one longest in use to the one shortest (ties: size, earlier first use, lower index).
+// Cost: O(n^2 log n) for n parts. Deterministic: the same blocks give the same plan.
 // Alignment: every offset is a multiple of the block's alignment, at least 64; so is the total.
 // Edge cases: a block of no bytes gets offset 0. Throws Exception: invalid_argument for an interval that ends before it
-//             begins or an alignment that is no power of two; out_of_memory if the total does not fit.
+//             begins, a part that leaves its block or an alignment that is no power of two; out_of_memory if the total
+//             does not fit.
 // Source: Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020, section 5.2
 //         (greedy by size for offset calculation).
 #pragma once
@@ -18,11 +21,19 @@
 
 namespace terroir::memory {
 
+struct Part {
+  size_t offset = 0;  ///< in the block
+  size_t size = 0;
+  int64_t first_use = 0;
+  int64_t last_use = 0;
+};
+
 struct Block {
   size_t size = 0;
   int64_t first_use = 0;
   int64_t last_use = 0;
   size_t alignment = 64;
+  std::vector<Part> parts = {};  ///< all bytes that are ever in use; none: the whole block, from first to last use
 };
 
 struct MemoryPlan {

@@ -27,14 +27,17 @@ class PlanBuilder {
         placement_(graph, decisions, order_, isa) {}
 
   std::unique_ptr<Plan> build() {
-    plan_->scratch_offset = placement_.arena_bytes();
     plan_->constants = placement_.take_constants();
     plan_->texts = placement_.texts();
+    std::vector<size_t> scratch;  // by position in the order
     for (ir::NodeId id : order_) {
       const size_t before = plan_->steps.size();
-      add_step(graph_.node(id));
+      scratch.push_back(add_step(graph_.node(id)));
       describe(graph_.node(id), plan_->steps.size() > before ? static_cast<int32_t>(before) : -1);
     }
+    placement_.place_in_arena(scratch);
+    plan_->arena_bytes = placement_.arena_bytes();
+    for (size_t i = 0; i < plan_->steps.size(); ++i) bind_step(contexts_[i], plan_->steps[i]);
     finish();
     return std::move(plan_);
   }
@@ -47,17 +50,13 @@ class PlanBuilder {
     return {port.type, ir::to_dims(port.shape.to_shape()), layout_of(decisions_, value)};
   }
 
-  void add_step(const ir::Node& node) {
+  /// Gives the bytes of scratch that the step wants; no step: none.
+  size_t add_step(const ir::Node& node) {
     const Decision& decided = decision(node);
-    if (node.constant || node.is(ir::kParameterType) || decided.choice.view_of >= 0) return;
-    if (!decided.choice.pieces.empty() || placement_.has_no_step(node)) return;
-    if (node.schema->type == kReorderType && ir::constant_of(graph_, node.inputs[0])) return;  // done already
-    size_t result_index = 0;
-    if (node.is(ir::kResultType)) {
-      const auto& results = graph_.results();
-      result_index = static_cast<size_t>(std::find(results.begin(), results.end(), node.id) - results.begin());
-      if (!placement_.result_is_copy(result_index)) return;
-    }
+    if (node.constant || node.is(ir::kParameterType) || decided.choice.view_of >= 0) return 0;
+    if (!decided.choice.pieces.empty() || placement_.has_no_step(node)) return 0;
+    if (node.schema->type == kReorderType && ir::constant_of(graph_, node.inputs[0])) return 0;  // done already
+    if (node.is(ir::kResultType) && !placement_.result_is_copy(result_index(node))) return 0;
     NodeContext context = make_context(graph_, node, isa_, weights_);
     for (size_t i = 0; i < node.inputs.size(); ++i)
       if (decided.choice.inputs[i]) context.inputs[i].layout = *decided.choice.inputs[i];
@@ -66,24 +65,6 @@ class PlanBuilder {
     const AskedFor asked_for;
     step.executor = decided.impl->create(context, decided.choice);
     note_packed(node, asked_for.constants());
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const bool read =
-          decided.choice.inputs[i].has_value() && !placement_.joined_in_place({node.id, static_cast<int32_t>(i)});
-      step.inputs.push_back(read ? placement_.slot(node.inputs[i]) : Slot{});
-      if (read && context.constants[i])
-        plan_->constants.push_back({context.constants[i]->owner, context.inputs[i].bytes()});
-      if (const Slot& slot = step.inputs.back(); slot.kind == Slot::Kind::constant)
-        read_constants_[slot.pointer] = std::max(read_constants_[slot.pointer], context.inputs[i].bytes());
-      if (read && !context.constants[i]) step.bytes += context.inputs[i].bytes();
-    }
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      const ir::Value value{node.id, static_cast<int32_t>(i)};
-      step.outputs.push_back(node.is(ir::kResultType)
-                                 ? Slot{Slot::Kind::model_output, static_cast<int32_t>(result_index), 0, nullptr}
-                                 : placement_.slot(value));
-      step.bytes += context.outputs[i].bytes();
-    }
-    if (!decided.choice.joins.empty()) step.bytes = 2 * copied_bytes(step, context);
     step.name = node.name;
     step.type = node.schema->type;
     step.kernel = step.executor->kernel_name();
@@ -96,10 +77,36 @@ class PlanBuilder {
                   decided.rejected.empty() ? "" : "; " + decided.rejected);
     const size_t scratch =
         with_context([&] { return step.where; }, [&] { return step.executor->scratch_bytes(threads_); });
-    scratch_ = std::max(scratch_, scratch);
     plan_->steps.push_back(std::move(step));
-    step_nodes_.push_back(node.id);
+    contexts_.push_back(std::move(context));
+    return scratch;
   }
+
+  /// Says where the step's memory lies, once that is known.
+  void bind_step(const NodeContext& context, Step& step) {
+    const ir::Node& node = context.node;
+    const LayoutChoice& choice = decision(node).choice;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool read = choice.inputs[i].has_value() && !placement_.joined_in_place({node.id, static_cast<int32_t>(i)});
+      step.inputs.push_back(read ? placement_.slot(node.inputs[i]) : Slot{});
+      if (read && context.constants[i])
+        plan_->constants.push_back({context.constants[i]->owner, context.inputs[i].bytes()});
+      if (const Slot& slot = step.inputs.back(); slot.kind == Slot::Kind::constant)
+        read_constants_[slot.pointer] = std::max(read_constants_[slot.pointer], context.inputs[i].bytes());
+      if (read && !context.constants[i]) step.bytes += context.inputs[i].bytes();
+    }
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const ir::Value value{node.id, static_cast<int32_t>(i)};
+      step.outputs.push_back(node.is(ir::kResultType)
+                                 ? Slot{Slot::Kind::model_output, static_cast<int32_t>(result_index(node)), 0, nullptr}
+                                 : placement_.slot(value));
+      step.bytes += context.outputs[i].bytes();
+    }
+    if (!choice.joins.empty()) step.bytes = 2 * copied_bytes(step, context);
+    step.scratch_offset = placement_.scratch_offset(node.id);
+  }
+
+  size_t result_index(const ir::Node& node) const { return static_cast<size_t>(position(graph_.results(), node.id)); }
 
   /// What it does is told by the step, if it has one.
   void describe(const ir::Node& node, int32_t step) {
@@ -146,8 +153,9 @@ class PlanBuilder {
   void finish() {
     find_only_packed();
     for (const auto& [pointer, bytes] : read_constants_) plan_->constant_bytes += bytes;
-    explain_steps(graph_, decisions_, step_nodes_, plan_->steps);
-    plan_->arena_bytes = plan_->scratch_offset + scratch_;
+    std::vector<ir::NodeId> step_nodes;
+    for (const NodeContext& context : contexts_) step_nodes.push_back(context.node.id);
+    explain_steps(graph_, decisions_, step_nodes, plan_->steps);
     for (ir::NodeId id : graph_.parameters()) plan_->inputs.push_back(desc({id, 0}));
     for (ir::NodeId id : graph_.results()) plan_->outputs.push_back(desc({id, 0}));
     auto& constants = plan_->constants;
@@ -170,11 +178,10 @@ class PlanBuilder {
   int threads_;
   std::vector<ir::NodeId> order_;
   Placement placement_;
-  std::vector<ir::NodeId> step_nodes_;
+  std::vector<NodeContext> contexts_;        // by step
   std::map<ir::NodeId, int32_t> described_;  // -> index in Plan::nodes
   std::set<ir::Use> packed_uses_;
   std::map<const void*, size_t> read_constants_;
-  size_t scratch_ = 0;
   std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
 };
 

@@ -4,7 +4,6 @@
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/base/error.hpp"
-#include "runtime/memory/planner.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -13,6 +12,8 @@ bool overlap(int64_t a, int64_t a_bytes, int64_t b, int64_t b_bytes) {
   return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
 }
 
+size_t ceil_to_line(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
 }  // namespace
 
 Placement::Placement(const ir::Graph& graph, const Decisions& decisions, const std::vector<ir::NodeId>& order, Isa isa)
@@ -20,7 +21,6 @@ Placement::Placement(const ir::Graph& graph, const Decisions& decisions, const s
   find_last_uses();
   for (size_t at = 0; at < order_.size(); ++at) place_outputs(graph_.node(order_[at]), static_cast<int64_t>(at));
   bind_results();
-  place_in_arena();
 }
 
 Slot Placement::slot(ir::Value value) const {
@@ -77,6 +77,8 @@ Placement::RootIndex Placement::new_root(Slot::Kind kind, int64_t bytes, int64_t
   root.kind = kind;
   root.bytes = bytes;
   root.cluster = clusters_.size();
+  root.first = first;
+  root.last = last;
   clusters_.push_back({{roots_.size()}, 0, bytes, first, last, -1, 0});
   roots_.push_back(root);
   return roots_.size() - 1;
@@ -84,7 +86,12 @@ Placement::RootIndex Placement::new_root(Slot::Kind kind, int64_t bytes, int64_t
 
 void Placement::extend(const Place& place, ir::Value value) {
   Cluster& cluster = clusters_[roots_[place.root].cluster];
-  cluster.last = std::max(cluster.last, last_use_.at(value));
+  const int64_t last = last_use_.at(value), begin = in_cluster(place);
+  cluster.last = std::max(cluster.last, last);
+  const auto bytes = static_cast<int64_t>(desc(value).bytes());
+  for (const RootIndex index : cluster.roots)
+    if (Root& root = roots_[index]; overlap(begin, bytes, root.offset, root.bytes))
+      root.last = std::max(root.last, last);
 }
 
 void Placement::place_outputs(const ir::Node& node, int64_t at) {
@@ -252,17 +259,47 @@ void Placement::bind_results() {
   }
 }
 
-void Placement::place_in_arena() {
+std::vector<memory::Part> Placement::parts_of(const Cluster& cluster) const {
+  std::vector<memory::Part> parts;
+  for (const RootIndex index : cluster.roots) {
+    const Root& root = roots_[index];
+    if (!root.joined)
+      parts.push_back(
+          {static_cast<size_t>(root.offset - cluster.begin), static_cast<size_t>(root.bytes), root.first, root.last});
+  }
+  return parts;
+}
+
+void Placement::place_in_arena(const std::vector<size_t>& scratch) {
   std::vector<memory::Block> blocks;
-  std::vector<Cluster*> placed;
+  std::vector<size_t*> offsets;
   for (Cluster& cluster : clusters_) {
     if (cluster.roots.empty() || cluster.result >= 0 || roots_[cluster.roots[0]].kind != Slot::Kind::arena) continue;
-    blocks.push_back({static_cast<size_t>(cluster.end - cluster.begin), cluster.first, cluster.last});
-    placed.push_back(&cluster);
+    blocks.push_back({.size = static_cast<size_t>(cluster.end - cluster.begin),
+                      .first_use = cluster.first,
+                      .last_use = cluster.last,
+                      .parts = parts_of(cluster)});
+    offsets.push_back(&cluster.arena_offset);
   }
+  // All steps' scratch begins at the same byte: one finds in cache what another has left there.
+  memory::Block common{.size = 0, .last_use = static_cast<int64_t>(order_.size())};
+  for (size_t at = 0; at < scratch.size(); ++at) common.size = std::max(common.size, ceil_to_line(scratch[at]));
+  for (size_t at = 0; at < scratch.size(); ++at) {
+    const auto step = static_cast<int64_t>(at);
+    const size_t bytes = ceil_to_line(scratch[at]);
+    if (bytes > 0) common.parts.push_back({0, bytes, step, step});
+  }
+  blocks.push_back(common);
   const memory::MemoryPlan plan = memory::plan_memory(blocks);
-  for (size_t i = 0; i < placed.size(); ++i) placed[i]->arena_offset = plan.offsets[i];
+  for (size_t i = 0; i < offsets.size(); ++i) *offsets[i] = plan.offsets[i];
+  for (const memory::Part& part : common.parts)
+    scratch_offsets_[order_[static_cast<size_t>(part.first_use)]] = plan.offsets.back() + part.offset;
   arena_bytes_ = plan.total;
+}
+
+size_t Placement::scratch_offset(ir::NodeId id) const {
+  const auto found = scratch_offsets_.find(id);
+  return found != scratch_offsets_.end() ? found->second : 0;
 }
 
 }  // namespace terroir::cpu

@@ -9,8 +9,9 @@
 // How: memory comes in roots, one per producer; roots that a Concat puts side by side form a cluster, a body of memory
 // that moves as one. Concats that grow from each other (dense blocks) end up in one cluster. An input keeps its own
 // place and is copied when it cannot lie where the Concat wants it: constants, the user's memory, a value that comes
-// twice, one that another Concat has put elsewhere. Refuses: to write to a root while any value of its cluster is still
-// read; this is cautious, and cheap to know.
+// twice, one that another Concat has put elsewhere. Each root of a cluster is in use for its own time: before and after
+// it, its bytes are anybody's. Refuses: to write in place to a root while any value of its cluster is still read; this
+// is cautious, and cheap to know.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,6 +20,7 @@
 
 #include "plugins/cpu/passes/layouts.hpp"
 #include "plugins/cpu/plan.hpp"
+#include "runtime/memory/planner.hpp"
 
 namespace terroir::cpu {
 
@@ -27,7 +29,12 @@ class Placement {
   /// `order`: the steps, topological.
   Placement(const ir::Graph& graph, const Decisions& decisions, const std::vector<ir::NodeId>& order, Isa isa);
 
+  /// Gives the arena's values and the scratch of steps their offsets. `scratch`: bytes, by position in the order.
+  void place_in_arena(const std::vector<size_t>& scratch);
+
+  /// Once the arena is placed, like all that follows of offsets and bytes.
   Slot slot(ir::Value value) const;
+  size_t scratch_offset(ir::NodeId id) const;
   /// Whether a Concat finds this input where it belongs.
   bool joined_in_place(const ir::Use& use) const { return joined_.contains(use); }
   /// Whether a Concat finds all its inputs so, and has nothing to do.
@@ -52,8 +59,9 @@ class Placement {
     std::shared_ptr<const void> owner;
     int64_t bytes = 0;
     ClusterIndex cluster = 0;
-    int64_t offset = 0;   // in the cluster
-    bool joined = false;  // made of other roots
+    int64_t offset = 0;           // in the cluster
+    bool joined = false;          // made of other roots
+    int64_t first = 0, last = 0;  // steps, inclusive; of what is joined: see the others
   };
   /// Arena roots that lie side by side.
   struct Cluster {
@@ -79,10 +87,10 @@ class Placement {
   const void* constant_reorder(const ir::Node& node);
   const Place* in_place(const ir::Node& node, int64_t at) const;
   Place join(const ir::Node& node, int64_t at);
+  std::vector<memory::Part> parts_of(const Cluster& cluster) const;
   bool can_attach(ClusterIndex from, int64_t shift, RootIndex joined, const ir::Node& node) const;
   void attach(ClusterIndex from, ClusterIndex to, int64_t shift);
   void bind_results();
-  void place_in_arena();
   /// Begin of a place in its cluster.
   int64_t in_cluster(const Place& place) const { return roots_[place.root].offset + place.offset; }
 
@@ -98,6 +106,7 @@ class Placement {
   std::vector<bool> result_is_copy_;
   std::vector<KeptConstant> constants_;
   std::vector<int64_t> texts_;
+  std::map<ir::NodeId, size_t> scratch_offsets_;
   size_t arena_bytes_ = 0;
 };
 
