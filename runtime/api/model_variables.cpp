@@ -52,6 +52,7 @@ op::util::Variable::Ptr variable_of(const GraphState& state, const ir::Node& nod
 
 std::vector<detail::NodeAccess::Changed> detail::changed_variables(const GraphState& state) {
   std::vector<NodeAccess::Changed> changed;
+  const std::lock_guard lock(state.objects.mutex());
   for (const auto& [object, agreed] : state.variables) {
     const VariableInfo& info = object->get_info();
     if (info == agreed) continue;
@@ -87,8 +88,11 @@ void detail::update_variables(const GraphState& state) {
       const ir::Node& node = state.graph->node(id);
       // It declares the variable, Assign only what it stores.
       if (!node.is("ReadValue") || variable_name(node) != agreed.variable_id || state.changed.count(id) != 0) continue;
-      object->update(info_of(node));
-      agreed = object->get_info();
+      // Nothing is written that other threads may be reading, unless the layer has changed since.
+      if (VariableInfo said = info_of(node); !(said == agreed)) {
+        object->update(said);
+        agreed = std::move(said);
+      }
       break;
     }
   }
@@ -96,6 +100,7 @@ void detail::update_variables(const GraphState& state) {
 
 void detail::share_variables(const GraphState& from, const GraphState& to) {
   if (&from == &to) return;
+  const std::lock_guard lock(from.objects.mutex());
   for (const auto& known : from.variables)
     if (find_known(to, known.agreed.variable_id) == nullptr) to.variables.push_back(known);
 }

@@ -1,7 +1,9 @@
 // Variables of models with state: objects that a program shares with the layers which have them.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <sstream>
+#include <thread>
 
 #include "terroir/graph_util.hpp"
 #include "terroir/opsets.hpp"
@@ -136,6 +138,43 @@ TEST(SharedVariables, OfOlderLayersAreWhatFlows) {
   EXPECT_EQ(read->get_variable(), variable);
   model->reshape(PartialShape{7, 2});
   EXPECT_EQ(variable->get_info(), (VariableInfo{PartialShape{7, 2}, element::f32, "v"}));
+}
+
+// Threads that use a model which nobody changes, while one asks for its variables, which are made when asked for first.
+TEST(SharedVariables, AreMadeAndReadByManyThreads) {
+  constexpr size_t kVariables = 300;
+  const auto x = Accumulator::input();
+  SinkVector sinks;
+  for (size_t i = 0; i < kVariables; ++i) {
+    const std::string name = "v" + std::to_string(i);
+    sinks.push_back(std::make_shared<opset3::Assign>(std::make_shared<opset3::ReadValue>(x, name), name));
+  }
+  const Model model(OutputVector{x}, sinks, ParameterVector{x});
+  std::shared_ptr<const Model> copy;
+  const auto while_asking = [&](auto use) {
+    std::atomic<bool> used{false}, asked{false};
+    std::thread user([&] {
+      do {
+        use();
+        used = true;
+      } while (!asked);
+    });
+    while (!used) std::this_thread::yield();
+    const op::util::VariableVector variables = copy->get_variables();
+    asked = true;
+    user.join();
+    EXPECT_EQ(variables.size(), kVariables);
+  };
+  for (int round = 0; round < 40; ++round) {
+    copy = model.clone();
+    while_asking([&] { EXPECT_FALSE(copy->is_dynamic()); });
+    const op::util::VariableVector variables = copy->get_variables();
+    while_asking([&] {
+      for (const auto& variable : variables) EXPECT_EQ(variable->get_info().data_shape, (PartialShape{2, 2}));
+    });
+  }
+  copy = model.clone();
+  while_asking([&] { EXPECT_EQ(copy->clone()->output().get_shape(), (Shape{2, 2})); });
 }
 
 }  // namespace
