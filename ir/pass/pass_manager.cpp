@@ -10,17 +10,22 @@
 #include "ir/base/error.hpp"
 #include "ir/base/log.hpp"
 #include "ir/graph/verify.hpp"
+#include "ir/pass/disabled_passes.hpp"
 #include "ir/text/printer.hpp"
 
 namespace terroir::ir {
+
+std::string disabled_passes() {
+  const char* text = std::getenv("TERROIR_DISABLE_PASS");
+  return text != nullptr ? text : "";
+}
+
 namespace {
 
-std::vector<std::string> disabled_passes() {
+std::vector<std::string> separated(const std::string& text) {
   std::vector<std::string> names;
-  if (const char* text = std::getenv("TERROIR_DISABLE_PASS")) {
-    std::istringstream list(text);
-    for (std::string name; std::getline(list, name, ',');) names.push_back(name);
-  }
+  std::istringstream list(text);
+  for (std::string name; std::getline(list, name, ',');) names.push_back(name);
   return names;
 }
 
@@ -69,7 +74,7 @@ void PassManager::add_until_stable(std::vector<Pass> passes, int cap) {
 }
 
 std::vector<PassReport> PassManager::run(Graph& graph) const {
-  const std::vector<std::string> disabled = disabled_passes();
+  const std::vector<std::string> disabled = separated(disabled_passes());
   std::vector<PassReport> reports;
   for (const Group& group : groups_) {
     for (int round = 0;; ++round) {

@@ -11,6 +11,7 @@
 #include "ir/base/error.hpp"
 #include "ir/base/function_ref.hpp"
 #include "ir/base/log.hpp"
+#include "ir/pass/disabled_passes.hpp"
 #include "ops/reference/control_flow/run_bodies.hpp"
 #include "plugins/cpu/frontier_plans.hpp"
 #include "plugins/cpu/impl.hpp"
@@ -475,7 +476,9 @@ class CpuPlugin final : public plugin::Plugin {
     return std::make_shared<CpuCompiledGraph>(std::move(face), archive, config, operations);
   }
 
-  std::string fingerprint() const override { return device_name() + ' ' + machine(); }
+  std::string fingerprint() const override {
+    return concat(device_name(), ' ', machine(), " without ", ir::disabled_passes());
+  }
 };
 
 }  // namespace

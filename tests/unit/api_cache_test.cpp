@@ -402,6 +402,20 @@ TEST_F(Cache, TellsSettingsAndModelsApart) {
   EXPECT_EQ(files().size(), 4U) << "threads do not matter";
 }
 
+TEST_F(Cache, TellsPassesThatAreLeftOutApart) {
+  const auto layers = [&](bool from_cache) {
+    const CompiledModel compiled = core_.compile_model(network(), "CPU", cached_);
+    EXPECT_EQ(compiled.get_property(loaded_from_cache), from_cache);
+    return compiled.get_runtime_model()->get_ops().size();
+  };
+  const size_t all_passes = layers(false);
+  ASSERT_EQ(::setenv("TERROIR_DISABLE_PASS", "fuse_post_ops", 1), 0);
+  EXPECT_GT(layers(false), all_passes);
+  EXPECT_GT(layers(true), all_passes);
+  ::unsetenv("TERROIR_DISABLE_PASS");
+  EXPECT_EQ(layers(true), all_passes);
+}
+
 TEST_F(Cache, TellsStrictReadingApart) {
   ModelBuilder b("lenient");
   b.result(b.op("Elu", "opset1", {b.parameter(element::f32, {2}, "x")}, {{"alpha", 1.f}}));
