@@ -20,7 +20,7 @@ using AttributeValue = std::variant<bool, int64_t, double, std::string, std::vec
 struct Layer {
   terroir_layer descriptor;
   std::string source;  // "mish.so", for people
-  std::string file;    // of the library; empty: the layer is of the program itself
+  std::string file;    // the library or program that has its functions; empty: none has
   struct Attribute {
     std::string name;
     bool required;

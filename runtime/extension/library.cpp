@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 
+#include "ir/base/code_file.hpp"
 #include "ir/base/error.hpp"
 #include "ir/base/file_signature.hpp"
 #include "runtime/extension/layer.hpp"
@@ -45,7 +46,7 @@ void check(const terroir_extension& extension) {
     throw_error(ErrorCode::invalid_argument, "device_count is ", extension.device_count, ", but devices is null");
 }
 
-/// `file`: of the library, empty if the extension is of the program itself.
+/// `file`: of the library, empty if the program has loaded or has the layers itself.
 const Extension& adopt(const terroir_extension* extension, const std::string& source, const std::string& file) {
   check(*extension);
   Store& known = store();
@@ -55,6 +56,7 @@ const Extension& adopt(const terroir_extension* extension, const std::string& so
   try {
     for (uint32_t i = 0; i < extension->layer_count; ++i) {
       Layer& layer = known.layers.emplace_back(checked_layer(extension->layers[i], source, file));
+      if (file.empty()) layer.file = file_of_code(reinterpret_cast<const void*>(layer.descriptor.compute));
       entry->second.operations.push_back(std::make_shared<const ir::OpSchema>(make_schema(layer)));
       if (layer.descriptor.states == 0) continue;
       layer.with_states = std::make_shared<const ir::OpSchema>(make_schema(layer, States::ports));

@@ -30,7 +30,7 @@ const Extension& adopt_extension(const terroir_extension* extension);
 /// The library or extension that an operation came from; empty for our own.
 std::string source_of(const ir::OpSchema& schema);
 
-/// A text that changes with the operations of extensions and with the libraries that they came from.
+/// A text that changes with the operations of extensions and with the libraries, or the program, that compute them.
 std::string fingerprint(const ir::OpRegistry& operations);
 
 }  // namespace terroir::custom

@@ -1,4 +1,5 @@
 // Layers of extensions that keep something from one inference to the next.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -8,6 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "ir/base/error.hpp"
+#include "ir/base/file_signature.hpp"
 #include "runtime/extension/library.hpp"
 #include "runtime/extension/states.hpp"
 #include "terroir/extension.hpp"
@@ -242,19 +245,47 @@ TEST(LayersWithStates, LayersOfTheSecondVersionHaveNone) {
   EXPECT_TRUE(request.query_state().empty());
 }
 
-TEST(FingerprintOfExtensions, ChangesWithTheLibrary) {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::path(testing::TempDir()) / ("terroir_ext_" + std::to_string(std::random_device()()));
-  fs::create_directories(folder);
-  const fs::path library = folder / "good.so";
-  fs::copy(fs::path(TERROIR_TEST_EXTENSIONS) / "extension_good.so", library);
-  ir::OpRegistry operations;
-  for (const auto& schema : custom::load_extension(library.string()).operations) operations.add(schema);
-  const std::string before = custom::fingerprint(operations);
-  EXPECT_EQ(custom::fingerprint(operations), before);
-  fs::last_write_time(library, fs::last_write_time(library) + std::chrono::seconds(1));
-  EXPECT_NE(custom::fingerprint(operations), before);
-  fs::remove_all(folder);
+/// The library of good layers in a folder of its own, gone with the test.
+class FingerprintOfExtensions : public testing::Test {
+ protected:
+  FingerprintOfExtensions() {
+    std::filesystem::create_directories(library_.parent_path());
+    std::filesystem::copy(std::filesystem::path(TERROIR_TEST_EXTENSIONS) / "extension_good.so", library_);
+  }
+  ~FingerprintOfExtensions() override { std::filesystem::remove_all(library_.parent_path()); }
+
+  static std::string of(const custom::Extension& extension) {
+    ir::OpRegistry operations;
+    for (const auto& schema : extension.operations) operations.add(schema);
+    return custom::fingerprint(operations);
+  }
+  void expect_change_with_library(const custom::Extension& extension) const {
+    const std::string before = of(extension);
+    EXPECT_EQ(of(extension), before);
+    std::filesystem::last_write_time(library_, std::filesystem::last_write_time(library_) + std::chrono::seconds(1));
+    EXPECT_NE(of(extension), before);
+  }
+
+  const std::filesystem::path library_ =
+      std::filesystem::path(testing::TempDir()) / ("terroir_ext_" + std::to_string(std::random_device()())) / "good.so";
+};
+
+TEST_F(FingerprintOfExtensions, ChangesWithTheLibrary) {
+  expect_change_with_library(custom::load_extension(library_.string()));
+}
+
+TEST_F(FingerprintOfExtensions, ChangesWithTheLibraryThatTheProgramLoadsItself) {
+  void* library = dlopen(library_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  const auto get = reinterpret_cast<terroir_get_extension_function>(dlsym(library, TERROIR_EXTENSION_ENTRY));
+  expect_change_with_library(custom::adopt_extension(get(TERROIR_ABI_VERSION)));
+}
+
+TEST_F(FingerprintOfExtensions, NamesTheProgramOfLayersThatItHasItself) {
+  const auto program = FileSignature::of(std::filesystem::path("/proc/self/exe"));
+  const std::string text = of(custom::adopt_extension(ext::extension_of<Running>("running")));
+  EXPECT_NE(text.find(concat(program->bytes, " bytes, ", program->inode, ' ', program->modified)), std::string::npos)
+      << text;
 }
 
 }  // namespace
