@@ -157,8 +157,11 @@ ir::Value end_value(const ir::Graph& graph, bool inputs, size_t index) {
 
 int64_t find_port_or_none(const ir::Graph& graph, bool inputs, const std::string& name) {
   const size_t count = ends(graph, inputs).size();
-  for (size_t i = 0; i < count; ++i) {
-    if (ir::has_tensor_name(graph, {ends(graph, inputs)[i], 0}, name)) return static_cast<int64_t>(i);
+  for (const bool own : {true, false}) {
+    for (size_t i = 0; i < count; ++i) {
+      const ir::Value named = own ? ir::Value{ends(graph, inputs)[i], 0} : end_value(graph, inputs, i);
+      if (ir::has_tensor_name(graph, named, name)) return static_cast<int64_t>(i);
+    }
   }
   for (size_t i = 0; i < count; ++i) {
     if (graph.node(ends(graph, inputs)[i]).name == name) return static_cast<int64_t>(i);

@@ -76,6 +76,22 @@ TEST(OutputNames, AreThoseOfTheTensorUnlessTheOutputHasOwn) {
   EXPECT_EQ(o.model->input().get_names(), (Names{"renamed", "itself"}));
 }
 
+// The first output that takes it, unless it is another's own name.
+TEST(OutputNames, OfTheTensorFindTheOutputAsWell) {
+  const Outputs o;
+  o.model->output(0).set_names({"itself"});
+  o.model->output(1).set_names({"first"});
+  o.model->output(2).set_names({"second"});
+  for (const auto& model : {o.model, o.model->clone(), read_again(o.model)}) {
+    EXPECT_EQ(model->get_result_index(model->output("in")), 0);
+    EXPECT_EQ(model->get_result_index(model->output("relu_tensor")), 1);
+    EXPECT_EQ(model->get_result_index(model->output("second")), 2);
+    EXPECT_THROW(model->output("another"), Exception);
+  }
+  o.model->output(2).set_names({"relu_tensor"});
+  EXPECT_EQ(o.model->get_result_index(o.model->output("relu_tensor")), 2);
+}
+
 TEST(OutputNames, AreAddedToThoseThatTheOutputHas) {
   const Outputs o;
   o.model->output(0).add_names({"itself"});
