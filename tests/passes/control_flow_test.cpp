@@ -250,6 +250,38 @@ TEST(ControlFlow, EveryIterationDrawsOtherNumbers) {
   EXPECT_EQ(found, wanted);
 }
 
+// Of 6, 3, 2 and 1 numbers, which two layers draw with the same seeds.
+TEST(ControlFlow, IterationsMayDrawMoreOrFewerNumbers) {
+  for (const char* alignment : {"tensorflow", "pytorch"}) {
+    const auto draw = [&](GraphMaker& m, ir::Value count) {
+      return m.op("RandomUniform", {count, m.scalar(0), m.scalar(1)},
+                  {{"output_type", "f32"}, {"global_seed", "7"}, {"op_seed", "11"}, {"alignment", alignment}});
+    };
+    GraphMaker body;
+    const ir::Value iteration = body.input({1}, element::i64);
+    const ir::Value count = body.op("Gather", {body.integers({6, 3, 2, 1}), iteration, body.scalar_integer(0)});
+    const ir::NodeId one = body.result(draw(body, count)), other = body.result(draw(body, count));
+    Ports ports;
+    Ports::Input counter;
+    counter.parameter = iteration.node;
+    counter.current_iteration = true;
+    ports.inputs = {counter};
+    Ports::Output goes_on = given(-1, body.result(constant_truth(body, true)));
+    goes_on.execution_condition = true;
+    ports.outputs = {goes_on, joined(0, one, 0, 1, 1), joined(1, other, 0, 1, 1)};
+    std::vector<ir::Body> bodies;
+    bodies.push_back(std::move(body).as_body("body", ports));
+    GraphMaker m;
+    const ir::Value numbers = m.control("Loop", {m.scalar_integer(4), constant_truth(m, true)}, std::move(bodies));
+    m.result(ir::Value{numbers.node, 1});
+    Floats found = drawn(m, numbers);
+    EXPECT_EQ(floats_of(interpreter::run(m.graph(), {})[1]), found) << alignment;
+    ASSERT_EQ(found.size(), 12U) << alignment;
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(std::adjacent_find(found.begin(), found.end()), found.end()) << alignment;
+  }
+}
+
 TEST(ControlFlow, LoopsWithinLoopsDrawOtherNumbersToo) {
   for (const char* alignment : {"tensorflow", "pytorch"}) {
     GraphMaker m;

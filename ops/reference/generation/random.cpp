@@ -25,15 +25,15 @@ std::array<uint32_t, 4> philox_4x32_10(uint64_t key, uint64_t counter, uint64_t 
 
 RandomWords::RandomWords(RandomAlignment alignment, uint64_t global_seed, uint64_t op_seed, int64_t numbers)
     : alignment_(alignment), key_(global_seed), counter_(op_seed) {
+  constexpr uint64_t kBlocksPerNumber = 256, kSeedsApart = 0x9E3779B9;
   if (global_seed == 0 && op_seed == 0) {
     std::random_device device;
     key_ = uint64_t{device()} << 32 | device();
     counter_ = uint64_t{device()} << 32 | device();
+  } else if (is_numbered()) {
+    block_number_ = drawn_before({global_seed, op_seed}, static_cast<uint64_t>(numbers)) * kBlocksPerNumber;
   }
-  const uint64_t iteration = current_iteration();
-  constexpr uint64_t kBlocksPerNumber = 256, kSeedsApart = 0x9E3779B9;
-  block_number_ = iteration * static_cast<uint64_t>(numbers) * kBlocksPerNumber;
-  if (alignment_ == RandomAlignment::pytorch) twister_.seed(static_cast<uint32_t>(key_ + iteration * kSeedsApart));
+  if (!is_numbered()) twister_.seed(static_cast<uint32_t>(key_ + current_iteration() * kSeedsApart));
 }
 
 uint32_t RandomWords::next() {

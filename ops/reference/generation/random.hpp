@@ -2,9 +2,9 @@
 // What: the two generators of 32-bit random words that models ask for by name of a framework.
 // Formula: tensorflow: Philox 4x32 with 10 rounds, key = global seed, counter = (block number, op seed). pytorch:
 // Mersenne Twister 19937, seeded with the global seed.
-// Edge cases: both seeds 0 mean another sequence each time. In a loop, every iteration draws other numbers: that of
-// number i begins at block 256 * i * (numbers that the layer draws), as OpenVINO's CPU device goes on from run to run,
-// or with a seed of its own for the twister.
+// Edge cases: both seeds 0 mean another sequence each time. In a loop, every iteration draws other numbers: it begins
+// at block 256 * (numbers that the iterations before have drawn), as OpenVINO's CPU device goes on from run to run, or
+// with a seed of its own for the twister.
 // Source: operation page RandomUniform-8; Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011.
 #include <array>
 #include <cstdint>
