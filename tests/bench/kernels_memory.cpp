@@ -26,11 +26,16 @@ constexpr int64_t kChannels = 256, kPositions = 112 * 112, kTotal = kChannels * 
 
 struct Arrays {
   std::vector<float> src = std::vector<float>(kTotal, 0.5f), dst = std::vector<float>(kTotal, 0.0f);
+  /// Numbers whose exponentials, or those of their negatives, are no normal numbers.
+  void make_extreme() {
+    for (size_t i = 0; i < src.size(); ++i) src[i] = i % 4 == 0 ? 100.0f : i % 4 == 1 ? -100.0f : -1000.0f;
+  }
 };
 
 template <typename F>
-void measure(benchmark::State& state, double bytes, F run) {
+void measure(benchmark::State& state, double bytes, bool extreme, F run) {
   Arrays arrays;
+  if (extreme) arrays.make_extreme();
   double best = 0;
   for (auto _ : state) {
     const double start = terroir::bench::seconds_now();
@@ -45,9 +50,9 @@ void measure(benchmark::State& state, double bytes, F run) {
 constexpr double kOnce = 4.0 * kTotal, kBoth = 2 * kOnce;
 
 template <typename F>
-void add(Isa isa, const std::string& name, double bytes, F run) {
+void add(Isa isa, const std::string& name, double bytes, F run, bool extreme = false) {
   benchmark::RegisterBenchmark((name + "/" + isa_name(isa)).c_str(), [=](benchmark::State& state) {
-    measure(state, bytes, [=](const float* src, float* dst) { run(isa, src, dst); });
+    measure(state, bytes, extreme, [=](const float* src, float* dst) { run(isa, src, dst); });
   });
 }
 
@@ -97,6 +102,8 @@ const int registered = [] {
   for (const Isa isa : terroir::cpu::available_isas()) {
     add(isa, "relu", kBoth, [](Isa i, auto s, auto d) { chain(i, s, d, {PostOpKind::relu}); });
     add(isa, "sigmoid", kBoth, [](Isa i, auto s, auto d) { chain(i, s, d, {PostOpKind::sigmoid}); });
+    add(
+        isa, "sigmoid_extreme", kBoth, [](Isa i, auto s, auto d) { chain(i, s, d, {PostOpKind::sigmoid}); }, true);
     add(isa, "gelu_erf", kBoth, [](Isa i, auto s, auto d) { chain(i, s, d, {PostOpKind::gelu_erf}); });
     add(isa, "chain_of_four", kBoth, [](Isa i, auto s, auto d) {
       chain(i, s, d, {PostOpKind::mul, PostOpKind::add, PostOpKind::hswish, PostOpKind::clamp});
@@ -117,6 +124,9 @@ const int registered = [] {
     });
     add(isa, "softmax_rows_197", kBoth,
         [](Isa i, auto s, auto d) { terroir::cpu::softmax_kernels(i).rows(s, d, kTotal / 197, 197, false); });
+    add(
+        isa, "softmax_rows_197_extreme", kBoth,
+        [](Isa i, auto s, auto d) { terroir::cpu::softmax_kernels(i).rows(s, d, kTotal / 197, 197, false); }, true);
     add(isa, "layer_norm_768", kBoth, [](Isa i, auto s, auto d) {
       terroir::cpu::MvnArgs args;
       args.src = s;

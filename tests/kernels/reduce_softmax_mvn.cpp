@@ -158,7 +158,10 @@ void check_softmax(const float* src, const float* got, int64_t n, int64_t stride
     if (log_form) {
       ASSERT_NEAR(got[i * stride], shifted - std::log(sum), 2 * relative + 2 * kEps * std::fabs(shifted)) << n;
     } else {
-      ASSERT_NEAR(got[i * stride], std::exp(shifted) / sum, relative * std::exp(shifted) / sum + 1e-38) << n;
+      // Exponentials below the smallest normal number are zero.
+      ASSERT_NEAR(got[i * stride], std::exp(shifted) / sum,
+                  relative * std::exp(shifted) / sum + std::numeric_limits<float>::min())
+          << n;
     }
   }
 }
@@ -198,6 +201,20 @@ TEST_P(AxisKernels, SoftmaxOfMaskedAndHugeRows) {
   cpu::softmax_kernels(isa()).rows(row.data(), row.data(), 1, 5, false);
   const float want[] = {0.0f, 0.5f, 0.0f, 0.5f, 0.0f};
   for (int i = 0; i < 5; ++i) EXPECT_EQ(row[i], want[i]);
+}
+
+// An operation with a subnormal result takes as long as forty others.
+TEST_P(AxisKernels, SoftmaxHasNoSubnormalExponentials) {
+  for (const float far : {-87.4f, -100.0f, -104.5f, -1000.0f, -3e38f}) {
+    GuardedBuffer<float> row(std::vector<float>(37, far));
+    row[5] = 0.0f;
+    row[36] = -86.0f;
+    cpu::softmax_kernels(isa()).rows(row.data(), row.data(), 1, 37, false);
+    EXPECT_EQ(row[5], 1.0f);
+    EXPECT_NEAR(row[36], std::exp(-86.0), 1e-43);
+    for (int i = 0; i < 36; ++i)
+      if (i != 5) EXPECT_EQ(row[i], 0.0f) << far;
+  }
 }
 
 TEST_P(AxisKernels, SoftmaxOfScores) {

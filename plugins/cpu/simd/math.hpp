@@ -1,8 +1,10 @@
 // What: exp, log, tanh, erf and their relatives on float vectors. Include one bucket header (avx2.hpp ...) first.
 // Accuracy: exp, log, sigmoid, tanh within 4 ulp of the exact value on normal results; erf within 1e-7 absolute.
-// Edge cases: NaN gives NaN. exp(-inf) = 0, exp(inf) = inf, results in the subnormal range are kept; log(0) = -inf,
-// log(x < 0) = NaN, log(inf) = inf; tanh(+-inf) = +-1, erf(+-inf) = +-1, both odd, so -0 gives -0.
-// sigmoid(x) is 0 below -88.7, where the exact value is subnormal.
+// Edge cases: NaN gives NaN. exp(-inf) = 0, exp(inf) = inf, results in the subnormal range are kept; exp_normal() gives
+// 0 for these; log(0) = -inf, log(x < 0) = NaN, log(inf) = inf; tanh(+-inf) = +-1, erf(+-inf) = +-1, both odd, so -0
+// gives -0. sigmoid(x) is 0 below -88.7, where the exact value is subnormal.
+// Cost: an operation that would have a subnormal result takes 40 times as long as others. exp() does none beyond the
+// results that it keeps; exp_normal() does none at all.
 // Source: argument reduction after Cody and Waite, "Software Manual for the Elementary Functions" (1980); the
 // polynomials are near-minimax fits made for this file (Chebyshev nodes; Lawson-weighted least squares for erf). exp
 // with a table after P. T. P. Tang, "Table-driven implementation of the exponential function" (1989).
@@ -31,9 +33,11 @@ alignas(64) constexpr float kExp2Sixteenths[16] = {
     1.0f,        1.04427373f, 1.09050775f, 1.13878858f, 1.18920708f, 1.24185777f, 1.29683959f, 1.35425556f,
     1.41421354f, 1.47682619f, 1.54221082f, 1.61049032f, 1.68179286f, 1.75625217f, 1.8340081f,  1.91520655f};
 
-TERROIR_INLINE V exp(V x) {
-  // Beyond these bounds the result is exactly zero or infinity; written so that a NaN stays.
-  x = min(V(89.0f), max(V(-104.0f), x));
+// e^x, and 0 for x below `least`.
+TERROIR_INLINE V exp_from(V least, V x) {
+  // Written so that a NaN stays.
+  const __mmask16 kept = _mm512_cmp_ps_mask(x, least, _CMP_NLT_UQ);
+  x = min(V(89.0f), x);
   // A unit in the last place of `shift` is 1/16, so the low bits of the sum count sixteenths.
   const V log2e(1.44269502f), shift(786432.0f);
   const V sum = fma(x, log2e, shift);
@@ -42,18 +46,24 @@ TERROIR_INLINE V exp(V x) {
   const V power(_mm512_permutexvar_ps(as_int(sum), _mm512_load_ps(kExp2Sixteenths)));
   V p = fma(V(0.05550411f), r, V(0.24022651f));
   p = fma(p, r, V(0.69314718f)) * r;
-  return scale_exp2(fma(p, power, power), n);
+  return V(_mm512_maskz_scalef_ps(kept, fma(p, power, power), n));
 }
 #else
-TERROIR_INLINE V exp(V x) {
-  // Beyond these bounds the result is exactly zero or infinity; written so that a NaN stays.
-  x = min(V(89.0f), max(V(-104.0f), x));
+TERROIR_INLINE V exp_from(V least, V x) {
+  // Written so that a NaN stays.
+  const M dropped = x < least;
+  x = min(V(89.0f), select(dropped, zero(), x));
   const V n = round_even(x * V(1.44269504f));
   const V r = reduce_by_ln2(x, n);
   const V mantissa = fma(exp_core(r), r * r, r) + V(1.0f);
-  return scale_exp2(mantissa, n);
+  return select(dropped, zero(), scale_exp2(mantissa, n));
 }
 #endif
+
+// Below, half the smallest subnormal number rounds to zero.
+TERROIR_INLINE V exp(V x) { return exp_from(V(-103.972084f), x); }
+// For what is added to something, or multiplied by it: below, the result is no normal number, and 0 here.
+TERROIR_INLINE V exp_normal(V x) { return exp_from(V(-87.33654f), x); }
 
 // exp(x) - 1 without cancellation near zero, for x <= 80.
 TERROIR_INLINE V expm1_bounded(V x) {
@@ -115,7 +125,7 @@ TERROIR_INLINE V log1p_unit(V u) {
   return log(w) + divide_by_large(u - (w - V(1.0f)), w);
 }
 
-TERROIR_INLINE V sigmoid(V x) { return divide_by_large(V(1.0f), V(1.0f) + exp(-x)); }
+TERROIR_INLINE V sigmoid(V x) { return divide_by_large(V(1.0f), V(1.0f) + exp_normal(-x)); }
 
 TERROIR_INLINE V tanh(V x) {
   // (e^2a - 1) / (e^2a + 1) of the magnitude; 1 from 9.1 on.

@@ -22,12 +22,12 @@ TERROIR_INLINE void softmax_row(const float* src, float* dst, int64_t n, float p
   const Tail t = tail(n - body);
   const V shift(peak);
   for (int64_t i = 0; i < body; i += kLanes) {
-    const V e = exp(loadu(src + i) - shift);
+    const V e = exp_normal(loadu(src + i) - shift);
     sum = sum + e;
     if (!log_form) storeu(dst + i, e);
   }
   if (body < n) {
-    const V e = exp(load_tail(src + body, t) - shift);
+    const V e = exp_normal(load_tail(src + body, t) - shift);
     sum = sum + keep(e, t);
     if (!log_form) store_tail(dst + body, e, t);
   }
@@ -80,7 +80,7 @@ void softmax_scores(const ScoreArgs& args) {
     if (args.sink != nullptr) {
       const float sink = args.sink[r * args.sink_stride];
       peak = sink > peak ? sink : peak;
-      sum = keep(exp(V(sink) - V(peak)), tail(1));
+      sum = keep(exp_normal(V(sink) - V(peak)), tail(1));
     }
     softmax_row(row, row, visible, peak, false, sum);
     int64_t i = visible;
@@ -103,7 +103,7 @@ TERROIR_INLINE void softmax_column(const float* src, float* dst, int64_t axis, i
   for (int64_t i = 1; i < axis; ++i) peak = max(peak, fetch(src + i * stride));
   V sum = zero();
   for (int64_t i = 0; i < axis; ++i) {
-    const V e = exp(fetch(src + i * stride) - peak);
+    const V e = exp_normal(fetch(src + i * stride) - peak);
     sum = sum + e;
     if (!log_form) put(dst + i * stride, e);
   }

@@ -3,7 +3,9 @@
 //   scores: the softmax of x * scale + mask over the columns that a row may look at, and over its sink, if there is
 //   one; zero in the other columns.
 // Shapes: rows: [rows][n]. middle: [outer][axis][inner], over axis. scores: in place, rows apart by a stride.
-// Aliasing: dst may be src. Edge cases: a row of -inf only, or with a NaN, gives NaN; an empty axis does nothing.
+// Aliasing: dst may be src. Edge cases: a row of -inf only, or with a NaN, gives NaN; an empty axis does nothing; what
+// is
+//   more than 87.33 below the largest gives 0, its exponential being no normal number.
 // Threads: rows, outer indices and ranges of inner are independent.
 #pragma once
 
