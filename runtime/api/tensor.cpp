@@ -190,6 +190,8 @@ Tensor::Tensor(const element::Type& type, const Shape& shape, void* host_ptr, co
   }
   state_->strides = strides;
   state_->dense = is_dense(*state_);
+  state_->memory = TensorState::Memory::view;
+  state_->largest = shape;
 }
 
 Tensor::Tensor(const element::Type& type, const Shape& shape, const void* host_ptr, const Strides& strides)
@@ -239,8 +241,8 @@ void Tensor::set_shape(const Shape& shape) {
   if (state.memory == TensorState::Memory::view) {
     const Shape& largest = state.largest;
     if (shape.size() != largest.size() || !std::equal(shape.begin(), shape.end(), largest.begin(), std::less_equal())) {
-      throw_error(ErrorCode::shape_mismatch, "a view that was made of shape ", largest, " cannot have the shape ",
-                  shape);
+      throw_error(ErrorCode::shape_mismatch, "a view, or a tensor with strides, that was made of shape ", largest,
+                  " cannot have the shape ", shape);
     }
     state.shape = shape;
     state.dense = is_dense(state);

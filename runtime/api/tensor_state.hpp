@@ -12,7 +12,7 @@ struct TensorState {
   enum class Memory {
     owned,     // allocated here, grows
     borrowed,  // the user's, of a fixed size
-    view       // a part of another tensor's memory
+    view       // a part of another tensor's memory or of the user's: its strides stay
   };
   element::Type type;
   Shape shape;

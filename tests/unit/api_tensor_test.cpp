@@ -12,6 +12,7 @@
 #include "terroir/exception.hpp"
 #include "terroir/layout.hpp"
 #include "terroir/tensor.hpp"
+#include "terroir/terroir.hpp"
 
 namespace terroir {
 namespace {
@@ -167,6 +168,43 @@ TEST(Tensor, ViewsKeepWithinTheExtentsTheyWereMadeWith) {
   view.set_shape({2, 3});
   EXPECT_EQ(view.get_shape(), (Shape{2, 3}));
   EXPECT_EQ(*(view.data<int32_t>()), 5);
+}
+
+TEST(Tensor, KeepsTheStridesThatItWasGiven) {
+  float data[32];
+  std::iota(std::begin(data), std::end(data), 0.F);
+  const Strides strides{64, 16, 4};
+  Tensor tensor(element::f32, {2, 2, 2}, data, strides);
+  for (const Shape& shape : {Shape{1, 2, 2}, Shape{2, 1, 2}, Shape{0, 2, 2}, Shape{2, 2, 2}}) {
+    tensor.set_shape(shape);
+    EXPECT_EQ(tensor.get_strides(), strides) << shape;
+  }
+  EXPECT_FALSE(tensor.is_continuous());
+  Tensor one(element::f32, {1, 2, 2});
+  std::fill_n(one.data<float>(), 4, -1.F);
+  one.copy_to(tensor);
+  EXPECT_EQ(tensor.get_shape(), (Shape{1, 2, 2}));
+  EXPECT_EQ(std::vector<float>(data, data + 7), (std::vector<float>{-1, -1, 2, 3, -1, -1, 6}));
+  for (const Shape& shape : {Shape{2, 1, 4}, Shape{3, 1, 1}, Shape{2, 2}})
+    EXPECT_EQ(code_of([&] { tensor.set_shape(shape); }), ErrorCode::shape_mismatch) << shape;
+}
+
+// Of an inference, in memory with gaps that has room for more of them.
+TEST(Tensor, TakesResultsBetweenItsGaps) {
+  ModelBuilder b("abs");
+  b.result(b.op("Abs", "opset1", {b.parameter(element::f32, PartialShape{-1, 2, 2}, "x")}, {}));
+  const auto model = b.build();
+  for (const char* device : {"CPU", "INTERPRETER"}) {
+    InferRequest request = Core().compile_model(model, device).create_infer_request();
+    float from[32], to[48] = {};
+    std::iota(std::begin(from), std::end(from), -31.F);
+    request.set_input_tensor(Tensor(element::f32, {2, 2, 2}, from, {64, 16, 4}));
+    request.set_output_tensor(Tensor(element::f32, {3, 2, 2}, to, {64, 16, 4}));
+    request.infer();
+    EXPECT_EQ(request.get_output_tensor().get_shape(), (Shape{2, 2, 2})) << device;
+    for (size_t i = 0; i < 48; ++i)
+      EXPECT_EQ(to[i], i < 32 && i % 16 < 8 && i % 4 < 2 ? -from[i] : 0.F) << device << ", place " << i;
+  }
 }
 
 TEST(Tensor, CopiesBetweenTensorsWithGaps) {

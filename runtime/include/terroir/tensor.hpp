@@ -53,8 +53,8 @@ class TERROIR_API Tensor {
   Tensor(const Output<const Node>& port, const void* host_ptr, const Strides& strides = {});
 
   /// Changes the shape and keeps the type; elements are kept only while the memory is. Memory of its own grows as
-  /// needed; borrowed memory must be large enough, and a view keeps within the extents it was made with, else Exception
-  /// (shape_mismatch).
+  /// needed; borrowed memory must be large enough; a view, and a tensor that was given strides, keeps them and stays
+  /// within the extents that it was made with, else Exception (shape_mismatch).
   void set_shape(const Shape& shape);
   const element::Type& get_element_type() const;
   const Shape& get_shape() const;
