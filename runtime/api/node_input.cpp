@@ -13,7 +13,10 @@ using detail::NodeAccess;
 
 namespace {
 
-void check_input(const Node& layer, size_t index) { detail::check_input(NodeAccess::node(layer), index); }
+void check_input(const Node* layer, size_t index) {
+  if (layer == nullptr) throw_error(ErrorCode::invalid_argument, "input ", index, " of a null pointer to a layer");
+  detail::check_input(NodeAccess::node(*layer), index);
+}
 
 template <typename NodeT>
 std::vector<Input<NodeT>> inputs_of(NodeT& node) {
@@ -25,15 +28,15 @@ std::vector<Input<NodeT>> inputs_of(NodeT& node) {
 }  // namespace
 
 Input<const Node>::Input(std::shared_ptr<const Node> node, size_t index) : node_(std::move(node)), index_(index) {
-  check_input(*node_, index);
+  check_input(node_.get(), index);
 }
 Input<const Node>::Input(const Input<Node>& other) : node_(other.node_), index_(other.index_) {}
 Input<Node>::Input(std::shared_ptr<Node> node, size_t index) : node_(std::move(node)), index_(index) {
-  check_input(*node_, index);
+  check_input(node_.get(), index);
 }
 
 const RTMap& Input<const Node>::get_rt_info() const {
-  check_input(*node_, index_);
+  check_input(node_.get(), index_);
   return NodeAccess::rt_info(*node_, detail::RtInfoMaps::Of::input, index_);
 }
 RTMap& Input<Node>::get_rt_info() { return const_cast<RTMap&>(std::as_const(*this).get_rt_info()); }

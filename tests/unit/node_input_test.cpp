@@ -114,6 +114,12 @@ TEST(NodeInput, RefusesCyclesAndOtherModels) {
   EXPECT_EQ(run(s.model, 1, -2), (std::vector<float>{2, 0}));
 }
 
+TEST(NodeInput, IsOfALayer) {
+  EXPECT_EQ(caught([] { Input<Node>(nullptr, 0); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([] { Input<const Node>(std::shared_ptr<Node>(), 0); }).code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(caught([] { Input<Node>(Small().relu, 1); }).code(), ErrorCode::invalid_argument);
+}
+
 TEST(NodeInput, LayersAreReplacedWithTheirNames) {
   const Small s;
   s.relu->output(0).set_names({"y"});
