@@ -43,7 +43,10 @@ void Arena::parallel_for_slots(int64_t tasks, FunctionRef<void(int64_t task, int
   if (team_) return team_->run(tasks, body);
   Loop loop(tasks, static_cast<int>(std::min<int64_t>(threads_, tasks)), body);
   const auto run_slot = [](void* context, int64_t slot) { static_cast<Loop*>(context)->run(static_cast<int>(slot)); };
-  executor_->run(loop.slots(), {run_slot, &loop});
+  try {
+    executor_->run(loop.slots(), {run_slot, &loop});
+  } catch (...) {  // nothing of it is of the loop, whose exceptions rethrow() throws
+  }
   loop.run(0);  // what an executor that made no call left over
   loop.rethrow();
 }

@@ -18,6 +18,7 @@
 #include <future>
 #include <list>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <terroir/terroir.hpp>
 #include <thread>
@@ -120,6 +121,16 @@ class Idle final : public TaskExecutor {
   void run(int64_t, const Task&) override {}
 };
 
+/// Throws when it has made some of the calls.
+class Overloaded final : public TaskExecutor {
+ public:
+  int concurrency() const noexcept override { return 4; }
+  void run(int64_t count, const Task& task) override {
+    for (int64_t i = 0; i < count / 2; ++i) task(i);
+    throw std::bad_alloc();
+  }
+};
+
 /// A pool cannot be ended by a thread of its own, whose last job has it until that is destroyed.
 void wait_for_jobs_of(const std::shared_ptr<TaskExecutor>& executor) {
   while (executor.use_count() > 1) std::this_thread::yield();
@@ -168,11 +179,13 @@ TEST(Executor, TheSameBitsOnAnyThreads) {
   const std::string expected = run_with({inference_num_threads(1)});
   ASSERT_FALSE(expected.empty());
   const auto pool = std::make_shared<Pool>(3);
-  const std::pair<const char*, std::shared_ptr<TaskExecutor>> executors[] = {{"the runtime's", nullptr},
-                                                                             {"caller", run_on_caller()},
-                                                                             {"pool", pool},
-                                                                             {"odd", std::make_shared<Odd>()},
-                                                                             {"idle", std::make_shared<Idle>()}};
+  const std::pair<const char*, std::shared_ptr<TaskExecutor>> executors[] = {
+      {"the runtime's", nullptr},
+      {"caller", run_on_caller()},
+      {"pool", pool},
+      {"odd", std::make_shared<Odd>()},
+      {"idle", std::make_shared<Idle>()},
+      {"overloaded", std::make_shared<Overloaded>()}};
   for (const auto& [name, each] : executors) {
     for (const bool async : {false, true}) {
       EXPECT_TRUE(run_with({task_executor(each)}, async) == expected) << name << (async ? ", async" : "");
@@ -296,7 +309,8 @@ TEST(Executor, CallbacksThatWaitMayDropTheLastHandle) {
 TEST(Executor, ExceptionsOfTasksReachTheCaller) {
   for (const std::shared_ptr<TaskExecutor>& each :
        {run_on_caller(), std::shared_ptr<TaskExecutor>(std::make_shared<Pool>(3)),
-        std::shared_ptr<TaskExecutor>(std::make_shared<Idle>())}) {
+        std::shared_ptr<TaskExecutor>(std::make_shared<Idle>()),
+        std::shared_ptr<TaskExecutor>(std::make_shared<Overloaded>())}) {
     const parallel::Arena arena(each->concurrency(), each);
     EXPECT_THROW(arena.parallel_for(50,
                                     [](int64_t i) {

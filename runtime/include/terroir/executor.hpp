@@ -41,7 +41,7 @@ class TERROIR_API TaskExecutor {
   /// Calls task(i) for i from 0 to count - 1, each at most once, in any order and threads, and returns when the calls
   /// it began have returned. Each call takes what the others left of the loop: those that no thread is free to begin
   /// may be left out, and must not be waited for where a job of start() calls run(). `count` is at most concurrency().
-  /// An inference is some dozens to thousands of such loops, microseconds apart.
+  /// An inference has dozens to thousands of such loops, microseconds apart. Throwing leaves out what is not begun.
   virtual void run(int64_t count, const Task& task) = 0;
 
   /// Runs `job`, an inference of InferRequest::start_async(), now or later, in any thread. By default in the calling
