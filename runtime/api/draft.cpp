@@ -115,6 +115,7 @@ void move_layers(const StatePtr& from, const StatePtr& into) {
   from->next = into;
   share_variables(*from, *into);
   into->has_spare_layers |= into->owned;
+  into->has_dependencies |= from->has_dependencies;
   into->rewired |= from->rewired;
   for (const ir::NodeId id : from->changed)
     if (from->moved_on(id)) into->changed.insert(from->next_ids[ir::index_of(id)]);
@@ -198,10 +199,14 @@ class Parts {
     };
     take(sinks);
     if (parameters) take(*parameters);
-    state_ = one_state(nodes);
-    for (const Output<Node>& result : results) results_.push_back(value_in(state_, result));
-    for (const auto& sink : sinks) sinks_.push_back(id_in(state_, *sink));
-    find_needed();
+    do {
+      state_ = one_state(nodes);
+      results_.clear();
+      for (const Output<Node>& result : results) results_.push_back(value_in(state_, result));
+      sinks_.clear();
+      for (const auto& sink : sinks) sinks_.push_back(id_in(state_, *sink));
+      find_needed();
+    } while (take_dependencies(nodes));
     parameters ? take_parameters(*parameters) : take_needed_parameters();
   }
 
@@ -221,10 +226,11 @@ class Parts {
       }
     }
     finish_bodies(graph, state_->rewired);
+    model->has_dependencies = model->has_spare_layers = state_->has_dependencies;
     if (state_->next == nullptr) {
       state_->next = model;
       state_->next_ids = copied;
-      state_->owned ? keep_needed(from, state_->next_ids) : take_readers(*model);
+      state_->owned ? keep_needed(*state_, state_->next_ids) : take_readers(*model);
       state_->rt_info.hand_over(model->rt_info, state_->next_ids, true);
       state_->objects.hand_over(model->objects, state_->next_ids);
     }
@@ -264,18 +270,30 @@ class Parts {
   }
 
   /// The layers that a model needs itself stay where they are.
-  static void keep_needed(const ir::Graph& model, NewIds& moved) {
-    const std::vector<bool> needed = needed_by_ends(model);
+  static void keep_needed(const GraphState& model, NewIds& moved) {
+    const std::vector<bool> needed = needed_by_ends(*model.with_dependencies(model.graph));
     for (size_t i = 0; i < moved.size(); ++i) {
       if (needed[i]) moved[i] = ir::NodeId::none;
     }
   }
 
+  /// Whether needed layers come after some that are elsewhere.
+  bool take_dependencies(std::vector<const Node*>& nodes) const {
+    const size_t before = nodes.size();
+    for (const auto& [layer, other] : NodeAccess::dependencies(*state_)) {
+      if (needed_[ir::index_of(NodeAccess::id(*layer))] && id_in(state_, *other) == ir::NodeId::none)
+        nodes.push_back(other.get());
+    }
+    return nodes.size() > before;
+  }
+
   void find_needed() {
-    const ir::Graph& graph = *state_->graph;
+    const std::shared_ptr<const ir::Graph> linked = state_->with_dependencies(state_->graph);
+    const ir::Graph& graph = *linked;
     std::vector<ir::NodeId> ends = sinks_;
     for (const ir::Value& result : results_) ends.push_back(result.node);
     needed_ = needed_by(graph, std::move(ends));
+    order_.clear();
     for (const ir::NodeId id : ir::topological_order(graph)) {
       if (needed_[ir::index_of(id)] && !is_result(graph.node(id))) order_.push_back(id);
     }

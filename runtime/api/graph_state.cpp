@@ -128,16 +128,47 @@ void infer_from(GraphState& state, ir::NodeId first) {
   }
 }
 
-std::shared_ptr<const ir::Graph> GraphState::needed_layers() const {
+std::shared_ptr<const ir::Graph> GraphState::with_dependencies(std::shared_ptr<const ir::Graph> part) const {
+  if (!has_dependencies) return part;
+  std::shared_ptr<ir::Graph> linked = part->clone();
+  for (const auto& [layer, before] : NodeAccess::dependencies(*this)) {
+    const ir::NodeId from = NodeAccess::id(*before), to = NodeAccess::id(*layer);
+    if (NodeAccess::state(*before).get() == this && part->contains(from) && part->contains(to))
+      linked->add_input(to, {from, 0});
+  }
+  return linked;
+}
+
+namespace {
+
+/// `copy`: of the state's graph.
+void erase_spare_layers(const GraphState& state, ir::Graph& copy, GraphState::Before before) {
+  if (state.has_dependencies) {
+    const std::vector<bool> needed = needed_by_ends(*state.with_dependencies(state.graph));
+    std::vector<ir::NodeId> order = ir::topological_order(copy);
+    std::reverse(order.begin(), order.end());
+    for (const ir::NodeId id : order) {
+      ir::Node& node = copy.node(id);
+      const bool ends = is_parameter(node) || is_result(node);
+      if (needed[ir::index_of(id)] && !ends) node.schema = &listed(*node.schema);
+      if (!needed[ir::index_of(id)] && before == GraphState::Before::kept) copy.erase(id);
+    }
+  }
+  if (!state.has_dependencies || before == GraphState::Before::left_out) copy.erase_unreachable();
+}
+
+}  // namespace
+
+std::shared_ptr<const ir::Graph> GraphState::needed_layers(Before before) const {
   if (!has_spare_layers) return graph;
   std::shared_ptr<ir::Graph> pruned = graph->clone();
-  pruned->erase_unreachable();
+  erase_spare_layers(*this, *pruned, before);
   return pruned;
 }
 
-std::shared_ptr<const ir::Graph> GraphState::needed_graph() const {
+std::shared_ptr<const ir::Graph> GraphState::needed_graph(Before before) const {
   const std::vector<NodeAccess::Changed> told = NodeAccess::changed_attributes(*this);
-  if (!rewired && told.empty() && !rt_info.differ(*graph)) return needed_layers();
+  if (!rewired && told.empty() && !rt_info.differ(*graph)) return needed_layers(before);
   std::shared_ptr<ir::Graph> settled = graph->clone();
   rt_info.differ(*graph, settled.get());
   for (const auto& [id, values] : told) {
@@ -145,7 +176,7 @@ std::shared_ptr<const ir::Graph> GraphState::needed_graph() const {
     node.attributes = with_context([&] { return node.describe(); },
                                    [&] { return changed_attributes(*node.schema, *node.attributes, values); });
   }
-  settled->erase_unreachable();
+  erase_spare_layers(*this, *settled, before);
   if (rewired || !told.empty()) infer_anew(*settled, "the model is not valid");
   return settled;
 }

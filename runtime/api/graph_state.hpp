@@ -24,6 +24,7 @@ struct GraphState {
   std::shared_ptr<ir::Graph> graph;
   bool owned = false;             // by a Model or the like; else a draft: layers made in code that are no model yet
   bool has_spare_layers = false;  // made in code, and needed by no result
+  bool has_dependencies = false;  // a layer was said to come after another, see dependencies()
   bool rewired = false;  // types and shapes are those of before inputs came to read something else, or ends went
   // Layers whose attributes or inputs have changed since what reads them was inferred.
   std::set<ir::NodeId> changed;
@@ -58,12 +59,16 @@ struct GraphState {
     if (graph.use_count() > 1) graph = graph->clone();
     return *graph;
   }
-  /// The graph without spare layers, with the same ids.
-  std::shared_ptr<const ir::Graph> needed_layers() const;
+  /// What layers that are needed come after, and nothing else needs.
+  enum class Before { left_out, kept };
+  /// The graph without spare layers, with the same ids. Assigns that needed layers come after are sinks of it.
+  std::shared_ptr<const ir::Graph> needed_layers(Before before = Before::left_out) const;
   /// The same with types, shapes and runtime information that hold: what is compiled and written. Throws Exception when
   /// a rewired graph cannot be inferred, invalid_argument when it has no result or needs a Parameter that is no input
   /// of it.
-  std::shared_ptr<const ir::Graph> needed_graph() const;
+  std::shared_ptr<const ir::Graph> needed_graph(Before before = Before::left_out) const;
+  /// Of the graph or a part of it: a copy in which layers read what they come after, too; itself if none does.
+  std::shared_ptr<const ir::Graph> with_dependencies(std::shared_ptr<const ir::Graph> part) const;
 };
 
 /// Layers from which one of `ends` can be reached, and these, by id.
@@ -115,8 +120,9 @@ struct NodeAccess {
   static std::shared_ptr<Node> object_of_class(const Node& node, MakeObject make);
   /// What a layer was said to come after.
   static NodeVector& comes_after(const Node& node);
-  /// A layer of the state and one of it that it comes after.
-  static std::vector<std::pair<ir::NodeId, ir::NodeId>> dependencies(const GraphState& state);
+  using Dependency = std::pair<std::shared_ptr<Node>, std::shared_ptr<Node>>;
+  /// A layer of the state and one that it comes after, which may be of another.
+  static std::vector<Dependency> dependencies(const GraphState& state);
   static Output<Node> port(const std::shared_ptr<GraphState>& state, ir::Value value);
   static const std::shared_ptr<GraphState>& state(const Node& node);
   static ir::NodeId id(const Node& node);

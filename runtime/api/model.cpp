@@ -304,18 +304,12 @@ size_t Model::get_graph_size() const {
   return bytes;
 }
 
-NodeVector Model::get_ops() const { return handles(state_, state_->needed_layers()->nodes()); }
+NodeVector Model::get_ops() const {
+  return handles(state_, state_->needed_layers(detail::GraphState::Before::kept)->nodes());
+}
 NodeVector Model::get_ordered_ops() const {
-  std::shared_ptr<const ir::Graph> graph = state_->needed_layers();
-  if (const auto dependencies = NodeAccess::dependencies(*state_); !dependencies.empty()) {
-    std::unique_ptr<ir::Graph> with_them = graph->clone();
-    for (const auto& [id, before] : dependencies) {
-      // The order knows inputs.
-      if (graph->contains(id) && graph->contains(before)) with_them->add_input(id, {before, 0});
-    }
-    graph = std::move(with_them);
-  }
-  return handles(state_, ir::topological_order(*graph));
+  const auto needed = state_->needed_layers(detail::GraphState::Before::kept);
+  return handles(state_, ir::topological_order(*state_->with_dependencies(needed)));
 }
 const ParameterVector Model::get_parameters() const {
   return handles<op::v0::Parameter>(state_, state_->graph->parameters());
@@ -379,12 +373,14 @@ void Model::reshape(const std::map<Output<Node>, PartialShape>& shapes, const Va
 }
 
 std::shared_ptr<Model> Model::clone() const {
-  auto copy = std::make_shared<detail::GraphState>(state_->needed_graph()->clone());
+  auto copy = std::make_shared<detail::GraphState>(state_->needed_graph(detail::GraphState::Before::kept)->clone());
   state_->rt_info.copy_to(copy->rt_info, *copy->graph);
   auto model = detail::ModelAccess::make(copy);
-  for (const auto& [id, before] : NodeAccess::dependencies(*state_)) {
-    if (!copy->graph->contains(id) || !copy->graph->contains(before)) continue;
-    NodeAccess::comes_after(*NodeAccess::object(copy, id)).push_back(NodeAccess::object(copy, before));
+  for (const auto& [layer, before] : NodeAccess::dependencies(*state_)) {
+    const ir::NodeId from = NodeAccess::id(*layer), to = NodeAccess::id(*before);
+    if (NodeAccess::state(*before) != state_ || !copy->graph->contains(from) || !copy->graph->contains(to)) continue;
+    NodeAccess::object(copy, from)->add_control_dependency(NodeAccess::object(copy, to));
+    copy->has_spare_layers = true;
   }
   return model;
 }

@@ -190,6 +190,7 @@ void NodeAccess::stand_for(Node& object, const detail::NodeHandle& handle) {
   leave(object);
   object.state_ = handle.state;
   object.id_ = handle.id;
+  handle.state->has_dependencies |= object.belongings_ != nullptr && !object.belongings_->comes_after.empty();
 }
 void detail::stand_for(Node& object, const NodeHandle& handle) { NodeAccess::stand_for(object, handle); }
 
@@ -354,12 +355,13 @@ NodeVector& NodeAccess::comes_after(const Node& node) {
   return (object != nullptr ? *object : node).belongings().comes_after;
 }
 
-std::vector<std::pair<ir::NodeId, ir::NodeId>> NodeAccess::dependencies(const detail::GraphState& state) {
-  std::vector<std::pair<ir::NodeId, ir::NodeId>> pairs;
+std::vector<NodeAccess::Dependency> NodeAccess::dependencies(const detail::GraphState& state) {
+  std::vector<Dependency> pairs;
+  if (!state.has_dependencies) return pairs;
   for (const std::shared_ptr<Node>& object : state.objects.all()) {
     if (object == nullptr || object->belongings_ == nullptr || place(*object).state.get() != &state) continue;
     for (const std::shared_ptr<Node>& before : object->belongings_->comes_after) {
-      if (before != nullptr && place(*before).state.get() == &state) pairs.emplace_back(id(*object), id(*before));
+      if (before != nullptr) pairs.emplace_back(object, before);
     }
   }
   return pairs;
@@ -368,6 +370,7 @@ std::vector<std::pair<ir::NodeId, ir::NodeId>> NodeAccess::dependencies(const de
 void Node::add_control_dependency(std::shared_ptr<Node> layer) {
   NodeVector& known = NodeAccess::comes_after(*this);
   if (std::find(known.begin(), known.end(), layer) == known.end()) known.push_back(std::move(layer));
+  NodeAccess::state(*this)->has_dependencies = true;
 }
 void Node::remove_control_dependency(const std::shared_ptr<Node>& layer) {
   NodeVector& known = NodeAccess::comes_after(*this);
@@ -457,7 +460,7 @@ std::shared_ptr<Node> Node::clone_with_new_inputs(const OutputVector& inputs) co
 std::shared_ptr<Node> Node::copy_with_new_inputs(const OutputVector& inputs) const {
   auto copy = clone_with_new_inputs(inputs);
   copy->set_friendly_name(get_friendly_name());
-  NodeAccess::comes_after(*copy) = get_control_dependencies();
+  for (const auto& before : get_control_dependencies()) copy->add_control_dependency(before);
   return copy;
 }
 

@@ -95,11 +95,27 @@ void Output<Node>::replace(const Output<Node>& replacement) {
   Output<Node>(replacement).add_names(names);
 }
 
+namespace {
+
+void hand_over_dependencies(const std::shared_ptr<Node>& target, const std::shared_ptr<Node>& replacement) {
+  for (const auto& [layer, before] : NodeAccess::dependencies(*NodeAccess::state(*target))) {
+    const bool is_target = *layer == *target, is_before = *before == *target;
+    if (is_before) layer->remove_control_dependency(before);
+    if (is_before && *layer != *replacement) layer->add_control_dependency(replacement);
+    if (is_target && *before != *replacement) replacement->add_control_dependency(before);
+  }
+}
+
+}  // namespace
+
 void replace_node(const std::shared_ptr<Node>& target, const OutputVector& replacements) {
   if (target->get_output_size() != replacements.size())
     throw_error(ErrorCode::invalid_argument, *target, " has ", target->get_output_size(), " outputs, the replacement ",
                 replacements.size());
   for (size_t i = 0; i < replacements.size(); ++i) target->output(i).replace(replacements[i]);
+  // Of several the first stands for the target.
+  if (!replacements.empty() && NodeAccess::state(*target)->has_dependencies)
+    hand_over_dependencies(target, replacements[0].get_node_shared_ptr());
 }
 
 void replace_node(const std::shared_ptr<Node>& target, const std::shared_ptr<Node>& replacement) {

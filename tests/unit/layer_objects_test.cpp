@@ -97,6 +97,7 @@ TEST(LayerObjects, AreOrderedByWhatTheyComeAfter) {
   EXPECT_EQ(first->copy_with_new_inputs({x})->get_control_dependencies(), NodeVector{second});
   EXPECT_TRUE(first->clone_with_new_inputs({x})->get_control_dependencies().empty());
   first->remove_control_dependency(second);
+  second->add_control_dependency(first);
   EXPECT_LT(place(model->get_ordered_ops(), "first"), place(model->get_ordered_ops(), "second"));
 
   first->add_control_dependency(model->get_results().at(0));

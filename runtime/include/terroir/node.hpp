@@ -193,8 +193,8 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
   /// without inputs has no outputs until then. Throws Exception as Input::replace_source_output().
   void set_arguments(const OutputVector& sources);
   void set_arguments(const NodeVector& sources);
-  /// Layers that this one was said to come after, and so are its copies. Orders of layers (Model::get_ordered_ops())
-  /// follow them. Nothing is computed another way: layers have no effects but their outputs.
+  /// Layers that this one was said to come after, and so are its copies. Models have them, in orders of layers before
+  /// this one. Nothing is computed another way, but that an Assign of them stores: layers have no other effects.
   void add_control_dependency(std::shared_ptr<Node> layer);
   void remove_control_dependency(const std::shared_ptr<Node>& layer);
   void clear_control_dependencies();
