@@ -212,6 +212,24 @@ TEST(Pattern, PredicatesMayTakeLayers) {
   EXPECT_FALSE(Matcher(any_input(p::all_of({p::rank_more_than(1), p::type_matches(element::i8)}))).match(x));
 }
 
+TEST(Pattern, PredicatesAreAskedOfTheKindOnly) {
+  const auto x = parameter();
+  const auto is_two = [](const Output<Node>& value) {
+    const auto constant = as_type_ptr<Constant>(value.get_node_shared_ptr());
+    EXPECT_NE(constant, nullptr);
+    return constant != nullptr && constant->cast_vector<float>()[0] == 2;
+  };
+  Matcher twice(wrap_type<Multiply>({any_input(), wrap_type<Constant>(is_two)}));
+  EXPECT_TRUE(twice.match(std::make_shared<Multiply>(x, scalar(2))));
+  EXPECT_FALSE(twice.match(std::make_shared<Multiply>(x, scalar(3))));
+  EXPECT_FALSE(twice.match(std::make_shared<Multiply>(x, parameter())));
+  const auto is_abs = [](const Output<Node>& value) {
+    EXPECT_TRUE(is_type<Abs>(value.get_node_shared_ptr()));
+    return true;
+  };
+  EXPECT_TRUE(Matcher(pass::pattern::optional<Abs>(wrap_type<Exp>(), is_abs)).match(std::make_shared<Exp>(x)));
+}
+
 TEST(Pattern, AttributesMatchByTheirValues) {
   const auto x = parameter({2, 3});
   const auto rows = std::make_shared<op::v1::Softmax>(x, 1);

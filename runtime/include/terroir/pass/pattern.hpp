@@ -301,12 +301,12 @@ class Matcher {
       found_.by_pattern.emplace(layer, value);
       found_.values.push_back(value);
       if (data == nullptr) return match_operation(pattern, value);
-      if (!data->predicate(found_.symbols, value)) return false;
-      if (data->kind == detail::Kind::any) return true;
       const DiscreteTypeInfo& real = value.get_node()->get_type_info();
-      return std::any_of(data->types.begin(), data->types.end(),
-                         [&](const DiscreteTypeInfo& wanted) { return real.is_castable(wanted); }) &&
-             match_inputs(data->inputs, value);
+      const auto is_real = [&](const DiscreteTypeInfo& wanted) { return real.is_castable(wanted); };
+      const bool any = data->kind == detail::Kind::any;
+      // Predicates count on the kind.
+      return (any || std::any_of(data->types.begin(), data->types.end(), is_real)) &&
+             data->predicate(found_.symbols, value) && (any || match_inputs(data->inputs, value));
     };
     if (attempt(match_layer)) return true;
     return data != nullptr && data->kind == detail::Kind::optional_layer && !data->inputs.empty() &&
