@@ -260,5 +260,25 @@ TEST(Plan, ErrorsOfARunNameTheLayer) {
   }
 }
 
+/// Rows of an image are a run of bytes where channels are last, and need no copy; those of a batch do.
+std::vector<std::string> kernels_around_a_slice_of_rows(int64_t batch, Isa isa) {
+  GraphMaker m;
+  auto x = m.conv(m.input({batch, 1, 5, 5}), 17, 1, 1, 2);
+  auto y = m.op("Tanh", {m.op("Multiply", {m.op("Sigmoid", {x}), x})});
+  auto rows = m.op("Slice", {y, m.integers({0}), m.integers({2}), m.integers({1}), m.integers({2})});
+  auto z = m.depthwise(rows, 3, 2);
+  m.result(m.op("Maximum", {z, z}));
+  const auto plan = plan_of(m, isa);
+  std::vector<std::string> kernels;
+  for (const Step& step : plan->steps)
+    if (step.type != "Slice") kernels.push_back(step.kernel);
+  return kernels;
+}
+
+TEST(Plan, ABatchTakesTheKernelsOfAnImage) {
+  for (const Isa isa : available_isas())
+    EXPECT_EQ(kernels_around_a_slice_of_rows(3, isa), kernels_around_a_slice_of_rows(1, isa));
+}
+
 }  // namespace
 }  // namespace terroir::cpu

@@ -95,16 +95,31 @@ std::vector<Layout> layouts_for(const NodeContext& context, const AxisCopy& copy
   return layouts;
 }
 
-LayoutChoice choice_of(const NodeContext& context, const Layout& from, const Layout& to, const CopyPlan* only) {
+/// `of_image`: the plan for the first image of the batch alone.
+LayoutChoice choice_of(const NodeContext& context, const Layout& from, const Layout& to, const CopyPlan* only,
+                       const CopyPlan* of_image = nullptr) {
   LayoutChoice choice;
   choice.inputs.assign(context.inputs.size(), std::nullopt);
   choice.inputs[0] = from;
   choice.outputs = {to};
-  if (only && only->is_one_run())
+  if (only && only->is_one_run()) {
     choice.pieces = {static_cast<size_t>(only->src_begin())};
-  else
+  } else if (!of_image || !of_image->is_one_run()) {
+    // What a batch copies where an image would not must not make the batch choose another layout.
     choice.cost = copy_ns(context.outputs[0]);
+  }
   return choice;
+}
+
+/// Images are taken as they come.
+bool keeps_images(const AxisCopy& copy) { return copy.maps.size() > 2 && copy.maps[0].is_identity(copy.src_dims[0]); }
+
+std::pair<NodeContext, AxisCopy> of_one_image(NodeContext context, AxisCopy copy) {
+  for (TensorDesc* desc : {&context.inputs[0], &context.outputs[0]})
+    if (desc->dims.size() == copy.maps.size()) desc->dims[0] = 1;
+  copy.src_dims[0] = 1;
+  copy.maps[0] = {1};
+  return {std::move(context), std::move(copy)};
 }
 
 }  // namespace
@@ -126,8 +141,14 @@ Proposal propose_axis_copy(const NodeContext& context, const AxisCopy& copy) {
   std::vector<LayoutChoice> choices;
   for (const Layout& layout : layouts_for(context, copy)) {
     const CopyPlan plan = plan_of(context, copy, layout);
-    choices.push_back(choice_of(
-        context, layout, layout.rank() == context.outputs[0].rank() ? layout : context.outputs[0].layout, &plan));
+    std::optional<CopyPlan> image;
+    if (keeps_images(copy)) {
+      const auto [image_context, image_copy] = of_one_image(context, copy);
+      image = plan_of(image_context, image_copy, layout);
+    }
+    choices.push_back(choice_of(context, layout,
+                                layout.rank() == context.outputs[0].rank() ? layout : context.outputs[0].layout, &plan,
+                                image ? &*image : nullptr));
     if (copy.fill.input >= 0)
       choices.back().inputs[static_cast<size_t>(copy.fill.input)] =
           context.inputs[static_cast<size_t>(copy.fill.input)].layout;
