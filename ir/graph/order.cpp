@@ -37,19 +37,28 @@ std::string describe_cycle(const Graph& graph, const std::vector<int32_t>& unmet
 }  // namespace
 
 std::vector<NodeId> topological_order(const Graph& graph) {
+  const auto is_constant = [&](NodeId id) { return graph.node(id).constant.has_value(); };
   std::vector<int32_t> unmet(graph.id_bound(), 0);
   std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;
   for (NodeId id : graph.nodes()) {
     for (const Value& input : graph.node(id).inputs)
-      if (input.node != NodeId::none) ++unmet[index_of(id)];
+      if (input.node != NodeId::none && !is_constant(input.node)) ++unmet[index_of(id)];
     if (unmet[index_of(id)] == 0) ready.push(id);
   }
   std::vector<NodeId> order;
   order.reserve(graph.node_count());
+  std::vector<bool> listed(graph.id_bound(), false);
+  const auto list = [&](NodeId id) {
+    if (!listed[index_of(id)]) order.push_back(id);
+    listed[index_of(id)] = true;
+  };
   while (!ready.empty()) {
     const NodeId id = ready.top();
     ready.pop();
-    order.push_back(id);
+    for (const Value& input : graph.node(id).inputs)
+      if (input.node != NodeId::none && is_constant(input.node)) list(input.node);
+    list(id);
+    if (is_constant(id)) continue;
     for (const auto& uses : graph.uses_by_output(id))
       for (const Use& use : uses)
         if (--unmet[index_of(use.node)] == 0) ready.push(use.node);

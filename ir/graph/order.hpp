@@ -7,7 +7,9 @@
 namespace terroir::ir {
 
 /// Every node after the nodes it reads; among ready nodes the smaller id first, so the order is a function of the
-/// graph. Exception (invalid_argument) that names the layers of a cycle when there is one.
+/// graph. Nodes do not wait for constants: one that a pass has added, and that so has a large id, stands before the
+/// first node that reads it, and leaves the order of the others as it was. Exception (invalid_argument) that names the
+/// layers of a cycle when there is one.
 std::vector<NodeId> topological_order(const Graph& graph);
 
 }  // namespace terroir::ir

@@ -230,6 +230,15 @@ TEST(Order, PutsProducersFirstAndSmallIdsBeforeLargeOnes) {
   EXPECT_EQ(topological_order(m.graph()), (std::vector<NodeId>{x.node, b.node, c.node, a.node, y.node}));
 }
 
+TEST(Order, NodesDoNotWaitForConstantsThatWereAddedLate) {
+  GraphMaker m;
+  auto x = m.input({2});
+  auto a = m.op("Add", {x, x}), b = m.op("Abs", {x});
+  auto late = m.scalar(3), unused = m.scalar(4);
+  m.graph().set_input({a.node, 1}, late);
+  EXPECT_EQ(topological_order(m.graph()), (std::vector<NodeId>{x.node, late.node, a.node, b.node, unused.node}));
+}
+
 TEST(Order, NamesTheLayersOfACycle) {
   GraphMaker m;
   auto x = m.input({2});

@@ -216,6 +216,17 @@ TEST(Plan, ReordersSayWhyTheyExist) {
   EXPECT_EQ(step_named(*plan, "slow").details, "no other implementation of Unknown-1");
 }
 
+TEST(Plan, ChainsThatNoKernelTakesAreStepsOfTheirOwn) {
+  GraphMaker m;  // normalised over channels, shifted along the last axis
+  auto x = m.op("MVN", {m.input({1, 8, 6, 6}), m.integers({1})},
+                {{"eps", "1e-5"}, {"normalize_variance", "true"}, {"eps_mode", "inside_sqrt"}}, "normalised");
+  m.result(m.op("Add", {m.op("Multiply", {x, m.random({1, 8, 6, 6}, 1)}), m.random({6}, 2)}));
+  const auto plan = plan_of(m);
+  EXPECT_EQ(step_named(*plan, "normalised").kernel, "f32_mvn_middle__scalar");
+  for (const Step& step : plan->steps) EXPECT_FALSE(step.is_reference) << step.where;
+  test::expect_same_as_interpreter(m, 1e-4);
+}
+
 TEST(Plan, SlowStepsSayWhy) {
   GraphMaker m;
   const auto axis = m.input({}, element::i32);
@@ -260,14 +271,7 @@ TEST(Plan, ErrorsOfARunNameTheLayer) {
   }
 }
 
-/// Rows of an image are a run of bytes where channels are last, and need no copy; those of a batch do.
-std::vector<std::string> kernels_around_a_slice_of_rows(int64_t batch, Isa isa) {
-  GraphMaker m;
-  auto x = m.conv(m.input({batch, 1, 5, 5}), 17, 1, 1, 2);
-  auto y = m.op("Tanh", {m.op("Multiply", {m.op("Sigmoid", {x}), x})});
-  auto rows = m.op("Slice", {y, m.integers({0}), m.integers({2}), m.integers({1}), m.integers({2})});
-  auto z = m.depthwise(rows, 3, 2);
-  m.result(m.op("Maximum", {z, z}));
+std::vector<std::string> kernels_but_slices(const GraphMaker& m, Isa isa) {
   const auto plan = plan_of(m, isa);
   std::vector<std::string> kernels;
   for (const Step& step : plan->steps)
@@ -275,9 +279,33 @@ std::vector<std::string> kernels_around_a_slice_of_rows(int64_t batch, Isa isa) 
   return kernels;
 }
 
+/// Rows of an image are a run of bytes where channels are last, and need no copy; those of a batch do.
+GraphMaker slice_of_rows(int64_t batch) {
+  GraphMaker m;
+  auto x = m.conv(m.input({batch, 1, 5, 5}), 17, 1, 1, 2);
+  auto y = m.op("Tanh", {m.op("Multiply", {m.op("Sigmoid", {x}), x})});
+  auto rows = m.op("Slice", {y, m.integers({0}), m.integers({2}), m.integers({1}), m.integers({2})});
+  auto z = m.depthwise(rows, 3, 2);
+  m.result(m.op("Maximum", {z, z}));
+  return m;
+}
+
+/// Constants of an image's extents: of one channel, and ones that a pass repeats for each image.
+GraphMaker constant_images(int64_t batch) {
+  GraphMaker m;
+  auto x = m.conv(m.input({batch, 17, 13, 1}), 1, 3, 1, 2);
+  auto scaled = m.op("Multiply", {m.op("Abs", {m.op("HSwish", {x})}), m.random({1, 1, 7, 1}, 2)});
+  auto wide = m.op("Add", {m.conv(scaled, 16, 1, 3), m.random({1, 16, 7, 1}, 4)});
+  auto pooled = m.conv(m.op("ReLU", {m.conv(wide, 8, 1, 5)}), 1, 1, 6);
+  m.result(m.op("Add", {pooled, scaled}));
+  m.result(m.op("Minimum", {wide, m.op("Exp", {wide})}));
+  return m;
+}
+
 TEST(Plan, ABatchTakesTheKernelsOfAnImage) {
   for (const Isa isa : available_isas())
-    EXPECT_EQ(kernels_around_a_slice_of_rows(3, isa), kernels_around_a_slice_of_rows(1, isa));
+    for (GraphMaker (*make)(int64_t) : {&slice_of_rows, &constant_images})
+      EXPECT_EQ(kernels_but_slices(make(3), isa), kernels_but_slices(make(1), isa));
 }
 
 }  // namespace

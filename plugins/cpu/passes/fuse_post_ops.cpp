@@ -48,6 +48,19 @@ int channel_axis_of(const ir::Graph& graph, const ir::Node& node) {
   return axis;
 }
 
+/// Whether the base has a kernel for per-channel operands along `axis`; -1: there are none.
+bool takes_channels(const ir::Graph& graph, const ir::Node& base, int axis) {
+  if (axis < 0 || !base.is("MVN") || base.inputs.size() < 2) return true;
+  const auto axes = ir::constant_integers(graph, base.inputs[1]);
+  if (!axes) return false;
+  const auto rank = static_cast<int64_t>(base.outputs[0].shape.size());
+  std::set<int64_t> normalised;
+  for (const int64_t a : *axes) normalised.insert(a < 0 ? a + rank : a);
+  const auto count = static_cast<int64_t>(normalised.size());
+  const bool last_ones = !normalised.empty() && *normalised.begin() == rank - count && *normalised.rbegin() == rank - 1;
+  return last_ones || normalised == std::set<int64_t>{axis};
+}
+
 Chain follow(const ir::Graph& graph, const ir::Node& base, const std::set<ir::NodeId>& claimed) {
   Chain chain;
   chain.inputs = base.inputs;
@@ -59,8 +72,10 @@ Chain follow(const ir::Graph& graph, const ir::Node& base, const std::set<ir::No
     const ir::Use use = graph.uses(value).front();
     const ir::Node& next = graph.node(use.node);
     if (claimed.contains(next.id)) break;
-    auto step = as_post_op(graph, next, use.input, axis);
-    if (!step) break;
+    int with_step = axis;
+    auto step = as_post_op(graph, next, use.input, with_step);
+    if (!step || !takes_channels(graph, base, with_step)) break;
+    axis = with_step;
     if (step->operand >= 0) {
       chain.inputs.push_back(next.inputs[static_cast<size_t>(step->operand)]);
       step->operand = static_cast<int>(chain.inputs.size()) - 1;

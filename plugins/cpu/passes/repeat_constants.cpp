@@ -37,13 +37,14 @@ std::vector<bool> blocked_nodes(const ir::Graph& graph) {
   return blocked;
 }
 
-/// `dims` are those of `result` but for its first axis, along which the value repeats, and vary along several axes.
+/// `dims` are those of `result` but for its first axis, along which the value repeats, and vary along spatial ones.
 bool is_one_image(const ir::Dims& dims, const ir::Dims& result) {
   const size_t missing = result.size() - dims.size();
   if (dims.size() > result.size() || missing > 1 || dims == result) return false;
   if (missing == 0 && dims[0] != 1) return false;
-  if (!std::equal(dims.begin() + (missing == 0 ? 1 : 0), dims.end(), result.begin() + 1)) return false;
-  return std::count_if(dims.begin(), dims.end(), [](int64_t extent) { return extent > 1; }) > 1;
+  const auto channels = dims.begin() + (missing == 0 ? 1 : 0);
+  return std::equal(channels, dims.end(), result.begin() + 1) &&
+         std::any_of(channels + 1, dims.end(), [](int64_t extent) { return extent > 1; });
 }
 
 ir::Constant repeated(const ir::TensorView& image, const ir::Dims& dims) {
