@@ -41,6 +41,12 @@ TEST(ConvPostOps, RowsOfManyTiles) {
     }
 }
 
+// Units of output channels are a loop of the kernel, but for the last one.
+TEST(ConvPostOps, OnePositionOfManyUnits) {
+  for (const int64_t oc : {128, 301}) check_post_ops(problem(1, 40, oc, axis(1, 1), axis(1, 1)));
+  check_post_ops(problem(1, 168, 672, axis(1, 1), axis(1, 1)));
+}
+
 TEST(ConvPostOps, Depthwise) {
   check_post_ops(problem(32, 32, 32, axis(5, 3, 1, 1, 1, 1), axis(17, 3, 1, 1, 1, 1)));
   check_post_ops(problem(19, 19, 19, axis(5, 5, 1, 1, 2, 2), axis(17, 7, 1, 1, 3, 3)));

@@ -33,8 +33,8 @@ struct TilePass {
   const float *prefetch, *prefetch_end, *ahead;
   int64_t prefetch_lines;
   // Kernels of one row with a step of their own and without edges: further tiles, and how far their sources and outputs
-  // are from those of the tile before.
-  int64_t more_tiles, tile_src, tile_out;
+  // are from those of the tile before; of one position: their weights and outputs, and their bias follows.
+  int64_t more_tiles, tile_src, tile_wei, tile_out;
   bool fetch_sources;  // loop w runs over blocks of channels
   bool clamp;          // limit to [low, high]; NaN passes
   float low, high;

@@ -57,6 +57,7 @@ struct ConvContext {
   bool plain_row;       // likewise of a plain source
   bool blocks_inside;   // pointwise, whole blocks: the loop over channel blocks takes the place of the one over columns
   bool tiles_follow;    // kernels of one row take several tiles of one width at once
+  bool units_follow;    // the kernel of one position takes several units of output channels at once
   float* buffer;        // one register tile, for post-ops that do not fit the registers
   RowCut cut;           // of every whole row, unless transposed
 };
@@ -101,6 +102,7 @@ struct ConvRow {
   const float* unit_residual;  // or null
   const float* bias;
   int64_t blocks;  // of output channels
+  int64_t units;   // so many units at once, of as many blocks each: where these are a loop of the kernel
   const Epilogue* epilogue;
   bool buffered;    // the tile reaches dst through a copy
   bool finish;      // it is complete after its pass
@@ -184,8 +186,8 @@ void run_border_tile(const ConvContext& ctx, ConvRow& row, const TapClass& c, in
   if (full.end < full.begin) full.end = full.begin;
 
   // A tap that only the first or only the last column misses joins the main pass.
-  const bool edges = ctx.edge_passes && ctx.edge_passes->row[row.rows - 1][row.blocks - 1].fn[width - 1] && width > 1 &&
-                     full.begin < full.end;
+  const bool edges =
+      ctx.edge_passes && ctx.edge_passes->row[row.rows - 1][row.blocks - 1].fn[width - 1] && full.begin < full.end;
   p.first_tap_short = edges && full.begin > 0 && reaches(c, axis, x, width, full.begin - 1, 1, width);
   p.last_tap_short = edges && full.end < c.taps && reaches(c, axis, x, width, full.end, 0, width - 1);
   const int64_t main_begin = full.begin - (p.first_tap_short ? 1 : 0), main_end = full.end + (p.last_tap_short ? 1 : 0);
@@ -285,8 +287,9 @@ void finish_tile(const ConvContext& ctx, const ConvRow& row, const TilePass& p, 
 
 // Activates `width` columns from `out` on, which several tiles have stored.
 void activate_tiles(const ConvContext& ctx, const ConvRow& row, const TilePass& p, float* out, int64_t width) {
-  ctx.epilogue.activate({out, row.blocks, p.out_block, row.rows, p.out_row, width, p.out_step}, ctx.epilogue.alpha);
-  float* const last = out + (row.blocks - 1) * p.out_block;
+  const int64_t blocks = row.units * row.blocks;
+  ctx.epilogue.activate({out, blocks, p.out_block, row.rows, p.out_row, width, p.out_step}, ctx.epilogue.alpha);
+  float* const last = out + (blocks - 1) * p.out_block;
   for (int64_t r = 0; r < row.rows; ++r) clear_tail(last + r * p.out_row, p.out_step, width, row.channels_in_last);
 }
 
@@ -333,6 +336,11 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const RowCut& cut, int64_t 
     p.more_tiles = tiles - 1;
     p.tile_src = width * c.sj * plan.src.w;
     p.tile_out = width * dst_step;
+    if (row.units > 1) {
+      p.more_tiles = row.units - 1;
+      p.tile_wei = row.blocks * kBlock * ctx.reduction;
+      p.tile_out = row.blocks * p.out_block;
+    }
     p.prefetch = fetch.own_loops > 0 ? fetch.own : fetch.ahead;
     p.prefetch_end = fetch.own + tiles * fetch.own_loops * fetch.lines * 16;
     p.ahead = fetch.ahead;
@@ -368,6 +376,7 @@ void begin_unit(const ConvContext& ctx, int64_t n, int64_t unit, const Round& ro
 
   row.blocks = ctx.oc_blocks - first_block < plan.oc_blocks ? ctx.oc_blocks - first_block : plan.oc_blocks;
   row.channel = group * oc_per_group + first_block * kBlock;
+  row.units = 1;
   row.channels_in_last = oc_per_group - (first_block + row.blocks - 1) * kBlock;
   if (row.channels_in_last > kBlock) row.channels_in_last = kBlock;
   row.unit_offset = n * plan.dst.n;
@@ -509,6 +518,14 @@ void run_row(const ConvContext& ctx, const RowPlace& at, int64_t chunk_begin, in
   }
 }
 
+// Of units [unit, end), those that differ in their place alone; at least the first one.
+int64_t units_at_once(const ConvContext& ctx, int64_t unit, int64_t end) {
+  if (ctx.epilogue.rest_count > 0) return 1;
+  const int64_t whole = ctx.plan.exec.oc / (ctx.plan.oc_blocks * kBlock);  // of channels that exist
+  const int64_t units = (end < whole ? end : whole) - unit;
+  return units > 1 ? units : 1;
+}
+
 // A share of ConvArgs::ahead for one of `rounds` rounds, of one range and at most `most`.
 ConvLines take_lines(const ConvArgs& args, int64_t rounds, int64_t most) {
   ConvAhead* const ahead = args.ahead;
@@ -583,6 +600,8 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
                         plain && columns_inside,
                         pointwise && inner == kBlock && icg % kBlock == 0,
                         (pointwise && (step == kBlock || step == 2 * kBlock)) || (plain && columns_inside && step <= 2),
+                        pointwise && has_one_position(plan) && e.groups == 1 && plan.ic_chunk == 0 &&
+                            plan.dst_format != ConvFormat::plain,
                         buffer,
                         cut_row(plan, plain && columns_inside, tap_class(e.w, e.transposed, 0), 0, e.w.out)};
   const int64_t unit_floats = plan.oc_blocks * kBlock * ctx.reduction;
@@ -606,7 +625,8 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
       int64_t rounds = (box.n1 - n - 1) * (box.sp1 - box.sp0) + box.sp1 - sp;
       rounds =
           (rounds + plan.cached_rows - 1) / plan.cached_rows * (box.oc1 - box.oc0) * ((ic_blocks + chunk - 1) / chunk);
-      for (int64_t unit = box.oc0; unit < box.oc1; ++unit) {
+      for (int64_t unit = box.oc0, units; unit < box.oc1; unit += units) {
+        units = ctx.units_follow ? units_at_once(ctx, unit, box.oc1) : 1;
         for (int64_t a = 0; a < ic_blocks; a += chunk) {
           const Round round{a, ic_blocks - a < chunk ? ic_blocks : a + chunk, a == 0, a + chunk >= ic_blocks};
           const bool last = round.last && unit + 1 >= box.oc1 && unit + 1 >= args.oc_ahead;
@@ -614,8 +634,11 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
           const int64_t own_lines = plan.prefetch && !last ? round_floats / 16 : 0;
           const float* own = args.packed + (e.groups * oc_blocks * kBlock + 15) / 16 * 16 + unit * unit_floats +
                              (a / chunk + 1) * round_floats;
-          Fetch fetch = shared_fetch(args, own, own_lines, rounds--, tiles > 1 ? tiles : 1, loops);
+          const int64_t shares = (rounds + units - 1) / units;
+          Fetch fetch = shared_fetch(args, own, own_lines, shares, (tiles > 1 ? tiles : 1) * units, loops);
+          rounds -= units;
           begin_unit(ctx, n, unit, round, fetch.lines, row);
+          row.units = units;
           RowPlace at = first_row;
           for (int64_t s = sp, first = first_sp; s < sp_end;) {
             const int64_t end = sp_end - first < plan.chunks ? sp_end : first + plan.chunks;

@@ -88,11 +88,12 @@ TERROIR_INLINE void fetch_next_sources(const TilePass& p, const float* tile, con
 
 // The bias and the residual of H rows of R positions, `to` floats behind those of `p`.
 template <int H, int R, int B>
-TERROIR_INLINE void begin_sums(const TilePass& p, int64_t to, V (&acc)[H * R][B * kVectorsPerBlock]) {
+TERROIR_INLINE void begin_sums(const TilePass& p, const float* bias_from, int64_t to,
+                               V (&acc)[H * R][B * kVectorsPerBlock]) {
   constexpr int NV = B * kVectorsPerBlock;
 #pragma GCC unroll 8
   for (int v = 0; v < NV; ++v) {
-    const V bias = loadu(p.bias + v * kLanes);
+    const V bias = loadu(bias_from + v * kLanes);
 #pragma GCC unroll 32
     for (int r = 0; r < H * R; ++r) acc[r][v] = bias;
   }
@@ -132,16 +133,27 @@ TERROIR_INLINE void store_sums(const TilePass& p, int64_t to, V (&acc)[H * R][B 
   }
 }
 
+// To L1, what tiles of a plain row read two kernel rows further down: what the rows of the next output row bring along.
+// Of one block of outputs every source serves one vector, and one that comes from L2 or behind it holds up the rest.
+template <int R, int Step>
+TERROIR_INLINE void fetch_rows_below(const TilePass& p, const float* s) {
+  constexpr int kLine = 16;
+  const float* const below = s + 2 * p.src_stride.h;
+#pragma GCC unroll 8
+  for (int c = 0; c <= R * Step; c += kLine) __builtin_prefetch(below + c);
+}
+
 // The sums over all taps. One loop over kernel rows in the place of three: with few taps to a row the bookkeeping
 // shows.
-template <int H, int R, int B>
-TERROIR_INLINE void add_plain_rows(const TilePass& p, const float* s, const float*& prefetch, int64_t step,
+template <int H, int R, int B, int Step>
+TERROIR_INLINE void add_plain_rows(const TilePass& p, const float* s, const float*& prefetch,
                                    V (&acc)[H * R][B * kVectorsPerBlock]) {
   const float* k = p.wei;
   int64_t h = p.n.h, d = p.n.d;
   for (int64_t rows = p.n.a * d * h; rows > 0; --rows) {
     prefetch = fetch_ahead(p, prefetch);
-    tile_tap<H, R, B, 0, R, 1>(p, s, k, p.n_i, step, acc);
+    if constexpr (B == 1 && Step == 2 && kLanes == 16) fetch_rows_below<R, Step>(p, s);
+    tile_tap<H, R, B, 0, R, 1>(p, s, k, p.n_i, Step, acc);
     s += p.src_stride.h;
     k += p.wei_stride.h;
     if (--h > 0) continue;
@@ -159,9 +171,9 @@ TERROIR_INLINE void add_plain_rows(const TilePass& p, const float* s, const floa
 // the last column are kinds of their own.
 enum class Column { first_short, whole, last_short };
 template <bool Edge, typename F>
-TERROIR_INLINE void for_each_column(const TilePass& p, const float* src, const F& column) {
+TERROIR_INLINE void for_each_column(const TilePass& p, const float* src, const float* wei, const F& column) {
   const float* src_a = src;
-  const float* wei_a = p.wei;
+  const float* wei_a = wei;
   for (int64_t a = p.n.a; a > 0; --a, src_a += p.src_stride.a, wei_a += p.wei_stride.a) {
     const int64_t n_i = a == 1 ? p.n_i_last : p.n_i;
     const float* src_d = src_a;
@@ -194,16 +206,17 @@ void tile_pass(const TilePass& p) noexcept {
   const float *src = p.src, *prefetch = p.prefetch;
   int64_t to = 0;
   for (int64_t more = p.more_tiles;; --more) {
-    begin_sums<H, R, B>(p, to, acc);
+    begin_sums<H, R, B>(p, p.bias, to, acc);
     if constexpr (Step > 0 && Step < kBlock) {
-      add_plain_rows<H, R, B>(p, src, prefetch, step, acc);
+      add_plain_rows<H, R, B, Step>(p, src, prefetch, acc);
     } else {
-      for_each_column<Edge>(p, src, [&]<Column Kind>(const float* s, const float* k, int64_t n) TERROIR_INLINE_LAMBDA {
-        constexpr int kFirst = Kind == Column::first_short ? 1 : 0, kLast = Kind == Column::last_short ? R - 1 : R;
-        prefetch = fetch_ahead(p, prefetch);
-        if (kPointwise && p.fetch_sources) fetch_next_sources<R>(p, src, s, more, step);
-        tile_tap<H, R, B, kFirst, kLast, kUnroll>(p, s, k, n, step, acc);
-      });
+      for_each_column<Edge>(
+          p, src, p.wei, [&]<Column Kind>(const float* s, const float* k, int64_t n) TERROIR_INLINE_LAMBDA {
+            constexpr int kFirst = Kind == Column::first_short ? 1 : 0, kLast = Kind == Column::last_short ? R - 1 : R;
+            prefetch = fetch_ahead(p, prefetch);
+            if (kPointwise && p.fetch_sources) fetch_next_sources<R>(p, src, s, more, step);
+            tile_tap<H, R, B, kFirst, kLast, kUnroll>(p, s, k, n, step, acc);
+          });
     }
     store_sums<H, R, B>(p, to, acc);
     if (!kRepeats || more == 0) break;
@@ -213,42 +226,45 @@ void tile_pass(const TilePass& p) noexcept {
 }
 
 // Where the image has one position only. One sum per vector would wait for itself with every addition: each of several
-// takes every kSums-th source index of a column.
+// takes every kSums-th source index of a column. Further tiles are further units of output channels.
 template <int B>
 void point_pass(const TilePass& p) noexcept {
   constexpr int NV = B * kVectorsPerBlock, kSums = NV * 8 > kRegisters ? 2 : 4;
   constexpr int64_t stride = B * kBlock;
   V acc[kSums][1][NV];
-  begin_sums<1, 1, B>(p, 0, acc[0]);
+  const float *prefetch = p.prefetch, *bias = p.bias, *wei = p.wei;
+  int64_t to = 0;
+  for (int64_t more = p.more_tiles; more >= 0; --more, bias += stride, wei += p.tile_wei, to += p.tile_out) {
+    begin_sums<1, 1, B>(p, bias, to, acc[0]);
 #pragma GCC unroll 4
-  for (int u = 1; u < kSums; ++u)
+    for (int u = 1; u < kSums; ++u)
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) acc[u][0][v] = zero();
-  const float* prefetch = p.prefetch;
-  for_each_column<false>(p, p.src, [&]<Column>(const float* s, const float* k, int64_t n) TERROIR_INLINE_LAMBDA {
-    prefetch = fetch_ahead(p, prefetch);
-    int64_t i = n;
-    for (; i >= kSums; i -= kSums, s += kSums, k += kSums * stride) {
+      for (int v = 0; v < NV; ++v) acc[u][0][v] = zero();
+    for_each_column<false>(p, p.src, wei, [&]<Column>(const float* s, const float* k, int64_t n) TERROIR_INLINE_LAMBDA {
+      prefetch = fetch_ahead(p, prefetch);
+      int64_t i = n;
+      for (; i >= kSums; i -= kSums, s += kSums, k += kSums * stride) {
 #pragma GCC unroll 4
-      for (int u = 0; u < kSums; ++u) {
-        const V x = broadcast(s + u);
+        for (int u = 0; u < kSums; ++u) {
+          const V x = broadcast(s + u);
 #pragma GCC unroll 8
-        for (int v = 0; v < NV; ++v) acc[u][0][v] = fma(x, loadu(k + u * stride + v * kLanes), acc[u][0][v]);
+          for (int v = 0; v < NV; ++v) acc[u][0][v] = fma(x, loadu(k + u * stride + v * kLanes), acc[u][0][v]);
+        }
       }
-    }
-    for (; i > 0; --i, ++s, k += stride) {
-      const V x = broadcast(s);
+      for (; i > 0; --i, ++s, k += stride) {
+        const V x = broadcast(s);
 #pragma GCC unroll 8
-      for (int v = 0; v < NV; ++v) acc[0][0][v] = fma(x, loadu(k + v * kLanes), acc[0][0][v]);
-    }
-  });
+        for (int v = 0; v < NV; ++v) acc[0][0][v] = fma(x, loadu(k + v * kLanes), acc[0][0][v]);
+      }
+    });
 #pragma GCC unroll 8
-  for (int v = 0; v < NV; ++v) {
-    if constexpr (kSums == 4) acc[2][0][v] = acc[2][0][v] + acc[3][0][v];
-    acc[0][0][v] = acc[0][0][v] + acc[1][0][v];
-    if constexpr (kSums == 4) acc[0][0][v] = acc[0][0][v] + acc[2][0][v];
+    for (int v = 0; v < NV; ++v) {
+      if constexpr (kSums == 4) acc[2][0][v] = acc[2][0][v] + acc[3][0][v];
+      acc[0][0][v] = acc[0][0][v] + acc[1][0][v];
+      if constexpr (kSums == 4) acc[0][0][v] = acc[0][0][v] + acc[2][0][v];
+    }
+    store_sums<1, 1, B>(p, to, acc[0]);
   }
-  store_sums<1, 1, B>(p, 0, acc[0]);
 }
 
 using PassFn = void (*)(const TilePass&) noexcept;
@@ -266,7 +282,9 @@ constexpr PassFn pass_entry() {
   constexpr bool kPlainRow = Step > 0 && Step < kBlock;
   constexpr bool kLong = Step == kBlock || (kPlainRow && B == 1);
   constexpr int kStep = R == 1 && !kPlainRow ? kBlock : Step;  // one position has none: one kernel for all
-  if constexpr (H * R <= max_tile(B) && (kLong || H * R <= kMaxAnyStepPositions)) {
+  // A tap that the first or the last of several positions misses; of a single one it is no tap.
+  constexpr bool kAnyEdge = !Edge || R > 1;
+  if constexpr (H * R <= max_tile(B) && (kLong || H * R <= kMaxAnyStepPositions) && kAnyEdge) {
     return &tile_pass<H, R, B, kStep, Edge>;
   } else {
     return nullptr;
