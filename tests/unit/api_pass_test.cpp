@@ -152,7 +152,14 @@ TEST(Pattern, NotationsOfValuesAreThoseOfConstants) {
     EXPECT_FALSE(matches(integers, notation)) << notation;
   EXPECT_TRUE(matches(floats, "[0.5, 2.0]"));
   EXPECT_TRUE(matches(floats, "[0.5, Two]"));
-  EXPECT_FALSE(matches(floats, "[0.5, 2]")) << "an integer";
+  EXPECT_TRUE(matches(floats, "[0.5, 2]"));
+  EXPECT_FALSE(matches(floats, "[0.5, 2.001]"));
+  for (const char* notation : {"[0.1, -0.044715, 0]", "[A, -0.044715, B]"}) {
+    const std::vector<float> nearest{0.1F, -0.044715F, 0.F};
+    for (const element::Type type : {element::f64, element::f32, element::f16, element::bf16})
+      EXPECT_TRUE(matches(Constant::create(type, Shape{3}, nearest), notation)) << notation << ' ' << type;
+  }
+  EXPECT_FALSE(matches(scalar(0.1F), "0.10001"));
   EXPECT_TRUE(matches(scalar(0.25f), "0.25"));
   EXPECT_TRUE(matches(nothing, "[]"));
   EXPECT_FALSE(matches(nothing, "[...]"));
@@ -240,6 +247,11 @@ TEST(Pattern, AttributesMatchByTheirValues) {
   EXPECT_TRUE(Matcher(wrap_type<MatMul>(pass::pattern::attrs_match({{"transpose_b", true}}))).match(product));
   EXPECT_FALSE(Matcher(wrap_type<MatMul>(pass::pattern::attrs_match({{"transpose_b", false}}))).match(product));
   EXPECT_FALSE(Matcher(wrap_type<MatMul>({}, {{"transpose_b", true}, {"transpose_a", "maybe"}})).match(product));
+  EXPECT_TRUE(Matcher(wrap_type<MatMul>({}, {{"transpose_b", 1}, {"transpose_a", 0}})).match(product));
+  const auto pool = std::make_shared<op::v1::MaxPool>(parameter({1, 1, 8, 8}), Strides{1, 2}, Shape{0, 1}, Shape{0, 0},
+                                                      Shape{2, 3}, op::RoundingType::FLOOR);
+  EXPECT_TRUE(Matcher(wrap_type<op::v1::MaxPool>({}, {{"strides", std::vector<int64_t>{1, 2}}})).match(pool));
+  EXPECT_FALSE(Matcher(wrap_type<op::v1::MaxPool>({}, {{"strides", std::vector<int64_t>{2, 1}}})).match(pool));
   EXPECT_TRUE(Matcher(pass::pattern::wrap_const()).match(scalar(1)));
 }
 

@@ -96,10 +96,19 @@ inline bool is_needed(const std::shared_ptr<Node>& layer) {
   return false;
 }
 
-/// Whether an attribute is this value, which may be a text, a number or a truth.
+/// Whether an attribute is this value, which may be a text, a number, a truth or a list of numbers.
 inline bool same_value(const std::string& text, const Any& value) {
   if (value.is<std::string>()) return text == value.as<std::string>();
+  // Files put commas between numbers, an Any blanks.
+  const auto spaced = [](std::string list) {
+    std::replace(list.begin(), list.end(), ',', ' ');
+    const auto both_blank = [](char a, char b) { return a == ' ' && b == ' '; };
+    list.erase(std::unique(list.begin(), list.end(), both_blank), list.end());
+    return list;
+  };
+  const bool is_truth = text == "true" || text == "false";
   try {
+    if (value.is<int>() && is_truth) return (text == "true") == (value.as<int>() != 0);
     if (value.is<bool>()) return Any(text).as<bool>() == value.as<bool>();
     if (value.is<int>() || value.is<int64_t>() || value.is<size_t>())
       return Any(text).as<int64_t>() == value.as<int64_t>();
@@ -107,7 +116,7 @@ inline bool same_value(const std::string& text, const Any& value) {
   } catch (const Exception&) {
     return false;  // it is of another kind
   }
-  return text == value.as<std::string>();
+  return spaced(text) == spaced(value.as<std::string>());
 }
 
 inline size_t count_readers(const Output<Node>& value) {

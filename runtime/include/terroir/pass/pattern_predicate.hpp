@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -149,8 +150,9 @@ class Notation {
   bool is_anything_unknown() const { return is_anything_unknown_; }
 
   /// Whether the numbers are those of a list, where names of `symbols` stand for what they stand for there; then
-  /// `symbols` has all its names. Throws Exception (invalid_argument) for a name of a number and a row.
-  bool is_met(const Numbers& numbers, PatternSymbolMap& symbols) const {
+  /// `symbols` has all its names. `tolerance`: how much of itself a fraction may be off, since not every number can be
+  /// written. Throws Exception (invalid_argument) for a name of a number and a row.
+  bool is_met(const Numbers& numbers, PatternSymbolMap& symbols, double tolerance = 0) const {
     if (has_row_ ? numbers.size() + 1 < items_.size() : numbers.size() != items_.size()) return false;
     const size_t row = has_row_ ? numbers.size() + 1 - items_.size() : 0;
     PatternSymbolMap all = symbols;
@@ -167,7 +169,7 @@ class Notation {
         for (auto number = first; number != last; ++number) group.push_back(**number);
         if (!is_named(all, items_[item], group)) return false;
       } else if (const auto number = number_of(items_[item])) {
-        if (*number != **first) return false;
+        if (*number != **first && !is_close(*number, **first, tolerance)) return false;
       } else if (!is_named(all, items_[item], **first)) {
         return false;
       }
@@ -189,6 +191,13 @@ class Notation {
       item.resize(dots);
     }
     items_.push_back(std::move(item));
+  }
+
+  /// Whether `number` stands for a fraction; no fraction stands for an integer.
+  static bool is_close(const PatternSymbolValue& number, const PatternSymbolValue& value, double tolerance) {
+    if (!value.is_double()) return false;
+    const double wanted = number.is_integer() ? static_cast<double>(number.i()) : number.d();
+    return std::abs(wanted - value.d()) <= tolerance * std::abs(wanted);
   }
 
   static bool is_named(PatternSymbolMap& symbols, const std::string& name, const PatternSymbolValue& value) {
@@ -234,8 +243,9 @@ inline op::Predicate shape_matches(const std::string& notation) {
   };
 }
 
-/// It is a Constant of these numbers in the order of memory: "2", "[0, Heads, -1]"; "[]" has none. Integers are written
-/// without a point, other numbers with one. Throws Exception (invalid_argument) as Notation.
+/// It is a Constant of these numbers in the order of memory: "2", "[0, Heads, -1]"; "[]" has none. "0.1" is what comes
+/// nearest to it in the Constant's type, and the nearest f32 in one of f64; "2" is 2.0, too, but "2.0" is no integer.
+/// Throws Exception (invalid_argument) as Notation.
 inline op::Predicate value_matches(const std::string& notation) {
   return [wanted = detail::Notation(notation, true)](PatternSymbolMap& symbols, const Output<Node>& value) {
     const auto constant = as_type_ptr<terroir::op::v0::Constant>(value.get_node_shared_ptr());
@@ -250,7 +260,9 @@ inline op::Predicate value_matches(const std::string& notation) {
     } else {
       for (const double number : constant->cast_vector<double>()) numbers.emplace_back(number);
     }
-    return wanted.is_met(numbers, symbols);
+    // Half the distance of two numbers beside 1.
+    const double tolerance = type == element::bf16 ? 1. / (1 << 8) : type == element::f16 ? 1. / (1 << 11) : 1e-7;
+    return wanted.is_met(numbers, symbols, tolerance);
   };
 }
 
