@@ -28,8 +28,10 @@ size_t bytes_of(const element::Type& type, const Shape& shape) {
   return ir::byte_size(type, static_cast<int64_t>(count));
 }
 
+// Without elements every step is 0.
 Strides dense_strides(const element::Type& type, const Shape& shape) {
   if (is_packed(type)) return {};
+  if (shape_size(shape) == 0) return Strides(shape.size());
   Strides strides(row_major_strides(shape));
   for (size_t& step : strides) step *= type.size();
   return strides;
@@ -48,7 +50,7 @@ bool is_dense(const TensorState& state) {
 
 // Texts begin empty; other elements as 0, unless the memory is the user's.
 std::shared_ptr<void> allocate(const element::Type& type, size_t bytes, const Allocator& allocator) {
-  if (bytes == 0) return nullptr;
+  if (bytes == 0) bytes = 1;  // a tensor without elements has an address all the same
   if (allocator == Allocator() && type != element::string) {
     auto buffer = std::make_shared<AlignedBuffer>(bytes);
     std::memset(buffer->data(), 0, bytes);
@@ -240,10 +242,18 @@ void Tensor::set_shape(const Shape& shape) {
   if (shape == state.shape) return;
   if (state.memory == TensorState::Memory::view) {
     const Shape& largest = state.largest;
-    if (shape.size() != largest.size() || !std::equal(shape.begin(), shape.end(), largest.begin(), std::less_equal())) {
+    // Axes of one element may stand before those it was made with.
+    const auto rank = static_cast<std::ptrdiff_t>(largest.size());
+    const auto inner = shape.end() - std::min(rank, static_cast<std::ptrdiff_t>(shape.size()));
+    if (shape.end() - inner != rank || shape_size(Shape(shape.begin(), inner)) != 1 ||
+        !std::equal(inner, shape.end(), largest.begin(), std::less_equal())) {
       throw_error(ErrorCode::shape_mismatch, "a view, or a tensor with strides, that was made of shape ", largest,
                   " cannot have the shape ", shape);
     }
+    Strides strides(shape.size());
+    std::copy(state.strides.end() - rank, state.strides.end(), strides.end() - rank);
+    std::fill(strides.begin(), strides.end() - rank, rank > 0 ? strides.end()[-rank] * largest[0] : state.type.size());
+    state.strides = std::move(strides);
     state.shape = shape;
     state.dense = is_dense(state);
     return;
@@ -303,6 +313,7 @@ void Tensor::check_type(const element::Type& type) const {
   const element::Type own = get_element_type();
   if (type == own) return;
   const auto is_byte = [](const element::Type& t) { return t.bitwidth() == 8 && t.is_integral(); };
+  if (type.is_real() && own.is_real() && type.bitwidth() == 16 && own.bitwidth() == 16) return;
   if (is_byte(type) && (own.bitwidth() <= 8 && own.is_static())) return;
   throw_error(ErrorCode::type_mismatch, "the tensor holds ", own, ", its data cannot be used as ", type);
 }

@@ -62,6 +62,9 @@ TEST(Tensor, ChecksTheTypeOfItsData) {
   EXPECT_NO_THROW(flags.data<uint8_t>());
   EXPECT_NO_THROW(Tensor(element::i4, {2}).data<int8_t>());
   EXPECT_NO_THROW(Tensor(element::f16, {2}).data<float16>());
+  EXPECT_NO_THROW(Tensor(element::f16, {2}).data<bfloat16>());
+  EXPECT_NO_THROW(Tensor(element::bf16, {2}).data<float16>());
+  EXPECT_EQ(code_of([] { Tensor(element::f16, {2}).data<uint16_t>(); }), ErrorCode::type_mismatch);
   EXPECT_EQ(code_of([&] { tensor.data<uint8_t>(); }), ErrorCode::type_mismatch);
 }
 
@@ -100,6 +103,15 @@ TEST(Tensor, BorrowsMemoryWithGaps) {
   for (const Strides& bad : {Strides{16}, Strides{8, 4}, Strides{18, 4}, Strides{16, 2}, Strides{16, 0}}) {
     EXPECT_EQ(code_of([&] { Tensor(element::f32, {2, 3}, data, bad); }), ErrorCode::invalid_argument) << bad;
   }
+}
+
+TEST(Tensor, WithoutElementsItHasAnAddressAndNoSteps) {
+  const Tensor tensor(element::f32, {0, 3});
+  EXPECT_NE(tensor.data(), nullptr);
+  EXPECT_EQ(tensor.get_byte_size(), 0u);
+  EXPECT_EQ(tensor.get_strides(), (Strides{0, 0}));
+  EXPECT_TRUE(tensor.is_continuous());
+  EXPECT_NE(Tensor(element::string, {0}).data(), nullptr);
 }
 
 TEST(Tensor, ViewsSharePartsOfMemory) {
@@ -205,6 +217,23 @@ TEST(Tensor, TakesResultsBetweenItsGaps) {
     for (size_t i = 0; i < 48; ++i)
       EXPECT_EQ(to[i], i < 32 && i % 16 < 8 && i % 4 < 2 ? -from[i] : 0.F) << device << ", place " << i;
   }
+}
+
+TEST(Tensor, ViewsTakeAxesOfOneElementInFront) {
+  const Tensor whole(element::i32, {3, 4});
+  std::iota(whole.data<int32_t>(), whole.data<int32_t>() + 12, 0);
+  Tensor view(whole, {1, 1}, {3, 4});
+  view.set_shape({1, 1, 2, 2});
+  EXPECT_EQ(view.get_shape(), (Shape{1, 1, 2, 2}));
+  const Tensor dense(element::i32, {0});
+  view.copy_to(dense);
+  EXPECT_EQ(std::vector<int32_t>(dense.data<int32_t>(), dense.data<int32_t>() + 4),
+            (std::vector<int32_t>{5, 6, 9, 10}));
+  for (const Shape& bad : {Shape{2, 1, 1}, Shape{1, 2, 1, 2}, Shape{2}, Shape{1, 3, 1}}) {
+    EXPECT_EQ(code_of([&] { view.set_shape(bad); }), ErrorCode::shape_mismatch) << bad;
+  }
+  view.set_shape({2, 3});
+  EXPECT_EQ(view.get_strides(), whole.get_strides());
 }
 
 TEST(Tensor, CopiesBetweenTensorsWithGaps) {
