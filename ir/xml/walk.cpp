@@ -219,8 +219,8 @@ class Walker {
     return *value;
   }
 
-  /// Layer or port level: <attribute name=... version=... ...>, and <user_data name=... value=...> which may nest. The
-  /// latter are kept under "user_data/outer/inner", a slash of a name being written "\/".
+  /// Layer or port level: <attribute name=... version=... ...>, and <user_data name=... value=...> and <custom ...>,
+  /// which may nest. The latter are kept under "user_data/outer/inner", a slash of a name being written "\/".
   void rt_info(const pugi::xml_node& parent, RtInfo& info) const {
     std::vector<std::pair<pugi::xml_node, std::string>> pending;
     const auto push_children = [&](const pugi::xml_node& node, const std::string& prefix) {
@@ -238,9 +238,10 @@ class Walker {
         warn(node, concat("<", shortened(node.name()), "> of <rt_info> has no name and is left out"));
         continue;
       }
-      const bool plain = std::strcmp(node.name(), "user_data") != 0;
+      const std::string tag = node.name();
+      const bool plain = tag != "user_data" && tag != "custom";
       const std::string key =
-          plain ? std::string(name.value()) : (prefix.empty() ? "user_data" : prefix) + "/" + escaped(name.value());
+          plain ? std::string(name.value()) : (prefix.empty() ? tag : prefix) + "/" + escaped(name.value());
       if (key.size() > 4096) fail(node, "<rt_info> nests too deep");
       const auto [entry, added] = info.try_emplace(key);
       if (!added) fail(node, "<rt_info> has two entries named '", shortened(name.value()), "'");

@@ -191,21 +191,22 @@ class Writer {
     return text;
   }
 
-  /// Keys "user_data/outer/inner" are nested elements, all others <attribute>s.
+  /// Keys "user_data/outer/inner" and "custom/outer/inner" are nested elements, all others <attribute>s.
   void write_rt_info(const RtInfo& info, pugi::xml_node parent) const {
     const auto is_plain = [&](const auto& entry) { return plain_text(info, entry.first) != nullptr; };
     if (std::all_of(info.begin(), info.end(), is_plain) || version_ == IrVersion::v10) return;
     pugi::xml_node list = parent.append_child("rt_info");
-    std::map<std::string, pugi::xml_node> user_data;
+    std::map<std::string, pugi::xml_node> nested;
     for (const auto& [key, fields] : info) {
       if (plain_text(info, key) != nullptr) continue;  // see write_data()
       pugi::xml_node node;
-      if (key.starts_with("user_data/")) {
+      if (key.starts_with("user_data/") || key.starts_with("custom/")) {
+        const size_t tag = key.find('/');
         const size_t slash = last_slash(key);
-        const auto outer = user_data.find(key.substr(0, slash));
-        node = (outer == user_data.end() ? list : outer->second).append_child("user_data");
-        set(node, "name", unescaped(key.substr(outer == user_data.end() ? sizeof("user_data/") - 1 : slash + 1)));
-        user_data.emplace(key, node);
+        const auto outer = nested.find(key.substr(0, slash));
+        node = (outer == nested.end() ? list : outer->second).append_child(key.substr(0, tag).c_str());
+        set(node, "name", unescaped(key.substr((outer == nested.end() ? tag : slash) + 1)));
+        nested.emplace(key, node);
       } else {
         node = list.append_child("attribute");
         set(node, "name", key);

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "ir/base/error.hpp"
+
 namespace terroir::detail {
 
 namespace {
@@ -43,11 +45,11 @@ RtTree to_tree(const Any& value) {
   return tree;
 }
 
-// A graph's key "user_data/outer/inner", in which a backslash stands before slashes of names (ir/xml/walk.cpp), and
-// the path of it.
-std::vector<std::string> user_data_path(const std::string& key) {
+// A graph's key "user_data/outer/inner" or "custom/outer/inner", in which a backslash stands before slashes of names
+// (ir/xml/walk.cpp), and the path of it.
+std::vector<std::string> nested_path(const std::string& key) {
   std::vector<std::string> path;
-  for (size_t i = kUserData.size(); i < key.size(); ++i) {
+  for (size_t i = key.find('/'); i < key.size(); ++i) {
     if (key[i] == '/') {
       path.emplace_back();
     } else {
@@ -57,7 +59,7 @@ std::vector<std::string> user_data_path(const std::string& key) {
   }
   return path;
 }
-std::string user_data_key(const std::string& outer, std::string_view name) {
+std::string nested_key(const std::string& outer, std::string_view name) {
   std::string key = outer + '/';
   for (const char c : name) {
     if (c == '/' || c == '\\') key += '\\';
@@ -66,15 +68,16 @@ std::string user_data_key(const std::string& outer, std::string_view name) {
   return key;
 }
 bool is_user_data(const std::string& key) { return key.starts_with("user_data/"); }
+bool is_nested(const std::string& key) { return is_user_data(key) || key.starts_with("custom/"); }
 
 bool is_plain(const RtInfo::mapped_type& fields) { return fields.size() == 1 && fields.begin()->first.empty(); }
 
 RtTree to_tree(const RtInfo& info) {
   RtTree tree;
   for (const auto& [key, fields] : info) {
-    if (is_user_data(key)) {
-      std::vector<std::string> path = user_data_path(key);
-      path.front().insert(0, kUserData);
+    if (is_nested(key)) {
+      std::vector<std::string> path = nested_path(key);
+      if (is_user_data(key)) path.front().insert(0, kUserData);
       RtTree* node = &tree;
       for (const std::string& name : path) node = &make_child(*node, name);
       if (const auto value = fields.find("value"); value != fields.end()) node->value = value->second;
@@ -89,15 +92,26 @@ RtTree to_tree(const RtInfo& info) {
 
 bool is_record(const RtTree& tree) { return child_of(tree, "version") != nullptr; }
 bool names_user_data(const std::string& name) { return name.size() > kUserData.size() && name.starts_with(kUserData); }
-bool is_written(const Owner& owner, const std::string& name, const RtTree& tree) {
-  return owner.of == Of::model || names_user_data(name) || is_record(tree);
+
+// Objects have no text but the name of their type, and that of a pointer is an address.
+bool has_text(const Any& value) {
+  if (const auto* map = value.get_if<AnyMap>())
+    return std::all_of(map->begin(), map->end(), [](const auto& entry) { return has_text(entry.second); });
+  const std::string_view type = value.type_info().name();
+  return !value.empty() && value.runtime_attribute() == nullptr && type.front() != 'P' &&
+         type.find("shared_ptr") == type.npos && value.as<std::string>() != concat("<", value.type_info().name(), ">");
 }
 
-void write_user_data(const std::string& key, const RtTree& tree, RtInfo& info) {
+bool is_written(const Owner& owner, const std::string& name, const Any& value, const RtTree& tree) {
+  return owner.of == Of::model || names_user_data(name) || is_record(tree) ||
+         (!name.starts_with("__") && has_text(value));
+}
+
+void write_nested(const std::string& key, const RtTree& tree, RtInfo& info) {
   auto& fields = info[key];
-  fields["version"];
+  if (is_user_data(key)) fields["version"];
   if (tree.children.empty()) fields["value"] = tree.value;
-  for (const auto& [name, child] : tree.children) write_user_data(user_data_key(key, name), child, info);
+  for (const auto& [name, child] : tree.children) write_nested(nested_key(key, name), child, info);
 }
 
 /// No tree: the entry is gone.
@@ -107,13 +121,16 @@ void write_entry(const std::string& name, const RtTree* tree, RtInfo& info) {
     known->second.begin()->second = tree->value;
     return;
   }
+  const std::string key = names_user_data(name)
+                              ? nested_key(std::string(kUserData), std::string_view(name).substr(kUserData.size()))
+                              : nested_key("custom", name);
   info.erase(name);
-  if (names_user_data(name)) {
-    const std::string key = user_data_key(std::string(kUserData), name.substr(kUserData.size()));
-    std::erase_if(info, [&](const auto& entry) { return entry.first == key || entry.first.starts_with(key + '/'); });
-    if (tree != nullptr) write_user_data(key, *tree, info);
-  } else if (tree != nullptr && is_record(*tree)) {
+  std::erase_if(info, [&](const auto& entry) { return entry.first == key || entry.first.starts_with(key + '/'); });
+  if (tree == nullptr) return;
+  if (!names_user_data(name) && is_record(*tree)) {
     for (const auto& [field, value] : tree->children) info[name][field] = value.value;
+  } else {
+    write_nested(key, *tree, info);
   }
 }
 
@@ -204,7 +221,7 @@ bool RtInfoMaps::differ(const ir::Graph& graph, ir::Graph* copy) {
       const RtTree* told = child_of(entry.told, name);
       const RtTree tree = to_tree(value);
       // Compared as what was made of the texts: a tree may say more than a map can hold.
-      if (told != nullptr ? to_tree(to_any(*told)) == tree : !is_written(owner, name, tree)) continue;
+      if (told != nullptr ? to_tree(to_any(*told)) == tree : !is_written(owner, name, value, tree)) continue;
       any = true;
       if (copy != nullptr) write_entry(*copy, owner, name, &tree);
     }

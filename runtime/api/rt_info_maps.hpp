@@ -3,9 +3,10 @@
 // What: graphs and files carry texts (ir::RtInfo, ir::RtTree). A map is made of them when it is first asked for, stays
 //       at its address from then on, and what code writes to it counts: graphs that are compiled, copied or written get
 //       it as texts (differ()), and what others change in the graph comes into the map when it is asked for again.
-//       Values that files have no place for live in the maps alone.
+//       Values that have no text live in the maps alone.
 // Formula: of layers and ports, a map with a "version" is an <attribute>, a key that begins with "user_data" (which its
-//       name follows) a <user_data>; other keys are not written. Of a model, all are.
+//       name follows) a <user_data>, others are <custom>; those that begin with two underscores, and objects, are not
+//       written. Of a model, all are.
 // Cost: nothing for owners whose map nobody has asked for.
 // Threads: maps may be asked for by several threads at once.
 #pragma once
