@@ -28,7 +28,11 @@ T parse_number(const std::string& text, const char* expected) {
   if (digits.size() > 1 && digits.front() == '+' && digits[1] != '-') digits.remove_prefix(1);
   T value{};
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size()) detail::any_cannot_parse(text, expected);
+  const std::string_view rest(end, static_cast<size_t>(digits.data() + digits.size() - end));
+  // A whole number may be written as "2.0".
+  const bool whole = std::is_integral_v<T> && rest.size() > 1 && rest.front() == '.' &&
+                     rest.find_first_not_of('0', 1) == std::string_view::npos;
+  if (error != std::errc() || !(rest.empty() || whole)) detail::any_cannot_parse(text, expected);
   return value;
 }
 

@@ -48,11 +48,16 @@ std::vector<size_t> row_major_strides(const Shape& shape) {
 }
 
 std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << shape.to_string(); }
-std::ostream& operator<<(std::ostream& out, const Strides& strides) {
-  return out << concat(static_cast<const std::vector<size_t>&>(strides));
+
+// "name{1, 3}".
+static std::ostream& print_extents(std::ostream& out, const char* name, const std::vector<size_t>& extents) {
+  out << name << '{';
+  for (size_t i = 0; i < extents.size(); ++i) out << (i > 0 ? ", " : "") << extents[i];
+  return out << '}';
 }
+std::ostream& operator<<(std::ostream& out, const Strides& strides) { return print_extents(out, "Strides", strides); }
 std::ostream& operator<<(std::ostream& out, const Coordinate& coordinate) {
-  return out << concat(static_cast<const std::vector<size_t>&>(coordinate));
+  return print_extents(out, "Coordinate", coordinate);
 }
 
 }  // namespace terroir

@@ -552,11 +552,7 @@ NodeHandle handle_of(const Node& node) { return NodeAccess::handle(node); }
 StatePtr model_of_layers(const OutputVector& results, const NodeVector& sinks,
                          const std::optional<NodeVector>& parameters, const std::string& name) {
   return with_context([&] { return concat("the model '", name, "'"); },
-                      [&] {
-                        if (results.empty() && sinks.empty())
-                          throw_error(ErrorCode::invalid_argument, "there is no result");
-                        return Parts(results, sinks, parameters).make_state(name);
-                      });
+                      [&] { return Parts(results, sinks, parameters).make_state(name); });
 }
 
 }  // namespace terroir::detail

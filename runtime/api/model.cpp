@@ -215,6 +215,15 @@ const PartialShape Model::get_output_partial_shape(size_t index) const { return 
 const Shape Model::get_output_shape(size_t index) const { return output(index).get_shape(); }
 
 namespace {
+// A layer that was replaced may have the name of one that is there.
+std::vector<ir::NodeId> needed_first(const detail::GraphState& state) {
+  const auto needed = state.needed_layers()->nodes();
+  std::vector<ir::NodeId> ids(needed.begin(), needed.end());
+  const auto all = state.graph->nodes();
+  ids.insert(ids.end(), all.begin(), all.end());
+  return ids;
+}
+
 Output<Node> make_output(const std::shared_ptr<detail::GraphState>& state, ir::Value value) {
   ir::Graph& graph = state->writable();
   const std::string name = concat(graph.node(value.node).name, "/sink_port_", value.output);
@@ -227,7 +236,7 @@ Output<Node> make_output(const std::shared_ptr<detail::GraphState>& state, ir::V
 }  // namespace
 
 Output<Node> Model::add_output(const std::string& tensor_name) {
-  for (const ir::NodeId id : state_->graph->nodes()) {
+  for (const ir::NodeId id : needed_first(*state_)) {
     const ir::Node& node = state_->graph->node(id);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const auto& names = node.outputs[i].names;
@@ -241,7 +250,7 @@ Output<Node> Model::add_output(const std::string& tensor_name) {
 
 Output<Node> Model::add_output(const std::string& layer_name, size_t index) {
   std::vector<std::string> known;
-  for (const ir::NodeId id : state_->graph->nodes()) {
+  for (const ir::NodeId id : needed_first(*state_)) {
     const ir::Node& node = state_->graph->node(id);
     known.push_back(node.name);
     if (node.name != layer_name) continue;
@@ -409,13 +418,7 @@ void Model::set_rt_info_at(const Any& value, const std::vector<std::string>& pat
 
 std::ostream& operator<<(std::ostream& out, const Model& model) {
   out << "Model '" << model.get_friendly_name() << "'\n";
-  for (const auto& node : model.get_ordered_ops()) {
-    out << "  " << *node << " (";
-    for (size_t i = 0; i < node->get_input_size(); ++i) out << (i == 0 ? "" : ", ") << node->input_value(i);
-    out << ") -> (";
-    for (size_t i = 0; i < node->get_output_size(); ++i) out << (i == 0 ? "" : ", ") << node->output(i);
-    out << ")\n";
-  }
+  for (const auto& node : model.get_ordered_ops()) out << "  " << *node << '\n';
   return out;
 }
 
@@ -428,9 +431,15 @@ std::optional<std::ptrdiff_t> batch_axis(const Output<const Node>& input) {
   return static_cast<std::ptrdiff_t>(layout::batch_idx(layout));
 }
 
-[[noreturn]] void throw_no_batch() {
-  throw_error(ErrorCode::invalid_argument,
-              "no input of the model has a layout with the axis N; call layout::set_layout() first");
+// "; input 0: [1,3,8,8] [N,C,H,W]; ..." of those with a batch, or of all if `all`.
+std::string describe_layouts(const Model& model, bool all) {
+  std::string text;
+  const auto inputs = model.inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!all && !batch_axis(inputs[i])) continue;
+    text += concat("; input ", i, ": ", inputs[i].get_partial_shape(), " ", layout::get_layout(inputs[i]));
+  }
+  return text;
 }
 
 }  // namespace
@@ -444,15 +453,20 @@ Dimension get_batch(const std::shared_ptr<const Model>& model) {
     Dimension merged = found;
     if (batch && !Dimension::merge(merged, *batch, found)) {
       throw_error(ErrorCode::invalid_argument, "the inputs of the model have different batches: ", *batch, " and ",
-                  found);
+                  found, describe_layouts(*model, false));
     }
     batch = merged;
   }
-  if (!batch) throw_no_batch();
+  if (!batch) {
+    throw_error(ErrorCode::invalid_argument,
+                "no input of the model has a layout with the axis N; call layout::set_layout() first",
+                describe_layouts(*model, true));
+  }
   return *batch;
 }
 
 void set_batch(const std::shared_ptr<Model>& model, Dimension batch) {
+  get_batch(model);  // one batch, or an error
   std::map<size_t, PartialShape> shapes;
   const auto inputs = model->inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -462,7 +476,6 @@ void set_batch(const std::shared_ptr<Model>& model, Dimension batch) {
     shape[*axis] = batch;
     shapes.emplace(i, shape);
   }
-  if (shapes.empty()) throw_no_batch();
   reshape_inputs(*detail::ModelAccess::state(*model), shapes, {}, {ReshapesSay::the_batch, ReshapesSay::the_numbers});
 }
 

@@ -524,14 +524,35 @@ void Output<Node>::add_names(const std::unordered_set<std::string>& names) {
   own.assign(all.begin(), all.end());
 }
 
+namespace {
+
+std::ostream& print_name(std::ostream& out, const Node& node) {
+  const DiscreteTypeInfo& type = node.get_type_info();
+  return out << type.version_id << "::" << type.name << ' ' << node.get_friendly_name();
+}
+
+}  // namespace
+
 std::ostream& operator<<(std::ostream& out, const Node& node) {
-  return out << node.get_type_name() << " '" << node.get_friendly_name() << "'";
+  print_name(out, node) << " (";
+  const char* before = "";
+  for (size_t i = 0; i < node.get_input_size(); ++i) {
+    out << before << node.input_value(i);
+    before = ", ";
+  }
+  out << ") -> (";
+  before = "";
+  for (const Output<const Node>& port : node.outputs()) {
+    out << before << port.get_element_type() << port.get_partial_shape();
+    before = ", ";
+  }
+  return out << ')';
 }
 
 std::ostream& operator<<(std::ostream& out, const Output<const Node>& port) {
   if (port.get_node() == nullptr) return out << "empty port";
-  return out << *port.get_node() << '[' << port.get_index() << "]:" << port.get_element_type()
-             << port.get_partial_shape();
+  return print_name(out, *port.get_node())
+         << '[' << port.get_index() << "]:" << port.get_element_type() << port.get_partial_shape();
 }
 
 std::ostream& operator<<(std::ostream& out, const Output<Node>& port) { return out << Output<const Node>(port); }

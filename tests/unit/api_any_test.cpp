@@ -139,6 +139,8 @@ TEST(Any, ParsesTexts) {
   EXPECT_EQ(Any(" 42 ").as<int>(), 42);
   EXPECT_EQ(Any("-1").as<int64_t>(), -1);
   EXPECT_EQ(Any("0.25").as<float>(), 0.25f);
+  EXPECT_EQ(Any("2.0").as<int>(), 2);
+  EXPECT_EQ(Any("7.00").as<unsigned>(), 7u);
   for (const char* yes : {"YES", "true", "On", "1"}) EXPECT_TRUE(Any(yes).as<bool>()) << yes;
   for (const char* no : {"NO", "False", "off", "0"}) EXPECT_FALSE(Any(no).as<bool>()) << no;
   EXPECT_EQ((Any("1, 2,3").as<std::vector<int64_t>>()), (std::vector<int64_t>{1, 2, 3}));
@@ -147,7 +149,7 @@ TEST(Any, ParsesTexts) {
   EXPECT_EQ(Any("FP16").as<element::Type>(), element::f16);
   EXPECT_EQ((Any("1 8").as<std::tuple<unsigned, unsigned>>()), (std::tuple<unsigned, unsigned>(1, 8)));
   EXPECT_EQ(Any("throughput").as<hint::PerformanceMode>(), hint::PerformanceMode::THROUGHPUT);
-  for (const char* text : {"", "x", "1x", "0x10", "9999999999999999999999"}) {
+  for (const char* text : {"", "x", "1x", "0x10", "2.5", "2.", ".0", "2.0x", "9999999999999999999999"}) {
     EXPECT_EQ(caught([&] { Any(text).as<int64_t>(); }).code(), ErrorCode::parse_error) << text;
   }
   EXPECT_THROW(Any("256").as<uint8_t>(), Exception);

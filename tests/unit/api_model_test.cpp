@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <sstream>
+#include <string>
+#include <utility>
 
+#include "terroir/opsets.hpp"
 #include "terroir/terroir.hpp"
 #include "tests/support/caught.hpp"
 
@@ -247,7 +251,7 @@ TEST(Model, CountsItsBytesAndPrintsItsLayers) {
   std::ostringstream out;
   out << *model;
   EXPECT_NE(out.str().find("Model 'sized'"), std::string::npos);
-  EXPECT_NE(out.str().find("Add 'sum' (Parameter 'x'[0]:f32[1000]"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("opset1::Add sum (opset1::Parameter x[0]:f32[1000]"), std::string::npos) << out.str();
 }
 
 TEST(Model, IsEvaluatedByTheReferences) {
@@ -311,6 +315,51 @@ TEST(Model, BatchComesFromLayouts) {
   EXPECT_EQ(model->get_output_shape(0), (Shape{7, 4}));
   layout::set_layout(model->input(), Layout());
   EXPECT_TRUE(layout::get_layout(model->input()).empty());
+}
+
+TEST(Model, BatchesThatDifferAreNamed) {
+  ParameterVector inputs;
+  OutputVector outputs;
+  for (const auto& [shape, layout] :
+       {std::pair<PartialShape, const char*>{{1, 3}, "NC"}, {{3, 5}, "N?"}, {{7, 7}, "HW"}}) {
+    inputs.push_back(std::make_shared<opset8::Parameter>(element::f32, shape));
+    inputs.back()->set_layout(layout);
+    outputs.push_back(std::make_shared<opset8::Relu>(inputs.back()));
+  }
+  const auto model = std::make_shared<Model>(outputs, inputs);
+  for (const Exception& error : {caught([&] { get_batch(model); }), caught([&] { set_batch(model, 2); })}) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("[1,3] [N,C]"), std::string::npos) << text;
+    EXPECT_NE(text.find("[3,5] [N,?]"), std::string::npos) << text;
+    EXPECT_EQ(text.find("[H,W]"), std::string::npos) << text;
+  }
+  EXPECT_EQ(model->input(0).get_shape(), (Shape{1, 3})) << "nothing has changed";
+  inputs[0]->set_layout("C?");
+  inputs[1]->set_layout(Layout());
+  const std::string text = caught([&] { set_batch(model, 2); }).what();
+  EXPECT_NE(text.find("[1,3] [C,?]"), std::string::npos) << text;
+}
+
+TEST(Model, NamesMeanTheLayersThatAreLeft) {
+  const auto x = std::make_shared<opset8::Parameter>(element::f32, Shape{2});
+  const auto gone = std::make_shared<opset8::Relu>(x);
+  const auto stays = std::make_shared<opset8::Abs>(gone);
+  gone->set_friendly_name("one");
+  gone->output(0).set_names({"tensor"});
+  const auto model = std::make_shared<Model>(OutputVector{std::make_shared<opset8::Exp>(stays)}, ParameterVector{x});
+  replace_node(gone, std::make_shared<opset8::Exp>(x));
+  stays->set_friendly_name("one");
+  EXPECT_STREQ(model->add_output("one", 0).get_node()->get_input_node_ptr(0)->get_type_name(), "Abs");
+}
+
+TEST(Model, MayBeginWithoutOutputs) {
+  const auto x = std::make_shared<opset8::Parameter>(element::f32, Shape{2});
+  const auto model = std::make_shared<Model>(OutputVector{}, ParameterVector{});
+  EXPECT_TRUE(model->outputs().empty());
+  model->add_parameters({x});
+  model->add_output(std::make_shared<opset8::Relu>(x)->output(0));
+  EXPECT_EQ(model->get_output_shape(0), (Shape{2}));
+  EXPECT_NO_THROW(Core().compile_model(model, "CPU"));
 }
 
 // A head as exporters write it: the batch of the example is a number in the file.
