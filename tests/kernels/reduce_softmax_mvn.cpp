@@ -212,8 +212,8 @@ TEST_P(AxisKernels, SoftmaxHasNoSubnormalExponentials) {
     cpu::softmax_kernels(isa()).rows(row.data(), row.data(), 1, 37, false);
     EXPECT_EQ(row[5], 1.0f);
     EXPECT_NEAR(row[36], std::exp(-86.0), 1e-43);
-    for (int i = 0; i < 36; ++i)
-      if (i != 5) EXPECT_EQ(row[i], 0.0f) << far;
+    row[5] = 0.0f;
+    for (int i = 0; i < 36; ++i) EXPECT_EQ(row[i], 0.0f) << far;
   }
 }
 
