@@ -48,7 +48,9 @@ void tune_devices(ov::Core& core) {
                  [&] { core.set_property("CPU", ov::intel_gpu::hint::enable_kernels_reuse(true)); });
   expect_refusal("a property of an NPU", [&] { core.get_property("CPU", ov::intel_npu::driver_version); });
   expect_refusal("a choice at run time", [&] {
-    core.compile_model("none.xml", "AUTO", ov::intel_auto::schedule_policy(ov::intel_auto::SchedulePolicy::DEFAULT));
+    core.compile_model("none.xml", "AUTO",
+                       ov::intel_auto::devices_utilization_threshold(std::map<std::string, double>{{"CPU", 78.5}}),
+                       ov::intel_auto::schedule_policy(ov::intel_auto::SchedulePolicy::DEFAULT));
   });
 }
 

@@ -204,6 +204,63 @@ TEST(Pattern, ANameStandsForOneThingAllOverAMatch) {
   EXPECT_FALSE((odd && p::shape_matches("[A, B]"))(symbols, x));
 }
 
+TEST(Pattern, ClassesAreAskedFor) {
+  const auto is_relu = pass::pattern::has_class<Relu>();
+  const auto x = parameter();
+  EXPECT_TRUE(is_relu(std::make_shared<Relu>(x)));
+  EXPECT_FALSE(is_relu(x));
+  const auto label = std::make_shared<pass::pattern::op::Label>(element::f32, Shape{}, is_relu);
+  EXPECT_TRUE(Matcher(label).match(std::make_shared<Relu>(x)->output(0)));
+  EXPECT_FALSE(Matcher(label).match(x->output(0)));
+}
+
+TEST(Pattern, IsWrittenInTheOldWay) {
+  const auto a = parameter(), b = parameter();
+  const auto sum = std::make_shared<Add>(a, b);
+  const auto any = std::make_shared<pass::pattern::op::Label>(a);  // any value; of the type and shape of this one
+  EXPECT_EQ(any->get_output_partial_shape(0), (PartialShape{1, 4}));
+  EXPECT_TRUE(Matcher(std::make_shared<Subtract>(any, b)).match(std::make_shared<Subtract>(a, b)));
+  const auto label =
+      std::make_shared<pass::pattern::op::Label>(sum, nullptr, NodeVector{std::make_shared<Add>(any, b)});
+  Matcher matcher(std::make_shared<Abs>(label));
+  EXPECT_TRUE(matcher.match(std::make_shared<Abs>(sum)));
+  EXPECT_EQ(matcher.get_pattern_map().at(label), sum);
+  EXPECT_FALSE(matcher.match(std::make_shared<Abs>(std::make_shared<Subtract>(a, b))));
+  const auto never = [](const Output<Node>&) { return false; };
+  const auto refused = std::make_shared<pass::pattern::op::Label>(sum, never, NodeVector{sum});
+  EXPECT_FALSE(Matcher(refused).match(sum));
+}
+
+TEST(Pattern, OneOfSeveral) {
+  using namespace pass::pattern;  // NOLINT: where the operator is found
+  const auto x = parameter();
+  const auto either = wrap_type<Relu>() | wrap_type<Abs>();
+  Matcher matcher(either);
+  const auto abs = std::make_shared<Abs>(x);
+  EXPECT_TRUE(matcher.match(abs));
+  EXPECT_EQ(matcher.get_pattern_value_map().at(either), abs->output(0));
+  EXPECT_FALSE(matcher.match(std::make_shared<Exp>(x)));
+  // Without inputs it is that layer itself which has to be there.
+  const auto relu = pass::pattern::optional<Relu>();
+  EXPECT_TRUE(Matcher(std::make_shared<Abs>(relu)).match(std::make_shared<Abs>(std::make_shared<Relu>(x))));
+  EXPECT_FALSE(Matcher(std::make_shared<Abs>(relu)).match(abs));
+}
+
+TEST(Pattern, GoesOnFromWhatIsKnown) {
+  const auto a = parameter(), b = parameter();
+  const auto abs = std::make_shared<Abs>(a);
+  const auto sum = std::make_shared<Add>(abs, b);
+  const auto any = any_input();
+  Matcher matcher(std::make_shared<Add>(any, b));
+  Matcher::PatternMap known;
+  EXPECT_TRUE(matcher.match(sum, known));
+  EXPECT_EQ(matcher.get_pattern_map().at(any), abs);
+  known[any] = a;
+  EXPECT_FALSE(matcher.match(sum, known));
+  known[any] = abs;
+  EXPECT_TRUE(matcher.match(sum, known));
+}
+
 TEST(Pattern, PredicatesMayTakeLayers) {
   namespace p = pass::pattern;
   const auto x = parameter({2, 6});
@@ -427,6 +484,17 @@ TEST(PassConfig, LeavesPassesOfAWalkOut) {
   EXPECT_FALSE(by_itself.run_on_model(model));
   manager.get_pass_config()->enable<TakeRelusOut>();
   EXPECT_TRUE(manager.run_passes(model));
+}
+
+TEST(GraphRewrite, TellsItsMatchersWhatToLeave) {
+  const auto x = parameter();
+  const auto model = std::make_shared<Model>(OutputVector{std::make_shared<Relu>(x)}, ParameterVector{x});
+  pass::GraphRewrite walk;
+  walk.add_matcher<TakeRelusOut>();
+  walk.set_callback([](const std::shared_ptr<const Node>&) { return true; });
+  EXPECT_FALSE(walk.run_on_model(model));
+  walk.set_callback({});
+  EXPECT_TRUE(walk.run_on_model(model));
 }
 
 TEST(ConstantFolding, ComputesWhatIsKnown) {

@@ -1,4 +1,4 @@
-// What programs print: layers, ports, lists of extents.
+// What programs print: layers, ports, lists of axes, enumerations.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -34,9 +34,20 @@ TEST(Printing, LayersTellWhatTheyReadAndMake) {
 }
 
 TEST(Printing, ListsSayWhatTheyAre) {
+  EXPECT_EQ(printed(AxisSet{2, 0}), "AxisSet{0, 2}");
+  EXPECT_EQ(printed(AxisVector{2, 0}), "AxisVector{2, 0}");
+  EXPECT_EQ(printed(CoordinateDiff{-1, 0}), "CoordinateDiff{-1, 0}");
   EXPECT_EQ(printed(Strides{1, 2}), "Strides{1, 2}");
   EXPECT_EQ(printed(Coordinate{}), "Coordinate{}");
   EXPECT_EQ(printed(Shape{1, 2}), "[1,2]");
+}
+
+TEST(Printing, EnumerationsOfResizing) {
+  using Interpolate = op::v11::Interpolate;
+  EXPECT_EQ(printed(Interpolate::InterpolateMode::BILINEAR_PILLOW), "bilinear_pillow");
+  EXPECT_EQ(printed(Interpolate::ShapeCalcMode::SCALES), "scales");
+  EXPECT_EQ(printed(Interpolate::CoordinateTransformMode::ALIGN_CORNERS), "align_corners");
+  EXPECT_EQ(printed(Interpolate::NearestMode::FLOOR), "floor");
 }
 
 }  // namespace

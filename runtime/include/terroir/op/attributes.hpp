@@ -44,6 +44,30 @@ class AxisVector : public std::vector<size_t> {
 };
 
 namespace detail {
+template <typename List>
+std::ostream& print_list(std::ostream& out, const char* name, const List& list) {
+  const char* before = "{";
+  out << name << (list.empty() ? before : "");
+  for (const auto item : list) {
+    out << before << item;
+    before = ", ";
+  }
+  return out << '}';
+}
+}  // namespace detail
+
+/// "AxisSet{0, 2}", as Strides and Coordinate are printed.
+inline std::ostream& operator<<(std::ostream& out, const AxisSet& axes) {
+  return detail::print_list(out, "AxisSet", axes);
+}
+inline std::ostream& operator<<(std::ostream& out, const AxisVector& axes) {
+  return detail::print_list(out, "AxisVector", axes);
+}
+inline std::ostream& operator<<(std::ostream& out, const CoordinateDiff& difference) {
+  return detail::print_list(out, "CoordinateDiff", difference);
+}
+
+namespace detail {
 template <size_t N>
 using Names = std::array<const char*, N>;
 }

@@ -43,6 +43,8 @@ class Interpolate : public Node {
 
 namespace util {
 
+using op::operator<<;  // of enumerations
+
 /// What Interpolate of opset4 and opset11 share.
 class InterpolateBase : public Node {
   TERROIR_LAYER_BASE(Node, InterpolateBase)

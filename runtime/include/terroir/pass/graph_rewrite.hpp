@@ -84,14 +84,14 @@ class GraphRewrite : public ModelPass {
   GraphRewrite() = default;
   explicit GraphRewrite(const std::shared_ptr<MatcherPass>& pass) : passes_{pass} {}
 
-  /// Makes a pass with these arguments; `enabled`: false leaves it out until PassConfig::enable().
+  /// Makes a pass with these arguments; `enabled`: false leaves it out, unless PassConfig::enable() was or will be
+  /// called.
   template <typename T, bool enabled = true, typename... Args>
   std::shared_ptr<T> add_matcher(Args&&... args) {
     auto pass = std::make_shared<T>(std::forward<Args>(args)...);
     add_matcher(std::shared_ptr<MatcherPass>(pass));
     if (!enabled) {
-      if (get_pass_config() == nullptr) set_pass_config(std::make_shared<PassConfig>());
-      get_pass_config()->disable<T>();
+      own_config().disable<T>();
       left_out_.push_back([](PassConfig& config) { config.disable<T>(); });
     }
     return pass;
@@ -101,6 +101,8 @@ class GraphRewrite : public ModelPass {
     if (get_pass_config() != nullptr) pass->set_pass_config(get_pass_config());
     return pass;
   }
+  /// For all matchers that have no callback of their own.
+  void set_callback(const param_callback& callback) { own_config().set_callback(callback); }
   void set_pass_config(const std::shared_ptr<PassConfig>& config) override {
     PassBase::set_pass_config(config);
     for (const auto& pass : passes_) pass->set_pass_config(config);
@@ -134,6 +136,11 @@ class GraphRewrite : public ModelPass {
   bool backward_ = false;
 
  private:
+  PassConfig& own_config() {
+    if (get_pass_config() == nullptr) set_pass_config(std::make_shared<PassConfig>());
+    return *get_pass_config();
+  }
+
   std::vector<std::shared_ptr<MatcherPass>> passes_;
   std::vector<void (*)(PassConfig&)> left_out_;  // what a manager's config is still to be told
 };

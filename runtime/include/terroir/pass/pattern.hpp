@@ -136,9 +136,16 @@ inline bool order_of_inputs_matters(const std::string& type) {
 
 namespace op {
 
-/// Any value for which the predicate holds.
+/// Any value for which the predicate holds; with an input, one that this matches.
 class Label : public detail::PatternLayer {
  public:
+  /// Of the type and shape of `value`, for what is inferred behind it in the pattern.
+  explicit Label(const Output<Node>& value, const Predicate& predicate = {}, const PatternOps& inputs = {})
+      : PatternLayer({inputs.empty() ? detail::Kind::any : detail::Kind::alternatives, {}, inputs, predicate},
+                     value.get_element_type(), value.get_partial_shape()) {}
+  template <typename T, typename = std::enable_if_t<std::is_convertible_v<T*, Node*>>>
+  explicit Label(const std::shared_ptr<T>& value, const Predicate& predicate = {}, const PatternOps& inputs = {})
+      : Label(Output<Node>(value), predicate, inputs) {}
   explicit Label(const element::Type& type = element::dynamic, const PartialShape& shape = PartialShape::dynamic(),
                  const Predicate& predicate = {})
       : PatternLayer({detail::Kind::any, {}, {}, predicate}, type, shape) {}
@@ -167,6 +174,11 @@ std::shared_ptr<Node> wrap_type(const op::Predicate& predicate) {
   return wrap_type<Types...>(PatternOps(), predicate);
 }
 
+/// The first of both that matches.
+inline std::shared_ptr<Node> operator|(const Output<Node>& one, const Output<Node>& other) {
+  return std::make_shared<op::Or>(OutputVector{one, other});
+}
+
 /// The attributes of a layer, by their names in files, are these.
 inline op::Predicate attrs_match(const AnyMap& attributes) {
   return [attributes](const Output<Node>& value) {
@@ -183,7 +195,7 @@ inline std::shared_ptr<Node> wrap_const() { return wrap_type<terroir::op::v0::Co
 
 /// Such a layer, or what its first input is.
 template <typename... Types>
-std::shared_ptr<Node> optional(const PatternOps& inputs, const op::Predicate& predicate = {}) {
+std::shared_ptr<Node> optional(const PatternOps& inputs = {}, const op::Predicate& predicate = {}) {
   return std::make_shared<detail::PatternLayer>(
       detail::Pattern{detail::Kind::optional_layer, {Types::get_type_info_static()...}, inputs, predicate});
 }
@@ -225,6 +237,11 @@ inline op::Predicate type_matches_any(const std::vector<element::Type>& types) {
   };
 }
 inline op::Predicate type_matches(const element::Type& type) { return type_matches_any({type}); }
+/// The layer is of this class, or of one that is derived from it.
+template <typename T>
+std::function<bool(std::shared_ptr<Node>)> has_class() {
+  return [](const std::shared_ptr<Node>& layer) { return is_type<T>(layer); };
+}
 /// The layer is of another class.
 template <typename T>
 op::Predicate class_other_than() {
@@ -244,6 +261,9 @@ using PatternMap = std::map<std::shared_ptr<Node>, std::shared_ptr<Node>, detail
 
 class Matcher {
  public:
+  using PatternMap = pattern::PatternMap;
+  using PatternValueMap = pattern::PatternValueMap;
+
   explicit Matcher(const Output<Node>& pattern, std::string name = {}) : pattern_(pattern), name_(std::move(name)) {}
   template <typename T, typename = std::enable_if_t<std::is_convertible_v<T*, Node*>>>
   explicit Matcher(const std::shared_ptr<T>& pattern, std::string name = {})
@@ -253,6 +273,17 @@ class Matcher {
   bool match(const Output<Node>& value) {
     found_ = {};
     return match_value(pattern_, value);
+  }
+
+  /// The same where it is known already what stands for some patterns.
+  bool match(const Output<Node>& value, const PatternValueMap& known) {
+    found_ = {{}, known, {}};
+    return match_value(pattern_, value);
+  }
+  bool match(const Output<Node>& value, const PatternMap& known) {
+    PatternValueMap values;
+    for (const auto& [pattern, layer] : known) values.emplace(pattern, layer);
+    return match(value, values);
   }
 
   const std::string& get_name() const { return name_; }
@@ -302,7 +333,7 @@ class Matcher {
       return std::any_of(data->inputs.begin(), data->inputs.end(), [&](const Output<Node>& alternative) {
         return attempt([&] {
           found_.by_pattern.emplace(layer, value);
-          return match_value(alternative, value);
+          return match_value(alternative, value) && data->predicate(found_.symbols, value);
         });
       });
     }

@@ -5,7 +5,7 @@
 #include "terroir/export.hpp"
 
 #define OPENVINO_VERSION_MAJOR 2025
-#define OPENVINO_VERSION_MINOR 0
+#define OPENVINO_VERSION_MINOR 4
 #define OPENVINO_VERSION_PATCH 0
 
 #define OPENVINO_API TERROIR_API

@@ -24,5 +24,7 @@ inline constexpr Property<bool> device_bind_buffer{"DEVICE_BIND_BUFFER"};
 inline constexpr Property<bool> enable_startup_fallback{"ENABLE_STARTUP_FALLBACK"};
 inline constexpr Property<bool> enable_runtime_fallback{"ENABLE_RUNTIME_FALLBACK"};
 inline constexpr Property<SchedulePolicy> schedule_policy{"SCHEDULE_POLICY"};
+/// A map of devices and percents, of whichever type of number.
+inline constexpr Property<Any> devices_utilization_threshold{"DEVICES_UTILIZATION_THRESHOLD"};
 
 }  // namespace terroir::intel_auto
