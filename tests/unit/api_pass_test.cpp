@@ -381,6 +381,30 @@ TEST(GraphRewrite, BackwardWalksStartAtTheEnd) {
   EXPECT_EQ(visited(pass::BackwardGraphRewrite()), "Result Abs Relu Parameter ");
 }
 
+TEST(GraphRewrite, DoesNotComeToWhatWasReplaced) {
+  for (const bool backward : {false, true}) {
+    const auto x = parameter();
+    const auto abs = std::make_shared<Abs>(x);
+    const auto kept = std::make_shared<Tanh>(abs);  // reads it beside the pair that is replaced
+    const auto pair = std::make_shared<Relu>(std::make_shared<Exp>(abs));
+    const auto model = std::make_shared<Model>(OutputVector{std::make_shared<Sqrt>(pair), kept}, ParameterVector{x});
+    std::string order;
+    const auto fill = [&](pass::GraphRewrite&& walk) {
+      walk.add_matcher<pass::MatcherPass>(std::make_shared<Matcher>(any_input()), [&](Matcher& m) {
+        const auto root = m.get_match_root();
+        order += root->description() + " ";
+        if (root != pair) return false;
+        return replace_node(root, std::make_shared<Sigmoid>(abs)), true;
+      });
+      EXPECT_TRUE(walk.run_on_model(model));
+    };
+    backward ? fill(pass::BackwardGraphRewrite()) : fill(pass::GraphRewrite());
+    const size_t exp = order.find("Exp");
+    EXPECT_EQ(exp == std::string::npos, backward) << order;
+    EXPECT_NE(order.find("Abs"), std::string::npos) << order;
+  }
+}
+
 class Rename : public pass::ModelPass {
  public:
   explicit Rename(std::string name) : name_(std::move(name)) {}

@@ -19,6 +19,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
@@ -115,15 +116,20 @@ class GraphRewrite : public ModelPass {
     std::deque<std::shared_ptr<Node>> pending(layers.begin(), layers.end());
     if (backward_) std::reverse(pending.begin(), pending.end());
     bool changed = false;
+    Layers replaced;
     while (!pending.empty()) {
       const std::shared_ptr<Node> layer = pending.front();
       pending.pop_front();
-      if (changed && !pattern::detail::is_needed(layer)) continue;
+      if (changed && is_read_by_none_but(replaced, layer)) {
+        replaced.insert(layer);
+        continue;
+      }
       for (const auto& pass : passes_) {
         const MatcherPass& instance = *pass;
         const auto config = pass->get_pass_config();
         if ((config != nullptr && config->is_disabled(typeid(instance))) || !pass->apply(layer)) continue;
         changed = true;
+        if (is_read_by_none_but(replaced, layer)) replaced.insert(layer);
         const NodeVector& made = pass->get_new_nodes();
         pending.insert(pending.begin(), made.begin(), made.end());
         break;
@@ -136,6 +142,17 @@ class GraphRewrite : public ModelPass {
   bool backward_ = false;
 
  private:
+  using Layers = std::set<std::shared_ptr<Node>, pattern::detail::ByLayer>;
+
+  /// What was replaced still reads its inputs. Looks at the next readers only: nothing that is replaced was made of
+  /// layers that are yet to come, but in a walk from the end, which comes to readers first.
+  static bool is_read_by_none_but(const Layers& replaced, const std::shared_ptr<Node>& layer) {
+    if (terroir::detail::is_named(*layer, "Result") || terroir::detail::is_named(*layer, "Assign")) return false;
+    const auto users = layer->get_users();
+    return std::all_of(users.begin(), users.end(),
+                       [&](const std::shared_ptr<Node>& user) { return replaced.count(user) > 0; });
+  }
+
   PassConfig& own_config() {
     if (get_pass_config() == nullptr) set_pass_config(std::make_shared<PassConfig>());
     return *get_pass_config();
