@@ -31,7 +31,7 @@ json parse(const std::string& path) {
   if (!file) throw std::runtime_error("cannot open the report '" + path + "'");
   try {
     return json::parse(file);
-  } catch (const json::exception& error) {
+  } catch (const std::exception& error) {  // of the JSON, or of reading what is no file
     throw std::runtime_error("'" + path + "' is no report: " + error.what());
   }
 }

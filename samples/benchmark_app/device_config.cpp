@@ -23,7 +23,7 @@ DeviceConfig read_config(const std::string& path) {
   json document;
   try {
     document = json::parse(file);
-  } catch (const json::exception& error) {
+  } catch (const std::exception& error) {  // of the JSON, or of reading what is no file
     refuse_file(path, error.what());
   }
   if (!document.is_object()) refuse_file(path, "it must be an object of devices");

@@ -15,6 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr double kLongestWait = 1e9;  // seconds; a clock counts no more than nine of these
+
 double milliseconds(Clock::duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
 /// How much of the run is behind us; 1 or more: it may end.
@@ -36,7 +38,10 @@ class Schedule {
   /// set of shapes.
   size_t prepare(terroir::InferRequest& request, size_t request_index) {
     if (plan_.samples_per_second > 0) {
-      const std::chrono::duration<double> due(static_cast<double>(samples_) / plan_.samples_per_second);
+      // No longer than the time that is given.
+      const double limit = plan_.limits.milliseconds > 0 ? plan_.limits.milliseconds / 1000 : kLongestWait;
+      const std::chrono::duration<double> due(
+          std::min(static_cast<double>(samples_) / plan_.samples_per_second, limit));
       std::this_thread::sleep_until(start_ + std::chrono::duration_cast<Clock::duration>(due));
     }
     const Feed& feed = feeds_[(plan_.sets_inputs ? iteration_ : request_index) % feeds_.size()];

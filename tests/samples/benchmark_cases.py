@@ -165,6 +165,8 @@ def benchmark_app_modes(run):
 
     count, duration, throughput, _ = results_of(bench(run, "-max_irate", 40, "-niter", 9, "-api", "sync"))
     expect(count == 9 and duration >= 8 * 25 and throughput <= 45, f"-max_irate 40: {throughput} FPS in {duration} ms")
+    count = results_of(bench(run, "-max_irate", 1e-9, "-t", 1, "-api", "sync"))[0]
+    expect(count <= 2, f"-max_irate 1e-9 for a second: {count} inferences")
 
     cold = report_of(run, "-no_warmup", "-api", "sync")
     expect("first_inference_time" not in cold["execution_results"], f"-no_warmup warms up: {cold}")
@@ -453,6 +455,7 @@ def benchmark_app_config(run):
         bad.write_text(text)
         refused(run, ("-load_config", bad), message)
     refused(run, ("-load_config", run.work / "none.json"), r"none\.json': it cannot be opened")
+    refused(run, ("-load_config", run.work), r"--load_config: cannot use '.*': .*directory")
     refused(run, ("-niter", 1, "-dump_config", "/dev/null/x"), r"--dump_config: cannot write")
 
     cache = run.work / "cache"
