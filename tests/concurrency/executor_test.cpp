@@ -267,15 +267,19 @@ TEST(Executor, CallbacksMayWaitForWhatTheyStart) {
     InferRequest others[] = {compiled.create_infer_request(), of_other.create_infer_request()};
     for (InferRequest* each : {&request, &others[0], &others[1]}) each->set_input_tensor(input);
     int runs = 0;
+    std::promise<void> ended;  // wait() may come when the last run is already one that a callback has begun
     request.set_callback([&](std::exception_ptr) {
-      if (++runs > 3) return;
+      const bool outermost = ++runs == 1;
+      if (runs > 3) return;
       for (InferRequest* each : {&request, &others[0], &others[1]}) {
         each->start_async();
         EXPECT_TRUE(each->wait_for(std::chrono::seconds(20)));
       }
+      if (outermost) ended.set_value();
     });
     request.start_async();
     request.wait();
+    ASSERT_EQ(ended.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
     EXPECT_EQ(runs, 4);
     for (InferRequest& each : others) EXPECT_EQ(outputs_of(each), outputs_of(request));
   };
