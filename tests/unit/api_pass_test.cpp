@@ -405,6 +405,22 @@ TEST(GraphRewrite, DoesNotComeToWhatWasReplaced) {
   }
 }
 
+TEST(PassConfig, WhatWasEnabledIsNotLeftOutLater) {
+  for (const bool config_first : {true, false}) {
+    const auto config = std::make_shared<pass::PassConfig>();
+    config->enable<pass::MatcherPass>();
+    pass::GraphRewrite walk;
+    if (config_first) walk.set_pass_config(config);
+    walk.add_matcher<pass::MatcherPass, false>();
+    if (!config_first) walk.set_pass_config(config);
+    EXPECT_FALSE(config->is_disabled<pass::MatcherPass>());
+    pass::Manager(config).register_pass<pass::MatcherPass, false>();
+    EXPECT_FALSE(config->is_disabled<pass::MatcherPass>());
+    config->disable<pass::MatcherPass>();
+    EXPECT_TRUE(config->is_disabled<pass::MatcherPass>());
+  }
+}
+
 class Rename : public pass::ModelPass {
  public:
   explicit Rename(std::string name) : name_(std::move(name)) {}

@@ -4,6 +4,7 @@
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/base/error.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -12,7 +13,7 @@ bool overlap(int64_t a, int64_t a_bytes, int64_t b, int64_t b_bytes) {
   return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
 }
 
-size_t ceil_to_line(size_t bytes) { return (bytes + 63) / 64 * 64; }
+size_t ceil_to_line(size_t bytes) { return static_cast<size_t>(round_up(static_cast<int64_t>(bytes), kCacheLine)); }
 
 }  // namespace
 

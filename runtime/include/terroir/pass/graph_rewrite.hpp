@@ -92,8 +92,8 @@ class GraphRewrite : public ModelPass {
     auto pass = std::make_shared<T>(std::forward<Args>(args)...);
     add_matcher(std::shared_ptr<MatcherPass>(pass));
     if (!enabled) {
-      own_config().disable<T>();
-      left_out_.push_back([](PassConfig& config) { config.disable<T>(); });
+      own_config().disable_unless_enabled<T>();
+      left_out_.push_back([](PassConfig& config) { config.disable_unless_enabled<T>(); });
     }
     return pass;
   }

@@ -36,10 +36,17 @@ class PassConfig {
   template <typename T>
   void disable() {
     disabled_.emplace(typeid(T));
+    enabled_.erase(typeid(T));
   }
   template <typename T>
   void enable() {
     disabled_.erase(typeid(T));
+    enabled_.emplace(typeid(T));
+  }
+  /// disable() for who does not know better: what was enabled stays so.
+  template <typename T>
+  void disable_unless_enabled() {
+    if (enabled_.count(typeid(T)) == 0) disable<T>();
   }
   template <typename T>
   bool is_disabled() const {
@@ -70,7 +77,7 @@ class PassConfig {
   }
 
  private:
-  std::set<std::type_index> disabled_;
+  std::set<std::type_index> disabled_, enabled_;
   std::map<std::type_index, param_callback> callbacks_;
   param_callback for_all_;
 };
@@ -123,12 +130,13 @@ class Manager {
   explicit Manager(const std::string& /*name*/) : Manager() {}
   Manager(std::shared_ptr<PassConfig> config, const std::string& /*name*/) : Manager(std::move(config)) {}
 
-  /// Makes a pass with these arguments; `enabled`: false leaves it out until PassConfig::enable().
+  /// Makes a pass with these arguments; `enabled`: false leaves it out, unless PassConfig::enable() was or will be
+  /// called.
   template <typename T, bool enabled = true, typename... Args>
   std::shared_ptr<T> register_pass(Args&&... args) {
     auto pass = std::make_shared<T>(std::forward<Args>(args)...);
     register_pass_instance(pass);
-    if (!enabled) config_->disable<T>();
+    if (!enabled) config_->disable_unless_enabled<T>();
     return pass;
   }
   template <typename T>
