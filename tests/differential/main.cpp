@@ -1,14 +1,8 @@
 // test_differential: random small models over every operation, INTERPRETER against CPU (see judge.hpp), until the
 // seconds are over or the seeds are used up. Deterministic: a model follows from its seed, which a failure prints
 // together with the graph. Returns 1 when a model fails, or when an operation did not run often enough.
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <csignal>
-#include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -22,6 +16,7 @@
 #include "tests/differential/judge.hpp"
 #include "tests/differential/recipes.hpp"
 #include "tests/differential/supported.hpp"
+#include "tests/support/crash_note.hpp"
 
 namespace {
 
@@ -83,18 +78,6 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-// Where a crash happened: written by the handler, which may not allocate.
-char g_current[128] = "";
-
-void tell_and_die(int signal) {
-  constexpr char kText[] = "\ncrashed in ";
-  [[maybe_unused]] auto written = write(2, kText, sizeof kText - 1);
-  written = write(2, g_current, strlen(g_current));
-  written = write(2, "\n", 1);
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-}
-
 struct Tally {
   int executed = 0, refused_operands = 0, refused_models = 0, failed = 0;
 };
@@ -140,7 +123,7 @@ class Runner {
     const std::string again =
         concat("test_differential --seed ", seed, options_.operation.empty() ? "" : " --op " + operation,
                options_.isa.empty() ? "" : " --isa " + options_.isa);
-    std::snprintf(g_current, sizeof g_current, "%s: %s", operation.c_str(), again.c_str());
+    set_crash_note(operation + ": " + again);
     RandomModel model = random_model(seed, operation);
     if (options_.single) std::cout << ir::to_text(*model.graph) << '\n';
     Tally& tally = tallies_[operation];
@@ -241,7 +224,7 @@ int write_page(const std::string& path) {
 
 int main(int argc, char** argv) {
   try {
-    for (const int signal : {SIGSEGV, SIGFPE, SIGABRT, SIGILL, SIGBUS}) std::signal(signal, tell_and_die);
+    note_crashes();
     Options options = parse(argc, argv);
     if (!options.checked_page.empty()) return check_page(options.checked_page);
     if (!options.written_page.empty()) return write_page(options.written_page);

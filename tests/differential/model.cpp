@@ -173,6 +173,17 @@ RandomModel random_model(uint64_t seed, const std::string& operation) {
   return model;
 }
 
+RandomModel random_mixture(uint64_t seed, size_t fewest, size_t most) {
+  RandomModel model;
+  model.graph = std::make_shared<ir::Graph>("mixture");
+  Random random(seed);
+  Draw draw(*model.graph, random);
+  for (int64_t left = draw.between(static_cast<int64_t>(fewest), static_cast<int64_t>(most)); left > 0; --left)
+    grow(draw, draw.chance(75) ? draw.one_of(kUsual) : draw.one_of(every_operation()), 2, model.refused);
+  finish(draw, model);
+  return model;
+}
+
 RandomModel model_of_one(uint64_t seed, const std::string& operation, element::Type type) {
   RandomModel model;
   model.graph = std::make_shared<ir::Graph>("random");

@@ -24,6 +24,9 @@ struct RandomModel {
 /// About the operation "Type-N", with a few others before and behind.
 RandomModel random_model(uint64_t seed, const std::string& operation);
 
+/// About no operation: `fewest` to `most` of those that networks have, and some others.
+RandomModel random_mixture(uint64_t seed, size_t fewest, size_t most);
+
 /// The operation alone, with data of the type if one is given.
 RandomModel model_of_one(uint64_t seed, const std::string& operation, element::Type type);
 

@@ -30,8 +30,8 @@ bool rounds(const ir::Node& node, element::Type type) {
   return node.schema->accuracy == ir::Accuracy::rounding || node.is("ReadValue");
 }
 
-/// By result of the graph: whether it depends on an operation that rounds.
-std::vector<bool> rounded_results(const ir::Graph& graph) {
+/// By node: whether what it gives depends on an operation that rounds.
+std::vector<bool> rounded_nodes(const ir::Graph& graph) {
   std::vector<bool> rounded(graph.id_bound(), false);
   for (const ir::NodeId id : ir::topological_order(graph)) {
     const ir::Node& node = graph.node(id);
@@ -40,6 +40,11 @@ std::vector<bool> rounded_results(const ir::Graph& graph) {
     for (const ir::Value input : node.inputs) any = any || rounded[ir::index_of(input.node)];
     rounded[ir::index_of(id)] = any;
   }
+  return rounded;
+}
+
+std::vector<bool> rounded_results(const ir::Graph& graph) {
+  const std::vector<bool> rounded = rounded_nodes(graph);
   std::vector<bool> results;
   for (const ir::NodeId id : graph.results()) results.push_back(rounded[ir::index_of(id)]);
   return results;
@@ -67,16 +72,22 @@ bool is_sum_of_products(const ir::Node& node) {
   return kSums.contains(node.schema->type);
 }
 
+/// A tensor with every element changed; halves become f32, as they travel between nodes (constants do not).
+template <class Change>
+HostTensor changed(const HostTensor& tensor, const Change& change) {
+  HostTensor other(tensor.type().bitwidth() == 16 ? element::f32 : tensor.type(), tensor.dims());
+  for (int64_t i = 0; i < tensor.view().count(); ++i)
+    set_number(other.writable(), i, change(static_cast<double>(element_at(tensor.view(), i))));
+  return other;
+}
+
 /// What the terms of each sum come to without their signs: the operation on operands without theirs.
 HostTensor terms_of(const ir::Node& node, const Tensors& operands, const HostTensor& output) {
   Tensors positive;
   for (const HostTensor& operand : operands) {
     positive.push_back(operand);
     if (!operand.type().is_real() || operand.type().bitwidth() < 16) continue;
-    // As values of 16 bits travel between nodes; constants do not.
-    positive.back() = HostTensor(operand.type().bitwidth() == 16 ? element::f32 : operand.type(), operand.dims());
-    for (int64_t i = 0; i < operand.view().count(); ++i)
-      set_number(positive.back().writable(), i, std::fabs(static_cast<double>(element_at(operand.view(), i))));
+    positive.back() = changed(operand, [](double value) { return std::fabs(value); });
   }
   HostTensor terms(output.type(), output.dims());
   const std::vector<ir::TensorView> inputs = views_of(positive);
@@ -110,6 +121,28 @@ void shake(const ir::Node& node, double steps, const HostTensor& tensor, const H
   }
 }
 
+enum class Side { above, below, either };
+
+/// FakeQuantize of data that are as far on one side of where they are as `steady`, data that nothing has moved, may be
+/// off.
+void quantise_beside(const ir::Node& node, const Tensors& operands, const HostTensor& steady, const HostTensor& output,
+                     Side side, Random& random) {
+  double margin = 0;
+  for (int64_t i = 0; i < steady.view().count(); ++i) {
+    const auto by = static_cast<double>(std::fabs(element_at(operands[0].view(), i) - element_at(steady.view(), i)));
+    if (std::isfinite(by)) margin = std::max(margin, kTimesMoved * by);
+  }
+  Tensors beside;
+  for (const HostTensor& operand : operands) beside.push_back(changed(operand, [](double value) { return value; }));
+  beside[0] = changed(steady, [&](double value) {
+    const bool above = side == Side::above || (side == Side::either && random.chance(50));
+    return above ? value + margin : value - margin;
+  });
+  const std::vector<ir::TensorView> inputs = views_of(beside);
+  ir::MutableTensorView view = output.writable();
+  ops::run_reference(*node.schema, {*node.attributes, inputs, {&view, 1}});
+}
+
 double unit_of(element::Type type) { return type == element::f16 ? 0x1p-10 : type == element::bf16 ? 0x1p-7 : kUnit; }
 
 }  // namespace
@@ -117,7 +150,25 @@ double unit_of(element::Type type) { return type == element::f16 ? 0x1p-10 : typ
 RoundingBounds::RoundingBounds(const interpreter::Program& program, const Tensors& inputs, const Pins& pins,
                                Random& random)
     : rounded_(rounded_results(program.graph())) {
+  keep_steady(program, inputs, pins);
   for (int i = 0; i < kMovedRuns; ++i) add_moved_run(program, inputs, pins, random);
+}
+
+void RoundingBounds::keep_steady(const interpreter::Program& program, const Tensors& inputs, const Pins& pins) {
+  const std::vector<bool> rounded = rounded_nodes(program.graph());
+  const auto jumps = [&](const ir::Node& node) {
+    return node.is("FakeQuantize") && rounded[ir::index_of(node.inputs[0].node)] &&
+           node.outputs[0].type.bitwidth() <= 32;
+  };
+  const std::vector<ir::NodeId> nodes = program.graph().nodes();
+  if (std::none_of(nodes.begin(), nodes.end(), [&](ir::NodeId id) { return jumps(program.graph().node(id)); })) return;
+  Record record(program.graph(), inputs);
+  program.run(views_of(inputs), [&](const ir::Node& node, double, std::span<const HostTensor> outputs) {
+    if (jumps(node)) steady_.emplace(node.id, record.operands(node)[0]);
+    pin(pins, node, outputs);
+    record.keep(node, outputs);
+    return true;
+  });
 }
 
 void RoundingBounds::add_moved_run(const interpreter::Program& program, const Tensors& inputs, const Pins& pins,
@@ -130,6 +181,10 @@ void RoundingBounds::add_moved_run(const interpreter::Program& program, const Te
           const bool sum = is_sum_of_products(node) && rounds(node, outputs[0].type());
           if (sum && !terms_.contains(node.id))
             terms_.emplace(node.id, terms_of(node, record.operands(node), outputs[0]));
+          if (const auto steady = steady_.find(node.id); steady != steady_.end()) {
+            const Side side = moved_.empty() ? Side::above : moved_.size() == 1 ? Side::below : Side::either;
+            quantise_beside(node, record.operands(node), steady->second, outputs[0], side, random);
+          }
           for (const HostTensor& output : outputs)
             if (rounds(node, output.type()))
               shake(node, steps_of(node, outputs[0]), output, sum ? &terms_.at(node.id) : nullptr, random);

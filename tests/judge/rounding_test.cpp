@@ -335,5 +335,27 @@ TEST(SumsThatCancel, AreNotHeldToTheirOwnSize) {
   EXPECT_NE(judged.fault(with(judged.expected(), 0, 0, sum + 0.1)), "");   // a tenth of a term
 }
 
+// What lies on a step of FakeQuantize may come out on either side of it, and what follows from it is as far off.
+TEST(RoundingBounds, StepsThatRoundingDecides) {
+  GraphMaker m;
+  const ir::Value low = m.scalar(-1), high = m.scalar(1);
+  const ir::Value sum = m.op("ReduceSum", {m.input({20, 2}), m.integers({1})}, {{"keep_dims", "false"}});
+  const ir::Value quantised = m.op("FakeQuantize", {sum, low, high, low, high}, {{"levels", "3"}});
+  m.result(m.op("Multiply", {quantised, m.scalar(4)}));
+  HostTensor input(element::f32, {20, 2});
+  // Sums of 0.1, but for one that is half a step of 1.
+  for (int i = 0; i < 40; ++i) input.writable().as<float>()[i] = 0.05f;
+  input.writable().as<float>()[2] = 0.2f;
+  input.writable().as<float>()[3] = 0.3f;
+  const Judged judged(m.graph(), {input});
+  const std::vector<double> allowed = judged.allowed(0);
+  EXPECT_LT(allowed[0], 0.1);
+  EXPECT_GE(allowed[1], 4);
+  EXPECT_LT(allowed[2], 0.1);
+  const double there = number_at(judged.expected()[0], 1);
+  EXPECT_EQ(judged.fault(with(judged.expected(), 0, 1, there == 0 ? 4 : 0)), "");
+  EXPECT_NE(judged.fault(with(judged.expected(), 0, 0, 4)), "");
+}
+
 }  // namespace
 }  // namespace terroir::test

@@ -23,6 +23,8 @@ class DeviceModel {
 
   DeviceModel(std::shared_ptr<const ir::Graph> graph, const std::string& device, const plugin::Config& config = {});
 
+  /// The same compiled model with a request of its own.
+  DeviceModel another_request() const { return DeviceModel(compiled_); }
   /// The same, written and read back.
   DeviceModel stored_and_loaded() const;
 
