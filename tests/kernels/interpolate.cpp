@@ -102,14 +102,17 @@ TEST_P(InterpolateKernelsTest, RowsOfAnyTaps) {
           std::vector<float> values = random_floats(in, 1);
           // What only others draw on: every element must be finite that has no part in it.
           if (in > 8) values[static_cast<size_t>(in / 2)] = kInf, values[static_cast<size_t>(in / 3)] = kNaN;
-          const GuardedBuffer<float> src(values);
+          const GuardedBuffer<float> special(values), plain(random_floats(in, 2));
+          const float* const src[] = {plain.data(), special.data(), plain.data(), special.data()};
           const Row row(in, n, taps, holes, kernels().lanes, in);
-          GuardedBuffer<float> dst(n);
-          kernels().weighted_row(src.data(), row.table.taps(), dst.data(), n);
+          const int64_t rows = 1 + (n + taps) % cpu::kInterpolatedRows;
+          GuardedBuffer<float> dst(rows * n);
+          kernels().weighted_rows(src, row.table.taps(), dst.data(), rows, n);
           EXPECT_TRUE(dst.intact());
-          for (int64_t i = 0; i < n; ++i) {
+          for (int64_t i = 0; i < rows * n; ++i) {
             double want = 0;
-            for (const auto& [at, weight] : row.elements[static_cast<size_t>(i)]) want += double{weight} * src[at];
+            for (const auto& [at, weight] : row.elements[static_cast<size_t>(i % n)])
+              want += double{weight} * src[i / n][at];
             if (std::isfinite(want))
               ASSERT_NEAR(dst[i], want, dot_tolerance(2 * taps)) << n << ' ' << in << ' ' << taps << ' ' << i;
             else
@@ -121,14 +124,16 @@ TEST_P(InterpolateKernelsTest, RowsOfAnyTaps) {
 TEST_P(InterpolateKernelsTest, PickedRowsHaveTheBitsOfTheirSources) {
   for (const int64_t n : sizes_around(lanes()))
     for (const int64_t in : {int64_t{1}, lanes() - 1, lanes(), n / 2 + 1, n, 3 * n}) {
-      const GuardedBuffer<float> src(random_floats(in, 1));
+      const GuardedBuffer<float> first(random_floats(in, 1)), second(random_floats(in, 2));
+      const float* const src[] = {first.data(), first.data(), second.data(), first.data()};
       cpu::RowTable table(n, 1, kernels().lanes);
       for (int64_t i = 0; i < n; ++i) table.set(0, i, i * in / n, 1);
       table.finish(in);
-      GuardedBuffer<float> dst(n);
-      kernels().picked_row(src.data(), table.taps(), dst.data(), n);
+      const int64_t rows = 1 + n % cpu::kInterpolatedRows;
+      GuardedBuffer<float> dst(rows * n);
+      kernels().picked_rows(src, table.taps(), dst.data(), rows, n);
       EXPECT_TRUE(dst.intact());
-      for (int64_t i = 0; i < n; ++i) ASSERT_EQ(dst[i], src[i * in / n]) << n << ' ' << in;
+      for (int64_t i = 0; i < rows * n; ++i) ASSERT_EQ(dst[i], src[i / n][i % n * in / n]) << n << ' ' << in;
     }
 }
 

@@ -99,6 +99,18 @@ TEST(CpuInterpolate, AnyAxesAndRanks) {
   for (const char* name : {"channels_last", "depth", "depth_linear", "matrix"}) expect_kernel(m, name);
 }
 
+// More images than a task takes through all passes at once, and a rest of them.
+TEST(CpuInterpolate, ManyImages) {
+  GraphMaker m;
+  const ir::Value x = m.input({5, 5, 19, 23});
+  add(m, x, "cubic", {29, 41}, {2, 3}, {}, "larger");
+  add(m, x, "bicubic_pillow", {90, 7}, {2, 3}, {}, "both");
+  add(m, x, "linear", {3, 29, 41}, {1, 2, 3}, {}, "channels");
+  add(m, x, "cubic", {29}, {2}, {}, "one");
+  expect_same_as_interpreter(m);
+  for (const char* name : {"larger", "both", "channels", "one"}) expect_kernel(m, name);
+}
+
 /// Where the elements are NaN and which infinities they are must agree; what is finite nearly so.
 void expect_same_specials(const GraphMaker& m, const HostTensor& x) {
   const std::vector<std::vector<HostTensor>> sets = {{x}};

@@ -98,7 +98,7 @@ class InterpolateExecutor final : public Executor {
     const int64_t block = src.layout.channel_block(), channels = src.dims[1];
     width_ = block > 0 ? block : src.layout.is_channels_last() ? channels : 1;
     images_ = src.dims[0] * ceil_div(channels, width_);
-    if (width_ > 1 || !maps_.nearest) return;
+    if (!picks()) return;
     const AxisMap& columns = maps_.axes[2];
     row_ = RowTable(columns.output(), 1, kernels_.lanes);
     for (int64_t o = 0; o < columns.output(); ++o) row_.set(0, o, columns.low[static_cast<size_t>(o)], 1);
@@ -116,17 +116,22 @@ class InterpolateExecutor final : public Executor {
       const int64_t image = task / slices, first = task % slices * per_task;
       const float* src = static_cast<const float*>(args.inputs[0]) + image * d.input * h.input * src_row;
       float* dst = static_cast<float*>(args.outputs[0]) + image * rows * dst_row;
-      for (int64_t row = first; row < std::min(rows, first + per_task); ++row) {
-        const auto od = static_cast<size_t>(row / h.output()), oh = static_cast<size_t>(row % h.output());
-        const float* plane = src + d.low[od] * h.input * src_row;
-        const float* upper = plane + h.low[oh] * src_row;
-        if (maps_.nearest && width_ == 1)
-          kernels_.picked_row(upper, row_.taps(), dst + row * dst_row, w.output());
-        else if (maps_.nearest)
-          kernels_.nearest_row(upper, dst + row * dst_row, w.low.data(), w.output(), width_);
+      const int64_t end = std::min(rows, first + per_task);
+      const auto plane_of = [&](int64_t row) { return src + d.low[at(row / h.output())] * h.input * src_row; };
+      const auto upper_of = [&](int64_t row) { return plane_of(row) + h.low[at(row % h.output())] * src_row; };
+      for (int64_t row = first; picks() && row < end; row += kInterpolatedRows) {
+        const int64_t count = std::min<int64_t>(kInterpolatedRows, end - row);
+        const float* from[kInterpolatedRows];
+        for (int64_t r = 0; r < count; ++r) from[r] = upper_of(row + r);
+        kernels_.picked_rows(from, row_.taps(), dst + row * dst_row, count, w.output());
+      }
+      for (int64_t row = first; !picks() && row < end; ++row) {
+        const size_t oh = at(row % h.output());
+        if (maps_.nearest)
+          kernels_.nearest_row(upper_of(row), dst + row * dst_row, w.low.data(), w.output(), width_);
         else
-          kernels_.linear_row(upper, plane + h.high[oh] * src_row, h.weight[oh], dst + row * dst_row, w.low.data(),
-                              w.high.data(), w.weight.data(), w.output(), width_);
+          kernels_.linear_row(upper_of(row), plane_of(row) + h.high[oh] * src_row, h.weight[oh], dst + row * dst_row,
+                              w.low.data(), w.high.data(), w.weight.data(), w.output(), width_);
       }
     });
   }
@@ -138,10 +143,14 @@ class InterpolateExecutor final : public Executor {
   std::string kernel_name() const override { return name_; }
 
  private:
+  static size_t at(int64_t index) { return static_cast<size_t>(index); }
+  /// Nearest where elements are resized one by one.
+  bool picks() const noexcept { return maps_.nearest && width_ == 1; }
+
   Maps maps_;
   const InterpolateKernels& kernels_;
   std::string name_;
-  RowTable row_;  // of nearest where elements are resized one by one
+  RowTable row_;  // if picks()
   int64_t width_ = 1, images_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // Interpolate in f32 in every mode, over any axes, one axis after the other with the taps of its table: those that
 // shrink first, and of equal ones the last first, so that little is left for the others.
-// Layouts: plain. Threads: output lines of every pass, or rows where the axis is the last one.
+// Layouts: plain. Threads: images in front of all axes, each through all passes; of few images output lines of every
+// pass, or rows where the axis is the last one.
 #include <algorithm>
 #include <span>
 
@@ -21,6 +22,7 @@ struct AxisPass {
   std::vector<int64_t> first;
   RowTable row;
 
+  int64_t source() const { return outer * from * inner; }
   int64_t result() const { return outer * to * inner; }
 };
 
@@ -83,27 +85,41 @@ std::vector<AxisPass> passes_of(const NodeContext& context, const ops::Interpola
   return passes;
 }
 
+/// What is in front of all axes.
+int64_t images_of(const std::vector<AxisPass>& passes) {
+  int64_t images = passes.front().outer;
+  for (const AxisPass& pass : passes) images = std::min(images, pass.outer);
+  return images;
+}
+
 class AxesExecutor final : public Executor {
  public:
   AxesExecutor(const NodeContext& context, const ops::InterpolateGeometry& geometry)
       : kernels_(interpolate_kernels(context.isa)),
         passes_(passes_of(context, geometry, kernels_.lanes)),
+        images_(images_of(passes_)),
         name_(std::string("f32_interpolate_axes__") + isa_name(context.isa)) {}
 
   void run(const RunArgs& args) const noexcept override {
     const auto* src = static_cast<const float*>(args.inputs[0]);
-    auto* scratch = static_cast<float*>(args.scratch);
-    for (size_t p = 0; p < passes_.size(); ++p) {
-      float* dst = p + 1 == passes_.size() ? static_cast<float*>(args.outputs[0]) : scratch;
-      run_pass(passes_[p], src, dst, args.arena);
-      src = dst;
-      scratch += floats_of(passes_[p]);
-    }
+    auto* dst = static_cast<float*>(args.outputs[0]);
+    const AxisPass &first = passes_.front(), &last = passes_.back();
+    const int64_t group = group_for(args.arena.threads()), between = floats_between(group);
+    args.arena.parallel_for_slots(ceil_div(images_, group), [&](int64_t task, int64_t slot) {
+      const int64_t begin = task * group, images = std::min(group, images_ - begin);
+      const float* from = src + first.source() / images_ * begin;
+      float* scratch = static_cast<float*>(args.scratch) + slot * between;
+      for (const AxisPass& pass : passes_) {
+        float* to = &pass == &last ? dst + last.result() / images_ * begin : scratch;
+        run_pass(pass, pass.outer / images_ * images, from, to, args.arena);
+        from = to;
+        scratch += floats_of(pass, images);
+      }
+    });
   }
-  size_t scratch_bytes(int /*threads*/) const override {
-    int64_t floats = 0;
-    for (size_t p = 0; p + 1 < passes_.size(); ++p) floats += floats_of(passes_[p]);
-    return static_cast<size_t>(floats) * sizeof(float);
+  size_t scratch_bytes(int threads) const override {
+    const int64_t group = group_for(threads), slots = std::min<int64_t>(threads, ceil_div(images_, group));
+    return static_cast<size_t>(slots * floats_between(group)) * sizeof(float);
   }
   size_t table_bytes() const override {
     size_t bytes = 0;
@@ -115,19 +131,41 @@ class AxesExecutor final : public Executor {
   std::string kernel_name() const override { return name_; }
 
  private:
-  static int64_t floats_of(const AxisPass& pass) { return (pass.result() + 15) / 16 * 16; }
+  static constexpr int64_t kTaskElements = 16384;
 
-  void run_pass(const AxisPass& pass, const float* src, float* dst, const parallel::Arena& arena) const noexcept {
-    constexpr int64_t kTaskElements = 16384;
+  int64_t floats_of(const AxisPass& pass, int64_t images) const {
+    return round_up(pass.result() / images_ * images, 16);
+  }
+  int64_t floats_between(int64_t images) const {
+    int64_t floats = 0;
+    for (const AxisPass& pass : passes_) floats += &pass == &passes_.back() ? 0 : floats_of(pass, images);
+    return floats;
+  }
+
+  /// Images that a task takes through all passes, while what is between these stays in L2: all of them where there are
+  /// too few for the threads, which then share the lines of each pass.
+  int64_t group_for(int64_t threads) const {
+    const int64_t group = std::clamp<int64_t>(kTaskElements / (passes_.back().result() / images_), 1, images_);
+    const int64_t tasks = ceil_div(images_, group);
+    const bool is_even = tasks >= 4 * threads || tasks % threads == 0;
+    const bool is_near = floats_between(group) * static_cast<int64_t>(sizeof(float)) <= cache_sizes().l2 / 2;
+    return is_even && is_near ? group : images_;
+  }
+
+  void run_pass(const AxisPass& pass, int64_t outer, const float* src, float* dst,
+                const parallel::Arena& arena) const noexcept {
     const bool rows = pass.inner == 1;
-    const int64_t units = rows ? pass.outer : pass.outer * pass.to, unit = rows ? pass.to : pass.inner;
-    const int64_t per_task = std::max<int64_t>(1, kTaskElements / unit);
+    const int64_t units = rows ? outer : outer * pass.to, unit = rows ? pass.to : pass.inner;
+    const int64_t per_task = round_up(std::max<int64_t>(1, kTaskElements / unit), kInterpolatedRows);
     arena.parallel_for(ceil_div(units, per_task), [&](int64_t task) {
-      for (int64_t u = task * per_task; u < std::min(units, (task + 1) * per_task); ++u) {
-        if (rows) {
-          kernels_.weighted_row(src + u * pass.from, pass.row.taps(), dst + u * pass.to, pass.to);
-          continue;
-        }
+      const int64_t end = std::min(units, (task + 1) * per_task);
+      for (int64_t u = task * per_task; rows && u < end; u += kInterpolatedRows) {
+        const int64_t count = std::min<int64_t>(kInterpolatedRows, end - u);
+        const float* from[kInterpolatedRows];
+        for (int64_t r = 0; r < count; ++r) from[r] = src + (u + r) * pass.from;
+        kernels_.weighted_rows(from, pass.row.taps(), dst + u * pass.to, count, pass.to);
+      }
+      for (int64_t u = task * per_task; !rows && u < end; ++u) {
         const auto o = static_cast<size_t>(u % pass.to);
         const int64_t first = pass.first[o];
         kernels_.weighted_line(src + u / pass.to * pass.from * pass.inner, pass.inner, pass.index.data() + first,
@@ -138,6 +176,7 @@ class AxesExecutor final : public Executor {
 
   const InterpolateKernels& kernels_;
   std::vector<AxisPass> passes_;
+  int64_t images_;
   std::string name_;
 };
 

@@ -84,16 +84,17 @@ class ImageExecutor : public Executor {
   std::string kernel_name() const override { return name_; }
 
  protected:
-  /// body(image, row, buffer) for all `rows` of every image; the buffer has `floats` for one slice of the work.
+  /// body(image, row, count, buffer) for all `rows` of every image, `count` at once; the buffer has `floats` for one
+  /// slice of the work.
   template <typename Body>
   void for_rows(const RunArgs& args, int64_t rows, float* buffers, int64_t floats, Body body) const noexcept {
     const int64_t units = t_.images * rows, slices = slice_count(units, args.arena.threads());
     args.arena.parallel_for(slices, [&](int64_t slice) {
       const int64_t first = units * slice / slices, last = units * (slice + 1) / slices;
-      int64_t image = first / rows, row = first % rows;
-      for (int64_t u = first; u < last; ++u) {
-        body(image, row, buffers + slice * floats);
-        if (++row == rows) row = 0, ++image;
+      for (int64_t u = first; u < last;) {
+        const int64_t row = u % rows, count = std::min({int64_t{kInterpolatedRows}, last - u, rows - row});
+        body(u / rows, row, count, buffers + slice * floats);
+        u += count;
       }
     });
   }
@@ -113,9 +114,16 @@ class ImageExecutor : public Executor {
     const auto first = static_cast<size_t>(t_.row_first[static_cast<size_t>(row)]);
     bytes_.blend(image, width, t_.row_index.data() + first, t_.row_weight.data() + first, row_taps(row), dst, width);
   }
-  void blend_columns(const float* src, float* dst) const noexcept {
-    rows_.weighted_row(src, t_.row.taps(), dst, t_.width());
+  /// Rows of `src` are line() apart.
+  void blend_columns(const float* src, float* dst, int64_t rows) const noexcept {
+    const float* from[kInterpolatedRows];
+    for (int64_t r = 0; r < rows; ++r) from[r] = src + r * line();
+    rows_.weighted_rows(from, t_.row.taps(), dst, rows, t_.width());
   }
+  /// Of a row of the input in a buffer.
+  int64_t line() const noexcept { return to_lines(t_.width_in()); }
+  int64_t lines() const noexcept { return kInterpolatedRows * line(); }
+  int64_t floats() const noexcept { return lines() + to_lines(kInterpolatedRows * t_.width()); }
   int64_t row_taps(int64_t row) const noexcept {
     return t_.row_first[static_cast<size_t>(row) + 1] - t_.row_first[static_cast<size_t>(row)];
   }
@@ -134,13 +142,14 @@ class FloatImageExecutor final : public ImageExecutor {
   void run(const RunArgs& args) const noexcept override {
     const auto* src = static_cast<const float*>(args.inputs[0]);
     auto* dst = static_cast<float*>(args.outputs[0]);
-    for_rows(args, t_.rows, static_cast<float*>(args.scratch), to_lines(t_.width_in()),
-             [&](int64_t image, int64_t row, float* buffer) {
-               blend_row(src + image * t_.rows_in * t_.width_in(), row, buffer);
-               blend_columns(buffer, dst + (image * t_.rows + row) * t_.width());
+    for_rows(args, t_.rows, static_cast<float*>(args.scratch), lines(),
+             [&](int64_t image, int64_t row, int64_t count, float* buffer) {
+               for (int64_t r = 0; r < count; ++r)
+                 blend_row(src + image * t_.rows_in * t_.width_in(), row + r, buffer + r * line());
+               blend_columns(buffer, dst + (image * t_.rows + row) * t_.width(), count);
              });
   }
-  size_t scratch_bytes(int threads) const override { return buffer_bytes(t_.rows, threads, to_lines(t_.width_in())); }
+  size_t scratch_bytes(int threads) const override { return buffer_bytes(t_.rows, threads, lines()); }
 };
 
 class ByteImageExecutor final : public ImageExecutor {
@@ -151,18 +160,19 @@ class ByteImageExecutor final : public ImageExecutor {
   void run(const RunArgs& args) const noexcept override {
     const auto* src = static_cast<const uint8_t*>(args.inputs[0]);
     auto* dst = static_cast<uint8_t*>(args.outputs[0]);
-    for_rows(
-        args, t_.rows, static_cast<float*>(args.scratch), floats(), [&](int64_t image, int64_t row, float* buffer) {
-          float* blended = buffer + to_lines(t_.width_in());
-          blend_row(src + image * t_.rows_in * t_.width_in(), row, buffer, t_.width_in());
-          blend_columns(buffer, blended);
-          (truncate_ ? bytes_.truncate : bytes_.round)(blended, dst + (image * t_.rows + row) * t_.width(), t_.width());
-        });
+    for_rows(args, t_.rows, static_cast<float*>(args.scratch), floats(),
+             [&](int64_t image, int64_t row, int64_t count, float* buffer) {
+               float* blended = buffer + lines();
+               for (int64_t r = 0; r < count; ++r)
+                 blend_row(src + image * t_.rows_in * t_.width_in(), row + r, buffer + r * line(), t_.width_in());
+               blend_columns(buffer, blended, count);
+               (truncate_ ? bytes_.truncate : bytes_.round)(blended, dst + (image * t_.rows + row) * t_.width(),
+                                                            count * t_.width());
+             });
   }
   size_t scratch_bytes(int threads) const override { return buffer_bytes(t_.rows, threads, floats()); }
 
  private:
-  int64_t floats() const noexcept { return to_lines(t_.width_in()) + to_lines(t_.width()); }
   bool truncate_;
 };
 
@@ -175,16 +185,18 @@ class PillowExecutor final : public ImageExecutor {
     auto* dst = static_cast<uint8_t*>(args.outputs[0]);
     auto* narrow = static_cast<uint8_t*>(args.scratch);  // the image with its columns resized
     auto* buffers = static_cast<float*>(args.scratch) + to_lines(narrow_bytes() / 4 + 1);
-    for_rows(args, t_.rows_in, buffers, floats(), [&](int64_t image, int64_t row, float* buffer) {
-      float* blended = buffer + to_lines(t_.width_in());
+    for_rows(args, t_.rows_in, buffers, floats(), [&](int64_t image, int64_t row, int64_t count, float* buffer) {
+      float* blended = buffer + lines();
       const int64_t at = image * t_.rows_in + row;
-      bytes_.widen(src + at * t_.width_in(), buffer, t_.width_in());
-      blend_columns(buffer, blended);
-      bytes_.round(blended, narrow + at * t_.width(), t_.width());
+      for (int64_t r = 0; r < count; ++r)
+        bytes_.widen(src + (at + r) * t_.width_in(), buffer + r * line(), t_.width_in());
+      blend_columns(buffer, blended, count);
+      bytes_.round(blended, narrow + at * t_.width(), count * t_.width());
     });
-    for_rows(args, t_.rows, buffers, floats(), [&](int64_t image, int64_t row, float* buffer) {
-      blend_row(narrow + image * t_.rows_in * t_.width(), row, buffer, t_.width());
-      bytes_.round(buffer, dst + (image * t_.rows + row) * t_.width(), t_.width());
+    for_rows(args, t_.rows, buffers, floats(), [&](int64_t image, int64_t row, int64_t count, float* buffer) {
+      for (int64_t r = 0; r < count; ++r)
+        blend_row(narrow + image * t_.rows_in * t_.width(), row + r, buffer + r * t_.width(), t_.width());
+      bytes_.round(buffer, dst + (image * t_.rows + row) * t_.width(), count * t_.width());
     });
   }
   size_t scratch_bytes(int threads) const override {
@@ -194,7 +206,6 @@ class PillowExecutor final : public ImageExecutor {
 
  private:
   int64_t narrow_bytes() const noexcept { return t_.images * t_.rows_in * t_.width(); }
-  int64_t floats() const noexcept { return to_lines(t_.width_in()) + to_lines(t_.width()); }
 };
 
 class NearestBytesExecutor final : public ImageExecutor {
@@ -205,17 +216,19 @@ class NearestBytesExecutor final : public ImageExecutor {
   void run(const RunArgs& args) const noexcept override {
     const auto* src = static_cast<const uint8_t*>(args.inputs[0]);
     auto* dst = static_cast<uint8_t*>(args.outputs[0]);
-    for_rows(args, t_.rows, nullptr, 0, [&](int64_t image, int64_t row, float*) {
-      const int64_t row_in = image * t_.rows_in + t_.row_index[static_cast<size_t>(row)];
-      const uint8_t* from = src + row_in * t_.width_in();
-      uint8_t* to = dst + (image * t_.rows + row) * t_.width();
-      const int64_t small = t_.pixel <= kWord ? t_.columns - kWord : 0;
-      int64_t column = 0;
-      // A word per pixel; what is behind the pixel its neighbours overwrite.
-      for (; column < small && picked(column) + kWord <= t_.width_in(); ++column)
-        std::memcpy(to + column * t_.pixel, from + picked(column), kWord);
-      for (; column < t_.columns; ++column)
-        std::memcpy(to + column * t_.pixel, from + picked(column), static_cast<size_t>(t_.pixel));
+    for_rows(args, t_.rows, nullptr, 0, [&](int64_t image, int64_t first, int64_t count, float*) {
+      for (int64_t row = first; row < first + count; ++row) {
+        const int64_t row_in = image * t_.rows_in + t_.row_index[static_cast<size_t>(row)];
+        const uint8_t* from = src + row_in * t_.width_in();
+        uint8_t* to = dst + (image * t_.rows + row) * t_.width();
+        const int64_t small = t_.pixel <= kWord ? t_.columns - kWord : 0;
+        int64_t column = 0;
+        // A word per pixel; what is behind the pixel its neighbours overwrite.
+        for (; column < small && picked(column) + kWord <= t_.width_in(); ++column)
+          std::memcpy(to + column * t_.pixel, from + picked(column), kWord);
+        for (; column < t_.columns; ++column)
+          std::memcpy(to + column * t_.pixel, from + picked(column), static_cast<size_t>(t_.pixel));
+      }
     });
   }
 

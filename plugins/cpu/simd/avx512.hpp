@@ -68,7 +68,13 @@ TERROIR_INLINE VI shift_right(VI x) {
 TERROIR_INLINE V take(const float* p, VI index) { return V(_mm512_permutexvar_ps(index, _mm512_loadu_ps(p))); }
 
 // Lane l is p[index[l]], any index.
-TERROIR_INLINE V gather(const float* p, VI index) { return V(_mm512_i32gather_ps(index, p, 4)); }
+// Into zeros: into what a register happens to hold, every gather would wait for the one before. Were the mask known to
+// be whole, the compiler would leave the zeros out.
+TERROIR_INLINE V gather(const float* p, VI index) {
+  __mmask16 all = 0xffff;
+  __asm__("" : "+Yk"(all));
+  return V(_mm512_mask_i32gather_ps(_mm512_setzero_ps(), all, index, p, 4));
+}
 
 TERROIR_INLINE float reduce_add(V v) {
   const __m256 oct = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));

@@ -69,57 +69,81 @@ void weighted_line(const float* src, int64_t stride, const int32_t* index, const
   blend_lines<0>(src, stride, index, weight, taps, dst, n);
 }
 
-/// What tap t of elements i ... i + kLanes - 1 of a row is taken from.
-TERROIR_INLINE V source_of(const float* src, const RowTaps& from, int64_t t, int64_t i) {
-  constexpr bool kPermutes = kLanes > 4;  // else a permutation is as many loads as any other place
+// Of four lanes a permutation is as many loads as any other place, so rows have nothing to share.
+constexpr bool kPermutes = kLanes > 4;
+constexpr int kRows = kPermutes ? kInterpolatedRows : 1;
+
+/// use(r, x) for each of the rows: what tap t of elements i ... i + kLanes - 1 is taken from.
+template <class Use>
+TERROIR_INLINE void with_sources(const float* const (&src)[kRows], const RowTaps& from, int64_t t, int64_t i, Use use) {
   const VI index = load_int(from.index + t * from.stride + i);
   const int32_t near = from.near[(t * from.stride + i) / kLanes];
-  if constexpr (kPermutes) return near >= 0 ? take(src + near, index) : gather(src, index);
-  return gather(src + (near >= 0 ? near : 0), index);
+  if (kPermutes && near >= 0) {
+    unroll<kRows>([&](auto r) TERROIR_INLINE_LAMBDA { use(r, take(src[r] + near, index)); });
+  } else {
+    const int64_t base = near >= 0 ? near : 0;
+    unroll<kRows>([&](auto r) TERROIR_INLINE_LAMBDA { use(r, gather(src[r] + base, index)); });
+  }
 }
 
-/// element(i): elements i ... i + kLanes - 1 of a row; those beyond n are not stored.
-template <class Element>
-TERROIR_INLINE void fill_row(float* dst, int64_t n, Element element) {
-  for (int64_t i = 0; i < n; i += kLanes) {
-    const V x = element(i);
-    if (i + kLanes <= n) {
-      storeu(dst + i, x);
-    } else {
-      store_tail(dst + i, x, tail(n - i));
+/// elements(i, x, sources): elements i ... i + kLanes - 1 of kRows rows; those beyond n are not stored. Rows beyond
+/// `rows` are the last one again.
+template <class Elements>
+TERROIR_INLINE void fill_rows(const float* const* src, float* dst, int64_t rows, int64_t n, Elements elements) {
+  for (int64_t first = 0; first < rows; first += kRows) {
+    const float* from[kRows];
+    float* to[kRows];
+    for (int64_t r = 0; r < kRows; ++r) {
+      const int64_t row = first + r < rows ? first + r : rows - 1;
+      from[r] = src[row];
+      to[r] = dst + row * n;
+    }
+    for (int64_t i = 0; i < n; i += kLanes) {
+      V x[kRows];
+      elements(i, x, from);
+      if (i + kLanes <= n) {
+        unroll<kRows>([&](auto r) TERROIR_INLINE_LAMBDA { storeu(to[r] + i, x[r]); });
+      } else {
+        const Tail t = tail(n - i);
+        unroll<kRows>([&](auto r) TERROIR_INLINE_LAMBDA { store_tail(to[r] + i, x[r], t); });
+      }
     }
   }
 }
 
+/// kTaps: how many, where that is known; 0: those of the table.
 template <int kTaps, bool kHoles>
-TERROIR_INLINE void blend_row(const float* src, const RowTaps& from, float* dst, int64_t n) {
-  fill_row(dst, n, [&](int64_t i) TERROIR_INLINE_LAMBDA {
-    V sum = zero();
+TERROIR_INLINE void blend_rows(const float* const* src, const RowTaps& from, float* dst, int64_t rows, int64_t n) {
+  fill_rows(src, dst, rows, n, [&](int64_t i, V(&sum)[kRows], const float* const(&row)[kRows]) TERROIR_INLINE_LAMBDA {
+    unroll<kRows>([&](auto r) TERROIR_INLINE_LAMBDA { sum[r] = zero(); });
     for (int64_t t = 0; t < (kTaps > 0 ? kTaps : from.taps); ++t) {
-      const V w = loadu(from.weight + t * from.stride + i), x = source_of(src, from, t, i);
-      sum = fma(w, kHoles ? select(w == zero(), zero(), x) : x, sum);
+      const V w = loadu(from.weight + t * from.stride + i);
+      with_sources(row, from, t, i, [&](auto r, V x) TERROIR_INLINE_LAMBDA {
+        sum[r] = fma(w, kHoles ? select(w == zero(), zero(), x) : x, sum[r]);
+      });
     }
-    return sum;
   });
 }
 
-void weighted_row(const float* src, const RowTaps& from, float* TERROIR_RESTRICT dst, int64_t n) {
+void weighted_rows(const float* const* src, const RowTaps& from, float* dst, int64_t rows, int64_t n) {
   const RowTaps taps = from;
-  if (taps.has_holes) return blend_row<0, true>(src, taps, dst, n);
-  if (taps.taps == 2) return blend_row<2, false>(src, taps, dst, n);
-  if (taps.taps == 4) return blend_row<4, false>(src, taps, dst, n);
-  blend_row<0, false>(src, taps, dst, n);
+  if (taps.has_holes) return blend_rows<0, true>(src, taps, dst, rows, n);
+  if (kPermutes && taps.taps == 2) return blend_rows<2, false>(src, taps, dst, rows, n);
+  if (kPermutes && taps.taps == 4) return blend_rows<4, false>(src, taps, dst, rows, n);
+  blend_rows<0, false>(src, taps, dst, rows, n);
 }
 
-void picked_row(const float* src, const RowTaps& from, float* dst, int64_t n) {
-  fill_row(dst, n, [&](int64_t i) TERROIR_INLINE_LAMBDA { return source_of(src, from, 0, i); });
+void picked_rows(const float* const* src, const RowTaps& from, float* dst, int64_t rows, int64_t n) {
+  fill_rows(src, dst, rows, n, [&](int64_t i, V(&x)[kRows], const float* const(&row)[kRows]) TERROIR_INLINE_LAMBDA {
+    with_sources(row, from, 0, i, [&](auto r, V source) TERROIR_INLINE_LAMBDA { x[r] = source; });
+  });
 }
 
 }  // namespace
 
 const InterpolateKernels& interpolate_table() {
-  static constexpr InterpolateKernels kTable = {kLanes,         &nearest_row,  &linear_row,
-                                                &weighted_line, &weighted_row, &picked_row};
+  static constexpr InterpolateKernels kTable = {kLanes,         &nearest_row,   &linear_row,
+                                                &weighted_line, &weighted_rows, &picked_rows};
   return kTable;
 }
 

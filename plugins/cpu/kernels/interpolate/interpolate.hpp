@@ -26,6 +26,8 @@ struct RowTaps {
   bool has_holes;  // weights of 0 among the others, which are no taps
 };
 
+constexpr int kInterpolatedRows = 4;
+
 struct InterpolateKernels {
   int64_t lanes;  // of a vector
   void (*nearest_row)(const float* src, float* dst, const int32_t* index, int64_t n, int64_t width);
@@ -35,10 +37,11 @@ struct InterpolateKernels {
   // One output line of n elements from input lines `stride` apart: an index and a weight per tap.
   void (*weighted_line)(const float* src, int64_t stride, const int32_t* index, const float* weight, int64_t taps,
                         float* dst, int64_t n);
-  // One output row from an input row.
-  void (*weighted_row)(const float* src, const RowTaps& from, float* dst, int64_t n);
+  // `rows` output rows, up to kInterpolatedRows and one behind the other, from an input row each: they share the
+  // reading of the taps.
+  void (*weighted_rows)(const float* const* src, const RowTaps& from, float* dst, int64_t rows, int64_t n);
   // The same with one tap of weight 1 each.
-  void (*picked_row)(const float* src, const RowTaps& from, float* dst, int64_t n);
+  void (*picked_rows)(const float* const* src, const RowTaps& from, float* dst, int64_t rows, int64_t n);
 };
 
 const InterpolateKernels& interpolate_kernels(Isa isa) noexcept;

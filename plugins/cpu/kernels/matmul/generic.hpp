@@ -147,7 +147,11 @@ TERROIR_INLINE void tile_of(int rows, const GemmArgs& args, const Slice& s, RowG
 // of a multiply-add times their number per cycle.
 constexpr int kRowPanels = 4;
 
-// Their sums over one slice of k, to C without the steps: those that `tile` loads when the slice is not the first one.
+// Rows of a plain B that few rows of A meet at once.
+constexpr int64_t kRowsAlong = 16;
+
+// The panels' sums over one slice of k, to C without the steps: those that `tile` loads when the slice is not the first
+// one.
 TERROIR_NOINLINE void row_sums(const GemmArgs& args, const Slice& s, const float* a, float* c, int64_t n) {
   const int64_t stride = args.k * kPanel;  // from panel to panel
   V acc[kRowPanels][2];
@@ -274,10 +278,14 @@ void pack_a(const GemmArgs& args, int64_t m_begin, int64_t m_end, float* dst) {
 void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_begin, int64_t panel_end) {
   if (m_begin >= m_end || panel_begin >= panel_end) return;
   const int64_t m_total = m_end - m_begin;
-  const GemmBlocking blocking = gemm_blocking(m_total, args.k, kPanel, kTileRows);
+  GemmBlocking blocking = gemm_blocking(m_total, args.k, kPanel, kTileRows);
   const bool direct = args.packed_a == nullptr && reads_in_place(args, m_total, panel_end - panel_begin);
   const bool b_packed = args.ldb == 0;
   float* last_panel = args.scratch + (blocking.rows + kTileRows) * blocking.k + 2 * kLanes;
+  // A plain B that few rows meet is read once: a few of its rows at a time, from end to end, as prefetchers like it.
+  // Down a panel every row would be another page.
+  const bool along_rows = !b_packed && m_total <= kSmallRows && panel_end - panel_begin >= kRowPanels;
+  if (along_rows && blocking.k > kRowsAlong) blocking.k = kRowsAlong;
 
   for (int64_t m0 = m_begin; m0 < m_end; m0 += blocking.rows) {
     const int64_t rows = m_end - m0 < blocking.rows ? m_end - m0 : blocking.rows;
@@ -327,7 +335,7 @@ void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_be
         }
         const int64_t step = next == nullptr ? 0 : kPanel * static_cast<int64_t>(sizeof(float)) / groups.count;
         s.ahead = {reinterpret_cast<const char*>(next == nullptr ? s.b : next), step, 0};
-        if (groups.count == 1) {
+        if (groups.count == 1 && !along_rows) {
           constexpr int64_t kFloat = sizeof(float), kLine = 64, kDistance = 16384;
           s.ahead = {reinterpret_cast<const char*>(s.b + kDistance / (kPanel * kFloat) * s.b_stride),
                      s.b_stride * kFloat, kPanel * kFloat > kLine ? kLine : 0};

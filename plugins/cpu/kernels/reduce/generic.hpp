@@ -101,8 +101,10 @@ void reduce_rows(ReduceKind kind, const float* src, float* dst, int64_t rows, in
 template <typename Op, bool Whole>
 TERROIR_INLINE V reduce_column(const float* p, int64_t axis, int64_t stride, Tail t) {
   constexpr int kChains = 4;
-  const auto fetch = [&](int64_t i)
-                         TERROIR_INLINE_LAMBDA { return Whole ? loadu(p + i * stride) : load_tail(p + i * stride, t); };
+  const auto fetch = [&](int64_t i) TERROIR_INLINE_LAMBDA {
+    if constexpr (kLanes > 4) __builtin_prefetch(p + i * stride + 4 * kLanes);  // other pages than those of neighbours
+    return Whole ? loadu(p + i * stride) : load_tail(p + i * stride, t);
+  };
   if (axis == 0) return V(Op::kStart);
   const V start(Op::kStart);
   V acc[kChains];

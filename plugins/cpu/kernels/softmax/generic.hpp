@@ -89,6 +89,10 @@ void softmax_scores(const ScoreArgs& args) {
   }
 }
 
+// Elements of so long an axis wait next to each other from one reading to the next. Where they lie they would evict
+// each other: an axis in front of a power of two has all of its elements in one set of every cache.
+constexpr int64_t kNearAxis = 256;
+
 template <bool Whole>
 TERROIR_INLINE void softmax_column(const float* src, float* dst, int64_t axis, int64_t stride, Tail t, bool log_form) {
   const auto fetch = [&](const float* p) TERROIR_INLINE_LAMBDA { return Whole ? loadu(p) : load_tail(p, t); };
@@ -99,20 +103,27 @@ TERROIR_INLINE void softmax_column(const float* src, float* dst, int64_t axis, i
       store_tail(p, v, t);
     }
   };
+  alignas(64) float near[kNearAxis * kLanes];
+  float* const work = axis <= kNearAxis ? near : dst;
+  const int64_t step = axis <= kNearAxis ? kLanes : stride;
   V peak = fetch(src);
-  for (int64_t i = 1; i < axis; ++i) peak = max(peak, fetch(src + i * stride));
+  for (int64_t i = 0; i < axis; ++i) {
+    const V x = fetch(src + i * stride);
+    __builtin_prefetch(src + i * stride + kLanes);
+    __builtin_prefetch(dst + i * stride, 1);
+    put(work + i * step, x);
+    peak = max(peak, x);
+  }
   V sum = zero();
   for (int64_t i = 0; i < axis; ++i) {
-    const V e = exp_normal(fetch(src + i * stride) - peak);
+    const V x = fetch(work + i * step) - peak, e = exp_normal(x);
     sum = sum + e;
-    if (!log_form) put(dst + i * stride, e);
+    put(work + i * step, log_form ? x : e);
   }
-  if (log_form) {
-    const V log_sum = log(sum);
-    for (int64_t i = 0; i < axis; ++i) put(dst + i * stride, fetch(src + i * stride) - peak - log_sum);
-  } else {
-    const V factor = V(1.0f) / sum;
-    for (int64_t i = 0; i < axis; ++i) put(dst + i * stride, fetch(dst + i * stride) * factor);
+  const V last = log_form ? log(sum) : V(1.0f) / sum;
+  for (int64_t i = 0; i < axis; ++i) {
+    const V x = fetch(work + i * step);
+    put(dst + i * stride, log_form ? x - last : x * last);
   }
 }
 
