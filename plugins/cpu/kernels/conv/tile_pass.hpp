@@ -19,9 +19,9 @@ namespace {
 
 constexpr int max_tile(int blocks) { return max_tile_positions(kRegisters, kFused, blocks * kVectorsPerBlock); }
 
-// One source index of positions [First, Last) of each row.
+// One source index of positions [First, Last) of each row; `below`: the second one's.
 template <int H, int R, int B, int First, int Last, bool Pinned>
-TERROIR_INLINE void tile_step(const TilePass& p, const float* s, const float* k, int64_t step,
+TERROIR_INLINE void tile_step(const float* s, const float* below, const float* k, int64_t step,
                               V (&acc)[H * R][B * kVectorsPerBlock]) {
   constexpr int NV = B * kVectorsPerBlock;
   V weight[NV];
@@ -30,7 +30,7 @@ TERROIR_INLINE void tile_step(const TilePass& p, const float* s, const float* k,
 #pragma GCC unroll 32
   for (int r = 0; r < H * R; ++r) {
     if (r % R < First || r % R >= Last) continue;
-    const float* const source = s + (H == 1 ? 0 : (r / R) * p.src_row) + (r % R) * step;
+    const float* const source = (r < R ? s : below) + (r % R) * step;
     if constexpr (Pinned && NV == 1) {
       add_product(acc[r][0], source, weight[0]);
       continue;
@@ -52,20 +52,26 @@ template <int H, int R, int B, int First, int Last, int Unroll>
 TERROIR_INLINE void tile_tap(const TilePass& p, const float* s, const float* k, int64_t n, int64_t step,
                              V (&acc)[H * R][B * kVectorsPerBlock]) {
   constexpr int64_t stride = B * kBlock;
+  const float* below = s;
+  if constexpr (H > 1) {
+    below += p.src_row;
+    __asm__("" : "+r"(below));  // else compilers keep an address for every position of the second row
+  }
   // Of eight lanes only the usual trip count, known: the others would take as much code again.
   if (Unroll > 1 && (kLanes == 8 ? n == kBlock : n % Unroll == 0)) {
     // The source and weight addresses are displacements.
-    for (int64_t i = kLanes == 8 ? kBlock : n; i > 0; i -= Unroll, s += Unroll, k += Unroll * stride) {
+    for (int64_t i = kLanes == 8 ? kBlock : n; i > 0; i -= Unroll, s += Unroll, below += Unroll, k += Unroll * stride) {
 #pragma GCC unroll 16
-      for (int u = 0; u < Unroll; ++u) tile_step<H, R, B, First, Last, true>(p, s + u, k + u * stride, step, acc);
+      for (int u = 0; u < Unroll; ++u)
+        tile_step<H, R, B, First, Last, true>(s + u, below + u, k + u * stride, step, acc);
     }
     return;
   }
-  for (int64_t i = n; i > 0; --i, ++s, k += stride) {
+  for (int64_t i = n; i > 0; --i, ++s, ++below, k += stride) {
     // Hides that neighbouring positions of a plain row share sources from one trip to the next: compilers keep those
     // in registers that the accumulators need.
     __asm__("" : "+r"(s));
-    tile_step<H, R, B, First, Last, B == 1 && kLanes == 16>(p, s, k, step, acc);
+    tile_step<H, R, B, First, Last, B == 1 && kLanes == 16>(s, below, k, step, acc);
   }
 }
 
