@@ -81,6 +81,13 @@ HostTensor changed(const HostTensor& tensor, const Change& change) {
   return other;
 }
 
+/// What the operation makes of these operands.
+void compute(const ir::Node& node, const Tensors& operands, const HostTensor& output) {
+  const std::vector<ir::TensorView> inputs = views_of(operands);
+  ir::MutableTensorView view = output.writable();
+  ops::run_reference(*node.schema, {*node.attributes, inputs, {&view, 1}});
+}
+
 /// What the terms of each sum come to without their signs: the operation on operands without theirs.
 HostTensor terms_of(const ir::Node& node, const Tensors& operands, const HostTensor& output) {
   Tensors positive;
@@ -90,9 +97,7 @@ HostTensor terms_of(const ir::Node& node, const Tensors& operands, const HostTen
     positive.back() = changed(operand, [](double value) { return std::fabs(value); });
   }
   HostTensor terms(output.type(), output.dims());
-  const std::vector<ir::TensorView> inputs = views_of(positive);
-  ir::MutableTensorView view = terms.writable();
-  ops::run_reference(*node.schema, {*node.attributes, inputs, {&view, 1}});
+  compute(node, positive, terms);
   return terms;
 }
 
@@ -138,9 +143,24 @@ void quantise_beside(const ir::Node& node, const Tensors& operands, const HostTe
     const bool above = side == Side::above || (side == Side::either && random.chance(50));
     return above ? value + margin : value - margin;
   });
-  const std::vector<ir::TensorView> inputs = views_of(beside);
-  ir::MutableTensorView view = output.writable();
-  ops::run_reference(*node.schema, {*node.attributes, inputs, {&view, 1}});
+  compute(node, beside, output);
+}
+
+/// Operations that subtract a mean: what is left of nearly equal elements is what their roundings left.
+bool subtracts_a_mean(const ir::Node& node) {
+  return node.is("MVN") || node.is("GroupNormalization") || node.is("BatchNormInference");
+}
+
+/// Such an operation of data that are off by roundings of their own size.
+void compute_moved(const ir::Node& node, const Tensors& operands, const HostTensor& output, Random& random) {
+  Tensors moved;
+  for (const HostTensor& operand : operands)
+    moved.push_back(operand.type().is_real() ? changed(operand, [](double value) { return value; }) : operand);
+  HostTensor& data = moved.at(node.is("BatchNormInference") && node.schema->opset == "opset1" ? 2 : 0);
+  data = changed(data, [&](double value) {
+    return value + (random.chance(50) ? 1 : -1) * kUnitsOfTerms * kUnit * std::fabs(value);
+  });
+  compute(node, moved, output);
 }
 
 double unit_of(element::Type type) { return type == element::f16 ? 0x1p-10 : type == element::bf16 ? 0x1p-7 : kUnit; }
@@ -185,6 +205,8 @@ void RoundingBounds::add_moved_run(const interpreter::Program& program, const Te
             const Side side = moved_.empty() ? Side::above : moved_.size() == 1 ? Side::below : Side::either;
             quantise_beside(node, record.operands(node), steady->second, outputs[0], side, random);
           }
+          if (subtracts_a_mean(node) && rounds(node, outputs[0].type()))
+            compute_moved(node, record.operands(node), outputs[0], random);
           for (const HostTensor& output : outputs)
             if (rounds(node, output.type()))
               shake(node, steps_of(node, outputs[0]), output, sum ? &terms_.at(node.id) : nullptr, random);

@@ -357,5 +357,18 @@ TEST(RoundingBounds, StepsThatRoundingDecides) {
   EXPECT_NE(judged.fault(with(judged.expected(), 0, 0, 4)), "");
 }
 
+// Of equal elements nothing is left but what the roundings of their mean leave.
+TEST(RoundingBounds, NearlyEqualElementsWithoutTheirMean) {
+  GraphMaker m;
+  m.result(m.op("MVN", {m.input({2, 8}), m.integers({1})},
+                {{"eps", "0.01"}, {"normalize_variance", "false"}, {"eps_mode", "outside_sqrt"}}));
+  HostTensor input(element::f32, {2, 8});
+  for (int i = 0; i < 16; ++i) input.writable().as<float>()[i] = 1.3f;
+  const Judged judged(m.graph(), {input});
+  EXPECT_EQ(number_at(judged.expected()[0], 3), 0);
+  EXPECT_EQ(judged.fault(with(judged.expected(), 0, 3, 0x1p-23)), "");
+  EXPECT_NE(judged.fault(with(judged.expected(), 0, 3, 1e-4)), "");
+}
+
 }  // namespace
 }  // namespace terroir::test

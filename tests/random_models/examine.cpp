@@ -24,6 +24,7 @@ constexpr CheckName kCheckNames[] = {
     {"unknown extents", "extents that are known and such that are not; after an inference of other extents, too"},
     {"other extents", "the model made for other extents, and one of unknown extents that is given them"},
     {"batch", "each image alone, and at each place of a batch"},
+    {"no images", "INTERPRETER and CPU with a batch of none, and a model of unknown batch that is given some then"},
     {"stored", "the compiled model, and the same written and read back"},
     {"file", "the model, and the same written as IR and read back"},
     {"requests", "a first inference, one after others, and two at the same time"},
@@ -62,6 +63,7 @@ class Examiner {
                                                                 {"unknown extents", &Examiner::unknown_extents},
                                                                 {"other extents", &Examiner::other_extents},
                                                                 {"batch", &Examiner::images_of_a_batch},
+                                                                {"no images", &Examiner::no_images},
                                                                 {"stored", &Examiner::stored},
                                                                 {"file", &Examiner::as_a_file},
                                                                 {"requests", &Examiner::several_requests},
@@ -144,15 +146,7 @@ class Examiner {
       for (size_t i = 0; i < extents.size(); ++i) inputs.push_back(refilled(subject_.inputs[i], extents[i]));
       const Run expected = run(other, "CPU", config_of(1), inputs);
       if (expected.refusal) continue;
-      auto open = subject_.graph->clone();
-      for (const ir::NodeId id : open->parameters()) {
-        ir::Node& parameter = open->node(id);
-        auto attrs = parameter.attrs<ir::ParameterAttrs>();
-        for (Dimension& extent : attrs.shape) extent = Dimension::dynamic();
-        parameter.attributes = ir::make_attributes_of(std::move(attrs));
-      }
-      ir::infer_graph(*open);
-      DeviceModel model(std::shared_ptr<const ir::Graph>(std::move(open)), "CPU", config_of(2));
+      DeviceModel model(of_unknown_extents(), "CPU", config_of(2));
       // There and back, so that plans and memory of one are not those of the other.
       for (int round = 0; round < 2; ++round) {
         if (const std::string text = difference(one_.results[0], model.infer(subject_.inputs)); !text.empty())
@@ -194,6 +188,26 @@ class Examiner {
       if (const std::string text = difference(wanted, model.infer(own)); !text.empty())
         return concat("image ", image, " alone: ", text);
     }
+    return {};
+  }
+
+  std::string no_images() {
+    if (!subject_.batched) return skipped();
+    std::vector<ir::Dims> none = extents_of(subject_.inputs);
+    for (ir::Dims& dims : none) dims.at(0) = 0;
+    const std::shared_ptr<ir::Graph> empty = with_extents(*subject_.graph, none);
+    if (!empty) return skipped();
+    Tensors inputs;
+    for (size_t i = 0; i < none.size(); ++i) inputs.push_back(refilled(subject_.inputs[i], none[i]));
+    const Run expected = run(empty, "INTERPRETER", config_of(1), inputs),
+              actual = run(empty, "CPU", config_of(2), inputs);
+    if (const std::string text = difference_between(expected, actual); !text.empty()) return text;
+    if (expected.refusal) return {};
+    DeviceModel model(of_unknown_extents(), "CPU", config_of(1));
+    if (const std::string text = difference(expected.results[0], model.infer(inputs)); !text.empty())
+      return "of unknown extents: " + text;
+    if (const std::string text = difference(one_.results[0], model.infer(subject_.inputs)); !text.empty())
+      return "of unknown extents, some images after none: " + text;
     return {};
   }
 
@@ -267,6 +281,18 @@ class Examiner {
       ++found_.steps;
       if (step.exec_type.starts_with("ref")) ++found_.reference_steps[step.node_type];
     }
+  }
+
+  std::shared_ptr<const ir::Graph> of_unknown_extents() const {
+    auto open = subject_.graph->clone();
+    for (const ir::NodeId id : open->parameters()) {
+      ir::Node& parameter = open->node(id);
+      auto attrs = parameter.attrs<ir::ParameterAttrs>();
+      for (Dimension& extent : attrs.shape) extent = Dimension::dynamic();
+      parameter.attributes = ir::make_attributes_of(std::move(attrs));
+    }
+    ir::infer_graph(*open);
+    return open;
   }
 
   static std::string difference(const Tensors& expected, const Tensors& actual) {
