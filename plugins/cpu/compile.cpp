@@ -9,6 +9,7 @@
 #include "ir/graph/memory.hpp"
 #include "ir/pass/pass_manager.hpp"
 #include "ir/text/printer.hpp"
+#include "ops/defs/control_flow/body_inference.hpp"
 #include "ops/registry.hpp"
 #include "ops/rewrites/rewrites.hpp"
 #include "plugins/cpu/passes/build_plan.hpp"
@@ -88,6 +89,9 @@ const CpuOps& cpu_ops() {
 std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
   const ir::OpRegistry& registry = ops::builtin_registry();
   auto copy = graph.clone();
+  // What passes find out about a body must be true of what comes in.
+  for (const ir::NodeId id : copy->nodes())
+    if (!copy->node(id).bodies.empty()) ops::fit_bodies(*copy, id);
   ir::PassManager loops;  // first, because bodies keep their types
   loops.add(ops::collapse_recurrent_loop(registry));
   loops.run(*copy);

@@ -106,12 +106,13 @@ std::vector<ir::TensorView> views_of(const Tensors& tensors) {
   return views;
 }
 
-void check_input(const ir::Node& parameter, size_t index, const ir::TensorView& input) {
+void check_input(const ir::Node& parameter, size_t index, const ir::TensorView& input, bool of_body) {
   const auto& attrs = parameter.attrs<ir::ParameterAttrs>();
   if (!attrs.element_type.compatible(input.type))
     throw_error(ErrorCode::type_mismatch, parameter.describe(), ": input ", index, " must be ",
                 attrs.element_type.get_type_name(), ", got ", input.type.get_type_name());
-  if (!attrs.shape.compatible(to_partial(input.dims)))
+  // A body takes the extents that come in, as when it is inferred: those that it declares are of the model as written.
+  if (!of_body && !attrs.shape.compatible(to_partial(input.dims)))
     throw_error(ErrorCode::shape_mismatch, parameter.describe(), ": input ", index, " must have the shape ",
                 attrs.shape, ", got ", to_partial(input.dims));
 }
@@ -156,7 +157,7 @@ Program::Program(const ir::Graph& graph, Precision precision) : graph_(graph), p
     if (const std::string reason = why_unsupported(node); !reason.empty())
       refused += concat(refused.empty() ? "" : "; ", node.describe(), ": ", reason);
     steps_.push_back({id, {}});
-    for (const ir::Body& body : node.bodies) bodies_[id].emplace_back(*body.graph, precision);
+    for (const ir::Body& body : node.bodies) bodies_[id].emplace_back(*body.graph, precision).of_body_ = true;
     if (precision_ == Precision::f32 && node.constant && is_narrow(node.constant->view.type))
       constants_.emplace(id, widened(HostTensor(node.constant->view, nullptr)));
   }
@@ -205,6 +206,11 @@ std::vector<HostTensor> Program::evaluate_wide(const ir::Node& node, std::span<c
                                         [](const ir::OutputPort& port) { return port.type.is_dynamic(); });
   if (types_follow || ops::fills_with_lowest(node))
     return run_reference(node, views_of(in_declared_types(node, inputs)));
+  // The second input says to which type the first is rounded.
+  if (node.is("ConvertLike") && graph_.port(node.inputs[0]).type != graph_.port(node.inputs[1]).type) {
+    const Tensors narrow = in_declared_types(node, inputs);
+    return run_reference(node, std::vector<ir::TensorView>{inputs[0], narrow[1].view()});
+  }
   try {
     return run_reference(node, inputs);
   } catch (const Exception&) {  // an attribute names the narrow type, as RandomUniform's output_type may
@@ -234,7 +240,7 @@ std::vector<HostTensor> Program::run(std::span<const ir::TensorView> inputs, con
     throw_error(ErrorCode::invalid_argument, "the model has ", parameters.size(), " inputs, got ", inputs.size());
   std::vector<Tensors> tensors(graph_.id_bound());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    check_input(graph_.node(parameters[i]), i, inputs[i]);
+    check_input(graph_.node(parameters[i]), i, inputs[i], of_body_);
     HostTensor input(inputs[i], nullptr);
     tensors[index_of(parameters[i])].push_back(precision_ == Precision::f32 ? widened(std::move(input)) : input);
   }

@@ -53,6 +53,7 @@ class Program {
 
   const ir::Graph& graph_;
   const Precision precision_;
+  bool of_body_ = false;
   std::vector<Step> steps_;
   std::unordered_map<ir::NodeId, HostTensor> constants_;         // those that were widened
   std::unordered_map<ir::NodeId, std::vector<Program>> bodies_;  // of If, Loop, TensorIterator

@@ -24,7 +24,7 @@ class Oracle {
  private:
   void find_bounds();
 
-  std::shared_ptr<const ir::Graph> graph_;
+  std::shared_ptr<const ir::Graph> graph_, first_;
   const Tensors inputs_;
   Random& random_;
   std::optional<interpreter::Program> program_;
@@ -32,6 +32,7 @@ class Oracle {
   Pins pins_;
   Tensors with_pins_;
   std::string pins_fault_;
+  bool grows_ = false;
   std::optional<RoundingBounds> bounds_;
 };
 

@@ -197,7 +197,7 @@ Value summed(Net& net, Value x) {
 /// A product of two values of the model.
 Value product(Net& net, Value x) {
   const ir::Dims dims = net.dims(x);
-  const Value other = net.partner(x);
+  const Value other = net.op("Tanh", {net.partner(x)});  // else squares of squares leave the range of floats
   net.spend(ir::element_count(dims) * dims[dims.size() - 2]);
   const Value y = net.op("MatMul", {x, other}, {{"transpose_a", "false"}, {"transpose_b", "true"}});
   return net.op("Multiply", {y, net.scalar(1.0 / static_cast<double>(dims.back()))});

@@ -180,12 +180,12 @@ class Examiner {
     if (all.refusal) return "a batch of three: it throws: " + *all.refusal;
     if (const std::string text = difference_between(all, run(together, "CPU", config_of(2), inputs)); !text.empty())
       return "a batch of three, two threads: " + text;
-    DeviceModel model(alone, "CPU", config_of(1));
+    const DeviceModel model(alone, "CPU", config_of(1));
     for (int64_t image = 0; image < kBatch; ++image) {
       Tensors own, wanted;
       for (const HostTensor& input : inputs) own.push_back(image_of(input, image));
       for (const HostTensor& result : all.results[0]) wanted.push_back(image_of(result, image));
-      if (const std::string text = difference(wanted, model.infer(own)); !text.empty())
+      if (const std::string text = difference(wanted, model.another_request().infer(own)); !text.empty())
         return concat("image ", image, " alone: ", text);
     }
     return {};
@@ -203,6 +203,7 @@ class Examiner {
               actual = run(empty, "CPU", config_of(2), inputs);
     if (const std::string text = difference_between(expected, actual); !text.empty()) return text;
     if (expected.refusal) return {};
+    if (has_state()) return {};
     DeviceModel model(of_unknown_extents(), "CPU", config_of(1));
     if (const std::string text = difference(expected.results[0], model.infer(inputs)); !text.empty())
       return "of unknown extents: " + text;

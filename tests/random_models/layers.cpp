@@ -134,11 +134,7 @@ Value pooled(Net& net, Value x, bool same) {
                                {"rounding_type", same || net.chance(70) ? "floor" : "ceil"}};
   // A window that lies in the padding alone has no maximum, and no average without it.
   for (size_t i = 0; i < w.kernel.size(); ++i) net.need(2 * std::max(w.begin[i], w.end[i]) <= w.kernel[i]);
-  if (net.chance(25)) return net.op("MaxPool", {x}, attributes, "opset1");
-  if (net.chance(40)) {
-    attributes.emplace_back("axis", "1");  // the places of the maxima are counted anew for every image
-    return net.op("MaxPool", {x}, attributes, net.one_of({"opset8", "opset14"}));
-  }
+  if (net.chance(55)) return net.op("MaxPool", {x}, attributes, net.one_of({"opset1", "opset8", "opset14"}));
   attributes.emplace_back("exclude-pad", net.one_of({"true", "false"}));
   return net.op("AvgPool", {x}, attributes, net.one_of({"opset1", "opset14"}));
 }

@@ -29,15 +29,24 @@ void Net::spend(int64_t products) {
 
 Value Net::op(const std::string& type, const std::vector<Value>& inputs, const AttributeTexts& attributes,
               const char* opset) {
-  const ir::OpSchema& schema = ops::builtin_registry().get(type, opset);
+  return add(ops::builtin_registry().get(type, opset), inputs, attributes, {});
+}
+
+Value Net::control(const std::string& type, const std::vector<Value>& inputs, std::vector<ir::Body> bodies) {
+  return add(ops::builtin_registry().get(type, "opset16"), inputs, {}, std::move(bodies));
+}
+
+Value Net::add(const ir::OpSchema& schema, const std::vector<Value>& inputs, const AttributeTexts& attributes,
+               std::vector<ir::Body> bodies) {
   auto filled = schema.make_attributes();
   set_attributes(*filled, attributes);
-  const int count = ++names_[type];
-  const ir::NodeId id = graph_.add(schema, concat(type, "_", count), std::move(filled), inputs);
+  const int count = ++names_[schema.type];
+  const ir::NodeId id = graph_.add(schema, concat(schema.type, "_", count), std::move(filled), inputs);
+  graph_.node(id).bodies = std::move(bodies);
   try {
     infer_added(graph_, id);
     for (const ir::OutputPort& port : graph_.node(id).outputs)
-      need(ir::element_count(ir::to_dims(port.shape.to_shape())) <= kMostElements);
+      need(!port.shape.is_static() || ir::element_count(ir::to_dims(port.shape.to_shape())) <= kMostElements);
   } catch (...) {
     graph_.erase(id);
     throw;
@@ -48,7 +57,10 @@ Value Net::op(const std::string& type, const std::vector<Value>& inputs, const A
 
 Value Net::input(const ir::Dims& dims) { return input(type_, dims, Fill::in(-1, 1)); }
 
-Value Net::input(element::Type type, const ir::Dims& dims, Fill fill) { return draw_.input(type, dims, fill); }
+Value Net::input(element::Type type, const ir::Dims& dims, Fill fill) {
+  need(inputs_allowed_);
+  return draw_.input(type, dims, fill);
+}
 
 Value Net::constant(const ir::Dims& dims, double low, double high) {
   return draw_.constant(draw_.tensor(type_, dims, Fill::in(low, high)));
@@ -110,7 +122,7 @@ Value Net::partner(Value x) {
   for (const Value value : offered_)
     if (value != x && dims(value) == dims(x)) fitting.push_back(value);
   if (!fitting.empty() && chance(75)) return fitting[random_.below(fitting.size())];
-  return chance(25) ? input(dims(x)) : activated(x);
+  return inputs_allowed_ && chance(25) ? input(dims(x)) : activated(x);
 }
 
 Value Net::activation(Value x) { return chance(30) ? x : activated(x); }

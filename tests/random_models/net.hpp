@@ -32,6 +32,8 @@ class Net {
   // Layers. `opset`: the newest version of the operation in it.
   Value op(const std::string& type, const std::vector<Value>& inputs, const AttributeTexts& attributes = {},
            const char* opset = "opset16");
+  /// If, Loop, TensorIterator.
+  Value control(const std::string& type, const std::vector<Value>& inputs, std::vector<ir::Body> bodies);
   Value output(Value first, int32_t index) const { return {first.node, index}; }
   /// An input of the model, of values in [-1, 1].
   Value input(const ir::Dims& dims);
@@ -71,17 +73,27 @@ class Net {
   /// Exactly one of them.
   Value activated(Value x);
 
+  /// For a body: there are no inputs but those of the body.
+  void forbid_inputs() { inputs_allowed_ = false; }
+  /// For a block that lets the images of a batch see each other.
+  void mix_images() { batched_ = false; }
+  bool batched() const { return batched_; }
   Draw& draw() { return draw_; }
+  Random& random() { return random_; }
   ir::Graph& graph() { return graph_; }
   size_t layers() const { return layers_; }
 
  private:
+  Value add(const ir::OpSchema& schema, const std::vector<Value>& inputs, const AttributeTexts& attributes,
+            std::vector<ir::Body> bodies);
+
   ir::Graph& graph_;
   Random& random_;
   Draw draw_;
   const element::Type type_;
   int64_t products_;
   size_t layers_ = 0;
+  bool inputs_allowed_ = true, batched_ = true;
   std::vector<Value> offered_;
   std::map<std::string, int> names_;
 };
@@ -99,5 +111,16 @@ std::span<const Block> convolution_blocks();
 std::span<const Block> image_blocks();
 std::span<const Block> sequence_blocks();
 std::span<const Block> common_blocks();
+/// Bodies, variables, sizes that depend on data.
+std::span<const Block> control_blocks();
+
+/// Blocks, with how much each of them counts.
+struct Family {
+  std::span<const Block> blocks;
+  int weight;
+};
+
+/// Grows by so many layers or a few more, or fewer where hardly any block fits.
+void grow(Net& net, const std::vector<Family>& families, size_t layers);
 
 }  // namespace terroir::test

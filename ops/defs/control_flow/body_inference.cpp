@@ -36,10 +36,12 @@ std::optional<PortType> fed(InferContext& ctx, const BodyPortMap::Input& input) 
   return type;
 }
 
-PortType recorded(const Graph& graph, NodeId id) {
-  const ir::OutputPort& port = graph.port({id, 0});
+PortType recorded(const Graph& graph, ir::Value value) {
+  const ir::OutputPort& port = graph.port(value);
   return {port.type, port.shape};
 }
+
+PortType recorded(const Graph& graph, NodeId id) { return recorded(graph, ir::Value{id, 0}); }
 
 std::vector<PortType> results_of(const Graph& graph, const BodyPortMap& ports) {
   std::vector<PortType> types;
@@ -47,23 +49,8 @@ std::vector<PortType> results_of(const Graph& graph, const BodyPortMap& ports) {
   return types;
 }
 
-}  // namespace
-
-PortType generalized(InferContext& ctx, const PortType& a, const PortType& b) {
-  PortType result;
-  ctx.require(element::Type::merge(result.type, a.type, b.type), "the element types ", a.type, " and ", b.type,
-              " contradict each other");
-  if (a.shape.rank().is_dynamic() || b.shape.rank().is_dynamic() || a.shape.size() != b.shape.size()) return result;
-  std::vector<Dimension> dims;
-  for (size_t i = 0; i < a.shape.size(); ++i) {
-    const auto axis = static_cast<std::ptrdiff_t>(i);
-    dims.push_back(a.shape[axis] == b.shape[axis] ? a.shape[axis] : Dimension::dynamic());
-  }
-  result.shape = PartialShape(std::move(dims));
-  return result;
-}
-
-std::vector<PortType> infer_body(InferContext& ctx, const Body& body) {
+/// The body inferred for what comes in; null: it fits as it is.
+std::unique_ptr<Graph> refitted(InferContext& ctx, const Body& body) {
   std::vector<std::pair<NodeId, PortType>> wanted;
   for (const auto& input : body.ports.inputs) {
     const auto type = fed(ctx, input);
@@ -90,8 +77,8 @@ std::vector<PortType> infer_body(InferContext& ctx, const Body& body) {
   // The usual case: the body as it was read fits.
   const bool fits = std::all_of(wanted.begin(), wanted.end(),
                                 [&](const auto& entry) { return recorded(*body.graph, entry.first) == entry.second; });
-  if (fits && carries_on(*body.graph)) return results_of(*body.graph, body.ports);
-  const auto copy = body.graph->clone();
+  if (fits && carries_on(*body.graph)) return nullptr;
+  auto copy = body.graph->clone();
   // Each round that is not the last makes at least one extent, rank or type of a carried value unknown.
   while (true) {
     for (const auto& [id, type] : wanted) {
@@ -101,8 +88,38 @@ std::vector<PortType> infer_body(InferContext& ctx, const Body& body) {
       copy->node(id).attributes = ir::make_attributes_of(attrs);
     }
     ir::infer_graph(*copy);
-    if (carries_on(*copy)) return results_of(*copy, body.ports);
+    if (carries_on(*copy)) return copy;
   }
+}
+
+}  // namespace
+
+PortType generalized(InferContext& ctx, const PortType& a, const PortType& b) {
+  PortType result;
+  ctx.require(element::Type::merge(result.type, a.type, b.type), "the element types ", a.type, " and ", b.type,
+              " contradict each other");
+  if (a.shape.rank().is_dynamic() || b.shape.rank().is_dynamic() || a.shape.size() != b.shape.size()) return result;
+  std::vector<Dimension> dims;
+  for (size_t i = 0; i < a.shape.size(); ++i) {
+    const auto axis = static_cast<std::ptrdiff_t>(i);
+    dims.push_back(a.shape[axis] == b.shape[axis] ? a.shape[axis] : Dimension::dynamic());
+  }
+  result.shape = PartialShape(std::move(dims));
+  return result;
+}
+
+std::vector<PortType> infer_body(InferContext& ctx, const Body& body) {
+  const auto copy = refitted(ctx, body);
+  return results_of(copy ? *copy : *body.graph, body.ports);
+}
+
+void fit_bodies(Graph& graph, NodeId id) {
+  ir::Node& node = graph.node(id);
+  std::vector<PortType> inputs;
+  for (const ir::Value input : node.inputs) inputs.push_back(recorded(graph, input));
+  InferContext ctx(*node.schema, *node.attributes, std::move(inputs));
+  for (Body& body : node.bodies)
+    if (auto fitted = refitted(ctx, body)) body.graph = std::move(fitted);
 }
 
 void set_outputs(InferContext& ctx, const Body& body, const std::vector<PortType>& results,

@@ -13,6 +13,10 @@ namespace terroir::ops {
 /// Types of the body's Results, in the order of `body.ports.outputs`, for the op's current inputs.
 std::vector<ir::PortType> infer_body(ir::InferContext& ctx, const ir::Body& body);
 
+/// Infers the node's bodies for what they are fed with, where that is not what they were inferred for: in a model that
+/// has been reshaped, or whose files say less of its inputs than of those of its bodies.
+void fit_bodies(ir::Graph& graph, ir::NodeId id);
+
 /// What both could be: equal extents stay, others become unknown. Exception if the element types contradict.
 ir::PortType generalized(ir::InferContext& ctx, const ir::PortType& a, const ir::PortType& b);
 
