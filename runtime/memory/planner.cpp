@@ -135,7 +135,14 @@ MemoryPlan plan_memory(const std::vector<Block>& blocks) {
   return by_time.total < by_size.total ? by_time : by_size;
 }
 
-size_t peak_bytes(const std::vector<Block>& blocks) {
+namespace {
+
+struct Peak {
+  int64_t step = 0;
+  size_t bytes = 0;
+};
+
+Peak peak_of(const std::vector<Block>& blocks) {
   std::map<int64_t, std::pair<size_t, size_t>> events;  // step -> bytes that begin there, bytes whose last step it is
   for (const Block& block : blocks) {
     check(block);
@@ -145,13 +152,19 @@ size_t peak_bytes(const std::vector<Block>& blocks) {
     }
   }
   size_t now = 0;
-  size_t peak = 0;
+  Peak peak;
   for (const auto& [step, bytes] : events) {
     now += bytes.first;
-    peak = std::max(peak, now);
+    if (now > peak.bytes) peak = {step, now};
     now -= bytes.second;
   }
   return peak;
 }
+
+}  // namespace
+
+size_t peak_bytes(const std::vector<Block>& blocks) { return peak_of(blocks).bytes; }
+
+int64_t busiest_step(const std::vector<Block>& blocks) { return peak_of(blocks).step; }
 
 }  // namespace terroir::memory

@@ -45,5 +45,7 @@ MemoryPlan plan_memory(const std::vector<Block>& blocks);
 
 /// Bytes in use at the busiest step: no plan can be smaller.
 size_t peak_bytes(const std::vector<Block>& blocks);
+/// That step; of several, the first. Without blocks 0.
+int64_t busiest_step(const std::vector<Block>& blocks);
 
 }  // namespace terroir::memory

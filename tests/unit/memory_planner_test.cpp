@@ -63,6 +63,14 @@ TEST(MemoryPlanner, WhatIsNotInUseYetIsOthers) {
   EXPECT_EQ(plan_memory({blocks[0], {1024, 2, 6}}).total, 3072u);
 }
 
+TEST(MemoryPlanner, TheBusiestStepIsTheFirstWithMostBytes) {
+  EXPECT_EQ(busiest_step({}), 0);
+  EXPECT_EQ(busiest_step({{1024, 0, 3}, {512, 2, 6}, {512, 4, 9}, {1024, 6, 7}}), 6);
+  EXPECT_EQ(busiest_step({{1024, 1, 2}, {1024, 5, 6}}), 1);
+  // Parts count by themselves.
+  EXPECT_EQ(busiest_step({{2048, 0, 9, 64, {{0, 1024, 0, 3}, {1024, 1024, 3, 9}}}, {512, 5, 5}}), 3);
+}
+
 TEST(MemoryPlanner, PartsFitAroundPlacedOnes) {
   // The second block's first part is in use beside the first block, its second part is not: it begins before it.
   const std::vector<Block> blocks{{4096, 0, 3}, {2048, 2, 9, 64, {{0, 1024, 5, 9}, {1024, 1024, 2, 9}}}};

@@ -11,6 +11,7 @@
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 #include "plugins/cpu/nodes/lines_ahead.hpp"
+#include "plugins/cpu/nodes/winograd_bands.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 
@@ -23,8 +24,11 @@ constexpr double kLeastSpeedup = 1.1;
 class WinogradExecutor final : public Executor {
  public:
   WinogradExecutor(const NodeContext& context, const WinoKernel& kernel)
-      : kernel_(kernel), chain_(context, leading_bias(context) ? 1 : 0, channel_block(context.isa)) {
+      : kernel_(kernel),
+        chain_(context, leading_bias(context) ? 1 : 0, channel_block(context.isa)),
+        overwrites_(context.overwrites_input) {
     plan_ = wino_plan(conv_problem(context), kernel);
+    if (overwrites_) plan_ = wino_with_small_blocks(plan_);
     const ir::Constant* bias = leading_bias(context);
     packed_ = context.weights.get(*context.constants[1], packing_for(bias));
     if (bias) bias_owner_ = bias->owner;
@@ -33,25 +37,41 @@ class WinogradExecutor final : public Executor {
   void run(const RunArgs& args) const noexcept override {
     PostOpChain::Bound ops;
     chain_.bind(args, ops);
-    const WinoSplit split = wino_split(plan_, args.arena.threads());
     auto* scratch = static_cast<float*>(args.scratch);
-    args.arena.parallel_for_slots(split.count(), [&](int64_t slice, int64_t slot) {
-      const ConvArgs conv{
+    const auto conv_args = [&](int64_t slot) {
+      return ConvArgs{
           static_cast<const float*>(args.inputs[0]), packed_->as<float>(),
           static_cast<float*>(args.outputs[0]),      ops.data(),
           static_cast<int64_t>(chain_.size()),       scratch + slot * static_cast<int64_t>(scratch_stride())};
-      kernel_.run(plan_, conv, wino_slice(plan_, split, slice));
+    };
+    if (overwrites_) {
+      const WinogradBands bands(plan_, args.arena.threads());
+      float* const buffers = scratch + bands.slices() * static_cast<int64_t>(scratch_stride());
+      for (int64_t round = 0; round < bands.rounds(); ++round)
+        args.arena.parallel_for_slots(bands.slices(), [&](int64_t slice, int64_t slot) {
+          bands.run(kernel_, conv_args(slot), buffers, round, slice);
+        });
+      return;
+    }
+    const WinoSplit split = wino_split(plan_, args.arena.threads());
+    args.arena.parallel_for_slots(split.count(), [&](int64_t slice, int64_t slot) {
+      kernel_.run(plan_, conv_args(slot), wino_slice(plan_, split, slice));
     });
   }
 
   size_t scratch_bytes(int threads) const override {
+    if (overwrites_) {
+      const WinogradBands bands(plan_, threads);
+      return (static_cast<size_t>(bands.slices()) * scratch_stride() + static_cast<size_t>(bands.buffer_floats())) *
+             sizeof(float);
+    }
     const auto runs = static_cast<size_t>(std::min<int64_t>(threads, wino_split(plan_, threads).count()));
     return runs * scratch_stride() * sizeof(float);
   }
   /// The first ones of the slice's first channels.
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
     const WinoSplit split = wino_split(plan_, threads);
-    if (slice >= split.part_count()) return {};
+    if (overwrites_ || slice >= split.part_count()) return {};
     const ConvProblem& p = plan_.problem;
     const int64_t blocks = p.groups * plan_.oc_blocks, unit = wino_part(plan_, split, slice).oc0;
     const int64_t block = unit / plan_.units * plan_.oc_blocks + unit % plan_.units * plan_.unit_blocks;
@@ -61,7 +81,7 @@ class WinogradExecutor final : public Executor {
     const auto bytes = weights.subspan(weights.size() / static_cast<size_t>(blocks) * static_cast<size_t>(block));
     return {bytes.first(std::min(bytes.size(), kSomeBytesAhead)), false};
   }
-  std::string kernel_name() const override { return kernel_.name; }
+  std::string kernel_name() const override { return overwrites_ ? concat(kernel_.name, "+in_place") : kernel_.name; }
 
  private:
   /// Rounded to cache lines, so that threads do not write to each other's.
@@ -87,6 +107,7 @@ class WinogradExecutor final : public Executor {
   const WinoKernel& kernel_;
   WinoPlan plan_{};
   PostOpChain chain_;
+  bool overwrites_;
   // Likewise while the packing is shared.
   std::shared_ptr<const void> bias_owner_;
   PackedWeights packed_;
@@ -96,6 +117,16 @@ const WinoKernel* kernel_of(Isa isa, int64_t tile) {
   for (const WinoKernel& kernel : wino_kernels(isa))
     if (kernel.tile == tile) return &kernel;
   return nullptr;
+}
+
+/// The source, for a chain without operands that lie like the result.
+LayoutChoice::Overwrite overwrite_of(const NodeContext& context, const WinoKernel& kernel, const LayoutChoice& choice) {
+  const bool has_operands = std::any_of(choice.inputs.begin() + 1, choice.inputs.end(),
+                                        [](const std::optional<Layout>& input) { return input.has_value(); });
+  const WinoPlan plan = wino_plan(conv_problem(context), kernel);
+  if (has_operands || !can_overwrite_source(plan)) return {};
+  const int64_t step = plan.problem.batch == 1 ? plan.src.c : plan.problem.batch * plan.src.n;
+  return {0, static_cast<size_t>(step) * sizeof(float)};
 }
 
 Proposal propose(const NodeContext& context, int64_t tile) {
@@ -122,6 +153,7 @@ Proposal propose(const NodeContext& context, int64_t tile) {
   choice.outputs = {blocked};
   choice.cost = compute_ns(flops, context.isa) / speedup;
   add_chain_inputs(context, blocked, choice);
+  choice.overwrite = overwrite_of(context, *kernel, choice);
   return std::vector{std::move(choice)};
 }
 

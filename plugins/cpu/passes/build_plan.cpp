@@ -24,19 +24,19 @@ class PlanBuilder {
         weights_(weights),
         threads_(threads),
         order_(ir::topological_order(graph)),
-        placement_(graph, decisions, order_, isa) {}
+        placement_(std::make_unique<Placement>(graph, decisions, order_, isa)) {}
 
   std::unique_ptr<Plan> build() {
-    plan_->constants = placement_.take_constants();
-    plan_->texts = placement_.texts();
-    std::vector<size_t> scratch;  // by position in the order
     for (ir::NodeId id : order_) {
       const size_t before = plan_->steps.size();
-      scratch.push_back(add_step(graph_.node(id)));
+      scratch_.push_back(add_step(graph_.node(id)));
       describe(graph_.node(id), plan_->steps.size() > before ? static_cast<int32_t>(before) : -1);
     }
-    placement_.place_in_arena(scratch);
-    plan_->arena_bytes = placement_.arena_bytes();
+    placement_->place_in_arena(scratch_);
+    overwrite_inputs();
+    plan_->constants = placement_->take_constants();
+    plan_->texts = placement_->texts();
+    plan_->arena_bytes = placement_->arena_bytes();
     for (size_t i = 0; i < plan_->steps.size(); ++i) bind_step(contexts_[i], plan_->steps[i]);
     finish();
     return std::move(plan_);
@@ -54,9 +54,9 @@ class PlanBuilder {
   size_t add_step(const ir::Node& node) {
     const Decision& decided = decision(node);
     if (node.constant || node.is(ir::kParameterType) || decided.choice.view_of >= 0) return 0;
-    if (!decided.choice.pieces.empty() || placement_.has_no_step(node)) return 0;
+    if (!decided.choice.pieces.empty() || placement_->has_no_step(node)) return 0;
     if (node.schema->type == kReorderType && ir::constant_of(graph_, node.inputs[0])) return 0;  // done already
-    if (node.is(ir::kResultType) && !placement_.result_is_copy(result_index(node))) return 0;
+    if (node.is(ir::kResultType) && !placement_->result_is_copy(result_index(node))) return 0;
     NodeContext context = make_context(graph_, node, isa_, weights_);
     for (size_t i = 0; i < node.inputs.size(); ++i)
       if (decided.choice.inputs[i]) context.inputs[i].layout = *decided.choice.inputs[i];
@@ -82,13 +82,58 @@ class PlanBuilder {
     return scratch;
   }
 
+  /// Lets steps that most of the arena is for compute in the memory of their inputs, one after the other, as long as
+  /// there are such; the best of these plans is taken, if it is enough smaller.
+  void overwrite_inputs() {
+    constexpr size_t kLargeArena = size_t{4} << 20;
+    constexpr size_t kLeastShare = 16;
+    if (placement_->arena_bytes() < kLargeArena) return;
+    size_t wanted = placement_->arena_bytes() - placement_->arena_bytes() / kLeastShare;
+    std::vector<ir::NodeId> chosen;
+    size_t kept = 0;  // of those
+    std::unique_ptr<Placement> best;
+    ir::NodeId busiest = placement_->busiest();
+    while (decisions_.at(busiest).choice.overwrite.input >= 0 &&
+           std::find(chosen.begin(), chosen.end(), busiest) == chosen.end()) {
+      chosen.push_back(busiest);
+      auto next = std::make_unique<Placement>(graph_, decisions_, order_, isa_,
+                                              std::set<ir::NodeId>(chosen.begin(), chosen.end()));
+      if (!next->overwrites(busiest) || !next->has_steps_of(*placement_)) {
+        chosen.pop_back();
+        break;
+      }
+      create_again(busiest, true);
+      next->place_in_arena(scratch_);
+      busiest = next->busiest();
+      if (next->arena_bytes() > wanted) continue;
+      wanted = next->arena_bytes() - 1;
+      kept = chosen.size();
+      best = std::move(next);
+    }
+    for (size_t i = kept; i < chosen.size(); ++i) create_again(chosen[i], false);
+    if (best) placement_ = std::move(best);
+  }
+
+  /// The executor of a node that has a step.
+  void create_again(ir::NodeId id, bool overwrites_input) {
+    const auto found = std::find_if(contexts_.begin(), contexts_.end(),
+                                    [id](const NodeContext& context) { return context.node.id == id; });
+    found->overwrites_input = overwrites_input;
+    Step& step = plan_->steps[static_cast<size_t>(found - contexts_.begin())];
+    step.executor = decisions_.at(id).impl->create(*found, decisions_.at(id).choice);
+    step.kernel = step.executor->kernel_name();
+    scratch_[static_cast<size_t>(std::find(order_.begin(), order_.end(), id) - order_.begin())] =
+        step.executor->scratch_bytes(threads_);
+  }
+
   /// Says where the step's memory lies, once that is known.
   void bind_step(const NodeContext& context, Step& step) {
     const ir::Node& node = context.node;
     const LayoutChoice& choice = decision(node).choice;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const bool read = choice.inputs[i].has_value() && !placement_.joined_in_place({node.id, static_cast<int32_t>(i)});
-      step.inputs.push_back(read ? placement_.slot(node.inputs[i]) : Slot{});
+      const bool read =
+          choice.inputs[i].has_value() && !placement_->joined_in_place({node.id, static_cast<int32_t>(i)});
+      step.inputs.push_back(read ? placement_->slot(node.inputs[i]) : Slot{});
       if (read && context.constants[i])
         plan_->constants.push_back({context.constants[i]->owner, context.inputs[i].bytes()});
       if (const Slot& slot = step.inputs.back(); slot.kind == Slot::Kind::constant)
@@ -99,11 +144,11 @@ class PlanBuilder {
       const ir::Value value{node.id, static_cast<int32_t>(i)};
       step.outputs.push_back(node.is(ir::kResultType)
                                  ? Slot{Slot::Kind::model_output, static_cast<int32_t>(result_index(node)), 0, nullptr}
-                                 : placement_.slot(value));
+                                 : placement_->slot(value));
       step.bytes += context.outputs[i].bytes();
     }
     if (!choice.joins.empty()) step.bytes = 2 * copied_bytes(step, context);
-    step.scratch_offset = placement_.scratch_offset(node.id);
+    step.scratch_offset = placement_->scratch_offset(node.id);
   }
 
   size_t result_index(const ir::Node& node) const { return static_cast<size_t>(position(graph_.results(), node.id)); }
@@ -177,7 +222,8 @@ class PlanBuilder {
   WeightsCache& weights_;
   int threads_;
   std::vector<ir::NodeId> order_;
-  Placement placement_;
+  std::unique_ptr<Placement> placement_;
+  std::vector<size_t> scratch_;              // by position in the order
   std::vector<NodeContext> contexts_;        // by step
   std::map<ir::NodeId, int32_t> described_;  // -> index in Plan::nodes
   std::set<ir::Use> packed_uses_;

@@ -1,6 +1,7 @@
 #include "plugins/cpu/passes/placement.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/base/error.hpp"
@@ -17,8 +18,9 @@ size_t ceil_to_line(size_t bytes) { return static_cast<size_t>(round_up(static_c
 
 }  // namespace
 
-Placement::Placement(const ir::Graph& graph, const Decisions& decisions, const std::vector<ir::NodeId>& order, Isa isa)
-    : graph_(graph), decisions_(decisions), order_(order), isa_(isa) {
+Placement::Placement(const ir::Graph& graph, const Decisions& decisions, const std::vector<ir::NodeId>& order, Isa isa,
+                     std::set<ir::NodeId> overwriting)
+    : graph_(graph), decisions_(decisions), order_(order), isa_(isa), overwriting_(std::move(overwriting)) {
   find_last_uses();
   for (size_t at = 0; at < order_.size(); ++at) place_outputs(graph_.node(order_[at]), static_cast<int64_t>(at));
   bind_results();
@@ -90,8 +92,10 @@ void Placement::extend(const Place& place, ir::Value value) {
   const int64_t last = last_use_.at(value), begin = in_cluster(place);
   cluster.last = std::max(cluster.last, last);
   const auto bytes = static_cast<int64_t>(desc(value).bytes());
+  // What the value has overwritten stays as it was.
+  const int64_t made = roots_[place.root].first;
   for (const RootIndex index : cluster.roots)
-    if (Root& root = roots_[index]; overlap(begin, bytes, root.offset, root.bytes))
+    if (Root& root = roots_[index]; root.last >= made && overlap(begin, bytes, root.offset, root.bytes))
       root.last = std::max(root.last, last);
 }
 
@@ -118,6 +122,7 @@ Placement::Place Placement::place_output(const ir::Node& node, ir::Value value, 
     if (choice.view_of >= 0) return view(node.inputs[static_cast<size_t>(choice.view_of)]);
     if (!choice.joins.empty()) return join(node, at);
     if (const Place* shared = in_place(node, at)) return *shared;
+    if (const std::optional<Place> over = overwrite(node, at)) return *over;
     constant = constant_reorder(node);
   }
   if (node.constant || constant) {
@@ -181,6 +186,33 @@ const Placement::Place* Placement::in_place(const ir::Node& node, int64_t at) co
     if (same == 1) return &place;
   }
   return nullptr;
+}
+
+/// Bytes of an input that nobody reads after this step, as memory of the output.
+std::optional<Placement::Place> Placement::overwrite(const ir::Node& node, int64_t at) {
+  const LayoutChoice::Overwrite& wanted = decisions_.at(node.id).choice.overwrite;
+  if (wanted.input < 0 || !overwriting_.contains(node.id)) return std::nullopt;
+  const ir::Value value = node.inputs[static_cast<size_t>(wanted.input)];
+  const Place source = places_.at(value);
+  if (roots_[source.root].kind != Slot::Kind::arena) return std::nullopt;
+  const ClusterIndex cluster = roots_[source.root].cluster;
+  const auto bytes = static_cast<int64_t>(desc({node.id, 0}).bytes()),
+             source_bytes = static_cast<int64_t>(desc(value).bytes());
+  for (int64_t offset = 0; offset + bytes <= source_bytes; offset += static_cast<int64_t>(wanted.step)) {
+    const int64_t begin = in_cluster(source) + offset;
+    const auto& there = clusters_[cluster].roots;
+    if (std::any_of(there.begin(), there.end(), [&](RootIndex index) {
+          const Root& root = roots_[index];
+          return !root.joined && root.last > at && overlap(begin, bytes, root.offset, root.bytes);
+        }))
+      continue;
+    // Until the step ends, the bytes are the input's.
+    const RootIndex root = new_root(Slot::Kind::arena, bytes, at + 1, at + 1);
+    attach(roots_[root].cluster, cluster, begin);
+    overwritten_.insert(node.id);
+    return Place{root, 0};
+  }
+  return std::nullopt;
 }
 
 /// The place of a Concat's output: a cluster that its inputs join where they can.
@@ -272,6 +304,7 @@ std::vector<memory::Part> Placement::parts_of(const Cluster& cluster) const {
 }
 
 void Placement::place_in_arena(const std::vector<size_t>& scratch) {
+  constexpr size_t kLeastShare = 16;
   std::vector<memory::Block> blocks;
   std::vector<size_t*> offsets;
   for (Cluster& cluster : clusters_) {
@@ -282,20 +315,31 @@ void Placement::place_in_arena(const std::vector<size_t>& scratch) {
                       .parts = parts_of(cluster)});
     offsets.push_back(&cluster.arena_offset);
   }
+  std::vector<memory::Block> apart = blocks;
   // All steps' scratch begins at the same byte: one finds in cache what another has left there.
   memory::Block common{.size = 0, .last_use = static_cast<int64_t>(order_.size())};
-  for (size_t at = 0; at < scratch.size(); ++at) common.size = std::max(common.size, ceil_to_line(scratch[at]));
   for (size_t at = 0; at < scratch.size(); ++at) {
-    const auto step = static_cast<int64_t>(at);
     const size_t bytes = ceil_to_line(scratch[at]);
-    if (bytes > 0) common.parts.push_back({0, bytes, step, step});
+    if (bytes == 0) continue;
+    const auto step = static_cast<int64_t>(at);
+    common.size = std::max(common.size, bytes);
+    common.parts.push_back({0, bytes, step, step});
+    apart.push_back({.size = bytes, .first_use = step, .last_use = step});
   }
   blocks.push_back(common);
-  const memory::MemoryPlan plan = memory::plan_memory(blocks);
+  memory::MemoryPlan plan = memory::plan_memory(blocks);
+  // But not at any price.
+  memory::MemoryPlan plan_apart = memory::plan_memory(apart);
+  const bool is_common = plan_apart.total + plan.total / kLeastShare > plan.total;
+  if (!is_common) plan = std::move(plan_apart);
   for (size_t i = 0; i < offsets.size(); ++i) *offsets[i] = plan.offsets[i];
-  for (const memory::Part& part : common.parts)
-    scratch_offsets_[order_[static_cast<size_t>(part.first_use)]] = plan.offsets.back() + part.offset;
+  for (size_t i = 0; i < common.parts.size(); ++i)
+    scratch_offsets_[order_[static_cast<size_t>(common.parts[i].first_use)]] =
+        plan.offsets[offsets.size() + (is_common ? 0 : i)];
   arena_bytes_ = plan.total;
+  if (order_.empty()) return;
+  // Results are read behind the last step.
+  busiest_ = order_[std::min(static_cast<size_t>(memory::busiest_step(blocks)), order_.size() - 1)];
 }
 
 size_t Placement::scratch_offset(ir::NodeId id) const {

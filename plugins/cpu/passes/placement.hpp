@@ -1,11 +1,12 @@
 #pragma once
 // What: where every value of a graph whose layouts are decided lies: a constant, the user's input or output, or planned
-// bytes of one arena. Values share memory in four ways:
+// bytes of one arena. Values share memory in five ways:
 //   views                  the output is the input's bytes (Reshape, a reorder that moves nothing)
 //   pieces                 outputs of a Split are bytes of its input, where each is one run
 //   work in place          the output overwrites an input that nobody reads afterwards
-//   joined in place        inputs of a Concat are written straight into their place in its output, where each is one
-//   run
+//   overwrite              of chosen nodes: likewise, bytes of an input that nobody reads afterwards, for some time
+//   more joined in place        inputs of a Concat are written straight into their place in its output, where each is
+//   one run
 // How: memory comes in roots, one per producer; roots that a Concat puts side by side form a cluster, a body of memory
 // that moves as one. Concats that grow from each other (dense blocks) end up in one cluster. An input keeps its own
 // place and is copied when it cannot lie where the Concat wants it: constants, the user's memory, a value that comes
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -26,8 +28,9 @@ namespace terroir::cpu {
 
 class Placement {
  public:
-  /// `order`: the steps, topological.
-  Placement(const ir::Graph& graph, const Decisions& decisions, const std::vector<ir::NodeId>& order, Isa isa);
+  /// `order`: the steps, topological. `overwriting`: nodes that make use of LayoutChoice::overwrite, if they can.
+  Placement(const ir::Graph& graph, const Decisions& decisions, const std::vector<ir::NodeId>& order, Isa isa,
+            std::set<ir::NodeId> overwriting = {});
 
   /// Gives the arena's values and the scratch of steps their offsets. `scratch`: bytes, by position in the order.
   void place_in_arena(const std::vector<size_t>& scratch);
@@ -42,6 +45,13 @@ class Placement {
   /// Of a model output, by index: the value lies elsewhere and must be copied to the user's memory.
   bool result_is_copy(size_t index) const { return result_is_copy_[index]; }
   size_t arena_bytes() const { return arena_bytes_; }
+  /// The node during whose step most of the arena is in use.
+  ir::NodeId busiest() const { return busiest_; }
+  bool overwrites(ir::NodeId id) const { return overwritten_.contains(id); }
+  /// Whether nodes have the same steps, over other memory.
+  bool has_steps_of(const Placement& other) const {
+    return joined_ == other.joined_ && result_is_copy_ == other.result_is_copy_;
+  }
   /// Elements of each tensor of texts that has memory of its own.
   const std::vector<int64_t>& texts() const { return texts_; }
   /// Those that no step reads as a constant of the graph: reordered ones, and sources of views.
@@ -86,6 +96,7 @@ class Placement {
   Place view(ir::Value source);
   const void* constant_reorder(const ir::Node& node);
   const Place* in_place(const ir::Node& node, int64_t at) const;
+  std::optional<Place> overwrite(const ir::Node& node, int64_t at);
   Place join(const ir::Node& node, int64_t at);
   std::vector<memory::Part> parts_of(const Cluster& cluster) const;
   bool can_attach(ClusterIndex from, int64_t shift, RootIndex joined, const ir::Node& node) const;
@@ -98,6 +109,7 @@ class Placement {
   const Decisions& decisions_;
   const std::vector<ir::NodeId>& order_;
   Isa isa_;
+  std::set<ir::NodeId> overwriting_, overwritten_;  // may, do
   std::map<ir::Value, int64_t> last_use_;
   std::vector<Root> roots_;
   std::vector<Cluster> clusters_;
@@ -108,6 +120,7 @@ class Placement {
   std::vector<int64_t> texts_;
   std::map<ir::NodeId, size_t> scratch_offsets_;
   size_t arena_bytes_ = 0;
+  ir::NodeId busiest_ = ir::NodeId::none;
 };
 
 }  // namespace terroir::cpu

@@ -31,6 +31,13 @@ WinoAxis wino_axis(const ConvAxis& a, int64_t tile) {
   return {tiles, std::max<int64_t>(0, a.out - tiles * (tile - 1))};
 }
 
+size_t scratch_floats(const WinoPlan& plan) {
+  const int64_t v = plan.ic_blocks * plan.block_tiles * (plan.block_slices + plan.problem.d.kernel - 1);
+  const int64_t m =
+      std::min(plan.chunk_units * plan.unit_blocks, plan.oc_blocks) * plan.block_tiles * plan.block_slices;
+  return static_cast<size_t>(plan.alpha * plan.alpha * (v + m + 2) * plan.block + plan.stage_floats);
+}
+
 }  // namespace
 
 WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel, std::optional<WinoWeights> weights) noexcept {
@@ -58,12 +65,16 @@ WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel, std::optional
   const int64_t floats = p.groups * plan.oc_blocks * block * channels * p.d.kernel * (packed ? points : 9);
   plan.packed_floats = static_cast<size_t>(bias + floats);
   plan.prefetch = conv::beyond_l2(floats);
-  const int64_t v = plan.ic_blocks * plan.block_tiles * (plan.block_slices + p.d.kernel - 1);
-  const int64_t m =
-      std::min(plan.chunk_units * plan.unit_blocks, plan.oc_blocks) * plan.block_tiles * plan.block_slices;
   plan.stage_floats = plan.chunk_units * plan.stage_blocks * points * (plan.unit_blocks * block + 1) * block;
-  plan.scratch_floats = static_cast<size_t>(points * (v + m + 2) * block + plan.stage_floats);
+  plan.scratch_floats = scratch_floats(plan);
   return plan;
+}
+
+WinoPlan wino_with_small_blocks(const WinoPlan& plan) noexcept {
+  WinoPlan small = plan;
+  small.block_tiles = ceil_div(plan.block_tiles, 2);
+  small.scratch_floats = scratch_floats(small);
+  return small;
 }
 
 int64_t wino_units(const WinoPlan& plan) noexcept { return plan.problem.groups * plan.units; }

@@ -1,0 +1,115 @@
+// Convolutions that most of the arena is for compute in the memory of their inputs.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+#include <terroir/terroir.hpp>
+
+#include "ir/xml/writer.hpp"
+#include "tests/passes/planned.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+using test::GraphMaker;
+using test::plan_of;
+using test::step_named;
+
+constexpr size_t kBlock = size_t{16} * 128 * 128 * 4;  // bytes of 16 channels
+
+/// The last level of a U-Net: `convolution3` reads 64 joined channels and gives 32. Weights are small enough for
+/// Winograd's algorithm. `also`: the joined tensor is a result, too.
+GraphMaker last_level(bool also, int64_t batch = 1) {
+  GraphMaker m;
+  const auto conv = [&m](ir::Value x, int64_t to, const std::string& name, uint32_t seed) {
+    return m.op("Convolution", {x, m.random({to, m.dims(x)[1], 3, 3}, seed, 0.1f)},
+                {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}}, name);
+  };
+  auto skip = conv(m.input({batch, 3, 128, 128}), 32, "first", 1);
+  auto deep = conv(m.op("ReLU", {skip}), 32, "second", 2);
+  auto both = m.op("Concat", {deep, skip}, {{"axis", "1"}}, "joined");
+  auto merged = m.op("ReLU", {conv(both, 32, "merging", 3)}, {}, "activation");
+  m.result(m.conv(merged, 2, 1, 4));
+  if (also) m.result(both);
+  return m;
+}
+
+bool vectors() { return isa_available(Isa::avx2); }
+
+TEST(OverwrittenInput, TheLargestStepTakesThePlaceOfItsInput) {
+  if (!vectors()) GTEST_SKIP() << "no kernels of Winograd's algorithm here";
+  const auto plan = plan_of(last_level(false), Isa::avx2);
+  const Step& merging = step_named(*plan, "merging");
+  EXPECT_NE(merging.kernel.find("winograd_4x4_3x3_nChw8c__avx2+in_place"), std::string::npos) << merging.kernel;
+  EXPECT_EQ(merging.outputs[0].kind, Slot::Kind::arena);
+  EXPECT_EQ(merging.outputs[0].offset, merging.inputs[0].offset);
+  // What it reads, and little more.
+  EXPECT_LT(plan->arena_bytes, 5 * kBlock);
+}
+
+TEST(OverwrittenInput, NotWhatIsReadLater) {
+  if (!vectors()) GTEST_SKIP() << "no kernels of Winograd's algorithm here";
+  const auto plan = plan_of(last_level(true), Isa::avx2);
+  EXPECT_EQ(step_named(*plan, "merging").kernel.find("in_place"), std::string::npos);
+}
+
+TEST(OverwrittenInput, NotForABatchOfOtherChannels) {
+  if (!vectors()) GTEST_SKIP() << "no kernels of Winograd's algorithm here";
+  const auto plan = plan_of(last_level(false, 2), Isa::avx2);
+  EXPECT_EQ(step_named(*plan, "merging").kernel.find("in_place"), std::string::npos);
+}
+
+TEST(OverwrittenInput, NotForAccuracyWhichHasNoSuchKernel) {
+  const auto plan = plan_of(last_level(false), Isa::scalar, true);
+  EXPECT_EQ(step_named(*plan, "merging").kernel.find("in_place"), std::string::npos);
+}
+
+TEST(OverwrittenInput, GivesTheSameBits) {
+  const GraphMaker alone = last_level(false), both = last_level(true);
+  const std::vector<std::vector<test::HostTensor>> inputs = {{test::random_tensor({1, 3, 128, 128}, 7)},
+                                                             {test::random_tensor({1, 3, 128, 128}, 8)}};
+  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+    if (!isa_available(isa)) continue;
+    const auto expected = test::run_on_cpu(both.graph(), isa, 1, inputs);
+    for (const int threads : {1, 2, 3}) {
+      const auto got = test::run_on_cpu(alone.graph(), isa, threads, inputs);
+      for (size_t i = 0; i < inputs.size(); ++i)
+        EXPECT_EQ(std::memcmp(got[i][0].view().data, expected[i][0].view().data, got[i][0].view().bytes()), 0)
+            << isa_name(isa) << ", " << threads << " threads, inference " << i;
+    }
+  }
+}
+
+/// The kernel of the layer `merging`, after one inference; and the result.
+std::pair<std::string, Tensor> run_once(CompiledModel compiled) {
+  InferRequest request = compiled.create_infer_request();
+  Tensor input = request.get_input_tensor();
+  std::fill_n(input.data<float>(), input.get_size(), 0.5f);
+  request.infer();
+  std::string kernel;
+  for (const ProfilingInfo& layer : request.get_profiling_info())
+    if (layer.node_name == "merging") kernel = layer.exec_type;
+  return {kernel, request.get_output_tensor()};
+}
+
+TEST(OverwrittenInput, IsKeptWithTheCompiledModel) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / ("terroir_overwritten_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  ir::write_model(last_level(false).graph(), (folder / "model.xml").string());
+  Core core;
+  auto compiled = core.compile_model((folder / "model.xml").string(), "CPU", enable_profiling(true));
+  std::stringstream stored;
+  compiled.export_model(stored);
+  const auto [kernel, result] = run_once(compiled);
+  const auto [again, same] = run_once(core.import_model(stored, "CPU", {enable_profiling(true)}));
+  EXPECT_EQ(kernel, again);
+  EXPECT_EQ(kernel.find("winograd") == std::string::npos, kernel.find("+in_place") == std::string::npos) << kernel;
+  EXPECT_EQ(std::memcmp(result.data(), same.data(), result.get_byte_size()), 0);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace terroir::cpu
