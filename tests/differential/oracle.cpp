@@ -21,18 +21,6 @@ bool has_variables(const ir::Graph& graph, const Condition& condition) {
 bool is_any(const ir::OutputPort&) { return true; }
 bool is_open(const ir::OutputPort& port) { return !port.shape.is_static(); }
 
-/// The graph as a first inference sees it: variables are what they are set to.
-std::shared_ptr<const ir::Graph> first_inference(const ir::Graph& graph) {
-  auto first = graph.clone();
-  for (const ir::NodeId id : first->nodes()) {
-    if (!first->node(id).is("ReadValue") && !first->node(id).is("Assign")) continue;
-    first->replace_uses({id, 0}, ir::Value(first->node(id).inputs.at(0)));
-    first->erase(id);
-  }
-  ir::infer_graph(*first);
-  return first;
-}
-
 /// What the CPU device makes of images of integers, by node.
 Pins resampled_on_cpu(const ir::Graph& graph, const Tensors& inputs, std::string& fault) {
   auto with_results = graph.clone();
@@ -57,6 +45,17 @@ Pins resampled_on_cpu(const ir::Graph& graph, const Tensors& inputs, std::string
 }
 
 }  // namespace
+
+std::shared_ptr<const ir::Graph> first_inference(const ir::Graph& graph) {
+  auto first = graph.clone();
+  for (const ir::NodeId id : first->nodes()) {
+    if (!first->node(id).is("ReadValue") && !first->node(id).is("Assign")) continue;
+    first->replace_uses({id, 0}, ir::Value(first->node(id).inputs.at(0)));
+    first->erase(id);
+  }
+  ir::infer_graph(*first);
+  return first;
+}
 
 Oracle::Oracle(std::shared_ptr<const ir::Graph> graph, const Tensors& inputs, Random& random)
     : graph_(std::move(graph)),

@@ -9,6 +9,9 @@
 
 namespace terroir::test {
 
+/// The graph as a first inference sees it: variables are what they are set to.
+std::shared_ptr<const ir::Graph> first_inference(const ir::Graph& graph);
+
 class Oracle {
  public:
   /// Runs the interpreter. `random`: for the bounds; it must outlive this.

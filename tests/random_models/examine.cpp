@@ -11,6 +11,7 @@
 #include "ops/registry.hpp"
 #include "tests/differential/differences.hpp"
 #include "tests/differential/oracle.hpp"
+#include "tests/random_models/program.hpp"
 #include "tests/random_models/user_memory.hpp"
 #include "tests/support/device.hpp"
 #include "tests/support/forced_isa.hpp"
@@ -29,7 +30,9 @@ constexpr CheckName kCheckNames[] = {
     {"file", "the model, and the same written as IR and read back"},
     {"requests", "a first inference, one after others, and two at the same time"},
     {"user memory", "memory of the device's tensors, and memory that is aligned to the elements alone"},
-    {"accuracy", "INTERPRETER and CPU with EXECUTION_MODE_HINT=ACCURACY"},
+    {"program", "the device, and a program over the public API"},
+    {"settings", "a model of unknown extents with PLAN_CACHE_CAPACITY=0; INTERPRETER and CPU with a MEMORY_LIMIT"},
+    {"accuracy", "INTERPRETER and CPU with EXECUTION_MODE_HINT=ACCURACY, also with two threads"},
 };
 
 constexpr int64_t kBatch = 3;
@@ -68,6 +71,8 @@ class Examiner {
                                                                 {"file", &Examiner::as_a_file},
                                                                 {"requests", &Examiner::several_requests},
                                                                 {"user memory", &Examiner::user_memory},
+                                                                {"program", &Examiner::program},
+                                                                {"settings", &Examiner::settings},
                                                                 {"accuracy", &Examiner::accuracy}};
     for (const auto& [name, check] : kChecks) {
       if (!wants(name)) continue;
@@ -75,7 +80,7 @@ class Examiner {
       skipped_ = false;
       try {
         found_.text = (this->*check)();
-      } catch (const Exception& error) {
+      } catch (const std::exception& error) {
         found_.text = std::string("it throws: ") + error.what();
       }
       if (!skipped_) ++found_.made[name];
@@ -154,7 +159,8 @@ class Examiner {
         if (const std::string text = difference(expected.results[0], model.infer(inputs)); !text.empty())
           return concat("of unknown extents, ", described(extents), ", round ", round, ": ", text);
       }
-      return {};
+      const std::string text = difference_when_reshaped(subject_, inputs, expected.results[0]);
+      return text.empty() ? text : concat("by Model::reshape(), ", described(extents), ": ", text);
     }
     return skipped();
   }
@@ -219,7 +225,9 @@ class Examiner {
       if (const std::string text = difference(one_.results[0], loaded.infer(subject_.inputs)); !text.empty())
         return text;
     }
-    return {};
+    DeviceModel open = DeviceModel(of_unknown_extents(), "CPU", config_of(1)).stored_and_loaded();
+    const std::string text = difference(one_.results[0], open.infer(subject_.inputs));
+    return text.empty() ? text : "of unknown extents: " + text;
   }
 
   std::string as_a_file() {
@@ -265,14 +273,42 @@ class Examiner {
     return {};
   }
 
+  std::string program() {
+    if (has_texts() || has_state()) return skipped();
+    for (const HostTensor& result : one_.results[0])
+      if (result.type() == element::string) return skipped();
+    return difference_through_api(subject_, one_.results[0]);
+  }
+
+  std::string settings() {
+    plugin::Config config = config_of(1);
+    config.plan_cache_bytes = 0;
+    DeviceModel forgetful(of_unknown_extents(), "CPU", config);
+    for (const Tensors& wanted : one_.results)
+      if (const std::string text = difference(wanted, forgetful.infer(subject_.inputs)); !text.empty())
+        return "without kept plans: " + text;
+    config = config_of(2);
+    config.memory_limit = DeviceModel(subject_.graph, "CPU", config).compiled().footprint().peak(1);
+    if (config.memory_limit < 2) return {};
+    --config.memory_limit;
+    const Run lean = run(subject_.graph, "CPU", config, subject_.inputs);
+    if (lean.refusal) return {};  // it says that it needs more
+    const std::string text = oracle_.fault(lean);
+    return text.empty() ? text : "in less memory: " + text;
+  }
+
   std::string accuracy() {
-    plugin::Config config = config_of(2);
+    plugin::Config config = config_of(1);
+    config.execution_mode = hint::ExecutionMode::ACCURACY;
+    const Run alone = run(subject_.graph, "CPU", config, subject_.inputs);
+    config = config_of(2);
     config.execution_mode = hint::ExecutionMode::ACCURACY;
     config.profiling = true;
     DeviceModel model(subject_.graph, "CPU", config);
     Run actual;
     for (size_t i = 0; i < one_.results.size(); ++i) actual.results.push_back(model.infer(subject_.inputs));
     count_steps(model.profile());
+    if (const std::string text = difference_between(alone, actual); !text.empty()) return "two threads: " + text;
     return oracle_.fault(actual);
   }
 
