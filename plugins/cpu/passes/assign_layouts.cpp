@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/base/error.hpp"
 #include "ir/base/log.hpp"
@@ -46,6 +48,7 @@ struct Options {
   size_t chosen = 0;
   bool settled = false;  // a choice has been made
   std::string rejected;
+  std::vector<ir::Value> reads;  // an input read twice is one value with one set of copies
   const LayoutChoice& choice() const { return candidates[chosen].choice; }
 };
 
@@ -79,9 +82,25 @@ class LayoutSearch {
   }
 
  private:
+  struct Copy {
+    Layout from, to;
+    double cost;
+  };
+  struct Wish {
+    Layout layout;
+    size_t readers;  // that have chosen
+  };
+  struct Traffic {
+    std::vector<Wish> wishes;
+    std::vector<Copy> copies;  // what they cost
+  };
+
   void collect(ir::NodeId id, Isa isa, WeightsCache& weights, bool accuracy) {
     const ir::Node& node = graph_.node(id);
     Options& options = options_[ir::index_of(id)];
+    std::unordered_set<ir::Value> known;
+    for (const ir::Value& input : node.inputs)
+      if (known.insert(input).second) options.reads.push_back(input);
     NodeContext context = make_context(graph_, node, isa, weights);
     context.accuracy = accuracy;
     for (const Impl* impl : impls_for(*node.schema)) {
@@ -107,23 +126,43 @@ class LayoutSearch {
     const Options& producer = options_[ir::index_of(value.node)];
     if (!producer.settled || graph_.node(value.node).constant) return 0;  // constants are reordered when compiling
     const Layout& produced = producer.choice().outputs.at(static_cast<size_t>(value.output));
-    std::vector<const Layout*> wanted;
-    for (const ir::Use& use : graph_.uses(value)) {
-      const Options& consumer = options_[ir::index_of(use.node)];
-      if (!consumer.settled) continue;
-      const auto& layout = consumer.choice().inputs.at(static_cast<size_t>(use.input));
-      if (!layout || *layout == produced) continue;
-      const bool known = std::any_of(wanted.begin(), wanted.end(), [&](const Layout* w) { return *w == *layout; });
-      if (!known) wanted.push_back(&*layout);
-    }
+    const auto found = traffic_.find(value);
+    if (found == traffic_.end()) return 0;
     double cost = 0;
-    for (const Layout* layout : wanted) cost += copy_cost(value, produced, *layout);
+    for (const Wish& wish : found->second.wishes)
+      if (wish.layout != produced) cost += copy_cost(value, found->second.copies, produced, wish.layout);
     return cost;
   }
 
+  /// Counts the layouts in which a node's present choice wants its inputs, or no longer does: values may have thousands
+  /// of readers, which want the same few.
+  void count_wishes(const ir::Node& node, bool wants) {
+    const LayoutChoice& choice = options_[ir::index_of(node.id)].choice();
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const std::optional<Layout>& layout = choice.inputs.at(i);
+      if (!layout || graph_.node(node.inputs[i].node).constant) continue;
+      std::vector<Wish>& wishes = traffic_[node.inputs[i]].wishes;
+      const auto known =
+          std::find_if(wishes.begin(), wishes.end(), [&](const Wish& wish) { return wish.layout == *layout; });
+      if (known == wishes.end()) {
+        wishes.push_back({*layout, 1});
+      } else if (wants) {
+        ++known->readers;
+      } else if (--known->readers == 0) {
+        wishes.erase(known);
+      }
+    }
+  }
+
+  void choose(ir::NodeId id, size_t candidate) {
+    const ir::Node& node = graph_.node(id);
+    count_wishes(node, false);
+    options_[ir::index_of(id)].chosen = candidate;
+    count_wishes(node, true);
+  }
+
   /// reorder_ns(), asked once: the search comes back to the same few copies again and again.
-  double copy_cost(ir::Value value, const Layout& from, const Layout& to) const {
-    std::vector<Copy>& copies = copies_[value];
+  double copy_cost(ir::Value value, std::vector<Copy>& copies, const Layout& from, const Layout& to) const {
     for (const Copy& copy : copies)
       if (copy.from == from && copy.to == to) return copy.cost;
     copies.push_back({from, to, reorder_ns(graph_.port(value), from, to)});
@@ -134,12 +173,7 @@ class LayoutSearch {
   double local_cost(const ir::Node& node) const {
     const Options& options = options_[ir::index_of(node.id)];
     double cost = options.choice().cost;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      // An input read twice is one value with one set of copies.
-      if (std::find(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(i), node.inputs[i]) ==
-          node.inputs.begin() + static_cast<std::ptrdiff_t>(i))
-        cost += copies_cost(node.inputs[i]);
-    }
+    for (const ir::Value& value : options.reads) cost += copies_cost(value);
     for (size_t o = 0; o < node.outputs.size(); ++o) cost += copies_cost({node.id, static_cast<int32_t>(o)});
     return cost;
   }
@@ -218,10 +252,10 @@ class LayoutSearch {
     for (ir::NodeId id : region) {
       Options& options = options_[ir::index_of(id)];
       chosen.push_back(options.chosen);
-      options.chosen = candidate_of(options, kind);
+      choose(id, candidate_of(options, kind));
     }
     if (is_gain(cost_of(region), before)) return true;
-    for (size_t i = 0; i < region.size(); ++i) options_[ir::index_of(region[i])].chosen = chosen[i];
+    for (size_t i = 0; i < region.size(); ++i) choose(region[i], chosen[i]);
     return false;
   }
 
@@ -233,29 +267,26 @@ class LayoutSearch {
     Options& options = options_[ir::index_of(id)];
     const size_t before = options.chosen;
     const bool first = !options.settled;
+    if (first) count_wishes(node, true);
     options.settled = true;
     size_t best = before;
     double best_cost = local_cost(node);
     for (size_t i = 0; i < options.candidates.size(); ++i) {
-      options.chosen = i;
+      choose(id, i);
       const double cost = local_cost(node);
       if (is_gain(cost, best_cost)) {
         best = i;
         best_cost = cost;
       }
     }
-    options.chosen = best;
+    choose(id, best);
     return first || best != before;
   }
 
   const ir::Graph& graph_;
   std::vector<ir::NodeId> order_;
   std::vector<Options> options_;
-  struct Copy {
-    Layout from, to;
-    double cost;
-  };
-  mutable std::unordered_map<ir::Value, std::vector<Copy>> copies_;
+  mutable std::unordered_map<ir::Value, Traffic> traffic_;
 };
 
 }  // namespace
