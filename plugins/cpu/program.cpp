@@ -16,6 +16,7 @@
 #include "ops/registry.hpp"
 #include "ops/run_reference.hpp"
 #include "plugins/cpu/kernels/boxes/boxes.hpp"
+#include "runtime/extension/layer.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -209,6 +210,7 @@ struct BoundedOutput {
   element::Type type;
   ir::Dims bounds;
   bool is_exact;  // else the op finds its extents
+  PartialShape shape;
 };
 
 /// `node` alone in a graph, for these inputs: those of up to `most_known` bytes, and texts, are constants, the others
@@ -253,7 +255,7 @@ std::vector<BoundedOutput> bounds_of_outputs(const ir::Node& node, const std::ve
       throw_error(ErrorCode::not_implemented, node.describe(), ": an output of type and shape ", port.type, port.shape,
                   " has no bound even when its inputs are known; the CPU device cannot run it yet");
     }
-    outputs.push_back({port.type, std::move(bounds), port.shape.is_static()});
+    outputs.push_back({port.type, std::move(bounds), port.shape.is_static(), port.shape});
   }
   return outputs;
 }
@@ -403,6 +405,8 @@ std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vecto
                [&] {
                  make_outputs();
                  ops::run_reference(*node.schema, {*node.attributes, views, outputs});
+                 for (size_t i = 0; i < outputs.size(); ++i)
+                   custom::check_used_extents(node, i, bounded[i].shape, outputs[i].dims);
                });
   std::vector<ir::Constant> results;
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -19,6 +19,25 @@ char* ActivationMemory::at_least(size_t bytes, const parallel::Arena& threads) {
   return buffer_.as<char>();
 }
 
+namespace {
+
+/// Where there is no room, the error names the step whose scratch takes most of it.
+char* memory_of(const Plan& plan, ActivationMemory& memory, const parallel::Arena& threads) {
+  try {
+    return memory.at_least(plan.arena_bytes, threads);
+  } catch (Exception& error) {
+    for (const Step& step : plan.steps) {
+      const size_t scratch = step.executor->scratch_bytes(threads.threads());
+      if (scratch <= plan.arena_bytes / 2) continue;
+      error.add_context(concat(step.where, ", which asks for ", scratch, " bytes of scratch"));
+      break;
+    }
+    throw;
+  }
+}
+
+}  // namespace
+
 PlanState::PlanState(std::shared_ptr<const Plan> plan, const parallel::Arena& threads,
                      std::shared_ptr<ActivationMemory> memory)
     : plan_(std::move(plan)),
@@ -54,7 +73,7 @@ PlanState::PlanState(std::shared_ptr<const Plan> plan, const parallel::Arena& th
     for (const Slot& slot : step.inputs) append(slot);
     for (const Slot& slot : step.outputs) append(slot);
   }
-  point_into(memory_->at_least(plan_->arena_bytes, threads));
+  point_into(memory_of(*plan_, *memory_, threads));
 }
 
 void PlanState::point_into(char* memory) {
@@ -74,7 +93,7 @@ void PlanState::bind_output(size_t index, void* data) {
 
 void PlanState::run(const parallel::Arena& threads, const std::atomic<bool>& cancelled,
                     std::chrono::nanoseconds* times) {
-  point_into(memory_->at_least(plan_->arena_bytes, threads));
+  point_into(memory_of(*plan_, *memory_, threads));
   for (size_t i = 0; i < plan_->steps.size(); ++i) {
     if (cancelled.load(std::memory_order_relaxed)) return;
     const Step& step = plan_->steps[i];

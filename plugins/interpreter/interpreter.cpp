@@ -8,6 +8,7 @@
 #include "ops/defs/reduction/segment_max.hpp"
 #include "ops/reference/control_flow/run_bodies.hpp"
 #include "ops/run_reference.hpp"
+#include "runtime/extension/layer.hpp"
 
 namespace terroir::interpreter {
 namespace {
@@ -69,6 +70,7 @@ Tensors run_reference(const ir::Node& node, std::span<const ir::TensorView> inpu
   }
   ops::run_reference(*node.schema, {*node.attributes, inputs, outputs});
   for (size_t i = 0; i < outputs.size(); ++i) {
+    custom::check_used_extents(node, i, context.outputs()[i].shape, outputs[i].dims);
     TERROIR_ASSERT(context.outputs()[i].shape.compatible(to_partial(outputs[i].dims)), context.outputs()[i].shape,
                    outputs[i].dims);
     tensors[i].shrink(std::move(outputs[i].dims));

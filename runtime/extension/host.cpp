@@ -76,6 +76,9 @@ PartialShape shape_from(int32_t rank, const terroir_dimension* dimensions) {
   if (rank < 0) return PartialShape::dynamic();
   if (rank > 0 && dimensions == nullptr)
     throw_error(ErrorCode::invalid_argument, "there are no extents, for rank ", rank);
+  constexpr int32_t kMostAxes = 1024;  // as PartialShape::dynamic()
+  if (rank > kMostAxes)
+    throw_error(ErrorCode::invalid_argument, "a tensor of ", rank, " axes: there may be ", kMostAxes, " at most");
   std::vector<Dimension> extents;
   for (int32_t i = 0; i < rank; ++i) {
     const auto [min, max] = dimensions[i];
@@ -112,8 +115,15 @@ void parallel_for(terroir_run* run, int64_t tasks, void (*body)(void*, int64_t),
 }
 
 void set_extents(terroir_run* run, int32_t output, const int64_t* dims) {
-  if (run->extents == nullptr || output < 0 || output >= run->output_count) return;
-  const auto rank = static_cast<size_t>(run->outputs[output].rank);
+  if (output < 0 || output >= run->output_count) return;
+  const terroir_tensor& tensor = run->outputs[output];
+  const auto rank = static_cast<size_t>(tensor.rank);
+  if (run->extents == nullptr) {
+    if (run->wrong_output >= 0 || (dims != nullptr && std::equal(dims, dims + rank, tensor.dims))) return;
+    run->wrong_output = output;
+    run->wrong_extents = dims != nullptr ? ir::Dims(dims, dims + rank) : ir::Dims(rank, -1);
+    return;
+  }
   ir::Dims& used = (*run->extents)[static_cast<size_t>(output)];
   dims != nullptr ? used.assign(dims, dims + rank) : used.assign(rank, -1);  // which is refused behind compute()
 }

@@ -39,6 +39,10 @@ struct terroir_run {
     std::exception_ptr wrong;  // the first thing that bind_output() could not do
   };
   Device* device = nullptr;  // of inferences of a whole device
+
+  // Where extents are known: the first output of which set_extents() says something else, and what.
+  int32_t wrong_output = -1;
+  terroir::ir::Dims wrong_extents = {};
 };
 
 struct terroir_layer_names {

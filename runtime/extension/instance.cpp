@@ -67,6 +67,10 @@ void Instance::run(const void* const* inputs, void* const* outputs, void* scratc
                          output_count_, targets,
                          static_cast<char*>(scratch) + rounded_up(count * sizeof(terroir_tensor)), error);
   });
+  if (run.wrong_output >= 0)
+    throw_error(ErrorCode::general, "compute() of ", attributes_.layer->source, " says that it used ",
+                run.wrong_extents, " of output ", run.wrong_output, ", which is ",
+                outputs_[static_cast<size_t>(run.wrong_output)].dims);
   if (extents == nullptr) return;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const ir::Dims& used = (*extents)[i];

@@ -161,6 +161,14 @@ const LayerAttrs* layer_attributes(const ir::Attributes& attributes) {
   return ours != nullptr ? &ours->value : nullptr;
 }
 
+void check_used_extents(const ir::Node& node, size_t output, const PartialShape& inferred, const ir::Dims& used) {
+  const LayerAttrs* const attributes = node.schema->from_extension ? layer_attributes(*node.attributes) : nullptr;
+  if (attributes == nullptr || inferred.compatible(PartialShape(std::vector<Dimension>(used.begin(), used.end()))))
+    return;
+  throw_error(ErrorCode::general, "compute() of ", attributes->layer->source, " says that it used ", used,
+              " of output ", output, ", which is ", inferred);
+}
+
 Layer checked_layer(const terroir_layer* descriptor, const std::string& source, const std::string& file) {
   if (descriptor == nullptr) throw_error(ErrorCode::invalid_argument, "a layer of the extension is null");
   if (descriptor->abi_version > TERROIR_ABI_VERSION)

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/graph/graph.hpp"
 #include "ir/schema/op_schema.hpp"
 #include "terroir/extension_abi.h"
 
@@ -61,6 +62,10 @@ struct LayerAttrs {
 
 /// The attributes of a node whose op came from a library; null for other nodes.
 const LayerAttrs* layer_attributes(const ir::Attributes& attributes);
+
+/// Of an op from a library: Exception (general) unless the extents that it says it used of an output are among those
+/// that were inferred.
+void check_used_extents(const ir::Node& node, size_t output, const PartialShape& inferred, const ir::Dims& used);
 
 /// Checks the descriptor and takes down what it says. Exception (invalid_argument; unsupported for another version)
 /// that names `source` and the layer.

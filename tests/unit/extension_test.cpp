@@ -343,6 +343,17 @@ TEST(Extensions, ScratchThatNobodyCanHaveIsRefusedByName) {
   }
 }
 
+TEST(Extensions, ScratchThatCannotBeHadNowNamesTheLayer) {
+  Core core;
+  core.add_extension(extension::extension_of<Greedy>("greedy"));
+  ModelBuilder b(core);
+  const int64_t bytes = int64_t{1} << 47;
+  b.result(b.op("Greedy", "extension", {b.parameter(element::f32, {4})}, {{"bytes", bytes}}, "hungry"));
+  const auto model = b.build();
+  const std::string text = error_text([&] { run(core, model, "CPU", counting({4})); });
+  expect_error(text, {"Greedy 'hungry'", "bytes of scratch"});
+}
+
 // Numbers of ports that no int has room for.
 TEST(Extensions, AnyNumberOfInputsMayBeAHugeOne) {
   static terroir_layer layer = *extension::extension_of<Twice>("many")->layers[0];
@@ -400,6 +411,63 @@ TEST(Extensions, ExtentsOfAnotherRankAreRefused) {
   for (const char* device : {"CPU", "INTERPRETER"})
     expect_error(error_text([&] { run(core, model, device, counting({4})); }),
                  {"'layer'", "set_extents() of output 0 got 1 extents, the output has 2"});
+}
+
+struct SaysOtherwise : extension::Layer {
+  static constexpr const char* type = "SaysOtherwise";
+  int64_t used = 0;
+  bool known = true;
+  template <typename Visitor>
+  void visit(Visitor& attribute) {
+    attribute("used", used);
+    attribute("known", known);
+  }
+  void infer(extension::Inference& in) const {
+    in.set_output(0, in.type(0), std::vector<extension::Dimension>{{known ? 4 : 2, 4}});
+  }
+  void compute(const extension::Run& run) const {
+    std::fill_n(run.output(0).data<float>(), 4, 1.F);
+    run.set_extents(0, {used});
+  }
+};
+
+TEST(Extensions, ExtentsOtherThanTheKnownOnesAreRefused) {
+  Core core;
+  core.add_extension(extension::extension_of<SaysOtherwise>("other"));
+  for (const char* device : {"CPU", "INTERPRETER"}) {
+    const auto with = [&](int64_t used, bool known) {
+      ModelBuilder b(core);
+      b.result(b.op("SaysOtherwise", "extension", {b.parameter(element::f32, {4})}, {{"used", used}, {"known", known}},
+                    "layer"));
+      return run(core, b.build(), device, counting({4})).get_output_tensor().get_shape();
+    };
+    EXPECT_EQ(with(4, true), Shape{4}) << device;
+    EXPECT_EQ(with(3, false), Shape{3}) << device;
+    for (const int64_t used : {int64_t{3}, int64_t{5}, int64_t{-1}})
+      expect_error(error_text([&] { with(used, true); }),
+                   {"'layer'", "compute() of other says that it used", "output 0"});
+    for (const int64_t used : {int64_t{1}, int64_t{5}})
+      expect_error(error_text([&] { with(used, false); }), {"'layer'", "compute() of other says that it used"});
+  }
+}
+
+TEST(Extensions, RanksBeyondAllReasonAreRefused) {
+  static terroir_layer huge = *extension::extension_of<Twice>("huge")->layers[0];
+  huge.type = "Huge";
+  huge.infer = [](void*, const terroir_host* host, const terroir_attributes*, terroir_inference* inference,
+                  terroir_error*) -> int32_t {
+    const terroir_dimension some{0, 4};
+    host->set_output(inference, 0, TERROIR_F32, std::numeric_limits<int32_t>::max(), &some);
+    return 0;
+  };
+  static const terroir_layer* const layers[] = {&huge};
+  static terroir_extension extension = *extension::extension_of<Twice>("huge");
+  extension.layers = layers;
+  Core core;
+  core.add_extension(&extension);
+  ModelBuilder b(core);
+  expect_error(error_text([&] { b.op("Huge", "extension", {b.parameter(element::f32, {4})}, {}, "layer"); }),
+               {"set_output(0)", "2147483647 axes"});
 }
 
 TEST(Extensions, ExtentsThatAreNullAreRefused) {
