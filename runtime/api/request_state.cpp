@@ -117,8 +117,9 @@ std::shared_ptr<RequestState> RequestState::owned_by_handles(std::shared_ptr<Req
   return {std::make_shared<Handles>(std::move(request)), pointer};
 }
 
-// A thread that waits for the end of a run. Callbacks of different requests may drop each other's last handles: whoever
-// would wait for a callback that waits for the one it is in need not wait, for that inference has ended.
+// A thread that waits for the end of a run. Callbacks of different requests may wait for each other, or drop each
+// other's last handles: whoever would wait for a callback that waits for the one it is in need not wait, for that
+// inference has ended.
 class RequestState::Waiter {
  public:
   explicit Waiter(const Run& run) : run_(run) {
@@ -140,7 +141,7 @@ class RequestState::Waiter {
  private:
   bool ends_after_this_callback() const {
     const Run* run = &run_;
-    // Programs whose callbacks wait() for each other are in a circle that never ends.
+    // A circle of others, whose last one is about to leave it.
     for (int longest_chain = 100; run != nullptr && longest_chain > 0; --longest_chain) {
       const std::thread::id in = run->callback_thread;
       if (in == thread_) return true;
@@ -416,7 +417,7 @@ void RequestState::wait() {
     lock.lock();
   }
   const Waiter waiter(*awaited);
-  ended_.wait(lock, [&] { return awaited->done; });
+  ended_.wait(lock, [&] { return awaited->done || waiter.waits_for_itself(); });
   if (awaited->error != nullptr) std::rethrow_exception(awaited->error);
 }
 
@@ -433,7 +434,7 @@ bool RequestState::wait_for(std::chrono::milliseconds timeout) {
     lock.lock();
   }
   const Waiter waiter(*awaited);
-  if (!ended_.wait_for(lock, timeout, [&] { return awaited->done; })) return false;
+  if (!ended_.wait_for(lock, timeout, [&] { return awaited->done || waiter.waits_for_itself(); })) return false;
   if (awaited->error != nullptr) std::rethrow_exception(awaited->error);
   return true;
 }

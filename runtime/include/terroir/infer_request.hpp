@@ -72,7 +72,8 @@ class TERROIR_API InferRequest {
   /// Runs in a thread of the compiled model; returns at once. Throws Busy; Exception if no thread can be started.
   void start_async();
   /// Waits for the end of the last start_async() and its callback. Throws what went wrong there, each time it is
-  /// called; Cancelled after cancel(). Without a start_async() it returns at once.
+  /// called; Cancelled after cancel(). Returns at once without a start_async(), and in that callback; so does, of
+  /// callbacks that wait for each other, the last one: the inference that it waits for has ended.
   void wait();
   /// The same, at most `timeout`; whether it has ended.
   bool wait_for(const std::chrono::milliseconds& timeout);
