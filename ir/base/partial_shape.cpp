@@ -180,6 +180,15 @@ bool PartialShape::broadcast_merge_into(PartialShape& dst, const PartialShape& s
   return true;
 }
 
+PartialShape operator+(const PartialShape& a, const PartialShape& b) {
+  if (a.rank().is_dynamic() || b.rank().is_dynamic()) return PartialShape::dynamic();
+  if (a.size() != b.size())
+    throw_error(ErrorCode::invalid_argument, "no sum of shapes of different ranks: ", a, " and ", b);
+  PartialShape sum;
+  for (size_t i = 0; i < a.size(); ++i) sum.push_back(*(a.begin() + i) + *(b.begin() + i));
+  return sum;
+}
+
 std::ostream& operator<<(std::ostream& out, const PartialShape& shape) { return out << shape.to_string(); }
 
 }  // namespace terroir

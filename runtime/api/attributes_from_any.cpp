@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include "ir/base/error.hpp"
 #include "terroir/op/attribute_access.hpp"
@@ -17,6 +18,20 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+/// Integers are not made of numbers with a fraction, and no number of the empty text.
+void require_number(const Any& any, bool whole) {
+  const auto is_whole = [](double number) { return number == std::trunc(number); };
+  const auto are_whole = [&](const auto* numbers) {
+    return numbers == nullptr || std::all_of(numbers->begin(), numbers->end(), is_whole);
+  };
+  const bool is_real = any.is<float>() || any.is<double>();
+  if ((any.is<std::string>() && any.as<std::string>().empty()) ||
+      (whole && !((!is_real || is_whole(any.as<double>())) && are_whole(any.get_if<std::vector<float>>()) &&
+                  are_whole(any.get_if<std::vector<double>>()))))
+    throw_error(ErrorCode::invalid_argument, "expected a ", whole ? "whole " : "", "number, got '",
+                any.as<std::string>(), "'");
+}
+
 class Filler final : public ir::AttributeVisitor {
  public:
   /// `complete`: what is required must be among the values.
@@ -27,8 +42,12 @@ class Filler final : public ir::AttributeVisitor {
  protected:
   using Presence = ir::Presence;
   void on(const char* name, bool& value, Presence p) override { fill(name, value, p); }
-  void on(const char* name, int64_t& value, Presence p) override { fill(name, value, p); }
-  void on(const char* name, double& value, Presence p) override { fill(name, value, p); }
+  void on(const char* name, int64_t& value, Presence p) override {
+    take(name, p, [&](const Any& any) { require_number(any, true), value = any.as<int64_t>(); });
+  }
+  void on(const char* name, double& value, Presence p) override {
+    take(name, p, [&](const Any& any) { require_number(any, false), value = any.as<double>(); });
+  }
   void on(const char* name, std::string& value, Presence p) override { fill(name, value, p); }
   void on(const char* name, element::Type& value, Presence p) override {
     take(name, p, [&](const Any& any) {
@@ -48,7 +67,9 @@ class Filler final : public ir::AttributeVisitor {
   }
   void on(const char* name, std::vector<int64_t>& value, Presence p) override {
     take(name, p, [&](const Any& any) {
-      if (!(assign<Shape>(any, value) || assign<Strides>(any, value))) value = any.as<std::vector<int64_t>>();
+      if (assign<Shape>(any, value) || assign<Strides>(any, value)) return;
+      if (!any.is<std::string>()) require_number(any, true);
+      value = any.as<std::vector<int64_t>>();
     });
   }
   void on(const char* name, std::vector<double>& value, Presence p) override { fill(name, value, p); }

@@ -24,7 +24,9 @@ using MakeObject = std::shared_ptr<Node> (*)(const NodeHandle&);
 struct NodeBelongings {
   bool is_announced = false;                                 // to LayerObjects
   NodeVector inputs;                                         // what it reads, as far as there are objects
+  OutputVector later_inputs;                                 // behind one that is still missing, by index
   NodeVector comes_after;                                    // as the program says
+  std::vector<Node*> come_after;                             // objects that say so of this layer
   std::vector<std::unique_ptr<descriptor::Tensor>> tensors;  // of its outputs
   // Objects of other classes, for the same layer.
   std::vector<std::pair<MakeObject, std::shared_ptr<Node>>> of_class;

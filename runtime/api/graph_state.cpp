@@ -40,6 +40,20 @@ std::vector<bool> needed_by(const ir::Graph& graph, std::vector<ir::NodeId> ends
   return needed;
 }
 
+const std::vector<bool>& GraphState::lead_to_ends() const {
+  const bool same_graph = !leading.graph.owner_before(graph) && !graph.owner_before(leading.graph);
+  if (same_graph && leading.changes == changes && leading.layers.size() == graph->id_bound()) return leading.layers;
+  std::vector<ir::NodeId> ends;
+  for (const ir::NodeId id : graph->nodes()) {
+    const ir::Node& node = graph->node(id);
+    if (is_result(node) || node.schema->type == "Assign") ends.push_back(id);
+  }
+  leading.layers = needed_by(*graph, std::move(ends));
+  leading.graph = graph;
+  leading.changes = changes;
+  return leading.layers;
+}
+
 std::vector<bool> needed_by_ends(const ir::Graph& graph) {
   std::vector<ir::NodeId> ends = graph.results();
   for (const auto& more : {graph.sinks(), graph.parameters()}) ends.insert(ends.end(), more.begin(), more.end());

@@ -45,6 +45,13 @@ struct GraphState {
   mutable std::vector<KnownVariable> variables;
   // The graph's own is that of before code wrote to it.
   mutable RtInfoMaps rt_info;
+  uint64_t changes = 0;  // how often writable() was called
+  // What lead_to_ends() has found, and of which graph when.
+  mutable struct {
+    std::vector<bool> layers;
+    std::weak_ptr<const ir::Graph> graph;
+    uint64_t changes = 0;
+  } leading;
   mutable LayerObjects objects;
 
   // Layers of a draft move on when it is joined with another or becomes a model: where to, and their ids there by their
@@ -56,9 +63,12 @@ struct GraphState {
   }
 
   ir::Graph& writable() {
+    ++changes;
     if (graph.use_count() > 1) graph = graph->clone();
     return *graph;
   }
+  /// By layer: whether a Result or an Assign follows from it. Under objects.mutex(), which the caller holds.
+  const std::vector<bool>& lead_to_ends() const;
   /// What layers that are needed come after, and nothing else needs.
   enum class Before { left_out, kept };
   /// The graph without spare layers, with the same ids. Assigns that needed layers come after are sinks of it.
@@ -118,8 +128,15 @@ struct NodeAccess {
   /// Objects of other classes that are kept beside an object of the same layer.
   static NodeVector objects_of_class(const Node& node);
   static std::shared_ptr<Node> object_of_class(const Node& node, MakeObject make);
-  /// What a layer was said to come after.
+  /// That of the layer where there is one, which somebody keeps.
+  static Node& own_object(const Node& node);
+  /// See Node::set_argument().
+  static OutputVector& later_inputs(const Node& node);
+  /// What a layer was said to come after, and what was said to come after it.
   static NodeVector& comes_after(const Node& node);
+  static std::vector<Node*>& come_after(const Node& node);
+  /// Of an object that goes.
+  static void drop_dependencies(const Node& node);
   using Dependency = std::pair<std::shared_ptr<Node>, std::shared_ptr<Node>>;
   /// A layer of the state and one that it comes after, which may be of another.
   static std::vector<Dependency> dependencies(const GraphState& state);

@@ -335,7 +335,7 @@ bool Model::is_dynamic() const {
   return false;
 }
 
-void Model::validate_nodes_and_infer_types() {
+void Model::validate_nodes_and_infer_types() const {
   NodeAccess::tell_attributes(*state_);
   std::unique_ptr<ir::Graph> graph = state_->graph->clone();
   detail::infer_anew(*graph, "the model is not valid");

@@ -150,7 +150,7 @@ void fill(const Tensor& tensor, const std::vector<From>& values) {
       to[i] = static_cast<T>(value);
     } else if constexpr (std::is_integral_v<T>) {
       T converted{};
-      if (!detail::convert_number(value, converted)) {
+      if (!detail::convert_number(value, converted) || static_cast<From>(converted) != value) {
         throw_error(ErrorCode::invalid_argument, "the element ", value, " does not fit the type of a constant");
       }
       to[i] = converted;

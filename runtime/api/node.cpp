@@ -293,6 +293,7 @@ Node::Node(const detail::NodeHandle& handle) : state_(handle.state), id_(handle.
 }
 Node::~Node() {
   NodeAccess::leave(*this);
+  NodeAccess::drop_dependencies(*this);
   NodeAccess::drop_inputs(*this);
 }
 
@@ -349,11 +350,14 @@ detail::NodeBelongings& Node::belongings() const {
   return *belongings_;
 }
 
-NodeVector& NodeAccess::comes_after(const Node& node) {
+Node& NodeAccess::own_object(const Node& node) {
   const Place here = place(node);
   const std::shared_ptr<Node> object = here.state->objects.find(here.id);
-  return (object != nullptr ? *object : node).belongings().comes_after;
+  return object != nullptr ? *object : const_cast<Node&>(node);
 }
+NodeVector& NodeAccess::comes_after(const Node& node) { return own_object(node).belongings().comes_after; }
+OutputVector& NodeAccess::later_inputs(const Node& node) { return own_object(node).belongings().later_inputs; }
+std::vector<Node*>& NodeAccess::come_after(const Node& node) { return own_object(node).belongings().come_after; }
 
 std::vector<NodeAccess::Dependency> NodeAccess::dependencies(const detail::GraphState& state) {
   std::vector<Dependency> pairs;
@@ -367,17 +371,56 @@ std::vector<NodeAccess::Dependency> NodeAccess::dependencies(const detail::Graph
   return pairs;
 }
 
+namespace {
+
+void forget_dependent(const std::shared_ptr<Node>& before, const Node* layer) {
+  if (before == nullptr) return;
+  std::vector<Node*>& known = NodeAccess::come_after(*before);
+  known.erase(std::remove(known.begin(), known.end(), layer), known.end());
+}
+
+}  // namespace
+
+void NodeAccess::drop_dependencies(const Node& node) {
+  if (node.belongings_ == nullptr) return;
+  for (const std::shared_ptr<Node>& before : node.belongings_->comes_after) forget_dependent(before, &node);
+}
+
 void Node::add_control_dependency(std::shared_ptr<Node> layer) {
   NodeVector& known = NodeAccess::comes_after(*this);
-  if (std::find(known.begin(), known.end(), layer) == known.end()) known.push_back(std::move(layer));
   NodeAccess::state(*this)->has_dependencies = true;
+  if (std::find(known.begin(), known.end(), layer) != known.end()) return;
+  known.push_back(layer);
+  if (layer != nullptr) NodeAccess::come_after(*layer).push_back(&NodeAccess::own_object(*this));
 }
 void Node::remove_control_dependency(const std::shared_ptr<Node>& layer) {
   NodeVector& known = NodeAccess::comes_after(*this);
   known.erase(std::remove(known.begin(), known.end(), layer), known.end());
+  forget_dependent(layer, &NodeAccess::own_object(*this));
 }
-void Node::clear_control_dependencies() { NodeAccess::comes_after(*this).clear(); }
+void Node::clear_control_dependencies() {
+  NodeVector known;
+  known.swap(NodeAccess::comes_after(*this));
+  for (const std::shared_ptr<Node>& layer : known) forget_dependent(layer, &NodeAccess::own_object(*this));
+}
 const NodeVector& Node::get_control_dependencies() const { return NodeAccess::comes_after(*this); }
+
+const std::vector<Node*> Node::get_control_dependents() const { return NodeAccess::come_after(*this); }
+void Node::clear_control_dependents() {
+  const std::shared_ptr<Node> self = shared_from_this();
+  for (Node* layer : get_control_dependents()) layer->remove_control_dependency(self);
+}
+void Node::add_node_control_dependencies(const std::shared_ptr<const Node>& layer) {
+  for (const std::shared_ptr<Node>& before : NodeVector(layer->get_control_dependencies()))
+    add_control_dependency(before);
+}
+void Node::add_node_control_dependents(const std::shared_ptr<const Node>& layer) {
+  for (Node* after : layer->get_control_dependents()) after->add_control_dependency(shared_from_this());
+}
+void Node::transfer_control_dependents(const std::shared_ptr<Node>& replacement) {
+  replacement->add_node_control_dependents(shared_from_this());
+  clear_control_dependents();
+}
 
 descriptor::Tensor& Node::get_output_tensor(size_t index) const {
   static_cast<void>(output(index));
@@ -532,6 +575,10 @@ std::ostream& print_name(std::ostream& out, const Node& node) {
 }
 
 }  // namespace
+
+std::ostream& operator<<(std::ostream& out, const Node* node) {
+  return node != nullptr ? out << *node : out << "no layer";
+}
 
 std::ostream& operator<<(std::ostream& out, const Node& node) {
   print_name(out, node) << " (";

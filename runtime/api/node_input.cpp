@@ -6,6 +6,7 @@
 #include "ir/base/error.hpp"
 #include "runtime/api/draft.hpp"
 #include "runtime/api/graph_state.hpp"
+#include "terroir/pass/pattern.hpp"
 
 namespace terroir {
 
@@ -55,6 +56,23 @@ void Node::set_arguments(const OutputVector& sources) {
   detail::set_arguments(*this, sources);
 }
 
+void Node::set_argument(size_t index, const Output<Node>& source) {
+  constexpr size_t kMost = size_t{1} << 20;
+  const size_t count = get_input_size();
+  const bool leaves_gap = index > count;
+  if (index < count || (leaves_gap && (get_output_size() > 0 || index >= kMost)))
+    return input(index).replace_source_output(source);
+  OutputVector& later = NodeAccess::later_inputs(*this);
+  if (later.size() <= index) later.resize(index + 1);
+  later[index] = source;
+  if (leaves_gap) return;
+  OutputVector sources = input_values();
+  while (sources.size() < later.size() && later[sources.size()].get_node() != nullptr)
+    sources.push_back(later[sources.size()]);
+  set_arguments(sources);
+  if (later.size() == sources.size()) later.clear();
+}
+
 Input<Node> Node::input(size_t index) { return {shared_from_this(), index}; }
 Input<const Node> Node::input(size_t index) const { return {shared_from_this(), index}; }
 std::vector<Input<Node>> Node::inputs() { return inputs_of(*this); }
@@ -87,6 +105,20 @@ std::set<Input<Node>> Output<const Node>::get_target_inputs() const {
   return inputs;
 }
 std::set<Input<Node>> Output<Node>::get_target_inputs() const { return Output<const Node>(*this).get_target_inputs(); }
+
+size_t pass::pattern::detail::count_readers(const Output<Node>& value, size_t most) {
+  const ir::Value read = NodeAccess::value(value);
+  const std::shared_ptr<terroir::detail::GraphState>& state = NodeAccess::state(*value.get_node());
+  if (read.node != NodeAccess::id(*value.get_node())) return 0;
+  const std::lock_guard lock(state->objects.mutex());
+  const std::vector<bool>& needed = state->lead_to_ends();
+  size_t count = 0;
+  for (const ir::Use& use : state->graph->uses(read)) {
+    if (count == most) break;
+    count += needed[ir::index_of(use.node)] ? 1 : 0;
+  }
+  return count;
+}
 
 void Output<Node>::replace(const Output<Node>& replacement) {
   for (const Input<Node>& input : get_target_inputs()) input.replace_source_output(replacement);

@@ -117,7 +117,14 @@ void part_by_part(const std::filesystem::path& folder) {
   const std::wstring path = (folder / "levels.xml").wstring();
   save_model(model, (folder / "levels.xml").string(), false);
   auto request = core.compile_model(core.read_model(path), "CPU").create_infer_request();
-  auto other = core.compile_model(path, "CPU", num_streams(1)).create_infer_request();
+  auto other = core.compile_model(path.c_str(), "CPU", num_streams(1)).create_infer_request();
+  OPENVINO_ASSERT(core.read_model(path.c_str())->inputs().size() == 1);
+  try {
+    static_cast<void>(core.compile_model(L"none.xml", "CPU"));
+    OPENVINO_ASSERT(false, "a file that is not there is compiled");
+  } catch (const Exception& error) {
+    OPENVINO_ASSERT(std::string(error.what()).find("none.xml") != std::string::npos, error.what());
+  }
   const std::vector<float> samples{4, 2, 8, 1};
   float level = 0;
   for (const float one : samples) {

@@ -1,6 +1,7 @@
 // Any, properties, Config
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <sstream>
 
@@ -129,10 +130,37 @@ TEST(Any, ConvertsNumbersThatFit) {
   EXPECT_THROW(Any(-1).as<size_t>(), Exception);
   EXPECT_THROW(Any(2).as<bool>(), Exception);
   EXPECT_THROW(Any(1e30).as<int64_t>(), Exception);
-  EXPECT_THROW(Any(2.5).as<int>(), Exception);
+  EXPECT_THROW(Any(-1.0).as<size_t>(), Exception);
+  EXPECT_THROW(Any(NAN).as<int>(), Exception);
   EXPECT_THROW(Any(std::numeric_limits<uint64_t>::max()).as<int64_t>(), Exception);
   EXPECT_EQ((Any(std::vector<int>{1, 2}).as<std::vector<int64_t>>()), (std::vector<int64_t>{1, 2}));
   EXPECT_THROW(Any(Shape{1}).as<int>(), Exception);
+}
+
+TEST(Any, IntegersOfRealsAreWhatIsBeforeThePoint) {
+  EXPECT_EQ(Any(2.5).as<int>(), 2);
+  EXPECT_EQ(Any(-2.5F).as<int64_t>(), -2);
+  EXPECT_EQ(Any(23.15F).as<uint8_t>(), 23);
+  EXPECT_EQ(Any(-0.5).as<unsigned>(), 0U);
+  EXPECT_EQ((Any(std::vector<float>{1.5F, 2}).as<std::vector<int>>()), (std::vector<int>{1, 2}));
+}
+
+TEST(Any, TheEmptyTextIsNoNumberButZero) {
+  EXPECT_EQ(Any("").as<int>(), 0);
+  EXPECT_EQ(Any("").as<float>(), 0.F);
+  EXPECT_FALSE(Any("").as<bool>());
+  EXPECT_TRUE(Any("").as<std::vector<float>>().empty());
+}
+
+TEST(Any, HoldsPairs) {
+  using Range = std::pair<int, std::string>;
+  EXPECT_EQ(Any(Range(1, "a")).as<std::string>(), "1 a");
+  EXPECT_EQ(Any("3 b").as<Range>(), Range(3, "b"));
+  EXPECT_EQ(Any(Range(1, "a")), Any(Range(1, "a")));
+  struct Opaque {};
+  const Any pair = std::pair(Opaque(), 1), tuple = std::tuple(1, Opaque());
+  EXPECT_EQ(caught([&] { static_cast<void>(pair == pair); }).code(), ErrorCode::unsupported);
+  EXPECT_EQ(caught([&] { static_cast<void>(tuple == tuple); }).code(), ErrorCode::unsupported);
 }
 
 TEST(Any, ParsesTexts) {
@@ -149,7 +177,7 @@ TEST(Any, ParsesTexts) {
   EXPECT_EQ(Any("FP16").as<element::Type>(), element::f16);
   EXPECT_EQ((Any("1 8").as<std::tuple<unsigned, unsigned>>()), (std::tuple<unsigned, unsigned>(1, 8)));
   EXPECT_EQ(Any("throughput").as<hint::PerformanceMode>(), hint::PerformanceMode::THROUGHPUT);
-  for (const char* text : {"", "x", "1x", "0x10", "2.5", "2.", ".0", "2.0x", "9999999999999999999999"}) {
+  for (const char* text : {" ", "x", "1x", "0x10", "2.5", "2.", ".0", "2.0x", "9999999999999999999999"}) {
     EXPECT_EQ(caught([&] { Any(text).as<int64_t>(); }).code(), ErrorCode::parse_error) << text;
   }
   EXPECT_THROW(Any("256").as<uint8_t>(), Exception);

@@ -81,6 +81,12 @@ TEST(ModelBuilder, RefusesAndStaysUsable) {
   EXPECT_NE(std::strstr(attribute.what(), "did you mean 'auto_broadcast'?"), nullptr) << attribute.what();
   const Exception value = caught([&] { b.op("Add", "opset1", {x, x}, {{"auto_broadcast", "both"}}, "sum"); });
   EXPECT_NE(std::strstr(value.what(), "'auto_broadcast': expected one of none"), nullptr) << value.what();
+  for (const Any& axis : {Any(0.5), Any(std::vector<double>{0.5}), Any("")}) {
+    const auto softmax = [&] { b.op("Softmax", "opset8", {x}, {{"axis", axis}}); };
+    EXPECT_NE(std::strstr(caught(softmax).what(), "the attribute 'axis'"), nullptr) << axis;
+  }
+  const auto pool = [&] { b.op("MaxPool", "opset1", {x}, {{"strides", std::vector<float>{1.5F}}}); };
+  EXPECT_NE(std::strstr(caught(pool).what(), "'strides': expected a whole number, got '1.5'"), nullptr);
   EXPECT_EQ(caught([&] { b.parameter(element::f32, {1}, "x"); }).code(), ErrorCode::invalid_argument);
   EXPECT_EQ(caught([&] { b.constant(element::f32, Shape{3}, {1.f, 2.f}); }).code(), ErrorCode::invalid_argument);
   EXPECT_EQ(caught([&] { b.constant(element::u8, Shape{1}, {256}); }).code(), ErrorCode::invalid_argument);

@@ -11,6 +11,7 @@
 #include "terroir/pass/graph_rewrite.hpp"
 #include "terroir/pass/make_stateful.hpp"
 #include "terroir/terroir.hpp"
+#include "tests/support/caught.hpp"
 
 namespace terroir {
 namespace {
@@ -325,6 +326,11 @@ TEST(Pattern, ReadersThatNothingNeedsDoNotCount) {
   replace_node(abs, std::make_shared<Sigmoid>(relu));
   EXPECT_TRUE(Matcher(wrap_type<Relu>(p::consumers_count(1))).match(relu));
   EXPECT_FALSE(Matcher(wrap_type<Relu>(p::consumers_more_than(1))).match(relu));
+  exp->set_argument(0, relu);
+  EXPECT_TRUE(Matcher(wrap_type<Relu>(p::consumers_more_than(1))).match(relu)) << "counted anew";
+  EXPECT_TRUE(Matcher(wrap_type<Relu>(p::consumers_more_than(0))).match(relu));
+  EXPECT_FALSE(Matcher(wrap_type<Relu>(p::consumers_count(0))).match(relu));
+  EXPECT_FALSE(Matcher(wrap_type<Relu>(p::consumers_count(3))).match(relu));
 }
 
 /// Relu(Relu(x)) -> Relu(x), and counts how often.
@@ -403,6 +409,56 @@ TEST(GraphRewrite, DoesNotComeToWhatWasReplaced) {
     EXPECT_EQ(exp == std::string::npos, backward) << order;
     EXPECT_NE(order.find("Abs"), std::string::npos) << order;
   }
+}
+
+TEST(GraphRewrite, ComesToWhatOnlyADependencyHolds) {
+  for (const bool backward : {false, true}) {
+    const auto x = parameter();
+    const auto held = std::make_shared<Tanh>(x);
+    const auto gone = std::make_shared<Sigmoid>(x);
+    const auto last = std::make_shared<Relu>(std::make_shared<Exp>(x));
+    last->add_control_dependency(held);
+    const auto first = std::make_shared<Abs>(x);
+    first->add_control_dependency(gone);
+    const auto model = std::make_shared<Model>(OutputVector{last, first}, ParameterVector{x});
+    std::string order;
+    const auto fill = [&](pass::GraphRewrite&& walk) {
+      walk.add_matcher<pass::MatcherPass>(std::make_shared<Matcher>(any_input()), [&](Matcher& m) {
+        const auto root = m.get_match_root();
+        order += root->description() + " ";
+        if (root->description() != (backward ? "Abs" : "Exp")) return false;
+        first->clear_control_dependencies();
+        return replace_node(root, std::make_shared<Sqrt>(x)), true;
+      });
+      EXPECT_TRUE(walk.run_on_model(model));
+    };
+    backward ? fill(pass::BackwardGraphRewrite()) : fill(pass::GraphRewrite());
+    EXPECT_NE(order.find("Tanh"), std::string::npos) << order;
+    if (backward) {
+      EXPECT_EQ(order.find("Sigmoid"), std::string::npos) << order;
+    }
+  }
+}
+
+TEST(GraphRewrite, ErrorsOfCallbacksNameThePassAndTheLayer) {
+  const auto x = parameter();
+  const auto relu = std::make_shared<Relu>(x);
+  relu->set_friendly_name("last");
+  const auto model = std::make_shared<Model>(OutputVector{relu}, ParameterVector{x});
+  const auto run = [&](const std::function<bool(Matcher&)>& callback) {
+    pass::Manager manager;
+    manager.register_pass<pass::MatcherPass>(std::make_shared<Matcher>(wrap_type<Relu>(), "Fuse"), callback);
+    manager.run_passes(model);
+  };
+  const Exception failure = caught([&] { run([](Matcher& m) { return m.get_match_root()->output(3), false; }); });
+  EXPECT_EQ(failure.code(), ErrorCode::invalid_argument);
+  EXPECT_NE(std::string(failure.what()).find("the pass 'Fuse' at Relu 'last'"), std::string::npos) << failure.what();
+  const Exception plain = caught([&] { run([](Matcher&) -> bool { throw std::runtime_error("no room"); }); });
+  EXPECT_STREQ(plain.what(), "the pass 'Fuse' at Relu 'last': no room");
+  struct Own : std::runtime_error {
+    using std::runtime_error::runtime_error;
+  };
+  EXPECT_THROW(run([](Matcher&) -> bool { throw Own("of the program"); }), Own);
 }
 
 TEST(PassConfig, WhatWasEnabledIsNotLeftOutLater) {

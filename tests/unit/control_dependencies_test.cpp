@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "terroir/graph_util.hpp"
+#include "terroir/op/op.hpp"
 #include "terroir/opsets.hpp"
 #include "terroir/terroir.hpp"
 #include "tests/support/caught.hpp"
@@ -93,6 +94,60 @@ TEST(ControlDependencies, GoToTheLayerThatStandsForAnother) {
   replace_node(first, other);
   EXPECT_EQ(last->get_control_dependencies(), NodeVector{other});
   EXPECT_EQ(other->get_control_dependencies(), NodeVector{before});
+}
+
+TEST(ControlDependencies, AreKnownFromBothEnds) {
+  const auto x = std::make_shared<opset8::Parameter>(element::f32, PartialShape{2});
+  const auto first = std::make_shared<opset8::Abs>(x), other = std::make_shared<opset8::Abs>(x);
+  const auto last = std::make_shared<opset8::Exp>(x);
+  const auto apart = std::make_shared<opset8::Relu>(first);
+  last->add_control_dependency(first);
+  last->add_control_dependency(first);
+  apart->add_control_dependency(first);
+  const std::vector<Node*> both{last.get(), apart.get()};
+  EXPECT_EQ(first->get_control_dependents(), both);
+  const auto model = std::make_shared<Model>(OutputVector{last, apart}, ParameterVector{x});
+  EXPECT_EQ(first->get_control_dependents(), both) << "of a model, too";
+  apart->remove_control_dependency(first);
+  EXPECT_EQ(first->get_control_dependents(), std::vector<Node*>{last.get()});
+  apart->add_node_control_dependencies(last);
+  EXPECT_EQ(first->get_control_dependents(), both);
+  first->transfer_control_dependents(other);
+  EXPECT_TRUE(first->get_control_dependents().empty());
+  EXPECT_EQ(other->get_control_dependents(), both);
+  EXPECT_EQ(last->get_control_dependencies(), NodeVector{other});
+  first->add_node_control_dependents(other);
+  EXPECT_EQ(first->get_control_dependents(), both);
+  last->clear_control_dependencies();
+  other->clear_control_dependents();
+  EXPECT_TRUE(other->get_control_dependents().empty());
+  EXPECT_EQ(apart->get_control_dependencies(), NodeVector{first});
+}
+
+/// Says in its constructor what it comes after.
+class Late : public op::Op {
+ public:
+  TERROIR_OP("Late", "tests");
+  Late() = default;
+  Late(const Output<Node>& value, const std::shared_ptr<Node>& before) : Op({value}) {
+    add_control_dependency(before);
+    constructor_validate_and_infer_types();
+  }
+  void validate_and_infer_types() override {
+    set_output_type(0, get_input_element_type(0), get_input_partial_shape(0));
+  }
+  std::shared_ptr<Node> clone_with_new_inputs(const OutputVector& inputs) const override {
+    return std::make_shared<Late>(inputs.at(0), nullptr);
+  }
+};
+
+TEST(ControlDependencies, OfObjectsThatAreMadeAndGo) {
+  const auto x = std::make_shared<opset8::Parameter>(element::f32, PartialShape{2});
+  const auto before = std::make_shared<opset8::Abs>(x);
+  auto late = std::make_shared<Late>(x, before);
+  EXPECT_EQ(before->get_control_dependents(), std::vector<Node*>{late.get()});
+  late.reset();
+  EXPECT_TRUE(before->get_control_dependents().empty());
 }
 
 TEST(ControlDependencies, DoNotGoInCircles) {

@@ -166,6 +166,16 @@ TEST(LayersWithoutInputs, GetThemLater) {
   relu->validate_and_infer_types();
   EXPECT_EQ(relu->get_output_partial_shape(0), (PartialShape{1, 3, 8, 8}));
 
+  const auto sum = std::make_shared<opset13::Add>();
+  sum->set_argument(1, relu);
+  EXPECT_EQ(sum->get_input_size(), 0U);
+  EXPECT_THROW(sum->validate_and_infer_types(), Exception);
+  sum->set_argument(0, x);
+  EXPECT_EQ(sum->input_value(1).get_node_shared_ptr(), relu);
+  sum->validate_and_infer_types();
+  EXPECT_THROW(sum->set_argument(3, relu), Exception);
+  EXPECT_EQ(sum->get_output_partial_shape(0), (PartialShape{1, 3, 8, 8}));
+
   const auto concat = std::make_shared<opset8::Concat>();
   concat->set_axis(1);
   concat->set_arguments(NodeVector{x, relu});
@@ -177,7 +187,7 @@ TEST(LayersWithoutInputs, GetThemLater) {
   const Model model(ResultVector{result}, ParameterVector{x});
   EXPECT_EQ(model.output().get_partial_shape(), (PartialShape{1, 6, 8, 8}));
   // Of a layer of a model, too: two inputs become three.
-  concat->set_arguments(OutputVector{x, relu, relu});
+  concat->set_argument(2, relu);
   concat->validate_and_infer_types();
   EXPECT_EQ(model.output().get_partial_shape(), (PartialShape{1, 9, 8, 8}));
   EXPECT_THROW(relu->set_arguments(OutputVector{concat}), Exception);  // what follows from it
@@ -243,6 +253,7 @@ class Counted : public op::Op {
   bool visit_attributes(AttributeVisitor& visitor) override {
     visitor.on_attribute("broadcast", broadcast);
     visitor.on_attribute("mode", mode);
+    visitor.on_attribute("layout", layout);
     return true;
   }
   static int& inferences() {
@@ -251,6 +262,7 @@ class Counted : public op::Op {
   }
   op::AutoBroadcastSpec broadcast = op::AutoBroadcastType::NUMPY;
   op::BroadcastModeSpec mode;
+  Layout layout = "NC...";
 };
 /// Derived from a class of the program.
 class CountedTwice : public Counted {
@@ -285,21 +297,34 @@ TEST(LayersOfTheProgram, GetInputsLater) {
   EXPECT_EQ(model->clone()->output().get_partial_shape(), (PartialShape{1, 3, 8, 8}));
 }
 
-TEST(LayersOfTheProgram, HaveBroadcastsAsAttributes) {
+TEST(LayersOfTheProgram, GetOneInputAfterAnother) {
+  const auto x = image();
+  const auto layer = std::make_shared<CountedTwice>();
+  layer->set_argument(0, x);
+  layer->validate_and_infer_types();
+  const auto model = std::make_shared<const Model>(OutputVector{layer}, ParameterVector{x});
+  model->validate_nodes_and_infer_types();
+  EXPECT_EQ(model->output().get_partial_shape(), (PartialShape{1, 3, 8, 8}));
+}
+
+TEST(LayersOfTheProgram, HaveBroadcastsAndLayoutsAsAttributes) {
   const auto x = image();
   const auto layer = std::make_shared<Counted>(x);
   layer->broadcast = {op::AutoBroadcastType::PDPD, 1};
   layer->mode = op::BroadcastType::BIDIRECTIONAL;
+  layer->layout = "NCHW";
   const auto model = std::make_shared<Model>(OutputVector{layer}, ParameterVector{x});
   const auto attributes = model->clone()->get_result()->get_input_node_ptr(0)->get_attributes();
   EXPECT_EQ(attributes.at("broadcast"), "pdpd");
   EXPECT_EQ(attributes.at("broadcast.auto_broadcast_axis"), "1");
   EXPECT_EQ(attributes.at("mode"), "bidirectional");
+  EXPECT_EQ(attributes.at("layout"), "[N,C,H,W]");
   const auto read = as_type_ptr<Counted>(model->clone()->get_result()->get_input_node_shared_ptr(0));
   ASSERT_NE(read, nullptr);
   EXPECT_EQ(read->broadcast.m_type, op::AutoBroadcastType::PDPD);
   EXPECT_EQ(read->broadcast.m_axis, 1);
   EXPECT_EQ(read->mode.m_type, op::BroadcastType::BIDIRECTIONAL);
+  EXPECT_EQ(read->layout, "NCHW");
 }
 
 TEST(Broadcasts, AreNamedByTexts) {

@@ -29,6 +29,8 @@ TEST(Printing, LayersTellWhatTheyReadAndMake) {
       "opset1::Add sum (opset1::Parameter x[0]:f32[1,?], opset1::Parameter y[0]:f32[1]) -> (f32[1,?])";
   EXPECT_EQ(printed(*sum), text);
   EXPECT_EQ(printed(*x), "opset1::Parameter x () -> (f32[1,?])");
+  EXPECT_EQ(printed(sum.get()), text) << "of a pointer, too";
+  EXPECT_EQ(printed(static_cast<const Node*>(nullptr)), "no layer");
   EXPECT_EQ(printed(sum->output(0)), "opset1::Add sum[0]:f32[1,?]");
   EXPECT_EQ(printed(Output<Node>()), "empty port");
 }

@@ -131,6 +131,26 @@ TEST(PartialShape, TextRoundTrips) {
   }
 }
 
+TEST(PartialShape, IsAList) {
+  PartialShape shape{1, 2, 3};
+  EXPECT_EQ(std::vector<Dimension>(shape.rbegin(), shape.rend()), (std::vector<Dimension>{3, 2, 1}));
+  *shape.rbegin() = 4;
+  const PartialShape& same = shape;
+  EXPECT_EQ(*same.rbegin(), 4);
+  EXPECT_EQ(std::distance(same.crbegin(), same.crend()), 3);
+  EXPECT_EQ(same.at(-1), 4);
+  EXPECT_THROW(same.at(3), Exception);
+  PartialShape other = PartialShape::dynamic();
+  other.reserve(5);
+  other.insert(other.begin(), shape.begin(), shape.end());
+  other.insert(other.begin() + 1, 2, Dimension(7));
+  other.emplace_back(1, 5);
+  EXPECT_EQ(other, (PartialShape{1, 7, 7, 2, 4, {1, 5}}));
+  EXPECT_EQ(shape + PartialShape({1, -1, 2}), (PartialShape{2, {2, -1}, 6}));
+  EXPECT_TRUE((shape + PartialShape::dynamic()).rank().is_dynamic());
+  EXPECT_THROW((shape + PartialShape{1}), Exception);
+}
+
 TEST(PartialShape, KnowsWhatIsStatic) {
   EXPECT_TRUE(PartialShape().is_static());
   EXPECT_EQ(PartialShape().to_shape(), Shape());

@@ -77,8 +77,9 @@ class TERROIR_API Any {
   /// The type held; typeid(void) if empty.
   const std::type_info& type_info() const noexcept { return holder_ != nullptr ? holder_->type() : typeid(void); }
 
-  /// The value as a T, converted if it is a text or a number; an empty Any is the text "". Throws Exception:
-  /// invalid_argument if nothing is held or the types do not convert, parse_error if a text is not a T.
+  /// The value as a T, converted if it is a text or a number; an empty Any is the text "". Of numbers with a fraction
+  /// integers are what is before the point; the empty text is the number 0. Throws Exception: invalid_argument if
+  /// nothing is held or the types do not convert, parse_error if a text is not a T.
   template <typename T>
   T as() const& {
     using U = std::decay_t<T>;
@@ -239,7 +240,12 @@ class TERROIR_API Any {
           if (convert_numbers(numbers)) return numbers;
         }
       }
-      if (const auto* text = get_if<std::string>()) return detail::parse_value<U>(*text);
+      if (const auto* text = get_if<std::string>()) {
+        if constexpr (std::is_arithmetic_v<U>) {
+          if (text->empty()) return U{};
+        }
+        return detail::parse_value<U>(*text);
+      }
       detail::any_cannot_convert(holder_->type(), holder_->print(), typeid(U));
     }
   }

@@ -1,7 +1,8 @@
 // How the values of an Any become texts, texts values, and numbers other numbers.
 //
 // Text: booleans read "YES", "NO", "TRUE", "FALSE", "ON", "OFF", "1", "0" in any case and print "YES", "NO"; lists and
-//       sets read items separated by commas or blanks (and may stand in brackets) and print them separated by blanks;
+//       sets read items separated by commas or blanks (and may stand in brackets) and print them separated by blanks,
+//       and so do pairs and tuples;
 //       maps read and print "{key:value,key:value}", whose values may be lists or maps in brackets. Other types are
 //       read with operator>> or a constructor from a text, and printed with operator<<.
 #pragma once
@@ -79,6 +80,8 @@ template <typename T>
 struct IsTuple : std::false_type {};
 template <typename... Ts>
 struct IsTuple<std::tuple<Ts...>> : std::true_type {};
+template <typename A, typename B>
+struct IsTuple<std::pair<A, B>> : std::true_type {};
 template <typename T, typename = void>
 struct HasEquality : std::false_type {};
 template <typename T>
@@ -91,6 +94,11 @@ template <typename T, typename A>
 struct IsEqualityComparable<std::vector<T, A>> : IsEqualityComparable<T> {};
 template <typename K, typename T, typename... Rest>
 struct IsEqualityComparable<std::map<K, T, Rest...>> : IsEqualityComparable<T> {};
+template <typename A, typename B>
+struct IsEqualityComparable<std::pair<A, B>>
+    : std::bool_constant<IsEqualityComparable<A>::value && IsEqualityComparable<B>::value> {};
+template <typename... Ts>
+struct IsEqualityComparable<std::tuple<Ts...>> : std::bool_constant<(IsEqualityComparable<Ts>::value && ...)> {};
 
 // Exceptions with the texts of the whole library; out of line, to keep this header light.
 [[noreturn]] TERROIR_API void any_is_empty();
@@ -222,7 +230,7 @@ T parse_value(const std::string& text) {
   }
 }
 
-/// The value as T if both are numbers and it fits without loss of its integer part's meaning.
+/// The value as T if both are numbers and it fits. Integers take what is before the point.
 template <typename T, typename From>
 bool convert_number(const From& from, T& to) {
   if constexpr (std::is_same_v<T, bool> || std::is_same_v<From, bool>) {
@@ -235,9 +243,9 @@ bool convert_number(const From& from, T& to) {
   } else if constexpr (std::is_integral_v<T>) {
     // The bounds are powers of two, exact in floating point.
     const auto limit = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
-    if (!(from < limit && from >= (std::is_signed_v<T> ? -limit : 0))) return false;
+    if (!(from < limit && (std::is_signed_v<T> ? from >= -limit : from > -1))) return false;
     to = static_cast<T>(from);
-    return static_cast<From>(to) == from;
+    return true;
   } else {
     to = static_cast<T>(from);
     return true;

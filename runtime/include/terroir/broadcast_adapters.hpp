@@ -1,7 +1,10 @@
-// How elementwise operations broadcast, as an attribute of a program's own layer.
+// How elementwise operations broadcast, and layouts, as attributes of a program's own layer.
 #pragma once
 
+#include <string>
+
 #include "terroir/attribute_visitor.hpp"
+#include "terroir/layout.hpp"
 #include "terroir/op/attributes.hpp"
 
 namespace terroir {
@@ -51,6 +54,24 @@ class AttributeAdapter<op::BroadcastModeSpec>
     static const DiscreteTypeInfo info{"AttributeAdapter<BroadcastModeSpec>", "0"};
     return info;
   }
+};
+
+/// Layout::to_string().
+template <>
+class AttributeAdapter<Layout> : public ValueAccessor<std::string> {
+ public:
+  explicit AttributeAdapter(Layout& value) : value_(value) {}
+  const std::string& get() override { return text_ = value_.to_string(); }
+  void set(const std::string& value) override { value_ = Layout(value); }
+  static const DiscreteTypeInfo& get_type_info_static() {
+    static const DiscreteTypeInfo info{"AttributeAdapter<Layout>", "0"};
+    return info;
+  }
+  const DiscreteTypeInfo& get_type_info() const override { return get_type_info_static(); }
+
+ private:
+  Layout& value_;
+  std::string text_;
 };
 
 }  // namespace terroir

@@ -57,8 +57,9 @@ using SupportedOpsMap = std::map<std::string, std::string>;
 class TERROIR_API Core {
   template <typename T, typename... Entries>
   using IfEntries = std::enable_if_t<(sizeof...(Entries) > 0) && are_properties<Entries...>, T>;
+  // Not what converts to a path: a text does.
   template <typename T, typename Path>
-  using IfPath = std::enable_if_t<std::is_same_v<Path, std::filesystem::path> || std::is_same_v<Path, std::wstring>, T>;
+  using IfPath = std::enable_if_t<std::is_same_v<Path, std::filesystem::path>, T>;
   static std::string text_of(const std::filesystem::path& path) { return path.string(); }
   template <typename... Entries>
   static AnyMap map_of(Entries&&... entries) {
@@ -88,6 +89,15 @@ class TERROIR_API Core {
   IfPath<std::shared_ptr<Model>, Path> read_model(const Path& model_path, const Path& bin_path = {},
                                                   const AnyMap& properties = {}) const {
     return read_model(text_of(model_path), text_of(bin_path), properties);
+  }
+  std::shared_ptr<Model> read_model(const std::wstring& model_path, const std::wstring& bin_path = {},
+                                    const AnyMap& properties = {}) const {
+    return read_model(text_of(model_path), text_of(bin_path), properties);
+  }
+  template <typename... Entries>
+  IfEntries<std::shared_ptr<Model>, Entries...> read_model(const std::wstring& model_path, const std::wstring& bin_path,
+                                                           Entries&&... properties) const {
+    return read_model(text_of(model_path), text_of(bin_path), map_of(std::forward<Entries>(properties)...));
   }
   template <typename... Entries>
   IfEntries<std::shared_ptr<Model>, Entries...> read_model(const std::string& model_path, const std::string& bin_path,
@@ -134,6 +144,22 @@ class TERROIR_API Core {
   template <typename Path, typename... Entries>
   IfPath<IfEntries<CompiledModel, Entries...>, Path> compile_model(const Path& model_path, Entries&&... properties) {
     return compile_model(text_of(model_path), map_of(std::forward<Entries>(properties)...));
+  }
+  CompiledModel compile_model(const std::wstring& model_path, const AnyMap& properties = {}) {
+    return compile_model(text_of(model_path), properties);
+  }
+  CompiledModel compile_model(const std::wstring& model_path, const std::string& device,
+                              const AnyMap& properties = {}) {
+    return compile_model(text_of(model_path), device, properties);
+  }
+  template <typename... Entries>
+  IfEntries<CompiledModel, Entries...> compile_model(const std::wstring& model_path, Entries&&... properties) {
+    return compile_model(text_of(model_path), map_of(std::forward<Entries>(properties)...));
+  }
+  template <typename... Entries>
+  IfEntries<CompiledModel, Entries...> compile_model(const std::wstring& model_path, const std::string& device,
+                                                     Entries&&... properties) {
+    return compile_model(text_of(model_path), device, map_of(std::forward<Entries>(properties)...));
   }
   CompiledModel compile_model(const std::string& model, const Tensor& weights, const std::string& device,
                               const AnyMap& properties = {});
@@ -190,6 +216,7 @@ class TERROIR_API Core {
   IfPath<void, Path> add_extension(const Path& library_path) {
     add_extension(text_of(library_path));
   }
+  void add_extension(const std::wstring& library_path) { add_extension(text_of(library_path)); }
   void add_extension(const terroir_extension* extension);
   /// Layers that are classes, see terroir/op_extension.hpp: add_extension<Layer, Another>(), or one OpExtension<Layer>,
   /// by itself, by pointer or in a list. Of a list, what comes before the one that is refused is added.

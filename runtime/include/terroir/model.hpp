@@ -151,7 +151,7 @@ class TERROIR_API Model : public std::enable_shared_from_this<Model> {
   op::util::Variable::Ptr get_variable_by_id(const std::string& variable_id) const;
 
   /// Infers all types and shapes anew. Throws Exception with the layer's name, and then the model stays as it was.
-  void validate_nodes_and_infer_types();
+  void validate_nodes_and_infer_types() const;
   /// Bytes of the constants, and of what describes the layers.
   size_t get_graph_size() const;
   /// Computes the outputs with the slow references, in the calling thread; `outputs` get as many tensors as the model

@@ -187,7 +187,7 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
   std::shared_ptr<Node> clone_with_new_inputs(const OutputVector& inputs) const;
   /// The same, with this layer's name.
   std::shared_ptr<Node> copy_with_new_inputs(const OutputVector& inputs) const;
-  /// Input::replace_source_output().
+  /// Input::replace_source_output(); the next index adds an input, and where there are no outputs yet, any index does.
   void set_argument(size_t index, const Output<Node>& source);
   /// It reads these, and no others. Types and shapes are those of before until they are inferred; a layer that was made
   /// without inputs has no outputs until then. Throws Exception as Input::replace_source_output().
@@ -199,6 +199,14 @@ class TERROIR_API Node : public std::enable_shared_from_this<Node> {
   void remove_control_dependency(const std::shared_ptr<Node>& layer);
   void clear_control_dependencies();
   const NodeVector& get_control_dependencies() const;
+  /// Layers that were said to come after this one.
+  const std::vector<Node*> get_control_dependents() const;
+  void clear_control_dependents();
+  /// It comes after what `layer` comes after; what comes after `layer` comes after it, too, or, in the place of this
+  /// one, after `replacement`.
+  void add_node_control_dependencies(const std::shared_ptr<const Node>& layer);
+  void add_node_control_dependents(const std::shared_ptr<const Node>& layer);
+  void transfer_control_dependents(const std::shared_ptr<Node>& replacement);
   /// Whether the outputs have the same types and shapes.
   bool has_same_type(const std::shared_ptr<const Node>& other) const;
 
@@ -374,6 +382,8 @@ TERROIR_API std::ostream& operator<<(std::ostream& out, const Output<const Node>
 TERROIR_API std::ostream& operator<<(std::ostream& out, const Output<Node>& port);
 /// "Convolution 'conv1'".
 TERROIR_API std::ostream& operator<<(std::ostream& out, const Node& node);
+/// The same; "no layer" if null.
+TERROIR_API std::ostream& operator<<(std::ostream& out, const Node* node);
 
 }  // namespace terroir
 

@@ -102,7 +102,6 @@ inline std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
 TERROIR_API void replace_node(const std::shared_ptr<Node>& target, const std::shared_ptr<Node>& replacement);
 TERROIR_API void replace_node(const std::shared_ptr<Node>& target, const OutputVector& replacements);
 
-inline void Node::set_argument(size_t index, const Output<Node>& source) { input(index).replace_source_output(source); }
 inline void Node::set_arguments(const NodeVector& sources) {
   set_arguments(OutputVector(sources.begin(), sources.end()));
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,8 @@ class TERROIR_API PartialShape {
   using value_type = Dimension;
   using iterator = std::vector<Dimension>::iterator;
   using const_iterator = std::vector<Dimension>::const_iterator;
+  using reverse_iterator = std::vector<Dimension>::reverse_iterator;
+  using const_reverse_iterator = std::vector<Dimension>::const_reverse_iterator;
 
   /// A scalar (rank 0, static).
   PartialShape() = default;
@@ -73,6 +76,8 @@ class TERROIR_API PartialShape {
   /// unknown.
   const Dimension& operator[](std::ptrdiff_t i) const { return dims_[index(i)]; }
   Dimension& operator[](std::ptrdiff_t i) { return dims_[index(i)]; }
+  const Dimension& at(std::ptrdiff_t i) const { return dims_[index(i)]; }
+  Dimension& at(std::ptrdiff_t i) { return dims_[index(i)]; }
 
   iterator begin() { return dims_.begin(); }
   iterator end() { return dims_.end(); }
@@ -80,10 +85,31 @@ class TERROIR_API PartialShape {
   const_iterator end() const { return dims_.end(); }
   const_iterator cbegin() const { return dims_.cbegin(); }
   const_iterator cend() const { return dims_.cend(); }
+  reverse_iterator rbegin() { return dims_.rbegin(); }
+  reverse_iterator rend() { return dims_.rend(); }
+  const_reverse_iterator rbegin() const { return dims_.rbegin(); }
+  const_reverse_iterator rend() const { return dims_.rend(); }
+  const_reverse_iterator crbegin() const { return dims_.crbegin(); }
+  const_reverse_iterator crend() const { return dims_.crend(); }
   /// These make the rank known.
   void push_back(const Dimension& dim);
+  template <typename... Args>
+  void emplace_back(Args&&... args) {
+    push_back(Dimension(std::forward<Args>(args)...));
+  }
   iterator insert(iterator position, const Dimension& dim);
+  void insert(iterator position, size_t count, const Dimension& dim) {
+    rank_is_static_ = true;
+    dims_.insert(position, count, dim);
+  }
+  template <typename InputIterator, typename = typename std::iterator_traits<InputIterator>::iterator_category>
+  void insert(iterator position, InputIterator first, InputIterator last) {
+    rank_is_static_ = true;
+    dims_.insert(position, first, last);
+  }
   void resize(size_t rank);
+  /// Room for so many axes.
+  void reserve(size_t rank) { dims_.reserve(rank); }
 
   /// Throw Exception (invalid_argument) if the shape is not static.
   Shape to_shape() const;
@@ -121,6 +147,8 @@ class TERROIR_API PartialShape {
   std::vector<Dimension> dims_;
 };
 
+/// Sums per axis; of unknown rank if one of them is. Throws Exception (invalid_argument) for different ranks.
+TERROIR_API PartialShape operator+(const PartialShape& a, const PartialShape& b);
 TERROIR_API std::ostream& operator<<(std::ostream& out, const PartialShape& shape);
 
 }  // namespace terroir

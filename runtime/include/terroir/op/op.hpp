@@ -135,6 +135,10 @@ class Op : public Node {
     Node::set_arguments(inputs);
   }
   void set_arguments(const NodeVector& inputs) { set_arguments(OutputVector(inputs.begin(), inputs.end())); }
+  void set_argument(size_t index, const Output<Node>& source) {
+    if (!is_told_) name();
+    Node::set_argument(index, source);
+  }
   void set_output_size(size_t outputs) { detail::set_custom_outputs(*this, outputs); }
   void set_output_type(size_t output, const element::Type& type, const PartialShape& shape) {
     detail::set_custom_output(*this, output, type, shape);

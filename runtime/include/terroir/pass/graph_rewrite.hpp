@@ -20,6 +20,8 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
@@ -44,11 +46,25 @@ class MatcherPass : public PassBase {
     register_matcher(matcher, callback);
   }
 
-  /// Calls the callback if the pattern is at the layer's first output. Whether that replaced it.
+  /// Calls the callback if the pattern is at the layer's first output. Whether that replaced it. What it throws comes
+  /// with the names of the pass and the layer, and is an Exception unless it is of a class of the program's.
   bool apply(const std::shared_ptr<Node>& layer) {
     new_layers_.clear();
-    if (matcher_ == nullptr || layer->get_output_size() == 0 || !matcher_->match(layer->output(0))) return false;
-    const bool replaced = callback_(*matcher_);
+    if (matcher_ == nullptr || layer->get_output_size() == 0) return false;
+    bool replaced = false;
+    try {
+      replaced = matcher_->match(layer->output(0)) && callback_(*matcher_);
+    } catch (Exception& error) {
+      error.add_context(where(*layer));
+      matcher_->clear_state();
+      throw;
+    } catch (const std::exception& error) {
+      matcher_->clear_state();
+      if (!is_standard(typeid(error))) throw;
+      Exception named(error.what());
+      named.add_context(where(*layer));
+      throw named;
+    }
     matcher_->clear_state();
     return replaced;
   }
@@ -74,6 +90,15 @@ class MatcherPass : public PassBase {
   }
 
  private:
+  std::string where(const Node& layer) const {
+    return "the pass '" + get_name() + "' at " + layer.get_type_name() + " '" + layer.get_friendly_name() + "'";
+  }
+  static bool is_standard(const std::type_info& type) {
+    return type == typeid(std::runtime_error) || type == typeid(std::logic_error) ||
+           type == typeid(std::out_of_range) || type == typeid(std::invalid_argument) ||
+           type == typeid(std::bad_function_call);
+  }
+
   std::shared_ptr<pattern::Matcher> matcher_;
   matcher_pass_callback callback_;
   NodeVector new_layers_;
@@ -148,9 +173,11 @@ class GraphRewrite : public ModelPass {
   /// layers that are yet to come, but in a walk from the end, which comes to readers first.
   static bool is_read_by_none_but(const Layers& replaced, const std::shared_ptr<Node>& layer) {
     if (terroir::detail::is_named(*layer, "Result") || terroir::detail::is_named(*layer, "Assign")) return false;
+    const auto is_replaced = [&](const std::shared_ptr<Node>& user) { return replaced.count(user) > 0; };
     const auto users = layer->get_users();
-    return std::all_of(users.begin(), users.end(),
-                       [&](const std::shared_ptr<Node>& user) { return replaced.count(user) > 0; });
+    if (!std::all_of(users.begin(), users.end(), is_replaced)) return false;
+    const auto after = layer->get_control_dependents();
+    return std::all_of(after.begin(), after.end(), [&](Node* user) { return is_replaced(user->shared_from_this()); });
   }
 
   PassConfig& own_config() {

@@ -82,23 +82,10 @@ struct ByLayer {
   }
 };
 
-/// Whether a result or a variable needs the layer: what was replaced still reads its inputs, and does not count.
-inline bool is_needed(const std::shared_ptr<Node>& layer) {
-  std::vector<std::shared_ptr<Node>> pending{layer};
-  std::map<std::shared_ptr<Node>, bool, ByLayer> seen;
-  while (!pending.empty()) {
-    const auto next = pending.back();
-    pending.pop_back();
-    if (!seen.emplace(next, true).second) continue;
-    if (terroir::detail::is_named(*next, "Result") || terroir::detail::is_named(*next, "Assign")) return true;
-    for (const auto& user : next->get_users()) pending.push_back(user);
-  }
-  return false;
-}
-
 /// Whether an attribute is this value, which may be a text, a number, a truth or a list of numbers.
 inline bool same_value(const std::string& text, const Any& value) {
   if (value.is<std::string>()) return text == value.as<std::string>();
+  if (text.empty()) return value.as<std::string>().empty();
   // Files put commas between numbers, an Any blanks.
   const auto spaced = [](std::string list) {
     std::replace(list.begin(), list.end(), ',', ' ');
@@ -119,11 +106,9 @@ inline bool same_value(const std::string& text, const Any& value) {
   return spaced(text) == spaced(value.as<std::string>());
 }
 
-inline size_t count_readers(const Output<Node>& value) {
-  size_t count = 0;
-  for (const Input<Node>& input : value.get_target_inputs()) count += is_needed(input.get_node()->shared_from_this());
-  return count;
-}
+/// How many inputs read the value, `most` at most, of layers that a result or a variable needs: what was replaced still
+/// reads its inputs, and does not count.
+TERROIR_API size_t count_readers(const Output<Node>& value, size_t most);
 
 inline bool order_of_inputs_matters(const std::string& type) {
   static constexpr const char* kSame[] = {"Add",        "Multiply",   "Maximum",    "Minimum",
@@ -202,10 +187,10 @@ std::shared_ptr<Node> optional(const PatternOps& inputs = {}, const op::Predicat
 
 /// How many layers of the model read the value.
 inline op::Predicate consumers_count(size_t count) {
-  return [count](const Output<Node>& value) { return detail::count_readers(value) == count; };
+  return [count](const Output<Node>& value) { return detail::count_readers(value, count + 1) == count; };
 }
 inline op::Predicate consumers_more_than(size_t count) {
-  return [count](const Output<Node>& value) { return detail::count_readers(value) > count; };
+  return [count](const Output<Node>& value) { return detail::count_readers(value, count + 1) > count; };
 }
 inline op::Predicate has_static_shape() {
   return [](const Output<Node>& value) { return value.get_partial_shape().is_static(); };

@@ -2,4 +2,5 @@
 #pragma once
 
 #include "openvino/core/namespace.hpp"
+#include "terroir/broadcast_adapters.hpp"
 #include "terroir/layout.hpp"
