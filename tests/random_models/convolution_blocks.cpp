@@ -6,10 +6,47 @@
 namespace terroir::test {
 namespace {
 
+Value resized_like(Net& net, Value x, Value model) {
+  const std::vector<int64_t> axes = spatial_axes(net, x);
+  std::vector<int64_t> sizes;
+  for (const int64_t axis : axes) sizes.push_back(net.dim(model, axis));
+  const Value wanted = net.chance(50) ? net.integers(sizes) : net.extents_of(model, axes);
+  return net.op(
+      "Interpolate", {x, wanted, net.integers(axes)},
+      {{"mode", "nearest"}, {"shape_calculation_mode", "sizes"}, {"coordinate_transformation_mode", "asymmetric"}},
+      "opset11");
+}
+
+Value u_net_level(Net& net, Value x, int64_t channels, int64_t levels) {
+  const auto convolved_twice = [&](Value value) {
+    value = net.op("ReLU", {convolved(net, value, {channels, 3, 1, 1})});
+    return net.chance(80) ? net.op("ReLU", {convolved(net, value, {channels, 3, 1, 1})}) : value;
+  };
+  const Value outer = convolved_twice(x);
+  if (levels == 0) return outer;
+  const std::string two = repeated(2, net.rank(x) - 2), none = repeated(0, net.rank(x) - 2);
+  const Value half = net.op("MaxPool", {outer},
+                            {{"kernel", two}, {"strides", two}, {"pads_begin", none}, {"pads_end", none}}, "opset1");
+  const Value inner = u_net_level(net, half, 2 * channels, levels - 1);
+  const Value back = resized_like(net, inner, outer);
+  return convolved_twice(
+      net.op("Concat", net.chance(50) ? std::vector{back, outer} : std::vector{outer, back}, {{"axis", "1"}}));
+}
+
 Value convolution_block(Net& net, Value x) { return convolved(net, x); }
 
 Value same(Net& net, Value x, int64_t channels, int64_t groups = 1) {
   return convolved(net, x, {channels, net.one_of<int64_t>({1, 3, 3}), 1, groups});
+}
+
+/// Convolutions of 3x3 of which each reads the one before alone, as in the outer levels of a U-Net.
+Value tower(Net& net, Value x) {
+  int64_t channels = net.one_of<int64_t>({net.dim(x, 1), 16, 32, 48, 64});
+  for (int64_t left = net.between(1, 4); left > 0; --left) {
+    x = convolved(net, x, {channels, 3, 1, 1});
+    if (net.chance(30)) channels = std::max<int64_t>(8, channels / 2);
+  }
+  return x;
 }
 
 Value squeeze_and_excite(Net& net, Value x) {
@@ -215,6 +252,8 @@ Value gated(Net& net, Value x) {
 
 const Block kBlocks[] = {
     {"convolution", 14, 3, 5, convolution_block},
+    {"tower", 7, 4, 5, tower},
+    {"u-net", 3, 4, 5, test::u_net},
     {"residual", 10, 3, 5, residual},
     {"inverted residual", 6, 3, 5, inverted_residual},
     {"separable", 5, 3, 5, separable},
@@ -231,6 +270,8 @@ const Block kBlocks[] = {
 };
 
 }  // namespace
+
+Value u_net(Net& net, Value x) { return u_net_level(net, x, net.one_of<int64_t>({8, 16, 24, 32}), net.between(1, 3)); }
 
 std::span<const Block> convolution_blocks() { return kBlocks; }
 

@@ -27,6 +27,7 @@ struct Examination {
   std::map<std::string, int> made;             // the checks that were made; some say nothing about some models
   int steps = 0;                               // that the model ran in on CPU
   std::map<std::string, int> reference_steps;  // of these, by the type of the layer: those that ran on a reference
+  std::map<std::string, int> kernels;          // by kernel: the steps that ran on it
 };
 
 /// `only`: the name of the one check to make; empty: all.

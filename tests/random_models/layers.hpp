@@ -22,6 +22,9 @@ Value pooled(Net& net, Value x, bool same);
 /// One number per image and channel, with or without axes of extent 1.
 Value pooled_globally(Net& net, Value x, bool keep_axes);
 
+/// Convolutions and poolings down to small images and back, each level joined with the one of the same extents.
+Value u_net(Net& net, Value x);
+
 /// Along the last axis, with or without bias.
 Value linear(Net& net, Value x, int64_t columns);
 /// Of every row along the last axis, as one operation or as its parts.

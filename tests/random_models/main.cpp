@@ -34,6 +34,8 @@ constexpr const char* kUsage =
     "  --check NAME   this check alone\n"
     "  --write FOLDER write each model that fails as IR files, as small as it gets\n"
     "  --shrink S     spend so many seconds on making a model smaller (default: 30; 0: leave it as it is)\n"
+    "  --size large   networks that need many megabytes; seconds each\n"
+    "  --kernels all  list the kernels that ran, with the number of their steps\n"
     "  --failures N   stop after so many failures (default: 10)\n"
     "checks, in this order:\n";
 
@@ -43,6 +45,7 @@ struct Options {
   std::optional<double> seconds;
   std::string isa, check, folder;
   double shrink_seconds = 30;
+  bool lists_kernels = false, large = false;
   int failures = 10;
 };
 
@@ -68,6 +71,10 @@ Options parse(int argc, char** argv) {
       options.folder = value;
     else if (name == "--shrink")
       options.shrink_seconds = std::stod(value);
+    else if (name == "--size")
+      options.large = value == "large";
+    else if (name == "--kernels")
+      options.lists_kernels = value == "all";
     else if (name == "--failures")
       options.failures = std::stoi(value);
     else
@@ -109,9 +116,10 @@ class Runner {
   void run_seed(uint64_t seed) {
     const cpu::Isa isa = isa_of(seed);
     const std::string again =
-        concat("test_random_models --seed ", seed, options_.isa.empty() ? "" : " --isa " + options_.isa);
+        concat("test_random_models --seed ", seed, options_.isa.empty() ? "" : " --isa " + options_.isa,
+               options_.large ? " --size large" : "");
     set_crash_note(again);
-    const Subject subject = random_subject(seed);
+    const Subject subject = random_subject(seed, options_.large);
     if (options_.single) std::cout << ir::to_text(*subject.graph) << '\n';
     ++models_;
     layers_ += subject.layers();
@@ -119,6 +127,7 @@ class Runner {
     refused_ += found.refused;
     steps_ += found.steps;
     for (const auto& [check, count] : found.made) made_[check] += count;
+    for (const auto& [kernel, count] : found.kernels) kernels_[kernel] += count;
     for (const auto& [type, count] : found.reference_steps) reference_steps_[type] += count;
     if (found.check.empty()) return;
     ++failures_;
@@ -147,12 +156,14 @@ class Runner {
     for (const CheckName& check : check_names())
       if (const auto made = made_.find(std::string(check.name)); made != made_.end())
         std::cout << ' ' << check.name << ' ' << made->second << ';';
-    std::cout << "\nREF steps: " << slow << " of " << steps_ << types << '\n';
+    std::cout << "\nREF steps: " << slow << " of " << steps_ << types << "\n" << kernels_.size() << " kernels\n";
+    if (options_.lists_kernels)
+      for (const auto& [kernel, count] : kernels_) std::cout << "  " << kernel << ' ' << count << '\n';
   }
 
   Options options_;
   std::vector<cpu::Isa> isas_;
-  std::map<std::string, int> made_, reference_steps_;
+  std::map<std::string, int> made_, reference_steps_, kernels_;
   uint64_t models_ = 0;
   size_t layers_ = 0;
   int failures_ = 0, refused_ = 0, steps_ = 0;

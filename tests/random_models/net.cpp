@@ -11,7 +11,7 @@
 namespace terroir::test {
 namespace {
 
-constexpr int64_t kMostElements = 350000;  // of a value
+constexpr int64_t kMostElements = 2000000;  // of a value
 
 }  // namespace
 

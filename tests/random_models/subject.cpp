@@ -9,7 +9,7 @@
 #include "ops/registry.hpp"
 #include "tests/differential/model.hpp"
 #include "tests/differential/oracle.hpp"
-#include "tests/random_models/net.hpp"
+#include "tests/random_models/layers.hpp"
 
 namespace terroir::test {
 namespace {
@@ -18,7 +18,7 @@ constexpr size_t kFewest = 5, kMost = 60;  // layers
 constexpr float kLargestValue = 1e6F;
 
 /// What the network begins with, and which blocks suit it.
-std::vector<Family> begin(Net& net, int64_t batch) {
+std::vector<Family> begin(Net& net, int64_t batch, bool large) {
   const int64_t inputs = net.one_of<int64_t>({1, 1, 1, 2, 3});
   const auto image = [&](int64_t spatial) {
     const int64_t most = net.one_of<int64_t>({20, 20, 20, 57});
@@ -36,6 +36,15 @@ std::vector<Family> begin(Net& net, int64_t batch) {
     return net.input({batch, net.between(1, net.chance(80) ? 20 : 150),
                       net.one_of<int64_t>({4, 8, 12, 16, 16, 24, 32, 32, 33, 48, 64})});
   };
+  if (large) {
+    const int64_t side = net.between(90, 136);
+    net.offer(net.input({1, net.one_of<int64_t>({3, 8, 16}), side, net.chance(50) ? side : side + 3}));
+    try {
+      net.offer(u_net(net, net.offered()[0]));
+    } catch (const Exception&) {  // does not fit
+    }
+    return {{convolution_blocks(), 4}, {image_blocks(), 1}, {common_blocks(), 1}};
+  }
   switch (net.between(0, 9)) {
     case 0:
       for (int64_t i = 0; i < inputs; ++i) net.offer(net.input({batch, net.between(1, 80)}));
@@ -44,6 +53,11 @@ std::vector<Family> begin(Net& net, int64_t batch) {
     case 2:
       for (int64_t i = 0; i < inputs; ++i) net.offer(sequence());
       return {{common_blocks(), 1}, {sequence_blocks(), 3}};
+    case 5: {
+      const int64_t side = net.between(10, 40);
+      net.offer(net.input({batch, net.one_of<int64_t>({3, 16, 32, 48, 64}), side, net.chance(50) ? side : side + 3}));
+      return {{common_blocks(), 1}, {convolution_blocks(), 6}, {image_blocks(), 1}};
+    }
     case 3:
       net.offer(image(net.one_of<int64_t>({1, 3})));
       return {{common_blocks(), 2}, {convolution_blocks(), 3}, {image_blocks(), 2}};
@@ -60,6 +74,7 @@ std::vector<Family> begin(Net& net, int64_t batch) {
 /// Results for what nobody reads and for some other values, some of them twice.
 void add_results(ir::Graph& graph, Random& random) {
   const ir::OpSchema& schema = ops::builtin_registry().get(ir::kResultType, "opset1");
+  const int percent_of_read = random.chance(40) ? 0 : 5;
   int count = 0;
   const auto add = [&](ir::Value value) { graph.add(schema, concat("result_", ++count), nullptr, {value}); };
   for (const ir::NodeId id : graph.nodes()) {
@@ -70,13 +85,13 @@ void add_results(ir::Graph& graph, Random& random) {
     for (size_t i = 0; i < outputs; ++i) {
       const ir::Value value{id, static_cast<int32_t>(i)};
       // Half of what a block that did not fit has left behind, and of the other parts of cuts.
-      if (graph.uses(value).empty() ? random.chance(i == 0 ? 70 : 40) : random.chance(5)) add(value);
-      if (random.chance(1)) add(value);
+      if (graph.uses(value).empty() ? random.chance(i == 0 ? 70 : 40) : random.chance(percent_of_read)) add(value);
+      if (percent_of_read > 0 && random.chance(1)) add(value);
     }
   }
 }
 
-Subject network(Random& random) {
+Subject network(Random& random, bool large) {
   Subject subject;
   subject.graph = std::make_shared<ir::Graph>("network");
   ir::Graph& graph = *subject.graph;
@@ -84,9 +99,9 @@ Subject network(Random& random) {
   const element::Type type = kind < 84 ? element::f32 : kind < 92 ? element::f16 : element::bf16;
   // Most models are small, so that many are tried; some are large enough for every way of sharing out the work.
   const size_t size = random.below(100);
-  const int64_t products = size < 60 ? 5000000 : size < 94 ? 30000000 : 150000000;
+  const int64_t products = large ? 900000000 : size < 55 ? 5000000 : size < 94 ? 30000000 : 150000000;
   Net net(graph, random, type, products);
-  std::vector<Family> families = begin(net, net.one_of<int64_t>({1, 1, 2, 3}));
+  std::vector<Family> families = begin(net, net.one_of<int64_t>({1, 1, 2, 3}), large);
   if (net.chance(35)) families.push_back({control_blocks(), 1});
   const size_t wanted = static_cast<size_t>(net.chance(50) ? net.between(kFewest, 20) : net.between(kFewest, kMost));
   grow(net, families, wanted);
@@ -136,10 +151,10 @@ size_t Subject::layers() const {
   return count;
 }
 
-Subject random_subject(uint64_t seed) {
+Subject random_subject(uint64_t seed, bool large) {
   Random random(seed);
-  while (seed % 3 != 2) {
-    Subject subject = network(random);
+  while (large || seed % 3 != 2) {
+    Subject subject = network(random, large);
     if (stays_in_range(subject)) return subject;
   }
   RandomModel model = random_mixture(seed, kFewest, kMost);

@@ -21,7 +21,8 @@ struct Subject {
   size_t layers() const;
 };
 
-Subject random_subject(uint64_t seed);
+/// `large`: a network with so much in memory at a time that devices take trouble to make it less; seconds each.
+Subject random_subject(uint64_t seed, bool large = false);
 
 /// The graph with these extents of its Parameters; null where an operation refuses them or an extent is not known.
 std::shared_ptr<ir::Graph> with_extents(const ir::Graph& graph, const std::vector<ir::Dims>& extents);
