@@ -513,8 +513,20 @@ StatePtr state_with(const Node& layer, const OutputVector& sources) {
   return one_state(nodes);
 }
 
+/// A layer that has no inputs yet has no outputs, either, until others read them: what they are is not known then.
+void promise_output(const StatePtr& state, const Output<Node>& source) {
+  constexpr size_t kMost = 1024;
+  const ir::NodeId id = id_in(state, node_of(source));
+  const ir::Node& node = state->graph->node(id);
+  if (!node.outputs.empty() || is_result(node) || source.get_index() >= kMost) return;
+  std::vector<ir::OutputPort>& outputs = state->writable().node(id).outputs;
+  outputs.resize(source.get_index() + 1);
+  for (ir::OutputPort& port : outputs) port.shape = PartialShape::dynamic();
+}
+
 /// What a layer of the state may read.
 ir::Value readable(const StatePtr& state, const Node& layer, const Output<Node>& source) {
+  promise_output(state, source);
   ir::Value value = value_in(state, source);
   if (is_result(state->graph->node(value.node))) value = state->graph->node(value.node).inputs.at(0);
   if (needed_by(*state->graph, {value.node})[ir::index_of(id_in(state, layer))])

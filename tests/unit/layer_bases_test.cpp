@@ -176,6 +176,15 @@ TEST(LayersWithoutInputs, GetThemLater) {
   EXPECT_THROW(sum->set_argument(3, relu), Exception);
   EXPECT_EQ(sum->get_output_partial_shape(0), (PartialShape{1, 3, 8, 8}));
 
+  const auto last = std::make_shared<opset13::Abs>();
+  const auto before = std::make_shared<opset13::Add>();
+  last->set_argument(0, before);  // of which nothing is known
+  EXPECT_TRUE(before->get_output_partial_shape(0).rank().is_dynamic());
+  before->set_arguments(OutputVector{x, sum});
+  for (const auto& layer : topological_sort(NodeVector{last, before, x, sum})) layer->revalidate_and_infer_types();
+  EXPECT_EQ(last->get_output_shape(0), (Shape{1, 3, 8, 8}));
+  EXPECT_EQ(Model(OutputVector{last}, ParameterVector{x}).output().get_element_type(), element::f32);
+
   const auto concat = std::make_shared<opset8::Concat>();
   concat->set_axis(1);
   concat->set_arguments(NodeVector{x, relu});
