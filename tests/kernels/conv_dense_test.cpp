@@ -43,6 +43,16 @@ TEST(ConvDirect, HeightsAroundTheTile) {
       check_family("conv_direct", conv2d(8, 24, axis(h, 3, 1, 1, 1, 1), axis(w, 3, 1, 1, 1, 1)));
 }
 
+TEST(ConvDirect, RowsOfEverySecondPosition) {
+  // Whole tiles of two rows, and borders that miss more taps than the first and the last of a row.
+  for (const int64_t w : {27, 28, 29, 56})
+    for (const int64_t h : {5, 6})
+      for (const int64_t k : {3, 4})
+        for (const int64_t pad : {0, 1, 2})
+          for (const int64_t pad_end : {0, 1, 2, 3})
+            check_family("conv_direct", conv2d(32, 32, axis(h, k, 2, 1, pad, pad), axis(w, k, 2, 1, pad, pad_end), 2));
+}
+
 TEST(ConvDirect, KernelsStridesDilations) {
   for (const int64_t k : {1, 2, 3, 5, 7, 11})
     for (const int64_t s : {1, 2, 3})

@@ -50,6 +50,8 @@ static constexpr int max_tile_positions(int registers, bool fused, int vectors) 
 // Longer tiles exist only where they pay: neighbouring positions of a block of channels and, for a single block of
 // outputs, of a plain row, or every second one.
 static constexpr int kMaxAnyStepPositions = 14;
+// And one tile of two rows of so many columns, for every second position of one block of outputs.
+static constexpr int kTwoRowColumns = 14;
 
 // Whether the sources of neighbouring kernel columns are neighbours, as the weights are.
 TERROIR_INLINE bool columns_follow(const ConvProblem& p) { return p.w.dilation == 1 && !p.transposed; }

@@ -66,6 +66,12 @@ int64_t unit_of_one_position(int64_t blocks, double weights) {
   return best;
 }
 
+// Whether rows of every second position are tiles of kTwoRowColumns: no others are as wide, so no tap may need one.
+bool cuts_to_two_row_tiles(const ConvAxis& w) {
+  const bool ends_miss_one_tap = w.pad <= 1 && (w.out - 1) * w.stride - w.pad + w.kernel - 2 < w.in;
+  return w.stride == 2 && w.dilation == 1 && w.kernel >= 3 && ends_miss_one_tap && w.out % kTwoRowColumns == 0;
+}
+
 void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const Machine m = machine(kernel.isa);
   const ConvProblem& e = plan.exec;
@@ -96,9 +102,11 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
     if (positions < 1) continue;
     const int64_t max_rows = two_rows && unit <= 2 ? 2 : 1;
     for (int64_t rows = 1; rows <= max_rows; ++rows) {
-      const bool longer = (blocked && step == 1) || (plain_row && unit == 1);
+      const bool wide = rows == 2 && blocks == 1 && cuts_to_two_row_tiles(e.w);
+      const bool longer =
+          (blocked && step == 1) || (plain_row && unit == 1) || (wide && positions >= 2 * kTwoRowColumns);
       const int64_t most = longer ? positions : std::min<int64_t>(positions, kMaxAnyStepPositions);
-      const int64_t tile = std::min(most / rows, columns);
+      const int64_t tile = std::min(most / rows, wide ? kTwoRowColumns : columns);
       if (tile < 1) continue;
       // Each unit reads the source again: a few percent, measured.
       const double cost =

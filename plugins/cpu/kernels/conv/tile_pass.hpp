@@ -286,7 +286,8 @@ struct PassRow {
 template <int H, int R, int B, int Step, bool Edge>
 constexpr PassFn pass_entry() {
   constexpr bool kPlainRow = Step > 0 && Step < kBlock;
-  constexpr bool kLong = Step == kBlock || (kPlainRow && B == 1);
+  constexpr bool kWide = H == 2 && R == kTwoRowColumns && B == 1 && Step == 2 * kBlock;
+  constexpr bool kLong = Step == kBlock || (kPlainRow && B == 1) || kWide;
   constexpr int kStep = R == 1 && !kPlainRow ? kBlock : Step;  // one position has none: one kernel for all
   // A tap that the first or the last of several positions misses; of a single one it is no tap.
   constexpr bool kAnyEdge = !Edge || R > 1;
