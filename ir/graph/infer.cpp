@@ -91,11 +91,29 @@ std::optional<Ranges> KnownValues::Context::ranges_of(KnownValues& known, Value 
       ranges.push_back(std::isfinite(number) ? std::optional(RealRange{number, number}) : std::nullopt);
     return ranges;
   }
-  const Node& node = known.graph_.node(value.node);
-  if (!node.schema->dimensions || depth > KnownValues::kMaxDepth || !all_connected(node)) return std::nullopt;
-  Context context(known, node, depth, value.output);
-  node.schema->dimensions(context);
-  return context.take_answer();
+  return known.partial(value, depth).ranges;
+}
+
+// Remembered, since each of a chain of layers may ask twice for what is before it: x + x / 8, or a modulus.
+const KnownValues::Partial& KnownValues::partial(Value value, int depth) {
+  if (const auto found = partials_.find(value); found != partials_.end()) {
+    const Partial& known = found->second;
+    if (known.cut && depth >= known.depth) ++cuts_;
+    if (!known.cut || depth >= known.depth) return known;
+  }
+  const Node& node = graph_.node(value.node);
+  const size_t cuts_before = cuts_;
+  Partial answer;
+  if (depth > kMaxDepth) {
+    ++cuts_;
+  } else if (node.schema->dimensions && all_connected(node)) {
+    Context context(*this, node, depth, value.output);
+    answer.dimensions = node.schema->dimensions(context);
+    answer.ranges = context.take_answer();
+  }
+  answer.depth = depth;
+  answer.cut = cuts_ != cuts_before;
+  return partials_[value] = std::move(answer);
 }
 
 const TensorView* KnownValues::find(Value value, int depth) {
@@ -167,12 +185,8 @@ std::optional<std::vector<Dimension>> KnownValues::dimensions(Value value, int d
     for (int64_t number : to_integers(*view)) dims.push_back(number < 0 ? Dimension::dynamic() : Dimension(number));
     return dims;
   }
-  const Node& node = graph_.node(value.node);
-  if (node.schema->dimensions && depth <= kMaxDepth) {
-    if (!all_connected(node)) return std::nullopt;
-    Context context(*this, node, depth, value.output);
-    if (auto dims = node.schema->dimensions(context)) return dims;
-  }
+  if (!all_connected(graph_.node(value.node))) return std::nullopt;
+  if (const auto& known = partial(value, depth).dimensions) return known;
   // A 1-D tensor of known length: that many unknown numbers.
   constexpr int64_t kMaxLength = 64;
   if (port.shape.size() == 1 && port.shape[0].is_static() && port.shape[0].get_length() <= kMaxLength)
@@ -181,7 +195,19 @@ std::optional<std::vector<Dimension>> KnownValues::dimensions(Value value, int d
 }
 
 void KnownValues::forget(NodeId id) {
-  std::erase_if(values_, [id](const auto& entry) { return entry.first.node == id; });
+  for (size_t i = 0; i < graph_.node(id).outputs.size(); ++i) {
+    const Value output{id, static_cast<int32_t>(i)};
+    values_.erase(output);
+    partials_.erase(output);
+  }
+  // What was thought of values behind it, too: some reader of it, then, was asked before it was inferred.
+  const auto is_remembered = [&](const Use& use) {
+    for (size_t i = 0; i < graph_.node(use.node).outputs.size(); ++i)
+      if (partials_.contains({use.node, static_cast<int32_t>(i)})) return true;
+    return false;
+  };
+  for (const std::vector<Use>& readers : graph_.uses_by_output(id))
+    if (std::any_of(readers.begin(), readers.end(), is_remembered)) return partials_.clear();
 }
 
 std::vector<PortType> infer_node(const Graph& graph, NodeId id, KnownValues& known) {

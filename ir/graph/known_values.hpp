@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/graph/graph.hpp"
+#include "ir/schema/number_context.hpp"
 
 namespace terroir::ir {
 
@@ -33,8 +34,19 @@ class KnownValues {
   std::optional<std::vector<Dimension>> dimensions(Value value, int depth);
   bool evaluate(const Node& node, int depth);
 
+  /// What an operation says of a value of which not every element is known.
+  struct Partial {
+    std::optional<std::vector<Dimension>> dimensions;  // of integers
+    std::optional<Ranges> ranges;                      // of real numbers
+    int depth = 0;                                     // of the question
+    bool cut = false;                                  // something of it was too deep: less deep, more may be known
+  };
+  const Partial& partial(Value value, int depth);
+
   const Graph& graph_;
   std::unordered_map<Value, std::optional<Constant>> values_;
+  std::unordered_map<Value, Partial> partials_;
+  size_t cuts_ = 0;  // answers so far that were cut
 };
 
 }  // namespace terroir::ir

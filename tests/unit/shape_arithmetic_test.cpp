@@ -1,9 +1,12 @@
 // Shapes computed from partially known shapes: the interval arithmetic itself, and ops over the output of ShapeOf.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <memory>
 
 #include "ir/graph/infer.hpp"
+#include "ir/graph/order.hpp"
 #include "ops/defs/type/convert.hpp"
 #include "ops/registry.hpp"
 #include "ops/shape/number_interval.hpp"
@@ -71,8 +74,8 @@ class ShapeGraph {
     ir::ParameterAttrs attrs;
     attrs.shape = shape;
     attrs.element_type = element::f32;
-    const ir::NodeId parameter = graph_.add(op("Parameter"), "p", ir::make_attributes_of(attrs));
-    numbers_ = add("ShapeOf-3", {{parameter, 0}});
+    parameter_ = graph_.add(op("Parameter"), "p", ir::make_attributes_of(attrs));
+    numbers_ = add("ShapeOf-3", {{parameter_, 0}});
   }
 
   ir::Value shape() const { return numbers_; }
@@ -92,18 +95,45 @@ class ShapeGraph {
     return {graph_.add(schema, type, std::move(attrs), std::move(inputs)), 0};
   }
 
+  ir::Value add(const ir::OpSchema& schema, std::vector<ir::Value> inputs) {
+    return {graph_.add(schema, schema.type, schema.make_attributes(), std::move(inputs)), 0};
+  }
+
   /// What is known of the numbers of `value`, as a shape; "unknown" when not even how many.
-  std::string known(ir::Value value) {
+  std::string known(ir::Value value) { return known(std::vector<ir::Value>{value}).front(); }
+
+  /// The same of several, asked in this order.
+  std::vector<std::string> known(const std::vector<ir::Value>& asked) {
     ir::infer_graph(graph_);
     ir::KnownValues values(graph_);
+    std::vector<std::string> answers;
+    for (const ir::Value value : asked) answers.push_back(known(values, value));
+    return answers;
+  }
+
+  /// The same of one that was asked for before the parameter had this shape.
+  std::string known_after_reshape(ir::Value value, const char* shape) {
+    ir::infer_graph(graph_);
+    ir::KnownValues values(graph_);
+    known(values, value);
+    ir::ParameterAttrs attrs;
+    attrs.shape = shape;
+    attrs.element_type = element::f32;
+    graph_.node(parameter_).attributes = ir::make_attributes_of(attrs);
+    for (const ir::NodeId id : ir::topological_order(graph_)) ir::infer_outputs(graph_, id, values);
+    return known(values, value);
+  }
+
+ private:
+  static std::string known(ir::KnownValues& values, ir::Value value) {
     const auto dims = values.dimensions(value);
     return dims ? PartialShape(*dims).to_string() : "unknown";
   }
 
- private:
   static const ir::OpSchema& op(const char* type) { return ops::builtin_registry().get(type, "opset1"); }
 
   ir::Graph graph_{"test"};
+  ir::NodeId parameter_;
   ir::Value numbers_;
 };
 
@@ -145,6 +175,66 @@ TEST(ShapeArithmetic, ARangeIsAsLongAsADimension) {
   const ir::Value one = g.add("Squeeze", {g.constant({1})});
   const ir::Value range = g.add("Range-4", {zero, stop, one}, {{"output_type", "i64"}});
   EXPECT_EQ(g.known(g.add("ShapeOf-3", {range})), "[2..7]");
+}
+
+int times_asked = 0;
+
+/// An operation that computes an extent from two others, and counts how often it is asked what it knows.
+const ir::OpSchema& counting() {
+  static const ir::OpSchema schema = [] {
+    ir::OpSchema sum;
+    sum.type = "CountingSum";
+    sum.opset = "test";
+    sum.arity = {2, 2, 1};
+    sum.infer = [](ir::InferContext& ctx) { ctx.set_output(0, ctx.type(0), ctx.shape(0)); };
+    sum.dimensions = [](ir::InferContext& ctx) {
+      ++times_asked;
+      auto a = ctx.dimensions(0);
+      const auto b = ctx.dimensions(1);
+      if (a && b) std::transform(a->begin(), a->end(), b->begin(), a->begin(), std::plus<>());
+      return a && b ? a : std::nullopt;
+    };
+    return sum;
+  }();
+  return schema;
+}
+
+TEST(ShapeArithmetic, WhatIsUsedTwiceIsComputedOnce) {
+  ShapeGraph g("[?,1]");
+  ir::Value number = g.shape();
+  constexpr int kSteps = 18;
+  for (int i = 0; i < kSteps; ++i) number = g.add(counting(), {number, number});
+  times_asked = 0;
+  EXPECT_EQ(g.known(number), "[?,262144]");
+  EXPECT_LE(times_asked, 2 * kSteps);
+}
+
+TEST(ShapeArithmetic, WhatIsUsedTwiceIsComputedOnceInReals) {
+  ShapeGraph g("[1..2]");
+  ir::Value number = g.add("Convert", {g.shape()}, {{"destination_type", "f32"}});
+  for (int i = 0; i < 64; ++i) number = g.add("Maximum", {number, number});
+  EXPECT_EQ(g.known(g.add("Convert", {number}, {{"destination_type", "i64"}})), "[1..2]");
+}
+
+TEST(ShapeArithmetic, ChainsThatAreTooLongEndToo) {
+  ShapeGraph g("[?,7]");
+  ir::Value number = g.shape();
+  for (int i = 0; i < 230; ++i) number = g.add(counting(), {number, g.add("Maximum", {number, number})});
+  EXPECT_EQ(g.known(number), "[?,?]");
+}
+
+TEST(ShapeArithmetic, WhatWasTooDeepIsAskedAnew) {
+  ShapeGraph g("[?,7]");
+  std::vector<ir::Value> chain{g.shape()};
+  for (int i = 0; i < 230; ++i) chain.push_back(g.add("Maximum", {chain.back(), chain.back()}));
+  EXPECT_EQ(g.known({chain[230], chain[100], chain[160], chain[230]}),
+            (std::vector<std::string>{"[?,?]", "[?,7]", "[?,7]", "[?,?]"}));
+}
+
+TEST(ShapeArithmetic, WhatFollowsFromAnEarlierShapeIsForgotten) {
+  ShapeGraph g("[?,7]");
+  const ir::Value sum = g.add("Add", {g.shape(), g.shape()});
+  EXPECT_EQ(g.known_after_reshape(sum, "[2..3,7]"), "[4..6,14]");
 }
 
 }  // namespace
