@@ -1,7 +1,8 @@
 #pragma once
 // What: a file that takes its name when it is complete: until then it lies beside it under another one, and nobody ever
-// sees half of it. On failure, and without rename(), what was there stays.
-// Threads: several processes may write the same file; the last one's stays.
+// sees half of it. On failure, and without rename(), what was there stays. Links stay links, to the new file; rights
+// and owner are those of the file before. Devices, pipes and what a process has open are written as they are. Threads:
+// several processes may write the same file; the last one's stays.
 #include <filesystem>
 #include <fstream>
 
@@ -23,6 +24,7 @@ class PendingFile {
   void check() const;
 
   std::filesystem::path path_, temporary_;
+  bool in_place_;
   std::ofstream stream_;
   bool done_ = false;
 };

@@ -1,7 +1,11 @@
 // What compiled models are stored with: hashes, bytes, graphs, files that appear whole.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <set>
 
@@ -107,6 +111,70 @@ TEST(PendingFile, AppearsWhole) {
   EXPECT_EQ(fs::file_size(path), 5U);
   fs::remove_all(folder);
   EXPECT_EQ(caught([&] { PendingFile nowhere(path); }).code(), ErrorCode::file_not_found);
+}
+
+class FileThatIsThere : public testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
+  static void write(const fs::path& path, const std::string& text) {
+    PendingFile file(path);
+    file.write(text.data(), text.size());
+    file.close();
+    file.rename();
+  }
+  static std::string read(const fs::path& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  const fs::path folder_ = fs::path(testing::TempDir()) / ("terroir_file_there" + std::to_string(getpid()));
+};
+
+TEST_F(FileThatIsThere, KeepsItsRights) {
+  write(folder_ / "file", "old");
+  const auto rights = fs::perms::owner_read | fs::perms::owner_write;
+  fs::permissions(folder_ / "file", rights);
+  write(folder_ / "file", "new");
+  EXPECT_EQ(read(folder_ / "file"), "new");
+  EXPECT_EQ(fs::status(folder_ / "file").permissions(), rights);
+}
+
+TEST_F(FileThatIsThere, IsWrittenBehindLinks) {
+  fs::create_directories(folder_ / "elsewhere");
+  fs::create_symlink("elsewhere/file", folder_ / "link");
+  fs::create_symlink(folder_ / "link", folder_ / "link_of_link");
+  for (const char* text : {"first", "second"}) {
+    write(folder_ / "link_of_link", text);
+    EXPECT_TRUE(fs::is_symlink(folder_ / "link_of_link"));
+    EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+    EXPECT_EQ(read(folder_ / "elsewhere" / "file"), text);
+  }
+  fs::create_symlink("circle", folder_ / "circle");
+  EXPECT_EQ(caught([&] { write(folder_ / "circle", "text"); }).code(), ErrorCode::file_not_found);
+  EXPECT_TRUE(fs::is_symlink(folder_ / "circle"));
+}
+
+TEST_F(FileThatIsThere, StaysAPipe) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDWR | O_NONBLOCK);  // so that nobody waits for one
+  write(pipe, "text");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  char text[5] = {};
+  EXPECT_EQ(::read(reader, text, 4), 4);
+  EXPECT_STREQ(text, "text");
+  { PendingFile given_up(pipe); }
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  close(reader);
+}
+
+TEST_F(FileThatIsThere, IsWrittenWhereAProcessHasItOpen) {
+  const int file = open((folder_ / "file").c_str(), O_RDWR | O_CREAT, 0600);
+  write("/proc/self/fd/" + std::to_string(file), "text");
+  char text[5] = {};
+  EXPECT_EQ(::read(file, text, 4), 4) << "of the same file, not of another one of this name";
+  EXPECT_STREQ(text, "text");
+  close(file);
 }
 
 }  // namespace
