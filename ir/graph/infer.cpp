@@ -44,6 +44,13 @@ bool all_connected(const Node& node) {
                       [](const Value& input) { return input.node == NodeId::none; });
 }
 
+// Lists that are put together from others twice as long each time are soon longer than the memory.
+bool is_short_list(const PartialShape& shape) {
+  constexpr auto kMaxLength = static_cast<int64_t>(KnownValues::kMaxBytes / sizeof(int64_t));
+  if (shape.rank().is_dynamic() || shape.size() > 1) return false;
+  return shape.size() == 0 || shape[0].get_min_length() <= kMaxLength;
+}
+
 }  // namespace
 
 /// Answers value and dimension queries of one node's inference through the graph's known values.
@@ -84,7 +91,7 @@ class KnownValues::Context final : public NumberContext {
 std::optional<Ranges> KnownValues::Context::ranges_of(KnownValues& known, Value value, int depth) {
   const OutputPort& port = known.graph_.port(value);
   if (port.type != element::f32 && port.type != element::f64) return std::nullopt;
-  if (port.shape.rank().is_dynamic() || port.shape.size() > 1) return std::nullopt;
+  if (!is_short_list(port.shape)) return std::nullopt;
   if (const TensorView* view = known.find(value, depth)) {
     Ranges ranges;
     for (double number : to_reals(*view))
@@ -179,7 +186,7 @@ bool KnownValues::evaluate(const Node& node, int depth) {
 std::optional<std::vector<Dimension>> KnownValues::dimensions(Value value, int depth) {
   const OutputPort& port = graph_.port(value);
   if (!port.type.is_integral()) return std::nullopt;
-  if (port.shape.rank().is_dynamic() || port.shape.size() > 1) return std::nullopt;
+  if (!is_short_list(port.shape)) return std::nullopt;
   if (const TensorView* view = find(value, depth)) {
     std::vector<Dimension> dims;
     for (int64_t number : to_integers(*view)) dims.push_back(number < 0 ? Dimension::dynamic() : Dimension(number));

@@ -231,6 +231,13 @@ TEST(ShapeArithmetic, WhatWasTooDeepIsAskedAnew) {
             (std::vector<std::string>{"[?,?]", "[?,7]", "[?,7]", "[?,?]"}));
 }
 
+TEST(ShapeArithmetic, ListsTooLongForAnyShapeAreNotKept) {
+  ShapeGraph g("[?,7]");
+  ir::Value list = g.shape();
+  for (int i = 0; i < 17; ++i) list = g.add("Concat", {list, list}, {{"axis", "0"}});
+  EXPECT_EQ(g.known(list), "unknown");
+}
+
 TEST(ShapeArithmetic, WhatFollowsFromAnEarlierShapeIsForgotten) {
   ShapeGraph g("[?,7]");
   const ir::Value sum = g.add("Add", {g.shape(), g.shape()});
