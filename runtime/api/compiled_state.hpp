@@ -114,6 +114,8 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
   struct Handles;
   // One start_async().
   struct Run {
+    explicit Run(Job& job) : queued(&job) {}
+    std::atomic<Job*> queued;  // nobody has begun it
     bool done = false;
     std::exception_ptr error;
     std::atomic<std::thread::id> callback_thread{};  // in which the callback is running
@@ -158,8 +160,9 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
   std::condition_variable ended_;
   std::vector<Tensor> told_variables_;  // get_state().data() is what programs write, and then the tensor is gone
   bool running_ = false;
-  bool queued_ = false;  // and nobody has begun it
+  bool abandoned_ = false;  // no handle is there
   std::shared_ptr<Run> last_run_;
+  std::shared_ptr<RequestState> self_;  // while it is to run as a job
   std::shared_ptr<const Callback> callback_;
   std::atomic<bool> cancelled_{false};  // written under mutex_, read by the device
 };

@@ -172,14 +172,13 @@ void RequestState::abandon() noexcept {
   callback.reset();
   lock.lock();
   if (const std::shared_ptr<Run> awaited = last_run_) {
-    if (queued_) {
-      lock.unlock();
-      run_queued();  // what would begin it may wait for the job that this thread is in
-      lock.lock();
-    }
+    lock.unlock();
+    if (awaited->queued.exchange(nullptr) != nullptr) run_queued();  // what would may wait for the job that we are in
+    lock.lock();
     const Waiter waiter(*awaited);
     ended_.wait(lock, [&] { return awaited->done || waiter.waits_for_itself(); });
   }
+  abandoned_ = true;
   inputs.swap(inputs_);
   outputs.swap(outputs_);
   batches.swap(batches_);
@@ -339,8 +338,9 @@ void RequestState::begin(std::shared_ptr<Run> started) {
   const std::lock_guard lock(mutex_);
   check_idle();
   running_ = true;
-  queued_ = started != nullptr;
-  if (started != nullptr) last_run_ = std::move(started);
+  if (started != nullptr) self_ = shared_from_this();
+  // wait() speaks of the last inference; infer() in a callback is a part of what the callback was called for.
+  if (started != nullptr || (last_run_ != nullptr && last_run_->done)) last_run_ = std::move(started);
   cancelled_.store(false, std::memory_order_relaxed);
 }
 
@@ -357,34 +357,35 @@ void RequestState::infer() {
 }
 
 void RequestState::start_async() {
-  begin(std::make_shared<Run>());
+  const auto run = std::make_shared<Run>(*this);
+  begin(run);
   const auto self = shared_from_this();  // the queue must not go while it submits, whatever a callback does there
   try {
-    compiled_->jobs().submit(self);
+    compiled_->jobs().submit({run, &run->queued});
   } catch (...) {  // no thread could be started
     const std::lock_guard lock(mutex_);
-    running_ = queued_ = false;
+    running_ = false;
+    run->queued = nullptr;
     last_run_.reset();
+    self_.reset();
     throw;
   }
 }
 
 void RequestState::run_queued() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!std::exchange(queued_, false)) return;  // abandon() has run it
-  }
   std::exception_ptr error;
   try {
     run();
   } catch (...) {
     error = std::current_exception();
   }
+  std::shared_ptr<RequestState> self;
   std::shared_ptr<Run> this_run;
   std::shared_ptr<const Callback> callback;
   {
     const std::lock_guard lock(mutex_);
     running_ = false;  // the callback may start the next run
+    self = std::move(self_);
     this_run = last_run_;
     callback = callback_;
     this_run->callback_thread = std::this_thread::get_id();
@@ -397,12 +398,12 @@ void RequestState::run_queued() {
     }
     callback.reset();  // what it captured is gone when the run has ended
   }
-  {
-    const std::lock_guard lock(mutex_);
-    this_run->error = error;
-    this_run->callback_thread = std::thread::id();
-    this_run->done = true;
-  }
+  const std::lock_guard lock(mutex_);
+  // The handles do not go before this run is done, and then they may take the request, and more, with them.
+  if (!abandoned_) self.reset();
+  this_run->error = error;
+  this_run->callback_thread = std::thread::id();
+  this_run->done = true;
   ended_.notify_all();
 }
 
@@ -413,7 +414,7 @@ void RequestState::wait() {
   if (awaited == nullptr || awaited->callback_thread == std::this_thread::get_id()) return;
   if (!awaited->done) {
     lock.unlock();
-    compiled_->jobs().run_before_waiting(*this);
+    compiled_->jobs().run_before_waiting({awaited, &awaited->queued});
     lock.lock();
   }
   const Waiter waiter(*awaited);
@@ -430,7 +431,7 @@ bool RequestState::wait_for(std::chrono::milliseconds timeout) {
   if (awaited == nullptr || awaited->callback_thread == std::this_thread::get_id()) return true;
   if (!awaited->done) {
     lock.unlock();
-    compiled_->jobs().run_before_waiting(*this);
+    compiled_->jobs().run_before_waiting({awaited, &awaited->queued});
     lock.lock();
   }
   const Waiter waiter(*awaited);

@@ -36,7 +36,8 @@ void StreamPool::give_back(size_t index) {
 }
 
 JobQueue::~JobQueue() {
-  std::deque<std::shared_ptr<Job>> dropped;  // destroyed after the lock is released
+  leave_what_is_of_the_parent();
+  std::deque<Ticket> dropped;  // destroyed after the lock is released
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->stop = true;
@@ -57,20 +58,25 @@ namespace {
 thread_local const void* works_for = nullptr;  // what a queue shares with its threads
 thread_local int jobs_of_executors = 0;        // that this thread is in
 
-void run_for_executor(Job& job) {
+void take_and_run(const Ticket& ticket) {
+  if (Job* const job = ticket->exchange(nullptr)) job->run_queued();
+}
+
+void run_for_executor(const Ticket& ticket) {
   ++jobs_of_executors;
-  job.run_queued();  // does not throw
+  take_and_run(ticket);
   --jobs_of_executors;
 }
 
 }  // namespace
 
-void JobQueue::submit(std::shared_ptr<Job> job) {
-  if (executor_) return executor_->start([job = std::move(job)] { run_for_executor(*job); });
+void JobQueue::submit(Ticket ticket) {
+  if (executor_) return executor_->start([ticket = std::move(ticket)] { run_for_executor(ticket); });
+  leave_what_is_of_the_parent();
   {
     const std::lock_guard lock(shared_->mutex);
     start_threads();  // before the job is there: without a thread it would stay
-    shared_->jobs.push_back(std::move(job));
+    shared_->jobs.push_back(std::move(ticket));
   }
   shared_->arrived.notify_one();
 }
@@ -87,36 +93,43 @@ void JobQueue::start_threads() {
   }
 }
 
-void JobQueue::run_before_waiting(Job& job) {
+// In a child of fork(). Nothing of that can be ended there: threads that do not exist are waited for as long as they
+// may have locked what they share.
+void JobQueue::leave_what_is_of_the_parent() {
+  constexpr int kChanging = -1;
+  const int here = parallel::this_process();
+  int owner = process_.load(std::memory_order_acquire);
+  if (owner == here) return;
+  if (owner != kChanging && process_.compare_exchange_strong(owner, kChanging)) {
+    static_cast<void>(new std::shared_ptr<Shared>(std::move(shared_)));
+    static_cast<void>(new std::vector<std::thread>(std::move(threads_)));
+    threads_.clear();
+    shared_ = std::make_shared<Shared>();
+    process_.store(here, std::memory_order_release);
+  }
+  while (process_.load(std::memory_order_acquire) != here) std::this_thread::yield();
+}
+
+void JobQueue::run_before_waiting(const Ticket& ticket) {
   if (executor_ != nullptr) {
-    if (jobs_of_executors != 0) run_for_executor(job);
-    return;
+    if (jobs_of_executors != 0) run_for_executor(ticket);
+  } else if (works_for == shared_.get()) {
+    take_and_run(ticket);
   }
-  if (works_for != shared_.get()) return;
-  std::shared_ptr<Job> taken;
-  {
-    const std::lock_guard lock(shared_->mutex);
-    const auto found = std::find_if(shared_->jobs.begin(), shared_->jobs.end(),
-                                    [&](const std::shared_ptr<Job>& queued) { return queued.get() == &job; });
-    if (found == shared_->jobs.end()) return;
-    taken = std::move(*found);
-    shared_->jobs.erase(found);
-  }
-  taken->run_queued();
 }
 
 void JobQueue::work(const std::shared_ptr<Shared>& shared) {
   works_for = shared.get();
   while (true) {
-    std::shared_ptr<Job> job;
+    Ticket ticket;
     {
       std::unique_lock lock(shared->mutex);
       shared->arrived.wait(lock, [&] { return shared->stop || !shared->jobs.empty(); });
       if (shared->stop) return;
-      job = std::move(shared->jobs.front());
+      ticket = std::move(shared->jobs.front());
       shared->jobs.pop_front();
     }
-    job->run_queued();
+    take_and_run(ticket);
   }
 }
 

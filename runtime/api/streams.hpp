@@ -1,6 +1,7 @@
 // The streams of a compiled model, and the threads that run what was started asynchronously.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "runtime/parallel/arena.hpp"
+#include "runtime/parallel/process.hpp"
 #include "runtime/plugin/threading.hpp"
 
 namespace terroir::detail {
@@ -53,19 +55,26 @@ class StreamPool {
   std::vector<size_t> free_;  // last in, first out: its caches are the warmest
 };
 
-/// Something to be run once.
+/// Something to be run.
 class Job {
  public:
   virtual ~Job() = default;
-  /// Nothing if it has begun.
-  virtual void run_queued() = 0;
+  virtual void run_queued() = 0;  // does not throw
 };
+/// A job for whoever takes it out first, which runs it; then there is none. The job is there until it has been run, and
+/// owns itself: the thread that took it must not, for it may be one of an executor that ends with the job.
+using Ticket = std::shared_ptr<std::atomic<Job*>>;
 
-/// Runs jobs in order of arrival on a few threads, which start with the first job; or on an executor of the user's.
+/// Runs jobs in order of arrival on a few threads, which start with the first job; or on an executor of the user's. In
+/// a child of fork(), which has none of these threads, others start; jobs of the parent that have not ended are not
+/// run.
 class JobQueue {
  public:
   JobQueue(int threads, std::shared_ptr<TaskExecutor> executor)
-      : threads_wanted_(threads), executor_(std::move(executor)), shared_(std::make_shared<Shared>()) {}
+      : threads_wanted_(threads),
+        executor_(std::move(executor)),
+        shared_(std::make_shared<Shared>()),
+        process_(parallel::this_process()) {}
   /// Jobs that have not begun are dropped, but for those an executor of the user's has. May be called by one of its own
   /// threads, since the last owner of the compiled model may be a job.
   ~JobQueue();
@@ -73,25 +82,27 @@ class JobQueue {
   JobQueue& operator=(const JobQueue&) = delete;
 
   /// Throws Exception (general) if there is no thread and none can be started: the job is not taken then.
-  void submit(std::shared_ptr<Job> job);
+  void submit(Ticket ticket);
   /// For whoever is about to wait for a job: where that is a job of this queue itself, or any job of an executor of the
   /// user's, whose thread this one may need, it runs the job unless that has begun.
-  void run_before_waiting(Job& job);
+  void run_before_waiting(const Ticket& ticket);
 
  private:
   struct Shared {
     std::mutex mutex;
     std::condition_variable arrived;
-    std::deque<std::shared_ptr<Job>> jobs;
+    std::deque<Ticket> jobs;
     bool stop = false;
   };
   static void work(const std::shared_ptr<Shared>& shared);
   void start_threads();  // as many as wanted, or as there can be
+  void leave_what_is_of_the_parent();
 
   int threads_wanted_;
   std::shared_ptr<TaskExecutor> executor_;
   std::shared_ptr<Shared> shared_;  // with the threads, of which one may outlive the queue
   std::vector<std::thread> threads_;
+  std::atomic<int> process_;  // whose the threads are
 };
 
 }  // namespace terroir::detail

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "runtime/parallel/cpus.hpp"
+#include "runtime/parallel/process.hpp"
 
 #if !defined(TERROIR_PLAIN_THREADS)
 #include <tbb/info.h>
@@ -37,7 +38,7 @@ constexpr uint32_t epoch_of(uint64_t gate) { return static_cast<uint32_t>(gate >
 }  // namespace
 
 Team::Team(int threads, std::vector<std::vector<int>> cpus)
-    : enlisted_(static_cast<size_t>(threads)), cpus_(std::move(cpus)) {
+    : enlisted_(static_cast<size_t>(threads)), cpus_(std::move(cpus)), process_(this_process()) {
   cpus_.resize(static_cast<size_t>(threads));
 #if defined(TERROIR_PLAIN_THREADS)
   own_threads_ = true;
@@ -55,6 +56,10 @@ void Team::dismiss() {
   // Release: whoever sees this gate sees stop_.
   gate_.fetch_add(uint64_t{1} << kEpochShift, std::memory_order_release);
   gate_.notify_all();
+  if (process_ != this_process()) {  // a child of fork(), which has no such threads
+    static_cast<void>(new std::vector<std::thread>(std::move(threads_)));
+    return threads_.clear();
+  }
   for (std::thread& thread : threads_) thread.join();
 }
 

@@ -57,6 +57,7 @@ class Team : public std::enable_shared_from_this<Team> {
   std::atomic<bool> stop_{false};
   std::vector<Flag> enlisted_;
   std::vector<std::vector<int>> cpus_;
+  int process_;  // where its threads are
   bool own_threads_;
   std::vector<std::thread> threads_;
 #if !defined(TERROIR_PLAIN_THREADS)

@@ -390,6 +390,8 @@ TEST_F(RequestTest, CancelStopsARun) {
   EXPECT_THROW(request.wait(), Cancelled);
   EXPECT_THROW(request.wait(), Cancelled);
   script_.release();
+  EXPECT_NO_THROW(request.infer());
+  EXPECT_NO_THROW(request.wait()) << "of the last inference, not of the one before";
   request.start_async();
   EXPECT_NO_THROW(request.wait());
 }
