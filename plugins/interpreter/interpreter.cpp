@@ -175,12 +175,13 @@ Program::Program(const ir::Graph& graph, Precision precision) : graph_(graph), p
   }
 }
 
-std::vector<HostTensor> Program::evaluate(const ir::Node& node, std::span<const ir::TensorView> inputs) const {
+std::vector<HostTensor> Program::evaluate(const ir::Node& node, std::span<const ir::TensorView> inputs,
+                                          const std::atomic<bool>* cancelled) const {
   if (node.constant) {
     const auto wide = constants_.find(node.id);
     return {wide != constants_.end() ? wide->second : HostTensor(node.constant->view, node.constant->owner)};
   }
-  Tensors outputs = !node.bodies.empty()                ? evaluate_bodies(node, inputs)
+  Tensors outputs = !node.bodies.empty()                ? evaluate_bodies(node, inputs, cancelled)
                     : precision_ == Precision::declared ? run_reference(node, inputs)
                                                         : evaluate_wide(node, inputs);
   if (precision_ == Precision::declared) return outputs;
@@ -220,14 +221,16 @@ std::vector<HostTensor> Program::evaluate_wide(const ir::Node& node, std::span<c
   }
 }
 
-std::vector<HostTensor> Program::evaluate_bodies(const ir::Node& node, std::span<const ir::TensorView> inputs) const {
+std::vector<HostTensor> Program::evaluate_bodies(const ir::Node& node, std::span<const ir::TensorView> inputs,
+                                                 const std::atomic<bool>* cancelled) const {
   // Bodies take and give the types they declare.
   const Tensors narrow = in_declared_types(node, inputs);
   const std::vector<ir::TensorView> operands = views_of(narrow);
   const std::vector<Program>& bodies = bodies_.at(node.id);
   const auto run_body = [&](size_t body, std::span<const ir::TensorView> arguments) {
     std::vector<ir::Constant> results;
-    for (HostTensor& result : bodies[body].run(arguments)) results.push_back(std::move(result).to_constant());
+    for (HostTensor& result : bodies[body].run(arguments, {}, cancelled))
+      results.push_back(std::move(result).to_constant());
     return results;
   };
   Tensors outputs;
@@ -236,7 +239,8 @@ std::vector<HostTensor> Program::evaluate_bodies(const ir::Node& node, std::span
   return outputs;
 }
 
-std::vector<HostTensor> Program::run(std::span<const ir::TensorView> inputs, const Observer& observer) const {
+std::vector<HostTensor> Program::run(std::span<const ir::TensorView> inputs, const Observer& observer,
+                                     const std::atomic<bool>* cancelled) const {
   const auto& parameters = graph_.parameters();
   if (inputs.size() != parameters.size())
     throw_error(ErrorCode::invalid_argument, "the model has ", parameters.size(), " inputs, got ", inputs.size());
@@ -248,6 +252,7 @@ std::vector<HostTensor> Program::run(std::span<const ir::TensorView> inputs, con
   }
   std::vector<ir::TensorView> operands;
   for (const Step& step : steps_) {
+    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) return {};
     const ir::Node& node = graph_.node(step.node);
     if (!node.is(ir::kParameterType)) {
       operands.clear();
@@ -255,7 +260,7 @@ std::vector<HostTensor> Program::run(std::span<const ir::TensorView> inputs, con
         operands.push_back(tensors[index_of(input.node)].at(static_cast<size_t>(input.output)).view());
       const auto begin = std::chrono::steady_clock::now();
       tensors[index_of(step.node)] =
-          with_context([&] { return node.describe(); }, [&] { return evaluate(node, operands); });
+          with_context([&] { return node.describe(); }, [&] { return evaluate(node, operands, cancelled); });
       if (observer) {
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
         if (!observer(node, spent.count(), tensors[index_of(step.node)])) return {};

@@ -4,6 +4,7 @@
 // Layouts: none; tensors are dense row-major.
 // Threads: one. A Program is immutable, so several threads may run the same one.
 // Cost: allocates each intermediate when it is made and releases it after its last reader.
+#include <atomic>
 #include <functional>
 #include <span>
 #include <string>
@@ -35,8 +36,9 @@ class Program {
 
   /// One input per parameter, in the order of graph.parameters(); one output per result. Inputs are only read, and
   /// only during the call. Exception (shape_mismatch, type_mismatch, invalid_argument) for inputs that do not fit, or
-  /// with the layer's name when an operation refuses what it is given.
-  std::vector<HostTensor> run(std::span<const ir::TensorView> inputs, const Observer& observer = {}) const;
+  /// with the layer's name when an operation refuses what it is given. Returns nothing, soon, once `cancelled` is true.
+  std::vector<HostTensor> run(std::span<const ir::TensorView> inputs, const Observer& observer = {},
+                              const std::atomic<bool>* cancelled = nullptr) const;
 
   const ir::Graph& graph() const { return graph_; }
 
@@ -46,10 +48,12 @@ class Program {
     std::vector<ir::NodeId> released;  // their last reader is this node
   };
 
-  std::vector<HostTensor> evaluate(const ir::Node& node, std::span<const ir::TensorView> inputs) const;
+  std::vector<HostTensor> evaluate(const ir::Node& node, std::span<const ir::TensorView> inputs,
+                                   const std::atomic<bool>* cancelled) const;
   std::vector<HostTensor> evaluate_wide(const ir::Node& node, std::span<const ir::TensorView> inputs) const;
   std::vector<HostTensor> in_declared_types(const ir::Node& node, std::span<const ir::TensorView> inputs) const;
-  std::vector<HostTensor> evaluate_bodies(const ir::Node& node, std::span<const ir::TensorView> inputs) const;
+  std::vector<HostTensor> evaluate_bodies(const ir::Node& node, std::span<const ir::TensorView> inputs,
+                                          const std::atomic<bool>* cancelled) const;
 
   const ir::Graph& graph_;
   const Precision precision_;

@@ -15,11 +15,11 @@ class Request final : public plugin::RequestState {
   void infer(std::span<const ir::TensorView> inputs, plugin::OutputBinder& outputs,
              const plugin::RunContext& context) override {
     profile_.clear();
-    const auto results =
-        program_.run(inputs, [&](const ir::Node& node, double seconds, std::span<const HostTensor> tensors) {
-          if (profiling_) profile_.push_back(profile_entry(node, seconds, tensors));
-          return !context.cancelled.load(std::memory_order_relaxed);
-        });
+    const auto observe = [&](const ir::Node& node, double seconds, std::span<const HostTensor> tensors) {
+      if (profiling_) profile_.push_back(profile_entry(node, seconds, tensors));
+      return true;
+    };
+    const auto results = program_.run(inputs, observe, &context.cancelled);
     for (size_t i = 0; i < results.size(); ++i) {
       const ir::TensorView& from = results[i].view();
       copy_elements(from.type, outputs.bind(i, from.type, from.dims), from.data, from.bytes());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "terroir/op_extension.hpp"
 #include "terroir/opsets.hpp"
 #include "terroir/terroir.hpp"
 #include "tests/support/caught.hpp"
@@ -243,6 +244,49 @@ TEST_F(ControlFlowInCode, ProfilesTellLayersOfOneNameInTwoBodiesApart) {
     if (info.node_name == "indices" && info.status == ProfilingInfo::Status::EXECUTED) ++runs;
   }
   EXPECT_EQ(runs, 2);
+}
+
+/// The identity; it cancels the inference that it is in when it is computed for the third time.
+class CancelsTheThirdTime : public op::Op {
+ public:
+  TERROIR_OP("CancelsTheThirdTime");
+  CancelsTheThirdTime() = default;
+  explicit CancelsTheThirdTime(const Output<Node>& value) : Op({value}) { constructor_validate_and_infer_types(); }
+  void validate_and_infer_types() override {
+    set_output_type(0, get_input_element_type(0), get_input_partial_shape(0));
+  }
+  std::shared_ptr<Node> clone_with_new_inputs(const OutputVector& inputs) const override {
+    return std::make_shared<CancelsTheThirdTime>(inputs.at(0));
+  }
+  bool evaluate(TensorVector& outputs, const TensorVector& inputs) const override {
+    inputs[0].copy_to(outputs[0]);
+    if (++times == 3) request->cancel();
+    return true;
+  }
+  bool has_evaluate() const override { return true; }
+
+  static inline int times = 0;
+  static inline InferRequest* request = nullptr;
+};
+
+TEST_F(ControlFlowInCode, ALoopThatIsCancelledStops) {
+  for (const char* device : {"INTERPRETER", "CPU"}) {
+    const auto x = input({2}), in_body = input({2});
+    const auto next = std::make_shared<CancelsTheThirdTime>(in_body);
+    const auto condition = Constant::create(element::boolean, Shape{}, {true});
+    const auto loop = std::make_shared<op::v5::Loop>(Constant::create(element::i64, Shape{}, {1000}), truth(true));
+    loop->set_function(std::make_shared<Model>(OutputVector{next, condition}, ParameterVector{in_body}, "body"));
+    loop->set_special_body_ports({-1, 1});
+    loop->set_merged_input(in_body, x, next);
+    const Output<Node> last = loop->get_iter_value(next);
+    InferRequest request = Core()
+                               .compile_model(std::make_shared<Model>(OutputVector{last}, ParameterVector{x}), device)
+                               .create_infer_request();
+    CancelsTheThirdTime::times = 0;
+    CancelsTheThirdTime::request = &request;
+    EXPECT_THROW(request.infer(), Cancelled) << device;
+    EXPECT_EQ(CancelsTheThirdTime::times, 3) << device;
+  }
 }
 
 }  // namespace
