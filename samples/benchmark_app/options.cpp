@@ -48,7 +48,7 @@ void Options::add_run_options(CLI::App& app) {
                "--shape, have no effect");
   app.add_option("--cache_dir", cache_dir, "folder where compiled models are kept for the next start");
   app.add_option("--niter", iterations, "least number of iterations; 0: compile the model and stop")
-      ->check(at_least(0, "a number of at least 0"));
+      ->check(in_range(0, 1e15, "a number from 0 to 1e15"));
   app.add_option("-t,--time", seconds, "least duration in seconds; default: 60 if there is no --niter")
       ->check(in_range(1e-3, 1e9, "a number of seconds above 0 and at most 1e9"));
   app.add_option("--max_irate", max_rate, "most samples per second; default: as many as the device can do")

@@ -341,9 +341,7 @@ class Session {
     const Counters end = Counters::now();
     const double peak_end = measure_peak_flops(threads);
 
-    std::vector<std::string> shapes;
-    for (const ShapeSet& set : shape_sets_) shapes.push_back(to_text(inputs_, set));
-    results_ = results_of(measurement, shapes, flops_, options_.latency_percentile);
+    results_ = results_of(measurement, shape_texts(), flops_, options_.latency_percentile);
     results_.conditions = conditions_between(begin, end);
     results_.conditions.threads = threads;
     results_.conditions.peak_begin = peak_begin;
@@ -425,8 +423,16 @@ class Session {
     report_.add_results({{csv_name, json_name, time}});
   }
 
+  std::vector<std::string> shape_texts() const {
+    std::vector<std::string> texts;
+    for (const ShapeSet& set : shape_sets_) texts.push_back(to_text(inputs_, set));
+    return texts;
+  }
+
   void add_configuration() {
     const auto precision = compiled_.get_property(std::string(terroir::hint::inference_precision.name()));
+    std::string all_shapes;
+    for (const std::string& shapes : shape_texts()) all_shapes += (all_shapes.empty() ? "" : " ") + shapes;
     report_.add_configuration(
         {{"benchmark mode", "benchmark_mode", plan_.sets_inputs ? "full" : "inference only"},
          {"topology", "topology", topology_},
@@ -436,7 +442,7 @@ class Session {
          {"hint", "hint", options_.hint},
          {"precision", "precision", precision.as<std::string>()},
          {"batch size", "batch_size", batch_},
-         {"data shapes", "data_shapes", to_text(inputs_, shape_sets_.front())},
+         {"data shapes", "data_shapes", all_shapes},
          {"number of iterations", "iterations_num", plan_.limits.iterations},
          {"number of parallel infer requests", "nireq", requests_.size()},
          {"duration (ms)", "duration", static_cast<uint64_t>(std::llround(plan_.limits.milliseconds))},

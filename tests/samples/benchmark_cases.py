@@ -208,7 +208,10 @@ def benchmark_app_shapes(run):
     expect(abs(float(check[2]) - 9000 / float(check[1])) < 0.02 * float(check[2]),
            f"six inferences, nine samples: {output}")
     expect("data shape group:" not in bench(run, *several), "groups without -pcseq")
-    groups = report_of(run, *several, "-pcseq")["execution_results"]["group_latencies"]
+    report = report_of(run, *several, "-pcseq")
+    configuration = report["configuration_setup"]
+    expect(configuration["data_shapes"] == "data[1,3,32,32] data[2,3,64,64]", f"{configuration}")
+    groups = report["execution_results"]["group_latencies"]
     expect([group["data_shape"] for group in groups] == ["data[1,3,32,32]", "data[2,3,64,64]"], f"{groups}")
     expect(groups[0]["latency_min"] <= groups[0]["latency_median"] <= groups[0]["latency_max"], f"{groups}")
     bench(run, *several, "-pcseq", "-report_type", "no_counters", "-report_folder", run.work / "groups")
@@ -616,7 +619,7 @@ def benchmark_app_errors(run):
         (("-d", "GPU"), r"there is no device 'GPU'; available: CPU, INTERPRETER"),
         (("-api", "both"), r"--api: both not in \{sync,async\}"),
         (("-hint", "fast"), r"--hint: fast not in \{latency,throughput,tput,cumulative_throughput,ctput,none\}"),
-        (("-niter", "-1"), r"--niter: must be a number of at least 0, got '-1'"),
+        (("-niter", "-1"), r"--niter: must be a number from 0 to 1e15, got '-1'"),
         (("-t", "0"), r"--time: must be a number of seconds above 0 and at most 1e9, got '0'"),
         (("-t", "1e16"), r"--time: must be a number of seconds above 0 and at most 1e9, got '1e16'"),
         (("-nireq", "0"), r"--nireq: must be a number of at least 1"),
@@ -645,6 +648,7 @@ def benchmark_app_errors(run):
         (("-pcsort", "up"), r"--pcsort: up not in \{sort,no_sort,simple_sort\}"),
         (("-extensions", missing), r"missing"),
         (("-what",), r"not expected: --what"),
+        (("-niter", "18446744073709551615"), r"--niter: must be a number from 0 to 1e15, got"),
     ):
         refused(run, arguments, message)
     done = run.start("benchmark_app")
