@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "ir/graph/infer.hpp"
-#include "ir/graph/order.hpp"
 #include "ops/defs/type/convert.hpp"
 #include "ops/registry.hpp"
 #include "ops/shape/number_interval.hpp"
@@ -120,7 +119,7 @@ class ShapeGraph {
     attrs.shape = shape;
     attrs.element_type = element::f32;
     graph_.node(parameter_).attributes = ir::make_attributes_of(attrs);
-    for (const ir::NodeId id : ir::topological_order(graph_)) ir::infer_outputs(graph_, id, values);
+    ir::infer_outputs(graph_, parameter_, values);
     return known(values, value);
   }
 
