@@ -54,6 +54,14 @@ inline ConvAxis transposed_axis(int64_t in, int64_t kernel, int64_t stride = 1, 
           pad_begin};
 }
 
+inline ConvProblem problem_of(int64_t batch, int64_t groups, int64_t ic, int64_t oc, ConvAxis h, ConvAxis w,
+                              ConvAxis d = {}) {
+  return {batch, groups, ic, oc, d, h, w};
+}
+
+// Of a 3x3 kernel that keeps the extents.
+inline ConvAxis padded(int64_t in) { return axis(in, 3, 1, 1, 1, 1); }
+
 std::string describe(const ConvProblem& problem);
 
 // Offset of an element in a tensor of a kernel's format.

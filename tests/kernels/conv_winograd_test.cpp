@@ -14,20 +14,6 @@
 namespace terroir::cpu::conv_test {
 namespace {
 
-ConvProblem problem(int64_t batch, int64_t groups, int64_t ic, int64_t oc, ConvAxis h, ConvAxis w, ConvAxis d = {}) {
-  ConvProblem p;
-  p.batch = batch;
-  p.groups = groups;
-  p.ic = ic;
-  p.oc = oc;
-  p.d = d;
-  p.h = h;
-  p.w = w;
-  return p;
-}
-
-ConvAxis padded(int64_t in) { return axis(in, 3, 1, 1, 1, 1); }
-
 // A kernel with its tensors for one problem.
 class Bench {
  public:
@@ -177,81 +163,81 @@ void check_everywhere(const ConvProblem& p) {
 
 TEST(ConvWinograd, ExtentsAroundTiles) {
   for (const int64_t size : {1, 2, 3, 4, 5, 7, 8, 9, 13})
-    check_everywhere(problem(1, 1, 16, 16, padded(size), padded(6)));
-  for (const int64_t size : {1, 3, 5, 11, 16}) check_everywhere(problem(1, 1, 16, 16, padded(5), padded(size)));
+    check_everywhere(problem_of(1, 1, 16, 16, padded(size), padded(6)));
+  for (const int64_t size : {1, 3, 5, 11, 16}) check_everywhere(problem_of(1, 1, 16, 16, padded(5), padded(size)));
 }
 
 TEST(ConvWinograd, ChannelsAroundBlocks) {
-  for (const int64_t ic : {1, 3, 5, 15, 17, 30}) check_everywhere(problem(1, 1, ic, 16, padded(7), padded(7)));
-  for (const int64_t oc : {1, 3, 7, 17, 40, 50, 67}) check_everywhere(problem(1, 1, 20, oc, padded(6), padded(9)));
+  for (const int64_t ic : {1, 3, 5, 15, 17, 30}) check_everywhere(problem_of(1, 1, ic, 16, padded(7), padded(7)));
+  for (const int64_t oc : {1, 3, 7, 17, 40, 50, 67}) check_everywhere(problem_of(1, 1, 20, oc, padded(6), padded(9)));
 }
 
 TEST(ConvWinograd, Pads) {
   for (const int64_t before : {0, 1, 2, 3})
     for (const int64_t after : {0, 1, 2})
-      check_everywhere(problem(1, 1, 17, 16, axis(6, 3, 1, 1, before, after), axis(5, 3, 1, 1, after, before)));
+      check_everywhere(problem_of(1, 1, 17, 16, axis(6, 3, 1, 1, before, after), axis(5, 3, 1, 1, after, before)));
   // Cropped at the beginning, and padded beyond a whole tile.
-  check_everywhere(problem(1, 1, 16, 16, axis(12, 3, 1, 1, -2, -1), axis(9, 3, 1, 1, -1, 0)));
-  check_everywhere(problem(1, 1, 16, 16, axis(3, 3, 1, 1, 7, 9), axis(4, 3, 1, 1, 6, 8)));
+  check_everywhere(problem_of(1, 1, 16, 16, axis(12, 3, 1, 1, -2, -1), axis(9, 3, 1, 1, -1, 0)));
+  check_everywhere(problem_of(1, 1, 16, 16, axis(3, 3, 1, 1, 7, 9), axis(4, 3, 1, 1, 6, 8)));
 }
 
 TEST(ConvWinograd, GroupsOfWholeBlocks) {
-  check_everywhere(problem(2, 2, 32, 64, padded(7), padded(6)));
-  check_everywhere(problem(1, 3, 96, 48, padded(6), padded(7)));
+  check_everywhere(problem_of(2, 2, 32, 64, padded(7), padded(6)));
+  check_everywhere(problem_of(1, 3, 96, 48, padded(6), padded(7)));
 }
 
 TEST(ConvWinograd, Depth) {
   for (const int64_t depth : {1, 2, 5, 9, 19})
-    check_everywhere(problem(1, 1, 17, 16, padded(5), padded(6), axis(depth, 3, 1, 1, 1, 1)));
-  check_everywhere(problem(2, 1, 16, 20, padded(5), padded(6), axis(6, 2, 1, 1, 0, 0)));
-  check_everywhere(problem(1, 2, 32, 32, padded(4), padded(4), axis(4, 5, 1, 1, 1, 3)));
-  check_everywhere(problem(1, 1, 16, 16, padded(4), padded(4), axis(7, 1, 1, 1, 0, 0)));
+    check_everywhere(problem_of(1, 1, 17, 16, padded(5), padded(6), axis(depth, 3, 1, 1, 1, 1)));
+  check_everywhere(problem_of(2, 1, 16, 20, padded(5), padded(6), axis(6, 2, 1, 1, 0, 0)));
+  check_everywhere(problem_of(1, 2, 32, 32, padded(4), padded(4), axis(4, 5, 1, 1, 1, 3)));
+  check_everywhere(problem_of(1, 1, 16, 16, padded(4), padded(4), axis(7, 1, 1, 1, 0, 0)));
 }
 
 TEST(ConvWinograd, TilesWithFewerOutputsThanTheFirst) {
   for (const int64_t size : {6, 10, 11, 13, 14, 15})
-    check_everywhere(problem(1, 1, 17, 16, padded(size), padded(size)));
+    check_everywhere(problem_of(1, 1, 17, 16, padded(size), padded(size)));
 }
 
 // Images whose weights are transformed by every run.
 TEST(ConvWinograd, ImagesOfFourTiles) {
   for (const int64_t h : {5, 6, 7, 8})
-    for (const int64_t w : {5, 6, 7, 8}) check_everywhere(problem(1, 1, 16, 16, padded(h), padded(w)));
+    for (const int64_t w : {5, 6, 7, 8}) check_everywhere(problem_of(1, 1, 16, 16, padded(h), padded(w)));
   for (const int64_t channels : {1, 15, 17, 33, 70})
-    check_everywhere(problem(1, 1, channels, channels, padded(7), padded(7)));
-  check_everywhere(problem(3, 2, 64, 32, padded(7), padded(8)));
+    check_everywhere(problem_of(1, 1, channels, channels, padded(7), padded(7)));
+  check_everywhere(problem_of(3, 2, 64, 32, padded(7), padded(8)));
   for (const WinoKernel& kernel : wino_kernels(Isa::avx512)) {
     const bool four = kernel.tile == 4;
-    EXPECT_EQ(wino_plan(problem(2, 1, 32, 32, padded(7), padded(7)), kernel).weights,
+    EXPECT_EQ(wino_plan(problem_of(2, 1, 32, 32, padded(7), padded(7)), kernel).weights,
               four ? WinoWeights::in_registers : WinoWeights::packed);
-    EXPECT_EQ(wino_plan(problem(2, 1, 32, 32, padded(7), padded(9)), kernel).weights, WinoWeights::packed);
+    EXPECT_EQ(wino_plan(problem_of(2, 1, 32, 32, padded(7), padded(9)), kernel).weights, WinoWeights::packed);
   }
 }
 
 // So many channels that not all weights of a unit are transformed at once.
 TEST(ConvWinograd, WeightsInSeveralStages) {
-  const ConvProblem deep = problem(1, 1, 470, 100, padded(9), padded(13));
+  const ConvProblem deep = problem_of(1, 1, 470, 100, padded(9), padded(13));
   check_everywhere(deep);
-  check_everywhere(problem(1, 1, 330, 40, padded(5), padded(9), axis(3, 2, 1, 1, 0, 1)));
+  check_everywhere(problem_of(1, 1, 330, 40, padded(5), padded(9), axis(3, 2, 1, 1, 0, 1)));
   for (const Isa isa : available_isas()) {
     for (const WinoKernel& kernel : wino_kernels(isa)) {
       if (kernel.tile != 4) continue;
       const WinoPlan plan = wino_plan(deep, kernel, WinoWeights::staged);
       EXPECT_LT(plan.stage_blocks, plan.ic_blocks) << kernel.name;
-      EXPECT_EQ(wino_plan(problem(1, 1, 512, 512, padded(32), padded(32)), kernel).weights, WinoWeights::staged);
+      EXPECT_EQ(wino_plan(problem_of(1, 1, 512, 512, padded(32), padded(32)), kernel).weights, WinoWeights::staged);
     }
   }
 }
 
 TEST(ConvWinograd, ManyTilesAndChannels) {
-  check_everywhere(problem(1, 1, 80, 112, padded(33), padded(31)));
-  check_everywhere(problem(3, 1, 32, 48, padded(13), padded(17)));
+  check_everywhere(problem_of(1, 1, 80, 112, padded(33), padded(31)));
+  check_everywhere(problem_of(3, 1, 32, 48, padded(13), padded(17)));
 }
 
 TEST(ConvWinograd, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
   for (const Isa isa : available_isas()) {
     for (const WinoKernel& kernel : wino_kernels(isa)) {
-      const ConvProblem one = problem(1, 1, 18, 34, padded(7), padded(10), axis(3, 3, 1, 1, 1, 1));
+      const ConvProblem one = problem_of(1, 1, 18, 34, padded(7), padded(10), axis(3, 3, 1, 1, 1, 1));
       ConvProblem three = one;
       three.batch = 3;
       const Reference alone = reference(one);
@@ -285,7 +271,7 @@ PostOp step(PostOpKind kind, OperandMode mode = OperandMode::scalar, float alpha
 
 TEST(ConvWinograd, PostOps) {
   // 11 tiles of 4 columns: more than are buffered at once.
-  const ConvProblem p = problem(1, 1, 16, 37, padded(6), padded(43));
+  const ConvProblem p = problem_of(1, 1, 16, 37, padded(6), padded(43));
   const Reference r = reference(p);
   for (const Isa isa : available_isas()) {
     for (const WinoKernel& kernel : wino_kernels(isa)) {
@@ -346,7 +332,7 @@ TEST(ConvWinograd, PostOps) {
 }
 
 TEST(ConvWinograd, RejectsWhatItCannotCompute) {
-  const ConvProblem good = problem(1, 1, 16, 16, padded(8), padded(8));
+  const ConvProblem good = problem_of(1, 1, 16, 16, padded(8), padded(8));
   for (const Isa isa : available_isas()) {
     if (wino_kernels(isa).empty()) continue;
     const WinoKernel& kernel = wino_kernels(isa)[0];
@@ -371,24 +357,24 @@ TEST(ConvWinograd, RejectsWhatItCannotCompute) {
 TEST(ConvWinograd, AnEmptyBatchHasNoSlices) {
   for (const Isa isa : available_isas())
     for (const WinoKernel& kernel : wino_kernels(isa))
-      EXPECT_EQ(wino_split(wino_plan(problem(0, 1, 16, 16, padded(8), padded(8)), kernel), 4).count(), 0);
+      EXPECT_EQ(wino_split(wino_plan(problem_of(0, 1, 16, 16, padded(8), padded(8)), kernel), 4).count(), 0);
 }
 
 TEST(ConvWinogradErrorBound, GrowsWithTheTileAndTheChannels) {
-  const ConvProblem narrow = problem(1, 1, 16, 4, padded(8), padded(8)),
-                    wide = problem(1, 1, 256, 4, padded(8), padded(8));
+  const ConvProblem narrow = problem_of(1, 1, 16, 4, padded(8), padded(8)),
+                    wide = problem_of(1, 1, 256, 4, padded(8), padded(8));
   const std::vector<float> weights(256 * 4 * 9, 0.5f);
   EXPECT_GT(wino_error_bound(narrow, 2, weights.data()), 0);
   EXPECT_GT(wino_error_bound(narrow, 4, weights.data()), wino_error_bound(narrow, 2, weights.data()));
   EXPECT_GT(wino_error_bound(wide, 4, weights.data()), wino_error_bound(narrow, 4, weights.data()));
   EXPECT_LT(wino_error_bound(wide, 4, weights.data()), kWinoTolerance);
-  const ConvProblem huge = problem(1, 1, 65536, 1, padded(8), padded(8));
+  const ConvProblem huge = problem_of(1, 1, 65536, 1, padded(8), padded(8));
   EXPECT_GT(wino_error_bound(huge, 4, std::vector<float>(65536 * 9, 0.5f).data()), kWinoTolerance);
 }
 
 TEST(ConvWinogradErrorBound, KnowsWhereTheWeightsLie) {
   // One tap: the middle one is the worst for F(4,3), a corner the best.
-  const ConvProblem p = problem(1, 1, 1, 1, padded(8), padded(8));
+  const ConvProblem p = problem_of(1, 1, 1, 1, padded(8), padded(8));
   double by_tap[9];
   for (size_t tap = 0; tap < 9; ++tap) {
     std::vector<float> weights(9);
@@ -402,7 +388,7 @@ TEST(ConvWinogradErrorBound, KnowsWhereTheWeightsLie) {
 }
 
 TEST(ConvWinogradErrorBound, RefusesWeightsOutsideTheRange) {
-  const ConvProblem p = problem(1, 1, 2, 2, padded(8), padded(8));
+  const ConvProblem p = problem_of(1, 1, 2, 2, padded(8), padded(8));
   const std::vector<float> zeros(36);
   EXPECT_EQ(wino_error_bound(p, 4, zeros.data()), 0);
   for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity(),

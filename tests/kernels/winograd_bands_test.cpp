@@ -11,20 +11,6 @@
 namespace terroir::cpu::conv_test {
 namespace {
 
-ConvProblem problem(int64_t batch, int64_t groups, int64_t ic, int64_t oc, ConvAxis h, ConvAxis w, ConvAxis d = {}) {
-  ConvProblem p;
-  p.batch = batch;
-  p.groups = groups;
-  p.ic = ic;
-  p.oc = oc;
-  p.d = d;
-  p.h = h;
-  p.w = w;
-  return p;
-}
-
-ConvAxis padded(int64_t in) { return axis(in, 3, 1, 1, 1, 1); }
-
 std::vector<float> blocked(const ConvProblem& p, const WinoPlan& plan, const std::vector<float>& values) {
   std::vector<float> src(static_cast<size_t>(p.batch * plan.src.n), 0.0f);
   size_t at = 0;
@@ -84,43 +70,43 @@ void check_everywhere(const ConvProblem& p) {
 
 TEST(WinogradBands, RowsAroundTiles) {
   for (const int64_t rows : {9, 10, 11, 12, 13, 23, 40})
-    check_everywhere(problem(1, 1, 16, 16, padded(rows), padded(9)));
-  for (const int64_t cols : {1, 3, 30, 61}) check_everywhere(problem(1, 1, 16, 16, padded(18), padded(cols)));
+    check_everywhere(problem_of(1, 1, 16, 16, padded(rows), padded(9)));
+  for (const int64_t cols : {1, 3, 30, 61}) check_everywhere(problem_of(1, 1, 16, 16, padded(18), padded(cols)));
 }
 
 TEST(WinogradBands, PartsOfTheSource) {
-  check_everywhere(problem(1, 1, 64, 32, padded(17), padded(13)));
-  check_everywhere(problem(1, 1, 40, 17, padded(10), padded(21)));
+  check_everywhere(problem_of(1, 1, 64, 32, padded(17), padded(13)));
+  check_everywhere(problem_of(1, 1, 40, 17, padded(10), padded(21)));
 }
 
 TEST(WinogradBands, SeveralImagesAndGroups) {
-  check_everywhere(problem(3, 1, 32, 32, padded(13), padded(10)));
-  check_everywhere(problem(2, 2, 64, 64, padded(12), padded(11)));
+  check_everywhere(problem_of(3, 1, 32, 32, padded(13), padded(10)));
+  check_everywhere(problem_of(2, 2, 64, 64, padded(12), padded(11)));
 }
 
 TEST(WinogradBands, Depth) {
-  check_everywhere(problem(1, 1, 32, 16, padded(14), padded(10), axis(19, 3, 1, 1, 1, 1)));
-  check_everywhere(problem(2, 1, 16, 16, padded(9), padded(10), axis(5, 1, 1, 1, 0, 0)));
+  check_everywhere(problem_of(1, 1, 32, 16, padded(14), padded(10), axis(19, 3, 1, 1, 1, 1)));
+  check_everywhere(problem_of(2, 1, 16, 16, padded(9), padded(10), axis(5, 1, 1, 1, 0, 0)));
 }
 
 TEST(WinogradBands, PadsOfOneSide) {
-  check_everywhere(problem(1, 1, 16, 16, axis(14, 3, 1, 1, 0, 2), axis(11, 3, 1, 1, 2, 0)));
-  check_everywhere(problem(1, 1, 16, 16, axis(14, 3, 1, 1, -1, 3), axis(11, 3, 1, 1, 0, 2)));
+  check_everywhere(problem_of(1, 1, 16, 16, axis(14, 3, 1, 1, 0, 2), axis(11, 3, 1, 1, 2, 0)));
+  check_everywhere(problem_of(1, 1, 16, 16, axis(14, 3, 1, 1, -1, 3), axis(11, 3, 1, 1, 0, 2)));
 }
 
 // So many channels that weights are transformed again and again.
-TEST(WinogradBands, StagedWeights) { check_everywhere(problem(1, 1, 256, 192, padded(13), padded(22))); }
+TEST(WinogradBands, StagedWeights) { check_everywhere(problem_of(1, 1, 256, 192, padded(13), padded(22))); }
 
 TEST(WinogradBands, WhatCannotBeOverwritten) {
   for (const Isa isa : available_isas()) {
     for (const WinoKernel& kernel : wino_kernels(isa)) {
       const auto can = [&](const ConvProblem& p) { return can_overwrite_source(wino_plan(p, kernel)); };
-      EXPECT_TRUE(can(problem(1, 1, 32, 16, padded(12), padded(12))));
-      EXPECT_FALSE(can(problem(1, 1, 16, 32, padded(12), padded(12)))) << "more channels";
-      EXPECT_FALSE(can(problem(2, 1, 32, 16, padded(12), padded(12)))) << "images of other sizes";
-      EXPECT_FALSE(can(problem(1, 1, 16, 16, axis(12, 3, 1, 1, 0, 0), padded(12)))) << "fewer rows";
-      EXPECT_FALSE(can(problem(1, 1, 16, 16, padded(12), axis(12, 3, 1, 1, 0, 0)))) << "fewer columns";
-      EXPECT_FALSE(can(problem(1, 1, 16, 16, axis(12, 3, 1, 1, 2, 0), padded(12)))) << "reads two rows above";
+      EXPECT_TRUE(can(problem_of(1, 1, 32, 16, padded(12), padded(12))));
+      EXPECT_FALSE(can(problem_of(1, 1, 16, 32, padded(12), padded(12)))) << "more channels";
+      EXPECT_FALSE(can(problem_of(2, 1, 32, 16, padded(12), padded(12)))) << "images of other sizes";
+      EXPECT_FALSE(can(problem_of(1, 1, 16, 16, axis(12, 3, 1, 1, 0, 0), padded(12)))) << "fewer rows";
+      EXPECT_FALSE(can(problem_of(1, 1, 16, 16, padded(12), axis(12, 3, 1, 1, 0, 0)))) << "fewer columns";
+      EXPECT_FALSE(can(problem_of(1, 1, 16, 16, axis(12, 3, 1, 1, 2, 0), padded(12)))) << "reads two rows above";
     }
   }
 }
