@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "ir/base/error.hpp"
@@ -50,25 +49,28 @@ class PlacedParts {
   void add(const Block& block, size_t offset) {
     for (Part& part : parts_of(block)) {
       part.offset += offset;
-      placed_.push_back(part);
+      const auto behind = std::upper_bound(placed_.begin(), placed_.end(), part.offset,
+                                           [](size_t at, const Part& other) { return at < other.offset; });
+      placed_.insert(behind, part);
     }
   }
 
   /// The offset in the tightest gap that holds the block.
   size_t best_offset(const Block& block) const {
-    const size_t alignment = std::max(block.alignment, kMinAlignment);
-    size_t best_offset = SIZE_MAX;
-    int64_t best_gap = INT64_MAX;
-    int64_t end = 0;  // no offset below meets nothing, but those in gaps that were looked at
-    for (const Refused& refused : refused_offsets(block)) {
-      const auto offset = static_cast<int64_t>(round_up(static_cast<size_t>(end), alignment));
-      if (refused.above >= offset && refused.above - end < best_gap) {
-        best_gap = refused.above - end;
-        best_offset = static_cast<size_t>(offset);
-      }
-      end = std::max(end, refused.below);
+    const std::vector<Part> parts = parts_of(block);
+    Gaps gaps(std::max(block.alignment, kMinAlignment));
+    if (parts.size() == 1) {  // in order already: plans may have thousands of such blocks
+      for (const Part& other : placed_)
+        if (meet(parts[0], other)) gaps.refuse(refused(parts[0], other));
+      return gaps.best();
     }
-    return best_offset != SIZE_MAX ? best_offset : round_up(static_cast<size_t>(end), alignment);
+    std::vector<Refused> all;
+    for (const Part& part : parts)
+      for (const Part& other : placed_)
+        if (meet(part, other)) all.push_back(refused(part, other));
+    std::sort(all.begin(), all.end(), [](const Refused& a, const Refused& b) { return a.above < b.above; });
+    for (const Refused& one : all) gaps.refuse(one);
+    return gaps.best();
   }
 
  private:
@@ -77,22 +79,36 @@ class PlacedParts {
     int64_t above, below;
   };
 
-  std::vector<Refused> refused_offsets(const Block& block) const {
-    std::vector<Refused> refused;
-    for (const Part& part : parts_of(block))
-      for (const Part& other : placed_) {
-        if (other.last_use < part.first_use || part.last_use < other.first_use || part.size == 0 || other.size == 0)
-          continue;
-        const auto begin = static_cast<int64_t>(other.offset) - static_cast<int64_t>(part.offset);
-        refused.push_back({begin - static_cast<int64_t>(part.size), begin + static_cast<int64_t>(other.size)});
+  /// Takes what is refused from the lowest `above` on.
+  class Gaps {
+   public:
+    explicit Gaps(size_t alignment) : alignment_(alignment) {}
+    void refuse(const Refused& refused) {
+      const auto offset = static_cast<int64_t>(round_up(static_cast<size_t>(end_), alignment_));
+      if (refused.above >= offset && refused.above - end_ < least_) {
+        least_ = refused.above - end_;
+        best_ = static_cast<size_t>(offset);
       }
-    std::sort(refused.begin(), refused.end(), [](const Refused& a, const Refused& b) {
-      return std::tie(a.above, a.below) < std::tie(b.above, b.below);
-    });
-    return refused;
+      end_ = std::max(end_, refused.below);
+    }
+    size_t best() const { return best_ != SIZE_MAX ? best_ : round_up(static_cast<size_t>(end_), alignment_); }
+
+   private:
+    size_t alignment_;
+    size_t best_ = SIZE_MAX;
+    int64_t least_ = INT64_MAX;
+    int64_t end_ = 0;  // no offset below meets nothing, but those in gaps that were looked at
+  };
+
+  static bool meet(const Part& part, const Part& other) {
+    return part.first_use <= other.last_use && other.first_use <= part.last_use && part.size > 0 && other.size > 0;
+  }
+  static Refused refused(const Part& part, const Part& other) {
+    const auto begin = static_cast<int64_t>(other.offset) - static_cast<int64_t>(part.offset);
+    return {begin - static_cast<int64_t>(part.size), begin + static_cast<int64_t>(other.size)};
   }
 
-  std::vector<Part> placed_;
+  std::vector<Part> placed_;  // by offset
 };
 
 MemoryPlan plan_in_order(const std::vector<Block>& blocks, const std::vector<size_t>& order) {

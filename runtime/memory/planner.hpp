@@ -6,7 +6,7 @@
 // How: greedy best fit. Blocks are placed one after the other; each goes into the tightest gap that the placed parts
 //      whose interval meets its own leave. Two orders are tried, and the better plan is taken: from the largest to the
 //      smallest, and from the one longest in use to the one shortest (ties: size, earlier first use, lower index).
-// Cost: O(n^2 log n) for n parts. Deterministic: the same blocks give the same plan.
+// Cost: O(n^2) for n blocks, O(n^2 log n) for n parts of one. Deterministic: the same blocks give the same plan.
 // Alignment: every offset is a multiple of the block's alignment, at least 64; so is the total.
 // Edge cases: a block of no bytes gets offset 0. Throws Exception: invalid_argument for an interval that ends before it
 //             begins, a part that leaves its block or an alignment that is no power of two; out_of_memory if the total

@@ -220,15 +220,17 @@ Placement::Place Placement::join(const ir::Node& node, int64_t at) {
   const std::vector<size_t>& offsets = decisions_.at(node.id).choice.joins;
   const RootIndex joined = new_root(Slot::Kind::arena, static_cast<int64_t>(desc({node.id, 0}).bytes()), at, at);
   roots_[joined].joined = true;
+  std::vector<int64_t> sizes;
+  for (const ir::Value& input : node.inputs) sizes.push_back(static_cast<int64_t>(desc(input).bytes()));
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const auto bytes = static_cast<int64_t>(desc(node.inputs[i]).bytes());
+    const int64_t bytes = sizes[i];
     const Place& part = places_.at(node.inputs[i]);
     const Root& root = roots_[part.root];
     const int64_t wanted = roots_[joined].offset + static_cast<int64_t>(offsets[i]);
     const ClusterIndex own = roots_[joined].cluster;
     if (bytes > 0 && root.kind == Slot::Kind::arena && root.cluster != own) {
       const int64_t shift = wanted - in_cluster(part);
-      if (can_attach(root.cluster, shift, joined, node)) attach(root.cluster, own, shift);
+      if (can_attach(root.cluster, shift, joined, node, sizes)) attach(root.cluster, own, shift);
     }
     if (bytes == 0 || (root.kind == Slot::Kind::arena && root.cluster == own && in_cluster(part) == wanted)) {
       joined_.insert({node.id, static_cast<int32_t>(i)});
@@ -242,8 +244,9 @@ Placement::Place Placement::join(const ir::Node& node, int64_t at) {
 }
 
 /// Whether the memory of `from`, moved by `shift` into the cluster of `joined`, meets nothing there but the inputs of
-/// the Concat `node` that lie in it.
-bool Placement::can_attach(ClusterIndex from, int64_t shift, RootIndex joined, const ir::Node& node) const {
+/// the Concat `node` that lie in it. `sizes`: bytes of the inputs.
+bool Placement::can_attach(ClusterIndex from, int64_t shift, RootIndex joined, const ir::Node& node,
+                           const std::vector<int64_t>& sizes) const {
   const std::vector<size_t>& offsets = decisions_.at(node.id).choice.joins;
   for (const RootIndex index : clusters_[from].roots) {
     const Root& root = roots_[index];
@@ -251,9 +254,16 @@ bool Placement::can_attach(ClusterIndex from, int64_t shift, RootIndex joined, c
     const int64_t begin = root.offset + shift;
     for (const RootIndex other : clusters_[roots_[joined].cluster].roots)
       if (!roots_[other].joined && overlap(begin, root.bytes, roots_[other].offset, roots_[other].bytes)) return false;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
+    // Inputs lie one behind the other, and there may be thousands.
+    const int64_t in_joined = begin - roots_[joined].offset;
+    size_t i = 0;
+    if (in_joined > 0)
+      i = static_cast<size_t>(std::upper_bound(offsets.begin(), offsets.end(), static_cast<size_t>(in_joined)) -
+                              offsets.begin());
+    while (i > 0 && static_cast<int64_t>(offsets[i - 1]) + sizes[i - 1] > in_joined) --i;
+    for (; i < node.inputs.size() && static_cast<int64_t>(offsets[i]) < in_joined + root.bytes; ++i) {
       const int64_t wanted = roots_[joined].offset + static_cast<int64_t>(offsets[i]);
-      if (!overlap(begin, root.bytes, wanted, static_cast<int64_t>(desc(node.inputs[i]).bytes()))) continue;
+      if (!overlap(begin, root.bytes, wanted, sizes[i])) continue;
       const Place& part = places_.at(node.inputs[i]);
       if (roots_[part.root].cluster != from || in_cluster(part) + shift != wanted) return false;
     }
@@ -329,9 +339,13 @@ void Placement::place_in_arena(const std::vector<size_t>& scratch) {
   blocks.push_back(common);
   memory::MemoryPlan plan = memory::plan_memory(blocks);
   // But not at any price.
-  memory::MemoryPlan plan_apart = memory::plan_memory(apart);
-  const bool is_common = plan_apart.total + plan.total / kLeastShare > plan.total;
-  if (!is_common) plan = std::move(plan_apart);
+  const size_t least = memory::peak_bytes(apart);
+  bool is_common = least + plan.total / kLeastShare > plan.total;
+  if (!is_common) {
+    memory::MemoryPlan plan_apart = memory::plan_memory(apart);
+    is_common = plan_apart.total + plan.total / kLeastShare > plan.total;
+    if (!is_common) plan = std::move(plan_apart);
+  }
   for (size_t i = 0; i < offsets.size(); ++i) *offsets[i] = plan.offsets[i];
   for (size_t i = 0; i < common.parts.size(); ++i)
     scratch_offsets_[order_[static_cast<size_t>(common.parts[i].first_use)]] =

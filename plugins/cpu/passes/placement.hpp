@@ -99,7 +99,8 @@ class Placement {
   std::optional<Place> overwrite(const ir::Node& node, int64_t at);
   Place join(const ir::Node& node, int64_t at);
   std::vector<memory::Part> parts_of(const Cluster& cluster) const;
-  bool can_attach(ClusterIndex from, int64_t shift, RootIndex joined, const ir::Node& node) const;
+  bool can_attach(ClusterIndex from, int64_t shift, RootIndex joined, const ir::Node& node,
+                  const std::vector<int64_t>& sizes) const;
   void attach(ClusterIndex from, ClusterIndex to, int64_t shift);
   void bind_results();
   /// Begin of a place in its cluster.
