@@ -28,7 +28,8 @@ class WinogradExecutor final : public Executor {
         chain_(context, leading_bias(context) ? 1 : 0, channel_block(context.isa)),
         overwrites_(context.overwrites_input) {
     plan_ = wino_plan(conv_problem(context), kernel);
-    if (overwrites_) plan_ = wino_with_small_blocks(plan_);
+    // Where scratch is most of what the step needs, it is worth the time.
+    if (overwrites_ && static_cast<int64_t>(plan_.scratch_floats) > plan_.dst.n) plan_ = wino_with_small_blocks(plan_);
     const ir::Constant* bias = leading_bias(context);
     packed_ = context.weights.get(*context.constants[1], packing_for(bias));
     if (bias) bias_owner_ = bias->owner;
