@@ -21,7 +21,7 @@ constexpr int64_t kMaxUnitBlocks = 3;  // of gemm_pass.hpp
 // that inputs and products stay near. Half and twice as many are within 5 % on the layers of the zoo.
 constexpr int64_t kBlockTiles = 56, kBlockTilesDeep = 112;
 constexpr int64_t kBlockSlices = 16;
-constexpr int64_t kChunkBlocks = 8, kStagedChunkBlocks = 4;
+constexpr int64_t kChunkBlocks = 2;
 
 // Cycles per tile and vector of channels; of weights, where runs transform them, per input channel and vector of output
 // channels.
@@ -38,7 +38,7 @@ TransformCycles transform_cycles(const WinoPlan& plan) {
 constexpr double kStreamBytes = 7, kFirstReadBytes = 12;
 
 // Cycles to stage nine vectors of weights as 36. Those staged at once take this share of L2.
-constexpr double kStageCycles = 200;
+constexpr double kStageCycles = 120;
 constexpr int64_t kStageShare = 4;
 
 // Cycles to begin and end a pass over the input channels.
@@ -54,7 +54,7 @@ int64_t max_register_tiles(const WinoPlan& plan, int64_t unit_blocks) {
 
 // Cycles for the products of `oc_blocks` blocks, cut into units, and `tiles` tiles at one point.
 double point_cycles(const WinoPlan& plan, int64_t unit_blocks, int64_t oc_blocks, int64_t tiles) {
-  const double ports = plan.fused ? 2.0 : 1.0, loads = plan.lanes == 16 ? 2.0 : 3.0;
+  const double ports = plan.fused ? 2.0 : 1.0, loads = 2.0;
   const auto reduction = static_cast<double>(plan.problem.ic / plan.problem.groups * plan.problem.d.kernel);
   const int64_t passes = ceil_div(tiles, max_register_tiles(plan, unit_blocks));
   const auto unit_cycles = [&](int64_t blocks) {
@@ -136,16 +136,13 @@ void choose_blocks(WinoPlan& plan, std::optional<WinoWeights> weights) noexcept 
   }
   plan.s_tiles = plan.weights == WinoWeights::in_registers ? 4 : 1;
   plan.units = ceil_div(plan.oc_blocks, plan.unit_blocks);
-  const bool streams = 4 * plan.alpha * plan.alpha * plan.ic_blocks * plan.block * tiles > cache_sizes().l2 / 2;
-  const int64_t chunk = plan.weights == WinoWeights::packed ? kChunkBlocks
-                        : streams                           ? kStagedChunkBlocks
-                                                            : plan.unit_blocks;
-  plan.chunk_units = plan.weights == WinoWeights::in_registers
-                         ? 1
-                         : std::max<int64_t>(1, std::min(chunk, plan.oc_blocks) / plan.unit_blocks);
+  // Few: products and inputs stay in L2. Of staged weights one unit: more would leave fewer input channels for a pass
+  // over products in memory.
+  plan.chunk_units = plan.weights == WinoWeights::packed
+                         ? std::max<int64_t>(1, std::min(kChunkBlocks, plan.oc_blocks) / plan.unit_blocks)
+                         : 1;
   if (plan.weights == WinoWeights::staged) {
-    const int64_t block_bytes =
-        4 * plan.alpha * plan.alpha * plan.block * plan.chunk_units * plan.unit_blocks * plan.block;
+    const int64_t block_bytes = 4 * plan.alpha * plan.alpha * plan.block * plan.unit_blocks * plan.block;
     const int64_t most = std::max<int64_t>(1, cache_sizes().l2 / kStageShare / block_bytes);
     plan.stage_blocks = ceil_div(plan.ic_blocks, ceil_div(plan.ic_blocks, most));
   }

@@ -30,7 +30,7 @@ struct WinoBlock {
   int64_t count[kPointClasses];  // tiles with points of the class
   float* v;                      // [point][ic block][slice read, tile][channel], tiles of the point's class only
   float* m;                      // [point][oc block of the chunk][slice, tile][channel], likewise
-  float* u;                      // staged weights: [ic block][point][input channel][channel of the unit]
+  float* u;                      // staged weights: [ic block][point][input channel][channel]
   int64_t v_point, m_point;
 };
 
@@ -134,10 +134,12 @@ struct WinoReduction {
   int64_t u_block;              // between the weights of two blocks
 };
 
-// Products of one unit at point `k` with its weights `u` of `part`, whose lines from `ahead` on are wanted next.
+// Products of one unit at point `k` with its weights `u` of `part`; `lines` cache lines from `ahead` on are wanted
+// next.
 template <int Tile>
 TERROIR_INLINE void multiply_point(const WinoPlan& plan, const WinoBlock& b, const WinoUnit& unit, int64_t k,
-                                   const WinoReduction& part, const float* u, const float* ahead, float* m) {
+                                   const WinoReduction& part, const float* u, const float* ahead, int64_t lines,
+                                   float* m) {
   const int64_t count = b.count[class_of<Tile>(k)], tiles = count * b.slices;
   if (tiles == 0) return;
   const int64_t passes = (tiles + plan.register_tiles - 1) / plan.register_tiles;
@@ -153,9 +155,8 @@ TERROIR_INLINE void multiply_point(const WinoPlan& plan, const WinoBlock& b, con
   g.m = m;
   g.m_block = tiles * kBlock;
   g.load = part.d + part.first > 0;
-  const int64_t lines = unit.blocks * kBlock * part.depth * part.blocks * kBlock / 16;
   const int64_t loops = passes * part.depth * part.blocks;
-  g.prefetch_lines = ahead && plan.prefetch ? (lines + loops - 1) / loops : 0;
+  g.prefetch_lines = (lines + loops - 1) / loops;
   g.prefetch = ahead;
   const float* v = b.v + k * b.v_point + part.first * g.v_block + part.d * g.v_depth;
   for (int64_t pass = 0; pass < passes; ++pass) {
@@ -186,50 +187,46 @@ void multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int
       const float* const ahead =
           u + 1 < unit1 ? weights(wino_unit(plan, u + 1), k) : weights(wino_unit(plan, unit0), k + 1);
       all.u_block = unit.blocks * kBlock * kBlock;
-      multiply_point<Tile>(plan, b, unit, k, all, weights(unit, k), ahead, m);
+      const int64_t lines = plan.prefetch ? unit.blocks * kBlock * p.d.kernel * plan.ic_blocks * kBlock / 16 : 0;
+      multiply_point<Tile>(plan, b, unit, k, all, weights(unit, k), ahead, lines, m);
       m += unit.blocks * b.count[class_of<Tile>(k)] * b.slices * kBlock;
     }
   }
 }
 
-// Products of units [unit0, unit1) of the group with plain weights, of which those of some input channels at a time are
-// transformed.
-void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t unit0, int64_t unit1) {
+// Products of unit `u` of the group with plain weights, of which those of some input channels at a time are
+// transformed, while the next ones are on their way: those behind them, at the end those of unit `next` if it is not
+// -1.
+void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t u, int64_t next) {
   constexpr int Tile = 4;
   constexpr int64_t kPoints = Wino<Tile>::kAlpha * Wino<Tile>::kAlpha;
   const ConvProblem& p = plan.problem;
-  const int64_t ic = p.ic / p.groups,
-                unit_floats = plan.stage_blocks * kPoints * point_stride(plan.unit_blocks * kBlock);
+  const WinoUnit unit = wino_unit(plan, u);
+  const int64_t ic = p.ic / p.groups, lanes = unit.blocks * kBlock, u_point = point_stride(lanes);
+  const auto weights = [&](int64_t of) {
+    return packed + (b.group * plan.oc_blocks + wino_unit(plan, of).first) * kBlock * block_weights(plan);
+  };
+  const float* taps = weights(u);
   for (int64_t d = 0; d < p.d.kernel; ++d) {
     for (int64_t first = 0; first < plan.ic_blocks; first += plan.stage_blocks) {
-      WinoReduction part{d, first, 1, plan.stage_blocks, kBlock, 0};
-      if (const int64_t left = plan.ic_blocks - first; left <= plan.stage_blocks) {
+      WinoReduction part{d, first, 1, plan.stage_blocks, kBlock, kPoints * u_point};
+      const int64_t left = plan.ic_blocks - first;
+      if (left <= plan.stage_blocks) {
         part.blocks = left;
         part.last = ic - (plan.ic_blocks - 1) * kBlock;
       }
-      for (int64_t u = unit0; u < unit1; ++u) {
-        const WinoUnit unit = wino_unit(plan, u);
-        const int64_t lanes = unit.blocks * kBlock;
-        const float* taps = packed + (b.group * plan.oc_blocks + unit.first) * kBlock * block_weights(plan) +
-                            (d * ic + first * kBlock) * kTaps * lanes;
-        float* to = b.u + (u - unit0) * unit_floats;
-        for (int64_t block = 0; block < part.blocks; ++block) {
-          const int64_t channels = block + 1 < part.blocks ? kBlock : part.last;
-          transform_channels<Tile>(taps, channels, lanes, to, point_stride(lanes));
-          taps += channels * kTaps * lanes;
-          to += kPoints * point_stride(lanes);
-        }
+      float* to = b.u;
+      for (int64_t block = 0; block < part.blocks; ++block, to += part.u_block) {
+        const int64_t channels = block + 1 < part.blocks ? kBlock : part.last;
+        transform_channels<Tile>(taps, channels, lanes, to, u_point);
+        taps += channels * kTaps * lanes;
       }
-      for (int64_t k = 0; k < kPoints; ++k) {
-        float* m = b.m + k * b.m_point;
-        for (int64_t u = unit0; u < unit1; ++u) {
-          const WinoUnit unit = wino_unit(plan, u);
-          const int64_t u_point = point_stride(unit.blocks * kBlock);
-          part.u_block = kPoints * u_point;
-          multiply_point<Tile>(plan, b, unit, k, part, b.u + (u - unit0) * unit_floats + k * u_point, nullptr, m);
-          m += unit.blocks * b.count[class_of<Tile>(k)] * b.slices * kBlock;
-        }
-      }
+      const bool last = left <= plan.stage_blocks && d + 1 == p.d.kernel;
+      const float* ahead = last && next >= 0 ? weights(next) : taps;
+      const int64_t lines = last && next < 0 ? 0 : plan.stage_blocks * kBlock * kTaps * lanes / 16 / kPoints;
+      float* m = b.m;
+      for (int64_t k = 0; k < kPoints; ++k, m += b.m_point, ahead += lines * 16)
+        multiply_point<Tile>(plan, b, unit, k, part, b.u + k * u_point, ahead, lines, m);
     }
   }
 }
@@ -400,7 +397,8 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
         if (plan.weights == WinoWeights::packed) {
           multiply<Tile>(plan, packed, b, u, end);
         } else if (plan.weights == WinoWeights::staged) {
-          if constexpr (Tile == 4) stage_and_multiply(plan, packed, b, u, end);
+          const int64_t next = end < unit1 ? end : i + 1 < s_blocks * d_blocks ? unit0 : -1;
+          if constexpr (Tile == 4) stage_and_multiply(plan, packed, b, u, next);
         } else if constexpr (Tile == 4 && kTransforms) {
           transform_and_multiply(plan, packed, b, u);
         }

@@ -65,7 +65,7 @@ WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel, std::optional
   const int64_t floats = p.groups * plan.oc_blocks * block * channels * p.d.kernel * (packed ? points : 9);
   plan.packed_floats = static_cast<size_t>(bias + floats);
   plan.prefetch = conv::beyond_l2(floats);
-  plan.stage_floats = plan.chunk_units * plan.stage_blocks * points * (plan.unit_blocks * block + 1) * block;
+  plan.stage_floats = plan.stage_blocks * points * (plan.unit_blocks * block + 1) * block;
   plan.scratch_floats = scratch_floats(plan);
   return plan;
 }
