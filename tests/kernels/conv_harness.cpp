@@ -308,6 +308,7 @@ void check_post_ops(const ConvProblem& p) {
           {"hswish", {step(PostOpKind::hswish)}},
           {"hsigmoid", {step(PostOpKind::hsigmoid)}},
           {"swish", {step(PostOpKind::swish, OperandMode::scalar, 1.5f)}},
+          {"swish of 1", {step(PostOpKind::swish, OperandMode::scalar, 1.0f)}},
           {"add tensor, hsigmoid",
            {step(PostOpKind::add, OperandMode::tensor, 0, 0, tensor), step(PostOpKind::hsigmoid)}},
           {"add tensor", {step(PostOpKind::add, OperandMode::tensor, 0, 0, tensor)}},

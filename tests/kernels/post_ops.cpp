@@ -54,6 +54,8 @@ const UnaryCase kUnaryCases[] = {
      [](double x, double, double) { return std::min(std::max(x + 3, 0.0), 6.0) / 6; }, -6, 6, 3 * kUlp, kUlp},
     {"hard_sigmoid", make(PostOpKind::hard_sigmoid, 0.2f, 0.5f),
      [](double x, double a, double b) { return std::min(std::max(a * x + b, 0.0), 1.0); }, -6, 6, 3 * kUlp, kUlp},
+    {"swish_of_1", make(PostOpKind::swish, 1.0f), [](double x, double, double) { return x / (1 + std::exp(-x)); }, -85,
+     30, 4 * kUlp, 0},
     {"swish", make(PostOpKind::swish, 1.5f), [](double x, double a, double) { return x / (1 + std::exp(-a * x)); }, -30,
      30, 60 * kUlp, 0},
     {"mish", make(PostOpKind::mish), [](double x, double, double) { return x * std::tanh(std::log1p(std::exp(x))); },
@@ -154,6 +156,11 @@ TEST_P(PostOps, InfinitiesAndZeros) {
   EXPECT_EQ(one(make(PostOpKind::erf), -kInf), -1.0f);
   EXPECT_EQ(one(make(PostOpKind::sigmoid), kInf), 1.0f);
   EXPECT_EQ(one(make(PostOpKind::sigmoid), -kInf), 0.0f);
+  EXPECT_EQ(one(make(PostOpKind::sigmoid), -1e30f), 0.0f);
+  EXPECT_EQ(one(make(PostOpKind::sigmoid), 1e30f), 1.0f);
+  EXPECT_EQ(one(make(PostOpKind::swish, 1.0f), kInf), kInf);
+  EXPECT_EQ(one(make(PostOpKind::swish, 1.0f), 1e30f), 1e30f);
+  EXPECT_EQ(one(make(PostOpKind::swish, 1.0f), -1e30f), 0.0f);
   EXPECT_EQ(one(make(PostOpKind::elu, 1.0f), -kInf), -1.0f);
   EXPECT_EQ(one(make(PostOpKind::elu, 1.0f), kInf), kInf);
   EXPECT_EQ(one(make(PostOpKind::softplus), kInf), kInf);

@@ -46,14 +46,18 @@ TERROIR_NOINLINE void activate_hsigmoid(const StoredTiles& t, float) noexcept {
 TERROIR_NOINLINE void activate_sigmoid(const StoredTiles& t, float) noexcept {
   activate(t, [](V x) TERROIR_INLINE_LAMBDA { return sigmoid(x); });
 }
+// The usual one, without the multiplication by 1.
+TERROIR_NOINLINE void activate_swish_1(const StoredTiles& t, float) noexcept {
+  activate(t, [](V x) TERROIR_INLINE_LAMBDA { return divide_by_one_plus_exp(x, x); });
+}
 TERROIR_NOINLINE void activate_swish(const StoredTiles& t, float alpha) noexcept {
   const V a(alpha);
   activate(t, [a](V x) TERROIR_INLINE_LAMBDA { return swish(x, a); });
 }
 
 // Null for steps that go the long way.
-ActivateFn activation_of(PostOpKind kind) {
-  switch (kind) {
+ActivateFn activation_of(const PostOp& op) {
+  switch (op.kind) {
     case PostOpKind::hswish:
       return &activate_hswish;
     case PostOpKind::hsigmoid:
@@ -61,7 +65,7 @@ ActivateFn activation_of(PostOpKind kind) {
     case PostOpKind::sigmoid:
       return &activate_sigmoid;
     case PostOpKind::swish:
-      return &activate_swish;
+      return op.alpha == 1.0f ? &activate_swish_1 : &activate_swish;
     default:
       return nullptr;
   }
@@ -93,8 +97,8 @@ Epilogue make_epilogue(const PostOp* ops, int64_t count, bool ragged, bool copie
     e.clamp = true;
     e.low = op.alpha;
     e.high = op.beta;
-  } else if (!copied && i + 1 == count && activation_of(op.kind)) {
-    e.activate = activation_of(op.kind);
+  } else if (!copied && i + 1 == count && activation_of(op)) {
+    e.activate = activation_of(op);
     e.alpha = op.alpha;
   } else {
     e.rest = ops + i;
