@@ -33,6 +33,9 @@ function(terroir_isa_optimisation source isa out_var)
   elseif(isa STREQUAL "scalar" AND "sse42" IN_LIST TERROIR_ISA_BUCKETS AND EXISTS ${family}/sse42.cpp)
     # Processors that run it instead of the next bucket are older than 2009: there the size counts.
     set(optimisation -Os)
+  elseif(isa STREQUAL "sse42" AND EXISTS ${family}/avx2.cpp)
+    # Likewise, older than 2013. Vectors are written out; what else -O3 does to loops is mostly size.
+    set(optimisation -O2)
   else()
     set(optimisation -O3)
   endif()

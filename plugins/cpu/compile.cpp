@@ -68,7 +68,7 @@ std::unique_ptr<Plan> unpacked_plan(std::unique_ptr<ir::Graph> graph, WeightsCac
   passes.add(fuse_post_ops(cpu_ops(), ChainBases::with_own_store));
   passes.add(fuse_elementwise(cpu_ops()));
   passes.add(fuse_post_ops(cpu_ops(), ChainBases::elementwise));
-  passes.add(fuse_convolution_chains(cpu_ops(), options.isa, weights));
+  passes.add(fuse_convolution_chains(cpu_ops(), options.isa, weights, options.accuracy));
   passes.run(*graph);
 
   Decisions decisions = assign_layouts(*graph, options.isa, weights, options.accuracy);

@@ -1,10 +1,11 @@
 #pragma once
 // What: ConvolutionChain of the set "cpu": convolutions of which each reads the result of the one before and nobody
-// else does, run strip by strip, or a gate and the convolution that reads what it lets through; made by the pass
+// else does, run strip by strip; or a gate and the convolution that reads what it lets through; or a transposed
+// convolution, the Concat of its result with others, and the convolution that reads that; made by the pass
 // fuse_convolution_chains.
 // Formula: y = stage[n-1](... stage[1](stage[0](x))), every stage a convolution with its fused chain, or the first of
-//   two a Multiply of x [N, C, spatial] and a gate [N or 1, C, 1 ...]. With `mean`, output 1 is the mean of each channel
-//   of y over the spatial axes, [N, C, 1 ...].
+//   two a Multiply of x [N, C, spatial] and a gate [N or 1, C, 1 ...], or the second of three a Concat. With `mean`,
+//   output 1 is the mean of each channel of y over the spatial axes, [N, C, 1 ...].
 // Shapes: those of the stages. Types: f32.
 #include <memory>
 #include <string>
@@ -29,7 +30,12 @@ struct ConvolutionChainAttrs {
   std::vector<Stage> stages;
   bool mean = false;
 
-  bool begins_with_gate() const { return stages[0].schema->type == "Multiply"; }
+  /// As the first stage says: a gate, a transposed convolution whose result is joined to others, or a convolution.
+  enum class Kind { strips, gated, joined };
+  Kind kind() const {
+    const std::string_view first = stages[0].schema->type;
+    return first == "Multiply" ? Kind::gated : first.ends_with("BackpropData") ? Kind::joined : Kind::strips;
+  }
 
   template <class V>
   void visit(V& v) {

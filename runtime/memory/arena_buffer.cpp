@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 
@@ -29,17 +30,27 @@ std::atomic<Clock::rep> pause_end{0};
 
 bool pausing() noexcept { return Clock::now().time_since_epoch().count() < pause_end.load(std::memory_order_relaxed); }
 
-constexpr size_t page_count(size_t bytes) { return (bytes + kHugePage - 1) / kHugePage; }
+/// How much of a buffer lies in huge pages: the last one only if little of it is beyond the end.
+constexpr size_t in_huge_pages(size_t bytes) { return (bytes + kHugePage / 8) / kHugePage * kHugePage; }
+
+#if defined(MADV_HUGEPAGE) && defined(MADV_NOHUGEPAGE)
+void ask_for_huge_pages(AlignedBuffer& buffer) noexcept {
+  // Advice only: a system without huge pages refuses it, and nothing changes.
+  const size_t huge = in_huge_pages(buffer.size());
+  static_cast<void>(::madvise(buffer.data(), huge, MADV_HUGEPAGE));
+  if (huge < buffer.size())
+    static_cast<void>(::madvise(buffer.as<std::byte>() + huge, buffer.size() - huge, MADV_NOHUGEPAGE));
+}
+#else
+void ask_for_huge_pages(AlignedBuffer&) noexcept {}
+#endif
 
 }  // namespace
 
 AlignedBuffer allocate_large(size_t bytes) {
   if (bytes < kLarge) return AlignedBuffer(bytes);
   AlignedBuffer buffer(bytes, kHugePage);  // of whole huge pages
-#if defined(MADV_HUGEPAGE)
-  // Advice only: a system without huge pages refuses it, and nothing changes.
-  if (!pausing()) static_cast<void>(::madvise(buffer.data(), page_count(bytes) * kHugePage, MADV_HUGEPAGE));
-#endif
+  if (!pausing()) ask_for_huge_pages(buffer);
   return buffer;
 }
 
@@ -47,20 +58,21 @@ void get_pages(AlignedBuffer& buffer, size_t begin, size_t bytes) noexcept {
 #if defined(MADV_POPULATE_WRITE) && defined(MADV_NOHUGEPAGE)
   if (buffer.size() < kLarge) return;
   static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  for (size_t at = page_count(begin) * kHugePage; at < begin + bytes; at += kHugePage) {
+  const size_t end = std::min(begin + bytes, in_huge_pages(buffer.size()));
+  for (size_t at = (begin + kHugePage - 1) / kHugePage * kHugePage; at < end; at += kHugePage) {
     if (pausing()) return;
     const auto start = Clock::now();
     // The first ordinary page brings the huge one along. Systems that do not know this advice get pages when they are
     // written to.
     if (::madvise(buffer.as<std::byte>() + at, page, MADV_POPULATE_WRITE) != 0) return;
-    const auto end = Clock::now();
-    if (end - start < kSlow) continue;
-    const auto spent = (end - start).count();
+    const auto now = Clock::now();
+    if (now - start < kSlow) continue;
+    const auto spent = (now - start).count();
     if (spent_on_slow_pages.fetch_add(spent, std::memory_order_relaxed) + spent < Clock::duration(kPatience).count())
       continue;
     spent_on_slow_pages.store(0, std::memory_order_relaxed);
-    pause_end.store((end + kPause).time_since_epoch().count(), std::memory_order_relaxed);
-    static_cast<void>(::madvise(buffer.data(), page_count(buffer.size()) * kHugePage, MADV_NOHUGEPAGE));
+    pause_end.store((now + kPause).time_since_epoch().count(), std::memory_order_relaxed);
+    static_cast<void>(::madvise(buffer.data(), buffer.size(), MADV_NOHUGEPAGE));
   }
 #else
   static_cast<void>(buffer), static_cast<void>(begin), static_cast<void>(bytes);
@@ -68,18 +80,13 @@ void get_pages(AlignedBuffer& buffer, size_t begin, size_t bytes) noexcept {
 }
 
 void let_pages_join(AlignedBuffer& buffer) noexcept {
-#if defined(MADV_HUGEPAGE)
-  if (buffer.size() >= kLarge)
-    static_cast<void>(::madvise(buffer.data(), page_count(buffer.size()) * kHugePage, MADV_HUGEPAGE));
-#else
-  static_cast<void>(buffer);
-#endif
+  if (buffer.size() >= kLarge) ask_for_huge_pages(buffer);
 }
 
 AlignedBuffer allocate_arena(size_t bytes, const parallel::Arena& arena) {
   AlignedBuffer buffer = allocate_large(bytes);
   if (bytes >= kLarge)
-    arena.parallel_for(static_cast<int64_t>(page_count(bytes)),
+    arena.parallel_for(static_cast<int64_t>(in_huge_pages(bytes) / kHugePage),
                        [&](int64_t page) { get_pages(buffer, static_cast<size_t>(page) * kHugePage, kHugePage); });
   return buffer;
 }

@@ -1,6 +1,6 @@
 // Large buffers: what a memory plan's offsets point into, packed weights.
 //
-// What: 64-byte aligned; from 4 MiB on aligned to 2 MiB and backed by huge pages.
+// What: 64-byte aligned; from 4 MiB on aligned to 2 MiB and backed by huge pages, but for an end that fills none.
 // Cost: in pages of 4 KiB, walking a large buffer means address-translation misses in every layer, and getting it takes
 //       several times what clearing it does.
 // How: the system is asked for huge pages, and they are got one by one to see what they cost. Where slow ones

@@ -36,11 +36,17 @@ struct Work {
   double flops = 0, weight_bytes = 0;
 };
 
+/// Whether a step's kernel is this one, alone or with others: "a+b".
+bool runs(const std::string& kernel, const std::string& name) {
+  return ("+" + kernel + "+").find("+" + name + "+") != std::string::npos;
+}
+
+/// `kernel`: of the step.
 Work convolution_work(const cpu::NodeContext& context, const std::string& kernel) {
   const cpu::ConvProblem problem = cpu::conv_problem(context);
   const auto weights = static_cast<double>(ir::element_count(context.inputs[1].dims));
   for (const cpu::WinoKernel& winograd : cpu::wino_kernels(context.isa)) {
-    if (kernel != winograd.name) continue;
+    if (!runs(kernel, winograd.name) || cpu::wino_reject(problem, winograd)) continue;
     const cpu::WinoPlan plan = cpu::wino_plan(problem, winograd);
     const auto tiles = static_cast<double>(problem.batch * plan.rows.tiles * plan.cols.tiles * problem.d.out);
     const auto points = static_cast<double>(plan.alpha * plan.alpha);
@@ -67,8 +73,8 @@ Work work_of(const cpu::NodeContext& context, const cpu::Step& step) {
   if (node.is("MatMul")) return product_work(context);
   if (node.is(cpu::kConvolutionChainType)) {
     for (const auto& stage : cpu::stage_nodes(context)) {
-      if (stage->node.is("Multiply")) continue;  // a gate
-      const Work one = convolution_work(stage->context, {});
+      if (stage->node.is("Multiply") || stage->node.is("Concat")) continue;  // a gate, or what is joined
+      const Work one = convolution_work(stage->context, step.kernel);
       work.flops += one.flops;
       work.weight_bytes += one.weight_bytes;
     }

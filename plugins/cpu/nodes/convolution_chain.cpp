@@ -104,7 +104,7 @@ class ConvolutionChainExecutor final : public Executor {
 
   void run(const RunArgs& args) const noexcept override {
     std::array<PostOpChain::Bound, kMaxStages> ops;
-    for (size_t s = 0; s < stages_.size(); ++s) bind_stage(stages_[s].conv, stages_[s].inputs, args, ops[s]);
+    for (size_t s = 0; s < stages_.size(); ++s) bind_stage(stages_[s].conv.chain, stages_[s].inputs, args, ops[s]);
     const Split split = split_for(args.arena.threads());
     const int64_t parts = split.rows * split.units, items = batch() * parts;
     args.arena.parallel_for_slots(items, [&](int64_t item, int64_t slot) {
@@ -321,7 +321,8 @@ class ConvolutionChainExecutor final : public Executor {
 };
 
 Proposal propose(const NodeContext& context) {
-  if (context.node.attrs<ConvolutionChainAttrs>().begins_with_gate()) return Reject{"a gate"};
+  if (context.node.attrs<ConvolutionChainAttrs>().kind() != ConvolutionChainAttrs::Kind::strips)
+    return Reject{"no convolutions one behind the other"};
   const auto nodes = stage_nodes(context);
   LayoutChoice choice;
   choice.inputs.resize(context.inputs.size());

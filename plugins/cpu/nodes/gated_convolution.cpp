@@ -33,7 +33,7 @@ class GatedConvolutionExecutor final : public Executor {
 
   void run(const RunArgs& args) const noexcept override {
     PostOpChain::Bound ops;
-    bind_stage(conv_, inputs_, args, ops);
+    bind_stage(conv_.chain, inputs_, args, ops);
     const auto slots = static_cast<int64_t>(conv_.slots(args.arena.threads()));
     auto* const scaled = static_cast<float*>(args.scratch);
     auto* const image_of_units = reinterpret_cast<int64_t*>(scaled + slots * packed_stride());
@@ -107,7 +107,7 @@ class GatedConvolutionExecutor final : public Executor {
 
 Proposal propose(const NodeContext& context) {
   const auto& attrs = context.node.attrs<ConvolutionChainAttrs>();
-  if (!attrs.begins_with_gate()) return Reject{"no gate"};
+  if (attrs.kind() != ConvolutionChainAttrs::Kind::gated) return Reject{"no gate"};
   const auto nodes = stage_nodes(context);
   const NodeContext& convolution = nodes[1]->context;
   const ConvProblem problem = conv_problem(convolution);

@@ -45,12 +45,12 @@ void add_stage_operands(const StageNode& stage, const std::vector<int>& inputs, 
   }
 }
 
-void bind_stage(const PreparedConvolution& conv, const std::vector<int>& inputs, const RunArgs& args,
+void bind_stage(const PostOpChain& chain, const std::vector<int>& inputs, const RunArgs& args,
                 PostOpChain::Bound& bound) noexcept {
   std::array<const void*, kMaxPostOps + 4> own{};
   for (size_t i = 0; i < std::min(own.size(), inputs.size()); ++i)
     own[i] = inputs[i] >= 0 ? args.inputs[inputs[i]] : nullptr;
-  conv.chain.bind({own.data(), nullptr, nullptr, args.arena}, bound);
+  chain.bind({own.data(), nullptr, nullptr, args.arena}, bound);
 }
 
 void shift_operands(const PostOpChain& chain, int64_t floats, PostOpChain::Bound& bound) noexcept {

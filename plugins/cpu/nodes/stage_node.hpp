@@ -27,7 +27,7 @@ void add_stage_operands(const StageNode& stage, const std::vector<int>& inputs, 
                         LayoutChoice& choice);
 
 /// The chain of a stage with the operands of this run. `inputs`: the stage's.
-void bind_stage(const PreparedConvolution& conv, const std::vector<int>& inputs, const RunArgs& args,
+void bind_stage(const PostOpChain& chain, const std::vector<int>& inputs, const RunArgs& args,
                 PostOpChain::Bound& bound) noexcept;
 
 /// Moves the tensor operands of a chain on, to where a part of the result begins.

@@ -28,59 +28,74 @@ bool can_overwrite_source(const WinoPlan& plan) noexcept {
   return p.oc <= p.ic && (p.batch == 1 || plan.oc_blocks == plan.ic_blocks);
 }
 
-WinogradBands::WinogradBands(const WinoPlan& plan, int64_t threads) noexcept : plan_(plan), dst_(plan.dst) {
+WinogradBandGrid::WinogradBandGrid(const WinoPlan& plan, int64_t threads, int64_t least_rows) noexcept
+    : axis_(plan.rows),
+      batch_(plan.problem.batch),
+      axis_outputs_(plan.problem.h.out),
+      columns_(plan.cols.tiles),
+      tile_(plan.tile) {
+  const int64_t rows = ceil_div(std::max<int64_t>(threads, 1) * wanted_tiles(plan), columns_);
+  rows_ = std::clamp<int64_t>(std::max(rows, least_rows), 1, axis_.tiles);
+  slices_ = std::clamp<int64_t>(threads, 1, rows_ * columns_);
+}
+
+int64_t WinogradBandGrid::bands_of_image() const noexcept { return ceil_div(axis_.tiles, rows_); }
+
+WinogradBandGrid::Range WinogradBandGrid::tile_rows_of(int64_t band) const noexcept {
+  const int64_t first = band % bands_of_image() * rows_;
+  return {first, std::min(first + rows_, axis_.tiles)};
+}
+
+WinogradBandGrid::Range WinogradBandGrid::outputs_of(Range tile_rows) const noexcept {
+  return {begin_of(axis_, tile_rows.begin, tile_, axis_outputs_), begin_of(axis_, tile_rows.end, tile_, axis_outputs_)};
+}
+
+WinogradBandGrid::Range WinogradBandGrid::tiles_of(int64_t band, int64_t slice) const noexcept {
+  // The last band of an image may have fewer: each slice keeps to its part of the buffer.
+  const int64_t all = rows_ * columns_, there = tile_rows_of(band).count() * columns_;
+  return {std::min(slice * all / slices_, there), std::min((slice + 1) * all / slices_, there)};
+}
+
+WinogradBands::WinogradBands(const WinoPlan& plan, int64_t threads) noexcept
+    : plan_(plan), dst_(plan.dst), grid_(plan, threads) {
   const ConvProblem& p = plan.problem;
-  const int64_t rows = ceil_div(std::max<int64_t>(threads, 1) * wanted_tiles(plan), plan.cols.tiles);
-  rows_ = std::clamp<int64_t>(rows, 1, plan.rows.tiles);
-  slices_ = std::clamp<int64_t>(threads, 1, rows_ * plan.cols.tiles);
   plan_.dst.n = 0;
   plan_.dst.h = p.w.out * plan.block;
-  plan_.dst.d = rows_ * plan.tile * plan_.dst.h;
+  plan_.dst.d = grid_.most_outputs() * plan_.dst.h;
   plan_.dst.c = p.d.out * plan_.dst.d;
   buffer_floats_ = p.groups * plan.oc_blocks * plan_.dst.c;
 }
 
-int64_t WinogradBands::bands_of_image() const noexcept { return ceil_div(plan_.rows.tiles, rows_); }
-
-WinogradBands::Tiles WinogradBands::tiles_of(int64_t band, int64_t slice) const noexcept {
-  // The last band of an image may have fewer: each slice keeps to its part of the buffer.
-  const int64_t all = rows_ * plan_.cols.tiles,
-                there = std::min(rows_, plan_.rows.tiles - first_row(band)) * plan_.cols.tiles;
-  return {std::min(slice * all / slices_, there), std::min((slice + 1) * all / slices_, there)};
-}
-
 float* WinogradBands::base(int64_t band, float* buffers) const noexcept {
-  const int64_t row = begin_of(plan_.rows, first_row(band), plan_.tile, plan_.problem.h.out);
-  return buffers + band % 2 * buffer_floats_ - row * plan_.dst.h;
+  return buffers + band % 2 * buffer_floats_ - grid_.outputs_of(band).begin * plan_.dst.h;
 }
 
 void WinogradBands::run(const WinoKernel& kernel, const ConvArgs& args, float* buffers, int64_t round,
                         int64_t slice) const noexcept {
   if (round >= 2) store(args.dst, buffers, round - 2, slice);
-  if (round < bands()) compute(kernel, args, buffers, round, slice);
+  if (round < grid_.bands()) compute(kernel, args, buffers, round, slice);
 }
 
 void WinogradBands::compute(const WinoKernel& kernel, ConvArgs args, float* buffers, int64_t band,
                             int64_t slice) const noexcept {
-  const Tiles tiles = tiles_of(band, slice);
-  if (tiles.begin == tiles.end) return;
-  const int64_t first = (band / bands_of_image() * plan_.rows.tiles + first_row(band)) * plan_.cols.tiles;
+  const WinogradBandGrid::Range tiles = grid_.tiles_of(band, slice);
+  if (tiles.count() == 0) return;
+  const int64_t first = grid_.first_tile(band);
   args.dst = base(band, buffers);
   kernel.run(plan_, args, {0, wino_units(plan_), first + tiles.begin, first + tiles.end, 0, plan_.problem.d.out});
 }
 
 void WinogradBands::store(float* dst, float* buffers, int64_t band, int64_t slice) const noexcept {
   const ConvProblem& p = plan_.problem;
-  const Tiles tiles = tiles_of(band, slice);
+  const WinogradBandGrid::Range tiles = grid_.tiles_of(band, slice);
   const float* const from = base(band, buffers);
-  float* const to = dst + band / bands_of_image() * dst_.n;
+  float* const to = dst + grid_.image(band) * dst_.n;
   const int64_t cols = plan_.cols.tiles;
   for (int64_t at = tiles.begin; at < tiles.end;) {
     // What the slice has of one tile row.
     const int64_t row = at / cols, end = std::min(tiles.end, (row + 1) * cols);
-    const int64_t tile_row = first_row(band) + row;
-    const int64_t h0 = begin_of(plan_.rows, tile_row, plan_.tile, p.h.out),
-                  h1 = begin_of(plan_.rows, tile_row + 1, plan_.tile, p.h.out);
+    const int64_t tile_row = grid_.tile_rows_of(band).begin + row;
+    const auto [h0, h1] = grid_.outputs_of({tile_row, tile_row + 1});
     const int64_t w0 = begin_of(plan_.cols, at - row * cols, plan_.tile, p.w.out),
                   w1 = begin_of(plan_.cols, end - row * cols, plan_.tile, p.w.out);
     for (int64_t block = 0; block < p.groups * plan_.oc_blocks; ++block)

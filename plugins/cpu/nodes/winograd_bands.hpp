@@ -1,5 +1,7 @@
 #pragma once
-// What: a Winograd convolution whose result takes the place of its source, or of some of the source's channels.
+// What: Winograd convolutions that go over their tiles in bands: some rows of tiles of one image at a time, which the
+// threads share. WinogradBands are those of a convolution whose result takes the place of its source, or of some of the
+// source's channels.
 //   for each band of tile rows, of all images, from the top:
 //     in parallel, for each slice of the band's tiles:
 //       the slice's results of two bands before: from the buffer to the place of the source
@@ -8,12 +10,47 @@
 // each band. There are two buffers, which the bands use in turn. The sums are those of any other slicing, so are the
 // bits.
 // Wants: can_overwrite_source(); the result begins with one of the source's channel blocks.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 
 namespace terroir::cpu {
+
+/// How the tiles of a convolution lie in bands. Rows are those of an image.
+class WinogradBandGrid {
+ public:
+  struct Range {
+    int64_t begin, end;
+    int64_t count() const noexcept { return end - begin; }
+  };
+
+  /// `least_rows`: of tiles in a band, if the image has as many.
+  WinogradBandGrid(const WinoPlan& plan, int64_t threads, int64_t least_rows = 1) noexcept;
+
+  int64_t slices() const noexcept { return slices_; }
+  int64_t bands_of_image() const noexcept;
+  int64_t bands() const noexcept { return batch_ * bands_of_image(); }
+  int64_t image(int64_t band) const noexcept { return band / bands_of_image(); }
+  /// Output rows that a band has at most.
+  int64_t most_outputs() const noexcept { return std::min(rows_ * tile_, axis_outputs_); }
+  Range tile_rows_of(int64_t band) const noexcept;
+  Range outputs_of(int64_t band) const noexcept { return outputs_of(tile_rows_of(band)); }
+  Range outputs_of(Range tile_rows) const noexcept;
+  /// Tiles of a band that a slice has, counted from the band's first.
+  Range tiles_of(int64_t band, int64_t slice) const noexcept;
+  /// The band's first tile, as boxes of the plan count.
+  int64_t first_tile(int64_t band) const noexcept {
+    return (image(band) * axis_.tiles + tile_rows_of(band).begin) * columns_;
+  }
+
+ private:
+  WinoAxis axis_;
+  int64_t batch_, axis_outputs_, columns_, tile_;
+  int64_t rows_;  // tile rows of a band
+  int64_t slices_;
+};
 
 /// Same extents in space, no more channels (with several images, as many blocks of them), at most one row of padding
 /// above; more than 2x2 tiles.
@@ -24,8 +61,8 @@ class WinogradBands {
   WinogradBands(const WinoPlan& plan, int64_t threads) noexcept;
 
   /// Rounds until the result lies in its place; round i begins band i, if there is one.
-  int64_t rounds() const noexcept { return bands() + 2; }
-  int64_t slices() const noexcept { return slices_; }
+  int64_t rounds() const noexcept { return grid_.bands() + 2; }
+  int64_t slices() const noexcept { return grid_.slices(); }
   /// Of both buffers.
   int64_t buffer_floats() const noexcept { return 2 * buffer_floats_; }
 
@@ -33,13 +70,6 @@ class WinogradBands {
   void run(const WinoKernel& kernel, const ConvArgs& args, float* buffers, int64_t round, int64_t slice) const noexcept;
 
  private:
-  struct Tiles {
-    int64_t begin, end;  // of a band
-  };
-  int64_t bands_of_image() const noexcept;
-  int64_t bands() const noexcept { return plan_.problem.batch * bands_of_image(); }
-  int64_t first_row(int64_t band) const noexcept { return band % bands_of_image() * rows_; }
-  Tiles tiles_of(int64_t band, int64_t slice) const noexcept;
   /// Where row 0 of the image would lie, that the band's own rows lie in its buffer.
   float* base(int64_t band, float* buffers) const noexcept;
   void compute(const WinoKernel& kernel, ConvArgs args, float* buffers, int64_t band, int64_t slice) const noexcept;
@@ -47,8 +77,7 @@ class WinogradBands {
 
   WinoPlan plan_;  // whose result is a buffer
   ConvStrides dst_;
-  int64_t rows_;  // tile rows of a band
-  int64_t slices_;
+  WinogradBandGrid grid_;
   int64_t buffer_floats_;
 };
 

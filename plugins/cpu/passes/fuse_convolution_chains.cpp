@@ -8,6 +8,7 @@
 #include "plugins/cpu/nodes/channel_gate.hpp"
 #include "plugins/cpu/nodes/convolution_chain.hpp"
 #include "plugins/cpu/nodes/gated_convolution.hpp"
+#include "plugins/cpu/nodes/joined_convolution.hpp"
 #include "plugins/cpu/passes/layouts.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
 
@@ -28,7 +29,8 @@ bool is_op(const ir::Node& node, std::string_view type) {
 
 class Finder {
  public:
-  Finder(const ir::Graph& graph, Isa isa, WeightsCache& weights) : graph_(graph), isa_(isa), weights_(weights) {}
+  Finder(const ir::Graph& graph, Isa isa, WeightsCache& weights, bool accuracy)
+      : graph_(graph), isa_(isa), weights_(weights), accuracy_(accuracy) {}
 
   /// The stages of the chain around a depthwise convolution; fewer than two: none.
   std::vector<ir::NodeId> around(ir::NodeId id, const std::set<ir::NodeId>& claimed) const {
@@ -60,6 +62,23 @@ class Finder {
     return {gate.id, id};
   }
 
+  /// The transposed convolution and the Concat in front of a convolution, and the convolution; or none.
+  std::vector<ir::NodeId> behind_join(ir::NodeId id) const {
+    const ir::Node& convolution = graph_.node(id);
+    if (!is_op(convolution, "Convolution") || has_run_time_operands(convolution)) return {};
+    const ir::Value source = convolution.inputs[0];
+    const ir::Node& concat = graph_.node(source.node);
+    if (!is_op(concat, "Concat") || graph_.uses(source).size() != 1 || !can_join_rows(context(concat))) return {};
+    for (const ir::Value& part : concat.inputs) {
+      const ir::Node& transposed = graph_.node(part.node);
+      if (is_op(transposed, "ConvolutionBackpropData") && graph_.uses(part).size() == 1 &&
+          !has_run_time_operands(transposed) && can_make_rows(context(transposed)) &&
+          can_read_rows(context(convolution)))
+        return {transposed.id, concat.id, id};
+    }
+    return {};
+  }
+
   /// The ReduceMean over the spatial axes of a depthwise convolution's result.
   ir::NodeId mean_of(ir::NodeId id) const {
     if (!graph_.node(id).is("GroupConvolution")) return ir::NodeId::none;
@@ -78,7 +97,11 @@ class Finder {
   }
 
  private:
-  NodeContext context(const ir::Node& node) const { return make_context(graph_, node, isa_, weights_); }
+  NodeContext context(const ir::Node& node) const {
+    NodeContext context = make_context(graph_, node, isa_, weights_);
+    context.accuracy = accuracy_;
+    return context;
+  }
 
   /// Whether threads that share the rows of three stages do better than those that share channels first: few rows make
   /// uneven shares, and much is made twice. No matter how many threads: layouts around chains, and so bits, depend on
@@ -91,6 +114,7 @@ class Finder {
   const ir::Graph& graph_;
   Isa isa_;
   WeightsCache& weights_;
+  bool accuracy_;
 };
 
 /// `mean`: the ReduceMean that becomes the chain's second output, or none.
@@ -103,23 +127,24 @@ ir::Value add_chain(const ir::Graph& graph, const CpuOps& ops, std::vector<ir::N
     const ir::Node& node = graph.node(nodes[s]);
     ConvolutionChainAttrs::Stage stage{node.schema, node.attributes->clone(), node.name, {}};
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const bool previous = s > 0 && i == 0;
+      const bool previous = s > 0 && node.inputs[i] == ir::Value{nodes[s - 1], 0};
       stage.inputs.push_back(previous ? ConvolutionChainAttrs::kPrevious : static_cast<int>(inputs.size()));
       if (!previous) inputs.push_back(node.inputs[i]);
     }
     attrs.stages.push_back(std::move(stage));
   }
   if (attrs.mean) nodes.push_back(mean);
-  if (attrs.begins_with_gate()) std::swap(nodes[0], nodes[1]);  // it is called after the convolution
+  // It is called after the convolution.
+  if (attrs.kind() != ConvolutionChainAttrs::Kind::strips) std::rotate(nodes.begin(), nodes.end() - 1, nodes.end());
   return patch.add(ops.convolution_chain(), ir::make_attributes_of(std::move(attrs)), std::move(inputs),
                    std::move(nodes));
 }
 
 }  // namespace
 
-ir::Pass fuse_convolution_chains(const CpuOps& ops, Isa isa, WeightsCache& weights) {
-  return {"fuse_convolution_chains", [&ops, isa, &weights](const ir::Graph& graph, ir::Patch& patch) {
-            const Finder finder(graph, isa, weights);
+ir::Pass fuse_convolution_chains(const CpuOps& ops, Isa isa, WeightsCache& weights, bool accuracy) {
+  return {"fuse_convolution_chains", [&ops, isa, &weights, accuracy](const ir::Graph& graph, ir::Patch& patch) {
+            const Finder finder(graph, isa, weights, accuracy);
             std::set<ir::NodeId> claimed;
             for (ir::NodeId id : graph.nodes()) {
               const std::vector<ir::NodeId> nodes = finder.around(id, claimed);
@@ -131,7 +156,8 @@ ir::Pass fuse_convolution_chains(const CpuOps& ops, Isa isa, WeightsCache& weigh
               if (mean != ir::NodeId::none) patch.replace({mean, 0}, ir::Patch::output(chain, 1));
             }
             for (ir::NodeId id : graph.nodes()) {
-              const std::vector<ir::NodeId> nodes = finder.behind_gate(id, claimed);
+              std::vector<ir::NodeId> nodes = finder.behind_gate(id, claimed);
+              if (nodes.empty() && !claimed.contains(id)) nodes = finder.behind_join(id);
               if (!nodes.empty()) patch.replace({id, 0}, add_chain(graph, ops, nodes, ir::NodeId::none, patch));
             }
           }};

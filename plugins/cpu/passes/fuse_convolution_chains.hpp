@@ -5,8 +5,11 @@
 //   Convolution -> GroupConvolution -> ReduceMean(space) =>  cpu.ConvolutionChain {mean}, two outputs
 // And the gate of squeeze-and-excite goes into the 1x1 convolution behind it, where that has few weights:
 //   Multiply(x, gate) -> Convolution                     =>  cpu.ConvolutionChain
+// And a large joined tensor, where a U-Net goes up again, is never made:
+//   Concat(ConvolutionBackpropData, x ...) -> Convolution => cpu.ConvolutionChain
 // Refuses: a value that something else reads too, weights known at run time, kernels that cannot work strip by strip
-// (see nodes/convolution_chain.hpp), chains with operands of a run in front of the last stage.
+// (see nodes/convolution_chain.hpp, nodes/joined_convolution.hpp), chains with operands of a run in front of the last
+// stage, and in it behind a joined tensor.
 #include "ir/pass/pass_manager.hpp"
 #include "plugins/cpu/isa.hpp"
 #include "plugins/cpu/ops.hpp"
@@ -16,6 +19,7 @@ namespace terroir::cpu {
 class WeightsCache;
 
 /// Runs after fuse_post_ops. `weights` is asked for nothing, but belongs to the contexts that kernels are chosen by.
-ir::Pass fuse_convolution_chains(const CpuOps& ops, Isa isa, WeightsCache& weights);
+/// `accuracy`: as NodeContext.
+ir::Pass fuse_convolution_chains(const CpuOps& ops, Isa isa, WeightsCache& weights, bool accuracy = false);
 
 }  // namespace terroir::cpu

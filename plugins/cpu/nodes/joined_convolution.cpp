@@ -1,0 +1,310 @@
+// ConvolutionChain of the set "cpu" for a level of a U-Net on its way up: a transposed convolution, the Concat of its
+// result with what the way down has kept, and the 3x3 convolution that reads both. The joined tensor is the largest of
+// the network; here it is only a band of rows, which stays in cache.
+//   for each band of tile rows, of all images, from the top:
+//     in parallel, each thread its share: the band's source rows, made, copied, or kept from the band before -> buffer
+//     in parallel, each thread its share: the band's results; and the last rows, which the next band reads, are kept
+// The result may take the place of a part of its own extents: what a band reads of that is copied by then.
+// Layouts: channel blocks. Sums are those of the three steps, and depend on no slicing; so are the bits.
+#include "plugins/cpu/nodes/joined_convolution.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "ir/base/error.hpp"
+#include "ops/defs/movement/concat.hpp"
+#include "plugins/cpu/convolution_chain_op.hpp"
+#include "plugins/cpu/kernels/conv/conv.hpp"
+#include "plugins/cpu/kernels/conv/dense.hpp"
+#include "plugins/cpu/nodes/convolution_problem.hpp"
+#include "plugins/cpu/nodes/prepared_convolution.hpp"
+#include "plugins/cpu/nodes/prepared_winograd.hpp"
+#include "plugins/cpu/nodes/stage_node.hpp"
+#include "plugins/cpu/nodes/winograd_bands.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+constexpr size_t kTransposed = 0, kJoin = 1, kConvolution = 2;  // stages
+constexpr int64_t kLeastBytes = int64_t{4} << 20;
+
+const ConvKernel* transposed_kernel(const ConvProblem& p, Isa isa) {
+  if (!p.transposed || p.oc % channel_block(isa) != 0) return nullptr;
+  const ConvKernel* kernel = find_conv_kernel(p, isa, ConvFormat::blocked, ConvFormat::blocked);
+  return kernel && kernel->plan == conv::plan_dense ? kernel : nullptr;
+}
+
+bool reads_rows(const WinoPlan& plan) {
+  const ConvProblem& p = plan.problem;
+  return p.groups == 1 && p.h.in == p.h.out && p.h.pad <= 1 && plan.s_tiles == 1;
+}
+
+using Range = WinogradBandGrid::Range;
+
+class JoinedConvolutionExecutor final : public Executor {
+ public:
+  JoinedConvolutionExecutor(const NodeContext& context, const std::vector<std::unique_ptr<StageNode>>& nodes,
+                            const WinoKernel& kernel)
+      : up_(nodes[kTransposed]->context, *transposed_kernel(conv_problem(nodes[kTransposed]->context), context.isa),
+            conv_problem(nodes[kTransposed]->context)),
+        conv_(nodes[kConvolution]->context, kernel,
+              wino_with_small_blocks(wino_plan(conv_problem(nodes[kConvolution]->context), kernel))) {
+    const auto& stages = context.node.attrs<ConvolutionChainAttrs>().stages;
+    up_inputs_ = stages[kTransposed].inputs;
+    conv_inputs_ = stages[kConvolution].inputs;
+    int64_t block = 0;
+    for (size_t i = 0; i < stages[kJoin].inputs.size(); ++i) {
+      const TensorDesc& part = nodes[kJoin]->context.inputs[i];
+      const int64_t blocks = part.dims[1] / conv_.plan.block;
+      if (stages[kJoin].inputs[i] == ConvolutionChainAttrs::kPrevious)
+        up_block_ = block;
+      else
+        copied_.push_back({stages[kJoin].inputs[i], block, blocks});
+      block += blocks;
+    }
+  }
+
+  void run(const RunArgs& args) const noexcept override {
+    Run run{args, {}, {}, grid_for(args.arena.threads()), {}, nullptr, nullptr};
+    bind_stage(up_.chain, up_inputs_, args, run.up_ops);
+    bind_stage(conv_.chain, conv_inputs_, args, run.conv_ops);
+    run.rows = buffer_strides(run.grid);
+    auto* const scratch = static_cast<float*>(args.scratch);
+    run.buffer = scratch + run.grid.slices() * scratch_stride();
+    run.kept = run.buffer + run.rows.n;
+    for (int64_t band = 0; band < run.grid.bands(); ++band) {
+      args.arena.parallel_for_slots(run.grid.slices(), [&](int64_t slice, int64_t slot) {
+        make_rows(run, band, slice, scratch + slot * scratch_stride());
+      });
+      args.arena.parallel_for_slots(run.grid.slices(), [&](int64_t slice, int64_t slot) {
+        keep_rows(run, band, slice);
+        convolve(run, band, slice, scratch + slot * scratch_stride());
+      });
+    }
+  }
+
+  size_t scratch_bytes(int threads) const override {
+    const WinogradBandGrid grid = grid_for(threads);
+    return static_cast<size_t>(grid.slices() * scratch_stride() + buffer_strides(grid).n + kept_strides().n) *
+           sizeof(float);
+  }
+  std::string kernel_name() const override { return concat(up_.kernel.name, "+", conv_.kernel.name); }
+
+ private:
+  struct Part {
+    int input;              // of the node
+    int64_t block, blocks;  // of the joined tensor
+  };
+
+  /// What stays the same during one run.
+  struct Run {
+    const RunArgs& args;
+    PostOpChain::Bound up_ops, conv_ops;
+    WinogradBandGrid grid;
+    ConvStrides rows;  // of the buffer; n: all of it
+    float *buffer, *kept;
+  };
+
+  int64_t scratch_stride() const noexcept {
+    return static_cast<int64_t>(std::max(conv_.scratch_stride(), whole_lines(up_.plan.scratch_floats)));
+  }
+
+  /// Bands of as many rows as stay in half of the threads' L2 caches: the fewer bands, the fewer rows are kept and the
+  /// less often the threads meet.
+  WinogradBandGrid grid_for(int64_t threads) const noexcept {
+    const int64_t floats = threads * cache_sizes().l2 / 2 / static_cast<int64_t>(sizeof(float));
+    return {conv_.plan, threads, (floats / strides_of(1).n - 2) / conv_.plan.tile};
+  }
+
+  /// Of a dense tensor of some rows of the source.
+  ConvStrides strides_of(int64_t rows) const noexcept {
+    const ConvProblem& p = conv_.plan.problem;
+    ConvStrides strides{};
+    strides.w = conv_.plan.block;
+    strides.h = p.w.in * strides.w;
+    strides.d = rows * strides.h;
+    strides.c = p.d.in * strides.d;
+    strides.n = conv_.plan.ic_blocks * strides.c;
+    return strides;
+  }
+  ConvStrides buffer_strides(const WinogradBandGrid& grid) const noexcept {
+    return strides_of(std::min(grid.most_outputs() + 2, conv_.plan.problem.h.in));
+  }
+  /// Rows that two bands read.
+  ConvStrides kept_strides() const noexcept { return strides_of(2); }
+
+  /// Rows of the source that a band reads.
+  Range source_rows(const WinogradBandGrid& grid, int64_t band) const noexcept {
+    const ConvAxis& h = conv_.plan.problem.h;
+    const Range out = grid.outputs_of(band);
+    return {std::max<int64_t>(0, out.begin - h.pad), std::min(out.end - h.pad + 2, h.in)};
+  }
+
+  /// Those of them that the band before reads, too.
+  Range known_rows(const WinogradBandGrid& grid, int64_t band) const noexcept {
+    const Range all = source_rows(grid, band);
+    const bool is_first = band % grid.bands_of_image() == 0;
+    return {all.begin, is_first ? all.begin : std::min(all.end, source_rows(grid, band - 1).end)};
+  }
+
+  /// Where row 0 of the image would lie, that the band's own rows lie in the buffer.
+  float* base(const Run& run, int64_t band) const noexcept {
+    return run.buffer - source_rows(run.grid, band).begin * run.rows.h;
+  }
+  /// Likewise of the rows that the band before has kept for it.
+  float* kept_base(const Run& run, int64_t band) const noexcept {
+    return run.kept - known_rows(run.grid, band).begin * run.rows.h;
+  }
+
+  void make_rows(const Run& run, int64_t band, int64_t slice, float* scratch) const noexcept {
+    const Range all = source_rows(run.grid, band), known = known_rows(run.grid, band);
+    Range own = share_of(all, run, slice);
+    float* const to = base(run, band);
+    const Range again{own.begin, std::min(own.end, known.end)};
+    if (again.begin < again.end) {
+      copy(kept_base(run, band), kept_strides(), to, run.rows, conv_.plan.ic_blocks, again);
+      own.begin = again.end;
+    }
+    if (own.begin >= own.end) return;
+    const int64_t image = run.grid.image(band);
+    for (const Part& part : copied_) {
+      const ConvStrides& from = conv_.plan.src;  // but for images
+      copy(static_cast<const float*>(run.args.inputs[part.input]) + image * part.blocks * from.c, from,
+           to + part.block * run.rows.c, run.rows, part.blocks, own);
+    }
+    make_transposed(run, image, own, to + up_block_ * run.rows.c, scratch);
+  }
+
+  /// For the next band, if it is of the same image.
+  void keep_rows(const Run& run, int64_t band, int64_t slice) const noexcept {
+    if (band + 1 == run.grid.bands()) return;
+    const Range own = share_of(known_rows(run.grid, band + 1), run, slice);
+    copy(base(run, band), run.rows, kept_base(run, band + 1), kept_strides(), conv_.plan.ic_blocks, own);
+  }
+
+  static Range share_of(Range rows, const Run& run, int64_t slice) noexcept {
+    const int64_t slices = run.grid.slices();
+    return {rows.begin + slice * rows.count() / slices, rows.begin + (slice + 1) * rows.count() / slices};
+  }
+
+  void copy(const float* from, const ConvStrides& from_strides, float* to, const ConvStrides& to_strides,
+            int64_t blocks, Range rows) const noexcept {
+    for (int64_t block = 0; block < blocks; ++block)
+      for (int64_t d = 0; d < conv_.plan.problem.d.in; ++d)
+        std::memcpy(to + block * to_strides.c + d * to_strides.d + rows.begin * to_strides.h,
+                    from + block * from_strides.c + d * from_strides.d + rows.begin * from_strides.h,
+                    static_cast<size_t>(rows.count() * to_strides.h) * sizeof(float));
+  }
+
+  void make_transposed(const Run& run, int64_t image, Range rows, float* to, float* scratch) const noexcept {
+    ConvPlan plan = up_.plan;
+    plan.exec.h.pad += rows.begin;
+    plan.exec.h.out = rows.count();
+    plan.dst = run.rows;
+    plan.dst.n = 0;
+    const ConvArgs args{static_cast<const float*>(run.args.inputs[up_inputs_[0]]),
+                        up_.packed->as<float>(),
+                        to + rows.begin * run.rows.h,
+                        run.up_ops.data(),
+                        static_cast<int64_t>(up_.chain.size()),
+                        scratch};
+    up_.kernel.run(plan, args, {image, image + 1, 0, plan.grid.oc, 0, plan.exec.d.out * rows.count() * plan.chunks});
+  }
+
+  void convolve(const Run& run, int64_t band, int64_t slice, float* scratch) const noexcept {
+    const Range tiles = run.grid.tiles_of(band, slice);
+    if (tiles.count() == 0) return;
+    WinoPlan plan = conv_.plan;
+    plan.src = run.rows;
+    plan.src.n = 0;
+    const ConvArgs args{base(run, band),
+                        conv_.packed->as<float>(),
+                        static_cast<float*>(run.args.outputs[0]),
+                        run.conv_ops.data(),
+                        static_cast<int64_t>(conv_.chain.size()),
+                        scratch};
+    const int64_t first = run.grid.first_tile(band);
+    conv_.kernel.run(plan, args, {0, wino_units(plan), first + tiles.begin, first + tiles.end, 0, plan.problem.d.out});
+  }
+
+  PreparedConvolution up_;
+  PreparedWinograd conv_;
+  std::vector<int> up_inputs_, conv_inputs_;  // of the stages
+  std::vector<Part> copied_;
+  int64_t up_block_ = 0;  // of the joined tensor, where the transposed convolution's result begins
+};
+
+Proposal propose(const NodeContext& context, int64_t tile) {
+  const auto& attrs = context.node.attrs<ConvolutionChainAttrs>();
+  if (attrs.kind() != ConvolutionChainAttrs::Kind::joined) return Reject{"nothing is joined"};
+  const auto nodes = stage_nodes(context);
+  const auto offered = winograd_offer(nodes[kConvolution]->context, tile);
+  if (const auto* reject = std::get_if<Reject>(&offered)) return *reject;
+  const ConvProblem up = conv_problem(nodes[kTransposed]->context),
+                    problem = conv_problem(nodes[kConvolution]->context);
+  const ConvKernel* kernel = transposed_kernel(up, context.isa);
+  if (!kernel) return Reject{"no kernel for the transposed convolution"};
+  if (!reads_rows(wino_plan(problem, std::get<WinogradOffer>(offered).kernel))) return Reject{"not row by row"};
+  const Layout blocked = layout_of(ConvFormat::blocked, context.outputs[0].rank(), context.isa);
+  LayoutChoice choice;
+  choice.inputs.resize(context.inputs.size());
+  choice.inputs[static_cast<size_t>(attrs.stages[kTransposed].inputs[0])] = blocked;
+  choice.outputs = {blocked};
+  for (const int input : attrs.stages[kJoin].inputs) {
+    if (input == ConvolutionChainAttrs::kPrevious) continue;
+    choice.inputs[static_cast<size_t>(input)] = blocked;
+    if (context.inputs[static_cast<size_t>(input)].dims == context.outputs[0].dims) choice.in_place.push_back(input);
+  }
+  const auto flops_ns = [&](const ConvProblem& p) {
+    return compute_ns(static_cast<double>(conv_flops(p)), context.isa);
+  };
+  choice.cost =
+      conv_slowdown(up, *kernel) * flops_ns(up) + flops_ns(problem) / std::get<WinogradOffer>(offered).speedup;
+  return std::vector{std::move(choice)};
+}
+
+template <int64_t Tile>
+Proposal propose_tile(const NodeContext& context) {
+  return propose(context, Tile);
+}
+
+template <int64_t Tile>
+std::unique_ptr<const Executor> create_tile(const NodeContext& context, const LayoutChoice&) {
+  const WinoKernel* kernel = winograd_kernel(context.isa, Tile);
+  TERROIR_ASSERT(kernel != nullptr, context.node.name);
+  return std::make_unique<JoinedConvolutionExecutor>(context, stage_nodes(context), *kernel);
+}
+
+constexpr Impl kJoinedConvolution[] = {{"joined_winograd_4x4", &propose_tile<4>, &create_tile<4>},
+                                       {"joined_winograd_2x2", &propose_tile<2>, &create_tile<2>}};
+
+}  // namespace
+
+bool can_make_rows(const NodeContext& transposed) {
+  return transposed.constants[1] && transposed_kernel(conv_problem(transposed), transposed.isa);
+}
+
+bool can_join_rows(const NodeContext& concat) {
+  const TensorDesc& joined = concat.outputs[0];
+  const int64_t axis = concat.node.attrs<ops::ConcatAttrs>().axis;
+  const bool channels = axis == 1 || axis == 1 - joined.rank();
+  if (!channels || joined.count() == 0 || joined.rank() < 4) return false;
+  const int64_t block = channel_block(concat.isa);
+  return std::all_of(concat.inputs.begin(), concat.inputs.end(),
+                     [&](const TensorDesc& part) { return part.dims[1] % block == 0; }) &&
+         joined.count() / joined.dims[0] * static_cast<int64_t>(sizeof(float)) >= kLeastBytes;
+}
+
+bool can_read_rows(const NodeContext& convolution) {
+  for (const int64_t tile : {4, 2}) {
+    const auto offered = winograd_offer(convolution, tile);
+    if (const auto* offer = std::get_if<WinogradOffer>(&offered))
+      return reads_rows(wino_plan(conv_problem(convolution), offer->kernel));
+  }
+  return false;
+}
+
+std::span<const Impl> joined_convolution_impls() { return kJoinedConvolution; }
+
+}  // namespace terroir::cpu

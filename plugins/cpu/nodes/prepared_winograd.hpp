@@ -1,0 +1,43 @@
+#pragma once
+// What: a convolution with a 3x3 kernel made ready to run by Winograd's algorithm, and whether it should be.
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
+#include "plugins/cpu/post_op_chain.hpp"
+#include "plugins/cpu/weights_cache.hpp"
+
+namespace terroir::cpu {
+
+/// The bucket's kernel with so many outputs per side of a tile, or null.
+const WinoKernel* winograd_kernel(Isa isa, int64_t tile);
+
+struct WinogradOffer {
+  const WinoKernel& kernel;
+  /// Times the direct kernel's speed.
+  double speedup;
+};
+
+/// Not where the cost model says that the direct kernel is as fast, the error bound of the actual weights is above the
+/// tolerance, or the model is compiled for accuracy. None of these looks at the batch or at the threads, so one image
+/// gets the same bits alone, in a batch and on any number of threads.
+std::variant<WinogradOffer, Reject> winograd_offer(const NodeContext& context, int64_t tile);
+
+struct PreparedWinograd {
+  /// Asks for the weights to be packed.
+  PreparedWinograd(const NodeContext& context, const WinoKernel& wino_kernel, const WinoPlan& wino_plan);
+
+  /// Floats, rounded to cache lines, so that threads do not write to each other's.
+  size_t scratch_stride() const noexcept { return (plan.scratch_floats + 15) / 16 * 16; }
+
+  const WinoKernel& kernel;
+  WinoPlan plan;
+  PostOpChain chain;  // without the leading bias
+  // The packing is known by the bias's address, which nothing else may get while the packing is shared.
+  std::shared_ptr<const void> bias_owner;
+  PackedWeights packed;
+};
+
+}  // namespace terroir::cpu

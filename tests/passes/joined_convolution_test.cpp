@@ -1,0 +1,229 @@
+// A transposed convolution, the Concat of its result with others and the convolution behind them as one step: graph
+// text before and after, what stays single steps, where the result lies, and results against the interpreter and, bit
+// for bit, against the three steps.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+#include <terroir/terroir.hpp>
+
+#include "ir/xml/writer.hpp"
+#include "ops/registry.hpp"
+#include "plugins/cpu/passes/fuse_convolution_chains.hpp"
+#include "plugins/cpu/passes/fuse_post_ops.hpp"
+#include "plugins/cpu/weights_cache.hpp"
+#include "tests/passes/golden.hpp"
+#include "tests/passes/planned.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+using test::AttributeTexts;
+using test::GraphMaker;
+using test::plan_of;
+using test::step_named;
+
+bool vectors() { return isa_available(Isa::avx2); }
+const char* const kNoVectors = "no kernels of Winograd's algorithm here";
+
+std::vector<ir::Pass> fuse(bool accuracy = false) {
+  static const CpuOps ops(ops::builtin_registry());
+  static WeightsCache weights;
+  return {fuse_post_ops(ops), fuse_convolution_chains(ops, Isa::avx2, weights, accuracy)};
+}
+
+size_t fused(const ir::Graph& graph, bool accuracy = false) {
+  auto copy = graph.clone();
+  ir::PassManager passes;
+  for (ir::Pass& pass : fuse(accuracy)) passes.add(std::move(pass));
+  passes.run(*copy);
+  size_t count = 0;
+  for (ir::NodeId id : copy->nodes())
+    if (copy->node(id).schema->type == kConvolutionChainType) ++count;
+  return count;
+}
+
+AttributeTexts window(size_t axes, const char* stride, const char* begin, const char* end) {
+  const auto all = [axes](const std::string& one) {
+    std::string text = one;
+    for (size_t i = 1; i < axes; ++i) text += "," + one;
+    return text;
+  };
+  return {{"strides", all(stride)}, {"dilations", all("1")}, {"pads_begin", all(begin)}, {"pads_end", all(end)}};
+}
+
+/// Kernel, stride and pads of a transposed convolution.
+struct Up {
+  int64_t kernel;
+  const char *stride, *begin, *end;
+};
+
+ir::Value transposed(GraphMaker& m, ir::Value x, int64_t channels, const Up& up) {
+  ir::Dims weights = {m.dims(x)[1], channels};
+  const size_t axes = m.dims(x).size() - 2;
+  weights.resize(2 + axes, up.kernel);
+  ir::Value y =
+      m.op("ConvolutionBackpropData", {x, m.random(weights, 1, 0.2f)}, window(axes, up.stride, up.begin, up.end), "up");
+  ir::Dims bias(2 + axes, 1);
+  bias[1] = channels;
+  return m.op("Add", {y, m.random(bias, 2)});
+}
+
+ir::Value merging(GraphMaker& m, ir::Value x, int64_t channels) {
+  ir::Dims weights = {channels, m.dims(x)[1]};
+  const size_t axes = m.dims(x).size() - 2;
+  weights.resize(2 + axes, 3);
+  ir::Value y = m.op("Convolution", {x, m.random(weights, 3, 0.1f)}, window(axes, "1", "1", "1"), "merging");
+  ir::Dims bias(2 + axes, 1);
+  bias[1] = channels;
+  return m.op("ReLU", {m.op("Add", {y, m.random(bias, 4)})});
+}
+
+struct Level {
+  ir::Dims deep;
+  Up up;
+  int64_t channels;           // of the transposed convolution's result
+  std::vector<int64_t> kept;  // of the other parts
+  size_t at;                  // the result's place among them
+  int64_t outputs;
+};
+
+/// `also`: the joined tensor is a result, too.
+GraphMaker level(const Level& l, bool also = false) {
+  GraphMaker m;
+  ir::Value deep = transposed(m, m.input(PartialShape(ir::to_shape(l.deep))), l.channels, l.up);
+  std::vector<ir::Value> parts;
+  for (size_t i = 0; i < l.kept.size(); ++i) {
+    ir::Dims dims = m.dims(deep);
+    dims[1] = l.kept[i];
+    parts.push_back(m.op("ReLU", {m.input(PartialShape(ir::to_shape(dims)))}));
+  }
+  parts.insert(parts.begin() + static_cast<std::ptrdiff_t>(l.at), deep);
+  const ir::Value both = m.op("Concat", parts, {{"axis", "1"}}, "joined");
+  m.result(merging(m, both, l.outputs));
+  if (also) m.result(both);
+  return m;
+}
+
+const Up kTwice{2, "2", "0", "0"};
+const Level kPlain{{1, 32, 64, 64}, kTwice, 32, {32}, 0, 32};
+
+TEST(JoinedConvolutions, ThreeStepsBecomeOne) {
+  test::expect_rewrite("fuse_joined_convolution", level(kPlain).graph(), fuse());
+}
+
+TEST(JoinedConvolutions, Refuses) {
+  const auto refuses = [](const GraphMaker& m, const char* why) { EXPECT_EQ(fused(m.graph()), 0u) << why; };
+  ASSERT_EQ(fused(level(kPlain).graph()), 1u);
+  EXPECT_EQ(fused(level(kPlain).graph(), true), 0u) << "EXECUTION_MODE_HINT is ACCURACY";
+  refuses(level(kPlain, true), "the joined tensor is read elsewhere");
+  Level other = kPlain;
+  other.deep = {1, 32, 32, 32};
+  refuses(level(other), "small");
+  other.deep = {8, 32, 32, 32};
+  refuses(level(other), "small images");
+  other = kPlain;
+  other.kept = {30};
+  refuses(level(other), "broken channel blocks");
+  GraphMaker m;
+  const ir::Value skip = m.input({1, 32, 128, 128}), up = transposed(m, m.input({1, 32, 64, 64}), 32, kTwice);
+  m.result(merging(m, m.op("Concat", {skip, up}, {{"axis", "1"}}), 32));
+  m.result(m.op("Convert", {up}, {{"destination_type", "i32"}}));
+  refuses(m, "the transposed convolution is read elsewhere");
+  GraphMaker sum;
+  const ir::Value joined =
+      sum.op("Concat", {sum.input({1, 32, 128, 128}), transposed(sum, sum.input({1, 32, 64, 64}), 32, kTwice)},
+             {{"axis", "1"}});
+  sum.result(sum.op("Add", {merging(sum, joined, 32), sum.input({1, 32, 128, 128})}));
+  refuses(sum, "an operand of the run");
+}
+
+TEST(JoinedConvolutions, TheJoinedTensorIsNowhere) {
+  if (!vectors()) GTEST_SKIP() << kNoVectors;
+  constexpr size_t kPart = size_t{32} * 128 * 128 * 4;
+  const auto plan = plan_of(level(kPlain), Isa::avx2);
+  const Step& merging = step_named(*plan, "merging");
+  EXPECT_EQ(merging.kernel, "f32_deconv_direct_nChw8c__avx2+f32_conv_winograd_4x4_3x3_nChw8c__avx2");
+  EXPECT_FALSE(test::has_step(*plan, "up"));
+  EXPECT_FALSE(test::has_step(*plan, "joined"));
+  // The kept part, whose place the result takes, and a band; the three steps need as much for the joined tensor alone.
+  EXPECT_LT(plan->arena_bytes, 3 * kPart);
+  const auto kept = std::find_if(merging.inputs.begin(), merging.inputs.end(),
+                                 [&](const Slot& slot) { return test::same_place(slot, merging.outputs[0]); });
+  EXPECT_NE(kept, merging.inputs.end());
+}
+
+TEST(JoinedConvolutions, SameAsInterpreter) {
+  const Level levels[] = {
+      kPlain,
+      {{1, 5, 53, 66}, kTwice, 16, {64, 16}, 1, 16},                  // between others; of few channels
+      {{2, 16, 67, 65}, {3, "2", "1", "1"}, 16, {48}, 1, 10},         // odd extents, taps that overlap, two images
+      {{1, 16, 64, 65}, {4, "2", "1", "1"}, 48, {16}, 0, 48},         // four taps
+      {{1, 16, 43, 48}, {3, "3", "0", "0"}, 32, {32}, 1, 16},         // thrice
+      {{1, 16, 130, 127}, {3, "1", "1", "1"}, 32, {32}, 1, 16},       // once
+      {{1, 16, 12, 16, 16}, kTwice, 32, {32}, 1, 16},                 // a volume
+      {{1, 16, 11, 13, 17}, {3, "2", "1", "1"}, 32, {32, 16}, 0, 8},  // an odd one
+  };
+  for (const Level& one : levels) {
+    SCOPED_TRACE(testing::PrintToString(one.deep) + " kernel " + std::to_string(one.up.kernel));
+    const GraphMaker m = level(one);
+    EXPECT_EQ(fused(m.graph()), 1u);
+    test::expect_same_as_interpreter(m, 1e-4);
+  }
+}
+
+TEST(JoinedConvolutions, HaveTheBitsOfThreeSteps) {
+  for (const Level& one : {kPlain, Level{{2, 16, 43, 65}, {3, "3", "1", "0"}, 32, {32, 16}, 1, 32}}) {
+    const GraphMaker alone = level(one), both = level(one, true);
+    std::vector<std::vector<test::HostTensor>> inputs(2);
+    for (uint32_t run = 0; run < 2; ++run)
+      for (size_t i = 0; i < alone.inputs().size(); ++i)
+        inputs[run].push_back(test::random_tensor(alone.dims(alone.inputs()[i]), 7 + run));
+    for (const Isa isa : {Isa::sse42, Isa::avx2, Isa::avx512}) {
+      if (!isa_available(isa)) continue;
+      const auto expected = test::run_on_cpu(both.graph(), isa, 1, inputs);
+      for (const int threads : {1, 2, 3, 5}) {
+        const auto got = test::run_on_cpu(alone.graph(), isa, threads, inputs);
+        for (size_t i = 0; i < inputs.size(); ++i)
+          EXPECT_EQ(std::memcmp(got[i][0].view().data, expected[i][0].view().data, got[i][0].view().bytes()), 0)
+              << isa_name(isa) << ", " << threads << " threads, inference " << i;
+      }
+    }
+  }
+}
+
+/// The kernel of the layer `merging`, after one inference; and the result.
+std::pair<std::string, Tensor> run_once(CompiledModel compiled) {
+  InferRequest request = compiled.create_infer_request();
+  for (const auto& input : compiled.inputs()) {
+    Tensor tensor = request.get_tensor(input);
+    for (size_t i = 0; i < tensor.get_size(); ++i) tensor.data<float>()[i] = static_cast<float>(i % 7);
+  }
+  request.infer();
+  std::string kernel;
+  for (const ProfilingInfo& layer : request.get_profiling_info())
+    if (layer.node_name == "merging") kernel = layer.exec_type;
+  return {kernel, request.get_output_tensor()};
+}
+
+TEST(JoinedConvolutions, AreKeptWithTheCompiledModel) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / ("terroir_joined_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  ir::write_model(level(kPlain).graph(), (folder / "model.xml").string());
+  Core core;
+  auto compiled = core.compile_model((folder / "model.xml").string(), "CPU", enable_profiling(true));
+  std::stringstream stored;
+  compiled.export_model(stored);
+  const auto [kernel, result] = run_once(compiled);
+  const auto [again, same] = run_once(core.import_model(stored, "CPU", {enable_profiling(true)}));
+  EXPECT_EQ(kernel, again);
+  EXPECT_EQ(kernel.find("winograd") == std::string::npos, kernel.find("deconv") == std::string::npos) << kernel;
+  EXPECT_EQ(std::memcmp(result.data(), same.data(), result.get_byte_size()), 0);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace terroir::cpu
