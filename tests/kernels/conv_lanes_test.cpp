@@ -49,6 +49,15 @@ TEST(ConvDepthwise, Pads) {
   check_family("conv_dw", depthwise(16, axis(9, 3, 1, 1, -2, 1), axis(12, 3, 1, 1, -1, -3)));
 }
 
+// Rows that many kernel rows miss, and images lower than the kernel.
+TEST(ConvDepthwise, RowsOutside) {
+  for (const int64_t k : {3, 5})
+    for (const int64_t s : {1, 2})
+      for (const int64_t h : {1, 2, 3, 6})
+        for (const int64_t pad : {0, 1, 4})
+          check_family("conv_dw", depthwise(16, axis(h, 3, s, 1, 2 + pad, pad), axis(15, k, s, 1, k / 2, k / 2)));
+}
+
 TEST(ConvDepthwise, LongRows) {
   for (const int64_t k : {33, 39, 75})
     for (const int64_t t : {1, 27, 28, 29, 61, 256})

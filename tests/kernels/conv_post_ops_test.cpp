@@ -53,6 +53,13 @@ TEST(ConvPostOps, Depthwise) {
   check_post_ops(problem(19, 19, 19, axis(7, 5, 2, 1, 2, 2), axis(9, 5, 2, 1, 2, 2)));
 }
 
+// More rows than are activated at once, of tiles of one width and of two.
+TEST(ConvPostOps, DepthwiseRows) {
+  for (const int64_t w : {14, 19, 60})
+    for (const int64_t s : {1, 2})
+      check_post_ops(problem(21, 21, 21, axis(40, 3, s, 1, 1, 1), axis(w * s, 3, s, 1, 1, 1)));
+}
+
 TEST(ConvPostOps, TransposedLanes) {
   ConvProblem p = problem(19, 19, 19, transposed_axis(4, 3, 2, 1, 1, 1), transposed_axis(7, 3, 2, 1, 1, 0));
   p.transposed = true;

@@ -14,16 +14,6 @@ namespace {
 int64_t window_positions(Isa isa) { return isa == Isa::avx512 ? 14 : 8; }
 int64_t pass_positions(Isa isa) { return isa == Isa::avx512 ? 28 : 12; }
 
-// Columns of the tiles of conv_dw/lane_rows.hpp, or 0 where it has none for the problem.
-int64_t two_row_positions(const ConvProblem& p, Isa isa) {
-  const bool square = p.h.kernel == p.w.kernel && p.h.stride == p.w.stride && p.h.dilation == 1 && p.w.dilation == 1;
-  if (p.transposed || isa != Isa::avx512 || !square || p.w.stride > 2 || p.h.out == 1) return 0;
-  const int64_t positions = p.w.kernel == 3 ? 12 : p.w.kernel == 5 ? 10 : 0;
-  // Where rows share little (stride 2), or the sums of one row fill the pipes (5x5), only short rows gain: measured.
-  const bool shares = p.w.kernel == 3 && p.w.stride == 1;
-  return shares || p.w.out <= positions ? positions : 0;
-}
-
 // Null if the inputs that a block of output channels sees lie in one block.
 const char* outside_block(const ConvProblem& p, int64_t block) {
   const int64_t inputs = p.ic / p.groups, outputs = p.oc / p.groups;
@@ -83,11 +73,7 @@ void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   const int64_t columns = e.transposed ? ceil_div(e.w.out, e.w.stride) : e.w.out;
   plan.w_tile =
       std::min(columns, window || tail || !depthwise ? window_positions(kernel.isa) : pass_positions(kernel.isa));
-  if (const int64_t positions = depthwise ? two_row_positions(e, kernel.isa) : 0) {
-    plan.rows = 2;
-    plan.w_tile = std::min(e.w.out, positions);
-  }
-  const int64_t rows = e.d.out * ceil_div(e.h.out, plan.rows), tiles = ceil_div(columns, plan.w_tile);
+  const int64_t rows = e.d.out * e.h.out, tiles = ceil_div(columns, plan.w_tile);
   plan.chunks = std::clamp<int64_t>(ceil_div(kWantedUnits, rows), 1, tiles);
   const int64_t blocks = ceil_div(e.oc, plan.block);
   plan.grid = {e.batch, blocks, rows * plan.chunks};

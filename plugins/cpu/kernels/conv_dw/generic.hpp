@@ -24,11 +24,10 @@ struct LaneContext {
   // What suits the channel block at hand.
   const LanePassTable* passes;
   const LaneWindowTable* window;  // or null
-  const LaneRowsTable* rows;      // or null
+  const LaneRowsTable* rows;      // or null: whole rows in one call
   const int32_t* index;           // or null: depthwise
   int64_t tiles, narrow, wider;   // of a row: the first `wider` tiles have narrow + 1 columns, the others narrow
-  bool rows_fit;
-  float* buffer;  // one register tile, for post-ops that do not fit the registers
+  float* buffer;                  // one register tile, for post-ops that do not fit the registers
 };
 
 struct LaneRow {
@@ -117,19 +116,27 @@ void run_tapped_tile(const LaneContext& ctx, const LanePass& base, const TapClas
   run_vectors(ctx, ctx.passes->fn[width - 1], p);
 }
 
-// Whether no tile of a row needs more than zeros at its ends. The plan has seen to the rest (two_rows in
-// plan_lanes.cpp).
-bool rows_fit(const LaneContext& ctx) {
-  const ConvAxis& axis = ctx.plan.exec.w;
-  for (int64_t i = 0; i < ctx.tiles; ++i) {
-    const int64_t width = ctx.narrow + (i < ctx.wider ? 1 : 0);
-    if (!window_fits(axis, i * ctx.narrow + (i < ctx.wider ? i : ctx.wider), width)) return false;
-  }
-  return true;
+// Elements of the first and of the last window of a row that lie outside.
+Range outside_row(const ConvAxis& axis) {
+  const int64_t right = (axis.out - 1) * axis.stride - axis.pad + axis.kernel - axis.in;
+  return {axis.pad > 0 ? axis.pad : 0, right > 0 ? right : 0};
 }
 
-// Tiles [begin, end) of the row, or two rows, that `p` describes up to the columns.
-void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int64_t rows, int64_t begin, int64_t end) {
+// Whether lane_rows.hpp has tiles for the problem, and nothing but a clamp or an activation follows.
+bool rows_fit(const LaneContext& ctx) {
+  const ConvPlan& plan = ctx.plan;
+  const ConvProblem& e = plan.exec;
+  if (!kHasLaneRows || ctx.index || e.transposed || e.d.in * e.d.out * e.d.kernel > 1 || e.d.pad != 0) return false;
+  if (plan.src_format != ConvFormat::blocked || plan.dst_format != ConvFormat::blocked) return false;
+  if (e.h.dilation > 1 || e.w.dilation > 1 || e.w.stride > 2 || (e.w.kernel != 3 && e.w.kernel != 5)) return false;
+  if (ctx.epilogue.residual || ctx.epilogue.rest_count > 0) return false;
+  const Range outside = outside_row(e.w);
+  const int64_t edge = e.w.kernel / 2;
+  return outside.begin <= edge && outside.end <= edge && (ctx.tiles == 1 || ctx.narrow * e.w.stride >= edge);
+}
+
+// Tiles [begin, end) of the row that `p` describes up to the columns.
+void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int64_t begin, int64_t end) {
   const ConvPlan& plan = ctx.plan;
   const ConvAxis& axis = plan.exec.w;
   const float* const src = p.src;
@@ -141,27 +148,59 @@ void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int
     p.out = row.buffered ? ctx.buffer : ctx.args.dst + offset;
     p.residual = row.epilogue->residual ? row.epilogue->residual + offset : nullptr;
     const int64_t x = j * axis.stride - axis.pad;
-    if (rows == 2 || (ctx.window && window_fits(axis, j, width))) {
+    if (ctx.window && window_fits(axis, j, width)) {
       p.src = src + x * plan.src.w;
       p.inside_begin = x < 0 ? -x : 0;
       p.inside_end = axis.in - x;
-      if (rows == 2) p.out_row = row.buffered ? width * kBlock : plan.dst.h;
-      run_vectors(ctx, rows == 2 ? ctx.rows->fn[width - 1] : ctx.window->fn[width - 1], p);
+      run_vectors(ctx, ctx.window->fn[width - 1], p);
       p.src = src;
     } else {
       run_tapped_tile(ctx, p, ctx.columns, j, width);
     }
     if (row.epilogue->activate) {
       inactive += width;
-      if (i + 1 < end && inactive * rows * kBlock < kActivatedAtOnce) continue;
+      if (i + 1 < end && inactive * kBlock < kActivatedAtOnce) continue;
       float* const out = p.out - (inactive - width) * p.out_step;
-      row.epilogue->activate({out, 1, 0, rows, plan.dst.h, inactive, p.out_step}, row.epilogue->alpha);
-      for (int64_t r = 0; r < rows; ++r) clear_tail(out + r * plan.dst.h, p.out_step, inactive, row.channels);
+      row.epilogue->activate({out, 1, 0, 1, 0, inactive, p.out_step}, row.epilogue->alpha);
+      clear_tail(out, p.out_step, inactive, row.channels);
       inactive = 0;
       continue;
     }
-    for (int64_t r = 0; r < rows; ++r)
-      finish_lane_tile(ctx, row, ctx.buffer + r * width * kBlock, offset + r * plan.dst.h, plan.dst.w, width);
+    finish_lane_tile(ctx, row, ctx.buffer, offset, plan.dst.w, width);
+  }
+}
+
+// Tiles [begin, end) of `rows` rows from row `oh` on, of the block that `p` describes but for rows and columns.
+void run_whole_rows(const LaneContext& ctx, const LaneRow& row, const LaneRowsPass& block, int64_t oh, int64_t rows,
+                    int64_t begin, int64_t end) {
+  const ConvPlan& plan = ctx.plan;
+  const ConvAxis& axis = plan.exec.w;
+  const Range outside = outside_row(axis);
+  const auto column = [&](int64_t tile) { return tile * ctx.narrow + (tile < ctx.wider ? tile : ctx.wider); };
+  const int64_t first = column(begin), columns = column(end) - first;
+  int64_t at_once = rows;
+  if (ctx.epilogue.activate) at_once = kActivatedAtOnce / (columns * kBlock) + 1;
+  LaneRowsPass p = block;
+  for (int64_t r = 0; r < rows; r += p.rows) {
+    p.rows = rows - r < at_once ? rows - r : at_once;
+    p.y = (oh + r) * p.step - plan.exec.h.pad;
+    float* const out = block.out + (oh + r) * p.out_h;
+    // Those that have a column more, and the others.
+    const int64_t cuts[] = {begin, begin > ctx.wider ? begin : end < ctx.wider ? end : ctx.wider, end};
+    for (int k = 0; k < 2; ++k) {
+      p.tiles = cuts[k + 1] - cuts[k];
+      if (p.tiles == 0) continue;
+      const int64_t j = column(cuts[k]);
+      p.src = block.src + (j * axis.stride - axis.pad) * kBlock;
+      p.out = out + j * kBlock;
+      p.left = cuts[k] == 0 ? outside.begin : 0;
+      p.right = cuts[k + 1] == ctx.tiles ? outside.end : 0;
+      ctx.rows->fn[ctx.narrow - k](p);
+    }
+    float* const done = out + first * kBlock;
+    if (ctx.epilogue.activate)
+      ctx.epilogue.activate({done, 1, 0, p.rows, p.out_h, columns, kBlock}, ctx.epilogue.alpha);
+    for (int64_t i = 0; i < p.rows; ++i) clear_tail(done + i * p.out_h, kBlock, columns, row.channels);
   }
 }
 
@@ -171,8 +210,8 @@ struct LaneStart {
 };
 
 LaneStart lane_start(const ConvPlan& plan, const ConvTile& box) {
-  const int64_t row_groups = (plan.exec.h.out + plan.rows - 1) / plan.rows, row_group = box.sp0 / plan.chunks;
-  return {box.sp0 % plan.chunks, row_group % row_groups * plan.rows, row_group / row_groups};
+  const int64_t row = box.sp0 / plan.chunks;
+  return {box.sp0 % plan.chunks, row % plan.exec.h.out, row / plan.exec.h.out};
 }
 
 // The columns of a transposed row that chunks [chunk_begin, chunk_end) stand for.
@@ -226,7 +265,6 @@ void run_lane_block(const LaneContext& ctx, const ConvTile& box, const LaneStart
   p.out_step = row.buffered ? kBlock : plan.dst.w;
   p.tail = row.channels;
   p.residual_step = plan.dst.w;
-  p.residual_row = plan.dst.h;
   p.clamp = row.epilogue->clamp;
   p.low = row.epilogue->low;
   p.high = row.epilogue->high;
@@ -239,43 +277,42 @@ void run_lane_block(const LaneContext& ctx, const ConvTile& box, const LaneStart
     return chunk == 0 ? 0 : chunk == plan.chunks ? ctx.tiles : chunk * ctx.tiles / plan.chunks;
   };
   auto [chunk, oh, od] = start;
+  LaneRowsPass rows{src,        plan.src.h, 0, e.h.stride, e.h.in, e.h.kernel, wei,   p.bias, ctx.args.dst + dst,
+                    plan.dst.h, 0,          0, 0,          0,      p.clamp,    p.low, p.high};
   for (int64_t sp = box.sp0; sp < box.sp1;) {
     const int64_t chunk_end = box.sp1 - sp < plan.chunks - chunk ? chunk + box.sp1 - sp : plan.chunks;
     const int64_t tile_begin = first_tile(chunk), tile_end = first_tile(chunk_end);
+    if (ctx.rows) {
+      // As many rows as are whole.
+      const int64_t whole = chunk > 0 || chunk_end < plan.chunks ? 1 : (box.sp1 - sp) / plan.chunks;
+      run_whole_rows(ctx, row, rows, oh, whole, tile_begin, tile_end);
+      sp += chunk_end - chunk + (whole - 1) * plan.chunks;
+      chunk = 0;
+      oh += whole;
+      continue;
+    }
     const TapClass cd = tap_class(e.d, e.transposed, e.transposed ? od % e.d.stride : 0);
     const int64_t xd = cd.x0 + (e.transposed ? od / e.d.stride : od) * cd.sj;
     const Range d = inside(xd, cd.st, e.d.in, cd.taps);
     p.n_d = d.end - d.begin;
     p.src_d = cd.st * plan.src.d;
     p.wei_d = cd.tap_step * wei_d;
-    const int64_t rows_left = e.h.out - oh < plan.rows ? e.h.out - oh : plan.rows;
-    const int64_t rows = ctx.rows ? rows_left : 1;
-    for (int64_t r = 0; r < rows_left; r += rows) {
-      const TapClass ch = tap_class(e.h, e.transposed, e.transposed ? (oh + r) % e.h.stride : 0);
-      const int64_t xh = ch.x0 + (e.transposed ? (oh + r) / e.h.stride : oh + r) * ch.sj;
-      row.dst_offset = dst + od * plan.dst.d + (oh + r) * plan.dst.h;
-      p.src = src + (xd + d.begin * cd.st) * plan.src.d;
-      p.wei = wei + (cd.tap0 + d.begin * cd.tap_step) * wei_d;
-      p.src_h = ch.st * plan.src.h;
-      p.wei_h = ch.tap_step * wei_h;
-      if (rows == 2) {
-        p.row_begin = xh < 0 ? -xh : 0;
-        p.row_end = e.h.in - xh;
-        p.src += xh * plan.src.h;
-      } else {
-        const Range h = inside(xh, ch.st, e.h.in, ch.taps);
-        p.src += (xh + h.begin * ch.st) * plan.src.h;
-        p.wei += (ch.tap0 + h.begin * ch.tap_step) * wei_h;
-        p.n_h = h.end - h.begin;
-      }
-      if (e.transposed)
-        run_transposed_row(ctx, row, p, chunk, chunk_end);
-      else
-        run_lane_tiles(ctx, row, p, rows, tile_begin, tile_end);
-    }
+    const TapClass ch = tap_class(e.h, e.transposed, e.transposed ? oh % e.h.stride : 0);
+    const int64_t xh = ch.x0 + (e.transposed ? oh / e.h.stride : oh) * ch.sj;
+    const Range h = inside(xh, ch.st, e.h.in, ch.taps);
+    row.dst_offset = dst + od * plan.dst.d + oh * plan.dst.h;
+    p.src = src + (xd + d.begin * cd.st) * plan.src.d + (xh + h.begin * ch.st) * plan.src.h;
+    p.wei = wei + (cd.tap0 + d.begin * cd.tap_step) * wei_d + (ch.tap0 + h.begin * ch.tap_step) * wei_h;
+    p.src_h = ch.st * plan.src.h;
+    p.wei_h = ch.tap_step * wei_h;
+    p.n_h = h.end - h.begin;
+    if (e.transposed)
+      run_transposed_row(ctx, row, p, chunk, chunk_end);
+    else
+      run_lane_tiles(ctx, row, p, tile_begin, tile_end);
     sp += chunk_end - chunk;
     chunk = 0;
-    if ((oh += plan.rows) >= e.h.out) {
+    if (++oh == e.h.out) {
       oh = 0;
       ++od;
     }
@@ -305,14 +342,10 @@ void set_passes(LaneContext& ctx, int64_t block, int64_t source_block) {
     return plan.src_format == ConvFormat::blocked || (source + 1) * kBlock <= e.ic;
   };
   ctx.window = nullptr;
-  ctx.rows = nullptr;
   if (!ctx.index && whole(block)) {
     ctx.passes = !e.transposed && e.w.stride * plan.src.w == kBlock ? &kLaneBlock : &kLaneAnyStep;
     if (dense && e.w.kernel == 3) ctx.window = &kWindow3[e.w.stride - 1];
     if (dense && e.w.kernel == 5) ctx.window = &kWindow5[e.w.stride - 1];
-    if (kTwoRows && plan.rows == 2 && ctx.rows_fit) {
-      ctx.rows = e.w.kernel == 3 ? &kRows3[e.w.stride - 1] : &kRows5[e.w.stride - 1];
-    }
   } else if (!ctx.index) {
     ctx.passes = &kLaneTail;
   } else if (plan.lanes_in_block && whole(source_block)) {
@@ -342,12 +375,11 @@ void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) 
                   1,
                   0,
                   0,
-                  false,
                   buffer};
   ctx.tiles = (e.w.out + plan.w_tile - 1) / plan.w_tile;
   ctx.narrow = e.w.out / ctx.tiles;
   ctx.wider = e.w.out % ctx.tiles;
-  ctx.rows_fit = rows_fit(ctx);
+  if (rows_fit(ctx)) ctx.rows = e.w.kernel == 3 ? &kRows3[e.w.stride - 1] : &kRows5[e.w.stride - 1];
   const LaneStart start = lane_start(plan, box);
   for (int64_t n = box.n0; n < box.n1; ++n) {
     for (int64_t block = box.oc0; block < box.oc1; ++block) {

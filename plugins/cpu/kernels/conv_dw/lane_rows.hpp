@@ -1,8 +1,8 @@
-// What: register tiles of two output rows for depthwise kernels of 3x3 or 5x5 dense taps with equal strides: a source
-// row serves both output rows while it is in registers, and the cost of starting a tile is shared.
-// Formula: acc[q][r] += sum over h, w of src[(q*S + h) row][r*S + w] * wei[h][w]
-// Order of summation: per element kernel rows, then columns: that of lane_window.
-// Registers: 2R sums, two kernel rows of weights, one source; hence for 32 registers only.
+// What: register tiles for depthwise kernels of 3 or 5 dense columns over channel blocks: some whole rows, or equal
+// parts of them, of one block of channels in one call. What lane_window finds out for every tile and element is known
+// here before the first row.
+// Formula and order of summation: those of lane_window.
+// Cost: (R-1)*S+K loads for R*K FMAs; every address is a displacement.
 // Include one bucket header first.
 #pragma once
 
@@ -13,71 +13,65 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
-// p.src is the first window element of source row 0, which may lie outside the tensor; rows [row_begin, row_end) of
-// the window lie inside. p.wei is kernel row 0.
 template <int R, int K, int S>
-void lane_rows(const LanePass& p) noexcept {
-  constexpr int W = (R - 1) * S + K, Y = S + K;
-  V acc[2][R];
-  const V bias = loadu(p.bias);
-#pragma GCC unroll 2
-  for (int q = 0; q < 2; ++q) {
+void lane_rows(const LaneRowsPass& p) noexcept {
+  constexpr int W = (R - 1) * S + K, kEdge = K / 2;
+  int64_t y = p.y;
+  float* to = p.out;
+  for (int64_t rows = p.rows; rows > 0; --rows, y += p.step, to += p.out_h) {
+    const int64_t begin = y < 0 ? -y : 0, end = p.in - y < p.n_h ? p.in - y : p.n_h;
+    const float* from = p.src + (y + begin) * p.src_h;
+    const float* const wei = p.wei + begin * K * kBlock;
+    float* out = to;
+    int64_t left = p.left;
+    for (int64_t tiles = p.tiles; tiles > 0; --tiles, from += R * S * kBlock, out += R * kBlock, left = 0) {
+      const int64_t right = tiles == 1 ? p.right : 0;
+      const V bias = loadu(p.bias);
+      V acc[R];
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) acc[q][r] = bias;
-  }
-  if (p.residual) {
-#pragma GCC unroll 2
-    for (int q = 0; q < 2; ++q) {
-#pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) acc[q][r] = acc[q][r] + loadu(p.residual + q * p.residual_row + r * p.residual_step);
-    }
-  }
-  for (int64_t d = 0; d < p.n_d; ++d) {
-    const float* row = p.src + d * p.src_d;
-    const float* wei = p.wei + d * p.wei_d;
+      for (int r = 0; r < R; ++r) acc[r] = bias;
+      const float* s = from;
+      const float* k = wei;
+      for (int64_t h = end - begin; h > 0; --h, s += p.src_h, k += K * kBlock) {
+        V weight[K];
 #pragma GCC unroll 8
-    for (int y = 0; y < Y; ++y, row += p.src_h) {
-      if (y < p.row_begin || y >= p.row_end) continue;
-      const int q0 = y < K ? 0 : 1, q1 = y >= S ? 2 : 1;
-      V weight[2][K];
-#pragma GCC unroll 2
-      for (int q = q0; q < q1; ++q) {
-#pragma GCC unroll 8
-        for (int w = 0; w < K; ++w) weight[q][w] = loadu(wei + ((y - q * S) * K + w) * kBlock);
-      }
-      const float* s = row;
+        for (int w = 0; w < K; ++w) weight[w] = loadu(k + w * kBlock);
 #pragma GCC unroll 64
-      for (int e = 0; e < W; ++e, s += p.src_step) {
-        const float* at = s;
-        if (e < K - 1 || e > W - K) at = e >= p.inside_begin && e < p.inside_end ? s : kZeroBlock;
-        const V x = in_register(loadu(at));
-#pragma GCC unroll 2
-        for (int q = q0; q < q1; ++q) {
+        for (int e = 0; e < W; ++e) {
+          const float* at = s + e * kBlock;
+          if (e < kEdge || e >= W - kEdge) {
+            if (e < kEdge ? e < left : W - e <= right) at = kZeroBlock;
+            // Else compilers make two copies of what follows.
+            __asm__("" : "+r"(at));
+          }
+          V x = loadu(at);
+          // With a stride, elements between those of two positions have one use.
+          if (S == 1 || e % S == 0 || K > 3) x = in_register(x);
 #pragma GCC unroll 8
           for (int w = 0; w < K; ++w) {
             const int r = (e - w) / S;
-            if (e >= w && (e - w) % S == 0 && r < R) acc[q][r] = fma(x, weight[q][w], acc[q][r]);
+            if (e >= w && (e - w) % S == 0 && r < R) acc[r] = fma(x, weight[w], acc[r]);
           }
         }
       }
+      if (p.clamp) lane_clamp<R>(p.low, p.high, acc);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) storeu(out + r * kBlock, acc[r]);
     }
   }
-  float* out = p.out;
-  const int64_t step = p.out_step;
-#pragma GCC unroll 2
-  for (int q = 0; q < 2; ++q, out += p.out_row) lane_store<R>(p, acc[q], out, step);
 }
 
-constexpr bool kTwoRows = kRegisters == 32;
-constexpr int kMaxRowsPositions3 = 12, kMaxRowsPositions5 = 10;
+// Where a block is one vector, and there are registers enough.
+constexpr bool kHasLaneRows = kVectorsPerBlock == 1 && kFused;
 
+using LaneRowsFn = void (*)(const LaneRowsPass&) noexcept;
 struct LaneRowsTable {
-  LaneFn fn[kMaxRowsPositions3];
+  LaneRowsFn fn[kMaxWindowPositions];
 };
 
 template <int K, int S, int... R>
 constexpr LaneRowsTable lane_rows_table(std::integer_sequence<int, R...>) {
-  if constexpr (kTwoRows) {
+  if constexpr (kHasLaneRows) {
     return {{&lane_rows<R + 1, K, S>...}};
   } else {
     return {};
@@ -85,10 +79,8 @@ constexpr LaneRowsTable lane_rows_table(std::integer_sequence<int, R...>) {
 }
 
 // [stride - 1]
-constexpr LaneRowsTable kRows3[2] = {lane_rows_table<3, 1>(std::make_integer_sequence<int, kMaxRowsPositions3>{}),
-                                     lane_rows_table<3, 2>(std::make_integer_sequence<int, kMaxRowsPositions3>{})};
-constexpr LaneRowsTable kRows5[2] = {lane_rows_table<5, 1>(std::make_integer_sequence<int, kMaxRowsPositions5>{}),
-                                     lane_rows_table<5, 2>(std::make_integer_sequence<int, kMaxRowsPositions5>{})};
+constexpr LaneRowsTable kRows3[2] = {lane_rows_table<3, 1>(WindowSizes{}), lane_rows_table<3, 2>(WindowSizes{})};
+constexpr LaneRowsTable kRows5[2] = {lane_rows_table<5, 1>(WindowSizes{}), lane_rows_table<5, 2>(WindowSizes{})};
 
 }  // namespace
 }  // namespace terroir::cpu::TERROIR_ISA

@@ -64,21 +64,21 @@ TERROIR_INLINE T in_register(T x) {
   return x;
 }
 
-// `out` and `step` are copies: stores of vectors might change fields of `p`, for all that the compiler knows.
 template <int R>
-TERROIR_INLINE void lane_store(const LanePass& p, V (&acc)[R], float* out, int64_t step) {
-  if (p.clamp) {
-    const V lo(p.low), hi(p.high);
+TERROIR_INLINE void lane_clamp(float low, float high, V (&acc)[R]) {
+  const V lo(low), hi(high);
 #pragma GCC unroll 32
-    for (int r = 0; r < R; ++r) acc[r] = min(hi, max(lo, acc[r]));
-  }
-#pragma GCC unroll 32
-  for (int r = 0; r < R; ++r, out += step) storeu(out, acc[r]);
+  for (int r = 0; r < R; ++r) acc[r] = min(hi, max(lo, acc[r]));
 }
 
 template <int R>
 TERROIR_INLINE void lane_end(const LanePass& p, V (&acc)[R]) {
-  lane_store<R>(p, acc, p.out, p.out_step);
+  if (p.clamp) lane_clamp<R>(p.low, p.high, acc);
+  // Copies: stores of vectors might change fields of `p`, for all that the compiler knows.
+  float* out = p.out;
+  const int64_t step = p.out_step;
+#pragma GCC unroll 32
+  for (int r = 0; r < R; ++r, out += step) storeu(out, acc[r]);
 }
 
 // Any kernel; every tap reaches every position.

@@ -1,4 +1,4 @@
-// What: the argument block of the register tiles of lane_tile.hpp. Plain data: seen by every bucket.
+// What: the argument blocks of the register tiles of lane_tile.hpp and lane_rows.hpp. Plain data: seen by every bucket.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,25 @@ struct LanePass {
   int64_t out_step;
   const float* residual;  // added to the start value, or null
   int64_t residual_step;
-  // Two-row kernels: rows of the window inside the tensor; from the first output row to the second.
-  int64_t row_begin, row_end;
-  int64_t out_row, residual_row;
   int64_t tail;  // lanes from this vector on that exist; only tail kernels look at it
   bool load, clamp;
+  float low, high;
+};
+
+// Output rows of one block of channels. Source rows outside [0, in) are left out.
+struct LaneRowsPass {
+  const float* src;  // source row 0, the first element of the first tile's window: it may lie outside
+  int64_t src_h;     // from one source row to the next
+  int64_t y, step;   // source row under kernel row 0 of the first output row; from one output row to the next
+  int64_t in, n_h;   // source rows, kernel rows
+  const float* wei;  // adjacent
+  const float* bias;
+  float* out;
+  int64_t out_h;
+  int64_t rows, tiles;  // tiles of a row
+  int64_t left,
+      right;  // elements of a row's first and last window that lie outside: zeros; at most half of the columns
+  bool clamp;
   float low, high;
 };
 
