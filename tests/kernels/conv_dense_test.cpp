@@ -133,6 +133,13 @@ TEST(ConvPointwise, MergedAxes) {
   check_family("conv_1x1", p);
 }
 
+// Tiles of few sums where the reduction is short, and those of its neighbours that are not.
+TEST(ConvPointwise, ShortReductions) {
+  for (const int64_t ic : {1, 16, 64, 65})
+    for (const int64_t oc : {16, 40, 80, 96})
+      for (const int64_t w : {2, 5, 8, 11, 16, 33}) check_family("conv_1x1", conv2d(ic, oc, axis(1, 1), axis(w, 1)));
+}
+
 TEST(ConvPointwise, Strides) {
   for (const int64_t s : {2, 3}) check_family("conv_1x1", conv2d(24, 48, axis(14, 1, s), axis(15, 1, s), 1, 2));
 }

@@ -96,6 +96,10 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const bool plain_row = kernel.src == ConvFormat::plain && columns_follow(e) && step <= 2;
   const int64_t max_unit = blocked && step <= 2 ? 4 : 2;
   const bool two_rows = blocked && step <= 2 && !e.transposed && e.h.out > 1;
+  // Between the last products of a tile and the first ones of the next, its sums are limited and stored. After short
+  // reductions that takes a seventh of the time, unless there are so few that the next products begin meanwhile.
+  constexpr int64_t kBriefSums = 16, kBriefReduction = 64;
+  const bool brief = blocked && m.registers == 32 && is_pointwise_row(e) && reduction <= kBriefReduction;
   double best = -1;
   for (int64_t unit = 1; unit <= std::min<int64_t>(blocks, max_unit); ++unit) {
     const int64_t positions = max_tile_positions(m.registers, m.fused, static_cast<int>(unit) * per_block);
@@ -105,7 +109,8 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
       const bool wide = rows == 2 && blocks == 1 && cuts_to_two_row_tiles(e.w);
       const bool longer =
           (blocked && step == 1) || (plain_row && unit == 1) || (wide && positions >= 2 * kTwoRowColumns);
-      const int64_t most = longer ? positions : std::min<int64_t>(positions, kMaxAnyStepPositions);
+      int64_t most = longer ? positions : std::min<int64_t>(positions, kMaxAnyStepPositions);
+      if (brief) most = std::min(most, std::max<int64_t>(1, kBriefSums / (unit * per_block)));
       const int64_t tile = std::min(most / rows, wide ? kTwoRowColumns : columns);
       if (tile < 1) continue;
       // Each unit reads the source again: a few percent, measured.
