@@ -15,12 +15,12 @@ string(CONCAT once_per_model "^${PROJECT_SOURCE_DIR}/("
   "ir/(graph|pass|schema|stored|text|xml)/|ops/(defs|rewrites|shape)/|"
   "runtime/(plugin|extension)/|runtime/api/(allocator|attributes|compiled_model|executor|infer_request|streams|variable_state|constant_folding|control_flow|core|custom_op|draft|evaluate|framework|graph|layout|log|model|narrow|node|preprocess|read|remote|rt_info|save|serialize|tensor|version)|"
   "runtime/memory/planner|runtime/parallel/available|runtime/parallel/cpu|ops/data_types|ops/op_rows|ops/registry|ops/run_reference|ir/base/(any|build_id|code_file|control_groups|dimension|error|log|machine_memory|mapped_file|partial_shape|pending_file)|plugins/(interpreter/|cpu/(passes|layout)/|"
-  "cpu/(attention_op|compile|convolution_chain_op|elementwise_op|frontier_plans|impls|isa|ops|plugin|program|runtime_graph|stored_|tile_lowering|weights_cache)))")
+  "cpu/(kernels/conv_wino/polyphase|attention_op|compile|convolution_chain_op|elementwise_op|frontier_plans|impls|isa|ops|plugin|program|runtime_graph|stored_|tile_lowering|weights_cache)))")
 list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "${once_per_model}")
 # Of these nodes, too: a run only hands out tasks, whose loops are in the kernels.
 set(TERROIR_HANDING_OUT ${TERROIR_SOURCES})
 string(CONCAT handing_out "^${PROJECT_SOURCE_DIR}/plugins/cpu/nodes/("
-  "axis_copy|blocks|box_suppression|concat_split|convolution_winograd|ctc_greedy|cum_sum|eltwise|elementwise|extension|fourier|gated_convolution|"
+  "axis_copy|blocks|box_suppression|concat_split|convolution|convolution_winograd|ctc_greedy|cum_sum|eltwise|elementwise|extension|fourier|gated_convolution|"
   "group_normalization|infrastructure|interpolate|interpolate_axes|interpolate_geometry|interpolate_image|joined_convolution|late_axis|mvn|norm|pad|prepared_convolution|prepared_winograd|recurrent_weights|"
   "reduce|region_yolo|repeat|rms_norm|row_table|slice|softmax|stage_node|stft|transpose|view)\\.cpp$")
 list(FILTER TERROIR_HANDING_OUT INCLUDE REGEX "${handing_out}")

@@ -12,6 +12,7 @@
 
 #include "plugins/cpu/kernels/conv/conv.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
+#include "plugins/cpu/kernels/conv_wino/polyphase_conv.hpp"
 #include "tests/bench/peak.hpp"
 #include "tests/bench/zoo_convolutions.hpp"
 
@@ -99,6 +100,9 @@ void register_all() {
         benchmark::RegisterBenchmark((l.name + "/" + k.name).c_str(),
                                      [&k, &l](benchmark::State& state) { run_kernel(state, k, l.problem); });
       }
+      if (const ConvKernel* k = polyphase_kernel(isa); k && !k->reject(l.problem, *k))
+        benchmark::RegisterBenchmark((l.name + "/" + k->name).c_str(),
+                                     [k, &l](benchmark::State& state) { run_kernel(state, *k, l.problem); });
       for (const WinoKernel& k : wino_kernels(isa)) {
         if (wino_reject(l.problem, k)) continue;
         benchmark::RegisterBenchmark((l.name + "/" + k.name).c_str(),

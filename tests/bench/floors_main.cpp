@@ -21,6 +21,7 @@
 #include "plugins/cpu/compile.hpp"
 #include "plugins/cpu/kernels/conv/conv.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
+#include "plugins/cpu/kernels/conv_wino/polyphase_conv.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 #include "plugins/cpu/nodes/stage_node.hpp"
 #include "plugins/cpu/run.hpp"
@@ -52,6 +53,11 @@ Work convolution_work(const cpu::NodeContext& context, const std::string& kernel
     const auto points = static_cast<double>(plan.alpha * plan.alpha);
     const auto pairs = static_cast<double>(problem.ic / problem.groups * problem.oc * problem.d.kernel);
     return {2 * tiles * points * pairs, 4 * static_cast<double>(plan.packed_floats)};
+  }
+  if (const cpu::ConvKernel* first = cpu::polyphase_kernel(context.isa); first && runs(kernel, first->name)) {
+    cpu::ConvPlan plan;
+    first->plan(problem, *first, plan);
+    return {2 * cpu::polyphase_products(plan), 4 * static_cast<double>(plan.packed_floats)};
   }
   return {static_cast<double>(cpu::conv_flops(problem)), 4 * weights};
 }

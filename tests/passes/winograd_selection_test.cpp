@@ -9,6 +9,7 @@
 
 #include "plugins/cpu/compile.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
+#include "plugins/cpu/kernels/conv_wino/polyphase_conv.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 #include "tests/passes/graph_maker.hpp"
 
@@ -90,6 +91,34 @@ TEST(WinogradSelection, RefusesWeightsWhoseErrorIsNotBounded) {
       weights[12345] = bad;
       EXPECT_FALSE(is_winograd(kernel_for_weights(isa, weights))) << bad;
     }
+  }
+}
+
+GraphMaker first_layer(int64_t batch, float weight = 0.25f, int64_t size = 112, int64_t kernel = 7) {
+  GraphMaker m;
+  std::vector<float> weights(static_cast<size_t>(64 * 3 * kernel * kernel), 0.25f);
+  weights[1234] = weight;
+  const std::string pads = std::to_string(kernel / 2) + "," + std::to_string(kernel / 2);
+  const ir::Value x = m.input({batch, 3, size, size});
+  m.result(m.op("Convolution", {x, m.constant({64, 3, kernel, kernel}, weights)},
+                {{"strides", "2,2"}, {"dilations", "1,1"}, {"pads_begin", pads}, {"pads_end", pads}}));
+  return m;
+}
+
+TEST(WinogradSelection, TakesFirstLayersWhereItPaysAndTheErrorIsBounded) {
+  for (const Isa isa : available_isas()) {
+    SCOPED_TRACE(isa_name(isa));
+    EXPECT_EQ(is_winograd(kernel_of(first_layer(1), isa), "3x3_7x7s2"), polyphase_kernel(isa) != nullptr)
+        << kernel_of(first_layer(1), isa);
+    if (!polyphase_kernel(isa)) continue;
+    EXPECT_FALSE(is_winograd(kernel_of(first_layer(1), isa, true)));
+    EXPECT_FALSE(is_winograd(kernel_of(first_layer(1, 0.25f, 112, 3), isa)));
+    // Most of a strip would lie outside.
+    EXPECT_FALSE(is_winograd(kernel_of(first_layer(1, 0.25f, 4), isa)));
+    for (const int64_t size : {4, 9, 13, 20, 40, 112})
+      EXPECT_EQ(kernel_of(first_layer(16, 0.25f, size), isa), kernel_of(first_layer(1, 0.25f, size), isa)) << size;
+    for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 1e36f})
+      EXPECT_FALSE(is_winograd(kernel_of(first_layer(1, bad), isa))) << bad;
   }
 }
 

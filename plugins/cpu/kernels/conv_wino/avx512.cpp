@@ -1,3 +1,5 @@
 #include "plugins/cpu/simd/avx512.hpp"
 
 #include "plugins/cpu/kernels/conv_wino/generic.hpp"
+// After them: it shares their epilogue.
+#include "plugins/cpu/kernels/conv_wino/polyphase.hpp"
