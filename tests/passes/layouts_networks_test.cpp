@@ -120,6 +120,17 @@ void expect_golden_without_inner_reorders(const char* name, const GraphMaker& m)
   }
 }
 
+// A mask of two channels is written as the model gives it, not padded to a block and reordered.
+TEST(LayoutsOfNetworks, MaskOfFewChannels) {
+  Network n;
+  const ir::Value wide = n.relu(n.conv(n.relu(n.conv(n.maker.input({1, 3, 256, 256}), 32, 3)), 32, 3));
+  n.maker.result(n.maker.op("Sigmoid", {n.conv(wide, 2, 1)}));
+  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+    if (!isa_available(isa)) continue;
+    EXPECT_EQ(test::lay_out(n.maker, isa).reorders().size(), 0U) << isa_name(isa);
+  }
+}
+
 TEST(LayoutsOfNetworks, Resnet50) { expect_golden_without_inner_reorders("layouts_resnet50", resnet50()); }
 TEST(LayoutsOfNetworks, MobilenetV2) { expect_golden_without_inner_reorders("layouts_mobilenet_v2", mobilenet_v2()); }
 TEST(LayoutsOfNetworks, Densenet121) { expect_golden_without_inner_reorders("layouts_densenet121", densenet121()); }

@@ -83,13 +83,14 @@ int64_t conv_flops(const ConvProblem& p) noexcept {
 double conv_slowdown(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   const double outputs = static_cast<double>(p.oc / p.groups), inputs = static_cast<double>(p.ic / p.groups);
   const double block = static_cast<double>(channel_block(kernel.isa));
+  const double padding = static_cast<double>(round_up(p.oc / p.groups, channel_block(kernel.isa))) / outputs;
   double slowdown = 1;
   if (kernel.plan == conv::plan_lanes) {
     // A lane of its own for every output; sources that do not lie in the same lanes are permuted or gathered.
     const bool own = p.ic == p.groups && p.oc == p.groups;
     if (!own) slowdown = conv::reject_small_groups(p, kernel) == nullptr ? 1.5 : 10;
   } else {
-    slowdown = static_cast<double>(round_up(p.oc / p.groups, channel_block(kernel.isa))) / outputs;
+    slowdown = padding;
     // Short trips over kernel columns, one channel after the other.
     if (kernel.src == ConvFormat::plain && p.ic > 4) slowdown *= 1 + 0.5 / static_cast<double>(p.w.kernel);
   }
@@ -98,7 +99,8 @@ double conv_slowdown(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   const bool copied =
       kernel.dst == ConvFormat::plain || (kernel.dst == ConvFormat::nhwc && p.oc % channel_block(kernel.isa) != 0);
   if (kernel.dst != ConvFormat::blocked) slowdown *= 1.01;
-  if (copied) slowdown *= 1 + 2 * block / (reduction + block);
+  // Of a block's rows those of channels that exist.
+  if (copied) slowdown *= 1 + 2 * block / (reduction + block) / padding;
   return slowdown;
 }
 
