@@ -140,6 +140,17 @@ TEST(ConvPointwise, ShortReductions) {
       for (const int64_t w : {2, 5, 8, 11, 16, 33}) check_family("conv_1x1", conv2d(ic, oc, axis(1, 1), axis(w, 1)));
 }
 
+// Two positions share a vector where the last block is at most half full.
+TEST(ConvPointwise, HalfBlocks) {
+  for (const int64_t ic : {5, 80})
+    for (const int64_t oc : {17, 20, 24, 25, 40, 72})
+      for (const int64_t w : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 29})
+        check_family("conv_1x1", conv2d(ic, oc, axis(1, 1), axis(w, 1)));
+  check_family("conv_1x1", conv2d(100, 24, axis(7, 1), axis(9, 1), 1, 2));
+  // In rounds over the input channels.
+  check_family("conv_1x1", conv2d(4500, 24, axis(1, 1), axis(15, 1)));
+}
+
 TEST(ConvPointwise, Strides) {
   for (const int64_t s : {2, 3}) check_family("conv_1x1", conv2d(24, 48, axis(14, 1, s), axis(15, 1, s), 1, 2));
 }

@@ -37,6 +37,16 @@ TERROIR_INLINE Tail tail(int64_t n) { return {static_cast<__mmask16>((1u << n) -
 TERROIR_INLINE V load_tail(const float* p, Tail t) { return V(_mm512_maskz_loadu_ps(t.mask, p)); }
 TERROIR_INLINE void store_tail(float* p, V v, Tail t) { _mm512_mask_storeu_ps(p, t.mask, v); }
 
+// Vectors of two halves: of eight values twice, of values from two places, of one half of each of two vectors, and one
+// half in front of zeros.
+TERROIR_INLINE V load_twice(const float* p) { return V(_mm512_broadcast_f32x8(_mm256_loadu_ps(p))); }
+TERROIR_INLINE V load_halves(const float* lower, const float* upper) {
+  return V(_mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(lower)), _mm256_loadu_ps(upper), 1));
+}
+TERROIR_INLINE V halves(V lower, V upper) { return V(_mm512_mask_blend_ps(0xff00, lower, upper)); }
+TERROIR_INLINE V lower_half(V v) { return V(_mm512_zextps256_ps512(_mm512_castps512_ps256(v))); }
+TERROIR_INLINE V upper_half(V v) { return V(_mm512_zextps256_ps512(_mm512_extractf32x8_ps(v, 1))); }
+
 TERROIR_INLINE V keep(V v, Tail t) { return V(_mm512_maskz_mov_ps(t.mask, v)); }
 
 TERROIR_INLINE V abs(V x) { return V(_mm512_andnot_ps(_mm512_set1_ps(-0.0f), x)); }

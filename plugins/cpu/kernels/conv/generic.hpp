@@ -13,6 +13,7 @@
 
 #include "plugins/cpu/kernels/conv/entry_points.hpp"
 #include "plugins/cpu/kernels/conv/epilogue.hpp"
+#include "plugins/cpu/kernels/conv/half_tile.hpp"
 #include "plugins/cpu/kernels/conv/tile_pass.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
@@ -103,6 +104,7 @@ struct ConvRow {
   const float* bias;
   int64_t blocks;  // of output channels
   int64_t units;   // so many units at once, of as many blocks each: where these are a loop of the kernel
+  const PassTable* passes;
   const Epilogue* epilogue;
   bool buffered;    // the tile reaches dst through a copy
   bool finish;      // it is complete after its pass
@@ -142,13 +144,12 @@ void set_row_taps(const Range (&range)[2], int64_t rows, ConvRow& row) {
 // The pass over the kernel columns that every tile position sees, and over those that the first or the last one misses.
 TERROIR_INLINE void run_main_pass(const ConvContext& ctx, const ConvRow& row, const TilePass& p, int64_t rows,
                                   int64_t width) {
-  const PassTable* table = p.first_tap_short || p.last_tap_short ? ctx.edge_passes : ctx.passes;
+  const PassTable* table = p.first_tap_short || p.last_tap_short ? ctx.edge_passes : row.passes;
   table->row[rows - 1][row.blocks - 1].fn[width - 1](p);
 }
 
-TERROIR_INLINE void run_pass(const ConvContext& ctx, const ConvRow& row, const TilePass& p, int64_t rows,
-                             int64_t width) {
-  ctx.passes->row[rows - 1][row.blocks - 1].fn[width - 1](p);
+TERROIR_INLINE void run_pass(const ConvRow& row, const TilePass& p, int64_t rows, int64_t width) {
+  row.passes->row[rows - 1][row.blocks - 1].fn[width - 1](p);
 }
 
 // Narrows the loops of `p` to kernel columns [w0, w1) and the kernel rows of `h`; position 0 is column `x` of the
@@ -199,7 +200,7 @@ void run_border_tile(const ConvContext& ctx, ConvRow& row, const TapClass& c, in
   if (row.extras > 0 || main_begin > 0 || main_end < c.taps) {
     p.clamp = false;
     p.n = {0, 0, 0, 0};
-    run_pass(ctx, row, p, row.rows, width);
+    run_pass(row, p, row.rows, width);
     // The passes that follow continue the sums in `out`.
     p.bias = kNoBias;
     p.residual_step = p.out_step;
@@ -220,7 +221,7 @@ void run_border_tile(const ConvContext& ctx, ConvRow& row, const TapClass& c, in
         if (h.begin == h.end) continue;
         p.residual = p.out = out + h.row * p.out_row + reach.begin * p.out_step;
         set_taps(ctx, row, c, h, x + reach.begin * c.sj, tap, 1, p);
-        run_pass(ctx, row, p, h.rows, reach.end - reach.begin);
+        run_pass(row, p, h.rows, reach.end - reach.begin);
       }
     }
     p.residual = out;
@@ -346,7 +347,7 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const RowCut& cut, int64_t 
     p.ahead = fetch.ahead;
     if (all_taps) {
       p.src = row.start.src + x * plan.src.w;
-      run_pass(ctx, row, p, row.rows, width);
+      run_pass(row, p, row.rows, width);
     } else {
       run_border_tile(ctx, row, c, j, width);
     }
@@ -361,6 +362,12 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const RowCut& cut, int64_t 
       }
     }
   }
+}
+
+// Whether there are tiles for a unit of so many blocks of which the last is half a one.
+bool has_half_tiles(const ConvContext& ctx, int64_t blocks) {
+  if (!kHasHalfTiles || !ctx.plan.column_units || ctx.passes != &kPassBlock) return false;
+  return blocks == 2 ? ctx.plan.w_tile <= kMaxHalfPositions2 : blocks == 3 && ctx.plan.w_tile <= kMaxHalfPositions3;
 }
 
 // What all rows of an oc unit share in one round.
@@ -393,6 +400,7 @@ void begin_unit(const ConvContext& ctx, int64_t n, int64_t unit, const Round& ro
   }
   const bool copied =
       plan.dst_format == ConvFormat::plain || (plan.dst_format == ConvFormat::nhwc && row.channels_in_last < kBlock);
+  row.passes = row.channels_in_last <= kBlock / 2 && has_half_tiles(ctx, row.blocks) ? &kPassHalf : ctx.passes;
   row.epilogue = copied ? &ctx.copied_epilogue : &ctx.epilogue;
   row.finish = round.last;
   row.buffered = copied || (ctx.epilogue.rest_count > 0 && round.last);
