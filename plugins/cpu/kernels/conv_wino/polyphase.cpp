@@ -56,10 +56,7 @@ Points points() {
 }
 
 // Of one tile, per pair of channels.
-int64_t products(const ConvProblem& p) {
-  const auto slots = [](int64_t taps) { return pp::points_of(taps) + kFinite; };
-  return static_cast<int64_t>(slots(p.h.kernel) * slots(p.w.kernel));
-}
+int64_t products(const ConvProblem& p) { return pp::slots_of(p.h.kernel) * pp::slots_of(p.w.kernel); }
 
 int64_t unit_outputs(const ConvPlan& plan) { return plan.oc_blocks * plan.block; }
 int64_t padded_outputs(const ConvPlan& plan) { return round_up(plan.problem.oc, unit_outputs(plan)); }

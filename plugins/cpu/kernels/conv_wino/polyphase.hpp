@@ -35,7 +35,7 @@ struct Strip {
 };
 
 struct StripMemory {
-  float *zeros, *rows, *products, *columns, *inputs, *outputs, *lines;
+  float *zeros, *rows, *columns, *products, *inputs, *outputs, *lines;
 };
 
 // The values of both phases, one after the other, at all points of both.
@@ -75,7 +75,7 @@ void find_lines(const ConvPlan& plan, const ConvArgs& args, const Strip& s, int6
 
 // Of a strip: [column][slot of the row][channel].
 void transform_down(const ConvPlan& plan, const ConvArgs& args, const Strip& s, const StripMemory& memory) {
-  const int64_t channels = plan.exec.ic;
+  const int64_t channels = plan.exec.ic, used = pp::slots_of(plan.exec.h.kernel) * channels;
   const float* line[pp::kMaxChannels][pp::kReach];
   for (int64_t c = 0; c < channels; ++c) find_lines(plan, args, s, c, memory, line[c]);
   float* const rows = memory.rows;
@@ -90,10 +90,10 @@ void transform_down(const ConvPlan& plan, const ConvArgs& args, const Strip& s, 
 #pragma GCC unroll 16
       for (int i = 0; i < pp::kSlots; ++i, to += channels * kLanes) storeu(to, v[i]);
     }
-    for (int64_t first = 0; first < pp::kSlots * channels; first += kLanes) {
+    for (int64_t first = 0; first < used; first += kLanes) {
       const float* const from = rows + first * kLanes;
       float* const to = columns + first;
-      if (first + 1 == pp::kSlots * channels) {  // a single one
+      if (first + 1 == used) {  // a single one
 #pragma GCC unroll 16
         for (int64_t l = 0; l < kLanes; ++l) to[l * pp::kColumn] = from[l];
         break;
@@ -109,11 +109,12 @@ void transform_down(const ConvPlan& plan, const ConvArgs& args, const Strip& s, 
 }
 
 // Of a strip: [tile][slot of the column][slot of the row][channel].
-void transform_along(int64_t channels, const StripMemory& memory) {
+void transform_along(const ConvProblem& p, const StripMemory& memory) {
+  const int64_t used = pp::slots_of(p.h.kernel) * p.ic;
   const float* from = memory.columns;
   float* to = memory.inputs;
   for (int64_t tile = 0; tile < kStripTiles; ++tile) {
-    for (int64_t l = 0; l < pp::kSlots * channels; l += kLanes) {
+    for (int64_t l = 0; l < used; l += kLanes) {
       V d[pp::kReach], v[pp::kSlots];
 #pragma GCC unroll 16
       for (int i = 0; i < pp::kReach; ++i) d[i] = loadu(from + i * pp::kColumn + l);
@@ -205,7 +206,13 @@ TERROIR_INLINE void transform_back(const float* products, V (&z)[pp::kTile]) {
   constexpr float a = kWinoInner, b = kWinoOuter;
   V m[pp::kPoints];
 #pragma GCC unroll 8
-  for (int j = 0; j < pp::kPoints; ++j) m[j] = loadu(products + j * kPointFloats);
+  for (int j = 0; j < pp::kPoints; ++j) {
+    m[j] = loadu(products + j * kPointFloats);
+#if defined(__AVX512F__)
+    // Else compilers load what is used twice twice, and loads are what this waits for.
+    __asm__("" : "+v"(m[j].data));
+#endif
+  }
   const V even_a = m[1] + m[2], even_b = m[3] + m[4];
   z[0] = fma(V(1 / a), even_a, fma(V(1 / b), even_b, m[0]));
   z[1] = (m[1] - m[2]) + (m[3] - m[4]);
@@ -300,7 +307,7 @@ const float* run_unit(const ConvPlan& plan, const ConvArgs& args, const Epilogue
 void run_strip(const ConvPlan& plan, const ConvArgs& args, const Epilogue& e, const Strip& s,
                const StripMemory& memory) {
   transform_down(plan, args, s, memory);
-  transform_along(plan.exec.ic, memory);
+  transform_along(plan.exec, memory);
   const int64_t blocks = (plan.exec.oc + kBlock - 1) / kBlock;
   const float* weights = args.packed + (blocks + pp::kUnitBlocks - 1) / pp::kUnitBlocks * pp::kUnitBlocks * kBlock;
   for (int64_t first = 0; first < blocks; first += pp::kUnitBlocks) {
@@ -319,14 +326,14 @@ void wino_run_polyphase(const ConvPlan& plan, const ConvArgs& args, const ConvTi
   StripMemory memory;
   memory.zeros = args.scratch;
   memory.rows = memory.zeros + kStripColumns;
-  memory.products = memory.rows + pp::rows_floats(kLanes);
-  memory.columns = memory.products + pp::products_floats(kLanes);
-  memory.inputs = memory.columns + pp::columns_floats(kLanes);
+  memory.columns = memory.rows + pp::rows_floats(kLanes);
+  memory.products = memory.columns + pp::columns_floats(kLanes);
+  memory.inputs = memory.products + pp::products_floats(kLanes);
   memory.outputs = memory.inputs + pp::inputs_floats(kLanes);
   memory.lines = memory.outputs + pp::outputs_floats(kLanes);
-  // Beyond the borders; in the rows of no channel, which are computed with, but used nowhere; and at infinity, where
+  // Beyond the borders; in lanes of no channel, which are computed with, but used nowhere; and at infinity, where
   // kernels have fewer than 7 taps.
-  const float* const end = p.w.kernel < pp::kMaxTaps ? memory.columns : memory.products;
+  const float* const end = p.w.kernel < pp::kMaxTaps ? memory.inputs : memory.products;
   __builtin_memset(memory.zeros, 0, static_cast<size_t>(end - memory.zeros) * sizeof(float));
   for (int64_t n = box.n0; n < box.n1; ++n)
     for (int64_t unit = box.sp0; unit < box.sp1; ++unit)

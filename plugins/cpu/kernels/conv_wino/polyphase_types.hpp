@@ -56,5 +56,6 @@ constexpr int64_t kStageRows[kStages][2] = {{1, 2}, {3, 4}, {0, 5}};
 
 // Points along an axis of so many taps.
 static constexpr int64_t points_of(int64_t taps) { return taps == kMaxTaps ? kPoints : kPoints - 1; }
+static constexpr int64_t slots_of(int64_t taps) { return points_of(taps) + kPoints - 1; }
 
 }  // namespace terroir::cpu::polyphase
