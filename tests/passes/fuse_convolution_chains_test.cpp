@@ -221,6 +221,22 @@ TEST(ConvolutionChains, SameAsInterpreter) {
   }
 }
 
+// Images of several strips, of which each has rows of the one before.
+TEST(ConvolutionChains, StripsThatShareRows) {
+  for (const Block& block :
+       {Block{5, 64, 24, 3, 1}, Block{16, 70, 24, 3, 2}, Block{24, 64, 24, 5, 1}, Block{17, 96, 17, 5, 2}}) {
+    SCOPED_TRACE(testing::Message() << "kernel " << block.kernel << " stride " << block.stride);
+    GraphMaker m;
+    m.result(inverted_residual(m, m.input({2, block.channels, 121, 113}), block, "Clamp"));
+    test::expect_same_as_interpreter(m);
+  }
+  GraphMaker m;  // rows that no kernel row reaches
+  const ir::Value x = m.conv(m.input({1, 4, 130, 130}), 64, 1, 1);
+  m.result(m.op("GroupConvolution", {x, m.random({64, 1, 1, 2, 2}, 2)},
+                {{"strides", "3,3"}, {"dilations", "1,1"}, {"pads_begin", "4,1"}, {"pads_end", "7,1"}}));
+  test::expect_same_as_interpreter(m);
+}
+
 TEST(ConvolutionChains, MeansOfTheResult) {
   for (const int64_t channels : {16, 37}) {
     for (const int64_t rows : {7, 40}) {

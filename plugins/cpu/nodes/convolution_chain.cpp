@@ -4,7 +4,8 @@
 //   for each strip of rows of the depthwise result
 //     for each unit of channels   first stage -> rows in scratch -> depthwise -> rows in scratch, or the result
 //     last stage, all channels of the strip -> the result
-// Every stage runs its own kernel over a plan for the strip's rows alone. Rows that two strips need are made twice.
+// Every stage runs its own kernel over a plan for the strip's rows alone. Rows that two strips need are kept by the
+// thread that goes on with the next strip, else made twice.
 // The mean that squeeze-and-excite wants is taken of rows while they are in cache, and of those once all are there.
 // Layouts: channel blocks; the source may be plain. Threads: units of channels (two stages) or rows, whichever costs
 // less, in more parts than there are threads: who is done early takes another's. Sums depend on none of this, so
@@ -107,6 +108,8 @@ class ConvolutionChainExecutor final : public Executor {
     for (size_t s = 0; s < stages_.size(); ++s) bind_stage(stages_[s].conv.chain, stages_[s].inputs, args, ops[s]);
     const Split split = split_for(args.arena.threads());
     const int64_t parts = split.rows * split.units, items = batch() * parts;
+    for (int64_t slot = 0; slot < split.threads; ++slot)
+      kept(static_cast<float*>(args.scratch) + slot * scratch_stride()) = {};
     args.arena.parallel_for_slots(items, [&](int64_t item, int64_t slot) {
       float* const scratch = static_cast<float*>(args.scratch) + slot * scratch_stride();
       const Rows rows = part_rows(split, item), units = part_units(split, item);
@@ -115,7 +118,8 @@ class ConvolutionChainExecutor final : public Executor {
                     end = ceil_div((thread + 1) * items, split.threads);
       LinesAhead ahead(args, thread, first_runs(rows, units), item - begin, end - begin);
       const Rows last_units = part_units(split, end - 1);  // of what the thread goes on with
-      run_part(args, ops, n, rows, units, std::max(units.end, last_units.end), scratch, row_means(args, split), ahead);
+      run_part(args, ops, n, rows, units, std::max(units.end, last_units.end), item + 1 < end, scratch,
+               row_means(args, split), ahead);
       if (has_mean_ && split.rows == 1)
         finish_means(args, split, n * blocks() + units.begin * first().oc_blocks,
                      n * blocks() + std::min(blocks(), units.end * first().oc_blocks));
@@ -138,6 +142,7 @@ class ConvolutionChainExecutor final : public Executor {
 
  private:
   static constexpr size_t kMaxStages = 3;
+  static constexpr int64_t kLine = 16;  // floats
   using Chains = std::array<PostOpChain::Bound, kMaxStages>;
 
   struct PreparedStage {
@@ -148,6 +153,11 @@ class ConvolutionChainExecutor final : public Executor {
   /// Parts of each image, and the threads that share all parts of all images.
   struct Split {
     int64_t rows, units, threads;
+  };
+
+  /// Rows of the middle tensor, of all its blocks, that the strip from `row` on (of all images) need not make again.
+  struct Kept {
+    int64_t row = -1, rows = 0;
   };
 
   Rows part_rows(const Split& split, int64_t item) const {
@@ -205,7 +215,21 @@ class ConvolutionChainExecutor final : public Executor {
                    static_cast<float*>(args.outputs[1]) + begin * block, end - begin, out_rows(), block, 0, block);
   }
 
-  int64_t scratch_stride() const { return middle_floats(strip_rows_) + result_floats(strip_rows_); }
+  int64_t scratch_stride() const { return kept_offset() + kept_floats(); }
+  int64_t kept_offset() const { return middle_floats(strip_rows_) + result_floats(strip_rows_); }
+
+  /// Rows that two neighbouring strips need.
+  int64_t kept_at_most() const {
+    const ConvAxis& h = depthwise().problem.h;
+    if (strip_rows_ == out_rows()) return 0;
+    return std::max<int64_t>(0, (h.kernel - 1) * h.dilation + 1 - h.stride + 2 * (first().rows - 1));
+  }
+  int64_t kept_block() const { return kept_at_most() * middle_row(); }
+  int64_t kept_floats() const { return kLine + blocks() * kept_block(); }
+  Kept& kept(float* scratch) const { return *reinterpret_cast<Kept*>(scratch + kept_offset()); }
+  float* kept_rows(float* scratch, int64_t block) const {
+    return scratch + kept_offset() + kLine + block * kept_block();
+  }
 
   Split split_for(int64_t threads) const {
     const int64_t wanted = std::max<int64_t>(1, threads / batch());
@@ -259,19 +283,28 @@ class ConvolutionChainExecutor final : public Executor {
   /// Of the first stage's kernel, for a part.
   int64_t first_runs(Rows rows, Rows units) const { return ceil_div(rows.count(), strip_rows_) * units.count(); }
 
+  /// `goes_on`: the thread makes the next rows as well.
   void run_part(const RunArgs& args, const Chains& ops, int64_t n, Rows rows, Rows units, int64_t units_ahead,
-                float* scratch, float* means, LinesAhead& ahead) const noexcept {
+                bool goes_on, float* scratch, float* means, LinesAhead& ahead) const noexcept {
     const int64_t strips = ceil_div(rows.count(), strip_rows_);
     for (int64_t strip = 0; strip < strips; ++strip)
       run_strip(args, ops, n,
                 {rows.begin + strip * rows.count() / strips, rows.begin + (strip + 1) * rows.count() / strips}, units,
-                units_ahead, scratch, means, ahead);
+                units_ahead, goes_on || strip + 1 < strips, scratch, means, ahead);
   }
 
   void run_strip(const RunArgs& args, const Chains& ops, int64_t n, Rows out, Rows units, int64_t units_ahead,
-                 float* scratch, float* means, LinesAhead& ahead) const noexcept {
-    const Rows middle = middle_rows(out), source = source_rows(first().problem.h, middle);
-    ConvPlan first_plan = plan_of_rows(first(), source, middle);
+                 bool goes_on, float* scratch, float* means, LinesAhead& ahead) const noexcept {
+    const Rows middle = middle_rows(out);
+    const Kept before = kept(scratch);
+    const int64_t there = before.row == n * out_rows() + out.begin ? before.rows : 0;
+    const Rows made{middle.begin + there, middle.end}, source = source_rows(first().problem.h, made);
+    ConvPlan first_plan = plan_of_rows(first(), source, made);
+    const bool all_units = units.count() == first().grid.oc;
+    int64_t keep = 0;
+    if (goes_on && all_units && out.end < out_rows()) keep = middle.end - middle_rows({out.end, out.end + 1}).begin;
+    if (keep < 0 || keep > kept_at_most()) keep = 0;
+    kept(scratch) = {n * out_rows() + out.end, keep};
     ConvPlan depthwise_plan = plan_of_rows(depthwise(), middle, out);
     const int64_t middle_block = middle.count() * middle_row(), result_block = out.count() * result_row();
     first_plan.dst.n = depthwise_plan.src.n = 0;
@@ -293,8 +326,14 @@ class ConvolutionChainExecutor final : public Executor {
       const int64_t block = unit * first().oc_blocks, end = std::min(blocks(), block + first().oc_blocks);
       // Kernels count channel blocks from the first one of the tensor; scratch holds those of the unit alone.
       float* const from_block_0 = scratch - block * middle_block;
-      run_stage(0, first_plan, src, from_block_0, ops[0], {n, n + 1, unit, unit + 1, 0, first_units}, units_ahead,
-                ahead.get());
+      for (int64_t b = block; there > 0 && b < end; ++b)
+        std::copy_n(kept_rows(scratch, b), there * middle_row(), from_block_0 + b * middle_block);
+      if (made.count() > 0)
+        run_stage(0, first_plan, src, from_block_0 + there * middle_row(), ops[0],
+                  {n, n + 1, unit, unit + 1, 0, first_units}, units_ahead, ahead.get());
+      for (int64_t b = block; keep > 0 && b < end; ++b)
+        std::copy_n(from_block_0 + b * middle_block + (middle.count() - keep) * middle_row(), keep * middle_row(),
+                    kept_rows(scratch, b));
       run_stage(1, depthwise_plan, from_block_0, depthwise_dst, has_last() ? ops[1] : last_ops,
                 {n, n + 1, block, end, 0, depthwise_units}, 0, nullptr);
       for (int64_t b = has_mean_ ? block : end; b < end; ++b)
