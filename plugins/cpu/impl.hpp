@@ -30,6 +30,8 @@ struct NodeContext {
   bool accuracy = false;
   /// Output 0 lies in the input that LayoutChoice::overwrite names.
   bool overwrites_input = false;
+  /// How often the executor halves what it holds in scratch memory at once; at most LayoutChoice::lean.
+  int lean = 0;
 };
 
 /// Layouts under which an implementation runs a node, and what that costs.
@@ -44,13 +46,15 @@ struct LayoutChoice {
   /// Output 0 may be computed in the memory of any of these inputs, when nobody needs that input afterwards.
   std::vector<int> in_place = {};
   /// Output 0 may be computed in the memory of this input, where it may begin at any multiple of `step` bytes, when
-  /// nobody needs what is there afterwards; but in another way, which takes more time: done where the plan gets smaller
-  /// by it.
+  /// nobody needs what is there afterwards; but in another way, which takes more time: done where a plan is too large.
   struct Overwrite {
     int input = -1;  // -1: not so
     size_t step = 0;
   };
   Overwrite overwrite = {};
+  /// How often the scratch memory may be halved, or nearly, for more time and the same bits: done where a plan is too
+  /// large.
+  int lean = 0;
   /// Output 0 is the inputs side by side, one run of bytes each: the byte of the output where each input begins. An
   /// input may be written there by its producer; the executor then gets null for it. Empty: not so.
   std::vector<size_t> joins = {};

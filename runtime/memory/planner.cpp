@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <random>
 #include <utility>
 
 #include "ir/base/error.hpp"
@@ -111,6 +112,30 @@ class PlacedParts {
   std::vector<Part> placed_;  // by offset
 };
 
+struct Peak {
+  int64_t step = 0;
+  size_t bytes = 0;
+};
+
+Peak peak_of(const std::vector<Block>& blocks) {
+  std::map<int64_t, std::pair<size_t, size_t>> events;  // step -> bytes that begin there, bytes whose last step it is
+  for (const Block& block : blocks) {
+    check(block);
+    for (const Part& part : parts_of(block)) {
+      events[part.first_use].first += part.size;
+      events[part.last_use].second += part.size;
+    }
+  }
+  size_t now = 0;
+  Peak peak;
+  for (const auto& [step, bytes] : events) {
+    now += bytes.first;
+    if (now > peak.bytes) peak = {step, now};
+    now -= bytes.second;
+  }
+  return peak;
+}
+
 MemoryPlan plan_in_order(const std::vector<Block>& blocks, const std::vector<size_t>& order) {
   MemoryPlan plan;
   plan.offsets.assign(blocks.size(), 0);
@@ -140,44 +165,41 @@ std::vector<size_t> order_by(const std::vector<Block>& blocks, const Measure& me
   return order;
 }
 
-}  // namespace
-
-MemoryPlan plan_memory(const std::vector<Block>& blocks) {
-  for (const Block& block : blocks) check(block);
-  MemoryPlan by_size = plan_in_order(blocks, order_by(blocks, [](const Block& block) { return block.size; }));
-  MemoryPlan by_time = plan_in_order(blocks, order_by(blocks, [](const Block& block) {
-                                       return std::pair(block.last_use - block.first_use, block.size);
-                                     }));
-  return by_time.total < by_size.total ? by_time : by_size;
-}
-
-namespace {
-
-struct Peak {
-  int64_t step = 0;
-  size_t bytes = 0;
-};
-
-Peak peak_of(const std::vector<Block>& blocks) {
-  std::map<int64_t, std::pair<size_t, size_t>> events;  // step -> bytes that begin there, bytes whose last step it is
-  for (const Block& block : blocks) {
-    check(block);
-    for (const Part& part : parts_of(block)) {
-      events[part.first_use].first += part.size;
-      events[part.last_use].second += part.size;
-    }
+/// As `order` gives it, or better: what ends highest is placed earlier, or any block elsewhere, in turns, and a plan
+/// that is no larger is gone on with, as long as there is time.
+MemoryPlan plan_with_repairs(const std::vector<Block>& blocks, std::vector<size_t> order, size_t least, size_t pairs) {
+  MemoryPlan best = plan_in_order(blocks, order);
+  std::minstd_rand random;  // the same everywhere
+  const auto any = [&](size_t count) { return static_cast<std::ptrdiff_t>(random() % count); };
+  for (size_t work = 0; best.total > least && work < pairs; work += blocks.size() * blocks.size() + 1) {
+    auto from = std::max_element(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return best.offsets[a] + blocks[a].size < best.offsets[b] + blocks[b].size;
+    });
+    std::vector<size_t> other = order;
+    if (from == order.begin() || random() % 2 == 0) from = order.begin() + any(order.size());
+    const std::ptrdiff_t at = from - order.begin(), to = any(order.size());
+    other.erase(other.begin() + at);
+    other.insert(other.begin() + to, order[static_cast<size_t>(at)]);
+    MemoryPlan plan = plan_in_order(blocks, other);
+    if (plan.total > best.total) continue;
+    best = std::move(plan);
+    order = std::move(other);
   }
-  size_t now = 0;
-  Peak peak;
-  for (const auto& [step, bytes] : events) {
-    now += bytes.first;
-    if (now > peak.bytes) peak = {step, now};
-    now -= bytes.second;
-  }
-  return peak;
+  return best;
 }
 
 }  // namespace
+
+MemoryPlan plan_memory(const std::vector<Block>& blocks, bool thorough) {
+  const size_t pairs = thorough ? 3'000'000 : 0, least = round_up(peak_of(blocks).bytes, kMinAlignment);
+  const auto by_size = order_by(blocks, [](const Block& block) { return block.size; });
+  MemoryPlan first = plan_with_repairs(blocks, by_size, least, pairs);
+  if (first.total <= least) return first;
+  const auto by_time =
+      order_by(blocks, [](const Block& block) { return std::pair(block.last_use - block.first_use, block.size); });
+  MemoryPlan second = plan_with_repairs(blocks, by_time, least, pairs);
+  return second.total < first.total ? second : first;
+}
 
 size_t peak_bytes(const std::vector<Block>& blocks) { return peak_of(blocks).bytes; }
 

@@ -36,8 +36,12 @@ void check(const WinoKernel& kernel, const ConvProblem& p, const Reference& r) {
   kernel.run(plan, {src.data(), packed.data(), expected.data(), &relu, 1, scratch.data()},
              {0, wino_units(plan), 0, p.batch * plan.rows.tiles * plan.cols.tiles, 0, p.d.out});
 
-  const WinoPlan small = wino_with_small_blocks(plan);
-  EXPECT_LT(small.scratch_floats, plan.scratch_floats);
+  WinoPlan small = plan;
+  for (int halvings = 1; halvings <= wino_halvings(plan); ++halvings) {
+    const size_t before = small.scratch_floats;
+    small = wino_with_small_blocks(plan, halvings);
+    EXPECT_LT(small.scratch_floats, before);
+  }
   const int64_t blocks = p.groups * plan.ic_blocks, last = p.batch == 1 ? blocks - p.groups * plan.oc_blocks : 0;
   for (int64_t block = 0; block <= last; ++block) {
     for (const int64_t threads : {1, 2, 3, 8}) {

@@ -1,4 +1,4 @@
-// Convolutions that most of the arena is for compute in the memory of their inputs.
+// Steps that most of a large arena is for do with less: scratch for fewer tiles at once, the memory of their inputs.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -18,17 +18,18 @@ using test::GraphMaker;
 using test::plan_of;
 using test::step_named;
 
-constexpr size_t kBlock = size_t{16} * 128 * 128 * 4;  // bytes of 16 channels
+constexpr int64_t kSide = 256;                             // of images whose plans are too large
+constexpr size_t kBlock = size_t{16} * kSide * kSide * 4;  // bytes of 16 channels
 
 /// The last level of a U-Net: `convolution3` reads 64 joined channels and gives 32. Weights are small enough for
 /// Winograd's algorithm. `also`: the joined tensor is a result, too.
-GraphMaker last_level(bool also, int64_t batch = 1) {
+GraphMaker last_level(bool also, int64_t batch = 1, int64_t side = kSide) {
   GraphMaker m;
   const auto conv = [&m](ir::Value x, int64_t to, const std::string& name, uint32_t seed) {
     return m.op("Convolution", {x, m.random({to, m.dims(x)[1], 3, 3}, seed, 0.1f)},
                 {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}}, name);
   };
-  auto skip = conv(m.input({batch, 3, 128, 128}), 32, "first", 1);
+  auto skip = conv(m.input({batch, 3, side, side}), 32, "first", 1);
   auto deep = conv(m.op("ReLU", {skip}), 32, "second", 2);
   auto both = m.op("Concat", {deep, skip}, {{"axis", "1"}}, "joined");
   auto merged = m.op("ReLU", {conv(both, 32, "merging", 3)}, {}, "activation");
@@ -50,6 +51,41 @@ TEST(OverwrittenInput, TheLargestStepTakesThePlaceOfItsInput) {
   EXPECT_LT(plan->arena_bytes, 5 * kBlock);
 }
 
+TEST(OverwrittenInput, NotWhereThereIsRoom) {
+  if (!vectors()) GTEST_SKIP() << "no kernels of Winograd's algorithm here";
+  const auto plan = plan_of(last_level(false, 1, kSide / 2), Isa::avx2);
+  EXPECT_GT(plan->arena_bytes, size_t{4} << 20);
+  EXPECT_EQ(step_named(*plan, "merging").kernel.find("in_place"), std::string::npos);
+}
+
+/// A convolution of a small image, beside one that is `times` as large per side, and read again behind it.
+GraphMaker small_beside(int64_t times) {
+  GraphMaker m;
+  const std::string k = std::to_string(times), window = k + "," + k;
+  const ir::Value wide = m.conv(m.input({1, 3, 20 * times, 20 * times}), 64, 3, 1);
+  const ir::Value small = m.op(
+      "AvgPool", {wide},
+      {{"strides", window}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}, {"kernel", window}, {"exclude-pad", "true"}});
+  const ir::Value y =
+      m.op("Convolution", {small, m.random({64, 64, 3, 3}, 2)},
+           {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}}, "small");
+  const ir::Value mean = m.op("ReduceMean", {y, m.integers({2, 3})}, {{"keep_dims", "true"}});
+  m.result(m.conv(m.op("Multiply", {wide, mean}), 64, 3, 3, 2));
+  return m;
+}
+
+TEST(OverwrittenInput, ScratchIsForFewerTilesFirst) {
+  if (!vectors()) GTEST_SKIP() << "no kernels of Winograd's algorithm here";
+  constexpr int kThreads = 8;
+  const auto scratch_beside = [](int64_t times) {
+    const auto plan = plan_of(small_beside(times), Isa::avx2, false, kThreads);
+    const Step& small = step_named(*plan, "small");
+    EXPECT_TRUE(small.kernel.starts_with("f32_conv_winograd_4x4_3x3_nChw8c__avx2")) << small.kernel;
+    return small.executor->scratch_bytes(kThreads);
+  };
+  EXPECT_LT(scratch_beside(13), scratch_beside(1));
+}
+
 TEST(OverwrittenInput, NotWhatIsReadLater) {
   if (!vectors()) GTEST_SKIP() << "no kernels of Winograd's algorithm here";
   const auto plan = plan_of(last_level(true), Isa::avx2);
@@ -69,8 +105,8 @@ TEST(OverwrittenInput, NotForAccuracyWhichHasNoSuchKernel) {
 
 TEST(OverwrittenInput, GivesTheSameBits) {
   const GraphMaker alone = last_level(false), both = last_level(true);
-  const std::vector<std::vector<test::HostTensor>> inputs = {{test::random_tensor({1, 3, 128, 128}, 7)},
-                                                             {test::random_tensor({1, 3, 128, 128}, 8)}};
+  const std::vector<std::vector<test::HostTensor>> inputs = {{test::random_tensor({1, 3, kSide, kSide}, 7)},
+                                                             {test::random_tensor({1, 3, kSide, kSide}, 8)}};
   for (const Isa isa : {Isa::avx2, Isa::avx512}) {
     if (!isa_available(isa)) continue;
     const auto expected = test::run_on_cpu(both.graph(), isa, 1, inputs);

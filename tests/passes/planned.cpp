@@ -8,13 +8,14 @@
 
 namespace terroir::test {
 
-std::unique_ptr<cpu::Plan> plan_of(const GraphMaker& m, cpu::Isa isa, bool accuracy) {
+std::unique_ptr<cpu::Plan> plan_of(const GraphMaker& m, cpu::Isa isa, bool accuracy, int threads) {
   std::vector<ir::Dims> inputs;
   for (const ir::Value& input : m.inputs()) inputs.push_back(m.dims(input));
   cpu::WeightsCache weights;
   cpu::CompileOptions options;
   options.isa = isa;
   options.accuracy = accuracy;
+  options.threads = threads;
   return cpu::compile_plan(cpu::bound_graph(cpu::rewrite_portable(m.graph()), inputs), weights, options,
                            parallel::Arena(1));
 }

@@ -10,7 +10,8 @@ namespace terroir::test {
 
 /// As the CPU device would make it, by default without vectors: blocks of 8 channels. `accuracy`: EXECUTION_MODE_HINT
 /// is ACCURACY.
-std::unique_ptr<cpu::Plan> plan_of(const GraphMaker& m, cpu::Isa isa = cpu::Isa::scalar, bool accuracy = false);
+std::unique_ptr<cpu::Plan> plan_of(const GraphMaker& m, cpu::Isa isa = cpu::Isa::scalar, bool accuracy = false,
+                                   int threads = 1);
 
 /// Throws where there is none.
 const cpu::Step& step_named(const cpu::Plan& plan, const std::string& name);

@@ -14,10 +14,7 @@ namespace terroir::cpu {
 namespace {
 
 WinoPlan plan_for(const NodeContext& context, const WinoKernel& kernel) {
-  const WinoPlan plan = wino_plan(conv_problem(context), kernel);
-  // Where scratch is most of what the step needs, it is worth the time.
-  const bool scratch_is_most = static_cast<int64_t>(plan.scratch_floats) > plan.dst.n;
-  return context.overwrites_input && scratch_is_most ? wino_with_small_blocks(plan) : plan;
+  return wino_with_small_blocks(wino_plan(conv_problem(context), kernel), context.lean);
 }
 
 class WinogradExecutor final : public Executor {
@@ -105,6 +102,7 @@ Proposal propose(const NodeContext& context, int64_t tile) {
   choice.cost = compute_ns(static_cast<double>(conv_flops(conv_problem(context))), context.isa) / offer.speedup;
   add_chain_inputs(context, blocked, choice);
   choice.overwrite = overwrite_of(context, offer.kernel, choice);
+  choice.lean = wino_halvings(wino_plan(conv_problem(context), offer.kernel));
   return std::vector{std::move(choice)};
 }
 

@@ -49,7 +49,7 @@ class JoinedConvolutionExecutor final : public Executor {
       : up_(nodes[kTransposed]->context, *transposed_kernel(conv_problem(nodes[kTransposed]->context), context.isa),
             conv_problem(nodes[kTransposed]->context)),
         conv_(nodes[kConvolution]->context, kernel,
-              wino_with_small_blocks(wino_plan(conv_problem(nodes[kConvolution]->context), kernel))) {
+              wino_with_small_blocks(wino_plan(conv_problem(nodes[kConvolution]->context), kernel), context.lean)) {
     const auto& stages = context.node.attrs<ConvolutionChainAttrs>().stages;
     up_inputs_ = stages[kTransposed].inputs;
     conv_inputs_ = stages[kConvolution].inputs;
@@ -245,12 +245,14 @@ Proposal propose(const NodeContext& context, int64_t tile) {
                     problem = conv_problem(nodes[kConvolution]->context);
   const ConvKernel* kernel = transposed_kernel(up, context.isa);
   if (!kernel) return Reject{"no kernel for the transposed convolution"};
-  if (!reads_rows(wino_plan(problem, std::get<WinogradOffer>(offered).kernel))) return Reject{"not row by row"};
+  const WinoPlan plan = wino_plan(problem, std::get<WinogradOffer>(offered).kernel);
+  if (!reads_rows(plan)) return Reject{"not row by row"};
   const Layout blocked = layout_of(ConvFormat::blocked, context.outputs[0].rank(), context.isa);
   LayoutChoice choice;
   choice.inputs.resize(context.inputs.size());
   choice.inputs[static_cast<size_t>(attrs.stages[kTransposed].inputs[0])] = blocked;
   choice.outputs = {blocked};
+  choice.lean = wino_halvings(plan);
   for (const int input : attrs.stages[kJoin].inputs) {
     if (input == ConvolutionChainAttrs::kPrevious) continue;
     choice.inputs[static_cast<size_t>(input)] = blocked;

@@ -57,23 +57,33 @@ WinogradBandGrid::Range WinogradBandGrid::tiles_of(int64_t band, int64_t slice) 
 }
 
 WinogradBands::WinogradBands(const WinoPlan& plan, int64_t threads) noexcept
-    : plan_(plan), dst_(plan.dst), grid_(plan, threads) {
+    : plan_(plan), dst_(plan.dst), row_(plan.dst), grid_(plan, threads) {
   const ConvProblem& p = plan.problem;
-  plan_.dst.n = 0;
-  plan_.dst.h = p.w.out * plan.block;
-  plan_.dst.d = grid_.most_outputs() * plan_.dst.h;
+  const int64_t blocks = p.groups * plan.oc_blocks;
+  row_.h = plan_.dst.h = p.w.out * plan.block;
+  row_.d = row_.h;
+  plan_.dst.d = grid_.most_outputs() * row_.h;
+  row_.c = p.d.out * row_.d;
   plan_.dst.c = p.d.out * plan_.dst.d;
-  buffer_floats_ = p.groups * plan.oc_blocks * plan_.dst.c;
+  plan_.dst.n = 0;
+  row_floats_ = blocks * row_.c;
+  band_floats_ = blocks * plan_.dst.c;
 }
 
 float* WinogradBands::base(int64_t band, float* buffers) const noexcept {
-  return buffers + band % 2 * buffer_floats_ - grid_.outputs_of(band).begin * plan_.dst.h;
+  return buffers - grid_.outputs_of(band).begin * plan_.dst.h;
+}
+
+float* WinogradBands::waiting_base(int64_t band, float* buffers) const noexcept {
+  return buffers + band_floats_ + band % 2 * row_floats_ - (grid_.outputs_of(band).end - 1) * row_.h;
 }
 
 void WinogradBands::run(const WinoKernel& kernel, const ConvArgs& args, float* buffers, int64_t round,
                         int64_t slice) const noexcept {
-  if (round >= 2) store(args.dst, buffers, round - 2, slice);
-  if (round < grid_.bands()) compute(kernel, args, buffers, round, slice);
+  if (round % 2 == 0)
+    compute(kernel, args, buffers, round / 2, slice);
+  else
+    store(args.dst, buffers, round / 2, slice);
 }
 
 void WinogradBands::compute(const WinoKernel& kernel, ConvArgs args, float* buffers, int64_t band,
@@ -86,26 +96,33 @@ void WinogradBands::compute(const WinoKernel& kernel, ConvArgs args, float* buff
 }
 
 void WinogradBands::store(float* dst, float* buffers, int64_t band, int64_t slice) const noexcept {
-  const ConvProblem& p = plan_.problem;
-  const WinogradBandGrid::Range tiles = grid_.tiles_of(band, slice);
-  const float* const from = base(band, buffers);
-  float* const to = dst + grid_.image(band) * dst_.n;
-  const int64_t cols = plan_.cols.tiles;
-  for (int64_t at = tiles.begin; at < tiles.end;) {
-    // What the slice has of one tile row.
-    const int64_t row = at / cols, end = std::min(tiles.end, (row + 1) * cols);
-    const int64_t tile_row = grid_.tile_rows_of(band).begin + row;
-    const auto [h0, h1] = grid_.outputs_of({tile_row, tile_row + 1});
-    const int64_t w0 = begin_of(plan_.cols, at - row * cols, plan_.tile, p.w.out),
-                  w1 = begin_of(plan_.cols, end - row * cols, plan_.tile, p.w.out);
-    for (int64_t block = 0; block < p.groups * plan_.oc_blocks; ++block)
-      for (int64_t d = 0; d < p.d.out; ++d)
-        for (int64_t h = h0; h < h1; ++h)
-          std::memcpy(to + block * dst_.c + d * dst_.d + h * dst_.h + w0 * plan_.block,
-                      from + block * plan_.dst.c + d * plan_.dst.d + h * plan_.dst.h + w0 * plan_.block,
-                      static_cast<size_t>((w1 - w0) * plan_.block) * sizeof(float));
-    at = end;
+  float* const image = dst + grid_.image(band) * dst_.n;
+  const int64_t bands = grid_.bands_of_image();
+  const bool is_first = band % bands == 0, is_last = band % bands == bands - 1;
+  WinogradBandGrid::Range rows = grid_.outputs_of(band);
+  if (!is_first) --rows.begin;
+  WinogradBandGrid::Range own{rows.begin + slice * rows.count() / slices(),
+                              rows.begin + (slice + 1) * rows.count() / slices()};
+  if (own.count() == 0) return;
+  if (!is_first && own.begin == rows.begin) {
+    copy(waiting_base(band - 1, buffers), row_, image, dst_, {own.begin, own.begin + 1});
+    ++own.begin;
   }
+  if (!is_last && own.end == rows.end && own.count() > 0) {
+    --own.end;
+    copy(base(band, buffers), plan_.dst, waiting_base(band, buffers), row_, {own.end, own.end + 1});
+  }
+  copy(base(band, buffers), plan_.dst, image, dst_, own);
+}
+
+void WinogradBands::copy(const float* from, const ConvStrides& from_strides, float* to, const ConvStrides& to_strides,
+                         WinogradBandGrid::Range rows) const noexcept {
+  const ConvProblem& p = plan_.problem;
+  for (int64_t block = 0; block < p.groups * plan_.oc_blocks; ++block)
+    for (int64_t d = 0; d < p.d.out; ++d)
+      std::memcpy(to + block * to_strides.c + d * to_strides.d + rows.begin * to_strides.h,
+                  from + block * from_strides.c + d * from_strides.d + rows.begin * from_strides.h,
+                  static_cast<size_t>(rows.count() * to_strides.h) * sizeof(float));
 }
 
 }  // namespace terroir::cpu

@@ -3,12 +3,10 @@
 // threads share. WinogradBands are those of a convolution whose result takes the place of its source, or of some of the
 // source's channels.
 //   for each band of tile rows, of all images, from the top:
-//     in parallel, for each slice of the band's tiles:
-//       the slice's results of two bands before: from the buffer to the place of the source
-//       the slice's results of this band: into the same part of the buffer
-// A band reads one row above itself at most; what is overwritten meanwhile lies a band higher. The threads meet after
-// each band. There are two buffers, which the bands use in turn. The sums are those of any other slicing, so are the
-// bits.
+//     in parallel, each thread its slice of the band's tiles: results -> buffer
+//     in parallel, each thread its share of the band's rows: from the buffer to the place of the source
+// A band reads one row above itself at most, so the last row of the band before it waits in a buffer of its own until
+// the band is done. The sums are those of any other slicing, so are the bits.
 // Wants: can_overwrite_source(); the result begins with one of the source's channel blocks.
 #include <algorithm>
 #include <cstddef>
@@ -60,25 +58,29 @@ class WinogradBands {
  public:
   WinogradBands(const WinoPlan& plan, int64_t threads) noexcept;
 
-  /// Rounds until the result lies in its place; round i begins band i, if there is one.
-  int64_t rounds() const noexcept { return grid_.bands() + 2; }
+  /// Two for each band; of the last ones, the results are in their places.
+  int64_t rounds() const noexcept { return 2 * grid_.bands(); }
   int64_t slices() const noexcept { return grid_.slices(); }
-  /// Of both buffers.
-  int64_t buffer_floats() const noexcept { return 2 * buffer_floats_; }
+  int64_t buffer_floats() const noexcept { return band_floats_ + 2 * row_floats_; }
 
   /// One slice of one round. `args`: source and result of the whole convolution, scratch of this slice.
   void run(const WinoKernel& kernel, const ConvArgs& args, float* buffers, int64_t round, int64_t slice) const noexcept;
 
  private:
-  /// Where row 0 of the image would lie, that the band's own rows lie in its buffer.
-  float* base(int64_t band, float* buffers) const noexcept;
   void compute(const WinoKernel& kernel, ConvArgs args, float* buffers, int64_t band, int64_t slice) const noexcept;
   void store(float* dst, float* buffers, int64_t band, int64_t slice) const noexcept;
+  /// Where row 0 of the image would lie, that the band's own rows lie in its buffer.
+  float* base(int64_t band, float* buffers) const noexcept;
+  /// Likewise of the last row of a band while it waits.
+  float* waiting_base(int64_t band, float* buffers) const noexcept;
+  void copy(const float* from, const ConvStrides& from_strides, float* to, const ConvStrides& to_strides,
+            WinogradBandGrid::Range rows) const noexcept;
 
   WinoPlan plan_;  // whose result is a buffer
   ConvStrides dst_;
+  ConvStrides row_;  // of a waiting row
   WinogradBandGrid grid_;
-  int64_t buffer_floats_;
+  int64_t band_floats_, row_floats_;
 };
 
 }  // namespace terroir::cpu

@@ -32,8 +32,8 @@ class PlanBuilder {
       scratch_.push_back(add_step(graph_.node(id)));
       describe(graph_.node(id), plan_->steps.size() > before ? static_cast<int32_t>(before) : -1);
     }
-    placement_->place_in_arena(scratch_);
-    overwrite_inputs();
+    placement_->place_in_arena(scratch_, false);
+    save_memory();
     plan_->constants = placement_->take_constants();
     plan_->texts = placement_->texts();
     plan_->arena_bytes = placement_->arena_bytes();
@@ -82,45 +82,65 @@ class PlanBuilder {
     return scratch;
   }
 
-  /// Lets steps that most of the arena is for compute in the memory of their inputs, one after the other, as long as
-  /// there are such; the best of these plans is taken, if it is enough smaller.
-  void overwrite_inputs() {
-    constexpr size_t kLargeArena = size_t{4} << 20;
-    constexpr size_t kLeastShare = 16;
-    if (placement_->arena_bytes() < kLargeArena) return;
-    size_t wanted = placement_->arena_bytes() - placement_->arena_bytes() / kLeastShare;
-    std::vector<ir::NodeId> chosen;
-    size_t kept = 0;  // of those
-    std::unique_ptr<Placement> best;
-    ir::NodeId busiest = placement_->busiest();
-    while (decisions_.at(busiest).choice.overwrite.input >= 0 &&
-           std::find(chosen.begin(), chosen.end(), busiest) == chosen.end()) {
-      chosen.push_back(busiest);
-      auto next = std::make_unique<Placement>(graph_, decisions_, order_, isa_,
-                                              std::set<ir::NodeId>(chosen.begin(), chosen.end()));
-      if (!next->overwrites(busiest) || !next->has_steps_of(*placement_)) {
-        chosen.pop_back();
-        break;
-      }
-      create_again(busiest, true);
-      next->place_in_arena(scratch_);
-      busiest = next->busiest();
-      if (next->arena_bytes() > wanted) continue;
-      wanted = next->arena_bytes() - 1;
-      kept = chosen.size();
-      best = std::move(next);
-    }
-    for (size_t i = kept; i < chosen.size(); ++i) create_again(chosen[i], false);
-    if (best) placement_ = std::move(best);
+  /// A model should run in 1.3 times the memory of its weights and 25 MB. Of these the program takes a half.
+  size_t room() const {
+    constexpr size_t kBesideProgram = 12'400'000;
+    size_t weights = 0;
+    for (ir::NodeId id : order_)
+      if (const auto& constant = graph_.node(id).constant) weights += constant->view.bytes();
+    const size_t all = weights + weights / 10 * 3 + kBesideProgram, packed = weights_.bytes();
+    return all - std::min(all, packed);
   }
 
-  /// The executor of a node that has a step.
-  void create_again(ir::NodeId id, bool overwrites_input) {
+  /// Lets steps that most of the arena is for do with less, which takes them more time, until it is small enough or no
+  /// smaller: first those that can with less scratch, then those that can with the memory of their inputs.
+  void save_memory() {
+    constexpr size_t kLargeArena = size_t{4} << 20;
+    constexpr size_t kLeastShare = 16;
+    const size_t before = placement_->arena_bytes(), room = std::max(this->room(), kLargeArena);
+    if (before <= room) return;
+    std::set<ir::NodeId> changed, overwriting;
+    for (Placement::Busiest busiest; (busiest = placement_->busiest(scratch_)).bytes > room;) {
+      NodeContext* const context = context_of(busiest.node);
+      if (!context) break;
+      const LayoutChoice& choice = decisions_.at(busiest.node).choice;
+      if (context->lean < choice.lean) {
+        ++context->lean;
+      } else if (choice.overwrite.input >= 0 && overwriting.insert(busiest.node).second) {
+        auto next = std::make_unique<Placement>(graph_, decisions_, order_, isa_, overwriting);
+        if (!next->overwrites(busiest.node) || !next->has_steps_of(*placement_)) break;
+        context->overwrites_input = true;
+        placement_ = std::move(next);
+      } else {
+        break;
+      }
+      changed.insert(busiest.node);
+      create_again(*context);
+    }
+    placement_->place_in_arena(scratch_, true);
+    if (placement_->arena_bytes() <= std::max(room, before - before / kLeastShare)) return;
+    // Not for so little.
+    for (ir::NodeId id : changed) {
+      NodeContext& context = *context_of(id);
+      context.lean = 0;
+      context.overwrites_input = false;
+      create_again(context);
+    }
+    placement_ = std::make_unique<Placement>(graph_, decisions_, order_, isa_);
+    placement_->place_in_arena(scratch_, false);
+  }
+
+  /// Of a node that has a step; else null.
+  NodeContext* context_of(ir::NodeId id) {
     const auto found = std::find_if(contexts_.begin(), contexts_.end(),
                                     [id](const NodeContext& context) { return context.node.id == id; });
-    found->overwrites_input = overwrites_input;
-    Step& step = plan_->steps[static_cast<size_t>(found - contexts_.begin())];
-    step.executor = decisions_.at(id).impl->create(*found, decisions_.at(id).choice);
+    return found != contexts_.end() ? &*found : nullptr;
+  }
+
+  void create_again(const NodeContext& context) {
+    const ir::NodeId id = context.node.id;
+    Step& step = plan_->steps[static_cast<size_t>(&context - contexts_.data())];
+    step.executor = decisions_.at(id).impl->create(context, decisions_.at(id).choice);
     step.kernel = step.executor->kernel_name();
     scratch_[static_cast<size_t>(std::find(order_.begin(), order_.end(), id) - order_.begin())] =
         step.executor->scratch_bytes(threads_);

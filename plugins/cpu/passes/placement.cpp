@@ -313,18 +313,27 @@ std::vector<memory::Part> Placement::parts_of(const Cluster& cluster) const {
   return parts;
 }
 
-void Placement::place_in_arena(const std::vector<size_t>& scratch) {
-  constexpr size_t kLeastShare = 16;
-  std::vector<memory::Block> blocks;
-  std::vector<size_t*> offsets;
-  for (Cluster& cluster : clusters_) {
-    if (cluster.roots.empty() || cluster.result >= 0 || roots_[cluster.roots[0]].kind != Slot::Kind::arena) continue;
-    blocks.push_back({.size = static_cast<size_t>(cluster.end - cluster.begin),
-                      .first_use = cluster.first,
-                      .last_use = cluster.last,
-                      .parts = parts_of(cluster)});
-    offsets.push_back(&cluster.arena_offset);
+std::vector<Placement::ClusterIndex> Placement::clusters_in_arena() const {
+  std::vector<ClusterIndex> found;
+  for (ClusterIndex i = 0; i < clusters_.size(); ++i) {
+    const Cluster& cluster = clusters_[i];
+    if (!cluster.roots.empty() && cluster.result < 0 && roots_[cluster.roots[0]].kind == Slot::Kind::arena)
+      found.push_back(i);
   }
+  return found;
+}
+
+memory::Block Placement::block_of(const Cluster& cluster) const {
+  return {.size = static_cast<size_t>(cluster.end - cluster.begin),
+          .first_use = cluster.first,
+          .last_use = cluster.last,
+          .parts = parts_of(cluster)};
+}
+
+void Placement::place_in_arena(const std::vector<size_t>& scratch, bool tight) {
+  const std::vector<ClusterIndex> clusters = clusters_in_arena();
+  std::vector<memory::Block> blocks;
+  for (const ClusterIndex cluster : clusters) blocks.push_back(block_of(clusters_[cluster]));
   std::vector<memory::Block> apart = blocks;
   // All steps' scratch begins at the same byte: one finds in cache what another has left there.
   memory::Block common{.size = 0, .last_use = static_cast<int64_t>(order_.size())};
@@ -339,21 +348,31 @@ void Placement::place_in_arena(const std::vector<size_t>& scratch) {
   blocks.push_back(common);
   memory::MemoryPlan plan = memory::plan_memory(blocks);
   // But not at any price.
-  const size_t least = memory::peak_bytes(apart);
-  bool is_common = least + plan.total / kLeastShare > plan.total;
+  const size_t wanted = tight ? plan.total : plan.total - plan.total / 16;
+  bool is_common = memory::peak_bytes(apart) >= wanted;
   if (!is_common) {
-    memory::MemoryPlan plan_apart = memory::plan_memory(apart);
-    is_common = plan_apart.total + plan.total / kLeastShare > plan.total;
+    memory::MemoryPlan plan_apart = memory::plan_memory(apart, tight);
+    is_common = plan_apart.total >= wanted;
     if (!is_common) plan = std::move(plan_apart);
   }
-  for (size_t i = 0; i < offsets.size(); ++i) *offsets[i] = plan.offsets[i];
+  for (size_t i = 0; i < clusters.size(); ++i) clusters_[clusters[i]].arena_offset = plan.offsets[i];
   for (size_t i = 0; i < common.parts.size(); ++i)
     scratch_offsets_[order_[static_cast<size_t>(common.parts[i].first_use)]] =
-        plan.offsets[offsets.size() + (is_common ? 0 : i)];
+        plan.offsets[clusters.size() + (is_common ? 0 : i)];
   arena_bytes_ = plan.total;
-  if (order_.empty()) return;
+}
+
+Placement::Busiest Placement::busiest(const std::vector<size_t>& scratch) const {
+  if (order_.empty()) return {};
+  std::vector<memory::Block> blocks;
+  for (const ClusterIndex cluster : clusters_in_arena()) blocks.push_back(block_of(clusters_[cluster]));
+  for (size_t at = 0; at < scratch.size(); ++at) {
+    const auto step = static_cast<int64_t>(at);
+    if (scratch[at] > 0) blocks.push_back({.size = ceil_to_line(scratch[at]), .first_use = step, .last_use = step});
+  }
   // Results are read behind the last step.
-  busiest_ = order_[std::min(static_cast<size_t>(memory::busiest_step(blocks)), order_.size() - 1)];
+  return {order_[std::min(static_cast<size_t>(memory::busiest_step(blocks)), order_.size() - 1)],
+          memory::peak_bytes(blocks)};
 }
 
 size_t Placement::scratch_offset(ir::NodeId id) const {

@@ -33,7 +33,8 @@ class Placement {
             std::set<ir::NodeId> overwriting = {});
 
   /// Gives the arena's values and the scratch of steps their offsets. `scratch`: bytes, by position in the order.
-  void place_in_arena(const std::vector<size_t>& scratch);
+  /// `tight`: the arena must be small, however long the search for the offsets takes, and the steps.
+  void place_in_arena(const std::vector<size_t>& scratch, bool tight);
 
   /// Once the arena is placed, like all that follows of offsets and bytes.
   Slot slot(ir::Value value) const;
@@ -45,8 +46,12 @@ class Placement {
   /// Of a model output, by index: the value lies elsewhere and must be copied to the user's memory.
   bool result_is_copy(size_t index) const { return result_is_copy_[index]; }
   size_t arena_bytes() const { return arena_bytes_; }
-  /// The node during whose step most of the arena is in use.
-  ir::NodeId busiest() const { return busiest_; }
+  /// The node during whose step most of the arena is in use, and how much.
+  struct Busiest {
+    ir::NodeId node = ir::NodeId::none;
+    size_t bytes = 0;
+  };
+  Busiest busiest(const std::vector<size_t>& scratch) const;
   bool overwrites(ir::NodeId id) const { return overwritten_.contains(id); }
   /// Whether nodes have the same steps, over other memory.
   bool has_steps_of(const Placement& other) const {
@@ -99,6 +104,8 @@ class Placement {
   std::optional<Place> overwrite(const ir::Node& node, int64_t at);
   Place join(const ir::Node& node, int64_t at);
   std::vector<memory::Part> parts_of(const Cluster& cluster) const;
+  std::vector<ClusterIndex> clusters_in_arena() const;
+  memory::Block block_of(const Cluster& cluster) const;
   bool can_attach(ClusterIndex from, int64_t shift, RootIndex joined, const ir::Node& node,
                   const std::vector<int64_t>& sizes) const;
   void attach(ClusterIndex from, ClusterIndex to, int64_t shift);
@@ -121,7 +128,6 @@ class Placement {
   std::vector<int64_t> texts_;
   std::map<ir::NodeId, size_t> scratch_offsets_;
   size_t arena_bytes_ = 0;
-  ir::NodeId busiest_ = ir::NodeId::none;
 };
 
 }  // namespace terroir::cpu

@@ -42,9 +42,11 @@ const char* wino_reject(const ConvProblem& problem, const WinoKernel& kernel) no
 // `weights`: as wanted instead of the cheapest; of F(2x2,3x3) only packed ones.
 WinoPlan wino_plan(const ConvProblem& problem, const WinoKernel& kernel,
                    std::optional<WinoWeights> weights = std::nullopt) noexcept;
-// The same for half as many tiles at once: little more than half the scratch, the same packed weights and bits, for
-// more time, as the weights are read, and transformed, more often. Not for weights that are transformed in registers.
-WinoPlan wino_with_small_blocks(const WinoPlan& plan) noexcept;
+// The same for fewer tiles at once, `halvings` times half as many: little more than half the scratch each, the same
+// packed weights and bits, for more time, as the weights are read, and transformed, more often.
+WinoPlan wino_with_small_blocks(const WinoPlan& plan, int halvings) noexcept;
+// So often at most: a block still fills a register tile. Not for weights that are transformed in registers.
+int wino_halvings(const WinoPlan& plan) noexcept;
 int64_t wino_units(const WinoPlan& plan) noexcept;
 
 // How several threads share the work: at most one part per thread, of nearly equal cost, each cut into slices; see

@@ -70,11 +70,19 @@ WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel, std::optional
   return plan;
 }
 
-WinoPlan wino_with_small_blocks(const WinoPlan& plan) noexcept {
+WinoPlan wino_with_small_blocks(const WinoPlan& plan, int halvings) noexcept {
   WinoPlan small = plan;
-  small.block_tiles = ceil_div(plan.block_tiles, 2);
+  small.block_tiles = ceil_div(plan.block_tiles, int64_t{1} << halvings);
   small.scratch_floats = scratch_floats(small);
   return small;
+}
+
+int wino_halvings(const WinoPlan& plan) noexcept {
+  if (plan.weights == WinoWeights::in_registers) return 0;
+  int halvings = 0;
+  for (int64_t tiles = plan.block_tiles; tiles > 1; tiles = ceil_div(tiles, 2), ++halvings)
+    if (ceil_div(tiles, 2) * plan.block_slices < plan.register_tiles) break;
+  return halvings;
 }
 
 int64_t wino_units(const WinoPlan& plan) noexcept { return plan.problem.groups * plan.units; }
