@@ -97,9 +97,10 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const int64_t max_unit = blocked && step <= 2 ? 4 : 2;
   const bool two_rows = blocked && step <= 2 && !e.transposed && e.h.out > 1;
   // Between the last products of a tile and the first ones of the next, its sums are limited and stored. After short
-  // reductions that takes a seventh of the time, unless there are so few that the next products begin meanwhile.
+  // reductions that takes a seventh of the time, unless there are so few that the next products begin meanwhile. One
+  // block alone is limited by its loads, and loads of weights are the fewer the longer a tile is.
   constexpr int64_t kBriefSums = 16, kBriefReduction = 64;
-  const bool brief = blocked && m.registers == 32 && is_pointwise_row(e) && reduction <= kBriefReduction;
+  const bool brief = blocked && m.registers == 32 && is_pointwise_row(e) && blocks > 1 && reduction <= kBriefReduction;
   double best = -1;
   for (int64_t unit = 1; unit <= std::min<int64_t>(blocks, max_unit); ++unit) {
     const int64_t positions = max_tile_positions(m.registers, m.fused, static_cast<int>(unit) * per_block);
