@@ -168,6 +168,7 @@ void store_decision(const Decision& decision, ByteWriter& to) {
   to.numbers(choice.in_place);
   to.put(choice.overwrite.input);
   to.put(static_cast<uint64_t>(choice.overwrite.step));
+  to.put(choice.lean);
   to.numbers(choice.joins);
   to.numbers(choice.pieces);
 }
@@ -189,13 +190,14 @@ Decision load_decision(const ir::Node& node, ByteReader& from) {
   choice.in_place = load_numbers<int>(from);
   choice.overwrite.input = from.take<int>();
   choice.overwrite.step = from.take<uint64_t>();
+  choice.lean = from.take<int>();
   choice.joins = load_numbers<size_t>(from);
   choice.pieces = load_numbers<size_t>(from);
   const auto is_input = [&](int input) { return input >= 0 && static_cast<size_t>(input) < node.inputs.size(); };
   ByteReader::require(
       choice.inputs.size() == node.inputs.size() && choice.outputs.size() == node.outputs.size() &&
       (choice.view_of == -1 || is_input(choice.view_of)) &&
-      std::all_of(choice.in_place.begin(), choice.in_place.end(), is_input) &&
+      std::all_of(choice.in_place.begin(), choice.in_place.end(), is_input) && choice.lean >= 0 && choice.lean < 31 &&
       (choice.overwrite.input == -1 || (is_input(choice.overwrite.input) && choice.overwrite.step > 0)) &&
       (choice.joins.empty() || choice.joins.size() == node.inputs.size()) &&
       (choice.pieces.empty() || choice.pieces.size() == node.outputs.size()));

@@ -166,12 +166,12 @@ std::vector<size_t> order_by(const std::vector<Block>& blocks, const Measure& me
 }
 
 /// As `order` gives it, or better: what ends highest is placed earlier, or any block elsewhere, in turns, and a plan
-/// that is no larger is gone on with, as long as there is time.
-MemoryPlan plan_with_repairs(const std::vector<Block>& blocks, std::vector<size_t> order, size_t least, size_t pairs) {
+/// that is no larger is gone on with, for `tries` or until it is no larger than `least`.
+MemoryPlan plan_with_repairs(const std::vector<Block>& blocks, std::vector<size_t> order, size_t least, size_t tries) {
   MemoryPlan best = plan_in_order(blocks, order);
   std::minstd_rand random;  // the same everywhere
   const auto any = [&](size_t count) { return static_cast<std::ptrdiff_t>(random() % count); };
-  for (size_t work = 0; best.total > least && work < pairs; work += blocks.size() * blocks.size() + 1) {
+  for (size_t i = 0; best.total > least && i < tries; ++i) {
     auto from = std::max_element(order.begin(), order.end(), [&](size_t a, size_t b) {
       return best.offsets[a] + blocks[a].size < best.offsets[b] + blocks[b].size;
     });
@@ -188,16 +188,30 @@ MemoryPlan plan_with_repairs(const std::vector<Block>& blocks, std::vector<size_
   return best;
 }
 
+/// What the best of plans takes, or some bytes more: blocks begin at lines.
+size_t least_total(std::vector<Block> blocks) {
+  for (Block& block : blocks)
+    if (block.parts.empty()) block.size = round_up(block.size, kMinAlignment);
+  return round_up(peak_of(blocks).bytes, kMinAlignment);
+}
+
+size_t tries_for(const std::vector<Block>& blocks) {
+  constexpr size_t kPairs = 3'000'000;  // of parts
+  size_t parts = 0;
+  for (const Block& block : blocks) parts += std::max<size_t>(block.parts.size(), 1);
+  return kPairs / (parts * parts + 1);
+}
+
 }  // namespace
 
 MemoryPlan plan_memory(const std::vector<Block>& blocks, bool thorough) {
-  const size_t pairs = thorough ? 3'000'000 : 0, least = round_up(peak_of(blocks).bytes, kMinAlignment);
+  const size_t tries = thorough ? tries_for(blocks) : 0, least = least_total(blocks);
   const auto by_size = order_by(blocks, [](const Block& block) { return block.size; });
-  MemoryPlan first = plan_with_repairs(blocks, by_size, least, pairs);
+  MemoryPlan first = plan_with_repairs(blocks, by_size, least, tries);
   if (first.total <= least) return first;
   const auto by_time =
       order_by(blocks, [](const Block& block) { return std::pair(block.last_use - block.first_use, block.size); });
-  MemoryPlan second = plan_with_repairs(blocks, by_time, least, pairs);
+  MemoryPlan second = plan_with_repairs(blocks, by_time, least, tries);
   return second.total < first.total ? second : first;
 }
 

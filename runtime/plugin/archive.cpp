@@ -13,7 +13,7 @@ namespace terroir::plugin {
 namespace {
 
 constexpr char kLetters[17] = "terroir compiled";
-constexpr uint64_t kFormat = 1;
+constexpr uint64_t kFormat = 2;
 
 struct Header {
   std::array<char, 16> letters{};

@@ -59,15 +59,15 @@ TEST(OverwrittenInput, NotWhereThereIsRoom) {
 }
 
 /// A convolution of a small image, beside one that is `times` as large per side, and read again behind it.
-GraphMaker small_beside(int64_t times) {
+GraphMaker small_beside(int64_t times, int64_t side) {
   GraphMaker m;
   const std::string k = std::to_string(times), window = k + "," + k;
-  const ir::Value wide = m.conv(m.input({1, 3, 20 * times, 20 * times}), 64, 3, 1);
+  const ir::Value wide = m.conv(m.input({1, 3, side * times, side * times}), 64, 3, 1);
   const ir::Value small = m.op(
       "AvgPool", {wide},
       {{"strides", window}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}, {"kernel", window}, {"exclude-pad", "true"}});
   const ir::Value y =
-      m.op("Convolution", {small, m.random({64, 64, 3, 3}, 2)},
+      m.op("Convolution", {m.conv(small, 512, 1, 4), m.random({64, 512, 3, 3}, 2, 0.1f)},
            {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}}, "small");
   const ir::Value mean = m.op("ReduceMean", {y, m.integers({2, 3})}, {{"keep_dims", "true"}});
   m.result(m.conv(m.op("Multiply", {wide, mean}), 64, 3, 3, 2));
@@ -78,7 +78,7 @@ TEST(OverwrittenInput, ScratchIsForFewerTilesFirst) {
   if (!vectors()) GTEST_SKIP() << "no kernels of Winograd's algorithm here";
   constexpr int kThreads = 8;
   const auto scratch_beside = [](int64_t times) {
-    const auto plan = plan_of(small_beside(times), Isa::avx2, false, kThreads);
+    const auto plan = plan_of(small_beside(times, 20), Isa::avx2, false, kThreads);
     const Step& small = step_named(*plan, "small");
     EXPECT_TRUE(small.kernel.starts_with("f32_conv_winograd_4x4_3x3_nChw8c__avx2")) << small.kernel;
     return small.executor->scratch_bytes(kThreads);
@@ -134,8 +134,14 @@ std::pair<std::string, Tensor> run_once(CompiledModel compiled) {
 TEST(OverwrittenInput, IsKeptWithTheCompiledModel) {
   const auto folder = std::filesystem::path(testing::TempDir()) / ("terroir_overwritten_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
-  ir::write_model(last_level(false).graph(), (folder / "model.xml").string());
   Core core;
+  ir::write_model(small_beside(11, 24).graph(), (folder / "small.xml").string());
+  auto small = core.compile_model((folder / "small.xml").string(), "CPU");
+  std::stringstream stored_small;
+  small.export_model(stored_small);
+  EXPECT_EQ(core.import_model(stored_small, "CPU").get_property(memory_footprint),
+            small.get_property(memory_footprint));
+  ir::write_model(last_level(false).graph(), (folder / "model.xml").string());
   auto compiled = core.compile_model((folder / "model.xml").string(), "CPU", enable_profiling(true));
   std::stringstream stored;
   compiled.export_model(stored);

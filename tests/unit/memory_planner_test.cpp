@@ -62,6 +62,15 @@ TEST(MemoryPlanner, ThoroughPlansAreSmallerAndTheSameEveryTime) {
   EXPECT_LT(thorough - least, (quick - least) / 2);
 }
 
+TEST(MemoryPlanner, ThoroughPlansOfManyPartsTakeFewTries) {
+  // A joined tensor of thousands of parts is one block; what it takes to place it grows with its parts.
+  Block joined{.size = size_t{4000} * 100, .last_use = 4001};
+  for (int64_t i = 0; i < 4000; ++i) joined.parts.push_back({static_cast<size_t>(i) * 100, 100, i, 4001});
+  const std::vector<Block> blocks{joined, {1000, 0, 3000}, {900, 10, 2000}, {500, 1000, 4000}};
+  const MemoryPlan plan = plan_memory(blocks, true);
+  EXPECT_EQ(plan.offsets, plan_memory(blocks).offsets);
+}
+
 TEST(MemoryPlanner, TakesTheTightestGap) {
   // When the last block lives, the blocks at 0 and 2048 are gone: it fits both gaps, and the second is tighter.
   const std::vector<Block> blocks{{1000, 0, 1}, {990, 0, 9}, {500, 0, 1}, {490, 0, 9}, {450, 5, 9}};
