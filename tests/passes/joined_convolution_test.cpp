@@ -109,6 +109,18 @@ GraphMaker level(const Level& l, bool also = false) {
 }
 
 const Up kTwice{2, "2", "0", "0"};
+
+/// As converted from TensorFlow: the transposed convolution has an input of its result's extents.
+GraphMaker level_of_given_extents() {
+  GraphMaker m;
+  AttributeTexts same = window(2, "2", "0", "0");
+  same.emplace_back("auto_pad", "same_upper");
+  const ir::Value up =
+      m.op("ConvolutionBackpropData",
+           {m.input({1, 32, 64, 64}), m.random({32, 32, 2, 2}, 1, 0.2f), m.integers({128, 128})}, same, "up");
+  m.result(merging(m, m.op("Concat", {up, m.op("ReLU", {m.input({1, 32, 128, 128})})}, {{"axis", "1"}}), 32));
+  return m;
+}
 const Level kPlain{{1, 32, 64, 64}, kTwice, 32, {32}, 0, 32};
 const Level kLarge{{1, 32, 128, 128}, kTwice, 32, {64}, 0, 64};  // whose plan must do with less scratch
 
@@ -140,6 +152,7 @@ TEST(JoinedConvolutions, Refuses) {
              {{"axis", "1"}});
   sum.result(sum.op("Add", {merging(sum, joined, 32), sum.input({1, 32, 128, 128})}));
   refuses(sum, "an operand of the run");
+  refuses(level_of_given_extents(), "extents that are an input");
 }
 
 TEST(JoinedConvolutions, TheJoinedTensorIsNowhere) {
@@ -175,6 +188,8 @@ TEST(JoinedConvolutions, SameAsInterpreter) {
     test::expect_same_as_interpreter(m, 1e-4);
   }
 }
+
+TEST(JoinedConvolutions, ExtentsThatAreAnInput) { test::expect_same_as_interpreter(level_of_given_extents(), 1e-4); }
 
 TEST(JoinedConvolutions, HaveTheBitsOfThreeSteps) {
   for (const Level& one : {kPlain, kLarge, Level{{2, 16, 43, 65}, {3, "3", "1", "0"}, 32, {32, 16}, 1, 32}}) {
