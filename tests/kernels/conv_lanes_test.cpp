@@ -49,6 +49,18 @@ TEST(ConvDepthwise, Pads) {
   check_family("conv_dw", depthwise(16, axis(9, 3, 1, 1, -2, 1), axis(12, 3, 1, 1, -1, -3)));
 }
 
+// One row, of which long kernels read a copy with zeros around it; or, beyond 512 positions, itself.
+TEST(ConvDepthwise, LongKernelsOfOneRow) {
+  for (const int64_t k : {9, 12, 33})
+    for (const int64_t s : {1, 2})
+      for (const int64_t w : {1, 7, 100, 480, 520})
+        for (const int64_t pad : {int64_t{0}, int64_t{5}, k / 2, k + 3})
+          if (w + pad + k / 2 >= k) check_family("conv_dw", depthwise(17, ConvAxis{}, axis(w, k, s, 1, pad, k / 2), 2));
+  check_family("conv_dw", depthwise(16, ConvAxis{}, axis(60, 9, 1, 1, -3, 4)));
+  check_family("conv_dw", depthwise(16, axis(3, 1), axis(60, 11, 1, 1, 5, 5)));
+  check_family("conv_dw", depthwise(16, axis(3, 1, 2, 1, 1, 1), axis(60, 11, 1, 1, 5, 5)));
+}
+
 // Rows that many kernel rows miss, and images lower than the kernel.
 TEST(ConvDepthwise, RowsOutside) {
   for (const int64_t k : {3, 5})

@@ -285,7 +285,8 @@ constexpr Impl kJoinedConvolution[] = {{"joined_winograd_4x4", &propose_tile<4>,
 
 bool can_make_rows(const NodeContext& transposed) {
   // A stage has no values of integers: extents that an input gives are refused.
-  return base_input_count(transposed.node) == 2 && transposed.constants[1] && transposed_kernel(conv_problem(transposed), transposed.isa);
+  return base_input_count(transposed.node) == 2 && transposed.constants[1] &&
+         transposed_kernel(conv_problem(transposed), transposed.isa);
 }
 
 bool can_join_rows(const NodeContext& concat) {

@@ -1,7 +1,9 @@
 // What: depthwise convolution, and grouped convolution with any channels per group, each also transposed: walks a box
 // of the work grid (batch, channel blocks, output rows) and cuts each row into register tiles (lane_tile.hpp).
-// Borders: kernels of 3 or 5 dense columns read zero for the elements of their window that lie outside; others run the
-//   taps that reach the whole tile in one pass and add the few others to the part of the tile they reach.
+// Borders: kernels of 3 or 5 dense columns read zero for the elements of their window that lie outside, long ones of
+// one
+//   row a copy of the row with zeros around it; others run the taps that reach the whole tile in one pass and add the
+//   few others to the part of the tile they reach.
 // Layouts: the last channels of nhwc are loaded one by one or under a mask, and stored from a copy of the tile.
 // Order of summation: depends on the position and the plan, never on the box.
 // Include one bucket header first.
@@ -28,7 +30,10 @@ struct LaneContext {
   const int32_t* index;           // or null: depthwise
   int64_t tiles, narrow, wider;   // of a row: the first `wider` tiles have narrow + 1 columns, the others narrow
   float* buffer;                  // one register tile, for post-ops that do not fit the registers
+  float* padded;                  // or null: takes a row of the source and what its windows see beside it
 };
+
+constexpr int64_t kMostPaddedPositions = 512;
 
 struct LaneRow {
   int64_t dst_offset;
@@ -135,20 +140,52 @@ bool rows_fit(const LaneContext& ctx) {
   return outside.begin <= edge && outside.end <= edge && (ctx.tiles == 1 || ctx.narrow * e.w.stride >= edge);
 }
 
+// Whether copying rows, so that every tap reaches every position, takes less than the taps that do not.
+bool rows_are_padded(const LaneContext& ctx) {
+  constexpr int64_t kLongKernel = 9;
+  const ConvProblem& e = ctx.plan.exec;
+  return !ctx.index && !e.transposed && ctx.plan.src_format == ConvFormat::blocked && e.d.kernel * e.h.kernel == 1 &&
+         e.w.dilation == 1 && e.w.kernel >= kLongKernel &&
+         (e.w.out - 1) * e.w.stride + e.w.kernel <= kMostPaddedPositions;
+}
+
+// What windows [begin, end) of a row see, at its place in ctx.padded. `row`: column 0.
+void copy_padded(const LaneContext& ctx, const float* row, int64_t begin, int64_t end) {
+  const ConvAxis& axis = ctx.plan.exec.w;
+  const int64_t first = begin * axis.stride - axis.pad, last = (end - 1) * axis.stride - axis.pad + axis.kernel;
+  for (int64_t x = first; x < last; ++x) {
+    float* const to = ctx.padded + (x + axis.pad) * kBlock;
+    const bool is_inside = x >= 0 && x < axis.in;
+    for (int64_t l = 0; l < kBlock; l += kLanes) store(to + l, is_inside ? loadu(row + x * kBlock + l) : zero());
+  }
+}
+
 // Tiles [begin, end) of the row that `p` describes up to the columns.
 void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int64_t begin, int64_t end) {
   const ConvPlan& plan = ctx.plan;
   const ConvAxis& axis = plan.exec.w;
   const float* const src = p.src;
+  const auto column = [&](int64_t tile) { return tile * ctx.narrow + (tile < ctx.wider ? tile : ctx.wider); };
+  const bool is_padded = ctx.padded && p.n_d * p.n_h == 1;
+  if (is_padded) {
+    copy_padded(ctx, src, column(begin), column(end));
+    p.src_step = axis.stride * kBlock;
+    p.src_w = p.wei_w = kBlock;
+    p.n_w = axis.kernel;
+  }
   int64_t inactive = 0;  // columns that are stored and wait for their activation
   for (int64_t i = begin; i < end; ++i) {
     const int64_t width = ctx.narrow + (i < ctx.wider ? 1 : 0);
-    const int64_t j = i * ctx.narrow + (i < ctx.wider ? i : ctx.wider);
+    const int64_t j = column(i);
     const int64_t offset = row.dst_offset + j * plan.dst.w;
     p.out = row.buffered ? ctx.buffer : ctx.args.dst + offset;
     p.residual = row.epilogue->residual ? row.epilogue->residual + offset : nullptr;
     const int64_t x = j * axis.stride - axis.pad;
-    if (ctx.window && window_fits(axis, j, width)) {
+    if (is_padded) {
+      p.src = ctx.padded + j * p.src_step;
+      run_vectors(ctx, ctx.passes->fn[width - 1], p);
+      p.src = src;
+    } else if (ctx.window && window_fits(axis, j, width)) {
       p.src = src + x * plan.src.w;
       p.inside_begin = x < 0 ? -x : 0;
       p.inside_end = axis.in - x;
@@ -375,7 +412,10 @@ void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) 
                   1,
                   0,
                   0,
-                  buffer};
+                  buffer,
+                  nullptr};
+  alignas(64) float padded[kMostPaddedPositions * kBlock];
+  if (rows_are_padded(ctx)) ctx.padded = padded;
   ctx.tiles = (e.w.out + plan.w_tile - 1) / plan.w_tile;
   ctx.narrow = e.w.out / ctx.tiles;
   ctx.wider = e.w.out % ctx.tiles;
