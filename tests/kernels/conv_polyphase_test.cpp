@@ -11,6 +11,7 @@
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "plugins/cpu/kernels/post_ops/post_ops.hpp"
 #include "tests/kernels/conv_harness.hpp"
+#include "tests/kernels/post_op_chains.hpp"
 
 namespace terroir::cpu::conv_test {
 namespace {
@@ -202,66 +203,13 @@ TEST(ConvPolyphase, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
   }
 }
 
-PostOp step(PostOpKind kind, OperandMode mode = OperandMode::scalar, float alpha = 0, float beta = 0,
-            const float* operand = nullptr, const float* operand2 = nullptr) {
-  return {kind, mode, alpha, beta, operand, operand2};
-}
-
 TEST(ConvPolyphase, PostOps) {
   const ConvProblem p = problem_of(1, 1, 3, 37, strided(13), strided(121));
   const Reference r = reference(p);
   for (const ConvKernel* kernel : kernels()) {
     Bench bench(*kernel, p, r);
-    const float nan = std::nanf("");
-    std::vector<float> bare(bench.dst_floats(), nan), tensor(bare.size()), channels(64);
-    bench.run_sliced(bare.data(), 1);
-    std::vector<int64_t> channel_of(bare.size(), p.oc);
-    for (int64_t c = 0; c < p.oc; ++c) {
-      channels[static_cast<size_t>(c)] = static_cast<float>(c % 7) - 2.5f;
-      for (int64_t h = 0; h < p.h.out; ++h)
-        for (int64_t w = 0; w < p.w.out; ++w) {
-          const auto i = static_cast<size_t>(bench.dst_offset(0, c, h, w));
-          channel_of[i] = c;
-          tensor[i] = static_cast<float>((c + 3 * h + 5 * w) % 11) * 0.5f - 2.0f;
-        }
-    }
-    const auto add = step(PostOpKind::add, OperandMode::tensor, 0, 0, tensor.data());
-    const std::pair<const char*, std::vector<PostOp>> chains[] = {
-        {"relu", {step(PostOpKind::relu)}},
-        {"clamp", {step(PostOpKind::clamp, OperandMode::scalar, -0.5f, 0.75f)}},
-        {"clamp away from zero", {step(PostOpKind::clamp, OperandMode::scalar, 0.25f, 0.75f)}},
-        {"sigmoid", {step(PostOpKind::sigmoid)}},
-        {"leaky relu", {step(PostOpKind::prelu, OperandMode::scalar, 0.1f)}},
-        {"add tensor", {add}},
-        {"add tensor, relu", {add, step(PostOpKind::relu)}},
-        {"hswish, add tensor", {step(PostOpKind::hswish), add}},
-        {"scale and shift per channel, relu",
-         {step(PostOpKind::scale_shift, OperandMode::per_channel, 0, 0, channels.data(), channels.data()),
-          step(PostOpKind::relu)}},
-    };
-    for (const auto& [name, ops] : chains) {
-      SCOPED_TRACE(std::string(kernel->name) + ": " + name);
-      GuardedFloats got(bare.size(), nan);
-      bench.run_sliced(got.data(), 3, ops);
-      for (size_t i = 0; i < bare.size(); ++i) {
-        float expected = bare[i];
-        const int64_t c = channel_of[i], place = static_cast<int64_t>(i);
-        if (c == p.oc) {
-          expected = 0.0f;
-        } else {
-          PostOpRows region{&expected, &expected, 1, 1, 1, 1, place, 1, c, ChannelAxis::lanes};
-          post_op_kernels(Isa::scalar).run(region, ops.data(), static_cast<int64_t>(ops.size()));
-        }
-        ASSERT_NEAR(got.data()[i], expected, 1e-5f * (1.0f + std::abs(expected))) << "element " << i;
-      }
-      if (ops[0].operand != tensor.data()) continue;
-      // In place: the operand of the addition is where the result goes.
-      std::vector<float> in_place = tensor;
-      std::vector<PostOp> same = ops;
-      same[0].operand = in_place.data();
-      bench.run_sliced(in_place.data(), 3, same);
-      expect_same_bits(got, in_place.data(), "in place");
-    }
+    check_post_op_chains(bench, p, kernel->name,
+                         [&](int64_t c, int64_t h, int64_t w) { return bench.dst_offset(0, c, h, w); });
   }
 }
 

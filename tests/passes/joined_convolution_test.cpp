@@ -15,6 +15,7 @@
 #include "plugins/cpu/passes/fuse_convolution_chains.hpp"
 #include "plugins/cpu/passes/fuse_post_ops.hpp"
 #include "plugins/cpu/weights_cache.hpp"
+#include "tests/passes/compared_runs.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/planned.hpp"
 
@@ -198,31 +199,8 @@ TEST(JoinedConvolutions, HaveTheBitsOfThreeSteps) {
     for (uint32_t run = 0; run < 2; ++run)
       for (size_t i = 0; i < alone.inputs().size(); ++i)
         inputs[run].push_back(test::random_tensor(alone.dims(alone.inputs()[i]), 7 + run));
-    for (const Isa isa : {Isa::sse42, Isa::avx2, Isa::avx512}) {
-      if (!isa_available(isa)) continue;
-      const auto expected = test::run_on_cpu(both.graph(), isa, 1, inputs);
-      for (const int threads : {1, 2, 3, 5}) {
-        const auto got = test::run_on_cpu(alone.graph(), isa, threads, inputs);
-        for (size_t i = 0; i < inputs.size(); ++i)
-          EXPECT_EQ(std::memcmp(got[i][0].view().data, expected[i][0].view().data, got[i][0].view().bytes()), 0)
-              << isa_name(isa) << ", " << threads << " threads, inference " << i;
-      }
-    }
+    test::expect_same_bits(alone.graph(), both.graph(), inputs);
   }
-}
-
-/// The kernel of the layer `merging`, after one inference; and the result.
-std::pair<std::string, Tensor> run_once(CompiledModel compiled) {
-  InferRequest request = compiled.create_infer_request();
-  for (const auto& input : compiled.inputs()) {
-    Tensor tensor = request.get_tensor(input);
-    for (size_t i = 0; i < tensor.get_size(); ++i) tensor.data<float>()[i] = static_cast<float>(i % 7);
-  }
-  request.infer();
-  std::string kernel;
-  for (const ProfilingInfo& layer : request.get_profiling_info())
-    if (layer.node_name == "merging") kernel = layer.exec_type;
-  return {kernel, request.get_output_tensor()};
 }
 
 TEST(JoinedConvolutions, AreKeptWithTheCompiledModel) {
@@ -236,8 +214,8 @@ TEST(JoinedConvolutions, AreKeptWithTheCompiledModel) {
     compiled.export_model(stored);
     auto imported = core.import_model(stored, "CPU", {enable_profiling(true)});
     EXPECT_EQ(compiled.get_property(memory_footprint), imported.get_property(memory_footprint));
-    const auto [kernel, result] = run_once(compiled);
-    const auto [again, same] = run_once(imported);
+    const auto [kernel, result] = test::run_once(compiled, "merging");
+    const auto [again, same] = test::run_once(imported, "merging");
     EXPECT_EQ(kernel, again);
     EXPECT_EQ(kernel.find("winograd") == std::string::npos, kernel.find("deconv") == std::string::npos) << kernel;
     EXPECT_EQ(std::memcmp(result.data(), same.data(), result.get_byte_size()), 0);

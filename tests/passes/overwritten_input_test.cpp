@@ -9,6 +9,7 @@
 #include <terroir/terroir.hpp>
 
 #include "ir/xml/writer.hpp"
+#include "tests/passes/compared_runs.hpp"
 #include "tests/passes/planned.hpp"
 
 namespace terroir::cpu {
@@ -107,28 +108,7 @@ TEST(OverwrittenInput, GivesTheSameBits) {
   const GraphMaker alone = last_level(false), both = last_level(true);
   const std::vector<std::vector<test::HostTensor>> inputs = {{test::random_tensor({1, 3, kSide, kSide}, 7)},
                                                              {test::random_tensor({1, 3, kSide, kSide}, 8)}};
-  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
-    if (!isa_available(isa)) continue;
-    const auto expected = test::run_on_cpu(both.graph(), isa, 1, inputs);
-    for (const int threads : {1, 2, 3}) {
-      const auto got = test::run_on_cpu(alone.graph(), isa, threads, inputs);
-      for (size_t i = 0; i < inputs.size(); ++i)
-        EXPECT_EQ(std::memcmp(got[i][0].view().data, expected[i][0].view().data, got[i][0].view().bytes()), 0)
-            << isa_name(isa) << ", " << threads << " threads, inference " << i;
-    }
-  }
-}
-
-/// The kernel of the layer `merging`, after one inference; and the result.
-std::pair<std::string, Tensor> run_once(CompiledModel compiled) {
-  InferRequest request = compiled.create_infer_request();
-  Tensor input = request.get_input_tensor();
-  std::fill_n(input.data<float>(), input.get_size(), 0.5f);
-  request.infer();
-  std::string kernel;
-  for (const ProfilingInfo& layer : request.get_profiling_info())
-    if (layer.node_name == "merging") kernel = layer.exec_type;
-  return {kernel, request.get_output_tensor()};
+  test::expect_same_bits(alone.graph(), both.graph(), inputs);
 }
 
 TEST(OverwrittenInput, IsKeptWithTheCompiledModel) {
@@ -145,8 +125,8 @@ TEST(OverwrittenInput, IsKeptWithTheCompiledModel) {
   auto compiled = core.compile_model((folder / "model.xml").string(), "CPU", enable_profiling(true));
   std::stringstream stored;
   compiled.export_model(stored);
-  const auto [kernel, result] = run_once(compiled);
-  const auto [again, same] = run_once(core.import_model(stored, "CPU", {enable_profiling(true)}));
+  const auto [kernel, result] = test::run_once(compiled, "merging");
+  const auto [again, same] = test::run_once(core.import_model(stored, "CPU", {enable_profiling(true)}), "merging");
   EXPECT_EQ(kernel, again);
   EXPECT_EQ(kernel.find("winograd") == std::string::npos, kernel.find("+in_place") == std::string::npos) << kernel;
   EXPECT_EQ(std::memcmp(result.data(), same.data(), result.get_byte_size()), 0);

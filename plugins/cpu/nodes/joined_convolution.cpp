@@ -266,20 +266,12 @@ Proposal propose(const NodeContext& context, int64_t tile) {
   return std::vector{std::move(choice)};
 }
 
-template <int64_t Tile>
-Proposal propose_tile(const NodeContext& context) {
-  return propose(context, Tile);
+std::unique_ptr<const Executor> make(const NodeContext& context, const WinoKernel& kernel) {
+  return std::make_unique<JoinedConvolutionExecutor>(context, stage_nodes(context), kernel);
 }
 
-template <int64_t Tile>
-std::unique_ptr<const Executor> create_tile(const NodeContext& context, const LayoutChoice&) {
-  const WinoKernel* kernel = winograd_kernel(context.isa, Tile);
-  TERROIR_ASSERT(kernel != nullptr, context.node.name);
-  return std::make_unique<JoinedConvolutionExecutor>(context, stage_nodes(context), *kernel);
-}
-
-constexpr Impl kJoinedConvolution[] = {{"joined_winograd_4x4", &propose_tile<4>, &create_tile<4>},
-                                       {"joined_winograd_2x2", &propose_tile<2>, &create_tile<2>}};
+constexpr Impl kJoinedConvolution[] = {winograd_impl<4, &propose, &make>("joined_winograd_4x4"),
+                                       winograd_impl<2, &propose, &make>("joined_winograd_2x2")};
 
 }  // namespace
 

@@ -34,6 +34,14 @@ const WinoKernel* winograd_kernel(Isa isa, int64_t tile) {
   return nullptr;
 }
 
+const WinoKernel& chosen_winograd_kernel(const NodeContext& context, int64_t tile) {
+  const WinoKernel* kernel = winograd_kernel(context.isa, tile);
+  if (!kernel)
+    throw_error(ErrorCode::parse_error, "'", context.node.name,
+                "': the compiled model takes a Winograd kernel that this instruction set does not have");
+  return *kernel;
+}
+
 std::variant<WinogradOffer, Reject> winograd_offer(const NodeContext& context, int64_t tile) {
   if (context.outputs[0].type != element::f32)
     return Reject{"only f32, not " + context.outputs[0].type.get_type_name()};

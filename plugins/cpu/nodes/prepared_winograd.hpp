@@ -40,4 +40,17 @@ struct PreparedWinograd {
   PackedWeights packed;
 };
 
+/// Of a choice that was stored, too, so it may not be there: Exception (parse_error).
+const WinoKernel& chosen_winograd_kernel(const NodeContext& context, int64_t tile);
+
+/// Runs by tiles of one size, which a stored choice knows by the name.
+template <int64_t Tile, Proposal (*Propose)(const NodeContext&, int64_t),
+          std::unique_ptr<const Executor> (*Make)(const NodeContext&, const WinoKernel&)>
+constexpr Impl winograd_impl(const char* name) {
+  return {name, [](const NodeContext& context) { return Propose(context, Tile); },
+          [](const NodeContext& context, const LayoutChoice&) {
+            return Make(context, chosen_winograd_kernel(context, Tile));
+          }};
+}
+
 }  // namespace terroir::cpu
