@@ -23,6 +23,16 @@ int64_t offset(const ConvStrides& s, ConvFormat format, int64_t block, int64_t n
   return n * s.n + channel + d * s.d + h * s.h + w * s.w;
 }
 
+void lay_out_source(const ConvProblem& p, const ConvStrides& strides, ConvFormat format, int64_t block,
+                    const std::vector<float>& plain, float* src) {
+  size_t at = 0;
+  for (int64_t n = 0; n < p.batch; ++n)
+    for (int64_t c = 0; c < p.ic; ++c)
+      for (int64_t d = 0; d < p.d.in; ++d)
+        for (int64_t h = 0; h < p.h.in; ++h)
+          for (int64_t w = 0; w < p.w.in; ++w) src[offset(strides, format, block, n, c, d, h, w)] = plain[at++];
+}
+
 Reference reference(const ConvProblem& p) {
   std::mt19937 random(7);
   std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
@@ -109,13 +119,7 @@ void check_kernel(const ConvKernel& kernel, const ConvProblem& p) {
   GuardedFloats src(static_cast<size_t>(tensor_floats(p, source_strides)), nan);
   GuardedFloats packed(plan.packed_floats, nan);
   GuardedFloats scratch(plan.scratch_floats, nan);
-  size_t at = 0;
-  for (int64_t n = 0; n < p.batch; ++n)
-    for (int64_t c = 0; c < p.ic; ++c)
-      for (int64_t d = 0; d < p.d.in; ++d)
-        for (int64_t h = 0; h < p.h.in; ++h)
-          for (int64_t w = 0; w < p.w.in; ++w)
-            src.data()[offset(source_strides, plan.src_format, plan.block, n, c, d, h, w)] = r.src[at++];
+  lay_out_source(p, source_strides, plan.src_format, plan.block, r.src, src.data());
   kernel.pack(plan, kernel, {r.wei.data(), r.bias.data()}, packed.data(), 0, kernel.pack_pieces(plan));
 
   const size_t dst_floats = static_cast<size_t>(tensor_floats(p, destination_strides));
@@ -128,7 +132,7 @@ void check_kernel(const ConvKernel& kernel, const ConvProblem& p) {
   const double terms = static_cast<double>(p.ic / p.groups * p.d.kernel * p.h.kernel * p.w.kernel + 2);
   const double epsilon = std::ldexp(1.0, -24);
   int64_t wrong = 0;
-  at = 0;
+  size_t at = 0;
   for (int64_t n = 0; n < p.batch; ++n)
     for (int64_t c = 0; c < p.oc; ++c)
       for (int64_t d = 0; d < p.d.out; ++d)

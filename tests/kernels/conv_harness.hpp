@@ -68,6 +68,10 @@ std::string describe(const ConvProblem& problem);
 int64_t offset(const ConvStrides& s, ConvFormat format, int64_t block, int64_t n, int64_t c, int64_t d, int64_t h,
                int64_t w);
 
+// The source of a problem, `plain`, as its kernel wants it; padding of channels is left as it is.
+void lay_out_source(const ConvProblem& p, const ConvStrides& strides, ConvFormat format, int64_t block,
+                    const std::vector<float>& plain, float* src);
+
 // Plain random tensors with values in [-1, 1], and what the convolution makes of them.
 struct Reference {
   std::vector<float> src, wei, bias;

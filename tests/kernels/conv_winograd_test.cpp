@@ -26,20 +26,12 @@ class Bench {
         src_(static_cast<size_t>(p_.batch * plan.src.n), std::nanf("")),
         packed_(plan.packed_floats, std::nanf("")),
         scratch_(plan.scratch_floats, std::nanf("")) {
-    size_t at = 0;
-    for (int64_t n = 0; n < p_.batch; ++n)
-      for (int64_t c = 0; c < p_.ic; ++c)
-        for (int64_t d = 0; d < p_.d.in; ++d)
-          for (int64_t h = 0; h < p_.h.in; ++h)
-            for (int64_t w = 0; w < p_.w.in; ++w) src_.data()[src_offset(n, c, d, h, w)] = values.src[at++];
+    lay_out_source(p_, plan.src, ConvFormat::blocked, plan.block, values.src, src_.data());
     // In pieces, last first: they are independent.
     for (int64_t u = wino_units(plan); u-- > 0;)
       kernel.pack(plan, values.wei.data(), values.bias.data(), packed_.data(), u, u + 1);
   }
 
-  int64_t src_offset(int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) const {
-    return offset(plan.src, ConvFormat::blocked, plan.block, n, c, d, h, w);
-  }
   int64_t dst_offset(int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) const {
     return offset(plan.dst, ConvFormat::blocked, plan.block, n, c, d, h, w);
   }

@@ -13,13 +13,7 @@ namespace {
 
 std::vector<float> blocked(const ConvProblem& p, const WinoPlan& plan, const std::vector<float>& values) {
   std::vector<float> src(static_cast<size_t>(p.batch * plan.src.n), 0.0f);
-  size_t at = 0;
-  for (int64_t n = 0; n < p.batch; ++n)
-    for (int64_t c = 0; c < p.ic; ++c)
-      for (int64_t d = 0; d < p.d.in; ++d)
-        for (int64_t h = 0; h < p.h.in; ++h)
-          for (int64_t w = 0; w < p.w.in; ++w)
-            src[static_cast<size_t>(offset(plan.src, ConvFormat::blocked, plan.block, n, c, d, h, w))] = values[at++];
+  lay_out_source(p, plan.src, ConvFormat::blocked, plan.block, values, src.data());
   return src;
 }
 

@@ -8,10 +8,10 @@
 
 #include "ir/base/error.hpp"
 #include "plugins/cpu/kernels/conv/gather.hpp"
-#include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "plugins/cpu/kernels/conv_wino/polyphase_conv.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
+#include "plugins/cpu/nodes/prepared_winograd.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -118,35 +118,31 @@ std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutC
   return std::make_unique<ConvolutionExecutor>(context, *kernel, problem);
 }
 
-// First layers by Winograd's algorithm, on the terms of convolution_winograd.cpp.
+// First layers by Winograd's algorithm.
 Proposal propose_polyphase(const NodeContext& context) {
-  constexpr double kLeastSpeedup = 1.1;
   const ConvKernel* kernel = polyphase_kernel(context.isa);
   if (!kernel || context.outputs[0].type != element::f32) return Reject{"no kernel in this bucket, or for this type"};
-  ConvProblem problem = conv_problem(context);
+  const ConvProblem problem = conv_problem(context);
   if (const char* why = kernel->reject(problem, *kernel)) return Reject{why};
-  if (!context.constants[1]) return Reject{"the weights are known at run time only"};
-  if (context.accuracy) return Reject{"EXECUTION_MODE_HINT is ACCURACY, or MEMORY_LIMIT leaves no room"};
-  const double flops = static_cast<double>(conv_flops(problem));
-  problem.batch = 1;
-  const double speedup = polyphase_speedup(problem, *kernel);
-  if (speedup < kLeastSpeedup) return Reject{concat("no gain expected: ", speedup, " of the direct kernel's speed")};
-  const double error = polyphase_error_bound(problem, context.constants[1]->view.as<float>());
-  if (!(error <= kWinoTolerance))
-    return Reject{concat("the error bound of these weights, ", error, ", is above ", kWinoTolerance)};
-
+  double times = 0;
+  const auto refusal = winograd_refusal(
+      context, problem, [&](const ConvProblem& p) { return times = polyphase_speedup(p, *kernel); },
+      &polyphase_error_bound);
+  if (refusal) return *refusal;
   const int rank = context.outputs[0].rank();
   LayoutChoice choice;
   choice.inputs.resize(context.inputs.size());
   choice.inputs[0] = layout_of(kernel->src, rank, context.isa);
   choice.outputs = {layout_of(kernel->dst, rank, context.isa)};
-  choice.cost = compute_ns(flops, context.isa) / speedup;
+  choice.cost = compute_ns(static_cast<double>(conv_flops(problem)), context.isa) / times;
   add_chain_inputs(context, choice.outputs[0], choice);
   return std::vector{std::move(choice)};
 }
 
 std::unique_ptr<const Executor> create_polyphase(const NodeContext& context, const LayoutChoice&) {
-  return std::make_unique<ConvolutionExecutor>(context, *polyphase_kernel(context.isa), conv_problem(context));
+  const ConvKernel* kernel = polyphase_kernel(context.isa);
+  if (!kernel) refuse_winograd_choice(context);
+  return std::make_unique<ConvolutionExecutor>(context, *kernel, conv_problem(context));
 }
 
 constexpr Impl kConvolution[] = {{"winograd_7x7s2", &propose_polyphase, &create_polyphase},

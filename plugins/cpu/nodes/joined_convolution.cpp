@@ -9,7 +9,6 @@
 #include "plugins/cpu/nodes/joined_convolution.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 #include "ir/base/error.hpp"
@@ -190,11 +189,7 @@ class JoinedConvolutionExecutor final : public Executor {
 
   void copy(const float* from, const ConvStrides& from_strides, float* to, const ConvStrides& to_strides,
             int64_t blocks, Range rows) const noexcept {
-    for (int64_t block = 0; block < blocks; ++block)
-      for (int64_t d = 0; d < conv_.plan.problem.d.in; ++d)
-        std::memcpy(to + block * to_strides.c + d * to_strides.d + rows.begin * to_strides.h,
-                    from + block * from_strides.c + d * from_strides.d + rows.begin * from_strides.h,
-                    static_cast<size_t>(rows.count() * to_strides.h) * sizeof(float));
+    copy_rows(from, from_strides, to, to_strides, blocks, conv_.plan.problem.d.in, rows);
   }
 
   void make_transposed(const Run& run, int64_t image, Range rows, float* to, float* scratch) const noexcept {

@@ -34,30 +34,44 @@ const WinoKernel* winograd_kernel(Isa isa, int64_t tile) {
   return nullptr;
 }
 
+void refuse_winograd_choice(const NodeContext& context) {
+  throw_error(ErrorCode::parse_error, "'", context.node.name,
+              "': the compiled model takes a Winograd kernel that this instruction set does not have");
+}
+
 const WinoKernel& chosen_winograd_kernel(const NodeContext& context, int64_t tile) {
   const WinoKernel* kernel = winograd_kernel(context.isa, tile);
-  if (!kernel)
-    throw_error(ErrorCode::parse_error, "'", context.node.name,
-                "': the compiled model takes a Winograd kernel that this instruction set does not have");
+  if (!kernel) refuse_winograd_choice(context);
   return *kernel;
+}
+
+std::optional<Reject> winograd_refusal(const NodeContext& context, ConvProblem problem,
+                                       FunctionRef<double(const ConvProblem&)> speedup,
+                                       FunctionRef<double(const ConvProblem&, const float* weights)> error_bound) {
+  if (!context.constants[1]) return Reject{"the weights are known at run time only"};
+  if (context.accuracy) return Reject{"EXECUTION_MODE_HINT is ACCURACY, or MEMORY_LIMIT leaves no room"};
+  problem.batch = 1;
+  const double times = speedup(problem);
+  if (times < kLeastSpeedup) return Reject{concat("no gain expected: ", times, " of the direct kernel's speed")};
+  const double error = error_bound(problem, context.constants[1]->view.as<float>());
+  if (!(error <= kWinoTolerance))
+    return Reject{concat("the error bound of these weights, ", error, ", is above ", kWinoTolerance)};
+  return std::nullopt;
 }
 
 std::variant<WinogradOffer, Reject> winograd_offer(const NodeContext& context, int64_t tile) {
   if (context.outputs[0].type != element::f32)
     return Reject{"only f32, not " + context.outputs[0].type.get_type_name()};
-  if (!context.constants[1]) return Reject{"the weights are known at run time only"};
-  if (context.accuracy) return Reject{"EXECUTION_MODE_HINT is ACCURACY, or MEMORY_LIMIT leaves no room"};
   const WinoKernel* kernel = winograd_kernel(context.isa, tile);
   if (!kernel) return Reject{"no kernel in this bucket"};
-  ConvProblem problem = conv_problem(context);
+  const ConvProblem problem = conv_problem(context);
   if (const char* why = wino_reject(problem, *kernel)) return Reject{why};
-  problem.batch = 1;
-  const double speedup = wino_speedup(problem, *kernel);
-  if (speedup < kLeastSpeedup) return Reject{concat("no gain expected: ", speedup, " of the direct kernel's speed")};
-  const double error = wino_error_bound(problem, tile, context.constants[1]->view.as<float>());
-  if (!(error <= kWinoTolerance))
-    return Reject{concat("the error bound of these weights, ", error, ", is above ", kWinoTolerance)};
-  return WinogradOffer{*kernel, speedup};
+  double times = 0;
+  const auto refusal = winograd_refusal(
+      context, problem, [&](const ConvProblem& p) { return times = wino_speedup(p, *kernel); },
+      [tile](const ConvProblem& p, const float* weights) { return wino_error_bound(p, tile, weights); });
+  if (refusal) return *refusal;
+  return WinogradOffer{*kernel, times};
 }
 
 PreparedWinograd::PreparedWinograd(const NodeContext& context, const WinoKernel& wino_kernel, const WinoPlan& wino_plan)

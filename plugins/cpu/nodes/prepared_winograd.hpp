@@ -1,9 +1,10 @@
 #pragma once
 // What: a convolution with a 3x3 kernel made ready to run by Winograd's algorithm, and whether it should be.
 #include <memory>
-#include <string>
+#include <optional>
 #include <variant>
 
+#include "ir/base/function_ref.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
@@ -20,9 +21,14 @@ struct WinogradOffer {
   double speedup;
 };
 
-/// Not where the cost model says that the direct kernel is as fast, the error bound of the actual weights is above the
-/// tolerance, or the model is compiled for accuracy. None of these looks at the batch or at the threads, so one image
-/// gets the same bits alone, in a batch and on any number of threads.
+/// Why a Winograd kernel that can run the problem must not, if so: the weights come with each run, the model is
+/// compiled for accuracy, the direct kernel is as fast by the cost model, or the error bound of the actual weights is
+/// above the tolerance. `speedup` and `error_bound` are asked about `problem` for one image; none of this looks at the
+/// batch or at the threads, so one image gets the same bits alone, in a batch and on any number of threads.
+std::optional<Reject> winograd_refusal(const NodeContext& context, ConvProblem problem,
+                                       FunctionRef<double(const ConvProblem&)> speedup,
+                                       FunctionRef<double(const ConvProblem&, const float* weights)> error_bound);
+
 std::variant<WinogradOffer, Reject> winograd_offer(const NodeContext& context, int64_t tile);
 
 struct PreparedWinograd {
@@ -40,7 +46,10 @@ struct PreparedWinograd {
   PackedWeights packed;
 };
 
-/// Of a choice that was stored, too, so it may not be there: Exception (parse_error).
+/// Throws for a choice that was stored, whose kernel is not there: Exception (parse_error).
+[[noreturn]] void refuse_winograd_choice(const NodeContext& context);
+
+/// Of a choice that may have been stored.
 const WinoKernel& chosen_winograd_kernel(const NodeContext& context, int64_t tile);
 
 /// Runs by tiles of one size, which a stored choice knows by the name.

@@ -56,6 +56,15 @@ WinogradBandGrid::Range WinogradBandGrid::tiles_of(int64_t band, int64_t slice) 
   return {std::min(slice * all / slices_, there), std::min((slice + 1) * all / slices_, there)};
 }
 
+void copy_rows(const float* from, const ConvStrides& from_strides, float* to, const ConvStrides& to_strides,
+               int64_t blocks, int64_t slices, WinogradBandGrid::Range rows) noexcept {
+  for (int64_t block = 0; block < blocks; ++block)
+    for (int64_t d = 0; d < slices; ++d)
+      std::memcpy(to + block * to_strides.c + d * to_strides.d + rows.begin * to_strides.h,
+                  from + block * from_strides.c + d * from_strides.d + rows.begin * from_strides.h,
+                  static_cast<size_t>(rows.count() * to_strides.h) * sizeof(float));
+}
+
 WinogradBands::WinogradBands(const WinoPlan& plan, int64_t threads) noexcept
     : plan_(plan), dst_(plan.dst), row_(plan.dst), grid_(plan, threads) {
   const ConvProblem& p = plan.problem;
@@ -96,6 +105,11 @@ void WinogradBands::compute(const WinoKernel& kernel, ConvArgs args, float* buff
 }
 
 void WinogradBands::store(float* dst, float* buffers, int64_t band, int64_t slice) const noexcept {
+  const int64_t blocks = plan_.problem.groups * plan_.oc_blocks;
+  const auto copy = [&](const float* from, const ConvStrides& from_strides, float* to, const ConvStrides& to_strides,
+                        WinogradBandGrid::Range some) {
+    copy_rows(from, from_strides, to, to_strides, blocks, plan_.problem.d.out, some);
+  };
   float* const image = dst + grid_.image(band) * dst_.n;
   const int64_t bands = grid_.bands_of_image();
   const bool is_first = band % bands == 0, is_last = band % bands == bands - 1;
@@ -113,16 +127,6 @@ void WinogradBands::store(float* dst, float* buffers, int64_t band, int64_t slic
     copy(base(band, buffers), plan_.dst, waiting_base(band, buffers), row_, {own.end, own.end + 1});
   }
   copy(base(band, buffers), plan_.dst, image, dst_, own);
-}
-
-void WinogradBands::copy(const float* from, const ConvStrides& from_strides, float* to, const ConvStrides& to_strides,
-                         WinogradBandGrid::Range rows) const noexcept {
-  const ConvProblem& p = plan_.problem;
-  for (int64_t block = 0; block < p.groups * plan_.oc_blocks; ++block)
-    for (int64_t d = 0; d < p.d.out; ++d)
-      std::memcpy(to + block * to_strides.c + d * to_strides.d + rows.begin * to_strides.h,
-                  from + block * from_strides.c + d * from_strides.d + rows.begin * from_strides.h,
-                  static_cast<size_t>(rows.count() * to_strides.h) * sizeof(float));
 }
 
 }  // namespace terroir::cpu

@@ -54,6 +54,10 @@ class WinogradBandGrid {
 /// above; more than 2x2 tiles.
 bool can_overwrite_source(const WinoPlan& plan) noexcept;
 
+/// Whole rows of channel blocks, of one image, from one tensor to another whose rows are as long.
+void copy_rows(const float* from, const ConvStrides& from_strides, float* to, const ConvStrides& to_strides,
+               int64_t blocks, int64_t slices, WinogradBandGrid::Range rows) noexcept;
+
 class WinogradBands {
  public:
   WinogradBands(const WinoPlan& plan, int64_t threads) noexcept;
@@ -73,8 +77,6 @@ class WinogradBands {
   float* base(int64_t band, float* buffers) const noexcept;
   /// Likewise of the last row of a band while it waits.
   float* waiting_base(int64_t band, float* buffers) const noexcept;
-  void copy(const float* from, const ConvStrides& from_strides, float* to, const ConvStrides& to_strides,
-            WinogradBandGrid::Range rows) const noexcept;
 
   WinoPlan plan_;  // whose result is a buffer
   ConvStrides dst_;
