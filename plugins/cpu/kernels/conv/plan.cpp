@@ -126,6 +126,13 @@ double largest_oc_share(const ConvPlan& plan, int64_t parts) {
   return static_cast<double>(most) / static_cast<double>(before);
 }
 
+// The largest share of the work that one of the parts gets.
+double largest_share(const ConvPlan& plan, const ConvGrid& parts) {
+  const ConvGrid& g = plan.grid;
+  const double units = static_cast<double>(ceil_div(g.n, parts.n) * ceil_div(g.sp, parts.sp));
+  return largest_oc_share(plan, parts.oc) * units / static_cast<double>(g.n * g.sp);
+}
+
 struct Parts {
   ConvGrid per_axis;
   double cost;  // of the largest one, in cycles, roughly
@@ -139,14 +146,14 @@ Parts choose_parts(const ConvPlan& plan, int64_t threads) {
   const double source =
       static_cast<double>(plan.problem.ic) * plan.problem.d.in * plan.problem.h.in * plan.problem.w.in;
   const auto cost_of = [&](int64_t n, int64_t oc, int64_t sp) {
-    const double units = static_cast<double>(ceil_div(g.n, n) * ceil_div(g.sp, sp));
-    const double share = largest_oc_share(plan, oc) * units / static_cast<double>(g.n * g.sp);
-    const double compute = share * static_cast<double>(conv_flops(plan.problem)) / 32.0;
+    const double compute = largest_share(plan, {n, oc, sp}) * static_cast<double>(conv_flops(plan.problem)) / 32.0;
     // Parts that share the source fetch most of it from another core's cache, on demand; shared weights are fetched
     // ahead. Measured on layers and networks: a float of the source costs as much as this many of the weights.
     constexpr double kSourceByWeight = 4;
-    const double memory = weights / static_cast<double>(oc) +
-                          kSourceByWeight * source * static_cast<double>(ceil_div(g.n, n)) / static_cast<double>(sp);
+    // Groups have sources of their own.
+    const auto sources = static_cast<double>(sp);
+    const double memory =
+        weights / static_cast<double>(oc) + kSourceByWeight * source * static_cast<double>(ceil_div(g.n, n)) / sources;
     // Until another thread has begun and is waited for.
     constexpr double kSharing = 2000;
     return compute + memory / 4.0 + (n * oc * sp > 1 ? kSharing : 0);
@@ -191,6 +198,11 @@ ConvSplit conv_split(const ConvPlan& plan, int64_t threads) noexcept {
   if (g.n * g.oc * g.sp == 0) return {{0, 0, 0}, {1, 1, 1}};
   const Parts parts = choose_parts(plan, std::max<int64_t>(threads, 1));
   return {parts.per_axis, choose_slices(plan, parts, threads)};
+}
+
+double conv::imbalance_of_two_threads(const ConvPlan& plan) noexcept {
+  const ConvGrid parts = choose_parts(plan, 2).per_axis;
+  return largest_share(plan, parts) * static_cast<double>(parts.n * parts.oc * parts.sp);
 }
 
 ConvTile conv_part(const ConvPlan& plan, const ConvSplit& split, int64_t part) noexcept {

@@ -31,6 +31,9 @@ void plan_common(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan&
 // Units of rows such that `row_bytes` each fill at most half of L2; at least 1.
 int64_t rows_in_cache(int64_t row_bytes) noexcept;
 
+// What the larger part of two threads takes, beside that of an even split: at least 1. Of a plan with its grid.
+double imbalance_of_two_threads(const ConvPlan& plan) noexcept;
+
 // The head of a packing: for each of `groups` its `own` values of bias (null: zeros), zeros up to `padded`; then zeros
 // up to `total` floats.
 void pack_bias(const float* bias, int64_t groups, int64_t own, int64_t padded, int64_t total, float* packed) noexcept;

@@ -72,6 +72,19 @@ bool cuts_to_two_row_tiles(const ConvAxis& w) {
   return w.stride == 2 && w.dilation == 1 && w.kernel >= 3 && ends_miss_one_tap && w.out % kTwoRowColumns == 0;
 }
 
+// What the work is cut into, by the tile that was chosen.
+void set_grid(ConvPlan& plan) {
+  const ConvProblem& e = plan.exec;
+  const int64_t row_units = e.d.out * ceil_div(e.h.out, plan.rows);
+  const int64_t columns = e.transposed ? ceil_div(e.w.out, e.w.stride) : e.w.out;
+  plan.column_units = is_pointwise_row(e);
+  plan.chunks = plan.column_units
+                    ? e.w.out
+                    : std::clamp<int64_t>(ceil_div(kWantedUnits, row_units), 1, ceil_div(columns, plan.w_tile));
+  const int64_t oc_blocks = ceil_div(e.oc / e.groups, plan.block);
+  plan.grid = {e.batch, e.groups * ceil_div(oc_blocks, plan.oc_blocks), row_units * plan.chunks};
+}
+
 void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const Machine m = machine(kernel.isa);
   const ConvProblem& e = plan.exec;
@@ -101,6 +114,7 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   // block alone is limited by its loads, and loads of weights are the fewer the longer a tile is.
   constexpr int64_t kBriefSums = 16, kBriefReduction = 64;
   const bool brief = blocked && m.registers == 32 && is_pointwise_row(e) && blocks > 1 && reduction <= kBriefReduction;
+  ConvPlan chosen = plan;
   double best = -1;
   for (int64_t unit = 1; unit <= std::min<int64_t>(blocks, max_unit); ++unit) {
     const int64_t positions = max_tile_positions(m.registers, m.fused, static_cast<int>(unit) * per_block);
@@ -115,16 +129,20 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
       const int64_t tile = std::min(most / rows, wide ? kTwoRowColumns : columns);
       if (tile < 1) continue;
       // Each unit reads the source again: a few percent, measured.
-      const double cost =
-          row_cost(m, blocks, columns, tile, rows, unit, per_block, reduction) * (1 + 0.04 / static_cast<double>(unit));
+      ConvPlan offered = plan;
+      offered.oc_blocks = unit;
+      offered.rows = rows;
+      offered.w_tile = tile;
+      set_grid(offered);
+      const double cost = row_cost(m, blocks, columns, tile, rows, unit, per_block, reduction) *
+                          (1 + 0.04 / static_cast<double>(unit)) * imbalance_of_two_threads(offered);
       if (best < 0 || cost < best * 0.995) {
         best = cost;
-        plan.oc_blocks = unit;
-        plan.rows = rows;
-        plan.w_tile = tile;
+        chosen = offered;
       }
     }
   }
+  plan = chosen;
 }
 
 // The weights of an oc unit are read once per row group. Where they would fill much of L2, beside the ones fetched
@@ -189,22 +207,16 @@ const char* reject_transposed(const ConvProblem& p, const ConvKernel& kernel) no
 void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept {
   plan_common(problem, kernel, plan);
   merge_axes(plan.exec, plan.src, plan.dst);
-  choose_tiles(kernel, plan);
   const ConvProblem& e = plan.exec;
   const int64_t block = channel_block(kernel.isa);
-  const int64_t row_units = e.d.out * ceil_div(e.h.out, plan.rows);
-  const int64_t columns = e.transposed ? ceil_div(e.w.out, e.w.stride) : e.w.out;
-  const int64_t tiles = ceil_div(columns, plan.w_tile);
-  plan.column_units = is_pointwise_row(e);
-  plan.chunks = plan.column_units ? e.w.out : std::clamp<int64_t>(ceil_div(kWantedUnits, row_units), 1, tiles);
-  const int64_t oc_blocks = ceil_div(e.oc / e.groups, block);
-  plan.grid = {e.batch, e.groups * ceil_div(oc_blocks, plan.oc_blocks), row_units * plan.chunks};
-  const int64_t source_bytes = e.ic / e.groups * e.d.in * e.h.in * e.w.in * 4;
-  plan.cached_rows = rows_in_cache(source_bytes / plan.grid.sp);
   const int64_t ic = round_up(e.ic / e.groups, dense_inner(e, kernel.src, block));
-  const int64_t padded_oc = e.groups * oc_blocks * block;
+  const int64_t padded_oc = e.groups * ceil_div(e.oc / e.groups, block) * block;
   plan.packed_floats =
       static_cast<size_t>(round_up(padded_oc, 16) + padded_oc * ic * e.d.kernel * e.h.kernel * e.w.kernel);
+  choose_tiles(kernel, plan);
+  set_grid(plan);
+  const int64_t source_bytes = e.ic / e.groups * e.d.in * e.h.in * e.w.in * 4;
+  plan.cached_rows = rows_in_cache(source_bytes / plan.grid.sp);
   // Of one position the weights are a single stream, which the machine's own prefetchers follow.
   plan.prefetch = beyond_l2(static_cast<int64_t>(plan.packed_floats)) && !has_one_position(plan);
   choose_ic_chunk(kernel, plan);
