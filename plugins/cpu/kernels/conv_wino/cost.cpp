@@ -84,6 +84,12 @@ double direct_products(const ConvProblem& p) {
   return products;
 }
 
+// How much longer than half of the blocks the larger half of the units takes, for two threads that share few tiles.
+double uneven_halves(int64_t oc_blocks, int64_t unit_blocks) {
+  const int64_t units = ceil_div(oc_blocks, unit_blocks), first = units / 2 * unit_blocks;
+  return units == 1 ? 1 : 2 * static_cast<double>(std::max(first, oc_blocks - first)) / static_cast<double>(oc_blocks);
+}
+
 // The share of tiles times points that exist.
 double points_share(const WinoPlan& plan) {
   double share = 1;
@@ -123,7 +129,8 @@ void choose_blocks(WinoPlan& plan, std::optional<WinoWeights> weights) noexcept 
   for (int64_t unit = 1; unit <= std::min(kMaxUnitBlocks, plan.oc_blocks); ++unit) {
     if (max_register_tiles(plan, unit) < 1) continue;
     // Each unit reads the inputs again.
-    const double cost = point_cycles(plan, unit, plan.oc_blocks, tiles) * (1 + 0.02 / static_cast<double>(unit));
+    const double cost = point_cycles(plan, unit, plan.oc_blocks, tiles) * (1 + 0.02 / static_cast<double>(unit)) *
+                        uneven_halves(plan.oc_blocks, unit);
     if (best >= 0 && cost > best * 0.995) continue;
     best = cost;
     plan.unit_blocks = unit;

@@ -97,12 +97,11 @@ Extents extents(const WinoPlan& plan) {
   return {wino_units(plan), plan.problem.batch * plan.rows.tiles * plan.cols.tiles / plan.s_tiles, plan.problem.d.out};
 }
 
-// Whole blocks of tiles, which a run over the part would take one by one, or where there are few, smaller ones, while
-// the weights, which each reads again, are at hand.
+// The blocks of tiles that a run over the part would take one by one, or where there are few, smaller ones, while the
+// weights, which each reads again, are at hand.
 int64_t choose_slices(const WinoPlan& plan, int64_t tiles, int64_t wanted) {
   const bool small = static_cast<int64_t>(plan.packed_floats) * 4 <= cache_sizes().l2 / 2;
-  const int64_t least = small ? 2 * plan.register_tiles : plan.block_tiles;
-  return std::clamp<int64_t>(tiles / least, 1, wanted);
+  return std::clamp<int64_t>(small ? tiles / (2 * plan.register_tiles) : ceil_div(tiles, plan.block_tiles), 1, wanted);
 }
 
 }  // namespace
