@@ -1,10 +1,14 @@
 // ConvolutionChain of the set "cpu" for a level of a U-Net on its way up: a transposed convolution, the Concat of its
 // result with what the way down has kept, and the 3x3 convolution that reads both. The joined tensor is the largest of
-// the network; here it is only a band of rows, which stays in cache.
+// the network; here it is only some rows, which stay in cache.
+// Where there are tile rows enough for all threads, each thread goes over its own ones:
+//   in parallel, the two rows at each cut between threads, which both read -> buffer
+//   in parallel, each thread, tile row by tile row: source rows, made or copied -> a ring of rows; the results
+// Else, and for volumes:
 //   for each band of tile rows, of all images, from the top:
 //     in parallel, each thread its share: the band's source rows, made, copied, or kept from the band before -> buffer
 //     in parallel, each thread its share: the band's results; and the last rows, which the next band reads, are kept
-// The result may take the place of a part of its own extents: what a band reads of that is copied by then.
+// The result may take the place of a part of its own extents: what is read of that is copied by then.
 // Layouts: channel blocks. Sums are those of the three steps, and depend on no slicing; so are the bits.
 #include "plugins/cpu/nodes/joined_convolution.hpp"
 
@@ -65,11 +69,13 @@ class JoinedConvolutionExecutor final : public Executor {
   }
 
   void run(const RunArgs& args) const noexcept override {
-    Run run{args, {}, {}, grid_for(args.arena.threads()), {}, nullptr, nullptr};
+    const int threads = args.arena.threads();
+    Run run{args, {}, {}, grid_for(threads), {}, nullptr, nullptr};
     bind_stage(up_.chain, up_inputs_, args, run.up_ops);
     bind_stage(conv_.chain, conv_inputs_, args, run.conv_ops);
-    run.rows = buffer_strides(run.grid);
     auto* const scratch = static_cast<float*>(args.scratch);
+    if (const int64_t slices = row_slices(threads)) return run_rows(run, slices, scratch);
+    run.rows = buffer_strides(run.grid);
     run.buffer = scratch + run.grid.slices() * scratch_stride();
     run.kept = run.buffer + run.rows.n;
     for (int64_t band = 0; band < run.grid.bands(); ++band) {
@@ -84,6 +90,9 @@ class JoinedConvolutionExecutor final : public Executor {
   }
 
   size_t scratch_bytes(int threads) const override {
+    if (const int64_t slices = row_slices(threads))
+      return static_cast<size_t>(slices * (scratch_stride() + ring_strides().n) + (slices - 1) * kept_strides().n) *
+             sizeof(float);
     const WinogradBandGrid grid = grid_for(threads);
     return static_cast<size_t>(grid.slices() * scratch_stride() + buffer_strides(grid).n + kept_strides().n) *
            sizeof(float);
@@ -104,6 +113,110 @@ class JoinedConvolutionExecutor final : public Executor {
     ConvStrides rows;  // of the buffer; n: all of it
     float *buffer, *kept;
   };
+
+  // Rows of tiles, of all images, that each of several threads goes over by itself.
+
+  int64_t tile_rows() const noexcept { return conv_.plan.problem.batch * conv_.plan.rows.tiles; }
+
+  /// So many threads, or none where they would have unequal shares, or a block of tiles more than one part of the
+  /// output slices.
+  int64_t row_slices(int64_t threads) const noexcept {
+    const int64_t all = tile_rows(), slices = std::min(threads, all);
+    if (slices == 0 || 10 * threads * ceil_div(all, slices) > 11 * all) return 0;
+    return conv_.plan.problem.d.out <= conv_.plan.block_slices ? slices : 0;
+  }
+
+  /// A ring of as many rows as two rows of tiles read.
+  ConvStrides ring_strides() const noexcept { return strides_of(conv_.plan.alpha); }
+
+  /// The rows that are read on both sides of the cut above a slice.
+  struct Cut {
+    int64_t image;
+    Range rows;
+    float* at;  // where row 0 of the image would lie
+  };
+  Cut cut_above(const Run& run, int64_t slices, int64_t slice) const noexcept {
+    const int64_t first = slice * tile_rows() / slices, tiles = conv_.plan.rows.tiles, row = first % tiles;
+    if (row == 0) return {-1, {0, 0}, nullptr};
+    const int64_t begin = run.grid.outputs_of({row, row + 1}).begin - conv_.plan.problem.h.pad;
+    return {first / tiles, {begin, begin + 2}, run.kept + (slice - 1) * kept_strides().n - begin * kept_strides().h};
+  }
+
+  /// What makes the rows that a slice reads.
+  struct RowsOfSlice {
+    const JoinedConvolutionExecutor& executor;
+    const Run& run;
+    Cut above, below;
+    ConvStrides ring;
+    float *rows, *scratch;
+    int64_t image, end;  // made so far
+
+    static void make(void* self, int64_t image, int64_t begin, int64_t end) noexcept {
+      static_cast<RowsOfSlice*>(self)->make(image, begin, end);
+    }
+    void make(int64_t of_image, int64_t first, int64_t last) noexcept {
+      if (image == of_image) first = std::max(first, end);
+      image = of_image;
+      end = last;
+      const int64_t count = executor.conv_.plan.alpha, pad = executor.conv_.plan.problem.h.pad;
+      while (first < last) {
+        const int64_t at = (first + pad) % count;
+        Range some{first, std::min(last, first + count - at)};
+        const Cut* cut = nullptr;
+        for (const Cut* c : {&above, &below}) {
+          if (c->image != image || some.begin >= c->rows.end || c->rows.begin >= some.end) continue;
+          if (c->rows.begin <= some.begin) {
+            some.end = std::min(some.end, c->rows.end);
+            cut = c;
+            break;
+          }
+          some.end = c->rows.begin;
+        }
+        float* const to = rows + (at - some.begin) * ring.h;
+        if (cut)
+          executor.copy(cut->at, executor.kept_strides(), to, ring, executor.conv_.plan.ic_blocks, some);
+        else
+          executor.make_new(run, image, some, to, ring, scratch);
+        first = some.end;
+      }
+    }
+  };
+
+  void run_rows(Run& run, int64_t slices, float* scratch) const noexcept {
+    const int64_t each = scratch_stride() + ring_strides().n;
+    run.kept = scratch + slices * each;
+    const parallel::Arena& arena = run.args.arena;
+    arena.parallel_for_slots(2 * (slices - 1), [&](int64_t i, int64_t slot) {
+      const Cut cut = cut_above(run, slices, i / 2 + 1);
+      if (cut.image < 0) return;
+      const Range row{cut.rows.begin + i % 2, cut.rows.begin + i % 2 + 1};
+      make_new(run, cut.image, row, cut.at, kept_strides(), scratch + slot * each);
+    });
+    arena.parallel_for_slots(slices, [&](int64_t slice, int64_t slot) {
+      float* const memory = scratch + slot * each;
+      const Cut none{-1, {0, 0}, nullptr};
+      RowsOfSlice rows{*this,
+                       run,
+                       slice > 0 ? cut_above(run, slices, slice) : none,
+                       slice + 1 < slices ? cut_above(run, slices, slice + 1) : none,
+                       ring_strides(),
+                       memory + scratch_stride(),
+                       memory,
+                       -1,
+                       0};
+      const WinoRowsMade made{conv_.plan.alpha, &rows, &RowsOfSlice::make};
+      WinoPlan plan = conv_.plan;
+      plan.src = rows.ring;
+      plan.src.n = 0;
+      plan.rows_made = &made;
+      const int64_t columns = plan.cols.tiles;
+      conv_.kernel.run(plan, conv_args(run, rows.rows, memory),
+                       {0, wino_units(plan), slice * tile_rows() / slices * columns,
+                        (slice + 1) * tile_rows() / slices * columns, 0, plan.problem.d.out});
+    });
+  }
+
+  // Bands of rows of tiles that all threads share.
 
   int64_t scratch_stride() const noexcept {
     return static_cast<int64_t>(std::max(conv_.scratch_stride(), whole_lines(up_.plan.scratch_floats)));
@@ -158,21 +271,21 @@ class JoinedConvolutionExecutor final : public Executor {
 
   void make_rows(const Run& run, int64_t band, int64_t slice, float* scratch) const noexcept {
     const Range all = source_rows(run.grid, band), known = known_rows(run.grid, band);
-    Range own = share_of(all, run, slice);
     float* const to = base(run, band);
-    const Range again{own.begin, std::min(own.end, known.end)};
-    if (again.begin < again.end) {
-      copy(kept_base(run, band), kept_strides(), to, run.rows, conv_.plan.ic_blocks, again);
-      own.begin = again.end;
-    }
-    if (own.begin >= own.end) return;
-    const int64_t image = run.grid.image(band);
+    copy(kept_base(run, band), kept_strides(), to, run.rows, conv_.plan.ic_blocks, share_of(known, run, slice));
+    const Range own = share_of({known.end, all.end}, run, slice);
+    if (own.begin < own.end) make_new(run, run.grid.image(band), own, to, run.rows, scratch);
+  }
+
+  /// `to`: where row 0 of the image would lie.
+  void make_new(const Run& run, int64_t image, Range rows, float* to, const ConvStrides& strides,
+                float* scratch) const noexcept {
     for (const Part& part : copied_) {
       const ConvStrides& from = conv_.plan.src;  // but for images
       copy(static_cast<const float*>(run.args.inputs[part.input]) + image * part.blocks * from.c, from,
-           to + part.block * run.rows.c, run.rows, part.blocks, own);
+           to + part.block * strides.c, strides, part.blocks, rows);
     }
-    make_transposed(run, image, own, to + up_block_ * run.rows.c, scratch);
+    make_transposed(run, image, rows, to + up_block_ * strides.c, strides, scratch);
   }
 
   /// For the next band, if it is of the same image.
@@ -192,15 +305,16 @@ class JoinedConvolutionExecutor final : public Executor {
     copy_rows(from, from_strides, to, to_strides, blocks, conv_.plan.problem.d.in, rows);
   }
 
-  void make_transposed(const Run& run, int64_t image, Range rows, float* to, float* scratch) const noexcept {
+  void make_transposed(const Run& run, int64_t image, Range rows, float* to, const ConvStrides& strides,
+                       float* scratch) const noexcept {
     ConvPlan plan = up_.plan;
     plan.exec.h.pad += rows.begin;
     plan.exec.h.out = rows.count();
-    plan.dst = run.rows;
+    plan.dst = strides;
     plan.dst.n = 0;
     const ConvArgs args{static_cast<const float*>(run.args.inputs[up_inputs_[0]]),
                         up_.packed->as<float>(),
-                        to + rows.begin * run.rows.h,
+                        to + rows.begin * strides.h,
                         run.up_ops.data(),
                         static_cast<int64_t>(up_.chain.size()),
                         scratch};
@@ -213,14 +327,18 @@ class JoinedConvolutionExecutor final : public Executor {
     WinoPlan plan = conv_.plan;
     plan.src = run.rows;
     plan.src.n = 0;
-    const ConvArgs args{base(run, band),
-                        conv_.packed->as<float>(),
-                        static_cast<float*>(run.args.outputs[0]),
-                        run.conv_ops.data(),
-                        static_cast<int64_t>(conv_.chain.size()),
-                        scratch};
     const int64_t first = run.grid.first_tile(band);
-    conv_.kernel.run(plan, args, {0, wino_units(plan), first + tiles.begin, first + tiles.end, 0, plan.problem.d.out});
+    conv_.kernel.run(plan, conv_args(run, base(run, band), scratch),
+                     {0, wino_units(plan), first + tiles.begin, first + tiles.end, 0, plan.problem.d.out});
+  }
+
+  ConvArgs conv_args(const Run& run, const float* src, float* scratch) const noexcept {
+    return {src,
+            conv_.packed->as<float>(),
+            static_cast<float*>(run.args.outputs[0]),
+            run.conv_ops.data(),
+            static_cast<int64_t>(conv_.chain.size()),
+            scratch};
   }
 
   PreparedConvolution up_;

@@ -70,50 +70,82 @@ TERROIR_INLINE int class_of(int64_t point) {
 // Odd in units of channel blocks: the points of one tile then lie in different sets of the caches.
 TERROIR_INLINE int64_t point_stride(int64_t channel_blocks) { return (channel_blocks | 1) * kBlock; }
 
-void count_classes(const WinoPlan& plan, WinoBlock& b) {
-  for (int c = 0; c < kPointClasses; ++c) b.count[c] = 0;
-  TileAt at = tile_at(plan, b.s0);
-  for (int64_t s = 0; s < b.tiles; ++s, next_tile(plan, at))
+// Of some tiles, those with points of each class.
+void count_classes(const WinoPlan& plan, TileAt at, int64_t tiles, int64_t (&count)[kPointClasses]) {
+  for (int c = 0; c < kPointClasses; ++c) count[c] = 0;
+  for (int64_t s = 0; s < tiles; ++s, next_tile(plan, at))
     for (int c = 0; c < kPointClasses; ++c)
-      if (has_class(plan, at, c)) ++b.count[c];
+      if (has_class(plan, at, c)) ++count[c];
+}
+
+// Some of the block's tiles, one after another: `count` as above, `before` likewise of the tiles before them.
+struct InputTiles {
+  TileAt first;
+  int64_t tiles, count[kPointClasses];
+  const int64_t* before;
+};
+
+template <int Tile>
+void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock& b, const InputTiles& some) {
+  constexpr int A = Wino<Tile>::kAlpha;
+  const ConvProblem& p = plan.problem;
+  const int64_t ring = plan.rows_made ? plan.rows_made->ring : 0;
+  for (int64_t of = 0; of < plan.ic_blocks * b.read_slices; ++of) {
+    const int64_t block = of / b.read_slices, d = b.d0 + of % b.read_slices - p.d.pad;
+    float* next[kPointClasses];
+    for (int c = 0; c < kPointClasses; ++c) next[c] = b.v + (of * b.count[c] + some.before[c]) * kBlock;
+    if (d < 0 || d >= p.d.in) {
+      for (int64_t k = 0; k < A * A; ++k) {
+        const int c = class_of<Tile>(k);
+        for (int64_t l = 0; l < some.count[c] * kBlock; l += kLanes) storeu(next[c] + k * b.v_point + l, zero());
+      }
+      continue;
+    }
+    const float* const slice = args.src + (b.group * plan.ic_blocks + block) * plan.src.c + d * plan.src.d;
+    TileAt at = some.first;
+    for (int64_t s = 0; s < some.tiles; ++s, next_tile(plan, at)) {
+      TilePoints<float> v;
+      v.stride = b.v_point;
+#pragma GCC unroll 4
+      for (int c = 0; c < kPointClasses; ++c) {
+        v.at[c] = has_class(plan, at, c) ? next[c] : nullptr;
+        if (v.at[c]) next[c] += kBlock;
+      }
+      const int64_t h = tile_begin<Tile>(plan.rows, at.row) - p.h.pad;
+      const int64_t w = tile_begin<Tile>(plan.cols, at.col) - p.w.pad;
+      const float* const column = slice + at.n * plan.src.n + w * kBlock;
+      TileRows<Tile> src;
+#pragma GCC unroll 8
+      for (int i = 0; i < A; ++i) src.at[i] = column + (h + i) * plan.src.h;
+      for (int i = 0; ring != 0 && i < A; ++i) src.at[i] = column + (h + p.h.pad + i) % ring * plan.src.h;
+      if (h >= 0 && w >= 0 && h + A <= p.h.in && w + A <= p.w.in) {
+        input_tile<Tile, false>(src, {}, v);
+      } else {
+        input_tile<Tile, true>(src, {-h, p.h.in - h, -w, p.w.in - w}, v);
+      }
+    }
+  }
 }
 
 template <int Tile>
 void transform_input(const WinoPlan& plan, const ConvArgs& args, const WinoBlock& b) {
-  constexpr int A = Wino<Tile>::kAlpha;
+  InputTiles all{tile_at(plan, b.s0), b.tiles, {}, nullptr};
+  int64_t before[kPointClasses] = {};
+  all.before = before;
+  if (!plan.rows_made) {
+    for (int c = 0; c < kPointClasses; ++c) all.count[c] = b.count[c];
+    return transform_tiles<Tile>(plan, args, b, all);
+  }
+  // Row by row of tiles: the next row's sources may take the place of this one's.
   const ConvProblem& p = plan.problem;
-  float* next[kPointClasses] = {b.v, b.v, b.v, b.v};
-  for (int64_t block = 0; block < plan.ic_blocks; ++block) {
-    const float* src_block = args.src + (b.group * plan.ic_blocks + block) * plan.src.c;
-    for (int64_t slice = 0; slice < b.read_slices; ++slice) {
-      const int64_t d = b.d0 + slice - p.d.pad;
-      if (d < 0 || d >= p.d.in) {
-        for (int64_t k = 0; k < A * A; ++k) {
-          const int c = class_of<Tile>(k);
-          for (int64_t l = 0; l < b.count[c] * kBlock; l += kLanes) storeu(next[c] + k * b.v_point + l, zero());
-        }
-        for (int c = 0; c < kPointClasses; ++c) next[c] += b.count[c] * kBlock;
-        continue;
-      }
-      TileAt at = tile_at(plan, b.s0);
-      for (int64_t s = 0; s < b.tiles; ++s, next_tile(plan, at)) {
-        TilePoints<float> v;
-        v.stride = b.v_point;
-#pragma GCC unroll 4
-        for (int c = 0; c < kPointClasses; ++c) {
-          v.at[c] = has_class(plan, at, c) ? next[c] : nullptr;
-          if (v.at[c]) next[c] += kBlock;
-        }
-        const int64_t h = tile_begin<Tile>(plan.rows, at.row) - p.h.pad;
-        const int64_t w = tile_begin<Tile>(plan.cols, at.col) - p.w.pad;
-        const float* src = src_block + at.n * plan.src.n + d * plan.src.d + h * plan.src.h + w * kBlock;
-        if (h >= 0 && w >= 0 && h + A <= p.h.in && w + A <= p.w.in) {
-          input_tile<Tile, false>(src, plan.src.h, {}, v);
-        } else {
-          input_tile<Tile, true>(src, plan.src.h, {-h, p.h.in - h, -w, p.w.in - w}, v);
-        }
-      }
-    }
+  for (int64_t left = b.tiles; left > 0; left -= all.tiles) {
+    all.first = tile_at(plan, b.s0 + b.tiles - left);
+    all.tiles = plan.cols.tiles - all.first.col < left ? plan.cols.tiles - all.first.col : left;
+    count_classes(plan, all.first, all.tiles, all.count);
+    const int64_t h = tile_begin<Tile>(plan.rows, all.first.row) - p.h.pad, end = h + Wino<Tile>::kAlpha;
+    plan.rows_made->make(plan.rows_made->maker, all.first.n, h < 0 ? 0 : h, end < p.h.in ? end : p.h.in);
+    transform_tiles<Tile>(plan, args, b, all);
+    for (int c = 0; c < kPointClasses; ++c) before[c] += all.count[c];
   }
 }
 
@@ -383,7 +415,7 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
       b.d0 = box.d0 + d * (box.d1 - box.d0) / d_blocks;
       b.slices = box.d0 + (d + 1) * (box.d1 - box.d0) / d_blocks - b.d0;
       b.read_slices = b.slices + p.d.kernel - 1;
-      count_classes(plan, b);
+      count_classes(plan, tile_at(plan, b.s0), b.tiles, b.count);
       b.u = args.scratch;
       b.v = b.u + plan.stage_floats;
       b.v_point = point_stride(plan.ic_blocks * b.read_slices * b.tiles);

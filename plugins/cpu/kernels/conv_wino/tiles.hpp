@@ -24,10 +24,16 @@ struct TilePoints {
   int64_t stride;
 };
 
+// The first elements of a tile's rows.
+template <int Tile>
+struct TileRows {
+  const float* at[Wino<Tile>::kAlpha];
+};
+
 // Half of the points of one vector of channels: those of one half of the rows.
 template <int Tile, bool Border, int Part>
-TERROIR_INLINE void input_half(const float* src, int64_t row, const TileWindow& w,
-                               const Tail (&rows)[Wino<Tile>::kAlpha], const TilePoints<float>& v, int64_t lane) {
+TERROIR_INLINE void input_half(const TileRows<Tile>& src, const TileWindow& w, const Tail (&rows)[Wino<Tile>::kAlpha],
+                               const TilePoints<float>& v, int64_t lane) {
   constexpr int A = Wino<Tile>::kAlpha, H = A / 2;
   V half[H][A];
 #pragma GCC unroll 8
@@ -36,7 +42,7 @@ TERROIR_INLINE void input_half(const float* src, int64_t row, const TileWindow& 
     if (!Border || (j >= w.col0 && j < w.col1)) {
 #pragma GCC unroll 8
       for (int i = 0; i < A; ++i) {
-        const float* at = src + i * row + j * kBlock;
+        const float* at = src.at[i] + j * kBlock + lane;
         column[i] = Border ? load_tail(at, rows[i]) : loadu(at);
       }
       Wino<Tile>::template input<Part>(column, out);
@@ -62,9 +68,8 @@ TERROIR_INLINE void input_half(const float* src, int64_t row, const TileWindow& 
   }
 }
 
-// `src`: the first element of the tile, `row` floats between rows.
 template <int Tile, bool Border>
-TERROIR_INLINE void input_tile(const float* src, int64_t row, const TileWindow& w, const TilePoints<float>& v) {
+TERROIR_INLINE void input_tile(const TileRows<Tile>& src, const TileWindow& w, const TilePoints<float>& v) {
   constexpr int A = Wino<Tile>::kAlpha;
   Tail rows[A];
   if (Border) {
@@ -72,8 +77,8 @@ TERROIR_INLINE void input_tile(const float* src, int64_t row, const TileWindow& 
     for (int i = 0; i < A; ++i) rows[i] = tail(i >= w.row0 && i < w.row1 ? kLanes : 0);
   }
   for (int64_t part = 0; part < kBlock; part += kLanes) {
-    input_half<Tile, Border, 0>(src + part, row, w, rows, v, part);
-    input_half<Tile, Border, 1>(src + part, row, w, rows, v, part);
+    input_half<Tile, Border, 0>(src, w, rows, v, part);
+    input_half<Tile, Border, 1>(src, w, rows, v, part);
   }
 }
 

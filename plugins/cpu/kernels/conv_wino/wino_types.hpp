@@ -26,6 +26,16 @@ struct WinoAxis {
 // whose products take less time than to store and load them again, in registers.
 enum class WinoWeights : uint8_t { packed, staged, in_registers };
 
+// How rows of a source that is nowhere as a whole are made while a run goes over them, from the top: wants one part of
+// output slices only, 4x4 or 2x2 tiles, one group.
+struct WinoRowsMade {
+  int64_t ring;  // rows in memory, of a tile's points at least: row i lies at (i + pad) % ring
+  void* maker;
+  // Called for each row of tiles before it is read, and again where a block begins within it: rows [begin, end) of
+  // image n must be there then, and those above them are read no more.
+  void (*make)(void* maker, int64_t n, int64_t begin, int64_t end) noexcept;
+};
+
 // Everything that is decided before the first run. "Blocks" are channel blocks, per group. A tile is at most `tile` x
 // `tile` outputs of one output slice (d) of one image; tiles of all images are numbered n, row, column.
 struct WinoPlan {
@@ -46,6 +56,7 @@ struct WinoPlan {
   int64_t stage_floats;               // and the memory they take
   int64_t s_tiles;                    // tiles that boxes do not part: an image if weights are in_registers, else one
   bool prefetch;                      // packed weights are beyond L2
+  const WinoRowsMade* rows_made;      // of a run's own copy of the plan; null: the source is there
   size_t packed_floats;
   size_t scratch_floats;  // per concurrent run() call
 };
