@@ -16,7 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kIdleSpin = std::chrono::microseconds(100);
-constexpr auto kEndSpin = std::chrono::microseconds(50);
+// Parts of a large layer end so far apart where one core is slower; to sleep and to be woken costs some 30 us.
+constexpr auto kEndSpin = std::chrono::microseconds(250);
 
 void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
