@@ -299,6 +299,19 @@ TEST(ConvWinograd, AnEmptyBatchHasNoSlices) {
       EXPECT_EQ(wino_split(wino_plan(problem_of(0, 1, 16, 16, padded(8), padded(8)), kernel), 4).count(), 0);
 }
 
+TEST(ConvWinograd, TwoThreadsGetEquallyManyChannels) {
+  // 32 blocks of 16, whose 16 tiles are one block: in units of three, one thread had 17.
+  for (const Isa isa : available_isas())
+    for (const WinoKernel& kernel : wino_kernels(isa)) {
+      const WinoPlan plan = wino_plan(problem_of(1, 1, 512, 512, padded(16), padded(16)), kernel);
+      const WinoSplit split = wino_split(plan, 2);
+      ASSERT_EQ(split.part_count(), 2) << kernel.name;
+      if (split.oc == 1) continue;
+      const int64_t first = std::min(wino_part(plan, split, 0).oc1 * plan.unit_blocks, plan.oc_blocks);
+      EXPECT_EQ(2 * first, plan.oc_blocks) << kernel.name;
+    }
+}
+
 TEST(ConvWinogradErrorBound, GrowsWithTheTileAndTheChannels) {
   const ConvProblem narrow = problem_of(1, 1, 16, 4, padded(8), padded(8)),
                     wide = problem_of(1, 1, 256, 4, padded(8), padded(8));
