@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv/gather.hpp"
 #include "tests/kernels/conv_harness.hpp"
 
@@ -379,6 +380,44 @@ TEST(ConvGridTest, AShortLastUnitDoesNotMakePartsUneven) {
           EXPECT_LE(share, most[n]) << k.name << " problem " << n << " part " << i;
         }
       }
+}
+
+TEST(ConvGridTest, TilesDoNotDependOnTheBatch) {
+  const ConvProblem problems[] = {conv2d(27, 16, {6, 6, 3, 1, 1, 1}, axis(12, 3, 1, 1, 1, 1)),
+                                  conv2d(64, 48, axis(13, 3, 2, 1, 1, 1), axis(9, 3, 2, 1, 1, 1)),
+                                  conv2d(3, 32, axis(40, 3, 2, 1, 1, 1), axis(40, 3, 2, 1, 1, 1)),
+                                  conv2d(512, 512, axis(14, 3, 2, 1, 1, 1), axis(14, 3, 2, 1, 1, 1)),
+                                  conv2d(96, 176, axis(7, 1), axis(7, 1))};
+  for (const Isa isa : available_isas())
+    for (const ConvKernel& k : conv_kernels(isa))
+      for (const ConvProblem& problem : problems) {
+        if (k.reject(problem, k)) continue;
+        ConvPlan one, several;
+        k.plan(problem, k, one);
+        for (int64_t batch = 2; batch <= 5; ++batch) {
+          ConvProblem p = problem;
+          p.batch = batch;
+          k.plan(p, k, several);
+          EXPECT_EQ(several.oc_blocks, one.oc_blocks) << k.name << " " << p.ic << " to " << p.oc;
+          EXPECT_EQ(several.rows, one.rows) << k.name << " " << p.ic << " to " << p.oc;
+          EXPECT_EQ(several.w_tile, one.w_tile) << k.name << " " << p.ic << " to " << p.oc;
+        }
+      }
+}
+
+TEST(ConvGridTest, HalfBlocksLieInUnitsThatDoNotMultiplyTheirPadding) {
+  for (const Isa isa : available_isas())
+    for (const ConvKernel& k : conv_kernels(isa)) {
+      if (isa != Isa::avx512 || k.src != ConvFormat::blocked) continue;
+      for (const int64_t oc : {24, 40, 72, 120}) {
+        const ConvProblem p = conv2d(40, oc, axis(28, 1), axis(28, 1));
+        if (k.reject(p, k)) continue;
+        ConvPlan plan;
+        k.plan(p, k, plan);
+        const int64_t blocks = (oc + plan.block - 1) / plan.block, rest = blocks % plan.oc_blocks;
+        EXPECT_TRUE(has_half_tile(rest == 0 ? plan.oc_blocks : rest, plan.w_tile)) << k.name << " " << oc;
+      }
+    }
 }
 
 }  // namespace

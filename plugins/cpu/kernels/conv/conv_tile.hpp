@@ -52,6 +52,11 @@ static constexpr int max_tile_positions(int registers, bool fused, int vectors) 
 static constexpr int kMaxAnyStepPositions = 14;
 // And one tile of two rows of so many columns, for every second position of one block of outputs.
 static constexpr int kTwoRowColumns = 14;
+// Whether there is a tile of so many positions for a unit whose last block is half a one (half_tile.hpp).
+static constexpr int kMaxHalfPositions2 = 14, kMaxHalfPositions3 = 9;
+TERROIR_INLINE bool has_half_tile(int64_t blocks, int64_t positions) {
+  return blocks == 2 ? positions <= kMaxHalfPositions2 : blocks == 3 && positions <= kMaxHalfPositions3;
+}
 
 // Whether the sources of neighbouring kernel columns are neighbours, as the weights are.
 TERROIR_INLINE bool columns_follow(const ConvProblem& p) { return p.w.dilation == 1 && !p.transposed; }

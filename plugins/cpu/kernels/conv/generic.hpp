@@ -197,7 +197,10 @@ void run_border_tile(const ConvContext& ctx, ConvRow& row, const TapClass& c, in
   float* const out = p.out;
   const float* const residual = p.residual;
   const int64_t residual_step = p.residual_step, residual_row = p.residual_row, residual_block = p.residual_block;
-  if (row.extras > 0 || main_begin > 0 || main_end < c.taps) {
+  // Whether there are taps that reach some columns, not all.
+  const bool some_begin = main_begin > (left.begin < right.begin ? left.begin : right.begin);
+  const bool some_end = main_end < (left.end > right.end ? left.end : right.end);
+  if (row.extras > 0 || some_begin || some_end) {
     p.clamp = false;
     p.n = {0, 0, 0, 0};
     run_pass(row, p, row.rows, width);
@@ -367,7 +370,7 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const RowCut& cut, int64_t 
 // Whether there are tiles for a unit of so many blocks of which the last is half a one.
 bool has_half_tiles(const ConvContext& ctx, int64_t blocks) {
   if (!kHasHalfTiles || !ctx.plan.column_units || ctx.passes != &kPassBlock) return false;
-  return blocks == 2 ? ctx.plan.w_tile <= kMaxHalfPositions2 : blocks == 3 && ctx.plan.w_tile <= kMaxHalfPositions3;
+  return has_half_tile(blocks, ctx.plan.w_tile);
 }
 
 // What all rows of an oc unit share in one round.

@@ -11,9 +11,6 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
-// Tiles for units of 2 and 3 blocks, of so many positions at most.
-constexpr int kMaxHalfPositions2 = 14, kMaxHalfPositions3 = 9;
-
 #if defined(__AVX512F__)
 constexpr bool kHasHalfTiles = true;
 

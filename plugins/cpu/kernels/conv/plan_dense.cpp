@@ -3,6 +3,7 @@
 //   [ic in block][oc in unit], input blocks of dense_inner() channels. A unit is plan.oc_blocks blocks, the last one of
 //   a group the blocks that are left.
 #include <algorithm>
+#include <cmath>
 
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv/dense.hpp"
@@ -27,29 +28,71 @@ bool is_pointwise_row(const ConvProblem& p) {
   return !p.transposed && has_one_tap(p.d) && has_one_tap(p.h) && has_one_tap(p.w) && p.d.out == 1 && p.h.out == 1;
 }
 
-// Cycles of one output row group, all oc units: the slowest of FMA ports, load ports, FMA latency, L2 bandwidth.
-double row_cost(const Machine& m, int64_t blocks_total, int64_t columns, int64_t tile, int64_t rows, int64_t unit,
-                int vectors_per_block, double reduction) {
+// What the cost of register tiles depends on, beside their extents.
+struct TileLoops {
+  double reduction;    // source indices per output
+  double bookkeeping;  // cycles between its parts
+  bool half_block;     // the last block of a group may be half a one (half_tile.hpp)
+  int vectors_per_block;
+};
+
+// Cycles of one source index of n positions x `vectors`, of which the last is half a one or not: the slowest of FMA
+// ports, load ports, FMA latency, L2.
+double step_cost(const Machine& m, double n, double vectors, bool half, const TileLoops& loops) {
   const double flops_ports = m.fused ? 2.0 : 1.0, loads = m.lanes == 16 ? 2.0 : 3.0;
-  // Instructions per cycle. Of a core that another hardware thread uses too, as on most rented machines, every second
-  // cycle: there tiles of more blocks, which need fewer broadcasts, are up to a seventh faster; alone all are equal.
-  const double issued = m.lanes == 16 ? 3.0 : 6.0;
-  const int64_t tiles = ceil_div(columns, tile);
-  double cost = 0;
-  for (int64_t first = 0; first < blocks_total; first += unit) {
-    const double vectors = static_cast<double>(std::min(unit, blocks_total - first) * vectors_per_block);
-    const double weight_bytes = vectors * m.lanes * 4.0;
-    const bool streams = weight_bytes * reduction > static_cast<double>(cache_sizes().l1d) * 0.6;
-    for (int64_t i = 0; i < tiles; ++i) {
-      const double n = static_cast<double>(((i + 1) * columns / tiles - i * columns / tiles) * rows);
-      double step = std::max(n * vectors / flops_ports, (n + vectors) / loads);
-      step = std::max(step, 4.0);
-      step = std::max(step, (n * vectors + n + vectors + 3) / issued);
-      if (streams) step = std::max(step, weight_bytes / 24.0);
-      cost += step * reduction + 30 + 2 * n * vectors;
-    }
+  const double issued = m.lanes == 16 ? 3.0 : 6.0;  // instructions per cycle
+  const double products = half ? n * (vectors - 1) + std::ceil(n / 2) : n * vectors;
+  const double instructions = (products + n + vectors + 3) / issued;
+  const double weight_bytes = vectors * m.lanes * 4.0;
+  const bool streams = weight_bytes * loops.reduction > static_cast<double>(cache_sizes().l1d) * 0.6;
+  double step = std::max({products / flops_ports, (n + vectors) / loads, 4.0});
+  if (m.lanes != 16) {
+    step = std::max(step, instructions);
+    return streams ? std::max(step, weight_bytes / 24.0) : step;
   }
-  return cost / static_cast<double>(rows);
+  // What small tiles take beyond that, measured.
+  if (half) {
+    step += 0.8;
+  } else if (vectors == 1) {
+    step = std::max(step, 0.53 * (n + 1));
+  } else if (vectors == 2) {
+    step = std::max(step, 0.64 * n + 2.1);
+  } else if (n < 4) {
+    step = std::max(step, (n + 1) * vectors / 2);
+  }
+  // Of a core that another hardware thread uses too, as on most rented machines, instructions begin every second cycle:
+  // there tiles of more blocks, which need fewer broadcasts, are up to a seventh faster. Alone all are nearly equal.
+  constexpr double kShared = 0.1, kByteOfL2 = 0.0005;
+  step += kShared * std::max(0.0, instructions - step);
+  return streams ? step + kByteOfL2 * weight_bytes : step;
+}
+
+// Cycles of one register tile.
+double tile_cost(const Machine& m, double n, double vectors, bool half, const TileLoops& loops) {
+  const double step = step_cost(m, n, vectors, half, loops), sums = n * vectors;
+  if (m.lanes != 16) return step * loops.reduction + 30 + 2 * sums;
+  // Between the last products of a tile and the first ones of the next its sums are stored. All but the first few hold
+  // up the next products, which after short reductions takes a tenth of the time.
+  constexpr double kEnd = 5, kStored = 3.5, kFreelyStored = 12;
+  return step * loops.reduction + loops.bookkeeping + kEnd + kStored * std::max(0.0, sums - kFreelyStored);
+}
+
+// Cycles of one output row group, all oc units.
+double row_cost(const Machine& m, int64_t blocks_total, int64_t columns, int64_t tile, int64_t rows, int64_t unit,
+                const TileLoops& loops) {
+  const int64_t tiles = ceil_div(columns, tile), wider = columns % tiles, width = columns / tiles;
+  const auto unit_cost = [&](int64_t blocks, bool last) {
+    const bool half = last && loops.half_block && has_half_tile(blocks, tile);
+    const auto cost = [&](int64_t positions) {
+      return tile_cost(m, static_cast<double>(positions * rows), static_cast<double>(blocks * loops.vectors_per_block),
+                       half, loops);
+    };
+    return static_cast<double>(tiles - wider) * cost(width) + static_cast<double>(wider) * cost(width + 1);
+  };
+  const int64_t units = ceil_div(blocks_total, unit);
+  const double all = (units > 1 ? static_cast<double>(units - 1) * unit_cost(unit, false) : 0) +
+                     unit_cost(blocks_total - (units - 1) * unit, true);
+  return all / static_cast<double>(rows);
 }
 
 // Of one position there is nothing to share but the weights: large units, of which two threads get equally many blocks
@@ -109,13 +152,33 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const bool plain_row = kernel.src == ConvFormat::plain && columns_follow(e) && step <= 2;
   const int64_t max_unit = blocked && step <= 2 ? 4 : 2;
   const bool two_rows = blocked && step <= 2 && !e.transposed && e.h.out > 1;
-  // Between the last products of a tile and the first ones of the next, its sums are limited and stored. After short
-  // reductions that takes a seventh of the time, unless there are so few that the next products begin meanwhile. One
-  // block alone is limited by its loads, and loads of weights are the fewer the longer a tile is.
-  constexpr int64_t kBriefSums = 16, kBriefReduction = 64;
-  const bool brief = blocked && m.registers == 32 && is_pointwise_row(e) && blocks > 1 && reduction <= kBriefReduction;
-  ConvPlan chosen = plan;
+  const bool pointwise = blocked && step == 1 && is_pointwise_row(e);
+  const int64_t in_last = e.oc / e.groups % block;
+  TileLoops loops{reduction, 0, m.lanes == 16 && pointwise && in_last > 0 && in_last <= block / 2, per_block};
+  if (plain_row) {
+    loops.bookkeeping = 1.5 * static_cast<double>(e.ic / e.groups * e.d.kernel * e.h.kernel);
+  } else if (taps > 1) {
+    loops.bookkeeping = reduction / 2;
+  }
   double best = -1;
+  // Of one image: the tile decides on the order of sums, which must not depend on the batch.
+  ConvPlan offered = plan;
+  offered.problem.batch = offered.exec.batch = 1;
+  const auto consider = [&](int64_t tile, int64_t rows, int64_t unit) {
+    offered.oc_blocks = unit;
+    offered.rows = rows;
+    offered.w_tile = tile;
+    set_grid(offered);
+    // Each unit reads the source again: a few percent, measured.
+    const double again = (m.lanes == 16 ? 0.05 : 0.04) / static_cast<double>(unit), tie = m.lanes == 16 ? 0.999 : 0.995;
+    const double cost =
+        row_cost(m, blocks, columns, tile, rows, unit, loops) * (1 + again) * imbalance_of_two_threads(offered);
+    if (best >= 0 && cost >= best * tie) return;
+    best = cost;
+    plan.oc_blocks = unit;
+    plan.rows = rows;
+    plan.w_tile = tile;
+  };
   for (int64_t unit = 1; unit <= std::min<int64_t>(blocks, max_unit); ++unit) {
     const int64_t positions = max_tile_positions(m.registers, m.fused, static_cast<int>(unit) * per_block);
     if (positions < 1) continue;
@@ -124,25 +187,19 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
       const bool wide = rows == 2 && blocks == 1 && cuts_to_two_row_tiles(e.w);
       const bool longer =
           (blocked && step == 1) || (plain_row && unit == 1) || (wide && positions >= 2 * kTwoRowColumns);
-      int64_t most = longer ? positions : std::min<int64_t>(positions, kMaxAnyStepPositions);
-      if (brief) most = std::min(most, std::max<int64_t>(1, kBriefSums / (unit * per_block)));
-      const int64_t tile = std::min(most / rows, wide ? kTwoRowColumns : columns);
-      if (tile < 1) continue;
-      // Each unit reads the source again: a few percent, measured.
-      ConvPlan offered = plan;
-      offered.oc_blocks = unit;
-      offered.rows = rows;
-      offered.w_tile = tile;
-      set_grid(offered);
-      const double cost = row_cost(m, blocks, columns, tile, rows, unit, per_block, reduction) *
-                          (1 + 0.04 / static_cast<double>(unit)) * imbalance_of_two_threads(offered);
-      if (best < 0 || cost < best * 0.995) {
-        best = cost;
-        chosen = offered;
-      }
+      const int64_t most = longer ? positions : std::min<int64_t>(positions, kMaxAnyStepPositions);
+      const int64_t longest = std::min(most / rows, wide ? kTwoRowColumns : columns);
+      if (longest < 1) continue;
+      consider(longest, rows, unit);
+      // Shorter ones pay where their sums are few, and one block alone is limited by its loads, the fewer the longer.
+      if (m.lanes != 16 || unit == 1 || rows > 1) continue;
+      constexpr int64_t kShortestSums = 12, kShortestTile = 4;
+      const int64_t shortest = std::max(kShortestTile, ceil_div(kShortestSums, unit));
+      for (int64_t tile = longest - 1; pointwise && tile >= shortest; --tile) consider(tile, rows, unit);
+      const int64_t short_plain = step == 1 ? 8 : 6;  // measured
+      if (plain_row && longest > short_plain) consider(short_plain, rows, unit);
     }
   }
-  plan = chosen;
 }
 
 // The weights of an oc unit are read once per row group. Where they would fill much of L2, beside the ones fetched
