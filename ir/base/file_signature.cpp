@@ -8,6 +8,12 @@ namespace {
 
 int64_t nanoseconds(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
+/// Whether no clock of a file system could show this time any more.
+bool is_past(int64_t time) {
+  constexpr std::chrono::nanoseconds kCoarsestClock = std::chrono::seconds(2);
+  return std::chrono::nanoseconds(time) + kCoarsestClock < std::chrono::system_clock::now().time_since_epoch();
+}
+
 }  // namespace
 
 FileSignature FileSignature::of(const struct stat& status) {
@@ -21,10 +27,7 @@ std::optional<FileSignature> FileSignature::of(const std::filesystem::path& path
   return of(status);
 }
 
-bool FileSignature::settled() const {
-  constexpr std::chrono::nanoseconds kCoarsestClock = std::chrono::seconds(2);
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::nanoseconds(std::max(modified, changed)) + kCoarsestClock < now;
-}
+bool FileSignature::settled() const { return is_past(std::max(modified, changed)); }
+bool FileSignature::time_was_set_back() const { return is_past(modified); }
 
 }  // namespace terroir

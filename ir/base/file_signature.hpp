@@ -24,6 +24,9 @@ struct FileSignature {
 
   /// Whether every change from now on gives another signature.
   bool settled() const;
+  /// The same of a file that was whole before its time was set back (PendingFile::set_time_back): who writes to it
+  /// cannot help giving it a present one.
+  bool time_was_set_back() const;
 };
 
 }  // namespace terroir

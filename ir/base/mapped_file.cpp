@@ -44,9 +44,33 @@ Mappings& mappings() {
   return all;
 }
 
+/// Like mmap() of a whole file. Some file systems choose such addresses themselves, others (overlays) do not.
+void* map(int file, size_t bytes, MappedFile::Address address) {
+  constexpr size_t kLargePage = size_t{2} << 20;
+  void* const anywhere = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+  const auto offset = reinterpret_cast<uintptr_t>(anywhere) % kLargePage;
+  if (anywhere == MAP_FAILED || address == MappedFile::Address::any || bytes < kLargePage || offset == 0)
+    return anywhere;
+  char* const addresses = static_cast<char*>(
+      ::mmap(nullptr, bytes + kLargePage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  if (addresses == MAP_FAILED) return anywhere;
+  const size_t before = kLargePage - reinterpret_cast<uintptr_t>(addresses) % kLargePage;
+  void* const there = ::mmap(addresses + before, bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0);
+  if (there == MAP_FAILED) {
+    ::munmap(addresses, bytes + kLargePage);
+    return anywhere;
+  }
+  ::munmap(anywhere, bytes);
+  ::munmap(addresses, before);
+  static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t end = before + (bytes + page - 1) / page * page;
+  if (end < bytes + kLargePage) ::munmap(addresses + end, bytes + kLargePage - end);
+  return there;
+}
+
 }  // namespace
 
-MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
+MappedFile::MappedFile(const std::filesystem::path& path, Address address) : path_(path) {
   // Not blocking: opening a named pipe would wait for its writer before we can refuse it.
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.fd < 0) {
@@ -63,7 +87,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
   signature_ = FileSignature::of(status);
   size_ = static_cast<size_t>(status.st_size);
   if (size_ == 0) return;
-  void* mapping = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
+  void* mapping = map(file.fd, size_, address);
   if (mapping == MAP_FAILED) {
     throw_error(ErrorCode::out_of_memory, "cannot map '", path.string(), "' (", size_,
                 " bytes): ", std::strerror(errno));

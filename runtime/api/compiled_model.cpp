@@ -200,9 +200,10 @@ void CompiledModel::export_model(std::ostream& stream) const {
   const parallel::Arena arena(parallel::available_threads());
   plugin::write_encrypted(
       archive, state().compiled().config().encryption,
-      [&stream](const void* data, size_t bytes) {
-        if (!stream.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes)))
-          throw_error(ErrorCode::file_not_found, "the compiled model cannot be written: the stream failed");
+      [&stream](std::span<const std::string_view> parts) {
+        for (const std::string_view part : parts)
+          if (!stream.write(part.data(), static_cast<std::streamsize>(part.size())))
+            throw_error(ErrorCode::file_not_found, "the compiled model cannot be written: the stream failed");
       },
       arena);
   if (!stream.flush())

@@ -14,9 +14,11 @@
 #include "runtime/extension/library.hpp"
 #include "runtime/extension/states.hpp"
 #include "runtime/parallel/available_threads.hpp"
+#include "runtime/parallel/wake.hpp"
 #include "runtime/plugin/model_cache.hpp"
 #include "runtime/plugin/plugin.hpp"
 #include "runtime/plugin/stored_model.hpp"
+#include "runtime/plugin/threading.hpp"
 #include "runtime/plugin/variables.hpp"
 
 namespace terroir {
@@ -198,6 +200,8 @@ struct Core::State {
     } else {
       const auto known = operations();
       const parallel::Arena arena(parallel::available_threads());
+      const bool has_own_threads = config.executor || config.cpu_pinning || config.cpu_reservation;
+      if (!has_own_threads) parallel::wake_threads(config.threading(plugin::thread_budget(config)).threads_per_stream);
       const plugin::ModelCache cache(
           config, hash_model(plugin::FileHashes(config.cache_dir), arena),
           concat(plugin.fingerprint(), ' ', config.compile_settings(), custom::fingerprint(*known)));

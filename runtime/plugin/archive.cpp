@@ -108,24 +108,26 @@ void ArchiveWriter::write(Sink sink, const parallel::Arena& arena) const {
   header.description_bytes = description.size();
   header.bytes = bytes;
   header.description = hash128(description);
-  sink(&header, sizeof header);
-  sink(description.data(), description.size());
-  size_t at = sizeof header + description.size();
-  const auto fill = [&] {
-    static constexpr std::array<char, kCacheLine> kZeros{};
-    if (const size_t padding = aligned(at) - at; padding > 0) sink(kZeros.data(), padding);
-    at = aligned(at);
+  static constexpr std::array<char, kCacheLine> kZeros{};
+  std::vector<std::string_view> parts;
+  size_t at = 0;
+  const auto add = [&](const void* data, size_t size) {
+    parts.emplace_back(static_cast<const char*>(data), size);
+    at += size;
   };
+  const auto fill = [&] { add(kZeros.data(), aligned(at) - at); };
+  add(&header, sizeof header);
+  add(description.data(), description.size());
   for (const Piece& piece : pieces_) {
     fill();
-    if (piece.bytes > 0) sink(piece.data, piece.bytes);
-    at += piece.bytes;
+    add(piece.data, piece.bytes);
   }
   fill();
+  sink(parts);
 }
 
 Archive::Archive(std::shared_ptr<const void> owner, const void* data, size_t bytes, const parallel::Arena& arena,
-                 const std::optional<Seal>& checked_before)
+                 const std::optional<Seal>& checked_before, ReadAgain pieces)
     : owner_(std::move(owner)) {
   const Header header = checked_header(data, bytes);
   if (header.bytes != bytes)
@@ -148,7 +150,7 @@ Archive::Archive(std::shared_ptr<const void> owner, const void* data, size_t byt
     expected.push_back({content_.take<uint64_t>(), 0});
     expected.back().high = content_.take<uint64_t>();
   }
-  if (checked_before != seal_ && hash_pieces(pieces_, arena) != expected)
+  if (checked_before != seal_ && hash_pieces(pieces_, arena, pieces) != expected)
     throw_error(ErrorCode::parse_error, "the compiled model is damaged: its weights are not those that were written");
 }
 
@@ -194,10 +196,13 @@ void write_encrypted(const ArchiveWriter& archive, const EncryptionCallbacks& en
                      const parallel::Arena& arena) {
   if (!encryption.encrypt) return archive.write(sink, arena);
   std::string plain;
-  archive.write([&plain](const void* data, size_t bytes) { plain.append(static_cast<const char*>(data), bytes); },
-                arena);
+  const auto append = [&plain](std::span<const std::string_view> parts) {
+    for (const std::string_view part : parts) plain += part;
+  };
+  archive.write(append, arena);
   const std::string secret = encryption.encrypt(plain);
-  sink(secret.data(), secret.size());
+  const std::string_view part = secret;
+  sink({&part, 1});
 }
 
 Archive decrypted(const EncryptionCallbacks& encryption, const void* data, size_t bytes, const parallel::Arena& arena) {

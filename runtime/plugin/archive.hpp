@@ -12,7 +12,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/base/byte_stream.hpp"
@@ -32,7 +34,8 @@ class ArchiveWriter {
   /// The whole value of a constant, into content(), and its bytes as a piece.
   void store_constant(const ir::Constant& constant, ByteWriter& to);
 
-  using Sink = FunctionRef<void(const void* data, size_t bytes)>;
+  /// Takes all of the file, one part after the other.
+  using Sink = FunctionRef<void(std::span<const std::string_view> parts)>;
   void write(Sink sink, const parallel::Arena& arena) const;
   const std::vector<Piece>& pieces() const { return pieces_; }
 
@@ -50,7 +53,7 @@ class Archive {
   /// Bytes that `owner` keeps, at a multiple of 64; the threads of `arena` check them. Those of the pieces are not read
   /// when they are known to be those of `checked_before`.
   Archive(std::shared_ptr<const void> owner, const void* data, size_t bytes, const parallel::Arena& arena,
-          const std::optional<Seal>& checked_before = std::nullopt);
+          const std::optional<Seal>& checked_before = std::nullopt, ReadAgain pieces = ReadAgain::yes);
   /// Like the constructor; what does not lie at a multiple of 64 is copied.
   static Archive over(std::shared_ptr<const void> owner, const void* data, size_t bytes, const parallel::Arena& arena);
   /// From where the stream stands to the end of the archive.

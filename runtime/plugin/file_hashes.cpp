@@ -12,19 +12,28 @@
 namespace terroir::plugin {
 namespace {
 
-constexpr std::string_view kLetters = "terroir seen   1";
+constexpr std::string_view kLetters = "terroir seen   2";
 constexpr uint64_t kSmall = uint64_t{1} << 20;
 
 struct Entry {
   std::array<char, 16> letters{};
   FileSignature file;
   Hash128 hash;
+  Hash128 run;    // of the system; zero: any
   Hash128 check;  // of all before it
 
   Hash128 expected_check() const { return hash128(this, offsetof(Entry, check)); }
 };
 static_assert(std::is_trivially_copyable_v<Entry> && kLetters.size() == sizeof(Entry::letters));
-static_assert(sizeof(Entry) == 16 + 5 * 8 + 2 * 16, "no gaps, whose bytes would be unset");
+static_assert(sizeof(Entry) == 16 + 5 * 8 + 3 * 16, "no gaps, whose bytes would be unset");
+
+/// What the system calls the time since it was started; nothing where it does not say.
+std::optional<Hash128> run_of_system() {
+  std::ifstream stream("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  if (!std::getline(stream, id)) return std::nullopt;
+  return hash128(id);
+}
 
 }  // namespace
 
@@ -40,18 +49,31 @@ std::optional<Hash128> FileHashes::recall(const std::filesystem::path& file, con
   Entry entry;
   stream.read(reinterpret_cast<char*>(&entry), sizeof entry);
   if (!stream || std::string_view(entry.letters.data(), entry.letters.size()) != kLetters ||
-      entry.check != entry.expected_check() || entry.file != signature)
+      entry.check != entry.expected_check() || entry.file != signature ||
+      (entry.run != Hash128() && entry.run != run_of_system()))
     return std::nullopt;
   return entry.hash;
 }
 
 void FileHashes::remember(const std::filesystem::path& file, const FileSignature& signature,
                           const Hash128& hash) const {
-  if (signature.bytes < kSmall || !signature.settled()) return;
+  if (signature.settled()) keep(file, signature, hash, Hash128());
+}
+
+void FileHashes::remember_written(const std::filesystem::path& file, const FileSignature& signature,
+                                  const Hash128& hash) const {
+  if (!signature.time_was_set_back()) return;
+  if (const auto run = run_of_system()) keep(file, signature, hash, *run);
+}
+
+void FileHashes::keep(const std::filesystem::path& file, const FileSignature& signature, const Hash128& hash,
+                      const Hash128& run) const {
+  if (signature.bytes < kSmall) return;
   Entry entry;
   kLetters.copy(entry.letters.data(), kLetters.size());
   entry.file = signature;
   entry.hash = hash;
+  entry.run = run;
   entry.check = entry.expected_check();
   try {
     std::filesystem::create_directories(folder_);

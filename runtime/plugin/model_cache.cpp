@@ -68,7 +68,7 @@ bool ModelCache::open(const parallel::Arena& arena, FunctionRef<void(Archive&)> 
   std::error_code unknown;
   if ((encrypted_ && !encryption_.decrypt) || !std::filesystem::exists(file_, unknown)) return false;
   try {
-    const auto file = MappedFile::open(file_);
+    const auto file = MappedFile::open(file_, MappedFile::Address::for_large_pages);
     if (encryption_.decrypt) {
       Archive archive = decrypted(encryption_, file->data(), file->size(), arena);
       use(archive);
@@ -94,12 +94,22 @@ void ModelCache::write(const parallel::Arena& arena, FunctionRef<void(ArchiveWri
     std::filesystem::create_directories(file_.parent_path());
     PendingFile file(file_);
     write_encrypted(
-        archive, encryption_, [&file](const void* data, size_t bytes) { file.write(data, bytes); }, arena);
+        archive, encryption_, [&file](std::span<const std::string_view> parts) { file.write(parts); }, arena);
+    file.set_time_back();
     file.close();
     file.rename();
+    check_written();
   } catch (const std::exception& error) {
     TERROIR_LOG(warning, "the compiled model is not cached: ", error.what());
   }
+}
+
+void ModelCache::check_written() const {
+  if (encrypted_) return;  // it is always read whole
+  const auto file = MappedFile::open(file_, MappedFile::Address::for_large_pages);
+  // On one thread: others would be interrupted whenever pages leave.
+  const Archive archive(file, file->data(), file->size(), parallel::Arena(1), std::nullopt, ReadAgain::no);
+  seen_.remember_written(file_, file->signature(), archive.seal());
 }
 
 std::shared_ptr<const CompiledGraph> ModelCache::find(const Plugin& plugin, const Config& config,

@@ -2,13 +2,14 @@
 // What: CACHE_DIR, a folder with one file per compiled model, named by the hash of everything it follows from: the
 // model, the build of this library, device, settings and machine. Files are mapped read-only, so processes share their
 // pages. What has been hashed once, the model's files and those in the folder, is not read again only to hash it while
-// it stays as it is (file_hashes.hpp). Layouts: archive.hpp. Threads and processes: any; a file appears complete or not
-// at all. Edge cases: a file that is damaged, of another model or cannot be read or written costs a warning and is not
-// used; nothing here throws for it. The folder is made when it is missing. Encrypted files are read whole, and belong
-// to this process; without the function that encrypts none is written, without that which decrypts none is read:
-// nothing is ever stored as it is when one of them is set. Files are never deleted: each pair of model and settings has
-// one of about the size of the weights, and each build of the library its own. Models without weights are models as
-// they were read, to be compiled again: what they have from the model's .bin is taken from there.
+// it stays as it is (file_hashes.hpp); a file of the folder is read and hashed by who wrote it. Layouts: archive.hpp.
+// Threads and processes: any; a file appears complete or not at all. Edge cases: a file that is damaged, of another
+// model or cannot be read or written costs a warning and is not used; nothing here throws for it. The folder is made
+// when it is missing. Encrypted files are read whole, and belong to this process; without the function that encrypts
+// none is written, without that which decrypts none is read: nothing is ever stored as it is when one of them is set.
+// Files are never deleted: each pair of model and settings has one of about the size of the weights, and each build of
+// the library its own. Models without weights are models as they were read, to be compiled again: what they have from
+// the model's .bin is taken from there.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -41,6 +42,8 @@ class ModelCache {
   /// False, with a warning, when there is no such file or `use` cannot use it.
   bool open(const parallel::Arena& arena, FunctionRef<void(Archive&)> use) const;
   void write(const parallel::Arena& arena, FunctionRef<void(ArchiveWriter&)> fill) const;
+  /// Of a file that has just been written; Exception when it is not what was meant.
+  void check_written() const;
 
   FileHashes seen_;
   EncryptionCallbacks encryption_;

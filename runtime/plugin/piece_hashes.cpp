@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/base/mapped_file.hpp"
+
 namespace terroir::plugin {
 namespace {
 
@@ -16,7 +18,7 @@ struct Chunk {
 
 }  // namespace
 
-std::vector<Hash128> hash_pieces(std::span<const Piece> pieces, const parallel::Arena& arena) {
+std::vector<Hash128> hash_pieces(std::span<const Piece> pieces, const parallel::Arena& arena, ReadAgain again) {
   std::vector<Chunk> chunks;
   std::vector<size_t> first_chunk, tasks;
   size_t in_task = kLeastTask;
@@ -39,7 +41,10 @@ std::vector<Hash128> hash_pieces(std::span<const Piece> pieces, const parallel::
   std::vector<Hash128> of_chunks(chunks.size());
   arena.parallel_for(static_cast<int64_t>(tasks.size()) - 1, [&](int64_t i) {
     const auto task = static_cast<size_t>(i);
-    for (size_t c = tasks[task]; c < tasks[task + 1]; ++c) of_chunks[c] = hash128(chunks[c].data, chunks[c].bytes);
+    for (size_t c = tasks[task]; c < tasks[task + 1]; ++c) {
+      of_chunks[c] = hash128(chunks[c].data, chunks[c].bytes);
+      if (again == ReadAgain::no) MappedFile::evict(chunks[c].data, chunks[c].bytes);
+    }
   });
   std::vector<Hash128> hashes;
   for (size_t p = 0; p < pieces.size(); ++p) {

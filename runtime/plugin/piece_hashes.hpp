@@ -1,6 +1,7 @@
 #pragma once
 // What: hashes of large pieces of memory on all threads.
 // Formula: of a piece of at most a megabyte its hash; of a longer one the hash of the hashes of its megabytes.
+// Edge cases: pages of files that will not be read again leave the process as they have been hashed.
 // Threads: those of the arena share the megabytes of all pieces; the result does not depend on their number.
 #include <span>
 #include <vector>
@@ -15,6 +16,9 @@ struct Piece {
   size_t bytes = 0;
 };
 
-std::vector<Hash128> hash_pieces(std::span<const Piece> pieces, const parallel::Arena& arena);
+enum class ReadAgain : bool { no, yes };
+
+std::vector<Hash128> hash_pieces(std::span<const Piece> pieces, const parallel::Arena& arena,
+                                 ReadAgain again = ReadAgain::yes);
 
 }  // namespace terroir::plugin

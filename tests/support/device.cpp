@@ -54,8 +54,8 @@ DeviceModel DeviceModel::stored_and_loaded() const {
   plugin::store_compiled(*compiled_, writer);
   std::stringstream file;
   writer.write(
-      [&file](const void* data, size_t bytes) {
-        file.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+      [&file](std::span<const std::string_view> parts) {
+        for (const std::string_view part : parts) file << part;
       },
       arena_);
   plugin::Archive archive = plugin::Archive::read(file, arena_);

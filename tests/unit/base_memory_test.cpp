@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -80,6 +81,28 @@ TEST_F(MappedFileTest, ShowsTheBytes) {
   const auto file = MappedFile::open(dir_ / "file");
   EXPECT_EQ(std::string(file->chars(), file->size()), text);
   EXPECT_EQ(file->path(), dir_ / "file");
+}
+
+TEST_F(MappedFileTest, LiesWhereLargePagesCan) {
+  constexpr size_t kLargePage = size_t{2} << 20;
+  for (const size_t bytes : {size_t{10}, kLargePage - 1, kLargePage, kLargePage + 1, 3 * kLargePage + 4096}) {
+    std::string text(bytes, ' ');
+    for (size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + i / 7 % 23);
+    std::ofstream(dir_ / "file") << text;
+    std::vector<std::unique_ptr<MappedFile>> files;  // several at once, so that the system cannot have aligned all
+    for (int i = 0; i < 5; ++i) {
+      files.push_back(std::make_unique<MappedFile>(dir_ / "file", MappedFile::Address::for_large_pages));
+      files.push_back(std::make_unique<MappedFile>(dir_ / "file"));
+    }
+    for (size_t i = 0; i < files.size(); ++i) {
+      ASSERT_EQ(files[i]->size(), bytes);
+      EXPECT_EQ(std::memcmp(files[i]->data(), text.data(), bytes), 0);
+      if (i % 2 == 0 && bytes >= kLargePage) {
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(files[i]->data()) % kLargePage, 0U);
+      }
+      EXPECT_EQ(MappedFile::place_of(files[i]->chars() + bytes - 1, 1)->offset, bytes - 1);
+    }
+  }
 }
 
 TEST_F(MappedFileTest, EmptyFileHasNoBytes) {

@@ -6,12 +6,14 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <random>
 #include <thread>
 
 #include "ir/base/log.hpp"
 #include "ir/base/mapped_file.hpp"
+#include "ir/base/pending_file.hpp"
 #include "terroir/terroir.hpp"
 #include "tests/support/caught.hpp"
 #include "tests/support/small_network.hpp"
@@ -28,11 +30,11 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-void change_a_byte(const fs::path& path) {
+void change_a_byte(const fs::path& path, size_t at = 5000) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-  file.seekg(5000);
+  file.seekg(static_cast<std::streamoff>(at));
   const char byte = static_cast<char>(file.get());
-  file.seekp(5000);
+  file.seekp(static_cast<std::streamoff>(at));
   file.put(static_cast<char>(byte ^ 1));
 }
 
@@ -123,6 +125,44 @@ TEST_F(RememberedHashes, HoldForTheVerySameFile) {
   EXPECT_EQ(seen.content_of(path, arena).hash, fresh.hash);
 }
 
+TEST_F(RememberedHashes, OfFilesThatTheirWriterHasRead) {
+  const parallel::Arena arena(1);
+  const FileHashes seen(folder_ / "cache");
+  const fs::path path = folder_ / "compiled";
+  const Hash128 other{1, 2};  // see above
+  const std::string content(2 << 20, 'c');
+  for (const bool set_back : {false, true}) {
+    PendingFile file(path);
+    file.write(content.data(), content.size());
+    if (set_back) file.set_time_back();
+    file.close();
+    file.rename();
+    const FileSignature signature = FileSignature::of(path).value();
+    seen.remember_written(path, signature, other);
+    EXPECT_EQ(seen.recall(path, signature), set_back ? std::optional(other) : std::nullopt);
+  }
+  const fs::path entry = files(".seen").at(0);
+  const std::string good = read(entry);
+  change_a_byte(path);
+  EXPECT_NE(seen.content_of(path, arena).hash, other) << "although it was written a moment ago";
+  EXPECT_EQ(read(entry), good) << "and a further change might not show";
+
+  // Of another run of the system, which may have ended before the disk had the file.
+  const FileSignature changed = FileSignature::of(path).value();
+  std::string bad = good;
+  std::memcpy(&bad[16], &changed, sizeof changed);
+  const auto sealed = [](std::string text) {
+    const Hash128 check = hash128(text.data(), 88);
+    std::memcpy(&text[88], &check, sizeof check);
+    return text;
+  };
+  write(entry, sealed(bad));
+  EXPECT_EQ(seen.recall(path, changed), other) << "such entries are read";
+  bad[80] = static_cast<char>(bad[80] ^ 1);
+  write(entry, sealed(bad));
+  EXPECT_EQ(seen.recall(path, changed), std::nullopt);
+}
+
 TEST_F(RememberedHashes, NotOfSmallFilesNorWhereNothingCanBeWritten) {
   const parallel::Arena arena(1);
   write(folder_ / "small", "few bytes");
@@ -137,49 +177,86 @@ TEST_F(RememberedHashes, NotOfSmallFilesNorWhereNothingCanBeWritten) {
   EXPECT_EQ(caught([&] { seen.content_of(folder_ / "missing", arena); }).code(), ErrorCode::file_not_found);
 }
 
-using CacheOfLargeModel = Folder;
+class CacheOfLargeModel : public Folder {
+ protected:
+  CacheOfLargeModel() {
+    set_log_sink([this](std::string_view line) { warnings_.emplace_back(line); });
+    serialize(network({1, 3, 9, 9}, 256), xml_);
+    core_.set_property(cache_dir((folder_ / "cache").string()));
+  }
+  ~CacheOfLargeModel() override { set_log_sink({}); }
 
-TEST_F(CacheOfLargeModel, NoticesDamageOfFilesItHasChecked) {
-  std::vector<std::string> warnings;
-  set_log_sink([&warnings](std::string_view line) { warnings.emplace_back(line); });
-  const fs::path xml = folder_ / "network.xml", bin = folder_ / "network.bin";
-  serialize(network({1, 3, 9, 9}, 256), xml);
-  Core core;
-  core.set_property(cache_dir((folder_ / "cache").string()));
-  const auto results = [&core](CompiledModel compiled) {
+  static std::vector<float> results(CompiledModel compiled) {
     InferRequest request = compiled.create_infer_request();
     const Tensor image = request.get_input_tensor(), scores = request.get_output_tensor();
     const std::vector<float> values = noise(image.get_size(), 11);
     std::copy(values.begin(), values.end(), image.data<float>());
     request.infer();
     return std::vector<float>(scores.data<float>(), scores.data<float>() + scores.get_size());
-  };
-  const auto both = [&] {
-    const std::vector<float> from_path = results(core.compile_model(xml.string(), "CPU"));
-    EXPECT_EQ(results(core.compile_model(core.read_model(xml.string()), "CPU")), from_path);
+  }
+  std::vector<float> both() {
+    const std::vector<float> from_path = results(core_.compile_model(xml_.string(), "CPU"));
+    EXPECT_EQ(results(core_.compile_model(core_.read_model(xml_.string()), "CPU")), from_path);
     return from_path;
-  };
-  settle(bin);
+  }
+
+  const fs::path xml_ = folder_ / "network.xml", bin_ = folder_ / "network.bin";
+  Core core_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(CacheOfLargeModel, NoticesDamageOfFilesItHasChecked) {
+  settle(bin_);
   const std::vector<float> expected = both();
   const std::vector<fs::path> compiled = files(".terroir");
   ASSERT_EQ(compiled.size(), 2U) << "one by the files, one by the graph";
-  EXPECT_EQ(files(".seen").size(), 1U) << "the weights; the compiled ones were written a moment ago";
+  EXPECT_EQ(files(".seen").size(), 3U) << "the weights, and the compiled ones, by who wrote them";
+  EXPECT_EQ(both(), expected);
   settle(compiled[0]);
   settle(compiled[1]);
   EXPECT_EQ(both(), expected);
   EXPECT_EQ(files(".seen").size(), 3U);
-  EXPECT_EQ(both(), expected);
-  EXPECT_TRUE(warnings.empty()) << warnings[0];
+  EXPECT_TRUE(warnings_.empty()) << warnings_[0];
   for (const fs::path& file : compiled) change_a_byte(file);
   EXPECT_EQ(both(), expected);
-  EXPECT_EQ(warnings.size(), 2U);
+  EXPECT_EQ(warnings_.size(), 2U);
   EXPECT_EQ(both(), expected);
-  EXPECT_EQ(warnings.size(), 2U) << "they were compiled anew and stored";
+  EXPECT_EQ(warnings_.size(), 2U) << "they were compiled anew and stored";
   // A changed weight is another model, in both ways.
-  change_a_byte(bin);
+  change_a_byte(bin_);
   both();
   EXPECT_EQ(files(".terroir").size(), 4U);
-  set_log_sink({});
+}
+
+TEST_F(CacheOfLargeModel, NoticesDamageOfWhatItHasJustWritten) {
+  const auto start = [&] { return core_.compile_model(xml_.string(), "CPU"); };
+  const std::vector<float> expected = results(start());
+  ASSERT_EQ(files(".terroir").size(), 1U);
+  const fs::path file = files(".terroir")[0];
+  ASSERT_TRUE(start().get_property(loaded_from_cache));
+  const size_t bytes = fs::file_size(file);
+  size_t round = 0;
+  // Letters, description, the first and the last weights.
+  for (const size_t at : {size_t{3}, size_t{100}, bytes / 3, bytes - 200}) {
+    for (const bool hides : {false, true}) {
+      const FileSignature before = FileSignature::of(file).value();
+      if (hides) std::this_thread::sleep_for(std::chrono::milliseconds(50));  // clocks of file systems are coarse
+      change_a_byte(file, at);
+      if (hides) {  // the time of modification is what it was; that of the change is not
+        const timespec time = {before.modified / 1'000'000'000, before.modified % 1'000'000'000};
+        const timespec times[] = {time, time};
+        ASSERT_EQ(::utimensat(AT_FDCWD, file.c_str(), times, 0), 0);
+      }
+      EXPECT_FALSE(start().get_property(loaded_from_cache)) << at;
+      EXPECT_EQ(warnings_.size(), ++round);
+      EXPECT_EQ(results(start()), expected) << "it was compiled anew and stored";
+      EXPECT_TRUE(start().get_property(loaded_from_cache));
+      EXPECT_EQ(warnings_.size(), round);
+    }
+  }
+  fs::resize_file(file, bytes / 2);
+  EXPECT_EQ(results(start()), expected);
+  EXPECT_EQ(warnings_.size(), ++round);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "runtime/parallel/available_threads.hpp"
 #include "runtime/parallel/cpus.hpp"
 #include "runtime/parallel/float_control.hpp"
+#include "runtime/parallel/wake.hpp"
 
 namespace terroir::parallel {
 namespace {
@@ -27,6 +28,21 @@ TEST(Arena, RunsEveryTaskOnce) {
       arena.parallel_for(tasks, [&](int64_t i) { ++counts[static_cast<size_t>(i)]; });
       for (auto& count : counts) ASSERT_EQ(count.load(), 1) << threads << " threads, " << tasks << " tasks";
     }
+  }
+}
+
+TEST(Threads, MayBeWokenAtAnyTimeAndNeedNot) {
+  for (int threads : {-1, 1, 2, 5, 1000}) {
+    wake_threads(threads);
+    const Arena arena(threads);
+    wake_threads(threads);
+    wake_threads(threads);
+    std::atomic<int64_t> sum{0};
+    arena.parallel_for(100, [&](int64_t i) {
+      wake_threads(threads);
+      sum += i;
+    });
+    EXPECT_EQ(sum.load(), 4950) << threads;
   }
 }
 

@@ -10,7 +10,9 @@
 #include <set>
 
 #include "ir/base/byte_stream.hpp"
+#include "ir/base/file_signature.hpp"
 #include "ir/base/hash128.hpp"
+#include "ir/base/mapped_file.hpp"
 #include "ir/base/pending_file.hpp"
 #include "ir/base/zero_pages.hpp"
 #include "runtime/plugin/piece_hashes.hpp"
@@ -63,6 +65,20 @@ TEST(Hash128, IsTheSameOnAnyNumberOfThreadsAndAtAnyAddress) {
   EXPECT_EQ(expected[2], hash128(nullptr, 0));
 }
 
+TEST(Hash128, IsTheSameOfPagesThatLeave) {
+  const fs::path path = fs::path(testing::TempDir()) / ("terroir_pages" + std::to_string(getpid()));
+  std::ofstream(path, std::ios::binary) << counted(5'000'001);
+  {
+    const MappedFile file(path, MappedFile::Address::for_large_pages);
+    const plugin::Piece pieces[] = {{file.chars() + 64, 3'000'000}, {file.chars() + 3'000'064, 1'999'937}};
+    const auto expected = plugin::hash_pieces(pieces, parallel::Arena(1));
+    for (const int threads : {1, 2})
+      EXPECT_EQ(plugin::hash_pieces(pieces, parallel::Arena(threads), plugin::ReadAgain::no), expected);
+    EXPECT_EQ(std::string(file.chars(), file.size()), counted(5'000'001)) << "they come back";
+  }
+  fs::remove(path);
+}
+
 TEST(ByteStream, GivesBackWhatWasPut) {
   ByteWriter writer;
   writer.put(int64_t{-5});
@@ -111,6 +127,51 @@ TEST(PendingFile, AppearsWhole) {
   EXPECT_EQ(fs::file_size(path), 5U);
   fs::remove_all(folder);
   EXPECT_EQ(caught([&] { PendingFile nowhere(path); }).code(), ErrorCode::file_not_found);
+}
+
+TEST(PendingFile, WritesPartsOfAllSizesInOrder) {
+  const fs::path path = fs::path(testing::TempDir()) / ("terroir_parts" + std::to_string(getpid()));
+  const std::string source = counted(7'000'000);
+  std::vector<std::string_view> parts;
+  size_t at = 0;
+  // More parts than one call takes, none, and some beyond a large page.
+  for (size_t i = 0; i < 2500; ++i) parts.push_back(std::string_view(source).substr(at, i % 7)), at += i % 7;
+  for (const size_t bytes : {size_t{2'500'000}, size_t{0}, size_t{1}, size_t{70'000}, size_t{4'300'000}})
+    parts.push_back(std::string_view(source).substr(at, bytes)), at += bytes;
+  ASSERT_LT(at, source.size());
+  PendingFile file(path);
+  file.write("small", 5);
+  file.write(parts);
+  file.write({});
+  file.write("er", 2);
+  file.write(source.data(), 66'000);
+  file.write("end", 3);
+  file.close();
+  file.rename();
+  std::ifstream stream(path, std::ios::binary);
+  const std::string written{std::istreambuf_iterator<char>(stream), {}};
+  EXPECT_TRUE(written == "small" + source.substr(0, at) + "er" + source.substr(0, 66'000) + "end");
+  fs::remove(path);
+}
+
+TEST(PendingFile, ThatIsOldShowsEveryChange) {
+  const fs::path path = fs::path(testing::TempDir()) / ("terroir_old_file" + std::to_string(getpid()));
+  for (const bool set_back : {false, true}) {
+    PendingFile file(path);
+    file.write("whole", 5);
+    if (set_back) file.set_time_back();
+    file.close();
+    file.rename();
+    const FileSignature signature = FileSignature::of(path).value();
+    EXPECT_EQ(signature.bytes, 5U);
+    EXPECT_EQ(signature.time_was_set_back(), set_back);
+    EXPECT_FALSE(signature.settled());
+    if (!set_back) continue;
+    std::fstream(path, std::ios::binary | std::ios::in | std::ios::out) << "W";
+    EXPECT_NE(FileSignature::of(path), signature);
+    EXPECT_FALSE(FileSignature::of(path)->time_was_set_back());
+  }
+  fs::remove(path);
 }
 
 class FileThatIsThere : public testing::Test {

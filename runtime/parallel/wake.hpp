@@ -1,0 +1,12 @@
+// What: gets the runtime's threads ready, for who will run loops in some milliseconds. Cost: half a millisecond the
+// first time, which the first loop saves. A thread that is made for a loop may be left on the CPU of who runs it until
+// the system balances its load, milliseconds later; one that sleeps is woken where it can run at once.
+// Threads: any. Nothing is promised: threads that are not there are made by the first loop.
+#pragma once
+
+namespace terroir::parallel {
+
+/// So many together with the calling one.
+void wake_threads(int threads) noexcept;
+
+}  // namespace terroir::parallel
