@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <random>
+#include <span>
 #include <utility>
 
 #include "ir/base/error.hpp"
@@ -39,16 +41,19 @@ void check(const Block& block) {
   }
 }
 
-/// Of a block that is in use as a whole: the block.
-std::vector<Part> parts_of(const Block& block) {
-  return block.parts.empty() ? std::vector<Part>{{0, block.size, block.first_use, block.last_use}} : block.parts;
+/// Of a block that is in use as a whole: the block, in `whole`.
+std::span<const Part> parts_of(const Block& block, Part& whole) {
+  if (!block.parts.empty()) return block.parts;
+  whole = {0, block.size, block.first_use, block.last_use};
+  return {&whole, 1};
 }
 
 /// Parts at their offsets in the buffer.
 class PlacedParts {
  public:
   void add(const Block& block, size_t offset) {
-    for (Part& part : parts_of(block)) {
+    Part whole;
+    for (Part part : parts_of(block, whole)) {
       part.offset += offset;
       const auto behind = std::upper_bound(placed_.begin(), placed_.end(), part.offset,
                                            [](size_t at, const Part& other) { return at < other.offset; });
@@ -57,20 +62,21 @@ class PlacedParts {
   }
 
   /// The offset in the tightest gap that holds the block.
-  size_t best_offset(const Block& block) const {
-    const std::vector<Part> parts = parts_of(block);
+  size_t best_offset(const Block& block) {
+    Part whole;
+    const std::span<const Part> parts = parts_of(block, whole);
     Gaps gaps(std::max(block.alignment, kMinAlignment));
     if (parts.size() == 1) {  // in order already: plans may have thousands of such blocks
       for (const Part& other : placed_)
         if (meet(parts[0], other)) gaps.refuse(refused(parts[0], other));
       return gaps.best();
     }
-    std::vector<Refused> all;
+    refused_.clear();
     for (const Part& part : parts)
       for (const Part& other : placed_)
-        if (meet(part, other)) all.push_back(refused(part, other));
-    std::sort(all.begin(), all.end(), [](const Refused& a, const Refused& b) { return a.above < b.above; });
-    for (const Refused& one : all) gaps.refuse(one);
+        if (meet(part, other)) refused_.push_back(refused(part, other));
+    std::sort(refused_.begin(), refused_.end(), [](const Refused& a, const Refused& b) { return a.above < b.above; });
+    for (const Refused& one : refused_) gaps.refuse(one);
     return gaps.best();
   }
 
@@ -110,6 +116,7 @@ class PlacedParts {
   }
 
   std::vector<Part> placed_;  // by offset
+  std::vector<Refused> refused_;
 };
 
 struct Peak {
@@ -121,7 +128,8 @@ Peak peak_of(const std::vector<Block>& blocks) {
   std::map<int64_t, std::pair<size_t, size_t>> events;  // step -> bytes that begin there, bytes whose last step it is
   for (const Block& block : blocks) {
     check(block);
-    for (const Part& part : parts_of(block)) {
+    Part whole;
+    for (const Part& part : parts_of(block, whole)) {
       events[part.first_use].first += part.size;
       events[part.last_use].second += part.size;
     }
@@ -136,18 +144,21 @@ Peak peak_of(const std::vector<Block>& blocks) {
   return peak;
 }
 
-MemoryPlan plan_in_order(const std::vector<Block>& blocks, const std::vector<size_t>& order) {
+/// None where the plan would be larger than `most`. The first `known` of the order have their offsets from `before`.
+std::optional<MemoryPlan> plan_in_order(const std::vector<Block>& blocks, const std::vector<size_t>& order, size_t most,
+                                        size_t known = 0, const MemoryPlan& before = {}) {
   MemoryPlan plan;
   plan.offsets.assign(blocks.size(), 0);
   PlacedParts placed;
-  for (const size_t index : order) {
+  for (size_t i = 0; i < order.size(); ++i) {
+    const size_t index = order[i];
     const Block& block = blocks[index];
     if (block.size == 0) continue;
-    const size_t offset = placed.best_offset(block);
+    const size_t offset = i < known ? before.offsets[index] : placed.best_offset(block);
     placed.add(block, offset);
     plan.offsets[index] = offset;
     plan.total = std::max(plan.total, offset + block.size);
-    if (plan.total > kLimit) throw_error(ErrorCode::out_of_memory, "the activations need more than ", kLimit, " bytes");
+    if (plan.total > most) return std::nullopt;
   }
   plan.total = round_up(plan.total, kMinAlignment);
   return plan;
@@ -168,7 +179,9 @@ std::vector<size_t> order_by(const std::vector<Block>& blocks, const Measure& me
 /// As `order` gives it, or better: what ends highest is placed earlier, or any block elsewhere, in turns, and a plan
 /// that is no larger is gone on with, for `tries` or until it is no larger than `least`.
 MemoryPlan plan_with_repairs(const std::vector<Block>& blocks, std::vector<size_t> order, size_t least, size_t tries) {
-  MemoryPlan best = plan_in_order(blocks, order);
+  std::optional<MemoryPlan> first = plan_in_order(blocks, order, kLimit);
+  if (!first) throw_error(ErrorCode::out_of_memory, "the activations need more than ", kLimit, " bytes");
+  MemoryPlan best = *std::move(first);
   std::minstd_rand random;  // the same everywhere
   const auto any = [&](size_t count) { return static_cast<std::ptrdiff_t>(random() % count); };
   for (size_t i = 0; best.total > least && i < tries; ++i) {
@@ -180,9 +193,10 @@ MemoryPlan plan_with_repairs(const std::vector<Block>& blocks, std::vector<size_
     const std::ptrdiff_t at = from - order.begin(), to = any(order.size());
     other.erase(other.begin() + at);
     other.insert(other.begin() + to, order[static_cast<size_t>(at)]);
-    MemoryPlan plan = plan_in_order(blocks, other);
-    if (plan.total > best.total) continue;
-    best = std::move(plan);
+    std::optional<MemoryPlan> plan =
+        plan_in_order(blocks, other, best.total, static_cast<size_t>(std::min(at, to)), best);
+    if (!plan) continue;
+    best = *std::move(plan);
     order = std::move(other);
   }
   return best;
