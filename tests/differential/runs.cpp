@@ -4,6 +4,7 @@
 #include "ir/graph/infer.hpp"
 #include "tests/differential/differences.hpp"
 #include "tests/support/device.hpp"
+#include "tests/support/pool.hpp"
 
 namespace terroir::test {
 namespace {
@@ -14,8 +15,7 @@ constexpr int kInferences = 2;
 
 plugin::Config config_of(int threads) {
   plugin::Config config;
-  config.threads = threads;
-  config.streams = 1;
+  use_threads(config, threads);
   return config;
 }
 

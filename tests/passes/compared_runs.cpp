@@ -10,7 +10,7 @@ void expect_same_bits(const ir::Graph& graph, const ir::Graph& other, std::span<
   for (const cpu::Isa isa : {cpu::Isa::sse42, cpu::Isa::avx2, cpu::Isa::avx512}) {
     if (!cpu::isa_available(isa)) continue;
     const auto expected = run_on_cpu(other, isa, 1, inputs);
-    for (const int threads : {1, 2, 3, 5}) {
+    for (const int threads : {1, 2, 3, 5, 15}) {
       const auto got = run_on_cpu(graph, isa, threads, inputs);
       for (size_t i = 0; i < inputs.size(); ++i)
         EXPECT_EQ(std::memcmp(got[i][0].view().data, expected[i][0].view().data, got[i][0].view().bytes()), 0)

@@ -14,6 +14,7 @@
 #include "tests/support/compare.hpp"
 #include "tests/support/elements.hpp"
 #include "tests/support/infer_added.hpp"
+#include "tests/support/pool.hpp"
 
 namespace terroir::test {
 namespace {
@@ -156,8 +157,7 @@ HostTensor integer_tensor(const ir::Dims& dims, const std::vector<int64_t>& valu
 
 DeviceModel on_cpu(const ir::Graph& graph, int threads) {
   plugin::Config config;
-  config.threads = threads;
-  config.streams = 1;
+  use_threads(config, threads);
   return DeviceModel(graph.clone(), "CPU", config);
 }
 

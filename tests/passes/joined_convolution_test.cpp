@@ -76,11 +76,12 @@ ir::Value transposed(GraphMaker& m, ir::Value x, int64_t channels, const Up& up)
   return m.op("Add", {y, m.random(bias, 2)});
 }
 
-ir::Value merging(GraphMaker& m, ir::Value x, int64_t channels) {
+/// `begin` and `end`: pads.
+ir::Value merging(GraphMaker& m, ir::Value x, int64_t channels, const char* begin = "1", const char* end = "1") {
   ir::Dims weights = {channels, m.dims(x)[1]};
   const size_t axes = m.dims(x).size() - 2;
   weights.resize(2 + axes, 3);
-  ir::Value y = m.op("Convolution", {x, m.random(weights, 3, 0.1f)}, window(axes, "1", "1", "1"), "merging");
+  ir::Value y = m.op("Convolution", {x, m.random(weights, 3, 0.1f)}, window(axes, "1", begin, end), "merging");
   ir::Dims bias(2 + axes, 1);
   bias[1] = channels;
   return m.op("ReLU", {m.op("Add", {y, m.random(bias, 4)})});
@@ -93,6 +94,7 @@ struct Level {
   std::vector<int64_t> kept;  // of the other parts
   size_t at;                  // the result's place among them
   int64_t outputs;
+  const char *begin = "1", *end = "1";  // pads of the convolution behind
 };
 
 /// `also`: the joined tensor is a result, too.
@@ -107,7 +109,7 @@ GraphMaker level(const Level& l, bool also = false) {
   }
   parts.insert(parts.begin() + static_cast<std::ptrdiff_t>(l.at), deep);
   const ir::Value both = m.op("Concat", parts, {{"axis", "1"}}, "joined");
-  m.result(merging(m, both, l.outputs));
+  m.result(merging(m, both, l.outputs, l.begin, l.end));
   if (also) m.result(both);
   return m;
 }
@@ -204,8 +206,9 @@ TEST(JoinedConvolutions, HaveTheBitsOfThreeSteps) {
       {{2, 16, 43, 65}, {3, "3", "1", "0"}, 32, {32, 16}, 1, 32},
       {{1, 16, 53, 66}, {3, "2", "1", "1"}, 32, {32}, 1, 16},  // the last row of tiles has one output
       {{1, 32, 20, 208}, kTwice, 32, {32}, 0, 32},             // ten rows of tiles, which three threads share in bands
-      {{1, 16, 7, 20, 21}, kTwice, 32, {32}, 1, 16},           // likewise a volume
-      {{1, 16, 9, 20, 21}, kTwice, 32, {32}, 1, 16},           // which is too deep for rings of rows
+      {{1, 16, 15, 600}, {3, "2", "1", "1"}, 32, {32}, 0, 32, "0", "2"},  // reads two rows behind the image
+      {{1, 16, 7, 20, 21}, kTwice, 32, {32}, 1, 16},                      // likewise a volume
+      {{1, 16, 9, 20, 21}, kTwice, 32, {32}, 1, 16},                      // which is too deep for rings of rows
   };
   for (const Level& one : levels) {
     SCOPED_TRACE(testing::PrintToString(one.deep));

@@ -32,10 +32,14 @@ namespace {
 constexpr size_t kTransposed = 0, kJoin = 1, kConvolution = 2;  // stages
 constexpr int64_t kLeastBytes = int64_t{4} << 20;
 
+/// One that wants no scratch memory.
 const ConvKernel* transposed_kernel(const ConvProblem& p, Isa isa) {
   if (!p.transposed || p.oc % channel_block(isa) != 0) return nullptr;
   const ConvKernel* kernel = find_conv_kernel(p, isa, ConvFormat::blocked, ConvFormat::blocked);
-  return kernel && kernel->plan == conv::plan_dense ? kernel : nullptr;
+  if (!kernel || kernel->plan != conv::plan_dense) return nullptr;
+  ConvPlan plan;
+  kernel->plan(p, *kernel, plan);
+  return plan.scratch_floats == 0 ? kernel : nullptr;
 }
 
 bool reads_rows(const WinoPlan& plan) {
@@ -79,9 +83,7 @@ class JoinedConvolutionExecutor final : public Executor {
     run.buffer = scratch + run.grid.slices() * scratch_stride();
     run.kept = run.buffer + run.rows.n;
     for (int64_t band = 0; band < run.grid.bands(); ++band) {
-      args.arena.parallel_for_slots(run.grid.slices(), [&](int64_t slice, int64_t slot) {
-        make_rows(run, band, slice, scratch + slot * scratch_stride());
-      });
+      args.arena.parallel_for(run.grid.slices(), [&](int64_t slice) { make_rows(run, band, slice); });
       args.arena.parallel_for_slots(run.grid.slices(), [&](int64_t slice, int64_t slot) {
         keep_rows(run, band, slice);
         convolve(run, band, slice, scratch + slot * scratch_stride());
@@ -139,7 +141,9 @@ class JoinedConvolutionExecutor final : public Executor {
     const int64_t first = slice * tile_rows() / slices, tiles = conv_.plan.rows.tiles, row = first % tiles;
     if (row == 0) return {-1, {0, 0}, nullptr};
     const int64_t begin = run.grid.outputs_of({row, row + 1}).begin - conv_.plan.problem.h.pad;
-    return {first / tiles, {begin, begin + 2}, run.kept + (slice - 1) * kept_strides().n - begin * kept_strides().h};
+    return {first / tiles,
+            {begin, std::min(begin + 2, conv_.plan.problem.h.in)},
+            run.kept + (slice - 1) * kept_strides().n - begin * kept_strides().h};
   }
 
   /// What makes the rows that a slice reads.
@@ -148,7 +152,7 @@ class JoinedConvolutionExecutor final : public Executor {
     const Run& run;
     Cut above, below;
     ConvStrides ring;
-    float *rows, *scratch;
+    float* rows;
     int64_t image, end;  // made so far
 
     static void make(void* self, int64_t image, int64_t begin, int64_t end) noexcept {
@@ -176,7 +180,7 @@ class JoinedConvolutionExecutor final : public Executor {
         if (cut)
           executor.copy(cut->at, executor.kept_strides(), to, ring, executor.conv_.plan.ic_blocks, some);
         else
-          executor.make_new(run, image, some, to, ring, scratch);
+          executor.make_new(run, image, some, to, ring);
         first = some.end;
       }
     }
@@ -186,11 +190,10 @@ class JoinedConvolutionExecutor final : public Executor {
     const int64_t each = scratch_stride() + ring_strides().n;
     run.kept = scratch + slices * each;
     const parallel::Arena& arena = run.args.arena;
-    arena.parallel_for_slots(2 * (slices - 1), [&](int64_t i, int64_t slot) {
+    arena.parallel_for(2 * (slices - 1), [&](int64_t i) {
       const Cut cut = cut_above(run, slices, i / 2 + 1);
-      if (cut.image < 0) return;
-      const Range row{cut.rows.begin + i % 2, cut.rows.begin + i % 2 + 1};
-      make_new(run, cut.image, row, cut.at, kept_strides(), scratch + slot * each);
+      const int64_t row = cut.rows.begin + i % 2;
+      if (row < cut.rows.end) make_new(run, cut.image, {row, row + 1}, cut.at, kept_strides());
     });
     arena.parallel_for_slots(slices, [&](int64_t slice, int64_t slot) {
       float* const memory = scratch + slot * each;
@@ -201,7 +204,6 @@ class JoinedConvolutionExecutor final : public Executor {
                        slice + 1 < slices ? cut_above(run, slices, slice + 1) : none,
                        ring_strides(),
                        memory + scratch_stride(),
-                       memory,
                        -1,
                        0};
       const WinoRowsMade made{conv_.plan.alpha, &rows, &RowsOfSlice::make};
@@ -218,9 +220,7 @@ class JoinedConvolutionExecutor final : public Executor {
 
   // Bands of rows of tiles that all threads share.
 
-  int64_t scratch_stride() const noexcept {
-    return static_cast<int64_t>(std::max(conv_.scratch_stride(), whole_lines(up_.plan.scratch_floats)));
-  }
+  int64_t scratch_stride() const noexcept { return static_cast<int64_t>(conv_.scratch_stride()); }
 
   /// Bands of as many rows as stay in half of the threads' L2 caches: the fewer bands, the fewer rows are kept and the
   /// less often the threads meet.
@@ -269,23 +269,22 @@ class JoinedConvolutionExecutor final : public Executor {
     return run.kept - known_rows(run.grid, band).begin * run.rows.h;
   }
 
-  void make_rows(const Run& run, int64_t band, int64_t slice, float* scratch) const noexcept {
+  void make_rows(const Run& run, int64_t band, int64_t slice) const noexcept {
     const Range all = source_rows(run.grid, band), known = known_rows(run.grid, band);
     float* const to = base(run, band);
     copy(kept_base(run, band), kept_strides(), to, run.rows, conv_.plan.ic_blocks, share_of(known, run, slice));
     const Range own = share_of({known.end, all.end}, run, slice);
-    if (own.begin < own.end) make_new(run, run.grid.image(band), own, to, run.rows, scratch);
+    if (own.begin < own.end) make_new(run, run.grid.image(band), own, to, run.rows);
   }
 
   /// `to`: where row 0 of the image would lie.
-  void make_new(const Run& run, int64_t image, Range rows, float* to, const ConvStrides& strides,
-                float* scratch) const noexcept {
+  void make_new(const Run& run, int64_t image, Range rows, float* to, const ConvStrides& strides) const noexcept {
     for (const Part& part : copied_) {
       const ConvStrides& from = conv_.plan.src;  // but for images
       copy(static_cast<const float*>(run.args.inputs[part.input]) + image * part.blocks * from.c, from,
            to + part.block * strides.c, strides, part.blocks, rows);
     }
-    make_transposed(run, image, rows, to + up_block_ * strides.c, strides, scratch);
+    make_transposed(run, image, rows, to + up_block_ * strides.c, strides);
   }
 
   /// For the next band, if it is of the same image.
@@ -305,8 +304,8 @@ class JoinedConvolutionExecutor final : public Executor {
     copy_rows(from, from_strides, to, to_strides, blocks, conv_.plan.problem.d.in, rows);
   }
 
-  void make_transposed(const Run& run, int64_t image, Range rows, float* to, const ConvStrides& strides,
-                       float* scratch) const noexcept {
+  void make_transposed(const Run& run, int64_t image, Range rows, float* to,
+                       const ConvStrides& strides) const noexcept {
     ConvPlan plan = up_.plan;
     plan.exec.h.pad += rows.begin;
     plan.exec.h.out = rows.count();
@@ -317,7 +316,7 @@ class JoinedConvolutionExecutor final : public Executor {
                         to + rows.begin * strides.h,
                         run.up_ops.data(),
                         static_cast<int64_t>(up_.chain.size()),
-                        scratch};
+                        nullptr};
     up_.kernel.run(plan, args, {image, image + 1, 0, plan.grid.oc, 0, plan.exec.d.out * rows.count() * plan.chunks});
   }
 

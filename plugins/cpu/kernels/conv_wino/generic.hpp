@@ -142,7 +142,9 @@ void transform_input(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
     all.first = tile_at(plan, b.s0 + b.tiles - left);
     all.tiles = plan.cols.tiles - all.first.col < left ? plan.cols.tiles - all.first.col : left;
     count_classes(plan, all.first, all.tiles, all.count);
-    const int64_t h = tile_begin<Tile>(plan.rows, all.first.row) - p.h.pad, end = h + Wino<Tile>::kAlpha;
+    // The last row of a tile reaches its point at infinity alone.
+    const int64_t points = Wino<Tile>::kAlpha - (all.first.row < plan.rows.full ? 0 : 1);
+    const int64_t h = tile_begin<Tile>(plan.rows, all.first.row) - p.h.pad, end = h + points;
     plan.rows_made->make(plan.rows_made->maker, all.first.n, h < 0 ? 0 : h, end < p.h.in ? end : p.h.in);
     transform_tiles<Tile>(plan, args, b, all);
     for (int c = 0; c < kPointClasses; ++c) before[c] += all.count[c];
