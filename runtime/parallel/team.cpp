@@ -4,6 +4,7 @@
 
 #include "runtime/parallel/cpus.hpp"
 #include "runtime/parallel/process.hpp"
+#include "runtime/parallel/wake.hpp"
 
 #if !defined(TERROIR_PLAIN_THREADS)
 #include <tbb/info.h>
@@ -39,12 +40,12 @@ constexpr uint32_t epoch_of(uint64_t gate) { return static_cast<uint32_t>(gate >
 }  // namespace
 
 Team::Team(int threads, std::vector<std::vector<int>> cpus)
-    : enlisted_(static_cast<size_t>(threads)), cpus_(std::move(cpus)), process_(this_process()) {
+    : enlisted_(static_cast<size_t>(threads)), cpus_(std::move(cpus)), forks_(forks()) {
   cpus_.resize(static_cast<size_t>(threads));
 #if defined(TERROIR_PLAIN_THREADS)
   own_threads_ = true;
 #else
-  own_threads_ = false;
+  own_threads_ = workers_are_lost();
   for (const std::vector<int>& of_slot : cpus_) own_threads_ = own_threads_ || !of_slot.empty();
   // The caller never enters this arena. Asking for more workers than TBB has makes it print a warning.
   if (!own_threads_) workers_.emplace(std::clamp(tbb::info::default_concurrency() - 1, 1, threads - 1), 0);
@@ -57,15 +58,22 @@ void Team::dismiss() {
   // Release: whoever sees this gate sees stop_.
   gate_.fetch_add(uint64_t{1} << kEpochShift, std::memory_order_release);
   gate_.notify_all();
-  if (process_ != this_process()) {  // a child of fork(), which has no such threads
-    static_cast<void>(new std::vector<std::thread>(std::move(threads_)));
-    return threads_.clear();
-  }
+  if (forks_ != forks()) return begin_anew();  // with no thread to wait for
   for (std::thread& thread : threads_) thread.join();
+}
+
+void Team::begin_anew() {
+  forks_ = forks();
+  own_threads_ = own_threads_ || workers_are_lost();
+  static_cast<void>(new std::vector<std::thread>(std::move(threads_)));  // those of the parent: no one may join them
+  threads_.clear();
+  for (Flag& enlisted : enlisted_) enlisted.value.store(false, std::memory_order_relaxed);
+  gate_.store(uint64_t{epoch_} << kEpochShift, std::memory_order_relaxed);
 }
 
 void Team::run(int64_t tasks, const LoopBody& body) {
   if (busy_.exchange(true, std::memory_order_acquire)) return run_serially(tasks, body);
+  if (forks_ != forks()) begin_anew();
   const int slots = static_cast<int>(std::min<int64_t>(static_cast<int64_t>(enlisted_.size()), tasks));
   Loop loop(tasks, slots, body);
   loop_ = &loop;
@@ -106,7 +114,10 @@ void Team::leave() noexcept {
 void Team::enlist(int slot) noexcept {
   try {
 #if !defined(TERROIR_PLAIN_THREADS)
-    if (!own_threads_) return workers_->enqueue([team = shared_from_this(), slot] { team->help(slot); });
+    if (!own_threads_) {
+      note_workers();
+      return workers_->enqueue([team = shared_from_this(), slot] { team->help(slot); });
+    }
 #endif
     threads_.emplace_back([this, slot] { help(slot); });
   } catch (...) {  // no memory or no thread to be had: the loop, which is open by now, goes on without

@@ -5,6 +5,7 @@
 //      gate, one atomic word; nobody ever waits for a helper that has not entered: a late one finds the gate closed.
 //      Helpers are TBB's workers, which all teams share; a team whose threads stay on certain CPUs has threads of its
 //      own, since a worker would take the binding along.
+//      In a child of fork(), where TBB would wait for workers that are not there, teams have threads of their own, too.
 // Oversubscription: a helper that finds no loop lets others have its CPU after some microseconds and leaves after
 //      kIdleSpin. The caller of a loop spins for those helpers that are still inside of it for kEndSpin at most, then
 //      it sleeps: a helper that lost its CPU to another process can then be given the caller's.
@@ -45,6 +46,8 @@ class Team : public std::enable_shared_from_this<Team> {
     std::atomic<bool> value{false};
   };
 
+  /// In a child of fork(), which has none of the helpers.
+  void begin_anew();
   void enlist(int slot) noexcept;
   void help(int slot) noexcept;
   void wait_for_helpers() noexcept;
@@ -57,7 +60,7 @@ class Team : public std::enable_shared_from_this<Team> {
   std::atomic<bool> stop_{false};
   std::vector<Flag> enlisted_;
   std::vector<std::vector<int>> cpus_;
-  int process_;  // where its threads are
+  uint32_t forks_;  // of the process where its threads are
   bool own_threads_;
   std::vector<std::thread> threads_;
 #if !defined(TERROIR_PLAIN_THREADS)

@@ -9,4 +9,9 @@ namespace terroir::parallel {
 /// So many together with the calling one.
 void wake_threads(int threads) noexcept;
 
+/// To be called before TBB is asked for workers.
+void note_workers() noexcept;
+/// Whether it was asked before a fork() that led to this process: it counts on them, and they are not here.
+bool workers_are_lost() noexcept;
+
 }  // namespace terroir::parallel

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -107,24 +108,47 @@ TEST(Arena, UsesNoMoreThreadsThanAllowed) {
   }
 }
 
-TEST(Arena, HelpersReallyHelp) {
-  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one CPU";
-  const Arena arena(2);
-  std::atomic<int> arrived{0};
-  std::atomic<bool> met{false};
-  // Two tasks that wait for each other can only both be running on two threads.
-  for (int attempt = 0; attempt < 100 && !met; ++attempt) {
-    arrived = 0;
+/// Of two tasks that wait for each other, both meet the other one only on two threads.
+bool helps(const Arena& arena) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    std::atomic<int> arrived{0}, met{0};
     arena.parallel_for(2, [&](int64_t) {
       ++arrived;
       const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
       while (arrived.load() < 2 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-      if (arrived.load() == 2) met = true;
+      if (arrived.load() == 2) ++met;
     });
-    if (!met) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (met == 2) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  EXPECT_TRUE(met);
+  return false;
 }
+
+TEST(Arena, HelpersReallyHelp) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one CPU";
+  EXPECT_TRUE(helps(Arena(2)));
+}
+
+#if !defined(__SANITIZE_THREAD__)
+TEST(Arena, HasHelpersInAChildOfForkAsWell) {
+  const std::vector<int> all = affinity_mask();
+  if (all.size() < 2) GTEST_SKIP() << "one CPU";
+  for (const bool pinned : {false, true}) {
+    const Arena arena = pinned ? Arena(2, {{all[0]}, {all[1]}}) : Arena(2);
+    ASSERT_TRUE(helps(arena));
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      const bool goes_on = helps(arena), begins = helps(Arena(2));
+      _exit((goes_on ? 0 : 1) + (begins ? 0 : 2));
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0) << "pinned: " << pinned;
+    EXPECT_TRUE(helps(arena)) << "the parent goes on";
+  }
+}
+#endif
 
 TEST(Arena, HelpersStayOnTheirCpus) {
   const std::vector<int> all = affinity_mask();
