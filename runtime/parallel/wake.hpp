@@ -1,7 +1,8 @@
-// What: gets the runtime's threads ready, for who will run loops in some milliseconds. Cost: half a millisecond the
-// first time, which the first loop saves. A thread that is made for a loop may be left on the CPU of who runs it until
-// the system balances its load, milliseconds later; one that sleeps is woken where it can run at once.
-// Threads: any. Nothing is promised: threads that are not there are made by the first loop.
+// What: TBB's workers: gets them ready for who will run loops in some milliseconds, and knows whether a fork() left
+// them behind. Cost: half a millisecond the first time, which the first loop saves. A thread that is made for a loop
+// may be left on the CPU of who runs it until the system balances its load, milliseconds later; one that sleeps is
+// woken where it can run at once. Threads: any. Nothing is promised: threads that are not there are made by the first
+// loop.
 #pragma once
 
 namespace terroir::parallel {

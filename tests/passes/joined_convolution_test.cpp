@@ -204,11 +204,11 @@ TEST(JoinedConvolutions, HaveTheBitsOfThreeSteps) {
       kPlain,
       kLarge,
       {{2, 16, 43, 65}, {3, "3", "1", "0"}, 32, {32, 16}, 1, 32},
-      {{1, 16, 53, 66}, {3, "2", "1", "1"}, 32, {32}, 1, 16},  // the last row of tiles has one output
-      {{1, 32, 20, 208}, kTwice, 32, {32}, 0, 32},             // ten rows of tiles, which three threads share in bands
+      {{1, 16, 53, 66}, {3, "2", "1", "1"}, 32, {32}, 1, 16},             // the last row of tiles has one output
       {{1, 16, 15, 600}, {3, "2", "1", "1"}, 32, {32}, 0, 32, "0", "2"},  // reads two rows behind the image
-      {{1, 16, 7, 20, 21}, kTwice, 32, {32}, 1, 16},                      // likewise a volume
-      {{1, 16, 9, 20, 21}, kTwice, 32, {32}, 1, 16},                      // which is too deep for rings of rows
+      {{1, 32, 20, 208}, kTwice, 32, {32}, 0, 32},    // ten rows of tiles, which three threads share in bands
+      {{1, 16, 7, 20, 21}, kTwice, 32, {32}, 1, 16},  // likewise a volume
+      {{1, 16, 9, 20, 21}, kTwice, 32, {32}, 1, 16},  // which is too deep for rings of rows
   };
   for (const Level& one : levels) {
     SCOPED_TRACE(testing::PrintToString(one.deep));
