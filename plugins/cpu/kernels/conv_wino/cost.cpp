@@ -29,7 +29,7 @@ struct TransformCycles {
   double input, output, weights;
 };
 TransformCycles transform_cycles(const WinoPlan& plan) {
-  if (plan.tile == 4) return plan.registers == 32 ? TransformCycles{265, 165, 55} : TransformCycles{300, 190, 0};
+  if (plan.tile == 4) return plan.registers == 32 ? TransformCycles{265, 165, 45} : TransformCycles{300, 190, 0};
   return {100, 66, 0};
 }
 

@@ -277,8 +277,8 @@ void transform_and_multiply(const WinoPlan& plan, const float* packed, const Win
     const int64_t left = plan.ic_blocks - first;
     t.blocks = left < kTransformedBlocks ? left : kTransformedBlocks;
     t.last = left <= kTransformedBlocks ? ic - (plan.ic_blocks - 1) * kBlock : kBlock;
-    t.taps = weights + first * kBlock * kTaps * kBlock;
-    t.prefetch = t.taps + t.blocks * kBlock * kTaps * kBlock;
+    const float* const taps = weights + first * kBlock * kTaps * kBlock;
+    t.prefetch = taps + t.blocks * kBlock * kTaps * kBlock;
     t.load = first > 0;
     t.scale = left <= kTransformedBlocks;
     for (int row = 0; row < A; ++row) {
@@ -287,9 +287,12 @@ void transform_and_multiply(const WinoPlan& plan, const float* packed, const Win
       t.v = b.v + row * A * b.v_point + first * finite * kBlock;
       t.v_infinite = b.v + (row * A + A - 1) * b.v_point + first * infinite * kBlock;
       t.m = b.m + row * A * b.m_point;
-      t.row = row;
+      t.taps = row < A - 1 ? taps : taps + 6 * kBlock;
+      t.at = Wino<4>::kAt[row];
+      t.row_scale = Wino<4>::kScale[row];
       t.prefetch_lines = row < kTaps / 2 ? 2 : row == kTaps / 2 ? 1 : 0;
-      kTransforming[finite / 2 - 1].fn[infinite * 2 / finite](t);
+      const TransformingRow& passes = row == 0 || row == A - 1 ? kTransforming[finite / 2 - 1] : kTransformingFinite;
+      passes.fn[infinite * 2 / finite](t);
       t.prefetch += t.prefetch_lines * t.blocks * kBlock * 16;
     }
   }

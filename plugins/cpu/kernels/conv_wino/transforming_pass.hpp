@@ -1,10 +1,11 @@
 // What: the register tile of the products in the transformed domain for an image of 2x2 tiles of F(4x4,3x3): the points
 // of one row x four tiles (two, in the row at infinity) of one output block, with weights that are transformed in
 // registers, after they were loaded and before they are multiplied.
-// Formula: m[j][r][o] = s_j * sum over a, i of v[j][a][r][i] * u[j][i][o], u = row `row` of G g G'^T, where G' is G
-// without
-//   its scales s: products take them on at the end.
-// Cost: per input channel 15 multiply-adds to transform the weights and up to 24 products.
+// Formula: m[j][r][o] = s_row * s_j * sum over a, i of v[j][a][r][i] * u[j][i][o], u = row `row` of G' g G'^T, where G'
+//   is G without its scales s: products take them on at the end.
+// Cost: per input channel 12 multiply-adds to transform the weights, 6 of the rows at zero and at infinity, and up to
+// 24
+//   products.
 // Memory: a run of input channels stays in L1, weights and sources, while all rows pass over it.
 // Include one bucket header first.
 #pragma once
@@ -24,9 +25,10 @@ struct TransformingPass {
   const float* v;           // of the first point of the row: [input block][tile][channel]
   const float* v_infinite;  // of the last one, which may have fewer tiles
   int64_t v_point;
-  const float* taps;     // [ic][tap][lane]
+  const float* taps;     // [ic][tap][lane]; from the last row of taps on for the row at infinity
   int64_t blocks, last;  // input blocks, channels of the last one
-  int row;
+  float at;              // the row's point, if it has one
+  float row_scale;
   float* m;
   int64_t m_point;
   const float* prefetch;  // weights of the next run: prefetch_lines cache lines per channel
@@ -35,8 +37,9 @@ struct TransformingPass {
   bool scale;  // they are complete then
 };
 
-// R tiles, Infinite of them with a last point.
-template <int R, int Infinite>
+// R tiles, Infinite of them with a last point, in a row at a point that is neither zero nor infinity: those take one
+// row of the taps as it is.
+template <int R, int Infinite, bool Finite>
 void transforming_pass(const TransformingPass& t) noexcept {
   using W = Wino<4>;
   constexpr int A = W::kAlpha;
@@ -48,10 +51,7 @@ void transforming_pass(const TransformingPass& t) noexcept {
     for (int r = 0; r < R; ++r)
       if (r < tiles(j)) acc[j][r] = t.load ? loadu(t.m + j * t.m_point + r * kBlock) : zero();
 
-  // Row `row` of G.
-  constexpr float kAt[A] = {0, W::a, -W::a, W::b, -W::b, 0}, kSquares[A] = {0, W::a2, W::a2, W::b2, W::b2, 1};
-  const V g0(t.row == A - 1 ? 0 : W::kScale[t.row]), g1(W::kScale[t.row] * kAt[t.row]),
-      g2(W::kScale[t.row] * kSquares[t.row]);
+  const V at(t.at), square(t.at * t.at);
   const V a(W::a), a2(W::a2), b(W::b), b2(W::b2);
   const float* taps = t.taps;
   const float* prefetch = t.prefetch;
@@ -72,8 +72,9 @@ void transforming_pass(const TransformingPass& t) noexcept {
       V h[3];
 #pragma GCC unroll 4
       for (int y = 0; y < 3; ++y)
-        h[y] = fma(g1, loadu(taps + (3 + y) * kBlock),
-                   fma(g2, loadu(taps + (6 + y) * kBlock), g0 * loadu(taps + y * kBlock)));
+        h[y] = Finite ? fma(at, loadu(taps + (3 + y) * kBlock),
+                            fma(square, loadu(taps + (6 + y) * kBlock), loadu(taps + y * kBlock)))
+                      : loadu(taps + y * kBlock);
       add(0, h[0]);
       add(5, h[2]);
       const V even_a = fma(a2, h[2], h[0]), even_b = fma(b2, h[2], h[0]);
@@ -87,7 +88,8 @@ void transforming_pass(const TransformingPass& t) noexcept {
   for (int j = 0; j < A; ++j)
 #pragma GCC unroll 4
     for (int r = 0; r < R; ++r)
-      if (r < tiles(j)) storeu(t.m + j * t.m_point + r * kBlock, t.scale ? acc[j][r] * V(W::kScale[j]) : acc[j][r]);
+      if (r < tiles(j))
+        storeu(t.m + j * t.m_point + r * kBlock, t.scale ? acc[j][r] * V(t.row_scale * W::kScale[j]) : acc[j][r]);
 }
 
 using TransformingFn = void (*)(const TransformingPass&) noexcept;
@@ -96,17 +98,19 @@ struct TransformingRow {
   TransformingFn fn[3];
 };
 
-template <int R>
+template <int R, bool Finite>
 constexpr TransformingRow transforming_row() {
   if constexpr (kTransforms) {
-    return {{&transforming_pass<R, 0>, &transforming_pass<R, R / 2>, &transforming_pass<R, R>}};
+    return {{&transforming_pass<R, 0, Finite>, &transforming_pass<R, R / 2, Finite>, &transforming_pass<R, R, Finite>}};
   } else {
     return {};
   }
 }
 
-// [tiles / 2 - 1].fn[halves of them that have a last point]
-constexpr TransformingRow kTransforming[2] = {transforming_row<2>(), transforming_row<4>()};
+// .fn[halves of the tiles that have a last point]
+constexpr TransformingRow kTransformingFinite = transforming_row<4, true>();
+constexpr TransformingRow kTransforming[2] = {transforming_row<2, false>(),
+                                              transforming_row<4, false>()};  // [tiles / 2 - 1]
 
 }  // namespace
 }  // namespace terroir::cpu::TERROIR_ISA

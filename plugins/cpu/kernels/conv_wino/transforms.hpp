@@ -45,6 +45,7 @@ struct Wino<4> {
   static constexpr float at_zero = 1.0f / (a2 * b2), at_a = 1.0f / (2 * a2 * (a2 - b2)),
                          at_b = 1.0f / (2 * b2 * (b2 - a2));
   static constexpr float kScale[6] = {at_zero, at_a, at_a, at_b, at_b, 1.0f};
+  static constexpr float kAt[6] = {0, a, -a, b, -b, 0};  // p, of infinity nothing
 
   // Points 0 to 2 (Part 0) or 3 to 5.
   template <int Part>
