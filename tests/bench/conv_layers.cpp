@@ -100,9 +100,10 @@ void register_all() {
         benchmark::RegisterBenchmark((l.name + "/" + k.name).c_str(),
                                      [&k, &l](benchmark::State& state) { run_kernel(state, k, l.problem); });
       }
-      if (const ConvKernel* k = polyphase_kernel(isa); k && !k->reject(l.problem, *k))
-        benchmark::RegisterBenchmark((l.name + "/" + k->name).c_str(),
-                                     [k, &l](benchmark::State& state) { run_kernel(state, *k, l.problem); });
+      for (const ConvKernel* k : {polyphase_kernel(isa), polyphase_2x2_kernel(isa)})
+        if (k && !k->reject(l.problem, *k))
+          benchmark::RegisterBenchmark((l.name + "/" + k->name).c_str(),
+                                       [k, &l](benchmark::State& state) { run_kernel(state, *k, l.problem); });
       for (const WinoKernel& k : wino_kernels(isa)) {
         if (wino_reject(l.problem, k)) continue;
         benchmark::RegisterBenchmark((l.name + "/" + k.name).c_str(),

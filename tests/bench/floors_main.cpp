@@ -59,6 +59,12 @@ Work convolution_work(const cpu::NodeContext& context, const std::string& kernel
     first->plan(problem, *first, plan);
     return {2 * cpu::polyphase_products(plan), 4 * static_cast<double>(plan.packed_floats)};
   }
+  if (const cpu::ConvKernel* first = cpu::polyphase_2x2_kernel(context.isa);
+      first && runs(kernel, first->name) && !first->reject(problem, *first)) {
+    cpu::ConvPlan plan;
+    first->plan(problem, *first, plan);
+    return {2 * cpu::polyphase_2x2_products(plan), 4 * static_cast<double>(plan.packed_floats)};
+  }
   return {static_cast<double>(cpu::conv_flops(problem)), 4 * weights};
 }
 

@@ -112,7 +112,6 @@ TEST(WinogradSelection, TakesFirstLayersWhereItPaysAndTheErrorIsBounded) {
         << kernel_of(first_layer(1), isa);
     if (!polyphase_kernel(isa)) continue;
     EXPECT_FALSE(is_winograd(kernel_of(first_layer(1), isa, true)));
-    EXPECT_FALSE(is_winograd(kernel_of(first_layer(1, 0.25f, 112, 3), isa)));
     // Most of a strip would lie outside.
     EXPECT_FALSE(is_winograd(kernel_of(first_layer(1, 0.25f, 4), isa)));
     for (const int64_t size : {4, 9, 13, 20, 40, 112})
@@ -120,6 +119,42 @@ TEST(WinogradSelection, TakesFirstLayersWhereItPaysAndTheErrorIsBounded) {
     for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 1e36f})
       EXPECT_FALSE(is_winograd(kernel_of(first_layer(1, bad), isa))) << bad;
   }
+}
+
+/// A first layer of 3x3 kernels, alone or with a depthwise convolution behind it.
+GraphMaker first_layer_3x3(int64_t batch, float weight, int64_t size, bool chain) {
+  GraphMaker m;
+  std::vector<float> weights(32 * 27, 0.25f);
+  weights[321] = weight;
+  const ir::Value x = m.input({batch, 3, size, size});
+  const ir::Value y =
+      m.op("ReLU", {m.op("Convolution", {x, m.constant({32, 3, 3, 3}, weights)},
+                         {{"strides", "2,2"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}})});
+  if (!chain) {
+    m.result(m.conv(y, 64, 3, 1, 1));
+    return m;
+  }
+  m.result(m.op("GroupConvolution", {y, m.constant({32, 1, 1, 3, 3}, std::vector<float>(32 * 9, 0.5f))},
+                {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}}));
+  return m;
+}
+
+TEST(WinogradSelection, TakesFirstLayersWith3x3KernelsAloneAndInChains) {
+  for (const Isa isa : available_isas())
+    for (const bool chain : {false, true}) {
+      SCOPED_TRACE(std::string(isa_name(isa)) + (chain ? " chain" : ""));
+      const auto kernel = [&](int64_t batch, float weight = 0.25f, int64_t size = 112, bool accuracy = false) {
+        return kernel_of(first_layer_3x3(batch, weight, size, chain), isa, accuracy);
+      };
+      EXPECT_EQ(kernel(1).find("conv_dw") != std::string::npos, chain) << kernel(1);
+      EXPECT_EQ(is_winograd(kernel(1), "2x2_3x3s2"), polyphase_2x2_kernel(isa) != nullptr) << kernel(1);
+      EXPECT_FALSE(is_winograd(kernel(1, 0.25f, 112, true)));
+      // Most of a strip would lie outside.
+      EXPECT_FALSE(is_winograd(kernel(1, 0.25f, 5)));
+      for (const int64_t size : {4, 9, 30, 112}) EXPECT_EQ(kernel(16, 0.25f, size), kernel(1, 0.25f, size)) << size;
+      for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 1e36f})
+        EXPECT_FALSE(is_winograd(kernel(1, bad))) << bad;
+    }
 }
 
 }  // namespace

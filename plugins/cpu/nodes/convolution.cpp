@@ -8,10 +8,9 @@
 
 #include "ir/base/error.hpp"
 #include "plugins/cpu/kernels/conv/gather.hpp"
-#include "plugins/cpu/kernels/conv_wino/polyphase_conv.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
+#include "plugins/cpu/nodes/first_winograd.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
-#include "plugins/cpu/nodes/prepared_winograd.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -119,34 +118,31 @@ std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutC
 }
 
 // First layers by Winograd's algorithm.
-Proposal propose_polyphase(const NodeContext& context) {
-  const ConvKernel* kernel = polyphase_kernel(context.isa);
-  if (!kernel || context.outputs[0].type != element::f32) return Reject{"no kernel in this bucket, or for this type"};
-  const ConvProblem problem = conv_problem(context);
-  if (const char* why = kernel->reject(problem, *kernel)) return Reject{why};
-  double times = 0;
-  const auto refusal = winograd_refusal(
-      context, problem, [&](const ConvProblem& p) { return times = polyphase_speedup(p, *kernel); },
-      &polyphase_error_bound);
-  if (refusal) return *refusal;
+template <const FirstWinograd& First>
+Proposal propose_first(const NodeContext& context) {
+  const auto offered = first_winograd_offer(context, First);
+  if (const auto* reject = std::get_if<Reject>(&offered)) return *reject;
+  const ConvKernel& kernel = chosen_first_winograd(context, First);
   const int rank = context.outputs[0].rank();
   LayoutChoice choice;
   choice.inputs.resize(context.inputs.size());
-  choice.inputs[0] = layout_of(kernel->src, rank, context.isa);
-  choice.outputs = {layout_of(kernel->dst, rank, context.isa)};
-  choice.cost = compute_ns(static_cast<double>(conv_flops(problem)), context.isa) / times;
+  choice.inputs[0] = layout_of(kernel.src, rank, context.isa);
+  choice.outputs = {layout_of(kernel.dst, rank, context.isa)};
+  choice.cost =
+      compute_ns(static_cast<double>(conv_flops(conv_problem(context))), context.isa) / std::get<double>(offered);
   add_chain_inputs(context, choice.outputs[0], choice);
   return std::vector{std::move(choice)};
 }
 
-std::unique_ptr<const Executor> create_polyphase(const NodeContext& context, const LayoutChoice&) {
-  const ConvKernel* kernel = polyphase_kernel(context.isa);
-  if (!kernel) refuse_winograd_choice(context);
-  return std::make_unique<ConvolutionExecutor>(context, *kernel, conv_problem(context));
+template <const FirstWinograd& First>
+std::unique_ptr<const Executor> create_first(const NodeContext& context, const LayoutChoice&) {
+  return std::make_unique<ConvolutionExecutor>(context, chosen_first_winograd(context, First), conv_problem(context));
 }
 
-constexpr Impl kConvolution[] = {{"winograd_7x7s2", &propose_polyphase, &create_polyphase},
-                                 {"convolution", &propose, &create}};
+constexpr Impl kConvolution[] = {
+    {"winograd_7x7s2", &propose_first<kFirstWinograd7x7>, &create_first<kFirstWinograd7x7>},
+    {"winograd_3x3s2_first", &propose_first<kFirstWinograd3x3>, &create_first<kFirstWinograd3x3>},
+    {"convolution", &propose, &create}};
 
 }  // namespace
 

@@ -20,6 +20,7 @@
 #include "plugins/cpu/convolution_chain_op.hpp"
 #include "plugins/cpu/kernels/reduce/reduce.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
+#include "plugins/cpu/nodes/first_winograd.hpp"
 #include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
 #include "plugins/cpu/nodes/stage_node.hpp"
@@ -90,11 +91,14 @@ int64_t units_of_rows(const ConvPlan& plan) {
 
 class ConvolutionChainExecutor final : public Executor {
  public:
-  ConvolutionChainExecutor(const NodeContext& context, const std::vector<std::unique_ptr<StageNode>>& nodes)
+  /// `winograd`: the first stage runs by Winograd's algorithm.
+  ConvolutionChainExecutor(const NodeContext& context, const std::vector<std::unique_ptr<StageNode>>& nodes,
+                           bool winograd)
       : reduce_(reduce_kernels(context.isa)), has_mean_(context.node.attrs<ConvolutionChainAttrs>().mean) {
     for (size_t s = 0; s < nodes.size(); ++s) {
       const ConvProblem problem = conv_problem(nodes[s]->context);
-      const ConvKernel* kernel = kKernelOfStage[s](problem, context.isa);
+      const ConvKernel* kernel = winograd && s == 0 ? &chosen_first_winograd(nodes[s]->context, kFirstWinograd3x3)
+                                                    : kKernelOfStage[s](problem, context.isa);
       TERROIR_ASSERT(kernel != nullptr, context.node.name, s);
       stages_.push_back(
           {{nodes[s]->context, *kernel, problem}, context.node.attrs<ConvolutionChainAttrs>().stages[s].inputs});
@@ -359,7 +363,7 @@ class ConvolutionChainExecutor final : public Executor {
   int64_t strip_rows_ = 1;
 };
 
-Proposal propose(const NodeContext& context) {
+Proposal propose_chain(const NodeContext& context, bool winograd) {
   if (context.node.attrs<ConvolutionChainAttrs>().kind() != ConvolutionChainAttrs::Kind::strips)
     return Reject{"no convolutions one behind the other"};
   const auto nodes = stage_nodes(context);
@@ -373,18 +377,31 @@ Proposal propose(const NodeContext& context) {
     const ConvProblem problem = conv_problem(stage);
     const ConvKernel* kernel = kKernelOfStage[s](problem, context.isa);
     if (!kernel) return Reject{concat("no kernel for stage ", s)};
+    double times = 1;
+    if (winograd && s == 0) {
+      const auto offered = first_winograd_offer(stage, kFirstWinograd3x3);
+      if (const auto* reject = std::get_if<Reject>(&offered)) return *reject;
+      times = std::get<double>(offered);
+    }
     if (s == 0) choice.inputs[0] = layout_of(kernel->src, rank, context.isa);
-    choice.cost += conv_slowdown(problem, *kernel) * compute_ns(static_cast<double>(conv_flops(problem)), context.isa);
+    choice.cost +=
+        conv_slowdown(problem, *kernel) * compute_ns(static_cast<double>(conv_flops(problem)), context.isa) / times;
     add_stage_operands(*nodes[s], context.node.attrs<ConvolutionChainAttrs>().stages[s].inputs, blocked, choice);
   }
   return std::vector{std::move(choice)};
 }
 
-constexpr Impl kConvolutionChain[] = {
-    {"convolution_chain", &propose,
-     [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
-       return std::make_unique<ConvolutionChainExecutor>(context, stage_nodes(context));
-     }}};
+template <bool Winograd>
+Proposal propose(const NodeContext& context) {
+  return propose_chain(context, Winograd);
+}
+template <bool Winograd>
+std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutChoice&) {
+  return std::make_unique<ConvolutionChainExecutor>(context, stage_nodes(context), Winograd);
+}
+
+constexpr Impl kConvolutionChain[] = {{"convolution_chain_winograd", &propose<true>, &create<true>},
+                                      {"convolution_chain", &propose<false>, &create<false>}};
 
 }  // namespace
 

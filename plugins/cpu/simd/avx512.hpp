@@ -47,6 +47,18 @@ TERROIR_INLINE V halves(V lower, V upper) { return V(_mm512_mask_blend_ps(0xff00
 TERROIR_INLINE V lower_half(V v) { return V(_mm512_zextps256_ps512(_mm512_castps512_ps256(v))); }
 TERROIR_INLINE V upper_half(V v) { return V(_mm512_zextps256_ps512(_mm512_extractf32x8_ps(v, 1))); }
 
+// The lanes of one and not of the other.
+TERROIR_INLINE Tail without(Tail all, Tail part) { return {static_cast<__mmask16>(all.mask & ~part.mask)}; }
+// Of 32 values in two vectors: those from the third on; lane 2 of each four, eight in all.
+TERROIR_INLINE V shifted_by_2(V lower, V upper) {
+  return V(_mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(upper), _mm512_castps_si512(lower), 2)));
+}
+TERROIR_INLINE void store_third_of_4(float* p, V lower, V upper) {
+  const __m512i index = _mm512_setr_epi32(2, 6, 10, 14, 18, 22, 26, 30, 2, 6, 10, 14, 18, 22, 26, 30);
+  _mm256_storeu_ps(p, _mm512_castps512_ps256(_mm512_permutex2var_ps(lower, index, upper)));
+}
+TERROIR_INLINE V subtract_even(V a, V b) { return V(_mm512_mask_sub_ps(a, 0x5555, a, b)); }
+
 TERROIR_INLINE V keep(V v, Tail t) { return V(_mm512_maskz_mov_ps(t.mask, v)); }
 
 TERROIR_INLINE V abs(V x) { return V(_mm512_andnot_ps(_mm512_set1_ps(-0.0f), x)); }
