@@ -146,13 +146,25 @@ void check(const WinoKernel& kernel, const ConvProblem& p, const Reference& r) {
   }
 }
 
+// Those of one stride. Stride 1 is in every bucket but scalar, where that is not the only one; stride 2 from AVX2 on.
+std::vector<WinoKernel> kernels_of(Isa isa, int64_t stride) {
+  std::vector<WinoKernel> kernels;
+  for (const WinoKernel& kernel : wino_kernels(isa))
+    if (kernel.stride == stride) kernels.push_back(kernel);
+  return kernels;
+}
+
 void check_everywhere(const ConvProblem& p) {
   const Reference r = reference(p);
   for (const Isa isa : available_isas()) {
-    ASSERT_EQ(wino_kernels(isa).size(), isa == Isa::scalar && available_isas().size() > 1 ? 0u : 2u);
-    for (const WinoKernel& kernel : wino_kernels(isa)) check(kernel, p, r);
+    const bool wide = isa != Isa::scalar && isa != Isa::sse42, only_scalar = available_isas().size() == 1;
+    const std::vector<WinoKernel> kernels = kernels_of(isa, p.h.stride);
+    ASSERT_EQ(kernels.size(), p.h.stride == 2 ? (wide ? 1u : 0u) : isa != Isa::scalar || only_scalar ? 2u : 0u);
+    for (const WinoKernel& kernel : kernels) check(kernel, p, r);
   }
 }
+
+ConvAxis strided(int64_t in, int64_t before = 1, int64_t after = 1) { return axis(in, 3, 2, 1, before, after); }
 
 TEST(ConvWinograd, ExtentsAroundTiles) {
   for (const int64_t size : {1, 2, 3, 4, 5, 7, 8, 9, 13})
@@ -199,7 +211,7 @@ TEST(ConvWinograd, ImagesOfFourTiles) {
   for (const int64_t channels : {1, 15, 17, 33, 70})
     check_everywhere(problem_of(1, 1, channels, channels, padded(7), padded(7)));
   check_everywhere(problem_of(3, 2, 64, 32, padded(7), padded(8)));
-  for (const WinoKernel& kernel : wino_kernels(Isa::avx512)) {
+  for (const WinoKernel& kernel : kernels_of(Isa::avx512, 1)) {
     const bool four = kernel.tile == 4;
     EXPECT_EQ(wino_plan(problem_of(2, 1, 32, 32, padded(7), padded(7)), kernel).weights,
               four ? WinoWeights::in_registers : WinoWeights::packed);
@@ -230,7 +242,9 @@ TEST(ConvWinograd, ManyTilesAndChannels) {
 TEST(ConvWinograd, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
   for (const Isa isa : available_isas()) {
     for (const WinoKernel& kernel : wino_kernels(isa)) {
-      const ConvProblem one = problem_of(1, 1, 18, 34, padded(7), padded(10), axis(3, 3, 1, 1, 1, 1));
+      const ConvProblem one = kernel.stride == 2
+                                  ? problem_of(1, 1, 18, 34, strided(13), strided(18))
+                                  : problem_of(1, 1, 18, 34, padded(7), padded(10), axis(3, 3, 1, 1, 1, 1));
       ConvProblem three = one;
       three.batch = 3;
       const Reference alone = reference(one);
@@ -258,14 +272,16 @@ TEST(ConvWinograd, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
 }
 
 TEST(ConvWinograd, PostOps) {
-  // 11 tiles of 4 columns: more than are buffered at once.
-  const ConvProblem p = problem_of(1, 1, 16, 37, padded(6), padded(43));
-  const Reference r = reference(p);
-  for (const Isa isa : available_isas()) {
-    for (const WinoKernel& kernel : wino_kernels(isa)) {
-      Bench bench(kernel, p, r);
-      check_post_op_chains(bench, p, kernel.name,
-                           [&](int64_t c, int64_t h, int64_t w) { return bench.dst_offset(0, c, 0, h, w); });
+  // 11 tiles of 4 columns, or of 2: more than are buffered at once.
+  for (const ConvProblem& p :
+       {problem_of(1, 1, 16, 37, padded(6), padded(43)), problem_of(1, 1, 16, 37, strided(9), strided(43))}) {
+    const Reference r = reference(p);
+    for (const Isa isa : available_isas()) {
+      for (const WinoKernel& kernel : kernels_of(isa, p.h.stride)) {
+        Bench bench(kernel, p, r);
+        check_post_op_chains(bench, p, kernel.name,
+                             [&](int64_t c, int64_t h, int64_t w) { return bench.dst_offset(0, c, 0, h, w); });
+      }
     }
   }
 }
@@ -285,25 +301,75 @@ TEST(ConvWinograd, RejectsWhatItCannotCompute) {
     EXPECT_EQ(reason([](ConvProblem& p) { p.transposed = true; }), "transposed");
     EXPECT_EQ(reason([](ConvProblem& p) { p.h = axis(8, 5); }), "kernel is not 3x3");
     EXPECT_EQ(reason([](ConvProblem& p) { p.w = axis(8, 1); }), "kernel is not 3x3");
-    EXPECT_EQ(reason([](ConvProblem& p) { p.w = axis(8, 3, 2); }), "stride or dilation is not 1");
-    EXPECT_EQ(reason([](ConvProblem& p) { p.h = axis(8, 3, 1, 2); }), "stride or dilation is not 1");
-    EXPECT_EQ(reason([](ConvProblem& p) { p.d = axis(8, 3, 2); }), "stride or dilation is not 1");
+    EXPECT_EQ(reason([](ConvProblem& p) { p.w = axis(8, 3, 2); }), "stride does not fit");
+    EXPECT_EQ(reason([](ConvProblem& p) { p.h = p.w = axis(8, 3, 2); }), "stride does not fit");
+    EXPECT_EQ(reason([](ConvProblem& p) { p.h = axis(8, 3, 1, 2); }), "dilation is not 1");
+    EXPECT_EQ(reason([](ConvProblem& p) { p.d = axis(8, 3, 2); }), "stride does not fit");
     EXPECT_EQ(reason([](ConvProblem& p) { p.groups = 4; }), "channels per group are not whole blocks");
     EXPECT_EQ(reason([](ConvProblem& p) { p.ic = 0; }), "extents must be positive");
   }
 }
 
+TEST(ConvWinogradStrided, RejectsWhatItCannotCompute) {
+  for (const Isa isa : available_isas()) {
+    for (const WinoKernel& kernel : kernels_of(isa, 2)) {
+      const auto reason = [&](ConvAxis h, ConvAxis w, ConvAxis d = {}) {
+        const char* why = wino_reject(problem_of(1, 1, 16, 16, h, w, d), kernel);
+        return std::string(why ? why : "");
+      };
+      EXPECT_EQ(reason(strided(8), strided(9)), "");
+      EXPECT_EQ(reason(strided(8), strided(8), axis(4, 1)), "") << "slices of their own";
+      EXPECT_EQ(reason(padded(8), padded(8)), "stride does not fit");
+      EXPECT_EQ(reason(padded(8), strided(8)), "stride does not fit");
+      EXPECT_EQ(reason(strided(8), axis(9, 3, 3)), "stride does not fit");
+      EXPECT_EQ(reason(axis(9, 2, 2), axis(9, 2, 2)), "kernel is not 3x3");
+      EXPECT_EQ(reason(axis(9, 3, 2, 2), strided(9)), "dilation is not 1");
+      EXPECT_EQ(reason(strided(8), strided(8), axis(4, 1, 2)), "stride does not fit");
+      EXPECT_EQ(reason(strided(8), strided(8), axis(4, 3)), "stride in a volume");
+    }
+  }
+}
+
+TEST(ConvWinogradStrided, ExtentsAndPads) {
+  for (const int64_t size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17})
+    check_everywhere(problem_of(1, 1, 16, 16, strided(size), strided(11)));
+  for (const int64_t size : {1, 2, 3, 4, 5, 8, 31})
+    check_everywhere(problem_of(1, 1, 16, 16, strided(9), strided(size)));
+  for (const int64_t size : {5, 6, 7, 8})
+    for (const int64_t before : {0, 1, 2})
+      for (const int64_t after : {0, 1, 2})
+        check_everywhere(problem_of(1, 1, 17, 16, strided(size, before, after), strided(size + 1, after, before)));
+  // Cropped at the beginning, and padded beyond a whole tile.
+  check_everywhere(problem_of(1, 1, 16, 16, strided(12, -2, -1), strided(9, -1, 0)));
+  check_everywhere(problem_of(1, 1, 16, 16, strided(3, 7, 9), strided(4, 6, 8)));
+}
+
+TEST(ConvWinogradStrided, ChannelsGroupsBatchesAndSlices) {
+  for (const int64_t ic : {1, 3, 15, 17, 33, 50}) check_everywhere(problem_of(1, 1, ic, 16, strided(12), strided(13)));
+  for (const int64_t oc : {1, 7, 17, 40, 50, 67}) check_everywhere(problem_of(1, 1, 20, oc, strided(11), strided(18)));
+  check_everywhere(problem_of(2, 2, 32, 64, strided(13), strided(10)));
+  check_everywhere(problem_of(3, 1, 32, 48, strided(13), strided(17)));
+  check_everywhere(problem_of(1, 1, 80, 112, strided(65), strided(61)));
+  // Packed weights beyond L2, which are fetched ahead.
+  check_everywhere(problem_of(1, 1, 250, 100, strided(13), strided(10)));
+  check_everywhere(problem_of(1, 1, 16, 20, strided(9), strided(10), axis(5, 1)));
+  check_everywhere(problem_of(2, 1, 16, 16, strided(5), strided(6), axis(3, 1, 1, 1, 1, 2)));
+}
+
 TEST(ConvWinograd, AnEmptyBatchHasNoSlices) {
   for (const Isa isa : available_isas())
-    for (const WinoKernel& kernel : wino_kernels(isa))
-      EXPECT_EQ(wino_split(wino_plan(problem_of(0, 1, 16, 16, padded(8), padded(8)), kernel), 4).count(), 0);
+    for (const WinoKernel& kernel : wino_kernels(isa)) {
+      const ConvAxis side = kernel.stride == 2 ? strided(8) : padded(8);
+      EXPECT_EQ(wino_split(wino_plan(problem_of(0, 1, 16, 16, side, side), kernel), 4).count(), 0);
+    }
 }
 
 TEST(ConvWinograd, TwoThreadsGetEquallyManyChannels) {
   // 32 blocks of 16, whose 16 tiles are one block: in units of three, one thread had 17.
   for (const Isa isa : available_isas())
     for (const WinoKernel& kernel : wino_kernels(isa)) {
-      const WinoPlan plan = wino_plan(problem_of(1, 1, 512, 512, padded(16), padded(16)), kernel);
+      const ConvAxis side = kernel.stride == 2 ? strided(16) : padded(16);
+      const WinoPlan plan = wino_plan(problem_of(1, 1, 512, 512, side, side), kernel);
       const WinoSplit split = wino_split(plan, 2);
       ASSERT_EQ(split.part_count(), 2) << kernel.name;
       if (split.oc == 1) continue;
@@ -337,6 +403,19 @@ TEST(ConvWinogradErrorBound, KnowsWhereTheWeightsLie) {
   }
   EXPECT_NE(by_tap[0], by_tap[4]);
   EXPECT_EQ(by_tap[1], by_tap[3]) << "rows and columns are alike";
+}
+
+TEST(ConvWinogradErrorBound, IsSmallestWithStride) {
+  const ConvProblem one = problem_of(1, 1, 64, 4, padded(8), padded(8)),
+                    two = problem_of(1, 1, 64, 4, strided(16), strided(16));
+  const std::vector<float> even(64 * 4 * 9, 0.5f);
+  EXPECT_GT(wino_error_bound(two, 2, even.data()), 0);
+  EXPECT_LT(wino_error_bound(two, 2, even.data()), wino_error_bound(one, 2, even.data()));
+  // One tap: of a corner the source is a difference along both axes, twice as large and with another one in the sum.
+  const ConvProblem p = problem_of(1, 1, 1, 1, strided(8), strided(8));
+  std::vector<float> corner(9), middle(9);
+  corner[8] = middle[4] = 2;
+  EXPECT_DOUBLE_EQ(wino_error_bound(p, 2, corner.data()), 9 * wino_error_bound(p, 2, middle.data()));
 }
 
 TEST(ConvWinogradErrorBound, RefusesWeightsOutsideTheRange) {

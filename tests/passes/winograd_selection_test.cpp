@@ -65,20 +65,26 @@ TEST(WinogradSelection, TakesWideLayersWith3x3KernelsOnEveryInstructionSet) {
     EXPECT_TRUE(is_winograd(kernel_of(layer(1), isa), "4x4_3x3")) << kernel_of(layer(1), isa);
     EXPECT_FALSE(is_winograd(kernel_of(layer(1, 1), isa)));
     EXPECT_FALSE(is_winograd(kernel_of(layer(1, 5), isa)));
-    EXPECT_FALSE(is_winograd(kernel_of(layer(1, 3, 2), isa)));
+    EXPECT_FALSE(is_winograd(kernel_of(layer(1, 5, 2), isa)));
+    EXPECT_FALSE(is_winograd(kernel_of(layer(1, 3, 3), isa)));
+    const bool strided = isa == Isa::avx2 || isa == Isa::avx512;
+    EXPECT_EQ(is_winograd(kernel_of(layer(1, 3, 2), isa), "2x2_3x3s2"), strided) << kernel_of(layer(1, 3, 2), isa);
   }
 }
 
 TEST(WinogradSelection, IsOffForAccuracy) {
-  for (const Isa isa : available_isas()) EXPECT_FALSE(is_winograd(kernel_of(layer(1), isa, true))) << isa_name(isa);
+  for (const Isa isa : available_isas())
+    for (const int64_t stride : {1, 2})
+      EXPECT_FALSE(is_winograd(kernel_of(layer(1, 3, stride), isa, true))) << isa_name(isa);
 }
 
 TEST(WinogradSelection, DoesNotDependOnTheBatch) {
   for (const Isa isa : available_isas())
     for (const int64_t size : {1, 2, 4, 7, 14})
       for (const int64_t batch : {2, 16})
-        EXPECT_EQ(kernel_of(layer(batch, 3, 1, size), isa), kernel_of(layer(1, 3, 1, size), isa))
-            << isa_name(isa) << " size " << size << " batch " << batch;
+        for (const int64_t stride : {1, 2})
+          EXPECT_EQ(kernel_of(layer(batch, 3, stride, size), isa), kernel_of(layer(1, 3, stride, size), isa))
+              << isa_name(isa) << " size " << size << " batch " << batch << " stride " << stride;
 }
 
 TEST(WinogradSelection, RefusesWeightsWhoseErrorIsNotBounded) {
@@ -147,7 +153,7 @@ TEST(WinogradSelection, TakesFirstLayersWith3x3KernelsAloneAndInChains) {
         return kernel_of(first_layer_3x3(batch, weight, size, chain), isa, accuracy);
       };
       EXPECT_EQ(kernel(1).find("conv_dw") != std::string::npos, chain) << kernel(1);
-      EXPECT_EQ(is_winograd(kernel(1), "2x2_3x3s2"), polyphase_2x2_kernel(isa) != nullptr) << kernel(1);
+      EXPECT_EQ(is_winograd(kernel(1), "first_2x2_3x3s2"), polyphase_2x2_kernel(isa) != nullptr) << kernel(1);
       EXPECT_FALSE(is_winograd(kernel(1, 0.25f, 112, true)));
       // Most of a strip would lie outside.
       EXPECT_FALSE(is_winograd(kernel(1, 0.25f, 5)));

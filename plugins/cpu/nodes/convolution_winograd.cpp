@@ -106,8 +106,9 @@ Proposal propose(const NodeContext& context, int64_t tile) {
   return std::vector{std::move(choice)};
 }
 
-std::unique_ptr<const Executor> make(const NodeContext& context, const WinoKernel& kernel) {
-  return std::make_unique<WinogradExecutor>(context, kernel);
+std::unique_ptr<const Executor> make(const NodeContext& context, int64_t tile) {
+  const int64_t stride = conv_problem(context).h.stride;
+  return std::make_unique<WinogradExecutor>(context, chosen_winograd_kernel(context, tile, stride));
 }
 
 constexpr Impl kWinograd[] = {winograd_impl<4, &propose, &make>("winograd_4x4"),

@@ -44,7 +44,7 @@ const ConvKernel* transposed_kernel(const ConvProblem& p, Isa isa) {
 
 bool reads_rows(const WinoPlan& plan) {
   const ConvProblem& p = plan.problem;
-  return p.groups == 1 && p.h.in == p.h.out && p.h.pad <= 1 && plan.s_tiles == 1;
+  return p.groups == 1 && p.h.stride == 1 && p.h.in == p.h.out && p.h.pad <= 1 && plan.s_tiles == 1;
 }
 
 using Range = WinogradBandGrid::Range;
@@ -378,7 +378,8 @@ Proposal propose(const NodeContext& context, int64_t tile) {
   return std::vector{std::move(choice)};
 }
 
-std::unique_ptr<const Executor> make(const NodeContext& context, const WinoKernel& kernel) {
+std::unique_ptr<const Executor> make(const NodeContext& context, int64_t tile) {
+  const WinoKernel& kernel = chosen_winograd_kernel(context, tile, 1);
   return std::make_unique<JoinedConvolutionExecutor>(context, stage_nodes(context), kernel);
 }
 

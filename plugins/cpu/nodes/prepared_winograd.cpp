@@ -28,9 +28,9 @@ Packing packing_for(const WinoKernel& kernel, const WinoPlan& plan, const ir::Co
 
 }  // namespace
 
-const WinoKernel* winograd_kernel(Isa isa, int64_t tile) {
+const WinoKernel* winograd_kernel(Isa isa, int64_t tile, int64_t stride) {
   for (const WinoKernel& kernel : wino_kernels(isa))
-    if (kernel.tile == tile) return &kernel;
+    if (kernel.tile == tile && kernel.stride == stride) return &kernel;
   return nullptr;
 }
 
@@ -39,8 +39,8 @@ void refuse_winograd_choice(const NodeContext& context) {
               "': the compiled model takes a Winograd kernel that this instruction set does not have");
 }
 
-const WinoKernel& chosen_winograd_kernel(const NodeContext& context, int64_t tile) {
-  const WinoKernel* kernel = winograd_kernel(context.isa, tile);
+const WinoKernel& chosen_winograd_kernel(const NodeContext& context, int64_t tile, int64_t stride) {
+  const WinoKernel* kernel = winograd_kernel(context.isa, tile, stride);
   if (!kernel) refuse_winograd_choice(context);
   return *kernel;
 }
@@ -62,9 +62,9 @@ std::optional<Reject> winograd_refusal(const NodeContext& context, ConvProblem p
 std::variant<WinogradOffer, Reject> winograd_offer(const NodeContext& context, int64_t tile) {
   if (context.outputs[0].type != element::f32)
     return Reject{"only f32, not " + context.outputs[0].type.get_type_name()};
-  const WinoKernel* kernel = winograd_kernel(context.isa, tile);
-  if (!kernel) return Reject{"no kernel in this bucket"};
   const ConvProblem problem = conv_problem(context);
+  const WinoKernel* kernel = winograd_kernel(context.isa, tile, problem.h.stride);
+  if (!kernel) return Reject{"no kernel of this stride in this bucket"};
   if (const char* why = wino_reject(problem, *kernel)) return Reject{why};
   double times = 0;
   const auto refusal = winograd_refusal(

@@ -12,8 +12,8 @@
 
 namespace terroir::cpu {
 
-/// The bucket's kernel with so many outputs per side of a tile, or null.
-const WinoKernel* winograd_kernel(Isa isa, int64_t tile);
+/// The bucket's kernel with so many outputs per side of a tile, for that stride, or null.
+const WinoKernel* winograd_kernel(Isa isa, int64_t tile, int64_t stride);
 
 struct WinogradOffer {
   const WinoKernel& kernel;
@@ -50,16 +50,14 @@ struct PreparedWinograd {
 [[noreturn]] void refuse_winograd_choice(const NodeContext& context);
 
 /// Of a choice that may have been stored.
-const WinoKernel& chosen_winograd_kernel(const NodeContext& context, int64_t tile);
+const WinoKernel& chosen_winograd_kernel(const NodeContext& context, int64_t tile, int64_t stride);
 
 /// Runs by tiles of one size, which a stored choice knows by the name.
 template <int64_t Tile, Proposal (*Propose)(const NodeContext&, int64_t),
-          std::unique_ptr<const Executor> (*Make)(const NodeContext&, const WinoKernel&)>
+          std::unique_ptr<const Executor> (*Make)(const NodeContext&, int64_t)>
 constexpr Impl winograd_impl(const char* name) {
   return {name, [](const NodeContext& context) { return Propose(context, Tile); },
-          [](const NodeContext& context, const LayoutChoice&) {
-            return Make(context, chosen_winograd_kernel(context, Tile));
-          }};
+          [](const NodeContext& context, const LayoutChoice&) { return Make(context, Tile); }};
 }
 
 }  // namespace terroir::cpu

@@ -50,8 +50,8 @@ class WinogradBandGrid {
   int64_t slices_;
 };
 
-/// Same extents in space, no more channels (with several images, as many blocks of them), at most one row of padding
-/// above; more than 2x2 tiles.
+/// Stride 1, same extents in space, no more channels (with several images, as many blocks of them), at most one row of
+/// padding above; more than 2x2 tiles.
 bool can_overwrite_source(const WinoPlan& plan) noexcept;
 
 /// Whole rows of channel blocks, of one image, from one tensor to another whose rows are as long.

@@ -1,10 +1,11 @@
 // What: convolution with 3x3 kernels (3x3 per slice in 3D) in f32 by Winograd's F(4x4,3x3) and F(2x2,3x3): fewer
-// multiplications than a direct convolution, 4 and 2.25 times, for a larger rounding error and larger weights.
+// multiplications than a direct convolution, 4 and 2.25 times, for a larger rounding error and larger weights. With
+// stride 2, F(2x2,3x3) of the even and odd inputs: 1.44 times, with the error of a direct convolution, nearly.
 //   for (const WinoKernel& k : wino_kernels(isa)) if (!(why = wino_reject(problem, k))) ...
 //   WinoPlan plan = wino_plan(problem, k); k.pack(plan, weights, bias, packed, 0, wino_units(plan));
 //   WinoSplit split = wino_split(plan, threads);
 //   for each i < split.count(): k.run(plan, args, wino_slice(plan, split, i))     in any order, in parallel
-// Formula: as conv.hpp, for stride 1 and dilation 1.
+// Formula: as conv.hpp, for dilation 1 and stride 1, or stride 2 in both axes and one kernel slice.
 // Layouts: src and dst blocked, as channel_block(isa) says; weights plain, as conv.hpp. Channels beyond C in the last
 //   block: never read in src, written as zero in dst.
 // Aliasing and alignment: dst overlaps nothing but post-op operands equal to it; 64-byte aligned bases are fast, any
@@ -28,13 +29,14 @@ struct WinoKernel {
   const char* name;
   Isa isa;
   int64_t tile;  // outputs per side
+  int64_t stride;
   // Units [u0, u1) of wino_units(). bias may be null. `packed` takes plan.packed_floats floats.
   void (*pack)(const WinoPlan& plan, const float* weights, const float* bias, float* packed, int64_t u0,
                int64_t u1) noexcept;
   void (*run)(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept;
 };
 
-// F(4x4,3x3), then F(2x2,3x3). Empty for a bucket that is not compiled in.
+// F(4x4,3x3), F(2x2,3x3), and with stride 2 that of buckets from AVX2 on. Empty for a bucket that is not compiled in.
 std::span<const WinoKernel> wino_kernels(Isa isa) noexcept;
 
 // Null if the kernel can run the problem, else the reason in a few words.
@@ -63,7 +65,7 @@ WinoBox wino_slice(const WinoPlan& plan, const WinoSplit& split, int64_t slice) 
 
 // What the rounding errors of one output may add up to, relative to the largest output that inputs in [-1, 1] can give:
 // the largest over output channels. Infinite or NaN when the weights are, or leave float's range.
-// Derivation: error_bound.cpp.
+// Of the problem's stride. Derivation: error_bound.cpp.
 double wino_error_bound(const ConvProblem& problem, int64_t tile, const float* weights) noexcept;
 
 // wino_error_bound() above this is too much for a model that was trained without Winograd.

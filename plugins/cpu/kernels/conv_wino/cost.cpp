@@ -20,8 +20,12 @@ constexpr int64_t kMaxUnitBlocks = 3;  // of gemm_pass.hpp
 // Tiles (of all slices) transformed at once: enough that weights from L3 are read at a rate it can give, few enough
 // that inputs and products stay near. Half and twice as many are within 5 % on the layers of the zoo.
 constexpr int64_t kBlockTiles = 56, kBlockTilesDeep = 112;
+// The tiles of stride 2 have a fourth of the outputs, and their weights stay packed.
+constexpr int64_t kBlockTilesStrided = 112;
 constexpr int64_t kBlockSlices = 16;
 constexpr int64_t kChunkBlocks = 2;
+
+bool strided(const WinoPlan& plan) { return plan.problem.h.stride != 1; }
 
 // Cycles per tile and vector of channels; of weights, where runs transform them, per input channel and vector of output
 // channels.
@@ -29,6 +33,7 @@ struct TransformCycles {
   double input, output, weights;
 };
 TransformCycles transform_cycles(const WinoPlan& plan) {
+  if (strided(plan)) return {110, 45, 0};
   if (plan.tile == 4) return plan.registers == 32 ? TransformCycles{265, 165, 45} : TransformCycles{300, 190, 0};
   return {100, 66, 0};
 }
@@ -45,24 +50,26 @@ constexpr int64_t kStageShare = 4;
 constexpr double kPassCycles = 30;
 
 // Likewise for a register tile of the direct kernel, its borders and first reads included; at most a share of the tile.
-constexpr double kDirectTileCycles = 500, kDirectTileShare = 0.25;
+constexpr double kDirectTileCycles = 500, kDirectStridedTileCycles = 150, kDirectTileShare = 0.25;
 
 int64_t max_register_tiles(const WinoPlan& plan, int64_t unit_blocks) {
   return max_tile_positions(static_cast<int>(plan.registers), plan.fused,
                             static_cast<int>(unit_blocks * plan.block / plan.lanes));
 }
 
-// Cycles for the products of `oc_blocks` blocks, cut into units, and `tiles` tiles at one point.
+// Cycles for `oc_blocks` blocks, cut into units, and `tiles` tiles of one product per tile.
 double point_cycles(const WinoPlan& plan, int64_t unit_blocks, int64_t oc_blocks, int64_t tiles) {
   const double ports = plan.fused ? 2.0 : 1.0, loads = 2.0;
   const auto reduction = static_cast<double>(plan.problem.ic / plan.problem.groups * plan.problem.d.kernel);
   const int64_t passes = ceil_div(tiles, max_register_tiles(plan, unit_blocks));
+  const double sums_share =
+      static_cast<double>(plan.sums_side * plan.sums_side) / static_cast<double>(plan.alpha * plan.alpha);
   const auto unit_cycles = [&](int64_t blocks) {
     const auto vectors = static_cast<double>(blocks * plan.block / plan.lanes);
     double cycles = 0;
     for (int64_t i = 0; i < passes; ++i) {
       const auto n = static_cast<double>((i + 1) * tiles / passes - i * tiles / passes);
-      cycles += std::max({n * vectors / ports, (n + vectors) / loads, 4.0}) * reduction + kPassCycles;
+      cycles += std::max({n * vectors / ports, (n + vectors) / loads, 4.0}) * reduction + kPassCycles * sums_share;
     }
     return cycles;
   };
@@ -76,7 +83,8 @@ double direct_products(const ConvProblem& p) {
   for (const ConvAxis* a : {&p.d, &p.h, &p.w}) {
     int64_t inside = 0;
     for (int64_t k = 0; k < a->kernel; ++k) {
-      const int64_t first = std::max<int64_t>(0, a->pad - k), last = std::min(a->out, a->in + a->pad - k);
+      const int64_t first = ceil_div(std::max<int64_t>(0, a->pad - k), a->stride),
+                    last = std::min(a->out, ceil_div(std::max<int64_t>(0, a->in + a->pad - k), a->stride));
       inside += std::max<int64_t>(0, last - first);
     }
     products *= static_cast<double>(inside);
@@ -94,7 +102,8 @@ double uneven_halves(int64_t oc_blocks, int64_t unit_blocks) {
 double points_share(const WinoPlan& plan) {
   double share = 1;
   for (const WinoAxis* a : {&plan.rows, &plan.cols})
-    share *= 1 - static_cast<double>(a->tiles - a->full) / static_cast<double>(plan.alpha * a->tiles);
+    share *= 1 - static_cast<double>(plan.problem.h.stride * (a->tiles - a->full)) /
+                     static_cast<double>(plan.alpha * a->tiles);
   return share;
 }
 
@@ -111,7 +120,7 @@ WinoWeights choose_weights(const WinoPlan& plan) {
   if (fit_registers(plan)) return WinoWeights::in_registers;
   const ConvProblem& p = plan.problem;
   const int64_t pairs = p.groups * plan.ic_blocks * plan.oc_blocks * plan.block * plan.block * p.d.kernel;
-  const bool beyond_l2 = 4 * plan.alpha * plan.alpha * pairs > cache_sizes().l2;
+  const bool beyond_l2 = 4 * plan.weights_side * plan.weights_side * pairs > cache_sizes().l2;
   return plan.tile == 4 && beyond_l2 ? WinoWeights::staged : WinoWeights::packed;
 }
 
@@ -122,7 +131,10 @@ void choose_blocks(WinoPlan& plan, std::optional<WinoWeights> weights) noexcept 
   const bool deep = p.d.out > 1;
   const int64_t all = std::max<int64_t>(1, p.batch * plan.rows.tiles * plan.cols.tiles);
   plan.block_slices = ceil_div(p.d.out, ceil_div(p.d.out, kBlockSlices));
-  const int64_t wanted = (deep ? kBlockTilesDeep : kBlockTiles) / plan.block_slices;
+  const int64_t wanted = (strided(plan) ? kBlockTilesStrided
+                          : deep        ? kBlockTilesDeep
+                                        : kBlockTiles) /
+                         plan.block_slices;
   plan.block_tiles = ceil_div(all, ceil_div(all, std::clamp<int64_t>(wanted, 1, all)));
   const int64_t tiles = plan.block_tiles * plan.block_slices;
   double best = -1;
@@ -149,7 +161,7 @@ void choose_blocks(WinoPlan& plan, std::optional<WinoWeights> weights) noexcept 
                          ? std::max<int64_t>(1, std::min(kChunkBlocks, plan.oc_blocks) / plan.unit_blocks)
                          : 1;
   if (plan.weights == WinoWeights::staged) {
-    const int64_t block_bytes = 4 * plan.alpha * plan.alpha * plan.block * plan.unit_blocks * plan.block;
+    const int64_t block_bytes = 4 * plan.weights_side * plan.weights_side * plan.block * plan.unit_blocks * plan.block;
     const int64_t most = std::max<int64_t>(1, cache_sizes().l2 / kStageShare / block_bytes);
     plan.stage_blocks = ceil_div(plan.ic_blocks, ceil_div(plan.ic_blocks, most));
   }
@@ -178,7 +190,7 @@ double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t sl
     products = pairs / static_cast<double>(plan.lanes) * (multiplied + transform.weights) * blocks;
     return input + products + output + 4 * 9 * pairs / kFirstReadBytes;
   }
-  const double weight_bytes = 4 * points * pairs;
+  const double weight_bytes = 4 * static_cast<double>(plan.weights_side * plan.weights_side) * pairs;
   if (weight_bytes > static_cast<double>(cache_sizes().l2) / 2)
     products = std::max(products, weight_bytes * blocks / kStreamBytes);
   return input + products + output + weight_bytes / kFirstReadBytes;
@@ -199,7 +211,8 @@ double wino_speedup(const ConvProblem& problem, const WinoKernel& kernel) noexce
   const double products = static_cast<double>(problem.batch) * inputs * wino::direct_products(problem);
   const double tile_cycles =
       static_cast<double>(wino::max_register_tiles(plan, 1) * 9 * problem.d.kernel) * inputs / ports;
-  const double borders = 1 + std::min(wino::kDirectTileShare, wino::kDirectTileCycles / tile_cycles);
+  const double begin_cycles = wino::strided(plan) ? wino::kDirectStridedTileCycles : wino::kDirectTileCycles;
+  const double borders = 1 + std::min(wino::kDirectTileShare, begin_cycles / tile_cycles);
   double direct = vectors * products / ports / of_peak * borders + weight_bytes / wino::kFirstReadBytes;
   // Of two threads that share the tiles each reads all weights.
   if (const WinoSplit split = wino_split(plan, 2); split.oc == 1 && split.part_count() > 1) {

@@ -7,16 +7,24 @@
 namespace terroir::cpu {
 namespace {
 
-#define TERROIR_WINO_ROWS(isa, layout)                                                                 \
-  constexpr WinoKernel k_##isa[] = {                                                                   \
-      {"f32_conv_winograd_4x4_3x3_" layout "__" #isa, Isa::isa, 4, isa::wino_pack_4, isa::wino_run_4}, \
-      {"f32_conv_winograd_2x2_3x3_" layout "__" #isa, Isa::isa, 2, isa::wino_pack_2, isa::wino_run_2}, \
+#define TERROIR_WINO_ROW(isa, shape, layout, tile, stride, id) \
+  { "f32_conv_winograd_" shape "_" layout "__" #isa, Isa::isa, tile, stride, isa::wino_pack_##id, isa::wino_run_##id }
+#define TERROIR_WINO_ROWS(isa, layout)                   \
+  constexpr WinoKernel k_##isa[] = {                     \
+      TERROIR_WINO_ROW(isa, "4x4_3x3", layout, 4, 1, 4), \
+      TERROIR_WINO_ROW(isa, "2x2_3x3", layout, 2, 1, 2), \
+  };
+#define TERROIR_WINO_ROWS_AND_STRIDED(isa, layout)                 \
+  constexpr WinoKernel k_##isa[] = {                               \
+      TERROIR_WINO_ROW(isa, "4x4_3x3", layout, 4, 1, 4),           \
+      TERROIR_WINO_ROW(isa, "2x2_3x3", layout, 2, 1, 2),           \
+      TERROIR_WINO_ROW(isa, "2x2_3x3s2", layout, 2, 2, 2_strided), \
   };
 #if TERROIR_HAVE_AVX512
-TERROIR_WINO_ROWS(avx512, "nChw16c")
+TERROIR_WINO_ROWS_AND_STRIDED(avx512, "nChw16c")
 #endif
 #if TERROIR_HAVE_AVX2
-TERROIR_WINO_ROWS(avx2, "nChw8c")
+TERROIR_WINO_ROWS_AND_STRIDED(avx2, "nChw8c")
 #endif
 #if TERROIR_HAVE_SSE42
 TERROIR_WINO_ROWS(sse42, "nChw8c")

@@ -12,7 +12,9 @@
 //     |error| <= (kTransformRoundings + 2 sqrt(K)) u max N,
 //   compared with the largest output that such inputs can give, the sum of S. (The same account for a direct
 //   convolution has N = sum of S.) The ratio N : sum of S depends on where the weights of a kernel lie: for F(4,3) it
-//   is 16 to 163, for F(2,3) at most 16.
+//   is 16 to 163, for F(2,3) at most 16, and with stride 2 at most 9.
+//   At stride 2 the points i are the products of A, B and C (transforms.hpp), the outputs sums of them, and up to four
+//   products per pair of channels are summed at once: 4 K in the place of K.
 // Source: N. J. Higham and T. Mary, A New Approach to Probabilistic Rounding Error Analysis (2019).
 #include <algorithm>
 #include <array>
@@ -54,6 +56,9 @@ struct Amplification {
   double factor[4][3];
 };
 
+// At stride 2, A, B and C of transforms.hpp.
+constexpr Amplification kStrided = {2, {{3, 1, 1}, {1, 1, 3}}};
+
 Amplification amplification(int64_t tile) {
   const auto points = static_cast<size_t>(tile + 2), finite = points - 1;
   const double a = tile == 4 ? kWinoInner : 1, b = kWinoOuter;
@@ -86,8 +91,10 @@ Amplification amplification(int64_t tile) {
 }  // namespace
 
 double wino_error_bound(const ConvProblem& problem, int64_t tile, const float* weights) noexcept {
-  const Amplification amplify = amplification(tile);
+  const bool strided = problem.h.stride != 1;
+  const Amplification amplify = strided ? kStrided : amplification(tile);
   const int64_t kernels = problem.ic / problem.groups * problem.d.kernel;
+  const int64_t summed = strided ? 4 * kernels : kernels;
   double worst = 0;
   for (int64_t o = 0; o < problem.oc; ++o) {
     const Taps taps = tap_sums(weights + o * kernels * static_cast<int64_t>(kTaps), kernels);
@@ -96,8 +103,8 @@ double wino_error_bound(const ConvProblem& problem, int64_t tile, const float* w
     if (sum == 0) continue;
     if (!(sum >= kSmallest && sum <= kLargest)) return std::numeric_limits<double>::infinity();
     double largest = 0;
-    for (int64_t p = 0; p < tile; ++p)
-      for (int64_t q = 0; q < tile; ++q) {
+    for (int64_t p = 0; p < amplify.tile; ++p)
+      for (int64_t q = 0; q < amplify.tile; ++q) {
         double n = 0;
         for (size_t x = 0; x < 3; ++x)
           for (size_t y = 0; y < 3; ++y)
@@ -106,7 +113,7 @@ double wino_error_bound(const ConvProblem& problem, int64_t tile, const float* w
       }
     worst = std::max(worst, largest / static_cast<double>(sum));
   }
-  return (kTransformRoundings + 2 * std::sqrt(static_cast<double>(kernels))) * 0x1p-24 * worst;
+  return (kTransformRoundings + 2 * std::sqrt(static_cast<double>(summed))) * 0x1p-24 * worst;
 }
 
 }  // namespace terroir::cpu

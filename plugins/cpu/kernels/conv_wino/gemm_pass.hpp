@@ -1,5 +1,5 @@
 // What: the register tile of the products in the transformed domain: R tiles x B output blocks of one point, all input
-// channels and kernel slices, in registers from the first product to the last.
+// channels and kernel slices (stride 2: products of the sum), in registers from the first product to the last.
 // Formula: m[b][r][o] = sum over d, a, i of v[d*v_depth + a*v_block + r*block + i] * u[d, a][i][b][o]
 // Cost: per i, R*B FMAs for R broadcasts and B loads.
 // Include one bucket header first.
@@ -16,8 +16,8 @@ namespace {
 struct GemmPass {
   const float* v;
   int64_t v_block, v_depth;
-  const float* u;  // [kernel slice, input block][channel][output channel], blocks u_block apart
-  int64_t u_block;
+  const float* u;               // [kernel slice][input block][channel][output channel], blocks u_block apart
+  int64_t u_block, u_depth[2];  // u_depth: to the next slice, where an even number of them is left, and an odd one
   int64_t depth, blocks, last;  // kernel slices, input blocks, channels of the last input block
   float* m;
   int64_t m_block;
@@ -55,11 +55,12 @@ void gemm_pass(const GemmPass& g) noexcept {
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
     for (int c = 0; c < NV; ++c) acc[r][c] = g.load ? loadu(product(g, r, c)) : zero();
-  const float* u_block = g.u;
+  const float* u_depth = g.u;
   const float* prefetch = g.prefetch;
   const float* v_depth = g.v;
-  for (int64_t d = g.depth; d > 0; --d, v_depth += g.v_depth) {
+  for (int64_t d = g.depth; d > 0; u_depth += g.u_depth[d & 1], v_depth += g.v_depth, --d) {
     const float* v_block = v_depth;
+    const float* u_block = u_depth;
     for (int64_t a = g.blocks; a > 0; --a, v_block += g.v_block, u_block += g.u_block) {
       for (int64_t line = g.prefetch_lines; line > 0; --line, prefetch += 16) __builtin_prefetch(prefetch, 0, 2);
       const float* v = v_block;

@@ -1,10 +1,10 @@
-// What: convolution with 3x3 kernels (times any number of slices) by products in the transformed domain: a box of the
-// work is cut into blocks of tiles; of each block the inputs are transformed, multiplied point by point with the
-// transformed weights, and the products transformed back, with bias, residual and post-ops at the store.
+// What: convolution with 3x3 kernels (times any number of slices at stride 1) by products in the transformed domain: a
+//   box of the work is cut into blocks of tiles; of each block the inputs are transformed, multiplied point by point
+//   with the transformed weights, and the products transformed back, with bias, residual and post-ops at the store.
 // Weights: packed in the transformed domain, or transformed here, into scratch memory or in registers, on their way to
 //   the products.
-// Order of summation: per output kernel slice, channel block, channel; then the output transform. It depends on the
-//   plan alone, never on the box or the tiles that share a block.
+// Order of summation: per output kernel slice (at stride 2: product of the sum), channel block, channel; then the
+//   output transform. It depends on the plan alone, never on the box or the tiles that share a block.
 // Depth: the slices of a block lie one after another among its transformed inputs, so a kernel slice further is
 //   a fixed distance further, and a transformed slice serves all output slices that need it. Slices outside are zero.
 // Include one bucket header first.
@@ -52,19 +52,13 @@ TERROIR_INLINE void next_tile(const WinoPlan& plan, TileAt& at) {
 }
 
 // First output of a tile.
-template <int Tile>
+template <typename W>
 TERROIR_INLINE int64_t tile_begin(const WinoAxis& axis, int64_t tile) {
-  return tile * Tile - (tile > axis.full ? tile - axis.full : 0);
+  return tile * W::kTile - (tile > axis.full ? tile - axis.full : 0);
 }
 
 TERROIR_INLINE bool has_class(const WinoPlan& plan, const TileAt& at, int c) {
   return (c < 2 || at.row < plan.rows.full) && (c % 2 == 0 || at.col < plan.cols.full);
-}
-
-template <int Tile>
-TERROIR_INLINE int class_of(int64_t point) {
-  constexpr int A = Wino<Tile>::kAlpha;
-  return (point / A == A - 1 ? 2 : 0) + (point % A == A - 1 ? 1 : 0);
 }
 
 // Odd in units of channel blocks: the points of one tile then lie in different sets of the caches.
@@ -85,9 +79,9 @@ struct InputTiles {
   const int64_t* before;
 };
 
-template <int Tile>
+template <typename W>
 void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock& b, const InputTiles& some) {
-  constexpr int A = Wino<Tile>::kAlpha;
+  constexpr int A = W::kAlpha;
   const ConvProblem& p = plan.problem;
   const int64_t ring = plan.rows_made ? plan.rows_made->ring : 0;
   for (int64_t of = 0; of < plan.ic_blocks * b.read_slices; ++of) {
@@ -95,9 +89,11 @@ void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
     float* next[kPointClasses];
     for (int c = 0; c < kPointClasses; ++c) next[c] = b.v + (of * b.count[c] + some.before[c]) * kBlock;
     if (d < 0 || d >= p.d.in) {
-      for (int64_t k = 0; k < A * A; ++k) {
-        const int c = class_of<Tile>(k);
-        for (int64_t l = 0; l < some.count[c] * kBlock; l += kLanes) storeu(next[c] + k * b.v_point + l, zero());
+      for (int k = 0; k < W::kSums * W::kSums; ++k) {
+        const WinoSum& sum = kSumsOf<W>.of[k];
+        const int c = sum.point_class;
+        for (int64_t slot = sum.slot; slot < sum.slot + sum.products; ++slot)
+          for (int64_t l = 0; l < some.count[c] * kBlock; l += kLanes) storeu(next[c] + slot * b.v_point + l, zero());
       }
       continue;
     }
@@ -111,30 +107,39 @@ void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
         v.at[c] = has_class(plan, at, c) ? next[c] : nullptr;
         if (v.at[c]) next[c] += kBlock;
       }
-      const int64_t h = tile_begin<Tile>(plan.rows, at.row) - p.h.pad;
-      const int64_t w = tile_begin<Tile>(plan.cols, at.col) - p.w.pad;
+      const int64_t h = tile_begin<W>(plan.rows, at.row) * W::kStride - p.h.pad;
+      const int64_t w = tile_begin<W>(plan.cols, at.col) * W::kStride - p.w.pad;
       const float* const column = slice + at.n * plan.src.n + w * kBlock;
-      TileRows<Tile> src;
+      TileRows<W> src;
 #pragma GCC unroll 8
       for (int i = 0; i < A; ++i) src.at[i] = column + (h + i) * plan.src.h;
       for (int i = 0; ring != 0 && i < A; ++i) src.at[i] = column + (h + p.h.pad + i) % ring * plan.src.h;
-      if (h >= 0 && w >= 0 && h + A <= p.h.in && w + A <= p.w.in) {
-        input_tile<Tile, false>(src, {}, v);
+      const bool inside = h >= 0 && w >= 0 && h + A <= p.h.in && w + A <= p.w.in;
+      const TileWindow window{-h, p.h.in - h, -w, p.w.in - w};
+      if constexpr (W::kStride == 1) {
+        if (inside) {
+          input_tile<W, false>(src, window, v);
+        } else {
+          input_tile<W, true>(src, window, v);
+        }
       } else {
-        input_tile<Tile, true>(src, {-h, p.h.in - h, -w, p.w.in - w}, v);
+        // The copy takes little time beside the products, which are more per tile than at stride 1.
+        alignas(64) float copy[A * A * kBlock];
+        if (!inside) copy_tile<W>(src, window, copy);
+        input_tile<W, false>(src, window, v);
       }
     }
   }
 }
 
-template <int Tile>
+template <typename W>
 void transform_input(const WinoPlan& plan, const ConvArgs& args, const WinoBlock& b) {
   InputTiles all{tile_at(plan, b.s0), b.tiles, {}, nullptr};
   int64_t before[kPointClasses] = {};
   all.before = before;
   if (!plan.rows_made) {
     for (int c = 0; c < kPointClasses; ++c) all.count[c] = b.count[c];
-    return transform_tiles<Tile>(plan, args, b, all);
+    return transform_tiles<W>(plan, args, b, all);
   }
   // Row by row of tiles: the next row's sources may take the place of this one's.
   const ConvProblem& p = plan.problem;
@@ -143,10 +148,10 @@ void transform_input(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
     all.tiles = plan.cols.tiles - all.first.col < left ? plan.cols.tiles - all.first.col : left;
     count_classes(plan, all.first, all.tiles, all.count);
     // The last row of a tile reaches its point at infinity alone.
-    const int64_t points = Wino<Tile>::kAlpha - (all.first.row < plan.rows.full ? 0 : 1);
-    const int64_t h = tile_begin<Tile>(plan.rows, all.first.row) - p.h.pad, end = h + points;
+    const int64_t points = W::kAlpha - (all.first.row < plan.rows.full ? 0 : 1);
+    const int64_t h = tile_begin<W>(plan.rows, all.first.row) - p.h.pad, end = h + points;
     plan.rows_made->make(plan.rows_made->maker, all.first.n, h < 0 ? 0 : h, end < p.h.in ? end : p.h.in);
-    transform_tiles<Tile>(plan, args, b, all);
+    transform_tiles<W>(plan, args, b, all);
     for (int c = 0; c < kPointClasses; ++c) before[c] += all.count[c];
   }
 }
@@ -165,65 +170,81 @@ TERROIR_INLINE WinoUnit wino_unit(const WinoPlan& plan, int64_t unit) {
 struct WinoReduction {
   int64_t d, first;             // the kernel slice and input block to begin with
   int64_t depth, blocks, last;  // kernel slices, input blocks, channels of the last one
-  int64_t u_block;              // between the weights of two blocks
+  int64_t u_block, u_point;     // between the weights of two blocks, and of two points
 };
 
-// Products of one unit at point `k` with its weights `u` of `part`; `lines` cache lines from `ahead` on are wanted
-// next.
-template <int Tile>
-TERROIR_INLINE void multiply_point(const WinoPlan& plan, const WinoBlock& b, const WinoUnit& unit, int64_t k,
-                                   const WinoReduction& part, const float* u, const float* ahead, int64_t lines,
-                                   float* m) {
-  const int64_t count = b.count[class_of<Tile>(k)], tiles = count * b.slices;
+// The sum `sum` of one unit from its weights `u` of `part`, of the first point; `lines` cache lines from `ahead` on are
+// wanted next.
+TERROIR_INLINE void multiply_sum(const WinoPlan& plan, const WinoBlock& b, const WinoUnit& unit, const WinoSum& sum,
+                                 const WinoReduction& part, const float* u, const float* ahead, int64_t lines,
+                                 float* m) {
+  const int64_t count = b.count[sum.point_class], tiles = count * b.slices;
   if (tiles == 0) return;
   const int64_t passes = (tiles + plan.register_tiles - 1) / plan.register_tiles;
   const int64_t narrow = tiles / passes, wider = tiles % passes;
   GemmPass g;
-  g.u = u;
+  g.u = u + sum.weight * part.u_point;
   g.u_block = part.u_block;
   g.v_block = b.read_slices * count * kBlock;
   g.v_depth = count * kBlock;
   g.depth = part.depth;
+  g.u_depth[0] = g.u_depth[1] = part.blocks * part.u_block;
+  if (sum.products > 1) {
+    g.v_depth = b.v_point;
+    g.depth = sum.products;
+    g.u_depth[0] = sum.step[0] * part.u_point;
+    g.u_depth[1] = sum.step[1] * part.u_point;
+  }
   g.blocks = part.blocks;
   g.last = part.last;
   g.m = m;
   g.m_block = tiles * kBlock;
   g.load = part.d + part.first > 0;
-  const int64_t loops = passes * part.depth * part.blocks;
+  const int64_t loops = passes * g.depth * part.blocks;
   g.prefetch_lines = (lines + loops - 1) / loops;
   g.prefetch = ahead;
-  const float* v = b.v + k * b.v_point + part.first * g.v_block + part.d * g.v_depth;
+  const float* v = b.v + sum.slot * b.v_point + part.first * g.v_block + part.d * g.v_depth;
   for (int64_t pass = 0; pass < passes; ++pass) {
     const int64_t width = narrow + (pass < wider ? 1 : 0);
     g.v = v;
     kGemm[unit.blocks - 1].fn[width - 1](g);
     v += width * kBlock;
     g.m += width * kBlock;
-    g.prefetch += g.prefetch_lines * part.depth * part.blocks * 16;
+    g.prefetch += g.prefetch_lines * g.depth * part.blocks * 16;
   }
 }
 
 // Products of units [unit0, unit1) of the group with packed weights.
-template <int Tile>
+template <typename W>
 void multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t unit0, int64_t unit1) {
-  constexpr int64_t kPoints = Wino<Tile>::kAlpha * Wino<Tile>::kAlpha;
   const ConvProblem& p = plan.problem;
-  WinoReduction all{0, 0, p.d.kernel, plan.ic_blocks, p.ic / p.groups - (plan.ic_blocks - 1) * kBlock, 0};
-  const auto weights = [&](const WinoUnit& unit, int64_t k) {
+  WinoReduction all{0, 0, p.d.kernel, plan.ic_blocks, p.ic / p.groups - (plan.ic_blocks - 1) * kBlock, 0, 0};
+  const int64_t point_weights = p.d.kernel * plan.ic_blocks * kBlock;  // of one output channel
+  const auto weights = [&](const WinoUnit& unit, int64_t point) {
     return packed + (b.group * plan.oc_blocks + unit.first) * kBlock * block_weights(plan) +
-           k * unit.blocks * kBlock * p.d.kernel * plan.ic_blocks * kBlock;
+           point * unit.blocks * kBlock * point_weights;
   };
-  for (int64_t k = 0; k < kPoints; ++k) {
+  for (int k = 0; k < W::kSums * W::kSums; ++k) {
+    const WinoSum& sum = kSumsOf<W>.of[k];
     float* m = b.m + k * b.m_point;
     for (int64_t u = unit0; u < unit1; ++u) {
       const WinoUnit unit = wino_unit(plan, u);
-      // The next unit at this point; after the last one, the first at the next point.
-      const float* const ahead =
-          u + 1 < unit1 ? weights(wino_unit(plan, u + 1), k) : weights(wino_unit(plan, unit0), k + 1);
+      all.u_point = unit.blocks * kBlock * point_weights;
       all.u_block = unit.blocks * kBlock * kBlock;
-      const int64_t lines = plan.prefetch ? unit.blocks * kBlock * p.d.kernel * plan.ic_blocks * kBlock / 16 : 0;
-      multiply_point<Tile>(plan, b, unit, k, all, weights(unit, k), ahead, lines, m);
-      m += unit.blocks * b.count[class_of<Tile>(k)] * b.slices * kBlock;
+      int64_t lines = plan.prefetch ? all.u_point / 16 : 0;
+      const float* ahead;
+      if constexpr (W::kStride == 1) {
+        // The next unit at this point; after the last one, the first at the next point.
+        ahead = u + 1 < unit1 ? weights(wino_unit(plan, u + 1), k) : weights(wino_unit(plan, unit0), k + 1);
+      } else {
+        // While a row of sums is made, a share at a time, what the next row wants; in the last row, the next unit's.
+        const int row = (k / W::kSums + 1) % W::kSums;
+        const int first = W::new_weights(row), count = W::new_weights(row + 1) - first;
+        lines = lines * count * W::kWeights / W::kSums;
+        ahead = weights(row == 0 ? wino_unit(plan, u + 1) : unit, first * W::kWeights) + k % W::kSums * lines * 16;
+      }
+      multiply_sum(plan, b, unit, sum, all, weights(unit, 0), ahead, lines, m);
+      m += unit.blocks * b.count[sum.point_class] * b.slices * kBlock;
     }
   }
 }
@@ -232,8 +253,8 @@ void multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int
 // transformed, while the next ones are on their way: those behind them, at the end those of unit `next` if it is not
 // -1.
 void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t u, int64_t next) {
-  constexpr int Tile = 4;
-  constexpr int64_t kPoints = Wino<Tile>::kAlpha * Wino<Tile>::kAlpha;
+  using W = Wino<4>;
+  constexpr int64_t kPoints = W::kWeights * W::kWeights;
   const ConvProblem& p = plan.problem;
   const WinoUnit unit = wino_unit(plan, u);
   const int64_t ic = p.ic / p.groups, lanes = unit.blocks * kBlock, u_point = point_stride(lanes);
@@ -243,7 +264,7 @@ void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlo
   const float* taps = weights(u);
   for (int64_t d = 0; d < p.d.kernel; ++d) {
     for (int64_t first = 0; first < plan.ic_blocks; first += plan.stage_blocks) {
-      WinoReduction part{d, first, 1, plan.stage_blocks, kBlock, kPoints * u_point};
+      WinoReduction part{d, first, 1, plan.stage_blocks, kBlock, kPoints * u_point, u_point};
       const int64_t left = plan.ic_blocks - first;
       if (left <= plan.stage_blocks) {
         part.blocks = left;
@@ -252,15 +273,15 @@ void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlo
       float* to = b.u;
       for (int64_t block = 0; block < part.blocks; ++block, to += part.u_block) {
         const int64_t channels = block + 1 < part.blocks ? kBlock : part.last;
-        transform_channels<Tile>(taps, channels, lanes, to, u_point);
+        transform_channels<W>(taps, channels, lanes, to, u_point);
         taps += channels * kTaps * lanes;
       }
       const bool last = left <= plan.stage_blocks && d + 1 == p.d.kernel;
       const float* ahead = last && next >= 0 ? weights(next) : taps;
       const int64_t lines = last && next < 0 ? 0 : plan.stage_blocks * kBlock * kTaps * lanes / 16 / kPoints;
       float* m = b.m;
-      for (int64_t k = 0; k < kPoints; ++k, m += b.m_point, ahead += lines * 16)
-        multiply_point<Tile>(plan, b, unit, k, part, b.u + k * u_point, ahead, lines, m);
+      for (int k = 0; k < kPoints; ++k, m += b.m_point, ahead += lines * 16)
+        multiply_sum(plan, b, unit, kSumsOf<W>.of[k], part, b.u, ahead, lines, m);
     }
   }
 }
@@ -316,15 +337,15 @@ TERROIR_INLINE void advance(const WinoPlan& plan, TileAt& at, TilePoints<const f
 }
 
 // `next`: by class, the points of the tiles to come; those of the run are taken off.
-template <int Tile>
+template <typename W>
 void store_run(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, const TileRun& run, int64_t block,
                int64_t channels, OutputTile t, const float* (&next)[kPointClasses]) {
   const ConvProblem& p = plan.problem;
-  const int64_t h = tile_begin<Tile>(plan.rows, run.at.row), w = tile_begin<Tile>(plan.cols, run.at.col);
-  const int64_t most_rows = run.at.row < plan.rows.full ? Tile : Tile - 1;
+  const int64_t h = tile_begin<W>(plan.rows, run.at.row), w = tile_begin<W>(plan.cols, run.at.col);
+  const int64_t most_rows = run.at.row < plan.rows.full ? W::kTile : W::kTile - 1;
   const int64_t rows = p.h.out - h < most_rows ? p.h.out - h : most_rows;
   const int64_t offset = run.at.n * plan.dst.n + block * plan.dst.c + run.d * plan.dst.d + h * plan.dst.h + w * kBlock;
-  const int64_t behind = tile_begin<Tile>(plan.cols, run.at.col + run.tiles);
+  const int64_t behind = tile_begin<W>(plan.cols, run.at.col + run.tiles);
   const int64_t run_width = (p.w.out < behind ? p.w.out : behind) - w;
   TileAt at = run.at;
   for (int c = 0; c < kPointClasses; ++c) t.m.at[c] = has_class(plan, at, c) ? next[c] : nullptr;
@@ -333,11 +354,11 @@ void store_run(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, co
     t.row = plan.dst.h;
     if (e.residual) t.residual = e.residual + offset;
     for (int64_t left = run_width; left > 0;) {
-      const int64_t most = at.col < plan.cols.full ? Tile : Tile - 1, cols = left < most ? left : most;
-      if (rows == Tile && cols == Tile) {
-        output_tile<Tile, false>(t, rows, cols);
+      const int64_t most = at.col < plan.cols.full ? W::kTile : W::kTile - 1, cols = left < most ? left : most;
+      if (rows == W::kTile && cols == W::kTile) {
+        output_tile<W>(t);
       } else {
-        output_tile<Tile, true>(t, rows, cols);
+        output_border_tile<W>(t, rows, cols);
       }
       left -= cols;
       t.dst += cols * kBlock;
@@ -349,20 +370,20 @@ void store_run(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, co
     for (int64_t r = 0; r < rows; ++r) clear_tail(args.dst + offset + r * plan.dst.h, kBlock, run_width, channels);
     return;
   }
-  alignas(64) float buffer[Tile * kBufferedTiles * Tile * kBlock];
-  t.row = kBufferedTiles * Tile * kBlock;
+  alignas(64) float buffer[W::kTile * kBufferedTiles * W::kTile * kBlock];
+  t.row = kBufferedTiles * W::kTile * kBlock;
   for (int64_t begin = 0; begin < run_width;) {
     const int64_t last = at.col + kBufferedTiles, end = run.at.col + run.tiles;
-    const int64_t to = tile_begin<Tile>(plan.cols, last < end ? last : end) - w;
+    const int64_t to = tile_begin<W>(plan.cols, last < end ? last : end) - w;
     const int64_t width = (to < run_width ? to : run_width) - begin, first = offset + begin * kBlock;
     for (int64_t r = 0; e.residual && r < rows; ++r)
       for (int64_t l = 0; l < width * kBlock; l += kLanes)
         storeu(buffer + r * t.row + l, loadu(e.residual + first + r * plan.dst.h + l));
     t.dst = buffer;
     for (int64_t left = width; left > 0; advance(plan, at, t.m, next)) {
-      const int64_t most = at.col < plan.cols.full ? Tile : Tile - 1, cols = left < most ? left : most;
+      const int64_t most = at.col < plan.cols.full ? W::kTile : W::kTile - 1, cols = left < most ? left : most;
       t.residual = e.residual ? t.dst : nullptr;
-      output_tile<Tile, true>(t, rows, cols);
+      output_border_tile<W>(t, rows, cols);
       left -= cols;
       t.dst += cols * kBlock;
     }
@@ -372,7 +393,7 @@ void store_run(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, co
   }
 }
 
-template <int Tile>
+template <typename W>
 void transform_output(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, const WinoBlock& b, int64_t block0,
                       int64_t block1) {
   const ConvProblem& p = plan.problem;
@@ -391,16 +412,16 @@ void transform_output(const WinoPlan& plan, const ConvArgs& args, const Epilogue
       for (int64_t s = 0; s < b.tiles;) {
         TileRun run{tile_at(plan, b.s0 + s), d, 0};
         run.tiles = plan.cols.tiles - run.at.col < b.tiles - s ? plan.cols.tiles - run.at.col : b.tiles - s;
-        store_run<Tile>(plan, args, e, run, block_in_all, channels, t, next);
+        store_run<W>(plan, args, e, run, block_in_all, channels, t, next);
         s += run.tiles;
       }
     }
   }
 }
 
-template <int Tile>
+template <typename W>
 void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
-  constexpr int64_t kPoints = Wino<Tile>::kAlpha * Wino<Tile>::kAlpha;
+  constexpr int64_t kPoints = W::kAlpha * W::kAlpha;
   const ConvProblem& p = plan.problem;
   const Epilogue epilogue = make_epilogue(args.post_ops, args.post_op_count, p.oc / p.groups % kBlock != 0);
   const float* packed = args.packed + (p.groups * plan.oc_blocks * kBlock + 15) / 16 * 16;
@@ -425,49 +446,47 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
       b.v = b.u + plan.stage_floats;
       b.v_point = point_stride(plan.ic_blocks * b.read_slices * b.tiles);
       b.m = b.v + kPoints * b.v_point;
-      transform_input<Tile>(plan, args, b);
+      transform_input<W>(plan, args, b);
       for (int64_t u = unit0; u < unit1; u += plan.chunk_units) {
         const int64_t end = unit1 - u < plan.chunk_units ? unit1 : u + plan.chunk_units;
         const int64_t block0 = u * plan.unit_blocks;
         const int64_t block1 = end * plan.unit_blocks < plan.oc_blocks ? end * plan.unit_blocks : plan.oc_blocks;
         b.m_point = point_stride((block1 - block0) * b.tiles * b.slices);
         if (plan.weights == WinoWeights::packed) {
-          multiply<Tile>(plan, packed, b, u, end);
+          multiply<W>(plan, packed, b, u, end);
         } else if (plan.weights == WinoWeights::staged) {
           const int64_t next = end < unit1 ? end : i + 1 < s_blocks * d_blocks ? unit0 : -1;
-          if constexpr (Tile == 4) stage_and_multiply(plan, packed, b, u, next);
-        } else if constexpr (Tile == 4 && kTransforms) {
+          if constexpr (W::kTile == 4) stage_and_multiply(plan, packed, b, u, next);
+        } else if constexpr (W::kTile == 4 && kTransforms) {
           transform_and_multiply(plan, packed, b, u);
         }
-        transform_output<Tile>(plan, args, epilogue, b, block0, block1);
+        transform_output<W>(plan, args, epilogue, b, block0, block1);
       }
     }
   }
 }
 
-template <int Tile>
+template <typename W>
 void pack_units(const WinoPlan& plan, const float* weights, const float* bias, float* packed, int64_t u0, int64_t u1) {
-  for (int64_t unit = u0; unit < u1; ++unit) pack_unit<Tile>(plan, weights, bias, packed, unit);
+  for (int64_t unit = u0; unit < u1; ++unit) pack_unit<W>(plan, weights, bias, packed, unit);
 }
 
 }  // namespace
 
-void wino_run_2(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept {
-  run_wino<2>(plan, args, box);
-}
+#define TERROIR_WINO_DEFINE(name, algorithm)                                                                      \
+  void wino_run_##name(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept {                 \
+    run_wino<algorithm>(plan, args, box);                                                                         \
+  }                                                                                                               \
+  void wino_pack_##name(const WinoPlan& plan, const float* weights, const float* bias, float* packed, int64_t u0, \
+                        int64_t u1) noexcept {                                                                    \
+    pack_units<algorithm>(plan, weights, bias, packed, u0, u1);                                                   \
+  }
 
-void wino_run_4(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept {
-  run_wino<4>(plan, args, box);
-}
-
-void wino_pack_2(const WinoPlan& plan, const float* weights, const float* bias, float* packed, int64_t u0,
-                 int64_t u1) noexcept {
-  pack_units<2>(plan, weights, bias, packed, u0, u1);
-}
-
-void wino_pack_4(const WinoPlan& plan, const float* weights, const float* bias, float* packed, int64_t u0,
-                 int64_t u1) noexcept {
-  pack_units<4>(plan, weights, bias, packed, u0, u1);
-}
+TERROIR_WINO_DEFINE(2, Wino<2>)
+TERROIR_WINO_DEFINE(4, Wino<4>)
+#ifndef TERROIR_WINO_WITHOUT_STRIDE
+TERROIR_WINO_DEFINE(2_strided, StridedWino)
+#endif
+#undef TERROIR_WINO_DEFINE
 
 }  // namespace terroir::cpu::TERROIR_ISA

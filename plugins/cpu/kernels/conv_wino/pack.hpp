@@ -18,7 +18,7 @@ TERROIR_INLINE int64_t block_weights(const WinoPlan& plan) {
   const ConvProblem& p = plan.problem;
   const bool packed = plan.weights == WinoWeights::packed;
   const int64_t channels = packed ? plan.ic_blocks * kBlock : p.ic / p.groups;
-  return p.d.kernel * channels * (packed ? plan.alpha * plan.alpha : kTaps);
+  return p.d.kernel * channels * (packed ? plan.weights_side * plan.weights_side : kTaps);
 }
 
 // kLanes rows of `floats` floats, `stride` apart, into floats vectors of one float of each row; `rows` of them exist.
@@ -34,29 +34,29 @@ void transpose_rows(const float* from, int64_t stride, int64_t rows, int64_t flo
   }
 }
 
-template <int Tile>
+template <typename W>
 TERROIR_INLINE void transform_taps(const float* taps, int64_t tap_stride, float* to, int64_t point_stride) {
-  constexpr int A = Wino<Tile>::kAlpha;
+  constexpr int A = W::kWeights;
   V half[3][A];
 #pragma GCC unroll 8
   for (int j = 0; j < 3; ++j) {
     const V column[3] = {loadu(taps + j * tap_stride), loadu(taps + (3 + j) * tap_stride),
                          loadu(taps + (6 + j) * tap_stride)};
-    Wino<Tile>::weights(column, half[j]);
+    W::weights(column, half[j]);
   }
 #pragma GCC unroll 8
   for (int i = 0; i < A; ++i) {
     const V row[3] = {half[0][i], half[1][i], half[2][i]};
     V u[A];
-    Wino<Tile>::weights(row, u);
+    W::weights(row, u);
 #pragma GCC unroll 8
     for (int j = 0; j < A; ++j) storeu(to + (i * A + j) * point_stride, u[j]);
   }
 }
 
-template <int Tile>
+template <typename W>
 void pack_unit(const WinoPlan& plan, const float* weights, const float* bias, float* packed, int64_t unit) {
-  constexpr int64_t kPoints = Wino<Tile>::kAlpha * Wino<Tile>::kAlpha;
+  constexpr int64_t kPoints = W::kWeights * W::kWeights;
   const ConvProblem& p = plan.problem;
   const int64_t ic = p.ic / p.groups, oc = p.oc / p.groups, depth = p.d.kernel;
   const int64_t group = unit / plan.units, first = unit % plan.units * plan.unit_blocks;
@@ -88,7 +88,7 @@ void pack_unit(const WinoPlan& plan, const float* weights, const float* bias, fl
         const int64_t i = (pair + q) / depth, d = (pair + q) % depth;
         const float* const from = taps + q * kTaps * kLanes;
         if (transforms) {
-          transform_taps<Tile>(from, kLanes, to + (d * channels + i) * lanes + l, reduction * lanes);
+          transform_taps<W>(from, kLanes, to + (d * channels + i) * lanes + l, reduction * lanes);
         } else {
           for (int64_t t = 0; t < kTaps; ++t)
             storeu(to + ((d * ic + i) * kTaps + t) * lanes + l, loadu(from + t * kLanes));
@@ -99,14 +99,14 @@ void pack_unit(const WinoPlan& plan, const float* weights, const float* bias, fl
 }
 
 // Plain weights [ic][tap][lanes] of `channels` input channels to `to`: [point][ic][lanes], points `point_stride` apart.
-template <int Tile>
+template <typename W>
 void transform_channels(const float* taps, int64_t channels, int64_t lanes, float* to, int64_t point_stride) {
   constexpr int64_t kAhead = 8;  // vectors of nine taps
   for (int64_t i = 0; i < channels; ++i, taps += kTaps * lanes, to += lanes) {
     for (int64_t l = 0; l < lanes; l += kLanes) {
       const float* const ahead = taps + (l + kAhead * kLanes) * kTaps;
       for (int64_t line = 0; line < kTaps * kLanes; line += 16) __builtin_prefetch(ahead + line, 0, 2);
-      transform_taps<Tile>(taps + l, lanes, to + l, point_stride);
+      transform_taps<W>(taps + l, lanes, to + l, point_stride);
     }
   }
 }

@@ -16,8 +16,10 @@ const char* wino_reject(const ConvProblem& p, const WinoKernel& kernel) noexcept
   if (const char* why = conv::reject_malformed(p)) return why;
   if (p.transposed) return "transposed";
   if (p.h.kernel != 3 || p.w.kernel != 3) return "kernel is not 3x3";
+  if (p.d.stride != 1 || p.h.stride != kernel.stride || p.w.stride != kernel.stride) return "stride does not fit";
   for (const ConvAxis* a : {&p.d, &p.h, &p.w})
-    if (a->stride != 1 || a->dilation != 1) return "stride or dilation is not 1";
+    if (a->dilation != 1) return "dilation is not 1";
+  if (kernel.stride != 1 && p.d.kernel != 1) return "stride in a volume";
   const int64_t block = channel_block(kernel.isa);
   if (p.groups > 1 && (p.ic / p.groups % block != 0 || p.oc / p.groups % block != 0))
     return "channels per group are not whole blocks";
@@ -35,7 +37,8 @@ size_t scratch_floats(const WinoPlan& plan) {
   const int64_t v = plan.ic_blocks * plan.block_tiles * (plan.block_slices + plan.problem.d.kernel - 1);
   const int64_t m =
       std::min(plan.chunk_units * plan.unit_blocks, plan.oc_blocks) * plan.block_tiles * plan.block_slices;
-  return static_cast<size_t>(plan.alpha * plan.alpha * (v + m + 2) * plan.block + plan.stage_floats);
+  const int64_t inputs = plan.alpha * plan.alpha, sums = plan.sums_side * plan.sums_side;
+  return static_cast<size_t>((inputs * (v + 1) + sums * (m + 1)) * plan.block + plan.stage_floats);
 }
 
 }  // namespace
@@ -52,13 +55,15 @@ WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel, std::optional
   plan.registers = machine.registers;
   plan.fused = machine.fused;
   plan.tile = kernel.tile;
-  plan.alpha = kernel.tile + 2;
+  plan.alpha = (kernel.tile - 1) * kernel.stride + 3;
+  plan.weights_side = kernel.tile + 2;
+  plan.sums_side = kernel.tile + (kernel.stride == 1 ? 2 : 1);
   plan.rows = wino_axis(p.h, plan.tile);
   plan.cols = wino_axis(p.w, plan.tile);
   plan.ic_blocks = ceil_div(p.ic / p.groups, block);
   plan.oc_blocks = ceil_div(p.oc / p.groups, block);
   wino::choose_blocks(plan, weights);
-  const int64_t points = plan.alpha * plan.alpha;
+  const int64_t points = plan.weights_side * plan.weights_side;
   const int64_t bias = round_up(p.groups * plan.oc_blocks * block, 16);
   const bool packed = plan.weights == WinoWeights::packed;
   const int64_t channels = packed ? plan.ic_blocks * block : p.ic / p.groups;

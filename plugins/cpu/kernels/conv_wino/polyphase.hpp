@@ -42,8 +42,8 @@ struct StripMemory {
 TERROIR_INLINE void transform_slots(const V (&d)[pp::kReach], V (&v)[pp::kSlots]) {
   const V even[6] = {d[0], d[2], d[4], d[6], d[8], d[10]}, odd[6] = {d[1], d[3], d[5], d[7], d[9], zero()};
   V even_points[6], odd_points[6];
-  transform_row<4>(even, even_points);
-  transform_row<4>(odd, odd_points);
+  transform_row<Wino<4>>(even, even_points);
+  transform_row<Wino<4>>(odd, odd_points);
 #pragma GCC unroll 6
   for (int i = 0; i < 6; ++i) {
     v[2 * i] = even_points[i];

@@ -90,7 +90,7 @@ void plan_polyphase_2x2(const ConvProblem& p, const ConvKernel& kernel, ConvPlan
 }
 
 #if TERROIR_HAVE_AVX512
-constexpr ConvKernel kAvx512{"f32_conv_winograd_2x2_3x3s2_nChw16c__avx512",
+constexpr ConvKernel kAvx512{"f32_conv_winograd_first_2x2_3x3s2_nChw16c__avx512",
                              Isa::avx512,
                              ConvFormat::plain,
                              ConvFormat::blocked,

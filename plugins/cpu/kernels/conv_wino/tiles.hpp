@@ -13,8 +13,8 @@ struct TileWindow {
   int64_t row0, row1, col0, col1;
 };
 
-// Point classes: a point at infinity along w is in an odd one, along h in 2 or 3. Tiles with fewer than Tile outputs
-// along an axis have no point at infinity there.
+// Point classes: a sum at the last point along w, which only a tile's last output wants, is in an odd one, along h in 2
+// or 3. Tiles with fewer than W::kTile outputs along an axis have none there.
 constexpr int kPointClasses = 4;
 
 // Where a tile's points are: point k of class c at at[c] + k * stride; null where the tile has none of the class.
@@ -25,16 +25,16 @@ struct TilePoints {
 };
 
 // The first elements of a tile's rows.
-template <int Tile>
+template <typename W>
 struct TileRows {
-  const float* at[Wino<Tile>::kAlpha];
+  const float* at[W::kAlpha];
 };
 
-// Half of the points of one vector of channels: those of one half of the rows.
-template <int Tile, bool Border, int Part>
-TERROIR_INLINE void input_half(const TileRows<Tile>& src, const TileWindow& w, const Tail (&rows)[Wino<Tile>::kAlpha],
+// Some of the points of one vector of channels: those of one part of the rows.
+template <typename W, bool Border, int Part>
+TERROIR_INLINE void input_part(const TileRows<W>& src, const TileWindow& w, const Tail (&rows)[W::kAlpha],
                                const TilePoints<float>& v, int64_t lane) {
-  constexpr int A = Wino<Tile>::kAlpha, H = A / 2;
+  constexpr int A = W::kAlpha, H = A / W::kInputParts;
   V half[H][A];
 #pragma GCC unroll 8
   for (int j = 0; j < A; ++j) {
@@ -45,7 +45,7 @@ TERROIR_INLINE void input_half(const TileRows<Tile>& src, const TileWindow& w, c
         const float* at = src.at[i] + j * kBlock + lane;
         column[i] = Border ? load_tail(at, rows[i]) : loadu(at);
       }
-      Wino<Tile>::template input<Part>(column, out);
+      W::template input<Part>(column, out);
     } else {
 #pragma GCC unroll 8
       for (int i = 0; i < H; ++i) out[i] = zero();
@@ -55,30 +55,45 @@ TERROIR_INLINE void input_half(const TileRows<Tile>& src, const TileWindow& w, c
   }
 #pragma GCC unroll 8
   for (int i = 0; i < H; ++i) {
-    const int row_class = Part * H + i == A - 1 ? 2 : 0;
+    const int row_class = W::sum_of(Part * H + i) == W::kSums - 1 ? 2 : 0;
     float* const finite = v.at[row_class];
     float* const infinite = v.at[row_class + 1];
     if (row_class != 0 && !finite) break;
     V out[A];
-    transform_row<Tile>(half[i], out);
-    const int64_t first = (Part * H + i) * A;
+    transform_row<W>(half[i], out);
+    constexpr int kFinite = W::first(W::kSums - 1);
 #pragma GCC unroll 8
-    for (int j = 0; j < A - 1; ++j) storeu(finite + (first + j) * v.stride + lane, out[j]);
-    if (infinite) storeu(infinite + (first + A - 1) * v.stride + lane, out[A - 1]);
+    for (int j = 0; j < kFinite; ++j) storeu(finite + slot_at<W>(Part * H + i, j) * v.stride + lane, out[j]);
+    if (!infinite) continue;
+#pragma GCC unroll 8
+    for (int j = kFinite; j < A; ++j) storeu(infinite + slot_at<W>(Part * H + i, j) * v.stride + lane, out[j]);
   }
+  if constexpr (Part + 1 < W::kInputParts) input_part<W, Border, Part + 1>(src, w, rows, v, lane);
 }
 
-template <int Tile, bool Border>
-TERROIR_INLINE void input_tile(const TileRows<Tile>& src, const TileWindow& w, const TilePoints<float>& v) {
-  constexpr int A = Wino<Tile>::kAlpha;
+template <typename W, bool Border>
+TERROIR_INLINE void input_tile(const TileRows<W>& src, const TileWindow& w, const TilePoints<float>& v) {
+  constexpr int A = W::kAlpha;
   Tail rows[A];
   if (Border) {
 #pragma GCC unroll 8
     for (int i = 0; i < A; ++i) rows[i] = tail(i >= w.row0 && i < w.row1 ? kLanes : 0);
   }
-  for (int64_t part = 0; part < kBlock; part += kLanes) {
-    input_half<Tile, Border, 0>(src, w, rows, v, part);
-    input_half<Tile, Border, 1>(src, w, rows, v, part);
+  for (int64_t lane = 0; lane < kBlock; lane += kLanes) input_part<W, Border, 0>(src, w, rows, v, lane);
+}
+
+// A copy of a tile, with zeros for what does not exist, in the place of the tile.
+template <typename W>
+TERROIR_NOINLINE void copy_tile(TileRows<W>& src, const TileWindow& w, float* to) {
+  constexpr int A = W::kAlpha;
+  for (int i = 0; i < A; ++i) {
+    const float* const from = src.at[i];
+    src.at[i] = to;
+    for (int j = 0; j < A; ++j, to += kBlock) {
+      const bool exists = i >= w.row0 && i < w.row1 && j >= w.col0 && j < w.col1;
+      for (int64_t lane = 0; lane < kBlock; lane += kLanes)
+        storeu(to + lane, exists ? loadu(from + j * kBlock + lane) : zero());
+    }
   }
 }
 
@@ -93,9 +108,9 @@ struct OutputTile {
 };
 
 // Every second row, from row Part on, of the vector of channels at `lane`.
-template <int Tile, bool Border, int Part>
+template <typename W, bool Border, int Part>
 TERROIR_INLINE void output_half(const OutputTile& t, int64_t lane, int64_t rows, int64_t cols) {
-  constexpr int A = Wino<Tile>::kAlpha, H = Tile / 2;
+  constexpr int A = W::kSums, H = W::kTile / 2;
   V half[H][A];
 #pragma GCC unroll 8
   for (int j = 0; j < A; ++j) {
@@ -105,7 +120,7 @@ TERROIR_INLINE void output_half(const OutputTile& t, int64_t lane, int64_t rows,
       const float* const m = t.m.at[(i == A - 1 ? 2 : 0) + (j == A - 1 ? 1 : 0)];
       column[i] = Border && !m ? zero() : loadu(m + (i * A + j) * t.m.stride + lane);
     }
-    Wino<Tile>::template output<Part>(column, out);
+    W::template output<Part>(column, out);
 #pragma GCC unroll 8
     for (int i = 0; i < H; ++i) half[i][j] = out[i];
   }
@@ -115,10 +130,10 @@ TERROIR_INLINE void output_half(const OutputTile& t, int64_t lane, int64_t rows,
     const int y = 2 * i + Part;
     if (Border && y >= rows) break;
     V even[H], odd[H];
-    Wino<Tile>::template output<0>(half[i], even);
-    Wino<Tile>::template output<1>(half[i], odd);
+    W::template output<0>(half[i], even);
+    W::template output<1>(half[i], odd);
 #pragma GCC unroll 8
-    for (int x = 0; x < Tile; ++x) {
+    for (int x = 0; x < W::kTile; ++x) {
       if (Border && x >= cols) break;
       const int64_t at = y * t.row + x * kBlock + lane;
       V sum = (x % 2 == 0 ? even : odd)[x / 2] + bias;
@@ -129,12 +144,20 @@ TERROIR_INLINE void output_half(const OutputTile& t, int64_t lane, int64_t rows,
   }
 }
 
-// The first `rows` x `cols` outputs of the tile.
-template <int Tile, bool Border>
-TERROIR_INLINE void output_tile(const OutputTile& t, int64_t rows, int64_t cols) {
+// The first `rows` x `cols` outputs of a tile. Not inlined: it is large, and its callers are several.
+template <typename W>
+TERROIR_NOINLINE void output_border_tile(const OutputTile& t, int64_t rows, int64_t cols) {
   for (int64_t lane = 0; lane < kBlock; lane += kLanes) {
-    output_half<Tile, Border, 0>(t, lane, rows, cols);
-    output_half<Tile, Border, 1>(t, lane, rows, cols);
+    output_half<W, true, 0>(t, lane, rows, cols);
+    output_half<W, true, 1>(t, lane, rows, cols);
+  }
+}
+
+template <typename W>
+TERROIR_INLINE void output_tile(const OutputTile& t) {
+  for (int64_t lane = 0; lane < kBlock; lane += kLanes) {
+    output_half<W, false, 0>(t, lane, W::kTile, W::kTile);
+    output_half<W, false, 1>(t, lane, W::kTile, W::kTile);
   }
 }
 

@@ -1,11 +1,15 @@
-// What: the one-dimensional transforms of F(4,3) and F(2,3); two of them, along columns and along rows, make F(4x4,3x3)
-// and F(2x2,3x3).
+// What: the one-dimensional transforms of F(4,3) and F(2,3), and of F(2,3) with stride 2; two of them, along columns
+//   and along rows, make F(4x4,3x3) and F(2x2,3x3).
 // Formula: y = A^T ((G g) . (B^T d)) is the correlation of alpha = tile + 2 inputs d with 3 weights g. Row i of B^T are
 //   the coefficients of the product of (x - p_j) over j != i; row i of G is (1, p_i, p_i^2) / product of (p_i - p_j);
 //   row k of A^T is (p_0^k, ..., p_n^k), with 1 at infinity in the last row. The points come in pairs +-p, whose even
 //   and odd parts are computed once.
-// Parts: inputs and outputs come in two halves that share no arithmetic, so that a two-dimensional transform needs half
-//   the registers: the points of one half of the columns' transforms go through the rows' before the other half begins.
+// Stride 2: two outputs of inputs x0 to x4 are, by even and odd inputs,
+//     y0 = A + B, y1 = B + C,   A = (x0 - x2) g0 + x1 g1, B = x2 (g0 + g2), C = x3 g1 + (x4 - x2) g2,
+//   five products instead of six in three sums, in each of which a product more is as an input channel more. Along two
+//   axes 25 products in nine sums serve four outputs, which take 36 directly.
+// Parts: inputs and outputs come in parts that share no arithmetic, so that a two-dimensional transform needs fewer
+//   registers: the points of one part of the columns' transforms go through the rows' before the next part begins.
 // Source: S. Winograd, Arithmetic Complexity of Computations (1980); A. Lavin and S. Gray, Fast Algorithms for
 //   Convolutional Neural Networks (2016); points: B. Barabasz et al., Error Analysis and Improving the Accuracy of
 //   Winograd Convolution for Deep Neural Networks (2020), and the search described in wino_types.hpp.
@@ -20,25 +24,36 @@ namespace {
 
 constexpr int kTaps = 9;
 
+// An axis at stride 1: a point is one product with one weight, and the sum of all input channels.
 template <int Tile>
-struct Wino;  // kAlpha points
+struct WinoPoints {
+  static constexpr int kTile = Tile, kStride = 1;
+  static constexpr int kAlpha = Tile + 2;  // inputs of a tile, and products
+  static constexpr int kSums = kAlpha, kWeights = kAlpha;
+  static constexpr int kInputParts = 2;
+  // Of a sum: its products, the first one of them and its weight, the step from that weight to the next one's.
+  static constexpr int products(int) { return 1; }
+  static constexpr int first(int sum) { return sum; }
+  static constexpr int weight(int sum) { return sum; }
+  static constexpr int weight_step(int) { return 0; }
+  static constexpr int sum_of(int product) { return product; }
+};
 
 template <int Tile>
-TERROIR_INLINE void transform_row(const V (&d)[Tile + 2], V (&v)[Tile + 2]) {
-  constexpr int kHalf = (Tile + 2) / 2;
-  V low[kHalf], high[kHalf];
-  Wino<Tile>::template input<0>(d, low);
-  Wino<Tile>::template input<1>(d, high);
+struct Wino;  // F(Tile,3)
+
+template <typename W, int Part = 0>
+TERROIR_INLINE void transform_row(const V (&d)[W::kAlpha], V (&v)[W::kAlpha]) {
+  constexpr int kPart = W::kAlpha / W::kInputParts;
+  V part[kPart];
+  W::template input<Part>(d, part);
 #pragma GCC unroll 8
-  for (int i = 0; i < kHalf; ++i) {
-    v[i] = low[i];
-    v[kHalf + i] = high[i];
-  }
+  for (int i = 0; i < kPart; ++i) v[Part * kPart + i] = part[i];
+  if constexpr (Part + 1 < W::kInputParts) transform_row<W, Part + 1>(d, v);
 }
 
 template <>
-struct Wino<4> {
-  static constexpr int kAlpha = 6;
+struct Wino<4> : WinoPoints<4> {
   static constexpr float a = kWinoInner, b = kWinoOuter, a2 = a * a, b2 = b * b;
 
   // G is a diagonal matrix of these times one of rows (1, p, p^2), and (0, 0, 1).
@@ -90,9 +105,7 @@ struct Wino<4> {
 };
 
 template <>
-struct Wino<2> {
-  static constexpr int kAlpha = 4;
-
+struct Wino<2> : WinoPoints<2> {
   template <int Part>
   TERROIR_INLINE_MEMBER static void input(const V (&d)[4], V (&v)[2]) {
     v[0] = Part == 0 ? d[0] - d[2] : d[2] - d[1];
@@ -112,6 +125,86 @@ struct Wino<2> {
     y[0] = Part == 0 ? m[0] + (m[1] + m[2]) : (m[1] - m[2]) + m[3];
   }
 };
+
+// F(2,3) with stride 2. The weights lie in the order in which the sums A, B, C come to want them.
+struct StridedWino {
+  static constexpr int kTile = 2, kStride = 2;
+  static constexpr int kAlpha = 5, kSums = 3, kWeights = 4;
+  static constexpr int kInputParts = 5;
+  static constexpr int products(int sum) { return sum == 1 ? 1 : 2; }
+  static constexpr int first(int sum) { return sum == 0 ? 0 : sum + 1; }
+  static constexpr int weight(int sum) { return sum == 0 ? 0 : 3 - sum; }
+  static constexpr int weight_step(int sum) { return sum == 1 ? 0 : sum == 0 ? 1 : 2; }
+  static constexpr int sum_of(int product) { return product / 2 + (product == 3 ? 1 : 0); }
+  // The first weight that no sum before `sum` wants.
+  static constexpr int new_weights(int sum) { return sum == 0 ? 0 : sum + 1; }
+
+  template <int Part>
+  TERROIR_INLINE_MEMBER static void input(const V (&d)[5], V (&v)[1]) {
+    if constexpr (Part == 0) {
+      v[0] = d[0] - d[2];
+    } else if constexpr (Part == 4) {
+      v[0] = d[4] - d[2];
+    } else {
+      v[0] = d[Part];
+    }
+  }
+
+  TERROIR_INLINE_MEMBER static void weights(const V (&g)[3], V (&u)[4]) {
+    u[0] = g[0];
+    u[1] = g[1];
+    u[2] = g[0] + g[2];
+    u[3] = g[2];
+  }
+
+  template <int Part>
+  TERROIR_INLINE_MEMBER static void output(const V (&m)[3], V (&y)[1]) {
+    y[0] = m[Part] + m[Part + 1];
+  }
+};
+
+// A sum of a tile: its products, which lie one behind the other, its first weight, and the steps to the next product's
+// weight: after every second product step[1].
+struct WinoSum {
+  int slot, products, weight, step[2];
+  int point_class;
+};
+
+template <typename W>
+constexpr WinoSum sum_at(int k) {
+  const int a = k / W::kSums, b = k % W::kSums;
+  const int row = W::weight_step(a) * W::kWeights, column = W::weight_step(b);
+  WinoSum s{};
+  s.slot = W::first(a) * W::kAlpha + W::products(a) * W::first(b);
+  s.products = W::products(a) * W::products(b);
+  s.weight = W::weight(a) * W::kWeights + W::weight(b);
+  s.step[0] = W::products(b) == 1 ? row : column;
+  s.step[1] = W::products(b) == 1 ? row : row - column;
+  s.point_class = (a == W::kSums - 1 ? 2 : 0) + (b == W::kSums - 1 ? 1 : 0);
+  return s;
+}
+
+template <typename W>
+struct WinoSums {
+  WinoSum of[W::kSums * W::kSums];
+};
+
+template <typename W>
+constexpr WinoSums<W> all_sums() {
+  WinoSums<W> sums{};
+  for (int k = 0; k < W::kSums * W::kSums; ++k) sums.of[k] = sum_at<W>(k);
+  return sums;
+}
+
+template <typename W>
+constexpr WinoSums<W> kSumsOf = all_sums<W>();
+
+// Where product (i, j) of a tile lies.
+template <typename W>
+constexpr int slot_at(int i, int j) {
+  const int a = W::sum_of(i), b = W::sum_of(j);
+  return W::first(a) * W::kAlpha + W::products(a) * W::first(b) + (i - W::first(a)) * W::products(b) + j - W::first(b);
+}
 
 }  // namespace
 }  // namespace terroir::cpu::TERROIR_ISA

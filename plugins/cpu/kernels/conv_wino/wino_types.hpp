@@ -16,7 +16,8 @@ inline constexpr float kWinoInner = 0.6875f;
 inline constexpr float kWinoOuter = 1.5f;
 
 // Tiles along one axis: the first `full` have WinoPlan::tile outputs each, the others one less, which spares them the
-// point at infinity: it reaches a tile's last output only. The last tile may have fewer outputs still.
+// point at infinity (stride 2: the last sum): it reaches a tile's last output only. The last tile may have fewer
+// outputs still.
 struct WinoAxis {
   int64_t tiles, full;
 };
@@ -43,7 +44,8 @@ struct WinoPlan {
   ConvStrides src, dst;
   int64_t block, lanes, registers;    // of the bucket: channels per block, floats per vector, vector registers
   bool fused;                         // multiply-add is one instruction
-  int64_t tile, alpha;                // outputs per side of a tile, and points: tile + 2
+  int64_t tile, alpha;                // outputs per side of a tile, and inputs, as many as products
+  int64_t sums_side, weights_side;    // likewise sums of products, and transformed weights; stride 1: alpha
   WinoAxis rows, cols;                // tiles per slice
   int64_t ic_blocks, oc_blocks;       // per group
   int64_t unit_blocks;                // oc blocks per unit: the width of the register tile
