@@ -152,6 +152,16 @@ TEST(ConvPointwise, HalfBlocks) {
   check_family("conv_1x1", conv2d(4500, 24, axis(1, 1), axis(15, 1)));
 }
 
+// The last source indices go position by position.
+TEST(ConvPointwise, ShortTiles) {
+  for (const int64_t ic : {4, 6, 16, 18, 20, 24, 30, 64, 70})
+    for (const int64_t oc : {32, 48, 76, 80})
+      for (const int64_t w : {1, 7, 8, 9, 10, 23, 36, 77})
+        check_family("conv_1x1", conv2d(ic, oc, axis(1, 1), axis(w, 1)));
+  check_family("conv_1x1", conv2d(32, 96, axis(7, 1), axis(9, 1), 1, 2));
+  check_family("conv_1x1", conv2d(64, 192, axis(5, 1), axis(9, 1), 2));
+}
+
 TEST(ConvPointwise, Strides) {
   for (const int64_t s : {2, 3}) check_family("conv_1x1", conv2d(24, 48, axis(14, 1, s), axis(15, 1, s), 1, 2));
 }

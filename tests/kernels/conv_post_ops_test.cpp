@@ -46,6 +46,12 @@ TEST(ConvPostOps, HalfBlocks) {
     for (const int64_t w : {9, 61}) check_post_ops(problem(1, 80, oc, axis(1, 1), axis(w, 1)));
 }
 
+TEST(ConvPostOps, ShortTiles) {
+  for (const int64_t ic : {16, 24})
+    for (const int64_t oc : {32, 96})
+      for (const int64_t w : {9, 61}) check_post_ops(problem(1, ic, oc, axis(1, 1), axis(w, 1)));
+}
+
 // Units of output channels are a loop of the kernel, but for the last one.
 TEST(ConvPostOps, OnePositionOfManyUnits) {
   for (const int64_t oc : {128, 301}) check_post_ops(problem(1, 40, oc, axis(1, 1), axis(1, 1)));

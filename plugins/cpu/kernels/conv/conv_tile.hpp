@@ -36,6 +36,7 @@ struct TilePass {
   // are from those of the tile before; of one position: their weights and outputs, and their bias follows.
   int64_t more_tiles, tile_src, tile_wei, tile_out;
   bool fetch_sources;  // loop w runs over blocks of channels
+  bool hswish;         // activate; only short_tile.hpp looks at it
   bool clamp;          // limit to [low, high]; NaN passes
   float low, high;
 };
@@ -56,6 +57,15 @@ static constexpr int kTwoRowColumns = 14;
 static constexpr int kMaxHalfPositions2 = 14, kMaxHalfPositions3 = 9;
 TERROIR_INLINE bool has_half_tile(int64_t blocks, int64_t positions) {
   return blocks == 2 ? positions <= kMaxHalfPositions2 : blocks == 3 && positions <= kMaxHalfPositions3;
+}
+
+// Likewise of tiles for short reductions (short_tile.hpp), and whether they take so many input channels.
+TERROIR_INLINE constexpr bool has_short_tile(int64_t blocks, int64_t positions) {
+  return blocks == 2 ? positions >= 7 && positions <= 9 : blocks == 3 && positions >= 4 && positions <= 5;
+}
+TERROIR_INLINE bool is_short_reduction(int64_t channels, int64_t block) {
+  const int64_t in_last = channels % block;
+  return channels <= 10 * block && in_last % 2 == 0 && in_last != 2;
 }
 
 // Whether the sources of neighbouring kernel columns are neighbours, as the weights are.

@@ -14,6 +14,7 @@
 #include "plugins/cpu/kernels/conv/entry_points.hpp"
 #include "plugins/cpu/kernels/conv/epilogue.hpp"
 #include "plugins/cpu/kernels/conv/half_tile.hpp"
+#include "plugins/cpu/kernels/conv/short_tile.hpp"
 #include "plugins/cpu/kernels/conv/tile_pass.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
@@ -304,6 +305,12 @@ int64_t tiles_at_once(const ConvRow& row, bool activate, int64_t width, int64_t 
   return most < until_activation ? most : until_activation;
 }
 
+// Whether the register tiles of a row activate what they store.
+bool tiles_activate(const ConvRow& row, const RowCut& cut) {
+  return row.passes == &kPassShort && row.epilogue->activate == &activate_hswish && row.finish &&
+         has_short_tile(row.blocks, cut.narrow) && (cut.wider == 0 || has_short_tile(row.blocks, cut.narrow + 1));
+}
+
 // Tiles [begin, end) of a row.
 void run_tiles(const ConvContext& ctx, ConvRow& row, const RowCut& cut, int64_t begin, int64_t end, Fetch& fetch) {
   const ConvPlan& plan = ctx.plan;
@@ -311,9 +318,10 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const RowCut& cut, int64_t 
   const bool buffered = row.buffered;
   const int64_t first_tap = c.st < 0 ? (c.taps - 1) * c.st : 0, last_tap = c.st > 0 ? (c.taps - 1) * c.st : 0;
   const int64_t dst_step = c.step * plan.dst.w;
-  const bool activate = row.epilogue->activate && row.finish;
-  int64_t inactive = 0;  // columns that are stored and wait for their activation
   TilePass& p = row.pass;
+  p.hswish = tiles_activate(row, cut);
+  const bool activate = row.epilogue->activate && row.finish && !p.hswish;
+  int64_t inactive = 0;  // columns that are stored and wait for their activation
   int64_t tiles;
   for (int64_t i = begin; i < end; i += tiles) {
     const int64_t k = i - (cut.left > 0 ? 1 : 0);
@@ -369,7 +377,8 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const RowCut& cut, int64_t 
 
 // Whether there are tiles for a unit of so many blocks of which the last is half a one.
 bool has_half_tiles(const ConvContext& ctx, int64_t blocks) {
-  if (!kHasHalfTiles || !ctx.plan.column_units || ctx.passes != &kPassBlock) return false;
+  if (!kHasHalfTiles || !ctx.plan.column_units || (ctx.passes != &kPassBlock && ctx.passes != &kPassShort))
+    return false;
   return has_half_tile(blocks, ctx.plan.w_tile);
 }
 
@@ -574,8 +583,12 @@ Fetch shared_fetch(const ConvArgs& args, const float* own, int64_t own_lines, in
 }
 
 const PassTable& choose_passes(const ConvPlan& plan, bool columns_inside) {
+  const ConvProblem& e = plan.exec;
   const bool plain = plan.src_format == ConvFormat::plain;
   if (has_one_position(plan)) return kPassPoint;
+  if (kHasShortTiles && plan.column_units && plan.src_format == ConvFormat::blocked && e.w.stride == 1 &&
+      is_short_reduction(e.ic / e.groups, kBlock))
+    return kPassShort;
   if (plain && !columns_inside) return kPassAnyStep;
   return passes_for_step((plan.exec.transposed ? 1 : plan.exec.w.stride) * plan.src.w, plain);
 }

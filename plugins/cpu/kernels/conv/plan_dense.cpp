@@ -33,6 +33,7 @@ struct TileLoops {
   double reduction;    // source indices per output
   double bookkeeping;  // cycles between its parts
   bool half_block;     // the last block of a group may be half a one (half_tile.hpp)
+  bool is_short;       // there are tiles for short reductions (short_tile.hpp)
   int vectors_per_block;
 };
 
@@ -73,7 +74,9 @@ double tile_cost(const Machine& m, double n, double vectors, bool half, const Ti
   if (m.lanes != 16) return step * loops.reduction + 30 + 2 * sums;
   // Between the last products of a tile and the first ones of the next its sums are stored. All but the first few hold
   // up the next products, which after short reductions takes a tenth of the time.
-  constexpr double kEnd = 5, kStored = 3.5, kFreelyStored = 12;
+  constexpr double kEnd = 5, kStored = 3.5, kFreelyStored = 12, kShortEnd = 2.5;
+  const auto positions = static_cast<int64_t>(n), blocks = static_cast<int64_t>(vectors);
+  if (loops.is_short && !half && has_short_tile(blocks, positions)) return step * loops.reduction + kShortEnd;
   return step * loops.reduction + loops.bookkeeping + kEnd + kStored * std::max(0.0, sums - kFreelyStored);
 }
 
@@ -154,7 +157,8 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const bool two_rows = blocked && step <= 2 && !e.transposed && e.h.out > 1;
   const bool pointwise = blocked && step == 1 && is_pointwise_row(e);
   const int64_t in_last = e.oc / e.groups % block;
-  TileLoops loops{reduction, 0, m.lanes == 16 && pointwise && in_last > 0 && in_last <= block / 2, per_block};
+  TileLoops loops{reduction, 0, m.lanes == 16 && pointwise && in_last > 0 && in_last <= block / 2,
+                  m.lanes == 16 && pointwise && is_short_reduction(e.ic / e.groups, block), per_block};
   if (plain_row) {
     loops.bookkeeping = 1.5 * static_cast<double>(e.ic / e.groups * e.d.kernel * e.h.kernel);
   } else if (taps > 1) {

@@ -44,9 +44,7 @@ void lane_rows(const LaneRowsPass& p) noexcept {
             // Else compilers make two copies of what follows.
             __asm__("" : "+r"(at));
           }
-          V x = loadu(at);
-          // With a stride, elements between those of two positions have one use.
-          if (S == 1 || e % S == 0 || K > 3) x = in_register(x);
+          const V x = in_register(loadu(at));
 #pragma GCC unroll 8
           for (int w = 0; w < K; ++w) {
             const int r = (e - w) / S;
