@@ -356,6 +356,16 @@ TEST(ConvWinogradStrided, ChannelsGroupsBatchesAndSlices) {
   check_everywhere(problem_of(2, 1, 16, 16, strided(5), strided(6), axis(3, 1, 1, 1, 1, 2)));
 }
 
+TEST(ConvWinogradStrided, StagesLargeWeights) {
+  const ConvProblem p = problem_of(2, 1, 263, 270, strided(9), strided(12));
+  for (const Isa isa : available_isas())
+    for (const WinoKernel& kernel : kernels_of(isa, 2)) {
+      EXPECT_EQ(wino_plan(p, kernel).weights, WinoWeights::staged) << kernel.name;
+      EXPECT_EQ(wino_plan(problem_of(1, 1, 256, 256, strided(9), strided(12)), kernel).weights, WinoWeights::packed);
+    }
+  check_everywhere(p);
+}
+
 TEST(ConvWinograd, AnEmptyBatchHasNoSlices) {
   for (const Isa isa : available_isas())
     for (const WinoKernel& kernel : wino_kernels(isa)) {

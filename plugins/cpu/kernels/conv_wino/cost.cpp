@@ -42,8 +42,8 @@ TransformCycles transform_cycles(const WinoPlan& plan) {
 // network that first read is one from memory, whose bandwidth the threads share.
 constexpr double kStreamBytes = 7, kFirstReadBytes = 12;
 
-// Cycles to stage nine vectors of weights as 36. Those staged at once take this share of L2.
-constexpr double kStageCycles = 120;
+// Cycles to stage nine vectors of weights as 36, and as 16 with stride 2. Those staged at once take this share of L2.
+constexpr double kStageCycles = 120, kStageStridedCycles = 55;
 constexpr int64_t kStageShare = 4;
 
 // Cycles to begin and end a pass over the input channels.
@@ -115,12 +115,16 @@ bool fit_registers(const WinoPlan& plan) {
 }
 
 // Transformed weights beyond L2 are staged: to read a fourth of the bytes pays for the transform, within a few percent,
-// and the model takes a fourth of the memory.
+// and the model takes a fourth of the memory. With stride 2 it is 9/16, and only large weights are staged, for the
+// memory's sake.
+constexpr int64_t kMostStridedBytes = int64_t{4} << 20;
 WinoWeights choose_weights(const WinoPlan& plan) {
   if (fit_registers(plan)) return WinoWeights::in_registers;
   const ConvProblem& p = plan.problem;
   const int64_t pairs = p.groups * plan.ic_blocks * plan.oc_blocks * plan.block * plan.block * p.d.kernel;
   const bool beyond_l2 = 4 * plan.weights_side * plan.weights_side * pairs > cache_sizes().l2;
+  if (strided(plan) && 4 * plan.weights_side * plan.weights_side * pairs > kMostStridedBytes)
+    return WinoWeights::staged;
   return plan.tile == 4 && beyond_l2 ? WinoWeights::staged : WinoWeights::packed;
 }
 
@@ -183,7 +187,8 @@ double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t sl
                     point_cycles(plan, plan.unit_blocks, oc_blocks, ceil_div(tiles * slices, s_blocks * d_blocks));
   const auto pairs = static_cast<double>(oc_blocks * plan.block * plan.ic_blocks * plan.block * p.d.kernel);
   if (plan.weights == WinoWeights::staged)
-    return input + products + output + pairs / static_cast<double>(plan.lanes) * kStageCycles * blocks +
+    return input + products + output +
+           pairs / static_cast<double>(plan.lanes) * (strided(plan) ? kStageStridedCycles : kStageCycles) * blocks +
            4 * 9 * pairs / kFirstReadBytes;
   if (plan.weights == WinoWeights::in_registers) {
     const double multiplied = points * points_share(plan) * static_cast<double>(plan.s_tiles) / 2;

@@ -252,9 +252,9 @@ void multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int
 // Products of unit `u` of the group with plain weights, of which those of some input channels at a time are
 // transformed, while the next ones are on their way: those behind them, at the end those of unit `next` if it is not
 // -1.
+template <typename W>
 void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t u, int64_t next) {
-  using W = Wino<4>;
-  constexpr int64_t kPoints = W::kWeights * W::kWeights;
+  constexpr int64_t kPoints = W::kWeights * W::kWeights, kSums = W::kSums * W::kSums;
   const ConvProblem& p = plan.problem;
   const WinoUnit unit = wino_unit(plan, u);
   const int64_t ic = p.ic / p.groups, lanes = unit.blocks * kBlock, u_point = point_stride(lanes);
@@ -278,9 +278,9 @@ void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlo
       }
       const bool last = left <= plan.stage_blocks && d + 1 == p.d.kernel;
       const float* ahead = last && next >= 0 ? weights(next) : taps;
-      const int64_t lines = last && next < 0 ? 0 : plan.stage_blocks * kBlock * kTaps * lanes / 16 / kPoints;
+      const int64_t lines = last && next < 0 ? 0 : plan.stage_blocks * kBlock * kTaps * lanes / 16 / kSums;
       float* m = b.m;
-      for (int k = 0; k < kPoints; ++k, m += b.m_point, ahead += lines * 16)
+      for (int k = 0; k < kSums; ++k, m += b.m_point, ahead += lines * 16)
         multiply_sum(plan, b, unit, kSumsOf<W>.of[k], part, b.u, ahead, lines, m);
     }
   }
@@ -456,7 +456,7 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
           multiply<W>(plan, packed, b, u, end);
         } else if (plan.weights == WinoWeights::staged) {
           const int64_t next = end < unit1 ? end : i + 1 < s_blocks * d_blocks ? unit0 : -1;
-          if constexpr (W::kTile == 4) stage_and_multiply(plan, packed, b, u, next);
+          if constexpr (W::kTile == 4 || W::kStride == 2) stage_and_multiply<W>(plan, packed, b, u, next);
         } else if constexpr (W::kTile == 4 && kTransforms) {
           transform_and_multiply(plan, packed, b, u);
         }
