@@ -34,6 +34,11 @@ int64_t rows_in_cache(int64_t row_bytes) noexcept;
 // What the larger part of two threads takes, beside that of an even split: at least 1. Of a plan with its grid.
 double imbalance_of_two_threads(const ConvPlan& plan) noexcept;
 
+// What a register tile of AVX-512 that takes so many cycles takes beyond that, per source index, on average over cores
+// of one's own and those that another hardware thread uses too, as on most rented machines: there only so many
+// instructions begin per cycle, and tiles that need fewer are up to a fifth faster. Alone all are nearly equal.
+double shared_cycles(double instructions, double cycles) noexcept;
+
 // The head of a packing: for each of `groups` its `own` values of bias (null: zeros), zeros up to `padded`; then zeros
 // up to `total` floats.
 void pack_bias(const float* bias, int64_t groups, int64_t own, int64_t padded, int64_t total, float* packed) noexcept;

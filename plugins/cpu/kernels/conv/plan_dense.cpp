@@ -8,6 +8,7 @@
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv/dense.hpp"
 #include "plugins/cpu/kernels/reorder/reorder.hpp"
+#include "plugins/cpu/simd/broadcasts.hpp"
 
 namespace terroir::cpu::conv {
 namespace {
@@ -41,14 +42,13 @@ struct TileLoops {
 // ports, load ports, FMA latency, L2.
 double step_cost(const Machine& m, double n, double vectors, bool half, const TileLoops& loops) {
   const double flops_ports = m.fused ? 2.0 : 1.0, loads = m.lanes == 16 ? 2.0 : 3.0;
-  const double issued = m.lanes == 16 ? 3.0 : 6.0;  // instructions per cycle
+  constexpr double kIssued = 6.0;  // instructions per cycle
   const double products = half ? n * (vectors - 1) + std::ceil(n / 2) : n * vectors;
-  const double instructions = (products + n + vectors + 3) / issued;
   const double weight_bytes = vectors * m.lanes * 4.0;
   const bool streams = weight_bytes * loops.reduction > static_cast<double>(cache_sizes().l1d) * 0.6;
   double step = std::max({products / flops_ports, (n + vectors) / loads, 4.0});
   if (m.lanes != 16) {
-    step = std::max(step, instructions);
+    step = std::max(step, (products + n + vectors + 3) / kIssued);
     return streams ? std::max(step, weight_bytes / 24.0) : step;
   }
   // What small tiles take beyond that, measured.
@@ -61,10 +61,9 @@ double step_cost(const Machine& m, double n, double vectors, bool half, const Ti
   } else if (n < 4) {
     step = std::max(step, (n + 1) * vectors / 2);
   }
-  // Of a core that another hardware thread uses too, as on most rented machines, instructions begin every second cycle:
-  // there tiles of more blocks, which need fewer broadcasts, are up to a seventh faster. Alone all are nearly equal.
-  constexpr double kShared = 0.1, kByteOfL2 = 0.0005;
-  step += kShared * std::max(0.0, instructions - step);
+  constexpr double kByteOfL2 = 0.0005;
+  const int instructions = tile_instructions(m.lanes, static_cast<int>(n), static_cast<int>(vectors));
+  step += shared_cycles(half ? products + n + vectors : instructions, step);
   return streams ? step + kByteOfL2 * weight_bytes : step;
 }
 
@@ -228,6 +227,11 @@ void choose_ic_chunk(const ConvKernel& kernel, ConvPlan& plan) {
 }
 
 }  // namespace
+
+double shared_cycles(double instructions, double cycles) noexcept {
+  constexpr double kShare = 0.1, kLoop = 2, kIssued = 2;
+  return kShare * std::max(0.0, (instructions + kLoop) / kIssued - cycles);
+}
 
 const char* reject_direct(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   if (const char* why = reject_malformed(p)) return why;

@@ -13,6 +13,7 @@
 
 #include "plugins/cpu/kernels/conv/bucket.hpp"
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
+#include "plugins/cpu/simd/broadcasts.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
@@ -31,8 +32,9 @@ TERROIR_INLINE void tile_step(const float* s, const float* below, const float* k
   for (int r = 0; r < H * R; ++r) {
     if (r % R < First || r % R >= Last) continue;
     const float* const source = (r < R ? s : below) + (r % R) * step;
-    if constexpr (Pinned && NV == 1) {
-      add_product(acc[r][0], source, weight[0]);
+    if (Pinned && (NV == 1 || r < rows_broadcast_by_products(kLanes, H * R, NV))) {
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v) add_product(acc[r][v], source, weight[v]);
       continue;
     }
     const V x = broadcast(source);

@@ -9,6 +9,7 @@
 
 #include "plugins/cpu/kernels/conv/bucket.hpp"
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
+#include "plugins/cpu/simd/broadcasts.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
@@ -34,9 +35,15 @@ TERROIR_INLINE void gemm_step(const float* v, const float* u, V (&acc)[R][B * kV
   for (int c = 0; c < NV; ++c) weight[c] = loadu(u + c * kLanes);
 #pragma GCC unroll 32
   for (int r = 0; r < R; ++r) {
-    const V x = broadcast(v + r * kBlock);
+    const float* const source = v + r * kBlock;
+    if (r < rows_broadcast_by_products(kLanes, R, NV)) {
 #pragma GCC unroll 8
-    for (int c = 0; c < NV; ++c) acc[r][c] = fma(x, weight[c], acc[r][c]);
+      for (int c = 0; c < NV; ++c) add_product(acc[r][c], source, weight[c]);
+      continue;
+    }
+    const V x = broadcast(source);
+#pragma GCC unroll 8
+    for (int c = 0; c < NV; ++c) add_product(acc[r][c], x, weight[c]);
   }
 }
 

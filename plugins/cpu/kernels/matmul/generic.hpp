@@ -7,6 +7,7 @@
 
 #include "plugins/cpu/kernels/matmul/matmul.hpp"
 #include "plugins/cpu/kernels/matmul/matmul_blocking.hpp"
+#include "plugins/cpu/simd/broadcasts.hpp"
 #include "plugins/cpu/simd/post_ops.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
@@ -57,6 +58,10 @@ TERROIR_INLINE void multiply(V (&acc)[R][C], RowGroup g, const float* TERROIR_RE
     V right[C];
     unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { right[c] = loadu(b + c * kLanes); });
     unroll<R>([&](auto r) TERROIR_INLINE_LAMBDA {
+      if constexpr (RowsAdjacent && r < rows_broadcast_by_products(kLanes, R, C)) {
+        unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { add_product(acc[r][c], a[0] + r, right[c]); });
+        return;
+      }
       const V left(RowsAdjacent ? a[0][r] : a[r / kRowsPerBase][r % kRowsPerBase * g.stride]);
       unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { acc[r][c] = fma(left, right[c], acc[r][c]); });
     });

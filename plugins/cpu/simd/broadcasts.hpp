@@ -1,0 +1,21 @@
+// What: how register tiles broadcast their sources, for the kernels and for those who plan them. A constant function
+// with internal linkage: seen by every bucket.
+#pragma once
+
+namespace terroir::cpu {
+
+// Of `rows` values that are each multiplied by `vectors` vectors: how many of them every product should broadcast for
+// itself, where that is part of the instruction. It spares an instruction per value, and a core that another hardware
+// thread uses, too, begins too few of them; but each product then takes a load, and of those there are two a cycle.
+// Measured: of three vectors more would cost time on a core of one's own, of four any.
+static constexpr int rows_broadcast_by_products(int lanes, int rows, int vectors) {
+  if (lanes != 16) return 0;
+  return vectors == 1 ? rows : vectors == 2 ? rows * 5 / 7 : vectors == 3 ? rows * 4 / 9 : 0;
+}
+
+// Instructions of one source index of such a tile, without those of the loop.
+static constexpr int tile_instructions(int lanes, int rows, int vectors) {
+  return rows * vectors + rows - rows_broadcast_by_products(lanes, rows, vectors) + vectors;
+}
+
+}  // namespace terroir::cpu
