@@ -271,6 +271,28 @@ TEST(ConvWinograd, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
   }
 }
 
+// At stride 2 the order of sums depends on how many input channels are staged at once, and so on the units.
+TEST(ConvWinograd, UnitsDoNotDependOnTheBatch) {
+  for (const Isa isa : available_isas()) {
+    for (const WinoKernel& kernel : wino_kernels(isa)) {
+      for (const int64_t oc : {64, 96, 128, 160, 256, 512}) {
+        for (const int64_t size : {2, 3, 4, 5, 7, 9, 11, 13, 14, 19, 28, 33, 57}) {
+          const auto axis_of = [&](int64_t in) { return kernel.stride == 2 ? strided(in) : padded(in); };
+          ConvProblem p = problem_of(1, 1, 256, oc, axis_of(size), axis_of(size));
+          const WinoPlan one = wino_plan(p, kernel);
+          for (p.batch = 2; p.batch <= 9; ++p.batch) {
+            SCOPED_TRACE(std::string(kernel.name) + ": " + describe(p));
+            const WinoPlan more = wino_plan(p, kernel);
+            EXPECT_EQ(more.unit_blocks, one.unit_blocks);
+            EXPECT_EQ(more.stage_blocks, one.stage_blocks);
+            EXPECT_EQ(more.weights, one.weights);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(ConvWinograd, PostOps) {
   // 11 tiles of 4 columns, or of 2: more than are buffered at once.
   for (const ConvProblem& p :

@@ -10,6 +10,7 @@
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv/plan.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
+#include "plugins/cpu/simd/broadcasts.hpp"
 
 namespace terroir::cpu {
 namespace wino {
@@ -57,10 +58,27 @@ int64_t max_register_tiles(const WinoPlan& plan, int64_t unit_blocks) {
                             static_cast<int>(unit_blocks * plan.block / plan.lanes));
 }
 
+// Of a register tile of products that takes so many cycles per source index on a core of one's own.
+double with_shared_cycles(const WinoPlan& plan, double positions, double vectors, double cycles) {
+  if (plan.lanes != 16) return cycles;
+  const int instructions = tile_instructions(16, static_cast<int>(positions), static_cast<int>(vectors));
+  return cycles + conv::shared_cycles(instructions, cycles);
+}
+
+// Blocks of input channels whose weights are staged at once, for units of so many blocks.
+int64_t stage_blocks(const WinoPlan& plan, int64_t unit_blocks) {
+  const int64_t block_bytes = 4 * plan.weights_side * plan.weights_side * plan.block * unit_blocks * plan.block;
+  const int64_t most = std::max<int64_t>(1, cache_sizes().l2 / kStageShare / block_bytes);
+  return ceil_div(plan.ic_blocks, ceil_div(plan.ic_blocks, most));
+}
+
 // Cycles for `oc_blocks` blocks, cut into units, and `tiles` tiles of one product per tile.
 double point_cycles(const WinoPlan& plan, int64_t unit_blocks, int64_t oc_blocks, int64_t tiles) {
   const double ports = plan.fused ? 2.0 : 1.0, loads = 2.0;
   const auto reduction = static_cast<double>(plan.problem.ic / plan.problem.groups * plan.problem.d.kernel);
+  const int64_t rounds = plan.weights == WinoWeights::staged
+                             ? plan.problem.d.kernel * ceil_div(plan.ic_blocks, stage_blocks(plan, unit_blocks))
+                             : 1;
   const int64_t passes = ceil_div(tiles, max_register_tiles(plan, unit_blocks));
   const double sums_share =
       static_cast<double>(plan.sums_side * plan.sums_side) / static_cast<double>(plan.alpha * plan.alpha);
@@ -69,7 +87,9 @@ double point_cycles(const WinoPlan& plan, int64_t unit_blocks, int64_t oc_blocks
     double cycles = 0;
     for (int64_t i = 0; i < passes; ++i) {
       const auto n = static_cast<double>((i + 1) * tiles / passes - i * tiles / passes);
-      cycles += std::max({n * vectors / ports, (n + vectors) / loads, 4.0}) * reduction + kPassCycles * sums_share;
+      const double step = std::max({n * vectors / ports, (n + vectors) / loads, 4.0});
+      cycles += with_shared_cycles(plan, n, vectors, step) * reduction +
+                kPassCycles * sums_share * static_cast<double>(rounds);
     }
     return cycles;
   };
@@ -115,31 +135,34 @@ bool fit_registers(const WinoPlan& plan) {
 }
 
 // Transformed weights beyond L2 are staged: to read a fourth of the bytes pays for the transform, within a few percent,
-// and the model takes a fourth of the memory. With stride 2 it is 9/16, and only large weights are staged, for the
-// memory's sake.
-constexpr int64_t kMostStridedBytes = int64_t{4} << 20;
+// and the model takes a fourth of the memory. For the memory's sake so are those of more than a megabyte of a larger
+// L2, most of which inputs and products take. With stride 2 it is 9/16, and only large weights are staged.
+constexpr int64_t kMostPackedBytes = int64_t{1} << 20, kMostStridedBytes = int64_t{4} << 20;
 WinoWeights choose_weights(const WinoPlan& plan) {
   if (fit_registers(plan)) return WinoWeights::in_registers;
   const ConvProblem& p = plan.problem;
   const int64_t pairs = p.groups * plan.ic_blocks * plan.oc_blocks * plan.block * plan.block * p.d.kernel;
-  const bool beyond_l2 = 4 * plan.weights_side * plan.weights_side * pairs > cache_sizes().l2;
-  if (strided(plan) && 4 * plan.weights_side * plan.weights_side * pairs > kMostStridedBytes)
-    return WinoWeights::staged;
-  return plan.tile == 4 && beyond_l2 ? WinoWeights::staged : WinoWeights::packed;
+  const int64_t bytes = 4 * plan.weights_side * plan.weights_side * pairs;
+  const int64_t most = strided(plan) ? kMostStridedBytes : std::min(cache_sizes().l2, kMostPackedBytes);
+  return (strided(plan) || plan.tile == 4) && bytes > most ? WinoWeights::staged : WinoWeights::packed;
+}
+
+// Of so many tiles, those that are transformed at once.
+int64_t tiles_at_once(const WinoPlan& plan, int64_t tiles) {
+  const int64_t wanted = strided(plan) ? kBlockTilesStrided : plan.problem.d.out > 1 ? kBlockTilesDeep : kBlockTiles;
+  const int64_t all = std::max<int64_t>(1, tiles);
+  return ceil_div(all, ceil_div(all, std::clamp<int64_t>(wanted / plan.block_slices, 1, all)));
 }
 
 }  // namespace
 
 void choose_blocks(WinoPlan& plan, std::optional<WinoWeights> weights) noexcept {
   const ConvProblem& p = plan.problem;
-  const bool deep = p.d.out > 1;
-  const int64_t all = std::max<int64_t>(1, p.batch * plan.rows.tiles * plan.cols.tiles);
+  const int64_t of_image = plan.rows.tiles * plan.cols.tiles;
   plan.block_slices = ceil_div(p.d.out, ceil_div(p.d.out, kBlockSlices));
-  const int64_t wanted = (strided(plan) ? kBlockTilesStrided
-                          : deep        ? kBlockTilesDeep
-                                        : kBlockTiles) /
-                         plan.block_slices;
-  plan.block_tiles = ceil_div(all, ceil_div(all, std::clamp<int64_t>(wanted, 1, all)));
+  plan.weights = weights.value_or(choose_weights(plan));
+  // For one image: the order of sums, where it depends on units, must not depend on the batch, nor packed weights.
+  plan.block_tiles = tiles_at_once(plan, of_image);
   const int64_t tiles = plan.block_tiles * plan.block_slices;
   double best = -1;
   for (int64_t unit = 1; unit <= std::min(kMaxUnitBlocks, plan.oc_blocks); ++unit) {
@@ -152,7 +175,7 @@ void choose_blocks(WinoPlan& plan, std::optional<WinoWeights> weights) noexcept 
     plan.unit_blocks = unit;
     plan.register_tiles = max_register_tiles(plan, unit);
   }
-  plan.weights = weights.value_or(choose_weights(plan));
+  plan.block_tiles = tiles_at_once(plan, p.batch * of_image);
   if (plan.weights == WinoWeights::in_registers) {
     plan.unit_blocks = 1;
     plan.block_tiles = 4;
@@ -164,11 +187,7 @@ void choose_blocks(WinoPlan& plan, std::optional<WinoWeights> weights) noexcept 
   plan.chunk_units = plan.weights == WinoWeights::packed
                          ? std::max<int64_t>(1, std::min(kChunkBlocks, plan.oc_blocks) / plan.unit_blocks)
                          : 1;
-  if (plan.weights == WinoWeights::staged) {
-    const int64_t block_bytes = 4 * plan.weights_side * plan.weights_side * plan.block * plan.unit_blocks * plan.block;
-    const int64_t most = std::max<int64_t>(1, cache_sizes().l2 / kStageShare / block_bytes);
-    plan.stage_blocks = ceil_div(plan.ic_blocks, ceil_div(plan.ic_blocks, most));
-  }
+  if (plan.weights == WinoWeights::staged) plan.stage_blocks = stage_blocks(plan, plan.unit_blocks);
 }
 
 double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t slices) noexcept {
@@ -218,7 +237,10 @@ double wino_speedup(const ConvProblem& problem, const WinoKernel& kernel) noexce
       static_cast<double>(wino::max_register_tiles(plan, 1) * 9 * problem.d.kernel) * inputs / ports;
   const double begin_cycles = wino::strided(plan) ? wino::kDirectStridedTileCycles : wino::kDirectTileCycles;
   const double borders = 1 + std::min(wino::kDirectTileShare, begin_cycles / tile_cycles);
-  double direct = vectors * products / ports / of_peak * borders + weight_bytes / wino::kFirstReadBytes;
+  constexpr double kPositions = 14, kVectors = 2;  // of a usual tile
+  const double step = kPositions * kVectors / ports;
+  const double shared = wino::with_shared_cycles(plan, kPositions, kVectors, step) / step;
+  double direct = vectors * products / ports / of_peak * shared * borders + weight_bytes / wino::kFirstReadBytes;
   // Of two threads that share the tiles each reads all weights.
   if (const WinoSplit split = wino_split(plan, 2); split.oc == 1 && split.part_count() > 1) {
     winograd += 4 * static_cast<double>(plan.packed_floats) / wino::kFirstReadBytes;

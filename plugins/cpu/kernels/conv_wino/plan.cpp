@@ -41,6 +41,13 @@ size_t scratch_floats(const WinoPlan& plan) {
   return static_cast<size_t>((inputs * (v + 1) + sums * (m + 1)) * plan.block + plan.stage_floats);
 }
 
+// Those that follow from how many tiles are transformed at once, and channels of weights.
+void set_scratch(WinoPlan& plan) {
+  const int64_t points = plan.weights_side * plan.weights_side;
+  plan.stage_floats = plan.stage_blocks * points * (plan.unit_blocks * plan.block + 1) * plan.block;
+  plan.scratch_floats = scratch_floats(plan);
+}
+
 }  // namespace
 
 WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel, std::optional<WinoWeights> weights) noexcept {
@@ -70,15 +77,16 @@ WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel, std::optional
   const int64_t floats = p.groups * plan.oc_blocks * block * channels * p.d.kernel * (packed ? points : 9);
   plan.packed_floats = static_cast<size_t>(bias + floats);
   plan.prefetch = conv::beyond_l2(floats);
-  plan.stage_floats = plan.stage_blocks * points * (plan.unit_blocks * block + 1) * block;
-  plan.scratch_floats = scratch_floats(plan);
+  set_scratch(plan);
   return plan;
 }
 
 WinoPlan wino_with_small_blocks(const WinoPlan& plan, int halvings) noexcept {
   WinoPlan small = plan;
   small.block_tiles = ceil_div(plan.block_tiles, int64_t{1} << halvings);
-  small.scratch_floats = scratch_floats(small);
+  // At stride 2 the order of sums depends on them.
+  if (plan.problem.h.stride == 1) small.stage_blocks = ceil_div(plan.stage_blocks, int64_t{1} << halvings);
+  set_scratch(small);
   return small;
 }
 
