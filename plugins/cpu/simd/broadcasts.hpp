@@ -1,4 +1,4 @@
-// What: how register tiles broadcast their sources, for the kernels and for those who plan them. A constant function
+// What: how register tiles broadcast their sources, for the kernels and for those who plan them. Constant functions
 // with internal linkage: seen by every bucket.
 #pragma once
 
