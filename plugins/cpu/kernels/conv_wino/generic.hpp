@@ -14,6 +14,7 @@
 #include "plugins/cpu/kernels/conv_wino/entry_points.hpp"
 #include "plugins/cpu/kernels/conv_wino/gemm_pass.hpp"
 #include "plugins/cpu/kernels/conv_wino/pack.hpp"
+#include "plugins/cpu/kernels/conv_wino/staging.hpp"
 #include "plugins/cpu/kernels/conv_wino/tiles.hpp"
 #include "plugins/cpu/kernels/conv_wino/transforming_pass.hpp"
 
@@ -30,7 +31,6 @@ struct WinoBlock {
   int64_t count[kPointClasses];  // tiles with points of the class
   float* v;                      // [point][ic block][slice read, tile][channel], tiles of the point's class only
   float* m;                      // [point][oc block of the chunk][slice, tile][channel], likewise
-  float* u;                      // staged weights: [ic block][point][input channel][channel]
   int64_t v_point, m_point;
 };
 
@@ -60,9 +60,6 @@ TERROIR_INLINE int64_t tile_begin(const WinoAxis& axis, int64_t tile) {
 TERROIR_INLINE bool has_class(const WinoPlan& plan, const TileAt& at, int c) {
   return (c < 2 || at.row < plan.rows.full) && (c % 2 == 0 || at.col < plan.cols.full);
 }
-
-// Odd in units of channel blocks: the points of one tile then lie in different sets of the caches.
-TERROIR_INLINE int64_t point_stride(int64_t channel_blocks) { return (channel_blocks | 1) * kBlock; }
 
 // Of some tiles, those with points of each class.
 void count_classes(const WinoPlan& plan, TileAt at, int64_t tiles, int64_t (&count)[kPointClasses]) {
@@ -156,16 +153,6 @@ void transform_input(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
   }
 }
 
-// Output blocks [first, first + blocks) of the group: a unit.
-struct WinoUnit {
-  int64_t first, blocks;
-};
-
-TERROIR_INLINE WinoUnit wino_unit(const WinoPlan& plan, int64_t unit) {
-  const int64_t first = unit * plan.unit_blocks;
-  return {first, plan.oc_blocks - first < plan.unit_blocks ? plan.oc_blocks - first : plan.unit_blocks};
-}
-
 // Input channels of one kernel slice, or of all.
 struct WinoReduction {
   int64_t d, first;             // the kernel slice and input block to begin with
@@ -174,10 +161,11 @@ struct WinoReduction {
 };
 
 // The sum `sum` of one unit from its weights `u` of `part`, of the first point; `lines` cache lines from `ahead` on are
-// wanted next.
+// wanted next. After each pass `after_pass` is called with the number of passes left.
+template <typename AfterPass>
 TERROIR_INLINE void multiply_sum(const WinoPlan& plan, const WinoBlock& b, const WinoUnit& unit, const WinoSum& sum,
-                                 const WinoReduction& part, const float* u, const float* ahead, int64_t lines,
-                                 float* m) {
+                                 const WinoReduction& part, const float* u, const float* ahead, int64_t lines, float* m,
+                                 const AfterPass& after_pass) {
   const int64_t count = b.count[sum.point_class], tiles = count * b.slices;
   if (tiles == 0) return;
   const int64_t passes = (tiles + plan.register_tiles - 1) / plan.register_tiles;
@@ -211,6 +199,7 @@ TERROIR_INLINE void multiply_sum(const WinoPlan& plan, const WinoBlock& b, const
     v += width * kBlock;
     g.m += width * kBlock;
     g.prefetch += g.prefetch_lines * g.depth * part.blocks * 16;
+    after_pass(passes - pass - 1);
   }
 }
 
@@ -243,46 +232,43 @@ void multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int
         lines = lines * count * W::kWeights / W::kSums;
         ahead = weights(row == 0 ? wino_unit(plan, u + 1) : unit, first * W::kWeights) + k % W::kSums * lines * 16;
       }
-      multiply_sum(plan, b, unit, sum, all, weights(unit, 0), ahead, lines, m);
+      multiply_sum(plan, b, unit, sum, all, weights(unit, 0), ahead, lines, m, [](int64_t) {});
       m += unit.blocks * b.count[sum.point_class] * b.slices * kBlock;
     }
   }
 }
 
-// Products of unit `u` of the group with plain weights, of which those of some input channels at a time are
-// transformed, while the next ones are on their way: those behind them, at the end those of unit `next` if it is not
-// -1.
+// Products of unit `u` of the group with plain weights, a part at a time; meanwhile the next part is staged, at the end
+// the first one of unit `next` if it is not -1.
 template <typename W>
-void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t u, int64_t next) {
+void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t u, int64_t next,
+                        StageBuffers& buffers) {
   constexpr int64_t kPoints = W::kWeights * W::kWeights, kSums = W::kSums * W::kSums;
-  const ConvProblem& p = plan.problem;
   const WinoUnit unit = wino_unit(plan, u);
-  const int64_t ic = p.ic / p.groups, lanes = unit.blocks * kBlock, u_point = point_stride(lanes);
-  const auto weights = [&](int64_t of) {
-    return packed + (b.group * plan.oc_blocks + wino_unit(plan, of).first) * kBlock * block_weights(plan);
+  const auto staging = [&](int64_t of, int64_t part, float* to) {
+    return begin_staging<W>(plan, packed, b.group, wino_unit(plan, of), stage_part(plan, part), to);
   };
-  const float* taps = weights(u);
-  for (int64_t d = 0; d < p.d.kernel; ++d) {
-    for (int64_t first = 0; first < plan.ic_blocks; first += plan.stage_blocks) {
-      WinoReduction part{d, first, 1, plan.stage_blocks, kBlock, kPoints * u_point, u_point};
-      const int64_t left = plan.ic_blocks - first;
-      if (left <= plan.stage_blocks) {
-        part.blocks = left;
-        part.last = ic - (plan.ic_blocks - 1) * kBlock;
-      }
-      float* to = b.u;
-      for (int64_t block = 0; block < part.blocks; ++block, to += part.u_block) {
-        const int64_t channels = block + 1 < part.blocks ? kBlock : part.last;
-        transform_channels<W>(taps, channels, lanes, to, u_point);
-        taps += channels * kTaps * lanes;
-      }
-      const bool last = left <= plan.stage_blocks && d + 1 == p.d.kernel;
-      const float* ahead = last && next >= 0 ? weights(next) : taps;
-      const int64_t lines = last && next < 0 ? 0 : plan.stage_blocks * kBlock * kTaps * lanes / 16 / kSums;
-      float* m = b.m;
-      for (int k = 0; k < kSums; ++k, m += b.m_point, ahead += lines * 16)
-        multiply_sum(plan, b, unit, kSumsOf<W>.of[k], part, b.u, ahead, lines, m);
+  if (!buffers.full) {
+    Staging first = staging(u, 0, buffers.at[0]);
+    stage<W>(first, first.vectors);
+  }
+  const int64_t parts = stage_parts(plan);
+  for (int64_t i = 0; i < parts; ++i) {
+    Staging behind{};
+    if (i + 1 < parts || next >= 0) behind = staging(i + 1 < parts ? u : next, (i + 1) % parts, buffers.at[1]);
+    buffers.full = behind.vectors > 0;
+    const StagePart part = stage_part(plan, i);
+    const int64_t u_point = point_stride(unit.blocks * kBlock);
+    const WinoReduction some{part.d, part.first, 1, part.blocks, part.last, kPoints * u_point, u_point};
+    float* m = b.m;
+    for (int64_t k = 0; k < kSums; ++k, m += b.m_point) {
+      const int64_t share = behind.vectors / (kSums - k);
+      const float* const ahead = behind.taps + (share + kStagedAhead) * kTaps * kLanes;
+      multiply_sum(plan, b, unit, kSumsOf<W>.of[k], some, buffers.at[0], ahead, share * kTaps * kLanes / 16, m,
+                   [&](int64_t left) { stage<W>(behind, behind.vectors / ((kSums - k - 1) * (left + 1) + left + 1)); });
     }
+    stage<W>(behind, behind.vectors);
+    buffers.swap();
   }
 }
 
@@ -432,6 +418,7 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
     const int64_t group_unit = group * plan.units;
     const int64_t unit0 = box.oc0 > group_unit ? box.oc0 - group_unit : 0;
     const int64_t unit1 = box.oc1 - group_unit < plan.units ? box.oc1 - group_unit : plan.units;
+    StageBuffers buffers(args.scratch, plan.stage_floats);
     for (int64_t i = 0; i < s_blocks * d_blocks; ++i) {
       WinoBlock b;
       const int64_t s = i / d_blocks, d = i % d_blocks;
@@ -442,8 +429,7 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
       b.slices = box.d0 + (d + 1) * (box.d1 - box.d0) / d_blocks - b.d0;
       b.read_slices = b.slices + p.d.kernel - 1;
       count_classes(plan, tile_at(plan, b.s0), b.tiles, b.count);
-      b.u = args.scratch;
-      b.v = b.u + plan.stage_floats;
+      b.v = args.scratch + 2 * plan.stage_floats;
       b.v_point = point_stride(plan.ic_blocks * b.read_slices * b.tiles);
       b.m = b.v + kPoints * b.v_point;
       transform_input<W>(plan, args, b);
@@ -456,7 +442,7 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
           multiply<W>(plan, packed, b, u, end);
         } else if (plan.weights == WinoWeights::staged) {
           const int64_t next = end < unit1 ? end : i + 1 < s_blocks * d_blocks ? unit0 : -1;
-          if constexpr (W::kTile == 4 || W::kStride == 2) stage_and_multiply<W>(plan, packed, b, u, next);
+          if constexpr (W::kTile == 4 || W::kStride == 2) stage_and_multiply<W>(plan, packed, b, u, next, buffers);
         } else if constexpr (W::kTile == 4 && kTransforms) {
           transform_and_multiply(plan, packed, b, u);
         }

@@ -13,6 +13,16 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
+// Output blocks [first, first + blocks) of the group: a unit.
+struct WinoUnit {
+  int64_t first, blocks;
+};
+
+TERROIR_INLINE WinoUnit wino_unit(const WinoPlan& plan, int64_t unit) {
+  const int64_t first = unit * plan.unit_blocks;
+  return {first, plan.oc_blocks - first < plan.unit_blocks ? plan.oc_blocks - first : plan.unit_blocks};
+}
+
 // Packed weights of one block of output channels.
 TERROIR_INLINE int64_t block_weights(const WinoPlan& plan) {
   const ConvProblem& p = plan.problem;
@@ -59,8 +69,8 @@ void pack_unit(const WinoPlan& plan, const float* weights, const float* bias, fl
   constexpr int64_t kPoints = W::kWeights * W::kWeights;
   const ConvProblem& p = plan.problem;
   const int64_t ic = p.ic / p.groups, oc = p.oc / p.groups, depth = p.d.kernel;
-  const int64_t group = unit / plan.units, first = unit % plan.units * plan.unit_blocks;
-  const int64_t blocks = plan.oc_blocks - first < plan.unit_blocks ? plan.oc_blocks - first : plan.unit_blocks;
+  const int64_t group = unit / plan.units;
+  const auto [first, blocks] = wino_unit(plan, unit % plan.units);
   const int64_t lanes = blocks * kBlock, channels = plan.ic_blocks * kBlock, reduction = depth * channels;
   const int64_t block_in_all = group * plan.oc_blocks + first;
 
@@ -94,19 +104,6 @@ void pack_unit(const WinoPlan& plan, const float* weights, const float* bias, fl
             storeu(to + ((d * ic + i) * kTaps + t) * lanes + l, loadu(from + t * kLanes));
         }
       }
-    }
-  }
-}
-
-// Plain weights [ic][tap][lanes] of `channels` input channels to `to`: [point][ic][lanes], points `point_stride` apart.
-template <typename W>
-void transform_channels(const float* taps, int64_t channels, int64_t lanes, float* to, int64_t point_stride) {
-  constexpr int64_t kAhead = 8;  // vectors of nine taps
-  for (int64_t i = 0; i < channels; ++i, taps += kTaps * lanes, to += lanes) {
-    for (int64_t l = 0; l < lanes; l += kLanes) {
-      const float* const ahead = taps + (l + kAhead * kLanes) * kTaps;
-      for (int64_t line = 0; line < kTaps * kLanes; line += 16) __builtin_prefetch(ahead + line, 0, 2);
-      transform_taps<W>(taps + l, lanes, to + l, point_stride);
     }
   }
 }

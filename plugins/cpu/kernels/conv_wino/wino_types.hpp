@@ -55,7 +55,7 @@ struct WinoPlan {
   int64_t chunk_units;                // oc units whose products are held at once
   WinoWeights weights;                // in_registers: units are one block
   int64_t stage_blocks;               // staged: ic blocks whose weights are transformed at once, else 0
-  int64_t stage_floats;               // and the memory they take
+  int64_t stage_floats;               // and their memory; the next ones take as much
   int64_t s_tiles;                    // tiles that boxes do not part: an image if weights are in_registers, else one
   bool prefetch;                      // packed weights are beyond L2
   const WinoRowsMade* rows_made;      // of a run's own copy of the plan; null: the source is there
