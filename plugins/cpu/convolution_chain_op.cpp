@@ -1,6 +1,7 @@
 #include "plugins/cpu/convolution_chain_op.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/base/error.hpp"
@@ -14,6 +15,20 @@ using Stage = ConvolutionChainAttrs::Stage;
 ir::Dims mean_dims(ir::Dims dims) {
   std::fill(dims.begin() + 2, dims.end(), 1);
   return dims;
+}
+
+/// `results`: of the stages before.
+std::vector<ir::PortType> stage_outputs(const Stage& stage, const std::vector<ir::Dims>& inputs,
+                                        std::span<const ir::Dims> results) {
+  std::vector<ir::PortType> ports;
+  for (const int input : stage.inputs) {
+    const ir::Dims& dims =
+        input == ConvolutionChainAttrs::kPrevious ? results.back() : inputs[static_cast<size_t>(input)];
+    ports.push_back({element::f32, PartialShape(ir::to_shape(dims))});
+  }
+  ir::InferContext context(*stage.schema, *stage.attributes, std::move(ports));
+  stage.schema->infer(context);
+  return context.outputs();
 }
 
 void infer(ir::InferContext& ctx) {
@@ -40,8 +55,14 @@ void reference(const ir::EvalContext& ctx) {
                            : ctx.inputs[static_cast<size_t>(input)]);
     const bool last = s + 1 == attrs.stages.size();
     if (!last) next = AlignedBuffer(ir::byte_size(element::f32, ir::element_count(results[s])));
-    ir::MutableTensorView output{element::f32, results[s], last ? ctx.outputs[0].data : next.data()};
-    stage.schema->reference({*stage.attributes, inputs, {&output, 1}});
+    std::vector<ir::MutableTensorView> outputs{{element::f32, results[s], last ? ctx.outputs[0].data : next.data()}};
+    const std::vector<ir::PortType> ports = stage_outputs(stage, extents, {results.data(), s});
+    AlignedBuffer unused;  // the places of a MaxPool's maxima
+    if (ports.size() > 1) {
+      unused = AlignedBuffer(ir::byte_size(ports[1].type, ir::element_count(results[s])));
+      outputs.push_back({ports[1].type, results[s], unused.data()});
+    }
+    stage.schema->reference({*stage.attributes, inputs, outputs});
     previous = std::move(next);
   }
   if (!attrs.mean) return;
@@ -69,17 +90,8 @@ std::string ConvolutionChainAttrs::text_of(const Stage& stage) {
 
 std::vector<ir::Dims> stage_results(const ConvolutionChainAttrs& attrs, const std::vector<ir::Dims>& inputs) {
   std::vector<ir::Dims> results;
-  for (const Stage& stage : attrs.stages) {
-    std::vector<ir::PortType> ports;
-    for (const int input : stage.inputs) {
-      const ir::Dims& dims =
-          input == ConvolutionChainAttrs::kPrevious ? results.back() : inputs[static_cast<size_t>(input)];
-      ports.push_back({element::f32, PartialShape(ir::to_shape(dims))});
-    }
-    ir::InferContext context(*stage.schema, *stage.attributes, std::move(ports));
-    stage.schema->infer(context);
-    results.push_back(ir::to_dims(context.outputs().front().shape.to_shape()));
-  }
+  for (const Stage& stage : attrs.stages)
+    results.push_back(ir::to_dims(stage_outputs(stage, inputs, results).front().shape.to_shape()));
   return results;
 }
 
@@ -87,7 +99,7 @@ ir::OpSchema convolution_chain_schema() {
   ir::OpSchema schema;
   schema.type = kConvolutionChainType;
   schema.opset = "cpu";
-  schema.arity = {3, ir::kVariadic, ir::kVariadic};
+  schema.arity = {2, ir::kVariadic, ir::kVariadic};
   schema.make_attributes = &ir::make_attributes<ConvolutionChainAttrs>;
   schema.infer = &infer;
   schema.reference = &reference;

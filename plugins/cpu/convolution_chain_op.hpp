@@ -4,8 +4,8 @@
 // convolution, the Concat of its result with others, and the convolution that reads that; made by the pass
 // fuse_convolution_chains.
 // Formula: y = stage[n-1](... stage[1](stage[0](x))), every stage a convolution with its fused chain, or the first of
-//   two a Multiply of x [N, C, spatial] and a gate [N or 1, C, 1 ...], or the second of three a Concat. With `mean`,
-//   output 1 is the mean of each channel of y over the spatial axes, [N, C, 1 ...].
+//   two a Multiply of x [N, C, spatial] and a gate [N or 1, C, 1 ...], or the second of two a MaxPool, or the second of
+//   three a Concat. With `mean`, output 1 is the mean of each channel of y over the spatial axes, [N, C, 1 ...].
 // Shapes: those of the stages. Types: f32.
 #include <memory>
 #include <string>
@@ -30,11 +30,14 @@ struct ConvolutionChainAttrs {
   std::vector<Stage> stages;
   bool mean = false;
 
-  /// As the first stage says: a gate, a transposed convolution whose result is joined to others, or a convolution.
-  enum class Kind { strips, gated, joined };
+  /// As the first stage says: a gate, or a transposed convolution whose result is joined to others; else as the second
+  /// one says, which may be a pooling.
+  enum class Kind { strips, gated, joined, pooled };
   Kind kind() const {
     const std::string_view first = stages[0].schema->type;
-    return first == "Multiply" ? Kind::gated : first.ends_with("BackpropData") ? Kind::joined : Kind::strips;
+    if (first == "Multiply") return Kind::gated;
+    if (first.ends_with("BackpropData")) return Kind::joined;
+    return stages[1].schema->type == "MaxPool" ? Kind::pooled : Kind::strips;
   }
 
   template <class V>

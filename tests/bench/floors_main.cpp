@@ -85,7 +85,8 @@ Work work_of(const cpu::NodeContext& context, const cpu::Step& step) {
   if (node.is("MatMul")) return product_work(context);
   if (node.is(cpu::kConvolutionChainType)) {
     for (const auto& stage : cpu::stage_nodes(context)) {
-      if (stage->node.is("Multiply") || stage->node.is("Concat")) continue;  // a gate, or what is joined
+      // Not a gate, a pooling, or what is joined.
+      if (stage->node.schema->type.find("Convolution") == std::string::npos) continue;
       const Work one = convolution_work(stage->context, step.kernel);
       work.flops += one.flops;
       work.weight_bytes += one.weight_bytes;

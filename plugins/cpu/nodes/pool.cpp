@@ -4,46 +4,25 @@
 #include <algorithm>
 #include <span>
 
-#include "ops/defs/pooling/avg_pool.hpp"
-#include "ops/defs/pooling/max_pool.hpp"
 #include "ops/shape/inputs.hpp"
-#include "plugins/cpu/impl.hpp"
-#include "plugins/cpu/kernels/pool/pool.hpp"
 #include "plugins/cpu/nodes/pool_places.hpp"
+#include "plugins/cpu/nodes/pool_problem.hpp"
 #include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
 
-bool is_max(const NodeContext& context) { return context.node.schema->type == "MaxPool"; }
-
 bool wants_indices(const NodeContext& context) { return context.outputs.size() > 1 && context.output_used[1]; }
-
-ops::PoolGeometry geometry_of(const NodeContext& context) {
-  const ir::Node& node = context.node;
-  const ir::Dims& data = context.inputs[0].dims;
-  if (is_max(context))
-    return node.schema->opset == "opset1" ? ops::pool_geometry(node.attrs<ops::MaxPool1Attrs>(), data)
-                                          : ops::pool_geometry(node.attrs<ops::MaxPool8Attrs>(), data);
-  return node.schema->opset == "opset16" ? ops::pool_geometry(node.attrs<ops::AvgPool16Attrs>(), data)
-                                         : ops::pool_geometry(node.attrs<ops::AvgPoolAttrs>(), data);
-}
 
 class PoolExecutor final : public Executor {
  public:
   explicit PoolExecutor(const NodeContext& context)
-      : dst_(context.outputs[0]), is_max_(is_max(context)), isa_(context.isa) {
-    const ops::PoolGeometry geometry = geometry_of(context);
-    const auto axes = ops::three_axes(geometry.axes);
+      : dst_(context.outputs[0]), is_max_(is_max_pool(context)), isa_(context.isa) {
+    const ops::PoolGeometry geometry = pool_geometry_of(context);
+    pool_ = pool_args(geometry);
     for (size_t i = 0; i < 3; ++i) {
-      pool_.in[i] = axes[i].input;
-      pool_.out[i] = axes[i].output;
-      pool_.kernel[i] = axes[i].kernel;
-      pool_.stride[i] = axes[i].stride;
-      pool_.dilation[i] = axes[i].dilation;
-      pool_.pad_begin[i] = axes[i].pad_begin;
-      src_positions_ *= axes[i].input;
-      dst_positions_ *= axes[i].output;
+      src_positions_ *= pool_.in[i];
+      dst_positions_ *= pool_.out[i];
     }
     // Without any pads, a last window that reaches beyond the end is as large as what lies inside.
     if (!is_max_)
@@ -114,7 +93,7 @@ Proposal propose(const NodeContext& context) {
       (dst.count() == 0 || src.count() == 0 || src.count() / (src.dims[0] * src.dims[1]) > INT32_MAX))
     return Reject{"indices of an unusual size"};
   double window = 1;
-  for (const ops::WindowAxis& axis : geometry_of(context).axes) window *= static_cast<double>(axis.kernel);
+  for (const ops::WindowAxis& axis : pool_geometry_of(context).axes) window *= static_cast<double>(axis.kernel);
   std::vector<LayoutChoice> choices;
   const auto add = [&](const Layout& layout, double slowdown) {
     LayoutChoice choice;

@@ -9,6 +9,7 @@
 #include "plugins/cpu/nodes/convolution_chain.hpp"
 #include "plugins/cpu/nodes/gated_convolution.hpp"
 #include "plugins/cpu/nodes/joined_convolution.hpp"
+#include "plugins/cpu/nodes/pooled_convolution.hpp"
 #include "plugins/cpu/passes/layouts.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
 
@@ -79,6 +80,18 @@ class Finder {
     return {};
   }
 
+  /// The convolution in front of a pooling, and the pooling; or none.
+  std::vector<ir::NodeId> in_front_of_pool(ir::NodeId id, const std::set<ir::NodeId>& claimed) const {
+    const ir::Node& pool = graph_.node(id);
+    if (!is_op(pool, "MaxPool") || is_fused(pool) || !can_pool_rows(context(pool))) return {};
+    const ir::Value source = pool.inputs[0];
+    const ir::Node& convolution = graph_.node(source.node);
+    if (!is_op(convolution, "Convolution") || claimed.contains(convolution.id) || graph_.uses(source).size() != 1 ||
+        has_run_time_operands(convolution) || !can_make_pooled_rows(context(convolution)))
+      return {};
+    return {convolution.id, id};
+  }
+
   /// The ReduceMean over the spatial axes of a depthwise convolution's result.
   ir::NodeId mean_of(ir::NodeId id) const {
     if (!graph_.node(id).is("GroupConvolution")) return ir::NodeId::none;
@@ -135,7 +148,8 @@ ir::Value add_chain(const ir::Graph& graph, const CpuOps& ops, std::vector<ir::N
   }
   if (attrs.mean) nodes.push_back(mean);
   // It is called after the convolution.
-  if (attrs.kind() != ConvolutionChainAttrs::Kind::strips) std::rotate(nodes.begin(), nodes.end() - 1, nodes.end());
+  if (graph.node(nodes.back()).is("Convolution") && !graph.node(nodes.front()).is("Convolution"))
+    std::rotate(nodes.begin(), nodes.end() - 1, nodes.end());
   return patch.add(ops.convolution_chain(), ir::make_attributes_of(std::move(attrs)), std::move(inputs),
                    std::move(nodes));
 }
@@ -158,6 +172,7 @@ ir::Pass fuse_convolution_chains(const CpuOps& ops, Isa isa, WeightsCache& weigh
             for (ir::NodeId id : graph.nodes()) {
               std::vector<ir::NodeId> nodes = finder.behind_gate(id, claimed);
               if (nodes.empty() && !claimed.contains(id)) nodes = finder.behind_join(id);
+              if (nodes.empty()) nodes = finder.in_front_of_pool(id, claimed);
               if (!nodes.empty()) patch.replace({id, 0}, add_chain(graph, ops, nodes, ir::NodeId::none, patch));
             }
           }};

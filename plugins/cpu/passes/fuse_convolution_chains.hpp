@@ -7,9 +7,11 @@
 //   Multiply(x, gate) -> Convolution                     =>  cpu.ConvolutionChain
 // And a large joined tensor, where a U-Net goes up again, is never made:
 //   Concat(ConvolutionBackpropData, x ...) -> Convolution => cpu.ConvolutionChain
+// And neither is that of a first layer with a pooling behind it:
+//   Convolution -> MaxPool                               =>  cpu.ConvolutionChain
 // Refuses: a value that something else reads too, weights known at run time, kernels that cannot work strip by strip
-// (see nodes/convolution_chain.hpp, nodes/joined_convolution.hpp), chains with operands of a run in front of the last
-// stage, and in it behind a joined tensor.
+// (see nodes/convolution_chain.hpp, nodes/joined_convolution.hpp, nodes/pooled_convolution.hpp), chains with operands
+// of a run in front of the last stage, and in it behind a joined tensor.
 #include "ir/pass/pass_manager.hpp"
 #include "plugins/cpu/isa.hpp"
 #include "plugins/cpu/ops.hpp"

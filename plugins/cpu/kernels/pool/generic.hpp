@@ -34,28 +34,53 @@ TERROIR_INLINE void fold(const Window& win, int64_t c, Tail t, bool whole, V (&a
   }
 }
 
+// `n` neighbours whose windows are as large, from the one given on.
 template <typename Op>
-TERROIR_INLINE void pool_position(const Window& win, int64_t width, float* dst) {
+TERROIR_NOINLINE void pool_positions(Window win, const PoolArgs& a, int64_t n, float* dst) {
   constexpr int kAtOnce = 4;
+  const int64_t width = a.width;
   const V scale(win.scale);
   const bool scaled = win.scale != 1.0f;
-  int64_t c = 0;
-  for (; c + kAtOnce * kLanes <= width; c += kAtOnce * kLanes) {
-    V acc[kAtOnce];
-    fold<Op>(win, c, Tail{}, true, acc);
-    unroll<kAtOnce>([&](auto j)
-                        TERROIR_INLINE_LAMBDA { storeu(dst + c + j * kLanes, scaled ? acc[j] * scale : acc[j]); });
+  for (; n > 0; --n, win.base += a.stride[2] * width, dst += width) {
+    int64_t c = 0;
+    for (; c + kAtOnce * kLanes <= width; c += kAtOnce * kLanes) {
+      V acc[kAtOnce];
+      fold<Op>(win, c, Tail{}, true, acc);
+      unroll<kAtOnce>([&](auto j)
+                          TERROIR_INLINE_LAMBDA { storeu(dst + c + j * kLanes, scaled ? acc[j] * scale : acc[j]); });
+    }
+    for (; c + kLanes <= width; c += kLanes) {
+      V acc[1];
+      fold<Op>(win, c, Tail{}, true, acc);
+      storeu(dst + c, scaled ? acc[0] * scale : acc[0]);
+    }
+    if (c < width) {
+      const Tail t = tail(width - c);
+      V acc[1];
+      fold<Op>(win, c, t, false, acc);
+      store_tail(dst + c, scaled ? acc[0] * scale : acc[0], t);
+    }
   }
-  for (; c + kLanes <= width; c += kLanes) {
-    V acc[1];
-    fold<Op>(win, c, Tail{}, true, acc);
-    storeu(dst + c, scaled ? acc[0] * scale : acc[0]);
-  }
-  if (c < width) {
-    const Tail t = tail(width - c);
-    V acc[1];
-    fold<Op>(win, c, t, false, acc);
-    store_tail(dst + c, scaled ? acc[0] * scale : acc[0], t);
+}
+
+// Likewise of windows of Side x Side elements, and of whole vectors of channels.
+template <typename Op, int Side>
+TERROIR_NOINLINE void pool_squares(const Window& win, const PoolArgs& a, int64_t n, float* dst) {
+  const V scale(win.scale);
+  const bool scaled = win.scale != 1.0f;
+  const int64_t width = a.width, next = a.stride[2] * width, column = win.step[2];
+  for (int64_t c = 0; c < width; c += kLanes) {
+    const float* rows[Side];
+    unroll<Side>([&](auto kh) TERROIR_INLINE_LAMBDA { rows[kh] = win.base + kh * win.step[1] + c; });
+    float* to = dst + c;
+    for (int64_t i = n; i > 0; --i, to += width) {
+      V acc = Op::start();
+      unroll<Side>([&](auto kh) TERROIR_INLINE_LAMBDA {
+        unroll<Side>([&](auto kw) TERROIR_INLINE_LAMBDA { acc = Op::step(acc, loadu(rows[kh] + kw * column)); });
+        rows[kh] += next;
+      });
+      storeu(to, scaled ? acc * scale : acc);
+    }
   }
 }
 
@@ -85,13 +110,21 @@ TERROIR_INLINE void pool(const PoolArgs& a, int64_t row_begin, int64_t row_end) 
     float* dst = a.dst + row * a.out[2] * a.width;
     for (int64_t ow = 0; ow < a.out[2];) {
       aim<Average>(a, ow, win);
-      if (a.width == 1 && a.stride[2] == 1 && ow >= inside.begin && ow < inside.end) {
-        pool_plain_lanes<Op>(win, dst + ow, inside.end - ow);
-        ow = inside.end;
-        continue;
+      const int64_t n = ow >= inside.begin && ow < inside.end ? inside.end - ow : 1;
+      const auto is_square = [&](int64_t side) TERROIR_INLINE_LAMBDA {
+        return win.d.count == 1 && win.h.count == side && win.w.count == side && a.width % kLanes == 0;
+      };
+      float* const to = dst + ow * a.width;
+      if (a.width == 1 && a.stride[2] == 1 && n > 1) {
+        pool_plain_lanes<Op>(win, to, n);
+      } else if (is_square(3)) {
+        pool_squares<Op, 3>(win, a, n, to);
+      } else if (is_square(2)) {
+        pool_squares<Op, 2>(win, a, n, to);
+      } else {
+        pool_positions<Op>(win, a, n, to);
       }
-      pool_position<Op>(win, a.width, dst + ow * a.width);
-      ++ow;
+      ow += n;
     }
   }
 }
