@@ -150,8 +150,11 @@ Parts choose_parts(const ConvPlan& plan, int64_t threads) {
     // Parts that share the source fetch most of it from another core's cache, on demand; shared weights are fetched
     // ahead. Measured on layers and networks: a float of the source costs as much as this many of the weights.
     constexpr double kSourceByWeight = 4;
-    const double memory = weights / static_cast<double>(oc) +
-                          kSourceByWeight * source * static_cast<double>(ceil_div(g.n, n)) / static_cast<double>(sp);
+    // Parts of whole groups share none of it.
+    const int64_t source_parts = sp * std::min(oc, plan.exec.groups);
+    const double memory = weights / static_cast<double>(oc) + kSourceByWeight * source *
+                                                                  static_cast<double>(ceil_div(g.n, n)) /
+                                                                  static_cast<double>(source_parts);
     // Until another thread has begun and is waited for.
     constexpr double kSharing = 2000;
     return compute + memory / 4.0 + (n * oc * sp > 1 ? kSharing : 0);

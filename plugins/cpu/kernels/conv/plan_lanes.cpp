@@ -77,6 +77,7 @@ void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   plan.chunks = std::clamp<int64_t>(ceil_div(kWantedUnits, rows), 1, tiles);
   const int64_t blocks = ceil_div(e.oc, plan.block);
   plan.grid = {e.batch, blocks, rows * plan.chunks};
+  plan.cached_rows = plan.grid.sp;  // of a block of channels
   const int64_t taps = e.d.kernel * e.h.kernel * e.w.kernel;
   plan.lanes_in_block = !depthwise && !outside_block(e, plan.block);
   plan.scratch_floats = depthwise ? 0 : static_cast<size_t>(e.ic / e.groups * plan.block);  // the index table
