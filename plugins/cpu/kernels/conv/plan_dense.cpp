@@ -199,8 +199,8 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
       constexpr int64_t kShortestSums = 12, kShortestTile = 4;
       const int64_t shortest = std::max(kShortestTile, ceil_div(kShortestSums, unit));
       for (int64_t tile = longest - 1; pointwise && tile >= shortest; --tile) consider(tile, rows, unit);
-      const int64_t short_plain = step == 1 ? 8 : 6;  // measured
-      if (plain_row && longest > short_plain) consider(short_plain, rows, unit);
+      constexpr int64_t kShortPlain = 6;  // measured
+      if (plain_row && step == 2 && longest > kShortPlain) consider(kShortPlain, rows, unit);
     }
   }
 }

@@ -151,15 +151,30 @@ TERROIR_INLINE void fetch_rows_below(const TilePass& p, const float* s) {
   for (int c = 0; c <= R * Step; c += kLine) __builtin_prefetch(below + c);
 }
 
+// Makes room in L1 for sums of the next tile, to `end`, of two positions at a time: results of first layers are large,
+// and few products lie between the stores of one tile and those of the next.
+TERROIR_INLINE void fetch_outputs(const float*& out, const float* end, int64_t block) {
+  if (out >= end) return;
+#pragma GCC unroll 2
+  for (int r = 0; r < 2; ++r, out += kBlock) {
+    __builtin_prefetch(out, 1);
+    __builtin_prefetch(out + block, 1);
+  }
+}
+
 // The sums over all taps. One loop over kernel rows in the place of three: with few taps to a row the bookkeeping
-// shows.
+// shows. `next_out`: where the next tile lies.
 template <int H, int R, int B, int Step>
-TERROIR_INLINE void add_plain_rows(const TilePass& p, const float* s, const float*& prefetch,
+TERROIR_INLINE void add_plain_rows(const TilePass& p, const float* s, const float* next_out, const float*& prefetch,
                                    V (&acc)[H * R][B * kVectorsPerBlock]) {
   const float* k = p.wei;
+  // Rows are cut into tiles as long as these.
+  constexpr bool kFetchesOutputs = kLanes == 16 && B == 2 && Step == 1 && R >= 12;
+  const float* const outputs_end = next_out + R * kBlock;
   int64_t h = p.n.h, d = p.n.d;
   for (int64_t rows = p.n.a * d * h; rows > 0; --rows) {
     prefetch = fetch_ahead(p, prefetch);
+    if constexpr (kFetchesOutputs) fetch_outputs(next_out, outputs_end, p.out_block);
     if constexpr (B == 1 && Step == 2 && kLanes == 16) fetch_rows_below<R, Step>(p, s);
     tile_tap<H, R, B, 0, R, 1>(p, s, k, p.n_i, Step, acc);
     s += p.src_stride.h;
@@ -216,7 +231,7 @@ void tile_pass(const TilePass& p) noexcept {
   for (int64_t more = p.more_tiles;; --more) {
     begin_sums<H, R, B>(p, p.bias, to, acc);
     if constexpr (Step > 0 && Step < kBlock) {
-      add_plain_rows<H, R, B, Step>(p, src, prefetch, acc);
+      add_plain_rows<H, R, B, Step>(p, src, p.out + to + p.tile_out, prefetch, acc);
     } else {
       for_each_column<Edge>(
           p, src, p.wei, [&]<Column Kind>(const float* s, const float* k, int64_t n) TERROIR_INLINE_LAMBDA {
