@@ -10,7 +10,7 @@ namespace terroir::cpu {
 /// Into how many slices to cut what takes one of several threads so many cycles: short enough that nobody waits long
 /// for the last one, long enough that beginning one costs next to nothing.
 inline int64_t slices_for(int64_t threads, double cycles) noexcept {
-  constexpr double kCycles = 5e4;
+  constexpr double kCycles = 1e5;
   constexpr int64_t kMost = 16;
   return threads <= 1 ? 1 : std::clamp<int64_t>(static_cast<int64_t>(cycles / kCycles), 1, kMost);
 }
