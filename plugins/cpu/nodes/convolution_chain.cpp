@@ -33,10 +33,8 @@ namespace {
 bool is_flat(const ConvProblem& p) { return p.d.in == 1 && p.d.out == 1 && p.d.kernel == 1; }
 
 const ConvKernel* first_kernel(const ConvProblem& p, Isa isa) {
-  if (is_pointwise(p)) return find_conv_kernel(p, isa, ConvFormat::blocked, ConvFormat::blocked);
-  constexpr int64_t kImagePlanes = 4;  // a source that is plain for its own sake
-  return is_flat(p) && p.ic <= kImagePlanes ? find_conv_kernel(p, isa, ConvFormat::plain, ConvFormat::blocked)
-                                            : nullptr;
+  return is_pointwise(p) ? find_conv_kernel(p, isa, ConvFormat::blocked, ConvFormat::blocked)
+                         : find_image_kernel(p, isa);
 }
 
 const ConvKernel* depthwise_kernel(const ConvProblem& p, Isa isa) {

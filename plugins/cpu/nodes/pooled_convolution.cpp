@@ -28,11 +28,7 @@ namespace {
 constexpr size_t kConvolution = 0, kPool = 1;  // stages
 
 const ConvKernel* direct_kernel(const ConvProblem& p, Isa isa) {
-  constexpr int64_t kImagePlanes = 4;
-  const bool flat = p.d.in == 1 && p.d.out == 1 && p.d.kernel == 1;
-  return flat && p.ic <= kImagePlanes && !is_pointwise(p)
-             ? find_conv_kernel(p, isa, ConvFormat::plain, ConvFormat::blocked)
-             : nullptr;
+  return is_pointwise(p) ? nullptr : find_image_kernel(p, isa);
 }
 
 const FirstWinograd& winograd_of(const ConvProblem& p) {

@@ -48,6 +48,13 @@ const ConvKernel* find_conv_kernel(const ConvProblem& problem, Isa isa, ConvForm
   return nullptr;
 }
 
+const ConvKernel* find_image_kernel(const ConvProblem& problem, Isa isa) {
+  constexpr int64_t kImagePlanes = 4;
+  const bool flat = problem.d.in == 1 && problem.d.out == 1 && problem.d.kernel == 1;
+  return flat && problem.ic <= kImagePlanes ? find_conv_kernel(problem, isa, ConvFormat::plain, ConvFormat::blocked)
+                                            : nullptr;
+}
+
 PreparedConvolution::PreparedConvolution(const NodeContext& context, const ConvKernel& conv_kernel,
                                          const ConvProblem& problem)
     : kernel(conv_kernel), chain(context, leading_bias(context) ? 1 : 0, channel_block(context.isa)) {

@@ -16,6 +16,9 @@ Layout layout_of(ConvFormat format, int rank, Isa isa);
 /// The best kernel of a bucket between two formats, or null.
 const ConvKernel* find_conv_kernel(const ConvProblem& problem, Isa isa, ConvFormat src, ConvFormat dst);
 
+/// Likewise of a first layer: a convolution of an image of so few channels that it is plain for its own sake.
+const ConvKernel* find_image_kernel(const ConvProblem& problem, Isa isa);
+
 /// Floats, rounded to cache lines, so that threads do not write to each other's.
 constexpr size_t whole_lines(size_t floats) { return (floats + 15) / 16 * 16; }
 

@@ -263,9 +263,9 @@ void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlo
     float* m = b.m;
     for (int64_t k = 0; k < kSums; ++k, m += b.m_point) {
       const int64_t share = behind.vectors / (kSums - k);
-      const float* const ahead = behind.taps + (share + kStagedAhead) * kTaps * kLanes;
+      const float* const ahead = share > 0 ? behind.taps + (share + kStagedAhead) * kTaps * kLanes : nullptr;
       multiply_sum(plan, b, unit, kSumsOf<W>.of[k], some, buffers.at[0], ahead, share * kTaps * kLanes / 16, m,
-                   [&](int64_t left) { stage<W>(behind, behind.vectors / ((kSums - k - 1) * (left + 1) + left + 1)); });
+                   [&](int64_t left) { stage<W>(behind, behind.vectors / ((kSums - k) * (left + 1))); });
     }
     stage<W>(behind, behind.vectors);
     buffers.swap();

@@ -1,9 +1,8 @@
-// What: plain weights of a unit on their way into scratch memory, in the transformed domain, some input channels (a
-// part)
-//   at a time, and of these a few vectors at a time.
-// Cost: a vector of nine taps becomes 16 or 36 vectors, more than L1 holds of them: to store a line to L2 takes longer
-//   than to compute it. Staged in small portions between the passes of products of the part before, the stores leave
-//   the core while the products run.
+// What: plain weights of a unit on their way into scratch memory, in the transformed domain: some input channels (a
+//   part) at a time, and of these a few vectors at a time.
+// Cost: a vector of nine taps becomes 16 or 36, more than L1 holds: to store a line to L2 takes longer than to compute
+//   it. Staged in small portions between the passes of products of the part before, the stores leave the core while
+//   the products run.
 // Include one bucket header first.
 #pragma once
 
