@@ -90,7 +90,9 @@ double point_cycles(const WinoPlan& plan, int64_t unit_blocks, int64_t oc_blocks
     double cycles = 0;
     for (int64_t i = 0; i < passes; ++i) {
       const auto n = static_cast<double>((i + 1) * tiles / passes - i * tiles / passes);
-      const double step = std::max({n * vectors / ports, (n + vectors) / loads, 4.0});
+      double step = std::max({n * vectors / ports, (n + vectors) / loads, 4.0});
+      // As in the direct kernel's model, measured.
+      if (plan.lanes == 16 && vectors == 1) step = std::max(step, 0.53 * (n + 1));
       cycles += with_shared_cycles(plan, n, vectors, step) * reduction +
                 kPassCycles * sums_share * static_cast<double>(rounds);
     }
