@@ -7,9 +7,7 @@
 
 #include <cstring>
 
-#include "ops/registry.hpp"
-#include "plugins/cpu/passes/fuse_post_ops.hpp"
-#include "plugins/cpu/weights_cache.hpp"
+#include "tests/passes/chains.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/graph_maker.hpp"
 
@@ -18,11 +16,7 @@ namespace {
 
 using test::GraphMaker;
 
-std::vector<ir::Pass> fuse() {
-  static const CpuOps ops(ops::builtin_registry());
-  static WeightsCache weights;
-  return {fuse_post_ops(ops), fuse_convolution_chains(ops, Isa::scalar, weights)};
-}
+std::vector<ir::Pass> fuse() { return test::chain_passes(Isa::scalar); }
 
 ir::Value activated(GraphMaker& m, ir::Value x, const char* type, uint32_t seed) {
   x = m.op("Add", {x, m.random({1, m.dims(x)[1], 1, 1}, seed)});
@@ -44,18 +38,7 @@ ir::Value inverted_residual(GraphMaker& m, ir::Value x, const Block& block, cons
   return m.dims(x) == m.dims(y) ? m.op("Add", {x, y}) : y;
 }
 
-size_t chains(const ir::Graph& graph, size_t stages) {
-  auto copy = graph.clone();
-  ir::PassManager passes;
-  for (ir::Pass& pass : fuse()) passes.add(std::move(pass));
-  passes.run(*copy);
-  size_t count = 0;
-  for (ir::NodeId id : copy->nodes())
-    if (copy->node(id).schema->type == kConvolutionChainType &&
-        copy->node(id).attrs<ConvolutionChainAttrs>().stages.size() == stages)
-      ++count;
-  return count;
-}
+size_t chains(const ir::Graph& graph, size_t stages) { return test::count_chains(graph, stages); }
 
 TEST(FuseConvolutionChains, InvertedResidual) {
   GraphMaker m;

@@ -11,11 +11,8 @@
 #include <terroir/terroir.hpp>
 
 #include "ir/xml/writer.hpp"
-#include "ops/registry.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
-#include "plugins/cpu/passes/fuse_convolution_chains.hpp"
-#include "plugins/cpu/passes/fuse_post_ops.hpp"
-#include "plugins/cpu/weights_cache.hpp"
+#include "tests/passes/chains.hpp"
 #include "tests/passes/compared_runs.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/planned.hpp"
@@ -33,21 +30,8 @@ bool vectors() { return isa_available(Isa::avx2); }
 bool compiled_in() { return !wino_kernels(Isa::avx2).empty(); }
 const char* const kNoVectors = "no kernels of Winograd's algorithm here";
 
-std::vector<ir::Pass> fuse(bool accuracy = false) {
-  static const CpuOps ops(ops::builtin_registry());
-  static WeightsCache weights;
-  return {fuse_post_ops(ops), fuse_convolution_chains(ops, Isa::avx2, weights, accuracy)};
-}
-
 size_t fused(const ir::Graph& graph, bool accuracy = false) {
-  auto copy = graph.clone();
-  ir::PassManager passes;
-  for (ir::Pass& pass : fuse(accuracy)) passes.add(std::move(pass));
-  passes.run(*copy);
-  size_t count = 0;
-  for (ir::NodeId id : copy->nodes())
-    if (copy->node(id).schema->type == kConvolutionChainType) ++count;
-  return count;
+  return test::count_chains(graph, 0, Isa::avx2, accuracy);
 }
 
 AttributeTexts window(size_t axes, const char* stride, const char* begin, const char* end) {
@@ -132,7 +116,7 @@ const Level kLarge{{1, 32, 128, 128}, kTwice, 32, {64}, 0, 64};  // whose plan m
 
 TEST(JoinedConvolutions, ThreeStepsBecomeOne) {
   if (!compiled_in()) GTEST_SKIP() << kNoVectors;
-  test::expect_rewrite("fuse_joined_convolution", level(kPlain).graph(), fuse());
+  test::expect_rewrite("fuse_joined_convolution", level(kPlain).graph(), test::chain_passes(Isa::avx2));
 }
 
 TEST(JoinedConvolutions, Refuses) {

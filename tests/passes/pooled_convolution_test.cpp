@@ -9,10 +9,7 @@
 #include <terroir/terroir.hpp>
 
 #include "ir/xml/writer.hpp"
-#include "ops/registry.hpp"
-#include "plugins/cpu/passes/fuse_convolution_chains.hpp"
-#include "plugins/cpu/passes/fuse_post_ops.hpp"
-#include "plugins/cpu/weights_cache.hpp"
+#include "tests/passes/chains.hpp"
 #include "tests/passes/compared_runs.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/planned.hpp"
@@ -22,22 +19,7 @@ namespace {
 
 using test::GraphMaker;
 
-std::vector<ir::Pass> fuse() {
-  static const CpuOps ops(ops::builtin_registry());
-  static WeightsCache weights;
-  return {fuse_post_ops(ops), fuse_convolution_chains(ops, Isa::scalar, weights)};
-}
-
-size_t fused(const ir::Graph& graph) {
-  auto copy = graph.clone();
-  ir::PassManager passes;
-  for (ir::Pass& pass : fuse()) passes.add(std::move(pass));
-  passes.run(*copy);
-  size_t count = 0;
-  for (ir::NodeId id : copy->nodes())
-    if (copy->node(id).schema->type == kConvolutionChainType) ++count;
-  return count;
-}
+size_t fused(const ir::Graph& graph) { return test::count_chains(graph, 0); }
 
 struct Pool {
   const char *kernel = "3,3", *strides = "2,2", *begin = "1,1", *end = "1,1", *dilations = "1,1", *rounding = "floor";
@@ -90,7 +72,7 @@ TEST(PooledConvolutions, TwoStepsBecomeOne) {
   const ir::Value x = m.op("Convolution", {m.input({1, 1, 257, 257}), m.constant({1, 1, 1, 2}, {1, 2})},
                            {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}});
   m.result(pooled(m, m.op("ReLU", {x})));
-  test::expect_rewrite("fuse_pooled_convolution", m.graph(), fuse());
+  test::expect_rewrite("fuse_pooled_convolution", m.graph(), test::chain_passes(Isa::scalar));
 }
 
 TEST(PooledConvolutions, Refuses) {
