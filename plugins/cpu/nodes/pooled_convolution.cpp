@@ -4,7 +4,9 @@
 //   in parallel, each thread, for each band of rows of its own:
 //     the convolution's kernel, whole rows of its tiles -> buffer, behind the rows that the last band has left
 //     all rows of the result for which rows are there
-// Rows of tiles that two threads need are made twice.
+// Rows of tiles that two threads need are made twice. Where that would be much, of many threads, the two steps:
+//   in parallel, slices of the convolution -> buffer of whole images
+//   in parallel, rows of the result
 // Layouts: plain to channel blocks. Rows of tiles lie as in the whole image, so results are bit-identical for any
 // split.
 #include "plugins/cpu/nodes/pooled_convolution.hpp"
@@ -57,8 +59,9 @@ class PooledConvolutionExecutor final : public Executor {
   void run(const RunArgs& args) const noexcept override {
     PostOpChain::Bound ops;
     bind_stage(conv_.chain, inputs_, args, ops);
-    const int64_t batch = conv_.plan.problem.batch, parts = parts_of_image(args.arena.threads());
-    args.arena.parallel_for_slots(batch * parts, [&](int64_t item, int64_t slot) {
+    if (!threads_share_rows(args.arena.threads())) return run_steps(args, ops);
+    const int64_t parts = parts_of_image(args.arena.threads());
+    args.arena.parallel_for_slots(batch() * parts, [&](int64_t item, int64_t slot) {
       const int64_t part = item % parts;
       run_rows(args, ops, item / parts, {part * out_rows() / parts, (part + 1) * out_rows() / parts},
                static_cast<float*>(args.scratch) + slot * slot_floats());
@@ -66,12 +69,16 @@ class PooledConvolutionExecutor final : public Executor {
   }
 
   size_t scratch_bytes(int threads) const override {
-    const int64_t items = conv_.plan.problem.batch * parts_of_image(threads);
-    return static_cast<size_t>(std::min<int64_t>(threads, items) * slot_floats()) * sizeof(float);
+    const size_t floats =
+        threads_share_rows(threads)
+            ? static_cast<size_t>(std::min<int64_t>(threads, batch() * parts_of_image(threads)) * slot_floats())
+            : static_cast<size_t>(image_floats() * batch()) + conv_.scratch_floats(threads);
+    return floats * sizeof(float);
   }
   std::string kernel_name() const override { return concat(conv_.kernel.name, "+max_pool"); }
 
  private:
+  int64_t batch() const { return conv_.plan.problem.batch; }
   int64_t out_rows() const { return pool_.out[1]; }
   int64_t made_rows() const { return pool_.in[1]; }
   int64_t blocks() const { return ceil_div(conv_.plan.problem.oc, conv_.plan.block); }
@@ -79,8 +86,13 @@ class PooledConvolutionExecutor final : public Executor {
   int64_t tile() const { return conv_.plan.rows; }  // rows
   int64_t tile_rows() const { return ceil_div(made_rows(), tile()); }
   int64_t parts_of_image(int64_t threads) const {
-    return std::clamp<int64_t>(ceil_div(threads, conv_.plan.problem.batch), 1, out_rows());
+    return std::clamp<int64_t>(ceil_div(threads, batch()), 1, out_rows());
   }
+  bool threads_share_rows(int64_t threads) const {
+    constexpr int64_t kLeastRows = 8;  // of the result; a cut makes a row of tiles twice
+    return parts_of_image(threads) == 1 || out_rows() / parts_of_image(threads) >= kLeastRows;
+  }
+  int64_t image_floats() const { return conv_.plan.dst.n; }
 
   /// Of a channel block in the buffer: rows of a band, and those that a window still wants of the band before.
   int64_t block_floats() const {
@@ -90,6 +102,28 @@ class PooledConvolutionExecutor final : public Executor {
   int64_t slot_floats() const {
     return static_cast<int64_t>(whole_lines(static_cast<size_t>(blocks() * block_floats())) +
                                 whole_lines(conv_.plan.scratch_floats));
+  }
+
+  ConvArgs conv_args(const RunArgs& args, const PostOpChain::Bound& ops, float* dst, float* scratch) const noexcept {
+    return {static_cast<const float*>(args.inputs[0]),
+            conv_.packed->as<float>(),
+            dst,
+            ops.data(),
+            static_cast<int64_t>(conv_.chain.size()),
+            scratch};
+  }
+
+  void run_steps(const RunArgs& args, const PostOpChain::Bound& ops) const noexcept {
+    auto* const images = static_cast<float*>(args.scratch);
+    const ConvArgs whole = conv_args(args, ops, images, images + batch() * image_floats());
+    conv_.for_each_slice(args, whole, [&](const ConvArgs& conv, const ConvTile& box, int64_t) {
+      conv_.kernel.run(conv_.plan, conv, box);
+    });
+    args.arena.parallel_for(batch() * out_rows(), [&](int64_t row) {
+      const int64_t n = row / out_rows(), out = row % out_rows();
+      pool(static_cast<float*>(args.outputs[0]), n, {0, made_rows()}, {out, out + 1}, images + n * image_floats(),
+           conv_.plan.dst.c);
+    });
   }
 
   /// Rows that a row of the result reads; none where it sees padding alone.
@@ -111,7 +145,7 @@ class PooledConvolutionExecutor final : public Executor {
       }
       Rows complete{out.begin, t < end ? out.begin : out.end};
       while (complete.end < out.end && read_by(complete.end).end <= there.end) ++complete.end;
-      pool(static_cast<float*>(args.outputs[0]), n, there, complete, buffer);
+      pool(static_cast<float*>(args.outputs[0]), n, there, complete, buffer, block_floats());
       out.begin = complete.end;
     }
   }
@@ -133,22 +167,18 @@ class PooledConvolutionExecutor final : public Executor {
     ConvPlan plan = conv_.plan;
     plan.dst.n = 0;
     plan.dst.c = block_floats();
-    const ConvArgs conv{static_cast<const float*>(args.inputs[0]),
-                        conv_.packed->as<float>(),
-                        buffer - begin * row_floats(),
-                        ops.data(),
-                        static_cast<int64_t>(conv_.chain.size()),
-                        buffer + whole_lines(static_cast<size_t>(blocks() * block_floats()))};
+    float* const scratch = buffer + whole_lines(static_cast<size_t>(blocks() * block_floats()));
+    const ConvArgs conv = conv_args(args, ops, buffer - begin * row_floats(), scratch);
     conv_.kernel.run(plan, conv, {n, n + 1, 0, plan.grid.oc, tiles.begin * plan.chunks, tiles.end * plan.chunks});
   }
 
-  /// Rows `out` of the result; `there`: those in the buffer.
-  void pool(float* result, int64_t n, Rows there, Rows out, const float* buffer) const noexcept {
+  /// Rows `out` of the result; `there`: those in the buffer, of channel blocks `stride` apart.
+  void pool(float* result, int64_t n, Rows there, Rows out, const float* buffer, int64_t stride) const noexcept {
     PoolArgs args = pool_;
     args.in[1] = there.count();
     args.pad_begin[1] += there.begin;
     for (int64_t block = 0; block < blocks(); ++block) {
-      args.src = buffer + block * block_floats();
+      args.src = buffer + block * stride;
       args.dst = result + (n * blocks() + block) * args.out[1] * args.out[2] * args.width;
       max_(args, out.begin, out.end);
     }

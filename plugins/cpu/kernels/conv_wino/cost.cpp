@@ -43,10 +43,11 @@ TransformCycles transform_cycles(const WinoPlan& plan) {
 // network that first read is one from memory, whose bandwidth the threads share.
 constexpr double kStreamBytes = 7, kFirstReadBytes = 12;
 
-// Cycles to stage nine vectors of weights as 36, and as 16 with stride 2, beyond what hides behind products.
+// Cycles to stage nine vectors of weights as 36, and as 16 with stride 2, where nothing hides them: measured before
+// products did.
 constexpr double kStageCycles = 120, kStageStridedCycles = 55;
 // Those staged at once, of two blocks of channels at least, take this share of L2, and the next ones another. Measured
-// with 2 MB; half and twice the share cost 1 to 8 %.
+// with 2 MB: twice the share costs up to 7 %, half of it up to 5 %.
 constexpr int64_t kStageShare = 8, kStageStridedShare = 16, kLeastStageBlocks = 2;
 
 // Cycles to begin and end a pass over the input channels.
