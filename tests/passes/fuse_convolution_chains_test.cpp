@@ -281,5 +281,29 @@ TEST(ConvolutionChains, BitsDependOnNoThreadAndNoBatch) {
   }
 }
 
+// Ends of the shares lie inside of units, of which two threads then make some rows each.
+TEST(ConvolutionChains, ThreadsThatPartTheRowsOfAUnitMakeTheSameBits) {
+  for (const auto& [channels, kernel, stride] :
+       {std::tuple<int64_t, int64_t, int64_t>{480, 3, 1}, {200, 3, 1}, {672, 5, 2}, {56, 5, 1}, {40, 1, 1}}) {
+    for (const int64_t batch : {1, 2}) {
+      SCOPED_TRACE(testing::Message() << channels << " channels, kernel " << kernel << ", batch " << batch);
+      GraphMaker m;
+      ir::Value y = activated(m, m.conv(m.input({batch, 80, 14, 13}), channels, 1, 1), "HSwish", 2);
+      y = activated(m, m.depthwise(y, kernel, 3, stride), "HSwish", 4);
+      m.result(m.op("ReduceMean", {y, m.integers({2, 3})}, {{"keep_dims", "true"}}));
+      m.result(m.conv(y, 24, 1, 5));
+      EXPECT_EQ(test::count_chains(m.graph(), 2, best_isa()), 1u);
+      const std::vector<std::vector<test::HostTensor>> inputs{{test::random_tensor({batch, 80, 14, 13}, 1)}};
+      const auto expected = test::run_on_cpu(m.graph(), best_isa(), 1, inputs)[0];
+      for (const int threads : {2, 3, 4, 5, 8}) {
+        const auto many = test::run_on_cpu(m.graph(), best_isa(), threads, inputs)[0];
+        for (size_t i = 0; i < expected.size(); ++i)
+          EXPECT_EQ(std::memcmp(expected[i].view().data, many[i].view().data, expected[i].view().bytes()), 0)
+              << "output " << i << " on " << threads << " threads";
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace terroir::cpu

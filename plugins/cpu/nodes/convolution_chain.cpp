@@ -8,8 +8,8 @@
 // thread that goes on with the next strip, else made twice.
 // The mean that squeeze-and-excite wants is taken of rows while they are in cache, and of those once all are there.
 // Layouts: channel blocks; the source may be plain. Threads: units of channels (two stages) or rows, whichever costs
-// less, in more parts than there are threads: who is done early takes another's. Sums depend on none of this, so
-// results are bit-identical for any split.
+// less, in more parts than there are threads: who is done early takes another's. Where the units are no multiple of the
+// threads, some of them are parted by rows. Sums depend on none of this, so results are bit-identical for any split.
 #include "plugins/cpu/nodes/convolution_chain.hpp"
 
 #include <algorithm>
@@ -114,19 +114,21 @@ class ConvolutionChainExecutor final : public Executor {
       kept(static_cast<float*>(args.scratch) + slot * scratch_stride()) = {};
     args.arena.parallel_for_slots(items, [&](int64_t item, int64_t slot) {
       float* const scratch = static_cast<float*>(args.scratch) + slot * scratch_stride();
-      const Rows rows = part_rows(split, item), units = part_units(split, item);
+      const std::array<Piece, 3> pieces = part_pieces(split, item);
       const int64_t n = item / parts, thread = item * split.threads / items;  // whose it is, unless another takes it
       const int64_t begin = ceil_div(thread * items, split.threads),
                     end = ceil_div((thread + 1) * items, split.threads);
-      LinesAhead ahead(args, thread, first_runs(rows, units), item - begin, end - begin);
-      const Rows last_units = part_units(split, end - 1);  // of what the thread goes on with
-      run_part(args, ops, n, rows, units, std::max(units.end, last_units.end), item + 1 < end, scratch,
-               row_means(args, split), ahead);
-      if (has_mean_ && split.rows == 1)
-        finish_means(args, split, n * blocks() + units.begin * first().oc_blocks,
-                     n * blocks() + std::min(blocks(), units.end * first().oc_blocks));
+      int64_t runs = 0;
+      for (const Piece& piece : pieces) runs += first_runs(piece);
+      LinesAhead ahead(args, thread, runs, item - begin, end - begin);
+      const int64_t units_ahead = std::max(units_end(split, item), units_end(split, end - 1));
+      for (const Piece& piece : pieces) {
+        if (piece.units.count() == 0) continue;
+        run_piece(args, ops, n, piece, units_ahead, item + 1 < end, scratch, row_means(args, split), ahead);
+        if (has_mean_ && piece.rows.count() == out_rows()) finish_means(args, split, n, piece.units);
+      }
     });
-    if (has_mean_ && split.rows > 1) finish_means(args, split, 0, batch() * blocks());
+    if (has_mean_) finish_shared_means(args, split);
   }
 
   size_t scratch_bytes(int threads) const override {
@@ -136,9 +138,8 @@ class ConvolutionChainExecutor final : public Executor {
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
     const Split split = split_for(threads);
     if (slice >= split.threads) return {};
-    const int64_t items = batch() * split.rows * split.units;
-    const Rows units = part_units(split, slice * items / split.threads);
-    return stages_[0].conv.first_constants({0, 1, units.begin, units.end, 0, 1});
+    const int64_t item = slice * batch() * split.rows * split.units / split.threads;
+    return stages_[0].conv.first_constants({0, 1, cut(split, item % split.units).unit, units_end(split, item), 0, 1});
   }
   std::string kernel_name() const override { return name_; }
 
@@ -152,9 +153,19 @@ class ConvolutionChainExecutor final : public Executor {
     std::vector<int> inputs;
   };
 
-  /// Parts of each image, and the threads that share all parts of all images.
+  /// Parts of each image, `slices` of the units to a thread, and the threads that share all parts of all images.
   struct Split {
-    int64_t rows, units, threads;
+    int64_t rows, units, slices, threads;
+  };
+
+  /// Between two parts of the units: before a row of a unit.
+  struct Cut {
+    int64_t unit, row;
+  };
+
+  /// Some rows of the result, of some units.
+  struct Piece {
+    Rows rows{0, 0}, units{0, 0};
   };
 
   /// Rows of the middle tensor, of all its blocks, that the strip from `row` on (of all images) need not make again.
@@ -162,13 +173,33 @@ class ConvolutionChainExecutor final : public Executor {
     int64_t row = -1, rows = 0;
   };
 
-  Rows part_rows(const Split& split, int64_t item) const {
-    const int64_t part = item % (split.rows * split.units) / split.units;
-    return {part * out_rows() / split.rows, (part + 1) * out_rows() / split.rows};
+  /// Threads get equal shares of the blocks: they part the rows of a unit that lies across the end of a share, unless
+  /// these are no more than would be made twice. Slices of a share end with a unit.
+  Cut cut(const Split& split, int64_t index) const {
+    const ConvPlan& plan = first();
+    if (split.rows > 1 || index % split.slices != 0) return {index * plan.grid.oc / split.units, 0};
+    const int64_t unit = index * blocks() / split.units / plan.oc_blocks, block = unit * plan.oc_blocks;
+    const int64_t of_unit = std::min(plan.oc_blocks, blocks() - block);
+    if (of_unit <= 0) return {unit, 0};
+    const int64_t row = (2 * (index * blocks() - block * split.units) * out_rows() / (of_unit * split.units) + 1) / 2;
+    if (row <= rows_made_twice()) return {unit, 0};
+    if (row >= out_rows() - rows_made_twice()) return {unit + 1, 0};
+    return {unit, row};
   }
-  Rows part_units(const Split& split, int64_t item) const {
-    const int64_t part = item % split.units;
-    return {part * first().grid.oc / split.units, (part + 1) * first().grid.oc / split.units};
+
+  /// What of the rest of a unit, of whole units and of the beginning of a unit is in a part.
+  std::array<Piece, 3> part_pieces(const Split& split, int64_t item) const {
+    const int64_t part = item % (split.rows * split.units) / split.units, rows = out_rows();
+    const Rows all{part * rows / split.rows, (part + 1) * rows / split.rows};
+    const Cut begin = cut(split, item % split.units), end = cut(split, item % split.units + 1);
+    if (begin.unit == end.unit) return {Piece{{begin.row, end.row}, {begin.unit, begin.unit + (begin.row < end.row)}}};
+    const int64_t whole = begin.unit + (begin.row > 0);
+    return {Piece{{begin.row, rows}, {begin.unit, whole}}, Piece{all, {whole, end.unit}},
+            Piece{{0, end.row}, {end.unit, end.unit + (end.row > 0)}}};
+  }
+  int64_t units_end(const Split& split, int64_t item) const {
+    const Cut end = cut(split, item % split.units + 1);
+    return end.unit + (end.row > 0);
   }
 
   const ConvPlan& first() const { return stages_[0].conv.plan; }
@@ -198,6 +229,12 @@ class ConvolutionChainExecutor final : public Executor {
   }
   int64_t result_floats(int64_t out_rows) const { return has_last() ? blocks() * out_rows * result_row() : 0; }
 
+  /// Rows of the result that cost as much as those of the middle tensor that both sides of a cut need.
+  int64_t rows_made_twice() const {
+    const ConvAxis& h = depthwise().problem.h;
+    return std::max<int64_t>(0, ceil_div((h.kernel - 1) * h.dilation + 1 - h.stride, h.stride));
+  }
+
   /// As many rows as stay in L2 beside what else passes through it: the fewer strips, the fewer rows are made twice.
   void choose_strip() {
     const int64_t budget = cache_sizes().l2 / 2 / static_cast<int64_t>(sizeof(float));
@@ -210,11 +247,22 @@ class ConvolutionChainExecutor final : public Executor {
     return static_cast<float*>(args.scratch) + split.threads * scratch_stride();
   }
 
-  /// Of blocks [begin, end) of all images together, whose rows are all there.
-  void finish_means(const RunArgs& args, const Split& split, int64_t begin, int64_t end) const noexcept {
+  /// Of units whose rows are all there.
+  void finish_means(const RunArgs& args, const Split& split, int64_t n, Rows units) const noexcept {
     const int64_t block = depthwise().block;
-    reduce_.middle(ReduceKind::mean, row_means(args, split) + begin * out_rows() * block,
-                   static_cast<float*>(args.outputs[1]) + begin * block, end - begin, out_rows(), block, 0, block);
+    const int64_t begin = units.begin * first().oc_blocks, end = std::min(blocks(), units.end * first().oc_blocks);
+    const int64_t at = (n * blocks() + begin) * block;
+    reduce_.middle(ReduceKind::mean, row_means(args, split) + at * out_rows(),
+                   static_cast<float*>(args.outputs[1]) + at, end - begin, out_rows(), block, 0, block);
+  }
+
+  /// Of units whose rows several threads have made.
+  void finish_shared_means(const RunArgs& args, const Split& split) const noexcept {
+    for (int64_t n = 0; n < batch(); ++n) {
+      if (split.rows > 1) finish_means(args, split, n, {0, first().grid.oc});
+      for (int64_t index = split.slices; index < split.units; index += split.slices)
+        if (const auto [unit, row] = cut(split, index); row > 0) finish_means(args, split, n, {unit, unit + 1});
+    }
   }
 
   int64_t scratch_stride() const { return kept_offset() + kept_floats(); }
@@ -235,7 +283,7 @@ class ConvolutionChainExecutor final : public Executor {
 
   Split split_for(int64_t threads) const {
     const int64_t wanted = std::max<int64_t>(1, threads / batch());
-    const Split rows{std::min(wanted, out_rows()), 1, 0}, units{1, std::min(wanted, first().grid.oc), 0};
+    const Split rows{std::min(wanted, out_rows()), 1, 1, 0}, units{1, std::min(wanted, first().grid.oc), 1, 0};
     const double unit_cost = has_last() ? 0 : cost_of(units), row_cost = cost_of(rows);
     Split split = !has_last() && unit_cost < row_cost ? units : rows;
     // Units of channels may be parted without making anything twice, rows where they are parted into strips anyway.
@@ -245,9 +293,23 @@ class ConvolutionChainExecutor final : public Executor {
       split.rows *= strips;
       slices = ceil_div(slices, strips);
     }
-    if (!has_last()) split.units *= std::min(slices, first().grid.oc / split.units);
+    if (!has_last()) split.slices = std::min(slices, first().grid.oc / split.units);
+    split.units *= split.slices;
     split.threads = std::min(threads, batch() * split.rows * split.units);
     return split;
+  }
+
+  /// Of the channels, with what is made twice where a cut parts the rows of a unit.
+  double largest_share(const Split& split) const {
+    const auto of_unit = [&](int64_t rows) { return static_cast<double>(rows) / static_cast<double>(out_rows()); };
+    double most = 0;
+    for (int64_t part = 0; part < split.units; ++part) {
+      const Cut begin = cut(split, part), end = cut(split, part + 1);
+      double units = static_cast<double>(end.unit - begin.unit) + of_unit(end.row - begin.row);
+      for (const Cut& at : {begin, end}) units += at.row > 0 ? of_unit(rows_made_twice()) / 2 : 0;
+      most = std::max(most, units);
+    }
+    return std::min(1.0, most / static_cast<double>(first().grid.oc));
   }
 
   /// Cycles of the largest part of an image, roughly.
@@ -262,8 +324,7 @@ class ConvolutionChainExecutor final : public Executor {
                                 .count()) /
         static_cast<double>(depthwise().problem.h.in);
     const double kept = static_cast<double>(part_rows) / static_cast<double>(out_rows());
-    const double units =
-        static_cast<double>(ceil_div(first().grid.oc, split.units)) / static_cast<double>(first().grid.oc);
+    const double units = largest_share(split);
     const double flops = units * (made * static_cast<double>(conv_flops(first().problem)) +
                                   kept * static_cast<double>(conv_flops(depthwise().problem)));
     const double weights = units * static_cast<double>(first().packed_floats + depthwise().packed_floats);
@@ -282,12 +343,15 @@ class ConvolutionChainExecutor final : public Executor {
     conv.kernel.run(plan, args, box);
   }
 
-  /// Of the first stage's kernel, for a part.
-  int64_t first_runs(Rows rows, Rows units) const { return ceil_div(rows.count(), strip_rows_) * units.count(); }
+  /// Of the first stage's kernel.
+  int64_t first_runs(const Piece& piece) const {
+    return ceil_div(piece.rows.count(), strip_rows_) * piece.units.count();
+  }
 
   /// `goes_on`: the thread makes the next rows as well.
-  void run_part(const RunArgs& args, const Chains& ops, int64_t n, Rows rows, Rows units, int64_t units_ahead,
-                bool goes_on, float* scratch, float* means, LinesAhead& ahead) const noexcept {
+  void run_piece(const RunArgs& args, const Chains& ops, int64_t n, const Piece& piece, int64_t units_ahead,
+                 bool goes_on, float* scratch, float* means, LinesAhead& ahead) const noexcept {
+    const auto [rows, units] = piece;
     const int64_t strips = ceil_div(rows.count(), strip_rows_);
     for (int64_t strip = 0; strip < strips; ++strip)
       run_strip(args, ops, n,

@@ -107,10 +107,16 @@ Epilogue make_epilogue(const PostOp* ops, int64_t count, bool ragged, bool copie
   return e;
 }
 
-// Writes zero to the lanes from `channels` to the end of the block, at `width` positions.
+// Writes zero to the lanes from `channels` to the end of the block, at `width` positions. Whole vectors: those who read
+// them next would wait for stores of single lanes.
 void clear_tail(float* dst, int64_t step, int64_t width, int64_t channels) {
-  for (int64_t r = 0; channels < kBlock && r < width; ++r) {
-    for (int64_t l = channels; l < kBlock; ++l) dst[r * step + l] = 0.0f;
+  if (channels >= kBlock) return;
+  const int64_t full = channels / kLanes * kLanes;
+  const Tail kept = tail(channels - full);
+  for (int64_t r = 0; r < width; ++r) {
+    float* const at = dst + r * step;
+    storeu(at + full, keep(loadu(at + full), kept));
+    for (int64_t l = full + kLanes; l < kBlock; l += kLanes) storeu(at + l, zero());
   }
 }
 
