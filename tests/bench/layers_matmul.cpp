@@ -18,7 +18,8 @@ constexpr MatMulLayer kLayers[] = {
     {"bert_base", 12, 128, 64, 128, false},   {"resnet50", 1, 1, 1000, 2048, true},
     {"mobilenet_v2", 1, 1, 1000, 1280, true}, {"awkward", 1, 1, 4096, 4096, true},
     {"awkward", 1, 37, 501, 333, true},       {"awkward", 3, 65, 67, 129, false},
-    {"awkward", 1, 512, 512, 512, true},      {"awkward", 1, 1024, 1024, 1024, false},
+    {"awkward", 2, 512, 129, 128, false},     {"awkward", 1, 512, 512, 512, true},
+    {"awkward", 1, 1024, 1024, 1024, false},
 };
 
 std::string name_of(const MatMulLayer& layer) {

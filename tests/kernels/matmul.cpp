@@ -156,6 +156,22 @@ TEST_P(Matmul, RowsInPlaceAndCopied) {
   }
 }
 
+// Where A is read in place, two panels may be met at once; the second one may end anywhere.
+TEST_P(Matmul, TwoPanelsAtOnce) {
+  const int64_t panel = kernels().panel;
+  for (const int64_t m : {9, 10, 11, 12, 13, 17, 18, 19, 61}) {
+    for (const int64_t n :
+         {panel + 1, panel + lanes(), panel + lanes() + 1, 2 * panel - 1, 2 * panel, 3 * panel + 1, 4 * panel - 1}) {
+      for (const RightForm right : {RightForm::packed, RightForm::plain}) {
+        Problem p{m, n, 37};
+        p.right = right;
+        p.with_bias = true;
+        check(p);
+      }
+    }
+  }
+}
+
 TEST_P(Matmul, DepthsOverSeveralSlices) {
   for (const int64_t k : {1, 2, 15, 16, 17, 255, 257, 1031, 4099}) {
     for (const bool a_transposed : {false, true}) {

@@ -39,8 +39,9 @@ TEST(CpuMatMul, ManyRowsReadMatricesWhereTheyLieIfThoseStayNear) {
     int64_t depth, columns;
     bool plain;
   };
-  // A few lines to each set of L1; rows that begin within a line; rows that share one set.
-  for (const Case& c : {Case{40, 64, true}, Case{17, 160, true}, Case{40, 65, false}, Case{200, 1024, false}}) {
+  // A few lines to each set of L1; rows that begin within a line; more of them than stay; rows that share one set.
+  for (const Case& c :
+       {Case{40, 64, true}, Case{17, 160, true}, Case{40, 65, true}, Case{1000, 65, false}, Case{200, 1024, false}}) {
     GraphMaker m;
     const ir::Value x = m.input({2, 45, c.depth});
     m.result(m.op("ReLU", {m.op("MatMul", {x, m.input({2, c.depth, c.columns})}, {}, "product")}));

@@ -97,15 +97,16 @@ Problem problem_of(const NodeContext& context) {
   return p;
 }
 
-/// Whether a panel of an unpacked B stays in L1 while all groups of rows of A meet it: its rows are `b.leading()`
-/// apart, so some of them share a set. Rows that do not begin with a cache line would be read in halves.
+/// Whether a panel of an unpacked B stays in L1 while all groups of rows of A meet it: where its rows are whole cache
+/// lines apart, some of them share a set.
 bool panels_stay_near(const Operand& b, int64_t panel) {
   constexpr int64_t kSets = 64;
-  if (b.transposed || b.leading() % kLine != 0) return false;
+  if (b.transposed) return false;
   const int64_t ways = static_cast<int64_t>(cache_sizes().l1d) / (kSets * 64);
-  const int64_t apart = std::gcd(b.leading() / kLine, kSets);
-  const int64_t in_a_set = ceil_div(b.rows * apart, kSets) * ceil_div(ceil_div(panel, kLine), apart);
-  return in_a_set <= ways * 3 / 4;
+  const bool aligned = b.leading() % kLine == 0;
+  const int64_t apart = aligned ? std::gcd(b.leading() / kLine, kSets) : 1;
+  const int64_t lines = ceil_div(panel, kLine) + (aligned ? 0 : 1);
+  return ceil_div(b.rows * apart, kSets) * ceil_div(lines, apart) <= ways * 3 / 4;
 }
 
 bool has_leading_bias(const NodeContext& context) {

@@ -25,6 +25,9 @@ constexpr int kTileRows = 4;
 static_assert(kTileRows <= kLanes);
 constexpr int64_t kPanel = 2 * kLanes;
 constexpr int kSmallRows = 4;
+// Rows of A that are read where they lie take more instructions than a copy's: tiles of two panels, of as many sums in
+// fewer rows, take the fewest.
+constexpr int kFlatRows = kLanes == 16 ? 6 : 0;
 // Up to so many panels, copying A costs more than what reading it where it lies loses.
 constexpr int64_t kFewPanels = 4;
 
@@ -43,20 +46,35 @@ struct Ahead {
   int64_t second;  // from `at` to a second line that is fetched with it
 };
 
+// One slice of k of a register tile.
+struct Slice {
+  const float* b;
+  int64_t b_stride;
+  int64_t b_panel;  // from panel to panel
+  int64_t k;
+  bool first;  // start from the bias, else from C
+  bool last;   // apply the steps
+  Ahead ahead;
+};
+
 template <int R, int C, bool RowsAdjacent>
-TERROIR_INLINE void multiply(V (&acc)[R][C], RowGroup g, const float* TERROIR_RESTRICT b, int64_t b_stride, int64_t k,
-                             Ahead ahead) {
+TERROIR_INLINE void multiply(V (&acc)[R][C], RowGroup g, const Slice& s) {
   // Plain rows are addressed from every fifth one: multiples 0 to 4 of the stride take two registers, so that all
   // addresses stay in registers.
   constexpr int kRowsPerBase = 5;
   const float* TERROIR_RESTRICT a[3] = {g.a, g.a + kRowsPerBase * g.stride, g.a + 2 * kRowsPerBase * g.stride};
+  const float* TERROIR_RESTRICT b[2] = {s.b, s.b + s.b_panel};
+  const int64_t b_stride = s.b_stride;
+  Ahead ahead = s.ahead;
 #pragma GCC unroll 2
-  for (int64_t i = 0; i < k; ++i) {
-    __builtin_prefetch(ahead.at, 0, 2);  // to L2: L1 holds the panel in use
-    __builtin_prefetch(ahead.at + ahead.second, 0, 2);
-    ahead.at += ahead.step;
+  for (int64_t i = s.k; i > 0; --i) {
+    if constexpr (C <= 2) {
+      __builtin_prefetch(ahead.at, 0, 2);  // to L2: L1 holds the panel in use
+      __builtin_prefetch(ahead.at + ahead.second, 0, 2);
+      ahead.at += ahead.step;
+    }
     V right[C];
-    unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { right[c] = loadu(b + c * kLanes); });
+    unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { right[c] = loadu(b[c / 2] + c % 2 * kLanes); });
     unroll<R>([&](auto r) TERROIR_INLINE_LAMBDA {
       if constexpr (RowsAdjacent && r < rows_broadcast_by_products(kLanes, R, C)) {
         unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { add_product(acc[r][c], a[0] + r, right[c]); });
@@ -66,19 +84,9 @@ TERROIR_INLINE void multiply(V (&acc)[R][C], RowGroup g, const float* TERROIR_RE
       unroll<C>([&](auto c) TERROIR_INLINE_LAMBDA { acc[r][c] = fma(left, right[c], acc[r][c]); });
     });
     unroll<3>([&](auto j) TERROIR_INLINE_LAMBDA { a[j] += RowsAdjacent ? g.stride : 1; });
-    b += b_stride;
+    unroll<2>([&](auto j) TERROIR_INLINE_LAMBDA { b[j] += b_stride; });
   }
 }
-
-// One slice of k of a register tile.
-struct Slice {
-  const float* b;
-  int64_t b_stride;
-  int64_t k;
-  bool first;  // start from the bias, else from C
-  bool last;   // apply the steps
-  Ahead ahead;
-};
 
 template <int R, int C, bool RowsAdjacent>
 void tile(const GemmArgs& args, const Slice& s, RowGroup g, int64_t m, int64_t n) {
@@ -103,7 +111,7 @@ void tile(const GemmArgs& args, const Slice& s, RowGroup g, int64_t m, int64_t n
       });
     });
   }
-  multiply<R, C, RowsAdjacent>(acc, g, s.b, s.b_stride, s.k, s.ahead);
+  multiply<R, C, RowsAdjacent>(acc, g, s);
   if (s.last && args.n_ops != 0) {
     TilePlace place;
     place.offset = args.operand_offset + m * args.ldc + n;
@@ -255,6 +263,30 @@ bool reads_in_place(const GemmArgs& args, int64_t rows, int64_t panels) {
   return rows <= kSmallRows || (panels <= kFewPanels && args.lda % 1024 != 0);
 }
 
+// Of columns from n on, in `panels` panels. Groups of rows must all be of the sizes that tiles have; the last vector of
+// a plain B would read past its end.
+bool has_flat_tiles(const GemmArgs& args, int64_t rows, int64_t panels, int64_t n) {
+  const int64_t columns = args.n - n;
+  return kFlatRows > 0 && panels > 1 && RowGroups(rows, kFlatRows).base >= kFlatRows - 1 &&
+         (args.ldb == 0 ? columns > 3 * kLanes : columns >= 2 * kPanel);
+}
+
+void run_flat_tiles(const GemmArgs& args, const Slice& s, int64_t m0, int64_t rows, int64_t k0, int64_t n) {
+  if constexpr (kFlatRows > 0) {
+    const RowGroups groups(rows, kFlatRows);
+    int64_t m = m0;
+    for (int64_t g = 0; g < groups.count; ++g) {
+      const RowGroup group{args.a + m * args.lda + k0, args.lda};
+      if (groups.size(g) == kFlatRows) {
+        tile<kFlatRows, 4, false>(args, s, group, m, n);
+      } else {
+        tile<kFlatRows - 1, 4, false>(args, s, group, m, n);
+      }
+      m += groups.size(g);
+    }
+  }
+}
+
 // The rows of a block from m0 on, values [k0, k0 + depth) of each, group behind group.
 void pack_block(const GemmArgs& args, int64_t m0, const RowGroups& groups, int64_t k0, int64_t depth, float* dst) {
   int64_t m = m0;
@@ -303,13 +335,15 @@ void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_be
         pack_block(args, m0, groups, k0, depth, args.scratch);
       for (int64_t p = panel_begin; p < panel_end; ++p) {
         const int64_t n = p * kPanel;
-        Slice s;
+        Slice s = {};
         s.k = depth;
         s.first = k0 == 0;
         s.last = k0 + depth >= args.k;
+        s.b_panel = kPanel;
         if (b_packed) {
           s.b = args.b + (p * args.k + k0) * kPanel;
           s.b_stride = kPanel;
+          s.b_panel = args.k * kPanel;
         } else if (args.n - n >= kPanel) {
           s.b = args.b + k0 * args.ldb + n;
           s.b_stride = args.ldb;
@@ -326,6 +360,11 @@ void gemm(const GemmArgs& args, int64_t m_begin, int64_t m_end, int64_t panel_be
           for (int64_t j = 0; s.last && args.n_ops != 0 && j < kRowPanels; ++j)
             tile<1, 2, false>(args, s, {args.a, args.lda}, m0, n + j * kPanel);
           p += kRowPanels - 1;
+          continue;
+        }
+        if (direct && has_flat_tiles(args, rows, panel_end - p, n)) {
+          run_flat_tiles(args, s, m0, rows, k0, n);
+          ++p;
           continue;
         }
         // Each group of rows fetches its share of the slice that comes after this one. A single group meets every value
