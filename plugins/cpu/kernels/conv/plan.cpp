@@ -93,6 +93,8 @@ double conv_slowdown(const ConvProblem& p, const ConvKernel& kernel) noexcept {
     slowdown = padding;
     // Short trips over kernel columns, one channel after the other.
     if (kernel.src == ConvFormat::plain && p.ic > 4) slowdown *= 1 + 0.5 / static_cast<double>(p.w.kernel);
+    // Blocked ones have tiles of several sums for one position.
+    if (kernel.src == ConvFormat::plain && p.d.out * p.h.out * p.w.out == 1) slowdown *= 1.5;
   }
   if (kernel.src == ConvFormat::nhwc) slowdown *= 1.02;
   const double reduction = inputs * static_cast<double>(p.d.kernel * p.h.kernel * p.w.kernel);
