@@ -2,6 +2,7 @@
 #include "ir/pass/pass_manager.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -93,7 +94,7 @@ TEST(PassManager, NamesPassesThatDoNotSettle) {
 }
 
 TEST(PassManager, WritesTheGraphAfterEachPassThatActed) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / "terroir_pass_dump";
+  const auto folder = std::filesystem::path(testing::TempDir()) / ("terroir_pass_dump_" + std::to_string(::getpid()));
   std::filesystem::remove_all(folder);
   GraphMaker m;
   m.result(m.op("ReLU", {m.input({2})}));

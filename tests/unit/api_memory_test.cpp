@@ -1,5 +1,6 @@
 // memory_footprint and memory_limit; what a process really takes is measured in one of its own.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -49,7 +50,7 @@ TEST(MemoryOfAProcess, IsWhatTheFootprintSays) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers take memory of their own";
 #endif
-  const fs::path folder = fs::path(testing::TempDir()) / "terroir_memory_test";
+  const fs::path folder = fs::path(testing::TempDir()) / ("terroir_memory_" + std::to_string(::getpid()));
   fs::create_directories(folder);
   const fs::path model = folder / "model.xml", output = folder / "output.txt";
   serialize(large_network(), model);

@@ -2,8 +2,10 @@
 #include "terroir/extension.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <numeric>
 #include <sstream>
@@ -515,12 +517,13 @@ TEST(Extensions, ModelsWithThemAreWrittenAndReadAgain) {
   core.add_extension(library("good"));
   ModelBuilder b(core);
   b.result(b.op("Scale", "extension", {b.parameter(element::f32, {2})}, {{"factor", 0.1}}, "scaled"));
-  const std::string path = testing::TempDir() + "terroir_extension_test.xml";
+  const std::string name = testing::TempDir() + "terroir_extension_" + std::to_string(::getpid()), path = name + ".xml";
   serialize(b.build(), path);
   const auto again = core.read_model(path);
   EXPECT_EQ(run(core, again, "CPU", counting({2})).get_output_tensor().data<float>()[0], 0.1f * -3.f);
   const std::string text = error_text([&] { Core().read_model(path); });
   EXPECT_NE(text.find("unknown operation 'Scale'"), std::string::npos) << text;
+  for (const std::string& file : {path, name + ".bin"}) EXPECT_TRUE(std::filesystem::remove(file)) << file;
 }
 
 TEST(Extensions, WrongLibrariesAreNamed) {

@@ -1,6 +1,7 @@
 // The getters and setters of the classes of terroir/ops.hpp: each reads what the constructor was given, then what was
 // set, and so does a layer of the model that was written and read again.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -478,12 +479,11 @@ std::shared_ptr<Node> again(const std::shared_ptr<Node>& layer) {
   OutputVector results;
   for (const Output<Node>& output : layer->outputs()) results.push_back(make<v0::Result>(output)->output(0));
   const auto folder = std::filesystem::temp_directory_path();
-  const std::string name =
-      "terroir_layer_attributes_" + std::to_string(testing::UnitTest::GetInstance()->random_seed());
+  const std::string name = "terroir_layer_attributes_" + std::to_string(::getpid());
   const std::string xml = (folder / (name + ".xml")).string(), bin = (folder / (name + ".bin")).string();
   serialize(make<Model>(results), xml, bin);
   const auto model = Core().read_model(xml, bin);
-  std::remove(xml.c_str());
+  for (const std::string& file : {xml, bin}) std::remove(file.c_str());
   for (const auto& node : model->get_ordered_ops()) {
     if (node->get_type_info() == layer->get_type_info()) return node;
   }

@@ -1,5 +1,6 @@
 // Layers have one object each, which plain pointers and references may rely on; and what such objects can do.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -415,7 +416,7 @@ TEST(RuntimeAttributes, SayWhatBecomesOfThem) {
 TEST(VisualizeTree, WritesWhatDotReads) {
   const Layers layers;
   layers.relu->set_friendly_name("the \"relu\"");
-  const std::string path = testing::TempDir() + "terroir_picture.svg";
+  const std::string path = testing::TempDir() + "terroir_picture_" + std::to_string(::getpid()) + ".svg";
   pass::VisualizeTree picture(path, [](const Node& layer, std::vector<std::string>& properties) {
     if (is_type<opset8::Relu>(&layer)) properties.emplace_back("color=red");
   });

@@ -1,8 +1,6 @@
 // Outputs of a model have tensor names of their own, which name the tensor that they take as well.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <unordered_set>
@@ -130,8 +128,6 @@ TEST(OutputNames, OfFilesMayBeTheOnlyOnesOfAnInput) {
 TEST(OutputNames, FindTensorsOfCompiledModels) {
   const Outputs o;
   o.name_all();
-  const auto folder = std::filesystem::temp_directory_path() / "terroir_output_names";
-  std::filesystem::remove_all(folder);
   for (const char* device : {"CPU", "INTERPRETER"}) {
     SCOPED_TRACE(device);
     Core core;

@@ -1,5 +1,6 @@
 // Reading of sound models: what the graph looks like.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -351,7 +352,7 @@ TEST(Reader, DeepGraphsDoNotExhaustTheStack) {
 }
 
 TEST(ReaderFiles, FindsTheWeightsBesideTheModelAndNamesTheFileInErrors) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / "terroir_reader";
+  const auto folder = std::filesystem::path(testing::TempDir()) / ("terroir_reader_" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   const auto xml = folder / "model.xml", bin = folder / "model.bin", other = folder / "other.bin";
   const std::string text = net(

@@ -111,7 +111,7 @@ TEST(ZeroPages, AreZerosWithAddresses) {
 }
 
 TEST(PendingFile, AppearsWhole) {
-  const fs::path folder = fs::path(testing::TempDir()) / "terroir_pending_file";
+  const fs::path folder = fs::path(testing::TempDir()) / ("terroir_pending_file" + std::to_string(getpid()));
   fs::create_directories(folder);
   const fs::path path = folder / "file";
   {

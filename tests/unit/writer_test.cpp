@@ -1,5 +1,6 @@
 // read(write(g)) == g, for models made by hand and for the shared ones; files appear whole or not at all.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -219,7 +220,7 @@ TEST(WriterShared, EveryTenthConformanceModelComesBackAsItWas) {
 class WriterFiles : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / "terroir_writer";
+    folder_ = fs::path(testing::TempDir()) / ("terroir_writer_" + std::to_string(::getpid()));
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     const NodeId c = graph_.add_constant(schema("Const"), "c", constant<float>(element::f32, {2}, {1, 2}));
