@@ -21,13 +21,13 @@ list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "${once_per_model}")
 set(TERROIR_HANDING_OUT ${TERROIR_SOURCES})
 string(CONCAT handing_out "^${PROJECT_SOURCE_DIR}/plugins/cpu/nodes/("
   "axis_copy|blocks|box_suppression|concat_split|convolution|convolution_chain|convolution_problem|convolution_winograd|ctc_greedy|cum_sum|eltwise|elementwise|extension|first_winograd|fourier|gated_convolution|"
-  "group_normalization|infrastructure|interpolate|interpolate_axes|interpolate_geometry|interpolate_image|joined_convolution|late_axis|mvn|norm|pad|pool|pool_problem|pooled_convolution|prepared_convolution|prepared_winograd|recurrent_weights|"
-  "reduce|region_yolo|repeat|rms_norm|row_table|slice|softmax|stage_node|stft|transpose|view)\\.cpp$")
+  "group_normalization|infrastructure|interpolate|interpolate_axes|interpolate_geometry|interpolate_image|joined_convolution|late_axis|matmul|mvn|norm|pad|pool|pool_problem|pooled_convolution|prepared_convolution|prepared_winograd|recurrent_weights|"
+  "reduce|region_yolo|repeat|rms_norm|row_table|separable_convolution|slice|softmax|stage_node|stft|transpose|view)\\.cpp$")
 list(FILTER TERROIR_HANDING_OUT INCLUDE REGEX "${handing_out}")
 # The same holds for references that only the interpreter and rare element types run, since the CPU has kernels of its own.
 set(TERROIR_RARE_REFERENCES ${TERROIR_SOURCES})
 string(CONCAT rare_references "^${PROJECT_SOURCE_DIR}/ops/reference/"
-  "(convolution|control_flow|image|matrix/einsum|movement|normalization|pooling|reduction/segment_max|sequence|signals|sort|sparse|terroir1)")
+  "(convolution|control_flow|detection/roi_align|image|matrix/einsum|movement|normalization|pooling|reduction/segment_max|sequence|signals|sort|sparse|terroir1)")
 list(FILTER TERROIR_RARE_REFERENCES INCLUDE REGEX "${rare_references}")
 # TopK of the CPU device sorts with the one, whatever the type; the others have no kernels.
 list(FILTER TERROIR_RARE_REFERENCES EXCLUDE REGEX "/ops/reference/(sort/radix|movement/unique|sparse/embedding)\\.cpp$")

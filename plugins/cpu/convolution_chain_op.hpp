@@ -30,12 +30,13 @@ struct ConvolutionChainAttrs {
   std::vector<Stage> stages;
   bool mean = false;
 
-  /// As the first stage says: a gate, or a transposed convolution whose result is joined to others; else as the second
-  /// one says, which may be a pooling.
-  enum class Kind { strips, gated, joined, pooled };
+  /// As the first stage says: a gate, a depthwise convolution, or a transposed convolution whose result is joined to
+  /// others; else as the second one says, which may be a pooling.
+  enum class Kind { strips, gated, joined, pooled, separable };
   Kind kind() const {
     const std::string_view first = stages[0].schema->type;
     if (first == "Multiply") return Kind::gated;
+    if (first == "GroupConvolution") return Kind::separable;
     if (first.ends_with("BackpropData")) return Kind::joined;
     return stages[1].schema->type == "MaxPool" ? Kind::pooled : Kind::strips;
   }

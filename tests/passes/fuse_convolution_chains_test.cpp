@@ -64,6 +64,33 @@ TEST(FuseConvolutionChains, TheMeanOfSqueezeAndExciteIsASecondResult) {
   test::expect_rewrite("fuse_convolution_chain_mean", m.graph(), fuse());
 }
 
+/// A depthwise convolution of a tensor that something else reads, too, and the 1x1 convolution behind it.
+ir::Value separable(GraphMaker& m, ir::Value x, const Block& block, const char* activation) {
+  ir::Value y = activated(m, m.depthwise(x, block.kernel, 3, block.stride), activation, 4);
+  y = m.conv(y, block.outputs, 1, 5);
+  y = m.op("Add", {y, m.random({1, block.outputs, 1, 1}, 6)});
+  return m.dims(x) == m.dims(y) ? m.op("Add", {x, y}) : y;
+}
+
+TEST(FuseConvolutionChains, SeparableConvolutionOfWhatIsReadElsewhere) {
+  GraphMaker m;
+  m.result(separable(m, m.input({1, 2, 28, 3}), {2, 2, 2, 3, 1}, "ReLU"));
+  test::expect_rewrite("fuse_separable_convolution", m.graph(), fuse());
+}
+
+TEST(FuseConvolutionChains, RefusesSeparableConvolutions) {
+  GraphMaker m;
+  const ir::Value x = m.input({1, 16, 28, 9});
+  m.result(m.conv(m.depthwise(m.input({1, 16, 27, 9}), 3, 1), 8, 1, 2));  // few rows
+  m.result(m.conv(m.depthwise(x, 3, 3), 8, 3, 4));                        // no 1x1
+  m.result(m.conv(m.depthwise(x, 3, 5), 8, 1, 6, 2));                     // a stride
+  const ir::Value twice = m.depthwise(x, 3, 7);
+  m.result(m.conv(twice, 8, 1, 8));  // read elsewhere
+  m.result(m.op("Abs", {m.op("Convert", {twice}, {{"destination_type", "i32"}})}));
+  m.result(m.conv(m.op("Add", {m.depthwise(x, 3, 9), x}), 8, 1, 10));  // an operand of the run between them
+  EXPECT_EQ(chains(m.graph(), 0), 0u);
+}
+
 TEST(FuseConvolutionChains, Refuses) {
   GraphMaker m;
   const ir::Value x = m.input({1, 8, 20, 20});
@@ -249,6 +276,44 @@ TEST(ConvolutionChains, FirstLayerAndSmoothActivations) {
     y = activated(m, m.depthwise(y, 3, 3), activation, 4);
     m.result(m.conv(y, 12, 1, 5));
     test::expect_same_as_interpreter(m);
+  }
+}
+
+TEST(ConvolutionChains, SeparableSameAsInterpreter) {
+  for (const Block& block : {Block{16, 16, 16, 3, 1}, Block{17, 17, 40, 5, 1}, Block{50, 50, 7, 3, 2}}) {
+    for (const char* activation : {"Clamp", "HSwish"}) {
+      SCOPED_TRACE(testing::Message() << block.channels << " to " << block.outputs << " kernel " << block.kernel
+                                      << " stride " << block.stride << " " << activation);
+      GraphMaker m;
+      m.result(separable(m, m.input({2, block.channels, 57, 131}), block, activation));
+      EXPECT_EQ(chains(m.graph(), 2), 1u);
+      test::expect_same_as_interpreter(m);
+    }
+  }
+}
+
+TEST(ConvolutionChains, SeparableBitsDependOnNoThreadAndNoBatch) {
+  const auto run = [](int64_t batch, int threads, std::span<const std::vector<test::HostTensor>> inputs) {
+    GraphMaker m;
+    m.result(separable(m, m.input({batch, 40, 61, 50}), {40, 40, 40, 5, 1}, "HSwish"));
+    EXPECT_EQ(test::count_chains(m.graph(), 2, best_isa()), 1u);
+    return test::run_on_cpu(m.graph(), best_isa(), threads, inputs)[0];
+  };
+  const std::vector<std::vector<test::HostTensor>> pair{{test::random_tensor({2, 40, 61, 50}, 1)}};
+  const auto expected = run(2, 1, pair);
+  for (const int threads : {2, 3, 4, 8}) {
+    const auto many = run(2, threads, pair);
+    EXPECT_EQ(std::memcmp(expected[0].view().data, many[0].view().data, expected[0].view().bytes()), 0) << threads;
+  }
+  const size_t image = pair[0][0].view().bytes() / 2;
+  std::vector<std::vector<test::HostTensor>> alone(1);
+  alone[0].push_back(test::random_tensor({1, 40, 61, 50}, 2));
+  std::memcpy(const_cast<void*>(alone[0][0].view().data), static_cast<const char*>(pair[0][0].view().data) + image,
+              image);
+  const auto* const second = static_cast<const char*>(expected[0].view().data) + image;
+  for (const int threads : {1, 2, 3}) {
+    const auto single = run(1, threads, alone);
+    EXPECT_EQ(std::memcmp(second, single[0].view().data, image), 0) << threads;
   }
 }
 

@@ -21,6 +21,7 @@
 #include "plugins/cpu/nodes/first_winograd.hpp"
 #include "plugins/cpu/nodes/pool_problem.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
+#include "plugins/cpu/nodes/row_plans.hpp"
 #include "plugins/cpu/nodes/stage_node.hpp"
 #include "plugins/cpu/rounding.hpp"
 
@@ -36,11 +37,6 @@ const ConvKernel* direct_kernel(const ConvProblem& p, Isa isa) {
 const FirstWinograd& winograd_of(const ConvProblem& p) {
   return p.h.kernel == 3 ? kFirstWinograd3x3 : kFirstWinograd7x7;
 }
-
-struct Rows {
-  int64_t begin, end;
-  int64_t count() const { return end - begin; }
-};
 
 class PooledConvolutionExecutor final : public Executor {
  public:

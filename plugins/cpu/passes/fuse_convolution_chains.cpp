@@ -37,12 +37,12 @@ class Finder {
   std::vector<ir::NodeId> around(ir::NodeId id, const std::set<ir::NodeId>& claimed) const {
     const ir::Node& depthwise = graph_.node(id);
     if (!is_op(depthwise, "GroupConvolution") || !can_continue_chain(context(depthwise))) return {};
+    std::vector<ir::NodeId> stages = {id};
     const ir::Value source = depthwise.inputs[0];
     const ir::Node& first = graph_.node(source.node);
-    if (!is_op(first, "Convolution") || claimed.contains(first.id) || graph_.uses(source).size() != 1 ||
-        has_run_time_operands(first) || !can_begin_chain(context(first)))
-      return {};
-    std::vector<ir::NodeId> stages = {first.id, id};
+    if (is_op(first, "Convolution") && !claimed.contains(first.id) && graph_.uses(source).size() == 1 &&
+        !has_run_time_operands(first) && can_begin_chain(context(first)))
+      stages.insert(stages.begin(), first.id);
     const auto& uses = graph_.uses({id, 0});
     if (uses.size() == 1 && uses.front().input == 0 && !has_run_time_operands(depthwise)) {
       const ir::Node& last = graph_.node(uses.front().node);

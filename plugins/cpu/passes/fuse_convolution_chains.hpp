@@ -3,6 +3,8 @@
 // become one step, so that the wide tensors between them stay in cache:
 //   Convolution -> GroupConvolution [-> Convolution]     =>  cpu.ConvolutionChain   (each with its fused chain)
 //   Convolution -> GroupConvolution -> ReduceMean(space) =>  cpu.ConvolutionChain {mean}, two outputs
+// Likewise where nothing in front of the depthwise convolution can be one of its step:
+//   GroupConvolution -> Convolution                      =>  cpu.ConvolutionChain
 // And the gate of squeeze-and-excite goes into the 1x1 convolution behind it, where that has few weights:
 //   Multiply(x, gate) -> Convolution                     =>  cpu.ConvolutionChain
 // And a large joined tensor, where a U-Net goes up again, is never made:
