@@ -83,7 +83,9 @@ class SeparableConvolutionExecutor final : public Executor {
   int64_t rows() const noexcept { return depthwise().problem.h.out; }
   int64_t blocks() const noexcept { return ceil_div(depthwise().problem.oc, depthwise().block); }
   int64_t row_floats() const noexcept { return depthwise().dst.h; }
-  int64_t slot_floats() const noexcept { return blocks() * strip_rows_ * row_floats(); }
+  int64_t slot_floats() const noexcept {
+    return static_cast<int64_t>(whole_lines(static_cast<size_t>(blocks() * strip_rows_ * row_floats())));
+  }
 
   /// Of an image: equally many to each thread.
   int64_t strips_for(int64_t threads) const noexcept {
