@@ -35,20 +35,39 @@ list(FILTER TERROIR_RARE_REFERENCES EXCLUDE REGEX "/ops/reference/(sort/radix|mo
 # before it knows whether the quotient counts. That changes no value.
 set(TERROIR_BLOCK_LOOPS ${TERROIR_SOURCES})
 list(FILTER TERROIR_BLOCK_LOOPS INCLUDE REGEX "/ops/reference/detection/(box_overlap|class_nms|detection_output)\\.cpp$")
+set(TERROIR_SMALL_SOURCES ${TERROIR_ONCE_PER_MODEL} ${TERROIR_HANDING_OUT} ${TERROIR_RARE_REFERENCES})
+list(REMOVE_DUPLICATES TERROIR_SMALL_SOURCES)
+list(REMOVE_ITEM TERROIR_SOURCES ${TERROIR_SMALL_SOURCES})
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
-  set_source_files_properties(${TERROIR_ONCE_PER_MODEL} ${TERROIR_HANDING_OUT} ${TERROIR_RARE_REFERENCES} PROPERTIES COMPILE_OPTIONS -Os)
   # Loops of every element size that need no ISA of their own, but vectors.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/ir/base/hash128.cpp
     ${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/copy/copy_rows.cpp
-    ${PROJECT_SOURCE_DIR}/ops/reference/movement/non_zero.cpp PROPERTIES COMPILE_OPTIONS -O3)
+    ${PROJECT_SOURCE_DIR}/ops/reference/movement/non_zero.cpp PROPERTIES COMPILE_OPTIONS -O3 SKIP_PRECOMPILE_HEADERS ON)
   set_source_files_properties(${TERROIR_BLOCK_LOOPS} PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
 endif()
+# These have options of their own, that of precompiled headers are others.
+set_source_files_properties(${TERROIR_KERNEL_SOURCES} ${TERROIR_BLOCK_LOOPS} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 
-add_library(terroir_objects OBJECT ${TERROIR_SOURCES})
-target_link_libraries(terroir_objects
-  PUBLIC terroir_build_options
-  PRIVATE pugixml::pugixml TBB::tbb xsimd Threads::Threads ${CMAKE_DL_LIBS})
-target_compile_definitions(terroir_objects PRIVATE TERROIR_EXPORTS=1 TERROIR_VERSION="${PROJECT_VERSION}")
+# What is compiled for speed, and what for size: precompiled headers are for one or the other.
+foreach(objects terroir_objects terroir_small_objects)
+  if(objects STREQUAL "terroir_objects")
+    add_library(${objects} OBJECT ${TERROIR_SOURCES})
+  else()
+    add_library(${objects} OBJECT ${TERROIR_SMALL_SOURCES})
+  endif()
+  target_link_libraries(${objects}
+    PUBLIC terroir_build_options
+    PRIVATE pugixml::pugixml TBB::tbb xsimd Threads::Threads ${CMAKE_DL_LIBS})
+  target_compile_definitions(${objects} PRIVATE TERROIR_EXPORTS=1 TERROIR_VERSION="${PROJECT_VERSION}")
+  # Half of what the compiler reads, for nearly all of them. Of our own, what every room may include.
+  target_precompile_headers(${objects} PRIVATE <algorithm> <array> <cmath> <cstring> <functional> <limits> <map> <memory>
+    <optional> <span> <string> <string_view> <unordered_map> <utility> <vector>
+    "${PROJECT_SOURCE_DIR}/ir/base/error.hpp" "${PROJECT_SOURCE_DIR}/ir/base/tensor_view.hpp"
+    "${PROJECT_SOURCE_DIR}/ir/schema/infer_context.hpp" "${PROJECT_SOURCE_DIR}/ir/graph/graph.hpp")
+endforeach()
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
+  target_compile_options(terroir_small_objects PRIVATE -Os)
+endif()
 foreach(isa IN LISTS TERROIR_ISA_BUCKETS)
   string(TOUPPER ${isa} isa_upper)
   target_compile_definitions(terroir_build_options INTERFACE TERROIR_HAVE_${isa_upper}=1)
@@ -60,7 +79,8 @@ foreach(kind SHARED STATIC)
   else()
     set(target terroir_static)
   endif()
-  add_library(${target} ${kind} $<TARGET_OBJECTS:terroir_objects>)
+  # Of functions that both have, the linker takes those it meets first.
+  add_library(${target} ${kind} $<TARGET_OBJECTS:terroir_small_objects> $<TARGET_OBJECTS:terroir_objects>)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME terroir VERSION ${PROJECT_VERSION} SOVERSION 0)
   target_compile_features(${target} PUBLIC cxx_std_17)
   target_include_directories(${target} PUBLIC
@@ -92,5 +112,7 @@ if(CMAKE_BUILD_TYPE MATCHES "^(Release|MinSizeRel)$")
   if(TERROIR_LINKER_PACKS_RELOCATIONS)
     target_link_options(terroir PRIVATE -Wl,-z,pack-relative-relocs)
   endif()
-  target_compile_options(terroir_objects PRIVATE -ffunction-sections -fdata-sections)
+  foreach(objects terroir_objects terroir_small_objects)
+    target_compile_options(${objects} PRIVATE -ffunction-sections -fdata-sections)
+  endforeach()
 endif()

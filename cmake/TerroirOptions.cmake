@@ -17,6 +17,12 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
+# Most of a compilation is reading the same headers. Compiler caches have their own way around that, to which precompiled
+# ones are in the way; and sanitized builds do without, so that a forgotten #include shows somewhere.
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache" OR TERROIR_SANITIZE)
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+endif()
+
 add_library(terroir_build_options INTERFACE)
 # -ffp-contract=off: a value must not depend on whether the compiler saw it in a vector body or in a scalar tail.
 target_compile_options(terroir_build_options INTERFACE
