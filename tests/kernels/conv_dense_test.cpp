@@ -54,6 +54,22 @@ TEST(ConvDirect, RowsOfEverySecondPosition) {
             check_family("conv_direct", conv2d(32, 32, axis(h, k, 2, 1, pad, pad), axis(w, k, 2, 1, pad, pad_end), 2));
 }
 
+TEST(ConvDirect, RowsThatAreOneTile) {
+  // Groups of rows that meet all kernel rows are one call, those before and behind them are not.
+  for (const int64_t h : {1, 2, 3, 4, 5, 9, 14, 15})
+    for (const int64_t w : {7, 14, 15, 28})
+      for (const int64_t stride : {1, 2, 3})
+        for (const int64_t pad : {0, 1, 2, 4})
+          for (const int64_t pad_end : {0, 1, 3}) {
+            if (h + pad + pad_end < 3) continue;
+            check_family("conv_direct",
+                         conv2d(16, 16, axis(h, 3, stride, 1, pad, pad_end), axis(w, 3, stride, 1, 1, 1), 1, 2));
+          }
+  ConvProblem volume = conv2d(17, 13, axis(9, 3, 1, 2, 1, 2), axis(7, 3, 1, 1, 1, 1));
+  volume.d = axis(5, 3, 1, 1, 1, 1);
+  check_family("conv_direct", volume);
+}
+
 TEST(ConvDirect, KernelsStridesDilations) {
   for (const int64_t k : {1, 2, 3, 5, 7, 11})
     for (const int64_t s : {1, 2, 3})
@@ -61,6 +77,13 @@ TEST(ConvDirect, KernelsStridesDilations) {
         const int64_t pad = (k - 1) * d / 2;
         check_family("conv_direct", conv2d(5, 17, axis(23, k, s, d, pad, pad), axis(29, k, s, d, pad, pad)));
       }
+}
+
+TEST(ConvFirst, WideSteps) {
+  for (const int64_t stride : {3, 8, 16, 32})
+    for (const int64_t k : {1, 2})
+      for (const int64_t w : {13, 47})  // one tile, several
+        check_family("conv_first", conv2d(3, 20, axis(stride + 2, k, stride), axis(w * stride + 1, k, stride)));
 }
 
 TEST(ConvDirect, OnePositionSumsInSeveralParts) {

@@ -22,6 +22,11 @@ TEST(ConvPostOps, Dense) {
   check_post_ops(problem(1, 24, 40, axis(7, 1), axis(7, 1)));
 }
 
+TEST(ConvPostOps, RowsThatAreOneTile) {
+  check_post_ops(problem(1, 16, 16, axis(9, 3, 1, 1, 1, 1), axis(14, 3, 1, 1, 1, 1)));
+  check_post_ops(problem(2, 32, 32, axis(13, 3, 2, 1, 1, 1), axis(28, 3, 2, 1, 1, 0)));
+}
+
 TEST(ConvPostOps, WeightsBeyondTheCache) {
   check_post_ops(problem(1, 603, 83, axis(3, 3, 1, 1, 1, 1), axis(5, 3, 1, 1, 1, 1)));
 }

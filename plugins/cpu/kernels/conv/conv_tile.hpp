@@ -32,8 +32,8 @@ struct TilePass {
   // Weights of the next unit: prefetch_lines cache lines per innermost loop; from prefetch_end on, what is at `ahead`.
   const float *prefetch, *prefetch_end, *ahead;
   int64_t prefetch_lines;
-  // Kernels of one row with a step of their own and without edges: further tiles, and how far their sources and outputs
-  // are from those of the tile before; of one position: their weights and outputs, and their bias follows.
+  // Kernels that repeat (repeats_tiles in tile_pass.hpp): further tiles, and how far their sources and outputs are from
+  // those of the tile before; of one position: their weights and outputs, and their bias follows.
   int64_t more_tiles, tile_src, tile_wei, tile_out;
   bool fetch_sources;  // loop w runs over blocks of channels
   bool hswish;         // activate; only short_tile.hpp looks at it

@@ -59,6 +59,7 @@ struct ConvContext {
   bool plain_row;       // likewise of a plain source
   bool blocks_inside;   // pointwise, whole blocks: the loop over channel blocks takes the place of the one over columns
   bool tiles_follow;    // kernels of one row take several tiles of one width at once
+  bool rows_follow;     // kernels take several groups of rows at once, each of which is one tile
   bool units_follow;    // the kernel of one position takes several units of output channels at once
   float* buffer;        // one register tile, for post-ops that do not fit the registers
   RowCut cut;           // of every whole row, unless transposed
@@ -116,6 +117,7 @@ struct ConvRow {
   TilePass pass;  // loops over all kernel columns
   RowStart start;
   int64_t rows;
+  int64_t groups;  // so many groups of `rows` rows at once, of which each is a single tile
   int64_t dst_offset;
   RowTaps both;  // pass.n.h and pass.src count from both.begin
   RowTaps extra[4];
@@ -176,32 +178,52 @@ bool reaches(const TapClass& c, const ConvAxis& axis, int64_t x, int64_t width, 
   return reach.begin == begin && reach.end == end;
 }
 
+// Which kernel columns a tile at a border reaches.
+struct BorderTaps {
+  Range full;  // with every column of the tile
+  // Taps beside those that only the first or only the last column misses: they join the main pass, if it can do that.
+  bool first_short, last_short;
+  bool others;  // there are more that reach some columns, not all
+  int64_t begin() const { return full.begin - (first_short ? 1 : 0); }
+  int64_t end() const { return full.end + (last_short ? 1 : 0); }
+};
+
+// Of a tile of class c whose first position is column x of the source.
+BorderTaps border_taps(const TapClass& c, const ConvAxis& axis, int64_t x, int64_t width, bool has_edge_pass) {
+  // Taps that reach the first and the last column reach all columns between.
+  const Range left = inside(x, c.st, axis.in, c.taps);
+  const Range right = inside(x + (width - 1) * c.sj, c.st, axis.in, c.taps);
+  BorderTaps taps{{left.begin > right.begin ? left.begin : right.begin, left.end < right.end ? left.end : right.end},
+                  false,
+                  false,
+                  false};
+  Range& full = taps.full;
+  if (full.end < full.begin) full.end = full.begin;
+  const bool edges = has_edge_pass && full.begin < full.end;
+  taps.first_short = edges && full.begin > 0 && reaches(c, axis, x, width, full.begin - 1, 1, width);
+  taps.last_short = edges && full.end < c.taps && reaches(c, axis, x, width, full.end, 0, width - 1);
+  taps.others = taps.begin() > (left.begin < right.begin ? left.begin : right.begin) ||
+                taps.end() < (left.end > right.end ? left.end : right.end);
+  return taps;
+}
+
 // Columns [j, j + width) of class c.
 void run_border_tile(const ConvContext& ctx, ConvRow& row, const TapClass& c, int64_t j, int64_t width) {
   TilePass& p = row.pass;
   const ConvAxis& axis = ctx.plan.exec.w;
   const int64_t x = c.x0 + j * c.sj;
-  // Taps that reach the first and the last column reach all columns between.
-  const Range left = inside(x, c.st, axis.in, c.taps);
-  const Range right = inside(x + (width - 1) * c.sj, c.st, axis.in, c.taps);
-  Range full{left.begin > right.begin ? left.begin : right.begin, left.end < right.end ? left.end : right.end};
-  if (full.end < full.begin) full.end = full.begin;
-
-  // A tap that only the first or only the last column misses joins the main pass.
-  const bool edges =
-      ctx.edge_passes && ctx.edge_passes->row[row.rows - 1][row.blocks - 1].fn[width - 1] && full.begin < full.end;
-  p.first_tap_short = edges && full.begin > 0 && reaches(c, axis, x, width, full.begin - 1, 1, width);
-  p.last_tap_short = edges && full.end < c.taps && reaches(c, axis, x, width, full.end, 0, width - 1);
-  const int64_t main_begin = full.begin - (p.first_tap_short ? 1 : 0), main_end = full.end + (p.last_tap_short ? 1 : 0);
+  const BorderTaps taps = border_taps(
+      c, axis, x, width, ctx.edge_passes && ctx.edge_passes->row[row.rows - 1][row.blocks - 1].fn[width - 1]);
+  const Range& full = taps.full;
+  p.first_tap_short = taps.first_short;
+  p.last_tap_short = taps.last_short;
+  const int64_t main_begin = taps.begin(), main_end = taps.end();
 
   const bool clamp = p.clamp;
   float* const out = p.out;
   const float* const residual = p.residual;
   const int64_t residual_step = p.residual_step, residual_row = p.residual_row, residual_block = p.residual_block;
-  // Whether there are taps that reach some columns, not all.
-  const bool some_begin = main_begin > (left.begin < right.begin ? left.begin : right.begin);
-  const bool some_end = main_end < (left.end > right.end ? left.end : right.end);
-  if (row.extras > 0 || some_begin || some_end) {
+  if (row.extras > 0 || taps.others) {
     p.clamp = false;
     p.n = {0, 0, 0, 0};
     run_pass(row, p, row.rows, width);
@@ -345,16 +367,17 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const RowCut& cut, int64_t 
       tiles = tiles_at_once(row, activate, width, alike < left ? alike : left);
       if (x + (tiles * width - 1) * c.sj + last_tap >= plan.exec.w.in) tiles = 1;
     }
-    p.more_tiles = tiles - 1;
-    p.tile_src = width * c.sj * plan.src.w;
-    p.tile_out = width * dst_step;
+    const int64_t repeats = tiles * row.groups;
+    p.more_tiles = repeats - 1;
+    p.tile_src = row.groups > 1 ? row.rows * p.src_row : width * c.sj * plan.src.w;
+    p.tile_out = row.groups > 1 ? row.rows * plan.dst.h : width * dst_step;
     if (row.units > 1) {
       p.more_tiles = row.units - 1;
       p.tile_wei = row.blocks * kBlock * ctx.reduction;
       p.tile_out = row.blocks * p.out_block;
     }
     p.prefetch = fetch.own_loops > 0 ? fetch.own : fetch.ahead;
-    p.prefetch_end = fetch.own + tiles * fetch.own_loops * fetch.lines * 16;
+    p.prefetch_end = fetch.own + repeats * fetch.own_loops * fetch.lines * 16;
     p.ahead = fetch.ahead;
     if (all_taps) {
       p.src = row.start.src + x * plan.src.w;
@@ -362,8 +385,8 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const RowCut& cut, int64_t 
     } else {
       run_border_tile(ctx, row, c, j, width);
     }
-    fetch.own += tiles * fetch.own_loops * fetch.lines * 16;
-    fetch.ahead += tiles * (fetch.loops - fetch.own_loops) * fetch.lines * 16;
+    fetch.own += repeats * fetch.own_loops * fetch.lines * 16;
+    fetch.ahead += repeats * (fetch.loops - fetch.own_loops) * fetch.lines * 16;
     if (buffered) finish_tile(ctx, row, p, row.dst_offset + dst_column, dst_step, width);
     if (activate) {
       inactive += tiles * width;
@@ -511,12 +534,30 @@ void begin_columns(const ConvContext& ctx, const TapClass& c, ConvRow& row) {
   p.n_i_last = start.n_i_last;
 }
 
-// Chunks [chunk_begin, chunk_end) of a row of the unit that `row` has begun.
-void run_row(const ConvContext& ctx, const RowPlace& at, int64_t chunk_begin, int64_t chunk_end, ConvRow& row,
-             Fetch& fetch) {
+// Whether a row is one register tile, and that one pass of an edge kernel, which repeats.
+bool is_one_edge_pass(const ConvPlan& plan, const RowCut& cut, const PassTable* edge_passes) {
+  const int64_t columns = cut.taps.count;
+  if (!edge_passes || cut.tiles() > 1 || !repeats_tiles(plan.rows, columns, plan.oc_blocks, kBlock, true)) return false;
+  const bool exists = edge_passes->row[plan.rows - 1][0].fn[columns - 1];
+  const BorderTaps taps = border_taps(cut.taps, plan.exec.w, cut.taps.x0, columns, exists);
+  return (taps.first_short || taps.last_short) && !taps.others;
+}
+
+// Of `most` groups of rows from `at` on, those that differ in their place alone; at least the first one.
+int64_t groups_at_once(const ConvContext& ctx, const RowPlace& at, const ConvRow& row, int64_t most) {
+  const ConvAxis& h = ctx.plan.exec.h;
+  const bool activate = row.epilogue->activate && row.finish;
+  if (!ctx.rows_follow || row.buffered || activate || at.h * h.stride < h.pad) return 1;
+  // All kernel rows meet the source, as for those that follow, up to:
+  const int64_t meet_all = (h.in - 1 - (h.kernel - 1) * h.dilation + h.pad) / h.stride + 1;
+  const int64_t groups = ((meet_all < h.out ? meet_all : h.out) - at.h) / ctx.plan.rows;
+  return groups < 1 ? 1 : groups < most ? groups : most;
+}
+
+// Chunks [chunk_begin, chunk_end) of the row that begin_row has begun.
+void run_row(const ConvContext& ctx, int64_t chunk_begin, int64_t chunk_end, ConvRow& row, Fetch& fetch) {
   const ConvPlan& plan = ctx.plan;
   const ConvProblem& e = plan.exec;
-  begin_row(ctx, at, row);
   if (plan.column_units) {
     const RowCut cut = cut_row(plan, ctx.plain_row, ctx.cut.taps, chunk_begin, chunk_end - chunk_begin);
     begin_columns(ctx, cut.taps, row);
@@ -606,6 +647,10 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
   const bool adjacent = plain || (plan.src_format == ConvFormat::nhwc && e.groups == 1 && ic_blocks == 1);
   const bool columns_inside = adjacent && columns_follow(e);
   const int64_t step = e.w.stride * plan.src.w;
+  const bool own_step = plain ? columns_inside && step <= 2 : step == kBlock || step == 2 * kBlock;
+  const RowCut cut = cut_row(plan, plain && columns_inside, tap_class(e.w, e.transposed, 0), 0, e.w.out);
+  const PassTable* const edge_passes =
+      e.transposed || plain || columns_inside || has_one_position(plan) ? nullptr : edge_passes_for_step(step);
   const bool ragged = plan.dst_format == ConvFormat::blocked && ocg % kBlock != 0;
   alignas(64) float buffer[kMaxPositions * kMaxBlocks * kBlock];
   const ConvContext ctx{plan,
@@ -613,9 +658,7 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
                         make_epilogue(args.post_ops, args.post_op_count, ragged),
                         make_epilogue(args.post_ops, args.post_op_count, false, true),
                         &choose_passes(plan, columns_inside),
-                        e.transposed || plain || columns_inside || has_one_position(plan)
-                            ? nullptr
-                            : edge_passes_for_step(e.w.stride * plan.src.w),
+                        edge_passes,
                         inner,
                         ic_blocks,
                         oc_blocks,
@@ -623,11 +666,12 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
                         columns_inside,
                         plain && columns_inside,
                         pointwise && inner == kBlock && icg % kBlock == 0,
-                        (pointwise && (step == kBlock || step == 2 * kBlock)) || (plain && columns_inside && step <= 2),
+                        own_step && (pointwise || plain),
+                        plan.chunks == 1 && is_one_edge_pass(plan, cut, edge_passes),
                         pointwise && has_one_position(plan) && e.groups == 1 && plan.ic_chunk == 0 &&
                             plan.dst_format != ConvFormat::plain,
                         buffer,
-                        cut_row(plan, plain && columns_inside, tap_class(e.w, e.transposed, 0), 0, e.w.out)};
+                        cut};
   const int64_t unit_floats = plan.oc_blocks * kBlock * ctx.reduction;
   const int64_t chunk = plan.ic_chunk > 0 ? plan.ic_chunk : ic_blocks;
   const int64_t round_floats = plan.oc_blocks * kBlock * chunk * inner * taps;
@@ -665,11 +709,13 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
           row.units = units;
           RowPlace at = first_row;
           for (int64_t s = sp, first = first_sp; s < sp_end;) {
+            begin_row(ctx, at, row);
+            row.groups = groups_at_once(ctx, at, row, sp_end - s);
             const int64_t end = sp_end - first < plan.chunks ? sp_end : first + plan.chunks;
-            run_row(ctx, at, s - first, end - first, row, fetch);
-            s = end;
-            first += plan.chunks;
-            at.h += plan.rows;
+            run_row(ctx, s - first, end - first, row, fetch);
+            s = end + row.groups - 1;  // of one chunk each
+            first += row.groups * plan.chunks;
+            at.h += row.groups * plan.rows;
             if (at.h >= e.h.out) at = {at.d + 1, 0};
           }
         }
