@@ -322,7 +322,8 @@ TEST(ConvGatherTest, TakesThePositionsThatAStridedKernelReads) {
     std::vector<float> gathered(static_cast<size_t>(conv_gathered_floats(p, block)), -1.0f);
     ASSERT_EQ(conv_gather_pieces(p, block), 2 * blocks);
     for (int64_t i = conv_gather_pieces(p, block); i-- > 0;)
-      conv_gather(p, block, src.data(), gathered.data(), i, i + 1);
+      for (const Stretch positions : {Stretch{0, 3}, Stretch{3, 18}, Stretch{18, 18}, Stretch{18, 32}})
+        conv_gather(p, block, src.data(), gathered.data(), {i, i + 1}, positions);
     const ConvProblem dense = conv_gathered(p);
     EXPECT_EQ(dense.w.in, 4);
     EXPECT_EQ(dense.w.out, 4);

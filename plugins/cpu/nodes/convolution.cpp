@@ -46,9 +46,7 @@ class ConvolutionExecutor final : public Executor {
     }
     const auto* src = static_cast<const float*>(args.inputs[0]);
     if (gathers_) {
-      args.arena.parallel_for(conv_gather_pieces(problem_, plan.block), [&](int64_t piece) {
-        conv_gather(problem_, plan.block, src, scratch, piece, piece + 1);
-      });
+      gather(args.arena, src, scratch);
       src = scratch;
       scratch += gathered_stride();
     }
@@ -70,6 +68,25 @@ class ConvolutionExecutor final : public Executor {
   }
 
  private:
+  /// Threads that do not share positions gather their own: they find them in their cache.
+  void gather(const parallel::Arena& arena, const float* src, float* gathered) const noexcept {
+    const ConvPlan& plan = conv_.plan;
+    const ConvSplit split = conv_split(plan, arena.threads());
+    const int64_t pieces = conv_gather_pieces(problem_, plan.block), blocks = pieces / problem_.batch;
+    if (split.parts.oc > 1) {
+      arena.parallel_for(pieces, [&](int64_t piece) {
+        conv_gather(problem_, plan.block, src, gathered, {piece, piece + 1}, {0, plan.grid.sp});
+      });
+      return;
+    }
+    constexpr int64_t kSlices = 4;
+    arena.parallel_for(split.part_count() * kSlices, [&](int64_t task) {
+      const ConvTile part = conv_part(plan, split, task / kSlices);
+      conv_gather(problem_, plan.block, src, gathered, {part.n0 * blocks, part.n1 * blocks},
+                  part_of({part.sp0, part.sp1}, task % kSlices, kSlices));
+    });
+  }
+
   size_t packed_stride() const noexcept { return whole_lines(conv_.plan.packed_floats); }
   size_t gathered_stride() const noexcept {
     return gathers_ ? whole_lines(static_cast<size_t>(conv_gathered_floats(problem_, conv_.plan.block))) : 0;

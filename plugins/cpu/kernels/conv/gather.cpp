@@ -1,5 +1,6 @@
 #include "plugins/cpu/kernels/conv/gather.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "plugins/cpu/kernels/conv/plan.hpp"
@@ -41,16 +42,18 @@ int64_t conv_gathered_floats(const ConvProblem& p, int64_t block) noexcept {
   return conv_gather_pieces(p, block) * outputs(p) * block;
 }
 
-void conv_gather(const ConvProblem& p, int64_t block, const float* src, float* gathered, int64_t begin,
-                 int64_t end) noexcept {
+void conv_gather(const ConvProblem& p, int64_t block, const float* src, float* gathered, Stretch pieces,
+                 Stretch positions) noexcept {
   const auto row = block == 16 ? &gather_row<16> : block == 8 ? &gather_row<8> : nullptr;
   const int64_t row_floats = p.w.in * block, step = p.w.stride * block;
-  for (int64_t piece = begin; piece < end; ++piece) {
+  for (int64_t piece = pieces.begin; piece < pieces.end; ++piece) {
     const float* const from = src + piece * p.d.in * p.h.in * row_floats;
-    float* to = gathered + piece * outputs(p) * block;
-    for (int64_t d = 0; d < p.d.out; ++d)
-      for (int64_t h = 0; h < p.h.out; ++h, to += p.w.out * block)
-        row(from + (d * p.d.stride * p.h.in + h * p.h.stride) * row_floats, step, to, p.w.out);
+    float* const to = gathered + piece * outputs(p) * block;
+    for (int64_t at = positions.begin, count; at < positions.end; at += count) {
+      const int64_t d = at / p.w.out / p.h.out, h = at / p.w.out % p.h.out, w = at % p.w.out;
+      count = std::min(p.w.out - w, positions.end - at);
+      row(from + (d * p.d.stride * p.h.in + h * p.h.stride) * row_floats + w * step, step, to + at * block, count);
+    }
   }
 }
 

@@ -1,12 +1,13 @@
 // What: a strided 1x1 convolution over channel blocks as one without strides: the positions it reads are gathered into
 // a dense tensor before. One long row has fewer and fuller tiles than many short ones, and its tiles more channels.
 //   if (conv_gathers(problem, kernel)) { plan conv_gathered(problem);
-//     for each i < conv_gather_pieces(problem, block): conv_gather(problem, block, src, gathered, i, i + 1) }
+//     conv_gather(problem, block, src, gathered, {0, conv_gather_pieces(problem, block)}, {0, positions of an image}) }
 // Layouts: src and gathered nChw8c or nChw16c; gathered is dense, with the extents of the output.
-// Threads: pieces in any order, in parallel.
+// Threads: any parts of pieces and positions in any order, in parallel.
 #pragma once
 
 #include "plugins/cpu/kernels/conv/conv.hpp"
+#include "plugins/cpu/slices.hpp"
 
 namespace terroir::cpu {
 
@@ -16,7 +17,7 @@ ConvProblem conv_gathered(const ConvProblem& problem) noexcept;
 int64_t conv_gathered_floats(const ConvProblem& problem, int64_t block) noexcept;
 /// A piece is a channel block of an image.
 int64_t conv_gather_pieces(const ConvProblem& problem, int64_t block) noexcept;
-void conv_gather(const ConvProblem& problem, int64_t block, const float* src, float* gathered, int64_t begin,
-                 int64_t end) noexcept;
+void conv_gather(const ConvProblem& problem, int64_t block, const float* src, float* gathered, Stretch pieces,
+                 Stretch positions) noexcept;
 
 }  // namespace terroir::cpu

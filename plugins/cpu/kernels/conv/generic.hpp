@@ -14,6 +14,7 @@
 #include "plugins/cpu/kernels/conv/entry_points.hpp"
 #include "plugins/cpu/kernels/conv/epilogue.hpp"
 #include "plugins/cpu/kernels/conv/half_tile.hpp"
+#include "plugins/cpu/kernels/conv/line_fetches.hpp"
 #include "plugins/cpu/kernels/conv/short_tile.hpp"
 #include "plugins/cpu/kernels/conv/tile_pass.hpp"
 
@@ -53,7 +54,8 @@ struct ConvContext {
   const PassTable* passes;
   const PassTable* edge_passes;  // or null
   int64_t inner;                 // dense_inner() of the plan
-  int64_t ic_blocks, oc_blocks;  // per group; input blocks of `inner` channels
+  int64_t icg, ocg;              // channels per group
+  int64_t ic_blocks, oc_blocks;  // likewise; input blocks of `inner` channels
   int64_t reduction;             // weights per output channel, padding included
   bool columns_inside;  // source and weights of a kernel row are contiguous: the innermost loop runs over the columns
   bool plain_row;       // likewise of a plain source
@@ -62,7 +64,7 @@ struct ConvContext {
   bool rows_follow;     // kernels take several groups of rows at once, each of which is one tile
   bool units_follow;    // the kernel of one position takes several units of output channels at once
   float* buffer;        // one register tile, for post-ops that do not fit the registers
-  RowCut cut;           // of every whole row, unless transposed
+  RowCut cut;           // of every whole row, unless transposed or a single row whose columns are units
 };
 
 // Blocks of input channels [begin, end): one round of the reduction. Every round but the first continues the sums in
@@ -70,16 +72,6 @@ struct ConvContext {
 struct Round {
   int64_t begin, end;
   bool first, last;
-};
-
-// What the register tiles of one round fetch ahead, each its share: weights of the next round first, then what follows
-// the run.
-struct Fetch {
-  const float* own;
-  const float* ahead;
-  int64_t lines;      // per innermost loop; 0: nothing
-  int64_t loops;      // per register tile
-  int64_t own_loops;  // of these, for `own`
 };
 
 // Some rows of a tile and the kernel rows [begin, end) of their tap class that only they use.
@@ -410,16 +402,19 @@ void begin_unit(const ConvContext& ctx, int64_t n, int64_t unit, const Round& ro
                 ConvRow& row) {
   const ConvPlan& plan = ctx.plan;
   const ConvProblem& e = plan.exec;
-  const int64_t units = (ctx.oc_blocks + plan.oc_blocks - 1) / plan.oc_blocks;
-  const int64_t group = unit / units;
-  const int64_t first_block = (unit % units) * plan.oc_blocks;
+  int64_t group = 0, unit_in_group = unit;
+  if (e.groups > 1) {
+    const int64_t units = (ctx.oc_blocks + plan.oc_blocks - 1) / plan.oc_blocks;
+    group = unit / units;
+    unit_in_group = unit % units;
+  }
+  const int64_t first_block = unit_in_group * plan.oc_blocks;
   const int64_t block_in_all = group * ctx.oc_blocks + first_block;
-  const int64_t icg = e.ic / e.groups, oc_per_group = e.oc / e.groups;
 
   row.blocks = ctx.oc_blocks - first_block < plan.oc_blocks ? ctx.oc_blocks - first_block : plan.oc_blocks;
-  row.channel = group * oc_per_group + first_block * kBlock;
+  row.channel = group * ctx.ocg + first_block * kBlock;
   row.units = 1;
-  row.channels_in_last = oc_per_group - (first_block + row.blocks - 1) * kBlock;
+  row.channels_in_last = ctx.ocg - (first_block + row.blocks - 1) * kBlock;
   if (row.channels_in_last > kBlock) row.channels_in_last = kBlock;
   row.unit_offset = n * plan.dst.n;
   switch (plan.dst_format) {
@@ -444,14 +439,14 @@ void begin_unit(const ConvContext& ctx, int64_t n, int64_t unit, const Round& ro
   const int64_t wei_h = e.w.kernel * row.column, wei_d = e.h.kernel * wei_h;
   const int64_t bias_floats = (e.groups * ctx.oc_blocks * kBlock + 15) / 16 * 16;
   row.unit_src = ctx.args.src + n * plan.src.n + round.begin * plan.src.c +
-                 (plan.src_format == ConvFormat::nhwc ? group * icg : group * ctx.ic_blocks * plan.src.c);
+                 (plan.src_format == ConvFormat::nhwc ? group * ctx.icg : group * ctx.ic_blocks * plan.src.c);
   row.unit_wei =
       ctx.args.packed + bias_floats + block_in_all * kBlock * ctx.reduction + round.begin * e.d.kernel * wei_d;
   row.unit_residual = round.first ? row.epilogue->residual : ctx.args.dst;
   row.bias = round.first ? ctx.args.packed + block_in_all * kBlock : kNoBias;
   row.start.n = {round.end - round.begin, 0, 0, 1};
   row.start.n_i = ctx.inner;
-  row.start.n_i_last = round.last ? icg - (ctx.ic_blocks - 1) * ctx.inner : ctx.inner;
+  row.start.n_i_last = round.last ? ctx.icg - (ctx.ic_blocks - 1) * ctx.inner : ctx.inner;
   if (ctx.blocks_inside) {
     row.start.n.w = row.start.n.a;
     row.start.n.a = 1;
@@ -587,40 +582,19 @@ int64_t units_at_once(const ConvContext& ctx, int64_t unit, int64_t end) {
   return units > 1 ? units : 1;
 }
 
-// A share of ConvArgs::ahead for one of `rounds` rounds, of one range and at most `most`.
-ConvLines take_lines(const ConvArgs& args, int64_t rounds, int64_t most) {
-  ConvAhead* const ahead = args.ahead;
-  if (!ahead) return {nullptr, 0};
-  while (ahead->count > 0 && ahead->lines->count == 0) ++ahead->lines, --ahead->count;
-  int64_t all = 0;
-  for (int64_t i = 0; i < ahead->count; ++i) all += ahead->lines[i].count;
-  if (all == 0) return {nullptr, 0};
-  const int64_t shares = ahead->runs * rounds;
-  int64_t count = (all + shares - 1) / shares;
-  if (count > ahead->lines->count) count = ahead->lines->count;
-  if (count > most) count = most;
-  const ConvLines taken{ahead->lines->begin, count};
-  ahead->lines->begin += count * 16;
-  ahead->lines->count -= count;
-  return taken;
-}
-
-// The fetches of one of `rounds` rounds, of `tiles` register tiles of `loops` innermost loops.
-Fetch shared_fetch(const ConvArgs& args, const float* own, int64_t own_lines, int64_t rounds, int64_t tiles,
-                   int64_t loops) {
-  // A fetch holds one of L1's few buffers for misses until it is done, and so the kernel's own reads: beyond this the
-  // loops become slower by what is won behind them, measured.
-  constexpr int64_t kLinesPerLoop = 12;
-  const int64_t all = tiles * loops, spare = all * kLinesPerLoop - own_lines;
-  const ConvLines ahead = take_lines(args, rounds, spare > 0 ? spare : 0);
-  Fetch fetch{own, ahead.begin, (own_lines + ahead.count + all - 1) / all, loops, 0};
-  if (own_lines == 0 || fetch.lines == 0) return fetch;
-  fetch.own_loops = loops;
-  if (ahead.count > 0) {
-    fetch.own_loops = (own_lines + tiles * fetch.lines - 1) / (tiles * fetch.lines);
-    if (fetch.own_loops > loops) fetch.own_loops = loops;
-  }
-  return fetch;
+// Of image `n` and what follows it, from the rows [sp, sp_end) on.
+FetchLoops fetch_loops(const ConvContext& ctx, const ConvTile& box, int64_t n, int64_t sp, int64_t sp_end,
+                       int64_t chunk) {
+  const ConvPlan& plan = ctx.plan;
+  const ConvProblem& e = plan.exec;
+  const int64_t tiles = plan.column_units ? (sp_end - sp + plan.w_tile - 1) / plan.w_tile
+                                          : (sp_end - sp) * ((e.w.out + plan.w_tile - 1) / plan.w_tile) / plan.chunks;
+  // The first and the last kernel row are missing at the border.
+  const int64_t rows_of_kernel = e.h.kernel > 1 ? e.h.kernel - 1 : 1;
+  const int64_t rows = (box.n1 - n - 1) * (box.sp1 - box.sp0) + box.sp1 - sp;
+  return {
+      tiles > 1 ? tiles : 1, e.d.kernel * rows_of_kernel * chunk * (ctx.columns_inside ? 1 : e.w.kernel),
+      (rows + plan.cached_rows - 1) / plan.cached_rows * (box.oc1 - box.oc0) * ((ctx.ic_blocks + chunk - 1) / chunk)};
 }
 
 const PassTable& choose_passes(const ConvPlan& plan, bool columns_inside) {
@@ -648,7 +622,9 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
   const bool columns_inside = adjacent && columns_follow(e);
   const int64_t step = e.w.stride * plan.src.w;
   const bool own_step = plain ? columns_inside && step <= 2 : step == kBlock || step == 2 * kBlock;
-  const RowCut cut = cut_row(plan, plain && columns_inside, tap_class(e.w, e.transposed, 0), 0, e.w.out);
+  const TapClass columns = tap_class(e.w, e.transposed, 0);
+  const RowCut cut = plan.column_units ? RowCut{columns, 0, 0, 0, 0, 0, 0}
+                                       : cut_row(plan, plain && columns_inside, columns, 0, e.w.out);
   const PassTable* const edge_passes =
       e.transposed || plain || columns_inside || has_one_position(plan) ? nullptr : edge_passes_for_step(step);
   const bool ragged = plan.dst_format == ConvFormat::blocked && ocg % kBlock != 0;
@@ -660,6 +636,8 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
                         &choose_passes(plan, columns_inside),
                         edge_passes,
                         inner,
+                        icg,
+                        ocg,
                         ic_blocks,
                         oc_blocks,
                         ic_blocks * inner * taps,
@@ -667,7 +645,7 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
                         plain && columns_inside,
                         pointwise && inner == kBlock && icg % kBlock == 0,
                         own_step && (pointwise || plain),
-                        plan.chunks == 1 && is_one_edge_pass(plan, cut, edge_passes),
+                        plan.chunks == 1 && !plan.column_units && is_one_edge_pass(plan, cut, edge_passes),
                         pointwise && has_one_position(plan) && e.groups == 1 && plan.ic_chunk == 0 &&
                             plan.dst_format != ConvFormat::plain,
                         buffer,
@@ -676,6 +654,7 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
   const int64_t chunk = plan.ic_chunk > 0 ? plan.ic_chunk : ic_blocks;
   const int64_t round_floats = plan.oc_blocks * kBlock * chunk * inner * taps;
   const int64_t row_groups = (e.h.out + plan.rows - 1) / plan.rows;
+  const bool fetches = plan.prefetch || (args.ahead && args.ahead->count > 0);
   ConvRow row;
   for (int64_t n = box.n0; n < box.n1; ++n) {
     // The sources of some rows stay in L2 while all units of output channels pass over them.
@@ -683,28 +662,20 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
       const int64_t sp_end = box.sp1 - sp < plan.cached_rows ? box.sp1 : sp + plan.cached_rows;
       const int64_t row_group = sp / plan.chunks, first_sp = row_group * plan.chunks;
       const RowPlace first_row{row_group / row_groups, row_group % row_groups * plan.rows};
-      // Both kinds of fetches are spread evenly over the innermost loops.
-      const int64_t tiles = plan.column_units
-                                ? (sp_end - sp + plan.w_tile - 1) / plan.w_tile
-                                : (sp_end - sp) * ((e.w.out + plan.w_tile - 1) / plan.w_tile) / plan.chunks;
-      // The first and the last kernel row are missing at the border.
-      const int64_t rows_of_kernel = e.h.kernel > 1 ? e.h.kernel - 1 : 1;
-      const int64_t loops = e.d.kernel * rows_of_kernel * chunk * (ctx.columns_inside ? 1 : e.w.kernel);
-      int64_t rounds = (box.n1 - n - 1) * (box.sp1 - box.sp0) + box.sp1 - sp;
-      rounds =
-          (rounds + plan.cached_rows - 1) / plan.cached_rows * (box.oc1 - box.oc0) * ((ic_blocks + chunk - 1) / chunk);
+      FetchLoops share = fetches ? fetch_loops(ctx, box, n, sp, sp_end, chunk) : FetchLoops{};
       for (int64_t unit = box.oc0, units; unit < box.oc1; unit += units) {
         units = ctx.units_follow ? units_at_once(ctx, unit, box.oc1) : 1;
         for (int64_t a = 0; a < ic_blocks; a += chunk) {
           const Round round{a, ic_blocks - a < chunk ? ic_blocks : a + chunk, a == 0, a + chunk >= ic_blocks};
-          const bool last = round.last && unit + 1 >= box.oc1 && unit + 1 >= args.oc_ahead;
-          // Weights that do not stay in L2 are fetched a round ahead.
-          const int64_t own_lines = plan.prefetch && !last ? round_floats / 16 : 0;
-          const float* own = args.packed + (e.groups * oc_blocks * kBlock + 15) / 16 * 16 + unit * unit_floats +
-                             (a / chunk + 1) * round_floats;
-          const int64_t shares = (rounds + units - 1) / units;
-          Fetch fetch = shared_fetch(args, own, own_lines, shares, (tiles > 1 ? tiles : 1) * units, loops);
-          rounds -= units;
+          Fetch fetch{};
+          if (fetches) {
+            const bool last = round.last && unit + 1 >= box.oc1 && unit + 1 >= args.oc_ahead;
+            // Weights that do not stay in L2 are fetched a round ahead.
+            const int64_t own_lines = plan.prefetch && !last ? round_floats / 16 : 0;
+            const float* own = args.packed + (e.groups * oc_blocks * kBlock + 15) / 16 * 16 + unit * unit_floats +
+                               (a / chunk + 1) * round_floats;
+            fetch = shared_fetch(args, own, own_lines, units, share);
+          }
           begin_unit(ctx, n, unit, round, fetch.lines, row);
           row.units = units;
           RowPlace at = first_row;

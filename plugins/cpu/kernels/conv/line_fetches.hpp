@@ -1,0 +1,68 @@
+// What: which cache lines the register tiles of a dense convolution fetch into L2 while they compute: weights of the
+// next round of the reduction where all of them do not stay in L2, and what the steps behind it read first.
+// Include one bucket header first.
+#pragma once
+
+#include <cstdint>
+
+#include "plugins/cpu/kernels/conv/bucket.hpp"
+#include "plugins/cpu/kernels/conv/conv_types.hpp"
+
+namespace terroir::cpu::TERROIR_ISA {
+namespace {
+
+// What the register tiles of one round fetch ahead, each its share: weights of the next round first, then what follows
+// the run.
+struct Fetch {
+  const float* own;
+  const float* ahead;
+  int64_t lines;      // per innermost loop; 0: nothing
+  int64_t loops;      // per register tile
+  int64_t own_loops;  // of these, for `own`
+};
+
+// A share of ConvArgs::ahead for one of `rounds` rounds, of one range and at most `most`.
+ConvLines take_lines(const ConvArgs& args, int64_t rounds, int64_t most) {
+  ConvAhead* const ahead = args.ahead;
+  if (!ahead) return {nullptr, 0};
+  while (ahead->count > 0 && ahead->lines->count == 0) ++ahead->lines, --ahead->count;
+  int64_t all = 0;
+  for (int64_t i = 0; i < ahead->count; ++i) all += ahead->lines[i].count;
+  if (all == 0) return {nullptr, 0};
+  const int64_t shares = ahead->runs * rounds;
+  int64_t count = (all + shares - 1) / shares;
+  if (count > ahead->lines->count) count = ahead->lines->count;
+  if (count > most) count = most;
+  const ConvLines taken{ahead->lines->begin, count};
+  ahead->lines->begin += count * 16;
+  ahead->lines->count -= count;
+  return taken;
+}
+
+// The innermost loops over which both kinds of fetches are spread evenly: `tiles` times `loops` in each of `rounds`
+// rounds that are left.
+struct FetchLoops {
+  int64_t tiles, loops, rounds;
+};
+
+// The fetches of one of the rounds, for `units` units.
+Fetch shared_fetch(const ConvArgs& args, const float* own, int64_t own_lines, int64_t units, FetchLoops& share) {
+  const int64_t tiles = share.tiles * units, loops = share.loops, rounds = (share.rounds + units - 1) / units;
+  share.rounds -= units;
+  // A fetch holds one of L1's few buffers for misses until it is done, and so the kernel's own reads: beyond this the
+  // loops become slower by what is won behind them, measured.
+  constexpr int64_t kLinesPerLoop = 12;
+  const int64_t all = tiles * loops, spare = all * kLinesPerLoop - own_lines;
+  const ConvLines ahead = take_lines(args, rounds, spare > 0 ? spare : 0);
+  Fetch fetch{own, ahead.begin, (own_lines + ahead.count + all - 1) / all, loops, 0};
+  if (own_lines == 0 || fetch.lines == 0) return fetch;
+  fetch.own_loops = loops;
+  if (ahead.count > 0) {
+    fetch.own_loops = (own_lines + tiles * fetch.lines - 1) / (tiles * fetch.lines);
+    if (fetch.own_loops > loops) fetch.own_loops = loops;
+  }
+  return fetch;
+}
+
+}  // namespace
+}  // namespace terroir::cpu::TERROIR_ISA
