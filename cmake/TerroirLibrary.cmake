@@ -45,16 +45,13 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
     ${PROJECT_SOURCE_DIR}/ops/reference/movement/non_zero.cpp PROPERTIES COMPILE_OPTIONS -O3 SKIP_PRECOMPILE_HEADERS ON)
   set_source_files_properties(${TERROIR_BLOCK_LOOPS} PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
 endif()
-# These have options of their own, that of precompiled headers are others.
+# These have options of their own; precompiled headers have those of their target.
 set_source_files_properties(${TERROIR_KERNEL_SOURCES} ${TERROIR_BLOCK_LOOPS} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 
 # What is compiled for speed, and what for size: precompiled headers are for one or the other.
+add_library(terroir_objects OBJECT ${TERROIR_SOURCES})
+add_library(terroir_small_objects OBJECT ${TERROIR_SMALL_SOURCES})
 foreach(objects terroir_objects terroir_small_objects)
-  if(objects STREQUAL "terroir_objects")
-    add_library(${objects} OBJECT ${TERROIR_SOURCES})
-  else()
-    add_library(${objects} OBJECT ${TERROIR_SMALL_SOURCES})
-  endif()
   target_link_libraries(${objects}
     PUBLIC terroir_build_options
     PRIVATE pugixml::pugixml TBB::tbb xsimd Threads::Threads ${CMAKE_DL_LIBS})

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/base/error.hpp"
+#include "tests/passes/compared_runs.hpp"
 #include "tests/passes/planned.hpp"
 
 namespace terroir::cpu {
@@ -139,6 +140,20 @@ TEST(ConvolutionFamily, BiasKnownAtRunTime) {
   const ir::Value data = m.input(c.data());
   m.result(m.op("ReLU", {m.op("Add", {c.add(m, data, m.random(c.weights(), 1)), m.input({1, 19, 1, 1})})}));
   check(m, "f32_conv_");
+}
+
+TEST(ConvolutionFamily, StridedPointwiseLayersGatherOnAnyNumberOfThreads) {
+  // Many positions, which threads part; few, which all of them read; several images.
+  const std::pair<ir::Dims, int64_t> layers[] = {{{1, 64, 57, 55}, 136}, {{1, 256, 9, 9}, 1030}, {{3, 40, 9, 15}, 130}};
+  for (const auto& [image, outputs] : layers) {
+    SCOPED_TRACE(testing::PrintToString(image));
+    const Case c{{1, image[1], outputs}, {1, 2, 1, 0, 0, 0}, 2, false};
+    GraphMaker m;
+    m.result(m.op("ReLU", {c.add(m, m.input(image), m.random(c.weights(), 1))}));
+    check(m, "+gather");
+    const std::vector<test::HostTensor> inputs[] = {{test::random_tensor(image, 7)}};
+    test::expect_same_bits(m.graph(), m.graph(), inputs);
+  }
 }
 
 TEST(ConvolutionFamily, LongRowsAndWideKernels) {
