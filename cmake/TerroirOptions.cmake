@@ -17,11 +17,20 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
-# Most of a compilation is reading the same headers. Compiler caches have their own way around that, to which precompiled
-# ones are in the way; and sanitized builds do without, so that a forgotten #include shows somewhere.
+# Most of a compilation is reading the same headers and writing out the same templates. Compiler caches have their own way
+# around that, to which precompiled headers and files compiled together are in the way; and sanitized builds do without,
+# so that a forgotten #include shows somewhere.
 if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache" OR TERROIR_SANITIZE)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+  set(terroir_compile_together OFF)
+else()
+  set(terroir_compile_together ON)
 endif()
+
+# terroir_compile_together(target...): eight source files at a time are one program part, in half the time or less.
+function(terroir_compile_together)
+  set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ${terroir_compile_together} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
 
 add_library(terroir_build_options INTERFACE)
 # -ffp-contract=off: a value must not depend on whether the compiler saw it in a vector body or in a scalar tail.

@@ -69,16 +69,16 @@ std::shared_ptr<Model> of_sizes_that_depend_on_data() {
   return std::make_shared<Model>(OutputVector{std::make_shared<op::v3::NonZero>(x)}, ParameterVector{x});
 }
 
-struct Subject {
+struct ModelOnTrial {
   const char* name;
   std::shared_ptr<Model> (*make)();
 };
-constexpr Subject kSubjects[] = {{"one function", of_one_function},
-                                 {"a convolution network", of_a_network},
-                                 {"two inputs and two outputs", of_several_ends},
-                                 {"integers", of_integers},
-                                 {"unknown extents", of_unknown_extents},
-                                 {"sizes that depend on data", of_sizes_that_depend_on_data}};
+constexpr ModelOnTrial kModelsOnTrial[] = {{"one function", of_one_function},
+                                           {"a convolution network", of_a_network},
+                                           {"two inputs and two outputs", of_several_ends},
+                                           {"integers", of_integers},
+                                           {"unknown extents", of_unknown_extents},
+                                           {"sizes that depend on data", of_sizes_that_depend_on_data}};
 
 std::vector<Tensor> some_inputs(const Model& model, size_t rows, Random& random) {
   std::vector<Tensor> tensors;
@@ -178,7 +178,7 @@ std::string first_refused(const terroir::SupportedOpsMap& runs, const Model& mod
 
 void run_device_trials(terroir::Core& core, const std::string& device, uint64_t seed, Findings& findings) {
   Random random(seed);
-  for (const Subject& subject : kSubjects) {
+  for (const ModelOnTrial& subject : kModelsOnTrial) {
     const auto fault = [&](const char* what) { findings.add_fault(what, subject.name); };
     try {
       const std::shared_ptr<Model> model = subject.make();

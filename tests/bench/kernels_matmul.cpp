@@ -4,27 +4,18 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "plugins/cpu/kernels/matmul/matmul.hpp"
+#include "tests/bench/aligned_floats.hpp"
 #include "tests/bench/machine_peak.hpp"
 
 namespace {
 
+using terroir::bench::AlignedFloats;
 using terroir::cpu::GemmArgs;
 using terroir::cpu::Isa;
-
-struct AlignedFloats {
-  explicit AlignedFloats(int64_t n, float value = 0.5f)
-      : data(static_cast<float*>(::operator new(static_cast<size_t>(n) * sizeof(float), std::align_val_t(64)))) {
-    std::fill(data, data + n, value);
-  }
-  ~AlignedFloats() { ::operator delete(data, std::align_val_t(64)); }
-  AlignedFloats(const AlignedFloats&) = delete;
-  float* data;
-};
 
 // Copies of B that together exceed any cache.
 int64_t cold_copies(int64_t floats) { return std::max<int64_t>(2, (192 << 20) / (floats * 4)); }
@@ -70,7 +61,7 @@ void layers_of_networks(Bench* bench) {
   bench->Args({1, 3072, 768})->Args({1, 1000, 2048})->Args({4, 4096, 4096})->Args({197, 768, 768});
 }
 
-const int registered = [] {
+const int products_registered = [] {
   for (const Isa isa : terroir::cpu::available_isas()) {
     auto* bench = benchmark::RegisterBenchmark((std::string("matmul/") + isa_name(isa)).c_str(),
                                                [isa](benchmark::State& state) { matmul(state, isa, false); });

@@ -98,7 +98,7 @@ void pool_3x3_stride_2(Isa isa, const float* src, float* dst) {
   }
 }
 
-const int registered = [] {
+const int memory_registered = [] {
   for (const Isa isa : terroir::cpu::available_isas()) {
     add(isa, "relu", kBoth, [](Isa i, auto s, auto d) { chain(i, s, d, {PostOpKind::relu}); });
     add(isa, "sigmoid", kBoth, [](Isa i, auto s, auto d) { chain(i, s, d, {PostOpKind::sigmoid}); });

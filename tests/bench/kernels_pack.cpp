@@ -4,29 +4,20 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <string>
 
 #include "plugins/cpu/kernels/conv/conv.hpp"
 #include "plugins/cpu/kernels/matmul/matmul.hpp"
+#include "tests/bench/aligned_floats.hpp"
 #include "tests/bench/machine_peak.hpp"
 
 namespace {
 
+using terroir::bench::AlignedFloats;
 using terroir::cpu::ConvKernel;
 using terroir::cpu::ConvPlan;
 using terroir::cpu::ConvProblem;
 using terroir::cpu::Isa;
-
-struct AlignedFloats {
-  explicit AlignedFloats(size_t n)
-      : data(static_cast<float*>(::operator new(n * sizeof(float), std::align_val_t(64)))) {
-    std::fill(data, data + n, 0.5f);
-  }
-  ~AlignedFloats() { ::operator delete(data, std::align_val_t(64)); }
-  AlignedFloats(const AlignedFloats&) = delete;
-  float* data;
-};
 
 /// The best repetition: on a shared machine the mean measures the neighbours.
 template <class Body>
@@ -42,9 +33,9 @@ double best_rate(benchmark::State& state, double bytes, Body body) {
 }
 
 void copy(benchmark::State& state) {
-  const size_t floats = size_t{9} << 18;
+  const int64_t floats = int64_t{9} << 18;
   const AlignedFloats from(floats), to(floats);
-  const size_t bytes = floats * sizeof(float);
+  const size_t bytes = static_cast<size_t>(floats) * sizeof(float);
   state.counters["GBs"] = best_rate(state, static_cast<double>(bytes), [&] { std::memcpy(to.data, from.data, bytes); });
 }
 
@@ -66,8 +57,8 @@ ConvProblem problem(int64_t ic, int64_t oc, int64_t kernel, int64_t groups = 1, 
 void pack_convolution(benchmark::State& state, const ConvKernel& kernel, const ConvProblem& p) {
   ConvPlan plan;
   kernel.plan(p, kernel, plan);
-  const AlignedFloats weights(static_cast<size_t>(p.ic / p.groups * p.oc * p.h.kernel * p.w.kernel)),
-      bias(static_cast<size_t>(p.oc)), packed(plan.packed_floats);
+  const AlignedFloats weights(p.ic / p.groups * p.oc * p.h.kernel * p.w.kernel), bias(p.oc),
+      packed(static_cast<int64_t>(plan.packed_floats));
   const int64_t pieces = kernel.pack_pieces(plan);
   state.counters["GBs"] = best_rate(state, static_cast<double>(plan.packed_floats * sizeof(float)), [&] {
     kernel.pack(plan, kernel, {weights.data, bias.data}, packed.data, 0, pieces);
@@ -78,14 +69,14 @@ void pack_matrix(benchmark::State& state, Isa isa, bool transposed) {
   const int64_t k = 768, n = 3072;
   const auto& kernels = terroir::cpu::matmul_kernels(isa);
   const int64_t panels = (n + kernels.panel - 1) / kernels.panel;
-  const auto floats = static_cast<size_t>(panels * kernels.panel * k);
-  const AlignedFloats b(static_cast<size_t>(k * n)), packed(floats);
-  state.counters["GBs"] = best_rate(state, static_cast<double>(floats * sizeof(float)), [&] {
+  const int64_t floats = panels * kernels.panel * k;
+  const AlignedFloats b(k * n), packed(floats);
+  state.counters["GBs"] = best_rate(state, static_cast<double>(floats) * sizeof(float), [&] {
     kernels.pack_b(b.data, transposed ? k : n, transposed, k, n, packed.data, 0, panels);
   });
 }
 
-const int registered = [] {
+const int packing_registered = [] {
   static const Family kFamilies[] = {{"first_7x7", problem(3, 64, 7)},
                                      {"1x1", problem(512, 2048, 1)},
                                      {"3x3", problem(512, 512, 3)},

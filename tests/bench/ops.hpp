@@ -64,6 +64,9 @@ inline OpOperand same(Shape shape, double value, element::Type type = element::f
   return {type, std::move(shape), OpOperand::Fill::one, true, value};
 }
 
+/// Shapes of most rows.
+inline const Shape kImage{1, 64, 112, 112}, kTokens{1, 512, 768};
+
 using OpRows = std::vector<OpRow>;
 
 OpRows image_rows();

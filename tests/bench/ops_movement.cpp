@@ -4,8 +4,6 @@
 namespace terroir::bench {
 namespace {
 
-const Shape kImage{1, 64, 112, 112}, kTokens{1, 512, 768};
-
 OpRows padding() {
   OpRows rows;
   for (const char* mode : {"constant", "edge", "reflect", "symmetric"})

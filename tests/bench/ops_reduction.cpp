@@ -4,8 +4,6 @@
 namespace terroir::bench {
 namespace {
 
-const Shape kImage{1, 64, 112, 112}, kTokens{1, 512, 768};
-
 void add_reductions(OpRows& rows) {
   for (const char* type : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2"}) {
     // Products of thousands of values below 1 would be measured where they are subnormal, in the processor's microcode.

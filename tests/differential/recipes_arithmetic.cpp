@@ -197,7 +197,7 @@ void normalize_l2(Draw& d) {
   d.op({x, axes_of(d, d.rank(x))}, {{"eps", "0.01"}});
 }
 
-const RecipeRow kRows[] = {
+const RecipeRow kArithmeticRows[] = {
     {"MatMul-1", matmul},
     {"Einsum-7", einsum},
     {"Inverse-14", inverse},
@@ -224,6 +224,6 @@ const RecipeRow kRows[] = {
 
 }  // namespace
 
-std::span<const RecipeRow> arithmetic_recipes() { return kRows; }
+std::span<const RecipeRow> arithmetic_recipes() { return kArithmeticRows; }
 
 }  // namespace terroir::test

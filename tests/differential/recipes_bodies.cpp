@@ -150,7 +150,7 @@ void variable(Draw& d) {
   d.op({after}, {{"variable_id", name}});
 }
 
-const RecipeRow kRows[] = {
+const RecipeRow kBodyRows[] = {
     {"If-8", choice},
     {"Loop-5 TensorIterator-1", iterate},
     {"ReadValue-3 ReadValue-6 Assign-3 Assign-6", variable},
@@ -164,6 +164,6 @@ const RecipeRow kRows[] = {
 
 }  // namespace
 
-std::span<const RecipeRow> body_recipes() { return kRows; }
+std::span<const RecipeRow> body_recipes() { return kBodyRows; }
 
 }  // namespace terroir::test

@@ -320,7 +320,7 @@ void reorg_yolo(Draw& d) {
   d.op({x}, {{"stride", std::to_string(stride)}});
 }
 
-const RecipeRow kRows[] = {
+const RecipeRow kDetectionRows[] = {
     {"NonMaxSuppression-1 NonMaxSuppression-3 NonMaxSuppression-4 NonMaxSuppression-5 NonMaxSuppression-9 "
      "NMSRotated-13",
      non_max_suppression},
@@ -345,6 +345,6 @@ const RecipeRow kRows[] = {
 
 }  // namespace
 
-std::span<const RecipeRow> detection_recipes() { return kRows; }
+std::span<const RecipeRow> detection_recipes() { return kDetectionRows; }
 
 }  // namespace terroir::test

@@ -93,7 +93,7 @@ void clamp(Draw& d) {
        {{"min", list(std::vector<double>{low})}, {"max", list(std::vector<double>{low + 1.5})}});
 }
 
-const RecipeRow kRows[] = {
+const RecipeRow kElementwiseRows[] = {
     {"Abs-1 Negative-1 ReLU-1", unary},
     {"Sign-1 Ceiling-1 Floor-1 Round-5", unary_jump},
     {"Atan-1 Asinh-4 Cos-1 Cosh-1 Erf-1 Exp-1 Gelu-2 Gelu-7 HSigmoid-5 HSwish-4 Mish-4 Sigmoid-1 Sin-1 Sinh-1 "
@@ -136,6 +136,6 @@ const RecipeRow kRows[] = {
 
 }  // namespace
 
-std::span<const RecipeRow> elementwise_recipes() { return kRows; }
+std::span<const RecipeRow> elementwise_recipes() { return kElementwiseRows; }
 
 }  // namespace terroir::test

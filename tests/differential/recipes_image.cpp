@@ -89,7 +89,7 @@ void yuv(Draw& d, bool two_chroma_planes) {
     d.op({y, d.fresh(type, {batch, height / 2, width / 2, 2}, fill)});
 }
 
-const RecipeRow kRows[] = {
+const RecipeRow kImageRows[] = {
     {"Interpolate-1", interpolate_1},
     {"Interpolate-4 Interpolate-11", interpolate},
     {"GridSample-9", grid_sample},
@@ -99,6 +99,6 @@ const RecipeRow kRows[] = {
 
 }  // namespace
 
-std::span<const RecipeRow> image_recipes() { return kRows; }
+std::span<const RecipeRow> image_recipes() { return kImageRows; }
 
 }  // namespace terroir::test

@@ -427,7 +427,7 @@ void extract_image_patches(Draw& d) {
              {"rates", list(std::vector<int64_t>{d.between(1, 2), d.between(1, 2)})}});
 }
 
-const RecipeRow kRows[] = {
+const RecipeRow kMovementRows[] = {
     {"BatchToSpace-2", batch_to_space},
     {"Broadcast-1 Broadcast-3", broadcast},
     {"Col2Im-15", col2im},
@@ -461,6 +461,6 @@ const RecipeRow kRows[] = {
 
 }  // namespace
 
-std::span<const RecipeRow> movement_recipes() { return kRows; }
+std::span<const RecipeRow> movement_recipes() { return kMovementRows; }
 
 }  // namespace terroir::test

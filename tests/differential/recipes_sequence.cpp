@@ -258,7 +258,7 @@ void istft(Draw& d) {
   d.op(inputs);
 }
 
-const RecipeRow kRows[] = {
+const RecipeRow kSequenceRows[] = {
     {"LSTMCell-1 LSTMCell-4 GRUCell-3 RNNCell-1", recurrent_cell},
     {"LSTMSequence-1 LSTMSequence-5 GRUSequence-5 RNNSequence-5", recurrent_sequence},
     {"ScaledDotProductAttention-13", attention},
@@ -278,6 +278,6 @@ const RecipeRow kRows[] = {
 
 }  // namespace
 
-std::span<const RecipeRow> sequence_recipes() { return kRows; }
+std::span<const RecipeRow> sequence_recipes() { return kSequenceRows; }
 
 }  // namespace terroir::test

@@ -152,7 +152,7 @@ void search_sorted(Draw& d) {
   d.op({d.fresh(type, sorted, Fill::in(-9, 9, Fill::Order::ascending)), d.fresh(type, values, Fill::in(-9, 9))});
 }
 
-const RecipeRow kRows[] = {
+const RecipeRow kShapeRows[] = {
     {"Reshape-1", reshape},
     {"ShapeOf-1", [](Draw& d) { d.op({d.data(kAny, 0, 5)}); }},
     {"ShapeOf-3", [](Draw& d) { d.op({d.data(kAny, 0, 5)}); }},
@@ -175,6 +175,6 @@ const RecipeRow kRows[] = {
 
 }  // namespace
 
-std::span<const RecipeRow> shape_recipes() { return kRows; }
+std::span<const RecipeRow> shape_recipes() { return kShapeRows; }
 
 }  // namespace terroir::test

@@ -263,7 +263,7 @@ void qlinear(Draw& d) {
   d.op(inputs, attributes);
 }
 
-const RecipeRow kRows[] = {
+const RecipeRow kWindowRows[] = {
     {"Convolution-1", convolution},
     {"GroupConvolution-1", group_convolution},
     {"ConvolutionBackpropData-1", [](Draw& d) { backprop(d, false); }},
@@ -279,6 +279,6 @@ const RecipeRow kRows[] = {
 
 }  // namespace
 
-std::span<const RecipeRow> window_recipes() { return kRows; }
+std::span<const RecipeRow> window_recipes() { return kWindowRows; }
 
 }  // namespace terroir::test

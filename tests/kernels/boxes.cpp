@@ -4,6 +4,7 @@
 
 #include "ops/reference/detection/box_overlap.hpp"
 #include "tests/kernels/kernel_test.hpp"
+#include "tests/kernels/special_floats.hpp"
 
 namespace terroir::testing {
 namespace {
@@ -14,8 +15,6 @@ using ops::reference::kBoxesInBlock;
 using ops::reference::OverlapRule;
 using Box = ops::reference::SizedBox<float>;
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr OverlapRule kRules[] = {OverlapRule::with_areas, OverlapRule::with_common, OverlapRule::touching,
                                   OverlapRule::touching_with_union};
 

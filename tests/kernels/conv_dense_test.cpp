@@ -4,10 +4,8 @@
 #include "plugins/cpu/kernels/conv/gather.hpp"
 #include "tests/kernels/conv_harness.hpp"
 
-namespace terroir::cpu {
+namespace terroir::cpu::conv_test {
 namespace {
-
-using namespace conv_test;
 
 ConvProblem conv2d(int64_t ic, int64_t oc, ConvAxis h, ConvAxis w, int64_t groups = 1, int64_t batch = 1) {
   ConvProblem p;
@@ -147,6 +145,15 @@ TEST(ConvDirect, WeightsBeyondTheCache) {
   check_family("conv_direct", conv2d(603, 83, axis(5, 3, 2, 1, 1, 1), axis(7, 3, 2, 1, 1, 1), 1, 2));
   check_family("conv_1x1", conv2d(4099, 130, axis(3, 1), axis(5, 1)));
   check_family("conv_1x1", conv2d(4096, 130, axis(3, 1), axis(5, 1)));
+}
+
+// Sources of the next group are fetched ahead.
+TEST(ConvDirect, GroupsBeyondTheCache) {
+  for (const int64_t images : {1, 2})
+    check_family("conv_direct", conv2d(512, 512, axis(27, 3, 2, 1, 1, 1), axis(28, 3, 2, 1, 1, 0), 32, images));
+  ConvProblem volume = conv2d(96, 32, axis(20, 1), axis(40, 3, 1, 1, 1, 1), 2);
+  volume.d = axis(8, 1);
+  check_family("conv_direct", volume);
 }
 
 TEST(ConvPointwise, MergedAxes) {
@@ -455,4 +462,4 @@ TEST(ConvGridTest, HalfBlocksLieInUnitsThatDoNotMultiplyTheirPadding) {
 }
 
 }  // namespace
-}  // namespace terroir::cpu
+}  // namespace terroir::cpu::conv_test

@@ -99,10 +99,9 @@ int64_t tensor_floats(const ConvProblem& p, const ConvStrides& s) { return p.bat
 
 }  // namespace
 
-void check_kernel(const ConvKernel& kernel, const ConvProblem& p) {
+void check_kernel(const ConvKernel& kernel, const ConvProblem& p, const Reference& r) {
   SCOPED_TRACE(std::string(kernel.name) + ": " + describe(p));
   ASSERT_EQ(kernel.reject(p, kernel), nullptr) << kernel.reject(p, kernel);
-  const Reference r = reference(p);
   ConvPlan plan;
   kernel.plan(p, kernel, plan);
   const float nan = std::nanf("");
@@ -198,12 +197,13 @@ void check_kernel(const ConvKernel& kernel, const ConvProblem& p) {
 }
 
 void check_family(const std::string& family, const ConvProblem& problem) {
+  const Reference expected = reference(problem);
   for (const Isa isa : available_isas()) {
     bool any = false;
     for (const ConvKernel& k : conv_kernels(isa)) {
       if (std::string(k.name).find(family) == std::string::npos || k.reject(problem, k)) continue;
       any = true;
-      check_kernel(k, problem);
+      check_kernel(k, problem, expected);
     }
     EXPECT_TRUE(any) << isa_name(isa) << ": no " << family << " kernel accepts " << describe(problem);
   }

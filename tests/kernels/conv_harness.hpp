@@ -79,9 +79,10 @@ struct Reference {
 };
 Reference reference(const ConvProblem& problem);
 
-// Runs the kernel on random data: compares with the reference within the rounding error of a sum of that length, checks
-// channel tails, and that slicings give identical bits. The kernel must accept the problem.
-void check_kernel(const ConvKernel& kernel, const ConvProblem& problem);
+// Runs the kernel on the sources and weights of the problem's reference: compares with its result within the rounding
+// error of a sum of that length, checks channel tails, and that slicings give identical bits. The kernel must accept
+// the problem.
+void check_kernel(const ConvKernel& kernel, const ConvProblem& problem, const Reference& expected);
 
 // The kernel with post-ops gives what it gives without them, followed by the same post-ops on their own, up to
 // rounding; bit for bit where the operand of a leading addition is dst itself. Covers every accepting kernel of every

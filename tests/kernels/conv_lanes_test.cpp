@@ -1,9 +1,7 @@
 #include "tests/kernels/conv_harness.hpp"
 
-namespace terroir::cpu {
+namespace terroir::cpu::conv_test {
 namespace {
-
-using namespace conv_test;
 
 ConvProblem grouped(int64_t groups, int64_t inputs, int64_t outputs, ConvAxis h, ConvAxis w, int64_t batch = 1) {
   ConvProblem p;
@@ -149,4 +147,4 @@ TEST(ConvTransposedGroups, OddChannelsPerGroup) {
 }
 
 }  // namespace
-}  // namespace terroir::cpu
+}  // namespace terroir::cpu::conv_test

@@ -9,25 +9,16 @@
 #include "plugins/cpu/kernels/post_ops/post_ops.hpp"
 #include "tests/kernels/first_winograd_harness.hpp"
 #include "tests/kernels/post_op_chains.hpp"
+#include "tests/kernels/strided_axis.hpp"
 
 namespace terroir::cpu::conv_test {
 namespace {
 
-using Bench = FirstWinogradBench;
+std::vector<const ConvKernel*> polyphase_2x2_kernels() { return first_winograd_kernels(polyphase_2x2_kernel); }
 
-std::vector<const ConvKernel*> kernels() {
-  std::vector<const ConvKernel*> found;
-  for (const Isa isa : available_isas())
-    if (const ConvKernel* kernel = polyphase_2x2_kernel(isa)) found.push_back(kernel);
-  return found;
+void check_polyphase_2x2(const ConvProblem& p) {
+  check_first_winograd(polyphase_2x2_kernel, polyphase_2x2_error_bound, p);
 }
-
-void check_everywhere(const ConvProblem& p) {
-  const Reference r = reference(p);
-  for (const ConvKernel* kernel : kernels()) check_first_winograd(*kernel, polyphase_2x2_error_bound, p, r);
-}
-
-ConvAxis strided(int64_t in) { return axis(in, 3, 2, 1, 1, 1); }
 
 TEST(ConvPolyphase2x2, ExistsWhereRegistersAreMany) {
   for (const Isa isa : available_isas())
@@ -37,31 +28,32 @@ TEST(ConvPolyphase2x2, ExistsWhereRegistersAreMany) {
 TEST(ConvPolyphase2x2, ExtentsAroundTilesAndStrips) {
   for (const int64_t oc : {16, 32}) {
     for (const int64_t size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13})
-      check_everywhere(problem_of(1, 1, 3, oc, strided(size), strided(9)));
+      check_polyphase_2x2(problem_of(1, 1, 3, oc, strided(size), strided(9)));
     for (const int64_t size :
          {1, 2, 3, 4, 5, 15, 16, 17, 26, 27, 28, 29, 30, 31, 54, 55, 56, 57, 58, 85, 111, 113, 131})
-      check_everywhere(problem_of(1, 1, 3, oc, strided(7), strided(size)));
+      check_polyphase_2x2(problem_of(1, 1, 3, oc, strided(7), strided(size)));
   }
 }
 
 TEST(ConvPolyphase2x2, ChannelsAroundBlocksAndUnits) {
   for (const int64_t ic : {1, 2, 3, 4})
     for (const int64_t oc : {1, 7, 16, 17, 31, 32, 33, 48, 64, 67})
-      check_everywhere(problem_of(1, 1, ic, oc, strided(6), strided(60)));
+      check_polyphase_2x2(problem_of(1, 1, ic, oc, strided(6), strided(60)));
 }
 
 TEST(ConvPolyphase2x2, Pads) {
   for (const int64_t before : {0, 1, 2, 3})
     for (const int64_t after : {0, 1, 2})
       for (const int64_t oc : {16, 20})
-        check_everywhere(problem_of(1, 1, 3, oc, axis(10, 3, 2, 1, before, after), axis(61, 3, 2, 1, after, before)));
+        check_polyphase_2x2(
+            problem_of(1, 1, 3, oc, axis(10, 3, 2, 1, before, after), axis(61, 3, 2, 1, after, before)));
   // Cropped at the beginning, and padded beyond whole strips.
-  check_everywhere(problem_of(1, 1, 3, 16, axis(20, 3, 2, 1, -3, -1), axis(70, 3, 2, 1, -2, 0)));
-  check_everywhere(problem_of(1, 1, 3, 32, axis(3, 3, 2, 1, 17, 19), axis(4, 3, 2, 1, 110, 120)));
+  check_polyphase_2x2(problem_of(1, 1, 3, 16, axis(20, 3, 2, 1, -3, -1), axis(70, 3, 2, 1, -2, 0)));
+  check_polyphase_2x2(problem_of(1, 1, 3, 32, axis(3, 3, 2, 1, 17, 19), axis(4, 3, 2, 1, 110, 120)));
 }
 
 TEST(ConvPolyphase2x2, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
-  for (const ConvKernel* kernel : kernels()) {
+  for (const ConvKernel* kernel : polyphase_2x2_kernels()) {
     const ConvProblem one = problem_of(1, 1, 3, 34, strided(11), strided(70));
     ConvProblem three = one;
     three.batch = 3;
@@ -69,7 +61,7 @@ TEST(ConvPolyphase2x2, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
     Reference batch = reference(three);
     batch.wei = alone.wei;
     batch.bias = alone.bias;
-    Bench single(*kernel, one, alone);
+    FirstWinogradBench single(*kernel, one, alone);
     std::vector<float> expected(single.dst_floats());
     single.run_sliced(expected.data(), 1);
     for (size_t place = 0; place < 3; ++place) {
@@ -78,7 +70,7 @@ TEST(ConvPolyphase2x2, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
       std::fill(batch.src.begin(), batch.src.end(), std::numeric_limits<float>::infinity());
       std::copy(alone.src.begin(), alone.src.end(),
                 batch.src.begin() + static_cast<std::ptrdiff_t>(place * alone.src.size()));
-      Bench whole(*kernel, three, batch);
+      FirstWinogradBench whole(*kernel, three, batch);
       std::vector<float> got(whole.dst_floats());
       whole.run_sliced(got.data(), 2);
       EXPECT_EQ(std::memcmp(got.data() + place * expected.size(), expected.data(), expected.size() * sizeof(float)), 0);
@@ -90,8 +82,8 @@ TEST(ConvPolyphase2x2, PostOps) {
   for (const int64_t oc : {37, 32, 20}) {
     const ConvProblem p = problem_of(1, 1, 3, oc, strided(13), strided(61));
     const Reference r = reference(p);
-    for (const ConvKernel* kernel : kernels()) {
-      Bench bench(*kernel, p, r);
+    for (const ConvKernel* kernel : polyphase_2x2_kernels()) {
+      FirstWinogradBench bench(*kernel, p, r);
       check_post_op_chains(bench, p, kernel->name,
                            [&](int64_t c, int64_t h, int64_t w) { return bench.dst_offset(0, c, h, w); });
     }
@@ -99,7 +91,7 @@ TEST(ConvPolyphase2x2, PostOps) {
 }
 
 TEST(ConvPolyphase2x2, RefusesWhatItCannotDo) {
-  for (const ConvKernel* kernel : kernels()) {
+  for (const ConvKernel* kernel : polyphase_2x2_kernels()) {
     const auto refuses = [&](const ConvProblem& p) { return kernel->reject(p, *kernel) != nullptr; };
     const ConvProblem good = problem_of(1, 1, 3, 16, strided(20), strided(20));
     EXPECT_FALSE(refuses(good));

@@ -14,21 +14,12 @@
 namespace terroir::cpu::conv_test {
 namespace {
 
-std::vector<const ConvKernel*> kernels() {
-  std::vector<const ConvKernel*> found;
-  for (const Isa isa : available_isas())
-    if (const ConvKernel* kernel = polyphase_kernel(isa)) found.push_back(kernel);
-  return found;
-}
+std::vector<const ConvKernel*> polyphase_kernels() { return first_winograd_kernels(polyphase_kernel); }
 
-using Bench = FirstWinogradBench;
+void check_polyphase(const ConvProblem& p) { check_first_winograd(polyphase_kernel, polyphase_error_bound, p); }
 
-void check_everywhere(const ConvProblem& p) {
-  const Reference r = reference(p);
-  for (const ConvKernel* kernel : kernels()) check_first_winograd(*kernel, polyphase_error_bound, p, r);
-}
-
-ConvAxis strided(int64_t in, int64_t kernel = 7) { return axis(in, kernel, 2, 1, kernel / 2, kernel / 2); }
+// Of stride 2, padded so that half the extent is left.
+ConvAxis halved(int64_t in, int64_t kernel = 7) { return axis(in, kernel, 2, 1, kernel / 2, kernel / 2); }
 
 TEST(ConvPolyphase, ExistsWhereVectorsAreWide) {
   for (const Isa isa : available_isas())
@@ -37,42 +28,42 @@ TEST(ConvPolyphase, ExistsWhereVectorsAreWide) {
 
 TEST(ConvPolyphase, ExtentsAroundTilesAndStrips) {
   for (const int64_t size : {1, 2, 4, 5, 6, 7, 11, 12, 13, 23})
-    check_everywhere(problem_of(1, 1, 3, 16, strided(size), strided(9)));
+    check_polyphase(problem_of(1, 1, 3, 16, halved(size), halved(9)));
   for (const int64_t size : {1, 5, 6, 7, 8, 35, 36, 37, 47, 48, 49, 50, 64, 95, 96, 97, 101})
-    check_everywhere(problem_of(1, 1, 3, 16, strided(8), strided(size)));
+    check_polyphase(problem_of(1, 1, 3, 16, halved(8), halved(size)));
 }
 
 TEST(ConvPolyphase, ChannelsAroundBlocksAndUnits) {
   for (const int64_t ic : {1, 2, 3, 4})
     for (const int64_t oc : {1, 7, 8, 16, 17, 33, 40, 67})
-      check_everywhere(problem_of(1, 1, ic, oc, strided(13), strided(60)));
+      check_polyphase(problem_of(1, 1, ic, oc, halved(13), halved(60)));
 }
 
 TEST(ConvPolyphase, Kernels) {
   for (const int64_t h : {5, 6, 7})
     for (const int64_t w : {5, 6, 7})
-      for (const int64_t ic : {2, 3}) check_everywhere(problem_of(1, 1, ic, 20, strided(17, h), strided(53, w)));
+      for (const int64_t ic : {2, 3}) check_polyphase(problem_of(1, 1, ic, 20, halved(17, h), halved(53, w)));
 }
 
 TEST(ConvPolyphase, Pads) {
   for (const int64_t before : {0, 1, 2, 3, 5})
     for (const int64_t after : {0, 2, 3})
-      check_everywhere(problem_of(1, 1, 3, 16, axis(14, 7, 2, 1, before, after), axis(51, 7, 2, 1, after, before)));
+      check_polyphase(problem_of(1, 1, 3, 16, axis(14, 7, 2, 1, before, after), axis(51, 7, 2, 1, after, before)));
   // Cropped at the beginning, and padded beyond whole strips.
-  check_everywhere(problem_of(1, 1, 3, 16, axis(20, 7, 2, 1, -3, -1), axis(70, 6, 2, 1, -2, 0)));
-  check_everywhere(problem_of(1, 1, 3, 16, axis(3, 7, 2, 1, 17, 19), axis(4, 7, 2, 1, 110, 120)));
+  check_polyphase(problem_of(1, 1, 3, 16, axis(20, 7, 2, 1, -3, -1), axis(70, 6, 2, 1, -2, 0)));
+  check_polyphase(problem_of(1, 1, 3, 16, axis(3, 7, 2, 1, 17, 19), axis(4, 7, 2, 1, 110, 120)));
 }
 
 TEST(ConvPolyphase, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
-  for (const ConvKernel* kernel : kernels()) {
-    const ConvProblem one = problem_of(1, 1, 3, 34, strided(19), strided(70));
+  for (const ConvKernel* kernel : polyphase_kernels()) {
+    const ConvProblem one = problem_of(1, 1, 3, 34, halved(19), halved(70));
     ConvProblem three = one;
     three.batch = 3;
     const Reference alone = reference(one);
     Reference batch = reference(three);
     batch.wei = alone.wei;
     batch.bias = alone.bias;
-    Bench single(*kernel, one, alone);
+    FirstWinogradBench single(*kernel, one, alone);
     std::vector<float> expected(single.dst_floats());
     single.run_sliced(expected.data(), 1);
     for (size_t place = 0; place < 3; ++place) {
@@ -81,7 +72,7 @@ TEST(ConvPolyphase, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
       std::fill(batch.src.begin(), batch.src.end(), std::numeric_limits<float>::infinity());
       std::copy(alone.src.begin(), alone.src.end(),
                 batch.src.begin() + static_cast<std::ptrdiff_t>(place * alone.src.size()));
-      Bench whole(*kernel, three, batch);
+      FirstWinogradBench whole(*kernel, three, batch);
       std::vector<float> got(whole.dst_floats());
       whole.run_sliced(got.data(), 2);
       EXPECT_EQ(std::memcmp(got.data() + place * expected.size(), expected.data(), expected.size() * sizeof(float)), 0);
@@ -90,28 +81,28 @@ TEST(ConvPolyphase, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
 }
 
 TEST(ConvPolyphase, PostOps) {
-  const ConvProblem p = problem_of(1, 1, 3, 37, strided(13), strided(121));
+  const ConvProblem p = problem_of(1, 1, 3, 37, halved(13), halved(121));
   const Reference r = reference(p);
-  for (const ConvKernel* kernel : kernels()) {
-    Bench bench(*kernel, p, r);
+  for (const ConvKernel* kernel : polyphase_kernels()) {
+    FirstWinogradBench bench(*kernel, p, r);
     check_post_op_chains(bench, p, kernel->name,
                          [&](int64_t c, int64_t h, int64_t w) { return bench.dst_offset(0, c, h, w); });
   }
 }
 
 TEST(ConvPolyphase, RefusesWhatItCannotDo) {
-  for (const ConvKernel* kernel : kernels()) {
+  for (const ConvKernel* kernel : polyphase_kernels()) {
     const auto refuses = [&](const ConvProblem& p) { return kernel->reject(p, *kernel) != nullptr; };
-    const ConvProblem good = problem_of(1, 1, 3, 16, strided(20), strided(20));
+    const ConvProblem good = problem_of(1, 1, 3, 16, halved(20), halved(20));
     EXPECT_FALSE(refuses(good));
-    EXPECT_TRUE(refuses(problem_of(1, 1, 5, 16, strided(20), strided(20))));
-    EXPECT_TRUE(refuses(problem_of(1, 2, 4, 16, strided(20), strided(20))));
-    EXPECT_TRUE(refuses(problem_of(1, 1, 3, 16, strided(20, 4), strided(20))));
-    EXPECT_TRUE(refuses(problem_of(1, 1, 3, 16, strided(20), strided(20, 8))));
-    EXPECT_TRUE(refuses(problem_of(1, 1, 3, 16, axis(20, 7, 1, 1, 3, 3), strided(20))));
-    EXPECT_TRUE(refuses(problem_of(1, 1, 3, 16, strided(20), axis(20, 5, 2, 2, 3, 3))));
-    EXPECT_TRUE(refuses(problem_of(1, 1, 3, 16, strided(20), strided(20), axis(4, 1))));
-    EXPECT_TRUE(refuses(problem_of(1, 1, 3, 16, strided(20), strided(20), axis(1, 1, 3, 1, 1, 1))));
+    EXPECT_TRUE(refuses(problem_of(1, 1, 5, 16, halved(20), halved(20))));
+    EXPECT_TRUE(refuses(problem_of(1, 2, 4, 16, halved(20), halved(20))));
+    EXPECT_TRUE(refuses(problem_of(1, 1, 3, 16, halved(20, 4), halved(20))));
+    EXPECT_TRUE(refuses(problem_of(1, 1, 3, 16, halved(20), halved(20, 8))));
+    EXPECT_TRUE(refuses(problem_of(1, 1, 3, 16, axis(20, 7, 1, 1, 3, 3), halved(20))));
+    EXPECT_TRUE(refuses(problem_of(1, 1, 3, 16, halved(20), axis(20, 5, 2, 2, 3, 3))));
+    EXPECT_TRUE(refuses(problem_of(1, 1, 3, 16, halved(20), halved(20), axis(4, 1))));
+    EXPECT_TRUE(refuses(problem_of(1, 1, 3, 16, halved(20), halved(20), axis(1, 1, 3, 1, 1, 1))));
     ConvProblem transposed = good;
     transposed.transposed = true;
     EXPECT_TRUE(refuses(transposed));
@@ -119,7 +110,7 @@ TEST(ConvPolyphase, RefusesWhatItCannotDo) {
 }
 
 TEST(ConvPolyphase, BoundsTheErrorOfItsWeights) {
-  const ConvProblem p = problem_of(1, 1, 3, 2, strided(20), strided(20));
+  const ConvProblem p = problem_of(1, 1, 3, 2, halved(20), halved(20));
   std::vector<float> weights(2 * 3 * 49, 0.25f);
   const double even = polyphase_error_bound(p, weights.data());
   EXPECT_GT(even, 1e-5);

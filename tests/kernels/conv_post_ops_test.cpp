@@ -1,9 +1,7 @@
 #include "tests/kernels/conv_harness.hpp"
 
-namespace terroir::cpu {
+namespace terroir::cpu::conv_test {
 namespace {
-
-using namespace conv_test;
 
 ConvProblem problem(int64_t groups, int64_t ic, int64_t oc, ConvAxis h, ConvAxis w) {
   ConvProblem p;
@@ -42,7 +40,7 @@ TEST(ConvPostOps, RowsOfManyTiles) {
   for (const int64_t oc : {15, 32, 48, 64})
     for (const int64_t stride : {1, 2}) {
       check_post_ops(problem(1, 16, oc, axis(2, 1, stride, 1), axis(190, 1, stride, 1)));
-      check_post_ops(problem(1, 20, oc, axis(9, 1, stride, 1, 1, 0), axis(113, 1, stride, 1)));
+      check_post_ops(problem(1, 20, oc, axis(4, 1, stride, 1, 1, 0), axis(113, 1, stride, 1)));
     }
 }
 
@@ -97,4 +95,4 @@ TEST(ConvPostOps, Transposed) {
 }
 
 }  // namespace
-}  // namespace terroir::cpu
+}  // namespace terroir::cpu::conv_test

@@ -11,15 +11,16 @@
 #include "plugins/cpu/kernels/post_ops/post_ops.hpp"
 #include "tests/kernels/conv_harness.hpp"
 #include "tests/kernels/post_op_chains.hpp"
+#include "tests/kernels/strided_axis.hpp"
 
 namespace terroir::cpu::conv_test {
 namespace {
 
 // A kernel with its tensors for one problem.
-class Bench {
+class WinogradBench {
  public:
-  Bench(const WinoKernel& kernel, const ConvProblem& problem, const Reference& values,
-        std::optional<WinoWeights> weights = std::nullopt)
+  WinogradBench(const WinoKernel& kernel, const ConvProblem& problem, const Reference& values,
+                std::optional<WinoWeights> weights = std::nullopt)
       : kernel_(kernel),
         p_(problem),
         plan(wino_plan(problem, kernel, weights)),
@@ -85,10 +86,10 @@ std::vector<double> weight_sums(const ConvProblem& p, const Reference& r) {
   return sums;
 }
 
-void check(const WinoKernel& kernel, const ConvProblem& p, const Reference& r) {
+void check_winograd(const WinoKernel& kernel, const ConvProblem& p, const Reference& r) {
   SCOPED_TRACE(std::string(kernel.name) + ": " + describe(p));
   ASSERT_EQ(wino_reject(p, kernel), nullptr);
-  Bench bench(kernel, p, r);
+  WinogradBench bench(kernel, p, r);
   for (size_t i = 0; i < bench.packed().size(); ++i)
     ASSERT_FALSE(std::isnan(bench.packed().data()[i])) << "packing left out " << i;
   const float nan = std::nanf("");
@@ -137,7 +138,7 @@ void check(const WinoKernel& kernel, const ConvProblem& p, const Reference& r) {
   // The same products of the same weights in the same order.
   for (const WinoWeights other : {WinoWeights::packed, WinoWeights::staged}) {
     if (other == bench.plan.weights) continue;
-    Bench again(kernel, p, r, other);
+    WinogradBench again(kernel, p, r, other);
     for (size_t i = 0; i < again.packed().size(); ++i)
       ASSERT_FALSE(std::isnan(again.packed().data()[i])) << "packing left out " << i;
     GuardedFloats result(dst.size(), nan);
@@ -154,63 +155,61 @@ std::vector<WinoKernel> kernels_of(Isa isa, int64_t stride) {
   return kernels;
 }
 
-void check_everywhere(const ConvProblem& p) {
+void check_winograd(const ConvProblem& p) {
   const Reference r = reference(p);
   for (const Isa isa : available_isas()) {
     const bool wide = isa != Isa::scalar && isa != Isa::sse42, only_scalar = available_isas().size() == 1;
     const std::vector<WinoKernel> kernels = kernels_of(isa, p.h.stride);
     ASSERT_EQ(kernels.size(), p.h.stride == 2 ? (wide ? 1u : 0u) : isa != Isa::scalar || only_scalar ? 2u : 0u);
-    for (const WinoKernel& kernel : kernels) check(kernel, p, r);
+    for (const WinoKernel& kernel : kernels) check_winograd(kernel, p, r);
   }
 }
 
-ConvAxis strided(int64_t in, int64_t before = 1, int64_t after = 1) { return axis(in, 3, 2, 1, before, after); }
-
 TEST(ConvWinograd, ExtentsAroundTiles) {
   for (const int64_t size : {1, 2, 3, 4, 5, 7, 8, 9, 13})
-    check_everywhere(problem_of(1, 1, 16, 16, padded(size), padded(6)));
-  for (const int64_t size : {1, 3, 5, 11, 16}) check_everywhere(problem_of(1, 1, 16, 16, padded(5), padded(size)));
+    check_winograd(problem_of(1, 1, 16, 16, padded(size), padded(6)));
+  for (const int64_t size : {1, 3, 5, 11, 16}) check_winograd(problem_of(1, 1, 16, 16, padded(5), padded(size)));
 }
 
 TEST(ConvWinograd, ChannelsAroundBlocks) {
-  for (const int64_t ic : {1, 3, 5, 15, 17, 30}) check_everywhere(problem_of(1, 1, ic, 16, padded(7), padded(7)));
-  for (const int64_t oc : {1, 3, 7, 17, 40, 50, 67}) check_everywhere(problem_of(1, 1, 20, oc, padded(6), padded(9)));
+  for (const int64_t ic : {1, 3, 5, 15, 17, 30}) check_winograd(problem_of(1, 1, ic, 16, padded(7), padded(7)));
+  for (const int64_t oc : {1, 3, 7, 17, 40, 50, 67}) check_winograd(problem_of(1, 1, 20, oc, padded(6), padded(9)));
 }
 
 TEST(ConvWinograd, Pads) {
   for (const int64_t before : {0, 1, 2, 3})
     for (const int64_t after : {0, 1, 2})
-      check_everywhere(problem_of(1, 1, 17, 16, axis(6, 3, 1, 1, before, after), axis(5, 3, 1, 1, after, before)));
+      check_winograd(problem_of(1, 1, 17, 16, axis(6, 3, 1, 1, before, after), axis(5, 3, 1, 1, after, before)));
   // Cropped at the beginning, and padded beyond a whole tile.
-  check_everywhere(problem_of(1, 1, 16, 16, axis(12, 3, 1, 1, -2, -1), axis(9, 3, 1, 1, -1, 0)));
-  check_everywhere(problem_of(1, 1, 16, 16, axis(3, 3, 1, 1, 7, 9), axis(4, 3, 1, 1, 6, 8)));
+  check_winograd(problem_of(1, 1, 16, 16, axis(12, 3, 1, 1, -2, -1), axis(9, 3, 1, 1, -1, 0)));
+  check_winograd(problem_of(1, 1, 16, 16, axis(3, 3, 1, 1, 7, 9), axis(4, 3, 1, 1, 6, 8)));
 }
 
 TEST(ConvWinograd, GroupsOfWholeBlocks) {
-  check_everywhere(problem_of(2, 2, 32, 64, padded(7), padded(6)));
-  check_everywhere(problem_of(1, 3, 96, 48, padded(6), padded(7)));
+  check_winograd(problem_of(2, 2, 32, 64, padded(7), padded(6)));
+  check_winograd(problem_of(1, 3, 96, 48, padded(6), padded(7)));
 }
 
 TEST(ConvWinograd, Depth) {
   for (const int64_t depth : {1, 2, 5, 9, 19})
-    check_everywhere(problem_of(1, 1, 17, 16, padded(5), padded(6), axis(depth, 3, 1, 1, 1, 1)));
-  check_everywhere(problem_of(2, 1, 16, 20, padded(5), padded(6), axis(6, 2, 1, 1, 0, 0)));
-  check_everywhere(problem_of(1, 2, 32, 32, padded(4), padded(4), axis(4, 5, 1, 1, 1, 3)));
-  check_everywhere(problem_of(1, 1, 16, 16, padded(4), padded(4), axis(7, 1, 1, 1, 0, 0)));
+    check_winograd(problem_of(1, 1, 17, 16, padded(5), padded(6), axis(depth, 3, 1, 1, 1, 1)));
+  check_winograd(problem_of(2, 1, 16, 20, padded(5), padded(6), axis(6, 2, 1, 1, 0, 0)));
+  check_winograd(problem_of(1, 2, 32, 32, padded(4), padded(4), axis(4, 5, 1, 1, 1, 3)));
+  check_winograd(problem_of(1, 1, 16, 16, padded(4), padded(4), axis(7, 1, 1, 1, 0, 0)));
 }
 
 TEST(ConvWinograd, TilesWithFewerOutputsThanTheFirst) {
   for (const int64_t size : {6, 10, 11, 13, 14, 15})
-    check_everywhere(problem_of(1, 1, 17, 16, padded(size), padded(size)));
+    check_winograd(problem_of(1, 1, 17, 16, padded(size), padded(size)));
 }
 
 // Images whose weights are transformed by every run.
 TEST(ConvWinograd, ImagesOfFourTiles) {
   for (const int64_t h : {5, 6, 7, 8})
-    for (const int64_t w : {5, 6, 7, 8}) check_everywhere(problem_of(1, 1, 16, 16, padded(h), padded(w)));
+    for (const int64_t w : {5, 6, 7, 8}) check_winograd(problem_of(1, 1, 16, 16, padded(h), padded(w)));
   for (const int64_t channels : {1, 15, 17, 33, 70})
-    check_everywhere(problem_of(1, 1, channels, channels, padded(7), padded(7)));
-  check_everywhere(problem_of(3, 2, 64, 32, padded(7), padded(8)));
+    check_winograd(problem_of(1, 1, channels, channels, padded(7), padded(7)));
+  check_winograd(problem_of(3, 2, 64, 32, padded(7), padded(8)));
   for (const WinoKernel& kernel : kernels_of(Isa::avx512, 1)) {
     const bool four = kernel.tile == 4;
     EXPECT_EQ(wino_plan(problem_of(2, 1, 32, 32, padded(7), padded(7)), kernel).weights,
@@ -222,8 +221,8 @@ TEST(ConvWinograd, ImagesOfFourTiles) {
 // So many channels that not all weights of a unit are transformed at once.
 TEST(ConvWinograd, WeightsInSeveralStages) {
   const ConvProblem deep = problem_of(1, 1, 470, 100, padded(9), padded(13));
-  check_everywhere(deep);
-  check_everywhere(problem_of(1, 1, 330, 40, padded(5), padded(9), axis(3, 2, 1, 1, 0, 1)));
+  check_winograd(deep);
+  check_winograd(problem_of(1, 1, 330, 40, padded(5), padded(9), axis(3, 2, 1, 1, 0, 1)));
   for (const Isa isa : available_isas()) {
     for (const WinoKernel& kernel : wino_kernels(isa)) {
       if (kernel.tile != 4) continue;
@@ -235,8 +234,8 @@ TEST(ConvWinograd, WeightsInSeveralStages) {
 }
 
 TEST(ConvWinograd, ManyTilesAndChannels) {
-  check_everywhere(problem_of(1, 1, 80, 112, padded(33), padded(31)));
-  check_everywhere(problem_of(3, 1, 32, 48, padded(13), padded(17)));
+  check_winograd(problem_of(1, 1, 80, 112, padded(33), padded(31)));
+  check_winograd(problem_of(3, 1, 32, 48, padded(13), padded(17)));
 }
 
 TEST(ConvWinograd, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
@@ -252,7 +251,7 @@ TEST(ConvWinograd, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
       const size_t image = alone.src.size();
       batch.wei = alone.wei;
       batch.bias = alone.bias;
-      Bench single(kernel, one, alone);
+      WinogradBench single(kernel, one, alone);
       std::vector<float> expected(single.dst_floats());
       single.run_sliced(expected.data(), 1);
       for (size_t place = 0; place < 3; ++place) {
@@ -261,7 +260,7 @@ TEST(ConvWinograd, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
         // Neighbours that would spoil whatever they touched.
         std::fill(filled.src.begin(), filled.src.end(), std::numeric_limits<float>::infinity());
         std::copy(alone.src.begin(), alone.src.end(), filled.src.begin() + static_cast<std::ptrdiff_t>(place * image));
-        Bench whole(kernel, three, filled);
+        WinogradBench whole(kernel, three, filled);
         std::vector<float> got(whole.dst_floats());
         whole.run_sliced(got.data(), 2);
         EXPECT_EQ(std::memcmp(got.data() + place * expected.size(), expected.data(), expected.size() * sizeof(float)),
@@ -301,7 +300,7 @@ TEST(ConvWinograd, PostOps) {
     const Reference r = reference(p);
     for (const Isa isa : available_isas()) {
       for (const WinoKernel& kernel : kernels_of(isa, p.h.stride)) {
-        Bench bench(kernel, p, r);
+        WinogradBench bench(kernel, p, r);
         check_post_op_chains(bench, p, kernel.name,
                              [&](int64_t c, int64_t h, int64_t w) { return bench.dst_offset(0, c, 0, h, w); });
       }
@@ -355,28 +354,27 @@ TEST(ConvWinogradStrided, RejectsWhatItCannotCompute) {
 
 TEST(ConvWinogradStrided, ExtentsAndPads) {
   for (const int64_t size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17})
-    check_everywhere(problem_of(1, 1, 16, 16, strided(size), strided(11)));
-  for (const int64_t size : {1, 2, 3, 4, 5, 8, 31})
-    check_everywhere(problem_of(1, 1, 16, 16, strided(9), strided(size)));
+    check_winograd(problem_of(1, 1, 16, 16, strided(size), strided(11)));
+  for (const int64_t size : {1, 2, 3, 4, 5, 8, 31}) check_winograd(problem_of(1, 1, 16, 16, strided(9), strided(size)));
   for (const int64_t size : {5, 6, 7, 8})
     for (const int64_t before : {0, 1, 2})
       for (const int64_t after : {0, 1, 2})
-        check_everywhere(problem_of(1, 1, 17, 16, strided(size, before, after), strided(size + 1, after, before)));
+        check_winograd(problem_of(1, 1, 17, 16, strided(size, before, after), strided(size + 1, after, before)));
   // Cropped at the beginning, and padded beyond a whole tile.
-  check_everywhere(problem_of(1, 1, 16, 16, strided(12, -2, -1), strided(9, -1, 0)));
-  check_everywhere(problem_of(1, 1, 16, 16, strided(3, 7, 9), strided(4, 6, 8)));
+  check_winograd(problem_of(1, 1, 16, 16, strided(12, -2, -1), strided(9, -1, 0)));
+  check_winograd(problem_of(1, 1, 16, 16, strided(3, 7, 9), strided(4, 6, 8)));
 }
 
 TEST(ConvWinogradStrided, ChannelsGroupsBatchesAndSlices) {
-  for (const int64_t ic : {1, 3, 15, 17, 33, 50}) check_everywhere(problem_of(1, 1, ic, 16, strided(12), strided(13)));
-  for (const int64_t oc : {1, 7, 17, 40, 50, 67}) check_everywhere(problem_of(1, 1, 20, oc, strided(11), strided(18)));
-  check_everywhere(problem_of(2, 2, 32, 64, strided(13), strided(10)));
-  check_everywhere(problem_of(3, 1, 32, 48, strided(13), strided(17)));
-  check_everywhere(problem_of(1, 1, 80, 112, strided(65), strided(61)));
+  for (const int64_t ic : {1, 3, 15, 17, 33, 50}) check_winograd(problem_of(1, 1, ic, 16, strided(12), strided(13)));
+  for (const int64_t oc : {1, 7, 17, 40, 50, 67}) check_winograd(problem_of(1, 1, 20, oc, strided(11), strided(18)));
+  check_winograd(problem_of(2, 2, 32, 64, strided(13), strided(10)));
+  check_winograd(problem_of(3, 1, 32, 48, strided(13), strided(17)));
+  check_winograd(problem_of(1, 1, 80, 112, strided(65), strided(61)));
   // Packed weights beyond L2, which are fetched ahead.
-  check_everywhere(problem_of(1, 1, 250, 100, strided(13), strided(10)));
-  check_everywhere(problem_of(1, 1, 16, 20, strided(9), strided(10), axis(5, 1)));
-  check_everywhere(problem_of(2, 1, 16, 16, strided(5), strided(6), axis(3, 1, 1, 1, 1, 2)));
+  check_winograd(problem_of(1, 1, 250, 100, strided(13), strided(10)));
+  check_winograd(problem_of(1, 1, 16, 20, strided(9), strided(10), axis(5, 1)));
+  check_winograd(problem_of(2, 1, 16, 16, strided(5), strided(6), axis(3, 1, 1, 1, 1, 2)));
 }
 
 TEST(ConvWinogradStrided, StagesLargeWeights) {
@@ -386,7 +384,7 @@ TEST(ConvWinogradStrided, StagesLargeWeights) {
       EXPECT_EQ(wino_plan(p, kernel).weights, WinoWeights::staged) << kernel.name;
       EXPECT_EQ(wino_plan(problem_of(1, 1, 256, 256, strided(9), strided(12)), kernel).weights, WinoWeights::packed);
     }
-  check_everywhere(p);
+  check_winograd(p);
 }
 
 TEST(ConvWinograd, AnEmptyBatchHasNoSlices) {

@@ -3,14 +3,12 @@
 #include <cstring>
 
 #include "tests/kernels/kernel_test.hpp"
+#include "tests/kernels/special_floats.hpp"
 
 namespace terroir::testing {
 namespace {
 
 using cpu::NumberType;
-
-const float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
 
 double half_value(uint16_t h) {
   const int exponent = (h >> 10) & 31, fraction = h & 1023;
@@ -78,7 +76,7 @@ TEST_P(Convert, FloatToHalfRoundsToNearestEven) {
 }
 
 TEST_P(Convert, Bfloat16) {
-  const GuardedBuffer<float> src(std::vector<float>{1.0f, 0x1.01p0f, 0x1.03p0f, 0x1.0101p0f, -2.5f, kInf, kNan,
+  const GuardedBuffer<float> src(std::vector<float>{1.0f, 0x1.01p0f, 0x1.03p0f, 0x1.0101p0f, -2.5f, kInf, kNaN,
                                                     std::numeric_limits<float>::max()});
   const uint16_t want[] = {0x3f80, 0x3f80, 0x3f82, 0x3f81, 0xc020, 0x7f80, 0x7fc0, 0x7f80};
   GuardedBuffer<uint16_t> got(src.size());

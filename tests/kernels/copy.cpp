@@ -56,7 +56,7 @@ Reach reach(const std::vector<CopyAxis>& axes, bool of_src) {
   return all;
 }
 
-void check(const std::vector<CopyAxis>& axes, int64_t bytes, const cpu::TileKernels& tiles, bool with_fill) {
+void check_copy(const std::vector<CopyAxis>& axes, int64_t bytes, const cpu::TileKernels& tiles, bool with_fill) {
   int64_t total = 1;
   for (const CopyAxis& axis : axes) total *= axis.extent;
   const Reach from = reach(axes, true), to = reach(axes, false);
@@ -95,7 +95,7 @@ TEST_P(Copy, Permutations) {
     for (const auto& shape : shapes) {
       std::vector<size_t> order(shape.size());
       for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-      do check(permuted(shape, order, bytes), bytes, tiles, false);
+      do check_copy(permuted(shape, order, bytes), bytes, tiles, false);
       while (std::next_permutation(order.begin(), order.end()));
     }
   }
@@ -106,8 +106,8 @@ TEST_P(Copy, LargePermutations) {
   const cpu::ReorderKernels& kernels = cpu::reorder_kernels(isa());
   const cpu::TileKernels tiles{kernels.transpose_2d, kernels.stream_2d, nullptr};
   for (const std::vector<int64_t>& shape : {std::vector<int64_t>{96, 22000}, {22000, 96}, {3, 330, 2200}})
-    check(permuted(shape, shape.size() == 2 ? std::vector<size_t>{1, 0} : std::vector<size_t>{0, 2, 1}, 4), 4, tiles,
-          false);
+    check_copy(permuted(shape, shape.size() == 2 ? std::vector<size_t>{1, 0} : std::vector<size_t>{0, 2, 1}, 4), 4,
+               tiles, false);
 }
 
 TEST_P(Copy, AxesThatRepeatSkipAndRunBackwards) {
@@ -119,7 +119,7 @@ TEST_P(Copy, AxesThatRepeatSkipAndRunBackwards) {
           for (size_t i = 0; i < order.size(); ++i) order[i] = i;
           std::vector<CopyAxis> axes = permuted(shape, order, bytes);
           axes[changed].src_step *= std::vector<int64_t>{0, -1, 2, -3, 5}[static_cast<size_t>(kind)];
-          check(axes, bytes, {}, false);
+          check_copy(axes, bytes, {}, false);
         }
       }
     }
@@ -144,7 +144,7 @@ TEST_P(Copy, TablesAndFills) {
                                                                           : at * axes[i].src_step);
           }
         }
-        check(axes, bytes, {}, engine() % 2 == 0);
+        check_copy(axes, bytes, {}, engine() % 2 == 0);
       }
     }
   }

@@ -33,7 +33,7 @@ int64_t floats_of(FftSide side, int64_t n) {
   return side == FftSide::real ? n : 2 * (side == FftSide::half ? n / 2 + 1 : n);
 }
 
-void check(cpu::Isa isa, const Case& c) {
+void check_transform(cpu::Isa isa, const Case& c) {
   SCOPED_TRACE(::testing::Message() << "n " << c.n << " lines " << c.lines << " valid " << c.valid << " inverse "
                                     << c.inverse << " apart " << c.apart);
   const auto lines_of = [&](FftSide side, int64_t numbers) {
@@ -95,9 +95,9 @@ TEST_P(Fft, EveryRadixAndConvolutions) {
   for (const int64_t n :
        {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 20, 23, 24, 32, 35, 47, 53, 64, 80, 94, 106, 128, 131, 256, 320})
     for (const bool inverse : {false, true}) {
-      check(isa(), {n, 3, n, FftSide::complex, FftSide::complex, inverse, true});
+      check_transform(isa(), {n, 3, n, FftSide::complex, FftSide::complex, inverse, true});
       const FftSide from = inverse ? FftSide::half : FftSide::real, to = inverse ? FftSide::real : FftSide::half;
-      check(isa(), {n, 3, inverse ? n / 2 + 1 : n, from, to, inverse, true});
+      check_transform(isa(), {n, 3, inverse ? n / 2 + 1 : n, from, to, inverse, true});
     }
 }
 
@@ -106,11 +106,11 @@ TEST_P(Fft, LinesAndPlaces) {
     for (const bool apart : {false, true})
       for (const int64_t n : {int64_t{6}, int64_t{9}, 2 * lanes() + 2}) {
         for (const int64_t valid : {n, n - 1, int64_t{1}}) {
-          check(isa(), {n, lines, valid, FftSide::complex, FftSide::complex, false, apart});
-          check(isa(), {n, lines, valid, FftSide::real, FftSide::half, false, apart});
+          check_transform(isa(), {n, lines, valid, FftSide::complex, FftSide::complex, false, apart});
+          check_transform(isa(), {n, lines, valid, FftSide::real, FftSide::half, false, apart});
         }
         for (const int64_t valid : {n / 2 + 1, n / 2, int64_t{1}})
-          check(isa(), {n, lines, valid, FftSide::half, FftSide::real, true, apart});
+          check_transform(isa(), {n, lines, valid, FftSide::half, FftSide::real, true, apart});
       }
 }
 

@@ -132,4 +132,19 @@ inline void check_first_winograd(const ConvKernel& kernel, ErrorBound error_boun
   EXPECT_TRUE(std::isnan(misaligned.data()[dst.size()])) << "wrote past the end";
 }
 
+using FirstWinogradOfIsa = const ConvKernel* (*)(Isa) noexcept;
+
+/// Of every instruction set of this machine that has one.
+inline std::vector<const ConvKernel*> first_winograd_kernels(FirstWinogradOfIsa kernel_of) {
+  std::vector<const ConvKernel*> found;
+  for (const Isa isa : available_isas())
+    if (const ConvKernel* kernel = kernel_of(isa)) found.push_back(kernel);
+  return found;
+}
+
+inline void check_first_winograd(FirstWinogradOfIsa kernel_of, ErrorBound error_bound, const ConvProblem& p) {
+  const Reference r = reference(p);
+  for (const ConvKernel* kernel : first_winograd_kernels(kernel_of)) check_first_winograd(*kernel, error_bound, p, r);
+}
+
 }  // namespace terroir::cpu::conv_test

@@ -2,11 +2,10 @@
 
 #include "plugins/cpu/nodes/row_table.hpp"
 #include "tests/kernels/kernel_test.hpp"
+#include "tests/kernels/special_floats.hpp"
 
 namespace terroir::testing {
 namespace {
-
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
 
 class InterpolateKernelsTest : public KernelTest {
  protected:
@@ -75,8 +74,8 @@ TEST_P(InterpolateKernelsTest, LinesAreSumsOfLines) {
 
 /// Element i of n draws on up to `taps` neighbours of its place in a row of `in`; every `gap`-th one on fewer, and
 /// with `holes` some on none.
-struct Row {
-  Row(int64_t in, int64_t n, int64_t taps, bool holes, int64_t lanes, int64_t readable) : table(n, taps, lanes) {
+struct TapRow {
+  TapRow(int64_t in, int64_t n, int64_t taps, bool holes, int64_t lanes, int64_t readable) : table(n, taps, lanes) {
     const std::vector<float> weights = random_floats(n * taps, 7, 0.1f, 1.0f);
     for (int64_t i = 0; i < n; ++i) {
       const int64_t count = holes && i % 5 == 2 ? 0 : i % 3 == 1 ? 1 : taps;
@@ -104,7 +103,7 @@ TEST_P(InterpolateKernelsTest, RowsOfAnyTaps) {
           if (in > 8) values[static_cast<size_t>(in / 2)] = kInf, values[static_cast<size_t>(in / 3)] = kNaN;
           const GuardedBuffer<float> special(values), plain(random_floats(in, 2));
           const float* const src[] = {plain.data(), special.data(), plain.data(), special.data()};
-          const Row row(in, n, taps, holes, kernels().lanes, in);
+          const TapRow row(in, n, taps, holes, kernels().lanes, in);
           const int64_t rows = 1 + (n + taps) % cpu::kInterpolatedRows;
           GuardedBuffer<float> dst(rows * n);
           kernels().weighted_rows(src, row.table.taps(), dst.data(), rows, n);

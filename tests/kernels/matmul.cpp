@@ -15,7 +15,7 @@ using cpu::PostOpKind;
 
 enum class RightForm { packed, packed_from_transposed, plain };
 
-struct Problem {
+struct Product {
   int64_t m, n, k;
   bool a_transposed = false;
   RightForm right = RightForm::packed;
@@ -24,7 +24,7 @@ struct Problem {
   cpu::ChannelAxis axis = cpu::ChannelAxis::lanes;
 };
 
-std::ostream& operator<<(std::ostream& out, const Problem& p) {
+std::ostream& operator<<(std::ostream& out, const Product& p) {
   return out << p.m << "x" << p.n << "x" << p.k << (p.a_transposed ? " A transposed" : "") << " right form "
              << static_cast<int>(p.right) << (p.with_bias ? " bias" : "") << " steps " << p.ops.size();
 }
@@ -44,13 +44,13 @@ class Matmul : public KernelTest {
   struct Data {
     std::vector<float> a, b, bias;
   };
-  static Data data(const Problem& p) {
+  static Data data(const Product& p) {
     return {random_floats(p.m * p.k, 11), random_floats(p.k * p.n, 12), random_floats(p.n, 13)};
   }
 
   // C with a row stride of n + 1; the gap must stay untouched. Rows and panels are cut into slices of the given sizes;
   // those of the same rows may share one copy of A.
-  std::vector<float> run(const Problem& p, const Data& d, int64_t rows_per_call, int64_t panels_per_call,
+  std::vector<float> run(const Product& p, const Data& d, int64_t rows_per_call, int64_t panels_per_call,
                          bool shared_copy = false) {
     const MatmulKernels& k = kernels();
     const int64_t panels = (p.n + k.panel - 1) / k.panel, ldc = p.n + 1;
@@ -103,7 +103,7 @@ class Matmul : public KernelTest {
     return result;
   }
 
-  static std::vector<double> exact(const Problem& p, const Data& d) {
+  static std::vector<double> exact(const Product& p, const Data& d) {
     std::vector<double> c(static_cast<size_t>(p.m * p.n));
     for (int64_t m = 0; m < p.m; ++m) {
       for (int64_t n = 0; n < p.n; ++n) {
@@ -115,7 +115,7 @@ class Matmul : public KernelTest {
     return c;
   }
 
-  void check(const Problem& p) {
+  void check(const Product& p) {
     const Data d = data(p);
     const std::vector<float> got = run(p, d, p.m, 1 << 20);
     const std::vector<double> want = exact(p, d);
@@ -126,7 +126,7 @@ class Matmul : public KernelTest {
 TEST_P(Matmul, RowsAroundTheTile) {
   for (const int64_t m : sizes_around(kernels().tile_m)) {
     for (const bool a_transposed : {false, true}) {
-      Problem p{m, 2 * kernels().panel + 3, 17, a_transposed};
+      Product p{m, 2 * kernels().panel + 3, 17, a_transposed};
       check(p);
     }
   }
@@ -136,7 +136,7 @@ TEST_P(Matmul, ColumnsAroundThePanel) {
   for (const int64_t n : sizes_around(kernels().panel)) {
     for (const int64_t m : {int64_t{1}, int64_t{3}, kernels().tile_m + 1}) {
       for (const RightForm right : {RightForm::packed, RightForm::packed_from_transposed, RightForm::plain}) {
-        Problem p{m, n, 19};
+        Product p{m, n, 19};
         p.right = right;
         p.with_bias = true;
         check(p);
@@ -163,7 +163,7 @@ TEST_P(Matmul, TwoPanelsAtOnce) {
     for (const int64_t n :
          {panel + 1, panel + lanes(), panel + lanes() + 1, 2 * panel - 1, 2 * panel, 3 * panel + 1, 4 * panel - 1}) {
       for (const RightForm right : {RightForm::packed, RightForm::plain}) {
-        Problem p{m, n, 37};
+        Product p{m, n, 37};
         p.right = right;
         p.with_bias = true;
         check(p);
@@ -176,7 +176,7 @@ TEST_P(Matmul, DepthsOverSeveralSlices) {
   for (const int64_t k : {1, 2, 15, 16, 17, 255, 257, 1031, 4099}) {
     for (const bool a_transposed : {false, true}) {
       for (const RightForm right : {RightForm::packed, RightForm::plain}) {
-        Problem p{kernels().tile_m + 3, kernels().panel + 1, k, a_transposed, right, true};
+        Product p{kernels().tile_m + 3, kernels().panel + 1, k, a_transposed, right, true};
         check(p);
         p.m = 2;
         check(p);
@@ -200,7 +200,7 @@ TEST_P(Matmul, ScratchForRowsIsEnoughForFewer) {
 TEST_P(Matmul, OneTileAndLongSlices) {
   for (const RightForm right : {RightForm::packed, RightForm::plain}) {
     for (const int64_t m : {int64_t{1}, int64_t{5}, kernels().tile_m}) {
-      Problem p{m, kernels().panel + 3, 20011};
+      Product p{m, kernels().panel + 3, 20011};
       p.right = right;
       check(p);
     }
@@ -208,12 +208,12 @@ TEST_P(Matmul, OneTileAndLongSlices) {
 }
 
 TEST_P(Matmul, ManyRowBlocks) {
-  Problem p{5003, 3, 700};
+  Product p{5003, 3, 700};
   check(p);
 }
 
 TEST_P(Matmul, NoDepthLeavesTheBias) {
-  Problem p{5, 7, 0};
+  Product p{5, 7, 0};
   p.with_bias = true;
   const Data d = data(p);
   const std::vector<float> c = run(p, d, p.m, 1);
@@ -235,7 +235,7 @@ TEST_P(Matmul, StepsAtTheStore) {
         mul.kind = PostOpKind::mul;
         mul.mode = cpu::OperandMode::per_channel;
         mul.operand = scale.data();
-        Problem p{m, n, k, false, RightForm::packed, true, {add, mul, relu}, axis};
+        Product p{m, n, k, false, RightForm::packed, true, {add, mul, relu}, axis};
         const Data d = data(p);
         const std::vector<float> got = run(p, d, m, 1 << 20);
         const std::vector<double> sums = exact(p, d);
@@ -253,7 +253,7 @@ TEST_P(Matmul, StepsAtTheStore) {
 // However the work is cut, every element is the same sum in the same order.
 TEST_P(Matmul, SlicesDoNotChangeABit) {
   for (const RightForm right : {RightForm::packed, RightForm::plain}) {
-    Problem p{61, 6 * kernels().panel + 5, 1031};
+    Product p{61, 6 * kernels().panel + 5, 1031};
     p.right = right;
     p.with_bias = true;
     const Data d = data(p);
@@ -267,7 +267,7 @@ TEST_P(Matmul, SlicesDoNotChangeABit) {
 TEST_P(Matmul, CallsThatShareACopyOfA) {
   for (const int64_t rows : {kernels().small_m + 1, kernels().tile_m + 1, 2 * kernels().tile_m, int64_t{61}}) {
     for (const int64_t depth : {1, 17, 256, 1031}) {
-      Problem p{rows, 12 * kernels().panel - 3, depth};
+      Product p{rows, 12 * kernels().panel - 3, depth};
       p.with_bias = true;
       GemmArgs left;
       left.lda = left.k = depth;

@@ -1,13 +1,13 @@
 #include "plugins/cpu/kernels/pool/pool.hpp"
 
 #include "tests/kernels/kernel_test.hpp"
+#include "tests/kernels/special_floats.hpp"
 
 namespace terroir::testing {
 namespace {
 
 using cpu::PoolArgs;
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 
 float naive(const PoolArgs& a, const float* src, bool average, int64_t od, int64_t oh, int64_t ow, int64_t c) {
@@ -114,7 +114,7 @@ TEST_P(Pool, NanIsNeverAMaximum) {
 }
 
 /// Values with ties and NaN, as maxima must be told apart by their places.
-std::vector<float> values_with_ties(int64_t n) {
+std::vector<float> maxima_with_ties(int64_t n) {
   std::vector<float> values = random_floats(n, 3, -4.0f, 4.0f);
   for (float& x : values) x = x > 3.5f ? std::numeric_limits<float>::quiet_NaN() : x < -3.5f ? -kInf : std::floor(x);
   return values;
@@ -142,7 +142,7 @@ TEST_P(Pool, PlacesOfMaxima) {
         const int64_t reach = (g.kernel[i] - 1) * g.dilation[i] + 1;
         a.out[i] = (a.in[i] + g.pad_begin[i] + g.pad_end[i] - reach + g.stride[i] - 1) / g.stride[i] + 1;
       }
-      const GuardedBuffer<float> src(values_with_ties(a.in[0] * a.in[1] * a.in[2]));
+      const GuardedBuffer<float> src(maxima_with_ties(a.in[0] * a.in[1] * a.in[2]));
       const int64_t rows = a.out[0] * a.out[1];
       GuardedBuffer<float> dst(rows * a.out[2]);
       GuardedBuffer<int32_t> places(rows * a.out[2]);
@@ -178,7 +178,7 @@ TEST_P(Pool, AdaptiveCells) {
       for (int i = 0; i < 3; ++i)
         for (int64_t o = 0; o < outs[i]; ++o)
           cells[i].insert(cells[i].end(), {o * in[i] / outs[i], ((o + 1) * in[i] + outs[i] - 1) / outs[i]});
-      const GuardedBuffer<float> numbers(random_floats(15 * columns, 4)), ties(values_with_ties(15 * columns));
+      const GuardedBuffer<float> numbers(random_floats(15 * columns, 4)), ties(maxima_with_ties(15 * columns));
       GuardedBuffer<float> mean(6 * out), top(6 * out), scratch((columns + 15) / 16 * 16);
       GuardedBuffer<int32_t> places(6 * out), scratch_rows((columns + 15) / 16 * 16);
       cpu::AdaptiveArgs a;

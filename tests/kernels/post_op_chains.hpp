@@ -12,8 +12,8 @@
 
 namespace terroir::cpu::conv_test {
 
-inline PostOp step(PostOpKind kind, OperandMode mode = OperandMode::scalar, float alpha = 0, float beta = 0,
-                   const float* operand = nullptr, const float* operand2 = nullptr) {
+inline PostOp post_op(PostOpKind kind, OperandMode mode = OperandMode::scalar, float alpha = 0, float beta = 0,
+                      const float* operand = nullptr, const float* operand2 = nullptr) {
   return {kind, mode, alpha, beta, operand, operand2};
 }
 
@@ -34,20 +34,20 @@ void check_post_op_chains(Bench& bench, const ConvProblem& p, const std::string&
         tensor[i] = static_cast<float>((c + 3 * h + 5 * w) % 11) * 0.5f - 2.0f;
       }
   }
-  const auto add = step(PostOpKind::add, OperandMode::tensor, 0, 0, tensor.data());
+  const auto add = post_op(PostOpKind::add, OperandMode::tensor, 0, 0, tensor.data());
   const std::pair<const char*, std::vector<PostOp>> chains[] = {
-      {"relu", {step(PostOpKind::relu)}},
-      {"clamp", {step(PostOpKind::clamp, OperandMode::scalar, -0.5f, 0.75f)}},
-      {"clamp away from zero", {step(PostOpKind::clamp, OperandMode::scalar, 0.25f, 0.75f)}},
-      {"sigmoid", {step(PostOpKind::sigmoid)}},
-      {"leaky relu", {step(PostOpKind::prelu, OperandMode::scalar, 0.1f)}},
+      {"relu", {post_op(PostOpKind::relu)}},
+      {"clamp", {post_op(PostOpKind::clamp, OperandMode::scalar, -0.5f, 0.75f)}},
+      {"clamp away from zero", {post_op(PostOpKind::clamp, OperandMode::scalar, 0.25f, 0.75f)}},
+      {"sigmoid", {post_op(PostOpKind::sigmoid)}},
+      {"leaky relu", {post_op(PostOpKind::prelu, OperandMode::scalar, 0.1f)}},
       {"add tensor", {add}},
-      {"add tensor, relu", {add, step(PostOpKind::relu)}},
-      {"add tensor, swish", {add, step(PostOpKind::swish, OperandMode::scalar, 1.0f)}},
-      {"hswish, add tensor", {step(PostOpKind::hswish), add}},
+      {"add tensor, relu", {add, post_op(PostOpKind::relu)}},
+      {"add tensor, swish", {add, post_op(PostOpKind::swish, OperandMode::scalar, 1.0f)}},
+      {"hswish, add tensor", {post_op(PostOpKind::hswish), add}},
       {"scale and shift per channel, relu",
-       {step(PostOpKind::scale_shift, OperandMode::per_channel, 0, 0, channels.data(), channels.data()),
-        step(PostOpKind::relu)}},
+       {post_op(PostOpKind::scale_shift, OperandMode::per_channel, 0, 0, channels.data(), channels.data()),
+        post_op(PostOpKind::relu)}},
   };
   for (const auto& [name, ops] : chains) {
     SCOPED_TRACE(kernel + ": " + name);

@@ -7,12 +7,12 @@ namespace {
 
 using cpu::QConvArgs;
 
-struct Problem {
+struct QConvProblem {
   int64_t channels, outputs;
   int64_t in[3], kernel[3], stride[3], dilation[3], pad[3], pad_end[3];
 };
 
-QConvArgs args_of(const Problem& p) {
+QConvArgs args_of(const QConvProblem& p) {
   QConvArgs a;
   a.channels = p.channels;
   a.out_channels = p.outputs;
@@ -31,7 +31,7 @@ class QConv : public KernelTest {
  protected:
   // Weights by [output][channel][tap]; everything the kernel touches ends at a guard page. band_rows > 0: bands of so
   // many output rows instead of tiles, for one block of outputs.
-  void check(const Problem& p, int64_t steps_per_tile, bool is_signed, int64_t band_rows = 0) {
+  void check(const QConvProblem& p, int64_t steps_per_tile, bool is_signed, int64_t band_rows = 0) {
     const cpu::QConvKernels& kernels = cpu::qconv_kernels(isa());
     QConvArgs a = args_of(p);
     std::mt19937 engine(static_cast<uint32_t>(p.channels * 131 + p.outputs));

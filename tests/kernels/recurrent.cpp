@@ -25,11 +25,11 @@ double activated(const GateActivation& a, double x) {
 double clipped(double x, double clip) { return clip > 0 ? std::max(-clip, std::min(clip, x)) : x; }
 
 // One row of a layer: products by gate, in blocks, and the states.
-struct Row {
+struct GateRow {
   int64_t units, panel, gates, blocks;
   GuardedBuffer<float> x, hidden, state, next, y, c, peepholes, update, damped;
 
-  Row(int64_t unit_count, int64_t panel_size, int64_t gate_count)
+  GateRow(int64_t unit_count, int64_t panel_size, int64_t gate_count)
       : units(unit_count),
         panel(panel_size),
         gates(gate_count),
@@ -81,7 +81,7 @@ TEST_P(Recurrent, Rnn) {
   for (const int64_t units : sizes_around(panel()))
     for (const GateFunction function : kFunctions)
       for (const float clip : {0.0f, 0.5f}) {
-        Row row(units, panel(), 1);
+        GateRow row(units, panel(), 1);
         GateArgs a = row.args();
         a.f = {function, 0.2f, 0.5f};
         a.clip = clip;
@@ -99,7 +99,7 @@ TEST_P(Recurrent, Lstm) {
     for (const bool peepholes : {false, true})
       for (const bool input_forget : {false, true})
         for (const float clip : {0.0f, 0.7f}) {
-          Row row(units, panel(), 4);
+          GateRow row(units, panel(), 4);
           GateArgs a = row.args();
           a.clip = clip;
           a.input_forget = input_forget;
@@ -125,7 +125,7 @@ TEST_P(Recurrent, Lstm) {
 
 TEST_P(Recurrent, Gru) {
   for (const int64_t units : sizes_around(panel())) {
-    Row row(units, panel(), 3);
+    GateRow row(units, panel(), 3);
     const GateArgs a = row.args();
     // In two ranges: only their units are written.
     const int64_t half = units / 2 / panel() * panel();
@@ -142,7 +142,7 @@ TEST_P(Recurrent, Gru) {
 
 TEST_P(Recurrent, GruInTwoPhases) {
   for (const int64_t units : sizes_around(panel())) {
-    Row row(units, panel(), 3);
+    GateRow row(units, panel(), 3);
     GateArgs a = row.args();
     kernels().gru_reset(a, 0, units);
     for (int64_t k = 0; k < units; ++k) {
@@ -163,7 +163,7 @@ TEST_P(Recurrent, GruInTwoPhases) {
 // As the reference has it: a NaN stays, but for a clip or a hard sigmoid, which give their upper bound.
 TEST_P(Recurrent, NanAndInfinities) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
-  Row row(3, panel(), 1);
+  GateRow row(3, panel(), 1);
   row.hidden[0] = row.hidden[1] = row.hidden[2] = 0;
   row.x[0] = kNan;
   row.x[1] = kInf;

@@ -2,6 +2,7 @@
 #include "plugins/cpu/kernels/reduce/reduce.hpp"
 #include "plugins/cpu/kernels/softmax/softmax.hpp"
 #include "tests/kernels/kernel_test.hpp"
+#include "tests/kernels/special_floats.hpp"
 
 namespace terroir::testing {
 namespace {
@@ -10,7 +11,6 @@ using cpu::MvnArgs;
 using cpu::ReduceKind;
 
 constexpr float kEps = std::numeric_limits<float>::epsilon();
-constexpr float kInf = std::numeric_limits<float>::infinity();
 
 class AxisKernels : public KernelTest {
  protected:

@@ -5,12 +5,10 @@
 #include <random>
 
 #include "tests/kernels/kernel_test.hpp"
+#include "tests/kernels/special_floats.hpp"
 
 namespace terroir::testing {
 namespace {
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 /// Whether TopK puts `x` before `y` whatever their positions: NaN is above everything.
 bool better(float x, float y, bool largest) {

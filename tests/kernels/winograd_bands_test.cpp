@@ -18,7 +18,7 @@ std::vector<float> blocked(const ConvProblem& p, const WinoPlan& plan, const std
 }
 
 // Into every place that the result may take, with several threads; slices of a round in either order.
-void check(const WinoKernel& kernel, const ConvProblem& p, const Reference& r) {
+void check_bands(const WinoKernel& kernel, const ConvProblem& p, const Reference& r) {
   SCOPED_TRACE(std::string(kernel.name) + ": " + describe(p));
   const WinoPlan plan = wino_plan(p, kernel);
   ASSERT_TRUE(can_overwrite_source(plan));
@@ -60,40 +60,39 @@ void check(const WinoKernel& kernel, const ConvProblem& p, const Reference& r) {
   }
 }
 
-void check_everywhere(const ConvProblem& p) {
+void check_bands(const ConvProblem& p) {
   const Reference r = reference(p);
   for (const Isa isa : available_isas())
-    for (const WinoKernel& kernel : wino_kernels(isa)) check(kernel, p, r);
+    for (const WinoKernel& kernel : wino_kernels(isa)) check_bands(kernel, p, r);
 }
 
 TEST(WinogradBands, RowsAroundTiles) {
-  for (const int64_t rows : {9, 10, 11, 12, 13, 23, 40})
-    check_everywhere(problem_of(1, 1, 16, 16, padded(rows), padded(9)));
-  for (const int64_t cols : {1, 3, 30, 61}) check_everywhere(problem_of(1, 1, 16, 16, padded(18), padded(cols)));
+  for (const int64_t rows : {9, 10, 11, 12, 13, 23, 40}) check_bands(problem_of(1, 1, 16, 16, padded(rows), padded(9)));
+  for (const int64_t cols : {1, 3, 30, 61}) check_bands(problem_of(1, 1, 16, 16, padded(18), padded(cols)));
 }
 
 TEST(WinogradBands, PartsOfTheSource) {
-  check_everywhere(problem_of(1, 1, 64, 32, padded(17), padded(13)));
-  check_everywhere(problem_of(1, 1, 40, 17, padded(10), padded(21)));
+  check_bands(problem_of(1, 1, 64, 32, padded(17), padded(13)));
+  check_bands(problem_of(1, 1, 40, 17, padded(10), padded(21)));
 }
 
 TEST(WinogradBands, SeveralImagesAndGroups) {
-  check_everywhere(problem_of(3, 1, 32, 32, padded(13), padded(10)));
-  check_everywhere(problem_of(2, 2, 64, 64, padded(12), padded(11)));
+  check_bands(problem_of(3, 1, 32, 32, padded(13), padded(10)));
+  check_bands(problem_of(2, 2, 64, 64, padded(12), padded(11)));
 }
 
 TEST(WinogradBands, Depth) {
-  check_everywhere(problem_of(1, 1, 32, 16, padded(14), padded(10), axis(19, 3, 1, 1, 1, 1)));
-  check_everywhere(problem_of(2, 1, 16, 16, padded(9), padded(10), axis(5, 1, 1, 1, 0, 0)));
+  check_bands(problem_of(1, 1, 32, 16, padded(14), padded(10), axis(19, 3, 1, 1, 1, 1)));
+  check_bands(problem_of(2, 1, 16, 16, padded(9), padded(10), axis(5, 1, 1, 1, 0, 0)));
 }
 
 TEST(WinogradBands, PadsOfOneSide) {
-  check_everywhere(problem_of(1, 1, 16, 16, axis(14, 3, 1, 1, 0, 2), axis(11, 3, 1, 1, 2, 0)));
-  check_everywhere(problem_of(1, 1, 16, 16, axis(14, 3, 1, 1, -1, 3), axis(11, 3, 1, 1, 0, 2)));
+  check_bands(problem_of(1, 1, 16, 16, axis(14, 3, 1, 1, 0, 2), axis(11, 3, 1, 1, 2, 0)));
+  check_bands(problem_of(1, 1, 16, 16, axis(14, 3, 1, 1, -1, 3), axis(11, 3, 1, 1, 0, 2)));
 }
 
 // So many channels that weights are transformed again and again.
-TEST(WinogradBands, StagedWeights) { check_everywhere(problem_of(1, 1, 256, 192, padded(13), padded(22))); }
+TEST(WinogradBands, StagedWeights) { check_bands(problem_of(1, 1, 256, 192, padded(13), padded(22))); }
 
 TEST(WinogradBands, WhatCannotBeOverwritten) {
   for (const Isa isa : available_isas()) {

@@ -4,20 +4,19 @@
 #include <limits>
 
 #include "ops/registry.hpp"
+#include "tests/passes/both_axes.hpp"
 #include "tests/passes/graph_maker.hpp"
 #include "tests/support/device.hpp"
 
 namespace terroir::test {
 namespace {
 
-struct Layer {
+struct BinaryLayer {
   int64_t batch, channels, outputs, height, width, kernel_h, kernel_w;
   int64_t stride = 1, dilation = 1, pad_begin = 0, pad_end = 0;
   const char* pad_value = "0";
   const char* auto_pad = "explicit";
 };
-
-std::string twice(int64_t value) { return std::to_string(value) + "," + std::to_string(value); }
 
 /// Zeros and ones with a few values among them that agree with no bit.
 HostTensor bits_and_others(const ir::Dims& dims, uint32_t seed) {
@@ -43,15 +42,15 @@ ir::Value bits(GraphMaker& m, const ir::Dims& dims, uint32_t seed) {
   return {m.graph().add_constant(ops::builtin_registry().get("Const", "opset1"), "w", {view, std::move(owner)}), 0};
 }
 
-void check(const Layer& l) {
+void check_binary_layer(const BinaryLayer& l) {
   GraphMaker m;
   const ir::Dims data{l.batch, l.channels, l.height, l.width};
   m.result(m.op("BinaryConvolution",
                 {m.input(ir::to_shape(data)), bits(m, {l.outputs, l.channels, l.kernel_h, l.kernel_w}, 7)},
-                {{"strides", twice(l.stride)},
-                 {"dilations", twice(l.dilation)},
-                 {"pads_begin", twice(l.pad_begin)},
-                 {"pads_end", twice(l.pad_end)},
+                {{"strides", both_axes(l.stride)},
+                 {"dilations", both_axes(l.dilation)},
+                 {"pads_begin", both_axes(l.pad_begin)},
+                 {"pads_end", both_axes(l.pad_end)},
                  {"mode", "xnor-popcount"},
                  {"pad_value", l.pad_value},
                  {"auto_pad", l.auto_pad}},
@@ -73,7 +72,7 @@ TEST(BinaryConvolution, ChannelsAroundBlocksAndWords) {
   for (const int64_t channels : {1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 130})
     for (const int64_t outputs : {1, 4, 9, 16, 33}) {
       SCOPED_TRACE(::testing::Message() << channels << " to " << outputs);
-      check({2, channels, outputs, 4, 5, 3, 2, 1, 1, 1, 1});
+      check_binary_layer({2, channels, outputs, 4, 5, 3, 2, 1, 1, 1, 1});
     }
 }
 
@@ -81,13 +80,14 @@ TEST(BinaryConvolution, WindowsAndPads) {
   for (const char* pad_value : {"0", "1", "0.5", "-1"})
     for (const int64_t stride : {1, 2, 3})
       for (const int64_t dilation : {1, 2})
-        for (const int64_t pad : {0, 1, 4}) check({1, 20, 5, 7, 9, 3, 3, stride, dilation, pad, pad + 1, pad_value});
+        for (const int64_t pad : {0, 1, 4})
+          check_binary_layer({1, 20, 5, 7, 9, 3, 3, stride, dilation, pad, pad + 1, pad_value});
   for (const char* auto_pad : {"same_upper", "same_lower", "valid"})
-    check({1, 3, 4, 8, 9, 4, 2, 2, 1, 0, 0, "1", auto_pad});
+    check_binary_layer({1, 3, 4, 8, 9, 4, 2, 2, 1, 0, 0, "1", auto_pad});
 }
 
 // More taps than bytes can count without being flushed.
-TEST(BinaryConvolution, Deep) { check({1, 700, 17, 6, 6, 5, 5, 1, 1, 2, 2, "1"}); }
+TEST(BinaryConvolution, Deep) { check_binary_layer({1, 700, 17, 6, 6, 5, 5, 1, 1, 2, 2, "1"}); }
 
 TEST(BinaryConvolution, BetweenOtherLayers) {
   GraphMaker m;

@@ -9,6 +9,7 @@
 #include "plugins/cpu/passes/fuse_rms_norm.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/graph_maker.hpp"
+#include "tests/passes/keep_dims.hpp"
 #include "tests/passes/planned.hpp"
 
 namespace terroir::test {
@@ -16,8 +17,6 @@ namespace {
 
 ir::Pass mvn() { return ops::collapse_mvn(ops::builtin_registry()); }
 ir::Pass gelu() { return ops::collapse_gelu(ops::builtin_registry()); }
-
-const AttributeTexts kKeep = {{"keep_dims", "true"}};
 
 ir::Value mean(GraphMaker& m, ir::Value x, const std::vector<int64_t>& axes) {
   return m.op("ReduceMean", {x, m.integers(axes)}, kKeep);

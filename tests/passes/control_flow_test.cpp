@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "plugins/interpreter/interpreter.hpp"
+#include "tests/passes/conditions.hpp"
 #include "tests/passes/graph_maker.hpp"
 #include "tests/support/body_ports.hpp"
 #include "tests/support/caught.hpp"
@@ -18,12 +19,6 @@ using Ports = ir::BodyPortMap;
 HostTensor tensor(const ir::Dims& dims, const Floats& values) {
   HostTensor result(element::f32, dims);
   std::copy(values.begin(), values.end(), result.writable().as<float>());
-  return result;
-}
-
-HostTensor truth(bool value) {
-  HostTensor result(element::boolean, {});
-  *result.writable().as<uint8_t>() = value ? 1 : 0;
   return result;
 }
 

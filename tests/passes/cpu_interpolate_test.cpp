@@ -7,6 +7,7 @@
 #include "plugins/cpu/passes/layouts.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 #include "plugins/interpreter/interpreter.hpp"
+#include "tests/passes/expected_kernel.hpp"
 #include "tests/passes/graph_maker.hpp"
 #include "tests/support/compare.hpp"
 
@@ -18,11 +19,6 @@ void add(GraphMaker& m, ir::Value x, const char* mode, const std::vector<int64_t
   more.emplace_back("mode", mode);
   more.emplace_back("shape_calculation_mode", "sizes");
   m.result(m.op("Interpolate", {x, m.integers(sizes), m.integers(axes)}, more, name));
-}
-
-void expect_kernel(const GraphMaker& m, const std::string& name) {
-  const std::string kernel = kernel_on_cpu(m.graph(), cpu::best_isa(), name);
-  EXPECT_FALSE(kernel.empty() || kernel.starts_with("ref")) << name << " ran as '" << kernel << "'";
 }
 
 TEST(CpuInterpolate, EveryModeAndCoordinate) {

@@ -2,15 +2,11 @@
 // that need more than one run of axes or another type than f32; none of them may fall to its reference.
 #include <gtest/gtest.h>
 
+#include "tests/passes/expected_kernel.hpp"
 #include "tests/passes/graph_maker.hpp"
 
 namespace terroir::test {
 namespace {
-
-void expect_kernel(const GraphMaker& m, const std::string& name) {
-  const std::string kernel = kernel_on_cpu(m.graph(), cpu::best_isa(), name);
-  EXPECT_FALSE(kernel.empty() || kernel.starts_with("ref")) << name << " ran as '" << kernel << "'";
-}
 
 const std::vector<std::vector<int64_t>> kAxes = {{0},       {1},       {3},          {0, 2},      {1, 3}, {0, 1, 3},
                                                  {0, 2, 3}, {2, 3, 1}, {0, 1, 2, 3}, {-1, 0, -3}, {}};

@@ -21,7 +21,7 @@ HostTensor scores(const ir::Dims& dims) {
   return tensor;
 }
 
-void check(GraphMaker& m, ir::Value layer, const ir::Dims& dims) {
+void check_greedy_decoding(GraphMaker& m, ir::Value layer, const ir::Dims& dims) {
   const std::string name = m.graph().node(layer.node).name;
   std::vector<std::vector<HostTensor>> inputs(1);
   inputs[0].push_back(scores(dims));
@@ -38,7 +38,7 @@ TEST(CtcGreedy, LengthsAndClasses) {
                                    {{"merge_repeated", merge}});
       m.result(layer);
       m.result({layer.node, 1});
-      check(m, layer, {3, 40, classes});
+      check_greedy_decoding(m, layer, {3, 40, classes});
     }
 }
 
@@ -49,7 +49,7 @@ TEST(CtcGreedy, Masks) {
   const ir::Value layer =
       m.op("CTCGreedyDecoder", {m.input({20, 3, 19}), m.constant({20, 3}, mask)}, {{"ctc_merge_repeated", "true"}});
   m.result(layer);
-  check(m, layer, {20, 3, 19});
+  check_greedy_decoding(m, layer, {20, 3, 19});
 }
 
 }  // namespace

@@ -4,12 +4,13 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/passes/both_axes.hpp"
 #include "tests/passes/graph_maker.hpp"
 
 namespace terroir::test {
 namespace {
 
-struct Layer {
+struct DeformableLayer {
   int64_t batch, channels, outputs, height, width, kernel_h, kernel_w;
   int64_t stride = 1, dilation = 1, pad_begin = 0, pad_end = 0, group = 1, deformable_group = 1;
   bool mask = false, padded = false;
@@ -17,13 +18,11 @@ struct Layer {
   const char* opset = "opset8";
 };
 
-std::string twice(int64_t value) { return std::to_string(value) + "," + std::to_string(value); }
-
-int64_t outer(const Layer& l, int64_t extent, int64_t kernel) {
+int64_t outer(const DeformableLayer& l, int64_t extent, int64_t kernel) {
   return (extent + l.pad_begin + l.pad_end - (kernel - 1) * l.dilation - 1) / l.stride + 1;
 }
 
-void check(const Layer& l, const std::vector<float>& special_offsets = {}) {
+void check_deformable_layer(const DeformableLayer& l, const std::vector<float>& special_offsets = {}) {
   GraphMaker m;
   const int64_t taps = l.kernel_h * l.kernel_w, rows = outer(l, l.height, l.kernel_h),
                 columns = outer(l, l.width, l.kernel_w);
@@ -33,9 +32,9 @@ void check(const Layer& l, const std::vector<float>& special_offsets = {}) {
                                 m.random({l.outputs, l.channels / l.group, l.kernel_h, l.kernel_w}, 1,
                                          1.0f / static_cast<float>(l.channels / l.group * taps))};
   AttributeTexts attributes{
-      {"strides", twice(l.stride)},       {"dilations", twice(l.dilation)},
-      {"pads_begin", twice(l.pad_begin)}, {"pads_end", twice(l.pad_end)},
-      {"group", std::to_string(l.group)}, {"deformable_group", std::to_string(l.deformable_group)}};
+      {"strides", both_axes(l.stride)},       {"dilations", both_axes(l.dilation)},
+      {"pads_begin", both_axes(l.pad_begin)}, {"pads_end", both_axes(l.pad_end)},
+      {"group", std::to_string(l.group)},     {"deformable_group", std::to_string(l.deformable_group)}};
   std::vector<HostTensor> tensors{random_tensor({l.batch, l.channels, l.height, l.width}, 2),
                                   random_tensor(offsets, 3, l.reach)};
   for (size_t i = 0; i < special_offsets.size(); ++i) tensors[1].writable().as<float>()[i * 5] = special_offsets[i];
@@ -54,14 +53,14 @@ TEST(DeformableConvolution, ChannelsAroundTheBlocks) {
   for (const int64_t channels : {1, 3, 7, 8, 9, 16, 17, 33})
     for (const int64_t outputs : {1, 5, 16, 33}) {
       SCOPED_TRACE(::testing::Message() << channels << " to " << outputs);
-      check({2, channels, outputs, 5, 6, 3, 3, 1, 1, 1, 1});
+      check_deformable_layer({2, channels, outputs, 5, 6, 3, 3, 1, 1, 1, 1});
     }
 }
 
 TEST(DeformableConvolution, PositionsAroundTheTiles) {
   for (const int64_t width : {1, 5, 6, 7, 13, 14, 15, 29, 67, 131}) {
     SCOPED_TRACE(width);
-    check({1, 5, 7, 3, width, 3, 1, 1, 1, 1, 1});
+    check_deformable_layer({1, 5, 7, 3, width, 3, 1, 1, 1, 1, 1});
   }
 }
 
@@ -70,7 +69,7 @@ TEST(DeformableConvolution, GroupsOfBothKinds) {
     for (const int64_t deformable_group : {1, 2, 3, 6, 18})
       for (const bool mask : {false, true}) {
         SCOPED_TRACE(::testing::Message() << group << " groups, " << deformable_group << " deformable ones");
-        check({2, 18, 12, 6, 5, 2, 3, 1, 1, 1, 0, group, deformable_group, mask});
+        check_deformable_layer({2, 18, 12, 6, 5, 2, 3, 1, 1, 1, 0, group, deformable_group, mask});
       }
 }
 
@@ -79,7 +78,7 @@ TEST(DeformableConvolution, WindowsAndBorders) {
     for (const int64_t dilation : {1, 3})
       for (const int64_t pad : {0, 2})
         for (const bool padded : {false, true})
-          check({1, 6, 4, 9, 10, 3, 2, stride, dilation, pad, pad + 1, 2, 1, true, padded, 4.0f});
+          check_deformable_layer({1, 6, 4, 9, 10, 3, 2, stride, dilation, pad, pad + 1, 2, 1, true, padded, 4.0f});
 }
 
 TEST(DeformableConvolution, OffsetsAtTheEdge) {
@@ -87,14 +86,15 @@ TEST(DeformableConvolution, OffsetsAtTheEdge) {
   const std::vector<float> offsets = {kNan,    kInf,  -kInf, 3e9f,  -3e9f, 1e18f,  -1.0f, 1.0f,         -1e-9f,
                                       1e-9f,   -2.0f, 4.0f,  5.0f,  3.0f,  -0.5f,  0.5f,  -0.99999994f, 3.9999998f,
                                       -1e-30f, 0.0f,  7.0f,  -7.0f, 2.5f,  1e-40f, -1.5f};
-  for (const bool padded : {false, true}) check({1, 3, 2, 5, 5, 3, 3, 1, 1, 1, 1, 1, 1, true, padded, 0.0f}, offsets);
+  for (const bool padded : {false, true})
+    check_deformable_layer({1, 3, 2, 5, 5, 3, 3, 1, 1, 1, 1, 1, 1, true, padded, 0.0f}, offsets);
 }
 
 TEST(DeformableConvolution, FirstVersion) {
-  check({2, 10, 6, 7, 8, 3, 3, 1, 1, 1, 1, 2, 5, false, false, 2.0f, "opset1"});
+  check_deformable_layer({2, 10, 6, 7, 8, 3, 3, 1, 1, 1, 1, 2, 5, false, false, 2.0f, "opset1"});
 }
 
-TEST(DeformableConvolution, Deep) { check({1, 520, 40, 9, 9, 3, 3, 1, 1, 1, 1, 1, 2, true, true}); }
+TEST(DeformableConvolution, Deep) { check_deformable_layer({1, 520, 40, 9, 9, 3, 3, 1, 1, 1, 1, 1, 2, true, true}); }
 
 TEST(DeformableConvolution, WeightsThatARunBrings) {
   GraphMaker m;

@@ -10,7 +10,7 @@
 namespace terroir::test {
 namespace {
 
-ir::Pass decompose() { return ops::decompose_einsum(ops::builtin_registry()); }
+ir::Pass decompose_einsum() { return ops::decompose_einsum(ops::builtin_registry()); }
 
 GraphMaker einsum(const std::string& equation, const std::vector<ir::Dims>& shapes) {
   GraphMaker m;
@@ -20,7 +20,7 @@ GraphMaker einsum(const std::string& equation, const std::vector<ir::Dims>& shap
   return m;
 }
 
-void check(const std::string& equation, const std::vector<ir::Dims>& shapes) {
+void check_einsum(const std::string& equation, const std::vector<ir::Dims>& shapes) {
   SCOPED_TRACE(equation);
   const GraphMaker m = einsum(equation, shapes);
   const auto plan = plan_of(m);
@@ -29,78 +29,79 @@ void check(const std::string& equation, const std::vector<ir::Dims>& shapes) {
 }
 
 TEST(DecomposeEinsum, MatrixProduct) {
-  expect_rewrite("einsum_attention", einsum("bqhd,bkhd->bhqk", {{2, 5, 3, 4}, {2, 7, 3, 4}}).graph(), {decompose()});
+  expect_rewrite("einsum_attention", einsum("bqhd,bkhd->bhqk", {{2, 5, 3, 4}, {2, 7, 3, 4}}).graph(),
+                 {decompose_einsum()});
 }
 
 TEST(DecomposeEinsum, ThreeOperands) {
-  expect_rewrite("einsum_three", einsum("ij,jk,kl->il", {{30, 2}, {2, 40}, {40, 3}}).graph(), {decompose()});
+  expect_rewrite("einsum_three", einsum("ij,jk,kl->il", {{30, 2}, {2, 40}, {40, 3}}).graph(), {decompose_einsum()});
 }
 
 TEST(DecomposeEinsum, DiagonalsAndBroadcasting) {
-  expect_rewrite("einsum_diagonal", einsum("ibi,...b->...i", {{3, 4, 3}, {2, 1, 4}}).graph(), {decompose()});
+  expect_rewrite("einsum_diagonal", einsum("ibi,...b->...i", {{3, 4, 3}, {2, 1, 4}}).graph(), {decompose_einsum()});
 }
 
 TEST(DecomposeEinsum, ProductsOfTwo) {
-  check("ij,jk->ik", {{5, 7}, {7, 3}});
-  check("ij,jk->ki", {{5, 7}, {7, 3}});
-  check("ji,kj->ik", {{7, 5}, {3, 7}});
-  check("ij,kj", {{5, 7}, {3, 7}});
-  check("bij,bjk->bik", {{4, 5, 7}, {4, 7, 3}});
-  check("ibj,jkb->bik", {{5, 4, 7}, {7, 3, 4}});
-  check("bij,bjk->ikb", {{4, 5, 7}, {4, 7, 3}});
-  check("abcd,cdef->abef", {{2, 3, 4, 5}, {4, 5, 6, 7}});
-  check("acbd,dcef->feab", {{2, 4, 3, 5}, {5, 4, 6, 7}});
-  check("bhqk,bkhd->bqhd", {{2, 3, 5, 7}, {2, 7, 3, 4}});
-  check("...ij,...jk->...ik", {{2, 1, 3, 4}, {5, 4, 6}});
-  check("...ij,jk", {{2, 3, 4}, {4, 5}});
+  check_einsum("ij,jk->ik", {{5, 7}, {7, 3}});
+  check_einsum("ij,jk->ki", {{5, 7}, {7, 3}});
+  check_einsum("ji,kj->ik", {{7, 5}, {3, 7}});
+  check_einsum("ij,kj", {{5, 7}, {3, 7}});
+  check_einsum("bij,bjk->bik", {{4, 5, 7}, {4, 7, 3}});
+  check_einsum("ibj,jkb->bik", {{5, 4, 7}, {7, 3, 4}});
+  check_einsum("bij,bjk->ikb", {{4, 5, 7}, {4, 7, 3}});
+  check_einsum("abcd,cdef->abef", {{2, 3, 4, 5}, {4, 5, 6, 7}});
+  check_einsum("acbd,dcef->feab", {{2, 4, 3, 5}, {5, 4, 6, 7}});
+  check_einsum("bhqk,bkhd->bqhd", {{2, 3, 5, 7}, {2, 7, 3, 4}});
+  check_einsum("...ij,...jk->...ik", {{2, 1, 3, 4}, {5, 4, 6}});
+  check_einsum("...ij,jk", {{2, 3, 4}, {4, 5}});
 }
 
 TEST(DecomposeEinsum, VectorsAndNumbers) {
-  check("i,i->", {{131}, {131}});
-  check("i,j->ij", {{5}, {7}});
-  check("i,j->ji", {{5}, {7}});
-  check("ij,j->i", {{37, 19}, {19}});
-  check("i,ij->j", {{37}, {37, 19}});
-  check("bij,bj->bi", {{3, 5, 7}, {3, 7}});
-  check("bi,bi->b", {{5, 67}, {5, 67}});
-  check("ij,ij->ij", {{5, 7}, {5, 7}});
-  check("ij,ji->ij", {{5, 7}, {7, 5}});
-  check(",ij->ji", {{}, {5, 7}});
-  check(",->", {{}, {}});
+  check_einsum("i,i->", {{131}, {131}});
+  check_einsum("i,j->ij", {{5}, {7}});
+  check_einsum("i,j->ji", {{5}, {7}});
+  check_einsum("ij,j->i", {{37, 19}, {19}});
+  check_einsum("i,ij->j", {{37}, {37, 19}});
+  check_einsum("bij,bj->bi", {{3, 5, 7}, {3, 7}});
+  check_einsum("bi,bi->b", {{5, 67}, {5, 67}});
+  check_einsum("ij,ij->ij", {{5, 7}, {5, 7}});
+  check_einsum("ij,ji->ij", {{5, 7}, {7, 5}});
+  check_einsum(",ij->ji", {{}, {5, 7}});
+  check_einsum(",->", {{}, {}});
 }
 
 TEST(DecomposeEinsum, OneOperand) {
-  check("ij->ji", {{5, 7}});
-  check("ij->i", {{5, 7}});
-  check("ij->", {{5, 7}});
-  check("ii->i", {{5, 5}});
-  check("ii", {{5, 5}});
-  check("iji->j", {{5, 3, 5}});
-  check("iii->i", {{4, 4, 4}});
-  check("ijij->ji", {{3, 4, 3, 4}});
-  check("...i->i...", {{2, 3, 4}});
-  check("a...->a", {{2, 3, 4}});
+  check_einsum("ij->ji", {{5, 7}});
+  check_einsum("ij->i", {{5, 7}});
+  check_einsum("ij->", {{5, 7}});
+  check_einsum("ii->i", {{5, 5}});
+  check_einsum("ii", {{5, 5}});
+  check_einsum("iji->j", {{5, 3, 5}});
+  check_einsum("iii->i", {{4, 4, 4}});
+  check_einsum("ijij->ji", {{3, 4, 3, 4}});
+  check_einsum("...i->i...", {{2, 3, 4}});
+  check_einsum("a...->a", {{2, 3, 4}});
 }
 
 TEST(DecomposeEinsum, SumsOverOneOperandAlone) {
-  check("ij,kl->ik", {{5, 7}, {3, 2}});
-  check("ijk,j->j", {{2, 3, 4}, {3}});
-  check("aab,bcc->ac", {{3, 3, 4}, {4, 5, 5}});
+  check_einsum("ij,kl->ik", {{5, 7}, {3, 2}});
+  check_einsum("ijk,j->j", {{2, 3, 4}, {3}});
+  check_einsum("aab,bcc->ac", {{3, 3, 4}, {4, 5, 5}});
 }
 
 TEST(DecomposeEinsum, ExtentsOfOne) {
-  check("ij,jk->ik", {{5, 1}, {7, 3}});
-  check("ij,jk->ik", {{1, 7}, {7, 1}});
-  check("bij,bjk->bik", {{1, 5, 7}, {4, 7, 3}});
-  check("ij,ij->ij", {{1, 7}, {5, 1}});
-  check("ij->ij", {{1, 1}});
+  check_einsum("ij,jk->ik", {{5, 1}, {7, 3}});
+  check_einsum("ij,jk->ik", {{1, 7}, {7, 1}});
+  check_einsum("bij,bjk->bik", {{1, 5, 7}, {4, 7, 3}});
+  check_einsum("ij,ij->ij", {{1, 7}, {5, 1}});
+  check_einsum("ij->ij", {{1, 1}});
 }
 
 TEST(DecomposeEinsum, ManyOperands) {
-  check("ab,bc,cd,de->ae", {{2, 3}, {3, 4}, {4, 5}, {5, 6}});
-  check("bhd,bhd,bh->bd", {{2, 3, 4}, {2, 3, 4}, {2, 3}});
-  check("i,j,k->kij", {{2}, {3}, {4}});
-  check("ij,jk,ik->", {{3, 4}, {4, 5}, {3, 5}});
+  check_einsum("ab,bc,cd,de->ae", {{2, 3}, {3, 4}, {4, 5}, {5, 6}});
+  check_einsum("bhd,bhd,bh->bd", {{2, 3, 4}, {2, 3, 4}, {2, 3}});
+  check_einsum("i,j,k->kij", {{2}, {3}, {4}});
+  check_einsum("ij,jk,ik->", {{3, 4}, {4, 5}, {3, 5}});
 }
 
 TEST(DecomposeEinsum, ExtentsKnownAtRunTime) {
@@ -134,7 +135,7 @@ TEST(DecomposeEinsum, Refuses) {
   m.result(m.op("Einsum", {m.input({2, 3}, element::f64), m.input({3, 4}, element::f64)}, {{"equation", "ij,jk->ik"}}));
   m.result(m.op("Einsum", {m.input({2, 0}), m.input({0, 4})}, {{"equation", "ij,jk->ik"}}));
   m.result(m.op("Einsum", {m.input(PartialShape("?,3")), m.input({3, 4})}, {{"equation", "ij,jk->ik"}}));
-  expect_refusal(m.graph(), {decompose()});
+  expect_refusal(m.graph(), {decompose_einsum()});
 }
 
 }  // namespace

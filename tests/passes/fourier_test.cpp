@@ -17,7 +17,7 @@ struct Transform {
   std::vector<int64_t> sizes = {};
 };
 
-GraphMaker made(const Transform& t) {
+GraphMaker transform_model(const Transform& t) {
   GraphMaker m;
   ir::Dims dims = t.dims;
   if (t.type != "RDFT") dims.push_back(2);
@@ -27,42 +27,42 @@ GraphMaker made(const Transform& t) {
   return m;
 }
 
-void check(const Transform& t) {
+void check_transform(const Transform& t) {
   SCOPED_TRACE(::testing::Message() << t.type << ' ' << ::testing::PrintToString(t.dims) << " axes "
                                     << ::testing::PrintToString(t.axes) << " sizes "
                                     << ::testing::PrintToString(t.sizes));
-  const GraphMaker m = made(t);
+  const GraphMaker m = transform_model(t);
   expect_same_as_interpreter(m);
   EXPECT_NE(kernel_on_cpu(m.graph(), cpu::Isa::scalar, "transform"), "ref:any");
 }
 
-const std::vector<std::string> kTypes = {"DFT", "IDFT", "RDFT", "IRDFT"};
+const std::vector<std::string> kTransforms = {"DFT", "IDFT", "RDFT", "IRDFT"};
 
 TEST(Fourier, Lengths) {
   // Of each radix, of products of them, and with prime factors that need a convolution.
-  for (const std::string& type : kTypes)
+  for (const std::string& type : kTransforms)
     for (const int64_t n :
          {2, 3, 4, 5, 6, 7, 8, 11, 12, 15, 16, 30, 47, 53, 60, 64, 77, 94, 106, 120, 131, 262, 512, 1009})
-      check({type, {3, n}});
+      check_transform({type, {3, n}});
 }
 
 // Lines of all numbers around the kernels' lanes, side by side or one after another.
 TEST(Fourier, NumbersOfLines) {
-  for (const std::string& type : kTypes)
+  for (const std::string& type : kTransforms)
     for (const int64_t lines : {1, 3, 4, 5, 8, 15, 16, 17, 33}) {
-      check({type, {lines, 12}});
-      check({type, {12, lines}, {0}});
-      check({type, {2, 9, lines}, {1}});
+      check_transform({type, {lines, 12}});
+      check_transform({type, {12, lines}, {0}});
+      check_transform({type, {2, 9, lines}, {1}});
     }
 }
 
 TEST(Fourier, SeveralAxes) {
-  for (const std::string& type : kTypes) {
-    check({type, {4, 6, 10}, {1, 2}});
-    check({type, {4, 6, 10}, {2, 0}});
-    check({type, {4, 6, 10}, {0, 1, 2}});
-    check({type, {4, 6, 10}, {-1, -3, -2}});
-    check({type, {6, 10}, {1}});
+  for (const std::string& type : kTransforms) {
+    check_transform({type, {4, 6, 10}, {1, 2}});
+    check_transform({type, {4, 6, 10}, {2, 0}});
+    check_transform({type, {4, 6, 10}, {0, 1, 2}});
+    check_transform({type, {4, 6, 10}, {-1, -3, -2}});
+    check_transform({type, {6, 10}, {1}});
   }
 }
 
@@ -70,41 +70,41 @@ TEST(Fourier, SeveralAxes) {
 TEST(Fourier, LongLines) {
   for (const char* type : {"DFT", "IDFT"})
     for (const int64_t n : {4095, 4096, 4620, 5000, 6561, 2209 * 2}) {
-      check({type, {n}, {0}});
-      check({type, {3, n}, {1}});
-      check({type, {2, n}, {1, 0}});
-      check({type, {2, n}, {0, 1}});
+      check_transform({type, {n}, {0}});
+      check_transform({type, {3, n}, {1}});
+      check_transform({type, {2, n}, {1, 0}});
+      check_transform({type, {2, n}, {0, 1}});
     }
   for (const char* type : {"RDFT", "IRDFT"})
     for (const int64_t n : {8190, 8192, 9240, 10000, 13122, 4418 * 2, 8193}) {
       const int64_t numbers = type[0] == 'I' ? n / 2 + 1 : n;
       const std::vector<int64_t> size = {n};
-      check({type, {numbers}, {0}, size});
-      check({type, {3, numbers}, {1}, size});
-      check({type, {2, numbers + 3}, {1}, size});
-      check({type, {2, numbers - 1}, {1}, size});
+      check_transform({type, {numbers}, {0}, size});
+      check_transform({type, {3, numbers}, {1}, size});
+      check_transform({type, {2, numbers + 3}, {1}, size});
+      check_transform({type, {2, numbers - 1}, {1}, size});
     }
-  check({"RDFT", {2, 8192}, {1, 0}});
-  check({"RDFT", {2, 8192}, {0, 1}});
-  check({"IRDFT", {2, 4097}, {0, 1}});
-  check({"IRDFT", {3, 4096, 2}, {1, 2}});
-  check({"DFT", {2, 4096}, {1, 0}, {4096, 3}});
-  check({"DFT", {2, 4000}, {1, 0}, {4096, 3}});
+  check_transform({"RDFT", {2, 8192}, {1, 0}});
+  check_transform({"RDFT", {2, 8192}, {0, 1}});
+  check_transform({"IRDFT", {2, 4097}, {0, 1}});
+  check_transform({"IRDFT", {3, 4096, 2}, {1, 2}});
+  check_transform({"DFT", {2, 4096}, {1, 0}, {4096, 3}});
+  check_transform({"DFT", {2, 4000}, {1, 0}, {4096, 3}});
 }
 
 TEST(Fourier, SignalSizes) {
-  for (const std::string& type : kTypes)
+  for (const std::string& type : kTransforms)
     for (const int64_t size : {1, 2, 3, 7, 8, 9, 20, 21}) {
-      check({type, {3, 8}, {1}, {size}});
-      check({type, {8, 9}, {0, 1}, {size, -1}});
-      check({type, {8, 9}, {1, 0}, {-1, size}});
-      check({type, {8, 9, 5}, {0, 1}, {6, size}});
+      check_transform({type, {3, 8}, {1}, {size}});
+      check_transform({type, {8, 9}, {0, 1}, {size, -1}});
+      check_transform({type, {8, 9}, {1, 0}, {-1, size}});
+      check_transform({type, {8, 9, 5}, {0, 1}, {6, size}});
     }
 }
 
 TEST(Fourier, NanSpoilsItsOwnLineOnly) {
-  for (const std::string& type : kTypes) {
-    const GraphMaker m = made({type, {17, 12}});
+  for (const std::string& type : kTransforms) {
+    const GraphMaker m = transform_model({type, {17, 12}});
     std::vector<std::vector<HostTensor>> inputs = {{random_tensor(m.dims(m.inputs()[0]), 1)}};
     const int64_t line = inputs[0][0].view().count() / 17;
     inputs[0][0].writable().as<float>()[3 * line + 5] = std::numeric_limits<float>::quiet_NaN();
@@ -126,7 +126,7 @@ TEST(Fourier, NanSpoilsItsOwnLineOnly) {
 
 TEST(Fourier, NanSpoilsItsOwnLongLineOnly) {
   for (const char* type : {"RDFT", "IRDFT"}) {
-    const GraphMaker m = made({type, {3, type[0] == 'I' ? 4097 : 8192}});
+    const GraphMaker m = transform_model({type, {3, type[0] == 'I' ? 4097 : 8192}});
     std::vector<std::vector<HostTensor>> inputs = {{random_tensor(m.dims(m.inputs()[0]), 1)}};
     inputs[0][0].writable().as<float>()[inputs[0][0].view().count() / 2] = std::numeric_limits<float>::quiet_NaN();
     const auto results = run_on_cpu(m.graph(), cpu::active_isa(), 2, inputs);
@@ -140,9 +140,9 @@ TEST(Fourier, NanSpoilsItsOwnLongLineOnly) {
 }
 
 TEST(Fourier, ALineAloneHasTheSameBits) {
-  for (const std::string& type : kTypes)
+  for (const std::string& type : kTransforms)
     for (const int64_t n : {12, 53, 4096, 8192}) {
-      const GraphMaker many = made({type, {19, n}}), one = made({type, {1, n}});
+      const GraphMaker many = transform_model({type, {19, n}}), one = transform_model({type, {1, n}});
       const std::vector<std::vector<HostTensor>> inputs = {{random_tensor(many.dims(many.inputs()[0]), 1)}};
       std::vector<std::vector<HostTensor>> alone = {{random_tensor(one.dims(one.inputs()[0]), 2)}};
       const size_t line = alone[0][0].view().bytes();

@@ -13,7 +13,7 @@ namespace {
 using test::Attention;
 using test::GraphMaker;
 
-ir::Pass fuse() {
+ir::Pass attention_pass() {
   static const CpuOps ops(ops::builtin_registry());
   return fuse_attention(ops);
 }
@@ -25,7 +25,7 @@ TEST(FuseAttention, HeadsSplitOffAndMerged) {
   auto x = m.input({1, 4, 6});
   m.result(m.op("Reshape", {test::self_attention(m, x, x, {.heads = 2}), m.integers({1, 4, 6})},
                 {{"special_zero", "false"}}));
-  test::expect_rewrite("fuse_attention_heads", m.graph(), {fuse()});
+  test::expect_rewrite("fuse_attention_heads", m.graph(), {attention_pass()});
 }
 
 TEST(FuseAttention, KeysTransposedTwiceAndAMask) {
@@ -33,7 +33,7 @@ TEST(FuseAttention, KeysTransposedTwiceAndAMask) {
   auto x = m.input({1, 4, 6});
   m.result(test::self_attention(m, x, x,
                                 {.heads = 2, .divide = true, .keys_transposed = true, .mask = m.input({1, 1, 1, 4})}));
-  test::expect_rewrite("fuse_attention_mask", m.graph(), {fuse()});
+  test::expect_rewrite("fuse_attention_mask", m.graph(), {attention_pass()});
 }
 
 TEST(FuseAttention, WholeOps) {
@@ -44,7 +44,7 @@ TEST(FuseAttention, WholeOps) {
   auto mask = m.input({4, 5}, element::boolean);
   m.result(m.op("ScaledDotProductAttention", {q, k, v, mask}, {{"causal", "false"}}));
   m.result(m.op("ScaledDotProductAttention", {q, k, v, m.scalar(0), m.scalar(0.5f)}, {{"causal", "false"}}));
-  test::expect_rewrite("fuse_attention_whole", m.graph(), {fuse()});
+  test::expect_rewrite("fuse_attention_whole", m.graph(), {attention_pass()});
 }
 
 TEST(FuseAttention, ATransposeThatMovesTheLastAxisStays) {
@@ -53,7 +53,7 @@ TEST(FuseAttention, ATransposeThatMovesTheLastAxisStays) {
   auto k = m.op("Transpose", {m.input({3, 5}), m.integers({})});
   auto p = m.op("SoftMax", {m.op("MatMul", {q, k}, kTransposeB)}, {{"axis", "-1"}});
   m.result(m.op("Transpose", {m.op("MatMul", {p, m.input({5, 2})}), m.integers({1, 0})}));
-  test::expect_rewrite("fuse_attention_last_axis", m.graph(), {fuse()});
+  test::expect_rewrite("fuse_attention_last_axis", m.graph(), {attention_pass()});
 }
 
 TEST(FuseAttention, RefusesIntermediateResultsThatAreRead) {
@@ -61,7 +61,7 @@ TEST(FuseAttention, RefusesIntermediateResultsThatAreRead) {
     GraphMaker m;
     auto x = m.input({1, 4, 6});
     m.result(test::self_attention(m, x, x, {.heads = 2, .mask = m.input({4, 4}), .also_result = read}));
-    test::expect_refusal(m.graph(), {fuse()});
+    test::expect_refusal(m.graph(), {attention_pass()});
   }
 }
 
@@ -79,7 +79,7 @@ TEST(FuseAttention, RefusesOtherMasksAndFactors) {
   attend(m, [&](ir::Value s) { return m.op("Multiply", {m.op("Add", {s, m.input({4, 5})}), m.scalar(2)}); });
   attend(m, [&](ir::Value s) { return m.op("Add", {m.op("Add", {s, m.input({4, 5})}), m.input({4, 5})}); });
   attend(m, [&](ir::Value s) { return m.op("ReLU", {s}); });
-  test::expect_refusal(m.graph(), {fuse()});
+  test::expect_refusal(m.graph(), {attention_pass()});
 }
 
 TEST(FuseAttention, RefusesOtherShapesOfTheOps) {
@@ -96,7 +96,7 @@ TEST(FuseAttention, RefusesOtherShapesOfTheOps) {
   attend(m.input(PartialShape("2,?,3")), m.input({2, 5, 3}), m.input({2, 5, 3}), "2", {});
   auto weights = m.op("SoftMax", {m.op("MatMul", {m.input({4, 3}), m.input({5, 3})}, kTransposeB)}, {{"axis", "1"}});
   m.result(m.op("MatMul", {m.input({2, 4}), weights}));  // weights on the right
-  test::expect_refusal(m.graph(), {fuse()});
+  test::expect_refusal(m.graph(), {attention_pass()});
 }
 
 TEST(FuseAttention, RefusesWholeOpsOfOtherForm) {
@@ -107,7 +107,7 @@ TEST(FuseAttention, RefusesWholeOpsOfOtherForm) {
   m.result(m.op("ScaledDotProductAttention", {q, k, v, m.input({})}, plain));               // a scalar of a run
   m.result(m.op("ScaledDotProductAttention", {q, k, v, m.input({4, 1})}, plain));           // repeated along sources
   m.result(m.op("ScaledDotProductAttention", {q, k, v, m.scalar(0), m.input({})}, plain));  // a scale of a run
-  test::expect_refusal(m.graph(), {fuse()});
+  test::expect_refusal(m.graph(), {attention_pass()});
 }
 
 }  // namespace

@@ -16,8 +16,6 @@ namespace {
 
 using test::GraphMaker;
 
-std::vector<ir::Pass> fuse() { return test::chain_passes(Isa::scalar); }
-
 ir::Value activated(GraphMaker& m, ir::Value x, const char* type, uint32_t seed) {
   x = m.op("Add", {x, m.random({1, m.dims(x)[1], 1, 1}, seed)});
   return m.op(
@@ -43,7 +41,7 @@ size_t chains(const ir::Graph& graph, size_t stages) { return test::count_chains
 TEST(FuseConvolutionChains, InvertedResidual) {
   GraphMaker m;
   m.result(inverted_residual(m, m.input({1, 2, 28, 3}), {2, 4, 2, 3, 1}, "ReLU"));
-  test::expect_rewrite("fuse_convolution_chain", m.graph(), fuse());
+  test::expect_rewrite("fuse_convolution_chain", m.graph(), test::chain_passes(Isa::scalar));
 }
 
 TEST(FuseConvolutionChains, FewRowsAndGatesEndAtTheDepthwise) {
@@ -61,7 +59,7 @@ TEST(FuseConvolutionChains, TheMeanOfSqueezeAndExciteIsASecondResult) {
   const ir::Value y = m.depthwise(m.conv(m.input({1, 2, 28, 3}), 4, 1, 1), 3, 2);
   const ir::Value gate = m.op("ReduceMean", {y, m.integers({2, -1})}, {{"keep_dims", "true"}});
   m.result(m.op("Multiply", {y, m.op("Sigmoid", {gate})}));
-  test::expect_rewrite("fuse_convolution_chain_mean", m.graph(), fuse());
+  test::expect_rewrite("fuse_convolution_chain_mean", m.graph(), test::chain_passes(Isa::scalar));
 }
 
 /// A depthwise convolution of a tensor that something else reads, too, and the 1x1 convolution behind it.
@@ -75,7 +73,7 @@ ir::Value separable(GraphMaker& m, ir::Value x, const Block& block, const char* 
 TEST(FuseConvolutionChains, SeparableConvolutionOfWhatIsReadElsewhere) {
   GraphMaker m;
   m.result(separable(m, m.input({1, 2, 28, 3}), {2, 2, 2, 3, 1}, "ReLU"));
-  test::expect_rewrite("fuse_separable_convolution", m.graph(), fuse());
+  test::expect_rewrite("fuse_separable_convolution", m.graph(), test::chain_passes(Isa::scalar));
 }
 
 TEST(FuseConvolutionChains, RefusesSeparableConvolutions) {
@@ -108,7 +106,7 @@ TEST(FuseConvolutionChains, AGateGoesIntoTheConvolutionBehindIt) {
   const ir::Value x = m.input({1, 3, 4, 5}), gate = m.input({1, 3, 1, 1});
   const ir::Value y = m.conv(m.op("Multiply", {gate, x}), 2, 1, 1);
   m.result(m.op("Add", {y, m.input({1, 2, 4, 5})}));
-  test::expect_rewrite("fuse_gate", m.graph(), fuse());
+  test::expect_rewrite("fuse_gate", m.graph(), test::chain_passes(Isa::scalar));
 }
 
 TEST(FuseConvolutionChains, RefusesGates) {

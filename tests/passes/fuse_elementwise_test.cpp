@@ -14,7 +14,7 @@ namespace {
 
 using test::GraphMaker;
 
-ir::Pass fuse() {
+ir::Pass elementwise_pass() {
   static const CpuOps ops(ops::builtin_registry());
   return fuse_elementwise(ops);
 }
@@ -30,13 +30,13 @@ void add_diamond(GraphMaker& m) {
 TEST(FuseElementwise, BranchesThatMeetAgain) {
   GraphMaker m;
   add_diamond(m);
-  test::expect_rewrite("fuse_elementwise_diamond", m.graph(), {fuse()});
+  test::expect_rewrite("fuse_elementwise_diamond", m.graph(), {elementwise_pass()});
 }
 
 TEST(FuseElementwise, TwoBranches) {
   GraphMaker m;
   m.result(m.op("Multiply", {m.op("Sigmoid", {m.input({4, 5})}), m.op("Tanh", {m.input({4, 5})})}));
-  test::expect_rewrite("fuse_elementwise_gate", m.graph(), {fuse()});
+  test::expect_rewrite("fuse_elementwise_gate", m.graph(), {elementwise_pass()});
 }
 
 TEST(FuseElementwise, TypesMayChange) {
@@ -44,7 +44,7 @@ TEST(FuseElementwise, TypesMayChange) {
   const auto x = m.input({2, 70}, element::i32);
   const auto sum = m.op("Add", {m.op("Multiply", {x, x}), m.input({70}, element::i32)});
   m.result(m.op("Sqrt", {m.op("Convert", {sum}, {{"destination_type", "f32"}})}));
-  test::expect_rewrite("fuse_elementwise_types", m.graph(), {fuse()});
+  test::expect_rewrite("fuse_elementwise_types", m.graph(), {elementwise_pass()});
 }
 
 TEST(FuseElementwise, LeavesWhatChainsDo) {
@@ -57,7 +57,7 @@ TEST(FuseElementwise, LeavesWhatChainsDo) {
   const auto both = m.op("Tan", {m.input({4, 5})});
   m.result(both);
   m.result(m.op("Less", {both, m.scalar(0)}));
-  test::expect_refusal(m.graph(), {fuse()});
+  test::expect_refusal(m.graph(), {elementwise_pass()});
 }
 
 TEST(FuseElementwise, GivesTheSameResults) {

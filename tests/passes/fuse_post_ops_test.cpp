@@ -15,7 +15,7 @@ using test::GraphMaker;
 
 const AttributeTexts kWindow = {{"strides", "1"}, {"dilations", "1"}, {"pads_begin", "0"}, {"pads_end", "0"}};
 
-ir::Pass fuse() {
+ir::Pass post_ops_pass() {
   static const CpuOps ops(ops::builtin_registry());
   return fuse_post_ops(ops);
 }
@@ -28,7 +28,7 @@ TEST(FusePostOps, BiasAndActivation) {
   GraphMaker m;
   auto y = m.op("Add", {conv(m, m.input({1, 2, 4})), m.constant({1, 2, 1}, {1, 2})});
   m.result(m.op("Clamp", {m.op("Multiply", {m.scalar(2), y})}, {{"min", "0"}, {"max", "6"}}));
-  test::expect_rewrite("fuse_bias_and_activation", m.graph(), {fuse()});
+  test::expect_rewrite("fuse_bias_and_activation", m.graph(), {post_ops_pass()});
 }
 
 TEST(FusePostOps, TheLaterConvolutionTakesTheResidual) {
@@ -37,14 +37,14 @@ TEST(FusePostOps, TheLaterConvolutionTakesTheResidual) {
   auto a = conv(m, x);
   auto b = conv(m, m.op("ReLU", {conv(m, x)}));
   m.result(m.op("ReLU", {m.op("Add", {a, b})}));
-  test::expect_rewrite("fuse_residual", m.graph(), {fuse()});
+  test::expect_rewrite("fuse_residual", m.graph(), {post_ops_pass()});
 }
 
 TEST(FusePostOps, ResidualOfAValueThatIsReadTwice) {
   GraphMaker m;
   auto x = m.op("ReLU", {conv(m, m.input({1, 2, 4}))});
   m.result(m.op("ReLU", {m.op("Add", {x, conv(m, x)})}));
-  test::expect_rewrite("fuse_residual_shared", m.graph(), {fuse()});
+  test::expect_rewrite("fuse_residual_shared", m.graph(), {post_ops_pass()});
 }
 
 TEST(FusePostOps, MatrixProducts) {
@@ -53,7 +53,7 @@ TEST(FusePostOps, MatrixProducts) {
   auto y = m.op("MatMul", {x, m.constant({2, 2}, {1, 2, 3, 4})});
   y = m.op("Add", {m.constant({2}, {5, 6}), y});
   m.result(m.op("Subtract", {m.input({3, 2}), m.op("Gelu", {y}, {{"approximation_mode", "tanh"}})}));
-  test::expect_rewrite("fuse_matmul", m.graph(), {fuse()});
+  test::expect_rewrite("fuse_matmul", m.graph(), {post_ops_pass()});
 }
 
 TEST(FusePostOps, ElementwiseChains) {
@@ -61,13 +61,13 @@ TEST(FusePostOps, ElementwiseChains) {
   auto x = m.input({1, 2, 4});
   auto y = m.op("Add", {m.op("Multiply", {x, m.constant({2, 1}, {2, 3})}), m.constant({1, 2, 1}, {4, 5})});
   m.result(m.op("PReLU", {m.op("Power", {m.scalar(2), y}), m.constant({2}, {0.25, 0.5})}));
-  test::expect_rewrite("fuse_elementwise", m.graph(), {fuse()});
+  test::expect_rewrite("fuse_elementwise", m.graph(), {post_ops_pass()});
 }
 
 TEST(FusePostOps, PReluSlopesRunAlongTheChannels) {
   GraphMaker m;
   m.result(m.op("PReLU", {conv(m, m.input({1, 2, 4})), m.constant({2}, {0.25, 0.5})}));
-  test::expect_rewrite("fuse_prelu", m.graph(), {fuse()});
+  test::expect_rewrite("fuse_prelu", m.graph(), {post_ops_pass()});
 }
 
 TEST(FusePostOps, ScaleAndShiftOfANormalisation) {
@@ -76,7 +76,7 @@ TEST(FusePostOps, ScaleAndShiftOfANormalisation) {
                 {{"eps", "0.00001"}, {"normalize_variance", "true"}, {"eps_mode", "inside_sqrt"}});
   y = m.op("Add", {m.op("Multiply", {y, m.constant({3}, {1, 2, 3})}), m.constant({1, 3}, {4, 5, 6})});
   m.result(m.op("Add", {m.input({2, 3}), y}));
-  test::expect_rewrite("fuse_mvn", m.graph(), {fuse()});
+  test::expect_rewrite("fuse_mvn", m.graph(), {post_ops_pass()});
 }
 
 TEST(FusePostOps, LongChainsAreCut) {
@@ -84,7 +84,7 @@ TEST(FusePostOps, LongChainsAreCut) {
   auto x = m.input({2});
   for (int i = 0; i < 18; ++i) x = m.op(i % 2 == 0 ? "Abs" : "Negative", {x});
   m.result(x);
-  test::expect_rewrite("fuse_long", m.graph(), {fuse()});
+  test::expect_rewrite("fuse_long", m.graph(), {post_ops_pass()});
 }
 
 TEST(FusePostOps, RefusesAValueThatIsReadTwice) {
@@ -94,7 +94,7 @@ TEST(FusePostOps, RefusesAValueThatIsReadTwice) {
   m.result(y);
   auto z = conv(m, m.input({1, 2, 4}));
   m.result(m.op("Multiply", {z, z}));
-  test::expect_refusal(m.graph(), {fuse()});
+  test::expect_refusal(m.graph(), {post_ops_pass()});
 }
 
 TEST(FusePostOps, RefusesOperandsThatBroadcastOtherwise) {
@@ -108,7 +108,7 @@ TEST(FusePostOps, RefusesOperandsThatBroadcastOtherwise) {
   m.result(m.op("Multiply", {conv(m, x), m.input({})}));                                // a scalar of a run
   m.result(m.op("Add", {conv(m, x), m.constant({3, 1, 1, 1}, {1, 2, 3})}));             // the result is larger
   m.result(m.op("Add", {m.op("MatMul", {x, m.input({2})}), m.constant({2}, {1, 2})}));  // no channels
-  test::expect_refusal(m.graph(), {fuse()});
+  test::expect_refusal(m.graph(), {post_ops_pass()});
 }
 
 TEST(FusePostOps, AChannelVectorAsLargeAsTheResultIsStillOne) {
@@ -119,7 +119,7 @@ TEST(FusePostOps, AChannelVectorAsLargeAsTheResultIsStillOne) {
   m.result(m.op("Add", {m.op("MatMul", {m.input({1, 6}), m.random({6, 5}, 5)}), m.input({1, 5})}));  // of a run
   auto graph = m.graph().clone();
   ir::PassManager passes;
-  passes.add(fuse());
+  passes.add(post_ops_pass());
   passes.run(*graph);
   for (size_t i = 0; i < 3; ++i) {
     const ir::Node& fused = graph->node(graph->node(graph->results()[i]).inputs[0].node);
@@ -134,7 +134,7 @@ TEST(FusePostOps, RefusesOtherTypes) {
   m.result(m.op("Abs", {x}));
   auto y = m.op("Convert", {m.op("ReLU", {m.input({2}, element::f16)})}, {{"destination_type", "f32"}});
   m.result(m.op("ReLU", {m.op("Convert", {y}, {{"destination_type", "f16"}})}));
-  test::expect_refusal(m.graph(), {fuse()});
+  test::expect_refusal(m.graph(), {post_ops_pass()});
 }
 
 TEST(FusePostOps, TheNamesOfAllLayersStay) {
@@ -143,7 +143,7 @@ TEST(FusePostOps, TheNamesOfAllLayersStay) {
   m.result(y);
   auto graph = m.graph().clone();
   ir::PassManager passes;
-  passes.add(fuse());
+  passes.add(post_ops_pass());
   passes.run(*graph);
   const ir::Node& fused = graph->node(graph->node(graph->results()[0]).inputs[0].node);
   EXPECT_EQ(fused.name, "convolution");

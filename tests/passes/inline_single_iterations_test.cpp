@@ -3,10 +3,10 @@
 
 #include "ir/graph/infer.hpp"
 #include "ir/graph/verify.hpp"
-#include "ir/schema/infrastructure.hpp"
 #include "ir/text/printer.hpp"
 #include "ops/registry.hpp"
 #include "ops/rewrites/rewrites.hpp"
+#include "tests/passes/conditions.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/graph_maker.hpp"
 #include "tests/passes/planned.hpp"
@@ -14,12 +14,6 @@
 
 namespace terroir::test {
 namespace {
-
-ir::Value truth(GraphMaker& m, bool value = true) {
-  static const uint8_t kValues[] = {0, 1};
-  const ir::OpSchema& schema = ops::builtin_registry().get(ir::kConstType, "opset1");
-  return {m.graph().add_constant(schema, "condition", {{element::boolean, {}, &kValues[value ? 1 : 0]}, nullptr}), 0};
-}
 
 struct Once {
   bool loop = true;
@@ -32,7 +26,7 @@ struct Once {
 };
 
 /// y[rows...] = ReLU(x[part] + state) per iteration, the state comes back.
-GraphMaker made(const Once& o) {
+GraphMaker single_loop(const Once& o) {
   GraphMaker m, body;
   const ir::Value x = body.input({o.part, 4}), state = body.input({o.part, 4});
   ir::Value sum = body.op("Add", {x, state});
@@ -40,7 +34,8 @@ GraphMaker made(const Once& o) {
   const int64_t first = o.loop ? 2 : 0;
   std::vector<ir::Value> outer;
   if (o.loop)
-    outer = {m.scalar_integer(o.trip_count), o.known_condition ? truth(m) : m.input(PartialShape{}, element::boolean)};
+    outer = {m.scalar_integer(o.trip_count),
+             o.known_condition ? constant_condition(m) : m.input(PartialShape{}, element::boolean)};
   outer.push_back(m.input(o.x.size() == 0 ? PartialShape{o.rows, 4} : o.x));
   outer.push_back(m.input({o.part, 4}));
   ports.inputs = {sliced(first, x, 0, o.stride, o.part), fed(first + 1, state)};
@@ -58,7 +53,7 @@ GraphMaker made(const Once& o) {
   ports.outputs = {joined(0, result, 0, o.stride, o.part), given(1, result)};
   if (o.loop) {
     ir::BodyPortMap::Output condition;
-    condition.result = body.result(truth(body, o.goes_on));
+    condition.result = body.result(constant_condition(body, o.goes_on));
     condition.execution_condition = true;
     ports.outputs.push_back(condition);
   }
@@ -91,7 +86,7 @@ bool has_loop(const ir::Graph& graph) {
 }
 
 TEST(InlineSingleIterations, BecomesTheLayersOfTheBody) {
-  const GraphMaker m = made({.counted = true});
+  const GraphMaker m = single_loop({.counted = true});
   expect_golden("inline_single_iteration", text(m.graph()) + "=>\n" + text(*inlined(m.graph(), 1)));
   expect_same_as_interpreter(m);
 }
@@ -101,7 +96,7 @@ TEST(InlineSingleIterations, EveryFormHasTheSameValues) {
                            Once{.loop = false, .rows = 3, .stride = -3, .part = 3},
                            Once{.trip_count = 7, .goes_on = false}, Once{.trip_count = -1, .goes_on = false}}) {
     SCOPED_TRACE(::testing::Message() << once.loop << ' ' << once.trip_count << ' ' << once.rows << ' ' << once.stride);
-    const GraphMaker m = made(once);
+    const GraphMaker m = single_loop(once);
     EXPECT_FALSE(has_loop(*inlined(m.graph(), 1)));
     const auto plan = plan_of(m);
     for (const auto& step : plan->steps) EXPECT_TRUE(step.type != "Loop" && step.type != "TensorIterator");
@@ -113,7 +108,7 @@ TEST(InlineSingleIterations, LeavesWhatMayRunOtherwise) {
   for (const Once& once :
        {Once{.trip_count = 2, .rows = 4}, Once{.trip_count = 0}, Once{.known_condition = false},
         Once{.loop = false, .rows = 4}, Once{.x = PartialShape("?,4")}, Once{.loop = false, .x = PartialShape("?,4")}})
-    EXPECT_TRUE(has_loop(*inlined(made(once).graph(), 0)));
+    EXPECT_TRUE(has_loop(*inlined(single_loop(once).graph(), 0)));
 }
 
 TEST(InlineSingleIterations, LoopsInLoops) {

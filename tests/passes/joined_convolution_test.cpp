@@ -16,21 +16,22 @@
 #include "tests/passes/compared_runs.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/planned.hpp"
+#include "tests/passes/vectors.hpp"
 
 namespace terroir::cpu {
 namespace {
 
 using test::AttributeTexts;
 using test::GraphMaker;
+using test::kNoVectors;
 using test::plan_of;
 using test::step_named;
+using test::vectors;
 
-bool vectors() { return isa_available(Isa::avx2); }
 /// Builds of the scalar kernels alone have none to fuse.
 bool compiled_in() { return !wino_kernels(Isa::avx2).empty(); }
-const char* const kNoVectors = "no kernels of Winograd's algorithm here";
 
-size_t fused(const ir::Graph& graph, bool accuracy = false) {
+size_t fused_joins(const ir::Graph& graph, bool accuracy = false) {
   return test::count_chains(graph, 0, Isa::avx2, accuracy);
 }
 
@@ -121,9 +122,9 @@ TEST(JoinedConvolutions, ThreeStepsBecomeOne) {
 
 TEST(JoinedConvolutions, Refuses) {
   if (!compiled_in()) GTEST_SKIP() << kNoVectors;
-  const auto refuses = [](const GraphMaker& m, const char* why) { EXPECT_EQ(fused(m.graph()), 0u) << why; };
-  ASSERT_EQ(fused(level(kPlain).graph()), 1u);
-  EXPECT_EQ(fused(level(kPlain).graph(), true), 0u) << "EXECUTION_MODE_HINT is ACCURACY";
+  const auto refuses = [](const GraphMaker& m, const char* why) { EXPECT_EQ(fused_joins(m.graph()), 0u) << why; };
+  ASSERT_EQ(fused_joins(level(kPlain).graph()), 1u);
+  EXPECT_EQ(fused_joins(level(kPlain).graph(), true), 0u) << "EXECUTION_MODE_HINT is ACCURACY";
   refuses(level(kPlain, true), "the joined tensor is read elsewhere");
   Level other = kPlain;
   other.deep = {1, 32, 32, 32};
@@ -176,7 +177,7 @@ TEST(JoinedConvolutions, SameAsInterpreter) {
   for (const Level& one : levels) {
     SCOPED_TRACE(testing::PrintToString(one.deep) + " kernel " + std::to_string(one.up.kernel));
     const GraphMaker m = level(one);
-    EXPECT_EQ(fused(m.graph()), compiled_in() ? 1u : 0u);
+    EXPECT_EQ(fused_joins(m.graph()), compiled_in() ? 1u : 0u);
     test::expect_same_as_interpreter(m, 1e-4);
   }
 }

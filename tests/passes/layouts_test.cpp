@@ -53,7 +53,7 @@ TEST(Layouts, InvertedResidualWithGate) {
   test::expect_golden("layouts_inverted_residual", text_of(lay_out(m)));
 }
 
-GraphMaker joined(int64_t first, int64_t second) {
+GraphMaker joined_convolutions(int64_t first, int64_t second) {
   GraphMaker m;
   auto x = m.input({1, 16, 16, 16});
   auto both = m.op("Concat", {m.conv(x, first, 3, 1), m.conv(x, second, 3, 2)}, {{"axis", "1"}});
@@ -62,16 +62,16 @@ GraphMaker joined(int64_t first, int64_t second) {
 }
 
 TEST(Layouts, ConcatOfWholeBlocksNeedsNoReorder) {
-  const LaidOut aligned = lay_out(joined(16, 24));
+  const LaidOut aligned = lay_out(joined_convolutions(16, 24));
   EXPECT_EQ(aligned.layout({named(aligned, "concat").id, 0}), aligned.layout({named(aligned, "convolution").id, 0}));
   for (const ir::Node* reorder : aligned.reorders()) EXPECT_NE(reorder->inputs[0].node, named(aligned, "concat").id);
 }
 
 TEST(Layouts, ConcatThatCutsBlocksIsPlain) {
-  const LaidOut cut = lay_out(joined(5, 16));
+  const LaidOut cut = lay_out(joined_convolutions(5, 16));
   EXPECT_EQ(cut.layout({named(cut, "concat").id, 0}).channel_block(), 0);
   // A last part that does not fill its block cuts nothing.
-  const LaidOut last = lay_out(joined(16, 5));
+  const LaidOut last = lay_out(joined_convolutions(16, 5));
   const Layout& layout = last.layout({named(last, "concat").id, 0});
   for (const ir::Value& input : named(last, "concat").inputs) EXPECT_EQ(last.layout(input), layout);
 }

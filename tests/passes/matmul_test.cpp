@@ -18,7 +18,7 @@ std::ostream& operator<<(std::ostream& out, const Product& p) {
              << (p.transpose_a ? " A transposed" : "") << (p.transpose_b ? " B transposed" : "");
 }
 
-void check(const Product& p) {
+void check_product(const Product& p) {
   SCOPED_TRACE(::testing::Message() << p);
   GraphMaker m;
   const auto b = p.constant ? m.random(p.b, 5) : m.input(PartialShape(ir::to_shape(p.b)));
@@ -43,33 +43,33 @@ void check(const Product& p) {
 }
 
 TEST(CpuMatMul, PartsAndSlicesOfPanels) {
-  for (const int64_t rows : {1, 3, 5, 15, 128}) check({{rows, 300}, {300, 1003}});
-  check({{1, 4096}, {1000, 4096}, true, false, true});
-  check({{61, 2053}, {2053, 770}});  // a copy of A that fills much of L2
-  check({{40, 300}, {300, 1003}, false});
-  check({{5, 300}, {300, 1003}, false, false, false});
-  check({{300, 61}, {300, 1003}, true, true});
+  for (const int64_t rows : {1, 3, 5, 15, 128}) check_product({{rows, 300}, {300, 1003}});
+  check_product({{1, 4096}, {1000, 4096}, true, false, true});
+  check_product({{61, 2053}, {2053, 770}});  // a copy of A that fills much of L2
+  check_product({{40, 300}, {300, 1003}, false});
+  check_product({{5, 300}, {300, 1003}, false, false, false});
+  check_product({{300, 61}, {300, 1003}, true, true});
 }
 
 TEST(CpuMatMul, PartsAndSlicesOfRows) {
-  check({{1999, 64}, {64, 40}});
-  check({{1999, 64}, {64, 40}, false});
-  check({{1999, 300}, {300, 515}});  // panels to the threads, rows to the slices
-  check({{64, 1999}, {64, 40}, true, true});
+  check_product({{1999, 64}, {64, 40}});
+  check_product({{1999, 64}, {64, 40}, false});
+  check_product({{1999, 300}, {300, 515}});  // panels to the threads, rows to the slices
+  check_product({{64, 1999}, {64, 40}, true, true});
 }
 
 TEST(CpuMatMul, PartsAndSlicesOfTheBatch) {
-  check({{12, 67, 64}, {12, 64, 130}, false});
-  check({{12, 67, 64}, {12, 130, 64}, false, false, true});
-  check({{3, 131, 64}, {3, 64, 515}, false});  // panels or rows to the threads
-  check({{3, 131, 64}, {3, 64, 515}});
-  check({{2, 1, 31, 64}, {1, 5, 64, 33}, false});
+  check_product({{12, 67, 64}, {12, 64, 130}, false});
+  check_product({{12, 67, 64}, {12, 130, 64}, false, false, true});
+  check_product({{3, 131, 64}, {3, 64, 515}, false});  // panels or rows to the threads
+  check_product({{3, 131, 64}, {3, 64, 515}});
+  check_product({{2, 1, 31, 64}, {1, 5, 64, 33}, false});
 }
 
 TEST(CpuMatMul, NextToNothing) {
-  check({{1, 1}, {1, 1}});
-  check({{3, 2}, {2, 5}});
-  check({{1, 16}, {16, 40}, false});
+  check_product({{1, 1}, {1, 1}});
+  check_product({{3, 2}, {2, 5}});
+  check_product({{1, 16}, {16, 40}, false});
 }
 
 }  // namespace

@@ -11,16 +11,19 @@
 #include "ir/xml/writer.hpp"
 #include "tests/passes/compared_runs.hpp"
 #include "tests/passes/planned.hpp"
+#include "tests/passes/vectors.hpp"
 
 namespace terroir::cpu {
 namespace {
 
 using test::GraphMaker;
+using test::kNoVectors;
 using test::plan_of;
 using test::step_named;
+using test::vectors;
 
-constexpr int64_t kSide = 256;                             // of images whose plans are too large
-constexpr size_t kBlock = size_t{16} * kSide * kSide * 4;  // bytes of 16 channels
+constexpr int64_t kSide = 256;                                         // of images whose plans are too large
+constexpr size_t kBytesOf16Channels = size_t{16} * kSide * kSide * 4;  // bytes of 16 channels
 
 /// The last level of a U-Net: `convolution3` reads 64 joined channels and gives 32. Weights are small enough for
 /// Winograd's algorithm. `also`: the joined tensor is a result, too.
@@ -39,21 +42,19 @@ GraphMaker last_level(bool also, int64_t batch = 1, int64_t side = kSide) {
   return m;
 }
 
-bool vectors() { return isa_available(Isa::avx2); }
-
 TEST(OverwrittenInput, TheLargestStepTakesThePlaceOfItsInput) {
-  if (!vectors()) GTEST_SKIP() << "no kernels of Winograd's algorithm here";
+  if (!vectors()) GTEST_SKIP() << kNoVectors;
   const auto plan = plan_of(last_level(false), Isa::avx2);
   const Step& merging = step_named(*plan, "merging");
   EXPECT_NE(merging.kernel.find("winograd_4x4_3x3_nChw8c__avx2+in_place"), std::string::npos) << merging.kernel;
   EXPECT_EQ(merging.outputs[0].kind, Slot::Kind::arena);
   EXPECT_EQ(merging.outputs[0].offset, merging.inputs[0].offset);
   // What it reads, and little more.
-  EXPECT_LT(plan->arena_bytes, 5 * kBlock);
+  EXPECT_LT(plan->arena_bytes, 5 * kBytesOf16Channels);
 }
 
 TEST(OverwrittenInput, NotWhereThereIsRoom) {
-  if (!vectors()) GTEST_SKIP() << "no kernels of Winograd's algorithm here";
+  if (!vectors()) GTEST_SKIP() << kNoVectors;
   const auto plan = plan_of(last_level(false, 1, kSide / 2), Isa::avx2);
   EXPECT_GT(plan->arena_bytes, size_t{4} << 20);
   EXPECT_EQ(step_named(*plan, "merging").kernel.find("in_place"), std::string::npos);
@@ -76,7 +77,7 @@ GraphMaker small_beside(int64_t times, int64_t side) {
 }
 
 TEST(OverwrittenInput, ScratchIsForFewerTilesFirst) {
-  if (!vectors()) GTEST_SKIP() << "no kernels of Winograd's algorithm here";
+  if (!vectors()) GTEST_SKIP() << kNoVectors;
   constexpr int kThreads = 8;
   const auto scratch_beside = [](int64_t times) {
     const auto plan = plan_of(small_beside(times, 20), Isa::avx2, false, kThreads);
@@ -88,13 +89,13 @@ TEST(OverwrittenInput, ScratchIsForFewerTilesFirst) {
 }
 
 TEST(OverwrittenInput, NotWhatIsReadLater) {
-  if (!vectors()) GTEST_SKIP() << "no kernels of Winograd's algorithm here";
+  if (!vectors()) GTEST_SKIP() << kNoVectors;
   const auto plan = plan_of(last_level(true), Isa::avx2);
   EXPECT_EQ(step_named(*plan, "merging").kernel.find("in_place"), std::string::npos);
 }
 
 TEST(OverwrittenInput, NotForABatchOfOtherChannels) {
-  if (!vectors()) GTEST_SKIP() << "no kernels of Winograd's algorithm here";
+  if (!vectors()) GTEST_SKIP() << kNoVectors;
   const auto plan = plan_of(last_level(false, 2), Isa::avx2);
   EXPECT_EQ(step_named(*plan, "merging").kernel.find("in_place"), std::string::npos);
 }

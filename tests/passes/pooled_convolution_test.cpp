@@ -9,6 +9,7 @@
 #include <terroir/terroir.hpp>
 
 #include "ir/xml/writer.hpp"
+#include "tests/passes/both_axes.hpp"
 #include "tests/passes/chains.hpp"
 #include "tests/passes/compared_runs.hpp"
 #include "tests/passes/golden.hpp"
@@ -17,9 +18,10 @@
 namespace terroir::cpu {
 namespace {
 
+using test::both_axes;
 using test::GraphMaker;
 
-size_t fused(const ir::Graph& graph) { return test::count_chains(graph, 0); }
+size_t fused_pools(const ir::Graph& graph) { return test::count_chains(graph, 0); }
 
 struct Pool {
   const char *kernel = "3,3", *strides = "2,2", *begin = "1,1", *end = "1,1", *dilations = "1,1", *rounding = "floor";
@@ -46,12 +48,11 @@ struct Layer {
 
 ir::Value convolved(GraphMaker& m, const Layer& l) {
   const ir::Value image = m.input(PartialShape(ir::to_shape(l.image)));
-  const auto both = [](int64_t n) { return std::to_string(n) + "," + std::to_string(n); };
   const ir::Value y = m.op("Convolution", {image, m.random({l.channels, l.image[1], l.kernel, l.kernel}, 1, 0.2f)},
-                           {{"strides", both(l.stride)},
+                           {{"strides", both_axes(l.stride)},
                             {"dilations", "1,1"},
-                            {"pads_begin", both(l.kernel / 2)},
-                            {"pads_end", both(l.kernel / 2)}},
+                            {"pads_begin", both_axes(l.kernel / 2)},
+                            {"pads_end", both_axes(l.kernel / 2)}},
                            "first");
   return m.op(l.activation, {m.op("Add", {y, m.random({1, l.channels, 1, 1}, 2)})});
 }
@@ -76,8 +77,8 @@ TEST(PooledConvolutions, TwoStepsBecomeOne) {
 }
 
 TEST(PooledConvolutions, Refuses) {
-  const auto refuses = [](const GraphMaker& m, const char* why) { EXPECT_EQ(fused(m.graph()), 0u) << why; };
-  ASSERT_EQ(fused(network(kResNet).graph()), 1u);
+  const auto refuses = [](const GraphMaker& m, const char* why) { EXPECT_EQ(fused_pools(m.graph()), 0u) << why; };
+  ASSERT_EQ(fused_pools(network(kResNet).graph()), 1u);
   refuses(network(kResNet, true), "what is pooled is read elsewhere");
   Layer other = kResNet;
   other.image = {1, 3, 40, 40};
@@ -127,7 +128,7 @@ TEST(PooledConvolutions, SameAsInterpreter) {
   for (const Layer& one : kLayers) {
     SCOPED_TRACE(testing::PrintToString(one.image) + " kernel " + std::to_string(one.kernel));
     const GraphMaker m = network(one);
-    EXPECT_EQ(fused(m.graph()), 1u);
+    EXPECT_EQ(fused_pools(m.graph()), 1u);
     test::expect_same_as_interpreter(m, 1e-4);
   }
 }

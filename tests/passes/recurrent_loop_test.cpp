@@ -1,9 +1,9 @@
 // Loops over recurrent cells written as sequence ops: graph text before and after, what stays, and the values.
 #include <gtest/gtest.h>
 
-#include "ir/schema/infrastructure.hpp"
 #include "ops/registry.hpp"
 #include "ops/rewrites/rewrites.hpp"
+#include "tests/passes/conditions.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/graph_maker.hpp"
 #include "tests/passes/planned.hpp"
@@ -15,12 +15,6 @@ namespace {
 ir::Pass collapse() { return ops::collapse_recurrent_loop(ops::builtin_registry()); }
 
 constexpr int64_t kBatch = 2, kTimes = 5, kInputs = 3, kSize = 4;
-
-ir::Value truth(GraphMaker& m) {
-  static const uint8_t kTrue = 1;
-  const ir::OpSchema& schema = ops::builtin_registry().get(ir::kConstType, "opset1");
-  return {m.graph().add_constant(schema, "true", {{element::boolean, {}, &kTrue}, nullptr}), 0};
-}
 
 /// A loop as exporters write it, and ways to spoil it.
 struct Loop {
@@ -48,7 +42,7 @@ ir::Value with_loop(GraphMaker& m, const Loop& l) {
   const PartialShape state = l.reshaped_states ? PartialShape{1, kBatch, kSize} : PartialShape{kBatch, kSize};
   const int64_t gates = l.lstm() ? 4 : l.cell == "GRUCell" ? 3 : 1, first = l.loop ? 2 : 0;
   std::vector<ir::Value> outer;
-  if (l.loop) outer = {m.scalar_integer(l.trip_count), truth(m)};
+  if (l.loop) outer = {m.scalar_integer(l.trip_count), constant_condition(m)};
   ir::BodyPortMap ports;
   const auto feed = [&](ir::Value value, ir::Value parameter) {
     outer.push_back(value);
@@ -93,7 +87,7 @@ ir::Value with_loop(GraphMaker& m, const Loop& l) {
   ports.outputs.insert(ports.outputs.begin(), joined(0, joined_result, l.joined_axis, l.joined_stride, 1));
   if (l.loop) {
     ir::BodyPortMap::Output condition;
-    condition.result = body.result(truth(body));
+    condition.result = body.result(constant_condition(body));
     condition.execution_condition = true;
     ports.outputs.push_back(condition);
   }
@@ -104,24 +98,26 @@ ir::Value with_loop(GraphMaker& m, const Loop& l) {
 }
 
 /// All outputs of the loop are results.
-GraphMaker made(const Loop& l) {
+GraphMaker recurrent_loop(const Loop& l) {
   GraphMaker m;
   const ir::NodeId id = with_loop(m, l).node;
   for (size_t i = 0; i < m.graph().node(id).outputs.size(); ++i) m.result({id, static_cast<int32_t>(i)});
   return m;
 }
 
-TEST(CollapseRecurrentLoop, TensorIterator) { expect_rewrite("collapse_lstm_loop", made({}).graph(), {collapse()}); }
+TEST(CollapseRecurrentLoop, TensorIterator) {
+  expect_rewrite("collapse_lstm_loop", recurrent_loop({}).graph(), {collapse()});
+}
 
 TEST(CollapseRecurrentLoop, TimesFirstAndBackwards) {
   expect_rewrite("collapse_gru_loop",
-                 made({.cell = "GRUCell",
-                       .time_axis = 0,
-                       .joined_axis = 0,
-                       .stride = -1,
-                       .joined_stride = -1,
-                       .reshaped_states = true,
-                       .weights_outside = true})
+                 recurrent_loop({.cell = "GRUCell",
+                                 .time_axis = 0,
+                                 .joined_axis = 0,
+                                 .stride = -1,
+                                 .joined_stride = -1,
+                                 .reshaped_states = true,
+                                 .weights_outside = true})
                      .graph(),
                  {collapse()});
 }
@@ -168,14 +164,14 @@ TEST(CollapseRecurrentLoop, EveryFormIsOneSequenceWithTheSameValues) {
       for (const int64_t stride : {1, -1})
         for (const bool other : {false, true}) {
           SCOPED_TRACE(::testing::Message() << cell << ' ' << axis << ' ' << stride << ' ' << other);
-          const GraphMaker m = made({.cell = cell,
-                                     .time_axis = axis,
-                                     .joined_axis = other ? 1 - axis : axis,
-                                     .stride = stride,
-                                     .joined_stride = stride,
-                                     .reshaped_states = other,
-                                     .weights_outside = other,
-                                     .loop = other});
+          const GraphMaker m = recurrent_loop({.cell = cell,
+                                               .time_axis = axis,
+                                               .joined_axis = other ? 1 - axis : axis,
+                                               .stride = stride,
+                                               .joined_stride = stride,
+                                               .reshaped_states = other,
+                                               .weights_outside = other,
+                                               .loop = other});
           std::string steps;
           const auto plan = plan_of(m);
           for (const auto& step : plan->steps) steps += step.type + ' ';
@@ -185,7 +181,8 @@ TEST(CollapseRecurrentLoop, EveryFormIsOneSequenceWithTheSameValues) {
 }
 
 TEST(CollapseRecurrentLoop, FirstLstm) {
-  const GraphMaker m = made({.opset = "opset1", .attributes = {{"weights_format", "iofc"}, {"input_forget", "true"}}});
+  const GraphMaker m =
+      recurrent_loop({.opset = "opset1", .attributes = {{"weights_format", "iofc"}, {"input_forget", "true"}}});
   EXPECT_EQ(plan_of(m)->steps[0].type, "LSTMSequence");
   expect_same_as_interpreter(m);
 }
@@ -214,7 +211,7 @@ TEST(CollapseRecurrentLoop, HalfPrecisionIsWidened) {
 }
 
 TEST(CollapseRecurrentLoop, Refuses) {
-  const auto refuses = [](const Loop& l) { expect_refusal(made(l).graph(), {collapse()}); };
+  const auto refuses = [](const Loop& l) { expect_refusal(recurrent_loop(l).graph(), {collapse()}); };
   refuses({.joined_stride = -1});
   refuses({.something_else = true});
   refuses({.wrong_edge = true});

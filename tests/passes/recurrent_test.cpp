@@ -10,7 +10,7 @@
 namespace terroir::test {
 namespace {
 
-struct Layer {
+struct RecurrentLayer {
   std::string type = "LSTMSequence";
   int64_t batch = 2, times = 5, inputs = 3, size = 17;
   std::string direction = "forward";
@@ -24,11 +24,11 @@ struct Layer {
 };
 
 /// A value known when compiling, or an input.
-ir::Value operand(GraphMaker& m, const Layer& layer, const ir::Dims& dims, uint32_t seed) {
+ir::Value operand(GraphMaker& m, const RecurrentLayer& layer, const ir::Dims& dims, uint32_t seed) {
   return layer.constant_weights ? m.random(dims, seed, 0.7f) : m.input(PartialShape(ir::to_shape(dims)));
 }
 
-ir::Value add(GraphMaker& m, const Layer& layer) {
+ir::Value add_layer(GraphMaker& m, const RecurrentLayer& layer) {
   const int64_t directions = layer.direction == "bidirectional" ? 2 : 1;
   const auto dims = [&](ir::Dims own) {
     if (layer.sequence()) own.insert(own.begin(), directions);
@@ -58,11 +58,11 @@ ir::Value add(GraphMaker& m, const Layer& layer) {
   return m.op(layer.type, in, attributes, "layer", layer.opset);
 }
 
-void check(const Layer& layer) {
+void check_recurrent_layer(const RecurrentLayer& layer) {
   SCOPED_TRACE(::testing::Message() << layer.type << ' ' << layer.direction << " batch " << layer.batch << " times "
                                     << layer.times << " inputs " << layer.inputs << " size " << layer.size);
   GraphMaker m;
-  const ir::NodeId node = add(m, layer).node;
+  const ir::NodeId node = add_layer(m, layer).node;
   for (size_t i = 0; i < m.graph().node(node).outputs.size(); ++i) m.result({node, static_cast<int32_t>(i)});
   expect_same_as_interpreter(m);
   for (const cpu::Isa isa : cpu::available_isas())
@@ -76,15 +76,16 @@ const std::vector<std::string> kDirections = {"forward", "reverse", "bidirection
 TEST(Recurrent, HiddenSizesAroundPanels) {
   for (const std::string& type : kSequences)
     for (const int64_t size : {1, 7, 8, 9, 16, 31, 32, 33, 67})
-      check({.type = type, .batch = 2, .times = 3, .inputs = 5, .size = size, .direction = "bidirectional"});
+      check_recurrent_layer(
+          {.type = type, .batch = 2, .times = 3, .inputs = 5, .size = size, .direction = "bidirectional"});
 }
 
 TEST(Recurrent, EveryLengthOfItsOwn) {
   for (const std::string& type : kSequences)
     for (const std::string& direction : kDirections) {
-      check({.type = type, .batch = 5, .direction = direction, .lengths = {3, 0, 5, 1, 3}});
-      check({.type = type, .batch = 3, .direction = direction, .lengths = {0, 0, 0}});
-      check({.type = type, .batch = 1, .times = 1, .direction = direction});
+      check_recurrent_layer({.type = type, .batch = 5, .direction = direction, .lengths = {3, 0, 5, 1, 3}});
+      check_recurrent_layer({.type = type, .batch = 3, .direction = direction, .lengths = {0, 0, 0}});
+      check_recurrent_layer({.type = type, .batch = 1, .times = 1, .direction = direction});
     }
 }
 
@@ -92,55 +93,59 @@ TEST(Recurrent, Cells) {
   for (const std::string& type : kCells)
     for (const int64_t batch : {1, 2, 5, 37})
       for (const bool constant : {false, true})
-        check({.type = type, .batch = batch, .inputs = 19, .constant_weights = constant, .biased = batch != 2});
+        check_recurrent_layer(
+            {.type = type, .batch = batch, .inputs = 19, .constant_weights = constant, .biased = batch != 2});
 }
 
 TEST(Recurrent, LinearBeforeReset) {
   for (const std::string& direction : kDirections)
     for (const bool biased : {false, true})
       for (const bool constant : {false, true})
-        check({.type = "GRUSequence",
-               .batch = 3,
-               .size = 37,
-               .direction = direction,
-               .lengths = {5, 2, 4},
-               .attributes = {{"linear_before_reset", "true"}},
-               .constant_weights = constant,
-               .biased = biased});
-  check({.type = "GRUCell", .batch = 3, .attributes = {{"linear_before_reset", "true"}}});
+        check_recurrent_layer({.type = "GRUSequence",
+                               .batch = 3,
+                               .size = 37,
+                               .direction = direction,
+                               .lengths = {5, 2, 4},
+                               .attributes = {{"linear_before_reset", "true"}},
+                               .constant_weights = constant,
+                               .biased = biased});
+  check_recurrent_layer({.type = "GRUCell", .batch = 3, .attributes = {{"linear_before_reset", "true"}}});
 }
 
 TEST(Recurrent, ActivationsAndClip) {
   for (const char* f : {"sigmoid", "tanh", "relu", "HardSigmoid"})
     for (const char* clip : {"0", "0.3"}) {
       const std::string name = f;
-      check({.type = "RNNSequence", .size = 9, .attributes = {{"activations", name}, {"clip", clip}}});
-      check({.type = "GRUSequence", .size = 9, .attributes = {{"activations", name + ",tanh"}, {"clip", clip}}});
-      check({.type = "GRUSequence", .size = 9, .attributes = {{"activations", "sigmoid," + name}, {"clip", clip}}});
-      check({.type = "LSTMSequence",
-             .size = 9,
-             .attributes = {{"activations", "hardsigmoid," + name + ',' + name},
-                            {"activations_alpha", "0.3,0.4,0.25"},
-                            {"activations_beta", "0.6,0.5,0.45"},
-                            {"clip", clip}}});
+      check_recurrent_layer({.type = "RNNSequence", .size = 9, .attributes = {{"activations", name}, {"clip", clip}}});
+      check_recurrent_layer(
+          {.type = "GRUSequence", .size = 9, .attributes = {{"activations", name + ",tanh"}, {"clip", clip}}});
+      check_recurrent_layer(
+          {.type = "GRUSequence", .size = 9, .attributes = {{"activations", "sigmoid," + name}, {"clip", clip}}});
+      check_recurrent_layer({.type = "LSTMSequence",
+                             .size = 9,
+                             .attributes = {{"activations", "hardsigmoid," + name + ',' + name},
+                                            {"activations_alpha", "0.3,0.4,0.25"},
+                                            {"activations_beta", "0.6,0.5,0.45"},
+                                            {"clip", clip}}});
     }
 }
 
 // As exporters write them: once for each direction, where those of the first hold for both.
 TEST(Recurrent, ActivationsListedForBothDirections) {
-  check({.type = "RNNSequence",
-         .size = 9,
-         .direction = "bidirectional",
-         .attributes = {
-             {"activations", "hardsigmoid,relu"}, {"activations_alpha", "0.3,0.4"}, {"activations_beta", "0.6,0.5"}}});
-  check({.type = "GRUSequence",
-         .size = 9,
-         .direction = "bidirectional",
-         .attributes = {{"activations", "Sigmoid,Tanh,Sigmoid,Tanh"}}});
-  check({.type = "LSTMSequence",
-         .size = 9,
-         .direction = "bidirectional",
-         .attributes = {{"activations", "Sigmoid, Tanh, Tanh, Sigmoid, Tanh, Tanh"}}});
+  check_recurrent_layer(
+      {.type = "RNNSequence",
+       .size = 9,
+       .direction = "bidirectional",
+       .attributes = {
+           {"activations", "hardsigmoid,relu"}, {"activations_alpha", "0.3,0.4"}, {"activations_beta", "0.6,0.5"}}});
+  check_recurrent_layer({.type = "GRUSequence",
+                         .size = 9,
+                         .direction = "bidirectional",
+                         .attributes = {{"activations", "Sigmoid,Tanh,Sigmoid,Tanh"}}});
+  check_recurrent_layer({.type = "LSTMSequence",
+                         .size = 9,
+                         .direction = "bidirectional",
+                         .attributes = {{"activations", "Sigmoid, Tanh, Tanh, Sigmoid, Tanh, Tanh"}}});
 }
 
 TEST(Recurrent, FirstLstm) {
@@ -149,40 +154,41 @@ TEST(Recurrent, FirstLstm) {
       for (const bool peepholes : {false, true})
         for (const bool constant : {false, true}) {
           const AttributeTexts attributes = {{"weights_format", format}, {"input_forget", forget}};
-          check({.type = "LSTMCell",
-                 .attributes = attributes,
-                 .opset = "opset1",
-                 .constant_weights = constant,
-                 .peepholes = peepholes});
-          check({.type = "LSTMSequence",
-                 .times = 2,
-                 .direction = "bidirectional",
-                 .attributes = attributes,
-                 .opset = "opset1",
-                 .constant_weights = constant,
-                 .peepholes = peepholes});
+          check_recurrent_layer({.type = "LSTMCell",
+                                 .attributes = attributes,
+                                 .opset = "opset1",
+                                 .constant_weights = constant,
+                                 .peepholes = peepholes});
+          check_recurrent_layer({.type = "LSTMSequence",
+                                 .times = 2,
+                                 .direction = "bidirectional",
+                                 .attributes = attributes,
+                                 .opset = "opset1",
+                                 .constant_weights = constant,
+                                 .peepholes = peepholes});
         }
 }
 
 // Every way to share the work out: rows, ranges of units, both, directions.
 TEST(Recurrent, SharesOfThreads) {
   for (const std::string& type : kSequences) {
-    check({.type = type, .batch = 1, .times = 4, .inputs = 40, .size = 300});
-    check({.type = type, .batch = 67, .times = 3, .inputs = 8, .size = 40});
-    check({.type = type, .batch = 9, .times = 3, .inputs = 300, .size = 260, .direction = "bidirectional"});
+    check_recurrent_layer({.type = type, .batch = 1, .times = 4, .inputs = 40, .size = 300});
+    check_recurrent_layer({.type = type, .batch = 67, .times = 3, .inputs = 8, .size = 40});
+    check_recurrent_layer(
+        {.type = type, .batch = 9, .times = 3, .inputs = 300, .size = 260, .direction = "bidirectional"});
   }
 }
 
 // Products of the input of all times would be 34 MB or more: they are made for some steps at a time.
 TEST(Recurrent, LongSequences) {
-  constexpr int64_t kTimes = 5601;
-  check({.type = "GRUSequence",
-         .batch = 8,
-         .times = kTimes,
-         .inputs = 2,
-         .size = 32,
-         .direction = "bidirectional",
-         .lengths = {kTimes, 0, 1, kTimes - 1, 500, 5000}});
+  constexpr int64_t kManyTimes = 5601;
+  check_recurrent_layer({.type = "GRUSequence",
+                         .batch = 8,
+                         .times = kManyTimes,
+                         .inputs = 2,
+                         .size = 32,
+                         .direction = "bidirectional",
+                         .lengths = {kManyTimes, 0, 1, kManyTimes - 1, 500, 5000}});
 }
 
 // More threads than this machine may have: rows and ranges of units at once.
@@ -190,7 +196,7 @@ TEST(Recurrent, NumberOfThreadsChangesNoBit) {
   for (const std::string& type : kSequences)
     for (const int64_t batch : {1, 45}) {
       GraphMaker m;
-      m.result(add(m, {.type = type, .batch = batch, .times = 60, .inputs = 33, .size = 130, .lengths = {1}}));
+      m.result(add_layer(m, {.type = type, .batch = batch, .times = 60, .inputs = 33, .size = 130, .lengths = {1}}));
       std::vector<std::vector<HostTensor>> inputs(1);
       for (const ir::Value input : m.inputs()) inputs[0].push_back(random_tensor(m.dims(input), 7));
       const auto alone = run_on_cpu(m.graph(), cpu::active_isa(), 1, inputs);
@@ -220,7 +226,7 @@ TEST(Recurrent, HalfPrecisionIsWidened) {
 TEST(Recurrent, LengthsOutOfRangeAreErrors) {
   for (const int64_t length : {-1, 6}) {
     GraphMaker m;
-    m.result(add(m, {.lengths = {2, length}}));
+    m.result(add_layer(m, {.lengths = {2, length}}));
     const std::vector<std::vector<HostTensor>> inputs = {
         {random_tensor({2, 5, 3}, 1), random_tensor({2, 1, 17}, 2), random_tensor({2, 1, 17}, 3)}};
     const auto error = caught([&] { run_on_cpu(m.graph(), cpu::Isa::scalar, 1, inputs); });

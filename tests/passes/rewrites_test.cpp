@@ -12,7 +12,7 @@ namespace terroir::test {
 namespace {
 
 ir::Pass fold() { return ops::fold_constants(ops::builtin_registry()); }
-ir::Pass decompose() { return ops::decompose_batch_norm(ops::builtin_registry()); }
+ir::Pass decompose_batch_norm() { return ops::decompose_batch_norm(ops::builtin_registry()); }
 ir::Pass fold_channels() { return ops::fold_channels_into_convolution(ops::builtin_registry()); }
 ir::Pass fold_scale() { return ops::fold_scale_into_convolution(ops::builtin_registry()); }
 
@@ -119,21 +119,21 @@ TEST(DecomposeBatchNorm, IsAScaleAndAShift) {
   GraphMaker m;  // scale = {2, 4} / sqrt({0.75, 3.75} + 0.25) = {2, 2}; shift = {1, -1} - {3, 5} * scale = {-5, -11}
   auto x = m.input({1, 2, 3, 3}), mean = m.constant({2}, {3, 5});
   m.result(batch_norm(m, x, mean));
-  expect_rewrite("decompose_batch_norm", m.graph(), {decompose()});
+  expect_rewrite("decompose_batch_norm", m.graph(), {decompose_batch_norm()});
 }
 
 TEST(DecomposeBatchNorm, RefusesParametersOfARun) {
   GraphMaker m;
   auto x = m.input({1, 2, 3, 3}), mean = m.input({2});
   m.result(batch_norm(m, x, mean));
-  expect_refusal(m.graph(), {decompose()});
+  expect_refusal(m.graph(), {decompose_batch_norm()});
 }
 
 TEST(DecomposeBatchNorm, RefusesAnUnknownNumberOfChannels) {
   GraphMaker m;
   auto x = m.input(PartialShape{1, Dimension(1, 7), 3}), mean = m.constant({2}, {3, 5});
   m.result(batch_norm(m, x, mean));
-  expect_refusal(m.graph(), {decompose()});
+  expect_refusal(m.graph(), {decompose_batch_norm()});
 }
 
 TEST(DecomposeBatchNorm, RefusesAScaleThatIsNotFinite) {
@@ -142,7 +142,7 @@ TEST(DecomposeBatchNorm, RefusesAScaleThatIsNotFinite) {
                 {m.input({1, 1, 3}), m.constant({1}, {1e30f}), m.constant({1}, {0}), m.constant({1}, {0}),
                  m.constant({1}, {1e-30f})},
                 {{"epsilon", "1e-30"}}));
-  expect_refusal(m.graph(), {decompose()});
+  expect_refusal(m.graph(), {decompose_batch_norm()});
 }
 
 TEST(FoldScale, GoesIntoTheWeights) {
@@ -162,7 +162,7 @@ TEST(FoldScale, BatchNormsVanishInConvolutions) {
   auto y = m.op("Convolution", {m.input({1, 1, 4}), m.constant({2, 1, 2}, {1, 2, 3, 4})}, window);
   auto mean = m.constant({2}, {3, 5});
   m.result(m.op("ReLU", {batch_norm(m, y, mean)}));
-  expect_rewrite("fold_batch_norm", m.graph(), {decompose(), ops::remove_no_ops(), fold_scale()});
+  expect_rewrite("fold_batch_norm", m.graph(), {decompose_batch_norm(), ops::remove_no_ops(), fold_scale()});
 }
 
 TEST(FoldScale, Refuses) {

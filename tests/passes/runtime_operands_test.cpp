@@ -6,6 +6,7 @@
 
 #include "plugins/interpreter/interpreter.hpp"
 #include "tests/passes/graph_maker.hpp"
+#include "tests/passes/keep_dims.hpp"
 #include "tests/support/caught.hpp"
 
 namespace terroir::test {
@@ -20,18 +21,17 @@ struct Row {
   bool are_scalars = false;
 };
 
-const AttributeTexts kKeep = {{"keep_dims", "true"}}, kDrop = {{"keep_dims", "false"}};
-const std::vector<std::vector<std::vector<int64_t>>> kAxes = {{{1, 3}}, {{-1, 0}}, {{2}}, {{}}, {{0, 1, 2, 3}}};
+const std::vector<std::vector<std::vector<int64_t>>> kReducedAxes = {{{1, 3}}, {{-1, 0}}, {{2}}, {{}}, {{0, 1, 2, 3}}};
 
-const Row kRows[] = {
-    {"ReduceSum", kKeep, {2, 3, 4, 5}, kAxes},
-    {"ReduceMean", kDrop, {2, 3, 4, 5}, kAxes},
-    {"ReduceMax", kDrop, {2, 3, 4, 5}, kAxes},
-    {"ReduceMin", kKeep, {2, 3, 4, 5}, kAxes},
-    {"ReduceProd", kDrop, {2, 3, 4, 5}, kAxes},
-    {"ReduceL1", kKeep, {2, 3, 4, 5}, kAxes},
-    {"ReduceL2", kDrop, {2, 3, 4, 5}, kAxes},
-    {"MVN", {{"eps", "0.01"}, {"normalize_variance", "true"}, {"eps_mode", "inside_sqrt"}}, {2, 3, 4, 5}, kAxes},
+const Row kOperations[] = {
+    {"ReduceSum", kKeep, {2, 3, 4, 5}, kReducedAxes},
+    {"ReduceMean", kDrop, {2, 3, 4, 5}, kReducedAxes},
+    {"ReduceMax", kDrop, {2, 3, 4, 5}, kReducedAxes},
+    {"ReduceMin", kKeep, {2, 3, 4, 5}, kReducedAxes},
+    {"ReduceProd", kDrop, {2, 3, 4, 5}, kReducedAxes},
+    {"ReduceL1", kKeep, {2, 3, 4, 5}, kReducedAxes},
+    {"ReduceL2", kDrop, {2, 3, 4, 5}, kReducedAxes},
+    {"MVN", {{"eps", "0.01"}, {"normalize_variance", "true"}, {"eps_mode", "inside_sqrt"}}, {2, 3, 4, 5}, kReducedAxes},
     {"NormalizeL2", {{"eps", "0.01"}, {"eps_mode", "add"}}, {2, 3, 4, 5}, {{{1}}, {{1, 3}}, {{2, 0}}}},
     {"LRN", {{"alpha", "0.5"}, {"beta", "0.75"}, {"bias", "1"}, {"size", "3"}}, {2, 3, 4, 5}, {{{1}}, {{2, 3}}, {{0}}}},
     {"Squeeze", {}, {1, 3, 1, 5}, {{{0}}, {{2}}, {{-2, 0}}}},
@@ -162,7 +162,7 @@ TEST(RuntimeOperands, AxesOfTransforms) {
             std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Operations, RuntimeOperands, testing::ValuesIn(kRows),
+INSTANTIATE_TEST_SUITE_P(Operations, RuntimeOperands, testing::ValuesIn(kOperations),
                          [](const auto& param) { return std::string(param.param.type); });
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace terroir::test {
 namespace {
 
-HostTensor counted(const ir::Dims& dims) {
+HostTensor ascending(const ir::Dims& dims) {
   HostTensor tensor(element::f32, dims);
   for (int64_t i = 0; i < tensor.view().count(); ++i) tensor.writable().as<float>()[i] = static_cast<float>(i + 1);
   return tensor;
@@ -28,7 +28,7 @@ std::vector<float> scattered(const ir::Dims& data, const HostTensor& indices, co
   const GraphMaker m = scatter(data, indices.dims(), updates);
   HostTensor zeros(element::f32, data);
   std::fill_n(zeros.writable().as<float>(), zeros.view().count(), 0.0f);
-  const std::vector<std::vector<HostTensor>> sets = {{zeros, indices, counted(updates), integer_tensor({1}, {axis})}};
+  const std::vector<std::vector<HostTensor>> sets = {{zeros, indices, ascending(updates), integer_tensor({1}, {axis})}};
   expect_same_as_interpreter(m.graph(), sets);
   std::vector<ir::TensorView> views;
   for (const HostTensor& input : sets[0]) views.push_back(input.view());
@@ -57,7 +57,7 @@ TEST(ScatterMisfit, ASliceThatIsNotThere) {
   const GraphMaker m = scatter({12, 8}, {1, 3, 4}, {2, 3, 2, 2});
   std::vector<int64_t> at(12);
   std::iota(at.begin(), at.end(), 0);
-  const std::vector<HostTensor> inputs = {counted({12, 8}), integer_tensor({1, 3, 4}, at), counted({2, 3, 2, 2}),
+  const std::vector<HostTensor> inputs = {ascending({12, 8}), integer_tensor({1, 3, 4}, at), ascending({2, 3, 2, 2}),
                                           integer_tensor({1}, {0})};
   std::vector<ir::TensorView> views;
   for (const HostTensor& input : inputs) views.push_back(input.view());

@@ -9,29 +9,29 @@
 namespace terroir::cpu {
 namespace {
 
-constexpr int64_t kLarge = 1 << 20;
+constexpr int64_t kManyElements = 1 << 20;
 
 TEST(SpareBuffers, GivesAgainWhatNobodyHolds) {
   SpareBuffers memory;
-  const void* first = memory.get(element::f32, kLarge).get();
-  EXPECT_EQ(memory.get(element::f32, kLarge).get(), first);
-  EXPECT_EQ(memory.get(element::i64, kLarge / 2).get(), first);  // as many bytes
-  EXPECT_EQ(memory.get(element::u8, 3 * kLarge).get(), first);   // somewhat fewer
+  const void* first = memory.get(element::f32, kManyElements).get();
+  EXPECT_EQ(memory.get(element::f32, kManyElements).get(), first);
+  EXPECT_EQ(memory.get(element::i64, kManyElements / 2).get(), first);  // as many bytes
+  EXPECT_EQ(memory.get(element::u8, 3 * kManyElements).get(), first);   // somewhat fewer
 }
 
 TEST(SpareBuffers, NeverGivesWhatIsHeld) {
   SpareBuffers memory;
   std::vector<std::shared_ptr<void>> held;
   for (int i = 0; i < 20; ++i) {
-    held.push_back(memory.get(element::u8, kLarge));
+    held.push_back(memory.get(element::u8, kManyElements));
     for (int j = 0; j < i; ++j) EXPECT_NE(held[static_cast<size_t>(j)], held.back());
   }
 }
 
 TEST(SpareBuffers, HoldsNoBlockForAResultOfLessThanHalf) {
   SpareBuffers memory;
-  const auto large = std::weak_ptr<void>(memory.get(element::u8, 4 * kLarge));
-  const auto small = memory.get(element::u8, kLarge);
+  const auto large = std::weak_ptr<void>(memory.get(element::u8, 4 * kManyElements));
+  const auto small = memory.get(element::u8, kManyElements);
   EXPECT_NE(small, large.lock());
 }
 
@@ -49,9 +49,9 @@ TEST(SpareBuffers, KeepsFewOfManySizes) {
 
 TEST(SpareBuffers, TextsAreEmptyEachTime) {
   SpareBuffers memory;
-  const auto texts = memory.get(element::string, kLarge / 32);
+  const auto texts = memory.get(element::string, kManyElements / 32);
   static_cast<std::string*>(texts.get())[0] = "kept";
-  const auto others = memory.get(element::string, kLarge / 32);
+  const auto others = memory.get(element::string, kManyElements / 32);
   EXPECT_EQ(static_cast<std::string*>(others.get())[0], "");
 }
 

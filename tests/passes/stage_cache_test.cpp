@@ -41,7 +41,7 @@ GraphMaker small() {
 }
 
 /// A convolution network in the large: windows, joins, a reshape whose target follows from the extents.
-GraphMaker network() {
+GraphMaker convolution_network() {
   GraphMaker m;
   const std::vector<std::pair<std::string, std::string>> same = {
       {"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}};
@@ -61,7 +61,7 @@ GraphMaker network() {
 }
 
 TEST(StageCache, ExtentsSeenAgainCostNoCompile) {
-  Compiled model(network().graph(), size_t{64} << 20);
+  Compiled model(convolution_network().graph(), size_t{64} << 20);
   const auto first = model.stage({1, 3, 9, 9});
   model.stage({1, 3, 10, 9});
   const uint64_t packed = model.common.weights.packed();
@@ -74,7 +74,7 @@ TEST(StageCache, ExtentsSeenAgainCostNoCompile) {
 }
 
 TEST(StageCache, PackedWeightsDoNotFollowTheNumberOfExtents) {
-  Compiled model(network().graph(), size_t{64} << 20);
+  Compiled model(convolution_network().graph(), size_t{64} << 20);
   for (int64_t extent = 4; extent < 100; ++extent) model.stage({1, 3, extent, 2 * extent});
   // Two dozen constants, each in the few forms that kernels for small and for large extents want.
   const uint64_t packed = model.common.weights.packed();
@@ -222,7 +222,7 @@ TEST(StageCache, ThreadsShareWhatOneOfThemMakes) {
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(StageCache, CountsAboutTheBytesThatPlansTake) {
-  Compiled model(network().graph(), size_t{64} << 20);
+  Compiled model(convolution_network().graph(), size_t{64} << 20);
   const auto in_use = [] { return static_cast<double>(::mallinfo2().uordblks + ::mallinfo2().hblkhd); };
   for (int64_t extent = 40; extent < 60; ++extent) model.stage({1, 3, extent, extent});  // packs every form of weights
   const double before = in_use(), counted_before = static_cast<double>(model.common.stages.bytes());

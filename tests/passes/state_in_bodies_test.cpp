@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/plugin/variables.hpp"
+#include "tests/passes/conditions.hpp"
 #include "tests/passes/state_device.hpp"
 #include "tests/support/body_ports.hpp"
 #include "tests/support/caught.hpp"
@@ -10,12 +11,6 @@ namespace terroir::test {
 namespace {
 
 using Ports = ir::BodyPortMap;
-
-HostTensor truth(bool value) {
-  HostTensor tensor(element::boolean, {});
-  *tensor.writable().as<uint8_t>() = value ? 1 : 0;
-  return tensor;
-}
 
 /// An If whose second input the first body takes as `x`.
 GraphMaker either(GraphMaker then_body, ir::Value x, ir::NodeId then_result, GraphMaker else_body,

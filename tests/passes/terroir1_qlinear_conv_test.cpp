@@ -34,7 +34,7 @@ ir::Value constant(GraphMaker& maker, const HostTensor& tensor, const std::strin
           0};
 }
 
-std::string text(const std::vector<int64_t>& values) {
+std::string comma_separated(const std::vector<int64_t>& values) {
   std::string joined;
   for (const int64_t value : values) joined += (joined.empty() ? "" : ",") + std::to_string(value);
   return joined;
@@ -50,7 +50,7 @@ struct Quantised {
   element::Type type;
 };
 
-struct Layer {
+struct QuantisedLayer {
   Quantised x, w;
   std::vector<float> y_scale;
   std::vector<int64_t> y_zero_point, bias;  // bias: empty for none
@@ -68,7 +68,7 @@ double half_to_even(double value) {
 }
 
 /// Output extent and the padding before the first element of one spatial axis.
-std::pair<int64_t, int64_t> window(const Layer& layer, size_t axis) {
+std::pair<int64_t, int64_t> window(const QuantisedLayer& layer, size_t axis) {
   const int64_t input = layer.x.dims[2 + axis], stride = layer.strides[axis];
   const int64_t reach = (layer.w.dims[2 + axis] - 1) * layer.dilations[axis] + 1;
   if (layer.auto_pad == "same_upper" || layer.auto_pad == "same_lower") {
@@ -81,7 +81,7 @@ std::pair<int64_t, int64_t> window(const Layer& layer, size_t axis) {
   return {(input + begin + end - reach) / stride + 1, begin};
 }
 
-std::vector<int64_t> oracle(const Layer& layer, ir::Dims& out_dims) {
+std::vector<int64_t> oracle(const QuantisedLayer& layer, ir::Dims& out_dims) {
   const auto& [x, w] = std::tie(layer.x, layer.w);
   const size_t rank = x.dims.size() - 2;
   out_dims = {x.dims[0], w.dims[0]};
@@ -153,9 +153,9 @@ struct Shape3 {
   int64_t in, out, group;
 };
 
-Layer random_layer(Draw& draw, std::array<element::Type, 3> types, const ir::Dims& spatial, Shape3 channels,
-                   bool per_channel, bool with_bias) {
-  Layer layer;
+QuantisedLayer random_layer(Draw& draw, std::array<element::Type, 3> types, const ir::Dims& spatial, Shape3 channels,
+                            bool per_channel, bool with_bias) {
+  QuantisedLayer layer;
   ir::Dims x{2, channels.in}, w{channels.out, channels.in / channels.group};
   for (const int64_t extent : spatial) {
     x.push_back(extent);
@@ -186,7 +186,7 @@ struct Graph {
   std::vector<HostTensor> inputs;
 };
 
-Graph graph_of(const Layer& layer) {
+Graph graph_of(const QuantisedLayer& layer) {
   Graph graph;
   GraphMaker& m = graph.maker;
   const auto shape = [](size_t count) { return count > 1 ? ir::Dims{static_cast<int64_t>(count)} : ir::Dims{}; };
@@ -203,10 +203,10 @@ Graph graph_of(const Layer& layer) {
   if (!layer.bias.empty())
     inputs.push_back(constant(m, integers(element::i32, {static_cast<int64_t>(layer.bias.size())}, layer.bias), "B"));
   m.result(m.op("QLinearConv", inputs,
-                {{"strides", text(layer.strides)},
-                 {"dilations", text(layer.dilations)},
-                 {"pads_begin", text(layer.pads_begin)},
-                 {"pads_end", text(layer.pads_end)},
+                {{"strides", comma_separated(layer.strides)},
+                 {"dilations", comma_separated(layer.dilations)},
+                 {"pads_begin", comma_separated(layer.pads_begin)},
+                 {"pads_end", comma_separated(layer.pads_end)},
                  {"auto_pad", layer.auto_pad},
                  {"group", std::to_string(layer.group)}},
                 "layer", "terroir1"));
@@ -222,7 +222,7 @@ void expect_values(const HostTensor& actual, const ir::Dims& dims, const std::ve
         << who << ", element " << i << " of " << wanted.size();
 }
 
-void expect_oracle(const Layer& layer) {
+void expect_oracle(const QuantisedLayer& layer) {
   ir::Dims dims;
   const std::vector<int64_t> wanted = oracle(layer, dims);
   const Graph graph = graph_of(layer);
@@ -263,7 +263,7 @@ TEST(QLinearConv, AwkwardExtentsAgainstTheOracle) {
     for (const int64_t outputs : {1, 3, 4, 5, 8, 9, 17}) {
       Draw draw(++seed);
       SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << positions << " x " << outputs);
-      Layer layer =
+      QuantisedLayer layer =
           random_layer(draw, {element::u8, element::i8, element::u8}, {2, positions}, {3, outputs, 1}, true, true);
       expect_oracle(layer);
       if (HasFatalFailure()) return;
@@ -273,7 +273,7 @@ TEST(QLinearConv, AwkwardExtentsAgainstTheOracle) {
 // A kernel wider than the data, and windows that lie in the padding entirely.
 TEST(QLinearConv, MostlyPadding) {
   Draw draw(7);
-  Layer layer = random_layer(draw, {element::i8, element::u8, element::i8}, {2, 3}, {3, 6, 1}, true, true);
+  QuantisedLayer layer = random_layer(draw, {element::i8, element::u8, element::i8}, {2, 3}, {3, 6, 1}, true, true);
   layer.w = draw.tensor(element::u8, {6, 3, 2, 5}, 6);
   layer.strides = {1, 2};
   layer.dilations = {1, 1};
@@ -286,7 +286,7 @@ TEST(QLinearConv, MostlyPadding) {
 // Many input channels, so that a tile is narrow; few positions, so that threads share a tile.
 TEST(QLinearConv, DeepAndSmall) {
   Draw draw(8);
-  Layer layer = random_layer(draw, {element::u8, element::u8, element::u8}, {4, 5}, {1030, 37, 1}, true, true);
+  QuantisedLayer layer = random_layer(draw, {element::u8, element::u8, element::u8}, {4, 5}, {1030, 37, 1}, true, true);
   layer.w = draw.tensor(element::u8, {37, 1030, 3, 3}, 37);
   layer.strides = layer.dilations = layer.pads_begin = layer.pads_end = {1, 1};
   layer.auto_pad = "explicit";
@@ -302,7 +302,8 @@ TEST(QLinearConv, FewOutputsPerGroupAgainstTheOracle) {
       for (const int64_t stride : {1, 2, 3}) {
         Draw draw(++seed);
         SCOPED_TRACE(::testing::Message() << "seed " << seed << ", width " << width << " stride " << stride);
-        Layer layer = random_layer(draw, {element::i8, element::u8, element::i8}, {3, 9, width}, channels, true, true);
+        QuantisedLayer layer =
+            random_layer(draw, {element::i8, element::u8, element::i8}, {3, 9, width}, channels, true, true);
         layer.strides[2] = stride;
         expect_oracle(layer);
         if (HasFatalFailure()) return;
@@ -312,7 +313,7 @@ TEST(QLinearConv, FewOutputsPerGroupAgainstTheOracle) {
 // Rows so tall that a plane needs several bands, which threads share.
 TEST(QLinearConv, SeveralBands) {
   Draw draw(10);
-  Layer layer = random_layer(draw, {element::u8, element::i8, element::u8}, {150, 120}, {2, 2, 2}, true, true);
+  QuantisedLayer layer = random_layer(draw, {element::u8, element::i8, element::u8}, {150, 120}, {2, 2, 2}, true, true);
   layer.w = draw.tensor(element::i8, {2, 1, 3, 3}, 2);
   layer.strides = {2, 1};
   layer.dilations = layer.pads_begin = layer.pads_end = {1, 1};
@@ -323,7 +324,7 @@ TEST(QLinearConv, SeveralBands) {
 // Sums that may leave 32 bits are left to the reference, which computes them exactly.
 TEST(QLinearConv, SumsBeyond32Bits) {
   Draw draw(9);
-  Layer layer = random_layer(draw, {element::u8, element::u8, element::u8}, {1, 1}, {1, 1, 1}, false, true);
+  QuantisedLayer layer = random_layer(draw, {element::u8, element::u8, element::u8}, {1, 1}, {1, 1, 1}, false, true);
   layer.x = {{1, 1, 1, 2}, {255, 128}, {1.0f}, {0}, element::u8};
   layer.w = {{1, 1, 1, 1}, {255}, {1.0f}, {0}, element::u8};
   layer.strides = layer.dilations = {1, 1};

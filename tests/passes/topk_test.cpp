@@ -38,7 +38,7 @@ struct Selection {
 };
 
 template <class T>
-void check(const Selection& s) {
+void check_selection(const Selection& s) {
   SCOPED_TRACE(::testing::Message() << ::testing::PrintToString(s.dims) << " axis " << s.axis << " k " << s.k << ", "
                                     << s.sort);
   for (const char* mode : {"max", "min"}) {
@@ -57,7 +57,7 @@ void check(const Selection& s) {
 TEST(TopK, FewAndManyOfARow) {
   for (const int64_t extent : {1, 2, 15, 16, 17, 67, 131, 1000})
     for (const int64_t k : {int64_t{1}, int64_t{2}, int64_t{5}, extent / 2, extent - 1, extent})
-      if (k >= 1 && k <= extent) check<float>({{5, extent}, 1, k});
+      if (k >= 1 && k <= extent) check_selection<float>({{5, extent}, 1, k});
 }
 
 // Rows whose parts tell what is worth keeping: all the same, sorted both ways, of denormal numbers, of none.
@@ -92,23 +92,24 @@ TEST(TopK, LongRows) {
 
 TEST(TopK, OrdersOfTheResult) {
   for (const char* sort : {"value", "index", "none"})
-    for (const int64_t k : {1, 7, 60}) check<float>({{3, 67}, -1, k, sort, "i64"});
+    for (const int64_t k : {1, 7, 60}) check_selection<float>({{3, 67}, -1, k, sort, "i64"});
 }
 
 TEST(TopK, AnyAxis) {
   for (const int64_t axis : {0, 1, 2, 3})
     for (const int64_t k : {1, 3}) {
-      check<float>({{5, 7, 3, 19}, axis, k});
-      check<int16_t>({{5, 7, 3, 19}, axis, k, "index"});
+      check_selection<float>({{5, 7, 3, 19}, axis, k});
+      check_selection<int16_t>({{5, 7, 3, 19}, axis, k, "index"});
     }
-  for (const int64_t columns : {1, 15, 16, 17, 255, 256, 257}) check<float>({{2, 21, columns}, 1, 1, "value", "i64"});
-  check<float>({{1, 9000, 33}, 1, 4});
+  for (const int64_t columns : {1, 15, 16, 17, 255, 256, 257})
+    check_selection<float>({{2, 21, columns}, 1, 1, "value", "i64"});
+  check_selection<float>({{1, 9000, 33}, 1, 4});
 }
 
 TEST(TopK, EveryType) {
   const auto all = [](auto... tags) {
-    (check<decltype(tags)>({{4, 131}, 1, 9}), ...);
-    (check<decltype(tags)>({{131, 3}, 0, 1, "index", "i64"}), ...);
+    (check_selection<decltype(tags)>({{4, 131}, 1, 9}), ...);
+    (check_selection<decltype(tags)>({{131, 3}, 0, 1, "index", "i64"}), ...);
   };
   all(float{}, double{}, float16{}, bfloat16{}, int8_t{}, int16_t{}, int32_t{}, int64_t{}, uint8_t{}, uint16_t{},
       uint32_t{}, uint64_t{});

@@ -18,7 +18,7 @@ namespace {
 
 using test::GraphMaker;
 
-constexpr int64_t kChannels = 64, kKernel = kChannels * 9;
+constexpr int64_t kLayerChannels = 64, kKernel = kLayerChannels * 9;
 
 std::string kernel_of(const GraphMaker& m, Isa isa, bool accuracy = false) {
   CompileOptions options;
@@ -34,14 +34,14 @@ std::string kernel_of(const GraphMaker& m, Isa isa, bool accuracy = false) {
 
 GraphMaker layer(int64_t batch, int64_t kernel = 3, int64_t stride = 1, int64_t size = 32) {
   GraphMaker m;
-  m.result(m.op("ReLU", {m.conv(m.input({batch, kChannels, size, size}), kChannels, kernel, 1, stride)}));
+  m.result(m.op("ReLU", {m.conv(m.input({batch, kLayerChannels, size, size}), kLayerChannels, kernel, 1, stride)}));
   return m;
 }
 
 std::string kernel_for_weights(Isa isa, std::vector<float> weights) {
   GraphMaker m;
-  const ir::Value x = m.input({1, kChannels, 32, 32});
-  m.result(m.op("Convolution", {x, m.constant({kChannels, kChannels, 3, 3}, weights)},
+  const ir::Value x = m.input({1, kLayerChannels, 32, 32});
+  m.result(m.op("Convolution", {x, m.constant({kLayerChannels, kLayerChannels, 3, 3}, weights)},
                 {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}}));
   return kernel_of(m, isa);
 }
@@ -88,7 +88,7 @@ TEST(WinogradSelection, DoesNotDependOnTheBatch) {
 }
 
 TEST(WinogradSelection, RefusesWeightsWhoseErrorIsNotBounded) {
-  const std::vector<float> good(static_cast<size_t>(kChannels * kKernel), 0.25f);
+  const std::vector<float> good(static_cast<size_t>(kLayerChannels * kKernel), 0.25f);
   for (const Isa isa : isas_with_winograd()) {
     SCOPED_TRACE(isa_name(isa));
     EXPECT_TRUE(is_winograd(kernel_for_weights(isa, good)));

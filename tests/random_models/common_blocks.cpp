@@ -203,7 +203,7 @@ Value product(Net& net, Value x) {
   return net.op("Multiply", {y, net.scalar(1.0 / static_cast<double>(dims.back()))});
 }
 
-const Block kBlocks[] = {
+const Block kCommonBlocks[] = {
     {"chain", 14, 2, 5, chain},      {"linear", 6, 2, 4, linear_block}, {"join", 8, 2, 5, join},
     {"slice", 4, 2, 5, slice},       {"halves", 5, 2, 5, halves},       {"reduced", 3, 2, 5, reduced},
     {"soft max", 3, 2, 5, soft_max}, {"turned", 4, 3, 5, turned},       {"reshaped", 5, 2, 5, reshaped},
@@ -213,6 +213,6 @@ const Block kBlocks[] = {
 
 }  // namespace
 
-std::span<const Block> common_blocks() { return kBlocks; }
+std::span<const Block> common_blocks() { return kCommonBlocks; }
 
 }  // namespace terroir::test

@@ -152,7 +152,7 @@ Value some_rows(Net& net, Value x) {
   return net.op("ScatterNDUpdate", {x, places, rows});
 }
 
-const Block kBlocks[] = {
+const Block kControlBlocks[] = {
     {"choice", 3, 2, 4, choice},       {"iterated", 2, 3, 3, iterated},
     {"kept", 1, 2, 5, kept},           {"over kept tokens", 1, 3, 3, over_kept_tokens},
     {"some rows", 3, 3, 5, some_rows},
@@ -160,6 +160,6 @@ const Block kBlocks[] = {
 
 }  // namespace
 
-std::span<const Block> control_blocks() { return kBlocks; }
+std::span<const Block> control_blocks() { return kControlBlocks; }
 
 }  // namespace terroir::test

@@ -250,7 +250,7 @@ Value gated(Net& net, Value x) {
   return net.op("Multiply", {same(net, x, channels), gate});
 }
 
-const Block kBlocks[] = {
+const Block kConvolutionBlocks[] = {
     {"convolution", 14, 3, 5, convolution_block},
     {"tower", 7, 4, 5, tower},
     {"u-net", 3, 4, 5, test::u_net},
@@ -273,6 +273,6 @@ const Block kBlocks[] = {
 
 Value u_net(Net& net, Value x) { return u_net_level(net, x, net.one_of<int64_t>({8, 16, 24, 32}), net.between(1, 3)); }
 
-std::span<const Block> convolution_blocks() { return kBlocks; }
+std::span<const Block> convolution_blocks() { return kConvolutionBlocks; }
 
 }  // namespace terroir::test

@@ -122,7 +122,7 @@ Value channels_last(Net& net, Value x) {
   return net.transpose(y, from);
 }
 
-Value rows_of(Net& net, Value x) {
+Value rows_of_pixels(Net& net, Value x) {
   if (net.chance(60)) return pooled_globally(net, x, false);
   net.need(ir::element_count(net.dims(x)) / net.dim(x, 0) <= 2000);
   return net.reshape(x, {0, -1});
@@ -153,7 +153,7 @@ Value moved_along(Net& net, Value x) {
   return net.op("Roll", {x, net.integers({net.between(-2, 2), net.between(0, 3)}), net.integers({2, net.rank(x) - 1})});
 }
 
-const Block kBlocks[] = {
+const Block kImageBlocks[] = {
     {"pool", 8, 3, 5, pool},
     {"adaptive pool", 2, 3, 5, adaptive_pool},
     {"resize", 5, 3, 5, resize},
@@ -161,7 +161,7 @@ const Block kBlocks[] = {
     {"blocks of pixels", 4, 4, 5, blocks_of_pixels},
     {"normalise", 6, 3, 5, normalise},
     {"channels last", 5, 3, 5, channels_last},
-    {"rows", 3, 3, 5, rows_of},
+    {"rows", 3, 3, 5, rows_of_pixels},
     {"sequence", 3, 4, 5, sequence_of},
     {"windows", 3, 4, 4, windows_of},
     {"roll", 2, 4, 4, moved_along},
@@ -169,6 +169,6 @@ const Block kBlocks[] = {
 
 }  // namespace
 
-std::span<const Block> image_blocks() { return kBlocks; }
+std::span<const Block> image_blocks() { return kImageBlocks; }
 
 }  // namespace terroir::test

@@ -10,7 +10,7 @@ namespace {
 const AttributeTexts kPlain = {{"transpose_a", "false"}, {"transpose_b", "false"}};
 const AttributeTexts kTurned = {{"transpose_a", "false"}, {"transpose_b", "true"}};
 
-Value soft_max(Net& net, Value x) { return net.op("SoftMax", {x}, {{"axis", "-1"}}, "opset8"); }
+Value soft_max_of_last(Net& net, Value x) { return net.op("SoftMax", {x}, {{"axis", "-1"}}, "opset8"); }
 
 Value norm_block(Net& net, Value x) { return layer_norm(net, x); }
 
@@ -81,7 +81,7 @@ Value attention(Net& net, Value x) {
       scores =
           net.op("Add", {scores, net.chance(70) ? net.constant(mask, -2, 0) : net.input({net.dim(x, 0), 1, 1, keys})});
     if (net.chance(8)) net.offer(scores);
-    y = net.op("MatMul", {soft_max(net, scores), value}, kPlain);
+    y = net.op("MatMul", {soft_max_of_last(net, scores), value}, kPlain);
   }
   y = net.reshape(net.transpose(y, {0, 2, 1, 3}), {0, 0, columns});
   y = linear(net, y, columns);
@@ -147,7 +147,7 @@ Value image_of(Net& net, Value x) {
   return net.reshape(net.transpose(x, {0, 2, 1}), {0, net.dim(x, 2), height, -1});
 }
 
-Value rows_of(Net& net, Value x) {
+Value rows_of_tokens(Net& net, Value x) {
   switch (net.between(0, 2)) {
     case 0:
       return net.op("ReduceMean", {x, net.integers({1})}, {{"keep_dims", "false"}});
@@ -165,20 +165,14 @@ Value chosen_rows(Net& net, Value x) {
   return net.op("Gather", {x, net.integers(which), net.integer(1)}, {{"batch_dims", "0"}});
 }
 
-const Block kBlocks[] = {
-    {"attention", 12, 3, 3, attention},
-    {"feed forward", 9, 2, 3, feed_forward},
-    {"norm", 4, 2, 4, norm_block},
-    {"positions", 2, 3, 3, positions},
-    {"along tokens", 5, 3, 3, along_tokens},
-    {"recurrent", 4, 3, 3, recurrent},
-    {"image", 3, 3, 3, image_of},
-    {"rows", 2, 3, 3, rows_of},
-    {"chosen rows", 2, 3, 3, chosen_rows},
+const Block kSequenceBlocks[] = {
+    {"attention", 12, 3, 3, attention}, {"feed forward", 9, 2, 3, feed_forward}, {"norm", 4, 2, 4, norm_block},
+    {"positions", 2, 3, 3, positions},  {"along tokens", 5, 3, 3, along_tokens}, {"recurrent", 4, 3, 3, recurrent},
+    {"image", 3, 3, 3, image_of},       {"rows", 2, 3, 3, rows_of_tokens},       {"chosen rows", 2, 3, 3, chosen_rows},
 };
 
 }  // namespace
 
-std::span<const Block> sequence_blocks() { return kBlocks; }
+std::span<const Block> sequence_blocks() { return kSequenceBlocks; }
 
 }  // namespace terroir::test

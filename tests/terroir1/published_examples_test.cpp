@@ -13,6 +13,9 @@ struct Example {
   std::string name;
   Texts attributes;
   Array x, w, y;
+
+  // Names of tests hold the parameter: its bytes would differ from run to run.
+  friend void PrintTo(const Example& example, std::ostream* out) { *out << example.name; }
 };
 
 /// 0, 1, 2 ...

@@ -12,6 +12,7 @@
 #include "terroir/pass/make_stateful.hpp"
 #include "terroir/terroir.hpp"
 #include "tests/support/caught.hpp"
+#include "tests/unit/layer_text.hpp"
 
 namespace terroir {
 namespace {
@@ -21,9 +22,6 @@ using pass::pattern::any_input;
 using pass::pattern::Matcher;
 using pass::pattern::wrap_type;
 
-std::shared_ptr<Parameter> parameter(const PartialShape& shape = {1, 4}) {
-  return std::make_shared<Parameter>(element::f32, shape);
-}
 std::shared_ptr<Constant> scalar(float value) { return Constant::create(element::f32, Shape{}, {value}); }
 
 /// The kinds of layers in order, "Parameter Relu Result".
@@ -34,7 +32,7 @@ std::string kinds(const std::shared_ptr<const Model>& model) {
 }
 
 TEST(Pattern, TellsWhatStandsForWhat) {
-  const auto x = parameter();
+  const auto x = input({1, 4});
   const auto half = scalar(0.5f);
   const auto product = std::make_shared<Multiply>(x, half);
   const auto relu = std::make_shared<Relu>(product);
@@ -54,14 +52,14 @@ TEST(Pattern, TellsWhatStandsForWhat) {
 }
 
 TEST(Pattern, OrderOfInputsMattersWhereItDoesInTheOperation) {
-  const auto x = parameter();
+  const auto x = input({1, 4});
   const auto factor = wrap_type<Constant>();
   EXPECT_TRUE(Matcher(wrap_type<Multiply>({any_input(), factor})).match(std::make_shared<Multiply>(scalar(2), x)));
   EXPECT_FALSE(Matcher(wrap_type<Subtract>({any_input(), factor})).match(std::make_shared<Subtract>(scalar(2), x)));
 }
 
 TEST(Pattern, RealOperationsStandForTheirKind) {
-  const auto x = parameter();
+  const auto x = input({1, 4});
   Matcher matcher(std::make_shared<Divide>(any_input(), scalar(1)));
   EXPECT_TRUE(matcher.match(std::make_shared<Divide>(x, scalar(3))));
   EXPECT_FALSE(matcher.match(std::make_shared<Divide>(x, x)));
@@ -69,7 +67,7 @@ TEST(Pattern, RealOperationsStandForTheirKind) {
 }
 
 TEST(Pattern, MetTwiceItIsTheSameValue) {
-  const auto x = parameter(), y = parameter();
+  const auto x = input({1, 4}), y = input({1, 4});
   const auto value = any_input();
   Matcher square(wrap_type<Multiply>({value, value}));
   EXPECT_TRUE(square.match(std::make_shared<Multiply>(x, x)));
@@ -77,7 +75,7 @@ TEST(Pattern, MetTwiceItIsTheSameValue) {
 }
 
 TEST(Pattern, WhatFailedLeavesNothingBehind) {
-  const auto x = parameter();
+  const auto x = input({1, 4});
   const auto exp = std::make_shared<Exp>(x);
   const auto value = any_input(), inner = wrap_type<Relu>({value});
   const auto either = std::make_shared<pass::pattern::op::Or>(
@@ -89,7 +87,7 @@ TEST(Pattern, WhatFailedLeavesNothingBehind) {
 }
 
 TEST(Pattern, OptionalLayersMayBeMissing) {
-  const auto x = parameter();
+  const auto x = input({1, 4});
   const auto abs = std::make_shared<Abs>(x);
   const auto maybe = pass::pattern::optional<Sigmoid>(wrap_type<Abs>());
   Matcher matcher(wrap_type<Relu>({maybe}));
@@ -102,7 +100,7 @@ TEST(Pattern, OptionalLayersMayBeMissing) {
 
 TEST(Pattern, PredicatesAskForTypesAndShapes) {
   namespace p = pass::pattern;
-  const auto x = parameter({-1, 4}), y = parameter({2, 4});
+  const auto x = input({-1, 4}), y = input({2, 4});
   EXPECT_FALSE(Matcher(any_input(p::has_static_shape())).match(x));
   EXPECT_TRUE(Matcher(any_input(p::has_static_shape())).match(y));
   EXPECT_TRUE(Matcher(any_input(p::has_static_rank() && p::rank_equals(2))).match(x));
@@ -115,7 +113,7 @@ TEST(Pattern, PredicatesAskForTypesAndShapes) {
 
 TEST(Pattern, NotationsOfShapesGiveNamesToExtents) {
   namespace p = pass::pattern;
-  const auto x = parameter({2, 3, 4, 3});
+  const auto x = input({2, 3, 4, 3});
   const auto matches = [&](const std::string& notation) {
     return Matcher(any_input(p::shape_matches(notation))).match(x);
   };
@@ -130,13 +128,13 @@ TEST(Pattern, NotationsOfShapesGiveNamesToExtents) {
   for (const char* notation : {"[...,2,...]", "[N...,...]", "[...N]", "[N, N...]"}) {
     EXPECT_THROW(matches(notation), Exception) << notation;
   }
-  EXPECT_TRUE(Matcher(any_input(p::shape_matches("[]"))).match(parameter(PartialShape{})));
-  EXPECT_TRUE(Matcher(any_input(p::shape_matches("?"))).match(parameter(PartialShape::dynamic())));
-  EXPECT_FALSE(Matcher(any_input(p::shape_matches("[...]"))).match(parameter(PartialShape::dynamic())));
-  EXPECT_TRUE(Matcher(any_input(p::shape_matches("[?, 4]"))).match(parameter({-1, 4})));
-  EXPECT_TRUE(Matcher(any_input(p::shape_matches("[..., 4]"))).match(parameter({-1, 4})));
-  EXPECT_FALSE(Matcher(any_input(p::shape_matches("[N, 4]"))).match(parameter({-1, 4}))) << "N is not known";
-  EXPECT_FALSE(Matcher(any_input(p::shape_matches("[All...]"))).match(parameter({-1, 4})));
+  EXPECT_TRUE(Matcher(any_input(p::shape_matches("[]"))).match(input(PartialShape{})));
+  EXPECT_TRUE(Matcher(any_input(p::shape_matches("?"))).match(input(PartialShape::dynamic())));
+  EXPECT_FALSE(Matcher(any_input(p::shape_matches("[...]"))).match(input(PartialShape::dynamic())));
+  EXPECT_TRUE(Matcher(any_input(p::shape_matches("[?, 4]"))).match(input({-1, 4})));
+  EXPECT_TRUE(Matcher(any_input(p::shape_matches("[..., 4]"))).match(input({-1, 4})));
+  EXPECT_FALSE(Matcher(any_input(p::shape_matches("[N, 4]"))).match(input({-1, 4}))) << "N is not known";
+  EXPECT_FALSE(Matcher(any_input(p::shape_matches("[All...]"))).match(input({-1, 4})));
 }
 
 TEST(Pattern, NotationsOfValuesAreThoseOfConstants) {
@@ -164,12 +162,12 @@ TEST(Pattern, NotationsOfValuesAreThoseOfConstants) {
   EXPECT_TRUE(matches(scalar(0.25f), "0.25"));
   EXPECT_TRUE(matches(nothing, "[]"));
   EXPECT_FALSE(matches(nothing, "[...]"));
-  EXPECT_FALSE(matches(parameter(), "[...]")) << "no constant";
+  EXPECT_FALSE(matches(input({1, 4}), "[...]")) << "no constant";
 }
 
 TEST(Pattern, ANameStandsForOneThingAllOverAMatch) {
   namespace p = pass::pattern;
-  const auto x = parameter({2, 6}), y = parameter({2, 3});
+  const auto x = input({2, 6}), y = input({2, 3});
   const auto reshaped = [&](const std::shared_ptr<Node>& input, std::vector<int64_t> shape) {
     const Shape extents{shape.size()};
     return std::make_shared<Reshape>(input, Constant::create(element::i64, extents, shape), false);
@@ -187,7 +185,7 @@ TEST(Pattern, ANameStandsForOneThingAllOverAMatch) {
   ASSERT_TRUE(matcher.match(reshaped(y, {2, 3, 1})));
   EXPECT_EQ(matcher.get_symbols().at("Width").i(), 3) << "of the last match";
 
-  const auto sum = std::make_shared<Add>(parameter({1, 12}), reshaped(x, {1, 12}));
+  const auto sum = std::make_shared<Add>(input({1, 12}), reshaped(x, {1, 12}));
   const auto either = std::make_shared<p::op::Or>(
       OutputVector{wrap_type<Reshape>(p::shape_matches("[A, B, C]")), wrap_type<Reshape>(p::shape_matches("[A, B]"))});
   Matcher of_sum(wrap_type<Add>({any_input(p::shape_matches("[Rows...]")), either}));
@@ -207,7 +205,7 @@ TEST(Pattern, ANameStandsForOneThingAllOverAMatch) {
 
 TEST(Pattern, ClassesAreAskedFor) {
   const auto is_relu = pass::pattern::has_class<Relu>();
-  const auto x = parameter();
+  const auto x = input({1, 4});
   EXPECT_TRUE(is_relu(std::make_shared<Relu>(x)));
   EXPECT_FALSE(is_relu(x));
   const auto label = std::make_shared<pass::pattern::op::Label>(element::f32, Shape{}, is_relu);
@@ -216,7 +214,7 @@ TEST(Pattern, ClassesAreAskedFor) {
 }
 
 TEST(Pattern, IsWrittenInTheOldWay) {
-  const auto a = parameter(), b = parameter();
+  const auto a = input({1, 4}), b = input({1, 4});
   const auto sum = std::make_shared<Add>(a, b);
   const auto any = std::make_shared<pass::pattern::op::Label>(a);  // any value; of the type and shape of this one
   EXPECT_EQ(any->get_output_partial_shape(0), (PartialShape{1, 4}));
@@ -234,7 +232,7 @@ TEST(Pattern, IsWrittenInTheOldWay) {
 
 TEST(Pattern, OneOfSeveral) {
   using namespace pass::pattern;  // NOLINT: where the operator is found
-  const auto x = parameter();
+  const auto x = input({1, 4});
   const auto either = wrap_type<Relu>() | wrap_type<Abs>();
   Matcher matcher(either);
   const auto abs = std::make_shared<Abs>(x);
@@ -248,7 +246,7 @@ TEST(Pattern, OneOfSeveral) {
 }
 
 TEST(Pattern, GoesOnFromWhatIsKnown) {
-  const auto a = parameter(), b = parameter();
+  const auto a = input({1, 4}), b = input({1, 4});
   const auto abs = std::make_shared<Abs>(a);
   const auto sum = std::make_shared<Add>(abs, b);
   const auto any = any_input();
@@ -264,7 +262,7 @@ TEST(Pattern, GoesOnFromWhatIsKnown) {
 
 TEST(Pattern, PredicatesMayTakeLayers) {
   namespace p = pass::pattern;
-  const auto x = parameter({2, 6});
+  const auto x = input({2, 6});
   const auto is_input = [](const std::shared_ptr<Node>& layer) { return op::util::is_parameter(layer); };
   EXPECT_TRUE(Matcher(any_input(p::op::Predicate(is_input, "input"))).match(x));
   EXPECT_FALSE(Matcher(any_input(is_input)).match(scalar(1)));
@@ -272,13 +270,13 @@ TEST(Pattern, PredicatesMayTakeLayers) {
   EXPECT_FALSE(Matcher(any_input(p::class_other_than<Constant>())).match(scalar(1)));
   EXPECT_TRUE(Matcher(any_input(p::rank_more_than(1))).match(x));
   EXPECT_FALSE(Matcher(any_input(p::rank_more_than(2))).match(x));
-  EXPECT_FALSE(Matcher(any_input(p::rank_more_than(0))).match(parameter(PartialShape::dynamic())));
+  EXPECT_FALSE(Matcher(any_input(p::rank_more_than(0))).match(input(PartialShape::dynamic())));
   EXPECT_TRUE(Matcher(any_input(p::all_of({p::rank_more_than(1), p::has_static_shape()}))).match(x));
   EXPECT_FALSE(Matcher(any_input(p::all_of({p::rank_more_than(1), p::type_matches(element::i8)}))).match(x));
 }
 
 TEST(Pattern, PredicatesAreAskedOfTheKindOnly) {
-  const auto x = parameter();
+  const auto x = input({1, 4});
   const auto is_two = [](const Output<Node>& value) {
     const auto constant = as_type_ptr<Constant>(value.get_node_shared_ptr());
     EXPECT_NE(constant, nullptr);
@@ -287,7 +285,7 @@ TEST(Pattern, PredicatesAreAskedOfTheKindOnly) {
   Matcher twice(wrap_type<Multiply>({any_input(), wrap_type<Constant>(is_two)}));
   EXPECT_TRUE(twice.match(std::make_shared<Multiply>(x, scalar(2))));
   EXPECT_FALSE(twice.match(std::make_shared<Multiply>(x, scalar(3))));
-  EXPECT_FALSE(twice.match(std::make_shared<Multiply>(x, parameter())));
+  EXPECT_FALSE(twice.match(std::make_shared<Multiply>(x, input({1, 4}))));
   const auto is_abs = [](const Output<Node>& value) {
     EXPECT_TRUE(is_type<Abs>(value.get_node_shared_ptr()));
     return true;
@@ -296,7 +294,7 @@ TEST(Pattern, PredicatesAreAskedOfTheKindOnly) {
 }
 
 TEST(Pattern, AttributesMatchByTheirValues) {
-  const auto x = parameter({2, 3});
+  const auto x = input({2, 3});
   const auto rows = std::make_shared<op::v1::Softmax>(x, 1);
   const auto product = std::make_shared<MatMul>(x, rows, false, true);
   EXPECT_TRUE(Matcher(wrap_type<op::v1::Softmax>({any_input()}, {{"axis", 1}})).match(rows));
@@ -306,7 +304,7 @@ TEST(Pattern, AttributesMatchByTheirValues) {
   EXPECT_FALSE(Matcher(wrap_type<MatMul>(pass::pattern::attrs_match({{"transpose_b", false}}))).match(product));
   EXPECT_FALSE(Matcher(wrap_type<MatMul>({}, {{"transpose_b", true}, {"transpose_a", "maybe"}})).match(product));
   EXPECT_TRUE(Matcher(wrap_type<MatMul>({}, {{"transpose_b", 1}, {"transpose_a", 0}})).match(product));
-  const auto pool = std::make_shared<op::v1::MaxPool>(parameter({1, 1, 8, 8}), Strides{1, 2}, Shape{0, 1}, Shape{0, 0},
+  const auto pool = std::make_shared<op::v1::MaxPool>(input({1, 1, 8, 8}), Strides{1, 2}, Shape{0, 1}, Shape{0, 0},
                                                       Shape{2, 3}, op::RoundingType::FLOOR);
   EXPECT_TRUE(Matcher(wrap_type<op::v1::MaxPool>({}, {{"strides", std::vector<int64_t>{1, 2}}})).match(pool));
   EXPECT_FALSE(Matcher(wrap_type<op::v1::MaxPool>({}, {{"strides", std::vector<int64_t>{2, 1}}})).match(pool));
@@ -315,7 +313,7 @@ TEST(Pattern, AttributesMatchByTheirValues) {
 
 TEST(Pattern, ReadersThatNothingNeedsDoNotCount) {
   namespace p = pass::pattern;
-  const auto x = parameter();
+  const auto x = input({1, 4});
   const auto relu = std::make_shared<Relu>(x);
   const auto abs = std::make_shared<Abs>(relu);
   const auto exp = std::make_shared<Exp>(relu);
@@ -350,7 +348,7 @@ class FuseRelus : public pass::MatcherPass {
 };
 
 TEST(GraphRewrite, VisitsWhatItsCallbacksMake) {
-  const auto x = parameter();
+  const auto x = input({1, 4});
   std::shared_ptr<Node> last = x;
   for (int i = 0; i < 4; ++i) last = std::make_shared<Relu>(last);
   last->set_friendly_name("last");
@@ -371,7 +369,7 @@ TEST(GraphRewrite, VisitsWhatItsCallbacksMake) {
 }
 
 TEST(GraphRewrite, BackwardWalksStartAtTheEnd) {
-  const auto x = parameter();
+  const auto x = input({1, 4});
   const auto model =
       std::make_shared<Model>(OutputVector{std::make_shared<Abs>(std::make_shared<Relu>(x))}, ParameterVector{x});
   const auto visited = [&](pass::GraphRewrite&& walk) {
@@ -389,7 +387,7 @@ TEST(GraphRewrite, BackwardWalksStartAtTheEnd) {
 
 TEST(GraphRewrite, DoesNotComeToWhatWasReplaced) {
   for (const bool backward : {false, true}) {
-    const auto x = parameter();
+    const auto x = input({1, 4});
     const auto abs = std::make_shared<Abs>(x);
     const auto kept = std::make_shared<Tanh>(abs);  // reads it beside the pair that is replaced
     const auto pair = std::make_shared<Relu>(std::make_shared<Exp>(abs));
@@ -413,7 +411,7 @@ TEST(GraphRewrite, DoesNotComeToWhatWasReplaced) {
 
 TEST(GraphRewrite, ComesToWhatOnlyADependencyHolds) {
   for (const bool backward : {false, true}) {
-    const auto x = parameter();
+    const auto x = input({1, 4});
     const auto held = std::make_shared<Tanh>(x);
     const auto gone = std::make_shared<Sigmoid>(x);
     const auto last = std::make_shared<Relu>(std::make_shared<Exp>(x));
@@ -441,7 +439,7 @@ TEST(GraphRewrite, ComesToWhatOnlyADependencyHolds) {
 }
 
 TEST(GraphRewrite, ErrorsOfCallbacksNameThePassAndTheLayer) {
-  const auto x = parameter();
+  const auto x = input({1, 4});
   const auto relu = std::make_shared<Relu>(x);
   relu->set_friendly_name("last");
   const auto model = std::make_shared<Model>(OutputVector{relu}, ParameterVector{x});
@@ -490,7 +488,7 @@ class Rename : public pass::ModelPass {
 };
 
 TEST(Manager, RunsPassesInTurn) {
-  const auto x = parameter();
+  const auto x = input({1, 4});
   const auto model = std::make_shared<Model>(OutputVector{std::make_shared<Relu>(x)}, ParameterVector{x}, "m");
   pass::Manager manager("of names");
   manager.register_pass<Rename>("a");
@@ -517,7 +515,7 @@ TEST(Manager, InfersAnewBehindAPassThatChangedSomething) {
    private:
     Output<Node> source_;
   };
-  const auto x = parameter(), wide = parameter({2, 9});
+  const auto x = input({1, 4}), wide = input({2, 9});
   const auto relu = std::make_shared<Relu>(x);
   const auto model = std::make_shared<Model>(OutputVector{relu, std::make_shared<Abs>(wide)}, ParameterVector{x, wide});
   model->remove_result(model->get_results()[1]);
@@ -541,7 +539,7 @@ class TakeRelusOut : public pass::MatcherPass {
 class TakeOthersOut : public TakeRelusOut {};
 
 TEST(PassConfig, TellsPassesWhatToLeave) {
-  const auto x = parameter();
+  const auto x = input({1, 4});
   const auto first = std::make_shared<Relu>(x);
   const auto second = std::make_shared<Relu>(std::make_shared<Exp>(first));
   first->set_friendly_name("stays");
@@ -569,7 +567,7 @@ TEST(PassConfig, TellsPassesWhatToLeave) {
 }
 
 TEST(PassConfig, LeavesPassesOfAWalkOut) {
-  const auto x = parameter();
+  const auto x = input({1, 4});
   const auto model = std::make_shared<Model>(OutputVector{std::make_shared<Relu>(x)}, ParameterVector{x});
   pass::Manager manager;
   const auto walk = manager.register_pass<pass::GraphRewrite>();
@@ -583,7 +581,7 @@ TEST(PassConfig, LeavesPassesOfAWalkOut) {
 }
 
 TEST(GraphRewrite, TellsItsMatchersWhatToLeave) {
-  const auto x = parameter();
+  const auto x = input({1, 4});
   const auto model = std::make_shared<Model>(OutputVector{std::make_shared<Relu>(x)}, ParameterVector{x});
   pass::GraphRewrite walk;
   walk.add_matcher<TakeRelusOut>();
@@ -594,7 +592,7 @@ TEST(GraphRewrite, TellsItsMatchersWhatToLeave) {
 }
 
 TEST(ConstantFolding, ComputesWhatIsKnown) {
-  const auto x = parameter();
+  const auto x = input({1, 4});
   const auto eight = std::make_shared<Power>(scalar(2), scalar(3));
   const auto model = std::make_shared<Model>(OutputVector{std::make_shared<Multiply>(x, eight)}, ParameterVector{x});
   pass::ConstantFolding fold;
@@ -605,7 +603,7 @@ TEST(ConstantFolding, ComputesWhatIsKnown) {
 }
 
 TEST(MakeStateful, OutputsAreReadNextTime) {
-  const auto x = parameter({1, 2}), before = parameter({1, 2});
+  const auto x = input({1, 2}), before = input({1, 2});
   const auto sum = std::make_shared<Add>(x, before);
   before->output(0).set_names({"before"});
   sum->output(0).set_names({"sum"});
@@ -626,7 +624,7 @@ TEST(MakeStateful, OutputsAreReadNextTime) {
 }
 
 TEST(GraphUtil, LayersAreTakenOutUnlessANameOfAnOutputWouldBeLost) {
-  const auto x = parameter();
+  const auto x = input({1, 4});
   const auto relu = std::make_shared<Relu>(x), abs = std::make_shared<Relu>(relu);
   abs->set_friendly_name("out");
   const auto model = std::make_shared<Model>(OutputVector{abs}, ParameterVector{x});
@@ -644,7 +642,7 @@ TEST(GraphUtil, LayersAreTakenOutUnlessANameOfAnOutputWouldBeLost) {
 }
 
 TEST(GraphUtil, LayersAreVisitedAndSorted) {
-  const auto x = parameter();
+  const auto x = input({1, 4});
   const auto relu = std::make_shared<Relu>(x);
   const auto exp = std::make_shared<Exp>(relu);
   const auto sum = std::make_shared<Add>(relu, exp);

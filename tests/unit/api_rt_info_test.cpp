@@ -9,12 +9,13 @@
 
 #include "terroir/opsets.hpp"
 #include "terroir/terroir.hpp"
+#include "tests/unit/read_back.hpp"
 
 namespace terroir {
 namespace {
 
 // x[1,4] -> Relu -> Abs -> Result
-struct Layers {
+struct ReluThenAbs {
   std::shared_ptr<Node> x = std::make_shared<opset8::Parameter>(element::f32, PartialShape{1, 4});
   std::shared_ptr<Node> relu = std::make_shared<opset8::Relu>(x);
   std::shared_ptr<Node> abs = std::make_shared<opset8::Abs>(relu);
@@ -36,12 +37,8 @@ std::string text_of(const std::shared_ptr<const Model>& model) {
   return xml.str();
 }
 
-std::shared_ptr<Model> read_back(const std::shared_ptr<const Model>& model) {
-  return Core().read_model(text_of(model), Tensor());
-}
-
 TEST(RtInfo, WhatOneHandleWritesOthersRead) {
-  const auto model = Layers().model();
+  const auto model = ReluThenAbs().model();
   const auto one = layer(model, "Relu"), other = layer(model, "Relu");
   ASSERT_NE(one, nullptr);
   one->get_rt_info()["key"] = 5;
@@ -58,13 +55,13 @@ TEST(RtInfo, WhatOneHandleWritesOthersRead) {
 }
 
 TEST(RtInfo, OfAResultIsThatOfTheTensorItTakes) {
-  const auto model = Layers().model();
+  const auto model = ReluThenAbs().model();
   model->output().get_rt_info()["key"] = 1;
   EXPECT_EQ(layer(model, "Abs")->output(0).get_rt_info().count("key"), 1u);
 }
 
 TEST(RtInfo, OfAModelIsWrittenInPlace) {
-  const auto model = Layers().model();
+  const auto model = ReluThenAbs().model();
   model->get_rt_info()["tool"] = AnyMap{{"name", "Terroir"}, {"level", 3}};
   EXPECT_EQ(model->get_rt_info<std::string>("tool", "name"), "Terroir");
   model->set_rt_info(4, "tool", "level");
@@ -76,7 +73,7 @@ TEST(RtInfo, OfAModelIsWrittenInPlace) {
 }
 
 TEST(RtInfo, OfLayersComesIntoTheModel) {
-  Layers layers;
+  ReluThenAbs layers;
   AnyMap& info = layers.relu->get_rt_info();
   info["before"] = 1;
   layers.relu->output(0).get_rt_info()["before"] = 2;
@@ -93,7 +90,7 @@ TEST(RtInfo, OfLayersComesIntoTheModel) {
 }
 
 TEST(RtInfo, OfDraftsThatMeetIsKept) {
-  Layers one, other;
+  ReluThenAbs one, other;
   one.abs->get_rt_info()["key"] = 1;
   other.abs->get_rt_info()["key"] = 2;
   const auto sum = std::make_shared<opset8::Add>(one.abs, other.abs);
@@ -105,7 +102,7 @@ TEST(RtInfo, ClonesHaveACopyOfAllValues) {
   struct Mark {
     int number;
   };
-  const auto model = Layers().model();
+  const auto model = ReluThenAbs().model();
   layer(model, "Relu")->get_rt_info()["mark"] = std::make_shared<Mark>(Mark{7});
   model->get_rt_info()["mark"] = std::make_shared<Mark>(Mark{8});
   const auto clone = model->clone();
@@ -116,7 +113,7 @@ TEST(RtInfo, ClonesHaveACopyOfAllValues) {
 }
 
 TEST(RtInfo, StaysWhereItIsWhenTheModelChanges) {
-  const auto model = Layers().model();
+  const auto model = ReluThenAbs().model();
   AnyMap& info = layer(model, "Relu")->get_rt_info();
   AnyMap& input = model->get_parameters()[0]->get_rt_info();
   info["key"] = input["key"] = 1;
@@ -131,7 +128,7 @@ TEST(RtInfo, StaysWhereItIsWhenTheModelChanges) {
 }
 
 TEST(RtInfo, FilesGetRecordsAndUserData) {
-  const auto model = Layers().model();
+  const auto model = ReluThenAbs().model();
   auto& info = layer(model, "Relu")->get_rt_info();
   info["fused_names"] = AnyMap{{"version", "0"}, {"value", "a,b"}};
   info["user_data/number"] = 3;
@@ -163,7 +160,7 @@ TEST(RtInfo, FilesGetRecordsAndUserData) {
 }
 
 TEST(RtInfo, WhatWasReadIsChangedAndErased) {
-  const auto model = Layers().model();
+  const auto model = ReluThenAbs().model();
   auto& info = layer(model, "Relu")->get_rt_info();
   info["unknown_to_us"] = AnyMap{{"version", "7"}, {"of", "another"}};
   info["user_data_a"] = AnyMap{{"x", 1}, {"y", 2}};
@@ -188,7 +185,7 @@ TEST(RtInfo, WhatWasReadIsChangedAndErased) {
 }
 
 TEST(RtInfo, LayoutsAreTheSameOnBothWays) {
-  const auto model = Layers().model();
+  const auto model = ReluThenAbs().model();
   auto& info = model->input().get_rt_info();
   layout::set_layout(model->input(), "NC");
   EXPECT_EQ(model->input().get_rt_info().at("layout").as<AnyMap>().at("layout").as<std::string>(), "[N,C]");
@@ -206,7 +203,7 @@ TEST(RtInfo, LayoutsAreTheSameOnBothWays) {
 }
 
 TEST(RtInfo, IsReadByManyThreads) {
-  const auto compiled = Core().compile_model(Layers().model(), "CPU");
+  const auto compiled = Core().compile_model(ReluThenAbs().model(), "CPU");
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
@@ -217,7 +214,7 @@ TEST(RtInfo, IsReadByManyThreads) {
 }
 
 TEST(RtInfo, ReplacementsGetItWhenAskedFor) {
-  const auto model = Layers().model();
+  const auto model = ReluThenAbs().model();
   const auto relu = layer(model, "Relu");
   relu->get_rt_info()["key"] = 1;
   relu->get_rt_info()["decompression"] = AnyMap{{"version", "0"}};
@@ -232,7 +229,7 @@ TEST(RtInfo, ReplacementsGetItWhenAskedFor) {
 }
 
 TEST(RtInfo, OfSeveralLayersKeepsWhatOneHasAndJoinsFusedNames) {
-  Layers layers;
+  ReluThenAbs layers;
   layers.relu->get_rt_info() = {{"a", 1}, {"both", 1}, {"fused_names", AnyMap{{"version", "0"}, {"value", "m,b"}}}};
   layers.abs->get_rt_info() = {{"b", 2}, {"both", 2}, {"fused_names", AnyMap{{"version", "0"}, {"value", "b,c"}}}};
   const auto fused = std::make_shared<opset8::Exp>(layers.x);
@@ -248,7 +245,7 @@ TEST(RtInfo, OfSeveralLayersKeepsWhatOneHasAndJoinsFusedNames) {
 }
 
 TEST(Model, InputsGetOtherTypesAndShapes) {
-  const auto model = Layers().model();
+  const auto model = ReluThenAbs().model();
   const auto x = model->get_parameters()[0];
   x->set_partial_shape({-1, 8});
   x->set_element_type(element::f16);
@@ -266,7 +263,7 @@ TEST(Model, InputsGetOtherTypesAndShapes) {
 }
 
 TEST(Node, IsClonedWithOtherInputs) {
-  Layers layers;
+  ReluThenAbs layers;
   const auto other = std::make_shared<opset8::Parameter>(element::f32, PartialShape{2, 3});
   layers.relu->set_friendly_name("first");
   const auto clone = layers.relu->clone_with_new_inputs({other});

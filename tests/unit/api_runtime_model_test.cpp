@@ -24,7 +24,7 @@ std::map<std::string, std::shared_ptr<Node>> by_name(const Model& model) {
 }
 
 // data[n,8,8,8] -> conv 3x3 (16) -> relu -> mean over pixels -> prob
-std::shared_ptr<Model> network(Dimension batch) {
+std::shared_ptr<Model> small_network(Dimension batch) {
   ModelBuilder b("small network");
   const auto x = b.parameter(element::f32, {batch, 8, 8, 8}, "data");
   const auto w = b.constant(element::f32, Shape{16, 8, 3, 3}, {0.01f}, "weights");
@@ -38,7 +38,7 @@ std::shared_ptr<Model> network(Dimension batch) {
 
 TEST(RuntimeModel, TellsWhatRunsAndWhy) {
   Core core;
-  CompiledModel compiled = core.compile_model(network(1), "CPU", enable_profiling(true));
+  CompiledModel compiled = core.compile_model(small_network(1), "CPU", enable_profiling(true));
   std::shared_ptr<const Model> model = compiled.get_runtime_model();
   EXPECT_EQ(model->get_friendly_name(), "small network");
   ASSERT_EQ(model->inputs().size(), 1u);
@@ -76,7 +76,7 @@ TEST(RuntimeModel, TellsWhatRunsAndWhy) {
 }
 
 TEST(RuntimeModel, OfUnknownExtentsIsThatOfTheLastInference) {
-  CompiledModel compiled = Core().compile_model(network(-1), "CPU");
+  CompiledModel compiled = Core().compile_model(small_network(-1), "CPU");
   auto nodes = by_name(*compiled.get_runtime_model());
   EXPECT_EQ(info(*nodes.at("conv"), "primitiveType"), "not planned yet");
   EXPECT_EQ(nodes.at("conv")->get_output_partial_shape(0), (PartialShape{-1, 16, 8, 8}));
@@ -131,7 +131,7 @@ TEST(RuntimeModel, IsWrittenAsViewersExpectIt) {
       std::filesystem::path(testing::TempDir()) / ("terroir_runtime_model_" + std::to_string(getpid()));
   std::filesystem::create_directories(dir);
   const std::string path = (dir / "exec.xml").string();
-  serialize(Core().compile_model(network(1), "CPU").get_runtime_model(), path);
+  serialize(Core().compile_model(small_network(1), "CPU").get_runtime_model(), path);
   std::ifstream file(path);
   const std::string xml{std::istreambuf_iterator<char>(file), {}};
   EXPECT_NE(xml.find("name=\"conv\" type=\"Convolution\""), std::string::npos) << xml;

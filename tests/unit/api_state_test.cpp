@@ -4,19 +4,12 @@
 #include "terroir/terroir.hpp"
 #include "tests/support/caught.hpp"
 #include "tests/support/small_network.hpp"
+#include "tests/unit/float_tensors.hpp"
 
 namespace terroir {
 namespace {
 
 using Floats = std::vector<float>;
-
-Floats values_of(const Tensor& tensor) { return {tensor.data<float>(), tensor.data<float>() + tensor.get_size()}; }
-
-Tensor floats(const Shape& shape, const Floats& values) {
-  Tensor tensor(element::f32, shape);
-  std::copy(values.begin(), values.end(), tensor.data<float>());
-  return tensor;
-}
 
 Floats infer(InferRequest& request, const Tensor& input) {
   request.set_input_tensor(input);

@@ -13,20 +13,10 @@
 #include "terroir/layout.hpp"
 #include "terroir/tensor.hpp"
 #include "terroir/terroir.hpp"
+#include "tests/unit/error_parts.hpp"
 
 namespace terroir {
 namespace {
-
-template <typename Body>
-ErrorCode code_of(Body&& body) {
-  try {
-    body();
-  } catch (const Exception& error) {
-    return error.code();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return ErrorCode::general;
-}
 
 TEST(Tensor, OwnsZeroedAlignedMemory) {
   const Tensor tensor(element::f32, {2, 3});

@@ -164,7 +164,7 @@ TEST(LayerConstructors, Suppression) {
 }
 
 template <typename Op>
-void fill(typename Op::AttributesBase& attributes) {
+void set_all(typename Op::AttributesBase& attributes) {
   attributes.background_label_id = 1;
   attributes.top_k = 20;
   attributes.variance_encoded_in_target = true;
@@ -206,12 +206,12 @@ TEST(LayerConstructors, DetectionOutput) {
       "objectness_score=0.25";
   const auto boxes = input({1, 36}), classes = input({1, 18}), priors = input({1, 1, 36});
   v0::DetectionOutput::Attributes old;
-  fill<v0::DetectionOutput>(old);
+  set_all<v0::DetectionOutput>(old);
   old.num_classes = 2;
   EXPECT_EQ(text(v0::DetectionOutput(boxes, classes, priors, old), names), expected);
   EXPECT_EQ(v0::DetectionOutput(boxes, classes, priors, old).get_attributes().at("num_classes"), "2");
   v8::DetectionOutput::Attributes attributes;
-  fill<v8::DetectionOutput>(attributes);
+  set_all<v8::DetectionOutput>(attributes);
   EXPECT_EQ(text(v8::DetectionOutput(boxes, classes, priors, attributes), names), expected);
   EXPECT_EQ(v8::DetectionOutput(boxes, classes, priors, input({1, 18}), boxes, attributes).get_input_size(), 5u);
   EXPECT_EQ(v0::DetectionOutput(boxes, classes, priors, input({1, 18}), boxes, old).get_input_size(), 5u);

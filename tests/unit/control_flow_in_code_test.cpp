@@ -1,14 +1,14 @@
 // If, Loop and TensorIterator made in code (terroir/op/control_flow.hpp), on both devices.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <functional>
-
 #include "terroir/op_extension.hpp"
 #include "terroir/opsets.hpp"
 #include "terroir/terroir.hpp"
 #include "tests/support/caught.hpp"
 #include "tests/support/file_tree.hpp"
+#include "tests/unit/error_parts.hpp"
+#include "tests/unit/float_tensors.hpp"
+#include "tests/unit/layer_text.hpp"
 
 namespace terroir {
 namespace {
@@ -20,17 +20,8 @@ using op::v1::Add;
 using op::v1::Multiply;
 using Values = std::vector<float>;
 
-std::shared_ptr<Parameter> input(const PartialShape& shape, const element::Type& type = element::f32) {
-  return std::make_shared<Parameter>(type, shape);
-}
-std::shared_ptr<Constant> number(float value) { return Constant::create(element::f32, Shape{}, {value}); }
 std::shared_ptr<Constant> truth(bool value) { return Constant::create(element::boolean, Shape{}, {value}); }
 
-Tensor tensor(const Shape& shape, Values values) {
-  const Tensor made(element::f32, shape);
-  std::copy(values.begin(), values.end(), made.data<float>());
-  return made;
-}
 Tensor condition(bool value) {
   const Tensor made(element::boolean, Shape{});
   *made.data<bool>() = value;
@@ -67,7 +58,7 @@ class ControlFlowInCode : public FileTree {
 struct Branches {
   std::shared_ptr<Parameter> chosen = input({}, element::boolean), x = input({2}), y = input({2});
   std::shared_ptr<Parameter> then_x = input({2}), else_x = input({2}), else_y = input({2});
-  std::shared_ptr<Result> then_result = std::make_shared<Result>(std::make_shared<Multiply>(then_x, number(2)));
+  std::shared_ptr<Result> then_result = std::make_shared<Result>(std::make_shared<Multiply>(then_x, real(2)));
   std::shared_ptr<Result> else_result = std::make_shared<Result>(std::make_shared<Add>(else_x, else_y));
   std::shared_ptr<Model> then_body =
       std::make_shared<Model>(ResultVector{then_result}, ParameterVector{then_x}, "then");
@@ -85,9 +76,9 @@ TEST_F(ControlFlowInCode, IfRunsOneOfItsBodies) {
   const Output<Node> output = b.layer->set_output(b.then_result, b.else_result);
   EXPECT_EQ(output.get_partial_shape(), PartialShape({2}));
   EXPECT_EQ(output.get_element_type(), element::f32);
-  const auto sum = std::make_shared<Add>(output, number(1));
+  const auto sum = std::make_shared<Add>(output, real(1));
   const auto model = std::make_shared<Model>(OutputVector{sum}, ParameterVector{b.chosen, b.x, b.y}, "choice");
-  const Tensor x = tensor({2}, {1, 2}), y = tensor({2}, {10, 20});
+  const Tensor x = floats({2}, {1, 2}), y = floats({2}, {10, 20});
   EXPECT_EQ(run(model, {condition(true), x, y}), (std::vector<Values>{{3, 5}}));
   EXPECT_EQ(run(model, {condition(false), x, y}), (std::vector<Values>{{12, 23}}));
   EXPECT_EQ(b.layer->get_then_body()->get_parameters().size(), 1u);
@@ -126,7 +117,7 @@ TEST_F(ControlFlowInCode, LoopCarriesSlicesAndConcatenates) {
     EXPECT_EQ(all.get_partial_shape(), PartialShape({{0, 4}, 2})) << "the condition may end it";
     const auto model = std::make_shared<Model>(OutputVector{last, all}, ParameterVector{data, start}, "sums");
     const std::vector<Values> found =
-        run(model, {tensor({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), tensor({1, 2}, {100, 200})});
+        run(model, {floats({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), floats({1, 2}, {100, 200})});
     const Values sums{100, 200, 103, 204, 113, 216, 134, 240};
     const size_t iterations = limit == 9 ? 4 : 3;
     EXPECT_EQ(found.at(0), Values(sums.begin() + static_cast<std::ptrdiff_t>(iterations) * 2 - 2,
@@ -149,7 +140,7 @@ TEST_F(ControlFlowInCode, TensorIteratorGoesBackwardsOverAnUnknownExtent) {
   const Output<Node> all = iterator->get_concatenated_slices(next, -1, -1, 1, 0, 1);
   EXPECT_EQ(all.get_partial_shape(), PartialShape({2, -1}));
   const auto model = std::make_shared<Model>(OutputVector{before, all}, ParameterVector{data, scale}, "suffix sums");
-  const std::vector<Values> found = run(model, {tensor({2, 3}, {1, 2, 3, 4, 5, 6}), tensor({1}, {10})});
+  const std::vector<Values> found = run(model, {floats({2, 3}, {1, 2, 3, 4, 5, 6}), floats({1}, {10})});
   EXPECT_EQ(found.at(0), (Values{60, 150}));
   EXPECT_EQ(found.at(1), (Values{60, 50, 30, 150, 110, 60}));
 }
@@ -169,8 +160,6 @@ TEST_F(ControlFlowInCode, LayersBehindGetTheShapesThatAreKnownLast) {
   const Model model(OutputVector{relu}, ParameterVector{data}, "late");
   EXPECT_EQ(model.output().get_partial_shape(), PartialShape({3, 2}));
 }
-
-ErrorCode code_of(const std::function<void()>& action) { return caught(action).code(); }
 
 TEST_F(ControlFlowInCode, WrongPartsAreRefusedAndChangeNothing) {
   Branches b;
@@ -237,7 +226,7 @@ TEST_F(ControlFlowInCode, ProfilesTellLayersOfOneNameInTwoBodiesApart) {
   save_model(model, file, false);
   InferRequest request = Core().compile_model(file, "CPU", enable_profiling(true)).create_infer_request();
   request.set_input_tensor(0, condition(true));
-  request.set_input_tensor(1, tensor({4}, {0, 1, 0, 2}));
+  request.set_input_tensor(1, floats({4}, {0, 1, 0, 2}));
   request.infer();
   int runs = 0;
   for (const ProfilingInfo& info : request.get_profiling_info()) {

@@ -9,35 +9,16 @@
 #include <cstring>
 #include <deque>
 #include <functional>
-#include <numeric>
 #include <thread>
 
 #include "terroir/terroir.hpp"
-#include "tests/support/caught.hpp"
+#include "tests/unit/error_parts.hpp"
+#include "tests/unit/float_tensors.hpp"
 
 namespace terroir {
 namespace {
 
 namespace ext = extension;
-
-void expect_error(const std::string& text, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks " << part;
-}
-
-template <typename Body>
-std::string error_text(Body&& body) {
-  return caught(std::forward<Body>(body)).what();
-}
-
-Tensor counting(const Shape& shape) {
-  Tensor tensor(element::f32, shape);
-  std::iota(tensor.data<float>(), tensor.data<float>() + tensor.get_size(), -3.f);
-  return tensor;
-}
-
-std::vector<float> values_of(const Tensor& tensor) {
-  return {tensor.data<float>(), tensor.data<float>() + tensor.get_size()};
-}
 
 /// How a device of these tests behaves; set before compiling.
 struct Behaviour {
@@ -100,7 +81,7 @@ class WrappedModel : public ext::DeviceModel {
   CompiledModel model_;
 };
 
-std::shared_ptr<Model> read(const ext::ModelText& text) {
+std::shared_ptr<Model> model_of(const ext::ModelText& text) {
   const Tensor weights(element::u8, {text.weight_bytes});
   if (text.weight_bytes > 0) std::memcpy(weights.data(), text.weights, text.weight_bytes);
   return Core().read_model(std::string(text.xml), weights);
@@ -113,14 +94,14 @@ struct Wrapping : ext::Device {
 
   std::vector<std::string> supported_layers(const ext::ModelText& text) const {
     std::vector<std::string> names;
-    for (const auto& op : read(text)->get_ops())
+    for (const auto& op : model_of(text)->get_ops())
       if (op->description() != "Exp") names.push_back(op->get_friendly_name());
     return names;
   }
   std::unique_ptr<ext::DeviceModel> compile(const ext::ModelText& text, const ext::Properties& properties) const {
     if (!behaviour.compile_fails.empty()) throw std::runtime_error(behaviour.compile_fails);
     behaviour.properties = properties;
-    return std::make_unique<WrappedModel>(Core().compile_model(read(text), "INTERPRETER"));
+    return std::make_unique<WrappedModel>(Core().compile_model(model_of(text), "INTERPRETER"));
   }
 };
 

@@ -7,33 +7,19 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <numeric>
 #include <sstream>
 
 #include "ir/base/error.hpp"
 #include "terroir/terroir.hpp"
 #include "tests/support/caught.hpp"
+#include "tests/unit/error_parts.hpp"
+#include "tests/unit/float_tensors.hpp"
 
 namespace terroir {
 namespace {
 
-template <typename Body>
-std::string error_text(Body&& body) {
-  return caught(std::forward<Body>(body)).what();
-}
-
-void expect_error(const std::string& text, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks " << part;
-}
-
 std::string library(const std::string& name) {
   return std::string(TERROIR_TEST_EXTENSIONS) + "/extension_" + name + ".so";
-}
-
-Tensor counting(const Shape& shape) {
-  Tensor tensor(element::f32, shape);
-  std::iota(tensor.data<float>(), tensor.data<float>() + tensor.get_size(), -3.f);
-  return tensor;
 }
 
 InferRequest run(Core& core, const std::shared_ptr<Model>& model, const std::string& device, const Tensor& input) {
@@ -234,7 +220,7 @@ struct Gaps : Copies {
   static constexpr const char* type = "Gaps";
   void infer(extension::Inference& in) const { in.set_output(static_cast<int32_t>(count), in.type(0), in.shape(0)); }
 };
-struct Counted : Copies {
+struct CountedCopies : Copies {
   static constexpr const char* type = "Counted";
   static constexpr int32_t states = 1;
 };
@@ -256,7 +242,7 @@ TEST(Extensions, ALayerMayHaveAsManyOutputsAsItSets) {
   expect_error(error("Copies", 0), {"Copies", "says nothing of output 0"});
   expect_error(error("Gaps", 1), {"Gaps", "says nothing of output 0"});
   expect_error(error("Gaps", 1024), {"Gaps", "at most 1024 outputs"});
-  expect_error(error_text([&] { core.add_extension(extension::extension_of<Counted>("counted")); }),
+  expect_error(error_text([&] { core.add_extension(extension::extension_of<CountedCopies>("counted")); }),
                {"Counted", "must say how many outputs"});
 }
 

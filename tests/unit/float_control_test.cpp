@@ -10,6 +10,7 @@
 #include "terroir/cpu_properties.hpp"
 #include "terroir/terroir.hpp"
 #include "tests/support/small_network.hpp"
+#include "tests/unit/float_tensors.hpp"
 
 #if defined(TERROIR_HAS_FLOAT_CONTROL)
 
@@ -27,10 +28,6 @@ Tensor infer(const CompiledModel& compiled, const Tensor& input) {
   return request.get_output_tensor();
 }
 
-std::vector<float> values(const Tensor& tensor) {
-  return {tensor.data<float>(), tensor.data<float>() + tensor.get_size()};
-}
-
 TEST(FloatControl, OfTheCallerDoesNotMatter) {
   Tensor image(element::f32, {1, 3, 40, 40});
   const std::vector<float> pixels = noise(image.get_size(), 3);
@@ -38,11 +35,11 @@ TEST(FloatControl, OfTheCallerDoesNotMatter) {
   const auto model = network();  // its weights are made by arithmetic, too
   Core core;
   for (const std::string& device : core.get_available_devices()) {
-    const std::vector<float> expected = values(infer(core.compile_model(model, device), image));
+    const std::vector<float> expected = values_of(infer(core.compile_model(model, device), image));
     const FloatControlScope flushing(FloatControl(Denormals::zero));
     std::fesetround(FE_UPWARD);
     const FloatControl mine = FloatControl::current();
-    EXPECT_EQ(values(infer(core.compile_model(model, device), image)), expected) << device;
+    EXPECT_EQ(values_of(infer(core.compile_model(model, device), image)), expected) << device;
     EXPECT_EQ(FloatControl::current(), mine) << "the caller has its own again";
     std::fesetround(FE_TONEAREST);
   }
@@ -58,10 +55,10 @@ TEST(FloatControl, DenormalsAreZeroWhenAsked) {
   Core core;
   const float denormal = std::numeric_limits<float>::min() / 2;
   for (const std::string& device : core.get_available_devices()) {
-    EXPECT_EQ(values(infer(core.compile_model(model, device), tiny)), std::vector<float>(tiny.get_size(), denormal));
+    EXPECT_EQ(values_of(infer(core.compile_model(model, device), tiny)), std::vector<float>(tiny.get_size(), denormal));
     const CompiledModel flushing = core.compile_model(model, device, intel_cpu::denormals_optimization(true));
     EXPECT_TRUE(flushing.get_property(intel_cpu::denormals_optimization));
-    EXPECT_EQ(values(infer(flushing, tiny)), std::vector<float>(tiny.get_size(), 0.f)) << device;
+    EXPECT_EQ(values_of(infer(flushing, tiny)), std::vector<float>(tiny.get_size(), 0.f)) << device;
   }
 }
 

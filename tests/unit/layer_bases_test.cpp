@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,23 +14,13 @@
 #include "terroir/pass/graph_rewrite.hpp"
 #include "terroir/terroir.hpp"
 #include "tests/support/caught.hpp"
+#include "tests/unit/read_back.hpp"
 
 namespace terroir {
 namespace {
 
 std::shared_ptr<opset8::Parameter> image() {
   return std::make_shared<opset8::Parameter>(element::f32, PartialShape{1, 3, 8, 8});
-}
-
-/// As a file has it.
-std::shared_ptr<Model> read_back(const std::shared_ptr<Model>& model) {
-  std::stringstream xml;
-  std::stringstream bin;
-  serialize(model, xml, bin);
-  const std::string weights = bin.str();
-  Tensor bytes(element::u8, Shape{weights.size()});
-  std::memcpy(bytes.data(), weights.data(), weights.size());
-  return Core().read_model(xml.str(), bytes);
 }
 
 /// A function: the checks, written out for every class, take half a minute to compile.

@@ -16,7 +16,7 @@ namespace terroir {
 namespace {
 
 /// Numbers in percent; files have "p<number>".
-struct Share {
+struct Percentage {
   double percent = 100;
 };
 
@@ -58,27 +58,27 @@ class Limit : public op::Op {
  private:
   double top_ = 1;
   int64_t repeats_ = 1;
-  Share share_;
+  Percentage share_;
 };
 
 }  // namespace
 
 template <>
-class AttributeAdapter<Share> : public ValueAccessor<std::string> {
+class AttributeAdapter<Percentage> : public ValueAccessor<std::string> {
  public:
-  explicit AttributeAdapter(Share& share) : share_(share) {}
+  explicit AttributeAdapter(Percentage& share) : share_(share) {}
   const std::string& get() override {
     if (share_.percent < 0) throw std::runtime_error("no share is negative");
     return text_ = "p" + std::to_string(share_.percent);
   }
   void set(const std::string& text) override { share_.percent = std::stod(text.substr(1)); }
   const DiscreteTypeInfo& get_type_info() const override {
-    static const DiscreteTypeInfo info{"Share", "test"};
+    static const DiscreteTypeInfo info{"Percentage", "test"};
     return info;
   }
 
  private:
-  Share& share_;
+  Percentage& share_;
   std::string text_;
 };
 

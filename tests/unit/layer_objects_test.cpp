@@ -16,6 +16,7 @@
 #include "terroir/pass/visualize_tree.hpp"
 #include "terroir/runtime_attribute.hpp"
 #include "terroir/terroir.hpp"
+#include "tests/unit/read_back.hpp"
 
 namespace terroir {
 namespace {
@@ -31,13 +32,7 @@ struct Layers {
 std::shared_ptr<Model> model_of_file() {
   Layers layers;
   layers.relu->set_friendly_name("relu");
-  std::stringstream xml;
-  std::stringstream bin;
-  serialize(layers.model, xml, bin);
-  const std::string weights = bin.str();
-  Tensor bytes(element::u8, Shape{weights.size()});
-  std::memcpy(bytes.data(), weights.data(), weights.size());
-  return Core().read_model(xml.str(), bytes);
+  return read_back(layers.model);
 }
 
 TEST(LayerObjects, AreTheProgramsOwnOfLayersMadeInCode) {

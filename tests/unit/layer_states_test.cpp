@@ -16,6 +16,7 @@
 #include "terroir/extension.hpp"
 #include "terroir/terroir.hpp"
 #include "tests/support/caught.hpp"
+#include "tests/unit/float_tensors.hpp"
 
 namespace terroir {
 namespace {
@@ -69,10 +70,6 @@ struct History : ext::Layer {
     run.set_state_extents(0, {before + 1, width});
   }
 };
-
-std::vector<float> values_of(const Tensor& tensor) {
-  return {tensor.data<float>(), tensor.data<float>() + tensor.get_size()};
-}
 
 std::vector<float> infer(InferRequest& request, const std::vector<float>& values, const Shape& shape) {
   Tensor input(element::f32, shape);

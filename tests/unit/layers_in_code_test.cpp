@@ -9,6 +9,8 @@
 #include "terroir/opsets.hpp"
 #include "terroir/terroir.hpp"
 #include "tests/support/caught.hpp"
+#include "tests/unit/float_tensors.hpp"
+#include "tests/unit/layer_text.hpp"
 
 namespace terroir {
 namespace {
@@ -20,18 +22,13 @@ using op::v0::Result;
 using op::v1::Add;
 using op::v1::Multiply;
 
-std::shared_ptr<Parameter> input(const PartialShape& shape = {2, 3}, const element::Type& type = element::f32) {
-  return std::make_shared<Parameter>(type, shape);
-}
-
-std::vector<float> run(const std::shared_ptr<const Model>& model, const std::vector<float>& values) {
+std::vector<float> computed(const std::shared_ptr<const Model>& model, const std::vector<float>& values) {
   Core core;
   InferRequest request = core.compile_model(model, "CPU", num_streams(1)).create_infer_request();
   const Tensor data = request.get_input_tensor();
   std::copy(values.begin(), values.end(), data.data<float>());
   request.infer();
-  const Tensor result = request.get_output_tensor();
-  return {result.data<float>(), result.data<float>() + result.get_size()};
+  return values_of(request.get_output_tensor());
 }
 
 TEST(LayersInCode, TypesAndShapesAreInferredAtOnce) {
@@ -47,18 +44,18 @@ TEST(LayersInCode, TypesAndShapesAreInferredAtOnce) {
 }
 
 TEST(LayersInCode, AModelRuns) {
-  const auto data = input();
+  const auto data = input({2, 3});
   const auto half = Constant::create(element::f32, Shape{}, {0.5f});
   const auto product = std::make_shared<Multiply>(data, half);
   const auto result = std::make_shared<Result>(std::make_shared<Relu>(product));
   const auto model = std::make_shared<Model>(ResultVector{result}, ParameterVector{data}, "halves");
   EXPECT_EQ(model->get_friendly_name(), "halves");
   EXPECT_EQ(model->get_ops().size(), 5u);
-  EXPECT_EQ(run(model, {1, -2, 3, -4, 5, -6}), (std::vector<float>{0.5f, 0, 1.5f, 0, 2.5f, 0}));
+  EXPECT_EQ(computed(model, {1, -2, 3, -4, 5, -6}), (std::vector<float>{0.5f, 0, 1.5f, 0, 2.5f, 0}));
 }
 
 TEST(LayersInCode, HandlesOfTheLayersAreHandlesIntoTheModel) {
-  const auto data = input();
+  const auto data = input({2, 3});
   const auto relu = std::make_shared<Relu>(data);
   const auto model = std::make_shared<Model>(relu, ParameterVector{data});
   relu->set_friendly_name("positive");
@@ -73,7 +70,7 @@ TEST(LayersInCode, HandlesOfTheLayersAreHandlesIntoTheModel) {
 }
 
 TEST(LayersInCode, TensorsAreNamedThroughTheirLayer) {
-  const auto data = input();
+  const auto data = input({2, 3});
   const auto relu = std::make_shared<Relu>(data);
   relu->get_output_tensor(0).set_names({"positive"});
   const Model model(OutputVector{relu}, ParameterVector{data});
@@ -99,7 +96,7 @@ TEST(LayersInCode, OneModelOfPartsMadeApart) {
 }
 
 TEST(LayersInCode, WhatNoResultNeedsIsNotPartOfTheModel) {
-  const auto data = input();
+  const auto data = input({2, 3});
   const auto other = input({9});
   const auto relu = std::make_shared<Relu>(data);
   const auto unused = std::make_shared<Add>(std::make_shared<Relu>(data), std::make_shared<op::v0::Abs>(data));
@@ -107,32 +104,32 @@ TEST(LayersInCode, WhatNoResultNeedsIsNotPartOfTheModel) {
   EXPECT_EQ(model->get_ops().size(), 3u);
   EXPECT_EQ(model->clone()->get_ops().size(), 3u);
   EXPECT_EQ(unused->get_output_shape(0), (Shape{2, 3}));  // the handle still tells
-  EXPECT_EQ(run(model, {1, -2, 3, -4, 5, -6}), (std::vector<float>{1, 0, 3, 0, 5, 0}));
+  EXPECT_EQ(computed(model, {1, -2, 3, -4, 5, -6}), (std::vector<float>{1, 0, 3, 0, 5, 0}));
   // Layers on top of a model's are no part of it either, and may become a model of their own.
   const auto negative = std::make_shared<op::v0::Negative>(relu);
   EXPECT_EQ(model->get_ops().size(), 3u);
   EXPECT_EQ(model->outputs().size(), 1u);
   const auto second = std::make_shared<Model>(OutputVector{negative}, ParameterVector{data});
-  EXPECT_EQ(run(second, {1, -2, 3, -4, 5, -6}), (std::vector<float>{-1, 0, -3, 0, -5, 0}));
+  EXPECT_EQ(computed(second, {1, -2, 3, -4, 5, -6}), (std::vector<float>{-1, 0, -3, 0, -5, 0}));
   EXPECT_EQ(model->outputs().size(), 1u);
   EXPECT_EQ(model->get_ops().size(), 3u);
 }
 
 TEST(LayersInCode, SeveralModelsOfTheSameLayers) {
-  const auto data = input();
+  const auto data = input({2, 3});
   const auto relu = std::make_shared<Relu>(data);
   const auto abs = std::make_shared<op::v0::Abs>(data);
   const auto first = std::make_shared<Model>(OutputVector{relu}, ParameterVector{data});
   const auto second = std::make_shared<Model>(OutputVector{abs}, ParameterVector{data});
   const std::vector<float> values{1, -2, 3, -4, 5, -6};
-  EXPECT_EQ(run(first, values), (std::vector<float>{1, 0, 3, 0, 5, 0}));
-  EXPECT_EQ(run(second, values), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(computed(first, values), (std::vector<float>{1, 0, 3, 0, 5, 0}));
+  EXPECT_EQ(computed(second, values), (std::vector<float>{1, 2, 3, 4, 5, 6}));
   second->reshape(PartialShape{1, 1});
   EXPECT_EQ(first->input().get_shape(), (Shape{2, 3}));
 }
 
 TEST(LayersInCode, WhatCannotBeAModel) {
-  const auto a = input(), b = input();
+  const auto a = input({2, 3}), b = input({2, 3});
   const auto sum = std::make_shared<Add>(a, b);
   const Exception missing = caught([&] { Model(OutputVector{sum}, ParameterVector{a}); });
   EXPECT_EQ(missing.code(), ErrorCode::invalid_argument);
@@ -140,13 +137,13 @@ TEST(LayersInCode, WhatCannotBeAModel) {
   EXPECT_EQ(caught([&] { Model(OutputVector{sum}, ParameterVector{a, b, a}); }).code(), ErrorCode::invalid_argument);
   const Model model(OutputVector{sum}, ParameterVector{b, a});
   EXPECT_EQ(*model.get_parameters()[0], *b);
-  const auto c = input();
+  const auto c = input({2, 3});
   const Model another(OutputVector{std::make_shared<Relu>(c)}, ParameterVector{c});
   EXPECT_EQ(caught([&] { Add(a, c); }).code(), ErrorCode::invalid_argument);
 }
 
 TEST(LayersInCode, ParametersMayBeLeftOut) {
-  const auto a = input(), b = input();
+  const auto a = input({2, 3}), b = input({2, 3});
   const Model model(OutputVector{std::make_shared<Add>(b, a)});
   EXPECT_EQ(model.inputs().size(), 2u);
 }
@@ -157,7 +154,7 @@ TEST(LayersInCode, ModelBuilderAndClassesMixOnTheModelOfTheBuilder) {
   const auto relu = std::make_shared<Relu>(data);
   const auto sum = std::make_shared<Add>(relu, Constant::create(element::f32, Shape{1}, {1.0f}));
   builder.result(sum, "sum");
-  EXPECT_EQ(run(builder.build(), {1, -2, 3, -4, 5, -6}), (std::vector<float>{2, 1, 4, 1, 6, 1}));
+  EXPECT_EQ(computed(builder.build(), {1, -2, 3, -4, 5, -6}), (std::vector<float>{2, 1, 4, 1, 6, 1}));
 }
 
 TEST(LayersInCode, Constants) {
@@ -188,7 +185,7 @@ TEST(LayersInCode, ConstantsOverElementsOfAnOwner) {
   const auto data = input({1, 3});
   auto model = std::make_shared<Model>(OutputVector{std::make_shared<Multiply>(data, weights)}, ParameterVector{data});
   weights.reset();
-  EXPECT_EQ(run(model, {1, 1, 2}), (std::vector<float>{1, 2, 6}));
+  EXPECT_EQ(computed(model, {1, 1, 2}), (std::vector<float>{1, 2, 6}));
   EXPECT_FALSE(alive.expired());
   CompiledModel compiled = Core().compile_model(model);
   model.reset();
@@ -204,7 +201,7 @@ TEST(LayersInCode, ConstantsOverElementsOfAnOwner) {
 }
 
 TEST(LayersInCode, ClassesAreKnownByTheirTypeInfo) {
-  const auto data = input();
+  const auto data = input({2, 3});
   const auto model = std::make_shared<Model>(OutputVector{std::make_shared<Relu>(data)}, ParameterVector{data});
   const std::shared_ptr<Node> relu = model->get_ordered_ops().at(1);
   EXPECT_EQ(relu->get_type_info(), Relu::get_type_info_static());

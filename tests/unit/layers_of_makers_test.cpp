@@ -129,10 +129,10 @@ TEST(LayersOfMakers, AreMadeOfOperations) {
 
 TEST(LayersOfMakers, TellWhatIsWrong) {
   Core core;
-  core.add_extension(std::vector<Extension::Ptr>{std::make_shared<ShiftMaker>()});
+  core.add_extension(std::vector<terroir::Extension::Ptr>{std::make_shared<ShiftMaker>()});
   const Exception unknown = caught([&] { core.read_model(file_of("MadeShift", "bye=\"1\"", 4, 1), Tensor()); });
   EXPECT_NE(std::string(unknown.what()).find("bye"), std::string::npos) << unknown.what();
-  class Other : public Extension {};
+  class Other : public terroir::Extension {};
   EXPECT_EQ(caught([&] { core.add_extension(std::make_shared<Other>()); }).code(), ErrorCode::unsupported);
   const ShiftMaker nobodys;
   EXPECT_EQ(caught([&] { nobodys.description(); }).code(), ErrorCode::invalid_argument);

@@ -17,7 +17,7 @@ namespace {
 
 class LogCallback : public testing::Test {
  protected:
-  ~LogCallback() override { util::reset_log_callback(); }
+  ~LogCallback() override { terroir::util::reset_log_callback(); }
   static void line(const std::string& text) { log_line(LogCategory::warning, text); }
 };
 
@@ -38,10 +38,11 @@ using LogCallbackDeathTest = LogCallback;
 TEST_F(LogCallbackDeathTest, MayReplaceItself) {
   run_alone([] {
     std::vector<std::string> first, second;
-    util::set_log_callback([&first, &second, name = std::string("a name too long for a string in place")](auto text) {
-      util::set_log_callback([&second](std::string_view later) { second.emplace_back(later); });
-      first.push_back(name + std::string(text));
-    });
+    terroir::util::set_log_callback(
+        [&first, &second, name = std::string("a name too long for a string in place")](auto text) {
+          terroir::util::set_log_callback([&second](std::string_view later) { second.emplace_back(later); });
+          first.push_back(name + std::string(text));
+        });
     line("one");
     line("two");
     EXPECT_EQ(first, std::vector<std::string>{"a name too long for a string in placeterroir: warning: one"});
@@ -52,7 +53,7 @@ TEST_F(LogCallbackDeathTest, MayReplaceItself) {
 TEST_F(LogCallbackDeathTest, CausesNoLines) {
   run_alone([] {
     int lines = 0;
-    util::set_log_callback([&](std::string_view) {
+    terroir::util::set_log_callback([&](std::string_view) {
       ++lines;
       line("from the callback");
     });
@@ -64,7 +65,7 @@ TEST_F(LogCallbackDeathTest, CausesNoLines) {
 
 TEST_F(LogCallback, ItsExceptionsGoNowhere) {
   int lines = 0;
-  util::set_log_callback([&](std::string_view) {
+  terroir::util::set_log_callback([&](std::string_view) {
     ++lines;
     throw std::runtime_error("from the callback");
   });
@@ -76,7 +77,7 @@ TEST_F(LogCallback, ItsExceptionsGoNowhere) {
 TEST_F(LogCallback, IsCalledByOneThreadAtATimeAndNotAfterItsEnd) {
   for (int round = 0; round < 50; ++round) {
     int inside = 0, lines = 0;  // not atomic
-    util::set_log_callback([&](std::string_view) {
+    terroir::util::set_log_callback([&](std::string_view) {
       EXPECT_EQ(++inside, 1);
       ++lines;
       std::this_thread::yield();
@@ -92,7 +93,7 @@ TEST_F(LogCallback, IsCalledByOneThreadAtATimeAndNotAfterItsEnd) {
       });
     }
     some.get_future().wait();
-    util::set_log_callback({});
+    terroir::util::set_log_callback({});
     const int seen = lines;
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(lines, seen);

@@ -6,6 +6,8 @@
 #include "terroir/ops.hpp"
 #include "terroir/terroir.hpp"
 #include "tests/support/caught.hpp"
+#include "tests/unit/float_tensors.hpp"
+#include "tests/unit/layer_text.hpp"
 
 namespace terroir {
 namespace {
@@ -15,33 +17,21 @@ using op::v0::Parameter;
 using op::v0::Relu;
 using op::v0::Result;
 
-std::shared_ptr<Parameter> input(const PartialShape& shape = {2}) {
-  return std::make_shared<Parameter>(element::f32, shape);
-}
-
 /// relu(x + y)
 struct Sum {
-  std::shared_ptr<Parameter> x = input(), y = input();
+  std::shared_ptr<Parameter> x = input({2}), y = input({2});
   std::shared_ptr<Node> sum = std::make_shared<op::v1::Add>(x, y);
   std::shared_ptr<Node> relu = std::make_shared<Relu>(sum);
   std::shared_ptr<Model> model = std::make_shared<Model>(OutputVector{relu}, ParameterVector{x, y});
 };
 
-Tensor tensor(const std::vector<float>& values) {
-  Tensor made(element::f32, {values.size()});
-  std::copy(values.begin(), values.end(), made.data<float>());
-  return made;
-}
-
-std::vector<float> values(const Tensor& of) { return {of.data<float>(), of.data<float>() + of.get_size()}; }
-
 /// What output `output` is, of the inputs in the order of the model.
-std::vector<float> run(const std::shared_ptr<Model>& model, const std::vector<std::vector<float>>& inputs,
-                       size_t output = 0) {
+std::vector<float> output_of(const std::shared_ptr<Model>& model, const std::vector<std::vector<float>>& inputs,
+                             size_t output = 0) {
   InferRequest request = Core().compile_model(model, "CPU").create_infer_request();
-  for (size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, tensor(inputs[i]));
+  for (size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, floats({inputs[i].size()}, inputs[i]));
   request.infer();
-  return values(request.get_output_tensor(output));
+  return values_of(request.get_output_tensor(output));
 }
 
 void expect_refused(const std::shared_ptr<Model>& model, const char* text) {
@@ -62,20 +52,20 @@ TEST(ModelEnds, ResultsAreAdded) {
   ASSERT_EQ(s.model->get_output_size(), 3u);
   EXPECT_EQ(*s.model->get_results()[1], *of_abs) << "in the order in which they are added";
   EXPECT_EQ(s.model->get_result_index(of_sum->output(0)), 2);
-  EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}}, 1), (std::vector<float>{2, 1}));
-  EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}}, 2), (std::vector<float>{2, -1}));
+  EXPECT_EQ(output_of(s.model, {{1, -2}, {1, 1}}, 1), (std::vector<float>{2, 1}));
+  EXPECT_EQ(output_of(s.model, {{1, -2}, {1, 1}}, 2), (std::vector<float>{2, -1}));
   // More of them, after the model has changed.
   s.model->reshape({{0, PartialShape{3}}, {1, PartialShape{3}}});
   const auto later = std::make_shared<Result>(std::make_shared<op::v0::Negative>(s.relu));
   s.model->add_results({later});
   EXPECT_EQ(later->get_output_shape(0), (Shape{3}));
-  EXPECT_EQ(run(s.model, {{1, 2, 3}, {0, 0, -4}}, 3), (std::vector<float>{-1, -2, 0}));
+  EXPECT_EQ(output_of(s.model, {{1, 2, 3}, {0, 0, -4}}, 3), (std::vector<float>{-1, -2, 0}));
 }
 
 TEST(ModelEnds, ParametersAreAddedBeforeOrAfterTheirReaders) {
   for (const bool before : {true, false}) {
     const Sum s;
-    const auto z = input();
+    const auto z = input({2});
     z->set_friendly_name("z");
     if (before) s.model->add_parameters({z});
     const auto product = std::make_shared<op::v1::Multiply>(s.sum, z);
@@ -87,7 +77,7 @@ TEST(ModelEnds, ParametersAreAddedBeforeOrAfterTheirReaders) {
     }
     s.model->validate_nodes_and_infer_types();
     EXPECT_EQ(s.model->get_parameter_index(z), 2);
-    EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}, {3, -4}}), (std::vector<float>{6, 4}));
+    EXPECT_EQ(output_of(s.model, {{1, -2}, {1, 1}, {3, -4}}), (std::vector<float>{6, 4}));
   }
 }
 
@@ -102,7 +92,7 @@ TEST(ModelEnds, AParameterIsReplaced) {
   EXPECT_EQ(s.model->input("first"), wide->output(0));
   s.model->validate_nodes_and_infer_types();
   EXPECT_EQ(s.model->get_output_shape(0), (Shape{3, 2}));
-  EXPECT_EQ(caught([&] { s.model->replace_parameter(2, input()); }).code(), ErrorCode::not_found);
+  EXPECT_EQ(caught([&] { s.model->replace_parameter(2, input({2})); }).code(), ErrorCode::not_found);
   EXPECT_EQ(s.model->inputs().size(), 2u);
 }
 
@@ -113,7 +103,7 @@ TEST(ModelEnds, AParameterThatIsNeededCannotGo) {
   EXPECT_EQ(s.model->get_ops().size(), 5u) << "it is still there";
   expect_refused(s.model, "which is not among its inputs");
   s.sum->input(1).replace_source_output(s.x);
-  EXPECT_EQ(run(s.model, {{1, -2}}), (std::vector<float>{2, 0}));
+  EXPECT_EQ(output_of(s.model, {{1, -2}}), (std::vector<float>{2, 0}));
   s.model->add_parameters({s.y});
   EXPECT_EQ(s.model->get_parameter_index(s.y), 1) << "it may come back";
 }
@@ -125,10 +115,10 @@ TEST(ModelEnds, ResultsAreTakenOut) {
   EXPECT_EQ(s.model->get_output_size(), 0u);
   expect_refused(s.model, "no result");
   s.model->add_results({std::make_shared<Result>(s.sum)});
-  EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}}), (std::vector<float>{2, -1}));
+  EXPECT_EQ(output_of(s.model, {{1, -2}, {1, 1}}), (std::vector<float>{2, -1}));
   EXPECT_EQ(s.model->get_ops().size(), 4u) << "without the function";
   s.model->add_results({only});
-  EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}}, 1), (std::vector<float>{2, 0}));
+  EXPECT_EQ(output_of(s.model, {{1, -2}, {1, 1}}, 1), (std::vector<float>{2, 0}));
 }
 
 TEST(ModelEnds, WhatIsNotTheModelsOrIsAlready) {
@@ -142,10 +132,10 @@ TEST(ModelEnds, WhatIsNotTheModelsOrIsAlready) {
   EXPECT_EQ(caught([&] { s.model->remove_parameter(nullptr); }).code(), ErrorCode::invalid_argument);
   EXPECT_EQ(caught([&] { s.model->remove_sink(s.relu); }).code(), ErrorCode::not_found);
   EXPECT_EQ(caught([&] { s.model->remove_result(std::make_shared<Result>(s.sum)); }).code(), ErrorCode::not_found);
-  const auto twice = input();
+  const auto twice = input({2});
   EXPECT_EQ(caught([&] { s.model->add_parameters({twice, twice}); }).code(), ErrorCode::invalid_argument);
   EXPECT_EQ(s.model->inputs().size(), 2u) << "all of them or none";
-  EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}}), (std::vector<float>{2, 0}));
+  EXPECT_EQ(output_of(s.model, {{1, -2}, {1, 1}}), (std::vector<float>{2, 0}));
 }
 
 // What a tool does that makes a model remember: x + what was x before.
@@ -170,9 +160,9 @@ TEST(ModelEnds, StateIsAdded) {
 
   InferRequest request = Core().compile_model(s.model, "CPU").create_infer_request();
   for (const std::vector<float>& expected : {std::vector<float>{1, 2}, {2, 4}, {2, 4}}) {
-    request.set_input_tensor(tensor({1, 2}));
+    request.set_input_tensor(floats({2}, {1, 2}));
     request.infer();
-    EXPECT_EQ(values(request.get_output_tensor()), expected);
+    EXPECT_EQ(values_of(request.get_output_tensor()), expected);
   }
   s.model->remove_sink(assign);
   EXPECT_TRUE(s.model->get_sinks().empty());
@@ -188,7 +178,7 @@ TEST(ModelEnds, VariablesThatNoLayerUses) {
   EXPECT_TRUE(s.model->get_variables().empty());
   EXPECT_EQ(caught([&] { s.model->remove_variable(variable); }).code(), ErrorCode::not_found);
   EXPECT_EQ(caught([&] { s.model->add_variables({nullptr}); }).code(), ErrorCode::invalid_argument);
-  const auto x = input();
+  const auto x = input({2});
   const Model listed(OutputVector{std::make_shared<Relu>(x)}, ParameterVector{x}, op::util::VariableVector{variable});
   EXPECT_EQ(listed.get_variables().size(), 1u);
 }
@@ -204,28 +194,28 @@ TEST(ModelEnds, LayersThatNothingNeedsYetOutliveChanges) {
   EXPECT_EQ(misfit->get_output_shape(0), (Shape{2})) << "it no longer fits, and is not needed";
   EXPECT_EQ(s.model->get_ops().size(), 5u);
   s.relu->input(0).replace_source_output(spare);
-  EXPECT_EQ(run(s.model, {{1, -2, 3}, {0, 0, 0}}), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(output_of(s.model, {{1, -2, 3}, {0, 0, 0}}), (std::vector<float>{1, 2, 3}));
   s.relu->input(0).replace_source_output(misfit);
   EXPECT_NE(std::string(caught([&] { s.model->validate_nodes_and_infer_types(); }).what()).find("Add"),
             std::string::npos);
 }
 
 TEST(ModelEnds, LayersLeftOverWhenTheModelWasMadeComeInLater) {
-  const auto x = input();
+  const auto x = input({2});
   const std::shared_ptr<Node> negative = std::make_shared<op::v0::Negative>(x), abs = std::make_shared<Abs>(negative);
   const std::shared_ptr<Node> relu = std::make_shared<Relu>(x);
   const auto model = std::make_shared<Model>(OutputVector{relu}, ParameterVector{x});
-  EXPECT_EQ(run(model, {{1, -2}}), (std::vector<float>{1, 0}));
+  EXPECT_EQ(output_of(model, {{1, -2}}), (std::vector<float>{1, 0}));
   relu->input(0).replace_source_output(abs);
-  EXPECT_EQ(run(model, {{1, -2}}), (std::vector<float>{1, 2}));
+  EXPECT_EQ(output_of(model, {{1, -2}}), (std::vector<float>{1, 2}));
   model->add_results({std::make_shared<Result>(negative)});
-  EXPECT_EQ(run(model, {{1, -2}}, 1), (std::vector<float>{-1, 2}));
+  EXPECT_EQ(output_of(model, {{1, -2}}, 1), (std::vector<float>{-1, 2}));
 }
 
 // Whether they were made before the model or behind it.
 TEST(ModelEnds, LayersLeftOverReadWhatTheModelPutsInTheirInputsPlace) {
   for (const bool before : {true, false}) {
-    const auto x = input(), y = input();
+    const auto x = input({2}), y = input({2});
     const auto abs = std::make_shared<Abs>(x);
     const auto negative = std::make_shared<op::v0::Negative>(x);
     std::shared_ptr<Node> late, later;
@@ -242,7 +232,7 @@ TEST(ModelEnds, LayersLeftOverReadWhatTheModelPutsInTheirInputsPlace) {
     EXPECT_EQ(late->input_value(0), negative->output(0)) << before;
     model->add_parameters({y});
     model->add_results({std::make_shared<Result>(later)});
-    EXPECT_EQ(run(model, {{-3, 4}, {0, 5}}, 2), (std::vector<float>{3, 1})) << before;
+    EXPECT_EQ(output_of(model, {{-3, 4}, {0, 5}}, 2), (std::vector<float>{3, 1})) << before;
   }
 }
 
@@ -253,14 +243,14 @@ TEST(ModelEnds, OutputsOfLayersMadeInCodeAreAdded) {
   s.model->add_output(std::make_shared<Abs>(s.sum)->output(0));
   EXPECT_EQ(s.model->get_results().size(), 3u);
   EXPECT_EQ(added, s.model->output(1));
-  EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}}, 1), (std::vector<float>{5, 6}));
-  EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}}, 2), (std::vector<float>{2, 1}));
+  EXPECT_EQ(output_of(s.model, {{1, -2}, {1, 1}}, 1), (std::vector<float>{5, 6}));
+  EXPECT_EQ(output_of(s.model, {{1, -2}, {1, 1}}, 2), (std::vector<float>{2, 1}));
   const Sum other;
   EXPECT_EQ(caught([&] { s.model->add_output(other.sum->output(0)); }).code(), ErrorCode::not_found);
 }
 
 TEST(ModelEnds, AModelOfSinksAlone) {
-  const auto x = input();
+  const auto x = input({2});
   const auto variable =
       std::make_shared<op::util::Variable>(op::util::VariableInfo{PartialShape{2}, element::f32, "sum"});
   const auto read =
@@ -270,10 +260,10 @@ TEST(ModelEnds, AModelOfSinksAlone) {
   EXPECT_EQ(model->get_sinks().size(), 1u);
   for (const char* device : {"CPU", "INTERPRETER"}) {
     InferRequest request = Core().compile_model(model, device).create_infer_request();
-    request.set_input_tensor(tensor({5, 6}));
+    request.set_input_tensor(floats({2}, {5, 6}));
     request.infer();
     request.infer();
-    EXPECT_EQ(values(request.query_state().at(0).get_state()), (std::vector<float>{11, 14})) << device;
+    EXPECT_EQ(values_of(request.query_state().at(0).get_state()), (std::vector<float>{11, 14})) << device;
   }
   EXPECT_EQ(model->clone()->get_sinks().size(), 1u);
 }
@@ -311,7 +301,7 @@ TEST(ModelEnds, LayoutsFitTheShapes) {
 }
 
 TEST(ModelEnds, AnInputThatIsAnOutputKeepsItsNames) {
-  const auto x = input();
+  const auto x = input({2});
   x->output(0).set_names({"in"});
   const auto model = std::make_shared<Model>(OutputVector{x}, ParameterVector{x});
   model->output().set_names({"out"});
@@ -322,7 +312,7 @@ TEST(ModelEnds, AnInputThatIsAnOutputKeepsItsNames) {
 }
 
 TEST(ModelEnds, LayersLeftOverThatNobodyHasAreNoReaders) {
-  const auto x = input();
+  const auto x = input({2});
   const auto abs = std::make_shared<Abs>(x);
   static_cast<void>(std::make_shared<Relu>(abs));
   const auto model = std::make_shared<Model>(OutputVector{abs}, ParameterVector{x});
@@ -334,14 +324,14 @@ TEST(ModelEnds, ResultsOnTopOfAModelMakeASecondOne) {
   const auto of_sum = std::make_shared<Result>(s.sum);
   const auto second = std::make_shared<Model>(ResultVector{of_sum}, ParameterVector{s.x, s.y});
   EXPECT_EQ(second->get_result_index(of_sum->output(0)), 0) << "the handle is one into the model it made";
-  EXPECT_EQ(run(second, {{1, -2}, {1, 1}}), (std::vector<float>{2, -1}));
-  EXPECT_EQ(run(s.model, {{1, -2}, {1, 1}}), (std::vector<float>{2, 0}));
+  EXPECT_EQ(output_of(second, {{1, -2}, {1, 1}}), (std::vector<float>{2, -1}));
+  EXPECT_EQ(output_of(s.model, {{1, -2}, {1, 1}}), (std::vector<float>{2, 0}));
   EXPECT_EQ(s.model->get_output_size(), 1u);
 }
 
 TEST(ModelEnds, PreprocessingAndFilesSeeTheNewEnds) {
   const Sum s;
-  const auto z = input();
+  const auto z = input({2});
   s.model->add_parameters({z});
   s.model->add_results({std::make_shared<Result>(std::make_shared<op::v1::Multiply>(s.sum, z))});
   static_cast<void>(std::make_shared<Result>(s.sum));  // of no model
@@ -351,14 +341,14 @@ TEST(ModelEnds, PreprocessingAndFilesSeeTheNewEnds) {
   ASSERT_EQ(built->outputs().size(), 2u);
   EXPECT_EQ(built->input(2).get_element_type(), element::u8);
   InferRequest request = Core().compile_model(built, "CPU").create_infer_request();
-  request.set_input_tensor(0, tensor({1, -2}));
-  request.set_input_tensor(1, tensor({1, 1}));
+  request.set_input_tensor(0, floats({2}, {1, -2}));
+  request.set_input_tensor(1, floats({2}, {1, 1}));
   const Tensor bytes(element::u8, {2});
   bytes.data<uint8_t>()[0] = 3;
   bytes.data<uint8_t>()[1] = 4;
   request.set_input_tensor(2, bytes);
   request.infer();
-  EXPECT_EQ(values(request.get_output_tensor(1)), (std::vector<float>{6, -4}));
+  EXPECT_EQ(values_of(request.get_output_tensor(1)), (std::vector<float>{6, -4}));
 }
 
 }  // namespace

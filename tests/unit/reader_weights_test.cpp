@@ -11,7 +11,7 @@ namespace {
 
 using namespace test;
 
-struct Model {
+struct ConstantsModel {
   std::string layers, edges, weights;
   int count = 0;
 
@@ -30,7 +30,7 @@ struct Model {
   }
 };
 
-const Constant& constant(const Graph& graph, size_t i) {
+const Constant& constant_of_result(const Graph& graph, size_t i) {
   return *constant_of(graph, graph.node(graph.results()[i]).inputs[0]);
 }
 
@@ -44,52 +44,52 @@ TEST(ReaderWeights, ConstantsStayInTheBufferAndKeepItAlive) {
   auto graph = read_model_from_memory(xml, owner, reinterpret_cast<const std::byte*>(data), 12, toy_registry());
   owner.reset();
   EXPECT_FALSE(alive.expired());
-  EXPECT_EQ(constant(*graph, 0).view.data, data + 1);
+  EXPECT_EQ(constant_of_result(*graph, 0).view.data, data + 1);
   graph.reset();
   EXPECT_TRUE(alive.expired());
 }
 
 TEST(ReaderWeights, UnalignedConstantsAreCopied) {
-  Model model;
+  ConstantsModel model;
   model.weights = "x" + bytes_of<float>({1.5F, -2}) + bytes_of<uint8_t>({7});
   model.add("f32", "2", 1, 8);
   model.add("u8", "1", 9, 1);
   const auto graph = model.read();
-  const TensorView& view = constant(*graph, 0).view;
+  const TensorView& view = constant_of_result(*graph, 0).view;
   EXPECT_EQ(reinterpret_cast<uintptr_t>(view.data) % alignof(float), 0U);
   EXPECT_EQ(to_reals(view), (std::vector<double>{1.5, -2}));
-  EXPECT_EQ(to_integers(constant(*graph, 1).view), std::vector<int64_t>{7});
+  EXPECT_EQ(to_integers(constant_of_result(*graph, 1).view), std::vector<int64_t>{7});
 }
 
 TEST(ReaderWeights, EmptyConstantsNeedNoBytes) {
-  Model model;
+  ConstantsModel model;
   model.add("f32", "0,3", 0, 0);
   model.add("i64", "0", 0, 1);  // as some releases stored them
   const auto graph = model.read();
-  EXPECT_EQ(constant(*graph, 0).view.count(), 0);
-  EXPECT_NE(constant(*graph, 0).view.data, nullptr);
-  EXPECT_EQ(constant(*graph, 1).view.dims, Dims{0});
+  EXPECT_EQ(constant_of_result(*graph, 0).view.count(), 0);
+  EXPECT_NE(constant_of_result(*graph, 0).view.data, nullptr);
+  EXPECT_EQ(constant_of_result(*graph, 1).view.dims, Dims{0});
 }
 
 TEST(ReaderWeights, PackedTypesRoundUpToBytes) {
-  Model model;
+  ConstantsModel model;
   model.weights = bytes_of<uint8_t>({0x21, 0x43, 0x05, 0xFF, 0x80});
   model.add("u4", "5", 0, 3);
   model.add("u1", "2,5", 3, 2);
   const auto graph = model.read();
-  EXPECT_EQ(constant(*graph, 0).view.bytes(), 3U);
-  EXPECT_EQ(constant(*graph, 1).view.bytes(), 2U);
+  EXPECT_EQ(constant_of_result(*graph, 0).view.bytes(), 3U);
+  EXPECT_EQ(constant_of_result(*graph, 1).view.bytes(), 2U);
 }
 
 TEST(ReaderWeights, NibblesOfOldFilesAreExchanged) {
-  Model model;
+  ConstantsModel model;
   model.weights = bytes_of<uint8_t>({0x21, 0x43});
   model.add("u4", "4", 0, 2);
   model.add("u8", "2", 0, 2);
   const auto first_byte = [&](const std::string& version, size_t i) {
     const std::string info = version.empty() ? "" : "<rt_info><Runtime_version value=\"" + version + "\"/></rt_info>";
     const auto graph = model.read(info);
-    return static_cast<int>(*static_cast<const uint8_t*>(constant(*graph, i).view.data));
+    return static_cast<int>(*static_cast<const uint8_t*>(constant_of_result(*graph, i).view.data));
   };
   EXPECT_EQ(first_byte("2023.3.0-13775", 0), 0x12);
   EXPECT_EQ(first_byte("2023.3.0-13775", 1), 0x21) << "whole bytes stay";
@@ -99,14 +99,14 @@ TEST(ReaderWeights, NibblesOfOldFilesAreExchanged) {
 }
 
 TEST(ReaderWeights, StringConstants) {
-  Model model;
+  ConstantsModel model;
   model.weights = bytes_of<int32_t>({3, 0, 2, 2, 5}) + "abxyz" + bytes_of<int32_t>({0});
   model.add("string", "3", 0, 25);
   model.add("string", "0", 25, 4);
   const auto graph = model.read();
-  const auto* strings = constant(*graph, 0).view.as<std::string>();
+  const auto* strings = constant_of_result(*graph, 0).view.as<std::string>();
   EXPECT_EQ((std::vector<std::string>(strings, strings + 3)), (std::vector<std::string>{"ab", "", "xyz"}));
-  EXPECT_EQ(constant(*graph, 1).view.count(), 0);
+  EXPECT_EQ(constant_of_result(*graph, 1).view.count(), 0);
 }
 
 TEST(ReaderWeights, VersionsThatStoreTheHighNibbleFirst) {

@@ -12,15 +12,15 @@
 namespace terroir {
 namespace {
 
-struct Tensor {
+struct Operand {
   element::Type type;
   ir::Dims dims;
   std::vector<int64_t> integers = {};  // for integer types; others are zeros
 };
 
 /// Runs a reference on tensors as they are given.
-void run(const std::string& op, const test::AttributeTexts& attributes, const std::vector<Tensor>& inputs,
-         const std::vector<Tensor>& outputs) {
+void run(const std::string& op, const test::AttributeTexts& attributes, const std::vector<Operand>& inputs,
+         const std::vector<Operand>& outputs) {
   const size_t dash = op.find('-');
   const ir::OpSchema& schema = ops::builtin_registry().get(op.substr(0, dash), "opset" + op.substr(dash + 1));
   auto attrs = schema.make_attributes();
@@ -29,7 +29,7 @@ void run(const std::string& op, const test::AttributeTexts& attributes, const st
   std::vector<ir::TensorView> in;
   std::vector<ir::MutableTensorView> out;
   memory.reserve(inputs.size() + outputs.size());
-  for (const Tensor& tensor : inputs) {
+  for (const Operand& tensor : inputs) {
     const int64_t count = ir::element_count(tensor.dims);
     memory.emplace_back(ir::byte_size(tensor.type, count) + 1);
     for (size_t i = 0; i < tensor.integers.size(); ++i) {
@@ -38,15 +38,15 @@ void run(const std::string& op, const test::AttributeTexts& attributes, const st
     }
     in.push_back({tensor.type, tensor.dims, memory.back().data()});
   }
-  for (const Tensor& tensor : outputs) {
+  for (const Operand& tensor : outputs) {
     memory.emplace_back(ir::byte_size(tensor.type, ir::element_count(tensor.dims)) + 1);
     out.push_back({tensor.type, tensor.dims, memory.back().data()});
   }
   schema.reference({*attrs, in, out});
 }
 
-void expect_refusal(const std::string& op, const test::AttributeTexts& attributes, const std::vector<Tensor>& inputs,
-                    const std::vector<Tensor>& outputs, const std::string& text) {
+void expect_refusal(const std::string& op, const test::AttributeTexts& attributes, const std::vector<Operand>& inputs,
+                    const std::vector<Operand>& outputs, const std::string& text) {
   try {
     run(op, attributes, inputs, outputs);
     ADD_FAILURE() << op << " took it, expected: " << text;

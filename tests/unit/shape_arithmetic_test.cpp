@@ -179,7 +179,7 @@ TEST(ShapeArithmetic, ARangeIsAsLongAsADimension) {
 int times_asked = 0;
 
 /// An operation that computes an extent from two others, and counts how often it is asked what it knows.
-const ir::OpSchema& counting() {
+const ir::OpSchema& counting_sum() {
   static const ir::OpSchema schema = [] {
     ir::OpSchema sum;
     sum.type = "CountingSum";
@@ -202,7 +202,7 @@ TEST(ShapeArithmetic, WhatIsUsedTwiceIsComputedOnce) {
   ShapeGraph g("[?,1]");
   ir::Value number = g.shape();
   constexpr int kSteps = 18;
-  for (int i = 0; i < kSteps; ++i) number = g.add(counting(), {number, number});
+  for (int i = 0; i < kSteps; ++i) number = g.add(counting_sum(), {number, number});
   times_asked = 0;
   EXPECT_EQ(g.known(number), "[?,262144]");
   EXPECT_LE(times_asked, 2 * kSteps);
@@ -218,7 +218,7 @@ TEST(ShapeArithmetic, WhatIsUsedTwiceIsComputedOnceInReals) {
 TEST(ShapeArithmetic, ChainsThatAreTooLongEndToo) {
   ShapeGraph g("[?,7]");
   ir::Value number = g.shape();
-  for (int i = 0; i < 230; ++i) number = g.add(counting(), {number, g.add("Maximum", {number, number})});
+  for (int i = 0; i < 230; ++i) number = g.add(counting_sum(), {number, g.add("Maximum", {number, number})});
   EXPECT_EQ(g.known(number), "[?,?]");
 }
 

@@ -5,33 +5,22 @@
 #include "ir/text/constant_text.hpp"
 #include "ir/text/diff.hpp"
 #include "ir/text/printer.hpp"
+#include "tests/unit/toy_nodes.hpp"
 #include "tests/unit/toy_ops.hpp"
 
 namespace terroir::ir {
 namespace {
 
+using test::constant;
+using test::parameter_node;
+using test::schema;
 using test::toy_registry;
 using test::ToyAttrs;
-
-const OpSchema& schema(const char* type) { return toy_registry().get(type, "opset16"); }
-
-template <class T>
-Constant constant(element::Type type, Dims dims, std::vector<T> values) {
-  auto owner = std::make_shared<std::vector<T>>(std::move(values));
-  return {{type, std::move(dims), owner->data()}, owner};
-}
-
-NodeId parameter(Graph& graph, const char* name, const char* shape) {
-  ParameterAttrs attrs;
-  attrs.shape = PartialShape(shape);
-  attrs.element_type = element::f32;
-  return graph.add(schema("Parameter"), name, make_attributes_of(attrs));
-}
 
 /// Result of Toy(Add(x, constant)).
 std::unique_ptr<Graph> sample(std::vector<float> values = {1, 2.5F, -3}, const char* name = "toy") {
   auto graph = std::make_unique<Graph>("m");
-  const NodeId x = parameter(*graph, "x", "[?,3]");
+  const NodeId x = parameter_node(*graph, "x", "[?,3]");
   const NodeId w = graph->add_constant(schema("Const"), "w", constant<float>(element::f32, {1, 3}, std::move(values)));
   const NodeId sum = graph->add(schema("Add"), "a sum", nullptr, {{x, 0}, {w, 0}});
   ToyAttrs attrs;
@@ -74,7 +63,7 @@ TEST(Printer, OptionsSelectWhatIsShown) {
 
 TEST(Printer, SharedNamesAreNumberedAndOutputsOfManyAreMarked) {
   Graph graph;
-  const NodeId x = parameter(graph, "n", "[2]");
+  const NodeId x = parameter_node(graph, "n", "[2]");
   const NodeId halves = graph.add(schema("Halves"), "n", nullptr, {{x, 0}});
   graph.node(halves).outputs.resize(2);
   graph.add(schema("Result"), "", nullptr, {{halves, 1}});
@@ -118,7 +107,7 @@ TEST(GraphEquality, HoldsWhateverTheOrderOfAddition) {
     auto graph = std::make_unique<Graph>("m");
     const NodeId w = graph->add_constant(schema("Const"), "w", constant<float>(element::f32, {1, 3}, {1, 2.5F, -3}));
     const NodeId unused = graph->add(schema("ReLU"), "unused", nullptr, {{w, 0}});
-    const NodeId x = parameter(*graph, "x", "[?,3]");
+    const NodeId x = parameter_node(*graph, "x", "[?,3]");
     const NodeId sum = graph->add(schema("Add"), "a sum", nullptr, {{x, 0}, {w, 0}});
     ToyAttrs attrs;
     attrs.steps = {1, 2};
@@ -164,7 +153,7 @@ TEST(GraphEquality, NamesTheFirstDifference) {
                     g.set_input({static_cast<NodeId>(2), 1}, {static_cast<NodeId>(0), 0});
                   }),
                   "input 1 reads output 0 of"));
-  EXPECT_TRUE(has(difference([](Graph& g) { parameter(g, "more", "[1]"); }), "1 parameters and 2"));
+  EXPECT_TRUE(has(difference([](Graph& g) { parameter_node(g, "more", "[1]"); }), "1 parameters and 2"));
   std::string text;
   EXPECT_FALSE(equal(*sample({1, 2, 3}), *sample({1, 2, 4}), &text));
   EXPECT_TRUE(has(text, "constant values differ"));

@@ -11,6 +11,7 @@
 #include "ir/xml/writer.hpp"
 #include "ops/registry.hpp"
 #include "tests/unit/toy_models.hpp"
+#include "tests/unit/toy_nodes.hpp"
 
 namespace terroir::ir {
 namespace {
@@ -36,21 +37,6 @@ void expect_round_trip(const Graph& graph, const OpRegistry& registry = toy_regi
   const ModelText second = write_model(*again);
   EXPECT_EQ(second.xml, text.xml);
   EXPECT_EQ(second.weights, text.weights);
-}
-
-const OpSchema& schema(const char* type) { return toy_registry().get(type, "opset16"); }
-
-template <class T>
-Constant constant(element::Type type, Dims dims, std::vector<T> values) {
-  auto owner = std::make_shared<std::vector<T>>(std::move(values));
-  return {{type, std::move(dims), owner->data()}, owner};
-}
-
-NodeId parameter_node(Graph& graph, const char* name, const char* shape, element::Type type = element::f32) {
-  ParameterAttrs attrs;
-  attrs.shape = PartialShape(shape);
-  attrs.element_type = type;
-  return graph.add(schema("Parameter"), name, make_attributes_of(attrs));
 }
 
 TEST(Writer, KeepsNamesAttributesAndRuntimeInformation) {

@@ -223,8 +223,6 @@ TEST_P(Determinism, AnyNumberOfStreams) {
   }
 }
 
-constexpr auto name_of_test = [](const auto& test) { return std::string(test.param); };
-
 // Their kinds of layers: depthwise and gated, dense blocks, 1-D, and concats around pools.
 INSTANTIATE_TEST_SUITE_P(Some, Determinism,
                          testing::Values("densenet121", "mobilenet_v3_large", "quartznet", "squeezenet"), name_of_test);

@@ -1,5 +1,5 @@
 #pragma once
-// What: where the models of the zoo are.
+// What: where the models of the zoo are, and how tests of them are named.
 #include <filesystem>
 #include <string>
 
@@ -10,5 +10,8 @@ std::filesystem::path zoo_folder();
 
 /// The IR file of a model, or an empty path when it was not generated.
 std::filesystem::path zoo_model(const std::string& name);
+
+/// Of a test whose parameter is the name of a model.
+inline constexpr auto name_of_test = [](const auto& test) { return std::string(test.param); };
 
 }  // namespace terroir::test

@@ -149,8 +149,6 @@ TEST_P(ZooWithUnknownBatch, GivesEachSampleItsOutput) {
   }
 }
 
-constexpr auto name_of_test = [](const auto& test) { return std::string(test.param); };
-
 INSTANTIATE_TEST_SUITE_P(All, Zoo,
                          testing::Values("bert_base", "densenet121", "efficientnet_b0", "mobilenet_v2",
                                          "mobilenet_v3_large", "quartznet", "resnet50", "resnext50", "squeezenet",
