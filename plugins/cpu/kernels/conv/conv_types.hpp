@@ -55,7 +55,8 @@ struct ConvPlan {
   int64_t w_tile;         // output columns per register tile
   int64_t cached_rows;    // rows of sources that stay in L2 while the oc units pass over them
   int64_t ic_chunk;       // input channel blocks per round over the rows: their weights stay in L2; 0: all
-  bool prefetch;          // weights exceed L2: fetch the next round's ahead
+  bool prefetch;          // weights leave L2: fetch the next round's ahead
+  bool prefetch_sources;  // so do all tensors of several groups, sources most: fetch those of the next group instead
   bool lanes_in_block;    // grouped: the inputs of a block of outputs lie in one block
   size_t packed_floats;   // size of the packed weights, bias included
   size_t scratch_floats;  // per concurrent run() call

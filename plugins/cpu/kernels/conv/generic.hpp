@@ -589,8 +589,9 @@ FetchLoops fetch_loops(const ConvContext& ctx, const ConvTile& box, int64_t n, i
   const ConvProblem& e = plan.exec;
   const int64_t tiles = plan.column_units ? (sp_end - sp + plan.w_tile - 1) / plan.w_tile
                                           : (sp_end - sp) * ((e.w.out + plan.w_tile - 1) / plan.w_tile) / plan.chunks;
-  // The first and the last kernel row are missing at the border.
-  const int64_t rows_of_kernel = e.h.kernel > 1 ? e.h.kernel - 1 : 1;
+  // The first or the last kernel row is missing at the border, which matters where few rows are not there.
+  const bool few = sp_end - sp < 4 * plan.chunks;
+  const int64_t rows_of_kernel = few && e.h.kernel > 1 ? e.h.kernel - 1 : e.h.kernel;
   const int64_t rows = (box.n1 - n - 1) * (box.sp1 - box.sp0) + box.sp1 - sp;
   return {
       tiles > 1 ? tiles : 1, e.d.kernel * rows_of_kernel * chunk * (ctx.columns_inside ? 1 : e.w.kernel),
@@ -654,7 +655,7 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
   const int64_t chunk = plan.ic_chunk > 0 ? plan.ic_chunk : ic_blocks;
   const int64_t round_floats = plan.oc_blocks * kBlock * chunk * inner * taps;
   const int64_t row_groups = (e.h.out + plan.rows - 1) / plan.rows;
-  const bool fetches = plan.prefetch || (args.ahead && args.ahead->count > 0);
+  const bool fetches = plan.prefetch || plan.prefetch_sources || (args.ahead && args.ahead->count > 0);
   ConvRow row;
   for (int64_t n = box.n0; n < box.n1; ++n) {
     // The sources of some rows stay in L2 while all units of output channels pass over them.
@@ -670,11 +671,16 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
           Fetch fetch{};
           if (fetches) {
             const bool last = round.last && unit + 1 >= box.oc1 && unit + 1 >= args.oc_ahead;
-            // Weights that do not stay in L2 are fetched a round ahead.
-            const int64_t own_lines = plan.prefetch && !last ? round_floats / 16 : 0;
-            const float* own = args.packed + (e.groups * oc_blocks * kBlock + 15) / 16 * 16 + unit * unit_floats +
-                               (a / chunk + 1) * round_floats;
-            fetch = shared_fetch(args, own, own_lines, units, share);
+            ConvLines own{nullptr, 0};
+            if (plan.prefetch_sources && round.last && unit + 1 < box.oc1) {
+              const int64_t group_floats = ic_blocks * plan.src.c;
+              own = {args.src + n * plan.src.n + (unit + 1) * group_floats, group_floats / 16};
+            } else if (plan.prefetch && !last) {
+              own = {args.packed + (e.groups * oc_blocks * kBlock + 15) / 16 * 16 + unit * unit_floats +
+                         (a / chunk + 1) * round_floats,
+                     round_floats / 16};
+            }
+            fetch = shared_fetch(args, own, units, share);
           }
           begin_unit(ctx, n, unit, round, fetch.lines, row);
           row.units = units;

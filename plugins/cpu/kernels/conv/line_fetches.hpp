@@ -46,19 +46,19 @@ struct FetchLoops {
 };
 
 // The fetches of one of the rounds, for `units` units.
-Fetch shared_fetch(const ConvArgs& args, const float* own, int64_t own_lines, int64_t units, FetchLoops& share) {
+Fetch shared_fetch(const ConvArgs& args, const ConvLines& own, int64_t units, FetchLoops& share) {
   const int64_t tiles = share.tiles * units, loops = share.loops, rounds = (share.rounds + units - 1) / units;
   share.rounds -= units;
   // A fetch holds one of L1's few buffers for misses until it is done, and so the kernel's own reads: beyond this the
   // loops become slower by what is won behind them, measured.
   constexpr int64_t kLinesPerLoop = 12;
-  const int64_t all = tiles * loops, spare = all * kLinesPerLoop - own_lines;
+  const int64_t all = tiles * loops, spare = all * kLinesPerLoop - own.count;
   const ConvLines ahead = take_lines(args, rounds, spare > 0 ? spare : 0);
-  Fetch fetch{own, ahead.begin, (own_lines + ahead.count + all - 1) / all, loops, 0};
-  if (own_lines == 0 || fetch.lines == 0) return fetch;
+  Fetch fetch{own.begin, ahead.begin, (own.count + ahead.count + all - 1) / all, loops, 0};
+  if (own.count == 0 || fetch.lines == 0) return fetch;
   fetch.own_loops = loops;
   if (ahead.count > 0) {
-    fetch.own_loops = (own_lines + tiles * fetch.lines - 1) / (tiles * fetch.lines);
+    fetch.own_loops = (own.count + tiles * fetch.lines - 1) / (tiles * fetch.lines);
     if (fetch.own_loops > loops) fetch.own_loops = loops;
   }
   return fetch;

@@ -100,7 +100,7 @@ double row_cost(const Machine& m, int64_t blocks_total, int64_t columns, int64_t
 // Of one position there is nothing to share but the weights: large units, of which two threads get equally many blocks
 // where there are weights enough for two.
 int64_t unit_of_one_position(int64_t blocks, double weights) {
-  constexpr double kWorthTwoThreads = 32 << 10;  // floats
+  constexpr double kWorthTwoThreads = 64 << 10;  // floats
   constexpr int64_t kMaxUnit = 4;
   const int64_t largest = std::min(kMaxUnit, blocks);
   if (weights < kWorthTwoThreads) return largest;
@@ -283,7 +283,12 @@ void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   const int64_t source_bytes = e.ic / e.groups * e.d.in * e.h.in * e.w.in * 4;
   plan.cached_rows = rows_in_cache(source_bytes / plan.grid.sp);
   // Of one position the weights are a single stream, which the machine's own prefetchers follow.
-  plan.prefetch = beyond_l2(static_cast<int64_t>(plan.packed_floats)) && !has_one_position(plan);
+  const int64_t weight_bytes = static_cast<int64_t>(plan.packed_floats) * 4;
+  plan.prefetch = beyond_l2(weight_bytes / 4) && !has_one_position(plan);
+  const int64_t result_bytes = e.oc * e.d.out * e.h.out * e.w.out * 4;
+  plan.prefetch_sources = e.groups > 1 && plan.grid.oc == e.groups && kernel.src == ConvFormat::blocked &&
+                          source_bytes * e.groups > weight_bytes &&
+                          source_bytes * e.groups + weight_bytes + result_bytes > cache_sizes().l2;
   choose_ic_chunk(kernel, plan);
 }
 
