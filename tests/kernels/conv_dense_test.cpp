@@ -156,6 +156,14 @@ TEST(ConvDirect, GroupsBeyondTheCache) {
   check_family("conv_direct", volume);
 }
 
+// Units of channels that are left have longer tiles, of whole blocks or not.
+TEST(ConvPointwise, ChannelsThatAreLeft) {
+  for (const int64_t ic : {8, 40, 200})
+    for (const int64_t oc : {40, 72, 80, 88, 100, 112})
+      for (const int64_t columns : {13, 29, 98})
+        check_family("conv_1x1", conv2d(ic, oc, axis(1, 1), axis(columns, 1)));
+}
+
 TEST(ConvPointwise, MergedAxes) {
   for (const int64_t hw : {1, 2, 5, 7, 14})
     for (const int64_t c : {1, 17, 64}) check_family("conv_1x1", conv2d(c, c + 3, axis(hw, 1), axis(hw + 1, 1), 1, 2));

@@ -53,6 +53,7 @@ struct ConvPlan {
   int64_t chunks;         // sp units per row
   bool column_units;      // every column is an sp unit: no sum depends on the tile its column lies in
   int64_t w_tile;         // output columns per register tile
+  int64_t w_tile_last;    // likewise where the last oc unit has fewer blocks and every column is an sp unit
   int64_t cached_rows;    // rows of sources that stay in L2 while the oc units pass over them
   int64_t ic_chunk;       // input channel blocks per round over the rows: their weights stay in L2; 0: all
   bool prefetch;          // weights leave L2: fetch the next round's ahead

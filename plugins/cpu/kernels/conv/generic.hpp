@@ -31,17 +31,17 @@ struct RowCut {
   int64_t tiles() const { return equal + (left > 0 ? 1 : 0) + (right > 0 ? 1 : 0); }
 };
 
-// Columns [first, first + columns) of class c. Of a plain row, the columns that miss some taps are tiles of their own:
-// what these take then grows with their number alone.
-RowCut cut_row(const ConvPlan& plan, bool plain_row, const TapClass& c, int64_t first, int64_t columns) {
+// Columns [first, first + columns) of class c, `tile` at most in each. Of a plain row, the columns that miss some taps
+// are tiles of their own: what these take then grows with their number alone.
+RowCut cut_row(const ConvPlan& plan, bool plain_row, const TapClass& c, int64_t first, int64_t columns, int64_t tile) {
   int64_t left = 0, right = 0;
   if (plain_row) {
     const int64_t extent = plan.exec.w.in;
     left = inside(c.x0, c.sj, extent, columns).begin;
     right = columns - inside(c.x0 + (c.taps - 1) * c.st, c.sj, extent, columns).end;
-    if (columns - left - right < 1 || left > plan.w_tile || right > plan.w_tile) left = right = 0;
+    if (columns - left - right < 1 || left > tile || right > tile) left = right = 0;
   }
-  const int64_t rest = columns - left - right, equal = (rest + plan.w_tile - 1) / plan.w_tile;
+  const int64_t rest = columns - left - right, equal = (rest + tile - 1) / tile;
   return {c, first, equal, rest / equal, rest % equal, left, right};
 }
 
@@ -390,11 +390,16 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const RowCut& cut, int64_t 
   }
 }
 
+// Of a unit of so many blocks, where every column is a unit of the grid.
+int64_t tile_columns(const ConvPlan& plan, int64_t blocks) {
+  return blocks < plan.oc_blocks ? plan.w_tile_last : plan.w_tile;
+}
+
 // Whether there are tiles for a unit of so many blocks of which the last is half a one.
 bool has_half_tiles(const ConvContext& ctx, int64_t blocks) {
   if (!kHasHalfTiles || !ctx.plan.column_units || (ctx.passes != &kPassBlock && ctx.passes != &kPassShort))
     return false;
-  return has_half_tile(blocks, ctx.plan.w_tile);
+  return has_half_tile(blocks, tile_columns(ctx.plan, blocks));
 }
 
 // What all rows of an oc unit share in one round.
@@ -554,7 +559,8 @@ void run_row(const ConvContext& ctx, int64_t chunk_begin, int64_t chunk_end, Con
   const ConvPlan& plan = ctx.plan;
   const ConvProblem& e = plan.exec;
   if (plan.column_units) {
-    const RowCut cut = cut_row(plan, ctx.plain_row, ctx.cut.taps, chunk_begin, chunk_end - chunk_begin);
+    const RowCut cut = cut_row(plan, ctx.plain_row, ctx.cut.taps, chunk_begin, chunk_end - chunk_begin,
+                               tile_columns(plan, row.blocks));
     begin_columns(ctx, cut.taps, row);
     return run_tiles(ctx, row, cut, 0, cut.tiles(), fetch);
   }
@@ -570,7 +576,7 @@ void run_row(const ConvContext& ctx, int64_t chunk_begin, int64_t chunk_end, Con
   for (int64_t k = 0; k < classes; ++k) {
     const TapClass c = tap_class(e.w, true, k);
     row.start.wei = wei;
-    run_columns(cut_row(plan, ctx.plain_row, c, 0, c.count));
+    run_columns(cut_row(plan, ctx.plain_row, c, 0, c.count, plan.w_tile));
   }
 }
 
@@ -625,7 +631,7 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
   const bool own_step = plain ? columns_inside && step <= 2 : step == kBlock || step == 2 * kBlock;
   const TapClass columns = tap_class(e.w, e.transposed, 0);
   const RowCut cut = plan.column_units ? RowCut{columns, 0, 0, 0, 0, 0, 0}
-                                       : cut_row(plan, plain && columns_inside, columns, 0, e.w.out);
+                                       : cut_row(plan, plain && columns_inside, columns, 0, e.w.out, plan.w_tile);
   const PassTable* const edge_passes =
       e.transposed || plain || columns_inside || has_one_position(plan) ? nullptr : edge_passes_for_step(step);
   const bool ragged = plan.dst_format == ConvFormat::blocked && ocg % kBlock != 0;

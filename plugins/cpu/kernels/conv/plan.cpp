@@ -52,7 +52,7 @@ void plan_common(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan&
   plan.block = channel_block(kernel.isa);
   plan.src = dense_strides(problem, kernel.src, channel_block(kernel.isa), false);
   plan.dst = dense_strides(problem, kernel.dst, channel_block(kernel.isa), true);
-  plan.oc_blocks = plan.rows = plan.chunks = plan.w_tile = plan.cached_rows = 1;
+  plan.oc_blocks = plan.rows = plan.chunks = plan.w_tile = plan.w_tile_last = plan.cached_rows = 1;
 }
 
 int64_t rows_in_cache(int64_t row_bytes) noexcept {

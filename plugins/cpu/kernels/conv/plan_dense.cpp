@@ -79,12 +79,18 @@ double tile_cost(const Machine& m, double n, double vectors, bool half, const Ti
   return step * loops.reduction + loops.bookkeeping + kEnd + kStored * std::max(0.0, sums - kFreelyStored);
 }
 
+// The columns of register tiles, and those in the last unit if it has fewer blocks.
+struct TileColumns {
+  int64_t usual, last;
+};
+
 // Cycles of one output row group, all oc units.
-double row_cost(const Machine& m, int64_t blocks_total, int64_t columns, int64_t tile, int64_t rows, int64_t unit,
-                const TileLoops& loops) {
-  const int64_t tiles = ceil_div(columns, tile), wider = columns % tiles, width = columns / tiles;
+double row_cost(const Machine& m, int64_t blocks_total, int64_t columns, const TileColumns& tile, int64_t rows,
+                int64_t unit, const TileLoops& loops) {
   const auto unit_cost = [&](int64_t blocks, bool last) {
-    const bool half = last && loops.half_block && has_half_tile(blocks, tile);
+    const int64_t most = blocks < unit ? tile.last : tile.usual, tiles = ceil_div(columns, most);
+    const int64_t wider = columns % tiles, width = columns / tiles;
+    const bool half = last && loops.half_block && has_half_tile(blocks, most);
     const auto cost = [&](int64_t positions) {
       return tile_cost(m, static_cast<double>(positions * rows), static_cast<double>(blocks * loops.vectors_per_block),
                        half, loops);
@@ -145,7 +151,7 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const double reduction = std::max(1.0, static_cast<double>(e.ic / e.groups) * taps);
   if (has_one_position(plan)) {
     plan.oc_blocks = unit_of_one_position(blocks, reduction * static_cast<double>(blocks * block));
-    plan.rows = plan.w_tile = 1;
+    plan.rows = plan.w_tile = plan.w_tile_last = 1;
     return;
   }
   // What the tables of tile_pass.hpp offer.
@@ -167,23 +173,30 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   // Of one image: the tile decides on the order of sums, which must not depend on the batch.
   ConvPlan offered = plan;
   offered.problem.batch = offered.exec.batch = 1;
+  const auto longest_tile = [&](int64_t unit) {
+    return max_tile_positions(m.registers, m.fused, static_cast<int>(unit) * per_block);
+  };
   const auto consider = [&](int64_t tile, int64_t rows, int64_t unit) {
     offered.oc_blocks = unit;
     offered.rows = rows;
-    offered.w_tile = tile;
+    offered.w_tile = offered.w_tile_last = tile;
+    // Shorter tiles than that pay for short reductions alone.
+    const int64_t left = blocks % unit;
+    if (pointwise && left > 0 && !loops.is_short) offered.w_tile_last = std::min<int64_t>(longest_tile(left), columns);
     set_grid(offered);
     // Each unit reads the source again: a few percent, measured.
     const double again = (m.lanes == 16 ? 0.05 : 0.04) / static_cast<double>(unit), tie = m.lanes == 16 ? 0.999 : 0.995;
-    const double cost =
-        row_cost(m, blocks, columns, tile, rows, unit, loops) * (1 + again) * imbalance_of_two_threads(offered);
+    const double cost = row_cost(m, blocks, columns, {tile, offered.w_tile_last}, rows, unit, loops) * (1 + again) *
+                        imbalance_of_two_threads(offered);
     if (best >= 0 && cost >= best * tie) return;
     best = cost;
     plan.oc_blocks = unit;
     plan.rows = rows;
     plan.w_tile = tile;
+    plan.w_tile_last = offered.w_tile_last;
   };
   for (int64_t unit = 1; unit <= std::min<int64_t>(blocks, max_unit); ++unit) {
-    const int64_t positions = max_tile_positions(m.registers, m.fused, static_cast<int>(unit) * per_block);
+    const int64_t positions = longest_tile(unit);
     if (positions < 1) continue;
     const int64_t max_rows = two_rows && unit <= 2 ? 2 : 1;
     for (int64_t rows = 1; rows <= max_rows; ++rows) {
