@@ -160,8 +160,7 @@ TEST(ConvDirect, GroupsBeyondTheCache) {
 TEST(ConvPointwise, ChannelsThatAreLeft) {
   for (const int64_t ic : {8, 40, 200})
     for (const int64_t oc : {40, 72, 80, 88, 100, 112})
-      for (const int64_t columns : {13, 29, 98})
-        check_family("conv_1x1", conv2d(ic, oc, axis(1, 1), axis(columns, 1)));
+      for (const int64_t columns : {13, 29, 98}) check_family("conv_1x1", conv2d(ic, oc, axis(1, 1), axis(columns, 1)));
 }
 
 TEST(ConvPointwise, MergedAxes) {
