@@ -1,7 +1,10 @@
 #include "tests/bench/one_layer.hpp"
 
+#include <algorithm>
+#include <stdexcept>
 #include <string_view>
 
+#include "ir/base/error.hpp"
 #include "ir/graph/infer.hpp"
 #include "ops/registry.hpp"
 #include "plugins/cpu/compile.hpp"
@@ -81,13 +84,14 @@ OneLayer::OneLayer(const char* type, const std::vector<std::pair<std::string, st
       const ir::ParameterAttrs parameter{PartialShape(ir::to_shape(extents.back())), operand.type};
       inputs.push_back({graph.add(builtin(ir::kParameterType), name, ir::make_attributes_of(parameter)), 0});
       if (computed) inputs.back() = add_convolution(graph, "before", inputs.back(), extents.back(), operand.dims[1]);
-      // A result of its own keeps the layer from becoming one step with the layers around it.
       if (computed) graph.add(builtin(ir::kResultType), name + "/result", nullptr, {inputs.back()});
       buffers_.push_back(computed ? filled({extents.back(), false}) : std::move(values));
     }
   }
   test::set_attributes(*attributes_, attributes);
   const ir::NodeId layer = graph.add(schema_, "layer", attributes_->clone(), inputs);
+  // Results of their own keep the layer and the one before it from becoming one step with what reads them.
+  if (place == Place::middle) graph.add(builtin(ir::kResultType), "layer/result", nullptr, {{layer, 0}});
   ir::infer_graph(graph);
   ir::Value last{layer, 0};
   if (place != Place::alone)
@@ -107,7 +111,9 @@ OneLayer::OneLayer(const char* type, const std::vector<std::pair<std::string, st
     state_->bind_output(i, buffers_.back().data());
   }
   times_.resize(plan.steps.size());
-  while (plan.steps[step_].name != "layer") ++step_;
+  const auto step = std::ranges::find(plan.steps, "layer", &cpu::Step::name);
+  if (step == plan.steps.end()) throw std::logic_error(concat(type, " is part of another step"));
+  step_ = static_cast<size_t>(step - plan.steps.begin());
 }
 
 double OneLayer::run() {
