@@ -54,6 +54,31 @@ class WinogradBench {
     }
     for (int64_t i = split.count(); i-- > 0;) run(dst, wino_slice(plan, split, i), ops);
   }
+  // Units one at a time, every `stride`-th one, by a thread that keeps what it has from run to run; behind the first
+  // run over a block of tiles, the sources are gone.
+  void run_units(float* dst, int64_t stride) {
+    const int64_t tiles = p_.batch * plan.rows.tiles * plan.cols.tiles / plan.s_tiles, units = plan.units;
+    const int64_t slices = std::min(plan.block_slices, p_.d.out), some = plan.block_tiles / plan.s_tiles;
+    std::vector<float> src(src_.data(), src_.data() + src_.size());
+    std::fill_n(scratch_.data(), scratch_.size(), std::nanf(""));
+    WinoKept kept;
+    ConvArgs args{src.data(), packed_.data(), dst, nullptr, 0, scratch_.data()};
+    args.kept = &kept;
+    args.remote_sources = true;
+    for (int64_t group = 0; group < p_.groups; ++group)
+      for (int64_t s = 0; s < tiles; s += some)
+        for (int64_t d = 0; d < p_.d.out; d += slices) {
+          std::copy_n(src_.data(), src_.size(), src.data());
+          for (int64_t first = 0; first < std::min(stride, units); ++first)
+            for (int64_t u = first; u < units; u += stride) {
+              const int64_t unit = group * units + u;
+              args.oc_ahead = (group + 1) * units;
+              kernel_.run(plan, args,
+                          {unit, unit + 1, s, std::min(s + some, tiles), d, std::min(d + slices, p_.d.out)});
+              std::fill(src.begin(), src.end(), std::nanf(""));
+            }
+        }
+  }
   void run_misaligned(float* dst) {
     std::vector<float> src(src_.size() + 1), packed(packed_.size() + 1), scratch(scratch_.size() + 1);
     std::memcpy(src.data() + 1, src_.data(), src_.size() * sizeof(float));
@@ -130,6 +155,11 @@ void check_winograd(const WinoKernel& kernel, const ConvProblem& p, const Refere
     for (int64_t s = tiles; s-- > 0;)
       for (int64_t d = p.d.out; d-- > 0;) bench.run(single.data(), {u, u + 1, s, s + 1, d, d + 1});
   expect_same_bits(dst, single, "single tiles");
+  for (const int64_t stride : {1, 2}) {
+    GuardedFloats units(dst.size(), nan);
+    bench.run_units(units.data(), stride);
+    expect_same_bits(dst, units, "units with inputs that were kept");
+  }
   bench.run_misaligned(misaligned.data());
   EXPECT_EQ(std::memcmp(dst.data(), misaligned.data(), dst.size() * sizeof(float)), 0) << "misaligned bases";
   EXPECT_TRUE(std::isnan(misaligned.data()[dst.size()])) << "wrote past the end";

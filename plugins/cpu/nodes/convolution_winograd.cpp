@@ -1,6 +1,7 @@
 // Convolution and GroupConvolution with 3x3 kernels by Winograd's algorithm, with constant f32 weights and a fused
 // chain at the store; see kernels/conv_wino/conv_wino.hpp, and prepared_winograd.hpp for where it is proposed.
 #include <algorithm>
+#include <memory>
 #include <span>
 
 #include "ir/base/error.hpp"
@@ -42,8 +43,15 @@ class WinogradExecutor final : public Executor {
       return;
     }
     const WinoSplit split = wino_split(conv_.plan, args.arena.threads());
+    const int64_t slots = most_at_once(split, args.arena.threads());
+    auto* const kept = reinterpret_cast<WinoKept*>(scratch + slots * static_cast<int64_t>(conv_.scratch_stride()));
+    std::uninitialized_value_construct_n(kept, slots);
     args.arena.parallel_for_slots(split.count(), [&](int64_t slice, int64_t slot) {
-      conv_.kernel.run(conv_.plan, conv_args(slot), wino_slice(conv_.plan, split, slice));
+      ConvArgs conv = conv_args(slot);
+      conv.oc_ahead = wino_oc_ahead(conv_.plan, split, slice);
+      conv.kept = kept + slot;
+      conv.remote_sources = split.oc > 1;
+      conv_.kernel.run(conv_.plan, conv, wino_slice(conv_.plan, split, slice));
     });
   }
 
@@ -54,8 +62,8 @@ class WinogradExecutor final : public Executor {
               static_cast<size_t>(bands.buffer_floats())) *
              sizeof(float);
     }
-    const auto runs = static_cast<size_t>(std::min<int64_t>(threads, wino_split(conv_.plan, threads).count()));
-    return runs * conv_.scratch_stride() * sizeof(float);
+    const auto slots = static_cast<size_t>(most_at_once(wino_split(conv_.plan, threads), threads));
+    return slots * (conv_.scratch_stride() * sizeof(float) + sizeof(WinoKept));
   }
   /// The first ones of the slice's first channels.
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
@@ -76,6 +84,8 @@ class WinogradExecutor final : public Executor {
   }
 
  private:
+  static int64_t most_at_once(const WinoSplit& split, int64_t threads) { return std::min(threads, split.count()); }
+
   PreparedWinograd conv_;
   bool overwrites_;
 };

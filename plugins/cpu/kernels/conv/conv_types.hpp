@@ -8,6 +8,7 @@
 namespace terroir::cpu {
 
 struct PostOp;
+struct WinoKept;
 
 // How a kernel wants an activation tensor. `blocked` is nChw8c or nChw16c, as channel_block(isa) says.
 enum class ConvFormat : int32_t { plain, nhwc, blocked };
@@ -87,6 +88,9 @@ struct ConvArgs {
   float* scratch;
   int64_t oc_ahead = 0;  // the caller goes on with the oc units before this one: their weights may be fetched ahead
   ConvAhead* ahead = nullptr;
+  // Of Winograd kernels.
+  WinoKept* kept = nullptr;     // null: nothing is
+  bool remote_sources = false;  // other threads wrote part of src: fetch it ahead
 };
 
 }  // namespace terroir::cpu

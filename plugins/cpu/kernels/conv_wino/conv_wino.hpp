@@ -53,16 +53,21 @@ int wino_halvings(const WinoPlan& plan) noexcept;
 int64_t wino_units(const WinoPlan& plan) noexcept;
 
 // How several threads share the work: at most one part per thread, of nearly equal cost, each cut into slices; see
-// ConvSplit. Tiles are cut alone: slices of channels would transform, or at least read, the same inputs again.
+// ConvSplit. Tiles are cut, or where a part is one block of them, units: a thread that keeps the transformed inputs
+// from slice to slice (WinoKept) transforms them once.
 struct WinoSplit {
-  int64_t oc, s, d;  // parts per axis
-  int64_t slices;    // of the tiles of a part
+  int64_t oc, s, d;   // parts per axis
+  int64_t slices;     // of the tiles of a part
+  int64_t oc_slices;  // of its units
   int64_t part_count() const noexcept { return oc * s * d; }
-  int64_t count() const noexcept { return part_count() * slices; }
+  int64_t per_part() const noexcept { return slices * oc_slices; }
+  int64_t count() const noexcept { return part_count() * per_part(); }
 };
 WinoSplit wino_split(const WinoPlan& plan, int64_t threads) noexcept;
 WinoBox wino_part(const WinoPlan& plan, const WinoSplit& split, int64_t part) noexcept;
 WinoBox wino_slice(const WinoPlan& plan, const WinoSplit& split, int64_t slice) noexcept;
+// ConvArgs::oc_ahead for a slice: where the slices behind it in its part end.
+int64_t wino_oc_ahead(const WinoPlan& plan, const WinoSplit& split, int64_t slice) noexcept;
 
 // What the rounding errors of one output may add up to, relative to the largest output that inputs in [-1, 1] can give:
 // the largest over output channels. Infinite or NaN when the weights are, or leave float's range.

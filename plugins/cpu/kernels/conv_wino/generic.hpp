@@ -76,6 +76,13 @@ struct InputTiles {
   const int64_t* before;
 };
 
+constexpr int64_t kLine = 16;
+
+int64_t source_lines_per_tile(const WinoPlan& plan) {
+  const ConvProblem& p = plan.problem;
+  return p.h.in * p.w.in * kBlock / (plan.rows.tiles * plan.cols.tiles * kLine) + 1;
+}
+
 template <typename W>
 void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock& b, const InputTiles& some) {
   constexpr int A = W::kAlpha;
@@ -96,7 +103,11 @@ void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
     }
     const float* const slice = args.src + (b.group * plan.ic_blocks + block) * plan.src.c + d * plan.src.d;
     TileAt at = some.first;
+    // To L2, a share per tile, the next channel block's: lines of another core's cache come slowly.
+    const float* next_block = slice + plan.src.c + at.n * plan.src.n;
+    const int64_t lines = args.remote_sources && block + 1 < plan.ic_blocks ? source_lines_per_tile(plan) : 0;
     for (int64_t s = 0; s < some.tiles; ++s, next_tile(plan, at)) {
+      for (int64_t l = 0; l < lines; ++l, next_block += kLine) __builtin_prefetch(next_block, 0, 2);
       TilePoints<float> v;
       v.stride = b.v_point;
 #pragma GCC unroll 4
@@ -405,12 +416,26 @@ void transform_output(const WinoPlan& plan, const ConvArgs& args, const Epilogue
   }
 }
 
+// Whether the block's inputs are there from the run before; from now on they are.
+bool keeps_inputs(const WinoBlock& b, WinoKept& kept) {
+  const bool there =
+      kept.group == b.group && kept.s0 == b.s0 && kept.tiles == b.tiles && kept.d0 == b.d0 && kept.slices == b.slices;
+  kept.group = b.group;
+  kept.s0 = b.s0;
+  kept.tiles = b.tiles;
+  kept.d0 = b.d0;
+  kept.slices = b.slices;
+  return there;
+}
+
 template <typename W>
 void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
   constexpr int64_t kPoints = W::kAlpha * W::kAlpha;
   const ConvProblem& p = plan.problem;
   const Epilogue epilogue = make_epilogue(args.post_ops, args.post_op_count, p.oc / p.groups % kBlock != 0);
   const float* packed = args.packed + (p.groups * plan.oc_blocks * kBlock + 15) / 16 * 16;
+  WinoKept none;
+  WinoKept& kept = args.kept ? *args.kept : none;
   const int64_t s0 = box.s0 * plan.s_tiles, tiles = box.s1 * plan.s_tiles - s0;
   const int64_t s_blocks = (tiles + plan.block_tiles - 1) / plan.block_tiles;
   const int64_t d_blocks = (box.d1 - box.d0 + plan.block_slices - 1) / plan.block_slices;
@@ -418,7 +443,9 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
     const int64_t group_unit = group * plan.units;
     const int64_t unit0 = box.oc0 > group_unit ? box.oc0 - group_unit : 0;
     const int64_t unit1 = box.oc1 - group_unit < plan.units ? box.oc1 - group_unit : plan.units;
-    StageBuffers buffers(args.scratch, plan.stage_floats);
+    const int64_t ahead = args.oc_ahead - group_unit, units_ahead = ahead < plan.units ? ahead : plan.units;
+    StageBuffers buffers(args.scratch, plan.stage_floats, kept.buffer);
+    buffers.full = kept.unit == group_unit + unit0;
     for (int64_t i = 0; i < s_blocks * d_blocks; ++i) {
       WinoBlock b;
       const int64_t s = i / d_blocks, d = i % d_blocks;
@@ -432,7 +459,7 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
       b.v = args.scratch + 2 * plan.stage_floats;
       b.v_point = point_stride(plan.ic_blocks * b.read_slices * b.tiles);
       b.m = b.v + kPoints * b.v_point;
-      transform_input<W>(plan, args, b);
+      if (!keeps_inputs(b, kept)) transform_input<W>(plan, args, b);
       for (int64_t u = unit0; u < unit1; u += plan.chunk_units) {
         const int64_t end = unit1 - u < plan.chunk_units ? unit1 : u + plan.chunk_units;
         const int64_t block0 = u * plan.unit_blocks;
@@ -441,14 +468,17 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
         if (plan.weights == WinoWeights::packed) {
           multiply<W>(plan, packed, b, u, end);
         } else if (plan.weights == WinoWeights::staged) {
-          const int64_t next = end < unit1 ? end : i + 1 < s_blocks * d_blocks ? unit0 : -1;
+          const int64_t behind = unit1 < units_ahead ? unit1 : -1;
+          const int64_t next = end < unit1 ? end : i + 1 < s_blocks * d_blocks ? unit0 : behind;
           if constexpr (W::kTile == 4 || W::kStride == 2) stage_and_multiply<W>(plan, packed, b, u, next, buffers);
+          kept.unit = next >= 0 ? group_unit + next : -1;
         } else if constexpr (W::kTile == 4 && kTransforms) {
           transform_and_multiply(plan, packed, b, u);
         }
         transform_output<W>(plan, args, epilogue, b, block0, block1);
       }
     }
+    kept.buffer = buffers.first;
   }
 }
 

@@ -40,14 +40,17 @@ TERROIR_INLINE StagePart stage_part(const WinoPlan& plan, int64_t part) {
 // The products of the part in at[0] run while the next one is staged in at[1].
 struct StageBuffers {
   float* at[2];
+  int64_t first;      // which of the two at[0] is
   bool full = false;  // at[0] holds a part
 
-  StageBuffers(float* scratch, int64_t floats) : at{scratch, scratch + floats} {}
+  StageBuffers(float* scratch, int64_t floats, int64_t which)
+      : at{scratch + which * floats, scratch + (1 - which) * floats}, first(which) {}
 
   void swap() {
-    float* const first = at[0];
+    float* const now = at[0];
     at[0] = at[1];
-    at[1] = first;
+    at[1] = now;
+    first = 1 - first;
   }
 };
 

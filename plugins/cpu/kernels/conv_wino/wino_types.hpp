@@ -63,6 +63,15 @@ struct WinoPlan {
   size_t scratch_floats;  // per concurrent run() call
 };
 
+// What a run leaves in its scratch memory for the next one there, of the same plan and arguments: the transformed
+// inputs of its last block, and the weights staged for the unit that ConvArgs::oc_ahead promised. To begin with:
+// nothing.
+struct alignas(64) WinoKept {
+  int64_t group = -1, s0 = 0, tiles = 0, d0 = 0, slices = 0;  // of the inputs
+  int64_t unit = -1;                                          // of all groups, of the weights
+  int64_t buffer = 0;                                         // they lie in
+};
+
 // A box of the work, ends excluded: oc units of all groups, tiles of all images in units of s_tiles, output slices.
 struct WinoBox {
   int64_t oc0, oc1, s0, s1, d0, d1;
