@@ -156,6 +156,25 @@ TEST(ConvolutionFamily, StridedPointwiseLayersGatherOnAnyNumberOfThreads) {
   }
 }
 
+TEST(ConvolutionFamily, WinogradLayersHaveTheSameBitsOnAnyNumberOfThreads) {
+  // Threads share the tiles; the channels, of two kinds of strides; the channels of one tile each. What a thread keeps
+  // from slice to slice is no good for the next inference.
+  const std::tuple<ir::Dims, int64_t, int64_t> layers[] = {
+      {{1, 64, 40, 40}, 64, 1}, {{1, 160, 14, 14}, 224, 1}, {{1, 128, 28, 28}, 256, 2}, {{2, 192, 7, 7}, 192, 1}};
+  for (const auto& [image, outputs, stride] : layers) {
+    SCOPED_TRACE(testing::PrintToString(image));
+    const Case c{{1, image[1], outputs}, {3, stride, 1, 1, 1, 0}, 2, false};
+    GraphMaker m;
+    m.result(m.op("ReLU", {c.add(m, m.input(image), m.random(c.weights(), 1, 0.1f))}));
+    const std::vector<test::HostTensor> inputs[] = {{test::random_tensor(image, 7)}, {test::random_tensor(image, 8)}};
+    if (stride == 1 || best_isa() == Isa::avx2 || best_isa() == Isa::avx512) {
+      EXPECT_NE(kernels_of(m, best_isa()).find("winograd"), std::string::npos) << kernels_of(m, best_isa());
+    }
+    test::expect_same_as_interpreter(m, 1e-4);
+    test::expect_same_bits(m.graph(), m.graph(), inputs);
+  }
+}
+
 TEST(ConvolutionFamily, LongRowsAndWideKernels) {
   for (const int64_t kernel : {11, 33, 75})
     for (const Channels& channels : {Channels{1, 20, 24}, Channels{24, 1, 1}, Channels{5, 4, 4}}) {
