@@ -89,7 +89,7 @@ struct ConvArgs {
   int64_t oc_ahead = 0;  // the caller goes on with the oc units before this one: their weights may be fetched ahead
   ConvAhead* ahead = nullptr;
   // Of Winograd kernels.
-  WinoKept* kept = nullptr;     // null: nothing is
+  WinoKept* kept = nullptr;     // null: runs leave nothing for each other
   bool remote_sources = false;  // other threads wrote part of src: fetch it ahead
 };
 

@@ -117,8 +117,6 @@ int64_t choose_slices(const WinoPlan& plan, int64_t tiles, int64_t wanted) {
   return std::clamp<int64_t>(small ? tiles / (2 * plan.register_tiles) : ceil_div(tiles, plan.block_tiles), 1, wanted);
 }
 
-}  // namespace
-
 // To read the sources of one of `oc` parts that share the same tiles, of one of `others` such sets: each of these
 // threads wrote its share of them. Per cache line of another core, measured: 24 to 59 cycles.
 double remote_cycles(const WinoPlan& plan, int64_t oc, int64_t others) {
@@ -128,6 +126,8 @@ double remote_cycles(const WinoPlan& plan, int64_t oc, int64_t others) {
   const auto lines = static_cast<double>(p.batch * plan.ic_blocks * p.d.in * p.h.in * p.w.in * plan.block / 16);
   return kLineCycles * lines / static_cast<double>(others) * static_cast<double>(oc - 1) / static_cast<double>(oc);
 }
+
+}  // namespace
 
 // The fewest cycles in the largest part. Splitting channels reads and transforms the input once per part, splitting
 // tiles reads the weights once per part.
