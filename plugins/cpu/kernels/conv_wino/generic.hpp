@@ -88,6 +88,7 @@ void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
   constexpr int A = W::kAlpha;
   const ConvProblem& p = plan.problem;
   const int64_t ring = plan.rows_made ? plan.rows_made->ring : 0;
+  const int64_t lines = args.remote_sources ? source_lines_per_tile(plan) : 0;
   for (int64_t of = 0; of < plan.ic_blocks * b.read_slices; ++of) {
     const int64_t block = of / b.read_slices, d = b.d0 + of % b.read_slices - p.d.pad;
     float* next[kPointClasses];
@@ -103,10 +104,9 @@ void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
     }
     const float* const slice = args.src + (b.group * plan.ic_blocks + block) * plan.src.c + d * plan.src.d;
     TileAt at = some.first;
-    // To L2, a share per tile, the next channel block's: lines of another core's cache come slowly.
-    const int64_t first_row = tile_begin<W>(plan.rows, at.row) * W::kStride - p.h.pad;
-    const float* next_block = slice + plan.src.c + at.n * plan.src.n + (first_row > 0 ? first_row * plan.src.h : 0);
-    const int64_t lines = args.remote_sources && block + 1 < plan.ic_blocks ? source_lines_per_tile(plan) : 0;
+    // To L2, a share per tile, the next channel block's: lines of another core's cache come slowly. Behind the last
+    // block what lies there.
+    const float* next_block = slice + plan.src.c + at.n * plan.src.n + at.row * W::kTile * W::kStride * plan.src.h;
     for (int64_t s = 0; s < some.tiles; ++s, next_tile(plan, at)) {
       for (int64_t l = 0; l < lines; ++l, next_block += kLine) __builtin_prefetch(next_block, 0, 2);
       TilePoints<float> v;
