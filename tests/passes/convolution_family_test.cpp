@@ -157,10 +157,13 @@ TEST(ConvolutionFamily, StridedPointwiseLayersGatherOnAnyNumberOfThreads) {
 }
 
 TEST(ConvolutionFamily, WinogradLayersHaveTheSameBitsOnAnyNumberOfThreads) {
-  // Threads share the tiles; the channels, of two kinds of strides; the channels of one tile each. What a thread keeps
-  // from slice to slice is no good for the next inference.
-  const std::tuple<ir::Dims, int64_t, int64_t> layers[] = {
-      {{1, 64, 40, 40}, 64, 1}, {{1, 160, 14, 14}, 224, 1}, {{1, 128, 28, 28}, 256, 2}, {{2, 192, 7, 7}, 192, 1}};
+  // Two threads share the tiles of the first two layers and the channels of the others. What a thread keeps from slice
+  // to slice is no good for the next inference.
+  const std::tuple<ir::Dims, int64_t, int64_t> layers[] = {{{1, 64, 40, 40}, 64, 1},
+                                                           {{1, 128, 28, 28}, 256, 2},
+                                                           {{1, 160, 14, 14}, 224, 1},
+                                                           {{1, 128, 24, 24}, 384, 2},
+                                                           {{2, 192, 7, 7}, 192, 1}};
   for (const auto& [image, outputs, stride] : layers) {
     SCOPED_TRACE(testing::PrintToString(image));
     const Case c{{1, image[1], outputs}, {3, stride, 1, 1, 1, 0}, 2, false};
@@ -170,7 +173,7 @@ TEST(ConvolutionFamily, WinogradLayersHaveTheSameBitsOnAnyNumberOfThreads) {
     if (stride == 1 || best_isa() == Isa::avx2 || best_isa() == Isa::avx512) {
       EXPECT_NE(kernels_of(m, best_isa()).find("winograd"), std::string::npos) << kernels_of(m, best_isa());
     }
-    test::expect_same_as_interpreter(m, 1e-4);
+    test::expect_same_as_interpreter(m);
     test::expect_same_bits(m.graph(), m.graph(), inputs);
   }
 }
