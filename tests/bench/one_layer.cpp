@@ -78,7 +78,6 @@ OneLayer::OneLayer(const char* type, const std::vector<std::pair<std::string, st
       constants_.push_back(std::make_shared<AlignedBuffer>(std::move(values)));
       inputs.push_back({graph.add_constant(builtin(ir::kConstType), name, {operands_.back(), constants_.back()}), 0});
     } else {
-      constexpr int64_t kChannelsBefore = 8;
       const bool computed = place == Place::middle;
       extents.push_back(computed ? with_channels(operand.dims, kChannelsBefore) : operand.dims);
       const ir::ParameterAttrs parameter{PartialShape(ir::to_shape(extents.back())), operand.type};
@@ -95,7 +94,7 @@ OneLayer::OneLayer(const char* type, const std::vector<std::pair<std::string, st
   ir::infer_graph(graph);
   ir::Value last{layer, 0};
   if (place != Place::alone)
-    last = add_convolution(graph, "behind", last, ir::to_dims(graph.port(last).shape.to_shape()), 16);
+    last = add_convolution(graph, "behind", last, ir::to_dims(graph.port(last).shape.to_shape()), kChannelsBehind);
   graph.add(builtin(ir::kResultType), "result", nullptr, {last});
   ir::infer_graph(graph);
 

@@ -28,6 +28,9 @@ class OneLayer {
   /// What surrounds the layer: nothing, a pointwise convolution behind it, or one before it as well. The layer then
   /// reads and stores the layout that convolutions want, as in the middle of a network, not that of a model's ends.
   enum class Place { alone, first, middle };
+  static constexpr int64_t kChannelsBefore = 8, kChannelsBehind = 16;  // that those begin and end with
+  /// Of a convolution of so many channels: those of an image are a model's input.
+  static constexpr Place place_of(int64_t channels) { return channels > 4 ? Place::middle : Place::first; }
   /// `attributes` in IR spelling.
   OneLayer(const char* type, const std::vector<std::pair<std::string, std::string>>& attributes,
            const std::vector<Operand>& operands, cpu::Isa isa, int threads, const char* opset = "opset16",

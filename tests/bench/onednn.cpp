@@ -3,6 +3,9 @@
 #include <chrono>
 #include <unordered_map>
 #include <utility>
+#include <vector>
+
+#include "tests/bench/one_layer.hpp"
 
 #if TERROIR_HAVE_ONEDNN
 #include <oneapi/dnnl/dnnl.hpp>
@@ -39,37 +42,95 @@ memory filled(const memory::desc& desc, const dnnl::engine& engine) {
 
 memory::desc any(const memory::dims& dims) { return {dims, memory::data_type::f32, memory::format_tag::any}; }
 
+struct Step {
+  dnnl::primitive primitive;
+  Arguments arguments;
+};
+
 class Primitive final : public PeerLayer {
  public:
-  Primitive(Peer& peer, const dnnl::primitive& primitive, Arguments arguments, std::string implementation)
+  /// `before` and `behind`: run around it, not timed.
+  Primitive(Peer& peer, Step step, std::string implementation, std::vector<Step> before = {},
+            std::vector<Step> behind = {})
       : peer_(peer),
-        primitive_(primitive),
-        arguments_(std::move(arguments)),
-        implementation_(std::move(implementation)) {}
+        step_(std::move(step)),
+        implementation_(std::move(implementation)),
+        before_(std::move(before)),
+        behind_(std::move(behind)) {}
 
   double run() override {
+    execute(before_);
     const auto start = std::chrono::steady_clock::now();
-    primitive_.execute(peer_.stream, arguments_);
+    step_.primitive.execute(peer_.stream, step_.arguments);
     peer_.stream.wait();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    execute(behind_);
+    return seconds;
   }
   std::string implementation() const override { return implementation_; }
 
  private:
+  void execute(const std::vector<Step>& steps) {
+    for (const Step& step : steps) step.primitive.execute(peer_.stream, step.arguments);
+    peer_.stream.wait();
+  }
+
   Peer& peer_;
-  dnnl::primitive primitive_;
-  Arguments arguments_;
+  Step step_;
   std::string implementation_;
+  std::vector<Step> before_, behind_;
 };
 
+/// With bias.
+dnnl::convolution_forward::primitive_desc convolution(const Peer& peer, const memory::desc& src,
+                                                      const memory::dims& weights, const memory::desc& dst,
+                                                      const memory::dims& strides, const memory::dims& dilations,
+                                                      const memory::dims& left, const memory::dims& right) {
+  const memory::desc bias({dst.dims()[1]}, memory::data_type::f32, memory::format_tag::a);
+  return {{dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, src, any(weights), bias, dst,
+           strides, dilations, left, right},
+          peer.engine};
+}
+
+/// From `src`'s channels to `dst`'s, 1x1.
+dnnl::convolution_forward::primitive_desc pointwise(const Peer& peer, const memory::desc& src,
+                                                    const memory::desc& dst) {
+  const size_t axes = src.dims().size() - 2;
+  memory::dims weights(axes + 2, 1);
+  weights[0] = dst.dims()[1];
+  weights[1] = src.dims()[1];
+  const memory::dims ones(axes, 1), zeros(axes, 0);
+  return convolution(peer, src, weights, dst, ones, zeros, zeros, zeros);
+}
+
+template <class Description>
+Step make_step(const Peer& peer, const Description& description, const memory& src, const memory& dst) {
+  return {dnnl::primitive(description),
+          {{DNNL_ARG_SRC, src},
+           {DNNL_ARG_WEIGHTS, filled(description.weights_desc(), peer.engine)},
+           {DNNL_ARG_BIAS, filled(description.bias_desc(), peer.engine)},
+           {DNNL_ARG_DST, dst}}};
+}
+
+memory::desc with_channels(const memory::desc& desc, int64_t channels) {
+  memory::dims dims = desc.dims();
+  dims[1] = channels;
+  return any(dims);
+}
+
+/// Between the layers that OneLayer has around it, so that sources and results lie where a network has them.
 template <class Description>
 std::unique_ptr<PeerLayer> make_convolution(Peer& peer, const Description& description) {
-  Arguments arguments = {{DNNL_ARG_SRC, filled(description.src_desc(), peer.engine)},
-                         {DNNL_ARG_WEIGHTS, filled(description.weights_desc(), peer.engine)},
-                         {DNNL_ARG_BIAS, filled(description.bias_desc(), peer.engine)},
-                         {DNNL_ARG_DST, filled(description.dst_desc(), peer.engine)}};
-  return std::make_unique<Primitive>(peer, dnnl::primitive(description), std::move(arguments),
-                                     description.impl_info_str());
+  const memory src = filled(description.src_desc(), peer.engine), dst = filled(description.dst_desc(), peer.engine);
+  std::vector<Step> before, behind;
+  if (OneLayer::place_of(src.get_desc().dims()[1]) == OneLayer::Place::middle) {
+    const auto first = pointwise(peer, with_channels(src.get_desc(), OneLayer::kChannelsBefore), src.get_desc());
+    before.push_back(make_step(peer, first, filled(first.src_desc(), peer.engine), src));
+  }
+  const auto last = pointwise(peer, dst.get_desc(), with_channels(dst.get_desc(), OneLayer::kChannelsBehind));
+  behind.push_back(make_step(peer, last, dst, filled(last.dst_desc(), peer.engine)));
+  return std::make_unique<Primitive>(peer, make_step(peer, description, src, dst), description.impl_info_str(),
+                                     std::move(before), std::move(behind));
 }
 
 }  // namespace
@@ -97,16 +158,13 @@ std::unique_ptr<PeerLayer> onednn_convolution(const cpu::ConvProblem& p, int thr
     const int64_t reach = (a.kernel - 1) * a.dilation + 1;
     return p.transposed ? (a.in - 1) * a.stride + reach - a.pad - a.out : (a.out - 1) * a.stride + reach - a.in - a.pad;
   });
+  if (!p.transposed)
+    return make_convolution(one, convolution(one, any(src), weights, any(dst), strides, dilations, left, right));
   const memory::desc bias({p.oc}, memory::data_type::f32, memory::format_tag::a);
-  constexpr auto inference = dnnl::prop_kind::forward_inference;
-  if (p.transposed) {
-    const dnnl::deconvolution_forward::desc desc(inference, dnnl::algorithm::deconvolution_direct, any(src),
-                                                 any(weights), bias, any(dst), strides, dilations, left, right);
-    return make_convolution(one, dnnl::deconvolution_forward::primitive_desc(desc, one.engine));
-  }
-  const dnnl::convolution_forward::desc desc(inference, dnnl::algorithm::convolution_direct, any(src), any(weights),
-                                             bias, any(dst), strides, dilations, left, right);
-  return make_convolution(one, dnnl::convolution_forward::primitive_desc(desc, one.engine));
+  const dnnl::deconvolution_forward::desc desc(dnnl::prop_kind::forward_inference,
+                                               dnnl::algorithm::deconvolution_direct, any(src), any(weights), bias,
+                                               any(dst), strides, dilations, left, right);
+  return make_convolution(one, dnnl::deconvolution_forward::primitive_desc(desc, one.engine));
 }
 
 std::unique_ptr<PeerLayer> onednn_matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool constant_b, int threads) {
@@ -119,7 +177,8 @@ std::unique_ptr<PeerLayer> onednn_matmul(int64_t batch, int64_t m, int64_t n, in
   Arguments arguments = {{DNNL_ARG_SRC, filled(description.src_desc(), one.engine)},
                          {DNNL_ARG_WEIGHTS, filled(description.weights_desc(), one.engine)},
                          {DNNL_ARG_DST, filled(description.dst_desc(), one.engine)}};
-  return std::make_unique<Primitive>(one, dnnl::matmul(description), std::move(arguments), description.impl_info_str());
+  return std::make_unique<Primitive>(one, Step{dnnl::matmul(description), std::move(arguments)},
+                                     description.impl_info_str());
 }
 
 #else

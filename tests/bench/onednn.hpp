@@ -18,7 +18,8 @@ class PeerLayer {
   virtual std::string implementation() const = 0;
 };
 
-/// A bias is added; the peer chooses its layouts, weights packed beforehand. Null without the peer.
+/// A bias is added; the peer chooses its layouts, weights packed beforehand. It runs between the layers that OneLayer
+/// has around it. Null without the peer.
 std::unique_ptr<PeerLayer> onednn_convolution(const cpu::ConvProblem& problem, int threads);
 
 /// [batch, m, k] x [batch, k, n]; `constant_b`: packed beforehand, in the layout the peer chooses.
