@@ -26,6 +26,8 @@ struct ClassBoxes {
   int64_t count;
 };
 
+bool has_better_score(const Found& a, const Found& b) { return a.score > b.score; }
+bool has_smaller_label(const Found& a, const Found& b) { return a.label < b.label; }
 bool in_final_order(const Found& a, const Found& b) {
   if (a.score != b.score) return a.score > b.score;
   if (a.label != b.label) return a.label < b.label;
@@ -165,16 +167,16 @@ void finish_item(std::vector<Found>& found, const NmsParams& params, bool by_cla
   if (params.keep_top_k >= 0 && params.keep_top_k < static_cast<int64_t>(found.size()))
     found.resize(static_cast<size_t>(params.keep_top_k));
   if (by_class && !params.sort_result_across_batch && params.sort_result_type == NmsOrder::class_id)
-    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.label < b.label; });
+    std::stable_sort(found.begin(), found.end(), &has_smaller_label);
 }
 
 /// Orders all items together, where that is asked for. They come item by item, and stay so when equal.
 void finish_all(std::vector<Found>& found, const NmsParams& params) {
   if (!params.sort_result_across_batch) return;
   if (params.sort_result_type == NmsOrder::score)
-    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.score > b.score; });
+    std::stable_sort(found.begin(), found.end(), &has_better_score);
   else if (params.sort_result_type == NmsOrder::class_id)
-    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.label < b.label; });
+    std::stable_sort(found.begin(), found.end(), &has_smaller_label);
 }
 
 /// `flat(box)` is the index that output 1 wants.

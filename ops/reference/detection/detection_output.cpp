@@ -64,6 +64,24 @@ Sizes read_sizes(const ir::EvalContext& ctx, const DetectionOutputParams& params
   return sizes;
 }
 
+template <class F>
+struct Candidate {
+  F score;
+  int64_t label, prior;
+};
+
+/// `most` of them, fewer than there are, best first.
+template <class F>
+void keep_best_of(std::vector<Candidate<F>>& candidates, int64_t most) {
+  const auto better = [](const Candidate<F>& a, const Candidate<F>& b) {
+    if (a.score != b.score) return a.score > b.score;
+    return a.prior != b.prior ? a.prior < b.prior : a.label < b.label;
+  };
+  std::nth_element(candidates.begin(), candidates.begin() + most, candidates.end(), better);
+  candidates.resize(static_cast<size_t>(most));
+  std::sort(candidates.begin(), candidates.end(), better);
+}
+
 template <class T>
 class Detector {
  public:
@@ -197,11 +215,6 @@ class Detector {
     return params_.clip_before_nms ? clipped(box) : box;
   }
 
-  struct Candidate {
-    F score;
-    int64_t label, prior;
-  };
-
   int64_t most_candidates() const { return params_.top_k < 0 ? INT64_MAX : params_.top_k; }
 
   /// One class, with the boxes it has chosen.
@@ -213,7 +226,7 @@ class Detector {
   };
 
   /// Adds the candidate to its class unless a box chosen before overlaps it.
-  void choose(ClassChoice& choice, const Candidate& candidate) const {
+  void choose(ClassChoice& choice, const Candidate<F>& candidate) const {
     const SizedBox<F> box = sized(boxes_of(candidate.label)[index(candidate.prior)]);
     if (choice.kept.any_above(box, static_cast<F>(params_.nms_threshold))) return;
     choice.kept.add(box);
@@ -261,20 +274,14 @@ class Detector {
   }
 
   void keep_best(Chosen& chosen) const {
-    std::vector<Candidate> all;
+    std::vector<Candidate<F>> all;
     for (int64_t label = 0; label < sizes_.classes; ++label)
       for (const int64_t prior : chosen[index(label)]) all.push_back({score(label, prior), label, prior});
     const int64_t most = params_.keep_top_k.front();
     if (most < 0 || all.size() <= index(most)) return;
-    const auto better = [](const Candidate& a, const Candidate& b) {
-      if (a.score != b.score) return a.score > b.score;
-      return a.prior != b.prior ? a.prior < b.prior : a.label < b.label;
-    };
-    std::nth_element(all.begin(), all.begin() + most, all.end(), better);
-    all.resize(index(most));
-    std::sort(all.begin(), all.end(), better);
+    keep_best_of(all, most);
     for (std::vector<int64_t>& priors : chosen) priors.clear();
-    for (const Candidate& candidate : all) chosen[index(candidate.label)].push_back(candidate.prior);
+    for (const Candidate<F>& candidate : all) chosen[index(candidate.label)].push_back(candidate.prior);
   }
 
   void write(int64_t row, int64_t image, int64_t label, int64_t prior) {

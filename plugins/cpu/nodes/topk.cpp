@@ -33,6 +33,11 @@ auto key_of(T value, uint32_t position, bool largest) {
   return ranked(static_cast<decltype(rank)>(largest ? ~rank : rank), position);
 }
 
+template <class Key>
+void sort_by_position(Key* keys, int64_t count) {
+  std::sort(keys, keys + count, [](const Key& a, const Key& b) { return position_of(a) < position_of(b); });
+}
+
 /// The best k of the keys offered so far, and at most as many others.
 template <class Key>
 class Best {
@@ -162,8 +167,7 @@ class TopKExecutor final : public Executor {
         if (const Key key = key_at(i); key < best.worst()) best.add(key);
     }
     const Key* found = best.finish();
-    if (p_.by_index)
-      std::sort(keys, keys + p_.k, [](const Key& a, const Key& b) { return position_of(a) < position_of(b); });
+    if (p_.by_index) sort_by_position(keys, p_.k);
     return found;
   }
 

@@ -19,6 +19,9 @@ namespace {
 // anywhere.
 enum class Lanes { own, own_tail, block, anywhere };
 
+// Without permutations those of the same block are read one by one, as from anywhere.
+constexpr Lanes kPermuted = kLanes >= 8 ? Lanes::block : Lanes::anywhere;
+
 constexpr bool is_own(Lanes from) { return from == Lanes::own || from == Lanes::own_tail; }
 
 // What fetch() needs besides the address.
@@ -164,7 +167,7 @@ constexpr LanePassTable lane_pass_table(std::integer_sequence<int, R...>) {
 }
 template <int K, int S, Lanes From, int... R>
 constexpr LaneWindowTable lane_window_table(std::integer_sequence<int, R...>) {
-  return {{&lane_window<R + 1, K, S, From>...}};
+  return {{&lane_window < R + 1, K, R == 0 ? 1 : S, From > ...}};  // one position has no stride
 }
 
 using PassSizes = std::make_integer_sequence<int, kMaxPassPositions>;
@@ -173,7 +176,7 @@ using WindowSizes = std::make_integer_sequence<int, kMaxWindowPositions>;
 constexpr LanePassTable kLaneBlock = lane_pass_table<kBlock, Lanes::own>(PassSizes{});
 constexpr LanePassTable kLaneAnyStep = lane_pass_table<0, Lanes::own>(PassSizes{});
 constexpr LanePassTable kLaneTail = lane_pass_table<0, Lanes::own_tail>(WindowSizes{});
-constexpr LanePassTable kLanePermuted = lane_pass_table<0, Lanes::block>(WindowSizes{});
+constexpr LanePassTable kLanePermuted = lane_pass_table<0, kPermuted>(WindowSizes{});
 constexpr LanePassTable kLaneGathered = lane_pass_table<0, Lanes::anywhere>(WindowSizes{});
 
 // [stride - 1]
@@ -181,8 +184,8 @@ constexpr LaneWindowTable kWindow3[2] = {lane_window_table<3, 1, Lanes::own>(Win
                                          lane_window_table<3, 2, Lanes::own>(WindowSizes{})};
 constexpr LaneWindowTable kWindow5[2] = {lane_window_table<5, 1, Lanes::own>(WindowSizes{}),
                                          lane_window_table<5, 2, Lanes::own>(WindowSizes{})};
-constexpr LaneWindowTable kWindow3Permuted[2] = {lane_window_table<3, 1, Lanes::block>(WindowSizes{}),
-                                                 lane_window_table<3, 2, Lanes::block>(WindowSizes{})};
+constexpr LaneWindowTable kWindow3Permuted[2] = {lane_window_table<3, 1, kPermuted>(WindowSizes{}),
+                                                 lane_window_table<3, 2, kPermuted>(WindowSizes{})};
 
 }  // namespace
 }  // namespace terroir::cpu::TERROIR_ISA
