@@ -1,6 +1,7 @@
 // test_differential: random small models over every operation, INTERPRETER against CPU (see judge.hpp), until the
 // seconds are over or the seeds are used up. Deterministic: a model follows from its seed, which a failure prints
 // together with the graph. Returns 1 when a model fails, or when an operation did not run often enough.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -10,9 +11,9 @@
 #include <sstream>
 
 #include "ir/base/error.hpp"
-#include "ir/base/log.hpp"
 #include "ir/text/printer.hpp"
 #include "ops/registry.hpp"
+#include "tests/differential/isa_choice.hpp"
 #include "tests/differential/judge.hpp"
 #include "tests/differential/recipes.hpp"
 #include "tests/differential/supported.hpp"
@@ -22,19 +23,6 @@ namespace {
 
 using namespace terroir;
 using namespace terroir::test;
-
-constexpr const char* kUsage =
-    "usage: test_differential [options]\n"
-    "  --seeds N      how many models (default: 12100, fifty per operation)\n"
-    "  --first N      the first seed (default: 0)\n"
-    "  --seed N       this seed alone: prints its graph, too\n"
-    "  --seconds S    stop after so many seconds (default: when the seeds are used up)\n"
-    "  --op TYPE-N    models around this operation only\n"
-    "  --isa NAME     an instruction set for all models (default: another one for each)\n"
-    "  --threads N    what is compared with one thread (default: 2)\n"
-    "  --failures N   stop after so many failures (default: 20)\n"
-    "  --check-operations FILE, --write-operations FILE\n"
-    "                 compare or renew the table of operations in a Markdown page, and do nothing else\n";
 
 struct Options {
   uint64_t seeds = 12100, first = 0;
@@ -46,36 +34,27 @@ struct Options {
   std::string checked_page, written_page;
 };
 
-Options parse(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) throw std::runtime_error(name + " needs a value");
-    const std::string value = argv[i + 1];
-    if (name == "--seeds")
-      options.seeds = std::stoull(value);
-    else if (name == "--first")
-      options.first = std::stoull(value);
-    else if (name == "--seed")
-      options.first = std::stoull(value), options.seeds = 1, options.single = true;
-    else if (name == "--seconds")
-      options.seconds = std::stod(value);
-    else if (name == "--op")
-      options.operation = value;
-    else if (name == "--isa")
-      options.isa = value;
-    else if (name == "--threads")
-      options.threads = std::stoi(value);
-    else if (name == "--failures")
-      options.failures = std::stoi(value);
-    else if (name == "--check-operations")
-      options.checked_page = value;
-    else if (name == "--write-operations")
-      options.written_page = value;
-    else
-      throw std::runtime_error("there is no option " + name);
-  }
-  return options;
+void add_options(CLI::App& app, Options& options) {
+  app.add_option("--seeds", options.seeds, "how many models, one per seed; the default: fifty per operation")
+      ->capture_default_str();
+  app.add_option("--first", options.first, "the first seed")->capture_default_str();
+  app.add_option_function<uint64_t>(
+      "--seed",
+      [&options](const uint64_t& seed) {
+        options.first = seed;
+        options.seeds = 1;
+        options.single = true;
+      },
+      "this seed alone: prints its graph, too");
+  app.add_option("--seconds", options.seconds, "stop after so many seconds; 0: when the seeds are used up")
+      ->capture_default_str();
+  app.add_option("--op", options.operation, "TYPE-N: models around this operation only");
+  app.add_option("--isa", options.isa, "an instruction set for all models; else another one for each");
+  app.add_option("--threads", options.threads, "what is compared with one thread")->capture_default_str();
+  app.add_option("--failures", options.failures, "stop after so many failures")->capture_default_str();
+  app.add_option("--check-operations", options.checked_page,
+                 "compare the table of operations in a Markdown page, and do nothing else");
+  app.add_option("--write-operations", options.written_page, "renew that table, and do nothing else");
 }
 
 struct Tally {
@@ -90,14 +69,7 @@ class Runner {
         operations_.push_back(schema->display_name());
     std::sort(operations_.begin(), operations_.end());
     if (operations_.empty()) throw std::runtime_error("there is no operation " + options_.operation);
-    isas_ = cpu::available_isas();
-    if (const char* forced = std::getenv("TERROIR_FORCE_ISA"); forced && *forced && options_.isa.empty())
-      options_.isa = forced;
-    if (!options_.isa.empty()) {
-      const auto isa = cpu::parse_isa(options_.isa);
-      if (!isa || !cpu::isa_available(*isa)) throw std::runtime_error("there is no instruction set " + options_.isa);
-      isas_ = {*isa};
-    }
+    isas_ = chosen_isas(options_.isa);
   }
 
   int run() {
@@ -223,14 +195,17 @@ int write_page(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  CLI::App app{"Random small models over every operation, INTERPRETER against CPU."};
+  Options options;
+  add_options(app, options);
+  CLI11_PARSE(app, argc, argv);
   try {
     note_crashes();
-    Options options = parse(argc, argv);
     if (!options.checked_page.empty()) return check_page(options.checked_page);
     if (!options.written_page.empty()) return write_page(options.written_page);
     return Runner(std::move(options)).run();
   } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n' << kUsage;
+    std::cerr << error.what() << '\n';
     return 2;
   }
 }

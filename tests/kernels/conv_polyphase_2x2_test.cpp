@@ -2,7 +2,6 @@
 // against a double-precision direct sum; see first_winograd_harness.hpp.
 #include <algorithm>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "plugins/cpu/kernels/conv_wino/polyphase_conv.hpp"
@@ -53,29 +52,7 @@ TEST(ConvPolyphase2x2, Pads) {
 }
 
 TEST(ConvPolyphase2x2, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
-  for (const ConvKernel* kernel : polyphase_2x2_kernels()) {
-    const ConvProblem one = problem_of(1, 1, 3, 34, strided(11), strided(70));
-    ConvProblem three = one;
-    three.batch = 3;
-    const Reference alone = reference(one);
-    Reference batch = reference(three);
-    batch.wei = alone.wei;
-    batch.bias = alone.bias;
-    FirstWinogradBench single(*kernel, one, alone);
-    std::vector<float> expected(single.dst_floats());
-    single.run_sliced(expected.data(), 1);
-    for (size_t place = 0; place < 3; ++place) {
-      SCOPED_TRACE(std::string(kernel->name) + " place " + std::to_string(place));
-      // Neighbours that would spoil whatever they touched.
-      std::fill(batch.src.begin(), batch.src.end(), std::numeric_limits<float>::infinity());
-      std::copy(alone.src.begin(), alone.src.end(),
-                batch.src.begin() + static_cast<std::ptrdiff_t>(place * alone.src.size()));
-      FirstWinogradBench whole(*kernel, three, batch);
-      std::vector<float> got(whole.dst_floats());
-      whole.run_sliced(got.data(), 2);
-      EXPECT_EQ(std::memcmp(got.data() + place * expected.size(), expected.data(), expected.size() * sizeof(float)), 0);
-    }
-  }
+  check_images_of_a_batch(polyphase_2x2_kernels(), problem_of(1, 1, 3, 34, strided(11), strided(70)));
 }
 
 TEST(ConvPolyphase2x2, PostOps) {

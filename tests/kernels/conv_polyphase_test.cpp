@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "plugins/cpu/kernels/post_ops/post_ops.hpp"
@@ -55,29 +54,7 @@ TEST(ConvPolyphase, Pads) {
 }
 
 TEST(ConvPolyphase, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
-  for (const ConvKernel* kernel : polyphase_kernels()) {
-    const ConvProblem one = problem_of(1, 1, 3, 34, halved(19), halved(70));
-    ConvProblem three = one;
-    three.batch = 3;
-    const Reference alone = reference(one);
-    Reference batch = reference(three);
-    batch.wei = alone.wei;
-    batch.bias = alone.bias;
-    FirstWinogradBench single(*kernel, one, alone);
-    std::vector<float> expected(single.dst_floats());
-    single.run_sliced(expected.data(), 1);
-    for (size_t place = 0; place < 3; ++place) {
-      SCOPED_TRACE(std::string(kernel->name) + " place " + std::to_string(place));
-      // Neighbours that would spoil whatever they touched.
-      std::fill(batch.src.begin(), batch.src.end(), std::numeric_limits<float>::infinity());
-      std::copy(alone.src.begin(), alone.src.end(),
-                batch.src.begin() + static_cast<std::ptrdiff_t>(place * alone.src.size()));
-      FirstWinogradBench whole(*kernel, three, batch);
-      std::vector<float> got(whole.dst_floats());
-      whole.run_sliced(got.data(), 2);
-      EXPECT_EQ(std::memcmp(got.data() + place * expected.size(), expected.data(), expected.size() * sizeof(float)), 0);
-    }
-  }
+  check_images_of_a_batch(polyphase_kernels(), problem_of(1, 1, 3, 34, halved(19), halved(70)));
 }
 
 TEST(ConvPolyphase, PostOps) {

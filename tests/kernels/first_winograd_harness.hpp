@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -145,6 +146,32 @@ inline std::vector<const ConvKernel*> first_winograd_kernels(FirstWinogradOfIsa 
 inline void check_first_winograd(FirstWinogradOfIsa kernel_of, ErrorBound error_bound, const ConvProblem& p) {
   const Reference r = reference(p);
   for (const ConvKernel* kernel : first_winograd_kernels(kernel_of)) check_first_winograd(*kernel, error_bound, p, r);
+}
+
+/// An image has the same bits alone and at any place in a batch, whatever its neighbours are.
+inline void check_images_of_a_batch(const std::vector<const ConvKernel*>& kernels, const ConvProblem& one) {
+  for (const ConvKernel* kernel : kernels) {
+    ConvProblem three = one;
+    three.batch = 3;
+    const Reference alone = reference(one);
+    Reference batch = reference(three);
+    batch.wei = alone.wei;
+    batch.bias = alone.bias;
+    FirstWinogradBench single(*kernel, one, alone);
+    std::vector<float> expected(single.dst_floats());
+    single.run_sliced(expected.data(), 1);
+    for (size_t place = 0; place < 3; ++place) {
+      SCOPED_TRACE(std::string(kernel->name) + " place " + std::to_string(place));
+      // Neighbours that would spoil whatever they touched.
+      std::fill(batch.src.begin(), batch.src.end(), std::numeric_limits<float>::infinity());
+      std::copy(alone.src.begin(), alone.src.end(),
+                batch.src.begin() + static_cast<std::ptrdiff_t>(place * alone.src.size()));
+      FirstWinogradBench whole(*kernel, three, batch);
+      std::vector<float> got(whole.dst_floats());
+      whole.run_sliced(got.data(), 2);
+      EXPECT_EQ(std::memcmp(got.data() + place * expected.size(), expected.data(), expected.size() * sizeof(float)), 0);
+    }
+  }
 }
 
 }  // namespace terroir::cpu::conv_test

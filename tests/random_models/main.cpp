@@ -4,9 +4,8 @@
 // fails.
 #include <malloc.h>
 
-#include <algorithm>
+#include <CLI/CLI.hpp>
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -14,6 +13,7 @@
 
 #include "ir/base/error.hpp"
 #include "ir/text/printer.hpp"
+#include "tests/differential/isa_choice.hpp"
 #include "tests/random_models/examine.hpp"
 #include "tests/random_models/files.hpp"
 #include "tests/random_models/shrink.hpp"
@@ -23,21 +23,6 @@ namespace {
 
 using namespace terroir;
 using namespace terroir::test;
-
-constexpr const char* kUsage =
-    "usage: test_random_models [options]\n"
-    "  --first N      the first seed (default: 0)\n"
-    "  --models N     how many models, one per seed (default: 300)\n"
-    "  --seed N       this seed alone: prints its graph, too\n"
-    "  --seconds S    stop after so many seconds, whatever --models says\n"
-    "  --isa NAME     an instruction set for all models (default: the best for half of them, the others in turn)\n"
-    "  --check NAME   this check alone\n"
-    "  --write FOLDER write each model that fails as IR files, as small as it gets\n"
-    "  --shrink S     spend so many seconds on making a model smaller (default: 30; 0: leave it as it is)\n"
-    "  --size large   networks that need many megabytes; seconds each\n"
-    "  --kernels all  list the kernels that ran, with the number of their steps\n"
-    "  --failures N   stop after so many failures (default: 10)\n"
-    "checks, in this order:\n";
 
 struct Options {
   uint64_t first = 0, models = 300;
@@ -49,54 +34,38 @@ struct Options {
   int failures = 10;
 };
 
-Options parse(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) throw std::runtime_error(name + " needs a value");
-    const std::string value = argv[i + 1];
-    if (name == "--first")
-      options.first = std::stoull(value);
-    else if (name == "--models")
-      options.models = std::stoull(value);
-    else if (name == "--seed")
-      options.first = std::stoull(value), options.models = 1, options.single = true;
-    else if (name == "--seconds")
-      options.seconds = std::stod(value);
-    else if (name == "--isa")
-      options.isa = value;
-    else if (name == "--check")
-      options.check = value;
-    else if (name == "--write")
-      options.folder = value;
-    else if (name == "--shrink")
-      options.shrink_seconds = std::stod(value);
-    else if (name == "--size")
-      options.large = value == "large";
-    else if (name == "--kernels")
-      options.lists_kernels = value == "all";
-    else if (name == "--failures")
-      options.failures = std::stoi(value);
-    else
-      throw std::runtime_error("there is no option " + name);
+void add_options(CLI::App& app, Options& options) {
+  app.add_option("--first", options.first, "the first seed")->capture_default_str();
+  app.add_option("--models", options.models, "how many models, one per seed")->capture_default_str();
+  app.add_option_function<uint64_t>(
+      "--seed",
+      [&options](const uint64_t& seed) {
+        options.first = seed;
+        options.models = 1;
+        options.single = true;
+      },
+      "this seed alone: prints its graph, too");
+  app.add_option("--seconds", options.seconds, "stop after so many seconds, whatever --models says");
+  app.add_option("--isa", options.isa, "an instruction set for all models; else the best for half, the others in turn");
+  std::vector<std::string> names;
+  std::string checks = "checks, in this order:";
+  for (const CheckName& check : check_names()) {
+    names.emplace_back(check.name);
+    checks += concat("\n  ", check.name, ": ", check.what);
   }
-  const auto names = check_names();
-  if (!options.check.empty() &&
-      std::none_of(names.begin(), names.end(), [&](const CheckName& check) { return check.name == options.check; }))
-    throw std::runtime_error("there is no check " + options.check);
-  return options;
+  app.add_option("--check", options.check, "this check alone")->check(CLI::IsMember(names));
+  app.add_option("--write", options.folder, "write each model that fails as IR files, as small as it gets");
+  app.add_option("--shrink", options.shrink_seconds, "seconds spent on making a model smaller; 0: leave it as it is")
+      ->capture_default_str();
+  app.add_flag("--large", options.large, "networks that need many megabytes; seconds each");
+  app.add_flag("--list-kernels", options.lists_kernels, "list the kernels that ran, with the number of their steps");
+  app.add_option("--failures", options.failures, "stop after so many failures")->capture_default_str();
+  app.footer(checks);
 }
 
 class Runner {
  public:
-  explicit Runner(Options options) : options_(std::move(options)), isas_(cpu::available_isas()) {
-    if (const char* forced = std::getenv("TERROIR_FORCE_ISA"); forced && *forced && options_.isa.empty())
-      options_.isa = forced;
-    if (options_.isa.empty()) return;
-    const auto isa = cpu::parse_isa(options_.isa);
-    if (!isa || !cpu::isa_available(*isa)) throw std::runtime_error("there is no instruction set " + options_.isa);
-    isas_ = {*isa};
-  }
+  explicit Runner(Options options) : options_(std::move(options)), isas_(chosen_isas(options_.isa)) {}
 
   int run() {
     const auto start = std::chrono::steady_clock::now();
@@ -117,7 +86,7 @@ class Runner {
     const cpu::Isa isa = isa_of(seed);
     const std::string again =
         concat("test_random_models --seed ", seed, options_.isa.empty() ? "" : " --isa " + options_.isa,
-               options_.large ? " --size large" : "");
+               options_.large ? " --large" : "");
     set_crash_note(again);
     const Subject subject = random_subject(seed, options_.large);
     if (options_.single) std::cout << ir::to_text(*subject.graph) << '\n';
@@ -172,13 +141,16 @@ class Runner {
 }  // namespace
 
 int main(int argc, char** argv) {
+  CLI::App app{"Random models of 5 to 60 layers, run in every way there is."};
+  Options options;
+  add_options(app, options);
+  CLI11_PARSE(app, argc, argv);
   try {
     note_crashes();
     ::mallopt(M_PERTURB, 0x80);  // fresh memory holds 3.4e38, so that a kernel that reads what nobody wrote shows
-    return Runner(parse(argc, argv)).run();
+    return Runner(std::move(options)).run();
   } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n' << kUsage;
-    for (const CheckName& check : check_names()) std::cerr << "  " << check.name << ": " << check.what << '\n';
+    std::cerr << error.what() << '\n';
     return 2;
   }
 }
