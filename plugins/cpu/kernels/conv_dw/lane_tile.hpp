@@ -165,9 +165,11 @@ template <int Step, Lanes From, int... R>
 constexpr LanePassTable lane_pass_table(std::integer_sequence<int, R...>) {
   return {{&lane_pass<R + 1, Step, From>...}};
 }
+// One position has no stride.
+constexpr int stride_of(int positions, int stride) { return positions == 1 ? 1 : stride; }
 template <int K, int S, Lanes From, int... R>
 constexpr LaneWindowTable lane_window_table(std::integer_sequence<int, R...>) {
-  return {{&lane_window < R + 1, K, R == 0 ? 1 : S, From > ...}};  // one position has no stride
+  return {{&lane_window<R + 1, K, stride_of(R + 1, S), From>...}};
 }
 
 using PassSizes = std::make_integer_sequence<int, kMaxPassPositions>;
