@@ -32,6 +32,7 @@ struct TilePass {
   // Weights of the next unit: prefetch_lines cache lines per innermost loop; from prefetch_end on, what is at `ahead`.
   const float *prefetch, *prefetch_end, *ahead;
   int64_t prefetch_lines;
+  bool prefetch_soon;  // the next tile reads it: to L1, by kernels that repeat and have edges
   // Kernels that repeat (repeats_tiles in tile_pass.hpp): further tiles, and how far their sources and outputs are from
   // those of the tile before; of one position: their weights and outputs, and their bias follows.
   int64_t more_tiles, tile_src, tile_wei, tile_out;

@@ -49,16 +49,18 @@ struct ConvPlan {
   int64_t block;         // channels per block
   ConvStrides src, dst;  // defaults are those of dense tensors; a view may change `n` after planning
   ConvGrid grid;
-  int64_t oc_blocks;      // channel blocks per oc unit
-  int64_t rows;           // output rows per sp unit: 1 or 2
-  int64_t chunks;         // sp units per row
-  bool column_units;      // every column is an sp unit: no sum depends on the tile its column lies in
-  int64_t w_tile;         // output columns per register tile
-  int64_t w_tile_last;    // likewise where the last oc unit has fewer blocks and every column is an sp unit
-  int64_t cached_rows;    // rows of sources that stay in L2 while the oc units pass over them
-  int64_t ic_chunk;       // input channel blocks per round over the rows: their weights stay in L2; 0: all
-  bool prefetch;          // weights leave L2: fetch the next round's ahead
-  bool prefetch_sources;  // so do all tensors of several groups, sources most: fetch those of the next group instead
+  int64_t oc_blocks;    // channel blocks per oc unit
+  int64_t rows;         // output rows per sp unit: 1 or 2
+  int64_t chunks;       // sp units per row
+  bool column_units;    // every column is an sp unit: no sum depends on the tile its column lies in
+  int64_t w_tile;       // output columns per register tile
+  int64_t w_tile_last;  // likewise where the last oc unit has fewer blocks and every column is an sp unit
+  int64_t cached_rows;  // rows of sources that stay in L2 while the oc units pass over them
+  int64_t ic_chunk;     // input channel blocks per round over the rows: their weights stay in L2; 0: all
+  bool prefetch;        // weights leave L2: fetch the next round's ahead
+  // So do all tensors of several groups, sources most: fetch these instead, so many floats ahead; 0: do not.
+  int64_t source_lead;
+  bool sources_soon;      // the lead is a register tile: to L1
   bool lanes_in_block;    // grouped: the inputs of a block of outputs lie in one block
   size_t packed_floats;   // size of the packed weights, bias included
   size_t scratch_floats;  // per concurrent run() call

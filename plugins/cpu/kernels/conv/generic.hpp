@@ -466,6 +466,7 @@ void begin_unit(const ConvContext& ctx, int64_t n, int64_t unit, const Round& ro
   p.residual_row = plan.dst.h;
   p.residual_block = plan.dst.c;
   p.prefetch_lines = prefetch_lines;
+  p.prefetch_soon = plan.sources_soon;
   p.fetch_sources = ctx.blocks_inside;
   p.first_tap_short = p.last_tap_short = false;
   p.clamp = row.epilogue->clamp && round.last;
@@ -604,6 +605,15 @@ FetchLoops fetch_loops(const ConvContext& ctx, const ConvTile& box, int64_t n, i
       (rows + plan.cached_rows - 1) / plan.cached_rows * (box.oc1 - box.oc0) * ((ctx.ic_blocks + chunk - 1) / chunk)};
 }
 
+// What unit `unit` of those up to `end` fetches, if it fetches sources.
+ConvLines sources_ahead(const ConvContext& ctx, int64_t n, int64_t unit, int64_t end) {
+  const ConvPlan& plan = ctx.plan;
+  const int64_t group_floats = ctx.ic_blocks * plan.src.c;
+  const int64_t floats = unit + 1 < end ? group_floats : group_floats - plan.source_lead;
+  if (plan.source_lead == 0 || floats <= 0) return {nullptr, 0};
+  return {ctx.args.src + n * plan.src.n + unit * group_floats + plan.source_lead, floats / 16};
+}
+
 const PassTable& choose_passes(const ConvPlan& plan, bool columns_inside) {
   const ConvProblem& e = plan.exec;
   const bool plain = plan.src_format == ConvFormat::plain;
@@ -661,7 +671,7 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
   const int64_t chunk = plan.ic_chunk > 0 ? plan.ic_chunk : ic_blocks;
   const int64_t round_floats = plan.oc_blocks * kBlock * chunk * inner * taps;
   const int64_t row_groups = (e.h.out + plan.rows - 1) / plan.rows;
-  const bool fetches = plan.prefetch || plan.prefetch_sources || (args.ahead && args.ahead->count > 0);
+  const bool fetches = plan.prefetch || plan.source_lead > 0 || (args.ahead && args.ahead->count > 0);
   ConvRow row;
   for (int64_t n = box.n0; n < box.n1; ++n) {
     // The sources of some rows stay in L2 while all units of output channels pass over them.
@@ -677,11 +687,8 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
           Fetch fetch{};
           if (fetches) {
             const bool last = round.last && unit + 1 >= box.oc1 && unit + 1 >= args.oc_ahead;
-            ConvLines own{nullptr, 0};
-            if (plan.prefetch_sources && round.last && unit + 1 < box.oc1) {
-              const int64_t group_floats = ic_blocks * plan.src.c;
-              own = {args.src + n * plan.src.n + (unit + 1) * group_floats, group_floats / 16};
-            } else if (plan.prefetch && !last) {
+            ConvLines own = round.last ? sources_ahead(ctx, n, unit, box.oc1) : ConvLines{nullptr, 0};
+            if (own.count == 0 && plan.prefetch && !last) {
               own = {args.packed + (e.groups * oc_blocks * kBlock + 15) / 16 * 16 + unit * unit_floats +
                          (a / chunk + 1) * round_floats,
                      round_floats / 16};

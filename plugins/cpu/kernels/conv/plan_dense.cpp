@@ -239,6 +239,15 @@ void choose_ic_chunk(const ConvKernel& kernel, ConvPlan& plan) {
   plan.ic_chunk = ceil_div(ic_blocks, rounds);
 }
 
+// The sources of a group follow those of the one before. Tiles that read one block of channels read it in the order of
+// rows: those of the next tile come to L1 meanwhile. Of several blocks the next group's come to L2.
+void set_source_lead(ConvPlan& plan) noexcept {
+  const ConvProblem& e = plan.exec;
+  const int64_t blocks = ceil_div(e.ic / e.groups, plan.block);
+  plan.sources_soon = blocks == 1 && !e.transposed && e.d.kernel == 1;
+  plan.source_lead = plan.sources_soon ? plan.rows * e.h.stride * plan.src.h : blocks * plan.src.c;
+}
+
 }  // namespace
 
 double shared_cycles(double instructions, double cycles) noexcept {
@@ -299,9 +308,10 @@ void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   const int64_t weight_bytes = static_cast<int64_t>(plan.packed_floats) * 4;
   plan.prefetch = beyond_l2(weight_bytes / 4) && !has_one_position(plan);
   const int64_t result_bytes = e.oc * e.d.out * e.h.out * e.w.out * 4;
-  plan.prefetch_sources = e.groups > 1 && plan.grid.oc == e.groups && kernel.src == ConvFormat::blocked &&
-                          source_bytes * e.groups > weight_bytes &&
-                          source_bytes * e.groups + weight_bytes + result_bytes > cache_sizes().l2;
+  const bool fetches_sources = e.groups > 1 && plan.grid.oc == e.groups && kernel.src == ConvFormat::blocked &&
+                               source_bytes * e.groups > weight_bytes &&
+                               source_bytes * e.groups + weight_bytes + result_bytes > cache_sizes().l2;
+  if (fetches_sources) set_source_lead(plan);
   choose_ic_chunk(kernel, plan);
 }
 

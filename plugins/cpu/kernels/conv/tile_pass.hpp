@@ -77,8 +77,14 @@ TERROIR_INLINE void tile_tap(const TilePass& p, const float* s, const float* k, 
   }
 }
 
+// `Soon`: the kernel is one of those that look at prefetch_soon.
+template <bool Soon = false>
 TERROIR_INLINE const float* fetch_ahead(const TilePass& pass, const float* p) {
-  for (int64_t lines = pass.prefetch_lines; lines > 0; --lines, p += 16) __builtin_prefetch(p, 0, 2);
+  if (Soon && pass.prefetch_soon) {
+    for (int64_t lines = pass.prefetch_lines; lines > 0; --lines, p += 16) __builtin_prefetch(p, 0, 3);
+  } else {
+    for (int64_t lines = pass.prefetch_lines; lines > 0; --lines, p += 16) __builtin_prefetch(p, 0, 2);
+  }
   return p == pass.prefetch_end ? pass.ahead : p;
 }
 
@@ -231,6 +237,7 @@ template <int H, int R, int B, int Step, bool Edge>
 void tile_pass(const TilePass& p) noexcept {
   constexpr int kUnroll = Step < kBlock ? 1 : kLanes == 8 ? 4 : kLanes == 16 && !Edge ? 2 : 1;
   constexpr bool kPointwise = Step >= kBlock && H == 1 && !Edge, kRepeats = repeats_tiles(H, R, B, Step, Edge);
+  constexpr bool kFetchesSoon = kRepeats && Edge;
   const int64_t step = Step == 0 ? p.src_step : Step;
   V acc[H * R][B * kVectorsPerBlock];
   const float *src = p.src, *prefetch = p.prefetch;
@@ -243,7 +250,7 @@ void tile_pass(const TilePass& p) noexcept {
       for_each_column<Edge>(
           p, src, p.wei, [&]<Column Kind>(const float* s, const float* k, int64_t n) TERROIR_INLINE_LAMBDA {
             constexpr int kFirst = Kind == Column::first_short ? 1 : 0, kLast = Kind == Column::last_short ? R - 1 : R;
-            prefetch = fetch_ahead(p, prefetch);
+            prefetch = fetch_ahead<kFetchesSoon>(p, prefetch);
             if (kPointwise && p.fetch_sources) fetch_next_sources<R>(p, src, s, more, step);
             tile_tap<H, R, B, kFirst, kLast, kUnroll>(p, s, k, n, step, acc);
           });
