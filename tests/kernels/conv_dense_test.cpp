@@ -354,6 +354,80 @@ TEST(ConvGatherTest, TakesThePositionsThatAStridedKernelReads) {
   }
 }
 
+// What a plan that gathers leaves behind while it computes the first unit, and the outputs of that unit.
+void check_first_unit(const ConvKernel& kernel, const ConvProblem& p) {
+  ConvPlan strided{}, dense{};
+  kernel.plan(p, kernel, strided);
+  kernel.plan(conv_gathered(p), kernel, dense);
+  ASSERT_TRUE(strided.gathers) << kernel.name << " width " << p.w.in;
+  // Also where the dense plan prefers other units: any tile of a row without strides sums alike.
+  dense.oc_blocks = strided.oc_blocks;
+  dense.w_tile = dense.w_tile_last = strided.w_tile;
+  dense.grid.oc = strided.grid.oc;
+  const auto numbered = [](size_t floats) {
+    std::vector<float> values(floats);
+    for (size_t i = 0; i < floats; ++i) values[i] = static_cast<float>(i * 2654435761u % 1021) / 512 - 1;
+    return values;
+  };
+  const int64_t in = p.d.in * p.h.in * p.w.in, out = p.d.out * p.h.out * p.w.out;
+  const int64_t oc_blocks = (p.oc + strided.block - 1) / strided.block;
+  const std::vector<float> src = numbered(static_cast<size_t>(p.batch * p.ic * in)),
+                           weights = numbered(static_cast<size_t>(p.ic * p.oc)),
+                           bias = numbered(static_cast<size_t>(p.oc));
+  std::vector<float> packed(dense.packed_floats);
+  kernel.pack(dense, kernel, {weights.data(), bias.data()}, packed.data(), 0, kernel.pack_pieces(dense));
+  const auto gathered_floats = static_cast<size_t>(conv_gathered_floats(p, strided.block));
+  std::vector<float> expected(gathered_floats), gathered(gathered_floats + 16, -7.0f);
+  conv_gather(p, strided.block, src.data(), expected.data(), {0, conv_gather_pieces(p, strided.block)}, {0, out});
+  std::vector<float> from_dense(static_cast<size_t>(p.batch * oc_blocks * strided.block * out), -7.0f),
+      from_strided = from_dense;
+  ConvArgs args{expected.data(), packed.data(), from_dense.data(), nullptr, 0, nullptr};
+  kernel.run(dense, args, {0, p.batch, 0, 1, 0, dense.grid.sp});
+  args.src = src.data();
+  args.dst = from_strided.data();
+  args.gathered = gathered.data();
+  // Threads share rows, and parts of them.
+  const int64_t sp = strided.grid.sp;
+  for (const Stretch rows : {Stretch{sp / 3, sp}, Stretch{0, sp / 3}})
+    kernel.run(strided, args, {0, p.batch, 0, 1, rows.begin, rows.end});
+  EXPECT_EQ(from_strided, from_dense) << kernel.name << " width " << p.w.in;
+  EXPECT_EQ(std::vector(gathered.begin() + static_cast<std::ptrdiff_t>(gathered_floats), gathered.end()),
+            std::vector(16, -7.0f));
+  gathered.resize(gathered_floats);
+  EXPECT_EQ(gathered, expected) << kernel.name << " width " << p.w.in;
+}
+
+TEST(ConvGatherTest, OnTheWayThroughTheFirstUnit) {
+  for (const Isa isa : available_isas())
+    for (const ConvKernel& k : conv_kernels(isa)) {
+      if (isa != Isa::avx512 || k.src != ConvFormat::blocked || k.dst != ConvFormat::blocked) continue;
+      const auto layer = [](int64_t ic, int64_t oc, int64_t h, int64_t w) {
+        return conv2d(ic, oc, axis(h, 1, 2), axis(w, 1, 2), 1, 2);
+      };
+      // As in residual networks; rows of one tile, of several, of tiles whose widths differ.
+      if (k.reject(layer(256, 512, 56, 56), k)) continue;
+      for (const ConvProblem& p : {layer(256, 512, 56, 56), layer(512, 1024, 28, 28)}) {
+        ConvPlan strided, dense;
+        k.plan(p, k, strided);
+        k.plan(conv_gathered(p), k, dense);
+        EXPECT_EQ(strided.oc_blocks, dense.oc_blocks) << k.name;
+      }
+      check_first_unit(k, layer(256, 512, 56, 56));
+      check_first_unit(k, layer(512, 1024, 28, 28));
+      for (const int64_t w : {27, 29, 55, 57, 58, 83}) check_first_unit(k, layer(48, 512, 5, w));
+      ConvProblem volume = layer(32, 512, 6, 56);
+      volume.d = axis(5, 1, 3);
+      check_first_unit(k, volume);
+      ConvPlan plan;
+      k.plan(layer(40, 512, 28, 28), k, plan);
+      EXPECT_FALSE(plan.gathers) << "the last block of sources is not whole";
+      k.plan(conv2d(64, 512, axis(28, 1, 1), axis(28, 1, 3)), k, plan);
+      EXPECT_FALSE(plan.gathers) << "another step";
+      k.plan(layer(64, 512, 28, 2), k, plan);
+      EXPECT_FALSE(plan.gathers) << "one position a row";
+    }
+}
+
 TEST(ConvGatherTest, OnlyStridedPointwiseLayersOfManyOutputs) {
   for (const Isa isa : available_isas())
     for (const ConvKernel& k : conv_kernels(isa)) {

@@ -144,7 +144,11 @@ TEST(ConvolutionFamily, BiasKnownAtRunTime) {
 
 TEST(ConvolutionFamily, StridedPointwiseLayersGatherOnAnyNumberOfThreads) {
   // Many positions, which threads part; few, which all of them read; several images.
-  const std::pair<ir::Dims, int64_t> layers[] = {{{1, 64, 57, 55}, 136}, {{1, 256, 9, 9}, 1030}, {{3, 40, 9, 15}, 130}};
+  const std::pair<ir::Dims, int64_t> layers[] = {{{1, 64, 57, 55}, 136},
+                                                 {{1, 64, 57, 55}, 512},
+                                                 {{1, 256, 9, 9}, 1030},
+                                                 {{3, 48, 9, 57}, 330},
+                                                 {{3, 40, 9, 15}, 130}};
   for (const auto& [image, outputs] : layers) {
     SCOPED_TRACE(testing::PrintToString(image));
     const Case c{{1, image[1], outputs}, {1, 2, 1, 0, 0, 0}, 2, false};

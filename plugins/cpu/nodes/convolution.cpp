@@ -29,7 +29,12 @@ class ConvolutionExecutor final : public Executor {
   ConvolutionExecutor(const NodeContext& context, const ConvKernel& kernel, const ConvProblem& problem)
       : problem_(problem),
         gathers_(conv_gathers(problem, kernel)),
-        conv_(context, kernel, gathers_ ? conv_gathered(problem) : problem) {}
+        conv_(context, kernel, gathers_ ? conv_gathered(problem) : problem) {
+    if (!gathers_) return;
+    kernel.plan(problem, kernel, first_unit_);
+    // The order of sums, and where weights lie, are those of the other units.
+    if (first_unit_.oc_blocks != conv_.plan.oc_blocks || conv_.plan.ic_chunk > 0) first_unit_.gathers = false;
+  }
 
   void run(const RunArgs& args) const noexcept override {
     PostOpChain::Bound ops;
@@ -45,22 +50,31 @@ class ConvolutionExecutor final : public Executor {
       scratch += packed_stride();
     }
     const auto* src = static_cast<const float*>(args.inputs[0]);
+    ConvArgs whole{src,
+                   packed,
+                   static_cast<float*>(args.outputs[0]),
+                   ops.data(),
+                   static_cast<int64_t>(conv_.chain.size()),
+                   scratch + gathered_stride()};
     if (gathers_) {
-      gather(args.arena, src, scratch);
-      src = scratch;
-      scratch += gathered_stride();
+      if (first_unit_.gathers) {
+        compute_first_unit(args.arena, whole, scratch);
+      } else {
+        gather(args.arena, src, scratch);
+      }
+      whole.src = scratch;
     }
-    const ConvArgs whole{
-        src,    packed, static_cast<float*>(args.outputs[0]), ops.data(), static_cast<int64_t>(conv_.chain.size()),
-        scratch};
-    conv_.for_each_slice(args, whole,
-                         [&](ConvArgs& conv, const ConvTile& box, int64_t) { kernel.run(plan, conv, box); });
+    conv_.for_each_slice(
+        args, whole, [&](ConvArgs& conv, const ConvTile& box, int64_t) { kernel.run(plan, conv, box); },
+        first_unit_.gathers ? 1 : 0);
   }
 
   size_t scratch_bytes(int threads) const override {
     return ((conv_.packed ? 0 : packed_stride()) + gathered_stride() + conv_.scratch_floats(threads)) * sizeof(float);
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
+    if (first_unit_.gathers && slice < conv_split(conv_.plan, threads).part_count())
+      return conv_.first_constants(ConvTile{0, 1, 0, 1, 0, 1});
     return conv_.first_constants(threads, slice);
   }
   std::string kernel_name() const override {
@@ -79,11 +93,34 @@ class ConvolutionExecutor final : public Executor {
       });
       return;
     }
-    constexpr int64_t kSlices = 4;
     arena.parallel_for(split.part_count() * kSlices, [&](int64_t task) {
       const ConvTile part = conv_part(plan, split, task / kSlices);
       conv_gather(problem_, plan.block, src, gathered, {part.n0 * blocks, part.n1 * blocks},
                   part_of({part.sp0, part.sp1}, task % kSlices, kSlices));
+    });
+  }
+
+  /// Likewise, on the way.
+  void compute_first_unit(const parallel::Arena& arena, const ConvArgs& whole, float* gathered) const noexcept {
+    const ConvSplit split = conv_split(conv_.plan, arena.threads());
+    ConvArgs conv = whole;
+    conv.gathered = gathered;
+    conv.oc_ahead = conv_.plan.grid.oc;
+    const ConvGrid& grid = first_unit_.grid;
+    const int64_t slices = split.part_count() * kSlices;
+    arena.parallel_for(slices, [&](int64_t slice) {
+      ConvTile box{0, grid.n, 0, 1, 0, grid.sp};
+      Stretch rows = part_of({0, grid.sp}, slice, slices);
+      if (split.parts.oc == 1) {
+        const ConvTile part = conv_part(conv_.plan, split, slice / kSlices);
+        box.n0 = part.n0;
+        box.n1 = part.n1;
+        const int64_t positions = conv_.plan.grid.sp;
+        rows = part_of({part.sp0 * grid.sp / positions, part.sp1 * grid.sp / positions}, slice % kSlices, kSlices);
+      }
+      box.sp0 = rows.begin;
+      box.sp1 = rows.end;
+      conv_.kernel.run(first_unit_, conv, box);
     });
   }
 
@@ -92,9 +129,13 @@ class ConvolutionExecutor final : public Executor {
     return gathers_ ? whole_lines(static_cast<size_t>(conv_gathered_floats(problem_, conv_.plan.block))) : 0;
   }
 
+  /// Of the gathering of a part.
+  static constexpr int64_t kSlices = 4;
+
   ConvProblem problem_;
   bool gathers_;
   PreparedConvolution conv_;
+  ConvPlan first_unit_{};  // if it gathers, of the strided problem, which then runs over the first unit
 };
 
 Proposal propose(const NodeContext& context) {

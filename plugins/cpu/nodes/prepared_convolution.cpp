@@ -67,18 +67,23 @@ PreparedConvolution::PreparedConvolution(const NodeContext& context, const ConvK
     bias = values_of(bias_constant);
 }
 
-void PreparedConvolution::for_each_slice(
-    const RunArgs& args, const ConvArgs& whole,
-    FunctionRef<void(ConvArgs& conv, const ConvTile& box, int64_t slot)> run) const noexcept {
-  const ConvSplit split = conv_split(plan, args.arena.threads());
+void PreparedConvolution::for_each_slice(const RunArgs& args, const ConvArgs& whole,
+                                         FunctionRef<void(ConvArgs& conv, const ConvTile& box, int64_t slot)> run,
+                                         int64_t first_unit) const noexcept {
+  ConvPlan units = plan;
+  units.grid.oc -= first_unit;
+  const ConvSplit split = conv_split(units, args.arena.threads());
   args.arena.parallel_for_slots(split.count(), [&](int64_t slice, int64_t slot) {
     const int64_t per_part = split.per_part();
     LinesAhead ahead(args, slice / per_part, 1, slice % per_part, per_part);
     ConvArgs conv = whole;
     conv.scratch += slot * static_cast<int64_t>(whole_lines(plan.scratch_floats));
-    conv.oc_ahead = conv_oc_ahead(plan, split, slice);
+    conv.oc_ahead = conv_oc_ahead(units, split, slice) + first_unit;
     conv.ahead = ahead.get();
-    run(conv, conv_slice(plan, split, slice), slot);
+    ConvTile box = conv_slice(units, split, slice);
+    box.oc0 += first_unit;
+    box.oc1 += first_unit;
+    run(conv, box, slot);
   });
 }
 

@@ -25,10 +25,11 @@ constexpr size_t whole_lines(size_t floats) { return (floats + 15) / 16 * 16; }
 struct PreparedConvolution {
   PreparedConvolution(const NodeContext& context, const ConvKernel& conv_kernel, const ConvProblem& problem);
 
-  /// Calls `run` for every slice, on all threads, with `whole` made that slice's. `whole.scratch`: scratch_floats() of
-  /// memory.
+  /// Calls `run` for every slice of the units of output channels from `first_unit` on, on all threads, with `whole`
+  /// made that slice's. `whole.scratch`: scratch_floats() of memory.
   void for_each_slice(const RunArgs& args, const ConvArgs& whole,
-                      FunctionRef<void(ConvArgs& conv, const ConvTile& box, int64_t slot)> run) const noexcept;
+                      FunctionRef<void(ConvArgs& conv, const ConvTile& box, int64_t slot)> run,
+                      int64_t first_unit = 0) const noexcept;
   /// As many slices as may run at once.
   size_t slots(int threads) const noexcept;
   size_t scratch_floats(int threads) const noexcept { return slots(threads) * whole_lines(plan.scratch_floats); }

@@ -37,8 +37,12 @@ struct TilePass {
   // those of the tile before; of one position: their weights and outputs, and their bias follows.
   int64_t more_tiles, tile_src, tile_wei, tile_out;
   bool fetch_sources;  // loop w runs over blocks of channels
-  bool hswish;         // activate; only short_tile.hpp looks at it
-  bool clamp;          // limit to [low, high]; NaN passes
+  // Pointwise kernels of every second position: where the sources of the first block go, of the next block so much
+  // further, of the next tile behind them; or null.
+  float* gathered;
+  int64_t gathered_block;
+  bool hswish;  // activate; only short_tile.hpp looks at it
+  bool clamp;   // limit to [low, high]; NaN passes
   float low, high;
 };
 
@@ -54,6 +58,8 @@ static constexpr int max_tile_positions(int registers, bool fused, int vectors) 
 static constexpr int kMaxAnyStepPositions = 14;
 // And one tile of two rows of so many columns, for every second position of one block of outputs.
 static constexpr int kTwoRowColumns = 14;
+// Whether pointwise tiles of one row with several positions look at TilePass::gathered.
+TERROIR_INLINE constexpr bool gathers_sources(int64_t lanes, int64_t stride) { return lanes == 16 && stride == 2; }
 // Whether there is a tile of so many positions for a unit whose last block is half a one (half_tile.hpp).
 static constexpr int kMaxHalfPositions2 = 14, kMaxHalfPositions3 = 9;
 TERROIR_INLINE bool has_half_tile(int64_t blocks, int64_t positions) {

@@ -61,6 +61,7 @@ struct ConvPlan {
   // So do all tensors of several groups, sources most: fetch these instead, so many floats ahead; 0: do not.
   int64_t source_lead;
   bool sources_soon;      // the lead is a register tile: to L1
+  bool gathers;           // kernels can leave the sources that they read behind
   bool lanes_in_block;    // grouped: the inputs of a block of outputs lie in one block
   size_t packed_floats;   // size of the packed weights, bias included
   size_t scratch_floats;  // per concurrent run() call
@@ -90,6 +91,8 @@ struct ConvArgs {
   float* scratch;
   int64_t oc_ahead = 0;  // the caller goes on with the oc units before this one: their weights may be fetched ahead
   ConvAhead* ahead = nullptr;
+  // Of plans that gather: where a run leaves the sources that it reads, positions without gaps, as conv_gather() does.
+  float* gathered = nullptr;
   // Of Winograd kernels.
   WinoKept* kept = nullptr;     // null: runs leave nothing for each other
   bool remote_sources = false;  // other threads wrote part of src: fetch it ahead

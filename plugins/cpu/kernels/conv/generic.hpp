@@ -86,6 +86,7 @@ struct RowStart {
   int64_t n_i, n_i_last;
   float* out;
   const float* residual;  // or null
+  float* gathered;        // or null
 };
 
 // One oc unit in one round of the reduction, and of it one output row (or two) after the other.
@@ -95,6 +96,7 @@ struct ConvRow {
   const float *unit_src, *unit_wei;
   int64_t unit_offset;
   const float* unit_residual;  // or null
+  float* unit_gathered;        // likewise
   const float* bias;
   int64_t blocks;  // of output channels
   int64_t units;   // so many units at once, of as many blocks each: where these are a loop of the kernel
@@ -371,6 +373,7 @@ void run_tiles(const ConvContext& ctx, ConvRow& row, const RowCut& cut, int64_t 
     p.prefetch = fetch.own_loops > 0 ? fetch.own : fetch.ahead;
     p.prefetch_end = fetch.own + repeats * fetch.own_loops * fetch.lines * 16;
     p.ahead = fetch.ahead;
+    p.gathered = row.start.gathered ? row.start.gathered + j * kBlock : nullptr;
     if (all_taps) {
       p.src = row.start.src + x * plan.src.w;
       run_pass(row, p, row.rows, width);
@@ -468,6 +471,8 @@ void begin_unit(const ConvContext& ctx, int64_t n, int64_t unit, const Round& ro
   p.prefetch_lines = prefetch_lines;
   p.prefetch_soon = plan.sources_soon;
   p.fetch_sources = ctx.blocks_inside;
+  p.gathered_block = e.d.out * e.h.out * e.w.out * kBlock;
+  row.unit_gathered = ctx.args.gathered ? ctx.args.gathered + n * ctx.ic_blocks * p.gathered_block : nullptr;
   p.first_tap_short = p.last_tap_short = false;
   p.clamp = row.epilogue->clamp && round.last;
   p.low = row.epilogue->low;
@@ -507,6 +512,7 @@ void begin_row(const ConvContext& ctx, const RowPlace& at, ConvRow& row) {
   start.n.d = d.end - d.begin;
   start.n.h = row.both.end - row.both.begin;
   start.out = ctx.args.dst + row.dst_offset;
+  start.gathered = row.unit_gathered ? row.unit_gathered + (at.d * e.h.out + at.h) * e.w.out * kBlock : nullptr;
   start.residual = row.unit_residual ? row.unit_residual + row.dst_offset : nullptr;
 }
 

@@ -248,6 +248,14 @@ void set_source_lead(ConvPlan& plan) noexcept {
   plan.source_lead = plan.sources_soon ? plan.rows * e.h.stride * plan.src.h : blocks * plan.src.c;
 }
 
+bool can_gather(const ConvKernel& kernel, const ConvPlan& plan) {
+  const ConvProblem& e = plan.exec;
+  return plan.src_format == ConvFormat::blocked && e.groups == 1 && !e.transposed && has_one_tap(e.d) &&
+         has_one_tap(e.h) && has_one_tap(e.w) && e.ic % plan.block == 0 && plan.rows == 1 && plan.ic_chunk == 0 &&
+         !plan.column_units && e.w.out / ceil_div(e.w.out, plan.w_tile) > 1 &&
+         gathers_sources(machine(kernel.isa).lanes, e.w.stride);
+}
+
 }  // namespace
 
 double shared_cycles(double instructions, double cycles) noexcept {
@@ -313,6 +321,7 @@ void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
                                source_bytes * e.groups + weight_bytes + result_bytes > cache_sizes().l2;
   if (fetches_sources) set_source_lead(plan);
   choose_ic_chunk(kernel, plan);
+  plan.gathers = can_gather(kernel, plan);
 }
 
 int64_t pack_dense_pieces(const ConvPlan& plan) noexcept {

@@ -100,6 +100,18 @@ TERROIR_INLINE void fetch_next_sources(const TilePass& p, const float* tile, con
   for (int r = 0; r < R; ++r) __builtin_prefetch(next + r * step);
 }
 
+// What a tile of one row reads of a block of channels, to `to`. These sources are read for the first time, much of them
+// from beyond L2: meanwhile come to L2 those of the next row.
+template <int R>
+TERROIR_INLINE void gather_sources(const TilePass& p, const float* s, int64_t step, float* to) {
+#pragma GCC unroll 32
+  for (int r = 0; r < R; ++r) {
+    __builtin_prefetch(s + p.src_row + r * step, 0, 2);
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectorsPerBlock; ++v) storeu(to + r * kBlock + v * kLanes, loadu(s + r * step + v * kLanes));
+  }
+}
+
 // The bias and the residual of H rows of R positions, `to` floats behind those of `p`.
 template <int H, int R, int B>
 TERROIR_INLINE void begin_sums(const TilePass& p, const float* bias_from, int64_t to,
@@ -237,12 +249,14 @@ template <int H, int R, int B, int Step, bool Edge>
 void tile_pass(const TilePass& p) noexcept {
   constexpr int kUnroll = Step < kBlock ? 1 : kLanes == 8 ? 4 : kLanes == 16 && !Edge ? 2 : 1;
   constexpr bool kPointwise = Step >= kBlock && H == 1 && !Edge, kRepeats = repeats_tiles(H, R, B, Step, Edge);
-  constexpr bool kFetchesSoon = kRepeats && Edge;
+  constexpr bool kFetchesSoon = kRepeats && Edge, kGathers = kPointwise && gathers_sources(kLanes, Step / kBlock);
   const int64_t step = Step == 0 ? p.src_step : Step;
   V acc[H * R][B * kVectorsPerBlock];
   const float *src = p.src, *prefetch = p.prefetch;
   int64_t to = 0;
   for (int64_t more = p.more_tiles;; --more) {
+    [[maybe_unused]] float* gathered = nullptr;
+    if (kGathers && p.gathered) gathered = p.gathered + (p.more_tiles - more) * R * kBlock;
     begin_sums<H, R, B>(p, p.bias, to, acc);
     if constexpr (Step > 0 && Step < kBlock) {
       add_plain_rows<H, R, B, Step>(p, src, p.out + to + p.tile_out, prefetch, acc);
@@ -252,6 +266,10 @@ void tile_pass(const TilePass& p) noexcept {
             constexpr int kFirst = Kind == Column::first_short ? 1 : 0, kLast = Kind == Column::last_short ? R - 1 : R;
             prefetch = fetch_ahead<kFetchesSoon>(p, prefetch);
             if (kPointwise && p.fetch_sources) fetch_next_sources<R>(p, src, s, more, step);
+            if (kGathers && gathered) {
+              gather_sources<R>(p, s, step, gathered);
+              gathered += p.gathered_block;
+            }
             tile_tap<H, R, B, kFirst, kLast, kUnroll>(p, s, k, n, step, acc);
           });
     }
