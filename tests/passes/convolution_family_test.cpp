@@ -2,6 +2,8 @@
 // pipeline, on every instruction set, against the interpreter; no step may be a reference.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ir/base/error.hpp"
 #include "tests/passes/compared_runs.hpp"
 #include "tests/passes/planned.hpp"
@@ -143,20 +145,34 @@ TEST(ConvolutionFamily, BiasKnownAtRunTime) {
 }
 
 TEST(ConvolutionFamily, StridedPointwiseLayersGatherOnAnyNumberOfThreads) {
+  struct Layer {
+    ir::Dims image;
+    int64_t outputs;
+    bool fused;  // avx512 gathers while it computes
+  };
   // Many positions, which threads part; few, which all of them read; several images.
-  const std::pair<ir::Dims, int64_t> layers[] = {{{1, 64, 57, 55}, 136},
-                                                 {{1, 64, 57, 55}, 512},
-                                                 {{1, 256, 9, 9}, 1030},
-                                                 {{3, 48, 9, 57}, 330},
-                                                 {{3, 40, 9, 15}, 130}};
-  for (const auto& [image, outputs] : layers) {
-    SCOPED_TRACE(testing::PrintToString(image));
+  const Layer layers[] = {{{1, 64, 57, 55}, 136, true}, {{1, 64, 57, 55}, 512, true},  {{1, 256, 9, 9}, 1030, false},
+                          {{3, 48, 9, 57}, 330, true},  {{1, 512, 8, 56}, 2048, true}, {{3, 40, 9, 15}, 130, false}};
+  const auto is_fused = [](const GraphMaker& m) {
+    return kernels_of(m, Isa::avx512).find("+gather_fused") != std::string::npos;
+  };
+  const std::vector<Isa> isas = available_isas();
+  const bool has_avx512 = std::find(isas.begin(), isas.end(), Isa::avx512) != isas.end();
+  for (const auto& [image, outputs, fused] : layers) {
+    SCOPED_TRACE(testing::PrintToString(image) + " to " + std::to_string(outputs));
     const Case c{{1, image[1], outputs}, {1, 2, 1, 0, 0, 0}, 2, false};
     GraphMaker m;
     m.result(m.op("ReLU", {c.add(m, m.input(image), m.random(c.weights(), 1))}));
     check(m, "+gather");
+    if (has_avx512) {
+      EXPECT_EQ(is_fused(m), fused);
+    }
     const std::vector<test::HostTensor> inputs[] = {{test::random_tensor(image, 7)}};
     test::expect_same_bits(m.graph(), m.graph(), inputs);
+    GraphMaker at_run_time;
+    const ir::Value data = at_run_time.input(image);
+    at_run_time.result(c.add(at_run_time, data, at_run_time.input(c.weights())));
+    check(at_run_time, "+pack+gather");
   }
 }
 

@@ -1,6 +1,6 @@
 // Convolution, GroupConvolution and their BackpropData forms in f32, with a fused chain at the store. Weights known at
 // run time only are packed by every run, before anything else: profiles say "+pack". The positions that a strided 1x1
-// convolution reads may be gathered before: "+gather".
+// convolution reads may be gathered before, "+gather", or meanwhile, "+gather_fused".
 // Layouts: what the kernels of the bucket want; see kernels/conv/conv.hpp. Threads: slices of the kernel's grid; sums
 // do not depend on them.
 #include <algorithm>
@@ -78,7 +78,10 @@ class ConvolutionExecutor final : public Executor {
     return conv_.first_constants(threads, slice);
   }
   std::string kernel_name() const override {
-    return concat(conv_.kernel.name, conv_.packed ? "" : "+pack", gathers_ ? "+gather" : "");
+    return concat(conv_.kernel.name, conv_.packed ? "" : "+pack",
+                  first_unit_.gathers ? "+gather_fused"
+                  : gathers_          ? "+gather"
+                                      : "");
   }
 
  private:
@@ -100,7 +103,7 @@ class ConvolutionExecutor final : public Executor {
     });
   }
 
-  /// Likewise, on the way.
+  /// Likewise, on the way. Dense kernels take no scratch memory.
   void compute_first_unit(const parallel::Arena& arena, const ConvArgs& whole, float* gathered) const noexcept {
     const ConvSplit split = conv_split(conv_.plan, arena.threads());
     ConvArgs conv = whole;

@@ -29,7 +29,8 @@ struct TilePass {
   int64_t residual_step, residual_row, residual_block;
   // Edge kernels: the first column tap passes by the tile's first position, the last one by its last position.
   bool first_tap_short, last_tap_short;
-  // Weights of the next unit: prefetch_lines cache lines per innermost loop; from prefetch_end on, what is at `ahead`.
+  // Weights of the next unit, or sources: prefetch_lines cache lines per innermost loop; from prefetch_end on, what is
+  // at `ahead`.
   const float *prefetch, *prefetch_end, *ahead;
   int64_t prefetch_lines;
   bool prefetch_soon;  // the next tile reads it: to L1, by kernels that repeat and have edges
@@ -60,6 +61,7 @@ static constexpr int kMaxAnyStepPositions = 14;
 static constexpr int kTwoRowColumns = 14;
 // Whether pointwise tiles of one row with several positions look at TilePass::gathered.
 TERROIR_INLINE constexpr bool gathers_sources(int64_t lanes, int64_t stride) { return lanes == 16 && stride == 2; }
+
 // Whether there is a tile of so many positions for a unit whose last block is half a one (half_tile.hpp).
 static constexpr int kMaxHalfPositions2 = 14, kMaxHalfPositions3 = 9;
 TERROIR_INLINE bool has_half_tile(int64_t blocks, int64_t positions) {

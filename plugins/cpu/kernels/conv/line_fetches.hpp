@@ -1,5 +1,5 @@
-// What: which cache lines the register tiles of a dense convolution fetch into L2 while they compute: weights of the
-// next round of the reduction where all of them do not stay in L2, and what the steps behind it read first.
+// What: which cache lines the register tiles of a dense convolution fetch while they compute: weights of the next round
+// of the reduction where all of them do not stay in L2, or a group's sources, and what the steps behind it read first.
 // Include one bucket header first.
 #pragma once
 
