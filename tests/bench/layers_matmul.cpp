@@ -19,7 +19,7 @@ constexpr MatMulLayer kLayers[] = {
     {"mobilenet_v2", 1, 1, 1000, 1280, true}, {"awkward", 1, 1, 4096, 4096, true},
     {"awkward", 1, 37, 501, 333, true},       {"awkward", 3, 65, 67, 129, false},
     {"awkward", 2, 512, 129, 128, false},     {"awkward", 1, 512, 512, 512, true},
-    {"awkward", 1, 1024, 1024, 1024, false},
+    {"awkward", 1, 1024, 1024, 1024, false},  {"awkward", 1, 512, 192, 512, true},
 };
 
 std::string name_of(const MatMulLayer& layer) {

@@ -250,10 +250,11 @@ TEST_P(Matmul, StepsAtTheStore) {
   }
 }
 
-// However the work is cut, every element is the same sum in the same order.
+// However the work is cut, every element is the same sum in the same order: all panels together meet a copy of A, few
+// of them read it in place.
 TEST_P(Matmul, SlicesDoNotChangeABit) {
   for (const RightForm right : {RightForm::packed, RightForm::plain}) {
-    Product p{61, 6 * kernels().panel + 5, 1031};
+    Product p{61, 18 * kernels().panel + 5, 1031};
     p.right = right;
     p.with_bias = true;
     const Data d = data(p);
@@ -267,17 +268,17 @@ TEST_P(Matmul, SlicesDoNotChangeABit) {
 TEST_P(Matmul, CallsThatShareACopyOfA) {
   for (const int64_t rows : {kernels().small_m + 1, kernels().tile_m + 1, 2 * kernels().tile_m, int64_t{61}}) {
     for (const int64_t depth : {1, 17, 256, 1031}) {
-      Product p{rows, 12 * kernels().panel - 3, depth};
+      Product p{rows, 40 * kernels().panel - 3, depth};
       p.with_bias = true;
       GemmArgs left;
       left.lda = left.k = depth;
-      ASSERT_GT(kernels().packed_a_floats(left, rows, 5), 0) << p;
+      ASSERT_GT(kernels().packed_a_floats(left, rows, 17), 0) << p;
       const Data d = data(p);
       const std::vector<float> whole = run(p, d, rows, 1 << 20);
-      EXPECT_EQ(run(p, d, rows, 5, true), whole) << p;
+      EXPECT_EQ(run(p, d, rows, 17, true), whole) << p;
       EXPECT_EQ(run(p, d, rows, 1 << 20, true), whole) << p;
       p.right = RightForm::plain;
-      EXPECT_EQ(run(p, d, rows, 7, true), whole) << p;
+      EXPECT_EQ(run(p, d, rows, 19, true), whole) << p;
     }
   }
 }
@@ -295,6 +296,11 @@ TEST_P(Matmul, WhenCallsShareACopyOfA) {
   EXPECT_GT(floats(kernels().small_m + 1, 300, 300, false, 50), 0);
   EXPECT_EQ(floats(kernels().small_m + 1, 300, 300, false, 4), 0);
   EXPECT_GT(floats(kernels().small_m + 1, 300, 1024, false, 4), 0) << "rows 4 KiB apart";
+  const bool has_flat_tiles = kernels().panel == 32;
+  EXPECT_EQ(floats(30, 60, 60, false, 16) == 0, has_flat_tiles);
+  EXPECT_GT(floats(30, 60, 60, false, 17), 0);
+  EXPECT_GT(floats(13, 60, 60, false, 5), 0) << "groups of four and five rows";
+  EXPECT_GT(floats(6, 8000, 8001, false, 5), 0) << "panels that do not stay in L2";
   EXPECT_EQ(floats(30, 300, 30, true, 50), 0) << "transposed rows are adjacent";
   EXPECT_EQ(floats(100'000, 300, 300, false, 50), 0) << "several blocks";
   EXPECT_GT(floats(8, 1000, 1000, false, 50), 0);

@@ -28,8 +28,9 @@ constexpr int kSmallRows = 4;
 // Rows of A that are read where they lie take more instructions than a copy's: tiles of two panels, of as many sums in
 // fewer rows, take the fewest.
 constexpr int kFlatRows = kLanes == 16 ? 6 : 0;
-// Up to so many panels, copying A costs more than what reading it where it lies loses.
-constexpr int64_t kFewPanels = 4;
+// Up to so many panels, copying A costs more than what reading it where it lies loses, in tiles of one panel and of
+// two.
+constexpr int64_t kFewPanels = 4, kFewFlatPanels = 16;
 
 // Where a group of R rows of A is read: value (r, k) is at a[r + k * stride] for packed and transposed A, and at
 // a[r * stride + k] otherwise.
@@ -257,18 +258,28 @@ struct RowGroups {
   int64_t size(int64_t g) const { return base + (g < larger ? 1 : 0); }
 };
 
+// Whether all groups of rows are of the sizes that flat tiles have.
+bool cuts_to_flat_rows(int64_t rows) {
+  if constexpr (kFlatRows == 0) return false;
+  return RowGroups(rows, kFlatRows).base >= kFlatRows - 1;
+}
+
 // Whether A is read where it lies. Rows whose starts differ by a multiple of 4 KiB would evict each other from L1.
 bool reads_in_place(const GemmArgs& args, int64_t rows, int64_t panels) {
   if (args.a_transposed) return false;
-  return rows <= kSmallRows || (panels <= kFewPanels && args.lda % 1024 != 0);
+  if (rows <= kSmallRows) return true;
+  if (args.lda % 1024 == 0) return false;
+  if (panels <= kFewPanels) return true;
+  // Flat tiles fetch nothing ahead: of a packed B, weights as a rule, these panels must stay near.
+  const int64_t in_l2 = gemm_blocking(rows, args.k, kPanel, kTileRows).most_floats;
+  return panels <= kFewFlatPanels && cuts_to_flat_rows(rows) &&
+         (args.ldb != 0 || panels * kPanel * args.k <= in_l2 / 2);
 }
 
-// Of columns from n on, in `panels` panels. Groups of rows must all be of the sizes that tiles have; the last vector of
-// a plain B would read past its end.
+// Of columns from n on, in `panels` panels. The last vector of a plain B would read past its end.
 bool has_flat_tiles(const GemmArgs& args, int64_t rows, int64_t panels, int64_t n) {
   const int64_t columns = args.n - n;
-  return kFlatRows > 0 && panels > 1 && RowGroups(rows, kFlatRows).base >= kFlatRows - 1 &&
-         (args.ldb == 0 ? columns > 3 * kLanes : columns >= 2 * kPanel);
+  return panels > 1 && cuts_to_flat_rows(rows) && (args.ldb == 0 ? columns > 3 * kLanes : columns >= 2 * kPanel);
 }
 
 void run_flat_tiles(const GemmArgs& args, const Slice& s, int64_t m0, int64_t rows, int64_t k0, int64_t n) {
