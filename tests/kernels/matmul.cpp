@@ -254,13 +254,15 @@ TEST_P(Matmul, StepsAtTheStore) {
 // of them read it in place.
 TEST_P(Matmul, SlicesDoNotChangeABit) {
   for (const RightForm right : {RightForm::packed, RightForm::plain}) {
-    Product p{61, 18 * kernels().panel + 5, 1031};
-    p.right = right;
-    p.with_bias = true;
-    const Data d = data(p);
-    const std::vector<float> whole = run(p, d, p.m, 1 << 20);
-    for (const int64_t rows : {1, 3, 4, 5, 14, 23}) {
-      for (const int64_t panels : {1, 2, 5}) EXPECT_EQ(run(p, d, rows, panels), whole) << rows << " rows, " << panels;
+    for (const int64_t depth : {130, 515}) {
+      Product p{61, 18 * kernels().panel + 5, depth};
+      p.right = right;
+      p.with_bias = true;
+      const Data d = data(p);
+      const std::vector<float> whole = run(p, d, p.m, 1 << 20);
+      for (const int64_t rows : {1, 3, 4, 5, 14, 23}) {
+        for (const int64_t panels : {1, 2, 5, 13}) EXPECT_EQ(run(p, d, rows, panels), whole) << p << ", " << panels;
+      }
     }
   }
 }
@@ -301,6 +303,11 @@ TEST_P(Matmul, WhenCallsShareACopyOfA) {
   EXPECT_GT(floats(30, 60, 60, false, 17), 0);
   EXPECT_GT(floats(13, 60, 60, false, 5), 0) << "groups of four and five rows";
   EXPECT_GT(floats(6, 8000, 8001, false, 5), 0) << "panels that do not stay in L2";
+  GemmArgs plain;
+  plain.k = 8000;
+  plain.lda = 8001;
+  plain.ldb = 5 * kernels().panel;
+  EXPECT_EQ(kernels().packed_a_floats(plain, 6, 5) == 0, has_flat_tiles) << "a plain B";
   EXPECT_EQ(floats(30, 300, 30, true, 50), 0) << "transposed rows are adjacent";
   EXPECT_EQ(floats(100'000, 300, 300, false, 50), 0) << "several blocks";
   EXPECT_GT(floats(8, 1000, 1000, false, 50), 0);

@@ -163,11 +163,10 @@ class MatMulExecutor final : public Executor {
     }
     GemmArgs gemm;
     gemm.ldc = gemm.n = p_.b.columns;
-    gemm.ldb = reads_plain_b_ ? p_.b.leading() : 0;
     gemm.bias = bias_.empty() ? nullptr : bias_.data();
     gemm.ops = ops.data();
     gemm.n_ops = static_cast<int64_t>(chain_.size());
-    set_left(gemm);
+    set_operands(gemm);
     float* const copies = scratch + split.slots * split.scratch_floats;
     if (split.copy_floats != 0)
       for (int64_t slot = 0; slot < split.slots; ++slot) copies[slot * split.copy_floats] = 0;
@@ -263,10 +262,10 @@ class MatMulExecutor final : public Executor {
     constexpr int64_t kRowPanels = 4;     // a single row meets at once
     constexpr int64_t kPanelsOfFarA = 4;  // meet a copy of A that does not stay in L2 beside them
     if (s.parts == 1) return;
-    GemmArgs left;
-    set_left(left);
+    GemmArgs gemm;
+    set_operands(gemm);
     const Box part = part_at(s, 0);
-    const int64_t panels = part[kPanels].end, shared = kernels_.packed_a_floats(left, p_.a.rows, panels);
+    const int64_t panels = part[kPanels].end, shared = kernels_.packed_a_floats(gemm, p_.a.rows, panels);
     const bool far = shared * static_cast<int64_t>(sizeof(float)) > cache_sizes().l2 / 2;
     if (p_.batch > 1) {
       s.cut = kBatch, s.cut_unit = 1;
@@ -302,9 +301,10 @@ class MatMulExecutor final : public Executor {
     return part;
   }
 
-  void set_left(GemmArgs& gemm) const {
+  void set_operands(GemmArgs& gemm) const {
     gemm.lda = p_.a.leading();
     gemm.a_transposed = p_.a.transposed;
+    gemm.ldb = reads_plain_b_ ? p_.b.leading() : 0;
     gemm.k = p_.a.columns;
   }
 

@@ -52,7 +52,7 @@ struct MatmulKernels {
   // Enough for a call over m rows or fewer.
   int64_t (*scratch_floats)(int64_t m, int64_t k);
   // Of A's rows when calls over `panels` panels each should share one copy of them, 0 where they should not: A is read
-  // where it lies, or a copy would not stay near. From args: lda, a_transposed and k.
+  // where it lies, or a copy would not stay near. From args: lda, a_transposed, ldb and k.
   int64_t (*packed_a_floats)(const GemmArgs& args, int64_t m, int64_t panels);
   // Rows [m_begin, m_end) of A to dst, 64-byte aligned.
   void (*pack_a)(const GemmArgs& args, int64_t m_begin, int64_t m_end, float* dst);
