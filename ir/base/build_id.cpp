@@ -1,17 +1,12 @@
 #include "ir/base/build_id.hpp"
 
-#include <link.h>
-
 #include <cstdint>
 #include <cstring>
 
+#include "ir/base/loaded_object.hpp"
+
 namespace terroir {
 namespace {
-
-struct Search {
-  uintptr_t code;
-  std::string found;
-};
 
 /// The note of type NT_GNU_BUILD_ID among the notes of a loaded object, as hexadecimal digits.
 std::string id_among(const char* notes, size_t bytes) {
@@ -34,33 +29,22 @@ std::string id_among(const char* notes, size_t bytes) {
   return text;
 }
 
-int look_at(dl_phdr_info* object, size_t, void* data) {
-  auto& search = *static_cast<Search*>(data);
-  bool ours = false;
-  size_t code_bytes = 0;
+std::string id_of_this_code() {
+  const std::optional<LoadedObject> object = loaded_object_of(reinterpret_cast<const void*>(&id_of_this_code));
+  if (!object) return {};
   std::string id;
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = object->dlpi_phdr[i];
-    const uintptr_t begin = object->dlpi_addr + part.p_vaddr;
-    if (part.p_type == PT_LOAD && search.code - begin < part.p_memsz) {
-      ours = true;
-      code_bytes = part.p_memsz;
-    }
+  for (int i = 0; i < object->info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = object->info.dlpi_phdr[i];
+    const uintptr_t begin = object->info.dlpi_addr + part.p_vaddr;
     if (part.p_type == PT_NOTE) id += id_among(reinterpret_cast<const char*>(begin), part.p_memsz);
   }
-  if (!ours) return 0;
-  search.found = id.empty() ? "code of " + std::to_string(code_bytes) + " bytes" : id;
-  return 1;
+  return id.empty() ? "code of " + std::to_string(object->part_bytes) + " bytes" : id;
 }
 
 }  // namespace
 
 const std::string& build_id() {
-  static const std::string id = [] {
-    Search search{reinterpret_cast<uintptr_t>(&look_at), {}};
-    ::dl_iterate_phdr(&look_at, &search);
-    return TERROIR_VERSION " " + search.found;
-  }();
+  static const std::string id = TERROIR_VERSION " " + id_of_this_code();
   return id;
 }
 

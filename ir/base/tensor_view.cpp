@@ -7,11 +7,14 @@
 
 namespace terroir::ir {
 
-int64_t element_count(const Dims& dims) {
+int64_t element_count(const Dims& dims) { return element_count(dims, 0, dims.size()); }
+
+int64_t element_count(const Dims& dims, size_t begin, size_t end) {
   int64_t count = 1;
   bool overflow = false;
   bool empty = false;
-  for (const int64_t extent : dims) {
+  for (size_t axis = begin; axis < end; ++axis) {
+    const int64_t extent = dims[axis];
     if (extent < 0) throw_error(ErrorCode::invalid_argument, "negative extent ", extent, " in shape ", dims);
     empty = empty || extent == 0;
     const auto product = checked_mul(count, extent);

@@ -20,6 +20,8 @@ using Dims = std::vector<int64_t>;
 /// Number of elements; 1 for a scalar, 0 if any extent is 0. Throws Exception: invalid_argument for a negative extent,
 /// out_of_memory if the product does not fit int64_t.
 int64_t element_count(const Dims& dims);
+/// Of the axes from `begin` to before `end`.
+int64_t element_count(const Dims& dims, size_t begin, size_t end);
 
 /// Bytes of `count` elements; packed types round up to a whole byte. Throws Exception: out_of_memory if it does not
 /// fit, invalid_argument for a dynamic type or a negative count.

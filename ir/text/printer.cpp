@@ -18,7 +18,7 @@ class PrintVisitor final : public AttributeVisitor {
   void on(const char* name, bool& value, Presence) override { add(name, value ? "true" : "false"); }
   void on(const char* name, int64_t& value, Presence) override { add(name, std::to_string(value)); }
   void on(const char* name, double& value, Presence) override { add(name, number(value)); }
-  void on(const char* name, std::string& value, Presence) override { add(name, quoted(value)); }
+  void on(const char* name, std::string& value, Presence) override { add(name, ir::quoted(value)); }
   void on(const char* name, element::Type& value, Presence) override { add(name, value.get_type_name()); }
   void on(const char* name, PartialShape& value, Presence) override { add(name, value.to_string()); }
   void on(const char* name, std::vector<int64_t>& value, Presence) override {

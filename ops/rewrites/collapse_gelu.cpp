@@ -65,14 +65,14 @@ bool close(const Polynomial& a, const Polynomial& b) {
   return true;
 }
 
-struct Match {
+struct GeluMatch {
   double factor = 1;
   std::vector<ir::Value> values;  // what is multiplied, besides numbers
   std::vector<ir::NodeId> nodes;
 };
 
 /// The factors of a product of products.
-void collect_factors(const ir::Graph& graph, ir::Value value, Match& match, bool outermost = true) {
+void collect_factors(const ir::Graph& graph, ir::Value value, GeluMatch& match, bool outermost = true) {
   const ir::Node& node = graph.node(value.node);
   constexpr size_t kEnough = 4;
   if (const auto number = scalar_constant(graph, value)) {
@@ -90,7 +90,7 @@ void collect_factors(const ir::Graph& graph, ir::Value value, Match& match, bool
 }
 
 /// The mode when `gate` is 1 + erf(x / sqrt(2)) or 1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)).
-std::optional<GeluMode> mode_of(const ir::Graph& graph, ir::Value gate, ir::Value x, Match& match) {
+std::optional<GeluMode> mode_of(const ir::Graph& graph, ir::Value gate, ir::Value x, GeluMatch& match) {
   const ir::Node& add = graph.node(gate.node);
   if (!is_op(add, "Add") || graph.uses(gate).size() != 1) return std::nullopt;
   for (size_t side = 0; side < 2; ++side) {
@@ -118,7 +118,7 @@ ir::Pass collapse_gelu(const ir::OpRegistry& registry) {
             for (ir::NodeId id : graph.nodes()) {
               const ir::Node& node = graph.node(id);
               if (!is_op(node, "Multiply") || node.outputs[0].type != element::f32) continue;
-              Match match;
+              GeluMatch match;
               collect_factors(graph, {id, 0}, match);
               if (match.values.size() != 2 || match.factor != 0.5) continue;
               for (size_t side = 0; side < 2; ++side) {

@@ -293,7 +293,7 @@ class Decomposition {
   std::map<EinsumLabel, int64_t> extents_;
 };
 
-bool is_ready(const ir::Graph& graph, const ir::Node& node) {
+bool can_be_decomposed(const ir::Graph& graph, const ir::Node& node) {
   if (!node.is("Einsum") || node.outputs[0].shape.is_dynamic()) return false;
   const element::Type type = node.outputs[0].type;
   if (type != element::f32 && !(type.is_integral_number() && type.bitwidth() >= 8)) return false;
@@ -309,7 +309,8 @@ ir::Pass decompose_einsum(const ir::OpRegistry& registry) {
   return {"decompose_einsum", [&](const ir::Graph& graph, ir::Patch& patch) {
             for (const ir::NodeId id : graph.nodes()) {
               const ir::Node& node = graph.node(id);
-              if (is_ready(graph, node)) patch.replace({id, 0}, Decomposition(registry, graph, node, patch).run());
+              if (can_be_decomposed(graph, node))
+                patch.replace({id, 0}, Decomposition(registry, graph, node, patch).run());
             }
           }};
 }

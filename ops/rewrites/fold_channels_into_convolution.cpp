@@ -33,7 +33,7 @@ struct Place {
 };
 
 /// A constant with a number per channel that stands on the way.
-struct Operand {
+struct ChannelConstant {
   ir::Use use;
   int64_t axis;
 };
@@ -45,7 +45,7 @@ struct Fold {
   ir::Value scale;
   bool divides = false;
   std::vector<int64_t> order;
-  std::vector<Operand> between;
+  std::vector<ChannelConstant> between;
 };
 
 class Search {
@@ -186,36 +186,36 @@ std::optional<ir::Constant> scaled(const ir::TensorView& weights, const ir::Tens
 
 ir::Pass fold_channels_into_convolution(const ir::OpRegistry& registry) {
   const ir::OpSchema& schema = registry.get(ir::kConstType, "opset1");
-  return {"fold_channels_into_convolution", [&schema](const ir::Graph& graph, ir::Patch& patch) {
-            const auto name_of = [&](const ir::Use& use) {
-              return graph.node(graph.node(use.node).inputs[static_cast<size_t>(use.input)].node).name + "/folded";
-            };
-            const auto view_of = [&](ir::Value value) -> const ir::TensorView& {
-              return ir::constant_of(graph, value)->view;
-            };
-            for (const ir::NodeId id : graph.nodes()) {
-              const ir::Node& convolution = graph.node(id);
-              if (!convolution.is("Convolution") || ir::opset_number(convolution.schema->opset) <= 0) continue;
-              const auto fold = Search(graph, convolution).find();
-              if (!fold) continue;
-              const ir::Use weights{id, 1};
-              const ir::TensorView& before = view_of(convolution.inputs[1]);
-              std::optional<ir::Constant> after = fold->order.empty()
-                                                      ? scaled(before, view_of(fold->scale), fold->divides)
-                                                      : reordered(before, 1, fold->order);
-              if (!after) continue;
-              MappedFile::evict(before.data, before.bytes());
-              patch.rewire(weights, patch.add_constant(schema, name_of(weights), std::move(*after)));
-              for (const Operand& operand : fold->order.empty() ? std::vector<Operand>() : fold->between) {
-                const ir::TensorView& values =
-                    view_of(graph.node(operand.use.node).inputs[static_cast<size_t>(operand.use.input)]);
-                patch.rewire(operand.use,
-                             patch.add_constant(schema, name_of(operand.use),
-                                                reordered(values, static_cast<size_t>(operand.axis), fold->order)));
-              }
-              patch.replace({fold->node, 0}, graph.node(fold->node).inputs[fold->data]);
-            }
-          }};
+  return {
+      "fold_channels_into_convolution", [&schema](const ir::Graph& graph, ir::Patch& patch) {
+        const auto name_of = [&](const ir::Use& use) {
+          return graph.node(graph.node(use.node).inputs[static_cast<size_t>(use.input)].node).name + "/folded";
+        };
+        const auto view_of = [&](ir::Value value) -> const ir::TensorView& {
+          return ir::constant_of(graph, value)->view;
+        };
+        for (const ir::NodeId id : graph.nodes()) {
+          const ir::Node& convolution = graph.node(id);
+          if (!convolution.is("Convolution") || ir::opset_number(convolution.schema->opset) <= 0) continue;
+          const auto fold = Search(graph, convolution).find();
+          if (!fold) continue;
+          const ir::Use weights{id, 1};
+          const ir::TensorView& before = view_of(convolution.inputs[1]);
+          std::optional<ir::Constant> after = fold->order.empty() ? scaled(before, view_of(fold->scale), fold->divides)
+                                                                  : reordered(before, 1, fold->order);
+          if (!after) continue;
+          MappedFile::evict(before.data, before.bytes());
+          patch.rewire(weights, patch.add_constant(schema, name_of(weights), std::move(*after)));
+          for (const ChannelConstant& operand : fold->order.empty() ? std::vector<ChannelConstant>() : fold->between) {
+            const ir::TensorView& values =
+                view_of(graph.node(operand.use.node).inputs[static_cast<size_t>(operand.use.input)]);
+            patch.rewire(operand.use,
+                         patch.add_constant(schema, name_of(operand.use),
+                                            reordered(values, static_cast<size_t>(operand.axis), fold->order)));
+          }
+          patch.replace({fold->node, 0}, graph.node(fold->node).inputs[fold->data]);
+        }
+      }};
 }
 
 }  // namespace terroir::ops

@@ -19,7 +19,7 @@ const float* per_channel(const ir::Graph& graph, ir::Value value, int64_t channe
   return dims[axis] == channels ? constant->view.as<float>() : nullptr;
 }
 
-struct Match {
+struct ScaleMatch {
   ir::NodeId convolution;
   std::optional<ir::NodeId> add;  // between the convolution and the multiplication
   const float* scale;
@@ -30,7 +30,7 @@ bool is_convolution(const ir::Node& node) {
   return (node.is("Convolution") || node.is("GroupConvolution")) && ir::opset_number(node.schema->opset) > 0;
 }
 
-std::optional<Match> match(const ir::Graph& graph, const ir::Node& multiply) {
+std::optional<ScaleMatch> match(const ir::Graph& graph, const ir::Node& multiply) {
   if (!multiply.is("Multiply") || multiply.outputs[0].type != element::f32 ||
       ir::broadcasts_from_an_axis(*multiply.attributes))
     return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<Match> match(const ir::Graph& graph, const ir::Node& multiply) {
     const float* scale = per_channel(graph, multiply.inputs[1 - side], channels, shape.size());
     if (!scale) continue;
     ir::Value source = multiply.inputs[side];
-    Match found{source.node, std::nullopt, scale, nullptr};
+    ScaleMatch found{source.node, std::nullopt, scale, nullptr};
     const ir::Node* producer = &graph.node(source.node);
     if (producer->is("Add") && graph.uses(source).size() == 1 && !ir::broadcasts_from_an_axis(*producer->attributes)) {
       for (size_t i = 0; i < 2 && !found.bias; ++i) {

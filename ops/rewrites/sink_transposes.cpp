@@ -38,13 +38,13 @@ bool leaves_nothing_behind(const ir::Graph& graph, ir::Value value) {
 }
 
 /// An operand that is no Transpose, as it must be beside values that are not transposed.
-struct Operand {
+struct FixedOperand {
   bool fits = false;
   bool same = false;                  // as it is
   std::optional<ir::Constant> moved;  // the same elements under other extents
 };
 
-Operand operand_without(const ir::Graph& graph, ir::Value value, const Order& order) {
+FixedOperand operand_without(const ir::Graph& graph, ir::Value value, const Order& order) {
   const PartialShape& shape = graph.port(value).shape;
   if (shape.rank().is_dynamic() || shape.size() > order.size()) return {};
   if (has_one_element(shape)) return {.fits = true, .same = true, .moved = {}};
@@ -105,7 +105,7 @@ class Sinking {
     if ((!is_elementwise(node) && !prelu) || graph_.uses({node.id, 0}).empty()) return;
     const auto order = common_order(node);
     if (!order || ir::broadcasts_from_an_axis(*node.attributes)) return;
-    std::vector<std::pair<ir::Value, Operand>> inputs;
+    std::vector<std::pair<ir::Value, FixedOperand>> inputs;
     for (const ir::Value& input : node.inputs) {
       if (const auto source = transposed(input))
         inputs.push_back({source->before, {.fits = true, .same = true, .moved = {}}});

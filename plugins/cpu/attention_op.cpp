@@ -13,7 +13,7 @@ const std::vector<int64_t>& order_of(const FusedAttentionAttrs& attrs, int opera
   return operand == 0 ? attrs.q_order : operand == 1 ? attrs.k_order : attrs.v_order;
 }
 
-void infer(ir::InferContext& ctx) {
+void infer_attention(ir::InferContext& ctx) {
   const auto& attrs = ctx.attrs<FusedAttentionAttrs>();
   std::vector<ir::Dims> dims;
   for (int i = 0; i < 3; ++i) dims.push_back(permuted(ir::to_dims(ctx.shape(i).to_shape()), order_of(attrs, i)));
@@ -43,7 +43,7 @@ struct Permuted {
   }
 };
 
-void reference(const ir::EvalContext& ctx) {
+void compute_attention(const ir::EvalContext& ctx) {
   const auto& attrs = ctx.attrs<FusedAttentionAttrs>();
   const Permuted q(ctx.inputs[0], attrs.q_order), k(ctx.inputs[1], attrs.k_order), v(ctx.inputs[2], attrs.v_order);
   const float no_mask = 0, scale = static_cast<float>(attrs.scale);
@@ -74,8 +74,8 @@ ir::OpSchema attention_schema() {
   schema.opset = "cpu";
   schema.arity = {3, 5, 1};
   schema.make_attributes = &ir::make_attributes<FusedAttentionAttrs>;
-  schema.infer = &infer;
-  schema.reference = &reference;
+  schema.infer = &infer_attention;
+  schema.reference = &compute_attention;
   return schema;
 }
 

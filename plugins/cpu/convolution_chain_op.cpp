@@ -10,7 +10,7 @@
 namespace terroir::cpu {
 namespace {
 
-using Stage = ConvolutionChainAttrs::Stage;
+using ChainStage = ConvolutionChainAttrs::Stage;
 
 ir::Dims mean_dims(ir::Dims dims) {
   std::fill(dims.begin() + 2, dims.end(), 1);
@@ -18,7 +18,7 @@ ir::Dims mean_dims(ir::Dims dims) {
 }
 
 /// `results`: of the stages before.
-std::vector<ir::PortType> stage_outputs(const Stage& stage, const std::vector<ir::Dims>& inputs,
+std::vector<ir::PortType> stage_outputs(const ChainStage& stage, const std::vector<ir::Dims>& inputs,
                                         std::span<const ir::Dims> results) {
   std::vector<ir::PortType> ports;
   for (const int input : stage.inputs) {
@@ -31,7 +31,7 @@ std::vector<ir::PortType> stage_outputs(const Stage& stage, const std::vector<ir
   return context.outputs();
 }
 
-void infer(ir::InferContext& ctx) {
+void infer_chain(ir::InferContext& ctx) {
   std::vector<ir::Dims> inputs;
   for (int i = 0; i < ctx.input_count(); ++i) inputs.push_back(ir::to_dims(ctx.shape(i).to_shape()));
   const ir::Dims result = stage_results(ctx.attrs<ConvolutionChainAttrs>(), inputs).back();
@@ -40,14 +40,14 @@ void infer(ir::InferContext& ctx) {
     ctx.set_output(1, element::f32, PartialShape(ir::to_shape(mean_dims(result))));
 }
 
-void reference(const ir::EvalContext& ctx) {
+void compute_chain(const ir::EvalContext& ctx) {
   const auto& attrs = ctx.attrs<ConvolutionChainAttrs>();
   std::vector<ir::Dims> extents;
   for (const ir::TensorView& input : ctx.inputs) extents.push_back(input.dims);
   const std::vector<ir::Dims> results = stage_results(attrs, extents);
   AlignedBuffer previous, next;
   for (size_t s = 0; s < attrs.stages.size(); ++s) {
-    const Stage& stage = attrs.stages[s];
+    const ChainStage& stage = attrs.stages[s];
     std::vector<ir::TensorView> inputs;
     for (const int input : stage.inputs)
       inputs.push_back(input == ConvolutionChainAttrs::kPrevious
@@ -77,7 +77,7 @@ void reference(const ir::EvalContext& ctx) {
 
 }  // namespace
 
-std::string ConvolutionChainAttrs::text_of(const Stage& stage) {
+std::string ConvolutionChainAttrs::text_of(const ChainStage& stage) {
   std::string text = stage.schema->type + "(";
   for (size_t i = 0; i < stage.inputs.size(); ++i)
     text += (i > 0 ? ", " : "") +
@@ -90,7 +90,7 @@ std::string ConvolutionChainAttrs::text_of(const Stage& stage) {
 
 std::vector<ir::Dims> stage_results(const ConvolutionChainAttrs& attrs, const std::vector<ir::Dims>& inputs) {
   std::vector<ir::Dims> results;
-  for (const Stage& stage : attrs.stages)
+  for (const ChainStage& stage : attrs.stages)
     results.push_back(ir::to_dims(stage_outputs(stage, inputs, results).front().shape.to_shape()));
   return results;
 }
@@ -101,8 +101,8 @@ ir::OpSchema convolution_chain_schema() {
   schema.opset = "cpu";
   schema.arity = {2, ir::kVariadic, ir::kVariadic};
   schema.make_attributes = &ir::make_attributes<ConvolutionChainAttrs>;
-  schema.infer = &infer;
-  schema.reference = &reference;
+  schema.infer = &infer_chain;
+  schema.reference = &compute_chain;
   return schema;
 }
 

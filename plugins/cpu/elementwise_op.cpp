@@ -21,7 +21,7 @@ std::vector<ir::PortType> member_results(const ElementwiseAttrs& attrs, const st
   return results;
 }
 
-void infer(ir::InferContext& ctx) {
+void infer_region(ir::InferContext& ctx) {
   std::vector<ir::PortType> inputs;
   for (int i = 0; i < ctx.input_count(); ++i) inputs.push_back({ctx.type(i), ctx.shape(i)});
   const ir::PortType result = member_results(ctx.attrs<ElementwiseAttrs>(), inputs).back();
@@ -29,7 +29,7 @@ void infer(ir::InferContext& ctx) {
 }
 
 /// The references of the members, one after the other.
-void reference(const ir::EvalContext& ctx) {
+void compute_region(const ir::EvalContext& ctx) {
   const auto& attrs = ctx.attrs<ElementwiseAttrs>();
   std::vector<ir::PortType> inputs;
   for (const ir::TensorView& input : ctx.inputs) inputs.push_back({input.type, PartialShape(ir::to_shape(input.dims))});
@@ -74,8 +74,8 @@ ir::OpSchema elementwise_schema() {
   schema.opset = "cpu";
   schema.arity = {1, ir::kVariadic, 1};
   schema.make_attributes = &ir::make_attributes<ElementwiseAttrs>;
-  schema.infer = &infer;
-  schema.reference = &reference;
+  schema.infer = &infer_region;
+  schema.reference = &compute_region;
   return schema;
 }
 

@@ -15,7 +15,7 @@ namespace terroir {
 
 namespace {
 
-constexpr const char* kOwner = "the compiled model";
+constexpr const char* kCompiledModel = "the compiled model";
 
 // Stands for the layer that feeds a Result.
 const ir::OpSchema& producer_schema() {
@@ -77,8 +77,8 @@ End CompiledState::find(const std::string& name) const {
     const int64_t index = find_port_or_none(graph, inputs, name);
     if (index >= 0) return {inputs, static_cast<size_t>(index)};
   }
-  throw_error(ErrorCode::not_found, kOwner, " has no input or output '", name, "'; inputs: ", list_ports(graph, true),
-              "; outputs: ", list_ports(graph, false));
+  throw_error(ErrorCode::not_found, kCompiledModel, " has no input or output '", name,
+              "'; inputs: ", list_ports(graph, true), "; outputs: ", list_ports(graph, false));
 }
 
 End CompiledState::find(const Output<const Node>& port) const {
@@ -104,7 +104,7 @@ End CompiledState::find(const Output<const Node>& port) const {
       if (index >= 0) return {inputs, static_cast<size_t>(index)};
     }
   }
-  throw_error(ErrorCode::not_found, port, " is no input or output of ", kOwner,
+  throw_error(ErrorCode::not_found, port, " is no input or output of ", kCompiledModel,
               "; inputs: ", list_ports(*skeleton_->graph, true), "; outputs: ", list_ports(*skeleton_->graph, false));
 }
 
@@ -158,15 +158,15 @@ std::vector<Output<const Node>> end_ports(const detail::CompiledState& state, bo
   return ports;
 }
 Output<const Node> end_port(const detail::CompiledState& state, bool inputs, size_t index) {
-  detail::check_index(*state.skeleton()->graph, inputs, index, kOwner);
+  detail::check_index(*state.skeleton()->graph, inputs, index, kCompiledModel);
   return detail::NodeAccess::port(state.skeleton(), {detail::ends(*state.skeleton()->graph, inputs)[index], 0});
 }
 Output<const Node> only_port(const detail::CompiledState& state, bool inputs) {
-  detail::check_single(*state.skeleton()->graph, inputs, kOwner);
+  detail::check_single(*state.skeleton()->graph, inputs, kCompiledModel);
   return end_port(state, inputs, 0);
 }
 Output<const Node> named_port(const detail::CompiledState& state, bool inputs, const std::string& name) {
-  return end_port(state, inputs, detail::find_port(*state.skeleton()->graph, inputs, name, kOwner));
+  return end_port(state, inputs, detail::find_port(*state.skeleton()->graph, inputs, name, kCompiledModel));
 }
 }  // namespace
 

@@ -24,7 +24,7 @@ struct FrameworkAttrs {
   }
 };
 
-void infer(ir::InferContext& context) {
+void infer_framework_node(ir::InferContext& context) {
   const auto& outputs = context.attrs<FrameworkAttrs>().outputs;
   for (size_t i = 0; i < outputs.size(); ++i)
     context.set_output(static_cast<int>(i), outputs[i].type, outputs[i].shape);
@@ -43,7 +43,7 @@ const ir::OpSchema& schema_of(const std::string& type, const std::string& opset)
   schema.opset = opset;
   schema.arity = {0, ir::kVariadic, ir::kVariadic};
   schema.make_attributes = &ir::make_attributes<FrameworkAttrs>;
-  schema.infer = &infer;
+  schema.infer = &infer_framework_node;
   schema.flags.pure = false;
   return schema;
 }
@@ -73,7 +73,7 @@ void change(const Node& layer, const Change& how) {
 
 namespace detail {
 
-bool is_framework_node(const ir::OpSchema& schema) { return schema.infer == &infer; }
+bool is_framework_node(const ir::OpSchema& schema) { return schema.infer == &infer_framework_node; }
 
 void require_known_layers(const ir::Graph& graph) {
   for (const ir::NodeId id : graph.nodes()) {

@@ -19,7 +19,7 @@ namespace {
 
 using detail::NodeAccess;
 
-constexpr const char* kOwner = "the model";
+constexpr const char* kModel = "the model";
 
 // Output ports of the Parameters or of the Results.
 std::vector<Output<Node>> end_ports(const std::shared_ptr<detail::GraphState>& state, bool inputs) {
@@ -29,17 +29,17 @@ std::vector<Output<Node>> end_ports(const std::shared_ptr<detail::GraphState>& s
 }
 
 Output<Node> end_port(const std::shared_ptr<detail::GraphState>& state, bool inputs, size_t index) {
-  detail::check_index(*state->graph, inputs, index, kOwner);
+  detail::check_index(*state->graph, inputs, index, kModel);
   return NodeAccess::port(state, {detail::ends(*state->graph, inputs)[index], 0});
 }
 
 Output<Node> only_port(const std::shared_ptr<detail::GraphState>& state, bool inputs) {
-  detail::check_single(*state->graph, inputs, kOwner);
+  detail::check_single(*state->graph, inputs, kModel);
   return end_port(state, inputs, 0);
 }
 
 Output<Node> named_port(const std::shared_ptr<detail::GraphState>& state, bool inputs, const std::string& name) {
-  return end_port(state, inputs, detail::find_port(*state->graph, inputs, name, kOwner));
+  return end_port(state, inputs, detail::find_port(*state->graph, inputs, name, kModel));
 }
 
 std::vector<Output<const Node>> as_const_ports(const std::vector<Output<Node>>& ports) {
@@ -97,7 +97,7 @@ std::unique_ptr<ir::Graph> reshaped(const ir::Graph& model, const Shapes& shapes
   }
   detail::reshape_variables(*graph, variable_shapes);
   for (const auto& [index, shape] : shapes) {
-    detail::check_index(*graph, true, index, kOwner);
+    detail::check_index(*graph, true, index, kModel);
     ir::Node& parameter = graph->node(graph->parameters()[index]);
     auto attrs = parameter.attrs<ir::ParameterAttrs>();
     attrs.shape = shape;
@@ -279,11 +279,11 @@ void Model::replace_node(const std::shared_ptr<Node>& old_node, const std::share
 }
 
 std::shared_ptr<Node> Model::get_result() const {
-  detail::check_single(*state_->graph, false, kOwner);
+  detail::check_single(*state_->graph, false, kModel);
   return get_output_op(0);
 }
 std::shared_ptr<Node> Model::get_output_op(size_t index) const {
-  detail::check_index(*state_->graph, false, index, kOwner);
+  detail::check_index(*state_->graph, false, index, kModel);
   return NodeAccess::object(state_, state_->graph->results()[index]);
 }
 
@@ -343,7 +343,7 @@ void Model::validate_nodes_and_infer_types() const {
 }
 
 void Model::reshape(const PartialShape& shape, const VariableShapes& variable_shapes) {
-  detail::check_single(*state_->graph, true, kOwner);
+  detail::check_single(*state_->graph, true, kModel);
   reshape_inputs(*state_, {{0, shape}}, variable_shapes);
 }
 
@@ -354,7 +354,7 @@ void Model::reshape(const std::map<size_t, PartialShape>& shapes, const Variable
 void Model::reshape(const std::map<std::string, PartialShape>& shapes, const VariableShapes& variable_shapes) {
   std::map<size_t, PartialShape> by_index;
   for (const auto& [name, shape] : shapes) {
-    const size_t index = detail::find_port(*state_->graph, true, name, kOwner);
+    const size_t index = detail::find_port(*state_->graph, true, name, kModel);
     const auto [entry, added] = by_index.emplace(index, shape);
     if (!added && entry->second != shape) {
       throw_error(ErrorCode::invalid_argument, "the input '", name, "' is given two shapes: ", entry->second, " and ",

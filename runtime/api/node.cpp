@@ -22,19 +22,19 @@ namespace {
 
 using detail::NodeAccess;
 
-const Node& node_of(const Output<const Node>& port) {
+const Node& node_behind(const Output<const Node>& port) {
   if (port.get_node() == nullptr) throw_error(ErrorCode::invalid_argument, "the port is empty");
   return *port.get_node();
 }
 
 const ir::OutputPort& port_of(const Output<const Node>& port) {
-  const Node& node = node_of(port);
+  const Node& node = node_behind(port);
   return NodeAccess::state(node)->graph->port(NodeAccess::value(port));
 }
 
 ir::OutputPort& writable_port(const Output<Node>& port) {
   const Output<const Node> reading = port;
-  return NodeAccess::state(node_of(reading))->writable().port(NodeAccess::value(reading));
+  return NodeAccess::state(node_behind(reading))->writable().port(NodeAccess::value(reading));
 }
 
 detail::RtInfoMaps::Owner rt_info_owner(const Output<const Node>& port) {
@@ -44,13 +44,13 @@ detail::RtInfoMaps::Owner rt_info_owner(const Output<const Node>& port) {
 
 /// The map that code may have written to; null while nobody has asked for it.
 AnyMap* written_rt_info(const Output<const Node>& port) {
-  const auto& state = NodeAccess::state(node_of(port));
+  const auto& state = NodeAccess::state(node_behind(port));
   return state->rt_info.find(*state->graph, rt_info_owner(port));
 }
 
 /// Those that a Result has beside the names of the tensor it takes; of any other port, its names.
 std::vector<std::string>& own_names(const Output<Node>& port) {
-  const Node& node = node_of(port);
+  const Node& node = node_behind(port);
   ir::Node& layer = NodeAccess::state(node)->writable().node(NodeAccess::node(node).id);
   detail::check_output(layer, port.get_index());
   return layer.outputs[port.get_index()].names;
@@ -58,7 +58,7 @@ std::vector<std::string>& own_names(const Output<Node>& port) {
 
 /// Whether the tensor of an output is that of an input, whose names are none of the output's.
 bool feeds_as_input(const Output<const Node>& port) {
-  return detail::is_parameter(NodeAccess::state(node_of(port))->graph->node(NodeAccess::value(port).node));
+  return detail::is_parameter(NodeAccess::state(node_behind(port))->graph->node(NodeAccess::value(port).node));
 }
 
 /// A layer of a file: objects of its class are made when they are asked for, and then kept beside it.
@@ -263,14 +263,14 @@ Output<Node> NodeAccess::port(const std::shared_ptr<detail::GraphState>& state, 
 }
 
 ir::Value NodeAccess::value(const Output<const Node>& port) {
-  const Node& handle = node_of(port);
+  const Node& handle = node_behind(port);
   const ir::Node& node = NodeAccess::node(handle);
   if (detail::is_result(node)) return node.inputs.at(0);
   return {node.id, static_cast<int32_t>(port.get_index())};
 }
 
 std::vector<std::string> NodeAccess::names(const Output<const Node>& port) {
-  const Node& handle = node_of(port);
+  const Node& handle = node_behind(port);
   const ir::Node& node = NodeAccess::node(handle);
   detail::check_output(node, port.get_index());
   // A Result that is no output of the model is no Result of its graph.
@@ -530,10 +530,10 @@ const std::string Output<const Node>::get_any_name() const {
   return names.front();
 }
 
-descriptor::Tensor& Output<const Node>::get_tensor() const { return node_of(*this).get_output_tensor(index_); }
+descriptor::Tensor& Output<const Node>::get_tensor() const { return node_behind(*this).get_output_tensor(index_); }
 
 const RTMap& Output<const Node>::get_rt_info() const {
-  const auto& state = NodeAccess::state(node_of(*this));
+  const auto& state = NodeAccess::state(node_behind(*this));
   return state->rt_info.at(*state->graph, rt_info_owner(*this));
 }
 RTMap& Output<Node>::get_rt_info() { return const_cast<RTMap&>(std::as_const(*this).get_rt_info()); }

@@ -10,15 +10,6 @@
 
 namespace terroir {
 
-namespace {
-
-// Of a tensor that may be too large for the memory.
-size_t bytes_of(const element::Type& type, const Shape& shape) {
-  return ir::byte_size(type, ir::element_count(ir::to_dims(shape)));
-}
-
-}  // namespace
-
 Tensor read_tensor_data(const std::filesystem::path& file_name, const element::Type& type, const PartialShape& shape,
                         size_t offset, bool mmap) {
   if (type.is_dynamic() || type == element::string || shape.rank().is_dynamic()) {
@@ -38,7 +29,7 @@ Tensor read_tensor_data(const std::filesystem::path& file_name, const element::T
   if (unknown) {
     const auto bits = checked_mul(shape_size(extents), type.bitwidth());
     extents[*unknown] = bits && *bits != 0 ? available * 8 / *bits : 0;
-    if (bits && *bits != 0 && bytes_of(type, extents) != available) {
+    if (bits && *bits != 0 && detail::byte_size_of(type, extents) != available) {
       throw_error(ErrorCode::shape_mismatch, "the ", available, " bytes of '", file_name.string(), "' from ", offset,
                   " on are no whole number of ", shape, " of ", type);
     }
@@ -46,7 +37,7 @@ Tensor read_tensor_data(const std::filesystem::path& file_name, const element::T
       throw_error(ErrorCode::shape_mismatch, "'", file_name.string(), "' holds the shape ", extents, ", not ", shape);
     }
   }
-  const size_t bytes = bytes_of(type, extents);
+  const size_t bytes = detail::byte_size_of(type, extents);
   if (bytes > available) {
     throw_error(ErrorCode::shape_mismatch, type, " of shape ", extents, " needs ", bytes, " bytes, but '",
                 file_name.string(), "' has ", available, " from ", offset, " on");

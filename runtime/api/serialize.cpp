@@ -10,25 +10,25 @@ namespace terroir {
 
 namespace {
 
-using Version = pass::Serialize::Version;
+using FileVersion = pass::Serialize::Version;
 
 std::shared_ptr<const ir::Graph> graph_of(const std::shared_ptr<const Model>& model) {
   if (model == nullptr) throw_error(ErrorCode::invalid_argument, "the model is empty");
   return detail::ModelAccess::state(*model)->needed_graph();
 }
 
-ir::IrVersion ir_version(Version version) {
-  return version == Version::IR_V10 ? ir::IrVersion::v10 : ir::IrVersion::v11;
+ir::IrVersion ir_version(FileVersion version) {
+  return version == FileVersion::IR_V10 ? ir::IrVersion::v10 : ir::IrVersion::v11;
 }
 
 }  // namespace
 
 void serialize(const std::shared_ptr<const Model>& model, const std::string& xml_path, const std::string& bin_path,
-               Version version) {
+               FileVersion version) {
   ir::write_model(*graph_of(model), xml_path, bin_path, ir_version(version));
 }
 
-void serialize(const std::shared_ptr<const Model>& model, std::ostream& xml, std::ostream& bin, Version version) {
+void serialize(const std::shared_ptr<const Model>& model, std::ostream& xml, std::ostream& bin, FileVersion version) {
   ir::write_model(*graph_of(model), xml, bin, ir_version(version));
   if (!xml.flush() || !bin.flush()) throw_error(ErrorCode::general, "the model cannot be written: a stream failed");
 }

@@ -13,20 +13,21 @@
 
 namespace terroir {
 
-namespace {
-
-using detail::TensorAccess;
-using detail::TensorState;
-
-bool is_packed(const element::Type& type) { return type.bitwidth() < 8; }
-
-size_t bytes_of(const element::Type& type, const Shape& shape) {
+size_t detail::byte_size_of(const element::Type& type, const Shape& shape) {
   const size_t count = shape_size(shape);
   if (count > static_cast<size_t>(INT64_MAX)) {
     throw_error(ErrorCode::out_of_memory, "a tensor of shape ", shape, " does not fit the memory");
   }
   return ir::byte_size(type, static_cast<int64_t>(count));
 }
+
+namespace {
+
+using detail::byte_size_of;
+using detail::TensorAccess;
+using detail::TensorState;
+
+bool is_packed(const element::Type& type) { return type.bitwidth() < 8; }
 
 // Without elements every step is 0.
 Strides dense_strides(const element::Type& type, const Shape& shape) {
@@ -108,7 +109,7 @@ TensorState& TensorAccess::state(const Tensor& tensor) {
 Tensor TensorAccess::share(element::Type type, Shape shape, const void* data, std::shared_ptr<const void> owner) {
   auto state = std::make_shared<TensorState>();
   state->type = type;
-  state->capacity = bytes_of(type, shape);
+  state->capacity = byte_size_of(type, shape);
   state->strides = dense_strides(type, shape);
   state->shape = std::move(shape);
   state->data = const_cast<void*>(data);
@@ -123,7 +124,7 @@ void TensorAccess::check_writable(const TensorState& state) {
 
 void detail::copy_to_dense(const TensorState& tensor, void* dense) {
   if (tensor.dense) {
-    const size_t bytes = bytes_of(tensor.type, tensor.shape);
+    const size_t bytes = byte_size_of(tensor.type, tensor.shape);
     if (bytes != 0) copy_elements(tensor.type, dense, tensor.data, bytes);
     return;
   }
@@ -134,7 +135,7 @@ void detail::copy_to_dense(const TensorState& tensor, void* dense) {
 
 void detail::copy_from_dense(const void* dense, const TensorState& tensor) {
   if (tensor.dense) {
-    const size_t bytes = bytes_of(tensor.type, tensor.shape);
+    const size_t bytes = byte_size_of(tensor.type, tensor.shape);
     if (bytes != 0) copy_elements(tensor.type, tensor.data, dense, bytes);
     return;
   }
@@ -147,7 +148,7 @@ void detail::copy_from_dense(const void* dense, const TensorState& tensor) {
 Tensor::Tensor(const element::Type& type, const Shape& shape, const Allocator& allocator)
     : state_(std::make_shared<TensorState>()) {
   state_->allocator = allocator;
-  state_->capacity = bytes_of(type, shape);
+  state_->capacity = byte_size_of(type, shape);
   state_->type = type;
   state_->shape = shape;
   state_->strides = dense_strides(type, shape);
@@ -157,7 +158,7 @@ Tensor::Tensor(const element::Type& type, const Shape& shape, const Allocator& a
 
 Tensor::Tensor(const element::Type& type, const Shape& shape, void* host_ptr, const Strides& strides)
     : state_(std::make_shared<TensorState>()) {
-  const size_t bytes = bytes_of(type, shape);
+  const size_t bytes = byte_size_of(type, shape);
   if (host_ptr == nullptr && bytes != 0) {
     throw_error(ErrorCode::invalid_argument, "a tensor of shape ", shape, " needs memory, got a null pointer");
   }
@@ -258,7 +259,7 @@ void Tensor::set_shape(const Shape& shape) {
     state.dense = is_dense(state);
     return;
   }
-  const size_t bytes = bytes_of(state.type, shape);
+  const size_t bytes = byte_size_of(state.type, shape);
   if (bytes > state.capacity) {
     if (state.memory == TensorState::Memory::borrowed) {
       throw_error(ErrorCode::shape_mismatch, "the shape ", shape, " needs ", bytes, " bytes, but the memory given to ",
@@ -277,7 +278,7 @@ void Tensor::set_shape(const Shape& shape) {
 const element::Type& Tensor::get_element_type() const { return TensorAccess::state(*this).type; }
 const Shape& Tensor::get_shape() const { return TensorAccess::state(*this).shape; }
 size_t Tensor::get_size() const { return shape_size(get_shape()); }
-size_t Tensor::get_byte_size() const { return bytes_of(get_element_type(), get_shape()); }
+size_t Tensor::get_byte_size() const { return byte_size_of(get_element_type(), get_shape()); }
 
 Strides Tensor::get_strides() const {
   const TensorState& state = TensorAccess::state(*this);

@@ -37,6 +37,9 @@ struct TensorAccess {
   static const std::shared_ptr<TensorState>& pointer(const Tensor& tensor) { return tensor.state_; }
 };
 
+/// Throws Exception (out_of_memory) for more elements than can be counted.
+size_t byte_size_of(const element::Type& type, const Shape& shape);
+
 /// Copies the elements of `tensor`, which may have gaps, to dense memory and back.
 void copy_to_dense(const TensorState& tensor, void* dense);
 void copy_from_dense(const void* dense, const TensorState& tensor);

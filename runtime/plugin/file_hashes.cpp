@@ -12,7 +12,7 @@
 namespace terroir::plugin {
 namespace {
 
-constexpr std::string_view kLetters = "terroir seen   2";
+constexpr std::string_view kEntryLetters = "terroir seen   2";
 constexpr uint64_t kSmall = uint64_t{1} << 20;
 
 struct Entry {
@@ -24,7 +24,7 @@ struct Entry {
 
   Hash128 expected_check() const { return hash128(this, offsetof(Entry, check)); }
 };
-static_assert(std::is_trivially_copyable_v<Entry> && kLetters.size() == sizeof(Entry::letters));
+static_assert(std::is_trivially_copyable_v<Entry> && kEntryLetters.size() == sizeof(Entry::letters));
 static_assert(sizeof(Entry) == 16 + 5 * 8 + 3 * 16, "no gaps, whose bytes would be unset");
 
 /// What the system calls the time since it was started; nothing where it does not say.
@@ -48,7 +48,7 @@ std::optional<Hash128> FileHashes::recall(const std::filesystem::path& file, con
   std::ifstream stream(place_of(file), std::ios::binary);
   Entry entry;
   stream.read(reinterpret_cast<char*>(&entry), sizeof entry);
-  if (!stream || std::string_view(entry.letters.data(), entry.letters.size()) != kLetters ||
+  if (!stream || std::string_view(entry.letters.data(), entry.letters.size()) != kEntryLetters ||
       entry.check != entry.expected_check() || entry.file != signature ||
       (entry.run != Hash128() && entry.run != run_of_system()))
     return std::nullopt;
@@ -70,7 +70,7 @@ void FileHashes::keep(const std::filesystem::path& file, const FileSignature& si
                       const Hash128& run) const {
   if (signature.bytes < kSmall) return;
   Entry entry;
-  kLetters.copy(entry.letters.data(), kLetters.size());
+  kEntryLetters.copy(entry.letters.data(), kEntryLetters.size());
   entry.file = signature;
   entry.hash = hash;
   entry.run = run;

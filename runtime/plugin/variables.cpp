@@ -12,7 +12,7 @@ namespace terroir::plugin {
 namespace {
 
 /// A value and its memory, which is kept while it is large enough.
-class Value {
+class KeptValue {
  public:
   void* make(element::Type type, const ir::Dims& dims) {
     const size_t bytes = ir::byte_size(type, ir::element_count(dims));
@@ -30,7 +30,7 @@ class Value {
 class Outputs final : public OutputBinder {
  public:
   /// Outputs from `own` on go to the given values.
-  Outputs(OutputBinder* users, size_t own, std::span<Value* const> values)
+  Outputs(OutputBinder* users, size_t own, std::span<KeptValue* const> values)
       : users_(users), own_(own), values_(values) {}
   void* bind(size_t index, element::Type type, const ir::Dims& dims) override {
     return index < own_ ? users_->bind(index, type, dims) : values_[index - own_]->make(type, dims);
@@ -39,7 +39,7 @@ class Outputs final : public OutputBinder {
  private:
   OutputBinder* users_;
   size_t own_;
-  std::span<Value* const> values_;
+  std::span<KeptValue* const> values_;
 };
 
 using Compiled = std::shared_ptr<const CompiledGraph>;
@@ -101,7 +101,7 @@ class Request final : public RequestState {
   void release_memory() override {
     request_->release_memory();
     for (const auto& request : initial_requests_) request->release_memory();
-    next_ = std::vector<Value>(next_.size());
+    next_ = std::vector<KeptValue>(next_.size());
     initial_.clear();
   }
 
@@ -126,7 +126,7 @@ class Request final : public RequestState {
       inputs_.push_back(present_[i].view());
     }
     initial_.resize(std::max(initial_.size(), values.gives.size()));
-    std::vector<Value*> targets;
+    std::vector<KeptValue*> targets;
     for (size_t i = 0; i < values.gives.size(); ++i) targets.push_back(&initial_[i]);
     Outputs outputs(nullptr, 0, targets);
     initial_requests_[index]->infer(inputs_, outputs, context);
@@ -154,12 +154,12 @@ class Request final : public RequestState {
   std::vector<std::unique_ptr<RequestState>> initial_requests_;
   std::vector<VariableInfo> infos_;
   // By variable. A value is known when it was set or assigned; else the next inference starts with its initial value.
-  std::vector<Value> present_, next_;
+  std::vector<KeptValue> present_, next_;
   std::vector<bool> known_, ready_;  // ready: also those whose initial values the inference that runs has computed
   bool computed_ = false;            // next_, and not committed
-  std::vector<Value> initial_;
+  std::vector<KeptValue> initial_;
   std::vector<ir::TensorView> inputs_;
-  std::vector<Value*> targets_;
+  std::vector<KeptValue*> targets_;
 };
 
 class WithVariables final : public CompiledGraph {

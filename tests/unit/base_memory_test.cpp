@@ -175,6 +175,9 @@ TEST_F(MappedFileTest, AReplacedFileStaysMapped) {
 TEST(TensorView, CountsElementsAndBytes) {
   EXPECT_EQ(ir::element_count({}), 1);
   EXPECT_EQ(ir::element_count({2, 3, 4}), 24);
+  EXPECT_EQ(ir::element_count({2, 3, 4, 5}, 1, 3), 12);
+  EXPECT_EQ(ir::element_count({2, 3}, 2, 2), 1);
+  EXPECT_EQ(ir::element_count({INT64_MAX, 3, 2}, 1, 3), 6) << "other axes do not count";
   EXPECT_EQ(ir::element_count({INT64_MAX, INT64_MAX, 0}), 0);
   EXPECT_EQ(caught([] { ir::element_count({INT64_MAX, 2}); }).code(), ErrorCode::out_of_memory);
   EXPECT_EQ(caught([] { ir::element_count({2, -1}); }).code(), ErrorCode::invalid_argument);

@@ -6,7 +6,8 @@
 namespace terroir::ops {
 namespace {
 
-constexpr const char* kNames[] = {"box_logits", "class_preds", "proposals", "aux_class_preds", "aux_box_preds"};
+constexpr const char* kDetectionInputs[] = {"box_logits", "class_preds", "proposals", "aux_class_preds",
+                                            "aux_box_preds"};
 
 /// Axis of an input, unknown where the rank is.
 Dimension axis_of(const ir::InferContext& ctx, int input, int64_t axis) {
@@ -15,7 +16,7 @@ Dimension axis_of(const ir::InferContext& ctx, int input, int64_t axis) {
 }
 
 /// `total` / `part`, checked to divide where it is known.
-Dimension divided(const ir::InferContext& ctx, const Dimension& total, int64_t part, const char* what) {
+Dimension whole_parts(const ir::InferContext& ctx, const Dimension& total, int64_t part, const char* what) {
   if (!total.is_static()) return Dimension::dynamic();
   ctx.require(part > 0 && total.get_length() % part == 0, what, " has extent ", total, ", which does not divide by ",
               part);
@@ -24,8 +25,8 @@ Dimension divided(const ir::InferContext& ctx, const Dimension& total, int64_t p
 
 void require_extent(const ir::InferContext& ctx, int input, int64_t axis, const Dimension& wanted) {
   const Dimension found = axis_of(ctx, input, axis);
-  ctx.require(found.compatible(wanted), kNames[input], " (input ", input, ") must have extent ", wanted, " on axis ",
-              axis, ", got ", ctx.shape(input));
+  ctx.require(found.compatible(wanted), kDetectionInputs[input], " (input ", input, ") must have extent ", wanted,
+              " on axis ", axis, ", got ", ctx.shape(input));
 }
 
 void infer(ir::InferContext& ctx, const DetectionOutputAttrs& attrs, bool has_num_classes) {
@@ -38,11 +39,11 @@ void infer(ir::InferContext& ctx, const DetectionOutputAttrs& attrs, bool has_nu
   element::Type type;
   Dimension images;
   for (int i = 0; i < ctx.input_count(); ++i) {
-    require_rank(ctx, i, kNames[i], kRanks[i], kRanks[i]);
+    require_rank(ctx, i, kDetectionInputs[i], kRanks[i], kRanks[i]);
     if (i == 2) continue;  // f32 in models of any type, because PriorBox gives nothing else
-    ctx.require(element::Type::merge(type, type, ctx.type(i)), "all inputs must have one element type, ", kNames[i],
-                " has ", ctx.type(i).get_type_name(), " after ", type.get_type_name());
-    ctx.require(Dimension::merge(images, images, axis_of(ctx, i, 0)), kNames[i], " has ", axis_of(ctx, i, 0),
+    ctx.require(element::Type::merge(type, type, ctx.type(i)), "all inputs must have one element type, ",
+                kDetectionInputs[i], " has ", ctx.type(i).get_type_name(), " after ", type.get_type_name());
+    ctx.require(Dimension::merge(images, images, axis_of(ctx, i, 0)), kDetectionInputs[i], " has ", axis_of(ctx, i, 0),
                 " images after ", images);
   }
   const Dimension batches = axis_of(ctx, 2, 0);
@@ -51,13 +52,13 @@ void infer(ir::InferContext& ctx, const DetectionOutputAttrs& attrs, bool has_nu
   require_extent(ctx, 2, 1, attrs.variance_encoded_in_target ? 1 : 2);
 
   Dimension classes = has_num_classes ? Dimension(attrs.num_classes) : Dimension::dynamic();
-  Dimension priors = divided(ctx, axis_of(ctx, 2, 2), attrs.prior_size(), "axis 2 of proposals");
+  Dimension priors = whole_parts(ctx, axis_of(ctx, 2, 2), attrs.prior_size(), "axis 2 of proposals");
   if (priors.is_dynamic() && (attrs.share_location || classes.is_static()))
-    priors = divided(ctx, axis_of(ctx, 0, 1), times(4, attrs.share_location ? Dimension(1) : classes).get_length(),
-                     "axis 1 of box_logits");
+    priors = whole_parts(ctx, axis_of(ctx, 0, 1), times(4, attrs.share_location ? Dimension(1) : classes).get_length(),
+                         "axis 1 of box_logits");
   ctx.require(priors != Dimension(0), "there are no priors: proposals are ", ctx.shape(2));
   if (classes.is_dynamic() && priors.is_static())
-    classes = divided(ctx, axis_of(ctx, 1, 1), priors.get_length(), "axis 1 of class_preds");
+    classes = whole_parts(ctx, axis_of(ctx, 1, 1), priors.get_length(), "axis 1 of class_preds");
   require_extent(ctx, 1, 1, times(priors, classes));
   require_extent(ctx, 0, 1, times(times(priors, 4), attrs.share_location ? Dimension(1) : classes));
   if (ctx.input_count() == 5) {

@@ -7,10 +7,10 @@ namespace terroir::ops {
 namespace {
 
 // Far beyond any model; keeps a damaged file from asking for memory without bounds.
-constexpr int64_t kMost = int64_t{1} << 24;
+constexpr int64_t kLargestCount = int64_t{1} << 24;
 
 void require_count(const ir::InferContext& ctx, const char* name, int64_t value, int64_t least) {
-  ctx.require(value >= least && value <= kMost, name, " must be in [", least, ", ", kMost, "], got ", value);
+  ctx.require(value >= least && value <= kLargestCount, name, " must be in [", least, ", ", kLargestCount, "], got ", value);
 }
 
 /// The input with the extents of `wanted` where those are known; Exception when they contradict.

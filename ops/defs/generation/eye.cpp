@@ -55,7 +55,7 @@ void infer_eye(ir::InferContext& ctx) {
   ctx.set_output(0, type, dims);
 }
 
-void evaluate(const ir::EvalContext& ctx) {
+void evaluate_eye(const ir::EvalContext& ctx) {
   const ir::MutableTensorView& dst = ctx.outputs[0];
   const int64_t rows = read_integer(ctx.inputs[0], "num_rows");
   const int64_t columns = read_integer(ctx.inputs[1], "num_columns");
@@ -87,7 +87,7 @@ ir::OpSchema eye_9() {
   schema.arity = {3, 4, 1};
   schema.make_attributes = &ir::make_attributes<EyeAttrs>;
   schema.infer = &infer_eye;
-  schema.reference = &evaluate;
+  schema.reference = &evaluate_eye;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

@@ -73,7 +73,7 @@ size_t draw(const std::vector<double>& weights, double random) {
   return last;
 }
 
-void evaluate(const ir::EvalContext& ctx) {
+void evaluate_multinomial(const ir::EvalContext& ctx) {
   const auto& attrs = ctx.attrs<MultinomialAttrs>();
   const ir::MutableTensorView& dst = ctx.outputs[0];
   const int64_t samples = read_integer(ctx.inputs[1], "num_samples");
@@ -117,7 +117,7 @@ ir::OpSchema multinomial_13() {
   schema.arity = {2, 2, 1};
   schema.make_attributes = &ir::make_attributes<MultinomialAttrs>;
   schema.infer = &infer_multinomial;
-  schema.reference = &evaluate;
+  schema.reference = &evaluate_multinomial;
   schema.accuracy = ir::Accuracy::random;
   schema.flags.pure = false;
   return schema;

@@ -66,7 +66,7 @@ void infer_random_uniform(ir::InferContext& ctx) {
   ctx.set_output(0, type, dims ? PartialShape(*dims) : PartialShape::dynamic());
 }
 
-void evaluate(const ir::EvalContext& ctx) {
+void evaluate_random_uniform(const ir::EvalContext& ctx) {
   const auto& attrs = ctx.attrs<RandomUniformAttrs>();
   const ir::MutableTensorView& dst = ctx.outputs[0];
   require_dims(dst, ir::to_integers(ctx.inputs[0]), "RandomUniform");
@@ -94,7 +94,7 @@ ir::OpSchema random_uniform_8() {
   schema.arity = {3, 3, 1};
   schema.make_attributes = &ir::make_attributes<RandomUniformAttrs>;
   schema.infer = &infer_random_uniform;
-  schema.reference = &evaluate;
+  schema.reference = &evaluate_random_uniform;
   schema.accuracy = ir::Accuracy::random;
   schema.flags.pure = false;
   return schema;

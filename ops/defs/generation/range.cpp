@@ -173,7 +173,7 @@ void infer_range(ir::InferContext& ctx, element::Type type) {
   ctx.set_output(0, type, PartialShape{length(ctx, type)});
 }
 
-void evaluate(const ir::EvalContext& ctx) {
+void evaluate_range(const ir::EvalContext& ctx) {
   const ir::MutableTensorView& dst = ctx.outputs[0];
   const Progression p = progression(ctx.inputs[0], ctx.inputs[1], ctx.inputs[2], dst.type);
   const int64_t count = dst.count() == p.count_in_f64 ? p.count_in_f64 : p.count;
@@ -196,7 +196,7 @@ void evaluate(const ir::EvalContext& ctx) {
 ir::OpSchema range_schema() {
   ir::OpSchema schema;
   schema.arity = {3, 3, 1};
-  schema.reference = &evaluate;
+  schema.reference = &evaluate_range;
   schema.dimensions = &elements;
   return schema;
 }

@@ -81,7 +81,7 @@ void infer_space_to_batch(ir::InferContext& ctx) {
   ctx.set_output(0, ctx.type(0), std::move(shape));
 }
 
-ir::OpSchema schema_of(ir::InferFn infer, ir::ReferenceFn reference) {
+ir::OpSchema batch_space_schema(ir::InferFn infer, ir::ReferenceFn reference) {
   ir::OpSchema schema;
   schema.arity = {4, 4, 1};
   schema.infer = infer;
@@ -92,7 +92,7 @@ ir::OpSchema schema_of(ir::InferFn infer, ir::ReferenceFn reference) {
 
 }  // namespace
 
-ir::OpSchema batch_to_space_2() { return schema_of(&infer_batch_to_space, &reference::batch_to_space); }
-ir::OpSchema space_to_batch_2() { return schema_of(&infer_space_to_batch, &reference::space_to_batch); }
+ir::OpSchema batch_to_space_2() { return batch_space_schema(&infer_batch_to_space, &reference::batch_to_space); }
+ir::OpSchema space_to_batch_2() { return batch_space_schema(&infer_space_to_batch, &reference::space_to_batch); }
 
 }  // namespace terroir::ops

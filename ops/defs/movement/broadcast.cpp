@@ -107,7 +107,7 @@ void reference_broadcast(const ir::EvalContext& ctx) {
 }
 
 /// One number many times.
-std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
+std::optional<std::vector<Dimension>> dimensions_of_broadcast(ir::InferContext& ctx) {
   const auto from = ctx.dimensions(0);
   const auto target = ctx.integers(1);
   constexpr int64_t kMaxLength = 64;
@@ -124,7 +124,7 @@ ir::OpSchema schema_of(ir::InferFn infer) {
   schema.make_attributes = &ir::make_attributes<BroadcastAttrs>;
   schema.infer = infer;
   schema.reference = &reference_broadcast;
-  schema.dimensions = &dimensions;
+  schema.dimensions = &dimensions_of_broadcast;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

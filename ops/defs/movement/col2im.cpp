@@ -8,16 +8,16 @@ namespace terroir::ops {
 namespace {
 
 // Far beyond any image; keeps index arithmetic inside 64 bits.
-constexpr int64_t kMost = int64_t{1} << 24;
+constexpr int64_t kMostInBlock = int64_t{1} << 24;
 
 void require_pair(const char* name, const std::vector<int64_t>& values, int64_t least) {
   if (values.size() != 2) throw_error(ErrorCode::invalid_argument, name, " must have 2 elements, got ", values.size());
   for (const int64_t value : values)
-    if (value < least || value > kMost)
-      throw_error(ErrorCode::invalid_argument, name, " must be in [", least, ", ", kMost, "], got ", value);
+    if (value < least || value > kMostInBlock)
+      throw_error(ErrorCode::invalid_argument, name, " must be in [", least, ", ", kMostInBlock, "], got ", value);
 }
 
-void infer(ir::InferContext& ctx) {
+void infer_col2im(ir::InferContext& ctx) {
   const auto& attrs = ctx.attrs<Col2ImAttrs>();
   require_pair("strides", attrs.strides, 1);
   require_pair("dilations", attrs.dilations, 1);
@@ -75,7 +75,7 @@ ir::OpSchema col2im_15() {
   ir::OpSchema schema;
   schema.arity = {3, 3, 1};
   schema.make_attributes = &ir::make_attributes<Col2ImAttrs>;
-  schema.infer = &infer;
+  schema.infer = &infer_col2im;
   schema.reference = [](const ir::EvalContext& ctx) {
     reference::col2im(
         ctx, col2im_params(ctx.attrs<Col2ImAttrs>(), ir::to_integers(ctx.inputs[1]), ir::to_integers(ctx.inputs[2])));

@@ -16,7 +16,7 @@ Dimension plus(const ir::InferContext& ctx, const Dimension& a, const Dimension&
   return a + b;
 }
 
-void infer(ir::InferContext& ctx) {
+void infer_concat(ir::InferContext& ctx) {
   element::Type type;
   std::optional<size_t> rank;
   for (int i = 0; i < ctx.input_count(); ++i) {
@@ -65,7 +65,7 @@ ir::OpSchema concat_1() {
   ir::OpSchema schema;
   schema.arity = {1, ir::kVariadic, 1};
   schema.make_attributes = &ir::make_attributes<ConcatAttrs>;
-  schema.infer = &infer;
+  schema.infer = &infer_concat;
   schema.reference = [](const ir::EvalContext& ctx) { reference::concat(ctx, ctx.attrs<ConcatAttrs>().axis); };
   schema.dimensions = [](ir::InferContext& ctx) {
     return ctx.type(0).is_real() ? answer_ranges(ctx, joined(ctx, [&](int i) { return ranges_of(ctx, i); }))

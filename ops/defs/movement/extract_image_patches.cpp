@@ -8,7 +8,7 @@ namespace terroir::ops {
 namespace {
 
 // Far beyond any image; keeps index arithmetic inside 64 bits.
-constexpr int64_t kMost = int64_t{1} << 24;
+constexpr int64_t kMostInPatch = int64_t{1} << 24;
 
 int64_t reach(const ExtractImagePatchesAttrs& attrs, size_t k) { return (attrs.sizes[k] - 1) * attrs.rates[k] + 1; }
 
@@ -18,14 +18,14 @@ int64_t window_count(const ExtractImagePatchesAttrs& attrs, size_t k, int64_t ex
   return extent / attrs.strides[k] + (extent % attrs.strides[k] != 0);
 }
 
-void infer(ir::InferContext& ctx) {
+void infer_extract_image_patches(ir::InferContext& ctx) {
   const auto& attrs = ctx.attrs<ExtractImagePatchesAttrs>();
   const std::pair<const char*, const std::vector<int64_t>*> lists[] = {
       {"sizes", &attrs.sizes}, {"strides", &attrs.strides}, {"rates", &attrs.rates}};
   for (const auto& [name, list] : lists) {
     ctx.require(list->size() == 2, name, " must have 2 elements, got ", list->size());
     for (const int64_t value : *list)
-      ctx.require(value >= 1 && value <= kMost, name, " must be in [1, ", kMost, "], got ", value);
+      ctx.require(value >= 1 && value <= kMostInPatch, name, " must be in [1, ", kMostInPatch, "], got ", value);
   }
   require_rank(ctx, 0, "data", 4, 4);
   const PartialShape data = ctx.shape(0).rank().is_static() ? ctx.shape(0) : PartialShape::dynamic(4);
@@ -60,7 +60,7 @@ ir::OpSchema extract_image_patches_3() {
   ir::OpSchema schema;
   schema.arity = {1, 1, 1};
   schema.make_attributes = &ir::make_attributes<ExtractImagePatchesAttrs>;
-  schema.infer = &infer;
+  schema.infer = &infer_extract_image_patches;
   schema.reference = [](const ir::EvalContext& ctx) {
     reference::extract_image_patches(ctx, patch_params(ctx.attrs<ExtractImagePatchesAttrs>(), ctx.inputs[0].dims));
   };

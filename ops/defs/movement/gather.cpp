@@ -8,7 +8,7 @@
 namespace terroir::ops {
 namespace {
 
-void infer_with(ir::InferContext& ctx, int64_t batch_dims) {
+void infer_gather_with(ir::InferContext& ctx, int64_t batch_dims) {
   require_integer_type(ctx, 1, "indices");
   require_rank(ctx, 0, "data", 1, INT64_MAX);
   const auto given = known_integer(ctx, 2, "axis");
@@ -65,7 +65,7 @@ std::optional<Numbers> chosen(ir::InferContext& ctx, const std::optional<Numbers
   return numbers;
 }
 
-ir::OpSchema schema_of(ir::InferFn infer, ir::ReferenceFn reference) {
+ir::OpSchema gather_schema(ir::InferFn infer, ir::ReferenceFn reference) {
   ir::OpSchema schema;
   schema.arity = {3, 3, 1};
   schema.infer = infer;
@@ -80,14 +80,14 @@ ir::OpSchema schema_of(ir::InferFn infer, ir::ReferenceFn reference) {
 }  // namespace
 
 ir::OpSchema gather_1() {
-  return schema_of([](ir::InferContext& ctx) { infer_with(ctx, 0); },
-                   [](const ir::EvalContext& ctx) { reference::gather(ctx, 0); });
+  return gather_schema([](ir::InferContext& ctx) { infer_gather_with(ctx, 0); },
+                       [](const ir::EvalContext& ctx) { reference::gather(ctx, 0); });
 }
 
 ir::OpSchema gather_7() {
   auto schema =
-      schema_of([](ir::InferContext& ctx) { infer_with(ctx, ctx.attrs<GatherAttrs>().batch_dims); },
-                [](const ir::EvalContext& ctx) { reference::gather(ctx, ctx.attrs<GatherAttrs>().batch_dims); });
+      gather_schema([](ir::InferContext& ctx) { infer_gather_with(ctx, ctx.attrs<GatherAttrs>().batch_dims); },
+                    [](const ir::EvalContext& ctx) { reference::gather(ctx, ctx.attrs<GatherAttrs>().batch_dims); });
   schema.make_attributes = &ir::make_attributes<GatherAttrs>;
   return schema;
 }

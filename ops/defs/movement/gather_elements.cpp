@@ -7,7 +7,7 @@
 namespace terroir::ops {
 namespace {
 
-void infer(ir::InferContext& ctx) {
+void infer_gather_elements(ir::InferContext& ctx) {
   require_integer_type(ctx, 1, "indices");
   require_rank(ctx, 0, "data", 1, INT64_MAX);
   require_rank(ctx, 1, "indices", 1, INT64_MAX);
@@ -29,7 +29,7 @@ ir::OpSchema gather_elements_6() {
   ir::OpSchema schema;
   schema.arity = {2, 2, 1};
   schema.make_attributes = &ir::make_attributes<GatherElementsAttrs>;
-  schema.infer = &infer;
+  schema.infer = &infer_gather_elements;
   schema.reference = [](const ir::EvalContext& ctx) {
     reference::gather_elements(ctx, ctx.attrs<GatherElementsAttrs>().axis);
   };

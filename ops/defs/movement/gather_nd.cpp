@@ -7,7 +7,7 @@
 namespace terroir::ops {
 namespace {
 
-void infer_with(ir::InferContext& ctx, bool one_batch_axis) {
+void infer_gather_nd(ir::InferContext& ctx, bool one_batch_axis) {
   const int64_t batch = ctx.attrs<GatherNdAttrs>().batch_dims;
   ctx.require(batch >= 0, "batch_dims must not be negative, got ", batch);
   require_integer_type(ctx, 1, "indices");
@@ -46,7 +46,7 @@ ir::OpSchema gather_nd_8() {
   ir::OpSchema schema;
   schema.arity = {2, 2, 1};
   schema.make_attributes = &ir::make_attributes<GatherNdAttrs>;
-  schema.infer = [](ir::InferContext& ctx) { infer_with(ctx, false); };
+  schema.infer = [](ir::InferContext& ctx) { infer_gather_nd(ctx, false); };
   schema.reference = [](const ir::EvalContext& ctx) {
     reference::gather_nd(ctx, ctx.attrs<GatherNdAttrs>().batch_dims);
   };
@@ -56,7 +56,7 @@ ir::OpSchema gather_nd_8() {
 
 ir::OpSchema gather_nd_5() {
   ir::OpSchema schema = gather_nd_8();
-  schema.infer = [](ir::InferContext& ctx) { infer_with(ctx, true); };
+  schema.infer = [](ir::InferContext& ctx) { infer_gather_nd(ctx, true); };
   return schema;
 }
 

@@ -9,7 +9,7 @@
 namespace terroir::ops {
 namespace {
 
-void infer(ir::InferContext& ctx) {
+void infer_gather_tree(ir::InferContext& ctx) {
   constexpr const char* kNames[] = {"step_ids", "parent_ids", "max_seq_len", "end_token"};
   constexpr int64_t kRanks[] = {3, 3, 1, 0};
   element::Type type;
@@ -32,7 +32,7 @@ void infer(ir::InferContext& ctx) {
 ir::OpSchema gather_tree_1() {
   ir::OpSchema schema;
   schema.arity = {4, 4, 1};
-  schema.infer = &infer;
+  schema.infer = &infer_gather_tree;
   schema.reference = &reference::gather_tree;
   schema.accuracy = ir::Accuracy::exact;
   return schema;

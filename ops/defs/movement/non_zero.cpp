@@ -7,7 +7,7 @@
 namespace terroir::ops {
 namespace {
 
-void infer(ir::InferContext& ctx) {
+void infer_non_zero(ir::InferContext& ctx) {
   const element::Type type = ctx.attrs<NonZeroAttrs>().output_type;
   ctx.require(type == element::i64 || type == element::i32, "output_type must be i64 or i32, got ",
               type.get_type_name());
@@ -29,7 +29,7 @@ ir::OpSchema non_zero_3() {
   ir::OpSchema schema;
   schema.arity = {1, 1, 1};
   schema.make_attributes = &ir::make_attributes<NonZeroAttrs>;
-  schema.infer = &infer;
+  schema.infer = &infer_non_zero;
   schema.reference = &reference::non_zero;
   schema.accuracy = ir::Accuracy::exact;
   return schema;

@@ -78,7 +78,7 @@ void infer_nd(ir::InferContext& ctx) {
 }
 
 /// Of a list of numbers some of which are replaced.
-std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
+std::optional<std::vector<Dimension>> dimensions_of_scatter(ir::InferContext& ctx) {
   auto numbers = ctx.dimensions(0);
   const auto indices = ctx.integers(1);
   const auto updates = ctx.dimensions(2);
@@ -97,7 +97,7 @@ void require_numbers(const ir::InferContext& ctx, ScatterReduction reduction) {
               "texts can only be replaced: reduction must be none");
 }
 
-ir::OpSchema schema_of(int inputs, ir::InferFn infer, ir::ReferenceFn reference) {
+ir::OpSchema scatter_schema(int inputs, ir::InferFn infer, ir::ReferenceFn reference) {
   ir::OpSchema schema;
   schema.arity = {inputs, inputs, 1};
   schema.infer = infer;
@@ -108,23 +108,23 @@ ir::OpSchema schema_of(int inputs, ir::InferFn infer, ir::ReferenceFn reference)
 }  // namespace
 
 ir::OpSchema scatter_update_3() {
-  auto schema = schema_of(4, &infer_slices, &reference::scatter_update);
-  schema.dimensions = &dimensions;
+  auto schema = scatter_schema(4, &infer_slices, &reference::scatter_update);
+  schema.dimensions = &dimensions_of_scatter;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }
 
 ir::OpSchema scatter_elements_update_3() {
-  auto schema = schema_of(4, &infer_elements, [](const ir::EvalContext& ctx) {
+  auto schema = scatter_schema(4, &infer_elements, [](const ir::EvalContext& ctx) {
     reference::scatter_elements_update(ctx, ScatterReduction::none, true);
   });
-  schema.dimensions = &dimensions;
+  schema.dimensions = &dimensions_of_scatter;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }
 
 ir::OpSchema scatter_elements_update_12() {
-  auto schema = schema_of(
+  auto schema = scatter_schema(
       4,
       [](ir::InferContext& ctx) {
         const auto reduction = ctx.attrs<ScatterElementsAttrs>().reduction;
@@ -141,20 +141,20 @@ ir::OpSchema scatter_elements_update_12() {
   schema.make_attributes = &ir::make_attributes<ScatterElementsAttrs>;
   schema.dimensions = [](ir::InferContext& ctx) {
     const bool replaces = ctx.attrs<ScatterElementsAttrs>().reduction == ScatterReduction::none;
-    return replaces ? dimensions(ctx) : std::nullopt;
+    return replaces ? dimensions_of_scatter(ctx) : std::nullopt;
   };
   return schema;
 }
 
 ir::OpSchema scatter_nd_update_4() {
-  auto schema = schema_of(
+  auto schema = scatter_schema(
       3, &infer_nd, [](const ir::EvalContext& ctx) { reference::scatter_nd_update(ctx, ScatterReduction::none); });
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }
 
 ir::OpSchema scatter_nd_update_15() {
-  auto schema = schema_of(
+  auto schema = scatter_schema(
       3,
       [](ir::InferContext& ctx) {
         require_numbers(ctx, ctx.attrs<ScatterNdAttrs>().reduction);

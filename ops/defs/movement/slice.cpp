@@ -9,7 +9,7 @@
 namespace terroir::ops {
 namespace {
 
-constexpr const char* kNames[] = {"data", "start", "stop", "step", "axes"};
+constexpr const char* kSliceInputs[] = {"data", "start", "stop", "step", "axes"};
 
 /// The ranges, when all of them are known.
 std::optional<std::vector<SliceRange>> known_ranges(ir::InferContext& ctx, int64_t rank) {
@@ -21,10 +21,10 @@ std::optional<std::vector<SliceRange>> known_ranges(ir::InferContext& ctx, int64
   return slice_ranges(*lists[0], *lists[1], *lists[2], lists.size() > 3 ? &*lists[3] : nullptr, rank);
 }
 
-void infer(ir::InferContext& ctx) {
+void infer_slice(ir::InferContext& ctx) {
   for (int i = 1; i < ctx.input_count(); ++i) {
-    require_integer_type(ctx, i, kNames[i]);
-    require_rank(ctx, i, kNames[i], 1, 1);
+    require_integer_type(ctx, i, kSliceInputs[i]);
+    require_rank(ctx, i, kSliceInputs[i], 1, 1);
   }
   require_rank(ctx, 0, "data", 1, INT64_MAX);
   PartialShape shape = ctx.shape(0);
@@ -53,7 +53,7 @@ void infer(ir::InferContext& ctx) {
   ctx.set_output(0, ctx.type(0), std::move(shape));
 }
 
-std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
+std::optional<std::vector<Dimension>> dimensions_of_slice(ir::InferContext& ctx) {
   const auto from = ctx.dimensions(0);
   if (!from || ctx.shape(0).rank() != Rank(1)) return std::nullopt;
   const auto ranges = known_ranges(ctx, 1);
@@ -78,9 +78,9 @@ void reference_slice(const ir::EvalContext& ctx) {
 ir::OpSchema slice_8() {
   ir::OpSchema schema;
   schema.arity = {4, 5, 1};
-  schema.infer = &infer;
+  schema.infer = &infer_slice;
   schema.reference = &reference_slice;
-  schema.dimensions = &dimensions;
+  schema.dimensions = &dimensions_of_slice;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

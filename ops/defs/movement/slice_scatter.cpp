@@ -10,7 +10,7 @@
 namespace terroir::ops {
 namespace {
 
-void infer(ir::InferContext& ctx) {
+void infer_slice_scatter(ir::InferContext& ctx) {
   constexpr const char* kNames[] = {"data", "updates", "start", "stop", "step", "axes"};
   std::vector<std::optional<std::vector<int64_t>>> lists;
   bool known = true;
@@ -65,7 +65,7 @@ void reference_slice_scatter(const ir::EvalContext& ctx) {
 ir::OpSchema slice_scatter_15() {
   ir::OpSchema schema;
   schema.arity = {5, 6, 1};
-  schema.infer = &infer;
+  schema.infer = &infer_slice_scatter;
   schema.reference = &reference_slice_scatter;
   schema.accuracy = ir::Accuracy::exact;
   return schema;

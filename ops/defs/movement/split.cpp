@@ -8,11 +8,11 @@ namespace terroir::ops {
 namespace {
 
 // Far beyond any model; keeps a damaged file from asking for memory without bounds.
-constexpr int64_t kMaxPieces = 1 << 16;
+constexpr int64_t kMaxSplits = 1 << 16;
 
-void infer(ir::InferContext& ctx) {
+void infer_split(ir::InferContext& ctx) {
   const int64_t pieces = ctx.attrs<SplitAttrs>().num_splits;
-  ctx.require(pieces >= 1 && pieces <= kMaxPieces, "num_splits must be in [1, ", kMaxPieces, "], got ", pieces);
+  ctx.require(pieces >= 1 && pieces <= kMaxSplits, "num_splits must be in [1, ", kMaxSplits, "], got ", pieces);
   require_rank(ctx, 0, "data", 1, INT64_MAX);
   PartialShape shape = ctx.shape(0);
   const auto given = known_integer(ctx, 1, "axis");
@@ -26,7 +26,7 @@ void infer(ir::InferContext& ctx) {
 }
 
 /// A list of known numbers in equal parts.
-std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
+std::optional<std::vector<Dimension>> dimensions_of_split(ir::InferContext& ctx) {
   const auto all = ctx.dimensions(0);
   const auto pieces = static_cast<size_t>(ctx.attrs<SplitAttrs>().num_splits);
   if (!all || ctx.shape(0).rank() != Rank(1) || all->size() % pieces != 0) return std::nullopt;
@@ -41,11 +41,11 @@ ir::OpSchema split_1() {
   ir::OpSchema schema;
   schema.arity = {2, 2, ir::kVariadic};
   schema.make_attributes = &ir::make_attributes<SplitAttrs>;
-  schema.infer = &infer;
+  schema.infer = &infer_split;
   schema.reference = [](const ir::EvalContext& ctx) {
     reference::split(ctx, read_integer(ctx.inputs[1], "axis"), "Split");
   };
-  schema.dimensions = &dimensions;
+  schema.dimensions = &dimensions_of_split;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

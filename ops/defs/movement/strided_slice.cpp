@@ -91,7 +91,7 @@ std::optional<Bounds> known_bounds(ir::InferContext& ctx) {
   return bounds;
 }
 
-void infer(ir::InferContext& ctx) {
+void infer_strided_slice(ir::InferContext& ctx) {
   constexpr const char* kNames[] = {"data", "begin", "end", "stride"};
   const auto& attrs = ctx.attrs<StridedSliceAttrs>();
   std::optional<int64_t> positions;
@@ -126,7 +126,7 @@ void infer(ir::InferContext& ctx) {
   ctx.set_output(0, ctx.type(0), PartialShape(dims));
 }
 
-std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
+std::optional<std::vector<Dimension>> dimensions_of_strided_slice(ir::InferContext& ctx) {
   const auto from = ctx.dimensions(0);
   if (!from || ctx.shape(0).rank() != Rank(1)) return std::nullopt;
   const auto bounds = known_bounds(ctx);
@@ -171,9 +171,9 @@ ir::OpSchema strided_slice_1() {
   ir::OpSchema schema;
   schema.arity = {3, 4, 1};
   schema.make_attributes = &ir::make_attributes<StridedSliceAttrs>;
-  schema.infer = &infer;
+  schema.infer = &infer_strided_slice;
   schema.reference = &reference_strided_slice;
-  schema.dimensions = &dimensions;
+  schema.dimensions = &dimensions_of_strided_slice;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

@@ -19,7 +19,7 @@ std::optional<std::vector<Dimension>> repeats_of(ir::InferContext& ctx) {
   return repeats;
 }
 
-void infer(ir::InferContext& ctx) {
+void infer_tile(ir::InferContext& ctx) {
   require_integer_type(ctx, 1, "repeats");
   require_rank(ctx, 1, "repeats", 1, 1);
   const PartialShape& data = ctx.shape(0);
@@ -41,7 +41,7 @@ void infer(ir::InferContext& ctx) {
   ctx.set_output(0, ctx.type(0), PartialShape(dims));
 }
 
-std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
+std::optional<std::vector<Dimension>> dimensions_of_tile(ir::InferContext& ctx) {
   const auto from = ctx.dimensions(0);
   const auto repeats = ctx.integers(1);
   constexpr int64_t kMaxLength = 64;
@@ -56,9 +56,9 @@ std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
 ir::OpSchema tile_1() {
   ir::OpSchema schema;
   schema.arity = {2, 2, 1};
-  schema.infer = &infer;
+  schema.infer = &infer_tile;
   schema.reference = &reference::tile;
-  schema.dimensions = &dimensions;
+  schema.dimensions = &dimensions_of_tile;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

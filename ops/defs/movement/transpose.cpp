@@ -8,7 +8,7 @@
 namespace terroir::ops {
 namespace {
 
-void infer(ir::InferContext& ctx) {
+void infer_transpose(ir::InferContext& ctx) {
   require_integer_type(ctx, 1, "input_order");
   require_rank(ctx, 1, "input_order", 1, 1);
   const PartialShape& data = ctx.shape(0);
@@ -36,7 +36,7 @@ void infer(ir::InferContext& ctx) {
 ir::OpSchema transpose_1() {
   ir::OpSchema schema;
   schema.arity = {2, 2, 1};
-  schema.infer = &infer;
+  schema.infer = &infer_transpose;
   schema.reference = &reference::transpose;
   schema.dimensions = &same_dimensions;  // a list has one order
   schema.accuracy = ir::Accuracy::exact;

@@ -12,7 +12,7 @@ Dimension some_of(const Dimension& total) {
   return {std::min<int64_t>(1, total.get_min_length()), total.get_max_length()};
 }
 
-void infer(ir::InferContext& ctx) {
+void infer_unique(ir::InferContext& ctx) {
   const auto& attrs = ctx.attrs<UniqueAttrs>();
   const std::pair<const char*, element::Type> types[] = {{"index_element_type", attrs.index_element_type},
                                                          {"count_element_type", attrs.count_element_type}};
@@ -49,7 +49,7 @@ ir::OpSchema unique_10() {
   ir::OpSchema schema;
   schema.arity = {1, 2, 4};
   schema.make_attributes = &ir::make_attributes<UniqueAttrs>;
-  schema.infer = &infer;
+  schema.infer = &infer_unique;
   schema.reference = [](const ir::EvalContext& ctx) { reference::unique(ctx, ctx.attrs<UniqueAttrs>().sorted); };
   schema.accuracy = ir::Accuracy::exact;
   return schema;

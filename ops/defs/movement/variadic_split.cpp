@@ -35,7 +35,7 @@ std::vector<Dimension> pieces_of(const ir::InferContext& ctx, const std::vector<
   return pieces;
 }
 
-void infer(ir::InferContext& ctx) {
+void infer_variadic_split(ir::InferContext& ctx) {
   require_rank(ctx, 0, "data", 1, INT64_MAX);
   require_integer_type(ctx, 2, "split_lengths");
   require_rank(ctx, 2, "split_lengths", 1, 1);
@@ -63,7 +63,7 @@ void infer(ir::InferContext& ctx) {
 }
 
 /// A list of known numbers in parts of known lengths.
-std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
+std::optional<std::vector<Dimension>> dimensions_of_variadic_split(ir::InferContext& ctx) {
   const auto all = ctx.dimensions(0);
   const auto lengths = ctx.integers(2);
   if (!all || !lengths || ctx.shape(0).rank() != Rank(1)) return std::nullopt;
@@ -79,11 +79,11 @@ std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
 ir::OpSchema variadic_split_1() {
   ir::OpSchema schema;
   schema.arity = {3, 3, ir::kVariadic};
-  schema.infer = &infer;
+  schema.infer = &infer_variadic_split;
   schema.reference = [](const ir::EvalContext& ctx) {
     reference::split(ctx, read_integer(ctx.inputs[1], "axis"), "VariadicSplit");
   };
-  schema.dimensions = &dimensions;
+  schema.dimensions = &dimensions_of_variadic_split;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

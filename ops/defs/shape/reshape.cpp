@@ -98,7 +98,7 @@ void compute_extent(const ir::InferContext& ctx, Target& target, bool exact) {
   extent = Dimension(low, have.has_upper_bound() ? std::max(low, have.get_max_length() / others) : -1);
 }
 
-void infer(ir::InferContext& ctx) {
+void infer_reshape(ir::InferContext& ctx) {
   const bool special_zero = ctx.attrs<ReshapeAttrs>().special_zero;
   require_integer_type(ctx, 1, "shape");
   require_rank(ctx, 1, "shape", 0, 1);
@@ -134,7 +134,7 @@ ir::OpSchema reshape_1() {
   ir::OpSchema schema;
   schema.arity = {2, 2, 1};
   schema.make_attributes = &ir::make_attributes<ReshapeAttrs>;
-  schema.infer = &infer;
+  schema.infer = &infer_reshape;
   schema.reference = &reference::copy;
   schema.dimensions = &same_numbers;
   schema.accuracy = ir::Accuracy::exact;

@@ -13,7 +13,7 @@ void infer_as(ir::InferContext& ctx, element::Type type) {
   ctx.set_output(0, type, PartialShape{rank.is_static() ? rank : Dimension::dynamic()});
 }
 
-std::optional<std::vector<Dimension>> dimensions(ir::InferContext& ctx) {
+std::optional<std::vector<Dimension>> dimensions_of_shape_of(ir::InferContext& ctx) {
   const PartialShape& shape = ctx.shape(0);
   if (shape.rank().is_dynamic()) return std::nullopt;
   return std::vector<Dimension>(shape.begin(), shape.end());
@@ -42,7 +42,7 @@ ir::OpSchema schema_of(ir::InferFn infer) {
   schema.arity = {1, 1, 1};
   schema.infer = infer;
   schema.reference = &reference;
-  schema.dimensions = &dimensions;
+  schema.dimensions = &dimensions_of_shape_of;
   schema.accuracy = ir::Accuracy::exact;
   return schema;
 }

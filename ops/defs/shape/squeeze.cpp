@@ -10,7 +10,7 @@ namespace {
 
 const Dimension kOne(1);
 
-void infer(ir::InferContext& ctx, bool allow_axis_skip) {
+void infer_squeeze(ir::InferContext& ctx, bool allow_axis_skip) {
   const PartialShape& data = ctx.shape(0);
   const element::Type type = ctx.type(0);
   std::optional<std::vector<int64_t>> axes = std::vector<int64_t>{};
@@ -40,7 +40,7 @@ void infer(ir::InferContext& ctx, bool allow_axis_skip) {
   ctx.set_output(0, type, PartialShape(kept));
 }
 
-ir::OpSchema schema_of(ir::InferFn infer_fn) {
+ir::OpSchema squeeze_schema(ir::InferFn infer_fn) {
   ir::OpSchema schema;
   schema.arity = {1, 2, 1};
   schema.infer = infer_fn;
@@ -53,11 +53,12 @@ ir::OpSchema schema_of(ir::InferFn infer_fn) {
 }  // namespace
 
 ir::OpSchema squeeze_1() {
-  return schema_of([](ir::InferContext& ctx) { infer(ctx, false); });
+  return squeeze_schema([](ir::InferContext& ctx) { infer_squeeze(ctx, false); });
 }
 
 ir::OpSchema squeeze_15() {
-  auto schema = schema_of([](ir::InferContext& ctx) { infer(ctx, ctx.attrs<SqueezeAttrs>().allow_axis_skip); });
+  auto schema =
+      squeeze_schema([](ir::InferContext& ctx) { infer_squeeze(ctx, ctx.attrs<SqueezeAttrs>().allow_axis_skip); });
   schema.make_attributes = &ir::make_attributes<SqueezeAttrs>;
   return schema;
 }

@@ -16,7 +16,7 @@ void remove_repeated(std::vector<int64_t>& numbers) {
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
 }
 
-void infer(ir::InferContext& ctx) {
+void infer_unsqueeze(ir::InferContext& ctx) {
   require_integer_type(ctx, 1, "axes");
   require_rank(ctx, 1, "axes", 0, 1);
   const PartialShape& data = ctx.shape(0);
@@ -47,7 +47,7 @@ void infer(ir::InferContext& ctx) {
 ir::OpSchema unsqueeze_1() {
   ir::OpSchema schema;
   schema.arity = {2, 2, 1};
-  schema.infer = &infer;
+  schema.infer = &infer_unsqueeze;
   schema.reference = &reference::copy;
   schema.dimensions = &same_numbers;
   schema.accuracy = ir::Accuracy::exact;

@@ -15,8 +15,6 @@ ir::Dims part(const ir::Dims& dims, size_t from, size_t to) {
   return ir::Dims(dims.begin() + static_cast<std::ptrdiff_t>(from), dims.begin() + static_cast<std::ptrdiff_t>(to));
 }
 
-int64_t product_of(const ir::Dims& dims, size_t from, size_t to) { return ir::element_count(part(dims, from, to)); }
-
 int64_t offset_of(const ir::Dims& position, const ir::Dims& steps) {
   int64_t offset = 0;
   for (size_t i = 0; i < position.size(); ++i) offset += position[i] * steps[i];
@@ -65,9 +63,9 @@ void gather_nd(const ir::EvalContext& ctx, int64_t batch_dims) {
     throw_error(ErrorCode::shape_mismatch, kOp, ": indices ", indices.dims, " do not fit data ", data.dims,
                 " with batch_dims ", batch_dims);
   const auto depth = static_cast<size_t>(indices.dims.back());
-  const int64_t batches = product_of(data.dims, 0, batch);
-  const int64_t per_batch = product_of(indices.dims, batch, indices.dims.size() - 1);
-  const int64_t length = product_of(data.dims, batch + depth, data.dims.size());
+  const int64_t batches = ir::element_count(data.dims, 0, batch);
+  const int64_t per_batch = ir::element_count(indices.dims, batch, indices.dims.size() - 1);
+  const int64_t length = ir::element_count(data.dims, batch + depth, data.dims.size());
   if (ir::element_count({batches, per_batch, length}) != ctx.outputs[0].count())
     throw_error(ErrorCode::shape_mismatch, kOp, ": the output was planned as ", ctx.outputs[0].dims, " for indices ",
                 indices.dims, " of data ", data.dims);
@@ -75,7 +73,7 @@ void gather_nd(const ir::EvalContext& ctx, int64_t batch_dims) {
   const std::vector<int64_t> values = ir::to_integers(indices);
   const ElementCopier copier(data.type, kOp);
   const ir::Dims steps = ir::row_major(data.dims);
-  const int64_t batch_step = product_of(data.dims, batch, data.dims.size());
+  const int64_t batch_step = ir::element_count(data.dims, batch, data.dims.size());
   for (int64_t i = 0; i < batches * per_batch; ++i) {
     int64_t from = i / per_batch * batch_step;
     for (size_t k = 0; k < depth; ++k)
@@ -112,7 +110,7 @@ void reverse_sequence(const ir::EvalContext& ctx, int64_t batch_axis, int64_t se
       throw_error(ErrorCode::invalid_argument, kOp, ": seq_lengths must be in [0, ", data.dims[seq], "], got ", length);
   require_dims(ctx.outputs[0], data.dims, kOp);
   const size_t outer = std::max(batch, seq) + 1;
-  const int64_t length = product_of(data.dims, outer, data.dims.size());
+  const int64_t length = ir::element_count(data.dims, outer, data.dims.size());
   const ir::Dims steps = ir::row_major(part(data.dims, 0, outer));
   const ElementCopier copier(data.type, kOp);
   int64_t at = 0;
@@ -133,7 +131,7 @@ void roll(const ir::EvalContext& ctx, const std::vector<int64_t>& shifts) {
   while (outer > 0 && shifts[outer - 1] == 0) --outer;
   const ir::Dims extents = part(data.dims, 0, outer);
   const ir::Dims steps = ir::row_major(extents);
-  const int64_t length = product_of(data.dims, outer, data.dims.size());
+  const int64_t length = ir::element_count(data.dims, outer, data.dims.size());
   const ElementCopier copier(data.type, "Roll");
   int64_t at = 0;
   for_each_position(extents, [&](const ir::Dims& position) {

@@ -87,11 +87,6 @@ void apply(const ir::EvalContext& ctx, const Places& places, ScatterReduction re
   }
 }
 
-int64_t product_of(const ir::Dims& dims, size_t from, size_t to) {
-  return ir::element_count(
-      ir::Dims(dims.begin() + static_cast<std::ptrdiff_t>(from), dims.begin() + static_cast<std::ptrdiff_t>(to)));
-}
-
 }  // namespace
 
 int64_t checked_index(int64_t index, int64_t extent, const char* op) {
@@ -106,9 +101,9 @@ void scatter_update(const ir::EvalContext& ctx) {
   const ir::Dims& dims = ctx.inputs[0].dims;
   const auto axis =
       static_cast<size_t>(normalize_axis(read_integer(ctx.inputs[3], "axis"), static_cast<int64_t>(dims.size())));
-  const int64_t outer = product_of(dims, 0, axis);
+  const int64_t outer = ir::element_count(dims, 0, axis);
   Places places;
-  places.length = product_of(dims, axis + 1, dims.size());
+  places.length = ir::element_count(dims, axis + 1, dims.size());
   const std::vector<int64_t> indices = ir::to_integers(ctx.inputs[1]);
   for (const int64_t index : indices)
     if (index < 0 || index >= dims[axis])
@@ -163,10 +158,10 @@ void scatter_nd_update(const ir::EvalContext& ctx, ScatterReduction reduction) {
     throw_error(ErrorCode::shape_mismatch, kOp, ": indices ", indices.dims, " for data ", dims);
   const auto axes = static_cast<size_t>(depth);
   const std::vector<int64_t> values = ir::to_integers(indices);
-  const int64_t count = product_of(indices.dims, 0, indices.dims.size() - 1);
+  const int64_t count = ir::element_count(indices.dims, 0, indices.dims.size() - 1);
   const ir::Dims steps = ir::row_major(dims);
   Places places;
-  places.length = product_of(dims, axes, dims.size());
+  places.length = ir::element_count(dims, axes, dims.size());
   for (int64_t i = 0; i < count; ++i) {
     int64_t at = 0;
     for (size_t k = 0; k < axes; ++k)

@@ -11,7 +11,7 @@
 namespace terroir::ops::reference {
 namespace {
 
-constexpr const char* kOp = "ScaledDotProductAttention";
+constexpr const char* kAttention = "ScaledDotProductAttention";
 
 /// Steps of an operand along the axes of `wanted` (its own last axes), 0 where it is repeated.
 ir::Dims broadcast_steps(const ir::Dims& dims, const ir::Dims& wanted) {
@@ -21,10 +21,10 @@ ir::Dims broadcast_steps(const ir::Dims& dims, const ir::Dims& wanted) {
   for (size_t i = 0; fits && i < dims.size(); ++i) {
     const size_t at = wanted.size() - dims.size() + i;
     if (dims[i] != 1 && dims[i] != wanted[at])
-      throw_error(ErrorCode::shape_mismatch, kOp, ": ", dims, " cannot be broadcast to ", wanted);
+      throw_error(ErrorCode::shape_mismatch, kAttention, ": ", dims, " cannot be broadcast to ", wanted);
     if (dims[i] != 1) steps[at] = own[i];
   }
-  if (!fits) throw_error(ErrorCode::shape_mismatch, kOp, ": ", dims, " cannot be broadcast to ", wanted);
+  if (!fits) throw_error(ErrorCode::shape_mismatch, kAttention, ": ", dims, " cannot be broadcast to ", wanted);
   return steps;
 }
 
@@ -37,8 +37,8 @@ void scaled_dot_product_attention(const ir::EvalContext& ctx, bool causal) {
   const ir::Dims& out = ctx.outputs[0].dims;
   if (q.size() < 2 || k.size() < 2 || v.size() < 2 || out.size() < 2 || q.back() != k.back() ||
       k[k.size() - 2] != v[v.size() - 2] || out.back() != v.back() || out[out.size() - 2] != q[q.size() - 2])
-    throw_error(ErrorCode::shape_mismatch, kOp, ": query ", q, ", key ", k, " and value ", v, " do not fit the output ",
-                out);
+    throw_error(ErrorCode::shape_mismatch, kAttention, ": query ", q, ", key ", k, " and value ", v,
+                " do not fit the output ", out);
   const int64_t targets = out[out.size() - 2], sources = k[k.size() - 2], depth = q.back(), width = v.back();
   // All operands over one set of axes: the batch, then two of their own.
   const ir::Dims batch(out.begin(), out.end() - 2);
@@ -65,7 +65,8 @@ void scaled_dot_product_attention(const ir::EvalContext& ctx, bool causal) {
   float scale = 1.0f / std::sqrt(static_cast<float>(depth));
   if (ctx.inputs.size() > 4) {
     const std::vector<float> given = to_floats(ctx.inputs[4]);
-    if (given.size() != 1) throw_error(ErrorCode::shape_mismatch, kOp, ": scale has ", given.size(), " elements");
+    if (given.size() != 1)
+      throw_error(ErrorCode::shape_mismatch, kAttention, ": scale has ", given.size(), " elements");
     scale = given.front();
   }
 
@@ -111,7 +112,7 @@ void scaled_dot_product_attention(const ir::EvalContext& ctx, bool causal) {
           dst[e] += weights[static_cast<size_t>(s)] / sum * value[static_cast<size_t>(v_at + s * width + e)];
     }
   });
-  from_floats(result, ctx.outputs[0], kOp);
+  from_floats(result, ctx.outputs[0], kAttention);
 }
 
 }  // namespace terroir::ops::reference

@@ -11,13 +11,13 @@
 namespace terroir::ops::reference {
 namespace {
 
-constexpr const char* kOp = "recurrent layer";
+constexpr const char* kRecurrent = "recurrent layer";
 
 using Floats = std::vector<float>;
 
 using Kind = GateActivation::Kind;
 
-struct Activation : GateActivation {
+struct Gate : GateActivation {
   float operator()(float x) const {
     switch (kind) {
       case Kind::sigmoid:
@@ -141,7 +141,7 @@ class Cell {
 
   const RecurrentParams& params_;
   int64_t size_, in_;
-  std::vector<Activation> activations_;
+  std::vector<Gate> activations_;
 };
 
 /// The inputs as floats, in the order of the ops; counts are checked here.
@@ -153,7 +153,7 @@ struct Operands {
   Operands(const ir::EvalContext& ctx, const RecurrentParams& params, bool sequence) {
     const ir::Dims& dims = ctx.inputs[0].dims;
     const int64_t directions = sequence ? params.directions() : 1;
-    if (dims.size() != (sequence ? 3u : 2u)) throw_error(ErrorCode::shape_mismatch, kOp, ": X has shape ", dims);
+    if (dims.size() != (sequence ? 3u : 2u)) throw_error(ErrorCode::shape_mismatch, kRecurrent, ": X has shape ", dims);
     batch = dims[0];
     times = sequence ? dims[1] : 1;
     input_size = dims.back();
@@ -162,8 +162,8 @@ struct Operands {
     const auto read = [&](const ir::Dims& wanted) {
       const ir::TensorView& tensor = ctx.inputs[next];
       if (tensor.count() != ir::element_count(wanted))
-        throw_error(ErrorCode::shape_mismatch, kOp, ": input ", next, " has shape ", tensor.dims, ", but ", wanted,
-                    " is needed");
+        throw_error(ErrorCode::shape_mismatch, kRecurrent, ": input ", next, " has shape ", tensor.dims, ", but ",
+                    wanted, " is needed");
       return to_floats(ctx.inputs[next++]);
     };
     x = read({batch, times, input_size});
@@ -172,10 +172,12 @@ struct Operands {
     if (sequence) {
       lengths = ir::to_integers(ctx.inputs[next++]);
       if (static_cast<int64_t>(lengths.size()) != batch)
-        throw_error(ErrorCode::shape_mismatch, kOp, ": ", lengths.size(), " sequence_lengths for ", batch, " items");
+        throw_error(ErrorCode::shape_mismatch, kRecurrent, ": ", lengths.size(), " sequence_lengths for ", batch,
+                    " items");
       for (const int64_t length : lengths)
         if (length < 0 || length > times)
-          throw_error(ErrorCode::invalid_argument, kOp, ": sequence_lengths must be in [0, ", times, "], got ", length);
+          throw_error(ErrorCode::invalid_argument, kRecurrent, ": sequence_lengths must be in [0, ", times, "], got ",
+                      length);
     }
     w = read({directions, params.gates() * size, input_size});
     r = read({directions, params.gates() * size, size});
@@ -219,7 +221,7 @@ void recurrent_cell(const ir::EvalContext& ctx, const RecurrentParams& params) {
   Operands operands(ctx, params, false);
   const Cell cell(params, operands.input_size);
   const int64_t size = params.hidden_size;
-  for (const ir::MutableTensorView& output : ctx.outputs) require_dims(output, {operands.batch, size}, kOp);
+  for (const ir::MutableTensorView& output : ctx.outputs) require_dims(output, {operands.batch, size}, kRecurrent);
   Floats last_h(static_cast<size_t>(operands.batch * size)), last_c(last_h.size());
   for (int64_t n = 0; n < operands.batch; ++n) {
     Floats h = row_of(operands.h, n, size), c = row_of(operands.c, n, size);
@@ -227,16 +229,17 @@ void recurrent_cell(const ir::EvalContext& ctx, const RecurrentParams& params) {
     put_row(h, last_h, n);
     put_row(c, last_c, n);
   }
-  from_floats(last_h, ctx.outputs[0], kOp);
-  if (params.kind == CellKind::lstm) from_floats(last_c, ctx.outputs[1], kOp);
+  from_floats(last_h, ctx.outputs[0], kRecurrent);
+  if (params.kind == CellKind::lstm) from_floats(last_c, ctx.outputs[1], kRecurrent);
 }
 
 void recurrent_sequence(const ir::EvalContext& ctx, const RecurrentParams& params) {
   Operands operands(ctx, params, true);
   const Cell cell(params, operands.input_size);
   const int64_t size = params.hidden_size, directions = params.directions();
-  require_dims(ctx.outputs[0], {operands.batch, directions, operands.times, size}, kOp);
-  for (size_t i = 1; i < ctx.outputs.size(); ++i) require_dims(ctx.outputs[i], {operands.batch, directions, size}, kOp);
+  require_dims(ctx.outputs[0], {operands.batch, directions, operands.times, size}, kRecurrent);
+  for (size_t i = 1; i < ctx.outputs.size(); ++i)
+    require_dims(ctx.outputs[i], {operands.batch, directions, size}, kRecurrent);
   Floats all(static_cast<size_t>(ctx.outputs[0].count()), 0.0f);
   Floats last_h(static_cast<size_t>(ctx.outputs[1].count())), last_c(last_h.size());
   for (int64_t n = 0; n < operands.batch; ++n) {
@@ -255,9 +258,9 @@ void recurrent_sequence(const ir::EvalContext& ctx, const RecurrentParams& param
       put_row(c, last_c, state);
     }
   }
-  from_floats(all, ctx.outputs[0], kOp);
-  from_floats(last_h, ctx.outputs[1], kOp);
-  if (params.kind == CellKind::lstm) from_floats(last_c, ctx.outputs[2], kOp);
+  from_floats(all, ctx.outputs[0], kRecurrent);
+  from_floats(last_h, ctx.outputs[1], kRecurrent);
+  if (params.kind == CellKind::lstm) from_floats(last_c, ctx.outputs[2], kRecurrent);
 }
 
 }  // namespace terroir::ops::reference

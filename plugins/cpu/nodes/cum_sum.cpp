@@ -34,7 +34,7 @@ class CumSumExecutor final : public Executor {
   void run(const RunArgs& args) const override {
     constexpr int64_t kTaskElements = 16384;
     const auto axis = static_cast<size_t>(axis_ ? *axis_ : axis_of(args));
-    const int64_t outer = product_of(dims_, 0, axis), inner = product_of(dims_, axis + 1, dims_.size());
+    const int64_t outer = ir::element_count(dims_, 0, axis), inner = ir::element_count(dims_, axis + 1, dims_.size());
     const auto at = [&](int64_t element) {
       ScanArgs scan = scan_;
       scan.axis = dims_[axis];

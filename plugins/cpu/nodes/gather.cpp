@@ -156,11 +156,11 @@ GatherShape shape_of(const NodeContext& context, size_t axis) {
   const ir::Dims &data = context.inputs[0].dims, &indices = context.inputs[1].dims;
   const size_t batch = batch_dims_of(context);
   GatherShape shape;
-  shape.batches = product_of(data, 0, batch);
-  shape.outer = product_of(data, batch, axis);
+  shape.batches = ir::element_count(data, 0, batch);
+  shape.outer = ir::element_count(data, batch, axis);
   shape.extent = data[axis];
-  shape.indices = product_of(indices, batch, indices.size());
-  shape.unit = product_of(data, axis + 1, data.size()) * static_cast<int64_t>(context.inputs[0].type.size());
+  shape.indices = ir::element_count(indices, batch, indices.size());
+  shape.unit = ir::element_count(data, axis + 1, data.size()) * static_cast<int64_t>(context.inputs[0].type.size());
   return shape;
 }
 

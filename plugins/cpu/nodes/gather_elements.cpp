@@ -68,8 +68,8 @@ class GatherElementsExecutor final : public Executor {
     const ir::Dims& data = context.inputs[0].dims;
     const int64_t given = context.node.attrs<ops::GatherElementsAttrs>().axis;
     const auto axis = static_cast<size_t>(given < 0 ? given + context.inputs[0].rank() : given);
-    shape_ = {product_of(data, 0, axis), data[axis], context.inputs[1].dims[axis],
-              product_of(data, axis + 1, data.size())};
+    shape_ = {ir::element_count(data, 0, axis), data[axis], context.inputs[1].dims[axis],
+              ir::element_count(data, axis + 1, data.size())};
   }
   void run(const RunArgs& args) const override {
     constexpr int64_t kTaskElements = 16384;
@@ -95,12 +95,12 @@ class GatherNdExecutor final : public Executor {
     const auto bytes = static_cast<int64_t>(context.inputs[0].type.size());
     for (size_t k = 0; k < depth_; ++k) {
       extents_.push_back(data[batch + k]);
-      steps_.push_back(product_of(data, batch + k + 1, data.size()) * bytes);
+      steps_.push_back(ir::element_count(data, batch + k + 1, data.size()) * bytes);
     }
-    unit_ = product_of(data, batch + depth_, data.size()) * bytes;
-    batch_step_ = product_of(data, batch, data.size()) * bytes;
-    per_batch_ = product_of(indices, batch, indices.size() - 1);
-    units_ = context.outputs[0].count() > 0 ? product_of(indices, 0, indices.size() - 1) : 0;
+    unit_ = ir::element_count(data, batch + depth_, data.size()) * bytes;
+    batch_step_ = ir::element_count(data, batch, data.size()) * bytes;
+    per_batch_ = ir::element_count(indices, batch, indices.size() - 1);
+    units_ = context.outputs[0].count() > 0 ? ir::element_count(indices, 0, indices.size() - 1) : 0;
   }
 
   void run(const RunArgs& args) const override {

@@ -38,10 +38,4 @@ inline std::optional<size_t> known_axis(const NodeContext& context, size_t input
   return static_cast<size_t>(axis < 0 ? axis + context.inputs[0].rank() : axis);
 }
 
-inline int64_t product_of(const ir::Dims& dims, size_t from, size_t to) {
-  int64_t product = 1;
-  for (size_t i = from; i < to; ++i) product *= dims[i];
-  return product;
-}
-
 }  // namespace terroir::cpu

@@ -26,9 +26,9 @@ class OneHotExecutor final : public Executor {
       normalize_ = attrs.negative_indices_mode == ops::NegativeIndices::normalize;
     }
     const auto axis = static_cast<size_t>(given < 0 ? given + context.outputs[0].rank() : given);
-    rows_ = product_of(dims, 0, axis + 1);
+    rows_ = ir::element_count(dims, 0, axis + 1);
     depth_ = dims[axis];
-    inner_ = product_of(dims, axis + 1, dims.size());
+    inner_ = ir::element_count(dims, axis + 1, dims.size());
   }
 
   void run(const RunArgs& args) const noexcept override {

@@ -110,7 +110,7 @@ class Col2ImExecutor final : public Executor {
         plane_(col2im_for<TERROIR_NUMBERS>(context.inputs[0].type)) {
     const ir::Dims& out = context.outputs[0].dims;
     const auto bytes = static_cast<int64_t>(context.inputs[0].type.size());
-    planes_ = product_of(out, 0, out.size() - 2);
+    planes_ = ir::element_count(out, 0, out.size() - 2);
     dst_bytes_ = params_.size[0] * params_.size[1] * bytes;
     src_bytes_ = params_.kernel[0] * params_.kernel[1] * params_.blocks[0] * params_.blocks[1] * bytes;
   }

@@ -29,12 +29,12 @@ class ReverseSequenceExecutor final : public Executor {
     const auto positive = [&](int64_t axis) { return static_cast<size_t>(axis < 0 ? axis + data.rank() : axis); };
     const size_t batch = positive(attrs.batch_axis), sequence = positive(attrs.seq_axis);
     const size_t outer = std::max(batch, sequence) + 1;
-    units_ = product_of(data.dims, 0, outer);
-    unit_ = product_of(data.dims, outer, data.dims.size()) * static_cast<int64_t>(data.type.size());
+    units_ = ir::element_count(data.dims, 0, outer);
+    unit_ = ir::element_count(data.dims, outer, data.dims.size()) * static_cast<int64_t>(data.type.size());
     batch_extent_ = data.dims[batch];
-    batch_step_ = product_of(data.dims, batch + 1, outer);
+    batch_step_ = ir::element_count(data.dims, batch + 1, outer);
     extent_ = data.dims[sequence];
-    step_ = product_of(data.dims, sequence + 1, outer);
+    step_ = ir::element_count(data.dims, sequence + 1, outer);
   }
 
   void run(const RunArgs& args) const override {

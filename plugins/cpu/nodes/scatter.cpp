@@ -144,9 +144,9 @@ class ScatterUpdateExecutor final : public ScatterExecutor {
  public:
   ScatterUpdateExecutor(const NodeContext& context, size_t axis) : ScatterExecutor(context) {
     const ir::Dims& data = context.inputs[0].dims;
-    outer_ = product_of(data, 0, axis);
+    outer_ = ir::element_count(data, 0, axis);
     extent_ = data[axis];
-    length_ = product_of(data, axis + 1, data.size());
+    length_ = ir::element_count(data, axis + 1, data.size());
     indices_ = context.inputs[1].count();
   }
 
@@ -186,10 +186,10 @@ class ScatterNdExecutor final : public ScatterExecutor {
     depth_ = static_cast<size_t>(indices.back());
     for (size_t k = 0; k < depth_; ++k) {
       extents_.push_back(data[k]);
-      steps_.push_back(product_of(data, k + 1, data.size()));
+      steps_.push_back(ir::element_count(data, k + 1, data.size()));
     }
-    length_ = product_of(data, depth_, data.size());
-    pieces_ = product_of(indices, 0, indices.size() - 1);
+    length_ = ir::element_count(data, depth_, data.size());
+    pieces_ = ir::element_count(indices, 0, indices.size() - 1);
   }
 
  private:
@@ -221,9 +221,9 @@ class ScatterElementsExecutor final : public ScatterExecutor {
         element_bytes_(static_cast<int64_t>(context.outputs[0].type.size())),
         index_bytes_(static_cast<int64_t>(index_type_.size())) {
     const ir::Dims& data = context.inputs[0].dims;
-    for (size_t i = 0; i < data.size(); ++i) steps_.push_back(product_of(data, i + 1, data.size()));
+    for (size_t i = 0; i < data.size(); ++i) steps_.push_back(ir::element_count(data, i + 1, data.size()));
     extent_ = data[axis];
-    parts_ = product_of(data, 0, axis);
+    parts_ = ir::element_count(data, 0, axis);
     count_ = context.outputs[0].count();
     if (reduction_of(context.node).kind == ScatterReduction::none)
       write_row_ = scatter_row_kernel(context.outputs[0].type, index_type_);
@@ -270,7 +270,7 @@ class ScatterElementsExecutor final : public ScatterExecutor {
     const bool scattered = axis == axis_;
     const int64_t step = scattered ? 0 : steps_[axis];
     if (axis + 1 == extents_.size()) return row(place, update, step);
-    const int64_t count = product_of(extents_, axis + 1, extents_.size());
+    const int64_t count = ir::element_count(extents_, axis + 1, extents_.size());
     for (int64_t i = 0; i < extents_[axis]; ++i) {
       const int64_t next = place + i * step;
       // Axes before the scattered one tell whose part this is.

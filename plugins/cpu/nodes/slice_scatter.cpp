@@ -27,8 +27,8 @@ CopyPlan copy_of_updates(const NodeContext& context) {
   int64_t begin = 0;
   for (size_t axis = 0; axis < ranges.size(); ++axis) {
     const ops::ResolvedSlice part = ops::resolve(ranges[axis], data.dims[axis]);
-    const int64_t dst_step = product_of(data.dims, axis + 1, data.dims.size()) * bytes;
-    const int64_t src_step = product_of(updates, axis + 1, updates.size()) * bytes;
+    const int64_t dst_step = ir::element_count(data.dims, axis + 1, data.dims.size()) * bytes;
+    const int64_t src_step = ir::element_count(updates, axis + 1, updates.size()) * bytes;
     if (part.count > 0) begin += part.first * dst_step;
     axes.push_back({part.count, part.step * dst_step, src_step});
   }

@@ -28,9 +28,9 @@ bool is_op(const ir::Node& node, std::string_view type) {
          node.outputs[0].type == element::f32 && node.outputs[0].shape.is_static();
 }
 
-class Finder {
+class ChainFinder {
  public:
-  Finder(const ir::Graph& graph, Isa isa, WeightsCache& weights, bool accuracy)
+  ChainFinder(const ir::Graph& graph, Isa isa, WeightsCache& weights, bool accuracy)
       : graph_(graph), isa_(isa), weights_(weights), accuracy_(accuracy) {}
 
   /// The stages of the chain around a depthwise convolution; fewer than two: none.
@@ -158,7 +158,7 @@ ir::Value add_chain(const ir::Graph& graph, const CpuOps& ops, std::vector<ir::N
 
 ir::Pass fuse_convolution_chains(const CpuOps& ops, Isa isa, WeightsCache& weights, bool accuracy) {
   return {"fuse_convolution_chains", [&ops, isa, &weights, accuracy](const ir::Graph& graph, ir::Patch& patch) {
-            const Finder finder(graph, isa, weights, accuracy);
+            const ChainFinder finder(graph, isa, weights, accuracy);
             std::set<ir::NodeId> claimed;
             for (ir::NodeId id : graph.nodes()) {
               const std::vector<ir::NodeId> nodes = finder.around(id, claimed);

@@ -52,9 +52,9 @@ struct Region {
   std::vector<ir::Value> inputs;
 };
 
-class Finder {
+class RegionFinder {
  public:
-  explicit Finder(const ir::Graph& graph) : graph_(graph), order_(ir::topological_order(graph)) {
+  explicit RegionFinder(const ir::Graph& graph) : graph_(graph), order_(ir::topological_order(graph)) {
     for (size_t i = 0; i < order_.size(); ++i) rank_[order_[i]] = i;
     for (ir::NodeId id : order_)
       if (is_elementwise(graph, graph.node(id))) eligible_.insert(id);
@@ -163,7 +163,7 @@ ElementwiseAttrs attributes_of(const ir::Graph& graph, const Region& region) {
 
 ir::Pass fuse_elementwise(const CpuOps& ops) {
   return {"fuse_elementwise", [&ops](const ir::Graph& graph, ir::Patch& patch) {
-            for (const Region& region : Finder(graph).regions()) {
+            for (const Region& region : RegionFinder(graph).regions()) {
               // The result's own name first: it is what the profile of the layers in front of it leads to.
               std::vector<ir::NodeId> from(region.members.rbegin(), region.members.rend());
               patch.replace({region.members.back(), 0},
