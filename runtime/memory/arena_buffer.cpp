@@ -11,7 +11,7 @@ namespace terroir::memory {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kLarge = 2 * kHugePage;
+constexpr size_t kLarge = kHugePage;  // smaller buffers have ordinary pages
 
 using Clock = std::chrono::steady_clock;
 
