@@ -32,7 +32,7 @@ bool pausing() noexcept { return Clock::now().time_since_epoch().count() < pause
 
 /// What ordinary pages take in the place of a huge one, the time of a few of them: 0.3 ms on most machines, but 6 ms
 /// where a hypervisor follows every page of a process.
-Clock::duration measure_ordinary_pages(size_t page) noexcept {
+[[maybe_unused]] Clock::duration measure_ordinary_pages(size_t page) noexcept {
   constexpr size_t kRounds = 4, kPages = 8;
   const size_t bytes = kRounds * kPages * page;
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

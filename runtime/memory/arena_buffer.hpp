@@ -1,12 +1,13 @@
 // Large buffers: what a memory plan's offsets point into, packed weights.
 //
-// What: 64-byte aligned; from 4 MiB on aligned to 2 MiB and backed by huge pages, but for an end that fills none.
+// What: 64-byte aligned; from 2 MiB on aligned to 2 MiB and backed by huge pages, but for an end that fills none.
 // Cost: in pages of 4 KiB, walking a large buffer means address-translation misses in every layer, and getting it takes
 //       several times what clearing it does.
 // How: the system is asked for huge pages, and they are got one by one to see what they cost. Where slow ones
 //      (defragmentation; a virtual machine whose host has to find each of them first) have taken 10 ms together, the
 //      rest of the buffer, and buffers of the next second, are left to ordinary pages, which come from memory that was
-//      in use a moment ago.
+//      in use a moment ago. Slow is what takes over 0.5 ms, and longer than the ordinary pages in its place: some hosts
+//      follow each of these.
 #pragma once
 
 #include <cstddef>

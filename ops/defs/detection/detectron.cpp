@@ -10,7 +10,8 @@ namespace {
 constexpr int64_t kLargestCount = int64_t{1} << 24;
 
 void require_count(const ir::InferContext& ctx, const char* name, int64_t value, int64_t least) {
-  ctx.require(value >= least && value <= kLargestCount, name, " must be in [", least, ", ", kLargestCount, "], got ", value);
+  ctx.require(value >= least && value <= kLargestCount, name, " must be in [", least, ", ", kLargestCount, "], got ",
+              value);
 }
 
 /// The input with the extents of `wanted` where those are known; Exception when they contradict.
