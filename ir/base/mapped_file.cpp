@@ -5,7 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -16,13 +19,6 @@
 namespace terroir {
 
 namespace {
-struct Descriptor {
-  int fd;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
 /// The mappings that there are, by their first byte; evict() must not touch other memory, which would lose it.
 struct Mappings {
   std::mutex mutex;
@@ -68,16 +64,50 @@ void* map(int file, size_t bytes, MappedFile::Address address) {
   return there;
 }
 
+bool read_all(int file, size_t offset, size_t bytes, void* to) noexcept {
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t got = ::pread(file, static_cast<char*>(to) + done, bytes - done, static_cast<off_t>(offset + done));
+    if (got > 0) done += static_cast<size_t>(got);
+    if (got == 0 || (got < 0 && errno != EINTR)) return false;
+  }
+  return true;
+}
+
+/// Whether reading these bytes of a file takes less time than touching the pages of a mapping of them; the best of a
+/// few tries, as the system may have to get the file first.
+bool reads_faster_than_it_maps(int file, size_t offset, size_t bytes, void* scratch) noexcept {
+  using Clock = std::chrono::steady_clock;
+  static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t begin = offset / page * page, end = offset + bytes;
+  auto mapping = Clock::duration::max(), reading = mapping;
+  for (int round = 0; round < 3; ++round) {
+    const auto start = Clock::now();
+    if (!read_all(file, offset, bytes, scratch)) return false;  // cut short: its last pages must not be touched
+    reading = std::min(reading, Clock::now() - start);
+    void* const pages = ::mmap(nullptr, end - begin, PROT_READ, MAP_PRIVATE, file, static_cast<off_t>(begin));
+    if (pages == MAP_FAILED) return false;
+    const auto mapped = Clock::now();
+    for (size_t at = 0; at < end - begin; at += page) static_cast<void>(static_cast<const volatile char*>(pages)[at]);
+    mapping = std::min(mapping, Clock::now() - mapped);
+    ::munmap(pages, end - begin);
+  }
+  return reading < mapping;
+}
+
 }  // namespace
 
-MappedFile::MappedFile(const std::filesystem::path& path, Address address) : path_(path) {
-  // Not blocking: opening a named pipe would wait for its writer before we can refuse it.
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (file.fd < 0) {
+MappedFile::Descriptor::~Descriptor() {
+  if (number_ >= 0) ::close(number_);
+}
+
+// Not blocking: opening a named pipe would wait for its writer before we can refuse it.
+MappedFile::MappedFile(const std::filesystem::path& path, Address address)
+    : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (file_.number() < 0) {
     throw_error(ErrorCode::file_not_found, "cannot open '", path.string(), "': ", std::strerror(errno));
   }
   struct stat status {};
-  if (::fstat(file.fd, &status) != 0) {
+  if (::fstat(file_.number(), &status) != 0) {
     throw_error(ErrorCode::file_not_found, "cannot read '", path.string(), "': ", std::strerror(errno));
   }
   if (!S_ISREG(status.st_mode)) {
@@ -87,7 +117,7 @@ MappedFile::MappedFile(const std::filesystem::path& path, Address address) : pat
   signature_ = FileSignature::of(status);
   size_ = static_cast<size_t>(status.st_size);
   if (size_ == 0) return;
-  void* mapping = map(file.fd, size_, address);
+  void* mapping = map(file_.number(), size_, address);
   if (mapping == MAP_FAILED) {
     throw_error(ErrorCode::out_of_memory, "cannot map '", path.string(), "' (", size_,
                 " bytes): ", std::strerror(errno));
@@ -100,6 +130,12 @@ MappedFile::MappedFile(const std::filesystem::path& path, Address address) : pat
     throw;
   }
   data_ = mapping;
+}
+
+void MappedFile::read(size_t offset, size_t bytes, void* to) const {
+  if (!read_all(file_.number(), offset, bytes, to))
+    throw_error(ErrorCode::file_not_found, "cannot read ", bytes, " bytes of '", path_.string(), "' from ", offset,
+                " on: the file became shorter after it was opened, or its disk fails");
 }
 
 MappedFile::~MappedFile() {
@@ -124,6 +160,25 @@ void MappedFile::evict(const void* data, size_t bytes) noexcept {
 #else
   static_cast<void>(data), static_cast<void>(bytes);
 #endif
+}
+
+std::optional<MappedFile::Source> MappedFile::source_of(const void* data, size_t bytes) noexcept {
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  const std::lock_guard lock(mappings().mutex);
+  const MappedFile* const holding = mappings().holding(begin, bytes);
+  if (holding == nullptr) return std::nullopt;
+  return Source{holding->file_.number(), begin - reinterpret_cast<uintptr_t>(holding->data_)};
+}
+
+const void* MappedFile::fetch(const void* data, size_t bytes, void* scratch) noexcept {
+  constexpr size_t kEnoughToTell = size_t{64} << 10;
+  static std::atomic<bool> tried{false};
+  if (bytes < kEnoughToTell && !tried.load(std::memory_order_acquire)) return data;
+  const auto source = source_of(data, bytes);
+  if (!source) return data;
+  static const bool reads = reads_faster_than_it_maps(source->file, source->offset, bytes, scratch);
+  tried.store(true, std::memory_order_release);
+  return reads && read_all(source->file, source->offset, bytes, scratch) ? scratch : data;
 }
 
 std::optional<MappedFile::Place> MappedFile::place_of(const void* data, size_t bytes) {

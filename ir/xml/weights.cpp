@@ -78,7 +78,7 @@ Weights Weights::open(const std::filesystem::path& path, bool required, bool map
       return weights;
     }
     const auto copy = std::make_shared<AlignedBuffer>(file->size());
-    if (file->size() != 0) std::memcpy(copy->data(), file->data(), file->size());
+    file->read(0, file->size(), copy->data());
     weights.data_ = copy->as<const std::byte>();
     weights.owner_ = copy;
   } catch (const Exception& error) {

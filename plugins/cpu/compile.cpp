@@ -12,6 +12,7 @@
 #include "ops/defs/control_flow/body_inference.hpp"
 #include "ops/registry.hpp"
 #include "ops/rewrites/rewrites.hpp"
+#include "plugins/cpu/constant_reader.hpp"
 #include "plugins/cpu/passes/build_plan.hpp"
 #include "plugins/cpu/passes/fuse_attention.hpp"
 #include "plugins/cpu/passes/fuse_convolution_chains.hpp"
@@ -60,7 +61,7 @@ std::string text_with_layouts(const ir::Graph& graph, const Decisions& decisions
 
 /// All but the packing, for which the executors have asked.
 std::unique_ptr<Plan> unpacked_plan(std::unique_ptr<ir::Graph> graph, WeightsCache& weights,
-                                    const CompileOptions& options, bool keep) {
+                                    const CompileOptions& options, const parallel::Arena& arena, bool keep) {
   ir::PassManager passes;
   passes.add(repeat_constants(ops::builtin_registry()));
   passes.add(fuse_attention(cpu_ops()));
@@ -71,7 +72,8 @@ std::unique_ptr<Plan> unpacked_plan(std::unique_ptr<ir::Graph> graph, WeightsCac
   passes.add(fuse_convolution_chains(cpu_ops(), options.isa, weights, options.accuracy));
   passes.run(*graph);
 
-  Decisions decisions = assign_layouts(*graph, options.isa, weights, options.accuracy);
+  ConstantReader reader(arena);
+  Decisions decisions = assign_layouts(*graph, options.isa, weights, options.accuracy, &reader);
   insert_reorders(*graph, decisions, cpu_ops());
   auto plan = build_plan(*graph, decisions, options.isa, weights, options.threads);
   if (options.graph_text) plan->graph_text = text_with_layouts(*graph, decisions);
@@ -145,12 +147,12 @@ void look_ahead(Plan& plan, int threads) {
 std::unique_ptr<Plan> compile_plan(std::unique_ptr<ir::Graph> graph, WeightsCache& weights,
                                    const CompileOptions& options, const parallel::Arena& arena, bool keep) {
   auto spare = options.memory_limit > 0 && !options.accuracy ? graph->clone() : nullptr;
-  auto plan = unpacked_plan(std::move(graph), weights, options, keep);
+  auto plan = unpacked_plan(std::move(graph), weights, options, arena, keep);
   if (spare && footprint_of(*plan, weights).peak(options.requests) > options.memory_limit) {
     plan.reset();  // what it has asked to be packed is forgotten
     CompileOptions lean = options;
     lean.accuracy = true;
-    plan = unpacked_plan(std::move(spare), weights, lean, keep);
+    plan = unpacked_plan(std::move(spare), weights, lean, arena, keep);
   }
   spare.reset();  // constants go as they are packed
   require_room(footprint_of(*plan, weights), options);

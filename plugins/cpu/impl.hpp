@@ -13,6 +13,7 @@
 
 namespace terroir::cpu {
 
+class ConstantReader;
 class WeightsCache;
 
 /// One node as implementations see it: concrete shapes, constants where inputs are known.
@@ -26,6 +27,8 @@ struct NodeContext {
   std::vector<bool> output_used;
   Isa isa;
   WeightsCache& weights;
+  /// For who looks at all of a constant while a kernel is chosen; null: look at it as it lies.
+  ConstantReader* reader = nullptr;
   /// EXECUTION_MODE_HINT is ACCURACY: nothing that rounds more than the obvious order of operations does.
   bool accuracy = false;
   /// Output 0 lies in the input that LayoutChoice::overwrite names.

@@ -5,6 +5,7 @@
 
 #include "ir/base/error.hpp"
 #include "ir/base/mapped_file.hpp"
+#include "plugins/cpu/constant_reader.hpp"
 #include "runtime/memory/arena_buffer.hpp"
 
 namespace terroir::cpu {
@@ -147,7 +148,8 @@ size_t WeightsCache::fill(std::vector<Job>& jobs, const parallel::Arena& arena, 
       tasks.push_back({i, begin, std::min(begin + step, packing.pieces)});
   }
   if (together) memories.assign(jobs.size(), std::make_shared<AlignedBuffer>(memory::allocate_large(total)));
-  arena.parallel_for(static_cast<int64_t>(tasks.size()), [&](int64_t at) {
+  ConstantReader reader(arena);
+  arena.parallel_for_slots(static_cast<int64_t>(tasks.size()), [&](int64_t at, int64_t slot) {
     const Task& task = tasks[static_cast<size_t>(at)];
     Job& job = jobs[task.job];
     AlignedBuffer& buffer = *memories[task.job];
@@ -155,13 +157,20 @@ size_t WeightsCache::fill(std::vector<Job>& jobs, const parallel::Arena& arena, 
     const size_t piece_bytes = job.packing.bytes / static_cast<size_t>(job.packing.pieces);
     memory::get_pages(buffer, offsets[task.job] + static_cast<size_t>(task.begin) * piece_bytes,
                       static_cast<size_t>(task.end - task.begin) * piece_bytes);
-    job.packing.pack(job.constant.view.data, buffer.as<std::byte>() + offsets[task.job], task.begin, task.end);
+    const void* constant = job.constant.view.data;
+    if (job.packing.first_row) {
+      const size_t begin = static_cast<size_t>(job.packing.first_row(task.begin)) * job.packing.row_bytes;
+      const size_t end = static_cast<size_t>(job.packing.first_row(task.end)) * job.packing.row_bytes;
+      constant = reader.read(static_cast<const std::byte*>(constant) + begin, end - begin, slot);
+    }
+    job.packing.pack(constant, buffer.as<std::byte>() + offsets[task.job], task.begin, task.end);
     // Acquire and release: the last one frees what the others have read.
     const int64_t done = task.end - task.begin;
     if (open[task.job].fetch_sub(done, std::memory_order_acq_rel) != done) return;
     MappedFile::evict(job.constant.view.data, job.constant.view.bytes());
     job.constant = {};
     job.packing.pack = nullptr;
+    job.packing.first_row = nullptr;
   });
   size_t filled = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {

@@ -53,6 +53,10 @@ struct Packing {
   /// Pieces [begin, end) into `packed`, `bytes` uninitialised bytes, of which the pieces together write all. Throws
   /// nothing. It owns all it needs but the constant.
   std::function<void(const void* constant, void* packed, int64_t begin, int64_t end)> pack;
+  /// Where the constant is rows of so many bytes, and piece i reads those from first_row(i) up to first_row(i + 1)
+  /// only: pack() then gets row first_row(begin) in the place of `constant`, and finds nothing before it.
+  size_t row_bytes = 0;
+  std::function<int64_t(int64_t piece)> first_row = {};
 };
 
 /// Packed weights as a file of a compiled model holds them.

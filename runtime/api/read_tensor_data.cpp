@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "ir/base/error.hpp"
@@ -42,12 +41,12 @@ Tensor read_tensor_data(const std::filesystem::path& file_name, const element::T
     throw_error(ErrorCode::shape_mismatch, type, " of shape ", extents, " needs ", bytes, " bytes, but '",
                 file_name.string(), "' has ", available, " from ", offset, " on");
   }
-  const char* data = file->chars() + std::min(offset, file->size());
   if (!mmap) {
     Tensor copy(type, extents);
-    if (bytes != 0) std::memcpy(copy.data(), data, bytes);
+    file->read(offset, bytes, copy.data());
     return copy;
   }
+  const char* data = file->chars() + std::min(offset, file->size());
   Tensor mapped = detail::TensorAccess::share(type, extents, data, file);
   detail::TensorAccess::state(mapped).read_only = true;
   return mapped;

@@ -47,8 +47,8 @@ bool pausing() noexcept { return Clock::now().time_since_epoch().count() < pause
   return best * static_cast<Clock::rep>(kHugePage / page / kPages);
 }
 
-/// How much of a buffer lies in huge pages: the last one only if little of it is beyond the end.
-constexpr size_t in_huge_pages(size_t bytes) { return (bytes + kHugePage / 8) / kHugePage * kHugePage; }
+/// How much of a buffer lies in huge pages: the last one only if less than a third of it is beyond the end.
+constexpr size_t in_huge_pages(size_t bytes) { return (bytes + kHugePage * 5 / 16) / kHugePage * kHugePage; }
 
 #if defined(MADV_HUGEPAGE) && defined(MADV_NOHUGEPAGE)
 void ask_for_huge_pages(AlignedBuffer& buffer) noexcept {

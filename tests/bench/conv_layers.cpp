@@ -70,7 +70,7 @@ void run_winograd(benchmark::State& state, const WinoKernel& kernel, const ConvP
       dst(static_cast<size_t>(plan.dst.n * problem.batch));
   AlignedFloats weights(static_cast<size_t>(problem.ic * (problem.oc / problem.groups) * problem.d.kernel * 9));
   AlignedFloats bias(static_cast<size_t>(problem.oc)), packed(plan.packed_floats), scratch(plan.scratch_floats);
-  kernel.pack(plan, weights.data, bias.data, packed.data, 0, wino_units(plan));
+  kernel.pack(plan, {weights.data, bias.data}, packed.data, 0, wino_units(plan));
   const ConvArgs args{src.data, packed.data, dst.data, nullptr, 0, scratch.data};
   for (auto _ : state) {
     kernel.run(plan, args, wino_slice(plan, wino_split(plan, 1), 0));
@@ -86,7 +86,7 @@ void pack_winograd(benchmark::State& state, const WinoKernel& kernel, const Conv
   AlignedFloats weights(static_cast<size_t>(problem.ic * (problem.oc / problem.groups) * problem.d.kernel * 9));
   AlignedFloats packed(plan.packed_floats);
   for (auto _ : state) {
-    kernel.pack(plan, weights.data, nullptr, packed.data, 0, wino_units(plan));
+    kernel.pack(plan, {weights.data, nullptr}, packed.data, 0, wino_units(plan));
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(plan.packed_floats * sizeof(float)));

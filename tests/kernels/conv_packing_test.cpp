@@ -2,6 +2,7 @@
 // describe: pieces one by one, last first, into memory full of NaNs that ends at a guard page, from weights that do.
 #include <cmath>
 
+#include "plugins/cpu/kernels/conv/dense.hpp"
 #include "tests/kernels/conv_harness.hpp"
 #include "tests/kernels/kernel_test.hpp"
 
@@ -58,6 +59,27 @@ struct Packer {
   }
 };
 
+/// Of a piece only the weights of its own outputs are there.
+void check_pieces_alone(const ConvKernel& kernel, const ConvPlan& plan, const std::vector<float>& weights,
+                        const float* bias, const std::vector<float>& expected) {
+  const int64_t row = static_cast<int64_t>(weights.size()) / plan.exec.oc;
+  const bool dense = kernel.packing == std::string("pack_dense");
+  const auto first_output = [&](int64_t piece) {
+    return dense ? conv::dense_first_output(plan, piece) : std::min(piece * plan.block, plan.exec.oc);
+  };
+  const int64_t pieces = kernel.pack_pieces(plan);
+  ASSERT_EQ(first_output(0), 0);
+  ASSERT_EQ(first_output(pieces), plan.exec.oc);
+  GuardedFloats packed(plan.packed_floats, std::nanf(""));
+  for (int64_t i = 0; i < pieces; ++i) {
+    const int64_t begin = first_output(i) * row, end = first_output(i + 1) * row;
+    GuardedFloats own(static_cast<size_t>(end - begin), 0);
+    std::copy(weights.begin() + begin, weights.begin() + end, own.data());
+    kernel.pack(plan, kernel, {own.data(), bias, first_output(i)}, packed.data(), i, i + 1);
+  }
+  for (size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(packed.data()[i], expected[i]) << "float " << i;
+}
+
 void check_packing(const ConvKernel& kernel, const ConvProblem& p, bool with_bias) {
   SCOPED_TRACE(std::string(kernel.name) + ": " + describe(p) + (with_bias ? " with bias" : ""));
   ConvPlan plan;
@@ -78,6 +100,8 @@ void check_packing(const ConvKernel& kernel, const ConvProblem& p, bool with_bia
   const ConvConstants constants{weights.data(), with_bias ? bias.data() : nullptr};
   for (int64_t i = kernel.pack_pieces(plan); i-- > 0;) kernel.pack(plan, kernel, constants, packed.data(), i, i + 1);
   for (size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(packed.data()[i], expected[i]) << "float " << i;
+
+  if (!p.transposed) check_pieces_alone(kernel, plan, values, constants.bias, expected);
 
   GuardedFloats at_once(plan.packed_floats, std::nanf(""));
   kernel.pack(plan, kernel, constants, at_once.data(), 0, kernel.pack_pieces(plan));

@@ -28,9 +28,15 @@ class WinogradBench {
         packed_(plan.packed_floats, std::nanf("")),
         scratch_(plan.scratch_floats, std::nanf("")) {
     lay_out_source(p_, plan.src, ConvFormat::blocked, plan.block, values.src, src_.data());
-    // In pieces, last first: they are independent.
-    for (int64_t u = wino_units(plan); u-- > 0;)
-      kernel.pack(plan, values.wei.data(), values.bias.data(), packed_.data(), u, u + 1);
+    // In pieces, last first: they are independent. Of each only the weights of its own outputs are there.
+    const int64_t row = static_cast<int64_t>(values.wei.size()) / p_.oc;
+    EXPECT_EQ(wino_first_output(plan, wino_units(plan)), p_.oc);
+    for (int64_t u = wino_units(plan); u-- > 0;) {
+      const int64_t first = wino_first_output(plan, u), end = wino_first_output(plan, u + 1);
+      GuardedFloats own(static_cast<size_t>((end - first) * row), 0);
+      std::copy(values.wei.begin() + first * row, values.wei.begin() + end * row, own.data());
+      kernel.pack(plan, {own.data(), values.bias.data(), first}, packed_.data(), u, u + 1);
+    }
   }
 
   int64_t dst_offset(int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) const {

@@ -26,9 +26,13 @@ class FirstWinogradBench {
         packed_(plan.packed_floats, std::nanf("")),
         scratch_(plan.scratch_floats, std::nanf("")) {
     std::copy(values.src.begin(), values.src.end(), src_.data());
-    // In pieces, last first: they are independent.
-    for (int64_t piece = kernel.pack_pieces(plan); piece-- > 0;)
-      kernel.pack(plan, kernel, {values.wei.data(), values.bias.data()}, packed_.data(), piece, piece + 1);
+    // In pieces, last first: they are independent. Only the first one needs the first output's weights.
+    const auto row = values.wei.size() / values.bias.size();
+    for (int64_t piece = kernel.pack_pieces(plan); piece-- > 0;) {
+      const int64_t first = piece > 0 ? 1 : 0;
+      const float* const weights = values.wei.data() + static_cast<size_t>(first) * row;
+      kernel.pack(plan, kernel, {weights, values.bias.data(), first}, packed_.data(), piece, piece + 1);
+    }
   }
 
   int64_t dst_offset(int64_t n, int64_t c, int64_t h, int64_t w) const {

@@ -24,7 +24,7 @@ void check_bands(const WinoKernel& kernel, const ConvProblem& p, const Reference
   ASSERT_TRUE(can_overwrite_source(plan));
   const std::vector<float> src = blocked(p, plan, r.src);
   std::vector<float> packed(plan.packed_floats), expected(static_cast<size_t>(p.batch * plan.dst.n));
-  kernel.pack(plan, r.wei.data(), r.bias.data(), packed.data(), 0, wino_units(plan));
+  kernel.pack(plan, {r.wei.data(), r.bias.data()}, packed.data(), 0, wino_units(plan));
   std::vector<float> scratch(plan.scratch_floats);
   PostOp relu{.kind = PostOpKind::relu};
   kernel.run(plan, {src.data(), packed.data(), expected.data(), &relu, 1, scratch.data()},

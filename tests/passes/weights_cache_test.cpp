@@ -3,11 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
+#include "ir/base/mapped_file.hpp"
 #include "plugins/cpu/compile.hpp"
+#include "plugins/cpu/constant_reader.hpp"
 #include "tests/passes/graph_maker.hpp"
 #include "tests/support/caught.hpp"
 
@@ -61,6 +67,57 @@ TEST(WeightsCache, PacksOncePerConstantAndKey) {
   EXPECT_EQ(cache.get(a, plus(a, 1, &pieces)), first);
   cache.pack(arena);
   EXPECT_EQ(pieces, 26);
+}
+
+TEST(WeightsCache, GivesPiecesTheirRows) {
+  // 1001 rows of 300 floats, three rows to a piece: tasks of several pieces, a last one with fewer rows.
+  static constexpr int64_t kRows = 1001, kColumns = 300, kRowsOfPiece = 3;
+  const ir::Constant a = numbers(kRows * kColumns);
+  Packing packing;
+  packing.key = "rows";
+  packing.bytes = kRows * kColumns * sizeof(float);
+  packing.pieces = (kRows + kRowsOfPiece - 1) / kRowsOfPiece;
+  packing.row_bytes = kColumns * sizeof(float);
+  packing.first_row = [](int64_t piece) { return std::min(piece * kRowsOfPiece, kRows); };
+  std::atomic<int64_t> tasks{0};
+  packing.pack = [&tasks](const void* from, void* to, int64_t begin, int64_t end) {
+    ++tasks;
+    const int64_t first = begin * kRowsOfPiece * kColumns, last = std::min(end * kRowsOfPiece, kRows) * kColumns;
+    for (int64_t i = first; i < last; ++i)
+      static_cast<float*>(to)[i] = static_cast<const float*>(from)[i - first] + 0.5f;
+  };
+  WeightsCache cache;
+  const PackedWeights packed = cache.get(a, std::move(packing));
+  cache.pack(parallel::Arena(3));
+  EXPECT_GT(tasks, 1);
+  for (int64_t i = 0; i < kRows * kColumns; ++i) ASSERT_EQ(packed->as<float>()[i], static_cast<float>(i) + 0.5f) << i;
+}
+
+TEST(ConstantReader, GivesTheBytesAtTheSamePlaceOfALine) {
+  const std::filesystem::path path =
+      std::filesystem::path(testing::TempDir()) / ("terroir_constant_" + std::to_string(::getpid()));
+  std::string text(3 << 20, ' ');
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i / 7 % 23);
+  std::ofstream(path) << text;
+  const MappedFile file(path);
+  const parallel::Arena arena(3);
+  ConstantReader reader(arena);
+  EXPECT_EQ(&reader.arena(), &arena);
+  // The largest piece of either kind in the middle; slots do not touch each other's.
+  const std::vector<std::pair<size_t, size_t>> pieces = {
+      {0, 1}, {100, 100000}, {4, ConstantReader::kMostBytes}, {60, ConstantReader::kMostBytes + 1}, {7, 70001}, {9, 0}};
+  for (const auto& [begin, bytes] : pieces) {
+    const void* read[3];
+    for (size_t slot = 0; slot < 3; ++slot)
+      read[slot] = reader.read(file.chars() + begin + slot * 64, bytes, static_cast<int64_t>(slot));
+    for (size_t slot = 0; slot < 3; ++slot) {
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(read[slot]) % 64, begin % 64);
+      EXPECT_EQ(std::memcmp(read[slot], text.data() + begin + slot * 64, bytes), 0) << begin << ", slot " << slot;
+    }
+  }
+  std::vector<char> own(100000, 'o');
+  EXPECT_EQ(reader.read(own.data(), own.size(), 2), own.data());
+  std::filesystem::remove(path);
 }
 
 TEST(WeightsCache, PlansOfOtherExtentsShareWhatTheyCan) {

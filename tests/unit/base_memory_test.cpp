@@ -1,6 +1,7 @@
 // overflow, aligned_buffer, mapped_file, tensor_view, log
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,6 +54,26 @@ TEST(AlignedBuffer, IsAlignedMovableAndHonestAboutItsSize) {
 TEST(AlignedBuffer, RefusesWhatCannotBeHad) {
   EXPECT_EQ(caught([] { AlignedBuffer buffer(SIZE_MAX - 3); }).code(), ErrorCode::out_of_memory);
   EXPECT_EQ(caught([] { AlignedBuffer buffer(SIZE_MAX / 2); }).code(), ErrorCode::out_of_memory);
+}
+
+TEST(AlignedBuffer, GivesPagesBack) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizer's own memory is used";
+#endif
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const auto there = [&](void* address) { return msync(address, page, MS_ASYNC) == 0; };
+  for (const size_t alignment : {kPage, size_t{2} << 20}) {
+    void* first = nullptr;
+    {
+      AlignedBuffer buffer(3 << 20, alignment);
+      first = buffer.data();
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(first) % alignment, 0u);
+      std::memset(first, 0x5a, buffer.size());
+      AlignedBuffer moved(std::move(buffer));
+      EXPECT_TRUE(there(first));
+    }
+    EXPECT_FALSE(there(first)) << alignment;
+  }
 }
 
 TEST(ReturnedMemory, IsAlignedAndRefusesWhatCannotBeHad) {
@@ -161,6 +182,40 @@ TEST_F(MappedFileTest, EvictedPagesLeaveAndComeBack) {
   EXPECT_EQ(std::count(own.begin(), own.end(), 'x'), static_cast<std::ptrdiff_t>(own.size()));
   EXPECT_EQ(resident_pages(file.chars(), 1000), left);
   EXPECT_EQ(std::memcmp(file.data(), text.data(), text.size()), 0);
+}
+
+TEST_F(MappedFileTest, ReadsAndFetchesWhatItHolds) {
+  std::string text(300001, ' ');
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i / 7 % 23);
+  std::ofstream(dir_ / "file") << text;
+  const MappedFile file(dir_ / "file");
+  for (const auto& [begin, bytes] : std::vector<std::pair<size_t, size_t>>{
+           {0, 1}, {5, 100}, {0, 300001}, {4097, 200000}, {8192, 65536}, {300000, 1}, {299000, 1001}, {7, 0}}) {
+    std::vector<char> copy(bytes + 1, '.');
+    file.read(begin, bytes, copy.data());
+    EXPECT_EQ(std::string(copy.data(), bytes), text.substr(begin, bytes)) << begin;
+    EXPECT_EQ(copy[bytes], '.');
+    std::vector<char> scratch(bytes + 1, '.');
+    const void* const fetched = MappedFile::fetch(file.chars() + begin, bytes, scratch.data());
+    EXPECT_TRUE(fetched == scratch.data() || fetched == file.chars() + begin);
+    EXPECT_EQ(std::memcmp(fetched, text.data() + begin, bytes), 0) << begin;
+    EXPECT_EQ(scratch[bytes], '.');
+  }
+}
+
+TEST_F(MappedFileTest, ReadsNothingElse) {
+  std::ofstream(dir_ / "file") << std::string(300000, 'a');
+  const MappedFile file(dir_ / "file");
+  std::vector<char> own(100000, 'o'), to(300000, '.');
+  EXPECT_EQ(MappedFile::fetch(own.data(), own.size(), to.data()), own.data());
+  EXPECT_EQ(std::count(to.begin(), to.end(), '.'), 300000);
+  // What is no longer in the file is not looked for in the mapping, where it would end the process.
+  std::filesystem::resize_file(dir_ / "file", 100000);
+  EXPECT_EQ(MappedFile::fetch(file.chars() + 50000, 100000, to.data()), file.chars() + 50000);
+  const Exception cut = caught([&] { file.read(50000, 50001, to.data()); });
+  EXPECT_EQ(cut.code(), ErrorCode::file_not_found);
+  EXPECT_NE(std::strstr(cut.what(), "50001 bytes of '"), nullptr) << cut.what();
+  file.read(50000, 50000, to.data());
 }
 
 TEST_F(MappedFileTest, AReplacedFileStaysMapped) {

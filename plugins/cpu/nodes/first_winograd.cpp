@@ -12,7 +12,8 @@ std::variant<double, Reject> first_winograd_offer(const NodeContext& context, co
   if (const char* why = kernel->reject(problem, *kernel)) return Reject{why};
   double times = 0;
   const auto refusal = winograd_refusal(
-      context, problem, [&](const ConvProblem& p) { return times = first.speedup(p, *kernel); }, first.error_bound);
+      context, problem, [&](const ConvProblem& p) { return times = first.speedup(p, *kernel); },
+      [&](const ConvProblem& p) { return first.error_bound(p, context.constants[1]->view.as<float>()); });
   if (refusal) return *refusal;
   return times;
 }

@@ -122,10 +122,16 @@ struct PackB {
   int64_t rows, columns;
   int64_t panels, matrix_floats;  // of a packed one
 
-  void operator()(const float* b, float* packed, int64_t i) const noexcept {
-    const int64_t matrix = i / panels, panel = i % panels;
-    kernels.pack_b(b + matrix * elements, leading, transposed, rows, columns, packed + matrix * matrix_floats, panel,
-                   panel + 1);
+  /// Where piece i begins, in floats of B.
+  int64_t first(int64_t i) const noexcept {
+    return i / panels * elements + i % panels * kernels.panel * (transposed ? leading : 1);
+  }
+
+  /// `from`: B from first(i) on.
+  void operator()(const float* from, float* packed, int64_t i) const noexcept {
+    const int64_t column = i % panels * kernels.panel;
+    kernels.pack_b(from, leading, transposed, rows, std::min(kernels.panel, columns - column),
+                   packed + i / panels * matrix_floats + column * rows, 0, 1);
   }
 };
 
@@ -154,11 +160,12 @@ class MatMulExecutor final : public Executor {
     const auto* b = static_cast<const float*>(args.inputs[1]);
     const float* matrices = packed_ ? packed_->as<float>() : reads_plain_b_ ? b : scratch;
     const Split split = split_for(args.arena.threads());
+    const PackB pack = packer();
     float* const own_b = scratch;  // one packed matrix per slot
     if (split.packs_own_b) {
       scratch += split.slots * own_b_floats();
     } else if (packs_per_run()) {
-      args.arena.parallel_for(b_matrices_ * panels_, [&, pack = packer()](int64_t i) { pack(b, scratch, i); });
+      args.arena.parallel_for(b_matrices_ * panels_, [&](int64_t i) { pack(b + pack.first(i), scratch, i); });
       scratch += packed_floats();
     }
     GemmArgs gemm;
@@ -184,7 +191,7 @@ class MatMulExecutor final : public Executor {
         if (split.packs_own_b) {
           float* const packed = own_b + slot * own_b_floats();
           for (int64_t panel = 0; panel < panels_; ++panel)
-            packer()(b + p_.b_index[at] * p_.b.elements(), packed, panel);
+            pack(b + p_.b_index[at] * p_.b.elements() + pack.first(panel), packed, panel);
           mine.b = packed;
         } else {
           mine.b = matrices + p_.b_index[at] * (reads_plain_b_ ? p_.b.elements() : matrix_floats());
@@ -319,8 +326,15 @@ class MatMulExecutor final : public Executor {
                          p_.b.transposed ? " transposed" : "", " b", b_matrices_);
     packing.bytes = static_cast<size_t>(b_matrices_ * matrix_floats()) * sizeof(float);
     packing.pieces = b_matrices_ * panels_;
-    packing.pack = [pack = packer()](const void* b, void* packed, int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) pack(static_cast<const float*>(b), static_cast<float*>(packed), i);
+    const bool by_rows = p_.b.transposed && p_.b.elements() > 0;
+    if (by_rows) {
+      packing.row_bytes = static_cast<size_t>(p_.b.leading()) * sizeof(float);
+      packing.first_row = [pack = packer()](int64_t piece) { return pack.first(piece) / pack.leading; };
+    }
+    packing.pack = [pack = packer(), by_rows](const void* b, void* packed, int64_t begin, int64_t end) {
+      const int64_t before = by_rows ? pack.first(begin) : 0;
+      for (int64_t i = begin; i < end; ++i)
+        pack(static_cast<const float*>(b) + (pack.first(i) - before), static_cast<float*>(packed), i);
     };
     return packing;
   }

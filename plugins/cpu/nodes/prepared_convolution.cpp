@@ -22,8 +22,14 @@ Packing packing_for(const ConvKernel& kernel, const ConvPlan& plan, const ir::Co
   if (bias_constant) packing.with = *bias_constant;
   packing.bytes = plan.packed_floats * sizeof(float);
   packing.pieces = kernel.pack_pieces(plan);
-  packing.pack = [&kernel, plan, bias](const void* weights, void* packed, int64_t begin, int64_t end) {
-    kernel.pack(plan, kernel, {static_cast<const float*>(weights), bias}, static_cast<float*>(packed), begin, end);
+  if (kernel.plan == conv::plan_dense && !p.transposed) {
+    packing.row_bytes = static_cast<size_t>(p.ic / p.groups * p.kd * p.kh * p.kw) * sizeof(float);
+    packing.first_row = [plan](int64_t piece) { return conv::dense_first_output(plan, piece); };
+  }
+  packing.pack = [&kernel, plan, bias, first_output = packing.first_row](const void* weights, void* packed,
+                                                                         int64_t begin, int64_t end) {
+    kernel.pack(plan, kernel, {static_cast<const float*>(weights), bias, first_output ? first_output(begin) : 0},
+                static_cast<float*>(packed), begin, end);
   };
   return packing;
 }

@@ -1,11 +1,40 @@
 #include "plugins/cpu/nodes/prepared_winograd.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "ir/base/error.hpp"
+#include "plugins/cpu/constant_reader.hpp"
 #include "plugins/cpu/kernels/conv/conv.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
+
+/// Of the weights that are looked at as one task.
+constexpr int64_t kPieceBytes = int64_t{256} << 10;
+
+/// Weights of one output channel.
+int64_t weights_per_output(const ConvProblem& p) { return p.ic / p.groups * p.d.kernel * p.h.kernel * p.w.kernel; }
+
+/// What wino_error_bound() says of all weights, in pieces.
+double error_bound(const NodeContext& context, const ConvProblem& problem, int64_t tile) {
+  const auto* const weights = context.constants[1]->view.as<float>();
+  if (!context.reader) return wino_error_bound(problem, tile, weights);
+  const int64_t row = weights_per_output(problem);
+  const int64_t outputs = std::max<int64_t>(1, kPieceBytes / (row * static_cast<int64_t>(sizeof(float))));
+  std::vector<double> amplifications(static_cast<size_t>(ceil_div(problem.oc, outputs)));
+  context.reader->arena().parallel_for_slots(
+      static_cast<int64_t>(amplifications.size()), [&](int64_t piece, int64_t slot) {
+        const int64_t first = piece * outputs, count = std::min(outputs, problem.oc - first);
+        const void* const rows =
+            context.reader->read(weights + first * row, static_cast<size_t>(count * row) * sizeof(float), slot);
+        amplifications[static_cast<size_t>(piece)] =
+            wino_amplification(problem, tile, static_cast<const float*>(rows), count);
+      });
+  return wino_error_bound(problem, *std::max_element(amplifications.begin(), amplifications.end()));
+}
 
 // A model within a few percent of the truth must not trade accuracy for nothing.
 constexpr double kLeastSpeedup = 1.1;
@@ -20,8 +49,11 @@ Packing packing_for(const WinoKernel& kernel, const WinoPlan& plan, const ir::Co
   packing.pieces = wino_units(plan);
   // The packing is known by the bias's address, which nothing else may get while the packing is being made.
   if (bias) packing.with = *bias;
+  packing.row_bytes = static_cast<size_t>(weights_per_output(p)) * sizeof(float);
+  packing.first_row = [plan](int64_t unit) { return wino_first_output(plan, unit); };
   packing.pack = [&kernel, plan, values](const void* weights, void* packed, int64_t begin, int64_t end) {
-    kernel.pack(plan, static_cast<const float*>(weights), values, static_cast<float*>(packed), begin, end);
+    kernel.pack(plan, {static_cast<const float*>(weights), values, wino_first_output(plan, begin)},
+                static_cast<float*>(packed), begin, end);
   };
   return packing;
 }
@@ -47,13 +79,13 @@ const WinoKernel& chosen_winograd_kernel(const NodeContext& context, int64_t til
 
 std::optional<Reject> winograd_refusal(const NodeContext& context, ConvProblem problem,
                                        FunctionRef<double(const ConvProblem&)> speedup,
-                                       FunctionRef<double(const ConvProblem&, const float* weights)> error_bound) {
+                                       FunctionRef<double(const ConvProblem&)> error_bound) {
   if (!context.constants[1]) return Reject{"the weights are known at run time only"};
   if (context.accuracy) return Reject{"EXECUTION_MODE_HINT is ACCURACY, or MEMORY_LIMIT leaves no room"};
   problem.batch = 1;
   const double times = speedup(problem);
   if (times < kLeastSpeedup) return Reject{concat("no gain expected: ", times, " of the direct kernel's speed")};
-  const double error = error_bound(problem, context.constants[1]->view.as<float>());
+  const double error = error_bound(problem);
   if (!(error <= kWinoTolerance))
     return Reject{concat("the error bound of these weights, ", error, ", is above ", kWinoTolerance)};
   return std::nullopt;
@@ -69,7 +101,7 @@ std::variant<WinogradOffer, Reject> winograd_offer(const NodeContext& context, i
   double times = 0;
   const auto refusal = winograd_refusal(
       context, problem, [&](const ConvProblem& p) { return times = wino_speedup(p, *kernel); },
-      [tile](const ConvProblem& p, const float* weights) { return wino_error_bound(p, tile, weights); });
+      [&](const ConvProblem& p) { return error_bound(context, p, tile); });
   if (refusal) return *refusal;
   return WinogradOffer{*kernel, times};
 }

@@ -27,7 +27,7 @@ struct WinogradOffer {
 /// batch or at the threads, so one image gets the same bits alone, in a batch and on any number of threads.
 std::optional<Reject> winograd_refusal(const NodeContext& context, ConvProblem problem,
                                        FunctionRef<double(const ConvProblem&)> speedup,
-                                       FunctionRef<double(const ConvProblem&, const float* weights)> error_bound);
+                                       FunctionRef<double(const ConvProblem&)> error_bound);
 
 std::variant<WinogradOffer, Reject> winograd_offer(const NodeContext& context, int64_t tile);
 

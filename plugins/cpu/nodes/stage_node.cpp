@@ -10,7 +10,7 @@ namespace terroir::cpu {
 using Stage = ConvolutionChainAttrs::Stage;
 
 StageNode::StageNode(const NodeContext& chain, const Stage& stage, const TensorDesc* previous, ir::Dims result)
-    : context{node, {}, {}, {}, {}, chain.isa, chain.weights, chain.accuracy} {
+    : context{node, {}, {}, {}, {}, chain.isa, chain.weights, chain.reader, chain.accuracy} {
   node.schema = stage.schema;
   node.name = stage.name;
   node.attributes = stage.attributes->clone();

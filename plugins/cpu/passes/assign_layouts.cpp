@@ -54,9 +54,14 @@ struct Options {
 
 class LayoutSearch {
  public:
-  LayoutSearch(const ir::Graph& graph, Isa isa, WeightsCache& weights, bool accuracy)
+  LayoutSearch(const ir::Graph& graph, Isa isa, WeightsCache& weights, bool accuracy, ConstantReader* reader)
       : graph_(graph), order_(ir::topological_order(graph)), options_(graph.id_bound()) {
-    for (ir::NodeId id : order_) collect(id, isa, weights, accuracy);
+    for (ir::NodeId id : order_) {
+      NodeContext context = make_context(graph_, graph_.node(id), isa, weights);
+      context.accuracy = accuracy;
+      context.reader = reader;
+      collect(context);
+    }
   }
 
   void search() {
@@ -95,14 +100,12 @@ class LayoutSearch {
     std::vector<Copy> copies;  // what they cost
   };
 
-  void collect(ir::NodeId id, Isa isa, WeightsCache& weights, bool accuracy) {
-    const ir::Node& node = graph_.node(id);
-    Options& options = options_[ir::index_of(id)];
+  void collect(const NodeContext& context) {
+    const ir::Node& node = context.node;
+    Options& options = options_[ir::index_of(node.id)];
     std::unordered_set<ir::Value> known;
     for (const ir::Value& input : node.inputs)
       if (known.insert(input).second) options.reads.push_back(input);
-    NodeContext context = make_context(graph_, node, isa, weights);
-    context.accuracy = accuracy;
     for (const Impl* impl : impls_for(*node.schema)) {
       Proposal proposal = impl->propose(context);
       if (const auto* reject = std::get_if<Reject>(&proposal)) {
@@ -312,8 +315,9 @@ NodeContext make_context(const ir::Graph& graph, const ir::Node& node, Isa isa, 
   return context;
 }
 
-Decisions assign_layouts(const ir::Graph& graph, Isa isa, WeightsCache& weights, bool accuracy) {
-  LayoutSearch search(graph, isa, weights, accuracy);
+Decisions assign_layouts(const ir::Graph& graph, Isa isa, WeightsCache& weights, bool accuracy,
+                         ConstantReader* reader) {
+  LayoutSearch search(graph, isa, weights, accuracy, reader);
   search.search();
   return search.take();
 }

@@ -24,8 +24,9 @@ using Decisions = std::map<ir::NodeId, Decision>;
 /// gains alone, connected ones may together: then regions of nodes that could all have another kind of layout (plain,
 /// channels last, in blocks) move at once, and the rounds go on. Deterministic: ties go to the earlier candidate. Model
 /// inputs and outputs are plain.
-/// `accuracy`: see NodeContext.
-Decisions assign_layouts(const ir::Graph& graph, Isa isa, WeightsCache& weights, bool accuracy = false);
+/// `accuracy`, `reader`: see NodeContext.
+Decisions assign_layouts(const ir::Graph& graph, Isa isa, WeightsCache& weights, bool accuracy = false,
+                         ConstantReader* reader = nullptr);
 
 /// Inserts Reorder nodes where the decisions disagree, and records decisions for them.
 void insert_reorders(ir::Graph& graph, Decisions& decisions, const CpuOps& ops);

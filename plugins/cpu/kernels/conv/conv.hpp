@@ -28,12 +28,6 @@
 
 namespace terroir::cpu {
 
-// The constants of a convolution, as the graph holds them; bias may be null.
-struct ConvConstants {
-  const float* weights;
-  const float* bias;
-};
-
 struct ConvKernel {
   const char* name;
   Isa isa;

@@ -67,6 +67,14 @@ struct ConvPlan {
   size_t scratch_floats;  // per concurrent run() call
 };
 
+// The constants of a convolution, as the graph holds them; bias may be null.
+struct ConvConstants {
+  const float* weights;
+  const float* bias;
+  // Whose weights come first: only those of the pieces that are packed need be there. Transposed: 0.
+  int64_t first_output = 0;
+};
+
 // Whole cache lines of constants.
 struct ConvLines {
   const float* begin;

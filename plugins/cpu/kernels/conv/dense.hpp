@@ -12,6 +12,8 @@ const char* reject_first(const ConvProblem& problem, const ConvKernel& kernel) n
 const char* reject_transposed(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
 void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept;
 int64_t pack_dense_pieces(const ConvPlan& plan) noexcept;
+// The first output channel of a piece, or behind the last piece, the number of channels.
+int64_t dense_first_output(const ConvPlan& plan, int64_t piece) noexcept;
 void pack_dense(const ConvPlan& plan, const ConvKernel& kernel, const ConvConstants& constants, float* packed,
                 int64_t begin, int64_t end) noexcept;
 

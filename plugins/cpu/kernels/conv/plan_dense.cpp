@@ -329,6 +329,12 @@ int64_t pack_dense_pieces(const ConvPlan& plan) noexcept {
   return e.groups * ceil_div(ceil_div(e.oc / e.groups, plan.block), plan.oc_blocks);
 }
 
+int64_t dense_first_output(const ConvPlan& plan, int64_t piece) noexcept {
+  const ConvProblem& e = plan.exec;
+  const int64_t ocg = e.oc / e.groups, units = pack_dense_pieces(plan) / e.groups;
+  return piece / units * ocg + piece % units * plan.oc_blocks * plan.block;
+}
+
 // A piece is one unit of output channels of one group; the first one brings the bias.
 void pack_dense(const ConvPlan& plan, const ConvKernel& kernel, const ConvConstants& constants, float* packed,
                 int64_t begin, int64_t end) noexcept {
@@ -349,7 +355,8 @@ void pack_dense(const ConvPlan& plan, const ConvKernel& kernel, const ConvConsta
     // Plain weights of input i: the taps of one output are adjacent, outputs are `stride` apart.
     const int64_t stride = (e.transposed ? 1 : icg) * taps;
     const auto source = [&](int64_t i) {
-      return constants.weights + (e.transposed ? (g * icg + i) * ocg + o : (g * ocg + o) * icg + i) * taps;
+      const int64_t row = e.transposed ? (g * icg + i) * ocg + o : (g * ocg + o - constants.first_output) * icg + i;
+      return constants.weights + row * taps;
     };
     const auto place = [&](int64_t i) { return unit + (i / inner * taps * inner + i % inner) * lanes; };
     if (!e.transposed && (taps == 1 || inner == 1)) {

@@ -110,7 +110,7 @@ void pack_lanes(const ConvPlan& plan, const ConvKernel& kernel, const ConvConsta
         }
       continue;
     }
-    const float* const from = constants.weights + o * inputs * taps;
+    const float* const from = constants.weights + (o - constants.first_output) * inputs * taps;
     // Where the order of inputs and rows stays, one transposition does.
     const bool once = inputs == 1 || rows == 1;
     const int64_t width = once ? inputs * taps : columns;

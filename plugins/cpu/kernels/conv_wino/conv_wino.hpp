@@ -2,7 +2,7 @@
 // multiplications than a direct convolution, 4 and 2.25 times, for a larger rounding error and larger weights. With
 // stride 2, F(2x2,3x3) of the even and odd inputs: 1.44 times, with the error of a direct convolution, nearly.
 //   for (const WinoKernel& k : wino_kernels(isa)) if (!(why = wino_reject(problem, k))) ...
-//   WinoPlan plan = wino_plan(problem, k); k.pack(plan, weights, bias, packed, 0, wino_units(plan));
+//   WinoPlan plan = wino_plan(problem, k); k.pack(plan, {weights, bias}, packed, 0, wino_units(plan));
 //   WinoSplit split = wino_split(plan, threads);
 //   for each i < split.count(): k.run(plan, args, wino_slice(plan, split, i))     in any order, in parallel
 // Formula: as conv.hpp, for dilation 1 and stride 1, or stride 2 in both axes and one kernel slice.
@@ -30,9 +30,8 @@ struct WinoKernel {
   Isa isa;
   int64_t tile;  // outputs per side
   int64_t stride;
-  // Units [u0, u1) of wino_units(). bias may be null. `packed` takes plan.packed_floats floats.
-  void (*pack)(const WinoPlan& plan, const float* weights, const float* bias, float* packed, int64_t u0,
-               int64_t u1) noexcept;
+  // Units [u0, u1) of wino_units(). `packed` takes plan.packed_floats floats.
+  void (*pack)(const WinoPlan& plan, const ConvConstants& constants, float* packed, int64_t u0, int64_t u1) noexcept;
   void (*run)(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept;
 };
 
@@ -51,6 +50,8 @@ WinoPlan wino_with_small_blocks(const WinoPlan& plan, int halvings) noexcept;
 // So often at most: a block still fills a register tile. Not for weights that are transformed in registers.
 int wino_halvings(const WinoPlan& plan) noexcept;
 int64_t wino_units(const WinoPlan& plan) noexcept;
+// The first output channel of a unit, or behind the last unit, the number of channels.
+int64_t wino_first_output(const WinoPlan& plan, int64_t unit) noexcept;
 
 // How several threads share the work: at most one part per thread, of nearly equal cost, each cut into slices; see
 // ConvSplit. Tiles are cut, or where a part is one block of them, units: a thread that keeps the transformed inputs
@@ -73,6 +74,9 @@ int64_t wino_oc_ahead(const WinoPlan& plan, const WinoSplit& split, int64_t slic
 // the largest over output channels. Infinite or NaN when the weights are, or leave float's range.
 // Of the problem's stride. Derivation: error_bound.cpp.
 double wino_error_bound(const ConvProblem& problem, int64_t tile, const float* weights) noexcept;
+// In parts: what the bound depends on of the weights of some output channels, and the bound by the largest of these.
+double wino_amplification(const ConvProblem& problem, int64_t tile, const float* weights, int64_t outputs) noexcept;
+double wino_error_bound(const ConvProblem& problem, double amplification) noexcept;
 
 // wino_error_bound() above this is too much for a model that was trained without Winograd.
 inline constexpr double kWinoTolerance = 1e-3;

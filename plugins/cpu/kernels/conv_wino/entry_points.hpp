@@ -3,17 +3,17 @@
 
 #include "plugins/cpu/kernels/conv_wino/wino_types.hpp"
 
-#define TERROIR_WINO_ENTRY_POINTS(isa)                                                                               \
-  namespace terroir::cpu::isa {                                                                                      \
-  void wino_run_2(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept;                          \
-  void wino_run_4(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept;                          \
-  void wino_run_2_strided(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept;                  \
-  void wino_pack_2(const WinoPlan& plan, const float* weights, const float* bias, float* packed, int64_t u0,         \
-                   int64_t u1) noexcept;                                                                             \
-  void wino_pack_4(const WinoPlan& plan, const float* weights, const float* bias, float* packed, int64_t u0,         \
-                   int64_t u1) noexcept;                                                                             \
-  void wino_pack_2_strided(const WinoPlan& plan, const float* weights, const float* bias, float* packed, int64_t u0, \
-                           int64_t u1) noexcept;                                                                     \
+#define TERROIR_WINO_ENTRY_POINTS(isa)                                                                      \
+  namespace terroir::cpu::isa {                                                                             \
+  void wino_run_2(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept;                 \
+  void wino_run_4(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept;                 \
+  void wino_run_2_strided(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept;         \
+  void wino_pack_2(const WinoPlan& plan, const ConvConstants& constants, float* packed, int64_t u0,         \
+                   int64_t u1) noexcept;                                                                    \
+  void wino_pack_4(const WinoPlan& plan, const ConvConstants& constants, float* packed, int64_t u0,         \
+                   int64_t u1) noexcept;                                                                    \
+  void wino_pack_2_strided(const WinoPlan& plan, const ConvConstants& constants, float* packed, int64_t u0, \
+                           int64_t u1) noexcept;                                                            \
   }
 
 TERROIR_WINO_ENTRY_POINTS(scalar)

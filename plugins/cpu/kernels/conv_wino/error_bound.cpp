@@ -51,19 +51,19 @@ Taps tap_sums(const float* weights, int64_t kernels) {
 
 // factor[p][x] = sum over points i of |A[i][p]| beta_i |G[i][x]|, so that
 // N[p][q] = sum over x,y of factor[p][x] factor[q][y] S[x][y].
-struct Amplification {
+struct Factors {
   int64_t tile;
   double factor[4][3];
 };
 
 // At stride 2, A, B and C of transforms.hpp.
-constexpr Amplification kStrided = {2, {{3, 1, 1}, {1, 1, 3}}};
+constexpr Factors kStrided = {2, {{3, 1, 1}, {1, 1, 3}}};
 
-Amplification amplification(int64_t tile) {
+Factors factors_of(int64_t tile) {
   const auto points = static_cast<size_t>(tile + 2), finite = points - 1;
   const double a = tile == 4 ? kWinoInner : 1, b = kWinoOuter;
   const double at[] = {0, a, -a, b, -b};
-  Amplification result{tile, {}};
+  Factors result{tile, {}};
   for (size_t i = 0; i < points; ++i) {
     // Row i of B^T: the product of (x - at[j]) over j != i; infinity takes all.
     std::array<double, 6> row{1};
@@ -90,30 +90,38 @@ Amplification amplification(int64_t tile) {
 
 }  // namespace
 
-double wino_error_bound(const ConvProblem& problem, int64_t tile, const float* weights) noexcept {
-  const bool strided = problem.h.stride != 1;
-  const Amplification amplify = strided ? kStrided : amplification(tile);
+double wino_amplification(const ConvProblem& problem, int64_t tile, const float* weights, int64_t outputs) noexcept {
+  const Factors factors = problem.h.stride != 1 ? kStrided : factors_of(tile);
   const int64_t kernels = problem.ic / problem.groups * problem.d.kernel;
-  const int64_t summed = strided ? 4 * kernels : kernels;
   double worst = 0;
-  for (int64_t o = 0; o < problem.oc; ++o) {
+  for (int64_t o = 0; o < outputs; ++o) {
     const Taps taps = tap_sums(weights + o * kernels * static_cast<int64_t>(kTaps), kernels);
     float sum = 0;
     for (float tap : taps) sum += tap;
     if (sum == 0) continue;
     if (!(sum >= kSmallest && sum <= kLargest)) return std::numeric_limits<double>::infinity();
     double largest = 0;
-    for (int64_t p = 0; p < amplify.tile; ++p)
-      for (int64_t q = 0; q < amplify.tile; ++q) {
+    for (int64_t p = 0; p < factors.tile; ++p)
+      for (int64_t q = 0; q < factors.tile; ++q) {
         double n = 0;
         for (size_t x = 0; x < 3; ++x)
           for (size_t y = 0; y < 3; ++y)
-            n += amplify.factor[p][x] * amplify.factor[q][y] * static_cast<double>(taps[x * 3 + y]);
+            n += factors.factor[p][x] * factors.factor[q][y] * static_cast<double>(taps[x * 3 + y]);
         largest = std::max(largest, n);
       }
     worst = std::max(worst, largest / static_cast<double>(sum));
   }
-  return (kTransformRoundings + 2 * std::sqrt(static_cast<double>(summed))) * 0x1p-24 * worst;
+  return worst;
+}
+
+double wino_error_bound(const ConvProblem& problem, double amplification) noexcept {
+  const int64_t kernels = problem.ic / problem.groups * problem.d.kernel;
+  const int64_t summed = problem.h.stride != 1 ? 4 * kernels : kernels;
+  return (kTransformRoundings + 2 * std::sqrt(static_cast<double>(summed))) * 0x1p-24 * amplification;
+}
+
+double wino_error_bound(const ConvProblem& problem, int64_t tile, const float* weights) noexcept {
+  return wino_error_bound(problem, wino_amplification(problem, tile, weights, problem.oc));
 }
 
 }  // namespace terroir::cpu

@@ -484,19 +484,19 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
 }
 
 template <typename W>
-void pack_units(const WinoPlan& plan, const float* weights, const float* bias, float* packed, int64_t u0, int64_t u1) {
-  for (int64_t unit = u0; unit < u1; ++unit) pack_unit<W>(plan, weights, bias, packed, unit);
+void pack_units(const WinoPlan& plan, const ConvConstants& constants, float* packed, int64_t u0, int64_t u1) {
+  for (int64_t unit = u0; unit < u1; ++unit) pack_unit<W>(plan, constants, packed, unit);
 }
 
 }  // namespace
 
-#define TERROIR_WINO_DEFINE(name, algorithm)                                                                      \
-  void wino_run_##name(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept {                 \
-    run_wino<algorithm>(plan, args, box);                                                                         \
-  }                                                                                                               \
-  void wino_pack_##name(const WinoPlan& plan, const float* weights, const float* bias, float* packed, int64_t u0, \
-                        int64_t u1) noexcept {                                                                    \
-    pack_units<algorithm>(plan, weights, bias, packed, u0, u1);                                                   \
+#define TERROIR_WINO_DEFINE(name, algorithm)                                                             \
+  void wino_run_##name(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept {        \
+    run_wino<algorithm>(plan, args, box);                                                                \
+  }                                                                                                      \
+  void wino_pack_##name(const WinoPlan& plan, const ConvConstants& constants, float* packed, int64_t u0, \
+                        int64_t u1) noexcept {                                                           \
+    pack_units<algorithm>(plan, constants, packed, u0, u1);                                              \
   }
 
 TERROIR_WINO_DEFINE(2, Wino<2>)

@@ -65,7 +65,7 @@ TERROIR_INLINE void transform_taps(const float* taps, int64_t tap_stride, float*
 }
 
 template <typename W>
-void pack_unit(const WinoPlan& plan, const float* weights, const float* bias, float* packed, int64_t unit) {
+void pack_unit(const WinoPlan& plan, const ConvConstants& constants, float* packed, int64_t unit) {
   constexpr int64_t kPoints = W::kWeights * W::kWeights;
   const ConvProblem& p = plan.problem;
   const int64_t ic = p.ic / p.groups, oc = p.oc / p.groups, depth = p.d.kernel;
@@ -78,7 +78,7 @@ void pack_unit(const WinoPlan& plan, const float* weights, const float* bias, fl
   for (int64_t l = all_lanes; unit == 0 && l < bias_floats; ++l) packed[l] = 0.0f;
   for (int64_t l = 0; l < lanes; ++l) {
     const int64_t o = first * kBlock + l;
-    packed[block_in_all * kBlock + l] = bias && o < oc ? bias[group * oc + o] : 0.0f;
+    packed[block_in_all * kBlock + l] = constants.bias && o < oc ? constants.bias[group * oc + o] : 0.0f;
   }
 
   float* const to = packed + bias_floats + block_in_all * kBlock * block_weights(plan);
@@ -93,7 +93,8 @@ void pack_unit(const WinoPlan& plan, const float* weights, const float* bias, fl
     for (int64_t l = 0; l < lanes; l += kLanes) {
       const int64_t o = first * kBlock + l;
       const int64_t stride = ic * depth * kTaps;
-      transpose_rows(weights + (group * oc + o) * stride + pair * kTaps, stride, oc - o, pairs * kTaps, taps);
+      const float* const rows = constants.weights + (group * oc + o - constants.first_output) * stride;
+      transpose_rows(rows + pair * kTaps, stride, oc - o, pairs * kTaps, taps);
       for (int64_t q = 0; q < pairs; ++q) {
         const int64_t i = (pair + q) / depth, d = (pair + q) % depth;
         const float* const from = taps + q * kTaps * kLanes;

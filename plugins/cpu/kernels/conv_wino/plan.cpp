@@ -100,6 +100,11 @@ int wino_halvings(const WinoPlan& plan) noexcept {
 
 int64_t wino_units(const WinoPlan& plan) noexcept { return plan.problem.groups * plan.units; }
 
+int64_t wino_first_output(const WinoPlan& plan, int64_t unit) noexcept {
+  const ConvProblem& p = plan.problem;
+  return unit / plan.units * (p.oc / p.groups) + unit % plan.units * plan.unit_blocks * plan.block;
+}
+
 namespace {
 
 struct Extents {

@@ -134,7 +134,8 @@ void transform_weights(const ConvProblem& p, const Points& at, const float* weig
     if (first + lanes > p.oc) std::fill_n(to, lanes * per_channel, 0.0f);
     for (int64_t o = 0; o < std::min(lanes, p.oc - first); ++o)
       for (int64_t i = 0; i < p.ic; ++i)
-        transform_weights(p, at, constants.weights + ((first + o) * p.ic + i) * taps, p.ic, lanes, to + i * lanes + o);
+        transform_weights(p, at, constants.weights + ((first - constants.first_output + o) * p.ic + i) * taps, p.ic,
+                          lanes, to + i * lanes + o);
   }
 }
 

@@ -73,7 +73,7 @@ void plan_polyphase_2x2(const ConvProblem& p, const ConvKernel& kernel, ConvPlan
         double sum = 0;
         for (int64_t t = 0; o < p.oc && t < kTaps2; ++t)
           sum += row[t / p2::kTaps] * column[t % p2::kTaps] *
-                 static_cast<double>(constants.weights[(o * p.ic + i) * kTaps2 + t]);
+                 static_cast<double>(constants.weights[((o - constants.first_output) * p.ic + i) * kTaps2 + t]);
         *to++ = static_cast<float>(sum);
       }
     };
