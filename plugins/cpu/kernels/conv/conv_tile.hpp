@@ -74,7 +74,7 @@ TERROIR_INLINE constexpr bool has_short_tile(int64_t blocks, int64_t positions) 
 }
 TERROIR_INLINE bool is_short_reduction(int64_t channels, int64_t block) {
   const int64_t in_last = channels % block;
-  return channels <= 10 * block && in_last % 2 == 0 && in_last != 2;
+  return channels <= 12 * block && in_last % 2 == 0 && in_last != 2;
 }
 
 // Whether the sources of neighbouring kernel columns are neighbours, as the weights are.

@@ -169,6 +169,7 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   } else if (taps > 1) {
     loops.bookkeeping = reduction / 2;
   }
+  constexpr double kShareOfOneThread = 0.25;
   double best = -1;
   // Of one image: the tile decides on the order of sums, which must not depend on the batch.
   ConvPlan offered = plan;
@@ -186,8 +187,12 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
     set_grid(offered);
     // Each unit reads the source again: a few percent, measured.
     const double again = (m.lanes == 16 ? 0.05 : 0.04) / static_cast<double>(unit), tie = m.lanes == 16 ? 0.999 : 0.995;
-    const double cost = row_cost(m, blocks, columns, {tile, offered.w_tile_last}, rows, unit, loops) * (1 + again) *
-                        imbalance_of_two_threads(offered);
+    const TileColumns tiles{tile, offered.w_tile_last};
+    double row = row_cost(m, blocks, columns, tiles, rows, unit, loops);
+    // One thread has the whole row, which other tiles may fill better.
+    if (columns < e.w.out && !e.transposed)
+      row += kShareOfOneThread * (row_cost(m, blocks, e.w.out, tiles, rows, unit, loops) / 2 - row);
+    const double cost = row * (1 + again) * imbalance_of_two_threads(offered);
     if (best >= 0 && cost >= best * tie) return;
     best = cost;
     plan.oc_blocks = unit;
