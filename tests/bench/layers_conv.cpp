@@ -45,7 +45,7 @@ OneLayer make_layer(const ConvProblem& p, cpu::Isa isa, int threads) {
                    {"pads_end", list(p, pad_end)}},
                   {{dims(p, {p.batch, p.ic}, [](const ConvAxis& a) { return a.in; }), false},
                    {dims(p, head, [](const ConvAxis& a) { return a.kernel; }), true}},
-                  isa, threads, "opset16", OneLayer::place_of(p.ic));
+                  isa, threads, "opset16", OneLayer::place_of(p.ic, p.oc));
 }
 
 }  // namespace

@@ -78,22 +78,22 @@ OneLayer::OneLayer(const char* type, const std::vector<std::pair<std::string, st
       constants_.push_back(std::make_shared<AlignedBuffer>(std::move(values)));
       inputs.push_back({graph.add_constant(builtin(ir::kConstType), name, {operands_.back(), constants_.back()}), 0});
     } else {
-      const bool computed = place == Place::middle;
-      extents.push_back(computed ? with_channels(operand.dims, kChannelsBefore) : operand.dims);
+      extents.push_back(place.before ? with_channels(operand.dims, kChannelsBefore) : operand.dims);
       const ir::ParameterAttrs parameter{PartialShape(ir::to_shape(extents.back())), operand.type};
       inputs.push_back({graph.add(builtin(ir::kParameterType), name, ir::make_attributes_of(parameter)), 0});
-      if (computed) inputs.back() = add_convolution(graph, "before", inputs.back(), extents.back(), operand.dims[1]);
-      if (computed) graph.add(builtin(ir::kResultType), name + "/result", nullptr, {inputs.back()});
-      buffers_.push_back(computed ? filled({extents.back(), false}) : std::move(values));
+      if (place.before)
+        inputs.back() = add_convolution(graph, "before", inputs.back(), extents.back(), operand.dims[1]);
+      if (place.before) graph.add(builtin(ir::kResultType), name + "/result", nullptr, {inputs.back()});
+      buffers_.push_back(place.before ? filled({extents.back(), false}) : std::move(values));
     }
   }
   test::set_attributes(*attributes_, attributes);
   const ir::NodeId layer = graph.add(schema_, "layer", attributes_->clone(), inputs);
   // Results of their own keep the layer and the one before it from becoming one step with what reads them.
-  if (place == Place::middle) graph.add(builtin(ir::kResultType), "layer/result", nullptr, {{layer, 0}});
+  if (place.before && place.behind) graph.add(builtin(ir::kResultType), "layer/result", nullptr, {{layer, 0}});
   ir::infer_graph(graph);
   ir::Value last{layer, 0};
-  if (place != Place::alone)
+  if (place.behind)
     last = add_convolution(graph, "behind", last, ir::to_dims(graph.port(last).shape.to_shape()), kChannelsBehind);
   graph.add(builtin(ir::kResultType), "result", nullptr, {last});
   ir::infer_graph(graph);

@@ -25,16 +25,20 @@ class OneLayer {
     element::Type type = element::f32;  // or i32, i64, or one of at most a byte
     std::optional<double> value = {};   // of every element; else f32 has small fixed values and others any bits
   };
-  /// What surrounds the layer: nothing, a pointwise convolution behind it, or one before it as well. The layer then
-  /// reads and stores the layout that convolutions want, as in the middle of a network, not that of a model's ends.
-  enum class Place { alone, first, middle };
+  /// Whether a pointwise convolution stands before the layer, and one behind it. There the layer reads and stores the
+  /// layout that convolutions want, as in the middle of a network, not that of a model's ends.
+  struct Place {
+    bool before, behind;
+  };
   static constexpr int64_t kChannelsBefore = 8, kChannelsBehind = 16;  // that those begin and end with
-  /// Of a convolution of so many channels: those of an image are a model's input.
-  static constexpr Place place_of(int64_t channels) { return channels > 4 ? Place::middle : Place::first; }
+  /// Of a convolution: channels as few as those of an image are a model's input, of an image or a mask its result.
+  static constexpr Place place_of(int64_t in_channels, int64_t out_channels) {
+    return {.before = in_channels > 4, .behind = out_channels > 3};
+  }
   /// `attributes` in IR spelling.
   OneLayer(const char* type, const std::vector<std::pair<std::string, std::string>>& attributes,
            const std::vector<Operand>& operands, cpu::Isa isa, int threads, const char* opset = "opset16",
-           Place place = Place::alone);
+           Place place = {false, false});
 
   /// Seconds of the layer's step in one run.
   double run();

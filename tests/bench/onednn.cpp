@@ -118,17 +118,21 @@ memory::desc with_channels(const memory::desc& desc, int64_t channels) {
   return any(dims);
 }
 
-/// Between the layers that OneLayer has around it, so that sources and results lie where a network has them.
+/// Between the layers that OneLayer has around it, so that sources and results lie where a network has them. What a
+/// model returns may have any layout here: the peer is spared what making it plain takes.
 template <class Description>
 std::unique_ptr<PeerLayer> make_convolution(Peer& peer, const Description& description) {
   const memory src = filled(description.src_desc(), peer.engine), dst = filled(description.dst_desc(), peer.engine);
   std::vector<Step> before, behind;
-  if (OneLayer::place_of(src.get_desc().dims()[1]) == OneLayer::Place::middle) {
+  const OneLayer::Place place = OneLayer::place_of(src.get_desc().dims()[1], dst.get_desc().dims()[1]);
+  if (place.before) {
     const auto first = pointwise(peer, with_channels(src.get_desc(), OneLayer::kChannelsBefore), src.get_desc());
     before.push_back(make_step(peer, first, filled(first.src_desc(), peer.engine), src));
   }
-  const auto last = pointwise(peer, dst.get_desc(), with_channels(dst.get_desc(), OneLayer::kChannelsBehind));
-  behind.push_back(make_step(peer, last, dst, filled(last.dst_desc(), peer.engine)));
+  if (place.behind) {
+    const auto last = pointwise(peer, dst.get_desc(), with_channels(dst.get_desc(), OneLayer::kChannelsBehind));
+    behind.push_back(make_step(peer, last, dst, filled(last.dst_desc(), peer.engine)));
+  }
   return std::make_unique<Primitive>(peer, make_step(peer, description, src, dst), description.impl_info_str(),
                                      std::move(before), std::move(behind));
 }

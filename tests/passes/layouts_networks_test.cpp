@@ -5,6 +5,7 @@
 #include "plugins/cpu/ops.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/laid_out.hpp"
+#include "tests/passes/planned.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -128,6 +129,8 @@ TEST(LayoutsOfNetworks, MaskOfFewChannels) {
   for (const Isa isa : {Isa::avx2, Isa::avx512}) {
     if (!isa_available(isa)) continue;
     EXPECT_EQ(test::lay_out(n.maker, isa).reorders().size(), 0U) << isa_name(isa);
+    EXPECT_EQ(test::plan_of(n.maker, isa)->steps.back().kernel,
+              isa == Isa::avx2 ? "f32_conv_few_nChw8c_to_plain__avx2" : "f32_conv_few_nChw16c_to_plain__avx512");
   }
 }
 

@@ -2,6 +2,7 @@
 #include "plugins/cpu/kernels/conv/dense.hpp"
 #include "plugins/cpu/kernels/conv/entry_points.hpp"
 #include "plugins/cpu/kernels/conv/lanes.hpp"
+#include "plugins/cpu/kernels/conv_few/few.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -20,6 +21,7 @@ using namespace conv;
    pack,                                                                                  \
    TERROIR_CONV_NAMESPACE::run},
 
+#define TERROIR_CONV_FEW 1
 #if TERROIR_HAVE_AVX512
 #define TERROIR_CONV_BLOCKED "nChw16c"
 #define TERROIR_CONV_SUFFIX "__avx512"
@@ -47,6 +49,8 @@ constexpr ConvKernel kAvx2[] = {
 #undef TERROIR_CONV_NAMESPACE
 #endif
 
+#undef TERROIR_CONV_FEW
+#define TERROIR_CONV_FEW 0
 #if TERROIR_HAVE_SSE42
 #define TERROIR_CONV_SUFFIX "__sse42"
 #define TERROIR_CONV_ISA Isa::sse42

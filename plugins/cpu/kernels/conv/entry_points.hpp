@@ -7,6 +7,8 @@
   namespace terroir::cpu::isa {                                                               \
   void conv_dense(const ConvPlan& plan, const ConvArgs& args, const ConvTile& tile) noexcept; \
   void conv_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& tile) noexcept; \
+  /* of avx2 and avx512 */                                                                    \
+  void conv_few(const ConvPlan& plan, const ConvArgs& args, const ConvTile& tile) noexcept;   \
   }
 
 TERROIR_CONV_ENTRY_POINTS(scalar)

@@ -4,10 +4,16 @@
 
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv/lanes.hpp"
+#include "plugins/cpu/kernels/conv_few/few.hpp"
 #include "plugins/cpu/slices.hpp"
 
 namespace terroir::cpu {
 namespace conv {
+namespace {
+
+bool is_unit(const ConvAxis& a) { return has_one_tap(a) && a.stride == 1 && a.in == a.out; }
+
+}  // namespace
 
 Machine machine(Isa isa) noexcept {
   switch (isa) {
@@ -55,6 +61,14 @@ void plan_common(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan&
   plan.oc_blocks = plan.rows = plan.chunks = plan.w_tile = plan.w_tile_last = plan.cached_rows = 1;
 }
 
+void merge_axes(ConvProblem& p, ConvStrides& src, ConvStrides& dst) noexcept {
+  if (p.transposed || !is_unit(p.d) || !is_unit(p.h) || !is_unit(p.w)) return;
+  p.w.in = p.w.out = p.d.in * p.h.in * p.w.in;
+  p.d = p.h = ConvAxis{};
+  src.h = src.d = src.w * p.w.in;
+  dst.h = dst.d = dst.w * p.w.in;
+}
+
 int64_t rows_in_cache(int64_t row_bytes) noexcept {
   return std::max<int64_t>(1, cache_sizes().l2 / 2 / std::max<int64_t>(row_bytes, 1));
 }
@@ -85,6 +99,7 @@ double conv_slowdown(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   const double block = static_cast<double>(channel_block(kernel.isa));
   const double padding = static_cast<double>(round_up(p.oc / p.groups, channel_block(kernel.isa))) / outputs;
   double slowdown = 1;
+  if (kernel.plan == conv::plan_few) return conv::few_slowdown(p, kernel);
   if (kernel.plan == conv::plan_lanes) {
     // A lane of its own for every output; sources that do not lie in the same lanes are permuted or gathered.
     const bool own = p.ic == p.groups && p.oc == p.groups;

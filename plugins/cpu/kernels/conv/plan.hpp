@@ -28,6 +28,9 @@ const char* reject_malformed(const ConvProblem& problem) noexcept;
 // Formats, strides and exec = problem.
 void plan_common(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept;
 
+// A pointwise convolution over a dense tensor does not see its axes: one long row has fewer and fuller tiles.
+void merge_axes(ConvProblem& problem, ConvStrides& src, ConvStrides& dst) noexcept;
+
 // Units of rows such that `row_bytes` each fill at most half of L2; at least 1.
 int64_t rows_in_cache(int64_t row_bytes) noexcept;
 

@@ -13,17 +13,6 @@
 namespace terroir::cpu::conv {
 namespace {
 
-bool is_unit(const ConvAxis& a) { return has_one_tap(a) && a.stride == 1 && a.in == a.out; }
-
-// A pointwise convolution over a dense tensor does not see its axes: one long row has fewer and fuller tiles.
-void merge_axes(ConvProblem& p, ConvStrides& src, ConvStrides& dst) {
-  if (p.transposed || !is_unit(p.d) || !is_unit(p.h) || !is_unit(p.w)) return;
-  p.w.in = p.w.out = p.d.in * p.h.in * p.w.in;
-  p.d = p.h = ConvAxis{};
-  src.h = src.d = src.w * p.w.in;
-  dst.h = dst.d = dst.w * p.w.in;
-}
-
 // One row in which every column has its one tap.
 bool is_pointwise_row(const ConvProblem& p) {
   return !p.transposed && has_one_tap(p.d) && has_one_tap(p.h) && has_one_tap(p.w) && p.d.out == 1 && p.h.out == 1;

@@ -1,0 +1,122 @@
+// Convolutions to a few plain channels: sums whose lanes are input channels.
+#include <algorithm>
+
+#include "tests/kernels/conv_harness.hpp"
+
+namespace terroir::cpu::conv_test {
+namespace {
+
+ConvProblem conv2d(int64_t ic, int64_t oc, ConvAxis h, ConvAxis w, int64_t batch = 1) {
+  return problem_of(batch, 1, ic, oc, h, w);
+}
+
+bool is_few(const ConvKernel& kernel) { return std::string(kernel.packing) == "pack_few"; }
+
+/// Every kernel of the kind accepts the problem and computes it.
+void check_few(const ConvProblem& problem) {
+  const Reference expected = reference(problem);
+  for (const Isa isa : available_isas())
+    for (const ConvKernel& kernel : conv_kernels(isa)) {
+      if (!is_few(kernel)) continue;
+      ASSERT_EQ(kernel.reject(problem, kernel), nullptr) << kernel.name << ": " << describe(problem);
+      check_kernel(kernel, problem, expected);
+    }
+}
+
+TEST(ConvFew, BelongsToTheWideBuckets) {
+  for (const Isa isa : available_isas()) {
+    const auto kernels = conv_kernels(isa);
+    EXPECT_EQ(std::any_of(kernels.begin(), kernels.end(), is_few), isa == Isa::avx2 || isa == Isa::avx512)
+        << isa_name(isa);
+  }
+}
+
+TEST(ConvFew, Channels) {
+  for (const int64_t ic : {16, 17, 30, 32, 33, 39, 64})
+    for (int64_t oc = 1; oc <= (ic < 64 ? 4 : 7); ++oc) check_few(conv2d(ic, oc, padded(5), padded(21), 2));
+}
+
+TEST(ConvFew, PointwiseRowsAroundTheTileAndTheUnit) {
+  for (const int64_t w : {16, 17, 23, 31, 32, 33, 255, 256, 257, 300})
+    for (const int64_t h : {1, 3}) check_few(conv2d(40, 3, axis(h, 1), axis(w, 1)));
+  check_few(conv2d(32, 2, axis(130, 1), axis(257, 1)));
+}
+
+TEST(ConvFew, KernelsStridesDilations) {
+  for (const int64_t k : {1, 2, 3, 5, 9})
+    for (const int64_t stride : {1, 2, 3})
+      for (const int64_t dilation : {1, 2})
+        for (const int64_t pad : {0, 1, 4})
+          check_few(conv2d(24, 3, axis(11, k > 3 ? 3 : k, stride, dilation, pad, 1),
+                           axis(83, k, stride, dilation, pad, pad + 1)));
+}
+
+TEST(ConvFew, UnitsThatEndBetweenBorders) {
+  for (const int64_t w : {256, 257, 258, 270, 515})
+    check_few(conv2d(16, 2, axis(64, 3, 1, 1, 1, 1), axis(w, 5, 1, 1, 2, 2)));
+}
+
+TEST(ConvFew, PadsBeyondTheKernelAndCrops) {
+  check_few(conv2d(16, 2, axis(4, 3, 1, 1, 5, 5), axis(20, 3, 1, 1, 5, 6)));
+  check_few(conv2d(16, 2, axis(9, 3, 1, 1, -2, -1), axis(40, 3, 1, 1, -3, -5)));
+}
+
+TEST(ConvFew, OtherRanks) {
+  check_few(problem_of(2, 1, 20, 3, {}, axis(70, 5, 1, 1, 2, 2)));
+  check_few(problem_of(2, 1, 20, 3, padded(4), padded(20), axis(5, 3, 2, 1, 1, 1)));
+  check_few(problem_of(2, 1, 16, 2, axis(6, 1), axis(7, 1), axis(5, 1)));
+}
+
+TEST(ConvFew, PostOps) {
+  check_post_ops(conv2d(32, 2, axis(5, 1), axis(67, 1), 2));
+  check_post_ops(conv2d(19, 3, padded(5), padded(37), 2));
+  check_post_ops(conv2d(80, 8, padded(3), padded(18)));
+}
+
+TEST(ConvFew, StandsWhereItPays) {
+  const struct {
+    ConvProblem problem;
+    const char* reason;  // of 16 lanes
+  } cases[] = {
+      {conv2d(32, 2, axis(16, 1), axis(16, 1)), nullptr},
+      {conv2d(64, 8, axis(16, 3), axis(18, 3)), nullptr},
+      {conv2d(64, 9, axis(16, 3), axis(18, 3)), "more than 8 output channels"},
+      {conv2d(16, 4, axis(16, 1), axis(16, 1)), "too few input channels for so many outputs"},
+      {conv2d(32, 2, axis(16, 3), axis(17, 3)), "rows shorter than a vector"},
+      {conv2d(96, 4, axis(1, 1), axis(1, 1)), "rows shorter than a vector"},
+      {problem_of(1, 2, 64, 2, axis(16, 1), axis(16, 1)), "grouped"},
+  };
+  for (const ConvKernel& kernel : conv_kernels(Isa::avx512)) {
+    if (!is_few(kernel)) continue;
+    for (const auto& c : cases) EXPECT_STREQ(kernel.reject(c.problem, kernel), c.reason) << describe(c.problem);
+  }
+}
+
+TEST(ConvFew, PackedWeights) {
+  for (const Isa isa : available_isas())
+    for (const ConvKernel& kernel : conv_kernels(isa)) {
+      const ConvProblem p = conv2d(19, 5, axis(9, 3), axis(40, 5));
+      if (!is_few(kernel)) continue;
+      ASSERT_EQ(kernel.reject(p, kernel), nullptr);
+      ConvPlan plan;
+      kernel.plan(p, kernel, plan);
+      std::vector<float> weights(static_cast<size_t>(5 * 19 * 15));
+      for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i + 1);
+      const float bias[] = {-1, -2, -3, -4, -5};
+      std::vector<float> expected(bias, bias + 5);
+      expected.resize(16);
+      for (const auto& [first, end] : {std::pair{0, 2}, std::pair{2, 5}})  // groups of outputs
+        for (int64_t i0 = 0; i0 < 19; i0 += plan.block)
+          for (int64_t tap = 0; tap < 15; ++tap)
+            for (int64_t o = first; o < end; ++o)
+              for (int64_t i = i0; i < i0 + plan.block; ++i)
+                expected.push_back(i < 19 ? weights[static_cast<size_t>((o * 19 + i) * 15 + tap)] : 0.0f);
+      GuardedFloats packed(plan.packed_floats, std::nanf(""));
+      ASSERT_EQ(packed.size(), expected.size());
+      kernel.pack(plan, kernel, {weights.data(), bias}, packed.data(), 0, kernel.pack_pieces(plan));
+      for (size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(packed.data()[i], expected[i]) << "float " << i;
+    }
+}
+
+}  // namespace
+}  // namespace terroir::cpu::conv_test
