@@ -527,6 +527,24 @@ TEST(ConvGridTest, TilesDoNotDependOnTheBatch) {
       }
 }
 
+TEST(ConvGridTest, LongReductionsTakeFourBlocksAtOnce) {
+  if (!isa_available(Isa::avx512)) GTEST_SKIP() << "no avx512";
+  const auto blocks_of = [](const ConvProblem& p) {
+    for (const ConvKernel& k : conv_kernels(Isa::avx512)) {
+      if (std::string(k.name) != "f32_conv_1x1_nChw16c__avx512") continue;
+      ConvPlan plan;
+      k.plan(p, k, plan);
+      return plan.oc_blocks;
+    }
+    return int64_t{0};
+  };
+  EXPECT_EQ(blocks_of(conv2d(256, 1024, axis(14, 1), axis(14, 1))), 4);
+  EXPECT_EQ(blocks_of(conv2d(512, 128, axis(28, 1), axis(28, 1))), 4);
+  EXPECT_EQ(blocks_of(conv2d(64, 256, axis(56, 1), axis(56, 1))), 2);
+  // Of 15 units one of two threads would get 8.
+  EXPECT_EQ(blocks_of(conv2d(160, 960, axis(7, 1), axis(7, 1))), 2);
+}
+
 TEST(ConvGridTest, HalfBlocksLieInUnitsThatDoNotMultiplyTheirPadding) {
   for (const Isa isa : available_isas())
     for (const ConvKernel& k : conv_kernels(isa)) {
