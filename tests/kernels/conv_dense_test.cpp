@@ -8,14 +8,7 @@ namespace terroir::cpu::conv_test {
 namespace {
 
 ConvProblem conv2d(int64_t ic, int64_t oc, ConvAxis h, ConvAxis w, int64_t groups = 1, int64_t batch = 1) {
-  ConvProblem p;
-  p.batch = batch;
-  p.groups = groups;
-  p.ic = ic;
-  p.oc = oc;
-  p.h = h;
-  p.w = w;
-  return p;
+  return problem_of(batch, groups, ic, oc, h, w);
 }
 
 ConvProblem transposed2d(int64_t ic, int64_t oc, ConvAxis h, ConvAxis w, int64_t groups = 1) {

@@ -6,10 +6,6 @@
 namespace terroir::cpu::conv_test {
 namespace {
 
-ConvProblem conv2d(int64_t ic, int64_t oc, ConvAxis h, ConvAxis w, int64_t batch = 1) {
-  return problem_of(batch, 1, ic, oc, h, w);
-}
-
 bool is_few(const ConvKernel& kernel) { return std::string(kernel.packing) == "pack_few"; }
 
 /// Every kernel of the kind accepts the problem and computes it.
@@ -33,13 +29,13 @@ TEST(ConvFew, BelongsToTheWideBuckets) {
 
 TEST(ConvFew, Channels) {
   for (const int64_t ic : {16, 17, 30, 32, 33, 39, 64})
-    for (int64_t oc = 1; oc <= (ic < 64 ? 4 : 7); ++oc) check_few(conv2d(ic, oc, padded(5), padded(21), 2));
+    for (int64_t oc = 1; oc <= (ic < 64 ? 4 : 7); ++oc) check_few(problem_of(2, 1, ic, oc, padded(5), padded(21)));
 }
 
 TEST(ConvFew, PointwiseRowsAroundTheTileAndTheUnit) {
   for (const int64_t w : {16, 17, 23, 31, 32, 33, 255, 256, 257, 300})
-    for (const int64_t h : {1, 3}) check_few(conv2d(40, 3, axis(h, 1), axis(w, 1)));
-  check_few(conv2d(32, 2, axis(130, 1), axis(257, 1)));
+    for (const int64_t h : {1, 3}) check_few(problem_of(1, 1, 40, 3, axis(h, 1), axis(w, 1)));
+  check_few(problem_of(1, 1, 32, 2, axis(130, 1), axis(257, 1)));
 }
 
 TEST(ConvFew, KernelsStridesDilations) {
@@ -47,18 +43,18 @@ TEST(ConvFew, KernelsStridesDilations) {
     for (const int64_t stride : {1, 2, 3})
       for (const int64_t dilation : {1, 2})
         for (const int64_t pad : {0, 1, 4})
-          check_few(conv2d(24, 3, axis(11, k > 3 ? 3 : k, stride, dilation, pad, 1),
-                           axis(83, k, stride, dilation, pad, pad + 1)));
+          check_few(problem_of(1, 1, 24, 3, axis(11, k > 3 ? 3 : k, stride, dilation, pad, 1),
+                               axis(83, k, stride, dilation, pad, pad + 1)));
 }
 
 TEST(ConvFew, UnitsThatEndBetweenBorders) {
   for (const int64_t w : {256, 257, 258, 270, 515})
-    check_few(conv2d(16, 2, axis(64, 3, 1, 1, 1, 1), axis(w, 5, 1, 1, 2, 2)));
+    check_few(problem_of(1, 1, 16, 2, axis(64, 3, 1, 1, 1, 1), axis(w, 5, 1, 1, 2, 2)));
 }
 
 TEST(ConvFew, PadsBeyondTheKernelAndCrops) {
-  check_few(conv2d(16, 2, axis(4, 3, 1, 1, 5, 5), axis(20, 3, 1, 1, 5, 6)));
-  check_few(conv2d(16, 2, axis(9, 3, 1, 1, -2, -1), axis(40, 3, 1, 1, -3, -5)));
+  check_few(problem_of(1, 1, 16, 2, axis(4, 3, 1, 1, 5, 5), axis(20, 3, 1, 1, 5, 6)));
+  check_few(problem_of(1, 1, 16, 2, axis(9, 3, 1, 1, -2, -1), axis(40, 3, 1, 1, -3, -5)));
 }
 
 TEST(ConvFew, OtherRanks) {
@@ -68,9 +64,9 @@ TEST(ConvFew, OtherRanks) {
 }
 
 TEST(ConvFew, PostOps) {
-  check_post_ops(conv2d(32, 2, axis(5, 1), axis(67, 1), 2));
-  check_post_ops(conv2d(19, 3, padded(5), padded(37), 2));
-  check_post_ops(conv2d(80, 8, padded(3), padded(18)));
+  check_post_ops(problem_of(2, 1, 32, 2, axis(5, 1), axis(67, 1)));
+  check_post_ops(problem_of(2, 1, 19, 3, padded(5), padded(37)));
+  check_post_ops(problem_of(1, 1, 80, 8, padded(3), padded(18)));
 }
 
 TEST(ConvFew, StandsWhereItPays) {
@@ -78,12 +74,12 @@ TEST(ConvFew, StandsWhereItPays) {
     ConvProblem problem;
     const char* reason;  // of 16 lanes
   } cases[] = {
-      {conv2d(32, 2, axis(16, 1), axis(16, 1)), nullptr},
-      {conv2d(64, 8, axis(16, 3), axis(18, 3)), nullptr},
-      {conv2d(64, 9, axis(16, 3), axis(18, 3)), "more than 8 output channels"},
-      {conv2d(16, 4, axis(16, 1), axis(16, 1)), "too few input channels for so many outputs"},
-      {conv2d(32, 2, axis(16, 3), axis(17, 3)), "rows shorter than a vector"},
-      {conv2d(96, 4, axis(1, 1), axis(1, 1)), "rows shorter than a vector"},
+      {problem_of(1, 1, 32, 2, axis(16, 1), axis(16, 1)), nullptr},
+      {problem_of(1, 1, 64, 8, axis(16, 3), axis(18, 3)), nullptr},
+      {problem_of(1, 1, 64, 9, axis(16, 3), axis(18, 3)), "more than 8 output channels"},
+      {problem_of(1, 1, 16, 4, axis(16, 1), axis(16, 1)), "too few input channels for so many outputs"},
+      {problem_of(1, 1, 32, 2, axis(16, 3), axis(17, 3)), "rows shorter than a vector"},
+      {problem_of(1, 1, 96, 4, axis(1, 1), axis(1, 1)), "rows shorter than a vector"},
       {problem_of(1, 2, 64, 2, axis(16, 1), axis(16, 1)), "grouped"},
   };
   for (const ConvKernel& kernel : conv_kernels(Isa::avx512)) {
@@ -95,7 +91,7 @@ TEST(ConvFew, StandsWhereItPays) {
 TEST(ConvFew, PackedWeights) {
   for (const Isa isa : available_isas())
     for (const ConvKernel& kernel : conv_kernels(isa)) {
-      const ConvProblem p = conv2d(19, 5, axis(9, 3), axis(40, 5));
+      const ConvProblem p = problem_of(1, 1, 19, 5, axis(9, 3), axis(40, 5));
       if (!is_few(kernel)) continue;
       ASSERT_EQ(kernel.reject(p, kernel), nullptr);
       ConvPlan plan;
