@@ -44,7 +44,7 @@ class PostOpChain {
 };
 
 /// Layouts for the operands of a node's chain in LayoutChoice::inputs (from the first operand on): tensors in
-/// `result`'s layout, channel vectors not read at run time; and the inputs that may be overwritten.
+/// `result`'s layout, channel vectors not read at run time.
 void add_chain_inputs(const NodeContext& context, const Layout& result, LayoutChoice& choice);
 
 /// The node's chain; empty for a node that is not fused.

@@ -138,6 +138,26 @@ TEST(Plan, NeverInPlaceOfInputsConstantsAndResults) {
   test::expect_same_as_interpreter(m);
 }
 
+// Which of two operands of a convolution's chain its result takes the place of, if any.
+TEST(Plan, AConvolutionIsComputedInItsResidual) {
+  const auto plan_with = [](bool activated, bool needed_later) {
+    GraphMaker m;
+    auto x = m.conv(m.input({1, 3, 6, 6}), 16, 3, 1);  // convolution
+    auto y = m.conv(m.conv(x, 8, 1, 2), 16, 3, 3);     // convolution2, convolution3
+    if (activated) y = m.op("ReLU", {y});
+    auto sum = m.op("ReLU", {m.op("Add", {y, x})});
+    auto last = m.conv(sum, 16, 1, 4);
+    m.result(needed_later ? m.op("Add", {last, x}) : last);
+    const auto plan = plan_of(m);
+    expect_sound(*plan);
+    test::expect_same_as_interpreter(m);
+    return same_place(step_named(*plan, "convolution3").outputs[0], step_named(*plan, "convolution").outputs[0]);
+  };
+  EXPECT_TRUE(plan_with(false, false));
+  EXPECT_FALSE(plan_with(true, false)) << "added when partial sums may lie in the result";
+  EXPECT_FALSE(plan_with(false, true));
+}
+
 TEST(Plan, AValueAndItsViewAreOneMemory) {
   GraphMaker m;
   auto x = m.op("MatMul", {m.input({4, 6}), m.random({6, 6}, 1)}, {}, "product");

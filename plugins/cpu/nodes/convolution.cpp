@@ -164,7 +164,7 @@ Proposal propose(const NodeContext& context) {
       continue;
     if (!context.constants[1]) choice.inputs[1] = Layout::plain(context.inputs[1].rank());
     choice.cost = conv_slowdown(problem, kernel) * compute_ns(static_cast<double>(conv_flops(problem)), context.isa);
-    add_chain_inputs(context, choice.outputs[0], choice);
+    add_convolution_chain(context, choice.outputs[0], choice);
     choices.push_back(std::move(choice));
   }
   if (choices.empty()) return Reject{reasons};
@@ -191,7 +191,7 @@ Proposal propose_first(const NodeContext& context) {
   choice.outputs = {layout_of(kernel.dst, rank, context.isa)};
   choice.cost =
       compute_ns(static_cast<double>(conv_flops(conv_problem(context))), context.isa) / std::get<double>(offered);
-  add_chain_inputs(context, choice.outputs[0], choice);
+  add_convolution_chain(context, choice.outputs[0], choice);
   return std::vector{std::move(choice)};
 }
 

@@ -54,4 +54,12 @@ const ir::Constant* leading_bias(const NodeContext& context) {
   return context.constants[static_cast<size_t>(chain[0].operand)];
 }
 
+void add_convolution_chain(const NodeContext& context, const Layout& result, LayoutChoice& choice) {
+  add_chain_inputs(context, result, choice);
+  const std::vector<FusedOp>& chain = chain_of(context.node);
+  const size_t first = leading_bias(context) ? 1 : 0;
+  if (first < chain.size() && chain[first].kind == PostOpKind::add && chain[first].mode == OperandMode::tensor)
+    choice.in_place = {chain[first].operand};
+}
+
 }  // namespace terroir::cpu

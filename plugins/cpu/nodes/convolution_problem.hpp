@@ -14,4 +14,9 @@ bool is_pointwise(const ConvProblem& problem);
 /// The bias at the head of the fused chain, which kernels add for nothing, or null.
 const ir::Constant* leading_bias(const NodeContext& context);
 
+/// add_chain_inputs() for a result in `result`'s layout, which may lie in the memory of an operand that is added first:
+/// kernels read its elements before they store sums in their places. What stands further back in the chain they read
+/// when partial sums are there.
+void add_convolution_chain(const NodeContext& context, const Layout& result, LayoutChoice& choice);
+
 }  // namespace terroir::cpu
