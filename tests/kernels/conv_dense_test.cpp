@@ -520,22 +520,44 @@ TEST(ConvGridTest, TilesDoNotDependOnTheBatch) {
       }
 }
 
+/// Of the AVX-512 kernel of that name.
+ConvPlan avx512_plan(const std::string& name, const ConvProblem& p) {
+  ConvPlan plan;
+  for (const ConvKernel& k : conv_kernels(Isa::avx512))
+    if (k.name == name) k.plan(p, k, plan);
+  return plan;
+}
+
+ConvPlan pointwise_plan(int64_t ic, int64_t oc, int64_t side) {
+  return avx512_plan("f32_conv_1x1_nChw16c__avx512", conv2d(ic, oc, axis(side, 1), axis(side, 1)));
+}
+
 TEST(ConvGridTest, LongReductionsTakeFourBlocksAtOnce) {
   if (!isa_available(Isa::avx512)) GTEST_SKIP() << "no avx512";
-  const auto blocks_of = [](const ConvProblem& p) {
-    for (const ConvKernel& k : conv_kernels(Isa::avx512)) {
-      if (std::string(k.name) != "f32_conv_1x1_nChw16c__avx512") continue;
-      ConvPlan plan;
-      k.plan(p, k, plan);
-      return plan.oc_blocks;
-    }
-    return int64_t{0};
-  };
-  EXPECT_EQ(blocks_of(conv2d(256, 1024, axis(14, 1), axis(14, 1))), 4);
-  EXPECT_EQ(blocks_of(conv2d(512, 128, axis(28, 1), axis(28, 1))), 4);
-  EXPECT_EQ(blocks_of(conv2d(64, 256, axis(56, 1), axis(56, 1))), 2);
-  // Of 15 units one of two threads would get 8.
-  EXPECT_EQ(blocks_of(conv2d(160, 960, axis(7, 1), axis(7, 1))), 2);
+  EXPECT_EQ(pointwise_plan(256, 1024, 14).oc_blocks, 4);
+  EXPECT_EQ(pointwise_plan(512, 128, 28).oc_blocks, 4);
+}
+
+TEST(ConvGridTest, ShortReductionsTakeThreeBlocksAtOnce) {
+  if (!isa_available(Isa::avx512)) GTEST_SKIP() << "no avx512";
+  EXPECT_EQ(pointwise_plan(16, 96, 112).oc_blocks, 3);
+  EXPECT_EQ(pointwise_plan(64, 384, 14).oc_blocks, 3);
+  // Of 15 units of four blocks one of two threads would get 8.
+  EXPECT_EQ(pointwise_plan(160, 960, 7).oc_blocks, 3);
+}
+
+TEST(ConvGridTest, TheLastUnitOfAShortReductionHasLongerTiles) {
+  if (!isa_available(Isa::avx512)) GTEST_SKIP() << "no avx512";
+  for (const ConvPlan& plan : {pointwise_plan(24, 72, 56), pointwise_plan(40, 120, 28), pointwise_plan(80, 200, 14)}) {
+    EXPECT_EQ(plan.oc_blocks, 3) << plan.problem.oc;
+    EXPECT_GT(plan.w_tile_last, 2 * plan.w_tile) << plan.problem.oc;
+  }
+}
+
+TEST(ConvGridTest, ResultsThatAreTurnedOverComeInLongTiles) {
+  if (!isa_available(Isa::avx512)) GTEST_SKIP() << "no avx512";
+  const ConvProblem p = conv2d(128, 255, axis(52, 1), axis(52, 1));
+  EXPECT_EQ(avx512_plan("f32_conv_direct_nChw16c_to_plain__avx512", p).w_tile, 14);
 }
 
 TEST(ConvGridTest, HalfBlocksLieInUnitsThatDoNotMultiplyTheirPadding) {
@@ -548,7 +570,8 @@ TEST(ConvGridTest, HalfBlocksLieInUnitsThatDoNotMultiplyTheirPadding) {
         ConvPlan plan;
         k.plan(p, k, plan);
         const int64_t blocks = (oc + plan.block - 1) / plan.block, rest = blocks % plan.oc_blocks;
-        EXPECT_TRUE(has_half_tile(rest == 0 ? plan.oc_blocks : rest, plan.w_tile)) << k.name << " " << oc;
+        EXPECT_TRUE(rest == 0 ? has_half_tile(plan.oc_blocks, plan.w_tile) : has_half_tile(rest, plan.w_tile_last))
+            << k.name << " " << oc;
       }
     }
 }

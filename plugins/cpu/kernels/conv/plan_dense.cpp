@@ -56,6 +56,10 @@ double step_cost(const Machine& m, double n, double vectors, bool half, const Ti
   // make up for the weights of a block more.
   constexpr double kFourBlocks = 0.978, kLong = 8 * 16;
   if (vectors == 4 && n > 4 && loops.pointwise && loops.reduction > kLong) step *= kFourBlocks;
+  // For short reductions tiles of two blocks and of three are equally fast alone on a core; where another hardware
+  // thread uses it, those of two are up to 8 % slower.
+  constexpr double kTwoBlocks = 1.015;
+  if (vectors == 2 && loops.is_short) step *= kTwoBlocks;
   constexpr double kByteOfL2 = 0.0005;
   const int instructions = tile_instructions(m.lanes, static_cast<int>(n), static_cast<int>(vectors));
   step += shared_cycles(half ? products + n + vectors : instructions, step);
@@ -68,9 +72,10 @@ double tile_cost(const Machine& m, double n, double vectors, bool half, const Ti
   if (m.lanes != 16) return step * loops.reduction + 30 + 2 * sums;
   // Between the last products of a tile and the first ones of the next its sums are stored. All but the first few hold
   // up the next products, which after short reductions takes a tenth of the time.
-  constexpr double kEnd = 5, kStored = 3.5, kFreelyStored = 12, kShortEnd = 2.5;
+  constexpr double kEnd = 5, kStored = 3.5, kFreelyStored = 12;
+  const double short_end = vectors == 2 ? 6 : 2.5;  // fewer products lie between the stores of two positions
   const auto positions = static_cast<int64_t>(n), blocks = static_cast<int64_t>(vectors);
-  if (loops.is_short && !half && has_short_tile(blocks, positions)) return step * loops.reduction + kShortEnd;
+  if (loops.is_short && !half && has_short_tile(blocks, positions)) return step * loops.reduction + short_end;
   return step * loops.reduction + loops.bookkeeping + kEnd + kStored * std::max(0.0, sums - kFreelyStored);
 }
 
@@ -92,8 +97,11 @@ double row_cost(const Machine& m, int64_t blocks_total, int64_t columns, const T
     };
     return static_cast<double>(tiles - wider) * cost(width) + static_cast<double>(wider) * cost(width + 1);
   };
+  // The first tile of a unit waits for its weights. Measured, of short reductions.
+  constexpr double kBegin = 350;
   const int64_t units = ceil_div(blocks_total, unit);
-  const double all = (units > 1 ? static_cast<double>(units - 1) * unit_cost(unit, false) : 0) +
+  const double all = (loops.is_short ? kBegin * static_cast<double>(units) : 0) +
+                     (units > 1 ? static_cast<double>(units - 1) * unit_cost(unit, false) : 0) +
                      unit_cost(blocks_total - (units - 1) * unit, true);
   return all / static_cast<double>(rows);
 }
@@ -157,16 +165,20 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const bool two_rows = blocked && step <= 2 && !e.transposed && e.h.out > 1;
   const bool pointwise = blocked && step == 1 && is_pointwise_row(e);
   const int64_t in_last = e.oc / e.groups % block;
-  TileLoops loops{reduction,
-                  0,
-                  m.lanes == 16 && pointwise && in_last > 0 && in_last <= block / 2,
-                  m.lanes == 16 && pointwise && is_short_reduction(e.ic / e.groups, block),
-                  pointwise,
-                  per_block};
+  TileLoops loops{
+      reduction,
+      0,
+      m.lanes == 16 && pointwise && in_last > 0 && in_last <= block / 2,
+      m.lanes == 16 && pointwise && kernel.dst != ConvFormat::plain && is_short_reduction(e.ic / e.groups, block),
+      pointwise,
+      per_block};
+  constexpr double kPlainTile = 100;  // to turn the results of a tile over
   if (plain_row) {
     loops.bookkeeping = 1.5 * static_cast<double>(e.ic / e.groups * e.d.kernel * e.h.kernel);
   } else if (taps > 1) {
     loops.bookkeeping = reduction / 2;
+  } else if (kernel.dst == ConvFormat::plain) {
+    loops.bookkeeping = kPlainTile;
   }
   constexpr double kShareOfOneThread = 0.25;
   double best = -1;
@@ -176,17 +188,14 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const auto longest_tile = [&](int64_t unit) {
     return max_tile_positions(m.registers, m.fused, static_cast<int>(unit) * per_block);
   };
-  const auto consider = [&](int64_t tile, int64_t rows, int64_t unit) {
+  const auto consider_tiles = [&](const TileColumns& tiles, int64_t rows, int64_t unit) {
     offered.oc_blocks = unit;
     offered.rows = rows;
-    offered.w_tile = offered.w_tile_last = tile;
-    // Shorter tiles than that pay for short reductions alone.
-    const int64_t left = blocks % unit;
-    if (pointwise && left > 0 && !loops.is_short) offered.w_tile_last = std::min<int64_t>(longest_tile(left), columns);
+    offered.w_tile = tiles.usual;
+    offered.w_tile_last = tiles.last;
     set_grid(offered);
     // Each unit reads the source again: a few percent, measured.
     const double again = (m.lanes == 16 ? 0.05 : 0.04) / static_cast<double>(unit), tie = m.lanes == 16 ? 0.999 : 0.995;
-    const TileColumns tiles{tile, offered.w_tile_last};
     double row = row_cost(m, blocks, columns, tiles, rows, unit, loops);
     // One thread has the whole row, which other tiles may fill better.
     if (columns < e.w.out && !e.transposed)
@@ -196,8 +205,15 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
     best = cost;
     plan.oc_blocks = unit;
     plan.rows = rows;
-    plan.w_tile = tile;
-    plan.w_tile_last = offered.w_tile_last;
+    plan.w_tile = tiles.usual;
+    plan.w_tile_last = tiles.last;
+  };
+  const auto consider = [&](int64_t tile, int64_t rows, int64_t unit) {
+    const int64_t left = blocks % unit;
+    const bool own_last = pointwise && left > 0;
+    if (own_last) consider_tiles({tile, std::min<int64_t>(longest_tile(left), columns)}, rows, unit);
+    // Shorter last ones pay for short reductions alone.
+    if (!own_last || loops.is_short) consider_tiles({tile, tile}, rows, unit);
   };
   // The first unit of a layer that is gathered is the first one of the dense layer too.
   int64_t least_unit = 1, most_unit = std::min<int64_t>(blocks, max_unit);
