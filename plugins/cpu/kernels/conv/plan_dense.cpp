@@ -165,6 +165,8 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const bool two_rows = blocked && step <= 2 && !e.transposed && e.h.out > 1;
   const bool pointwise = blocked && step == 1 && is_pointwise_row(e);
   const int64_t in_last = e.oc / e.groups % block;
+  // Results of a plain tensor are turned over tile by tile, whatever the tiles are: long ones, then.
+  constexpr double kPlainTile = 100;
   TileLoops loops{
       reduction,
       0,
@@ -172,7 +174,6 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
       m.lanes == 16 && pointwise && kernel.dst != ConvFormat::plain && is_short_reduction(e.ic / e.groups, block),
       pointwise,
       per_block};
-  constexpr double kPlainTile = 100;  // to turn the results of a tile over
   if (plain_row) {
     loops.bookkeeping = 1.5 * static_cast<double>(e.ic / e.groups * e.d.kernel * e.h.kernel);
   } else if (taps > 1) {
