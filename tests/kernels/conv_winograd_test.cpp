@@ -256,9 +256,9 @@ TEST(ConvWinograd, ImagesOfFourTiles) {
 
 // So many channels that not all weights of a unit are transformed at once.
 TEST(ConvWinograd, WeightsInSeveralStages) {
-  const ConvProblem deep = problem_of(1, 1, 470, 100, padded(9), padded(13));
+  const ConvProblem deep = problem_of(1, 1, 1100, 70, padded(9), padded(6));
   check_winograd(deep);
-  check_winograd(problem_of(1, 1, 330, 40, padded(5), padded(9), axis(3, 2, 1, 1, 0, 1)));
+  check_winograd(problem_of(1, 1, 1030, 40, padded(5), padded(9), axis(3, 2, 1, 1, 0, 1)));
   for (const Isa isa : available_isas()) {
     for (const WinoKernel& kernel : wino_kernels(isa)) {
       if (kernel.tile != 4) continue;
@@ -414,10 +414,12 @@ TEST(ConvWinogradStrided, ChannelsGroupsBatchesAndSlices) {
 }
 
 TEST(ConvWinogradStrided, StagesLargeWeights) {
-  const ConvProblem p = problem_of(2, 1, 263, 270, strided(9), strided(12));
+  const ConvProblem p = problem_of(2, 1, 1050, 140, strided(9), strided(6));
   for (const Isa isa : available_isas())
     for (const WinoKernel& kernel : kernels_of(isa, 2)) {
-      EXPECT_EQ(wino_plan(p, kernel).weights, WinoWeights::staged) << kernel.name;
+      const WinoPlan plan = wino_plan(p, kernel);
+      EXPECT_EQ(plan.weights, WinoWeights::staged) << kernel.name;
+      EXPECT_LT(plan.stage_blocks, plan.ic_blocks) << kernel.name;
       EXPECT_EQ(wino_plan(problem_of(1, 1, 256, 256, strided(9), strided(12)), kernel).weights, WinoWeights::packed);
     }
   check_winograd(p);

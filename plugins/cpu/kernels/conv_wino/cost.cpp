@@ -43,12 +43,11 @@ TransformCycles transform_cycles(const WinoPlan& plan) {
 // network that first read is one from memory, whose bandwidth the threads share.
 constexpr double kStreamBytes = 7, kFirstReadBytes = 12;
 
-// Cycles to stage nine vectors of weights as 36, and as 16 with stride 2, where nothing hides them: measured before
-// products did.
+// Cycles to stage nine vectors of weights as 36, and as 16 with stride 2: measured.
 constexpr double kStageCycles = 120, kStageStridedCycles = 55;
-// Those staged at once, of two blocks of channels at least, take this share of L2, and the next ones another. Measured
-// with 2 MB: twice the share costs up to 7 %, half of it up to 5 %.
-constexpr int64_t kStageShare = 8, kStageStridedShare = 16, kLeastStageBlocks = 2;
+// Those staged at once, of two blocks of channels at least, take this share of L2. Measured with 1 MB: so few that they
+// stay in L1 cost up to 20 %, as the sums so far are read and written more often; twice as many gain nothing.
+constexpr int64_t kStageShare = 4, kLeastStageBlocks = 2, kMostStagedBytes = int64_t{256} << 10;
 
 // Cycles to begin and end a pass over the input channels.
 constexpr double kPassCycles = 30;
@@ -70,8 +69,8 @@ double with_shared_cycles(const WinoPlan& plan, double positions, double vectors
 
 // Blocks of input channels whose weights are staged at once, for units of so many blocks.
 int64_t stage_blocks(const WinoPlan& plan, int64_t unit_blocks) {
-  const int64_t block_bytes = 4 * plan.weights_side * plan.weights_side * plan.block * unit_blocks * plan.block;
-  const int64_t bytes = cache_sizes().l2 / (strided(plan) ? kStageStridedShare : kStageShare);
+  const int64_t block_bytes = 4 * kStagedRows * plan.weights_side * plan.block * unit_blocks * plan.block;
+  const int64_t bytes = std::min(cache_sizes().l2 / kStageShare, kMostStagedBytes);
   const int64_t most = std::max(kLeastStageBlocks, bytes / block_bytes);
   return ceil_div(plan.ic_blocks, ceil_div(plan.ic_blocks, most));
 }

@@ -173,11 +173,10 @@ struct WinoReduction {
 };
 
 // The sum `sum` of one unit from its weights `u` of `part`, of the first point; `lines` cache lines from `ahead` on are
-// wanted next. After each pass `after_pass` is called with the number of passes left.
-template <typename AfterPass>
+// wanted next.
 TERROIR_INLINE void multiply_sum(const WinoPlan& plan, const WinoBlock& b, const WinoUnit& unit, const WinoSum& sum,
-                                 const WinoReduction& part, const float* u, const float* ahead, int64_t lines, float* m,
-                                 const AfterPass& after_pass) {
+                                 const WinoReduction& part, const float* u, const float* ahead, int64_t lines,
+                                 float* m) {
   const int64_t count = b.count[sum.point_class], tiles = count * b.slices;
   if (tiles == 0) return;
   const int64_t passes = (tiles + plan.register_tiles - 1) / plan.register_tiles;
@@ -211,7 +210,6 @@ TERROIR_INLINE void multiply_sum(const WinoPlan& plan, const WinoBlock& b, const
     v += width * kBlock;
     g.m += width * kBlock;
     g.prefetch += g.prefetch_lines * g.depth * part.blocks * 16;
-    after_pass(passes - pass - 1);
   }
 }
 
@@ -244,43 +242,41 @@ void multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int
         lines = lines * count * W::kWeights / W::kSums;
         ahead = weights(row == 0 ? wino_unit(plan, u + 1) : unit, first * W::kWeights) + k % W::kSums * lines * 16;
       }
-      multiply_sum(plan, b, unit, sum, all, weights(unit, 0), ahead, lines, m, [](int64_t) {});
+      multiply_sum(plan, b, unit, sum, all, weights(unit, 0), ahead, lines, m);
       m += unit.blocks * b.count[sum.point_class] * b.slices * kBlock;
     }
   }
 }
 
-// Products of unit `u` of the group with plain weights, a part at a time; meanwhile the next part is staged, at the end
-// the first one of unit `next` if it is not -1.
+// Products of unit `u` of the group with plain weights, a part at a time, of that a group of sums; behind the last
+// part, weights follow if `more`.
 template <typename W>
-void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t u, int64_t next,
-                        StageBuffers& buffers) {
-  constexpr int64_t kPoints = W::kWeights * W::kWeights, kSums = W::kSums * W::kSums;
+void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t u, bool more,
+                        float* staged) {
+  constexpr int64_t kSums = W::kSums * W::kSums;
   const WinoUnit unit = wino_unit(plan, u);
-  const auto staging = [&](int64_t of, int64_t part, float* to) {
-    return begin_staging<W>(plan, packed, b.group, wino_unit(plan, of), stage_part(plan, part), to);
-  };
-  if (!buffers.full) {
-    Staging first = staging(u, 0, buffers.at[0]);
-    stage<W>(first, first.vectors);
-  }
+  const int64_t ic = plan.problem.ic / plan.problem.groups, lanes = unit.blocks * kBlock;
+  const int64_t u_point = point_stride(lanes), u_block = kStagedRows * W::kWeights * u_point;
+  const float* const weights = packed + (b.group * plan.oc_blocks + unit.first) * kBlock * block_weights(plan);
   const int64_t parts = stage_parts(plan);
   for (int64_t i = 0; i < parts; ++i) {
-    Staging behind{};
-    if (i + 1 < parts || next >= 0) behind = staging(i + 1 < parts ? u : next, (i + 1) % parts, buffers.at[1]);
-    buffers.full = behind.vectors > 0;
     const StagePart part = stage_part(plan, i);
-    const int64_t u_point = point_stride(unit.blocks * kBlock);
-    const WinoReduction some{part.d, part.first, 1, part.blocks, part.last, kPoints * u_point, u_point};
+    const int64_t channels = (part.blocks - 1) * kBlock + part.last;
+    const float* const taps = weights + (part.d * ic + part.first * kBlock) * kTaps * lanes;
+    const float* ahead = taps + channels * kTaps * lanes;
+    const int64_t lines = i + 1 < parts || more ? (channels * kTaps * lanes / 16 + kSums - 1) / kSums : 0;
+    const WinoReduction some{part.d, part.first, 1, part.blocks, part.last, u_block, u_point};
     float* m = b.m;
-    for (int64_t k = 0; k < kSums; ++k, m += b.m_point) {
-      const int64_t share = behind.vectors / (kSums - k);
-      const float* const ahead = share > 0 ? behind.taps + (share + kStagedAhead) * kTaps * kLanes : nullptr;
-      multiply_sum(plan, b, unit, kSumsOf<W>.of[k], some, buffers.at[0], ahead, share * kTaps * kLanes / 16, m,
-                   [&](int64_t left) { stage<W>(behind, behind.vectors / ((kSums - k) * (left + 1))); });
+    for (int g = 0; g < W::kGroups; ++g) {
+      for (int64_t a = 0; a < part.blocks; ++a)
+        kStage<W>.fn[g]({taps + a * kBlock * kTaps * lanes, a + 1 < part.blocks ? kBlock : part.last, lanes,
+                         staged + a * u_block, u_point});
+      const SumGroup group = W::group(g);
+      for (int k = group.first * W::kSums; k < (group.first + group.rows) * W::kSums; ++k, m += b.m_point) {
+        multiply_sum(plan, b, unit, kGroupedSumsOf<W>.of[k], some, staged, ahead, lines, m);
+        ahead += lines * 16;
+      }
     }
-    stage<W>(behind, behind.vectors);
-    buffers.swap();
   }
 }
 
@@ -445,8 +441,6 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
     const int64_t unit0 = box.oc0 > group_unit ? box.oc0 - group_unit : 0;
     const int64_t unit1 = box.oc1 - group_unit < plan.units ? box.oc1 - group_unit : plan.units;
     const int64_t ahead = args.oc_ahead - group_unit, units_ahead = ahead < plan.units ? ahead : plan.units;
-    StageBuffers buffers(args.scratch, plan.stage_floats, kept.buffer);
-    buffers.full = kept.unit == group_unit + unit0;
     for (int64_t i = 0; i < s_blocks * d_blocks; ++i) {
       WinoBlock b;
       const int64_t s = i / d_blocks, d = i % d_blocks;
@@ -457,7 +451,7 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
       b.slices = box.d0 + (d + 1) * (box.d1 - box.d0) / d_blocks - b.d0;
       b.read_slices = b.slices + p.d.kernel - 1;
       count_classes(plan, tile_at(plan, b.s0), b.tiles, b.count);
-      b.v = args.scratch + 2 * plan.stage_floats;
+      b.v = args.scratch + plan.stage_floats;
       b.v_point = point_stride(plan.ic_blocks * b.read_slices * b.tiles);
       b.m = b.v + kPoints * b.v_point;
       if (!keeps_inputs(b, kept)) transform_input<W>(plan, args, b);
@@ -469,17 +463,14 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
         if (plan.weights == WinoWeights::packed) {
           multiply<W>(plan, packed, b, u, end);
         } else if (plan.weights == WinoWeights::staged) {
-          const int64_t behind = unit1 < units_ahead ? unit1 : -1;
-          const int64_t next = end < unit1 ? end : i + 1 < s_blocks * d_blocks ? unit0 : behind;
-          if constexpr (W::kTile == 4 || W::kStride == 2) stage_and_multiply<W>(plan, packed, b, u, next, buffers);
-          kept.unit = next >= 0 ? group_unit + next : -1;
+          if constexpr (W::kTile == 4 || W::kStride == 2)
+            stage_and_multiply<W>(plan, packed, b, u, end < unit1 || end < units_ahead, args.scratch);
         } else if constexpr (W::kTile == 4 && kTransforms) {
           transform_and_multiply(plan, packed, b, u);
         }
         transform_output<W>(plan, args, epilogue, b, block0, block1);
       }
     }
-    kept.buffer = buffers.first;
   }
 }
 

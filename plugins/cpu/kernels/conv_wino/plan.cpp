@@ -38,12 +38,12 @@ size_t scratch_floats(const WinoPlan& plan) {
   const int64_t m =
       std::min(plan.chunk_units * plan.unit_blocks, plan.oc_blocks) * plan.block_tiles * plan.block_slices;
   const int64_t inputs = plan.alpha * plan.alpha, sums = plan.sums_side * plan.sums_side;
-  return static_cast<size_t>((inputs * (v + 1) + sums * (m + 1)) * plan.block + 2 * plan.stage_floats);
+  return static_cast<size_t>((inputs * (v + 1) + sums * (m + 1)) * plan.block + plan.stage_floats);
 }
 
 // Those that follow from how many tiles are transformed at once, and channels of weights.
 void set_scratch(WinoPlan& plan) {
-  const int64_t points = plan.weights_side * plan.weights_side;
+  const int64_t points = kStagedRows * plan.weights_side;
   plan.stage_floats = plan.stage_blocks * points * (plan.unit_blocks * plan.block + 1) * plan.block;
   plan.scratch_floats = scratch_floats(plan);
 }

@@ -1,18 +1,18 @@
-// What: plain weights of a unit on their way into scratch memory, in the transformed domain: some input channels (a
-//   part) at a time, and of these a few vectors at a time.
-// Cost: a vector of nine taps becomes 16 or 36, more than L1 holds: to store a line to L2 takes longer than to compute
-//   it. Staged in small portions between the passes of products of the part before, the stores leave the core while
-//   the products run.
+// What: plain weights of a unit on their way into scratch memory, in the transformed domain: of some input channels (a
+//   part), the rows that one group of sums wants. The products of the group follow, then the next group's rows take the
+//   place of these.
+// Cost: a vector of nine taps becomes 16 or 36, and to store a line to L2 takes longer than to compute it. A group's
+//   rows are half of that or a third, so that they, the inputs and the products stay in L2 where all of them would not;
+//   the taps are read again for each group.
 // Include one bucket header first.
 #pragma once
+
+#include <utility>
 
 #include "plugins/cpu/kernels/conv_wino/pack.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
-
-// How far ahead weights are fetched, in vectors of nine taps.
-constexpr int64_t kStagedAhead = 8;
 
 // Odd in units of channel blocks: the points of one tile then lie in different sets of the caches.
 TERROIR_INLINE int64_t point_stride(int64_t channel_blocks) { return (channel_blocks | 1) * kBlock; }
@@ -37,62 +37,57 @@ TERROIR_INLINE StagePart stage_part(const WinoPlan& plan, int64_t part) {
   return p;
 }
 
-// The products of the part in at[0] run while the next one is staged in at[1].
-struct StageBuffers {
-  float* at[2];
-  int64_t first;      // which of the two at[0] is
-  bool full = false;  // at[0] holds a part
-
-  StageBuffers(float* scratch, int64_t floats, int64_t which)
-      : at{scratch + which * floats, scratch + (1 - which) * floats}, first(which) {}
-
-  void swap() {
-    float* const now = at[0];
-    at[0] = at[1];
-    at[1] = now;
-    first = 1 - first;
-  }
-};
-
-// What is left of a part: of weights [channel][tap][lanes], to [ic block][point][channel][lanes].
+// Of one input block: weights [channel][tap][lanes], to [point of the group][channel][lanes].
 struct Staging {
   const float* taps;
+  int64_t channels, lanes;
   float* to;
-  int64_t lanes, point, block;  // output channels; floats between points, and from the end of a block to the next
-  int64_t lane, channel;        // where `taps` and `to` are, channel of a block
-  int64_t vectors;              // left
+  int64_t point;  // floats between points
 };
 
+template <typename W, int Group>
+void stage_group(const Staging& s) noexcept {
+  constexpr int A = W::kWeights;
+  constexpr SumGroup kGroup = W::group(Group);
+  const float* taps = s.taps;
+  float* to = s.to;
+  for (int64_t i = s.channels; i > 0; --i, taps += kTaps * s.lanes, to += s.lanes) {
+    for (int64_t l = 0; l < s.lanes; l += kLanes) {
+      // Of the transform down the columns what the group does not want is never computed.
+      V half[3][A];
+#pragma GCC unroll 8
+      for (int j = 0; j < 3; ++j) {
+        const float* const tap = taps + j * s.lanes + l;
+        const V column[3] = {loadu(tap), loadu(tap + 3 * s.lanes), loadu(tap + 6 * s.lanes)};
+        W::weights(column, half[j]);
+      }
+#pragma GCC unroll 8
+      for (int r = 0; r < kGroup.weight_rows; ++r) {
+        const int i_of = kGroup.weights[r];
+        const V row[3] = {half[0][i_of], half[1][i_of], half[2][i_of]};
+        V u[A];
+        W::weights(row, u);
+#pragma GCC unroll 8
+        for (int j = 0; j < A; ++j) storeu(to + (r * A + j) * s.point + l, u[j]);
+      }
+    }
+  }
+}
+
+using StageFn = void (*)(const Staging&) noexcept;
+
 template <typename W>
-TERROIR_INLINE Staging begin_staging(const WinoPlan& plan, const float* packed, int64_t group, const WinoUnit& unit,
-                                     const StagePart& part, float* to) {
-  const int64_t ic = plan.problem.ic / plan.problem.groups, lanes = unit.blocks * kBlock;
-  Staging s{};
-  s.taps = packed + (group * plan.oc_blocks + unit.first) * kBlock * block_weights(plan) +
-           (part.d * ic + part.first * kBlock) * kTaps * lanes;
-  s.to = to;
-  s.lanes = lanes;
-  s.point = point_stride(lanes);
-  s.block = W::kWeights * W::kWeights * s.point - kBlock * lanes;
-  s.vectors = ((part.blocks - 1) * kBlock + part.last) * (lanes / kLanes);
-  return s;
+struct StageGroups {
+  StageFn fn[W::kGroups];
+};
+
+template <typename W, int... Group>
+constexpr StageGroups<W> stage_groups(std::integer_sequence<int, Group...>) {
+  return {{&stage_group<W, Group>...}};
 }
 
 template <typename W>
-void stage(Staging& s, int64_t vectors) {
-  s.vectors -= vectors;
-  for (; vectors > 0; --vectors) {
-    transform_taps<W>(s.taps + s.lane, s.lanes, s.to + s.lane, s.point);
-    s.lane += kLanes;
-    if (s.lane < s.lanes) continue;
-    s.lane = 0;
-    s.taps += kTaps * s.lanes;
-    s.to += s.lanes;
-    if (++s.channel < kBlock) continue;
-    s.channel = 0;
-    s.to += s.block;
-  }
-}
+constexpr StageGroups<W> kStage = stage_groups<W>(std::make_integer_sequence<int, W::kGroups>{});
 
 }  // namespace
 }  // namespace terroir::cpu::TERROIR_ISA

@@ -24,6 +24,13 @@ namespace {
 
 constexpr int kTaps = 9;
 
+// Rows [first, first + rows) of sums whose weights are transformed together, and the rows of weights that they want, in
+// the order in which a sum comes to its products.
+struct SumGroup {
+  int first, rows;
+  int weights[kStagedRows], weight_rows;
+};
+
 // An axis at stride 1: a point is one product with one weight, and the sum of all input channels.
 template <int Tile>
 struct WinoPoints {
@@ -37,6 +44,12 @@ struct WinoPoints {
   static constexpr int weight(int sum) { return sum; }
   static constexpr int weight_step(int) { return 0; }
   static constexpr int sum_of(int product) { return product; }
+  // Rows of weights that share arithmetic: pairs of points +-p, and each of the others.
+  static constexpr int kGroups = Tile / 2 + 2;
+  static constexpr SumGroup group(int g) {
+    if (g == 0) return {0, 1, {0}, 1};
+    return g + 1 < kGroups ? SumGroup{2 * g - 1, 2, {2 * g - 1, 2 * g}, 2} : SumGroup{kAlpha - 1, 1, {kAlpha - 1}, 1};
+  }
 };
 
 template <int Tile>
@@ -136,6 +149,10 @@ struct StridedWino {
   static constexpr int weight(int sum) { return sum == 0 ? 0 : 3 - sum; }
   static constexpr int weight_step(int sum) { return sum == 1 ? 0 : sum == 0 ? 1 : 2; }
   static constexpr int sum_of(int product) { return product / 2 + (product == 3 ? 1 : 0); }
+  static constexpr int kGroups = kSums;
+  static constexpr SumGroup group(int sum) {
+    return {sum, 1, {weight(sum), weight(sum) + weight_step(sum)}, products(sum)};
+  }
   // The first weight that no sum before `sum` wants.
   static constexpr int new_weights(int sum) { return sum == 0 ? 0 : sum + 1; }
 
@@ -170,14 +187,15 @@ struct WinoSum {
   int point_class;
 };
 
+// Of all rows of weights, the sum begins with row `weight_row` and goes on with the one `row_step` behind it.
 template <typename W>
-constexpr WinoSum sum_at(int k) {
+constexpr WinoSum sum_at(int k, int weight_row, int row_step) {
   const int a = k / W::kSums, b = k % W::kSums;
-  const int row = W::weight_step(a) * W::kWeights, column = W::weight_step(b);
+  const int row = row_step * W::kWeights, column = W::weight_step(b);
   WinoSum s{};
   s.slot = W::first(a) * W::kAlpha + W::products(a) * W::first(b);
   s.products = W::products(a) * W::products(b);
-  s.weight = W::weight(a) * W::kWeights + W::weight(b);
+  s.weight = weight_row * W::kWeights + W::weight(b);
   s.step[0] = W::products(b) == 1 ? row : column;
   s.step[1] = W::products(b) == 1 ? row : row - column;
   s.point_class = (a == W::kSums - 1 ? 2 : 0) + (b == W::kSums - 1 ? 1 : 0);
@@ -192,12 +210,29 @@ struct WinoSums {
 template <typename W>
 constexpr WinoSums<W> all_sums() {
   WinoSums<W> sums{};
-  for (int k = 0; k < W::kSums * W::kSums; ++k) sums.of[k] = sum_at<W>(k);
+  for (int k = 0; k < W::kSums * W::kSums; ++k) {
+    const int a = k / W::kSums;
+    sums.of[k] = sum_at<W>(k, W::weight(a), W::weight_step(a));
+  }
+  return sums;
+}
+
+// With weights of which each group's rows alone are there.
+template <typename W>
+constexpr WinoSums<W> grouped_sums() {
+  WinoSums<W> sums{};
+  for (int g = 0; g < W::kGroups; ++g) {
+    const SumGroup group = W::group(g);
+    for (int k = group.first * W::kSums; k < (group.first + group.rows) * W::kSums; ++k)
+      sums.of[k] = sum_at<W>(k, k / W::kSums - group.first, group.weight_rows / group.rows - 1);
+  }
   return sums;
 }
 
 template <typename W>
 constexpr WinoSums<W> kSumsOf = all_sums<W>();
+template <typename W>
+constexpr WinoSums<W> kGroupedSumsOf = grouped_sums<W>();
 
 // Where product (i, j) of a tile lies.
 template <typename W>

@@ -27,6 +27,9 @@ struct WinoAxis {
 // whose products take less time than to store and load them again, in registers.
 enum class WinoWeights : uint8_t { packed, staged, in_registers };
 
+// Rows of weights that a run stages at once, at most.
+inline constexpr int64_t kStagedRows = 2;
+
 // How rows of a source that is nowhere as a whole are made while a run goes over them, from the top: wants one part of
 // output slices only, 4x4 or 2x2 tiles, one group.
 struct WinoRowsMade {
@@ -55,7 +58,7 @@ struct WinoPlan {
   int64_t chunk_units;                // oc units whose products are held at once
   WinoWeights weights;                // in_registers: units are one block
   int64_t stage_blocks;               // staged: ic blocks whose weights are transformed at once, else 0
-  int64_t stage_floats;               // and their memory; the next ones take as much
+  int64_t stage_floats;               // and their memory
   int64_t s_tiles;                    // tiles that boxes do not part: an image if weights are in_registers, else one
   bool prefetch;                      // packed weights are beyond L2
   const WinoRowsMade* rows_made;      // of a run's own copy of the plan; null: the source is there
@@ -64,12 +67,9 @@ struct WinoPlan {
 };
 
 // What a run leaves in its scratch memory for the next one there, of the same plan and arguments: the transformed
-// inputs of its last block, and the weights staged for the unit that ConvArgs::oc_ahead promised. To begin with:
-// nothing.
+// inputs of its last block. To begin with: nothing.
 struct alignas(64) WinoKept {
-  int64_t group = -1, s0 = 0, tiles = 0, d0 = 0, slices = 0;  // of the inputs
-  int64_t unit = -1;                                          // of all groups, of the weights
-  int64_t buffer = 0;                                         // they lie in
+  int64_t group = -1, s0 = 0, tiles = 0, d0 = 0, slices = 0;
 };
 
 // A box of the work, ends excluded: oc units of all groups, tiles of all images in units of s_tiles, output slices.
