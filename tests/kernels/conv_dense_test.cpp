@@ -536,6 +536,7 @@ TEST(ConvGridTest, LongReductionsTakeFourBlocksAtOnce) {
   if (!isa_available(Isa::avx512)) GTEST_SKIP() << "no avx512";
   EXPECT_EQ(pointwise_plan(256, 1024, 14).oc_blocks, 4);
   EXPECT_EQ(pointwise_plan(512, 128, 28).oc_blocks, 4);
+  EXPECT_EQ(pointwise_plan(1152, 192, 7).oc_blocks, 3) << "not two";
 }
 
 TEST(ConvGridTest, ShortReductionsTakeThreeBlocksAtOnce) {
