@@ -547,6 +547,22 @@ TEST(ConvGridTest, ShortReductionsTakeThreeBlocksAtOnce) {
   EXPECT_EQ(pointwise_plan(160, 960, 7).oc_blocks, 3);
 }
 
+// Of layers that were in rounds of L2 before.
+TEST(ConvGridTest, PointwiseWeightsFromMemoryGoInRoundsOfL1) {
+  if (!isa_available(Isa::avx512)) GTEST_SKIP() << "no avx512";
+  const CacheSizes& caches = cache_sizes();
+  const int64_t ic = 4096, oc = caches.l2 / ic + 64;
+  const ConvPlan plan = pointwise_plan(ic, oc, 5);
+  ASSERT_GT(plan.packed_floats * 4, static_cast<size_t>(2 * caches.l2));
+  ASSERT_GT(plan.ic_chunk, 0);
+  const int64_t lanes = plan.oc_blocks * plan.block, positions = 25;
+  EXPECT_LE(4 * (positions * lanes + plan.ic_chunk * plan.block * (positions + lanes)), caches.l1d);
+  // Smaller ones go in rounds of L2, or in one.
+  const int64_t in_l2 = pointwise_plan(1152, 192, 7).ic_chunk;
+  EXPECT_TRUE(in_l2 == 0 || in_l2 > 16) << in_l2;
+  check_family("conv_1x1", conv2d(ic, oc, axis(5, 1), axis(5, 1)));
+}
+
 TEST(ConvGridTest, TheLastUnitOfAShortReductionHasLongerTiles) {
   if (!isa_available(Isa::avx512)) GTEST_SKIP() << "no avx512";
   for (const ConvPlan& plan : {pointwise_plan(24, 72, 56), pointwise_plan(40, 120, 28), pointwise_plan(80, 200, 14)}) {

@@ -246,9 +246,20 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   }
 }
 
+// Input blocks whose weights, sources and sums of all positions fill L1; 0 if they are so few that sums would be read
+// and written too often.
+int64_t blocks_in_l1(const ConvProblem& e, int64_t block, int64_t block_bytes, int64_t sums_bytes) {
+  constexpr int64_t kFewest = 3;
+  const int64_t source_bytes = e.d.in * e.h.in * e.w.in * block * 4;
+  const int64_t blocks = (cache_sizes().l1d - sums_bytes) / (block_bytes + source_bytes);
+  return blocks >= kFewest ? blocks : 0;
+}
+
 // The weights of an oc unit are read once per row group. Where they would fill much of L2, beside the ones fetched
 // ahead and the source, the reduction goes in rounds over blocks of input channels, each over all rows, with the sums
 // so far in dst. Only where the rows of one box all stay in L2 themselves: else the sums would travel.
+// Of pointwise weights that come from memory, in rounds that fill L1: the later tiles of a round then leave L2 to the
+// weights on their way. In a network such layers take 5 to 10 % less, where weights are in L3 2 % more.
 void choose_ic_chunk(const ConvKernel& kernel, ConvPlan& plan) {
   const ConvProblem& e = plan.exec;
   const int64_t block = channel_block(kernel.isa);
@@ -256,14 +267,16 @@ void choose_ic_chunk(const ConvKernel& kernel, ConvPlan& plan) {
   const int64_t block_bytes = block * plan.oc_blocks * block * taps * 4;  // weights of one input block
   const int64_t ic_blocks = ceil_div(e.ic / e.groups, block);
   const int64_t sums_bytes = e.d.out * e.h.out * e.w.out * plan.oc_blocks * block * 4;
-  const int64_t l2 = cache_sizes().l2;
+  const int64_t l2 = cache_sizes().l2, weight_bytes = static_cast<int64_t>(plan.packed_floats) * 4;
   // Sums of whole blocks only lie in dst.
   const bool in_dst =
       kernel.dst == ConvFormat::blocked || (kernel.dst == ConvFormat::nhwc && e.oc / e.groups % block == 0);
-  const bool fits = static_cast<int64_t>(plan.packed_floats) * 4 <= l2 / 2;
-  if (!in_dst || dense_inner(e, kernel.src, block) != block || fits) return;
+  if (!in_dst || dense_inner(e, kernel.src, block) != block || weight_bytes <= l2 / 2) return;
   if (block_bytes * ic_blocks <= l2 / 8 || sums_bytes > l2 / 8) return;
-  const int64_t rounds = std::min(ic_blocks, ceil_div(block_bytes * ic_blocks, l2 / 8));
+  const bool from_memory = weight_bytes > 2 * l2 && is_pointwise_row(e) && !has_one_position(plan);
+  const int64_t in_l1 = from_memory ? blocks_in_l1(e, block, block_bytes, sums_bytes) : 0;
+  const int64_t rounds =
+      in_l1 > 0 ? ceil_div(ic_blocks, in_l1) : std::min(ic_blocks, ceil_div(block_bytes * ic_blocks, l2 / 8));
   plan.ic_chunk = ceil_div(ic_blocks, rounds);
 }
 
