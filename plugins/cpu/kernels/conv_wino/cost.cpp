@@ -46,7 +46,8 @@ constexpr double kStreamBytes = 7, kFirstReadBytes = 12;
 // Cycles to stage nine vectors of weights as 36, and as 16 with stride 2: measured.
 constexpr double kStageCycles = 120, kStageStridedCycles = 55;
 // Those staged at once, of two blocks of channels at least, take this share of L2. Measured with 1 MB: so few that they
-// stay in L1 cost up to 20 %, as the sums so far are read and written more often; twice as many gain nothing.
+// stay in L1 cost up to 20 %, as the sums so far are read and written more often; twice as many gain nothing, so a
+// larger L2 gets no more.
 constexpr int64_t kStageShare = 4, kLeastStageBlocks = 2, kMostStagedBytes = int64_t{256} << 10;
 
 // Cycles to begin and end a pass over the input channels.
