@@ -2,9 +2,7 @@
 // a guard page, and one function that checks a kernel on a problem.
 #pragma once
 
-#include <sys/mman.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -14,22 +12,17 @@
 #include <gtest/gtest.h>
 #include "plugins/cpu/kernels/conv/conv.hpp"
 #include "plugins/cpu/simd/post_op.hpp"
+#include "tests/kernels/guarded_pages.hpp"
 
 namespace terroir::cpu::conv_test {
 
 // Floats whose last one is followed by an unmapped page: any read or write past the end is a fault.
 class GuardedFloats {
  public:
-  GuardedFloats(size_t count, float fill) : count_(count) {
-    const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    const size_t bytes = (count * sizeof(float) + page - 1) / page * page;
-    mapped_ = bytes + 2 * page;
-    base_ = static_cast<char*>(mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (base_ == MAP_FAILED || mprotect(base_ + page, bytes, PROT_READ | PROT_WRITE) != 0) std::abort();
-    data_ = reinterpret_cast<float*>(base_ + page + bytes) - count;
-    for (size_t i = 0; i < count; ++i) data_[i] = fill;
+  GuardedFloats(size_t count, float fill)
+      : count_(count), pages_(count * sizeof(float)), data_(reinterpret_cast<float*>(pages_.end()) - count) {
+    std::fill_n(data_, count, fill);
   }
-  ~GuardedFloats() { munmap(base_, mapped_); }
   GuardedFloats(const GuardedFloats&) = delete;
   GuardedFloats& operator=(const GuardedFloats&) = delete;
   float* data() { return data_; }
@@ -37,9 +30,9 @@ class GuardedFloats {
   size_t size() const { return count_; }
 
  private:
-  char* base_;
+  size_t count_;
+  testing::GuardedPages pages_;
   float* data_;
-  size_t count_, mapped_;
 };
 
 // The axis of a convolution with the given geometry; the output extent follows (transposed: full size minus pads).
