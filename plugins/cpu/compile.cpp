@@ -62,6 +62,7 @@ std::string text_with_layouts(const ir::Graph& graph, const Decisions& decisions
 /// All but the packing, for which the executors have asked.
 std::unique_ptr<Plan> unpacked_plan(std::unique_ptr<ir::Graph> graph, WeightsCache& weights,
                                     const CompileOptions& options, const parallel::Arena& arena, bool keep) {
+  weights.expect(*graph);
   ir::PassManager passes;
   passes.add(repeat_constants(ops::builtin_registry()));
   passes.add(fuse_attention(cpu_ops()));

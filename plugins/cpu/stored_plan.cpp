@@ -112,6 +112,7 @@ std::unique_ptr<Plan> load_plan(plugin::Archive& archive, const ir::OpRegistry& 
   });
   ByteReader::require(from.done());
   weights.take_from(packed, archive.owner());
+  weights.expect(*graph);
   auto plan = build_plan(*graph, decisions, options.isa, weights, options.threads);
   look_ahead(*plan, options.threads);
   plan->source = keep_source(std::move(graph), std::move(decisions), plan->only_packed);

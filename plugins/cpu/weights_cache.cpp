@@ -26,6 +26,21 @@ thread_local AskedFor* asked_for = nullptr;
 AskedFor::AskedFor() : outer_(asked_for) { asked_for = this; }
 AskedFor::~AskedFor() { asked_for = outer_; }
 
+void WeightsCache::expect(const ir::Graph& graph) {
+  size_t bytes = 0;
+  for (const ir::NodeId id : graph.nodes())
+    if (const auto& constant = graph.node(id).constant) bytes += constant->view.bytes();
+  const std::lock_guard lock(mutex_);
+  expected_bytes_ = std::max(expected_bytes_, bytes);
+}
+
+// A third cache is shared with more than a virtual machine is told of: no more of it is counted on, whatever its size.
+bool WeightsCache::leave_caches() const {
+  constexpr size_t kMostKept = size_t{32} << 20;
+  const std::lock_guard lock(mutex_);
+  return expected_bytes_ > kMostKept;
+}
+
 PackedWeights WeightsCache::get(const ir::Constant& constant, Packing packing) {
   for (AskedFor* list = asked_for; list != nullptr; list = list->outer_) list->constants_.push_back(constant.view.data);
   const std::lock_guard lock(mutex_);

@@ -97,6 +97,11 @@ class WeightsCache {
   /// Exception (parse_error) for what is not among them.
   void take_from(const std::vector<StoredWeights>& weights, std::shared_ptr<const void> owner);
 
+  /// The constants of `graph`, which is the model or a part of it, are read by each inference.
+  void expect(const ir::Graph& graph);
+  /// Whether those expected are more than caches keep from one inference to the next.
+  bool leave_caches() const;
+
   /// Bytes of what has been packed and is held by somebody.
   size_t bytes() const;
   /// How many handles somebody holds.
@@ -123,6 +128,7 @@ class WeightsCache {
   void forget_dropped();
 
   mutable std::mutex mutex_;
+  size_t expected_bytes_ = 0;
   std::condition_variable batch_done_;
   std::map<Identity, Entry> entries_;
   std::map<Identity, StoredWeights> given_;

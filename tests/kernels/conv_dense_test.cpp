@@ -548,20 +548,31 @@ TEST(ConvGridTest, ShortReductionsTakeThreeBlocksAtOnce) {
   EXPECT_EQ(pointwise_plan(160, 960, 7).oc_blocks, 3);
 }
 
-// Of layers that were in rounds of L2 before.
 TEST(ConvGridTest, PointwiseWeightsFromMemoryGoInRoundsOfL1) {
   if (!isa_available(Isa::avx512)) GTEST_SKIP() << "no avx512";
   const CacheSizes& caches = cache_sizes();
-  const int64_t ic = 4096, oc = caches.l2 / ic + 64;
-  const ConvPlan plan = pointwise_plan(ic, oc, 5);
-  ASSERT_GT(plan.packed_floats * 4, static_cast<size_t>(2 * caches.l2));
-  ASSERT_GT(plan.ic_chunk, 0);
-  const int64_t lanes = plan.oc_blocks * plan.block, positions = 25;
-  EXPECT_LE(4 * (positions * lanes + plan.ic_chunk * plan.block * (positions + lanes)), caches.l1d);
-  // Smaller ones go in rounds of L2, or in one.
-  const int64_t in_l2 = pointwise_plan(1152, 192, 7).ic_chunk;
-  EXPECT_TRUE(in_l2 == 0 || in_l2 > 16) << in_l2;
-  check_family("conv_1x1", conv2d(ic, oc, axis(5, 1), axis(5, 1)));
+  const auto bytes_in_round = [](const ConvPlan& plan) {
+    const int64_t lanes = plan.oc_blocks * plan.block, positions = 25;
+    return 4 * (positions * lanes + plan.ic_chunk * plan.block * (positions + lanes));
+  };
+  const int64_t deep = 4096;
+  for (const int64_t ic : {deep, int64_t{512}}) {  // with weights in L3: in rounds of L2, and in one
+    const int64_t oc = caches.l2 / ic + 64;
+    ConvProblem problem = conv2d(ic, oc, axis(5, 1), axis(5, 1));
+    const ConvPlan warm = pointwise_plan(ic, oc, 5);
+    ASSERT_GT(warm.packed_floats * 4, static_cast<size_t>(2 * caches.l2));
+    problem.cold_weights = true;
+    const ConvPlan cold = avx512_plan("f32_conv_1x1_nChw16c__avx512", problem);
+    ASSERT_GT(cold.ic_chunk, 0);
+    EXPECT_LE(bytes_in_round(cold), caches.l1d);
+    EXPECT_EQ(warm.ic_chunk > 0, ic == deep);
+    EXPECT_GT(warm.ic_chunk == 0 ? ic / warm.block : warm.ic_chunk, 2 * cold.ic_chunk);
+    check_family("conv_1x1", problem);
+  }
+  // Those that fit L2 go in rounds of L2, or in one.
+  ConvProblem small = conv2d(1152, 192, axis(7, 1), axis(7, 1));
+  small.cold_weights = true;
+  EXPECT_EQ(avx512_plan("f32_conv_1x1_nChw16c__avx512", small).ic_chunk, pointwise_plan(1152, 192, 7).ic_chunk);
 }
 
 TEST(ConvGridTest, TheLastUnitOfAShortReductionHasLongerTiles) {

@@ -14,6 +14,8 @@
 #include "ir/base/mapped_file.hpp"
 #include "plugins/cpu/compile.hpp"
 #include "plugins/cpu/constant_reader.hpp"
+#include "plugins/cpu/nodes/convolution_problem.hpp"
+#include "plugins/cpu/passes/layouts.hpp"
 #include "tests/passes/graph_maker.hpp"
 #include "tests/support/caught.hpp"
 
@@ -141,6 +143,26 @@ TEST(WeightsCache, PlansOfOtherExtentsShareWhatTheyCan) {
   }
   plans.clear();
   EXPECT_EQ(cache.held(), 0u);
+}
+
+TEST(WeightsCache, ConvolutionsKnowWhetherNoCacheKeepsTheModelsWeights) {
+  for (const int64_t rows : {30, 34}) {
+    SCOPED_TRACE(rows);
+    test::GraphMaker m;
+    const ir::Value x = m.input({1, 4, 2, 2});
+    const ir::Value y = m.conv(x, 4, 1, 1, 1);
+    m.result(y);
+    const int64_t megabyte = int64_t{1} << 18;  // of floats
+    m.result(m.op("MatMul", {m.input({1, rows}),
+                             m.constant({rows, megabyte}, std::vector<float>(static_cast<size_t>(rows * megabyte)))}));
+    WeightsCache cache;
+    cache.expect(m.graph());
+    test::GraphMaker part;  // of the model: a body, or what is left with other extents
+    part.result(part.input({1}));
+    cache.expect(part.graph());
+    const NodeContext context = make_context(m.graph(), m.graph().node(y.node), Isa::scalar, cache);
+    EXPECT_EQ(conv_problem(context).cold_weights, rows == 34);
+  }
 }
 
 TEST(WeightsCache, PacksAgainWhatNobodyHolds) {

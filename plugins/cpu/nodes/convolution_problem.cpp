@@ -5,6 +5,7 @@
 #include "ops/defs/convolution/convolution_backprop_data.hpp"
 #include "plugins/cpu/ops.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
+#include "plugins/cpu/weights_cache.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -34,6 +35,7 @@ ConvProblem conv_problem(const NodeContext& context) {
   problem.ic = geometry.groups * geometry.in_channels;
   problem.oc = geometry.groups * geometry.out_channels;
   problem.transposed = context.node.schema->type.ends_with("BackpropData");
+  problem.cold_weights = context.weights.leave_caches();
   ConvAxis* const axes[] = {&problem.d, &problem.h, &problem.w};
   const size_t rank = geometry.axes.size();
   for (size_t i = 0; i < rank; ++i) {

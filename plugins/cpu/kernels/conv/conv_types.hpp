@@ -24,6 +24,7 @@ struct ConvProblem {
   int64_t batch = 1, groups = 1, ic = 1, oc = 1;
   ConvAxis d, h, w;
   bool transposed = false;
+  bool cold_weights = false;  // each run finds them in memory: no cache keeps all of the model's until the next one
 };
 
 // Distances in floats. c: from one channel to the next (plain), or from one block of channels to the next.
