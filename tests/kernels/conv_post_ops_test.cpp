@@ -1,3 +1,4 @@
+#include "plugins/cpu/isa.hpp"
 #include "tests/kernels/conv_harness.hpp"
 
 namespace terroir::cpu::conv_test {
@@ -27,6 +28,13 @@ TEST(ConvPostOps, RowsThatAreOneTile) {
 
 TEST(ConvPostOps, WeightsBeyondTheCache) {
   check_post_ops(problem(1, 603, 83, axis(3, 3, 1, 1, 1, 1), axis(5, 3, 1, 1, 1, 1)));
+}
+
+// The sums of a round are where the residual was.
+TEST(ConvPostOps, WeightsFromMemoryInRoundsOfL1) {
+  ConvProblem cold = problem(1, 512, cache_sizes().l2 / 512 + 64, axis(1, 1), axis(3, 1));
+  cold.cold_weights = true;
+  check_post_ops(cold);
 }
 
 TEST(ConvPostOps, First) {
