@@ -23,7 +23,8 @@ struct Slot {
 struct Step {
   std::unique_ptr<const Executor> executor;
   std::vector<Slot> inputs, outputs;
-  size_t scratch_offset = 0;                       // in the arena
+  size_t scratch_offset = 0, slots_offset = 0;     // in the arena
+  size_t slot_stride = 0;                          // RunArgs::slots
   std::vector<std::vector<FirstConstants>> ahead;  // RunArgs::ahead
   // What profiles and errors say.
   std::string name, type, kernel, layouts;

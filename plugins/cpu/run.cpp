@@ -27,7 +27,8 @@ char* memory_of(const Plan& plan, ActivationMemory& memory, const parallel::Aren
     return memory.at_least(plan.arena_bytes, threads);
   } catch (Exception& error) {
     for (const Step& step : plan.steps) {
-      const size_t scratch = step.executor->scratch_bytes(threads.threads());
+      const SlotNeed of_slots = step.executor->slot_need(threads.threads());
+      const size_t scratch = step.executor->scratch_bytes(threads.threads()) + of_slots.bytes * of_slots.slots;
       if (scratch <= plan.arena_bytes / 2) continue;
       error.add_context(concat(step.where, ", which asks for ", scratch, " bytes of scratch"));
       break;
@@ -98,7 +99,12 @@ void PlanState::run(const parallel::Arena& threads, const std::atomic<bool>& can
     if (cancelled.load(std::memory_order_relaxed)) return;
     const Step& step = plan_->steps[i];
     void** inputs = pointers_.data() + first_[i];
-    const RunArgs args{inputs, inputs + step.inputs.size(), base_ + step.scratch_offset, threads, step.ahead};
+    const RunArgs args{inputs,
+                       inputs + step.inputs.size(),
+                       base_ + step.scratch_offset,
+                       {base_ + step.slots_offset, step.slot_stride},
+                       threads,
+                       step.ahead};
     const bool timed = times || log_enabled(LogCategory::exec);
     const auto start = timed ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
     try {

@@ -45,10 +45,10 @@ class WinogradBench {
   size_t dst_floats() const { return static_cast<size_t>(p_.batch * plan.dst.n); }
   const GuardedFloats& packed() const { return packed_; }
 
-  void run(float* dst, const WinoBox& box, const std::vector<PostOp>& ops = {}) {
+  void run(float* dst, const WinoBox& box, const std::vector<PostOp>& ops = {}, const RemoteSources& remote = {}) {
     std::fill_n(scratch_.data(), scratch_.size(), std::nanf(""));
-    const ConvArgs args{src_.data(),    packed_.data(), dst, ops.data(), static_cast<int64_t>(ops.size()),
-                        scratch_.data()};
+    ConvArgs args{src_.data(), packed_.data(), dst, ops.data(), static_cast<int64_t>(ops.size()), scratch_.data()};
+    args.remote = remote;
     kernel_.run(plan, args, box);
   }
   void run_sliced(float* dst, int64_t threads, const std::vector<PostOp>& ops = {}) {
@@ -58,7 +58,8 @@ class WinogradBench {
       const WinoBox part = wino_part(plan, split, 0);
       split.slices = std::clamp<int64_t>(part.s1 - part.s0, 1, 3);
     }
-    for (int64_t i = split.count(); i-- > 0;) run(dst, wino_slice(plan, split, i), ops);
+    for (int64_t i = split.count(); i-- > 0;)
+      run(dst, wino_slice(plan, split, i), ops, wino_remote_sources(plan, split, i));
   }
   // Units one at a time, every `stride`-th one, by a thread that keeps what it has from run to run; behind the first
   // run over a block of tiles, the sources are gone.
@@ -70,7 +71,7 @@ class WinogradBench {
     WinoKept kept;
     ConvArgs args{src.data(), packed_.data(), dst, nullptr, 0, scratch_.data()};
     args.kept = &kept;
-    args.remote_sources = true;
+    args.remote.everywhere = true;
     for (int64_t group = 0; group < p_.groups; ++group)
       for (int64_t s = 0; s < tiles; s += some)
         for (int64_t d = 0; d < p_.d.out; d += slices) {
@@ -445,6 +446,24 @@ TEST(ConvWinograd, TwoThreadsGetEquallyManyChannels) {
       const int64_t first = std::min(wino_part(plan, split, 0).oc1 * plan.unit_blocks, plan.oc_blocks);
       EXPECT_EQ(2 * first, plan.oc_blocks) << kernel.name;
     }
+}
+
+TEST(ConvWinograd, PartsOfTilesFetchWhatTheirNeighboursWrote) {
+  const auto kernels = wino_kernels(available_isas().back());
+  if (kernels.empty()) GTEST_SKIP() << "no Winograd kernels";
+  const WinoPlan plan = wino_plan(problem_of(1, 1, 16, 16, padded(48), padded(48)), kernels.front());
+  const int64_t row = plan.cols.tiles, all = plan.rows.tiles * row;
+  const WinoSplit three{1, 3, 1, 2, 1};
+  const auto of_part = [&](int64_t part) { return wino_remote_sources(plan, three, 2 * part); };
+  EXPECT_EQ(of_part(0).begin, 0);
+  EXPECT_EQ(of_part(0).end, all / 3 - row);
+  EXPECT_EQ(of_part(1).begin, all / 3 + row);
+  EXPECT_EQ(of_part(1).end, 2 * all / 3 - row);
+  EXPECT_EQ(wino_remote_sources(plan, three, 3).begin, of_part(1).begin);  // of the part, not of its slices
+  EXPECT_EQ(of_part(2).begin, 2 * all / 3 + row);
+  EXPECT_GE(of_part(2).end, all);
+  for (int64_t part = 0; part < 3; ++part) EXPECT_FALSE(of_part(part).everywhere);
+  EXPECT_TRUE(wino_remote_sources(plan, {2, 1, 1, 1, 1}, 1).everywhere);
 }
 
 TEST(ConvWinogradErrorBound, GrowsWithTheTileAndTheChannels) {

@@ -122,7 +122,7 @@ class Tiles : public KernelTest {
     for (const int threads : {1, 2}) {
       std::fill(got.data.begin(), got.data.end(), uint8_t{0xaa});
       const parallel::Arena arena(threads);
-      program.run({pointers.data(), outputs, nullptr, arena});
+      program.run({pointers.data(), outputs, nullptr, {}, arena});
       EXPECT_TRUE(got.data.intact());
       const size_t width = result.size();
       for (int64_t i = 0; i < ir::element_count(dims); ++i) {
@@ -287,7 +287,7 @@ TEST_P(Tiles, EightBitFloatsOfEveryBoundary) {
     ASSERT_TRUE(program.finish(std::get<int>(cpu::lower(view, std::span(&x, 1), isa(), program))));
     const void* inputs[] = {probes.data()};
     void* outputs[] = {got.data()};
-    program.run({inputs, outputs, nullptr, parallel::Arena(1)});
+    program.run({inputs, outputs, nullptr, {}, parallel::Arena(1)});
     for (size_t i = 0; i < probes.size(); ++i) ASSERT_EQ(want[i], got[i]) << to << " of " << probes[i];
   }
 }

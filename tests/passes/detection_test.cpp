@@ -98,8 +98,7 @@ TEST(RoiAlign, MemoryOfARegionPerThread) {
     const cpu::Step& step = step_named(*plan, "align");
     EXPECT_EQ(step.kernel.substr(0, 18), "f32_roi_align_nchw") << step.kernel;
     for (const int threads : {1, 3})
-      EXPECT_LE(step.executor->scratch_bytes(threads),
-                static_cast<size_t>(threads) * (kRegion + (mode == std::string("avg") ? kTaps : 0)));
+      EXPECT_LE(step.executor->slot_need(threads).bytes, kRegion + (mode == std::string("avg") ? kTaps : 0)) << threads;
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <sstream>
 #include <terroir/terroir.hpp>
 
@@ -53,6 +54,22 @@ TEST(OverwrittenInput, TheLargestStepTakesThePlaceOfItsInput) {
   EXPECT_LT(plan->arena_bytes, 5 * kBytesOf16Channels);
 }
 
+TEST(OverwrittenInput, SlotsShareMemoryWithTensorsThen) {
+  if (!vectors()) GTEST_SKIP() << kNoVectors;
+  constexpr int kThreads = 2;
+  const auto plan = plan_of(last_level(false), Isa::avx2, false, kThreads);
+  EXPECT_LT(plan->arena_bytes, 5 * kBytesOf16Channels);
+  std::set<size_t> strides;  // each step's own, not those of all
+  for (const Step& step : plan->steps) {
+    const SlotNeed need = step.executor->slot_need(kThreads);
+    if (need.bytes == 0) continue;
+    strides.insert(step.slot_stride);
+    EXPECT_GE(step.slot_stride, need.bytes) << step.name;
+    EXPECT_LE(step.slots_offset + need.slots * step.slot_stride, plan->arena_bytes) << step.name;
+  }
+  EXPECT_GT(strides.size(), 1u);
+}
+
 TEST(OverwrittenInput, NotWhereThereIsRoom) {
   if (!vectors()) GTEST_SKIP() << kNoVectors;
   const auto plan = plan_of(last_level(false, 1, kSide / 2), Isa::avx2);
@@ -83,7 +100,7 @@ TEST(OverwrittenInput, ScratchIsForFewerTilesFirst) {
     const auto plan = plan_of(small_beside(times, 20), Isa::avx2, false, kThreads);
     const Step& small = step_named(*plan, "small");
     EXPECT_TRUE(small.kernel.starts_with("f32_conv_winograd_4x4_3x3_nChw8c__avx2")) << small.kernel;
-    return small.executor->scratch_bytes(kThreads);
+    return small.executor->slot_need(kThreads).bytes;
   };
   EXPECT_LT(scratch_beside(13), scratch_beside(1));
 }

@@ -98,11 +98,40 @@ TEST(Placement, ScratchLiesInMemoryOfDeadValues) {
   const auto plan = plan_of(m);
   const Step& last = step_named(*plan, "last");
   constexpr size_t kWide = 64 * 640 * 4, kNarrow = 64 * 8 * 4;
-  const size_t scratch = last.executor->scratch_bytes(1);
+  const size_t scratch = last.executor->slot_need(1).bytes;
   EXPECT_GT(scratch, 0u);
-  EXPECT_LE(last.scratch_offset + scratch, kWide + kNarrow);
+  EXPECT_LE(last.slots_offset + scratch, kWide + kNarrow);
   const size_t read = last.inputs[0].offset;
-  EXPECT_TRUE(last.scratch_offset + scratch <= read || read + kNarrow <= last.scratch_offset);
+  EXPECT_TRUE(last.slots_offset + scratch <= read || read + kNarrow <= last.slots_offset);
+  test::expect_same_as_interpreter(m, 1e-4);
+}
+
+TEST(Placement, SlotsOfThreadsLieAtOnePlaceWhereNoTensorDoes) {
+  constexpr int kThreads = 2;
+  GraphMaker m;
+  // Each product packs what it multiplies by.
+  auto x = m.op("MatMul", {m.input({4, 32, 64}), m.input({4, 64, 96})});
+  x = m.op("MatMul", {x, m.input({4, 96, 8})});
+  m.result(m.op("MatMul", {x, m.input({4, 8, 48})}));
+  const auto plan = plan_of(m, Isa::scalar, false, kThreads);
+  const Step* first = nullptr;
+  for (const Step& step : plan->steps) {
+    const SlotNeed need = step.executor->slot_need(kThreads);
+    if (need.bytes == 0) continue;
+    if (!first) first = &step;
+    EXPECT_EQ(need.slots, 2u) << step.name;
+    EXPECT_EQ(step.slots_offset, first->slots_offset) << step.name;
+    EXPECT_EQ(step.slot_stride, first->slot_stride) << step.name;
+    EXPECT_GE(step.slot_stride, need.bytes) << step.name;
+  }
+  ASSERT_NE(first, nullptr);
+  for (const PlannedNode& node : plan->nodes) {
+    if (node.step < 0) continue;
+    const Slot& output = plan->steps[static_cast<size_t>(node.step)].outputs[0];
+    if (output.kind != Slot::Kind::arena) continue;
+    EXPECT_LE(output.offset + node.outputs[0].bytes(), first->slots_offset) << node.name;
+  }
+  EXPECT_EQ(plan->arena_bytes, first->slots_offset + kThreads * first->slot_stride);
   test::expect_same_as_interpreter(m, 1e-4);
 }
 

@@ -180,7 +180,7 @@ TEST(Plan, MemoryOfDeadValuesIsUsedAgain) {
   const auto plan = plan_of(m);
   expect_sound(*plan);
   size_t scratch = 0;
-  for (const Step& step : plan->steps) scratch = std::max(scratch, step.executor->scratch_bytes(8));
+  for (const Step& step : plan->steps) scratch = std::max(scratch, step.executor->slot_need(1).bytes);
   EXPECT_LE(plan->arena_bytes, 2u * 64 * 64 * 4 + scratch);
   for (const Step& step : plan->steps) EXPECT_FALSE(same_place(step.inputs[0], step.outputs[0])) << step.name;
   test::expect_same_as_interpreter(m, 1e-4);

@@ -14,7 +14,7 @@ constexpr size_t kLine = 64;
 /// The lines that all shares of a slice fetch, one after the other.
 std::vector<const float*> fetched(std::span<const std::vector<FirstConstants>> ahead, int64_t slice, int64_t shares) {
   const parallel::Arena arena(1);
-  const RunArgs args{nullptr, nullptr, nullptr, arena, ahead};
+  const RunArgs args{nullptr, nullptr, nullptr, {}, arena, ahead};
   std::vector<const float*> lines;
   for (int64_t share = 0; share < shares; ++share) {
     LinesAhead of_share(args, slice, 1, share, shares);

@@ -115,7 +115,6 @@ class AttentionExecutor final : public Executor {
     float* packed_k = scratch;
     float* packed_v = packed_k + k_floats() * matrices(k_);
     float* mask = packed_v + v_floats() * matrices(v_);
-    float* work = mask + (mask_is_boolean_ ? round_up(mask_count_, 16) : 0);
 
     const auto* k = static_cast<const float*>(args.inputs[1]);
     const auto* v = static_cast<const float*>(args.inputs[2]);
@@ -139,14 +138,16 @@ class AttentionExecutor final : public Executor {
 
     const int64_t tasks = static_cast<int64_t>(heads_.size()) * blocks_;
     args.arena.parallel_for_slots(tasks, [&](int64_t task, int64_t slot) {
-      run_block(args, packed_k, packed_v, added_mask, task / blocks_, task % blocks_, work + slot * work_floats());
+      run_block(args, packed_k, packed_v, added_mask, task / blocks_, task % blocks_, args.slots.of<float>(slot));
     });
   }
 
-  size_t scratch_bytes(int threads) const override {
-    const int64_t floats = k_floats() * matrices(k_) + v_floats() * matrices(v_) +
-                           (mask_is_boolean_ ? round_up(mask_count_, 16) : 0) + work_floats() * threads;
+  size_t scratch_bytes(int /*threads*/) const override {
+    const int64_t floats = k_floats() * matrices(k_) + v_floats() * matrices(v_) + (mask_is_boolean_ ? mask_count_ : 0);
     return static_cast<size_t>(floats) * sizeof(float);
+  }
+  SlotNeed slot_need(int threads) const override {
+    return {static_cast<size_t>(work_floats()) * sizeof(float), static_cast<size_t>(threads)};
   }
   std::string kernel_name() const override { return name_; }
 

@@ -50,12 +50,9 @@ class ConvolutionExecutor final : public Executor {
       scratch += packed_stride();
     }
     const auto* src = static_cast<const float*>(args.inputs[0]);
-    ConvArgs whole{src,
-                   packed,
-                   static_cast<float*>(args.outputs[0]),
-                   ops.data(),
-                   static_cast<int64_t>(conv_.chain.size()),
-                   scratch + gathered_stride()};
+    ConvArgs whole{
+        src,    packed, static_cast<float*>(args.outputs[0]), ops.data(), static_cast<int64_t>(conv_.chain.size()),
+        nullptr};
     if (gathers_) {
       if (first_unit_.gathers) {
         compute_first_unit(args.arena, whole, scratch);
@@ -69,9 +66,10 @@ class ConvolutionExecutor final : public Executor {
         first_unit_.gathers ? 1 : 0);
   }
 
-  size_t scratch_bytes(int threads) const override {
-    return ((conv_.packed ? 0 : packed_stride()) + gathered_stride() + conv_.scratch_floats(threads)) * sizeof(float);
+  size_t scratch_bytes(int /*threads*/) const override {
+    return ((conv_.packed ? 0 : packed_stride()) + gathered_stride()) * sizeof(float);
   }
+  SlotNeed slot_need(int threads) const override { return conv_.slot_need(threads); }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
     if (first_unit_.gathers && slice < conv_split(conv_.plan, threads).part_count())
       return conv_.first_constants(ConvTile{0, 1, 0, 1, 0, 1});

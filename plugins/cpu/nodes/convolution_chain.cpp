@@ -79,10 +79,9 @@ class ConvolutionChainExecutor final : public Executor {
     for (size_t s = 0; s < stages_.size(); ++s) bind_stage(stages_[s].conv.chain, stages_[s].inputs, args, ops[s]);
     const Split split = split_for(args.arena.threads());
     const int64_t parts = split.rows * split.units, items = batch() * parts;
-    for (int64_t slot = 0; slot < split.threads; ++slot)
-      kept(static_cast<float*>(args.scratch) + slot * scratch_stride()) = {};
+    for (int64_t slot = 0; slot < split.threads; ++slot) kept(args.slots.of<float>(slot)) = {};
     args.arena.parallel_for_slots(items, [&](int64_t item, int64_t slot) {
-      float* const scratch = static_cast<float*>(args.scratch) + slot * scratch_stride();
+      auto* const scratch = args.slots.of<float>(slot);
       const std::array<Piece, 3> pieces = part_pieces(split, item);
       const int64_t n = item / parts, thread = item * split.threads / items;  // whose it is, unless another takes it
       const int64_t begin = ceil_div(thread * items, split.threads),
@@ -93,16 +92,20 @@ class ConvolutionChainExecutor final : public Executor {
       const int64_t units_ahead = std::max(units_end(split, item), units_end(split, end - 1));
       for (const Piece& piece : pieces) {
         if (piece.units.count() == 0) continue;
-        run_piece(args, ops, n, piece, units_ahead, item + 1 < end, scratch, row_means(args, split), ahead);
-        if (has_mean_ && piece.rows.count() == out_rows()) finish_means(args, split, n, piece.units);
+        run_piece(args, ops, n, piece, units_ahead, item + 1 < end, scratch, row_means(args), ahead);
+        if (has_mean_ && piece.rows.count() == out_rows()) finish_means(args, n, piece.units);
       }
     });
     if (has_mean_) finish_shared_means(args, split);
   }
 
-  size_t scratch_bytes(int threads) const override {
+  size_t scratch_bytes(int /*threads*/) const override {
     const int64_t means = has_mean_ ? batch() * blocks() * out_rows() * depthwise().block : 0;
-    return static_cast<size_t>(split_for(threads).threads * scratch_stride() + means) * sizeof(float);
+    return static_cast<size_t>(means) * sizeof(float);
+  }
+  SlotNeed slot_need(int threads) const override {
+    return {static_cast<size_t>(kept_offset() + kept_floats()) * sizeof(float),
+            static_cast<size_t>(split_for(threads).threads)};
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
     const Split split = split_for(threads);
@@ -211,30 +214,27 @@ class ConvolutionChainExecutor final : public Executor {
     while (strip_rows_ > 1 && middle_floats(strip_rows_) + result_floats(strip_rows_) > budget) --strip_rows_;
   }
 
-  /// Behind the threads' scratch: the mean of each row of each block, the same whoever computes it.
-  float* row_means(const RunArgs& args, const Split& split) const {
-    return static_cast<float*>(args.scratch) + split.threads * scratch_stride();
-  }
+  /// The mean of each row of each block, the same whoever computes it.
+  static float* row_means(const RunArgs& args) { return static_cast<float*>(args.scratch); }
 
   /// Of units whose rows are all there.
-  void finish_means(const RunArgs& args, const Split& split, int64_t n, Rows units) const noexcept {
+  void finish_means(const RunArgs& args, int64_t n, Rows units) const noexcept {
     const int64_t block = depthwise().block;
     const int64_t begin = units.begin * first().oc_blocks, end = std::min(blocks(), units.end * first().oc_blocks);
     const int64_t at = (n * blocks() + begin) * block;
-    reduce_.middle(ReduceKind::mean, row_means(args, split) + at * out_rows(),
-                   static_cast<float*>(args.outputs[1]) + at, end - begin, out_rows(), block, 0, block);
+    reduce_.middle(ReduceKind::mean, row_means(args) + at * out_rows(), static_cast<float*>(args.outputs[1]) + at,
+                   end - begin, out_rows(), block, 0, block);
   }
 
   /// Of units whose rows several threads have made.
   void finish_shared_means(const RunArgs& args, const Split& split) const noexcept {
     for (int64_t n = 0; n < batch(); ++n) {
-      if (split.rows > 1) finish_means(args, split, n, {0, first().grid.oc});
+      if (split.rows > 1) finish_means(args, n, {0, first().grid.oc});
       for (int64_t index = split.slices; index < split.units; index += split.slices)
-        if (const auto [unit, row] = cut(split, index); row > 0) finish_means(args, split, n, {unit, unit + 1});
+        if (const auto [unit, row] = cut(split, index); row > 0) finish_means(args, n, {unit, unit + 1});
     }
   }
 
-  int64_t scratch_stride() const { return kept_offset() + kept_floats(); }
   int64_t kept_offset() const { return middle_floats(strip_rows_) + result_floats(strip_rows_); }
 
   /// Rows that two neighbouring strips need.

@@ -26,16 +26,14 @@ class WinogradExecutor final : public Executor {
   void run(const RunArgs& args) const noexcept override {
     PostOpChain::Bound ops;
     conv_.chain.bind(args, ops);
-    auto* scratch = static_cast<float*>(args.scratch);
     const auto conv_args = [&](int64_t slot) {
-      return ConvArgs{
-          static_cast<const float*>(args.inputs[0]), conv_.packed->as<float>(),
-          static_cast<float*>(args.outputs[0]),      ops.data(),
-          static_cast<int64_t>(conv_.chain.size()),  scratch + slot * static_cast<int64_t>(conv_.scratch_stride())};
+      return ConvArgs{static_cast<const float*>(args.inputs[0]), conv_.packed->as<float>(),
+                      static_cast<float*>(args.outputs[0]),      ops.data(),
+                      static_cast<int64_t>(conv_.chain.size()),  args.slots.of<float>(slot)};
     };
     if (overwrites_) {
       const WinogradBands bands(conv_.plan, args.arena.threads());
-      float* const buffers = scratch + bands.slices() * static_cast<int64_t>(conv_.scratch_stride());
+      auto* const buffers = static_cast<float*>(args.scratch);
       for (int64_t round = 0; round < bands.rounds(); ++round)
         args.arena.parallel_for_slots(bands.slices(), [&](int64_t slice, int64_t slot) {
           bands.run(conv_.kernel, conv_args(slot), buffers, round, slice);
@@ -43,27 +41,25 @@ class WinogradExecutor final : public Executor {
       return;
     }
     const WinoSplit split = wino_split(conv_.plan, args.arena.threads());
-    const int64_t slots = most_at_once(split, args.arena.threads());
-    auto* const kept = reinterpret_cast<WinoKept*>(scratch + slots * static_cast<int64_t>(conv_.scratch_stride()));
-    std::uninitialized_value_construct_n(kept, slots);
+    auto* const kept = static_cast<WinoKept*>(args.scratch);
+    std::uninitialized_value_construct_n(kept, most_at_once(split, args.arena.threads()));
     args.arena.parallel_for_slots(split.count(), [&](int64_t slice, int64_t slot) {
       ConvArgs conv = conv_args(slot);
       conv.oc_ahead = wino_oc_ahead(conv_.plan, split, slice);
       conv.kept = kept + slot;
-      conv.remote_sources = split.oc > 1;
+      conv.remote = wino_remote_sources(conv_.plan, split, slice);
       conv_.kernel.run(conv_.plan, conv, wino_slice(conv_.plan, split, slice));
     });
   }
 
   size_t scratch_bytes(int threads) const override {
-    if (overwrites_) {
-      const WinogradBands bands(conv_.plan, threads);
-      return (static_cast<size_t>(bands.slices()) * conv_.scratch_stride() +
-              static_cast<size_t>(bands.buffer_floats())) *
-             sizeof(float);
-    }
-    const auto slots = static_cast<size_t>(most_at_once(wino_split(conv_.plan, threads), threads));
-    return slots * (conv_.scratch_stride() * sizeof(float) + sizeof(WinoKept));
+    if (overwrites_) return static_cast<size_t>(WinogradBands(conv_.plan, threads).buffer_floats()) * sizeof(float);
+    return static_cast<size_t>(most_at_once(wino_split(conv_.plan, threads), threads)) * sizeof(WinoKept);
+  }
+  SlotNeed slot_need(int threads) const override {
+    const int64_t slots = overwrites_ ? WinogradBands(conv_.plan, threads).slices()
+                                      : most_at_once(wino_split(conv_.plan, threads), threads);
+    return {conv_.scratch_bytes(), static_cast<size_t>(slots)};
   }
   /// The first ones of the slice's first channels.
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {

@@ -205,7 +205,7 @@ class LateFourierExecutor final : public Executor {
       const void* src[] = {args.inputs[0]};
       for (int64_t i = 0; i < axes_count_; ++i, src[0] = args.outputs[0])
         by_axis_[static_cast<size_t>(ops::normalize_axis(axes[i], rank))]->run(
-            {src, args.outputs, args.scratch, args.arena});
+            {src, args.outputs, args.scratch, args.slots, args.arena});
     });
   }
   size_t table_bytes() const override {

@@ -34,18 +34,16 @@ class GatedConvolutionExecutor final : public Executor {
   void run(const RunArgs& args) const noexcept override {
     PostOpChain::Bound ops;
     bind_stage(conv_.chain, inputs_, args, ops);
-    const auto slots = static_cast<int64_t>(conv_.slots(args.arena.threads()));
-    auto* const scaled = static_cast<float*>(args.scratch);
-    auto* const image_of_units = reinterpret_cast<int64_t*>(scaled + slots * packed_stride());
-    std::fill_n(image_of_units, slots * tags(), -1);
+    auto* const image_of_units = static_cast<int64_t*>(args.scratch);
+    std::fill_n(image_of_units, static_cast<int64_t>(conv_.slot_need(args.arena.threads()).slots) * tags(), -1);
     const ConvArgs whole{static_cast<const float*>(args.inputs[1 - gate_input_]),
                          nullptr,
                          static_cast<float*>(args.outputs[0]),
                          ops.data(),
                          static_cast<int64_t>(conv_.chain.size()),
-                         reinterpret_cast<float*>(image_of_units + slots * tags())};
+                         nullptr};
     conv_.for_each_slice(args, whole, [&](ConvArgs& conv, ConvTile box, int64_t slot) {
-      float* const own = scaled + slot * packed_stride();
+      float* const own = conv.scratch + whole_lines(conv_.plan.scratch_floats);
       conv.packed = own;
       for (const int64_t end = box.n1; box.n0 < end; ++box.n0) {
         box.n1 = box.n0 + 1;
@@ -59,9 +57,13 @@ class GatedConvolutionExecutor final : public Executor {
   }
 
   size_t scratch_bytes(int threads) const override {
-    return conv_.slots(threads) *
-               (static_cast<size_t>(packed_stride()) * sizeof(float) + static_cast<size_t>(tags()) * sizeof(int64_t)) +
-           conv_.scratch_floats(threads) * sizeof(float);
+    return conv_.slot_need(threads).slots * static_cast<size_t>(tags()) * sizeof(int64_t);
+  }
+  /// The scaled weights lie behind the kernel's scratch memory.
+  SlotNeed slot_need(int threads) const override {
+    SlotNeed need = conv_.slot_need(threads);
+    need.bytes += static_cast<size_t>(packed_stride()) * sizeof(float);
+    return need;
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
     return conv_.first_constants(threads, slice);

@@ -104,11 +104,11 @@ class AxesExecutor final : public Executor {
     const auto* src = static_cast<const float*>(args.inputs[0]);
     auto* dst = static_cast<float*>(args.outputs[0]);
     const AxisPass &first = passes_.front(), &last = passes_.back();
-    const int64_t group = group_for(args.arena.threads()), between = floats_between(group);
+    const int64_t group = group_for(args.arena.threads());
     args.arena.parallel_for_slots(ceil_div(images_, group), [&](int64_t task, int64_t slot) {
       const int64_t begin = task * group, images = std::min(group, images_ - begin);
       const float* from = src + first.source() / images_ * begin;
-      float* scratch = static_cast<float*>(args.scratch) + slot * between;
+      auto* scratch = args.slots.of<float>(slot);
       for (const AxisPass& pass : passes_) {
         float* to = &pass == &last ? dst + last.result() / images_ * begin : scratch;
         run_pass(pass, pass.outer / images_ * images, from, to, args.arena);
@@ -117,9 +117,10 @@ class AxesExecutor final : public Executor {
       }
     });
   }
-  size_t scratch_bytes(int threads) const override {
-    const int64_t group = group_for(threads), slots = std::min<int64_t>(threads, ceil_div(images_, group));
-    return static_cast<size_t>(slots * floats_between(group)) * sizeof(float);
+  SlotNeed slot_need(int threads) const override {
+    const int64_t group = group_for(threads);
+    return {static_cast<size_t>(floats_between(group)) * sizeof(float),
+            static_cast<size_t>(std::min<int64_t>(threads, ceil_div(images_, group)))};
   }
   size_t table_bytes() const override {
     size_t bytes = 0;

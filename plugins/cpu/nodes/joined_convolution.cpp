@@ -77,27 +77,29 @@ class JoinedConvolutionExecutor final : public Executor {
     Run run{args, {}, {}, grid_for(threads), {}, nullptr, nullptr};
     bind_stage(up_.chain, up_inputs_, args, run.up_ops);
     bind_stage(conv_.chain, conv_inputs_, args, run.conv_ops);
-    auto* const scratch = static_cast<float*>(args.scratch);
-    if (const int64_t slices = row_slices(threads)) return run_rows(run, slices, scratch);
+    if (const int64_t slices = row_slices(threads)) return run_rows(run, slices);
     run.rows = buffer_strides(run.grid);
-    run.buffer = scratch + run.grid.slices() * scratch_stride();
+    run.buffer = static_cast<float*>(args.scratch);
     run.kept = run.buffer + run.rows.n;
     for (int64_t band = 0; band < run.grid.bands(); ++band) {
       args.arena.parallel_for(run.grid.slices(), [&](int64_t slice) { make_rows(run, band, slice); });
       args.arena.parallel_for_slots(run.grid.slices(), [&](int64_t slice, int64_t slot) {
         keep_rows(run, band, slice);
-        convolve(run, band, slice, scratch + slot * scratch_stride());
+        convolve(run, band, slice, args.slots.of<float>(slot));
       });
     }
   }
 
   size_t scratch_bytes(int threads) const override {
     if (const int64_t slices = row_slices(threads))
-      return static_cast<size_t>(slices * (scratch_stride() + ring_strides().n) + (slices - 1) * kept_strides().n) *
-             sizeof(float);
-    const WinogradBandGrid grid = grid_for(threads);
-    return static_cast<size_t>(grid.slices() * scratch_stride() + buffer_strides(grid).n + kept_strides().n) *
-           sizeof(float);
+      return static_cast<size_t>((slices - 1) * kept_strides().n) * sizeof(float);
+    return static_cast<size_t>(buffer_strides(grid_for(threads)).n + kept_strides().n) * sizeof(float);
+  }
+  SlotNeed slot_need(int threads) const override {
+    if (const int64_t slices = row_slices(threads))
+      return {conv_.scratch_bytes() + static_cast<size_t>(ring_strides().n) * sizeof(float),
+              static_cast<size_t>(slices)};
+    return {conv_.scratch_bytes(), static_cast<size_t>(grid_for(threads).slices())};
   }
   std::string kernel_name() const override { return concat(up_.kernel.name, "+", conv_.kernel.name); }
 
@@ -186,9 +188,8 @@ class JoinedConvolutionExecutor final : public Executor {
     }
   };
 
-  void run_rows(Run& run, int64_t slices, float* scratch) const noexcept {
-    const int64_t each = scratch_stride() + ring_strides().n;
-    run.kept = scratch + slices * each;
+  void run_rows(Run& run, int64_t slices) const noexcept {
+    run.kept = static_cast<float*>(run.args.scratch);
     const parallel::Arena& arena = run.args.arena;
     arena.parallel_for(2 * (slices - 1), [&](int64_t i) {
       const Cut cut = cut_above(run, slices, i / 2 + 1);
@@ -196,14 +197,14 @@ class JoinedConvolutionExecutor final : public Executor {
       if (row < cut.rows.end) make_new(run, cut.image, {row, row + 1}, cut.at, kept_strides());
     });
     arena.parallel_for_slots(slices, [&](int64_t slice, int64_t slot) {
-      float* const memory = scratch + slot * each;
+      auto* const memory = run.args.slots.of<float>(slot);
       const Cut none{-1, {0, 0}, nullptr};
       RowsOfSlice rows{*this,
                        run,
                        slice > 0 ? cut_above(run, slices, slice) : none,
                        slice + 1 < slices ? cut_above(run, slices, slice + 1) : none,
                        ring_strides(),
-                       memory + scratch_stride(),
+                       memory + conv_.scratch_bytes() / sizeof(float),
                        -1,
                        0};
       const WinoRowsMade made{conv_.plan.alpha, &rows, &RowsOfSlice::make};
@@ -219,8 +220,6 @@ class JoinedConvolutionExecutor final : public Executor {
   }
 
   // Bands of rows of tiles that all threads share.
-
-  int64_t scratch_stride() const noexcept { return static_cast<int64_t>(conv_.scratch_stride()); }
 
   /// Bands of as many rows as stay in half of the threads' L2 caches: the fewer bands, the fewer rows are kept and the
   /// less often the threads meet.

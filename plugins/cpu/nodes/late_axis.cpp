@@ -23,6 +23,14 @@ class LateAxisExecutor final : public Executor {
     for (const auto& executor : by_axis_) most = std::max(most, executor->scratch_bytes(threads));
     return most;
   }
+  SlotNeed slot_need(int threads) const override {
+    SlotNeed most;
+    for (const auto& executor : by_axis_) {
+      const SlotNeed need = executor->slot_need(threads);
+      most = {std::max(most.bytes, need.bytes), std::max(most.slots, need.slots)};
+    }
+    return most;
+  }
   size_t table_bytes() const override {
     size_t sum = 0;
     for (const auto& executor : by_axis_) sum += executor->table_bytes();

@@ -161,27 +161,23 @@ class MatMulExecutor final : public Executor {
     const float* matrices = packed_ ? packed_->as<float>() : reads_plain_b_ ? b : scratch;
     const Split split = split_for(args.arena.threads());
     const PackB pack = packer();
-    float* const own_b = scratch;  // one packed matrix per slot
-    if (split.packs_own_b) {
-      scratch += split.slots * own_b_floats();
-    } else if (packs_per_run()) {
+    if (packs_per_run() && !split.packs_own_b)
       args.arena.parallel_for(b_matrices_ * panels_, [&](int64_t i) { pack(b + pack.first(i), scratch, i); });
-      scratch += packed_floats();
-    }
     GemmArgs gemm;
     gemm.ldc = gemm.n = p_.b.columns;
     gemm.bias = bias_.empty() ? nullptr : bias_.data();
     gemm.ops = ops.data();
     gemm.n_ops = static_cast<int64_t>(chain_.size());
     set_operands(gemm);
-    float* const copies = scratch + split.slots * split.scratch_floats;
     if (split.copy_floats != 0)
-      for (int64_t slot = 0; slot < split.slots; ++slot) copies[slot * split.copy_floats] = 0;
+      for (int64_t slot = 0; slot < split.slots; ++slot) args.slots.of<float>(slot)[split.scratch_floats] = 0;
     args.arena.parallel_for_slots(split.parts * split.slices, [&](int64_t slice, int64_t slot) {
       const Box part = part_at(split, slice / split.slices);
       const Box box = slice_at(split, part, slice % split.slices);
       GemmArgs mine = gemm;
-      mine.scratch = scratch + slot * split.scratch_floats;
+      mine.scratch = args.slots.of<float>(slot);
+      float* const copy = mine.scratch + split.scratch_floats;
+      float* const own_b = copy + split.copy_floats;
       mine.panels_ahead = part[kPanels].end;
       const auto [m0, m1] = box[kRows];
       for (int64_t i = box[kBatch].begin; i < box[kBatch].end; ++i) {
@@ -189,16 +185,14 @@ class MatMulExecutor final : public Executor {
         mine.operand_offset = i * p_.a.rows * p_.b.columns;
         mine.a = static_cast<const float*>(args.inputs[0]) + p_.a_index[at] * p_.a.elements();
         if (split.packs_own_b) {
-          float* const packed = own_b + slot * own_b_floats();
           for (int64_t panel = 0; panel < panels_; ++panel)
-            pack(b + p_.b_index[at] * p_.b.elements() + pack.first(panel), packed, panel);
-          mine.b = packed;
+            pack(b + p_.b_index[at] * p_.b.elements() + pack.first(panel), own_b, panel);
+          mine.b = own_b;
         } else {
           mine.b = matrices + p_.b_index[at] * (reads_plain_b_ ? p_.b.elements() : matrix_floats());
         }
         mine.c = static_cast<float*>(args.outputs[0]) + mine.operand_offset;
         if (split.copy_floats != 0) {
-          float* const copy = copies + slot * split.copy_floats;
           if (std::exchange(*copy, 1.0f) == 0) kernels_.pack_a(mine, m0, m1, copy + kLine);
           mine.packed_a = copy + kLine;
         }
@@ -208,11 +202,12 @@ class MatMulExecutor final : public Executor {
   }
 
   size_t scratch_bytes(int threads) const override {
+    return packs_per_run() && !split_for(threads).packs_own_b ? packed_floats() * sizeof(float) : 0;
+  }
+  SlotNeed slot_need(int threads) const override {
     const Split split = split_for(threads);
-    const int64_t of_slots =
-        split.slots * (split.scratch_floats + split.copy_floats + (split.packs_own_b ? own_b_floats() : 0));
-    const size_t shared = packs_per_run() && !split.packs_own_b ? packed_floats() : 0;
-    return (static_cast<size_t>(of_slots) + shared) * sizeof(float);
+    const int64_t floats = split.scratch_floats + split.copy_floats + (split.packs_own_b ? own_b_floats() : 0);
+    return {static_cast<size_t>(floats) * sizeof(float), static_cast<size_t>(split.slots)};
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
     const Split split = split_for(threads);

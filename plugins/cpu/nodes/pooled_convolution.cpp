@@ -60,16 +60,17 @@ class PooledConvolutionExecutor final : public Executor {
     args.arena.parallel_for_slots(batch() * parts, [&](int64_t item, int64_t slot) {
       const int64_t part = item % parts;
       run_rows(args, ops, item / parts, {part * out_rows() / parts, (part + 1) * out_rows() / parts},
-               static_cast<float*>(args.scratch) + slot * slot_floats());
+               args.slots.of<float>(slot));
     });
   }
 
   size_t scratch_bytes(int threads) const override {
-    const size_t floats =
-        threads_share_rows(threads)
-            ? static_cast<size_t>(std::min<int64_t>(threads, batch() * parts_of_image(threads)) * slot_floats())
-            : static_cast<size_t>(image_floats() * batch()) + conv_.scratch_floats(threads);
-    return floats * sizeof(float);
+    return threads_share_rows(threads) ? 0 : static_cast<size_t>(image_floats() * batch()) * sizeof(float);
+  }
+  SlotNeed slot_need(int threads) const override {
+    if (!threads_share_rows(threads)) return conv_.slot_need(threads);
+    return {static_cast<size_t>(slot_floats()) * sizeof(float),
+            static_cast<size_t>(std::min<int64_t>(threads, batch() * parts_of_image(threads)))};
   }
   std::string kernel_name() const override { return concat(conv_.kernel.name, "+max_pool"); }
 
@@ -111,7 +112,7 @@ class PooledConvolutionExecutor final : public Executor {
 
   void run_steps(const RunArgs& args, const PostOpChain::Bound& ops) const noexcept {
     auto* const images = static_cast<float*>(args.scratch);
-    const ConvArgs whole = conv_args(args, ops, images, images + batch() * image_floats());
+    const ConvArgs whole = conv_args(args, ops, images, nullptr);
     conv_.for_each_slice(args, whole, [&](const ConvArgs& conv, const ConvTile& box, int64_t) {
       conv_.kernel.run(conv_.plan, conv, box);
     });

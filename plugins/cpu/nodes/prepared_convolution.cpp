@@ -83,7 +83,7 @@ void PreparedConvolution::for_each_slice(const RunArgs& args, const ConvArgs& wh
     const int64_t per_part = split.per_part();
     LinesAhead ahead(args, slice / per_part, 1, slice % per_part, per_part);
     ConvArgs conv = whole;
-    conv.scratch += slot * static_cast<int64_t>(whole_lines(plan.scratch_floats));
+    conv.scratch = args.slots.of<float>(slot);
     conv.oc_ahead = conv_oc_ahead(units, split, slice) + first_unit;
     conv.ahead = ahead.get();
     ConvTile box = conv_slice(units, split, slice);
@@ -93,8 +93,9 @@ void PreparedConvolution::for_each_slice(const RunArgs& args, const ConvArgs& wh
   });
 }
 
-size_t PreparedConvolution::slots(int threads) const noexcept {
-  return static_cast<size_t>(std::min<int64_t>(threads, conv_split(plan, threads).count()));
+SlotNeed PreparedConvolution::slot_need(int threads) const noexcept {
+  return {whole_lines(plan.scratch_floats) * sizeof(float),
+          static_cast<size_t>(std::min<int64_t>(threads, conv_split(plan, threads).count()))};
 }
 
 FirstConstants PreparedConvolution::first_constants(int threads, int64_t slice) const noexcept {

@@ -26,13 +26,12 @@ struct PreparedConvolution {
   PreparedConvolution(const NodeContext& context, const ConvKernel& conv_kernel, const ConvProblem& problem);
 
   /// Calls `run` for every slice of the units of output channels from `first_unit` on, on all threads, with `whole`
-  /// made that slice's. `whole.scratch`: scratch_floats() of memory.
+  /// made that slice's. The kernel's scratch memory comes first in the slot's: of slot_need().
   void for_each_slice(const RunArgs& args, const ConvArgs& whole,
                       FunctionRef<void(ConvArgs& conv, const ConvTile& box, int64_t slot)> run,
                       int64_t first_unit = 0) const noexcept;
-  /// As many slices as may run at once.
-  size_t slots(int threads) const noexcept;
-  size_t scratch_floats(int threads) const noexcept { return slots(threads) * whole_lines(plan.scratch_floats); }
+  /// As many slots as slices that may run at once.
+  SlotNeed slot_need(int threads) const noexcept;
 
   /// Of a loop over all slices; see Executor.
   FirstConstants first_constants(int threads, int64_t slice) const noexcept;

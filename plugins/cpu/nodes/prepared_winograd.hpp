@@ -35,8 +35,8 @@ struct PreparedWinograd {
   /// Asks for the weights to be packed.
   PreparedWinograd(const NodeContext& context, const WinoKernel& wino_kernel, const WinoPlan& wino_plan);
 
-  /// Floats, rounded to cache lines, so that threads do not write to each other's.
-  size_t scratch_stride() const noexcept { return (plan.scratch_floats + 15) / 16 * 16; }
+  /// Of each run at once.
+  size_t scratch_bytes() const noexcept { return (plan.scratch_floats + 15) / 16 * 16 * sizeof(float); }
 
   const WinoKernel& kernel;
   WinoPlan plan;

@@ -184,7 +184,7 @@ class RegionExecutor final : public Executor {
     const int64_t slices = slice_count(args.arena.threads());
     auto* dst = static_cast<float*>(args.outputs[0]);
     args.arena.parallel_for_slots(slices, [&](int64_t slice, int64_t slot) {
-      float* scratch = static_cast<float*>(args.scratch) + pool_.shared_floats() + slot * region_scratch();
+      auto* const scratch = args.slots.of<float>(slot);
       for (int64_t r = slice * regions_ / slices; r < (slice + 1) * regions_ / slices; ++r) {
         float* out = dst + r * region_floats();
         if (plain_)
@@ -195,8 +195,11 @@ class RegionExecutor final : public Executor {
     });
     pool_.finish(args);
   }
-  size_t scratch_bytes(int threads) const override {
-    return static_cast<size_t>(pool_.shared_floats() + threads * region_scratch()) * sizeof(float);
+  size_t scratch_bytes(int /*threads*/) const override {
+    return static_cast<size_t>(pool_.shared_floats()) * sizeof(float);
+  }
+  SlotNeed slot_need(int threads) const override {
+    return {static_cast<size_t>(region_scratch()) * sizeof(float), static_cast<size_t>(threads)};
   }
   std::string kernel_name() const override { return name_; }
 

@@ -45,14 +45,13 @@ class SeparableConvolutionExecutor final : public Executor {
       LinesAhead ahead(args, thread, 1, item - begin, end - begin);
       const int64_t strip = item % strips;
       run_strip(args, depthwise_ops, pointwise_ops, item / strips,
-                {strip * rows() / strips, (strip + 1) * rows() / strips},
-                static_cast<float*>(args.scratch) + slot * slot_floats(), ahead);
+                {strip * rows() / strips, (strip + 1) * rows() / strips}, args.slots.of<float>(slot), ahead);
     });
   }
 
-  size_t scratch_bytes(int threads) const override {
-    return static_cast<size_t>(std::min<int64_t>(threads, batch() * strips_for(threads)) * slot_floats()) *
-           sizeof(float);
+  SlotNeed slot_need(int threads) const override {
+    return {static_cast<size_t>(slot_floats()) * sizeof(float),
+            static_cast<size_t>(std::min<int64_t>(threads, batch() * strips_for(threads)))};
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
     if (slice >= std::min<int64_t>(threads, batch() * strips_for(threads))) return {};

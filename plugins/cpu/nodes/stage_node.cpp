@@ -50,7 +50,7 @@ void bind_stage(const PostOpChain& chain, const std::vector<int>& inputs, const 
   std::array<const void*, kMaxPostOps + 4> own{};
   for (size_t i = 0; i < std::min(own.size(), inputs.size()); ++i)
     own[i] = inputs[i] >= 0 ? args.inputs[inputs[i]] : nullptr;
-  chain.bind({own.data(), nullptr, nullptr, args.arena}, bound);
+  chain.bind({own.data(), nullptr, nullptr, {}, args.arena}, bound);
 }
 
 void shift_operands(const PostOpChain& chain, int64_t floats, PostOpChain::Bound& bound) noexcept {

@@ -32,7 +32,7 @@ class PlanBuilder {
       scratch_.push_back(add_step(graph_.node(id)));
       describe(graph_.node(id), plan_->steps.size() > before ? static_cast<int32_t>(before) : -1);
     }
-    placement_->place_in_arena(scratch_, false);
+    placement_->place_in_arena(scratch_);
     save_memory();
     plan_->constants = placement_->take_constants();
     plan_->texts = placement_->texts();
@@ -50,13 +50,13 @@ class PlanBuilder {
     return {port.type, ir::to_dims(port.shape.to_shape()), layout_of(decisions_, value)};
   }
 
-  /// Gives the bytes of scratch that the step wants; no step: none.
-  size_t add_step(const ir::Node& node) {
+  /// Gives what scratch the step wants; no step: none.
+  ScratchNeed add_step(const ir::Node& node) {
     const Decision& decided = decision(node);
-    if (node.constant || node.is(ir::kParameterType) || decided.choice.view_of >= 0) return 0;
-    if (!decided.choice.pieces.empty() || placement_->has_no_step(node)) return 0;
-    if (node.schema->type == kReorderType && ir::constant_of(graph_, node.inputs[0])) return 0;  // done already
-    if (node.is(ir::kResultType) && !placement_->result_is_copy(result_index(node))) return 0;
+    if (node.constant || node.is(ir::kParameterType) || decided.choice.view_of >= 0) return {};
+    if (!decided.choice.pieces.empty() || placement_->has_no_step(node)) return {};
+    if (node.schema->type == kReorderType && ir::constant_of(graph_, node.inputs[0])) return {};  // done already
+    if (node.is(ir::kResultType) && !placement_->result_is_copy(result_index(node))) return {};
     NodeContext context = make_context(graph_, node, isa_, weights_);
     for (size_t i = 0; i < node.inputs.size(); ++i)
       if (decided.choice.inputs[i]) context.inputs[i].layout = *decided.choice.inputs[i];
@@ -75,11 +75,14 @@ class PlanBuilder {
     if (step.is_reference)
       TERROIR_LOG(dispatch, step.where, ": slow: runs on its reference kernel, one thread",
                   decided.rejected.empty() ? "" : "; " + decided.rejected);
-    const size_t scratch =
-        with_context([&] { return step.where; }, [&] { return step.executor->scratch_bytes(threads_); });
+    const ScratchNeed scratch = with_context([&] { return step.where; }, [&] { return need_of(*step.executor); });
     plan_->steps.push_back(std::move(step));
     contexts_.push_back(std::move(context));
     return scratch;
+  }
+
+  ScratchNeed need_of(const Executor& executor) const {
+    return {executor.scratch_bytes(threads_), executor.slot_need(threads_)};
   }
 
   /// A model should run in 1.3 times the memory of its weights and 25 MB. Of these the program takes a half.
@@ -117,7 +120,7 @@ class PlanBuilder {
       changed.insert(busiest.node);
       create_again(*context);
     }
-    placement_->place_in_arena(scratch_, true);
+    placement_->place_in_arena(scratch_, room);
     if (placement_->arena_bytes() <= std::max(room, before - before / kLeastShare)) return;
     // Not for so little.
     for (ir::NodeId id : changed) {
@@ -127,7 +130,7 @@ class PlanBuilder {
       create_again(context);
     }
     placement_ = std::make_unique<Placement>(graph_, decisions_, order_, isa_);
-    placement_->place_in_arena(scratch_, false);
+    placement_->place_in_arena(scratch_);
   }
 
   /// Of a node that has a step; else null.
@@ -143,7 +146,7 @@ class PlanBuilder {
     step.executor = decisions_.at(id).impl->create(context, decisions_.at(id).choice);
     step.kernel = step.executor->kernel_name();
     scratch_[static_cast<size_t>(std::find(order_.begin(), order_.end(), id) - order_.begin())] =
-        step.executor->scratch_bytes(threads_);
+        need_of(*step.executor);
   }
 
   /// Says where the step's memory lies, once that is known.
@@ -168,7 +171,10 @@ class PlanBuilder {
       step.bytes += context.outputs[i].bytes();
     }
     if (!choice.joins.empty()) step.bytes = 2 * copied_bytes(step, context);
-    step.scratch_offset = placement_->scratch_offset(node.id);
+    const ScratchPlace scratch = placement_->scratch(node.id);
+    step.scratch_offset = scratch.shared;
+    step.slots_offset = scratch.slots;
+    step.slot_stride = scratch.stride;
   }
 
   size_t result_index(const ir::Node& node) const { return static_cast<size_t>(position(graph_.results(), node.id)); }
@@ -243,7 +249,7 @@ class PlanBuilder {
   int threads_;
   std::vector<ir::NodeId> order_;
   std::unique_ptr<Placement> placement_;
-  std::vector<size_t> scratch_;              // by position in the order
+  std::vector<ScratchNeed> scratch_;         // by position in the order
   std::vector<NodeContext> contexts_;        // by step
   std::map<ir::NodeId, int32_t> described_;  // -> index in Plan::nodes
   std::set<ir::Use> packed_uses_;

@@ -330,7 +330,48 @@ memory::Block Placement::block_of(const Cluster& cluster) const {
           .parts = parts_of(cluster)};
 }
 
-void Placement::place_in_arena(const std::vector<size_t>& scratch, bool tight) {
+namespace {
+
+/// All that a step wants, one after another.
+size_t bytes_of(const ScratchNeed& need) {
+  return ceil_to_line(need.shared) + need.of_slots.slots * ceil_to_line(need.of_slots.bytes);
+}
+
+/// What the slots of all steps fit into.
+SlotNeed largest(const std::vector<ScratchNeed>& scratch) {
+  SlotNeed most;
+  for (const ScratchNeed& need : scratch)
+    most = {std::max(most.bytes, need.of_slots.bytes), std::max(most.slots, need.of_slots.slots)};
+  return most;
+}
+
+}  // namespace
+
+void Placement::place_in_arena(const std::vector<ScratchNeed>& scratch, std::optional<size_t> room) {
+  // One thread would rather find in its slot's memory what it has just read.
+  if (largest(scratch).slots > 1) {
+    place_with_slots_alone(scratch, room.has_value());
+    if (!room || arena_bytes_ <= *room) return;
+  }
+  place_with_slots_of_steps(scratch, room.has_value());
+}
+
+void Placement::place_with_slots_alone(const std::vector<ScratchNeed>& scratch, bool tight) {
+  constexpr size_t kPage = 4096;
+  const auto pages = [](size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; };
+  std::vector<ScratchNeed> of_steps = scratch;
+  for (ScratchNeed& need : of_steps) need.of_slots = {};
+  place_with_slots_of_steps(of_steps, tight);
+  const SlotNeed most = largest(scratch);
+  const size_t begin = pages(arena_bytes_), stride = pages(most.bytes);
+  for (const ir::NodeId id : order_) {
+    scratch_[id].slots = begin;
+    scratch_[id].stride = stride;
+  }
+  arena_bytes_ = begin + most.slots * stride;
+}
+
+void Placement::place_with_slots_of_steps(const std::vector<ScratchNeed>& scratch, bool tight) {
   const std::vector<ClusterIndex> clusters = clusters_in_arena();
   std::vector<memory::Block> blocks;
   for (const ClusterIndex cluster : clusters) blocks.push_back(block_of(clusters_[cluster]));
@@ -338,7 +379,7 @@ void Placement::place_in_arena(const std::vector<size_t>& scratch, bool tight) {
   // All steps' scratch begins at the same byte: one finds in cache what another has left there.
   memory::Block common{.size = 0, .last_use = static_cast<int64_t>(order_.size())};
   for (size_t at = 0; at < scratch.size(); ++at) {
-    const size_t bytes = ceil_to_line(scratch[at]);
+    const size_t bytes = bytes_of(scratch[at]);
     if (bytes == 0) continue;
     const auto step = static_cast<int64_t>(at);
     common.size = std::max(common.size, bytes);
@@ -356,28 +397,32 @@ void Placement::place_in_arena(const std::vector<size_t>& scratch, bool tight) {
     if (!is_common) plan = std::move(plan_apart);
   }
   for (size_t i = 0; i < clusters.size(); ++i) clusters_[clusters[i]].arena_offset = plan.offsets[i];
-  for (size_t i = 0; i < common.parts.size(); ++i)
-    scratch_offsets_[order_[static_cast<size_t>(common.parts[i].first_use)]] =
-        plan.offsets[clusters.size() + (is_common ? 0 : i)];
+  scratch_.clear();
+  for (size_t i = 0; i < common.parts.size(); ++i) {
+    const auto at = static_cast<size_t>(common.parts[i].first_use);
+    const size_t begin = plan.offsets[clusters.size() + (is_common ? 0 : i)];
+    scratch_[order_[at]] = {begin, begin + ceil_to_line(scratch[at].shared), ceil_to_line(scratch[at].of_slots.bytes)};
+  }
   arena_bytes_ = plan.total;
 }
 
-Placement::Busiest Placement::busiest(const std::vector<size_t>& scratch) const {
+Placement::Busiest Placement::busiest(const std::vector<ScratchNeed>& scratch) const {
   if (order_.empty()) return {};
   std::vector<memory::Block> blocks;
   for (const ClusterIndex cluster : clusters_in_arena()) blocks.push_back(block_of(clusters_[cluster]));
   for (size_t at = 0; at < scratch.size(); ++at) {
     const auto step = static_cast<int64_t>(at);
-    if (scratch[at] > 0) blocks.push_back({.size = ceil_to_line(scratch[at]), .first_use = step, .last_use = step});
+    if (const size_t bytes = bytes_of(scratch[at]); bytes > 0)
+      blocks.push_back({.size = bytes, .first_use = step, .last_use = step});
   }
   // Results are read behind the last step.
   return {order_[std::min(static_cast<size_t>(memory::busiest_step(blocks)), order_.size() - 1)],
           memory::peak_bytes(blocks)};
 }
 
-size_t Placement::scratch_offset(ir::NodeId id) const {
-  const auto found = scratch_offsets_.find(id);
-  return found != scratch_offsets_.end() ? found->second : 0;
+ScratchPlace Placement::scratch(ir::NodeId id) const {
+  const auto found = scratch_.find(id);
+  return found != scratch_.end() ? found->second : ScratchPlace{};
 }
 
 }  // namespace terroir::cpu

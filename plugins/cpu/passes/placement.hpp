@@ -26,19 +26,31 @@
 
 namespace terroir::cpu {
 
+/// Memory that a step wants beside its tensors.
+struct ScratchNeed {
+  size_t shared = 0;  // bytes
+  SlotNeed of_slots;
+};
+
+/// Where that lies in the arena.
+struct ScratchPlace {
+  size_t shared = 0, slots = 0;
+  size_t stride = 0;  // of slots
+};
+
 class Placement {
  public:
   /// `order`: the steps, topological. `overwriting`: nodes that make use of LayoutChoice::overwrite, if they can.
   Placement(const ir::Graph& graph, const Decisions& decisions, const std::vector<ir::NodeId>& order, Isa isa,
             std::set<ir::NodeId> overwriting = {});
 
-  /// Gives the arena's values and the scratch of steps their offsets. `scratch`: bytes, by position in the order.
-  /// `tight`: the arena must be small, however long the search for the offsets takes, and the steps.
-  void place_in_arena(const std::vector<size_t>& scratch, bool tight);
+  /// Gives the arena's values and the scratch of steps their offsets. `scratch`: by position in the order.
+  /// `room`: the arena should be no larger, however long the search for the offsets takes, and the steps.
+  void place_in_arena(const std::vector<ScratchNeed>& scratch, std::optional<size_t> room = std::nullopt);
 
   /// Once the arena is placed, like all that follows of offsets and bytes.
   Slot slot(ir::Value value) const;
-  size_t scratch_offset(ir::NodeId id) const;
+  ScratchPlace scratch(ir::NodeId id) const;
   /// Whether a Concat finds this input where it belongs.
   bool joined_in_place(const ir::Use& use) const { return joined_.contains(use); }
   /// Whether a Concat finds all its inputs so, and has nothing to do.
@@ -51,7 +63,7 @@ class Placement {
     ir::NodeId node = ir::NodeId::none;
     size_t bytes = 0;
   };
-  Busiest busiest(const std::vector<size_t>& scratch) const;
+  Busiest busiest(const std::vector<ScratchNeed>& scratch) const;
   bool overwrites(ir::NodeId id) const { return overwritten_.contains(id); }
   /// Whether nodes have the same steps, over other memory.
   bool has_steps_of(const Placement& other) const {
@@ -105,6 +117,11 @@ class Placement {
   Place join(const ir::Node& node, int64_t at);
   std::vector<memory::Part> parts_of(const Cluster& cluster) const;
   std::vector<ClusterIndex> clusters_in_arena() const;
+  /// Slots at the same place for all steps, where no tensor lies. Of a tensor there, the caches of other threads would
+  /// still have lines that these have read, and to write to such lines takes several times as long.
+  void place_with_slots_alone(const std::vector<ScratchNeed>& scratch, bool tight);
+  /// Slots as part of each step's scratch.
+  void place_with_slots_of_steps(const std::vector<ScratchNeed>& scratch, bool tight);
   memory::Block block_of(const Cluster& cluster) const;
   bool can_attach(ClusterIndex from, int64_t shift, RootIndex joined, const ir::Node& node,
                   const std::vector<int64_t>& sizes) const;
@@ -126,7 +143,7 @@ class Placement {
   std::vector<bool> result_is_copy_;
   std::vector<KeptConstant> constants_;
   std::vector<int64_t> texts_;
-  std::map<ir::NodeId, size_t> scratch_offsets_;
+  std::map<ir::NodeId, ScratchPlace> scratch_;
   size_t arena_bytes_ = 0;
 };
 

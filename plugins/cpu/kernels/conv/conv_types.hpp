@@ -91,6 +91,13 @@ struct ConvAhead {
 };
 
 // dst must not overlap src. Operands of post-ops have the layout of dst; that of a leading addition may be dst itself.
+// What other threads wrote of the source of a Winograd kernel, which fetches it ahead: much of all, or much of what is
+// read by tiles before `begin` and from `end` on.
+struct RemoteSources {
+  bool everywhere = false;
+  int64_t begin = 0, end = INT64_MAX;
+};
+
 struct ConvArgs {
   const float* src;
   const float* packed;
@@ -103,8 +110,8 @@ struct ConvArgs {
   // Of plans that gather: where a run leaves the sources that it reads, positions without gaps, as conv_gather() does.
   float* gathered = nullptr;
   // Of Winograd kernels.
-  WinoKept* kept = nullptr;     // null: runs leave nothing for each other
-  bool remote_sources = false;  // other threads wrote part of src: fetch it ahead
+  WinoKept* kept = nullptr;  // null: runs leave nothing for each other
+  RemoteSources remote = {};
 };
 
 }  // namespace terroir::cpu

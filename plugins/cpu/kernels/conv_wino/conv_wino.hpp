@@ -67,6 +67,8 @@ struct WinoSplit {
 WinoSplit wino_split(const WinoPlan& plan, int64_t threads) noexcept;
 WinoBox wino_part(const WinoPlan& plan, const WinoSplit& split, int64_t part) noexcept;
 WinoBox wino_slice(const WinoPlan& plan, const WinoSplit& split, int64_t slice) noexcept;
+// ConvArgs::remote for a slice: parts of channels read what all have written, parts of tiles that of their neighbours.
+RemoteSources wino_remote_sources(const WinoPlan& plan, const WinoSplit& split, int64_t slice) noexcept;
 // ConvArgs::oc_ahead for a slice: where the slices behind it in its part end.
 int64_t wino_oc_ahead(const WinoPlan& plan, const WinoSplit& split, int64_t slice) noexcept;
 

@@ -83,12 +83,24 @@ int64_t source_lines_per_tile(const WinoPlan& plan) {
   return p.h.in * p.w.in * kBlock / (plan.rows.tiles * plan.cols.tiles * kLine) + 1;
 }
 
+// What a tile reads of the channel block behind that of `slice`, but for what its neighbours in the row read, too.
+template <typename W>
+TERROIR_NOINLINE void fetch_next_block(const WinoPlan& plan, const float* slice, const TileAt& at) {
+  const int64_t h = tile_begin<W>(plan.rows, at.row) * W::kStride - plan.problem.h.pad;
+  const int64_t w = tile_begin<W>(plan.cols, at.col) * W::kStride;
+  const float* row = slice + plan.src.c + at.n * plan.src.n + h * plan.src.h + w * kBlock;
+  for (int i = 0; i < W::kAlpha; ++i, row += plan.src.h)
+    for (int64_t l = 0; l < W::kTile * W::kStride * kBlock; l += kLine) __builtin_prefetch(row + l);
+}
+
 template <typename W>
 void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock& b, const InputTiles& some) {
   constexpr int A = W::kAlpha;
   const ConvProblem& p = plan.problem;
   const int64_t ring = plan.rows_made ? plan.rows_made->ring : 0;
-  const int64_t lines = args.remote_sources ? source_lines_per_tile(plan) : 0;
+  const int64_t first = (some.first.n * plan.rows.tiles + some.first.row) * plan.cols.tiles + some.first.col;
+  const RemoteSources near{false, args.remote.begin - first, args.remote.end - first};
+  const int64_t lines = args.remote.everywhere ? source_lines_per_tile(plan) : 0;
   for (int64_t of = 0; of < plan.ic_blocks * b.read_slices; ++of) {
     const int64_t block = of / b.read_slices, d = b.d0 + of % b.read_slices - p.d.pad;
     float* next[kPointClasses];
@@ -108,6 +120,7 @@ void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
     // block what lies there.
     const float* next_block = slice + plan.src.c + at.n * plan.src.n + at.row * W::kTile * W::kStride * plan.src.h;
     for (int64_t s = 0; s < some.tiles; ++s, next_tile(plan, at)) {
+      if (s < near.begin || s >= near.end) fetch_next_block<W>(plan, slice, at);
       for (int64_t l = 0; l < lines; ++l, next_block += kLine) __builtin_prefetch(next_block, 0, 2);
       TilePoints<float> v;
       v.stride = b.v_point;

@@ -171,6 +171,16 @@ WinoBox wino_slice(const WinoPlan& plan, const WinoSplit& split, int64_t slice) 
   return {oc.begin, oc.end, s.begin, s.end, part.d0, part.d1};
 }
 
+RemoteSources wino_remote_sources(const WinoPlan& plan, const WinoSplit& split, int64_t slice) noexcept {
+  RemoteSources remote;
+  remote.everywhere = split.oc > 1;
+  if (remote.everywhere || plan.s_tiles > 1) return remote;
+  const WinoBox part = wino_part(plan, split, slice / split.per_part());
+  if (part.s0 > 0) remote.begin = part.s0 + plan.cols.tiles;
+  if (part.s1 < extents(plan).s) remote.end = part.s1 - plan.cols.tiles;
+  return remote;
+}
+
 int64_t wino_oc_ahead(const WinoPlan& plan, const WinoSplit& split, int64_t slice) noexcept {
   return split.slices == 1 ? wino_part(plan, split, slice / split.per_part()).oc1 : 0;
 }
