@@ -135,6 +135,28 @@ TEST(Placement, SlotsOfThreadsLieAtOnePlaceWhereNoTensorDoes) {
   test::expect_same_as_interpreter(m, 1e-4);
 }
 
+TEST(Placement, SlotsTooLargeForTheRoomLieAmongTensorsAndTheOthersAlone) {
+  constexpr int kThreads = 2;
+  GraphMaker m;
+  // The memory of its input is most of what a model without weights may take.
+  auto large = m.op("MatMul", {m.input({2, 8, 1024}), m.input({2, 1024, 768})}, {}, "large");
+  auto wide = m.op("MatMul", {large, m.input({2, 768, 32})}, {}, "first");
+  auto tensor = m.op("MatMul", {m.input({2, 1024, 8}), m.op("MatMul", {wide, m.input({2, 32, 512})}, {}, "second")});
+  m.result(m.op("MatMul", {tensor, m.input({2, 512, 8})}, {}, "third"));
+  const auto plan = plan_of(m, Isa::scalar, false, kThreads);
+  const auto need = [&](const char* name) { return step_named(*plan, name).executor->slot_need(kThreads); };
+  const Step &first = step_named(*plan, "first"), &apart = step_named(*plan, "large");
+  for (const char* name : {"second", "third"}) {
+    EXPECT_GT(need(name).bytes, 0u) << name;
+    EXPECT_EQ(step_named(*plan, name).slots_offset, first.slots_offset) << name;
+    EXPECT_EQ(step_named(*plan, name).slot_stride, first.slot_stride) << name;
+  }
+  EXPECT_GT(need("large").bytes, first.slot_stride);
+  EXPECT_LE(apart.slots_offset + kThreads * apart.slot_stride, first.slots_offset);
+  EXPECT_EQ(plan->arena_bytes, first.slots_offset + kThreads * first.slot_stride);
+  test::expect_same_as_interpreter(m, 1e-4);
+}
+
 TEST(Placement, APartInTheMiddleOfTwoJoinedTensors) {
   GraphMaker m;
   auto x = m.conv(m.input({1, 3, 6, 6}), 8, 3, 1);

@@ -337,36 +337,43 @@ size_t bytes_of(const ScratchNeed& need) {
   return ceil_to_line(need.shared) + need.of_slots.slots * ceil_to_line(need.of_slots.bytes);
 }
 
-/// What the slots of all steps fit into.
-SlotNeed largest(const std::vector<ScratchNeed>& scratch) {
+/// What the slots of all steps fit into whose slots take no more than that.
+SlotNeed largest(const std::vector<ScratchNeed>& scratch, size_t bytes = SIZE_MAX) {
   SlotNeed most;
   for (const ScratchNeed& need : scratch)
-    most = {std::max(most.bytes, need.of_slots.bytes), std::max(most.slots, need.of_slots.slots)};
+    if (need.of_slots.bytes <= bytes)
+      most = {std::max(most.bytes, need.of_slots.bytes), std::max(most.slots, need.of_slots.slots)};
   return most;
 }
 
 }  // namespace
 
 void Placement::place_in_arena(const std::vector<ScratchNeed>& scratch, std::optional<size_t> room) {
+  const bool tight = room.has_value();
   // One thread would rather find in its slot's memory what it has just read.
   if (largest(scratch).slots > 1) {
-    place_with_slots_alone(scratch, room.has_value());
-    if (!room || arena_bytes_ <= *room) return;
+    // Where there is no room for the largest ones, the others may still be alone.
+    for (SlotNeed alone = largest(scratch); alone.bytes > 0; alone = largest(scratch, alone.bytes / 2)) {
+      place_with_slots_alone(scratch, alone, tight);
+      if (!tight || arena_bytes_ <= *room) return;
+    }
   }
-  place_with_slots_of_steps(scratch, room.has_value());
+  place_with_slots_of_steps(scratch, tight);
 }
 
-void Placement::place_with_slots_alone(const std::vector<ScratchNeed>& scratch, bool tight) {
+void Placement::place_with_slots_alone(const std::vector<ScratchNeed>& scratch, const SlotNeed& most, bool tight) {
   constexpr size_t kPage = 4096;
   const auto pages = [](size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; };
   std::vector<ScratchNeed> of_steps = scratch;
-  for (ScratchNeed& need : of_steps) need.of_slots = {};
+  for (ScratchNeed& need : of_steps)
+    if (need.of_slots.bytes <= most.bytes) need.of_slots = {};
   place_with_slots_of_steps(of_steps, tight);
-  const SlotNeed most = largest(scratch);
   const size_t begin = pages(arena_bytes_), stride = pages(most.bytes);
-  for (const ir::NodeId id : order_) {
-    scratch_[id].slots = begin;
-    scratch_[id].stride = stride;
+  for (size_t at = 0; at < scratch.size(); ++at) {
+    if (scratch[at].of_slots.bytes > most.bytes) continue;
+    ScratchPlace& place = scratch_[order_[at]];
+    place.slots = begin;
+    place.stride = stride;
   }
   arena_bytes_ = begin + most.slots * stride;
 }

@@ -117,9 +117,10 @@ class Placement {
   Place join(const ir::Node& node, int64_t at);
   std::vector<memory::Part> parts_of(const Cluster& cluster) const;
   std::vector<ClusterIndex> clusters_in_arena() const;
-  /// Slots at the same place for all steps, where no tensor lies. Of a tensor there, the caches of other threads would
-  /// still have lines that these have read, and to write to such lines takes several times as long.
-  void place_with_slots_alone(const std::vector<ScratchNeed>& scratch, bool tight);
+  /// Slots of no more than `most` at the same place for all steps, where no tensor lies. Of a tensor there, the caches
+  /// of other threads would still have lines that these have read, and to write to such lines takes several times as
+  /// long.
+  void place_with_slots_alone(const std::vector<ScratchNeed>& scratch, const SlotNeed& most, bool tight);
   /// Slots as part of each step's scratch.
   void place_with_slots_of_steps(const std::vector<ScratchNeed>& scratch, bool tight);
   memory::Block block_of(const Cluster& cluster) const;
