@@ -13,6 +13,7 @@
 #include "plugins/cpu/nodes/interpolate_geometry.hpp"
 #include "plugins/cpu/nodes/row_table.hpp"
 #include "plugins/cpu/rounding.hpp"
+#include "plugins/cpu/slices.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -97,7 +98,8 @@ class InterpolateExecutor final : public Executor {
     const TensorDesc& src = context.inputs[0];
     const int64_t block = src.layout.channel_block(), channels = src.dims[1];
     width_ = block > 0 ? block : src.layout.is_channels_last() ? channels : 1;
-    images_ = src.dims[0] * ceil_div(channels, width_);
+    images_ = src.dims[0];
+    planes_ = ceil_div(channels, width_);
     if (!picks()) return;
     const AxisMap& columns = maps_.axes[2];
     row_ = RowTable(columns.output(), 1, kernels_.lanes);
@@ -109,14 +111,12 @@ class InterpolateExecutor final : public Executor {
     const auto& [d, h, w] = maps_.axes;
     const int64_t rows = d.output() * h.output(), src_row = w.input * width_, dst_row = w.output() * width_;
     constexpr int64_t kTaskElements = 16384;
-    const int64_t per_task =
-        std::clamp<int64_t>(kTaskElements / std::max<int64_t>(1, dst_row), 1, std::max<int64_t>(1, rows));
-    const int64_t slices = ceil_div(rows, per_task);
-    args.arena.parallel_for(images_ * slices, [&](int64_t task) {
-      const int64_t image = task / slices, first = task % slices * per_task;
-      const float* src = static_cast<const float*>(args.inputs[0]) + image * d.input * h.input * src_row;
-      float* dst = static_cast<float*>(args.outputs[0]) + image * rows * dst_row;
-      const int64_t end = std::min(rows, first + per_task);
+    const int64_t most = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, dst_row));
+    const RowTasks tasks(images_, planes_, rows, most, args.arena.threads());
+    args.arena.parallel_for(tasks.count(), [&](int64_t task) {
+      const auto [plane, first, end] = tasks[task];
+      const float* src = static_cast<const float*>(args.inputs[0]) + plane * d.input * h.input * src_row;
+      float* dst = static_cast<float*>(args.outputs[0]) + plane * rows * dst_row;
       const auto plane_of = [&](int64_t row) { return src + d.low[at(row / h.output())] * h.input * src_row; };
       const auto upper_of = [&](int64_t row) { return plane_of(row) + h.low[at(row % h.output())] * src_row; };
       for (int64_t row = first; picks() && row < end; row += kInterpolatedRows) {
@@ -151,7 +151,7 @@ class InterpolateExecutor final : public Executor {
   const InterpolateKernels& kernels_;
   std::string name_;
   RowTable row_;  // if picks()
-  int64_t width_ = 1, images_ = 0;
+  int64_t width_ = 1, images_ = 0, planes_ = 0;
 };
 
 Proposal propose(const NodeContext& context) {

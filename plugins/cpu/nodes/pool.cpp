@@ -8,6 +8,7 @@
 #include "plugins/cpu/nodes/pool_places.hpp"
 #include "plugins/cpu/nodes/pool_problem.hpp"
 #include "plugins/cpu/rounding.hpp"
+#include "plugins/cpu/slices.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -38,7 +39,8 @@ class PoolExecutor final : public Executor {
       indices_.wraps = axis > 2;
       with_indices_ = true;
     }
-    images_ = geometry.batch * ceil_div(channels, pool_.width);
+    images_ = geometry.batch;
+    planes_ = ceil_div(channels, pool_.width);
   }
 
   void run(const RunArgs& args) const noexcept override {
@@ -46,17 +48,15 @@ class PoolExecutor final : public Executor {
     const auto kernel = is_max_ ? kernels.max : kernels.average;
     const int64_t rows = pool_.out[0] * pool_.out[1];
     constexpr int64_t kTaskElements = 8192;
-    const int64_t per_task = std::clamp<int64_t>(kTaskElements / std::max<int64_t>(1, pool_.out[2] * pool_.width), 1,
-                                                 std::max<int64_t>(rows, 1));
-    const int64_t slices = ceil_div(rows, per_task);
-    args.arena.parallel_for(images_ * slices, [&](int64_t task) {
+    const int64_t most = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, pool_.out[2] * pool_.width));
+    const RowTasks tasks(images_, planes_, rows, most, args.arena.threads());
+    args.arena.parallel_for(tasks.count(), [&](int64_t task) {
       PoolArgs pool = pool_;
-      const int64_t image = task / slices, row = task % slices * per_task;
-      pool.src = static_cast<const float*>(args.inputs[0]) + image * src_positions_ * pool.width;
-      pool.dst = static_cast<float*>(args.outputs[0]) + image * dst_positions_ * pool.width;
-      const int64_t end = std::min(rows, row + per_task);
+      const auto [plane, row, end] = tasks[task];
+      pool.src = static_cast<const float*>(args.inputs[0]) + plane * src_positions_ * pool.width;
+      pool.dst = static_cast<float*>(args.outputs[0]) + plane * dst_positions_ * pool.width;
       if (with_indices_)
-        run_with_indices(pool, args.outputs[1], image, row, end);
+        run_with_indices(pool, args.outputs[1], plane, row, end);
       else
         kernel(pool, row, end);
     });
@@ -69,10 +69,10 @@ class PoolExecutor final : public Executor {
   }
 
  private:
-  void run_with_indices(const PoolArgs& pool, void* output, int64_t image, int64_t row, int64_t end) const noexcept {
-    const int64_t first = image * dst_positions_ + row * pool.out[2], n = (end - row) * pool.out[2];
+  void run_with_indices(const PoolArgs& pool, void* output, int64_t plane, int64_t row, int64_t end) const noexcept {
+    const int64_t first = plane * dst_positions_ + row * pool.out[2], n = (end - row) * pool.out[2];
     pool_kernels(isa_).max_places(pool, indices_.room(output, first, n) - row * pool.out[2], row, end);
-    const int64_t offset = image * src_positions_;
+    const int64_t offset = plane * src_positions_;
     indices_.finish(output, first, n, indices_.wraps ? offset : offset % indices_.range);
   }
 
@@ -82,7 +82,7 @@ class PoolExecutor final : public Executor {
   PoolArgs pool_;
   bool with_indices_ = false;
   PlaceIndices indices_;
-  int64_t images_ = 0, src_positions_ = 1, dst_positions_ = 1;
+  int64_t images_ = 0, planes_ = 0, src_positions_ = 1, dst_positions_ = 1;
 };
 
 Proposal propose(const NodeContext& context) {
