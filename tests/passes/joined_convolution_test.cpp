@@ -16,7 +16,7 @@
 #include "tests/passes/compared_runs.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/planned.hpp"
-#include "tests/passes/vectors.hpp"
+#include "tests/support/vectors.hpp"
 
 namespace terroir::cpu {
 namespace {

@@ -388,6 +388,13 @@ TEST(MovementTest, BitsBehindTheLastPackedElementAreZero) {
   }
 }
 
+TEST(MovementTest, NoPackedElements) {
+  GraphMaker m;
+  m.result(m.op("Roll", {m.input({2, 0}, element::u4), m.integers({1}), m.integers({0})}));
+  const std::vector<std::vector<HostTensor>> inputs = {{HostTensor(element::u4, {2, 0})}};
+  EXPECT_EQ(run_on_cpu(m.graph(), cpu::Isa::scalar, 1, inputs)[0][0].view().bytes(), 0u);
+}
+
 TEST(MovementTest, LargeEnoughForSeveralTasks) {
   GraphMaker m;
   const auto x = m.input({3, 70, 130});

@@ -12,7 +12,7 @@
 #include "ir/xml/writer.hpp"
 #include "tests/passes/compared_runs.hpp"
 #include "tests/passes/planned.hpp"
-#include "tests/passes/vectors.hpp"
+#include "tests/support/vectors.hpp"
 
 namespace terroir::cpu {
 namespace {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/model_run.hpp"
+#include "tests/support/vectors.hpp"
 #include "tests/zoo/zoo.hpp"
 
 namespace terroir::test {
@@ -17,6 +18,7 @@ class ZooReorders : public testing::TestWithParam<Reorders> {};
 TEST_P(ZooReorders, AreAtTheEndsOnly) {
   const auto xml = zoo_model(GetParam().model);
   if (xml.empty()) GTEST_SKIP() << GetParam().model << " was not generated (TERROIR_ZOO_DIR)";
+  if (!vectors()) GTEST_SKIP() << kNoVectors;
   Core core;
   if (const auto reason = missing_device(core, "CPU"); !reason.empty()) GTEST_SKIP() << reason;
   CompiledModel compiled = core.compile_model(xml.string(), "CPU", enable_profiling(true));

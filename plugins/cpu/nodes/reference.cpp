@@ -29,7 +29,7 @@ class ReferenceExecutor final : public LentToReference {
     // The bits that packed elements leave in their last unit are the same after every run.
     for (const ir::MutableTensorView& output : context.outputs) {
       const size_t unit = std::min<size_t>(output.bytes(), 3);
-      if (output.type.bitwidth() % 8 != 0)
+      if (unit > 0 && output.type.bitwidth() % 8 != 0)
         std::memset(static_cast<char*>(output.data) + output.bytes() - unit, 0, unit);
     }
     ops::run_reference(schema_, context);
