@@ -2,18 +2,38 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/base/tensor_view.hpp"
 
 namespace terroir {
+namespace {
+
+/// Empty ones. In memory of ours, whose error says how much of it there is not.
+class Texts {
+ public:
+  Texts(size_t bytes, int64_t count) : memory_(bytes), count_(count) {
+    std::uninitialized_value_construct_n(data(), count_);
+  }
+  ~Texts() { std::destroy_n(data(), count_); }
+  Texts(const Texts&) = delete;
+  Texts& operator=(const Texts&) = delete;
+
+  std::string* data() noexcept { return memory_.as<std::string>(); }
+
+ private:
+  AlignedBuffer memory_;
+  int64_t count_;
+};
+
+}  // namespace
 
 std::shared_ptr<void> allocate_elements(element::Type type, int64_t count) {
   const size_t bytes = ir::byte_size(type, count);
   if (type == element::string) {
-    const auto texts = std::make_shared<std::vector<std::string>>(static_cast<size_t>(count));
+    const auto texts = std::make_shared<Texts>(bytes, count);
     return {texts, texts->data()};
   }
   const auto buffer = std::make_shared<AlignedBuffer>(bytes);

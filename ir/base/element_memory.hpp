@@ -9,7 +9,7 @@
 namespace terroir {
 
 /// Room for `count` elements, aligned to 64 bytes; uninitialised but for texts, which are empty. Exception:
-/// out_of_memory for a size that overflows.
+/// out_of_memory.
 std::shared_ptr<void> allocate_elements(element::Type type, int64_t count);
 
 /// `bytes` of elements, sizeof(std::string) for each text; `to` has elements of the type and may be `from`.

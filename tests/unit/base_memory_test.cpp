@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ir/base/aligned_buffer.hpp"
+#include "ir/base/element_memory.hpp"
 #include "ir/base/log.hpp"
 #include "ir/base/mapped_file.hpp"
 #include "ir/base/overflow.hpp"
@@ -54,6 +55,22 @@ TEST(AlignedBuffer, IsAlignedMovableAndHonestAboutItsSize) {
 TEST(AlignedBuffer, RefusesWhatCannotBeHad) {
   EXPECT_EQ(caught([] { AlignedBuffer buffer(SIZE_MAX - 3); }).code(), ErrorCode::out_of_memory);
   EXPECT_EQ(caught([] { AlignedBuffer buffer(SIZE_MAX / 2); }).code(), ErrorCode::out_of_memory);
+}
+
+TEST(ElementMemory, RefusesInItsOwnWordsWhatNoProcessHas) {
+  for (const element::Type type : {element::f32, element::string}) {
+    const Exception error = caught([&] { allocate_elements(type, int64_t{1} << 48); });
+    EXPECT_EQ(error.code(), ErrorCode::out_of_memory) << type;
+    EXPECT_NE(std::string(error.what()).find("cannot allocate"), std::string::npos) << error.what();
+  }
+}
+
+TEST(ElementMemory, TextsAreEmptyAtFirst) {
+  const auto memory = allocate_elements(element::string, 3);
+  auto* const texts = static_cast<std::string*>(memory.get());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(texts[i], "");
+  texts[1] = "longer than what lies in the object itself, so that it has memory to give back";
+  EXPECT_EQ(allocate_elements(element::string, 0).get(), nullptr);
 }
 
 TEST(AlignedBuffer, GivesPagesBack) {

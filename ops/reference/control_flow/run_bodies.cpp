@@ -5,7 +5,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "ir/base/aligned_buffer.hpp"
+#include "ir/base/element_memory.hpp"
 #include "ir/base/error.hpp"
 #include "ops/reference/control_flow/iteration.hpp"
 #include "ops/reference/element_copy.hpp"
@@ -25,14 +25,9 @@ struct Allocated {
 };
 
 Allocated allocate(element::Type type, Dims dims) {
-  if (type == element::string) {
-    auto strings = std::make_shared<std::vector<std::string>>(static_cast<size_t>(ir::element_count(dims)));
-    void* data = strings->data();
-    return {{{type, std::move(dims), data}, strings}, data};
-  }
-  auto buffer = std::make_shared<AlignedBuffer>(ir::byte_size(type, ir::element_count(dims)));
-  void* data = buffer->data();
-  return {{{type, std::move(dims), data}, buffer}, data};
+  std::shared_ptr<void> memory = allocate_elements(type, ir::element_count(dims));
+  void* data = memory.get();
+  return {{{type, std::move(dims), data}, std::move(memory)}, data};
 }
 
 size_t axis_of(int64_t axis, size_t rank) {
