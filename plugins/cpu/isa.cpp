@@ -54,6 +54,14 @@ Isa detect_cpu() noexcept {
   return Isa::avx512;
 }
 
+bool is_amd_family_1ah() noexcept {
+  const CpuidRegisters vendor = cpuid(0, 0);
+  const bool amd =
+      vendor.ebx == signature_AMD_ebx && vendor.ecx == signature_AMD_ecx && vendor.edx == signature_AMD_edx;
+  const unsigned signature = cpuid(1, 0).eax;
+  return amd && ((signature >> 8) & 0xf) + ((signature >> 20) & 0xff) == 0x1a;
+}
+
 // Deterministic cache parameters: leaf 4 on Intel, 0x8000001d in the same format on AMD.
 int64_t cpuid_cache_bytes(unsigned wanted_level) noexcept {
   for (const unsigned leaf : {4u, 0x8000001du}) {
@@ -71,6 +79,7 @@ int64_t cpuid_cache_bytes(unsigned wanted_level) noexcept {
 }
 #else
 Isa detect_cpu() noexcept { return Isa::scalar; }
+bool is_amd_family_1ah() noexcept { return false; }
 int64_t cpuid_cache_bytes(unsigned) noexcept { return 0; }
 #endif
 
@@ -152,6 +161,17 @@ Isa active_isa() {
                   std::string("TERROIR_FORCE_ISA: '") + forced +
                       (isa ? "' is not available on this machine" : "' is not an instruction set bucket") +
                       "; available: " + available);
+}
+
+bool separate_add_pipes() {
+  static const bool separate = is_amd_family_1ah();
+  const char* const told = std::getenv("TERROIR_ADD_PIPES");
+  if (told == nullptr || *told == '\0') return separate;
+  const std::string_view value(told);
+  if (value == "0" || value == "1") return value == "1";
+  throw Exception(ErrorCode::invalid_argument,
+                  "TERROIR_ADD_PIPES: '" + std::string(value) +
+                      "' is neither 0 (additions and multiply-adds share pipes) nor 1 (they have their own)");
 }
 
 const CacheSizes& cache_sizes() noexcept {

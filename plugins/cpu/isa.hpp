@@ -33,6 +33,11 @@ Isa active_isa();
 // The channel block of the blocked layouts that the kernels of a bucket prefer: nChw16c on avx512, nChw8c elsewhere.
 constexpr int64_t channel_block(Isa isa) noexcept { return isa == Isa::avx512 ? 16 : 8; }
 
+// Whether the processor adds floats in pipes of their own, as many as those for multiply-add, so that both go on at once:
+// known of AMD's Zen 5 (family 1Ah), where it was measured. TERROIR_ADD_PIPES=0 or 1 says it for any processor; another
+// value is a terroir::Exception, an empty one counts as unset. Reads the environment at each call.
+bool separate_add_pipes();
+
 // Bytes available to one core; never zero (typical sizes stand in for what the system does not tell).
 struct CacheSizes {
   int64_t l1d;

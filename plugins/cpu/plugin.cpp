@@ -30,7 +30,8 @@ namespace {
 /// What of the machine plans depend on.
 std::string machine() {
   const CacheSizes& caches = cache_sizes();
-  return concat(isa_name(active_isa()), " with caches of ", caches.l1d, ", ", caches.l2, " and ", caches.l3, " bytes");
+  return concat(isa_name(active_isa()), " with caches of ", caches.l1d, ", ", caches.l2, " and ", caches.l3, " bytes",
+                separate_add_pipes() ? ", pipes for additions" : "");
 }
 
 /// What profiles call an operation's reference.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "plugins/cpu/kernels/conv/conv.hpp"
+#include "plugins/cpu/kernels/conv_paired/paired.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "plugins/cpu/kernels/conv_wino/polyphase_conv.hpp"
 #include "tests/bench/peak.hpp"
@@ -100,7 +101,7 @@ void register_all() {
         benchmark::RegisterBenchmark((l.name + "/" + k.name).c_str(),
                                      [&k, &l](benchmark::State& state) { run_kernel(state, k, l.problem); });
       }
-      for (const ConvKernel* k : {polyphase_kernel(isa), polyphase_2x2_kernel(isa)})
+      for (const ConvKernel* k : {polyphase_kernel(isa), polyphase_2x2_kernel(isa), paired_kernel(isa)})
         if (k && !k->reject(l.problem, *k))
           benchmark::RegisterBenchmark((l.name + "/" + k->name).c_str(),
                                        [k, &l](benchmark::State& state) { run_kernel(state, *k, l.problem); });

@@ -20,6 +20,7 @@
 #include "ops/registry.hpp"
 #include "plugins/cpu/compile.hpp"
 #include "plugins/cpu/kernels/conv/conv.hpp"
+#include "plugins/cpu/kernels/conv_paired/paired.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "plugins/cpu/kernels/conv_wino/polyphase_conv.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
@@ -65,6 +66,9 @@ Work convolution_work(const cpu::NodeContext& context, const std::string& kernel
     first->plan(problem, *first, plan);
     return {2 * cpu::polyphase_2x2_products(plan), 4 * static_cast<double>(plan.packed_floats)};
   }
+  // Of 16 channels 11 take a multiply-add.
+  if (const cpu::ConvKernel* paired = cpu::paired_kernel(context.isa); paired && runs(kernel, paired->name))
+    return {static_cast<double>(cpu::conv_flops(problem)) * 11 / 16, 4 * weights};
   return {static_cast<double>(cpu::conv_flops(problem)), 4 * weights};
 }
 

@@ -2,7 +2,7 @@
 
 #include "ir/base/error.hpp"
 #include "tests/differential/oracle.hpp"
-#include "tests/support/forced_isa.hpp"
+#include "tests/support/scoped_variable.hpp"
 #include "tests/support/random.hpp"
 
 namespace terroir::test {

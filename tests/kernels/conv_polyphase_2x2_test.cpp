@@ -1,22 +1,22 @@
 // Winograd convolutions of first layers with 3x3 kernels and stride 2, at sizes around tiles, strips, blocks and units,
-// against a double-precision direct sum; see first_winograd_harness.hpp.
+// against a double-precision direct sum; see bounded_kernel_harness.hpp.
 #include <algorithm>
 #include <limits>
 #include <vector>
 
 #include "plugins/cpu/kernels/conv_wino/polyphase_conv.hpp"
 #include "plugins/cpu/kernels/post_ops/post_ops.hpp"
-#include "tests/kernels/first_winograd_harness.hpp"
+#include "tests/kernels/bounded_kernel_harness.hpp"
 #include "tests/kernels/post_op_chains.hpp"
 #include "tests/kernels/strided_axis.hpp"
 
 namespace terroir::cpu::conv_test {
 namespace {
 
-std::vector<const ConvKernel*> polyphase_2x2_kernels() { return first_winograd_kernels(polyphase_2x2_kernel); }
+std::vector<const ConvKernel*> polyphase_2x2_kernels() { return kernels_of_isas(polyphase_2x2_kernel); }
 
 void check_polyphase_2x2(const ConvProblem& p) {
-  check_first_winograd(polyphase_2x2_kernel, polyphase_2x2_error_bound, p);
+  check_bounded_kernel(polyphase_2x2_kernel, polyphase_2x2_error_bound, p);
 }
 
 TEST(ConvPolyphase2x2, ExistsWhereRegistersAreMany) {
@@ -60,7 +60,7 @@ TEST(ConvPolyphase2x2, PostOps) {
     const ConvProblem p = problem_of(1, 1, 3, oc, strided(13), strided(61));
     const Reference r = reference(p);
     for (const ConvKernel* kernel : polyphase_2x2_kernels()) {
-      FirstWinogradBench bench(*kernel, p, r);
+      BoundedKernelBench bench(*kernel, p, r);
       check_post_op_chains(bench, p, kernel->name,
                            [&](int64_t c, int64_t h, int64_t w) { return bench.dst_offset(0, c, h, w); });
     }

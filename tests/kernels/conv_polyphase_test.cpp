@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "plugins/cpu/kernels/post_ops/post_ops.hpp"
-#include "tests/kernels/first_winograd_harness.hpp"
+#include "tests/kernels/bounded_kernel_harness.hpp"
 #include "tests/kernels/post_op_chains.hpp"
 
 namespace terroir::cpu::conv_test {
 namespace {
 
-std::vector<const ConvKernel*> polyphase_kernels() { return first_winograd_kernels(polyphase_kernel); }
+std::vector<const ConvKernel*> polyphase_kernels() { return kernels_of_isas(polyphase_kernel); }
 
-void check_polyphase(const ConvProblem& p) { check_first_winograd(polyphase_kernel, polyphase_error_bound, p); }
+void check_polyphase(const ConvProblem& p) { check_bounded_kernel(polyphase_kernel, polyphase_error_bound, p); }
 
 // Of stride 2, padded so that half the extent is left.
 ConvAxis halved(int64_t in, int64_t kernel = 7) { return axis(in, kernel, 2, 1, kernel / 2, kernel / 2); }
@@ -61,7 +61,7 @@ TEST(ConvPolyphase, PostOps) {
   const ConvProblem p = problem_of(1, 1, 3, 37, halved(13), halved(121));
   const Reference r = reference(p);
   for (const ConvKernel* kernel : polyphase_kernels()) {
-    FirstWinogradBench bench(*kernel, p, r);
+    BoundedKernelBench bench(*kernel, p, r);
     check_post_op_chains(bench, p, kernel->name,
                          [&](int64_t c, int64_t h, int64_t w) { return bench.dst_offset(0, c, h, w); });
   }

@@ -2,33 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 
 #include <terroir/exception.hpp>
+
+#include "tests/support/scoped_variable.hpp"
 
 namespace terroir::testing {
 namespace {
 
 using cpu::Isa;
-
-// Sets TERROIR_FORCE_ISA for one scope; null clears it.
-class ForcedIsa {
- public:
-  explicit ForcedIsa(const char* value) {
-    const char* old = std::getenv(kName);
-    had_ = old != nullptr;
-    if (had_) old_ = old;
-    set(value);
-  }
-  ~ForcedIsa() { set(had_ ? old_.c_str() : nullptr); }
-
- private:
-  static constexpr const char* kName = "TERROIR_FORCE_ISA";
-  static void set(const char* value) { value != nullptr ? setenv(kName, value, 1) : unsetenv(kName); }
-  bool had_ = false;
-  std::string old_;
-};
+using test::ForcedIsa;
 
 std::string refusal() {
   try {
@@ -100,6 +84,27 @@ TEST(IsaTest, ABucketThisMachineLacksIsAnError) {
   if (cpu::best_isa() == Isa::avx512) GTEST_SKIP() << "this machine has every bucket";
   const ForcedIsa forced("avx512");
   EXPECT_NE(refusal().find("'avx512' is not available on this machine"), std::string::npos) << refusal();
+}
+
+TEST(IsaTest, TheEnvironmentTellsWhetherThereArePipesForAdditions) {
+  const test::ScopedVariable unset("TERROIR_ADD_PIPES", nullptr);
+  const bool found = cpu::separate_add_pipes();
+  {
+    const test::AddPipes yes(true);
+    EXPECT_TRUE(cpu::separate_add_pipes());
+    const test::AddPipes no(false);
+    EXPECT_FALSE(cpu::separate_add_pipes());
+    const test::ScopedVariable empty("TERROIR_ADD_PIPES", "");
+    EXPECT_EQ(cpu::separate_add_pipes(), found);
+  }
+  const test::ScopedVariable wrong("TERROIR_ADD_PIPES", "many");
+  try {
+    cpu::separate_add_pipes();
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const Exception& error) {
+    EXPECT_NE(std::string(error.what()).find("TERROIR_ADD_PIPES: 'many' is neither 0"), std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(IsaTest, CacheSizesAreBelievable) {

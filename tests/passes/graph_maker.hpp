@@ -12,7 +12,7 @@
 #include "plugins/interpreter/host_tensor.hpp"
 #include "tests/support/attribute_setter.hpp"
 #include "tests/support/device.hpp"
-#include "tests/support/forced_isa.hpp"
+#include "tests/support/scoped_variable.hpp"
 
 namespace terroir::test {
 

@@ -14,6 +14,7 @@
 #include "ir/text/printer.hpp"
 #include "ops/registry.hpp"
 #include "tests/passes/graph_maker.hpp"
+#include "tests/support/scoped_variable.hpp"
 
 namespace terroir::ir {
 namespace {
@@ -21,17 +22,6 @@ namespace {
 using test::GraphMaker;
 
 const OpSchema& op(std::string_view type) { return ops::builtin_registry().get(type, "opset1"); }
-
-class Environment {
- public:
-  Environment(const char* name, const std::string& value) : name_(name) { ::setenv(name, value.c_str(), 1); }
-  ~Environment() { ::unsetenv(name_); }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  const char* name_;
-};
 
 /// Every node of one type becomes one of another.
 Pass turn(const std::string& from, const std::string& to) {
@@ -74,7 +64,7 @@ TEST(PassManager, LeavesOutDisabledPasses) {
   PassManager manager;
   manager.add(turn("ReLU", "Abs"));
   manager.add(turn("Tanh", "Exp"));
-  const Environment disabled("TERROIR_DISABLE_PASS", "other,turn_ReLU_into_Abs");
+  const test::ScopedVariable disabled("TERROIR_DISABLE_PASS", "other,turn_ReLU_into_Abs");
   const auto reports = manager.run(m.graph());
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].name, "turn_Tanh_into_Exp");
@@ -102,7 +92,7 @@ TEST(PassManager, WritesTheGraphAfterEachPassThatActed) {
   manager.add(turn("Tanh", "Exp"));
   manager.add(turn("ReLU", "Abs"));
   {
-    const Environment dump("TERROIR_DUMP", folder.string());
+    const test::ScopedVariable dump("TERROIR_DUMP", folder.c_str());
     manager.run(m.graph());
   }
   EXPECT_FALSE(std::filesystem::exists(folder / "0_turn_Tanh_into_Exp.txt"));

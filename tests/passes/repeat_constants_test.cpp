@@ -8,7 +8,7 @@
 #include "ops/registry.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/graph_maker.hpp"
-#include "tests/support/forced_isa.hpp"
+#include "tests/support/scoped_variable.hpp"
 
 namespace terroir::cpu {
 namespace {

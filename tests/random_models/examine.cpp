@@ -14,7 +14,7 @@
 #include "tests/random_models/program.hpp"
 #include "tests/random_models/user_memory.hpp"
 #include "tests/support/device.hpp"
-#include "tests/support/forced_isa.hpp"
+#include "tests/support/scoped_variable.hpp"
 
 namespace terroir::test {
 namespace {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/model_run.hpp"
+#include "tests/support/scoped_variable.hpp"
 #include "tests/support/vectors.hpp"
 #include "tests/zoo/zoo.hpp"
 
@@ -11,6 +12,7 @@ namespace {
 struct Reorders {
   const char* model;
   size_t inputs, outputs;  // how many run at the model's inputs and outputs, or at views of them
+  size_t paired = 0;       // more at the outputs where paired convolutions, whose results are blocked, pay for them
 };
 
 class ZooReorders : public testing::TestWithParam<Reorders> {};
@@ -21,22 +23,30 @@ TEST_P(ZooReorders, AreAtTheEndsOnly) {
   if (!vectors()) GTEST_SKIP() << kNoVectors;
   Core core;
   if (const auto reason = missing_device(core, "CPU"); !reason.empty()) GTEST_SKIP() << reason;
-  CompiledModel compiled = core.compile_model(xml.string(), "CPU", enable_profiling(true));
-  InferRequest request = compiled.create_infer_request();
-  request.infer();
-  size_t inputs = 0;
-  std::string others;
-  size_t count = 0;
-  for (const ProfilingInfo& layer : request.get_profiling_info()) {
-    if (layer.status != ProfilingInfo::Status::EXECUTED || layer.node_type != "Reorder") continue;
-    ++count;
-    if (layer.details.find("the model's input") != std::string::npos)
-      ++inputs;
-    else
-      others += layer.node_name + ": " + layer.details + "\n";
+  for (const bool add_pipes : {false, true}) {
+    SCOPED_TRACE(add_pipes ? "pipes for additions" : "shared pipes");
+    const AddPipes pipes(add_pipes);
+    CompiledModel compiled = core.compile_model(xml.string(), "CPU", enable_profiling(true));
+    InferRequest request = compiled.create_infer_request();
+    request.infer();
+    size_t inputs = 0, count = 0;
+    bool paired = false;
+    std::string others;
+    for (const ProfilingInfo& layer : request.get_profiling_info()) {
+      paired = paired || layer.exec_type.find("_paired_") != std::string::npos;
+      if (layer.status != ProfilingInfo::Status::EXECUTED || layer.node_type != "Reorder") continue;
+      ++count;
+      if (layer.details.find("the model's input") != std::string::npos)
+        ++inputs;
+      else
+        others += layer.node_name + ": " + layer.details + "\n";
+    }
+    EXPECT_EQ(inputs, GetParam().inputs);
+    EXPECT_EQ(count - inputs, GetParam().outputs + (paired ? GetParam().paired : 0)) << others;
+    if (!add_pipes) {
+      EXPECT_FALSE(paired);
+    }
   }
-  EXPECT_EQ(inputs, GetParam().inputs);
-  EXPECT_EQ(count - inputs, GetParam().outputs) << others;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ZooReorders,
@@ -45,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(All, ZooReorders,
                                          Reorders{"mobilenet_v3_large", 0, 0}, Reorders{"quartznet", 1, 0},
                                          Reorders{"resnet50", 0, 0}, Reorders{"resnext50", 0, 0},
                                          Reorders{"squeezenet", 0, 0}, Reorders{"unet", 0, 0}, Reorders{"unet3d", 0, 0},
-                                         Reorders{"yolo", 0, 0}),
+                                         Reorders{"yolo", 0, 0, 2}),
                          [](const auto& test) { return std::string(test.param.model); });
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "ir/base/error.hpp"
 #include "plugins/cpu/kernels/conv/gather.hpp"
+#include "plugins/cpu/nodes/convolution.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 #include "plugins/cpu/nodes/first_winograd.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
@@ -139,7 +140,9 @@ class ConvolutionExecutor final : public Executor {
   ConvPlan first_unit_{};  // if it gathers, of the strided problem, which then runs over the first unit
 };
 
-Proposal propose(const NodeContext& context) {
+}  // namespace
+
+Proposal propose_convolution(const NodeContext& context) {
   if (context.outputs[0].type != element::f32)
     return Reject{"only f32, not " + context.outputs[0].type.get_type_name()};
   const ConvProblem problem = conv_problem(context);
@@ -169,12 +172,14 @@ Proposal propose(const NodeContext& context) {
   return choices;
 }
 
-std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutChoice& choice) {
+std::unique_ptr<const Executor> create_convolution(const NodeContext& context, const LayoutChoice& choice) {
   const ConvProblem problem = conv_problem(context);
   const ConvKernel* kernel = find_kernel(problem, context.isa, choice);
   TERROIR_ASSERT(kernel != nullptr, context.node.name);
   return std::make_unique<ConvolutionExecutor>(context, *kernel, problem);
 }
+
+namespace {
 
 // First layers by Winograd's algorithm.
 template <const FirstWinograd& First>
@@ -201,7 +206,7 @@ std::unique_ptr<const Executor> create_first(const NodeContext& context, const L
 constexpr Impl kConvolution[] = {
     {"winograd_7x7s2", &propose_first<kFirstWinograd7x7>, &create_first<kFirstWinograd7x7>},
     {"winograd_3x3s2_first", &propose_first<kFirstWinograd3x3>, &create_first<kFirstWinograd3x3>},
-    {"convolution", &propose, &create}};
+    {"convolution", &propose_convolution, &create_convolution}};
 
 }  // namespace
 

@@ -22,7 +22,8 @@ Packing packing_for(const ConvKernel& kernel, const ConvPlan& plan, const ir::Co
   if (bias_constant) packing.with = *bias_constant;
   packing.bytes = plan.packed_floats * sizeof(float);
   packing.pieces = kernel.pack_pieces(plan);
-  if (kernel.plan == conv::plan_dense && !p.transposed) {
+  // Pieces that are units of outputs.
+  if (kernel.pack_pieces == conv::pack_dense_pieces && !p.transposed) {
     packing.row_bytes = static_cast<size_t>(p.ic / p.groups * p.kd * p.kh * p.kw) * sizeof(float);
     packing.first_row = [plan](int64_t piece) { return conv::dense_first_output(plan, piece); };
   }

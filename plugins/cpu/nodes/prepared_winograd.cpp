@@ -18,24 +18,6 @@ constexpr int64_t kPieceBytes = int64_t{256} << 10;
 /// Weights of one output channel.
 int64_t weights_per_output(const ConvProblem& p) { return p.ic / p.groups * p.d.kernel * p.h.kernel * p.w.kernel; }
 
-/// What wino_error_bound() says of all weights, in pieces.
-double error_bound(const NodeContext& context, const ConvProblem& problem, int64_t tile) {
-  const auto* const weights = context.constants[1]->view.as<float>();
-  if (!context.reader) return wino_error_bound(problem, tile, weights);
-  const int64_t row = weights_per_output(problem);
-  const int64_t outputs = std::max<int64_t>(1, kPieceBytes / (row * static_cast<int64_t>(sizeof(float))));
-  std::vector<double> amplifications(static_cast<size_t>(ceil_div(problem.oc, outputs)));
-  context.reader->arena().parallel_for_slots(
-      static_cast<int64_t>(amplifications.size()), [&](int64_t piece, int64_t slot) {
-        const int64_t first = piece * outputs, count = std::min(outputs, problem.oc - first);
-        const void* const rows =
-            context.reader->read(weights + first * row, static_cast<size_t>(count * row) * sizeof(float), slot);
-        amplifications[static_cast<size_t>(piece)] =
-            wino_amplification(problem, tile, static_cast<const float*>(rows), count);
-      });
-  return wino_error_bound(problem, *std::max_element(amplifications.begin(), amplifications.end()));
-}
-
 // A model within a few percent of the truth must not trade accuracy for nothing.
 constexpr double kLeastSpeedup = 1.1;
 
@@ -77,6 +59,23 @@ const WinoKernel& chosen_winograd_kernel(const NodeContext& context, int64_t til
   return *kernel;
 }
 
+double worst_amplification(const NodeContext& context, const ConvProblem& problem,
+                           FunctionRef<double(const float* weights, int64_t outputs)> amplification) {
+  const auto* const weights = context.constants[1]->view.as<float>();
+  if (!context.reader) return amplification(weights, problem.oc);
+  const int64_t row = weights_per_output(problem);
+  const int64_t outputs = std::max<int64_t>(1, kPieceBytes / (row * static_cast<int64_t>(sizeof(float))));
+  std::vector<double> amplifications(static_cast<size_t>(ceil_div(problem.oc, outputs)));
+  context.reader->arena().parallel_for_slots(
+      static_cast<int64_t>(amplifications.size()), [&](int64_t piece, int64_t slot) {
+        const int64_t first = piece * outputs, count = std::min(outputs, problem.oc - first);
+        const void* const rows =
+            context.reader->read(weights + first * row, static_cast<size_t>(count * row) * sizeof(float), slot);
+        amplifications[static_cast<size_t>(piece)] = amplification(static_cast<const float*>(rows), count);
+      });
+  return *std::max_element(amplifications.begin(), amplifications.end());
+}
+
 std::optional<Reject> winograd_refusal(const NodeContext& context, ConvProblem problem,
                                        FunctionRef<double(const ConvProblem&)> speedup,
                                        FunctionRef<double(const ConvProblem&)> error_bound) {
@@ -101,7 +100,11 @@ std::variant<WinogradOffer, Reject> winograd_offer(const NodeContext& context, i
   double times = 0;
   const auto refusal = winograd_refusal(
       context, problem, [&](const ConvProblem& p) { return times = wino_speedup(p, *kernel); },
-      [&](const ConvProblem& p) { return error_bound(context, p, tile); });
+      [&](const ConvProblem& p) {
+        return wino_error_bound(p, worst_amplification(context, p, [&](const float* weights, int64_t outputs) {
+                                  return wino_amplification(p, tile, weights, outputs);
+                                }));
+      });
   if (refusal) return *refusal;
   return WinogradOffer{*kernel, times};
 }

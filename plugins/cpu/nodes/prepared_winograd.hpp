@@ -21,13 +21,17 @@ struct WinogradOffer {
   double speedup;
 };
 
-/// Why a Winograd kernel that can run the problem must not, if so: the weights come with each run, the model is
+/// Why a kernel of larger rounding errors that can run the problem must not, if so: the weights come with each run, the model is
 /// compiled for accuracy, the direct kernel is as fast by the cost model, or the error bound of the actual weights is
 /// above the tolerance. `speedup` and `error_bound` are asked about `problem` for one image; none of this looks at the
 /// batch or at the threads, so one image gets the same bits alone, in a batch and on any number of threads.
 std::optional<Reject> winograd_refusal(const NodeContext& context, ConvProblem problem,
                                        FunctionRef<double(const ConvProblem&)> speedup,
                                        FunctionRef<double(const ConvProblem&)> error_bound);
+
+/// The largest `amplification`, asked about some outputs' weights at a time, on all threads of the context's reader.
+double worst_amplification(const NodeContext& context, const ConvProblem& problem,
+                           FunctionRef<double(const float* weights, int64_t outputs)> amplification);
 
 std::variant<WinogradOffer, Reject> winograd_offer(const NodeContext& context, int64_t tile);
 

@@ -9,6 +9,7 @@ namespace terroir::cpu {
 
 struct PostOp;
 struct WinoKept;
+struct PairedKept;
 
 // How a kernel wants an activation tensor. `blocked` is nChw8c or nChw16c, as channel_block(isa) says.
 enum class ConvFormat : int32_t { plain, nhwc, blocked };
@@ -112,6 +113,8 @@ struct ConvArgs {
   // Of Winograd kernels.
   WinoKept* kept = nullptr;  // null: runs leave nothing for each other
   RemoteSources remote = {};
+  // Of paired kernels, likewise: what the scratch memory holds.
+  PairedKept* prepared = nullptr;
 };
 
 }  // namespace terroir::cpu

@@ -7,6 +7,7 @@
 
 #include "plugins/cpu/kernels/conv/bucket.hpp"
 #include "plugins/cpu/kernels/conv/conv_types.hpp"
+#include "plugins/cpu/kernels/conv/take_lines.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
@@ -20,24 +21,6 @@ struct Fetch {
   int64_t loops;      // per register tile
   int64_t own_loops;  // of these, for `own`
 };
-
-// A share of ConvArgs::ahead for one of `rounds` rounds, of one range and at most `most`.
-ConvLines take_lines(const ConvArgs& args, int64_t rounds, int64_t most) {
-  ConvAhead* const ahead = args.ahead;
-  if (!ahead) return {nullptr, 0};
-  while (ahead->count > 0 && ahead->lines->count == 0) ++ahead->lines, --ahead->count;
-  int64_t all = 0;
-  for (int64_t i = 0; i < ahead->count; ++i) all += ahead->lines[i].count;
-  if (all == 0) return {nullptr, 0};
-  const int64_t shares = ahead->runs * rounds;
-  int64_t count = (all + shares - 1) / shares;
-  if (count > ahead->lines->count) count = ahead->lines->count;
-  if (count > most) count = most;
-  const ConvLines taken{ahead->lines->begin, count};
-  ahead->lines->begin += count * 16;
-  ahead->lines->count -= count;
-  return taken;
-}
 
 // The innermost loops over which both kinds of fetches are spread evenly: `tiles` times `loops` in each of `rounds`
 // rounds that are left.

@@ -1,6 +1,7 @@
 #pragma once
-// What: a Winograd kernel of first layers with its tensors for one problem, and its comparison with a double-precision
-// direct sum within the bound that selection relies on, in memory that ends at a guard page.
+// What: a convolution kernel that is taken only where an error bound of its weights allows it, with its tensors for one
+// problem, and its comparison with a double-precision direct sum within that bound, in memory that ends at a guard
+// page.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,22 +11,24 @@
 #include <string>
 #include <vector>
 
+#include "plugins/cpu/kernels/conv/plan.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
-#include "plugins/cpu/kernels/conv_wino/polyphase_conv.hpp"
 #include "tests/kernels/conv_harness.hpp"
 
 namespace terroir::cpu::conv_test {
 
 // A kernel with its tensors for one problem.
-class FirstWinogradBench {
+class BoundedKernelBench {
  public:
-  FirstWinogradBench(const ConvKernel& kernel, const ConvProblem& p, const Reference& values)
+  BoundedKernelBench(const ConvKernel& kernel, const ConvProblem& p, const Reference& values)
       : kernel_(kernel),
         plan(plan_of(kernel, p)),
-        src_(static_cast<size_t>(p.batch * plan.src.n), 0.0f),
+        src_(static_cast<size_t>(p.batch * plan.src.n), std::nanf("")),
         packed_(plan.packed_floats, std::nanf("")),
         scratch_(plan.scratch_floats, std::nanf("")) {
-    std::copy(values.src.begin(), values.src.end(), src_.data());
+    // Those of the plan may be merged.
+    lay_out_source(p, conv::dense_strides(p, kernel.src, plan.block, false), kernel.src, plan.block, values.src,
+                   src_.data());
     // In pieces, last first: they are independent. Only the first one needs the first output's weights.
     const auto row = values.wei.size() / values.bias.size();
     for (int64_t piece = kernel.pack_pieces(plan); piece-- > 0;) {
@@ -36,7 +39,8 @@ class FirstWinogradBench {
   }
 
   int64_t dst_offset(int64_t n, int64_t c, int64_t h, int64_t w) const {
-    return offset(plan.dst, ConvFormat::blocked, plan.block, n, c, 0, h, w);
+    return offset(conv::dense_strides(plan.problem, ConvFormat::blocked, plan.block, true), ConvFormat::blocked,
+                  plan.block, n, c, 0, h, w);
   }
   size_t dst_floats() const { return static_cast<size_t>(plan.problem.batch * plan.dst.n); }
   const GuardedFloats& packed() const { return packed_; }
@@ -45,6 +49,14 @@ class FirstWinogradBench {
     std::fill_n(scratch_.data(), scratch_.size(), std::nanf(""));
     const ConvArgs args{src_.data(),    packed_.data(), dst, ops.data(), static_cast<int64_t>(ops.size()),
                         scratch_.data()};
+    kernel_.run(plan, args, box);
+  }
+  /// After earlier ones that left `kept`, on the way fetching `ahead`.
+  void run_kept(float* dst, const ConvTile& box, int64_t oc_ahead, PairedKept& kept, ConvAhead& ahead) {
+    ConvArgs args{src_.data(), packed_.data(), dst, nullptr, 0, scratch_.data()};
+    args.oc_ahead = oc_ahead;
+    args.prepared = &kept;
+    args.ahead = &ahead;
     kernel_.run(plan, args, box);
   }
   void run_sliced(float* dst, int64_t threads, const std::vector<PostOp>& ops = {}) {
@@ -86,11 +98,11 @@ inline void expect_same_bits(const GuardedFloats& a, const float* b, const char*
 
 using ErrorBound = double (*)(const ConvProblem&, const float* weights) noexcept;
 
-inline void check_first_winograd(const ConvKernel& kernel, ErrorBound error_bound, const ConvProblem& p,
+inline void check_bounded_kernel(const ConvKernel& kernel, ErrorBound error_bound, const ConvProblem& p,
                                  const Reference& r) {
   SCOPED_TRACE(std::string(kernel.name) + ": " + describe(p));
   ASSERT_EQ(kernel.reject(p, kernel), nullptr);
-  FirstWinogradBench bench(kernel, p, r);
+  BoundedKernelBench bench(kernel, p, r);
   for (size_t i = 0; i < bench.packed().size(); ++i)
     ASSERT_FALSE(std::isnan(bench.packed().data()[i])) << "packing left out " << i;
   const float nan = std::nanf("");
@@ -137,19 +149,19 @@ inline void check_first_winograd(const ConvKernel& kernel, ErrorBound error_boun
   EXPECT_TRUE(std::isnan(misaligned.data()[dst.size()])) << "wrote past the end";
 }
 
-using FirstWinogradOfIsa = const ConvKernel* (*)(Isa) noexcept;
+using KernelOfIsa = const ConvKernel* (*)(Isa) noexcept;
 
 /// Of every instruction set of this machine that has one.
-inline std::vector<const ConvKernel*> first_winograd_kernels(FirstWinogradOfIsa kernel_of) {
+inline std::vector<const ConvKernel*> kernels_of_isas(KernelOfIsa kernel_of) {
   std::vector<const ConvKernel*> found;
   for (const Isa isa : available_isas())
     if (const ConvKernel* kernel = kernel_of(isa)) found.push_back(kernel);
   return found;
 }
 
-inline void check_first_winograd(FirstWinogradOfIsa kernel_of, ErrorBound error_bound, const ConvProblem& p) {
+inline void check_bounded_kernel(KernelOfIsa kernel_of, ErrorBound error_bound, const ConvProblem& p) {
   const Reference r = reference(p);
-  for (const ConvKernel* kernel : first_winograd_kernels(kernel_of)) check_first_winograd(*kernel, error_bound, p, r);
+  for (const ConvKernel* kernel : kernels_of_isas(kernel_of)) check_bounded_kernel(*kernel, error_bound, p, r);
 }
 
 /// An image has the same bits alone and at any place in a batch, whatever its neighbours are.
@@ -161,7 +173,7 @@ inline void check_images_of_a_batch(const std::vector<const ConvKernel*>& kernel
     Reference batch = reference(three);
     batch.wei = alone.wei;
     batch.bias = alone.bias;
-    FirstWinogradBench single(*kernel, one, alone);
+    BoundedKernelBench single(*kernel, one, alone);
     std::vector<float> expected(single.dst_floats());
     single.run_sliced(expected.data(), 1);
     for (size_t place = 0; place < 3; ++place) {
@@ -170,7 +182,7 @@ inline void check_images_of_a_batch(const std::vector<const ConvKernel*>& kernel
       std::fill(batch.src.begin(), batch.src.end(), std::numeric_limits<float>::infinity());
       std::copy(alone.src.begin(), alone.src.end(),
                 batch.src.begin() + static_cast<std::ptrdiff_t>(place * alone.src.size()));
-      FirstWinogradBench whole(*kernel, three, batch);
+      BoundedKernelBench whole(*kernel, three, batch);
       std::vector<float> got(whole.dst_floats());
       whole.run_sliced(got.data(), 2);
       EXPECT_EQ(std::memcmp(got.data() + place * expected.size(), expected.data(), expected.size() * sizeof(float)), 0);

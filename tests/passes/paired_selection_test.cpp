@@ -1,0 +1,139 @@
+// When a 1x1 convolution takes part of its multiplications as additions: where the processor has pipes for them, it
+// pays and its error is bounded, never for accuracy, and whatever the batch.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "plugins/cpu/compile.hpp"
+#include "plugins/cpu/kernels/conv_paired/paired.hpp"
+#include "plugins/cpu/weights_cache.hpp"
+#include "tests/passes/compared_runs.hpp"
+#include "tests/passes/graph_maker.hpp"
+#include "tests/support/scoped_variable.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+using test::GraphMaker;
+
+constexpr int64_t kInputs = 256, kOutputs = 512;
+
+std::string kernel_of(const GraphMaker& m, Isa isa, bool accuracy = false) {
+  CompileOptions options;
+  options.isa = isa;
+  options.accuracy = accuracy;
+  WeightsCache weights;
+  std::vector<ir::Dims> dims;
+  for (const ir::Value& input : m.inputs()) dims.push_back(m.dims(input));
+  const auto plan = compile_plan(bound_graph(rewrite_portable(m.graph()), dims), weights, options, parallel::Arena(1));
+  for (const Step& step : plan->steps)
+    if (step.kernel.find("conv") != std::string::npos) return step.kernel;
+  return "";
+}
+
+GraphMaker layer(const ir::Dims& image, int64_t outputs, int64_t stride = 1, int64_t taps = 1) {
+  GraphMaker m;
+  ir::Dims weights{outputs, image[1]};
+  std::string ones, zeros, strides;
+  for (size_t axis = 2; axis < image.size(); ++axis) {
+    const char* const comma = axis > 2 ? "," : "";
+    weights.push_back(taps);
+    ones += comma + std::string("1");
+    zeros += comma + std::string("0");
+    strides += comma + std::to_string(stride);
+  }
+  m.result(
+      m.op("ReLU", {m.op("Convolution", {m.input(image), m.random(weights, 3, 0.1f)},
+                         {{"strides", strides}, {"dilations", ones}, {"pads_begin", zeros}, {"pads_end", zeros}})}));
+  return m;
+}
+
+GraphMaker layer_of(std::vector<float> weights) {
+  GraphMaker m;
+  const ir::Value x = m.input({1, kInputs, 14, 14});
+  m.result(m.op("Convolution", {x, m.constant({kOutputs, kInputs, 1, 1}, weights)},
+                {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}}));
+  return m;
+}
+
+bool is_paired(const std::string& kernel) { return kernel.find("_paired_") != std::string::npos; }
+
+TEST(PairedSelection, TakesWideLayersWhereAdditionsHaveTheirPipes) {
+  for (const Isa isa : available_isas()) {
+    SCOPED_TRACE(isa_name(isa));
+    const bool has_kernel = paired_kernel(isa) != nullptr;
+    const test::AddPipes pipes(true);
+    EXPECT_EQ(is_paired(kernel_of(layer({1, kInputs, 14, 14}, kOutputs), isa)), has_kernel);
+    EXPECT_EQ(is_paired(kernel_of(layer({1, kInputs, 28, 28}, kOutputs, 2), isa)), has_kernel);
+    EXPECT_EQ(is_paired(kernel_of(layer({1, kInputs, 100}, kOutputs), isa)), has_kernel);
+    EXPECT_EQ(is_paired(kernel_of(layer({1, kInputs, 4, 6, 6}, kOutputs), isa)), has_kernel);
+    EXPECT_FALSE(is_paired(kernel_of(layer({1, kInputs, 14, 14}, kOutputs, 1, 3), isa)));
+    EXPECT_FALSE(is_paired(kernel_of(layer({1, 32, 14, 14}, 32), isa)));
+    EXPECT_FALSE(is_paired(kernel_of(layer({1, kInputs, 1, 1}, kOutputs), isa)));
+    EXPECT_FALSE(is_paired(kernel_of(layer({1, kInputs, 14, 14}, kOutputs), isa, true)));
+    const test::AddPipes none(false);
+    EXPECT_FALSE(is_paired(kernel_of(layer({1, kInputs, 14, 14}, kOutputs), isa)));
+  }
+}
+
+TEST(PairedSelection, WeightsOfTheRunAreMultipliedAsTheyAre) {
+  const test::AddPipes pipes(true);
+  GraphMaker m;
+  const ir::Value x = m.input({1, kInputs, 14, 14}), weights = m.input({kOutputs, kInputs, 1, 1});
+  m.result(m.op("Convolution", {x, weights},
+                {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}}));
+  for (const Isa isa : available_isas()) EXPECT_FALSE(is_paired(kernel_of(m, isa))) << isa_name(isa);
+}
+
+TEST(PairedSelection, DoesNotDependOnTheBatch) {
+  const test::AddPipes pipes(true);
+  for (const Isa isa : available_isas())
+    for (const int64_t size : {1, 2, 3, 4, 7, 14})
+      for (const int64_t outputs : {int64_t{64}, int64_t{128}, kOutputs})
+        EXPECT_EQ(kernel_of(layer({16, kInputs, size, size}, outputs), isa),
+                  kernel_of(layer({1, kInputs, size, size}, outputs), isa))
+            << isa_name(isa) << " size " << size << " outputs " << outputs;
+}
+
+TEST(PairedSelection, RefusesWeightsWhoseErrorIsNotBounded) {
+  const test::AddPipes pipes(true);
+  std::vector<float> good(static_cast<size_t>(kInputs * kOutputs));
+  for (size_t i = 0; i < good.size(); ++i) good[i] = static_cast<float>(i % 7) - 3;
+  for (const Isa isa : available_isas()) {
+    if (!paired_kernel(isa)) continue;
+    EXPECT_TRUE(is_paired(kernel_of(layer_of(good), isa)));
+    for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 1e30f}) {
+      std::vector<float> weights = good;
+      weights[12345] = bad;
+      EXPECT_FALSE(is_paired(kernel_of(layer_of(weights), isa))) << bad;
+    }
+  }
+}
+
+TEST(PairedSelection, LayersHaveTheSameBitsOnAnyNumberOfThreads) {
+  const test::AddPipes pipes(true);
+  struct Layer {
+    ir::Dims image;
+    int64_t outputs, stride;
+  };
+  // Threads share positions, outputs or images; weights stay in L2 or do not.
+  const Layer layers[] = {{{1, 192, 29, 31}, 506, 1},
+                          {{1, 512, 7, 7}, 2048, 1},
+                          {{1, 1500, 9, 9}, 500, 1},
+                          {{1, 250, 15, 13}, 512, 2},
+                          {{5, 200, 6, 6}, 256, 1}};
+  for (const auto& [image, outputs, stride] : layers) {
+    SCOPED_TRACE(testing::PrintToString(image));
+    const GraphMaker m = layer(image, outputs, stride);
+    if (best_isa() == Isa::avx512) {
+      EXPECT_TRUE(is_paired(kernel_of(m, Isa::avx512))) << kernel_of(m, Isa::avx512);
+    }
+    const std::vector<test::HostTensor> inputs[] = {{test::random_tensor(image, 7)}, {test::random_tensor(image, 8)}};
+    test::expect_same_bits(m.graph(), m.graph(), inputs);
+  }
+}
+
+}  // namespace
+}  // namespace terroir::cpu

@@ -1,0 +1,31 @@
+#pragma once
+// What: an environment variable for a while.
+#include <optional>
+#include <string>
+
+namespace terroir::test {
+
+/// `name` is `value`, or null: unset, as long as it lives.
+class ScopedVariable {
+ public:
+  ScopedVariable(const char* name, const char* value);
+  ~ScopedVariable();
+  ScopedVariable(const ScopedVariable&) = delete;
+  ScopedVariable& operator=(const ScopedVariable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+/// Another instruction set for the models that are compiled meanwhile.
+struct ForcedIsa : ScopedVariable {
+  explicit ForcedIsa(const char* isa) : ScopedVariable("TERROIR_FORCE_ISA", isa) {}
+};
+
+/// Whether the processor counts as one that adds in pipes of their own, for the models that are compiled meanwhile.
+struct AddPipes : ScopedVariable {
+  explicit AddPipes(bool separate) : ScopedVariable("TERROIR_ADD_PIPES", separate ? "1" : "0") {}
+};
+
+}  // namespace terroir::test
