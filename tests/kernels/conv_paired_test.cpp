@@ -200,7 +200,7 @@ TEST(ConvPaired, PaysWhereOutputsAndInputsAreMany) {
   for (const ConvKernel* kernel : paired_kernels()) {
     const auto speedup = [&](const ConvProblem& p) { return paired_speedup(p, *kernel); };
     EXPECT_GT(speedup(pointwise(512, 2048, 7, 7)), 1.2);
-    EXPECT_GT(speedup(pointwise(1024, 256, 14, 14)), 1.2);
+    EXPECT_GT(speedup(pointwise(1024, 256, 14, 14)), 1.1);
     EXPECT_LT(speedup(pointwise(32, 32, 56, 56)), 1.0);
     EXPECT_LT(speedup(pointwise(512, 512, 1, 1)), 1.0);
     EXPECT_EQ(speedup(pointwise(256, 256, 14, 14)), speedup(pointwise(256, 256, 14, 14, 1, 1)));

@@ -123,7 +123,7 @@ TEST(PairedSelection, LayersHaveTheSameBitsOnAnyNumberOfThreads) {
                           {{1, 512, 7, 7}, 2048, 1},
                           {{1, 1500, 9, 9}, 500, 1},
                           {{1, 250, 15, 13}, 512, 2},
-                          {{5, 200, 6, 6}, 256, 1}};
+                          {{5, 500, 6, 6}, 512, 1}};
   for (const auto& [image, outputs, stride] : layers) {
     SCOPED_TRACE(testing::PrintToString(image));
     const GraphMaker m = layer(image, outputs, stride);

@@ -315,31 +315,47 @@ struct PairedRound {
   int64_t unit, begin, end;
 };
 
-// Lines that are fetched while a round passes over all tiles: weights of the next one where they do not stay in L2,
-// else what follows the step.
-ConvLines lines_ahead(const ConvPlan& plan, const ConvArgs& args, const PairedPositions& p, const ConvTile& box,
-                      const PairedRound& round, int64_t units_left) {
+// What a round fetches while it passes over its tiles: weights of the next round where they do not stay in L2, by the
+// first tiles; by the others, what follows the step.
+struct PairedFetches {
+  ConvLines weights, after;
+  int64_t weight_tiles;
+};
+
+// `rounds_left`: of the box, this one included.
+PairedFetches fetches_of(const ConvPlan& plan, const ConvArgs& args, const PairedPositions& p, const ConvTile& box,
+                         const PairedRound& round, int64_t rounds_left) {
   const int64_t blocks = paired::padded_inputs(plan) / kBlock;
   const bool weights_follow = round.end < blocks || round.unit + 1 < box.oc1 || round.unit + 1 < args.oc_ahead;
+  PairedFetches fetches{{nullptr, 0}, {nullptr, 0}, 0};
   if (plan.prefetch && weights_follow) {
     const float* const weights = args.packed + paired::unit_begin(plan, round.unit) + 2 * kPairedBlocks * kBlock;
-    return {weights + round.end * kBlock * kPairedBlocks * kBlock, (round.end - round.begin) * kPairedBlocks * kBlock};
+    fetches.weights = {weights + round.end * kBlock * kPairedBlocks * kBlock,
+                       (round.end - round.begin) * kPairedBlocks * kBlock};
+    fetches.weight_tiles = p.tiles - p.tiles / 3;
   }
   constexpr int64_t kLinesPerBlock = 4;
-  return take_lines(args, units_left, p.tiles * (round.end - round.begin) * kLinesPerBlock);
+  fetches.after =
+      take_lines(args, rounds_left, (p.tiles - fetches.weight_tiles) * (round.end - round.begin) * kLinesPerBlock);
+  return fetches;
 }
 
 // One round over all tiles of prepared positions; `t` is complete but for what is a tile's own. `next`: the sources
 // that are prepared next, or null.
 void run_round(const ConvPlan& plan, const ConvArgs& args, const Epilogue& e, const PairedPositions& p,
-               const PairedRound& round, const ConvLines& ahead, const float* next, PairedTile& t) {
+               const PairedRound& round, const PairedFetches& fetches, const float* next, PairedTile& t) {
   t.blocks = round.end - round.begin;
-  t.ahead = ahead.begin;
-  t.ahead_lines = ahead.count == 0 ? 0 : (ahead.count + p.tiles * t.blocks - 1) / (p.tiles * t.blocks);
   t.next = {next, plan.src.c};
-  const float* const ahead_end = ahead.begin + ahead.count * 16;
+  int64_t left = 0;  // lines
+  const auto fetch = [&](const ConvLines& lines, int64_t tiles) {
+    left = lines.count;
+    t.ahead = lines.begin;
+    t.ahead_lines = left == 0 ? 0 : (left + tiles * t.blocks - 1) / (tiles * t.blocks);
+  };
+  fetch(fetches.weights, fetches.weight_tiles);
   int64_t offset = p.n * plan.dst.n + round.unit * kPairedBlocks * plan.dst.c + p.begin * kBlock;
   for (int64_t i = 0; i < p.tiles; ++i) {
+    if (i == fetches.weight_tiles) fetch(fetches.after, p.tiles - i);
     const PairedSources& tile = p.sources[i];
     t.x = {tile.at.begin + round.begin * tile.at.step, tile.at.step};
     t.pair_sums = p.pair_sums + tile.first;
@@ -353,7 +369,8 @@ void run_round(const ConvPlan& plan, const ConvArgs& args, const Epilogue& e, co
     offset += tile.width * kBlock;
     if (next) t.next.begin += tile.width * kBlock;
     t.ahead += t.ahead_lines * t.blocks * 16;
-    if (t.ahead >= ahead_end) t.ahead_lines = 0;
+    left -= t.ahead_lines * t.blocks;
+    if (left <= 0) t.ahead_lines = 0;
   }
 }
 
@@ -373,11 +390,11 @@ void run_units(const ConvPlan& plan, const ConvArgs& args, const Epilogue& e, co
     t.bias = args.packed + unit * kPairedBlocks * kBlock;
     for (int64_t r = 0; r < rounds; ++r) {
       const PairedRound round{unit, r * blocks / rounds, (r + 1) * blocks / rounds};
-      const int64_t units_left = rounds_left * (box.oc1 - box.oc0) + box.oc0 - unit;
+      const int64_t left = (rounds_left * (box.oc1 - box.oc0) + box.oc0 - unit) * rounds - r;
       t.first = r == 0;
       t.last = r + 1 == rounds;
       t.weights = packed + (2 + round.begin * kBlock) * kPairedBlocks * kBlock;
-      run_round(plan, args, e, p, round, lines_ahead(plan, args, p, box, round, units_left), next, t);
+      run_round(plan, args, e, p, round, fetches_of(plan, args, p, box, round, left), next, t);
     }
   }
 }

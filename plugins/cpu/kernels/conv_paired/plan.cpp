@@ -28,19 +28,21 @@ using namespace paired;
   return nullptr;
 }
 
-// Prepared at once: in L1 where all weights stay in L2, from where units of outputs follow fast enough; else in L2, and
-// the weights of a unit come once for many tiles.
-bool weights_stay_in_l2(const ConvPlan& plan) {
-  return static_cast<int64_t>(plan.packed_floats) * 4 <= cache_sizes().l2 / 2;
+// Whether sources that are read for a tile stay in L1, and units of outputs pass over them: where all weights stay in
+// L2, and positions are so many that they are soon there.
+bool reads_weights_again(const ConvPlan& plan) {
+  constexpr int64_t kManyPositions = 128;
+  return static_cast<int64_t>(plan.packed_floats) * 4 <= cache_sizes().l2 / 2 && plan.grid.sp >= kManyPositions;
 }
 
-// Inputs whose weights fill two thirds of L1: more than one round over them where they come from beyond L2.
+// Else they stay in L2, and the weights of a unit come once for many tiles, in rounds over as many inputs as fill two
+// thirds of L1.
 int64_t blocks_in_l1(const ConvPlan& plan) {
   return std::max<int64_t>(1, cache_sizes().l1d * 2 / 3 / (plan.block * unit_outputs(plan) * 4));
 }
 
 int64_t positions_at_once(const ConvPlan& plan) {
-  const int64_t bytes = weights_stay_in_l2(plan) ? cache_sizes().l1d * 2 / 3 : cache_sizes().l2 / 2;
+  const int64_t bytes = plan.sources_soon ? cache_sizes().l1d * 2 / 3 : cache_sizes().l2 / 2;
   const int64_t tiles = std::max<int64_t>(1, bytes / (padded_inputs(plan) * 4 * kMaxPositions));
   return std::min(tiles * kMaxPositions, std::max(kMaxPositions, plan.grid.sp));
 }
@@ -54,10 +56,10 @@ void plan_paired(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan&
   plan.column_units = true;
   plan.grid = {e.batch, ceil_div(e.oc, unit_outputs(plan)), e.d.out * e.h.out * e.w.out};
   plan.packed_floats = static_cast<size_t>(unit_begin(plan, plan.grid.oc));
-  plan.prefetch = !weights_stay_in_l2(plan);
-  plan.cached_rows = positions_at_once(plan);
-  plan.sources_soon = weights_stay_in_l2(plan);
+  plan.sources_soon = reads_weights_again(plan);
+  plan.prefetch = !plan.sources_soon;
   plan.ic_chunk = plan.sources_soon ? padded_inputs(plan) / plan.block : blocks_in_l1(plan);
+  plan.cached_rows = positions_at_once(plan);
   plan.scratch_floats = static_cast<size_t>(scratch_floats(plan));
 }
 
@@ -141,7 +143,7 @@ ConvSplit paired_split(const ConvPlan& plan, int64_t threads) noexcept {
   const int64_t images = std::max<int64_t>(plan.grid.n / split.parts.n, 1);
   split.slices = {std::min(images, wanted), 1, 1};
   const int64_t left = ceil_div(wanted, split.slices.n);
-  if (weights_stay_in_l2(plan)) {
+  if (plan.sources_soon) {
     split.slices.sp = std::clamp<int64_t>(positions / (kLeastTiles * kMaxPositions), 1, left);
   } else {
     split.slices.sp = ceil_div(positions, plan.cached_rows);
@@ -152,10 +154,12 @@ ConvSplit paired_split(const ConvPlan& plan, int64_t threads) noexcept {
 }
 
 // In cycles of a core that begins two additions, two multiply-adds and two loads in each: measured on one thread and on
-// two, of layers with 64 to 2048 channels.
+// two, of layers with 64 to 2048 channels, between cores of one's own (where products take 3 % less) and those that
+// another hardware thread uses too, which begin fewer instructions.
 double paired_speedup(const ConvProblem& p, const ConvKernel& kernel) noexcept {
-  constexpr double kDirect = 0.5 / 0.92, kPaired = 11.0 / 32 / 0.88, kPrepared = 8, kStored = 9.5;
-  constexpr double kLatency = 8;  // of a triple's two products in one sum
+  constexpr double kDirect = 0.5 / 0.92, kPaired = 11.0 / 32 / 0.86, kStored = 9.5;
+  constexpr double kPrepared = 8, kCopied = 14;  // sources that are read where they are, or not
+  constexpr double kLatency = 8;                 // of a triple's two products in one sum
   ConvPlan plan;
   plan_paired(p, kernel, plan);
   const auto positions = static_cast<double>(plan.grid.sp), lanes = static_cast<double>(plan.block);
@@ -164,8 +168,11 @@ double paired_speedup(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   // Of a triple and a register tile; narrow ones wait for loads or for their own sums.
   const double width = positions / std::max(1.0, std::ceil(positions / static_cast<double>(kMaxPositions)));
   const double wait = std::max({2 * width, 3 + 1.5 * width, kLatency}) / (2 * width);
+  // Two threads that share the outputs each prepare all positions.
+  const double prepared =
+      (plan.sources_soon ? kPrepared : kCopied) * static_cast<double>(paired_split(plan, 2).parts.oc);
   const double direct = static_cast<double>(p.ic) * vectors * kDirect;
-  return direct / (blocks * (lanes * vectors * kPaired * wait + kPrepared) + vectors * kStored);
+  return direct / (blocks * (lanes * vectors * kPaired * wait + prepared) + vectors * kStored);
 }
 
 // With u = 2^-24, K channels, sources of magnitude 1 at most, and an output's weights scaled: its products are at most
