@@ -12,7 +12,7 @@ namespace {
 struct Reorders {
   const char* model;
   size_t inputs, outputs;  // how many run at the model's inputs and outputs, or at views of them
-  size_t paired = 0;       // more at the outputs where paired convolutions, whose results are blocked, pay for them
+  size_t paired = 0;       // at most so many more where paired convolutions, whose results are blocked, pay for them
 };
 
 class ZooReorders : public testing::TestWithParam<Reorders> {};
@@ -42,7 +42,8 @@ TEST_P(ZooReorders, AreAtTheEndsOnly) {
         others += layer.node_name + ": " + layer.details + "\n";
     }
     EXPECT_EQ(inputs, GetParam().inputs);
-    EXPECT_EQ(count - inputs, GetParam().outputs + (paired ? GetParam().paired : 0)) << others;
+    EXPECT_GE(count - inputs, GetParam().outputs) << others;
+    EXPECT_LE(count - inputs, GetParam().outputs + (paired ? GetParam().paired : 0)) << others;
     if (!add_pipes) {
       EXPECT_FALSE(paired);
     }

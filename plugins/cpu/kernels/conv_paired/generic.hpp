@@ -60,6 +60,7 @@ struct PairedSources {
   TileSources at;
   int64_t first, width;
 };
+static_assert(sizeof(PairedSources) <= paired::kTileFloats * sizeof(float) && alignof(PairedSources) <= 8);
 
 // Positions [begin, end) of an image, prepared, in tiles of nearly equal width.
 struct PairedPositions {

@@ -6,9 +6,10 @@
 //   where xy is the same for all outputs of a position, vw for all positions of an output: one multiplication and two
 //   additions do the work of two multiplications. Of every three channels two are such a pair, so that additions and
 //   multiply-adds take equally long: of three products per output, two of each.
-// Scales: x + w must lose nothing of either, so the sources of a position are multiplied by the power of two that
-//   brings their largest into [1, 2), and the weights of an output by one that makes them alike; the results by what
-//   undoes both. These are exact.
+// Scales: x + w must lose nothing of either, so the weights of an output are multiplied by a power of two that makes
+// them
+//   alike, and the sources of a position whose largest is not between 1/4 and 16 by the one that brings it into [1, 2);
+//   the results by what undoes both. These are exact.
 // Layouts: src and dst blocked, weights as conv.hpp. Channels beyond C in the last block: never read in src, written as
 //   zero in dst.
 // Order of summation: the start value, block, channel; it depends on the position alone, never on the box.

@@ -31,18 +31,18 @@ TERROIR_INLINE int64_t unit_begin(const ConvPlan& plan, int64_t unit) {
   return plan.grid.oc * unit_outputs(plan) + unit * unit_floats(plan);
 }
 
-// The largest magnitude of a position's sources is left as it is between these: near the weights' scale, or usual.
-static constexpr float kLeastSource = 0.125f, kMostSource = 16;
+// Sources of a position whose largest magnitude lies between these are left as they are: near enough to the weights.
+static constexpr float kLeastSource = 0.25f, kMostSource = 16;
 
 // Scratch memory, for plan.cached_rows positions: copies of sources that do not lie or are not scaled as they should,
 // [tile][block][position][channel]; a unit's sums between rounds, [tile][position][output]; of each position the sum of
 // the products of its pairs, and what its results are to be multiplied by; of each tile where its sources are, in so
-// many floats.
-static constexpr int64_t kTileFloats = 8;  // rounded up
+// many floats. Two more, as that is aligned like a pointer.
+static constexpr int64_t kTileFloats = 8;
 TERROIR_INLINE int64_t copies_floats(const ConvPlan& plan) { return plan.cached_rows * padded_inputs(plan); }
 TERROIR_INLINE int64_t sums_floats(const ConvPlan& plan) { return plan.cached_rows * unit_outputs(plan); }
 TERROIR_INLINE int64_t scratch_floats(const ConvPlan& plan) {
-  return copies_floats(plan) + sums_floats(plan) + 2 * plan.cached_rows +
+  return copies_floats(plan) + sums_floats(plan) + 2 * plan.cached_rows + 2 +
          kTileFloats * (plan.cached_rows / kMaxPositions + 1);
 }
 

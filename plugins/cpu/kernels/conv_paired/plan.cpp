@@ -175,11 +175,11 @@ double paired_speedup(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   return direct / (blocks * (lanes * vectors * kPaired * wait + prepared) + vectors * kStored);
 }
 
-// With u = 2^-24, K channels, sources of magnitude 1 at most, and an output's weights scaled: its products are at most
-//   N = K/3 (1 + 2 mean of the pairs' weights) + sum of products of pairs + sum of the single ones,
-// which is no more than K/3 + S + S max/2, S the sum of the scaled weights' magnitudes, max the largest one. Each sum
-// x + w is rounded, and so are what the sums begin with, and the result: kRoundings; the additions count 2 sqrt(K), as
-// error_bound.cpp of conv_wino derives. Compared with S.
+// With u = 2^-24, K channels, sources of magnitude m at most, and an output's weights scaled: its products are at most
+//   N = m^2 K/3 + m (sum of the weights' magnitudes) + sum of the products of its pairs of weights,
+// which is no more than m^2 K/3 + m S + S max/2, S the sum of the magnitudes, max the largest one. Each sum x + w is
+// rounded, and so are what the sums begin with, and the result: kRoundings; the additions count 2 sqrt(K), as
+// error_bound.cpp of conv_wino derives. Compared with m S, for the worst m in [kLeastSource, kMostSource).
 double paired_amplification(const ConvProblem& p, const float* weights, int64_t outputs) noexcept {
   double worst = 0;
   for (int64_t o = 0; o < outputs; ++o) {
@@ -206,7 +206,8 @@ double paired_amplification(const ConvProblem& p, const float* weights, int64_t 
     if (!(sum >= 0x1p-80 && sum <= 0x1p80)) return std::numeric_limits<double>::infinity();
     const auto channels = static_cast<double>(p.ic);
     const double scale = static_cast<double>(weights_scale(sum / channels));
-    worst = std::max(worst, channels / 3 / (sum * scale) + 1 + largest * scale / 2);
+    worst = std::max(worst, static_cast<double>(kMostSource) * channels / 3 / (sum * scale) + 1 +
+                                largest * scale / 2 / static_cast<double>(kLeastSource));
   }
   return worst;
 }
