@@ -101,7 +101,7 @@ Proposal propose(const NodeContext& context) {
 std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutChoice& choice) {
   if (!is_blocked(context, choice)) return create_convolution(context, choice);
   const ConvKernel* const kernel = paired_kernel(context.isa);
-  if (!kernel) refuse_winograd_choice(context);
+  if (!kernel) refuse_stored_choice(context);
   return std::make_unique<PairedExecutor>(context, *kernel);
 }
 

@@ -20,7 +20,7 @@ std::variant<double, Reject> first_winograd_offer(const NodeContext& context, co
 
 const ConvKernel& chosen_first_winograd(const NodeContext& context, const FirstWinograd& first) {
   const ConvKernel* kernel = first.kernel(context.isa);
-  if (!kernel) refuse_winograd_choice(context);
+  if (!kernel) refuse_stored_choice(context);
   return *kernel;
 }
 

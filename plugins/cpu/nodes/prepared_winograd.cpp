@@ -48,14 +48,14 @@ const WinoKernel* winograd_kernel(Isa isa, int64_t tile, int64_t stride) {
   return nullptr;
 }
 
-void refuse_winograd_choice(const NodeContext& context) {
+void refuse_stored_choice(const NodeContext& context) {
   throw_error(ErrorCode::parse_error, "'", context.node.name,
-              "': the compiled model takes a Winograd kernel that this instruction set does not have");
+              "': the compiled model takes a convolution kernel that this instruction set does not have");
 }
 
 const WinoKernel& chosen_winograd_kernel(const NodeContext& context, int64_t tile, int64_t stride) {
   const WinoKernel* kernel = winograd_kernel(context.isa, tile, stride);
-  if (!kernel) refuse_winograd_choice(context);
+  if (!kernel) refuse_stored_choice(context);
   return *kernel;
 }
 

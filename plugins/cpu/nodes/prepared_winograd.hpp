@@ -51,7 +51,7 @@ struct PreparedWinograd {
 };
 
 /// Throws for a choice that was stored, whose kernel is not there: Exception (parse_error).
-[[noreturn]] void refuse_winograd_choice(const NodeContext& context);
+[[noreturn]] void refuse_stored_choice(const NodeContext& context);
 
 /// Of a choice that may have been stored.
 const WinoKernel& chosen_winograd_kernel(const NodeContext& context, int64_t tile, int64_t stride);
