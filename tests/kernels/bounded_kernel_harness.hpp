@@ -14,6 +14,7 @@
 #include "plugins/cpu/kernels/conv/plan.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "tests/kernels/conv_harness.hpp"
+#include "tests/kernels/post_op_chains.hpp"
 
 namespace terroir::cpu::conv_test {
 
@@ -162,6 +163,15 @@ inline std::vector<const ConvKernel*> kernels_of_isas(KernelOfIsa kernel_of) {
 inline void check_bounded_kernel(KernelOfIsa kernel_of, ErrorBound error_bound, const ConvProblem& p) {
   const Reference r = reference(p);
   for (const ConvKernel* kernel : kernels_of_isas(kernel_of)) check_bounded_kernel(*kernel, error_bound, p, r);
+}
+
+inline void check_post_ops_of(const std::vector<const ConvKernel*>& kernels, const ConvProblem& p) {
+  const Reference r = reference(p);
+  for (const ConvKernel* kernel : kernels) {
+    BoundedKernelBench bench(*kernel, p, r);
+    check_post_op_chains(bench, p, kernel->name,
+                         [&](int64_t c, int64_t h, int64_t w) { return bench.dst_offset(0, c, h, w); });
+  }
 }
 
 /// An image has the same bits alone and at any place in a batch, whatever its neighbours are.

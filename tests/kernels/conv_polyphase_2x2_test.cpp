@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "plugins/cpu/kernels/conv_wino/polyphase_conv.hpp"
-#include "plugins/cpu/kernels/post_ops/post_ops.hpp"
 #include "tests/kernels/bounded_kernel_harness.hpp"
-#include "tests/kernels/post_op_chains.hpp"
 #include "tests/kernels/strided_axis.hpp"
 
 namespace terroir::cpu::conv_test {
@@ -56,15 +54,8 @@ TEST(ConvPolyphase2x2, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
 }
 
 TEST(ConvPolyphase2x2, PostOps) {
-  for (const int64_t oc : {37, 32, 20}) {
-    const ConvProblem p = problem_of(1, 1, 3, oc, strided(13), strided(61));
-    const Reference r = reference(p);
-    for (const ConvKernel* kernel : polyphase_2x2_kernels()) {
-      BoundedKernelBench bench(*kernel, p, r);
-      check_post_op_chains(bench, p, kernel->name,
-                           [&](int64_t c, int64_t h, int64_t w) { return bench.dst_offset(0, c, h, w); });
-    }
-  }
+  for (const int64_t oc : {37, 32, 20})
+    check_post_ops_of(polyphase_2x2_kernels(), problem_of(1, 1, 3, oc, strided(13), strided(61)));
 }
 
 TEST(ConvPolyphase2x2, RefusesWhatItCannotDo) {

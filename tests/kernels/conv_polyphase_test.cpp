@@ -6,9 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "plugins/cpu/kernels/post_ops/post_ops.hpp"
 #include "tests/kernels/bounded_kernel_harness.hpp"
-#include "tests/kernels/post_op_chains.hpp"
 
 namespace terroir::cpu::conv_test {
 namespace {
@@ -58,13 +56,7 @@ TEST(ConvPolyphase, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
 }
 
 TEST(ConvPolyphase, PostOps) {
-  const ConvProblem p = problem_of(1, 1, 3, 37, halved(13), halved(121));
-  const Reference r = reference(p);
-  for (const ConvKernel* kernel : polyphase_kernels()) {
-    BoundedKernelBench bench(*kernel, p, r);
-    check_post_op_chains(bench, p, kernel->name,
-                         [&](int64_t c, int64_t h, int64_t w) { return bench.dst_offset(0, c, h, w); });
-  }
+  check_post_ops_of(polyphase_kernels(), problem_of(1, 1, 3, 37, halved(13), halved(121)));
 }
 
 TEST(ConvPolyphase, RefusesWhatItCannotDo) {

@@ -119,11 +119,8 @@ TEST(PairedSelection, LayersHaveTheSameBitsOnAnyNumberOfThreads) {
     int64_t outputs, stride;
   };
   // Threads share positions, outputs or images; weights stay in L2 or do not.
-  const Layer layers[] = {{{1, 192, 29, 31}, 506, 1},
-                          {{1, 512, 7, 7}, 2048, 1},
-                          {{1, 1500, 9, 9}, 500, 1},
-                          {{1, 250, 15, 13}, 512, 2},
-                          {{5, 500, 6, 6}, 512, 1}};
+  const Layer layers[] = {{{1, 192, 29, 31}, 506, 1}, {{1, 512, 7, 7}, 2048, 1}, {{1, 1500, 9, 9}, 500, 1},
+                          {{1, 250, 15, 13}, 512, 2}, {{5, 500, 6, 6}, 512, 1},  {{0, 500, 6, 6}, 512, 1}};
   for (const auto& [image, outputs, stride] : layers) {
     SCOPED_TRACE(testing::PrintToString(image));
     const GraphMaker m = layer(image, outputs, stride);

@@ -1,5 +1,5 @@
 // What: 1x1 convolution in f32 that takes part of its multiplications as additions, for processors that add in pipes of
-// their own (separate_add_pipes() in isa.hpp): there a third less time than the multiply-add pipes would need.
+// their own (separate_add_pipes() in isa.hpp): there up to a third less time than the multiply-add pipes would need.
 //   if (const ConvKernel* k = paired_kernel(isa); k && !(why = k->reject(problem, *k)) && paired_speedup(...) ...
 // Formula: as conv.hpp. For two channels x, y of a source and their weights v, w
 //   xv + yw = (x + w)(y + v) - xy - vw,
@@ -13,7 +13,7 @@
 // Layouts: src and dst blocked, weights as conv.hpp. Channels beyond C in the last block: never read in src, written as
 //   zero in dst.
 // Order of summation: the start value, block, channel; it depends on the position alone, never on the box.
-// Edge cases: a NaN or an infinity in the source gives NaN in all outputs of its position.
+// Edge cases: a NaN or an infinity in the source gives NaN in all outputs of its position; batch 0 gives an empty grid.
 // Source: S. Winograd, A New Algorithm for Inner Product (1968).
 #pragma once
 

@@ -138,6 +138,7 @@ const ConvKernel* paired_kernel(Isa isa) noexcept {
 
 ConvSplit paired_split(const ConvPlan& plan, int64_t threads) noexcept {
   ConvSplit split = conv_split(plan, threads);
+  if (split.part_count() == 0) return split;
   constexpr int64_t kLeastTiles = 4;
   const int64_t wanted = split.per_part(), positions = std::max<int64_t>(plan.grid.sp / split.parts.sp, 1);
   const int64_t images = std::max<int64_t>(plan.grid.n / split.parts.n, 1);
