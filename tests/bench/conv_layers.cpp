@@ -101,7 +101,8 @@ void register_all() {
         benchmark::RegisterBenchmark((l.name + "/" + k.name).c_str(),
                                      [&k, &l](benchmark::State& state) { run_kernel(state, k, l.problem); });
       }
-      for (const ConvKernel* k : {polyphase_kernel(isa), polyphase_2x2_kernel(isa), paired_kernel(isa)})
+      for (const ConvKernel* k : {polyphase_kernel(isa), polyphase_2x2_kernel(isa),
+                                  paired_kernel(isa, ConvFormat::blocked), paired_kernel(isa, ConvFormat::nhwc)})
         if (k && !k->reject(l.problem, *k))
           benchmark::RegisterBenchmark((l.name + "/" + k->name).c_str(),
                                        [k, &l](benchmark::State& state) { run_kernel(state, *k, l.problem); });

@@ -20,7 +20,6 @@
 #include "ops/registry.hpp"
 #include "plugins/cpu/compile.hpp"
 #include "plugins/cpu/kernels/conv/conv.hpp"
-#include "plugins/cpu/kernels/conv_paired/paired.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "plugins/cpu/kernels/conv_wino/polyphase_conv.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
@@ -41,6 +40,11 @@ struct Work {
 /// Whether a step's kernel is this one, alone or with others: "a+b".
 bool runs(const std::string& kernel, const std::string& name) {
   return ("+" + kernel + "+").find("+" + name + "+") != std::string::npos;
+}
+
+/// Paired kernels take a multiply-add for 11 of 16 channels.
+double multiplied_share(const std::string& kernel) {
+  return kernel.find("_paired_") == std::string::npos ? 1 : 11.0 / 16;
 }
 
 /// `kernel`: of the step.
@@ -66,18 +70,16 @@ Work convolution_work(const cpu::NodeContext& context, const std::string& kernel
     first->plan(problem, *first, plan);
     return {2 * cpu::polyphase_2x2_products(plan), 4 * static_cast<double>(plan.packed_floats)};
   }
-  // Of 16 channels 11 take a multiply-add.
-  if (const cpu::ConvKernel* paired = cpu::paired_kernel(context.isa); paired && runs(kernel, paired->name))
-    return {static_cast<double>(cpu::conv_flops(problem)) * 11 / 16, 4 * weights};
-  return {static_cast<double>(cpu::conv_flops(problem)), 4 * weights};
+  return {static_cast<double>(cpu::conv_flops(problem)) * multiplied_share(kernel), 4 * weights};
 }
 
-Work product_work(const cpu::NodeContext& context) {
+Work product_work(const cpu::NodeContext& context, const std::string& kernel) {
   const bool transposed = ir::attributes_as<ops::MatMulAttrs>(cpu::base_attributes(context.node)).transpose_a;
   const ir::Dims& a = context.inputs[0].dims;
   const int64_t inner = a.size() < 2 ? a.back() : a[a.size() - (transposed ? 2 : 1)];
   const double weights = context.constants[1] ? static_cast<double>(ir::element_count(context.inputs[1].dims)) : 0;
-  return {2.0 * static_cast<double>(inner * ir::element_count(context.outputs[0].dims)), 4 * weights};
+  const double flops = 2.0 * static_cast<double>(inner * ir::element_count(context.outputs[0].dims));
+  return {flops * multiplied_share(kernel), 4 * weights};
 }
 
 Work work_of(const cpu::NodeContext& context, const cpu::Step& step) {
@@ -86,7 +88,7 @@ Work work_of(const cpu::NodeContext& context, const cpu::Step& step) {
   if (node.is("Convolution") || node.is("GroupConvolution") || node.is("ConvolutionBackpropData") ||
       node.is("GroupConvolutionBackpropData"))
     return convolution_work(context, step.kernel);
-  if (node.is("MatMul")) return product_work(context);
+  if (node.is("MatMul")) return product_work(context, step.kernel);
   if (node.is(cpu::kConvolutionChainType)) {
     for (const auto& stage : cpu::stage_nodes(context)) {
       // Not a gate, a pooling, or what is joined.

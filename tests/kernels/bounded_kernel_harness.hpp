@@ -33,15 +33,15 @@ class BoundedKernelBench {
     // In pieces, last first: they are independent. Only the first one needs the first output's weights.
     const auto row = values.wei.size() / values.bias.size();
     for (int64_t piece = kernel.pack_pieces(plan); piece-- > 0;) {
-      const int64_t first = piece > 0 ? 1 : 0;
+      const int64_t first = piece > 0 && !p.transposed ? 1 : 0;
       const float* const weights = values.wei.data() + static_cast<size_t>(first) * row;
       kernel.pack(plan, kernel, {weights, values.bias.data(), first}, packed_.data(), piece, piece + 1);
     }
   }
 
   int64_t dst_offset(int64_t n, int64_t c, int64_t h, int64_t w) const {
-    return offset(conv::dense_strides(plan.problem, ConvFormat::blocked, plan.block, true), ConvFormat::blocked,
-                  plan.block, n, c, 0, h, w);
+    return offset(conv::dense_strides(plan.problem, kernel_.dst, plan.block, true), kernel_.dst, plan.block, n, c, 0, h,
+                  w);
   }
   size_t dst_floats() const { return static_cast<size_t>(plan.problem.batch * plan.dst.n); }
   const GuardedFloats& packed() const { return packed_; }

@@ -12,13 +12,33 @@
 namespace terroir::cpu::conv_test {
 namespace {
 
-std::vector<const ConvKernel*> paired_kernels() { return kernels_of_isas(paired_kernel); }
+// Of all instruction sets, between blocked layouts and with channels last.
+std::vector<const ConvKernel*> all_kernels() {
+  std::vector<const ConvKernel*> kernels;
+  for (const Isa isa : available_isas())
+    for (const ConvKernel& kernel : paired_kernels(isa)) kernels.push_back(&kernel);
+  return kernels;
+}
+
+// Channels that come last are stored in whole vectors.
+bool takes(const ConvKernel& kernel, const ConvProblem& p) {
+  return kernel.dst == ConvFormat::blocked || p.oc % (2 * channel_block(kernel.isa)) == 0;
+}
+
+std::vector<const ConvKernel*> kernels_for(const ConvProblem& p) {
+  std::vector<const ConvKernel*> kernels = all_kernels();
+  std::erase_if(kernels, [&](const ConvKernel* kernel) { return !takes(*kernel, p); });
+  return kernels;
+}
 
 double error_bound(const ConvProblem& p, const float* weights) noexcept {
   return paired_error_bound(p, paired_amplification(p, weights, p.oc));
 }
 
-void check_paired(const ConvProblem& p) { check_bounded_kernel(paired_kernel, error_bound, p); }
+void check_paired(const ConvProblem& p) {
+  const Reference r = reference(p);
+  for (const ConvKernel* kernel : kernels_for(p)) check_bounded_kernel(*kernel, error_bound, p, r);
+}
 
 ConvProblem pointwise(int64_t ic, int64_t oc, int64_t h, int64_t w, int64_t stride = 1, int64_t batch = 1) {
   return problem_of(batch, 1, ic, oc, axis(h, 1, stride), axis(w, 1, stride));
@@ -28,7 +48,10 @@ ConvProblem pointwise(int64_t ic, int64_t oc, int64_t h, int64_t w, int64_t stri
 int64_t many_inputs() { return cache_sizes().l2 / 2 / 4 / 64 + 40; }
 
 TEST(ConvPaired, ExistsWhereRegistersAreMany) {
-  for (const Isa isa : available_isas()) EXPECT_EQ(paired_kernel(isa) != nullptr, isa == Isa::avx512) << isa_name(isa);
+  for (const Isa isa : available_isas())
+    for (const ConvFormat format : {ConvFormat::blocked, ConvFormat::nhwc, ConvFormat::plain})
+      EXPECT_EQ(paired_kernel(isa, format) != nullptr, isa == Isa::avx512 && format != ConvFormat::plain)
+          << isa_name(isa);
 }
 
 TEST(ConvPaired, PositionsAroundTiles) {
@@ -53,12 +76,15 @@ TEST(ConvPaired, Strides) {
 }
 
 TEST(ConvPaired, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
-  check_images_of_a_batch(paired_kernels(), pointwise(50, 50, 5, 7));
-  check_images_of_a_batch(paired_kernels(), pointwise(64, 64, 5, 7));
+  for (const ConvProblem& p : {pointwise(50, 50, 5, 7), pointwise(64, 64, 5, 7)})
+    check_images_of_a_batch(kernels_for(p), p);
 }
 
 TEST(ConvPaired, PostOps) {
-  for (const int64_t oc : {64, 50, 20}) check_post_ops_of(paired_kernels(), pointwise(70, oc, 4, 9));
+  for (const int64_t oc : {64, 50, 20}) {
+    const ConvProblem p = pointwise(70, oc, 4, 9);
+    check_post_ops_of(kernels_for(p), p);
+  }
 }
 
 // Each position has a scale of its own, in a tile with others.
@@ -85,7 +111,7 @@ TEST(ConvPaired, SourcesAndWeightsOfAnyMagnitude) {
             static_cast<double>(weight) * static_cast<double>(r.src[static_cast<size_t>(i * p.w.out + w)]);
     }
   const double bound = error_bound(p, r.wei.data());
-  for (const ConvKernel* kernel : paired_kernels()) {
+  for (const ConvKernel* kernel : kernels_for(p)) {
     BoundedKernelBench bench(*kernel, p, r);
     GuardedFloats dst(bench.dst_floats(), std::nanf(""));
     bench.run_sliced(dst.data(), 1);
@@ -106,7 +132,7 @@ TEST(ConvPaired, WhatIsNoNumberStaysInItsPosition) {
     const Reference good = reference(p);
     Reference spoiled = good;
     spoiled.src[17 * 14 + 3] = bad;
-    for (const ConvKernel* kernel : paired_kernels()) {
+    for (const ConvKernel* kernel : kernels_for(p)) {
       BoundedKernelBench whole(*kernel, p, good), with(*kernel, p, spoiled);
       GuardedFloats expected(whole.dst_floats(), 1.0f), got(whole.dst_floats(), 1.0f);
       whole.run_sliced(expected.data(), 1);
@@ -129,7 +155,7 @@ TEST(ConvPaired, SlicesKeepWhatTheyHavePrepared) {
   for (const ConvProblem& p :
        {pointwise(64, 128, 6, 6), pointwise(many_inputs(), 128, 5, 5), pointwise(40, 64, 30, 30, 1, 2)}) {
     const Reference r = reference(p);
-    for (const ConvKernel* kernel : paired_kernels()) {
+    for (const ConvKernel* kernel : kernels_for(p)) {
       SCOPED_TRACE(describe(p));
       BoundedKernelBench bench(*kernel, p, r);
       GuardedFloats expected(bench.dst_floats(), std::nanf("")), got(bench.dst_floats(), std::nanf(""));
@@ -151,7 +177,7 @@ TEST(ConvPaired, SlicesKeepWhatTheyHavePrepared) {
 }
 
 TEST(ConvPaired, SplitsCoverTheWorkOnce) {
-  for (const ConvKernel* kernel : paired_kernels())
+  for (const ConvKernel* kernel : all_kernels())
     for (const ConvProblem& p : {pointwise(64, 64, 56, 56), pointwise(512, 2048, 7, 7), pointwise(2048, 512, 7, 7),
                                  pointwise(1024, 256, 14, 14), pointwise(16, 32, 1, 1), pointwise(256, 64, 9, 9, 1, 5),
                                  pointwise(256, 64, 9, 9, 1, 0)})
@@ -173,8 +199,46 @@ TEST(ConvPaired, SplitsCoverTheWorkOnce) {
       }
 }
 
+// A matrix of an input's outputs in each row, as a transposed convolution of one tap and products of matrices have it.
+TEST(ConvPaired, TransposedWeightsGiveTheSameBits) {
+  for (const ConvProblem& p : {pointwise(70, 64, 4, 9), pointwise(33, 50, 1, 14), pointwise(many_inputs(), 96, 5, 5)}) {
+    const Reference plain = reference(p);
+    ConvProblem transposed = p;
+    transposed.transposed = true;
+    Reference turned = plain;
+    for (int64_t o = 0; o < p.oc; ++o)
+      for (int64_t i = 0; i < p.ic; ++i)
+        turned.wei[static_cast<size_t>(i * p.oc + o)] = plain.wei[static_cast<size_t>(o * p.ic + i)];
+    EXPECT_NEAR(error_bound(transposed, turned.wei.data()), error_bound(p, plain.wei.data()), 1e-9);
+    for (const ConvKernel* kernel : kernels_for(p)) {
+      SCOPED_TRACE(describe(p));
+      BoundedKernelBench bench(*kernel, p, plain), other(*kernel, transposed, turned);
+      GuardedFloats expected(bench.dst_floats(), std::nanf("")), got(bench.dst_floats(), std::nanf(""));
+      bench.run_sliced(expected.data(), 1);
+      other.run_sliced(got.data(), 2);
+      expect_same_bits(expected, got.data(), "transposed");
+    }
+  }
+}
+
+// Of a matrix whose columns are looked at some at a time.
+TEST(ConvPaired, BoundsTheErrorOfSomeOutputs) {
+  ConvProblem p = pointwise(40, 300, 8, 8);
+  std::vector<float> weights(40 * 300, 0.01f);
+  weights[7 * 300 + 290] = 100;
+  const double first = paired_amplification(p, weights.data(), 0);
+  EXPECT_EQ(first, 0);
+  p.transposed = true;
+  const double before = paired_amplification(p, weights.data(), 290), odd = paired_amplification(p, &weights[290], 1),
+               behind = paired_amplification(p, &weights[291], 9);
+  EXPECT_GT(before, 0);
+  EXPECT_EQ(before, behind);
+  EXPECT_GT(odd, 2 * before);
+  EXPECT_EQ(paired_amplification(p, weights.data(), 300), odd);
+}
+
 TEST(ConvPaired, RefusesWhatItCannotDo) {
-  for (const ConvKernel* kernel : paired_kernels()) {
+  for (const ConvKernel* kernel : all_kernels()) {
     const auto refuses = [&](const ConvProblem& p) { return kernel->reject(p, *kernel) != nullptr; };
     const ConvProblem good = pointwise(64, 64, 8, 8);
     EXPECT_FALSE(refuses(good));
@@ -182,14 +246,17 @@ TEST(ConvPaired, RefusesWhatItCannotDo) {
     EXPECT_TRUE(refuses(problem_of(1, 2, 64, 64, axis(8, 1), axis(8, 1))));
     EXPECT_TRUE(refuses(problem_of(1, 1, 64, 64, axis(8, 1, 1, 1, 1, 1), axis(8, 1))));
     EXPECT_TRUE(refuses(problem_of(1, 1, 64, 64, axis(8, 3, 1, 1, 1, 1), axis(8, 1))));
+    EXPECT_EQ(refuses(pointwise(64, 50, 8, 8)), kernel->dst == ConvFormat::nhwc);
     ConvProblem transposed = good;
     transposed.transposed = true;
+    EXPECT_FALSE(refuses(transposed));
+    transposed.h = transposed_axis(8, 1, 2);
     EXPECT_TRUE(refuses(transposed));
   }
 }
 
 TEST(ConvPaired, PaysWhereOutputsAndInputsAreMany) {
-  for (const ConvKernel* kernel : paired_kernels()) {
+  for (const ConvKernel* kernel : all_kernels()) {
     const auto speedup = [&](const ConvProblem& p) { return paired_speedup(p, *kernel); };
     EXPECT_GT(speedup(pointwise(512, 2048, 7, 7)), 1.2);
     EXPECT_GT(speedup(pointwise(1024, 256, 14, 14)), 1.1);

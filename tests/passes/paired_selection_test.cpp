@@ -2,6 +2,7 @@
 // pays and its error is bounded, never for accuracy, and whatever the batch.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -29,7 +30,8 @@ std::string kernel_of(const GraphMaker& m, Isa isa, bool accuracy = false) {
   for (const ir::Value& input : m.inputs()) dims.push_back(m.dims(input));
   const auto plan = compile_plan(bound_graph(rewrite_portable(m.graph()), dims), weights, options, parallel::Arena(1));
   for (const Step& step : plan->steps)
-    if (step.kernel.find("conv") != std::string::npos) return step.kernel;
+    if (step.kernel.find("conv") != std::string::npos || step.kernel.find("gemm") != std::string::npos)
+      return step.kernel;
   return "";
 }
 
@@ -63,7 +65,7 @@ bool is_paired(const std::string& kernel) { return kernel.find("_paired_") != st
 TEST(PairedSelection, TakesWideLayersWhereAdditionsHaveTheirPipes) {
   for (const Isa isa : available_isas()) {
     SCOPED_TRACE(isa_name(isa));
-    const bool has_kernel = paired_kernel(isa) != nullptr;
+    const bool has_kernel = !paired_kernels(isa).empty();
     const test::AddPipes pipes(true);
     EXPECT_EQ(is_paired(kernel_of(layer({1, kInputs, 14, 14}, kOutputs), isa)), has_kernel);
     EXPECT_EQ(is_paired(kernel_of(layer({1, kInputs, 28, 28}, kOutputs, 2), isa)), has_kernel);
@@ -102,12 +104,102 @@ TEST(PairedSelection, RefusesWeightsWhoseErrorIsNotBounded) {
   std::vector<float> good(static_cast<size_t>(kInputs * kOutputs));
   for (size_t i = 0; i < good.size(); ++i) good[i] = static_cast<float>(i % 7) - 3;
   for (const Isa isa : available_isas()) {
-    if (!paired_kernel(isa)) continue;
+    if (paired_kernels(isa).empty()) continue;
     EXPECT_TRUE(is_paired(kernel_of(layer_of(good), isa)));
     for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 1e30f}) {
       std::vector<float> weights = good;
       weights[12345] = bad;
       EXPECT_FALSE(is_paired(kernel_of(layer_of(weights), isa))) << bad;
+    }
+  }
+}
+
+struct Product {
+  ir::Dims a;
+  bool transposed = true;
+  int64_t outputs = kOutputs;
+};
+
+GraphMaker product(const Product& p) {
+  GraphMaker m;
+  const int64_t inputs = p.a.back();
+  const ir::Dims b = p.transposed ? ir::Dims{p.outputs, inputs} : ir::Dims{inputs, p.outputs};
+  const ir::Value y = m.op("MatMul", {m.input(p.a), m.random(b, 3, 0.1f)},
+                           {{"transpose_a", "false"}, {"transpose_b", p.transposed ? "true" : "false"}});
+  m.result(m.op("ReLU", {m.op("Add", {y, m.random({1, 1, p.outputs}, 4)})}));
+  return m;
+}
+
+TEST(PairedSelection, TakesProductsOfManyRowsWithOneMatrix) {
+  for (const Isa isa : available_isas()) {
+    SCOPED_TRACE(isa_name(isa));
+    const bool has_kernel = !paired_kernels(isa).empty();
+    const test::AddPipes pipes(true);
+    for (const bool transposed : {true, false}) {
+      EXPECT_EQ(is_paired(kernel_of(product({{1, 128, 768}, transposed}), isa)), has_kernel);
+      EXPECT_EQ(is_paired(kernel_of(product({{1, 4, 40, 768}, transposed}), isa)), has_kernel);
+      EXPECT_FALSE(is_paired(kernel_of(product({{1, 128, 768}, transposed}), isa, true)));
+      EXPECT_FALSE(is_paired(kernel_of(product({{1, 128, 768}, transposed, 500}), isa)));
+      // Rows that may be a batch.
+      EXPECT_FALSE(is_paired(kernel_of(product({{128, 768}, transposed}), isa)));
+      EXPECT_FALSE(is_paired(kernel_of(product({{128, 1, 768}, transposed}), isa)));
+    }
+    const test::AddPipes none(false);
+    EXPECT_FALSE(is_paired(kernel_of(product({{1, 128, 768}}), isa)));
+  }
+}
+
+TEST(PairedSelection, ProductsOfOtherFormsAreMultipliedAsTheyAre) {
+  const test::AddPipes pipes(true);
+  for (const Isa isa : available_isas()) {
+    GraphMaker of_the_run, columns, matrices;
+    of_the_run.result(of_the_run.op("MatMul", {of_the_run.input({1, 128, 768}), of_the_run.input({768, kOutputs})}));
+    columns.result(columns.op("MatMul", {columns.input({1, 768, 128}), columns.random({768, kOutputs}, 3)},
+                              {{"transpose_a", "true"}}));
+    matrices.result(matrices.op("MatMul", {matrices.input({2, 128, 768}), matrices.random({2, 768, kOutputs}, 3)}));
+    for (const GraphMaker* m : {&of_the_run, &columns, &matrices})
+      EXPECT_FALSE(is_paired(kernel_of(*m, isa))) << isa_name(isa);
+  }
+}
+
+TEST(PairedSelection, OfProductsDoesNotDependOnTheBatch) {
+  const test::AddPipes pipes(true);
+  for (const Isa isa : available_isas())
+    for (const int64_t rows : {1, 4, 9, 10, 20, 128})
+      EXPECT_EQ(kernel_of(product({{16, rows, 768}}), isa), kernel_of(product({{1, rows, 768}}), isa))
+          << isa_name(isa) << " rows " << rows;
+}
+
+TEST(PairedSelection, ProductsHaveTheSameBitsOnAnyNumberOfThreads) {
+  const test::AddPipes pipes(true);
+  const Product products[] = {{{1, 128, 768}}, {{3, 41, 700}, false}, {{1, 61, 3000}}, {{0, 30, 700}}};
+  for (const Product& p : products) {
+    SCOPED_TRACE(testing::PrintToString(p.a));
+    const GraphMaker m = product(p);
+    if (best_isa() == Isa::avx512 && p.a[0] > 0) {
+      EXPECT_TRUE(is_paired(kernel_of(m, Isa::avx512))) << kernel_of(m, Isa::avx512);
+    }
+    const std::vector<test::HostTensor> inputs[] = {{test::random_tensor(p.a, 7)}, {test::random_tensor(p.a, 8)}};
+    test::expect_same_bits(m.graph(), m.graph(), inputs);
+  }
+}
+
+TEST(PairedSelection, RowsOfAProductHaveTheSameBitsInABatch) {
+  const test::AddPipes pipes(true);
+  constexpr int64_t kRows = 33, kBatch = 3, kDepth = 768;
+  const test::HostTensor all = test::random_tensor({kBatch, kRows, kDepth}, 5);
+  const auto result = [](Isa isa, int64_t batch, const float* rows) {
+    const ir::Dims dims{batch, kRows, kDepth};
+    const std::vector<test::HostTensor> inputs[] = {{test::HostTensor({element::f32, dims, rows}, nullptr)}};
+    return test::run_on_cpu(product({dims}).graph(), isa, 2, inputs)[0][0];
+  };
+  for (const Isa isa : available_isas()) {
+    const test::HostTensor batch = result(isa, kBatch, all.as<float>());
+    for (int64_t n = 0; n < kBatch; ++n) {
+      const test::HostTensor alone = result(isa, 1, all.as<float>() + n * kRows * kDepth);
+      EXPECT_EQ(
+          std::memcmp(batch.as<float>() + n * kRows * kOutputs, alone.as<float>(), kRows * kOutputs * sizeof(float)), 0)
+          << isa_name(isa) << " place " << n;
     }
   }
 }

@@ -14,6 +14,7 @@
 #include "plugins/cpu/kernels/matmul/matmul.hpp"
 #include "plugins/cpu/kernels/matmul/matmul_blocking.hpp"
 #include "plugins/cpu/nodes/lines_ahead.hpp"
+#include "plugins/cpu/nodes/matmul.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
 #include "plugins/cpu/rounding.hpp"
 #include "plugins/cpu/slices.hpp"
@@ -349,7 +350,9 @@ class MatMulExecutor final : public Executor {
   bool reads_plain_b_ = false;
 };
 
-Proposal propose(const NodeContext& context) {
+}  // namespace
+
+Proposal propose_matmul(const NodeContext& context) {
   const TensorDesc& dst = context.outputs[0];
   if (dst.type != element::f32) return Reject{"only f32 is vectorised, not " + dst.type.get_type_name()};
   if (dst.count() == 0) return Reject{"the result has no elements"};
@@ -365,11 +368,13 @@ Proposal propose(const NodeContext& context) {
   return std::vector{choice};
 }
 
+namespace {
+
 std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutChoice&) {
   return std::make_unique<MatMulExecutor>(context);
 }
 
-constexpr Impl kMatMul[] = {{"matmul", &propose, &create}};
+constexpr Impl kMatMul[] = {{"matmul", &propose_matmul, &create}};
 
 }  // namespace
 

@@ -64,14 +64,21 @@ double worst_amplification(const NodeContext& context, const ConvProblem& proble
   const auto* const weights = context.constants[1]->view.as<float>();
   if (!context.reader) return amplification(weights, problem.oc);
   const int64_t row = weights_per_output(problem);
-  const int64_t outputs = std::max<int64_t>(1, kPieceBytes / (row * static_cast<int64_t>(sizeof(float))));
+  constexpr int64_t kColumns = 512;  // side by side
+  const int64_t outputs =
+      problem.transposed ? kColumns : std::max<int64_t>(1, kPieceBytes / (row * static_cast<int64_t>(sizeof(float))));
   std::vector<double> amplifications(static_cast<size_t>(ceil_div(problem.oc, outputs)));
   context.reader->arena().parallel_for_slots(
       static_cast<int64_t>(amplifications.size()), [&](int64_t piece, int64_t slot) {
         const int64_t first = piece * outputs, count = std::min(outputs, problem.oc - first);
-        const void* const rows =
-            context.reader->read(weights + first * row, static_cast<size_t>(count * row) * sizeof(float), slot);
-        amplifications[static_cast<size_t>(piece)] = amplification(static_cast<const float*>(rows), count);
+        double& result = amplifications[static_cast<size_t>(piece)];
+        if (problem.transposed) {
+          result = amplification(weights + first, count);
+        } else {
+          const size_t bytes = static_cast<size_t>(count * row) * sizeof(float);
+          const void* const rows = context.reader->read(weights + first * row, bytes, slot);
+          result = amplification(static_cast<const float*>(rows), count);
+        }
       });
   return *std::max_element(amplifications.begin(), amplifications.end());
 }

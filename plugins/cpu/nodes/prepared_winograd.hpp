@@ -29,7 +29,8 @@ std::optional<Reject> winograd_refusal(const NodeContext& context, ConvProblem p
                                        FunctionRef<double(const ConvProblem&)> speedup,
                                        FunctionRef<double(const ConvProblem&)> error_bound);
 
-/// The largest `amplification`, asked about some outputs' weights at a time, on all threads of the context's reader.
+/// The largest `amplification`, asked about some outputs' weights at a time, on all threads of the context's reader;
+/// those of a transposed problem are columns of its matrix.
 double worst_amplification(const NodeContext& context, const ConvProblem& problem,
                            FunctionRef<double(const float* weights, int64_t outputs)> amplification);
 

@@ -183,7 +183,7 @@ struct PairedTile {
   const float* ahead;                              // fetched meanwhile, so many lines per block
   int64_t ahead_lines;
   float* out;
-  int64_t out_block;
+  int64_t out_block, out_position;
   const float* residual;  // or null; likewise
   bool clamp;
   float low, high;
@@ -267,7 +267,7 @@ void paired_tile(const PairedTile& t) noexcept {
     const V factor = loadu(t.factors + v * kBlock), bias = loadu(t.bias + v * kBlock);
 #pragma GCC unroll 10
     for (int m = 0; m < M; ++m) {
-      const int64_t at = v * t.out_block + m * kBlock;
+      const int64_t at = v * t.out_block + m * t.out_position;
       V sum = bias;
       if (t.residual) sum = sum + loadu(t.residual + at);
       sum = fma(acc[m][v], factor * broadcast(t.scales + m), sum);
@@ -289,21 +289,22 @@ void finish_unit_tile(const ConvPlan& plan, const ConvArgs& args, const Epilogue
   const bool buffered = e.rest_count > 0;
   t.out = buffered ? buffer : args.dst + offset;
   t.out_block = buffered ? width * kBlock : plan.dst.c;
+  t.out_position = buffered ? kBlock : plan.dst.w;
   t.residual = e.residual && !buffered ? e.residual + offset : nullptr;
   if (buffered && e.residual) {
     for (int64_t b = 0; b < kPairedBlocks; ++b)
       for (int64_t m = 0; m < width; ++m)
-        storeu(buffer + (b * width + m) * kBlock, loadu(e.residual + offset + b * plan.dst.c + m * kBlock));
+        storeu(buffer + (b * width + m) * kBlock, loadu(e.residual + offset + b * plan.dst.c + m * plan.dst.w));
     t.residual = buffer;
   }
   kPairedTiles[width - 1](t);
-  if (e.activate) e.activate({t.out, kPairedBlocks, t.out_block, 1, 0, width, kBlock}, e.alpha);
+  if (e.activate) e.activate({t.out, kPairedBlocks, t.out_block, 1, 0, width, t.out_position}, e.alpha);
   const int64_t first = unit * kPairedBlocks * kBlock;
   if (!buffered && first + kPairedBlocks * kBlock <= plan.exec.oc) return;
   for (int64_t b = 0; b < kPairedBlocks; ++b) {
     const int64_t left = plan.exec.oc - first - b * kBlock, channels = left < kBlock ? left : kBlock;
     if (buffered) {
-      apply_epilogue(e, buffer + b * width * kBlock, args.dst, offset + b * plan.dst.c, kBlock, width,
+      apply_epilogue(e, buffer + b * width * kBlock, args.dst, offset + b * plan.dst.c, plan.dst.w, width,
                      first + b * kBlock, channels);
     } else {
       clear_tail(t.out + b * t.out_block, kBlock, width, channels);
@@ -354,7 +355,7 @@ void run_round(const ConvPlan& plan, const ConvArgs& args, const Epilogue& e, co
     t.ahead_lines = left == 0 ? 0 : (left + tiles * t.blocks - 1) / (tiles * t.blocks);
   };
   fetch(fetches.weights, fetches.weight_tiles);
-  int64_t offset = p.n * plan.dst.n + round.unit * kPairedBlocks * plan.dst.c + p.begin * kBlock;
+  int64_t offset = p.n * plan.dst.n + round.unit * kPairedBlocks * plan.dst.c + p.begin * plan.dst.w;
   for (int64_t i = 0; i < p.tiles; ++i) {
     if (i == fetches.weight_tiles) fetch(fetches.after, p.tiles - i);
     const PairedSources& tile = p.sources[i];
@@ -367,7 +368,7 @@ void run_round(const ConvPlan& plan, const ConvArgs& args, const Epilogue& e, co
     } else {
       kPairedTiles[tile.width - 1](t);
     }
-    offset += tile.width * kBlock;
+    offset += tile.width * plan.dst.w;
     if (next) t.next.begin += tile.width * kBlock;
     t.ahead += t.ahead_lines * t.blocks * 16;
     left -= t.ahead_lines * t.blocks;
@@ -424,7 +425,7 @@ void conv_paired(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box
       if (kept.n != p.n || kept.begin != p.begin || kept.end != p.end) prepare(plan, args.src, p);
       kept = {p.n, p.begin, p.end};
       // A row of them, of which the last ones may not be there: fetching is harmless.
-      const bool fetches = plan.sources_soon && i + 1 < rounds;
+      const bool fetches = plan.sources_soon && plan.src_format == ConvFormat::blocked && i + 1 < rounds;
       const float* const next = args.src + p.n * plan.src.n + source_offset(plan, p.end);
       run_units(plan, args, epilogue, p, box, rounds - i, fetches ? next : nullptr);
     }

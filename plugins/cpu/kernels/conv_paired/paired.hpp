@@ -10,20 +10,24 @@
 // them
 //   alike, and the sources of a position whose largest is not between 1/4 and 16 by the one that brings it into [1, 2);
 //   the results by what undoes both. These are exact.
-// Layouts: src and dst blocked, weights as conv.hpp. Channels beyond C in the last block: never read in src, written as
-//   zero in dst.
+// Layouts: src and dst blocked, or both nhwc, which wants whole units of outputs; weights as conv.hpp, those of a
+//   transposed convolution, too. Channels beyond C in the last block: never read in src, written as zero in dst.
 // Order of summation: the start value, block, channel; it depends on the position alone, never on the box.
 // Edge cases: a NaN or an infinity in the source gives NaN in all outputs of its position; batch 0 gives an empty grid.
 // Source: S. Winograd, A New Algorithm for Inner Product (1968).
 #pragma once
+
+#include <span>
 
 #include "plugins/cpu/kernels/conv/conv.hpp"
 #include "plugins/cpu/kernels/conv_paired/paired_types.hpp"
 
 namespace terroir::cpu {
 
+// Of a bucket; each leaves the format as it is, blocked or nhwc.
+std::span<const ConvKernel> paired_kernels(Isa isa) noexcept;
 // Null for a bucket that has none.
-const ConvKernel* paired_kernel(Isa isa) noexcept;
+const ConvKernel* paired_kernel(Isa isa, ConvFormat format) noexcept;
 
 // Times the speed of the direct kernel, of one image, on a processor with pipes of their own for additions; by a model
 // fitted to measurements.
@@ -35,7 +39,8 @@ ConvSplit paired_split(const ConvPlan& plan, int64_t threads) noexcept;
 
 // What the rounding errors of one output may add up to, relative to the largest output that inputs in [-1, 1] can give:
 // the largest over output channels; infinite or NaN when the weights are, or leave float's range. In parts: what it
-// depends on of the weights of some output channels, and the bound by the largest of these.
+// depends on of the weights of some output channels (transposed: columns, problem.oc apart), and the bound by the
+// largest of these.
 double paired_amplification(const ConvProblem& problem, const float* weights, int64_t outputs) noexcept;
 double paired_error_bound(const ConvProblem& problem, double amplification) noexcept;
 

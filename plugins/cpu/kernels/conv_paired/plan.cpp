@@ -21,9 +21,13 @@ using namespace paired;
 // Unused where no bucket has a kernel, as those below.
 [[maybe_unused]] const char* reject(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   if (const char* why = conv::reject_malformed(p)) return why;
-  if (p.transposed || p.groups != 1) return "transposed or grouped";
+  if (p.groups != 1) return "grouped";
   if (!conv::has_one_tap(p.d) || !conv::has_one_tap(p.h) || !conv::has_one_tap(p.w))
     return "kernel is not 1x1 without padding";
+  for (const ConvAxis* a : {&p.d, &p.h, &p.w})
+    if (p.transposed && (a->stride != 1 || a->in != a->out)) return "transposed, and positions are skipped";
+  if (kernel.dst == ConvFormat::nhwc && p.oc % (kUnitBlocks * channel_block(kernel.isa)) != 0)
+    return "outputs are not whole units";
   if (ceil_div(p.oc, channel_block(kernel.isa)) % kUnitBlocks != 0) return "an odd number of output blocks";
   return nullptr;
 }
@@ -41,10 +45,19 @@ int64_t blocks_in_l1(const ConvPlan& plan) {
   return std::max<int64_t>(1, cache_sizes().l1d * 2 / 3 / (plan.block * unit_outputs(plan) * 4));
 }
 
+// Each round of positions reads all weights again, each unit of outputs all sources: those from memory, as a rule, and
+// these from L2, or where more are prepared at once from L3.
 int64_t positions_at_once(const ConvPlan& plan) {
-  const int64_t bytes = plan.sources_soon ? cache_sizes().l1d * 2 / 3 : cache_sizes().l2 / 2;
-  const int64_t tiles = std::max<int64_t>(1, bytes / (padded_inputs(plan) * 4 * kMaxPositions));
-  return std::min(tiles * kMaxPositions, std::max(kMaxPositions, plan.grid.sp));
+  const int64_t position_bytes = padded_inputs(plan) * 4, all = std::max(kMaxPositions, plan.grid.sp);
+  const auto fit = [&](int64_t bytes) {
+    const int64_t tiles = std::max<int64_t>(1, bytes / (position_bytes * kMaxPositions));
+    return std::min(tiles * kMaxPositions, all);
+  };
+  if (plan.sources_soon) return fit(cache_sizes().l1d * 2 / 3);
+  constexpr int64_t kWeightsTimes = 3;  // the time of a byte of sources from L3
+  const int64_t near = fit(cache_sizes().l2 / 2), far = fit(cache_sizes().l2 * 2);
+  const int64_t spared = (ceil_div(all, near) - ceil_div(all, far)) * static_cast<int64_t>(plan.packed_floats) * 4;
+  return spared * kWeightsTimes > plan.grid.oc * all * position_bytes ? far : near;
 }
 
 void plan_paired(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept {
@@ -82,15 +95,32 @@ void finish_unit(int64_t inputs, int64_t outputs, float* starts, float* factors,
     scale[at] = weights_scale(static_cast<double>(magnitude[at]) / static_cast<double>(inputs));
     factors[o] = 1 / scale[at];
   }
-  for (int64_t i = 0; i < inputs; ++i)
-    for (int64_t o = 0; o < kMostOutputs; ++o) weights[i * outputs + o] *= scale[static_cast<size_t>(o)];
-  for (int64_t first = 0; first < inputs; first += 16)
+  constexpr int64_t kBlock = 16;
+  for (int64_t first = 0; first < inputs; first += kBlock) {
+    float* const block = weights + first * outputs;
+    for (int64_t i = 0; i < kBlock; ++i)
+      for (int64_t o = 0; o < kMostOutputs; ++o) block[i * outputs + o] *= scale[static_cast<size_t>(o)];
     for (int64_t t = 0; t < kTriples; ++t) {
-      const float* const pair = weights + (first + 3 * t) * outputs;
+      const float* const pair = block + 3 * t * outputs;
       for (int64_t o = 0; o < kMostOutputs; ++o) pairs[static_cast<size_t>(o)] += pair[o] * pair[outputs + o];
     }
+  }
   for (int64_t o = 0; o < outputs; ++o) starts[o] = -pairs[static_cast<size_t>(o)];
 }
+
+// Of weights that are looked at in vectors: what the lanes have met.
+template <int64_t Lanes>
+struct Magnitudes {
+  std::array<float, static_cast<size_t>(Lanes)> sum{}, largest{};
+
+  void add(const float* weights, int64_t count) {
+    for (size_t l = 0; l < static_cast<size_t>(count); ++l) {
+      const float magnitude = std::fabs(weights[l]);
+      sum[l] += magnitude;
+      largest[l] = magnitude > largest[l] ? magnitude : largest[l];
+    }
+  }
+};
 
 // A piece is one unit of output channels; the first one brings the bias.
 [[maybe_unused]] void pack_paired(const ConvPlan& plan, const ConvKernel& kernel, const ConvConstants& constants,
@@ -106,33 +136,40 @@ void finish_unit(int64_t inputs, int64_t outputs, float* starts, float* factors,
     float* const starts = packed + unit_begin(plan, unit);
     float* const factors = starts + outputs;
     float* const weights = factors + outputs;
-    transpose(constants.weights + (first - constants.first_output) * ic, ic, weights, outputs,
-              std::min(outputs, oc - first), ic, outputs);
+    const int64_t exist = std::min(outputs, oc - first);
+    if (plan.exec.transposed) {
+      std::fill_n(weights, ic * outputs, 0.0f);
+      for (int64_t i = 0; i < ic; ++i) std::copy_n(constants.weights + i * oc + first, exist, weights + i * outputs);
+    } else {
+      transpose(constants.weights + (first - constants.first_output) * ic, ic, weights, outputs, exist, ic, outputs);
+    }
     std::fill_n(weights + ic * outputs, (inputs - ic) * outputs, 0.0f);
     finish_unit(inputs, outputs, starts, factors, weights);
   }
 }
 
 #if TERROIR_HAVE_AVX512
-constexpr ConvKernel kAvx512{"f32_conv_1x1_paired_nChw16c__avx512",
-                             Isa::avx512,
-                             ConvFormat::blocked,
-                             ConvFormat::blocked,
-                             reject,
-                             plan_paired,
-                             "pack_paired",
-                             conv::pack_dense_pieces,
-                             pack_paired,
-                             avx512::conv_paired};
+constexpr ConvKernel avx512_kernel(const char* name, ConvFormat format) {
+  return {name,        Isa::avx512,        format, format, reject, plan_paired, "pack_paired", conv::pack_dense_pieces,
+          pack_paired, avx512::conv_paired};
+}
+constexpr ConvKernel kAvx512[] = {avx512_kernel("f32_conv_1x1_paired_nChw16c__avx512", ConvFormat::blocked),
+                                  avx512_kernel("f32_conv_1x1_paired_nhwc__avx512", ConvFormat::nhwc)};
 #endif
 
 }  // namespace
 
-const ConvKernel* paired_kernel(Isa isa) noexcept {
+std::span<const ConvKernel> paired_kernels(Isa isa) noexcept {
 #if TERROIR_HAVE_AVX512
-  if (isa == Isa::avx512) return &kAvx512;
+  if (isa == Isa::avx512) return kAvx512;
 #endif
   static_cast<void>(isa);
+  return {};
+}
+
+const ConvKernel* paired_kernel(Isa isa, ConvFormat format) noexcept {
+  for (const ConvKernel& kernel : paired_kernels(isa))
+    if (kernel.src == format) return &kernel;
   return nullptr;
 }
 
@@ -182,33 +219,36 @@ double paired_speedup(const ConvProblem& p, const ConvKernel& kernel) noexcept {
 // rounded, and so are what the sums begin with, and the result: kRoundings; the additions count 2 sqrt(K), as
 // error_bound.cpp of conv_wino derives. Compared with m S, for the worst m in [kLeastSource, kMostSource).
 double paired_amplification(const ConvProblem& p, const float* weights, int64_t outputs) noexcept {
+  const auto channels = static_cast<double>(p.ic);
   double worst = 0;
-  for (int64_t o = 0; o < outputs; ++o) {
-    constexpr size_t kSums = 16;
-    std::array<float, kSums> sums{}, most{};
-    const float* const row = weights + o * p.ic;
-    int64_t i = 0;
-    for (; i + static_cast<int64_t>(kSums) <= p.ic; i += static_cast<int64_t>(kSums))
-      for (size_t k = 0; k < kSums; ++k) {
-        const float magnitude = std::fabs(row[i + static_cast<int64_t>(k)]);
-        sums[k] += magnitude;
-        most[k] = magnitude > most[k] ? magnitude : most[k];
-      }
-    for (; i < p.ic; ++i) {
-      sums[0] += std::fabs(row[i]);
-      most[0] = std::max(most[0], std::fabs(row[i]));
-    }
-    double sum = 0, largest = 0;
-    for (size_t k = 0; k < kSums; ++k) {
-      sum += static_cast<double>(sums[k]);
-      largest = std::max(largest, static_cast<double>(most[k]));
-    }
-    if (sum == 0) continue;
-    if (!(sum >= 0x1p-80 && sum <= 0x1p80)) return std::numeric_limits<double>::infinity();
-    const auto channels = static_cast<double>(p.ic);
+  const auto add = [&](double sum, double largest) {  // of an output's magnitudes
+    if (sum == 0) return;
+    if (!(sum >= 0x1p-80 && sum <= 0x1p80)) worst = std::numeric_limits<double>::infinity();
     const double scale = static_cast<double>(weights_scale(sum / channels));
     worst = std::max(worst, static_cast<double>(kMostSource) * channels / 3 / (sum * scale) + 1 +
                                 largest * scale / 2 / static_cast<double>(kLeastSource));
+  };
+  if (p.transposed) {
+    constexpr int64_t kColumns = 256;
+    for (int64_t o = 0; o < outputs; o += kColumns) {
+      const int64_t count = std::min(kColumns, outputs - o);
+      Magnitudes<kColumns> columns;
+      for (int64_t i = 0; i < p.ic; ++i) columns.add(weights + i * p.oc + o, count);
+      for (size_t k = 0; k < static_cast<size_t>(count); ++k)
+        add(static_cast<double>(columns.sum[k]), static_cast<double>(columns.largest[k]));
+    }
+    return worst;
+  }
+  constexpr int64_t kLanes = 16;
+  for (int64_t o = 0; o < outputs; ++o) {
+    const float* const row = weights + o * p.ic;
+    Magnitudes<kLanes> some;
+    int64_t i = 0;
+    for (; i + kLanes <= p.ic; i += kLanes) some.add(row + i, kLanes);
+    some.add(row + i, p.ic - i);
+    double sum = 0;
+    for (const float lane : some.sum) sum += static_cast<double>(lane);
+    add(sum, static_cast<double>(*std::max_element(some.largest.begin(), some.largest.end())));
   }
   return worst;
 }
