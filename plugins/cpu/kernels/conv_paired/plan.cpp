@@ -196,8 +196,8 @@ ConvSplit paired_split(const ConvPlan& plan, int64_t threads) noexcept {
 // another hardware thread uses too, which begin fewer instructions.
 double paired_speedup(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   constexpr double kDirect = 0.5 / 0.92, kPaired = 11.0 / 32 / 0.86, kStored = 9.5;
-  constexpr double kPrepared = 8, kCopied = 14;  // sources that are read where they are, or not
-  constexpr double kLatency = 8;                 // of a triple's two products in one sum
+  constexpr double kPrepared = 8, kCopied = 7;  // sources that are read where they are, or not
+  constexpr double kLatency = 8;                // of a triple's two products in one sum
   ConvPlan plan;
   plan_paired(p, kernel, plan);
   const auto positions = static_cast<double>(plan.grid.sp), lanes = static_cast<double>(plan.block);
