@@ -1,10 +1,11 @@
-// When a 1x1 convolution takes part of its multiplications as additions: where the processor has pipes for them, it
-// pays and its error is bounded, never for accuracy, and whatever the batch.
+// When a 1x1 convolution or a product of matrices takes part of its multiplications as additions: where the processor has
+// pipes for them, it pays and its error is bounded, never for accuracy, and whatever the batch.
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plugins/cpu/compile.hpp"
@@ -111,6 +112,26 @@ TEST(PairedSelection, RefusesWeightsWhoseErrorIsNotBounded) {
       weights[12345] = bad;
       EXPECT_FALSE(is_paired(kernel_of(layer_of(weights), isa))) << bad;
     }
+  }
+}
+
+TEST(PairedSelection, TakesLayersWhoseChannelsComeLast) {
+  const test::AddPipes pipes(true);
+  for (const auto& [outputs, found] : {std::pair{kOutputs, "_paired_nhwc_"}, {kOutputs + 8, "_nhwc_"}}) {
+    GraphMaker m;
+    m.result(m.op("ReLU", {m.op("Convolution", {m.input({1, 14, 14, kInputs}), m.random({outputs, kInputs, 1, 1}, 3)},
+                                {{"layout", "channels_last"}}, {}, "terroir1")}));
+    for (const Isa isa : available_isas()) {
+      const std::string kernel = kernel_of(m, isa);
+      if (paired_kernels(isa).empty()) {
+        EXPECT_FALSE(is_paired(kernel)) << kernel;
+      } else {
+        EXPECT_NE(kernel.find(found), std::string::npos) << kernel;
+        EXPECT_EQ(is_paired(kernel), outputs == kOutputs) << kernel;
+      }
+    }
+    const std::vector<test::HostTensor> inputs[] = {{test::random_tensor({1, 14, 14, kInputs}, 7)}};
+    test::expect_same_bits(m.graph(), m.graph(), inputs);
   }
 }
 
