@@ -69,6 +69,11 @@ TEST(ConvPaired, InputsInRounds) {
   for (const int64_t more : {0, 1, 16}) check_paired(pointwise(many_inputs() + more, 64, 5, 5));
 }
 
+// Sources that do not fit half of L2: prepared some at a time, or, where weights would be read too often, more at once.
+TEST(ConvPaired, PositionsInBatches) {
+  for (const int64_t w : {61, 100, 118, 130, 250}) check_paired(pointwise(many_inputs(), 64, 1, w));
+}
+
 TEST(ConvPaired, Strides) {
   for (const int64_t stride : {2, 3})
     for (const int64_t size : {1, 2, 7, 14, 23}) check_paired(pointwise(40, 64, size, size + 1, stride));

@@ -1,5 +1,5 @@
-// When a 1x1 convolution or a product of matrices takes part of its multiplications as additions: where the processor has
-// pipes for them, it pays and its error is bounded, never for accuracy, and whatever the batch.
+// When a 1x1 convolution or a product of matrices takes part of its multiplications as additions: where the processor
+// has pipes for them, it pays and its error is bounded, never for accuracy, and whatever the batch.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -203,6 +203,12 @@ TEST(PairedSelection, ProductsHaveTheSameBitsOnAnyNumberOfThreads) {
     const std::vector<test::HostTensor> inputs[] = {{test::random_tensor(p.a, 7)}, {test::random_tensor(p.a, 8)}};
     test::expect_same_bits(m.graph(), m.graph(), inputs);
   }
+}
+
+TEST(PairedSelection, ProductsAreThoseOfTheInterpreter) {
+  const test::AddPipes pipes(true);
+  for (const Product& p : {Product{{1, 128, 768}}, Product{{3, 41, 700}, false}, Product{{2, 3, 20, 500}}})
+    test::expect_same_as_interpreter(product(p));
 }
 
 TEST(PairedSelection, RowsOfAProductHaveTheSameBitsInABatch) {
