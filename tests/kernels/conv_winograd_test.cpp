@@ -64,8 +64,9 @@ class WinogradBench {
   // Units one at a time, every `stride`-th one, by a thread that keeps what it has from run to run; behind the first
   // run over a block of tiles, the sources are gone.
   void run_units(float* dst, int64_t stride) {
-    const int64_t tiles = p_.batch * plan.rows.tiles * plan.cols.tiles / plan.s_tiles, units = plan.units;
-    const int64_t slices = std::min(plan.block_slices, p_.d.out), some = plan.block_tiles / plan.s_tiles;
+    const bool in_registers = plan.weights == WinoWeights::in_registers;
+    const int64_t tiles = wino_span_parts(plan), units = plan.units;
+    const int64_t slices = std::min(plan.block_slices, p_.d.out), some = in_registers ? 1 : plan.block_tiles;
     std::vector<float> src(src_.data(), src_.data() + src_.size());
     std::fill_n(scratch_.data(), scratch_.size(), std::nanf(""));
     WinoKept kept;
@@ -118,10 +119,11 @@ std::vector<double> weight_sums(const ConvProblem& p, const Reference& r) {
   return sums;
 }
 
-void check_winograd(const WinoKernel& kernel, const ConvProblem& p, const Reference& r) {
+void check_winograd(const WinoKernel& kernel, const ConvProblem& p, const Reference& r,
+                    std::optional<WinoWeights> weights = std::nullopt) {
   SCOPED_TRACE(std::string(kernel.name) + ": " + describe(p));
   ASSERT_EQ(wino_reject(p, kernel), nullptr);
-  WinogradBench bench(kernel, p, r);
+  WinogradBench bench(kernel, p, r, weights);
   for (size_t i = 0; i < bench.packed().size(); ++i)
     ASSERT_FALSE(std::isnan(bench.packed().data()[i])) << "packing left out " << i;
   const float nan = std::nanf("");
@@ -157,7 +159,7 @@ void check_winograd(const WinoKernel& kernel, const ConvProblem& p, const Refere
     expect_same_bits(dst, other, "slices");
   }
   GuardedFloats single(dst.size(), nan), misaligned(dst.size() + 1, nan);
-  const int64_t tiles = p.batch * bench.plan.rows.tiles * bench.plan.cols.tiles / bench.plan.s_tiles;
+  const int64_t tiles = wino_span_parts(bench.plan);
   for (int64_t u = wino_units(bench.plan); u-- > 0;)
     for (int64_t s = tiles; s-- > 0;)
       for (int64_t d = p.d.out; d-- > 0;) bench.run(single.data(), {u, u + 1, s, s + 1, d, d + 1});
@@ -171,10 +173,15 @@ void check_winograd(const WinoKernel& kernel, const ConvProblem& p, const Refere
   EXPECT_EQ(std::memcmp(dst.data(), misaligned.data(), dst.size() * sizeof(float)), 0) << "misaligned bases";
   EXPECT_TRUE(std::isnan(misaligned.data()[dst.size()])) << "wrote past the end";
 
-  if (bench.plan.weights == WinoWeights::in_registers || kernel.tile != 4) return;
-  // The same products of the same weights in the same order.
+  if (kernel.tile != 4 || weights) return;
   for (const WinoWeights other : {WinoWeights::packed, WinoWeights::staged}) {
     if (other == bench.plan.weights) continue;
+    if (kernel.stride == 2) {
+      check_winograd(kernel, p, r, other);
+      continue;
+    }
+    if (bench.plan.weights == WinoWeights::in_registers) continue;
+    // The same products of the same weights in the same order.
     WinogradBench again(kernel, p, r, other);
     for (size_t i = 0; i < again.packed().size(); ++i)
       ASSERT_FALSE(std::isnan(again.packed().data()[i])) << "packing left out " << i;
@@ -197,7 +204,7 @@ void check_winograd(const ConvProblem& p) {
   for (const Isa isa : available_isas()) {
     const bool wide = isa != Isa::scalar && isa != Isa::sse42, only_scalar = available_isas().size() == 1;
     const std::vector<WinoKernel> kernels = kernels_of(isa, p.h.stride);
-    ASSERT_EQ(kernels.size(), p.h.stride == 2 ? (wide ? 1u : 0u) : isa != Isa::scalar || only_scalar ? 2u : 0u);
+    ASSERT_EQ(kernels.size(), p.h.stride == 2 ? (wide ? 2u : 0u) : isa != Isa::scalar || only_scalar ? 2u : 0u);
     for (const WinoKernel& kernel : kernels) check_winograd(kernel, p, r);
   }
 }
@@ -421,9 +428,32 @@ TEST(ConvWinogradStrided, StagesLargeWeights) {
       const WinoPlan plan = wino_plan(p, kernel);
       EXPECT_EQ(plan.weights, WinoWeights::staged) << kernel.name;
       EXPECT_LT(plan.stage_blocks, plan.ic_blocks) << kernel.name;
-      EXPECT_EQ(wino_plan(problem_of(1, 1, 256, 256, strided(9), strided(12)), kernel).weights, WinoWeights::packed);
+      const int64_t channels = kernel.tile == 4 ? 128 : 256;
+      EXPECT_EQ(wino_plan(problem_of(1, 1, channels, channels, strided(9), strided(12)), kernel).weights,
+                WinoWeights::packed);
     }
   check_winograd(p);
+}
+
+TEST(ConvWinogradStrided, WeightsInRegistersForPartsOfRowsOfTiles) {
+  struct Case {
+    int64_t h, w;  // of the output
+    bool in_registers;
+  };
+  // Rows of tiles in parts of three and four, all of which have a last sum, or the first two of four.
+  const Case cases[] = {{7, 7, true},  {7, 8, true},    {8, 7, true},   {5, 7, true},    {6, 5, false}, {9, 14, true},
+                        {3, 16, true}, {14, 13, false}, {4, 12, true},  {10, 11, false}, {7, 24, true}, {8, 26, true},
+                        {5, 28, true}, {2, 56, true},   {17, 6, false}, {9, 3, false}};
+  for (const auto& [h, w, in_registers] : cases) {
+    const ConvProblem p = problem_of(2, 1, 21, 20, strided(2 * h), strided(2 * w - 1));
+    ASSERT_EQ(p.h.out, h);
+    ASSERT_EQ(p.w.out, w);
+    check_winograd(p);
+    for (const WinoKernel& kernel : kernels_of(Isa::avx512, 2))
+      EXPECT_EQ(wino_plan(p, kernel).weights == WinoWeights::in_registers, in_registers && kernel.tile == 4) << w;
+  }
+  check_winograd(problem_of(1, 2, 64, 32, strided(14), strided(14)));
+  check_winograd(problem_of(2, 1, 70, 40, strided(13), strided(56)));
 }
 
 TEST(ConvWinograd, AnEmptyBatchHasNoSlices) {
@@ -498,7 +528,9 @@ TEST(ConvWinogradErrorBound, IsSmallestWithStride) {
                     two = problem_of(1, 1, 64, 4, strided(16), strided(16));
   const std::vector<float> even(64 * 4 * 9, 0.5f);
   EXPECT_GT(wino_error_bound(two, 2, even.data()), 0);
-  EXPECT_LT(wino_error_bound(two, 2, even.data()), wino_error_bound(one, 2, even.data()));
+  for (const int64_t tile : {2, 4})
+    EXPECT_LT(wino_error_bound(two, tile, even.data()), wino_error_bound(one, tile, even.data()));
+  EXPECT_GT(wino_error_bound(two, 4, even.data()), wino_error_bound(two, 2, even.data()));
   // One tap: of a corner the source is a difference along both axes, twice as large and with another one in the sum.
   const ConvProblem p = problem_of(1, 1, 1, 1, strided(8), strided(8));
   std::vector<float> corner(9), middle(9);

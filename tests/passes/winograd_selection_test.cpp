@@ -68,7 +68,11 @@ TEST(WinogradSelection, TakesWideLayersWith3x3KernelsOnEveryInstructionSet) {
     EXPECT_FALSE(is_winograd(kernel_of(layer(1, 5, 2), isa)));
     EXPECT_FALSE(is_winograd(kernel_of(layer(1, 3, 3), isa)));
     const bool strided = isa == Isa::avx2 || isa == Isa::avx512;
-    EXPECT_EQ(is_winograd(kernel_of(layer(1, 3, 2), isa), "2x2_3x3s2"), strided) << kernel_of(layer(1, 3, 2), isa);
+    EXPECT_EQ(is_winograd(kernel_of(layer(1, 3, 2, 112), isa), "4x4_3x3s2"), strided)
+        << kernel_of(layer(1, 3, 2, 112), isa);
+    GraphMaker wide;  // many weights for few tiles
+    wide.result(wide.op("ReLU", {wide.conv(wide.input({1, 256, 26, 26}), 512, 3, 1, 2)}));
+    EXPECT_EQ(is_winograd(kernel_of(wide, isa), "2x2_3x3s2"), strided) << kernel_of(wide, isa);
   }
 }
 

@@ -1,6 +1,7 @@
 // What: convolution with 3x3 kernels (3x3 per slice in 3D) in f32 by Winograd's F(4x4,3x3) and F(2x2,3x3): fewer
 // multiplications than a direct convolution, 4 and 2.25 times, for a larger rounding error and larger weights. With
-// stride 2, F(2x2,3x3) of the even and odd inputs: 1.44 times, with the error of a direct convolution, nearly.
+// stride 2, of the even and odd inputs: F(4x4,3x3) 1.78 times, and F(2x2,3x3) 1.44 times, with the error of a direct
+// convolution, nearly.
 //   for (const WinoKernel& k : wino_kernels(isa)) if (!(why = wino_reject(problem, k))) ...
 //   WinoPlan plan = wino_plan(problem, k); k.pack(plan, {weights, bias}, packed, 0, wino_units(plan));
 //   WinoSplit split = wino_split(plan, threads);
@@ -35,13 +36,13 @@ struct WinoKernel {
   void (*run)(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept;
 };
 
-// F(4x4,3x3), F(2x2,3x3), and with stride 2 that of buckets from AVX2 on. Empty for a bucket that is not compiled in.
+// F(4x4,3x3), F(2x2,3x3), and with stride 2 those of buckets from AVX2 on. Empty for a bucket that is not compiled in.
 std::span<const WinoKernel> wino_kernels(Isa isa) noexcept;
 
 // Null if the kernel can run the problem, else the reason in a few words.
 const char* wino_reject(const ConvProblem& problem, const WinoKernel& kernel) noexcept;
 // `weights`: as wanted instead of the cheapest; at stride 1 of F(2x2,3x3) only packed ones. At stride 2
-// those of staged weights give other bits.
+// each choice gives other bits.
 WinoPlan wino_plan(const ConvProblem& problem, const WinoKernel& kernel,
                    std::optional<WinoWeights> weights = std::nullopt) noexcept;
 // The same for fewer tiles at once, `halvings` times half as many: little more than half the scratch each, the same
@@ -50,6 +51,8 @@ WinoPlan wino_with_small_blocks(const WinoPlan& plan, int halvings) noexcept;
 // So often at most: a block still fills a register tile. Not for weights that are transformed in registers.
 int wino_halvings(const WinoPlan& plan) noexcept;
 int64_t wino_units(const WinoPlan& plan) noexcept;
+// Parts of spans of all images: what boxes count along s.
+int64_t wino_span_parts(const WinoPlan& plan) noexcept;
 // The first output channel of a unit, or behind the last unit, the number of channels.
 int64_t wino_first_output(const WinoPlan& plan, int64_t unit) noexcept;
 

@@ -21,8 +21,8 @@ constexpr int64_t kMaxUnitBlocks = 3;  // of gemm_pass.hpp
 // Tiles (of all slices) transformed at once: enough that weights from L3 are read at a rate it can give, few enough
 // that inputs and products stay near. Half and twice as many are within 5 % on the layers of the zoo.
 constexpr int64_t kBlockTiles = 56, kBlockTilesDeep = 112;
-// The tiles of stride 2 have a fourth of the outputs, and their weights stay packed.
-constexpr int64_t kBlockTilesStrided = 112;
+// Of stride 2, tiles have a fourth of the outputs, or more than twice the points; and their weights stay packed.
+constexpr int64_t kBlockTilesStrided2 = 112, kBlockTilesStrided4 = 28;
 constexpr int64_t kBlockSlices = 16;
 constexpr int64_t kChunkBlocks = 2;
 
@@ -34,7 +34,7 @@ struct TransformCycles {
   double input, output, weights;
 };
 TransformCycles transform_cycles(const WinoPlan& plan) {
-  if (strided(plan)) return {110, 45, 0};
+  if (strided(plan)) return plan.tile == 4 ? TransformCycles{450, 125, 20} : TransformCycles{110, 45, 0};
   if (plan.tile == 4) return plan.registers == 32 ? TransformCycles{265, 165, 45} : TransformCycles{300, 190, 0};
   return {100, 66, 0};
 }
@@ -42,13 +42,24 @@ TransformCycles transform_cycles(const WinoPlan& plan) {
 // Bytes per cycle of weights that do not stay in L2, and of a first read beyond what hides behind arithmetic. In a
 // network that first read is one from memory, whose bandwidth the threads share.
 constexpr double kStreamBytes = 7, kFirstReadBytes = 12;
+// Likewise of a further read of weights beyond L2 by products that fetch them.
+constexpr double kAgainBytes = 40;
 
-// Cycles to stage nine vectors of weights as 36, and as 16 with stride 2: measured.
-constexpr double kStageCycles = 120, kStageStridedCycles = 55;
+// Cycles to stage nine vectors of weights as 36, and with stride 2 as 20 and as 54 (some rows for several groups of
+// sums), the sums so far included: measured.
+constexpr double kStageCycles = 120, kStageStridedCycles = 55, kStageStridedCycles4 = 400;
+double stage_cycles(const WinoPlan& plan) {
+  if (!strided(plan)) return kStageCycles;
+  return plan.tile == 4 ? kStageStridedCycles4 : kStageStridedCycles;
+}
 // Those staged at once, of two blocks of channels at least, take this share of L2. Measured with 1 MB: so few that they
 // stay in L1 cost up to 20 %, as the sums so far are read and written more often; twice as many gain nothing, so a
 // larger L2 gets no more.
 constexpr int64_t kStageShare = 4, kLeastStageBlocks = 2, kMostStagedBytes = int64_t{256} << 10;
+
+// Of a product that loads its own source, by whether the stride is 2: those fetch their sources and weights as they go,
+// which takes loads, too.
+constexpr double kLoadCycles[2] = {0.5, 0.58};
 
 // Cycles to begin and end a pass over the input channels.
 constexpr double kPassCycles = 30;
@@ -133,11 +144,24 @@ double points_share(const WinoPlan& plan) {
   return share;
 }
 
-// Whether a run may transform the weights in registers.
-bool fit_registers(const WinoPlan& plan) {
+struct Spans {
+  int64_t tiles, parts;
+};
+
+// Those of a run that transforms the weights in registers, if there are passes for them: strided_transforming_pass.hpp.
+std::optional<Spans> spans_in_registers(const WinoPlan& plan) {
   const ConvProblem& p = plan.problem;
-  return plan.tile == 4 && plan.registers == 32 && plan.rows.tiles == 2 && plan.cols.tiles == 2 && p.d.out == 1 &&
-         p.d.kernel == 1;
+  const WinoAxis& cols = plan.cols;
+  if (plan.tile != 4 || plan.registers != 32 || p.d.out != 1 || p.d.kernel != 1) return std::nullopt;
+  if (plan.rows.tiles == 2 && cols.tiles == 2 && (!strided(plan) || cols.full > 0)) return Spans{kMostSpanTiles, 1};
+  if (!strided(plan) || cols.tiles < 3) return std::nullopt;
+  const int64_t parts = ceil_div(cols.tiles, kMostSpanTiles);
+  for (int64_t i = 0; i < parts; ++i) {
+    const int64_t first = i * cols.tiles / parts, tiles = (i + 1) * cols.tiles / parts - first;
+    const int64_t full = std::clamp<int64_t>(cols.full - first, 0, tiles);
+    if (tiles < 3 || (full != tiles && (tiles != kMostSpanTiles || full != 2))) return std::nullopt;
+  }
+  return Spans{cols.tiles, parts};
 }
 
 // Transformed weights beyond L2 are staged: to read a fourth of the bytes pays for the transform, within a few percent,
@@ -145,7 +169,7 @@ bool fit_registers(const WinoPlan& plan) {
 // L2, most of which inputs and products take. With stride 2 it is 9/16, and only large weights are staged.
 constexpr int64_t kMostPackedBytes = int64_t{1} << 20, kMostStridedBytes = int64_t{4} << 20;
 WinoWeights choose_weights(const WinoPlan& plan) {
-  if (fit_registers(plan)) return WinoWeights::in_registers;
+  if (spans_in_registers(plan)) return WinoWeights::in_registers;
   const ConvProblem& p = plan.problem;
   const int64_t pairs = p.groups * plan.ic_blocks * plan.oc_blocks * plan.block * plan.block * p.d.kernel;
   const int64_t bytes = 4 * plan.weights_side * plan.weights_side * pairs;
@@ -155,7 +179,8 @@ WinoWeights choose_weights(const WinoPlan& plan) {
 
 // Of so many tiles, those that are transformed at once.
 int64_t tiles_at_once(const WinoPlan& plan, int64_t tiles) {
-  const int64_t wanted = strided(plan) ? kBlockTilesStrided : plan.problem.d.out > 1 ? kBlockTilesDeep : kBlockTiles;
+  const int64_t strided_tiles = plan.tile == 4 ? kBlockTilesStrided4 : kBlockTilesStrided2;
+  const int64_t wanted = strided(plan) ? strided_tiles : plan.problem.d.out > 1 ? kBlockTilesDeep : kBlockTiles;
   const int64_t all = std::max<int64_t>(1, tiles);
   return ceil_div(all, ceil_div(all, std::clamp<int64_t>(wanted / plan.block_slices, 1, all)));
 }
@@ -182,11 +207,14 @@ void choose_blocks(WinoPlan& plan, std::optional<WinoWeights> weights) noexcept 
     plan.register_tiles = max_register_tiles(plan, unit);
   }
   plan.block_tiles = tiles_at_once(plan, p.batch * of_image);
+  Spans spans{1, 1};
   if (plan.weights == WinoWeights::in_registers) {
+    spans = *spans_in_registers(plan);
     plan.unit_blocks = 1;
-    plan.block_tiles = 4;
+    plan.block_tiles = kMostSpanTiles;
   }
-  plan.s_tiles = plan.weights == WinoWeights::in_registers ? 4 : 1;
+  plan.span_tiles = spans.tiles;
+  plan.span_parts = spans.parts;
   plan.units = ceil_div(plan.oc_blocks, plan.unit_blocks);
   // Few: products and inputs stay in L2. Of staged weights one unit: more would leave fewer input channels for a pass
   // over products in memory.
@@ -212,13 +240,15 @@ double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t sl
                     point_cycles(plan, plan.unit_blocks, oc_blocks, ceil_div(tiles * slices, s_blocks * d_blocks));
   const auto pairs = static_cast<double>(oc_blocks * plan.block * plan.ic_blocks * plan.block * p.d.kernel);
   if (plan.weights == WinoWeights::staged)
-    return input + products + output +
-           pairs / static_cast<double>(plan.lanes) * (strided(plan) ? kStageStridedCycles : kStageCycles) * blocks +
+    return input + products + output + pairs / static_cast<double>(plan.lanes) * stage_cycles(plan) * blocks +
            4 * 9 * pairs / kFirstReadBytes;
   if (plan.weights == WinoWeights::in_registers) {
-    const double multiplied = points * points_share(plan) * static_cast<double>(plan.s_tiles) / 2;
-    products = pairs / static_cast<double>(plan.lanes) * (multiplied + transform.weights) * blocks;
-    return input + products + output + 4 * 9 * pairs / kFirstReadBytes;
+    const double multiplied = points * points_share(plan) * static_cast<double>(tiles) * kLoadCycles[strided(plan)];
+    const double parts_of_spans = static_cast<double>(tiles * plan.span_parts) / static_cast<double>(plan.span_tiles);
+    products = pairs / static_cast<double>(plan.lanes) * (multiplied + transform.weights * parts_of_spans);
+    const double weight_bytes = 4 * 9 * pairs;
+    if (weight_bytes > static_cast<double>(cache_sizes().l2)) products += (blocks - 1) * weight_bytes / kAgainBytes;
+    return input + products + output + weight_bytes / kFirstReadBytes;
   }
   const double weight_bytes = 4 * static_cast<double>(plan.weights_side * plan.weights_side) * pairs;
   if (weight_bytes > static_cast<double>(cache_sizes().l2) / 2)

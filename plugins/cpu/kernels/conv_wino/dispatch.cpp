@@ -18,6 +18,7 @@ namespace {
   constexpr WinoKernel k_##isa[] = {                               \
       TERROIR_WINO_ROW(isa, "4x4_3x3", layout, 4, 1, 4),           \
       TERROIR_WINO_ROW(isa, "2x2_3x3", layout, 2, 1, 2),           \
+      TERROIR_WINO_ROW(isa, "4x4_3x3s2", layout, 4, 2, 4_strided), \
       TERROIR_WINO_ROW(isa, "2x2_3x3s2", layout, 2, 2, 2_strided), \
   };
 #if TERROIR_HAVE_AVX512

@@ -8,11 +8,14 @@
   void wino_run_2(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept;                 \
   void wino_run_4(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept;                 \
   void wino_run_2_strided(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept;         \
+  void wino_run_4_strided(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) noexcept;         \
   void wino_pack_2(const WinoPlan& plan, const ConvConstants& constants, float* packed, int64_t u0,         \
                    int64_t u1) noexcept;                                                                    \
   void wino_pack_4(const WinoPlan& plan, const ConvConstants& constants, float* packed, int64_t u0,         \
                    int64_t u1) noexcept;                                                                    \
   void wino_pack_2_strided(const WinoPlan& plan, const ConvConstants& constants, float* packed, int64_t u0, \
+                           int64_t u1) noexcept;                                                            \
+  void wino_pack_4_strided(const WinoPlan& plan, const ConvConstants& constants, float* packed, int64_t u0, \
                            int64_t u1) noexcept;                                                            \
   }
 

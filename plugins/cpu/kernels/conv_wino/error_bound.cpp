@@ -12,14 +12,15 @@
 //     |error| <= (kTransformRoundings + 2 sqrt(K)) u max N,
 //   compared with the largest output that such inputs can give, the sum of S. (The same account for a direct
 //   convolution has N = sum of S.) The ratio N : sum of S depends on where the weights of a kernel lie: for F(4,3) it
-//   is 16 to 163, for F(2,3) at most 16, and with stride 2 at most 9.
-//   At stride 2 the points i are the products of A, B and C (transforms.hpp), the outputs sums of them, and up to four
-//   products per pair of channels are summed at once: 4 K in the place of K.
+//   is 16 to 163, for F(2,3) at most 16, and with stride 2 at most 95 and 9.
+//   At stride 2 the points i are the products of the sums (transforms.hpp), up to four of which per pair of channels
+//   are summed at once: 4 K in the place of K.
 // Source: N. J. Higham and T. Mary, A New Approach to Probabilistic Rounding Error Analysis (2019).
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 
@@ -56,42 +57,56 @@ struct Factors {
   double factor[4][3];
 };
 
-// At stride 2, A, B and C of transforms.hpp.
-constexpr Factors kStrided = {2, {{3, 1, 1}, {1, 1, 3}}};
-
-Factors factors_of(int64_t tile) {
-  const auto points = static_cast<size_t>(tile + 2), finite = points - 1;
-  const double a = tile == 4 ? kWinoInner : 1, b = kWinoOuter;
-  const double at[] = {0, a, -a, b, -b};
+// The points `at` and infinity, for kernels of `taps` taps; x is `step` times the tap.
+Factors factors_of(int64_t tile, std::span<const double> at, size_t taps, size_t step) {
   Factors result{tile, {}};
-  for (size_t i = 0; i < points; ++i) {
+  for (size_t i = 0; i <= at.size(); ++i) {
+    const bool finite = i < at.size();
     // Row i of B^T: the product of (x - at[j]) over j != i; infinity takes all.
     std::array<double, 6> row{1};
     size_t degree = 0;
     double scale = 1;
-    for (size_t j = 0; j < finite; ++j) {
+    for (size_t j = 0; j < at.size(); ++j) {
       if (j == i) continue;
       ++degree;
       for (size_t c = degree; c > 0; --c) row[c] = row[c - 1] - at[j] * row[c];
       row[0] *= -at[j];
-      if (i < finite) scale *= at[i] - at[j];
+      if (finite) scale *= at[i] - at[j];
     }
     double beta = 0;
     for (double c : row) beta += std::fabs(c);
     for (size_t p = 0; p < static_cast<size_t>(tile); ++p)
-      for (size_t x = 0; x < 3; ++x) {
-        const double output = i < finite ? std::pow(at[i], p) : p + 1 == static_cast<size_t>(tile) ? 1 : 0;
-        const double weight = i < finite ? std::pow(at[i], x) / scale : x == 2 ? 1 : 0;
-        result.factor[p][x] += std::fabs(output) * beta * std::fabs(weight);
+      for (size_t x = 0; x < taps; ++x) {
+        const double output = finite ? std::pow(at[i], p) : p + 1 == static_cast<size_t>(tile) ? 1 : 0;
+        const double weight = finite ? std::pow(at[i], x) / scale : x + 1 == taps ? 1 : 0;
+        result.factor[p][x * step] += std::fabs(output) * beta * std::fabs(weight);
       }
   }
+  return result;
+}
+
+Factors factors_of(int64_t tile) {
+  constexpr double a = kWinoInner, b = kWinoOuter;
+  constexpr double kFour[] = {0, a, -a, b, -b}, kTwo[] = {0, 1, -1};
+  return tile == 4 ? factors_of(4, kFour, 3, 1) : factors_of(2, kTwo, 3, 1);
+}
+
+// For two outputs, A, B and C of transforms.hpp; for four, even inputs are F(4,2), and the odd one of an output is in
+// four sums.
+Factors strided_factors_of(int64_t tile) {
+  if (tile == 2) return {2, {{3, 1, 1}, {1, 1, 3}}};
+  constexpr double a = kWinoStridedPair, a2 = a * a, kPoints[] = {0, a, -a, kWinoStridedSingle};
+  Factors result = factors_of(4, kPoints, 2, 2);
+  constexpr double at_zero = 1 + 1 / a2, at_pair = 1 / (2 * a2) + 1 / (2 * a), at_infinity = 1 + a2;
+  for (size_t p = 0; p < 4; ++p)
+    result.factor[p][1] = 2 * at_pair * std::pow(a, p) + (p == 0 ? at_zero : p == 3 ? at_infinity : 0);
   return result;
 }
 
 }  // namespace
 
 double wino_amplification(const ConvProblem& problem, int64_t tile, const float* weights, int64_t outputs) noexcept {
-  const Factors factors = problem.h.stride != 1 ? kStrided : factors_of(tile);
+  const Factors factors = problem.h.stride != 1 ? strided_factors_of(tile) : factors_of(tile);
   const int64_t kernels = problem.ic / problem.groups * problem.d.kernel;
   double worst = 0;
   for (int64_t o = 0; o < outputs; ++o) {

@@ -15,8 +15,10 @@
 #include "plugins/cpu/kernels/conv_wino/gemm_pass.hpp"
 #include "plugins/cpu/kernels/conv_wino/pack.hpp"
 #include "plugins/cpu/kernels/conv_wino/staging.hpp"
+#include "plugins/cpu/kernels/conv_wino/strided_transforming_pass.hpp"
 #include "plugins/cpu/kernels/conv_wino/tiles.hpp"
 #include "plugins/cpu/kernels/conv_wino/transforming_pass.hpp"
+#include "plugins/cpu/kernels/conv_wino/wino_spans.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
@@ -29,9 +31,11 @@ struct WinoBlock {
   int64_t group, s0, tiles, d0, slices;
   int64_t read_slices;           // slices of the source, those outside included
   int64_t count[kPointClasses];  // tiles with points of the class
-  float* v;                      // [point][ic block][slice read, tile][channel], tiles of the point's class only
+  float* v;                      // [point][ic block][slice read, tile][channel], tiles of the point's class only; or
+                                 // [ic block][point][tile][channel] where runs transform the weights in registers
   float* m;                      // [point][oc block of the chunk][slice, tile][channel], likewise
   int64_t v_point, m_point;
+  int64_t v_slice[kPointClasses];  // from one slice that is read to the next, and from the last one to the next block
 };
 
 struct TileAt {
@@ -104,7 +108,7 @@ void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
   for (int64_t of = 0; of < plan.ic_blocks * b.read_slices; ++of) {
     const int64_t block = of / b.read_slices, d = b.d0 + of % b.read_slices - p.d.pad;
     float* next[kPointClasses];
-    for (int c = 0; c < kPointClasses; ++c) next[c] = b.v + (of * b.count[c] + some.before[c]) * kBlock;
+    for (int c = 0; c < kPointClasses; ++c) next[c] = b.v + of * b.v_slice[c] + some.before[c] * kBlock;
     if (d < 0 || d >= p.d.in) {
       for (int k = 0; k < W::kSums * W::kSums; ++k) {
         const WinoSum& sum = kSumsOf<W>.of[k];
@@ -133,7 +137,7 @@ void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
       const int64_t w = tile_begin<W>(plan.cols, at.col) * W::kStride - p.w.pad;
       const float* const column = slice + at.n * plan.src.n + w * kBlock;
       TileRows<W> src;
-#pragma GCC unroll 8
+#pragma GCC unroll 9
       for (int i = 0; i < A; ++i) src.at[i] = column + (h + i) * plan.src.h;
       for (int i = 0; ring != 0 && i < A; ++i) src.at[i] = column + (h + p.h.pad + i) % ring * plan.src.h;
       const bool inside = h >= 0 && w >= 0 && h + A <= p.h.in && w + A <= p.w.in;
@@ -296,32 +300,63 @@ void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlo
 // Products of block `block` of the group with plain weights that are transformed in registers.
 void transform_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t block) {
   constexpr int A = Wino<4>::kAlpha;
+  // The next run's weights come to L2 first: to L1, nothing should come late.
+  constexpr int64_t kLines[A] = {3, 2, 2, 2, 5, 4};
+  constexpr int kToL2 = A - 2;
   const int64_t ic = plan.problem.ic / plan.problem.groups;
   const float* const weights = packed + (b.group * plan.oc_blocks + block) * kBlock * block_weights(plan);
   TransformingPass t;
-  t.v_point = b.v_point;
   t.m_point = b.m_point;
   for (int64_t first = 0; first < plan.ic_blocks; first += kTransformedBlocks) {
     const int64_t left = plan.ic_blocks - first;
     t.blocks = left < kTransformedBlocks ? left : kTransformedBlocks;
     t.last = left <= kTransformedBlocks ? ic - (plan.ic_blocks - 1) * kBlock : kBlock;
     const float* const taps = weights + first * kBlock * kTaps * kBlock;
-    t.prefetch = taps + t.blocks * kBlock * kTaps * kBlock;
     t.load = first > 0;
     t.scale = left <= kTransformedBlocks;
     for (int row = 0; row < A; ++row) {
       const int64_t finite = b.count[row == A - 1 ? 2 : 0], infinite = b.count[row == A - 1 ? 3 : 1];
+      if (row == 0 || row == kToL2) t.prefetch = taps + t.blocks * kBlock * kTaps * kBlock;
       if (finite == 0) continue;
-      t.v = b.v + row * A * b.v_point + first * finite * kBlock;
-      t.v_infinite = b.v + (row * A + A - 1) * b.v_point + first * infinite * kBlock;
+      t.v = b.v + (first * A + row) * A * kSpanPoint;
       t.m = b.m + row * A * b.m_point;
       t.taps = row < A - 1 ? taps : taps + 6 * kBlock;
       t.at = Wino<4>::kAt[row];
       t.row_scale = Wino<4>::kScale[row];
-      t.prefetch_lines = row < kTaps / 2 ? 2 : row == kTaps / 2 ? 1 : 0;
+      t.prefetch_lines = kLines[row];
+      t.to_l1 = row >= kToL2;
       const TransformingRow& passes = row == 0 || row == A - 1 ? kTransforming[finite / 2 - 1] : kTransformingFinite;
       passes.fn[infinite * 2 / finite](t);
       t.prefetch += t.prefetch_lines * t.blocks * kBlock * 16;
+    }
+  }
+}
+
+// The same with stride 2, an input block at a time.
+void transform_and_multiply_strided(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t block) {
+  using W = StridedWino<4>;
+  constexpr float kAt[W::kSums] = {0, W::a, -W::a, W::b, 0};
+  constexpr int64_t kLines[W::kSums] = {3, 3, 3, 4, 5};
+  constexpr int kToL2 = W::kSums - 2;
+  const int64_t ic = plan.problem.ic / plan.problem.groups;
+  const float* taps = packed + (b.group * plan.oc_blocks + block) * kBlock * block_weights(plan);
+  StridedTransformingPass t;
+  t.m_point = b.m_point;
+  for (int64_t a = 0; a < plan.ic_blocks; ++a, taps += t.channels * kTaps * kBlock) {
+    t.channels = a + 1 < plan.ic_blocks ? kBlock : ic - a * kBlock;
+    t.taps = taps;
+    t.load = a > 0;
+    for (int row = 0; row < W::kSums; ++row) {
+      const bool last = row == W::kLast;
+      if (row == 0 || row == kToL2) t.prefetch = taps + t.channels * kTaps * kBlock;
+      const int64_t finite = b.count[last ? 2 : 0], infinite = b.count[last ? 3 : 1];
+      if (finite == 0) continue;
+      t.v = b.v + (a * W::kAlpha + W::first(row)) * W::kAlpha * kSpanPoint;
+      t.m = b.m + row * W::kSums * b.m_point;
+      t.at = kAt[row];
+      t.prefetch_lines = row < kToL2 && !plan.prefetch ? 0 : kLines[row];
+      kStridedTransforming[row].fn[finite - kLeastStridedTiles][infinite == finite ? 1 : 0](t);
+      t.prefetch += kLines[row] * t.channels * 16;
     }
   }
 }
@@ -446,8 +481,9 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
   const float* packed = args.packed + (p.groups * plan.oc_blocks * kBlock + 15) / 16 * 16;
   WinoKept none;
   WinoKept& kept = args.kept ? *args.kept : none;
-  const int64_t s0 = box.s0 * plan.s_tiles, tiles = box.s1 * plan.s_tiles - s0;
-  const int64_t s_blocks = (tiles + plan.block_tiles - 1) / plan.block_tiles;
+  const bool in_registers = plan.weights == WinoWeights::in_registers;
+  const int64_t s0 = first_tile_of(plan, box.s0), tiles = first_tile_of(plan, box.s1) - s0;
+  const int64_t s_blocks = in_registers ? box.s1 - box.s0 : (tiles + plan.block_tiles - 1) / plan.block_tiles;
   const int64_t d_blocks = (box.d1 - box.d0 + plan.block_slices - 1) / plan.block_slices;
   for (int64_t group = box.oc0 / plan.units; group * plan.units < box.oc1; ++group) {
     const int64_t group_unit = group * plan.units;
@@ -458,15 +494,19 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
       WinoBlock b;
       const int64_t s = i / d_blocks, d = i % d_blocks;
       b.group = group;
-      b.s0 = s0 + s * tiles / s_blocks;
-      b.tiles = s0 + (s + 1) * tiles / s_blocks - b.s0;
+      const auto first_of = [&](int64_t block) {
+        return in_registers ? first_tile_of(plan, box.s0 + block) : s0 + block * tiles / s_blocks;
+      };
+      b.s0 = first_of(s);
+      b.tiles = first_of(s + 1) - b.s0;
       b.d0 = box.d0 + d * (box.d1 - box.d0) / d_blocks;
       b.slices = box.d0 + (d + 1) * (box.d1 - box.d0) / d_blocks - b.d0;
       b.read_slices = b.slices + p.d.kernel - 1;
       count_classes(plan, tile_at(plan, b.s0), b.tiles, b.count);
       b.v = args.scratch + plan.stage_floats;
-      b.v_point = point_stride(plan.ic_blocks * b.read_slices * b.tiles);
-      b.m = b.v + kPoints * b.v_point;
+      b.v_point = in_registers ? kSpanPoint : point_stride(plan.ic_blocks * b.read_slices * b.tiles);
+      for (int c = 0; c < kPointClasses; ++c) b.v_slice[c] = in_registers ? kPoints * kSpanPoint : b.count[c] * kBlock;
+      b.m = b.v + kPoints * (in_registers ? plan.ic_blocks * kSpanPoint : b.v_point);
       if (!keeps_inputs(b, kept)) transform_input<W>(plan, args, b);
       for (int64_t u = unit0; u < unit1; u += plan.chunk_units) {
         const int64_t end = unit1 - u < plan.chunk_units ? unit1 : u + plan.chunk_units;
@@ -479,7 +519,11 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
           if constexpr (W::kTile == 4 || W::kStride == 2)
             stage_and_multiply<W>(plan, packed, b, u, end < unit1 || end < units_ahead, args.scratch);
         } else if constexpr (W::kTile == 4 && kTransforms) {
-          transform_and_multiply(plan, packed, b, u);
+          if constexpr (W::kStride == 1) {
+            transform_and_multiply(plan, packed, b, u);
+          } else {
+            transform_and_multiply_strided(plan, packed, b, u);
+          }
         }
         transform_output<W>(plan, args, epilogue, b, block0, block1);
       }
@@ -506,7 +550,8 @@ void pack_units(const WinoPlan& plan, const ConvConstants& constants, float* pac
 TERROIR_WINO_DEFINE(2, Wino<2>)
 TERROIR_WINO_DEFINE(4, Wino<4>)
 #ifndef TERROIR_WINO_WITHOUT_STRIDE
-TERROIR_WINO_DEFINE(2_strided, StridedWino)
+TERROIR_WINO_DEFINE(2_strided, StridedWino<2>)
+TERROIR_WINO_DEFINE(4_strided, StridedWino<4>)
 #endif
 #undef TERROIR_WINO_DEFINE
 

@@ -8,6 +8,7 @@
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "plugins/cpu/kernels/conv_wino/cost.hpp"
+#include "plugins/cpu/kernels/conv_wino/wino_spans.hpp"
 #include "plugins/cpu/slices.hpp"
 
 namespace terroir::cpu {
@@ -100,6 +101,10 @@ int wino_halvings(const WinoPlan& plan) noexcept {
 
 int64_t wino_units(const WinoPlan& plan) noexcept { return plan.problem.groups * plan.units; }
 
+int64_t wino_span_parts(const WinoPlan& plan) noexcept {
+  return plan.problem.batch * plan.rows.tiles * plan.cols.tiles / plan.span_tiles * plan.span_parts;
+}
+
 int64_t wino_first_output(const WinoPlan& plan, int64_t unit) noexcept {
   const ConvProblem& p = plan.problem;
   return unit / plan.units * (p.oc / p.groups) + unit % plan.units * plan.unit_blocks * plan.block;
@@ -111,9 +116,7 @@ struct Extents {
   int64_t oc, s, d;
 };
 
-Extents extents(const WinoPlan& plan) {
-  return {wino_units(plan), plan.problem.batch * plan.rows.tiles * plan.cols.tiles / plan.s_tiles, plan.problem.d.out};
-}
+Extents extents(const WinoPlan& plan) { return {wino_units(plan), wino_span_parts(plan), plan.problem.d.out}; }
 
 // The blocks of tiles that a run over the part would take one by one, or where there are few, smaller ones, while the
 // weights, which each reads again, are at hand.
@@ -143,7 +146,8 @@ WinoSplit wino_split(const WinoPlan& plan, int64_t threads) noexcept {
   double least = -1;
   for (int64_t oc = 1; oc <= std::min(threads, e.oc); ++oc) {
     for (int64_t d = 1; oc * d <= threads && d <= e.d && e.s > 0; ++d) {
-      const int64_t s = std::min(threads / (oc * d), e.s), tiles = ceil_div(e.s, s) * plan.s_tiles;
+      const int64_t s = std::min(threads / (oc * d), e.s);
+      const int64_t tiles = ceil_div(ceil_div(e.s, s) * plan.span_tiles, plan.span_parts);
       const double cycles =
           wino::box_cycles(plan, ceil_div(e.oc, oc), tiles, ceil_div(e.d, d)) + remote_cycles(plan, oc, s * d);
       if (least >= 0 && cycles >= least) continue;
@@ -174,10 +178,10 @@ WinoBox wino_slice(const WinoPlan& plan, const WinoSplit& split, int64_t slice) 
 RemoteSources wino_remote_sources(const WinoPlan& plan, const WinoSplit& split, int64_t slice) noexcept {
   RemoteSources remote;
   remote.everywhere = split.oc > 1;
-  if (remote.everywhere || plan.s_tiles > 1) return remote;
+  if (remote.everywhere) return remote;
   const WinoBox part = wino_part(plan, split, slice / split.per_part());
-  if (part.s0 > 0) remote.begin = part.s0 + plan.cols.tiles;
-  if (part.s1 < extents(plan).s) remote.end = part.s1 - plan.cols.tiles;
+  if (part.s0 > 0) remote.begin = first_tile_of(plan, part.s0) + plan.cols.tiles;
+  if (part.s1 < extents(plan).s) remote.end = first_tile_of(plan, part.s1) - plan.cols.tiles;
   return remote;
 }
 

@@ -36,24 +36,24 @@ TERROIR_INLINE void input_part(const TileRows<W>& src, const TileWindow& w, cons
                                const TilePoints<float>& v, int64_t lane) {
   constexpr int A = W::kAlpha, H = A / W::kInputParts;
   V half[H][A];
-#pragma GCC unroll 8
+#pragma GCC unroll 9
   for (int j = 0; j < A; ++j) {
     V column[A], out[H];
     if (!Border || (j >= w.col0 && j < w.col1)) {
-#pragma GCC unroll 8
+#pragma GCC unroll 9
       for (int i = 0; i < A; ++i) {
         const float* at = src.at[i] + j * kBlock + lane;
         column[i] = Border ? load_tail(at, rows[i]) : loadu(at);
       }
       W::template input<Part>(column, out);
     } else {
-#pragma GCC unroll 8
+#pragma GCC unroll 9
       for (int i = 0; i < H; ++i) out[i] = zero();
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 9
     for (int i = 0; i < H; ++i) half[i][j] = out[i];
   }
-#pragma GCC unroll 8
+#pragma GCC unroll 9
   for (int i = 0; i < H; ++i) {
     const int row_class = W::sum_of(Part * H + i) == W::kSums - 1 ? 2 : 0;
     float* const finite = v.at[row_class];
@@ -62,10 +62,10 @@ TERROIR_INLINE void input_part(const TileRows<W>& src, const TileWindow& w, cons
     V out[A];
     transform_row<W>(half[i], out);
     constexpr int kFinite = W::first(W::kSums - 1);
-#pragma GCC unroll 8
+#pragma GCC unroll 9
     for (int j = 0; j < kFinite; ++j) storeu(finite + slot_at<W>(Part * H + i, j) * v.stride + lane, out[j]);
     if (!infinite) continue;
-#pragma GCC unroll 8
+#pragma GCC unroll 9
     for (int j = kFinite; j < A; ++j) storeu(infinite + slot_at<W>(Part * H + i, j) * v.stride + lane, out[j]);
   }
   if constexpr (Part + 1 < W::kInputParts) input_part<W, Border, Part + 1>(src, w, rows, v, lane);
@@ -76,7 +76,7 @@ TERROIR_INLINE void input_tile(const TileRows<W>& src, const TileWindow& w, cons
   constexpr int A = W::kAlpha;
   Tail rows[A];
   if (Border) {
-#pragma GCC unroll 8
+#pragma GCC unroll 9
     for (int i = 0; i < A; ++i) rows[i] = tail(i >= w.row0 && i < w.row1 ? kLanes : 0);
   }
   for (int64_t lane = 0; lane < kBlock; lane += kLanes) input_part<W, Border, 0>(src, w, rows, v, lane);
@@ -112,27 +112,27 @@ template <typename W, bool Border, int Part>
 TERROIR_INLINE void output_half(const OutputTile& t, int64_t lane, int64_t rows, int64_t cols) {
   constexpr int A = W::kSums, H = W::kTile / 2;
   V half[H][A];
-#pragma GCC unroll 8
+#pragma GCC unroll 9
   for (int j = 0; j < A; ++j) {
     V column[A], out[H];
-#pragma GCC unroll 8
+#pragma GCC unroll 9
     for (int i = 0; i < A; ++i) {
       const float* const m = t.m.at[(i == A - 1 ? 2 : 0) + (j == A - 1 ? 1 : 0)];
       column[i] = Border && !m ? zero() : loadu(m + (i * A + j) * t.m.stride + lane);
     }
     W::template output<Part>(column, out);
-#pragma GCC unroll 8
+#pragma GCC unroll 9
     for (int i = 0; i < H; ++i) half[i][j] = out[i];
   }
   const V bias = loadu(t.bias + lane), low(t.low), high(t.high);
-#pragma GCC unroll 8
+#pragma GCC unroll 9
   for (int i = 0; i < H; ++i) {
     const int y = 2 * i + Part;
     if (Border && y >= rows) break;
     V even[H], odd[H];
     W::template output<0>(half[i], even);
     W::template output<1>(half[i], odd);
-#pragma GCC unroll 8
+#pragma GCC unroll 9
     for (int x = 0; x < W::kTile; ++x) {
       if (Border && x >= cols) break;
       const int64_t at = y * t.row + x * kBlock + lane;

@@ -18,13 +18,15 @@ namespace {
 // The sums need the registers.
 constexpr bool kTransforms = kRegisters == 32;
 
+// Sources of a block of channels lie together, [point][tile][channel], so many floats to a point, of which the last
+// ones are not used where it has fewer tiles.
+constexpr int64_t kSpanPoint = kMostSpanTiles * kBlock;
+
 // Input blocks per run of channels.
 constexpr int64_t kTransformedBlocks = 2;
 
 struct TransformingPass {
-  const float* v;           // of the first point of the row: [input block][tile][channel]
-  const float* v_infinite;  // of the last one, which may have fewer tiles
-  int64_t v_point;
+  const float* v;        // the row's first point
   const float* taps;     // [ic][tap][lane]; from the last row of taps on for the row at infinity
   int64_t blocks, last;  // input blocks, channels of the last one
   float at;              // the row's point, if it has one
@@ -33,6 +35,7 @@ struct TransformingPass {
   int64_t m_point;
   const float* prefetch;  // weights of the next run: prefetch_lines cache lines per channel
   int64_t prefetch_lines;
+  bool to_l1;  // or to L2
   bool load;   // continue the sums found in `m`
   bool scale;  // they are complete then
 };
@@ -56,18 +59,20 @@ void transforming_pass(const TransformingPass& t) noexcept {
   const float* taps = t.taps;
   const float* prefetch = t.prefetch;
   const float* block = t.v;
-  const float* block_infinite = t.v_infinite;
-  for (int64_t left = t.blocks; left > 0; --left, block += R * kBlock, block_infinite += Infinite * kBlock) {
+  for (int64_t left = t.blocks; left > 0; --left, block += A * A * kSpanPoint) {
     const float* v = block;
-    const float* v3 = block + 3 * t.v_point;
-    const float* infinite = block_infinite;
-    for (int64_t i = left == 1 ? t.last : kBlock; i > 0; --i, ++v, ++v3, ++infinite, taps += kTaps * kBlock) {
-      for (int64_t line = t.prefetch_lines; line > 0; --line, prefetch += 16) __builtin_prefetch(prefetch, 0, 2);
+    for (int64_t i = left == 1 ? t.last : kBlock; i > 0; --i, ++v, taps += kTaps * kBlock) {
+      for (int64_t line = t.prefetch_lines; line > 0; --line, prefetch += 16) {
+        if (t.to_l1) {
+          __builtin_prefetch(prefetch);
+        } else {
+          __builtin_prefetch(prefetch, 0, 2);
+        }
+      }
       const auto add = [&](int j, V u) {
-        const float* const from = j == A - 1 ? infinite : j < 3 ? v + j * t.v_point : v3 + (j - 3) * t.v_point;
 #pragma GCC unroll 4
         for (int r = 0; r < R; ++r)
-          if (r < tiles(j)) acc[j][r] = fma(broadcast(from + r * kBlock), u, acc[j][r]);
+          if (r < tiles(j)) acc[j][r] = fma(broadcast(v + j * kSpanPoint + r * kBlock), u, acc[j][r]);
       };
       V h[3];
 #pragma GCC unroll 4

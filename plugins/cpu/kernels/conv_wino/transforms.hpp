@@ -1,5 +1,5 @@
-// What: the one-dimensional transforms of F(4,3) and F(2,3), and of F(2,3) with stride 2; two of them, along columns
-//   and along rows, make F(4x4,3x3) and F(2x2,3x3).
+// What: the one-dimensional transforms of F(4,3) and F(2,3), with stride 1 and with stride 2; two of them, of columns
+//   and of rows, make F(4x4,3x3) and F(2x2,3x3).
 // Formula: y = A^T ((G g) . (B^T d)) is the correlation of alpha = tile + 2 inputs d with 3 weights g. Row i of B^T are
 //   the coefficients of the product of (x - p_j) over j != i; row i of G is (1, p_i, p_i^2) / product of (p_i - p_j);
 //   row k of A^T is (p_0^k, ..., p_n^k), with 1 at infinity in the last row. The points come in pairs +-p, whose even
@@ -8,6 +8,10 @@
 //     y0 = A + B, y1 = B + C,   A = (x0 - x2) g0 + x1 g1, B = x2 (g0 + g2), C = x3 g1 + (x4 - x2) g2,
 //   five products instead of six in three sums, in each of which a product more is as an input channel more. Along two
 //   axes 25 products in nine sums serve four outputs, which take 36 directly.
+//   Four outputs: even inputs and g0, g2 are F(4,2), five products, at 0, a, -a, b and infinity. What odd inputs add to
+//   an output is z_i = x(2i+1) g1. A^T without its column at b has an inverse, so what these four z add to the sums at
+//   0, a, -a and infinity is known: z0 - z2/a^2, (z2/a^2 + z1/a)/2, (z2/a^2 - z1/a)/2, z3 - a^2 z1; and g1 is the
+//   weight of all of them. Nine products instead of twelve in five sums; along two axes 81 in 25 instead of 144.
 // Parts: inputs and outputs come in parts that share no arithmetic, so that a two-dimensional transform needs fewer
 //   registers: the points of one part of the columns' transforms go through the rows' before the next part begins.
 // Source: S. Winograd, Arithmetic Complexity of Computations (1980); A. Lavin and S. Gray, Fast Algorithms for
@@ -60,7 +64,7 @@ TERROIR_INLINE void transform_row(const V (&d)[W::kAlpha], V (&v)[W::kAlpha]) {
   constexpr int kPart = W::kAlpha / W::kInputParts;
   V part[kPart];
   W::template input<Part>(d, part);
-#pragma GCC unroll 8
+#pragma GCC unroll 9
   for (int i = 0; i < kPart; ++i) v[Part * kPart + i] = part[i];
   if constexpr (Part + 1 < W::kInputParts) transform_row<W, Part + 1>(d, v);
 }
@@ -139,22 +143,34 @@ struct Wino<2> : WinoPoints<2> {
   }
 };
 
-// F(2,3) with stride 2. The weights lie in the order in which the sums A, B, C come to want them.
-struct StridedWino {
-  static constexpr int kTile = 2, kStride = 2;
-  static constexpr int kAlpha = 5, kSums = 3, kWeights = 4;
-  static constexpr int kInputParts = 5;
-  static constexpr int products(int sum) { return sum == 1 ? 1 : 2; }
-  static constexpr int first(int sum) { return sum == 0 ? 0 : sum + 1; }
-  static constexpr int weight(int sum) { return sum == 0 ? 0 : 3 - sum; }
-  static constexpr int weight_step(int sum) { return sum == 1 ? 0 : sum == 0 ? 1 : 2; }
-  static constexpr int sum_of(int product) { return product / 2 + (product == 3 ? 1 : 0); }
+// An axis at stride 2: the last sum but one is of one product, the others of two, one of even and one of odd inputs.
+// The weights lie in the order in which the sums come to want them; that of odd inputs is the second one.
+template <int Tile>
+struct StridedPoints {
+  static constexpr int kTile = Tile, kStride = 2;
+  static constexpr int kAlpha = 2 * Tile + 1, kSums = Tile + 1, kWeights = Tile + 2;
+  static constexpr int kLast = kSums - 1, kSingle = kSums - 2;
+  static constexpr int products(int sum) { return sum == kSingle ? 1 : 2; }
+  static constexpr int first(int sum) { return sum == kLast ? 2 * sum - 1 : 2 * sum; }
+  static constexpr int weight(int sum) { return sum == 0 ? 0 : sum == kLast ? 1 : sum + 1; }
+  static constexpr int weight_step(int sum) {
+    return sum == 0 ? 1 : sum == kSingle ? 0 : sum == kLast ? kWeights - 2 : -sum;
+  }
+  static constexpr int sum_of(int product) { return product < first(kLast) ? product / 2 : kLast; }
   static constexpr int kGroups = kSums;
   static constexpr SumGroup group(int sum) {
     return {sum, 1, {weight(sum), weight(sum) + weight_step(sum)}, products(sum)};
   }
   // The first weight that no sum before `sum` wants.
   static constexpr int new_weights(int sum) { return sum == 0 ? 0 : sum + 1; }
+};
+
+template <int Tile>
+struct StridedWino;  // F(Tile,3) with stride 2
+
+template <>
+struct StridedWino<2> : StridedPoints<2> {
+  static constexpr int kInputParts = 5;
 
   template <int Part>
   TERROIR_INLINE_MEMBER static void input(const V (&d)[5], V (&v)[1]) {
@@ -177,6 +193,59 @@ struct StridedWino {
   template <int Part>
   TERROIR_INLINE_MEMBER static void output(const V (&m)[3], V (&y)[1]) {
     y[0] = m[Part] + m[Part + 1];
+  }
+};
+
+template <>
+struct StridedWino<4> : StridedPoints<4> {
+  static constexpr int kInputParts = 3;
+  static constexpr float a = kWinoStridedPair, b = kWinoStridedSingle, a2 = a * a;
+
+  // Of even inputs at 0, a, -a, b: over the product of the point's distances from the others, so that weights need no
+  // scale.
+  static constexpr float at_a = 1 / (2 * a2 * (a - b)), at_minus_a = -1 / (2 * a2 * (a + b)),
+                         at_b = 1 / (b * (b * b - a2));
+
+  template <int Part>
+  TERROIR_INLINE_MEMBER static void input(const V (&d)[9], V (&v)[3]) {
+    if constexpr (Part == 0) {
+      v[0] = fnma(V(1 / b), fnma(V(1 / a2), d[6], d[2]), fnma(V(1 / a2), d[4], d[0]));
+      v[1] = fnma(V(1 / a2), d[5], d[1]);
+      v[2] = fma(V(at_a), d[6], fma(V(at_a * (a - b)), d[4], V(-at_a * a * b) * d[2]));
+    } else if constexpr (Part == 1) {
+      const V even = V(1 / (2 * a2)) * d[5];
+      v[0] = fma(V(1 / (2 * a)), d[3], even);
+      v[1] = fma(V(at_minus_a), d[6], fma(V(-at_minus_a * (a + b)), d[4], V(at_minus_a * a * b) * d[2]));
+      v[2] = fnma(V(1 / (2 * a)), d[3], even);
+    } else {
+      const V odd = fnma(V(a2), d[2], d[6]);
+      v[0] = V(at_b) * odd;
+      v[1] = fnma(V(a2), d[3], d[7]);
+      v[2] = fnma(V(b), odd, fnma(V(a2), d[4], d[8]));
+    }
+  }
+
+  TERROIR_INLINE_MEMBER static void weights(const V (&g)[3], V (&u)[6]) {
+    u[0] = g[0];
+    u[1] = g[1];
+    u[2] = fma(V(a), g[2], g[0]);
+    u[3] = fnma(V(a), g[2], g[0]);
+    u[4] = fma(V(b), g[2], g[0]);
+    u[5] = g[2];
+  }
+
+  // Rows 0 and 2 (Part 0) or 1 and 3.
+  template <int Part>
+  TERROIR_INLINE_MEMBER static void output(const V (&m)[5], V (&y)[2]) {
+    if constexpr (Part == 0) {
+      const V even = m[1] + m[2];
+      y[0] = m[0] + (even + m[3]);
+      y[1] = fma(V(b * b), m[3], V(a2) * even);
+    } else {
+      const V odd = m[1] - m[2];
+      y[0] = fma(V(b), m[3], V(a) * odd);
+      y[1] = fma(V(b * b * b), m[3], fma(V(a2 * a), odd, m[4]));
+    }
   }
 };
 

@@ -14,6 +14,10 @@ namespace terroir::cpu {
 // and a measured error within 2 % of the smallest. Their powers up to the fourth and products are exact in float.
 inline constexpr float kWinoInner = 0.6875f;
 inline constexpr float kWinoOuter = 1.5f;
+// With stride 2, F(4,3) takes 0, +-kWinoStridedPair, kWinoStridedSingle and infinity. Among sixteenths, within a tenth
+// of the smallest worst-case bound; half of that of F(4,3) with stride 1.
+inline constexpr float kWinoStridedPair = 0.75f;
+inline constexpr float kWinoStridedSingle = 2.0f;
 
 // Tiles along one axis: the first `full` have WinoPlan::tile outputs each, the others one less, which spares them the
 // point at infinity (stride 2: the last sum): it reaches a tile's last output only. The last tile may have fewer
@@ -23,9 +27,12 @@ struct WinoAxis {
 };
 
 // Where weights are transformed: once, while packing; or by every run, from a copy that takes a fourth (F(4x4,3x3)) of
-// the memory and of the time to read it: some channels at a time into scratch memory, or, for an image of 2x2 tiles,
-// whose products take less time than to store and load them again, in registers.
+// the memory and of the time to read it: some channels at a time into scratch memory, or, where the products of few
+// tiles take less time than to store and load the weights again, in registers.
 enum class WinoWeights : uint8_t { packed, staged, in_registers };
+
+// Tiles whose products share the registers, at most.
+inline constexpr int64_t kMostSpanTiles = 4;
 
 // Rows of weights that a run stages at once, at most.
 inline constexpr int64_t kStagedRows = 2;
@@ -59,11 +66,14 @@ struct WinoPlan {
   WinoWeights weights;                // in_registers: units are one block
   int64_t stage_blocks;               // staged: ic blocks whose weights are transformed at once, else 0
   int64_t stage_floats;               // and their memory
-  int64_t s_tiles;                    // tiles that boxes do not part: an image if weights are in_registers, else one
+  int64_t span_tiles, span_parts;     // see below
   bool prefetch;                      // packed weights are beyond L2
   const WinoRowsMade* rows_made;      // of a run's own copy of the plan; null: the source is there
   size_t packed_floats;
   size_t scratch_floats;  // per concurrent run() call
+
+  // Boxes are cut between parts of spans. Where weights are in_registers, a span is an image of 2x2 tiles, or a row of
+  // tiles, in so many parts of nearly equal size, whose products share the registers; else it is a tile.
 };
 
 // What a run leaves in its scratch memory for the next one there, of the same plan and arguments: the transformed
@@ -72,7 +82,7 @@ struct alignas(64) WinoKept {
   int64_t group = -1, s0 = 0, tiles = 0, d0 = 0, slices = 0;
 };
 
-// A box of the work, ends excluded: oc units of all groups, tiles of all images in units of s_tiles, output slices.
+// A box of the work, ends excluded: oc units of all groups, parts of the spans of all images, output slices.
 struct WinoBox {
   int64_t oc0, oc1, s0, s1, d0, d1;
 };

@@ -1,0 +1,14 @@
+// What: how the tiles of a run lie side by side. Constant functions with internal linkage: seen by every bucket and by
+// those who plan.
+#pragma once
+
+#include "plugins/cpu/kernels/conv_wino/wino_types.hpp"
+
+namespace terroir::cpu {
+
+// The first tile of part `s` of all spans, counted through.
+static constexpr int64_t first_tile_of(const WinoPlan& plan, int64_t s) {
+  return s / plan.span_parts * plan.span_tiles + s % plan.span_parts * plan.span_tiles / plan.span_parts;
+}
+
+}  // namespace terroir::cpu
