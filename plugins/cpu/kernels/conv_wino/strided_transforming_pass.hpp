@@ -92,7 +92,7 @@ using StridedTransformingFn = void (*)(const StridedTransformingPass&) noexcept;
 // Tiles of a pass; two are those of the last row of sums of an image of 2x2 tiles.
 constexpr int kLeastStridedTiles = 2, kMostStridedTiles = 4;
 
-// plan.cpp knows what is there.
+// cost.cpp knows what is there.
 struct StridedTransformingRow {
   StridedTransformingFn fn[kMostStridedTiles - kLeastStridedTiles + 1][2];  // [tiles][whether all have a last sum]
 };
