@@ -338,9 +338,10 @@ TEST(ConvWinograd, UnitsDoNotDependOnTheBatch) {
 }
 
 TEST(ConvWinograd, PostOps) {
-  // 11 tiles of 4 columns, or of 2: more than are buffered at once.
+  // 11 tiles of 4 columns, or of 2: more than are buffered at once; and rows of 4 + 3 tiles.
   for (const ConvProblem& p :
-       {problem_of(1, 1, 16, 37, padded(6), padded(43)), problem_of(1, 1, 16, 37, strided(9), strided(43))}) {
+       {problem_of(1, 1, 16, 37, padded(6), padded(43)), problem_of(1, 1, 16, 37, strided(9), strided(43)),
+        problem_of(1, 1, 16, 37, strided(9), strided(56))}) {
     const Reference r = reference(p);
     for (const Isa isa : available_isas()) {
       for (const WinoKernel& kernel : kernels_of(isa, p.h.stride)) {

@@ -239,16 +239,16 @@ double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t sl
   double products = points * points_share(plan) * blocks *
                     point_cycles(plan, plan.unit_blocks, oc_blocks, ceil_div(tiles * slices, s_blocks * d_blocks));
   const auto pairs = static_cast<double>(oc_blocks * plan.block * plan.ic_blocks * plan.block * p.d.kernel);
+  const double plain_bytes = 4 * 9 * pairs;
   if (plan.weights == WinoWeights::staged)
     return input + products + output + pairs / static_cast<double>(plan.lanes) * stage_cycles(plan) * blocks +
-           4 * 9 * pairs / kFirstReadBytes;
+           plain_bytes / kFirstReadBytes;
   if (plan.weights == WinoWeights::in_registers) {
     const double multiplied = points * points_share(plan) * static_cast<double>(tiles) * kLoadCycles[strided(plan)];
     const double parts_of_spans = static_cast<double>(tiles * plan.span_parts) / static_cast<double>(plan.span_tiles);
     products = pairs / static_cast<double>(plan.lanes) * (multiplied + transform.weights * parts_of_spans);
-    const double weight_bytes = 4 * 9 * pairs;
-    if (weight_bytes > static_cast<double>(cache_sizes().l2)) products += (blocks - 1) * weight_bytes / kAgainBytes;
-    return input + products + output + weight_bytes / kFirstReadBytes;
+    if (plain_bytes > static_cast<double>(cache_sizes().l2)) products += (blocks - 1) * plain_bytes / kAgainBytes;
+    return input + products + output + plain_bytes / kFirstReadBytes;
   }
   const double weight_bytes = 4 * static_cast<double>(plan.weights_side * plan.weights_side) * pairs;
   if (weight_bytes > static_cast<double>(cache_sizes().l2) / 2)
