@@ -537,6 +537,13 @@ TEST(ConvWinogradErrorBound, IsSmallestWithStride) {
   std::vector<float> corner(9), middle(9);
   corner[8] = middle[4] = 2;
   EXPECT_DOUBLE_EQ(wino_error_bound(p, 2, corner.data()), 9 * wino_error_bound(p, 2, middle.data()));
+  double worst = 0;
+  for (size_t tap = 0; tap < 9; ++tap) {
+    std::vector<float> weights(9);
+    weights[tap] = 2;
+    worst = std::max(worst, wino_amplification(p, 4, weights.data(), 1));
+  }
+  EXPECT_NEAR(worst, 94.178, 1e-3) << "by a computation of its own, with matrices";
 }
 
 TEST(ConvWinogradErrorBound, RefusesWeightsOutsideTheRange) {

@@ -41,8 +41,8 @@ std::span<const WinoKernel> wino_kernels(Isa isa) noexcept;
 
 // Null if the kernel can run the problem, else the reason in a few words.
 const char* wino_reject(const ConvProblem& problem, const WinoKernel& kernel) noexcept;
-// `weights`: as wanted instead of the cheapest; at stride 1 of F(2x2,3x3) only packed ones. At stride 2
-// each choice gives other bits.
+// `weights`: packed or staged, as wanted instead of the cheapest; at stride 1 of F(2x2,3x3) only packed ones. At stride
+// 2 each choice gives other bits.
 WinoPlan wino_plan(const ConvProblem& problem, const WinoKernel& kernel,
                    std::optional<WinoWeights> weights = std::nullopt) noexcept;
 // The same for fewer tiles at once, `halvings` times half as many: little more than half the scratch each, the same

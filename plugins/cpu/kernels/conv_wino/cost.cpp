@@ -144,16 +144,12 @@ double points_share(const WinoPlan& plan) {
   return share;
 }
 
-struct Spans {
-  int64_t tiles, parts;
-};
-
 // Those of a run that transforms the weights in registers, if there are passes for them: strided_transforming_pass.hpp.
-std::optional<Spans> spans_in_registers(const WinoPlan& plan) {
+std::optional<WinoSpans> spans_in_registers(const WinoPlan& plan) {
   const ConvProblem& p = plan.problem;
   const WinoAxis& cols = plan.cols;
   if (plan.tile != 4 || plan.registers != 32 || p.d.out != 1 || p.d.kernel != 1) return std::nullopt;
-  if (plan.rows.tiles == 2 && cols.tiles == 2 && (!strided(plan) || cols.full > 0)) return Spans{kMostSpanTiles, 1};
+  if (plan.rows.tiles == 2 && cols.tiles == 2 && (!strided(plan) || cols.full > 0)) return WinoSpans{kMostSpanTiles, 1};
   if (!strided(plan) || cols.tiles < 3) return std::nullopt;
   const int64_t parts = ceil_div(cols.tiles, kMostSpanTiles);
   for (int64_t i = 0; i < parts; ++i) {
@@ -161,15 +157,14 @@ std::optional<Spans> spans_in_registers(const WinoPlan& plan) {
     const int64_t full = std::clamp<int64_t>(cols.full - first, 0, tiles);
     if (tiles < 3 || (full != tiles && (tiles != kMostSpanTiles || full != 2))) return std::nullopt;
   }
-  return Spans{cols.tiles, parts};
+  return WinoSpans{cols.tiles, parts};
 }
 
 // Transformed weights beyond L2 are staged: to read a fourth of the bytes pays for the transform, within a few percent,
 // and the model takes a fourth of the memory. For the memory's sake so are those of more than a megabyte of a larger
 // L2, most of which inputs and products take. With stride 2 it is 9/16, and only large weights are staged.
 constexpr int64_t kMostPackedBytes = int64_t{1} << 20, kMostStridedBytes = int64_t{4} << 20;
-WinoWeights choose_weights(const WinoPlan& plan) {
-  if (spans_in_registers(plan)) return WinoWeights::in_registers;
+WinoWeights packed_or_staged(const WinoPlan& plan) {
   const ConvProblem& p = plan.problem;
   const int64_t pairs = p.groups * plan.ic_blocks * plan.oc_blocks * plan.block * plan.block * p.d.kernel;
   const int64_t bytes = 4 * plan.weights_side * plan.weights_side * pairs;
@@ -191,7 +186,8 @@ void choose_blocks(WinoPlan& plan, std::optional<WinoWeights> weights) noexcept 
   const ConvProblem& p = plan.problem;
   const int64_t of_image = plan.rows.tiles * plan.cols.tiles;
   plan.block_slices = ceil_div(p.d.out, ceil_div(p.d.out, kBlockSlices));
-  plan.weights = weights.value_or(choose_weights(plan));
+  const std::optional<WinoSpans> spans = spans_in_registers(plan);
+  plan.weights = weights.value_or(spans ? WinoWeights::in_registers : packed_or_staged(plan));
   // For one image: the order of sums, where it depends on units, must not depend on the batch, nor packed weights.
   plan.block_tiles = tiles_at_once(plan, of_image);
   const int64_t tiles = plan.block_tiles * plan.block_slices;
@@ -207,14 +203,12 @@ void choose_blocks(WinoPlan& plan, std::optional<WinoWeights> weights) noexcept 
     plan.register_tiles = max_register_tiles(plan, unit);
   }
   plan.block_tiles = tiles_at_once(plan, p.batch * of_image);
-  Spans spans{1, 1};
+  plan.spans = {1, 1};
   if (plan.weights == WinoWeights::in_registers) {
-    spans = *spans_in_registers(plan);
+    plan.spans = *spans;
     plan.unit_blocks = 1;
     plan.block_tiles = kMostSpanTiles;
   }
-  plan.span_tiles = spans.tiles;
-  plan.span_parts = spans.parts;
   plan.units = ceil_div(plan.oc_blocks, plan.unit_blocks);
   // Few: products and inputs stay in L2. Of staged weights one unit: more would leave fewer input channels for a pass
   // over products in memory.
@@ -245,7 +239,7 @@ double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t sl
            plain_bytes / kFirstReadBytes;
   if (plan.weights == WinoWeights::in_registers) {
     const double multiplied = points * points_share(plan) * static_cast<double>(tiles) * kLoadCycles[strided(plan)];
-    const double parts_of_spans = static_cast<double>(tiles * plan.span_parts) / static_cast<double>(plan.span_tiles);
+    const double parts_of_spans = static_cast<double>(tiles * plan.spans.parts) / static_cast<double>(plan.spans.tiles);
     products = pairs / static_cast<double>(plan.lanes) * (multiplied + transform.weights * parts_of_spans);
     if (plain_bytes > static_cast<double>(cache_sizes().l2)) products += (blocks - 1) * plain_bytes / kAgainBytes;
     return input + products + output + plain_bytes / kFirstReadBytes;

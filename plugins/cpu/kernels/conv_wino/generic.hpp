@@ -3,8 +3,9 @@
 //   with the transformed weights, and the products transformed back, with bias, residual and post-ops at the store.
 // Weights: packed in the transformed domain, or transformed here, into scratch memory or in registers, on their way to
 //   the products.
-// Order of summation: per output kernel slice (at stride 2: product of the sum), channel block, channel; then the
-//   output transform. It depends on the plan alone, never on the box or the tiles that share a block.
+// Order of summation: per output kernel slice, channel block, channel; then the output transform. At stride 2 products
+//   of a sum come before the channels, or where weights are in registers after them. It depends on the plan alone,
+//   never on the box or the tiles that share a block.
 // Depth: the slices of a block lie one after another among its transformed inputs, so a kernel slice further is
 //   a fixed distance further, and a transformed slice serves all output slices that need it. Slices outside are zero.
 // Include one bucket header first.
@@ -482,7 +483,7 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
   WinoKept none;
   WinoKept& kept = args.kept ? *args.kept : none;
   const bool in_registers = plan.weights == WinoWeights::in_registers;
-  const int64_t s0 = first_tile_of(plan, box.s0), tiles = first_tile_of(plan, box.s1) - s0;
+  const int64_t s0 = first_tile_of(plan.spans, box.s0), tiles = first_tile_of(plan.spans, box.s1) - s0;
   const int64_t s_blocks = in_registers ? box.s1 - box.s0 : (tiles + plan.block_tiles - 1) / plan.block_tiles;
   const int64_t d_blocks = (box.d1 - box.d0 + plan.block_slices - 1) / plan.block_slices;
   for (int64_t group = box.oc0 / plan.units; group * plan.units < box.oc1; ++group) {
@@ -495,7 +496,7 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
       const int64_t s = i / d_blocks, d = i % d_blocks;
       b.group = group;
       const auto first_of = [&](int64_t block) {
-        return in_registers ? first_tile_of(plan, box.s0 + block) : s0 + block * tiles / s_blocks;
+        return in_registers ? first_tile_of(plan.spans, box.s0 + block) : s0 + block * tiles / s_blocks;
       };
       b.s0 = first_of(s);
       b.tiles = first_of(s + 1) - b.s0;

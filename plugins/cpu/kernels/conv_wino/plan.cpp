@@ -102,7 +102,7 @@ int wino_halvings(const WinoPlan& plan) noexcept {
 int64_t wino_units(const WinoPlan& plan) noexcept { return plan.problem.groups * plan.units; }
 
 int64_t wino_span_parts(const WinoPlan& plan) noexcept {
-  return plan.problem.batch * plan.rows.tiles * plan.cols.tiles / plan.span_tiles * plan.span_parts;
+  return plan.problem.batch * plan.rows.tiles * plan.cols.tiles / plan.spans.tiles * plan.spans.parts;
 }
 
 int64_t wino_first_output(const WinoPlan& plan, int64_t unit) noexcept {
@@ -147,7 +147,7 @@ WinoSplit wino_split(const WinoPlan& plan, int64_t threads) noexcept {
   for (int64_t oc = 1; oc <= std::min(threads, e.oc); ++oc) {
     for (int64_t d = 1; oc * d <= threads && d <= e.d && e.s > 0; ++d) {
       const int64_t s = std::min(threads / (oc * d), e.s);
-      const int64_t tiles = ceil_div(ceil_div(e.s, s) * plan.span_tiles, plan.span_parts);
+      const int64_t tiles = ceil_div(ceil_div(e.s, s) * plan.spans.tiles, plan.spans.parts);
       const double cycles =
           wino::box_cycles(plan, ceil_div(e.oc, oc), tiles, ceil_div(e.d, d)) + remote_cycles(plan, oc, s * d);
       if (least >= 0 && cycles >= least) continue;
@@ -180,8 +180,8 @@ RemoteSources wino_remote_sources(const WinoPlan& plan, const WinoSplit& split, 
   remote.everywhere = split.oc > 1;
   if (remote.everywhere) return remote;
   const WinoBox part = wino_part(plan, split, slice / split.per_part());
-  if (part.s0 > 0) remote.begin = first_tile_of(plan, part.s0) + plan.cols.tiles;
-  if (part.s1 < extents(plan).s) remote.end = first_tile_of(plan, part.s1) - plan.cols.tiles;
+  if (part.s0 > 0) remote.begin = first_tile_of(plan.spans, part.s0) + plan.cols.tiles;
+  if (part.s1 < extents(plan).s) remote.end = first_tile_of(plan.spans, part.s1) - plan.cols.tiles;
   return remote;
 }
 

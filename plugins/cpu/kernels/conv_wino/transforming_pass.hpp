@@ -4,8 +4,7 @@
 // Formula: m[j][r][o] = s_row * s_j * sum over a, i of v[j][a][r][i] * u[j][i][o], u = row `row` of G' g G'^T, where G'
 //   is G without its scales s: products take them on at the end.
 // Cost: per input channel 12 multiply-adds to transform the weights, 6 of the rows at zero and at infinity, and up to
-// 24
-//   products.
+//   24 products.
 // Memory: a run of input channels stays in L1, weights and sources, while all rows pass over it.
 // Include one bucket header first.
 #pragma once

@@ -7,8 +7,8 @@
 namespace terroir::cpu {
 
 // The first tile of part `s` of all spans, counted through.
-static constexpr int64_t first_tile_of(const WinoPlan& plan, int64_t s) {
-  return s / plan.span_parts * plan.span_tiles + s % plan.span_parts * plan.span_tiles / plan.span_parts;
+static constexpr int64_t first_tile_of(const WinoSpans& spans, int64_t s) {
+  return s / spans.parts * spans.tiles + s % spans.parts * spans.tiles / spans.parts;
 }
 
 }  // namespace terroir::cpu

@@ -15,7 +15,7 @@ namespace terroir::cpu {
 inline constexpr float kWinoInner = 0.6875f;
 inline constexpr float kWinoOuter = 1.5f;
 // With stride 2, F(4,3) takes 0, +-kWinoStridedPair, kWinoStridedSingle and infinity. Among sixteenths, within a tenth
-// of the smallest worst-case bound; half of that of F(4,3) with stride 1.
+// of the smallest worst-case bound, which is little more than half of that of F(4,3) with stride 1.
 inline constexpr float kWinoStridedPair = 0.75f;
 inline constexpr float kWinoStridedSingle = 2.0f;
 
@@ -31,7 +31,13 @@ struct WinoAxis {
 // tiles take less time than to store and load the weights again, in registers.
 enum class WinoWeights : uint8_t { packed, staged, in_registers };
 
-// Tiles whose products share the registers, at most.
+// How boxes are cut along tiles: between parts of spans of so many consecutive ones. Where weights are in_registers, a
+// span is an image of 2x2 tiles, or a row of tiles, and the products of a part share the registers; else it is a tile.
+struct WinoSpans {
+  int64_t tiles, parts;  // of nearly equal size
+};
+
+// Tiles of a part, at most.
 inline constexpr int64_t kMostSpanTiles = 4;
 
 // Rows of weights that a run stages at once, at most.
@@ -66,14 +72,11 @@ struct WinoPlan {
   WinoWeights weights;                // in_registers: units are one block
   int64_t stage_blocks;               // staged: ic blocks whose weights are transformed at once, else 0
   int64_t stage_floats;               // and their memory
-  int64_t span_tiles, span_parts;     // see below
-  bool prefetch;                      // packed weights are beyond L2
-  const WinoRowsMade* rows_made;      // of a run's own copy of the plan; null: the source is there
+  WinoSpans spans;
+  bool prefetch;                  // packed weights are beyond L2
+  const WinoRowsMade* rows_made;  // of a run's own copy of the plan; null: the source is there
   size_t packed_floats;
   size_t scratch_floats;  // per concurrent run() call
-
-  // Boxes are cut between parts of spans. Where weights are in_registers, a span is an image of 2x2 tiles, or a row of
-  // tiles, in so many parts of nearly equal size, whose products share the registers; else it is a tile.
 };
 
 // What a run leaves in its scratch memory for the next one there, of the same plan and arguments: the transformed
