@@ -1,3 +1,4 @@
+#include <array>
 #include <numeric>
 
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
@@ -185,8 +186,8 @@ TEST(ConvPointwise, HalfBlocks) {
 // The last source indices go position by position.
 TEST(ConvPointwise, ShortTiles) {
   for (const int64_t ic : {4, 6, 16, 18, 20, 24, 30, 64, 70})
-    for (const int64_t oc : {32, 48, 76, 80})
-      for (const int64_t w : {1, 7, 8, 9, 10, 23, 36, 77})
+    for (const int64_t oc : {32, 48, 60, 64, 76, 80, 128})
+      for (const int64_t w : {1, 4, 5, 7, 8, 9, 10, 23, 36, 77})
         check_family("conv_1x1", conv2d(ic, oc, axis(1, 1), axis(w, 1)));
   check_family("conv_1x1", conv2d(32, 96, axis(7, 1), axis(9, 1), 1, 2));
   check_family("conv_1x1", conv2d(64, 192, axis(5, 1), axis(9, 1), 2));
@@ -540,10 +541,15 @@ TEST(ConvGridTest, LongReductionsTakeFourBlocksAtOnce) {
   EXPECT_EQ(pointwise_plan(1152, 192, 7).oc_blocks, 3) << "not two";
 }
 
-TEST(ConvGridTest, ShortReductionsTakeThreeBlocksAtOnce) {
+TEST(ConvGridTest, ShortReductionsTakeThreeOrFourBlocksAtOnce) {
   if (!isa_available(Isa::avx512)) GTEST_SKIP() << "no avx512";
   EXPECT_EQ(pointwise_plan(16, 96, 112).oc_blocks, 3);
-  EXPECT_EQ(pointwise_plan(64, 384, 14).oc_blocks, 3);
+  EXPECT_EQ(pointwise_plan(112, 672, 14).oc_blocks, 3) << "two threads of a chain would part a unit of four";
+  for (const auto& [ic, oc, side] : {std::array{64, 64, 56}, std::array{32, 128, 27}, std::array{128, 128, 56}}) {
+    const ConvPlan plan = pointwise_plan(ic, oc, side);
+    EXPECT_EQ(plan.oc_blocks, 4) << oc;
+    EXPECT_TRUE(has_short_tile(plan.oc_blocks, plan.w_tile)) << oc;
+  }
   // Of 15 units of four blocks one of two threads would get 8.
   EXPECT_EQ(pointwise_plan(160, 960, 7).oc_blocks, 3);
 }
@@ -577,7 +583,7 @@ TEST(ConvGridTest, PointwiseWeightsFromMemoryGoInRoundsOfL1) {
 
 TEST(ConvGridTest, TheLastUnitOfAShortReductionHasLongerTiles) {
   if (!isa_available(Isa::avx512)) GTEST_SKIP() << "no avx512";
-  for (const ConvPlan& plan : {pointwise_plan(24, 72, 56), pointwise_plan(40, 120, 28), pointwise_plan(80, 200, 14)}) {
+  for (const ConvPlan& plan : {pointwise_plan(24, 72, 56), pointwise_plan(40, 120, 28)}) {
     EXPECT_EQ(plan.oc_blocks, 3) << plan.problem.oc;
     EXPECT_GT(plan.w_tile_last, 2 * plan.w_tile) << plan.problem.oc;
   }
@@ -587,6 +593,7 @@ TEST(ConvGridTest, ResultsThatAreTurnedOverComeInLongTiles) {
   if (!isa_available(Isa::avx512)) GTEST_SKIP() << "no avx512";
   const ConvProblem p = conv2d(128, 255, axis(52, 1), axis(52, 1));
   EXPECT_EQ(avx512_plan("f32_conv_direct_nChw16c_to_plain__avx512", p).w_tile, 14);
+  EXPECT_LT(pointwise_plan(128, 255, 52).w_tile, 7) << "blocks of channels have no need";
 }
 
 TEST(ConvGridTest, HalfBlocksLieInUnitsThatDoNotMultiplyTheirPadding) {

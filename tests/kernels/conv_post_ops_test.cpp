@@ -59,7 +59,7 @@ TEST(ConvPostOps, HalfBlocks) {
 
 TEST(ConvPostOps, ShortTiles) {
   for (const int64_t ic : {16, 24})
-    for (const int64_t oc : {32, 96})
+    for (const int64_t oc : {32, 64, 96})
       for (const int64_t w : {9, 61}) check_post_ops(problem(1, ic, oc, axis(1, 1), axis(w, 1)));
 }
 

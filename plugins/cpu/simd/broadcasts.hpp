@@ -18,4 +18,9 @@ static constexpr int tile_instructions(int lanes, int rows, int vectors) {
   return rows * vectors + rows - rows_broadcast_by_products(lanes, rows, vectors) + vectors;
 }
 
+// And its loads: those of the values, alone or in products, and of the vectors.
+static constexpr int tile_loads(int lanes, int rows, int vectors) {
+  return rows + (vectors - 1) * rows_broadcast_by_products(lanes, rows, vectors) + vectors;
+}
+
 }  // namespace terroir::cpu

@@ -23,9 +23,9 @@ bool is_pointwise_row(const ConvProblem& p) {
 struct TileLoops {
   double reduction;    // source indices per output
   double bookkeeping;  // cycles between its parts
+  double turned_over;  // cycles for each row of a block of results
   bool half_block;     // the last block of a group may be half a one (half_tile.hpp)
   bool is_short;       // there are tiles for short reductions (short_tile.hpp)
-  bool pointwise;      // one long row
   int vectors_per_block;
 };
 
@@ -36,7 +36,8 @@ double step_cost(const Machine& m, double n, double vectors, bool half, const Ti
   constexpr double kIssued = 6.0;  // instructions per cycle
   const double products = half ? n * (vectors - 1) + std::ceil(n / 2) : n * vectors;
   const double weight_bytes = vectors * m.lanes * 4.0;
-  const bool streams = weight_bytes * loops.reduction > static_cast<double>(cache_sizes().l1d) * 0.6;
+  const double fills_l1 = static_cast<double>(cache_sizes().l1d) * (m.lanes == 16 ? 0.7 : 0.6);
+  const bool streams = weight_bytes * loops.reduction > fills_l1;
   double step = std::max({products / flops_ports, (n + vectors) / loads, 4.0});
   if (m.lanes != 16) {
     step = std::max(step, (products + n + vectors + 3) / kIssued);
@@ -52,17 +53,10 @@ double step_cost(const Machine& m, double n, double vectors, bool half, const Ti
   } else if (n < 4) {
     step = std::max(step, (n + 1) * vectors / 2);
   }
-  // Tiles of four blocks have the most products per instruction, and read sources least: measured, of reductions that
-  // make up for the weights of a block more.
-  constexpr double kFourBlocks = 0.978, kLong = 8 * 16;
-  if (vectors == 4 && n > 4 && loops.pointwise && loops.reduction > kLong) step *= kFourBlocks;
-  // Tiles of two blocks and of three are within 1 % of each other alone on a core; where another hardware thread uses
-  // it, those of two are up to 8 % slower.
-  constexpr double kTwoBlocks = 1.015;
-  if (vectors == 2 && (loops.is_short || (loops.pointwise && loops.reduction > kLong))) step *= kTwoBlocks;
   constexpr double kByteOfL2 = 0.0005;
   const int instructions = tile_instructions(m.lanes, static_cast<int>(n), static_cast<int>(vectors));
   step += shared_cycles(half ? products + n + vectors : instructions, step);
+  step += shared_loads(half ? n + vectors : tile_loads(m.lanes, static_cast<int>(n), static_cast<int>(vectors)), step);
   return streams ? step + kByteOfL2 * weight_bytes : step;
 }
 
@@ -73,10 +67,15 @@ double tile_cost(const Machine& m, double n, double vectors, bool half, const Ti
   // Between the last products of a tile and the first ones of the next its sums are stored. All but the first few hold
   // up the next products, which after short reductions takes a tenth of the time.
   constexpr double kEnd = 5, kStored = 3.5, kFreelyStored = 12;
-  const double short_end = vectors == 2 ? 6 : 2.5;  // fewer products lie between the stores of two positions
   const auto positions = static_cast<int64_t>(n), blocks = static_cast<int64_t>(vectors);
-  if (loops.is_short && !half && has_short_tile(blocks, positions)) return step * loops.reduction + short_end;
-  return step * loops.reduction + loops.bookkeeping + kEnd + kStored * std::max(0.0, sums - kFreelyStored);
+  if (loops.is_short && !half && has_short_tile(blocks, positions)) {
+    // Of two blocks fewer products lie between the stores of two positions.
+    constexpr double kTwo = 6, kMore = 2.5, kSoonStored = 1.6, kSoonEnough = 15;
+    const double end = vectors == 2 ? kTwo : kMore + kSoonStored * std::max(0.0, sums - kSoonEnough);
+    return step * loops.reduction + end;
+  }
+  const double end = kEnd + kStored * std::max(0.0, sums - kFreelyStored);
+  return step * loops.reduction + loops.bookkeeping + end;
 }
 
 // The columns of register tiles, and those in the last unit if it has fewer blocks.
@@ -91,9 +90,11 @@ double row_cost(const Machine& m, int64_t blocks_total, int64_t columns, const T
     const int64_t most = blocks < unit ? tile.last : tile.usual, tiles = ceil_div(columns, most);
     const int64_t wider = columns % tiles, width = columns / tiles;
     const bool half = last && loops.half_block && has_half_tile(blocks, most);
+    const double turned_over =
+        loops.turned_over * static_cast<double>(rows) * (static_cast<double>(blocks) - (half ? 0.5 : 0));
     const auto cost = [&](int64_t positions) {
-      return tile_cost(m, static_cast<double>(positions * rows), static_cast<double>(blocks * loops.vectors_per_block),
-                       half, loops);
+      return turned_over + tile_cost(m, static_cast<double>(positions * rows),
+                                     static_cast<double>(blocks * loops.vectors_per_block), half, loops);
     };
     return static_cast<double>(tiles - wider) * cost(width) + static_cast<double>(wider) * cost(width + 1);
   };
@@ -165,21 +166,19 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const bool two_rows = blocked && step <= 2 && !e.transposed && e.h.out > 1;
   const bool pointwise = blocked && step == 1 && is_pointwise_row(e);
   const int64_t in_last = e.oc / e.groups % block;
-  // Results of a plain tensor are turned over tile by tile, whatever the tiles are: long ones, then.
-  constexpr double kPlainTile = 100;
+  // Results of a plain tensor are turned over tile by tile: a row for each channel, of as many columns as the tile has.
+  constexpr double kTurnedOver = 56;
   TileLoops loops{
       reduction,
       0,
+      m.lanes == 16 && kernel.dst == ConvFormat::plain && taps == 1 ? kTurnedOver : 0,
       m.lanes == 16 && pointwise && in_last > 0 && in_last <= block / 2,
       m.lanes == 16 && pointwise && kernel.dst != ConvFormat::plain && is_short_reduction(e.ic / e.groups, block),
-      pointwise,
       per_block};
   if (plain_row) {
     loops.bookkeeping = 1.5 * static_cast<double>(e.ic / e.groups * e.d.kernel * e.h.kernel);
   } else if (taps > 1) {
     loops.bookkeeping = reduction / 2;
-  } else if (kernel.dst == ConvFormat::plain) {
-    loops.bookkeeping = kPlainTile;
   }
   constexpr double kShareOfOneThread = 0.25;
   double best = -1;
@@ -201,7 +200,11 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
     // One thread has the whole row, which other tiles may fill better.
     if (columns < e.w.out && !e.transposed)
       row += kShareOfOneThread * (row_cost(m, blocks, e.w.out, tiles, rows, unit, loops) / 2 - row);
-    const double cost = row * (1 + again) * imbalance_of_two_threads(offered);
+    // Short reductions are often the first of a chain, whose threads share units: one that two of them part takes
+    // longer. Measured, of units of three whole blocks and of four.
+    constexpr double kParted = 1.02;
+    const bool parted = loops.is_short && !loops.half_block && blocks > unit && blocks % (2 * unit) != 0;
+    const double cost = row * (1 + again) * imbalance_of_two_threads(offered) * (parted ? kParted : 1);
     if (best >= 0 && cost >= best * tie) return;
     best = cost;
     plan.oc_blocks = unit;
@@ -213,6 +216,8 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
     const int64_t left = blocks % unit;
     const bool own_last = pointwise && left > 0;
     if (own_last) consider_tiles({tile, std::min<int64_t>(longest_tile(left), columns)}, rows, unit);
+    if (own_last && loops.is_short && !loops.half_block && left > 1)
+      consider_tiles({tile, std::min<int64_t>(longest_short_tile(left), columns)}, rows, unit);
     // Shorter last ones pay for short reductions alone.
     if (!own_last || loops.is_short) consider_tiles({tile, tile}, rows, unit);
   };
@@ -304,6 +309,11 @@ bool can_gather(const ConvKernel& kernel, const ConvPlan& plan) {
 double shared_cycles(double instructions, double cycles) noexcept {
   constexpr double kShare = 0.1, kLoop = 2, kIssued = 2;
   return kShare * std::max(0.0, (instructions + kLoop) / kIssued - cycles);
+}
+
+double shared_loads(double loads, double cycles) noexcept {
+  constexpr double kShare = 0.03;
+  return kShare * std::max(0.0, loads - cycles);
 }
 
 const char* reject_direct(const ConvProblem& p, const ConvKernel& kernel) noexcept {

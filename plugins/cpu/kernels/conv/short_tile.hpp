@@ -16,10 +16,11 @@ namespace {
 constexpr bool kHasShortTiles = true;
 
 // So many that there are registers for their weights, beside the sums, a source and the limits.
-constexpr int kLast = 4;
+constexpr int last_indices(int blocks) { return blocks < 4 ? 4 : 2; }
 
 template <int R, int B>
 TERROIR_INLINE void finish_sums(const TilePass& p, const float* s, const float* k, int64_t to, V (&acc)[R][B]) {
+  constexpr int kLast = last_indices(B);
   V weight[kLast][B];
 #pragma GCC unroll 4
   for (int u = 0; u < kLast; ++u)
@@ -51,9 +52,10 @@ TERROIR_INLINE void finish_sums(const TilePass& p, const float* s, const float* 
   }
 }
 
-// Even numbers of channels in all blocks; kLast at least in the last one.
+// Even numbers of channels in all blocks; as many as last_indices at least in the last one.
 template <int R, int B>
 void short_pass(const TilePass& p) noexcept {
+  constexpr int kLast = last_indices(B);
   static_assert((R + kLast) * B + 3 <= kRegisters);
   const int64_t blocks = p.n.a * p.n.w, src_block = p.n.a > 1 ? p.src_stride.a : p.src_stride.w;
   const float *src = p.src, *prefetch = p.prefetch;
