@@ -16,7 +16,7 @@ namespace terroir::cpu {
 namespace wino {
 namespace {
 
-constexpr int64_t kMaxUnitBlocks = 3;  // of gemm_pass.hpp
+constexpr int64_t kMaxUnitBlocks = 4;  // of gemm_pass.hpp
 
 // Tiles (of all slices) transformed at once: enough that weights from L3 are read at a rate it can give, few enough
 // that inputs and products stay near. Half and twice as many are within 5 % on the layers of the zoo.
@@ -75,8 +75,9 @@ int64_t max_register_tiles(const WinoPlan& plan, int64_t unit_blocks) {
 // Of a register tile of products that takes so many cycles per source index on a core of one's own.
 double with_shared_cycles(const WinoPlan& plan, double positions, double vectors, double cycles) {
   if (plan.lanes != 16) return cycles;
-  const int instructions = tile_instructions(16, static_cast<int>(positions), static_cast<int>(vectors));
-  return cycles + conv::shared_cycles(instructions, cycles);
+  const auto n = static_cast<int>(positions), v = static_cast<int>(vectors);
+  return cycles + conv::shared_cycles(tile_instructions(16, n, v), cycles) +
+         conv::shared_loads(tile_loads(16, n, v), cycles);
 }
 
 // Blocks of input channels whose weights are staged at once, for units of so many blocks.

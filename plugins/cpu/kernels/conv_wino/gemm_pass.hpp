@@ -56,7 +56,7 @@ template <int R, int B>
 void gemm_pass(const GemmPass& g) noexcept {
   constexpr int NV = B * kVectorsPerBlock;
   constexpr int64_t kStride = B * kBlock;
-  constexpr int64_t kUnroll = kLanes == 8 ? 4 : 1;
+  constexpr int64_t kUnroll = kLanes == 8 ? 4 : kLanes == 16 && B > 2 ? 2 : 1;
   V acc[R][NV];
 #pragma GCC unroll 32
   for (int r = 0; r < R; ++r)
@@ -92,7 +92,7 @@ void gemm_pass(const GemmPass& g) noexcept {
 using GemmFn = void (*)(const GemmPass&) noexcept;
 
 constexpr int kMaxGemmTiles = max_tile_positions(kRegisters, kFused, kVectorsPerBlock);
-constexpr int kMaxGemmBlocks = 3;
+constexpr int kMaxGemmBlocks = 4;
 
 struct GemmRow {
   GemmFn fn[kMaxGemmTiles];
@@ -115,7 +115,8 @@ constexpr GemmRow gemm_row(std::integer_sequence<int, R...>) {
 // [output blocks - 1].fn[tiles - 1]; plan.cpp knows what is there.
 constexpr GemmRow kGemm[kMaxGemmBlocks] = {gemm_row<1>(std::make_integer_sequence<int, kMaxGemmTiles>{}),
                                            gemm_row<2>(std::make_integer_sequence<int, kMaxGemmTiles>{}),
-                                           gemm_row<3>(std::make_integer_sequence<int, kMaxGemmTiles>{})};
+                                           gemm_row<3>(std::make_integer_sequence<int, kMaxGemmTiles>{}),
+                                           gemm_row<4>(std::make_integer_sequence<int, kMaxGemmTiles>{})};
 
 }  // namespace
 }  // namespace terroir::cpu::TERROIR_ISA
