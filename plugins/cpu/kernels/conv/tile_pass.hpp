@@ -289,7 +289,7 @@ void point_pass(const TilePass& p) noexcept {
   V acc[kSums][1][NV];
   const float *prefetch = p.prefetch, *bias = p.bias, *wei = p.wei;
   int64_t to = 0;
-  for (int64_t more = p.more_tiles; more >= 0; --more, bias += stride, wei += p.tile_wei, to += p.tile_out) {
+  for (int64_t more = p.more_tiles;; --more) {
     begin_sums<1, 1, B>(p, bias, to, acc[0]);
 #pragma GCC unroll 4
     for (int u = 1; u < kSums; ++u)
@@ -319,6 +319,10 @@ void point_pass(const TilePass& p) noexcept {
       if constexpr (kSums == 4) acc[0][0][v] = acc[0][0][v] + acc[2][0][v];
     }
     store_sums<1, 1, B>(p, to, acc[0]);
+    if (more == 0) break;  // then the distances to a next tile may not be there
+    bias += stride;
+    wei += p.tile_wei;
+    to += p.tile_out;
   }
 }
 
