@@ -10,7 +10,7 @@ namespace terroir::cpu {
 // Measured: of three vectors more would cost time on a core of one's own, of four any.
 static constexpr int rows_broadcast_by_products(int lanes, int rows, int vectors) {
   if (lanes != 16) return 0;
-  return vectors == 1 ? rows : vectors == 2 ? rows * 5 / 7 : vectors == 3 ? rows * 4 / 9 : 0;
+  return vectors == 1 ? rows : vectors == 2 ? rows * 2 / 7 : vectors == 3 ? 0 : 0;
 }
 
 // Instructions of one source index of such a tile, without those of the loop.
