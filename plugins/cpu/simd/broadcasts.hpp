@@ -5,12 +5,12 @@
 namespace terroir::cpu {
 
 // Of `rows` values that are each multiplied by `vectors` vectors: how many of them every product should broadcast for
-// itself, where that is part of the instruction. It spares an instruction per value, and a core that another hardware
-// thread uses, too, begins too few of them; but each product then takes a load, and of those there are two a cycle.
-// Measured: of three vectors more would cost time on a core of one's own, of four any.
+// itself, where that is part of the instruction. It spares an instruction per value, but each product then takes a
+// load. A core that another hardware thread uses too is short of either: measured, of two vectors some do no harm, of
+// more any would.
 static constexpr int rows_broadcast_by_products(int lanes, int rows, int vectors) {
   if (lanes != 16) return 0;
-  return vectors == 1 ? rows : vectors == 2 ? rows * 2 / 7 : vectors == 3 ? 0 : 0;
+  return vectors == 1 ? rows : vectors == 2 ? rows * 2 / 7 : 0;
 }
 
 // Instructions of one source index of such a tile, without those of the loop.
