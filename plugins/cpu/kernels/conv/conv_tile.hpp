@@ -69,9 +69,8 @@ TERROIR_INLINE bool has_half_tile(int64_t blocks, int64_t positions) {
 }
 
 // Likewise of tiles for short reductions (short_tile.hpp), and whether they take so many input channels.
-TERROIR_INLINE constexpr int64_t longest_short_tile(int64_t blocks) { return blocks == 2 ? 9 : blocks > 2 ? 5 : 0; }
 TERROIR_INLINE constexpr bool has_short_tile(int64_t blocks, int64_t positions) {
-  return positions >= (blocks == 2 ? 7 : 4) && positions <= longest_short_tile(blocks);
+  return blocks == 2 ? positions >= 7 && positions <= 9 : blocks > 2 && positions >= 4 && positions <= 5;
 }
 TERROIR_INLINE bool is_short_reduction(int64_t channels, int64_t block) {
   const int64_t in_last = channels % block;

@@ -39,13 +39,10 @@ double imbalance_of_two_threads(const ConvPlan& plan) noexcept;
 
 // What a register tile of AVX-512 that takes so many cycles takes beyond that, per source index, on average over cores
 // of one's own and those that another hardware thread uses too, as on most rented machines: there only so many
-// instructions begin per cycle, and tiles that need fewer are up to a fifth faster. Alone all are nearly equal.
-double shared_cycles(double instructions, double cycles) noexcept;
-
-// Likewise for its loads, of which a core alone begins two a cycle. Measured beside another hardware thread: of layers
-// with few channels, tiles with one load for two products take 0.83 to 0.97 of the time of those with four for five;
-// alone 0.99 to 1.03.
-double shared_loads(double loads, double cycles) noexcept;
+// instructions begin per cycle, and tiles that need fewer are up to a fifth faster; likewise only so many loads: of
+// layers with few channels, tiles with one load for two products take 0.83 to 0.97 of the time of those with four for
+// five. Alone all are nearly equal.
+double shared_cycles(double instructions, double loads, double cycles) noexcept;
 
 // The head of a packing: for each of `groups` its `own` values of bias (null: zeros), zeros up to `padded`; then zeros
 // up to `total` floats.

@@ -54,9 +54,9 @@ double step_cost(const Machine& m, double n, double vectors, bool half, const Ti
     step = std::max(step, (n + 1) * vectors / 2);
   }
   constexpr double kByteOfL2 = 0.0005;
-  const int instructions = tile_instructions(m.lanes, static_cast<int>(n), static_cast<int>(vectors));
-  step += shared_cycles(half ? products + n + vectors : instructions, step);
-  step += shared_loads(half ? n + vectors : tile_loads(m.lanes, static_cast<int>(n), static_cast<int>(vectors)), step);
+  const int rows = static_cast<int>(n), blocks = static_cast<int>(vectors);
+  step += half ? shared_cycles(products + n + vectors, n + vectors, step)
+               : shared_cycles(tile_instructions(m.lanes, rows, blocks), tile_loads(m.lanes, rows, blocks), step);
   return streams ? step + kByteOfL2 * weight_bytes : step;
 }
 
@@ -216,8 +216,6 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
     const int64_t left = blocks % unit;
     const bool own_last = pointwise && left > 0;
     if (own_last) consider_tiles({tile, std::min<int64_t>(longest_tile(left), columns)}, rows, unit);
-    if (own_last && loops.is_short && !loops.half_block && left > 1)
-      consider_tiles({tile, std::min<int64_t>(longest_short_tile(left), columns)}, rows, unit);
     // Shorter last ones pay for short reductions alone.
     if (!own_last || loops.is_short) consider_tiles({tile, tile}, rows, unit);
   };
@@ -306,14 +304,10 @@ bool can_gather(const ConvKernel& kernel, const ConvPlan& plan) {
 
 }  // namespace
 
-double shared_cycles(double instructions, double cycles) noexcept {
-  constexpr double kShare = 0.1, kLoop = 2, kIssued = 2;
-  return kShare * std::max(0.0, (instructions + kLoop) / kIssued - cycles);
-}
-
-double shared_loads(double loads, double cycles) noexcept {
-  constexpr double kShare = 0.03;
-  return kShare * std::max(0.0, loads - cycles);
+double shared_cycles(double instructions, double loads, double cycles) noexcept {
+  constexpr double kShare = 0.1, kLoop = 2, kIssued = 2, kShareOfLoads = 0.03;
+  return kShare * std::max(0.0, (instructions + kLoop) / kIssued - cycles) +
+         kShareOfLoads * std::max(0.0, loads - cycles);
 }
 
 const char* reject_direct(const ConvProblem& p, const ConvKernel& kernel) noexcept {

@@ -76,8 +76,7 @@ int64_t max_register_tiles(const WinoPlan& plan, int64_t unit_blocks) {
 double with_shared_cycles(const WinoPlan& plan, double positions, double vectors, double cycles) {
   if (plan.lanes != 16) return cycles;
   const auto n = static_cast<int>(positions), v = static_cast<int>(vectors);
-  return cycles + conv::shared_cycles(tile_instructions(16, n, v), cycles) +
-         conv::shared_loads(tile_loads(16, n, v), cycles);
+  return cycles + conv::shared_cycles(tile_instructions(16, n, v), tile_loads(16, n, v), cycles);
 }
 
 // Blocks of input channels whose weights are staged at once, for units of so many blocks.
