@@ -258,6 +258,33 @@ TEST(ConvolutionChains, MeansOfTheResult) {
   }
 }
 
+// Images of no more rows than the depthwise kernel overlaps, whose channels leave a last unit that is not full.
+TEST(ConvolutionChains, LastChannelsOfImagesOfFewRows) {
+  struct FewRows {
+    int64_t channels, middle, kernel, side;
+  };
+  for (const FewRows& image : {FewRows{40, 240, 5, 2},
+                               {40, 120, 5, 2},
+                               {48, 144, 5, 2},
+                               {32, 144, 3, 2},
+                               {24, 88, 3, 2},
+                               {16, 80, 5, 4},
+                               {16, 112, 7, 6},
+                               {8, 24, 5, 4},
+                               {3, 40, 5, 1}}) {
+    SCOPED_TRACE(testing::Message() << image.middle << " channels, kernel " << image.kernel << ", " << image.side
+                                    << " rows");
+    GraphMaker m;
+    ir::Value y =
+        activated(m, m.conv(m.input({1, image.channels, image.side, image.side}), image.middle, 1, 1), "ReLU", 2);
+    y = activated(m, m.depthwise(y, image.kernel, 3), "ReLU", 4);
+    m.result(m.op("ReduceMean", {y, m.integers({2, 3})}, {{"keep_dims", "true"}}));
+    m.result(m.conv(y, 24, 1, 5));
+    EXPECT_EQ(chains(m.graph(), 2), 1u);
+    test::expect_same_as_interpreter(m);
+  }
+}
+
 TEST(ConvolutionChains, RowsOfPaddingOnly) {
   GraphMaker m;
   const ir::Value x = m.conv(m.input({1, 4, 3, 5}), 16, 1, 1);

@@ -149,10 +149,10 @@ class ConvolutionChainExecutor final : public Executor {
   /// these are no more than would be made twice. Slices of a share end with a unit.
   Cut cut(const Split& split, int64_t index) const {
     const ConvPlan& plan = first();
-    if (split.rows > 1 || index % split.slices != 0) return {index * plan.grid.oc / split.units, 0};
+    if (split.rows > 1 || index % split.slices != 0 || index == split.units)
+      return {index * plan.grid.oc / split.units, 0};
     const int64_t unit = index * blocks() / split.units / plan.oc_blocks, block = unit * plan.oc_blocks;
     const int64_t of_unit = std::min(plan.oc_blocks, blocks() - block);
-    if (of_unit <= 0) return {unit, 0};
     const int64_t row = (2 * (index * blocks() - block * split.units) * out_rows() / (of_unit * split.units) + 1) / 2;
     if (row <= rows_made_twice()) return {unit, 0};
     if (row >= out_rows() - rows_made_twice()) return {unit + 1, 0};
