@@ -39,6 +39,15 @@ TEST(RepeatConstants, LeavesWhatIsNoImage) {
   test::expect_refusal(m.graph(), {repeat()});
 }
 
+// Blocks of channels pass through what keeps channels and rank, whatever it does along other axes.
+TEST(RepeatConstants, BehindAPad) {
+  GraphMaker m;
+  auto x = m.conv(m.input({2, 1, 1, 1}), 2, 1, 1);
+  x = m.op("Pad", {x, m.integers({0, 0, 0, 0}), m.integers({0, 0, 0, 1})}, {{"pad_mode", "edge"}});
+  m.result(m.op("SquaredDifference", {m.constant({1, 2, 1, 2}, {1, 2, 3, 4}), x}));
+  test::expect_rewrite("repeat_constants_pad", m.graph(), {repeat()});
+}
+
 /// The images of a batch through two convolutions with a constant of one image between them.
 std::vector<float> outputs(int64_t batch, const ir::Dims& constant, const test::HostTensor& images) {
   GraphMaker m;

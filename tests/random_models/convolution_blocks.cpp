@@ -85,10 +85,10 @@ Value residual(Net& net, Value x) {
 
 Value inverted_residual(Net& net, Value x) {
   const int64_t channels = net.dim(x, 1);
-  const int64_t wide = channels * net.between(2, 4);
+  const int64_t wide = channels * net.between(2, 6);
   const int64_t stride = net.one_of<int64_t>({1, 1, 2});
   Value y = net.activated(convolved(net, x, {wide, 1, 1, 1}));
-  y = convolved(net, y, {wide, net.one_of<int64_t>({3, 3, 5}), stride, wide});
+  y = convolved(net, y, {wide, net.one_of<int64_t>({3, 3, 5, 7}), stride, wide});
   if (net.chance(40)) y = squeeze_and_excite(net, y);
   const int64_t out = stride == 1 && net.chance(70) ? channels : net.one_of<int64_t>({8, 16, 19, 24});
   y = convolution(net, y, {out, 1, 1, 1});

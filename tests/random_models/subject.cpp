@@ -21,7 +21,7 @@ constexpr float kLargestValue = 1e6F;
 std::vector<Family> begin(Net& net, int64_t batch, bool large) {
   const int64_t inputs = net.one_of<int64_t>({1, 1, 1, 2, 3});
   const auto image = [&](int64_t spatial) {
-    const int64_t most = net.one_of<int64_t>({20, 20, 20, 57});
+    const int64_t most = net.one_of<int64_t>({4, 20, 20, 57});
     ir::Dims dims = {batch, net.one_of<int64_t>({1, 3, 3, 4, 8, 8, 11, 16, 16, 19, 24, 32})};
     for (int64_t i = 0; i < spatial; ++i)
       dims.push_back(net.between(2, spatial == 1 ? most * 2 : spatial == 2 ? most : 7));

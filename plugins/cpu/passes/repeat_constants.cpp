@@ -16,12 +16,14 @@ bool is_convolution(const ir::Node& node) {
   return std::any_of(std::begin(kTypes), std::end(kTypes), [&](std::string_view type) { return node.is(type); });
 }
 
-/// Has the channels of its result where those of its data are, and a form for blocks.
-bool passes_blocks_on(const ir::Node& node) {
-  static constexpr std::string_view kTypes[] = {"MaxPool", "AvgPool", "Concat",        "Split",
-                                                "LRN",     "MVN",     "VariadicSplit", "Interpolate"};
-  return node.schema->flags.elementwise ||
-         std::any_of(std::begin(kTypes), std::end(kTypes), [&](std::string_view type) { return node.is(type); });
+/// Whether the result may have the blocks of channels in which `data` lies: of the same channels, or of some that are
+/// joined or parted along any axis.
+bool passes_blocks_on(const ir::Node& node, const PartialShape& data) {
+  static constexpr std::string_view kTypes[] = {"Concat", "Split", "VariadicSplit"};
+  if (std::any_of(std::begin(kTypes), std::end(kTypes), [&](std::string_view type) { return node.is(type); }))
+    return true;
+  const PartialShape& result = node.outputs[0].shape;
+  return result.rank().is_static() && result.size() >= 3 && data.rank() == result.rank() && data[1] == result[1];
 }
 
 /// By node: whether a convolution's layout may reach its results.
@@ -29,10 +31,11 @@ std::vector<bool> blocked_nodes(const ir::Graph& graph) {
   std::vector<bool> blocked(graph.id_bound());
   for (const ir::NodeId id : ir::topological_order(graph)) {
     const ir::Node& node = graph.node(id);
-    const auto is_blocked = [&](ir::Value input) { return blocked[ir::index_of(input.node)]; };
+    const auto brings_blocks = [&](ir::Value input) {
+      return blocked[ir::index_of(input.node)] && passes_blocks_on(node, graph.port(input).shape);
+    };
     blocked[ir::index_of(id)] =
-        is_convolution(node) ||
-        (passes_blocks_on(node) && std::any_of(node.inputs.begin(), node.inputs.end(), is_blocked));
+        is_convolution(node) || std::any_of(node.inputs.begin(), node.inputs.end(), brings_blocks);
   }
   return blocked;
 }
