@@ -7,6 +7,7 @@
 #include "ir/base/error.hpp"
 #include "ir/base/log.hpp"
 #include "ir/base/mapped_file.hpp"
+#include "ir/base/short_memory.hpp"
 #include "ir/xml/build.hpp"
 #include "ir/xml/legacy.hpp"
 #include "ir/xml/walk.hpp"
@@ -22,7 +23,8 @@ std::unique_ptr<Graph> read(std::string_view xml_text, const std::string& file, 
     else
       TERROIR_LOG(warning, text);
   };
-  try {
+  const auto what = [&] { return "to read the model" + (file.empty() ? "" : " '" + file + "'"); };
+  return with_memory(what, [&] {
     const xml::ModelRecord model = xml::walk_model(xml_text, file, warn);
     const bool high_nibble_first = xml::stores_high_nibble_first(model.rt_info);
     auto graph =
@@ -33,11 +35,7 @@ std::unique_ptr<Graph> read(std::string_view xml_text, const std::string& file, 
     if (!model.pre_process.empty()) xml::apply_pre_process(*graph, model, registry);
     if (model.version == 10) xml::apply_v10_rules(*graph, model, registry);
     return graph;
-  } catch (const std::bad_alloc&) {
-    throw_error(ErrorCode::out_of_memory, "no memory to read the model", file.empty() ? "" : " '" + file + "'");
-  } catch (const std::length_error&) {
-    throw_error(ErrorCode::out_of_memory, "no memory to read the model", file.empty() ? "" : " '" + file + "'");
-  }
+  });
 }
 
 }  // namespace

@@ -140,6 +140,7 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
   void check_fits(End end, const Tensor& tensor) const;
   void check_idle() const;  // with mutex_ held
   void run();
+  void run_on_stream();
   void prepare_input(size_t index);
   std::string describe(End end) const;
 

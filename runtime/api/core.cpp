@@ -7,6 +7,7 @@
 #include "ir/base/function_ref.hpp"
 #include "ir/base/log.hpp"
 #include "ir/base/mapped_file.hpp"
+#include "ir/base/short_memory.hpp"
 #include "ir/xml/reader.hpp"
 #include "ops/registry.hpp"
 #include "runtime/api/compiled_state.hpp"
@@ -134,8 +135,12 @@ struct Core::State {
     return with_context([&] { return concat("compiling '", graph->name(), "' for ", plugin.device_name()); },
                         [&] {
                           detail::require_known_layers(*graph);
-                          if (auto with_ports = custom::with_states_as_ports(*graph)) graph = std::move(with_ports);
-                          return plugin::compile_with_variables(plugin, graph, config);
+                          return with_memory([] { return "to compile the model"; },
+                                             [&] {
+                                               if (auto with_ports = custom::with_states_as_ports(*graph))
+                                                 graph = std::move(with_ports);
+                                               return plugin::compile_with_variables(plugin, graph, config);
+                                             });
                         });
   }
 

@@ -445,6 +445,7 @@ std::string describe_layouts(const Model& model, bool all) {
 }  // namespace
 
 Dimension get_batch(const std::shared_ptr<const Model>& model) {
+  if (model == nullptr) throw_error(ErrorCode::invalid_argument, "the model is empty");
   std::optional<Dimension> batch;
   for (const Output<const Node>& input : model->inputs()) {
     const auto axis = batch_axis(input);

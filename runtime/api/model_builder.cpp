@@ -10,12 +10,17 @@
 #include "runtime/api/attributes_from_any.hpp"
 #include "runtime/api/compiled_state.hpp"
 #include "runtime/api/graph_state.hpp"
+#include "runtime/api/held.hpp"
 #include "runtime/api/model_ends.hpp"
 #include "runtime/api/tensor_state.hpp"
 
 namespace terroir {
 
 using detail::NodeAccess;
+
+namespace {
+constexpr const char* kWhat = "ModelBuilder";
+}
 
 struct ModelBuilder::State {
   State(const std::string& name, std::shared_ptr<const ir::OpRegistry> extended)
@@ -104,19 +109,21 @@ ModelBuilder::ModelBuilder(ModelBuilder&&) noexcept = default;
 ModelBuilder& ModelBuilder::operator=(ModelBuilder&&) noexcept = default;
 
 Output<Node> ModelBuilder::parameter(const element::Type& type, const PartialShape& shape, const std::string& name) {
-  state_->require_own("parameter");
+  State& state = detail::held(state_, kWhat);
+  state.require_own("parameter");
   ir::ParameterAttrs attrs;
   attrs.element_type = type;
   attrs.shape = shape;
   const ir::OpSchema& schema = ops::builtin_registry().get(ir::kParameterType, "opset1");
-  const std::string unique = state_->unique_name(name, "Parameter");
-  const ir::NodeId id = state_->graph().add(schema, unique, ir::make_attributes_of(std::move(attrs)));
-  state_->infer(id);
-  state_->graph().node(id).outputs.at(0).names = {unique};
-  return state_->port(id);
+  const std::string unique = state.unique_name(name, "Parameter");
+  const ir::NodeId id = state.graph().add(schema, unique, ir::make_attributes_of(std::move(attrs)));
+  state.infer(id);
+  state.graph().node(id).outputs.at(0).names = {unique};
+  return state.port(id);
 }
 
 Output<Node> ModelBuilder::constant(const Tensor& value, const std::string& name) {
+  State& state = detail::held(state_, kWhat);
   const detail::TensorState* tensor = &detail::TensorAccess::state(value);
   Tensor dense = value;
   // Memory of the user may go before the model does.
@@ -129,7 +136,7 @@ Output<Node> ModelBuilder::constant(const Tensor& value, const std::string& name
   constant.view = {tensor->type, ir::to_dims(tensor->shape), tensor->data};
   constant.owner = tensor->owner;
   const ir::OpSchema& schema = ops::builtin_registry().get(ir::kConstType, "opset1");
-  return state_->port(state_->graph().add_constant(schema, state_->unique_name(name, "Constant"), std::move(constant)));
+  return state.port(state.graph().add_constant(schema, state.unique_name(name, "Constant"), std::move(constant)));
 }
 
 namespace {
@@ -231,7 +238,8 @@ Output<Node> ModelBuilder::reals(const element::Type& type, const Shape& shape, 
 Output<Node> ModelBuilder::op(const std::string& type, const std::string& opset,
                               const std::vector<Output<Node>>& inputs, const AnyMap& attributes,
                               const std::string& name) {
-  const ir::OpSchema& schema = state_->operations().get(type, opset);
+  State& state = detail::held(state_, kWhat);
+  const ir::OpSchema& schema = state.operations().get(type, opset);
   for (const std::string_view end : {ir::kParameterType, ir::kConstType, ir::kResultType}) {
     if (schema.type == end) {
       throw_error(ErrorCode::invalid_argument, "a ", end, " is made by ModelBuilder::",
@@ -241,46 +249,48 @@ Output<Node> ModelBuilder::op(const std::string& type, const std::string& opset,
     }
   }
   std::vector<ir::Value> values;
-  for (const Output<Node>& input : inputs) values.push_back(state_->value_of(input));
-  const std::string unique = state_->unique_name(name, schema.type);
+  for (const Output<Node>& input : inputs) values.push_back(state.value_of(input));
+  const std::string unique = state.unique_name(name, schema.type);
   std::unique_ptr<ir::Attributes> attrs;
   try {
     attrs = with_context([&] { return schema.type + " '" + unique + "'"; },
                          [&] { return detail::make_attributes(schema, attributes); });
   } catch (...) {
-    state_->names.erase(unique);
+    state.names.erase(unique);
     throw;
   }
-  const ir::NodeId id = state_->graph().add(schema, unique, std::move(attrs), std::move(values));
-  state_->infer(id);
-  auto& outputs = state_->graph().node(id).outputs;
+  const ir::NodeId id = state.graph().add(schema, unique, std::move(attrs), std::move(values));
+  state.infer(id);
+  auto& outputs = state.graph().node(id).outputs;
   // A layer that was named by hand is found by that name, too.
   if (!name.empty()) {
     for (size_t i = 0; i < outputs.size(); ++i) outputs[i].names = {i == 0 ? name : concat(name, ".", i)};
   }
-  return state_->port(id);
+  return state.port(id);
 }
 
 Output<Node> ModelBuilder::result(const Output<Node>& value, const std::string& name) {
-  state_->require_own("result");
-  const ir::Value source = state_->value_of(value);
+  State& state = detail::held(state_, kWhat);
+  state.require_own("result");
+  const ir::Value source = state.value_of(value);
   const ir::OpSchema& schema = ops::builtin_registry().get(ir::kResultType, "opset1");
-  const std::string layer = state_->unique_name(name.empty() || state_->names.count(name) != 0 ? "" : name, "Result");
-  const ir::NodeId id = state_->graph().add(schema, layer, nullptr, {source});
-  state_->infer(id);
-  Output<Node> port = state_->port(id);
+  const std::string layer = state.unique_name(name.empty() || state.names.count(name) != 0 ? "" : name, "Result");
+  const ir::NodeId id = state.graph().add(schema, layer, nullptr, {source});
+  state.infer(id);
+  Output<Node> port = state.port(id);
   if (!name.empty()) port.add_names({name});
   return port;
 }
 
 std::shared_ptr<Model> ModelBuilder::build() {
-  state_->require_own("build");
-  if (state_->graph().results().empty()) {
-    throw_error(ErrorCode::invalid_argument, "the model '", state_->graph().name(), "' has no result");
+  State& state = detail::held(state_, kWhat);
+  state.require_own("build");
+  if (state.graph().results().empty()) {
+    throw_error(ErrorCode::invalid_argument, "the model '", state.graph().name(), "' has no result");
   }
-  auto state = std::make_unique<State>("", state_->extended_operations);
-  std::swap(state, state_);
-  return detail::ModelAccess::make(std::move(state->state));
+  auto built = std::make_unique<State>("", state.extended_operations);
+  std::swap(built, state_);
+  return detail::ModelAccess::make(std::move(built->state));
 }
 
 }  // namespace terroir

@@ -5,6 +5,7 @@
 
 #include "ir/base/error.hpp"
 #include "ir/graph/names.hpp"
+#include "runtime/api/held.hpp"
 #include "runtime/api/preprocess_color.hpp"
 #include "runtime/api/preprocess_state.hpp"
 
@@ -264,9 +265,9 @@ InputInfo::InputInfo() : parts_(std::make_unique<Parts>()) {}
 InputInfo::InputInfo(InputInfo&&) noexcept = default;
 InputInfo& InputInfo::operator=(InputInfo&&) noexcept = default;
 InputInfo::~InputInfo() = default;
-InputTensorInfo& InputInfo::tensor() { return parts_->tensor; }
-PreProcessSteps& InputInfo::preprocess() { return parts_->steps; }
-InputModelInfo& InputInfo::model() { return parts_->model; }
+InputTensorInfo& InputInfo::tensor() { return terroir::detail::held(parts_, "InputInfo").tensor; }
+PreProcessSteps& InputInfo::preprocess() { return terroir::detail::held(parts_, "InputInfo").steps; }
+InputModelInfo& InputInfo::model() { return terroir::detail::held(parts_, "InputInfo").model; }
 
 struct OutputInfo::Parts {
   OutputModelInfo model = InfoAccess::make<OutputModelInfo>();
@@ -278,9 +279,9 @@ OutputInfo::OutputInfo() : parts_(std::make_unique<Parts>()) {}
 OutputInfo::OutputInfo(OutputInfo&&) noexcept = default;
 OutputInfo& OutputInfo::operator=(OutputInfo&&) noexcept = default;
 OutputInfo::~OutputInfo() = default;
-OutputModelInfo& OutputInfo::model() { return parts_->model; }
-PostProcessSteps& OutputInfo::postprocess() { return parts_->steps; }
-OutputTensorInfo& OutputInfo::tensor() { return parts_->tensor; }
+OutputModelInfo& OutputInfo::model() { return terroir::detail::held(parts_, "OutputInfo").model; }
+PostProcessSteps& OutputInfo::postprocess() { return terroir::detail::held(parts_, "OutputInfo").steps; }
+OutputTensorInfo& OutputInfo::tensor() { return terroir::detail::held(parts_, "OutputInfo").tensor; }
 
 struct PrePostProcessor::State {
   explicit State(const std::shared_ptr<Model>& of) : model(of) {
@@ -339,59 +340,67 @@ PrePostProcessor& PrePostProcessor::operator=(PrePostProcessor&&) noexcept = def
 PrePostProcessor::~PrePostProcessor() = default;
 
 namespace {
+constexpr const char* kWhat = "PrePostProcessor";
 constexpr const char* kOwner = "PrePostProcessor: the model";
-}
+}  // namespace
 
 InputInfo& PrePostProcessor::input() {
-  state_->require_open();
-  terroir::detail::check_single(state_->graph(), true, kOwner);
-  return state_->inputs.front();
+  State& state = terroir::detail::held(state_, kWhat);
+  state.require_open();
+  terroir::detail::check_single(state.graph(), true, kOwner);
+  return state.inputs.front();
 }
 
 InputInfo& PrePostProcessor::input(const std::string& tensor_name) {
-  state_->require_open();
-  return state_->inputs[terroir::detail::find_port(state_->graph(), true, tensor_name, kOwner)];
+  State& state = terroir::detail::held(state_, kWhat);
+  state.require_open();
+  return state.inputs[terroir::detail::find_port(state.graph(), true, tensor_name, kOwner)];
 }
 
 InputInfo& PrePostProcessor::input(size_t input_index) {
-  state_->require_open();
-  terroir::detail::check_index(state_->graph(), true, input_index, kOwner);
-  return state_->inputs[input_index];
+  State& state = terroir::detail::held(state_, kWhat);
+  state.require_open();
+  terroir::detail::check_index(state.graph(), true, input_index, kOwner);
+  return state.inputs[input_index];
 }
 
 OutputInfo& PrePostProcessor::output() {
-  state_->require_open();
-  terroir::detail::check_single(state_->graph(), false, kOwner);
-  return state_->outputs.front();
+  State& state = terroir::detail::held(state_, kWhat);
+  state.require_open();
+  terroir::detail::check_single(state.graph(), false, kOwner);
+  return state.outputs.front();
 }
 
 OutputInfo& PrePostProcessor::output(const std::string& tensor_name) {
-  state_->require_open();
-  return state_->outputs[terroir::detail::find_port(state_->graph(), false, tensor_name, kOwner)];
+  State& state = terroir::detail::held(state_, kWhat);
+  state.require_open();
+  return state.outputs[terroir::detail::find_port(state.graph(), false, tensor_name, kOwner)];
 }
 
 OutputInfo& PrePostProcessor::output(size_t output_index) {
-  state_->require_open();
-  terroir::detail::check_index(state_->graph(), false, output_index, kOwner);
-  return state_->outputs[output_index];
+  State& state = terroir::detail::held(state_, kWhat);
+  state.require_open();
+  terroir::detail::check_index(state.graph(), false, output_index, kOwner);
+  return state.outputs[output_index];
 }
 
 std::shared_ptr<Model> PrePostProcessor::build() {
-  state_->require_open();
+  State& state = terroir::detail::held(state_, kWhat);
+  state.require_open();
   // The first change copies the graph, because we hold it, too: this one stays as it was.
-  const std::shared_ptr<ir::Graph> untouched = state_->state()->graph;
+  const std::shared_ptr<ir::Graph> untouched = state.state()->graph;
   try {
-    state_->add_all(state_->state(), nullptr);
+    state.add_all(state.state(), nullptr);
   } catch (...) {
-    state_->state()->graph = untouched;
+    state.state()->graph = untouched;
     throw;
   }
-  state_->built = true;
-  return state_->model;
+  state.built = true;
+  return state.model;
 }
 
 std::ostream& operator<<(std::ostream& out, const PrePostProcessor& processor) {
-  const PrePostProcessor::State& state = *processor.state_;
+  const PrePostProcessor::State& state = terroir::detail::held(processor.state_, kWhat);
   try {
     state.require_open();
     const auto copy = terroir::detail::ModelAccess::make(state.graph().clone());

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "ir/base/error.hpp"
+#include "ir/base/short_memory.hpp"
 #include "runtime/api/compiled_state.hpp"
 #include "runtime/api/graph_state.hpp"
 
@@ -318,6 +319,10 @@ void RequestState::prepare_input(size_t index) {
 }
 
 void RequestState::run() {
+  with_memory([] { return "to run the model"; }, [&] { run_on_stream(); });
+}
+
+void RequestState::run_on_stream() {
   for (size_t i = 0; i < inputs_.size(); ++i) prepare_input(i);
   std::fill(staged_.begin(), staged_.end(), false);
   const StreamPool::Lease stream(compiled_->streams());

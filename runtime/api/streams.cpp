@@ -37,11 +37,14 @@ void StreamPool::give_back(size_t index) {
 
 JobQueue::~JobQueue() {
   leave_what_is_of_the_parent();
-  std::deque<Ticket> dropped;  // destroyed after the lock is released
-  {
+  // One by one, each after the lock is released: a container for them would have to be allocated.
+  while (true) {
+    Ticket dropped;
     const std::lock_guard lock(shared_->mutex);
     shared_->stop = true;
-    dropped.swap(shared_->jobs);
+    if (shared_->jobs.empty()) break;
+    dropped = std::move(shared_->jobs.front());
+    shared_->jobs.pop_front();
   }
   shared_->arrived.notify_all();
   for (std::thread& thread : threads_) {

@@ -52,6 +52,18 @@ TEST(ScatterMisfit, OneUpdateGoesToTheFirstElementOnly) {
 TEST(ScatterMisfit, IndicesOfTwoAxes) {
   EXPECT_EQ(scattered({3, 2}, integer_tensor({1, 2}, {0, 2}), {2, 2, 2}, 0), (Floats{1, 2, 0, 0, 3, 4}));
 }
+// What is refused where the axis is a constant is so where the data is one as well; of constants alone, the reference
+// makes what it makes of inputs.
+TEST(ScatterMisfit, ConstantDataAndAxis) {
+  GraphMaker m;
+  const ir::Value data = m.constant({4, 2}, {0, 0, 0, 0, 0, 0, 0, 0});
+  const ir::Value at = m.integers({0, 2, 3}), axis = m.scalar_integer(0);
+  const std::string error = caught([&] { m.op("ScatterUpdate", {data, at, m.input({2, 2}), axis}); }).what();
+  EXPECT_NE(error.find("updates (input 2) must have shape [3,2], got [2,2]"), std::string::npos) << error;
+  m.result(m.op("Add", {m.op("ScatterUpdate", {data, at, m.constant({2, 2}, {1, 2, 3, 4}), axis}), m.input({4, 2})}));
+  expect_same_as_interpreter(m);
+}
+
 // Three axes of indices, but slices a step of axis 1 apart: the sixth would begin behind the end.
 TEST(ScatterMisfit, ASliceThatIsNotThere) {
   const GraphMaker m = scatter({12, 8}, {1, 3, 4}, {2, 3, 2, 2});

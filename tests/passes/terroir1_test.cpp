@@ -247,6 +247,24 @@ TEST(ChannelsLast, CostsNoTransposes) {
   expect_same_as_interpreter(channels_last_chain(16, true));
 }
 
+// Neither where a layer that no convolution takes into its store is the last one, whatever type it gives: the reorder
+// that some kernels' blocks cost brings the channels to their place.
+TEST(ChannelsLast, CostsNoTransposesBehindOtherLayers) {
+  for (const cpu::Isa isa : cpu::available_isas())
+    for (const auto& [channels, kernel] : {std::pair<int64_t, int64_t>{32, 1}, {30, 3}, {32, 3}, {9, 3}})
+      for (const auto& [type, attributes] : {std::pair<const char*, AttributeTexts>{"Sin", {}},
+                                             {"Convert", {{"destination_type", "f16"}}},
+                                             {"Convert", {{"destination_type", "i32"}}}}) {
+        SCOPED_TRACE(testing::Message() << cpu::isa_name(isa) << ", " << channels << " channels, kernel " << kernel
+                                        << ", " << type);
+        GraphMaker m;
+        const auto x = convolution(m, {m.input({1, 20, 20, 16}), m.random({channels, 16, kernel, kernel}, 1)}, {});
+        m.result(m.op(type, {x}, attributes));
+        const auto plan = plan_of(m, isa);
+        for (const cpu::Step& step : plan->steps) EXPECT_NE(step.type, "Transpose") << step.name;
+      }
+}
+
 TEST(ChannelsLast, OfUnknownExtents) {
   GraphMaker m;
   auto x = convolution(m, {m.input(PartialShape("?,?,4..,16")), m.random({16, 16, 3, 3}, 1, 0.1f)},

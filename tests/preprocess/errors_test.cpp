@@ -50,6 +50,16 @@ TEST(PreprocessErrors, TheModelAndItsPorts) {
   expect_error(caught([&] { p.input(0); }), ErrorCode::invalid_argument, {"build() has been called"});
 }
 
+TEST(PreprocessErrors, MovedFrom) {
+  PrePostProcessor p(negative(element::f32, {1, 3, 4, 6}));
+  const InputInfo input(std::move(p.input()));
+  expect_error(caught([&] { p.input().tensor(); }), ErrorCode::invalid_argument, {"the InputInfo was moved from"});
+  expect_error(caught([&] { p.build(); }), ErrorCode::invalid_argument, {"the InputInfo was moved from"});
+  const PrePostProcessor to(std::move(p));
+  expect_error(caught([&] { p.input(); }), ErrorCode::invalid_argument, {"the PrePostProcessor was moved from"});
+  expect_error(caught([&] { p.build(); }), ErrorCode::invalid_argument, {"the PrePostProcessor was moved from"});
+}
+
 TEST(PreprocessErrors, AModelThatGotAnotherOutput) {
   const auto model = negative(element::f32, {1});
   PrePostProcessor p(model);

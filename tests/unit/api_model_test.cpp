@@ -25,6 +25,23 @@ std::shared_ptr<Model> small_model() {
   return b.build();
 }
 
+TEST(ModelBuilder, SaysThatItWasMovedFrom) {
+  ModelBuilder from("m");
+  const ModelBuilder to(std::move(from));
+  const auto text_of = [&](auto use) { return std::string(caught(use).what()); };
+  for (const std::string& text :
+       {text_of([&] { from.parameter(element::f32, {1}); }),
+        text_of([&] { from.constant(element::f32, Shape{1}, {1.f}); }), text_of([&] { from.op("ReLU", "opset1", {}); }),
+        text_of([&] { from.result({}); }), text_of([&] { from.build(); })})
+    EXPECT_NE(text.find("the ModelBuilder was moved from"), std::string::npos) << text;
+}
+
+TEST(Model, FunctionsOfNoModelSaySo) {
+  for (const std::string& text : {std::string(caught([] { get_batch(nullptr); }).what()),
+                                  std::string(caught([] { set_batch(nullptr, 3); }).what())})
+    EXPECT_NE(text.find("the model is empty"), std::string::npos) << text;
+}
+
 TEST(ModelBuilder, InfersAtEachStep) {
   ModelBuilder b("m");
   const auto x = b.parameter(element::f32, {1, 3, Dimension(4, 8)}, "x");

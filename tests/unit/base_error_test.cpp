@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/base/short_memory.hpp"
 #include "terroir/assert_failure.hpp"
 #include "terroir/dimension.hpp"
 
@@ -25,6 +26,20 @@ TEST(Exception, CarriesCodeMessageAndContextChain) {
     ASSERT_EQ(error.context().size(), 2u);
     EXPECT_EQ(error.context()[1], "while compiling");
   }
+}
+
+TEST(Exception, SaysWhatTheMemoryWasFor) {
+  const auto what = [] { return "to read the model"; };
+  for (const auto& fail : {+[]() -> int { throw std::bad_alloc(); }, +[]() -> int { throw std::length_error("n"); }}) {
+    try {
+      with_memory(what, fail);
+      FAIL() << "nothing was thrown";
+    } catch (const Exception& error) {
+      EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+      EXPECT_EQ(error.message(), "no memory to read the model");
+    }
+  }
+  EXPECT_EQ(with_memory(what, [] { return 7; }), 7);
 }
 
 TEST(Exception, CopiesDoNotShareLaterContext) {

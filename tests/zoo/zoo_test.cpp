@@ -82,10 +82,10 @@ TEST_P(Zoo, MatchesExpectedOutputsWithOneAndTwoThreads) {
   }
 }
 
-/// Whether some layer computes in a way that ACCURACY rules out.
-bool uses_winograd(const std::vector<ProfilingInfo>& profile) {
+/// Whether some layer computes in a way, of which ACCURACY rules some out.
+bool uses(const std::vector<ProfilingInfo>& profile, std::string_view way) {
   return std::any_of(profile.begin(), profile.end(),
-                     [](const ProfilingInfo& layer) { return layer.exec_type.find("winograd") != std::string::npos; });
+                     [&](const ProfilingInfo& layer) { return layer.exec_type.find(way) != std::string::npos; });
 }
 
 TEST_P(Zoo, MatchesExpectedOutputsCloselyForAccuracy) {
@@ -99,11 +99,11 @@ TEST_P(Zoo, MatchesExpectedOutputsCloselyForAccuracy) {
       const std::string name = GetParam();
       const bool dense_3x3 = name == "unet" || name == "unet3d" || name == "resnet50" || name == "yolo";
       if (dense_3x3 && !cpu::wino_kernels(cpu::active_isa()).empty()) {
-        EXPECT_TRUE(uses_winograd(request.get_profiling_info()));
+        EXPECT_TRUE(uses(request.get_profiling_info(), "winograd"));
       }
       continue;
     }
-    EXPECT_FALSE(uses_winograd(request.get_profiling_info()));
+    for (const char* way : {"winograd", "paired"}) EXPECT_FALSE(uses(request.get_profiling_info(), way)) << way;
     for (size_t i = 0; i < compiled.outputs().size(); ++i) expect_match(i, request.get_output_tensor(i), 1e-5);
   }
 }

@@ -18,6 +18,9 @@ void infer_gather_tree(ir::InferContext& ctx) {
                 " has ", ctx.type(i).get_type_name(), " after ", type.get_type_name());
     require_rank(ctx, i, kNames[i], kRanks[i], i == 3 ? 1 : kRanks[i]);
   }
+  const PartialShape& end_token = ctx.shape(3);
+  ctx.require(end_token.rank().is_dynamic() || end_token.size() == 0 || end_token[0].compatible(1),
+              "end_token must have one element, got ", end_token);
   PartialShape shape = ctx.shape(0);
   ctx.require(PartialShape::merge_into(shape, ctx.shape(1)), "parent_ids ", ctx.shape(1),
               " must have the shape of step_ids ", ctx.shape(0));

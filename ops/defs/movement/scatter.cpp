@@ -27,8 +27,8 @@ void infer_slices(ir::InferContext& ctx) {
   if (data.rank().is_static() && indices.rank().is_static()) {
     std::vector<Dimension> wanted(data.size() + indices.size() - 1);
     const int64_t axis = given ? normalize_axis(*given, static_cast<int64_t>(data.size())) : 0;
-    // Files whose axis only the run knows, as it does data, may have others: see scatter_misfit.hpp.
-    const bool running = ctx.value(0).has_value();
+    // Files whose axis only the run knows, as it does all inputs, may have others: see scatter_misfit.hpp.
+    const bool running = ctx.value(0) && ctx.value(1) && ctx.value(2);
     if (given && !running) {
       wanted.assign(data.begin(), data.begin() + axis);
       wanted.insert(wanted.end(), indices.begin(), indices.end());

@@ -107,6 +107,9 @@ void infer_reshape(ir::InferContext& ctx) {
   const auto numbers = ctx.integers(1);
   if (shape.rank().is_static() && shape.size() == 0) {
     if (numbers) ctx.require(numbers->front() == 1, "a scalar shape must be 1, got ", numbers->front());
+    if (data.is_static())
+      ctx.require(product({data.begin(), data.end()}) == 1, "data ", data, " has ", product({data.begin(), data.end()}),
+                  " elements, a scalar has 1");
     ctx.set_output(0, ctx.type(0), PartialShape{});
     return;
   }

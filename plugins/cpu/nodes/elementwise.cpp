@@ -115,6 +115,11 @@ class ElementwiseExecutor final : public Executor {
   std::string name_;
 };
 
+/// Reorders from and to blocks are fast for f32 alone.
+bool may_lie_in(element::Type type, const Layout& layout) {
+  return layout.channel_block() > 0 ? type == element::f32 : type.bitwidth() % 8 == 0;
+}
+
 /// The layout in which an input of these extents is read when the result is in `layout`; empty: it cannot be.
 std::optional<Layout> operand_layout(const NodeContext& context, size_t i, const ir::Dims& dims, const Layout& layout) {
   const TensorDesc &input = context.inputs[i], &dst = context.outputs[0];
@@ -125,7 +130,7 @@ std::optional<Layout> operand_layout(const NodeContext& context, size_t i, const
   const bool one_order =
       dims[1] == 1 || std::all_of(dims.begin() + 2, dims.end(), [](int64_t extent) { return extent == 1; });
   if (one_order && dims != dst.dims) return plain;
-  if (input.type != element::f32 || input.rank() != dst.rank() || dims[1] != dst.dims[1]) return std::nullopt;
+  if (!may_lie_in(input.type, layout) || input.rank() != dst.rank() || dims[1] != dst.dims[1]) return std::nullopt;
   return layout;
 }
 
@@ -136,11 +141,12 @@ Proposal propose(const NodeContext& context) {
   const auto program = program_of(context, members, Layout::plain(dst.rank()));
   if (const auto* reject = std::get_if<Reject>(&program)) return *reject;
   std::vector<Layout> layouts = {Layout::plain(dst.rank())};
-  if (dst.type == element::f32 && dst.rank() >= 3 && dst.rank() <= 5) {
+  if (dst.rank() >= 3 && dst.rank() <= 5) {
     layouts.push_back(Layout::channels_last(dst.rank()));
     const int64_t block = channel_block(context.isa);
     if (dst.dims[1] % block == 0) layouts.push_back(Layout::blocked(dst.rank(), static_cast<int>(block)));
   }
+  std::erase_if(layouts, [&](const Layout& layout) { return !layout.is_plain() && !may_lie_in(dst.type, layout); });
   std::vector<LayoutChoice> choices;
   for (const Layout& layout : layouts) {
     LayoutChoice choice;

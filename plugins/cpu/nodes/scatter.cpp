@@ -327,11 +327,13 @@ Proposal propose(const NodeContext& context) {
 
 template <class Executor_>
 std::unique_ptr<const Executor> create_along_axis(const NodeContext& context, const LayoutChoice&) {
-  if (const auto axis = known_axis(context, 3)) return std::make_unique<Executor_>(context, *axis);
+  const auto along = [&](size_t axis) -> std::unique_ptr<const Executor> {
+    if (Executor_::fits(context, axis)) return std::make_unique<Executor_>(context, axis);
+    return reference_executor(context);
+  };
+  if (const auto axis = known_axis(context, 3)) return along(*axis);
   std::vector<std::unique_ptr<const Executor>> by_axis;
-  for (size_t axis = 0; axis < context.inputs[0].dims.size(); ++axis)
-    by_axis.push_back(Executor_::fits(context, axis) ? std::make_unique<Executor_>(context, axis)
-                                                     : reference_executor(context));
+  for (size_t axis = 0; axis < context.inputs[0].dims.size(); ++axis) by_axis.push_back(along(axis));
   return late_axis(std::move(by_axis), 3, context.inputs[3].type);
 }
 

@@ -18,6 +18,9 @@ constexpr int kMaxRounds = 20;
 enum class Kind { plain, channels_last, blocked };
 constexpr Kind kKinds[] = {Kind::plain, Kind::channels_last, Kind::blocked};
 
+/// Which nodes move together: also those that run slower then, or only those that do not care.
+enum class Reach { all, indifferent };
+
 bool is_of(const Layout& layout, Kind kind) {
   switch (kind) {
     case Kind::plain:
@@ -30,11 +33,12 @@ bool is_of(const Layout& layout, Kind kind) {
   return false;
 }
 
+/// Of a view, such as a Transpose that moves nothing, what it reads: there the family ends at no cost.
 bool is_of(const LayoutChoice& choice, Kind kind) {
   return std::all_of(choice.inputs.begin(), choice.inputs.end(),
                      [kind](const auto& layout) { return !layout || is_of(*layout, kind); }) &&
-         std::all_of(choice.outputs.begin(), choice.outputs.end(),
-                     [kind](const Layout& layout) { return is_of(layout, kind); });
+         (choice.view_of >= 0 || std::all_of(choice.outputs.begin(), choice.outputs.end(),
+                                             [kind](const Layout& layout) { return is_of(layout, kind); }));
 }
 
 struct Candidate {
@@ -70,7 +74,8 @@ class LayoutSearch {
     for (int round = 0; round < kMaxRounds; ++round) {
       bool moved = false;
       for (const Kind kind : kKinds)
-        for (const std::vector<ir::NodeId>& region : regions(kind)) moved |= move(region, kind);
+        for (const Reach reach : {Reach::all, Reach::indifferent})
+          for (const std::vector<ir::NodeId>& region : regions(kind, reach)) moved |= move(region, kind);
       if (!moved) break;
       descend();
     }
@@ -201,14 +206,19 @@ class LayoutSearch {
     return best;
   }
 
-  /// Connected nodes that are not of a kind and could be, in topological order.
-  std::vector<std::vector<ir::NodeId>> regions(Kind kind) const {
+  /// Whether a node that is not of a kind could be, and at no cost of its own.
+  bool may_move(ir::NodeId id, Kind kind, Reach reach) const {
+    const Options& options = options_[ir::index_of(id)];
+    if (graph_.node(id).constant || is_of(options.choice(), kind)) return false;
+    const size_t candidate = candidate_of(options, kind);
+    return candidate < options.candidates.size() &&
+           (reach == Reach::all || !is_gain(options.choice().cost, options.candidates[candidate].choice.cost));
+  }
+
+  /// Connected nodes that may move, in topological order.
+  std::vector<std::vector<ir::NodeId>> regions(Kind kind, Reach reach) const {
     std::vector<bool> open(options_.size(), false);
-    for (ir::NodeId id : order_) {
-      const Options& options = options_[ir::index_of(id)];
-      open[ir::index_of(id)] = !graph_.node(id).constant && !is_of(options.choice(), kind) &&
-                               candidate_of(options, kind) < options.candidates.size();
-    }
+    for (ir::NodeId id : order_) open[ir::index_of(id)] = may_move(id, kind, reach);
     std::vector<std::vector<ir::NodeId>> found;
     std::vector<size_t> position(options_.size(), 0);
     for (size_t at = 0; at < order_.size(); ++at) position[ir::index_of(order_[at])] = at;

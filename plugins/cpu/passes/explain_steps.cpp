@@ -24,6 +24,8 @@ class Explainer {
     if (step.is_reference && rejected.empty()) return "no other implementation of " + node.schema->display_name();
     if (step.is_reference || step.kernel.starts_with("threaded:")) return rejected;
     if (node.is("Concat")) return parts(step);
+    if (step.kernel.find("+pack") != std::string::npos)
+      return "packs its weights in every inference: they are known at run time only";
     return {};
   }
 

@@ -22,9 +22,9 @@ using Decisions = std::map<ir::NodeId, Decision>;
 /// copy per value and wanted layout, shared by its consumers) is minimised by descent: a first choice in topological
 /// order, then rounds in which each node takes its best candidate given all others, until none changes. Where no node
 /// gains alone, connected ones may together: then regions of nodes that could all have another kind of layout (plain,
-/// channels last, in blocks) move at once, and the rounds go on. Deterministic: ties go to the earlier candidate. Model
-/// inputs and outputs are plain.
-/// `accuracy`, `reader`: see NodeContext.
+/// channels last, in blocks) move at once, with the layers that run slower then and without, and the rounds go on.
+/// Deterministic: ties go to the earlier candidate. Model inputs and outputs are plain. `accuracy`, `reader`: see
+/// NodeContext.
 Decisions assign_layouts(const ir::Graph& graph, Isa isa, WeightsCache& weights, bool accuracy = false,
                          ConstantReader* reader = nullptr);
 
