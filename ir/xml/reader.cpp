@@ -1,8 +1,6 @@
 #include "ir/xml/reader.hpp"
 
 #include <filesystem>
-#include <new>
-#include <stdexcept>
 
 #include "ir/base/error.hpp"
 #include "ir/base/log.hpp"

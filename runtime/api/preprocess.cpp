@@ -342,51 +342,52 @@ PrePostProcessor::~PrePostProcessor() = default;
 namespace {
 constexpr const char* kWhat = "PrePostProcessor";
 constexpr const char* kOwner = "PrePostProcessor: the model";
+
+/// That of a processor which takes steps.
+template <class State>
+State& open_state(const std::unique_ptr<State>& of) {
+  State& state = terroir::detail::held(of, kWhat);
+  state.require_open();
+  return state;
+}
 }  // namespace
 
 InputInfo& PrePostProcessor::input() {
-  State& state = terroir::detail::held(state_, kWhat);
-  state.require_open();
+  State& state = open_state(state_);
   terroir::detail::check_single(state.graph(), true, kOwner);
   return state.inputs.front();
 }
 
 InputInfo& PrePostProcessor::input(const std::string& tensor_name) {
-  State& state = terroir::detail::held(state_, kWhat);
-  state.require_open();
+  State& state = open_state(state_);
   return state.inputs[terroir::detail::find_port(state.graph(), true, tensor_name, kOwner)];
 }
 
 InputInfo& PrePostProcessor::input(size_t input_index) {
-  State& state = terroir::detail::held(state_, kWhat);
-  state.require_open();
+  State& state = open_state(state_);
   terroir::detail::check_index(state.graph(), true, input_index, kOwner);
   return state.inputs[input_index];
 }
 
 OutputInfo& PrePostProcessor::output() {
-  State& state = terroir::detail::held(state_, kWhat);
-  state.require_open();
+  State& state = open_state(state_);
   terroir::detail::check_single(state.graph(), false, kOwner);
   return state.outputs.front();
 }
 
 OutputInfo& PrePostProcessor::output(const std::string& tensor_name) {
-  State& state = terroir::detail::held(state_, kWhat);
-  state.require_open();
+  State& state = open_state(state_);
   return state.outputs[terroir::detail::find_port(state.graph(), false, tensor_name, kOwner)];
 }
 
 OutputInfo& PrePostProcessor::output(size_t output_index) {
-  State& state = terroir::detail::held(state_, kWhat);
-  state.require_open();
+  State& state = open_state(state_);
   terroir::detail::check_index(state.graph(), false, output_index, kOwner);
   return state.outputs[output_index];
 }
 
 std::shared_ptr<Model> PrePostProcessor::build() {
-  State& state = terroir::detail::held(state_, kWhat);
-  state.require_open();
+  State& state = open_state(state_);
   // The first change copies the graph, because we hold it, too: this one stays as it was.
   const std::shared_ptr<ir::Graph> untouched = state.state()->graph;
   try {

@@ -134,6 +134,10 @@ TEST(ConvolutionFamily, RunTimeWeightsWithABias) {
   const ir::Value data = m.input(c.data());
   m.result(m.op("ReLU", {m.op("Add", {c.add(m, data, m.input(c.weights())), m.random({1, 19, 1, 1}, 3)})}));
   check(m, "+pack");
+  const auto plan = test::plan_of(m, best_isa());
+  EXPECT_TRUE(std::any_of(plan->steps.begin(), plan->steps.end(), [](const Step& step) {
+    return step.details == "packs its weights in every inference: they are known at run time only";
+  }));
 }
 
 TEST(ConvolutionFamily, BiasKnownAtRunTime) {

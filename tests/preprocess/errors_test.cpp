@@ -55,6 +55,8 @@ TEST(PreprocessErrors, MovedFrom) {
   const InputInfo input(std::move(p.input()));
   expect_error(caught([&] { p.input().tensor(); }), ErrorCode::invalid_argument, {"the InputInfo was moved from"});
   expect_error(caught([&] { p.build(); }), ErrorCode::invalid_argument, {"the InputInfo was moved from"});
+  const OutputInfo output(std::move(p.output()));
+  expect_error(caught([&] { p.output().tensor(); }), ErrorCode::invalid_argument, {"the OutputInfo was moved from"});
   const PrePostProcessor to(std::move(p));
   expect_error(caught([&] { p.input(); }), ErrorCode::invalid_argument, {"the PrePostProcessor was moved from"});
   expect_error(caught([&] { p.build(); }), ErrorCode::invalid_argument, {"the PrePostProcessor was moved from"});

@@ -206,7 +206,7 @@ class LayoutSearch {
     return best;
   }
 
-  /// Whether a node that is not of a kind could be, and at no cost of its own.
+  /// Whether a node that is not of a kind could be; where only the indifferent move, without running slower.
   bool may_move(ir::NodeId id, Kind kind, Reach reach) const {
     const Options& options = options_[ir::index_of(id)];
     if (graph_.node(id).constant || is_of(options.choice(), kind)) return false;
