@@ -17,9 +17,17 @@ using cpu::CopyAxis;
 using cpu::CopyPlan;
 using cpu::kFill;
 
-/// What the plan stands for.
-void copy_one_by_one(const std::vector<CopyAxis>& axes, int64_t bytes, const uint8_t* src, uint8_t* dst,
-                     const uint8_t* fill, size_t axis = 0) {
+/// The source of each index.
+std::vector<int64_t> places(const CopyAxis& axis) {
+  if (!axis.runs.empty()) return cpu::sources_of(axis.runs);
+  std::vector<int64_t> places(static_cast<size_t>(axis.extent));
+  for (size_t i = 0; i < places.size(); ++i) places[i] = static_cast<int64_t>(i) * axis.src_step;
+  return places;
+}
+
+/// What the plan stands for; `sources`: places() of each axis.
+void copy_one_by_one(const std::vector<CopyAxis>& axes, const std::vector<std::vector<int64_t>>& sources, int64_t bytes,
+                     const uint8_t* src, uint8_t* dst, const uint8_t* fill, size_t axis = 0) {
   if (axis == axes.size()) {
     if (src)
       std::memcpy(dst, src, static_cast<size_t>(bytes));
@@ -30,9 +38,8 @@ void copy_one_by_one(const std::vector<CopyAxis>& axes, int64_t bytes, const uin
     return;
   }
   for (int64_t i = 0; i < axes[axis].extent; ++i) {
-    const std::vector<int64_t>& table = axes[axis].sources;
-    const int64_t at = table.empty() ? i * axes[axis].src_step : table[static_cast<size_t>(i)];
-    copy_one_by_one(axes, bytes, src && at != kFill ? src + at : nullptr, dst + i * axes[axis].dst_step, fill,
+    const int64_t at = sources[axis][static_cast<size_t>(i)];
+    copy_one_by_one(axes, sources, bytes, src && at != kFill ? src + at : nullptr, dst + i * axes[axis].dst_step, fill,
                     axis + 1);
   }
 }
@@ -45,9 +52,9 @@ Reach reach(const std::vector<CopyAxis>& axes, bool of_src) {
   Reach all;
   for (const CopyAxis& axis : axes) {
     Reach own{INT64_MAX, INT64_MIN};
+    const std::vector<int64_t> sources = places(axis);
     for (int64_t i = 0; i < axis.extent; ++i) {
-      int64_t at = of_src ? i * axis.src_step : i * axis.dst_step;
-      if (of_src && !axis.sources.empty()) at = axis.sources[static_cast<size_t>(i)];
+      const int64_t at = of_src ? sources[static_cast<size_t>(i)] : i * axis.dst_step;
       if (at == kFill) continue;
       own = {std::min(own.low, at), std::max(own.high, at)};
     }
@@ -67,7 +74,9 @@ void check_copy(const std::vector<CopyAxis>& axes, int64_t bytes, const cpu::Til
   std::vector<uint8_t> want(dst.begin(), dst.end());
   const uint8_t element[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
   const uint8_t* fill = with_fill ? element : nullptr;
-  if (total > 0) copy_one_by_one(axes, bytes, src.data() - from.low, want.data() - to.low, fill);
+  std::vector<std::vector<int64_t>> sources;
+  for (const CopyAxis& axis : axes) sources.push_back(places(axis));
+  if (total > 0) copy_one_by_one(axes, sources, bytes, src.data() - from.low, want.data() - to.low, fill);
   const CopyPlan plan(axes, bytes, -from.low, -to.low, tiles);
   for (int64_t task = plan.tasks(); task-- > 0;) plan.run(task, src.data(), dst.data(), fill);
   EXPECT_TRUE(dst.intact());
@@ -141,8 +150,8 @@ TEST_P(Copy, TablesAndFills) {
           const bool random = engine() % 3 == 0;
           for (int64_t k = 0; k < extent; ++k) {
             const int64_t at = random ? static_cast<int64_t>(engine()) % extent : k - border;
-            axes[i].sources.push_back(at < 0 || at >= extent - 2 * border ? (random ? 0 : kFill)
-                                                                          : at * axes[i].src_step);
+            const bool beside = at < 0 || at >= extent - 2 * border;
+            append_run(axes[i].runs, 1, !beside ? at * axes[i].src_step : random ? 0 : kFill);
           }
         }
         check_copy(axes, bytes, {}, engine() % 2 == 0);
@@ -173,8 +182,8 @@ TEST(CopyPlanTest, WhatIsOneRunOfTheSource) {
   EXPECT_FALSE(CopyPlan({{5, 4, -4}}, 4, 16).is_one_run());
   EXPECT_FALSE(CopyPlan({{5, 1, 0}}, 1).is_one_run());
   EXPECT_TRUE(CopyPlan({{1, 4, 20}}, 4, 8).is_one_run());
-  // A table of neighbours is no table.
-  const CopyPlan plan({{3, 4, 0, {8, 12, 16}}}, 4);
+  // One run of neighbours is none.
+  const CopyPlan plan({{3, 4, 0, {{0, 3, 8, 4}}}}, 4);
   EXPECT_TRUE(plan.is_one_run());
   EXPECT_EQ(plan.src_begin(), 8);
 }

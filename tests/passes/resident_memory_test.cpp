@@ -128,5 +128,20 @@ TEST(ResidentMemory, OfHalfPrecisionWeightsIsThatOfTheirFloats) {
   EXPECT_GT(measured->peak, 0.8 * floats);
 }
 
+// What is padded or rolled is found by runs, not by a table of its elements.
+TEST(ResidentMemory, OfLongAxesIsThatOfTheirElements) {
+  constexpr int64_t kBytes = 1 << 22;
+  GraphMaker m;
+  auto x = m.op("Convert", {m.input({1, 1, 1})}, {{"destination_type", "u8"}});
+  x = m.op("Broadcast", {x, m.integers({1, kBytes, 1})}, {{"mode", "bidirectional"}}, "opset3");
+  for (const char* mode : {"constant", "edge", "reflect", "symmetric"})
+    x = m.op("Pad", {x, m.integers({0, 3, 0}), m.integers({0, 5, 0})}, {{"pad_mode", mode}});
+  m.result(m.op("Roll", {x, m.integers({7}), m.integers({1})}, {}, "opset7"));
+  const auto measured = kSanitized ? std::nullopt : measure(m.graph());
+  if (!measured) GTEST_SKIP() << "peaks cannot be counted here";
+  EXPECT_LT(measured->peak * kMegabyte, 5 * kBytes);
+  EXPECT_GT(measured->peak * kMegabyte, 2 * kBytes);  // what is read and what is written
+}
+
 }  // namespace
 }  // namespace terroir::test

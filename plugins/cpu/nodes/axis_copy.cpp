@@ -65,8 +65,8 @@ CopyPlan plan_of(const NodeContext& context, const AxisCopy& copy, const Layout&
     }
     if (map.repeats != 1) axes.push_back({map.repeats, dst_step * map.count, 0});
     CopyAxis own{map.count, dst_step, src_step * map.step};
-    for (const int64_t from : map.table) own.sources.push_back(from == kFill ? kFill : from * src_step);
-    if (map.table.empty()) begin += map.first * src_step;
+    own.runs = scaled(map.runs, src_step);
+    if (map.runs.empty()) begin += map.first * src_step;
     axes.push_back(std::move(own));
   }
   if (block > 0) axes.push_back({block, bytes, bytes});
@@ -74,9 +74,7 @@ CopyPlan plan_of(const NodeContext& context, const AxisCopy& copy, const Layout&
 }
 
 bool fills(const std::vector<AxisMap>& maps) {
-  return std::any_of(maps.begin(), maps.end(), [](const AxisMap& map) {
-    return std::find(map.table.begin(), map.table.end(), kFill) != map.table.end();
-  });
+  return std::any_of(maps.begin(), maps.end(), [](const AxisMap& map) { return has_fill(map.runs); });
 }
 
 std::vector<Layout> layouts_for(const NodeContext& context, const AxisCopy& copy) {

@@ -13,15 +13,15 @@
 
 namespace terroir::cpu {
 
-/// Index j * count + i of a destination axis, j < repeats, comes from first + i * step, or from table[i].
+/// Index j * count + i of a destination axis, j < repeats, comes from first + i * step, or from where runs say.
 struct AxisMap {
   int64_t count = 1;
   int64_t first = 0, step = 1;
   int64_t repeats = 1;
-  std::vector<int64_t> table = {};  // positions in the source axis, kFill: none; empty: first + i * step
+  CopyRuns runs = {};  // in positions of the source axis; empty: first + i * step
 
   bool is_identity(int64_t extent) const {
-    return count == extent && first == 0 && (step == 1 || extent == 1) && repeats == 1 && table.empty();
+    return count == extent && first == 0 && (step == 1 || extent == 1) && repeats == 1 && runs.empty();
   }
 };
 

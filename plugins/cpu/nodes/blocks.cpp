@@ -74,8 +74,11 @@ Plans batch_to_space(const NodeContext& context) {
       continue;
     }
     CopyAxis both{dst[axis], to[axis]};
-    for (int64_t i = borders.begin[axis]; i < borders.begin[axis] + dst[axis]; ++i)
-      both.sources.push_back(i / block * from[axis] + i % block * block_step);
+    const int64_t end = borders.begin[axis] + dst[axis];
+    for (int64_t i = borders.begin[axis], next; i < end; i = next) {  // a block, or what is left of it
+      next = std::min(end, (i / block + 1) * block);
+      append_run(both.runs, next - i, i / block * from[axis] + i % block * block_step, block_step);
+    }
     axes.insert(axes.begin() + 1, std::move(both));
   }
   return {CopyPlan(std::move(axes), bytes, 0, 0, tile_kernels(context.isa))};
@@ -115,11 +118,10 @@ Plans space_to_batch(const NodeContext& context) {
     axes[0] = {src[0], to[0], from[0]};
     int64_t rest = at;
     for (size_t axis = rank; axis-- > 1; rest /= borders.block[axis]) {
+      const int64_t block = borders.block[axis];
       axes[axis] = {dst[axis], to[axis]};
-      for (int64_t i = 0; i < dst[axis]; ++i) {
-        const int64_t position = i * borders.block[axis] + rest % borders.block[axis] - borders.begin[axis];
-        axes[axis].sources.push_back(position >= 0 && position < src[axis] ? position * from[axis] : kFill);
-      }
+      axes[axis].runs =
+          scaled(runs_within(dst[axis], rest % block - borders.begin[axis], block, src[axis]), from[axis]);
     }
     plans.emplace_back(std::move(axes), bytes, 0, at * src[0] * to[0]);
   }

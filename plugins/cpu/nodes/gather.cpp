@@ -177,7 +177,7 @@ std::optional<AxisCopy> known_copy(const NodeContext& context, size_t axis) {
   for (const int64_t index : *indices) {
     const int64_t position = index < 0 ? index + extent : index;
     if (position < 0 || position >= extent) return std::nullopt;
-    map.table.push_back(position);
+    append_run(map.runs, 1, position);
   }
   return copy;
 }
@@ -202,7 +202,7 @@ std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutC
     const GatherShape shape = shape_of(context, axis);
     const bool plain = context.inputs[0].layout.is_plain() && context.outputs[0].layout.is_plain();
     if (plain && axis + 1 == copy->maps.size() && PixelGatherExecutor::takes(shape))
-      return std::make_unique<PixelGatherExecutor>(shape, copy->maps[axis].table, context.isa);
+      return std::make_unique<PixelGatherExecutor>(shape, sources_of(copy->maps[axis].runs), context.isa);
     return create_axis_copy(context, *copy, "gather");
   }
   return std::make_unique<GatherExecutor>(shape_of(context, axis), context.inputs[1].type);

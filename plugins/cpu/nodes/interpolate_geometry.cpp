@@ -2,7 +2,21 @@
 
 #include <algorithm>
 
+#include "ir/base/machine_memory.hpp"
+
 namespace terroir::cpu {
+namespace {
+
+/// Where the tables are made, nobody knows for which layer. Without elements there are none.
+ops::InterpolateGeometry with_room(const NodeContext& context, ops::InterpolateGeometry geometry) {
+  if (context.outputs[0].count() == 0) return geometry;
+  for (const ops::InterpolatedAxis& axis : geometry.axes)
+    ir::require_table_fits((context.node.describe() + ": the table of a resized axis").c_str(), axis.output,
+                           2 * sizeof(ops::ResampleTap) + sizeof(int64_t));
+  return geometry;
+}
+
+}  // namespace
 
 std::variant<ops::InterpolateGeometry, Reject> geometry_of(const NodeContext& context) {
   const ir::Node& node = context.node;
@@ -11,7 +25,7 @@ std::variant<ops::InterpolateGeometry, Reject> geometry_of(const NodeContext& co
     if (std::any_of(dims->begin(), dims->end(), [](int64_t extent) { return extent > INT32_MAX; }))
       return Reject{"an axis of more positions than tables of 31 bits have"};
   if (node.schema->opset == "opset1")
-    return ops::interpolate_geometry(node.attrs<ops::Interpolate1Attrs>(), data, output);
+    return with_room(context, ops::interpolate_geometry(node.attrs<ops::Interpolate1Attrs>(), data, output));
   const auto& attrs = node.attrs<ops::InterpolateAttrs>();
   const size_t scales_input = node.schema->opset == "opset4" ? 2 : 1, axes_input = scales_input + 1;
   std::optional<std::vector<int64_t>> axes;
@@ -24,7 +38,7 @@ std::variant<ops::InterpolateGeometry, Reject> geometry_of(const NodeContext& co
     if (!context.constants[scales_input]) return Reject{"the scales are known at run time only"};
     scales = ir::to_reals(context.constants[scales_input]->view);
   }
-  return ops::interpolate_geometry(attrs, data, output, axes, scales);
+  return with_room(context, ops::interpolate_geometry(attrs, data, output, axes, scales));
 }
 
 }  // namespace terroir::cpu

@@ -1,4 +1,5 @@
 // Pad with known pads: every mode, pads of both signs, any element of whole bytes. Layouts and threads: axis_copy.hpp.
+#include <algorithm>
 #include <span>
 
 #include "ops/defs/movement/pad.hpp"
@@ -12,10 +13,17 @@ AxisMap map_of(ops::reference::PadMode mode, int64_t extent, int64_t begin, int6
   map.count = padded;
   map.first = -begin;
   if (begin <= 0 && padded - begin <= extent) return map;  // cropped at most
-  for (int64_t i = 0; i < padded; ++i) {
-    const int64_t from = ops::reference::pad_source(i - begin, extent, mode);
-    map.table.push_back(from < 0 ? kFill : from);
+  if (mode == ops::reference::PadMode::constant) {
+    map.runs = runs_within(padded, -begin, 1, extent);
+    return map;
   }
+  const auto source = [&](int64_t i) { return ops::reference::pad_source(i - begin, extent, mode); };
+  const int64_t step = mode == ops::reference::PadMode::edge ? 0 : -1;
+  const int64_t before = std::clamp<int64_t>(begin, 0, padded);
+  const int64_t inside = std::clamp<int64_t>(extent + begin, before, padded);
+  if (before > 0) append_run(map.runs, before, source(0), step);
+  if (inside > before) append_run(map.runs, inside - before, source(before), 1);
+  if (padded > inside) append_run(map.runs, padded - inside, source(inside), step);
   return map;
 }
 

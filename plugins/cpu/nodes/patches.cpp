@@ -24,12 +24,9 @@ std::vector<CopyPlan> patch_plans(const NodeContext& context) {
     std::vector<CopyAxis> axes = {{in[0], out[1] * out_plane, in[1] * in_plane}, {in[1], out_plane, in_plane}};
     for (size_t k = 0; k < 2; ++k) {
       const int64_t src_step = k == 0 ? in[3] * bytes : bytes, dst_step = k == 0 ? out[3] * bytes : bytes;
-      CopyAxis axis{out[k + 2], dst_step};
-      for (int64_t i = 0; i < out[k + 2]; ++i) {
-        const int64_t from = i * params.strides[k] - params.pads_begin[k] + at[k] * params.rates[k];
-        axis.sources.push_back(from >= 0 && from < in[k + 2] ? from * src_step : kFill);
-      }
-      axes.push_back(std::move(axis));
+      const int64_t first = at[k] * params.rates[k] - params.pads_begin[k];
+      axes.push_back(
+          {out[k + 2], dst_step, 0, scaled(runs_within(out[k + 2], first, params.strides[k], in[k + 2]), src_step)});
     }
     plans.emplace_back(std::move(axes), bytes, 0, tap * in[1] * out_plane);
   }

@@ -70,8 +70,9 @@ std::optional<AxisCopy> roll(const NodeContext& context) {
   for (size_t axis = 0; axis < by_axis.size(); ++axis) {
     const int64_t extent = copy.src_dims[axis];
     copy.maps.push_back({extent});
-    for (int64_t i = 0; by_axis[axis] != 0 && i < extent; ++i)
-      copy.maps.back().table.push_back((i - by_axis[axis] + extent) % extent);
+    if (by_axis[axis] == 0) continue;
+    append_run(copy.maps.back().runs, by_axis[axis], extent - by_axis[axis], 1);
+    append_run(copy.maps.back().runs, extent - by_axis[axis], 0, 1);
   }
   return copy;
 }

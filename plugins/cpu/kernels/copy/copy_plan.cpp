@@ -20,22 +20,18 @@ constexpr size_t kMaxOuter = 24;
 
 int64_t chunks(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-bool is_even(const CopyAxis& axis) { return axis.sources.empty(); }
+bool is_even(const CopyAxis& axis) { return axis.runs.empty(); }
 
 int64_t source(const CopyAxis& axis, int64_t i) {
-  return is_even(axis) ? i * axis.src_step : axis.sources[static_cast<size_t>(i)];
+  return is_even(axis) ? i * axis.src_step : run_at(axis.runs, i)->at(i);
 }
 
-/// A table that is multiples of one step is none.
-void drop_even_table(CopyAxis& axis, int64_t& src_begin) {
-  std::vector<int64_t>& sources = axis.sources;
-  if (sources.empty() || std::find(sources.begin(), sources.end(), kFill) != sources.end()) return;
-  const int64_t step = sources.size() > 1 ? sources[1] - sources[0] : 0;
-  for (size_t i = 1; i < sources.size(); ++i)
-    if (sources[i] - sources[i - 1] != step) return;
-  src_begin += sources[0];
-  axis.src_step = step;
-  sources.clear();
+/// What is one run of the source needs no runs.
+void drop_only_run(CopyAxis& axis, int64_t& src_begin) {
+  if (axis.runs.size() != 1 || has_fill(axis.runs)) return;
+  src_begin += axis.runs[0].src;
+  axis.src_step = axis.runs[0].src_step;
+  axis.runs.clear();
 }
 
 }  // namespace
@@ -46,7 +42,7 @@ CopyPlan::CopyPlan(std::vector<CopyAxis> axes, int64_t element_bytes, int64_t sr
   simplify(axes);
   outer_ = std::move(axes);
   choose_row();
-  cut_into_segments();
+  choose_segments();
   cut_into_tasks();
 }
 
@@ -54,7 +50,7 @@ CopyPlan::CopyPlan(std::vector<CopyAxis> axes, int64_t element_bytes, int64_t sr
 void CopyPlan::simplify(std::vector<CopyAxis>& axes) {
   std::vector<CopyAxis> merged;
   for (CopyAxis& axis : axes) {
-    drop_even_table(axis, src_begin_);
+    drop_only_run(axis, src_begin_);
     if (axis.extent == 1 && is_even(axis)) continue;
     CopyAxis* last = merged.empty() ? nullptr : &merged.back();
     if (last && is_even(*last) && is_even(axis) && last->src_step == axis.src_step * axis.extent &&
@@ -91,31 +87,20 @@ void CopyPlan::choose_row() {
   outer_.erase(column);
 }
 
-void CopyPlan::cut_into_segments() {
+void CopyPlan::choose_segments() {
   if (how_ == How::tile) return;
   if (is_even(row_)) {
     segments_ = {{0, row_.extent, 0, row_.src_step}};
     return;
   }
-  const std::vector<int64_t>& sources = row_.sources;
-  for (int64_t i = 0; i < row_.extent; ++i) {
-    const int64_t from = sources[static_cast<size_t>(i)];
-    Segment* last = segments_.empty() ? nullptr : &segments_.back();
-    const bool both_fill = last && last->src == kFill && from == kFill;
-    const bool both_copy = last && last->src != kFill && from != kFill;
-    if (both_copy && last->count == 1) last->src_step = from - last->src;
-    if (both_fill || (both_copy && from == last->src + last->count * last->src_step))
-      ++last->count;
-    else
-      segments_.push_back({i, 1, from, unit_});
-  }
+  segments_ = std::move(row_.runs);
   // Segments of so few units that finding them costs more than moving them.
   constexpr int64_t kShort = 4;
-  const bool fills = std::find(sources.begin(), sources.end(), kFill) != sources.end();
-  if (!fills && row_.dst_step == unit_ && row_.extent < kShort * static_cast<int64_t>(segments_.size()))
-    how_ = How::indexed;
-  else
-    row_.sources = {};
+  if (has_fill(segments_) || row_.dst_step != unit_ || row_.extent >= kShort * static_cast<int64_t>(segments_.size()))
+    return;
+  how_ = How::indexed;
+  indexed_ = sources_of(segments_);
+  segments_ = {};
 }
 
 void CopyPlan::cut_into_tasks() {
@@ -179,10 +164,14 @@ void CopyPlan::run(int64_t task, const void* src, void* dst, const void* fill) c
     const int64_t end = std::min(inner.extent, at_inner + last - row);
     char* row_dst = static_cast<char*>(dst) + to[above] + at_inner * inner.dst_step;
     row += end - at_inner;
-    for (; at_inner < end; ++at_inner, row_dst += inner.dst_step) {
-      const int64_t at = source(inner, at_inner);
-      const bool filled = from[above] == kFill || at == kFill;
-      run_row(filled ? nullptr : static_cast<const char*>(src) + from[above] + at, row_dst, fill, part);
+    const CopyRun even{0, end, 0, inner.src_step};
+    const CopyRun* run = is_even(inner) ? &even : run_at(inner.runs, at_inner);
+    for (; at_inner < end; ++run) {
+      const bool filled = from[above] == kFill || run->src == kFill;
+      for (const int64_t stop = std::min(end, run->begin + run->count); at_inner < stop;
+           ++at_inner, row_dst += inner.dst_step)
+        run_row(filled ? nullptr : static_cast<const char*>(src) + from[above] + run->at(at_inner), row_dst, fill,
+                part);
     }
     at_inner = 0;
     changed = above;
@@ -208,9 +197,8 @@ void CopyPlan::run_row(const char* src, char* dst, const void* fill, Range part)
   }
   char* begin = dst + part.begin * row_.dst_step;
   if (!src) return fill_units(begin, part.end - part.begin, fill);
-  if (how_ == How::indexed)
-    return copy_indexed(src, row_.sources.data() + part.begin, begin, unit_, part.end - part.begin);
-  for (const Segment& segment : segments_) {
+  if (how_ == How::indexed) return copy_indexed(src, indexed_.data() + part.begin, begin, unit_, part.end - part.begin);
+  for (const CopyRun& segment : segments_) {
     const int64_t i = std::max(part.begin, segment.begin);
     const int64_t count = std::min(part.end, segment.begin + segment.count) - i;
     if (count <= 0) continue;

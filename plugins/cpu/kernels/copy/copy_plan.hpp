@@ -1,8 +1,8 @@
 #pragma once
 // What: CopyPlan, a copy in which every element of the destination has one place in the source, or takes a fill value,
 // and that place is found axis by axis: slices, pads, tiles, broadcasts, reversals, rolls, permutations.
-// Formula: dst[sum of dst_step[a] * i[a]] = src[sum of source[a](i[a])], source[a](i) = src_step[a] * i or a table;
-//   the fill value where a table says kFill. Steps are in bytes, of any sign; 0 in the source repeats.
+// Formula: dst[sum of dst_step[a] * i[a]] = src[sum of source[a](i[a])], source[a](i) = src_step[a] * i or as runs say;
+//   the fill value where a run says kFill. Steps are in bytes, of any sign; 0 in the source repeats.
 // How: axes that go together are one axis, and what is contiguous on both sides is one unit. The last axis is a row:
 //   whole runs by memcpy, units of 1, 2, 4, 8 or 16 bytes by tight loops. Where the source is contiguous along another
 //   axis than the destination, the two are a tile, moved in small squares.
@@ -14,18 +14,16 @@
 #include <vector>
 
 #include "plugins/cpu/kernels/copy/copy_rows.hpp"
+#include "plugins/cpu/kernels/copy/copy_runs.hpp"
 
 namespace terroir::cpu {
-
-/// In a table of sources: no source, the fill value.
-inline constexpr int64_t kFill = INT64_MIN;
 
 /// One axis of the destination.
 struct CopyAxis {
   int64_t extent = 1;
   int64_t dst_step = 0;
   int64_t src_step = 0;
-  std::vector<int64_t> sources = {};  // by index; empty: multiples of src_step
+  CopyRuns runs = {};  // of all indices; empty: multiples of src_step
 };
 
 class CopyPlan {
@@ -46,12 +44,6 @@ class CopyPlan {
   void run(int64_t task, const void* src, void* dst, const void* fill) const noexcept;
 
  private:
-  /// Part of a row whose sources are evenly spaced, or of which there are none.
-  struct Segment {
-    int64_t begin, count;
-    int64_t src;  // kFill: none
-    int64_t src_step;
-  };
   enum class How { segments, indexed, tile };
   struct Range {
     int64_t begin, end;
@@ -59,7 +51,7 @@ class CopyPlan {
 
   void simplify(std::vector<CopyAxis>& axes);
   void choose_row();
-  void cut_into_segments();
+  void choose_segments();
   void cut_into_tasks();
   Range piece(int64_t index) const;
   void run_row(const char* src, char* dst, const void* fill, Range part) const noexcept;
@@ -67,8 +59,9 @@ class CopyPlan {
 
   std::vector<CopyAxis> outer_;
   How how_ = How::segments;
-  CopyAxis row_, column_;  // column: of tiles, contiguous in the source
-  std::vector<Segment> segments_;
+  CopyAxis row_, column_;         // column: of tiles, contiguous in the source
+  CopyRuns segments_;             // of a row
+  std::vector<int64_t> indexed_;  // the sources of a row whose segments are short
   int64_t element_bytes_, unit_;
   int64_t src_begin_, dst_begin_;
   TileKernels tiles_;
