@@ -63,10 +63,12 @@ ir::Pass lower_terroir1_convolution(const ir::OpRegistry& registry);
 /// Refuses: orders that are not constant, unknown ranks.
 ir::Pass fuse_transposes(const ir::OpRegistry& registry);
 
-/// f(Transpose(x), Transpose(y), constant) -> Transpose(f(x, y, constant')) for elementwise f and Transposes that put
-/// channels last, so that Transposes between channels-last convolutions meet and cancel.
-/// Refuses: Transposes with other readers than elementwise ops and Transposes (they would stay and another be added),
-/// operands that are neither transposed, nor of one element, nor constants along one axis, pdpd broadcasting.
+/// f(Transpose(x), Transpose(y), constant) -> Transpose(f(x, y, constant')) for Transposes that put channels last and f
+/// that is elementwise, Concat, Split, VariadicSplit or Pad (along the axes that were meant), so that Transposes between
+/// channels-last convolutions meet and cancel.
+/// Refuses: Transposes with other readers than these and Transposes (they would stay and another be added), operands
+/// that are neither transposed, nor of one element, nor constants along one axis (of Concat: not transposed), pdpd
+/// broadcasting, axes and pads that are not constant, Splits whose parts have other readers.
 ir::Pass sink_transposes(const ir::OpRegistry& registry);
 
 /// Mean-variance normalisation written as ReduceMean, Subtract, Power, Sqrt, Divide and the like -> MVN-6; the scale

@@ -3,6 +3,8 @@
 
 #include "ir/graph/order.hpp"
 #include "ir/schema/attribute_text.hpp"
+#include "ir/schema/infer_context.hpp"
+#include "ops/defs/movement/concat.hpp"
 #include "ops/rewrites/new_nodes.hpp"
 #include "ops/rewrites/rewrites.hpp"
 #include "ops/rewrites/transposes.hpp"
@@ -29,11 +31,23 @@ bool has_one_element(const PartialShape& shape) {
   return shape.is_static() && std::all_of(shape.begin(), shape.end(), [](const Dimension& d) { return d == 1; });
 }
 
+bool is_split(const ir::Node& node) { return node.is("Split") || node.is("VariadicSplit"); }
+
+/// Layers in front of which a Transpose can be moved, as a rule.
+bool lets_through(const ir::Node& node) {
+  return is_elementwise(node) || node.is("PReLU") || node.is("Concat") || is_split(node) || node.is("Pad");
+}
+
 /// Whether every reader of the value can be moved in front of the Transpose that makes it, or cancels it.
 bool leaves_nothing_behind(const ir::Graph& graph, ir::Value value) {
   return std::all_of(graph.uses(value).begin(), graph.uses(value).end(), [&](const ir::Use& use) {
     const ir::Node& reader = graph.node(use.node);
-    return is_elementwise(reader) || reader.is("PReLU") || reader.is("Transpose");
+    if (reader.is("Concat"))
+      return std::all_of(reader.inputs.begin(), reader.inputs.end(), [&](ir::Value other) {
+        const ir::Node& producer = graph.node(other.node);
+        return producer.is("Transpose") || lets_through(producer);
+      });
+    return reader.is("Transpose") || lets_through(reader);
   });
 }
 
@@ -68,7 +82,17 @@ class Sinking {
         patch_(patch) {}
 
   void run() {
-    for (ir::NodeId id : ir::topological_order(graph_)) sink_into(graph_.node(id));
+    for (ir::NodeId id : ir::topological_order(graph_)) {
+      const ir::Node& node = graph_.node(id);
+      if (node.is("Concat"))
+        sink_into_concat(node);
+      else if (is_split(node))
+        sink_into_split(node);
+      else if (node.is("Pad"))
+        sink_into_pad(node);
+      else
+        sink_into_elementwise(node);
+    }
   }
 
  private:
@@ -79,7 +103,7 @@ class Sinking {
   };
 
   std::optional<Transposed> transposed(ir::Value value) const {
-    if (const auto moved = moved_.find(value.node); moved != moved_.end()) return moved->second;
+    if (const auto moved = moved_.find(value); moved != moved_.end()) return moved->second;
     const ir::Node& producer = graph_.node(value.node);
     auto order = transpose_order(graph_, producer);
     return order ? std::optional(Transposed{producer.inputs[0], std::move(*order)}) : std::nullopt;
@@ -99,7 +123,71 @@ class Sinking {
     return common;
   }
 
-  void sink_into(const ir::Node& node) {
+  /// What the node's output is without the Transposes before it: these move behind.
+  void put_behind(const ir::Node& node, int output, ir::Value moved, const Order& order) {
+    moved_.emplace(ir::Value{node.id, output}, Transposed{moved, order});
+    const ir::Value axes = integers(node, order, "/order");
+    patch_.replace({node.id, output},
+                   patch_.add(transpose_, nullptr, {moved, axes}, {node.id}, node.name + "/channels_last"));
+  }
+
+  ir::Value integers(const ir::Node& node, const std::vector<int64_t>& values, const char* suffix) {
+    return patch_.add_constant(constant_, node.name + suffix, integers_constant(values));
+  }
+
+  void sink_into_concat(const ir::Node& node) {
+    const auto order = common_order(node);
+    if (!order) return;
+    std::vector<ir::Value> inputs;
+    for (const ir::Value& input : node.inputs) {
+      const auto source = transposed(input);
+      if (!source) return;
+      inputs.push_back(source->before);
+    }
+    const int64_t axis = node.attrs<ConcatAttrs>().axis, rank = static_cast<int64_t>(order->size());
+    const int64_t before = (*order)[static_cast<size_t>(axis < 0 ? axis + rank : axis)];
+    put_behind(node, 0,
+               patch_.add(*node.schema, ir::make_attributes_of(ConcatAttrs{before}), std::move(inputs), {node.id}),
+               *order);
+  }
+
+  /// One Transpose becomes one of every part: only where these go on.
+  void sink_into_split(const ir::Node& node) {
+    const auto source = transposed(node.inputs[0]);
+    const auto order = common_order(node);
+    const ir::Constant* given = ir::constant_of(graph_, node.inputs[1]);
+    if (!source || !order || !given) return;
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      if (!leaves_nothing_behind(graph_, {node.id, static_cast<int>(i)})) return;
+    const int64_t axis = ir::to_integers(given->view).at(0), rank = static_cast<int64_t>(order->size());
+    std::vector<ir::Value> inputs = node.inputs;
+    inputs[0] = source->before;
+    inputs[1] = integers(node, {(*order)[static_cast<size_t>(axis < 0 ? axis + rank : axis)]}, "/axis");
+    const ir::Value moved = patch_.add(*node.schema, node.attributes->clone(), std::move(inputs), {node.id});
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const auto output = static_cast<int>(i);
+      if (!graph_.uses({node.id, output}).empty()) put_behind(node, output, ir::Patch::output(moved, output), *order);
+    }
+  }
+
+  void sink_into_pad(const ir::Node& node) {
+    const auto source = transposed(node.inputs[0]);
+    const auto order = common_order(node);
+    if (!source || !order || graph_.uses({node.id, 0}).empty()) return;
+    std::vector<ir::Value> inputs = node.inputs;
+    inputs[0] = source->before;
+    for (size_t side = 1; side <= 2; ++side) {
+      const ir::Constant* known = ir::constant_of(graph_, node.inputs[side]);
+      if (!known) return;
+      const std::vector<int64_t> given = ir::to_integers(known->view);
+      std::vector<int64_t> pads(given.size());
+      for (size_t i = 0; i < given.size(); ++i) pads[static_cast<size_t>((*order)[i])] = given[i];
+      inputs[side] = integers(node, pads, side == 1 ? "/pads_begin" : "/pads_end");
+    }
+    put_behind(node, 0, patch_.add(*node.schema, node.attributes->clone(), std::move(inputs), {node.id}), *order);
+  }
+
+  void sink_into_elementwise(const ir::Node& node) {
     const bool prelu =
         node.is("PReLU") && node.inputs.size() == 2 && has_one_element(graph_.port(node.inputs[1]).shape);
     if ((!is_elementwise(node) && !prelu) || graph_.uses({node.id, 0}).empty()) return;
@@ -119,17 +207,14 @@ class Sinking {
                            ? value
                            : patch_.add_constant(constant_, graph_.node(value.node).name, std::move(*operand.moved)));
     const ir::Value moved = patch_.add(*node.schema, node.attributes->clone(), std::move(values), {node.id});
-    moved_.emplace(node.id, Transposed{moved, *order});
-    const ir::Value axes = patch_.add_constant(constant_, node.name + "/order", integers_constant(*order));
-    patch_.replace({node.id, 0},
-                   patch_.add(transpose_, nullptr, {moved, axes}, {node.id}, node.name + "/channels_last"));
+    put_behind(node, 0, moved, *order);
   }
 
   const ir::OpSchema& constant_;
   const ir::OpSchema& transpose_;
   const ir::Graph& graph_;
   ir::Patch& patch_;
-  std::unordered_map<ir::NodeId, Transposed> moved_;  // nodes of this patch
+  std::unordered_map<ir::Value, Transposed> moved_;  // nodes of this patch
 };
 
 }  // namespace

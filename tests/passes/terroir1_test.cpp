@@ -185,6 +185,26 @@ TEST(SinkTransposes, BetweenChannelsLastConvolutions) {
   expect_same_as_interpreter(m);
 }
 
+TEST(SinkTransposes, BehindWhatJoinsPartsAndPads) {
+  GraphMaker m;
+  auto x = to_channels_last(m, m.conv(to_channels_first(m, m.input({1, 6, 7, 4})), 6, 3, 1));
+  auto y = to_channels_last(m, m.conv(to_channels_first(m, x), 3, 3, 2));
+  auto joined = m.op("Concat", {x, m.op("ReLU", {y})}, {{"axis", "-1"}});
+  joined = m.op("Pad", {joined, m.integers({0, 1, 2, 0}), m.integers({0, 1, 3, 1}), m.scalar(0.5f)},
+                {{"pad_mode", "constant"}});
+  const ir::Value parts = m.op("VariadicSplit", {joined, m.integers({3}), m.integers({2, 7, 1})});
+  const ir::Value halves = m.op("Split", {m.op("Sin", {parts}), m.integers({1})}, {{"num_splits", "2"}});
+  m.result(to_channels_first(m, halves));
+  m.result(to_channels_first(m, {halves.node, 1}));
+  m.result(to_channels_first(m, {parts.node, 1}));
+  m.result(m.op("Concat",
+                {to_channels_last(m, m.conv(to_channels_first(m, {parts.node, 2}), 2, 1, 3)),
+                 to_channels_last(m, m.input({1, 2, 8, 12}))},
+                {{"axis", "3"}}));
+  expect_rewrite("sink_transposes_behind_parts", m.graph(), transposes());
+  expect_same_as_interpreter(m);
+}
+
 TEST(SinkTransposes, LeavesWhatWouldAddOne) {
   GraphMaker m;
   auto x = m.input({1, 3, 4, 5});
@@ -198,9 +218,20 @@ TEST(SinkTransposes, LeavesWhatWouldAddOne) {
   m.result(m.op("ReLU", {m.op("Transpose", {x, m.integers({0, 2, 1, 3})})}));  // another order
   m.result(m.op("Add", {to_channels_last(m, x), m.op("Transpose", {m.input({1, 4, 3, 5}), m.integers({0, 1, 3, 2})})}));
   m.result(m.op("Add", {to_channels_last(m, x), m.random({4}, 3)},
-                {{"auto_broadcast", "pdpd"}, {"auto_broadcast.auto_broadcast_axis", "1"}}));  // another alignment
+                {{"auto_broadcast", "pdpd"}, {"auto_broadcast.auto_broadcast_axis", "1"}}));   // another alignment
+  m.result(m.op("Concat", {to_channels_last(m, x), m.input({1, 4, 5, 2})}, {{"axis", "3"}}));  // of the run
+  m.result(m.op("Split", {to_channels_last(m, x), m.integers({1})}, {{"num_splits", "2"}}));   // read as it is
   expect_refusal(m.graph(), transposes());
   expect_same_as_interpreter(m);
+}
+
+TEST(SinkTransposes, LeavesPadsAndAxesOfTheRun) {
+  GraphMaker m;
+  auto x = m.input({1, 3, 4, 5});
+  m.result(m.op("Pad", {to_channels_last(m, x), m.input({4}, element::i64), m.integers({1, 1, 1, 1})},
+                {{"pad_mode", "edge"}}));
+  m.result(m.op("ReLU", {m.op("Split", {to_channels_last(m, x), m.input({}, element::i64)}, {{"num_splits", "1"}})}));
+  expect_refusal(m.graph(), transposes());
 }
 
 /// Convolutions, activations and a residual connection, all channels last.
@@ -263,6 +294,35 @@ TEST(ChannelsLast, CostsNoTransposesBehindOtherLayers) {
         const auto plan = plan_of(m, isa);
         for (const cpu::Step& step : plan->steps) EXPECT_NE(step.type, "Transpose") << step.name;
       }
+}
+
+// Nor where convolutions read what others gave together, or parts of it, or padded.
+TEST(ChannelsLast, CostsNoTransposesBetweenJoinsAndParts) {
+  const auto model = [] {
+    GraphMaker m;
+    const auto next = [&](ir::Value x, int64_t from, int64_t to, uint32_t seed) {
+      return convolution(m, {x, m.random({to, from, 3, 3}, seed, 0.1f)}, {{"auto_pad", "same_upper"}});
+    };
+    auto x = next(m.input({1, 9, 10, 16}), 16, 32, 1);
+    x = m.op("Concat", {x, next(x, 32, 32, 2)}, {{"axis", "3"}});
+    const ir::Value parts = m.op("Split", {next(x, 64, 64, 3), m.integers({3})}, {{"num_splits", "2"}});
+    x = m.op("Pad", {m.op("ReLU", {{parts.node, 1}}), m.integers({0, 1, 0, 0}), m.integers({0, 0, 1, 0})},
+             {{"pad_mode", "edge"}});
+    m.result(next(parts, 32, 16, 4));
+    m.result(next(x, 32, 16, 5));
+    return m;
+  };
+  for (const cpu::Isa isa : fast_isas()) {
+    SCOPED_TRACE(cpu::isa_name(isa));
+    std::vector<std::string> steps;
+    const auto plan = plan_of(model(), isa);
+    for (const cpu::Step& step : plan->steps) steps.push_back(step.type);
+    std::sort(steps.begin(), steps.end());
+    // Whole blocks are joined and parted in place.
+    EXPECT_EQ(steps, (std::vector<std::string>{"Convolution", "Convolution", "Convolution", "Convolution",
+                                               "Convolution", "Pad", "ReLU"}));
+  }
+  expect_same_as_interpreter(model());
 }
 
 TEST(ChannelsLast, OfUnknownExtents) {
