@@ -1,5 +1,6 @@
 #include "ir/base/machine_memory.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,11 +21,19 @@ uint64_t memory_of_machine() {
   return pages <= 0 || page <= 0 ? kUnlimited : static_cast<uint64_t>(pages) * static_cast<uint64_t>(page);
 }
 
+/// What `ulimit -v` allows.
+uint64_t memory_of_addresses() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;
+  return limit.rlim_cur;
+}
+
 uint64_t memory_of_process() noexcept {
+  const uint64_t most = std::min(memory_of_machine(), memory_of_addresses());
   try {
-    return std::min(memory_of_machine(), memory_of_groups("/"));
+    return std::min(most, memory_of_groups("/"));
   } catch (const std::exception&) {
-    return memory_of_machine();
+    return most;
   }
 }
 
@@ -53,7 +62,12 @@ uint64_t memory_of_groups(const std::filesystem::path& root) {
 void require_table_fits(const char* what, int64_t count, size_t bytes) {
   if (static_cast<uint64_t>(count) > machine_memory() / 2 / bytes)
     throw_error(ErrorCode::out_of_memory, what, " of ", count,
-                " entries takes more than half of the memory that this process may use");
+                " entries takes more than half of the memory that this process may use: correct the values that its "
+                "size comes from");
+}
+
+void require_table_fits(const std::string& layer, const char* what, int64_t count, size_t bytes) {
+  with_context([&] { return layer; }, [&] { require_table_fits(what, count, bytes); });
 }
 
 }  // namespace terroir::ir

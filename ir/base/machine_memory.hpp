@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 namespace terroir::ir {
 
@@ -16,5 +17,7 @@ uint64_t memory_of_groups(const std::filesystem::path& root);
 /// Throws Exception (out_of_memory) when `count` entries of `bytes` each, of a table that goes with a tensor, would
 /// take more than half of that memory. `what` names the table.
 void require_table_fits(const char* what, int64_t count, size_t bytes);
+/// The same for a table of a layer, which the text names.
+void require_table_fits(const std::string& layer, const char* what, int64_t count, size_t bytes);
 
 }  // namespace terroir::ir

@@ -72,6 +72,10 @@ class Walker {
   std::string source() const { return file_.empty() ? std::string("the model text") : "'" + file_ + "'"; }
 
   void parse(std::string_view xml) {
+    // The first field of an ONNX file is its version, a number.
+    if (xml.starts_with('\x08') || (file_.ends_with(".onnx") && !xml.starts_with('<')))
+      throw_error(ErrorCode::unsupported, source(),
+                  " is an ONNX model, not an IR model (<net ...>); convert it to IR first, with OpenVINO's ovc");
     if (xml.empty()) throw_error(ErrorCode::parse_error, source(), " is empty; an IR model (<net ...>) is expected");
     if (xml.size() > kMaxXmlBytes)
       throw_error(ErrorCode::unsupported, source(), " has ", xml.size(), " bytes; at most ", kMaxXmlBytes,
@@ -81,7 +85,10 @@ class Walker {
         xml.data(), xml.size(), pugi::parse_cdata | pugi::parse_escapes | pugi::parse_eol, pugi::encoding_utf8);
     if (result) return;
     if (result.status == pugi::status_no_document_element)
-      throw_error(ErrorCode::parse_error, source(), " is not XML; an IR model (<net ...>) is expected");
+      throw_error(ErrorCode::parse_error, source(),
+                  file_.empty() ? " is not XML; an IR model (<net ...>) is expected; the path of a file goes without a "
+                                  "tensor of weights"
+                                : " is not XML; an IR model (<net ...>) is expected");
     if (result.status == pugi::status_out_of_memory)
       throw_error(ErrorCode::out_of_memory, source(), ": no memory for the document");
     throw Exception(ErrorCode::parse_error, place(file_, lines_.at(result.offset)) + ": not well-formed XML: " +

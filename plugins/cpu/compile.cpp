@@ -122,7 +122,9 @@ plugin::Footprint footprint_of(const Plan& plan, const WeightsCache& weights) {
 void require_room(const plugin::Footprint& needs, const CompileOptions& options) {
   const uint64_t bytes = needs.peak(options.requests);
   if (options.memory_limit == 0 || bytes <= options.memory_limit) return;
-  const auto mega = [](uint64_t n) { return concat(std::round(static_cast<double>(n) / 1e5) / 10, " MB"); };
+  const auto mega = [](uint64_t n) {
+    return n < 100000 ? concat(n, " bytes") : concat(std::round(static_cast<double>(n) / 1e5) / 10, " MB");
+  };
   throw_error(ErrorCode::out_of_memory, "the model needs ", mega(bytes), ": ", mega(needs.weights), " of constants, ",
               mega(needs.packed), " of packed weights and ", options.requests, " x ", mega(needs.arena_per_request),
               " for the activations of each request; MEMORY_LIMIT is ", mega(options.memory_limit),

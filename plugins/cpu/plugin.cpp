@@ -340,6 +340,15 @@ void require_runnable(const ir::Graph& graph) {
   }
 }
 
+/// Kernels are chosen by types.
+void require_known_types(const ir::Graph& graph) {
+  for (const ir::NodeId id : graph.parameters())
+    if (graph.port({id, 0}).type.is_dynamic() && !graph.uses({id, 0}).empty())
+      throw_error(ErrorCode::invalid_argument, graph.node(id).describe(),
+                  ": the element type of this input is not known; set it before compiling, by "
+                  "Parameter::set_element_type() or PrePostProcessor");
+}
+
 /// The operations of layers of the model as it was given, those of bodies included: of all, or of those that `fused`
 /// has, in order.
 void add_types(const ir::Graph& graph, const std::vector<std::string_view>* fused,
@@ -363,6 +372,7 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
   CpuCompiledGraph(const ir::Graph& graph, const plugin::Config& config)
       : CompiledGraph(graph, "CPU", as_computed(config), plugin::thread_budget(config)) {
     require_runnable(graph);
+    require_known_types(graph);
     compile(rewrite_portable(graph));
     // Also where nobody asks for profiles: who imports the model may.
     const Plan* plan = compiled_->program.only_plan();

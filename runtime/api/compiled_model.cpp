@@ -5,6 +5,7 @@
 
 #include "ir/base/error.hpp"
 #include "ir/base/log.hpp"
+#include "ir/base/short_memory.hpp"
 #include "ops/registry.hpp"
 #include "runtime/api/compiled_state.hpp"
 #include "runtime/parallel/available_threads.hpp"
@@ -180,13 +181,19 @@ Output<const Node> CompiledModel::output(size_t index) const { return end_port(s
 Output<const Node> CompiledModel::output(const std::string& name) const { return named_port(state(), false, name); }
 
 InferRequest CompiledModel::create_infer_request() {
-  static_cast<void>(state());
-  const auto request = std::make_shared<detail::RequestState>(state_);
-  state_->add_request(request);
-  return detail::RuntimeAccess::make(detail::RequestState::owned_by_handles(request));
+  InferRequest made;
+  with_memory_for("for a request of the model", state().compiled().name(), [&] {
+    const auto request = std::make_shared<detail::RequestState>(state_);
+    state_->add_request(request);
+    made = detail::RuntimeAccess::make(detail::RequestState::owned_by_handles(request));
+  });
+  return made;
 }
 
-void CompiledModel::set_property(const AnyMap& properties) { state().compiled().set_property(properties); }
+void CompiledModel::set_property(const AnyMap& properties) {
+  with_memory_for("to set properties of the model", state().compiled().name(),
+                  [&] { state().compiled().set_property(properties); });
+}
 void CompiledModel::release_memory() { state().release_memory(); }
 
 Any CompiledModel::get_property(const std::string& name) const {
@@ -195,17 +202,20 @@ Any CompiledModel::get_property(const std::string& name) const {
 }
 
 void CompiledModel::export_model(std::ostream& stream) const {
-  plugin::ArchiveWriter archive;
-  plugin::store_compiled(state().compiled(), archive);
-  const parallel::Arena arena(parallel::available_threads());
-  plugin::write_encrypted(
-      archive, state().compiled().config().encryption,
-      [&stream](std::span<const std::string_view> parts) {
-        for (const std::string_view part : parts)
-          if (!stream.write(part.data(), static_cast<std::streamsize>(part.size())))
-            throw_error(ErrorCode::file_not_found, "the compiled model cannot be written: the stream failed");
-      },
-      arena);
+  const plugin::CompiledGraph& compiled = state().compiled();
+  with_memory_for("to export the model", compiled.name(), [&] {
+    plugin::ArchiveWriter archive;
+    plugin::store_compiled(compiled, archive);
+    const parallel::Arena arena(parallel::available_threads());
+    plugin::write_encrypted(
+        archive, compiled.config().encryption,
+        [&stream](std::span<const std::string_view> parts) {
+          for (const std::string_view part : parts)
+            if (!stream.write(part.data(), static_cast<std::streamsize>(part.size())))
+              throw_error(ErrorCode::file_not_found, "the compiled model cannot be written: the stream failed");
+        },
+        arena);
+  });
   if (!stream.flush())
     throw_error(ErrorCode::file_not_found, "the compiled model cannot be written: the stream failed");
 }

@@ -62,6 +62,8 @@ std::shared_ptr<Model> read_memory(const std::string& model, const Tensor& weigh
       ir::read_model_from_memory(model, bytes.owner, bytes.data, bytes.size, registry, reader_options(config)));
 }
 
+constexpr const char* kToSet = "to set properties of";
+
 void apply_log_level(log::Level level) {
   const auto warning = static_cast<unsigned>(LogCategory::warning);
   set_log_categories(level >= log::Level::DEBUG     ? parse_log_categories("all")
@@ -376,26 +378,30 @@ SupportedOpsMap Core::query_model(const std::shared_ptr<const Model>& model, con
 }
 
 void Core::set_property(const AnyMap& properties) {
-  const std::lock_guard lock(state_->mutex);
-  plugin::Config common = state_->common;
-  std::map<std::string, plugin::Config> devices = state_->devices;
-  common.apply(properties, "Core");
-  for (auto& [name, config] : devices) config.apply(properties, name);
-  if (properties.count(log::level.name()) != 0) apply_log_level(common.log_level);
-  state_->common = std::move(common);
-  state_->devices = std::move(devices);
+  with_memory_for(kToSet, "Core", [&] {
+    const std::lock_guard lock(state_->mutex);
+    plugin::Config common = state_->common;
+    std::map<std::string, plugin::Config> devices = state_->devices;
+    common.apply(properties, "Core");
+    for (auto& [name, config] : devices) config.apply(properties, name);
+    if (properties.count(log::level.name()) != 0) apply_log_level(common.log_level);
+    state_->common = std::move(common);
+    state_->devices = std::move(devices);
+  });
 }
 
 void Core::set_property(const std::string& device, const AnyMap& properties) {
   if (device.empty()) return set_property(properties);
-  AnyMap settings = properties;
-  const std::string name = state_->choose(device, settings).device_name();
-  const std::lock_guard lock(state_->mutex);
-  plugin::Config& config = state_->devices.at(name);
-  config.apply(settings, name);
-  if (settings.size() < properties.size())
-    state_->priorities[device] = properties.at(device::priorities.name()).as<std::string>();
-  if (properties.count(log::level.name()) != 0) apply_log_level(config.log_level);
+  with_memory_for(kToSet, device, [&] {
+    AnyMap settings = properties;
+    const std::string name = state_->choose(device, settings).device_name();
+    const std::lock_guard lock(state_->mutex);
+    plugin::Config& config = state_->devices.at(name);
+    config.apply(settings, name);
+    if (settings.size() < properties.size())
+      state_->priorities[device] = properties.at(device::priorities.name()).as<std::string>();
+    if (properties.count(log::level.name()) != 0) apply_log_level(config.log_level);
+  });
 }
 
 void Core::set_executor(std::shared_ptr<TaskExecutor> tasks) { set_property(task_executor(std::move(tasks))); }

@@ -79,6 +79,9 @@ void require_known_layers(const ir::Graph& graph) {
   for (const ir::NodeId id : graph.nodes()) {
     const ir::Node& node = graph.node(id);
     for (const ir::Body& body : node.bodies) require_known_layers(*body.graph);
+    if (node.is("ExecutionNode"))
+      throw_error(ErrorCode::unsupported, "'", graph.name(),
+                  "' is a runtime model, which shows what a compiled one does; compile the model that it was made of");
     if (is_framework_node(*node.schema))
       throw_error(ErrorCode::not_implemented, node.describe(), ": nothing says how a ", node.schema->type,
                   " is computed; replace the layer, or give Core::add_extension() its class and read the model again");

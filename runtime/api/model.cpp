@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "ir/base/error.hpp"
+#include "ir/base/short_memory.hpp"
 #include "ir/graph/infer.hpp"
 #include "ir/graph/order.hpp"
 #include "ops/registry.hpp"
@@ -342,55 +343,68 @@ void Model::validate_nodes_and_infer_types() const {
   take_over(*state_, std::move(graph));
 }
 
+namespace {
+void reshape_with_memory(const detail::GraphState& state, FunctionRef<void()> body) {
+  with_memory_for("to reshape the model", state.graph->name(), body);
+}
+}  // namespace
+
 void Model::reshape(const PartialShape& shape, const VariableShapes& variable_shapes) {
   detail::check_single(*state_->graph, true, kModel);
-  reshape_inputs(*state_, {{0, shape}}, variable_shapes);
+  reshape_with_memory(*state_, [&] { reshape_inputs(*state_, {{0, shape}}, variable_shapes); });
 }
 
 void Model::reshape(const std::map<size_t, PartialShape>& shapes, const VariableShapes& variable_shapes) {
-  reshape_inputs(*state_, shapes, variable_shapes);
+  reshape_with_memory(*state_, [&] { reshape_inputs(*state_, shapes, variable_shapes); });
 }
 
 void Model::reshape(const std::map<std::string, PartialShape>& shapes, const VariableShapes& variable_shapes) {
-  std::map<size_t, PartialShape> by_index;
-  for (const auto& [name, shape] : shapes) {
-    const size_t index = detail::find_port(*state_->graph, true, name, kModel);
-    const auto [entry, added] = by_index.emplace(index, shape);
-    if (!added && entry->second != shape) {
-      throw_error(ErrorCode::invalid_argument, "the input '", name, "' is given two shapes: ", entry->second, " and ",
-                  shape);
+  reshape_with_memory(*state_, [&] {
+    std::map<size_t, PartialShape> by_index;
+    for (const auto& [name, shape] : shapes) {
+      const size_t index = detail::find_port(*state_->graph, true, name, kModel);
+      const auto [entry, added] = by_index.emplace(index, shape);
+      if (!added && entry->second != shape) {
+        throw_error(ErrorCode::invalid_argument, "the input '", name, "' is given two shapes: ", entry->second, " and ",
+                    shape);
+      }
     }
-  }
-  reshape_inputs(*state_, by_index, variable_shapes);
+    reshape_inputs(*state_, by_index, variable_shapes);
+  });
 }
 
 void Model::reshape(const std::map<Output<Node>, PartialShape>& shapes, const VariableShapes& variable_shapes) {
-  std::map<size_t, PartialShape> by_index;
-  const auto& parameters = state_->graph->parameters();
-  for (const auto& [port, shape] : shapes) {
-    const Node* node = port.get_node();
-    const auto found = node != nullptr && NodeAccess::state(*node) == state_
-                           ? std::find(parameters.begin(), parameters.end(), NodeAccess::id(*node))
-                           : parameters.end();
-    if (found == parameters.end()) {
-      throw_error(ErrorCode::not_found, port, " is no input of the model; there are ",
-                  detail::list_ports(*state_->graph, true));
+  reshape_with_memory(*state_, [&] {
+    std::map<size_t, PartialShape> by_index;
+    const auto& parameters = state_->graph->parameters();
+    for (const auto& [port, shape] : shapes) {
+      const Node* node = port.get_node();
+      const auto found = node != nullptr && NodeAccess::state(*node) == state_
+                             ? std::find(parameters.begin(), parameters.end(), NodeAccess::id(*node))
+                             : parameters.end();
+      if (found == parameters.end()) {
+        throw_error(ErrorCode::not_found, port, " is no input of the model; there are ",
+                    detail::list_ports(*state_->graph, true));
+      }
+      by_index[static_cast<size_t>(found - parameters.begin())] = shape;
     }
-    by_index[static_cast<size_t>(found - parameters.begin())] = shape;
-  }
-  reshape_inputs(*state_, by_index, variable_shapes);
+    reshape_inputs(*state_, by_index, variable_shapes);
+  });
 }
 
 std::shared_ptr<Model> Model::clone() const {
-  auto copy = std::make_shared<detail::GraphState>(state_->needed_graph(detail::GraphState::Before::kept)->clone());
-  state_->rt_info.copy_to(copy->rt_info, *copy->graph);
-  auto model = detail::ModelAccess::make(copy);
-  for (const auto& [layer, before] : NodeAccess::dependencies(*state_)) {
-    const ir::NodeId from = NodeAccess::id(*layer), to = NodeAccess::id(*before);
-    if (NodeAccess::state(*before) != state_ || !copy->graph->contains(from) || !copy->graph->contains(to)) continue;
-    NodeAccess::object(copy, from)->add_control_dependency(NodeAccess::object(copy, to));
-    copy->has_spare_layers = true;
-  }
+  std::shared_ptr<Model> model;
+  with_memory_for("to clone the model", state_->graph->name(), [&] {
+    auto copy = std::make_shared<detail::GraphState>(state_->needed_graph(detail::GraphState::Before::kept)->clone());
+    state_->rt_info.copy_to(copy->rt_info, *copy->graph);
+    model = detail::ModelAccess::make(copy);
+    for (const auto& [layer, before] : NodeAccess::dependencies(*state_)) {
+      const ir::NodeId from = NodeAccess::id(*layer), to = NodeAccess::id(*before);
+      if (NodeAccess::state(*before) != state_ || !copy->graph->contains(from) || !copy->graph->contains(to)) continue;
+      NodeAccess::object(copy, from)->add_control_dependency(NodeAccess::object(copy, to));
+      copy->has_spare_layers = true;
+    }
+  });
   return model;
 }
 
@@ -468,16 +482,19 @@ Dimension get_batch(const std::shared_ptr<const Model>& model) {
 
 void set_batch(const std::shared_ptr<Model>& model, Dimension batch) {
   get_batch(model);  // one batch, or an error
-  std::map<size_t, PartialShape> shapes;
-  const auto inputs = model->inputs();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto axis = batch_axis(inputs[i]);
-    if (!axis) continue;
-    PartialShape shape = inputs[i].get_partial_shape();
-    shape[*axis] = batch;
-    shapes.emplace(i, shape);
-  }
-  reshape_inputs(*detail::ModelAccess::state(*model), shapes, {}, {ReshapesSay::the_batch, ReshapesSay::the_numbers});
+  detail::GraphState& state = *detail::ModelAccess::state(*model);
+  reshape_with_memory(state, [&] {
+    std::map<size_t, PartialShape> shapes;
+    const auto inputs = model->inputs();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const auto axis = batch_axis(inputs[i]);
+      if (!axis) continue;
+      PartialShape shape = inputs[i].get_partial_shape();
+      shape[*axis] = batch;
+      shapes.emplace(i, shape);
+    }
+    reshape_inputs(state, shapes, {}, {ReshapesSay::the_batch, ReshapesSay::the_numbers});
+  });
 }
 
 }  // namespace terroir

@@ -30,6 +30,13 @@ void require_no_spatial(const detail::TensorInfo& info, const char* function) {
   }
 }
 
+void require_pixels(const char* function, size_t height, size_t width) {
+  if (height == 0 || width == 0) {
+    throw_error(ErrorCode::invalid_argument, function, ": height and width must be positive, got ", height, " and ",
+                width);
+  }
+}
+
 Dimension extent(size_t value, const char* what) {
   if (value > static_cast<size_t>(std::numeric_limits<int>::max())) {
     throw_error(ErrorCode::invalid_argument, what, " ", value, " is too large");
@@ -60,6 +67,7 @@ InputTensorInfo& InputTensorInfo::set_spatial_dynamic_shape() {
 
 InputTensorInfo& InputTensorInfo::set_spatial_static_shape(size_t height, size_t width) {
   require_no_shape(*info_, "set_spatial_static_shape");
+  require_pixels("set_spatial_static_shape", height, width);
   info_->spatial = {extent(height, "the height"), extent(width, "the width")};
   return *this;
 }
@@ -155,10 +163,7 @@ PreProcessSteps& PreProcessSteps::custom(const CustomPreprocessOp& preprocess_cb
 }
 
 PreProcessSteps& PreProcessSteps::resize(ResizeAlgorithm alg, size_t dst_height, size_t dst_width) {
-  if (dst_height == 0 || dst_width == 0) {
-    throw_error(ErrorCode::invalid_argument, "resize: height and width must be positive, got ", dst_height, " and ",
-                dst_width);
-  }
+  require_pixels("resize", dst_height, dst_width);
   steps_->steps.push_back(detail::resize_step(alg, extent(dst_height, "resize: the height").get_length(),
                                               extent(dst_width, "resize: the width").get_length()));
   return *this;

@@ -1,5 +1,8 @@
 #include "runtime/api/preprocess_steps.hpp"
 
+#include <cmath>
+#include <string_view>
+
 #include "ir/base/error.hpp"
 #include "runtime/api/graph_state.hpp"
 #include "runtime/api/layout_axes.hpp"
@@ -66,6 +69,13 @@ Output<Node> per_channel(Layers& layers, const Flow& flow, const std::vector<flo
 }
 
 Step arithmetic_step(const char* word, const char* operation, const std::vector<float>& values) {
+  const bool divides = operation == std::string_view("Divide");
+  for (const float value : values) {
+    if (std::isfinite(value) && (!divides || value != 0)) continue;
+    throw_error(ErrorCode::invalid_argument, word,
+                divides ? ": expected finite values other than 0, got " : ": expected finite values, got ",
+                list(values));
+  }
   return {concat(word, " ", list(values)), [word, operation, values](Flow& flow) {
             const Output<Node> value = only_value(flow, "compute with");
             require_real(value.get_element_type());
@@ -208,6 +218,9 @@ Step resize_step(ResizeAlgorithm algorithm, int64_t height, int64_t width) {
             const Output<Node> value = only_value(flow, "resize");
             const PartialShape shape = value.get_partial_shape();
             const int64_t axis_h = axis_of(flow.layout, "H", shape), axis_w = axis_of(flow.layout, "W", shape);
+            if (shape[axis_h] == 0 || shape[axis_w] == 0) {
+              throw_error(ErrorCode::invalid_argument, "an image of shape ", shape, " has no pixels to resize");
+            }
             const std::vector<int64_t> sizes =
                 height < 0 ? std::vector{model_extent(flow, "H"), model_extent(flow, "W")} : std::vector{height, width};
             Layers layers(flow);

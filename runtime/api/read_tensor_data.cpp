@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <optional>
 
 #include "ir/base/error.hpp"
@@ -15,7 +14,11 @@ Tensor read_tensor_data(const std::filesystem::path& file_name, const element::T
     throw_error(ErrorCode::invalid_argument, "a file cannot be read as ", type, " of shape ", shape);
   }
   const auto file = MappedFile::open(file_name);
-  const size_t available = file->size() - std::min(offset, file->size());
+  if (offset > file->size()) {
+    throw_error(ErrorCode::invalid_argument, "'", file_name.string(), "' has ", file->size(),
+                " bytes, the offset to read from is ", offset);
+  }
+  const size_t available = file->size() - offset;
   Shape extents;
   std::optional<size_t> unknown;
   for (const Dimension& extent : shape) {
@@ -46,7 +49,7 @@ Tensor read_tensor_data(const std::filesystem::path& file_name, const element::T
     file->read(offset, bytes, copy.data());
     return copy;
   }
-  const char* data = file->chars() + std::min(offset, file->size());
+  const char* data = file->chars() + offset;
   Tensor mapped = detail::TensorAccess::share(type, extents, data, file);
   detail::TensorAccess::state(mapped).read_only = true;
   return mapped;

@@ -318,8 +318,13 @@ void RequestState::prepare_input(size_t index) {
   view_bytes_[index] = ir::byte_size(view.type, ir::element_count(view.dims));
 }
 
-void RequestState::run() {
+void RequestState::run() try {
   with_memory([] { return "to run the model"; }, [&] { run_on_stream(); });
+} catch (Exception& error) {
+  if (error.code() == ErrorCode::out_of_memory)
+    error.add_context(concat("running '", compiled_->compiled().name(), "' on ", compiled_->compiled().device(),
+                             " (smaller inputs and fewer requests at a time need less)"));
+  throw;
 }
 
 void RequestState::run_on_stream() {

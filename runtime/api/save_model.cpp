@@ -3,6 +3,7 @@
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/base/error.hpp"
+#include "ir/base/short_memory.hpp"
 #include "ir/xml/writer.hpp"
 #include "ops/defs/type/convert.hpp"
 #include "ops/registry.hpp"
@@ -67,9 +68,12 @@ void compress(ir::Graph& graph) {
 void save_model(const std::shared_ptr<const Model>& model, const std::string& output_model, bool compress_to_fp16) {
   if (model == nullptr) throw_error(ErrorCode::invalid_argument, "the model is empty");
   if (!compress_to_fp16) return serialize(model, output_model);
-  const auto graph = detail::ModelAccess::state(*model)->needed_graph()->clone();
-  compress(*graph);
-  ir::write_model(*graph, output_model);
+  detail::GraphState& state = *detail::ModelAccess::state(*model);
+  with_memory_for("to write the model", state.graph->name(), [&] {
+    const auto graph = state.needed_graph()->clone();
+    compress(*graph);
+    ir::write_model(*graph, output_model);
+  });
 }
 
 }  // namespace terroir

@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "ir/base/error.hpp"
+#include "ir/base/short_memory.hpp"
 #include "ir/xml/writer.hpp"
 #include "runtime/api/graph_state.hpp"
 
@@ -12,9 +13,10 @@ namespace {
 
 using FileVersion = pass::Serialize::Version;
 
-std::shared_ptr<const ir::Graph> graph_of(const std::shared_ptr<const Model>& model) {
+void write(const std::shared_ptr<const Model>& model, FunctionRef<void(const ir::Graph&)> to) {
   if (model == nullptr) throw_error(ErrorCode::invalid_argument, "the model is empty");
-  return detail::ModelAccess::state(*model)->needed_graph();
+  detail::GraphState& state = *detail::ModelAccess::state(*model);
+  with_memory_for("to write the model", state.graph->name(), [&] { to(*state.needed_graph()); });
 }
 
 ir::IrVersion ir_version(FileVersion version) {
@@ -25,11 +27,11 @@ ir::IrVersion ir_version(FileVersion version) {
 
 void serialize(const std::shared_ptr<const Model>& model, const std::string& xml_path, const std::string& bin_path,
                FileVersion version) {
-  ir::write_model(*graph_of(model), xml_path, bin_path, ir_version(version));
+  write(model, [&](const ir::Graph& graph) { ir::write_model(graph, xml_path, bin_path, ir_version(version)); });
 }
 
 void serialize(const std::shared_ptr<const Model>& model, std::ostream& xml, std::ostream& bin, FileVersion version) {
-  ir::write_model(*graph_of(model), xml, bin, ir_version(version));
+  write(model, [&](const ir::Graph& graph) { ir::write_model(graph, xml, bin, ir_version(version)); });
   if (!xml.flush() || !bin.flush()) throw_error(ErrorCode::general, "the model cannot be written: a stream failed");
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/plugin/config.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 #include "ir/base/error.hpp"
 #include "runtime/parallel/loop.hpp"
@@ -134,6 +135,17 @@ const Inert* find_inert(const std::string& key) {
   return nullptr;
 }
 
+/// How many words of `key` `name` does not have.
+size_t words_missing(std::string_view key, const std::string& name) {
+  size_t count = 0;
+  while (!key.empty()) {
+    const std::string_view word = key.substr(0, key.find('_'));
+    key.remove_prefix(std::min(word.size() + 1, key.size()));
+    count += name.find(word) == std::string::npos ? 1 : 0;
+  }
+  return count;
+}
+
 const std::string kDeviceProperties = device::properties.name();
 
 // Keys that can be read from every device or compiled model, and so deserve a better error than "unknown" when set.
@@ -220,7 +232,19 @@ Config::Threading Config::threading(int available) const {
 
 void throw_unknown_property(std::string_view owner, const std::string& key, const std::vector<PropertyName>& known) {
   const std::vector<std::string> names(known.begin(), known.end());
-  std::string hint = did_you_mean(key, names);
+  // Names that have its words, whatever their case, are more like it than those that look like it.
+  std::string like, words = key;
+  for (char& letter : words) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  auto least = static_cast<size_t>(std::count(key.begin(), key.end(), '_') + 1) / 2;
+  for (const std::string& name : names) {
+    const size_t missing = words_missing(words, name);
+    if (missing > least) continue;
+    if (missing < least) like.clear();
+    least = missing;
+    like.append(like.empty() ? ", did you mean '" : " or '").append(name).append("'");
+  }
+  std::string hint = least == 0 && !like.empty() ? "" : did_you_mean(key, names);
+  if (hint.empty() && !like.empty()) hint = like + "?";
   if (hint.empty()) {
     hint = "; known are";
     for (const std::string& name : names) hint += " " + name;

@@ -1,6 +1,7 @@
 #include "runtime/plugin/plugin.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "ir/base/error.hpp"
 #include "ir/graph/names.hpp"
@@ -239,8 +240,14 @@ const Plugin& PluginRegistry::get(const std::string& device) const {
       if ((wanted.empty() || wanted == name) && !contains(wish.refused, name)) return *plugin;
     }
   }
-  std::string available;
-  for (const auto& plugin : plugins_) available += (available.empty() ? "" : ", ") + plugin->device_name();
+  std::string available, meant;
+  for (const auto& plugin : plugins_) {
+    const std::string name = plugin->device_name();
+    available += (available.empty() ? "" : ", ") + name;
+    for (const std::string_view wanted : wish.candidates)
+      if (wanted.size() == name.size() && ::strncasecmp(wanted.data(), name.data(), name.size()) == 0) meant = name;
+  }
+  if (!meant.empty()) available.append("; did you mean ").append(meant).append("?");
   throw_error(ErrorCode::not_found, "there is no device '", device,
               "'; available: ", available.empty() ? "none" : available);
 }

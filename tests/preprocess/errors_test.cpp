@@ -1,4 +1,6 @@
 // Every error of pre- and post-processing, its code and what its text says.
+#include <limits>
+
 #include "tests/preprocess/pipeline.hpp"
 #include "tests/support/caught.hpp"
 
@@ -84,6 +86,8 @@ TEST(PreprocessErrors, WhatTheTensorIs) {
   expect_refused_at_once([](auto& p) { p.input().tensor().set_from(Tensor()); }, {});
   expect_refused_at_once([](auto& p) { p.input().tensor().set_spatial_static_shape(size_t{1} << 40, 1); },
                          {"the height 1099511627776 is too large"});
+  expect_refused_at_once([](auto& p) { p.input().tensor().set_spatial_static_shape(0, 60); },
+                         {"set_spatial_static_shape: height and width must be positive, got 0 and 60"});
   expect_refused_at_once([](auto& p) { p.input().tensor().set_color_format(ColorFormat::RGB, {"a"}); },
                          {"RGB takes no names of planes, got 1"});
   expect_refused_at_once([](auto& p) { p.input().tensor().set_color_format(ColorFormat::NV12_TWO_PLANES, {"a"}); },
@@ -186,6 +190,13 @@ TEST(PreprocessErrors, Arithmetic) {
       },
       {"step 2, mean (1,2)", "each of 3 channels (axis 1 of [1,3,4,6], layout [N,C,H,W]), got 2"});
   expect_refused([](auto& p) { p.input().preprocess().clamp(2, 1); }, {"lower limit 2 is above the upper one 1"});
+  const float nan = std::numeric_limits<float>::quiet_NaN(), endless = std::numeric_limits<float>::infinity();
+  expect_refused_at_once([](auto& p) { p.input().preprocess().scale(0); },
+                         {"scale: expected finite values other than 0, got (0)"});
+  expect_refused_at_once([&](auto& p) { p.input().preprocess().scale({1, nan, 2}); }, {"other than 0, got (1,nan,2)"});
+  expect_refused_at_once([&](auto& p) { p.input().preprocess().mean(nan); },
+                         {"mean: expected finite values, got (nan"});
+  expect_refused_at_once([&](auto& p) { p.input().preprocess().mean({0, endless}); }, {"got (0,inf)"});
   PrePostProcessor unknown(negative(element::f32, PartialShape::dynamic()));
   unknown.input().tensor().set_layout("NCHW");
   unknown.input().preprocess().mean({1.f, 2.f});
@@ -221,6 +232,12 @@ TEST(PreprocessErrors, Resize) {
         p.input().preprocess().resize(ResizeAlgorithm::RESIZE_LINEAR, 8, 8);
       },
       {"the steps end in the shape [1,3,8,8], the model's input has [1,3,4,6]"}, ErrorCode::shape_mismatch);
+  expect_refused(
+      [](auto& p) {
+        p.input().tensor().set_layout("NCHW");
+        p.input().preprocess().crop({0, 0, 2, 0}, {1, 3, 2, 6}).resize(ResizeAlgorithm::RESIZE_LINEAR);
+      },
+      {"step 2, resize", "an image of shape [1,3,0,6] has no pixels to resize"});
   PrePostProcessor p(negative(element::f32, {1, 3, -1, 6}));
   p.input().tensor().set_layout("NCHW");
   p.input().preprocess().resize(ResizeAlgorithm::RESIZE_LINEAR);

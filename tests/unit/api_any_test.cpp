@@ -255,6 +255,11 @@ TEST(Config, RefusesAndStaysAsItWas) {
   EXPECT_EQ(unknown.code(), ErrorCode::not_found);
   EXPECT_STREQ(unknown.what(), "CPU has no property 'NUM_STREAM', did you mean 'NUM_STREAMS'?");
   EXPECT_EQ(config.threads, 0);
+  const auto meant = [&](const char* name) { return caught([&] { config.apply({{name, 1}}, "CPU"); }).message(); };
+  EXPECT_EQ(meant("streams"), "CPU has no property 'streams', did you mean 'NUM_STREAMS'?");
+  for (const char* name : {"NUM_THREADS", "CPU_THREADS_NUM"})
+    EXPECT_EQ(meant(name), std::string("CPU has no property '") + name +
+                               "', did you mean 'INFERENCE_NUM_THREADS' or 'COMPILATION_NUM_THREADS'?");
   const Exception strange = caught([&] { config.apply({{"WEATHER", 1}}, "CPU"); });
   EXPECT_NE(std::strstr(strange.what(), "known are"), nullptr);
   EXPECT_NE(std::strstr(strange.what(), "PERF_COUNT"), nullptr);

@@ -192,7 +192,12 @@ TEST(ExportedModel, IsOfOneDevice) {
   EXPECT_EQ(caught([&] { imported(core, file, "INTERPRETER"); }).code(), ErrorCode::unsupported);
   std::istringstream other(
       "<net name=\"a model that is not compiled\" version=\"11\"> ... </net> and so on, and so on");
-  EXPECT_EQ(caught([&] { core.import_model(other, "CPU"); }).code(), ErrorCode::parse_error);
+  const Exception of_other = caught([&] { core.import_model(other, "CPU"); });
+  EXPECT_EQ(of_other.code(), ErrorCode::parse_error);
+  EXPECT_NE(std::string(of_other.what()).find("no compiled model"), std::string::npos) << of_other.what();
+  EXPECT_NE(std::string(of_other.what()).find("read_model()"), std::string::npos) << of_other.what();
+  const Exception of_few = caught([&] { imported(core, "<net/>", "CPU"); });
+  EXPECT_NE(std::string(of_few.what()).find("it has 6 bytes, too few"), std::string::npos) << of_few.what();
   std::ostringstream closed;
   closed.setstate(std::ios::badbit);
   EXPECT_EQ(caught([&] { core.compile_model(network(), "CPU").export_model(closed); }).code(),

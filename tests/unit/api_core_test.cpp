@@ -112,6 +112,10 @@ TEST(Core, UnknownDevicesAreNamedWithTheKnownOnes) {
     EXPECT_NE(std::strstr(error.what(), "there is no device 'TPU'; available: "), nullptr) << error.what();
     EXPECT_NE(std::strstr(error.what(), "INTERPRETER"), nullptr) << error.what();
   }
+  for (const char* device : {"cpu", "AUTO:Cpu"}) {
+    const Exception error = caught([&] { core.compile_model(small_model({1, 4}), device); });
+    EXPECT_NE(std::strstr(error.what(), "; did you mean CPU?"), nullptr) << error.what();
+  }
 }
 
 TEST(Core, EmptyAndAutoChooseTheDefaultDevice) {

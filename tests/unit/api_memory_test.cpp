@@ -89,6 +89,8 @@ TEST(MemoryLimit, IsAnErrorThatSaysWhatNeedsHowMuch) {
   EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
   for (const char* part : {"MEMORY_LIMIT is 0.1 MB", "packed weights", "activations", "NUM_STREAMS"})
     EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << part << " in " << error.what();
+  const Exception bytes = caught([&] { core.compile_model(network(), "CPU", memory_limit(700)); });
+  EXPECT_NE(std::string(bytes.what()).find("MEMORY_LIMIT is 700 bytes"), std::string::npos) << bytes.what();
 }
 
 TEST(MemoryLimit, PrefersKernelsThatNeedLess) {

@@ -351,6 +351,11 @@ TEST(Tensor, ReadsFiles) {
     const Tensor part = read_tensor_data(path, element::u16, {2}, 4, mmap);
     EXPECT_EQ(part.data<uint16_t>()[0], 3);
     EXPECT_EQ(read_tensor_data(path, element::u16, {-1}, 12, mmap).get_shape(), (Shape{0}));
+    for (const PartialShape& shape : {PartialShape{-1}, PartialShape{0}, PartialShape{2}}) {
+      const Exception beyond = caught([&] { read_tensor_data(path, element::u16, shape, 13, mmap); });
+      EXPECT_EQ(beyond.code(), ErrorCode::invalid_argument);
+      EXPECT_EQ(beyond.message(), "'" + path + "' has 12 bytes, the offset to read from is 13");
+    }
   }
   EXPECT_EQ(code_of([&] { read_tensor_data(path, element::u16, {7}); }), ErrorCode::shape_mismatch);
   EXPECT_EQ(code_of([&] { read_tensor_data(path, element::u16, {-1, 4}); }), ErrorCode::shape_mismatch);

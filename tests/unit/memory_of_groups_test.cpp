@@ -1,7 +1,9 @@
 // Memory limits of control groups, from simulated trees of files.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <limits>
 
 #include "ir/base/machine_memory.hpp"
@@ -69,6 +71,20 @@ TEST(MachineMemory, IsTheLesserOfTheMachinesAndTheGroups) {
       static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   EXPECT_EQ(machine_memory(), std::min(machine, memory_of_groups("/")));
 }
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)  // they need terabytes of addresses
+TEST(MachineMemoryDeathTest, IsNoMoreThanTheAddressesThatTheProcessMayUse) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // it is looked at once in a process
+  const auto run = [] {
+    constexpr rlim_t kLimit = rlim_t{512} << 20;
+    rlimit limit{};
+    ::getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = kLimit;
+    std::exit(::setrlimit(RLIMIT_AS, &limit) == 0 && machine_memory() <= kLimit ? 0 : 1);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
+#endif
 
 }  // namespace
 }  // namespace terroir::ir

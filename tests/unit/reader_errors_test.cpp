@@ -21,6 +21,8 @@ const char* const kToy = R"(^Toy 'Toy1' \(layer 1, line 4\): )";
 TEST(ReaderErrors, NotAModel) {
   expect_error("", "is empty; an IR model");
   expect_error("hello", "is not XML");
+  expect_error("models/model.xml", "is not XML.*the path of a file goes without a tensor of weights");
+  expect_error("\x08\x07\x12\x07pytorch", "is an ONNX model, not an IR model.*convert it", ErrorCode::unsupported);
   expect_error("\n \n", "is not XML");
   expect_error(std::string("\0\1\2", 3), "is not XML|not well-formed");
   expect_error("<net name=\"m\" version=\"11\">\n<layers>\n<layer", "^line 3: not well-formed XML: .*cut short");

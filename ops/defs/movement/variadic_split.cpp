@@ -50,7 +50,8 @@ void infer_variadic_split(ir::InferContext& ctx) {
                                     shape.rank().is_static() ? PartialShape::dynamic(shape.rank()) : shape);
   if (shape.rank().is_static() && given) {
     const int64_t axis = normalize_axis(*given, static_cast<int64_t>(shape.size()));
-    std::vector<Dimension> pieces(outputs.size(), up_to(shape[axis]));
+    // Pieces of nothing are unknown, too, while the lengths are: those that do not add up to 0 are to be refused.
+    std::vector<Dimension> pieces(outputs.size(), shape[axis] == 0 ? Dimension() : up_to(shape[axis]));
     if (lengths) pieces = pieces_of(ctx, *lengths, shape[axis]);
     for (size_t i = 0; i < outputs.size(); ++i) {
       outputs[i] = shape;

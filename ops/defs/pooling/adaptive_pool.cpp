@@ -63,8 +63,12 @@ ir::OpSchema adaptive_max_pool_8() {
     const element::Type index = ctx.attrs<AdaptiveMaxPoolAttrs>().index_element_type;
     ctx.require(index == element::i32 || index == element::i64, "index_element_type must be i32 or i64, got ", index);
     const PartialShape output = adaptive_output(ctx);
-    if (const PartialShape& data = ctx.shape(0); data.rank().is_static())
-      require_positions_fit(ctx, index, product({data.begin() + 2, data.end()}));
+    if (const PartialShape& data = ctx.shape(0); data.rank().is_static()) {
+      const Dimension positions = product({data.begin() + 2, data.end()});
+      require_positions_fit(ctx, index, positions);
+      ctx.require(positions != 0 || data[0].get_min_length() == 0 || data[1].get_min_length() == 0, "data of shape ",
+                  data, " has no maximum: a spatial extent is 0");
+    }
     ctx.set_output(0, ctx.type(0), output);
     ctx.set_output(1, index, output);
   };

@@ -27,8 +27,7 @@ class AdaptivePoolExecutor final : public Executor {
     }
     for (size_t i = 0; i < 3; ++i) {
       const ops::AdaptiveCells cells{pool_.in[i], pool_.out[i]};
-      ir::require_table_fits((context.node.describe() + ": the table of an axis' cells").c_str(), cells.output,
-                             2 * sizeof(int64_t));
+      ir::require_table_fits(context.node.describe(), "the table of an axis' cells", cells.output, 2 * sizeof(int64_t));
       for (int64_t o = 0; o < cells.output; ++o) cells_[i].insert(cells_[i].end(), {cells.begin(o), cells.end(o)});
       pool_.cells[i] = cells_[i].data();
     }

@@ -8,12 +8,12 @@ namespace terroir::cpu {
 namespace {
 
 /// Where the tables are made, nobody knows for which layer. Without elements there are none.
-ops::InterpolateGeometry with_room(const NodeContext& context, ops::InterpolateGeometry geometry) {
-  if (context.outputs[0].count() == 0) return geometry;
-  for (const ops::InterpolatedAxis& axis : geometry.axes)
-    ir::require_table_fits((context.node.describe() + ": the table of a resized axis").c_str(), axis.output,
-                           2 * sizeof(ops::ResampleTap) + sizeof(int64_t));
-  return geometry;
+void require_room(const NodeContext& context) {
+  const ir::Dims &data = context.inputs[0].dims, &output = context.outputs[0].dims;
+  for (size_t i = 0; i < data.size() && context.outputs[0].count() > 0; ++i)
+    if (output[i] != data[i])
+      ir::require_table_fits(context.node.describe(), "the table of a resized axis", output[i],
+                             2 * sizeof(ops::ResampleTap) + sizeof(int64_t));
 }
 
 }  // namespace
@@ -24,8 +24,9 @@ std::variant<ops::InterpolateGeometry, Reject> geometry_of(const NodeContext& co
   for (const ir::Dims* dims : {&data, &output})
     if (std::any_of(dims->begin(), dims->end(), [](int64_t extent) { return extent > INT32_MAX; }))
       return Reject{"an axis of more positions than tables of 31 bits have"};
+  require_room(context);
   if (node.schema->opset == "opset1")
-    return with_room(context, ops::interpolate_geometry(node.attrs<ops::Interpolate1Attrs>(), data, output));
+    return ops::interpolate_geometry(node.attrs<ops::Interpolate1Attrs>(), data, output);
   const auto& attrs = node.attrs<ops::InterpolateAttrs>();
   const size_t scales_input = node.schema->opset == "opset4" ? 2 : 1, axes_input = scales_input + 1;
   std::optional<std::vector<int64_t>> axes;
@@ -38,7 +39,7 @@ std::variant<ops::InterpolateGeometry, Reject> geometry_of(const NodeContext& co
     if (!context.constants[scales_input]) return Reject{"the scales are known at run time only"};
     scales = ir::to_reals(context.constants[scales_input]->view);
   }
-  return with_room(context, ops::interpolate_geometry(attrs, data, output, axes, scales));
+  return ops::interpolate_geometry(attrs, data, output, axes, scales);
 }
 
 }  // namespace terroir::cpu
