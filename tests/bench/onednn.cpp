@@ -171,12 +171,15 @@ std::unique_ptr<PeerLayer> onednn_convolution(const cpu::ConvProblem& p, int thr
   return make_convolution(one, dnnl::deconvolution_forward::primitive_desc(desc, one.engine));
 }
 
-std::unique_ptr<PeerLayer> onednn_matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool constant_b, int threads) {
+std::unique_ptr<PeerLayer> onednn_matmul(const MatMulProblem& p, int threads) {
   Peer& one = peer(threads);
   using Tag = memory::format_tag;
   const auto plain = [](const memory::dims& dims) { return memory::desc(dims, memory::data_type::f32, Tag::abc); };
-  const memory::dims b{batch, k, n};
-  const dnnl::matmul::desc desc(plain({batch, m, k}), constant_b ? any(b) : plain(b), plain({batch, m, n}));
+  const memory::dims extents{p.batch, p.k, p.n};
+  const memory::desc b = p.constant_b     ? any(extents)
+                         : p.transposed_b ? memory::desc(extents, memory::data_type::f32, Tag::acb)
+                                          : plain(extents);
+  const dnnl::matmul::desc desc(plain({p.batch, p.m, p.k}), b, plain({p.batch, p.m, p.n}));
   const dnnl::matmul::primitive_desc description(desc, one.engine);
   Arguments arguments = {{DNNL_ARG_SRC, filled(description.src_desc(), one.engine)},
                          {DNNL_ARG_WEIGHTS, filled(description.weights_desc(), one.engine)},
@@ -188,7 +191,7 @@ std::unique_ptr<PeerLayer> onednn_matmul(int64_t batch, int64_t m, int64_t n, in
 #else
 
 std::unique_ptr<PeerLayer> onednn_convolution(const cpu::ConvProblem&, int) { return nullptr; }
-std::unique_ptr<PeerLayer> onednn_matmul(int64_t, int64_t, int64_t, int64_t, bool, int) { return nullptr; }
+std::unique_ptr<PeerLayer> onednn_matmul(const MatMulProblem&, int) { return nullptr; }
 
 #endif
 

@@ -22,7 +22,12 @@ class PeerLayer {
 /// has around it. Null without the peer.
 std::unique_ptr<PeerLayer> onednn_convolution(const cpu::ConvProblem& problem, int threads);
 
-/// [batch, m, k] x [batch, k, n]; `constant_b`: packed beforehand, in the layout the peer chooses.
-std::unique_ptr<PeerLayer> onednn_matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool constant_b, int threads);
+/// [batch, m, k] x [batch, k, n].
+struct MatMulProblem {
+  int64_t batch, m, n, k;
+  bool constant_b;    // packed beforehand, by the peer in the layout it chooses
+  bool transposed_b;  // lies in memory as [batch, n, k]
+};
+std::unique_ptr<PeerLayer> onednn_matmul(const MatMulProblem& problem, int threads);
 
 }  // namespace terroir::bench

@@ -1,7 +1,15 @@
 // Fused chains and broadcasts on the CPU device against the interpreter.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include "plugins/cpu/ops.hpp"
+#include "plugins/cpu/post_op_table.hpp"
 #include "tests/passes/graph_maker.hpp"
+#include "tests/passes/planned.hpp"
 
 namespace terroir::test {
 namespace {
@@ -188,36 +196,96 @@ TEST(CpuEltwise, LongChains) {
   expect_same_as_interpreter(m);
 }
 
+struct Activation {
+  const char* type;
+  AttributeTexts attributes = {};
+  std::vector<float> parameters = {};  // inputs behind the data
+  bool is_positive = false;            // wants data above zero
+  bool jumps = false;                  // what rounds otherwise may be a whole number away
+};
+
+/// One for each row of one input.
+const Activation kActivations[] = {{"ReLU"},
+                                   {"Clamp", {{"min", "-0.25"}, {"max", "0.5"}}},
+                                   {"Sigmoid"},
+                                   {"Tanh"},
+                                   {"Elu", {{"alpha", "0.5"}}},
+                                   {"HSwish"},
+                                   {"HSigmoid"},
+                                   {"HardSigmoid", {}, {0.25f, 0.375f}},
+                                   {"Selu", {}, {1.5f, 0.75f}},
+                                   {"Swish"},
+                                   {"Mish"},
+                                   {"SoftPlus"},
+                                   {"SoftSign"},
+                                   {"Gelu", {{"approximation_mode", "erf"}}},
+                                   {"Gelu", {{"approximation_mode", "tanh"}}},
+                                   {"Exp"},
+                                   {"Log", {}, {}, true},
+                                   {"Erf"},
+                                   {"Abs"},
+                                   {"Negative"},
+                                   {"Sqrt", {}, {}, true},
+                                   {"Sign", {}, {}, false, true},
+                                   {"Floor", {}, {}, false, true},
+                                   {"Ceiling", {}, {}, false, true},
+                                   {"Round", {{"mode", "half_to_even"}}, {}, false, true},
+                                   {"Round", {{"mode", "half_away_from_zero"}}, {}, false, true}};
+
+ir::Value activated(GraphMaker& m, const Activation& activation, ir::Value x) {
+  if (activation.is_positive) x = m.op("Add", {m.op("Abs", {x}), m.scalar(0.25f)});
+  std::vector<ir::Value> inputs = {x};
+  for (const float value : activation.parameters) inputs.push_back(m.scalar(value));
+  return m.op(activation.type, inputs, activation.attributes, "activation");
+}
+
+TEST(CpuEltwise, EveryActivationIsAmongThese) {
+  std::multiset<std::string_view> rows, tested;
+  for (const cpu::PostOpRow& row : cpu::post_op_rows())
+    if (!row.binary) rows.insert(row.type);
+  for (const Activation& activation : kActivations) tested.insert(activation.type);
+  EXPECT_EQ(tested, rows);
+}
+
 TEST(CpuEltwise, EveryActivationAsNodeAndInAChain) {
-  const std::vector<std::pair<const char*, AttributeTexts>> activations = {
-      {"ReLU", {}},
-      {"Clamp", {{"min", "-0.25"}, {"max", "0.5"}}},
-      {"Sigmoid", {}},
-      {"Tanh", {}},
-      {"Elu", {{"alpha", "0.5"}}},
-      {"HSwish", {}},
-      {"HSigmoid", {}},
-      {"Swish", {}},
-      {"Mish", {}},
-      {"SoftPlus", {}},
-      {"SoftSign", {}},
-      {"Gelu", {{"approximation_mode", "erf"}}},
-      {"Gelu", {{"approximation_mode", "tanh"}}},
-      {"Exp", {}},
-      {"Erf", {}},
-      {"Abs", {}},
-      {"Negative", {}},
-      {"Sign", {}},
-      {"Floor", {}},
-      {"Ceiling", {}}};
-  for (const auto& [type, attributes] : activations) {
-    SCOPED_TRACE(type);
+  for (const Activation& activation : kActivations) {
+    SCOPED_TRACE(activation.type);
     GraphMaker m;
     auto x = m.input({2, 5, 3, 7});
-    m.result(m.op(type, {m.op("Multiply", {x, m.scalar(4)})}, attributes));
-    if (std::string(type) != "Floor" && std::string(type) != "Ceiling" && std::string(type) != "Sign")
-      m.result(m.conv(m.op(type, {m.conv(x, 11, 3, 1)}, attributes), 3, 1, 2));
+    m.result(activated(m, activation, m.op("Multiply", {x, m.scalar(4)})));
+    if (!activation.jumps) m.result(m.conv(activated(m, activation, m.conv(x, 11, 3, 1)), 3, 1, 2));
     expect_same_as_interpreter(m);
+  }
+}
+
+/// Whole numbers from -4 to 4 that depend on `seed` alone.
+HostTensor whole_numbers(const ir::Dims& dims, uint32_t seed) {
+  HostTensor tensor = random_tensor(dims, seed, 4);
+  float* const values = tensor.writable().as<float>();
+  std::transform(values, values + tensor.view().count(), values, [](float value) { return std::nearbyint(value); });
+  return tensor;
+}
+
+// Sums of eighths have no rounding error in any order, so that even what jumps can be compared, at the halves too.
+TEST(CpuEltwise, EveryActivationIsOneStepWithTheConvolutionBefore) {
+  const AttributeTexts window = {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}};
+  const ir::Dims weight_dims = {19, 5, 1, 1};
+  const HostTensor numbers = whole_numbers(weight_dims, 1);
+  std::vector<float> weights(numbers.as<float>(), numbers.as<float>() + numbers.view().count());
+  for (float& weight : weights) weight /= 8;
+  const std::vector<std::vector<HostTensor>> inputs = {{whole_numbers({2, 5, 3, 7}, 2)}};
+  for (const Activation& activation : kActivations) {
+    SCOPED_TRACE(testing::PrintToString(activation.type) + testing::PrintToString(activation.attributes));
+    GraphMaker m;
+    m.result(activated(m, activation,
+                       m.op("Convolution", {m.input({2, 5, 3, 7}), m.constant(weight_dims, weights)}, window)));
+    expect_same_as_interpreter(m.graph(), inputs);
+    for (const cpu::Isa isa : cpu::available_isas()) {
+      const auto plan = plan_of(m, isa);
+      for (const cpu::Step& step : plan->steps)
+        EXPECT_TRUE(step.name == "convolution" || step.type == cpu::kReorderType)
+            << step.name << " is a step of its own on " << cpu::isa_name(isa);
+    }
   }
 }
 

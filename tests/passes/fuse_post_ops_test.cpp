@@ -47,6 +47,14 @@ TEST(FusePostOps, ResidualOfAValueThatIsReadTwice) {
   test::expect_rewrite("fuse_residual_shared", m.graph(), {post_ops_pass()});
 }
 
+TEST(FusePostOps, ResidualOfAPool) {
+  GraphMaker m;
+  auto x = m.input({1, 2, 4});
+  const AttributeTexts window = {{"strides", "1"}, {"pads_begin", "1"}, {"pads_end", "1"}, {"kernel", "3"}};
+  m.result(m.op("ReLU", {m.op("Add", {m.op("MaxPool", {x}, window, "", "opset1"), conv(m, x)})}));
+  test::expect_rewrite("fuse_residual_of_a_pool", m.graph(), {post_ops_pass()});
+}
+
 TEST(FusePostOps, MatrixProducts) {
   GraphMaker m;
   auto x = m.input({3, 2});

@@ -68,7 +68,7 @@ std::string text_of(const LaidOut& laid_out) {
   return short_text(*laid_out.graph, options);
 }
 
-std::string text_before(const LaidOut& laid_out) { return short_text(*laid_out.before, {}); }
+std::string texts_of(const LaidOut& laid_out) { return short_text(*laid_out.before, {}) + "=>\n" + text_of(laid_out); }
 
 const ir::Node& named(const LaidOut& laid_out, const std::string& name) {
   for (const ir::NodeId id : laid_out.graph->nodes())

@@ -22,8 +22,8 @@ LaidOut lay_out(const GraphMaker& m, cpu::Isa isa = cpu::Isa::scalar);
 
 /// The graph without attributes and constants, with the layout behind every value.
 std::string text_of(const LaidOut& laid_out);
-/// The same of the graph before, which has no layouts yet.
-std::string text_before(const LaidOut& laid_out);
+/// The text of the graph before, which has no layouts yet, and of the graph.
+std::string texts_of(const LaidOut& laid_out);
 
 /// A node by its name; throws where there is none.
 const ir::Node& named(const LaidOut& laid_out, const std::string& name);

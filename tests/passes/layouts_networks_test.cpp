@@ -114,7 +114,7 @@ std::string inner_reorders(const LaidOut& laid_out) {
 
 void expect_golden_without_inner_reorders(const char* name, const GraphMaker& m) {
   const LaidOut laid_out = test::lay_out(m);
-  test::expect_golden(name, test::text_before(laid_out) + "=>\n" + test::text_of(laid_out));
+  test::expect_golden(name, test::texts_of(laid_out));
   for (const Isa isa : {Isa::scalar, Isa::sse42, Isa::avx2, Isa::avx512}) {
     if (!isa_available(isa)) continue;
     EXPECT_EQ(inner_reorders(test::lay_out(m, isa)), "") << isa_name(isa);

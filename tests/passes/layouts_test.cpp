@@ -23,6 +23,7 @@ using test::LaidOut;
 using test::lay_out;
 using test::named;
 using test::text_of;
+using test::texts_of;
 
 GraphMaker residual_block() {
   GraphMaker m;
@@ -35,11 +36,11 @@ GraphMaker residual_block() {
   return m;
 }
 
-TEST(Layouts, ResidualBlock) { test::expect_golden("layouts_residual", text_of(lay_out(residual_block()))); }
+TEST(Layouts, ResidualBlock) { test::expect_golden("layouts_residual", texts_of(lay_out(residual_block()))); }
 
 TEST(Layouts, ResidualBlockInBlocksOf16) {
   if (!isa_available(Isa::avx512)) GTEST_SKIP() << "no avx512";
-  test::expect_golden("layouts_residual_16c", text_of(lay_out(residual_block(), Isa::avx512)));
+  test::expect_golden("layouts_residual_16c", texts_of(lay_out(residual_block(), Isa::avx512)));
 }
 
 TEST(Layouts, InvertedResidualWithGate) {
@@ -50,7 +51,7 @@ TEST(Layouts, InvertedResidualWithGate) {
   auto gate = m.op("ReduceMean", {deep, m.integers({2, 3})}, {{"keep_dims", "true"}});
   gate = m.op("HSigmoid", {m.conv(m.op("ReLU", {m.conv(gate, 16, 1, 4)}), 48, 1, 5)});
   m.result(m.op("Add", {x, m.conv(m.op("Multiply", {deep, gate}), 16, 1, 6)}));
-  test::expect_golden("layouts_inverted_residual", text_of(lay_out(m)));
+  test::expect_golden("layouts_inverted_residual", texts_of(lay_out(m)));
 }
 
 GraphMaker joined_convolutions(int64_t first, int64_t second) {
@@ -88,7 +89,7 @@ TEST(Layouts, ARegionOfElementwiseOpsMovesAtOnce) {
   m.result(m.op("SoftMax", {x}, {{"axis", "3"}}, "", "opset1"));
   const LaidOut laid_out = lay_out(m);
   EXPECT_EQ(laid_out.reorders().size(), 2u);
-  test::expect_golden("layouts_region", test::text_before(laid_out) + "=>\n" + text_of(laid_out));
+  test::expect_golden("layouts_region", texts_of(laid_out));
 }
 
 TEST(Layouts, ConsumersShareAReorder) {
