@@ -4,6 +4,7 @@
 #include "ir/base/mapped_file.hpp"
 #include "ir/base/returned_memory.hpp"
 #include "ir/schema/attribute_text.hpp"
+#include "ops/rewrites/convolutions.hpp"
 #include "ops/rewrites/rewrites.hpp"
 
 namespace terroir::ops {
@@ -25,10 +26,6 @@ struct ScaleMatch {
   const float* scale;
   const float* bias;  // of `add`
 };
-
-bool is_convolution(const ir::Node& node) {
-  return (node.is("Convolution") || node.is("GroupConvolution")) && ir::opset_number(node.schema->opset) > 0;
-}
 
 std::optional<ScaleMatch> match(const ir::Graph& graph, const ir::Node& multiply) {
   if (!multiply.is("Multiply") || multiply.outputs[0].type != element::f32 ||

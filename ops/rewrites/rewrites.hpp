@@ -44,6 +44,12 @@ ir::Pass decompose_batch_norm(const ir::OpRegistry& registry);
 /// other readers, transposed ones.
 ir::Pass fold_scale_into_convolution(const ir::OpRegistry& registry);
 
+/// Pad(x, 0) conv w -> x conv w with larger pads, also of groups. Pads of w that is not finite then count as nothing,
+/// not as 0 * w. Refuses: other modes and values, pads of the first two axes, negative ones and such as are not
+/// constant, convolutions whose pads follow from the extents (same_upper, same_lower), spatial axes of x that are
+/// or may be empty.
+ir::Pass fold_pad_into_convolution();
+
 /// (x * s) conv w -> x conv (s * w) and (x / s) conv w -> x conv (w / s), where s is a constant per channel of x;
 /// Gather(x, p) conv w -> x conv w', where p puts the channels into another order. So the scale and the order of
 /// colours that preprocessing wants cost nothing. In front of the convolution may stand Transposes; behind a Gather
@@ -64,8 +70,8 @@ ir::Pass lower_terroir1_convolution(const ir::OpRegistry& registry);
 ir::Pass fuse_transposes(const ir::OpRegistry& registry);
 
 /// f(Transpose(x), Transpose(y), constant) -> Transpose(f(x, y, constant')) for Transposes that put channels last and f
-/// that is elementwise, Concat, Split, VariadicSplit or Pad (along the axes that were meant), so that Transposes between
-/// channels-last convolutions meet and cancel.
+/// that is elementwise, Concat, Split, VariadicSplit or Pad (along the axes that were meant), so that Transposes
+/// between channels-last convolutions meet and cancel.
 /// Refuses: Transposes with other readers than these and Transposes (they would stay and another be added), operands
 /// that are neither transposed, nor of one element, nor constants along one axis (of Concat: not transposed), pdpd
 /// broadcasting, axes and pads that are not constant, Splits whose parts have other readers.

@@ -275,5 +275,55 @@ TEST(FoldChannels, Refuses) {
   expect_refusal(m.graph(), {fold_channels()});
 }
 
+AttributeTexts window_of(const std::string& begin, const std::string& end, const std::string& auto_pad = "explicit") {
+  return {{"strides", "2,1"}, {"dilations", "1,1"}, {"pads_begin", begin}, {"pads_end", end}, {"auto_pad", auto_pad}};
+}
+
+TEST(FoldPad, EachForm) {
+  GraphMaker m;
+  auto x = m.input({1, 4, 5, 6});
+  const auto padded = [&](ir::Value y) {
+    return m.op("Pad", {y, m.integers({0, 0, 1, 0}), m.integers({0, 0, 0, 3})}, {{"pad_mode", "constant"}});
+  };
+  auto zero =
+      m.op("Pad", {x, m.integers({0, 0, 1, 2}), m.integers({0, 0, 2, 2}), m.scalar(0)}, {{"pad_mode", "constant"}});
+  m.result(m.op("Convolution", {zero, m.random({2, 4, 3, 3}, 1)}, window_of("1,0", "0,1")));
+  m.result(zero);  // another reader keeps it
+  m.result(m.op("Convolution", {padded(x), m.random({2, 4, 2, 2}, 2)}, window_of("7,7", "7,7", "valid")));
+  m.result(m.op("GroupConvolution", {padded(padded(m.input(PartialShape("?,4,2..,6")))), m.random({4, 1, 1, 3, 3}, 3)},
+                window_of("0,0", "0,0")));
+  expect_rewrite("fold_pad", m.graph(), {ops::fold_pad_into_convolution()});
+  const std::vector<std::vector<HostTensor>> inputs = {
+      {random_tensor({1, 4, 5, 6}, 1), random_tensor({2, 4, 3, 6}, 2)},
+      {random_tensor({1, 4, 5, 6}, 3), random_tensor({1, 4, 9, 6}, 4)}};
+  expect_same_as_interpreter(m.graph(), inputs);
+}
+
+TEST(FoldPad, Refuses) {
+  GraphMaker m;
+  auto x = m.input({1, 4, 5, 6});
+  const auto conv = [&](ir::Value y, const std::string& auto_pad = "explicit") {
+    m.result(m.op("Convolution", {y, m.random({2, 4, 1, 1}, 1)}, window_of("0,0", "0,0", auto_pad)));
+  };
+  const auto pad = [&](std::vector<int64_t> begin, std::vector<int64_t> end, const char* mode, float value) {
+    return m.op("Pad", {x, m.integers(std::move(begin)), m.integers(std::move(end)), m.scalar(value)},
+                {{"pad_mode", mode}});
+  };
+  conv(pad({0, 0, 1, 1}, {0, 0, 1, 1}, "constant", 1));   // other values
+  conv(pad({0, 0, 1, 1}, {0, 0, 1, 1}, "reflect", 0));    // another mode
+  conv(pad({0, 0, 1, -1}, {0, 0, 1, 1}, "constant", 0));  // cut
+  conv(pad({1, 0, 1, 1}, {0, 0, 1, 1}, "constant", 0));   // more images
+  conv(pad({0, 0, 1, 1}, {0, 0, 1, 1}, "constant", 0), "same_upper");
+  conv(m.op("Pad",
+            {m.op("Slice", {x, m.integers({0}), m.integers({2}), m.integers({1}), m.integers({1})}),
+             m.integers({0, 1, 1, 0}), m.integers({0, 1, 0, 0})},
+            {{"pad_mode", "constant"}}));  // more channels
+  conv(m.op("Pad", {m.input({1, 4, 0, 6}), m.integers({0, 0, 3, 0}), m.integers({0, 0, 0, 0})},
+            {{"pad_mode", "constant"}}));  // around nothing
+  conv(m.op("Pad", {x, m.integers({0, 0, 1, 1}), m.integers({0, 0, 1, 1}), m.input({})}, {{"pad_mode", "constant"}}));
+  expect_refusal(m.graph(), {ops::fold_pad_into_convolution()});
+  test::expect_same_as_interpreter(m);
+}
+
 }  // namespace
 }  // namespace terroir::test
