@@ -105,7 +105,7 @@ Value channels_last(Net& net, Value x) {
   for (int64_t axis = 1; axis + 1 < rank; ++axis) from.push_back(axis);
   Value y = net.transpose(x, to);
   const int64_t channels = net.dims(y).back();
-  switch (net.between(0, 3)) {
+  switch (net.between(0, 5)) {
     case 0:
       y = layer_norm(net, y);
       break;
@@ -115,6 +115,23 @@ Value channels_last(Net& net, Value x) {
     case 2:
       y = net.op("Add", {net.op("Multiply", {y, net.per_column(y, 0.5, 1.5)}), net.per_column(y, -0.5, 0.5)});
       break;
+    case 3: {
+      const std::string axis = std::to_string(net.chance(70) ? rank - 1 : net.between(1, rank - 1));
+      y = net.op("Concat", {y, net.chance(50) ? net.activated(y) : y}, {{"axis", axis}});
+      const Value halves = net.op("Split", {y, net.integers({std::stoll(axis)})}, {{"num_splits", "2"}});
+      if (net.chance(70)) y = net.op("Concat", {net.activated({halves.node, 1}), halves}, {{"axis", axis}});
+      break;
+    }
+    case 4: {
+      std::vector<int64_t> begin, end;
+      for (int64_t axis = 0; axis < rank; ++axis) {
+        begin.push_back(axis == 0 ? 0 : net.between(0, 1));
+        end.push_back(axis == 0 ? 0 : net.between(0, 2));
+      }
+      y = net.op("Pad", {y, net.integers(begin), net.integers(end)},
+                 {{"pad_mode", net.one_of({"constant", "constant", "edge"})}});
+      break;
+    }
     default:
       y = net.activated(y);
   }
