@@ -44,11 +44,13 @@ ir::Pass decompose_batch_norm(const ir::OpRegistry& registry);
 /// other readers, transposed ones.
 ir::Pass fold_scale_into_convolution(const ir::OpRegistry& registry);
 
-/// Pad(x, 0) conv w -> x conv w with larger pads, also of groups. Pads of w that is not finite then count as nothing,
+/// Pad(x, 0) conv w -> x conv w with larger pads, also of groups, and MaxPool(Pad(x, 0)) -> MaxPool(x) with larger pads
+/// where x is not negative, because ReLU, Sigmoid or Clamp gave it. Pads of w that is not finite then count as nothing,
 /// not as 0 * w. Refuses: other modes and values, pads of the first two axes, negative ones and such as are not
-/// constant, convolutions whose pads follow from the extents (same_upper, same_lower), spatial axes of x that are
-/// or may be empty.
-ir::Pass fold_pad_into_convolution();
+/// constant, pads that follow from the extents (same_upper, same_lower), spatial axes of x that are or may be empty; of
+/// MaxPool also windows that might see nothing but pads (as large as the window, dilations, rounding up), and indices
+/// that somebody reads.
+ir::Pass fold_pads();
 
 /// (x * s) conv w -> x conv (s * w) and (x / s) conv w -> x conv (w / s), where s is a constant per channel of x;
 /// Gather(x, p) conv w -> x conv w', where p puts the channels into another order. So the scale and the order of

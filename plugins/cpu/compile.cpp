@@ -37,7 +37,7 @@ ir::PassManager portable_passes() {
   passes.add(ops::collapse_mvn(registry));
   passes.add(ops::collapse_gelu(registry));
   passes.add_until_stable({ops::remove_no_ops(), ops::fuse_transposes(registry), ops::sink_transposes(registry),
-                           ops::fold_pad_into_convolution(), ops::fold_scale_into_convolution(registry),
+                           ops::fold_pads(), ops::fold_scale_into_convolution(registry),
                            ops::fold_channels_into_convolution(registry)});
   return passes;
 }

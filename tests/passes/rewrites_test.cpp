@@ -279,7 +279,7 @@ AttributeTexts window_of(const std::string& begin, const std::string& end, const
   return {{"strides", "2,1"}, {"dilations", "1,1"}, {"pads_begin", begin}, {"pads_end", end}, {"auto_pad", auto_pad}};
 }
 
-TEST(FoldPad, EachForm) {
+TEST(FoldPads, EachForm) {
   GraphMaker m;
   auto x = m.input({1, 4, 5, 6});
   const auto padded = [&](ir::Value y) {
@@ -292,14 +292,14 @@ TEST(FoldPad, EachForm) {
   m.result(m.op("Convolution", {padded(x), m.random({2, 4, 2, 2}, 2)}, window_of("7,7", "7,7", "valid")));
   m.result(m.op("GroupConvolution", {padded(padded(m.input(PartialShape("?,4,2..,6")))), m.random({4, 1, 1, 3, 3}, 3)},
                 window_of("0,0", "0,0")));
-  expect_rewrite("fold_pad", m.graph(), {ops::fold_pad_into_convolution()});
+  expect_rewrite("fold_pads", m.graph(), {ops::fold_pads()});
   const std::vector<std::vector<HostTensor>> inputs = {
       {random_tensor({1, 4, 5, 6}, 1), random_tensor({2, 4, 3, 6}, 2)},
       {random_tensor({1, 4, 5, 6}, 3), random_tensor({1, 4, 9, 6}, 4)}};
   expect_same_as_interpreter(m.graph(), inputs);
 }
 
-TEST(FoldPad, Refuses) {
+TEST(FoldPads, Refuses) {
   GraphMaker m;
   auto x = m.input({1, 4, 5, 6});
   const auto conv = [&](ir::Value y, const std::string& auto_pad = "explicit") {
@@ -321,7 +321,42 @@ TEST(FoldPad, Refuses) {
   conv(m.op("Pad", {m.input({1, 4, 0, 6}), m.integers({0, 0, 3, 0}), m.integers({0, 0, 0, 0})},
             {{"pad_mode", "constant"}}));  // around nothing
   conv(m.op("Pad", {x, m.integers({0, 0, 1, 1}), m.integers({0, 0, 1, 1}), m.input({})}, {{"pad_mode", "constant"}}));
-  expect_refusal(m.graph(), {ops::fold_pad_into_convolution()});
+  expect_refusal(m.graph(), {ops::fold_pads()});
+  test::expect_same_as_interpreter(m);
+}
+
+/// A maximum over windows of 3 by 2 of what two zeros before and one behind each axis surround.
+ir::Value pool_of_padded(GraphMaker& m, ir::Value x, const AttributeTexts& more, const char* opset = "opset1") {
+  AttributeTexts attributes = {{"strides", "2,1"}, {"kernel", "3,2"}, {"pads_begin", "0,0"}, {"pads_end", "1,0"}};
+  attributes.insert(attributes.end(), more.begin(), more.end());
+  const ir::Value padded =
+      m.op("Pad", {x, m.integers({0, 0, 2, 1}), m.integers({0, 0, 1, 1})}, {{"pad_mode", "constant"}});
+  return m.op("MaxPool", {padded}, attributes, "", opset);
+}
+
+TEST(FoldPads, IntoMaximaOfWhatIsNotNegative) {
+  GraphMaker m;
+  auto x = m.input({2, 3, 5, 6});
+  m.result(pool_of_padded(m, m.op("ReLU", {x}), {}));
+  m.result(pool_of_padded(m, m.op("Sigmoid", {x}), {{"auto_pad", "valid"}}));
+  m.result(pool_of_padded(m, m.op("Clamp", {x}, {{"min", "0"}, {"max", "6"}}), {{"dilations", "1,1"}}, "opset8"));
+  m.result(pool_of_padded(m, m.op("ReLU", {m.input({1, 1, 1, 1})}), {}, "opset14"));
+  expect_rewrite("fold_pads_into_maxima", m.graph(), {ops::fold_pads()});
+  test::expect_same_as_interpreter(m);
+}
+
+TEST(FoldPads, RefusesMaximaThatZerosWouldChange) {
+  GraphMaker m;
+  auto x = m.op("ReLU", {m.input({2, 3, 5, 6})});
+  m.result(pool_of_padded(m, m.op("Tanh", {x}), {}));                                  // negative, perhaps
+  m.result(pool_of_padded(m, m.op("Clamp", {x}, {{"min", "-1"}, {"max", "1"}}), {}));  // likewise
+  m.result(pool_of_padded(m, x, {{"rounding_type", "ceil"}}));                         // may see pads alone
+  m.result(pool_of_padded(m, x, {{"dilations", "2,1"}}, "opset8"));                    // likewise
+  m.result({pool_of_padded(m, x, {}, "opset8").node, 1});                              // places
+  m.result(m.op("MaxPool",
+                {m.op("Pad", {x, m.integers({0, 0, 1, 0}), m.integers({0, 0, 0, 2})}, {{"pad_mode", "constant"}})},
+                {{"strides", "1,1"}, {"kernel", "2,2"}, {"pads_begin", "1,0"}, {"pads_end", "0,0"}}, "", "opset1"));
+  expect_refusal(m.graph(), {ops::fold_pads()});
   test::expect_same_as_interpreter(m);
 }
 
