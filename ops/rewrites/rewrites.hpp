@@ -83,10 +83,13 @@ ir::Pass sink_transposes(const ir::OpRegistry& registry);
 /// and shift behind it stay as they are. Forms and refusals: normalization_pattern.hpp.
 ir::Pass collapse_mvn(const ir::OpRegistry& registry);
 
-/// x * 0.5 * (1 + erf(x / sqrt(2))) and x * 0.5 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) -> Gelu-7, in any
-/// order of the factors and any form of the polynomial; numbers may have been rounded to half precision. Refuses: other
-/// numbers or types, intermediate results of the product or the function that something else reads too.
-ir::Pass collapse_gelu(const ir::OpRegistry& registry);
+/// x times a function of x -> the activation that this is, in any order of the factors and any form of polynomials:
+///   x * 0.5 * (1 + erf(x / sqrt(2))), x * 0.5 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) -> Gelu-7,
+///   x * sigmoid(b * x) -> Swish-4, x * tanh(softplus(x)) -> Mish-4,
+///   x * clamp(x + 3, 0, 6) / 6, x * hsigmoid(x), x * hard_sigmoid(x; 1/6, 1/2) -> HSwish-4.
+/// Numbers of Gelu may have been rounded to half precision. Refuses: other numbers or types, intermediate results of
+/// the product or the function that something else reads too.
+ir::Pass collapse_gates(const ir::OpRegistry& registry);
 
 /// TensorIterator or Loop over one LSTM, GRU or RNN cell -> the sequence op: the cell reads elements of the time axis,
 /// its states come back as its next ones, outputs are the states along the time axis (put together in the order in

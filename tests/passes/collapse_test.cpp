@@ -1,4 +1,4 @@
-// Normalisation and GELU written as single ops: graph text before and after, what stays, and the values.
+// Normalisation and activations written as single ops: graph text before and after, what stays, and the values.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace terroir::test {
 namespace {
 
 ir::Pass mvn() { return ops::collapse_mvn(ops::builtin_registry()); }
-ir::Pass gelu() { return ops::collapse_gelu(ops::builtin_registry()); }
+ir::Pass gates() { return ops::collapse_gates(ops::builtin_registry()); }
 
 ir::Value mean(GraphMaker& m, ir::Value x, const std::vector<int64_t>& axes) {
   return m.op("ReduceMean", {x, m.integers(axes)}, kKeep);
@@ -195,7 +195,7 @@ TEST(CollapseGelu, Erf) {
   x = m.input({4});
   gate = plus(m, m.op("Erf", {m.op("Multiply", {m.scalar(kRootHalf), x})}), 1);
   m.result(m.op("Multiply", {m.op("Divide", {gate, m.scalar(2)}), x}));
-  expect_rewrite("collapse_gelu_erf", m.graph(), {gelu()});
+  expect_rewrite("collapse_gelu_erf", m.graph(), {gates()});
 }
 
 ir::Value tanh_gate(GraphMaker& m, ir::Value x, int form) {
@@ -211,7 +211,7 @@ TEST(CollapseGelu, Tanh) {
     auto x = m.input({2, 3});
     m.result(m.op("Multiply", {m.op("Multiply", {m.scalar(0.5f), x}), tanh_gate(m, x, form)}));
   }
-  expect_rewrite("collapse_gelu_tanh", m.graph(), {gelu()});
+  expect_rewrite("collapse_gelu_tanh", m.graph(), {gates()});
 }
 
 TEST(CollapseGelu, OneStepWithTheSameValues) {
@@ -241,7 +241,80 @@ TEST(CollapseGelu, Refuses) {
   product(0.5f, 1, shared, x);                         // read by something else
   product(0.5f, 1, m.op("Erf", {power(m, x, 5)}), x);  // of a higher degree
   product(0.5f, 1, m.op("Erf", {m.op("Multiply", {x, m.constant({3}, {kRootHalf, 1, 1})})}), x);
-  expect_refusal(m.graph(), {gelu()});
+  expect_refusal(m.graph(), {gates()});
+}
+
+/// Activations as their parts, of values that have other readers as well.
+constexpr int kGates = 8;
+ir::Value gated(GraphMaker& m, ir::Value x, int form) {
+  const auto times = [&](ir::Value a, ir::Value b) { return m.op("Multiply", {a, b}); };
+  const auto relu6 = [&] { return m.op("Clamp", {plus(m, x, 3)}, {{"min", "0"}, {"max", "6"}}); };
+  switch (form) {
+    case 0:
+      return times(x, m.op("Sigmoid", {x}));
+    case 1:
+      return times(m.op("Sigmoid", {times(m.scalar(1.702f), x)}), x);
+    case 2:
+      return times(m.op("Tanh", {m.op("SoftPlus", {x})}), x);
+    case 3:
+      return times(x, m.op("HSigmoid", {x}));
+    case 4:
+      return times(m.op("HardSigmoid", {x, m.scalar(1 / 6.0f), m.scalar(0.5f)}), x);
+    case 5:
+      return m.op("Divide", {times(x, relu6()), m.scalar(6)});
+    case 6:
+      return times(x, times(relu6(), m.scalar(1 / 6.0f)));
+    default:
+      return times(times(m.scalar(1 / 6.0f), x), relu6());
+  }
+}
+
+TEST(CollapseGates, EachForm) {
+  GraphMaker m;
+  for (int form = 0; form < kGates; ++form) {
+    auto x = m.input({2, 3});
+    m.result(gated(m, x, form));
+  }
+  expect_rewrite("collapse_gates", m.graph(), {gates()});
+}
+
+TEST(CollapseGates, AreOneStepWithAConvolution) {
+  for (int form = 0; form < kGates; ++form) {
+    SCOPED_TRACE(form);
+    GraphMaker m;
+    m.result(gated(m, m.conv(m.input({1, 5, 6, 7}), 19, 3, 1), form));
+    size_t convolutions = 0, reorders = 0, others = 0;
+    const auto plan = plan_of(m);
+    for (const cpu::Step& step : plan->steps)
+      ++(step.type == "Convolution" ? convolutions : step.type == "Reorder" ? reorders : others);
+    EXPECT_EQ(convolutions, 1u);
+    EXPECT_EQ(others, 0u);
+    expect_same_as_interpreter(m);
+  }
+}
+
+TEST(CollapseGates, Refuses) {
+  GraphMaker m;
+  auto x = m.input({2, 3});
+  const auto times = [&](ir::Value a, ir::Value b) { return m.op("Multiply", {a, b}); };
+  const auto clamped = [&](float shift, const char* max) {
+    return m.op("Clamp", {plus(m, x, shift)}, {{"min", "0"}, {"max", max}});
+  };
+  m.result(times(x, m.op("Sigmoid", {m.input({2, 3})})));                         // of something else
+  m.result(times(m.op("Sigmoid", {x}), m.op("Sigmoid", {x})));                    // without x
+  m.result(times(x, m.op("Sigmoid", {plus(m, x, 1)})));                           // shifted
+  m.result(m.op("Divide", {times(x, clamped(3, "6")), m.scalar(5)}));             // another factor
+  m.result(m.op("Divide", {times(x, clamped(2.5f, "6")), m.scalar(6)}));          // another shift
+  m.result(m.op("Divide", {times(x, clamped(3, "5")), m.scalar(6)}));             // another limit
+  m.result(times(x, m.op("HardSigmoid", {x, m.scalar(0.2f), m.scalar(0.5f)})));   // another slope
+  m.result(m.op("Divide", {m.op("Sigmoid", {x}), x}));                            // divided
+  m.result(times(x, m.op("Tanh", {m.op("SoftPlus", {m.op("SoftPlus", {x})})})));  // of another function
+  auto shared = m.op("Sigmoid", {x});
+  m.result(shared);
+  m.result(times(x, shared));  // read by something else
+  auto wide = m.input({1, 3});
+  m.result(times(m.op("Sigmoid", {wide}), m.op("Concat", {wide, wide}, {{"axis", "0"}})));  // of other extents
+  expect_refusal(m.graph(), {gates()});
 }
 
 }  // namespace
