@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <tuple>
 
 #include "ops/registry.hpp"
 #include "tests/passes/golden.hpp"
@@ -48,26 +49,59 @@ TEST(RepeatConstants, BehindAPad) {
   test::expect_rewrite("repeat_constants_pad", m.graph(), {repeat()});
 }
 
-/// The images of a batch through two convolutions with a constant of one image between them.
-std::vector<float> outputs(int64_t batch, const ir::Dims& constant, const test::HostTensor& images) {
+// What a convolution reads, it lays out as well: by way of whatever keeps channels.
+TEST(RepeatConstants, BeforeAConvolution) {
   GraphMaker m;
-  auto x = m.conv(m.input({batch, 4, 7, 7}), 4, 3, 1);
-  x = m.op("Add", {x, m.random(constant, 2)});
-  m.result(m.conv(x, 32, 3, 3));
+  auto x = m.op("Maximum", {m.input({2, 1, 1, 2}), m.constant({1, 1, 1, 2}, {1, 2})});
+  x = m.op("Multiply", {m.op("Concat", {x, x}, {{"axis", "1"}}), m.constant({2, 1, 2}, {3, 4, 5, 6})});
+  m.result(m.conv(x, 1, 1, 1));
+  test::expect_rewrite("repeat_constants_before", m.graph(), {repeat()});
+}
+
+using Model = ir::Value (*)(GraphMaker& m, ir::Value x, ir::Value constant);
+
+ir::Value between_convolutions(GraphMaker& m, ir::Value x, ir::Value constant) {
+  return m.conv(m.op("Add", {m.conv(x, 4, 3, 1), constant}), 32, 3, 3);
+}
+
+ir::Value before_convolutions(GraphMaker& m, ir::Value x, ir::Value constant) {
+  const auto most =
+      m.op("MaxPool", {x}, {{"strides", "1,1"}, {"kernel", "7,7"}, {"pads_begin", "3,3"}, {"pads_end", "3,3"}}, "",
+           "opset1");
+  const auto far = m.op("SquaredDifference", {most, x});
+  const auto y = m.op("Maximum", {m.op("Maximum", {far, far}), constant});
+  return m.conv(m.conv(m.op("Add", {m.op("Multiply", {y, y}), most}), 64, 3, 3), 32, 3, 4);
+}
+
+/// Of the first image of a batch of three, or of it alone.
+std::vector<float> outputs(Model model, bool alone, ir::Dims image, bool has_batch_axis) {
+  GraphMaker m;
+  image.insert(image.begin(), 3);
+  const test::HostTensor images = test::random_tensor(image, 1);
+  if (alone) image[0] = 1;
+  const auto x = m.input(PartialShape(ir::to_shape(image)));
+  ir::Dims dims = image;
+  dims[0] = 1;
+  if (!has_batch_axis) dims.erase(dims.begin());
+  m.result(model(m, x, m.random(dims, 2)));
   std::vector<std::vector<test::HostTensor>> inputs(1);
-  inputs[0].push_back(test::random_tensor({batch, 4, 7, 7}, 1));
+  inputs[0].push_back(test::random_tensor(image, 1));
   std::memcpy(inputs[0][0].writable().data, images.view().data, inputs[0][0].view().bytes());
   const test::HostTensor result = std::move(test::run_on_cpu(m.graph(), best_isa(), 2, inputs)[0][0]);
   const auto* first = result.view().as<float>();
-  return {first, first + result.view().count()};
+  return {first, first + result.view().count() / image[0]};
 }
 
 TEST(RepeatConstants, AnImageHasTheSameBitsAloneAndInABatch) {
-  const test::HostTensor images = test::random_tensor({3, 4, 7, 7}, 1);
-  for (const ir::Dims& constant : {ir::Dims{1, 4, 7, 7}, ir::Dims{4, 7, 7}}) {
-    const std::vector<float> alone = outputs(1, constant, images), together = outputs(3, constant, images);
-    EXPECT_EQ(std::memcmp(alone.data(), together.data(), alone.size() * sizeof(float)), 0) << constant.size();
-  }
+  const std::tuple<const char*, Model, ir::Dims> models[] = {{"between", &between_convolutions, {4, 7, 7}},
+                                                             {"before", &before_convolutions, {11, 5, 33}}};
+  for (const auto& [name, model, image] : models)
+    for (const bool has_batch_axis : {true, false}) {
+      const auto alone = outputs(model, true, image, has_batch_axis),
+                 in_batch = outputs(model, false, image, has_batch_axis);
+      EXPECT_EQ(std::memcmp(alone.data(), in_batch.data(), alone.size() * sizeof(float)), 0)
+          << name << ' ' << has_batch_axis;
+    }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "ir/base/returned_memory.hpp"
 #include "ir/graph/order.hpp"
@@ -26,18 +27,27 @@ bool passes_blocks_on(const ir::Node& node, const PartialShape& data) {
   return result.rank().is_static() && result.size() >= 3 && data.rank() == result.rank() && data[1] == result[1];
 }
 
-/// By node: whether a convolution's layout may reach its results.
+/// By node: whether the layout of a convolution before or behind it may reach its results.
 std::vector<bool> blocked_nodes(const ir::Graph& graph) {
-  std::vector<bool> blocked(graph.id_bound());
-  for (const ir::NodeId id : ir::topological_order(graph)) {
+  std::vector<bool> behind(graph.id_bound()), before(graph.id_bound());
+  const std::vector<ir::NodeId> order = ir::topological_order(graph);
+  for (const ir::NodeId id : order) {
     const ir::Node& node = graph.node(id);
     const auto brings_blocks = [&](ir::Value input) {
-      return blocked[ir::index_of(input.node)] && passes_blocks_on(node, graph.port(input).shape);
+      return behind[ir::index_of(input.node)] && passes_blocks_on(node, graph.port(input).shape);
     };
-    blocked[ir::index_of(id)] =
+    behind[ir::index_of(id)] =
         is_convolution(node) || std::any_of(node.inputs.begin(), node.inputs.end(), brings_blocks);
   }
-  return blocked;
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    const ir::Node& node = graph.node(*id);
+    if (!is_convolution(node) && !before[ir::index_of(*id)]) continue;
+    for (const ir::Value& input : node.inputs)
+      if (is_convolution(node) ? input == node.inputs[0] : passes_blocks_on(node, graph.port(input).shape))
+        before[ir::index_of(input.node)] = true;
+  }
+  std::transform(before.begin(), before.end(), behind.begin(), behind.begin(), std::logical_or<>());
+  return behind;
 }
 
 /// `dims` are those of `result` but for its first axis, along which the value repeats, and vary along spatial ones.
