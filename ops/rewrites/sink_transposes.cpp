@@ -8,6 +8,7 @@
 #include "ops/rewrites/new_nodes.hpp"
 #include "ops/rewrites/rewrites.hpp"
 #include "ops/rewrites/transposes.hpp"
+#include "ops/shape/inputs.hpp"
 
 namespace terroir::ops {
 namespace {
@@ -32,6 +33,11 @@ bool has_one_element(const PartialShape& shape) {
 }
 
 bool is_split(const ir::Node& node) { return node.is("Split") || node.is("VariadicSplit"); }
+
+/// The axis that a Transpose makes `axis` of.
+int64_t axis_before(const Order& order, int64_t axis) {
+  return order[static_cast<size_t>(normalize_axis(axis, static_cast<int64_t>(order.size())))];
+}
 
 /// Layers in front of which a Transpose can be moved, as a rule.
 bool lets_through(const ir::Node& node) {
@@ -144,8 +150,7 @@ class Sinking {
       if (!source) return;
       inputs.push_back(source->before);
     }
-    const int64_t axis = node.attrs<ConcatAttrs>().axis, rank = static_cast<int64_t>(order->size());
-    const int64_t before = (*order)[static_cast<size_t>(axis < 0 ? axis + rank : axis)];
+    const int64_t before = axis_before(*order, node.attrs<ConcatAttrs>().axis);
     put_behind(node, 0,
                patch_.add(*node.schema, ir::make_attributes_of(ConcatAttrs{before}), std::move(inputs), {node.id}),
                *order);
@@ -159,10 +164,9 @@ class Sinking {
     if (!source || !order || !given) return;
     for (size_t i = 0; i < node.outputs.size(); ++i)
       if (!leaves_nothing_behind(graph_, {node.id, static_cast<int>(i)})) return;
-    const int64_t axis = ir::to_integers(given->view).at(0), rank = static_cast<int64_t>(order->size());
     std::vector<ir::Value> inputs = node.inputs;
     inputs[0] = source->before;
-    inputs[1] = integers(node, {(*order)[static_cast<size_t>(axis < 0 ? axis + rank : axis)]}, "/axis");
+    inputs[1] = integers(node, {axis_before(*order, ir::to_integers(given->view).at(0))}, "/axis");
     const ir::Value moved = patch_.add(*node.schema, node.attributes->clone(), std::move(inputs), {node.id});
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const auto output = static_cast<int>(i);
