@@ -93,7 +93,8 @@ struct Node {
   std::optional<Constant> constant;       // of Const nodes only
   std::vector<Body> bodies;               // of TensorIterator, Loop, If
 
-  bool is(std::string_view type) const { return schema->type == type; }
+  /// Not of a layer of somebody else's library, which may have the type of an operation and is another.
+  bool is(std::string_view type) const { return schema->type == type && !schema->from_extension; }
   template <class T>
   const T& attrs() const {
     return attributes_as<T>(*attributes);

@@ -156,7 +156,7 @@ bool KnownValues::evaluate(const Node& node, int depth) {
   }
   std::vector<TensorView> inputs;
   // The dimensions of a tensor are known without its elements, and ShapeOf reads nothing else.
-  const bool shape_only = schema.type == "ShapeOf";
+  const bool shape_only = schema.type == "ShapeOf" && !schema.from_extension;
   for (const Value& input : node.inputs) {
     if (input.node == NodeId::none) return false;
     if (shape_only) {

@@ -90,7 +90,7 @@ std::optional<OperandMode> operand_mode(const PartialShape& operand, const Parti
 std::span<const PostOpRow> post_op_rows() { return kRows; }
 
 std::optional<FusedOp> as_post_op(const StepView& op, int data_input, int& channel_axis) {
-  if (!all_static_f32(op.output)) return std::nullopt;
+  if (op.schema.from_extension || !all_static_f32(op.output)) return std::nullopt;
   const PartialShape& shape = op.output.shape;
   if (op.inputs[static_cast<size_t>(data_input)].shape != shape) return std::nullopt;
   for (const PostOpRow& row : kRows) {
