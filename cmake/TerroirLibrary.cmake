@@ -27,7 +27,7 @@ list(FILTER TERROIR_HANDING_OUT INCLUDE REGEX "${handing_out}")
 # The same holds for references that only the interpreter and rare element types run, since the CPU has kernels of its own.
 set(TERROIR_RARE_REFERENCES ${TERROIR_SOURCES})
 string(CONCAT rare_references "^${PROJECT_SOURCE_DIR}/ops/reference/"
-  "(convolution|control_flow|detection/roi_align|image|matrix/einsum|movement|normalization|pooling|reduction/segment_max|sequence|signals|sort|sparse|terroir1)")
+  "(convolution|control_flow|detection/roi_(align|pooling)|image|matrix/einsum|movement|normalization|pooling|reduction/segment_max|sequence|signals|sort|sparse|terroir1)")
 list(FILTER TERROIR_RARE_REFERENCES INCLUDE REGEX "${rare_references}")
 # TopK of the CPU device sorts with the one, whatever the type; the others have no kernels.
 list(FILTER TERROIR_RARE_REFERENCES EXCLUDE REGEX "/ops/reference/(sort/radix|movement/unique|sparse/embedding)\\.cpp$")

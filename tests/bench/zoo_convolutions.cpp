@@ -55,11 +55,14 @@ std::vector<ConvLayer> all_layers() {
   square(1, 17, 30, 57, 3, 1);       // channels that fill no block
   square(1, 5, 3, 113, 5, 1);        // few of them
   square(1, 64, 64, 13, 3, 1);       // an odd, small image
-  square(1, 128, 128, 33, 3, 1, 2);  // dilated
-  square(1, 1, 64, 128, 9, 1);       // one channel, a large window
-  square(32, 96, 96, 56, 3, 1);      // three channels per group
-  square(17, 17, 17, 61, 3, 1);      // depthwise, a ragged block
-  square(1, 512, 512, 7, 3, 1);      // weights of 9 MB for 49 positions
+  square(1, 128, 128, 33, 3, 1, 2);  // dilated, as of DeepLab
+  square(1, 512, 512, 33, 3, 1, 4);
+  square(1, 1024, 256, 33, 3, 1, 12);
+  square(1, 1024, 256, 33, 3, 1, 18);
+  square(1, 1, 64, 128, 9, 1);   // one channel, a large window
+  square(32, 96, 96, 56, 3, 1);  // three channels per group
+  square(17, 17, 17, 61, 3, 1);  // depthwise, a ragged block
+  square(1, 512, 512, 7, 3, 1);  // weights of 9 MB for 49 positions
   layers.push_back(
       layer("awkward", 1, false, 1, 256, 256, {1, 1, 512}, {1, 1, 512}, {1, 1, 75}, {1, 1, 1}, {0, 0, 37}));
   layers.push_back(layer("awkward", 1, true, 1, 64, 64, {1, 28, 28}, {1, 56, 56}, {1, 4, 4}, {1, 2, 2}, {0, 1, 1}));

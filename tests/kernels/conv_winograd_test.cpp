@@ -205,7 +205,9 @@ void check_winograd(const ConvProblem& p) {
     const bool wide = isa != Isa::scalar && isa != Isa::sse42, only_scalar = available_isas().size() == 1;
     const std::vector<WinoKernel> kernels = kernels_of(isa, p.h.stride);
     ASSERT_EQ(kernels.size(), p.h.stride == 2 ? (wide ? 2u : 0u) : isa != Isa::scalar || only_scalar ? 2u : 0u);
-    for (const WinoKernel& kernel : kernels) check_winograd(kernel, p, r);
+    const bool dilated = p.h.dilation != 1 || p.w.dilation != 1;
+    for (const WinoKernel& kernel : kernels)
+      if (!dilated || kernel.tile == 4) check_winograd(kernel, p, r);
   }
 }
 
@@ -227,6 +229,27 @@ TEST(ConvWinograd, Pads) {
   // Cropped at the beginning, and padded beyond a whole tile.
   check_winograd(problem_of(1, 1, 16, 16, axis(12, 3, 1, 1, -2, -1), axis(9, 3, 1, 1, -1, 0)));
   check_winograd(problem_of(1, 1, 16, 16, axis(3, 3, 1, 1, 7, 9), axis(4, 3, 1, 1, 6, 8)));
+}
+
+// Padded so that the extent stays.
+ConvAxis dilated_axis(int64_t in, int64_t dilation) { return axis(in, 3, 1, dilation, dilation, dilation); }
+
+TEST(ConvWinograd, Dilations) {
+  // Phases of 0 to 6 outputs, of two lengths and of one; a dilation of one axis alone; more phases than outputs.
+  for (const int64_t dilation : {2, 3, 4, 7})
+    for (const int64_t size : {1, 2, 5, 9, 12, 13, 17})
+      check_winograd(problem_of(1, 1, 17, 16, dilated_axis(size, dilation), dilated_axis(11, 2)));
+  for (const int64_t size : {3, 8, 15, 22}) check_winograd(problem_of(1, 1, 16, 20, padded(7), dilated_axis(size, 3)));
+  check_winograd(problem_of(1, 1, 16, 16, dilated_axis(9, 12), padded(6)));
+  // Pads that are no dilation, and crops.
+  for (const int64_t before : {0, 1, 2, 5})
+    for (const int64_t after : {0, 1, 4})
+      check_winograd(problem_of(1, 1, 16, 16, axis(12, 3, 1, 2, before, after), axis(14, 3, 1, 3, after, before)));
+  check_winograd(problem_of(1, 1, 16, 16, axis(12, 3, 1, 2, -2, -1), axis(9, 3, 1, 2, -1, 0)));
+  check_winograd(problem_of(1, 1, 16, 16, axis(3, 3, 1, 2, 9, 11), axis(4, 3, 1, 3, 8, 10)));
+  check_winograd(problem_of(2, 2, 64, 96, dilated_axis(9, 2), dilated_axis(10, 2)));
+  check_winograd(problem_of(3, 1, 33, 40, dilated_axis(33, 6), dilated_axis(33, 6)));
+  check_winograd(problem_of(1, 1, 16, 16, dilated_axis(9, 2), dilated_axis(6, 2), axis(4, 3, 1, 1, 1, 1)));
 }
 
 TEST(ConvWinograd, GroupsOfWholeBlocks) {
@@ -341,10 +364,12 @@ TEST(ConvWinograd, PostOps) {
   // 11 tiles of 4 columns, or of 2: more than are buffered at once; and rows of 4 + 3 tiles.
   for (const ConvProblem& p :
        {problem_of(1, 1, 16, 37, padded(6), padded(43)), problem_of(1, 1, 16, 37, strided(9), strided(43)),
-        problem_of(1, 1, 16, 37, strided(9), strided(56))}) {
+        problem_of(1, 1, 16, 37, strided(9), strided(56)),
+        problem_of(1, 1, 16, 37, dilated_axis(9, 2), dilated_axis(11, 3))}) {
     const Reference r = reference(p);
     for (const Isa isa : available_isas()) {
       for (const WinoKernel& kernel : kernels_of(isa, p.h.stride)) {
+        if (wino_reject(p, kernel)) continue;
         WinogradBench bench(kernel, p, r);
         check_post_op_chains(bench, p, kernel.name,
                              [&](int64_t c, int64_t h, int64_t w) { return bench.dst_offset(0, c, 0, h, w); });
@@ -370,7 +395,8 @@ TEST(ConvWinograd, RejectsWhatItCannotCompute) {
     EXPECT_EQ(reason([](ConvProblem& p) { p.w = axis(8, 1); }), "kernel is not 3x3");
     EXPECT_EQ(reason([](ConvProblem& p) { p.w = axis(8, 3, 2); }), "stride does not fit");
     EXPECT_EQ(reason([](ConvProblem& p) { p.h = p.w = axis(8, 3, 2); }), "stride does not fit");
-    EXPECT_EQ(reason([](ConvProblem& p) { p.h = axis(8, 3, 1, 2); }), "dilation is not 1");
+    EXPECT_EQ(reason([](ConvProblem& p) { p.h = axis(8, 3, 1, 2); }), kernel.tile == 4 ? "" : "dilation is not 1");
+    EXPECT_EQ(reason([](ConvProblem& p) { p.d = axis(8, 3, 1, 2); }), "dilation is not 1");
     EXPECT_EQ(reason([](ConvProblem& p) { p.d = axis(8, 3, 2); }), "stride does not fit");
     EXPECT_EQ(reason([](ConvProblem& p) { p.groups = 4; }), "channels per group are not whole blocks");
     EXPECT_EQ(reason([](ConvProblem& p) { p.ic = 0; }), "extents must be positive");

@@ -20,6 +20,7 @@
 #include "plugins/cpu/convolution_chain_op.hpp"
 #include "plugins/cpu/kernels/conv/conv.hpp"
 #include "plugins/cpu/kernels/conv/dense.hpp"
+#include "plugins/cpu/kernels/conv_wino/wino_spans.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
 #include "plugins/cpu/nodes/prepared_winograd.hpp"
@@ -44,7 +45,8 @@ const ConvKernel* transposed_kernel(const ConvProblem& p, Isa isa) {
 
 bool reads_rows(const WinoPlan& plan) {
   const ConvProblem& p = plan.problem;
-  return p.groups == 1 && p.h.stride == 1 && p.h.in == p.h.out && p.h.pad <= 1 && plan.spans.tiles == 1;
+  return p.groups == 1 && p.h.stride == 1 && p.h.in == p.h.out && p.h.pad <= 1 && plan.spans.tiles == 1 &&
+         !dilated(plan);
 }
 
 using Range = WinogradBandGrid::Range;

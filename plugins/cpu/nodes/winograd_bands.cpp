@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "plugins/cpu/kernels/conv_wino/wino_spans.hpp"
 #include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
@@ -10,7 +11,7 @@ namespace {
 
 /// The first output of a tile; of the one behind the last: the end.
 int64_t begin_of(const WinoAxis& axis, int64_t tile, int64_t size, int64_t outputs) {
-  return std::min(tile * size - std::max<int64_t>(0, tile - axis.full), outputs);
+  return std::min(axis_tile(axis, tile, size).begin, outputs);
 }
 
 /// Tiles that a slice should have: as many as the kernel takes at once, or fewer where the weights stay at hand.
@@ -25,7 +26,7 @@ int64_t wanted_tiles(const WinoPlan& plan) {
 bool can_overwrite_source(const WinoPlan& plan) noexcept {
   const ConvProblem& p = plan.problem;
   if (p.d.in != p.d.out || p.h.in != p.h.out || p.w.in != p.w.out || p.h.pad > 1 || plan.spans.tiles > 1 ||
-      p.h.stride > 1)
+      p.h.stride > 1 || dilated(plan))
     return false;
   return p.oc <= p.ic && (p.batch == 1 || plan.oc_blocks == plan.ic_blocks);
 }

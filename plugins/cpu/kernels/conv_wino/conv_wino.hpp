@@ -6,7 +6,8 @@
 //   WinoPlan plan = wino_plan(problem, k); k.pack(plan, {weights, bias}, packed, 0, wino_units(plan));
 //   WinoSplit split = wino_split(plan, threads);
 //   for each i < split.count(): k.run(plan, args, wino_slice(plan, split, i))     in any order, in parallel
-// Formula: as conv.hpp, for dilation 1 and stride 1, or stride 2 in both axes and one kernel slice.
+// Formula: as conv.hpp, for stride 1, or stride 2 in both axes and one kernel slice. F(4x4,3x3) takes dilated rows and
+//   columns, too: a tile is of outputs a dilation apart.
 // Layouts: src and dst blocked, as channel_block(isa) says; weights plain, as conv.hpp. Channels beyond C in the last
 //   block: never read in src, written as zero in dst.
 // Aliasing and alignment: dst overlaps nothing but post-op operands equal to it; 64-byte aligned bases are fast, any

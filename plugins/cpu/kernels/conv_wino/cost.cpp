@@ -10,6 +10,7 @@
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv/plan.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
+#include "plugins/cpu/kernels/conv_wino/wino_spans.hpp"
 #include "plugins/cpu/simd/broadcasts.hpp"
 
 namespace terroir::cpu {
@@ -120,8 +121,8 @@ double direct_products(const ConvProblem& p) {
   for (const ConvAxis* a : {&p.d, &p.h, &p.w}) {
     int64_t inside = 0;
     for (int64_t k = 0; k < a->kernel; ++k) {
-      const int64_t first = ceil_div(std::max<int64_t>(0, a->pad - k), a->stride),
-                    last = std::min(a->out, ceil_div(std::max<int64_t>(0, a->in + a->pad - k), a->stride));
+      const int64_t at = k * a->dilation - a->pad, first = ceil_div(std::max<int64_t>(0, -at), a->stride),
+                    last = std::min(a->out, ceil_div(std::max<int64_t>(0, a->in - at), a->stride));
       inside += std::max<int64_t>(0, last - first);
     }
     products *= static_cast<double>(inside);
@@ -148,7 +149,7 @@ double points_share(const WinoPlan& plan) {
 std::optional<WinoSpans> spans_in_registers(const WinoPlan& plan) {
   const ConvProblem& p = plan.problem;
   const WinoAxis& cols = plan.cols;
-  if (plan.tile != 4 || plan.registers != 32 || p.d.out != 1 || p.d.kernel != 1) return std::nullopt;
+  if (plan.tile != 4 || plan.registers != 32 || p.d.out != 1 || p.d.kernel != 1 || dilated(plan)) return std::nullopt;
   if (plan.rows.tiles == 2 && cols.tiles == 2 && (!strided(plan) || cols.full > 0)) return WinoSpans{kMostSpanTiles, 1};
   if (!strided(plan) || cols.tiles < 3) return std::nullopt;
   const int64_t parts = ceil_div(cols.tiles, kMostSpanTiles);

@@ -41,37 +41,35 @@ struct WinoBlock {
 
 struct TileAt {
   int64_t n, row, col;
+  WinoAxisTile h, w;
 };
 
 TERROIR_INLINE TileAt tile_at(const WinoPlan& plan, int64_t s) {
   const int64_t slice = plan.rows.tiles * plan.cols.tiles, in_slice = s % slice;
-  return {s / slice, in_slice / plan.cols.tiles, in_slice % plan.cols.tiles};
+  const int64_t row = in_slice / plan.cols.tiles, col = in_slice % plan.cols.tiles;
+  return {s / slice, row, col, axis_tile(plan.rows, row, plan.tile), axis_tile(plan.cols, col, plan.tile)};
 }
 
 TERROIR_INLINE void next_tile(const WinoPlan& plan, TileAt& at) {
-  if (++at.col < plan.cols.tiles) return;
-  at.col = 0;
-  if (++at.row < plan.rows.tiles) return;
-  at.row = 0;
-  ++at.n;
+  if (++at.col == plan.cols.tiles) {
+    at.col = 0;
+    if (++at.row == plan.rows.tiles) {
+      at.row = 0;
+      ++at.n;
+    }
+    at.h = axis_tile(plan.rows, at.row, plan.tile);
+  }
+  at.w = axis_tile(plan.cols, at.col, plan.tile);
 }
 
-// First output of a tile.
-template <typename W>
-TERROIR_INLINE int64_t tile_begin(const WinoAxis& axis, int64_t tile) {
-  return tile * W::kTile - (tile > axis.full ? tile - axis.full : 0);
-}
-
-TERROIR_INLINE bool has_class(const WinoPlan& plan, const TileAt& at, int c) {
-  return (c < 2 || at.row < plan.rows.full) && (c % 2 == 0 || at.col < plan.cols.full);
-}
+TERROIR_INLINE bool has_class(const TileAt& at, int c) { return (c < 2 || at.h.full) && (c % 2 == 0 || at.w.full); }
 
 // Of some tiles, those with points of each class.
 void count_classes(const WinoPlan& plan, TileAt at, int64_t tiles, int64_t (&count)[kPointClasses]) {
   for (int c = 0; c < kPointClasses; ++c) count[c] = 0;
   for (int64_t s = 0; s < tiles; ++s, next_tile(plan, at))
     for (int c = 0; c < kPointClasses; ++c)
-      if (has_class(plan, at, c)) ++count[c];
+      if (has_class(at, c)) ++count[c];
 }
 
 // Some of the block's tiles, one after another: `count` as above, `before` likewise of the tiles before them.
@@ -91,11 +89,28 @@ int64_t source_lines_per_tile(const WinoPlan& plan) {
 // What a tile reads of the channel block behind that of `slice`, but for what its neighbours in the row read, too.
 template <typename W>
 TERROIR_NOINLINE void fetch_next_block(const WinoPlan& plan, const float* slice, const TileAt& at) {
-  const int64_t h = tile_begin<W>(plan.rows, at.row) * W::kStride - plan.problem.h.pad;
-  const int64_t w = tile_begin<W>(plan.cols, at.col) * W::kStride;
+  const int64_t h = at.h.begin * W::kStride - plan.problem.h.pad, w = at.w.begin * W::kStride;
   const float* row = slice + plan.src.c + at.n * plan.src.n + h * plan.src.h + w * kBlock;
   for (int i = 0; i < W::kAlpha; ++i, row += plan.src.h)
     for (int64_t l = 0; l < W::kTile * W::kStride * kBlock; l += kLine) __builtin_prefetch(row + l);
+}
+
+// Where the copy takes little time: with stride 2 there are more products per tile, and short vectors take longer for
+// them.
+template <typename W>
+constexpr bool kCopiesBorders = W::kStride != 1 || kLanes < 8;
+
+// Likewise a copy of a tile whose first element, of row h and column w, would be at `column` in row 0.
+template <typename W>
+TERROIR_NOINLINE void copy_dilated_tile(const WinoPlan& plan, const float* column, int64_t h, int64_t w,
+                                        TileRows<W>& src, float* to) {
+  const ConvAxis &rows = plan.problem.h, &cols = plan.problem.w;
+  for (int i = 0; i < W::kAlpha; ++i) src.at[i] = column + (h + i * rows.dilation) * plan.src.h;
+  const auto steps = [](int64_t distance, const ConvAxis& axis) {
+    return (distance + axis.dilation - 1) / axis.dilation;
+  };
+  const TileWindow window{steps(-h, rows), steps(rows.in - h, rows), steps(-w, cols), steps(cols.in - w, cols)};
+  copy_tile<W>(src, cols.dilation * kBlock, window, to);
 }
 
 template <typename W>
@@ -123,7 +138,7 @@ void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
     TileAt at = some.first;
     // To L2, a share per tile, the next channel block's: lines of another core's cache come slowly. Behind the last
     // block what lies there.
-    const float* next_block = slice + plan.src.c + at.n * plan.src.n + at.row * W::kTile * W::kStride * plan.src.h;
+    const float* next_block = slice + plan.src.c + at.n * plan.src.n + at.h.begin * W::kStride * plan.src.h;
     for (int64_t s = 0; s < some.tiles; ++s, next_tile(plan, at)) {
       if (s < near.begin || s >= near.end) fetch_next_block<W>(plan, slice, at);
       for (int64_t l = 0; l < lines; ++l, next_block += kLine) __builtin_prefetch(next_block, 0, 2);
@@ -131,11 +146,10 @@ void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
       v.stride = b.v_point;
 #pragma GCC unroll 4
       for (int c = 0; c < kPointClasses; ++c) {
-        v.at[c] = has_class(plan, at, c) ? next[c] : nullptr;
+        v.at[c] = has_class(at, c) ? next[c] : nullptr;
         if (v.at[c]) next[c] += kBlock;
       }
-      const int64_t h = tile_begin<W>(plan.rows, at.row) * W::kStride - p.h.pad;
-      const int64_t w = tile_begin<W>(plan.cols, at.col) * W::kStride - p.w.pad;
+      const int64_t h = at.h.begin * W::kStride - p.h.pad, w = at.w.begin * W::kStride - p.w.pad;
       const float* const column = slice + at.n * plan.src.n + w * kBlock;
       TileRows<W> src;
 #pragma GCC unroll 9
@@ -143,17 +157,19 @@ void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
       for (int i = 0; ring != 0 && i < A; ++i) src.at[i] = column + (h + p.h.pad + i) % ring * plan.src.h;
       const bool inside = h >= 0 && w >= 0 && h + A <= p.h.in && w + A <= p.w.in;
       const TileWindow window{-h, p.h.in - h, -w, p.w.in - w};
-      if constexpr (W::kStride == 1) {
-        if (inside) {
-          input_tile<W, false>(src, window, v);
-        } else {
-          input_tile<W, true>(src, window, v);
-        }
-      } else {
-        // The copy takes little time beside the products, which are more per tile than at stride 1.
-        alignas(64) float copy[A * A * kBlock];
-        if (!inside) copy_tile<W>(src, window, copy);
+      alignas(64) float copy[A * A * kBlock];
+      bool whole = inside;
+      if (wino_dilates(W::kTile, W::kStride) && dilated(plan)) {
+        copy_dilated_tile<W>(plan, column, h, w, src, copy);
+        whole = true;
+      } else if (kCopiesBorders<W> && !inside) {
+        copy_tile<W>(src, kBlock, window, copy);
+        whole = true;
+      }
+      if (kCopiesBorders<W> || whole) {
         input_tile<W, false>(src, window, v);
+      } else {
+        input_tile<W, true>(src, window, v);
       }
     }
   }
@@ -175,8 +191,8 @@ void transform_input(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
     all.tiles = plan.cols.tiles - all.first.col < left ? plan.cols.tiles - all.first.col : left;
     count_classes(plan, all.first, all.tiles, all.count);
     // The last row of a tile reaches its point at infinity alone.
-    const int64_t points = W::kAlpha - (all.first.row < plan.rows.full ? 0 : 1);
-    const int64_t h = tile_begin<W>(plan.rows, all.first.row) - p.h.pad, end = h + points;
+    const int64_t points = W::kAlpha - (all.first.h.full ? 0 : 1);
+    const int64_t h = all.first.h.begin - p.h.pad, end = h + points;
     plan.rows_made->make(plan.rows_made->maker, all.first.n, h < 0 ? 0 : h, end < p.h.in ? end : p.h.in);
     transform_tiles<W>(plan, args, b, all);
     for (int c = 0; c < kPointClasses; ++c) before[c] += all.count[c];
@@ -374,9 +390,9 @@ TERROIR_INLINE void advance(const WinoPlan& plan, TileAt& at, TilePoints<const f
 #pragma GCC unroll 4
   for (int c = 0; c < kPointClasses; ++c)
     if (m.at[c]) next[c] += kBlock;
-  ++at.col;
+  at.w = axis_tile(plan.cols, ++at.col, plan.tile);
 #pragma GCC unroll 4
-  for (int c = 0; c < kPointClasses; ++c) m.at[c] = has_class(plan, at, c) ? next[c] : nullptr;
+  for (int c = 0; c < kPointClasses; ++c) m.at[c] = has_class(at, c) ? next[c] : nullptr;
 }
 
 // `next`: by class, the points of the tiles to come; those of the run are taken off.
@@ -384,20 +400,20 @@ template <typename W>
 void store_run(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, const TileRun& run, int64_t block,
                int64_t channels, OutputTile t, const float* (&next)[kPointClasses]) {
   const ConvProblem& p = plan.problem;
-  const int64_t h = tile_begin<W>(plan.rows, run.at.row), w = tile_begin<W>(plan.cols, run.at.col);
-  const int64_t most_rows = run.at.row < plan.rows.full ? W::kTile : W::kTile - 1;
+  const int64_t h = run.at.h.begin, w = run.at.w.begin;
+  const int64_t most_rows = run.at.h.full ? W::kTile : W::kTile - 1;
   const int64_t rows = p.h.out - h < most_rows ? p.h.out - h : most_rows;
   const int64_t offset = run.at.n * plan.dst.n + block * plan.dst.c + run.d * plan.dst.d + h * plan.dst.h + w * kBlock;
-  const int64_t behind = tile_begin<W>(plan.cols, run.at.col + run.tiles);
+  const int64_t behind = axis_tile(plan.cols, run.at.col + run.tiles, W::kTile).begin;
   const int64_t run_width = (p.w.out < behind ? p.w.out : behind) - w;
   TileAt at = run.at;
-  for (int c = 0; c < kPointClasses; ++c) t.m.at[c] = has_class(plan, at, c) ? next[c] : nullptr;
+  for (int c = 0; c < kPointClasses; ++c) t.m.at[c] = has_class(at, c) ? next[c] : nullptr;
   if (e.rest_count == 0) {
     t.dst = args.dst + offset;
     t.row = plan.dst.h;
     if (e.residual) t.residual = e.residual + offset;
     for (int64_t left = run_width; left > 0;) {
-      const int64_t most = at.col < plan.cols.full ? W::kTile : W::kTile - 1, cols = left < most ? left : most;
+      const int64_t most = at.w.full ? W::kTile : W::kTile - 1, cols = left < most ? left : most;
       if (rows == W::kTile && cols == W::kTile) {
         output_tile<W>(t);
       } else {
@@ -417,14 +433,14 @@ void store_run(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, co
   t.row = kBufferedTiles * W::kTile * kBlock;
   for (int64_t begin = 0; begin < run_width;) {
     const int64_t last = at.col + kBufferedTiles, end = run.at.col + run.tiles;
-    const int64_t to = tile_begin<W>(plan.cols, last < end ? last : end) - w;
+    const int64_t to = axis_tile(plan.cols, last < end ? last : end, W::kTile).begin - w;
     const int64_t width = (to < run_width ? to : run_width) - begin, first = offset + begin * kBlock;
     for (int64_t r = 0; e.residual && r < rows; ++r)
       for (int64_t l = 0; l < width * kBlock; l += kLanes)
         storeu(buffer + r * t.row + l, loadu(e.residual + first + r * plan.dst.h + l));
     t.dst = buffer;
     for (int64_t left = width; left > 0; advance(plan, at, t.m, next)) {
-      const int64_t most = at.col < plan.cols.full ? W::kTile : W::kTile - 1, cols = left < most ? left : most;
+      const int64_t most = at.w.full ? W::kTile : W::kTile - 1, cols = left < most ? left : most;
       t.residual = e.residual ? t.dst : nullptr;
       output_border_tile<W>(t, rows, cols);
       left -= cols;
@@ -433,6 +449,37 @@ void store_run(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, co
     for (int64_t r = 0; r < rows; ++r)
       apply_epilogue(e, buffer + r * t.row, args.dst, first + r * plan.dst.h, kBlock, width, block * kBlock, channels);
     begin += width;
+  }
+}
+
+// Of a dilated convolution: a tile at a time, whose outputs do not lie side by side.
+template <typename W>
+void store_dilated_run(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, const TileRun& run, int64_t block,
+                       int64_t channels, OutputTile t, const float* (&next)[kPointClasses]) {
+  const ConvProblem& p = plan.problem;
+  alignas(64) float buffer[W::kTile * W::kTile * kBlock];
+  t.row = W::kTile * kBlock;
+  t.dst = buffer;
+  t.residual = e.residual ? buffer : nullptr;
+  TileAt at = run.at;
+  for (int c = 0; c < kPointClasses; ++c) t.m.at[c] = has_class(at, c) ? next[c] : nullptr;
+  const auto outputs = [](const ConvAxis& axis, const WinoAxisTile& tile) {
+    const int64_t left = (axis.out - tile.begin + axis.dilation - 1) / axis.dilation;
+    const int64_t most = tile.full ? W::kTile : W::kTile - 1;
+    return left < most ? left : most;
+  };
+  const int64_t rows = outputs(p.h, at.h), image = at.n * plan.dst.n + block * plan.dst.c + run.d * plan.dst.d;
+  const int64_t row = p.h.dilation * plan.dst.h, column = p.w.dilation * kBlock;
+  for (int64_t left = run.tiles; left > 0; --left, advance(plan, at, t.m, next)) {
+    const int64_t cols = outputs(p.w, at.w), first = image + at.h.begin * plan.dst.h + at.w.begin * kBlock;
+    for (int64_t r = 0; e.residual && r < rows; ++r)
+      for (int64_t c = 0; c < cols; ++c)
+        for (int64_t l = 0; l < kBlock; l += kLanes)
+          storeu(buffer + r * t.row + c * kBlock + l, loadu(e.residual + first + r * row + c * column + l));
+    output_border_tile<W>(t, rows, cols);
+    if (e.activate) e.activate({buffer, 1, 0, rows, t.row, cols, kBlock}, e.alpha);
+    for (int64_t r = 0; r < rows; ++r)
+      apply_epilogue(e, buffer + r * t.row, args.dst, first + r * row, column, cols, block * kBlock, channels);
   }
 }
 
@@ -455,7 +502,12 @@ void transform_output(const WinoPlan& plan, const ConvArgs& args, const Epilogue
       for (int64_t s = 0; s < b.tiles;) {
         TileRun run{tile_at(plan, b.s0 + s), d, 0};
         run.tiles = plan.cols.tiles - run.at.col < b.tiles - s ? plan.cols.tiles - run.at.col : b.tiles - s;
-        store_run<W>(plan, args, e, run, block_in_all, channels, t, next);
+        if (wino_dilates(W::kTile, W::kStride) && dilated(plan)) {
+          if constexpr (wino_dilates(W::kTile, W::kStride))
+            store_dilated_run<W>(plan, args, e, run, block_in_all, channels, t, next);
+        } else {
+          store_run<W>(plan, args, e, run, block_in_all, channels, t, next);
+        }
         s += run.tiles;
       }
     }

@@ -18,8 +18,9 @@ const char* wino_reject(const ConvProblem& p, const WinoKernel& kernel) noexcept
   if (p.transposed) return "transposed";
   if (p.h.kernel != 3 || p.w.kernel != 3) return "kernel is not 3x3";
   if (p.d.stride != 1 || p.h.stride != kernel.stride || p.w.stride != kernel.stride) return "stride does not fit";
-  for (const ConvAxis* a : {&p.d, &p.h, &p.w})
-    if (a->dilation != 1) return "dilation is not 1";
+  const bool dilated = p.h.dilation != 1 || p.w.dilation != 1;
+  if ((p.d.kernel != 1 && p.d.dilation != 1) || (dilated && !wino_dilates(kernel.tile, kernel.stride)))
+    return "dilation is not 1";
   if (kernel.stride != 1 && p.d.kernel != 1) return "stride in a volume";
   const int64_t block = channel_block(kernel.isa);
   if (p.groups > 1 && (p.ic / p.groups % block != 0 || p.oc / p.groups % block != 0))
@@ -30,8 +31,16 @@ const char* wino_reject(const ConvProblem& p, const WinoKernel& kernel) noexcept
 namespace {
 
 WinoAxis wino_axis(const ConvAxis& a, int64_t tile) {
-  const int64_t tiles = ceil_div(a.out, tile);
-  return {tiles, std::max<int64_t>(0, a.out - tiles * (tile - 1))};
+  WinoAxis axis{0, 0, a.dilation, a.out % a.dilation, {}, {}};
+  for (int i = 0; i < 2; ++i) {
+    const int64_t outputs = a.out / a.dilation + (i == 0 ? 1 : 0), tiles = ceil_div(outputs, tile);
+    const int64_t phases = i == 0 ? axis.longer : a.dilation - axis.longer;
+    axis.phase_tiles[i] = std::max<int64_t>(1, tiles);
+    axis.phase_full[i] = std::max<int64_t>(0, outputs - tiles * (tile - 1));
+    axis.tiles += phases * tiles;
+    axis.full += phases * axis.phase_full[i];
+  }
+  return axis;
 }
 
 size_t scratch_floats(const WinoPlan& plan) {
@@ -180,6 +189,7 @@ RemoteSources wino_remote_sources(const WinoPlan& plan, const WinoSplit& split, 
   remote.everywhere = split.oc > 1;
   if (remote.everywhere) return remote;
   const WinoBox part = wino_part(plan, split, slice / split.per_part());
+  if (dilated(plan)) return remote;  // whose tiles fetch nothing ahead
   if (part.s0 > 0) remote.begin = first_tile_of(plan.spans, part.s0) + plan.cols.tiles;
   if (part.s1 < extents(plan).s) remote.end = first_tile_of(plan.spans, part.s1) - plan.cols.tiles;
   return remote;

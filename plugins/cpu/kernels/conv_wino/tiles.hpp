@@ -82,9 +82,10 @@ TERROIR_INLINE void input_tile(const TileRows<W>& src, const TileWindow& w, cons
   for (int64_t lane = 0; lane < kBlock; lane += kLanes) input_part<W, Border, 0>(src, w, rows, v, lane);
 }
 
-// A copy of a tile, with zeros for what does not exist, in the place of the tile.
+// A copy of a tile, with zeros for what does not exist, in the place of the tile, whose columns are `column` floats
+// apart.
 template <typename W>
-TERROIR_NOINLINE void copy_tile(TileRows<W>& src, const TileWindow& w, float* to) {
+TERROIR_NOINLINE void copy_tile(TileRows<W>& src, int64_t column, const TileWindow& w, float* to) {
   constexpr int A = W::kAlpha;
   for (int i = 0; i < A; ++i) {
     const float* const from = src.at[i];
@@ -92,7 +93,7 @@ TERROIR_NOINLINE void copy_tile(TileRows<W>& src, const TileWindow& w, float* to
     for (int j = 0; j < A; ++j, to += kBlock) {
       const bool exists = i >= w.row0 && i < w.row1 && j >= w.col0 && j < w.col1;
       for (int64_t lane = 0; lane < kBlock; lane += kLanes)
-        storeu(to + lane, exists ? loadu(from + j * kBlock + lane) : zero());
+        storeu(to + lane, exists ? loadu(from + j * column + lane) : zero());
     }
   }
 }

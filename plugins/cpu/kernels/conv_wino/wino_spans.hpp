@@ -6,6 +6,32 @@
 
 namespace terroir::cpu {
 
+// Whether kernels of this tile take dilated axes. F(2x2,3x3) does not: it would pay for phases of two outputs, of which
+// the direct kernel leaves out the taps that meet padding.
+static constexpr bool wino_dilates(int64_t tile, int64_t stride) { return tile == 4 && stride == 1; }
+
+static constexpr bool dilated(const WinoPlan& plan) { return plan.rows.dilation != 1 || plan.cols.dilation != 1; }
+
+// Where a tile lies along an axis: its first output, and whether it has a full tile's `size` of them (but for the end
+// of the axis).
+struct WinoAxisTile {
+  int64_t begin;
+  bool full;
+};
+
+[[gnu::noinline]] static constexpr WinoAxisTile dilated_axis_tile(const WinoAxis& axis, int64_t tile, int64_t size) {
+  const int64_t in_longer = axis.longer * axis.phase_tiles[0];
+  const bool other = tile >= in_longer;
+  const int64_t i = other ? tile - in_longer : tile, tiles = axis.phase_tiles[other], full = axis.phase_full[other];
+  const int64_t phase = (other ? axis.longer : 0) + i / tiles, at = i % tiles;
+  return {phase + axis.dilation * (at * size - (at > full ? at - full : 0)), at < full};
+}
+
+static constexpr WinoAxisTile axis_tile(const WinoAxis& axis, int64_t tile, int64_t size) {
+  if (axis.dilation != 1) return dilated_axis_tile(axis, tile, size);
+  return {tile * size - (tile > axis.full ? tile - axis.full : 0), tile < axis.full};
+}
+
 // The first tile of part `s` of all spans, counted through.
 static constexpr int64_t first_tile_of(const WinoSpans& spans, int64_t s) {
   return s / spans.parts * spans.tiles + s % spans.parts * spans.tiles / spans.parts;

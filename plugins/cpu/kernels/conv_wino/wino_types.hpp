@@ -24,6 +24,11 @@ inline constexpr float kWinoStridedSingle = 2.0f;
 // outputs still.
 struct WinoAxis {
   int64_t tiles, full;
+  // Outputs that far apart, which read the same inputs: a phase. Tiles are of one phase; the first `longer` phases have
+  // one output more than the others.
+  int64_t dilation, longer;
+  // With dilation, those of a longer phase, and of another. The others have one at least, for the sake of divisions.
+  int64_t phase_tiles[2], phase_full[2];
 };
 
 // Where weights are transformed: once, while packing; or by every run, from a copy that takes a fourth (F(4x4,3x3)) of
@@ -44,7 +49,7 @@ inline constexpr int64_t kMostSpanTiles = 4;
 inline constexpr int64_t kStagedRows = 2;
 
 // How rows of a source that is nowhere as a whole are made while a run goes over them, from the top: wants one part of
-// output slices only, 4x4 or 2x2 tiles, one group.
+// output slices only, 4x4 or 2x2 tiles, one group, no dilation.
 struct WinoRowsMade {
   int64_t ring;  // rows in memory, of a tile's points at least: row i lies at (i + pad) % ring
   void* maker;
