@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <span>
 
 #include "ir/base/error.hpp"
 #include "ir/base/mapped_file.hpp"
@@ -13,6 +14,9 @@ namespace {
 
 /// Bytes of one task: enough that a task costs more than its call, few enough that threads end together.
 constexpr size_t kTaskBytes = size_t{256} << 10;
+
+/// A larger constant goes piece by piece, others as a whole when they are packed.
+constexpr size_t kMostKeptBytes = size_t{8} << 20;
 
 struct Task {
   size_t job;
@@ -173,12 +177,16 @@ size_t WeightsCache::fill(std::vector<Job>& jobs, const parallel::Arena& arena, 
     memory::get_pages(buffer, offsets[task.job] + static_cast<size_t>(task.begin) * piece_bytes,
                       static_cast<size_t>(task.end - task.begin) * piece_bytes);
     const void* constant = job.constant.view.data;
+    std::span<const std::byte> rows;
     if (job.packing.first_row) {
       const size_t begin = static_cast<size_t>(job.packing.first_row(task.begin)) * job.packing.row_bytes;
       const size_t end = static_cast<size_t>(job.packing.first_row(task.end)) * job.packing.row_bytes;
-      constant = reader.read(static_cast<const std::byte*>(constant) + begin, end - begin, slot);
+      rows = {static_cast<const std::byte*>(constant) + begin, end - begin};
+      constant = reader.read(rows.data(), rows.size(), slot);
     }
     job.packing.pack(constant, buffer.as<std::byte>() + offsets[task.job], task.begin, task.end);
+    if (job.constant.view.bytes() > kMostKeptBytes && constant == rows.data())
+      MappedFile::evict(rows.data(), rows.size());
     // Acquire and release: the last one frees what the others have read.
     const int64_t done = task.end - task.begin;
     if (open[task.job].fetch_sub(done, std::memory_order_acq_rel) != done) return;

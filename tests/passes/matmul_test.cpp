@@ -49,6 +49,7 @@ TEST(CpuMatMul, PartsAndSlicesOfPanels) {
   check_product({{40, 300}, {300, 1003}, false});
   check_product({{5, 300}, {300, 1003}, false, false, false});
   check_product({{300, 61}, {300, 1003}, true, true});
+  check_product({{2, 3, 700}, {2, 700, 301}});  // packed some rows of a matrix at a time
 }
 
 TEST(CpuMatMul, PartsAndSlicesOfRows) {

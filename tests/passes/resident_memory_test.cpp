@@ -128,6 +128,17 @@ TEST(ResidentMemory, OfHalfPrecisionWeightsIsThatOfTheirFloats) {
   EXPECT_GT(measured->peak, 0.8 * floats);
 }
 
+// A large constant goes while it is packed: there is never much of it twice. Rows are longer than what is read at once.
+TEST(ResidentMemory, OfOneConstantIsThatOfItsPacking) {
+  GraphMaker m;
+  auto x = m.op("MatMul", {m.input({1, 300'000}), m.random({64, 300'000}, 1)}, {{"transpose_b", "true"}});
+  m.result(m.op("MatMul", {x, m.random({64, 300'000}, 2)}));
+  const auto measured = kSanitized ? std::nullopt : measure(m.graph());
+  if (!measured) GTEST_SKIP() << "peaks cannot be counted here";
+  EXPECT_LT(measured->peak, 1.1 * measured->weights + 25) << "MB, with " << measured->weights << " MB of weights";
+  EXPECT_GT(measured->peak, 0.8 * measured->weights);
+}
+
 // What is padded or rolled is found by runs, not by a table of its elements.
 TEST(ResidentMemory, OfLongAxesIsThatOfTheirElements) {
   constexpr int64_t kBytes = 1 << 22;

@@ -76,6 +76,28 @@ TEST(WinogradSelection, TakesWideLayersWith3x3KernelsOnEveryInstructionSet) {
   }
 }
 
+TEST(WinogradSelection, TakesDilationsWhosePhasesFillTiles) {
+  const auto dilated = [](int64_t batch, int64_t dilation) {
+    GraphMaker m;
+    const std::string pads = std::to_string(dilation) + "," + std::to_string(dilation);
+    m.result(m.op("Convolution",
+                  {m.input({batch, kLayerChannels, 33, 33}), m.random({kLayerChannels, kLayerChannels, 3, 3}, 1, 0.1f)},
+                  {{"strides", "1,1"}, {"dilations", pads}, {"pads_begin", pads}, {"pads_end", pads}}));
+    return m;
+  };
+  for (const Isa isa : isas_with_winograd()) {
+    SCOPED_TRACE(isa_name(isa));
+    for (const int64_t dilation : {2, 4}) {
+      EXPECT_TRUE(is_winograd(kernel_of(dilated(1, dilation), isa), "4x4_3x3")) << kernel_of(dilated(1, dilation), isa);
+      EXPECT_FALSE(is_winograd(kernel_of(dilated(1, dilation), isa, true)));
+    }
+    // Two outputs: the direct kernel leaves out the taps that meet padding.
+    EXPECT_FALSE(is_winograd(kernel_of(dilated(1, 18), isa)));
+    for (const int64_t dilation : {2, 6, 12, 18})
+      EXPECT_EQ(kernel_of(dilated(9, dilation), isa), kernel_of(dilated(1, dilation), isa)) << dilation;
+  }
+}
+
 TEST(WinogradSelection, IsOffForAccuracy) {
   for (const Isa isa : available_isas())
     for (const int64_t stride : {1, 2})

@@ -107,33 +107,34 @@ void deformable_psroi_pooling(const ir::TensorView& src, const ir::TensorView& r
       const int64_t at = (channel * part + y * part / group) * part + x * part / group;
       return static_cast<C>(to_sum(offsets->as<T>()[at]) * parameters.trans_std);
     };
-    each_roi_cell<T, C>(rois, map, dst, "DeformablePSROIPooling", [&](int64_t r, int64_t image, C x1, C y1, C x2, C y2) {
-      const C left = cut(x1), top = cut(y1);
-      const C width = std::max<C>(cut_after(x2) - left, static_cast<C>(0.1));
-      const C height = std::max<C>(cut_after(y2) - top, static_cast<C>(0.1));
-      const C cell_w = width / static_cast<C>(group), cell_h = height / static_cast<C>(group);
-      return [=, &src, &map, &parameters](int64_t y, int64_t x) {
-        return [=, &src, &map, &parameters](int64_t o) {
-          const T* plane = src.as<T>() + (image * map.channels + (o * group + y) * group + x) * map.plane();
-          const C x0 = left + static_cast<C>(x) * cell_w + (offsets ? offset(r, o, y, x, 0) * width : 0);
-          const C y0 = top + static_cast<C>(y) * cell_h + (offsets ? offset(r, o, y, x, 1) * height : 0);
-          double sum = 0;
-          int64_t count = 0;
-          for (int64_t by = 0; by < parameters.bins_y; ++by) {
-            const C sy = y0 + static_cast<C>(by) * (cell_h / static_cast<C>(parameters.bins_y));
-            const AxisSample row = axis_sample(sy, map.height, map.width, half);
-            for (int64_t bx = 0; row.inside && bx < parameters.bins_x; ++bx) {
-              const C sx = x0 + static_cast<C>(bx) * (cell_w / static_cast<C>(parameters.bins_x));
-              const AxisSample column = axis_sample(sx, map.width, int64_t{1}, half);
-              if (!column.inside) continue;
-              sum += joined(row, column).of(plane);
-              ++count;
-            }
-          }
-          return count > 0 ? sum / static_cast<double>(count) : 0.0;
-        };
-      };
-    });
+    each_roi_cell<T, C>(
+        rois, map, dst, "DeformablePSROIPooling", [&](int64_t r, int64_t image, C x1, C y1, C x2, C y2) {
+          const C left = cut(x1), top = cut(y1);
+          const C width = std::max<C>(cut_after(x2) - left, static_cast<C>(0.1));
+          const C height = std::max<C>(cut_after(y2) - top, static_cast<C>(0.1));
+          const C cell_w = width / static_cast<C>(group), cell_h = height / static_cast<C>(group);
+          return [=, &src, &map, &parameters](int64_t y, int64_t x) {
+            return [=, &src, &map, &parameters](int64_t o) {
+              const T* plane = src.as<T>() + (image * map.channels + (o * group + y) * group + x) * map.plane();
+              const C x0 = left + static_cast<C>(x) * cell_w + (offsets ? offset(r, o, y, x, 0) * width : 0);
+              const C y0 = top + static_cast<C>(y) * cell_h + (offsets ? offset(r, o, y, x, 1) * height : 0);
+              double sum = 0;
+              int64_t count = 0;
+              for (int64_t by = 0; by < parameters.bins_y; ++by) {
+                const C sy = y0 + static_cast<C>(by) * (cell_h / static_cast<C>(parameters.bins_y));
+                const AxisSample row = axis_sample(sy, map.height, map.width, half);
+                for (int64_t bx = 0; row.inside && bx < parameters.bins_x; ++bx) {
+                  const C sx = x0 + static_cast<C>(bx) * (cell_w / static_cast<C>(parameters.bins_x));
+                  const AxisSample column = axis_sample(sx, map.width, int64_t{1}, half);
+                  if (!column.inside) continue;
+                  sum += joined(row, column).of(plane);
+                  ++count;
+                }
+              }
+              return count > 0 ? sum / static_cast<double>(count) : 0.0;
+            };
+          };
+        });
   });
 }
 

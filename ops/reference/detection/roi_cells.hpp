@@ -27,7 +27,7 @@ void with_roi_types(const ir::TensorView& src, const char* op, Fn&& fn) {
 /// A value may also have four(o), for the outputs from o on.
 template <class T, class C, class Prepare>
 void each_roi_cell(const ir::TensorView& rois, const FeatureMap& map, const ir::MutableTensorView& dst, const char* op,
-               Prepare prepare) {
+                   Prepare prepare) {
   const int64_t outputs = dst.dims[1], rows = dst.dims[2], columns = dst.dims[3], cells = outputs * rows * columns;
   std::vector<int64_t> images(static_cast<size_t>(dst.dims[0]));
   images_of_rows<C>(rois.as<T>(), dst.dims[0], map, op, images.data());

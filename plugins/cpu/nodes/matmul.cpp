@@ -136,6 +136,32 @@ struct PackB {
   }
 };
 
+/// The same of a constant that is not transposed, whose panels have a part of every row: a piece is some rows of one
+/// matrix, for all panels, so that it can be read by itself.
+struct PackRowsOfB {
+  explicit PackRowsOfB(const PackB& packer) : b(packer) {
+    constexpr int64_t kPieceFloats = int64_t{64} << 10;
+    rows_each = std::clamp<int64_t>(kPieceFloats / b.columns, 1, b.rows);
+    of_matrix = ceil_div(b.rows, rows_each);
+  }
+
+  int64_t first_row(int64_t i) const noexcept {
+    return i / of_matrix * b.rows + std::min(i % of_matrix * rows_each, b.rows);
+  }
+
+  /// `from`: B from first_row(i) on.
+  void operator()(const float* from, float* packed, int64_t i) const noexcept {
+    const int64_t row = i % of_matrix * rows_each, rows = std::min(rows_each, b.rows - row);
+    float* const matrix = packed + i / of_matrix * b.matrix_floats;
+    for (int64_t column = 0; column < b.columns; column += b.kernels.panel)
+      b.kernels.pack_b(from + column, b.leading, false, rows, std::min(b.kernels.panel, b.columns - column),
+                       matrix + column * b.rows + row * b.kernels.panel, 0, 1);
+  }
+
+  PackB b;
+  int64_t rows_each, of_matrix;  // pieces of one matrix
+};
+
 class MatMulExecutor final : public Executor {
  public:
   explicit MatMulExecutor(const NodeContext& context)
@@ -321,17 +347,29 @@ class MatMulExecutor final : public Executor {
     packing.key = concat("matmul ", kernels_.panel, ' ', p_.b.rows, 'x', p_.b.columns,
                          p_.b.transposed ? " transposed" : "", " b", b_matrices_);
     packing.bytes = static_cast<size_t>(b_matrices_ * matrix_floats()) * sizeof(float);
-    packing.pieces = b_matrices_ * panels_;
-    const bool by_rows = p_.b.transposed && p_.b.elements() > 0;
-    if (by_rows) {
-      packing.row_bytes = static_cast<size_t>(p_.b.leading()) * sizeof(float);
-      packing.first_row = [pack = packer()](int64_t piece) { return pack.first(piece) / pack.leading; };
+    if (p_.b.elements() == 0) {
+      packing.pieces = 0;
+      return packing;
     }
-    packing.pack = [pack = packer(), by_rows](const void* b, void* packed, int64_t begin, int64_t end) {
-      const int64_t before = by_rows ? pack.first(begin) : 0;
-      for (int64_t i = begin; i < end; ++i)
-        pack(static_cast<const float*>(b) + (pack.first(i) - before), static_cast<float*>(packed), i);
-    };
+    packing.row_bytes = static_cast<size_t>(p_.b.leading()) * sizeof(float);
+    if (p_.b.transposed) {
+      packing.pieces = b_matrices_ * panels_;
+      packing.first_row = [pack = packer()](int64_t piece) { return pack.first(piece) / pack.leading; };
+      packing.pack = [pack = packer()](const void* b, void* packed, int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          pack(static_cast<const float*>(b) + (pack.first(i) - pack.first(begin)), static_cast<float*>(packed), i);
+      };
+    } else {
+      const PackRowsOfB pack(packer());
+      packing.pieces = b_matrices_ * pack.of_matrix;
+      packing.first_row = [pack](int64_t piece) { return pack.first_row(piece); };
+      packing.pack = [pack](const void* b, void* packed, int64_t begin, int64_t end) {
+        const int64_t columns = pack.b.columns;
+        for (int64_t i = begin; i < end; ++i)
+          pack(static_cast<const float*>(b) + (pack.first_row(i) - pack.first_row(begin)) * columns,
+               static_cast<float*>(packed), i);
+      };
+    }
     return packing;
   }
 
