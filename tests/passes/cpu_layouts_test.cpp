@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/passes/graph_maker.hpp"
+#include "tests/passes/planned.hpp"
 
 namespace terroir::test {
 namespace {
@@ -127,6 +128,35 @@ TEST_P(ChannelTails, ConcatAndSplit) {
   m.result(m.conv(split, 4, 1, 5));
   m.result(m.conv({split.node, 1}, 4, 1, 6));
   expect_same_as_interpreter(m);
+}
+
+// Blocks that get lanes of several parts, and parts that get lanes of two blocks: rows, volumes, more positions than
+// are copied at once.
+TEST_P(ChannelTails, JoinedAndPartedByLanes) {
+  for (const ir::Dims& extents : {ir::Dims{300}, ir::Dims{20, 13}, ir::Dims{2, 3, 5}}) {
+    GraphMaker m;
+    ir::Dims dims = {2, 3};
+    dims.insert(dims.end(), extents.begin(), extents.end());
+    const auto conv = [&](const ir::Value& x, int64_t channels, uint32_t seed) {
+      ir::Dims weights = {channels, m.dims(x)[1]};
+      weights.resize(dims.size(), 1);
+      std::string ones = "1", zeros = "0";
+      for (size_t i = 1; i < extents.size(); ++i) ones += ",1", zeros += ",0";
+      return m.op("Convolution", {x, m.random(weights, seed)},
+                  {{"strides", ones}, {"dilations", ones}, {"pads_begin", zeros}, {"pads_end", zeros}});
+    };
+    const ir::Value image = m.input(PartialShape(ir::to_shape(dims)));
+    std::vector<ir::Value> parts;
+    for (const int64_t channels : {GetParam(), int64_t{1}, int64_t{40}, GetParam() + 3})
+      parts.push_back(m.op("Sigmoid", {conv(image, channels, static_cast<uint32_t>(channels))}));
+    const ir::Value joined = m.op("Concat", parts, {{"axis", "1"}}, "joined");
+    m.result(conv(joined, 8, 3));
+    const auto split =
+        m.op("VariadicSplit", {joined, m.scalar_integer(1), m.integers({2, GetParam() + 39, GetParam() + 3})});
+    for (const int part : {0, 1, 2}) m.result(conv({split.node, part}, 17, static_cast<uint32_t>(4 + part)));
+    expect_same_as_interpreter(m);
+    EXPECT_NE(kernel_on_cpu(m.graph(), cpu::best_isa(), "joined").find("concat_lanes_"), std::string::npos);
+  }
 }
 
 TEST_P(ChannelTails, FlattenAndMatMul) {

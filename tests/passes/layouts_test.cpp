@@ -68,9 +68,12 @@ TEST(Layouts, ConcatOfWholeBlocksNeedsNoReorder) {
   for (const ir::Node* reorder : aligned.reorders()) EXPECT_NE(reorder->inputs[0].node, named(aligned, "concat").id);
 }
 
-TEST(Layouts, ConcatThatCutsBlocksIsPlain) {
+TEST(Layouts, ConcatThatCutsBlocksNeedsNoReorder) {
   const LaidOut cut = lay_out(joined_convolutions(5, 16));
-  EXPECT_EQ(cut.layout({named(cut, "concat").id, 0}).channel_block(), 0);
+  EXPECT_NE(cut.layout({named(cut, "concat").id, 0}).channel_block(), 0);
+  for (const ir::Node* reorder : cut.reorders()) EXPECT_NE(reorder->inputs[0].node, named(cut, "concat").id);
+  for (const ir::Value& input : named(cut, "concat").inputs)
+    EXPECT_FALSE(cut.graph->node(input.node).is("Reorder")) << "copied twice";
   // A last part that does not fill its block cuts nothing.
   const LaidOut last = lay_out(joined_convolutions(16, 5));
   const Layout& layout = last.layout({named(last, "concat").id, 0});

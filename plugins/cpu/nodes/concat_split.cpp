@@ -1,14 +1,15 @@
 // Concat, Split, VariadicSplit: whole runs of bytes from one place to another, any element type of whole bytes.
 // Where nothing lies outside the axis (outer extent 1: channels of one image), a part is one run of bytes: producers
 // write straight into the joined tensor, and pieces are read where they lie; see passes/placement.hpp. Parts that
-// cannot lie there are copied. Layouts: plain along any axis; channel blocks along axis 1, where every part but the
-// last fills whole blocks (what is not aligned falls back to plain). Threads: tasks of the parts' plans.
+// cannot lie there are copied. Layouts: plain along any axis; channel blocks along axis 1, where parts that do not
+// begin with a block are copied by lanes; see channel_lanes.hpp. Threads: tasks of the parts' plans.
 #include <algorithm>
 #include <numeric>
 #include <span>
 
 #include "ops/defs/movement/concat.hpp"
 #include "plugins/cpu/nodes/axis_copy.hpp"
+#include "plugins/cpu/nodes/channel_lanes.hpp"
 #include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
@@ -103,14 +104,18 @@ class RunCopyExecutor final : public Executor {
   std::string layout_;
 };
 
-std::vector<Layout> layouts_for(const TensorDesc& joined, const std::vector<TensorDesc>& parts, size_t axis, Isa isa) {
+std::vector<Layout> layouts_for(const TensorDesc& joined, size_t axis, Isa isa) {
   std::vector<Layout> layouts = {Layout::plain(joined.rank())};
-  const int64_t block = channel_block(isa);
   if (joined.type != element::f32 || axis != 1 || joined.rank() < 3 || joined.rank() > 5) return layouts;
-  for (size_t i = 0; i + 1 < parts.size(); ++i)
-    if (parts[i].dims[1] % block != 0) return layouts;
-  layouts.push_back(Layout::blocked(joined.rank(), static_cast<int>(block)));
+  layouts.push_back(Layout::blocked(joined.rank(), static_cast<int>(channel_block(isa))));
   return layouts;
+}
+
+/// Whether a part begins within a block of channels: then it is no run of bytes.
+bool is_ragged(const Layout& layout, const std::vector<TensorDesc>& parts) {
+  const int64_t block = layout.channel_block();
+  return block != 0 && std::any_of(parts.begin(), parts.end() - 1,
+                                   [block](const TensorDesc& part) { return part.dims[1] % block != 0; });
 }
 
 /// `axis` as written, perhaps negative.
@@ -137,10 +142,15 @@ Proposal propose_concat(const NodeContext& context) {
   const TensorDesc& joined = context.outputs[0];
   if (!is_bytewise(joined)) return not_bytewise();
   std::vector<LayoutChoice> choices;
-  for (const Layout& layout : layouts_for(joined, context.inputs, concat_axis(context), context.isa)) {
+  for (const Layout& layout : layouts_for(joined, concat_axis(context), context.isa)) {
     LayoutChoice choice;
     choice.inputs.assign(context.inputs.size(), layout);
     choice.outputs = {layout};
+    if (is_ragged(layout, context.inputs)) {
+      choice.cost = copy_ns(joined);
+      choices.push_back(std::move(choice));
+      continue;
+    }
     const Runs runs = runs_in(layout, joined, context.inputs, concat_axis(context));
     // What a batch copies besides is the same in all layouts, and must not make a batch choose another one.
     double copied = 0;
@@ -154,6 +164,8 @@ Proposal propose_concat(const NodeContext& context) {
 }
 
 std::unique_ptr<const Executor> create_concat(const NodeContext& context, const LayoutChoice&) {
+  if (is_ragged(context.outputs[0].layout, context.inputs))
+    return create_lane_concat(context.outputs[0], context.inputs);
   return std::make_unique<RunCopyExecutor<true>>(runs_of(context.outputs[0], context.inputs, concat_axis(context)),
                                                  context.outputs[0].layout.name());
 }
@@ -169,11 +181,16 @@ Proposal propose_split(const NodeContext& context) {
   const auto axis = split_axis(context);
   if (!axis) return Reject{"the axis is known at run time only"};
   std::vector<LayoutChoice> choices;
-  for (const Layout& layout : layouts_for(joined, context.outputs, *axis, context.isa)) {
+  for (const Layout& layout : layouts_for(joined, *axis, context.isa)) {
     LayoutChoice choice;
     choice.inputs.assign(context.inputs.size(), std::nullopt);
     choice.inputs[0] = layout;
     choice.outputs.assign(context.outputs.size(), layout);
+    if (is_ragged(layout, context.outputs)) {
+      choice.cost = copy_ns(joined);
+      choices.push_back(std::move(choice));
+      continue;
+    }
     Runs runs = runs_in(layout, joined, context.outputs, *axis);
     if (runs.outer == 1)
       choice.pieces = std::move(runs.part_offsets);
@@ -185,6 +202,8 @@ Proposal propose_split(const NodeContext& context) {
 }
 
 std::unique_ptr<const Executor> create_split(const NodeContext& context, const LayoutChoice&) {
+  if (is_ragged(context.inputs[0].layout, context.outputs))
+    return create_lane_split(context.inputs[0], context.outputs);
   return std::make_unique<RunCopyExecutor<false>>(runs_of(context.inputs[0], context.outputs, *split_axis(context)),
                                                   context.inputs[0].layout.name());
 }
