@@ -94,8 +94,13 @@ CpuOps::CpuOps(const ir::OpRegistry& registry) {
   convolution_chain_ = &own_.add(convolution_chain_schema());
   elementwise_ = &own_.add(elementwise_schema());
 
-  std::vector<std::string> types = {
-      "Convolution", "GroupConvolution", "ConvolutionBackpropData", "GroupConvolutionBackpropData", "MVN", "MatMul"};
+  std::vector<std::string> types = {"Convolution",
+                                    "GroupConvolution",
+                                    "ConvolutionBackpropData",
+                                    "GroupConvolutionBackpropData",
+                                    "MVN",
+                                    "GroupNormalization",
+                                    "MatMul"};
   for (const PostOpRow& row : post_op_rows()) types.emplace_back(row.type);
   std::sort(types.begin(), types.end());
   types.erase(std::unique(types.begin(), types.end()), types.end());

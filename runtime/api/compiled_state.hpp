@@ -137,6 +137,8 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
 
   void begin(std::shared_ptr<Run> started);  // idle -> running, or Busy
   void abandon() noexcept;                   // nobody will look at results: no callback, no memory of the user's
+  /// Whether a tensor of this shape is one of the declared ones.
+  static bool allows(const PartialShape& declared, const Shape& shape);
   void check_fits(End end, const Tensor& tensor) const;
   void check_idle() const;  // with mutex_ held
   void run();

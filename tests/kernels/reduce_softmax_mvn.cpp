@@ -354,6 +354,26 @@ TEST_P(AxisKernels, MvnMiddle) {
   }
 }
 
+// Of lanes whose mean is far from zero; of as many positions as are summed up at once, and of some more.
+TEST_P(AxisKernels, Moments) {
+  for (const int64_t blocks : {1, 2})
+    for (const int64_t positions : {1, 2, 3, 7, 127, 128, 129, 1000}) {
+      const int64_t width = std::max<int64_t>(8, lanes()) * blocks;
+      const GuardedBuffer<float> src(random_floats(positions * width, 9, 99.0f, 101.0f));
+      std::vector<double> mean(static_cast<size_t>(width)), squares(mean.size());
+      cpu::mvn_kernels(isa()).moments(src.data(), positions, width, mean.data(), squares.data());
+      for (int64_t l = 0; l < width; ++l) {
+        double sum = 0, distances = 0;
+        for (int64_t p = 0; p < positions; ++p) sum += static_cast<double>(src.data()[p * width + l]);
+        const double middle = sum / static_cast<double>(positions);
+        for (int64_t p = 0; p < positions; ++p)
+          distances += std::pow(static_cast<double>(src.data()[p * width + l]) - middle, 2);
+        EXPECT_NEAR(mean[static_cast<size_t>(l)], middle, 2e-5) << positions;
+        EXPECT_NEAR(squares[static_cast<size_t>(l)], distances, 1e-5 * (distances + 1)) << positions;
+      }
+    }
+}
+
 TERROIR_INSTANTIATE_PER_ISA(AxisKernels);
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include "tests/passes/expected_kernel.hpp"
 #include "tests/passes/graph_maker.hpp"
+#include "tests/passes/laid_out.hpp"
+#include "tests/passes/planned.hpp"
 
 namespace terroir::test {
 namespace {
@@ -86,6 +88,46 @@ TEST(CpuReductions, GroupNormalization) {
     expect_same_as_interpreter(m);
     expect_kernel(m, "a");
   }
+}
+
+// In channel blocks: groups of part of a block, of several, across their borders, and of all; a chain behind them, and
+// more positions than are summed up at once.
+TEST(CpuReductions, GroupNormalizationBetweenConvolutions) {
+  struct Case {
+    int64_t channels, groups;
+  };
+  for (const Case& c : {Case{32, 8}, Case{30, 3}, Case{40, 1}, Case{80, 8}, Case{48, 3}, Case{17, 17}, Case{64, 4}})
+    for (const ir::Dims& dims : {ir::Dims{2, 3, 6, 5}, ir::Dims{1, 3, 19, 23}}) {
+      SCOPED_TRACE(std::to_string(c.channels) + " channels in " + std::to_string(c.groups));
+      GraphMaker m;
+      const AttributeTexts attributes = {{"num_groups", std::to_string(c.groups)}, {"epsilon", "0.0001"}};
+      const auto normalised = [&](const ir::Value& x, const char* name) {
+        return m.op("GroupNormalization", {x, m.random({c.channels}, 5), m.input({c.channels})}, attributes, name);
+      };
+      const ir::Value x = m.conv(m.input(PartialShape(ir::to_shape(dims))), c.channels, 3, 1);
+      const ir::Value y = m.conv(m.op("Swish", {normalised(x, "a")}), c.channels, 3, 2);
+      const ir::Value z =
+          m.op("ReLU", {m.op("Add", {m.op("Multiply", {normalised(y, "b"), m.random({1, c.channels, 1, 1}, 6)}), x})});
+      m.result(m.conv(z, 5, 1, 3));
+      expect_same_as_interpreter(m);
+      if (cpu::available_isas().size() == 1) continue;
+      for (const char* name : {"a", "b"}) {
+        const std::string kernel = kernel_on_cpu(m.graph(), cpu::best_isa(), name);
+        EXPECT_TRUE(kernel.starts_with("f32_group_normalization_nChw")) << kernel;
+      }
+      const LaidOut laid_out = lay_out(m, cpu::best_isa());
+      for (const ir::Node* reorder : laid_out.reorders())
+        EXPECT_FALSE(laid_out.graph->node(reorder->inputs[0].node).is("GroupNormalization"));
+    }
+}
+
+// The mean is a thousand times the distances from it.
+TEST(CpuReductions, GroupNormalizationFarFromZero) {
+  GraphMaker m;
+  ir::Value x = m.op("Add", {m.conv(m.input({1, 3, 40, 30}), 32, 3, 1), m.scalar(1000)});
+  x = m.op("GroupNormalization", {x, m.random({32}, 5), m.random({32}, 6)}, {{"num_groups", "8"}, {"epsilon", "1e-5"}});
+  m.result(m.op("ReduceMax", {m.op("ReLU", {m.conv(x, 16, 3, 2)}), m.integers({2, 3})}));
+  expect_same_as_interpreter(m, 2e-3);
 }
 
 TEST(CpuReductions, MeanVarianceOverMiddleAxes) {

@@ -22,7 +22,9 @@ bool is_contraction(const ir::Node& node) {
 }
 
 /// Ops with a store of their own, where a chain costs no pass over memory.
-bool is_main_base(const ir::Node& node) { return is_contraction(node) || node.is("MVN"); }
+bool is_main_base(const ir::Node& node) {
+  return is_contraction(node) || node.is("MVN") || node.is("GroupNormalization");
+}
 
 /// Whether an elementwise node can be the base of a chain: it must be a step itself, with data at some input.
 bool is_elementwise_base(const ir::Graph& graph, const ir::Node& node) {
@@ -40,7 +42,7 @@ int channel_axis_of(const ir::Graph& graph, const ir::Node& node) {
     const auto rank = static_cast<int>(node.outputs[0].shape.size());
     return graph.port(node.inputs[1]).shape.size() == 1 ? rank : rank - 1;
   }
-  if (is_contraction(node)) return 1;
+  if (is_contraction(node) || node.is("GroupNormalization")) return 1;
   if (node.is("MVN")) return -1;
   int axis = -1;
   for (int input = 0; input < static_cast<int>(std::min<size_t>(node.inputs.size(), 2)); ++input)

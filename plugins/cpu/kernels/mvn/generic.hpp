@@ -105,6 +105,19 @@ TERROIR_INLINE void mvn_column(const MvnArgs& a, const float* src, float* dst, i
   }
 }
 
+// Of one vector of lanes, the sum over `n` positions `step` floats apart of f(x).
+template <typename F>
+TERROIR_INLINE V sum_lanes(const float* src, int64_t n, int64_t step, F f) {
+  V acc[kSumChains];
+  unroll<kSumChains>([&](auto j) TERROIR_INLINE_LAMBDA { acc[j] = zero(); });
+  int64_t i = 0;
+  for (; i + kSumChains <= n; i += kSumChains) {
+    unroll<kSumChains>([&](auto j) TERROIR_INLINE_LAMBDA { acc[j] = acc[j] + f(loadu(src + (i + j) * step)); });
+  }
+  for (; i < n; ++i) acc[0] = acc[0] + f(loadu(src + i * step));
+  return (acc[0] + acc[1]) + (acc[2] + acc[3]);
+}
+
 // So many columns side by side are read row by row: all rows of one vector would compete for few lines of the cache.
 constexpr int64_t kStrip = 8 * kLanes;
 
@@ -155,10 +168,36 @@ void mvn_middle(const MvnArgs& a, int64_t outer, int64_t axis, int64_t inner, in
   }
 }
 
+// Positions whose mean and distances are summed up in float, in two passes over what is in L1.
+constexpr int64_t kMomentPositions = 128;
+
+void moments(const float* src, int64_t positions, int64_t lanes, double* mean, double* squares) {
+  for (int64_t l = 0; l < lanes; ++l) mean[l] = squares[l] = 0;
+  float chunk_mean[kLanes], chunk_squares[kLanes];
+  for (int64_t first = 0; first < positions; first += kMomentPositions) {
+    const int64_t n = positions - first < kMomentPositions ? positions - first : kMomentPositions;
+    const double before = static_cast<double>(first), all = static_cast<double>(first + n);
+    for (int64_t begin = 0; begin < lanes; begin += kLanes) {
+      const float* const chunk = src + first * lanes + begin;
+      const V middle =
+          sum_lanes(chunk, n, lanes, [](V x) TERROIR_INLINE_LAMBDA { return x; }) / V(static_cast<float>(n));
+      storeu(chunk_mean, middle);
+      storeu(chunk_squares,
+             sum_lanes(chunk, n, lanes, [middle](V x) TERROIR_INLINE_LAMBDA { return (x - middle) * (x - middle); }));
+      for (int64_t l = 0; l < kLanes; ++l) {
+        const double away = static_cast<double>(chunk_mean[l]) - mean[begin + l];
+        mean[begin + l] += away * (static_cast<double>(n) / all);
+        squares[begin + l] +=
+            static_cast<double>(chunk_squares[l]) + away * away * (before * static_cast<double>(n) / all);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 const MvnKernels& mvn_table() {
-  static constexpr MvnKernels kTable = {&mvn_rows, &mvn_middle};
+  static constexpr MvnKernels kTable = {&mvn_rows, &mvn_middle, &moments};
   return kTable;
 }
 

@@ -3,7 +3,7 @@
 //   The variance is the mean of squared distances from the mean, in a second pass. Not centered (rows only), the mean
 //   counts as zero: division by the root of the mean square.
 // Shapes: rows: [rows][n], over n. middle: [outer][axis][inner], over axis: spatial axes of a blocked tensor with
-//   outer = N * blocks, inner = B.
+//   outer = N * blocks, inner = B. moments: [positions][lanes], over the positions.
 // Edge cases: n = 0 does nothing; a constant row gives shift (0 without), for eps > 0.
 // Aliasing: dst may be src. Threads: rows, and outer indices, are independent.
 #pragma once
@@ -32,6 +32,8 @@ struct MvnKernels {
   // inner_begin and inner_end cut the inner extent, for threads when outer is small.
   void (*middle)(const MvnArgs& args, int64_t outer, int64_t axis, int64_t inner, int64_t inner_begin,
                  int64_t inner_end);
+  // Of each lane the mean, and the sum of squared distances from it: of some positions at a time, merged in double.
+  void (*moments)(const float* src, int64_t positions, int64_t lanes, double* mean, double* squares);
 };
 
 const MvnKernels& mvn_kernels(Isa isa) noexcept;
