@@ -143,6 +143,21 @@ TEST(PooledConvolutions, HaveTheBitsOfTwoSteps) {
   }
 }
 
+// The least size is that of an image's rows, not of a batch's: else an image alone would have other bits.
+TEST(PooledConvolutions, AreWhatAnImageAloneIs) {
+  const auto steps = [](int64_t batch, int64_t height) {
+    GraphMaker m;
+    const ir::Value x = m.conv(m.input({batch, 3, height, 24}), 24, 3, 1);
+    m.result(m.op("MaxPool", {x}, {{"strides", "2,2"}, {"kernel", "2,2"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}},
+                  "", "opset1"));
+    std::string kernels;
+    const auto plan = plan_of(m);
+    for (const cpu::Step& step : plan->steps) kernels += step.kernel + '\n';
+    return kernels;
+  };
+  for (const int64_t height : {40, 70, 110, 114, 120, 200}) EXPECT_EQ(steps(1, height), steps(3, height)) << height;
+}
+
 TEST(PooledConvolutions, AreKeptWithTheCompiledModel) {
   const auto folder = std::filesystem::path(testing::TempDir()) / ("terroir_pooled_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);

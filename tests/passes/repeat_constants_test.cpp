@@ -73,16 +73,49 @@ ir::Value before_convolutions(GraphMaker& m, ir::Value x, ir::Value constant) {
   return m.conv(m.conv(m.op("Add", {m.op("Multiply", {y, y}), most}), 64, 3, 3), 32, 3, 4);
 }
 
-/// Of the first image of a batch of three, or of it alone.
-std::vector<float> outputs(Model model, bool alone, ir::Dims image, bool has_batch_axis) {
+/// `f` of x with its channels last.
+template <typename F>
+ir::Value with_channels_last(GraphMaker& m, ir::Value x, F f) {
+  return m.op("Transpose", {f(m.op("Transpose", {x, m.integers({0, 2, 3, 1})})), m.integers({0, 3, 1, 2})});
+}
+
+ir::Value normalised(GraphMaker& m, ir::Value x) {
+  return m.op("MVN", {x, m.integers({2, 3})},
+              {{"eps", "1e-5"}, {"normalize_variance", "true"}, {"eps_mode", "inside_sqrt"}});
+}
+
+// The constant is of [H, W, C] here: no convolution, and Transposes between it and what depends on the layout.
+ir::Value behind_a_normalisation(GraphMaker& m, ir::Value x, ir::Value constant) {
+  const auto y =
+      m.op("Pad", {normalised(m, x), m.integers({0, 0, 0, 0}), m.integers({0, 0, 1, 1})}, {{"pad_mode", "constant"}});
+  return with_channels_last(m, y, [&](ir::Value z) { return m.op("Add", {z, constant}); });
+}
+
+ir::Value before_a_reduction(GraphMaker& m, ir::Value x, ir::Value constant) {
+  const auto y = with_channels_last(m, m.op("Sigmoid", {x}), [&](ir::Value z) { return m.op("Add", {z, constant}); });
+  const auto most =
+      m.op("MaxPool", {y}, {{"strides", "1,1"}, {"kernel", "2,2"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}}, "",
+           "opset1");
+  return m.op("ReduceMean", {most, m.integers({-1, 2})}, {{"keep_dims", "true"}});
+}
+
+ir::Value between_transposes(GraphMaker& m, ir::Value x, ir::Value constant) {
+  const auto y = with_channels_last(m, x, [&](ir::Value z) { return normalised(m, z); });
+  const auto most =
+      m.op("MaxPool", {y}, {{"strides", "1,1"}, {"kernel", "2,2"}, {"pads_begin", "0,0"}, {"pads_end", "1,1"}}, "",
+           "opset1");
+  return with_channels_last(m, m.op("Add", {most, constant}), [&](ir::Value z) { return normalised(m, z); });
+}
+
+/// Of the first image of a batch of three, or of it alone. `extents`: of the constant.
+std::vector<float> outputs(Model model, bool alone, ir::Dims image, const ir::Dims& extents, bool has_batch_axis) {
   GraphMaker m;
   image.insert(image.begin(), 3);
   const test::HostTensor images = test::random_tensor(image, 1);
   if (alone) image[0] = 1;
   const auto x = m.input(PartialShape(ir::to_shape(image)));
-  ir::Dims dims = image;
-  dims[0] = 1;
-  if (!has_batch_axis) dims.erase(dims.begin());
+  ir::Dims dims = extents;
+  if (has_batch_axis) dims.insert(dims.begin(), 1);
   m.result(model(m, x, m.random(dims, 2)));
   std::vector<std::vector<test::HostTensor>> inputs(1);
   inputs[0].push_back(test::random_tensor(image, 1));
@@ -93,12 +126,16 @@ std::vector<float> outputs(Model model, bool alone, ir::Dims image, bool has_bat
 }
 
 TEST(RepeatConstants, AnImageHasTheSameBitsAloneAndInABatch) {
-  const std::tuple<const char*, Model, ir::Dims> models[] = {{"between", &between_convolutions, {4, 7, 7}},
-                                                             {"before", &before_convolutions, {11, 5, 33}}};
-  for (const auto& [name, model, image] : models)
+  const std::tuple<const char*, Model, ir::Dims, ir::Dims> models[] = {
+      {"between", &between_convolutions, {4, 7, 7}, {4, 7, 7}},
+      {"before", &before_convolutions, {11, 5, 33}, {11, 5, 33}},
+      {"normalisation", &behind_a_normalisation, {17, 12, 12}, {13, 13, 17}},
+      {"reduction", &before_a_reduction, {17, 12, 12}, {12, 12, 17}},
+      {"transposes", &between_transposes, {17, 12, 12}, {17, 12, 12}}};
+  for (const auto& [name, model, image, extents] : models)
     for (const bool has_batch_axis : {true, false}) {
-      const auto alone = outputs(model, true, image, has_batch_axis),
-                 in_batch = outputs(model, false, image, has_batch_axis);
+      const auto alone = outputs(model, true, image, extents, has_batch_axis),
+                 in_batch = outputs(model, false, image, extents, has_batch_axis);
       EXPECT_EQ(std::memcmp(alone.data(), in_batch.data(), alone.size() * sizeof(float)), 0)
           << name << ' ' << has_batch_axis;
     }

@@ -192,10 +192,10 @@ Proposal propose_split(const NodeContext& context) {
       continue;
     }
     Runs runs = runs_in(layout, joined, context.outputs, *axis);
-    if (runs.outer == 1)
-      choice.pieces = std::move(runs.part_offsets);
-    else
-      choice.cost = 2 * stream_ns(static_cast<double>(joined.bytes()));
+    if (runs.outer == 1) choice.pieces = std::move(runs.part_offsets);
+    // Whatever of it a batch copies, it chooses as an image alone does.
+    const bool lies_alone = runs.outer == 1 || (*axis > 0 && runs.outer == joined.dims[0]);
+    if (!lies_alone) choice.cost = 2 * stream_ns(static_cast<double>(joined.bytes()));
     choices.push_back(std::move(choice));
   }
   return choices;

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
+#include <numeric>
 
 #include "ir/base/returned_memory.hpp"
-#include "ir/graph/order.hpp"
 #include "ir/schema/attribute_text.hpp"
 
 namespace terroir::cpu {
@@ -17,37 +16,74 @@ bool is_convolution(const ir::Node& node) {
   return std::any_of(std::begin(kTypes), std::end(kTypes), [&](std::string_view type) { return node.is(type); });
 }
 
-/// Whether the result may have the blocks of channels in which `data` lies: of the same channels, or of some that are
-/// joined or parted along any axis.
-bool passes_blocks_on(const ir::Node& node, const PartialShape& data) {
+/// Whether the axes of input 1 are those behind the channels: of others there is one layout only. Axes that are not
+/// known, or attributes of an old version, may be these.
+bool is_over_positions(const ir::Graph& graph, const ir::Node& node) {
+  const PartialShape& data = graph.port(node.inputs[0]).shape;
+  auto axes = node.inputs.size() < 2 ? std::nullopt : ir::constant_integers(graph, node.inputs[1]);
+  if (!axes || data.rank().is_dynamic()) return true;
+  const auto rank = static_cast<int64_t>(data.size());
+  return std::all_of(axes->begin(), axes->end(),
+                     [rank](int64_t axis) { return (axis < 0 ? axis + rank : axis) >= 2; }) &&
+         static_cast<int64_t>(axes->size()) == rank - 2;
+}
+
+/// Whether the bits of its results depend on the layout in which it runs.
+bool depends_on_layout(const ir::Graph& graph, const ir::Node& node) {
+  static constexpr std::string_view kTypes[] = {"GroupNormalization", "NormalizeL2", "GRN", "LRN"};
+  if (is_convolution(node) ||
+      std::any_of(std::begin(kTypes), std::end(kTypes), [&](std::string_view type) { return node.is(type); }))
+    return true;
+  const bool sums = node.is("MVN") || (node.schema->type.starts_with("Reduce") && node.inputs.size() == 2);
+  return sums && !node.schema->from_extension && is_over_positions(graph, node);
+}
+
+/// Whether the result may have the layout of `data`: of the same channels, or of some that are joined or parted along
+/// any axis, or of axes in another order. A matrix product has plain operands and results.
+bool passes_layout_on(const ir::Node& node, const PartialShape& data) {
   static constexpr std::string_view kTypes[] = {"Concat", "Split", "VariadicSplit"};
   if (std::any_of(std::begin(kTypes), std::end(kTypes), [&](std::string_view type) { return node.is(type); }))
     return true;
   const PartialShape& result = node.outputs[0].shape;
-  return result.rank().is_static() && result.size() >= 3 && data.rank() == result.rank() && data[1] == result[1];
+  if (result.rank().is_dynamic() || result.size() < 3 || data.rank() != result.rank() || node.is("MatMul"))
+    return false;
+  return node.is("Transpose") || data[1] == result[1];
 }
 
-/// By node: whether the layout of a convolution before or behind it may reach its results.
-std::vector<bool> blocked_nodes(const ir::Graph& graph) {
-  std::vector<bool> behind(graph.id_bound()), before(graph.id_bound());
-  const std::vector<ir::NodeId> order = ir::topological_order(graph);
-  for (const ir::NodeId id : order) {
+/// Nodes that may share a layout, as sets.
+class Regions {
+ public:
+  explicit Regions(size_t nodes) : next_(nodes) { std::iota(next_.begin(), next_.end(), size_t{0}); }
+
+  size_t of(ir::NodeId id) {
+    size_t at = ir::index_of(id);
+    for (; next_[at] != at; at = next_[at]) next_[at] = next_[next_[at]];
+    return at;
+  }
+  void join(ir::NodeId a, ir::NodeId b) { next_[of(a)] = of(b); }
+
+ private:
+  std::vector<size_t> next_;
+};
+
+/// By node: whether one whose bits depend on its layout may share that with it: before it, behind it, or beside it as
+/// another reader of one value.
+std::vector<bool> reached_nodes(const ir::Graph& graph) {
+  Regions regions(graph.id_bound());
+  std::vector<ir::NodeId> depending;
+  for (const ir::NodeId id : graph.nodes()) {
     const ir::Node& node = graph.node(id);
-    const auto brings_blocks = [&](ir::Value input) {
-      return behind[ir::index_of(input.node)] && passes_blocks_on(node, graph.port(input).shape);
-    };
-    behind[ir::index_of(id)] =
-        is_convolution(node) || std::any_of(node.inputs.begin(), node.inputs.end(), brings_blocks);
-  }
-  for (auto id = order.rbegin(); id != order.rend(); ++id) {
-    const ir::Node& node = graph.node(*id);
-    if (!is_convolution(node) && !before[ir::index_of(*id)]) continue;
+    const bool depends = depends_on_layout(graph, node);
+    if (depends) depending.push_back(id);
     for (const ir::Value& input : node.inputs)
-      if (is_convolution(node) ? input == node.inputs[0] : passes_blocks_on(node, graph.port(input).shape))
-        before[ir::index_of(input.node)] = true;
+      if (depends ? input == node.inputs[0] : passes_layout_on(node, graph.port(input).shape))
+        regions.join(id, input.node);
   }
-  std::transform(before.begin(), before.end(), behind.begin(), behind.begin(), std::logical_or<>());
-  return behind;
+  std::vector<bool> reached(graph.id_bound());
+  for (const ir::NodeId id : depending) reached[regions.of(id)] = true;
+  std::vector<bool> result(graph.id_bound());
+  for (const ir::NodeId id : graph.nodes()) result[ir::index_of(id)] = reached[regions.of(id)];
+  return result;
 }
 
 /// `dims` are those of `result` but for its first axis, along which the value repeats, and vary along spatial ones.
@@ -73,10 +109,10 @@ ir::Constant repeated(const ir::TensorView& image, const ir::Dims& dims) {
 ir::Pass repeat_constants(const ir::OpRegistry& registry) {
   const ir::OpSchema& schema = registry.get(ir::kConstType, "opset1");
   return {"repeat_constants", [&schema](const ir::Graph& graph, ir::Patch& patch) {
-            const std::vector<bool> blocked = blocked_nodes(graph);
+            const std::vector<bool> reached = reached_nodes(graph);
             for (const ir::NodeId id : graph.nodes()) {
               const ir::Node& node = graph.node(id);
-              if (!blocked[ir::index_of(id)] || is_convolution(node) || !node.schema->flags.elementwise) continue;
+              if (!reached[ir::index_of(id)] || is_convolution(node) || !node.schema->flags.elementwise) continue;
               const PartialShape& shape = node.outputs[0].shape;
               if (shape.is_dynamic() || shape.size() < 3 ||
                   ir::attribute_text(*node.attributes, "auto_broadcast") != "numpy")

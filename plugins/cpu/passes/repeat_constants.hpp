@@ -3,8 +3,8 @@
 //   Convolution [N,C,H,W] -> Add(constant [1,C,H,W] or [C,H,W])  =>  Add(constant [N,C,H,W])
 // Why: so that steps and layouts, and with them the bits of an image, are the same for any N; and the sum joins the
 // convolution's store. The constant takes no more memory than one value of the network at this place.
-// Refuses: scalars and vectors along the channels, which fuse as they are; values that no convolution, before or
-// behind them, lays out in blocks.
+// Refuses: scalars and vectors along the channels, which fuse as they are; values that are never in the layout of a
+// convolution, normalisation or reduction of images, before or behind them, whose bits depend on it.
 #include "ir/pass/pass_manager.hpp"
 #include "ir/schema/registry.hpp"
 
