@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <string_view>
 
@@ -87,7 +88,8 @@ void collect_factors(const ir::Graph& graph, ir::Value value, Product& product, 
   } else if (is_op(node, "Multiply") && is_inside && product.nodes.size() < kEnough) {
     product.nodes.push_back(node.id);
     for (const ir::Value& input : node.inputs) collect_factors(graph, input, product, false);
-  } else if (is_op(node, "Divide") && is_inside && scalar_constant(graph, node.inputs[1])) {
+  } else if (is_op(node, "Divide") && is_inside && scalar_constant(graph, node.inputs[1]) &&
+             product.nodes.size() < kEnough) {
     product.nodes.push_back(node.id);
     product.factor /= *scalar_constant(graph, node.inputs[1]);
     collect_factors(graph, node.inputs[0], product, false);
@@ -129,7 +131,8 @@ std::optional<Activation> activation_of(const ir::Graph& graph, ir::Value gate, 
   if (is_op(node, "Add")) return gelu_of(graph, node, x);
   if (is_op(node, "Sigmoid")) {
     const auto argument = polynomial_of(graph, node.inputs[0], x);
-    if (argument && *argument == Polynomial{0, (*argument)[1], 0, 0})
+    constexpr double kMostBeta = std::numeric_limits<float>::max();
+    if (argument && *argument == Polynomial{0, (*argument)[1], 0, 0} && std::fabs((*argument)[1]) <= kMostBeta)
       return Activation{.type = "Swish", .beta = (*argument)[1], .nodes = self};
   } else if (is_op(node, "Tanh")) {
     const ir::Node& inner = graph.node(node.inputs[0].node);
@@ -163,7 +166,9 @@ ir::Pass collapse_gates(const ir::OpRegistry& registry) {
               if (product.values.size() != 2) continue;
               for (size_t side = 0; side < 2; ++side) {
                 const ir::Value x = product.values[side];
-                if (graph.port(x).type != element::f32 || graph.port(x).shape != node.outputs[0].shape) continue;
+                const PartialShape& shape = graph.port(x).shape;
+                if (graph.port(x).type != element::f32 || shape.rank().is_dynamic() || shape != node.outputs[0].shape)
+                  continue;
                 const auto found = activation_of(graph, product.values[1 - side], x);
                 if (!found || !same(product.factor, found->factor)) continue;
                 std::vector<ir::Value> inputs = {x};

@@ -4,21 +4,12 @@
 #include "ir/base/mapped_file.hpp"
 #include "ir/base/returned_memory.hpp"
 #include "ir/schema/attribute_text.hpp"
+#include "ops/rewrites/channel_constants.hpp"
 #include "ops/rewrites/convolutions.hpp"
 #include "ops/rewrites/rewrites.hpp"
 
 namespace terroir::ops {
 namespace {
-
-/// The constant's value per channel when it broadcasts over everything but axis 1 of `rank` axes; null otherwise.
-const float* per_channel(const ir::Graph& graph, ir::Value value, int64_t channels, size_t rank) {
-  const ir::Constant* constant = ir::constant_of(graph, value);
-  if (!constant || constant->view.type != element::f32 || constant->view.count() != channels) return nullptr;
-  const ir::Dims& dims = constant->view.dims;
-  if (dims.size() > rank || dims.size() + 1 < rank) return nullptr;
-  const size_t axis = 1 - (rank - dims.size());
-  return dims[axis] == channels ? constant->view.as<float>() : nullptr;
-}
 
 struct ScaleMatch {
   ir::NodeId convolution;
@@ -35,14 +26,14 @@ std::optional<ScaleMatch> match(const ir::Graph& graph, const ir::Node& multiply
   if (shape.rank().is_dynamic() || shape.size() < 3 || shape[1].is_dynamic()) return std::nullopt;
   const int64_t channels = shape[1].get_length();
   for (size_t side = 0; side < 2; ++side) {
-    const float* scale = per_channel(graph, multiply.inputs[1 - side], channels, shape.size());
+    const float* scale = constant_per_channel(graph, multiply.inputs[1 - side], channels, shape.size());
     if (!scale) continue;
     ir::Value source = multiply.inputs[side];
     ScaleMatch found{source.node, std::nullopt, scale, nullptr};
     const ir::Node* producer = &graph.node(source.node);
     if (producer->is("Add") && graph.uses(source).size() == 1 && !ir::broadcasts_from_an_axis(*producer->attributes)) {
       for (size_t i = 0; i < 2 && !found.bias; ++i) {
-        found.bias = per_channel(graph, producer->inputs[1 - i], channels, shape.size());
+        found.bias = constant_per_channel(graph, producer->inputs[1 - i], channels, shape.size());
         if (found.bias) source = producer->inputs[i];
       }
       if (!found.bias) continue;

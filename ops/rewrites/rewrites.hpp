@@ -45,11 +45,12 @@ ir::Pass decompose_batch_norm(const ir::OpRegistry& registry);
 ir::Pass fold_scale_into_convolution(const ir::OpRegistry& registry);
 
 /// Pad(x, 0) conv w -> x conv w with larger pads, also of groups, and MaxPool(Pad(x, 0)) -> MaxPool(x) with larger pads
-/// where x is not negative, because ReLU, Sigmoid or Clamp gave it. Pads of w that is not finite then count as nothing,
-/// not as 0 * w. Refuses: other modes and values, pads of the first two axes, negative ones and such as are not
-/// constant, pads that follow from the extents (same_upper, same_lower), spatial axes of x that are or may be empty; of
-/// MaxPool also windows that might see nothing but pads (as large as the window, dilations, rounding up), and indices
-/// that somebody reads.
+/// where x is not negative, because ReLU, Sigmoid or Clamp gave it; a Transpose may stand between the Pad and them, as
+/// it does in channels-last models. Pads of w that is not finite then count as nothing, not as 0 * w, and
+/// a maximum of pads and NaN alone is that of NaN, not 0. Refuses: kernels of one tap, other modes and values, pads of images and channels, negative ones and such as are not constant, pads that follow from the
+/// extents (same_upper, same_lower), spatial axes of x that are or may be empty; of MaxPool also windows that might see
+/// nothing but pads (as large as the window, dilations, rounding up), and indices that somebody reads; Transposes with
+/// a reader that is none of these, as they would stay beside a new one, and orders that are not constant.
 ir::Pass fold_pads();
 
 /// (x * s) conv w -> x conv (s * w) and (x / s) conv w -> x conv (w / s), where s is a constant per channel of x;
@@ -74,14 +75,21 @@ ir::Pass fuse_transposes(const ir::OpRegistry& registry);
 /// f(Transpose(x), Transpose(y), constant) -> Transpose(f(x, y, constant')) for Transposes that put channels last and f
 /// that is elementwise, Concat, Split, VariadicSplit or Pad (along the axes that were meant), so that Transposes
 /// between channels-last convolutions meet and cancel.
-/// Refuses: Transposes with other readers than these and Transposes (they would stay and another be added), operands
-/// that are neither transposed, nor of one element, nor constants along one axis (of Concat: not transposed), pdpd
-/// broadcasting, axes and pads that are not constant, Splits whose parts have other readers.
+/// Refuses: Transposes with other readers than these and Transposes, or with one that is refused (they would stay and
+/// another be added), operands that are neither transposed, nor of one element, nor constants along one axis (of
+/// Concat: not transposed), pdpd broadcasting, axes and pads that are not constant, Splits whose parts have other
+/// readers.
 ir::Pass sink_transposes(const ir::OpRegistry& registry);
 
 /// Mean-variance normalisation written as ReduceMean, Subtract, Power, Sqrt, Divide and the like -> MVN-6; the scale
 /// and shift behind it stay as they are. Forms and refusals: normalization_pattern.hpp.
 ir::Pass collapse_mvn(const ir::OpRegistry& registry);
+
+/// Reshape to groups of channels, MVN-6 of each, Reshape back -> GroupNormalization-12, which takes a scale and a shift
+/// per channel behind it: how converters write it. Refuses: types other than f32, unknown extents (they may be known
+/// when shapes are bound), axes or groups that are not those of whole channels, an eps outside of the root,
+/// intermediate results that something else reads too.
+ir::Pass collapse_group_normalization(const ir::OpRegistry& registry);
 
 /// x times a function of x -> the activation that this is, in any order of the factors and any form of polynomials:
 ///   x * 0.5 * (1 + erf(x / sqrt(2))), x * 0.5 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) -> Gelu-7,

@@ -35,6 +35,7 @@ ir::PassManager portable_passes() {
   passes.add(ops::fold_constants(registry));
   passes.add(ops::decompose_batch_norm(registry));
   passes.add(ops::collapse_mvn(registry));
+  passes.add(ops::collapse_group_normalization(registry));
   passes.add(ops::collapse_gates(registry));
   passes.add_until_stable({ops::remove_no_ops(), ops::fuse_transposes(registry), ops::sink_transposes(registry),
                            ops::fold_pads(), ops::fold_scale_into_convolution(registry),

@@ -313,7 +313,19 @@ TEST(CollapseGates, Refuses) {
   m.result(shared);
   m.result(times(x, shared));  // read by something else
   auto wide = m.input({1, 3});
-  m.result(times(m.op("Sigmoid", {wide}), m.op("Concat", {wide, wide}, {{"axis", "0"}})));  // of other extents
+  m.result(times(m.op("Sigmoid", {wide}), m.op("Concat", {wide, wide}, {{"axis", "0"}})));   // of other extents
+  m.result(times(x, m.op("Sigmoid", {times(times(x, m.scalar(1e30f)), m.scalar(1e30f))})));  // no number is that large
+  auto unknown = m.input(PartialShape::dynamic());
+  m.result(times(times(unknown, m.constant({1, 1, 1}, {1})), m.op("Sigmoid", {unknown})));  // perhaps of another rank
+  expect_refusal(m.graph(), {gates()});
+}
+
+// Each product ends after a few factors: else this would take minutes.
+TEST(CollapseGates, LongChainsOfDivisions) {
+  GraphMaker m;
+  auto x = m.input({2});
+  for (int i = 0; i < 30'000; ++i) x = m.op("Divide", {x, m.scalar(2)});
+  m.result(x);
   expect_refusal(m.graph(), {gates()});
 }
 

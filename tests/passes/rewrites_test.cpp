@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include <algorithm>
+
 #include "ops/registry.hpp"
 #include "plugins/cpu/compile.hpp"
 #include "tests/passes/golden.hpp"
@@ -303,7 +307,7 @@ TEST(FoldPads, Refuses) {
   GraphMaker m;
   auto x = m.input({1, 4, 5, 6});
   const auto conv = [&](ir::Value y, const std::string& auto_pad = "explicit") {
-    m.result(m.op("Convolution", {y, m.random({2, 4, 1, 1}, 1)}, window_of("0,0", "0,0", auto_pad)));
+    m.result(m.op("Convolution", {y, m.random({2, 4, 2, 2}, 1)}, window_of("0,0", "0,0", auto_pad)));
   };
   const auto pad = [&](std::vector<int64_t> begin, std::vector<int64_t> end, const char* mode, float value) {
     return m.op("Pad", {x, m.integers(std::move(begin)), m.integers(std::move(end)), m.scalar(value)},
@@ -321,8 +325,25 @@ TEST(FoldPads, Refuses) {
   conv(m.op("Pad", {m.input({1, 4, 0, 6}), m.integers({0, 0, 3, 0}), m.integers({0, 0, 0, 0})},
             {{"pad_mode", "constant"}}));  // around nothing
   conv(m.op("Pad", {x, m.integers({0, 0, 1, 1}), m.integers({0, 0, 1, 1}), m.input({})}, {{"pad_mode", "constant"}}));
+  // Products of positions.
+  const ir::Value around = pad({0, 0, 1, 1}, {0, 0, 1, 1}, "constant", 0);
+  m.result(m.op("Convolution", {around, m.random({2, 4, 1, 1}, 1)}, window_of("0,0", "0,0")));
+  m.result(m.op("GroupConvolution", {around, m.random({2, 1, 2, 1, 1}, 1)}, window_of("0,0", "0,0")));
   expect_refusal(m.graph(), {ops::fold_pads()});
   test::expect_same_as_interpreter(m);
+}
+
+// Then the convolution would be refused for a number that is nowhere in the model.
+TEST(FoldPads, RefusesMoreThanWindowsTake) {
+  GraphMaker m;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const auto padded = [&](int64_t pads) {
+    return m.op("Pad", {m.input({1, 1, 2, 2}), m.integers({0, 0, 0, pads}), m.integers({0, 0, 0, 0})},
+                {{"pad_mode", "constant"}});
+  };
+  m.result(m.op("Convolution", {padded(kMost), m.random({1, 1, 1, 2}, 1)}, window_of("0,1", "0,0")));
+  m.result(m.op("Convolution", {padded(kMost + 1), m.random({1, 1, 1, 2}, 1)}, window_of("0,0", "0,0")));
+  expect_refusal(m.graph(), {ops::fold_pads()});
 }
 
 /// A maximum over windows of 3 by 2 of what two zeros before and one behind each axis surround.
@@ -357,6 +378,171 @@ TEST(FoldPads, RefusesMaximaThatZerosWouldChange) {
                 {m.op("Pad", {x, m.integers({0, 0, 1, 0}), m.integers({0, 0, 0, 2})}, {{"pad_mode", "constant"}})},
                 {{"strides", "1,1"}, {"kernel", "2,2"}, {"pads_begin", "1,0"}, {"pads_end", "0,0"}}, "", "opset1"));
   expect_refusal(m.graph(), {ops::fold_pads()});
+  test::expect_same_as_interpreter(m);
+}
+
+/// A Convolution with windows of 2 along each axis and a zero behind each.
+ir::Value conv_of(GraphMaker& m, ir::Value y, const std::string& auto_pad = "explicit") {
+  const PartialShape& shape = m.graph().port(y).shape;
+  ir::Dims filter(shape.size(), 2);
+  filter[1] = shape[1].get_length();
+  std::string ones = "1", zeros = "0";
+  for (size_t i = 3; i < shape.size(); ++i) ones += ",1", zeros += ",0";
+  return m.op(
+      "Convolution", {y, m.random(filter, 7)},
+      {{"strides", ones}, {"dilations", ones}, {"pads_begin", zeros}, {"pads_end", ones}, {"auto_pad", auto_pad}});
+}
+
+ir::Value zeros_around(GraphMaker& m, ir::Value y, std::vector<int64_t> begin, std::vector<int64_t> end) {
+  return m.op("Pad", {y, m.integers(std::move(begin)), m.integers(std::move(end))}, {{"pad_mode", "constant"}});
+}
+
+ir::Value transposed(GraphMaker& m, ir::Value y, std::vector<int64_t> order) {
+  return m.op("Transpose", {y, m.integers(std::move(order))});
+}
+
+size_t count_of(const ir::Graph& graph, const char* type) {
+  const std::vector<ir::NodeId> nodes = graph.nodes();
+  return static_cast<size_t>(
+      std::count_if(nodes.begin(), nodes.end(), [&](ir::NodeId id) { return graph.node(id).is(type); }));
+}
+
+TEST(FoldPads, InFrontOfTransposes) {
+  GraphMaker m;
+  auto x = m.input({1, 5, 6, 4});
+  auto padded = zeros_around(m, x, {0, 1, 2, 0}, {0, 3, 0, 0});
+  m.result(padded);  // another reader keeps it
+  auto channels_first = transposed(m, padded, {0, 3, 1, 2});
+  m.result(conv_of(m, channels_first));
+  m.result(conv_of(m, channels_first, "valid"));
+  auto line = zeros_around(m, m.input(PartialShape("?,2..,3")), {0, 2, 0}, {0, 0, 0});
+  m.result(conv_of(m, transposed(m, line, {0, 2, 1})));
+  auto reversed = zeros_around(m, m.input({5, 3, 1}), {1, 0, 0}, {2, 0, 0});
+  m.result(conv_of(m, transposed(m, reversed, {})));
+  auto volume = zeros_around(m, m.input({1, 2, 3, 4, 1}), {0, 1, 2, 0, 0}, {0, 0, 0, 3, 0});
+  m.result(conv_of(m, transposed(m, volume, {0, 4, 1, 2, 3})));
+  auto positive = zeros_around(m, m.op("ReLU", {x}), {0, 1, 0, 0}, {0, 0, 1, 0});
+  m.result(m.op("MaxPool", {transposed(m, positive, {0, 3, 1, 2})},
+                {{"strides", "2,2"}, {"kernel", "2,3"}, {"pads_begin", "0,0"}, {"pads_end", "0,1"}}, "", "opset1"));
+  expect_rewrite("fold_pads_in_front_of_transposes", m.graph(), {ops::fold_pads()});
+  const auto inputs = [](int64_t batch, int64_t extent) {
+    return std::vector<HostTensor>{random_tensor({1, 5, 6, 4}, 1), random_tensor({batch, extent, 3}, 2),
+                                   random_tensor({5, 3, 1}, 3), random_tensor({1, 2, 3, 4, 1}, 4)};
+  };
+  const std::vector<std::vector<HostTensor>> sets = {inputs(1, 2), inputs(3, 9)};
+  expect_same_as_interpreter(m.graph(), sets);
+}
+
+TEST(FoldPads, InFrontOfSeveralTransposes) {
+  GraphMaker m;
+  auto first = transposed(m, zeros_around(m, m.input({4, 5, 2, 6}), {1, 2, 0, 0}, {0, 1, 0, 0}), {3, 2, 0, 1});
+  m.result(conv_of(m, first));
+  m.result(conv_of(m, transposed(m, transposed(m, first, {2, 3, 0, 1}), {2, 3, 1, 0})));
+  expect_rewrite("fold_pads_in_front_of_several_transposes", m.graph(),
+                 {ops::fuse_transposes(ops::builtin_registry()), ops::fold_pads()});
+  test::expect_same_as_interpreter(m);
+}
+
+TEST(FoldPads, RefusesInFrontOfTransposes) {
+  GraphMaker m;
+  auto x = m.input({1, 5, 6, 4});
+  const auto first = [&](ir::Value y) { return transposed(m, y, {0, 3, 1, 2}); };
+  const auto around = [&](std::vector<int64_t> begin) { return zeros_around(m, x, std::move(begin), {0, 1, 1, 0}); };
+  m.result(conv_of(m, first(around({0, 0, 0, 2}))));                        // more channels
+  m.result(conv_of(m, first(around({2, 0, 0, 0}))));                        // more images
+  m.result(conv_of(m, first(around({0, -1, 0, 0}))));                       // cut
+  m.result(conv_of(m, transposed(m, around({0, 0, 1, 0}), {2, 3, 0, 1})));  // the width is the batch
+  m.result(conv_of(m, first(around({0, 1, 0, 0})), "same_lower"));
+  const auto filled = [&](ir::Value value, const char* mode) {
+    return m.op("Pad", {x, m.integers({0, 1, 1, 0}), m.integers({0, 1, 1, 0}), value}, {{"pad_mode", mode}});
+  };
+  m.result(conv_of(m, first(filled(m.scalar(2), "constant"))));
+  m.result(conv_of(m, first(filled(m.input({}), "constant"))));
+  m.result(conv_of(m, first(filled(m.scalar(0), "edge"))));
+  m.result(conv_of(m, first(zeros_around(m, m.input({1, 0, 6, 4}), {0, 3, 0, 0}, {0, 0, 0, 0}))));  // around nothing
+  // The Transpose of what is padded would stay for others.
+  auto shared = first(around({0, 1, 1, 0}));
+  m.result(conv_of(m, shared));
+  m.result(m.op("ReLU", {shared}));
+  shared = first(around({0, 1, 1, 0}));
+  m.result(conv_of(m, shared));
+  m.result(conv_of(m, shared, "same_upper"));
+  shared = first(around({0, 1, 1, 0}));
+  m.result(conv_of(m, shared));
+  m.result(shared);
+  shared = first(around({0, 1, 1, 0}));
+  m.result(conv_of(m, shared));
+  m.result(m.op("Convolution", {m.input({1, 4, 9, 9}), shared}, window_of("0,0", "0,0")));  // as a filter
+  expect_refusal(m.graph(), {ops::fold_pads()});
+  test::expect_same_as_interpreter(m);
+}
+
+TEST(FoldPads, RefusesOrdersOfTheRun) {
+  GraphMaker m;
+  auto padded = zeros_around(m, m.input({1, 5, 6, 4}), {0, 1, 1, 0}, {0, 0, 0, 0});
+  auto y = m.op("Transpose", {padded, m.input({4}, element::i64)});
+  m.result(m.op("Convolution", {y, m.random({2, 4, 3, 3}, 1)}, window_of("0,0", "0,0")));
+  expect_refusal(m.graph(), {ops::fold_pads()});
+  const std::vector<std::vector<HostTensor>> inputs = {
+      {random_tensor({1, 5, 6, 4}, 1), integer_tensor({4}, {0, 3, 1, 2})},
+      {random_tensor({1, 5, 6, 4}, 2), integer_tensor({4}, {0, 3, 2, 1})}};
+  expect_same_as_interpreter(m.graph(), inputs);
+}
+
+TEST(FoldPads, WaitsForExtentsThatMayBeNone) {
+  GraphMaker m;
+  auto padded = zeros_around(m, m.input(PartialShape("?,?,?,3")), {0, 1, 1, 0}, {0, 0, 2, 0});
+  m.result(conv_of(m, transposed(m, padded, {0, 3, 1, 2})));
+  expect_refusal(m.graph(), {ops::fold_pads()});
+  EXPECT_EQ(count_of(*cpu::bound_graph(cpu::rewrite_portable(m.graph()), {{2, 3, 4, 3}}), "Pad"), 0u);
+  const std::vector<std::vector<HostTensor>> inputs = {
+      {random_tensor({2, 3, 4, 3}, 1)}, {random_tensor({1, 0, 4, 3}, 2)}, {random_tensor({1, 1, 1, 3}, 3)}};
+  expect_same_as_interpreter(m.graph(), inputs);
+}
+
+TEST(FoldPads, OfChannelsLastModels) {
+  for (const element::Type type : {element::f32, element::f16}) {
+    SCOPED_TRACE(type.get_type_name());
+    GraphMaker m;
+    const auto converted = [&](ir::Value value, element::Type to) {
+      return type == element::f32 ? value : m.op("Convert", {value}, {{"destination_type", to.get_type_name()}});
+    };
+    const auto random = [&](const ir::Dims& dims) { return converted(m.random(dims, 3), type); };
+    auto y = converted(m.input(PartialShape("?,9..,8,3")), type);
+    y = transposed(m, zeros_around(m, y, {0, 0, 0, 0}, {0, 1, 1, 0}), {0, 3, 1, 2});
+    y = m.op("Convolution", {y, random({8, 3, 3, 3})}, window_of("0,0", "0,0", "valid"));
+    auto last = m.op("Add", {transposed(m, y, {0, 2, 3, 1}), random({8})});
+    m.result(converted(last, element::f32));
+    y = transposed(m, zeros_around(m, last, {0, 1, 1, 0}, {0, 1, 1, 0}), {0, 3, 1, 2});
+    y = m.op("GroupConvolution", {y, random({8, 1, 1, 3, 3})}, window_of("0,0", "0,0"), "named");
+    y = converted(y, element::f32);
+    m.graph().port(y).names = {"tensor"};
+    m.result(y);
+    const auto rewritten = cpu::rewrite_portable(m.graph());
+    EXPECT_EQ(count_of(*rewritten, "Pad"), 0u);
+    const ir::Value output = rewritten->node(rewritten->results()[1]).inputs[0];
+    EXPECT_EQ(rewritten->port(output).names, std::vector<std::string>{"tensor"});
+    if (type == element::f32) {
+      EXPECT_EQ(rewritten->node(output.node).name, "named");
+    }
+    const std::vector<std::vector<HostTensor>> inputs = {{random_tensor({1, 9, 8, 3}, 1)},
+                                                         {random_tensor({2, 12, 8, 3}, 2)}};
+    expect_same_as_interpreter(m.graph(), inputs, type == element::f32 ? 2e-5 : 5e-3);
+  }
+}
+
+TEST(FoldPads, IntoTerroir1ConvolutionsOfChannelsLast) {
+  GraphMaker m;
+  const auto conv = [&](ir::Value y, const char* auto_pad) {
+    return m.op("Convolution", {y, m.random({8, 3, 3, 3}, 1), m.random({8}, 2)},
+                {{"layout", "channels_last"}, {"auto_pad", auto_pad}, {"strides", "2,2"}}, "", "terroir1");
+  };
+  auto x = m.input({1, 6, 7, 3});
+  for (const char* auto_pad : {"notset", "valid"})
+    m.result(conv(zeros_around(m, x, {0, 1, 0, 0}, {0, 1, 2, 0}), auto_pad));
+  EXPECT_EQ(count_of(*cpu::rewrite_portable(m.graph()), "Pad"), 0u);
+  m.result(conv(zeros_around(m, x, {0, 1, 0, 0}, {0, 1, 2, 0}), "same_upper"));
+  EXPECT_EQ(count_of(*cpu::rewrite_portable(m.graph()), "Pad"), 1u);
   test::expect_same_as_interpreter(m);
 }
 

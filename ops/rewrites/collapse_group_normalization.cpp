@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <numeric>
+
+#include "ir/schema/attribute_text.hpp"
+#include "ops/defs/normalization/group_normalization.hpp"
+#include "ops/defs/normalization/mvn.hpp"
+#include "ops/rewrites/channel_constants.hpp"
+#include "ops/rewrites/new_nodes.hpp"
+#include "ops/rewrites/rewrites.hpp"
+
+namespace terroir::ops {
+namespace {
+
+/// The node that reads this value alone; null if there are others.
+const ir::Node* only_reader(const ir::Graph& graph, ir::Value value) {
+  const std::vector<ir::Use> uses = graph.uses(value);
+  return uses.size() == 1 ? &graph.node(uses[0].node) : nullptr;
+}
+
+struct GroupNormalization {
+  ir::Value x, last;
+  GroupNormalizationAttrs attrs;
+  const ir::Constant *scale = nullptr, *shift = nullptr;
+  std::vector<ir::NodeId> nodes;  // the last one first
+};
+
+/// Of a node of `type` that reads `value` alone, the constant per channel beside it; `value` then is its result.
+const ir::Constant* take_channels(const ir::Graph& graph, const char* type, ir::Value& value,
+                                  std::vector<ir::NodeId>& nodes) {
+  const ir::Node* node = only_reader(graph, value);
+  if (!node || !node->is(type) || node->outputs[0].shape != graph.port(value).shape ||
+      ir::broadcasts_from_an_axis(*node->attributes))
+    return nullptr;
+  const PartialShape& shape = node->outputs[0].shape;
+  const ir::Value other = node->inputs[node->inputs[0] == value ? 1 : 0];
+  if (other == value || !constant_per_channel(graph, other, shape[1].get_length(), shape.size())) return nullptr;
+  nodes.insert(nodes.begin(), node->id);
+  value = {node->id, 0};
+  return ir::constant_of(graph, other);
+}
+
+/// Where `back` gives the groups that `there` has parted, normalised one by one, the shape of x again.
+std::optional<GroupNormalization> match(const ir::Graph& graph, const ir::Node& back) {
+  if (!back.is("Reshape")) return std::nullopt;
+  const ir::Node& mvn = graph.node(back.inputs[0].node);
+  if (!mvn.is("MVN") || mvn.inputs.size() != 2 || mvn.outputs[0].type != element::f32) return std::nullopt;
+  const ir::Node& there = graph.node(mvn.inputs[0].node);
+  if (!there.is("Reshape") || !only_reader(graph, {mvn.id, 0}) || !only_reader(graph, {there.id, 0}))
+    return std::nullopt;
+  GroupNormalization found{there.inputs[0], {back.id, 0}, {}, nullptr, nullptr, {back.id, mvn.id, there.id}};
+  const PartialShape &shape = graph.port(found.x).shape, &parted = there.outputs[0].shape;
+  if (shape.is_dynamic() || parted.is_dynamic() || back.outputs[0].shape != shape || shape.size() < 3 ||
+      parted.size() < 3)
+    return std::nullopt;
+  const int64_t channels = shape[1].get_length(), groups = parted[1].get_length();
+  if (parted[0] != shape[0] || groups < 1 || channels % groups != 0 || channels == 0) return std::nullopt;
+  const auto& attrs = mvn.attrs<Mvn6Attrs>();
+  if (!attrs.normalize_variance || attrs.eps_mode != reference::EpsPlace::inside_sqrt) return std::nullopt;
+  auto axes = ir::constant_integers(graph, mvn.inputs[1]);
+  if (!axes) return std::nullopt;
+  const auto rank = static_cast<int64_t>(parted.size());
+  for (int64_t& axis : *axes) axis += axis < 0 ? rank : 0;
+  std::sort(axes->begin(), axes->end());
+  std::vector<int64_t> all(static_cast<size_t>(rank) - 2);
+  std::iota(all.begin(), all.end(), int64_t{2});
+  if (*axes != all) return std::nullopt;
+  found.attrs = {groups, attrs.eps};
+  found.scale = take_channels(graph, "Multiply", found.last, found.nodes);
+  found.shift = take_channels(graph, "Add", found.last, found.nodes);
+  return found;
+}
+
+/// The channels of `constant`, or `fill` for each.
+ir::Constant vector_of(const ir::Constant* constant, int64_t channels, float fill) {
+  if (constant) return {{element::f32, {channels}, constant->view.data}, constant->owner};
+  auto filled = std::make_shared<std::vector<float>>(static_cast<size_t>(channels), fill);
+  return {{element::f32, {channels}, filled->data()}, filled};
+}
+
+}  // namespace
+
+ir::Pass collapse_group_normalization(const ir::OpRegistry& registry) {
+  return {"collapse_group_normalization", [&](const ir::Graph& graph, ir::Patch& patch) {
+            for (ir::NodeId id : graph.nodes()) {
+              const auto found = match(graph, graph.node(id));
+              if (!found) continue;
+              const ir::Node& last = graph.node(found->last.node);
+              NewNodes nodes(registry, patch, last);
+              const int64_t channels = graph.port(found->x).shape[1].get_length();
+              const ir::Value scale = nodes.constant(vector_of(found->scale, channels, 1), "scale");
+              const ir::Value shift = nodes.constant(vector_of(found->shift, channels, 0), "shift");
+              patch.replace(found->last,
+                            patch.add(registry.get("GroupNormalization", "opset12"),
+                                      ir::make_attributes_of(found->attrs), {found->x, scale, shift}, found->nodes));
+            }
+          }};
+}
+
+}  // namespace terroir::ops

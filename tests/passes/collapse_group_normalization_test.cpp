@@ -1,0 +1,102 @@
+// Group normalisation as converters write it: graph text before and after, what stays, and that it keeps the layout of
+// convolutions.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "ops/registry.hpp"
+#include "ops/rewrites/rewrites.hpp"
+#include "tests/passes/golden.hpp"
+#include "tests/passes/graph_maker.hpp"
+#include "tests/passes/planned.hpp"
+
+namespace terroir::test {
+namespace {
+
+ir::Pass pass() { return ops::collapse_group_normalization(ops::builtin_registry()); }
+
+const AttributeTexts kInside = {{"eps", "0.001"}, {"normalize_variance", "true"}, {"eps_mode", "inside_sqrt"}};
+
+/// The groups of x, of shape `parted` and normalised over `axes`, in the shape of x again.
+ir::Value normalised(GraphMaker& m, ir::Value x, const std::vector<int64_t>& parted, const std::vector<int64_t>& axes,
+                     const AttributeTexts& attributes = kInside) {
+  const auto there = m.op("Reshape", {x, m.integers(parted)}, {{"special_zero", "true"}});
+  const auto middle = m.op("MVN", {there, m.integers(axes)}, attributes);
+  return m.op("Reshape", {middle, m.integers(m.dims(x))}, {{"special_zero", "false"}});
+}
+
+TEST(CollapseGroupNormalization, WithAndWithoutScaleAndShift) {
+  GraphMaker m;
+  const auto scale = [&] { return m.constant({1, 4, 1, 1}, {1, 2, 3, 4}); };
+  const auto shift = [&] { return m.constant({4, 1, 1}, {5, 6, 7, 8}); };
+  const auto both = normalised(m, m.input({2, 4, 3, 5}), {0, 2, -1}, {2});
+  m.result(m.op("Add", {shift(), m.op("Multiply", {both, scale()})}));
+  const auto shifted = normalised(m, m.input({2, 4, 3, 5}), {2, 2, 2, 3, 5}, {-1, 2, 3});
+  m.result(m.op("Add", {shifted, shift()}));
+  m.result(normalised(m, m.input({1, 4, 6}), {1, 4, 6}, {-1}));
+  expect_rewrite("collapse_group_normalization", m.graph(), {pass()});
+  expect_same_as_interpreter(m);
+}
+
+TEST(CollapseGroupNormalization, Refuses) {
+  GraphMaker m;
+  const auto x = m.input({2, 4, 3, 5});
+  m.result(normalised(m, x, {2, 2, -1}, {1, 2}));  // all channels of an image, over which nothing is scaled
+  m.result(normalised(m, x, {1, 4, -1}, {2}));     // images together
+  m.result(normalised(m, m.input({2, 4, 2, 4}), {2, 8, -1}, {2}));  // parts of channels
+  m.result(normalised(m, x, {2, 2, 2, 15}, {3}));                   // of each channel
+  m.result(normalised(m, x, {2, 2, -1}, {2},
+                      {{"eps", "0.001"}, {"normalize_variance", "true"}, {"eps_mode", "outside_sqrt"}}));
+  m.result(normalised(m, x, {2, 2, -1}, {2},
+                      {{"eps", "0.001"}, {"normalize_variance", "false"}, {"eps_mode", "inside_sqrt"}}));
+  const auto read_twice = m.op("Reshape", {x, m.integers({2, 2, -1})});
+  m.result(m.op("Reshape", {m.op("MVN", {read_twice, m.integers({2})}, kInside), m.integers({2, 4, 3, 5})}));
+  m.result(read_twice);
+  const auto other = m.op("Reshape", {x, m.integers({2, 2, -1})});
+  m.result(m.op("Reshape", {m.op("MVN", {other, m.integers({2})}, kInside), m.integers({2, 4, 15, 1})}));
+  const auto flat = m.input({6, 4});
+  m.result(normalised(m, flat, {6, 2, 2}, {2}));
+  expect_refusal(m.graph(), {pass()});
+}
+
+// A scale and shift that something else than the channels broadcast along stay where they are.
+TEST(CollapseGroupNormalization, LeavesOtherOperands) {
+  GraphMaker m;
+  const auto x = normalised(m, m.conv(m.input({2, 3, 5, 4}), 4, 1, 1), {2, 2, -1}, {2});
+  const auto scaled = m.op("Multiply", {x, m.random({4}, 1)});  // columns
+  m.result(m.op("Add", {scaled, m.random({1, 4, 1, 1}, 2)}));
+  const auto squared = normalised(m, m.input({2, 4, 3, 5}), {2, 2, -1}, {2});
+  m.result(m.op("Multiply", {squared, squared}));
+  const auto wide = normalised(m, m.input({1, 4, 3, 5}), {1, 2, -1}, {2});
+  m.result(m.op("Multiply", {wide, m.random({2, 4, 1, 1}, 3)}));
+  expect_same_as_interpreter(m);
+}
+
+TEST(CollapseGroupNormalization, LiesInBlocksBetweenConvolutionsWhateverTheExtents) {
+  for (const char* shape : {"1,3,12,10", "?,3,?,?"}) {
+    SCOPED_TRACE(shape);
+    GraphMaker m;
+    const auto conv = [&](ir::Value x, const ir::Dims& weights, uint32_t seed) {
+      return m.op("Convolution", {x, m.random(weights, seed)},
+                  {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}});
+    };
+    auto x = conv(m.input(PartialShape(shape)), {48, 3, 3, 3}, 1);
+    const auto extents = m.op("ShapeOf", {x}, {}, "", "opset3");
+    auto y = m.op("Reshape", {x, m.integers({0, 8, -1})}, {{"special_zero", "true"}});
+    y = m.op("Reshape", {m.op("MVN", {y, m.integers({2})}, kInside), extents}, {{"special_zero", "false"}});
+    y = m.op("Add", {m.op("Multiply", {y, m.random({1, 48, 1, 1}, 2)}), m.random({1, 48, 1, 1}, 3)}, {}, "last");
+    m.result(conv(m.op("Swish", {y}), {5, 48, 3, 3}, 4));
+    std::vector<std::vector<HostTensor>> inputs(1);
+    inputs[0].push_back(random_tensor({1, 3, 12, 10}, 7));
+    expect_same_as_interpreter(m.graph(), inputs);
+    if (PartialShape(shape).is_dynamic()) continue;
+    size_t others = 0;
+    const auto plan = plan_of(m);
+    for (const cpu::Step& step : plan->steps)
+      if (step.type != "Convolution" && step.type != "Reorder" && step.type != "GroupNormalization") ++others;
+    EXPECT_EQ(others, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace terroir::test
