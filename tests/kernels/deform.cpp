@@ -15,7 +15,7 @@ class Deform : public KernelTest {};
 TEST_P(Deform, AgainstTheDefinition) {
   constexpr int64_t kHeight = 4, kWidth = 5, kTaps = 4, kGroups = 2;
   for (const int64_t per_group : sizes_around(lanes()))
-    for (const bool padded : {false, true})
+    for (const auto& [padded, infinite] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}})
       for (const int64_t block : {kGroups * per_group, int64_t{3}}) {
         const int64_t channels = kGroups * per_group, blocks = (channels + block - 1) / block;
         DeformArgs a;
@@ -31,9 +31,15 @@ TEST_P(Deform, AgainstTheDefinition) {
         a.out[1] = 3;
         a.padded = padded;
         const int64_t positions = a.out[0] * a.out[1];
-        const GuardedBuffer<float> src(random_floats(blocks * kHeight * kWidth * block, 1));
-        const GuardedBuffer<float> offsets(random_floats(kGroups * kTaps * 2 * positions, 2, -2.5f, 2.5f));
-        const GuardedBuffer<float> mask(random_floats(kGroups * kTaps * positions, 3));
+        GuardedBuffer<float> src(random_floats(blocks * kHeight * kWidth * block, 1));
+        GuardedBuffer<float> offsets(random_floats(kGroups * kTaps * 2 * positions, 2, -2.5f, 2.5f));
+        GuardedBuffer<float> mask(random_floats(kGroups * kTaps * positions, 3));
+        if (infinite) {
+          // Whole and half positions: a pixel without a share must not be multiplied by zero.
+          for (int64_t i = 0; i < src.size(); i += 3) src[i] = std::numeric_limits<float>::infinity();
+          for (float& x : offsets) x = std::round(2 * x) / 2;
+          for (float& x : mask) x = std::fabs(x) + 0.5f;
+        }
         GuardedBuffer<float> columns(positions * a.row_stride - 1);
         for (float& x : columns) x = 77.0f;
         std::vector<DeformSegment> segments;
@@ -60,27 +66,29 @@ TEST_P(Deform, AgainstTheDefinition) {
           for (int64_t tap = 0; tap < kTaps; ++tap) {
             for (int64_t c = 0; c < channels; ++c) {
               const int64_t field = (c / per_group * kTaps + tap), at = field * 2 * positions + m;
-              const double y = static_cast<double>(m / a.out[1] - 1 + tap / 2) + offsets[at];
-              const double x = static_cast<double>(m % a.out[1] + tap % 2 * 2) + offsets[at + positions];
-              const auto pixel = [&](int64_t i, int64_t j) {
+              const float y = static_cast<float>(m / a.out[1] - 1 + tap / 2) + offsets[at];
+              const float x = static_cast<float>(m % a.out[1] + tap % 2 * 2) + offsets[at + positions];
+              const auto pixel = [&, padded = padded](int64_t i, int64_t j, double share) {
                 if (!padded) {
                   i = std::min(i, kHeight - 1);
                   j = std::min(j, kWidth - 1);
                 }
-                if (i < 0 || j < 0 || i >= kHeight || j >= kWidth) return 0.0;
-                return static_cast<double>(src[((c / block * kHeight + i) * kWidth + j) * block + c % block]);
+                if (i < 0 || j < 0 || i >= kHeight || j >= kWidth || share == 0) return 0.0;
+                return share * static_cast<double>(src[((c / block * kHeight + i) * kWidth + j) * block + c % block]);
               };
               double want = 0;
-              const double least = padded ? -1.0 : -1e-300;
-              if (y > least && x > least && y < kHeight && x < kWidth) {
+              const bool inside = padded ? y > -1 && x > -1 : y >= 0 && x >= 0;
+              if (inside && y < kHeight && x < kWidth) {
                 const auto i = static_cast<int64_t>(std::floor(y)), j = static_cast<int64_t>(std::floor(x));
                 const double fy = y - std::floor(y), fx = x - std::floor(x);
-                want = (1 - fy) * ((1 - fx) * pixel(i, j) + fx * pixel(i, j + 1)) +
-                       fy * ((1 - fx) * pixel(i + 1, j) + fx * pixel(i + 1, j + 1));
+                want = pixel(i, j, (1 - fy) * (1 - fx)) + pixel(i, j + 1, (1 - fy) * fx) +
+                       pixel(i + 1, j, fy * (1 - fx)) + pixel(i + 1, j + 1, fy * fx);
               }
               want *= mask[field * positions + m];
-              ASSERT_NEAR(columns[m * a.row_stride + tap * a.tap_stride + c], want, 8 * 1.2e-7)
-                  << "position " << m << " tap " << tap << " channel " << c << " of " << channels;
+              const float got = columns[m * a.row_stride + tap * a.tap_stride + c];
+              ASSERT_TRUE(got == want || std::fabs(got - want) <= 8 * 1.2e-7)
+                  << got << " for " << want << ", position " << m << " tap " << tap << " channel " << c << " of "
+                  << channels;
             }
             if (m + 1 < positions || tap + 1 < kTaps) {
               ASSERT_EQ(columns[m * a.row_stride + (tap + 1) * a.tap_stride - 1], 77.0f);

@@ -1,9 +1,11 @@
 // DeformableConvolution on the CPU device against the interpreter, on every instruction set, with 1 and 2 threads.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "plugins/interpreter/interpreter.hpp"
 #include "tests/passes/both_axes.hpp"
 #include "tests/passes/graph_maker.hpp"
 
@@ -49,6 +51,47 @@ void check_deformable_layer(const DeformableLayer& l, const std::vector<float>& 
   expect_same_as_interpreter(m.graph(), std::vector<std::vector<HostTensor>>{tensors});
 }
 
+/// One channel, weight 1, a 1x1 window and a pad of one: result [y][x] is the sample at (y - 1, x - 1) + offset.
+struct BareSamples {
+  int64_t height, width;
+  bool padded = false;
+  std::vector<float> data;
+  float down = 0, right = 0;  // of every position
+};
+
+std::vector<std::vector<float>> results_of(const BareSamples& s) {
+  GraphMaker m;
+  const ir::Dims data{1, 1, s.height, s.width}, offsets{1, 2, s.height + 2, s.width + 2};
+  m.result(m.op("DeformableConvolution",
+                {m.input(ir::to_shape(data)), m.input(ir::to_shape(offsets)), m.constant({1, 1, 1, 1}, {1.0f})},
+                {{"strides", "1,1"},
+                 {"dilations", "1,1"},
+                 {"pads_begin", "1,1"},
+                 {"pads_end", "1,1"},
+                 {"bilinear_interpolation_pad", s.padded ? "true" : "false"}}));
+  std::vector<HostTensor> tensors;
+  tensors.emplace_back(element::f32, data);
+  std::copy(s.data.begin(), s.data.end(), tensors[0].writable().as<float>());
+  tensors.emplace_back(element::f32, offsets);
+  const int64_t positions = (s.height + 2) * (s.width + 2);
+  std::fill_n(tensors[1].writable().as<float>(), positions, s.down);
+  std::fill_n(tensors[1].writable().as<float>() + positions, positions, s.right);
+  const std::vector<std::vector<HostTensor>> sets = {tensors};
+  const auto floats = [&](const HostTensor& t) {
+    return std::vector<float>(t.view().as<float>(), t.view().as<float>() + positions);
+  };
+  const std::vector<ir::TensorView> views = {tensors[0].view(), tensors[1].view()};
+  std::vector<std::vector<float>> results = {floats(interpreter::Program(m.graph()).run(views)[0])};
+  for (const cpu::Isa isa : cpu::available_isas()) results.push_back(floats(run_on_cpu(m.graph(), isa, 1, sets)[0][0]));
+  return results;
+}
+
+void expect_samples(const BareSamples& s, const std::vector<float>& expected) {
+  SCOPED_TRACE(::testing::Message() << "offset " << s.down << ", " << s.right << (s.padded ? ", padded" : ""));
+  // NaN would differ from itself.
+  for (const std::vector<float>& result : results_of(s)) EXPECT_EQ(result, expected);
+}
+
 TEST(DeformableConvolution, ChannelsAroundTheBlocks) {
   for (const int64_t channels : {1, 3, 7, 8, 9, 16, 17, 33})
     for (const int64_t outputs : {1, 5, 16, 33}) {
@@ -88,6 +131,38 @@ TEST(DeformableConvolution, OffsetsAtTheEdge) {
                                       -1e-30f, 0.0f,  7.0f,  -7.0f, 2.5f,  1e-40f, -1.5f};
   for (const bool padded : {false, true})
     check_deformable_layer({1, 3, 2, 5, 5, 3, 3, 1, 1, 1, 1, 1, 1, true, padded, 0.0f}, offsets);
+}
+
+// Positions are sums in f32, as OpenVINO's are: what vanishes beside a 1 or a 2 still leads out at a 0.
+TEST(DeformableConvolution, PositionsAreRounded) {
+  const std::vector<float> data = {1, 2, 1, 2};
+  for (const float vanishing : {-1e-30f, -1e-9f}) {
+    expect_samples({2, 2, false, data, vanishing, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0});
+    expect_samples({2, 2, false, data, 0, vanishing}, {0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 0});
+    expect_samples({2, 2, true, data, vanishing, 0}, {0, 0, 0, 0, 0, 1, 2, 0, 0, 1, 2, 0, 0, 0, 0, 0});
+  }
+  for (const bool padded : {false, true})
+    expect_samples({2, 2, padded, data, 1e-9f, 1e-30f}, {0, 0, 0, 0, 0, 1, 2, 0, 0, 1, 2, 0, 0, 0, 0, 0});
+  // Less than 1, but not less than 2.
+  expect_samples({2, 2, false, data, -4e-8f, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0});
+}
+
+TEST(DeformableConvolution, InfinityHalfOutside) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  expect_samples({1, 1, true, {kInf}, 0.5f, 0.5f}, {kInf, kInf, 0, kInf, kInf, 0, 0, 0, 0});
+  expect_samples({1, 1, true, {kInf}, 0.5f, -0.5f}, {0, kInf, kInf, 0, kInf, kInf, 0, 0, 0});
+  expect_samples({1, 1, true, {kInf}, -0.5f, 0}, {0, 0, 0, 0, kInf, 0, 0, kInf, 0});
+  expect_samples({1, 1, false, {kInf}, 0.5f, 0.5f}, {0, 0, 0, 0, kInf, 0, 0, 0, 0});
+}
+
+TEST(DeformableConvolution, NeighboursOfWholePositionsDoNotCount) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (const bool padded : {false, true}) {
+    expect_samples({2, 2, padded, {1, kInf, -kInf, 2}, 0, 0}, {0, 0, 0, 0, 0, 1, kInf, 0, 0, -kInf, 2, 0, 0, 0, 0, 0});
+    expect_samples({2, 2, padded, {1, kInf, -kInf, 2}, -1, 1}, {0, 0, 0, 0, 0, 0, 0, 0, 1, kInf, 0, 0, -kInf, 2, 0, 0});
+  }
+  expect_samples({2, 2, false, {1, kInf, -kInf, 2}, 0, 0.5f},
+                 {0, 0, 0, 0, 0, kInf, kInf, 0, 0, -kInf, 2, 0, 0, 0, 0, 0});
 }
 
 TEST(DeformableConvolution, FirstVersion) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "ops/registry.hpp"
 #include "ops/rewrites/rewrites.hpp"
@@ -232,6 +233,59 @@ TEST(SinkTransposes, LeavesPadsAndAxesOfTheRun) {
                 {{"pad_mode", "edge"}}));
   m.result(m.op("ReLU", {m.op("Split", {to_channels_last(m, x), m.input({}, element::i64)}, {{"num_splits", "1"}})}));
   expect_refusal(m.graph(), transposes());
+}
+
+// Not even where only the other operand of a reader, or its operands in turn, keep the reader as it is.
+TEST(SinkTransposes, LeavesWhatWouldAddOneBesideReadersThatStay) {
+  GraphMaker m;
+  const auto read_too_by = [&](const std::function<ir::Value(ir::Value)>& reader) {
+    const ir::Value kept = to_channels_last(m, m.input({1, 3, 4, 5}));
+    m.result(m.op("ReLU", {kept}));
+    m.result(reader(kept));
+  };
+  const auto run = [&] { return m.input({1, 4, 5, 3}); };
+  const auto joined = [&](const ir::Value& x, const ir::Value& y) { return m.op("Concat", {x, y}, {{"axis", "3"}}); };
+  read_too_by([&](ir::Value t) { return joined(t, m.op("Sigmoid", {run()})); });
+  read_too_by([&](ir::Value t) { return joined(m.op("Add", {m.op("Abs", {run()}), m.scalar(1)}), t); });
+  read_too_by([&](ir::Value t) { return joined(t, joined(t, m.op("Sin", {run()}))); });
+  read_too_by([&](ir::Value t) { return m.op("Add", {t, run()}); });
+  read_too_by([&](ir::Value t) { return m.op("PReLU", {t, m.random({4}, 1)}); });
+  read_too_by([&](ir::Value t) {  // parts that stay
+    const ir::Value parts = m.op("Split", {t, m.integers({3})}, {{"num_splits", "3"}});
+    m.result(m.op("Add", {{parts.node, 1}, m.input({1, 4, 5, 1})}));
+    return to_channels_first(m, {parts.node, 2});
+  });
+  expect_refusal(m.graph(), transposes());
+  expect_same_as_interpreter(m);
+}
+
+// A reader that stays keeps its own operands only: what stands before them moves.
+TEST(SinkTransposes, UpToReadersThatStay) {
+  GraphMaker m;
+  auto x = to_channels_last(m, m.input({1, 3, 4, 5}));
+  auto y = m.op("Abs", {to_channels_last(m, m.input({1, 2, 4, 5}))});
+  auto joined = m.op("Concat", {m.op("Sin", {x}), y, x}, {{"axis", "3"}});
+  m.result(m.op("Add", {joined, m.input({1, 4, 5, 8})}));
+  expect_rewrite("sink_transposes_up_to_readers", m.graph(), transposes());
+  expect_same_as_interpreter(m);
+}
+
+// Each reader is looked at once, not once per input of every other: else these take hours.
+TEST(SinkTransposes, BesideManyReaders) {
+  constexpr size_t kMany = 20000;
+  for (const bool stays : {false, true}) {
+    GraphMaker m;
+    const auto x = to_channels_last(m, m.input({1, 2, 2, 2}));
+    const auto joined = m.op("Concat", std::vector<ir::Value>(kMany, x), {{"axis", "3"}});
+    m.result(stays ? joined : to_channels_first(m, joined));
+    if (stays) m.result(x);
+    if (stays) {
+      expect_refusal(m.graph(), transposes());
+      continue;
+    }
+    const auto rewritten = cpu::rewrite_portable(m.graph());
+    for (const ir::NodeId id : rewritten->nodes()) EXPECT_FALSE(rewritten->node(id).is("Transpose"));
+  }
 }
 
 /// Convolutions, activations and a residual connection, all channels last.

@@ -1,6 +1,8 @@
 #pragma once
 // What: BinaryConvolution-1: 2-D convolution of data of zeros and ones with bits.
 // Shapes: data [N, I, Y, X], weights u1 [O, I, KY, KX] -> [N, O, Y', X'] of the type of data.
+// Edge cases: pad_value takes the type of data (integers: truncated towards zero, saturated). Where that is neither 0
+//             nor 1, it agrees with no bit, so every weight in the padding takes one off the sum.
 // Source: operation page BinaryConvolution-1.
 #include "ops/shape/conv_geometry.hpp"
 

@@ -2,6 +2,11 @@
 // What: DeformableConvolution-1 and DeformableConvolution-8 (mask, bilinear_interpolation_pad).
 // Shapes: data [N, G*I, Y, X], offsets [N, D * KY * KX * 2, Y', X'], weights [G*O, I, KY, KX], optional mask
 //         [N, D * KY * KX, Y', X'] -> [N, G*O, Y', X'], where G is group and D deformable_group.
+// Edge cases: without bilinear_interpolation_pad, a sample less than one pixel beyond the last one shifts to it; before
+//             the first pixel nothing shifts, and the sample is zero. Position and offset are added in f32, as OpenVINO
+//             does (f64 and integers: in f64), so -1e-30 leads out of the input at 0, but not at 1. At a whole position
+//             the neighbour does not count, even if it is infinite or NaN; OpenVINO multiplies it (without
+//             bilinear_interpolation_pad the pixel itself) by zero, which makes NaN of an infinity.
 // Source: operation pages DeformableConvolution-1, DeformableConvolution-8.
 #include "ops/shape/conv_geometry.hpp"
 

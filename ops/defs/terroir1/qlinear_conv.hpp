@@ -6,7 +6,10 @@
 // for
 //         itself; the type of y is that of y_zero_point. Scales are f32, B is i32.
 // Formula: ops/reference/terroir1/qlinear_conv.hpp.
-// Edge cases: pads beside an auto_pad are refused; kernel_shape, where given, must be that of w.
+// Edge cases: pads beside an auto_pad are refused unless all of them are zero; auto_pad may be spelled in capitals,
+//             small letters or both; kernel_shape, where given, must be that of w. Sums neither wrap nor saturate; y
+//             is rounded half to even, not truncated, and saturates. Where m underflows to zero, as x_scale * w_scale
+//             may, y is y_zero_point.
 // Source: ONNX operator page QLinearConv-10; what each of its fields is here: qlinear_conv.md.
 #include "ops/defs/terroir1/convolution.hpp"
 #include "ops/reference/terroir1/qlinear_conv.hpp"

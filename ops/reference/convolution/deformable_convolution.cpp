@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "ops/reference/accumulate.hpp"
 #include "ops/reference/dispatch.hpp"
@@ -20,23 +19,40 @@ T element(double value) {
   }
 }
 
-/// Value of a [height, width] plane at (y, x); nothing outside, as NaN coordinates are.
+/// Position plus offset: of floats in f32, which may round it to a border, as OpenVINO does.
 template <class T>
-std::optional<double> sample(const T* plane, int64_t height, int64_t width, double y, double x, bool padded) {
+double coordinate(int64_t position, T offset) {
+  if constexpr (std::is_integral_v<T> || std::is_same_v<T, double>) {
+    return static_cast<double>(position) + to_real(offset);
+  } else {
+    return static_cast<float>(position) + static_cast<float>(offset);
+  }
+}
+
+/// A pixel of a plane and its share in a sample.
+struct Corner {
+  int64_t pixel;
+  double share;
+};
+
+/// The pixels with a share at (y, x) of a [height, width] plane; -1 outside, as NaN coordinates are.
+int corners_at(int64_t height, int64_t width, double y, double x, bool padded, Corner* corners) {
   const double h = static_cast<double>(height), w = static_cast<double>(width);
   const double least = padded ? std::nextafter(-1.0, 0.0) : 0.0;
-  if (!(y >= least && y < h && x >= least && x < w)) return std::nullopt;
-  const auto top = static_cast<int64_t>(std::floor(y)), left = static_cast<int64_t>(std::floor(x));
-  const double fy = y - std::floor(y), fx = x - std::floor(x);
-  const auto at = [&](int64_t i, int64_t j) {
-    if (!padded) {
-      i = std::min(i, height - 1);
-      j = std::min(j, width - 1);
+  if (!(y >= least && y < h && x >= least && x < w)) return -1;
+  const double top = std::floor(y), left = std::floor(x);
+  int count = 0;
+  for (const int64_t down : {0, 1})
+    for (const int64_t right : {0, 1}) {
+      const double share = (down ? y - top : 1 - (y - top)) * (right ? x - left : 1 - (x - left));
+      int64_t i = static_cast<int64_t>(top) + down, j = static_cast<int64_t>(left) + right;
+      if (!padded) {
+        i = std::min(i, height - 1);
+        j = std::min(j, width - 1);
+      }
+      if (share != 0 && i >= 0 && i < height && j >= 0 && j < width) corners[count++] = {i * width + j, share};
     }
-    return i < 0 || i >= height || j < 0 || j >= width ? 0.0 : to_real(plane[i * width + j]);
-  };
-  return (1 - fy) * ((1 - fx) * at(top, left) + fx * at(top, left + 1)) +
-         fy * ((1 - fx) * at(top + 1, left) + fx * at(top + 1, left + 1));
+  return count;
 }
 
 template <class T>
@@ -59,14 +75,18 @@ void convolve(const ConvGeometry& geometry, int64_t deformable_groups, bool padd
             for (int64_t k = 0; k < kernel; ++k) {
               const int64_t row = (n * deformable_groups + group) * kernel + k;  // of mask, and of pairs of offsets
               const int64_t at = y * ax.output + x;
-              const double sy = static_cast<double>(ay.origin(y) + k / ax.kernel * ay.dilation) +
-                                to_real(offsets[2 * row * positions + at]);
-              const double sx = static_cast<double>(ax.origin(x) + k % ax.kernel * ax.dilation) +
-                                to_real(offsets[(2 * row + 1) * positions + at]);
+              const double sy =
+                  coordinate(ay.origin(y) + k / ax.kernel * ay.dilation, offsets[2 * row * positions + at]);
+              const double sx =
+                  coordinate(ax.origin(x) + k % ax.kernel * ax.dilation, offsets[(2 * row + 1) * positions + at]);
               const double weight = to_real(inputs.wei.as<T>()[(o * geometry.in_channels + i) * kernel + k]);
               const double scale = mask ? to_real(mask[row * positions + at]) : 1.0;
-              const auto value = sample(image, ay.input, ax.input, sy, sx, padded);
-              sum += value ? *value * weight * scale : 0.0 * weight;
+              Corner corners[4];
+              const int count = corners_at(ay.input, ax.input, sy, sx, padded, corners);
+              double value = 0;
+              for (int corner = 0; corner < count; ++corner)
+                value += corners[corner].share * to_real(image[corners[corner].pixel]);
+              sum += count >= 0 ? value * weight * scale : 0.0 * weight;
             }
           }
           *dst++ = element<T>(sum);

@@ -6,7 +6,8 @@
 //         x; mask [N, D * KY * KX, Y', X'] or null.
 // Edge cases: a sample outside the input counts as zero, whatever its mask. Up to one pixel outside, `padded`
 //             interpolates with zeros; else everything outside [0, extent) is out, and beyond the last pixel its value
-//             goes on.
+//             goes on. Coordinates of floats are rounded to f32, those of f64 and of integers to f64. A pixel without
+//             a share does not count, even if it is infinite or NaN.
 // Source: operation pages DeformableConvolution-1, DeformableConvolution-8.
 #include "ir/base/tensor_view.hpp"
 #include "ops/shape/conv_geometry.hpp"

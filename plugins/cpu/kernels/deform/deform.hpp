@@ -6,8 +6,8 @@
 //          [group][tap][y, x][positions], mask is [group][tap][positions] or null.
 // Edge cases: outside the source a sample is zero, and its mask is not looked at. Between the border and one pixel
 //             outside, `padded` interpolates with zeros; else the last pixel's value goes on beyond it. An offset that
-//             is no number is outside. Whole and fractional parts of offsets are split before positions are added, so
-//             coordinates carry no rounding.
+//             is no number is outside. A coordinate is the sum of its offset and the rest, rounded once to f32. A
+//             corner without a share is not read, so an infinity there does no harm.
 // Aliasing: none. Threads: any ranges of positions.
 #pragma once
 
