@@ -72,11 +72,14 @@ class Walker {
   std::string source() const { return file_.empty() ? std::string("the model text") : "'" + file_ + "'"; }
 
   void parse(std::string_view xml) {
+    if (xml.empty()) throw_error(ErrorCode::parse_error, source(), " is empty; an IR model (<net ...>) is expected");
+    std::string_view text = xml;
+    if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
     // The first field of an ONNX file is its version, a number.
-    if (xml.starts_with('\x08') || (file_.ends_with(".onnx") && !xml.starts_with('<')))
+    if (text.starts_with('\x08') || (file_.ends_with(".onnx") && !text.empty() && text.front() != '<'))
       throw_error(ErrorCode::unsupported, source(),
                   " is an ONNX model, not an IR model (<net ...>); convert it to IR first, with OpenVINO's ovc");
-    if (xml.empty()) throw_error(ErrorCode::parse_error, source(), " is empty; an IR model (<net ...>) is expected");
     if (xml.size() > kMaxXmlBytes)
       throw_error(ErrorCode::unsupported, source(), " has ", xml.size(), " bytes; at most ", kMaxXmlBytes,
                   " are read (weights belong into the .bin file)");

@@ -46,11 +46,12 @@ ir::Pass fold_scale_into_convolution(const ir::OpRegistry& registry);
 
 /// Pad(x, 0) conv w -> x conv w with larger pads, also of groups, and MaxPool(Pad(x, 0)) -> MaxPool(x) with larger pads
 /// where x is not negative, because ReLU, Sigmoid or Clamp gave it; a Transpose may stand between the Pad and them, as
-/// it does in channels-last models. Pads of w that is not finite then count as nothing, not as 0 * w, and
-/// a maximum of pads and NaN alone is that of NaN, not 0. Refuses: kernels of one tap, other modes and values, pads of images and channels, negative ones and such as are not constant, pads that follow from the
-/// extents (same_upper, same_lower), spatial axes of x that are or may be empty; of MaxPool also windows that might see
-/// nothing but pads (as large as the window, dilations, rounding up), and indices that somebody reads; Transposes with
-/// a reader that is none of these, as they would stay beside a new one, and orders that are not constant.
+/// it does in channels-last models. Pads of w that is not finite then count as nothing, not as 0 * w, and a maximum of
+/// pads and NaN alone is that of NaN, not 0. Refuses: kernels of one tap, other modes and values, pads of images and
+/// channels, negative ones and such as are not constant, pads that follow from the extents (same_upper, same_lower),
+/// spatial axes of x that are or may be empty; of MaxPool also windows that might see nothing but pads (as large as the
+/// window, dilations, rounding up), and indices that somebody reads; Transposes with a reader that is none of these, as
+/// they would stay beside a new one, and orders that are not constant.
 ir::Pass fold_pads();
 
 /// (x * s) conv w -> x conv (s * w) and (x / s) conv w -> x conv (w / s), where s is a constant per channel of x;
@@ -75,10 +76,10 @@ ir::Pass fuse_transposes(const ir::OpRegistry& registry);
 /// f(Transpose(x), Transpose(y), constant) -> Transpose(f(x, y, constant')) for Transposes that put channels last and f
 /// that is elementwise, Concat, Split, VariadicSplit or Pad (along the axes that were meant), so that Transposes
 /// between channels-last convolutions meet and cancel.
-/// Refuses: Transposes with other readers than these and Transposes, or with one that is refused (they would stay and
-/// another be added), operands that are neither transposed, nor of one element, nor constants along one axis (of
-/// Concat: not transposed), pdpd broadcasting, axes and pads that are not constant, Splits whose parts have other
-/// readers.
+/// Refuses: Transposes that stay for another reader (none of these, or refused), unless what moves ends in Transposes
+/// (else there would be one more), operands that are neither transposed, nor of one element, nor constants along one
+/// axis (of Concat: not transposed), pdpd broadcasting, axes and pads that are not constant, Splits whose parts have
+/// other readers.
 ir::Pass sink_transposes(const ir::OpRegistry& registry);
 
 /// Mean-variance normalisation written as ReduceMean, Subtract, Power, Sqrt, Divide and the like -> MVN-6; the scale

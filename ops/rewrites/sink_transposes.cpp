@@ -16,11 +16,15 @@ namespace {
 using Order = std::vector<int64_t>;
 
 /// [0, 2, 3, 1] and its kin of 1 to 3 spatial axes.
+Order channels_last(size_t rank) {
+  Order order(rank, 1);
+  order.front() = 0;
+  for (size_t i = 1; i + 1 < rank; ++i) order[i] = static_cast<int64_t>(i) + 1;
+  return order;
+}
+
 bool puts_channels_last(const Order& order) {
-  if (order.size() < 3 || order.size() > 5 || order.front() != 0 || order.back() != 1) return false;
-  for (size_t i = 1; i + 1 < order.size(); ++i)
-    if (order[i] != static_cast<int64_t>(i) + 1) return false;
-  return true;
+  return order.size() >= 3 && order.size() <= 5 && order == channels_last(order.size());
 }
 
 bool is_elementwise(const ir::Node& node) {
@@ -39,35 +43,16 @@ int64_t axis_before(const Order& order, int64_t axis) {
   return order[static_cast<size_t>(normalize_axis(axis, static_cast<int64_t>(order.size())))];
 }
 
-/// Layers in front of which a Transpose can be moved, as a rule.
-bool lets_through(const ir::Node& node) {
-  return is_elementwise(node) || node.is("PReLU") || node.is("Concat") || is_split(node) || node.is("Pad");
-}
-
-/// Whether every reader of the value can be moved in front of the Transpose that makes it, or cancels it.
-bool leaves_nothing_behind(const ir::Graph& graph, ir::Value value) {
-  return std::all_of(graph.uses(value).begin(), graph.uses(value).end(), [&](const ir::Use& use) {
-    const ir::Node& reader = graph.node(use.node);
-    if (reader.is("Concat"))
-      return std::all_of(reader.inputs.begin(), reader.inputs.end(), [&](ir::Value other) {
-        const ir::Node& producer = graph.node(other.node);
-        return producer.is("Transpose") || lets_through(producer);
-      });
-    return reader.is("Transpose") || lets_through(reader);
-  });
-}
-
 /// An operand that is no Transpose, as it must be beside values that are not transposed.
 struct FixedOperand {
   bool fits = false;
-  bool same = false;                  // as it is
-  std::optional<ir::Constant> moved;  // the same elements under other extents
+  std::optional<ir::Constant> moved;  // the same elements under other extents; none: as it is
 };
 
 FixedOperand operand_without(const ir::Graph& graph, ir::Value value, const Order& order) {
   const PartialShape& shape = graph.port(value).shape;
   if (shape.rank().is_dynamic() || shape.size() > order.size()) return {};
-  if (has_one_element(shape)) return {.fits = true, .same = true, .moved = {}};
+  if (has_one_element(shape)) return {.fits = true, .moved = {}};
   const ir::Constant* constant = ir::constant_of(graph, value);
   if (!constant) return {};
   ir::Dims aligned(order.size(), 1);
@@ -76,7 +61,7 @@ FixedOperand operand_without(const ir::Graph& graph, ir::Value value, const Orde
   ir::Constant moved = *constant;
   moved.view.dims.assign(order.size(), 1);
   for (size_t i = 0; i < order.size(); ++i) moved.view.dims[static_cast<size_t>(order[i])] = aligned[i];
-  return {.fits = true, .same = false, .moved = std::move(moved)};
+  return {.fits = true, .moved = std::move(moved)};
 }
 
 class Sinking {
@@ -85,140 +70,154 @@ class Sinking {
       : constant_(registry.get(ir::kConstType, "opset1")),
         transpose_(registry.get("Transpose", "opset1")),
         graph_(graph),
-        patch_(patch) {}
+        patch_(patch),
+        axes_(graph.id_bound()),
+        held_(graph.id_bound()),
+        exposed_(graph.id_bound()) {}
 
   void run() {
-    for (ir::NodeId id : ir::topological_order(graph_)) {
-      const ir::Node& node = graph_.node(id);
-      if (node.is("Concat"))
-        sink_into_concat(node);
-      else if (is_split(node))
-        sink_into_split(node);
-      else if (node.is("Pad"))
-        sink_into_pad(node);
-      else
-        sink_into_elementwise(node);
+    const std::vector<ir::NodeId> nodes = ir::topological_order(graph_);
+    for (ir::NodeId id : nodes) axes_[ir::index_of(id)] = axes_of(graph_.node(id));
+    for (ir::NodeId id : nodes)
+      if (!moves(id) && !graph_.node(id).is("Transpose")) pending_.push_back(id);
+    while (!pending_.empty()) {
+      const ir::Node& node = graph_.node(pending_.back());
+      pending_.pop_back();
+      follow(node);
     }
+    for (ir::NodeId id : nodes)
+      if (moves(id)) sink_into(graph_.node(id));
   }
 
  private:
-  /// A value as a Transpose gives it, or would if it were moved behind the value's node.
-  struct Transposed {
-    ir::Value before;
-    Order order;
-  };
+  uint8_t axes(ir::Value value) const { return axes_[ir::index_of(value.node)]; }
+  bool moves(ir::NodeId id) const { return axes_[ir::index_of(id)] != 0 && !graph_.node(id).is("Transpose"); }
 
-  std::optional<Transposed> transposed(ir::Value value) const {
-    if (const auto moved = moved_.find(value); moved != moved_.end()) return moved->second;
-    const ir::Node& producer = graph_.node(value.node);
-    auto order = transpose_order(graph_, producer);
-    return order ? std::optional(Transposed{producer.inputs[0], std::move(*order)}) : std::nullopt;
-  }
-
-  /// The one order of all Transposes that the node reads.
-  std::optional<Order> common_order(const ir::Node& node) const {
-    std::optional<Order> common;
-    for (const ir::Value& input : node.inputs) {
-      const auto source = transposed(input);
-      if (!source) continue;
-      if (!puts_channels_last(source->order) || (common && *common != source->order) ||
-          !leaves_nothing_behind(graph_, input))
-        return std::nullopt;
-      common = source->order;
+  /// What `axes_` says of the node if the other readers of its operands move too.
+  uint8_t axes_of(const ir::Node& node) const {
+    if (node.is("Transpose")) {
+      const auto order = transpose_order(graph_, node);
+      return order && puts_channels_last(*order) ? static_cast<uint8_t>(order->size()) : uint8_t{0};
     }
-    return common;
+    uint8_t common = 0;
+    for (const ir::Value& input : node.inputs) {
+      const uint8_t given = axes(input);
+      if (given != 0 && common != 0 && given != common) return 0;
+      if (given != 0) common = given;
+    }
+    return common != 0 && fits(node, channels_last(common)) ? common : uint8_t{0};
   }
 
-  /// What the node's output is without the Transposes before it: these move behind.
-  void put_behind(const ir::Node& node, int output, ir::Value moved, const Order& order) {
-    moved_.emplace(ir::Value{node.id, output}, Transposed{moved, order});
-    const ir::Value axes = integers(node, order, "/order");
-    patch_.replace({node.id, output},
-                   patch_.add(transpose_, nullptr, {moved, axes}, {node.id}, node.name + "/channels_last"));
+  /// Whether the operands that are not transposed let the node stand in front of the Transposes of the others.
+  bool fits(const ir::Node& node, const Order& order) const {
+    const auto& uses = graph_.uses_by_output(node.id);
+    if (std::all_of(uses.begin(), uses.end(), [](const auto& readers) { return readers.empty(); })) return false;
+    const auto is_constant = [&](size_t input) { return ir::constant_of(graph_, node.inputs[input]) != nullptr; };
+    if (node.is("Concat"))
+      return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ir::Value input) { return axes(input) != 0; });
+    if (is_split(node)) return axes(node.inputs[0]) != 0 && is_constant(1);
+    if (node.is("Pad")) return axes(node.inputs[0]) != 0 && is_constant(1) && is_constant(2);
+    const bool prelu =
+        node.is("PReLU") && node.inputs.size() == 2 && has_one_element(graph_.port(node.inputs[1]).shape);
+    if ((!is_elementwise(node) && !prelu) || ir::broadcasts_from_an_axis(*node.attributes)) return false;
+    return std::all_of(node.inputs.begin(), node.inputs.end(),
+                       [&](ir::Value input) { return axes(input) != 0 || operand_without(graph_, input, order).fits; });
+  }
+
+  void keep(ir::NodeId id) {
+    if (!moves(id)) return;
+    axes_[ir::index_of(id)] = 0;
+    pending_.push_back(id);
+  }
+
+  void expose(ir::NodeId id) {
+    if (!moves(id) || exposed_[ir::index_of(id)]) return;
+    exposed_[ir::index_of(id)] = true;
+    pending_.push_back(id);
+  }
+
+  void hold(ir::Value value) {
+    if (held_[ir::index_of(value.node)]) return;
+    held_[ir::index_of(value.node)] = true;
+    for (const ir::Use& use : graph_.uses(value))
+      if (exposed_[ir::index_of(use.node)]) keep(use.node);
+  }
+
+  /// What follows for others from a node that stays or is exposed.
+  void follow(const ir::Node& node) {
+    const bool stays = !moves(node.id);
+    for (const ir::Value& input : node.inputs) {
+      if (axes(input) == 0) continue;
+      if (stays && is_split(graph_.node(input.node)))
+        keep(input.node);  // one Transpose would become one of every part
+      else if (stays)
+        hold(input);
+      else if (held_[ir::index_of(input.node)])
+        keep(node.id);
+      expose(input.node);
+    }
+    if (!stays) return;
+    for (const auto& readers : graph_.uses_by_output(node.id))
+      for (const ir::Use& use : readers)
+        if (moves(use.node) && axes_of(graph_.node(use.node)) == 0) keep(use.node);
+  }
+
+  /// The value without the Transpose that makes it, or that would if it were moved behind the value's node.
+  ir::Value before(ir::Value value) const {
+    const auto moved = moved_.find(value);
+    return moved != moved_.end() ? moved->second : graph_.node(value.node).inputs[0];
   }
 
   ir::Value integers(const ir::Node& node, const std::vector<int64_t>& values, const char* suffix) {
     return patch_.add_constant(constant_, node.name + suffix, integers_constant(values));
   }
 
-  void sink_into_concat(const ir::Node& node) {
-    const auto order = common_order(node);
-    if (!order) return;
+  void sink_into(const ir::Node& node) {
+    const Order order = channels_last(axes_[ir::index_of(node.id)]);
     std::vector<ir::Value> inputs;
     for (const ir::Value& input : node.inputs) {
-      const auto source = transposed(input);
-      if (!source) return;
-      inputs.push_back(source->before);
+      std::optional<ir::Constant> moved;
+      if (axes(input) == 0 && (is_elementwise(node) || node.is("PReLU")))
+        moved = operand_without(graph_, input, order).moved;
+      inputs.push_back(axes(input) != 0 ? before(input)
+                       : moved ? patch_.add_constant(constant_, graph_.node(input.node).name, std::move(*moved))
+                               : input);
     }
-    const int64_t before = axis_before(*order, node.attrs<ConcatAttrs>().axis);
-    put_behind(node, 0,
-               patch_.add(*node.schema, ir::make_attributes_of(ConcatAttrs{before}), std::move(inputs), {node.id}),
-               *order);
-  }
-
-  /// One Transpose becomes one of every part: only where these go on.
-  void sink_into_split(const ir::Node& node) {
-    const auto source = transposed(node.inputs[0]);
-    const auto order = common_order(node);
-    const ir::Constant* given = ir::constant_of(graph_, node.inputs[1]);
-    if (!source || !order || !given) return;
-    for (size_t i = 0; i < node.outputs.size(); ++i)
-      if (!leaves_nothing_behind(graph_, {node.id, static_cast<int>(i)})) return;
-    std::vector<ir::Value> inputs = node.inputs;
-    inputs[0] = source->before;
-    inputs[1] = integers(node, {axis_before(*order, ir::to_integers(given->view).at(0))}, "/axis");
-    const ir::Value moved = patch_.add(*node.schema, node.attributes->clone(), std::move(inputs), {node.id});
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      const auto output = static_cast<int>(i);
-      if (!graph_.uses({node.id, output}).empty()) put_behind(node, output, ir::Patch::output(moved, output), *order);
-    }
-  }
-
-  void sink_into_pad(const ir::Node& node) {
-    const auto source = transposed(node.inputs[0]);
-    const auto order = common_order(node);
-    if (!source || !order || graph_.uses({node.id, 0}).empty()) return;
-    std::vector<ir::Value> inputs = node.inputs;
-    inputs[0] = source->before;
-    for (size_t side = 1; side <= 2; ++side) {
-      const ir::Constant* known = ir::constant_of(graph_, node.inputs[side]);
-      if (!known) return;
-      const std::vector<int64_t> given = ir::to_integers(known->view);
+    auto attributes = node.attributes->clone();
+    if (node.is("Concat"))
+      attributes = ir::make_attributes_of(ConcatAttrs{axis_before(order, node.attrs<ConcatAttrs>().axis)});
+    if (is_split(node)) inputs[1] = integers(node, {axis_before(order, numbers(node.inputs[1]).at(0))}, "/axis");
+    for (size_t side = 1; node.is("Pad") && side <= 2; ++side) {
+      const std::vector<int64_t> given = numbers(node.inputs[side]);
       std::vector<int64_t> pads(given.size());
-      for (size_t i = 0; i < given.size(); ++i) pads[static_cast<size_t>((*order)[i])] = given[i];
+      for (size_t i = 0; i < given.size(); ++i) pads[static_cast<size_t>(order[i])] = given[i];
       inputs[side] = integers(node, pads, side == 1 ? "/pads_begin" : "/pads_end");
     }
-    put_behind(node, 0, patch_.add(*node.schema, node.attributes->clone(), std::move(inputs), {node.id}), *order);
+    const ir::Value moved = patch_.add(*node.schema, std::move(attributes), std::move(inputs), {node.id});
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const ir::Value output{node.id, static_cast<int>(i)};
+      if (graph_.uses(output).empty()) continue;
+      moved_.emplace(output, ir::Patch::output(moved, output.output));
+      const ir::Value behind = integers(node, order, "/order");
+      patch_.replace(output, patch_.add(transpose_, nullptr, {moved_.at(output), behind}, {node.id},
+                                        node.name + "/channels_last"));
+    }
   }
 
-  void sink_into_elementwise(const ir::Node& node) {
-    const bool prelu =
-        node.is("PReLU") && node.inputs.size() == 2 && has_one_element(graph_.port(node.inputs[1]).shape);
-    if ((!is_elementwise(node) && !prelu) || graph_.uses({node.id, 0}).empty()) return;
-    const auto order = common_order(node);
-    if (!order || ir::broadcasts_from_an_axis(*node.attributes)) return;
-    std::vector<std::pair<ir::Value, FixedOperand>> inputs;
-    for (const ir::Value& input : node.inputs) {
-      if (const auto source = transposed(input))
-        inputs.push_back({source->before, {.fits = true, .same = true, .moved = {}}});
-      else
-        inputs.push_back({input, operand_without(graph_, input, *order)});
-      if (!inputs.back().second.fits) return;
-    }
-    std::vector<ir::Value> values;
-    for (auto& [value, operand] : inputs)
-      values.push_back(operand.same
-                           ? value
-                           : patch_.add_constant(constant_, graph_.node(value.node).name, std::move(*operand.moved)));
-    const ir::Value moved = patch_.add(*node.schema, node.attributes->clone(), std::move(values), {node.id});
-    put_behind(node, 0, moved, *order);
+  std::vector<int64_t> numbers(ir::Value constant) const {
+    return ir::to_integers(ir::constant_of(graph_, constant)->view);
   }
 
   const ir::OpSchema& constant_;
   const ir::OpSchema& transpose_;
   const ir::Graph& graph_;
   ir::Patch& patch_;
-  std::unordered_map<ir::Value, Transposed> moved_;  // nodes of this patch
+  // By node: how many axes its values have if it is a Transpose that puts channels last, or such ones move behind it.
+  std::vector<uint8_t> axes_;
+  std::vector<bool> held_;     // by node: a reader stays, so that the Transpose in front of it does
+  std::vector<bool> exposed_;  // by node: what moves behind it does not end in Transposes, and would be one more
+  std::vector<ir::NodeId> pending_;
+  std::unordered_map<ir::Value, ir::Value> moved_;  // to nodes of this patch
 };
 
 }  // namespace

@@ -135,15 +135,28 @@ const Inert* find_inert(const std::string& key) {
   return nullptr;
 }
 
-/// How many words of `key` `name` does not have.
-size_t words_missing(std::string_view key, const std::string& name) {
-  size_t count = 0;
+std::vector<std::string_view> words_of(std::string_view key) {
+  std::vector<std::string_view> words;
   while (!key.empty()) {
     const std::string_view word = key.substr(0, key.find('_'));
     key.remove_prefix(std::min(word.size() + 1, key.size()));
-    count += name.find(word) == std::string::npos ? 1 : 0;
+    if (!word.empty()) words.push_back(word);
   }
-  return count;
+  return words;
+}
+
+/// Words may be cut short, though not to next to nothing.
+bool alike(std::string_view a, std::string_view b) {
+  const size_t size = std::min(a.size(), b.size());
+  return a == b || (size >= 3 && a.substr(0, size) == b.substr(0, size));
+}
+
+/// How many of the words `name` does not have.
+size_t words_missing(const std::vector<std::string_view>& words, std::string_view name) {
+  const std::vector<std::string_view> has = words_of(name);
+  return static_cast<size_t>(std::count_if(words.begin(), words.end(), [&](std::string_view word) {
+    return std::none_of(has.begin(), has.end(), [&](std::string_view other) { return alike(word, other); });
+  }));
 }
 
 const std::string kDeviceProperties = device::properties.name();
@@ -233,12 +246,13 @@ Config::Threading Config::threading(int available) const {
 void throw_unknown_property(std::string_view owner, const std::string& key, const std::vector<PropertyName>& known) {
   const std::vector<std::string> names(known.begin(), known.end());
   // Names that have its words, whatever their case, are more like it than those that look like it.
-  std::string like, words = key;
-  for (char& letter : words) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-  auto least = static_cast<size_t>(std::count(key.begin(), key.end(), '_') + 1) / 2;
+  std::string like, capitals = key;
+  for (char& letter : capitals) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  const std::vector<std::string_view> words = words_of(capitals);
+  size_t least = words.size() / 2;
   for (const std::string& name : names) {
     const size_t missing = words_missing(words, name);
-    if (missing > least) continue;
+    if (words.empty() || missing > least) continue;
     if (missing < least) like.clear();
     least = missing;
     like.append(like.empty() ? ", did you mean '" : " or '").append(name).append("'");

@@ -270,6 +270,19 @@ TEST(SinkTransposes, UpToReadersThatStay) {
   expect_same_as_interpreter(m);
 }
 
+// What ends in Transposes costs none, though the one before it stays.
+TEST(SinkTransposes, BesideReadersThatStayUpToTransposes) {
+  GraphMaker m;
+  auto x = to_channels_last(m, m.input({1, 3, 4, 5}));
+  m.result(m.op("Add", {x, m.input({1, 4, 5, 3})}));
+  auto y = m.op("Sigmoid", {m.op("ReLU", {x})});
+  m.result(to_channels_first(m, y));
+  m.result(to_channels_first(m, m.op("Concat", {y, x}, {{"axis", "3"}})));
+  m.result(m.op("Abs", {m.op("Sin", {x})}));
+  expect_rewrite("sink_transposes_up_to_transposes", m.graph(), transposes());
+  expect_same_as_interpreter(m);
+}
+
 // Each reader is looked at once, not once per input of every other: else these take hours.
 TEST(SinkTransposes, BesideManyReaders) {
   constexpr size_t kMany = 20000;

@@ -260,6 +260,11 @@ TEST(Config, RefusesAndStaysAsItWas) {
   for (const char* name : {"NUM_THREADS", "CPU_THREADS_NUM"})
     EXPECT_EQ(meant(name), std::string("CPU has no property '") + name +
                                "', did you mean 'INFERENCE_NUM_THREADS' or 'COMPILATION_NUM_THREADS'?");
+  EXPECT_EQ(meant("num_stream"), "CPU has no property 'num_stream', did you mean 'NUM_STREAMS'?");
+  EXPECT_EQ(meant("HYPERTHREADING"), "CPU has no property 'HYPERTHREADING', did you mean 'ENABLE_HYPER_THREADING'?");
+  // Letters are no words.
+  for (const char* name : {"", "_", "__", "N", "E_N", "x_y_z", "AM_UM", "TREAM"})
+    EXPECT_EQ(meant(name).find("CPU has no property '" + std::string(name) + "'; known are "), 0u) << meant(name);
   const Exception strange = caught([&] { config.apply({{"WEATHER", 1}}, "CPU"); });
   EXPECT_NE(std::strstr(strange.what(), "known are"), nullptr);
   EXPECT_NE(std::strstr(strange.what(), "PERF_COUNT"), nullptr);

@@ -1,6 +1,7 @@
 // What the reader says about models that are not sound. Each case names place, layer, expectation and finding.
 #include <gtest/gtest.h>
 
+#include "ir/xml/walk.hpp"
 #include "tests/unit/refused_models.hpp"
 #include "tests/unit/toy_models.hpp"
 
@@ -29,6 +30,18 @@ TEST(ReaderErrors, NotAModel) {
   expect_error("<net>\n</nett>", "^line 2: not well-formed XML");
   expect_error("<html version=\"11\"/>", "^line 1: the root element is <html>, <net>");
   expect_error("<net name=\"m\" version=\"11\"><layers/></net><net/>", "second root element");
+}
+
+TEST(ReaderErrors, FilesNamedAsOtherModels) {
+  const auto read = [](const std::string& text) { return xml::walk_model(text, "m.onnx", {}); };
+  const auto message = [&](const std::string& text) { return caught([&] { read(text); }).message(); };
+  EXPECT_EQ(message("").find("'m.onnx' is empty; an IR model"), 0u) << message("");
+  for (const char* text : {"\xEF\xBB\xBF", " \r\n\t", "\xEF\xBB\xBF\n"})
+    EXPECT_EQ(message(text).find("'m.onnx' is not XML; an IR model"), 0u) << message(text);
+  for (const char* text : {"\x08\x07\x12\x07pytorch", "\x12\x07pytorch", "\xEF\xBB", "\n\x12\x07pytorch"})
+    EXPECT_EQ(message(text).find("'m.onnx' is an ONNX model"), 0u) << message(text);
+  for (const char* before : {"", "\xEF\xBB\xBF", "\n", "\xEF\xBB\xBF \r\n\t"})
+    EXPECT_EQ(read(before + net("", "")).name, "m") << before;
 }
 
 TEST(ReaderErrors, Version) {
