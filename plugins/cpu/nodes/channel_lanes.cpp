@@ -31,10 +31,13 @@ class LaneCopyExecutor final : public Executor {
     batch_ = first.dims[0];
     for (size_t axis = 2; axis < first.dims.size(); ++axis) positions_ *= first.dims[axis];
     for (const TensorDesc& source : sources) src_blocks_.push_back(ceil_div(source.dims[1], block_));
-    for (size_t dst = 0; dst < destinations.size(); ++dst)
-      for (int64_t begin = 0; begin < destinations[dst].dims[1]; begin += block_)
-        blocks_.push_back({dst, begin / block_, ceil_div(destinations[dst].dims[1], block_), {}});
-    for (const Channels& some : channels) add(some);
+    std::vector<size_t> first_blocks;
+    for (size_t dst = 0; dst < destinations.size(); ++dst) {
+      first_blocks.push_back(blocks_.size());
+      const int64_t blocks = ceil_div(destinations[dst].dims[1], block_);
+      for (int64_t i = 0; i < blocks; ++i) blocks_.push_back({dst, i, blocks, {}});
+    }
+    for (const Channels& some : channels) add(some, first_blocks[some.dst]);
     chunks_ = std::max<int64_t>(1, ceil_div(positions_ * block_, kTaskFloats));
   }
 
@@ -47,6 +50,11 @@ class LaneCopyExecutor final : public Executor {
       for (int64_t p = chunk * positions_ / chunks_; p < end; p += kAtOnce)
         copy(args, block, n, p, std::min(kAtOnce, end - p));
     });
+  }
+  size_t table_bytes() const override {
+    size_t bytes = blocks_.size() * sizeof(Block);
+    for (const Block& block : blocks_) bytes += block.lanes.size() * sizeof(Lanes);
+    return bytes;
   }
   std::string kernel_name() const override { return name_; }
 
@@ -61,14 +69,12 @@ class LaneCopyExecutor final : public Executor {
     std::vector<Lanes> lanes;
   };
 
-  void add(Channels some) {
+  void add(Channels some, size_t first_block) {
     for (int64_t count; some.count > 0; some.src_begin += count, some.dst_begin += count, some.count -= count) {
       const int64_t src_lane = some.src_begin % block_, dst_lane = some.dst_begin % block_;
       count = std::min(some.count, block_ - std::max(src_lane, dst_lane));
-      const int64_t index = some.dst_begin / block_;
-      const auto block = std::find_if(blocks_.begin(), blocks_.end(),
-                                      [&](const Block& b) { return b.dst == some.dst && b.index == index; });
-      block->lanes.push_back({some.src, some.src_begin / block_, src_lane, dst_lane, count});
+      Block& block = blocks_[first_block + static_cast<size_t>(some.dst_begin / block_)];
+      block.lanes.push_back({some.src, some.src_begin / block_, src_lane, dst_lane, count});
     }
   }
 

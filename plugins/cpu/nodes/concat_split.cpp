@@ -118,6 +118,16 @@ bool is_ragged(const Layout& layout, const std::vector<TensorDesc>& parts) {
                                    [block](const TensorDesc& part) { return part.dims[1] % block != 0; });
 }
 
+/// Nanoseconds to copy lanes: a part that hardly fills its block takes as long as one that does.
+double lanes_ns(const Layout& layout, const TensorDesc& joined, std::vector<TensorDesc> parts) {
+  double padded = 0;
+  for (TensorDesc& part : parts) {
+    part.layout = layout;
+    padded += static_cast<double>(part.bytes());
+  }
+  return copy_ns(joined) + stream_ns(padded - static_cast<double>(joined.bytes()));
+}
+
 /// `axis` as written, perhaps negative.
 size_t positive_axis(int64_t axis, int rank) { return static_cast<size_t>(axis < 0 ? axis + rank : axis); }
 
@@ -147,7 +157,7 @@ Proposal propose_concat(const NodeContext& context) {
     choice.inputs.assign(context.inputs.size(), layout);
     choice.outputs = {layout};
     if (is_ragged(layout, context.inputs)) {
-      choice.cost = copy_ns(joined);
+      choice.cost = lanes_ns(layout, joined, context.inputs);
       choices.push_back(std::move(choice));
       continue;
     }
@@ -187,7 +197,7 @@ Proposal propose_split(const NodeContext& context) {
     choice.inputs[0] = layout;
     choice.outputs.assign(context.outputs.size(), layout);
     if (is_ragged(layout, context.outputs)) {
-      choice.cost = copy_ns(joined);
+      choice.cost = lanes_ns(layout, joined, context.outputs);
       choices.push_back(std::move(choice));
       continue;
     }
