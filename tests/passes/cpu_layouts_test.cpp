@@ -130,32 +130,50 @@ TEST_P(ChannelTails, ConcatAndSplit) {
   expect_same_as_interpreter(m);
 }
 
-// Blocks that get lanes of several parts, and parts that get lanes of two blocks: rows, volumes, more positions than
-// are copied at once.
-TEST_P(ChannelTails, JoinedAndPartedByLanes) {
-  for (const ir::Dims& extents : {ir::Dims{300}, ir::Dims{20, 13}, ir::Dims{2, 3, 5}}) {
+/// 1x1, of any number of spatial axes.
+ir::Value pointwise(GraphMaker& m, const ir::Value& x, int64_t channels, uint32_t seed) {
+  const ir::Dims dims = m.dims(x);
+  ir::Dims weights = {channels, dims[1]};
+  weights.resize(dims.size(), 1);
+  std::string ones = "1", zeros = "0";
+  for (size_t i = 3; i < dims.size(); ++i) ones += ",1", zeros += ",0";
+  return m.op("Convolution", {x, m.random(weights, seed)},
+              {{"strides", ones}, {"dilations", ones}, {"pads_begin", zeros}, {"pads_end", zeros}});
+}
+
+const std::vector<ir::Dims> kLaneImages = {{2, 3, 300}, {2, 3, 20, 13}, {2, 3, 2, 3, 5}};
+
+// Blocks that get lanes of several parts: rows, volumes, more positions than are copied at once.
+TEST_P(ChannelTails, JoinedByLanes) {
+  for (const ir::Dims& dims : kLaneImages) {
     GraphMaker m;
-    ir::Dims dims = {2, 3};
-    dims.insert(dims.end(), extents.begin(), extents.end());
-    const auto conv = [&](const ir::Value& x, int64_t channels, uint32_t seed) {
-      ir::Dims weights = {channels, m.dims(x)[1]};
-      weights.resize(dims.size(), 1);
-      std::string ones = "1", zeros = "0";
-      for (size_t i = 1; i < extents.size(); ++i) ones += ",1", zeros += ",0";
-      return m.op("Convolution", {x, m.random(weights, seed)},
-                  {{"strides", ones}, {"dilations", ones}, {"pads_begin", zeros}, {"pads_end", zeros}});
-    };
     const ir::Value image = m.input(PartialShape(ir::to_shape(dims)));
     std::vector<ir::Value> parts;
-    for (const int64_t channels : {GetParam(), int64_t{1}, int64_t{40}, GetParam() + 3})
-      parts.push_back(m.op("Sigmoid", {conv(image, channels, static_cast<uint32_t>(channels))}));
-    const ir::Value joined = m.op("Concat", parts, {{"axis", "1"}}, "joined");
-    m.result(conv(joined, 8, 3));
-    const auto split =
-        m.op("VariadicSplit", {joined, m.scalar_integer(1), m.integers({2, GetParam() + 39, GetParam() + 3})});
-    for (const int part : {0, 1, 2}) m.result(conv({split.node, part}, 17, static_cast<uint32_t>(4 + part)));
+    for (const int64_t channels : {GetParam() + 16, int64_t{1}, int64_t{40}, GetParam() + 19}) {
+      parts.push_back(m.op("Sigmoid", {pointwise(m, image, channels, static_cast<uint32_t>(channels))}));
+      m.result(pointwise(m, parts.back(), 17, 2));  // wants the part in blocks
+    }
+    m.result(pointwise(m, m.op("Concat", parts, {{"axis", "1"}}, "joined"), 8, 3));
     expect_same_as_interpreter(m);
-    EXPECT_NE(kernel_on_cpu(m.graph(), cpu::best_isa(), "joined").find("concat_lanes_"), std::string::npos);
+    const std::string kernel = kernel_on_cpu(m.graph(), cpu::best_isa(), "joined");
+    EXPECT_TRUE(kernel.starts_with("concat_lanes_")) << kernel;
+  }
+}
+
+// Parts that get lanes of two blocks.
+TEST_P(ChannelTails, PartedByLanes) {
+  for (const ir::Dims& dims : kLaneImages) {
+    GraphMaker m;
+    const ir::Value image = m.input(PartialShape(ir::to_shape(dims)));
+    const ir::Value joined = m.op("Sigmoid", {pointwise(m, image, 2 * GetParam() + 66, 1)});
+    m.result(pointwise(m, joined, 17, 9));  // wants it in blocks
+    const std::vector<int64_t> lengths = {18, GetParam() + 32, 1, GetParam() + 15};
+    const ir::Value parts = m.op("VariadicSplit", {joined, m.scalar_integer(1), m.integers(lengths)}, {}, "parted");
+    for (int part = 0; part < 4; ++part)
+      m.result(pointwise(m, {parts.node, part}, 17, static_cast<uint32_t>(2 + part)));
+    expect_same_as_interpreter(m);
+    const std::string kernel = kernel_on_cpu(m.graph(), cpu::best_isa(), "parted");
+    EXPECT_TRUE(kernel.starts_with("split_lanes_")) << kernel;
   }
 }
 
