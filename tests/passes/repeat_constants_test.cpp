@@ -58,6 +58,13 @@ TEST(RepeatConstants, BeforeAConvolution) {
   test::expect_rewrite("repeat_constants_before", m.graph(), {repeat()});
 }
 
+TEST(RepeatConstants, BeforeAReductionWhoseAxesAreNamedTwice) {
+  GraphMaker m;
+  const auto x = m.op("Add", {m.input({2, 1, 1, 2}), m.constant({1, 1, 1, 2}, {1, 2})});
+  m.result(m.op("ReduceMean", {x, m.integers({2, -1, 3})}, {{"keep_dims", "true"}}));
+  test::expect_rewrite("repeat_constants_axis_twice", m.graph(), {repeat()});
+}
+
 using Model = ir::Value (*)(GraphMaker& m, ir::Value x, ir::Value constant);
 
 ir::Value between_convolutions(GraphMaker& m, ir::Value x, ir::Value constant) {

@@ -23,9 +23,9 @@ bool is_over_positions(const ir::Graph& graph, const ir::Node& node) {
   auto axes = node.inputs.size() < 2 ? std::nullopt : ir::constant_integers(graph, node.inputs[1]);
   if (!axes || data.rank().is_dynamic()) return true;
   const auto rank = static_cast<int64_t>(data.size());
-  return std::all_of(axes->begin(), axes->end(),
-                     [rank](int64_t axis) { return (axis < 0 ? axis + rank : axis) >= 2; }) &&
-         static_cast<int64_t>(axes->size()) == rank - 2;
+  std::vector<bool> named(data.size());
+  for (const int64_t axis : *axes) named.at(static_cast<size_t>(axis < 0 ? axis + rank : axis)) = true;
+  return rank > 2 && !named[0] && !named[1] && std::count(named.begin(), named.end(), true) == rank - 2;
 }
 
 /// Whether the bits of its results depend on the layout in which it runs.
