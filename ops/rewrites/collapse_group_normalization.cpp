@@ -4,6 +4,7 @@
 #include "ir/schema/attribute_text.hpp"
 #include "ops/defs/normalization/group_normalization.hpp"
 #include "ops/defs/normalization/mvn.hpp"
+#include "ops/defs/shape/reshape.hpp"
 #include "ops/rewrites/channel_constants.hpp"
 #include "ops/rewrites/new_nodes.hpp"
 #include "ops/rewrites/rewrites.hpp"
@@ -21,7 +22,8 @@ struct GroupNormalization {
   ir::Value x, last;
   GroupNormalizationAttrs attrs;
   const ir::Constant *scale = nullptr, *shift = nullptr;
-  std::vector<ir::NodeId> nodes;  // the last one first
+  std::vector<ir::NodeId> nodes;      // the last one first
+  const ir::Node* reshape = nullptr;  // behind it, where x may have other extents than the result
 };
 
 /// Of a node of `type` that reads `value` alone, the constant per channel beside it; `value` then is its result.
@@ -39,7 +41,30 @@ const ir::Constant* take_channels(const ir::Graph& graph, const char* type, ir::
   return ir::constant_of(graph, other);
 }
 
-/// Where `back` gives the groups that `there` has parted, normalised one by one, the shape of x again.
+bool copies_batch(const ir::Node& reshape, const std::optional<std::vector<int64_t>>& target) {
+  return target && reshape.attrs<ReshapeAttrs>().special_zero && !target->empty() && target->front() == 0;
+}
+
+/// Whether the groups of channels of x become images of the same channels again, whatever the other axes, by a target
+/// that says the same of x itself. From what extents cannot change, so that a model whose shapes are not known yet
+/// becomes what it would be if they were.
+bool leads_back(const ir::Graph& graph, ir::Value x, const ir::Node& there, const ir::Node& back) {
+  const PartialShape &shape = graph.port(x).shape, &parted = there.outputs[0].shape, &result = back.outputs[0].shape;
+  if (result.rank().is_dynamic() || result.size() < 3 || result[1] != shape[1]) return false;
+  const auto there_target = ir::constant_integers(graph, there.inputs[1]),
+             target = ir::constant_integers(graph, back.inputs[1]);
+  const bool same_batch = shape[0].is_static() && parted[0] == shape[0];
+  if (!same_batch && !copies_batch(there, there_target)) return false;
+  const ir::Node& extents = graph.node(back.inputs[1].node);
+  if (extents.is("ShapeOf") && extents.inputs[0] == x) return true;
+  if (!(shape[0].is_static() && result[0] == shape[0]) && !copies_batch(back, target)) return false;
+  if (result == shape && shape.is_static()) return true;
+  // Other extents that are copied are those of the groups.
+  return target &&
+         (!back.attrs<ReshapeAttrs>().special_zero || std::count(target->begin() + 1, target->end(), int64_t{0}) == 0);
+}
+
+/// Where `back` makes images again of the groups that `there` has parted, normalised one by one.
 std::optional<GroupNormalization> match(const ir::Graph& graph, const ir::Node& back) {
   if (!back.is("Reshape")) return std::nullopt;
   const ir::Node& mvn = graph.node(back.inputs[0].node);
@@ -47,15 +72,17 @@ std::optional<GroupNormalization> match(const ir::Graph& graph, const ir::Node& 
   const ir::Node& there = graph.node(mvn.inputs[0].node);
   if (!there.is("Reshape") || !only_reader(graph, {mvn.id, 0}) || !only_reader(graph, {there.id, 0}))
     return std::nullopt;
-  GroupNormalization found{there.inputs[0], {back.id, 0}, {}, nullptr, nullptr, {back.id, mvn.id, there.id}};
+  GroupNormalization found{there.inputs[0], {back.id, 0}, {}, nullptr, nullptr, {mvn.id, there.id}, &back};
   const PartialShape &shape = graph.port(found.x).shape, &parted = there.outputs[0].shape;
-  if (shape.is_dynamic() || parted.is_dynamic() || back.outputs[0].shape != shape || shape.size() < 3 ||
-      parted.size() < 3)
+  if (shape.rank().is_dynamic() || parted.rank().is_dynamic() || shape.size() < 3 || parted.size() < 3 ||
+      shape[1].is_dynamic() || parted[1].is_dynamic())
     return std::nullopt;
   const int64_t channels = shape[1].get_length(), groups = parted[1].get_length();
-  if (parted[0] != shape[0] || groups < 1 || channels % groups != 0 || channels == 0) return std::nullopt;
+  if (groups < 1 || channels % groups != 0 || channels == 0 || !leads_back(graph, found.x, there, back))
+    return std::nullopt;
   const auto& attrs = mvn.attrs<Mvn6Attrs>();
-  if (!attrs.normalize_variance || attrs.eps_mode != reference::EpsPlace::inside_sqrt) return std::nullopt;
+  if (!attrs.normalize_variance || attrs.eps_mode != reference::EpsPlace::inside_sqrt || !(attrs.eps > 0))
+    return std::nullopt;
   auto axes = ir::constant_integers(graph, mvn.inputs[1]);
   if (!axes) return std::nullopt;
   const auto rank = static_cast<int64_t>(parted.size());
@@ -65,6 +92,10 @@ std::optional<GroupNormalization> match(const ir::Graph& graph, const ir::Node& 
   std::iota(all.begin(), all.end(), int64_t{2});
   if (*axes != all) return std::nullopt;
   found.attrs = {groups, attrs.eps};
+  if (shape.is_static() && back.outputs[0].shape == shape) {
+    found.reshape = nullptr;
+    found.nodes.insert(found.nodes.begin(), back.id);
+  }
   found.scale = take_channels(graph, "Multiply", found.last, found.nodes);
   found.shift = take_channels(graph, "Add", found.last, found.nodes);
   return found;
@@ -89,9 +120,13 @@ ir::Pass collapse_group_normalization(const ir::OpRegistry& registry) {
               const int64_t channels = graph.port(found->x).shape[1].get_length();
               const ir::Value scale = nodes.constant(vector_of(found->scale, channels, 1), "scale");
               const ir::Value shift = nodes.constant(vector_of(found->shift, channels, 0), "shift");
-              patch.replace(found->last,
-                            patch.add(registry.get("GroupNormalization", "opset12"),
-                                      ir::make_attributes_of(found->attrs), {found->x, scale, shift}, found->nodes));
+              ir::Value result =
+                  patch.add(registry.get("GroupNormalization", "opset12"), ir::make_attributes_of(found->attrs),
+                            {found->x, scale, shift}, found->nodes);
+              if (const ir::Node* reshape = found->reshape)
+                result = patch.add(*reshape->schema, reshape->attributes->clone(), {result, reshape->inputs[1]},
+                                   {reshape->id});
+              patch.replace(found->last, result);
             }
           }};
 }

@@ -76,10 +76,10 @@ ir::Pass fuse_transposes(const ir::OpRegistry& registry);
 /// f(Transpose(x), Transpose(y), constant) -> Transpose(f(x, y, constant')) for Transposes that put channels last and f
 /// that is elementwise, Concat, Split, VariadicSplit or Pad (along the axes that were meant), so that Transposes
 /// between channels-last convolutions meet and cancel.
-/// Refuses: Transposes that stay for another reader (none of these, or refused), unless what moves ends in Transposes
-/// (else there would be one more), operands that are neither transposed, nor of one element, nor constants along one
-/// axis (of Concat: not transposed), pdpd broadcasting, axes and pads that are not constant, Splits whose parts have
-/// other readers.
+/// Refuses: Transposes that stay for another reader (none of these, or refused), and those of which more would come out
+/// than go in, as of several branches, unless what moves ends in Transposes; operands that are neither transposed, nor
+/// of one element, nor constants along one axis (of Concat: not transposed), pdpd broadcasting, axes and pads that are
+/// not constant, Splits whose parts have other readers.
 ir::Pass sink_transposes(const ir::OpRegistry& registry);
 
 /// Mean-variance normalisation written as ReduceMean, Subtract, Power, Sqrt, Divide and the like -> MVN-6; the scale
@@ -87,8 +87,10 @@ ir::Pass sink_transposes(const ir::OpRegistry& registry);
 ir::Pass collapse_mvn(const ir::OpRegistry& registry);
 
 /// Reshape to groups of channels, MVN-6 of each, Reshape back -> GroupNormalization-12, which takes a scale and a shift
-/// per channel behind it: how converters write it. Refuses: types other than f32, unknown extents (they may be known
-/// when shapes are bound), axes or groups that are not those of whole channels, an eps outside of the root,
+/// per channel behind it: how converters write it. The Reshape back stays behind it unless it is known to give the
+/// extents of the input. Extents other than the channels need not be known. Refuses: types other than f32, unknown
+/// channels, a Reshape back to other channels or to what is known of the groups only (it may be known when shapes are
+/// bound), axes or groups that are not those of whole channels, an eps outside of the root or that is not positive,
 /// intermediate results that something else reads too.
 ir::Pass collapse_group_normalization(const ir::OpRegistry& registry);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/graph/node_sets.hpp"
 #include "ir/graph/order.hpp"
 #include "ir/schema/attribute_text.hpp"
 #include "ir/schema/infer_context.hpp"
@@ -73,18 +74,19 @@ class Sinking {
         patch_(patch),
         axes_(graph.id_bound()),
         held_(graph.id_bound()),
-        exposed_(graph.id_bound()) {}
+        exposed_(graph.id_bound()),
+        crowded_(graph.id_bound()) {}
 
   void run() {
     const std::vector<ir::NodeId> nodes = ir::topological_order(graph_);
     for (ir::NodeId id : nodes) axes_[ir::index_of(id)] = axes_of(graph_.node(id));
     for (ir::NodeId id : nodes)
       if (!moves(id) && !graph_.node(id).is("Transpose")) pending_.push_back(id);
-    while (!pending_.empty()) {
-      const ir::Node& node = graph_.node(pending_.back());
-      pending_.pop_back();
-      follow(node);
-    }
+    settle();
+    find_crowded(nodes);
+    for (ir::NodeId id : nodes)
+      if (exposed_[ir::index_of(id)]) keep_in_crowd(id);
+    settle();
     for (ir::NodeId id : nodes)
       if (moves(id)) sink_into(graph_.node(id));
   }
@@ -134,6 +136,11 @@ class Sinking {
     if (!moves(id) || exposed_[ir::index_of(id)]) return;
     exposed_[ir::index_of(id)] = true;
     pending_.push_back(id);
+    keep_in_crowd(id);
+  }
+
+  void keep_in_crowd(ir::NodeId id) {
+    if (crowded_[ir::index_of(id)]) keep(id);
   }
 
   void hold(ir::Value value) {
@@ -141,6 +148,39 @@ class Sinking {
     held_[ir::index_of(value.node)] = true;
     for (const ir::Use& use : graph_.uses(value))
       if (exposed_[ir::index_of(use.node)]) keep(use.node);
+  }
+
+  /// Until nothing more follows from what stays or is exposed.
+  void settle() {
+    while (!pending_.empty()) {
+      const ir::Node& node = graph_.node(pending_.back());
+      pending_.pop_back();
+      follow(node);
+    }
+  }
+
+  /// Where more Transposes would be made than go, as one would be for every branch: there, nothing may be exposed.
+  void find_crowded(const std::vector<ir::NodeId>& nodes) {
+    ir::NodeSets sets(graph_.id_bound());
+    for (ir::NodeId id : nodes)
+      for (const ir::Value& input : graph_.node(id).inputs)
+        if (moves(id) && axes(input) != 0) sets.join(id, input.node);
+    std::vector<int64_t> more(graph_.id_bound());  // by set: Transposes that are made, less those that go
+    for (ir::NodeId id : nodes) {
+      if (axes_[ir::index_of(id)] == 0) continue;
+      for (const auto& readers : graph_.uses_by_output(id)) {
+        bool one_stays = false, one_moves = false;
+        for (const ir::Use& use : readers) {
+          one_moves = one_moves || moves(use.node);
+          one_stays = one_stays || !(moves(use.node) || graph_.node(use.node).is("Transpose"));
+        }
+        if (moves(id))
+          more[sets.of(id)] += one_stays ? 1 : 0;
+        else
+          more[sets.of(id)] -= one_moves && !one_stays ? 1 : 0;
+      }
+    }
+    for (ir::NodeId id : nodes) crowded_[ir::index_of(id)] = more[sets.of(id)] > 0;
   }
 
   /// What follows for others from a node that stays or is exposed.
@@ -216,6 +256,7 @@ class Sinking {
   std::vector<uint8_t> axes_;
   std::vector<bool> held_;     // by node: a reader stays, so that the Transpose in front of it does
   std::vector<bool> exposed_;  // by node: what moves behind it does not end in Transposes, and would be one more
+  std::vector<bool> crowded_;  // by node: see find_crowded()
   std::vector<ir::NodeId> pending_;
   std::unordered_map<ir::Value, ir::Value> moved_;  // to nodes of this patch
 };

@@ -38,6 +38,45 @@ TEST(CollapseGroupNormalization, WithAndWithoutScaleAndShift) {
   expect_same_as_interpreter(m);
 }
 
+// The same whether or not the other extents are known, or the dynamic model would not give the bits of the static one.
+TEST(CollapseGroupNormalization, OfUnknownExtents) {
+  GraphMaker m;
+  const auto scale = [&](ir::Value x) { return m.op("Multiply", {x, m.constant({1, 4, 1, 1}, {1, 2, 3, 4})}); };
+  const auto groups = [&](ir::Value x) {
+    const auto there = m.op("Reshape", {x, m.integers({0, 2, -1})}, {{"special_zero", "true"}});
+    return m.op("MVN", {there, m.integers({2})}, kInside);
+  };
+  const auto x = m.input(PartialShape("?,4,?,?"));
+  m.result(scale(m.op("Reshape", {groups(x), m.op("ShapeOf", {x}, {}, "", "opset3")}, {{"special_zero", "false"}})));
+  const auto y = m.input(PartialShape("?,4,?,3"));
+  m.result(scale(m.op("Reshape", {groups(y), m.integers({0, 4, -1, 3})}, {{"special_zero", "true"}})));
+  const auto flat = m.input({2, 4, 5, 3});  // another shape comes out
+  m.result(scale(m.op("Reshape", {groups(flat), m.integers({2, 4, 15, 1})})));
+  expect_rewrite("collapse_group_normalization_unknown", m.graph(), {pass()});
+  std::vector<std::vector<HostTensor>> inputs(2);
+  for (const int64_t n : {1, 2})
+    for (const ir::Dims& dims : {ir::Dims{n, 4, 5 - n, 7}, {n, 4, 6, 3}, {2, 4, 5, 3}})
+      inputs[static_cast<size_t>(n - 1)].push_back(random_tensor(dims, 1));
+  expect_same_as_interpreter(m.graph(), inputs);
+}
+
+TEST(CollapseGroupNormalization, RefusesWhatExtentsDecide) {
+  GraphMaker m;
+  const auto groups = [&](ir::Value x, const std::vector<int64_t>& parted) {
+    const auto there = m.op("Reshape", {x, m.integers(parted)}, {{"special_zero", "true"}});
+    return m.op("MVN", {there, m.integers({2})}, kInside);
+  };
+  const auto back = [&](ir::Value x, const std::vector<int64_t>& target) {
+    m.result(m.op("Reshape", {x, m.integers(target)}, {{"special_zero", "true"}}));
+  };
+  const auto x = m.input(PartialShape("?,4,?,3"));
+  back(groups(x, {2, 2, -1}), {2, 4, -1, 3});                                // perhaps not of whole images
+  back(groups(x, {0, 2, -1}), {2, 4, -1, 3});                                // likewise
+  back(groups(m.input(PartialShape("?,?,2,3")), {0, 2, -1}), {0, 4, 2, 3});  // an unknown number of channels
+  back(groups(m.input({2, 4, 3, 2}), {0, 4, -1}), {0, 4, 0, 1});  // the third extent is copied from the groups
+  expect_refusal(m.graph(), {pass()});
+}
+
 TEST(CollapseGroupNormalization, Refuses) {
   GraphMaker m;
   const auto x = m.input({2, 4, 3, 5});
@@ -52,8 +91,9 @@ TEST(CollapseGroupNormalization, Refuses) {
   const auto read_twice = m.op("Reshape", {x, m.integers({2, 2, -1})});
   m.result(m.op("Reshape", {m.op("MVN", {read_twice, m.integers({2})}, kInside), m.integers({2, 4, 3, 5})}));
   m.result(read_twice);
-  const auto other = m.op("Reshape", {x, m.integers({2, 2, -1})});
-  m.result(m.op("Reshape", {m.op("MVN", {other, m.integers({2})}, kInside), m.integers({2, 4, 15, 1})}));
+  for (const char* eps : {"0", "-0.001"})  // of MVN, but not of GroupNormalization
+    m.result(
+        normalised(m, x, {2, 2, -1}, {2}, {{"eps", eps}, {"normalize_variance", "true"}, {"eps_mode", "inside_sqrt"}}));
   const auto flat = m.input({6, 4});
   m.result(normalised(m, flat, {6, 2, 2}, {2}));
   expect_refusal(m.graph(), {pass()});

@@ -114,6 +114,15 @@ ir::Value between_transposes(GraphMaker& m, ir::Value x, ir::Value constant) {
   return with_channels_last(m, m.op("Add", {most, constant}), [&](ir::Value z) { return normalised(m, z); });
 }
 
+// Channels last, which the constant wants, a resized image has other bits.
+ir::Value behind_an_interpolation(GraphMaker& m, ir::Value x, ir::Value constant) {
+  const auto y = with_channels_last(m, x, [&](ir::Value z) { return m.op("Multiply", {z, m.random({32}, 3)}); });
+  const auto large = m.op("Interpolate", {y, m.integers({28, 26}), m.constant({2}, {2, 2}), m.integers({2, 3})},
+                          {{"mode", "linear"}, {"shape_calculation_mode", "sizes"}}, "", "opset4");
+  m.result(large);
+  return m.op("Multiply", {m.op("ReLU", {m.op("Transpose", {large, m.integers({0, 2, 3, 1})})}), constant});
+}
+
 /// Of the first image of a batch of three, or of it alone. `extents`: of the constant.
 std::vector<float> outputs(Model model, bool alone, ir::Dims image, const ir::Dims& extents, bool has_batch_axis) {
   GraphMaker m;
@@ -138,6 +147,7 @@ TEST(RepeatConstants, AnImageHasTheSameBitsAloneAndInABatch) {
       {"before", &before_convolutions, {11, 5, 33}, {11, 5, 33}},
       {"normalisation", &behind_a_normalisation, {17, 12, 12}, {13, 13, 17}},
       {"reduction", &before_a_reduction, {17, 12, 12}, {12, 12, 17}},
+      {"interpolation", &behind_an_interpolation, {32, 14, 13}, {28, 26, 32}},
       {"transposes", &between_transposes, {17, 12, 12}, {17, 12, 12}}};
   for (const auto& [name, model, image, extents] : models)
     for (const bool has_batch_axis : {true, false}) {

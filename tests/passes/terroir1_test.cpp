@@ -260,6 +260,23 @@ TEST(SinkTransposes, LeavesWhatWouldAddOneBesideReadersThatStay) {
 }
 
 // A reader that stays keeps its own operands only: what stands before them moves.
+TEST(SinkTransposes, LeavesBranchesThatWouldEachEndInOne) {
+  GraphMaker m;
+  const auto x = to_channels_last(m, m.input({1, 3, 4, 5}));
+  m.result(m.op("Add", {x, m.scalar(1)}));
+  m.result(m.op("Abs", {x}));
+  m.result(to_channels_first(m, m.op("Sin", {x})));
+  // What comes together again ends in one.
+  const auto y = to_channels_last(m, m.input({1, 2, 4, 5}));
+  m.result(m.op("Multiply", {y, m.op("Sigmoid", {y})}));
+  // Two go, two come.
+  const auto a = to_channels_last(m, m.input({1, 1, 4, 5})), b = to_channels_last(m, m.input({1, 1, 4, 5}));
+  const auto sum = m.op("Add", {a, b});
+  m.result(m.op("Sin", {sum}));
+  m.result(m.op("Cos", {sum}));
+  expect_rewrite("sink_transposes_branches", m.graph(), transposes());
+  expect_same_as_interpreter(m);
+}
 TEST(SinkTransposes, UpToReadersThatStay) {
   GraphMaker m;
   auto x = to_channels_last(m, m.input({1, 3, 4, 5}));

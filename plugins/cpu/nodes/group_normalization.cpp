@@ -1,7 +1,7 @@
 // GroupNormalization in f32, with a fused chain: the scale and shift of each channel, and the chain behind them, follow
 // while the values are in the cache.
 // Layouts: plain: each group is normalised by one thread, MVN's rows. Channel blocks: the moments of every channel, a
-// block to a thread; then each block takes those of its groups, so a group may cut blocks. Padding: the lanes behind
+// block to a thread; then those of every group, so a group may cut blocks. Padding: the lanes behind
 // the last channel count in no group and are written as zeros.
 #include <algorithm>
 #include <cmath>
@@ -93,49 +93,62 @@ class BlockedExecutor final : public GroupNormalization {
         blocks_(ceil_div(channels_, block_)) {}
 
   void run(const RunArgs& args) const noexcept override {
-    auto* const moments = static_cast<double*>(args.scratch);  // [image, block][mean, squares][lane]
-    auto* const factors = reinterpret_cast<float*>(moments + images_ * blocks_ * 2 * block_);  // likewise scale, shift
+    auto* const moments = static_cast<double*>(args.scratch);          // [image, block][mean, squares][lane]
+    auto* const of_groups = moments + images_ * blocks_ * 2 * block_;  // [image, group][mean, factor]
+    auto* const factors = reinterpret_cast<float*>(of_groups + images_ * groups_ * 2);  // as moments: [scale, shift]
     const auto* const src = static_cast<const float*>(args.inputs[0]);
     args.arena.parallel_for(images_ * blocks_, [&](int64_t at) {
       double* const mean = moments + at * 2 * block_;
       kernels_.moments(src + at * plane_ * block_, plane_, block_, mean, mean + block_);
     });
+    // By image: a group is of some channels, a few nanoseconds each.
+    args.arena.parallel_for(images_, [&](int64_t n) {
+      for (int64_t group = 0; group < groups_; ++group)
+        merge_moments(moments + n * blocks_ * 2 * block_, group, of_groups + (n * groups_ + group) * 2);
+    });
     args.arena.parallel_for(images_ * blocks_, [&](int64_t at) {
       float* const scale = factors + at * 2 * block_;
       const int64_t first = at % blocks_ * block_, count = std::min(block_, channels_ - first);
-      find_factors(args, moments + (at - at % blocks_) * 2 * block_, first, count, scale);
+      find_factors(args, of_groups + at / blocks_ * groups_ * 2, first, count, scale);
       apply(args, at, first, count, scale);
     });
   }
   size_t scratch_bytes(int) const override {
-    return static_cast<size_t>(images_ * blocks_ * 2 * block_) * (sizeof(double) + sizeof(float));
+    return static_cast<size_t>(images_ * blocks_ * 2 * block_) * (sizeof(double) + sizeof(float)) +
+           static_cast<size_t>(images_ * groups_ * 2) * sizeof(double);
   }
 
  private:
   /// Positions that are normalised and go through the chain at once.
   static constexpr int64_t kAtOnce = 256;
 
-  /// Of channels [first, first + count) what their group's moments make of gamma and beta. `moments`: of the image.
-  void find_factors(const RunArgs& args, const double* moments, int64_t first, int64_t count, float* scale) const {
-    const auto *gamma = static_cast<const float*>(args.inputs[1]), *beta = static_cast<const float*>(args.inputs[2]);
-    double mean = 0, factor = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t channel = first + i;
-      if (i == 0 || channel % per_group_ == 0) {
-        mean = 0;
-        double squares = 0;
-        const int64_t begin = channel / per_group_ * per_group_;
-        for (int64_t c = begin; c < begin + per_group_; ++c) {
-          const double* const own = moments + c / block_ * 2 * block_ + c % block_;
-          const auto before = static_cast<double>(c - begin);
-          const double away = own[0] - mean;
-          mean += away / (before + 1);
-          squares += own[block_] + away * away * static_cast<double>(plane_) * (before / (before + 1));
-        }
-        factor = 1 / std::sqrt(squares / static_cast<double>(per_group_ * plane_) + eps_);
+  /// Of a group: the mean, and what its values are multiplied by. `moments`: of the image.
+  void merge_moments(const double* moments, int64_t group, double* merged) const noexcept {
+    const auto each_channel = [&](auto&& take) {
+      for (int64_t c = group * per_group_; c < (group + 1) * per_group_; ++c) {
+        const double* const own = moments + c / block_ * 2 * block_ + c % block_;
+        take(own[0], own[block_]);
       }
-      scale[i] = static_cast<float>(gamma[channel] * factor);
-      scale[block_ + i] = static_cast<float>(beta[channel] - mean * (gamma[channel] * factor));
+    };
+    double sum = 0, squares = 0;
+    each_channel([&](double mean, double) { sum += mean; });
+    const double mean = sum / static_cast<double>(per_group_);
+    each_channel([&](double own, double own_squares) {
+      squares += own_squares + (own - mean) * (own - mean) * static_cast<double>(plane_);
+    });
+    merged[0] = mean;
+    merged[1] = 1 / std::sqrt(squares / static_cast<double>(per_group_ * plane_) + eps_);
+  }
+
+  /// Of channels [first, first + count) what their group's mean and factor make of gamma and beta.
+  void find_factors(const RunArgs& args, const double* of_groups, int64_t first, int64_t count,
+                    float* scale) const noexcept {
+    const auto *gamma = static_cast<const float*>(args.inputs[1]), *beta = static_cast<const float*>(args.inputs[2]);
+    for (int64_t i = 0; i < count; ++i) {
+      const double* const merged = of_groups + (first + i) / per_group_ * 2;
+      const double factor = gamma[first + i] * merged[1];
+      scale[i] = static_cast<float>(factor);
+      scale[block_ + i] = static_cast<float>(beta[first + i] - merged[0] * factor);
     }
   }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "ir/base/returned_memory.hpp"
+#include "ir/graph/node_sets.hpp"
 #include "ir/schema/attribute_text.hpp"
 
 namespace terroir::cpu {
@@ -30,7 +30,7 @@ bool is_over_positions(const ir::Graph& graph, const ir::Node& node) {
 
 /// Whether the bits of its results depend on the layout in which it runs.
 bool depends_on_layout(const ir::Graph& graph, const ir::Node& node) {
-  static constexpr std::string_view kTypes[] = {"GroupNormalization", "NormalizeL2", "GRN", "LRN"};
+  static constexpr std::string_view kTypes[] = {"GroupNormalization", "NormalizeL2", "GRN", "LRN", "Interpolate"};
   if (is_convolution(node) ||
       std::any_of(std::begin(kTypes), std::end(kTypes), [&](std::string_view type) { return node.is(type); }))
     return true;
@@ -50,26 +50,10 @@ bool passes_layout_on(const ir::Node& node, const PartialShape& data) {
   return node.is("Transpose") || data[1] == result[1];
 }
 
-/// Nodes that may share a layout, as sets.
-class Regions {
- public:
-  explicit Regions(size_t nodes) : next_(nodes) { std::iota(next_.begin(), next_.end(), size_t{0}); }
-
-  size_t of(ir::NodeId id) {
-    size_t at = ir::index_of(id);
-    for (; next_[at] != at; at = next_[at]) next_[at] = next_[next_[at]];
-    return at;
-  }
-  void join(ir::NodeId a, ir::NodeId b) { next_[of(a)] = of(b); }
-
- private:
-  std::vector<size_t> next_;
-};
-
 /// By node: whether one whose bits depend on its layout may share that with it: before it, behind it, or beside it as
 /// another reader of one value.
 std::vector<bool> reached_nodes(const ir::Graph& graph) {
-  Regions regions(graph.id_bound());
+  ir::NodeSets regions(graph.id_bound());  // that may share a layout
   std::vector<ir::NodeId> depending;
   for (const ir::NodeId id : graph.nodes()) {
     const ir::Node& node = graph.node(id);

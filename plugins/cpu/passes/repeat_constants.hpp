@@ -4,7 +4,7 @@
 // Why: so that steps and layouts, and with them the bits of an image, are the same for any N; and the sum joins the
 // convolution's store. The constant takes no more memory than one value of the network at this place.
 // Refuses: scalars and vectors along the channels, which fuse as they are; values that are never in the layout of a
-// convolution, normalisation or reduction of images, before or behind them, whose bits depend on it.
+// convolution, normalisation, reduction or interpolation of images, before or behind them, whose bits depend on it.
 #include "ir/pass/pass_manager.hpp"
 #include "ir/schema/registry.hpp"
 

@@ -4,7 +4,8 @@
 //   counts as zero: division by the root of the mean square.
 // Shapes: rows: [rows][n], over n. middle: [outer][axis][inner], over axis: spatial axes of a blocked tensor with
 //   outer = N * blocks, inner = B. moments: [positions][lanes], over the positions.
-// Edge cases: n = 0 does nothing; a constant row gives shift (0 without), for eps > 0.
+// Edge cases: n = 0 does nothing; a constant row gives shift (0 without), for eps > 0, but for the rounding of its mean,
+//   which 1 / sqrt(eps) makes larger.
 // Aliasing: dst may be src. Threads: rows, and outer indices, are independent.
 #pragma once
 
