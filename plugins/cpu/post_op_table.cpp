@@ -142,6 +142,10 @@ std::optional<FusedOp> as_post_op(const StepView& op, int data_input, int& chann
 
 std::optional<FusedOp> as_post_op(const ir::Graph& graph, const ir::Node& node, int data_input, int& channel_axis) {
   if (is_cpu_op(node) || node.outputs.size() != 1) return std::nullopt;
+  // A node of thousands of inputs, as Concat may be, would be looked at for each of them.
+  if (std::none_of(std::begin(kRows), std::end(kRows),
+                   [&](const PostOpRow& row) { return row.type == node.schema->type && row.data_input == data_input; }))
+    return std::nullopt;
   StepView view{*node.schema, *node.attributes, {}, {}, {node.outputs[0].type, node.outputs[0].shape}};
   for (const ir::Value& input : node.inputs) {
     view.inputs.push_back({graph.port(input).type, graph.port(input).shape});
