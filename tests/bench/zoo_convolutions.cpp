@@ -59,10 +59,14 @@ std::vector<ConvLayer> all_layers() {
   square(1, 512, 512, 33, 3, 1, 4);
   square(1, 1024, 256, 33, 3, 1, 12);
   square(1, 1024, 256, 33, 3, 1, 18);
-  square(1, 1, 64, 128, 9, 1);   // one channel, a large window
-  square(32, 96, 96, 56, 3, 1);  // three channels per group
-  square(17, 17, 17, 61, 3, 1);  // depthwise, a ragged block
-  square(1, 512, 512, 7, 3, 1);  // weights of 9 MB for 49 positions
+  square(1, 1, 64, 128, 9, 1);      // one channel, a large window
+  square(32, 96, 96, 56, 3, 1);     // three channels per group
+  square(17, 17, 17, 61, 3, 1);     // depthwise, a ragged block
+  square(8, 256, 8, 26, 1, 1);      // one output per group
+  square(96, 96, 96, 28, 3, 1, 2);  // depthwise, dilated
+  square(256, 256, 256, 33, 3, 3);  // depthwise, of a large stride
+  square(512, 512, 512, 14, 7, 1);  // depthwise, of a large window
+  square(1, 512, 512, 7, 3, 1);     // weights of 9 MB for 49 positions
   layers.push_back(
       layer("awkward", 1, false, 1, 256, 256, {1, 1, 512}, {1, 1, 512}, {1, 1, 75}, {1, 1, 1}, {0, 0, 37}));
   layers.push_back(layer("awkward", 1, true, 1, 64, 64, {1, 28, 28}, {1, 56, 56}, {1, 4, 4}, {1, 2, 2}, {0, 1, 1}));

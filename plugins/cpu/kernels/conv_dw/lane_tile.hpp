@@ -100,9 +100,16 @@ void lane_pass(const LanePass& p) noexcept {
         if constexpr (!is_own(From)) source.index = load_int(p.index + i * kBlock);
         for (int64_t w = p.n_w; w > 0; --w, s += p.src_w, k += p.wei_w) {
           const V weight = loadu(k);
+          const float* at = s;
 #pragma GCC unroll 32
           for (int r = 0; r < R; ++r) {
-            const V x = fetch<From>(s + r * step, source);
+            constexpr int kPerAddress = 3;  // an index scaled by 1 or 2 reaches the others
+            if (Step == 0 && r > 0 && r % kPerAddress == 0) {
+              at += kPerAddress * step;
+              // Else compilers compute all addresses beforehand, and find no registers for them.
+              __asm__("" : "+r"(at));
+            }
+            const V x = fetch<From>(Step == 0 ? at + r % kPerAddress * step : s + r * step, source);
             acc[r] = fma(x, weight, acc[r]);
           }
         }
