@@ -78,6 +78,8 @@ std::optional<GroupNormalization> match(const ir::Graph& graph, const ir::Node& 
       shape[1].is_dynamic() || parted[1].is_dynamic())
     return std::nullopt;
   const int64_t channels = shape[1].get_length(), groups = parted[1].get_length();
+  // A Reshape that may be none is, of known extents, gone before.
+  if (groups == channels && parted.size() == shape.size()) return std::nullopt;
   if (groups < 1 || channels % groups != 0 || channels == 0 || !leads_back(graph, found.x, there, back))
     return std::nullopt;
   const auto& attrs = mvn.attrs<Mvn6Attrs>();

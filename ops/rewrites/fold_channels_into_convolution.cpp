@@ -81,6 +81,9 @@ class Search {
       return false;
     for (size_t side = 0; side < (fold.divides ? 1u : 2u); ++side) {
       const PartialShape& data = graph_.port(node.inputs[side]).shape;
+      // Of known extents the Reshape may be none, or a normalisation's, to which the scale belongs.
+      const ir::Node& source = graph_.node(node.inputs[side].node);
+      if (data.is_dynamic() && (source.is("Reshape") || source.is("Squeeze") || source.is("Unsqueeze"))) continue;
       if (data != node.outputs[0].shape ||
           !channel_axis(graph_, node.inputs[1 - side], channels_, place.axis, data.size()))
         continue;

@@ -2,6 +2,8 @@
 #include <unordered_map>
 
 #include "ir/graph/order.hpp"
+#include "ir/schema/attribute_text.hpp"
+#include "ops/defs/shape/reshape.hpp"
 #include "ops/rewrites/rewrites.hpp"
 
 namespace terroir::ops {
@@ -51,14 +53,34 @@ std::optional<ir::Value> passed_input(const ir::Graph& graph, const ir::Node& no
   return std::nullopt;
 }
 
+/// Whether the extents of `from` pass, too, whatever they are.
+bool keeps_extents(const ir::Graph& graph, const ir::Node& node, ir::Value from) {
+  if (node.is("Convert") || node.is("Concat") || node.is("Transpose") || node.is("Pad")) return true;
+  const PartialShape& shape = graph.port(from).shape;
+  if (shape.rank().is_dynamic()) return false;
+  if (node.is("Reshape")) {
+    const auto target = ir::constant_integers(graph, node.inputs[1]);
+    return node.attrs<ReshapeAttrs>().special_zero && target && target->size() == shape.size() &&
+           std::all_of(target->begin(), target->end(), [](int64_t extent) { return extent == 0; });
+  }
+  if (node.inputs.size() != 2 || !node.schema->flags.elementwise || ir::broadcasts_from_an_axis(*node.attributes))
+    return false;
+  const PartialShape& other = graph.port(node.inputs[node.inputs[0] == from ? 1 : 0]).shape;
+  if (other.rank().is_dynamic() || other.size() > shape.size()) return false;
+  const size_t before = shape.size() - other.size();
+  for (size_t i = 0; i < other.size(); ++i)
+    if (other[i] != 1 && !(other[i].is_static() && other[i] == shape[before + i])) return false;
+  return true;
+}
+
 /// The input that the node's only output always equals, or none.
 std::optional<ir::Value> forwarded_input(const ir::Graph& graph, const ir::Node& node) {
   if (node.outputs.size() != 1) return std::nullopt;
   const auto source = passed_input(graph, node);
   if (!source) return std::nullopt;
   const ir::OutputPort &from = graph.port(*source), &to = node.outputs[0];
-  const bool same = from.type == to.type && from.shape == to.shape && from.shape.is_static();
-  return same ? source : std::nullopt;
+  const bool same = from.type == to.type && from.shape == to.shape;
+  return same && (from.shape.is_static() || keeps_extents(graph, node, *source)) ? source : std::nullopt;
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ ir::Pass fold_constants(const ir::OpRegistry& registry);
 
 /// Takes out what computes nothing: Convert to the same type, x * 1, x + 0, x - 0, x / 1 with constants that do not
 /// broadcast x, Transpose by the identity, Concat of one, Reshape and its kin to the same shape, Pad by nothing.
+/// Extents need be known only where they decide.
 ir::Pass remove_no_ops();
 
 /// BatchNormInference(x, constants) -> x * scale + shift, with scale = gamma / sqrt(variance + eps) and
@@ -58,8 +59,9 @@ ir::Pass fold_pads();
 /// Gather(x, p) conv w -> x conv w', where p puts the channels into another order. So the scale and the order of
 /// colours that preprocessing wants cost nothing. In front of the convolution may stand Transposes; behind a Gather
 /// also what has a constant per channel or none (means, Convert), whose constants change their places, and resizing of
-/// other axes. Refuses: values with other readers, weights other than f32 constants, s of another type, pdpd
-/// broadcasting, packed elements, groups, weights that would not be finite.
+/// other axes. Refuses: s of a value that was reshaped while its extents are unknown, values with other readers,
+/// weights other than f32 constants, s of another type, pdpd broadcasting, packed elements, groups, weights that would
+/// not be finite.
 ir::Pass fold_channels_into_convolution(const ir::OpRegistry& registry);
 
 /// terroir1 Convolution -> Convolution, GroupConvolution or their BackpropData forms, Add of the bias, operations of
@@ -89,9 +91,9 @@ ir::Pass collapse_mvn(const ir::OpRegistry& registry);
 /// Reshape to groups of channels, MVN-6 of each, Reshape back -> GroupNormalization-12, which takes a scale and a shift
 /// per channel behind it: how converters write it. The Reshape back stays behind it unless it is known to give the
 /// extents of the input. Extents other than the channels need not be known. Refuses: types other than f32, unknown
-/// channels, a Reshape back to other channels or to what is known of the groups only (it may be known when shapes are
-/// bound), axes or groups that are not those of whole channels, an eps outside of the root or that is not positive,
-/// intermediate results that something else reads too.
+/// channels, as many groups as channels where the Reshape may be none, a Reshape back to other channels or to what is
+/// known of the groups only (it may be known when shapes are bound), axes or groups that are not those of whole
+/// channels, an eps outside of the root or that is not positive, intermediate results that something else reads too.
 ir::Pass collapse_group_normalization(const ir::OpRegistry& registry);
 
 /// x times a function of x -> the activation that this is, in any order of the factors and any form of polynomials:

@@ -33,8 +33,16 @@ bool is_elementwise(const ir::Node& node) {
   return node.schema->flags.elementwise && node.outputs.size() == 1 && !node.is("PReLU");
 }
 
-bool has_one_element(const PartialShape& shape) {
-  return shape.is_static() && std::all_of(shape.begin(), shape.end(), [](const Dimension& d) { return d == 1; });
+bool are_ones(PartialShape::const_iterator begin, PartialShape::const_iterator end) {
+  return std::all_of(begin, end, [](const Dimension& d) { return d == 1; });
+}
+
+/// Whether each image of a tensor of so many axes meets one element, wherever its channels are; one image or many, or
+/// an image would have other bits alone.
+bool has_one_element(const PartialShape& shape, size_t rank) {
+  if (shape.rank().is_dynamic()) return false;
+  const bool of_each_image = shape.size() == rank && rank > 0;
+  return are_ones(shape.begin() + (of_each_image ? 1 : 0), shape.end());
 }
 
 bool is_split(const ir::Node& node) { return node.is("Split") || node.is("VariadicSplit"); }
@@ -53,7 +61,7 @@ struct FixedOperand {
 FixedOperand operand_without(const ir::Graph& graph, ir::Value value, const Order& order) {
   const PartialShape& shape = graph.port(value).shape;
   if (shape.rank().is_dynamic() || shape.size() > order.size()) return {};
-  if (has_one_element(shape)) return {.fits = true, .moved = {}};
+  if (has_one_element(shape, order.size())) return {.fits = true, .moved = {}};
   const ir::Constant* constant = ir::constant_of(graph, value);
   if (!constant) return {};
   ir::Dims aligned(order.size(), 1);
@@ -120,7 +128,7 @@ class Sinking {
     if (is_split(node)) return axes(node.inputs[0]) != 0 && is_constant(1);
     if (node.is("Pad")) return axes(node.inputs[0]) != 0 && is_constant(1) && is_constant(2);
     const bool prelu =
-        node.is("PReLU") && node.inputs.size() == 2 && has_one_element(graph_.port(node.inputs[1]).shape);
+        node.is("PReLU") && node.inputs.size() == 2 && has_one_element(graph_.port(node.inputs[1]).shape, order.size());
     if ((!is_elementwise(node) && !prelu) || ir::broadcasts_from_an_axis(*node.attributes)) return false;
     return std::all_of(node.inputs.begin(), node.inputs.end(),
                        [&](ir::Value input) { return axes(input) != 0 || operand_without(graph_, input, order).fits; });

@@ -33,7 +33,7 @@ TEST(CollapseGroupNormalization, WithAndWithoutScaleAndShift) {
   m.result(m.op("Add", {shift(), m.op("Multiply", {both, scale()})}));
   const auto shifted = normalised(m, m.input({2, 4, 3, 5}), {2, 2, 2, 3, 5}, {-1, 2, 3});
   m.result(m.op("Add", {shifted, shift()}));
-  m.result(normalised(m, m.input({1, 4, 6}), {1, 4, 6}, {-1}));
+  m.result(normalised(m, m.input({1, 4, 6}), {1, 2, 12}, {-1}));
   expect_rewrite("collapse_group_normalization", m.graph(), {pass()});
   expect_same_as_interpreter(m);
 }
@@ -94,6 +94,7 @@ TEST(CollapseGroupNormalization, Refuses) {
   for (const char* eps : {"0", "-0.001"})  // of MVN, but not of GroupNormalization
     m.result(
         normalised(m, x, {2, 2, -1}, {2}, {{"eps", eps}, {"normalize_variance", "true"}, {"eps_mode", "inside_sqrt"}}));
+  m.result(normalised(m, m.input({1, 4, 6}), {1, 4, 6}, {-1}));  // no Reshape, if extents are known
   const auto flat = m.input({6, 4});
   m.result(normalised(m, flat, {6, 2, 2}, {2}));
   expect_refusal(m.graph(), {pass()});

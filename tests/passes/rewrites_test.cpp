@@ -91,6 +91,21 @@ TEST(RemoveNoOps, AlsoBehindAReshapeThatActs) {
   expect_rewrite("remove_no_ops_behind_a_reshape", m.graph(), {ops::remove_no_ops()});
 }
 
+// What computes nothing whatever the extents goes at once: passes must find the same in a dynamic model as in a static.
+TEST(RemoveNoOps, OfUnknownExtents) {
+  GraphMaker m;
+  auto y = m.op("ReLU", {m.input(PartialShape("?,2,?"))});
+  y = m.op("Multiply", {y, m.constant({2, 1}, {1, 1})});
+  y = m.op("Add", {m.scalar(0), y});
+  y = m.op("Convert", {y}, {{"destination_type", "f32"}});
+  y = m.op("Transpose", {y, m.integers({0, 1, 2})});
+  y = m.op("Concat", {y}, {{"axis", "1"}});
+  y = m.op("Reshape", {y, m.integers({0, 0, 0})}, {{"special_zero", "true"}});
+  y = m.op("Pad", {y, m.integers({0, 0, 0}), m.integers({0, 0, 0})}, {{"pad_mode", "edge"}});
+  m.result(m.op("Sigmoid", {y}));
+  expect_rewrite("remove_no_ops_unknown", m.graph(), {ops::remove_no_ops()});
+}
+
 TEST(RemoveNoOps, MayLeaveAParameterForAResult) {
   GraphMaker m;
   m.result(m.op("Multiply", {m.input({2}), m.scalar(1)}));
@@ -109,7 +124,9 @@ TEST(RemoveNoOps, RefusesWhatActs) {
   m.result(m.op("Transpose", {wide, m.integers({1, 0, 2})}));
   m.result(m.op("Squeeze", {wide, m.integers({2})}));
   m.result(m.op("Pad", {x, m.integers({0}), m.integers({1})}, {{"pad_mode", "edge"}}));
-  m.result(m.op("Multiply", {m.input(PartialShape("?")), m.constant({1}, {1})}));  // the shape is not known
+  m.result(m.op("Multiply", {m.input(PartialShape::dynamic()), m.constant({1}, {1})}));  // of unknown rank
+  m.result(m.op("Multiply", {m.input(PartialShape("?")), m.constant({2}, {1, 1})}));     // of one element, perhaps
+  m.result(m.op("Reshape", {m.input(PartialShape("?,?")), m.integers({0, -1})}, {{"special_zero", "true"}}));
   expect_refusal(m.graph(), {ops::remove_no_ops()});
 }
 
@@ -276,6 +293,9 @@ TEST(FoldChannels, Refuses) {
   auto shared = m.op("Multiply", {x, m.constant({2, 1}, {2, 3})});
   conv(shared);
   m.result(shared);  // somebody else reads it
+  const auto images =
+      m.op("Reshape", {m.input(PartialShape("?,2,?")), m.integers({0, 2, -1})}, {{"special_zero", "true"}});
+  conv(m.op("Multiply", {images, m.constant({2, 1}, {2, 3})}));  // for the convolution before, if nothing is reshaped
   expect_refusal(m.graph(), {fold_channels()});
 }
 

@@ -226,6 +226,19 @@ TEST(SinkTransposes, LeavesWhatWouldAddOne) {
   expect_same_as_interpreter(m);
 }
 
+// One image or many: an image would have other bits alone.
+TEST(SinkTransposes, BesideOneElementOfEachImage) {
+  for (const int64_t images : {1, 3}) {
+    GraphMaker m;
+    const auto x = to_channels_last(m, m.input({images, 3, 4, 5}));
+    auto y = m.op("Multiply", {x, m.input({images, 1, 1, 1})});
+    y = m.op("PReLU", {y, m.input({images, 1, 1, 1})});
+    m.result(to_channels_first(m, y));
+    const auto rewritten = cpu::rewrite_portable(m.graph());
+    for (const ir::NodeId id : rewritten->nodes()) EXPECT_FALSE(rewritten->node(id).is("Transpose")) << images;
+    expect_same_as_interpreter(m);
+  }
+}
 TEST(SinkTransposes, LeavesPadsAndAxesOfTheRun) {
   GraphMaker m;
   auto x = m.input({1, 3, 4, 5});
