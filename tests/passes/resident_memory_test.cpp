@@ -135,7 +135,8 @@ TEST(ResidentMemory, OfOneConstantIsThatOfItsPacking) {
   m.result(m.op("MatMul", {x, m.random({64, 300'000}, 2)}));
   const auto measured = kSanitized ? std::nullopt : measure(m.graph());
   if (!measured) GTEST_SKIP() << "peaks cannot be counted here";
-  EXPECT_LT(measured->peak, 1.1 * measured->weights + 25) << "MB, with " << measured->weights << " MB of weights";
+  // As a whole, half of them would be there twice; how far packing is ahead of eviction differs from run to run.
+  EXPECT_LT(measured->peak, 1.2 * measured->weights + 25) << "MB, with " << measured->weights << " MB of weights";
   EXPECT_GT(measured->peak, 0.8 * measured->weights);
 }
 
