@@ -1,6 +1,6 @@
 #pragma once
 // What: nodes of a graph in disjoint sets: those that a pass must treat alike.
-// Cost: nearly constant per call.
+// Cost: logarithmic per call, in all.
 #include <numeric>
 #include <vector>
 
