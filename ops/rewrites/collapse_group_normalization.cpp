@@ -46,8 +46,8 @@ bool copies_batch(const ir::Node& reshape, const std::optional<std::vector<int64
 }
 
 /// Whether the groups of channels of x become images of the same channels again, whatever the other axes, by a target
-/// that says the same of x itself. From what extents cannot change, so that a model whose shapes are not known yet
-/// becomes what it would be if they were.
+/// that says the same of x itself. Found without extents wherever the targets allow, so that a model whose shapes are
+/// not known yet becomes what it would be if they were; other targets are understood when shapes are bound.
 bool leads_back(const ir::Graph& graph, ir::Value x, const ir::Node& there, const ir::Node& back) {
   const PartialShape &shape = graph.port(x).shape, &parted = there.outputs[0].shape, &result = back.outputs[0].shape;
   if (result.rank().is_dynamic() || result.size() < 3 || result[1] != shape[1]) return false;

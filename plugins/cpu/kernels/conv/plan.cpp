@@ -101,7 +101,8 @@ double conv_slowdown(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   double slowdown = 1;
   if (kernel.plan == conv::plan_few) return conv::few_slowdown(p, kernel);
   if (kernel.plan == conv::plan_lanes) {
-    // A lane of its own for every output; sources that do not lie in the same lanes are permuted or gathered: measured.
+    // A lane of its own for every output; sources that do not lie in the same lanes are permuted, or gathered, which
+    // was measured beside full tiles of the dense kernels.
     constexpr double kPermuted = 1.5, kGathered = 35;
     const bool own = p.ic == p.groups && p.oc == p.groups;
     if (!own) slowdown = conv::reject_small_groups(p, kernel) == nullptr ? kPermuted : kGathered;
