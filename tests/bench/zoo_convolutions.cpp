@@ -66,6 +66,7 @@ std::vector<ConvLayer> all_layers() {
   square(96, 96, 96, 28, 3, 1, 2);  // depthwise, dilated
   square(256, 256, 256, 33, 3, 3);  // depthwise, of a large stride
   square(512, 512, 512, 14, 7, 1);  // depthwise, of a large window
+  square(768, 768, 768, 7, 7, 1);   // likewise, larger than the image
   square(1, 512, 512, 7, 3, 1);     // weights of 9 MB for 49 positions
   layers.push_back(
       layer("awkward", 1, false, 1, 256, 256, {1, 1, 512}, {1, 1, 512}, {1, 1, 75}, {1, 1, 1}, {0, 0, 37}));

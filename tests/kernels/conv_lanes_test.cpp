@@ -47,16 +47,46 @@ TEST(ConvDepthwise, Pads) {
   check_family("conv_dw", depthwise(16, axis(9, 3, 1, 1, -2, 1), axis(12, 3, 1, 1, -1, -3)));
 }
 
-// One row, of which long kernels read a copy with zeros around it; or, beyond 512 positions, itself.
+// One row, of which long kernels read a copy with zeros beside it; or, if it is too long, itself.
 TEST(ConvDepthwise, LongKernelsOfOneRow) {
   for (const int64_t k : {9, 12, 33})
     for (const int64_t s : {1, 2})
-      for (const int64_t w : {1, 7, 100, 480, 520})
+      for (const int64_t w : {1, 7, 100, 480, 2100, 4200})
         for (const int64_t pad : {int64_t{0}, int64_t{5}, k / 2, k + 3})
           if (w + pad + k / 2 >= k) check_family("conv_dw", depthwise(17, ConvAxis{}, axis(w, k, s, 1, pad, k / 2), 2));
   check_family("conv_dw", depthwise(16, ConvAxis{}, axis(60, 9, 1, 1, -3, 4)));
   check_family("conv_dw", depthwise(16, axis(3, 1), axis(60, 11, 1, 1, 5, 5)));
   check_family("conv_dw", depthwise(16, axis(3, 1, 2, 1, 1, 1), axis(60, 11, 1, 1, 5, 5)));
+}
+
+// Copies of rows with zeros beside them; of narrow images two rows at a time, of which kernel rows may reach only one.
+TEST(ConvDepthwise, CopiedRows) {
+  for (const int64_t k : {4, 7, 13})
+    for (const int64_t w : {1, 3, 4, 5, 7, 9, 10, 11, 14, 29})
+      for (const int64_t h : {1, 2, 3, 7, 8})
+        check_family("conv_dw", depthwise(17, axis(h, k, 1, 1, k / 2, k / 2), axis(w, k, 1, 1, k / 2, k / 2)));
+  for (const int64_t d : {2, 6})
+    for (const int64_t w : {5, 8, 28})
+      check_family("conv_dw", depthwise(17, axis(9, 3, 1, d, d, d), axis(w, 3, 1, d, d, d), 2));
+  for (const int64_t s : {1, 2})
+    check_family("conv_dw", depthwise(16, axis(15, 7, s, 1, 5, 1), axis(7, 7, 1, 1, 1, 5)));
+  check_family("conv_dw", depthwise(16, axis(9, 7, 1, 1, 6, 6), axis(8, 7, 1, 1, -1, 6)));
+}
+
+// As many as there is room for at once.
+TEST(ConvDepthwise, CopiedRowsOfLargeImages) {
+  check_family("conv_dw", depthwise(16, axis(70, 7, 1, 1, 3, 3), axis(90, 7, 1, 1, 3, 3)));
+  check_family("conv_dw", depthwise(9, axis(75, 7, 2, 1, 3, 3), axis(83, 9, 1, 2, 8, 8)));
+}
+
+TEST(ConvDepthwise, CopiedRowsOfSlices) {
+  for (const int64_t stride : {1, 2}) {
+    ConvProblem p = depthwise(17, axis(6, 7, 1, 1, 3, 3), axis(7, 7, 1, 1, 3, 3), 2);
+    p.d = axis(5, 1, stride);
+    check_family("conv_dw", p);
+    p.w = axis(33, 7, 1, 1, 3, 3);
+    check_family("conv_dw", p);
+  }
 }
 
 // Rows that many kernel rows miss, and images lower than the kernel.

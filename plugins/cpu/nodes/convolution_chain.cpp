@@ -104,7 +104,7 @@ class ConvolutionChainExecutor final : public Executor {
     return static_cast<size_t>(means) * sizeof(float);
   }
   SlotNeed slot_need(int threads) const override {
-    return {static_cast<size_t>(kept_offset() + kept_floats()) * sizeof(float),
+    return {(static_cast<size_t>(depthwise_offset()) + depthwise().scratch_floats) * sizeof(float),
             static_cast<size_t>(split_for(threads).threads)};
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
@@ -246,6 +246,10 @@ class ConvolutionChainExecutor final : public Executor {
   int64_t kept_block() const { return kept_at_most() * middle_row(); }
   int64_t kept_floats() const { return kLine + blocks() * kept_block(); }
   Kept& kept(float* scratch) const { return *reinterpret_cast<Kept*>(scratch + kept_offset()); }
+  /// Where the scratch memory of the depthwise kernel begins.
+  int64_t depthwise_offset() const {
+    return static_cast<int64_t>(whole_lines(static_cast<size_t>(kept_offset() + kept_floats())));
+  }
   float* kept_rows(float* scratch, int64_t block) const {
     return scratch + kept_offset() + kLine + block * kept_block();
   }
@@ -304,10 +308,10 @@ class ConvolutionChainExecutor final : public Executor {
   }
 
   void run_stage(size_t s, const ConvPlan& plan, const float* src, float* dst, const PostOpChain::Bound& ops,
-                 const ConvTile& box, int64_t oc_ahead, ConvAhead* ahead) const noexcept {
+                 const ConvTile& box, int64_t oc_ahead, ConvAhead* ahead, float* scratch = nullptr) const noexcept {
     const PreparedConvolution& conv = stages_[s].conv;
     const ConvArgs args{
-        src,  conv.packed->as<float>(), dst, ops.data(), static_cast<int64_t>(conv.chain.size()), nullptr, oc_ahead,
+        src,  conv.packed->as<float>(), dst, ops.data(), static_cast<int64_t>(conv.chain.size()), scratch, oc_ahead,
         ahead};
     conv.kernel.run(plan, args, box);
   }
@@ -370,7 +374,7 @@ class ConvolutionChainExecutor final : public Executor {
         std::copy_n(from_block_0 + b * middle_block + (middle.count() - keep) * middle_row(), keep * middle_row(),
                     kept_rows(scratch, b));
       run_stage(1, depthwise_plan, from_block_0, depthwise_dst, has_last() ? ops[1] : last_ops,
-                {n, n + 1, block, end, 0, depthwise_units}, 0, nullptr);
+                {n, n + 1, block, end, 0, depthwise_units}, 0, nullptr, scratch + depthwise_offset());
       for (int64_t b = has_mean_ ? block : end; b < end; ++b)
         reduce_.middle(ReduceKind::mean, result + n * depthwise().dst.n + b * depthwise().dst.c,
                        means + ((n * blocks() + b) * out_rows() + out.begin) * depthwise().block, out.count(),

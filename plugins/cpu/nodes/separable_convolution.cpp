@@ -50,7 +50,7 @@ class SeparableConvolutionExecutor final : public Executor {
   }
 
   SlotNeed slot_need(int threads) const override {
-    return {static_cast<size_t>(slot_floats()) * sizeof(float),
+    return {(static_cast<size_t>(between_floats()) + depthwise().scratch_floats) * sizeof(float),
             static_cast<size_t>(std::min<int64_t>(threads, batch() * strips_for(threads)))};
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
@@ -82,7 +82,8 @@ class SeparableConvolutionExecutor final : public Executor {
   int64_t rows() const noexcept { return depthwise().problem.h.out; }
   int64_t blocks() const noexcept { return ceil_div(depthwise().problem.oc, depthwise().block); }
   int64_t row_floats() const noexcept { return depthwise().dst.h; }
-  int64_t slot_floats() const noexcept {
+  /// Of what the depthwise convolution makes of a strip; its kernel's scratch memory follows.
+  int64_t between_floats() const noexcept {
     return static_cast<int64_t>(whole_lines(static_cast<size_t>(blocks() * strip_rows_ * row_floats())));
   }
 
@@ -101,14 +102,15 @@ class SeparableConvolutionExecutor final : public Executor {
     const int64_t offset = out.begin * row_floats();  // of results and of operands, which lie like them
     shift_operands(pointwise_.conv.chain, offset, pointwise_ops);
     const auto run = [&](const PreparedConvolution& conv, const ConvPlan& plan, const float* src, float* dst,
-                         const PostOpChain::Bound& ops, ConvAhead* lines) {
+                         const PostOpChain::Bound& ops, float* scratch, ConvAhead* lines) {
       const ConvArgs conv_args{
-          src, conv.packed->as<float>(), dst, ops.data(), static_cast<int64_t>(conv.chain.size()), nullptr, 0, lines};
+          src, conv.packed->as<float>(), dst, ops.data(), static_cast<int64_t>(conv.chain.size()), scratch, 0, lines};
       conv.kernel.run(plan, conv_args, {n, n + 1, 0, plan.grid.oc, 0, units_of_rows(plan)});
     };
     run(depthwise_.conv, first, static_cast<const float*>(args.inputs[0]) + source.begin * depthwise().src.h, between,
-        depthwise_ops, nullptr);
-    run(pointwise_.conv, last, between, static_cast<float*>(args.outputs[0]) + offset, pointwise_ops, ahead.get());
+        depthwise_ops, between + between_floats(), nullptr);
+    run(pointwise_.conv, last, between, static_cast<float*>(args.outputs[0]) + offset, pointwise_ops, nullptr,
+        ahead.get());
   }
 
   Stage depthwise_, pointwise_;

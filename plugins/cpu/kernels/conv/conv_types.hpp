@@ -65,6 +65,7 @@ struct ConvPlan {
   bool sources_soon;      // the lead is a register tile: to L1
   bool gathers;           // kernels can leave the sources that they read behind
   bool lanes_in_block;    // grouped: the inputs of a block of outputs lie in one block
+  int64_t padded_rows;    // depthwise: so many rows of a source block at once are copied, with zeros beside; 0: none
   size_t packed_floats;   // size of the packed weights, bias included
   size_t scratch_floats;  // per concurrent run() call
 };

@@ -35,6 +35,26 @@ const char* reject_grouped(const ConvProblem& p, int64_t block) {
   return nullptr;
 }
 
+int64_t reach(const ConvAxis& a) { return (a.kernel - 1) * a.dilation + 1; }
+
+// Source positions that the windows of a row see.
+int64_t seen_positions(const ConvAxis& a) { return (a.out - 1) * a.stride + reach(a); }
+
+// Source rows to copy at once with zeros beside them, so that every tap reaches every column; 0: copying would take
+// more than taps that reach a part of a tile do.
+int64_t padded_rows(const ConvProblem& p, int64_t block) {
+  constexpr int64_t kMostFloats = 1 << 15;
+  if (p.transposed || p.d.kernel > 1) return 0;
+  const int64_t width = seen_positions(p.w);
+  if (p.w.pad <= 0 && width - p.w.pad <= p.w.in) return 0;
+  const int64_t rows = std::min(p.h.in, kMostFloats / (width * block));
+  const int64_t fresh = rows == p.h.in ? rows : rows - (reach(p.h) - p.h.stride);
+  if (rows < p.h.in && fresh < 4 * p.h.stride) return 0;
+  // Positions copied for an output, worth three taps each.
+  const int64_t copied = 3 * p.h.stride * p.w.stride * rows / fresh;
+  return p.h.kernel * p.w.kernel >= 3 * copied ? rows : 0;
+}
+
 }  // namespace
 
 const char* reject_depthwise(const ConvProblem& p, const ConvKernel&) noexcept {
@@ -68,11 +88,12 @@ void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   const bool depthwise = e.ic == e.groups && e.oc == e.groups;
   const bool window =
       !e.transposed && e.w.dilation == 1 && e.w.stride <= 2 && (e.w.kernel == 3 || (depthwise && e.w.kernel == 5));
-  // Tiles of tails and of lanes from elsewhere are as short as those of windows.
-  const bool tail = depthwise && kernel.src == ConvFormat::nhwc && e.oc % plan.block != 0;
+  if (depthwise && !window) plan.padded_rows = padded_rows(e, plan.block);
+  // Only neighbouring sources have longer tiles than those of windows.
+  const int64_t step = (e.transposed ? 1 : e.w.stride) * (plan.padded_rows > 0 ? plan.block : plan.src.w);
+  const bool neighbours = depthwise && !window && step == plan.block;
   const int64_t columns = e.transposed ? ceil_div(e.w.out, e.w.stride) : e.w.out;
-  plan.w_tile =
-      std::min(columns, window || tail || !depthwise ? window_positions(kernel.isa) : pass_positions(kernel.isa));
+  plan.w_tile = std::min(columns, neighbours ? pass_positions(kernel.isa) : window_positions(kernel.isa));
   const int64_t rows = e.d.out * e.h.out, tiles = ceil_div(columns, plan.w_tile);
   plan.chunks = std::clamp<int64_t>(ceil_div(kWantedUnits, rows), 1, tiles);
   const int64_t blocks = ceil_div(e.oc, plan.block);
@@ -80,7 +101,9 @@ void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   plan.cached_rows = plan.grid.sp;  // of a block of channels
   const int64_t taps = e.d.kernel * e.h.kernel * e.w.kernel;
   plan.lanes_in_block = !depthwise && !outside_block(e, plan.block);
-  plan.scratch_floats = depthwise ? 0 : static_cast<size_t>(e.ic / e.groups * plan.block);  // the index table
+  // Copies, or the index table.
+  plan.scratch_floats =
+      static_cast<size_t>((depthwise ? plan.padded_rows * seen_positions(e.w) : e.ic / e.groups) * plan.block);
   plan.packed_floats =
       static_cast<size_t>(round_up(blocks * plan.block, 16) + blocks * plan.block * taps * (e.ic / e.groups));
 }

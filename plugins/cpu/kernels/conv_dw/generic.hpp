@@ -1,9 +1,8 @@
 // What: depthwise convolution, and grouped convolution with any channels per group, each also transposed: walks a box
 // of the work grid (batch, channel blocks, output rows) and cuts each row into register tiles (lane_tile.hpp).
-// Borders: kernels of 3 or 5 dense columns read zero for the elements of their window that lie outside, long ones of
-// one
-//   row a copy of the row with zeros around it; others run the taps that reach the whole tile in one pass and add the
-//   few others to the part of the tile they reach.
+// Borders: kernels of 3 or 5 dense columns read zero for the elements of their window that lie outside. Others read
+//   copies of their source rows with zeros beside them (padded_rows.hpp), or run the taps that reach the whole tile in
+//   one pass and add the few others to the part of the tile they reach.
 // Layouts: the last channels of nhwc are loaded one by one or under a mask, and stored from a copy of the tile.
 // Order of summation: depends on the position and the plan, never on the box.
 // Include one bucket header first.
@@ -12,7 +11,9 @@
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv/entry_points.hpp"
 #include "plugins/cpu/kernels/conv/epilogue.hpp"
+#include "plugins/cpu/kernels/conv_dw/lane_pair.hpp"
 #include "plugins/cpu/kernels/conv_dw/lane_rows.hpp"
+#include "plugins/cpu/kernels/conv_dw/padded_rows.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
@@ -30,10 +31,16 @@ struct LaneContext {
   const int32_t* index;           // or null: depthwise
   int64_t tiles, narrow, wider;   // of a row: the first `wider` tiles have narrow + 1 columns, the others narrow
   float* buffer;                  // one register tile, for post-ops that do not fit the registers
-  float* padded;                  // or null: takes a row of the source and what its windows see beside it
-};
+  PaddedRows* padded;             // or null: what tiles read
 
-constexpr int64_t kMostPaddedPositions = 512;
+  const LanePairTable* pairs;  // or null
+
+  int64_t column(int64_t tile) const { return tile * narrow + (tile < wider ? tile : wider); }
+  // Without a division where it is clear.
+  int64_t first_tile(int64_t chunk) const {
+    return chunk == 0 ? 0 : chunk == plan.chunks ? tiles : chunk * tiles / plan.chunks;
+  }
+};
 
 struct LaneRow {
   int64_t dst_offset;
@@ -140,49 +147,21 @@ bool rows_fit(const LaneContext& ctx) {
   return outside.begin <= edge && outside.end <= edge && (ctx.tiles == 1 || ctx.narrow * e.w.stride >= edge);
 }
 
-// Whether copying rows, so that every tap reaches every position, takes less than the taps that do not.
-bool rows_are_padded(const LaneContext& ctx) {
-  constexpr int64_t kLongKernel = 9;
-  const ConvProblem& e = ctx.plan.exec;
-  return !ctx.index && !e.transposed && ctx.plan.src_format == ConvFormat::blocked && e.d.kernel * e.h.kernel == 1 &&
-         e.w.dilation == 1 && e.w.kernel >= kLongKernel &&
-         (e.w.out - 1) * e.w.stride + e.w.kernel <= kMostPaddedPositions;
-}
-
-// What windows [begin, end) of a row see, at its place in ctx.padded. `row`: column 0.
-void copy_padded(const LaneContext& ctx, const float* row, int64_t begin, int64_t end) {
-  const ConvAxis& axis = ctx.plan.exec.w;
-  const int64_t first = begin * axis.stride - axis.pad, last = (end - 1) * axis.stride - axis.pad + axis.kernel;
-  for (int64_t x = first; x < last; ++x) {
-    float* const to = ctx.padded + (x + axis.pad) * kBlock;
-    const bool is_inside = x >= 0 && x < axis.in;
-    for (int64_t l = 0; l < kBlock; l += kLanes) store(to + l, is_inside ? loadu(row + x * kBlock + l) : zero());
-  }
-}
-
 // Tiles [begin, end) of the row that `p` describes up to the columns.
 void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int64_t begin, int64_t end) {
   const ConvPlan& plan = ctx.plan;
   const ConvAxis& axis = plan.exec.w;
   const float* const src = p.src;
-  const auto column = [&](int64_t tile) { return tile * ctx.narrow + (tile < ctx.wider ? tile : ctx.wider); };
-  const bool is_padded = ctx.padded && p.n_d * p.n_h == 1;
-  if (is_padded) {
-    copy_padded(ctx, src, column(begin), column(end));
-    p.src_step = axis.stride * kBlock;
-    p.src_w = p.wei_w = kBlock;
-    p.n_w = axis.kernel;
-  }
   int64_t inactive = 0;  // columns that are stored and wait for their activation
   for (int64_t i = begin; i < end; ++i) {
     const int64_t width = ctx.narrow + (i < ctx.wider ? 1 : 0);
-    const int64_t j = column(i);
+    const int64_t j = ctx.column(i);
     const int64_t offset = row.dst_offset + j * plan.dst.w;
     p.out = row.buffered ? ctx.buffer : ctx.args.dst + offset;
     p.residual = row.epilogue->residual ? row.epilogue->residual + offset : nullptr;
     const int64_t x = j * axis.stride - axis.pad;
-    if (is_padded) {
-      p.src = ctx.padded + j * p.src_step;
+    if (ctx.padded) {
+      p.src = src + j * p.src_step;
       run_vectors(ctx, ctx.passes->fn[width - 1], p);
       p.src = src;
     } else if (ctx.window && window_fits(axis, j, width)) {
@@ -207,14 +186,77 @@ void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int
   }
 }
 
+// The source rows and output columns of units [sp, box.sp1) that lie in one slice of the source.
+PaddedBox padded_box(const LaneContext& ctx, const ConvTile& box, int64_t sp) {
+  const ConvPlan& plan = ctx.plan;
+  const ConvAxis& axis = plan.exec.h;
+  const int64_t row = sp / plan.chunks, last_row = (box.sp1 - 1) / plan.chunks;
+  const int64_t oh = row % axis.out;
+  const int64_t last = oh + last_row - row < axis.out ? oh + last_row - row : axis.out - 1;
+  const int64_t row_end = last * axis.stride - axis.pad + (axis.kernel - 1) * axis.dilation + 1;
+  PaddedBox read{0, plan.exec.w.out, row_end < axis.in ? row_end : axis.in};
+  if (box.sp0 / plan.chunks == last_row) {
+    read.column_begin = ctx.column(ctx.first_tile(box.sp0 % plan.chunks));
+    read.column_end = ctx.column(ctx.first_tile((box.sp1 - 1) % plan.chunks + 1));
+  }
+  return read;
+}
+
+// Both rows of `pair`; `p` describes all but outputs.
+void run_lane_pair(const LaneContext& ctx, const LaneRow& row, LanePass& p, const LanePair& pair) {
+  const int64_t columns = ctx.plan.exec.w.out, step = ctx.plan.dst.w;
+  p.out = row.buffered ? ctx.buffer : ctx.args.dst + row.dst_offset;
+  p.residual = row.epilogue->residual ? row.epilogue->residual + row.dst_offset : nullptr;
+  ctx.pairs->fn[columns - kLeastPairColumns](p, pair);
+  if (row.epilogue->activate) row.epilogue->activate({p.out, 1, 0, 1, 0, 2 * columns, p.out_step}, row.epilogue->alpha);
+  finish_lane_tile(ctx, row, ctx.buffer, row.dst_offset, step, 2 * columns);
+}
+
+// The kernel rows that an output row reads: `taps` of a slice, from source row x on, of which those in `reach` exist.
+struct RowReach {
+  const float* slice;
+  TapClass taps;
+  int64_t x;
+  Range reach;
+};
+
+// Tiles of the row at unit `sp`, or that row and the next one, by copies of their sources: how many rows. `p`
+// describes all but sources.
+int64_t run_copied_rows(const LaneContext& ctx, const LaneRow& row, LanePass& p, const RowReach& source,
+                        const ConvTile& box, int64_t sp, Range tiles) {
+  const auto& [slice, taps, x, reach] = source;
+  const ConvAxis& axis = ctx.plan.exec.h;
+  PaddedRows& rows = *ctx.padded;
+  const Range next = inside(x + taps.sj, taps.st, axis.in, taps.taps);
+  const bool two = ctx.pairs && sp + 1 < box.sp1 && (sp + 1) % axis.out != 0 && next.begin <= reach.begin &&
+                   reach.begin < next.end && next.end <= reach.end;
+  const int64_t first = x + reach.begin * taps.st;
+  int64_t begin = first, end = x + (reach.end - 1) * taps.st + 1;
+  if (two) {
+    const int64_t next_begin = x + taps.sj + next.begin * taps.st;
+    const int64_t next_end = x + taps.sj + (next.end - 1) * taps.st + 1;
+    if (next_begin < begin) begin = next_begin;
+    if (next_end > end) end = next_end;
+  }
+  if (!rows.hold(slice, begin, end)) rows.copy(slice, begin, padded_box(ctx, box, sp));
+  p.src = rows.row(first);
+  p.src_h = taps.st * rows.row_floats();
+  if (!two) {
+    run_lane_tiles(ctx, row, p, tiles.begin, tiles.end);
+    return 1;
+  }
+  p.n_h = next.end - reach.begin;
+  run_lane_pair(ctx, row, p, {taps.sj * rows.row_floats(), reach.begin - next.begin, reach.end - next.end});
+  return 2;
+}
+
 // Tiles [begin, end) of `rows` rows from row `oh` on, of the block that `p` describes but for rows and columns.
 void run_whole_rows(const LaneContext& ctx, const LaneRow& row, const LaneRowsPass& block, int64_t oh, int64_t rows,
                     int64_t begin, int64_t end) {
   const ConvPlan& plan = ctx.plan;
   const ConvAxis& axis = plan.exec.w;
   const Range outside = outside_row(axis);
-  const auto column = [&](int64_t tile) { return tile * ctx.narrow + (tile < ctx.wider ? tile : ctx.wider); };
-  const int64_t first = column(begin), columns = column(end) - first;
+  const int64_t first = ctx.column(begin), columns = ctx.column(end) - first;
   int64_t at_once = rows;
   if (ctx.epilogue.activate) at_once = kActivatedAtOnce / (columns * kBlock) + 1;
   LaneRowsPass p = block;
@@ -227,7 +269,7 @@ void run_whole_rows(const LaneContext& ctx, const LaneRow& row, const LaneRowsPa
     for (int k = 0; k < 2; ++k) {
       p.tiles = cuts[k + 1] - cuts[k];
       if (p.tiles == 0) continue;
-      const int64_t j = column(cuts[k]);
+      const int64_t j = ctx.column(cuts[k]);
       p.src = block.src + (j * axis.stride - axis.pad) * kBlock;
       p.out = out + j * kBlock;
       p.left = cuts[k] == 0 ? outside.begin : 0;
@@ -309,16 +351,18 @@ void run_lane_block(const LaneContext& ctx, const ConvTile& box, const LaneStart
   const float* const wei = ctx.args.packed + (blocks * kBlock + 15) / 16 * 16 + block * e.d.kernel * p.wei_d;
   const int64_t dst = n * plan.dst.n + block * plan.dst.c;
 
-  // Without a division where it is clear.
-  const auto first_tile = [&](int64_t chunk) {
-    return chunk == 0 ? 0 : chunk == plan.chunks ? ctx.tiles : chunk * ctx.tiles / plan.chunks;
-  };
+  if (ctx.padded) {
+    ctx.padded->begin_block(row.channels);
+    p.src_step = e.w.stride * kBlock;
+    p.src_w = e.w.dilation * kBlock;
+    p.n_w = e.w.kernel;
+  }
   auto [chunk, oh, od] = start;
   LaneRowsPass rows{src,        plan.src.h, 0, e.h.stride, e.h.in, e.h.kernel, wei,   p.bias, ctx.args.dst + dst,
                     plan.dst.h, 0,          0, 0,          0,      p.clamp,    p.low, p.high};
   for (int64_t sp = box.sp0; sp < box.sp1;) {
     const int64_t chunk_end = box.sp1 - sp < plan.chunks - chunk ? chunk + box.sp1 - sp : plan.chunks;
-    const int64_t tile_begin = first_tile(chunk), tile_end = first_tile(chunk_end);
+    const int64_t tile_begin = ctx.first_tile(chunk), tile_end = ctx.first_tile(chunk_end);
     if (ctx.rows) {
       // As many rows as are whole.
       const int64_t whole = chunk > 0 || chunk_end < plan.chunks ? 1 : (box.sp1 - sp) / plan.chunks;
@@ -339,17 +383,21 @@ void run_lane_block(const LaneContext& ctx, const ConvTile& box, const LaneStart
     const Range h = inside(xh, ch.st, e.h.in, ch.taps);
     row.dst_offset = dst + od * plan.dst.d + oh * plan.dst.h;
     p.src = src + (xd + d.begin * cd.st) * plan.src.d + (xh + h.begin * ch.st) * plan.src.h;
-    p.wei = wei + (cd.tap0 + d.begin * cd.tap_step) * wei_d + (ch.tap0 + h.begin * ch.tap_step) * wei_h;
     p.src_h = ch.st * plan.src.h;
+    p.wei = wei + (cd.tap0 + d.begin * cd.tap_step) * wei_d + (ch.tap0 + h.begin * ch.tap_step) * wei_h;
     p.wei_h = ch.tap_step * wei_h;
     p.n_h = h.end - h.begin;
-    if (e.transposed)
+    int64_t rows_done = 1;
+    if (ctx.padded && p.n_d * p.n_h > 0)
+      rows_done = run_copied_rows(ctx, row, p, {src + xd * plan.src.d, ch, xh, h}, box, sp, {tile_begin, tile_end});
+    else if (e.transposed)
       run_transposed_row(ctx, row, p, chunk, chunk_end);
     else
       run_lane_tiles(ctx, row, p, tile_begin, tile_end);
-    sp += chunk_end - chunk;
+    sp += chunk_end - chunk + rows_done - 1;
     chunk = 0;
-    if (++oh == e.h.out) {
+    oh += rows_done;
+    if (oh == e.h.out) {
       oh = 0;
       ++od;
     }
@@ -379,8 +427,9 @@ void set_passes(LaneContext& ctx, int64_t block, int64_t source_block) {
     return plan.src_format == ConvFormat::blocked || (source + 1) * kBlock <= e.ic;
   };
   ctx.window = nullptr;
-  if (!ctx.index && whole(block)) {
-    ctx.passes = !e.transposed && e.w.stride * plan.src.w == kBlock ? &kLaneBlock : &kLaneAnyStep;
+  if (!ctx.index && (ctx.padded || whole(block))) {
+    const int64_t step = (e.transposed ? 1 : e.w.stride) * (ctx.padded ? kBlock : plan.src.w);
+    ctx.passes = step == kBlock ? &kLaneBlock : &kLaneAnyStep;
     if (dense && e.w.kernel == 3) ctx.window = &kWindow3[e.w.stride - 1];
     if (dense && e.w.kernel == 5) ctx.window = &kWindow5[e.w.stride - 1];
   } else if (!ctx.index) {
@@ -413,12 +462,16 @@ void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) 
                   0,
                   0,
                   buffer,
+                  nullptr,
                   nullptr};
-  alignas(64) float padded[kMostPaddedPositions * kBlock];
-  if (rows_are_padded(ctx)) ctx.padded = padded;
+  PaddedRows padded(plan, args.scratch);
+  if (plan.padded_rows > 0) ctx.padded = &padded;
   ctx.tiles = (e.w.out + plan.w_tile - 1) / plan.w_tile;
   ctx.narrow = e.w.out / ctx.tiles;
   ctx.wider = e.w.out % ctx.tiles;
+  if (kHasLanePairs && ctx.padded && ctx.tiles == 1 && e.w.stride == 1 && e.w.out >= kLeastPairColumns &&
+      e.w.out <= kMostPairColumns)
+    ctx.pairs = &kLanePairs;
   if (rows_fit(ctx)) ctx.rows = e.w.kernel == 3 ? &kRows3[e.w.stride - 1] : &kRows5[e.w.stride - 1];
   const LaneStart start = lane_start(plan, box);
   for (int64_t n = box.n0; n < box.n1; ++n) {

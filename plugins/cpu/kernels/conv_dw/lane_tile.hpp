@@ -183,7 +183,7 @@ using PassSizes = std::make_integer_sequence<int, kMaxPassPositions>;
 using WindowSizes = std::make_integer_sequence<int, kMaxWindowPositions>;
 
 constexpr LanePassTable kLaneBlock = lane_pass_table<kBlock, Lanes::own>(PassSizes{});
-constexpr LanePassTable kLaneAnyStep = lane_pass_table<0, Lanes::own>(PassSizes{});
+constexpr LanePassTable kLaneAnyStep = lane_pass_table<0, Lanes::own>(WindowSizes{});
 constexpr LanePassTable kLaneTail = lane_pass_table<0, Lanes::own_tail>(WindowSizes{});
 constexpr LanePassTable kLanePermuted = lane_pass_table<0, kPermuted>(WindowSizes{});
 constexpr LanePassTable kLaneGathered = lane_pass_table<0, Lanes::anywhere>(WindowSizes{});

@@ -25,6 +25,13 @@ struct LanePass {
   float low, high;
 };
 
+// Of a LanePass over two rows of as many positions each, one behind the other, own lanes, adjacent in their source row.
+// The kernel rows of the pass reach both; so many before them reach the second row only, so many after the first only.
+struct LanePair {
+  int64_t second;  // from a source of the first row to that of the second
+  int64_t before, after;
+};
+
 // Output rows of one block of channels. Source rows outside [0, in) are left out.
 struct LaneRowsPass {
   const float* src;  // source row 0, the first element of the first tile's window: it may lie outside
