@@ -65,11 +65,14 @@ std::vector<ConvLayer> all_layers() {
   square(8, 256, 8, 26, 1, 1);      // one output per group
   square(96, 96, 96, 28, 3, 1, 2);  // depthwise, dilated
   square(256, 256, 256, 33, 3, 3);  // depthwise, of a large stride
+  square(34, 1360, 1360, 7, 3, 1);  // groups of two blocks and a half
   square(512, 512, 512, 14, 7, 1);  // depthwise, of a large window
   square(768, 768, 768, 7, 7, 1);   // likewise, larger than the image
   square(1, 512, 512, 7, 3, 1);     // weights of 9 MB for 49 positions
   layers.push_back(
       layer("awkward", 1, false, 1, 256, 256, {1, 1, 512}, {1, 1, 512}, {1, 1, 75}, {1, 1, 1}, {0, 0, 37}));
+  layers.push_back(  // as wav2vec begins
+      layer("awkward", 1, false, 1, 1, 512, {1, 1, 16000}, {1, 1, 3199}, {1, 1, 10}, {1, 1, 5}, {0, 0, 0}));
   layers.push_back(layer("awkward", 1, true, 1, 64, 64, {1, 28, 28}, {1, 56, 56}, {1, 4, 4}, {1, 2, 2}, {0, 1, 1}));
   return layers;
 }

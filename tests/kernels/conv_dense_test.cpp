@@ -261,6 +261,15 @@ TEST(ConvNhwc, GroupsOfAnyChannels) {
                    conv2d(3 * inputs, 3 * outputs, axis(4, 3, 1, 1, 1, 1), axis(17, 3, 2, 1, 1, 1), 3, 2));
 }
 
+// Units of three blocks, where kernels do not know the step; the last block of a group partly there.
+TEST(ConvNhwc, UnitsOfThreeBlocks) {
+  for (const int64_t outputs : {40, 48, 72, 120})
+    for (const int64_t w : {3, 7, 9, 10, 14, 20})
+      check_family("conv_direct_nhwc", conv2d(2 * 24, 2 * outputs, axis(4, 3, 1, 1, 1, 1), axis(w, 3, 1, 1, 1, 1), 2));
+  for (const int64_t w : {13, 21, 40})
+    check_family("conv_direct_nChw", conv2d(24, 40, axis(9, 3, 3, 1, 1, 1), axis(w, 3, 3, 1, 1, 1)));
+}
+
 // Kernel columns and channels in one loop, and around its limit of four blocks.
 TEST(ConvNhwc, FewChannels) {
   for (const int64_t ic : {1, 2, 3, 4, 7, 31, 63, 65})

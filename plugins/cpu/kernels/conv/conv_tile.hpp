@@ -59,6 +59,8 @@ static constexpr int max_tile_positions(int registers, bool fused, int vectors) 
 static constexpr int kMaxAnyStepPositions = 14;
 // And one tile of two rows of so many columns, for every second position of one block of outputs.
 static constexpr int kTwoRowColumns = 14;
+// Of other steps there are tiles for units of one and two blocks, and of three where there are registers enough.
+TERROIR_INLINE constexpr bool has_any_step_units_of_three(int64_t lanes) { return lanes == 16; }
 // Whether pointwise tiles of one row with several positions look at TilePass::gathered.
 TERROIR_INLINE constexpr bool gathers_sources(int64_t lanes, int64_t stride) { return lanes == 16 && stride == 2; }
 

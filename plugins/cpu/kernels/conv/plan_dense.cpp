@@ -26,6 +26,7 @@ struct TileLoops {
   double turned_over;  // cycles for each row of a block of results
   bool half_block;     // the last block of a group may be half a one (half_tile.hpp)
   bool is_short;       // there are tiles for short reductions (short_tile.hpp)
+  bool any_step;       // no kernel knows the distance between positions
   int vectors_per_block;
 };
 
@@ -47,7 +48,7 @@ double step_cost(const Machine& m, double n, double vectors, bool half, const Ti
   if (half) {
     step += 0.8;
   } else if (vectors == 1) {
-    step = std::max(step, 0.53 * (n + 1));
+    step = std::max(step, (loops.any_step ? 0.9 : 0.53) * (n + 1));
   } else if (vectors == 2) {
     step = std::max(step, 0.64 * n + 2.1);
   } else if (n < 4) {
@@ -162,7 +163,7 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
   const int64_t step = e.transposed ? 1 : e.w.stride;
   const bool blocked = kernel.src == ConvFormat::blocked;
   const bool plain_row = kernel.src == ConvFormat::plain && columns_follow(e) && step <= 2;
-  const int64_t max_unit = blocked && step <= 2 ? 4 : 2;
+  const int64_t max_unit = blocked && step <= 2 ? 4 : !plain_row && has_any_step_units_of_three(m.lanes) ? 3 : 2;
   const bool two_rows = blocked && step <= 2 && !e.transposed && e.h.out > 1;
   const bool pointwise = blocked && step == 1 && is_pointwise_row(e);
   const int64_t in_last = e.oc / e.groups % block;
@@ -174,6 +175,7 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
       m.lanes == 16 && kernel.dst == ConvFormat::plain && taps == 1 ? kTurnedOver : 0,
       m.lanes == 16 && pointwise && in_last > 0 && in_last <= block / 2,
       m.lanes == 16 && pointwise && kernel.dst != ConvFormat::plain && is_short_reduction(e.ic / e.groups, block),
+      !plain_row && !(blocked && step <= 2),
       per_block};
   if (plain_row) {
     loops.bookkeeping = 1.5 * static_cast<double>(e.ic / e.groups * e.d.kernel * e.h.kernel);

@@ -372,7 +372,14 @@ constexpr PassTable kPassBlock = {
 constexpr PassTable kPassBlock2 = {
     {{kPassRow<1, 1, 2 * kBlock>, kPassRow<1, 2, 2 * kBlock>, kPassRow<1, 3, 2 * kBlock>, kPassRow<1, 4, 2 * kBlock>},
      {kPassRow<2, 1, 2 * kBlock>, kPassRow<2, 2, 2 * kBlock>, {}, {}}}};
-constexpr PassTable kPassAnyStep = {{{kPassRow<1, 1, 0>, kPassRow<1, 2, 0>, {}, {}}, {}}};
+constexpr PassRow any_step_units_of_three() {
+  if constexpr (has_any_step_units_of_three(kLanes)) {
+    return kPassRow<1, 3, 0>;
+  } else {
+    return {};
+  }
+}
+constexpr PassTable kPassAnyStep = {{{kPassRow<1, 1, 0>, kPassRow<1, 2, 0>, any_step_units_of_three(), {}}, {}}};
 constexpr PassTable kPassColumn = {{{kPassRow<1, 1, 1>, kPassRow<1, 2, 1>, {}, {}}, {}}};
 constexpr PassTable kPassColumn2 = {{{kPassRow<1, 1, 2>, kPassRow<1, 2, 2>, {}, {}}, {}}};
 constexpr PassTable kPassBlockEdge = {
