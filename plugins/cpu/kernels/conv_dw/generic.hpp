@@ -1,8 +1,8 @@
 // What: depthwise convolution, and grouped convolution with any channels per group, each also transposed: walks a box
 // of the work grid (batch, channel blocks, output rows) and cuts each row into register tiles (lane_tile.hpp).
 // Borders: kernels of 3 or 5 dense columns read zero for the elements of their window that lie outside. Others read
-//   copies of their source rows with zeros beside them (padded_rows.hpp), or run the taps that reach the whole tile in
-//   one pass and add the few others to the part of the tile they reach.
+//   copies of their source rows with zeros beside them (padded_rows.hpp), read zero where only the ends of a tile miss
+//   taps, or run the taps that reach the whole tile in one pass and add the few others to the part they reach.
 // Layouts: the last channels of nhwc are loaded one by one or under a mask, and stored from a copy of the tile.
 // Order of summation: depends on the position and the plan, never on the box.
 // Include one bucket header first.
@@ -26,6 +26,7 @@ struct LaneContext {
   TapClass columns;          // not transposed: of all columns
   // What suits the channel block at hand.
   const LanePassTable* passes;
+  bool misses_at_ends;            // `passes` look at first_misses and last_misses
   const LaneWindowTable* window;  // or null
   const LaneRowsTable* rows;      // or null: whole rows in one call
   const int32_t* index;           // or null: depthwise
@@ -89,6 +90,19 @@ TERROIR_INLINE void run_vectors(const LaneContext& ctx, LaneFn fn, const LanePas
   }
 }
 
+// So many positions, by the kernels for the channel block at hand.
+void run_pass(const LaneContext& ctx, const LanePass& p, int64_t positions) {
+  const int64_t most = ctx.passes == &kLaneGathered ? kMaxGatheredPositions : kMaxPassPositions;
+  if (positions <= most) return run_vectors(ctx, ctx.passes->fn[positions - 1], p);
+  LanePass part = p;
+  for (int64_t done = 0; done < positions; done += most) {
+    part.src = p.src + done * p.src_step;
+    part.out = p.out + done * p.out_step;
+    if (p.residual) part.residual = p.residual + done * p.residual_step;
+    run_vectors(ctx, ctx.passes->fn[(positions - done < most ? positions - done : most) - 1], part);
+  }
+}
+
 // Columns [j, j + width) of class c, tap by tap. `base` describes column 0 of the source row.
 void run_tapped_tile(const LaneContext& ctx, const LanePass& base, const TapClass& c, int64_t j, int64_t width) {
   const ConvPlan& plan = ctx.plan;
@@ -103,10 +117,19 @@ void run_tapped_tile(const LaneContext& ctx, const LanePass& base, const TapClas
   p.src_step = c.sj * plan.src.w;
   p.src_w = c.st * plan.src.w;
   p.wei_w = c.tap_step * kBlock;
+  if (ctx.misses_at_ends && width > 1 && left.end == c.taps && right.begin == 0) {
+    const bool between = width == 2 || (inside(x + c.sj, c.st, axis.in, c.taps).begin == 0 &&
+                                        inside(x + (width - 2) * c.sj, c.st, axis.in, c.taps).end == c.taps);
+    if (between) {
+      p.first_misses = left.begin;
+      p.last_misses = c.taps - right.end;
+      full = {0, c.taps};
+    }
+  }
   if (full.begin > 0 || full.end < c.taps) {
     p.clamp = false;
     p.n_w = 0;
-    run_vectors(ctx, ctx.passes->fn[width - 1], p);
+    run_pass(ctx, p, width);
     p.load = true;
     p.n_w = 1;
     for (int64_t tap = 0; tap < c.taps; ++tap) {
@@ -117,7 +140,7 @@ void run_tapped_tile(const LaneContext& ctx, const LanePass& base, const TapClas
       p.src = base.src + (x + reach.begin * c.sj + tap * c.st) * plan.src.w;
       p.wei = base.wei + (c.tap0 + tap * c.tap_step) * kBlock;
       p.out = base.out + reach.begin * p.out_step;
-      run_vectors(ctx, ctx.passes->fn[reach.end - reach.begin - 1], p);
+      run_pass(ctx, p, reach.end - reach.begin);
     }
     p.clamp = base.clamp;
     p.out = base.out;
@@ -125,7 +148,7 @@ void run_tapped_tile(const LaneContext& ctx, const LanePass& base, const TapClas
   p.src = base.src + (x + full.begin * c.st) * plan.src.w;
   p.wei = base.wei + (c.tap0 + full.begin * c.tap_step) * kBlock;
   p.n_w = full.end - full.begin;
-  run_vectors(ctx, ctx.passes->fn[width - 1], p);
+  run_pass(ctx, p, width);
 }
 
 // Elements of the first and of the last window of a row that lie outside.
@@ -440,6 +463,7 @@ void set_passes(LaneContext& ctx, int64_t block, int64_t source_block) {
   } else {
     ctx.passes = &kLaneGathered;
   }
+  ctx.misses_at_ends = !e.transposed && ctx.passes == &kLaneAnyStep;
 }
 
 void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
@@ -455,6 +479,7 @@ void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) 
                   make_epilogue(args.post_ops, args.post_op_count, false, true),
                   tap_class(e.w, e.transposed, 0),
                   nullptr,
+                  false,
                   nullptr,
                   nullptr,
                   depthwise ? nullptr : index,

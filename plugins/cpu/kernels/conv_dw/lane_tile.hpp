@@ -84,9 +84,13 @@ TERROIR_INLINE void lane_end(const LanePass& p, V (&acc)[R]) {
   for (int r = 0; r < R; ++r, out += step) storeu(out, acc[r]);
 }
 
-// Any kernel; every tap reaches every position.
+alignas(64) const float kZeroBlock[16] = {};
+
+// Any kernel; every tap reaches every position but for those that LanePass tells of.
 template <int R, int Step, Lanes From>
 void lane_pass(const LanePass& p) noexcept {
+  constexpr bool kEnds = R > 1 && Step == 0 && From == Lanes::own;
+  const int64_t first_seen = p.n_w - p.first_misses, last_misses = p.last_misses;  // of trips that are left
   const int64_t step = Step == 0 ? p.src_step : Step;
   V acc[R];
   lane_begin<R>(p, acc);
@@ -109,8 +113,10 @@ void lane_pass(const LanePass& p) noexcept {
               // Else compilers compute all addresses beforehand, and find no registers for them.
               __asm__("" : "+r"(at));
             }
-            const V x = fetch<From>(Step == 0 ? at + r % kPerAddress * step : s + r * step, source);
-            acc[r] = fma(x, weight, acc[r]);
+            const float* from = Step == 0 ? at + r % kPerAddress * step : s + r * step;
+            if (kEnds && r == 0 && w > first_seen) from = kZeroBlock;
+            if (kEnds && r == R - 1 && w <= last_misses) from = kZeroBlock;
+            acc[r] = fma(fetch<From>(from, source), weight, acc[r]);
           }
         }
       }
@@ -118,8 +124,6 @@ void lane_pass(const LanePass& p) noexcept {
   }
   lane_end<R>(p, acc);
 }
-
-alignas(64) const float kZeroBlock[16] = {};
 
 // K kernel columns, dense; stride S. The window of source vectors slides over the tile once per kernel row and input;
 // its first and last K-1 elements may lie outside the tensor.
@@ -186,7 +190,10 @@ constexpr LanePassTable kLaneBlock = lane_pass_table<kBlock, Lanes::own>(PassSiz
 constexpr LanePassTable kLaneAnyStep = lane_pass_table<0, Lanes::own>(WindowSizes{});
 constexpr LanePassTable kLaneTail = lane_pass_table<0, Lanes::own_tail>(WindowSizes{});
 constexpr LanePassTable kLanePermuted = lane_pass_table<0, kPermuted>(WindowSizes{});
-constexpr LanePassTable kLaneGathered = lane_pass_table<0, Lanes::anywhere>(WindowSizes{});
+// A gather takes so long that more positions to one set of weights change nothing.
+constexpr int kMaxGatheredPositions = 4;
+constexpr LanePassTable kLaneGathered =
+    lane_pass_table<0, Lanes::anywhere>(std::make_integer_sequence<int, kMaxGatheredPositions>{});
 
 // [stride - 1]
 constexpr LaneWindowTable kWindow3[2] = {lane_window_table<3, 1, Lanes::own>(WindowSizes{}),

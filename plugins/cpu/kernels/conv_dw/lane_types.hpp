@@ -14,8 +14,11 @@ struct LanePass {
   int64_t wei_d, wei_h, wei_i, wei_w;  // window kernels: kernel columns are adjacent blocks
   int64_t n_d, n_h, n_i, n_w;
   int64_t inside_begin, inside_end;  // window kernels: elements outside count as zero
-  const int32_t* index;              // [n_i][block]: source lane of each lane; unused in depthwise kernels
-  const float* bias;                 // start value; unused when `load`
+  // All of the own lanes, any step, several positions: kernel columns that the first position misses, the first ones,
+  // and that the last one misses, the last ones. Their sources count as zero.
+  int64_t first_misses, last_misses;
+  const int32_t* index;  // [n_i][block]: source lane of each lane; unused in depthwise kernels
+  const float* bias;     // start value; unused when `load`
   float* out;
   int64_t out_step;
   const float* residual;  // added to the start value, or null
