@@ -110,6 +110,7 @@ std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
 
 std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> graph, const std::vector<ir::Dims>& inputs) {
   bind_shapes(*graph, inputs);
+  if (ops::inline_single_iterations(*graph, ops::builtin_registry()) > 0) ir::infer_graph(*graph);
   // Sizes are known now, and patterns that waited for a shape: the plan must be that of the model with these extents.
   portable_passes().run(*graph);
   // What only extents are asked of is gone.

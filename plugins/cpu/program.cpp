@@ -341,14 +341,16 @@ StageCache::Made Program::compile(std::unique_ptr<ir::Graph> rewritten, const st
 
 bool is_worth_a_plan(const ir::Node& node, const std::vector<ir::Constant>& inputs) {
   if (ops::sizes_itself(*node.schema)) return false;
-  // Compiling takes as long as a reference needs to move some ten kilobytes, or to transform one line of a signal.
-  const size_t worthwhile = node.schema->accuracy == ir::Accuracy::rounding ? 4096 : 64 * 1024;
   size_t bytes = 0;
   for (const ir::Constant& input : inputs) {
     if (input.view.type == element::string) return false;
     bytes += input.view.bytes();
   }
-  return bytes >= worthwhile;
+  // Else it would be the batch that says which sums an image has: those of a kernel or those of a reference.
+  if (node.schema->accuracy == ir::Accuracy::rounding) return true;
+  // Compiling takes as long as a reference needs to move some ten kilobytes.
+  constexpr size_t kWorthwhile = 64 * 1024;
+  return bytes >= kWorthwhile;
 }
 
 std::shared_ptr<const Plan> plan_of_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs,

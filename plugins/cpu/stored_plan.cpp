@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "ir/base/aligned_buffer.hpp"
@@ -18,18 +19,29 @@ namespace {
 /// Where the constants that are not stored seem to lie: one after the other, each with an address of its own.
 class Absent {
  public:
-  void place(const ir::Constant& constant) {
-    if (places_.emplace(constant.view.data, bytes_).second)
-      bytes_ += (constant.view.bytes() + kCacheLine - 1) / kCacheLine * kCacheLine;
+  explicit Absent(const PlanSource& source) {
+    // What another node reads as well is stored.
+    std::set<ConstantIdentity> read;
+    for (const ir::NodeId id : source.graph->nodes())
+      if (const auto& constant = source.graph->node(id).constant; constant && !source.gone.contains(id))
+        read.insert(identity_of(*constant));
+    for (const ir::NodeId id : source.gone)
+      if (const ir::Constant& constant = *source.graph->node(id).constant; !read.contains(identity_of(constant)))
+        place(constant);
   }
   std::optional<size_t> find(const ir::Constant& constant) const {
-    const auto known = places_.find(constant.view.data);
+    const auto known = places_.find(identity_of(constant));
     return known == places_.end() ? std::nullopt : std::optional(known->second);
   }
   size_t bytes() const { return bytes_; }
 
  private:
-  std::map<const void*, size_t> places_;
+  void place(const ir::Constant& constant) {
+    if (places_.emplace(identity_of(constant), bytes_).second)
+      bytes_ += (constant.view.bytes() + kCacheLine - 1) / kCacheLine * kCacheLine;
+  }
+
+  std::map<ConstantIdentity, size_t> places_;
   size_t bytes_ = 0;
 };
 
@@ -43,8 +55,7 @@ std::shared_ptr<const PlanSource> keep_source(std::unique_ptr<ir::Graph> graph, 
 }
 
 void store_plan(const PlanSource& source, const WeightsCache& weights, plugin::ArchiveWriter& archive) {
-  Absent absent;
-  for (const ir::NodeId id : source.gone) absent.place(*source.graph->node(id).constant);
+  const Absent absent(source);
   ByteWriter& to = archive.content();
   to.put(static_cast<uint64_t>(absent.bytes()));
   const auto store_constant = [&](const ir::Constant& constant, ByteWriter& out) {
@@ -58,21 +69,23 @@ void store_plan(const PlanSource& source, const WeightsCache& weights, plugin::A
   const CpuNodeCodec codec(ops::builtin_registry());
   ir::store_graph(*source.graph, codec, store_constant, to);
 
-  std::map<const void*, uint32_t> node_of;  // the position of a Const node, by the address of its value
+  std::map<ConstantIdentity, uint32_t> node_of;  // the position of a Const node
   uint32_t position = 0;
   for (const ir::NodeId id : source.graph->nodes()) {
     store_decision(source.decisions.at(id), to);
-    if (const auto& constant = source.graph->node(id).constant) node_of.emplace(constant->view.data, position);
+    if (const auto& constant = source.graph->node(id).constant) node_of.emplace(identity_of(*constant), position);
     ++position;
   }
   std::vector<StoredWeights> packed = weights.stored();  // by address, which is another one in every process
-  std::sort(packed.begin(), packed.end(), [&](const StoredWeights& a, const StoredWeights& b) {
-    return std::tuple(node_of.at(a.constant), a.key) < std::tuple(node_of.at(b.constant), b.key);
-  });
+  const auto place_of = [&](const StoredWeights& one) {
+    return std::tuple(node_of.at(one.constant), one.key, one.with ? node_of.at(*one.with) : 0);
+  };
+  std::sort(packed.begin(), packed.end(),
+            [&](const StoredWeights& a, const StoredWeights& b) { return place_of(a) < place_of(b); });
   to.list(packed, [&](const StoredWeights& one) {
     to.put(node_of.at(one.constant));
-    to.put(static_cast<uint8_t>(one.with != nullptr));
-    if (one.with) to.put(node_of.at(one.with));
+    to.put(static_cast<uint8_t>(one.with.has_value()));
+    if (one.with) to.put(node_of.at(*one.with));
     to.text(one.key);
     to.put(archive.add(one.packed, one.bytes));
   });
@@ -95,15 +108,15 @@ std::unique_ptr<Plan> load_plan(plugin::Archive& archive, const ir::OpRegistry& 
   auto graph = ir::load_graph(codec, load_constant, from);
   Decisions decisions;
   for (const ir::NodeId id : graph->nodes()) decisions.emplace(id, load_decision(graph->node(id), from));
-  const auto address = [&]() -> const void* {
+  const auto constant = [&] {
     const ir::Node& node = graph->node(static_cast<ir::NodeId>(from.index(graph->node_count())));
     ByteReader::require(node.constant.has_value());
-    return node.constant->view.data;
+    return identity_of(*node.constant);
   };
   const std::vector<StoredWeights> packed = from.list([&] {
     StoredWeights one;
-    one.constant = address();
-    if (from.flag()) one.with = address();
+    one.constant = constant();
+    if (from.flag()) one.with = constant();
     one.key = from.text();
     const plugin::Piece piece = archive.piece(from.take<uint32_t>());
     one.packed = piece.data;

@@ -27,6 +27,10 @@ thread_local AskedFor* asked_for = nullptr;
 
 }  // namespace
 
+ConstantIdentity identity_of(const ir::Constant& constant) {
+  return {constant.view.data, constant.view.type.get_type_name(), constant.view.dims};
+}
+
 AskedFor::AskedFor() : outer_(asked_for) { asked_for = this; }
 AskedFor::~AskedFor() { asked_for = outer_; }
 
@@ -46,10 +50,11 @@ bool WeightsCache::leave_caches() const {
 }
 
 PackedWeights WeightsCache::get(const ir::Constant& constant, Packing packing) {
-  for (AskedFor* list = asked_for; list != nullptr; list = list->outer_) list->constants_.push_back(constant.view.data);
+  const ConstantIdentity self = identity_of(constant);
+  for (AskedFor* list = asked_for; list != nullptr; list = list->outer_) list->constants_.push_back(self);
   const std::lock_guard lock(mutex_);
   if (entries_.size() >= next_sweep_) forget_dropped();
-  const Identity identity{constant.view.data, packing.with ? packing.with->view.data : nullptr, packing.key};
+  const Identity identity{self, packing.with ? std::optional(identity_of(*packing.with)) : std::nullopt, packing.key};
   Entry& entry = entries_[identity];
   // The address alone may have been used before by a constant that is gone.
   if (const auto owner = entry.owner.lock(); owner && owner == constant.owner)

@@ -59,27 +59,32 @@ struct Packing {
   std::function<int64_t(int64_t piece)> first_row = {};
 };
 
+/// What a constant is known by while it is there: address, type, extents. Constants of a file may begin at one byte and
+/// be other tensors.
+using ConstantIdentity = std::tuple<const void*, std::string, ir::Dims>;
+ConstantIdentity identity_of(const ir::Constant& constant);
+
 /// Packed weights as a file of a compiled model holds them.
 struct StoredWeights {
-  const void* constant = nullptr;  // the address of the constant that was packed
-  const void* with = nullptr;      // of the other one, or null
+  ConstantIdentity constant;             // that was packed
+  std::optional<ConstantIdentity> with;  // the other one
   std::string key;
   const void* packed = nullptr;
   size_t bytes = 0;
 };
 
-/// The constants for whose packings this thread asks while the object lives, by address.
+/// The constants for whose packings this thread asks while the object lives.
 class AskedFor {
  public:
   AskedFor();
   AskedFor(const AskedFor&) = delete;
   AskedFor& operator=(const AskedFor&) = delete;
   ~AskedFor();
-  const std::vector<const void*>& constants() const { return constants_; }
+  const std::vector<ConstantIdentity>& constants() const { return constants_; }
 
  private:
   friend class WeightsCache;
-  std::vector<const void*> constants_;
+  std::vector<ConstantIdentity> constants_;
   AskedFor* outer_;
 };
 
@@ -110,8 +115,8 @@ class WeightsCache {
   uint64_t packed() const;
 
  private:
-  /// Address of the constant, of the other one, key.
-  using Identity = std::tuple<const void*, const void*, std::string>;
+  /// The constant, the other one, key.
+  using Identity = std::tuple<ConstantIdentity, std::optional<ConstantIdentity>, std::string>;
   struct Entry {
     std::weak_ptr<const void> owner;
     std::weak_ptr<const PackedBytes> packed;

@@ -89,6 +89,12 @@ TEST(BinaryConvolution, WindowsAndPads) {
 // More taps than bytes can count without being flushed.
 TEST(BinaryConvolution, Deep) { check_binary_layer({1, 700, 17, 6, 6, 5, 5, 1, 1, 2, 2, "1"}); }
 
+// The bits of the whole padded image would be more than there is memory.
+TEST(BinaryConvolution, WindowsFarBeyondTheImage) {
+  check_binary_layer({1, 3, 4, 5, 5, 2, 2, 1, 20000, 10000, 10000, "1"});
+  check_binary_layer({1, 3, 4, 2, 2, 2, 2, 2147483646, 1, 1073741823, 1073741823});
+}
+
 TEST(BinaryConvolution, BetweenOtherLayers) {
   GraphMaker m;
   const ir::Value x = m.op("ReLU", {m.op("Sign", {m.conv(m.input({1, 3, 10, 10}), 19, 3, 1)})});

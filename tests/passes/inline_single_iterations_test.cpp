@@ -6,6 +6,7 @@
 #include "ir/text/printer.hpp"
 #include "ops/registry.hpp"
 #include "ops/rewrites/rewrites.hpp"
+#include "plugins/cpu/compile.hpp"
 #include "tests/passes/conditions.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/graph_maker.hpp"
@@ -109,6 +110,15 @@ TEST(InlineSingleIterations, LeavesWhatMayRunOtherwise) {
        {Once{.trip_count = 2, .rows = 4}, Once{.trip_count = 0}, Once{.known_condition = false},
         Once{.loop = false, .rows = 4}, Once{.x = PartialShape("?,4")}, Once{.loop = false, .x = PartialShape("?,4")}})
     EXPECT_TRUE(has_loop(*inlined(single_loop(once).graph(), 0)));
+}
+
+// Of an extent that an inference brings, it tells how often the loop runs: the plan is that of the static model.
+TEST(InlineSingleIterations, ExtentsOfAnInferenceDecide) {
+  const GraphMaker m = single_loop({.loop = false, .x = PartialShape("?,4")});
+  for (const int64_t rows : {2, 3, 4, 5}) {
+    const auto bound = cpu::bound_graph(cpu::rewrite_portable(m.graph()), {{rows, 4}, {2, 4}});
+    EXPECT_EQ(has_loop(*bound), rows >= 4) << rows;
+  }
 }
 
 TEST(InlineSingleIterations, LoopsInLoops) {

@@ -283,6 +283,18 @@ TEST(QLinearConv, MostlyPadding) {
   expect_oracle(layer);
 }
 
+TEST(QLinearConv, WindowsFarBeyondTheData) {
+  Draw draw(9);
+  QuantisedLayer layer = random_layer(draw, {element::u8, element::i8, element::u8}, {4, 5}, {3, 3, 3}, true, true);
+  layer.w = draw.tensor(element::i8, {3, 1, 3, 2}, 3);
+  layer.strides = {1, 1};
+  layer.dilations = {1'500'000'000, 1};
+  layer.auto_pad = "explicit";
+  layer.pads_begin = {2'147'483'647, 1};
+  layer.pads_end = {852'516'353, 0};
+  expect_oracle(layer);
+}
+
 // Many input channels, so that a tile is narrow; few positions, so that threads share a tile.
 TEST(QLinearConv, DeepAndSmall) {
   Draw draw(8);

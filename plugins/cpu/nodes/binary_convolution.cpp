@@ -111,12 +111,27 @@ class BinaryConvolutionExecutor final : public Executor {
   PackedWeights packed_;
 };
 
+/// Whether most of the padded image lies in gaps that large strides and dilations leave.
+bool reads_little(const ops::ConvGeometry& geometry) {
+  double padded = 1, source = 1, read = 1;
+  for (size_t i = 0; i < 2; ++i) {
+    const ops::WindowAxis& axis = geometry.axes[i];
+    padded *= static_cast<double>(axis.output - 1) * static_cast<double>(axis.stride) +
+              static_cast<double>(axis.dilated_kernel());
+    source *= static_cast<double>(axis.input);
+    read *= static_cast<double>(axis.output) * static_cast<double>(axis.kernel);
+  }
+  constexpr double kMost = 16;
+  return padded > kMost * (source + read);
+}
+
 Proposal propose(const NodeContext& context) {
   const TensorDesc& dst = context.outputs[0];
   if (dst.type != element::f32) return Reject{"only f32 is vectorised, not " + dst.type.get_type_name()};
   if (!context.constants[1]) return Reject{"the weights are known at run time only"};
   if (dst.count() == 0 || context.inputs[0].count() == 0) return Reject{"there are no elements"};
   const ops::ConvGeometry geometry = geometry_of(context);
+  if (reads_little(geometry)) return Reject{"strides or dilations leave most of the padded image out"};
   const int64_t bits = geometry.in_channels * geometry.axes[0].kernel * geometry.axes[1].kernel;
   const Layout layout = Layout::blocked(4, static_cast<int>(channel_block(context.isa)));
   LayoutChoice choice;

@@ -169,7 +169,7 @@ class QLinearConvExecutor final : public Executor {
     const int64_t pairs = ceil_div(a.channels, 2), phases = a.stride[2], reach = (a.kernel[1] - 1) * a.dilation[1];
     a.band_columns = kernels_.most_columns(a.out[2]) + (a.kernel[2] - 1) * a.dilation[2] / phases;
     const int64_t row = pairs * a.kernel[0] * phases * a.band_columns * static_cast<int64_t>(sizeof(int32_t));
-    if (row * (reach + 1) > cache_sizes().l2 / 2) return;
+    if (reach >= cache_sizes().l2 / 2 / row) return;
     const int64_t fitting = (cache_sizes().l1d / 2 / row - reach - 1) / a.stride[1] + 1;
     band_ = std::clamp<int64_t>(fitting, 1, a.out[1]);
     a.band_rows = (band_ - 1) * a.stride[1] + reach + 1;

@@ -200,10 +200,10 @@ class PlanBuilder {
     plan_->nodes.push_back(std::move(planned));
   }
 
-  void note_packed(const ir::Node& node, const std::vector<const void*>& packed) {
+  void note_packed(const ir::Node& node, const std::vector<ConstantIdentity>& packed) {
     for (size_t i = 0; i < node.inputs.size(); ++i)
       if (const ir::Constant* constant = ir::constant_of(graph_, node.inputs[i]))
-        if (std::find(packed.begin(), packed.end(), constant->view.data) != packed.end())
+        if (std::find(packed.begin(), packed.end(), identity_of(*constant)) != packed.end())
           packed_uses_.insert({node.id, static_cast<int32_t>(i)});
   }
 
