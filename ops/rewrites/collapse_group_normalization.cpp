@@ -100,6 +100,9 @@ std::optional<GroupNormalization> match(const ir::Graph& graph, const ir::Node& 
   }
   found.scale = take_channels(graph, "Multiply", found.last, found.nodes);
   found.shift = take_channels(graph, "Add", found.last, found.nodes);
+  // What follows may be its scale or its shift.
+  const ir::Node* reader = only_reader(graph, found.last);
+  if (!found.shift && reader && may_be_no_op(graph, *reader)) return std::nullopt;
   return found;
 }
 

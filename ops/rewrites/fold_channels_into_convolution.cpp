@@ -81,17 +81,29 @@ class Search {
       return false;
     for (size_t side = 0; side < (fold.divides ? 1u : 2u); ++side) {
       const PartialShape& data = graph_.port(node.inputs[side]).shape;
-      // Of known extents the Reshape may be none, or a normalisation's, to which the scale belongs.
-      const ir::Node& source = graph_.node(node.inputs[side].node);
-      if (data.is_dynamic() && (source.is("Reshape") || source.is("Squeeze") || source.is("Unsqueeze"))) continue;
       if (data != node.outputs[0].shape ||
-          !channel_axis(graph_, node.inputs[1 - side], channels_, place.axis, data.size()))
+          !channel_axis(graph_, node.inputs[1 - side], channels_, place.axis, data.size()) ||
+          may_belong_elsewhere(node.inputs[side]))
         continue;
       fold.data = side;
       fold.scale = node.inputs[1 - side];
       return true;
     }
     return false;
+  }
+
+  /// Whether a node on the way to `value` may go, and leave the scale to what is before it: a convolution, perhaps
+  /// behind a shift, or a normalisation.
+  bool may_belong_elsewhere(ir::Value value) const {
+    for (;;) {
+      const ir::Node& node = graph_.node(value.node);
+      if (may_be_no_op(graph_, node)) return true;
+      const bool shifts = node.schema->flags.elementwise && node.inputs.size() == 2;
+      if (!shifts && !node.is("Transpose")) return false;
+      const bool from_second = shifts && ir::constant_of(graph_, node.inputs[0]);
+      if (shifts && !from_second && !ir::constant_of(graph_, node.inputs[1])) return false;
+      value = node.inputs[from_second ? 1 : 0];
+    }
   }
 
   bool take_order(const ir::Node& node, const Place& place, Fold& fold) const {

@@ -85,6 +85,15 @@ std::optional<ir::Value> forwarded_input(const ir::Graph& graph, const ir::Node&
 
 }  // namespace
 
+bool may_be_no_op(const ir::Graph& graph, const ir::Node& node) {
+  if (node.outputs.size() != 1) return false;
+  auto source = passed_input(graph, node);
+  // A target or pads that are computed from extents are constants when these are known.
+  if (!source && (node.is("Reshape") || node.is("Pad")) && !ir::constant_of(graph, node.inputs[1]))
+    source = node.inputs[0];
+  return source && (graph.port(*source).shape.is_dynamic() || node.outputs[0].shape.is_dynamic());
+}
+
 ir::Pass remove_no_ops() {
   return {"remove_no_ops", [](const ir::Graph& graph, ir::Patch& patch) {
             // Behind a chain of no-ops all read its beginning, which nothing replaces.

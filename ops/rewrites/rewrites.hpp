@@ -35,6 +35,10 @@ ir::Pass fold_constants(const ir::OpRegistry& registry);
 /// Extents need be known only where they decide.
 ir::Pass remove_no_ops();
 
+/// Whether remove_no_ops() may take the node out when extents are better known. What a node computes may then belong
+/// to another one: rewrites of which one excludes another wait for that.
+bool may_be_no_op(const ir::Graph& graph, const ir::Node& node);
+
 /// BatchNormInference(x, constants) -> x * scale + shift, with scale = gamma / sqrt(variance + eps) and
 /// shift = beta - mean * scale, computed in double.
 /// Refuses: parameters that are not constants, types other than f32, an unknown number of channels.
@@ -59,9 +63,9 @@ ir::Pass fold_pads();
 /// Gather(x, p) conv w -> x conv w', where p puts the channels into another order. So the scale and the order of
 /// colours that preprocessing wants cost nothing. In front of the convolution may stand Transposes; behind a Gather
 /// also what has a constant per channel or none (means, Convert), whose constants change their places, and resizing of
-/// other axes. Refuses: s of a value that was reshaped while its extents are unknown, values with other readers,
-/// weights other than f32 constants, s of another type, pdpd broadcasting, packed elements, groups, weights that would
-/// not be finite.
+/// other axes. Refuses: s that may belong to what makes x, when what may_be_no_op() between them is gone; values with
+/// other readers; weights other than f32 constants, s of another type, pdpd broadcasting, packed elements, groups,
+/// weights that would not be finite.
 ir::Pass fold_channels_into_convolution(const ir::OpRegistry& registry);
 
 /// terroir1 Convolution -> Convolution, GroupConvolution or their BackpropData forms, Add of the bias, operations of

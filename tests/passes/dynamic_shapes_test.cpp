@@ -161,6 +161,61 @@ TEST(DynamicShapes, LessKnowledgeBeforehandGivesTheSameBits) {
   }
 }
 
+/// Reshapes that may be none, and other layers that may: known extents, or some of them, tell.
+using MayBeNone = ir::Value (*)(GraphMaker& m, ir::Value y);
+constexpr MayBeNone kMayBeNone[] = {
+    [](GraphMaker& m, ir::Value y) {
+      return m.op("Reshape", {y, m.integers({0, 16, 9, 9})}, {{"special_zero", "true"}});
+    },
+    [](GraphMaker& m, ir::Value y) {
+      return m.op("Reshape", {y, m.integers({-1, 16, 9, 9})}, {{"special_zero", "false"}});
+    },
+    [](GraphMaker& m, ir::Value y) {
+      return m.op("Reshape", {y, m.op("ShapeOf", {y}, {{"output_type", "i64"}})}, {{"special_zero", "false"}});
+    },
+    [](GraphMaker& m, ir::Value y) {
+      return m.op("Add", {y, m.constant({1, 1, 9, 9}, std::vector<float>(81, 0))});
+    },
+    [](GraphMaker& m, ir::Value y) {
+      return m.op("Multiply", {y, m.constant({1, 1, 9, 9}, std::vector<float>(81, 1))});
+    }};
+
+// A scale goes into the layer before it or into the one behind it; which of them must not depend on when extents are
+// known.
+TEST(DynamicShapes, ScalesGoWhereTheyWouldOfKnownExtents) {
+  const AttributeTexts window = {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}};
+  for (size_t layer = 0; layer < std::size(kMayBeNone); ++layer)
+    for (const bool shifted : {false, true})
+      for (const char* shape : {"?,16,9,9", "1,16,?,?"}) {
+        SCOPED_TRACE(::testing::Message() << layer << ' ' << shape << (shifted ? ", shifted" : ""));
+        GraphMaker m;
+        auto y = m.op("Convolution", {m.input(PartialShape(shape)), m.random({16, 16, 3, 3}, 1)}, window);
+        y = kMayBeNone[layer](m, y);
+        if (shifted) y = m.op("Add", {y, m.random({1, 16, 1, 1}, 2)});
+        y = m.op("Multiply", {y, m.random({1, 16, 1, 1}, 3)});
+        m.result(m.op("Convolution", {y, m.random({8, 16, 3, 3}, 4)}, window));
+        const HostTensor input = random_tensor({1, 16, 9, 9}, 5);
+        expect_same_bits(on_cpu(m.graph(), 1).infer({&input, 1}),
+                         on_cpu(*with_extents(m.graph(), {1, 16, 9, 9}), 1).infer({&input, 1}));
+      }
+}
+
+TEST(DynamicShapes, ScalesOfNormalisedGroups) {
+  for (size_t layer = 0; layer < std::size(kMayBeNone); ++layer) {
+    SCOPED_TRACE(layer);
+    GraphMaker m;
+    const ir::Value x = m.input(PartialShape("?,16,9,9"));
+    auto y = m.op("Reshape", {x, m.integers({0, 4, -1})}, {{"special_zero", "true"}});
+    y = m.op("MVN", {y, m.integers({2})},
+             {{"normalize_variance", "true"}, {"eps", "1e-5"}, {"eps_mode", "inside_sqrt"}});
+    y = kMayBeNone[layer](m, m.op("Reshape", {y, m.integers({0, 16, 9, 9})}, {{"special_zero", "true"}}));
+    m.result(m.op("Multiply", {y, m.random({1, 16, 1, 1}, 3)}));
+    const HostTensor input = random_tensor({2, 16, 9, 9}, 5);
+    expect_same_bits(on_cpu(m.graph(), 1).infer({&input, 1}),
+                     on_cpu(*with_extents(m.graph(), {2, 16, 9, 9}), 1).infer({&input, 1}));
+  }
+}
+
 TEST(DynamicShapes, RanksMayChangeFromInferenceToInference) {
   GraphMaker m;
   auto x = m.input(PartialShape::dynamic());
