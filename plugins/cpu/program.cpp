@@ -341,16 +341,18 @@ StageCache::Made Program::compile(std::unique_ptr<ir::Graph> rewritten, const st
 
 bool is_worth_a_plan(const ir::Node& node, const std::vector<ir::Constant>& inputs) {
   if (ops::sizes_itself(*node.schema)) return false;
-  size_t bytes = 0;
+  size_t bytes = 0, of_image = 0;
   for (const ir::Constant& input : inputs) {
-    if (input.view.type == element::string) return false;
-    bytes += input.view.bytes();
+    const ir::TensorView& view = input.view;
+    if (view.type == element::string) return false;
+    bytes += view.bytes();
+    of_image += view.bytes() / static_cast<size_t>(view.dims.empty() ? 1 : std::max<int64_t>(view.dims[0], 1));
   }
-  // Else it would be the batch that says which sums an image has: those of a kernel or those of a reference.
-  if (node.schema->accuracy == ir::Accuracy::rounding) return true;
-  // Compiling takes as long as a reference needs to move some ten kilobytes.
-  constexpr size_t kWorthwhile = 64 * 1024;
-  return bytes >= kWorthwhile;
+  // Compiling takes as long as a reference needs to move some ten kilobytes, or to transform one line of a signal.
+  // Where sums are rounded, the size of the batch must not tell whether an image has those of a kernel or of a
+  // reference.
+  constexpr size_t kMoved = 64 * 1024, kSummed = 1024;
+  return node.schema->accuracy == ir::Accuracy::rounding ? of_image >= kSummed : bytes >= kMoved;
 }
 
 std::shared_ptr<const Plan> plan_of_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs,

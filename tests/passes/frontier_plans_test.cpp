@@ -120,14 +120,19 @@ TEST_F(FrontierPlansTest, AttributesAreComparedNotNamesAlone) {
   EXPECT_NE(plans[0], plans[1]);
 }
 
+TEST_F(FrontierPlansTest, SmallWorkHasNone) { EXPECT_EQ(plan(operands(64, {2, 64})), nullptr); }
+
 // Whether an image's sums are a kernel's or a reference's must not depend on how many images there are.
-TEST_F(FrontierPlansTest, SmallSumsHaveOne) { EXPECT_NE(plan(operands(8, {1, 8})), nullptr); }
+TEST_F(FrontierPlansTest, OneImageDecides) {
+  EXPECT_EQ(plan(operands(64, {100, 64})), nullptr);
+  EXPECT_NE(plan(operands(512, {1, 600})), nullptr);
+}
 
 TEST_F(FrontierPlansTest, SmallMovementHasNone) {
   GraphMaker m;
-  const ir::Value y = m.op("Reshape", {m.input({2, 64}), m.input({2}, element::i64)}, {{"special_zero", "false"}});
-  const std::vector<ir::Constant> inputs{test::random_tensor({2, 64}, 1).to_constant(),
-                                         test::integer_tensor({2}, {64, 2}).to_constant()};
+  const ir::Value y = m.op("Reshape", {m.input({2, 600}), m.input({2}, element::i64)}, {{"special_zero", "false"}});
+  const std::vector<ir::Constant> inputs{test::random_tensor({2, 600}, 1).to_constant(),
+                                         test::integer_tensor({2}, {600, 2}).to_constant()};
   EXPECT_EQ(plans_.get(m.graph().node(y.node), inputs, common_, arena_).plan, nullptr);
 }
 

@@ -101,6 +101,16 @@ TEST(FuseConvolutionChains, Refuses) {
   EXPECT_EQ(chains(m.graph(), 2) + chains(m.graph(), 3), 0u);
 }
 
+// Of two depthwise convolutions with one between them the later one may have come into the graph first, and has it then.
+TEST(FuseConvolutionChains, AConvolutionIsInOneChain) {
+  GraphMaker m;
+  const ir::Value x = m.input({1, 8, 28, 28}), later = m.depthwise(m.input({1, 16, 28, 28}), 3, 1);
+  const ir::Value between = m.conv(m.depthwise(m.conv(x, 16, 1, 2), 3, 3), 16, 1, 4);
+  m.graph().set_input({later.node, 0}, between);
+  m.result(later);
+  EXPECT_EQ(chains(m.graph(), 2), 2u);
+}
+
 TEST(FuseConvolutionChains, AGateGoesIntoTheConvolutionBehindIt) {
   GraphMaker m;
   const ir::Value x = m.input({1, 3, 4, 5}), gate = m.input({1, 3, 1, 1});

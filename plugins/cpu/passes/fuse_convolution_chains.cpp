@@ -46,7 +46,8 @@ class ChainFinder {
     const auto& uses = graph_.uses({id, 0});
     if (uses.size() == 1 && uses.front().input == 0 && !has_run_time_operands(depthwise)) {
       const ir::Node& last = graph_.node(uses.front().node);
-      if (is_op(last, "Convolution") && can_end_chain(context(last)) && pays(depthwise)) stages.push_back(last.id);
+      if (is_op(last, "Convolution") && !claimed.contains(last.id) && can_end_chain(context(last)) && pays(depthwise))
+        stages.push_back(last.id);
     }
     return stages;
   }
@@ -64,9 +65,9 @@ class ChainFinder {
   }
 
   /// The transposed convolution and the Concat in front of a convolution, and the convolution; or none.
-  std::vector<ir::NodeId> behind_join(ir::NodeId id) const {
+  std::vector<ir::NodeId> behind_join(ir::NodeId id, const std::set<ir::NodeId>& claimed) const {
     const ir::Node& convolution = graph_.node(id);
-    if (!is_op(convolution, "Convolution") || has_run_time_operands(convolution)) return {};
+    if (!is_op(convolution, "Convolution") || claimed.contains(id) || has_run_time_operands(convolution)) return {};
     const ir::Value source = convolution.inputs[0];
     const ir::Node& concat = graph_.node(source.node);
     if (!is_op(concat, "Concat") || graph_.uses(source).size() != 1 || !can_join_rows(context(concat))) return {};
@@ -171,9 +172,11 @@ ir::Pass fuse_convolution_chains(const CpuOps& ops, Isa isa, WeightsCache& weigh
             }
             for (ir::NodeId id : graph.nodes()) {
               std::vector<ir::NodeId> nodes = finder.behind_gate(id, claimed);
-              if (nodes.empty() && !claimed.contains(id)) nodes = finder.behind_join(id);
+              if (nodes.empty()) nodes = finder.behind_join(id, claimed);
               if (nodes.empty()) nodes = finder.in_front_of_pool(id, claimed);
-              if (!nodes.empty()) patch.replace({id, 0}, add_chain(graph, ops, nodes, ir::NodeId::none, patch));
+              if (nodes.empty()) continue;
+              claimed.insert(nodes.begin(), nodes.end());
+              patch.replace({id, 0}, add_chain(graph, ops, nodes, ir::NodeId::none, patch));
             }
           }};
 }
