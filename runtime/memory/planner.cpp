@@ -209,16 +209,43 @@ size_t least_total(std::vector<Block> blocks) {
   return round_up(peak_of(blocks).bytes, kMinAlignment);
 }
 
-size_t tries_for(const std::vector<Block>& blocks) {
-  constexpr size_t kPairs = 3'000'000;  // of parts
+size_t count_parts(const std::vector<Block>& blocks) {
   size_t parts = 0;
   for (const Block& block : blocks) parts += std::max<size_t>(block.parts.size(), 1);
+  return parts;
+}
+
+size_t tries_for(const std::vector<Block>& blocks) {
+  constexpr size_t kPairs = 3'000'000;  // of parts
+  const size_t parts = count_parts(blocks);
   return kPairs / (parts * parts + 1);
+}
+
+/// The same, in use from the first step of a part to the last one.
+Block as_a_whole(const Block& block) {
+  Block whole = block;
+  whole.parts.clear();
+  for (const Part& part : block.parts) {
+    whole.first_use = std::min(whole.first_use, part.first_use);
+    whole.last_use = std::max(whole.last_use, part.last_use);
+  }
+  return whole;
 }
 
 }  // namespace
 
 MemoryPlan plan_memory(const std::vector<Block>& blocks, bool thorough) {
+  // Every part is compared with every other.
+  constexpr size_t kMostParts = 10'000;
+  if (count_parts(blocks) > kMostParts &&
+      std::any_of(blocks.begin(), blocks.end(), [](const Block& block) { return !block.parts.empty(); })) {
+    std::vector<Block> wholes;
+    for (const Block& block : blocks) {
+      check(block);
+      wholes.push_back(as_a_whole(block));
+    }
+    return plan_memory(wholes, thorough);
+  }
   const size_t tries = thorough ? tries_for(blocks) : 0, least = least_total(blocks);
   const auto by_size = order_by(blocks, [](const Block& block) { return block.size; });
   MemoryPlan first = plan_with_repairs(blocks, by_size, least, tries);

@@ -71,6 +71,24 @@ TEST(MemoryPlanner, ThoroughPlansOfManyPartsTakeFewTries) {
   EXPECT_EQ(plan.offsets, plan_memory(blocks).offsets);
 }
 
+TEST(MemoryPlanner, OfVeryManyPartsBlocksAreWholes) {
+  // A tensor that grows, and what is gone before the last of it is there: too many parts to look at each.
+  std::vector<Block> blocks;
+  for (int64_t b = 0; b < 3; ++b) {
+    Block growing{.size = size_t{4000} * 64, .first_use = 5000 * b, .last_use = 5000 * b + 4100};
+    for (int64_t i = 0; i < 4000; ++i)
+      growing.parts.push_back({static_cast<size_t>(i) * 64, 64, growing.first_use + i, growing.last_use});
+    blocks.push_back(std::move(growing));
+  }
+  blocks.push_back({.size = 6400, .first_use = 0, .last_use = 100});
+  blocks.push_back({.size = 6400, .first_use = 4100, .last_use = 5000});
+  const MemoryPlan plan = plan_memory(blocks);
+  expect_valid({blocks[0], blocks[3], blocks[4]}, {{plan.offsets[0], plan.offsets[3], plan.offsets[4]}, plan.total});
+  EXPECT_EQ(plan.total, size_t{4000} * 64 + 6400);
+  blocks[1].parts[7].size = 64 * 4001;
+  EXPECT_THROW(plan_memory(blocks), Exception);
+}
+
 TEST(MemoryPlanner, TakesTheTightestGap) {
   // When the last block lives, the blocks at 0 and 2048 are gone: it fits both gaps, and the second is tighter.
   const std::vector<Block> blocks{{1000, 0, 1}, {990, 0, 9}, {500, 0, 1}, {490, 0, 9}, {450, 5, 9}};
