@@ -59,6 +59,15 @@ TEST(ConvDepthwise, LongKernelsOfOneRow) {
   check_family("conv_dw", depthwise(16, axis(3, 1, 2, 1, 1, 1), axis(60, 11, 1, 1, 5, 5)));
 }
 
+// Only the first and the last position of a row miss taps; or others, too.
+TEST(ConvDepthwise, WidthsOfLargeStrides) {
+  for (const int64_t s : {3, 4})
+    for (const int64_t k : {2, 3, 5, 7})
+      for (const int64_t w : {1, 2, 4, 5, 7, 8, 13, 29, 43, 59})
+        for (const int64_t pad : {k / 2, k - 1})
+          check_family("conv_dw", depthwise(17, axis(5, k, s, 1, pad, pad), axis(w, k, s, 1, pad, pad)));
+}
+
 // Copies of rows with zeros beside them; of narrow images two rows at a time, of which kernel rows may reach only one.
 TEST(ConvDepthwise, CopiedRows) {
   for (const int64_t k : {4, 7, 13})

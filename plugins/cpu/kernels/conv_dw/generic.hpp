@@ -33,8 +33,7 @@ struct LaneContext {
   int64_t tiles, narrow, wider;   // of a row: the first `wider` tiles have narrow + 1 columns, the others narrow
   float* buffer;                  // one register tile, for post-ops that do not fit the registers
   PaddedRows* padded;             // or null: what tiles read
-
-  const LanePairTable* pairs;  // or null
+  const LanePairTable* pairs;     // or null: two rows in one tile
 
   int64_t column(int64_t tile) const { return tile * narrow + (tile < wider ? tile : wider); }
   // Without a division where it is clear.

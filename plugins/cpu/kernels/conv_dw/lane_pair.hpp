@@ -1,6 +1,8 @@
-// What: register tiles for depthwise kernels over narrow images: two whole rows of positions, too few in one row to
-// hide how long an addition takes. Formula and order of summation: those of lane_pass, row by row. Kernel rows that
-// reach one of the two rows only are summed there alone. Include one bucket header first.
+// What: register tiles for depthwise kernels over narrow images: two whole rows of positions. Those of one row are too
+// few to hide how long an addition takes.
+// Formula and order of summation: those of lane_pass, row by row. Kernel rows that reach one of the two rows only are
+// summed there alone.
+// Include one bucket header first.
 #pragma once
 
 #include <utility>
