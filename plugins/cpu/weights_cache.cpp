@@ -56,11 +56,12 @@ PackedWeights WeightsCache::get(const ir::Constant& constant, Packing packing) {
   if (entries_.size() >= next_sweep_) forget_dropped();
   const Identity identity{self, packing.with ? std::optional(identity_of(*packing.with)) : std::nullopt, packing.key};
   Entry& entry = entries_[identity];
-  // The address alone may have been used before by a constant that is gone.
-  if (const auto owner = entry.owner.lock(); owner && owner == constant.owner)
+  // The addresses alone may have been used before by constants that are gone.
+  const std::shared_ptr<const void> with_owner = packing.with ? packing.with->owner : nullptr;
+  if (const auto owner = entry.owner.lock(); owner && owner == constant.owner && entry.with_owner.lock() == with_owner)
     if (PackedWeights known = entry.packed.lock()) return known;
   auto handle = std::make_shared<PackedBytes>();
-  entry = {constant.owner, handle, packing.bytes};
+  entry = {constant.owner, with_owner, handle, packing.bytes};
   if (given_owner_) {
     const auto given = given_.find(identity);
     if (given == given_.end() || given->second.bytes != packing.bytes)

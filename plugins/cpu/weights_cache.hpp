@@ -118,7 +118,7 @@ class WeightsCache {
   /// The constant, the other one, key.
   using Identity = std::tuple<ConstantIdentity, std::optional<ConstantIdentity>, std::string>;
   struct Entry {
-    std::weak_ptr<const void> owner;
+    std::weak_ptr<const void> owner, with_owner;
     std::weak_ptr<const PackedBytes> packed;
     size_t bytes = 0;
   };

@@ -192,6 +192,24 @@ TEST(WeightsCache, AnotherConstantAtTheSameAddressIsNotTheSame) {
   EXPECT_NE(before, after);
 }
 
+TEST(WeightsCache, NorIsAnotherOneThatIsPackedWithIt) {
+  WeightsCache cache;
+  const parallel::Arena arena(1);
+  const ir::Constant a = numbers(10);
+  float value = 3;
+  auto owner = std::make_shared<int>(0);
+  const auto packing = [&] {
+    Packing with = plus(a, 1);
+    with.with = ir::Constant{{element::f32, {1}, &value}, owner};
+    return with;
+  };
+  const PackedWeights before = cache.get(a, packing());
+  cache.pack(arena);
+  EXPECT_EQ(cache.get(a, packing()), before);
+  owner = std::make_shared<int>(1);
+  EXPECT_NE(cache.get(a, packing()), before);
+}
+
 TEST(WeightsCache, LetsAConstantGoOnceItIsPacked) {
   WeightsCache cache;
   ir::Constant a = numbers(1000);
