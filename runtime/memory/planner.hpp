@@ -9,9 +9,9 @@
 //      thousands of tries: as long as a plan is larger than what the busiest step has in use, a block, often the one
 //      that ends highest, is moved to another place in the order, and all are placed again. The smallest plan is taken.
 // Cost: O(n^2) for n blocks, O(n^2 log n) for n parts of one; the tries take milliseconds. Of more than ten thousand
-// parts each block is taken as a whole. Deterministic: the same blocks give the same plan. Alignment: every offset is a multiple of the block's alignment, at least 64; so is the
-// total. Edge cases: a block of no bytes gets offset 0. Throws Exception: invalid_argument for an interval that ends
-// before it
+//       parts each block is taken as a whole. Deterministic: the same blocks give the same plan.
+// Alignment: every offset is a multiple of the block's alignment, at least 64; so is the total.
+// Edge cases: a block of no bytes gets offset 0. Throws Exception: invalid_argument for an interval that ends before it
 //             begins, a part that leaves its block or an alignment that is no power of two; out_of_memory if the total
 //             does not fit.
 // Source: Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020, section 5.2

@@ -68,6 +68,12 @@ TEST(ConvDepthwise, WidthsOfLargeStrides) {
           check_family("conv_dw", depthwise(17, axis(5, k, s, 1, pad, pad), axis(w, k, s, 1, pad, pad)));
 }
 
+TEST(ConvDepthwise, StridesBeyondTheImage) {
+  constexpr int64_t kLargest = INT32_MAX;
+  check_family("conv_dw", depthwise(17, axis(9, 7, kLargest, 1, 3, 3), axis(9, 7, kLargest, 1, 3, 3)));
+  check_family("conv_dw", depthwise(17, axis(9, 4, kLargest, kLargest, 0, kLargest * 3), axis(9, 7, 1, 1, 3, 3)));
+}
+
 // Copies of rows with zeros beside them; of narrow images two rows at a time, of which kernel rows may reach only one.
 TEST(ConvDepthwise, CopiedRows) {
   for (const int64_t k : {4, 7, 13})

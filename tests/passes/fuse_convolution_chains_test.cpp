@@ -101,7 +101,8 @@ TEST(FuseConvolutionChains, Refuses) {
   EXPECT_EQ(chains(m.graph(), 2) + chains(m.graph(), 3), 0u);
 }
 
-// Of two depthwise convolutions with one between them the later one may have come into the graph first, and has it then.
+// Of two depthwise convolutions with one between them the later one may have come into the graph first, and then has
+// it.
 TEST(FuseConvolutionChains, AConvolutionIsInOneChain) {
   GraphMaker m;
   const ir::Value x = m.input({1, 8, 28, 28}), later = m.depthwise(m.input({1, 16, 28, 28}), 3, 1);

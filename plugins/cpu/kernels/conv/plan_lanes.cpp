@@ -50,9 +50,11 @@ int64_t padded_rows(const ConvProblem& p, int64_t block) {
   const int64_t rows = std::min(p.h.in, kMostFloats / (width * block));
   const int64_t fresh = rows == p.h.in ? rows : rows - (reach(p.h) - p.h.stride);
   if (rows < p.h.in && fresh < 4 * p.h.stride) return 0;
-  // Positions copied for an output, worth three taps each.
-  const int64_t copied = 3 * p.h.stride * p.w.stride * rows / fresh;
-  return p.h.kernel * p.w.kernel >= 3 * copied ? rows : 0;
+  // What to copy a position takes, in taps of an output. Strides may be as large as integers are.
+  constexpr double kCopy = 9;
+  const double copied = static_cast<double>(p.h.stride) * static_cast<double>(p.w.stride) * static_cast<double>(rows) /
+                        static_cast<double>(fresh);
+  return static_cast<double>(p.h.kernel * p.w.kernel) >= kCopy * copied ? rows : 0;
 }
 
 }  // namespace

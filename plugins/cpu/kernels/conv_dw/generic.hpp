@@ -405,8 +405,8 @@ void run_lane_block(const LaneContext& ctx, const ConvTile& box, const LaneStart
     const Range h = inside(xh, ch.st, e.h.in, ch.taps);
     row.dst_offset = dst + od * plan.dst.d + oh * plan.dst.h;
     p.src = src + (xd + d.begin * cd.st) * plan.src.d + (xh + h.begin * ch.st) * plan.src.h;
-    p.src_h = ch.st * plan.src.h;
     p.wei = wei + (cd.tap0 + d.begin * cd.tap_step) * wei_d + (ch.tap0 + h.begin * ch.tap_step) * wei_h;
+    p.src_h = ch.st * plan.src.h;
     p.wei_h = ch.tap_step * wei_h;
     p.n_h = h.end - h.begin;
     int64_t rows_done = 1;
