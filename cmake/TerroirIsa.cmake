@@ -21,19 +21,19 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
   set(TERROIR_ISA_UNWIND_FLAGS -fno-exceptions -fno-asynchronous-unwind-tables)
 endif()
 
+# The same for all files of a bucket, which then share what the compiler has read of their headers.
 # Instrumenting fully unrolled vector code takes minutes per file. Sanitized builds instrument the scalar bucket, which is
 # the same generic code; their presets build no other one. If there are others (then run with TERROIR_FORCE_ISA=scalar),
 # these rely on the guard pages of the kernel tests.
-function(terroir_isa_optimisation source isa out_var)
-  cmake_path(GET source PARENT_PATH family)
+function(terroir_isa_optimisation isa out_var)
   if(TERROIR_SANITIZE AND isa STREQUAL "scalar")
     set(optimisation -O1 -fno-sanitize=undefined)
   elseif(TERROIR_SANITIZE)
     set(optimisation -O2 -fno-sanitize=all)
-  elseif(isa STREQUAL "scalar" AND "sse42" IN_LIST TERROIR_ISA_BUCKETS AND EXISTS ${family}/sse42.cpp)
+  elseif(isa STREQUAL "scalar" AND "sse42" IN_LIST TERROIR_ISA_BUCKETS)
     # Processors that run it instead of the next bucket are older than 2009: there the size counts.
     set(optimisation -Os)
-  elseif(isa STREQUAL "sse42" AND EXISTS ${family}/avx2.cpp)
+  elseif(isa STREQUAL "sse42")
     # Likewise, older than 2013. Vectors are written out; what else -O3 does to loops is mostly size.
     set(optimisation -O2)
   else()
@@ -42,17 +42,27 @@ function(terroir_isa_optimisation source isa out_var)
   set(${out_var} ${optimisation} PARENT_SCOPE)
 endfunction()
 
-function(terroir_isa_sources out_var)
-  set(sources)
+# terroir_isa_objects(out_var): one object library for each bucket.
+function(terroir_isa_objects out_var)
+  set(libraries)
   foreach(isa IN LISTS TERROIR_ISA_BUCKETS)
-    file(GLOB isa_sources CONFIGURE_DEPENDS
+    file(GLOB sources CONFIGURE_DEPENDS
       ${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/*/${isa}.cpp ${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/*/*_${isa}.cpp)
-    foreach(source IN LISTS isa_sources)
-      terroir_isa_optimisation(${source} ${isa} optimisation)
-      set_source_files_properties(${source} PROPERTIES
-        COMPILE_OPTIONS "${optimisation};${TERROIR_ISA_FLAGS_${isa}};${TERROIR_ISA_UNWIND_FLAGS}")
-    endforeach()
-    list(APPEND sources ${isa_sources})
+    set(library terroir_${isa}_objects)
+    add_library(${library} OBJECT ${sources})
+    terroir_isa_optimisation(${isa} optimisation)
+    target_compile_options(${library} PRIVATE ${optimisation} ${TERROIR_ISA_FLAGS_${isa}} ${TERROIR_ISA_UNWIND_FLAGS})
+    target_precompile_headers(${library} PRIVATE "${PROJECT_SOURCE_DIR}/plugins/cpu/simd/${isa}.hpp")
+    if(isa STREQUAL "scalar" AND "sse42" IN_LIST TERROIR_ISA_BUCKETS)
+      # Processors of sse42 run these, too.
+      foreach(source IN LISTS sources)
+        cmake_path(GET source PARENT_PATH family)
+        if(NOT EXISTS ${family}/sse42.cpp AND NOT TERROIR_SANITIZE)
+          set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O3 SKIP_PRECOMPILE_HEADERS ON)
+        endif()
+      endforeach()
+    endif()
+    list(APPEND libraries ${library})
   endforeach()
-  set(${out_var} ${sources} PARENT_SCOPE)
+  set(${out_var} ${libraries} PARENT_SCOPE)
 endfunction()

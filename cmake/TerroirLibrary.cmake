@@ -1,8 +1,8 @@
-terroir_isa_sources(TERROIR_KERNEL_SOURCES)
-set(TERROIR_SOURCES ${TERROIR_KERNEL_SOURCES})
+terroir_isa_objects(terroir_kernels)
+set(TERROIR_SOURCES)
 foreach(room ir ops runtime plugins)
   file(GLOB_RECURSE room_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${room}/*.cpp)
-  # ISA files of buckets this machine's architecture does not have are left out.
+  # Kernels of a bucket are objects of their own.
   list(FILTER room_sources EXCLUDE REGEX "/plugins/cpu/kernels/[^/]+/([^/]+_)?(scalar|sse42|avx2|avx512)\\.cpp$")
   # The C API is a library of its own.
   list(FILTER room_sources EXCLUDE REGEX "/runtime/compat/")
@@ -46,7 +46,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
   set_source_files_properties(${TERROIR_BLOCK_LOOPS} PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
 endif()
 # These have options of their own; precompiled headers have those of their target.
-set_source_files_properties(${TERROIR_KERNEL_SOURCES} ${TERROIR_BLOCK_LOOPS} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+set_source_files_properties(${TERROIR_BLOCK_LOOPS} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 
 # What is compiled for speed, and what for size: precompiled headers are for one or the other.
 add_library(terroir_objects OBJECT ${TERROIR_SOURCES})
@@ -70,11 +70,14 @@ if(terroir_compile_together)
   endforeach()
   set_target_properties(terroir_small_objects PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endif()
-foreach(objects terroir_objects terroir_small_objects)
+set(terroir_all_objects terroir_small_objects terroir_objects ${terroir_kernels})
+foreach(objects IN LISTS terroir_all_objects)
   target_link_libraries(${objects}
     PUBLIC terroir_build_options
     PRIVATE pugixml::pugixml TBB::tbb xsimd Threads::Threads ${CMAKE_DL_LIBS})
   target_compile_definitions(${objects} PRIVATE TERROIR_EXPORTS=1 TERROIR_VERSION="${PROJECT_VERSION}")
+endforeach()
+foreach(objects terroir_objects terroir_small_objects)
   # Half of what the compiler reads, for nearly all of them. Of our own, what every room may include.
   target_precompile_headers(${objects} PRIVATE <algorithm> <array> <cmath> <cstring> <functional> <limits> <map> <memory>
     <optional> <span> <string> <string_view> <unordered_map> <utility> <vector>
@@ -95,8 +98,11 @@ foreach(kind SHARED STATIC)
   else()
     set(target terroir_static)
   endif()
-  # Of functions that both have, the linker takes those it meets first.
-  add_library(${target} ${kind} $<TARGET_OBJECTS:terroir_small_objects> $<TARGET_OBJECTS:terroir_objects>)
+  # Of functions that several have, the linker takes those it meets first.
+  add_library(${target} ${kind})
+  foreach(objects IN LISTS terroir_all_objects)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
+  endforeach()
   set_target_properties(${target} PROPERTIES OUTPUT_NAME terroir VERSION ${PROJECT_VERSION} SOVERSION 0)
   target_compile_features(${target} PUBLIC cxx_std_17)
   target_include_directories(${target} PUBLIC
@@ -128,7 +134,7 @@ if(CMAKE_BUILD_TYPE MATCHES "^(Release|MinSizeRel)$")
   if(TERROIR_LINKER_PACKS_RELOCATIONS)
     target_link_options(terroir PRIVATE -Wl,-z,pack-relative-relocs)
   endif()
-  foreach(objects terroir_objects terroir_small_objects)
+  foreach(objects IN LISTS terroir_all_objects)
     target_compile_options(${objects} PRIVATE -ffunction-sections -fdata-sections)
   endforeach()
 endif()
