@@ -44,6 +44,12 @@ bool may_be_no_op(const ir::Graph& graph, const ir::Node& node);
 /// Refuses: parameters that are not constants, types other than f32, an unknown number of channels.
 ir::Pass decompose_batch_norm(const ir::OpRegistry& registry);
 
+/// Depthwise convolution whose kernel is one element, or Convolution of one channel to one by such a kernel -> x * w,
+/// which other layers take in. Refuses: types other than f32, weights that are not constant, strides, pads, several
+/// outputs per channel, an unknown number of channels, spatial extents that may be zero (they may be known when shapes
+/// are bound).
+ir::Pass convert_depthwise_to_multiply(const ir::OpRegistry& registry);
+
 /// (x conv w) * s -> x conv (w * s) and ((x conv w) + b) * s -> (x conv (w * s)) + b * s, where s is a constant per
 /// output channel. Refuses: f other than f32, s that varies along another axis, pdpd broadcasting, a convolution with
 /// other readers, transposed ones.

@@ -34,6 +34,7 @@ ir::PassManager portable_passes() {
   passes.add(ops::remove_no_ops());  // before constants are copied through them
   passes.add(ops::fold_constants(registry));
   passes.add(ops::decompose_batch_norm(registry));
+  passes.add(ops::convert_depthwise_to_multiply(registry));
   passes.add(ops::collapse_mvn(registry));
   passes.add(ops::collapse_group_normalization(registry));
   passes.add(ops::collapse_gates(registry));

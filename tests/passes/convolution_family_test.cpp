@@ -69,6 +69,10 @@ struct Case {
         concat(channels.groups > 1 ? "Group" : "", "Convolution", transposed ? "BackpropData" : "");
     return m.op(type, {data, weights}, attributes);
   }
+  /// One number per channel, which an elementwise kernel multiplies by.
+  bool is_a_scale() const {
+    return channels.inputs == 1 && channels.outputs == 1 && window.kernel == 1 && window.stride == 1 && !transposed;
+  }
   std::string text() const {
     return concat(transposed ? "transposed " : "", rank, "-D, groups ", channels.groups, " of ", channels.inputs,
                   " to ", channels.outputs, ", kernel ", window.kernel, " stride ", window.stride, " dilation ",
@@ -112,7 +116,7 @@ TEST_P(Family, RunsOnVectorisedKernels) {
       SCOPED_TRACE(c.text());
       GraphMaker m;
       m.result(c.add(m, m.input(c.data()), m.random(c.weights(), 1)));
-      check(m, transposed ? "f32_deconv_" : "f32_conv_");
+      check(m, c.is_a_scale() ? "f32_eltwise_" : transposed ? "f32_deconv_" : "f32_conv_");
     }
 }
 

@@ -16,6 +16,7 @@ namespace terroir::test {
 namespace {
 
 ir::Pass fold() { return ops::fold_constants(ops::builtin_registry()); }
+ir::Pass convert_depthwise() { return ops::convert_depthwise_to_multiply(ops::builtin_registry()); }
 ir::Pass decompose_batch_norm() { return ops::decompose_batch_norm(ops::builtin_registry()); }
 ir::Pass fold_channels() { return ops::fold_channels_into_convolution(ops::builtin_registry()); }
 ir::Pass fold_scale() { return ops::fold_scale_into_convolution(ops::builtin_registry()); }
@@ -164,6 +165,39 @@ TEST(DecomposeBatchNorm, RefusesAScaleThatIsNotFinite) {
                  m.constant({1}, {1e-30f})},
                 {{"epsilon", "1e-30"}}));
   expect_refusal(m.graph(), {decompose_batch_norm()});
+}
+
+TEST(ConvertDepthwise, OfOneElementIsAProduct) {
+  GraphMaker m;
+  const AttributeTexts window = {{"strides", "1,1"}, {"dilations", "3,2"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}};
+  auto x = m.input(PartialShape("?,3,1..9,7"));
+  auto y = m.op("GroupConvolution", {x, m.constant({3, 1, 1, 1, 1}, {2, 3, 4})}, window);
+  m.result(m.op("Add", {y, m.constant({3, 1, 1}, {5, 6, 7})}));
+  const AttributeTexts same = {
+      {"strides", "1"}, {"dilations", "1"}, {"pads_begin", "7"}, {"pads_end", "7"}, {"auto_pad", "same_upper"}};
+  m.result(m.op("Convolution", {m.input({2, 1, 5}), m.constant({1, 1, 1}, {0.5f})}, same));
+  expect_rewrite("convert_depthwise", m.graph(), {convert_depthwise()});
+}
+
+TEST(ConvertDepthwise, Refuses) {
+  const auto window = [](const char* stride, const char* begin, const char* end) {
+    return AttributeTexts{{"strides", stride}, {"dilations", "1"}, {"pads_begin", begin}, {"pads_end", end}};
+  };
+  GraphMaker m;
+  auto x = m.input({1, 2, 4}), w = m.constant({2, 1, 1, 1}, {2, 3});
+  m.result(m.op("GroupConvolution", {x, w}, window("2", "0", "0")));
+  m.result(m.op("GroupConvolution", {x, w}, window("1", "1", "0")));
+  m.result(m.op("GroupConvolution", {x, w}, window("1", "0", "1")));
+  m.result(m.op("GroupConvolution", {x, m.input({2, 1, 1, 1})}, window("1", "0", "0")));
+  m.result(m.op("GroupConvolution", {x, m.constant({2, 1, 1, 2}, {1, 2, 3, 4})}, window("1", "0", "0")));
+  m.result(m.op("GroupConvolution", {x, m.constant({2, 2, 1, 1}, {1, 2, 3, 4})}, window("1", "0", "0")));
+  m.result(m.op("Convolution", {x, m.constant({1, 2, 1}, {1, 2})}, window("1", "0", "0")));
+  m.result(m.op("Convolution", {x, m.constant({2, 2, 1}, {1, 2, 3, 4})}, window("1", "0", "0")));
+  m.result(m.op("GroupConvolution", {m.input(PartialShape("1,2,?")), w}, window("1", "0", "0")));  // an error for 0
+  // One channel would be broadcast to two.
+  m.result(m.op("GroupConvolution", {m.input(PartialShape("1,?,4")), w}, window("1", "0", "0")));
+  m.result(m.op("Convolution", {m.input({1, 1, 4}), m.constant({2, 1, 1}, {1, 2})}, window("1", "0", "0")));
+  expect_refusal(m.graph(), {convert_depthwise()});
 }
 
 TEST(FoldScale, GoesIntoTheWeights) {
