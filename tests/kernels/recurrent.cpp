@@ -113,11 +113,11 @@ TEST_P(Recurrent, Lstm) {
               const double p = peepholes && peephole >= 0 ? row.peepholes[peephole * units + k] * cell : 0.0;
               return activated(f, clipped(row.sum(k, i) + p, clip));
             };
-            const double c = before[static_cast<size_t>(k)], forget = gate(a.f, 0, 0, c);
-            const double input = input_forget ? 1 - forget : gate(a.f, 1, 1, c);
+            const double c = before[static_cast<size_t>(k)], forget = gate(a.f, 0, 2, c);
+            const double input = input_forget ? 1 - forget : gate(a.f, 1, 0, c);
             const double next = forget * c + input * gate(a.g, 2, -1, c);
             ASSERT_NEAR(row.c[k], next, kTolerance);
-            ASSERT_NEAR(row.next[k], gate(a.f, 3, 2, next) * std::tanh(next), kTolerance);
+            ASSERT_NEAR(row.next[k], gate(a.f, 3, 1, next) * std::tanh(next), kTolerance);
             ASSERT_EQ(row.next[k], row.y[k]);
           }
         }

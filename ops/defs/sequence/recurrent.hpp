@@ -8,11 +8,13 @@
 // zrh and fico. Sequences: X [N, T, I], the states [N, D, S], sequence_lengths [N], W, R, B with an axis of D
 // directions in front. Outputs: H (and C) [N, S]; sequences: all H [N, D, T, S], the last H (and C) [N, D, S]. Version
 // 1 of the LSTM ops: another order of gates (weights_format), i = 1 - f (input_forget), peepholes P [3 * S] as the last
-// input, in the order f, i, o. Edge cases: activations are f, g, h for both directions; exporters list them once for
-// each, and what follows the first three (GRU: two, RNN: one) is not looked at, as in OpenVINO; clip limits what goes
-// into an activation, 0 means none; after the end of a sequence all H are 0; a sequence of length 0 has last states of
-// 0, but those it began with where T is 0; reverse starts at the end of each sequence. Source: operation pages
-// RNNCell-1, GRUCell-3, LSTMCell-1 and -4, RNNSequence-5, GRUSequence-5, LSTMSequence-1 and -5.
+// input, in the order i, o, f, whatever that of the gates is. Edge cases: without weights_format the gates are fico, as
+// the page of LSTMCell-1 says and tools that do not write it meant (OpenVINO's constructors in code: ifco); activations
+// are f, g, h for both directions; exporters list them once for each, and what follows the first three (GRU: two, RNN:
+// one) is not looked at, as in OpenVINO; clip limits what goes into an activation, 0 means none; after the end of a
+// sequence all H are 0; a sequence of length 0 has last states of 0, but those it began with where T is 0; reverse
+// starts at the end of each sequence. Source: operation pages RNNCell-1, GRUCell-3, LSTMCell-1 and -4, RNNSequence-5,
+// GRUSequence-5, LSTMSequence-1 and -5.
 #include "ir/graph/graph.hpp"
 #include "ir/schema/attributes.hpp"
 #include "ops/reference/sequence/recurrent.hpp"

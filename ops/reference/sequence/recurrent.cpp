@@ -127,14 +127,14 @@ class Cell {
         const int64_t row = params_.gate_order[gate] * size_ + k;
         return from_input(weights, row, x) + from_state(weights, row, h) + bias(weights, row);
       };
-      // Peepholes in the order f, i, o.
+      // Peepholes in the order i, o, f.
       const auto peephole = [&](int64_t gate, float cell) {
         return weights.p ? weights.p[gate * size_ + k] * cell : 0.0f;
       };
-      const float forget = activations_[0](clipped(sum(0) + peephole(0, c[at])));
-      const float input = params_.input_forget ? 1.0f - forget : activations_[0](clipped(sum(1) + peephole(1, c[at])));
+      const float forget = activations_[0](clipped(sum(0) + peephole(2, c[at])));
+      const float input = params_.input_forget ? 1.0f - forget : activations_[0](clipped(sum(1) + peephole(0, c[at])));
       c[at] = forget * c[at] + input * activations_[1](clipped(sum(2)));
-      next[at] = activations_[0](clipped(sum(3) + peephole(2, c[at]))) * activations_[2](c[at]);
+      next[at] = activations_[0](clipped(sum(3) + peephole(1, c[at]))) * activations_[2](c[at]);
     }
     h = std::move(next);
   }

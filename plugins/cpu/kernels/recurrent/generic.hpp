@@ -71,11 +71,11 @@ void lstm_step(const GateArgs& a, int64_t begin, int64_t end) {
       return a.peepholes == nullptr ? s : fma(fetch(a.peepholes + gate * a.peephole_stride + unit, t, whole), cell, s);
     };
     const V c = fetch(a.c + unit, t, whole);
-    const V forget = activated(a.f, clip(peephole(0, sum(0), c)));
-    const V input = a.input_forget ? V(1.0f) - forget : activated(a.f, clip(peephole(1, sum(1), c)));
+    const V forget = activated(a.f, clip(peephole(2, sum(0), c)));
+    const V input = a.input_forget ? V(1.0f) - forget : activated(a.f, clip(peephole(0, sum(1), c)));
     const V next = fma(forget, c, input * activated(a.g, clip(sum(2))));
     put(a.c + unit, next, t, whole);
-    const V output = activated(a.f, clip(peephole(2, sum(3), next)));
+    const V output = activated(a.f, clip(peephole(1, sum(3), next)));
     put_state(a, unit, output * activated(a.h, next), t, whole);
   });
 }

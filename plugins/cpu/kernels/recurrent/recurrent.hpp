@@ -6,7 +6,7 @@
 //   gru_reset  Z = f(s_z), damped = R S with R = f(s_r); gru_update: N = g(s_n), S' = (1 - Z) N + Z S
 // Layouts: products lie in blocks of `panel` units; a block holds the gates one after another: [block][gate][panel].
 //   Gates in the order f i c o and z r n; gru_reset reads z r of the state's products, gru_update n alone. States and
-//   peepholes (f i o, `peephole_stride` apart) are plain.
+//   peepholes (i o f, `peephole_stride` apart) are plain.
 // Aliasing: next may not be state. c is updated in place. Edge cases: a NaN stays, but through a clip or a hard
 // sigmoid,
 //   which give their upper bound, as the reference does. Tails touch no byte outside of the units.
