@@ -139,6 +139,16 @@ TEST(ReaderBodies, BadPortMapsAreRefused) {
   expect_unreadable(changed(iterator("2,5"), "<port_map>", "<port_map><x/>"), "holds <input> and <output>, found <x>");
 }
 
+TEST(ReaderBodies, EachOutputIsSetOnce) {
+  const std::string first = "<output external_port_id=\"2\" internal_layer_id=\"13\" axis=\"1\"/>";
+  expect_unreadable(iterator("2,5", changed(kIteratorPorts, first, "")),
+                    "^TensorIterator 'TensorIterator' \\(layer 2, line 5\\): output 0 is not set by the body: map a "
+                    "Result to it");
+  expect_unreadable(
+      iterator("2,5", changed(kIteratorPorts, "<output external_port_id=\"3\"", "<output external_port_id=\"2\"")),
+      "^TensorIterator 'TensorIterator' .*output 0 is set twice by the body: map one Result to it");
+}
+
 TEST(ReaderBodies, BodiesMustBeThereAndAreRead) {
   expect_unreadable(changed(changed(iterator("2,5"), "<body>", "<booty>"), "</body>", "</booty>"),
                     "a port map for <body>, which is missing");

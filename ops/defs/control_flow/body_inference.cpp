@@ -122,8 +122,23 @@ void fit_bodies(Graph& graph, NodeId id) {
     if (auto fitted = refitted(ctx, body)) body.graph = std::move(fitted);
 }
 
+size_t output_count(const InferContext& ctx, const Body& body) {
+  std::vector<bool> set;
+  for (const auto& output : body.ports.outputs) {
+    if (output.external_port < 0) continue;
+    const auto port = static_cast<size_t>(output.external_port);
+    set.resize(std::max(set.size(), port + 1));
+    ctx.require(!set[port], "output ", port, " is set twice by the ", body.role, ": map one Result to it");
+    set[port] = true;
+  }
+  for (size_t i = 0; i < set.size(); ++i)
+    ctx.require(set[i], "output ", i, " is not set by the ", body.role, ": map a Result to it");
+  return set.size();
+}
+
 void set_outputs(InferContext& ctx, const Body& body, const std::vector<PortType>& results,
                  const Dimension& iterations) {
+  output_count(ctx, body);
   for (size_t i = 0; i < results.size(); ++i) {
     const auto& output = body.ports.outputs[i];
     if (output.external_port < 0) continue;

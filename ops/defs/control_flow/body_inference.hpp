@@ -20,7 +20,11 @@ void fit_bodies(ir::Graph& graph, ir::NodeId id);
 /// What both could be: equal extents stay, others become unknown. Exception if the element types contradict.
 ir::PortType generalized(ir::InferContext& ctx, const ir::PortType& a, const ir::PortType& b);
 
+/// How many outputs of the op the body sets. Exception if it sets one of them twice, or one before the last not at all.
+size_t output_count(const ir::InferContext& ctx, const ir::Body& body);
+
 /// The op's outputs, from its body's: concatenated ones have `iterations` parts along their axis.
+/// Exception as of output_count().
 void set_outputs(ir::InferContext& ctx, const ir::Body& body, const std::vector<ir::PortType>& results,
                  const Dimension& iterations);
 
