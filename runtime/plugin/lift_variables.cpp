@@ -69,7 +69,7 @@ class Lift {
     const ir::OutputPort& port = node.outputs.at(0);
     if (port.type == element::string)
       throw_error(ErrorCode::unsupported, node.describe(), ": a variable cannot hold strings");
-    lifted_.variables.push_back({{name, port.type, port.shape}});
+    lifted_.variables.push_back({{name, port.type, port.shape}, port.shape});
     return lifted_.variables.back();
   }
 
@@ -80,6 +80,7 @@ class Lift {
     if (variable.input == LiftedGraph::kNone) {
       variable.input = graph().parameters().size();
       const ir::OutputPort port = node.outputs.at(0);
+      variable.declared = port.shape;
       const NodeId parameter = graph().add(ops::newest(ir::kParameterType), node.name,
                                            ir::make_attributes_of(ir::ParameterAttrs{port.shape, port.type}));
       graph().node(parameter).origin = node.origin;

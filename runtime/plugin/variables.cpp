@@ -142,9 +142,10 @@ class Request final : public RequestState {
 
   void make_zeros(size_t index) {
     const VariableInfo& info = infos_[index];
+    const PartialShape& shape = lifted_.variables[index].declared;
     ir::Dims dims;
-    if (info.shape.rank().is_static())
-      for (const Dimension& extent : info.shape) dims.push_back(extent.get_min_length());
+    if (shape.rank().is_static())
+      for (const Dimension& extent : shape) dims.push_back(extent.get_min_length());
     void* data = present_[index].make(info.type.is_dynamic() ? element::f32 : info.type, dims);
     if (present_[index].view().bytes() > 0) std::memset(data, 0, present_[index].view().bytes());
   }

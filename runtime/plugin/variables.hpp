@@ -5,11 +5,10 @@
 // they read other variables.
 //   x, ReadValue(v, init) -> Add -> y, Assign(v)      =>      {x, v} -> Add -> {y, v'}      and      x -> init
 // Shapes: a variable keeps the shape that ReadValue says; extents in which initial or assigned values differ from it
-// are
-//         unknown beforehand and may change from inference to inference.
+//         are unknown beforehand and may change from inference to inference.
 // Edge cases: a variable that nothing assigns keeps its initial value; one without ReadValue is only stored. An
-// inference
-//             that fails or is cancelled changes no variable. Without an initial value: zeros, unknown extents 0.
+//             inference that fails or is cancelled changes no variable. Without an initial value: zeros of the shape
+//             that ReadValue says, whatever is assigned later; extents that it leaves unknown are 0.
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,7 +21,8 @@ namespace terroir::plugin {
 struct LiftedGraph {
   static constexpr size_t kNone = static_cast<size_t>(-1);
   struct Variable {
-    VariableInfo info;
+    VariableInfo info;                     // its shape is that of all values
+    PartialShape declared;                 // by ReadValue: that of the zeros it starts with
     size_t input = kNone, output = kNone;  // of `graph`
   };
   /// Computes the initial values of some variables.

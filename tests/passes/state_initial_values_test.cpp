@@ -78,5 +78,24 @@ TEST(StateInitialValues, OfUnknownExtents) {
   });
 }
 
+// Zeros of the shape that ReadValue says, though what is assigned may have another one.
+TEST(StateInitialValues, WithoutOneTheDeclaredShape) {
+  GraphMaker m;
+  const ir::Value x = m.input(PartialShape("2,?"));
+  const ir::Value v = m.op("ReadValue", {}, {{"variable_id", "v"}, {"variable_type", "f32"}, {"variable_shape", "2,3"}},
+                           "read", "opset6");
+  m.result(m.op("Add", {v, m.constant({1}, {1})}));
+  assign(m, m.op("ReLU", {x}));
+  on_every_device(m.graph(), [](Device& device) {
+    EXPECT_EQ(device.request().variable(0).dims, (ir::Dims{2, 3}));
+    reset(device, "v");
+    EXPECT_EQ(device.infer({floats({2, 1}, {1, 2})}), Floats(6, 1));
+    EXPECT_EQ(device.infer({floats({2, 2}, {1, 2, 3, 4})}), (Floats{2, 3}));
+    EXPECT_EQ(device.infer({floats({2, 2}, {1, 2, 3, 4})}), (Floats{2, 3, 4, 5}));
+    reset(device, "v");
+    EXPECT_EQ(device.infer({floats({2, 1}, {1, 2})}), Floats(6, 1));
+  });
+}
+
 }  // namespace
 }  // namespace terroir::test

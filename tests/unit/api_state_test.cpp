@@ -264,6 +264,26 @@ TEST(State, AVariableWithoutInitialValueStartsAsZeros) {
   }
 }
 
+TEST(State, ZerosKeepTheDeclaredShapeWhenTheInputsAreReshaped) {
+  ModelBuilder b("delay");
+  const auto x = b.parameter(element::f32, {3}, "x");
+  const auto before = b.op("ReadValue", "opset6", {},
+                           {{"variable_id", "v"}, {"variable_type", "f32"}, {"variable_shape", "[3]"}}, "read");
+  b.op("Assign", "opset6", {x}, {{"variable_id", "v"}}, "write");
+  b.result(before, "before");
+  const auto model = b.build();
+  model->reshape(PartialShape{-1});
+  Core core;
+  for (const std::string& device : core.get_available_devices()) {
+    SCOPED_TRACE(device);
+    InferRequest request = core.compile_model(model, device).create_infer_request();
+    EXPECT_EQ(request.query_state()[0].get_state().get_shape(), (Shape{3}));
+    request.reset_state();
+    EXPECT_EQ(infer(request, floats({2}, {1, 2})), (Floats{0, 0, 0}));
+    EXPECT_EQ(infer(request, floats({1}, {3})), (Floats{1, 2}));
+  }
+}
+
 /// The layer that assigns comes first in the file; the variable may still have every shape that ReadValue allows.
 TEST(State, TheOrderOfTheLayersDoesNotNarrowAVariable) {
   ModelBuilder b("order");
