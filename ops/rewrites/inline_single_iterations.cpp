@@ -41,6 +41,17 @@ std::optional<Part> first_part(const Input& input, const PartialShape& shape, in
   return Part{axis, begin, input.part_size, begin == 0 && input.part_size == extent.get_length()};
 }
 
+/// Their numbers follow from how many loops are around them and how often those have run.
+bool draws_random_numbers(const ir::Graph& body) {
+  for (const ir::NodeId id : body.nodes()) {
+    const ir::Node& node = body.node(id);
+    if (node.is("RandomUniform") || node.is("Multinomial")) return true;
+    for (const ir::Body& inner : node.bodies)
+      if (draws_random_numbers(*inner.graph)) return true;
+  }
+  return false;
+}
+
 class Inline {
  public:
   Inline(ir::Graph& graph, ir::NodeId loop, const ir::OpRegistry& registry)
@@ -51,7 +62,7 @@ class Inline {
         ports_(graph.node(loop).bodies.front().ports) {}
 
   bool run() {
-    if (!runs_once() || !knows_what_feeds_it() || may_join_scalars()) return false;
+    if (!runs_once() || !knows_what_feeds_it() || may_join_scalars() || draws_random_numbers(body_)) return false;
     values_.resize(body_.id_bound());
     for (const Input& input : ports_.inputs) values_[ir::index_of(input.parameter)] = {outer_value(input)};
     for (const ir::NodeId id : ir::topological_order(body_)) {

@@ -22,7 +22,8 @@ size_t let_batch_through(ir::Graph& graph, const ir::OpRegistry& registry, Targe
 /// Loop or TensorIterator that runs exactly once, whatever the values are -> the layers of its body, over the first
 /// parts of what it slices; a layer whose name the graph has already is "loop/layer". Not a Pass, because extents may
 /// become better known: where it returns another number than 0, how many it has taken out, the graph is to be inferred.
-/// Refuses: sliced extents, trip counts and conditions that are not known; scalars that become a line.
+/// Refuses: sliced extents, trip counts and conditions that are not known; scalars that become a line;
+/// bodies that draw random numbers, at any depth, which depend on the loops around.
 size_t inline_single_iterations(ir::Graph& graph, const ir::OpRegistry& registry);
 
 /// f(constants) -> constant, for every pure op with a reference kernel and outputs of known size; also ShapeOf of a

@@ -277,6 +277,25 @@ TEST(ControlFlow, IterationsMayDrawMoreOrFewerNumbers) {
   }
 }
 
+// A loop of one iteration beside another one: both count what ran at their depth.
+TEST(ControlFlow, ALoopOfOneIterationDrawsWithinALoop) {
+  for (const char* alignment : {"tensorflow", "pytorch"})
+    for (const int64_t beside : {0, 2}) {
+      GraphMaker m;
+      const auto one = [&](GraphMaker& outer) {
+        const auto inner = [&](GraphMaker& body) { return random_numbers(body, 4, alignment); };
+        const ir::Value first = drawn_again_and_again(outer, 1, inner);
+        if (beside == 0) return first;
+        const auto none = [](GraphMaker& body) { return body.constant({1}, {0}); };
+        return outer.op("Concat",
+                        {first, drawn_again_and_again(outer, beside, none), random_numbers(outer, 8, alignment)},
+                        {{"axis", "0"}});
+      };
+      Floats numbers = drawn(m, drawn_again_and_again(m, 3, one));
+      EXPECT_EQ(numbers.size(), beside == 0 ? 12U : 42U) << alignment;
+    }
+}
+
 TEST(ControlFlow, LoopsWithinLoopsDrawOtherNumbersToo) {
   for (const char* alignment : {"tensorflow", "pytorch"}) {
     GraphMaker m;
