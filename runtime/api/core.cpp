@@ -2,6 +2,7 @@
 
 #include <iterator>
 #include <mutex>
+#include <utility>
 
 #include "ir/base/error.hpp"
 #include "ir/base/function_ref.hpp"
@@ -64,15 +65,52 @@ std::shared_ptr<Model> read_memory(const std::string& model, const Tensor& weigh
 
 constexpr const char* kToSet = "to set properties of";
 
-void apply_log_level(log::Level level) {
-  const auto warning = static_cast<unsigned>(LogCategory::warning);
-  set_log_categories(level >= log::Level::DEBUG     ? parse_log_categories("all")
-                     : level >= log::Level::INFO    ? parse_log_categories("threads")
-                     : level >= log::Level::WARNING ? warning
-                                                    : 0);
-}
-
 }  // namespace
+
+namespace detail {
+
+/// A level that somebody wants. The log is the process's: of those who want one, the last has it; if there is nobody
+/// any more, it is as it was before.
+class WantedLogLevel {
+ public:
+  WantedLogLevel() = default;
+  WantedLogLevel(const WantedLogLevel&) = delete;
+  ~WantedLogLevel() {
+    const std::lock_guard lock(mutex_);
+    if (take_out()) set_log_categories(last_ != nullptr ? last_->categories_ : before_);
+  }
+  void set(log::Level level) {
+    const std::lock_guard lock(mutex_);
+    const auto warning = static_cast<unsigned>(LogCategory::warning);
+    categories_ = level >= log::Level::DEBUG     ? parse_log_categories("all")
+                  : level >= log::Level::INFO    ? parse_log_categories("threads")
+                  : level >= log::Level::WARNING ? warning
+                                                 : 0;
+    const unsigned former = set_log_categories(categories_);
+    if (last_ == nullptr) before_ = former;
+    take_out();
+    earlier_ = std::exchange(last_, this);
+  }
+
+ private:
+  bool take_out() {
+    WantedLogLevel** at = &last_;
+    while (*at != nullptr && *at != this) at = &(*at)->earlier_;
+    if (*at == nullptr) return false;
+    *at = earlier_;
+    return true;
+  }
+
+  // Nothing to destroy: a Core may be a variable of the program, and go when it ends.
+  static inline std::mutex mutex_;  // of all
+  static inline WantedLogLevel* last_ = nullptr;
+  static inline unsigned before_ = 0;
+
+  WantedLogLevel* earlier_ = nullptr;
+  unsigned categories_ = 0;
+};
+
+}  // namespace detail
 
 struct Core::State {
   plugin::PluginRegistry plugins;
@@ -82,6 +120,7 @@ struct Core::State {
   std::map<std::string, plugin::Config> devices;   // by the plugin's name
   std::map<std::string, std::string> priorities;   // device::priorities of "AUTO" and the like, where they were set
   std::shared_ptr<const ir::OpRegistry> extended;  // with the layers of extensions; null: there are none
+  detail::WantedLogLevel log_level;                // if one was set
 
   /// The operations that models may have.
   std::shared_ptr<const ir::OpRegistry> operations() const {
@@ -128,6 +167,15 @@ struct Core::State {
   plugin::Config config_of(const plugin::Plugin& plugin, const AnyMap& properties) const {
     plugin::Config config = config_of(plugin);
     config.apply(properties, plugin.device_name());
+    return config;
+  }
+  /// The same; a level of the log among the properties holds as long as `level`.
+  plugin::Config config_of(const plugin::Plugin& plugin, const AnyMap& properties,
+                           detail::WantedLogLevel& level) const {
+    plugin::Config config = config_of(plugin, properties);
+    // Among those of one device, it is none of `properties` itself.
+    if (properties.count(log::level.name()) != 0 || config.log_level != config_of(plugin).log_level)
+      level.set(config.log_level);
     return config;
   }
 
@@ -182,7 +230,8 @@ struct Core::State {
                        const std::string& file = {}) const {
     AnyMap settings = properties;
     const plugin::Plugin& plugin = choose(device, settings);
-    const plugin::Config config = config_of(plugin, settings);
+    detail::WantedLogLevel level;
+    const plugin::Config config = config_of(plugin, settings, level);
     const parallel::Arena arena(parallel::available_threads());
     return with_context(
         [&] {
@@ -293,14 +342,16 @@ CompiledModel Core::compile_model(const std::shared_ptr<const Model>& model, con
                                   const AnyMap& properties) {
   AnyMap settings = properties;
   const plugin::Plugin& plugin = state_->choose(device, settings);
-  return state_->compile(model, plugin, state_->config_of(plugin, settings));
+  detail::WantedLogLevel log_level;
+  return state_->compile(model, plugin, state_->config_of(plugin, settings, log_level));
 }
 
 CompiledModel Core::compile_model(const std::string& model_path, const std::string& device, const AnyMap& properties) {
   // The device and its properties first: they are checked at once, a model takes time to read.
   AnyMap settings = properties;
   const plugin::Plugin& plugin = state_->choose(device, settings);
-  const plugin::Config config = state_->config_of(plugin, settings);
+  detail::WantedLogLevel log_level;
+  const plugin::Config config = state_->config_of(plugin, settings, log_level);
   if (!config.cache_dir.empty() && config.cache_mode == CacheMode::OPTIMIZE_SIZE)
     return state_->compile_weightless(model_path, plugin, config);
   return state_->cached(
@@ -315,7 +366,8 @@ CompiledModel Core::compile_model(const std::string& model, const Tensor& weight
                                   const AnyMap& properties) {
   AnyMap settings = properties;
   const plugin::Plugin& plugin = state_->choose(device, settings);
-  const plugin::Config config = state_->config_of(plugin, settings);
+  detail::WantedLogLevel log_level;
+  const plugin::Config config = state_->config_of(plugin, settings, log_level);
   return state_->compile(read_memory(model, weights, *state_->operations(), config), plugin, config);
 }
 
@@ -384,7 +436,7 @@ void Core::set_property(const AnyMap& properties) {
     std::map<std::string, plugin::Config> devices = state_->devices;
     common.apply(properties, "Core");
     for (auto& [name, config] : devices) config.apply(properties, name);
-    if (properties.count(log::level.name()) != 0) apply_log_level(common.log_level);
+    if (properties.count(log::level.name()) != 0) state_->log_level.set(common.log_level);
     state_->common = std::move(common);
     state_->devices = std::move(devices);
   });
@@ -400,7 +452,7 @@ void Core::set_property(const std::string& device, const AnyMap& properties) {
     config.apply(settings, name);
     if (settings.size() < properties.size())
       state_->priorities[device] = properties.at(device::priorities.name()).as<std::string>();
-    if (properties.count(log::level.name()) != 0) apply_log_level(config.log_level);
+    if (properties.count(log::level.name()) != 0) state_->log_level.set(config.log_level);
   });
 }
 

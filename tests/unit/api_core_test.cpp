@@ -177,6 +177,49 @@ TEST(Core, LogLevelRulesTheLog) {
   set_log_categories(before);
 }
 
+TEST(Core, LogLevelsGoWithTheCoresThatSetThem) {
+  const auto warning = static_cast<unsigned>(LogCategory::warning);
+  const unsigned before = set_log_categories(warning);
+  {
+    Core first;
+    {
+      Core second;
+      first.set_property(log::level(log::Level::NO));
+      second.set_property("CPU", log::level(log::Level::DEBUG));
+      EXPECT_TRUE(log_enabled(LogCategory::dispatch));
+    }
+    EXPECT_FALSE(log_enabled(LogCategory::warning));
+    first.set_property(log::level(log::Level::ERR));
+  }
+  EXPECT_EQ(set_log_categories(before), warning);
+}
+
+TEST(Core, ALogLevelOfOneCompilation) {
+  const unsigned before = set_log_categories(static_cast<unsigned>(LogCategory::warning));
+  std::vector<std::string> lines;
+  set_log_sink([&](std::string_view line) { lines.emplace_back(line); });
+  Core core;
+  const auto model = small_model({1, 4});
+  const auto compiled_with = [&](const AnyMap& properties) {
+    lines.clear();
+    core.compile_model(model, "CPU", properties);
+    return lines.size();
+  };
+  EXPECT_EQ(compiled_with({log::level(log::Level::INFO)}), 1u);
+  EXPECT_EQ(compiled_with({device::properties("CPU", log::level(log::Level::INFO))}), 1u);
+  EXPECT_EQ(compiled_with({}), 0u);
+  core.set_property(log::level(log::Level::INFO));
+  EXPECT_EQ(compiled_with({log::level(log::Level::WARNING)}), 0u);
+  EXPECT_EQ(compiled_with({}), 1u);
+  EXPECT_EQ(caught([&] {
+              compiled_with({log::level(log::Level::NO), {"NO_SUCH_PROPERTY", 1}});
+            }).code(),
+            ErrorCode::not_found);
+  EXPECT_TRUE(log_enabled(LogCategory::threads));
+  set_log_sink({});
+  set_log_categories(before);
+}
+
 TEST(Core, SaysWhichLayersADeviceRuns) {
   Core core;
   const auto model = small_model({1, 4});
@@ -388,7 +431,9 @@ TEST(Core, PrioritiesMayBeSetBeforehand) {
     EXPECT_EQ(chosen(), "INTERPRETER") << way;
     EXPECT_EQ(chosen({device::priorities("CPU")}), "CPU") << way;
     EXPECT_EQ(caught([&] { core.set_property(way, device::priorities("GPU")); }).code(), ErrorCode::not_found) << way;
-    EXPECT_EQ(caught([&] { core.set_property(way, {device::priorities("CPU"), {"NO_SUCH", 1}}); }).code(),
+    EXPECT_EQ(caught([&] {
+                core.set_property(way, {device::priorities("CPU"), {"NO_SUCH", 1}});
+              }).code(),
               ErrorCode::not_found);
     EXPECT_EQ(chosen(), "INTERPRETER") << way;
   }
