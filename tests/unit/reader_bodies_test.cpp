@@ -205,7 +205,7 @@ TEST(ReaderBodies, LoopCountsItsIterationsWhereTheyAreKnown) {
   const std::string no = layer(1, "Const", "element_type=\"boolean\" shape=\"\" offset=\"9\" size=\"1\"", "", scalar);
   Read read;
   EXPECT_EQ(output(*read(loop(known, yes, true), weights), 0), PartialShape("[6,3]"));
-  EXPECT_EQ(output(*read(loop(known, yes, false), weights), 0), PartialShape("[0..6,3]"));
+  EXPECT_EQ(output(*read(loop(known, yes, false), weights), 0), PartialShape("[1..6,3]"));
   EXPECT_EQ(output(*read(loop(unknown, yes, true), weights), 0), PartialShape("[?,3]"));
   EXPECT_EQ(output(*read(loop(known, no, true), weights), 0), PartialShape("[0,3]"));
   EXPECT_TRUE(read.warnings.empty());

@@ -146,7 +146,8 @@ void set_outputs(InferContext& ctx, const Body& body, const std::vector<PortType
     if (output.axis && type.shape.rank().is_static()) {
       if (type.shape.size() == 0) type.shape = PartialShape{1};  // scalars make a line
       const size_t axis = normalized_axis(ctx, *output.axis, type.shape.size());
-      type.shape[static_cast<std::ptrdiff_t>(axis)] = iterations * Dimension(output.part_size);
+      // The parts are joined as they are, whatever part_size says of them.
+      type.shape[static_cast<std::ptrdiff_t>(axis)] *= iterations;
     }
     ctx.set_output(static_cast<int>(output.external_port), type.type, type.shape);
   }

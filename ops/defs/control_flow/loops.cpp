@@ -1,9 +1,11 @@
 // What: TensorIterator and Loop: a body run once per slice of an input, or up to a trip count while a condition holds.
-// Shapes: outputs are the body's; concatenated ones have one part per iteration along their axis.
+// Shapes: outputs are the body's; concatenated ones have one part per iteration along their axis, each with the extent
+// that the body gives it: part_size of an output is not asked for.
 // Edge cases: the number of iterations is unknown where a sliced extent, the trip count or the condition is; a
-//             TensorIterator that slices nothing runs once.
+//             TensorIterator that slices nothing runs once; a Loop has no more iterations than its inputs have parts.
 // Source: TensorIterator-1, Loop-5.
 #include <algorithm>
+#include <limits>
 
 #include "ops/defs/control_flow/body_inference.hpp"
 #include "ops/shape/axis_parts.hpp"
@@ -17,12 +19,15 @@ const ir::Body& only_body(ir::InferContext& ctx) {
   return bodies->front();
 }
 
-Dimension sliced_iterations(ir::InferContext& ctx, const ir::Body& body) {
+bool slices_inputs(const ir::Body& body) {
   const auto& inputs = body.ports.inputs;
-  if (std::none_of(inputs.begin(), inputs.end(), [](const auto& input) { return input.axis.has_value(); }))
-    return Dimension(1);
-  Dimension iterations;
-  for (const auto& input : inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [](const auto& input) { return input.axis.has_value(); });
+}
+
+/// Of the sliced inputs.
+Dimension part_count(ir::InferContext& ctx, const ir::Body& body) {
+  Dimension parts;
+  for (const auto& input : body.ports.inputs) {
     if (!input.axis) continue;
     const PartialShape& shape = ctx.shape(static_cast<int>(input.external_port));
     if (shape.rank().is_dynamic()) continue;
@@ -30,18 +35,19 @@ Dimension sliced_iterations(ir::InferContext& ctx, const ir::Body& body) {
     const int64_t axis = *input.axis < 0 ? *input.axis + rank : *input.axis;
     ctx.require(axis >= 0 && axis < rank, "axis ", *input.axis, " is out of range for rank ", rank);
     const Dimension& extent = shape[axis];
-    if (extent.is_dynamic()) continue;
-    const Dimension count(axis_parts(input, extent.get_length()).count);
-    ctx.require(Dimension::merge(iterations, iterations, count), "the sliced inputs ask for ", iterations, " and ",
-                count, " iterations");
+    // Where there are elements, there is a part, or an error.
+    const Dimension count = extent.is_static() ? Dimension(axis_parts(input, extent.get_length()).count)
+                                               : Dimension(std::min<int64_t>(extent.get_min_length(), 1), -1);
+    ctx.require(Dimension::merge(parts, parts, count), "the sliced inputs ask for ", parts, " and ", count,
+                " iterations");
   }
-  return iterations;
+  return parts;
 }
 
 void infer_tensor_iterator(ir::InferContext& ctx) {
   const ir::Body& body = only_body(ctx);
   const auto results = infer_body(ctx, body);
-  set_outputs(ctx, body, results, sliced_iterations(ctx, body));
+  set_outputs(ctx, body, results, slices_inputs(body) ? part_count(ctx, body) : Dimension(1));
 }
 
 /// True when the body's condition is a constant true.
@@ -60,9 +66,16 @@ Dimension loop_iterations(ir::InferContext& ctx, const ir::Body& body) {
   if (trip_count) ctx.require(trip_count->size() == 1, "the trip count must be one number, got ", trip_count->size());
   if (condition) ctx.require(condition->size() == 1, "the condition must be one value, got ", condition->size());
   if (condition && condition->front() == 0) return Dimension(0);
-  if (!trip_count || trip_count->front() < 0) return Dimension::dynamic();
-  const bool runs_through = condition && always_goes_on(body);
-  return runs_through ? Dimension(trip_count->front()) : Dimension(0, trip_count->front());
+  constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+  int64_t most = trip_count && trip_count->front() >= 0 ? trip_count->front() : kNoLimit;
+  int64_t least = trip_count && condition ? most : 0;
+  if (slices_inputs(body)) {
+    const Dimension parts = part_count(ctx, body);
+    least = std::min(least, parts.get_min_length());
+    if (parts.has_upper_bound()) most = std::min(most, parts.get_max_length());
+  }
+  if (least == kNoLimit || !always_goes_on(body)) least = std::min<int64_t>(least, 1);
+  return Dimension(least, most == kNoLimit ? -1 : most);
 }
 
 void infer_loop(ir::InferContext& ctx) {
