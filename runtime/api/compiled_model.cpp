@@ -125,7 +125,11 @@ size_t CompiledState::batch_axis(size_t input, size_t rank) const {
 
 void CompiledState::add_request(const std::shared_ptr<RequestState>& request) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(requests_, [](const auto& known) { return known.expired(); });
+  // Not at each request: those that are there would be looked through as often.
+  if (requests_.size() == requests_.capacity()) {
+    std::erase_if(requests_, [](const auto& known) { return known.expired(); });
+    requests_.reserve(2 * requests_.size() + 1);
+  }
   requests_.push_back(request);
 }
 

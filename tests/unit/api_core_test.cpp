@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -218,6 +219,32 @@ TEST(Core, ALogLevelOfOneCompilation) {
   EXPECT_TRUE(log_enabled(LogCategory::threads));
   set_log_sink({});
   set_log_categories(before);
+}
+
+// The quickest of some hundreds at a time, for other programs may run.
+TEST(Core, RequestsTakeNoLongerTheMoreThereAre) {
+  Core core;
+  CompiledModel compiled = core.compile_model(small_model({1, 4}), "CPU");
+  std::vector<InferRequest> requests;
+  using Clock = std::chrono::steady_clock;
+  const auto quickest = [&](int rounds) {
+    Clock::duration least = Clock::duration::max();
+    for (int round = 0; round < rounds; ++round) {
+      const auto start = Clock::now();
+      for (int i = 0; i < 200; ++i) requests.push_back(compiled.create_infer_request());
+      least = std::min(least, Clock::now() - start);
+    }
+    return least;
+  };
+  const auto first = quickest(5);
+  quickest(80);
+  EXPECT_LT(quickest(5), 4 * first);
+  requests.resize(1);
+  // Of many that are gone, there is one.
+  for (int i = 0; i < 100; ++i) compiled.create_infer_request();
+  compiled.release_memory();
+  requests[0].start_async();
+  requests[0].wait();
 }
 
 TEST(Core, SaysWhichLayersADeviceRuns) {
