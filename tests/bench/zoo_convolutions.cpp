@@ -73,6 +73,8 @@ std::vector<ConvLayer> all_layers() {
       layer("awkward", 1, false, 1, 256, 256, {1, 1, 512}, {1, 1, 512}, {1, 1, 75}, {1, 1, 1}, {0, 0, 37}));
   layers.push_back(  // as wav2vec begins
       layer("awkward", 1, false, 1, 1, 512, {1, 1, 16000}, {1, 1, 3199}, {1, 1, 10}, {1, 1, 5}, {0, 0, 0}));
+  layers.push_back(layer("awkward", 1, true, 1, 56, 1, {1, 64, 64}, {1, 190, 190}, {1, 9, 9}, {1, 3, 3}, {0, 4, 4}));
+  layers.push_back(layer("awkward", 1, true, 1, 64, 3, {1, 32, 32}, {1, 64, 64}, {1, 4, 4}, {1, 2, 2}, {0, 1, 1}));
   layers.push_back(layer("awkward", 1, true, 1, 64, 64, {1, 28, 28}, {1, 56, 56}, {1, 4, 4}, {1, 2, 2}, {0, 1, 1}));
   return layers;
 }

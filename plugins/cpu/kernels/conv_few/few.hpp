@@ -7,6 +7,7 @@
 namespace terroir::cpu::conv {
 
 const char* reject_few(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
+const char* reject_transposed_few(const ConvProblem& problem, const ConvKernel& kernel) noexcept;
 void plan_few(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept;
 int64_t pack_few_pieces(const ConvPlan& plan) noexcept;
 void pack_few(const ConvPlan& plan, const ConvKernel& kernel, const ConvConstants& constants, float* packed,

@@ -16,6 +16,9 @@ TERROIR_INLINE int64_t few_groups(int64_t outputs) { return (outputs + kMostOutp
 // The first output of a group; of the one behind the last, the number of outputs.
 TERROIR_INLINE int64_t few_group_begin(int64_t outputs, int64_t group) { return group * outputs / few_groups(outputs); }
 
+// Strides along rows that transposed ones can have.
+static constexpr int64_t kMostColumnClasses = 64;
+
 // Floats in front of the weights.
 TERROIR_INLINE int64_t few_bias_floats(int64_t outputs) { return (outputs + 15) / 16 * 16; }
 

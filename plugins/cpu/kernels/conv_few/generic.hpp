@@ -1,11 +1,13 @@
-// What: convolution of blocked sources to a few plain output channels: walks a box of the work grid and cuts each
-// output row into tiles of as many columns as a vector has lanes. The lanes of a product are input channels; what they
-// hold is added up across lanes for a tile at a time, which leaves neighbouring columns of one output in a vector.
-// Borders: columns whose windows reach outside are taken one by one, with the taps that they have.
+// What: convolution of blocked sources to a few plain output channels, also transposed: walks a box of the work grid
+// and cuts each output row into tiles of as many columns as a vector has lanes; of a transposed row the columns of one
+// tile are `stride` apart, because those have the same taps. The lanes of a product are input channels; what they hold
+// is added up across lanes for a tile at a time, which leaves the columns of one output in a vector.
+// Borders: taps that miss some columns of a tile leave them out.
 // Layouts: source blocked, lanes behind the last channel never read; destination plain.
-// Order of summation, the same for every column: lane by lane over channel block, d, h, w, then across lanes as
+// Order of summation, the same for every column: lane by lane over d, h, w, channel block, then across lanes as
 //   lane_sums.hpp says, then bias and operand.
-// Cost: per tap, block and column one load for an FMA per output; per tile and output two shuffles for each column.
+// Cost: per tap, block and column one load for an FMA per output; per tile and output two shuffles for each column;
+//   columns that are not neighbours are stored one by one.
 // Include one bucket header first.
 #pragma once
 
@@ -26,19 +28,22 @@ TERROIR_NOINLINE Range steps_inside(int64_t x, int64_t step, int64_t extent, int
   return inside(x, step, extent, n);
 }
 
-// Some tiles of one group of outputs.
+// Columns of one group of outputs that have the same taps.
 struct FewPass {
-  const float *src, *wei;  // first tap; of the first column
-  int64_t src_step;        // from column to column
-  TapLoops n, src_stride, wei_stride;
-  int64_t in_last;  // channels of the last round of loop a
-  bool pointwise;   // whole blocks of channels: loop w runs over them, and there is no other
-  int64_t tiles;
-  float* out;             // of the first column that is stored; likewise:
+  const float *src, *wei;              // first tap; of the first column
+  int64_t src_step;                    // from column to column
+  TapLoops n, src_stride, wei_stride;  // n.a: whole blocks of channels, whose weights are adjacent
+  int64_t ragged;                      // channels of the block behind them; 0: none
+  bool pointwise;                      // one tap, whole blocks, columns that are neighbours
+  // Source columns: of the first column and tap, from column to column, from tap to tap, how many there are; all taps
+  // reach those in [low, high).
+  int64_t x, x_step, tap_step, in, low, high;
+  int64_t columns;
+  float* out;             // of the first column; likewise:
   const float* residual;  // or null
+  int64_t out_step;       // from column to column, of both
   int64_t plane;          // from output to output, of both
   const float* bias;
-  int64_t skipped, stored;  // columns of each tile
 };
 
 // Half a tile, lane by lane: acc[o][i] of column i.
@@ -53,20 +58,23 @@ TERROIR_INLINE void clear(FewSums<O>& acc) {
     for (int i = 0; i < kHalfTile; ++i) acc[o][i] = zero();
 }
 
-// Loop w, whatever it runs over.
+// One block of channels at one tap.
 template <int O, typename Load>
-TERROIR_INLINE void add_columns(const FewPass& p, const float* s, const float* k, FewSums<O>& acc, Load load) {
-  const int64_t step = p.src_step;
-  for (int64_t w = p.n.w; w > 0; --w, s += p.src_stride.w, k += O * kBlock) {
-    V weight[O];
+TERROIR_INLINE void add_block(const float* s, int64_t step, const float* k, FewSums<O>& acc, Load load) {
+  V weight[O];
 #pragma GCC unroll 3
-    for (int o = 0; o < O; ++o) weight[o] = loadu(k + o * kBlock);
+  for (int o = 0; o < O; ++o) weight[o] = loadu(k + o * kBlock);
+  const int64_t three = 3 * step;
 #pragma GCC unroll 8
-    for (int i = 0; i < kHalfTile; ++i) {
-      const V x = load(s + i * step);
-#pragma GCC unroll 3
-      for (int o = 0; o < O; ++o) add_product(acc[o][i], x, weight[o]);
+  for (int i = 0; i < kHalfTile; ++i) {
+    if (i == 4) {
+      s += 4 * step;
+      // Else compilers compute all addresses beforehand, and find no registers for them.
+      __asm__("" : "+r"(s));
     }
+    const V x = load(i % 4 == 3 ? s + three : s + i % 4 * step);
+#pragma GCC unroll 3
+    for (int o = 0; o < O; ++o) add_product(acc[o][i], x, weight[o]);
   }
 }
 
@@ -81,160 +89,187 @@ template <int O>
 TERROIR_NOINLINE void sum_half(const FewPass& p, const float* src, V (&sums)[O]) noexcept {
   FewSums<O> acc;
   clear<O>(acc);
-  for (int64_t a = 0; a < p.n.a; ++a) {
-    const int64_t channels = a + 1 < p.n.a ? kBlock : p.in_last;
-    // Where masks cost nothing, one loop serves whole blocks and others.
-    const Tail kept = tail(channels);
-    for (int64_t d = 0; d < p.n.d; ++d) {
-      for (int64_t h = 0; h < p.n.h; ++h) {
-        const float* const s = src + a * p.src_stride.a + d * p.src_stride.d + h * p.src_stride.h;
-        const float* const k = p.wei + a * p.wei_stride.a + d * p.wei_stride.d + h * p.wei_stride.h;
-        if (kLanes < 16 && channels == kBlock) {
-          add_columns<O>(p, s, k, acc, [](const float* at) TERROIR_INLINE_LAMBDA { return loadu(at); });
-        } else {
-          add_columns<O>(p, s, k, acc, [kept](const float* at) TERROIR_INLINE_LAMBDA { return load_tail(at, kept); });
-        }
+  const int64_t step = p.src_step, block = p.src_stride.a;
+  const Tail kept = tail(p.ragged);
+  for (int64_t d = 0; d < p.n.d; ++d) {
+    for (int64_t h = 0; h < p.n.h; ++h) {
+      const float* tap = src + d * p.src_stride.d + h * p.src_stride.h;
+      const float* wei = p.wei + d * p.wei_stride.d + h * p.wei_stride.h;
+      for (int64_t w = p.n.w; w > 0; --w, tap += p.src_stride.w, wei += p.wei_stride.w) {
+        const float *s = tap, *k = wei;
+        for (int64_t a = p.n.a; a > 0; --a, s += block, k += O * kBlock)
+          add_block<O>(s, step, k, acc, [](const float* at) TERROIR_INLINE_LAMBDA { return loadu(at); });
+        if (p.ragged > 0)
+          add_block<O>(s, step, k, acc, [kept](const float* at) TERROIR_INLINE_LAMBDA { return load_tail(at, kept); });
       }
     }
   }
   add_across<O>(acc, sums);
 }
 
-// Where only loop w is left.
 template <int O>
 TERROIR_INLINE void sum_pointwise_half(const FewPass& p, const float* src, V (&sums)[O]) {
   FewSums<O> acc;
   clear<O>(acc);
-  add_columns<O>(p, src, p.wei, acc, [](const float* at) TERROIR_INLINE_LAMBDA { return loadu(at); });
+  const float *s = src, *k = p.wei;
+  for (int64_t a = p.n.a; a > 0; --a, s += p.src_stride.a, k += O * kBlock)
+    add_block<O>(s, kBlock, k, acc, [](const float* at) TERROIR_INLINE_LAMBDA { return loadu(at); });
   add_across<O>(acc, sums);
 }
 
-template <int O>
-TERROIR_INLINE void store_tile(const FewPass& p, int64_t to, const V (&half)[2][O]) {
-#pragma GCC unroll 3
-  for (int o = 0; o < O; ++o) {
-    const int64_t at = o * p.plane + to;
-    V v = join_sums(half[0][o], half[1][o]) + V(p.bias[o]);
-    if (p.stored == kLanes) {
-      if (p.residual) v = v + loadu(p.residual + at);
-      storeu(p.out + at, v);
-      continue;
+// Output o of `outputs`, half a tile whose first source column is `x`. Products as in sum_half(), in the same order.
+TERROIR_NOINLINE V sum_border_half(const FewPass& p, const float* src, int64_t x, int64_t o, int64_t outputs) noexcept {
+  FewSums<1> acc;
+  clear<1>(acc);
+  const int64_t blocks = p.n.a + (p.ragged > 0 ? 1 : 0);
+  for (int64_t d = 0; d < p.n.d; ++d) {
+    for (int64_t h = 0; h < p.n.h; ++h) {
+      for (int64_t w = 0; w < p.n.w; ++w) {
+        const float* s = src + d * p.src_stride.d + h * p.src_stride.h + w * p.src_stride.w;
+        const float* k = p.wei + d * p.wei_stride.d + h * p.wei_stride.h + w * p.wei_stride.w + o * kBlock;
+        const Range columns = steps_inside(x + w * p.tap_step, p.x_step, p.in, kHalfTile);
+        const bool all = columns.end - columns.begin == kHalfTile;
+        for (int64_t a = 0; a < blocks; ++a, s += p.src_stride.a, k += outputs * kBlock) {
+          const Tail kept = tail(a < p.n.a ? kBlock : p.ragged);
+          const V weight = loadu(k);
+          if (all) {
+#pragma GCC unroll 8
+            for (int i = 0; i < kHalfTile; ++i) add_product(acc[0][i], load_tail(s + i * p.src_step, kept), weight);
+            continue;
+          }
+#pragma GCC unroll 8
+          for (int i = 0; i < kHalfTile; ++i)
+            if (i >= columns.begin && i < columns.end)
+              add_product(acc[0][i], load_tail(s + i * p.src_step, kept), weight);
+        }
+      }
     }
-    float all[kLanes];
-    storeu(all, v);
-    v = load_n(all + p.skipped, p.stored);
-    if (p.residual) v = v + load_n(p.residual + at, p.stored);
-    store_n(p.out + at, v, p.stored);
   }
+  V sums[1];
+  add_across<1>(acc, sums);
+  return sums[0];
+}
+
+// Some columns of output o, `to` floats behind the first one.
+TERROIR_NOINLINE void store_columns(const FewPass& p, int64_t o, int64_t to, int64_t columns, V sums) noexcept {
+  float* out = p.out + o * p.plane + to;
+  const float* const residual = p.residual ? p.residual + o * p.plane + to : nullptr;
+  if (p.out_step == 1) {
+    store_n(out, residual ? sums + load_n(residual, columns) : sums, columns);
+    return;
+  }
+  float all[kLanes];
+  storeu(all, sums);
+  // Compilers would make several loops of it for the case that they do not overlap.
+#pragma GCC unroll 1
+  for (int64_t i = 0; i < columns; ++i, out += p.out_step) *out = residual ? all[i] + residual[i * p.out_step] : all[i];
 }
 
 template <int O>
-void few_tiles(const FewPass& p) noexcept {
+void few_columns(const FewPass& p) noexcept {
   const float* src = p.src;
-  const int64_t half_src = kHalfTile * p.src_step;
-  for (int64_t to = 0; to < p.tiles * kLanes; to += kLanes, src += 2 * half_src) {
+  int64_t x = p.x, to = 0;
+  const int64_t half_src = kHalfTile * p.src_step, half_x = kHalfTile * p.x_step;
+  int64_t least_whole = p.out_step == 1 && !p.residual ? kLanes : INT64_MAX;
+  for (int64_t left = p.columns; left > 0; left -= kLanes, to += kLanes * p.out_step) {
     V half[2][O];
-    if (p.pointwise) {
-      sum_pointwise_half<O>(p, src, half[0]);
-      sum_pointwise_half<O>(p, src + half_src, half[1]);
-    } else {
-      sum_half<O>(p, src, half[0]);
-      sum_half<O>(p, src + half_src, half[1]);
+    for (V(&sums)[O] : half) {
+      if (x < p.low || x + half_x - p.x_step >= p.high) {
+#pragma GCC unroll 1
+        for (int o = 0; o < O; ++o) sums[o] = sum_border_half(p, src, x, o, O);
+      } else if (p.pointwise) {
+        sum_pointwise_half<O>(p, src, sums);
+      } else {
+        sum_half<O>(p, src, sums);
+      }
+      src += half_src;
+      x += half_x;
     }
-    store_tile<O>(p, to, half);
+    // Else compilers write the loop twice.
+    __asm__("" : "+r"(least_whole));
+#pragma GCC unroll 3
+    for (int o = 0; o < O; ++o) {
+      const V v = join_sums(half[0][o], half[1][o]) + V(p.bias[o]);
+      if (left >= least_whole)
+        storeu(p.out + o * p.plane + to, v);
+      else
+        store_columns(p, o, to, left < kLanes ? left : kLanes, v);
+    }
   }
 }
 
-using FewTilesFn = void (*)(const FewPass& p) noexcept;
-constexpr FewTilesFn kFewTiles[kMostOutputsAtOnce] = {&few_tiles<1>, &few_tiles<2>, &few_tiles<3>};
+using FewColumnsFn = void (*)(const FewPass& p) noexcept;
+constexpr FewColumnsFn kFewColumns[kMostOutputsAtOnce] = {&few_columns<1>, &few_columns<2>, &few_columns<3>};
 
 struct FewContext {
   const ConvPlan& plan;
   const ConvArgs& args;
-  bool pointwise;         // with whole blocks of channels
   const float* residual;  // added to the sums, or null
   const PostOp* rest;     // run over what a row has stored, in L1
   int64_t rest_count;
+  const TapClass* columns;
 };
 
-// Of one row: the kernel rows that it meets, and where its source and its results begin.
+// Of one row: the kernel slices and rows that it meets, and where its source and its results begin.
 struct FewRow {
-  Range d, h;
-  const float* src;  // of column 0 and the first kernel row, before padding
+  int64_t n_d, n_h;
+  int64_t tap_d, tap_h;            // of the kernel, the first ones
+  int64_t tap_step_d, tap_step_h;  // and from one to the next
+  int64_t src_d, src_h;
+  const float* src;  // of column 0 and the first kernel row
   int64_t dst_offset;
 };
 
-// What is computed together: one column, or so many tiles from `first` on; of one tile only [begin, end) may be stored.
-struct FewColumns {
-  int64_t tiles;  // 0: one column
-  int64_t first, begin, end;
-  Range taps;  // columns of the kernel
-};
-
-TERROIR_NOINLINE void run_few_columns(const FewContext& ctx, const FewRow& row, const FewColumns& columns) {
+// Columns [begin, end) of a class.
+TERROIR_NOINLINE void run_few_class(const FewContext& ctx, const FewRow& row, const TapClass& c, int64_t begin,
+                                    int64_t end) {
   const ConvPlan& plan = ctx.plan;
   const ConvProblem& e = plan.exec;
-  const bool one = columns.tiles == 0;
   FewPass p;
-  p.src_step = one ? 0 : e.w.stride * plan.src.w;
-  p.n = {(e.ic + kBlock - 1) / kBlock, row.d.end - row.d.begin, row.h.end - row.h.begin,
-         columns.taps.end - columns.taps.begin};
-  p.src_stride = {plan.src.c, e.d.dilation * plan.src.d, e.h.dilation * plan.src.h, e.w.dilation * plan.src.w};
-  p.in_last = e.ic - (p.n.a - 1) * kBlock;
-  p.pointwise = ctx.pointwise && p.n.d * p.n.h * p.n.w > 0;
-  if (p.pointwise) {
-    p.n.w = p.n.a;
-    p.src_stride.w = plan.src.c;
-  }
-  p.src = row.src + (columns.first * e.w.stride - e.w.pad + columns.taps.begin * e.w.dilation) * plan.src.w;
-  p.tiles = one ? 1 : columns.tiles;
+  p.src_step = c.sj * plan.src.w;
+  p.n = {e.ic / kBlock, row.n_d, row.n_h, c.taps};
+  p.src_stride = {plan.src.c, row.src_d, row.src_h, c.st * plan.src.w};
+  p.ragged = e.ic % kBlock;
+  p.pointwise = p.ragged == 0 && p.n.d * p.n.h * p.n.w == 1 && c.sj == 1;
+  p.x = c.x0 + begin * c.sj;
+  p.x_step = c.sj;
+  p.tap_step = c.st;
+  p.in = e.w.in;
+  const int64_t reach = c.taps > 0 ? (c.taps - 1) * c.st : 0;
+  p.low = reach < 0 ? -reach : 0;
+  p.high = e.w.in - (reach > 0 ? reach : 0);
+  p.src = row.src + p.x * plan.src.w;
+  p.columns = end - begin;
   p.plane = plan.dst.c;
-  p.skipped = columns.begin - columns.first;
-  p.stored = columns.tiles > 1 ? kLanes : columns.end - columns.begin;
+  p.out_step = c.step;
   const float* wei = ctx.args.packed + few_bias_floats(e.oc);
-  const int64_t groups = few_groups(e.oc);
+  const int64_t groups = few_groups(e.oc), inputs = (e.ic + kBlock - 1) / kBlock * kBlock;
   for (int64_t g = 0; g < groups; ++g) {
     const int64_t first = few_group_begin(e.oc, g), outputs = few_group_begin(e.oc, g + 1) - first;
-    const int64_t tap = outputs * kBlock, kernel_row = e.w.kernel * tap, slice = e.h.kernel * kernel_row;
-    p.wei_stride = {e.d.kernel * slice, slice, kernel_row, tap};
-    p.wei = wei + row.d.begin * slice + row.h.begin * kernel_row + columns.taps.begin * tap;
-    wei += (e.ic + kBlock - 1) / kBlock * p.wei_stride.a;
-    const int64_t at = row.dst_offset + first * p.plane + columns.begin;
+    const int64_t tap = outputs * inputs, kernel_row = e.w.kernel * tap, slice = e.h.kernel * kernel_row;
+    p.wei_stride = {0, row.tap_step_d * slice, row.tap_step_h * kernel_row, c.tap_step * tap};
+    p.wei = wei + row.tap_d * slice + row.tap_h * kernel_row + c.tap0 * tap;
+    wei += e.d.kernel * slice;
+    const int64_t at = row.dst_offset + first * p.plane + c.first + begin * c.step;
     p.out = ctx.args.dst + at;
     p.residual = ctx.residual ? ctx.residual + at : nullptr;
     p.bias = ctx.args.packed + first;
-    kFewTiles[outputs - 1](p);
+    kFewColumns[outputs - 1](p);
   }
 }
 
 // Columns [begin, end) of a row.
 TERROIR_NOINLINE void run_few_row(const FewContext& ctx, const FewRow& row, int64_t begin, int64_t end) {
-  const ConvAxis& axis = ctx.plan.exec.w;
-  // Those whose windows lie inside; at least as many as a vector has lanes, else the problem had been rejected.
-  const int64_t first = steps_inside(-axis.pad, axis.stride, axis.in, axis.out).begin;
-  const int64_t last = steps_inside((axis.kernel - 1) * axis.dilation - axis.pad, axis.stride, axis.in, axis.out).end;
-  for (int64_t column = begin; column < end;) {
-    FewColumns columns{0, column, column, column + 1, {0, axis.kernel}};
-    if (column < first || column >= last) {
-      columns.taps = steps_inside(column * axis.stride - axis.pad, axis.dilation, axis.in, axis.kernel);
-    } else {
-      const int64_t all = end < last ? end : last;
-      columns.tiles = (all - column) / kLanes;
-      columns.end = column + columns.tiles * kLanes;
-      if (columns.tiles == 0) {
-        columns.tiles = 1;
-        columns.end = all;
-        // Where fewer are left, the tile begins with columns that are not stored.
-        if (column + kLanes > last) columns.first = last - kLanes;
-      }
-    }
-    run_few_columns(ctx, row, columns);
-    column = columns.end;
+  const ConvProblem& e = ctx.plan.exec;
+  for (int64_t k = 0; k < tap_class_count(e.w, e.transposed); ++k) {
+    const TapClass& c = ctx.columns[k];
+    run_few_class(ctx, row, c, begin <= k ? 0 : (begin - k + c.step - 1) / c.step,
+                  end <= k ? 0 : (end - k + c.step - 1) / c.step);
   }
   if (ctx.rest_count == 0) return;
   const int64_t offset = row.dst_offset + begin, plane = ctx.plan.dst.c;
   float* const out = ctx.args.dst + offset;
-  run_post_ops({out, out, ctx.plan.exec.oc, end - begin, plane, plane, offset, plane, 0, ChannelAxis::rows}, ctx.rest,
+  run_post_ops({out, out, e.oc, end - begin, plane, plane, offset, plane, 0, ChannelAxis::rows}, ctx.rest,
                ctx.rest_count);
 }
 
@@ -242,8 +277,9 @@ TERROIR_NOINLINE void run_few_row(const FewContext& ctx, const FewRow& row, int6
 
 void conv_few(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
   const ConvProblem& e = plan.exec;
-  const bool pointwise = e.d.kernel * e.h.kernel * e.w.kernel == 1 && e.ic % kBlock == 0;
-  FewContext ctx{plan, args, pointwise, nullptr, args.post_ops, args.post_op_count};
+  TapClass columns[kMostColumnClasses];
+  for (int64_t k = 0; k < tap_class_count(e.w, e.transposed); ++k) columns[k] = tap_class(e.w, e.transposed, k);
+  FewContext ctx{plan, args, nullptr, args.post_ops, args.post_op_count, columns};
   if (ctx.rest_count > 0 && ctx.rest->kind == PostOpKind::add && ctx.rest->mode == OperandMode::tensor) {
     ctx.residual = ctx.rest->operand;
     ++ctx.rest;
@@ -252,12 +288,21 @@ void conv_few(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
   for (int64_t n = box.n0; n < box.n1; ++n) {
     for (int64_t sp = box.sp0; sp < box.sp1; ++sp) {
       const int64_t oh = sp / plan.chunks % e.h.out, od = sp / plan.chunks / e.h.out;
-      const int64_t y = oh * e.h.stride - e.h.pad, z = od * e.d.stride - e.d.pad;
+      const TapClass cd = tap_class(e.d, e.transposed, e.transposed ? od % e.d.stride : 0);
+      const TapClass ch = tap_class(e.h, e.transposed, e.transposed ? oh % e.h.stride : 0);
+      const int64_t z = cd.x0 + (e.transposed ? od / e.d.stride : od) * cd.sj;
+      const int64_t y = ch.x0 + (e.transposed ? oh / e.h.stride : oh) * ch.sj;
+      const Range d = steps_inside(z, cd.st, e.d.in, cd.taps), h = steps_inside(y, ch.st, e.h.in, ch.taps);
       FewRow row;
-      row.d = steps_inside(z, e.d.dilation, e.d.in, e.d.kernel);
-      row.h = steps_inside(y, e.h.dilation, e.h.in, e.h.kernel);
-      row.src = args.src + n * plan.src.n + (z + row.d.begin * e.d.dilation) * plan.src.d +
-                (y + row.h.begin * e.h.dilation) * plan.src.h;
+      row.n_d = d.end - d.begin;
+      row.n_h = h.end - h.begin;
+      row.tap_d = cd.tap0 + d.begin * cd.tap_step;
+      row.tap_h = ch.tap0 + h.begin * ch.tap_step;
+      row.tap_step_d = cd.tap_step;
+      row.tap_step_h = ch.tap_step;
+      row.src_d = cd.st * plan.src.d;
+      row.src_h = ch.st * plan.src.h;
+      row.src = args.src + n * plan.src.n + (z + d.begin * cd.st) * plan.src.d + (y + h.begin * ch.st) * plan.src.h;
       row.dst_offset = n * plan.dst.n + od * plan.dst.d + oh * plan.dst.h;
       const int64_t begin = sp % plan.chunks * plan.w_tile, end = begin + plan.w_tile;
       run_few_row(ctx, row, begin, end < e.w.out ? end : e.w.out);
