@@ -96,5 +96,62 @@ TEST(BodyShapes, PartsLimitTheIterationsOfALoop) {
   }
 }
 
+// Sums of the parts of x along axis 1, which has no elements.
+TEST(BodyShapes, PartsOfNothingAreAsLargeAsTheyWouldBe) {
+  for (const std::string type : {"Loop", "TensorIterator"}) {
+    for (const bool known : {true, false}) {
+      const int64_t first = type == "Loop" ? 2 : 0;
+      GraphMaker body;
+      const ir::Value part = body.input(PartialShape("[?,?,3]")), sum = body.input(PartialShape("[?,3]"));
+      const ir::Value next = body.op("Add", {body.op("Squeeze", {part, body.integers({1})}), sum});
+      const ir::NodeId carried = body.result(next);
+      const ir::NodeId line = body.result(body.op("Unsqueeze", {next, body.integers({1})}));
+      Ports ports;
+      ports.inputs = {sliced(first, part, 1, 1, 1), fed(first + 1, sum)};
+      ports.outputs = {given(0, carried), joined(1, line, 1, 1, 1)};
+      ports.back_edges = {{carried, sum.node}};
+      GraphMaker m;
+      const ir::Value x = m.input(known ? PartialShape{2, 0, 3} : PartialShape("[?,?,3]"));
+      const ir::Value start = m.input(known ? PartialShape{2, 3} : PartialShape("[?,3]"));
+      const ir::Value last =
+          m.control(type, loop_inputs(m, type, 4, {x, start}), only(std::move(body).as_body("body", ports)));
+      const ir::Value all{last.node, 1};
+      EXPECT_TRUE(m.graph().port(all).shape.compatible(PartialShape{2, 0, 3})) << type;
+      m.result(last);
+      m.result(all);
+      EXPECT_EQ(shapes_of(m, {random_tensor({2, 0, 3}, 1), random_tensor({2, 3}, 2)}),
+                (std::vector<ir::Dims>{{2, 3}, {2, 0, 3}}))
+          << type;
+    }
+  }
+}
+
+// Every iteration gives five numbers; there are three before the first.
+TEST(BodyShapes, CarriedValuesMayStayWhatTheyWere) {
+  const auto loop = [](GraphMaker& m, ir::Value trip) {
+    GraphMaker body;
+    const ir::Value value = body.input(PartialShape("[?]"));
+    const ir::NodeId next = body.result(body.constant({5}, {1, 2, 3, 4, 5}));
+    Ports ports;
+    ports.inputs = {fed(2, value)};
+    ports.outputs = {given(0, next)};
+    ports.back_edges = {{next, value.node}};
+    const ir::Value last =
+        m.control("Loop", {trip, constant_condition(m), m.input({3})}, only(std::move(body).as_body("body", ports)));
+    m.result(last);
+    m.result(m.op("ShapeOf", {last}));
+    return m.graph().port(last).shape;
+  };
+  GraphMaker unknown;
+  EXPECT_EQ(loop(unknown, unknown.input({}, element::i64)), PartialShape("[?]"));
+  for (const int64_t trip : {0, 2}) {
+    const ir::Dims expected{trip == 0 ? 3 : 5};
+    EXPECT_EQ(shapes_of(unknown, {integer_tensor({}, {trip}), random_tensor({3}, 1)})[0], expected);
+    GraphMaker known;
+    EXPECT_EQ(loop(known, known.scalar_integer(trip)), PartialShape(ir::to_shape(expected)));
+    EXPECT_EQ(shapes_of(known, {random_tensor({3}, 1)})[0], expected);
+  }
+}
+
 }  // namespace
 }  // namespace terroir::test

@@ -36,6 +36,14 @@ std::optional<PortType> fed(InferContext& ctx, const BodyPortMap::Input& input) 
   return type;
 }
 
+/// What the value that comes back as this Result is before the first iteration; nothing if it is not carried.
+std::optional<PortType> initial_type(InferContext& ctx, const BodyPortMap& ports, NodeId result) {
+  for (const auto& edge : ports.back_edges)
+    for (const auto& input : ports.inputs)
+      if (edge.result == result && edge.parameter == input.parameter) return fed(ctx, input);
+  return std::nullopt;
+}
+
 PortType recorded(const Graph& graph, ir::Value value) {
   const ir::OutputPort& port = graph.port(value);
   return {port.type, port.shape};
@@ -143,6 +151,12 @@ void set_outputs(InferContext& ctx, const Body& body, const std::vector<PortType
     const auto& output = body.ports.outputs[i];
     if (output.external_port < 0) continue;
     PortType type = results[i];
+    if (!output.axis && iterations.get_min_length() == 0) {
+      if (const auto initial = initial_type(ctx, body.ports, output.result)) {
+        type = generalized(ctx, *initial, type);
+        if (iterations.is_static()) type.shape = initial->shape;
+      }
+    }
     if (output.axis && type.shape.rank().is_static()) {
       if (type.shape.size() == 0) type.shape = PartialShape{1};  // scalars make a line
       const size_t axis = normalized_axis(ctx, *output.axis, type.shape.size());

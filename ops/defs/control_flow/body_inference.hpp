@@ -23,7 +23,8 @@ ir::PortType generalized(ir::InferContext& ctx, const ir::PortType& a, const ir:
 /// How many outputs of the op the body sets. Exception if it sets one of them twice, or one before the last not at all.
 size_t output_count(const ir::InferContext& ctx, const ir::Body& body);
 
-/// The op's outputs, from its body's: concatenated ones have `iterations` times the body's extent along their axis.
+/// The op's outputs, from its body's: concatenated ones have `iterations` times the body's extent along their axis,
+/// carried ones may be as they were before the first iteration where there may be none.
 /// Exception as of output_count().
 void set_outputs(ir::InferContext& ctx, const ir::Body& body, const std::vector<ir::PortType>& results,
                  const Dimension& iterations);

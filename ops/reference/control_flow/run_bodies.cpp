@@ -176,6 +176,26 @@ Values run_if(const ir::Node& node, std::span<const TensorView> inputs, BodyRunn
   return outputs;
 }
 
+/// Inference for inputs that are there.
+class KnownInputs final : public ir::InferContext {
+ public:
+  KnownInputs(const ir::Node& node, std::span<const TensorView> inputs)
+      : InferContext(*node.schema, *node.attributes, types_of(inputs)), node_(node), inputs_(inputs) {}
+
+  std::optional<TensorView> value(int input) override { return inputs_[static_cast<size_t>(input)]; }
+  const std::vector<ir::Body>* bodies() const override { return &node_.bodies; }
+
+ private:
+  static std::vector<ir::PortType> types_of(std::span<const TensorView> inputs) {
+    std::vector<ir::PortType> types;
+    for (const TensorView& input : inputs) types.push_back({input.type, PartialShape(ir::to_shape(input.dims))});
+    return types;
+  }
+
+  const ir::Node& node_;
+  std::span<const TensorView> inputs_;
+};
+
 class Iterations {
  public:
   Iterations(const ir::Node& node, std::span<const TensorView> inputs)
@@ -260,14 +280,21 @@ class Iterations {
     for (const auto& edge : ports_.body.ports.back_edges)
       if (edge.result == output.result && !output.axis)
         return copied(arguments_[ports_.parameter(edge.parameter)].view);
-    const ir::OutputPort& port = ports_.body.graph->port({output.result, 0});
-    if (!output.axis || port.type.is_dynamic() || port.shape.rank().is_dynamic())
+    const auto index = static_cast<size_t>(output.external_port);
+    ir::PortType type{node_.outputs.at(index).type, node_.outputs[index].shape};
+    if (output.axis) {
+      try {
+        KnownInputs context(node_, inputs_);
+        node_.schema->infer(context);
+        type = context.outputs().at(index);
+      } catch (const Exception&) {  // what does not run need not fit
+      }
+    }
+    if (!output.axis || type.type.is_dynamic() || type.shape.rank().is_dynamic())
       throw_error(ErrorCode::invalid_argument, "no iteration ran, so output ", output.external_port, " has no value");
     Dims dims;
-    for (const Dimension& extent : port.shape) dims.push_back(extent.get_min_length());
-    if (dims.empty()) dims = {1};
-    dims[axis_of(*output.axis, dims.size())] = 0;
-    return allocate(port.type, std::move(dims)).value;
+    for (const Dimension& extent : type.shape) dims.push_back(extent.get_min_length());
+    return allocate(type.type, std::move(dims)).value;
   }
 
   const ir::Node& node_;
