@@ -142,7 +142,7 @@ void write_config(const DeviceConfig& config, const std::string& path) {
     for (const auto& [key, value] : properties) document[device][key] = value.as<std::string>();
   }
   std::ofstream file(path);
-  file << document.dump(2) << '\n';
+  file << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
   if (!file.flush()) throw std::runtime_error("--dump_config: cannot write '" + path + "'");
 }
 

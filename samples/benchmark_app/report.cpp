@@ -31,10 +31,15 @@ class OutputFile {
   std::ofstream file_;
 };
 
+/// Names of layers are any bytes; a report is not lost for one that is no UTF-8.
+std::string json_text(const Report::Json& value, int indent = -1) {
+  return value.dump(indent, ' ', false, Report::Json::error_handler_t::replace);
+}
+
 std::string csv_text(const Report::Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_float()) return std::to_string(value.get<double>());
-  return value.dump();
+  return json_text(value);
 }
 
 void write_csv_section(std::ostream& out, const char* title, const std::vector<Report::Entry>& entries) {
@@ -105,7 +110,7 @@ void Report::write_json_report() const {
   }
   report.update(sections_);
   OutputFile file(options_.json_file.empty() ? path("benchmark_report.json") : options_.json_file);
-  file.stream() << report.dump(4) << '\n';
+  file.stream() << json_text(report, 4) << '\n';
   file.close("Statistics report");
 }
 
@@ -123,7 +128,7 @@ void Report::write_counters(const std::vector<Profile>& profiles) const {
     } else {
       for (const Profile& table : tables) report["detailed_performance"].push_back(to_json(table, is_sorted));
     }
-    file.stream() << report.dump(4) << '\n';
+    file.stream() << json_text(report, 4) << '\n';
   } else {
     for (const Profile& table : tables) write_csv(file.stream(), table, is_sorted);
   }

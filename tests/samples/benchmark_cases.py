@@ -320,6 +320,17 @@ def benchmark_app_reports(run):
     expect(re.search(r"^Median latency \(ms\);[0-9.]+;$", table, re.MULTILINE), f"{table}")
     counters_reports(run, folder)
 
+    # A name of a layer that is no UTF-8 costs no report.
+    odd = folder / "odd.xml"
+    names = re.sub(rb'<layer id="\d+" name="', rb"\g<0>" + b"\xff", run.model.read_bytes())
+    odd.write_bytes(names)
+    shutil.copy(run.model.with_suffix(".bin"), odd.with_suffix(".bin"))
+    for arguments in ((), ("-pc",), ("-report_type", "detailed_counters"), ("-report_type", "average_counters")):
+        data = report_of(run, "-m", odd, "-niter", 1, "-report_folder", folder, *arguments)
+        expect(data["execution_results"]["iterations_num"] >= 1, f"{arguments}: {data}")
+    for kind in ("detailed", "average"):
+        expect("\ufffd" in (folder / f"benchmark_{kind}_counters_report.json").read_text(), f"{kind}: no such name")
+
     # A run that fails tells so in its report.
     run.start("benchmark_app", "-m", run.model, "-shape", "[1,4,64,64]", "-json_stats", report)
     expect("Subtract" in json.loads(report.read_text())["execution_results"]["error"], "no error in the report")

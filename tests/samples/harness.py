@@ -25,7 +25,7 @@ class Run:
 
     def start(self, program, *arguments):
         command = [str(self.bin / program)] + [str(argument) for argument in arguments]
-        return subprocess.run(command, capture_output=True, text=True, cwd=self.work, check=False)
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=self.work, check=False)
 
     def succeed(self, program, *arguments):
         done = self.start(program, *arguments)
