@@ -149,7 +149,9 @@ std::vector<Input> describe_inputs(const Ports& ports, const Options& options, t
     const auto found = layouts.find(i);
     if (found != layouts.end()) {
       try {
-        input.layout = Layout(found->second);
+        // Names between commas are what Layout has in brackets, which are the option's here.
+        const bool is_list = found->second.find(',') != std::string::npos;
+        input.layout = Layout(is_list ? "[" + found->second + "]" : found->second);
         if (model != nullptr) terroir::layout::set_layout(model->input(i), input.layout);
       } catch (const terroir::Exception& error) {
         throw std::runtime_error(std::string("--layout: ") + error.what());

@@ -196,6 +196,9 @@ def benchmark_app_shapes(run):
 
     # Batches without their own axis in the model: -layout says which it is.
     expect_all(bench(run, "-layout", "[NCHW]", "-b", 2), f"[2,3,{SIZE},{SIZE}]")
+    # As the hint about a guessed layout writes it.
+    expect_all(bench(run, "-layout", "[N,C,H,W]", "-b", 2), f"[2,3,{SIZE},{SIZE}]")
+    expect_all(bench(run, "-layout", "data[N,...]", "-b", 2), f"[2,3,{SIZE},{SIZE}]")
     expect_all(bench(run, "-layout", "data[CNHW]", "-b", 3), f"f32 / [C,N,H,W] / [1,3,{SIZE},{SIZE}]", "batch size: 3")
     expect_all(bench(run, "-shape", "[?,3,64,64]", "-b", 2), "[2,3,64,64]", "Model batch size: 2")
 
@@ -644,6 +647,7 @@ def benchmark_app_errors(run):
         (("-b", "2", "-layout", "[HWC?]"), r"--batch: no input has an axis N; --layout says which"),
         (("-layout", "[NCH]"), r"--layout: .*NCH|--layout: "),
         (("-layout", "[NN]"), r"--layout: "),
+        (("-layout", "[N,,H,W]"), r"--layout: .*\[N,,H,W\]"),
         (("-shape", "[1,3"), r"--shape: '\[1,3' is not written as \[\.\.\.\]"),
         (("-shape", "[1],[2]"), r"--shape: '\[1\],\[2\]' names all inputs twice"),
         (("-shape", "[1][2]"), r"gives the input 'data' 2 values; it can have one"),
