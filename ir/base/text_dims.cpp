@@ -35,10 +35,8 @@ std::optional<std::vector<std::string_view>> split_list(std::string_view text) {
   const auto curly = bracket('{', '}');
   if (!square || !curly) return std::nullopt;
   std::vector<std::string_view> items;
-  if (*square || *curly) {
-    text = trim(text.substr(1, text.size() - 2));
-    if (text.empty()) return items;
-  }
+  if (*square || *curly) text = trim(text.substr(1, text.size() - 2));
+  if (text.empty()) return items;
   while (true) {
     const size_t comma = text.find(',');
     items.push_back(trim(text.substr(0, comma)));

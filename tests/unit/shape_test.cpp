@@ -11,8 +11,8 @@ TEST(Shape, PrintsAndParses) {
   EXPECT_EQ((Shape{1, 3, 224}).to_string(), "[1,3,224]");
   EXPECT_EQ(Shape("[1, 3,224]"), (Shape{1, 3, 224}));
   EXPECT_EQ(Shape("1,3"), (Shape{1, 3}));
-  EXPECT_EQ(Shape("[]"), Shape());
-  for (const char* text : {"[1,3", "1,3]", "[1,,3]", "[1,x]", "[-1]", "", "[", "[1,99999999999999999999]"}) {
+  for (const char* scalar : {"[]", "", " ", "[ ]"}) EXPECT_EQ(Shape(std::string(scalar)), Shape()) << scalar;
+  for (const char* text : {"[1,3", "1,3]", "[1,,3]", "[1,x]", "[-1]", ",", "[", "[1,99999999999999999999]"}) {
     EXPECT_THROW(Shape(std::string(text)), Exception) << text;
   }
 }
@@ -126,7 +126,9 @@ TEST(PartialShape, TextRoundTrips) {
   EXPECT_EQ(PartialShape("{1,3}"), (PartialShape{1, 3}));
   EXPECT_EQ(PartialShape("?,3"), (PartialShape{-1, 3}));
   EXPECT_EQ(PartialShape("..."), PartialShape::dynamic());
-  for (const char* text : {"[1,2", "[1,]", "[1,...]", "{1,2]", "", "1;2"}) {
+  // As in OpenVINO: no extents, not an unknown number of them.
+  for (const char* scalar : {"", " ", "[ ]"}) EXPECT_EQ(PartialShape(std::string(scalar)), PartialShape({})) << scalar;
+  for (const char* text : {"[1,2", "[1,]", "[1,...]", "{1,2]", ",", "1;2"}) {
     EXPECT_THROW(PartialShape{std::string(text)}, Exception) << text;
   }
 }
