@@ -258,4 +258,15 @@ void infer_graph(Graph& graph) {
   for (NodeId id : topological_order(graph)) infer_outputs(graph, id, known);
 }
 
+void infer_again(Graph& graph) {
+  KnownValues known(graph);
+  for (NodeId id : topological_order(graph)) {
+    try {
+      infer_outputs(graph, id, known);
+    } catch (const Exception&) {
+      if (graph.node(id).bodies.empty()) throw;
+    }
+  }
+}
+
 }  // namespace terroir::ir

@@ -15,4 +15,8 @@ size_t infer_outputs(Graph& graph, NodeId id, KnownValues& known);
 /// Infers every node and records the results. Strong guarantee is not given: infer a clone where it is needed.
 void infer_graph(Graph& graph);
 
+/// The same for a graph that was inferred when less was known of its inputs: a node with a body that what comes in does
+/// not fit keeps its types, as such a body may never run. Exception for any other node that refuses.
+void infer_again(Graph& graph);
+
 }  // namespace terroir::ir

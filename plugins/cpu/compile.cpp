@@ -52,7 +52,7 @@ void bind_shapes(ir::Graph& graph, const std::vector<ir::Dims>& inputs) {
     attrs.shape = PartialShape(ir::to_shape(inputs[i]));
     parameter.attributes = ir::make_attributes_of(std::move(attrs));
   }
-  ir::infer_graph(graph);
+  ir::infer_again(graph);
 }
 
 std::string text_with_layouts(const ir::Graph& graph, const Decisions& decisions) {
@@ -101,7 +101,7 @@ std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
   ir::PassManager loops;  // first, because bodies keep their types
   loops.add(ops::collapse_recurrent_loop(registry));
   loops.run(*copy);
-  if (ops::inline_single_iterations(*copy, registry) > 0) ir::infer_graph(*copy);
+  if (ops::inline_single_iterations(*copy, registry) > 0) ir::infer_again(*copy);
   ops::widen_floats(*copy, registry);
   portable_passes().run(*copy);
   for (const ir::NodeId id : copy->nodes())
@@ -111,7 +111,7 @@ std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
 
 std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> graph, const std::vector<ir::Dims>& inputs) {
   bind_shapes(*graph, inputs);
-  if (ops::inline_single_iterations(*graph, ops::builtin_registry()) > 0) ir::infer_graph(*graph);
+  if (ops::inline_single_iterations(*graph, ops::builtin_registry()) > 0) ir::infer_again(*graph);
   // Sizes are known now, and patterns that waited for a shape: the plan must be that of the model with these extents.
   portable_passes().run(*graph);
   // What only extents are asked of is gone.

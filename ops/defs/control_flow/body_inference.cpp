@@ -125,9 +125,18 @@ void fit_bodies(Graph& graph, NodeId id) {
   ir::Node& node = graph.node(id);
   std::vector<PortType> inputs;
   for (const ir::Value input : node.inputs) inputs.push_back(recorded(graph, input));
-  InferContext ctx(*node.schema, *node.attributes, std::move(inputs));
-  for (Body& body : node.bodies)
-    if (auto fitted = refitted(ctx, body)) body.graph = std::move(fitted);
+  InferContext ctx(*node.schema, *node.attributes, inputs);
+  for (PortType& input : inputs) input.shape = PartialShape::dynamic();
+  InferContext any_shapes(*node.schema, *node.attributes, std::move(inputs));
+  for (Body& body : node.bodies) {
+    std::unique_ptr<Graph> fitted;
+    try {
+      fitted = refitted(ctx, body);
+    } catch (const Exception&) {
+      fitted = refitted(any_shapes, body);
+    }
+    if (fitted) body.graph = std::move(fitted);
+  }
 }
 
 size_t output_count(const InferContext& ctx, const Body& body) {

@@ -14,7 +14,8 @@ namespace terroir::ops {
 std::vector<ir::PortType> infer_body(ir::InferContext& ctx, const ir::Body& body);
 
 /// Infers the node's bodies for what they are fed with, where that is not what they were inferred for: in a model that
-/// has been reshaped, or whose files say less of its inputs than of those of its bodies.
+/// has been reshaped, or whose files say less of its inputs than of those of its bodies. A body that does not fit,
+/// which may never run, is inferred for any shapes; Exception if it fits none.
 void fit_bodies(ir::Graph& graph, ir::NodeId id);
 
 /// What both could be: equal extents stay, others become unknown. Exception if the element types contradict.

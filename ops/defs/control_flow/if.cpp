@@ -1,5 +1,6 @@
 // What: If: one of two bodies, chosen by a condition.
-// Shapes: outputs are those of the chosen body where the condition is known; else what both bodies agree in.
+// Shapes: outputs are those of the chosen body where the condition is known, and the other one need not fit what comes
+// in; else what both bodies agree in.
 // Source: If-8.
 #include <algorithm>
 
@@ -32,16 +33,15 @@ void infer_if(ir::InferContext& ctx) {
     ctx.require(ctx.type(0) == element::boolean, "the condition must be boolean, got ", ctx.type(0));
   const auto condition = ctx.integers(0);
   if (condition) ctx.require(condition->size() == 1, "the condition must be one value, got ", condition->size());
-  const auto then_outputs = outputs_of(ctx, body_of(ctx, "then_body"));
-  const auto else_outputs = outputs_of(ctx, body_of(ctx, "else_body"));
-  ctx.require(then_outputs.size() == else_outputs.size(), "the then branch has ", then_outputs.size(),
-              " outputs, the else branch ", else_outputs.size());
-  for (size_t i = 0; i < then_outputs.size(); ++i) {
-    const ir::PortType type = !condition                ? generalized(ctx, then_outputs[i], else_outputs[i])
-                              : condition->front() != 0 ? then_outputs[i]
-                                                        : else_outputs[i];
-    ctx.set_output(static_cast<int>(i), type.type, type.shape);
+  const ir::Body &then_body = body_of(ctx, "then_body"), &else_body = body_of(ctx, "else_body");
+  const size_t count = output_count(ctx, then_body), of_else = output_count(ctx, else_body);
+  ctx.require(count == of_else, "the then branch has ", count, " outputs, the else branch ", of_else);
+  auto outputs = outputs_of(ctx, condition && condition->front() == 0 ? else_body : then_body);
+  if (!condition) {
+    const auto others = outputs_of(ctx, else_body);
+    for (size_t i = 0; i < count; ++i) outputs[i] = generalized(ctx, outputs[i], others[i]);
   }
+  for (size_t i = 0; i < count; ++i) ctx.set_output(static_cast<int>(i), outputs[i].type, outputs[i].shape);
 }
 
 }  // namespace
