@@ -90,11 +90,12 @@ void evaluate_multinomial(const ir::EvalContext& ctx) {
   reference::parallel_for(dims[0], [&](int64_t b) {
     reference::RandomWords words = all_words;
     words.skip(static_cast<uint64_t>(b * samples) * 2);
+    const double* const row = &probs[static_cast<size_t>(b) * classes];
+    const double most = *std::max_element(row, row + classes);
+    const double scale = std::isfinite(most) ? most : 0;  // only proportions matter, and exp(scale) may be infinite
     std::vector<double> weights(classes);
-    for (size_t c = 0; c < classes; ++c) {
-      const double p = probs[static_cast<size_t>(b) * classes + c];
-      weights[c] = std::max(attrs.log_probs ? std::exp(p) : p, 0.0);
-    }
+    for (size_t c = 0; c < classes; ++c)
+      weights[c] = std::max(attrs.log_probs ? std::exp(row[c] - scale) : row[c], 0.0);
     for (int64_t s = 0; s < samples; ++s) {
       constexpr uint64_t kMantissa = (uint64_t{1} << 52) - 1;
       const double random = std::ldexp(static_cast<double>(words.next_pair() & kMantissa), -52);
