@@ -119,8 +119,8 @@ std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> graph, const s
   return graph;
 }
 
-plugin::Footprint footprint_of(const Plan& plan, const WeightsCache& weights) {
-  return {plan.constant_bytes, weights.bytes(), plan.arena_bytes};
+plugin::Footprint footprint_of(const Plan& plan, size_t packed) {
+  return {plan.constant_bytes, packed, plan.arena_bytes};
 }
 
 void require_room(const plugin::Footprint& needs, const CompileOptions& options) {
@@ -152,17 +152,24 @@ void look_ahead(Plan& plan, int threads) {
 }
 
 std::unique_ptr<Plan> compile_plan(std::unique_ptr<ir::Graph> graph, WeightsCache& weights,
-                                   const CompileOptions& options, const parallel::Arena& arena, bool keep) {
+                                   const CompileOptions& options, const parallel::Arena& arena, bool keep,
+                                   StageCache* others) {
   auto spare = options.memory_limit > 0 && !options.accuracy ? graph->clone() : nullptr;
   auto plan = unpacked_plan(std::move(graph), weights, options, arena, keep);
-  if (spare && footprint_of(*plan, weights).peak(options.requests) > options.memory_limit) {
+  const auto exceeds = [&](size_t packed) {
+    return options.memory_limit > 0 && footprint_of(*plan, packed).peak(options.requests) > options.memory_limit;
+  };
+  // What else is packed must not decide: neither whether there is a result nor its bits.
+  if (spare && exceeds(plan->packed_bytes)) {
     plan.reset();  // what it has asked to be packed is forgotten
     CompileOptions lean = options;
     lean.accuracy = true;
     plan = unpacked_plan(std::move(spare), weights, lean, arena, keep);
   }
   spare.reset();  // constants go as they are packed
-  require_room(footprint_of(*plan, weights), options);
+  require_room(footprint_of(*plan, plan->packed_bytes), options);
+  while (others && exceeds(weights.bytes()) && others->evict_one()) {
+  }
   weights.pack(arena);
   look_ahead(*plan, options.threads);
   return plan;

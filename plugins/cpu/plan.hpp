@@ -62,6 +62,7 @@ struct Plan {
   std::vector<int64_t> texts;
   std::vector<KeptConstant> constants;       // one entry per owner
   size_t constant_bytes = 0;                 // that steps read
+  size_t packed_bytes = 0;                   // of weights, for this plan alone; not of one that was loaded
   std::vector<PlannedNode> nodes;            // in order of execution; for people
   std::string graph_text;                    // the final graph with layouts; filled when asked for
   std::vector<ir::NodeId> only_packed;       // Const nodes of the graph that nobody reads once they are packed

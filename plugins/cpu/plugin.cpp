@@ -66,7 +66,7 @@ struct CompiledProgram {
 
   /// As far as it is known: of unknown extents only what has been packed.
   plugin::Footprint footprint() const {
-    if (const Plan* plan = program.only_plan()) return footprint_of(*plan, common.weights);
+    if (const Plan* plan = program.only_plan()) return footprint_of(*plan, common.weights.bytes());
     return {0, common.weights.bytes(), 0};
   }
 

@@ -127,7 +127,8 @@ class Splitter {
     before->erase_unreachable();
     std::vector<ir::Dims> inputs;
     for (ir::NodeId id : before->parameters()) inputs.push_back(ir::to_dims(before->port({id, 0}).shape.to_shape()));
-    return compile_plan(bound_graph(std::move(before), inputs), common_.weights, common_.options, arena_);
+    return compile_plan(bound_graph(std::move(before), inputs), common_.weights, common_.options, arena_, false,
+                        &common_.stages);
   }
 
   /// The frontier op without bodies that a result shows; none if there is something between.
@@ -325,7 +326,7 @@ StageCache::Made Program::compile(std::unique_ptr<ir::Graph> rewritten, const st
   auto graph = bound_graph(std::move(rewritten), inputs);
   auto stage = std::make_shared<Stage>();
   if (is_all_known(*graph))
-    stage->plan = compile_plan(std::move(graph), common_.weights, common_.options, arena, keep);
+    stage->plan = compile_plan(std::move(graph), common_.weights, common_.options, arena, keep, &common_.stages);
   else
     stage = Splitter(std::move(graph), common_, arena).split();
 
@@ -370,7 +371,7 @@ std::shared_ptr<const Plan> plan_of_frontier_op(const ir::Node& node, const std:
   const bool known =
       std::all_of(nodes.begin(), nodes.end(), [&](ir::NodeId n) { return has_static_outputs(bound->node(n)); });
   if (!known) return nullptr;
-  return compile_plan(std::move(bound), common.weights, common.options, arena);
+  return compile_plan(std::move(bound), common.weights, common.options, arena, false, &common.stages);
 }
 
 std::vector<ir::Constant> run_frontier_op(const ir::Node& node, const std::vector<ir::Constant>& inputs, Isa isa,

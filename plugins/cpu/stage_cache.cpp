@@ -75,6 +75,18 @@ std::vector<std::shared_ptr<const Stage>> StageCache::evict() {
   return evicted;
 }
 
+bool StageCache::evict_one() {
+  std::shared_ptr<const Stage> evicted;  // destroyed without the lock
+  const std::lock_guard lock(mutex_);
+  const auto last = std::find_if(entries_.rbegin(), entries_.rend(), [](const Entry& entry) { return entry.stage; });
+  if (last == entries_.rend()) return false;
+  bytes_ -= last->bytes;
+  evicted = std::move(last->stage);
+  by_key_.erase(key_of(*last));
+  entries_.erase(std::next(last).base());
+  return true;
+}
+
 std::shared_ptr<const Stage> StageCache::latest(const Program& program) const {
   const std::lock_guard lock(mutex_);
   for (const Entry& entry : entries_)

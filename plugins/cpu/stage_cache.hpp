@@ -42,6 +42,9 @@ class StageCache {
   /// The stage of the program that was used last, or null.
   std::shared_ptr<const Stage> latest(const Program& program) const;
 
+  /// Lets go of the stage that was used longest ago; false if there is none.
+  bool evict_one();
+
   /// Forgets the stages of a program that is about to go.
   void drop(const Program& program);
 

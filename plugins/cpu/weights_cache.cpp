@@ -34,6 +34,15 @@ ConstantIdentity identity_of(const ir::Constant& constant) {
 AskedFor::AskedFor() : outer_(asked_for) { asked_for = this; }
 AskedFor::~AskedFor() { asked_for = outer_; }
 
+size_t AskedFor::bytes() const {
+  std::map<const PackedBytes*, size_t> held;
+  for (const auto& [handle, bytes] : packings_)
+    if (const PackedWeights packed = handle.lock()) held[packed.get()] = bytes;
+  size_t sum = 0;
+  for (const auto& [packed, bytes] : held) sum += bytes;
+  return sum;
+}
+
 void WeightsCache::expect(const ir::Graph& graph) {
   size_t bytes = 0;
   for (const ir::NodeId id : graph.nodes())
@@ -51,8 +60,18 @@ bool WeightsCache::leave_caches() const {
 
 PackedWeights WeightsCache::get(const ir::Constant& constant, Packing packing) {
   const ConstantIdentity self = identity_of(constant);
-  for (AskedFor* list = asked_for; list != nullptr; list = list->outer_) list->constants_.push_back(self);
-  const std::lock_guard lock(mutex_);
+  const size_t bytes = packing.bytes;
+  std::unique_lock lock(mutex_);
+  PackedWeights handle = find(constant, std::move(packing), self);
+  lock.unlock();
+  for (AskedFor* list = asked_for; list != nullptr; list = list->outer_) {
+    list->constants_.push_back(self);
+    list->packings_.emplace_back(handle, bytes);
+  }
+  return handle;
+}
+
+PackedWeights WeightsCache::find(const ir::Constant& constant, Packing packing, const ConstantIdentity& self) {
   if (entries_.size() >= next_sweep_) forget_dropped();
   const Identity identity{self, packing.with ? std::optional(identity_of(*packing.with)) : std::nullopt, packing.key};
   Entry& entry = entries_[identity];
@@ -79,7 +98,7 @@ std::vector<StoredWeights> WeightsCache::stored() const {
   const std::lock_guard lock(mutex_);
   std::vector<StoredWeights> all;
   for (const auto& [identity, entry] : entries_)
-    if (const PackedWeights packed = entry.packed.lock())
+    if (const PackedWeights packed = entry.packed.lock(); packed && packed->data_)
       all.push_back(
           {std::get<0>(identity), std::get<1>(identity), std::get<2>(identity), packed->as<void>(), entry.bytes});
   return all;
@@ -92,8 +111,10 @@ void WeightsCache::take_from(const std::vector<StoredWeights>& weights, std::sha
 }
 
 size_t WeightsCache::bytes() const {
+  const std::lock_guard lock(mutex_);
   size_t sum = 0;
-  for (const StoredWeights& one : stored()) sum += one.bytes;
+  for (const auto& [identity, entry] : entries_)
+    if (!entry.packed.expired()) sum += entry.bytes;
   return sum;
 }
 
@@ -134,7 +155,7 @@ void WeightsCache::run_batch(std::unique_lock<std::mutex>& lock, const parallel:
   const uint64_t batch = batches_++;
   running_.insert(batch);
   lock.unlock();
-  size_t filled = 0;
+  std::vector<Filled> filled;
   try {
     filled = fill(jobs, arena, batch == 0);
   } catch (...) {
@@ -146,12 +167,18 @@ void WeightsCache::run_batch(std::unique_lock<std::mutex>& lock, const parallel:
     throw;
   }
   lock.lock();
-  packed_ += filled;
+  // Here, because others look at handles under the lock.
+  for (Filled& one : filled) {
+    one.handle->memory_ = std::move(one.memory);
+    one.handle->data_ = one.data;
+  }
+  packed_ += filled.size();
   running_.erase(batch);
   batch_done_.notify_all();
 }
 
-size_t WeightsCache::fill(std::vector<Job>& jobs, const parallel::Arena& arena, bool together) {
+std::vector<WeightsCache::Filled> WeightsCache::fill(std::vector<Job>& jobs, const parallel::Arena& arena,
+                                                     bool together) {
   std::vector<std::shared_ptr<PackedBytes>> handles;
   std::vector<std::shared_ptr<AlignedBuffer>> memories;
   std::vector<size_t> offsets;  // in the memory
@@ -201,13 +228,11 @@ size_t WeightsCache::fill(std::vector<Job>& jobs, const parallel::Arena& arena, 
     job.packing.pack = nullptr;
     job.packing.first_row = nullptr;
   });
-  size_t filled = 0;
+  std::vector<Filled> filled;
   for (size_t i = 0; i < jobs.size(); ++i) {
     if (!handles[i]) continue;
     if (i == 0 || memories[i] != memories[i - 1]) memory::let_pages_join(*memories[i]);
-    handles[i]->memory_ = memories[i];
-    handles[i]->data_ = memories[i]->as<std::byte>() + offsets[i];
-    ++filled;
+    filled.push_back({handles[i], memories[i], memories[i]->as<std::byte>() + offsets[i]});
   }
   return filled;
 }

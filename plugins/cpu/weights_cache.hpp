@@ -73,18 +73,22 @@ struct StoredWeights {
   size_t bytes = 0;
 };
 
-/// The constants for whose packings this thread asks while the object lives.
+/// The packings for which this thread asks while the object lives.
 class AskedFor {
  public:
   AskedFor();
   AskedFor(const AskedFor&) = delete;
   AskedFor& operator=(const AskedFor&) = delete;
   ~AskedFor();
+  /// Those that are packed.
   const std::vector<ConstantIdentity>& constants() const { return constants_; }
+  /// Bytes of the packings that somebody holds still.
+  size_t bytes() const;
 
  private:
   friend class WeightsCache;
   std::vector<ConstantIdentity> constants_;
+  std::vector<std::pair<std::weak_ptr<const PackedBytes>, size_t>> packings_;
   AskedFor* outer_;
 };
 
@@ -107,7 +111,7 @@ class WeightsCache {
   /// Whether those expected are more than caches keep from one inference to the next.
   bool leave_caches() const;
 
-  /// Bytes of what has been packed and is held by somebody.
+  /// Bytes of what is packed, or will be, and is held by somebody.
   size_t bytes() const;
   /// How many handles somebody holds.
   size_t held() const;
@@ -127,9 +131,16 @@ class WeightsCache {
     ir::Constant constant;
     Packing packing;
   };
+  /// A handle and what it is to hold.
+  struct Filled {
+    std::shared_ptr<PackedBytes> handle;
+    std::shared_ptr<const void> memory;
+    const void* data;
+  };
+  /// The handle for `identity`, perhaps a new one. With the mutex held.
+  PackedWeights find(const ir::Constant& constant, Packing packing, const ConstantIdentity& self);
   void run_batch(std::unique_lock<std::mutex>& lock, const parallel::Arena& arena);
-  /// How many handles it filled.
-  static size_t fill(std::vector<Job>& jobs, const parallel::Arena& arena, bool together);
+  static std::vector<Filled> fill(std::vector<Job>& jobs, const parallel::Arena& arena, bool together);
   void forget_dropped();
 
   mutable std::mutex mutex_;

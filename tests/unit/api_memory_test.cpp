@@ -116,6 +116,41 @@ TEST(MemoryLimit, HoldsForUnknownExtentsWhenTheyAreKnown) {
   EXPECT_EQ(caught([&] { request.infer(); }).code(), ErrorCode::out_of_memory);
 }
 
+/// The result for an image of so many rows and columns, or nothing where the limit does not allow it.
+std::optional<std::vector<float>> result_of(CompiledModel& compiled, size_t extent) {
+  InferRequest request = compiled.create_infer_request();
+  Tensor image(element::f32, {1, 3, extent, extent});
+  for (size_t i = 0; i < image.get_size(); ++i) image.data<float>()[i] = static_cast<float>(i % 201) / 100.0f - 1.0f;
+  request.set_input_tensor(image);
+  try {
+    request.infer();
+  } catch (const Exception& error) {
+    EXPECT_EQ(error.code(), ErrorCode::out_of_memory) << error.what();
+    return std::nullopt;
+  }
+  const Tensor result = request.get_output_tensor();
+  return std::vector<float>(result.data<float>(), result.data<float>() + result.get_size());
+}
+
+TEST(MemoryLimit, DoesNotDependOnExtentsOfFormerInferences) {
+  Core core;
+  const auto model = network({1, 3, -1, -1});
+  const auto peak = [&](size_t extent) {
+    return core.compile_model(network({1, 3, static_cast<int64_t>(extent), static_cast<int64_t>(extent)}), "CPU")
+        .get_property(memory_footprint)
+        .at("peak");
+  };
+  for (const auto& [former, extent] : {std::pair<size_t, size_t>{8, 56}, {56, 8}, {4, 32}, {112, 24}})
+    for (uint64_t percent = 40; percent <= 130; percent += 10) {
+      const uint64_t limit = peak(extent) * percent / 100;
+      CompiledModel alone = core.compile_model(model, "CPU", memory_limit(limit));
+      CompiledModel after = core.compile_model(model, "CPU", memory_limit(limit));
+      result_of(after, former);
+      EXPECT_EQ(result_of(alone, extent), result_of(after, extent))
+          << "extent " << extent << " after " << former << ", limit " << limit;
+    }
+}
+
 /// Spreads ones to the extents given by its only input.
 std::shared_ptr<Model> spread() {
   const auto extents = std::make_shared<opset8::Parameter>(element::i64, PartialShape{2});

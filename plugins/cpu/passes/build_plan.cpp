@@ -37,6 +37,7 @@ class PlanBuilder {
     plan_->constants = placement_->take_constants();
     plan_->texts = placement_->texts();
     plan_->arena_bytes = placement_->arena_bytes();
+    plan_->packed_bytes = asked_for_.bytes();
     for (size_t i = 0; i < plan_->steps.size(); ++i) bind_step(contexts_[i], plan_->steps[i]);
     finish();
     return std::move(plan_);
@@ -89,7 +90,7 @@ class PlanBuilder {
   /// and each node of the graph.
   size_t room() const {
     constexpr size_t kBeside = 25'000'000, kProgram = 10'400'000, kNode = 8'000;
-    size_t weights = 0, taken = kProgram + order_.size() * kNode + weights_.bytes();
+    size_t weights = 0, taken = kProgram + order_.size() * kNode + asked_for_.bytes();
     for (ir::NodeId id : order_) {
       const ir::Node& node = graph_.node(id);
       if (node.constant) weights += node.constant->view.bytes();
@@ -260,6 +261,7 @@ class PlanBuilder {
   std::set<ir::Use> packed_uses_;
   std::map<const void*, size_t> read_constants_;
   std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
+  const AskedFor asked_for_;  // by all steps
 };
 
 }  // namespace
