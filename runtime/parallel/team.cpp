@@ -1,6 +1,9 @@
 #include "runtime/parallel/team.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <deque>
+#include <mutex>
 
 #include "runtime/parallel/cpus.hpp"
 #include "runtime/parallel/process.hpp"
@@ -8,6 +11,7 @@
 
 #if !defined(TERROIR_PLAIN_THREADS)
 #include <tbb/info.h>
+#include <tbb/task_arena.h>
 #endif
 
 namespace terroir::parallel {
@@ -39,6 +43,59 @@ constexpr uint32_t epoch_of(uint64_t gate) { return static_cast<uint32_t>(gate >
 
 }  // namespace
 
+#if !defined(TERROIR_PLAIN_THREADS)
+class Team::Workers {
+ public:
+  /// Never destroyed: a worker may come late.
+  static Workers& all() {
+    static auto* const workers = new Workers;
+    return *workers;
+  }
+
+  void add(std::shared_ptr<Team> team, int slot) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back({std::move(team), slot});
+    if (at_work_ == kMost) return;
+    try {
+      arena_.enqueue([this] { work(); });
+    } catch (...) {
+      waiting_.pop_back();
+      throw;
+    }
+    ++at_work_;
+  }
+
+  void take_back(const Team& team) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.team.get() == &team; });
+  }
+
+ private:
+  struct Waiting {
+    std::shared_ptr<Team> team;
+    int slot;
+  };
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (; !waiting_.empty(); lock.lock()) {
+      const Waiting first = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      first.team->help(first.slot);
+    }
+    --at_work_;
+  }
+
+  // Asking for more than TBB has makes it print a warning.
+  const int kMost = std::max(tbb::info::default_concurrency() - 1, 1);
+  tbb::task_arena arena_{kMost, 0};  // callers of loops never enter it
+  std::mutex mutex_;
+  std::deque<Waiting> waiting_;
+  int at_work_ = 0;
+};
+#endif
+
 Team::Team(int threads, std::vector<std::vector<int>> cpus)
     : enlisted_(static_cast<size_t>(threads)), cpus_(std::move(cpus)), forks_(forks()) {
   cpus_.resize(static_cast<size_t>(threads));
@@ -47,13 +104,14 @@ Team::Team(int threads, std::vector<std::vector<int>> cpus)
 #else
   own_threads_ = workers_are_lost();
   for (const std::vector<int>& of_slot : cpus_) own_threads_ = own_threads_ || !of_slot.empty();
-  // The caller never enters this arena. Asking for more workers than TBB has makes it print a warning.
-  if (!own_threads_) workers_.emplace(std::clamp(tbb::info::default_concurrency() - 1, 1, threads - 1), 0);
 #endif
 }
 
 void Team::dismiss() {
   stop_.store(true, std::memory_order_relaxed);
+#if !defined(TERROIR_PLAIN_THREADS)
+  if (!own_threads_ && forks_ == forks()) Workers::all().take_back(*this);
+#endif
   if (!own_threads_) return;
   // Release: whoever sees this gate sees stop_.
   gate_.fetch_add(uint64_t{1} << kEpochShift, std::memory_order_release);
@@ -116,7 +174,7 @@ void Team::enlist(int slot) noexcept {
 #if !defined(TERROIR_PLAIN_THREADS)
     if (!own_threads_) {
       note_workers();
-      return workers_->enqueue([team = shared_from_this(), slot] { team->help(slot); });
+      return Workers::all().add(shared_from_this(), slot);
     }
 #endif
     threads_.emplace_back([this, slot] { help(slot); });

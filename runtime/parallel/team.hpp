@@ -4,7 +4,8 @@
 //      within microseconds and waking a sleeping thread costs more than a small layer. They enter a loop through a
 //      gate, one atomic word; nobody ever waits for a helper that has not entered: a late one finds the gate closed.
 //      Helpers are TBB's workers, which all teams share; a team whose threads stay on certain CPUs has threads of its
-//      own, since a worker would take the binding along.
+//      own, since a worker would take the binding along. A team that goes takes back what no worker has begun yet: where
+//      models come and go faster than busy workers look, that would pile up.
 //      In a child of fork(), where TBB would wait for workers that are not there, teams have threads of their own, too.
 // Oversubscription: a helper that finds no loop lets others have its CPU after some microseconds and leaves after
 //      kIdleSpin. The caller of a loop spins for those helpers that are still inside of it for kEndSpin at most, then
@@ -14,7 +15,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -24,8 +24,6 @@
 // hide the races of our tasks too. Under it every team has threads of its own.
 #if defined(__SANITIZE_THREAD__)
 #define TERROIR_PLAIN_THREADS 1
-#else
-#include <tbb/task_arena.h>
 #endif
 
 namespace terroir::parallel {
@@ -46,6 +44,9 @@ class Team : public std::enable_shared_from_this<Team> {
     std::atomic<bool> value{false};
   };
 
+  /// TBB's, for all teams.
+  class Workers;
+
   /// In a child of fork(), which has none of the helpers.
   void begin_anew();
   void enlist(int slot) noexcept;
@@ -63,9 +64,6 @@ class Team : public std::enable_shared_from_this<Team> {
   uint32_t forks_;  // of the process where its threads are
   bool own_threads_;
   std::vector<std::thread> threads_;
-#if !defined(TERROIR_PLAIN_THREADS)
-  std::optional<tbb::task_arena> workers_;
-#endif
 };
 
 }  // namespace terroir::parallel

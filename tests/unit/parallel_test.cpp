@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -220,6 +221,18 @@ TEST(Arena, ComesAndGoesWhileHelpersSpin) {
     moved.parallel_for(4, [&](int64_t) { ++count; });
     ASSERT_EQ(count.load(), 8);
   }
+}
+
+TEST(Arena, LeavesNothingBehindWhereManyComeAndGo) {
+  const auto round = [] {
+    std::atomic<int> count{0};
+    Arena(2).parallel_for(4, [&](int64_t) { ++count; });
+    EXPECT_EQ(count.load(), 4);
+  };
+  round();  // what there is of once
+  const size_t before = mallinfo2().uordblks;
+  for (int i = 0; i < 5000; ++i) round();
+  EXPECT_LT(mallinfo2().uordblks, before + 1'000'000);
 }
 
 TEST(ArenaDeathTest, RunsBackwardsOnOneThreadWhenAsked) {
