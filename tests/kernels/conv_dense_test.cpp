@@ -18,6 +18,19 @@ ConvProblem transposed2d(int64_t ic, int64_t oc, ConvAxis h, ConvAxis w, int64_t
   return p;
 }
 
+TEST(ConvFirst, CopiesOfSomeRowsWithZerosBesideThem) {
+  for (const int64_t ic : {1, 3})
+    for (const int64_t stride : {1, 2, 3})
+      for (const int64_t dilation : {1, 2})
+        check_family("conv_first", problem_of(2, 1, ic, 20, axis(41, 3, stride, dilation, 1, 2),
+                                              axis(ic == 1 ? 300 : 100, 5, stride, 1, 2, 1)));
+  // Rows and columns of windows that see nothing; rows that are cropped; few rows; pads on the right alone.
+  check_family("conv_first", problem_of(1, 1, 3, 16, axis(9, 3, 1, 1, 6, 7), axis(20, 3, 1, 1, 7, 6)));
+  check_family("conv_first", problem_of(1, 1, 3, 16, axis(60, 3, 1, 1, -9, -5), axis(70, 3, 1, 1, 1, 1)));
+  check_family("conv_first", problem_of(3, 1, 2, 33, axis(1, 3, 1, 1, 1, 1), axis(500, 3, 1, 1, 0, 2)));
+  check_family("conv_first", problem_of(1, 1, 1, 64, axis(49, 10, 2, 1, 4, 5), axis(10, 4, 2, 1, 1, 1)));
+}
+
 TEST(ConvDirect, ChannelsThatFillNoBlock) {
   for (const int64_t ic : {1, 3, 5, 8, 16, 17, 30, 33})
     for (const int64_t oc : {1, 3, 8, 16, 17, 30, 49, 65})

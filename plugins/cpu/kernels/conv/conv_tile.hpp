@@ -82,6 +82,14 @@ TERROIR_INLINE bool is_short_reduction(int64_t channels, int64_t block) {
 // Whether the sources of neighbouring kernel columns are neighbours, as the weights are.
 TERROIR_INLINE bool columns_follow(const ConvProblem& p) { return p.w.dilation == 1 && !p.transposed; }
 
+// Source columns that the windows of an output row see.
+TERROIR_INLINE int64_t seen_columns(const ConvAxis& a) {
+  return (a.out - 1) * a.stride + (a.kernel - 1) * a.dilation + 1;
+}
+
+// Of the copies of padded_planes.hpp, on the stack.
+static constexpr int64_t kMostPaddedFloats = 4096;
+
 // Whether an image has a single output position, which is no matter of tiles. A part of a larger image with one
 // position sums in the order of that image.
 TERROIR_INLINE bool has_one_position(const ConvPlan& plan) {

@@ -62,10 +62,12 @@ struct ConvPlan {
   bool prefetch;        // weights leave L2: fetch the next round's ahead
   // So do all tensors of several groups, sources most: fetch these instead, so many floats ahead; 0: do not.
   int64_t source_lead;
-  bool sources_soon;      // the lead is a register tile: to L1
-  bool gathers;           // kernels can leave the sources that they read behind
-  bool lanes_in_block;    // grouped: the inputs of a block of outputs lie in one block
-  int64_t padded_rows;    // depthwise: so many rows of a source block at once are copied, with zeros beside; 0: none
+  bool sources_soon;    // the lead is a register tile: to L1
+  bool gathers;         // kernels can leave the sources that they read behind
+  bool lanes_in_block;  // grouped: the inputs of a block of outputs lie in one block
+  // So many source rows at once are copied, with zeros beside: of a block where depthwise, of all channels where plain;
+  // 0: none.
+  int64_t padded_rows;
   size_t packed_floats;   // size of the packed weights, bias included
   size_t scratch_floats;  // per concurrent run() call
 };

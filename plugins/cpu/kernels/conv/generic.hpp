@@ -1,8 +1,9 @@
 // What: dense convolution over blocked, nhwc or (few channels) plain sources, and transposed convolution: walks a box
 // of the work grid and cuts each output row into register tiles (tile_pass.hpp).
 // Borders: along w, taps that reach every column of a tile form its main pass; the few others add to the part of the
-//   tile they reach in passes of their own, so no pass checks anything and no padding is read or multiplied. Along d
-//   and h the range of taps is a property of the row. A one-pass tile never leaves the registers.
+//   tile they reach in passes of their own, so no pass checks anything and no padding is read or multiplied. Short
+//   plain rows are copied with zeros beside them instead. Along d and h the range of taps is a property of the row. A
+//   one-pass tile never leaves the registers.
 // Layouts: source and destination each blocked, nhwc or plain. Whole blocks of channels go from the registers to a
 //   blocked or nhwc destination; the last channels of a group in nhwc, and every channel in plain, through a copy of
 //   the tile, so that no byte beyond the last channel is touched.
@@ -15,6 +16,7 @@
 #include "plugins/cpu/kernels/conv/epilogue.hpp"
 #include "plugins/cpu/kernels/conv/half_tile.hpp"
 #include "plugins/cpu/kernels/conv/line_fetches.hpp"
+#include "plugins/cpu/kernels/conv/padded_planes.hpp"
 #include "plugins/cpu/kernels/conv/short_tile.hpp"
 #include "plugins/cpu/kernels/conv/tile_pass.hpp"
 
@@ -631,7 +633,7 @@ const PassTable& choose_passes(const ConvPlan& plan, bool columns_inside) {
   return passes_for_step((plan.exec.transposed ? 1 : plan.exec.w.stride) * plan.src.w, plain);
 }
 
-void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
+TERROIR_NOINLINE void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
   const ConvProblem& e = plan.exec;
   const bool plain = plan.src_format == ConvFormat::plain;
   const int64_t icg = e.ic / e.groups, ocg = e.oc / e.groups;
@@ -721,10 +723,36 @@ void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) n
   if (args.ahead && args.ahead->runs > 1) --args.ahead->runs;
 }
 
+// As many output rows at a time as copies of their sources have room for.
+void run_with_copies(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
+  const ConvAxis& axis = plan.exec.h;
+  const int64_t reach = (axis.kernel - 1) * axis.dilation + 1, step = plan.rows * axis.stride;
+  const int64_t at_once =
+      plan.padded_rows >= axis.in ? INT64_MAX / 2 : (plan.padded_rows - reach - step + axis.stride) / step + 1;
+  for (int64_t n = box.n0; n < box.n1; ++n) {
+    PaddedPlanes planes(plan, args.src + n * plan.src.n, seen_columns(plan.exec.w));
+    const ConvPlan padded = planes.plan();
+    ConvArgs of_rows = args;
+    for (int64_t sp = box.sp0, end; sp < box.sp1; sp = end) {
+      const int64_t group = sp / plan.chunks;
+      end = box.sp1 / plan.chunks - group < at_once ? box.sp1 : (group + at_once) * plan.chunks;
+      const int64_t begin = group * step - axis.pad,
+                    last = (end - 1) / plan.chunks * step - axis.pad + step - axis.stride + reach;
+      planes.copy(begin < 0 ? 0 : begin, last < axis.in ? last : axis.in);
+      of_rows.src = planes.source();
+      run_conv(padded, of_rows, {n, n + 1, box.oc0, box.oc1, sp, end});
+      of_rows.ahead = nullptr;
+    }
+  }
+}
+
 }  // namespace
 
 void conv_dense(const ConvPlan& plan, const ConvArgs& args, const ConvTile& tile) noexcept {
-  run_conv(plan, args, tile);
+  if (plan.padded_rows > 0)
+    run_with_copies(plan, args, tile);
+  else
+    run_conv(plan, args, tile);
 }
 
 }  // namespace terroir::cpu::TERROIR_ISA

@@ -304,6 +304,18 @@ bool can_gather(const ConvKernel& kernel, const ConvPlan& plan) {
          gathers_sources(machine(kernel.isa).lanes, e.w.stride);
 }
 
+// Of a plain source: as many as there is room for, if they are enough for some output rows. Longer rows have so many
+// tiles that those of columns at the borders do not matter.
+int64_t padded_rows(const ConvKernel& kernel, const ConvProblem& e) {
+  constexpr int64_t kLeastOutputRows = 4;
+  if (kernel.src != ConvFormat::plain || e.groups > 1 || e.d.in > 1 || e.d.kernel > 1 || e.d.out > 1) return 0;
+  if (e.w.pad < 0 || (e.w.pad == 0 && seen_columns(e.w) <= e.w.in) || e.w.dilation > 1) return 0;
+  if (seen_columns(e.w) > kMostPaddedFloats || e.ic > kMostPaddedFloats) return 0;
+  const int64_t rows = std::min(e.h.in, kMostPaddedFloats / (e.ic * seen_columns(e.w)));
+  const int64_t needed = (kLeastOutputRows - 1) * e.h.stride + (e.h.kernel - 1) * e.h.dilation + 1;
+  return rows >= std::min(needed, e.h.in) ? rows : 0;
+}
+
 }  // namespace
 
 double shared_cycles(double instructions, double loads, double cycles) noexcept {
@@ -357,6 +369,7 @@ void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   const int64_t padded_oc = e.groups * ceil_div(e.oc / e.groups, block) * block;
   plan.packed_floats =
       static_cast<size_t>(round_up(padded_oc, 16) + padded_oc * ic * e.d.kernel * e.h.kernel * e.w.kernel);
+  plan.padded_rows = padded_rows(kernel, e);
   choose_tiles(kernel, plan);
   set_grid(plan);
   const int64_t source_bytes = e.ic / e.groups * e.d.in * e.h.in * e.w.in * 4;
