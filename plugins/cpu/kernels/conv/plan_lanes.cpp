@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/reorder/reorder.hpp"
 
 namespace terroir::cpu::conv {
@@ -37,15 +38,12 @@ const char* reject_grouped(const ConvProblem& p, int64_t block) {
 
 int64_t reach(const ConvAxis& a) { return (a.kernel - 1) * a.dilation + 1; }
 
-// Source positions that the windows of a row see.
-int64_t seen_positions(const ConvAxis& a) { return (a.out - 1) * a.stride + reach(a); }
-
 // Source rows to copy at once with zeros beside them, so that every tap reaches every column; 0: copying would take
 // more than taps that reach a part of a tile do.
 int64_t padded_rows(const ConvProblem& p, int64_t block) {
   constexpr int64_t kMostFloats = 1 << 15;
   if (p.transposed || p.d.kernel > 1) return 0;
-  const int64_t width = seen_positions(p.w);
+  const int64_t width = seen_columns(p.w);
   if (p.w.pad <= 0 && width - p.w.pad <= p.w.in) return 0;
   const int64_t rows = std::min(p.h.in, kMostFloats / (width * block));
   const int64_t fresh = rows == p.h.in ? rows : rows - (reach(p.h) - p.h.stride);
@@ -105,7 +103,7 @@ void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   plan.lanes_in_block = !depthwise && !outside_block(e, plan.block);
   // Copies, or the index table.
   plan.scratch_floats =
-      static_cast<size_t>((depthwise ? plan.padded_rows * seen_positions(e.w) : e.ic / e.groups) * plan.block);
+      static_cast<size_t>((depthwise ? plan.padded_rows * seen_columns(e.w) : e.ic / e.groups) * plan.block);
   plan.packed_floats =
       static_cast<size_t>(round_up(blocks * plan.block, 16) + blocks * plan.block * taps * (e.ic / e.groups));
 }

@@ -40,10 +40,7 @@ class PaddedRows {
   // Where the window of output column 0 begins in source row `y`.
   const float* row(int64_t y) const { return memory_ + (y - begin_) * row_floats(); }
 
-  int64_t row_floats() const {
-    const ConvAxis& axis = plan_.exec.w;
-    return ((axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1) * kBlock;
-  }
+  int64_t row_floats() const { return seen_columns(plan_.exec.w) * kBlock; }
 
  private:
   void copy_row(int64_t y, const PaddedBox& box) {
