@@ -10,18 +10,15 @@ SKIPPED = 77
 
 
 class Run:
-    """Where the programs and the files are."""
+    """Where the programs and the files are. Each case has a folder of its own: cases run beside each other."""
 
     def __init__(self, arguments):
         self.bin = pathlib.Path(arguments.bin).resolve()
-        self.work = pathlib.Path(arguments.work).resolve()
+        self.model = pathlib.Path(arguments.work).resolve() / "model" / "model.xml"
+        self.work = pathlib.Path(arguments.work).resolve() / arguments.case
         self.shared = pathlib.Path(arguments.shared) if arguments.shared else None
         self.extensions = pathlib.Path(arguments.extensions)
         self.work.mkdir(parents=True, exist_ok=True)
-
-    @property
-    def model(self):
-        return self.work / "model" / "model.xml"
 
     def start(self, program, *arguments):
         command = [str(self.bin / program)] + [str(argument) for argument in arguments]
