@@ -185,6 +185,13 @@ TEST(ConvolutionFamily, StridedPointwiseLayersGatherOnAnyNumberOfThreads) {
   }
 }
 
+TEST(ConvolutionFamily, StridedPointwiseLayersOfNoImage) {
+  const Case c{{1, 17, 136}, {1, 2, 1, 0, 0, 0}, 2, false};
+  GraphMaker m;
+  m.result(m.op("ReLU", {c.add(m, m.input({0, 17, 9, 15}), m.random(c.weights(), 1))}));
+  check(m, "+gather");
+}
+
 TEST(ConvolutionFamily, WinogradLayersHaveTheSameBitsOnAnyNumberOfThreads) {
   // Two threads share the tiles of the first two layers and the channels of the others. What a thread keeps from slice
   // to slice is no good for the next inference.

@@ -12,6 +12,7 @@
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 #include "plugins/cpu/nodes/first_winograd.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -88,7 +89,7 @@ class ConvolutionExecutor final : public Executor {
   void gather(const parallel::Arena& arena, const float* src, float* gathered) const noexcept {
     const ConvPlan& plan = conv_.plan;
     const ConvSplit split = conv_split(plan, arena.threads());
-    const int64_t pieces = conv_gather_pieces(problem_, plan.block), blocks = pieces / problem_.batch;
+    const int64_t pieces = conv_gather_pieces(problem_, plan.block), blocks = ceil_div(problem_.ic, plan.block);
     if (split.parts.oc > 1) {
       arena.parallel_for(pieces, [&](int64_t piece) {
         conv_gather(problem_, plan.block, src, gathered, {piece, piece + 1}, {0, plan.grid.sp});
