@@ -273,9 +273,10 @@ void RequestState::start_async() {
   try {
     compiled_->jobs().submit({run, &run->queued});
   } catch (...) {  // no thread could be started
+    // Or an executor failed when it had begun the job, which goes on: wait() tells how it ends.
+    if (run->queued.exchange(nullptr) == nullptr) return;
     const std::lock_guard lock(mutex_);
     running_ = false;
-    run->queued = nullptr;
     last_run_.reset();
     self_.reset();
     throw;

@@ -50,6 +50,41 @@ class Overloaded final : public TaskExecutor {
   }
 };
 
+/// Throws out of start(): before the job has begun, when it has ended, or while it runs, which it does until failed is
+/// set.
+class FailsToStart final : public TaskExecutor {
+ public:
+  enum When { before, afterwards, meanwhile };
+  explicit FailsToStart(When when) : when_(when) {}
+  ~FailsToStart() override {
+    if (thread_.joinable()) thread_.join();
+  }
+  int concurrency() const noexcept override { return 2; }
+  void run(int64_t count, const Task& task) override {
+    if (waits_.exchange(false)) {
+      begun_.set_value();
+      failed.get_future().wait();
+    }
+    for (int64_t i = 0; i < count; ++i) task(i);
+  }
+  void start(std::function<void()> job) override {
+    if (when_ == afterwards) job();
+    if (when_ == meanwhile) {
+      waits_ = true;
+      thread_ = std::thread(std::move(job));
+      begun_.get_future().wait();
+    }
+    throw std::runtime_error("the executor is full");
+  }
+  std::promise<void> failed;
+
+ private:
+  When when_;
+  std::atomic<bool> waits_{false};
+  std::promise<void> begun_;
+  std::thread thread_;
+};
+
 /// A pool cannot be ended by a thread of its own, whose last job has it until that is destroyed.
 void wait_for_jobs_of(const std::shared_ptr<TaskExecutor>& executor) {
   while (executor.use_count() > 1) std::this_thread::yield();
@@ -227,6 +262,28 @@ TEST(Executor, CallbacksThatWaitMayDropTheLastHandle) {
     EXPECT_EQ(request, nullptr);
   }
   wait_for_jobs_of(pool);
+}
+
+TEST(Executor, ThatFailsToStartAJobHasItOrHasItNot) {
+  const std::string expected = run_with({inference_num_threads(1)});
+  for (const auto when : {FailsToStart::before, FailsToStart::afterwards, FailsToStart::meanwhile}) {
+    const auto executor = std::make_shared<FailsToStart>(when);
+    CompiledModel compiled = Core().compile_model(convnet(), "CPU", task_executor(executor));
+    InferRequest request = compiled.create_infer_request();
+    request.set_input_tensor(input_of(compiled));
+    int runs = 0;
+    request.set_callback([&](std::exception_ptr) { ++runs; });
+    if (when == FailsToStart::before) {
+      EXPECT_THROW(request.start_async(), std::runtime_error);
+      request.infer();
+    } else {
+      request.start_async();
+      executor->failed.set_value();
+      request.wait();
+    }
+    EXPECT_EQ(runs, when == FailsToStart::before ? 0 : 1);
+    EXPECT_EQ(outputs_of(request), expected);
+  }
 }
 
 TEST(Executor, ExceptionsOfTasksReachTheCaller) {
