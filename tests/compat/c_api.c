@@ -184,6 +184,38 @@ static void look_at_errors(const ov_core_t* core) {
   ov_core_free(NULL);
 }
 
+/* As any other null pointer. */
+static void give_null_in_lists(const ov_model_t* model) {
+  const char* texts[2] = {"a", NULL};
+  const ov_output_port_t* ports[1] = {NULL};
+  int64_t dims[2] = {2, 1};
+  ov_shape_t shape = {1, dims};
+  ov_partial_shape_t partial;
+  ov_tensor_t* tensor = NULL;
+  ov_preprocess_prepostprocessor_t* processor = NULL;
+  ov_preprocess_input_info_t* info = NULL;
+  ov_preprocess_input_tensor_info_t* tensor_info = NULL;
+  EXPECT_OK(ov_partial_shape_create_static(2, dims, &partial));
+  EXPECT(ov_model_reshape_input_by_name(model, NULL, partial) == INVALID_C_PARAM);
+  EXPECT(ov_model_reshape(model, texts + 1, &partial, 1) == INVALID_C_PARAM);
+  EXPECT(ov_model_reshape_by_ports(model, ports, &partial, 1) == INVALID_C_PARAM);
+  ov_partial_shape_free(&partial);
+  EXPECT(ov_tensor_create_from_string_array(texts, 2, shape, &tensor) == INVALID_C_PARAM);
+  EXPECT(tensor == NULL);
+  EXPECT_OK(ov_tensor_create(STRING, shape, &tensor));
+  EXPECT(ov_tensor_set_string_data(tensor, texts, 2) == INVALID_C_PARAM);
+  ov_tensor_free(tensor);
+  EXPECT_OK(ov_preprocess_prepostprocessor_create(model, &processor));
+  EXPECT_OK(ov_preprocess_prepostprocessor_get_input_info(processor, &info));
+  EXPECT_OK(ov_preprocess_input_info_get_tensor_info(info, &tensor_info));
+  EXPECT(ov_preprocess_input_tensor_info_set_color_format_with_subname(tensor_info, NV12_TWO_PLANES, 2, "y",
+                                                                       (const char*)NULL) == INVALID_C_PARAM);
+  EXPECT_OK(ov_preprocess_input_tensor_info_set_color_format_with_subname(tensor_info, NV12_TWO_PLANES, 2, "y", "uv"));
+  ov_preprocess_input_tensor_info_free(tensor_info);
+  ov_preprocess_input_info_free(info);
+  ov_preprocess_prepostprocessor_free(processor);
+}
+
 /* Keys of the C++ API, which are taken as they are there, or by no device. */
 static void look_at_keys(const ov_core_t* core) {
   const char* const known[][2] = {
@@ -336,6 +368,7 @@ int main(int argc, char** argv) {
   look_at_keys(core);
   EXPECT_OK(ov_core_read_model(core, path, NULL, &model));
   look_at_model(model);
+  give_null_in_lists(model);
   ov_model_free(model);
   EXPECT_OK(ov_core_read_model_from_memory_buffer(core, kModel, sizeof kModel - 1, NULL, &model));
   EXPECT_OK(ov_core_compile_model(core, model, "CPU", 6, &compiled, ov_property_key_enable_profiling, "YES",

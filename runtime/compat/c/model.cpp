@@ -75,6 +75,7 @@ bool ov_model_is_dynamic(const ov_model_t* model) { return model != nullptr && m
 
 ov_status_e ov_model_reshape(const ov_model_t* model, const char** tensor_names,
                              const ov_partial_shape_t* partial_shapes, size_t size) {
+  if (has_null(tensor_names, size)) return null_argument();
   return guarded(
       [&] {
         std::map<std::string, terroir::PartialShape> shapes;
@@ -102,6 +103,7 @@ ov_status_e ov_model_reshape_by_port_indexes(const ov_model_t* model, const size
 }
 ov_status_e ov_model_reshape_by_ports(const ov_model_t* model, const ov_output_port_t** output_ports,
                                       const ov_partial_shape_t* partial_shapes, size_t size) {
+  if (has_null(output_ports, size)) return null_argument();
   return guarded(
       [&] {
         std::map<terroir::Output<terroir::Node>, terroir::PartialShape> shapes;
@@ -157,6 +159,7 @@ ov_status_e ov_tensor_create_from_string_array(const char** string_array, const 
   return OK;
 }
 ov_status_e ov_tensor_set_string_data(ov_tensor_t* tensor, const char** string_array, const size_t array_size) {
+  if (has_null(string_array, array_size)) return null_argument();
   return guarded(
       [&] {
         if (array_size != tensor->object.get_size()) {

@@ -1,6 +1,7 @@
 // What the handles of the C API hold, and the way from exceptions to status codes.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -53,6 +54,11 @@ ov_status_e guarded(const Body& body, const Pointers*... pointers) noexcept {
   } catch (...) {
     return status_of_exception();
   }
+}
+
+/// Whether a list of pointers has one that is null.
+inline bool has_null(const auto* list, size_t size) {
+  return list != nullptr && std::find(list, list + size, nullptr) != list + size;
 }
 
 /// A text for the caller to free.

@@ -208,13 +208,13 @@ ov_status_e ov_preprocess_input_tensor_info_set_color_format_with_subname(ov_pre
                                                                           const size_t sub_names_size, ...) {
   va_list arguments;
   va_start(arguments, sub_names_size);
+  std::vector<const char*> names;
   const ov_status_e status = change(info, [&](auto& to) {
-    std::vector<std::string> names;
-    for (size_t i = 0; i < sub_names_size; ++i) names.emplace_back(va_arg(arguments, const char*));
-    to.set_color_format(to_color(format), names);
+    for (size_t i = 0; i < sub_names_size; ++i) names.push_back(va_arg(arguments, const char*));
+    if (!has_null(names.data(), names.size())) to.set_color_format(to_color(format), {names.begin(), names.end()});
   });
   va_end(arguments);
-  return status;
+  return has_null(names.data(), names.size()) ? null_argument() : status;
 }
 ov_status_e ov_preprocess_input_tensor_info_set_spatial_static_shape(ov_preprocess_input_tensor_info_t* info,
                                                                      const size_t height, const size_t width) {
