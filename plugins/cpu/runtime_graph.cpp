@@ -4,6 +4,7 @@
 
 #include "ir/base/error.hpp"
 #include "ir/graph/order.hpp"
+#include "ir/schema/infer_context.hpp"
 #include "ops/registry.hpp"
 #include "plugins/cpu/ops.hpp"
 
@@ -15,6 +16,9 @@ const ir::OpSchema& execution_schema() {
     ir::OpSchema s;
     s.type = "ExecutionNode";
     s.arity = {0, ir::kVariadic, ir::kVariadic};
+    s.infer = [](ir::InferContext& ctx) {  // what was planned, whatever becomes of the model that shows it
+      for (int i = 0; const auto port = ctx.declared(i); ++i) ctx.set_output(i, port->type, port->shape);
+    };
     return s;
   }();
   return schema;
@@ -42,6 +46,8 @@ class Writer {
       fill(id, info);
       tell(id, "Output", info.node_name, {}, "no copy");
     }
+    for (const ir::NodeId id : graph_->nodes())
+      for (ir::OutputPort& port : graph_->node(id).outputs) port.declared = {port.type, port.shape};
     return std::move(graph_);
   }
 

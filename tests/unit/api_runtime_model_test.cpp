@@ -126,6 +126,20 @@ TEST(RuntimeModel, ShowsConstantResultsAndState) {
   EXPECT_EQ(by_name(*model).count("add"), 1u);
 }
 
+// A copy is the program's own, and the C API hands out nothing else: what it does with models must not end the process.
+TEST(RuntimeModel, KeepsWhatItShowsWhateverIsDoneWithIt) {
+  CompiledModel compiled = Core().compile_model(small_network(1), "CPU");
+  const std::shared_ptr<Model> copy = compiled.get_runtime_model()->clone();
+  copy->validate_nodes_and_infer_types();
+  copy->reshape(PartialShape{5, 8, 8, 8});
+  EXPECT_EQ(copy->input().get_shape(), (Shape{5, 8, 8, 8}));
+  EXPECT_EQ(copy->output().get_shape(), (Shape{1, 16}));
+  EXPECT_EQ(by_name(*copy).at("conv")->get_output_element_type(0), element::f32);
+  TensorVector outputs(1);
+  EXPECT_THROW(copy->evaluate(outputs, {Tensor(element::f32, {5, 8, 8, 8})}), Exception);
+  EXPECT_THROW(Core().compile_model(copy, "CPU"), Exception);
+}
+
 TEST(RuntimeModel, IsWrittenAsViewersExpectIt) {
   const std::filesystem::path dir =
       std::filesystem::path(testing::TempDir()) / ("terroir_runtime_model_" + std::to_string(getpid()));
