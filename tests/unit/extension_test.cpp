@@ -299,6 +299,23 @@ TEST(Extensions, LayersOfTheProgramItself) {
             std::string::npos);
 }
 
+struct Unprepared : Twice {
+  static constexpr const char* type = "Unprepared";
+  void prepare(const extension::Preparation&) { throw std::runtime_error("not in this state"); }
+};
+
+TEST_P(Extension, FailuresToPrepareSayWhichLayer) {
+  core_.add_extension(extension::extension_of<Unprepared>("unprepared layers"));
+  for (const Dimension& extent : {Dimension(2), Dimension()}) {
+    ModelBuilder b(core_);
+    b.result(b.op("Unprepared", "extension", {b.parameter(element::f32, {extent})}, {}, "timid"));
+    const auto model = b.build();
+    const std::string text = error_text([&] { run(core_, model, GetParam(), counting({2})); });
+    EXPECT_NE(text.find("Unprepared 'timid'"), std::string::npos) << text;
+    EXPECT_NE(text.find("not in this state (unprepared layers)"), std::string::npos) << text;
+  }
+}
+
 struct Greedy : extension::Layer {
   static constexpr const char* type = "Greedy";
   int64_t bytes = 0;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 
+#include "ir/base/error.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "runtime/extension/instance.hpp"
 
@@ -115,7 +116,8 @@ Proposal propose(const NodeContext& context) {
 }
 
 std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutChoice&) {
-  return std::make_unique<ExtensionExecutor>(context);
+  return with_context([&] { return context.node.describe(); },
+                      [&] { return std::make_unique<ExtensionExecutor>(context); });
 }
 
 constexpr Impl kExtension[] = {{"extension", &propose, &create}};
