@@ -1,5 +1,6 @@
 #include "runtime/api/preprocess_steps.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
@@ -41,8 +42,8 @@ Output<Node> Layers::add(const char* type, const char* opset, const std::vector<
 namespace {
 
 std::string list(const std::vector<float>& values) {
-  std::string text;
-  for (const float value : values) text += (text.empty() ? "(" : ",") + concat(value);
+  std::string text = "(";
+  for (const float value : values) text += (text.size() == 1 ? "" : ",") + concat(value);
   return text + ")";
 }
 
@@ -70,12 +71,11 @@ Output<Node> per_channel(Layers& layers, const Flow& flow, const std::vector<flo
 
 Step arithmetic_step(const char* word, const char* operation, const std::vector<float>& values) {
   const bool divides = operation == std::string_view("Divide");
-  for (const float value : values) {
-    if (std::isfinite(value) && (!divides || value != 0)) continue;
+  const auto fits = [&](float value) { return std::isfinite(value) && (!divides || value != 0); };
+  if (values.empty() || !std::all_of(values.begin(), values.end(), fits))
     throw_error(ErrorCode::invalid_argument, word,
                 divides ? ": expected finite values other than 0, got " : ": expected finite values, got ",
                 list(values));
-  }
   return {concat(word, " ", list(values)), [word, operation, values](Flow& flow) {
             const Output<Node> value = only_value(flow, "compute with");
             require_real(value.get_element_type());

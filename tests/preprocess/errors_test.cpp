@@ -197,6 +197,8 @@ TEST(PreprocessErrors, Arithmetic) {
   expect_refused_at_once([&](auto& p) { p.input().preprocess().mean(nan); },
                          {"mean: expected finite values, got (nan"});
   expect_refused_at_once([&](auto& p) { p.input().preprocess().mean({0, endless}); }, {"got (0,inf)"});
+  expect_refused_at_once([](auto& p) { p.input().preprocess().mean(std::vector<float>()); },
+                         {"mean: expected finite values, got ()"});
   PrePostProcessor unknown(negative(element::f32, PartialShape::dynamic()));
   unknown.input().tensor().set_layout("NCHW");
   unknown.input().preprocess().mean({1.f, 2.f});
