@@ -1,5 +1,6 @@
 #include "runtime/extension/host.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "runtime/extension/elements.hpp"
@@ -144,9 +145,11 @@ void* bind_output(terroir_run* run, int32_t output, terroir_element type, int32_
       throw_error(ErrorCode::invalid_argument, "bind_output(", output, "): it was called for this output before");
     if (rank < 0 || (rank > 0 && dims == nullptr))
       throw_error(ErrorCode::invalid_argument, "bind_output(", output, "): the rank is ", rank);
+    const ir::Dims extents(dims, dims + rank);
+    if (std::any_of(extents.begin(), extents.end(), [](int64_t extent) { return extent < 0; }))
+      throw_error(ErrorCode::invalid_argument, "bind_output(", output, "): there are no extents ", extents);
     const plugin::PortInfo& port = device.ports[index];
     const element::Type element = type == TERROIR_DYNAMIC ? port.type : from_abi(type);
-    const ir::Dims extents(dims, dims + rank);
     if (!port.type.compatible(element) ||
         !port.shape.compatible(PartialShape(std::vector<Dimension>(extents.begin(), extents.end()))))
       throw_error(ErrorCode::shape_mismatch, "bind_output(", output, "): it is to be ", element, extents,

@@ -25,6 +25,8 @@ struct Behaviour {
   bool bind = true;
   bool bind_twice = false;
   bool wrong_shape = false;
+  bool negative_extent = false;
+  bool no_model = false, no_request = false;
   std::string compile_fails, infer_fails;
   ext::Properties properties;  // those of the last compile()
   std::atomic<int> models{0};  // alive
@@ -32,7 +34,7 @@ struct Behaviour {
 
   void reset() {
     bind = true;
-    bind_twice = wrong_shape = false;
+    bind_twice = wrong_shape = negative_extent = no_model = no_request = false;
     compile_fails = infer_fails = {};
     while_running = nullptr;
   }
@@ -60,6 +62,7 @@ class WrappedRequest : public ext::DeviceRequest {
       const Tensor output = request_.get_output_tensor(i);
       std::vector<int64_t> dims(output.get_shape().begin(), output.get_shape().end());
       if (behaviour.wrong_shape) dims.push_back(1);
+      if (behaviour.negative_extent) dims[0] = -1;
       void* memory = run.output(static_cast<int32_t>(i), dims);
       if (behaviour.bind_twice) memory = run.output(static_cast<int32_t>(i), dims);
       run.parallel_for(1, [&](int64_t) { std::memcpy(memory, output.data(), output.get_byte_size()); });
@@ -75,7 +78,9 @@ class WrappedModel : public ext::DeviceModel {
  public:
   explicit WrappedModel(CompiledModel model) : model_(std::move(model)) { ++behaviour.models; }
   ~WrappedModel() override { --behaviour.models; }
-  std::unique_ptr<ext::DeviceRequest> create_request() override { return std::make_unique<WrappedRequest>(model_); }
+  std::unique_ptr<ext::DeviceRequest> create_request() override {
+    return behaviour.no_request ? nullptr : std::make_unique<WrappedRequest>(model_);
+  }
 
  private:
   CompiledModel model_;
@@ -100,6 +105,7 @@ struct Wrapping : ext::Device {
   }
   std::unique_ptr<ext::DeviceModel> compile(const ext::ModelText& text, const ext::Properties& properties) const {
     if (!behaviour.compile_fails.empty()) throw std::runtime_error(behaviour.compile_fails);
+    if (behaviour.no_model) return nullptr;
     behaviour.properties = properties;
     return std::make_unique<WrappedModel>(Core().compile_model(model_of(text), "INTERPRETER"));
   }
@@ -125,9 +131,11 @@ class Devices : public testing::Test {
     return b.build();
   }
   std::string infer_error() {
-    InferRequest request = core_.compile_model(model(), "WRAPPED").create_infer_request();
-    request.set_input_tensor(counting({1, 3}));
-    return error_text([&] { request.infer(); });
+    return error_text([&] {
+      InferRequest request = core_.compile_model(model(), "WRAPPED").create_infer_request();
+      request.set_input_tensor(counting({1, 3}));
+      request.infer();
+    });
   }
 
   Core core_;
@@ -210,6 +218,15 @@ TEST_F(Devices, FailuresAreToldInTheirWords) {
   expect_error(infer_error(), {"the fan stands still", "device WRAPPED of wrapping"});
 }
 
+TEST_F(Devices, ThatMakeNothingAreNamed) {
+  behaviour.no_model = true;
+  expect_error(error_text([&] { core_.compile_model(model(), "WRAPPED"); }),
+               {"compile() returns a null pointer", "device WRAPPED of wrapping"});
+  behaviour.no_model = false;
+  behaviour.no_request = true;
+  expect_error(infer_error(), {"create_request() returns a null pointer", "device WRAPPED of wrapping"});
+}
+
 TEST_F(Devices, OutputsThatDoNotFitAreRefused) {
   behaviour.bind = false;
   expect_error(infer_error(), {"WRAPPED", "output 0", "bind_output()"});
@@ -217,6 +234,9 @@ TEST_F(Devices, OutputsThatDoNotFitAreRefused) {
   behaviour.wrong_shape = true;
   expect_error(infer_error(), {"bind_output(0)", "f32[1,3,1]", "f32[?,3]"});
   behaviour.wrong_shape = false;
+  behaviour.negative_extent = true;
+  expect_error(infer_error(), {"bind_output(0)", "no extents [-1,3]"});
+  behaviour.negative_extent = false;
   behaviour.bind_twice = true;
   expect_error(infer_error(), {"bind_output(0)", "before"});
 }

@@ -22,6 +22,7 @@
 
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -102,6 +103,13 @@ inline ModelText text_of(const terroir_model_text& model) {
   return {std::string_view(model.xml, model.xml_bytes), model.weights, static_cast<size_t>(model.weight_bytes)};
 }
 
+/// What a function has to return.
+template <typename T>
+T* not_null(const char* function, std::unique_ptr<T> object) {
+  if (object == nullptr) throw std::logic_error(std::string(function) + " returns a null pointer");
+  return object.release();
+}
+
 }  // namespace detail
 
 template <typename D>
@@ -126,14 +134,15 @@ const terroir_device* Device::described() {
       return detail::guarded(*host, error, [&] {
         Properties all;
         for (uint32_t i = 0; i < count; ++i) all.emplace(properties[i].key, properties[i].value);
-        std::unique_ptr<DeviceModel> made = device.compile(detail::text_of(*model), all);
-        *compiled = made.release();
+        *compiled = detail::not_null<DeviceModel>("compile()", device.compile(detail::text_of(*model), all));
       });
     };
     d.release = [](void*, void* compiled) { delete static_cast<DeviceModel*>(compiled); };
     d.create_request = [](void*, const terroir_host* host, void* compiled, void** request, terroir_error* error) {
-      return detail::guarded(*host, error,
-                             [&] { *request = static_cast<DeviceModel*>(compiled)->create_request().release(); });
+      return detail::guarded(*host, error, [&] {
+        *request =
+            detail::not_null<DeviceRequest>("create_request()", static_cast<DeviceModel*>(compiled)->create_request());
+      });
     };
     d.release_request = [](void*, void* request) { delete static_cast<DeviceRequest*>(request); };
     d.infer = [](void*, const terroir_host* host, void* request, terroir_run* run, int32_t input_count,
