@@ -178,6 +178,10 @@ inline void evaluate(const op::Op& layer, const extension::Run& run) {
   if (!layer.evaluate(outputs, inputs, EvaluationContext()))
     throw Exception(ErrorCode::unsupported, std::string("evaluate() of ") + layer.get_type_name() +
                                                 " returns false: it computes nothing for these types and shapes");
+  if (outputs.size() != layer.get_output_size())
+    throw Exception(ErrorCode::shape_mismatch, std::string("evaluate() of ") + layer.get_type_name() + " leaves " +
+                                                   std::to_string(outputs.size()) + " outputs, the layer has " +
+                                                   std::to_string(layer.get_output_size()));
   for (size_t i = 0; i < outputs.size(); ++i)
     take_output(layer.get_type_info(), layer.get_output_partial_shape(i), run, i, outputs[i]);
 }
