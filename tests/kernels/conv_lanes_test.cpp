@@ -68,6 +68,14 @@ TEST(ConvDepthwise, WidthsOfLargeStrides) {
           check_family("conv_dw", depthwise(17, axis(5, k, s, 1, pad, pad), axis(w, k, s, 1, pad, pad)));
 }
 
+// Channels last, fewer than a block: the sources of two positions may be as far apart as two blocks.
+TEST(ConvDepthwise, StridesOverFewChannels) {
+  for (const int64_t c : {2, 4, 8})
+    for (const int64_t s : {2, 4, 8})
+      for (const int64_t k : {1, 2, 3})
+        check_family("conv_dw", depthwise(c, axis(4, k, s, 1, k / 2, k / 2), axis(40 * s, k, s, 1, 0, 0)));
+}
+
 TEST(ConvDepthwise, StridesBeyondTheImage) {
   constexpr int64_t kLargest = INT32_MAX;
   check_family("conv_dw", depthwise(17, axis(9, 7, kLargest, 1, 3, 3), axis(9, 7, kLargest, 1, 3, 3)));

@@ -89,9 +89,9 @@ void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   const bool window =
       !e.transposed && e.w.dilation == 1 && e.w.stride <= 2 && (e.w.kernel == 3 || (depthwise && e.w.kernel == 5));
   if (depthwise && !window) plan.padded_rows = padded_rows(e, plan.block);
-  // Only neighbouring sources have longer tiles than those of windows.
-  const int64_t step = (e.transposed ? 1 : e.w.stride) * (plan.padded_rows > 0 ? plan.block : plan.src.w);
-  const bool neighbours = depthwise && !window && step == plan.block;
+  // Only neighbouring sources of whole blocks have longer tiles than those of windows.
+  const bool adjacent = (plan.padded_rows > 0 ? plan.block : plan.src.w) == plan.block;
+  const bool neighbours = depthwise && !window && adjacent && (e.transposed || e.w.stride == 1);
   const int64_t columns = e.transposed ? ceil_div(e.w.out, e.w.stride) : e.w.out;
   plan.w_tile = std::min(columns, neighbours ? pass_positions(kernel.isa) : window_positions(kernel.isa));
   const int64_t rows = e.d.out * e.h.out, tiles = ceil_div(columns, plan.w_tile);
