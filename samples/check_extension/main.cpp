@@ -28,8 +28,10 @@ int count_refused(const check::Findings& findings) {
   return refused;
 }
 
-/// Returns the exit code.
-int print_faults(const std::string& name, const check::Findings& findings, const char* nothing) {
+/// Exit codes of the process that tries something: others are those of a library that ends it.
+enum Verdict { sound = 41, faulty = 42 };
+
+Verdict print_faults(const std::string& name, const check::Findings& findings, const char* nothing) {
   for (const auto& [text, count] : findings.refusals)
     std::cout << "         refused " << count << " x: " << text << '\n';
   for (const auto& [what, fault] : findings.faults)
@@ -37,18 +39,19 @@ int print_faults(const std::string& name, const check::Findings& findings, const
               << '\n';
   if (findings.run == 0) std::cout << "[ FAULT ] " << name << " has computed nothing: " << nothing << '\n';
   std::cout.flush();
-  return findings.sound() && findings.run > 0 ? 0 : 1;
+  return findings.sound() && findings.run > 0 ? sound : faulty;
 }
 
-/// `where` receives the seed of the trial at hand. Returns the exit code.
-int check_layer(const Options& options, const terroir_layer& layer, int where) {
+/// `where` receives the seed of the trial at hand.
+Verdict check_layer(const Options& options, const terroir_layer& layer, int where) {
   terroir::Core core;
   core.set_property(terroir::log::level(terroir::log::Level::NO));
   core.add_extension(options.library);
   check::Findings findings;
   for (int i = 0; i < options.trials; ++i) {
     const uint64_t seed = options.seed + static_cast<uint64_t>(i);
-    if (pwrite(where, &seed, sizeof seed, 0) != sizeof seed) return 1;
+    if (pwrite(where, &seed, sizeof seed, 0) != sizeof seed)
+      throw std::runtime_error("cannot write to a temporary file");
     check::run_trial(core, layer, seed, findings);
   }
   check::run_malformed(core, layer, options.seed, findings);
@@ -58,7 +61,7 @@ int check_layer(const Options& options, const terroir_layer& layer, int where) {
   return print_faults(layer.type, findings, "no trial had inputs that it takes");
 }
 
-int check_device(const Options& options, const std::string& device) {
+Verdict check_device(const Options& options, const std::string& device) {
   terroir::Core core;
   core.set_property(terroir::log::level(terroir::log::Level::NO));
   core.add_extension(options.library);
@@ -83,8 +86,13 @@ bool check_apart(const std::string& name, Check check) {
   uint64_t seed = 0;
   const bool known = pread(fileno(where), &seed, sizeof seed, 0) == sizeof seed;
   std::fclose(where);
-  if (WIFEXITED(status)) return WEXITSTATUS(status) == 0;
-  std::cout << "[ FAULT ] " << name << " crashed (" << strsignal(WTERMSIG(status)) << ')';
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  if (code == sound || code == faulty) return code == sound;
+  std::cout << "[ FAULT ] " << name;
+  if (WIFEXITED(status))
+    std::cout << " ended the process with exit code " << code;
+  else
+    std::cout << " crashed (" << strsignal(WTERMSIG(status)) << ')';
   if (known) std::cout << "; again with --seed " << seed << " --trials 1";
   std::cout << '\n';
   return false;
@@ -96,21 +104,21 @@ int check_library(const Options& options) {
   samples::info() << options.library << ": extension '" << (extension.name != nullptr ? extension.name : "") << "', "
                   << extension.layer_count << " layers, " << devices << " devices, " << options.trials
                   << " trials each layer\n";
-  bool sound = true;
+  bool all_sound = true;
   for (uint32_t i = 0; i < extension.layer_count; ++i) {
     const terroir_layer& layer = *extension.layers[i];
-    sound = check_apart(layer.type, [&](int where) { return check_layer(options, layer, where); }) && sound;
+    all_sound = check_apart(layer.type, [&](int where) { return check_layer(options, layer, where); }) && all_sound;
   }
   for (uint32_t i = 0; i < devices; ++i) {
     const std::string device = extension.devices[i]->name;
-    sound = check_apart("device " + device, [&](int) { return check_device(options, device); }) && sound;
+    all_sound = check_apart("device " + device, [&](int) { return check_device(options, device); }) && all_sound;
   }
   if (extension.layer_count + devices == 0) {
     std::cout << "[ FAULT ] it has neither layers nor devices\n";
-    sound = false;
+    all_sound = false;
   }
-  std::cout << (sound ? "No fault was found.\n" : "There are faults.\n");
-  return sound ? 0 : 1;
+  std::cout << (all_sound ? "No fault was found.\n" : "There are faults.\n");
+  return all_sound ? 0 : 1;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Layers with one fault each, for the program that looks for them.
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <limits>
 #include <terroir/extension.hpp>
 
@@ -63,6 +64,11 @@ struct TooLarge : Copies {
   void compute(const ext::Run&) const {}
 };
 
+struct Exits : Copies {
+  static constexpr const char* type = "Exits";
+  void compute(const ext::Run&) const { std::exit(0); }
+};
+
 struct Crashes : Copies {
   static constexpr const char* type = "Crashes";
   void compute(const ext::Run&) const { std::raise(SIGSEGV); }
@@ -70,4 +76,5 @@ struct Crashes : Copies {
 
 }  // namespace
 
-TERROIR_EXTENSION("faulty", WritesOutside, LeavesOneOut, MistakesLayouts, CountsItsRuns, TakesAny, TooLarge, Crashes)
+TERROIR_EXTENSION("faulty", WritesOutside, LeavesOneOut, MistakesLayouts, CountsItsRuns, TakesAny, TooLarge, Crashes,
+                  Exits)
