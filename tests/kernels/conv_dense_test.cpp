@@ -29,6 +29,25 @@ TEST(ConvFirst, CopiesOfSomeRowsWithZerosBesideThem) {
   check_family("conv_first", problem_of(1, 1, 3, 16, axis(60, 3, 1, 1, -9, -5), axis(70, 3, 1, 1, 1, 1)));
   check_family("conv_first", problem_of(3, 1, 2, 33, axis(1, 3, 1, 1, 1, 1), axis(500, 3, 1, 1, 0, 2)));
   check_family("conv_first", problem_of(1, 1, 1, 64, axis(49, 10, 2, 1, 4, 5), axis(10, 4, 2, 1, 1, 1)));
+  // Every window lies in the pads on the left.
+  check_family("conv_first", problem_of(2, 1, 3, 16, axis(4, 3, 1, 1, 1, 1), axis(5, 1, 1, 1, 8, -10)));
+  check_family("conv_first", problem_of(2, 1, 3, 16, axis(4, 3, 1, 1, 1, 1), axis(5, 3, 1, 1, 7, -5)));
+}
+
+TEST(ConvFirst, CopiesOfSomePlanesAndRows) {
+  for (const int64_t stride : {1, 2, 3})
+    for (const int64_t dilation : {1, 2})
+      for (const int64_t pad : {-1, 0, 2}) {
+        const ConvAxis depth = axis(7, 3, stride, dilation, pad, 1);
+        check_family("conv_first",
+                     problem_of(2, 1, 2, 40, axis(11, 3, stride, 1, 1, pad), axis(19, 5, 2, 1, 2, 2), depth));
+      }
+  // Planes that windows of one kernel plane do not see, and more rows than are copied at once.
+  check_family("conv_first", problem_of(1, 1, 3, 64, axis(40, 7, 2, 1, 3, 3), axis(90, 7, 2, 1, 3, 3), axis(5, 1, 2)));
+  check_family("conv_first",
+               problem_of(1, 1, 3, 33, axis(70, 7, 1, 1, 3, 3), axis(60, 7, 2, 1, 3, 3), axis(9, 7, 2, 1, 3, 3)));
+  check_family("conv_first",
+               problem_of(1, 1, 1, 16, axis(5, 3, 1, 1, 4, 4), axis(8, 3, 1, 1, 1, 1), axis(3, 3, 1, 1, 5, 4)));
 }
 
 TEST(ConvDirect, ChannelsThatFillNoBlock) {

@@ -315,6 +315,18 @@ TEST(ConvolutionChains, FirstLayerAndSmoothActivations) {
   }
 }
 
+// Beside the rows that strips share and the copies that the depthwise kernel reads.
+TEST(ConvolutionChains, AFirstLayerThatReadsCopiesOfItsRows) {
+  for (const int64_t stride : {1, 2}) {
+    GraphMaker m;
+    ir::Value y = activated(m, m.conv(m.input({2, 3, 90, 45}), 70, 5, 1, stride), "ReLU", 2);
+    y = activated(m, m.depthwise(y, 5, 3), "ReLU", 4);
+    m.result(m.conv(y, 24, 1, 5));
+    EXPECT_EQ(test::count_chains(m.graph(), 0), 1u);
+    test::expect_same_as_interpreter(m);
+  }
+}
+
 TEST(ConvolutionChains, SeparableSameAsInterpreter) {
   for (const Block& block : {Block{16, 16, 16, 3, 1}, Block{17, 17, 40, 5, 1}, Block{50, 50, 7, 3, 2}}) {
     for (const char* activation : {"Clamp", "HSwish"}) {

@@ -103,7 +103,7 @@ class ConvolutionExecutor final : public Executor {
     });
   }
 
-  /// Likewise, on the way. Dense kernels take no scratch memory.
+  /// Likewise, on the way. Dense kernels of blocked sources take no scratch memory.
   void compute_first_unit(const parallel::Arena& arena, const ConvArgs& whole, float* gathered) const noexcept {
     const ConvSplit split = conv_split(conv_.plan, arena.threads());
     ConvArgs conv = whole;

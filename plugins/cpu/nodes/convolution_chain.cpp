@@ -104,7 +104,8 @@ class ConvolutionChainExecutor final : public Executor {
     return static_cast<size_t>(means) * sizeof(float);
   }
   SlotNeed slot_need(int threads) const override {
-    return {(static_cast<size_t>(depthwise_offset()) + depthwise().scratch_floats) * sizeof(float),
+    const size_t of_kernels = std::max(first().scratch_floats, depthwise().scratch_floats);
+    return {(static_cast<size_t>(kernels_offset()) + of_kernels) * sizeof(float),
             static_cast<size_t>(split_for(threads).threads)};
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
@@ -246,8 +247,8 @@ class ConvolutionChainExecutor final : public Executor {
   int64_t kept_block() const { return kept_at_most() * middle_row(); }
   int64_t kept_floats() const { return kLine + blocks() * kept_block(); }
   Kept& kept(float* scratch) const { return *reinterpret_cast<Kept*>(scratch + kept_offset()); }
-  /// Where the scratch memory of the depthwise kernel begins.
-  int64_t depthwise_offset() const {
+  /// Where the scratch memory of the kernels begins.
+  int64_t kernels_offset() const {
     return static_cast<int64_t>(whole_lines(static_cast<size_t>(kept_offset() + kept_floats())));
   }
   float* kept_rows(float* scratch, int64_t block) const {
@@ -369,12 +370,12 @@ class ConvolutionChainExecutor final : public Executor {
         std::copy_n(kept_rows(scratch, b), there * middle_row(), from_block_0 + b * middle_block);
       if (made.count() > 0)
         run_stage(0, first_plan, src, from_block_0 + there * middle_row(), ops[0],
-                  {n, n + 1, unit, unit + 1, 0, first_units}, units_ahead, ahead.get());
+                  {n, n + 1, unit, unit + 1, 0, first_units}, units_ahead, ahead.get(), scratch + kernels_offset());
       for (int64_t b = block; keep > 0 && b < end; ++b)
         std::copy_n(from_block_0 + b * middle_block + (middle.count() - keep) * middle_row(), keep * middle_row(),
                     kept_rows(scratch, b));
       run_stage(1, depthwise_plan, from_block_0, depthwise_dst, has_last() ? ops[1] : last_ops,
-                {n, n + 1, block, end, 0, depthwise_units}, 0, nullptr, scratch + depthwise_offset());
+                {n, n + 1, block, end, 0, depthwise_units}, 0, nullptr, scratch + kernels_offset());
       for (int64_t b = has_mean_ ? block : end; b < end; ++b)
         reduce_.middle(ReduceKind::mean, result + n * depthwise().dst.n + b * depthwise().dst.c,
                        means + ((n * blocks() + b) * out_rows() + out.begin) * depthwise().block, out.count(),

@@ -87,8 +87,11 @@ TERROIR_INLINE int64_t seen_columns(const ConvAxis& a) {
   return (a.out - 1) * a.stride + (a.kernel - 1) * a.dilation + 1;
 }
 
-// Of the copies of padded_planes.hpp, on the stack.
-static constexpr int64_t kMostPaddedFloats = 4096;
+// Source planes that the windows of an output plane see.
+TERROIR_INLINE int64_t seen_planes(const ConvAxis& a) {
+  const int64_t reach = (a.kernel - 1) * a.dilation + 1;
+  return reach < a.in ? reach : a.in;
+}
 
 // Whether an image has a single output position, which is no matter of tiles. A part of a larger image with one
 // position sums in the order of that image.

@@ -1,9 +1,9 @@
 // What: dense convolution over blocked, nhwc or (few channels) plain sources, and transposed convolution: walks a box
 // of the work grid and cuts each output row into register tiles (tile_pass.hpp).
 // Borders: along w, taps that reach every column of a tile form its main pass; the few others add to the part of the
-//   tile they reach in passes of their own, so no pass checks anything and no padding is read or multiplied. Short
-//   plain rows are copied with zeros beside them instead. Along d and h the range of taps is a property of the row. A
-//   one-pass tile never leaves the registers.
+//   tile they reach in passes of their own, so no pass checks anything and no padding is read or multiplied. Plain
+//   rows are copied with zeros beside them where that costs less. Along d and h the range of taps is a property of the
+//   row. A one-pass tile never leaves the registers.
 // Layouts: source and destination each blocked, nhwc or plain. Whole blocks of channels go from the registers to a
 //   blocked or nhwc destination; the last channels of a group in nhwc, and every channel in plain, through a copy of
 //   the tile, so that no byte beyond the last channel is touched.
@@ -546,7 +546,7 @@ void begin_columns(const ConvContext& ctx, const TapClass& c, ConvRow& row) {
 // Whether a row is one register tile, and that one pass of an edge kernel, which repeats.
 bool is_one_edge_pass(const ConvPlan& plan, const RowCut& cut, const PassTable* edge_passes) {
   const int64_t columns = cut.taps.count;
-  if (!edge_passes || cut.tiles() > 1 || !repeats_tiles(plan.rows, columns, plan.oc_blocks, kBlock, true)) return false;
+  if (!edge_passes || cut.tiles() > 1 || !repeats_tiles(plan.rows, columns, plan.oc_blocks, true)) return false;
   const bool exists = edge_passes->row[plan.rows - 1][0].fn[columns - 1];
   const BorderTaps taps = border_taps(cut.taps, plan.exec.w, cut.taps.x0, columns, exists);
   return (taps.first_short || taps.last_short) && !taps.others;
@@ -646,7 +646,6 @@ TERROIR_NOINLINE void run_conv(const ConvPlan& plan, const ConvArgs& args, const
   const bool adjacent = plain || (plan.src_format == ConvFormat::nhwc && e.groups == 1 && ic_blocks == 1);
   const bool columns_inside = adjacent && columns_follow(e);
   const int64_t step = e.w.stride * plan.src.w;
-  const bool own_step = plain ? columns_inside && step <= 2 : step == kBlock || step == 2 * kBlock;
   const TapClass columns = tap_class(e.w, e.transposed, 0);
   const RowCut cut = plan.column_units ? RowCut{columns, 0, 0, 0, 0, 0, 0}
                                        : cut_row(plan, plain && columns_inside, columns, 0, e.w.out, plan.w_tile);
@@ -669,7 +668,7 @@ TERROIR_NOINLINE void run_conv(const ConvPlan& plan, const ConvArgs& args, const
                         columns_inside,
                         plain && columns_inside,
                         pointwise && inner == kBlock && icg % kBlock == 0,
-                        own_step && (pointwise || plain),
+                        pointwise || plain,
                         plan.chunks == 1 && !plan.column_units && is_one_edge_pass(plan, cut, edge_passes),
                         pointwise && has_one_position(plan) && e.groups == 1 && plan.ic_chunk == 0 &&
                             plan.dst_format != ConvFormat::plain,
@@ -723,23 +722,27 @@ TERROIR_NOINLINE void run_conv(const ConvPlan& plan, const ConvArgs& args, const
   if (args.ahead && args.ahead->runs > 1) --args.ahead->runs;
 }
 
-// As many output rows at a time as copies of their sources have room for.
+// As many output rows of a plane at a time as copies of their sources have room for.
 void run_with_copies(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
-  const ConvAxis& axis = plan.exec.h;
-  const int64_t reach = (axis.kernel - 1) * axis.dilation + 1, step = plan.rows * axis.stride;
-  const int64_t at_once =
-      plan.padded_rows >= axis.in ? INT64_MAX / 2 : (plan.padded_rows - reach - step + axis.stride) / step + 1;
+  const ConvAxis &d = plan.exec.d, &h = plan.exec.h;
+  const int64_t reach = (h.kernel - 1) * h.dilation + 1, step = plan.rows * h.stride;
+  const int64_t groups = (h.out + plan.rows - 1) / plan.rows;  // of a plane
+  const int64_t at_once = plan.padded_rows >= h.in ? groups : (plan.padded_rows - reach - step + h.stride) / step + 1;
+  PaddedPlanes copies(plan, args.scratch);
+  const ConvPlan padded = copies.plan();
   for (int64_t n = box.n0; n < box.n1; ++n) {
-    PaddedPlanes planes(plan, args.src + n * plan.src.n, seen_columns(plan.exec.w));
-    const ConvPlan padded = planes.plan();
     ConvArgs of_rows = args;
     for (int64_t sp = box.sp0, end; sp < box.sp1; sp = end) {
-      const int64_t group = sp / plan.chunks;
-      end = box.sp1 / plan.chunks - group < at_once ? box.sp1 : (group + at_once) * plan.chunks;
-      const int64_t begin = group * step - axis.pad,
-                    last = (end - 1) / plan.chunks * step - axis.pad + step - axis.stride + reach;
-      planes.copy(begin < 0 ? 0 : begin, last < axis.in ? last : axis.in);
-      of_rows.src = planes.source();
+      const int64_t group = sp / plan.chunks, plane = group / groups, first = group - plane * groups;
+      const int64_t last = groups - first < at_once ? groups : first + at_once;
+      end = (plane * groups + last) * plan.chunks;
+      if (end > box.sp1) end = box.sp1;
+      const int64_t begin = first * step - h.pad, z = plane * d.stride - d.pad;
+      const int64_t rows_end = ((end - 1) / plan.chunks - plane * groups) * step - h.pad + step - h.stride + reach;
+      const int64_t planes_end = z + (d.kernel - 1) * d.dilation + 1;
+      copies.copy(args.src + n * plan.src.n, {z < 0 ? 0 : z, planes_end < d.in ? planes_end : d.in},
+                  {begin < 0 ? 0 : begin, rows_end < h.in ? rows_end : h.in});
+      of_rows.src = copies.source();
       run_conv(padded, of_rows, {n, n + 1, box.oc0, box.oc1, sp, end});
       of_rows.ahead = nullptr;
     }

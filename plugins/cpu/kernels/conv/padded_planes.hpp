@@ -10,47 +10,52 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
-// Source rows [begin, end) of one image, `width` columns each: those that the windows of an output row see.
+// Source rows [begin, end) of the planes [begin, end) of one image: those that the windows of some output rows see.
 class PaddedPlanes {
  public:
-  PaddedPlanes(const ConvPlan& plan, const float* image, int64_t width) : plan_(plan), image_(image), width_(width) {}
+  // `memory`: scratch_floats of the plan.
+  PaddedPlanes(const ConvPlan& plan, float* memory) : plan_(plan), memory_(memory), width_(seen_columns(plan.exec.w)) {}
 
-  TERROIR_NOINLINE void copy(int64_t begin, int64_t end) {
-    begin_ = begin;
+  TERROIR_NOINLINE void copy(const float* image, const Range& planes, const Range& rows) {
+    planes_ = planes.begin;
+    rows_ = rows.begin;
     const ConvAxis& axis = plan_.exec.w;
     const int64_t seen = width_ - axis.pad < axis.in ? width_ - axis.pad : axis.in;
     for (int64_t c = 0; c < plan_.exec.ic; ++c) {
-      float* to = memory_ + c * plane_floats();
-      for (int64_t y = begin; y < end; ++y, to += width_) {
-        const float* const from = image_ + c * plan_.src.c + y * plan_.src.h;
-        for (int64_t x = 0; x < axis.pad; ++x) to[x] = 0.0f;
-        int64_t x = 0;
-        for (; x + kLanes <= seen; x += kLanes) storeu(to + axis.pad + x, loadu(from + x));
-        if (x < seen) store_n(to + axis.pad + x, load_n(from + x, seen - x), seen - x);
-        for (x = axis.pad + seen; x < width_; ++x) to[x] = 0.0f;
+      for (int64_t z = planes.begin; z < planes.end; ++z) {
+        const float* from = image + c * plan_.src.c + z * plan_.src.d + rows.begin * plan_.src.h;
+        float* to = memory_ + c * channel_floats() + (z - planes.begin) * plane_floats();
+        for (int64_t y = rows.begin; y < rows.end; ++y, from += plan_.src.h, to += width_) {
+          for (int64_t x = 0; x < axis.pad; ++x) to[x] = 0.0f;
+          int64_t x = 0;
+          for (; x + kLanes <= seen; x += kLanes) storeu(to + axis.pad + x, loadu(from + x));
+          if (x < seen) store_n(to + axis.pad + x, load_n(from + x, seen - x), seen - x);
+          for (x = axis.pad + seen; x < width_; ++x) to[x] = 0.0f;
+        }
       }
     }
   }
 
-  // The plan and the source of the copies, which take the place of rows [begin, end).
+  // The plan and the source of the copies, which take the place of what they are copies of.
   ConvPlan plan() const {
     ConvPlan plan = plan_;
     plan.exec.w.in = width_;
     plan.exec.w.pad = 0;
     plan.src.n = 0;
-    plan.src.c = plane_floats();
+    plan.src.c = channel_floats();
+    plan.src.d = plane_floats();
     plan.src.h = width_;
     return plan;
   }
-  const float* source() const { return memory_ - begin_ * width_; }
+  const float* source() const { return memory_ - planes_ * plane_floats() - rows_ * width_; }
 
  private:
   int64_t plane_floats() const { return plan_.padded_rows * width_; }
+  int64_t channel_floats() const { return seen_planes(plan_.exec.d) * plane_floats(); }
 
   const ConvPlan& plan_;
-  const float* image_;
-  int64_t width_, begin_ = 0;
-  alignas(64) float memory_[kMostPaddedFloats];
+  float* memory_;
+  int64_t width_, planes_ = 0, rows_ = 0;
 };
 
 }  // namespace

@@ -304,16 +304,29 @@ bool can_gather(const ConvKernel& kernel, const ConvPlan& plan) {
          gathers_sources(machine(kernel.isa).lanes, e.w.stride);
 }
 
-// Of a plain source: as many as there is room for, if they are enough for some output rows. Longer rows have so many
-// tiles that those of columns at the borders do not matter.
-int64_t padded_rows(const ConvKernel& kernel, const ConvProblem& e) {
-  constexpr int64_t kLeastOutputRows = 4;
-  if (kernel.src != ConvFormat::plain || e.groups > 1 || e.d.in > 1 || e.d.kernel > 1 || e.d.out > 1) return 0;
-  if (e.w.pad < 0 || (e.w.pad == 0 && seen_columns(e.w) <= e.w.in) || e.w.dilation > 1) return 0;
-  if (seen_columns(e.w) > kMostPaddedFloats || e.ic > kMostPaddedFloats) return 0;
-  const int64_t rows = std::min(e.h.in, kMostPaddedFloats / (e.ic * seen_columns(e.w)));
-  const int64_t needed = (kLeastOutputRows - 1) * e.h.stride + (e.h.kernel - 1) * e.h.dilation + 1;
-  return rows >= std::min(needed, e.h.in) ? rows : 0;
+// Columns of an output row whose windows reach beyond it.
+int64_t border_columns(const ConvAxis& w) {
+  const int64_t left = ceil_div(w.pad, w.stride), last = w.in - (w.kernel - 1) * w.dilation - 1 + w.pad;
+  return std::min(w.out, left) + std::max<int64_t>(0, w.out - 1 - (last < 0 ? -1 : last / w.stride));
+}
+
+// Of a plain source, with the tiles chosen: some output rows at a time, where these cost less than tiles of single
+// columns, whose products wait for each other.
+int64_t padded_rows(const ConvKernel& kernel, const ConvPlan& plan) {
+  const ConvProblem& e = plan.exec;
+  const int64_t columns = seen_columns(e.w), planes = e.ic * seen_planes(e.d);
+  if (kernel.src != ConvFormat::plain || e.w.pad < 0 || e.w.pad >= columns || e.w.dilation > 1) return 0;
+  constexpr int64_t kWaits = 4, kLeastOutputRows = 4;
+  constexpr double kCopied = 0.4;  // cycles, measured
+  const int64_t units = ceil_div(ceil_div(e.oc, plan.block), plan.oc_blocks);
+  const int64_t taps = e.ic * e.d.kernel * e.h.kernel * e.w.kernel;
+  if (static_cast<double>(border_columns(e.w) * units * taps * kWaits) <=
+      kCopied * static_cast<double>(planes * columns * plan.rows * e.h.stride))
+    return 0;
+  const int64_t row_bytes = planes * columns * static_cast<int64_t>(sizeof(float)), l2 = cache_sizes().l2;
+  const int64_t reach = (kLeastOutputRows - 1) * e.h.stride + (e.h.kernel - 1) * e.h.dilation + 1;
+  const int64_t rows = std::min(e.h.in, std::max(reach, l2 / 8 / row_bytes));
+  return rows * row_bytes <= l2 / 4 ? rows : 0;
 }
 
 }  // namespace
@@ -369,8 +382,9 @@ void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   const int64_t padded_oc = e.groups * ceil_div(e.oc / e.groups, block) * block;
   plan.packed_floats =
       static_cast<size_t>(round_up(padded_oc, 16) + padded_oc * ic * e.d.kernel * e.h.kernel * e.w.kernel);
-  plan.padded_rows = padded_rows(kernel, e);
   choose_tiles(kernel, plan);
+  plan.padded_rows = padded_rows(kernel, plan);
+  plan.scratch_floats = static_cast<size_t>(plan.padded_rows * e.ic * seen_planes(e.d) * seen_columns(e.w));
   set_grid(plan);
   const int64_t source_bytes = e.ic / e.groups * e.d.in * e.h.in * e.w.in * 4;
   plan.cached_rows = rows_in_cache(source_bytes / plan.grid.sp);

@@ -240,15 +240,15 @@ TERROIR_INLINE void for_each_column(const TilePass& p, const float* src, const f
 
 // Which kernels go from one tile to the next by themselves: those of many tiles in a row, and large ones of one block,
 // which may be whole rows of a small image.
-constexpr bool repeats_tiles(int64_t rows, int64_t columns, int64_t blocks, int64_t step, bool edge) {
+constexpr bool repeats_tiles(int64_t rows, int64_t columns, int64_t blocks, bool edge) {
   constexpr int64_t kLarge = 14;
-  return step > 0 && (edge ? kLanes == 16 && blocks == 1 && rows * columns >= kLarge : rows == 1);
+  return edge ? kLanes == 16 && blocks == 1 && rows * columns >= kLarge : rows == 1;
 }
 
 template <int H, int R, int B, int Step, bool Edge>
 void tile_pass(const TilePass& p) noexcept {
   constexpr int kUnroll = Step < kBlock ? 1 : kLanes == 8 ? 4 : kLanes == 16 && !Edge ? 2 : 1;
-  constexpr bool kPointwise = Step >= kBlock && H == 1 && !Edge, kRepeats = repeats_tiles(H, R, B, Step, Edge);
+  constexpr bool kPointwise = Step >= kBlock && H == 1 && !Edge, kRepeats = repeats_tiles(H, R, B, Edge);
   constexpr bool kFetchesSoon = kRepeats && Edge, kGathers = kPointwise && gathers_sources(kLanes, Step / kBlock);
   const int64_t step = Step == 0 ? p.src_step : Step;
   V acc[H * R][B * kVectorsPerBlock];
