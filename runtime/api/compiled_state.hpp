@@ -112,10 +112,16 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
  private:
   class Binder;
   struct Handles;
+  std::condition_variable& ended() {
+    return ended_.get([] { return std::make_unique<std::condition_variable>(); });
+  }
   // One start_async().
   struct Run {
     explicit Run(Job& job) : queued(&job) {}
+    /// In a child of fork(): a thread of the parent runs it, or will, and none here.
+    bool is_of_the_parent() const { return !done && forks != parallel::forks(); }
     std::atomic<Job*> queued;  // nobody has begun it
+    const uint32_t forks = parallel::forks();
     bool done = false;
     std::exception_ptr error;
     std::atomic<std::thread::id> callback_thread{};  // in which the callback is running
@@ -160,7 +166,7 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
   std::vector<size_t> view_bytes_;
 
   mutable std::mutex mutex_;  // of all below
-  std::condition_variable ended_;
+  parallel::OfProcess<std::condition_variable> ended_;
   std::vector<Tensor> told_variables_;  // get_state().data() is what programs write, and then the tensor is gone
   bool running_ = false;
   bool abandoned_ = false;  // no handle is there

@@ -10,6 +10,8 @@ namespace terroir::detail {
 
 namespace {
 
+constexpr const char* kOfTheParent =
+    "the inference was started before fork(), and runs in the process that started it; make another request here";
 constexpr const char* kBusy = "the infer request is running; wait() for it first";
 
 bool same(const Shape& shape, const ir::Dims& dims) {
@@ -92,6 +94,7 @@ RequestState::RequestState(std::shared_ptr<CompiledState> compiled)
     views_[i].dims = {-1};  // no tensor is like that: the first one is checked, scalars too
   }
   bound_.reserve(outputs_.size());
+  ended();  // an inference allocates nothing
 }
 
 RequestState::~RequestState() = default;
@@ -115,14 +118,14 @@ std::shared_ptr<RequestState> RequestState::owned_by_handles(std::shared_ptr<Req
 class RequestState::Waiter {
  public:
   explicit Waiter(const Run& run) : run_(run) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(all_.mutex);
     waits_for_itself_ = ends_after_this_callback();
-    next_ = first;
-    first = this;
+    next_ = all_.first;
+    all_.first = this;
   }
   ~Waiter() {
-    const std::lock_guard lock(mutex);
-    Waiter** at = &first;
+    const std::lock_guard lock(all_.mutex);
+    Waiter** at = &all_.first;
     while (*at != this) at = &(*at)->next_;
     *at = next_;
   }
@@ -137,16 +140,24 @@ class RequestState::Waiter {
     for (int longest_chain = 100; run != nullptr && longest_chain > 0; --longest_chain) {
       const std::thread::id in = run->callback_thread;
       if (in == thread_) return true;
-      const Waiter* waiter = first;  // the newest of its thread is what it waits for
+      const Waiter* waiter = all_.first;  // the newest of its thread is what it waits for
       while (waiter != nullptr && waiter->thread_ != in) waiter = waiter->next_;
       run = waiter != nullptr ? &waiter->run_ : nullptr;
     }
     return false;
   }
 
-  static inline std::mutex mutex;  // of all below
-  static inline Waiter* first = nullptr;
+  struct Waiters {
+    std::mutex mutex;
+    Waiter* first = nullptr;
+  };
+  /// They are on stacks of their threads: a child of fork() has neither. Never destroyed: what ends last may wait.
+  static Waiters& of_this_process() {
+    static auto& waiters = *new parallel::OfProcess<Waiters>;
+    return waiters.get([] { return std::make_unique<Waiters>(); });
+  }
 
+  Waiters& all_ = of_this_process();
   const Run& run_;
   const std::thread::id thread_ = std::this_thread::get_id();
   Waiter* next_ = nullptr;
@@ -168,7 +179,7 @@ void RequestState::abandon() noexcept {
     if (awaited->queued.exchange(nullptr) != nullptr) run_queued();  // what would may wait for the job that we are in
     lock.lock();
     const Waiter waiter(*awaited);
-    ended_.wait(lock, [&] { return awaited->done || waiter.waits_for_itself(); });
+    if (!awaited->is_of_the_parent()) ended().wait(lock, [&] { return awaited->done || waiter.waits_for_itself(); });
   }
   abandoned_ = true;
   inputs.swap(inputs_);
@@ -315,7 +326,7 @@ void RequestState::run_queued() {
   this_run->error = error;
   this_run->callback_thread = std::thread::id();
   this_run->done = true;
-  ended_.notify_all();
+  ended().notify_all();
 }
 
 void RequestState::wait() {
@@ -328,8 +339,9 @@ void RequestState::wait() {
     compiled_->jobs().run_before_waiting({awaited, &awaited->queued});
     lock.lock();
   }
+  if (awaited->is_of_the_parent()) throw_error(ErrorCode::general, kOfTheParent);
   const Waiter waiter(*awaited);
-  ended_.wait(lock, [&] { return awaited->done || waiter.waits_for_itself(); });
+  ended().wait(lock, [&] { return awaited->done || waiter.waits_for_itself(); });
   if (awaited->error != nullptr) std::rethrow_exception(awaited->error);
 }
 
@@ -345,8 +357,9 @@ bool RequestState::wait_for(std::chrono::milliseconds timeout) {
     compiled_->jobs().run_before_waiting({awaited, &awaited->queued});
     lock.lock();
   }
+  if (awaited->is_of_the_parent()) throw_error(ErrorCode::general, kOfTheParent);
   const Waiter waiter(*awaited);
-  if (!ended_.wait_for(lock, timeout, [&] { return awaited->done || waiter.waits_for_itself(); })) return false;
+  if (!ended().wait_for(lock, timeout, [&] { return awaited->done || waiter.waits_for_itself(); })) return false;
   if (awaited->error != nullptr) std::rethrow_exception(awaited->error);
   return true;
 }

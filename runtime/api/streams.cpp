@@ -8,31 +8,37 @@
 namespace terroir::detail {
 
 StreamPool::StreamPool(const plugin::Config& config, const plugin::Config::Threading& threading)
-    : placement_(config, threading) {
-  for (int i = 0; i < threading.streams; ++i) {
-    auto cpus = placement_.cpus_of_stream(i);
-    std::vector<int> of_caller = cpus.empty() ? std::vector<int>() : cpus.front();
-    streams_.push_back({config.executor ? parallel::Arena(threading.threads_per_stream, config.executor)
-                                        : parallel::Arena(threading.threads_per_stream, std::move(cpus)),
-                        std::move(of_caller)});
-    free_.push_back(static_cast<size_t>(threading.streams - 1 - i));
-  }
+    : placement_(config, threading), threading_(threading), executor_(config.executor) {
+  streams_.get([&] { return make(); });  // not in the first inference
 }
 
-size_t StreamPool::take() {
-  std::unique_lock lock(mutex_);
-  freed_.wait(lock, [&] { return !free_.empty(); });
-  const size_t index = free_.back();
-  free_.pop_back();
+std::unique_ptr<StreamPool::Streams> StreamPool::make() const {
+  auto streams = std::make_unique<Streams>();
+  for (int i = 0; i < threading_.streams; ++i) {
+    auto cpus = placement_.cpus_of_stream(i);
+    std::vector<int> of_caller = cpus.empty() ? std::vector<int>() : cpus.front();
+    streams->all.push_back({executor_ ? parallel::Arena(threading_.threads_per_stream, executor_)
+                                      : parallel::Arena(threading_.threads_per_stream, std::move(cpus)),
+                            std::move(of_caller)});
+    streams->free.push_back(static_cast<size_t>(threading_.streams - 1 - i));
+  }
+  return streams;
+}
+
+size_t StreamPool::Streams::take() {
+  std::unique_lock lock(mutex);
+  freed.wait(lock, [&] { return !free.empty(); });
+  const size_t index = free.back();
+  free.pop_back();
   return index;
 }
 
-void StreamPool::give_back(size_t index) {
+void StreamPool::Streams::give_back(size_t index) {
   {
-    const std::lock_guard lock(mutex_);
-    free_.push_back(index);
+    const std::lock_guard lock(mutex);
+    free.push_back(index);
   }
-  freed_.notify_one();
+  freed.notify_one();
 }
 
 JobQueue::~JobQueue() {

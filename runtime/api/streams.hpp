@@ -15,8 +15,24 @@
 
 namespace terroir::detail {
 
-/// A fixed number of streams; whoever runs an inference holds one of them.
+/// A fixed number of streams; whoever runs an inference holds one of them. In a child of fork() there are as many new
+/// ones: nobody would give back those that threads of the parent held.
 class StreamPool {
+ private:
+  struct Stream {
+    parallel::Arena arena;
+    std::vector<int> cpus_of_caller;
+  };
+  struct Streams {
+    size_t take();
+    void give_back(size_t index);
+
+    std::vector<Stream> all;
+    std::mutex mutex;
+    std::condition_variable freed;
+    std::vector<size_t> free;  // last in, first out: its caches are the warmest
+  };
+
  public:
   StreamPool(const plugin::Config& config, const plugin::Config::Threading& threading);
 
@@ -24,14 +40,16 @@ class StreamPool {
   class Lease {
    public:
     explicit Lease(StreamPool& pool)
-        : pool_(pool), index_(pool.take()), binding_(pool.streams_[index_].cpus_of_caller) {}
-    ~Lease() { pool_.give_back(index_); }
+        : streams_(pool.streams_.get([&] { return pool.make(); })),
+          index_(streams_.take()),
+          binding_(streams_.all[index_].cpus_of_caller) {}
+    ~Lease() { streams_.give_back(index_); }
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
-    const parallel::Arena& arena() const { return pool_.streams_[index_].arena; }
+    const parallel::Arena& arena() const { return streams_.all[index_].arena; }
 
    private:
-    StreamPool& pool_;
+    Streams& streams_;
     size_t index_;
     parallel::ThreadBinding binding_;
   };
@@ -40,19 +58,12 @@ class StreamPool {
   const std::string& reasons() const { return placement_.reasons(); }
 
  private:
-  struct Stream {
-    parallel::Arena arena;
-    std::vector<int> cpus_of_caller;
-  };
-
-  size_t take();
-  void give_back(size_t index);
+  std::unique_ptr<Streams> make() const;
 
   plugin::Placement placement_;
-  std::vector<Stream> streams_;
-  std::mutex mutex_;
-  std::condition_variable freed_;
-  std::vector<size_t> free_;  // last in, first out: its caches are the warmest
+  plugin::Config::Threading threading_;
+  std::shared_ptr<TaskExecutor> executor_;
+  parallel::OfProcess<Streams> streams_;
 };
 
 /// Something to be run.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -12,8 +13,11 @@
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "terroir/extension.hpp"
 #include "terroir/terroir.hpp"
 
 namespace terroir {
@@ -149,6 +153,68 @@ TEST(RequestThreads, AChildOfForkRunsWhatTheParentCompiled) {
     request->start_async();
     request->wait();
     EXPECT_EQ(last_of(*request), 4) << "the parent goes on";
+  }
+}
+
+std::atomic<bool> hold{false}, held{false};
+
+/// A copy that takes as long as `hold` says.
+struct Held : extension::Layer {
+  static constexpr const char* type = "Held";
+  void infer(extension::Inference& in) const { in.set_output(0, in.type(0), in.shape(0)); }
+  void compute(const extension::Run& run) const {
+    for (held = true; hold;) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::copy_n(run.input(0).data<const float>(), run.input(0).count(), run.output(0).data<float>());
+  }
+};
+
+TEST(RequestThreads, AChildOfForkDoesNotWaitForWhatTheParentRuns) {
+  Core core;
+  core.add_extension(extension::extension_of<Held>("held"));
+  ModelBuilder builder(core);
+  builder.result(builder.op("Held", "extension", {builder.parameter(element::f32, {2}, "x")}), "y");
+  const auto model = builder.build();
+  for (const bool async : {false, true}) {
+    CompiledModel compiled = core.compile_model(model, "CPU", num_streams(1));
+    std::vector<InferRequest> requests;
+    for (int i = 0; i < 3; ++i) fill(requests.emplace_back(compiled.create_infer_request()), static_cast<float>(i));
+    auto &idle = requests[0], &busy = requests[1], &next = requests[2];
+    hold = true;
+    held = false;
+    std::thread runs([&] {
+      if (!async) return busy.infer();
+      busy.start_async();
+      busy.wait();
+    });
+    while (!held) std::this_thread::yield();
+    std::thread waits_for_the_stream([&] { next.infer(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const int status = in_a_child([&] {
+      hold = false;
+      idle.infer();
+      bool well = last_of(idle) == 0;
+      for (int i = 0; i < 3; ++i) {
+        idle.start_async();
+        idle.wait();
+      }
+      if (async) {
+        try {
+          busy.wait();
+          well = false;
+        } catch (const Exception& error) {
+          well = well && std::string(error.what()).find("fork()") != std::string::npos;
+        }
+      }
+      requests.clear();
+      compiled = {};
+      return well;
+    });
+    EXPECT_EQ(status, 0) << async;
+    hold = false;
+    runs.join();
+    waits_for_the_stream.join();
+    EXPECT_EQ(last_of(busy), 1);
+    EXPECT_EQ(last_of(next), 2);
   }
 }
 
