@@ -112,8 +112,12 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
  private:
   class Binder;
   struct Handles;
-  std::condition_variable& ended() {
-    return ended_.get([] { return std::make_unique<std::condition_variable>(); });
+  struct Sync {
+    std::mutex mutex;
+    std::condition_variable ended;
+  };
+  Sync& sync() const {
+    return sync_.get([] { return std::make_unique<Sync>(); });
   }
   // One start_async().
   struct Run {
@@ -146,7 +150,7 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
   /// Whether a tensor of this shape is one of the declared ones.
   static bool allows(const PartialShape& declared, const Shape& shape);
   void check_fits(End end, const Tensor& tensor) const;
-  void check_idle() const;  // with mutex_ held
+  void check_idle() const;  // with the mutex held
   void run();
   void run_on_stream();
   void prepare_input(size_t index);
@@ -165,15 +169,14 @@ class RequestState final : public Job, public std::enable_shared_from_this<Reque
   std::vector<ir::TensorView> views_;  // of the inputs of this run
   std::vector<size_t> view_bytes_;
 
-  mutable std::mutex mutex_;  // of all below
-  parallel::OfProcess<std::condition_variable> ended_;
-  std::vector<Tensor> told_variables_;  // get_state().data() is what programs write, and then the tensor is gone
+  mutable parallel::OfProcess<Sync> sync_;  // its mutex is of all below
+  std::vector<Tensor> told_variables_;      // get_state().data() is what programs write, and then the tensor is gone
   bool running_ = false;
   bool abandoned_ = false;  // no handle is there
   std::shared_ptr<Run> last_run_;
   std::shared_ptr<RequestState> self_;  // while it is to run as a job
   std::shared_ptr<const Callback> callback_;
-  std::atomic<bool> cancelled_{false};  // written under mutex_, read by the device
+  std::atomic<bool> cancelled_{false};  // written under the mutex, read by the device
 };
 
 struct RuntimeAccess {

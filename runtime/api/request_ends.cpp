@@ -43,7 +43,7 @@ void RequestState::check_fits(End end, const Tensor& tensor) const {
 }
 
 void RequestState::set_tensor(End end, const Tensor& tensor) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(sync().mutex);
   check_idle();
   check_fits(end, tensor);
   (end.input ? inputs_ : outputs_)[end.index] = tensor;
@@ -52,7 +52,7 @@ void RequestState::set_tensor(End end, const Tensor& tensor) {
 
 void RequestState::set_tensors(End end, const std::vector<Tensor>& tensors) {
   if (tensors.size() == 1) return set_tensor(end, tensors[0]);
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(sync().mutex);
   check_idle();
   Batch batch{tensors, {}, {}};
   with_context([&] { return describe(end); },
@@ -89,7 +89,7 @@ void RequestState::set_tensors(End end, const std::vector<Tensor>& tensors) {
 }
 
 Tensor RequestState::get_tensor(End end) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(sync().mutex);
   check_idle();
   if (end.input && !batches_[end.index].images.empty()) {
     throw_error(ErrorCode::invalid_argument, describe(end), " was set as ", batches_[end.index].images.size(),
@@ -109,7 +109,7 @@ Tensor RequestState::get_tensor(End end) {
 }
 
 std::vector<ProfilingInfo> RequestState::profiling() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(sync().mutex);
   check_idle();
   if (!compiled_->compiled().config().profiling) {
     throw_error(ErrorCode::invalid_argument,
@@ -121,7 +121,7 @@ std::vector<ProfilingInfo> RequestState::profiling() const {
 }
 
 Tensor RequestState::get_variable(size_t index) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(sync().mutex);
   check_idle();
   const ir::TensorView value = device_->variable(index);
   Tensor copy(value.type, ir::to_shape(value.dims));
@@ -131,7 +131,7 @@ Tensor RequestState::get_variable(size_t index) {
 }
 
 void RequestState::set_variable(size_t index, const Tensor& value) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(sync().mutex);
   check_idle();
   const plugin::VariableInfo& info = variables().at(index);
   const TensorState& state = TensorAccess::state(value);
@@ -147,7 +147,7 @@ void RequestState::set_variable(size_t index, const Tensor& value) {
 }
 
 void RequestState::reset_variable(size_t index) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(sync().mutex);
   check_idle();
   device_->reset_variable(index);
 }

@@ -94,7 +94,7 @@ RequestState::RequestState(std::shared_ptr<CompiledState> compiled)
     views_[i].dims = {-1};  // no tensor is like that: the first one is checked, scalars too
   }
   bound_.reserve(outputs_.size());
-  ended();  // an inference allocates nothing
+  sync();  // an inference allocates nothing
 }
 
 RequestState::~RequestState() = default;
@@ -169,7 +169,7 @@ void RequestState::abandon() noexcept {
   std::shared_ptr<const Callback> callback;
   std::vector<Tensor> inputs, outputs;
   std::vector<Batch> batches;
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(sync().mutex);
   callback.swap(callback_);
   lock.unlock();
   callback.reset();
@@ -179,7 +179,8 @@ void RequestState::abandon() noexcept {
     if (awaited->queued.exchange(nullptr) != nullptr) run_queued();  // what would may wait for the job that we are in
     lock.lock();
     const Waiter waiter(*awaited);
-    if (!awaited->is_of_the_parent()) ended().wait(lock, [&] { return awaited->done || waiter.waits_for_itself(); });
+    if (!awaited->is_of_the_parent())
+      sync().ended.wait(lock, [&] { return awaited->done || waiter.waits_for_itself(); });
   }
   abandoned_ = true;
   inputs.swap(inputs_);
@@ -256,7 +257,7 @@ void RequestState::run_on_stream() {
 }
 
 void RequestState::begin(std::shared_ptr<Run> started) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(sync().mutex);
   check_idle();
   running_ = true;
   if (started != nullptr) self_ = shared_from_this();
@@ -270,7 +271,7 @@ void RequestState::infer() {
   struct Guard {
     RequestState& request;
     ~Guard() {
-      const std::lock_guard lock(request.mutex_);
+      const std::lock_guard lock(request.sync().mutex);
       request.running_ = false;
     }
   } const guard{*this};
@@ -286,7 +287,7 @@ void RequestState::start_async() {
   } catch (...) {  // no thread could be started
     // Or an executor failed when it had begun the job, which goes on: wait() tells how it ends.
     if (run->queued.exchange(nullptr) == nullptr) return;
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(sync().mutex);
     running_ = false;
     last_run_.reset();
     self_.reset();
@@ -305,7 +306,7 @@ void RequestState::run_queued() {
   std::shared_ptr<Run> this_run;
   std::shared_ptr<const Callback> callback;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(sync().mutex);
     running_ = false;  // the callback may start the next run
     self = std::move(self_);
     this_run = last_run_;
@@ -320,18 +321,18 @@ void RequestState::run_queued() {
     }
     callback.reset();  // what it captured is gone when the run has ended
   }
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(sync().mutex);
   // The handles do not go before this run is done, and then they may take the request, and more, with them.
   if (!abandoned_) self.reset();
   this_run->error = error;
   this_run->callback_thread = std::thread::id();
   this_run->done = true;
-  ended().notify_all();
+  sync().ended.notify_all();
 }
 
 void RequestState::wait() {
   const auto self = shared_from_this();  // what runs here may drop the last handle
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(sync().mutex);
   const std::shared_ptr<Run> awaited = last_run_;
   if (awaited == nullptr || awaited->callback_thread == std::this_thread::get_id()) return;
   if (!awaited->done) {
@@ -341,7 +342,7 @@ void RequestState::wait() {
   }
   if (awaited->is_of_the_parent()) throw_error(ErrorCode::general, kOfTheParent);
   const Waiter waiter(*awaited);
-  ended().wait(lock, [&] { return awaited->done || waiter.waits_for_itself(); });
+  sync().ended.wait(lock, [&] { return awaited->done || waiter.waits_for_itself(); });
   if (awaited->error != nullptr) std::rethrow_exception(awaited->error);
 }
 
@@ -349,7 +350,7 @@ bool RequestState::wait_for(std::chrono::milliseconds timeout) {
   const auto self = shared_from_this();  // what runs here may drop the last handle
   // A clock ends after 292 years.
   timeout = std::clamp<std::chrono::milliseconds>(timeout, std::chrono::hours(0), std::chrono::hours(24 * 365 * 100));
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(sync().mutex);
   const std::shared_ptr<Run> awaited = last_run_;
   if (awaited == nullptr || awaited->callback_thread == std::this_thread::get_id()) return true;
   if (!awaited->done) {
@@ -359,7 +360,7 @@ bool RequestState::wait_for(std::chrono::milliseconds timeout) {
   }
   if (awaited->is_of_the_parent()) throw_error(ErrorCode::general, kOfTheParent);
   const Waiter waiter(*awaited);
-  if (!ended().wait_for(lock, timeout, [&] { return awaited->done || waiter.waits_for_itself(); })) return false;
+  if (!sync().ended.wait_for(lock, timeout, [&] { return awaited->done || waiter.waits_for_itself(); })) return false;
   if (awaited->error != nullptr) std::rethrow_exception(awaited->error);
   return true;
 }
@@ -367,18 +368,18 @@ bool RequestState::wait_for(std::chrono::milliseconds timeout) {
 void RequestState::set_callback(Callback callback) {
   // Destroyed after the lock is released: a callback may hold the last handle of something that waits.
   std::shared_ptr<const Callback> former = callback ? std::make_shared<const Callback>(std::move(callback)) : nullptr;
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(sync().mutex);
   check_idle();
   callback_.swap(former);
 }
 
 void RequestState::cancel() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(sync().mutex);
   if (running_) cancelled_.store(true, std::memory_order_relaxed);
 }
 
 std::unique_lock<std::mutex> RequestState::hold_idle() {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(sync().mutex);
   if (running_) lock.unlock();
   return lock;
 }
