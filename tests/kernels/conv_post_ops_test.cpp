@@ -21,6 +21,12 @@ TEST(ConvPostOps, Dense) {
   check_post_ops(problem(1, 24, 40, axis(7, 1), axis(7, 1)));
 }
 
+// The last channels of a group, with those of the next one behind them.
+TEST(ConvPostOps, GroupsOfAnyChannelsInNhwc) {
+  check_post_ops(problem(3, 3 * 17, 3 * 20, axis(4, 1), axis(33, 1)));
+  check_post_ops(problem(4, 4 * 16, 4 * 12, axis(3, 1, 2), axis(29, 1, 2)));
+}
+
 TEST(ConvPostOps, RowsThatAreOneTile) {
   check_post_ops(problem(1, 16, 16, axis(9, 3, 1, 1, 1, 1), axis(14, 3, 1, 1, 1, 1)));
   check_post_ops(problem(2, 32, 32, axis(13, 3, 2, 1, 1, 1), axis(28, 3, 2, 1, 1, 0)));

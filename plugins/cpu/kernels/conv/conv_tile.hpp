@@ -37,7 +37,8 @@ struct TilePass {
   // Kernels that repeat (repeats_tiles in tile_pass.hpp): further tiles, and how far their sources and outputs are from
   // those of the tile before; of one position: their weights and outputs, and their bias follows.
   int64_t more_tiles, tile_src, tile_wei, tile_out;
-  bool fetch_sources;  // loop w runs over blocks of channels
+  int64_t channels_in_last;  // of the blocks, for kernels that cut it (kCutsBlocks)
+  bool fetch_sources;        // loop w runs over blocks of channels
   // Pointwise kernels of every second position: where the sources of the first block go, of the next block so much
   // further, of the next tile behind them; or null.
   float* gathered;

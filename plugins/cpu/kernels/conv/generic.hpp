@@ -5,8 +5,8 @@
 //   rows are copied with zeros beside them where that costs less. Along d and h the range of taps is a property of the
 //   row. A one-pass tile never leaves the registers.
 // Layouts: source and destination each blocked, nhwc or plain. Whole blocks of channels go from the registers to a
-//   blocked or nhwc destination; the last channels of a group in nhwc, and every channel in plain, through a copy of
-//   the tile, so that no byte beyond the last channel is touched.
+//   blocked or nhwc destination; the last channels of a group in nhwc, unless the tile can store them alone, and every
+//   channel in plain, through a copy of the tile, so that no byte beyond the last channel is touched.
 // Order of summation: rounds of input channel blocks (plan.ic_chunk); in a round passes at the border before the main
 //   pass; inside a pass channel block, d, h, w, channel. It depends on the position and the plan, never on the box.
 // Include one bucket header first.
@@ -64,6 +64,7 @@ struct ConvContext {
   bool blocks_inside;   // pointwise, whole blocks: the loop over channel blocks takes the place of the one over columns
   bool tiles_follow;    // kernels of one row take several tiles of one width at once
   bool rows_follow;     // kernels take several groups of rows at once, each of which is one tile
+  bool cuts_blocks;     // kernels store the last channels of a group in nhwc by themselves
   bool units_follow;    // the kernel of one position takes several units of output channels at once
   float* buffer;        // one register tile, for post-ops that do not fit the registers
   RowCut cut;           // of every whole row, unless transposed or a single row whose columns are units
@@ -438,10 +439,11 @@ void begin_unit(const ConvContext& ctx, int64_t n, int64_t unit, const Round& ro
       row.unit_offset += block_in_all * plan.dst.c;
       break;
   }
-  const bool copied =
-      plan.dst_format == ConvFormat::plain || (plan.dst_format == ConvFormat::nhwc && row.channels_in_last < kBlock);
+  const bool cut = ctx.cuts_blocks && row.channels_in_last < kBlock;
+  const bool copied = !cut && (plan.dst_format == ConvFormat::plain ||
+                               (plan.dst_format == ConvFormat::nhwc && row.channels_in_last < kBlock));
   row.passes = row.channels_in_last <= kBlock / 2 && has_half_tiles(ctx, row.blocks) ? &kPassHalf : ctx.passes;
-  row.epilogue = copied ? &ctx.copied_epilogue : &ctx.epilogue;
+  row.epilogue = copied || cut ? &ctx.copied_epilogue : &ctx.epilogue;
   row.finish = round.last;
   row.buffered = copied || (ctx.epilogue.rest_count > 0 && round.last);
 
@@ -472,6 +474,7 @@ void begin_unit(const ConvContext& ctx, int64_t n, int64_t unit, const Round& ro
   p.residual_block = plan.dst.c;
   p.prefetch_lines = prefetch_lines;
   p.prefetch_soon = plan.sources_soon;
+  p.channels_in_last = cut ? row.channels_in_last : kBlock;
   p.fetch_sources = ctx.blocks_inside;
   p.gathered_block = e.d.out * e.h.out * e.w.out * kBlock;
   row.unit_gathered = ctx.args.gathered ? ctx.args.gathered + n * ctx.ic_blocks * p.gathered_block : nullptr;
@@ -633,6 +636,12 @@ const PassTable& choose_passes(const ConvPlan& plan, bool columns_inside) {
   return passes_for_step((plan.exec.transposed ? 1 : plan.exec.w.stride) * plan.src.w, plain);
 }
 
+// Neither sums nor operands are read back with the channels that follow.
+bool cuts_blocks(const ConvPlan& plan, bool pointwise, const PassTable& passes, const ConvArgs& args) {
+  return kCutsBlocks && pointwise && plan.dst_format == ConvFormat::nhwc && &passes == &kPassAnyStep &&
+         plan.ic_chunk == 0 && make_epilogue(args.post_ops, args.post_op_count, false, true).rest_count == 0;
+}
+
 TERROIR_NOINLINE void run_conv(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
   const ConvProblem& e = plan.exec;
   const bool plain = plan.src_format == ConvFormat::plain;
@@ -649,6 +658,7 @@ TERROIR_NOINLINE void run_conv(const ConvPlan& plan, const ConvArgs& args, const
   const TapClass columns = tap_class(e.w, e.transposed, 0);
   const RowCut cut = plan.column_units ? RowCut{columns, 0, 0, 0, 0, 0, 0}
                                        : cut_row(plan, plain && columns_inside, columns, 0, e.w.out, plan.w_tile);
+  const PassTable& passes = choose_passes(plan, columns_inside);
   const PassTable* const edge_passes =
       e.transposed || plain || columns_inside || has_one_position(plan) ? nullptr : edge_passes_for_step(step);
   const bool ragged = plan.dst_format == ConvFormat::blocked && ocg % kBlock != 0;
@@ -657,7 +667,7 @@ TERROIR_NOINLINE void run_conv(const ConvPlan& plan, const ConvArgs& args, const
                         args,
                         make_epilogue(args.post_ops, args.post_op_count, ragged),
                         make_epilogue(args.post_ops, args.post_op_count, false, true),
-                        &choose_passes(plan, columns_inside),
+                        &passes,
                         edge_passes,
                         inner,
                         icg,
@@ -670,6 +680,7 @@ TERROIR_NOINLINE void run_conv(const ConvPlan& plan, const ConvArgs& args, const
                         pointwise && inner == kBlock && icg % kBlock == 0,
                         pointwise || plain,
                         plan.chunks == 1 && !plan.column_units && is_one_edge_pass(plan, cut, edge_passes),
+                        cuts_blocks(plan, pointwise, passes, args),
                         pointwise && has_one_position(plan) && e.groups == 1 && plan.ic_chunk == 0 &&
                             plan.dst_format != ConvFormat::plain,
                         buffer,

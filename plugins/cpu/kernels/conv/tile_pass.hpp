@@ -132,7 +132,8 @@ TERROIR_INLINE void begin_sums(const TilePass& p, const float* bias_from, int64_
                                     (v / kVectorsPerBlock) * p.residual_block + (v % kVectorsPerBlock) * kLanes);
 }
 
-template <int H, int R, int B>
+// `Cut`: the last block may have fewer channels than lanes, with those of another group or position behind them.
+template <int H, int R, int B, bool Cut = false>
 TERROIR_INLINE void store_sums(const TilePass& p, int64_t to, V (&acc)[H * R][B * kVectorsPerBlock]) {
   constexpr int NV = B * kVectorsPerBlock;
   if (p.clamp) {
@@ -144,6 +145,8 @@ TERROIR_INLINE void store_sums(const TilePass& p, int64_t to, V (&acc)[H * R][B 
   }
   // Copies: stores of vectors might change fields of `p`, for all that the compiler knows.
   const int64_t out_step = p.out_step, out_row = p.out_row, out_block = p.out_block;
+  const bool cut = Cut && p.channels_in_last < kBlock;
+  const Tail last = tail(cut ? p.channels_in_last : 0);
   float* block = p.out + to;
 #pragma GCC unroll 4
   for (int b = 0; b < B; ++b, block += out_block) {
@@ -151,6 +154,11 @@ TERROIR_INLINE void store_sums(const TilePass& p, int64_t to, V (&acc)[H * R][B 
 #pragma GCC unroll 2
     for (int h = 0; h < H; ++h, row += out_row) {
       float* out = row;
+      if (cut && b == B - 1) {
+#pragma GCC unroll 32
+        for (int r = 0; r < R; ++r, out += out_step) store_tail(out, acc[h * R + r][b], last);
+        continue;
+      }
 #pragma GCC unroll 32
       for (int r = 0; r < R; ++r, out += out_step)
 #pragma GCC unroll 8
@@ -238,6 +246,9 @@ TERROIR_INLINE void for_each_column(const TilePass& p, const float* src, const f
   }
 }
 
+// Whether kernels of any step store blocks that are cut.
+constexpr bool kCutsBlocks = kLanes == 16;
+
 // Which kernels go from one tile to the next by themselves: those of many tiles in a row, and large ones of one block,
 // which may be whole rows of a small image.
 constexpr bool repeats_tiles(int64_t rows, int64_t columns, int64_t blocks, bool edge) {
@@ -273,7 +284,7 @@ void tile_pass(const TilePass& p) noexcept {
             tile_tap<H, R, B, kFirst, kLast, kUnroll>(p, s, k, n, step, acc);
           });
     }
-    store_sums<H, R, B>(p, to, acc);
+    store_sums<H, R, B, Step == 0 && kCutsBlocks>(p, to, acc);
     if (!kRepeats || more == 0) break;
     src += p.tile_src;
     to += p.tile_out;
@@ -341,7 +352,8 @@ constexpr PassFn pass_entry() {
   constexpr bool kPlainRow = Step > 0 && Step < kBlock;
   constexpr bool kWide = H == 2 && R == kTwoRowColumns && B == 1 && Step == 2 * kBlock;
   constexpr bool kLong = Step == kBlock || (kPlainRow && B == 1) || kWide;
-  constexpr int kStep = R == 1 && !kPlainRow ? kBlock : Step;  // one position has none: one kernel for all
+  // One position has no step: one kernel for all that store alike.
+  constexpr int kStep = R == 1 && !kPlainRow && !(Step == 0 && kCutsBlocks) ? kBlock : Step;
   // A tap that the first or the last of several positions misses; of a single one it is no tap.
   constexpr bool kAnyEdge = !Edge || R > 1;
   if constexpr (H * R <= max_tile(B) && (kLong || H * R <= kMaxAnyStepPositions) && kAnyEdge) {
