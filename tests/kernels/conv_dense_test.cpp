@@ -1,4 +1,5 @@
 #include <array>
+#include <cstring>
 #include <numeric>
 
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
@@ -92,6 +93,26 @@ TEST(ConvDirect, RowsThatAreOneTile) {
   ConvProblem volume = conv2d(17, 13, axis(9, 3, 1, 2, 1, 2), axis(7, 3, 1, 1, 1, 1));
   volume.d = axis(5, 3, 1, 1, 1, 1);
   check_family("conv_direct", volume);
+}
+
+// Of many weights, which are read once: what the windows of all positions see is copied.
+TEST(ConvDirect, FewPositionsOfManyWeights) {
+  const auto copies = [](const ConvProblem& p) {
+    for (const ConvKernel& kernel : conv_kernels(Isa::avx512)) {
+      if (std::strcmp(kernel.name, "f32_conv_direct_nChw16c__avx512") != 0) continue;
+      ConvPlan plan;
+      kernel.plan(p, kernel, plan);
+      EXPECT_TRUE(plan.copies_windows) << describe(p);
+    }
+    check_family("conv_direct", p);
+  };
+  copies(conv2d(272, 300, axis(5, 3), axis(5, 3), 1, 2));
+  copies(conv2d(256, 257, axis(8, 4, 2, 1, 1, 1), axis(8, 4, 2, 1, 1, 1)));
+  copies(conv2d(256, 288, axis(9, 3, 1, 2, 0, 0), axis(6, 3, 1, 2, 1, 0)));
+  copies(conv2d(512, 512, axis(9, 1, 2), axis(5, 3, 2, 1, 0, 1)));
+  ConvProblem volume = conv2d(64, 400, axis(5, 3), axis(4, 3, 1, 1, 0, 1), 1, 2);
+  volume.d = axis(4, 3, 1, 1, 1, 0);
+  copies(volume);
 }
 
 TEST(ConvDirect, KernelsStridesDilations) {

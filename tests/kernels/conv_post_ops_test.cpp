@@ -21,6 +21,8 @@ TEST(ConvPostOps, Dense) {
   check_post_ops(problem(1, 24, 40, axis(7, 1), axis(7, 1)));
 }
 
+TEST(ConvPostOps, FewPositionsOfManyWeights) { check_post_ops(problem(1, 256, 300, axis(5, 3), axis(5, 3))); }
+
 // The last channels of a group, with those of the next one behind them.
 TEST(ConvPostOps, GroupsOfAnyChannelsInNhwc) {
   check_post_ops(problem(3, 3 * 17, 3 * 20, axis(4, 1), axis(33, 1)));

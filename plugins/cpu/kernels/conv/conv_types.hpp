@@ -63,6 +63,7 @@ struct ConvPlan {
   // So do all tensors of several groups, sources most: fetch these instead, so many floats ahead; 0: do not.
   int64_t source_lead;
   bool sources_soon;    // the lead is a register tile: to L1
+  bool copies_windows;  // `exec` is a 1x1 convolution over what windows see (copied_windows.hpp)
   bool gathers;         // kernels can leave the sources that they read behind
   bool lanes_in_block;  // grouped: the inputs of a block of outputs lie in one block
   // So many source rows at once are copied, with zeros beside: of a block where depthwise, of all channels and the

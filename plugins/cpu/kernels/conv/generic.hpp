@@ -3,7 +3,7 @@
 // Borders: along w, taps that reach every column of a tile form its main pass; the few others add to the part of the
 //   tile they reach in passes of their own, so no pass checks anything and no padding is read or multiplied. Plain
 //   rows are copied with zeros beside them where that costs less. Along d and h the range of taps is a property of the
-//   row. A one-pass tile never leaves the registers.
+//   row. A one-pass tile never leaves the registers. Of images of few positions the windows may be copied instead.
 // Layouts: source and destination each blocked, nhwc or plain. Whole blocks of channels go from the registers to a
 //   blocked or nhwc destination; the last channels of a group in nhwc, unless the tile can store them alone, and every
 //   channel in plain, through a copy of the tile, so that no byte beyond the last channel is touched.
@@ -12,6 +12,7 @@
 // Include one bucket header first.
 #pragma once
 
+#include "plugins/cpu/kernels/conv/copied_windows.hpp"
 #include "plugins/cpu/kernels/conv/entry_points.hpp"
 #include "plugins/cpu/kernels/conv/epilogue.hpp"
 #include "plugins/cpu/kernels/conv/half_tile.hpp"
@@ -760,11 +761,26 @@ void run_with_copies(const ConvPlan& plan, const ConvArgs& args, const ConvTile&
   }
 }
 
+// Every run copies what it reads.
+void run_with_windows(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
+  ConvPlan row = plan;
+  row.src.n = 0;
+  ConvArgs of_row = args;
+  of_row.src = args.scratch;
+  for (int64_t n = box.n0; n < box.n1; ++n) {
+    copy_windows(plan, args.src + n * plan.src.n, {box.sp0, box.sp1}, args.scratch);
+    run_conv(row, of_row, {n, n + 1, box.oc0, box.oc1, box.sp0, box.sp1});
+    of_row.ahead = nullptr;
+  }
+}
+
 }  // namespace
 
 void conv_dense(const ConvPlan& plan, const ConvArgs& args, const ConvTile& tile) noexcept {
   if (plan.padded_rows > 0)
     run_with_copies(plan, args, tile);
+  else if (kLanes == 16 && plan.copies_windows)  // planned for no others
+    run_with_windows(plan, args, tile);
   else
     run_conv(plan, args, tile);
 }

@@ -28,6 +28,9 @@ const char* reject_malformed(const ConvProblem& problem) noexcept;
 // Formats, strides and exec = problem.
 void plan_common(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept;
 
+// Whose weights are packed: `exec` may have more channels in the place of taps.
+inline const ConvProblem& weights_of(const ConvPlan& plan) { return plan.copies_windows ? plan.problem : plan.exec; }
+
 // A pointwise convolution over a dense tensor does not see its axes: one long row has fewer and fuller tiles.
 void merge_axes(ConvProblem& problem, ConvStrides& src, ConvStrides& dst) noexcept;
 

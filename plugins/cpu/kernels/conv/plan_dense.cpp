@@ -329,6 +329,43 @@ int64_t padded_rows(const ConvKernel& kernel, const ConvPlan& plan) {
   return rows * row_bytes <= l2 / 4 ? rows : 0;
 }
 
+// Taps of all windows along an axis that reach the source, as a share.
+double seen_share(const ConvAxis& a) {
+  int64_t seen = 0;
+  for (int64_t at = 0; at < a.out; ++at)
+    for (int64_t tap = 0; tap < a.kernel; ++tap) {
+      const int64_t x = at * a.stride - a.pad + tap * a.dilation;
+      if (x >= 0 && x < a.in) ++seen;
+    }
+  return static_cast<double>(seen) / static_cast<double>(a.out * a.kernel);
+}
+
+// Images of few positions in short rows: tiles of two rows would pass over the weights several times, which shows where
+// these leave L1. But what windows see beside the source is multiplied then. Measured.
+bool copies_windows(const ConvProblem& p, const ConvKernel& kernel) {
+  constexpr int64_t kMostPositions = 28, kLeastRows = 3, kLongestRow = 4;
+  constexpr double kLeastSeen = 0.74;
+  const int64_t block = channel_block(kernel.isa), rows = p.d.out * p.h.out;
+  if (machine(kernel.isa).lanes != 16 || kernel.src != ConvFormat::blocked || p.transposed || p.groups > 1)
+    return false;
+  if (p.ic % block != 0 || rows < kLeastRows || p.w.out > kLongestRow || rows * p.w.out > kMostPositions) return false;
+  const int64_t taps = p.d.kernel * p.h.kernel * p.w.kernel;
+  if (taps == 1 || p.oc * p.ic * taps * static_cast<int64_t>(sizeof(float)) < cache_sizes().l2 / 2) return false;
+  return seen_share(p.d) * seen_share(p.h) * seen_share(p.w) >= kLeastSeen;
+}
+
+void set_windows(ConvPlan& plan) {
+  ConvProblem& e = plan.exec;
+  const int64_t positions = e.d.out * e.h.out * e.w.out;
+  e.ic *= e.d.kernel * e.h.kernel * e.w.kernel;
+  e.d = e.h = {};
+  e.w = {positions, positions};
+  plan.src.w = plan.block;
+  plan.src.c = plan.src.d = plan.src.h = positions * plan.block;
+  plan.dst.d = plan.dst.h = positions * plan.dst.w;
+  plan.scratch_floats = static_cast<size_t>(positions * e.ic);
+}
+
 }  // namespace
 
 double shared_cycles(double instructions, double loads, double cycles) noexcept {
@@ -375,7 +412,11 @@ const char* reject_transposed(const ConvProblem& p, const ConvKernel& kernel) no
 
 void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept {
   plan_common(problem, kernel, plan);
-  merge_axes(plan.exec, plan.src, plan.dst);
+  plan.copies_windows = copies_windows(problem, kernel);
+  if (plan.copies_windows)
+    set_windows(plan);
+  else
+    merge_axes(plan.exec, plan.src, plan.dst);
   const ConvProblem& e = plan.exec;
   const int64_t block = channel_block(kernel.isa);
   const int64_t ic = round_up(e.ic / e.groups, dense_inner(e, kernel.src, block));
@@ -384,7 +425,8 @@ void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
       static_cast<size_t>(round_up(padded_oc, 16) + padded_oc * ic * e.d.kernel * e.h.kernel * e.w.kernel);
   choose_tiles(kernel, plan);
   plan.padded_rows = padded_rows(kernel, plan);
-  plan.scratch_floats = static_cast<size_t>(plan.padded_rows * e.ic * seen_planes(e.d) * seen_columns(e.w));
+  if (plan.padded_rows > 0)
+    plan.scratch_floats = static_cast<size_t>(plan.padded_rows * e.ic * seen_planes(e.d) * seen_columns(e.w));
   set_grid(plan);
   const int64_t source_bytes = e.ic / e.groups * e.d.in * e.h.in * e.w.in * 4;
   plan.cached_rows = rows_in_cache(source_bytes / plan.grid.sp);
@@ -414,7 +456,7 @@ int64_t dense_first_output(const ConvPlan& plan, int64_t piece) noexcept {
 // A piece is one unit of output channels of one group; the first one brings the bias.
 void pack_dense(const ConvPlan& plan, const ConvKernel& kernel, const ConvConstants& constants, float* packed,
                 int64_t begin, int64_t end) noexcept {
-  const ConvProblem& e = plan.exec;
+  const ConvProblem& e = weights_of(plan);
   const int64_t inner = dense_inner(e, plan.src_format, plan.block);
   const int64_t icg = e.ic / e.groups, ocg = e.oc / e.groups, padded_ic = round_up(icg, inner);
   const int64_t oc_blocks = ceil_div(ocg, plan.block), units = ceil_div(oc_blocks, plan.oc_blocks);
