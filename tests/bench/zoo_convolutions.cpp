@@ -69,10 +69,16 @@ std::vector<ConvLayer> all_layers() {
   square(512, 512, 512, 14, 7, 1);  // depthwise, of a large window
   square(768, 768, 768, 7, 7, 1);   // likewise, larger than the image
   square(1, 512, 512, 7, 3, 1);     // weights of 9 MB for 49 positions
+  square(8, 384, 96, 28, 1, 1);     // ragged groups, as of ShuffleNet
+  square(4, 68, 272, 28, 1, 1);     // likewise
   layers.push_back(
       layer("awkward", 1, false, 1, 256, 256, {1, 1, 512}, {1, 1, 512}, {1, 1, 75}, {1, 1, 1}, {0, 0, 37}));
   layers.push_back(  // as wav2vec begins
       layer("awkward", 1, false, 1, 1, 512, {1, 1, 16000}, {1, 1, 3199}, {1, 1, 10}, {1, 1, 5}, {0, 0, 0}));
+  layers.push_back(  // as I3D begins, at 112x112
+      layer("awkward", 1, false, 1, 3, 64, {8, 112, 112}, {4, 56, 56}, {7, 7, 7}, {2, 2, 2}, {3, 3, 3}));
+  // As SSD ends: weights of 1 MB for nine positions.
+  layers.push_back(layer("awkward", 1, false, 1, 128, 256, {1, 5, 5}, {1, 3, 3}, {1, 3, 3}, {1, 1, 1}, {0, 0, 0}));
   layers.push_back(layer("awkward", 1, true, 1, 56, 1, {1, 64, 64}, {1, 190, 190}, {1, 9, 9}, {1, 3, 3}, {0, 4, 4}));
   layers.push_back(layer("awkward", 1, true, 1, 64, 3, {1, 32, 32}, {1, 64, 64}, {1, 4, 4}, {1, 2, 2}, {0, 1, 1}));
   layers.push_back(layer("awkward", 1, true, 1, 64, 64, {1, 28, 28}, {1, 56, 56}, {1, 4, 4}, {1, 2, 2}, {0, 1, 1}));
