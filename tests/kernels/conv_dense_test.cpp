@@ -124,6 +124,12 @@ TEST(ConvDirect, KernelsStridesDilations) {
       }
 }
 
+// What a plan costs is no number of 64 bits here.
+TEST(ConvFirst, StridesAndPadsWithoutBounds) {
+  constexpr int64_t kMost = INT32_MAX;
+  check_family("conv_first", conv2d(3, 16, axis(4, 3, kMost, 1, kMost, 0), axis(5, 3, kMost, 1, kMost, 0)));
+}
+
 TEST(ConvFirst, WideSteps) {
   for (const int64_t stride : {3, 8, 16, 32})
     for (const int64_t k : {1, 2})

@@ -320,9 +320,10 @@ int64_t padded_rows(const ConvKernel& kernel, const ConvPlan& plan) {
   constexpr double kCopied = 0.4;  // cycles, measured
   const int64_t units = ceil_div(ceil_div(e.oc, plan.block), plan.oc_blocks);
   const int64_t taps = e.ic * e.d.kernel * e.h.kernel * e.w.kernel;
-  if (static_cast<double>(border_columns(e.w) * units * taps * kWaits) <=
-      kCopied * static_cast<double>(planes * columns * plan.rows * e.h.stride))
-    return 0;
+  // Extents of models nobody would run may have products beyond 64 bits.
+  const double copied = kCopied * static_cast<double>(planes) * static_cast<double>(columns) *
+                        static_cast<double>(plan.rows) * static_cast<double>(e.h.stride);
+  if (static_cast<double>(border_columns(e.w) * units * taps * kWaits) <= copied) return 0;
   const int64_t row_bytes = planes * columns * static_cast<int64_t>(sizeof(float)), l2 = cache_sizes().l2;
   const int64_t reach = (kLeastOutputRows - 1) * e.h.stride + (e.h.kernel - 1) * e.h.dilation + 1;
   const int64_t rows = std::min(e.h.in, std::max(reach, l2 / 8 / row_bytes));
