@@ -13,6 +13,7 @@
 #include "plugins/cpu/kernels/conv/conv.hpp"
 #include "plugins/cpu/kernels/conv_paired/paired.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
+#include "plugins/cpu/kernels/conv_wino/one_axis_conv.hpp"
 #include "plugins/cpu/kernels/conv_wino/polyphase_conv.hpp"
 #include "tests/bench/peak.hpp"
 #include "tests/bench/zoo_convolutions.hpp"
@@ -101,7 +102,7 @@ void register_all() {
         benchmark::RegisterBenchmark((l.name + "/" + k.name).c_str(),
                                      [&k, &l](benchmark::State& state) { run_kernel(state, k, l.problem); });
       }
-      for (const ConvKernel* k : {polyphase_kernel(isa), polyphase_2x2_kernel(isa),
+      for (const ConvKernel* k : {polyphase_kernel(isa), polyphase_2x2_kernel(isa), one_axis_kernel(isa),
                                   paired_kernel(isa, ConvFormat::blocked), paired_kernel(isa, ConvFormat::nhwc)})
         if (k && !k->reject(l.problem, *k))
           benchmark::RegisterBenchmark((l.name + "/" + k->name).c_str(),

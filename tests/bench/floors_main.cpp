@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "ir/graph/infer.hpp"
 #include "ir/xml/reader.hpp"
@@ -21,6 +22,7 @@
 #include "plugins/cpu/compile.hpp"
 #include "plugins/cpu/kernels/conv/conv.hpp"
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
+#include "plugins/cpu/kernels/conv_wino/one_axis_conv.hpp"
 #include "plugins/cpu/kernels/conv_wino/polyphase_conv.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 #include "plugins/cpu/nodes/stage_node.hpp"
@@ -59,16 +61,16 @@ Work convolution_work(const cpu::NodeContext& context, const std::string& kernel
     const auto pairs = static_cast<double>(problem.ic / problem.groups * problem.oc * problem.d.kernel);
     return {2 * tiles * points * pairs, 4 * static_cast<double>(plan.packed_floats)};
   }
-  if (const cpu::ConvKernel* first = cpu::polyphase_kernel(context.isa); first && runs(kernel, first->name)) {
+  using Products = double (*)(const cpu::ConvPlan&) noexcept;
+  const std::pair<const cpu::ConvKernel*, Products> forms[] = {
+      {cpu::polyphase_kernel(context.isa), &cpu::polyphase_products},
+      {cpu::polyphase_2x2_kernel(context.isa), &cpu::polyphase_2x2_products},
+      {cpu::one_axis_kernel(context.isa), &cpu::one_axis_products}};
+  for (const auto& [form, products] : forms) {
+    if (!form || !runs(kernel, form->name) || form->reject(problem, *form)) continue;
     cpu::ConvPlan plan;
-    first->plan(problem, *first, plan);
-    return {2 * cpu::polyphase_products(plan), 4 * static_cast<double>(plan.packed_floats)};
-  }
-  if (const cpu::ConvKernel* first = cpu::polyphase_2x2_kernel(context.isa);
-      first && runs(kernel, first->name) && !first->reject(problem, *first)) {
-    cpu::ConvPlan plan;
-    first->plan(problem, *first, plan);
-    return {2 * cpu::polyphase_2x2_products(plan), 4 * static_cast<double>(plan.packed_floats)};
+    form->plan(problem, *form, plan);
+    return {2 * products(plan), 4 * static_cast<double>(plan.packed_floats)};
   }
   return {static_cast<double>(cpu::conv_flops(problem)) * multiplied_share(kernel), 4 * weights};
 }

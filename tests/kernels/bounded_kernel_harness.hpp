@@ -39,8 +39,8 @@ class BoundedKernelBench {
     }
   }
 
-  int64_t dst_offset(int64_t n, int64_t c, int64_t h, int64_t w) const {
-    return offset(conv::dense_strides(plan.problem, kernel_.dst, plan.block, true), kernel_.dst, plan.block, n, c, 0, h,
+  int64_t dst_offset(int64_t n, int64_t c, int64_t h, int64_t w, int64_t d = 0) const {
+    return offset(conv::dense_strides(plan.problem, kernel_.dst, plan.block, true), kernel_.dst, plan.block, n, c, d, h,
                   w);
   }
   size_t dst_floats() const { return static_cast<size_t>(plan.problem.batch * plan.dst.n); }
@@ -112,7 +112,7 @@ inline void check_bounded_kernel(const ConvKernel& kernel, ErrorBound error_boun
 
   const double bound = error_bound(p, r.wei.data());
   EXPECT_LT(bound, kWinoTolerance);
-  const auto taps = static_cast<size_t>(p.ic * p.h.kernel * p.w.kernel);
+  const auto taps = static_cast<size_t>(p.ic * p.d.kernel * p.h.kernel * p.w.kernel);
   int64_t wrong = 0;
   size_t at = 0;
   for (int64_t n = 0; n < p.batch; ++n)
@@ -120,20 +120,22 @@ inline void check_bounded_kernel(const ConvKernel& kernel, ErrorBound error_boun
       double largest = 0;
       for (size_t i = 0; i < taps; ++i)
         largest += std::abs(static_cast<double>(r.wei[static_cast<size_t>(c) * taps + i]));
-      for (int64_t h = 0; h < p.h.out; ++h)
-        for (int64_t w = 0; w < p.w.out; ++w, ++at) {
-          const double got = dst.data()[bench.dst_offset(n, c, h, w)], tolerance = bound * largest + 1e-7;
-          if (!(std::abs(got - r.dst[at]) <= tolerance) && ++wrong <= 5)
-            ADD_FAILURE() << "n " << n << " c " << c << " h " << h << " w " << w << ": got " << got << ", expected "
-                          << r.dst[at] << " +- " << tolerance;
-        }
+      for (int64_t d = 0; d < p.d.out; ++d)
+        for (int64_t h = 0; h < p.h.out; ++h)
+          for (int64_t w = 0; w < p.w.out; ++w, ++at) {
+            const double got = dst.data()[bench.dst_offset(n, c, h, w, d)], tolerance = bound * largest + 1e-7;
+            if (!(std::abs(got - r.dst[at]) <= tolerance) && ++wrong <= 5)
+              ADD_FAILURE() << "n " << n << " c " << c << " d " << d << " h " << h << " w " << w << ": got " << got
+                            << ", expected " << r.dst[at] << " +- " << tolerance;
+          }
     }
   ASSERT_EQ(wrong, 0);
   for (int64_t n = 0; n < p.batch; ++n)
     for (int64_t c = p.oc; c % bench.plan.block != 0; ++c)
-      for (int64_t h = 0; h < p.h.out; ++h)
-        for (int64_t w = 0; w < p.w.out; ++w)
-          ASSERT_EQ(dst.data()[bench.dst_offset(n, c, h, w)], 0.0f) << "tail channel " << c;
+      for (int64_t d = 0; d < p.d.out; ++d)
+        for (int64_t h = 0; h < p.h.out; ++h)
+          for (int64_t w = 0; w < p.w.out; ++w)
+            ASSERT_EQ(dst.data()[bench.dst_offset(n, c, h, w, d)], 0.0f) << "tail channel " << c;
 
   for (const int64_t threads : {2, 3, 8}) {
     GuardedFloats other(dst.size(), nan);

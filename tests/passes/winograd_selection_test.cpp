@@ -98,6 +98,37 @@ TEST(WinogradSelection, TakesDilationsWhosePhasesFillTiles) {
   }
 }
 
+GraphMaker layer_along_one_axis(const ir::Dims& source, const ir::Dims& kernel, const std::string& pads,
+                                float weight = 0.25f) {
+  GraphMaker m;
+  const ir::Dims dims{kLayerChannels, kLayerChannels, kernel[0], kernel[1]};
+  std::vector<float> weights(static_cast<size_t>(kLayerChannels * kLayerChannels * kernel[0] * kernel[1]), 0.25f);
+  weights[1234] = weight;
+  m.result(m.op("Convolution", {m.input(source), m.constant(dims, weights)},
+                {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", pads}, {"pads_end", pads}}));
+  return m;
+}
+
+TEST(WinogradSelection, TakesTapsAlongOneAxis) {
+  for (const Isa isa : available_isas()) {
+    SCOPED_TRACE(isa_name(isa));
+    const bool wide = isa == Isa::avx2 || isa == Isa::avx512;
+    const auto takes = [&](const GraphMaker& m, bool accuracy = false) {
+      return is_winograd(kernel_of(m, isa, accuracy), "one_axis");
+    };
+    const ir::Dims image{1, kLayerChannels, 32, 32}, batch{7, kLayerChannels, 32, 32};
+    EXPECT_EQ(takes(layer_along_one_axis(image, {1, 3}, "0,1")), wide);
+    EXPECT_EQ(takes(layer_along_one_axis(image, {3, 1}, "1,0")), wide);
+    EXPECT_EQ(takes(layer_along_one_axis(batch, {3, 1}, "1,0")), wide);
+    EXPECT_EQ(takes(layer_along_one_axis(image, {1, 7}, "0,3")), wide);
+    EXPECT_FALSE(takes(layer_along_one_axis(image, {1, 3}, "0,1"), true));
+    // A tile of which two outputs are used.
+    EXPECT_FALSE(takes(layer_along_one_axis({1, kLayerChannels, 2, 32}, {3, 1}, "1,0")));
+    for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()})
+      EXPECT_FALSE(takes(layer_along_one_axis(image, {1, 3}, "0,1", bad))) << bad;
+  }
+}
+
 TEST(WinogradSelection, IsOffForAccuracy) {
   for (const Isa isa : available_isas())
     for (const int64_t stride : {1, 2})

@@ -10,8 +10,8 @@
 #include "plugins/cpu/kernels/conv/gather.hpp"
 #include "plugins/cpu/nodes/convolution.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
-#include "plugins/cpu/nodes/first_winograd.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
+#include "plugins/cpu/nodes/winograd_conv.hpp"
 #include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
@@ -182,12 +182,11 @@ std::unique_ptr<const Executor> create_convolution(const NodeContext& context, c
 
 namespace {
 
-// First layers by Winograd's algorithm.
-template <const FirstWinograd& First>
-Proposal propose_first(const NodeContext& context) {
-  const auto offered = first_winograd_offer(context, First);
+template <const WinogradConv& Form>
+Proposal propose_winograd(const NodeContext& context) {
+  const auto offered = winograd_conv_offer(context, Form);
   if (const auto* reject = std::get_if<Reject>(&offered)) return *reject;
-  const ConvKernel& kernel = chosen_first_winograd(context, First);
+  const ConvKernel& kernel = chosen_winograd_conv(context, Form);
   const int rank = context.outputs[0].rank();
   LayoutChoice choice;
   choice.inputs.resize(context.inputs.size());
@@ -199,14 +198,15 @@ Proposal propose_first(const NodeContext& context) {
   return std::vector{std::move(choice)};
 }
 
-template <const FirstWinograd& First>
-std::unique_ptr<const Executor> create_first(const NodeContext& context, const LayoutChoice&) {
-  return std::make_unique<ConvolutionExecutor>(context, chosen_first_winograd(context, First), conv_problem(context));
+template <const WinogradConv& Form>
+std::unique_ptr<const Executor> create_winograd(const NodeContext& context, const LayoutChoice&) {
+  return std::make_unique<ConvolutionExecutor>(context, chosen_winograd_conv(context, Form), conv_problem(context));
 }
 
 constexpr Impl kConvolution[] = {
-    {"winograd_7x7s2", &propose_first<kFirstWinograd7x7>, &create_first<kFirstWinograd7x7>},
-    {"winograd_3x3s2_first", &propose_first<kFirstWinograd3x3>, &create_first<kFirstWinograd3x3>},
+    {"winograd_7x7s2", &propose_winograd<kWinograd7x7s2>, &create_winograd<kWinograd7x7s2>},
+    {"winograd_3x3s2_first", &propose_winograd<kWinograd3x3s2>, &create_winograd<kWinograd3x3s2>},
+    {"winograd_one_axis", &propose_winograd<kWinogradOneAxis>, &create_winograd<kWinogradOneAxis>},
     {"convolution", &propose_convolution, &create_convolution}};
 
 }  // namespace

@@ -20,11 +20,11 @@
 #include "plugins/cpu/convolution_chain_op.hpp"
 #include "plugins/cpu/kernels/reduce/reduce.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
-#include "plugins/cpu/nodes/first_winograd.hpp"
 #include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
 #include "plugins/cpu/nodes/row_plans.hpp"
 #include "plugins/cpu/nodes/stage_node.hpp"
+#include "plugins/cpu/nodes/winograd_conv.hpp"
 #include "plugins/cpu/rounding.hpp"
 #include "plugins/cpu/slices.hpp"
 
@@ -64,7 +64,7 @@ class ConvolutionChainExecutor final : public Executor {
       : reduce_(reduce_kernels(context.isa)), has_mean_(context.node.attrs<ConvolutionChainAttrs>().mean) {
     for (size_t s = 0; s < nodes.size(); ++s) {
       const ConvProblem problem = conv_problem(nodes[s]->context);
-      const ConvKernel* kernel = winograd && s == 0 ? &chosen_first_winograd(nodes[s]->context, kFirstWinograd3x3)
+      const ConvKernel* kernel = winograd && s == 0 ? &chosen_winograd_conv(nodes[s]->context, kWinograd3x3s2)
                                                     : kKernelOfStage[s](problem, context.isa);
       TERROIR_ASSERT(kernel != nullptr, context.node.name, s);
       stages_.push_back(
@@ -415,7 +415,7 @@ Proposal propose_chain(const NodeContext& context, bool winograd) {
     if (!kernel) return Reject{concat("no kernel for stage ", s)};
     double times = 1;
     if (winograd && s == 0) {
-      const auto offered = first_winograd_offer(stage, kFirstWinograd3x3);
+      const auto offered = winograd_conv_offer(stage, kWinograd3x3s2);
       if (const auto* reject = std::get_if<Reject>(&offered)) return *reject;
       times = std::get<double>(offered);
     }

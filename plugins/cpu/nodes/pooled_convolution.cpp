@@ -18,11 +18,11 @@
 #include "ir/base/error.hpp"
 #include "plugins/cpu/convolution_chain_op.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
-#include "plugins/cpu/nodes/first_winograd.hpp"
 #include "plugins/cpu/nodes/pool_problem.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
 #include "plugins/cpu/nodes/row_plans.hpp"
 #include "plugins/cpu/nodes/stage_node.hpp"
+#include "plugins/cpu/nodes/winograd_conv.hpp"
 #include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
@@ -34,9 +34,7 @@ const ConvKernel* direct_kernel(const ConvProblem& p, Isa isa) {
   return is_pointwise(p) ? nullptr : find_image_kernel(p, isa);
 }
 
-const FirstWinograd& winograd_of(const ConvProblem& p) {
-  return p.h.kernel == 3 ? kFirstWinograd3x3 : kFirstWinograd7x7;
-}
+const WinogradConv& winograd_of(const ConvProblem& p) { return p.h.kernel == 3 ? kWinograd3x3s2 : kWinograd7x7s2; }
 
 class PooledConvolutionExecutor final : public Executor {
  public:
@@ -199,7 +197,7 @@ Proposal propose(const NodeContext& context) {
   if (!kernel) return Reject{"no kernel for the convolution"};
   double times = 1;
   if (Winograd) {
-    const auto offered = first_winograd_offer(convolution, winograd_of(problem));
+    const auto offered = winograd_conv_offer(convolution, winograd_of(problem));
     if (const auto* reject = std::get_if<Reject>(&offered)) return *reject;
     times = std::get<double>(offered);
   }
@@ -219,7 +217,7 @@ std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutC
   const NodeContext& convolution = nodes[kConvolution]->context;
   const ConvProblem problem = conv_problem(convolution);
   const ConvKernel* kernel =
-      Winograd ? &chosen_first_winograd(convolution, winograd_of(problem)) : direct_kernel(problem, context.isa);
+      Winograd ? &chosen_winograd_conv(convolution, winograd_of(problem)) : direct_kernel(problem, context.isa);
   TERROIR_ASSERT(kernel != nullptr, context.node.name);
   return std::make_unique<PooledConvolutionExecutor>(context, nodes, *kernel);
 }

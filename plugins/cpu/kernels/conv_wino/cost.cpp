@@ -115,21 +115,6 @@ double point_cycles(const WinoPlan& plan, int64_t unit_blocks, int64_t oc_blocks
   return static_cast<double>(oc_blocks / unit_blocks) * unit_cycles(unit_blocks) + (rest ? unit_cycles(rest) : 0);
 }
 
-// Multiplications of the direct kernel per pair of channels: taps that meet padding are left out.
-double direct_products(const ConvProblem& p) {
-  double products = 1;
-  for (const ConvAxis* a : {&p.d, &p.h, &p.w}) {
-    int64_t inside = 0;
-    for (int64_t k = 0; k < a->kernel; ++k) {
-      const int64_t at = k * a->dilation - a->pad, first = ceil_div(std::max<int64_t>(0, -at), a->stride),
-                    last = std::min(a->out, ceil_div(std::max<int64_t>(0, a->in - at), a->stride));
-      inside += std::max<int64_t>(0, last - first);
-    }
-    products *= static_cast<double>(inside);
-  }
-  return products;
-}
-
 // How much longer than half of the blocks the larger half of the units takes, for two threads that share few tiles.
 double uneven_halves(int64_t oc_blocks, int64_t unit_blocks) {
   const int64_t units = ceil_div(oc_blocks, unit_blocks), first = units / 2 * unit_blocks;
@@ -249,6 +234,20 @@ double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t sl
   if (weight_bytes > static_cast<double>(cache_sizes().l2) / 2)
     products = std::max(products, weight_bytes * blocks / kStreamBytes);
   return input + products + output + weight_bytes / kFirstReadBytes;
+}
+
+double direct_products(const ConvProblem& p) noexcept {
+  double products = 1;
+  for (const ConvAxis* a : {&p.d, &p.h, &p.w}) {
+    int64_t inside = 0;
+    for (int64_t k = 0; k < a->kernel; ++k) {
+      const int64_t at = k * a->dilation - a->pad, first = ceil_div(std::max<int64_t>(0, -at), a->stride),
+                    last = std::min(a->out, ceil_div(std::max<int64_t>(0, a->in - at), a->stride));
+      inside += std::max<int64_t>(0, last - first);
+    }
+    products *= static_cast<double>(inside);
+  }
+  return products;
 }
 
 }  // namespace wino

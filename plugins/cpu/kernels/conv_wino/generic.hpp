@@ -208,7 +208,7 @@ struct WinoReduction {
 
 // The sum `sum` of one unit from its weights `u` of `part`, of the first point; `lines` cache lines from `ahead` on are
 // wanted next.
-TERROIR_INLINE void multiply_sum(const WinoPlan& plan, const WinoBlock& b, const WinoUnit& unit, const WinoSum& sum,
+TERROIR_NOINLINE void multiply_sum(const WinoPlan& plan, const WinoBlock& b, const WinoUnit& unit, const WinoSum& sum,
                                  const WinoReduction& part, const float* u, const float* ahead, int64_t lines,
                                  float* m) {
   const int64_t count = b.count[sum.point_class], tiles = count * b.slices;

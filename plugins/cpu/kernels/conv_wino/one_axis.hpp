@@ -1,0 +1,331 @@
+// What: convolution along one axis by F(5,2), F(4,3) and F(3,4): six products instead of ten or twelve. Longer kernels
+//   are sums of segments of three or four taps, added up before the transform back. Some tiles' inputs are transformed,
+//   multiplied point by point with the transformed weights, and the products transformed back, with bias, residual and
+//   post-ops at the store.
+// Axes: plan.exec has the axis as h, what lies before it as d and behind it as w: neighbours along w are neighbours in
+//   memory. An sp unit is a tile; plan.cached_rows of them are worked on at once.
+// Order of summation: segment, channel block, channel; then the output transform. It depends on the plan alone.
+// Packed: [bias][oc unit][point][segment][ic][oc in unit], channels to whole blocks with zeros.
+// Include one bucket header first.
+#pragma once
+
+#include "plugins/cpu/kernels/conv/epilogue.hpp"
+#include "plugins/cpu/kernels/conv_wino/gemm_pass.hpp"
+#include "plugins/cpu/kernels/conv_wino/one_axis_types.hpp"
+#include "plugins/cpu/kernels/conv_wino/pack.hpp"
+#include "plugins/cpu/kernels/conv_wino/staging.hpp"
+
+namespace terroir::cpu {
+
+struct ConvKernel;
+
+namespace TERROIR_ISA {
+namespace {
+
+constexpr int kAxisPoints = static_cast<int>(one_axis::kPoints);
+static_assert(kAxisPoints == Wino<4>::kAlpha);
+
+// Tiles whose outputs go through a copy together.
+constexpr int64_t kAxisBuffered = 16;
+
+// Tiles one behind the other, which have the same inputs inside and as many outputs.
+struct AxisRun {
+  int64_t tiles;
+  int64_t outer, row, inner;  // of the first tile's first output
+  int64_t first, end;         // of the tile_reach() inputs of a tile, those inside
+  int64_t outputs;
+  bool along;  // the next tile lies along the axis, not across it
+};
+
+// What begins with tile `s` of an image, at most so many tiles.
+AxisRun axis_run(const ConvProblem& e, int64_t s, int64_t most) {
+  const ConvAxis& a = e.h;
+  const int64_t outputs = one_axis::tile_outputs(a.kernel), reach = one_axis::tile_reach(a.kernel);
+  const int64_t per_phase = one_axis::phase_tiles(a);
+  const int64_t tiles = one_axis::phases(a) * per_phase;
+  const auto steps = [&](int64_t distance, int64_t limit) {
+    const int64_t n = distance <= 0 ? 0 : (distance - 1) / a.dilation + 1;
+    return n < limit ? n : limit;
+  };
+  AxisRun run;
+  run.inner = s % e.w.out;
+  const int64_t line = s / e.w.out, tile = line % tiles;
+  run.outer = line / tiles;
+  run.row = tile / per_phase + tile % per_phase * outputs * a.dilation;
+  run.first = steps(a.pad - run.row, reach);
+  run.end = steps(a.in + a.pad - run.row, reach);
+  run.outputs = steps(a.out - run.row, outputs);
+  run.along = e.w.out == 1;
+  run.tiles = 1;
+  if (!run.along) {
+    run.tiles = e.w.out - run.inner;
+  } else if (run.first == 0 && run.end == reach && run.outputs == outputs) {
+    const int64_t last_input = a.in - 1 + a.pad - (reach - 1) * a.dilation;
+    const int64_t last_output = a.out - 1 - (outputs - 1) * a.dilation;
+    const int64_t last = last_input < last_output ? last_input : last_output;
+    run.tiles = (last - run.row) / (outputs * a.dilation) + 1;
+  }
+  if (run.tiles > most) run.tiles = most;
+  return run;
+}
+
+// The points of some tiles, of one segment and channel block.
+struct AxisInputs {
+  const float* from;   // the first tile's first input
+  int64_t row, step;   // floats between inputs of a tile, and between tiles
+  int64_t first, end;  // inputs inside
+  float* v;
+  int64_t v_point;
+};
+
+template <bool Inside>
+void axis_inputs(AxisInputs s, int64_t tiles) {
+  for (; tiles > 0; --tiles, s.from += s.step, s.v += kBlock) {
+#pragma GCC unroll 2
+    for (int64_t lane = 0; lane < kBlock; lane += kLanes) {
+      V d[kAxisPoints];
+#pragma GCC unroll 6
+      for (int i = 0; i < kAxisPoints; ++i)
+        d[i] = Inside || (i >= s.first && i < s.end) ? loadu(s.from + i * s.row + lane) : zero();
+      V points[2][kAxisPoints / 2];
+      Wino<4>::input<0>(d, points[0]);
+      Wino<4>::input<1>(d, points[1]);
+#pragma GCC unroll 6
+      for (int i = 0; i < kAxisPoints; ++i) storeu(s.v + i * s.v_point + lane, points[i / 3][i % 3]);
+    }
+  }
+}
+
+void transform_axis(const ConvPlan& plan, const float* src, int64_t s0, int64_t tiles, float* v, int64_t v_point) {
+  const ConvProblem& e = plan.exec;
+  const int64_t taps = e.h.kernel, row = e.h.dilation * plan.src.h, reach = one_axis::tile_reach(taps);
+  for (int64_t done = 0; done < tiles;) {
+    const AxisRun run = axis_run(e, s0 + done, tiles - done);
+    const float* const first = src + run.outer * plan.src.d + (run.row - e.h.pad) * plan.src.h + run.inner * kBlock;
+    AxisInputs in{nullptr,           row,    run.along ? one_axis::tile_outputs(taps) * row : kBlock, 0, 0,
+                  v + done * kBlock, v_point};
+    const auto inputs = run.first == 0 && run.end == reach ? &axis_inputs<true> : &axis_inputs<false>;
+    for (int64_t g = 0; g < reach - (kAxisPoints - 1); g += one_axis::segment_taps(taps)) {
+      in.from = first + g * row;
+      in.first = run.first - g;
+      in.end = run.end - g;
+      for (int64_t c = 0; c < e.ic; c += kBlock, in.from += plan.src.c, in.v += tiles * kBlock) inputs(in, run.tiles);
+    }
+    done += run.tiles;
+  }
+}
+
+// Of one channel block: where the products are, and where the outputs go.
+struct AxisOutputs {
+  const float* m;
+  int64_t m_point;
+  const float* bias;
+  const float* residual;  // or null; strides of dst
+  float* dst;
+  int64_t row, step;  // floats between outputs of a tile, and between tiles
+  int64_t tiles, outputs;
+  bool clamp;  // limit to [low, high]; NaN passes
+  float low, high;
+};
+
+// y[k] is the sum of p^k times the products at all points p, infinity counting for the last one.
+template <int Outputs>
+void axis_outputs(const AxisOutputs& t) {
+  const V low(t.low), high(t.high);
+  const float *m = t.m, *residual = t.residual;
+  float* dst = t.dst;
+  for (int64_t left = t.tiles; left > 0; --left, m += kBlock, dst += t.step, residual += residual ? t.step : 0) {
+#pragma GCC unroll 2
+    for (int64_t lane = 0; lane < kBlock; lane += kLanes) {
+      V p[kAxisPoints];
+#pragma GCC unroll 6
+      for (int i = 0; i < kAxisPoints; ++i) p[i] = loadu(m + i * t.m_point + lane);
+      const V inner[2] = {p[1] + p[2], p[1] - p[2]}, outer[2] = {p[3] + p[4], p[3] - p[4]};
+      const V bias = loadu(t.bias + lane);
+      float a = 1, b = 1;
+#pragma GCC unroll 5
+      for (int k = 0; k < Outputs; ++k, a *= kWinoInner, b *= kWinoOuter) {
+        V sum = k == 0 ? p[0] + (inner[0] + outer[0]) : fma(V(b), outer[k % 2], V(a) * inner[k % 2]);
+        if (k == Outputs - 1) sum = sum + p[kAxisPoints - 1];
+        sum = sum + bias;
+        if (k >= t.outputs) break;
+        if (residual) sum = sum + loadu(residual + k * t.row + lane);
+        if (t.clamp) sum = min(high, max(low, sum));
+        storeu(dst + k * t.row + lane, sum);
+      }
+    }
+  }
+}
+
+using AxisOutputsFn = void (*)(const AxisOutputs& t);
+
+AxisOutputsFn axis_outputs_of(int64_t outputs) {
+  switch (outputs) {
+    case 3:
+      return &axis_outputs<3>;
+    case 4:
+      return &axis_outputs<4>;
+    default:
+      return &axis_outputs<5>;
+  }
+}
+
+// The outputs of a run of tiles, in channel block `block`, whose products begin at `m`; `image`: where the image's
+// outputs begin.
+void store_axis_run(const ConvPlan& plan, const ConvArgs& args, const Epilogue& e, const AxisRun& run, int64_t image,
+                    int64_t block, const float* m, int64_t m_point) {
+  const ConvProblem& p = plan.exec;
+  const int64_t channels = p.oc - block * kBlock < kBlock ? p.oc - block * kBlock : kBlock;
+  const int64_t row = p.h.dilation * plan.dst.h, outputs = one_axis::tile_outputs(p.h.kernel);
+  const int64_t step = run.along ? outputs * row : kBlock;
+  int64_t offset = image + block * plan.dst.c + run.outer * plan.dst.d + run.row * plan.dst.h + run.inner * kBlock;
+  const AxisOutputsFn transform = axis_outputs_of(outputs);
+  AxisOutputs t{m,
+                m_point,
+                args.packed + block * kBlock,
+                e.residual ? e.residual + offset : nullptr,
+                args.dst + offset,
+                row,
+                step,
+                run.tiles,
+                run.outputs,
+                e.clamp,
+                e.low,
+                e.high};
+  if (e.rest_count == 0) {
+    transform(t);
+    if (!e.activate) return;
+    e.activate({args.dst + offset, 1, 0, run.outputs, row, run.tiles, step}, e.alpha);
+    for (int64_t k = 0; k < run.outputs; ++k) clear_tail(args.dst + offset + k * row, step, run.tiles, channels);
+    return;
+  }
+  alignas(64) float buffer[one_axis::kMostOutputs * kAxisBuffered * kBlock];
+  t.dst = buffer;
+  t.row = kAxisBuffered * kBlock;
+  t.step = kBlock;
+  t.residual = e.residual ? buffer : nullptr;
+  for (int64_t left = run.tiles; left > 0; left -= t.tiles) {
+    t.tiles = left < kAxisBuffered ? left : kAxisBuffered;
+    for (int64_t k = 0; e.residual && k < run.outputs; ++k)
+      for (int64_t i = 0; i < t.tiles; ++i)
+        for (int64_t lane = 0; lane < kBlock; lane += kLanes)
+          storeu(buffer + k * t.row + i * kBlock + lane, loadu(e.residual + offset + k * row + i * step + lane));
+    transform(t);
+    for (int64_t k = 0; k < run.outputs; ++k)
+      apply_epilogue(e, buffer + k * t.row, args.dst, offset + k * row, step, t.tiles, block * kBlock, channels);
+    t.m += t.tiles * kBlock;
+    offset += t.tiles * step;
+  }
+}
+
+// All points of a unit of `blocks` output blocks: `u` its weights.
+void multiply_axis(const ConvPlan& plan, int64_t tiles, int64_t blocks, const float* v, int64_t v_point, const float* u,
+                   float* m, int64_t m_point) {
+  const int64_t ic_blocks = (plan.exec.ic + kBlock - 1) / kBlock, segments = one_axis::segments(plan.exec.h.kernel);
+  const int64_t widest = max_tile_positions(kRegisters, kFused, static_cast<int>(blocks) * kVectorsPerBlock);
+  const int64_t passes = (tiles + widest - 1) / widest, narrow = tiles / passes, wider = tiles % passes;
+  GemmPass g{};
+  g.v_block = tiles * kBlock;
+  g.u_block = blocks * kBlock * kBlock;
+  g.depth = segments;
+  g.v_depth = ic_blocks * g.v_block;
+  g.u_depth[0] = g.u_depth[1] = ic_blocks * g.u_block;
+  g.blocks = ic_blocks;
+  g.last = plan.exec.ic - (ic_blocks - 1) * kBlock;
+  g.m_block = tiles * kBlock;
+  const int64_t u_point = segments * ic_blocks * g.u_block, loops = passes * segments * ic_blocks;
+  if (plan.prefetch) g.prefetch_lines = (u_point / 16 + loops - 1) / loops;
+  for (int i = 0; i < kAxisPoints; ++i, u += u_point, v += v_point, m += m_point) {
+    g.u = u;
+    g.v = v;
+    g.m = m;
+    g.prefetch = u + u_point;  // those of the next point, and behind the last one of the next unit
+    for (int64_t pass = 0; pass < passes; ++pass) {
+      const int64_t width = narrow + (pass < wider ? 1 : 0);
+      kGemm[blocks - 1].fn[width - 1](g);
+      g.v += width * kBlock;
+      g.m += width * kBlock;
+      g.prefetch += g.prefetch_lines * segments * ic_blocks * 16;
+    }
+  }
+}
+
+}  // namespace
+
+void wino_run_one_axis(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
+  const ConvProblem& p = plan.exec;
+  const Epilogue epilogue = make_epilogue(args.post_ops, args.post_op_count, p.oc % kBlock != 0);
+  const int64_t oc_blocks = (p.oc + kBlock - 1) / kBlock;
+  const int64_t depth = one_axis::segments(p.h.kernel) * ((p.ic + kBlock - 1) / kBlock);
+  const float* const weights = args.packed + (oc_blocks * kBlock + 15) / 16 * 16;
+  const int64_t rounds = (box.sp1 - box.sp0 + plan.cached_rows - 1) / plan.cached_rows;
+  for (int64_t i = 0; i < (box.n1 - box.n0) * rounds; ++i) {
+    const int64_t n = box.n0 + i / rounds, round = i % rounds, all = box.sp1 - box.sp0;
+    const int64_t s0 = box.sp0 + all * round / rounds, tiles = box.sp0 + all * (round + 1) / rounds - s0;
+    const int64_t v_point = point_stride(depth * tiles);
+    float *const v = args.scratch, *const m = v + kAxisPoints * v_point;
+    transform_axis(plan, args.src + n * plan.src.n, s0, tiles, v, v_point);
+    const float* u = weights;
+    for (int64_t first = 0; first < oc_blocks; first += plan.oc_blocks) {
+      const int64_t blocks = oc_blocks - first < plan.oc_blocks ? oc_blocks - first : plan.oc_blocks;
+      const int64_t m_point = point_stride(blocks * tiles);
+      multiply_axis(plan, tiles, blocks, v, v_point, u, m, m_point);
+      for (int64_t b = 0; b < blocks; ++b)
+        for (int64_t done = 0; done < tiles;) {
+          const AxisRun run = axis_run(p, s0 + done, tiles - done);
+          store_axis_run(plan, args, epilogue, run, n * plan.dst.n, first + b, m + (b * tiles + done) * kBlock,
+                         m_point);
+          done += run.tiles;
+        }
+      u += kAxisPoints * depth * blocks * kBlock * kBlock;
+    }
+  }
+}
+
+void wino_pack_one_axis(const ConvPlan& plan, const ConvKernel&, const ConvConstants& constants, float* packed,
+                        int64_t begin, int64_t end) noexcept {
+  using W = Wino<4>;
+  const ConvProblem& p = plan.exec;
+  const int64_t taps = p.h.kernel, row = p.ic * taps, segment = one_axis::segment_taps(taps);
+  const int64_t padded = (p.ic + kBlock - 1) / kBlock * kBlock, oc_blocks = (p.oc + kBlock - 1) / kBlock;
+  float* const bias = packed;
+  const int64_t bias_floats = (oc_blocks * kBlock + 15) / 16 * 16;
+  for (int64_t l = oc_blocks * kBlock; begin == 0 && l < bias_floats; ++l) bias[l] = 0.0f;
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t first = unit * plan.oc_blocks;
+    const int64_t blocks = oc_blocks - first < plan.oc_blocks ? oc_blocks - first : plan.oc_blocks;
+    const int64_t lanes = blocks * kBlock, u_segment = padded * lanes, u_point = one_axis::segments(taps) * u_segment;
+    float* const to = packed + bias_floats + kAxisPoints * one_axis::segments(taps) * padded * first * kBlock;
+    for (int64_t l = first * kBlock; l < first * kBlock + lanes; ++l)
+      bias[l] = constants.bias && l < p.oc ? constants.bias[l] : 0.0f;
+    for (int64_t i = u_segment; i <= kAxisPoints * u_point; i += u_segment)
+      for (int64_t l = i - (padded - p.ic) * lanes; l < i; ++l) to[l] = 0.0f;
+    alignas(64) float transposed[one_axis::kMostTaps * kLanes * kLanes];
+    for (int64_t channel = 0; channel < p.ic; channel += kLanes) {
+      const int64_t channels = p.ic - channel < kLanes ? p.ic - channel : kLanes;
+      for (int64_t l = 0; l < lanes; l += kLanes) {
+        const int64_t o = first * kBlock + l;
+        const float* const from = constants.weights + (o - constants.first_output) * row + channel * taps;
+        transpose_rows(from, row, p.oc - o, channels * taps, transposed);
+        for (int64_t c = 0; c < channels; ++c) {
+          float* u = to + (channel + c) * lanes + l;
+          for (int64_t t = 0; t < taps; t += segment, u += u_segment) {
+            const float* const g = transposed + (c * taps + t) * kLanes;
+            const int64_t count = taps - t < segment ? taps - t : segment;
+            // Row i of G: (1, p, p^2, ...) times its scale, and of infinity the last tap.
+            for (int i = 0; i < kAxisPoints - 1; ++i) {
+              V sum = V(W::kScale[i]) * loadu(g);
+              float scale = W::kScale[i];
+              for (int64_t x = 1; x < count; ++x) sum = fma(V(scale *= W::kAt[i]), loadu(g + x * kLanes), sum);
+              storeu(u + i * u_point, sum);
+            }
+            storeu(u + (kAxisPoints - 1) * u_point, count == segment ? loadu(g + (segment - 1) * kLanes) : zero());
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace TERROIR_ISA
+}  // namespace terroir::cpu
