@@ -79,6 +79,8 @@ std::vector<ConvLayer> all_layers() {
       layer("awkward", 1, false, 1, 3, 64, {8, 112, 112}, {4, 56, 56}, {7, 7, 7}, {2, 2, 2}, {3, 3, 3}));
   // As SSD ends: weights of 1 MB for nine positions.
   layers.push_back(layer("awkward", 1, false, 1, 128, 256, {1, 5, 5}, {1, 3, 3}, {1, 3, 3}, {1, 1, 1}, {0, 0, 0}));
+  square(1, 64, 192, 27, 5, 1);   // as of AlexNet
+  square(1, 128, 128, 46, 7, 1);  // as of OpenPose
   // Taps along one axis: ERFNet, Inception, text to speech, R(2+1)D along time.
   layers.push_back(layer("awkward", 1, false, 1, 128, 128, {1, 32, 64}, {1, 32, 64}, {1, 3, 1}, {1, 1, 1}, {0, 1, 0}));
   layers.push_back(layer("awkward", 1, false, 1, 192, 192, {1, 17, 17}, {1, 17, 17}, {1, 1, 7}, {1, 1, 1}, {0, 0, 3}));

@@ -112,7 +112,7 @@ void expect_same_bits(const GuardedFloats& a, const GuardedFloats& b, const char
 
 // The largest output that sources in [-1, 1] can give, without the bias, by output channel.
 std::vector<double> weight_sums(const ConvProblem& p, const Reference& r) {
-  const auto kernel = static_cast<size_t>(p.ic / p.groups * p.d.kernel * 9);
+  const auto kernel = static_cast<size_t>(p.ic / p.groups * p.d.kernel * p.h.kernel * p.w.kernel);
   std::vector<double> sums(static_cast<size_t>(p.oc));
   for (size_t o = 0; o < sums.size(); ++o)
     for (size_t i = 0; i < kernel; ++i) sums[o] += std::abs(static_cast<double>(r.wei[o * kernel + i]));
@@ -205,9 +205,9 @@ void check_winograd(const ConvProblem& p) {
     const bool wide = isa != Isa::scalar && isa != Isa::sse42, only_scalar = available_isas().size() == 1;
     const std::vector<WinoKernel> kernels = kernels_of(isa, p.h.stride);
     ASSERT_EQ(kernels.size(), p.h.stride == 2 ? (wide ? 2u : 0u) : isa != Isa::scalar || only_scalar ? 2u : 0u);
-    const bool dilated = p.h.dilation != 1 || p.w.dilation != 1;
+    const bool dilated = p.h.dilation != 1 || p.w.dilation != 1, segments = p.h.kernel != 3 || p.w.kernel != 3;
     for (const WinoKernel& kernel : kernels)
-      if (!dilated || kernel.tile == 4) check_winograd(kernel, p, r);
+      if ((!dilated && !segments) || kernel.tile == 4) check_winograd(kernel, p, r);
   }
 }
 
@@ -250,6 +250,38 @@ TEST(ConvWinograd, Dilations) {
   check_winograd(problem_of(2, 2, 64, 96, dilated_axis(9, 2), dilated_axis(10, 2)));
   check_winograd(problem_of(3, 1, 33, 40, dilated_axis(33, 6), dilated_axis(33, 6)));
   check_winograd(problem_of(1, 1, 16, 16, dilated_axis(9, 2), dilated_axis(6, 2), axis(4, 3, 1, 1, 1, 1)));
+}
+
+// Cut into segments of 3x3.
+TEST(ConvWinograd, KernelsOfOtherSizes) {
+  const auto same = [](int64_t in, int64_t kernel, int64_t dilation = 1) {
+    const int64_t all = (kernel - 1) * dilation;
+    return axis(in, kernel, 1, dilation, all - all / 2, all / 2);
+  };
+  for (int64_t h = 2; h <= 9; ++h)
+    for (int64_t w = 2; w <= 9; ++w)
+      if (h != 3 || w != 3) check_winograd(problem_of(1, 1, 16, 20, same(11, h), same(9, w)));
+  for (const int64_t size : {1, 2, 4, 5, 8, 13}) {
+    check_winograd(problem_of(1, 1, 16, 16, same(size, 5), same(7, 5)));
+    check_winograd(problem_of(1, 1, 16, 16, same(7, 7), same(size, 7)));
+  }
+  check_winograd(problem_of(1, 1, 16, 16, axis(12, 5, 1, 1, 0, 3), axis(9, 4, 1, 1, 7, 0)));
+  check_winograd(problem_of(1, 1, 16, 16, axis(12, 5, 1, 1, -2, -1), axis(14, 7, 1, 1, -3, 9)));
+  check_winograd(problem_of(1, 1, 16, 16, same(19, 5, 3), same(17, 4, 2)));
+  check_winograd(problem_of(3, 1, 48, 70, same(17, 5), same(13, 5)));
+  // Images of four tiles; weights in several stages; kernel slices.
+  check_winograd(problem_of(1, 1, 64, 40, same(7, 5), same(8, 5)));
+  check_winograd(problem_of(1, 1, 288, 40, same(13, 5), same(9, 5)));
+  check_winograd(problem_of(1, 1, 16, 20, same(6, 5), same(7, 5), axis(5, 5, 1, 1, 2, 2)));
+  for (const Isa isa : available_isas())
+    for (const WinoKernel& kernel : wino_kernels(isa)) {
+      const auto refuses = [&](const ConvProblem& p) { return wino_reject(p, kernel) != nullptr; };
+      EXPECT_EQ(refuses(problem_of(1, 1, 16, 16, same(11, 5), same(9, 5))), kernel.tile == 2 || kernel.stride == 2);
+      EXPECT_TRUE(refuses(problem_of(1, 1, 20, 16, same(11, 5), same(9, 5))));
+      EXPECT_TRUE(refuses(problem_of(1, 2, 32, 32, same(11, 5), same(9, 5))));
+      EXPECT_TRUE(refuses(problem_of(1, 1, 16, 16, same(11, 1), same(9, 5))));
+      EXPECT_TRUE(refuses(problem_of(1, 1, 16, 16, same(21, 10), same(9, 5))));
+    }
 }
 
 TEST(ConvWinograd, GroupsOfWholeBlocks) {
@@ -391,8 +423,8 @@ TEST(ConvWinograd, RejectsWhatItCannotCompute) {
       return std::string(why ? why : "");
     };
     EXPECT_EQ(reason([](ConvProblem& p) { p.transposed = true; }), "transposed");
-    EXPECT_EQ(reason([](ConvProblem& p) { p.h = axis(8, 5); }), "kernel is not 3x3");
-    EXPECT_EQ(reason([](ConvProblem& p) { p.w = axis(8, 1); }), "kernel is not 3x3");
+    EXPECT_EQ(reason([](ConvProblem& p) { p.h = axis(12, 10); }), "kernel has not 2 to 9 taps a side");
+    EXPECT_EQ(reason([](ConvProblem& p) { p.w = axis(8, 1); }), "kernel has not 2 to 9 taps a side");
     EXPECT_EQ(reason([](ConvProblem& p) { p.w = axis(8, 3, 2); }), "stride does not fit");
     EXPECT_EQ(reason([](ConvProblem& p) { p.h = p.w = axis(8, 3, 2); }), "stride does not fit");
     EXPECT_EQ(reason([](ConvProblem& p) { p.h = axis(8, 3, 1, 2); }), kernel.tile == 4 ? "" : "dilation is not 1");

@@ -64,7 +64,9 @@ TEST(WinogradSelection, TakesWideLayersWith3x3KernelsOnEveryInstructionSet) {
     SCOPED_TRACE(isa_name(isa));
     EXPECT_TRUE(is_winograd(kernel_of(layer(1), isa), "4x4_3x3")) << kernel_of(layer(1), isa);
     EXPECT_FALSE(is_winograd(kernel_of(layer(1, 1), isa)));
-    EXPECT_FALSE(is_winograd(kernel_of(layer(1, 5), isa)));
+    EXPECT_TRUE(is_winograd(kernel_of(layer(1, 5), isa), "4x4_3x3"));  // in segments
+    EXPECT_FALSE(is_winograd(kernel_of(layer(1, 5), isa, true)));
+    EXPECT_EQ(kernel_of(layer(5, 5), isa), kernel_of(layer(1, 5), isa));
     EXPECT_FALSE(is_winograd(kernel_of(layer(1, 5, 2), isa)));
     EXPECT_FALSE(is_winograd(kernel_of(layer(1, 3, 3), isa)));
     const bool strided = isa == Isa::avx2 || isa == Isa::avx512;

@@ -26,7 +26,7 @@ Packing packing_for(const WinoKernel& kernel, const WinoPlan& plan, const ir::Co
   const ConvProblem& p = plan.problem;
   Packing packing;
   packing.key = concat(kernel.name, plan.weights == WinoWeights::packed ? " " : " plain ", plan.unit_blocks, " g",
-                       p.groups, " i", p.ic, " o", p.oc, " d", p.d.kernel);
+                       p.groups, " i", p.ic, " o", p.oc, " k", p.d.kernel, 'x', p.h.kernel, 'x', p.w.kernel);
   packing.bytes = plan.packed_floats * sizeof(float);
   packing.pieces = wino_units(plan);
   // The packing is known by the bias's address, which nothing else may get while the packing is being made.

@@ -27,7 +27,7 @@ constexpr int64_t kBlockTilesStrided2 = 112, kBlockTilesStrided4 = 28;
 constexpr int64_t kBlockSlices = 16;
 constexpr int64_t kChunkBlocks = 2;
 
-bool strided(const WinoPlan& plan) { return plan.problem.h.stride != 1; }
+bool strided(const WinoPlan& plan) { return plan.exec.h.stride != 1; }
 
 // Cycles per tile and vector of channels; of weights, where runs transform them, per input channel and vector of output
 // channels.
@@ -91,9 +91,9 @@ int64_t stage_blocks(const WinoPlan& plan, int64_t unit_blocks) {
 // Cycles for `oc_blocks` blocks, cut into units, and `tiles` tiles of one product per tile.
 double point_cycles(const WinoPlan& plan, int64_t unit_blocks, int64_t oc_blocks, int64_t tiles) {
   const double ports = plan.fused ? 2.0 : 1.0, loads = 2.0;
-  const auto reduction = static_cast<double>(plan.problem.ic / plan.problem.groups * plan.problem.d.kernel);
+  const auto reduction = static_cast<double>(plan.exec.ic / plan.exec.groups * plan.exec.d.kernel);
   const int64_t rounds = plan.weights == WinoWeights::staged
-                             ? plan.problem.d.kernel * ceil_div(plan.ic_blocks, stage_blocks(plan, unit_blocks))
+                             ? plan.exec.d.kernel * ceil_div(plan.ic_blocks, stage_blocks(plan, unit_blocks))
                              : 1;
   const int64_t passes = ceil_div(tiles, max_register_tiles(plan, unit_blocks));
   const double sums_share =
@@ -125,14 +125,14 @@ double uneven_halves(int64_t oc_blocks, int64_t unit_blocks) {
 double points_share(const WinoPlan& plan) {
   double share = 1;
   for (const WinoAxis* a : {&plan.rows, &plan.cols})
-    share *= 1 - static_cast<double>(plan.problem.h.stride * (a->tiles - a->full)) /
-                     static_cast<double>(plan.alpha * a->tiles);
+    share *=
+        1 - static_cast<double>(plan.exec.h.stride * (a->tiles - a->full)) / static_cast<double>(plan.alpha * a->tiles);
   return share;
 }
 
 // Those of a run that transforms the weights in registers, if there are passes for them: strided_transforming_pass.hpp.
 std::optional<WinoSpans> spans_in_registers(const WinoPlan& plan) {
-  const ConvProblem& p = plan.problem;
+  const ConvProblem& p = plan.exec;
   const WinoAxis& cols = plan.cols;
   if (plan.tile != 4 || plan.registers != 32 || p.d.out != 1 || p.d.kernel != 1 || dilated(plan)) return std::nullopt;
   if (plan.rows.tiles == 2 && cols.tiles == 2 && (!strided(plan) || cols.full > 0)) return WinoSpans{kMostSpanTiles, 1};
@@ -151,7 +151,7 @@ std::optional<WinoSpans> spans_in_registers(const WinoPlan& plan) {
 // L2, most of which inputs and products take. With stride 2 it is 9/16, and only large weights are staged.
 constexpr int64_t kMostPackedBytes = int64_t{1} << 20, kMostStridedBytes = int64_t{4} << 20;
 WinoWeights packed_or_staged(const WinoPlan& plan) {
-  const ConvProblem& p = plan.problem;
+  const ConvProblem& p = plan.exec;
   const int64_t pairs = p.groups * plan.ic_blocks * plan.oc_blocks * plan.block * plan.block * p.d.kernel;
   const int64_t bytes = 4 * plan.weights_side * plan.weights_side * pairs;
   const int64_t most = strided(plan) ? kMostStridedBytes : std::min(cache_sizes().l2, kMostPackedBytes);
@@ -161,7 +161,7 @@ WinoWeights packed_or_staged(const WinoPlan& plan) {
 // Of so many tiles, those that are transformed at once.
 int64_t tiles_at_once(const WinoPlan& plan, int64_t tiles) {
   const int64_t strided_tiles = plan.tile == 4 ? kBlockTilesStrided4 : kBlockTilesStrided2;
-  const int64_t wanted = strided(plan) ? strided_tiles : plan.problem.d.out > 1 ? kBlockTilesDeep : kBlockTiles;
+  const int64_t wanted = strided(plan) ? strided_tiles : plan.exec.d.out > 1 ? kBlockTilesDeep : kBlockTiles;
   const int64_t all = std::max<int64_t>(1, tiles);
   return ceil_div(all, ceil_div(all, std::clamp<int64_t>(wanted / plan.block_slices, 1, all)));
 }
@@ -169,7 +169,7 @@ int64_t tiles_at_once(const WinoPlan& plan, int64_t tiles) {
 }  // namespace
 
 void choose_blocks(WinoPlan& plan, std::optional<WinoWeights> weights) noexcept {
-  const ConvProblem& p = plan.problem;
+  const ConvProblem& p = plan.exec;
   const int64_t of_image = plan.rows.tiles * plan.cols.tiles;
   plan.block_slices = ceil_div(p.d.out, ceil_div(p.d.out, kBlockSlices));
   const std::optional<WinoSpans> spans = spans_in_registers(plan);
@@ -205,7 +205,7 @@ void choose_blocks(WinoPlan& plan, std::optional<WinoWeights> weights) noexcept 
 }
 
 double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t slices) noexcept {
-  const ConvProblem& p = plan.problem;
+  const ConvProblem& p = plan.exec;
   const int64_t s_blocks = ceil_div(tiles, plan.block_tiles), d_blocks = ceil_div(slices, plan.block_slices);
   const int64_t groups = ceil_div(units, plan.units);
   const int64_t oc_blocks = std::min(units * plan.unit_blocks, groups * plan.oc_blocks);
@@ -258,13 +258,13 @@ double wino_speedup(const ConvProblem& problem, const WinoKernel& kernel) noexce
   if (tiles == 0) return 0;
   double winograd = wino::box_cycles(plan, wino_units(plan), tiles, problem.d.out);
   const double ports = plan.fused ? 2.0 : 1.0, of_peak = 0.97;
+  const int64_t taps = problem.d.kernel * problem.h.kernel * problem.w.kernel;
   const auto lanes = static_cast<double>(problem.groups * plan.oc_blocks * plan.block);
-  const double weight_bytes = 4 * lanes * static_cast<double>(problem.ic / problem.groups * problem.d.kernel * 9);
+  const double weight_bytes = 4 * lanes * static_cast<double>(problem.ic / problem.groups * taps);
   const double vectors = lanes / static_cast<double>(plan.lanes);
   const auto inputs = static_cast<double>(problem.ic / problem.groups);
   const double products = static_cast<double>(problem.batch) * inputs * wino::direct_products(problem);
-  const double tile_cycles =
-      static_cast<double>(wino::max_register_tiles(plan, 1) * 9 * problem.d.kernel) * inputs / ports;
+  const double tile_cycles = static_cast<double>(wino::max_register_tiles(plan, 1) * taps) * inputs / ports;
   const double begin_cycles = wino::strided(plan) ? wino::kDirectStridedTileCycles : wino::kDirectTileCycles;
   const double borders = 1 + std::min(wino::kDirectTileShare, begin_cycles / tile_cycles);
   constexpr double kPositions = 14, kVectors = 2;  // of a usual tile

@@ -13,6 +13,7 @@
 //   compared with the largest output that such inputs can give, the sum of S. (The same account for a direct
 //   convolution has N = sum of S.) The ratio N : sum of S depends on where the weights of a kernel lie: for F(4,3) it
 //   is 16 to 163, for F(2,3) at most 16, and with stride 2 at most 95 and 9.
+//   Of kernels cut into segments, S is summed over these, and K counts them.
 //   At stride 2 the points i are the products of the sums (transforms.hpp), up to four of which per pair of channels
 //   are summed at once: 4 K in the place of K.
 // Source: N. J. Higham and T. Mary, A New Approach to Probabilistic Rounding Error Analysis (2019).
@@ -33,6 +34,15 @@ constexpr float kLargest = 0x1p100f, kSmallest = 0x1p-90f;
 
 constexpr size_t kTaps = 9;
 using Taps = std::array<float, kTaps>;
+
+// Sums of |weights| by tap of a segment, of `height` x `width` kernels that are not 3x3.
+Taps segment_sums(const float* weights, int64_t kernels, int64_t height, int64_t width) {
+  Taps result{};
+  for (; kernels > 0; --kernels)
+    for (int64_t y = 0; y < height; ++y)
+      for (int64_t x = 0; x < width; ++x) result[static_cast<size_t>(y % 3 * 3 + x % 3)] += std::fabs(*weights++);
+  return result;
+}
 
 // Sums of |weights| by tap.
 Taps tap_sums(const float* weights, int64_t kernels) {
@@ -107,10 +117,13 @@ Factors strided_factors_of(int64_t tile) {
 
 double wino_amplification(const ConvProblem& problem, int64_t tile, const float* weights, int64_t outputs) noexcept {
   const Factors factors = problem.h.stride != 1 ? strided_factors_of(tile) : factors_of(tile);
-  const int64_t kernels = problem.ic / problem.groups * problem.d.kernel;
+  const int64_t kernels = problem.ic / problem.groups * problem.d.kernel, size = problem.h.kernel * problem.w.kernel;
   double worst = 0;
   for (int64_t o = 0; o < outputs; ++o) {
-    const Taps taps = tap_sums(weights + o * kernels * static_cast<int64_t>(kTaps), kernels);
+    const float* const own = weights + o * kernels * size;
+    const Taps taps = size == static_cast<int64_t>(kTaps) && problem.h.kernel == 3
+                          ? tap_sums(own, kernels)
+                          : segment_sums(own, kernels, problem.h.kernel, problem.w.kernel);
     float sum = 0;
     for (float tap : taps) sum += tap;
     if (sum == 0) continue;
@@ -131,7 +144,8 @@ double wino_amplification(const ConvProblem& problem, int64_t tile, const float*
 
 double wino_error_bound(const ConvProblem& problem, double amplification) noexcept {
   const int64_t kernels = problem.ic / problem.groups * problem.d.kernel;
-  const int64_t summed = problem.h.stride != 1 ? 4 * kernels : kernels;
+  const int64_t segments = ((problem.h.kernel + 2) / 3) * ((problem.w.kernel + 2) / 3);
+  const int64_t summed = problem.h.stride != 1 ? 4 * kernels : kernels * segments;
   return (kTransformRoundings + 2 * std::sqrt(static_cast<double>(summed))) * 0x1p-24 * amplification;
 }
 

@@ -1,4 +1,5 @@
-// What: convolution with 3x3 kernels (times any number of slices at stride 1) by products in the transformed domain: a
+// What: convolution with 3x3 kernels, or segments of 3x3 (times any number of slices at stride 1), by products in the
+//   transformed domain: a
 //   box of the work is cut into blocks of tiles; of each block the inputs are transformed, multiplied point by point
 //   with the transformed weights, and the products transformed back, with bias, residual and post-ops at the store.
 // Weights: packed in the transformed domain, or transformed here, into scratch memory or in registers, on their way to
@@ -44,7 +45,7 @@ struct TileAt {
   WinoAxisTile h, w;
 };
 
-TERROIR_INLINE TileAt tile_at(const WinoPlan& plan, int64_t s) {
+TERROIR_NOINLINE TileAt tile_at(const WinoPlan& plan, int64_t s) {
   const int64_t slice = plan.rows.tiles * plan.cols.tiles, in_slice = s % slice;
   const int64_t row = in_slice / plan.cols.tiles, col = in_slice % plan.cols.tiles;
   return {s / slice, row, col, axis_tile(plan.rows, row, plan.tile), axis_tile(plan.cols, col, plan.tile)};
@@ -65,7 +66,7 @@ TERROIR_INLINE void next_tile(const WinoPlan& plan, TileAt& at) {
 TERROIR_INLINE bool has_class(const TileAt& at, int c) { return (c < 2 || at.h.full) && (c % 2 == 0 || at.w.full); }
 
 // Of some tiles, those with points of each class.
-void count_classes(const WinoPlan& plan, TileAt at, int64_t tiles, int64_t (&count)[kPointClasses]) {
+TERROIR_NOINLINE void count_classes(const WinoPlan& plan, TileAt at, int64_t tiles, int64_t (&count)[kPointClasses]) {
   for (int c = 0; c < kPointClasses; ++c) count[c] = 0;
   for (int64_t s = 0; s < tiles; ++s, next_tile(plan, at))
     for (int c = 0; c < kPointClasses; ++c)
@@ -82,14 +83,14 @@ struct InputTiles {
 constexpr int64_t kLine = 16;
 
 int64_t source_lines_per_tile(const WinoPlan& plan) {
-  const ConvProblem& p = plan.problem;
+  const ConvProblem& p = plan.exec;
   return p.h.in * p.w.in * kBlock / (plan.rows.tiles * plan.cols.tiles * kLine) + 1;
 }
 
 // What a tile reads of the channel block behind that of `slice`, but for what its neighbours in the row read, too.
 template <typename W>
 TERROIR_NOINLINE void fetch_next_block(const WinoPlan& plan, const float* slice, const TileAt& at) {
-  const int64_t h = at.h.begin * W::kStride - plan.problem.h.pad, w = at.w.begin * W::kStride;
+  const int64_t h = at.h.begin * W::kStride - plan.exec.h.pad, w = at.w.begin * W::kStride;
   const float* row = slice + plan.src.c + at.n * plan.src.n + h * plan.src.h + w * kBlock;
   for (int i = 0; i < W::kAlpha; ++i, row += plan.src.h)
     for (int64_t l = 0; l < W::kTile * W::kStride * kBlock; l += kLine) __builtin_prefetch(row + l);
@@ -104,7 +105,7 @@ constexpr bool kCopiesBorders = W::kStride != 1 || kLanes < 8;
 template <typename W>
 TERROIR_NOINLINE void copy_dilated_tile(const WinoPlan& plan, const float* column, int64_t h, int64_t w,
                                         TileRows<W>& src, float* to) {
-  const ConvAxis &rows = plan.problem.h, &cols = plan.problem.w;
+  const ConvAxis &rows = plan.exec.h, &cols = plan.exec.w;
   for (int i = 0; i < W::kAlpha; ++i) src.at[i] = column + (h + i * rows.dilation) * plan.src.h;
   const auto steps = [](int64_t distance, const ConvAxis& axis) {
     return (distance + axis.dilation - 1) / axis.dilation;
@@ -116,13 +117,16 @@ TERROIR_NOINLINE void copy_dilated_tile(const WinoPlan& plan, const float* colum
 template <typename W>
 void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock& b, const InputTiles& some) {
   constexpr int A = W::kAlpha;
-  const ConvProblem& p = plan.problem;
+  const ConvProblem& p = plan.exec;
   const int64_t ring = plan.rows_made ? plan.rows_made->ring : 0;
   const int64_t first = (some.first.n * plan.rows.tiles + some.first.row) * plan.cols.tiles + some.first.col;
   const RemoteSources near{false, args.remote.begin - first, args.remote.end - first};
   const int64_t lines = args.remote.everywhere ? source_lines_per_tile(plan) : 0;
   for (int64_t of = 0; of < plan.ic_blocks * b.read_slices; ++of) {
     const int64_t block = of / b.read_slices, d = b.d0 + of % b.read_slices - p.d.pad;
+    const int64_t segment = block / plan.source_blocks;
+    const int64_t rows_before = segment / plan.col_segments * kSegment * p.h.dilation;
+    const int64_t columns_before = segment % plan.col_segments * kSegment * p.w.dilation;
     float* next[kPointClasses];
     for (int c = 0; c < kPointClasses; ++c) next[c] = b.v + of * b.v_slice[c] + some.before[c] * kBlock;
     if (d < 0 || d >= p.d.in) {
@@ -134,7 +138,8 @@ void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
       }
       continue;
     }
-    const float* const slice = args.src + (b.group * plan.ic_blocks + block) * plan.src.c + d * plan.src.d;
+    const float* const slice =
+        args.src + (b.group * plan.source_blocks + block % plan.source_blocks) * plan.src.c + d * plan.src.d;
     TileAt at = some.first;
     // To L2, a share per tile, the next channel block's: lines of another core's cache come slowly. Behind the last
     // block what lies there.
@@ -149,7 +154,8 @@ void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
         v.at[c] = has_class(at, c) ? next[c] : nullptr;
         if (v.at[c]) next[c] += kBlock;
       }
-      const int64_t h = at.h.begin * W::kStride - p.h.pad, w = at.w.begin * W::kStride - p.w.pad;
+      const int64_t h = at.h.begin * W::kStride - p.h.pad + rows_before;
+      const int64_t w = at.w.begin * W::kStride - p.w.pad + columns_before;
       const float* const column = slice + at.n * plan.src.n + w * kBlock;
       TileRows<W> src;
 #pragma GCC unroll 9
@@ -185,7 +191,7 @@ void transform_input(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
     return transform_tiles<W>(plan, args, b, all);
   }
   // Row by row of tiles: the next row's sources may take the place of this one's.
-  const ConvProblem& p = plan.problem;
+  const ConvProblem& p = plan.exec;
   for (int64_t left = b.tiles; left > 0; left -= all.tiles) {
     all.first = tile_at(plan, b.s0 + b.tiles - left);
     all.tiles = plan.cols.tiles - all.first.col < left ? plan.cols.tiles - all.first.col : left;
@@ -209,8 +215,8 @@ struct WinoReduction {
 // The sum `sum` of one unit from its weights `u` of `part`, of the first point; `lines` cache lines from `ahead` on are
 // wanted next.
 TERROIR_NOINLINE void multiply_sum(const WinoPlan& plan, const WinoBlock& b, const WinoUnit& unit, const WinoSum& sum,
-                                 const WinoReduction& part, const float* u, const float* ahead, int64_t lines,
-                                 float* m) {
+                                   const WinoReduction& part, const float* u, const float* ahead, int64_t lines,
+                                   float* m) {
   const int64_t count = b.count[sum.point_class], tiles = count * b.slices;
   if (tiles == 0) return;
   const int64_t passes = (tiles + plan.register_tiles - 1) / plan.register_tiles;
@@ -250,7 +256,7 @@ TERROIR_NOINLINE void multiply_sum(const WinoPlan& plan, const WinoBlock& b, con
 // Products of units [unit0, unit1) of the group with packed weights.
 template <typename W>
 void multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int64_t unit0, int64_t unit1) {
-  const ConvProblem& p = plan.problem;
+  const ConvProblem& p = plan.exec;
   WinoReduction all{0, 0, p.d.kernel, plan.ic_blocks, p.ic / p.groups - (plan.ic_blocks - 1) * kBlock, 0, 0};
   const int64_t point_weights = p.d.kernel * plan.ic_blocks * kBlock;  // of one output channel
   const auto weights = [&](const WinoUnit& unit, int64_t point) {
@@ -289,7 +295,7 @@ void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlo
                         float* staged) {
   constexpr int64_t kSums = W::kSums * W::kSums;
   const WinoUnit unit = wino_unit(plan, u);
-  const int64_t ic = plan.problem.ic / plan.problem.groups, lanes = unit.blocks * kBlock;
+  const int64_t ic = plan.exec.ic / plan.exec.groups, lanes = unit.blocks * kBlock;
   const int64_t u_point = point_stride(lanes), u_block = kStagedRows * W::kWeights * u_point;
   const float* const weights = packed + (b.group * plan.oc_blocks + unit.first) * kBlock * block_weights(plan);
   const int64_t parts = stage_parts(plan);
@@ -320,7 +326,7 @@ void transform_and_multiply(const WinoPlan& plan, const float* packed, const Win
   // The next run's weights come to L2 first: to L1, nothing should come late.
   constexpr int64_t kLines[A] = {3, 2, 2, 2, 5, 4};
   constexpr int kToL2 = A - 2;
-  const int64_t ic = plan.problem.ic / plan.problem.groups;
+  const int64_t ic = plan.exec.ic / plan.exec.groups;
   const float* const weights = packed + (b.group * plan.oc_blocks + block) * kBlock * block_weights(plan);
   TransformingPass t;
   t.m_point = b.m_point;
@@ -355,7 +361,7 @@ void transform_and_multiply_strided(const WinoPlan& plan, const float* packed, c
   constexpr float kAt[W::kSums] = {0, W::a, -W::a, W::b, 0};
   constexpr int64_t kLines[W::kSums] = {3, 3, 3, 4, 5};
   constexpr int kToL2 = W::kSums - 2;
-  const int64_t ic = plan.problem.ic / plan.problem.groups;
+  const int64_t ic = plan.exec.ic / plan.exec.groups;
   const float* taps = packed + (b.group * plan.oc_blocks + block) * kBlock * block_weights(plan);
   StridedTransformingPass t;
   t.m_point = b.m_point;
@@ -399,7 +405,7 @@ TERROIR_INLINE void advance(const WinoPlan& plan, TileAt& at, TilePoints<const f
 template <typename W>
 void store_run(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, const TileRun& run, int64_t block,
                int64_t channels, OutputTile t, const float* (&next)[kPointClasses]) {
-  const ConvProblem& p = plan.problem;
+  const ConvProblem& p = plan.exec;
   const int64_t h = run.at.h.begin, w = run.at.w.begin;
   const int64_t most_rows = run.at.h.full ? W::kTile : W::kTile - 1;
   const int64_t rows = p.h.out - h < most_rows ? p.h.out - h : most_rows;
@@ -456,7 +462,7 @@ void store_run(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, co
 template <typename W>
 void store_dilated_run(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, const TileRun& run, int64_t block,
                        int64_t channels, OutputTile t, const float* (&next)[kPointClasses]) {
-  const ConvProblem& p = plan.problem;
+  const ConvProblem& p = plan.exec;
   alignas(64) float buffer[W::kTile * W::kTile * kBlock];
   t.row = W::kTile * kBlock;
   t.dst = buffer;
@@ -486,7 +492,7 @@ void store_dilated_run(const WinoPlan& plan, const ConvArgs& args, const Epilogu
 template <typename W>
 void transform_output(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, const WinoBlock& b, int64_t block0,
                       int64_t block1) {
-  const ConvProblem& p = plan.problem;
+  const ConvProblem& p = plan.exec;
   const int64_t oc = p.oc / p.groups;
   OutputTile t{};
   t.m.stride = b.m_point;
@@ -529,7 +535,7 @@ bool keeps_inputs(const WinoBlock& b, WinoKept& kept) {
 template <typename W>
 void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
   constexpr int64_t kPoints = W::kAlpha * W::kAlpha;
-  const ConvProblem& p = plan.problem;
+  const ConvProblem& p = plan.exec;
   const Epilogue epilogue = make_epilogue(args.post_ops, args.post_op_count, p.oc / p.groups % kBlock != 0);
   const float* packed = args.packed + (p.groups * plan.oc_blocks * kBlock + 15) / 16 * 16;
   WinoKept none;
@@ -586,7 +592,7 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
 
 template <typename W>
 void pack_units(const WinoPlan& plan, const ConvConstants& constants, float* packed, int64_t u0, int64_t u1) {
-  for (int64_t unit = u0; unit < u1; ++unit) pack_unit<W>(plan, constants, packed, unit);
+  for (int64_t unit = u0; unit < u1; ++unit) pack_unit(plan, &transform_taps<W>, constants, packed, unit);
 }
 
 }  // namespace

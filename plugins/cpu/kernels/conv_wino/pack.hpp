@@ -1,5 +1,6 @@
 // What: weights in the order in which a run reads them: in the transformed domain, or as they are where runs transform
 // them; and that transform.
+// Segments: their channels come one after another.
 // Layouts: [bias of all groups' blocks, to a multiple of 16][group][oc unit], and of a unit
 //   [point][kd][ic block][ic][oc in unit] in the transformed domain, else [kd][ic][tap][oc in unit] without channels
 //   beyond the last. Padding is zero. A unit is plan.unit_blocks blocks, the last one of a group the blocks that are
@@ -25,7 +26,7 @@ TERROIR_INLINE WinoUnit wino_unit(const WinoPlan& plan, int64_t unit) {
 
 // Packed weights of one block of output channels.
 TERROIR_INLINE int64_t block_weights(const WinoPlan& plan) {
-  const ConvProblem& p = plan.problem;
+  const ConvProblem& p = plan.exec;
   const bool packed = plan.weights == WinoWeights::packed;
   const int64_t channels = packed ? plan.ic_blocks * kBlock : p.ic / p.groups;
   return p.d.kernel * channels * (packed ? plan.weights_side * plan.weights_side : kTaps);
@@ -44,8 +45,23 @@ void transpose_rows(const float* from, int64_t stride, int64_t rows, int64_t flo
   }
 }
 
+// Taps that are transposed at once, to whole vectors: of all lanes' kernels, or of one of the largest.
+constexpr int64_t kLargestKernel = kMostSegments * kSegment * kMostSegments * kSegment;
+constexpr int64_t kTransposedRows = kTaps * kLanes > kLargestKernel ? kTaps* kLanes
+                                                                    : (kLargestKernel + kLanes - 1) / kLanes* kLanes;
+
+// The taps of a segment, vectors of one of each output channel, from those of the whole kernel.
+TERROIR_NOINLINE void cut_segment(const WinoPlan& plan, const float* taps, int64_t segment, float* to) {
+  const int64_t h = plan.problem.h.kernel, w = plan.problem.w.kernel;
+  const int64_t row = segment / plan.col_segments * kSegment, column = segment % plan.col_segments * kSegment;
+  for (int64_t t = 0; t < kTaps; ++t) {
+    const int64_t y = row + t / kSegment, x = column + t % kSegment;
+    storeu(to + t * kLanes, y < h && x < w ? loadu(taps + (y * w + x) * kLanes) : zero());
+  }
+}
+
 template <typename W>
-TERROIR_INLINE void transform_taps(const float* taps, int64_t tap_stride, float* to, int64_t point_stride) {
+TERROIR_NOINLINE void transform_taps(const float* taps, int64_t tap_stride, float* to, int64_t point_stride) {
   constexpr int A = W::kWeights;
   V half[3][A];
 #pragma GCC unroll 8
@@ -64,10 +80,13 @@ TERROIR_INLINE void transform_taps(const float* taps, int64_t tap_stride, float*
   }
 }
 
-template <typename W>
-void pack_unit(const WinoPlan& plan, const ConvConstants& constants, float* packed, int64_t unit) {
-  constexpr int64_t kPoints = W::kWeights * W::kWeights;
-  const ConvProblem& p = plan.problem;
+// transform_taps() of an algorithm.
+using TransformTaps = void (*)(const float* taps, int64_t tap_stride, float* to, int64_t point_stride);
+
+void pack_unit(const WinoPlan& plan, TransformTaps transform, const ConvConstants& constants, float* packed,
+               int64_t unit) {
+  const int64_t points = plan.weights_side * plan.weights_side;
+  const ConvProblem& p = plan.exec;
   const int64_t ic = p.ic / p.groups, oc = p.oc / p.groups, depth = p.d.kernel;
   const int64_t group = unit / plan.units;
   const auto [first, blocks] = wino_unit(plan, unit % plan.units);
@@ -83,26 +102,34 @@ void pack_unit(const WinoPlan& plan, const ConvConstants& constants, float* pack
 
   float* const to = packed + bias_floats + block_in_all * kBlock * block_weights(plan);
   const bool transforms = plan.weights == WinoWeights::packed;
-  for (int64_t row = 0; transforms && ic < channels && row < kPoints * depth; ++row) {
+  for (int64_t row = 0; transforms && ic < channels && row < points * depth; ++row) {
     float* padding = to + (row * channels + ic) * lanes;
     for (int64_t l = 0; l < (channels - ic) * lanes; ++l) padding[l] = 0.0f;
   }
-  alignas(64) float taps[kTaps * kLanes * kLanes];
-  for (int64_t pair = 0; pair < ic * depth; pair += kLanes) {
-    const int64_t pairs = ic * depth - pair < kLanes ? ic * depth - pair : kLanes;
+  const int64_t own = plan.problem.ic / p.groups, kernel = plan.problem.h.kernel * plan.problem.w.kernel;
+  const int64_t at_once = kernel > kTaps ? kTransposedRows / kernel : kLanes, stride = own * depth * kernel;
+  alignas(64) float taps[kTransposedRows * kLanes], cut[kTaps * kLanes];
+  for (int64_t pair = 0; pair < own * depth; pair += at_once) {
+    const int64_t pairs = own * depth - pair < at_once ? own * depth - pair : at_once;
     for (int64_t l = 0; l < lanes; l += kLanes) {
       const int64_t o = first * kBlock + l;
-      const int64_t stride = ic * depth * kTaps;
       const float* const rows = constants.weights + (group * oc + o - constants.first_output) * stride;
-      transpose_rows(rows + pair * kTaps, stride, oc - o, pairs * kTaps, taps);
+      transpose_rows(rows + pair * kernel, stride, oc - o, pairs * kernel, taps);
       for (int64_t q = 0; q < pairs; ++q) {
-        const int64_t i = (pair + q) / depth, d = (pair + q) % depth;
-        const float* const from = taps + q * kTaps * kLanes;
-        if (transforms) {
-          transform_taps<W>(from, kLanes, to + (d * channels + i) * lanes + l, reduction * lanes);
-        } else {
-          for (int64_t t = 0; t < kTaps; ++t)
-            storeu(to + ((d * ic + i) * kTaps + t) * lanes + l, loadu(from + t * kLanes));
+        const int64_t d = (pair + q) % depth;
+        int64_t i = (pair + q) / depth;
+        for (int64_t segment = 0; segment < plan.row_segments * plan.col_segments; ++segment, i += own) {
+          const float* from = taps + q * kernel * kLanes;
+          if (own != ic || kernel != kTaps) {
+            cut_segment(plan, from, segment, cut);
+            from = cut;
+          }
+          if (transforms) {
+            transform(from, kLanes, to + (d * channels + i) * lanes + l, reduction * lanes);
+          } else {
+            for (int64_t t = 0; t < kTaps; ++t)
+              storeu(to + ((d * ic + i) * kTaps + t) * lanes + l, loadu(from + t * kLanes));
+          }
         }
       }
     }

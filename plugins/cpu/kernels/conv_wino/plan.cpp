@@ -13,16 +13,36 @@
 
 namespace terroir::cpu {
 
+namespace {
+
+constexpr int64_t kSegment = 3;
+
+// As kernels see it: of segments of 3x3.
+ConvProblem of_segments(const ConvProblem& p) {
+  ConvProblem e = p;
+  e.h.kernel = e.w.kernel = kSegment;
+  e.ic *= ceil_div(p.h.kernel, kSegment) * ceil_div(p.w.kernel, kSegment);
+  return e;
+}
+
+}  // namespace
+
 const char* wino_reject(const ConvProblem& p, const WinoKernel& kernel) noexcept {
   if (const char* why = conv::reject_malformed(p)) return why;
   if (p.transposed) return "transposed";
-  if (p.h.kernel != 3 || p.w.kernel != 3) return "kernel is not 3x3";
+  const int64_t block = channel_block(kernel.isa);
+  if (p.h.kernel != kSegment || p.w.kernel != kSegment) {
+    if (!wino_has_segments(kernel.tile, kernel.stride)) return "kernel is not 3x3";
+    for (const ConvAxis* axis : {&p.h, &p.w})
+      if (axis->kernel < 2 || axis->kernel > kMostSegments * kSegment) return "kernel has not 2 to 9 taps a side";
+    if (p.groups > 1 || p.ic % block != 0)
+      return "kernel is not 3x3, and input channels are not whole blocks of one group";
+  }
   if (p.d.stride != 1 || p.h.stride != kernel.stride || p.w.stride != kernel.stride) return "stride does not fit";
   const bool dilated = p.h.dilation != 1 || p.w.dilation != 1;
   if ((p.d.kernel != 1 && p.d.dilation != 1) || (dilated && !wino_dilates(kernel.tile, kernel.stride)))
     return "dilation is not 1";
   if (kernel.stride != 1 && p.d.kernel != 1) return "stride in a volume";
-  const int64_t block = channel_block(kernel.isa);
   if (p.groups > 1 && (p.ic / p.groups % block != 0 || p.oc / p.groups % block != 0))
     return "channels per group are not whole blocks";
   return nullptr;
@@ -44,7 +64,7 @@ WinoAxis wino_axis(const ConvAxis& a, int64_t tile) {
 }
 
 size_t scratch_floats(const WinoPlan& plan) {
-  const int64_t v = plan.ic_blocks * plan.block_tiles * (plan.block_slices + plan.problem.d.kernel - 1);
+  const int64_t v = plan.ic_blocks * plan.block_tiles * (plan.block_slices + plan.exec.d.kernel - 1);
   const int64_t m =
       std::min(plan.chunk_units * plan.unit_blocks, plan.oc_blocks) * plan.block_tiles * plan.block_slices;
   const int64_t inputs = plan.alpha * plan.alpha, sums = plan.sums_side * plan.sums_side;
@@ -64,6 +84,7 @@ WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel, std::optional
   WinoPlan plan{};
   const int64_t block = channel_block(kernel.isa);
   plan.problem = p;
+  plan.exec = of_segments(p);
   plan.src = conv::dense_strides(p, ConvFormat::blocked, block, false);
   plan.dst = conv::dense_strides(p, ConvFormat::blocked, block, true);
   const conv::Machine machine = conv::machine(kernel.isa);
@@ -77,13 +98,16 @@ WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel, std::optional
   plan.sums_side = kernel.tile + (kernel.stride == 1 ? 2 : 1);
   plan.rows = wino_axis(p.h, plan.tile);
   plan.cols = wino_axis(p.w, plan.tile);
-  plan.ic_blocks = ceil_div(p.ic / p.groups, block);
+  plan.ic_blocks = ceil_div(plan.exec.ic / p.groups, block);
+  plan.source_blocks = ceil_div(p.ic / p.groups, block);
+  plan.row_segments = ceil_div(p.h.kernel, kSegment);
+  plan.col_segments = ceil_div(p.w.kernel, kSegment);
   plan.oc_blocks = ceil_div(p.oc / p.groups, block);
   wino::choose_blocks(plan, weights);
   const int64_t points = plan.weights_side * plan.weights_side;
   const int64_t bias = round_up(p.groups * plan.oc_blocks * block, 16);
   const bool packed = plan.weights == WinoWeights::packed;
-  const int64_t channels = packed ? plan.ic_blocks * block : p.ic / p.groups;
+  const int64_t channels = packed ? plan.ic_blocks * block : plan.exec.ic / p.groups;
   const int64_t floats = p.groups * plan.oc_blocks * block * channels * p.d.kernel * (packed ? points : 9);
   plan.packed_floats = static_cast<size_t>(bias + floats);
   plan.prefetch = conv::beyond_l2(floats);
@@ -140,7 +164,7 @@ double remote_cycles(const WinoPlan& plan, int64_t oc, int64_t others) {
   constexpr double kLineCycles = 30;
   const ConvProblem& p = plan.problem;
   if (p.groups > 1) return 0;  // parts of channels read their own
-  const auto lines = static_cast<double>(p.batch * plan.ic_blocks * p.d.in * p.h.in * p.w.in * plan.block / 16);
+  const auto lines = static_cast<double>(p.batch * plan.source_blocks * p.d.in * p.h.in * p.w.in * plan.block / 16);
   return kLineCycles * lines / static_cast<double>(others) * static_cast<double>(oc - 1) / static_cast<double>(oc);
 }
 

@@ -26,10 +26,10 @@ TERROIR_INLINE int64_t parts_of_slice(const WinoPlan& plan) {
   return (plan.ic_blocks + plan.stage_blocks - 1) / plan.stage_blocks;
 }
 
-TERROIR_INLINE int64_t stage_parts(const WinoPlan& plan) { return plan.problem.d.kernel * parts_of_slice(plan); }
+TERROIR_INLINE int64_t stage_parts(const WinoPlan& plan) { return plan.exec.d.kernel * parts_of_slice(plan); }
 
 TERROIR_INLINE StagePart stage_part(const WinoPlan& plan, int64_t part) {
-  const int64_t parts = parts_of_slice(plan), ic = plan.problem.ic / plan.problem.groups;
+  const int64_t parts = parts_of_slice(plan), ic = plan.exec.ic / plan.exec.groups;
   StagePart p{part / parts, part % parts * plan.stage_blocks, plan.stage_blocks, kBlock};
   if (p.first + p.blocks < plan.ic_blocks) return p;
   p.blocks = plan.ic_blocks - p.first;

@@ -26,7 +26,7 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
-constexpr int kTaps = 9;
+constexpr int kSegment = 3, kTaps = kSegment * kSegment;
 
 // Rows [first, first + rows) of sums whose weights are transformed together, and the rows of weights that they want, in
 // the order in which a sum comes to its products.

@@ -10,6 +10,10 @@ namespace terroir::cpu {
 // the direct kernel leaves out the taps that meet padding.
 static constexpr bool wino_dilates(int64_t tile, int64_t stride) { return tile == 4 && stride == 1; }
 
+// Likewise, kernels of other sizes than 3x3.
+static constexpr bool wino_has_segments(int64_t tile, int64_t stride) { return tile == 4 && stride == 1; }
+static constexpr bool has_segments(const WinoPlan& plan) { return plan.exec.ic != plan.problem.ic; }
+
 static constexpr bool dilated(const WinoPlan& plan) { return plan.rows.dilation != 1 || plan.cols.dilation != 1; }
 
 // Where a tile lies along an axis: its first output, and whether it has a full tile's `size` of them (but for the end

@@ -45,6 +45,9 @@ struct WinoSpans {
 // Tiles of a part, at most.
 inline constexpr int64_t kMostSpanTiles = 4;
 
+// Segments of a kernel along an axis, at most.
+inline constexpr int64_t kMostSegments = 3;
+
 // Rows of weights that a run stages at once, at most.
 inline constexpr int64_t kStagedRows = 2;
 
@@ -58,17 +61,21 @@ struct WinoRowsMade {
   void (*make)(void* maker, int64_t n, int64_t begin, int64_t end) noexcept;
 };
 
-// Everything that is decided before the first run. "Blocks" are channel blocks, per group. A tile is at most `tile` x
+// Everything that is decided before the first run. Kernels read `exec`, not `problem`: kernels of other sizes than 3x3
+// are cut into segments of 3x3, the last ones with zeros, each of which is one with input channels of its own, which
+// see the source so many rows and columns further. "Blocks" are channel blocks, per group. A tile is at most `tile` x
 // `tile` outputs of one output slice (d) of one image; tiles of all images are numbered n, row, column.
 struct WinoPlan {
-  ConvProblem problem;
+  ConvProblem problem, exec;
   ConvStrides src, dst;
-  int64_t block, lanes, registers;    // of the bucket: channels per block, floats per vector, vector registers
-  bool fused;                         // multiply-add is one instruction
-  int64_t tile, alpha;                // outputs per side of a tile, and inputs, as many as products
-  int64_t sums_side, weights_side;    // likewise sums of products, and transformed weights; stride 1: alpha
-  WinoAxis rows, cols;                // tiles per slice
-  int64_t ic_blocks, oc_blocks;       // per group
+  int64_t block, lanes, registers;  // of the bucket: channels per block, floats per vector, vector registers
+  bool fused;                       // multiply-add is one instruction
+  int64_t tile, alpha;              // outputs per side of a tile, and inputs, as many as products
+  int64_t sums_side, weights_side;  // likewise sums of products, and transformed weights; stride 1: alpha
+  WinoAxis rows, cols;              // tiles per slice
+  int64_t ic_blocks, oc_blocks;     // per group; ic: of all segments
+  int64_t source_blocks;            // of a segment
+  int64_t row_segments, col_segments;
   int64_t unit_blocks;                // oc blocks per unit: the width of the register tile
   int64_t units;                      // oc units per group
   int64_t register_tiles;             // tiles per register tile
