@@ -134,7 +134,8 @@ double points_share(const WinoPlan& plan) {
 std::optional<WinoSpans> spans_in_registers(const WinoPlan& plan) {
   const ConvProblem& p = plan.exec;
   const WinoAxis& cols = plan.cols;
-  if (plan.tile != 4 || plan.registers != 32 || p.d.out != 1 || p.d.kernel != 1 || dilated(plan)) return std::nullopt;
+  if (plan.tile != 4 || plan.registers != 32 || p.d.out != 1 || p.d.kernel != 1 || dilated(plan) || has_segments(plan))
+    return std::nullopt;
   if (plan.rows.tiles == 2 && cols.tiles == 2 && (!strided(plan) || cols.full > 0)) return WinoSpans{kMostSpanTiles, 1};
   if (!strided(plan) || cols.tiles < 3) return std::nullopt;
   const int64_t parts = ceil_div(cols.tiles, kMostSpanTiles);
@@ -219,7 +220,9 @@ double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t sl
   double products = points * points_share(plan) * blocks *
                     point_cycles(plan, plan.unit_blocks, oc_blocks, ceil_div(tiles * slices, s_blocks * d_blocks));
   const auto pairs = static_cast<double>(oc_blocks * plan.block * plan.ic_blocks * plan.block * p.d.kernel);
-  const double plain_bytes = 4 * 9 * pairs;
+  const ConvProblem& whole = plan.problem;
+  const double plain_bytes = 4 * pairs / static_cast<double>(plan.row_segments * plan.col_segments) *
+                             static_cast<double>(whole.h.kernel * whole.w.kernel);
   if (plan.weights == WinoWeights::staged)
     return input + products + output + pairs / static_cast<double>(plan.lanes) * stage_cycles(plan) * blocks +
            plain_bytes / kFirstReadBytes;

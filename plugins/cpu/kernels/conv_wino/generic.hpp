@@ -299,12 +299,18 @@ void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlo
   const int64_t u_point = point_stride(lanes), u_block = kStagedRows * W::kWeights * u_point;
   const float* const weights = packed + (b.group * plan.oc_blocks + unit.first) * kBlock * block_weights(plan);
   const int64_t parts = stage_parts(plan);
+  const bool cuts = wino_has_segments(W::kTile, W::kStride) && has_segments(plan);
+  float* const cut = staged + plan.stage_floats - stage_cut_floats(plan);
   for (int64_t i = 0; i < parts; ++i) {
     const StagePart part = stage_part(plan, i);
     const int64_t channels = (part.blocks - 1) * kBlock + part.last;
-    const float* const taps = weights + (part.d * ic + part.first * kBlock) * kTaps * lanes;
+    const float* taps = weights + (part.d * ic + part.first * kBlock) * kTaps * lanes;
     const float* ahead = taps + channels * kTaps * lanes;
     const int64_t lines = i + 1 < parts || more ? (channels * kTaps * lanes / 16 + kSums - 1) / kSums : 0;
+    if (cuts) {
+      ahead = cut_part(plan, weights, part, lanes, cut);
+      taps = cut;
+    }
     const WinoReduction some{part.d, part.first, 1, part.blocks, part.last, u_block, u_point};
     float* m = b.m;
     for (int g = 0; g < W::kGroups; ++g) {

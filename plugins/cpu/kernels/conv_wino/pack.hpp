@@ -3,13 +3,14 @@
 // Segments: their channels come one after another.
 // Layouts: [bias of all groups' blocks, to a multiple of 16][group][oc unit], and of a unit
 //   [point][kd][ic block][ic][oc in unit] in the transformed domain, else [kd][ic][tap][oc in unit] without channels
-//   beyond the last. Padding is zero. A unit is plan.unit_blocks blocks, the last one of a group the blocks that are
-//   left.
+//   beyond the last, segments uncut. Padding is zero. A unit is plan.unit_blocks blocks, the last one of a group the
+//   blocks that are left.
 // Threads: units may be packed at once; unit 0 writes what is between bias and weights.
 // Include one bucket header first.
 #pragma once
 
 #include "plugins/cpu/kernels/conv_wino/transforms.hpp"
+#include "plugins/cpu/kernels/conv_wino/wino_spans.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
@@ -24,12 +25,14 @@ TERROIR_INLINE WinoUnit wino_unit(const WinoPlan& plan, int64_t unit) {
   return {first, plan.oc_blocks - first < plan.unit_blocks ? plan.oc_blocks - first : plan.unit_blocks};
 }
 
+TERROIR_INLINE int64_t kernel_taps(const WinoPlan& plan) { return plan.problem.h.kernel * plan.problem.w.kernel; }
+
 // Packed weights of one block of output channels.
 TERROIR_INLINE int64_t block_weights(const WinoPlan& plan) {
   const ConvProblem& p = plan.exec;
-  const bool packed = plan.weights == WinoWeights::packed;
-  const int64_t channels = packed ? plan.ic_blocks * kBlock : p.ic / p.groups;
-  return p.d.kernel * channels * (packed ? plan.weights_side * plan.weights_side : kTaps);
+  if (plan.weights == WinoWeights::packed)
+    return p.d.kernel * plan.ic_blocks * kBlock * plan.weights_side * plan.weights_side;
+  return p.d.kernel * (plan.problem.ic / p.groups) * kernel_taps(plan);
 }
 
 // kLanes rows of `floats` floats, `stride` apart, into floats vectors of one float of each row; `rows` of them exist.
@@ -50,13 +53,14 @@ constexpr int64_t kLargestKernel = kMostSegments * kSegment * kMostSegments * kS
 constexpr int64_t kTransposedRows = kTaps * kLanes > kLargestKernel ? kTaps* kLanes
                                                                     : (kLargestKernel + kLanes - 1) / kLanes* kLanes;
 
-// The taps of a segment, vectors of one of each output channel, from those of the whole kernel.
-TERROIR_NOINLINE void cut_segment(const WinoPlan& plan, const float* taps, int64_t segment, float* to) {
+// The taps of a segment, `lanes` output channels each, from those of the whole kernel.
+TERROIR_NOINLINE void cut_segment(const WinoPlan& plan, const float* taps, int64_t lanes, int64_t segment, float* to) {
   const int64_t h = plan.problem.h.kernel, w = plan.problem.w.kernel;
   const int64_t row = segment / plan.col_segments * kSegment, column = segment % plan.col_segments * kSegment;
   for (int64_t t = 0; t < kTaps; ++t) {
     const int64_t y = row + t / kSegment, x = column + t % kSegment;
-    storeu(to + t * kLanes, y < h && x < w ? loadu(taps + (y * w + x) * kLanes) : zero());
+    for (int64_t l = 0; l < lanes; l += kLanes)
+      storeu(to + t * lanes + l, y < h && x < w ? loadu(taps + (y * w + x) * lanes + l) : zero());
   }
 }
 
@@ -106,7 +110,7 @@ void pack_unit(const WinoPlan& plan, TransformTaps transform, const ConvConstant
     float* padding = to + (row * channels + ic) * lanes;
     for (int64_t l = 0; l < (channels - ic) * lanes; ++l) padding[l] = 0.0f;
   }
-  const int64_t own = plan.problem.ic / p.groups, kernel = plan.problem.h.kernel * plan.problem.w.kernel;
+  const int64_t own = plan.problem.ic / p.groups, kernel = kernel_taps(plan);
   const int64_t at_once = kernel > kTaps ? kTransposedRows / kernel : kLanes, stride = own * depth * kernel;
   alignas(64) float taps[kTransposedRows * kLanes], cut[kTaps * kLanes];
   for (int64_t pair = 0; pair < own * depth; pair += at_once) {
@@ -118,18 +122,16 @@ void pack_unit(const WinoPlan& plan, TransformTaps transform, const ConvConstant
       for (int64_t q = 0; q < pairs; ++q) {
         const int64_t d = (pair + q) % depth;
         int64_t i = (pair + q) / depth;
-        for (int64_t segment = 0; segment < plan.row_segments * plan.col_segments; ++segment, i += own) {
-          const float* from = taps + q * kernel * kLanes;
-          if (own != ic || kernel != kTaps) {
-            cut_segment(plan, from, segment, cut);
+        const float* const whole = taps + q * kernel * kLanes;
+        for (int64_t t = 0; !transforms && t < kernel; ++t)
+          storeu(to + ((d * own + i) * kernel + t) * lanes + l, loadu(whole + t * kLanes));
+        for (int64_t segment = 0; transforms && segment < plan.row_segments * plan.col_segments; ++segment, i += own) {
+          const float* from = whole;
+          if (has_segments(plan)) {
+            cut_segment(plan, whole, kLanes, segment, cut);
             from = cut;
           }
-          if (transforms) {
-            transform(from, kLanes, to + (d * channels + i) * lanes + l, reduction * lanes);
-          } else {
-            for (int64_t t = 0; t < kTaps; ++t)
-              storeu(to + ((d * ic + i) * kTaps + t) * lanes + l, loadu(from + t * kLanes));
-          }
+          transform(from, kLanes, to + (d * channels + i) * lanes + l, reduction * lanes);
         }
       }
     }

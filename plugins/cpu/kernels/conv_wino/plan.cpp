@@ -74,7 +74,8 @@ size_t scratch_floats(const WinoPlan& plan) {
 // Those that follow from how many tiles are transformed at once, and channels of weights.
 void set_scratch(WinoPlan& plan) {
   const int64_t points = kStagedRows * plan.weights_side;
-  plan.stage_floats = plan.stage_blocks * points * (plan.unit_blocks * plan.block + 1) * plan.block;
+  plan.stage_floats =
+      plan.stage_blocks * points * (plan.unit_blocks * plan.block + 1) * plan.block + stage_cut_floats(plan);
   plan.scratch_floats = scratch_floats(plan);
 }
 
@@ -107,8 +108,8 @@ WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel, std::optional
   const int64_t points = plan.weights_side * plan.weights_side;
   const int64_t bias = round_up(p.groups * plan.oc_blocks * block, 16);
   const bool packed = plan.weights == WinoWeights::packed;
-  const int64_t channels = packed ? plan.ic_blocks * block : plan.exec.ic / p.groups;
-  const int64_t floats = p.groups * plan.oc_blocks * block * channels * p.d.kernel * (packed ? points : 9);
+  const int64_t per_output = packed ? plan.ic_blocks * block * points : p.ic / p.groups * p.h.kernel * p.w.kernel;
+  const int64_t floats = p.groups * plan.oc_blocks * block * per_output * p.d.kernel;
   plan.packed_floats = static_cast<size_t>(bias + floats);
   plan.prefetch = conv::beyond_l2(floats);
   set_scratch(plan);

@@ -37,6 +37,20 @@ TERROIR_INLINE StagePart stage_part(const WinoPlan& plan, int64_t part) {
   return p;
 }
 
+// The taps of a part's segments, to [channel][tap][lanes]; `weights`: of all channels. Returns where the next part's
+// lie.
+TERROIR_NOINLINE const float* cut_part(const WinoPlan& plan, const float* weights, const StagePart& part, int64_t lanes,
+                                       float* to) {
+  const int64_t own = plan.source_blocks * kBlock, channel = kernel_taps(plan) * lanes;
+  const float* taps = weights;
+  for (int64_t a = part.first; a < part.first + part.blocks; ++a) {
+    taps = weights + (part.d * own + a % plan.source_blocks * kBlock) * channel;
+    for (int64_t i = 0; i < kBlock; ++i, taps += channel, to += kTaps * lanes)
+      cut_segment(plan, taps, lanes, a / plan.source_blocks, to);
+  }
+  return taps;
+}
+
 // Of one input block: weights [channel][tap][lanes], to [point of the group][channel][lanes].
 struct Staging {
   const float* taps;

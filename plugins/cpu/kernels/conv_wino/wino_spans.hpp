@@ -12,7 +12,13 @@ static constexpr bool wino_dilates(int64_t tile, int64_t stride) { return tile =
 
 // Likewise, kernels of other sizes than 3x3.
 static constexpr bool wino_has_segments(int64_t tile, int64_t stride) { return tile == 4 && stride == 1; }
-static constexpr bool has_segments(const WinoPlan& plan) { return plan.exec.ic != plan.problem.ic; }
+static constexpr bool has_segments(const WinoPlan& plan) {
+  return plan.problem.h.kernel != plan.exec.h.kernel || plan.problem.w.kernel != plan.exec.w.kernel;
+}
+// Of stage_floats, at its end: taps of segments.
+static constexpr int64_t stage_cut_floats(const WinoPlan& plan) {
+  return has_segments(plan) ? plan.stage_blocks * plan.block * 9 * plan.unit_blocks * plan.block : 0;
+}
 
 static constexpr bool dilated(const WinoPlan& plan) { return plan.rows.dilation != 1 || plan.cols.dilation != 1; }
 
