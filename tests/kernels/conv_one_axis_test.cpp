@@ -62,6 +62,19 @@ TEST(ConvOneAxis, MoreTilesThanAreWorkedOnAtOnce) {
   check_one_axis(problem_of(1, 1, 130, 40, across(1), same(403, 9)));
 }
 
+// Of more than 4 MB in the transformed domain.
+TEST(ConvOneAxis, WeightsThatRunsTransform) {
+  for (const ConvProblem& p :
+       {problem_of(1, 1, 450, 410, across(1), same(30, 3)), problem_of(2, 1, 310, 300, same(9, 7), across(2))}) {
+    check_one_axis(p);
+    for (const ConvKernel* kernel : one_axis_kernels()) {
+      ConvPlan plan;
+      kernel->plan(p, *kernel, plan);
+      EXPECT_LT(plan.packed_floats, static_cast<size_t>(p.ic * p.oc * 8)) << kernel->name;
+    }
+  }
+}
+
 TEST(ConvOneAxis, Dilations) {
   for (const int64_t dilation : {2, 3, 5, 16, 40})
     for (const int64_t size : {1, 4, 13, 33, 64}) {

@@ -41,12 +41,18 @@ bool is_unit(const ConvAxis& a) { return conv::has_one_tap(a) && a.stride == 1 &
   return with_taps == 1 ? nullptr : "taps do not lie along one axis";
 }
 
+// Beyond this, transformed weights are not kept, but made by each run: to read half of the bytes, which come from
+// memory in a network, pays for it, and the model takes half of the memory.
+constexpr int64_t kMostPackedBytes = int64_t{4} << 20;
+// Input blocks whose weights are made at once.
+constexpr int64_t kStagedBlocks = 16;
+
 // Tiles worked on at once: so many that each round's reading of weights beyond L2, and of transformed inputs where
-// these are, once for each unit, is the least.
-int64_t tiles_at_once(const ConvPlan& plan, int64_t depth, int64_t units) {
+// these are, once for each unit, is the least. To make weights is like reading what is made.
+int64_t tiles_at_once(const ConvPlan& plan, int64_t depth, int64_t weights) {
   constexpr int64_t kMostTiles = 112;
   const int64_t tiles = std::max<int64_t>(1, plan.grid.sp), l2 = cache_sizes().l2;
-  const int64_t weights = 4 * static_cast<int64_t>(plan.packed_floats);
+  const int64_t units = ceil_div(ceil_div(plan.exec.oc, plan.block), plan.oc_blocks);
   int64_t best = plan.w_tile, least = std::numeric_limits<int64_t>::max();
   for (int64_t count = plan.w_tile; count <= kMostTiles; count += plan.w_tile) {
     const int64_t inputs = 4 * one_axis::kPoints * depth * plan.block * std::min(count, tiles);
@@ -87,12 +93,15 @@ void plan_one_axis(const ConvProblem& problem, const ConvKernel& kernel, ConvPla
                                    static_cast<int>(plan.oc_blocks * plan.block / machine.lanes));
   plan.grid = {problem.batch, 1, one_axis::image_tiles(p)};
   plan.column_units = true;
-  const int64_t weights = one_axis::kPoints * depth * oc_blocks * plan.block * plan.block;
+  const int64_t transformed = one_axis::kPoints * depth * oc_blocks * plan.block * plan.block;
+  if (4 * transformed > kMostPackedBytes) plan.ic_chunk = std::min(kStagedBlocks, ceil_div(p.ic, plan.block));
+  const int64_t weights = one_axis::weights_per_output(plan) * oc_blocks * plan.block;
   plan.packed_floats = static_cast<size_t>(round_up(oc_blocks * plan.block, 16) + weights);
   plan.prefetch = conv::beyond_l2(weights);
-  plan.cached_rows = tiles_at_once(plan, depth, ceil_div(oc_blocks, plan.oc_blocks));
-  const int64_t blocks = (depth + plan.oc_blocks) * plan.cached_rows + 2;
-  plan.scratch_floats = static_cast<size_t>(one_axis::kPoints * blocks * plan.block);
+  plan.cached_rows = tiles_at_once(plan, depth, 4 * transformed);
+  const int64_t blocks = (depth + plan.oc_blocks) * plan.cached_rows + 3;
+  const int64_t staged = plan.ic_chunk * plan.block * plan.oc_blocks;
+  plan.scratch_floats = static_cast<size_t>(one_axis::kPoints * (blocks + staged) * plan.block);
 }
 
 [[maybe_unused]] int64_t pack_one_axis_pieces(const ConvPlan& plan) noexcept {
@@ -138,7 +147,7 @@ double one_axis_products(const ConvPlan& plan) noexcept {
 // Cycles of one core by products at two ports; transforms per tile and vector, measured.
 double one_axis_speedup(const ConvProblem& problem, const ConvKernel& kernel) noexcept {
   constexpr double kInputCycles = 22, kOutputCycles = 26, kPassCycles = 30, kOfPeak = 0.95, kLoads = 2, kPorts = 2;
-  constexpr double kStreamBytes = 7, kFirstReadBytes = 12;
+  constexpr double kStreamBytes = 7, kFirstReadBytes = 12, kStageCycles = 14;
   ConvPlan plan;
   plan_one_axis(problem, kernel, plan);
   const ConvProblem& p = plan.exec;
@@ -157,7 +166,9 @@ double one_axis_speedup(const ConvProblem& problem, const ConvKernel& kernel) no
   const double plain_bytes =
       4 * static_cast<double>(p.h.kernel) * (ic_blocks * oc_blocks * static_cast<double>(plan.block * plan.block));
   double winograd = products + transforms + weight_bytes / kFirstReadBytes;
-  if (weight_bytes > static_cast<double>(cache_sizes().l2) / 2)
+  if (plan.ic_chunk > 0)
+    winograd += rounds * segments * inputs * oc_blocks * kStageCycles;
+  else if (weight_bytes > static_cast<double>(cache_sizes().l2) / 2)
     winograd = std::max(winograd, weight_bytes * rounds / kStreamBytes);
   const double direct =
       oc_blocks * inputs * static_cast<double>(p.batch) * wino::direct_products(problem) / kPorts / kOfPeak;

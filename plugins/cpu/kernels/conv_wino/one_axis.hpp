@@ -5,7 +5,9 @@
 // Axes: plan.exec has the axis as h, what lies before it as d and behind it as w: neighbours along w are neighbours in
 //   memory. An sp unit is a tile; plan.cached_rows of them are worked on at once.
 // Order of summation: segment, channel block, channel; then the output transform. It depends on the plan alone.
-// Packed: [bias][oc unit][point][segment][ic][oc in unit], channels to whole blocks with zeros.
+// Packed: [bias][oc unit], and of a unit [point][segment][ic][oc in unit] in the transformed domain, channels to whole
+//   blocks with zeros; or, where runs transform the weights, plan.ic_chunk input blocks at a time, [ic][tap][oc in
+//   unit].
 // Include one bucket header first.
 #pragma once
 
@@ -218,36 +220,116 @@ void store_axis_run(const ConvPlan& plan, const ConvArgs& args, const Epilogue& 
   }
 }
 
-// All points of a unit of `blocks` output blocks: `u` its weights.
-void multiply_axis(const ConvPlan& plan, int64_t tiles, int64_t blocks, const float* v, int64_t v_point, const float* u,
-                   float* m, int64_t m_point) {
-  const int64_t ic_blocks = (plan.exec.ic + kBlock - 1) / kBlock, segments = one_axis::segments(plan.exec.h.kernel);
+// Some tiles: their transformed inputs, [point][segment][ic block][tile][channel], and products of one unit, [point][oc
+// block][tile][channel].
+struct AxisBlock {
+  int64_t tiles;
+  float* v;
+  int64_t v_point;
+  float* m;
+  int64_t m_point;
+};
+
+// Weights of a unit in the transformed domain: of input blocks [first, first + blocks) of `depth` segments one behind
+// the other, blocks being counted through all segments.
+struct AxisWeights {
+  const float* u;
+  int64_t u_point, depth, first, blocks, last;  // last: channels of the last block
+  const float* ahead;                           // cache lines that are wanted next, for each point some
+  int64_t ahead_step, lines;
+};
+
+// The products of all points, or what they add.
+void multiply_axis(const ConvPlan& plan, const AxisBlock& b, int64_t blocks, const AxisWeights& w) {
+  const int64_t ic_blocks = (plan.exec.ic + kBlock - 1) / kBlock;
   const int64_t widest = max_tile_positions(kRegisters, kFused, static_cast<int>(blocks) * kVectorsPerBlock);
-  const int64_t passes = (tiles + widest - 1) / widest, narrow = tiles / passes, wider = tiles % passes;
+  const int64_t passes = (b.tiles + widest - 1) / widest, narrow = b.tiles / passes, wider = b.tiles % passes;
   GemmPass g{};
-  g.v_block = tiles * kBlock;
+  g.v_block = b.tiles * kBlock;
   g.u_block = blocks * kBlock * kBlock;
-  g.depth = segments;
+  g.depth = w.depth;
   g.v_depth = ic_blocks * g.v_block;
   g.u_depth[0] = g.u_depth[1] = ic_blocks * g.u_block;
-  g.blocks = ic_blocks;
-  g.last = plan.exec.ic - (ic_blocks - 1) * kBlock;
-  g.m_block = tiles * kBlock;
-  const int64_t u_point = segments * ic_blocks * g.u_block, loops = passes * segments * ic_blocks;
-  if (plan.prefetch) g.prefetch_lines = (u_point / 16 + loops - 1) / loops;
-  for (int i = 0; i < kAxisPoints; ++i, u += u_point, v += v_point, m += m_point) {
-    g.u = u;
-    g.v = v;
-    g.m = m;
-    g.prefetch = u + u_point;  // those of the next point, and behind the last one of the next unit
+  g.blocks = w.blocks;
+  g.last = w.last;
+  g.m_block = b.tiles * kBlock;
+  g.load = w.first > 0;
+  const int64_t loops = passes * w.depth * w.blocks;
+  g.prefetch_lines = (w.lines + loops - 1) / loops;
+  for (int i = 0; i < kAxisPoints; ++i) {
+    g.u = w.u + i * w.u_point;
+    g.v = b.v + i * b.v_point + w.first * g.v_block;
+    g.m = b.m + i * b.m_point;
+    g.prefetch = w.ahead + i * w.ahead_step;
     for (int64_t pass = 0; pass < passes; ++pass) {
       const int64_t width = narrow + (pass < wider ? 1 : 0);
       kGemm[blocks - 1].fn[width - 1](g);
       g.v += width * kBlock;
       g.m += width * kBlock;
-      g.prefetch += g.prefetch_lines * segments * ic_blocks * 16;
+      g.prefetch += g.prefetch_lines * w.depth * w.blocks * 16;
     }
   }
+}
+
+// G times `count` taps of a segment of so many: vectors `step` apart, to points `u_point` apart.
+TERROIR_INLINE void transform_segment(const float* taps, int64_t step, int64_t count, int64_t segment, float* u,
+                                      int64_t u_point) {
+  using W = Wino<4>;
+  constexpr float a = W::a, b = W::b, a2 = W::a2, b2 = W::b2;
+  V g[one_axis::kMostSegmentTaps];
+#pragma GCC unroll 4
+  for (int x = 0; x < one_axis::kMostSegmentTaps; ++x) g[x] = x < count ? loadu(taps + x * step) : zero();
+  const V even_a = fma(V(W::at_a * a2), g[2], V(W::at_a) * g[0]);
+  const V odd_a = fma(V(W::at_a * a2 * a), g[3], V(W::at_a * a) * g[1]);
+  const V even_b = fma(V(W::at_b * b2), g[2], V(W::at_b) * g[0]);
+  const V odd_b = fma(V(W::at_b * b2 * b), g[3], V(W::at_b * b) * g[1]);
+  storeu(u, V(W::at_zero) * g[0]);
+  storeu(u + u_point, even_a + odd_a);
+  storeu(u + 2 * u_point, even_a - odd_a);
+  storeu(u + 3 * u_point, even_b + odd_b);
+  storeu(u + 4 * u_point, even_b - odd_b);
+  storeu(u + 5 * u_point, count == segment ? loadu(taps + (segment - 1) * step) : zero());
+}
+
+// Products of a unit with its taps `weights`, plan.ic_chunk input blocks of a segment at a time; `more`: another unit
+// follows.
+void stage_and_multiply_axis(const ConvPlan& plan, const AxisBlock& b, int64_t blocks, const float* weights, bool more,
+                             float* staged) {
+  const ConvProblem& p = plan.exec;
+  const int64_t taps = p.h.kernel, segment = one_axis::segment_taps(taps), lanes = blocks * kBlock;
+  const int64_t ic_blocks = (p.ic + kBlock - 1) / kBlock, u_point = point_stride(plan.ic_chunk * lanes);
+  for (int64_t t = 0; t < taps; t += segment) {
+    const int64_t count = taps - t < segment ? taps - t : segment;
+    for (int64_t first = 0; first < ic_blocks; first += plan.ic_chunk) {
+      AxisWeights w{staged, u_point, 1, t / segment * ic_blocks + first, plan.ic_chunk, kBlock, nullptr, 0, 0};
+      if (first + w.blocks >= ic_blocks) {
+        w.blocks = ic_blocks - first;
+        w.last = p.ic - (ic_blocks - 1) * kBlock;
+      }
+      const int64_t channels = (w.blocks - 1) * kBlock + w.last;
+      const float* from = weights + first * kBlock * taps * lanes + t * lanes;
+      for (int64_t i = 0; i < channels; ++i, from += taps * lanes)
+        for (int64_t l = 0; l < lanes; l += kLanes)
+          transform_segment(from + l, lanes, count, segment, staged + i * lanes + l, u_point);
+      // Of the next channels, or the next unit's, all taps: those of the other segments are there then.
+      if (t == 0 && (more || first + w.blocks < ic_blocks)) {
+        w.ahead = from;
+        w.lines = channels * taps * lanes / 16 / kAxisPoints;
+        w.ahead_step = w.lines * 16;
+      }
+      multiply_axis(plan, b, blocks, w);
+    }
+  }
+}
+
+// Products of a unit with weights in the transformed domain.
+void multiply_packed_axis(const ConvPlan& plan, const AxisBlock& b, int64_t blocks, const float* u) {
+  const int64_t ic_blocks = (plan.exec.ic + kBlock - 1) / kBlock, depth = one_axis::segments(plan.exec.h.kernel);
+  const int64_t u_point = depth * ic_blocks * blocks * kBlock * kBlock;
+  // Those of the next point, and behind the last one of the next unit.
+  multiply_axis(plan, b, blocks,
+                {u, u_point, depth, 0, ic_blocks, plan.exec.ic - (ic_blocks - 1) * kBlock, u + u_point, u_point,
+                 plan.prefetch ? u_point / 16 : 0});
 }
 
 }  // namespace
@@ -258,36 +340,42 @@ void wino_run_one_axis(const ConvPlan& plan, const ConvArgs& args, const ConvTil
   const int64_t oc_blocks = (p.oc + kBlock - 1) / kBlock;
   const int64_t depth = one_axis::segments(p.h.kernel) * ((p.ic + kBlock - 1) / kBlock);
   const float* const weights = args.packed + (oc_blocks * kBlock + 15) / 16 * 16;
-  const int64_t rounds = (box.sp1 - box.sp0 + plan.cached_rows - 1) / plan.cached_rows;
+  const int64_t all = box.sp1 - box.sp0, rounds = (all + plan.cached_rows - 1) / plan.cached_rows;
   for (int64_t i = 0; i < (box.n1 - box.n0) * rounds; ++i) {
-    const int64_t n = box.n0 + i / rounds, round = i % rounds, all = box.sp1 - box.sp0;
-    const int64_t s0 = box.sp0 + all * round / rounds, tiles = box.sp0 + all * (round + 1) / rounds - s0;
-    const int64_t v_point = point_stride(depth * tiles);
-    float *const v = args.scratch, *const m = v + kAxisPoints * v_point;
-    transform_axis(plan, args.src + n * plan.src.n, s0, tiles, v, v_point);
-    const float* u = weights;
+    const int64_t n = box.n0 + i / rounds, round = i % rounds;
+    const int64_t s0 = box.sp0 + all * round / rounds;
+    AxisBlock b;
+    b.tiles = box.sp0 + all * (round + 1) / rounds - s0;
+    b.v = args.scratch;
+    b.v_point = point_stride(depth * b.tiles);
+    b.m = b.v + kAxisPoints * b.v_point;
+    transform_axis(plan, args.src + n * plan.src.n, s0, b.tiles, b.v, b.v_point);
     for (int64_t first = 0; first < oc_blocks; first += plan.oc_blocks) {
       const int64_t blocks = oc_blocks - first < plan.oc_blocks ? oc_blocks - first : plan.oc_blocks;
-      const int64_t m_point = point_stride(blocks * tiles);
-      multiply_axis(plan, tiles, blocks, v, v_point, u, m, m_point);
-      for (int64_t b = 0; b < blocks; ++b)
-        for (int64_t done = 0; done < tiles;) {
-          const AxisRun run = axis_run(p, s0 + done, tiles - done);
-          store_axis_run(plan, args, epilogue, run, n * plan.dst.n, first + b, m + (b * tiles + done) * kBlock,
-                         m_point);
+      const float* const u = weights + first * kBlock * one_axis::weights_per_output(plan);
+      b.m_point = point_stride(blocks * b.tiles);
+      if (plan.ic_chunk > 0) {
+        stage_and_multiply_axis(plan, b, blocks, u, first + blocks < oc_blocks, b.m + kAxisPoints * b.m_point);
+      } else {
+        multiply_packed_axis(plan, b, blocks, u);
+      }
+      for (int64_t block = 0; block < blocks; ++block)
+        for (int64_t done = 0; done < b.tiles;) {
+          const AxisRun run = axis_run(p, s0 + done, b.tiles - done);
+          store_axis_run(plan, args, epilogue, run, n * plan.dst.n, first + block,
+                         b.m + (block * b.tiles + done) * kBlock, b.m_point);
           done += run.tiles;
         }
-      u += kAxisPoints * depth * blocks * kBlock * kBlock;
     }
   }
 }
 
 void wino_pack_one_axis(const ConvPlan& plan, const ConvKernel&, const ConvConstants& constants, float* packed,
                         int64_t begin, int64_t end) noexcept {
-  using W = Wino<4>;
   const ConvProblem& p = plan.exec;
   const int64_t taps = p.h.kernel, row = p.ic * taps, segment = one_axis::segment_taps(taps);
   const int64_t padded = (p.ic + kBlock - 1) / kBlock * kBlock, oc_blocks = (p.oc + kBlock - 1) / kBlock;
+  const bool transforms = plan.ic_chunk == 0;
   float* const bias = packed;
   const int64_t bias_floats = (oc_blocks * kBlock + 15) / 16 * 16;
   for (int64_t l = oc_blocks * kBlock; begin == 0 && l < bias_floats; ++l) bias[l] = 0.0f;
@@ -295,10 +383,10 @@ void wino_pack_one_axis(const ConvPlan& plan, const ConvKernel&, const ConvConst
     const int64_t first = unit * plan.oc_blocks;
     const int64_t blocks = oc_blocks - first < plan.oc_blocks ? oc_blocks - first : plan.oc_blocks;
     const int64_t lanes = blocks * kBlock, u_segment = padded * lanes, u_point = one_axis::segments(taps) * u_segment;
-    float* const to = packed + bias_floats + kAxisPoints * one_axis::segments(taps) * padded * first * kBlock;
+    float* const to = packed + bias_floats + first * kBlock * one_axis::weights_per_output(plan);
     for (int64_t l = first * kBlock; l < first * kBlock + lanes; ++l)
       bias[l] = constants.bias && l < p.oc ? constants.bias[l] : 0.0f;
-    for (int64_t i = u_segment; i <= kAxisPoints * u_point; i += u_segment)
+    for (int64_t i = u_segment; transforms && i <= kAxisPoints * u_point; i += u_segment)
       for (int64_t l = i - (padded - p.ic) * lanes; l < i; ++l) to[l] = 0.0f;
     alignas(64) float transposed[one_axis::kMostTaps * kLanes * kLanes];
     for (int64_t channel = 0; channel < p.ic; channel += kLanes) {
@@ -307,20 +395,13 @@ void wino_pack_one_axis(const ConvPlan& plan, const ConvKernel&, const ConvConst
         const int64_t o = first * kBlock + l;
         const float* const from = constants.weights + (o - constants.first_output) * row + channel * taps;
         transpose_rows(from, row, p.oc - o, channels * taps, transposed);
-        for (int64_t c = 0; c < channels; ++c) {
+        for (int64_t x = 0; !transforms && x < channels * taps; ++x)
+          storeu(to + (channel * taps + x) * lanes + l, loadu(transposed + x * kLanes));
+        for (int64_t c = 0; transforms && c < channels; ++c) {
           float* u = to + (channel + c) * lanes + l;
-          for (int64_t t = 0; t < taps; t += segment, u += u_segment) {
-            const float* const g = transposed + (c * taps + t) * kLanes;
-            const int64_t count = taps - t < segment ? taps - t : segment;
-            // Row i of G: (1, p, p^2, ...) times its scale, and of infinity the last tap.
-            for (int i = 0; i < kAxisPoints - 1; ++i) {
-              V sum = V(W::kScale[i]) * loadu(g);
-              float scale = W::kScale[i];
-              for (int64_t x = 1; x < count; ++x) sum = fma(V(scale *= W::kAt[i]), loadu(g + x * kLanes), sum);
-              storeu(u + i * u_point, sum);
-            }
-            storeu(u + (kAxisPoints - 1) * u_point, count == segment ? loadu(g + (segment - 1) * kLanes) : zero());
-          }
+          for (int64_t t = 0; t < taps; t += segment, u += u_segment)
+            transform_segment(transposed + (c * taps + t) * kLanes, kLanes, taps - t < segment ? taps - t : segment,
+                              segment, u, u_point);
         }
       }
     }

@@ -10,7 +10,7 @@ namespace terroir::cpu::one_axis {
 
 // Inputs of a tile, and products; the points are those of F(4,3) in wino_types.hpp.
 constexpr int64_t kPoints = 6;
-constexpr int64_t kLeastTaps = 2, kMostTaps = 15;
+constexpr int64_t kLeastTaps = 2, kMostTaps = 15, kMostSegmentTaps = 4;
 
 // Taps are cut into segments of 2, 3 or 4, the last one with zeros, whichever takes the fewest products per output. The
 // sums of all segments' products are transformed back together.
@@ -37,6 +37,12 @@ static constexpr int64_t phase_tiles(const ConvAxis& a) {
 // Tiles of an image: those across the axis lie side by side.
 static constexpr int64_t image_tiles(const ConvProblem& exec) {
   return exec.d.out * phases(exec.h) * phase_tiles(exec.h) * exec.w.out;
+}
+
+// Packed floats of an output channel.
+static constexpr int64_t weights_per_output(const ConvPlan& plan) {
+  const int64_t taps = plan.exec.h.kernel, blocks = (plan.exec.ic + plan.block - 1) / plan.block;
+  return plan.ic_chunk > 0 ? plan.exec.ic * taps : kPoints * segments(taps) * blocks * plan.block;
 }
 
 }  // namespace terroir::cpu::one_axis
