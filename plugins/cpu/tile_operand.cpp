@@ -93,7 +93,10 @@ void TileOperand::expand_as(const T* src, int64_t begin, int64_t n, T* dst) cons
   }
   // Few channels side by side, the same at every pixel: no run is long, but all are alike.
   const bool periodic =
-      last > 0 && axes_[last].stride != 0 && axes_[last - 1].stride == 0 && axes_[last].extent < kRun<T>;
+      last > 0 && axes_[last].stride != 0 && axes_[last - 1].stride == 0 && axes_[last].extent <= kRun<T>;
+  // A value per pixel, the same for all channels of a block.
+  const bool spread =
+      last > 0 && axes_[last].stride == 0 && axes_[last - 1].stride == 1 && axes_[last].extent == kRun<T>;
   while (n > 0) {
     if (periodic) {
       const int64_t period = axes_[last].extent, phase = at[last];
@@ -106,6 +109,15 @@ void TileOperand::expand_as(const T* src, int64_t begin, int64_t n, T* dst) cons
       at[last] = 0;
       offset -= phase * axes_[last].stride;
       at[last - 1] = axes_[last - 1].extent;
+      carry(at, offset, last - 1);
+      continue;
+    }
+    if (spread && at[last] == 0 && n >= kRun<T>) {
+      const int64_t count = std::min(axes_[last - 1].extent - at[last - 1], n / kRun<T>);
+      for (int64_t i = 0; i < count; ++i, dst += kRun<T>) std::fill_n(dst, kRun<T>, src[offset + i]);
+      n -= count * kRun<T>;
+      offset += count;
+      at[last - 1] += count;
       carry(at, offset, last - 1);
       continue;
     }

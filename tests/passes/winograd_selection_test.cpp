@@ -131,6 +131,17 @@ TEST(WinogradSelection, TakesTapsAlongOneAxis) {
   }
 }
 
+TEST(WinogradSelection, LeavesFewOutputsToKernelsThatFillNoBlock) {
+  for (const Isa isa : available_isas()) {
+    if (isa != Isa::avx2 && isa != Isa::avx512) continue;
+    for (const int64_t outputs : {1, 2}) {
+      GraphMaker m;
+      m.result(m.conv(m.input({1, kLayerChannels, 96, 96}), outputs, 3, 1, 1));
+      EXPECT_NE(kernel_of(m, isa).find("conv_few"), std::string::npos) << kernel_of(m, isa);
+    }
+  }
+}
+
 TEST(WinogradSelection, IsOffForAccuracy) {
   for (const Isa isa : available_isas())
     for (const int64_t stride : {1, 2})

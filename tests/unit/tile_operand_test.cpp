@@ -57,6 +57,22 @@ TEST(TileOperand, AnyStretchOfAnyBroadcast) {
   }
 }
 
+// A value per channel and one per pixel, in blocks of channels as long as a run.
+TEST(TileOperand, ChannelBlocks) {
+  const auto check = [](auto tag) {
+    using T = decltype(tag);
+    for (const int64_t block : {64 / static_cast<int64_t>(sizeof(T)), 32 / static_cast<int64_t>(sizeof(T))})
+      for (const ir::Dims& dims : {ir::Dims{1, 3, 1, block}, ir::Dims{1, 1, 11, 1}, ir::Dims{2, 1, 11, 1}})
+        for (const int64_t begin : {int64_t{0}, int64_t{1}, block - 1, block, 5 * block + 3, 20 * block})
+          for (const int64_t n : {int64_t{1}, block - 1, block, 3 * block + 5, 40 * block})
+            expect_expanded<T>(dims, {2, 3, 11, block}, begin, n);
+  };
+  check(uint8_t{});
+  check(uint16_t{});
+  check(uint32_t{});
+  check(uint64_t{});
+}
+
 TEST(TileOperand, ChannelsOfPixels) {
   for (const int64_t channels : {1, 2, 3, 4, 7, 15, 16, 17})
     for (const int64_t begin : {0, 1, 5, 100})

@@ -11,6 +11,7 @@
 #include "plugins/cpu/nodes/convolution.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 #include "plugins/cpu/nodes/prepared_convolution.hpp"
+#include "plugins/cpu/nodes/prepared_winograd.hpp"
 #include "plugins/cpu/nodes/winograd_conv.hpp"
 #include "plugins/cpu/rounding.hpp"
 
@@ -192,8 +193,7 @@ Proposal propose_winograd(const NodeContext& context) {
   choice.inputs.resize(context.inputs.size());
   choice.inputs[0] = layout_of(kernel.src, rank, context.isa);
   choice.outputs = {layout_of(kernel.dst, rank, context.isa)};
-  choice.cost =
-      compute_ns(static_cast<double>(conv_flops(conv_problem(context))), context.isa) / std::get<double>(offered);
+  choice.cost = winograd_cost(conv_problem(context), context.isa, std::get<double>(offered));
   add_convolution_chain(context, choice.outputs[0], choice);
   return std::vector{std::move(choice)};
 }

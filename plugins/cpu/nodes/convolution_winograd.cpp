@@ -105,7 +105,7 @@ Proposal propose(const NodeContext& context, int64_t tile) {
   choice.inputs.resize(context.inputs.size());
   choice.inputs[0] = blocked;
   choice.outputs = {blocked};
-  choice.cost = compute_ns(static_cast<double>(conv_flops(conv_problem(context))), context.isa) / offer.speedup;
+  choice.cost = winograd_cost(conv_problem(context), context.isa, offer.speedup);
   add_convolution_chain(context, blocked, choice);
   choice.overwrite = overwrite_of(context, offer.kernel, choice);
   choice.lean = wino_halvings(wino_plan(conv_problem(context), offer.kernel));

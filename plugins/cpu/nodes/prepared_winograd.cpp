@@ -97,6 +97,12 @@ std::optional<Reject> winograd_refusal(const NodeContext& context, ConvProblem p
   return std::nullopt;
 }
 
+double winograd_cost(const ConvProblem& p, Isa isa, double speedup) {
+  const int64_t outputs = p.oc / p.groups, padded = round_up(outputs, channel_block(isa));
+  return compute_ns(static_cast<double>(conv_flops(p)), isa) * static_cast<double>(padded) /
+         static_cast<double>(outputs) / speedup;
+}
+
 std::variant<WinogradOffer, Reject> winograd_offer(const NodeContext& context, int64_t tile) {
   if (context.outputs[0].type != element::f32)
     return Reject{"only f32, not " + context.outputs[0].type.get_type_name()};

@@ -34,6 +34,9 @@ std::optional<Reject> winograd_refusal(const NodeContext& context, ConvProblem p
 double worst_amplification(const NodeContext& context, const ConvProblem& problem,
                            FunctionRef<double(const float* weights, int64_t outputs)> amplification);
 
+/// LayoutChoice::cost of a kernel so many times as fast as the direct one, which fills the last block of channels, too.
+double winograd_cost(const ConvProblem& problem, Isa isa, double speedup);
+
 std::variant<WinogradOffer, Reject> winograd_offer(const NodeContext& context, int64_t tile);
 
 struct PreparedWinograd {

@@ -35,7 +35,7 @@ bool is_unit(const ConvAxis& a) { return conv::has_one_tap(a) && a.stride == 1 &
   for (const ConvAxis* a : {&p.d, &p.h, &p.w}) {
     if (is_unit(*a)) continue;
     ++with_taps;
-    if (a->kernel < one_axis::kLeastTaps || a->kernel > one_axis::kMostTaps) return "kernel has not 2 to 15 taps";
+    if (a->kernel < one_axis::kLeastTaps || a->kernel > one_axis::kMostTaps) return "kernel has not 2 to 32 taps";
     if (a->stride != 1) return "stride is not 1";
   }
   return with_taps == 1 ? nullptr : "taps do not lie along one axis";

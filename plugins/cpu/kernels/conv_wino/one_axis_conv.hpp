@@ -1,4 +1,4 @@
-// What: the Winograd kernels of layers whose taps, 2 to 15 of them, lie along one axis: 1-D layers, factorised ones
+// What: the Winograd kernels of layers whose taps, 2 to 32 of them, lie along one axis: 1-D layers, factorised ones
 // (1x3
 //   and 3x1) and those along time (3x1x1). See one_axis.hpp. They are run as those of conv.hpp are, but taken only
 //   where the weights allow it. if (const ConvKernel* k = one_axis_kernel(isa); k && !(why = k->reject(problem, *k)) &&

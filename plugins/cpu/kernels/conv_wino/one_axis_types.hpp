@@ -10,7 +10,7 @@ namespace terroir::cpu::one_axis {
 
 // Inputs of a tile, and products; the points are those of F(4,3) in wino_types.hpp.
 constexpr int64_t kPoints = 6;
-constexpr int64_t kLeastTaps = 2, kMostTaps = 15, kMostSegmentTaps = 4;
+constexpr int64_t kLeastTaps = 2, kMostTaps = 32, kMostSegmentTaps = 4;
 
 // Taps are cut into segments of 2, 3 or 4, the last one with zeros, whichever takes the fewest products per output. The
 // sums of all segments' products are transformed back together.
