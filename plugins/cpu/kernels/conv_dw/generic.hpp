@@ -443,7 +443,8 @@ void set_index(const ConvPlan& plan, int64_t block, int64_t source_block, int32_
 void set_passes(LaneContext& ctx, int64_t block, int64_t source_block) {
   const ConvPlan& plan = ctx.plan;
   const ConvProblem& e = plan.exec;
-  const bool dense = !e.transposed && e.w.dilation == 1 && e.w.stride <= 2 && plan.w_tile <= kMaxWindowPositions;
+  const bool dense =
+      kHasWindows && !e.transposed && e.w.dilation == 1 && e.w.stride <= 2 && plan.w_tile <= kMaxWindowPositions;
   // In nhwc nothing may be read behind the last channel.
   const auto whole = [&](int64_t source) {
     return plan.src_format == ConvFormat::blocked || (source + 1) * kBlock <= e.ic;

@@ -195,6 +195,11 @@ constexpr int kMaxGatheredPositions = 4;
 constexpr LanePassTable kLaneGathered =
     lane_pass_table<0, Lanes::anywhere>(std::make_integer_sequence<int, kMaxGatheredPositions>{});
 
+#ifdef TERROIR_LANES_WITHOUT_WINDOWS
+constexpr bool kHasWindows = false;
+#else
+constexpr bool kHasWindows = true;
+#endif
 // [stride - 1]
 constexpr LaneWindowTable kWindow3[2] = {lane_window_table<3, 1, Lanes::own>(WindowSizes{}),
                                          lane_window_table<3, 2, Lanes::own>(WindowSizes{})};
