@@ -179,6 +179,45 @@ TEST_P(AxisKernels, SoftmaxRows) {
   }
 }
 
+// Short rows share a vector, wherever they lie in it, and however many there are.
+TEST_P(AxisKernels, SoftmaxOfShortRows) {
+  constexpr int64_t kRows = 67;
+  const auto softmax = cpu::softmax_kernels(isa()).rows;
+  for (const bool log_form : {false, true}) {
+    for (int64_t n = 1; n <= 20; ++n) {
+      std::vector<float> values = random_floats(kRows * n, 6, -30.0f, 30.0f);
+      const auto row = [&](int64_t r) { return values.begin() + r * n; };
+      std::copy_n(row(1), n, row(29));
+      std::copy_n(row(1), n, row(66));
+      std::fill_n(row(40), n, -kInf);
+      *row(50) = std::nanf("");
+      *row(60) = -kInf;
+      const GuardedBuffer<float> src(values);
+      GuardedBuffer<float> dst(kRows * n);
+      softmax(src.data(), dst.data(), kRows, n, log_form);
+      EXPECT_TRUE(dst.intact());
+      for (int64_t r = 0; r < kRows; ++r) {
+        const float* got = dst.data() + r * n;
+        const bool none = r == 40 || r == 50 || (r == 60 && n == 1);
+        for (int64_t i = 0; i < n; ++i) ASSERT_EQ(std::isnan(got[i]), none) << n << ' ' << r;
+        if (!none && r != 60) check_softmax(src.data() + r * n, got, n, 1, log_form);
+        GuardedBuffer<float> alone(std::vector<float>(row(r), row(r) + n));
+        softmax(alone.data(), alone.data(), 1, n, log_form);
+        EXPECT_TRUE(alone.intact());
+        ASSERT_EQ(std::memcmp(alone.data(), got, static_cast<size_t>(n) * sizeof(float)), 0) << n << ' ' << r;
+      }
+      for (const int64_t again : {29, 66})
+        ASSERT_EQ(std::memcmp(dst.data() + n, dst.data() + again * n, static_cast<size_t>(n) * sizeof(float)), 0) << n;
+      if (n > 1) {
+        ASSERT_EQ(dst[60 * n], log_form ? -kInf : 0.0f);
+      }
+      GuardedBuffer<float> in_place(values);
+      softmax(in_place.data(), in_place.data(), kRows, n, log_form);
+      ASSERT_EQ(std::memcmp(in_place.data(), dst.data(), static_cast<size_t>(kRows * n) * sizeof(float)), 0) << n;
+    }
+  }
+}
+
 TEST_P(AxisKernels, SoftmaxMiddle) {
   for (const bool log_form : {false, true}) {
     for (const Shape& s : shapes()) {

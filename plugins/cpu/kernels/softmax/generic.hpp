@@ -43,8 +43,46 @@ TERROIR_INLINE void softmax_row(const float* src, float* dst, int64_t n, float p
   }
 }
 
+#if defined(__AVX2__)
+#if defined(__AVX512F__)
+TERROIR_INLINE V permuted(V v, VI index) { return V(_mm512_permutexvar_ps(index, v)); }
+#else
+TERROIR_INLINE V permuted(V v, VI index) { return V(_mm256_permutevar8x32_ps(v, index)); }
+#endif
+
+// Rows of less than one vector, as many at once as fit with the lanes of each a power of two. The largest of a row and
+// its sum arise by exchange with the lane 1, 2, 4 ... away, in the same order wherever the row lies.
+TERROIR_NOINLINE void softmax_short_rows(const float* src, float* dst, int64_t rows, int64_t n, int32_t log_form) {
+  static constexpr float kNumbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  int32_t span = 1;
+  while (span < n) span *= 2;
+  const V lane = loadu(kNumbers), length(static_cast<float>(n)), width(static_cast<float>(span)), one(1.0f);
+  const V group = floor(lane / width), at = lane - group * width, row = floor(lane / length);
+  // The spare lanes of a row repeat its last element, which changes no maximum.
+  const VI place = to_int(group * length + min(at, length - one)), origin = to_int(row * width + lane - row * length);
+  const VI number = to_int(lane);
+  const V share = select(at < length, one, zero());
+  const int64_t step = kLanes / span * n, size = rows * n;
+  for (int64_t i = 0; i < size; i += step) {
+    const Tail t = tail(size - i < step ? size - i : step);
+    V x = permuted(load_tail(src + i, t), place), peak = x;
+    for (int32_t away = 1; away < span; away *= 2) peak = max(peak, permuted(peak, number ^ VI(away)));
+    x = x - peak;
+    const V e = exp_normal(x);
+    V sum = e * share;
+    for (int32_t away = 1; away < span; away *= 2) sum = sum + permuted(sum, number ^ VI(away));
+    __asm__("" : "+r"(log_form));  // else there would be two loops
+    const V y = log_form != 0 ? x - log(sum) : e * (one / sum);
+    store_tail(dst + i, permuted(y, origin), t);
+  }
+}
+#endif
+
 void softmax_rows(const float* src, float* dst, int64_t rows, int64_t n, bool log_form) {
   if (n == 0) return;
+#if defined(__AVX2__)
+  if (n < kLanes) return softmax_short_rows(src, dst, rows, n, log_form);
+#endif
   for (int64_t r = 0; r < rows; ++r) softmax_row(src + r * n, dst + r * n, n, peak_of(src + r * n, n), log_form);
 }
 
