@@ -3,9 +3,12 @@
 // Formula: with x' = Transpose(x, order of x): out' = softmax(q' k'^T * scale + mask) v', out = Transpose(out', dst).
 // Shapes: q' [.., L, E], k' [.., S, E], v' [.., S, V], all of one rank, the axes in front broadcast by numpy's rule;
 //   the optional next input, mask, broadcasts to [.., L, S], and the last, sink (if the attribute says so), to [.., L,
-//   1]. Every order keeps the last axis, whose elements stay adjacent.
-// Types: f32; the mask f32 (added) or boolean (true: may be looked at).
+//   1]. Every order keeps the last axis, whose elements stay adjacent. With groups, every matrix of k' (v') stands for
+//   so many heads in a row: its third axis from the end counts as that much longer. A mask may have more axes than q'
+//   if the first ones are 1.
+// Types: f32; the mask f32 (added) or boolean, which adds `forbidden` where it is `forbids`.
 // Edge cases: causal: target i looks at sources 0 to i. Targets that look at nothing: as ScaledDotProductAttention.
+#include <limits>
 #include <vector>
 
 #include "ir/schema/attributes.hpp"
@@ -20,6 +23,9 @@ struct FusedAttentionAttrs {
   double scale = 1;
   bool causal = false;
   bool sink = false;  // the last input is one
+  int64_t k_groups = 1, v_groups = 1;
+  bool forbids = false;  // what a boolean mask says where a source may not be looked at
+  double forbidden = std::numeric_limits<float>::lowest();
 
   template <class V>
   void visit(V& v) {
@@ -30,10 +36,17 @@ struct FusedAttentionAttrs {
     v("scale", scale);
     v("causal", causal);
     v("sink", sink);
+    v("k_groups", k_groups);
+    v("v_groups", v_groups);
+    v("forbids", forbids);
+    v("forbidden", forbidden);
   }
 };
 
 ir::OpSchema attention_schema();
+
+/// `dims` of k' or v' as all heads see it.
+ir::Dims with_groups(ir::Dims dims, int64_t groups);
 
 /// dims[order[i]] in place i.
 ir::Dims permuted(const ir::Dims& dims, const std::vector<int64_t>& order);

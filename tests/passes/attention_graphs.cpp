@@ -27,4 +27,13 @@ ir::Value self_attention(GraphMaker& m, ir::Value x, ir::Value y, const Attentio
   return m.op("Transpose", {m.op("MatMul", {s, split(y, false)}), m.integers({0, 2, 1, 3})});
 }
 
+ir::Value repeated_heads(GraphMaker& m, ir::Value x, int64_t times) {
+  const ir::Dims dims = m.dims(x);
+  auto parts = m.op("Unsqueeze", {x, m.integers({2})});
+  parts =
+      m.op("Broadcast", {parts, m.integers({dims[0], dims[1], times, dims[2], dims[3]})}, {{"mode", "bidirectional"}});
+  return m.op("Reshape", {parts, m.integers({dims[0], dims[1] * times, dims[2], dims[3]})},
+              {{"special_zero", "false"}});
+}
+
 }  // namespace terroir::test

@@ -17,4 +17,7 @@ struct Attention {
 /// x [N, L, heads * E] attends to y [N, S, heads * E], which are their own projections: [N, L, heads, E].
 ir::Value self_attention(GraphMaker& m, ir::Value x, ir::Value y, const Attention& form);
 
+/// Every head of x [N, H, S, E] `times` times in a row: [N, H * times, S, E].
+ir::Value repeated_heads(GraphMaker& m, ir::Value x, int64_t times);
+
 }  // namespace terroir::test

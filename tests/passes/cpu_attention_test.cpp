@@ -1,6 +1,8 @@
 // Attention on the CPU device, one step, against the interpreter.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -241,6 +243,153 @@ TEST(CpuAttention, TheSameBitsForAnyThreads) {
       EXPECT_EQ(std::memcmp(one[0][0].view().data, many[0][0].view().data, one[0][0].view().bytes()), 0) << threads;
     }
   }
+}
+
+/// Steps of decoding: keys packed a few panels at a time, values read where they lie.
+TEST(CpuAttention, FewTargets) {
+  for (const int64_t targets : {1, 2, 4, 5})
+    for (const int64_t sources : {1, 16, 33, 131, 1025})
+      for (const int64_t depth : {1, 20, 64}) {
+        GraphMaker m;
+        auto mask = m.input({targets, sources});
+        auto x = m.input({2, targets, depth * 3}), y = m.input({2, sources, depth * 3});
+        m.result(self_attention(m, x, y, {.heads = 3, .mask = mask}));
+        // The values of a head side by side with nothing, and their last ones at the end of the input.
+        auto k = m.input({3, sources, depth}), v = m.input({3, sources, depth + 3});
+        m.result(m.op("ScaledDotProductAttention", {m.input({3, targets, depth}), k, v}, {{"causal", "true"}}));
+        SCOPED_TRACE(concat(targets, " targets, ", sources, " sources, depth ", depth));
+        EXPECT_EQ(plan_of(m)->steps[0].kernel.find("_plain") != std::string::npos, targets <= 4);
+        expect_same_as_interpreter(m);
+      }
+}
+
+/// Neither the number of targets nor what else is in the batch.
+TEST(CpuAttention, ATargetHasTheSameBitsAmongFewAndAmongMany) {
+  const auto run = [](int64_t batch, int64_t targets, int64_t kv_heads, cpu::Isa isa, int threads) {
+    GraphMaker m;
+    auto q = m.input({batch, 6, targets, 24});
+    auto k = m.input({batch, kv_heads, 77, 24}), v = m.input({batch, kv_heads, 77, 40});
+    m.result(m.op("ScaledDotProductAttention",
+                  {q, repeated_heads(m, k, 6 / kv_heads), repeated_heads(m, v, 6 / kv_heads)}, {{"causal", "false"}}));
+    // Every image, target and head the same.
+    const auto repeated = [](const ir::Dims& dims, uint32_t seed) {
+      HostTensor tensor = random_tensor(dims, seed);
+      const HostTensor row = random_tensor({dims[2], dims[3]}, seed);
+      for (int64_t i = 0; i < dims[0] * dims[1]; ++i)
+        std::memcpy(tensor.writable().as<float>() + i * dims[2] * dims[3], row.view().data, row.view().bytes());
+      return tensor;
+    };
+    HostTensor queries = repeated({batch, 6, targets, 24}, 1);
+    auto* const rows = queries.writable().as<float>();
+    for (int64_t i = 1; i < batch * 6 * targets; ++i) std::memcpy(rows + i * 24, rows, 24 * sizeof(float));
+    const std::vector<std::vector<HostTensor>> inputs = {
+        {queries, repeated({batch, kv_heads, 77, 24}, 2), repeated({batch, kv_heads, 77, 40}, 3)}};
+    return run_on_cpu(m.graph(), isa, threads, inputs)[0][0];
+  };
+  for (const cpu::Isa isa : cpu::available_isas()) {
+    const HostTensor one = run(1, 1, 6, isa, 1);
+    for (const int64_t batch : {1, 2})
+      for (const int64_t targets : {1, 3, 5, 30})
+        for (const int64_t kv_heads : {1, 2, 6})
+          for (const int threads : {1, 3, 8}) {
+            const HostTensor many = run(batch, targets, kv_heads, isa, threads);
+            for (int64_t i = 0; i < batch * 6 * targets; ++i)
+              ASSERT_EQ(std::memcmp(one.view().data, many.view().as<float>() + i * 40, 40 * sizeof(float)), 0)
+                  << batch << ' ' << targets << ' ' << kv_heads << ' ' << threads << ' ' << i;
+          }
+  }
+}
+
+TEST(CpuAttention, KeysOfHeadsInARow) {
+  for (const int64_t kv_heads : {1, 2})
+    for (const int64_t times : {3, 8})
+      for (const int64_t targets : {1, 3, 9})
+        for (const bool split : {false, true}) {
+          GraphMaker m;
+          // Queries by head, or the heads of a target side by side.
+          const int64_t heads = kv_heads * times;
+          auto q = split ? m.op("Transpose", {m.input({2, targets, heads, 16}), m.integers({0, 2, 1, 3})})
+                         : m.input({2, heads, targets, 16});
+          auto k = repeated_heads(m, m.input({2, kv_heads, 70, 16}), times);
+          auto v =
+              repeated_heads(m, m.op("Transpose", {m.input({2, 70, kv_heads, 33}), m.integers({0, 2, 1, 3})}), times);
+          auto s = m.op("MatMul", {m.op("Divide", {q, m.scalar(4)}), k}, kTransposeB);
+          s = m.op("SoftMax", {m.op("Add", {s, m.input({2, heads, targets, 70})})}, {{"axis", "3"}});
+          s = m.op("MatMul", {s, v});
+          m.result(split ? m.op("Transpose", {s, m.integers({0, 2, 1, 3})}) : s);
+          m.result(m.op("ScaledDotProductAttention",
+                        {q, k, m.input({1, heads, 70, 5}), m.scalar(0), m.scalar(1), m.input({heads, 1, 1})},
+                        {{"causal", "false"}}));
+          SCOPED_TRACE(concat(kv_heads, " times ", times, ", ", targets, " targets", split ? ", split" : ""));
+          expect_fused(m, 2);
+          expect_same_as_interpreter(m);
+        }
+}
+
+TEST(CpuAttention, MasksThatSelect) {
+  for (const bool forbids : {false, true})
+    for (const float never : {-1e30f, std::numeric_limits<float>::lowest(), -std::numeric_limits<float>::infinity()})
+      for (const int64_t targets : {1, 7}) {
+        GraphMaker m;
+        auto s = m.op("MatMul", {m.input({2, 3, targets, 8}), m.input({2, 3, 40, 8})}, kTransposeB);
+        auto mask = m.op("Broadcast", {m.input({2, 1, 1, 40}, element::boolean), m.integers({2, 3, targets, 40})},
+                         {{"mode", "bidirectional"}});
+        s = m.op("Multiply", {s, m.scalar(3)});
+        s = m.op("Select", forbids ? std::vector{mask, m.scalar(never), s} : std::vector{mask, s, m.scalar(never)});
+        m.result(m.op("MatMul", {m.op("SoftMax", {s}, {{"axis", "3"}}), m.input({2, 3, 40, 6})}));
+        SCOPED_TRACE(concat(forbids ? "forbids " : "allows ", never, ", ", targets, " targets"));
+        expect_fused(m);
+        // Of the second image nothing may be looked at, where that has a meaning: the mean.
+        HostTensor given(element::boolean, {2, 1, 1, 40});
+        for (int i = 0; i < 80; ++i) {
+          const bool allowed = i < 40 ? i % 3 == 0 : !std::isinf(never) ? false : i == 50;
+          given.writable().as<uint8_t>()[i] = allowed != forbids;
+        }
+        const std::vector<std::vector<HostTensor>> inputs = {{random_tensor({2, 3, targets, 8}, 1),
+                                                              random_tensor({2, 3, 40, 8}, 2), given,
+                                                              random_tensor({2, 3, 40, 6}, 3)}};
+        expect_same_as_interpreter(m.graph(), inputs);
+      }
+}
+
+TEST(CpuAttention, AxesOfOneBetweenTheProducts) {
+  for (const int64_t targets : {3, 20}) {
+    GraphMaker m;
+    auto s = m.op("MatMul", {m.input({4, targets, 8}), m.input({4, 21, 8})}, kTransposeB);
+    s = m.op("Add", {m.op("Unsqueeze", {s, m.integers({0})}), m.input({1, 1, targets, 21})});
+    s = m.op("Reshape", {s, m.integers({4, targets, 21})}, {{"special_zero", "false"}});
+    m.result(m.op("MatMul", {m.op("SoftMax", {s}, {{"axis", "2"}}), m.input({4, 21, 6})}));
+    expect_fused(m);
+    expect_same_as_interpreter(m);
+  }
+}
+
+/// A cache that grows from nothing.
+TEST(CpuAttention, DynamicNumbersOfTargetsAndSources) {
+  GraphMaker m;
+  auto q = m.input(PartialShape("?,6,?,8")), past = m.input(PartialShape("?,2,?,8"));
+  auto mask = m.input(PartialShape("?,1,1,?"), element::boolean);
+  auto shape = m.op("ShapeOf", {past}, {{"output_type", "i64"}});
+  const auto extents = [&](const std::vector<int64_t>& axes) {
+    return m.op("Gather", {shape, m.integers(axes), m.scalar_integer(0)});
+  };
+  auto k = m.op("Broadcast",
+                {m.op("Unsqueeze", {past, m.integers({2})}),
+                 m.op("Concat", {extents({0, 1}), m.integers({3}), extents({2, 3})}, {{"axis", "0"}})},
+                {{"mode", "bidirectional"}});
+  k = m.op("Reshape", {k, m.op("Concat", {extents({0}), m.integers({6}), extents({2, 3})}, {{"axis", "0"}})},
+           {{"special_zero", "false"}});
+  auto s = m.op("MatMul", {m.op("Multiply", {q, m.scalar(0.25f)}), k}, kTransposeB);
+  s = m.op("SoftMax", {m.op("Select", {mask, s, m.scalar(-3e38f)})}, {{"axis", "-1"}});
+  m.result(m.op("MatMul", {s, k}));
+  std::vector<std::vector<HostTensor>> sets;
+  for (const auto& [batch, targets, sources] :
+       std::vector<std::array<int64_t, 3>>{{1, 1, 0}, {1, 5, 5}, {1, 1, 6}, {2, 1, 37}, {2, 9, 37}, {1, 1, 6}}) {
+    HostTensor allowed(element::boolean, {batch, 1, 1, sources});
+    for (int64_t i = 0; i < batch * sources; ++i) allowed.writable().as<uint8_t>()[i] = i % 4 != 1;
+    sets.push_back({random_tensor({batch, 6, targets, 8}, 1), random_tensor({batch, 2, sources, 8}, 2), allowed});
+  }
+  expect_same_as_interpreter(m.graph(), sets);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "ops/defs/matrix/matmul.hpp"
 #include "ops/defs/sequence/attention.hpp"
@@ -15,6 +17,8 @@ using Order = std::vector<int64_t>;
 struct Operand {
   ir::Value value;
   Order order;
+  int64_t groups = 1;  // heads in a row that each matrix stands for
+  double factor = 1;   // of all elements
 };
 
 struct Match {
@@ -22,6 +26,8 @@ struct Match {
   std::optional<ir::Value> mask, sink;
   double scale = 1;
   bool causal = false;
+  bool forbids = false;
+  double forbidden = std::numeric_limits<float>::lowest();
   ir::Value result;
   Order result_order;
   std::vector<ir::NodeId> nodes;  // what the step stands for, the one that names it first
@@ -61,53 +67,10 @@ std::optional<Order> transpose_order(const ir::Graph& graph, const ir::Node& nod
   return order;
 }
 
-/// `value`, with its last two axes exchanged if `swapped`, as an order over a value further up whose last axis stays
-/// last; as far up as possible. Empty when there is none.
-std::optional<Operand> operand_of(const ir::Graph& graph, ir::Value value, bool swapped) {
-  Order order = identity(rank_of(graph, value));
-  if (swapped) std::swap(order[order.size() - 1], order[order.size() - 2]);
-  std::optional<Operand> found;
-  for (;;) {
-    if (keeps_last(order)) found = Operand{value, order};
-    const ir::Node& producer = graph.node(value.node);
-    const auto above = transpose_order(graph, producer);
-    if (!above) return found;
-    for (int64_t& axis : order) axis = (*above)[static_cast<size_t>(axis)];
-    value = producer.inputs[0];
-  }
-}
-
 std::optional<double> scalar_constant(const ir::Graph& graph, ir::Value value) {
   const ir::Constant* constant = ir::constant_of(graph, value);
   if (!constant || constant->view.type != element::f32 || constant->view.count() != 1) return std::nullopt;
   return static_cast<double>(*constant->view.as<float>());
-}
-
-/// A mask has a value for every source, and broadcasts into scores of these extents without enlarging them; a sink has
-/// one for all of them, so that they count as one.
-bool fits_as_mask(const ir::Graph& graph, ir::Value mask, const ir::Dims& scores) {
-  if (!graph.port(mask).shape.is_static()) return false;
-  const ir::Dims dims = dims_of(graph, mask);
-  if (dims.empty() || dims.size() > scores.size() || dims.back() != scores.back()) return false;
-  for (size_t i = 0; i < dims.size(); ++i)
-    if (dims[i] != 1 && dims[i] != scores[i + scores.size() - dims.size()]) return false;
-  return true;
-}
-
-/// q and k of a product of scores.
-bool match_scores(const ir::Graph& graph, ir::Value scores, Match& match) {
-  const ir::Node& product = graph.node(scores.node);
-  if (!is_portable(product, "MatMul") || !is_static_f32(graph, scores)) return false;
-  const auto& attrs = product.attrs<ops::MatMulAttrs>();
-  const size_t rank = rank_of(graph, scores);
-  if (rank < 2 || rank_of(graph, product.inputs[0]) != rank || rank_of(graph, product.inputs[1]) != rank) return false;
-  auto q = operand_of(graph, product.inputs[0], attrs.transpose_a);
-  auto k = operand_of(graph, product.inputs[1], !attrs.transpose_b);
-  if (!q || !k) return false;
-  match.q = std::move(*q);
-  match.k = std::move(*k);
-  match.nodes.push_back(product.id);
-  return true;
 }
 
 /// The other input of a Multiply by a constant scalar, or of a Divide by one, and the factor.
@@ -122,34 +85,159 @@ std::optional<std::pair<ir::Value, double>> scaled_value(const ir::Graph& graph,
   return std::nullopt;
 }
 
-/// Upwards from what a softmax reads: a mask, then a factor, then the product.
+bool is_view(const ir::Node& node) {
+  return is_portable(node, "Reshape") || is_portable(node, "Unsqueeze") || is_portable(node, "Squeeze");
+}
+
+/// The producer's data input when it is a Broadcast that aligns the last axes.
+std::optional<ir::Value> broadcast_value(const ir::Graph& graph, ir::Value value) {
+  const ir::Node& node = graph.node(value.node);
+  if (!is_portable(node, "Broadcast") || node.inputs.size() > 2 || !graph.port(node.inputs[0]).shape.is_static() ||
+      !graph.port(value).shape.is_static())
+    return std::nullopt;
+  return node.inputs[0];
+}
+
+/// When every matrix along `axis` of `value` was repeated for several heads in a row, as Unsqueeze, Broadcast and
+/// Reshape do: what they read, of the same rank, and how often.
+std::optional<std::pair<ir::Value, int64_t>> repeated_heads(const ir::Graph& graph, ir::Value value, size_t axis) {
+  const ir::Node& merge = graph.node(value.node);
+  if (!is_view(merge)) return std::nullopt;
+  const auto single = broadcast_value(graph, merge.inputs[0]);
+  if (!single || !is_view(graph.node(single->node))) return std::nullopt;
+  const ir::Value source = graph.node(single->node).inputs[0];
+  if (!is_static_f32(graph, source)) return std::nullopt;
+  const ir::Dims once = dims_of(graph, source), apart = dims_of(graph, *single);
+  const ir::Dims repeated = dims_of(graph, merge.inputs[0]), merged = dims_of(graph, value);
+  const size_t rank = merged.size();
+  if (once.size() != rank || apart.size() != rank + 1 || repeated.size() != rank + 1 || apart[axis + 1] != 1)
+    return std::nullopt;
+  const int64_t groups = repeated[axis + 1];
+  for (size_t i = 0; i < rank; ++i) {
+    const size_t at = i > axis ? i + 1 : i;
+    if (apart[at] != once[i] || repeated[at] != once[i] || merged[i] != (i == axis ? groups : 1) * once[i])
+      return std::nullopt;
+  }
+  return {{source, groups}};
+}
+
+enum class Role { query, key, value };
+
+/// `value`, with its last two axes exchanged if `swapped`, as an order over a value further up whose last axis stays
+/// last; as far up as possible, past what can be left to the step: Transposes, the repetition of keys and values for
+/// heads in a row, a factor of queries or keys. Empty when there is none.
+std::optional<Operand> operand_of(const ir::Graph& graph, ir::Value value, bool swapped, Role role) {
+  const size_t rank = rank_of(graph, value);
+  Operand at{value, identity(rank)};
+  if (swapped) std::swap(at.order[rank - 1], at.order[rank - 2]);
+  std::optional<Operand> found;
+  for (;;) {
+    if (keeps_last(at.order)) found = at;
+    const ir::Node& producer = graph.node(at.value.node);
+    if (const auto above = transpose_order(graph, producer)) {
+      for (int64_t& axis : at.order) axis = (*above)[static_cast<size_t>(axis)];
+      at.value = producer.inputs[0];
+    } else if (const auto scaled = role == Role::value ? std::nullopt : scaled_value(graph, producer);
+               scaled && graph.uses(at.value).size() == 1 &&
+               graph.port(scaled->first).shape == graph.port(at.value).shape) {
+      at.factor *= scaled->second;
+      at.value = scaled->first;
+    } else if (const auto once = role == Role::query || rank < 3 || at.groups != 1
+                                     ? std::nullopt
+                                     : repeated_heads(graph, at.value, static_cast<size_t>(at.order[rank - 3]))) {
+      std::tie(at.value, at.groups) = *once;
+    } else {
+      return found;
+    }
+  }
+}
+
+/// A mask has a value for every source, and broadcasts into scores of these extents without enlarging them; a sink has
+/// one for all of them, so that they count as one.
+bool fits_as_mask(const ir::Graph& graph, ir::Value mask, const ir::Dims& scores) {
+  if (!graph.port(mask).shape.is_static()) return false;
+  const ir::Dims dims = dims_of(graph, mask);
+  if (dims.empty() || dims.size() > scores.size() || dims.back() != scores.back()) return false;
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (dims[i] != 1 && dims[i] != scores[i + scores.size() - dims.size()]) return false;
+  return true;
+}
+
+/// What a mask was repeated from, as long as that fits too.
+ir::Value mask_source(const ir::Graph& graph, ir::Value mask, const ir::Dims& scores) {
+  const auto single = broadcast_value(graph, mask);
+  return single && fits_as_mask(graph, *single, scores) ? *single : mask;
+}
+
+/// Without the ones in front.
+ir::Dims proper_dims(const ir::Graph& graph, ir::Value value) {
+  ir::Dims dims = dims_of(graph, value);
+  dims.erase(dims.begin(), std::find_if(dims.begin(), dims.end(), [](int64_t extent) { return extent != 1; }));
+  return dims;
+}
+
+/// Whether the node only puts ones in front of the extents, or takes some away.
+bool changes_rank_only(const ir::Graph& graph, const ir::Node& node) {
+  return is_view(node) && is_static_f32(graph, node.inputs[0]) && is_static_f32(graph, {node.id, 0}) &&
+         proper_dims(graph, node.inputs[0]) == proper_dims(graph, {node.id, 0}) &&
+         rank_of(graph, node.inputs[0]) >= 2 && rank_of(graph, {node.id, 0}) >= 2;
+}
+
+/// q and k of a product of scores.
+bool match_scores(const ir::Graph& graph, ir::Value scores, Match& match) {
+  const ir::Node& product = graph.node(scores.node);
+  if (!is_portable(product, "MatMul") || !is_static_f32(graph, scores)) return false;
+  const auto& attrs = product.attrs<ops::MatMulAttrs>();
+  const size_t rank = rank_of(graph, scores);
+  if (rank < 2 || rank_of(graph, product.inputs[0]) != rank || rank_of(graph, product.inputs[1]) != rank) return false;
+  auto q = operand_of(graph, product.inputs[0], attrs.transpose_a, Role::query);
+  auto k = operand_of(graph, product.inputs[1], !attrs.transpose_b, Role::key);
+  if (!q || !k) return false;
+  match.scale *= q->factor * k->factor;
+  match.q = std::move(*q);
+  match.k = std::move(*k);
+  match.nodes.push_back(product.id);
+  return true;
+}
+
+/// Upwards from what a softmax reads: a mask, added or selecting, then a factor, then the product.
 bool match_softmax_input(const ir::Graph& graph, ir::Value value, bool mask_allowed, Match& match) {
   if (graph.uses(value).size() != 1) return false;
   const ir::Node& node = graph.node(value.node);
+  if (changes_rank_only(graph, node)) {
+    if (!match_softmax_input(graph, node.inputs[0], mask_allowed, match)) return false;
+    match.nodes.push_back(node.id);
+    return true;
+  }
   if (const auto scaled = scaled_value(graph, node);
       scaled && graph.port(scaled->first).shape == graph.port(value).shape && graph.uses(scaled->first).size() == 1) {
-    match.scale = scaled->second;
+    match.scale *= scaled->second;
     if (!match_scores(graph, scaled->first, match)) return false;
     match.nodes.push_back(node.id);
     return true;
   }
-  if (mask_allowed && is_portable(node, "Add")) {
-    const ir::Dims scores = dims_of(graph, value);
-    for (size_t side = 0; side < 2; ++side) {
-      const ir::Value mask = node.inputs[1 - side];
-      if (!is_static_f32(graph, mask) || !fits_as_mask(graph, mask, scores) ||
-          graph.port(node.inputs[side]).shape != graph.port(value).shape)
-        continue;
-      Match attempt = match;
-      attempt.mask = mask;
-      if (!match_softmax_input(graph, node.inputs[side], false, attempt)) continue;
-      match = std::move(attempt);
-      match.nodes.push_back(node.id);
-      return true;
-    }
-    return false;
+  const bool selects = is_portable(node, "Select");
+  if (!mask_allowed || (!selects && !is_portable(node, "Add"))) return match_scores(graph, value, match);
+  // So low that nothing which is added to it makes a difference.
+  constexpr double kNever = -1e30;
+  const ir::Dims scores = dims_of(graph, value);
+  for (size_t side = 0; side < 2; ++side) {
+    const ir::Value input = node.inputs[side + (selects ? 1 : 0)];
+    const ir::Value mask = node.inputs[selects ? 0 : 1 - side];
+    const auto fill = selects ? scalar_constant(graph, node.inputs[2 - side]) : kNever;
+    if (!fill || !(*fill <= kNever) || graph.port(mask).type != (selects ? element::boolean : element::f32) ||
+        !fits_as_mask(graph, mask, scores) || graph.port(input).shape != graph.port(value).shape)
+      continue;
+    Match attempt = match;
+    attempt.mask = mask_source(graph, mask, scores);
+    attempt.forbids = selects && side == 1;
+    if (selects) attempt.forbidden = *fill;
+    if (!match_softmax_input(graph, input, false, attempt)) continue;
+    match = std::move(attempt);
+    match.nodes.push_back(node.id);
+    return true;
   }
-  return match_scores(graph, value, match);
+  return false;
 }
 
 /// A Transpose behind the result, when it is the only reader and keeps the last axis.
@@ -178,8 +266,9 @@ std::optional<Match> match_single_ops(const ir::Graph& graph, const ir::Node& so
       product.outputs[0].shape.size() != static_cast<size_t>(rank) || product.outputs[0].shape.is_dynamic())
     return std::nullopt;
   Match match;
-  if (!match_softmax_input(graph, softmax.inputs[0], true, match)) return std::nullopt;
-  auto v = operand_of(graph, product.inputs[1], product.attrs<ops::MatMulAttrs>().transpose_b);
+  if (!match_softmax_input(graph, softmax.inputs[0], true, match) || match.q.order.size() != static_cast<size_t>(rank))
+    return std::nullopt;
+  auto v = operand_of(graph, product.inputs[1], product.attrs<ops::MatMulAttrs>().transpose_b, Role::value);
   if (!v) return std::nullopt;
   match.v = std::move(*v);
   match.nodes.push_back(softmax.id);
@@ -223,9 +312,10 @@ std::optional<Match> match_whole_op(const ir::Graph& graph, const ir::Node& node
           return dims_of(graph, operand)[axis] == found[axis];
         }))
       return std::nullopt;
-  match.q = *operand_of(graph, node.inputs[0], false);
-  match.k = *operand_of(graph, node.inputs[1], false);
-  match.v = *operand_of(graph, node.inputs[2], false);
+  match.q = *operand_of(graph, node.inputs[0], false, Role::query);
+  match.k = *operand_of(graph, node.inputs[1], false, Role::key);
+  match.v = *operand_of(graph, node.inputs[2], false, Role::value);
+  match.scale *= match.q.factor * match.k.factor;
   match.nodes = {node.id};
   match.result = result;
   return match;
@@ -250,7 +340,11 @@ ir::Pass fuse_attention(const CpuOps& ops) {
                                         std::move(match->result_order),
                                         match->scale,
                                         match->causal,
-                                        match->sink.has_value()};
+                                        match->sink.has_value(),
+                                        match->k.groups,
+                                        match->v.groups,
+                                        match->forbids,
+                                        match->forbidden};
               std::vector<ir::Value> inputs = {match->q.value, match->k.value, match->v.value};
               for (const auto& value : {match->mask, match->sink})
                 if (value) inputs.push_back(*value);
