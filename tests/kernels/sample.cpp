@@ -1,5 +1,8 @@
 #include "plugins/cpu/kernels/sample/sample.hpp"
 
+#include <map>
+
+#include "ops/reference/image/grid_taps.hpp"
 #include "tests/kernels/kernel_test.hpp"
 
 namespace terroir::testing {
@@ -111,6 +114,100 @@ TEST_P(SampleKernelsTest, CellsAreComputedOneByOne) {
       }
     }
   }
+}
+
+// Within an image, on its edges, near and far outside, and nowhere.
+std::vector<float> grid_points(int64_t n) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  std::vector<float> points = random_floats(2 * n, 5, -1.7f, 1.7f);
+  const float special[] = {-1, 1, 0, std::nanf(""), 1e30f, -1e30f, kInf, -kInf, 3e4f, -3e4f, 40, -1.0000001f, 1e9f, -5};
+  for (size_t i = 0; i < points.size(); i += 3) points[i] = special[i / 3 % std::size(special)];
+  return points;
+}
+
+TEST_P(SampleKernelsTest, GridTapsAreThoseOfTheReference) {
+  using ops::reference::GridSampleMode;
+  const auto find = cpu::sample_kernels(isa()).grid_taps;
+  if (find == nullptr) GTEST_SKIP() << "only in buckets of long vectors";
+  for (int form = 0; form < 12; ++form)
+    for (const int32_t height : {1, 2, 7, 1 << 21})
+      for (const int32_t width : {1, 40, 333})
+        for (const int64_t n : sizes_around(lanes())) {
+          cpu::GridPlane plane{height, width, 3};
+          plane.align_corners = form % 2 != 0;
+          plane.nearest = form / 2 % 2 != 0;
+          plane.edge = static_cast<cpu::GridEdge>(form / 4);
+          const ops::reference::GridSampleParameters parameters{
+              plane.align_corners, plane.nearest ? GridSampleMode::nearest : GridSampleMode::bilinear,
+              static_cast<ops::reference::GridPadding>(form / 4)};
+          SCOPED_TRACE(::testing::Message() << form << ' ' << height << ' ' << width << ' ' << n);
+          const GuardedBuffer<float> points(grid_points(n));
+          const int64_t step = (n + lanes() - 1) / lanes() * lanes();
+          GuardedBuffer<float> shares(4 * step);
+          GuardedBuffer<int32_t> offsets(4 * step);
+          const bool any_open = find(plane, points.data(), n, offsets.data(), shares.data(), step);
+          EXPECT_TRUE(shares.intact() && offsets.intact());
+          bool open = false;
+          for (int64_t p = 0; p < step; ++p) {
+            std::map<int64_t, double> got, want;
+            for (int64_t t = 0; t < (plane.nearest ? 1 : 4); ++t) {
+              const int32_t offset = offsets[t * step + p];
+              ASSERT_TRUE(offset >= 0 && offset / 3 < height * width && offset % 3 == 0) << p << ' ' << offset;
+              if (shares[t * step + p] != 0) got[offset] += shares[t * step + p];
+            }
+            if (p >= n) continue;
+            if (std::isnan(shares[p])) {
+              ASSERT_EQ(plane.edge, cpu::GridEdge::reflection);
+              const float x = std::fabs(points[2 * p]), y = std::fabs(points[2 * p + 1]);
+              ASSERT_FALSE(x < 1e4f && y < 1.9f) << x << ' ' << y;
+              open = true;
+              continue;
+            }
+            const auto columns = ops::reference::grid_taps(points[2 * p], width, parameters);
+            const auto rows = ops::reference::grid_taps(points[2 * p + 1], height, parameters);
+            for (size_t i = 0; i < 2; ++i)
+              for (size_t j = 0; j < 2; ++j)
+                if (rows.weights[i] != 0 && columns.weights[j] != 0 && rows.pixels[i] >= 0 && columns.pixels[j] >= 0)
+                  want[(rows.pixels[i] * width + columns.pixels[j]) * 3] += rows.weights[i] * columns.weights[j];
+            for (const auto& [offset, weight] : want) ASSERT_NEAR(got[offset], weight, 3e-7) << p << ' ' << offset;
+            for (const auto& [offset, weight] : got) ASSERT_NEAR(want[offset], weight, 3e-7) << p << ' ' << offset;
+          }
+          EXPECT_EQ(any_open, open);
+        }
+}
+
+TEST_P(SampleKernelsTest, GatheredTapsWithoutWeightCountForNothing) {
+  const auto gather = cpu::sample_kernels(isa()).gather_taps;
+  if (gather == nullptr) GTEST_SKIP() << "only in buckets of long vectors";
+  constexpr int64_t kPixels = 37;
+  std::vector<float> values = random_floats(kPixels, 1);
+  values[0] = std::nanf("");
+  values[kPixels - 1] = -0.0f;
+  const GuardedBuffer<float> src(values);
+  for (const int64_t taps : {1, 4})
+    for (const int64_t n : sizes_around(lanes())) {
+      const int64_t step = (n + lanes() - 1) / lanes() * lanes() + 5;
+      std::vector<float> shares(static_cast<size_t>(4 * step));
+      std::vector<int32_t> offsets(shares.size());
+      for (size_t i = 0; i < shares.size(); ++i) {
+        offsets[i] = static_cast<int32_t>(i * 7 % kPixels);
+        shares[i] = offsets[i] == 0 ? 0.0f : taps == 1 ? 1.0f : 0.1f * static_cast<float>(i % 9);
+      }
+      GuardedBuffer<float> dst(n);
+      gather(src.data(), offsets.data(), shares.data(), step, taps, dst.data(), n);
+      EXPECT_TRUE(dst.intact());
+      for (int64_t p = 0; p < n; ++p) {
+        double want = 0;
+        for (int64_t t = 0; t < taps; ++t) {
+          const auto i = static_cast<size_t>(t * step + p);
+          if (shares[i] != 0) want += double{shares[i]} * values[static_cast<size_t>(offsets[i])];
+        }
+        ASSERT_NEAR(dst[p], want, dot_tolerance(taps)) << n;
+        if (taps == 1 && offsets[static_cast<size_t>(p)] == kPixels - 1) {
+          ASSERT_TRUE(std::signbit(dst[p]));
+        }
+      }
+    }
 }
 
 TERROIR_INSTANTIATE_PER_ISA(SampleKernelsTest);

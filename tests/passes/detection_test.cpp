@@ -255,6 +255,25 @@ TEST(GridSample, EveryModeAndPadding) {
         }
 }
 
+TEST(GridSample, PixelsWithoutWeightCountForNothing) {
+  for (const char* padding : {"zeros", "border", "reflection"})
+    for (const int64_t channels : {1, 5, 33}) {
+      SCOPED_TRACE(::testing::Message() << padding << ", " << channels);
+      GraphMaker m;
+      m.result(m.op("GridSample", {m.input({1, channels, 3, 5}), m.input({1, 30, 10, 2})},
+                    {{"mode", "bilinear"}, {"padding_mode", padding}, {"align_corners", "true"}}, "sampled"));
+      std::vector<HostTensor> inputs;
+      inputs.push_back(random_tensor({1, channels, 3, 5}, 1));
+      for (int64_t i = 0; i < channels * 15; ++i)
+        if (i % 5 % 2 != 0)
+          inputs[0].writable().as<float>()[i] = i % 2 != 0 ? std::nanf("") : std::numeric_limits<float>::infinity();
+      // The pixels of every second column, exactly.
+      inputs.push_back(tensor_of(
+          {1, 30, 10, 2}, [](int64_t i) { return static_cast<float>(i % 2 == 0 ? i / 2 % 3 : i / 6 % 3) - 1.0f; }));
+      expect_same(m, std::move(inputs), 0);
+    }
+}
+
 // Of small planes, runs are computed at once; runs of larger ones are cut where they begin and end in a region.
 TEST(RegionYolo, SigmoidAndSoftmax) {
   for (const char* softmax : {"true", "false"})

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plugins/cpu/kernels/sample/sample.hpp"
+#include "plugins/cpu/simd/interleave.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
@@ -115,10 +116,103 @@ void largest_cells(const CellTaps& cells, float* dst, int64_t channels) {
                 TERROIR_INLINE_LAMBDA { largest_block<vectors>(taps, out, c, true, part); });
 }
 
+#if defined(__AVX2__)
+
+struct GridPixels {
+  V weights[2];
+  VI offsets[2];
+};
+
+// Of one axis, `pitch` elements from pixel to pixel. Which points it does not place if mirrored. Out of line: half of
+// the code, for a tenth of a nanosecond a point.
+TERROIR_NOINLINE M grid_pixels(const GridPlane& plane, const V& coordinate, int32_t extent, int32_t pitch,
+                               GridPixels& pixels) {
+  const V n(static_cast<float>(extent)), one(1.0f), last = n - one;
+  const bool mirrored = plane.edge == GridEdge::reflection;
+  V all = n, half = one, period = n + n, turn = period - one;
+  if (plane.align_corners) {
+    all = last;
+    half = zero();
+    period = max(last + last, one);
+    turn = period;
+  }
+  const V exact = ((coordinate + one) * all - half) * V(0.5f);
+  // No pixel is further outside than two; mirrored are 2^22, where a float still has halves. A NaN goes to the left.
+  const V limit(mirrored ? -4194304.0f : -2.0f);
+  V x = min(max(exact, limit), mirrored ? -limit : n);
+  const M open = !(x == exact);
+  if (plane.nearest) x = round_even(x);
+  const V left = floor(x);
+  V at = left, share = left + one - x;  // not one less the share of the right pixel, which rounds up to all of it
+  for (int i = 0; i < 2; ++i) {
+    V inside;
+    if (mirrored) {
+      inside = at - floor(at / period) * period;
+      inside = min(inside, turn - inside);
+    } else {
+      inside = min(max(at, zero()), last);
+      if (plane.edge == GridEdge::zeros) share = select(at == inside, share, zero());
+    }
+    pixels.weights[i] = share;
+    pixels.offsets[i] = to_int(inside) * VI(pitch);
+    share = x - left;
+    at = left + one;
+  }
+  return open;
+}
+
+bool grid_taps(const GridPlane& plane, const float* points, int64_t n, int32_t* offsets, float* weights, int64_t step) {
+  bool left_open = false;
+  for (int64_t p = 0; p < n; p += kLanes) {
+    __asm__("" : "+r"(n));  // else the last vector would have code of its own
+    float part[2 * kLanes] = {};
+    const float* from = points + 2 * p;
+    if (n - p < kLanes) {
+      __builtin_memcpy(part, from, static_cast<size_t>(n - p) * 2 * sizeof(float));
+      from = part;
+    }
+    V x, y;
+    take_apart(from, x, y);
+    GridPixels columns, rows;
+    const M open = grid_pixels(plane, x, plane.width, plane.pixel, columns) |
+                   grid_pixels(plane, y, plane.height, plane.width * plane.pixel, rows);
+    for (int t = 0; t < 4; ++t) {
+      storeu(weights + t * step + p, rows.weights[t / 2] * columns.weights[t % 2]);
+      store_int(offsets + t * step + p, rows.offsets[t / 2] + columns.offsets[t % 2]);
+    }
+    if (plane.edge == GridEdge::reflection && any(open)) {
+      left_open = true;
+      storeu(weights + p, select(open, V(__builtin_nanf("")), loadu(weights + p)));
+    }
+  }
+  return left_open;
+}
+
+void gather_taps(const float* src, const int32_t* offsets, const float* weights, int64_t step, int64_t taps, float* dst,
+                 int64_t n) {
+  for (int64_t p = 0; p < n; p += kLanes) {
+    V sum(-0.0f);  // to which -0 may be added
+    for (int64_t t = 0; t < taps; ++t) {
+      const V weight = loadu(weights + t * step + p), x = gather(src, load_int(offsets + t * step + p));
+      sum = fma(weight, select(weight == zero(), zero(), x), sum);
+    }
+    if (n - p < kLanes)
+      store_n(dst + p, sum, n - p);
+    else
+      storeu(dst + p, sum);
+  }
+}
+
+#endif
+
 }  // namespace
 
 const SampleKernels& sample_table() {
-  static constexpr SampleKernels kTable = {&sum, &most, &largest, &sum_cells, &largest_cells};
+#if defined(__AVX2__)
+  static constexpr SampleKernels kTable = {&sum, &most, &largest, &sum_cells, &largest_cells, &grid_taps, &gather_taps};
+#else
+  static constexpr SampleKernels kTable = {&sum, &most, &largest, &sum_cells, &largest_cells, nullptr, nullptr};
+#endif
   return kTable;
 }
 
