@@ -1,5 +1,7 @@
 #include "plugins/cpu/kernels/pool/pool.hpp"
 
+#include <bit>
+
 #include "tests/kernels/kernel_test.hpp"
 #include "tests/kernels/special_floats.hpp"
 
@@ -98,6 +100,67 @@ TEST_P(Pool, AgainstTheDefinition) {
   }
 }
 
+/// Values with ties and NaN, as maxima must be told apart by their places.
+std::vector<float> maxima_with_ties(int64_t n) {
+  std::vector<float> values = random_floats(n, 3, -4.0f, 4.0f);
+  for (float& x : values) x = x > 3.5f ? std::numeric_limits<float>::quiet_NaN() : x < -3.5f ? -kInf : std::floor(x);
+  return values;
+}
+
+/// One output of a plain image as if element by element, in the order of the window.
+float in_order(const PoolArgs& a, bool average, int64_t oh, int64_t ow) {
+  float acc = average ? 0.0f : kLowest;
+  int64_t inside = 0;
+  for (int64_t kh = 0; kh < a.kernel[1]; ++kh) {
+    for (int64_t kw = 0; kw < a.kernel[2]; ++kw) {
+      const int64_t h = oh * a.stride[1] - a.pad_begin[1] + kh * a.dilation[1];
+      const int64_t w = ow * a.stride[2] - a.pad_begin[2] + kw * a.dilation[2];
+      if (h < 0 || w < 0 || h >= a.in[1] || w >= a.in[2]) continue;
+      const float x = a.src[h * a.in[2] + w];
+      acc = average ? acc + x : x > acc ? x : acc;
+      ++inside;
+    }
+  }
+  return average && inside > 0 ? acc * (1.0f / static_cast<float>(inside)) : acc;
+}
+
+// Whole vectors of outputs, the overlapping last one, and rows of fewer outputs than lanes, where vectors reach into
+// the next row or, at the end of the image, back into the one before.
+TEST_P(Pool, PlainRowsKeepTheOrderOfTheWindow) {
+  const auto& kernels = cpu::pool_kernels(isa());
+  for (const int64_t outputs : {int64_t{2}, lanes() / 2, lanes() - 1, lanes(), lanes() + 1, 3 * lanes() + 2}) {
+    for (const int64_t stride : {1, 2, 3}) {
+      for (const int64_t side : {1, 2, 3, 5}) {
+        for (int form = 0; form < 8; ++form) {
+          const bool average = form & 1;
+          PoolArgs a;
+          a.out[1] = 3;
+          a.out[2] = outputs;
+          a.pad_begin[1] = a.pad_begin[2] = side > 2 && form & 2 ? 1 : 0;
+          a.dilation[2] = form & 4 ? 2 : 1;
+          for (int i = 1; i < 3; ++i) {
+            a.kernel[i] = side;
+            a.stride[i] = stride;
+            // One column more than the last window needs.
+            a.in[i] = (a.out[i] - 1) * stride + (side - 1) * a.dilation[i] + 1 - a.pad_begin[i] + (i == 2);
+          }
+          const int64_t size = a.in[1] * a.in[2];
+          const GuardedBuffer<float> src(average ? random_floats(size, 5) : maxima_with_ties(size));
+          GuardedBuffer<float> dst(a.out[1] * a.out[2]);
+          a.src = src.data();
+          a.dst = dst.data();
+          for (int64_t row = a.out[1]; row-- > 0;) (average ? kernels.average : kernels.max)(a, row, row + 1);
+          EXPECT_TRUE(dst.intact());
+          for (int64_t i = 0; i < dst.size(); ++i)
+            ASSERT_EQ(std::bit_cast<uint32_t>(dst[i]),
+                      std::bit_cast<uint32_t>(in_order(a, average, i / outputs, i % outputs)))
+                << "output " << i << " of " << outputs << ", side " << side << " stride " << stride << " form " << form;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Pool, NanIsNeverAMaximum) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const GuardedBuffer<float> src(std::vector<float>{nan, 1.0f, 2.0f, nan, nan, nan, -kInf, -kInf});
@@ -111,13 +174,6 @@ TEST_P(Pool, NanIsNeverAMaximum) {
   cpu::pool_kernels(isa()).max(a, 0, 1);
   const float want[] = {1.0f, 2.0f, kLowest, kLowest};
   for (int i = 0; i < 4; ++i) EXPECT_EQ(dst[i], want[i]) << i;
-}
-
-/// Values with ties and NaN, as maxima must be told apart by their places.
-std::vector<float> maxima_with_ties(int64_t n) {
-  std::vector<float> values = random_floats(n, 3, -4.0f, 4.0f);
-  for (float& x : values) x = x > 3.5f ? std::numeric_limits<float>::quiet_NaN() : x < -3.5f ? -kInf : std::floor(x);
-  return values;
 }
 
 /// The first of the largest elements among places, in the order given; the first one if none is above the lowest

@@ -162,6 +162,18 @@ TEST(Layouts, ConstantsAreReorderedWhenCompiling) {
   EXPECT_TRUE(constant_operand);
 }
 
+TEST(Layouts, APoolOfWideRowsIsNotWorthTwoReorders) {
+  const auto plain_only = [](GraphMaker& m, ir::Value x) {
+    return m.op("SoftMax", {x}, {{"axis", "3"}}, "", "opset1");
+  };
+  const AttributeTexts window = {{"strides", "2,2"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}, {"kernel", "3,3"}};
+  for (const Isa isa : available_isas()) {
+    GraphMaker m;
+    m.result(plain_only(m, m.op("MaxPool", {plain_only(m, m.input({1, 32, 57, 257}))}, window, "", "opset1")));
+    EXPECT_TRUE(lay_out(m, isa).reorders().empty()) << isa_name(isa);
+  }
+}
+
 TEST(Layouts, AreTheSameForAnyBatch) {
   const auto network = [](int64_t batch) {
     GraphMaker m;

@@ -92,16 +92,18 @@ Proposal propose(const NodeContext& context) {
   if (wants_indices(context) &&
       (dst.count() == 0 || src.count() == 0 || src.count() / (src.dims[0] * src.dims[1]) > INT32_MAX))
     return Reject{"indices of an unusual size"};
+  const ops::PoolGeometry geometry = pool_geometry_of(context);
   double window = 1;
-  for (const ops::WindowAxis& axis : pool_geometry_of(context).axes) window *= static_cast<double>(axis.kernel);
+  for (const ops::WindowAxis& axis : geometry.axes) window *= static_cast<double>(axis.kernel);
+  const auto outputs = static_cast<double>(dst.count());
   std::vector<LayoutChoice> choices;
-  const auto add = [&](const Layout& layout, double slowdown) {
+  const auto add = [&](const Layout& layout, double slowdown, double more_ns = 0) {
     LayoutChoice choice;
     choice.inputs = {layout};
     choice.outputs.assign(context.outputs.size(), Layout::plain(dst.rank()));
     choice.outputs[0] = layout;
-    choice.cost = slowdown * compute_ns(window * static_cast<double>(dst.count()), context.isa) +
-                  stream_ns(static_cast<double>(context.inputs[0].bytes() + dst.bytes()));
+    choice.cost = slowdown * compute_ns(window * outputs, context.isa) +
+                  stream_ns(static_cast<double>(context.inputs[0].bytes() + dst.bytes())) + more_ns;
     choices.push_back(std::move(choice));
   };
   if (wants_indices(context)) {
@@ -110,7 +112,12 @@ Proposal propose(const NodeContext& context) {
   }
   add(Layout::blocked(dst.rank(), static_cast<int>(channel_block(context.isa))), 2);
   add(Layout::channels_last(dst.rank()), 2.2);
-  add(Layout::plain(dst.rank()), 20);
+  // Neighbours come by shuffles, or one by one where they lie further apart, and every row is begun for one channel
+  // only.
+  constexpr double kNear = 0.2, kFar = 1.2, kRow = 50;
+  const ops::WindowAxis& row = geometry.axes.back();
+  add(Layout::plain(dst.rank()), 2,
+      outputs * (window * (row.stride <= 2 ? kNear : kFar) + kRow / std::max(1.0, static_cast<double>(row.output))));
   return choices;
 }
 

@@ -17,10 +17,12 @@ struct Span {
 
 TERROIR_INLINE Span span_of(const PoolArgs& a, int axis, int64_t o) {
   const int64_t start = o * a.stride[axis] - a.pad_begin[axis], d = a.dilation[axis], k = a.kernel[axis];
-  const int64_t skip = start < 0 ? (-start + d - 1) / d : 0;
+  const auto steps = [&](int64_t way)
+                         TERROIR_INLINE_LAMBDA { return d == 1 ? way : (way + d - 1) / d; };  // divisions take long
+  const int64_t skip = start < 0 ? steps(-start) : 0;
   // Kernel elements whose index is below `limit`.
   const auto below = [&](int64_t limit) TERROIR_INLINE_LAMBDA {
-    const int64_t n = limit - start <= 0 ? 0 : (limit - start + d - 1) / d;
+    const int64_t n = limit - start <= 0 ? 0 : steps(limit - start);
     return n < k ? n : k;
   };
   const int64_t inside = below(a.in[axis]) - skip;
