@@ -123,6 +123,12 @@ ir::Pass collapse_gates(const ir::OpRegistry& registry);
 /// whose trip count is not the known extent, unknown ranks.
 ir::Pass collapse_recurrent_loop(const ir::OpRegistry& registry);
 
+/// ScatterElementsUpdate(data, indices, updates, 0) whose indices are the same along all other axes, as of a constant,
+/// Broadcast or Tile of one column -> ScatterNDUpdate-15 of whole rows, with a column of indices: how frameworks write
+/// the sums of what graphs send along their edges. Refuses: means, data that do not count (use_init_val), unknown
+/// extents (they may be known when shapes are bound), parts of rows, rows of less than 16 elements.
+ir::Pass scatter_whole_rows(const ir::OpRegistry& registry);
+
 /// Einsum -> MatMul of two operands after the other (the pair with the smallest product first), with Transposes only
 /// where the equation's order is that of no matrix product, ReduceSum over axes of one operand, Multiply where nothing
 /// is summed or all axes are shared, Gather of diagonals. Integers wrap around in all of these. Refuses: other floats

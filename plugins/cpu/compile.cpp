@@ -33,6 +33,7 @@ ir::PassManager portable_passes() {
   passes.add(ops::decompose_einsum(registry));
   passes.add(ops::remove_no_ops());  // before constants are copied through them
   passes.add(ops::fold_constants(registry));
+  passes.add(ops::scatter_whole_rows(registry));
   passes.add(ops::decompose_batch_norm(registry));
   passes.add(ops::convert_depthwise_to_multiply(registry));
   passes.add(ops::collapse_mvn(registry));

@@ -2,7 +2,9 @@
 // are written or combined. Every number type, boolean; without a reduction any element of whole bytes. Layouts: plain.
 // Threads: each owns a part of the result and applies the updates that fall into it, in their order: the same bits for
 // any number of threads. Where the places of ScatterElementsUpdate differ in an axis before the scattered one, the
-// parts are those axes; else every thread looks at all indices.
+// parts are those axes; where they differ in the last one behind it, the parts are its columns, if the kernel walks
+// rows (f32, or no reduction); else one thread applies all updates. Where that would wait for memory, and in the other
+// ops, every thread looks at all indices.
 // Edge cases: an index out of range is an Exception. An axis that only the run knows may leave updates that do not fit:
 // those are the reference's.
 #include <cstring>
@@ -13,6 +15,7 @@
 #include "plugins/cpu/nodes/axis_copy.hpp"
 #include "plugins/cpu/nodes/indices.hpp"
 #include "plugins/cpu/nodes/late_axis.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -35,6 +38,7 @@ Reduction reduction_of(const ir::Node& node) {
 }
 
 constexpr int64_t kAtOnce = 256;  // places found before their updates are applied
+constexpr int64_t kColumns = 16;  // a thread has this many at least: lines of the cache are its own
 
 /// Elements [begin, end) of the result, which one task owns.
 struct Owned {
@@ -58,17 +62,16 @@ class ScatterExecutor : public Executor {
 
   void run(const RunArgs& args) const override {
     const int64_t tasks = task_count(args.arena.threads());
+    const bool behind = updates_behind(args);
     args.arena.parallel_for(tasks, [&](int64_t task) {
       const Owned owned = part(task, tasks);
       const int64_t bytes = (owned.end - owned.begin) * element_bytes_, first = owned.begin * element_bytes_;
       if (bytes > 0 && args.inputs[0] != args.outputs[0])
         std::memcpy(static_cast<char*>(args.outputs[0]) + first, static_cast<const char*>(args.inputs[0]) + first,
                     static_cast<size_t>(bytes));
-      if (write_directly(args, owned)) return;
-      if (is_mean()) return update_mean(args, owned);
-      if (start_) apply(args, owned, start_);
-      apply(args, owned, combine_);
+      if (!behind) update(args, owned);
     });
+    if (behind) update_all(args);
   }
 
   size_t scratch_bytes(int) const override {
@@ -85,8 +88,18 @@ class ScatterExecutor : public Executor {
   virtual void for_each_piece(const RunArgs& args, const Owned& owned, Visit visit) const = 0;
   /// Whether the updates needed no list of places and are written now.
   virtual bool write_directly(const RunArgs& /*args*/, const Owned& /*owned*/) const { return false; }
+  /// Whether update_all() follows when all of the data is there, instead of update() for each part.
+  virtual bool updates_behind(const RunArgs& /*args*/) const { return false; }
+  virtual void update_all(const RunArgs& args) const { update(args, {0, count_}); }
   /// The result is `independent_parts()` parts of one size whose updates are known apart, or 1.
   virtual int64_t independent_parts() const { return 1; }
+
+  [[gnu::noinline]] void update(const RunArgs& args, const Owned& owned) const {
+    if (write_directly(args, owned)) return;
+    if (is_mean()) return update_mean(args, owned);
+    if (start_) apply(args, owned, start_);
+    apply(args, owned, combine_);
+  }
 
   element::Type index_type_;
 
@@ -225,8 +238,14 @@ class ScatterElementsExecutor final : public ScatterExecutor {
     extent_ = data[axis];
     parts_ = ir::element_count(data, 0, axis);
     count_ = context.outputs[0].count();
-    if (reduction_of(context.node).kind == ScatterReduction::none)
-      write_row_ = scatter_row_kernel(context.outputs[0].type, index_type_);
+    if (axis + 1 < data.size() && parts_ == 1) columns_ = extents_.back();
+    const Reduction reduction = reduction_of(context.node);
+    const element::Type type = context.outputs[0].type;
+    row_ = scatter_row_kernel(type, index_type_, reduction.kind);
+    if (!row_ || reduction.use_init_val || reduction.kind == ScatterReduction::none) return;
+    start_row_ = scatter_row_kernel(type, index_type_, ScatterReduction::none);
+    constexpr int64_t kFirst = 0;
+    scatter_start_kernel(type, reduction.kind)({&neutral_, &kFirst, 1, &neutral_, 0, 1});
   }
 
   static bool fits(const NodeContext& context, size_t axis) {
@@ -248,25 +267,62 @@ class ScatterElementsExecutor final : public ScatterExecutor {
     });
   }
 
+  /// Threads that find out for each update whose it is are slower than one for whom they all are, which waits for
+  /// memory only where the result is large.
+  bool updates_behind(const RunArgs& args) const override {
+    constexpr int64_t kLarge = 1 << 20;
+    constexpr int kMany = 8;
+    return parts_ == 1 && (in_columns(args) || args.arena.threads() < kMany || count_ < kLarge);
+  }
+
+  void update_all(const RunArgs& args) const override {
+    if (!in_columns(args)) return update(args, {0, count_});
+    const int64_t threads = args.arena.threads(), units = ceil_div(columns_, kColumns);
+    args.arena.parallel_for(threads, [&](int64_t task) {
+      write_rows(args, {0, count_}, units * task / threads * kColumns,
+                 std::min(columns_, units * (task + 1) / threads * kColumns));
+    });
+  }
+
+  bool in_columns(const RunArgs& args) const { return row_ && columns_ >= kColumns * args.arena.threads(); }
+
   /// Rows whose places nobody else owns.
   bool write_directly(const RunArgs& args, const Owned& owned) const override {
-    if (!write_row_ || (parts_ == 1 && owned.end - owned.begin < count_)) return false;
-    if (updates_ == 0) return true;
-    visit_axis(0, 0, 0, owned, [&](int64_t place, int64_t update, int64_t step) {
-      const auto* indices = static_cast<const char*>(args.inputs[1]) + update * index_bytes_;
-      const int64_t count = extents_.back();
-      const int64_t done = write_row_({static_cast<char*>(args.outputs[0]) + place * element_bytes_,
-                                       static_cast<const char*>(args.inputs[2]) + update * element_bytes_, indices,
-                                       count, extent_, steps_[axis_], step});
-      if (done == count) return;
-      with_indices(index_type_, indices, [&](const auto* row) { throw_out_of_range(row[done], extent_); });
-    });
+    if (!row_ || (parts_ == 1 && owned.end - owned.begin < count_)) return false;
+    write_rows(args, owned, 0, extents_.back());
     return true;
   }
 
+  [[gnu::noinline]] void write_rows(const RunArgs& args, const Owned& owned, int64_t begin, int64_t end) const {
+    if (updates_ == 0) return;
+    if (start_row_) walk_rows(args, owned, begin, end, {start_row_, &neutral_, 0});
+    walk_rows(args, owned, begin, end, {row_, args.inputs[2], 1});
+  }
+
+  /// What a walk takes as updates: `step` 0 is one value for all.
+  struct Walk {
+    ScatterRowFn row;
+    const void* updates;
+    int64_t step;
+  };
+
+  /// Columns [begin, end) of the last axis.
+  void walk_rows(const RunArgs& args, const Owned& owned, int64_t begin, int64_t end, const Walk& walk) const {
+    visit_axis(0, 0, 0, owned, [&](int64_t place, int64_t update, int64_t step) {
+      const auto* indices = static_cast<const char*>(args.inputs[1]) + (update + begin) * index_bytes_;
+      const int64_t count = end - begin;
+      const int64_t done =
+          walk.row({static_cast<char*>(args.outputs[0]) + (place + begin * step) * element_bytes_,
+                    static_cast<const char*>(walk.updates) + (update + begin) * walk.step * element_bytes_, indices,
+                    count, extent_, steps_[axis_], step, walk.step});
+      if (done == count) return;
+      with_indices(index_type_, indices, [&](const auto* row) { throw_out_of_range(row[done], extent_); });
+    });
+  }
+
   /// row(place, update, step) for the last axes behind the element `place` of the result and `update` of the updates.
-  template <class Row>
-  void visit_axis(size_t axis, int64_t place, int64_t update, const Owned& owned, const Row& row) const {
+  using Row = FunctionRef<void(int64_t place, int64_t update, int64_t step)>;
+  [[gnu::noinline]] void visit_axis(size_t axis, int64_t place, int64_t update, const Owned& owned, Row row) const {
     const bool scattered = axis == axis_;
     const int64_t step = scattered ? 0 : steps_[axis];
     if (axis + 1 == extents_.size()) return row(place, update, step);
@@ -299,7 +355,9 @@ class ScatterElementsExecutor final : public ScatterExecutor {
   int64_t updates_, element_bytes_, index_bytes_;
   std::vector<int64_t> steps_;
   int64_t extent_, parts_, count_;
-  ScatterRowFn write_row_ = nullptr;  // without a reduction
+  int64_t columns_ = 0;                               // of the last axis, where they alone are parts
+  ScatterRowFn row_ = nullptr, start_row_ = nullptr;  // start_row_: where what data has does not count
+  alignas(8) char neutral_[8] = {};                   // what such places begin with
 };
 
 Proposal propose(const NodeContext& context) {

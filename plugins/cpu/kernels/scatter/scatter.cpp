@@ -9,8 +9,9 @@ namespace {
 
 using ops::reference::ScatterReduction;
 
-/// fn(element of dst, update) for all of them, in order.
-template <class T, class Fn>
+/// fn(element of dst, update) for all of them, in order. `kBlocks`: in a copy of it, so that the compiler, which does
+/// not know that updates lie elsewhere, makes vectors of long pieces.
+template <class T, bool kBlocks = false, class Fn>
 void for_each_update(const ScatterArgs& a, Fn&& fn) {
   T* dst = static_cast<T*>(a.dst);
   const T* updates = static_cast<const T*>(a.updates);
@@ -18,7 +19,16 @@ void for_each_update(const ScatterArgs& a, Fn&& fn) {
     if (a.places[p] == kNowhere) continue;
     T* to = dst + a.places[p];
     const T* from = updates + p * a.update_step;
-    for (int64_t k = 0; k < a.length; ++k) fn(to[k], from[k]);
+    int64_t k = 0;
+    if constexpr (kBlocks) {
+      T block[16];
+      for (; k + 16 <= a.length; k += 16) {
+        std::memcpy(block, to + k, sizeof(block));
+        for (int64_t i = 0; i < 16; ++i) fn(block[i], from[k + i]);
+        std::memcpy(to + k, block, sizeof(block));
+      }
+    }
+    for (; k < a.length; ++k) fn(to[k], from[k]);
   }
 }
 
@@ -32,17 +42,18 @@ void write(const ScatterArgs& a) {
                   static_cast<size_t>(a.length) * sizeof(Word));
 }
 
-template <class Word, class Index>
-int64_t write_row(const ScatterRow& row) {
+template <class T, class Index, ScatterReduction kReduction = ScatterReduction::none>
+int64_t combine_row(const ScatterRow& row) {
   // Copies, since a write of a word of 64 bits might be one to the row itself for all that the compiler knows.
   const ScatterRow r = row;
   const auto* indices = static_cast<const Index*>(r.indices);
-  const auto* updates = static_cast<const Word*>(r.updates);
-  auto* dst = static_cast<Word*>(r.dst);
+  const auto* updates = static_cast<const T*>(r.updates);
+  auto* dst = static_cast<T*>(r.dst);
   for (int64_t i = 0; i < r.count; ++i) {
     const int64_t index = indices[i], position = index < 0 ? index + r.extent : index;
     if (static_cast<uint64_t>(position) >= static_cast<uint64_t>(r.extent)) return i;
-    dst[position * r.stride + i * r.step] = updates[i];
+    T& to = dst[position * r.stride + i * r.step];
+    to = ops::reference::combined<T>(kReduction, to, updates[i * r.update_step]);
   }
   return r.count;
 }
@@ -50,21 +61,37 @@ int64_t write_row(const ScatterRow& row) {
 template <class Index>
 ScatterRowFn row_writer(size_t element_bytes) {
   constexpr ScatterRowFn kBySize[] = {nullptr,
-                                      &write_row<uint8_t, Index>,
-                                      &write_row<uint16_t, Index>,
+                                      &combine_row<uint8_t, Index>,
+                                      &combine_row<uint16_t, Index>,
                                       nullptr,
-                                      &write_row<uint32_t, Index>,
+                                      &combine_row<uint32_t, Index>,
                                       nullptr,
                                       nullptr,
                                       nullptr,
-                                      &write_row<uint64_t, Index>};
+                                      &combine_row<uint64_t, Index>};
   return element_bytes <= 8 ? kBySize[element_bytes] : nullptr;
+}
+
+template <class Index>
+ScatterRowFn row_combiner(ScatterReduction reduction) {
+  switch (reduction) {
+    case ScatterReduction::sum:
+      return &combine_row<float, Index, ScatterReduction::sum>;
+    case ScatterReduction::prod:
+      return &combine_row<float, Index, ScatterReduction::prod>;
+    case ScatterReduction::min:
+      return &combine_row<float, Index, ScatterReduction::min>;
+    case ScatterReduction::max:
+      return &combine_row<float, Index, ScatterReduction::max>;
+    default:
+      return nullptr;
+  }
 }
 
 template <class T, ScatterReduction kReduction>
 void combine(const ScatterArgs& a) {
   using C = ops::reference::compute_t<T>;
-  for_each_update<T>(a, [](T& to, T from) {
+  for_each_update<T, std::is_same_v<T, float>>(a, [](T& to, T from) {
     to = static_cast<T>(ops::reference::combined<C>(kReduction, static_cast<C>(to), static_cast<C>(from)));
   });
 }
@@ -169,8 +196,12 @@ ScatterFn scatter_kernel(element::Type type, ScatterReduction reduction) {
   return with_number<ScatterFn, TERROIR_NUMBERS>(type, [&]<class T>() { return combine_for<T>(reduction, false); });
 }
 
-ScatterRowFn scatter_row_kernel(element::Type type, element::Type index_type) {
-  return index_type == element::i64 ? row_writer<int64_t>(type.size()) : row_writer<int32_t>(type.size());
+ScatterRowFn scatter_row_kernel(element::Type type, element::Type index_type, ScatterReduction reduction) {
+  const bool wide = index_type == element::i64;
+  if (reduction == ScatterReduction::none)
+    return wide ? row_writer<int64_t>(type.size()) : row_writer<int32_t>(type.size());
+  if (type != element::f32) return nullptr;
+  return wide ? row_combiner<int64_t>(reduction) : row_combiner<int32_t>(reduction);
 }
 
 ScatterFn scatter_start_kernel(element::Type type, ScatterReduction reduction) {

@@ -29,19 +29,20 @@ ScatterFn scatter_kernel(element::Type type, ops::reference::ScatterReduction re
 /// Sets all places to what the reduction begins with when the data do not count.
 ScatterFn scatter_start_kernel(element::Type type, ops::reference::ScatterReduction reduction);
 
-/// dst[position of indices[i] * stride + i * step] = updates[i] for i < count; in elements of one size. Indices of an
-/// axis of `extent` elements count from its end when negative; returns at the first one out of range, its i, else
-/// count.
+/// dst[position of indices[i] * stride + i * step] = combine(what is there, updates[i * update_step]) for i < count, in
+/// order; in elements. Indices of an axis of `extent` elements count from its end when negative; returns at the first
+/// one out of range, its i, else count.
 struct ScatterRow {
   void* dst;
   const void* updates;
   const void* indices;
-  int64_t count, extent, stride, step;
+  int64_t count, extent, stride, step, update_step;
 };
 using ScatterRowFn = int64_t (*)(const ScatterRow& row);
 
-/// Null: no such elements.
-ScatterRowFn scatter_row_kernel(element::Type type, element::Type index_type);
+/// Without a reduction, elements of up to 8 bytes; with one, f32 alone. Null: no such kernel.
+ScatterRowFn scatter_row_kernel(element::Type type, element::Type index_type,
+                                ops::reference::ScatterReduction reduction);
 
 /// The mean in two passes: sums and counts per element of dst, zero at first, then finish over a range of elements.
 struct ScatterMean {
