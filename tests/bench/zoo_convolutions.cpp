@@ -85,6 +85,8 @@ std::vector<ConvLayer> all_layers() {
   layers.push_back(layer("awkward", 1, false, 1, 128, 128, {1, 32, 64}, {1, 32, 64}, {1, 3, 1}, {1, 1, 1}, {0, 1, 0}));
   layers.push_back(layer("awkward", 1, false, 1, 192, 192, {1, 17, 17}, {1, 17, 17}, {1, 1, 7}, {1, 1, 1}, {0, 0, 3}));
   layers.push_back(layer("awkward", 1, false, 1, 256, 256, {1, 1, 600}, {1, 1, 600}, {1, 1, 9}, {1, 1, 1}, {0, 0, 4}));
+  layers.push_back(  // as of Demucs
+      layer("awkward", 1, false, 1, 256, 512, {1, 1, 1024}, {1, 1, 256}, {1, 1, 8}, {1, 1, 4}, {0, 0, 2}));
   layers.push_back(layer("awkward", 1, false, 1, 144, 64, {8, 56, 56}, {8, 56, 56}, {3, 1, 1}, {1, 1, 1}, {1, 0, 0}));
   layers.push_back(layer("awkward", 1, true, 1, 56, 1, {1, 64, 64}, {1, 190, 190}, {1, 9, 9}, {1, 3, 3}, {0, 4, 4}));
   layers.push_back(layer("awkward", 1, true, 1, 64, 3, {1, 32, 32}, {1, 64, 64}, {1, 4, 4}, {1, 2, 2}, {0, 1, 1}));

@@ -84,6 +84,18 @@ TEST(ConvOneAxis, Dilations) {
     }
 }
 
+TEST(ConvOneAxis, Strides) {
+  for (const int64_t stride : {2, 3, 4, 7})
+    for (const int64_t taps : {2, 3, 4, 5, 7, 8, 9, 13}) {
+      check_one_axis(problem_of(1, 1, 19, 35, across(2), axis(61, taps, stride, 1, taps / 2, taps / 2)));
+      check_one_axis(problem_of(1, 1, 16, 16, axis(37, taps, stride, 1, 1, 0), across(5)));
+    }
+  for (const int64_t size : {3, 4, 5, 6, 9, 10, 11, 12, 21, 100})
+    for (const int64_t before : {0, 1, 2, 7})
+      check_one_axis(problem_of(1, 1, 16, 16, across(1), axis(size, 3, 2, 1, before, 3 - before)));
+  check_one_axis(problem_of(2, 1, 310, 300, axis(19, 7, 2, 1, 3, 3), across(2)));
+}
+
 TEST(ConvOneAxis, Pads) {
   for (const int64_t before : {0, 1, 2, 9})
     for (const int64_t after : {0, 1, 8})
@@ -115,7 +127,7 @@ TEST(ConvOneAxis, RefusesWhatItCannotDo) {
     EXPECT_TRUE(refuses(problem_of(1, 1, 16, 16, same(20, 3), same(20, 3))));
     EXPECT_TRUE(refuses(problem_of(1, 1, 16, 16, across(4), across(20))));
     EXPECT_TRUE(refuses(problem_of(1, 1, 16, 16, across(4), same(60, 33))));
-    EXPECT_TRUE(refuses(problem_of(1, 1, 16, 16, across(4), axis(20, 3, 2, 1, 1, 1))));
+    EXPECT_TRUE(refuses(problem_of(1, 1, 16, 16, across(4), axis(20, 3, 2, 2, 1, 1))));
     EXPECT_TRUE(refuses(problem_of(1, 1, 16, 16, axis(8, 1, 2), same(20, 3))));
     EXPECT_TRUE(refuses(problem_of(1, 1, 16, 16, axis(8, 1, 1, 1, 1, 0), same(20, 3))));
     ConvProblem transposed = good;

@@ -36,7 +36,7 @@ bool is_unit(const ConvAxis& a) { return conv::has_one_tap(a) && a.stride == 1 &
     if (is_unit(*a)) continue;
     ++with_taps;
     if (a->kernel < one_axis::kLeastTaps || a->kernel > one_axis::kMostTaps) return "kernel has not 2 to 32 taps";
-    if (a->stride != 1) return "stride is not 1";
+    if (a->stride != 1 && a->dilation != 1) return "stride and dilation";
   }
   return with_taps == 1 ? nullptr : "taps do not lie along one axis";
 }
@@ -87,7 +87,7 @@ void plan_one_axis(const ConvProblem& problem, const ConvKernel& kernel, ConvPla
   plan.dst.d = p.h.out * plan.dst.h;
   const conv::Machine machine = conv::machine(kernel.isa);
   const int64_t oc_blocks = ceil_div(p.oc, plan.block);
-  const int64_t depth = one_axis::segments(p.h.kernel) * ceil_div(p.ic, plan.block);
+  const int64_t depth = one_axis::segments(p.h) * ceil_div(p.ic, plan.block);
   plan.oc_blocks = oc_blocks == 3 ? 3 : std::min<int64_t>(oc_blocks, 2);
   plan.w_tile = max_tile_positions(machine.registers, machine.fused,
                                    static_cast<int>(plan.oc_blocks * plan.block / machine.lanes));
@@ -140,7 +140,7 @@ const ConvKernel* one_axis_kernel([[maybe_unused]] Isa isa) noexcept {
 
 double one_axis_products(const ConvPlan& plan) noexcept {
   const ConvProblem& p = plan.exec;
-  const int64_t inputs = one_axis::segments(p.h.kernel) * p.ic, outputs = round_up(p.oc, plan.block);
+  const int64_t inputs = one_axis::segments(p.h) * p.ic, outputs = round_up(p.oc, plan.block);
   return static_cast<double>(plan.grid.n * plan.grid.sp * one_axis::kPoints) * static_cast<double>(inputs * outputs);
 }
 
@@ -151,7 +151,7 @@ double one_axis_speedup(const ConvProblem& problem, const ConvKernel& kernel) no
   ConvPlan plan;
   plan_one_axis(problem, kernel, plan);
   const ConvProblem& p = plan.exec;
-  const auto segments = static_cast<double>(one_axis::segments(p.h.kernel)), inputs = static_cast<double>(p.ic);
+  const auto segments = static_cast<double>(one_axis::segments(p.h)), inputs = static_cast<double>(p.ic);
   const auto ic_blocks = static_cast<double>(ceil_div(p.ic, plan.block));
   const auto oc_blocks = static_cast<double>(ceil_div(p.oc, plan.block));
   const auto points = static_cast<double>(one_axis::kPoints), tiles = static_cast<double>(plan.grid.n * plan.grid.sp);
@@ -180,8 +180,8 @@ double one_axis_error_bound(const ConvProblem& problem, const float* weights) no
   constexpr double kTransformRoundings = 16;
   constexpr double a = kWinoInner, b = kWinoOuter;
   constexpr std::array<double, one_axis::kPoints - 1> at{0, a, -a, b, -b};
-  const int64_t taps = problem.d.kernel * problem.h.kernel * problem.w.kernel;
-  const int64_t segment = one_axis::segment_taps(taps), outputs = one_axis::tile_outputs(taps);
+  const ConvAxis& axis = problem.d.kernel > 1 ? problem.d : problem.h.kernel > 1 ? problem.h : problem.w;
+  const int64_t taps = axis.kernel, segment = one_axis::segment_taps(axis), outputs = one_axis::tile_outputs(axis);
   // factor[k][x] = sum over points i of |A[i][k]| beta_i |G[i][x]|.
   double factor[one_axis::kMostOutputs][one_axis::kPoints] = {};
   for (size_t i = 0; i <= at.size(); ++i) {
@@ -214,11 +214,11 @@ double one_axis_error_bound(const ConvProblem& problem, const float* weights) no
     if (!(all >= 0x1p-90 && all <= 0x1p100)) return std::numeric_limits<double>::infinity();
     for (int64_t k = 0; k < outputs; ++k) {
       double n = 0;
-      for (int64_t x = 0; x < taps; ++x) n += factor[k][x % segment] * sums[x];
+      for (int64_t x = 0; x < taps; ++x) n += factor[k][x / axis.stride % segment] * sums[x];
       worst = std::max(worst, n / all);
     }
   }
-  const auto summed = static_cast<double>(one_axis::segments(taps) * problem.ic);
+  const auto summed = static_cast<double>(one_axis::segments(axis) * problem.ic);
   return (kTransformRoundings + 2 * std::sqrt(summed)) * 0x1p-24 * worst;
 }
 

@@ -1,7 +1,7 @@
 // What: convolution along one axis by F(5,2), F(4,3) and F(3,4): six products instead of ten or twelve. Longer kernels
-//   are sums of segments of three or four taps, added up before the transform back. Some tiles' inputs are transformed,
-//   multiplied point by point with the transformed weights, and the products transformed back, with bias, residual and
-//   post-ops at the store.
+//   are sums of segments, those with a stride of the inputs a stride apart, added up before the transform back. Some
+//   tiles' inputs are transformed, multiplied point by point with the transformed weights, and the products transformed
+//   back, with bias, residual and post-ops at the store.
 // Axes: plan.exec has the axis as h, what lies before it as d and behind it as w: neighbours along w are neighbours in
 //   memory. An sp unit is a tile; plan.cached_rows of them are worked on at once.
 // Order of summation: segment, channel block, channel; then the output transform. It depends on the plan alone.
@@ -30,41 +30,41 @@ static_assert(kAxisPoints == Wino<4>::kAlpha);
 // Tiles whose outputs go through a copy together.
 constexpr int64_t kAxisBuffered = 16;
 
-// Tiles one behind the other, which have the same inputs inside and as many outputs.
+// Tiles one behind the other, of as many outputs; of neighbours across the axis the same inputs are inside.
 struct AxisRun {
   int64_t tiles;
   int64_t outer, row, inner;  // of the first tile's first output
-  int64_t first, end;         // of the tile_reach() inputs of a tile, those inside
+  bool inside;                // as all their inputs are
   int64_t outputs;
   bool along;  // the next tile lies along the axis, not across it
 };
 
+// Of distances `step` apart, how many are below `distance`, at most `limit`.
+TERROIR_INLINE int64_t steps_below(int64_t distance, int64_t step, int64_t limit) {
+  const int64_t n = distance <= 0 ? 0 : (distance - 1) / step + 1;
+  return n < limit ? n : limit;
+}
+
 // What begins with tile `s` of an image, at most so many tiles.
 AxisRun axis_run(const ConvProblem& e, int64_t s, int64_t most) {
   const ConvAxis& a = e.h;
-  const int64_t outputs = one_axis::tile_outputs(a.kernel), reach = one_axis::tile_reach(a.kernel);
-  const int64_t per_phase = one_axis::phase_tiles(a);
+  const int64_t outputs = one_axis::tile_outputs(a), per_phase = one_axis::phase_tiles(a);
   const int64_t tiles = one_axis::phases(a) * per_phase;
-  const auto steps = [&](int64_t distance, int64_t limit) {
-    const int64_t n = distance <= 0 ? 0 : (distance - 1) / a.dilation + 1;
-    return n < limit ? n : limit;
-  };
   AxisRun run;
   run.inner = s % e.w.out;
   const int64_t line = s / e.w.out, tile = line % tiles;
   run.outer = line / tiles;
   run.row = tile / per_phase + tile % per_phase * outputs * a.dilation;
-  run.first = steps(a.pad - run.row, reach);
-  run.end = steps(a.in + a.pad - run.row, reach);
-  run.outputs = steps(a.out - run.row, outputs);
+  run.outputs = steps_below(a.out - run.row, a.dilation, outputs);
   run.along = e.w.out == 1;
+  const int64_t last_input = a.in - 1 + a.pad - one_axis::tile_reach(a);
+  run.inside = run.row * a.stride >= a.pad && run.row * a.stride <= last_input;
   run.tiles = 1;
   if (!run.along) {
     run.tiles = e.w.out - run.inner;
-  } else if (run.first == 0 && run.end == reach && run.outputs == outputs) {
-    const int64_t last_input = a.in - 1 + a.pad - (reach - 1) * a.dilation;
+  } else if (run.inside && run.outputs == outputs) {
     const int64_t last_output = a.out - 1 - (outputs - 1) * a.dilation;
-    const int64_t last = last_input < last_output ? last_input : last_output;
+    const int64_t last = last_input / a.stride < last_output ? last_input / a.stride : last_output;
     run.tiles = (last - run.row) / (outputs * a.dilation) + 1;
   }
   if (run.tiles > most) run.tiles = most;
@@ -100,17 +100,21 @@ void axis_inputs(AxisInputs s, int64_t tiles) {
 
 void transform_axis(const ConvPlan& plan, const float* src, int64_t s0, int64_t tiles, float* v, int64_t v_point) {
   const ConvProblem& e = plan.exec;
-  const int64_t taps = e.h.kernel, row = e.h.dilation * plan.src.h, reach = one_axis::tile_reach(taps);
+  const ConvAxis& a = e.h;
+  const int64_t row = one_axis::input_step(a) * plan.src.h, segments = one_axis::segments(a);
   for (int64_t done = 0; done < tiles;) {
     const AxisRun run = axis_run(e, s0 + done, tiles - done);
-    const float* const first = src + run.outer * plan.src.d + (run.row - e.h.pad) * plan.src.h + run.inner * kBlock;
-    AxisInputs in{nullptr,           row,    run.along ? one_axis::tile_outputs(taps) * row : kBlock, 0, 0,
-                  v + done * kBlock, v_point};
-    const auto inputs = run.first == 0 && run.end == reach ? &axis_inputs<true> : &axis_inputs<false>;
-    for (int64_t g = 0; g < reach - (kAxisPoints - 1); g += one_axis::segment_taps(taps)) {
-      in.from = first + g * row;
-      in.first = run.first - g;
-      in.end = run.end - g;
+    const auto inputs = run.inside ? &axis_inputs<true> : &axis_inputs<false>;
+    AxisInputs in{};
+    in.row = row;
+    in.step = run.along ? one_axis::tile_outputs(a) * row : kBlock;
+    in.v = v + done * kBlock;
+    in.v_point = v_point;
+    for (int64_t g = 0; g < segments; ++g) {
+      const int64_t first = run.row * a.stride - a.pad + one_axis::first_tap(a, g) * a.dilation;
+      in.from = src + run.outer * plan.src.d + first * plan.src.h + run.inner * kBlock;
+      in.first = steps_below(-first, one_axis::input_step(a), kAxisPoints);
+      in.end = steps_below(a.in - first, one_axis::input_step(a), kAxisPoints);
       for (int64_t c = 0; c < e.ic; c += kBlock, in.from += plan.src.c, in.v += tiles * kBlock) inputs(in, run.tiles);
     }
     done += run.tiles;
@@ -178,7 +182,7 @@ void store_axis_run(const ConvPlan& plan, const ConvArgs& args, const Epilogue& 
                     int64_t block, const float* m, int64_t m_point) {
   const ConvProblem& p = plan.exec;
   const int64_t channels = p.oc - block * kBlock < kBlock ? p.oc - block * kBlock : kBlock;
-  const int64_t row = p.h.dilation * plan.dst.h, outputs = one_axis::tile_outputs(p.h.kernel);
+  const int64_t row = p.h.dilation * plan.dst.h, outputs = one_axis::tile_outputs(p.h);
   const int64_t step = run.along ? outputs * row : kBlock;
   int64_t offset = image + block * plan.dst.c + run.outer * plan.dst.d + run.row * plan.dst.h + run.inner * kBlock;
   const AxisOutputsFn transform = axis_outputs_of(outputs);
@@ -296,12 +300,12 @@ TERROIR_INLINE void transform_segment(const float* taps, int64_t step, int64_t c
 void stage_and_multiply_axis(const ConvPlan& plan, const AxisBlock& b, int64_t blocks, const float* weights, bool more,
                              float* staged) {
   const ConvProblem& p = plan.exec;
-  const int64_t taps = p.h.kernel, segment = one_axis::segment_taps(taps), lanes = blocks * kBlock;
+  const int64_t taps = p.h.kernel, segment = one_axis::segment_taps(p.h), lanes = blocks * kBlock;
   const int64_t ic_blocks = (p.ic + kBlock - 1) / kBlock, u_point = point_stride(plan.ic_chunk * lanes);
-  for (int64_t t = 0; t < taps; t += segment) {
-    const int64_t count = taps - t < segment ? taps - t : segment;
+  for (int64_t g = 0; g < one_axis::segments(p.h); ++g) {
+    const int64_t t = one_axis::first_tap(p.h, g), count = one_axis::taps_in(p.h, g);
     for (int64_t first = 0; first < ic_blocks; first += plan.ic_chunk) {
-      AxisWeights w{staged, u_point, 1, t / segment * ic_blocks + first, plan.ic_chunk, kBlock, nullptr, 0, 0};
+      AxisWeights w{staged, u_point, 1, g * ic_blocks + first, plan.ic_chunk, kBlock, nullptr, 0, 0};
       if (first + w.blocks >= ic_blocks) {
         w.blocks = ic_blocks - first;
         w.last = p.ic - (ic_blocks - 1) * kBlock;
@@ -310,9 +314,9 @@ void stage_and_multiply_axis(const ConvPlan& plan, const AxisBlock& b, int64_t b
       const float* from = weights + first * kBlock * taps * lanes + t * lanes;
       for (int64_t i = 0; i < channels; ++i, from += taps * lanes)
         for (int64_t l = 0; l < lanes; l += kLanes)
-          transform_segment(from + l, lanes, count, segment, staged + i * lanes + l, u_point);
+          transform_segment(from + l, p.h.stride * lanes, count, segment, staged + i * lanes + l, u_point);
       // Of the next channels, or the next unit's, all taps: those of the other segments are there then.
-      if (t == 0 && (more || first + w.blocks < ic_blocks)) {
+      if (g == 0 && (more || first + w.blocks < ic_blocks)) {
         w.ahead = from;
         w.lines = channels * taps * lanes / 16 / kAxisPoints;
         w.ahead_step = w.lines * 16;
@@ -324,7 +328,7 @@ void stage_and_multiply_axis(const ConvPlan& plan, const AxisBlock& b, int64_t b
 
 // Products of a unit with weights in the transformed domain.
 void multiply_packed_axis(const ConvPlan& plan, const AxisBlock& b, int64_t blocks, const float* u) {
-  const int64_t ic_blocks = (plan.exec.ic + kBlock - 1) / kBlock, depth = one_axis::segments(plan.exec.h.kernel);
+  const int64_t ic_blocks = (plan.exec.ic + kBlock - 1) / kBlock, depth = one_axis::segments(plan.exec.h);
   const int64_t u_point = depth * ic_blocks * blocks * kBlock * kBlock;
   // Those of the next point, and behind the last one of the next unit.
   multiply_axis(plan, b, blocks,
@@ -338,7 +342,7 @@ void wino_run_one_axis(const ConvPlan& plan, const ConvArgs& args, const ConvTil
   const ConvProblem& p = plan.exec;
   const Epilogue epilogue = make_epilogue(args.post_ops, args.post_op_count, p.oc % kBlock != 0);
   const int64_t oc_blocks = (p.oc + kBlock - 1) / kBlock;
-  const int64_t depth = one_axis::segments(p.h.kernel) * ((p.ic + kBlock - 1) / kBlock);
+  const int64_t depth = one_axis::segments(p.h) * ((p.ic + kBlock - 1) / kBlock);
   const float* const weights = args.packed + (oc_blocks * kBlock + 15) / 16 * 16;
   const int64_t all = box.sp1 - box.sp0, rounds = (all + plan.cached_rows - 1) / plan.cached_rows;
   for (int64_t i = 0; i < (box.n1 - box.n0) * rounds; ++i) {
@@ -373,7 +377,7 @@ void wino_run_one_axis(const ConvPlan& plan, const ConvArgs& args, const ConvTil
 void wino_pack_one_axis(const ConvPlan& plan, const ConvKernel&, const ConvConstants& constants, float* packed,
                         int64_t begin, int64_t end) noexcept {
   const ConvProblem& p = plan.exec;
-  const int64_t taps = p.h.kernel, row = p.ic * taps, segment = one_axis::segment_taps(taps);
+  const int64_t taps = p.h.kernel, row = p.ic * taps, segment = one_axis::segment_taps(p.h);
   const int64_t padded = (p.ic + kBlock - 1) / kBlock * kBlock, oc_blocks = (p.oc + kBlock - 1) / kBlock;
   const bool transforms = plan.ic_chunk == 0;
   float* const bias = packed;
@@ -382,7 +386,7 @@ void wino_pack_one_axis(const ConvPlan& plan, const ConvKernel&, const ConvConst
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t first = unit * plan.oc_blocks;
     const int64_t blocks = oc_blocks - first < plan.oc_blocks ? oc_blocks - first : plan.oc_blocks;
-    const int64_t lanes = blocks * kBlock, u_segment = padded * lanes, u_point = one_axis::segments(taps) * u_segment;
+    const int64_t lanes = blocks * kBlock, u_segment = padded * lanes, u_point = one_axis::segments(p.h) * u_segment;
     float* const to = packed + bias_floats + first * kBlock * one_axis::weights_per_output(plan);
     for (int64_t l = first * kBlock; l < first * kBlock + lanes; ++l)
       bias[l] = constants.bias && l < p.oc ? constants.bias[l] : 0.0f;
@@ -399,9 +403,9 @@ void wino_pack_one_axis(const ConvPlan& plan, const ConvKernel&, const ConvConst
           storeu(to + (channel * taps + x) * lanes + l, loadu(transposed + x * kLanes));
         for (int64_t c = 0; transforms && c < channels; ++c) {
           float* u = to + (channel + c) * lanes + l;
-          for (int64_t t = 0; t < taps; t += segment, u += u_segment)
-            transform_segment(transposed + (c * taps + t) * kLanes, kLanes, taps - t < segment ? taps - t : segment,
-                              segment, u, u_point);
+          for (int64_t g = 0; g < one_axis::segments(p.h); ++g, u += u_segment)
+            transform_segment(transposed + (c * taps + one_axis::first_tap(p.h, g)) * kLanes, p.h.stride * kLanes,
+                              one_axis::taps_in(p.h, g), segment, u, u_point);
         }
       }
     }
