@@ -89,6 +89,18 @@ std::optional<OperandMode> operand_mode(const PartialShape& operand, const Parti
 
 std::span<const PostOpRow> post_op_rows() { return kRows; }
 
+PostOp with_scalar(PostOpKind kind, float value) {
+  if (kind == PostOpKind::pow) {
+    if (value == 2.0f) return {.kind = square};
+    if (value == 3.0f) return {.kind = cube};
+    if (value == 0.5f) return {.kind = root};
+    if (value == -0.5f) return {.kind = inverse_root};
+    if (value == 1.0f) return {.kind = mul, .alpha = 1};
+    if (value == -1.0f) return {.kind = rdiv, .alpha = 1};
+  }
+  return {.kind = kind, .alpha = value};
+}
+
 std::optional<FusedOp> as_post_op(const StepView& op, int data_input, int& channel_axis) {
   if (op.schema.from_extension || !all_static_f32(op.output)) return std::nullopt;
   const PartialShape& shape = op.output.shape;
@@ -130,10 +142,13 @@ std::optional<FusedOp> as_post_op(const StepView& op, int data_input, int& chann
     if (!mode && op.inputs[other].shape == shape) mode = OperandMode::tensor;
     if (!mode) return std::nullopt;
     step.mode = *mode;
-    if (*mode == OperandMode::scalar)
-      step.alpha = *op.constants[other]->view.as<float>();
-    else
+    if (*mode == OperandMode::scalar) {
+      const PostOp known = with_scalar(row.kind, *op.constants[other]->view.as<float>());
+      step.kind = known.kind;
+      step.alpha = known.alpha;
+    } else {
       step.operand = static_cast<int>(other);
+    }
     channel_axis = axis;
     return step;
   }
@@ -238,6 +253,12 @@ const char* post_op_name(PostOpKind kind) {
       return "pow";
     case rpow:
       return "rpow";
+    case cube:
+      return "cube";
+    case root:
+      return "root";
+    case inverse_root:
+      return "inverse_root";
   }
   return "?";
 }
@@ -328,6 +349,12 @@ float apply_post_op(const FusedOp& op, float x, float b) {
       return std::pow(x, b);
     case rpow:
       return std::pow(b, x);
+    case cube:
+      return narrow(v * v * v);
+    case root:
+      return narrow(std::pow(v, 0.5));
+    case inverse_root:
+      return narrow(std::pow(v, -0.5));
   }
   return x;
 }

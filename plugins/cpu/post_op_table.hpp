@@ -27,6 +27,11 @@ struct PostOpRow {
 };
 std::span<const PostOpRow> post_op_rows();
 
+/// The binary step with a constant as its operand. Powers of some exponents become steps that take a tenth of the time,
+/// round twice at most, and have the zeros, infinities and NaNs of pow. Not for operands that come at run time: whether
+/// such a one is a scalar may depend on the batch, and so would the bits.
+PostOp with_scalar(PostOpKind kind, float value);
+
 /// What deciding about a step needs to know of an op.
 struct StepView {
   const ir::OpSchema& schema;

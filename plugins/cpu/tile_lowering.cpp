@@ -73,7 +73,7 @@ std::optional<int> lower_f32(const Site& site) {
       const ir::Constant* other = site.op.constants[static_cast<size_t>(1 - data)];
       const PostOpRow* row = binary_row(site.name(), data);
       if (row && other && other->view.count() == 1)
-        return site.program.add_step(PostOp{.kind = row->kind, .alpha = *other->view.as<float>()},
+        return site.program.add_step(with_scalar(row->kind, *other->view.as<float>()),
                                      site.in[static_cast<size_t>(data)]);
     }
     return site.program.add_step(PostOp{.kind = binary_row(site.name(), 0)->kind, .mode = OperandMode::tensor},

@@ -1,5 +1,6 @@
 #include "plugins/cpu/kernels/post_ops/post_ops.hpp"
 
+#include "plugins/cpu/post_op_table.hpp"
 #include "tests/kernels/kernel_test.hpp"
 #include "tests/kernels/special_floats.hpp"
 
@@ -95,6 +96,10 @@ const UnaryCase kUnaryCases[] = {
     {"round_away", make(PostOpKind::round_away), [](double x, double, double) { return std::round(x); }, -50, 50, 0, 0},
     {"linear", make(PostOpKind::linear, 1.25f, -0.75f), [](double x, double a, double b) { return a * x + b; }, -5, 5,
      2 * kUlp, kUlp},
+    {"cube", make(PostOpKind::cube), [](double x, double, double) { return x * x * x; }, -5, 5, kUlp, 0},
+    {"root", make(PostOpKind::root), [](double x, double, double) { return std::sqrt(x); }, 0, 50, kUlp, 0},
+    {"inverse_root", make(PostOpKind::inverse_root), [](double x, double, double) { return 1 / std::sqrt(x); }, 0, 50,
+     kUlp, 0},
 };
 
 PostOpRows flat(const float* in, float* out, int64_t n) { return {in, out, 1, n, n, n, 0, n, 0, ChannelAxis::lanes}; }
@@ -166,6 +171,8 @@ TEST_P(PostOps, InfinitiesAndZeros) {
   EXPECT_EQ(one(make(PostOpKind::mish), kInf), kInf);
   EXPECT_EQ(one(make(PostOpKind::relu), kInf), kInf);
   EXPECT_TRUE(std::isnan(one(make(PostOpKind::sqrt), -1.0f)));
+  EXPECT_TRUE(std::isnan(one(make(PostOpKind::sqrt), -kInf)));
+  EXPECT_TRUE(std::signbit(one(make(PostOpKind::sqrt), -0.0f)));
 }
 
 TEST_P(PostOps, NanGoesThrough) {
@@ -298,6 +305,33 @@ TEST_P(PostOps, PowersOfSpecialNumbersAreThoseOfTheLibrary) {
         EXPECT_EQ(std::signbit(got), std::signbit(want)) << x << "^" << y;
       }
     }
+}
+
+TEST_P(PostOps, PowersOfKnownExponentsAreStepsThatEqualTheLibrary) {
+  std::vector<float> bases = {0.0f, -0.0f, 1.0f, -1.0f, kInf, -kInf, kNaN, 1e-45f, -1e-45f, 3e38f, -3e38f, 0x1p-126f};
+  const std::vector<float> signs = random_floats(20011, 5), exponents = random_floats(20011, 6, -149.0f, 128.0f);
+  for (size_t i = 0; i < signs.size(); ++i) bases.push_back(std::copysign(std::exp2(exponents[i]), signs[i]));
+  const auto n = static_cast<int64_t>(bases.size());
+  for (const float y : {2.0f, 3.0f, 1.0f, -1.0f, 0.5f, -0.5f, 2.5f, -2.0f}) {
+    const PostOp op = cpu::with_scalar(PostOpKind::pow, y);
+    EXPECT_EQ(op.kind == PostOpKind::pow, y == 2.5f || y == -2.0f) << y;
+    EXPECT_EQ(cpu::with_scalar(PostOpKind::rpow, y).kind, PostOpKind::rpow);
+    const GuardedBuffer<float> in(bases);
+    GuardedBuffer<float> out(n);
+    run(flat(in.data(), out.data(), n), {op});
+    EXPECT_TRUE(out.intact());
+    EXPECT_EQ(cpu::maps_zero_to_zero(op), op.kind != PostOpKind::pow && out[0] == 0.0f) << y;
+    for (int64_t i = 0; i < n; ++i) {
+      const float want = std::pow(in[i], y), got = out[i];
+      if (std::isnan(want)) {
+        ASSERT_TRUE(std::isnan(got)) << in[i] << "^" << y << " gave " << got;
+        continue;
+      }
+      ASSERT_TRUE(got == want || std::fabs(got - want) <= std::max(std::fabs(want) * 0x1p-22f, 0x1p-149f))
+          << in[i] << "^" << y << " gave " << got << ", not " << want;
+      ASSERT_EQ(std::signbit(got), std::signbit(want)) << in[i] << "^" << y;
+    }
+  }
 }
 
 TEST_P(PostOps, ScaleShiftPerChannel) {

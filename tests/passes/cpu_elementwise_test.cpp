@@ -7,6 +7,7 @@
 
 #include "terroir/opsets.hpp"
 #include "terroir/terroir.hpp"
+#include "tests/passes/compared_runs.hpp"
 #include "tests/passes/graph_maker.hpp"
 
 namespace terroir::test {
@@ -121,6 +122,37 @@ TEST(CpuElementwise, GatesOfNothing) {
     GraphMaker m;
     m.result(m.op("SquaredDifference", {m.input(PartialShape(ir::to_shape(dims))), m.input({1, dims[1], 1, 1})}));
     expect_same_as_interpreter(m, 0);
+  }
+}
+
+// Alone, in chains, at the store of a convolution with channels that are no whole blocks, and in tiles.
+TEST(CpuElementwise, PowersOfKnownExponents) {
+  for (const float exponent : {2.0f, 3.0f, 1.0f, -1.0f, 0.5f, -0.5f, 1.5f}) {
+    SCOPED_TRACE(exponent);
+    GraphMaker m;
+    const auto above_zero = [&](ir::Value x) { return m.op("Add", {m.op("Abs", {x}), m.scalar(0.5)}); };
+    const auto power = [&](ir::Value x) { return m.op("Power", {x, m.scalar(exponent)}); };
+    m.result(power(m.op("Sigmoid", {m.input({3, 5, 67})})));
+    m.result(m.op("Tanh", {power(above_zero(m.input({2, 3, 5, 4})))}));
+    const ir::Value x = power(above_zero(m.conv(m.input({1, 3, 6, 5}), 11, 3, 1)));
+    m.result(m.conv(x, 5, 1, 2));
+    m.result(m.op("Multiply", {power(above_zero(m.input({2, 3, 5, 4}))), m.op("Sin", {m.input({2, 1, 5, 1})})}));
+    m.result(m.op("Sin", {m.op("Power", {above_zero(m.input({3, 5})), m.constant({1, 1, 1}, {exponent})})}));
+    expect_same_as_interpreter(m);
+  }
+}
+
+// A constant that all elements share is the same step whatever runs it.
+TEST(CpuElementwise, PowersOfKnownExponentsInTilesHaveTheBitsOfSteps) {
+  for (const float exponent : {2.0f, 3.0f, -0.5f}) {
+    SCOPED_TRACE(exponent);
+    GraphMaker chain, tiles;
+    for (GraphMaker* m : {&chain, &tiles}) {
+      const ir::Value x = m->op("Power", {m->op("Abs", {m->input({3, 5, 67})}), m->scalar(exponent)});
+      m->result(m == &chain ? x : m->op("Select", {m->op("Equal", {x, x}), x, m->scalar(7)}));
+    }
+    const std::vector<std::vector<HostTensor>> inputs = {{random_tensor({3, 5, 67}, 1)}};
+    expect_same_bits(chain.graph(), tiles.graph(), inputs);
   }
 }
 

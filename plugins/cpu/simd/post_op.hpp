@@ -3,7 +3,8 @@
 // Layouts: the operand of a binary step has the layout of the destination (tensor), or one value per channel in order
 // of channels, padded with zeros to a whole number of channel blocks when the destination is blocked (per_channel), or
 // is alpha (scalar).
-// Edge cases: a NaN in either operand gives NaN (but for pow(1, NaN) and pow(NaN, 0), which are 1).
+// Edge cases: a NaN in either operand gives NaN (but for pow(1, NaN) and pow(NaN, 0), which are 1). cube, root and
+// inverse_root have the zeros and infinities of pow: root is 0 of -0, and inf of -inf.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +55,11 @@ enum class PostOpKind : int32_t {
   min,
   squared_difference,
   pow,
-  rpow  // b ^ x
+  rpow,  // b ^ x
+  // One operand again.
+  cube,
+  root,         // x ^ 0.5
+  inverse_root  // x ^ -0.5
 };
 
 enum class OperandMode : int32_t { scalar, per_channel, tensor };
@@ -101,6 +106,7 @@ constexpr bool maps_zero_to_zero(const PostOp& op) noexcept {
     case PostOpKind::pow:
     case PostOpKind::rpow:
     case PostOpKind::rdiv:
+    case PostOpKind::inverse_root:
       return false;
     case PostOpKind::clamp:
       return op.alpha <= 0.0f && op.beta >= 0.0f;

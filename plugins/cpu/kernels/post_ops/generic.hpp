@@ -117,6 +117,16 @@ TERROIR_INLINE V gelu_tanh(V x) {
   return fma(half, tanh(inner), half);
 }
 
+// The square root; as a power, of -0 and -inf too. Loops are shared where that costs a step or two: they are what is
+// long here.
+struct Root {
+  V added, infinite;
+  // -0 changes nothing, and nothing equals NaN.
+  TERROIR_INLINE_MEMBER explicit Root(bool is_power)
+      : added(is_power ? 0.0f : -0.0f), infinite(is_power ? -__builtin_inff() : __builtin_nanf("")) {}
+  TERROIR_INLINE_MEMBER V operator()(V x) const { return select(x == infinite, V(__builtin_inff()), sqrt(x + added)); }
+};
+
 TERROIR_INLINE void run_one(const PostOpRows& g, const PostOp& op) {
   const V alpha(op.alpha), beta(op.beta);
   switch (op.kind) {
@@ -161,9 +171,19 @@ TERROIR_INLINE void run_one(const PostOpRows& g, const PostOp& op) {
     case PostOpKind::neg:
       return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return -x; });
     case PostOpKind::sqrt:
-      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return sqrt(x); });
+    case PostOpKind::root: {
+      const Root root(op.kind == PostOpKind::root);
+      return unary(g, [root](V x) TERROIR_INLINE_LAMBDA { return root(x); });
+    }
+    case PostOpKind::inverse_root: {
+      const Root root(true);
+      return unary(g, [root](V x) TERROIR_INLINE_LAMBDA { return V(1.0f) / root(x); });
+    }
     case PostOpKind::square:
-      return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return x * x; });
+    case PostOpKind::cube: {
+      const M is_cube = V(op.kind == PostOpKind::cube ? 1.0f : 0.0f) > zero();
+      return unary(g, [is_cube](V x) TERROIR_INLINE_LAMBDA { return x * x * select(is_cube, x, V(1.0f)); });
+    }
     case PostOpKind::sign:
       return unary(g, [](V x) TERROIR_INLINE_LAMBDA { return sign(x); });
     case PostOpKind::floor:
