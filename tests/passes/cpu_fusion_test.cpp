@@ -142,6 +142,36 @@ TEST(CpuEltwise, EveryBinaryWithEveryBroadcast) {
   }
 }
 
+// Short rows are joined to pieces, long ones cut: pieces of whole axes and of parts, operands that are laid out again
+// for every piece, now and then, and once.
+TEST(CpuEltwise, BroadcastsAlongShortAndLongRows) {
+  const std::vector<std::pair<PartialShape, PartialShape>> shapes = {{{1, 31, 300, 9}, {1, 1, 300, 1}},
+                                                                     {{1, 3, 3000, 3}, {1, 1, 3000, 1}},
+                                                                     {{130, 1, 1, 2}, {1, 7, 7, 2}},
+                                                                     {{3001, 1}, {1, 3}},
+                                                                     {{1, 63}, {401, 1}},
+                                                                     {{3001, 3}, {3001, 1}},
+                                                                     {{2, 5, 1, 3001, 2}, {1, 5, 4, 1, 2}},
+                                                                     {{4, 1, 2, 1, 1000}, {1, 33, 2, 5, 1}},
+                                                                     {{9, 1, 8, 1, 7, 1}, {1, 6, 1, 5, 1, 4}},
+                                                                     {{64, 1, 63}, {1, 70, 1}},
+                                                                     {{8, 3, 1}, {1, 3, 2}},
+                                                                     {{3, 2, 1, 16}, {1, 2, 700, 1}},
+                                                                     {{3, 20000}, {3, 1}},
+                                                                     {{2, 3, 9001}, {1, 3, 9001}},
+                                                                     {{2, 1, 9001}, {1, 2, 9001}}};
+  for (const auto& [a, b] : shapes) {
+    GraphMaker m;
+    const ir::Value x = m.input(a), y = m.input(b);
+    m.result(m.op("Subtract", {x, y}, {}, "forwards"));
+    m.result(m.op("Subtract", {y, x}, {}, "backwards"));
+    SCOPED_TRACE(testing::Message() << a << " " << b);
+    expect_same_as_interpreter(m, 0);
+    for (const char* name : {"forwards", "backwards"})
+      EXPECT_TRUE(kernel_on_cpu(m.graph(), cpu::best_isa(), name).starts_with("f32_broadcast_binary")) << name;
+  }
+}
+
 TEST(CpuEltwise, ChannelOperandsAlongEveryAxis) {
   for (size_t axis = 0; axis < 4; ++axis) {
     GraphMaker m;

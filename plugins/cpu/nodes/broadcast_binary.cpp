@@ -1,8 +1,9 @@
 // Binary elementwise f32 ops whose operands broadcast against each other at run time.
 // Layouts: plain for every numpy broadcast; all layouts where one operand is [N or 1, C, 1 ...] against [N, C, spatial]
 // (squeeze-and-excite gates).
-// Threads: rows of the collapsed shape; rows of one (image, channel block) pair.
+// Threads: pieces of the collapsed shape; rows of one (image, channel block) pair.
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "ir/schema/attribute_text.hpp"
@@ -28,7 +29,7 @@ std::optional<PostOpKind> kind_of(const std::string& type, int data_input) {
 /// One axis of the result after neighbours with the same broadcasting are merged.
 struct Axis {
   int64_t extent;
-  bool a_varies, b_varies;
+  std::array<bool, 2> varies;  // by operand
 };
 
 std::vector<Axis> collapse(const ir::Dims& a, const ir::Dims& b, const ir::Dims& out) {
@@ -39,67 +40,149 @@ std::vector<Axis> collapse(const ir::Dims& a, const ir::Dims& b, const ir::Dims&
   };
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i] == 1) continue;
-    const Axis axis{out[i], extent(a, i) != 1, extent(b, i) != 1};
-    if (!axes.empty() && axes.back().a_varies == axis.a_varies && axes.back().b_varies == axis.b_varies)
+    const Axis axis{out[i], {extent(a, i) != 1, extent(b, i) != 1}};
+    if (!axes.empty() && axes.back().varies == axis.varies)
       axes.back().extent *= axis.extent;
     else
       axes.push_back(axis);
   }
-  if (axes.empty()) axes.push_back({1, true, true});
+  if (axes.empty()) axes.push_back({1, {true, true}});
   return axes;
 }
 
+/// Works piece by piece: as much of the inner axes as a kernel is worth calling for. An operand that varies along some
+/// of them only is laid out like the piece first, once for all pieces in a row that read the same of it.
 class BroadcastExecutor final : public Executor {
  public:
   explicit BroadcastExecutor(const NodeContext& context)
       : axes_(collapse(context.inputs[0].dims, context.inputs[1].dims, context.outputs[0].dims)),
-        forward_(*kind_of(context.node.schema->type, 0)),
-        backward_(*kind_of(context.node.schema->type, 1)),
+        kinds_{*kind_of(context.node.schema->type, 0), *kind_of(context.node.schema->type, 1)},
         kernel_(post_op_kernels(context.isa).run),
         isa_(context.isa) {
-    for (size_t i = 0; i + 1 < axes_.size(); ++i) rows_ *= axes_[i].extent;
+    const int64_t total = context.outputs[0].count();
+    first_ = axes_.size() - 1;
+    while (first_ > 0 && step_ * axes_[first_].extent < kShortRow) step_ *= axes_[first_--].extent;
+    take_ = std::min(axes_[first_].extent, kPiece / step_);
+    for (size_t operand = 0; operand < 2; ++operand) {
+      int64_t stride = 1;
+      bool some = false, all = true;
+      for (size_t i = axes_.size(); i-- > first_;) {
+        const bool varies = axes_[i].varies[operand];
+        some |= varies, all &= varies;
+        if (varies && i > first_) stride *= axes_[i].extent;
+      }
+      forms_[operand] = all ? Form::whole : some ? Form::spread : Form::single;
+      for (size_t i = first_ + 1; i-- > 0;) {
+        if (!axes_[i].varies[operand]) continue;
+        strides_[i][operand] = i == first_ ? stride * take_ : stride;
+        stride *= axes_[i].extent;
+      }
+    }
+    for (size_t i = 0; i < first_; ++i) counts_[i] = axes_[i].extent;
+    counts_[first_] = ceil_div(axes_[first_].extent, take_);
+    for (size_t i = 0; i <= first_; ++i) pieces_ *= counts_[i];
+    // Few tasks lay out less often; few elements are shared all the same.
+    const int64_t elements = spreads() ? std::clamp(total / 64, kTaskElements, 8 * kTaskElements) : kTaskElements;
+    per_task_ = std::max<int64_t>(1, elements / (take_ * step_));
   }
 
   void run(const RunArgs& args) const noexcept override {
-    const int64_t n = axes_.back().extent;
-    constexpr int64_t kTaskElements = 8192;
-    const int64_t per_task = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(n, 1));
-    args.arena.parallel_for(ceil_div(rows_, per_task), [&](int64_t task) {
-      for (int64_t row = task * per_task; row < std::min(rows_, (task + 1) * per_task); ++row) run_row(args, row, n);
+    args.arena.parallel_for_slots(ceil_div(pieces_, per_task_), [&](int64_t task, int64_t slot) {
+      run_pieces(args, task * per_task_, std::min(pieces_, (task + 1) * per_task_),
+                 spreads() ? args.slots.of<float>(slot) : nullptr);
     });
+  }
+  SlotNeed slot_need(int threads) const override {
+    if (!spreads()) return {};
+    return {2 * static_cast<size_t>(laid_out()) * sizeof(float), static_cast<size_t>(threads)};
   }
   std::string kernel_name() const override { return std::string("f32_broadcast_binary__") + isa_name(isa_); }
 
  private:
-  void run_row(const RunArgs& args, int64_t row, int64_t n) const noexcept {
-    const Axis& inner = axes_.back();
-    int64_t rest = row, a_offset = 0, b_offset = 0;
-    int64_t a_stride = inner.a_varies ? n : 1, b_stride = inner.b_varies ? n : 1;
-    for (size_t i = axes_.size() - 1; i-- > 0;) {
-      const int64_t at = rest % axes_[i].extent;
-      rest /= axes_[i].extent;
-      if (axes_[i].a_varies) a_offset += at * a_stride, a_stride *= axes_[i].extent;
-      if (axes_[i].b_varies) b_offset += at * b_stride, b_stride *= axes_[i].extent;
+  enum class Form { single, whole, spread };
+  static constexpr int64_t kShortRow = 64;  // fewer elements take less time than the call of a kernel
+  static constexpr int64_t kPiece = 8192, kTaskElements = 8192;
+  static constexpr int64_t kGroup = 8;  // copies of a number are written in whole groups
+
+  bool spreads() const noexcept { return forms_[0] == Form::spread || forms_[1] == Form::spread; }
+  int64_t laid_out() const noexcept { return round_up(take_ * step_ + kGroup, 16); }
+
+  void run_pieces(const RunArgs& args, int64_t begin, int64_t end, float* memory) const noexcept {
+    std::array<int64_t, kMaxRank> at{};
+    const float* from[2] = {static_cast<const float*>(args.inputs[0]), static_cast<const float*>(args.inputs[1])};
+    int64_t rest = begin;
+    for (size_t i = first_ + 1; i-- > 0; rest /= counts_[i]) {
+      at[i] = rest % counts_[i];
+      for (size_t operand = 0; operand < 2; ++operand) from[operand] += at[i] * strides_[i][operand];
     }
-    const float* a = static_cast<const float*>(args.inputs[0]) + a_offset;
-    const float* b = static_cast<const float*>(args.inputs[1]) + b_offset;
-    float* dst = static_cast<float*>(args.outputs[0]) + row * n;
-    PostOp op{forward_, OperandMode::tensor, 0, 0, b, nullptr};
-    const float* src = a;
-    if (!inner.b_varies) {
-      op = {forward_, OperandMode::scalar, *b, 0, nullptr, nullptr};
-    } else if (!inner.a_varies) {
-      op = {backward_, OperandMode::scalar, *a, 0, nullptr, nullptr};
-      src = b;
+    const int64_t last = counts_[first_] - 1;
+    float* dst = static_cast<float*>(args.outputs[0]) +
+                 (begin / counts_[first_] * axes_[first_].extent + at[first_] * take_) * step_;
+    const float* spread_of[2] = {nullptr, nullptr};
+    for (int64_t piece = begin; piece < end; ++piece) {
+      const int64_t count = at[first_] < last ? take_ : axes_[first_].extent - last * take_, n = count * step_;
+      const float* read[2] = {from[0], from[1]};
+      for (size_t operand = 0; operand < 2; ++operand) {
+        if (forms_[operand] != Form::spread) continue;
+        float* const to = memory + static_cast<int64_t>(operand) * laid_out();
+        read[operand] = to;
+        if (spread_of[operand] == from[operand]) continue;
+        spread_of[operand] = from[operand];
+        const float* source = from[operand];
+        // All of what does not vary from piece to piece, which the next one may need.
+        spread(operand, first_, axes_[first_].varies[operand] ? count : take_, source, to);
+      }
+      const size_t data = forms_[0] == Form::single ? 1 : 0;
+      PostOp op{kinds_[data], OperandMode::tensor, 0, 0, read[1 - data], nullptr};
+      if (forms_[1 - data] == Form::single)
+        op = {kinds_[data], OperandMode::scalar, *read[1 - data], 0, nullptr, nullptr};
+      kernel_({read[data], dst, 1, n, n, n, 0, n, 0, ChannelAxis::lanes}, &op, 1);
+      dst += n;
+      for (size_t i = first_ + 1; i-- > 0;) {
+        const bool wraps = ++at[i] == counts_[i];
+        const int64_t steps = wraps ? 1 - counts_[i] : 1;
+        for (size_t operand = 0; operand < 2; ++operand) from[operand] += steps * strides_[i][operand];
+        if (!wraps) break;
+        at[i] = 0;
+      }
     }
-    kernel_({src, dst, 1, n, n, n, 0, n, 0, ChannelAxis::lanes}, &op, 1);
+  }
+
+  /// Writes `count` steps along `axis` of an operand as the result has them, and a group of rubbish at most behind;
+  /// `from` goes past what was read. The end of what was written.
+  float* spread(size_t operand, size_t axis, int64_t count, const float*& from, float* to) const noexcept {
+    const bool varies = axes_[axis].varies[operand];
+    if (axis + 1 == axes_.size()) {
+      if (varies) {
+        std::copy_n(from, count, to);
+        from += count;
+        return to + count;
+      }
+      const float value = *from++;
+      for (int64_t i = 0; i < count; i += kGroup) std::fill_n(to + i, kGroup, value);
+      return to + count;
+    }
+    const int64_t inner = axes_[axis + 1].extent;
+    if (varies) {
+      for (int64_t i = 0; i < count; ++i) to = spread(operand, axis + 1, inner, from, to);
+      return to;
+    }
+    float* const end = spread(operand, axis + 1, inner, from, to);
+    const int64_t total = count * (end - to);
+    for (int64_t done = end - to; done < total; done *= 2) std::copy_n(to, std::min(done, total - done), to + done);
+    return to + total;
   }
 
   std::vector<Axis> axes_;
-  PostOpKind forward_, backward_;
+  std::array<PostOpKind, 2> kinds_;  // by the operand that is the data
   decltype(PostOpKernels::run) kernel_;
   Isa isa_;
-  int64_t rows_ = 1;
+  size_t first_;                                            // a piece is take_ steps along this axis, or the rest
+  int64_t step_ = 1, take_ = 1;                             // elements of a step: all of the axes behind
+  std::array<Form, 2> forms_{};                             // of the operands in a piece
+  std::array<int64_t, kMaxRank> counts_{};                  // of pieces, by axis up to first_
+  std::array<std::array<int64_t, 2>, kMaxRank> strides_{};  // of the operands between them
+  int64_t pieces_ = 1, per_task_ = 1;
 };
 
 Proposal propose_broadcast(const NodeContext& context) {
