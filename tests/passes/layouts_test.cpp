@@ -223,6 +223,62 @@ TEST(Layouts, AnImageHasTheSameBitsWhetherACopyIsInFrontOrBehind) {
   EXPECT_EQ(std::memcmp(alone.view().data, together.view().data, alone.view().bytes()), 0);
 }
 
+/// Rows of positions, which a convolution sees as images in between.
+GraphMaker mix_of_rows(int64_t batch, int64_t channels) {
+  GraphMaker m;
+  const AttributeTexts special = {{"special_zero", "true"}};
+  const auto turned = [&](ir::Value value) { return m.op("Transpose", {value, m.integers({0, 2, 1})}); };
+  auto x = m.op("MatMul", {m.input({batch, 20, 24}), m.random({24, channels}, 1)});
+  auto image = m.op("Reshape", {turned(x), m.integers({0, 0, 4, 5})}, special, "image");
+  auto mixed = m.depthwise(image, 3, 2);
+  auto rows = m.op("Reshape", {mixed, m.integers({0, 0, -1})}, special, "rows");
+  m.result(m.op("MatMul", {turned(m.op("Tanh", {rows})), m.random({channels, 8}, 3)}));
+  return m;
+}
+
+TEST(Layouts, ChannelsStayLastWhereImagesBecomeRows) {
+  for (const int64_t batch : {1, 3})
+    for (const int64_t channels : {32, 19}) {
+      const GraphMaker m = mix_of_rows(batch, channels);
+      const LaidOut laid_out = lay_out(m);
+      EXPECT_TRUE(laid_out.reorders().empty()) << text_of(laid_out);
+      for (const char* name : {"image", "rows"}) {
+        const ir::Node& reshape = named(laid_out, name);
+        EXPECT_TRUE(laid_out.layout(reshape.inputs[0]).is_channels_last()) << text_of(laid_out);
+        EXPECT_TRUE(laid_out.layout({reshape.id, 0}).is_channels_last()) << text_of(laid_out);
+        EXPECT_FALSE(test::has_step(*test::plan_of(m), name));
+      }
+      test::expect_same_as_interpreter(m);
+    }
+}
+
+TEST(Layouts, BlocksStayWhereImagesBecomeRows) {
+  for (const int64_t batch : {1, 3})
+    for (const int64_t channels : {32, 19}) {
+      GraphMaker m;
+      auto x = m.conv(m.conv(m.input({batch, 16, 6, 4}), 16, 3, 1), channels, 3, 2);
+      auto rows = m.op("Reshape", {x, m.integers({0, 0, -1})}, {{"special_zero", "true"}}, "rows");
+      auto lines = m.op("Unsqueeze", {m.op("Exp", {rows}), m.integers({2})}, {}, "lines");
+      auto back = m.op("Reshape", {m.op("Tanh", {lines}), m.integers({0, 0, 4, 6})}, {{"special_zero", "true"}});
+      m.result(m.conv(m.conv(back, 16, 3, 3), 16, 3, 4));
+      const LaidOut laid_out = lay_out(m);
+      for (const char* name : {"rows", "lines"})
+        EXPECT_GT(laid_out.layout({named(laid_out, name).id, 0}).channel_block(), 0) << text_of(laid_out);
+      test::expect_same_as_interpreter(m);
+    }
+}
+
+TEST(Layouts, BlocksStayWhereTheTargetIsKnownAtRunTimeOnly) {
+  GraphMaker m;
+  auto x = m.conv(m.conv(m.input({2, 16, 6, 4}), 16, 3, 1), 19, 3, 2);
+  auto target = m.op("Concat", {m.integers({2, 19}), m.input({1}, element::i64), m.integers({3})}, {{"axis", "0"}});
+  auto turned = m.op("Reshape", {m.op("Exp", {x}), target}, {{"special_zero", "true"}}, "turned");
+  m.result(m.conv(m.conv(turned, 16, 3, 3), 16, 3, 4));
+  const std::vector<std::vector<HostTensor>> inputs = {
+      {test::random_tensor({2, 16, 6, 4}, 1), test::integer_tensor({1}, {8})}};
+  test::expect_same_as_interpreter(m.graph(), inputs);
+}
+
 TEST(Layouts, AreTheSameEachTime) { EXPECT_EQ(text_of(lay_out(residual_block())), text_of(lay_out(residual_block()))); }
 
 TEST(Layouts, ValuesOfTooManyAxesAreRefused) {

@@ -1,4 +1,5 @@
-// Reshape, Squeeze, Unsqueeze: the same bytes under another shape. Layouts: plain.
+// Reshape, Squeeze, Unsqueeze: the same bytes under another shape. Layouts: plain; channels-last and channel blocks
+// where images and channels stay and only what is behind them is split or merged.
 //   view             no step, no copy
 //   checked_reshape  before it, where the target is known at run time only: the plan's extents follow from the number
 //   of
@@ -10,7 +11,7 @@
 
 #include "ir/base/error.hpp"
 #include "ops/defs/shape/reshape.hpp"
-#include "plugins/cpu/impl.hpp"
+#include "plugins/cpu/nodes/axis_copy.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -69,25 +70,44 @@ class CheckedReshapeExecutor final : public Executor {
   bool special_zero_;
 };
 
+/// The layouts of both shapes under which they are the same bytes.
+std::vector<std::pair<Layout, Layout>> same_bytes(const NodeContext& context) {
+  const TensorDesc &src = context.inputs[0], &dst = context.outputs[0];
+  std::vector<std::pair<Layout, Layout>> layouts = {{src.layout, dst.layout}};
+  if (!is_bytewise(src) || std::min(src.rank(), dst.rank()) < 3 ||
+      !std::equal(src.dims.begin(), src.dims.begin() + 2, dst.dims.begin()))
+    return layouts;
+  layouts.emplace_back(Layout::channels_last(src.rank()), Layout::channels_last(dst.rank()));
+  const auto block = static_cast<int>(channel_block(context.isa));
+  layouts.emplace_back(Layout::blocked(src.rank(), block), Layout::blocked(dst.rank(), block));
+  return layouts;
+}
+
 Proposal propose_checked(const NodeContext& context) {
   if (!context.node.is("Reshape") || context.constants[1]) return Reject{"no Reshape to a target of the run"};
   if (context.inputs[1].type.bitwidth() < 8) return Reject{"a packed target"};
-  LayoutChoice choice;
-  choice.inputs = {context.inputs[0].layout, context.inputs[1].layout};
-  choice.outputs = {context.outputs[0].layout};
-  choice.cost = stream_ns(static_cast<double>(context.inputs[1].bytes()));
-  choice.in_place = {0};
-  return std::vector{choice};
+  std::vector<LayoutChoice> choices;
+  for (const auto& [from, to] : same_bytes(context)) {
+    LayoutChoice& choice = choices.emplace_back();
+    choice.inputs = {from, context.inputs[1].layout};
+    choice.outputs = {to};
+    choice.cost = stream_ns(static_cast<double>(context.inputs[1].bytes()));
+    choice.in_place = {0};
+  }
+  return choices;
 }
 
 Proposal propose(const NodeContext& context) {
   if (context.node.is("Reshape") && !context.constants[1]) return Reject{"a target of the run is to be checked"};
-  LayoutChoice choice;
-  choice.inputs.assign(context.inputs.size(), std::nullopt);
-  choice.inputs[0] = context.inputs[0].layout;
-  choice.outputs = {context.outputs[0].layout};
-  choice.view_of = 0;
-  return std::vector{choice};
+  std::vector<LayoutChoice> choices;
+  for (const auto& [from, to] : same_bytes(context)) {
+    LayoutChoice& choice = choices.emplace_back();
+    choice.inputs.assign(context.inputs.size(), std::nullopt);
+    choice.inputs[0] = from;
+    choice.outputs = {to};
+    choice.view_of = 0;
+  }
+  return choices;
 }
 
 constexpr Impl kView[] = {
