@@ -333,6 +333,42 @@ TEST(MovementLayouts, ValuesThatArePaddedInKeepOutOfTheTail) {
   expect_same_as_interpreter(m);
 }
 
+TEST(MovementLayouts, ZerosBehindTheChannelsComeInBlocks) {
+  const size_t ends = 2;  // of the model
+  for (const int64_t channels : {1, 13, 16, 24, 31}) {
+    SCOPED_TRACE(channels);
+    for (const int64_t more : {1, 3, 4, 8, 40}) {
+      EXPECT_EQ(reorders_around("Pad", {{0, 0, 0, 0}, {0, more, 0, 0}}, {{"pad_mode", "constant"}}, channels), ends);
+      EXPECT_EQ(reorders_around("Pad", {{0, 0, 1, 2}, {0, more, 2, 1}}, {{"pad_mode", "constant"}}, channels), ends);
+    }
+  }
+}
+
+TEST(MovementLayouts, ZerosInTheLastBlockAreNoStep) {
+  GraphMaker m;
+  const auto x = m.conv(m.input({2, 4, 6, 6}), 11, 3, 1);
+  const auto padded =
+      m.op("Pad", {x, m.integers({0, 0, 0, 0}), m.integers({0, 4, 0, 0})}, {{"pad_mode", "constant"}}, "moved");
+  m.result(m.conv(padded, 6, 3, 2));
+  expect_same_as_interpreter(m);
+  EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::Isa::scalar, "moved"), "");
+}
+
+TEST(MovementLayouts, OtherValuesBehindTheChannels) {
+  const auto behind = [](const char* mode, const std::vector<int64_t>& begin, float value) {
+    GraphMaker m;
+    const auto x = m.conv(m.input({1, 4, 6, 6}), 13, 3, 1);
+    m.result(m.conv(
+        m.op("Pad", {x, m.integers(begin), m.integers({0, 5, 1, 0}), m.scalar(value)}, {{"pad_mode", mode}}), 6, 3, 2));
+    expect_same_as_interpreter(m);
+  };
+  behind("constant", {0, 0, 0, 0}, 3);
+  behind("constant", {0, 2, 0, 0}, 0);
+  behind("constant", {0, -2, 0, 0}, 0);
+  behind("edge", {0, 0, 0, 0}, 0);
+  behind("reflect", {0, 0, 0, 0}, 0);
+}
+
 TEST(MovementTest, PadValueKnownAtRunTime) {
   GraphMaker m;
   const auto x = m.input({2, 9}), value = m.input({});

@@ -59,8 +59,10 @@ CopyPlan plan_of(const NodeContext& context, const AxisCopy& copy, const Layout&
     const auto axis = static_cast<size_t>(dst.layout.order()[i]);
     const AxisMap& map = copy.maps[axis];
     const int64_t src_step = src_steps[axis] * bytes, dst_step = dst_steps[axis] * bytes;
-    if (block > 0 && axis == 1) {  // whole, in blocks
-      axes.push_back({ceil_div(map.count, block), dst_step, src_step});
+    if (block > 0 && axis == 1) {  // whole, in blocks; zeros behind the last channel are there already, up to a block
+      const int64_t blocks = ceil_div(map.count, block);
+      const CopyRuns runs = runs_within(blocks, 0, 1, ceil_div(copy.src_dims[axis], block));
+      axes.push_back({blocks, dst_step, src_step, scaled(runs, src_step)});
       continue;
     }
     if (map.repeats != 1) axes.push_back({map.repeats, dst_step * map.count, 0});
@@ -77,6 +79,15 @@ bool fills(const std::vector<AxisMap>& maps) {
   return std::any_of(maps.begin(), maps.end(), [](const AxisMap& map) { return has_fill(map.runs); });
 }
 
+/// All channels, then perhaps zeros.
+bool keeps_blocks(const AxisCopy& copy) {
+  const AxisMap& map = copy.maps[1];
+  const int64_t channels = copy.src_dims[1];
+  if (map.is_identity(channels)) return true;
+  return copy.fill.is_zero() && map.repeats == 1 && map.runs.size() == 2 && map.runs[0].count == channels &&
+         map.runs[0].src == 0 && (map.runs[0].src_step == 1 || channels == 1) && map.runs[1].src == kFill;
+}
+
 std::vector<Layout> layouts_for(const NodeContext& context, const AxisCopy& copy) {
   const TensorDesc& src = context.inputs[0];
   const int rank = src.rank();
@@ -88,8 +99,7 @@ std::vector<Layout> layouts_for(const NodeContext& context, const AxisCopy& copy
   const int64_t block = channel_block(context.isa);
   // Lanes that pad a block stay zero.
   const bool keeps_padding = src.dims[1] % block == 0 || copy.fill.is_zero() || !fills(copy.maps);
-  if (copy.maps[1].is_identity(src.dims[1]) && keeps_padding)
-    layouts.push_back(Layout::blocked(rank, static_cast<int>(block)));
+  if (keeps_blocks(copy) && keeps_padding) layouts.push_back(Layout::blocked(rank, static_cast<int>(block)));
   return layouts;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // What: what the nodes share that move elements by a CopyPlan: the executor, and copies that are described logical axis
 // by logical axis (slices, pads, tiles, reversals), in any layout that leaves the described axes whole.
-// Layouts: plain; of f32 also channels last, and channel blocks where axis 1 is not touched. No step at all where the
-// result is one run of the input's bytes.
+// Layouts: plain; of f32 also channels last, and channel blocks where axis 1 is not touched or gets zeros at its end.
+// No step at all where the result is one run of the input's bytes.
 // Threads: tasks of the plans.
 #include <optional>
 #include <string>
