@@ -64,45 +64,65 @@ bool leads_back(const ir::Graph& graph, ir::Value x, const ir::Node& there, cons
          (!back.attrs<ReshapeAttrs>().special_zero || std::count(target->begin() + 1, target->end(), int64_t{0}) == 0);
 }
 
+/// Whether a GroupNormalization can be this MVN, of which it then takes eps: over all axes from `first` on.
+bool normalises(const ir::Graph& graph, const ir::Node& mvn, int64_t first, double& eps) {
+  if (!mvn.is("MVN") || mvn.inputs.size() != 2 || mvn.outputs[0].type != element::f32) return false;
+  const PartialShape& shape = mvn.outputs[0].shape;
+  if (shape.rank().is_dynamic() || shape.size() < 3) return false;
+  const auto& attrs = mvn.attrs<Mvn6Attrs>();
+  if (!attrs.normalize_variance || attrs.eps_mode != reference::EpsPlace::inside_sqrt || !(attrs.eps > 0)) return false;
+  eps = attrs.eps;
+  auto axes = ir::constant_integers(graph, mvn.inputs[1]);
+  if (!axes) return false;
+  const auto rank = static_cast<int64_t>(shape.size());
+  for (int64_t& axis : *axes) axis += axis < 0 ? rank : 0;
+  std::sort(axes->begin(), axes->end());
+  std::vector<int64_t> all(static_cast<size_t>(rank - first));
+  std::iota(all.begin(), all.end(), first);
+  return *axes == all;
+}
+
 /// Where `back` makes images again of the groups that `there` has parted, normalised one by one.
-std::optional<GroupNormalization> match(const ir::Graph& graph, const ir::Node& back) {
-  if (!back.is("Reshape")) return std::nullopt;
+std::optional<GroupNormalization> match_groups(const ir::Graph& graph, const ir::Node& back) {
   const ir::Node& mvn = graph.node(back.inputs[0].node);
-  if (!mvn.is("MVN") || mvn.inputs.size() != 2 || mvn.outputs[0].type != element::f32) return std::nullopt;
+  double eps = 0;
+  if (!normalises(graph, mvn, 2, eps)) return std::nullopt;
   const ir::Node& there = graph.node(mvn.inputs[0].node);
   if (!there.is("Reshape") || !only_reader(graph, {mvn.id, 0}) || !only_reader(graph, {there.id, 0}))
     return std::nullopt;
   GroupNormalization found{there.inputs[0], {back.id, 0}, {}, nullptr, nullptr, {mvn.id, there.id}, &back};
   const PartialShape &shape = graph.port(found.x).shape, &parted = there.outputs[0].shape;
-  if (shape.rank().is_dynamic() || parted.rank().is_dynamic() || shape.size() < 3 || parted.size() < 3 ||
-      shape[1].is_dynamic() || parted[1].is_dynamic())
+  if (shape.rank().is_dynamic() || shape.size() < 3 || shape[1].is_dynamic() || parted[1].is_dynamic())
     return std::nullopt;
   const int64_t channels = shape[1].get_length(), groups = parted[1].get_length();
   // A Reshape that may be none is, of known extents, gone before.
   if (groups == channels && parted.size() == shape.size()) return std::nullopt;
   if (groups < 1 || channels % groups != 0 || channels == 0 || !leads_back(graph, found.x, there, back))
     return std::nullopt;
-  const auto& attrs = mvn.attrs<Mvn6Attrs>();
-  if (!attrs.normalize_variance || attrs.eps_mode != reference::EpsPlace::inside_sqrt || !(attrs.eps > 0))
-    return std::nullopt;
-  auto axes = ir::constant_integers(graph, mvn.inputs[1]);
-  if (!axes) return std::nullopt;
-  const auto rank = static_cast<int64_t>(parted.size());
-  for (int64_t& axis : *axes) axis += axis < 0 ? rank : 0;
-  std::sort(axes->begin(), axes->end());
-  std::vector<int64_t> all(static_cast<size_t>(rank) - 2);
-  std::iota(all.begin(), all.end(), int64_t{2});
-  if (*axes != all) return std::nullopt;
-  found.attrs = {groups, attrs.eps};
+  found.attrs = {groups, eps};
   if (shape.is_static() && back.outputs[0].shape == shape) {
     found.reshape = nullptr;
     found.nodes.insert(found.nodes.begin(), back.id);
   }
-  found.scale = take_channels(graph, "Multiply", found.last, found.nodes);
-  found.shift = take_channels(graph, "Add", found.last, found.nodes);
+  return found;
+}
+
+std::optional<GroupNormalization> match(const ir::Graph& graph, const ir::Node& node) {
+  std::optional<GroupNormalization> found;
+  double eps = 0;
+  const bool whole = normalises(graph, node, 1, eps);
+  if (whole && node.outputs[0].shape[1].is_static() && node.outputs[0].shape[1].get_length() > 0)
+    found = GroupNormalization{node.inputs[0], {node.id, 0}, {1, eps}, nullptr, nullptr, {node.id}};
+  else if (node.is("Reshape"))
+    found = match_groups(graph, node);
+  if (!found) return std::nullopt;
+  found->scale = take_channels(graph, "Multiply", found->last, found->nodes);
+  found->shift = take_channels(graph, "Add", found->last, found->nodes);
+  // Alone it is better off, as plain tensors then have one step less.
+  if (whole && !found->scale && !found->shift) return std::nullopt;
   // What follows may be its scale or its shift.
-  const ir::Node* reader = only_reader(graph, found.last);
-  if (!found.shift && reader && may_be_no_op(graph, *reader)) return std::nullopt;
+  const ir::Node* reader = only_reader(graph, found->last);
+  if (!found->shift && reader && may_be_no_op(graph, *reader)) return std::nullopt;
   return found;
 }
 

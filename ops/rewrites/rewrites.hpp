@@ -101,10 +101,12 @@ ir::Pass collapse_mvn(const ir::OpRegistry& registry);
 
 /// Reshape to groups of channels, MVN-6 of each, Reshape back -> GroupNormalization-12, which takes a scale and a shift
 /// per channel behind it: how converters write it. The Reshape back stays behind it unless it is known to give the
-/// extents of the input. Extents other than the channels need not be known. Refuses: types other than f32, unknown
-/// channels, as many groups as channels where the Reshape may be none, a Reshape back to other channels or to what is
-/// known of the groups only (it may be known when shapes are bound), axes or groups that are not those of whole
-/// channels, an eps outside of the root or that is not positive, intermediate results that something else reads too.
+/// extents of the input. MVN-6 over all axes but the batch with a scale or a shift per channel behind it (global layer
+/// normalisation) -> that of one group, as it then also keeps the layout of convolutions. Extents other than the
+/// channels need not be known. Refuses: types other than f32, unknown channels, as many groups as channels where the
+/// Reshape may be none, a Reshape back to other channels or to what is known of the groups only (it may be known when
+/// shapes are bound), axes or groups that are not those of whole channels, an eps outside of the root or that is not
+/// positive, intermediate results that something else reads too.
 ir::Pass collapse_group_normalization(const ir::OpRegistry& registry);
 
 /// x times a function of x -> the activation that this is, in any order of the factors and any form of polynomials:

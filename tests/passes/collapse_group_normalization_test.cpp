@@ -100,6 +100,47 @@ TEST(CollapseGroupNormalization, Refuses) {
   expect_refusal(m.graph(), {pass()});
 }
 
+/// x over all axes but the batch.
+ir::Value normalised_whole(GraphMaker& m, ir::Value x, const std::vector<int64_t>& axes,
+                           const AttributeTexts& attributes = kInside) {
+  return m.op("MVN", {x, m.integers(axes)}, attributes);
+}
+
+TEST(CollapseGroupNormalization, OfAllChannelsWithScaleOrShift) {
+  GraphMaker m;
+  const auto image = normalised_whole(m, m.input({2, 4, 3, 5}), {1, 2, 3});
+  m.result(m.op("Add", {m.op("Multiply", {image, m.random({1, 4, 1, 1}, 1)}), m.random({4, 1, 1}, 2)}));
+  const auto line = normalised_whole(m, m.input(PartialShape("?,4,?")), {-1, -2});
+  m.result(m.op("Multiply", {m.random({4, 1}, 3), line}));
+  m.result(m.op("Add", {normalised_whole(m, m.input({1, 4, 7}), {2, 1}), m.random({4, 1}, 4)}));
+  expect_rewrite("collapse_group_normalization_whole", m.graph(), {pass()});
+  std::vector<std::vector<HostTensor>> inputs(2);
+  for (size_t n = 0; n < 2; ++n)
+    for (const ir::Dims& dims : {ir::Dims{2, 4, 3, 5}, {static_cast<int64_t>(n) + 1, 4, 6}, {1, 4, 7}})
+      inputs[n].push_back(random_tensor(dims, 1));
+  expect_same_as_interpreter(m.graph(), inputs);
+}
+
+TEST(CollapseGroupNormalization, RefusesAllChannelsWithoutAValuePerChannel) {
+  GraphMaker m;
+  const auto x = m.input({2, 4, 3, 5});
+  m.result(normalised_whole(m, x, {1, 2, 3}));
+  m.result(m.op("Multiply", {normalised_whole(m, x, {1, 2, 3}), m.random({5}, 1)}));        // columns
+  m.result(m.op("Multiply", {normalised_whole(m, x, {1, 2, 3}), m.random({4, 3, 5}, 2)}));  // a value per element
+  const auto flat = m.op("Multiply", {normalised_whole(m, m.input({6, 4}), {1}), m.random({1, 4}, 3)});
+  m.result(flat);
+  const auto scaled = [&](ir::Value y) { m.result(m.op("Multiply", {y, m.random({1, 4, 1, 1}, 4)})); };
+  scaled(normalised_whole(m, x, {0, 1, 2, 3}));
+  scaled(normalised_whole(m, x, {1, 3}));
+  scaled(normalised_whole(m, x, {1, 2, 3},
+                          {{"eps", "0.001"}, {"normalize_variance", "true"}, {"eps_mode", "outside_sqrt"}}));
+  const auto twice = normalised_whole(m, x, {1, 2, 3});
+  scaled(twice);
+  m.result(twice);
+  scaled(normalised_whole(m, m.input(PartialShape("2,?,3,5")), {1, 2, 3}));
+  expect_refusal(m.graph(), {pass()});
+}
+
 // A scale and shift that something else than the channels broadcast along stay where they are.
 TEST(CollapseGroupNormalization, LeavesOtherOperands) {
   GraphMaker m;
@@ -136,6 +177,31 @@ TEST(CollapseGroupNormalization, LiesInBlocksBetweenConvolutionsWhateverTheExten
     for (const cpu::Step& step : plan->steps)
       if (step.type != "Convolution" && step.type != "Reorder" && step.type != "GroupNormalization") ++others;
     EXPECT_EQ(others, 0u);
+  }
+}
+
+// As models that separate speech have it: one dimension, convolutions of one tap.
+TEST(CollapseGroupNormalization, OfAllChannelsLiesInBlocksBetweenConvolutions) {
+  for (const int64_t channels : {16, 21}) {
+    SCOPED_TRACE(channels);
+    GraphMaker m;
+    const auto conv = [&](ir::Value x, const ir::Dims& weights, uint32_t seed) {
+      return m.op("Convolution", {x, m.random(weights, seed)},
+                  {{"strides", "1"}, {"dilations", "1"}, {"pads_begin", "0"}, {"pads_end", "0"}});
+    };
+    auto y = m.op("ReLU", {conv(m.input({2, 16, 300}), {channels, 16, 1}, 1)});
+    y = m.op("Multiply", {normalised_whole(m, y, {1, 2}), m.random({channels, 1}, 2)});
+    y = m.op("Add", {y, m.random({channels, 1}, 3)});
+    m.result(conv(y, {16, channels, 1}, 4));
+    expect_same_as_interpreter(m);
+    size_t normalizations = 0, reorders = 0;
+    const auto plan = plan_of(m);
+    for (const cpu::Step& step : plan->steps) {
+      normalizations += step.type == "GroupNormalization";
+      reorders += step.type == "Reorder";
+    }
+    EXPECT_EQ(normalizations, 1u);
+    EXPECT_LE(reorders, 2u);  // at the ends of the model
   }
 }
 
