@@ -10,16 +10,12 @@ namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
 struct Max {
-  static constexpr float kStart = kLowest;
-  TERROIR_INLINE_MEMBER static V start() { return V(kStart); }
+  TERROIR_INLINE_MEMBER static V start() { return V(kLowest); }
   TERROIR_INLINE_MEMBER static V step(V acc, V x) { return max(x, acc); }
-  TERROIR_INLINE_MEMBER static float step(float acc, float x) { return x > acc ? x : acc; }
 };
 struct Sum {
-  static constexpr float kStart = 0.0f;
   TERROIR_INLINE_MEMBER static V start() { return zero(); }
   TERROIR_INLINE_MEMBER static V step(V acc, V x) { return acc + x; }
-  TERROIR_INLINE_MEMBER static float step(float acc, float x) { return acc + x; }
 };
 
 // K vectors of channels at once.
@@ -90,89 +86,81 @@ TERROIR_NOINLINE void pool_squares(const Window& win, const PoolArgs& a, int64_t
 }
 
 // Plain layout, `n` neighbours whose windows are as large, one by one.
-template <typename Op>
-TERROIR_NOINLINE void pool_plain_positions(const Window& win, const PoolArgs& a, int64_t n, const float* base,
-                                           float* dst) {
-  for (int64_t i = 0; i < n; ++i, base += a.stride[2]) {
-    float acc = Op::kStart;
+__attribute__((noinline, noclone)) void pool_plain_positions(const Window& win, const PoolArgs& a, bool average,
+                                                             int64_t n, float* dst) {
+  const float* base = win.base;
+  for (; n > 0; --n, base += a.stride[2]) {
+    float acc = average ? 0.0f : kLowest;
     for (int64_t kd = 0; kd < win.d.count; ++kd) {
       for (int64_t kh = 0; kh < win.h.count; ++kh) {
         const float* p = base + kd * win.step[0] + kh * win.step[1];
-        for (int64_t kw = 0; kw < win.w.count; ++kw, p += win.step[2]) acc = Op::step(acc, *p);
+        for (int64_t kw = 0; kw < win.w.count; ++kw, p += win.step[2]) acc = average ? acc + *p : *p > acc ? *p : acc;
       }
     }
-    dst[i] = win.scale != 1.0f ? acc * win.scale : acc;
+    *dst++ = win.scale != 1.0f ? acc * win.scale : acc;
   }
 }
 
-// Neighbouring windows of Side x Side elements, 2 apart.
-template <typename Op, int Side>
-TERROIR_INLINE V fold_second_squares(const float* p, int64_t row) {
+// Neighbouring windows of `rows` times 2 or 3 elements, 2 apart.
+template <typename Op>
+TERROIR_INLINE V fold_pairs(const float* p, int64_t row, int64_t rows, bool third) {
   V acc = Op::start();
-  unroll<Side>([&](auto) TERROIR_INLINE_LAMBDA {
+  for (; rows > 0; --rows, p += row) {
     V even, odd;
     take_apart(p, even, odd);
     acc = Op::step(Op::step(acc, even), odd);
-    if (Side == 3) acc = Op::step(acc, every_second(p + 2));
-    p += row;
-  });
+    if (third) acc = Op::step(acc, every_second(p + 2));
+  }
   return acc;
 }
 
-// Neighbouring windows of any kind, 2 or more apart; `lanes`: how far.
+// Neighbouring windows of any kind; `lanes`: how far they are apart.
 template <typename Op>
 TERROIR_INLINE V fold_plain(const Window& win, const float* base, int64_t stride, VI lanes) {
   V acc = Op::start();
   for (int64_t kd = 0; kd < win.d.count; ++kd) {
     for (int64_t kh = 0; kh < win.h.count; ++kh) {
       const float* p = base + kd * win.step[0] + kh * win.step[1];
-      for (int64_t kw = 0; kw < win.w.count; ++kw, p += win.step[2])
-        acc = Op::step(acc, stride == 2 ? every_second(p) : gather(p, lanes));
+      for (int64_t kw = 0; kw < win.w.count; ++kw, p += win.step[2]) {
+        __asm__("" : "+r"(stride));  // one loop, not one for each kind of stride
+        acc = Op::step(acc, stride == 1 ? loadu(p) : stride == 2 ? every_second(p) : gather(p, lanes));
+      }
     }
   }
   return acc;
 }
 
-// Likewise, neighbouring outputs as lanes. The last vector of many begins where the one before it has not
-// ended; of few, lanes that are no outputs draw on what lies behind the windows, or in front where the image ends.
+// Likewise, neighbouring outputs as lanes. The last vector of many begins where the one before it has not ended; of
+// few, lanes that are no outputs draw on what lies behind the windows, or in front where the image ends. False if it is
+// too small for that.
 template <typename Op>
-TERROIR_NOINLINE void pool_plain(const Window& win, const PoolArgs& a, int64_t n, float* dst) {
-  const int64_t stride = a.stride[2], column = win.step[2];
-  const int64_t spread = (kLanes - 1) * stride;
-  const int64_t reach = (win.d.count - 1) * win.step[0] + (win.h.count - 1) * win.step[1] + (win.w.count - 1) * column +
-                        spread;  // of a vector
-  const int64_t size = a.in[0] * a.in[1] * a.in[2];
+TERROIR_NOINLINE bool pool_plain(const Window& win, const PoolArgs& a, int64_t n, float* dst) {
+  const int64_t stride = a.stride[2], spread = (kLanes - 1) * stride;
+  const int64_t end = win.base - a.src + (win.d.count - 1) * win.step[0] + (win.h.count - 1) * win.step[1] +
+                      (win.w.count - 1) * win.step[2] + spread + 1;  // of a vector
+  const int64_t beyond = n < kLanes ? end - a.in[0] * a.in[1] * a.in[2] : 0;
+  const int64_t skip = beyond > 0 ? (beyond + stride - 1) / stride : 0;
+  if (skip * stride > win.base - a.src || spread > INT32_MAX) return false;
   int32_t apart[kLanes];
   for (int64_t i = 0; i < kLanes; ++i) apart[i] = static_cast<int32_t>(i * stride);
   const VI lanes = load_int(apart);
   const V scale(win.scale);
-  const int64_t side = stride == 2 && column == 1 && win.d.count == 1 && win.h.count == win.w.count ? win.w.count : 0;
+  const bool pairs = stride == 2 && win.step[2] == 1 && win.d.count == 1 && (win.w.count | 1) == 3;
   for (int64_t i = 0; i < n; i += kLanes) {
     if (n >= kLanes && n - i < kLanes) i = n - kLanes;
-    const int64_t at = win.base - a.src + i * stride;
-    const int64_t beyond = at + reach - (size - 1);
-    const int64_t skip = beyond > 0 ? (beyond + stride - 1) / stride : 0;
-    if (skip * stride > at || spread > INT32_MAX) return pool_plain_positions<Op>(win, a, n - i, a.src + at, dst + i);
-    const float* const base = a.src + at - skip * stride;
-    V acc[1];
-    if (stride == 1)
-      fold<Op>(win, i - skip, Tail{}, true, acc);
-    else
-      acc[0] = side == 3   ? fold_second_squares<Op, 3>(base, win.step[1])
-               : side == 2 ? fold_second_squares<Op, 2>(base, win.step[1])
-                           : fold_plain<Op>(win, base, stride, lanes);
-    V result = win.scale != 1.0f ? acc[0] * scale : acc[0];
-    if (n - i >= kLanes) {
-      storeu(dst + i, result);
-      continue;
-    }
-    if (skip > 0) {
+    const float* const base = win.base + (i - skip) * stride;
+    V acc = pairs ? fold_pairs<Op>(base, win.step[1], win.h.count, win.w.count == 3)
+                  : fold_plain<Op>(win, base, stride, lanes);
+    if (win.scale != 1.0f) acc = acc * scale;
+    if (n >= kLanes) {
+      storeu(dst + i, acc);
+    } else {
       float line[2 * kLanes] = {};
-      storeu(line, result);
-      result = loadu(line + skip);
+      storeu(line, acc);
+      store_tail(dst, loadu(line + skip), tail(n));
     }
-    store_tail(dst + i, result, tail(n - i));
   }
+  return true;
 }
 
 template <typename Op, bool Average>
@@ -188,10 +176,8 @@ TERROIR_INLINE void pool(const PoolArgs& a, int64_t row_begin, int64_t row_end) 
         return win.d.count == 1 && win.h.count == side && win.w.count == side && a.width % kLanes == 0;
       };
       float* const to = dst + ow * a.width;
-      if (a.width == 1 && n == 1) {
-        pool_plain_positions<Op>(win, a, 1, win.base, to);
-      } else if (a.width == 1) {
-        pool_plain<Op>(win, a, n, to);
+      if (a.width == 1) {
+        if (n == 1 || !pool_plain<Op>(win, a, n, to)) pool_plain_positions(win, a, Average, n, to);
       } else if (is_square(3)) {
         pool_squares<Op, 3>(win, a, n, to);
       } else if (is_square(2)) {

@@ -15,7 +15,7 @@ struct Span {
   int64_t count;  // elements inside
 };
 
-TERROIR_INLINE Span span_of(const PoolArgs& a, int axis, int64_t o) {
+__attribute__((noinline, noclone)) Span span_of(const PoolArgs& a, int axis, int64_t o) {
   const int64_t start = o * a.stride[axis] - a.pad_begin[axis], d = a.dilation[axis], k = a.kernel[axis];
   const auto steps = [&](int64_t way)
                          TERROIR_INLINE_LAMBDA { return d == 1 ? way : (way + d - 1) / d; };  // divisions take long
