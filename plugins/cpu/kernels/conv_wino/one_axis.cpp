@@ -53,11 +53,13 @@ int64_t tiles_at_once(const ConvPlan& plan, int64_t depth, int64_t weights) {
   constexpr int64_t kMostTiles = 112;
   const int64_t tiles = std::max<int64_t>(1, plan.grid.sp), l2 = cache_sizes().l2;
   const int64_t units = ceil_div(ceil_div(plan.exec.oc, plan.block), plan.oc_blocks);
-  int64_t best = plan.w_tile, least = std::numeric_limits<int64_t>::max();
+  int64_t best = plan.w_tile;
+  double least = std::numeric_limits<double>::infinity();
   for (int64_t count = plan.w_tile; count <= kMostTiles; count += plan.w_tile) {
     const int64_t inputs = 4 * one_axis::kPoints * depth * plan.block * std::min(count, tiles);
     const int64_t bytes = (weights > l2 / 2 ? weights : 0) + (inputs > l2 / 2 ? inputs * units : 0);
-    const int64_t cost = ceil_div(tiles, count) * bytes;
+    // Extents of models nobody would run may have products beyond 64 bits.
+    const double cost = static_cast<double>(ceil_div(tiles, count)) * static_cast<double>(bytes);
     if (cost > least) continue;
     least = cost;
     best = count;
