@@ -5,11 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tests/passes/chains.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/graph_maker.hpp"
+#include "tests/passes/planned.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -337,6 +339,41 @@ TEST(ConvolutionChains, SeparableSameAsInterpreter) {
       EXPECT_EQ(chains(m.graph(), 2), 1u);
       test::expect_same_as_interpreter(m);
     }
+  }
+}
+
+// The last stage writes channels last where these are wanted, with the residual in that layout, too.
+TEST(ConvolutionChains, SeparableWithChannelsLast) {
+  const auto turned = [](GraphMaker& m, ir::Value x) { return m.op("Transpose", {x, m.integers({0, 2, 3, 1})}); };
+  for (const Block& block : {Block{24, 24, 24, 3, 1}, Block{17, 17, 40, 5, 1}, Block{50, 50, 7, 3, 2}}) {
+    SCOPED_TRACE(testing::Message() << block.channels << " to " << block.outputs);
+    const auto graph = [&](int64_t batch) {
+      GraphMaker m;
+      const ir::Value rows = m.op("Tanh", {m.input({batch, 57, 50, block.channels})});
+      const ir::Value x = m.op("Transpose", {rows, m.integers({0, 3, 1, 2})});
+      m.result(turned(m, separable(m, x, block, "HSwish")));
+      m.result(m.conv(x, 8, 3, 8));
+      return m;
+    };
+    test::expect_same_as_interpreter(graph(2));
+    const auto plan = test::plan_of(graph(2), best_isa());
+    std::string kernels;
+    for (const Step& step : plan->steps) kernels += step.executor->kernel_name() + "\n";
+    EXPECT_TRUE(std::any_of(plan->steps.begin(), plan->steps.end(), [](const Step& step) {
+      const std::string kernel = step.executor->kernel_name();
+      return kernel.starts_with("f32_conv_dw_") && kernel.find("_to_nhwc") != std::string::npos;
+    })) << kernels;
+    const std::vector<std::vector<test::HostTensor>> pair{{test::random_tensor({2, 57, 50, block.channels}, 1)}};
+    const auto expected = test::run_on_cpu(graph(2).graph(), best_isa(), 1, pair)[0];
+    for (const int threads : {2, 3, 5}) {
+      const auto many = test::run_on_cpu(graph(2).graph(), best_isa(), threads, pair)[0];
+      EXPECT_EQ(std::memcmp(expected[0].view().data, many[0].view().data, expected[0].view().bytes()), 0) << threads;
+    }
+    std::vector<std::vector<test::HostTensor>> alone(1);
+    alone[0].push_back(test::random_tensor({1, 57, 50, block.channels}, 2));
+    std::memcpy(alone[0][0].writable().data, pair[0][0].view().data, alone[0][0].view().bytes());
+    const auto single = test::run_on_cpu(graph(1).graph(), best_isa(), 3, alone)[0];
+    EXPECT_EQ(std::memcmp(expected[0].view().data, single[0].view().data, single[0].view().bytes()), 0);
   }
 }
 

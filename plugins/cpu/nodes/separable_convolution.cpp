@@ -4,8 +4,9 @@
 //   in parallel, strips of rows:
 //     depthwise convolution, all channels -> buffer
 //     1x1 convolution, all channels -> the result
-// Layouts: channel blocks. Threads: strips of rows, several to a thread; nothing is made twice. Every kernel runs over
-// a plan for the strip's rows alone, and sums do not depend on it, so results are bit-identical for any split.
+// Layouts: channel blocks; the result also channels-last. Threads: strips of rows, several to a thread; nothing is made
+// twice. Every kernel runs over a plan for the strip's rows alone, and sums do not depend on it, so results are
+// bit-identical for any split.
 #include <algorithm>
 #include <span>
 
@@ -21,14 +22,16 @@
 namespace terroir::cpu {
 namespace {
 
-const ConvKernel* blocked_kernel(const StageNode& node) {
-  return find_conv_kernel(conv_problem(node.context), node.context.isa, ConvFormat::blocked, ConvFormat::blocked);
+const ConvKernel* blocked_kernel(const StageNode& node, ConvFormat result = ConvFormat::blocked) {
+  return find_conv_kernel(conv_problem(node.context), node.context.isa, ConvFormat::blocked, result);
 }
 
 class SeparableConvolutionExecutor final : public Executor {
  public:
   SeparableConvolutionExecutor(const NodeContext& context, const std::vector<std::unique_ptr<StageNode>>& nodes)
-      : depthwise_{prepared(context, *nodes[0], 0)}, pointwise_{prepared(context, *nodes[1], 1)} {
+      : depthwise_{prepared(context, *nodes[0], 0, ConvFormat::blocked)},
+        pointwise_{prepared(context, *nodes[1], 1,
+                            context.outputs[0].layout.is_channels_last() ? ConvFormat::nhwc : ConvFormat::blocked)} {
     const int64_t row_bytes = blocks() * row_floats() * static_cast<int64_t>(sizeof(float));
     strip_rows_ = std::clamp<int64_t>(cache_sizes().l2 / kShareOfL2 / row_bytes, 1, rows());
   }
@@ -70,8 +73,8 @@ class SeparableConvolutionExecutor final : public Executor {
   // What the depthwise convolution makes of a strip; its source and the weights pass through the cache, too.
   static constexpr int64_t kShareOfL2 = 16;
 
-  static Stage prepared(const NodeContext& context, const StageNode& node, size_t stage) {
-    const ConvKernel* const kernel = blocked_kernel(node);
+  static Stage prepared(const NodeContext& context, const StageNode& node, size_t stage, ConvFormat result) {
+    const ConvKernel* const kernel = blocked_kernel(node, result);
     TERROIR_ASSERT(kernel != nullptr, context.node.name, stage);
     return {{node.context, *kernel, conv_problem(node.context)},
             context.node.attrs<ConvolutionChainAttrs>().stages[stage].inputs};
@@ -82,6 +85,10 @@ class SeparableConvolutionExecutor final : public Executor {
   int64_t rows() const noexcept { return depthwise().problem.h.out; }
   int64_t blocks() const noexcept { return ceil_div(depthwise().problem.oc, depthwise().block); }
   int64_t row_floats() const noexcept { return depthwise().dst.h; }
+  int64_t result_row() const noexcept {
+    const ConvPlan& plan = pointwise_.conv.plan;
+    return plan.dst_format == ConvFormat::nhwc ? plan.problem.w.out * plan.problem.oc : row_floats();
+  }
   /// Of what the depthwise convolution makes of a strip; its kernel's scratch memory follows.
   int64_t between_floats() const noexcept {
     return static_cast<int64_t>(whole_lines(static_cast<size_t>(blocks() * strip_rows_ * row_floats())));
@@ -99,7 +106,7 @@ class SeparableConvolutionExecutor final : public Executor {
     ConvPlan first = plan_of_rows(depthwise(), source, out), last = plan_of_rows(pointwise_.conv.plan, out, out);
     first.dst.n = last.src.n = 0;
     first.dst.c = last.src.c = out.count() * row_floats();
-    const int64_t offset = out.begin * row_floats();  // of results and of operands, which lie like them
+    const int64_t offset = out.begin * result_row();  // of results and of operands, which lie like them
     shift_operands(pointwise_.conv.chain, offset, pointwise_ops);
     const auto run = [&](const PreparedConvolution& conv, const ConvPlan& plan, const float* src, float* dst,
                          const PostOpChain::Bound& ops, float* scratch, ConvAhead* lines) {
@@ -121,19 +128,27 @@ Proposal propose(const NodeContext& context) {
   const auto& attrs = context.node.attrs<ConvolutionChainAttrs>();
   if (attrs.kind() != ConvolutionChainAttrs::Kind::separable) return Reject{"no depthwise convolution first"};
   const auto nodes = stage_nodes(context);
-  const Layout blocked = layout_of(ConvFormat::blocked, context.outputs[0].rank(), context.isa);
-  LayoutChoice choice;
-  choice.inputs.resize(context.inputs.size());
-  choice.inputs[0] = blocked;
-  choice.outputs = {blocked};
-  for (size_t s = 0; s < nodes.size(); ++s) {
-    const ConvProblem problem = conv_problem(nodes[s]->context);
-    const ConvKernel* const kernel = blocked_kernel(*nodes[s]);
-    if (!kernel) return Reject{concat("no kernel for stage ", s)};
-    choice.cost += conv_slowdown(problem, *kernel) * compute_ns(static_cast<double>(conv_flops(problem)), context.isa);
-    add_stage_operands(*nodes[s], attrs.stages[s].inputs, blocked, choice);
+  const int rank = context.outputs[0].rank();
+  const Layout blocked = layout_of(ConvFormat::blocked, rank, context.isa);
+  std::vector<LayoutChoice> choices;
+  for (const ConvFormat result : {ConvFormat::blocked, ConvFormat::nhwc}) {
+    LayoutChoice choice;
+    choice.inputs.resize(context.inputs.size());
+    choice.inputs[0] = blocked;
+    choice.outputs = {layout_of(result, rank, context.isa)};
+    for (size_t s = 0; s < nodes.size(); ++s) {
+      const bool is_last = s + 1 == nodes.size();
+      const ConvProblem problem = conv_problem(nodes[s]->context);
+      const ConvKernel* const kernel = blocked_kernel(*nodes[s], is_last ? result : ConvFormat::blocked);
+      if (!kernel && choices.empty()) return Reject{concat("no kernel for stage ", s)};
+      if (!kernel) return choices;
+      choice.cost +=
+          conv_slowdown(problem, *kernel) * compute_ns(static_cast<double>(conv_flops(problem)), context.isa);
+      add_stage_operands(*nodes[s], attrs.stages[s].inputs, is_last ? choice.outputs[0] : blocked, choice);
+    }
+    choices.push_back(std::move(choice));
   }
-  return std::vector{std::move(choice)};
+  return choices;
 }
 
 constexpr Impl kSeparableConvolution[] = {
