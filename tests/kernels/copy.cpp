@@ -120,6 +120,21 @@ TEST_P(Copy, LargePermutations) {
                tiles, false);
 }
 
+// Short rows or columns that share cache lines whose places in the first cache are the same: few at once.
+TEST_P(Copy, RowsThatShareLines) {
+  const cpu::ReorderKernels& kernels = cpu::reorder_kernels(isa());
+  const cpu::TileKernels tiles{kernels.transpose_2d, kernels.stream_2d, nullptr};
+  for (const int64_t bytes : {1, 2, 4, 8}) {
+    for (const int64_t columns : {8, 9, 24, 131}) {
+      const std::vector<CopyAxis> axes = permuted({2, columns, 1024, 4}, {0, 3, 2, 1}, bytes);
+      check_copy(axes, bytes, tiles, false);
+      check_copy(permuted({2, 4, 1024, columns}, {0, 3, 2, 1}, bytes), bytes, tiles, false);
+    }
+  }
+  EXPECT_EQ(CopyPlan(permuted({24, 1024, 4}, {2, 1, 0}, 4), 4, 0, 0, tiles).tasks(), 3 * 2);
+  EXPECT_EQ(CopyPlan(permuted({4, 1024, 40}, {2, 1, 0}, 4), 4, 0, 0, tiles).tasks(), 3 * 4);
+}
+
 TEST_P(Copy, AxesThatRepeatSkipAndRunBackwards) {
   for (const int64_t bytes : {1, 2, 4, 6, 8}) {
     for (const std::vector<int64_t>& shape : {std::vector<int64_t>{3, 37}, {2, 5, 3}, {70000}, {3, 1, 4100}}) {

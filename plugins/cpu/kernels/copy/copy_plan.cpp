@@ -15,6 +15,8 @@ constexpr int64_t kTaskBytes = 65536;
 constexpr int64_t kRepeatedBytes = 16384;
 // Where two tasks meet, so that they write to different cache lines.
 constexpr int64_t kLine = 64;
+// Lines so far apart share few places of the first cache, which holds this many of them.
+constexpr int64_t kSameSet = 1024, kLinesOfSet = 8;
 // Axes that one row's position is made of.
 constexpr size_t kMaxOuter = 24;
 
@@ -119,7 +121,19 @@ void CopyPlan::cut_into_tasks() {
   const bool repeats = how_ == How::segments && !outer_.empty() &&
                        std::all_of(outer_.begin(), outer_.end(),
                                    [](const CopyAxis& axis) { return is_even(axis) && axis.src_step == 0; });
-  if (repeats && row_bytes > kRepeatedBytes) {
+  // Short rows that fill their lines together, or short columns that empty theirs: few lines at once, which wait in the
+  // first cache until all have come.
+  const auto share_lines = [&](int64_t units, int64_t step, int64_t CopyAxis::*side, int64_t lines) {
+    return how_ == How::tile && lines > kLinesOfSet && step % kSameSet == 0 && units * unit_ < kLine &&
+           !outer_.empty() && is_even(outer_.back()) && outer_.back().*side == units * unit_;
+  };
+  const bool of_rows = share_lines(row_.extent, column_.dst_step, &CopyAxis::dst_step, columns);
+  if (of_rows || share_lines(columns, row_.src_step, &CopyAxis::src_step, row_.extent)) {
+    pieces_of_column_ = of_rows;
+    piece_extent_ = of_rows ? kLinesOfSet : std::max(kLinesOfSet, grain);
+    pieces_ = chunks(of_rows ? columns : row_.extent, piece_extent_);
+    rows_per_block_ = std::max<int64_t>(1, kTaskBytes / ((of_rows ? row_.extent : columns) * unit_ * piece_extent_));
+  } else if (repeats && row_bytes > kRepeatedBytes) {
     // A piece that the first cache holds goes to all its places before the next.
     piece_extent_ = chunks(chunks(extent, chunks(row_bytes, kRepeatedBytes)), grain) * grain;
     pieces_ = chunks(extent, piece_extent_);
