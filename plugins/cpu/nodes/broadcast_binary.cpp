@@ -116,13 +116,14 @@ class BroadcastExecutor final : public Executor {
       for (size_t operand = 0; operand < 2; ++operand) from[operand] += at[i] * strides_[i][operand];
     }
     const int64_t last = counts_[first_] - 1;
+    const size_t stepped = last > 0 ? first_ + 1 : first_;  // axes
     float* dst = static_cast<float*>(args.outputs[0]) +
                  (begin / counts_[first_] * axes_[first_].extent + at[first_] * take_) * step_;
     const float* spread_of[2] = {nullptr, nullptr};
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t count = at[first_] < last ? take_ : axes_[first_].extent - last * take_, n = count * step_;
       const float* read[2] = {from[0], from[1]};
-      for (size_t operand = 0; operand < 2; ++operand) {
+      for (size_t operand = 0; memory != nullptr && operand < 2; ++operand) {
         if (forms_[operand] != Form::spread) continue;
         float* const to = memory + static_cast<int64_t>(operand) * laid_out();
         read[operand] = to;
@@ -138,7 +139,7 @@ class BroadcastExecutor final : public Executor {
         op = {kinds_[data], OperandMode::scalar, *read[1 - data], 0, nullptr, nullptr};
       kernel_({read[data], dst, 1, n, n, n, 0, n, 0, ChannelAxis::lanes}, &op, 1);
       dst += n;
-      for (size_t i = first_ + 1; i-- > 0;) {
+      for (size_t i = stepped; i-- > 0;) {
         const bool wraps = ++at[i] == counts_[i];
         const int64_t steps = wraps ? 1 - counts_[i] : 1;
         for (size_t operand = 0; operand < 2; ++operand) from[operand] += steps * strides_[i][operand];
