@@ -6,7 +6,9 @@
 //   1]. Every order keeps the last axis, whose elements stay adjacent. With groups, every matrix of k' (v') stands for
 //   so many heads in a row: its third axis from the end counts as that much longer. A mask may have more axes than q'
 //   if the first ones are 1.
-// Types: f32; the mask f32 (added) or boolean, which adds `forbidden` where it is `forbids`.
+// Types: f32; the mask f32 (added) or boolean, which adds `forbidden` where it is `forbids`, or if it selects, puts
+// that
+//   in the place of the score, which may be anything.
 // Edge cases: causal: target i looks at sources 0 to i. Targets that look at nothing: as ScaledDotProductAttention.
 #include <limits>
 #include <vector>
@@ -26,6 +28,7 @@ struct FusedAttentionAttrs {
   int64_t k_groups = 1, v_groups = 1;
   bool forbids = false;  // what a boolean mask says where a source may not be looked at
   double forbidden = std::numeric_limits<float>::lowest();
+  bool selects = false;
 
   template <class V>
   void visit(V& v) {
@@ -40,6 +43,7 @@ struct FusedAttentionAttrs {
     v("v_groups", v_groups);
     v("forbids", forbids);
     v("forbidden", forbidden);
+    v("selects", selects);
   }
 };
 

@@ -352,6 +352,39 @@ TEST(CpuAttention, MasksThatSelect) {
       }
 }
 
+/// Where a mask selects, what the score is does not matter: slots of a cache that nobody wrote.
+TEST(CpuAttention, MasksThatSelectForgetWhatTheyForbid) {
+  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity(), 1e32f})
+    for (const int64_t targets : {1, 7}) {
+      GraphMaker m;
+      auto s = m.op("MatMul", {m.input({1, 2, targets, 8}), m.input({1, 2, 21, 8})}, kTransposeB);
+      s = m.op("Select", {m.input({1, 1, 1, 21}, element::boolean), s, m.scalar(-1e30f)});
+      m.result(m.op("MatMul", {m.op("SoftMax", {s}, {{"axis", "3"}}), m.input({1, 2, 21, 6})}));
+      expect_fused(m);
+      HostTensor keys = random_tensor({1, 2, 21, 8}, 2), allowed(element::boolean, {1, 1, 1, 21});
+      for (int64_t i = 0; i < 21; ++i) {
+        allowed.writable().as<uint8_t>()[i] = i % 4 != 2;
+        if (i % 4 == 2) keys.writable().as<float>()[i * 8] = keys.writable().as<float>()[(21 + i) * 8] = bad;
+      }
+      const std::vector<std::vector<HostTensor>> inputs = {
+          {random_tensor({1, 2, targets, 8}, 1), keys, allowed, random_tensor({1, 2, 21, 6}, 3)}};
+      expect_same_as_interpreter(m.graph(), inputs);
+    }
+}
+
+/// Keys and values that are repeated for no head at all.
+TEST(CpuAttention, NoHeads) {
+  GraphMaker m;
+  const auto repeated = [&](int64_t columns) {
+    const auto apart = m.op("Unsqueeze", {m.input({1, 1, 5, columns}), m.integers({2})});
+    const auto none = m.op("Broadcast", {apart, m.integers({1, 1, 0, 5, columns})}, {{"mode", "numpy"}});
+    return m.op("Reshape", {none, m.integers({1, 0, 5, columns})}, {{"special_zero", "false"}});
+  };
+  auto s = m.op("MatMul", {m.input({1, 0, 1, 8}), repeated(8)}, kTransposeB);
+  m.result(m.op("MatMul", {m.op("SoftMax", {s}, {{"axis", "3"}}), repeated(8)}));
+  expect_same_as_interpreter(m);
+}
+
 TEST(CpuAttention, AxesOfOneBetweenTheProducts) {
   for (const int64_t targets : {3, 20}) {
     GraphMaker m;

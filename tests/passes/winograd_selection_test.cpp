@@ -131,6 +131,20 @@ TEST(WinogradSelection, TakesTapsAlongOneAxis) {
   }
 }
 
+TEST(WinogradSelection, LayersOfOneConstantAndSeveralStridesHaveTheirOwnPackings) {
+  for (const int64_t taps : {5, 17}) {
+    GraphMaker m;
+    const auto weights = m.random({kLayerChannels, kLayerChannels, 1, taps}, 1, 0.05f);
+    const std::string pads = "0," + std::to_string(taps / 2);
+    auto x = m.input({1, kLayerChannels, 1, 120});
+    for (const char* strides : {"1,1", "1,2", "1,3"})
+      x = m.op("ReLU", {m.op("Convolution", {x, weights},
+                             {{"strides", strides}, {"dilations", "1,1"}, {"pads_begin", pads}, {"pads_end", pads}})});
+    m.result(x);
+    test::expect_same_as_interpreter(m);
+  }
+}
+
 TEST(WinogradSelection, LeavesFewOutputsToKernelsThatFillNoBlock) {
   for (const Isa isa : available_isas()) {
     if (isa != Isa::avx2 && isa != Isa::avx512) continue;

@@ -235,6 +235,15 @@ class AttentionExecutor final : public Executor {
     });
   }
 
+  /// So that what the mask adds is all that is left, even of NaN.
+  static void forget_forbidden(const ScoreArgs& s) noexcept {
+    for (int64_t row = 0; row < s.rows; ++row) {
+      float* const scores = s.scores + row * s.stride;
+      const float* const mask = s.mask + row * s.mask_stride;
+      for (int64_t i = 0; i < s.n; ++i) scores[i] = mask[i] != 0 ? 0 : scores[i];
+    }
+  }
+
   void softmax(const RunArgs& args, const float* mask, const Head& at, int64_t first, int64_t rows,
                float* work) const noexcept {
     ScoreArgs scores;
@@ -246,6 +255,7 @@ class AttentionExecutor final : public Executor {
     if (mask != nullptr) {
       scores.mask_stride = mask_rows_ == 1 ? 0 : k_.rows;
       scores.mask = mask + at.mask + first * scores.mask_stride;
+      if (attrs_.selects) forget_forbidden(scores);
     }
     if (attrs_.sink) {
       scores.sink_stride = sink_rows_ == 1 ? 0 : 1;

@@ -28,6 +28,7 @@ struct Match {
   bool causal = false;
   bool forbids = false;
   double forbidden = std::numeric_limits<float>::lowest();
+  bool selects = false;
   ir::Value result;
   Order result_order;
   std::vector<ir::NodeId> nodes;  // what the step stands for, the one that names it first
@@ -113,6 +114,7 @@ std::optional<std::pair<ir::Value, int64_t>> repeated_heads(const ir::Graph& gra
   if (once.size() != rank || apart.size() != rank + 1 || repeated.size() != rank + 1 || apart[axis + 1] != 1)
     return std::nullopt;
   const int64_t groups = repeated[axis + 1];
+  if (groups < 1) return std::nullopt;
   for (size_t i = 0; i < rank; ++i) {
     const size_t at = i > axis ? i + 1 : i;
     if (apart[at] != once[i] || repeated[at] != once[i] || merged[i] != (i == axis ? groups : 1) * once[i])
@@ -218,7 +220,7 @@ bool match_softmax_input(const ir::Graph& graph, ir::Value value, bool mask_allo
   }
   const bool selects = is_portable(node, "Select");
   if (!mask_allowed || (!selects && !is_portable(node, "Add"))) return match_scores(graph, value, match);
-  // So low that nothing which is added to it makes a difference.
+  // So low that only masks have it.
   constexpr double kNever = -1e30;
   const ir::Dims scores = dims_of(graph, value);
   for (size_t side = 0; side < 2; ++side) {
@@ -231,6 +233,7 @@ bool match_softmax_input(const ir::Graph& graph, ir::Value value, bool mask_allo
     Match attempt = match;
     attempt.mask = mask_source(graph, mask, scores);
     attempt.forbids = selects && side == 1;
+    attempt.selects = selects;
     if (selects) attempt.forbidden = *fill;
     if (!match_softmax_input(graph, input, false, attempt)) continue;
     match = std::move(attempt);
@@ -344,7 +347,8 @@ ir::Pass fuse_attention(const CpuOps& ops) {
                                         match->k.groups,
                                         match->v.groups,
                                         match->forbids,
-                                        match->forbidden};
+                                        match->forbidden,
+                                        match->selects};
               std::vector<ir::Value> inputs = {match->q.value, match->k.value, match->v.value};
               for (const auto& value : {match->mask, match->sink})
                 if (value) inputs.push_back(*value);

@@ -49,7 +49,8 @@ std::span<const ConvKernel> conv_kernels(Isa isa) noexcept;
 // What the packed bytes of a plan depend on besides the constants and ConvKernel::packing.
 struct ConvPacking {
   int64_t block, oc_blocks, groups, ic, oc, kd, kh, kw;
-  int64_t inner;  // input channels in the innermost run
+  int64_t inner;   // input channels in the innermost run
+  int64_t stride;  // of h: one-axis kernels cut taps by it
   bool transposed;
 };
 ConvPacking packing_of(const ConvPlan& plan) noexcept;

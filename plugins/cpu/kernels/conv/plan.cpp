@@ -82,10 +82,10 @@ void pack_bias(const float* bias, int64_t groups, int64_t own, int64_t padded, i
 
 ConvPacking packing_of(const ConvPlan& plan) noexcept {
   const ConvProblem& e = conv::weights_of(plan);
-  return {plan.block,  plan.oc_blocks, e.groups,
-          e.ic,        e.oc,           e.d.kernel,
-          e.h.kernel,  e.w.kernel,     dense_inner(e, plan.src_format, plan.block),
-          e.transposed};
+  return {plan.block, plan.oc_blocks, e.groups,
+          e.ic,       e.oc,           e.d.kernel,
+          e.h.kernel, e.w.kernel,     dense_inner(e, plan.src_format, plan.block),
+          e.h.stride, e.transposed};
 }
 
 int64_t conv_flops(const ConvProblem& p) noexcept {
