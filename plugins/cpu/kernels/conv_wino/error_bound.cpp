@@ -24,6 +24,7 @@
 #include <span>
 
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
+#include "plugins/cpu/kernels/conv_wino/error_factors.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -60,12 +61,7 @@ Taps tap_sums(const float* weights, int64_t kernels) {
   return result;
 }
 
-// factor[p][x] = sum over points i of |A[i][p]| beta_i |G[i][x]|, so that
-// N[p][q] = sum over x,y of factor[p][x] factor[q][y] S[x][y].
-struct Factors {
-  int64_t tile;
-  double factor[4][3];
-};
+using wino::Factors;
 
 // The points `at` and infinity, for kernels of `taps` taps; x is `step` times the tap.
 Factors factors_of(int64_t tile, std::span<const double> at, size_t taps, size_t step) {
@@ -96,9 +92,8 @@ Factors factors_of(int64_t tile, std::span<const double> at, size_t taps, size_t
 }
 
 Factors factors_of(int64_t tile) {
-  constexpr double a = kWinoInner, b = kWinoOuter;
-  constexpr double kFour[] = {0, a, -a, b, -b}, kTwo[] = {0, 1, -1};
-  return tile == 4 ? factors_of(4, kFour, 3, 1) : factors_of(2, kTwo, 3, 1);
+  constexpr double kTwo[] = {0, 1, -1};
+  return tile == 4 ? wino::five_point_factors(4, 3) : factors_of(2, kTwo, 3, 1);
 }
 
 // For two outputs, A, B and C of transforms.hpp; for four, even inputs are F(4,2), and the odd one of an output is in
@@ -114,6 +109,11 @@ Factors strided_factors_of(int64_t tile) {
 }
 
 }  // namespace
+
+Factors wino::five_point_factors(int64_t outputs, size_t taps) {
+  constexpr double a = kWinoInner, b = kWinoOuter, kFour[] = {0, a, -a, b, -b};
+  return factors_of(outputs, kFour, taps, 1);
+}
 
 double wino_amplification(const ConvProblem& problem, int64_t tile, const float* weights, int64_t outputs) noexcept {
   const Factors factors = problem.h.stride != 1 ? strided_factors_of(tile) : factors_of(tile);

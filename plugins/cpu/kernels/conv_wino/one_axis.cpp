@@ -1,12 +1,12 @@
 // What: rejection, planning, cost and error bound of the kernels of one_axis.hpp. Baseline code.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv/plan.hpp"
 #include "plugins/cpu/kernels/conv_wino/cost.hpp"
+#include "plugins/cpu/kernels/conv_wino/error_factors.hpp"
 #include "plugins/cpu/kernels/conv_wino/one_axis_conv.hpp"
 #include "plugins/cpu/kernels/conv_wino/one_axis_types.hpp"
 #include "plugins/cpu/kernels/conv_wino/wino_types.hpp"
@@ -180,31 +180,9 @@ double one_axis_speedup(const ConvProblem& problem, const ConvKernel& kernel) no
 // The derivation is that of error_bound.cpp, with one axis.
 double one_axis_error_bound(const ConvProblem& problem, const float* weights) noexcept {
   constexpr double kTransformRoundings = 16;
-  constexpr double a = kWinoInner, b = kWinoOuter;
-  constexpr std::array<double, one_axis::kPoints - 1> at{0, a, -a, b, -b};
   const ConvAxis& axis = problem.d.kernel > 1 ? problem.d : problem.h.kernel > 1 ? problem.h : problem.w;
   const int64_t taps = axis.kernel, segment = one_axis::segment_taps(axis), outputs = one_axis::tile_outputs(axis);
-  // factor[k][x] = sum over points i of |A[i][k]| beta_i |G[i][x]|.
-  double factor[one_axis::kMostOutputs][one_axis::kPoints] = {};
-  for (size_t i = 0; i <= at.size(); ++i) {
-    const bool finite = i < at.size();
-    std::array<double, one_axis::kPoints> row{1};
-    double scale = 1;
-    for (size_t j = 0; j < at.size(); ++j) {
-      if (j == i) continue;
-      for (size_t c = row.size() - 1; c > 0; --c) row[c] = row[c - 1] - at[j] * row[c];
-      row[0] *= -at[j];
-      if (finite) scale *= at[i] - at[j];
-    }
-    double beta = 0;
-    for (const double c : row) beta += std::fabs(c);
-    for (int64_t k = 0; k < outputs; ++k)
-      for (int64_t x = 0; x < segment; ++x) {
-        const double output = finite ? std::pow(at[i], k) : k + 1 == outputs ? 1 : 0;
-        const double weight = finite ? std::pow(at[i], x) / scale : x + 1 == segment ? 1 : 0;
-        factor[k][x] += std::fabs(output) * beta * std::fabs(weight);
-      }
-  }
+  const wino::Factors factors = wino::five_point_factors(outputs, static_cast<size_t>(segment));
   double worst = 0;
   for (int64_t o = 0; o < problem.oc; ++o, weights += problem.ic * taps) {
     double sums[one_axis::kMostTaps] = {}, all = 0;
@@ -216,7 +194,7 @@ double one_axis_error_bound(const ConvProblem& problem, const float* weights) no
     if (!(all >= 0x1p-90 && all <= 0x1p100)) return std::numeric_limits<double>::infinity();
     for (int64_t k = 0; k < outputs; ++k) {
       double n = 0;
-      for (int64_t x = 0; x < taps; ++x) n += factor[k][x / axis.stride % segment] * sums[x];
+      for (int64_t x = 0; x < taps; ++x) n += factors.factor[k][x / axis.stride % segment] * sums[x];
       worst = std::max(worst, n / all);
     }
   }
