@@ -66,6 +66,15 @@ ir::Pass fold_scale_into_convolution(const ir::OpRegistry& registry);
 /// they would stay beside a new one, and orders that are not constant.
 ir::Pass fold_pads();
 
+class CroppedKernels;
+/// x conv w -> x conv (the taps of w that see an element of x in some window), also of groups: kernels along each axis
+/// from the first such tap to the last, pads less as much. So a dilation as large as the image is a 1x1 convolution,
+/// and an image of one row a layer along one axis. Taps that are gone are not finite * 0, either: pads count as
+/// nothing. Axes of unknown extent stay as they are (they may be known when shapes are bound: `known`, if any, then has
+/// one copy of the weights for all plans). Refuses: weights that are not constant or packed elements, kernels that see
+/// pads only, pads that follow from an unknown extent (same_upper, same_lower).
+ir::Pass crop_kernels(const ir::OpRegistry& registry, CroppedKernels* known = nullptr);
+
 /// (x * s) conv w -> x conv (s * w) and (x / s) conv w -> x conv (w / s), where s is a constant per channel of x;
 /// Gather(x, p) conv w -> x conv w', where p puts the channels into another order. So the scale and the order of
 /// colours that preprocessing wants cost nothing. In front of the convolution may stand Transposes; behind a Gather

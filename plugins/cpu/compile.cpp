@@ -26,7 +26,7 @@
 namespace terroir::cpu {
 namespace {
 
-ir::PassManager portable_passes() {
+ir::PassManager portable_passes(ops::CroppedKernels* kernels = nullptr) {
   const ir::OpRegistry& registry = ops::builtin_registry();
   ir::PassManager passes;
   passes.add(ops::lower_terroir1_convolution(registry));
@@ -40,7 +40,8 @@ ir::PassManager portable_passes() {
   passes.add(ops::collapse_group_normalization(registry));
   passes.add(ops::collapse_gates(registry));
   passes.add_until_stable({ops::remove_no_ops(), ops::fuse_transposes(registry), ops::sink_transposes(registry),
-                           ops::fold_pads(), ops::fold_scale_into_convolution(registry),
+                           ops::fold_pads(), ops::crop_kernels(registry, kernels),
+                           ops::convert_depthwise_to_multiply(registry), ops::fold_scale_into_convolution(registry),
                            ops::fold_channels_into_convolution(registry)});
   return passes;
 }
@@ -110,11 +111,12 @@ std::unique_ptr<ir::Graph> rewrite_portable(const ir::Graph& graph) {
   return copy;
 }
 
-std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> graph, const std::vector<ir::Dims>& inputs) {
+std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> graph, const std::vector<ir::Dims>& inputs,
+                                       ops::CroppedKernels* kernels) {
   bind_shapes(*graph, inputs);
   if (ops::inline_single_iterations(*graph, ops::builtin_registry()) > 0) ir::infer_again(*graph);
   // Sizes are known now, and patterns that waited for a shape: the plan must be that of the model with these extents.
-  portable_passes().run(*graph);
+  portable_passes(kernels).run(*graph);
   // What only extents are asked of is gone.
   ir::require_tensors_fit(*graph, ir::machine_memory());
   return graph;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/graph/graph.hpp"
+#include "ops/rewrites/crop_kernels.hpp"
 #include "plugins/cpu/isa.hpp"
 #include "plugins/cpu/plan.hpp"
 #include "plugins/cpu/stage_cache.hpp"
@@ -30,8 +31,9 @@ struct CompileOptions {
 };
 
 /// A rewritten graph whose Parameters take these extents, inferred anew and folded; sizes that depend on data stay
-/// unknown.
-std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> rewritten, const std::vector<ir::Dims>& inputs);
+/// unknown. `kernels`: those of other extents, which may come again.
+std::unique_ptr<ir::Graph> bound_graph(std::unique_ptr<ir::Graph> rewritten, const std::vector<ir::Dims>& inputs,
+                                       ops::CroppedKernels* kernels = nullptr);
 
 /// Of a plan that has so many bytes of packed weights.
 plugin::Footprint footprint_of(const Plan& plan, size_t packed);
@@ -44,9 +46,9 @@ void look_ahead(Plan& plan, int threads);
 
 /// The rest, for a bound graph all of whose sizes are known: fusion, layouts, memory, packing on the threads of
 /// `arena`. Constants that only this graph owns are freed as soon as they are packed. `keep`: what the plan was built
-/// from, for who wants to store it. Where the memory limit leaves no room for this plan alone, Winograd's algorithm, whose
-/// weights are larger, is ruled out; stages of `others` that leave it no room go. Exception: out_of_memory if that is
-/// not enough, whatever has run before; not_implemented that names the layer which cannot run on this device.
+/// from, for who wants to store it. Where the memory limit leaves no room for this plan alone, Winograd's algorithm,
+/// whose weights are larger, is ruled out; stages of `others` that leave it no room go. Exception: out_of_memory if
+/// that is not enough, whatever has run before; not_implemented that names the layer which cannot run on this device.
 std::unique_ptr<Plan> compile_plan(std::unique_ptr<ir::Graph> bound, WeightsCache& weights,
                                    const CompileOptions& options, const parallel::Arena& arena, bool keep = false,
                                    StageCache* others = nullptr);

@@ -127,8 +127,8 @@ class Splitter {
     before->erase_unreachable();
     std::vector<ir::Dims> inputs;
     for (ir::NodeId id : before->parameters()) inputs.push_back(ir::to_dims(before->port({id, 0}).shape.to_shape()));
-    return compile_plan(bound_graph(std::move(before), inputs), common_.weights, common_.options, arena_, false,
-                        &common_.stages);
+    return compile_plan(bound_graph(std::move(before), inputs, &common_.kernels), common_.weights, common_.options,
+                        arena_, false, &common_.stages);
   }
 
   /// The frontier op without bodies that a result shows; none if there is something between.
@@ -323,7 +323,7 @@ std::shared_ptr<const Stage> Program::only_stage(const std::vector<ir::Dims>& in
 
 StageCache::Made Program::compile(std::unique_ptr<ir::Graph> rewritten, const std::vector<ir::Dims>& inputs,
                                   const parallel::Arena& arena, bool keep) const {
-  auto graph = bound_graph(std::move(rewritten), inputs);
+  auto graph = bound_graph(std::move(rewritten), inputs, &common_.kernels);
   auto stage = std::make_shared<Stage>();
   if (is_all_known(*graph))
     stage->plan = compile_plan(std::move(graph), common_.weights, common_.options, arena, keep, &common_.stages);
@@ -366,7 +366,7 @@ std::shared_ptr<const Plan> plan_of_frontier_op(const ir::Node& node, const std:
   for (size_t i = 0; i < node.outputs.size(); ++i)
     graph->add(builtin(ir::kResultType), concat(node.name, "/output", i), nullptr,
                {ir::Value{id, static_cast<int32_t>(i)}});
-  auto bound = bound_graph(std::move(graph), dims);
+  auto bound = bound_graph(std::move(graph), dims, &common.kernels);
   const std::vector<ir::NodeId> nodes = bound->nodes();
   const bool known =
       std::all_of(nodes.begin(), nodes.end(), [&](ir::NodeId n) { return has_static_outputs(bound->node(n)); });

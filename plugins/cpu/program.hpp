@@ -65,6 +65,7 @@ struct Common {
   CompileOptions options;
   WeightsCache weights;
   StageCache stages;
+  ops::CroppedKernels kernels{};
 };
 
 class Program {

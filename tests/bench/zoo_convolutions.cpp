@@ -59,6 +59,7 @@ std::vector<ConvLayer> all_layers() {
   square(1, 512, 512, 33, 3, 1, 4);
   square(1, 1024, 256, 33, 3, 1, 12);
   square(1, 1024, 256, 33, 3, 1, 18);
+  square(1, 2048, 256, 33, 3, 1, 36);  // as of DeepLab for strides of 8, whose outer taps see pads only
   square(1, 1, 64, 128, 9, 1);      // one channel, a large window
   square(32, 96, 96, 56, 3, 1);     // three channels per group
   square(17, 17, 17, 61, 3, 1);     // depthwise, a ragged block
