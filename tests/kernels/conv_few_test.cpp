@@ -103,6 +103,21 @@ TEST(ConvFew, TransposedRowsAroundTheTileAndTheUnit) {
   check_few(transposed(1, 80, 1, {}, transposed_axis(32, 130, 64)));
 }
 
+// Neighbours that see the same sources go together, by as many as there are of one length.
+TEST(ConvFew, TransposedColumnsOfOneOutput) {
+  for (const int64_t stride : {2, 3, 5, 8, 11})
+    for (const int64_t k : {stride, 2 * stride, 3 * stride - 2})
+      for (const int64_t pad : {0, 1, 4}) {
+        if (k <= pad) continue;
+        ConvAxis w = transposed_axis(37, k, stride, 1, pad, pad / 2);
+        w.out += pad % 3;
+        check_few(transposed(1, 40, 1, {}, w));
+      }
+  check_few(transposed(2, 70, 1, transposed_axis(5, 9, 3, 1, 4, 4), transposed_axis(70, 9, 3, 1, 4, 4)));
+  check_few(transposed(1, 40, 1, {}, transposed_axis(37, 5, 3, 2, 2, 1)));
+  check_few(transposed(1, 1030, 1, {}, transposed_axis(67, 16, 8, 1, 4, 4)));
+}
+
 TEST(ConvFew, TransposedOutputsThatNothingReaches) {
   ConvAxis h = transposed_axis(4, 2, 3), w = transposed_axis(20, 2, 3);
   h.out += 2;  // output_padding
@@ -121,6 +136,7 @@ TEST(ConvFew, PostOps) {
   check_post_ops(problem_of(2, 1, 19, 3, padded(5), padded(37)));
   check_post_ops(problem_of(1, 1, 80, 8, padded(3), padded(18)));
   check_post_ops(transposed(2, 64, 3, transposed_axis(3, 4, 2, 1, 1, 1), transposed_axis(19, 4, 2, 1, 1, 1)));
+  check_post_ops(transposed(2, 64, 1, {}, transposed_axis(19, 16, 8, 1, 4, 4)));
 }
 
 TEST(ConvFew, StandsWhereItPays) {

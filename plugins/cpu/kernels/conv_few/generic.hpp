@@ -2,6 +2,7 @@
 // and cuts each output row into tiles of as many columns as a vector has lanes; of a transposed row the columns of one
 // tile are `stride` apart, because those have the same taps. The lanes of a product are input channels; what they hold
 // is added up across lanes for a tile at a time, which leaves the columns of one output in a vector.
+// Of a single output up to three neighbouring columns with the same sources take the places of as many outputs.
 // Borders: taps that miss some columns of a tile leave them out.
 // Layouts: source blocked, lanes behind the last channel never read; destination plain.
 // Order of summation, the same for every column: lane by lane over d, h, w, channel block, then across lanes as
@@ -28,11 +29,13 @@ TERROIR_NOINLINE Range steps_inside(int64_t x, int64_t step, int64_t extent, int
   return inside(x, step, extent, n);
 }
 
-// Columns of one group of outputs that have the same taps.
+// Columns of one group of outputs that have the same taps; or of one output, and so many classes of columns whose taps
+// are others of the same sources. Both are outputs here.
 struct FewPass {
   const float *src, *wei;              // first tap; of the first column
   int64_t src_step;                    // from column to column
-  TapLoops n, src_stride, wei_stride;  // n.a: whole blocks of channels, whose weights are adjacent
+  TapLoops n, src_stride, wei_stride;  // n.a: whole blocks of channels
+  int64_t wei_out;                     // from output to output
   int64_t ragged;                      // channels of the block behind them; 0: none
   bool pointwise;                      // one tap, whole blocks, columns that are neighbours
   // Source columns: of the first column and tap, from column to column, from tap to tap, how many there are; all taps
@@ -44,6 +47,7 @@ struct FewPass {
   int64_t out_step;       // from column to column, of both
   int64_t plane;          // from output to output, of both
   const float* bias;
+  int64_t bias_step;
 };
 
 // Half a tile, lane by lane: acc[o][i] of column i.
@@ -60,10 +64,11 @@ TERROIR_INLINE void clear(FewSums<O>& acc) {
 
 // One block of channels at one tap.
 template <int O, typename Load>
-TERROIR_INLINE void add_block(const float* s, int64_t step, const float* k, FewSums<O>& acc, Load load) {
+TERROIR_INLINE void add_block(const float* s, int64_t step, const float* k, int64_t wei_out, FewSums<O>& acc,
+                              Load load) {
   V weight[O];
 #pragma GCC unroll 3
-  for (int o = 0; o < O; ++o) weight[o] = loadu(k + o * kBlock);
+  for (int o = 0; o < O; ++o) weight[o] = loadu(k + o * wei_out);
   const int64_t three = 3 * step;
 #pragma GCC unroll 8
   for (int i = 0; i < kHalfTile; ++i) {
@@ -89,7 +94,7 @@ template <int O>
 TERROIR_NOINLINE void sum_half(const FewPass& p, const float* src, V (&sums)[O]) noexcept {
   FewSums<O> acc;
   clear<O>(acc);
-  const int64_t step = p.src_step, block = p.src_stride.a;
+  const int64_t step = p.src_step, block = p.src_stride.a, wei_out = p.wei_out, wei_block = p.wei_stride.a;
   const Tail kept = tail(p.ragged);
   for (int64_t d = 0; d < p.n.d; ++d) {
     for (int64_t h = 0; h < p.n.h; ++h) {
@@ -97,10 +102,11 @@ TERROIR_NOINLINE void sum_half(const FewPass& p, const float* src, V (&sums)[O])
       const float* wei = p.wei + d * p.wei_stride.d + h * p.wei_stride.h;
       for (int64_t w = p.n.w; w > 0; --w, tap += p.src_stride.w, wei += p.wei_stride.w) {
         const float *s = tap, *k = wei;
-        for (int64_t a = p.n.a; a > 0; --a, s += block, k += O * kBlock)
-          add_block<O>(s, step, k, acc, [](const float* at) TERROIR_INLINE_LAMBDA { return loadu(at); });
+        for (int64_t a = p.n.a; a > 0; --a, s += block, k += wei_block)
+          add_block<O>(s, step, k, wei_out, acc, [](const float* at) TERROIR_INLINE_LAMBDA { return loadu(at); });
         if (p.ragged > 0)
-          add_block<O>(s, step, k, acc, [kept](const float* at) TERROIR_INLINE_LAMBDA { return load_tail(at, kept); });
+          add_block<O>(s, step, k, wei_out, acc,
+                       [kept](const float* at) TERROIR_INLINE_LAMBDA { return load_tail(at, kept); });
       }
     }
   }
@@ -112,13 +118,13 @@ TERROIR_INLINE void sum_pointwise_half(const FewPass& p, const float* src, V (&s
   FewSums<O> acc;
   clear<O>(acc);
   const float *s = src, *k = p.wei;
-  for (int64_t a = p.n.a; a > 0; --a, s += p.src_stride.a, k += O * kBlock)
-    add_block<O>(s, kBlock, k, acc, [](const float* at) TERROIR_INLINE_LAMBDA { return loadu(at); });
+  for (int64_t a = p.n.a; a > 0; --a, s += p.src_stride.a, k += p.wei_stride.a)
+    add_block<O>(s, kBlock, k, p.wei_out, acc, [](const float* at) TERROIR_INLINE_LAMBDA { return loadu(at); });
   add_across<O>(acc, sums);
 }
 
-// Output o of `outputs`, half a tile whose first source column is `x`. Products as in sum_half(), in the same order.
-TERROIR_NOINLINE V sum_border_half(const FewPass& p, const float* src, int64_t x, int64_t o, int64_t outputs) noexcept {
+// Output o, half a tile whose first source column is `x`. Products as in sum_half(), in the same order.
+TERROIR_NOINLINE V sum_border_half(const FewPass& p, const float* src, int64_t x, int64_t o) noexcept {
   FewSums<1> acc;
   clear<1>(acc);
   const int64_t blocks = p.n.a + (p.ragged > 0 ? 1 : 0);
@@ -126,10 +132,10 @@ TERROIR_NOINLINE V sum_border_half(const FewPass& p, const float* src, int64_t x
     for (int64_t h = 0; h < p.n.h; ++h) {
       for (int64_t w = 0; w < p.n.w; ++w) {
         const float* s = src + d * p.src_stride.d + h * p.src_stride.h + w * p.src_stride.w;
-        const float* k = p.wei + d * p.wei_stride.d + h * p.wei_stride.h + w * p.wei_stride.w + o * kBlock;
+        const float* k = p.wei + d * p.wei_stride.d + h * p.wei_stride.h + w * p.wei_stride.w + o * p.wei_out;
         const Range columns = steps_inside(x + w * p.tap_step, p.x_step, p.in, kHalfTile);
         const bool all = columns.end - columns.begin == kHalfTile;
-        for (int64_t a = 0; a < blocks; ++a, s += p.src_stride.a, k += outputs * kBlock) {
+        for (int64_t a = 0; a < blocks; ++a, s += p.src_stride.a, k += p.wei_stride.a) {
           const Tail kept = tail(a < p.n.a ? kBlock : p.ragged);
           const V weight = loadu(k);
           if (all) {
@@ -176,7 +182,7 @@ void few_columns(const FewPass& p) noexcept {
     for (V(&sums)[O] : half) {
       if (x < p.low || x + half_x - p.x_step >= p.high) {
 #pragma GCC unroll 1
-        for (int o = 0; o < O; ++o) sums[o] = sum_border_half(p, src, x, o, O);
+        for (int o = 0; o < O; ++o) sums[o] = sum_border_half(p, src, x, o);
       } else if (p.pointwise) {
         sum_pointwise_half<O>(p, src, sums);
       } else {
@@ -189,7 +195,7 @@ void few_columns(const FewPass& p) noexcept {
     __asm__("" : "+r"(least_whole));
 #pragma GCC unroll 3
     for (int o = 0; o < O; ++o) {
-      const V v = join_sums(half[0][o], half[1][o]) + V(p.bias[o]);
+      const V v = join_sums(half[0][o], half[1][o]) + V(p.bias[o * p.bias_step]);
       if (left >= least_whole)
         storeu(p.out + o * p.plane + to, v);
       else
@@ -220,9 +226,9 @@ struct FewRow {
   int64_t dst_offset;
 };
 
-// Columns [begin, end) of a class.
-TERROIR_NOINLINE void run_few_class(const FewContext& ctx, const FewRow& row, const TapClass& c, int64_t begin,
-                                    int64_t end) {
+// Columns [begin, end) of a class, and of a single output the same ones of the `classes` that begin with it.
+TERROIR_NOINLINE void run_few_class(const FewContext& ctx, const FewRow& row, const TapClass& c, int64_t classes,
+                                    int64_t begin, int64_t end) {
   const ConvPlan& plan = ctx.plan;
   const ConvProblem& e = plan.exec;
   FewPass p;
@@ -247,24 +253,49 @@ TERROIR_NOINLINE void run_few_class(const FewContext& ctx, const FewRow& row, co
   for (int64_t g = 0; g < groups; ++g) {
     const int64_t first = few_group_begin(e.oc, g), outputs = few_group_begin(e.oc, g + 1) - first;
     const int64_t tap = outputs * inputs, kernel_row = e.w.kernel * tap, slice = e.h.kernel * kernel_row;
-    p.wei_stride = {0, row.tap_step_d * slice, row.tap_step_h * kernel_row, c.tap_step * tap};
+    p.wei_stride = {outputs * kBlock, row.tap_step_d * slice, row.tap_step_h * kernel_row, c.tap_step * tap};
     p.wei = wei + row.tap_d * slice + row.tap_h * kernel_row + c.tap0 * tap;
     wei += e.d.kernel * slice;
     const int64_t at = row.dst_offset + first * p.plane + c.first + begin * c.step;
+    p.wei_out = kBlock;
+    p.bias_step = 1;
     p.out = ctx.args.dst + at;
     p.residual = ctx.residual ? ctx.residual + at : nullptr;
     p.bias = ctx.args.packed + first;
-    kFewColumns[outputs - 1](p);
+    if (classes == 1) {
+      kFewColumns[outputs - 1](p);
+    } else {
+      const TapClass& next = (&c)[1];
+      p.wei_out = (next.tap0 - c.tap0) * tap;
+      p.plane = next.first - c.first;
+      p.bias_step = 0;
+      kFewColumns[classes - 1](p);
+    }
   }
+}
+
+// Whether columns of `b` read the same sources as those of `a` do, by the next taps.
+TERROIR_INLINE bool is_beside(const TapClass& a, const TapClass& b) {
+  return a.taps == b.taps && a.x0 == b.x0 && a.st == b.st && a.tap_step == b.tap_step && b.tap0 == a.tap0 + 1;
 }
 
 // Columns [begin, end) of a row.
 TERROIR_NOINLINE void run_few_row(const FewContext& ctx, const FewRow& row, int64_t begin, int64_t end) {
   const ConvProblem& e = ctx.plan.exec;
-  for (int64_t k = 0; k < tap_class_count(e.w, e.transposed); ++k) {
+  const int64_t count = tap_class_count(e.w, e.transposed);
+  const auto columns_before = [](int64_t column, const TapClass& c) {
+    return column <= c.first ? 0 : (column - c.first + c.step - 1) / c.step;
+  };
+  for (int64_t k = 0, classes; k < count; k += classes) {
     const TapClass& c = ctx.columns[k];
-    run_few_class(ctx, row, c, begin <= k ? 0 : (begin - k + c.step - 1) / c.step,
-                  end <= k ? 0 : (end - k + c.step - 1) / c.step);
+    const int64_t first = columns_before(begin, c), last = columns_before(end, c);
+    int64_t alike = 1;
+    while (e.oc == 1 && k + alike < count && is_beside(ctx.columns[k + alike - 1], ctx.columns[k + alike]) &&
+           columns_before(begin, ctx.columns[k + alike]) == first &&
+           columns_before(end, ctx.columns[k + alike]) == last)
+      ++alike;
+    classes = few_group_begin(alike, 1);
+    run_few_class(ctx, row, c, classes, first, last);
   }
   if (ctx.rest_count == 0) return;
   const int64_t offset = row.dst_offset + begin, plane = ctx.plan.dst.c;

@@ -62,11 +62,15 @@ const char* reject_transposed_few(const ConvProblem& problem, const ConvKernel& 
 
 void plan_few(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& plan) noexcept {
   constexpr int64_t kMostColumns = 256;  // of a unit
+  // Each class of transposed columns reads the sources again, which then are in the cache next to the core.
+  constexpr int64_t kMostSources = (int64_t{32} << 10) / sizeof(float);
   plan_common(problem, kernel, plan);
   merge_axes(plan.exec, plan.src, plan.dst);
   const ConvProblem& e = plan.exec;
   const int64_t tile = machine(kernel.isa).lanes * (e.transposed ? e.w.stride : 1), rows = e.d.out * e.h.out;
-  plan.w_tile = std::min(round_up(kMostColumns, tile), round_up(ceil_div(e.w.out, ceil_div(kWantedUnits, rows)), tile));
+  const int64_t most = e.transposed ? std::min(kMostColumns, kMostSources / e.ic * e.w.stride) : kMostColumns;
+  plan.w_tile =
+      std::min(round_up(std::max(most, tile), tile), round_up(ceil_div(e.w.out, ceil_div(kWantedUnits, rows)), tile));
   plan.chunks = ceil_div(e.w.out, plan.w_tile);
   plan.grid = {e.batch, 1, rows * plan.chunks};
   plan.packed_floats = static_cast<size_t>(few_bias_floats(e.oc) + e.oc * round_up(e.ic, plan.block) * taps_of(e));
