@@ -622,6 +622,16 @@ TEST(ConvGridTest, ShortReductionsTakeThreeOrFourBlocksAtOnce) {
   EXPECT_EQ(pointwise_plan(160, 960, 7).oc_blocks, 3);
 }
 
+TEST(ConvGridTest, FirstLayersOfLargeStepsTakeTwoBlocksAtOnce) {
+  if (!isa_available(Isa::avx512)) GTEST_SKIP() << "no avx512";
+  const auto unit = [](int64_t oc, ConvAxis side) {
+    return avx512_plan("f32_conv_first_nChw16c__avx512", conv2d(3, oc, side, side)).oc_blocks;
+  };
+  EXPECT_EQ(unit(96, axis(224, 4, 4)), 2) << "as ConvNeXt begins";
+  EXPECT_EQ(unit(128, axis(224, 4, 4)), 2);
+  EXPECT_EQ(unit(48, axis(224, 4, 4)), 3) << "all there are";
+}
+
 TEST(ConvGridTest, PointwiseWeightsFromMemoryGoInRoundsOfL1) {
   if (!isa_available(Isa::avx512)) GTEST_SKIP() << "no avx512";
   const CacheSizes& caches = cache_sizes();

@@ -206,7 +206,13 @@ void choose_tiles(const ConvKernel& kernel, ConvPlan& plan) {
     // longer. Measured, of units of three whole blocks and of four.
     constexpr double kParted = 1.02;
     const bool parted = loops.is_short && !loops.half_block && blocks > unit && blocks % (2 * unit) != 0;
-    const double cost = row * (1 + again) * imbalance_of_two_threads(offered) * (parted ? kParted : 1);
+    // First layers with steps above two take longer by units of three than by those of two, but for the shortest
+    // reductions: measured.
+    constexpr double kFirstByThree = 1.06, kShortest = 32;
+    const bool first_by_three =
+        kernel.src == ConvFormat::plain && !plain_row && reduction >= kShortest && unit == 3 && blocks > 3;
+    const double cost = row * (1 + again) * imbalance_of_two_threads(offered) * (parted ? kParted : 1) *
+                        (first_by_three ? kFirstByThree : 1);
     if (best >= 0 && cost >= best * tie) return;
     best = cost;
     plan.oc_blocks = unit;
