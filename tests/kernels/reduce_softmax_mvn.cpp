@@ -179,6 +179,21 @@ TEST_P(AxisKernels, SoftmaxRows) {
   }
 }
 
+// The last vector of a row overlaps the one before it, which must not have been written by then.
+TEST_P(AxisKernels, SoftmaxInPlace) {
+  for (const bool log_form : {false, true}) {
+    for (const int64_t n : lengths()) {
+      const int64_t rows = 3;
+      const std::vector<float> values = random_floats(rows * n, 6, -30.0f, 30.0f);
+      const GuardedBuffer<float> src(values);
+      GuardedBuffer<float> dst(rows * n), in_place(values);
+      cpu::softmax_kernels(isa()).rows(src.data(), dst.data(), rows, n, log_form);
+      cpu::softmax_kernels(isa()).rows(in_place.data(), in_place.data(), rows, n, log_form);
+      ASSERT_EQ(std::memcmp(in_place.data(), dst.data(), static_cast<size_t>(rows * n) * sizeof(float)), 0) << n;
+    }
+  }
+}
+
 // Short rows share a vector, wherever they lie in it, and however many there are.
 TEST_P(AxisKernels, SoftmaxOfShortRows) {
   constexpr int64_t kRows = 67;
@@ -411,6 +426,52 @@ TEST_P(AxisKernels, Moments) {
         EXPECT_NEAR(squares[static_cast<size_t>(l)], distances, 1e-5 * (distances + 1)) << positions;
       }
     }
+}
+
+// Over the channels of blocks that lie apart, of as many positions as make a tile, and of some more or less.
+TEST_P(AxisKernels, MvnBlocks) {
+  const int64_t block = std::max<int64_t>(8, lanes());
+  for (int form = 0; form < 16; ++form)
+    for (const int64_t positions : {1, 3, 4, 5, 15, 16, 17, 37})
+      for (const int64_t channels : {int64_t{1}, int64_t{3}, int64_t{5}, block - 1, block, block + 1, 3 * block - 3}) {
+        const int64_t blocks = (channels + block - 1) / block, step = (positions + 2) * block;
+        const int64_t size = (blocks - 1) * step + positions * block;
+        std::vector<float> values(static_cast<size_t>(size), 7.0f);
+        const std::vector<float> random = random_floats(positions * channels, 8, 1.0f, 5.0f);
+        const auto at = [&](int64_t p, int64_t c) { return c / block * step + p * block + c % block; };
+        for (int64_t p = 0; p < positions; ++p)
+          for (int64_t c = 0; c < blocks * block; ++c)
+            values[at(p, c)] = c < channels ? random[p * channels + c] : 0.0f;
+        const GuardedBuffer<float> src(values);
+        const GuardedBuffer<float> scale(random_floats(channels, 9, -2.0f, 2.0f)), shift(random_floats(channels, 10));
+        GuardedBuffer<float> dst(std::vector<float>(values.size(), 7.0f));
+        MvnArgs a;
+        a.src = src.data();
+        a.dst = dst.data();
+        a.eps = 1e-3f;
+        a.normalize_variance = (form & 1) == 0;
+        a.eps_outside_sqrt = (form & 2) != 0;
+        a.scale = (form & 4) != 0 ? scale.data() : nullptr;
+        a.shift = (form & 8) != 0 ? shift.data() : nullptr;
+        cpu::mvn_kernels(isa()).blocks(a, positions, channels, block, step);
+        EXPECT_TRUE(dst.intact());
+        for (int64_t p = 0; p < positions; ++p) {
+          std::vector<float> got;
+          for (int64_t c = 0; c < channels; ++c) got.push_back(dst[at(p, c)]);
+          check_mvn(a, random.data() + p * channels, got.data(), channels, 1);
+          for (int64_t c = channels; c < blocks * block; ++c) ASSERT_EQ(dst[at(p, c)], 0.0f) << channels;
+        }
+        for (int64_t b = 1; b < blocks; ++b)
+          for (int64_t i = b * step - 2 * block; i < b * step; ++i) ASSERT_EQ(dst[i], 7.0f) << "between blocks";
+        // The same bits in place, and of a position alone.
+        GuardedBuffer<float> in_place(values);
+        a.src = a.dst = in_place.data();
+        cpu::mvn_kernels(isa()).blocks(a, positions, channels, block, step);
+        a.src = src.data() + (positions - 1) * block;
+        a.dst = in_place.data() + (positions - 1) * block;
+        cpu::mvn_kernels(isa()).blocks(a, 1, channels, block, step);
+        ASSERT_EQ(std::memcmp(in_place.data(), dst.data(), static_cast<size_t>(size) * sizeof(float)), 0) << channels;
+      }
 }
 
 TERROIR_INSTANTIATE_PER_ISA(AxisKernels);

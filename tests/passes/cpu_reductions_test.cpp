@@ -177,6 +177,28 @@ TEST(CpuReductions, MeanVarianceOverChannelsInEveryLayout) {
   }
 }
 
+// Instance normalisation between layers that want blocks: of planes of some chunks, and far from zero.
+TEST(CpuReductions, MeanVarianceOverPlanesInBlocks) {
+  for (const char* eps_mode : {"inside_sqrt", "outside_sqrt"})
+    for (const char* normalize : {"true", "false"})
+      for (const int64_t channels : {5, 19, 40}) {
+        SCOPED_TRACE(testing::Message() << channels << eps_mode << normalize);
+        const AttributeTexts attributes = {{"eps", "0.01"}, {"normalize_variance", normalize}, {"eps_mode", eps_mode}};
+        GraphMaker m;
+        const ir::Value x = m.op("Add", {m.conv(m.input({2, 7, 19, 30}), channels, 3, 1), m.scalar(30)});
+        ir::Value y = m.op("MVN", {x, m.integers({2, 3})}, attributes, "a");
+        if (channels != 19) y = m.op("Multiply", {y, m.random({1, channels, 1, 1}, 3)});
+        if (channels != 5) y = m.op("Add", {y, m.random({1, channels, 1, 1}, 4)});
+        y = m.op("Add", {m.op("ReLU", {y}), m.op("Tanh", {x})});
+        m.result(m.conv(m.op("SoftPlus", {m.op("Multiply", {y, m.random({1, channels, 1, 1}, 5)})}), 9, 3, 6));
+        expect_same_as_interpreter(m, 1e-4);
+        const std::string kernel = kernel_on_cpu(m.graph(), cpu::best_isa(), "a");
+        if (channels == 40) {
+          EXPECT_TRUE(kernel.starts_with("f32_mvn_nChw")) << kernel;
+        }
+      }
+}
+
 TEST(CpuReductions, MeanVarianceOverChannelsIsTheSameForAnyBatch) {
   const AttributeTexts attributes = {{"eps", "0.01"}, {"normalize_variance", "true"}, {"eps_mode", "inside_sqrt"}};
   const auto run = [&](int64_t batch, int threads, const HostTensor& images) {

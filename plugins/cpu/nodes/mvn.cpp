@@ -1,16 +1,16 @@
 // MVN in f32 over trailing axes (layer normalisation), over the spatial axes of every channel, or over neighbouring
 // axes in the middle, with a fused chain. Layouts: plain; channel blocks and channels-last when exactly the spatial
-// axes or the channels are normalised. Chains: a scale and shift along an axis that is alone normalised, and innermost,
-// are part of the kernel; other steps follow on a row (plain) or an image's channel block (else) while it is in the
-// cache. Threads: slices of the rows, or of the (image, channel block) pairs. Padding: the lanes behind the last
-// channel are zeros, whose mean is zero: they stay zero; the chain leaves them out.
+// axes or the channels are normalised. Chains: a scale and shift along an axis that is alone normalised, and innermost
+// or of blocks, or of the channels of blocks, are part of the kernel; other steps follow on a row (plain) or some
+// positions (else) while they are in the cache. Threads: slices of the rows, or of the (image, channel block) pairs.
+// Padding: the lanes behind the last channel are zeros, whose mean is zero: they stay zero; the chain leaves them out.
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "ops/defs/normalization/mvn.hpp"
 #include "plugins/cpu/kernels/mvn/mvn.hpp"
 #include "plugins/cpu/kernels/post_ops/post_ops.hpp"
-#include "plugins/cpu/kernels/reorder/reorder.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
 #include "plugins/cpu/rounding.hpp"
 
@@ -56,17 +56,23 @@ struct ScaleAndShift {
   size_t steps = 0;
 };
 
-ScaleAndShift scale_and_shift_of(const NodeContext& context) {
+/// Of channels: along the axis of the chain's channels, normalised or not.
+ScaleAndShift scale_and_shift_of_channels(const NodeContext& context) {
   ScaleAndShift found;
   if (!is_fused(context.node)) return found;
   const auto& attrs = context.node.attrs<FusedAttrs>();
-  if (*axes_of(context) != std::vector<int64_t>{attrs.channel_axis}) return found;
   size_t& at = found.steps;
   if (at < attrs.chain.size() && is_channel_step(attrs.chain[at], PostOpKind::mul))
     found.scale = attrs.chain[at++].operand;
   if (at < attrs.chain.size() && is_channel_step(attrs.chain[at], PostOpKind::add))
     found.shift = attrs.chain[at++].operand;
   return found;
+}
+
+ScaleAndShift scale_and_shift_of(const NodeContext& context) {
+  if (!is_fused(context.node)) return {};
+  if (*axes_of(context) != std::vector<int64_t>{context.node.attrs<FusedAttrs>().channel_axis}) return {};
+  return scale_and_shift_of_channels(context);
 }
 
 std::vector<float> vector_of(const NodeContext& context, int input) {
@@ -86,11 +92,7 @@ class MvnExecutor final : public Executor {
     const ir::Dims padded = src.padded_dims();
     const auto first = static_cast<size_t>(axes_of(context)->front());
     for (size_t i = 0; i < padded.size(); ++i) (i < first ? outer_ : axis_) *= padded[i];
-    const int block = src.layout.channel_block();
-    if (block != 0) {
-      outer_ /= block;
-      inner_ = block;
-    } else if (src.layout.is_channels_last() && is_of_channels(context)) {
+    if (src.layout.is_channels_last() && is_of_channels(context)) {
       axis_ = src.dims[1];
       outer_ = src.count() / axis_;
     } else if (src.layout.is_channels_last()) {
@@ -100,7 +102,7 @@ class MvnExecutor final : public Executor {
     const ScaleAndShift own = scale_and_shift_of(context);
     scale_ = vector_of(context, own.scale);
     shift_ = vector_of(context, own.shift);
-    chain_ = PostOpChain(context, own.steps, std::max(1, block));
+    chain_ = PostOpChain(context, own.steps, 1);
     if (!chain_.empty()) place_chain(context);
   }
 
@@ -135,11 +137,7 @@ class MvnExecutor final : public Executor {
   /// How the channels lie in what one call of the kernel writes.
   void place_chain(const NodeContext& context) {
     const TensorDesc& dst = context.outputs[0];
-    if (inner_ > 1) {  // blocks, or channels-last: lanes
-      channels_ = dst.dims[1];
-      blocks_ = ceil_div(channels_, inner_);
-      return;
-    }
+    if (inner_ > 1) return;  // channels-last: lanes
     if (is_of_channels(context) && dst.layout.is_channels_last()) {
       channels_ = axis_;
       return;
@@ -153,8 +151,7 @@ class MvnExecutor final : public Executor {
     const auto n_ops = static_cast<int64_t>(chain_.size());
     const int64_t offset = at * axis_ * inner_;
     if (inner_ > 1) {
-      const int64_t channel = at % blocks_ * inner_, n = std::min(inner_, channels_ - channel);
-      run_chain_({dst, dst, axis_, n, inner_, inner_, offset, inner_, channel, ChannelAxis::lanes}, ops.data(), n_ops);
+      run_chain_({dst, dst, axis_, inner_, inner_, inner_, offset, inner_, 0, ChannelAxis::lanes}, ops.data(), n_ops);
     } else if (run_ >= axis_) {  // a channel of its own, or a part of one
       run_chain_({dst, dst, 1, axis_, axis_, axis_, offset, axis_, offset / run_ % channels_, ChannelAxis::rows},
                  ops.data(), n_ops);
@@ -177,7 +174,7 @@ class MvnExecutor final : public Executor {
   PostOpChain chain_;
   std::vector<float> scale_, shift_;
   int64_t outer_ = 1, axis_ = 1, inner_ = 1;
-  int64_t channels_ = 1, blocks_ = 1, run_ = 1;  // run_: elements of a channel that lie side by side, plain
+  int64_t channels_ = 1, run_ = 1;  // run_: elements of a channel that lie side by side, plain
 };
 
 /// Over neighbouring axes with others behind them: every position behind them is a column of its own.
@@ -223,73 +220,120 @@ class MvnMiddleExecutor final : public Executor {
   int64_t outer_ = 1, axis_ = 1, inner_ = 1;
 };
 
-/// Over the channels of blocks: some positions at a time lie plain in scratch memory in between.
-class MvnBlocksExecutor final : public Executor {
+/// In channel blocks: what both executors have in common.
+class MvnBlocks : public Executor {
  public:
-  explicit MvnBlocksExecutor(const NodeContext& context)
+  MvnBlocks(const NodeContext& context, const char* name)
       : mvn_(args_of(context.node)),
         kernels_(mvn_kernels(context.isa)),
-        transpose_(reorder_kernels(context.isa).transpose_2d),
         run_chain_(post_op_kernels(context.isa).run),
         batch_(context.inputs[0].dims[0]),
         channels_(context.inputs[0].dims[1]),
-        positions_(context.inputs[0].count() / (batch_ * channels_)),
+        positions_(context.inputs[0].count() / std::max<int64_t>(1, batch_ * channels_)),
         block_(channel_block(context.isa)),
-        at_once_(std::max(kLeastPositions, round_up(kElements / channels_, kLeastPositions))),
-        chain_(context, 0, block_),
-        name_("f32_mvn_channels_" + context.inputs[0].layout.name() + "__" + isa_name(context.isa)) {
-    const std::vector<FusedOp>& steps = chain_of(context.node);
-    chain_in_planes_ =
-        std::none_of(steps.begin(), steps.end(), [](const FusedOp& step) { return step.mode == OperandMode::tensor; });
-  }
-
-  void run(const RunArgs& args) const noexcept override {
-    PostOpChain::Bound ops;
-    chain_.bind(args, ops);
-    args.arena.parallel_for_slots(tasks(), [&](int64_t task, int64_t slot) {
-      const int64_t parts = ceil_div(positions_, at_once_), begin = task % parts * at_once_;
-      const int64_t n = std::min(at_once_, positions_ - begin), block_step = positions_ * block_;
-      const int64_t first = task / parts * ceil_div(channels_, block_) * block_step + begin * block_;
-      auto* const planes = args.slots.of<float>(slot);
-      const auto* src = static_cast<const float*>(args.inputs[0]) + first;
-      for (int64_t c = 0; c < channels_; c += block_, src += block_step)
-        transpose_(src, block_, planes + c * at_once_, at_once_, n, std::min(block_, channels_ - c), n);
-      MvnArgs mvn = mvn_;
-      mvn.src = mvn.dst = planes;
-      kernels_.middle(mvn, 1, channels_, at_once_, 0, n);
-      const auto n_ops = static_cast<int64_t>(chain_.size());
-      if (chain_in_planes_ && n_ops > 0)
-        run_chain_({planes, planes, channels_, n, at_once_, at_once_, 0, at_once_, 0, ChannelAxis::rows}, ops.data(),
-                   n_ops);
-      int64_t offset = first;
-      for (int64_t c = 0; c < channels_; c += block_, offset += block_step) {
-        const int64_t lanes = std::min(block_, channels_ - c);
-        float* const dst = static_cast<float*>(args.outputs[0]) + offset;
-        transpose_(planes + c * at_once_, at_once_, dst, block_, lanes, n, block_);
-        if (!chain_in_planes_)
-          run_chain_({dst, dst, n, lanes, block_, block_, offset, block_, c, ChannelAxis::lanes}, ops.data(), n_ops);
-      }
-    });
-  }
-  SlotNeed slot_need(int threads) const override {
-    return {static_cast<size_t>(at_once_ * channels_) * sizeof(float),
-            static_cast<size_t>(std::min<int64_t>(threads, tasks()))};
+        name_(concat(name, context.inputs[0].layout.name(), "__", isa_name(context.isa))) {
+    const ScaleAndShift own = scale_and_shift_of_channels(context);
+    scale_ = vector_of(context, own.scale);
+    shift_ = vector_of(context, own.shift);
+    chain_ = PostOpChain(context, own.steps, block_);
   }
   std::string kernel_name() const override { return name_; }
 
- private:
-  static constexpr int64_t kElements = 3072, kLeastPositions = 16;
-
-  int64_t tasks() const noexcept { return batch_ * ceil_div(positions_, at_once_); }
+ protected:
+  /// The chain behind a scale and shift, over `n` positions of a block that begins at `channel`.
+  void finish(float* out, int64_t offset, int64_t n, int64_t channel, const PostOpChain::Bound& ops) const noexcept {
+    if (chain_.empty()) return;
+    float* const dst = out + offset;
+    run_chain_({dst, dst, n, std::min(block_, channels_ - channel), block_, block_, offset, block_, channel,
+                ChannelAxis::lanes},
+               ops.data(), static_cast<int64_t>(chain_.size()));
+  }
 
   MvnArgs mvn_;
   const MvnKernels& kernels_;
-  decltype(ReorderKernels::transpose_2d) transpose_;
   decltype(PostOpKernels::run) run_chain_;
-  int64_t batch_, channels_, positions_, block_, at_once_;
+  int64_t batch_, channels_, positions_, block_;
   PostOpChain chain_;
-  bool chain_in_planes_;  // not where operands lie in blocks, too: rows of a block take longer
+  std::vector<float> scale_, shift_;
   std::string name_;
+};
+
+/// Over the channels of every position.
+class MvnChannelsExecutor final : public MvnBlocks {
+ public:
+  explicit MvnChannelsExecutor(const NodeContext& context) : MvnBlocks(context, "f32_mvn_channels_") {
+    mvn_.scale = scale_.empty() ? nullptr : scale_.data();
+    mvn_.shift = shift_.empty() ? nullptr : shift_.data();
+  }
+
+  void run(const RunArgs& args) const noexcept override {
+    constexpr int64_t kElements = 8192, kLeastPositions = 16;
+    const int64_t at_once = std::max(kLeastPositions, round_up(kElements / channels_, kLeastPositions));
+    const int64_t parts = ceil_div(positions_, at_once), step = positions_ * block_;
+    PostOpChain::Bound ops;
+    chain_.bind(args, ops);
+    args.arena.parallel_for(batch_ * parts, [&](int64_t task) {
+      const int64_t begin = task % parts * at_once, n = std::min(at_once, positions_ - begin);
+      int64_t offset = task / parts * ceil_div(channels_, block_) * step + begin * block_;
+      auto* const out = static_cast<float*>(args.outputs[0]);
+      MvnArgs mvn = mvn_;
+      mvn.src = static_cast<const float*>(args.inputs[0]) + offset;
+      mvn.dst = out + offset;
+      kernels_.blocks(mvn, n, channels_, block_, step);
+      for (int64_t c = 0; c < channels_; c += block_, offset += step) finish(out, offset, n, c, ops);
+    });
+  }
+};
+
+/// Over the positions of every channel.
+class MvnPlanesExecutor final : public MvnBlocks {
+ public:
+  explicit MvnPlanesExecutor(const NodeContext& context) : MvnBlocks(context, "f32_mvn_") {}
+
+  void run(const RunArgs& args) const noexcept override {
+    constexpr int64_t kTaskElements = 8192;
+    const int64_t unit = positions_ * block_, blocks = ceil_div(channels_, block_), units = batch_ * blocks;
+    if (units * unit == 0) return;
+    const int64_t per_task = std::max<int64_t>(1, kTaskElements / unit);
+    PostOpChain::Bound ops;
+    chain_.bind(args, ops);
+    args.arena.parallel_for(ceil_div(units, per_task), [&](int64_t task) {
+      for (int64_t at = task * per_task; at < std::min(units, (task + 1) * per_task); ++at)
+        normalise(args, at * unit, at % blocks * block_, ops);
+    });
+  }
+
+ private:
+  static constexpr int64_t kMostLanes = 16;
+  /// Positions that are written and go through the chain at once.
+  static constexpr int64_t kAtOnce = 256;
+
+  void normalise(const RunArgs& args, int64_t offset, int64_t channel, const PostOpChain::Bound& ops) const noexcept {
+    const auto* const src = static_cast<const float*>(args.inputs[0]) + offset;
+    auto* const out = static_cast<float*>(args.outputs[0]);
+    double mean[kMostLanes], squares[kMostLanes];
+    kernels_.moments(src, positions_, block_, mean, squares);
+    float middle[kMostLanes], factor[kMostLanes], shift[kMostLanes] = {};
+    for (int64_t i = 0; i < block_; ++i) {
+      const double variance = squares[i] / static_cast<double>(positions_), eps = mvn_.eps;
+      const double deviation = !mvn_.normalize_variance ? 1.0
+                               : mvn_.eps_outside_sqrt  ? std::sqrt(variance) + eps
+                                                        : std::sqrt(variance + eps);
+      const bool exists = channel + i < channels_;
+      const auto own = static_cast<size_t>(channel + i);
+      middle[i] = static_cast<float>(mean[i]);
+      factor[i] = exists ? static_cast<float>((scale_.empty() ? 1.0f : scale_[own]) / deviation) : 0.0f;
+      if (exists && !shift_.empty()) shift[i] = shift_[own];
+    }
+    const PostOp steps[] = {
+        {.kind = PostOpKind::sub, .mode = OperandMode::per_channel, .operand = middle},
+        {.kind = PostOpKind::scale_shift, .mode = OperandMode::per_channel, .operand = factor, .operand2 = shift}};
+    for (int64_t p = 0; p < positions_; p += kAtOnce) {
+      const int64_t n = std::min(kAtOnce, positions_ - p), at = p * block_;
+      run_chain_({src + at, out + offset + at, n, block_, block_, block_, 0, 0, 0, ChannelAxis::lanes}, steps, 2);
+      finish(out, offset + at, n, channel, ops);
+    }
+  }
 };
 
 bool has_channel_step(const ir::Node& node) {
@@ -358,14 +402,16 @@ Proposal propose_middle(const NodeContext& context) {
 std::unique_ptr<const Executor> create_middle(const NodeContext& context, const LayoutChoice& choice) {
   if (choice.outputs[0].is_plain()) return std::make_unique<MvnMiddleExecutor>(context);
   if (choice.outputs[0].is_channels_last()) return std::make_unique<MvnExecutor>(context);
-  return std::make_unique<MvnBlocksExecutor>(context);
+  return std::make_unique<MvnChannelsExecutor>(context);
 }
 
-constexpr Impl kMvn[] = {{"mvn", &propose,
-                          [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
-                            return std::make_unique<MvnExecutor>(context);
-                          }},
-                         {"mvn_middle", &propose_middle, &create_middle}};
+constexpr Impl kMvn[] = {
+    {"mvn", &propose,
+     [](const NodeContext& context, const LayoutChoice& choice) -> std::unique_ptr<const Executor> {
+       if (choice.outputs[0].channel_block() != 0) return std::make_unique<MvnPlanesExecutor>(context);
+       return std::make_unique<MvnExecutor>(context);
+     }},
+    {"mvn_middle", &propose_middle, &create_middle}};
 
 }  // namespace
 

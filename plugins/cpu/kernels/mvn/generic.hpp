@@ -122,11 +122,13 @@ TERROIR_INLINE V sum_lanes(const float* src, int64_t n, int64_t step, F f) {
 constexpr int64_t kStrip = 8 * kLanes;
 
 // Of every column j, total[j] = the sum over the rows of f(x, j).
+// Loops over the vectors of a strip stay loops: unrolled they are five kilobytes, and hardly faster.
 template <typename F>
 TERROIR_INLINE void sum_strip(const float* src, int64_t axis, int64_t stride, float* total, F f) {
   for (int64_t j = 0; j < kStrip; ++j) total[j] = 0.0f;
   int64_t i = 0;
   for (; i + kSumChains <= axis; i += kSumChains) {
+#pragma GCC unroll 2
     for (int64_t j = 0; j < kStrip; j += kLanes) {
       const float* p = src + i * stride + j;
       const auto at = [&](int64_t row) TERROIR_INLINE_LAMBDA { return f(loadu(p + row * stride), j); };
@@ -134,6 +136,7 @@ TERROIR_INLINE void sum_strip(const float* src, int64_t axis, int64_t stride, fl
     }
   }
   for (; i < axis; ++i)
+#pragma GCC unroll 1
     for (int64_t j = 0; j < kStrip; j += kLanes)
       storeu(total + j, loadu(total + j) + f(loadu(src + i * stride + j), j));
 }
@@ -142,6 +145,7 @@ void mvn_strip(const MvnArgs& a, const float* src, float* dst, int64_t axis, int
   float mean[kStrip], factor[kStrip];
   const V count(static_cast<float>(axis));
   sum_strip(src, axis, stride, mean, [](V x, int64_t) TERROIR_INLINE_LAMBDA { return x; });
+#pragma GCC unroll 1
   for (int64_t j = 0; j < kStrip; j += kLanes) storeu(mean + j, loadu(mean + j) / count);
   if (a.normalize_variance) {
     sum_strip(src, axis, stride, factor, [&](V x, int64_t j) TERROIR_INLINE_LAMBDA {
@@ -149,9 +153,11 @@ void mvn_strip(const MvnArgs& a, const float* src, float* dst, int64_t axis, int
       return away * away;
     });
   }
+#pragma GCC unroll 1
   for (int64_t j = 0; j < kStrip; j += kLanes)
     storeu(factor + j, a.normalize_variance ? factor_of(a, loadu(factor + j) / count) : V(1.0f));
   for (int64_t i = 0; i < axis; ++i)
+#pragma GCC unroll 2
     for (int64_t j = 0; j < kStrip; j += kLanes)
       storeu(dst + i * stride + j, (loadu(src + i * stride + j) - loadu(mean + j)) * loadu(factor + j));
 }
@@ -184,6 +190,7 @@ void moments(const float* src, int64_t positions, int64_t lanes, double* mean, d
       storeu(chunk_mean, middle);
       storeu(chunk_squares,
              sum_lanes(chunk, n, lanes, [middle](V x) TERROIR_INLINE_LAMBDA { return (x - middle) * (x - middle); }));
+#pragma GCC unroll 1
       for (int64_t l = 0; l < kLanes; ++l) {
         const double away = static_cast<double>(chunk_mean[l]) - mean[begin + l];
         mean[begin + l] += away * (static_cast<double>(n) / all);
@@ -194,10 +201,83 @@ void moments(const float* src, int64_t positions, int64_t lanes, double* mean, d
   }
 }
 
+// Positions whose sums of lanes are added up side by side: one's would wait for itself, which does not matter where
+// vectors are short.
+constexpr int64_t kPositionsAtOnce = kLanes < 8 ? 1 : 4;
+// Positions of which one vector after another is written.
+constexpr int64_t kTilePositions = 16;
+
+// The vectors of channels in blocks, those behind the last channel too.
+struct ChannelVectors {
+  int64_t channels, block, step;
+  // f(offset, channel, lanes that exist) for each.
+  template <typename F>
+  TERROIR_INLINE_MEMBER void each(F f) const {
+    for (int64_t first = 0, offset = 0; first < channels; first += block, offset += step)
+      for (int64_t l = 0; l < block; l += kLanes) {
+        const int64_t left = channels - first - l;
+        f(offset + l, first + l, tail(left < 0 ? 0 : left < kLanes ? left : kLanes));
+      }
+  }
+};
+
+// Of kPositionsAtOnce positions, `stride` apart, the mean and the variance.
+void moments_of_channels(const float* src, int64_t stride, const ChannelVectors& c, float* mean, float* variance) {
+  float totals[kPositionsAtOnce * kLanes];
+  for (int pass = 0; pass < 2; ++pass) {
+    float* const moment = pass == 0 ? mean : variance;
+    V acc[kPositionsAtOnce], middle[kPositionsAtOnce];
+    unroll<kPositionsAtOnce>([&](auto p) TERROIR_INLINE_LAMBDA {
+      acc[p] = zero();
+      middle[p] = V(moment == mean ? 0.0f : mean[p]);
+    });
+    c.each([&](int64_t offset, int64_t, Tail t) TERROIR_INLINE_LAMBDA {
+      unroll<kPositionsAtOnce>([&](auto p) TERROIR_INLINE_LAMBDA {
+        const V away = loadu(src + offset + p * stride) - middle[p];
+        acc[p] = acc[p] + keep(moment == mean ? away : away * away, t);
+      });
+    });
+    unroll<kPositionsAtOnce>([&](auto p) TERROIR_INLINE_LAMBDA { storeu(totals + p * kLanes, acc[p]); });
+#pragma GCC unroll 1
+    for (int64_t p = 0; p < kPositionsAtOnce; ++p)
+      moment[p] = reduce_add(loadu(totals + p * kLanes)) / static_cast<float>(c.channels);
+  }
+}
+
+// Not one copy of the loop for each combination of what there is.
+__attribute__((noinline)) void write_positions(const float* src, float* dst, int64_t n, int64_t stride,
+                                               const float* mean, const float* factor, V scale, V shift, Tail t) {
+  for (int64_t p = 0, at = 0; p < n; ++p, at += stride)
+    storeu(dst + at, fma(keep((loadu(src + at) - V(mean[p])) * V(factor[p]), t), scale, shift));
+}
+
+void mvn_blocks(const MvnArgs& a, int64_t positions, int64_t channels, int64_t block, int64_t step) {
+  const ChannelVectors c{channels, block, step};
+  float mean[kTilePositions + kPositionsAtOnce], factor[kTilePositions + kPositionsAtOnce] = {};
+  for (int64_t first = 0; first < positions; first += kTilePositions) {
+    const int64_t n = positions - first < kTilePositions ? positions - first : kTilePositions;
+    const float* const src = a.src + first * block;
+    float* const dst = a.dst + first * block;
+    for (int64_t p = 0; p < n;) {
+      const bool all = p + kPositionsAtOnce <= n;  // else one, so many times
+      moments_of_channels(src + p * block, all ? block : 0, c, mean + p, factor + p);
+      p += all ? kPositionsAtOnce : 1;
+    }
+#pragma GCC unroll 1
+    for (int64_t i = 0; i < kTilePositions; i += kLanes)
+      storeu(factor + i, a.normalize_variance ? factor_of(a, loadu(factor + i)) : V(1.0f));
+    c.each([&](int64_t offset, int64_t channel, Tail t) TERROIR_INLINE_LAMBDA {
+      write_positions(src + offset, dst + offset, n, block, mean, factor,
+                      a.scale != nullptr ? load_tail(a.scale + channel, t) : keep(V(1.0f), t),
+                      a.shift != nullptr ? load_tail(a.shift + channel, t) : zero(), t);
+    });
+  }
+}
+
 }  // namespace
 
 const MvnKernels& mvn_table() {
-  static constexpr MvnKernels kTable = {&mvn_rows, &mvn_middle, &moments};
+  static constexpr MvnKernels kTable = {&mvn_rows, &mvn_middle, &moments, &mvn_blocks};
   return kTable;
 }
 
