@@ -7,39 +7,80 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
-TERROIR_INLINE float peak_of(const float* src, int64_t n) {
-  const int64_t body = n / kLanes * kLanes;
-  V top(src[0]);
-  for (int64_t i = 0; i < body; i += kLanes) top = max(top, loadu(src + i));
-  float peak = reduce_max(top);
-  for (int64_t i = body; i < n; ++i) peak = src[i] > peak ? src[i] : peak;
-  return peak;
+constexpr float kZeros[16] = {};
+constexpr float kNumbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+TERROIR_INLINE V share_of_sink(const float* sink, V peak) {
+  return sink != nullptr ? keep(exp_normal(V(*sink) - peak), tail(1)) : zero();
 }
 
-// With the largest element known. `sum`: what is there beside the row.
-TERROIR_INLINE void softmax_row(const float* src, float* dst, int64_t n, float peak, bool log_form, V sum = zero()) {
-  const int64_t body = n / kLanes * kLanes;
-  const Tail t = tail(n - body);
-  const V shift(peak);
-  for (int64_t i = 0; i < body; i += kLanes) {
-    const V e = exp_normal(loadu(src + i) - shift);
-    sum = sum + e;
-    if (!log_form) storeu(dst + i, e);
-  }
-  if (body < n) {
-    const V e = exp_normal(load_tail(src + body, t) - shift);
-    sum = sum + keep(e, t);
-    if (!log_form) store_tail(dst + body, e, t);
-  }
-  const V total(reduce_add(sum));
-  if (log_form) {
-    const V log_total = log(total);
-    for (int64_t i = 0; i < body; i += kLanes) storeu(dst + i, loadu(src + i) - shift - log_total);
-    if (body < n) store_tail(dst + body, load_tail(src + body, t) - shift - log_total, t);
-  } else {
-    const V factor = V(1.0f) / total;
-    for (int64_t i = 0; i < body; i += kLanes) storeu(dst + i, loadu(dst + i) * factor);
-    if (body < n) store_tail(dst + body, load_tail(dst + body, t) * factor, t);
+// Of less than a vector.
+TERROIR_NOINLINE void softmax_part(const float* src, float* dst, int64_t n, V scale, const float* mask,
+                                   const float* sink, bool log_form) {
+  const Tail t = tail(n);
+  const V x = fma(load_tail(src, t), scale, load_tail(mask, t));
+  float elements[kLanes];
+  storeu(elements, x);
+  float top = sink != nullptr ? *sink : elements[0];
+  for (int64_t i = 0; i < n; ++i) top = elements[i] > top ? elements[i] : top;
+  const V peak(top), e = exp_normal(x - peak), total(reduce_add(share_of_sink(sink, peak) + keep(e, t)));
+  store_tail(dst, log_form ? x - peak - log(total) : e / total, t);
+}
+
+// All forms in one loop. The last vector of a row ends where the row does and stays in a register: where it overlaps
+// the one before it, both have the same values. A load that met a masked store would wait until that is in the cache,
+// longer than all of a short row.
+TERROIR_NOINLINE void softmax_of(const ScoreArgs& a, const float* src, bool log_form) {
+  float* dst = a.scores;
+  const V scale(a.scale);
+  const float *mask = a.mask != nullptr ? a.mask : kZeros, *sink = a.sink;
+  const int64_t mask_step = a.mask != nullptr ? 1 : 0, mask_stride = mask_step * a.mask_stride;
+  const int64_t rows = a.rows, n = a.n, stride = a.stride, sink_stride = a.sink_stride;
+  const int64_t first_visible = a.first_visible < 0 ? n : a.first_visible, more = a.first_visible < 0 ? 0 : 1;
+  float unused[kLanes];  // where exponentials go of which the sum is all that is wanted
+  for (int64_t r = 0; r < rows; ++r, src += stride, dst += stride, mask += mask_stride) {
+    const int64_t visible = first_visible + more * r > n ? n : first_visible + more * r;
+    const int64_t end = visible - kLanes, body = (visible - 1) / kLanes * kLanes;
+    if (end < 0) {
+      softmax_part(src, dst, visible, scale, mask, sink, log_form);
+    } else {
+      const auto at = [&](int64_t i)
+                          TERROIR_INLINE_LAMBDA { return fma(loadu(src + i), scale, loadu(mask + i * mask_step)); };
+      const V last = at(end);
+      V top = last;
+      for (int64_t i = 0; i < body; i += kLanes) {
+        const V x = at(i);
+        storeu(dst + i, x);
+        top = max(top, x);
+      }
+      const float largest = reduce_max(top);
+      const V peak(sink != nullptr && *sink > largest ? *sink : largest);
+      const V e = exp_normal(last - peak);
+      // In the lanes that the vector before has as well: 0.
+      const V share = select(loadu(kNumbers) >= V(static_cast<float>(body - end)), V(1.0f), zero());
+      V sum = fma(e, share, share_of_sink(sink, peak));
+      float* const out = log_form ? unused : dst;
+      const int64_t out_step = log_form ? 0 : 1;
+      for (int64_t i = 0; i < body; i += kLanes) {
+        const V y = exp_normal(loadu(dst + i) - peak);
+        sum = sum + y;
+        storeu(out + i * out_step, y);
+      }
+      const V total(reduce_add(sum));
+      if (log_form) {
+        const V less = log(total);
+        for (int64_t i = 0; i < body; i += kLanes) storeu(dst + i, loadu(dst + i) - peak - less);
+        storeu(dst + end, last - peak - less);
+      } else {
+        const V factor = V(1.0f) / total;
+        for (int64_t i = 0; i < body; i += kLanes) storeu(dst + i, loadu(dst + i) * factor);
+        storeu(dst + end, e * factor);
+      }
+    }
+    int64_t i = visible;
+    for (; i + kLanes <= n; i += kLanes) storeu(dst + i, zero());
+    if (i < n) store_n(dst + i, zero(), n - i);
+    if (sink != nullptr) sink += sink_stride;
   }
 }
 
@@ -53,7 +94,6 @@ TERROIR_INLINE V permuted(V v, VI index) { return V(_mm256_permutevar8x32_ps(v, 
 // Rows of less than one vector, as many at once as fit with the lanes of each a power of two. The largest of a row and
 // its sum arise by exchange with the lane 1, 2, 4 ... away, in the same order wherever the row lies.
 TERROIR_NOINLINE void softmax_short_rows(const float* src, float* dst, int64_t rows, int64_t n, int32_t log_form) {
-  static constexpr float kNumbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   int32_t span = 1;
   while (span < n) span *= 2;
   const V lane = loadu(kNumbers), length(static_cast<float>(n)), width(static_cast<float>(span)), one(1.0f);
@@ -83,49 +123,14 @@ void softmax_rows(const float* src, float* dst, int64_t rows, int64_t n, bool lo
 #if defined(__AVX2__)
   if (n < kLanes) return softmax_short_rows(src, dst, rows, n, log_form);
 #endif
-  for (int64_t r = 0; r < rows; ++r) softmax_row(src + r * n, dst + r * n, n, peak_of(src + r * n, n), log_form);
+  ScoreArgs all;
+  all.scores = dst;
+  all.stride = all.n = n;
+  all.rows = rows;
+  softmax_of(all, src, log_form);
 }
 
-// x * scale + mask over a row, in place; the largest result.
-template <bool Masked>
-TERROIR_INLINE float scale_row(float* row, int64_t n, V scale, const float* mask) {
-  const int64_t body = n / kLanes * kLanes;
-  V top(-__builtin_inff());
-  for (int64_t i = 0; i < body; i += kLanes) {
-    const V y = Masked ? fma(loadu(row + i), scale, loadu(mask + i)) : loadu(row + i) * scale;
-    storeu(row + i, y);
-    top = max(top, y);
-  }
-  if (body < n) {
-    const Tail t = tail(n - body);
-    const V x = load_tail(row + body, t);
-    const V y = Masked ? fma(x, scale, load_tail(mask + body, t)) : x * scale;
-    store_tail(row + body, y, t);
-  }
-  float peak = reduce_max(top);
-  for (int64_t i = body; i < n; ++i) peak = row[i] > peak ? row[i] : peak;
-  return peak;
-}
-
-void softmax_scores(const ScoreArgs& args) {
-  const V scale(args.scale);
-  for (int64_t r = 0; r < args.rows; ++r) {
-    float* row = args.scores + r * args.stride;
-    const int64_t visible = args.first_visible < 0 || args.first_visible + r > args.n ? args.n : args.first_visible + r;
-    float peak = args.mask != nullptr ? scale_row<true>(row, visible, scale, args.mask + r * args.mask_stride)
-                                      : scale_row<false>(row, visible, scale, nullptr);
-    V sum = zero();
-    if (args.sink != nullptr) {
-      const float sink = args.sink[r * args.sink_stride];
-      peak = sink > peak ? sink : peak;
-      sum = keep(exp_normal(V(sink) - V(peak)), tail(1));
-    }
-    softmax_row(row, row, visible, peak, false, sum);
-    int64_t i = visible;
-    for (; i + kLanes <= args.n; i += kLanes) storeu(row + i, zero());
-    if (i < args.n) store_n(row + i, zero(), args.n - i);
-  }
-}
+void softmax_scores(const ScoreArgs& args) { softmax_of(args, args.scores, false); }
 
 // Elements of so long an axis wait next to each other from one reading to the next. Where they lie they would evict
 // each other: an axis in front of a power of two has all of its elements in one set of every cache.
