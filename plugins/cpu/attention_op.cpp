@@ -1,5 +1,6 @@
 #include "plugins/cpu/attention_op.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <iterator>
@@ -78,6 +79,17 @@ void compute_attention(const ir::EvalContext& ctx) {
         added.push_back((allowed[i] != 0) == attrs.forbids ? static_cast<float>(attrs.forbidden) : 0.0f);
       inputs[3] = {element::f32, dims, added.data()};
     }
+    if (attrs.bias) {
+      const ir::TensorView mask = inputs[3], &bias = ctx.inputs[4];
+      ir::Dims full(std::max(dims.size(), bias.dims.size()), 1);
+      for (const ir::Dims& own : {mask.dims, bias.dims})
+        for (size_t back = 1; back <= own.size(); ++back)
+          if (own[own.size() - back] != 1) full[full.size() - back] = own[own.size() - back];
+      for (int64_t i = 0; i < ir::element_count(full); ++i)
+        added.push_back(mask.as<float>()[broadcast_index(i, mask.dims, full)] +
+                        bias.as<float>()[broadcast_index(i, bias.dims, full)]);
+      inputs[3] = {element::f32, std::move(full), added.data()};
+    }
     if (dims.size() > q.view.dims.size()) dims.erase(dims.begin(), dims.end() - std::ssize(q.view.dims));
   }
   if (attrs.sink) inputs.push_back(ctx.inputs.back());
@@ -98,6 +110,19 @@ ir::Dims permuted(const ir::Dims& dims, const std::vector<int64_t>& order) {
   return result;
 }
 
+int64_t broadcast_index(int64_t index, const ir::Dims& own, const ir::Dims& full) {
+  int64_t result = 0, stride = 1;
+  for (size_t back = 1; back <= full.size(); ++back) {
+    const int64_t extent = full[full.size() - back], at = index % extent;
+    index /= extent;
+    if (back > own.size()) continue;
+    const int64_t mine = own[own.size() - back];
+    if (mine != 1) result += at * stride;
+    stride *= mine;
+  }
+  return result;
+}
+
 ir::Dims with_groups(ir::Dims dims, int64_t groups) {
   if (groups != 1) dims.at(dims.size() - 3) *= groups;
   return dims;
@@ -107,7 +132,7 @@ ir::OpSchema attention_schema() {
   ir::OpSchema schema;
   schema.type = kAttentionType;
   schema.opset = "cpu";
-  schema.arity = {3, 5, 1};
+  schema.arity = {3, 6, 1};
   schema.make_attributes = &ir::make_attributes<FusedAttentionAttrs>;
   schema.infer = &infer_attention;
   schema.reference = &compute_attention;

@@ -397,6 +397,21 @@ TEST(CpuAttention, AxesOfOneBetweenTheProducts) {
   }
 }
 
+/// Of many targets and of few, in several blocks of targets, and through the reference.
+TEST(CpuAttention, TwoMasks) {
+  for (const int64_t targets : {1, 3, 49, 300})
+    for (const PartialShape& bias : std::vector<PartialShape>{{3, targets, 33}, {1, 33}, {4, 1, 1, 33}}) {
+      GraphMaker m;
+      auto s = m.op("MatMul", {m.input({4, 3, targets, 8}), m.input({4, 3, 33, 8})}, kTransposeB);
+      s = m.op("Add", {m.op("Multiply", {s, m.scalar(0.3f)}), m.input(bias)});
+      s = m.op("Add", {m.op("Unsqueeze", {s, m.integers({0})}), m.input({1, 4, 1, targets, 33})});
+      s = m.op("Reshape", {s, m.integers({4, 3, targets, 33})}, {{"special_zero", "false"}});
+      m.result(m.op("MatMul", {m.op("SoftMax", {s}, {{"axis", "3"}}), m.input({4, 3, 33, 6})}));
+      expect_fused(m);
+      expect_same_as_interpreter(m);
+    }
+}
+
 /// A cache that grows from nothing.
 TEST(CpuAttention, DynamicNumbersOfTargetsAndSources) {
   GraphMaker m;

@@ -80,6 +80,17 @@ TEST(FuseAttention, AxesOfOneBetweenTheProducts) {
   test::expect_rewrite("fuse_attention_ones", m.graph(), {attention_pass()});
 }
 
+/// Shifted windows: a bias of each head, then a mask of each window.
+TEST(FuseAttention, TwoMasks) {
+  GraphMaker m;
+  auto s = m.op("MatMul", {m.input({6, 2, 4, 3}), m.input({6, 2, 4, 3})}, kTransposeB);
+  s = m.op("Add", {s, m.input({1, 2, 4, 4})});
+  s = m.op("Add", {m.op("Reshape", {s, m.integers({1, 6, 2, 4, 4})}, kAsGiven), m.input({1, 6, 1, 4, 4})});
+  s = m.op("SoftMax", {m.op("Reshape", {s, m.integers({6, 2, 4, 4})}, kAsGiven)}, {{"axis", "3"}});
+  m.result(m.op("MatMul", {s, m.input({6, 2, 4, 3})}));
+  test::expect_rewrite("fuse_attention_two_masks", m.graph(), {attention_pass()});
+}
+
 TEST(FuseAttention, ATransposeThatMovesTheLastAxisStays) {
   GraphMaker m;
   auto q = m.op("Transpose", {m.input({3, 4}), m.integers({1, 0})});
@@ -110,7 +121,10 @@ TEST(FuseAttention, RefusesOtherMasksAndFactors) {
   attend(m, [&](ir::Value s) { return m.op("Multiply", {s, m.constant({5}, {1, 2, 3, 4, 5})}); });
   attend(m, [&](ir::Value s) { return m.op("Divide", {m.scalar(1), s}); });  // the reciprocal
   attend(m, [&](ir::Value s) { return m.op("Multiply", {m.op("Add", {s, m.input({4, 5})}), m.scalar(2)}); });
-  attend(m, [&](ir::Value s) { return m.op("Add", {m.op("Add", {s, m.input({4, 5})}), m.input({4, 5})}); });
+  attend(m, [&](ir::Value s) {  // a third mask
+    return m.op("Add", {m.input({4, 5}), m.op("Add", {m.op("Add", {s, m.input({4, 5})}), m.input({4, 5})})});
+  });
+  attend(m, [&](ir::Value s) { return m.op("Add", {m.op("Add", {s, m.input({4, 1})}), m.input({4, 5})}); });
   attend(m, [&](ir::Value s) { return m.op("ReLU", {s}); });
   test::expect_refusal(m.graph(), {attention_pass()});
 }

@@ -52,20 +52,6 @@ Matrices matrices_of(const ir::Dims& stored, const std::vector<int64_t>& order) 
   return m;
 }
 
-/// Which element along row-major `own` belongs to element `index` of `full`; own repeats where its extent is 1.
-int64_t broadcast_index(int64_t index, const ir::Dims& own, const ir::Dims& full) {
-  int64_t result = 0, stride = 1;
-  for (size_t back = 1; back <= full.size(); ++back) {
-    const int64_t extent = full[full.size() - back], at = index % extent;
-    index /= extent;
-    if (back > own.size()) continue;
-    const int64_t mine = own[own.size() - back];
-    if (mine != 1) result += at * stride;
-    stride *= mine;
-  }
-  return result;
-}
-
 class AttentionExecutor final : public Executor {
  public:
   explicit AttentionExecutor(const NodeContext& context)
@@ -81,7 +67,7 @@ class AttentionExecutor final : public Executor {
       inverse[static_cast<size_t>(attrs_.dst_order[i])] = static_cast<int64_t>(i);
     dst_ = matrices_of(context.outputs[0].dims, inverse);
 
-    ir::Dims mask_batch, sink_batch;
+    ir::Dims mask_batch, bias_batch, sink_batch;
     if (attrs_.sink) {
       sink_input_ = context.inputs.size() - 1;
       const ir::Dims& dims = context.inputs[sink_input_].dims;
@@ -95,6 +81,11 @@ class AttentionExecutor final : public Executor {
       mask_rows_ = dims.size() < 2 ? 1 : dims[dims.size() - 2];
       if (dims.size() > 2) mask_batch.assign(dims.begin(), dims.end() - 2);
     }
+    if (attrs_.bias) {
+      const ir::Dims& dims = context.inputs[4].dims;
+      bias_rows_ = dims.size() < 2 ? 1 : dims[dims.size() - 2];
+      if (dims.size() > 2) bias_batch.assign(dims.begin(), dims.end() - 2);
+    }
     // Every matrix once for each of its heads.
     if (attrs_.k_groups != 1) k_.batch.back() *= attrs_.k_groups;
     if (attrs_.v_groups != 1) v_.batch.back() *= attrs_.v_groups;
@@ -103,6 +94,7 @@ class AttentionExecutor final : public Executor {
                         broadcast_index(i, k_.batch, dst_.batch) / attrs_.k_groups,
                         broadcast_index(i, v_.batch, dst_.batch) / attrs_.v_groups,
                         broadcast_index(i, mask_batch, dst_.batch) * mask_rows_ * k_.rows,
+                        broadcast_index(i, bias_batch, dst_.batch) * bias_rows_ * k_.rows,
                         broadcast_index(i, sink_batch, dst_.batch) * sink_rows_});
     }
 
@@ -167,16 +159,17 @@ class AttentionExecutor final : public Executor {
     return static_cast<size_t>(floats) * sizeof(float);
   }
   SlotNeed slot_need(int threads) const override {
-    const int64_t floats = few_ ? work_floats(ceil_div(together_, parts_of_few(threads)) * q_.rows) + near_floats()
-                                : work_floats(block_rows_);
+    const int64_t floats =
+        few_ ? work_floats(ceil_div(together_, parts_of_few(threads)) * q_.rows) + near_floats() + sum_floats(q_.rows)
+             : work_floats(block_rows_) + sum_floats(block_rows_);
     return {static_cast<size_t>(floats) * sizeof(float), static_cast<size_t>(threads)};
   }
   std::string kernel_name() const override { return name_; }
 
  private:
   struct Head {
-    int64_t q, k, v;     // matrices of the operands
-    int64_t mask, sink;  // first elements
+    int64_t q, k, v;           // matrices of the operands
+    int64_t mask, bias, sink;  // first elements
   };
 
   static int64_t matrices(const Matrices& m) { return static_cast<int64_t>(m.offsets.size()); }
@@ -186,6 +179,9 @@ class AttentionExecutor final : public Executor {
     const int64_t product = std::max(matmul_.scratch_floats(rows, q_.columns), matmul_.scratch_floats(rows, k_.rows));
     return rows * score_stride_ + round_up(product, 16);
   }
+
+  /// Of the masks of a head.
+  int64_t sum_floats(int64_t rows) const { return attrs_.bias ? rows * k_.rows : 0; }
 
   int64_t groups() const { return static_cast<int64_t>(heads_.size()) / together_; }
   int64_t near_floats() const { return near_panels_ * matmul_.panel * k_.columns; }
@@ -244,8 +240,9 @@ class AttentionExecutor final : public Executor {
     }
   }
 
-  void softmax(const RunArgs& args, const float* mask, const Head& at, int64_t first, int64_t rows,
-               float* work) const noexcept {
+  /// `sum`: memory for that of two masks.
+  void softmax(const RunArgs& args, const float* mask, const Head& at, int64_t first, int64_t rows, float* work,
+               float* sum) const noexcept {
     ScoreArgs scores;
     scores.scores = work;
     scores.stride = score_stride_;
@@ -255,6 +252,15 @@ class AttentionExecutor final : public Executor {
     if (mask != nullptr) {
       scores.mask_stride = mask_rows_ == 1 ? 0 : k_.rows;
       scores.mask = mask + at.mask + first * scores.mask_stride;
+      if (attrs_.bias) {
+        const int64_t bias_stride = bias_rows_ == 1 ? 0 : k_.rows;
+        const float* const bias = static_cast<const float*>(args.inputs[4]) + at.bias + first * bias_stride;
+        for (int64_t row = 0; row < rows; ++row)
+          for (int64_t i = 0; i < k_.rows; ++i)
+            sum[row * k_.rows + i] = scores.mask[row * scores.mask_stride + i] + bias[row * bias_stride + i];
+        scores.mask = sum;
+        scores.mask_stride = k_.rows;
+      }
       if (attrs_.selects) forget_forbidden(scores);
     }
     if (attrs_.sink) {
@@ -282,7 +288,7 @@ class AttentionExecutor final : public Executor {
     product.k = q_.columns;
     matmul_.gemm(product, 0, rows, 0, k_panels_);
 
-    softmax(args, mask, at, first, rows, work);
+    softmax(args, mask, at, first, rows, work, work + work_floats(block_rows_));
     product.a = work;
     product.lda = score_stride_;
     product.b = packed_v + at.v * v_floats();
@@ -314,7 +320,8 @@ class AttentionExecutor final : public Executor {
       matmul_.gemm(product, 0, rows, 0, panels);
     }
     for (int64_t i = 0; i < heads; ++i)
-      softmax(args, mask, heads_[static_cast<size_t>(first_head + i)], 0, q_.rows, work + i * q_.rows * score_stride_);
+      softmax(args, mask, heads_[static_cast<size_t>(first_head + i)], 0, q_.rows, work + i * q_.rows * score_stride_,
+              near + near_floats());
 
     product.a = work;
     product.lda = score_stride_;
@@ -333,7 +340,7 @@ class AttentionExecutor final : public Executor {
   std::string name_;
   Matrices q_, k_, v_, dst_;
   std::vector<Head> heads_;
-  int64_t mask_count_ = 0, mask_rows_ = 1, sink_rows_ = 1;
+  int64_t mask_count_ = 0, mask_rows_ = 1, bias_rows_ = 1, sink_rows_ = 1;
   size_t sink_input_ = 0;
   bool mask_is_boolean_ = false;
   int64_t score_stride_ = 0, blocks_ = 0, block_rows_ = 0, k_panels_ = 0, v_panels_ = 0;

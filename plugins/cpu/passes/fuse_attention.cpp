@@ -23,7 +23,7 @@ struct Operand {
 
 struct Match {
   Operand q, k, v;
-  std::optional<ir::Value> mask, sink;
+  std::optional<ir::Value> mask, bias, sink;
   double scale = 1;
   bool causal = false;
   bool forbids = false;
@@ -202,12 +202,15 @@ bool match_scores(const ir::Graph& graph, ir::Value scores, Match& match) {
   return true;
 }
 
-/// Upwards from what a softmax reads: a mask, added or selecting, then a factor, then the product.
-bool match_softmax_input(const ir::Graph& graph, ir::Value value, bool mask_allowed, Match& match) {
+constexpr int kMostMasks = 2;
+
+/// Upwards from what a softmax reads: two masks that are added, or one that is or selects, then a factor, then the
+/// product.
+bool match_softmax_input(const ir::Graph& graph, ir::Value value, int masks_allowed, Match& match) {
   if (graph.uses(value).size() != 1) return false;
   const ir::Node& node = graph.node(value.node);
   if (changes_rank_only(graph, node)) {
-    if (!match_softmax_input(graph, node.inputs[0], mask_allowed, match)) return false;
+    if (!match_softmax_input(graph, node.inputs[0], masks_allowed, match)) return false;
     match.nodes.push_back(node.id);
     return true;
   }
@@ -219,7 +222,8 @@ bool match_softmax_input(const ir::Graph& graph, ir::Value value, bool mask_allo
     return true;
   }
   const bool selects = is_portable(node, "Select");
-  if (!mask_allowed || (!selects && !is_portable(node, "Add"))) return match_scores(graph, value, match);
+  if (masks_allowed < (selects ? kMostMasks : 1) || (!selects && !is_portable(node, "Add")))
+    return match_scores(graph, value, match);
   // So low that only masks have it.
   constexpr double kNever = -1e30;
   const ir::Dims scores = dims_of(graph, value);
@@ -231,11 +235,11 @@ bool match_softmax_input(const ir::Graph& graph, ir::Value value, bool mask_allo
         !fits_as_mask(graph, mask, scores) || graph.port(input).shape != graph.port(value).shape)
       continue;
     Match attempt = match;
-    attempt.mask = mask_source(graph, mask, scores);
+    (match.mask ? attempt.bias : attempt.mask) = mask_source(graph, mask, scores);
     attempt.forbids = selects && side == 1;
     attempt.selects = selects;
     if (selects) attempt.forbidden = *fill;
-    if (!match_softmax_input(graph, input, false, attempt)) continue;
+    if (!match_softmax_input(graph, input, selects ? 0 : masks_allowed - 1, attempt)) continue;
     match = std::move(attempt);
     match.nodes.push_back(node.id);
     return true;
@@ -269,7 +273,8 @@ std::optional<Match> match_single_ops(const ir::Graph& graph, const ir::Node& so
       product.outputs[0].shape.size() != static_cast<size_t>(rank) || product.outputs[0].shape.is_dynamic())
     return std::nullopt;
   Match match;
-  if (!match_softmax_input(graph, softmax.inputs[0], true, match) || match.q.order.size() != static_cast<size_t>(rank))
+  if (!match_softmax_input(graph, softmax.inputs[0], kMostMasks, match) ||
+      match.q.order.size() != static_cast<size_t>(rank))
     return std::nullopt;
   auto v = operand_of(graph, product.inputs[1], product.attrs<ops::MatMulAttrs>().transpose_b, Role::value);
   if (!v) return std::nullopt;
@@ -348,9 +353,10 @@ ir::Pass fuse_attention(const CpuOps& ops) {
                                         match->v.groups,
                                         match->forbids,
                                         match->forbidden,
-                                        match->selects};
+                                        match->selects,
+                                        match->bias.has_value()};
               std::vector<ir::Value> inputs = {match->q.value, match->k.value, match->v.value};
-              for (const auto& value : {match->mask, match->sink})
+              for (const auto& value : {match->mask, match->bias, match->sink})
                 if (value) inputs.push_back(*value);
               patch.replace(match->result, patch.add(ops.attention(), ir::make_attributes_of(std::move(attrs)),
                                                      std::move(inputs), std::move(match->nodes)));
