@@ -11,6 +11,12 @@ namespace terroir::cpu {
 namespace conv {
 namespace {
 
+#if TERROIR_HAVE_SSE42
+constexpr int kScalarRegisters = 10;  // TERROIR_FEW_TILES
+#else
+constexpr int kScalarRegisters = 16;
+#endif
+
 bool is_unit(const ConvAxis& a) { return has_one_tap(a) && a.stride == 1 && a.in == a.out; }
 
 }  // namespace
@@ -21,8 +27,10 @@ Machine machine(Isa isa) noexcept {
       return {16, 32, true};
     case Isa::avx2:
       return {8, 16, true};
-    default:
+    case Isa::sse42:
       return {4, 16, false};
+    default:
+      return {4, kScalarRegisters, false};
   }
 }
 

@@ -12,8 +12,12 @@ namespace terroir::cpu::conv {
 namespace {
 
 // Positions of the tiles of conv_dw/lane_tile.hpp.
-int64_t window_positions(Isa isa) { return isa == Isa::avx512 ? 14 : 8; }
-int64_t pass_positions(Isa isa) { return isa == Isa::avx512 ? 28 : 12; }
+int64_t by_registers(Isa isa, int64_t many, int64_t usual) {
+  const int registers = machine(isa).registers;
+  return registers == 32 ? many : registers == 16 ? usual : 4;
+}
+int64_t window_positions(Isa isa) { return by_registers(isa, 14, 8); }
+int64_t pass_positions(Isa isa) { return by_registers(isa, 28, 12); }
 
 // Null if the inputs that a block of output channels sees lie in one block.
 const char* outside_block(const ConvProblem& p, int64_t block) {

@@ -162,8 +162,8 @@ void lane_window(const LanePass& p) noexcept {
 
 using LaneFn = void (*)(const LanePass&) noexcept;
 
-constexpr int kMaxPassPositions = kRegisters == 32 ? 28 : 12;
-constexpr int kMaxWindowPositions = kRegisters == 32 ? 14 : 8;
+constexpr int kMaxPassPositions = kRegisters == 32 ? 28 : kRegisters == 16 ? 12 : 4;
+constexpr int kMaxWindowPositions = kRegisters == 32 ? 14 : kRegisters == 16 ? 8 : 4;
 
 struct LanePassTable {
   LaneFn fn[kMaxPassPositions];
