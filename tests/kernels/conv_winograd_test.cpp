@@ -28,8 +28,12 @@ class WinogradBench {
         packed_(plan.packed_floats, std::nanf("")),
         scratch_(plan.scratch_floats, std::nanf("")) {
     lay_out_source(p_, plan.src, ConvFormat::blocked, plan.block, values.src, src_.data());
-    // In pieces, last first: they are independent. Of each only the weights of its own outputs are there.
+    // In pieces, last first: they are independent. Of each only the weights of its own outputs are there, where these
+    // lie together.
     const int64_t row = static_cast<int64_t>(values.wei.size()) / p_.oc;
+    for (int64_t u = wino_units(plan); p_.transposed && u-- > 0;)
+      kernel.pack(plan, {values.wei.data(), values.bias.data()}, packed_.data(), u, u + 1);
+    if (p_.transposed) return;
     EXPECT_EQ(wino_first_output(plan, wino_units(plan)), p_.oc);
     for (int64_t u = wino_units(plan); u-- > 0;) {
       const int64_t first = wino_first_output(plan, u), end = wino_first_output(plan, u + 1);
@@ -112,10 +116,11 @@ void expect_same_bits(const GuardedFloats& a, const GuardedFloats& b, const char
 
 // The largest output that sources in [-1, 1] can give, without the bias, by output channel.
 std::vector<double> weight_sums(const ConvProblem& p, const Reference& r) {
-  const auto kernel = static_cast<size_t>(p.ic / p.groups * p.d.kernel * p.h.kernel * p.w.kernel);
+  const auto taps = static_cast<size_t>(p.d.kernel * p.h.kernel * p.w.kernel);
+  const size_t kernel = static_cast<size_t>(p.ic / p.groups) * taps;
   std::vector<double> sums(static_cast<size_t>(p.oc));
-  for (size_t o = 0; o < sums.size(); ++o)
-    for (size_t i = 0; i < kernel; ++i) sums[o] += std::abs(static_cast<double>(r.wei[o * kernel + i]));
+  for (size_t i = 0; i < r.wei.size(); ++i)
+    sums[p.transposed ? i / taps % sums.size() : i / kernel] += std::abs(static_cast<double>(r.wei[i]));
   return sums;
 }
 
@@ -203,11 +208,12 @@ void check_winograd(const ConvProblem& p) {
   const Reference r = reference(p);
   for (const Isa isa : available_isas()) {
     const bool wide = isa != Isa::scalar && isa != Isa::sse42, only_scalar = available_isas().size() == 1;
-    const std::vector<WinoKernel> kernels = kernels_of(isa, p.h.stride);
-    ASSERT_EQ(kernels.size(), p.h.stride == 2 ? (wide ? 2u : 0u) : isa != Isa::scalar || only_scalar ? 2u : 0u);
+    const int64_t stride = p.transposed ? 1 : p.h.stride;
+    const std::vector<WinoKernel> kernels = kernels_of(isa, stride);
+    ASSERT_EQ(kernels.size(), stride == 2 ? (wide ? 2u : 0u) : isa != Isa::scalar || only_scalar ? 2u : 0u);
     const bool dilated = p.h.dilation != 1 || p.w.dilation != 1, segments = p.h.kernel != 3 || p.w.kernel != 3;
     for (const WinoKernel& kernel : kernels)
-      if ((!dilated && !segments) || kernel.tile == 4) check_winograd(kernel, p, r);
+      if ((!dilated && !segments && !p.transposed) || kernel.tile == 4) check_winograd(kernel, p, r);
   }
 }
 
@@ -273,14 +279,90 @@ TEST(ConvWinograd, KernelsOfOtherSizes) {
   check_winograd(problem_of(1, 1, 64, 40, same(7, 5), same(8, 5)));
   check_winograd(problem_of(1, 1, 288, 40, same(13, 5), same(9, 5)));
   check_winograd(problem_of(1, 1, 16, 20, same(6, 5), same(7, 5), axis(5, 5, 1, 1, 2, 2)));
+  // Channels that are no whole blocks, which all segments but the last have.
+  for (const int64_t ic : {1, 7, 15, 17, 37}) check_winograd(problem_of(1, 1, ic, 20, same(7, 5), same(9, 7)));
+  check_winograd(problem_of(1, 1, 21, 20, same(6, 5), same(7, 4), axis(4, 3, 1, 1, 1, 1)));
+  check_winograd(problem_of(1, 1, 21, 20, same(19, 5, 3), same(17, 4, 2)));
+  check_winograd(problem_of(1, 1, 185, 40, same(10, 7), same(9, 7)));
   for (const Isa isa : available_isas())
     for (const WinoKernel& kernel : wino_kernels(isa)) {
       const auto refuses = [&](const ConvProblem& p) { return wino_reject(p, kernel) != nullptr; };
       EXPECT_EQ(refuses(problem_of(1, 1, 16, 16, same(11, 5), same(9, 5))), kernel.tile == 2 || kernel.stride == 2);
-      EXPECT_TRUE(refuses(problem_of(1, 1, 20, 16, same(11, 5), same(9, 5))));
       EXPECT_TRUE(refuses(problem_of(1, 2, 32, 32, same(11, 5), same(9, 5))));
       EXPECT_TRUE(refuses(problem_of(1, 1, 16, 16, same(11, 1), same(9, 5))));
       EXPECT_TRUE(refuses(problem_of(1, 1, 16, 16, same(21, 10), same(9, 5))));
+    }
+}
+
+ConvProblem transposed(ConvProblem p) {
+  p.transposed = true;
+  return p;
+}
+
+// Of a kernel whose outputs are `stride` times as many as inputs, but for what is cut off or added at the end.
+ConvAxis upsampling_axis(int64_t in, int64_t kernel, int64_t stride, int64_t more = 0) {
+  ConvAxis a = transposed_axis(in, kernel, stride, 1, std::max<int64_t>(kernel - stride, 0) / 2);
+  a.out = in * stride + more;
+  return a;
+}
+
+// Phases of an output, each of which is a kernel of up to 3x3.
+TEST(ConvWinograd, Transposed) {
+  const auto square = [](int64_t ic, int64_t oc, int64_t size, int64_t kernel, int64_t stride) {
+    return transposed(
+        problem_of(1, 1, ic, oc, upsampling_axis(size, kernel, stride), upsampling_axis(size + 2, kernel, stride)));
+  };
+  for (const int64_t size : {1, 2, 3, 4, 5, 8, 9, 13}) check_winograd(square(16, 16, size, 4, 2));
+  for (int64_t kernel = 1; kernel <= 6; ++kernel) check_winograd(square(17, 20, 6, kernel, 2));
+  for (const int64_t kernel : {2, 3, 5, 6, 7, 8, 9}) check_winograd(square(16, 16, 5, kernel, 3));
+  check_winograd(square(5, 16, 5, 8, 4));
+  for (const int64_t ic : {1, 15, 33}) check_winograd(square(ic, 17, 7, 4, 2));
+  for (const int64_t oc : {1, 7, 40, 67}) check_winograd(square(20, oc, 7, 4, 2));
+  // Kernels and strides of one axis; stride 1.
+  check_winograd(transposed(problem_of(2, 1, 16, 20, upsampling_axis(6, 3, 1), upsampling_axis(7, 4, 2))));
+  check_winograd(transposed(problem_of(3, 1, 16, 40, upsampling_axis(6, 3, 1), upsampling_axis(7, 3, 1))));
+  check_winograd(transposed(problem_of(1, 1, 16, 16, upsampling_axis(4, 1, 2), upsampling_axis(5, 6, 3))));
+  // Weights in several stages, and units of several blocks.
+  check_winograd(square(288, 80, 6, 4, 2));
+  check_winograd(square(70, 140, 9, 5, 2));
+}
+
+TEST(ConvWinograd, TransposedPads) {
+  // Few outputs: fewer than phases; those of the last phases, one less; and pads that leave inputs without an output.
+  for (int64_t pad = 0; pad <= 3; ++pad)
+    for (int64_t out = 1; out <= 13; out += out < 5 ? 1 : 3) {
+      ConvAxis h = transposed_axis(5, 4, 2), w = transposed_axis(6, 4, 2, 1, 1, 0);
+      h.pad = pad;
+      h.out = out;
+      const ConvProblem p = transposed(problem_of(1, 1, 16, 16, h, w));
+      for (const WinoKernel& kernel : kernels_of(available_isas().back(), 1))
+        EXPECT_EQ(wino_reject(p, kernel) == nullptr, kernel.tile == 4) << describe(p);
+      check_winograd(p);
+    }
+  for (const int64_t more : {-3, -1, 1, 2})
+    check_winograd(
+        transposed(problem_of(1, 1, 16, 16, upsampling_axis(6, 4, 2, more), upsampling_axis(5, 6, 3, -more))));
+}
+
+TEST(ConvWinograd, RejectsTransposedOnesThatReachFurther) {
+  for (const Isa isa : available_isas())
+    for (const WinoKernel& kernel : kernels_of(isa, 1)) {
+      const auto reason = [&](const ConvAxis& h, int64_t groups = 1, ConvAxis d = {}) {
+        const char* why =
+            wino_reject(transposed(problem_of(1, groups, 16, 16, h, upsampling_axis(5, 4, 2), d)), kernel);
+        return std::string(why ? why : "");
+      };
+      if (kernel.tile == 2) {
+        EXPECT_EQ(reason(upsampling_axis(5, 4, 2)), "transposed");
+        continue;
+      }
+      const std::string far = "an output and its neighbours read more than three inputs a side";
+      EXPECT_EQ(reason(upsampling_axis(5, 4, 2)), "");
+      EXPECT_EQ(reason(upsampling_axis(5, 7, 2)), far);
+      EXPECT_EQ(reason(transposed_axis(5, 3, 2, 2)), far);
+      EXPECT_EQ(reason(upsampling_axis(5, 24, 8)), "more than 81 taps");
+      EXPECT_EQ(reason(upsampling_axis(5, 4, 2), 2), "transposed in groups");
+      EXPECT_EQ(reason(upsampling_axis(5, 4, 2), 1, upsampling_axis(3, 2, 2)), "transposed in a volume");
     }
 }
 
@@ -397,10 +479,11 @@ TEST(ConvWinograd, PostOps) {
   for (const ConvProblem& p :
        {problem_of(1, 1, 16, 37, padded(6), padded(43)), problem_of(1, 1, 16, 37, strided(9), strided(43)),
         problem_of(1, 1, 16, 37, strided(9), strided(56)),
-        problem_of(1, 1, 16, 37, dilated_axis(9, 2), dilated_axis(11, 3))}) {
+        problem_of(1, 1, 16, 37, dilated_axis(9, 2), dilated_axis(11, 3)),
+        transposed(problem_of(1, 1, 16, 37, upsampling_axis(5, 4, 2), upsampling_axis(21, 4, 2)))}) {
     const Reference r = reference(p);
     for (const Isa isa : available_isas()) {
-      for (const WinoKernel& kernel : kernels_of(isa, p.h.stride)) {
+      for (const WinoKernel& kernel : kernels_of(isa, p.transposed ? 1 : p.h.stride)) {
         if (wino_reject(p, kernel)) continue;
         WinogradBench bench(kernel, p, r);
         check_post_op_chains(bench, p, kernel.name,
@@ -422,7 +505,6 @@ TEST(ConvWinograd, RejectsWhatItCannotCompute) {
       const char* why = wino_reject(p, kernel);
       return std::string(why ? why : "");
     };
-    EXPECT_EQ(reason([](ConvProblem& p) { p.transposed = true; }), "transposed");
     EXPECT_EQ(reason([](ConvProblem& p) { p.h = axis(12, 10); }), "kernel has not 2 to 9 taps a side");
     EXPECT_EQ(reason([](ConvProblem& p) { p.w = axis(8, 1); }), "kernel has not 2 to 9 taps a side");
     EXPECT_EQ(reason([](ConvProblem& p) { p.w = axis(8, 3, 2); }), "stride does not fit");

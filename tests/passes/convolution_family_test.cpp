@@ -116,7 +116,7 @@ TEST_P(Family, RunsOnVectorisedKernels) {
       SCOPED_TRACE(c.text());
       GraphMaker m;
       m.result(c.add(m, m.input(c.data()), m.random(c.weights(), 1)));
-      check(m, c.is_a_scale() ? "f32_eltwise_" : transposed ? "f32_deconv_" : "f32_conv_");
+      check(m, c.is_a_scale() ? "f32_eltwise_" : transposed ? "conv_" : "f32_conv_");
     }
 }
 

@@ -137,6 +137,48 @@ TEST(WinogradSelection, TakesTapsAlongOneAxis) {
   }
 }
 
+GraphMaker transposed_layer(int64_t batch, int64_t kernel, const char* strides, const char* pads,
+                            float weight = 0.25f) {
+  GraphMaker m;
+  std::vector<float> weights(static_cast<size_t>(kLayerChannels * kLayerChannels * kernel * kernel), 0.25f);
+  weights[1234] = weight;
+  m.result(m.op(
+      "ConvolutionBackpropData",
+      {m.input({batch, kLayerChannels, 32, 32}), m.constant({kLayerChannels, kLayerChannels, kernel, kernel}, weights)},
+      {{"strides", strides}, {"dilations", "1,1"}, {"pads_begin", pads}, {"pads_end", pads}}));
+  return m;
+}
+
+TEST(WinogradSelection, TakesTransposedLayersWhosePhasesHaveFewTaps) {
+  for (const Isa isa : isas_with_winograd()) {
+    SCOPED_TRACE(isa_name(isa));
+    const auto takes = [&](const GraphMaker& m, bool accuracy = false) {
+      return is_winograd(kernel_of(m, isa, accuracy), "4x4_3x3");
+    };
+    EXPECT_TRUE(takes(transposed_layer(1, 4, "2,2", "1,1")));
+    EXPECT_TRUE(takes(transposed_layer(3, 4, "2,2", "1,1")));
+    EXPECT_TRUE(takes(transposed_layer(1, 5, "2,2", "2,2")));
+    EXPECT_FALSE(takes(transposed_layer(1, 4, "2,2", "1,1"), true));
+    // One tap each, and four a side.
+    EXPECT_FALSE(takes(transposed_layer(1, 2, "2,2", "0,0")));
+    EXPECT_FALSE(takes(transposed_layer(1, 8, "2,2", "3,3")));
+    for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()})
+      EXPECT_FALSE(takes(transposed_layer(1, 4, "2,2", "1,1", bad))) << bad;
+  }
+}
+
+TEST(WinogradSelection, TransposedLayersOfOneConstantHaveTheirOwnPackings) {
+  GraphMaker m;
+  const auto weights = m.random({kLayerChannels, kLayerChannels, 4, 4}, 1, 0.05f);
+  auto x = m.input({1, kLayerChannels, 16, 16});
+  for (const char* pads : {"1,1", "0,2", "2,0"})
+    x = m.op("ReLU", {m.op("ConvolutionBackpropData", {x, weights},
+                           {{"strides", "2,2"}, {"dilations", "1,1"}, {"pads_begin", pads}, {"pads_end", pads}})});
+  m.result(x);
+  for (const Isa isa : isas_with_winograd()) EXPECT_TRUE(is_winograd(kernels_of(m, isa).back())) << isa_name(isa);
+  test::expect_same_as_interpreter(m);
+}
+
 TEST(WinogradSelection, LayersOfOneConstantAndSeveralStridesHaveTheirOwnPackings) {
   for (const int64_t taps : {5, 17}) {
     GraphMaker m;

@@ -1,11 +1,13 @@
-// Convolution and GroupConvolution with 3x3 kernels by Winograd's algorithm, with constant f32 weights and a fused
-// chain at the store; see kernels/conv_wino/conv_wino.hpp, and prepared_winograd.hpp for where it is proposed.
+// Convolution and GroupConvolution with 3x3 kernels, and what is made of these, by Winograd's algorithm, with constant
+// f32 weights and a fused chain at the store; see kernels/conv_wino/conv_wino.hpp, and prepared_winograd.hpp for where
+// it is proposed.
 #include <algorithm>
 #include <memory>
 #include <span>
 
 #include "ir/base/error.hpp"
 #include "plugins/cpu/kernels/conv/conv.hpp"
+#include "plugins/cpu/kernels/conv_wino/wino_spans.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 #include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/nodes/prepared_winograd.hpp"
@@ -67,8 +69,8 @@ class WinogradExecutor final : public Executor {
     if (overwrites_ || slice >= split.part_count()) return {};
     const ConvProblem& p = conv_.plan.problem;
     const int64_t blocks = p.groups * conv_.plan.oc_blocks, unit = wino_part(conv_.plan, split, slice).oc0;
-    const int64_t block =
-        unit / conv_.plan.units * conv_.plan.oc_blocks + unit % conv_.plan.units * conv_.plan.unit_blocks;
+    const int64_t block = unit / conv_.plan.units * conv_.plan.oc_blocks +
+                          unit % conv_.plan.units / phases_of(conv_.plan) * conv_.plan.unit_blocks;
     const int64_t bias = (blocks * conv_.plan.block + 15) / 16 * 16;
     const auto weights = std::as_bytes(
         std::span(conv_.packed->as<float>(), conv_.plan.packed_floats).subspan(static_cast<size_t>(bias)));
@@ -113,7 +115,7 @@ Proposal propose(const NodeContext& context, int64_t tile) {
 }
 
 std::unique_ptr<const Executor> make(const NodeContext& context, int64_t tile) {
-  const int64_t stride = conv_problem(context).h.stride;
+  const int64_t stride = wino_stride(conv_problem(context));
   return std::make_unique<WinogradExecutor>(context, chosen_winograd_kernel(context, tile, stride));
 }
 

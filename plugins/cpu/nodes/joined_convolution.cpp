@@ -46,7 +46,7 @@ const ConvKernel* transposed_kernel(const ConvProblem& p, Isa isa) {
 bool reads_rows(const WinoPlan& plan) {
   const ConvProblem& p = plan.problem;
   return p.groups == 1 && p.h.stride == 1 && p.h.in == p.h.out && p.h.pad <= 1 && plan.spans.tiles == 1 &&
-         !dilated(plan) && !has_segments(plan);
+         !dilated(plan) && !cuts_taps(plan);
 }
 
 using Range = WinogradBandGrid::Range;

@@ -6,6 +6,7 @@
 #include "ir/base/error.hpp"
 #include "plugins/cpu/constant_reader.hpp"
 #include "plugins/cpu/kernels/conv/conv.hpp"
+#include "plugins/cpu/kernels/conv_wino/wino_spans.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 #include "plugins/cpu/rounding.hpp"
 
@@ -27,14 +28,18 @@ Packing packing_for(const WinoKernel& kernel, const WinoPlan& plan, const ir::Co
   Packing packing;
   packing.key = concat(kernel.name, plan.weights == WinoWeights::packed ? " " : " plain ", plan.unit_blocks, " g",
                        p.groups, " i", p.ic, " o", p.oc, " k", p.d.kernel, 'x', p.h.kernel, 'x', p.w.kernel);
+  if (p.transposed) packing.key += concat(" transposed s", p.h.stride, 'x', p.w.stride, " p", p.h.pad, 'x', p.w.pad);
   packing.bytes = plan.packed_floats * sizeof(float);
   packing.pieces = wino_units(plan);
   // The packing is known by the bias's address, which nothing else may get while the packing is being made.
   if (bias) packing.with = *bias;
-  packing.row_bytes = static_cast<size_t>(weights_per_output(p)) * sizeof(float);
-  packing.first_row = [plan](int64_t unit) { return wino_first_output(plan, unit); };
-  packing.pack = [&kernel, plan, values](const void* weights, void* packed, int64_t begin, int64_t end) {
-    kernel.pack(plan, {static_cast<const float*>(weights), values, wino_first_output(plan, begin)},
+  if (!p.transposed) {
+    packing.row_bytes = static_cast<size_t>(weights_per_output(p)) * sizeof(float);
+    packing.first_row = [plan](int64_t unit) { return wino_first_output(plan, unit); };
+  }
+  packing.pack = [&kernel, plan, values, first_row = packing.first_row](const void* weights, void* packed,
+                                                                        int64_t begin, int64_t end) {
+    kernel.pack(plan, {static_cast<const float*>(weights), values, first_row ? first_row(begin) : 0},
                 static_cast<float*>(packed), begin, end);
   };
   return packing;
@@ -73,7 +78,7 @@ double worst_amplification(const NodeContext& context, const ConvProblem& proble
         const int64_t first = piece * outputs, count = std::min(outputs, problem.oc - first);
         double& result = amplifications[static_cast<size_t>(piece)];
         if (problem.transposed) {
-          result = amplification(weights + first, count);
+          result = amplification(weights + first * problem.d.kernel * problem.h.kernel * problem.w.kernel, count);
         } else {
           const size_t bytes = static_cast<size_t>(count * row) * sizeof(float);
           const void* const rows = context.reader->read(weights + first * row, bytes, slot);
@@ -107,7 +112,7 @@ std::variant<WinogradOffer, Reject> winograd_offer(const NodeContext& context, i
   if (context.outputs[0].type != element::f32)
     return Reject{"only f32, not " + context.outputs[0].type.get_type_name()};
   const ConvProblem problem = conv_problem(context);
-  const WinoKernel* kernel = winograd_kernel(context.isa, tile, problem.h.stride);
+  const WinoKernel* kernel = winograd_kernel(context.isa, tile, wino_stride(problem));
   if (!kernel) return Reject{"no kernel of this stride in this bucket"};
   if (const char* why = wino_reject(problem, *kernel)) return Reject{why};
   double times = 0;

@@ -26,7 +26,7 @@ int64_t wanted_tiles(const WinoPlan& plan) {
 bool can_overwrite_source(const WinoPlan& plan) noexcept {
   const ConvProblem& p = plan.problem;
   if (p.d.in != p.d.out || p.h.in != p.h.out || p.w.in != p.w.out || p.h.pad > 1 || plan.spans.tiles > 1 ||
-      p.h.stride > 1 || dilated(plan) || has_segments(plan))
+      p.h.stride > 1 || dilated(plan) || cuts_taps(plan))
     return false;
   return p.oc <= p.ic && (p.batch == 1 || plan.oc_blocks == plan.ic_blocks);
 }

@@ -7,8 +7,9 @@
 //   WinoSplit split = wino_split(plan, threads);
 //   for each i < split.count(): k.run(plan, args, wino_slice(plan, split, i))     in any order, in parallel
 // Formula: as conv.hpp, for stride 1, or stride 2 in both axes and one kernel slice. F(4x4,3x3) takes dilated rows and
-//   columns, too: a tile is of outputs a dilation apart; and kernels of 2 to 9 taps a side, cut into segments of 3x3,
-//   where the channels of one group are whole blocks.
+//   columns, too: a tile is of outputs a dilation apart; kernels of 2 to 9 taps a side and one group, cut into segments
+//   of 3x3; and transposed convolutions of one group and any stride where an output and its neighbours read 3x3 inputs
+//   at most: a tile is of outputs a stride apart.
 // Layouts: src and dst blocked, as channel_block(isa) says; weights plain, as conv.hpp. Channels beyond C in the last
 //   block: never read in src, written as zero in dst.
 // Aliasing and alignment: dst overlaps nothing but post-op operands equal to it; 64-byte aligned bases are fast, any

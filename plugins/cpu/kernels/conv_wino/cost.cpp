@@ -22,6 +22,8 @@ constexpr int64_t kMaxUnitBlocks = 4;  // of gemm_pass.hpp
 // Tiles (of all slices) transformed at once: enough that weights from L3 are read at a rate it can give, few enough
 // that inputs and products stay near. Half and twice as many are within 5 % on the layers of the zoo.
 constexpr int64_t kBlockTiles = 56, kBlockTilesDeep = 112;
+// Of transposed convolutions each phase has weights of its own to transform for the same tiles.
+constexpr int64_t kBlockTilesOfPhases = 112;
 // Of stride 2, tiles have a fourth of the outputs, or more than twice the points; and their weights stay packed.
 constexpr int64_t kBlockTilesStrided2 = 112, kBlockTilesStrided4 = 28;
 constexpr int64_t kBlockSlices = 16;
@@ -36,6 +38,7 @@ struct TransformCycles {
 };
 TransformCycles transform_cycles(const WinoPlan& plan) {
   if (strided(plan)) return plan.tile == 4 ? TransformCycles{450, 125, 20} : TransformCycles{110, 45, 0};
+  if (plan.problem.transposed) return {300, 300, 0};  // whose outputs go through a copy
   if (plan.tile == 4) return plan.registers == 32 ? TransformCycles{265, 165, 45} : TransformCycles{300, 190, 0};
   return {100, 66, 0};
 }
@@ -48,8 +51,9 @@ constexpr double kAgainBytes = 40;
 
 // Cycles to stage nine vectors of weights as 36, and with stride 2 as 20 and as 54 (some rows for several groups of
 // sums), the sums so far included: measured.
-constexpr double kStageCycles = 120, kStageStridedCycles = 55, kStageStridedCycles4 = 400;
+constexpr double kStageCycles = 120, kStageStridedCycles = 55, kStageStridedCycles4 = 400, kStagePhaseCycles = 190;
 double stage_cycles(const WinoPlan& plan) {
+  if (plan.problem.transposed) return kStagePhaseCycles;
   if (!strided(plan)) return kStageCycles;
   return plan.tile == 4 ? kStageStridedCycles4 : kStageStridedCycles;
 }
@@ -130,11 +134,25 @@ double points_share(const WinoPlan& plan) {
   return share;
 }
 
+// The share of products whose weights are not zero for want of a tap.
+double live_share(const WinoPlan& plan) {
+  if (!plan.problem.transposed) return 1;
+  const auto live = [&](const ConvAxis& axis) {
+    int64_t points = 0;
+    for (int64_t phase = 0; phase < axis.stride; ++phase) {
+      const WinoTaps taps = taps_of_phase(axis, phase);
+      points += plan.alpha - (taps.has(0) ? 0 : 1) - (taps.has(2) ? 0 : 1);
+    }
+    return static_cast<double>(points) / static_cast<double>(plan.alpha * axis.stride);
+  };
+  return live(plan.problem.h) * live(plan.problem.w);
+}
+
 // Those of a run that transforms the weights in registers, if there are passes for them: strided_transforming_pass.hpp.
 std::optional<WinoSpans> spans_in_registers(const WinoPlan& plan) {
   const ConvProblem& p = plan.exec;
   const WinoAxis& cols = plan.cols;
-  if (plan.tile != 4 || plan.registers != 32 || p.d.out != 1 || p.d.kernel != 1 || dilated(plan) || has_segments(plan))
+  if (plan.tile != 4 || plan.registers != 32 || p.d.out != 1 || p.d.kernel != 1 || dilated(plan) || cuts_taps(plan))
     return std::nullopt;
   if (plan.rows.tiles == 2 && cols.tiles == 2 && (!strided(plan) || cols.full > 0)) return WinoSpans{kMostSpanTiles, 1};
   if (!strided(plan) || cols.tiles < 3) return std::nullopt;
@@ -153,7 +171,8 @@ std::optional<WinoSpans> spans_in_registers(const WinoPlan& plan) {
 constexpr int64_t kMostPackedBytes = int64_t{1} << 20, kMostStridedBytes = int64_t{4} << 20;
 WinoWeights packed_or_staged(const WinoPlan& plan) {
   const ConvProblem& p = plan.exec;
-  const int64_t pairs = p.groups * plan.ic_blocks * plan.oc_blocks * plan.block * plan.block * p.d.kernel;
+  const int64_t pairs =
+      p.groups * plan.ic_blocks * plan.oc_blocks * phases_of(plan) * plan.block * plan.block * p.d.kernel;
   const int64_t bytes = 4 * plan.weights_side * plan.weights_side * pairs;
   const int64_t most = strided(plan) ? kMostStridedBytes : std::min(cache_sizes().l2, kMostPackedBytes);
   return (strided(plan) || plan.tile == 4) && bytes > most ? WinoWeights::staged : WinoWeights::packed;
@@ -162,7 +181,10 @@ WinoWeights packed_or_staged(const WinoPlan& plan) {
 // Of so many tiles, those that are transformed at once.
 int64_t tiles_at_once(const WinoPlan& plan, int64_t tiles) {
   const int64_t strided_tiles = plan.tile == 4 ? kBlockTilesStrided4 : kBlockTilesStrided2;
-  const int64_t wanted = strided(plan) ? strided_tiles : plan.exec.d.out > 1 ? kBlockTilesDeep : kBlockTiles;
+  const int64_t wanted = strided(plan)             ? strided_tiles
+                         : plan.problem.transposed ? kBlockTilesOfPhases
+                         : plan.exec.d.out > 1     ? kBlockTilesDeep
+                                                   : kBlockTiles;
   const int64_t all = std::max<int64_t>(1, tiles);
   return ceil_div(all, ceil_div(all, std::clamp<int64_t>(wanted / plan.block_slices, 1, all)));
 }
@@ -196,7 +218,7 @@ void choose_blocks(WinoPlan& plan, std::optional<WinoWeights> weights) noexcept 
     plan.unit_blocks = 1;
     plan.block_tiles = kMostSpanTiles;
   }
-  plan.units = ceil_div(plan.oc_blocks, plan.unit_blocks);
+  plan.units = ceil_div(plan.oc_blocks, plan.unit_blocks) * phases_of(plan);
   // Few: products and inputs stay in L2. Of staged weights one unit: more would leave fewer input channels for a pass
   // over products in memory.
   plan.chunk_units = plan.weights == WinoWeights::packed
@@ -209,7 +231,7 @@ double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t sl
   const ConvProblem& p = plan.exec;
   const int64_t s_blocks = ceil_div(tiles, plan.block_tiles), d_blocks = ceil_div(slices, plan.block_slices);
   const int64_t groups = ceil_div(units, plan.units);
-  const int64_t oc_blocks = std::min(units * plan.unit_blocks, groups * plan.oc_blocks);
+  const int64_t oc_blocks = std::min(units * plan.unit_blocks, groups * plan.oc_blocks * phases_of(plan));
   const auto parts = static_cast<double>(plan.block / plan.lanes);
   const TransformCycles transform = transform_cycles(plan);
   const double input = static_cast<double>(groups * plan.ic_blocks * tiles * (slices + d_blocks * (p.d.kernel - 1))) *
@@ -217,11 +239,11 @@ double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t sl
   const double output = static_cast<double>(oc_blocks * tiles * slices) * parts * transform.output;
   const auto points = static_cast<double>(plan.alpha * plan.alpha);
   const auto blocks = static_cast<double>(s_blocks * d_blocks);
-  double products = points * points_share(plan) * blocks *
+  double products = points * points_share(plan) * live_share(plan) * blocks *
                     point_cycles(plan, plan.unit_blocks, oc_blocks, ceil_div(tiles * slices, s_blocks * d_blocks));
   const auto pairs = static_cast<double>(oc_blocks * plan.block * plan.ic_blocks * plan.block * p.d.kernel);
   const ConvProblem& whole = plan.problem;
-  const double plain_bytes = 4 * pairs / static_cast<double>(plan.row_segments * plan.col_segments) *
+  const double plain_bytes = 4 * pairs / static_cast<double>(plan.row_segments * plan.col_segments * phases_of(plan)) *
                              static_cast<double>(whole.h.kernel * whole.w.kernel);
   if (plan.weights == WinoWeights::staged)
     return input + products + output + pairs / static_cast<double>(plan.lanes) * stage_cycles(plan) * blocks +
@@ -244,8 +266,10 @@ double direct_products(const ConvProblem& p) noexcept {
   for (const ConvAxis* a : {&p.d, &p.h, &p.w}) {
     int64_t inside = 0;
     for (int64_t k = 0; k < a->kernel; ++k) {
-      const int64_t at = k * a->dilation - a->pad, first = ceil_div(std::max<int64_t>(0, -at), a->stride),
-                    last = std::min(a->out, ceil_div(std::max<int64_t>(0, a->in - at), a->stride));
+      const int64_t at = k * a->dilation - a->pad, first = ceil_div(std::max<int64_t>(0, -at), a->stride);
+      // Transposed: inputs whose output by the tap exists.
+      const int64_t ends = p.transposed ? a->in : a->out, other = p.transposed ? a->out : a->in;
+      const int64_t last = std::min(ends, ceil_div(std::max<int64_t>(0, other - at), a->stride));
       inside += std::max<int64_t>(0, last - first);
     }
     products *= static_cast<double>(inside);
@@ -259,7 +283,9 @@ double wino_speedup(const ConvProblem& problem, const WinoKernel& kernel) noexce
   const WinoPlan plan = wino_plan(problem, kernel);
   const int64_t tiles = problem.batch * plan.rows.tiles * plan.cols.tiles;
   if (tiles == 0) return 0;
-  double winograd = wino::box_cycles(plan, wino_units(plan), tiles, problem.d.out);
+  // Measured beside the model: weights of one phase leave what those of another want.
+  constexpr double kPhases = 1.2;
+  double winograd = wino::box_cycles(plan, wino_units(plan), tiles, problem.d.out) * (problem.transposed ? kPhases : 1);
   const double ports = plan.fused ? 2.0 : 1.0, of_peak = 0.97;
   const int64_t taps = problem.d.kernel * problem.h.kernel * problem.w.kernel;
   const auto lanes = static_cast<double>(problem.groups * plan.oc_blocks * plan.block);

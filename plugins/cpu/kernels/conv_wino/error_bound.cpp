@@ -13,9 +13,9 @@
 //   compared with the largest output that such inputs can give, the sum of S. (The same account for a direct
 //   convolution has N = sum of S.) The ratio N : sum of S depends on where the weights of a kernel lie: for F(4,3) it
 //   is 16 to 163, for F(2,3) at most 16, and with stride 2 at most 95 and 9.
-//   Of kernels cut into segments, S is summed over these, and K counts them.
-//   At stride 2 the points i are the products of the sums (transforms.hpp), up to four of which per pair of channels
-//   are summed at once: 4 K in the place of K.
+//   Of kernels cut into segments, S is summed over these, and K counts them. Transposed, each phase has an S of its
+//   own. At stride 2 the points i are the products of the sums (transforms.hpp), up to four of which per pair of
+//   channels are summed at once: 4 K in the place of K.
 // Source: N. J. Higham and T. Mary, A New Approach to Probabilistic Rounding Error Analysis (2019).
 #include <algorithm>
 #include <array>
@@ -25,6 +25,7 @@
 
 #include "plugins/cpu/kernels/conv_wino/conv_wino.hpp"
 #include "plugins/cpu/kernels/conv_wino/error_factors.hpp"
+#include "plugins/cpu/kernels/conv_wino/wino_spans.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -61,7 +62,38 @@ Taps tap_sums(const float* weights, int64_t kernels) {
   return result;
 }
 
+// Likewise of an output channel of a transposed convolution, in one phase.
+Taps phase_sums(const ConvProblem& p, const WinoTaps2d& some, const float* weights) {
+  Taps result{};
+  const int64_t size = p.h.kernel * p.w.kernel;
+  for (size_t t = 0; t < kTaps; ++t) {
+    const auto y = static_cast<int64_t>(t / 3), x = static_cast<int64_t>(t % 3);
+    if (!some.rows.has(y) || !some.columns.has(x)) continue;
+    const float* const tap = weights + some.rows.at(y) * p.w.kernel + some.columns.at(x);
+    for (int64_t i = 0; i < p.ic; ++i) result[t] += std::fabs(tap[i * p.oc * size]);
+  }
+  return result;
+}
+
 using wino::Factors;
+
+// The largest N by the sum of S.
+double amplification_of(const Factors& factors, const Taps& taps) {
+  float sum = 0;
+  for (float tap : taps) sum += tap;
+  if (sum == 0) return 0;
+  if (!(sum >= kSmallest && sum <= kLargest)) return std::numeric_limits<double>::infinity();
+  double largest = 0;
+  for (int64_t p = 0; p < factors.tile; ++p)
+    for (int64_t q = 0; q < factors.tile; ++q) {
+      double n = 0;
+      for (size_t x = 0; x < 3; ++x)
+        for (size_t y = 0; y < 3; ++y)
+          n += factors.factor[p][x] * factors.factor[q][y] * static_cast<double>(taps[x * 3 + y]);
+      largest = std::max(largest, n);
+    }
+  return largest / static_cast<double>(sum);
+}
 
 // The points `at` and infinity, for kernels of `taps` taps; x is `step` times the tap.
 Factors factors_of(int64_t tile, std::span<const double> at, size_t taps, size_t step) {
@@ -116,36 +148,31 @@ Factors wino::five_point_factors(int64_t outputs, size_t taps) {
 }
 
 double wino_amplification(const ConvProblem& problem, int64_t tile, const float* weights, int64_t outputs) noexcept {
-  const Factors factors = problem.h.stride != 1 ? strided_factors_of(tile) : factors_of(tile);
-  const int64_t kernels = problem.ic / problem.groups * problem.d.kernel, size = problem.h.kernel * problem.w.kernel;
+  const Factors factors = wino_stride(problem) != 1 ? strided_factors_of(tile) : factors_of(tile);
   double worst = 0;
+  if (problem.transposed) {
+    const int64_t phases = problem.h.stride * problem.w.stride, taps = problem.h.kernel * problem.w.kernel;
+    for (int64_t o = 0; o < outputs; ++o)
+      for (int64_t phase = 0; phase < phases; ++phase)
+        worst = std::max(
+            worst, amplification_of(factors, phase_sums(problem, taps_of(problem, 0, phase), weights + o * taps)));
+    return worst;
+  }
+  const int64_t kernels = problem.ic / problem.groups * problem.d.kernel, size = problem.h.kernel * problem.w.kernel;
   for (int64_t o = 0; o < outputs; ++o) {
     const float* const own = weights + o * kernels * size;
     const Taps taps = size == static_cast<int64_t>(kTaps) && problem.h.kernel == 3
                           ? tap_sums(own, kernels)
                           : segment_sums(own, kernels, problem.h.kernel, problem.w.kernel);
-    float sum = 0;
-    for (float tap : taps) sum += tap;
-    if (sum == 0) continue;
-    if (!(sum >= kSmallest && sum <= kLargest)) return std::numeric_limits<double>::infinity();
-    double largest = 0;
-    for (int64_t p = 0; p < factors.tile; ++p)
-      for (int64_t q = 0; q < factors.tile; ++q) {
-        double n = 0;
-        for (size_t x = 0; x < 3; ++x)
-          for (size_t y = 0; y < 3; ++y)
-            n += factors.factor[p][x] * factors.factor[q][y] * static_cast<double>(taps[x * 3 + y]);
-        largest = std::max(largest, n);
-      }
-    worst = std::max(worst, largest / static_cast<double>(sum));
+    worst = std::max(worst, amplification_of(factors, taps));
   }
   return worst;
 }
 
 double wino_error_bound(const ConvProblem& problem, double amplification) noexcept {
   const int64_t kernels = problem.ic / problem.groups * problem.d.kernel;
-  const int64_t segments = ((problem.h.kernel + 2) / 3) * ((problem.w.kernel + 2) / 3);
-  const int64_t summed = problem.h.stride != 1 ? 4 * kernels : kernels * segments;
+  const int64_t segments = problem.transposed ? 1 : ((problem.h.kernel + 2) / 3) * ((problem.w.kernel + 2) / 3);
+  const int64_t summed = wino_stride(problem) != 1 ? 4 * kernels : kernels * segments;
   return (kTransformRoundings + 2 * std::sqrt(static_cast<double>(summed))) * 0x1p-24 * amplification;
 }
 

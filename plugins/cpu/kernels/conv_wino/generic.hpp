@@ -1,7 +1,8 @@
-// What: convolution with 3x3 kernels, or segments of 3x3 (times any number of slices at stride 1), by products in the
-//   transformed domain: a
-//   box of the work is cut into blocks of tiles; of each block the inputs are transformed, multiplied point by point
-//   with the transformed weights, and the products transformed back, with bias, residual and post-ops at the store.
+// What: convolution with 3x3 kernels, or segments or phases of 3x3 (times any number of slices at stride 1), by
+// products
+//   in the transformed domain: a box of the work is cut into blocks of tiles; of each block the inputs are transformed,
+//   multiplied point by point with the transformed weights, and the products transformed back, with bias, residual and
+//   post-ops at the store.
 // Weights: packed in the transformed domain, or transformed here, into scratch memory or in registers, on their way to
 //   the products.
 // Order of summation: per output kernel slice, channel block, channel; then the output transform. At stride 2 products
@@ -122,6 +123,7 @@ void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
   const int64_t first = (some.first.n * plan.rows.tiles + some.first.row) * plan.cols.tiles + some.first.col;
   const RemoteSources near{false, args.remote.begin - first, args.remote.end - first};
   const int64_t lines = args.remote.everywhere ? source_lines_per_tile(plan) : 0;
+  const int64_t segments = plan.row_segments * plan.col_segments;
   for (int64_t of = 0; of < plan.ic_blocks * b.read_slices; ++of) {
     const int64_t block = of / b.read_slices, d = b.d0 + of % b.read_slices - p.d.pad;
     const int64_t segment = block / plan.source_blocks;
@@ -141,6 +143,9 @@ void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
     const float* const slice =
         args.src + (b.group * plan.source_blocks + block % plan.source_blocks) * plan.src.c + d * plan.src.d;
     TileAt at = some.first;
+    // Of segments but the last: what lies behind the last channel meets weights of zero, and must be no NaN.
+    const int64_t behind = (block % plan.source_blocks + 1) * kBlock - plan.problem.ic;
+    const bool cuts_channels = wino_has_segments(W::kTile, W::kStride) && segment + 1 < segments && behind > 0;
     // To L2, a share per tile, the next channel block's: lines of another core's cache come slowly. Behind the last
     // block what lies there.
     const float* next_block = slice + plan.src.c + at.n * plan.src.n + at.h.begin * W::kStride * plan.src.h;
@@ -168,10 +173,11 @@ void transform_tiles(const WinoPlan& plan, const ConvArgs& args, const WinoBlock
       if (wino_dilates(W::kTile, W::kStride) && dilated(plan)) {
         copy_dilated_tile<W>(plan, column, h, w, src, copy);
         whole = true;
-      } else if (kCopiesBorders<W> && !inside) {
+      } else if ((kCopiesBorders<W> && !inside) || cuts_channels) {
         copy_tile<W>(src, kBlock, window, copy);
         whole = true;
       }
+      if (cuts_channels) clear_tail(copy, kBlock, A * A, kBlock - behind);
       if (kCopiesBorders<W> || whole) {
         input_tile<W, false>(src, window, v);
       } else {
@@ -211,6 +217,22 @@ struct WinoReduction {
   int64_t depth, blocks, last;  // kernel slices, input blocks, channels of the last one
   int64_t u_block, u_point;     // between the weights of two blocks, and of two points
 };
+
+// Whether a unit's weights of a sum are zero, for want of the first or the last of three taps.
+template <typename W>
+TERROIR_NOINLINE bool is_dead(const WinoPlan& plan, const WinoUnit& unit, int sum) {
+  if (!wino_transposes(W::kTile, W::kStride) || !plan.problem.transposed) return false;
+  const auto [rows, columns] = taps_of(plan.problem, 0, unit.phase);
+  const auto dead = [](const WinoTaps& taps, int point) {
+    return (point == 0 && !taps.has(0)) || (point == W::kSums - 1 && !taps.has(kSegment - 1));
+  };
+  return dead(rows, sum / W::kSums) || dead(columns, sum % W::kSums);
+}
+
+TERROIR_INLINE void clear_sum(const WinoBlock& b, const WinoUnit& unit, const WinoSum& sum, float* m) {
+  const int64_t floats = unit.blocks * b.count[sum.point_class] * b.slices * kBlock;
+  for (int64_t l = 0; l < floats; l += kLanes) storeu(m + l, zero());
+}
 
 // The sum `sum` of one unit from its weights `u` of `part`, of the first point; `lines` cache lines from `ahead` on are
 // wanted next.
@@ -260,8 +282,7 @@ void multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int
   WinoReduction all{0, 0, p.d.kernel, plan.ic_blocks, p.ic / p.groups - (plan.ic_blocks - 1) * kBlock, 0, 0};
   const int64_t point_weights = p.d.kernel * plan.ic_blocks * kBlock;  // of one output channel
   const auto weights = [&](const WinoUnit& unit, int64_t point) {
-    return packed + (b.group * plan.oc_blocks + unit.first) * kBlock * block_weights(plan) +
-           point * unit.blocks * kBlock * point_weights;
+    return packed + weights_of_unit(plan, b.group, unit) + point * unit.blocks * kBlock * point_weights;
   };
   for (int k = 0; k < W::kSums * W::kSums; ++k) {
     const WinoSum& sum = kSumsOf<W>.of[k];
@@ -282,7 +303,11 @@ void multiply(const WinoPlan& plan, const float* packed, const WinoBlock& b, int
         lines = lines * count * W::kWeights / W::kSums;
         ahead = weights(row == 0 ? wino_unit(plan, u + 1) : unit, first * W::kWeights) + k % W::kSums * lines * 16;
       }
-      multiply_sum(plan, b, unit, sum, all, weights(unit, 0), ahead, lines, m);
+      if (is_dead<W>(plan, unit, k)) {
+        clear_sum(b, unit, sum, m);
+      } else {
+        multiply_sum(plan, b, unit, sum, all, weights(unit, 0), ahead, lines, m);
+      }
       m += unit.blocks * b.count[sum.point_class] * b.slices * kBlock;
     }
   }
@@ -297,9 +322,9 @@ void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlo
   const WinoUnit unit = wino_unit(plan, u);
   const int64_t ic = plan.exec.ic / plan.exec.groups, lanes = unit.blocks * kBlock;
   const int64_t u_point = point_stride(lanes), u_block = kStagedRows * W::kWeights * u_point;
-  const float* const weights = packed + (b.group * plan.oc_blocks + unit.first) * kBlock * block_weights(plan);
+  const float* const weights = packed + weights_of_unit(plan, b.group, unit);
   const int64_t parts = stage_parts(plan);
-  const bool cuts = wino_has_segments(W::kTile, W::kStride) && has_segments(plan);
+  const bool cuts = wino_has_segments(W::kTile, W::kStride) && cuts_taps(plan);
   float* const cut = staged + plan.stage_floats - stage_cut_floats(plan);
   for (int64_t i = 0; i < parts; ++i) {
     const StagePart part = stage_part(plan, i);
@@ -308,18 +333,25 @@ void stage_and_multiply(const WinoPlan& plan, const float* packed, const WinoBlo
     const float* ahead = taps + channels * kTaps * lanes;
     const int64_t lines = i + 1 < parts || more ? (channels * kTaps * lanes / 16 + kSums - 1) / kSums : 0;
     if (cuts) {
-      ahead = cut_part(plan, weights, part, lanes, cut);
+      ahead = cut_part(plan, weights, part, unit, cut);
       taps = cut;
     }
     const WinoReduction some{part.d, part.first, 1, part.blocks, part.last, u_block, u_point};
     float* m = b.m;
     for (int g = 0; g < W::kGroups; ++g) {
-      for (int64_t a = 0; a < part.blocks; ++a)
+      // Of one row: without any tap.
+      const bool wanted = W::group(g).rows > 1 || !is_dead<W>(plan, unit, W::group(g).first * W::kSums + 1);
+      for (int64_t a = 0; wanted && a < part.blocks; ++a)
         kStage<W>.fn[g]({taps + a * kBlock * kTaps * lanes, a + 1 < part.blocks ? kBlock : part.last, lanes,
                          staged + a * u_block, u_point});
       const SumGroup group = W::group(g);
       for (int k = group.first * W::kSums; k < (group.first + group.rows) * W::kSums; ++k, m += b.m_point) {
-        multiply_sum(plan, b, unit, kGroupedSumsOf<W>.of[k], some, staged, ahead, lines, m);
+        const WinoSum& sum = kGroupedSumsOf<W>.of[k];
+        if (is_dead<W>(plan, unit, k)) {
+          clear_sum(b, unit, sum, m);
+        } else {
+          multiply_sum(plan, b, unit, sum, some, staged, ahead, lines, m);
+        }
         ahead += lines * 16;
       }
     }
@@ -464,26 +496,37 @@ void store_run(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, co
   }
 }
 
-// Of a dilated convolution: a tile at a time, whose outputs do not lie side by side.
+// Along an axis, the outputs of a tile: `count` of them, `step` apart.
+struct OutputsApart {
+  int64_t begin, step, count;
+};
+
 template <typename W>
-void store_dilated_run(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, const TileRun& run, int64_t block,
-                       int64_t channels, OutputTile t, const float* (&next)[kPointClasses]) {
-  const ConvProblem& p = plan.exec;
+OutputsApart outputs_apart(const ConvAxis& axis, const ConvAxis& exec, const WinoAxisTile& tile, int64_t phases,
+                           int64_t phase) {
+  const int64_t begin = tile.begin * phases + phase, step = exec.dilation * phases;
+  const int64_t left = (axis.out - begin + step - 1) / step, most = tile.full ? W::kTile : W::kTile - 1;
+  return {begin, step, left < most ? left : most};
+}
+
+// Of a dilated or transposed convolution: a tile at a time, whose outputs do not lie side by side.
+template <typename W>
+void store_run_apart(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, const TileRun& run, int64_t block,
+                     int64_t phase, int64_t channels, OutputTile t, const float* (&next)[kPointClasses]) {
+  const ConvProblem &p = plan.problem, &exec = plan.exec;
   alignas(64) float buffer[W::kTile * W::kTile * kBlock];
   t.row = W::kTile * kBlock;
   t.dst = buffer;
   t.residual = e.residual ? buffer : nullptr;
   TileAt at = run.at;
   for (int c = 0; c < kPointClasses; ++c) t.m.at[c] = has_class(at, c) ? next[c] : nullptr;
-  const auto outputs = [](const ConvAxis& axis, const WinoAxisTile& tile) {
-    const int64_t left = (axis.out - tile.begin + axis.dilation - 1) / axis.dilation;
-    const int64_t most = tile.full ? W::kTile : W::kTile - 1;
-    return left < most ? left : most;
-  };
-  const int64_t rows = outputs(p.h, at.h), image = at.n * plan.dst.n + block * plan.dst.c + run.d * plan.dst.d;
-  const int64_t row = p.h.dilation * plan.dst.h, column = p.w.dilation * kBlock;
+  const OutputsApart of_rows = outputs_apart<W>(p.h, exec.h, at.h, plan.row_phases, phase / plan.col_phases);
+  const int64_t image = at.n * plan.dst.n + block * plan.dst.c + run.d * plan.dst.d + of_rows.begin * plan.dst.h;
+  const int64_t rows = of_rows.count, row = of_rows.step * plan.dst.h;
   for (int64_t left = run.tiles; left > 0; --left, advance(plan, at, t.m, next)) {
-    const int64_t cols = outputs(p.w, at.w), first = image + at.h.begin * plan.dst.h + at.w.begin * kBlock;
+    const OutputsApart of_cols = outputs_apart<W>(p.w, exec.w, at.w, plan.col_phases, phase % plan.col_phases);
+    const int64_t cols = of_cols.count, column = of_cols.step * kBlock, first = image + of_cols.begin * kBlock;
+    if (rows <= 0 || cols <= 0) continue;  // a phase of fewer outputs than the first
     for (int64_t r = 0; e.residual && r < rows; ++r)
       for (int64_t c = 0; c < cols; ++c)
         for (int64_t l = 0; l < kBlock; l += kLanes)
@@ -496,17 +539,16 @@ void store_dilated_run(const WinoPlan& plan, const ConvArgs& args, const Epilogu
 }
 
 template <typename W>
-void transform_output(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, const WinoBlock& b, int64_t block0,
-                      int64_t block1) {
+void transform_output(const WinoPlan& plan, const ConvArgs& args, const Epilogue& e, const WinoBlock& b,
+                      const WinoUnit& unit, const float* (&next)[kPointClasses]) {
   const ConvProblem& p = plan.exec;
   const int64_t oc = p.oc / p.groups;
   OutputTile t{};
   t.m.stride = b.m_point;
-  const float* next[kPointClasses] = {b.m, b.m, b.m, b.m};
   t.clamp = e.clamp;
   t.low = e.low;
   t.high = e.high;
-  for (int64_t block = block0; block < block1; ++block) {
+  for (int64_t block = unit.first; block < unit.first + unit.blocks; ++block) {
     const int64_t channels = oc - block * kBlock < kBlock ? oc - block * kBlock : kBlock;
     const int64_t block_in_all = b.group * plan.oc_blocks + block;
     t.bias = args.packed + block_in_all * kBlock;
@@ -514,9 +556,9 @@ void transform_output(const WinoPlan& plan, const ConvArgs& args, const Epilogue
       for (int64_t s = 0; s < b.tiles;) {
         TileRun run{tile_at(plan, b.s0 + s), d, 0};
         run.tiles = plan.cols.tiles - run.at.col < b.tiles - s ? plan.cols.tiles - run.at.col : b.tiles - s;
-        if (wino_dilates(W::kTile, W::kStride) && dilated(plan)) {
+        if (wino_dilates(W::kTile, W::kStride) && (dilated(plan) || plan.problem.transposed)) {
           if constexpr (wino_dilates(W::kTile, W::kStride))
-            store_dilated_run<W>(plan, args, e, run, block_in_all, channels, t, next);
+            store_run_apart<W>(plan, args, e, run, block_in_all, unit.phase, channels, t, next);
         } else {
           store_run<W>(plan, args, e, run, block_in_all, channels, t, next);
         }
@@ -575,9 +617,9 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
       if (!keeps_inputs(b, kept)) transform_input<W>(plan, args, b);
       for (int64_t u = unit0; u < unit1; u += plan.chunk_units) {
         const int64_t end = unit1 - u < plan.chunk_units ? unit1 : u + plan.chunk_units;
-        const int64_t block0 = u * plan.unit_blocks;
-        const int64_t block1 = end * plan.unit_blocks < plan.oc_blocks ? end * plan.unit_blocks : plan.oc_blocks;
-        b.m_point = point_stride((block1 - block0) * b.tiles * b.slices);
+        int64_t blocks = 0;
+        for (int64_t unit = u; unit < end; ++unit) blocks += wino_unit(plan, unit).blocks;
+        b.m_point = point_stride(blocks * b.tiles * b.slices);
         if (plan.weights == WinoWeights::packed) {
           multiply<W>(plan, packed, b, u, end);
         } else if (plan.weights == WinoWeights::staged) {
@@ -590,7 +632,9 @@ void run_wino(const WinoPlan& plan, const ConvArgs& args, const WinoBox& box) {
             transform_and_multiply_strided(plan, packed, b, u);
           }
         }
-        transform_output<W>(plan, args, epilogue, b, block0, block1);
+        const float* next[kPointClasses] = {b.m, b.m, b.m, b.m};
+        for (int64_t unit = u; unit < end; ++unit)
+          transform_output<W>(plan, args, epilogue, b, wino_unit(plan, unit), next);
       }
     }
   }

@@ -3,8 +3,8 @@
 // Segments: their channels come one after another.
 // Layouts: [bias of all groups' blocks, to a multiple of 16][group][oc unit], and of a unit
 //   [point][kd][ic block][ic][oc in unit] in the transformed domain, else [kd][ic][tap][oc in unit] without channels
-//   beyond the last, segments uncut. Padding is zero. A unit is plan.unit_blocks blocks, the last one of a group the
-//   blocks that are left.
+//   beyond the last, segments uncut, once for all phases. Padding is zero. A unit is plan.unit_blocks blocks of one
+//   phase, the last one of a group the blocks that are left.
 // Threads: units may be packed at once; unit 0 writes what is between bias and weights.
 // Include one bucket header first.
 #pragma once
@@ -15,24 +15,32 @@
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
 
-// Output blocks [first, first + blocks) of the group: a unit.
+// Output blocks [first, first + blocks) of the group, in one phase: a unit.
 struct WinoUnit {
-  int64_t first, blocks;
+  int64_t first, blocks, phase;
 };
 
 TERROIR_INLINE WinoUnit wino_unit(const WinoPlan& plan, int64_t unit) {
-  const int64_t first = unit * plan.unit_blocks;
-  return {first, plan.oc_blocks - first < plan.unit_blocks ? plan.oc_blocks - first : plan.unit_blocks};
+  const int64_t phases = phases_of(plan), first = unit / phases * plan.unit_blocks;
+  return {first, plan.oc_blocks - first < plan.unit_blocks ? plan.oc_blocks - first : plan.unit_blocks, unit % phases};
 }
 
 TERROIR_INLINE int64_t kernel_taps(const WinoPlan& plan) { return plan.problem.h.kernel * plan.problem.w.kernel; }
 
-// Packed weights of one block of output channels.
+// Packed weights of one block of output channels, in one phase where they are transformed.
 TERROIR_INLINE int64_t block_weights(const WinoPlan& plan) {
   const ConvProblem& p = plan.exec;
   if (plan.weights == WinoWeights::packed)
     return p.d.kernel * plan.ic_blocks * kBlock * plan.weights_side * plan.weights_side;
   return p.d.kernel * (plan.problem.ic / p.groups) * kernel_taps(plan);
+}
+
+// Where those of a unit of a group begin.
+TERROIR_INLINE int64_t weights_of_unit(const WinoPlan& plan, int64_t group, const WinoUnit& unit) {
+  const int64_t first = group * plan.oc_blocks + unit.first;
+  const int64_t blocks =
+      plan.weights == WinoWeights::packed ? first * phases_of(plan) + unit.phase * unit.blocks : first;
+  return blocks * kBlock * block_weights(plan);
 }
 
 // kLanes rows of `floats` floats, `stride` apart, into floats vectors of one float of each row; `rows` of them exist.
@@ -53,14 +61,17 @@ constexpr int64_t kLargestKernel = kMostSegments * kSegment * kMostSegments * kS
 constexpr int64_t kTransposedRows = kTaps * kLanes > kLargestKernel ? kTaps* kLanes
                                                                     : (kLargestKernel + kLanes - 1) / kLanes* kLanes;
 
-// The taps of a segment, `lanes` output channels each, from those of the whole kernel.
-TERROIR_NOINLINE void cut_segment(const WinoPlan& plan, const float* taps, int64_t lanes, int64_t segment, float* to) {
-  const int64_t h = plan.problem.h.kernel, w = plan.problem.w.kernel;
-  const int64_t row = segment / plan.col_segments * kSegment, column = segment % plan.col_segments * kSegment;
-  for (int64_t t = 0; t < kTaps; ++t) {
-    const int64_t y = row + t / kSegment, x = column + t % kSegment;
-    for (int64_t l = 0; l < lanes; l += kLanes)
-      storeu(to + t * lanes + l, y < h && x < w ? loadu(taps + (y * w + x) * lanes + l) : zero());
+// The taps of a segment or phase, `lanes` output channels each, from those of the whole kernel, of so many input
+// channels.
+TERROIR_NOINLINE void cut_taps(const WinoTaps2d& some, const float* taps, int64_t channels, int64_t lanes, float* to) {
+  const int64_t channel = some.rows.kernel * some.columns.kernel * lanes;
+  for (int64_t t = 0; t < kTaps; ++t, to += lanes) {
+    const int64_t y = t / kSegment, x = t % kSegment;
+    const bool there = some.rows.has(y) && some.columns.has(x);
+    const float* const from = taps + (there ? some.rows.at(y) * some.columns.kernel + some.columns.at(x) : 0) * lanes;
+    for (int64_t i = 0; i < channels; ++i)
+      for (int64_t l = 0; l < lanes; l += kLanes)
+        storeu(to + i * kTaps * lanes + l, there ? loadu(from + i * channel + l) : zero());
   }
 }
 
@@ -91,44 +102,50 @@ void pack_unit(const WinoPlan& plan, TransformTaps transform, const ConvConstant
                int64_t unit) {
   const int64_t points = plan.weights_side * plan.weights_side;
   const ConvProblem& p = plan.exec;
-  const int64_t ic = p.ic / p.groups, oc = p.oc / p.groups, depth = p.d.kernel;
+  const int64_t oc = p.oc / p.groups, depth = p.d.kernel;
   const int64_t group = unit / plan.units;
-  const auto [first, blocks] = wino_unit(plan, unit % plan.units);
+  const WinoUnit own_unit = wino_unit(plan, unit % plan.units);
+  const auto [first, blocks, phase] = own_unit;
   const int64_t lanes = blocks * kBlock, channels = plan.ic_blocks * kBlock, reduction = depth * channels;
   const int64_t block_in_all = group * plan.oc_blocks + first;
 
   const int64_t all_lanes = p.groups * plan.oc_blocks * kBlock, bias_floats = (all_lanes + 15) / 16 * 16;
   for (int64_t l = all_lanes; unit == 0 && l < bias_floats; ++l) packed[l] = 0.0f;
-  for (int64_t l = 0; l < lanes; ++l) {
+  for (int64_t l = 0; phase == 0 && l < lanes; ++l) {
     const int64_t o = first * kBlock + l;
     packed[block_in_all * kBlock + l] = constants.bias && o < oc ? constants.bias[group * oc + o] : 0.0f;
   }
 
-  float* const to = packed + bias_floats + block_in_all * kBlock * block_weights(plan);
+  float* const to = packed + bias_floats + weights_of_unit(plan, group, own_unit);
   const bool transforms = plan.weights == WinoWeights::packed;
-  for (int64_t row = 0; transforms && ic < channels && row < points * depth; ++row) {
-    float* padding = to + (row * channels + ic) * lanes;
-    for (int64_t l = 0; l < (channels - ic) * lanes; ++l) padding[l] = 0.0f;
-  }
+  if (!transforms && phase > 0) return;
+  // Behind the channels of each segment.
   const int64_t own = plan.problem.ic / p.groups, kernel = kernel_taps(plan);
-  const int64_t at_once = kernel > kTaps ? kTransposedRows / kernel : kLanes, stride = own * depth * kernel;
+  const int64_t of_segment = plan.source_blocks * kBlock;
+  for (int64_t end = of_segment; transforms && end <= points * reduction; end += of_segment)
+    for (int64_t l = (end - (of_segment - own)) * lanes; l < end * lanes; ++l) to[l] = 0.0f;
+  // Transposed: the taps of one input channel after the other, those of its output channels side by side.
+  const bool transposed = plan.problem.transposed;
+  const int64_t at_once = transposed ? 1 : kernel > kTaps ? kTransposedRows / kernel : kLanes;
+  const int64_t stride = transposed ? kernel : own * depth * kernel, step = transposed ? oc * kernel : kernel;
   alignas(64) float taps[kTransposedRows * kLanes], cut[kTaps * kLanes];
   for (int64_t pair = 0; pair < own * depth; pair += at_once) {
     const int64_t pairs = own * depth - pair < at_once ? own * depth - pair : at_once;
     for (int64_t l = 0; l < lanes; l += kLanes) {
       const int64_t o = first * kBlock + l;
       const float* const rows = constants.weights + (group * oc + o - constants.first_output) * stride;
-      transpose_rows(rows + pair * kernel, stride, oc - o, pairs * kernel, taps);
+      transpose_rows(rows + pair * step, stride, oc - o, pairs * kernel, taps);
       for (int64_t q = 0; q < pairs; ++q) {
         const int64_t d = (pair + q) % depth;
         int64_t i = (pair + q) / depth;
         const float* const whole = taps + q * kernel * kLanes;
         for (int64_t t = 0; !transforms && t < kernel; ++t)
           storeu(to + ((d * own + i) * kernel + t) * lanes + l, loadu(whole + t * kLanes));
-        for (int64_t segment = 0; transforms && segment < plan.row_segments * plan.col_segments; ++segment, i += own) {
+        for (int64_t segment = 0; transforms && segment < plan.row_segments * plan.col_segments;
+             ++segment, i += of_segment) {
           const float* from = whole;
-          if (has_segments(plan)) {
-            cut_segment(plan, whole, kLanes, segment, cut);
+          if (cuts_taps(plan)) {
+            cut_taps(taps_of(plan.problem, segment, phase), whole, 1, kLanes, cut);
             from = cut;
           }
           transform(from, kLanes, to + (d * channels + i) * lanes + l, reduction * lanes);

@@ -17,26 +17,53 @@ namespace {
 
 constexpr int64_t kSegment = 3;
 
-// As kernels see it: of segments of 3x3.
-ConvProblem of_segments(const ConvProblem& p) {
+// Of a transposed one: outputs of the first phase, the longest.
+ConvAxis axis_of_phases(const ConvAxis& a) {
+  return {a.in, ceil_div(a.out, a.stride), kSegment, 1, 1, before_window(a)};
+}
+
+// Inputs that the window of all phases has.
+int64_t inputs_of_phases(const ConvAxis& a) {
+  return before_window(a) + floor_quotient(a.stride - 1 + a.pad, a.stride) + 1;
+}
+
+// As kernels see it: of segments of 3x3. All but the last one have whole blocks of channels.
+ConvProblem of_segments(const ConvProblem& p, int64_t block) {
   ConvProblem e = p;
+  if (p.transposed) {
+    e.transposed = false;
+    e.h = axis_of_phases(p.h);
+    e.w = axis_of_phases(p.w);
+    return e;
+  }
   e.h.kernel = e.w.kernel = kSegment;
-  e.ic *= ceil_div(p.h.kernel, kSegment) * ceil_div(p.w.kernel, kSegment);
+  const int64_t segments = ceil_div(p.h.kernel, kSegment) * ceil_div(p.w.kernel, kSegment);
+  if (segments > 1) e.ic += (segments - 1) * round_up(p.ic, block);
   return e;
+}
+
+const char* reject_transposed(const ConvProblem& p, const WinoKernel& kernel) {
+  if (!wino_transposes(kernel.tile, kernel.stride)) return "transposed";
+  if (p.groups > 1) return "transposed in groups";
+  if (p.d.in != 1 || p.d.out != 1 || p.d.kernel != 1) return "transposed in a volume";
+  if (p.h.kernel * p.w.kernel > kMostSegments * kSegment * kMostSegments * kSegment) return "more than 81 taps";
+  for (const ConvAxis* axis : {&p.h, &p.w})
+    if (axis->dilation != 1 || inputs_of_phases(*axis) > kSegment)
+      return "an output and its neighbours read more than three inputs a side";
+  return nullptr;
 }
 
 }  // namespace
 
 const char* wino_reject(const ConvProblem& p, const WinoKernel& kernel) noexcept {
   if (const char* why = conv::reject_malformed(p)) return why;
-  if (p.transposed) return "transposed";
+  if (p.transposed) return reject_transposed(p, kernel);
   const int64_t block = channel_block(kernel.isa);
   if (p.h.kernel != kSegment || p.w.kernel != kSegment) {
     if (!wino_has_segments(kernel.tile, kernel.stride)) return "kernel is not 3x3";
     for (const ConvAxis* axis : {&p.h, &p.w})
       if (axis->kernel < 2 || axis->kernel > kMostSegments * kSegment) return "kernel has not 2 to 9 taps a side";
-    if (p.groups > 1 || p.ic % block != 0)
-      return "kernel is not 3x3, and input channels are not whole blocks of one group";
+    if (p.groups > 1) return "kernel is not 3x3, in groups";
   }
   if (p.d.stride != 1 || p.h.stride != kernel.stride || p.w.stride != kernel.stride) return "stride does not fit";
   const bool dilated = p.h.dilation != 1 || p.w.dilation != 1;
@@ -65,8 +92,8 @@ WinoAxis wino_axis(const ConvAxis& a, int64_t tile) {
 
 size_t scratch_floats(const WinoPlan& plan) {
   const int64_t v = plan.ic_blocks * plan.block_tiles * (plan.block_slices + plan.exec.d.kernel - 1);
-  const int64_t m =
-      std::min(plan.chunk_units * plan.unit_blocks, plan.oc_blocks) * plan.block_tiles * plan.block_slices;
+  const int64_t m = std::min(plan.chunk_units * plan.unit_blocks, plan.oc_blocks * phases_of(plan)) * plan.block_tiles *
+                    plan.block_slices;
   const int64_t inputs = plan.alpha * plan.alpha, sums = plan.sums_side * plan.sums_side;
   return static_cast<size_t>((inputs * (v + 1) + sums * (m + 1)) * plan.block + plan.stage_floats);
 }
@@ -85,7 +112,7 @@ WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel, std::optional
   WinoPlan plan{};
   const int64_t block = channel_block(kernel.isa);
   plan.problem = p;
-  plan.exec = of_segments(p);
+  plan.exec = of_segments(p, block);
   plan.src = conv::dense_strides(p, ConvFormat::blocked, block, false);
   plan.dst = conv::dense_strides(p, ConvFormat::blocked, block, true);
   const conv::Machine machine = conv::machine(kernel.isa);
@@ -97,18 +124,21 @@ WinoPlan wino_plan(const ConvProblem& p, const WinoKernel& kernel, std::optional
   plan.alpha = (kernel.tile - 1) * kernel.stride + 3;
   plan.weights_side = kernel.tile + 2;
   plan.sums_side = kernel.tile + (kernel.stride == 1 ? 2 : 1);
-  plan.rows = wino_axis(p.h, plan.tile);
-  plan.cols = wino_axis(p.w, plan.tile);
+  plan.rows = wino_axis(plan.exec.h, plan.tile);
+  plan.cols = wino_axis(plan.exec.w, plan.tile);
   plan.ic_blocks = ceil_div(plan.exec.ic / p.groups, block);
   plan.source_blocks = ceil_div(p.ic / p.groups, block);
-  plan.row_segments = ceil_div(p.h.kernel, kSegment);
-  plan.col_segments = ceil_div(p.w.kernel, kSegment);
+  plan.row_segments = p.transposed ? 1 : ceil_div(p.h.kernel, kSegment);
+  plan.col_segments = p.transposed ? 1 : ceil_div(p.w.kernel, kSegment);
+  plan.row_phases = p.transposed ? p.h.stride : 1;
+  plan.col_phases = p.transposed ? p.w.stride : 1;
   plan.oc_blocks = ceil_div(p.oc / p.groups, block);
   wino::choose_blocks(plan, weights);
   const int64_t points = plan.weights_side * plan.weights_side;
   const int64_t bias = round_up(p.groups * plan.oc_blocks * block, 16);
   const bool packed = plan.weights == WinoWeights::packed;
-  const int64_t per_output = packed ? plan.ic_blocks * block * points : p.ic / p.groups * p.h.kernel * p.w.kernel;
+  const int64_t per_output =
+      packed ? plan.ic_blocks * block * points * phases_of(plan) : p.ic / p.groups * p.h.kernel * p.w.kernel;
   const int64_t floats = p.groups * plan.oc_blocks * block * per_output * p.d.kernel;
   plan.packed_floats = static_cast<size_t>(bias + floats);
   plan.prefetch = conv::beyond_l2(floats);
@@ -120,13 +150,15 @@ WinoPlan wino_with_small_blocks(const WinoPlan& plan, int halvings) noexcept {
   WinoPlan small = plan;
   small.block_tiles = ceil_div(plan.block_tiles, int64_t{1} << halvings);
   // At stride 2 the order of sums depends on them.
-  if (plan.problem.h.stride == 1) small.stage_blocks = ceil_div(plan.stage_blocks, int64_t{1} << halvings);
+  if (plan.exec.h.stride == 1) small.stage_blocks = ceil_div(plan.stage_blocks, int64_t{1} << halvings);
   set_scratch(small);
   return small;
 }
 
 int wino_halvings(const WinoPlan& plan) noexcept {
-  if (plan.weights == WinoWeights::in_registers) return 0;
+  // Of a transposed convolution each phase would transform the weights again, for scratch that is little beside
+  // outputs.
+  if (plan.weights == WinoWeights::in_registers || plan.problem.transposed) return 0;
   int halvings = 0;
   for (int64_t tiles = plan.block_tiles; tiles > 1; tiles = ceil_div(tiles, 2), ++halvings)
     if (ceil_div(tiles, 2) * plan.block_slices < plan.register_tiles) break;
@@ -141,7 +173,7 @@ int64_t wino_span_parts(const WinoPlan& plan) noexcept {
 
 int64_t wino_first_output(const WinoPlan& plan, int64_t unit) noexcept {
   const ConvProblem& p = plan.problem;
-  return unit / plan.units * (p.oc / p.groups) + unit % plan.units * plan.unit_blocks * plan.block;
+  return unit / plan.units * (p.oc / p.groups) + unit % plan.units / phases_of(plan) * plan.unit_blocks * plan.block;
 }
 
 namespace {
@@ -153,9 +185,10 @@ struct Extents {
 Extents extents(const WinoPlan& plan) { return {wino_units(plan), wino_span_parts(plan), plan.problem.d.out}; }
 
 // The blocks of tiles that a run over the part would take one by one, or where there are few, smaller ones, while the
-// weights, which each reads again, are at hand.
+// weights, which each reads again, and not transforms, are at hand.
 int64_t choose_slices(const WinoPlan& plan, int64_t tiles, int64_t wanted) {
-  const bool small = static_cast<int64_t>(plan.packed_floats) * 4 <= cache_sizes().l2 / 2;
+  const bool small =
+      plan.weights == WinoWeights::packed && static_cast<int64_t>(plan.packed_floats) * 4 <= cache_sizes().l2 / 2;
   return std::clamp<int64_t>(small ? tiles / (2 * plan.register_tiles) : ceil_div(tiles, plan.block_tiles), 1, wanted);
 }
 

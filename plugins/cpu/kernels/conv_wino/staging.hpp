@@ -37,16 +37,22 @@ TERROIR_INLINE StagePart stage_part(const WinoPlan& plan, int64_t part) {
   return p;
 }
 
-// The taps of a part's segments, to [channel][tap][lanes]; `weights`: of all channels. Returns where the next part's
-// lie.
-TERROIR_NOINLINE const float* cut_part(const WinoPlan& plan, const float* weights, const StagePart& part, int64_t lanes,
-                                       float* to) {
-  const int64_t own = plan.source_blocks * kBlock, channel = kernel_taps(plan) * lanes;
+// The taps of a part's segments in a unit's phase, to [channel][tap][lanes]; `weights`: of all channels. Returns where
+// the next part's lie.
+TERROIR_NOINLINE const float* cut_part(const WinoPlan& plan, const float* weights, const StagePart& part,
+                                       const WinoUnit& unit, float* to) {
+  const int64_t own = plan.problem.ic / plan.problem.groups, lanes = unit.blocks * kBlock;
+  const int64_t channel = kernel_taps(plan) * lanes;
   const float* taps = weights;
   for (int64_t a = part.first; a < part.first + part.blocks; ++a) {
-    taps = weights + (part.d * own + a % plan.source_blocks * kBlock) * channel;
-    for (int64_t i = 0; i < kBlock; ++i, taps += channel, to += kTaps * lanes)
-      cut_segment(plan, taps, lanes, a / plan.source_blocks, to);
+    const WinoTaps2d some = taps_of(plan.problem, a / plan.source_blocks, unit.phase);
+    const int64_t block = a % plan.source_blocks, left = own - block * kBlock;
+    const int64_t channels = left < kBlock ? left : kBlock;
+    taps = weights + (part.d * own + block * kBlock) * channel;
+    cut_taps(some, taps, channels, lanes, to);
+    for (int64_t l = channels * kTaps * lanes; l < kBlock * kTaps * lanes; l += kLanes) storeu(to + l, zero());
+    taps += channels * channel;
+    to += kBlock * kTaps * lanes;
   }
   return taps;
 }

@@ -12,12 +12,48 @@ static constexpr bool wino_dilates(int64_t tile, int64_t stride) { return tile =
 
 // Likewise, kernels of other sizes than 3x3.
 static constexpr bool wino_has_segments(int64_t tile, int64_t stride) { return tile == 4 && stride == 1; }
-static constexpr bool has_segments(const WinoPlan& plan) {
-  return plan.problem.h.kernel != plan.exec.h.kernel || plan.problem.w.kernel != plan.exec.w.kernel;
+
+// Likewise, transposed convolutions: output s q + phase reads input q - i by the tap phase + pad + s i. The largest i
+// of all phases is how far before q their window begins.
+static constexpr bool wino_transposes(int64_t tile, int64_t stride) { return tile == 4 && stride == 1; }
+static constexpr int64_t wino_stride(const ConvProblem& p) { return p.transposed ? 1 : p.h.stride; }
+static constexpr int64_t floor_quotient(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+static constexpr int64_t before_window(const ConvAxis& axis) {
+  return floor_quotient(axis.kernel - 1 - axis.pad, axis.stride);
 }
-// Of stage_floats, at its end: taps of segments.
+static constexpr int64_t phases_of(const WinoPlan& plan) { return plan.row_phases * plan.col_phases; }
+
+// The three taps of a segment, or of a phase, along an axis: tap i is the kernel's tap first + i * step, if there is
+// one.
+struct WinoTaps {
+  int64_t first, step, kernel;
+  constexpr int64_t at(int64_t i) const { return first + i * step; }
+  constexpr bool has(int64_t i) const { return at(i) >= 0 && at(i) < kernel; }
+};
+static constexpr WinoTaps taps_of_segment(const ConvAxis& axis, int64_t segment) {
+  return {segment * 3, 1, axis.kernel};
+}
+static constexpr WinoTaps taps_of_phase(const ConvAxis& axis, int64_t phase) {
+  return {phase + axis.pad + axis.stride * before_window(axis), -axis.stride, axis.kernel};
+}
+struct WinoTaps2d {
+  WinoTaps rows, columns;
+};
+// Of the problem.
+static constexpr WinoTaps2d taps_of(const ConvProblem& p, int64_t segment, int64_t phase) {
+  if (p.transposed) return {taps_of_phase(p.h, phase / p.w.stride), taps_of_phase(p.w, phase % p.w.stride)};
+  const int64_t columns = (p.w.kernel + 2) / 3;
+  return {taps_of_segment(p.h, segment / columns), taps_of_segment(p.w, segment % columns)};
+}
+
+// Whether the taps of 3x3 are not those of the kernel, as they are.
+static constexpr bool cuts_taps(const WinoPlan& plan) {
+  return plan.problem.transposed || plan.problem.h.kernel != plan.exec.h.kernel ||
+         plan.problem.w.kernel != plan.exec.w.kernel;
+}
+// Of stage_floats, at its end: those taps.
 static constexpr int64_t stage_cut_floats(const WinoPlan& plan) {
-  return has_segments(plan) ? plan.stage_blocks * plan.block * 9 * plan.unit_blocks * plan.block : 0;
+  return cuts_taps(plan) ? plan.stage_blocks * plan.block * 9 * plan.unit_blocks * plan.block : 0;
 }
 
 static constexpr bool dilated(const WinoPlan& plan) { return plan.rows.dilation != 1 || plan.cols.dilation != 1; }

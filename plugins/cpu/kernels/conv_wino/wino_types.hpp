@@ -63,8 +63,10 @@ struct WinoRowsMade {
 
 // Everything that is decided before the first run. Kernels read `exec`, not `problem`: kernels of other sizes than 3x3
 // are cut into segments of 3x3, the last ones with zeros, each of which is one with input channels of its own, which
-// see the source so many rows and columns further. "Blocks" are channel blocks, per group. A tile is at most `tile` x
-// `tile` outputs of one output slice (d) of one image; tiles of all images are numbered n, row, column.
+// see the source so many rows and columns further. A transposed convolution is one of stride 1 for each place that an
+// output may have between two inputs, a phase, all of the same inputs. "Blocks" are channel blocks, per group. A tile
+// is at most `tile` x `tile` outputs of one output slice (d) of one image, of one phase, and those of the other phases
+// are as many; tiles of all images are numbered n, row, column.
 struct WinoPlan {
   ConvProblem problem, exec;
   ConvStrides src, dst;
@@ -76,8 +78,9 @@ struct WinoPlan {
   int64_t ic_blocks, oc_blocks;     // per group; ic: of all segments
   int64_t source_blocks;            // of a segment
   int64_t row_segments, col_segments;
+  int64_t row_phases, col_phases;     // the strides of a transposed convolution, else 1
   int64_t unit_blocks;                // oc blocks per unit: the width of the register tile
-  int64_t units;                      // oc units per group
+  int64_t units;                      // oc units per group: the same blocks in all phases, one after the other
   int64_t register_tiles;             // tiles per register tile
   int64_t block_tiles, block_slices;  // at most so many tiles x output slices are transformed at once
   int64_t chunk_units;                // oc units whose products are held at once
