@@ -283,7 +283,8 @@ void choose_ic_chunk(const ConvKernel& kernel, ConvPlan& plan) {
   const bool in_dst =
       kernel.dst == ConvFormat::blocked || (kernel.dst == ConvFormat::nhwc && e.oc / e.groups % block == 0);
   if (!in_dst || dense_inner(e, kernel.src, block) != block || weight_bytes <= l2 / 2) return;
-  if (sums_bytes > l2 / 8) return;
+  // Where a unit's weights are beyond L2, each tile would read them from further away: more sums may travel.
+  if (sums_bytes > (block_bytes * ic_blocks > l2 ? l2 / 3 : l2 / 8)) return;
   const bool from_memory = e.cold_weights && weight_bytes > 2 * l2 && is_pointwise_row(e) && !has_one_position(plan);
   const int64_t in_l1 = from_memory ? blocks_in_l1(e, block, block_bytes, sums_bytes) : 0;
   const int64_t rounds =
