@@ -12,7 +12,7 @@ bool is_for_transposed(const ConvKernel& kernel) {
   return std::string(kernel.name).find("_deconv_") != std::string::npos;
 }
 
-ConvProblem transposed(int64_t batch, int64_t ic, int64_t oc, ConvAxis h, ConvAxis w, ConvAxis d = {}) {
+ConvProblem transposed_problem(int64_t batch, int64_t ic, int64_t oc, ConvAxis h, ConvAxis w, ConvAxis d = {}) {
   ConvProblem problem = problem_of(batch, 1, ic, oc, h, w, d);
   problem.transposed = true;
   return problem;
@@ -81,7 +81,7 @@ TEST(ConvFew, TransposedChannels) {
   for (const int64_t ic : {16, 17, 30, 64})
     for (const int64_t oc : {1, 2, 3, 4, 7})
       if (ic == 64 || oc < 3)
-        check_few(transposed(2, ic, oc, transposed_axis(3, 4, 2, 1, 1, 1), transposed_axis(32, 4, 2, 1, 1, 1)));
+        check_few(transposed_problem(2, ic, oc, transposed_axis(3, 4, 2, 1, 1, 1), transposed_axis(32, 4, 2, 1, 1, 1)));
 }
 
 TEST(ConvFew, TransposedKernelsStridesDilations) {
@@ -90,17 +90,18 @@ TEST(ConvFew, TransposedKernelsStridesDilations) {
       for (const int64_t dilation : {1, 2, 3})
         for (const int64_t pad : {0, 1, 4}) {
           if ((k - 1) * dilation + 1 <= pad) continue;
-          check_few(transposed(1, 200, 2, transposed_axis(3, k, std::min<int64_t>(stride, 3), dilation, pad > 0, 0),
-                               transposed_axis(40, k, stride, dilation, pad, pad / 2)));
+          check_few(transposed_problem(1, 200, 2,
+                                       transposed_axis(3, k, std::min<int64_t>(stride, 3), dilation, pad > 0, 0),
+                                       transposed_axis(40, k, stride, dilation, pad, pad / 2)));
         }
 }
 
 TEST(ConvFew, TransposedRowsAroundTheTileAndTheUnit) {
   for (const int64_t w : {15, 16, 17, 33, 127, 128, 129, 300})
     for (const int64_t h : {1, 64})
-      check_few(transposed(1, 48, 2, transposed_axis(h, 3, 1, 1, 1, 1), transposed_axis(w, 5, 2, 1, 2, 1)));
-  check_few(transposed(1, 80, 1, {}, transposed_axis(333, 16, 8)));
-  check_few(transposed(1, 80, 1, {}, transposed_axis(32, 130, 64)));
+      check_few(transposed_problem(1, 48, 2, transposed_axis(h, 3, 1, 1, 1, 1), transposed_axis(w, 5, 2, 1, 2, 1)));
+  check_few(transposed_problem(1, 80, 1, {}, transposed_axis(333, 16, 8)));
+  check_few(transposed_problem(1, 80, 1, {}, transposed_axis(32, 130, 64)));
 }
 
 // Neighbours that see the same sources go together, by as many as there are of one length.
@@ -111,32 +112,32 @@ TEST(ConvFew, TransposedColumnsOfOneOutput) {
         if (k <= pad) continue;
         ConvAxis w = transposed_axis(37, k, stride, 1, pad, pad / 2);
         w.out += pad % 3;
-        check_few(transposed(1, 40, 1, {}, w));
+        check_few(transposed_problem(1, 40, 1, {}, w));
       }
-  check_few(transposed(2, 70, 1, transposed_axis(5, 9, 3, 1, 4, 4), transposed_axis(70, 9, 3, 1, 4, 4)));
-  check_few(transposed(1, 40, 1, {}, transposed_axis(37, 5, 3, 2, 2, 1)));
-  check_few(transposed(1, 1030, 1, {}, transposed_axis(67, 16, 8, 1, 4, 4)));
+  check_few(transposed_problem(2, 70, 1, transposed_axis(5, 9, 3, 1, 4, 4), transposed_axis(70, 9, 3, 1, 4, 4)));
+  check_few(transposed_problem(1, 40, 1, {}, transposed_axis(37, 5, 3, 2, 2, 1)));
+  check_few(transposed_problem(1, 1030, 1, {}, transposed_axis(67, 16, 8, 1, 4, 4)));
 }
 
 TEST(ConvFew, TransposedOutputsThatNothingReaches) {
   ConvAxis h = transposed_axis(4, 2, 3), w = transposed_axis(20, 2, 3);
   h.out += 2;  // output_padding
   w.out += 1;
-  check_few(transposed(2, 40, 2, h, w));
-  check_few(transposed(1, 40, 2, transposed_axis(4, 3, 2, 1, -3, -1), transposed_axis(20, 3, 2, 1, -2, -5)));
+  check_few(transposed_problem(2, 40, 2, h, w));
+  check_few(transposed_problem(1, 40, 2, transposed_axis(4, 3, 2, 1, -3, -1), transposed_axis(20, 3, 2, 1, -2, -5)));
 }
 
 TEST(ConvFew, TransposedInThreeDimensions) {
-  check_few(transposed(2, 36, 2, transposed_axis(4, 3, 2, 1, 1, 0), transposed_axis(17, 2, 2),
-                       transposed_axis(3, 4, 2, 1, 1, 1)));
+  check_few(transposed_problem(2, 36, 2, transposed_axis(4, 3, 2, 1, 1, 0), transposed_axis(17, 2, 2),
+                               transposed_axis(3, 4, 2, 1, 1, 1)));
 }
 
 TEST(ConvFew, PostOps) {
   check_post_ops(problem_of(2, 1, 32, 2, axis(5, 1), axis(67, 1)));
   check_post_ops(problem_of(2, 1, 19, 3, padded(5), padded(37)));
   check_post_ops(problem_of(1, 1, 80, 8, padded(3), padded(18)));
-  check_post_ops(transposed(2, 64, 3, transposed_axis(3, 4, 2, 1, 1, 1), transposed_axis(19, 4, 2, 1, 1, 1)));
-  check_post_ops(transposed(2, 64, 1, {}, transposed_axis(19, 16, 8, 1, 4, 4)));
+  check_post_ops(transposed_problem(2, 64, 3, transposed_axis(3, 4, 2, 1, 1, 1), transposed_axis(19, 4, 2, 1, 1, 1)));
+  check_post_ops(transposed_problem(2, 64, 1, {}, transposed_axis(19, 16, 8, 1, 4, 4)));
 }
 
 TEST(ConvFew, StandsWhereItPays) {
@@ -151,17 +152,18 @@ TEST(ConvFew, StandsWhereItPays) {
       {problem_of(1, 1, 32, 2, axis(16, 3), axis(17, 3)), nullptr},
       {problem_of(1, 1, 96, 4, axis(1, 1), axis(1, 1)), "too few input channels for so many outputs"},
       {problem_of(1, 2, 64, 2, axis(16, 1), axis(16, 1)), "grouped"},
-      {transposed(1, 64, 3, axis(16, 1), axis(16, 1)), "transposed"},
+      {transposed_problem(1, 64, 3, axis(16, 1), axis(16, 1)), "transposed"},
   };
   const struct {
     ConvProblem problem;
     const char* reason;
   } transposed_cases[] = {
-      {transposed(1, 64, 3, transposed_axis(32, 4, 2), transposed_axis(32, 4, 2)), nullptr},
-      {transposed(1, 24, 5, transposed_axis(32, 2, 2), transposed_axis(32, 2, 2)),
+      {transposed_problem(1, 64, 3, transposed_axis(32, 4, 2), transposed_axis(32, 4, 2)), nullptr},
+      {transposed_problem(1, 24, 5, transposed_axis(32, 2, 2), transposed_axis(32, 2, 2)),
        "too few input channels for so many outputs"},
-      {transposed(1, 64, 9, transposed_axis(32, 4, 2), transposed_axis(32, 4, 2)), "more than 8 output channels"},
-      {transposed(1, 64, 1, {}, transposed_axis(32, 80, 65)), "a stride of more than 64 columns"},
+      {transposed_problem(1, 64, 9, transposed_axis(32, 4, 2), transposed_axis(32, 4, 2)),
+       "more than 8 output channels"},
+      {transposed_problem(1, 64, 1, {}, transposed_axis(32, 80, 65)), "a stride of more than 64 columns"},
       {problem_of(1, 1, 64, 3, axis(16, 1), axis(16, 1)), "not transposed"},
   };
   for (const ConvKernel& kernel : conv_kernels(Isa::avx512)) {

@@ -52,6 +52,11 @@ inline ConvProblem problem_of(int64_t batch, int64_t groups, int64_t ic, int64_t
   return {batch, groups, ic, oc, d, h, w};
 }
 
+inline ConvProblem transposed(ConvProblem p) {
+  p.transposed = true;
+  return p;
+}
+
 // Of a 3x3 kernel that keeps the extents.
 inline ConvAxis padded(int64_t in) { return axis(in, 3, 1, 1, 1, 1); }
 

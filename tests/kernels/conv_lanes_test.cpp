@@ -171,11 +171,6 @@ TEST(ConvAnyGroups, OddChannelsPerGroup) {
   check_family("conv_group_any", grouped(10, 3, 3, axis(5, 2, 1, 2, 1, 1), axis(40, 5, 1, 1, 2, 2)));
 }
 
-ConvProblem transposed(ConvProblem p) {
-  p.transposed = true;
-  return p;
-}
-
 TEST(ConvTransposedDepthwise, KernelsStridesPads) {
   for (const int64_t c : {2, 15, 16, 33})
     for (const int64_t k : {1, 2, 3, 4, 5})

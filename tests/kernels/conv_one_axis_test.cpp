@@ -96,6 +96,36 @@ TEST(ConvOneAxis, Strides) {
   check_one_axis(problem_of(2, 1, 310, 300, axis(19, 7, 2, 1, 3, 3), across(2)));
 }
 
+// A stride of outputs for each input.
+ConvProblem upsampling(int64_t ic, int64_t oc, int64_t in, int64_t kernel, int64_t stride, int64_t rows = 1) {
+  ConvAxis w = transposed_axis(in, kernel, stride, 1, std::max<int64_t>(kernel - stride, 0) / 2);
+  w.out = in * stride;
+  return transposed(problem_of(1, 1, ic, oc, across(rows), w));
+}
+
+TEST(ConvOneAxis, Transposed) {
+  for (const int64_t stride : {1, 2, 3, 4, 8})
+    for (const int64_t kernel : {3, 4, 5, 7, 8, 12, 16, 20, 32})
+      if (kernel > stride) check_one_axis(upsampling(19, 35, 11, kernel, stride));
+  for (const int64_t size : {1, 2, 3, 4, 5, 8, 9, 57, 130}) {
+    check_one_axis(upsampling(16, 16, size, 4, 2));
+    check_one_axis(upsampling(16, 16, size, 16, 8, 3));
+  }
+  for (const int64_t ic : {1, 7, 15, 17, 40})
+    for (const int64_t oc : {1, 8, 17, 48, 80}) check_one_axis(upsampling(ic, oc, 9, 4, 2));
+  // Along rows; with pads of any size, and more outputs than inputs reach.
+  check_one_axis(transposed(problem_of(2, 1, 20, 34, transposed_axis(9, 4, 2, 1, 1, 1), across(5))));
+  for (int64_t pad = 0; pad <= 5; ++pad)
+    for (const int64_t out : {2, 8, 18, 30}) {
+      ConvAxis w = transposed_axis(9, 4, 2);
+      w.pad = pad;
+      w.out = out;
+      check_one_axis(transposed(problem_of(1, 1, 16, 16, across(2), w)));
+    }
+  // Weights that runs transform.
+  check_one_axis(upsampling(310, 300, 9, 16, 8));
+}
+
 TEST(ConvOneAxis, Pads) {
   for (const int64_t before : {0, 1, 2, 9})
     for (const int64_t after : {0, 1, 8})
@@ -110,12 +140,14 @@ TEST(ConvOneAxis, Pads) {
 TEST(ConvOneAxis, AnImageHasTheSameBitsAloneAndAtAnyPlaceInABatch) {
   check_images_of_a_batch(one_axis_kernels(), problem_of(1, 1, 20, 34, across(3), same(131, 5)));
   check_images_of_a_batch(one_axis_kernels(), problem_of(1, 1, 20, 34, same(19, 3), across(17)));
+  check_images_of_a_batch(one_axis_kernels(), upsampling(20, 34, 61, 4, 2));
 }
 
 TEST(ConvOneAxis, PostOps) {
   check_post_ops_of(one_axis_kernels(), problem_of(1, 1, 20, 37, across(1), same(131, 3)));
   check_post_ops_of(one_axis_kernels(), problem_of(1, 1, 20, 37, same(14, 2), across(19)));
   check_post_ops_of(one_axis_kernels(), problem_of(1, 1, 20, 37, across(2), same(41, 4, 3)));
+  check_post_ops_of(one_axis_kernels(), upsampling(20, 37, 41, 16, 8));
 }
 
 TEST(ConvOneAxis, RefusesWhatItCannotDo) {
@@ -130,9 +162,14 @@ TEST(ConvOneAxis, RefusesWhatItCannotDo) {
     EXPECT_TRUE(refuses(problem_of(1, 1, 16, 16, across(4), axis(20, 3, 2, 2, 1, 1))));
     EXPECT_TRUE(refuses(problem_of(1, 1, 16, 16, axis(8, 1, 2), same(20, 3))));
     EXPECT_TRUE(refuses(problem_of(1, 1, 16, 16, axis(8, 1, 1, 1, 1, 0), same(20, 3))));
-    ConvProblem transposed = good;
-    transposed.transposed = true;
-    EXPECT_TRUE(refuses(transposed));
+    EXPECT_FALSE(refuses(upsampling(16, 16, 10, 16, 8)));
+    EXPECT_TRUE(refuses(upsampling(16, 16, 10, 2, 2))) << "one tap per phase";
+    EXPECT_TRUE(refuses(upsampling(16, 16, 10, 33, 8)));
+    ConvProblem ragged = upsampling(16, 16, 10, 4, 2);
+    --ragged.w.out;
+    EXPECT_TRUE(refuses(ragged)) << "phases of 10 and 9";
+    EXPECT_TRUE(refuses(transposed(problem_of(1, 2, 32, 32, across(1), transposed_axis(10, 4, 2, 1, 1, 1)))));
+    EXPECT_TRUE(refuses(transposed(problem_of(1, 1, 16, 16, across(1), transposed_axis(10, 4, 2, 2, 1, 1)))));
   }
 }
 

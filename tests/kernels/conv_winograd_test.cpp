@@ -294,11 +294,6 @@ TEST(ConvWinograd, KernelsOfOtherSizes) {
     }
 }
 
-ConvProblem transposed(ConvProblem p) {
-  p.transposed = true;
-  return p;
-}
-
 // Of a kernel whose outputs are `stride` times as many as inputs, but for what is cut off or added at the end.
 ConvAxis upsampling_axis(int64_t in, int64_t kernel, int64_t stride, int64_t more = 0) {
   ConvAxis a = transposed_axis(in, kernel, stride, 1, std::max<int64_t>(kernel - stride, 0) / 2);

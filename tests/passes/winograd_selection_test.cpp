@@ -167,16 +167,60 @@ TEST(WinogradSelection, TakesTransposedLayersWhosePhasesHaveFewTaps) {
   }
 }
 
+GraphMaker transposed_along_one_axis(int64_t batch, int64_t positions, float weight = 0.25f) {
+  GraphMaker m;
+  std::vector<float> weights(static_cast<size_t>(2 * kLayerChannels * kLayerChannels * 4), 0.25f);
+  weights[1234] = weight;
+  m.result(m.op(
+      "ConvolutionBackpropData",
+      {m.input({batch, 2 * kLayerChannels, positions}), m.constant({2 * kLayerChannels, kLayerChannels, 4}, weights)},
+      {{"strides", "2"}, {"dilations", "1"}, {"pads_begin", "1"}, {"pads_end", "1"}}));
+  return m;
+}
+
+TEST(WinogradSelection, TakesTransposedLayersAlongOneAxis) {
+  for (const Isa isa : available_isas()) {
+    SCOPED_TRACE(isa_name(isa));
+    const bool wide = isa == Isa::avx2 || isa == Isa::avx512;
+    const auto takes = [&](const GraphMaker& m, bool accuracy = false) {
+      return is_winograd(kernel_of(m, isa, accuracy), "one_axis");
+    };
+    EXPECT_EQ(takes(transposed_along_one_axis(1, 6400)), wide);
+    EXPECT_EQ(takes(transposed_along_one_axis(3, 6400)), wide);
+    EXPECT_FALSE(takes(transposed_along_one_axis(1, 6400), true));
+    EXPECT_FALSE(takes(transposed_along_one_axis(1, 2)));
+    for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()})
+      EXPECT_FALSE(takes(transposed_along_one_axis(1, 6400, bad))) << bad;
+  }
+}
+
 TEST(WinogradSelection, TransposedLayersOfOneConstantHaveTheirOwnPackings) {
   GraphMaker m;
   const auto weights = m.random({kLayerChannels, kLayerChannels, 4, 4}, 1, 0.05f);
-  auto x = m.input({1, kLayerChannels, 16, 16});
+  auto x = m.input({1, kLayerChannels, 8, 8});
   for (const char* pads : {"1,1", "0,2", "2,0"})
     x = m.op("ReLU", {m.op("ConvolutionBackpropData", {x, weights},
                            {{"strides", "2,2"}, {"dilations", "1,1"}, {"pads_begin", pads}, {"pads_end", pads}})});
   m.result(x);
   for (const Isa isa : isas_with_winograd()) EXPECT_TRUE(is_winograd(kernels_of(m, isa).back())) << isa_name(isa);
   test::expect_same_as_interpreter(m);
+
+  GraphMaker line;  // of weights that are kept in the transformed domain
+  const auto taps = line.random({2 * kLayerChannels, 2 * kLayerChannels, 4}, 1, 0.03f);
+  x = line.input({1, 2 * kLayerChannels, 400});
+  for (const char* pads : {"1", "0", "2"})
+    x = line.op("ReLU", {line.op("ConvolutionBackpropData", {x, taps},
+                                 {{"strides", "2"},
+                                  {"dilations", "1"},
+                                  {"pads_begin", pads},
+                                  {"pads_end", "0"},
+                                  {"output_padding", pads[0] == '1' ? "1" : "0"}})});
+  line.result(x);
+  for (const Isa isa : available_isas()) {
+    if (isa != Isa::avx2 && isa != Isa::avx512) continue;
+    for (const std::string& kernel : kernels_of(line, isa)) EXPECT_TRUE(is_winograd(kernel, "one_axis")) << kernel;
+  }
+  test::expect_same_as_interpreter(line);
 }
 
 TEST(WinogradSelection, LayersOfOneConstantAndSeveralStridesHaveTheirOwnPackings) {

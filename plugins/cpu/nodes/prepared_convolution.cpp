@@ -17,7 +17,8 @@ Packing packing_for(const ConvKernel& kernel, const ConvPlan& plan, const ir::Co
   const ConvPacking p = packing_of(plan);
   Packing packing;
   packing.key = concat(kernel.packing, ' ', p.block, 'x', p.oc_blocks, " g", p.groups, " i", p.ic, " o", p.oc, " k",
-                       p.kd, 'x', p.kh, 'x', p.kw, " by ", p.inner, " s", p.stride, p.transposed ? " transposed" : "");
+                       p.kd, 'x', p.kh, 'x', p.kw, " by ", p.inner, " s", p.stride);
+  if (p.transposed) packing.key += concat(" transposed p", plan.exec.h.pad);
   // The packing is known by the bias's address, which nothing else may get while the packing is being made.
   if (bias_constant) packing.with = *bias_constant;
   packing.bytes = plan.packed_floats * sizeof(float);

@@ -14,6 +14,8 @@ std::variant<double, Reject> winograd_conv_offer(const NodeContext& context, con
   const auto refusal = winograd_refusal(
       context, problem, [&](const ConvProblem& p) { return times = form.speedup(p, *kernel); },
       [&](const ConvProblem& p) {
+        // Whose output channels do not follow each other.
+        if (p.transposed) return form.error_bound(p, context.constants[1]->view.as<float>());
         return worst_amplification(context, p, [&](const float* weights, int64_t outputs) {
           ConvProblem some = p;
           some.oc = outputs;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv/plan.hpp"
@@ -30,13 +31,19 @@ bool is_unit(const ConvAxis& a) { return conv::has_one_tap(a) && a.stride == 1 &
 // Unused where no bucket has a kernel, as the two below.
 [[maybe_unused]] const char* reject(const ConvProblem& p, const ConvKernel&) noexcept {
   if (const char* why = conv::reject_malformed(p)) return why;
-  if (p.transposed || p.groups != 1) return "transposed or grouped";
+  if (p.groups != 1) return "grouped";
   int with_taps = 0;
   for (const ConvAxis* a : {&p.d, &p.h, &p.w}) {
     if (is_unit(*a)) continue;
     ++with_taps;
     if (a->kernel < one_axis::kLeastTaps || a->kernel > one_axis::kMostTaps) return "kernel has not 2 to 32 taps";
     if (a->stride != 1 && a->dilation != 1) return "stride and dilation";
+    if (!p.transposed) continue;
+    ConvProblem e = p;
+    e.h = *a;
+    if (a->dilation != 1 || a->out % a->stride != 0 || one_axis::axis_of(e).kernel < one_axis::kLeastTaps ||
+        one_axis::axis_of(e).kernel > one_axis::kMostTaps)
+      return "transposed, and phases have not as many outputs, of 2 to 32 inputs";
   }
   return with_taps == 1 ? nullptr : "taps do not lie along one axis";
 }
@@ -89,13 +96,14 @@ void plan_one_axis(const ConvProblem& problem, const ConvKernel& kernel, ConvPla
   plan.dst.d = p.h.out * plan.dst.h;
   const conv::Machine machine = conv::machine(kernel.isa);
   const int64_t oc_blocks = ceil_div(p.oc, plan.block);
-  const int64_t depth = one_axis::segments(p.h) * ceil_div(p.ic, plan.block);
+  const int64_t depth = one_axis::segments(one_axis::axis_of(p)) * ceil_div(p.ic, plan.block);
   plan.oc_blocks = oc_blocks == 3 ? 3 : std::min<int64_t>(oc_blocks, 2);
   plan.w_tile = max_tile_positions(machine.registers, machine.fused,
                                    static_cast<int>(plan.oc_blocks * plan.block / machine.lanes));
   plan.grid = {problem.batch, 1, one_axis::image_tiles(p)};
   plan.column_units = true;
-  const int64_t transformed = one_axis::kPoints * depth * oc_blocks * plan.block * plan.block;
+  const int64_t phases = one_axis::phases_of_outputs(p);
+  const int64_t transformed = one_axis::kPoints * depth * oc_blocks * phases * plan.block * plan.block;
   if (4 * transformed > kMostPackedBytes) plan.ic_chunk = std::min(kStagedBlocks, ceil_div(p.ic, plan.block));
   const int64_t weights = one_axis::weights_per_output(plan) * oc_blocks * plan.block;
   plan.packed_floats = static_cast<size_t>(round_up(oc_blocks * plan.block, 16) + weights);
@@ -142,7 +150,8 @@ const ConvKernel* one_axis_kernel([[maybe_unused]] Isa isa) noexcept {
 
 double one_axis_products(const ConvPlan& plan) noexcept {
   const ConvProblem& p = plan.exec;
-  const int64_t inputs = one_axis::segments(p.h) * p.ic, outputs = round_up(p.oc, plan.block);
+  const int64_t inputs = one_axis::segments(one_axis::axis_of(p)) * p.ic;
+  const int64_t outputs = round_up(p.oc, plan.block) * one_axis::phases_of_outputs(p);
   return static_cast<double>(plan.grid.n * plan.grid.sp * one_axis::kPoints) * static_cast<double>(inputs * outputs);
 }
 
@@ -153,9 +162,11 @@ double one_axis_speedup(const ConvProblem& problem, const ConvKernel& kernel) no
   ConvPlan plan;
   plan_one_axis(problem, kernel, plan);
   const ConvProblem& p = plan.exec;
-  const auto segments = static_cast<double>(one_axis::segments(p.h)), inputs = static_cast<double>(p.ic);
+  const ConvAxis a = one_axis::axis_of(p);
+  const auto segments = static_cast<double>(one_axis::segments(a)), inputs = static_cast<double>(p.ic);
   const auto ic_blocks = static_cast<double>(ceil_div(p.ic, plan.block));
-  const auto oc_blocks = static_cast<double>(ceil_div(p.oc, plan.block));
+  const auto own_blocks = static_cast<double>(ceil_div(p.oc, plan.block));
+  const double oc_blocks = own_blocks * static_cast<double>(one_axis::phases_of_outputs(p));
   const auto points = static_cast<double>(one_axis::kPoints), tiles = static_cast<double>(plan.grid.n * plan.grid.sp);
   const auto rounds = static_cast<double>(plan.grid.n * ceil_div(plan.grid.sp, plan.cached_rows));
   const double passes = std::ceil(tiles / rounds / static_cast<double>(plan.w_tile));
@@ -166,21 +177,61 @@ double one_axis_speedup(const ConvProblem& problem, const ConvKernel& kernel) no
   const double transforms = tiles * (segments * ic_blocks * kInputCycles + oc_blocks * kOutputCycles);
   const double weight_bytes = 4 * static_cast<double>(plan.packed_floats);
   const double plain_bytes =
-      4 * static_cast<double>(p.h.kernel) * (ic_blocks * oc_blocks * static_cast<double>(plan.block * plan.block));
+      4 * static_cast<double>(p.h.kernel) * (ic_blocks * own_blocks * static_cast<double>(plan.block * plan.block));
   double winograd = products + transforms + weight_bytes / kFirstReadBytes;
   if (plan.ic_chunk > 0)
     winograd += rounds * segments * inputs * oc_blocks * kStageCycles;
   else if (weight_bytes > static_cast<double>(cache_sizes().l2) / 2)
     winograd = std::max(winograd, weight_bytes * rounds / kStreamBytes);
   const double direct =
-      oc_blocks * inputs * static_cast<double>(p.batch) * wino::direct_products(problem) / kPorts / kOfPeak;
+      own_blocks * inputs * static_cast<double>(p.batch) * wino::direct_products(problem) / kPorts / kOfPeak;
   return (direct + plain_bytes / kFirstReadBytes) / winograd;
 }
 
+namespace {
+
+double of_roundings(double summed, double worst) {
+  constexpr double kTransformRoundings = 16;
+  return (kTransformRoundings + 2 * std::sqrt(summed)) * 0x1p-24 * worst;
+}
+
+// Sums outside lose values to overflow, for inputs up to 2^27, or precision to underflow.
+bool in_range(double sum) { return sum >= 0x1p-90 && sum <= 0x1p100; }
+
+// Each phase has sums of its own.
+double transposed_error_bound(const ConvProblem& problem, const ConvAxis& axis, const float* weights) {
+  ConvProblem e = problem;
+  e.h = axis;
+  const ConvAxis window = one_axis::axis_of(e);
+  const int64_t segment = one_axis::segment_taps(window), outputs = one_axis::tile_outputs(window);
+  const wino::Factors factors = wino::five_point_factors(outputs, static_cast<size_t>(segment));
+  std::vector<double> sums(static_cast<size_t>(problem.oc * axis.kernel));
+  for (int64_t i = 0; i < problem.ic; ++i)
+    for (double& sum : sums) sum += std::fabs(static_cast<double>(*weights++));
+  double worst = 0;
+  for (int64_t o = 0; o < problem.oc; ++o)
+    for (int64_t phase = 0; phase < axis.stride; ++phase) {
+      const WinoTaps taps = taps_of_phase(axis, phase);
+      double all = 0, n[one_axis::kMostOutputs] = {};
+      for (int64_t x = 0; x < window.kernel; ++x) {
+        if (!taps.has(x)) continue;
+        const double sum = sums[static_cast<size_t>(o * axis.kernel + taps.at(x))];
+        all += sum;
+        for (int64_t k = 0; k < outputs; ++k) n[k] += factors.factor[k][x % segment] * sum;
+      }
+      if (all == 0) continue;
+      if (!in_range(all)) return std::numeric_limits<double>::infinity();
+      for (const double of_output : n) worst = std::max(worst, of_output / all);
+    }
+  return of_roundings(static_cast<double>(one_axis::segments(window) * problem.ic), worst);
+}
+
+}  // namespace
+
 // The derivation is that of error_bound.cpp, with one axis.
 double one_axis_error_bound(const ConvProblem& problem, const float* weights) noexcept {
-  constexpr double kTransformRoundings = 16;
   const ConvAxis& axis = problem.d.kernel > 1 ? problem.d : problem.h.kernel > 1 ? problem.h : problem.w;
+  if (problem.transposed) return transposed_error_bound(problem, axis, weights);
   const int64_t taps = axis.kernel, segment = one_axis::segment_taps(axis), outputs = one_axis::tile_outputs(axis);
   const wino::Factors factors = wino::five_point_factors(outputs, static_cast<size_t>(segment));
   double worst = 0;
@@ -190,16 +241,14 @@ double one_axis_error_bound(const ConvProblem& problem, const float* weights) no
       for (int64_t x = 0; x < taps; ++x) sums[x] += std::fabs(static_cast<double>(weights[i * taps + x]));
     for (const double sum : sums) all += sum;
     if (all == 0) continue;
-    // Sums outside lose values to overflow, for inputs up to 2^27, or precision to underflow.
-    if (!(all >= 0x1p-90 && all <= 0x1p100)) return std::numeric_limits<double>::infinity();
+    if (!in_range(all)) return std::numeric_limits<double>::infinity();
     for (int64_t k = 0; k < outputs; ++k) {
       double n = 0;
       for (int64_t x = 0; x < taps; ++x) n += factors.factor[k][x / axis.stride % segment] * sums[x];
       worst = std::max(worst, n / all);
     }
   }
-  const auto summed = static_cast<double>(one_axis::segments(axis) * problem.ic);
-  return (kTransformRoundings + 2 * std::sqrt(summed)) * 0x1p-24 * worst;
+  return of_roundings(static_cast<double>(one_axis::segments(axis) * problem.ic), worst);
 }
 
 }  // namespace terroir::cpu

@@ -5,9 +5,10 @@
 // Axes: plan.exec has the axis as h, what lies before it as d and behind it as w: neighbours along w are neighbours in
 //   memory. An sp unit is a tile; plan.cached_rows of them are worked on at once.
 // Order of summation: segment, channel block, channel; then the output transform. It depends on the plan alone.
-// Packed: [bias][oc unit], and of a unit [point][segment][ic][oc in unit] in the transformed domain, channels to whole
-//   blocks with zeros; or, where runs transform the weights, plan.ic_chunk input blocks at a time, [ic][tap][oc in
-//   unit].
+// Transposed: each phase of the outputs is an axis of its own, of the same transformed inputs.
+// Packed: [bias][oc unit], and of a unit [phase][point][segment][ic][oc in unit] in the transformed domain, channels to
+//   whole blocks with zeros; or, where runs transform the weights, plan.ic_chunk input blocks at a time, [ic][tap][oc
+//   in unit].
 // Include one bucket header first.
 #pragma once
 
@@ -47,7 +48,7 @@ TERROIR_INLINE int64_t steps_below(int64_t distance, int64_t step, int64_t limit
 
 // What begins with tile `s` of an image, at most so many tiles.
 AxisRun axis_run(const ConvProblem& e, int64_t s, int64_t most) {
-  const ConvAxis& a = e.h;
+  const ConvAxis a = one_axis::axis_of(e);
   const int64_t outputs = one_axis::tile_outputs(a), per_phase = one_axis::phase_tiles(a);
   const int64_t tiles = one_axis::phases(a) * per_phase;
   AxisRun run;
@@ -100,7 +101,7 @@ void axis_inputs(AxisInputs s, int64_t tiles) {
 
 void transform_axis(const ConvPlan& plan, const float* src, int64_t s0, int64_t tiles, float* v, int64_t v_point) {
   const ConvProblem& e = plan.exec;
-  const ConvAxis& a = e.h;
+  const ConvAxis a = one_axis::axis_of(e);
   const int64_t row = one_axis::input_step(a) * plan.src.h, segments = one_axis::segments(a);
   for (int64_t done = 0; done < tiles;) {
     const AxisRun run = axis_run(e, s0 + done, tiles - done);
@@ -177,14 +178,16 @@ AxisOutputsFn axis_outputs_of(int64_t outputs) {
 }
 
 // The outputs of a run of tiles, in channel block `block`, whose products begin at `m`; `image`: where the image's
-// outputs begin.
+// outputs of the phase begin.
 void store_axis_run(const ConvPlan& plan, const ConvArgs& args, const Epilogue& e, const AxisRun& run, int64_t image,
                     int64_t block, const float* m, int64_t m_point) {
   const ConvProblem& p = plan.exec;
+  const ConvAxis a = one_axis::axis_of(p);
+  const int64_t apart = one_axis::phases_of_outputs(p) * plan.dst.h;
   const int64_t channels = p.oc - block * kBlock < kBlock ? p.oc - block * kBlock : kBlock;
-  const int64_t row = p.h.dilation * plan.dst.h, outputs = one_axis::tile_outputs(p.h);
+  const int64_t row = a.dilation * apart, outputs = one_axis::tile_outputs(a);
   const int64_t step = run.along ? outputs * row : kBlock;
-  int64_t offset = image + block * plan.dst.c + run.outer * plan.dst.d + run.row * plan.dst.h + run.inner * kBlock;
+  int64_t offset = image + block * plan.dst.c + run.outer * plan.dst.d + run.row * apart + run.inner * kBlock;
   const AxisOutputsFn transform = axis_outputs_of(outputs);
   AxisOutputs t{m,
                 m_point,
@@ -241,6 +244,7 @@ struct AxisWeights {
   int64_t u_point, depth, first, blocks, last;  // last: channels of the last block
   const float* ahead;                           // cache lines that are wanted next, for each point some
   int64_t ahead_step, lines;
+  bool dead[2];  // all weights of the first point are zero, or of the last one, for want of a tap
 };
 
 // The products of all points, or what they add.
@@ -265,6 +269,10 @@ void multiply_axis(const ConvPlan& plan, const AxisBlock& b, int64_t blocks, con
     g.v = b.v + i * b.v_point + w.first * g.v_block;
     g.m = b.m + i * b.m_point;
     g.prefetch = w.ahead + i * w.ahead_step;
+    if ((i == 0 && w.dead[0]) || (i == kAxisPoints - 1 && w.dead[1])) {
+      for (int64_t l = 0; l < blocks * b.tiles * kBlock; l += kLanes) storeu(g.m + l, zero());
+      continue;
+    }
     for (int64_t pass = 0; pass < passes; ++pass) {
       const int64_t width = narrow + (pass < wider ? 1 : 0);
       kGemm[blocks - 1].fn[width - 1](g);
@@ -275,14 +283,17 @@ void multiply_axis(const ConvPlan& plan, const AxisBlock& b, int64_t blocks, con
   }
 }
 
-// G times `count` taps of a segment of so many: vectors `step` apart, to points `u_point` apart.
-TERROIR_INLINE void transform_segment(const float* taps, int64_t step, int64_t count, int64_t segment, float* u,
-                                      int64_t u_point) {
+// G times the taps that there are of a segment of so many: vectors of `lanes` floats, to points `u_point` apart.
+TERROIR_INLINE void transform_segment(const float* kernel, const one_axis::SegmentTaps& some, int64_t lanes,
+                                      int64_t segment, float* u, int64_t u_point) {
+  const float* const taps = kernel + some.first * lanes;
+  const int64_t step = some.step * lanes;
   using W = Wino<4>;
   constexpr float a = W::a, b = W::b, a2 = W::a2, b2 = W::b2;
   V g[one_axis::kMostSegmentTaps];
 #pragma GCC unroll 4
-  for (int x = 0; x < one_axis::kMostSegmentTaps; ++x) g[x] = x < count ? loadu(taps + x * step) : zero();
+  for (int x = 0; x < one_axis::kMostSegmentTaps; ++x)
+    g[x] = x >= some.begin && x < some.end ? loadu(taps + x * step) : zero();
   const V even_a = fma(V(W::at_a * a2), g[2], V(W::at_a) * g[0]);
   const V odd_a = fma(V(W::at_a * a2 * a), g[3], V(W::at_a * a) * g[1]);
   const V even_b = fma(V(W::at_b * b2), g[2], V(W::at_b) * g[0]);
@@ -292,29 +303,40 @@ TERROIR_INLINE void transform_segment(const float* taps, int64_t step, int64_t c
   storeu(u + 2 * u_point, even_a - odd_a);
   storeu(u + 3 * u_point, even_b + odd_b);
   storeu(u + 4 * u_point, even_b - odd_b);
-  storeu(u + 5 * u_point, count == segment ? loadu(taps + (segment - 1) * step) : zero());
+  storeu(u + 5 * u_point, some.end == segment ? loadu(taps + (segment - 1) * step) : zero());
 }
 
-// Products of a unit with its taps `weights`, plan.ic_chunk input blocks of a segment at a time; `more`: another unit
-// follows.
-void stage_and_multiply_axis(const ConvPlan& plan, const AxisBlock& b, int64_t blocks, const float* weights, bool more,
-                             float* staged) {
+// Whether a unit's weights of the first point, and of the last one, are zero in a phase.
+void set_dead_points(const ConvProblem& e, int64_t phase, AxisWeights& w) {
+  const ConvAxis a = one_axis::axis_of(e);
+  if (!e.transposed || one_axis::segments(a) > 1) return;
+  const one_axis::SegmentTaps some = one_axis::taps_of_segment(e, 0, phase);
+  w.dead[0] = some.begin > 0;
+  w.dead[1] = some.end < one_axis::segment_taps(a);
+}
+
+// Products of a unit in a phase with its taps `weights`, plan.ic_chunk input blocks of a segment at a time; `more`:
+// another unit follows.
+void stage_and_multiply_axis(const ConvPlan& plan, const AxisBlock& b, int64_t blocks, int64_t phase,
+                             const float* weights, bool more, float* staged) {
   const ConvProblem& p = plan.exec;
-  const int64_t taps = p.h.kernel, segment = one_axis::segment_taps(p.h), lanes = blocks * kBlock;
+  const ConvAxis a = one_axis::axis_of(p);
+  const int64_t taps = p.h.kernel, segment = one_axis::segment_taps(a), lanes = blocks * kBlock;
   const int64_t ic_blocks = (p.ic + kBlock - 1) / kBlock, u_point = point_stride(plan.ic_chunk * lanes);
-  for (int64_t g = 0; g < one_axis::segments(p.h); ++g) {
-    const int64_t t = one_axis::first_tap(p.h, g), count = one_axis::taps_in(p.h, g);
+  for (int64_t g = 0; g < one_axis::segments(a); ++g) {
+    const one_axis::SegmentTaps some = one_axis::taps_of_segment(p, g, phase);
     for (int64_t first = 0; first < ic_blocks; first += plan.ic_chunk) {
-      AxisWeights w{staged, u_point, 1, g * ic_blocks + first, plan.ic_chunk, kBlock, nullptr, 0, 0};
+      AxisWeights w{staged, u_point, 1, g * ic_blocks + first, plan.ic_chunk, kBlock, nullptr, 0, 0, {}};
+      set_dead_points(p, phase, w);
       if (first + w.blocks >= ic_blocks) {
         w.blocks = ic_blocks - first;
         w.last = p.ic - (ic_blocks - 1) * kBlock;
       }
       const int64_t channels = (w.blocks - 1) * kBlock + w.last;
-      const float* from = weights + first * kBlock * taps * lanes + t * lanes;
+      const float* from = weights + first * kBlock * taps * lanes;
       for (int64_t i = 0; i < channels; ++i, from += taps * lanes)
         for (int64_t l = 0; l < lanes; l += kLanes)
-          transform_segment(from + l, p.h.stride * lanes, count, segment, staged + i * lanes + l, u_point);
+          transform_segment(from + l, some, lanes, segment, staged + i * lanes + l, u_point);
       // Of the next channels, or the next unit's, all taps: those of the other segments are there then.
       if (g == 0 && (more || first + w.blocks < ic_blocks)) {
         w.ahead = from;
@@ -326,14 +348,18 @@ void stage_and_multiply_axis(const ConvPlan& plan, const AxisBlock& b, int64_t b
   }
 }
 
-// Products of a unit with weights in the transformed domain.
-void multiply_packed_axis(const ConvPlan& plan, const AxisBlock& b, int64_t blocks, const float* u) {
-  const int64_t ic_blocks = (plan.exec.ic + kBlock - 1) / kBlock, depth = one_axis::segments(plan.exec.h);
+// Products of a unit with weights in the transformed domain, of a phase.
+void multiply_packed_axis(const ConvPlan& plan, const AxisBlock& b, int64_t blocks, int64_t phase, const float* u) {
+  const int64_t ic_blocks = (plan.exec.ic + kBlock - 1) / kBlock;
+  const int64_t depth = one_axis::segments(one_axis::axis_of(plan.exec));
   const int64_t u_point = depth * ic_blocks * blocks * kBlock * kBlock;
   // Those of the next point, and behind the last one of the next unit.
-  multiply_axis(plan, b, blocks,
-                {u, u_point, depth, 0, ic_blocks, plan.exec.ic - (ic_blocks - 1) * kBlock, u + u_point, u_point,
-                 plan.prefetch ? u_point / 16 : 0});
+  AxisWeights w{u,           u_point,   depth,
+                0,           ic_blocks, plan.exec.ic - (ic_blocks - 1) * kBlock,
+                u + u_point, u_point,   plan.prefetch ? u_point / 16 : 0,
+                {}};
+  set_dead_points(plan.exec, phase, w);
+  multiply_axis(plan, b, blocks, w);
 }
 
 }  // namespace
@@ -342,7 +368,8 @@ void wino_run_one_axis(const ConvPlan& plan, const ConvArgs& args, const ConvTil
   const ConvProblem& p = plan.exec;
   const Epilogue epilogue = make_epilogue(args.post_ops, args.post_op_count, p.oc % kBlock != 0);
   const int64_t oc_blocks = (p.oc + kBlock - 1) / kBlock;
-  const int64_t depth = one_axis::segments(p.h) * ((p.ic + kBlock - 1) / kBlock);
+  const int64_t depth = one_axis::segments(one_axis::axis_of(p)) * ((p.ic + kBlock - 1) / kBlock);
+  const int64_t phases = one_axis::phases_of_outputs(p), units = (oc_blocks + plan.oc_blocks - 1) / plan.oc_blocks;
   const float* const weights = args.packed + (oc_blocks * kBlock + 15) / 16 * 16;
   const int64_t all = box.sp1 - box.sp0, rounds = (all + plan.cached_rows - 1) / plan.cached_rows;
   for (int64_t i = 0; i < (box.n1 - box.n0) * rounds; ++i) {
@@ -354,19 +381,22 @@ void wino_run_one_axis(const ConvPlan& plan, const ConvArgs& args, const ConvTil
     b.v_point = point_stride(depth * b.tiles);
     b.m = b.v + kAxisPoints * b.v_point;
     transform_axis(plan, args.src + n * plan.src.n, s0, b.tiles, b.v, b.v_point);
-    for (int64_t first = 0; first < oc_blocks; first += plan.oc_blocks) {
+    for (int64_t of = 0; of < units * phases; ++of) {
+      const int64_t first = of / phases * plan.oc_blocks, phase = of % phases;
       const int64_t blocks = oc_blocks - first < plan.oc_blocks ? oc_blocks - first : plan.oc_blocks;
       const float* const u = weights + first * kBlock * one_axis::weights_per_output(plan);
       b.m_point = point_stride(blocks * b.tiles);
       if (plan.ic_chunk > 0) {
-        stage_and_multiply_axis(plan, b, blocks, u, first + blocks < oc_blocks, b.m + kAxisPoints * b.m_point);
+        const bool more = phase + 1 < phases || first + blocks < oc_blocks;
+        stage_and_multiply_axis(plan, b, blocks, phase, u, more, b.m + kAxisPoints * b.m_point);
       } else {
-        multiply_packed_axis(plan, b, blocks, u);
+        const int64_t of_phase = blocks * kBlock * one_axis::weights_per_output(plan) / phases;
+        multiply_packed_axis(plan, b, blocks, phase, u + phase * of_phase);
       }
       for (int64_t block = 0; block < blocks; ++block)
         for (int64_t done = 0; done < b.tiles;) {
           const AxisRun run = axis_run(p, s0 + done, b.tiles - done);
-          store_axis_run(plan, args, epilogue, run, n * plan.dst.n, first + block,
+          store_axis_run(plan, args, epilogue, run, n * plan.dst.n + phase * plan.dst.h, first + block,
                          b.m + (block * b.tiles + done) * kBlock, b.m_point);
           done += run.tiles;
         }
@@ -377,7 +407,11 @@ void wino_run_one_axis(const ConvPlan& plan, const ConvArgs& args, const ConvTil
 void wino_pack_one_axis(const ConvPlan& plan, const ConvKernel&, const ConvConstants& constants, float* packed,
                         int64_t begin, int64_t end) noexcept {
   const ConvProblem& p = plan.exec;
-  const int64_t taps = p.h.kernel, row = p.ic * taps, segment = one_axis::segment_taps(p.h);
+  const ConvAxis a = one_axis::axis_of(p);
+  const int64_t phases = one_axis::phases_of_outputs(p), segment = one_axis::segment_taps(a);
+  // Transposed: one input channel after the other, the taps of its output channels side by side.
+  const int64_t taps = p.h.kernel, at_once = p.transposed ? 1 : kLanes;
+  const int64_t row = p.transposed ? taps : p.ic * taps, channel_step = p.transposed ? p.oc * taps : taps;
   const int64_t padded = (p.ic + kBlock - 1) / kBlock * kBlock, oc_blocks = (p.oc + kBlock - 1) / kBlock;
   const bool transforms = plan.ic_chunk == 0;
   float* const bias = packed;
@@ -386,26 +420,27 @@ void wino_pack_one_axis(const ConvPlan& plan, const ConvKernel&, const ConvConst
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t first = unit * plan.oc_blocks;
     const int64_t blocks = oc_blocks - first < plan.oc_blocks ? oc_blocks - first : plan.oc_blocks;
-    const int64_t lanes = blocks * kBlock, u_segment = padded * lanes, u_point = one_axis::segments(p.h) * u_segment;
+    const int64_t lanes = blocks * kBlock, u_segment = padded * lanes, u_point = one_axis::segments(a) * u_segment;
     float* const to = packed + bias_floats + first * kBlock * one_axis::weights_per_output(plan);
     for (int64_t l = first * kBlock; l < first * kBlock + lanes; ++l)
       bias[l] = constants.bias && l < p.oc ? constants.bias[l] : 0.0f;
-    for (int64_t i = u_segment; transforms && i <= kAxisPoints * u_point; i += u_segment)
+    for (int64_t i = u_segment; transforms && i <= phases * kAxisPoints * u_point; i += u_segment)
       for (int64_t l = i - (padded - p.ic) * lanes; l < i; ++l) to[l] = 0.0f;
     alignas(64) float transposed[one_axis::kMostTaps * kLanes * kLanes];
-    for (int64_t channel = 0; channel < p.ic; channel += kLanes) {
-      const int64_t channels = p.ic - channel < kLanes ? p.ic - channel : kLanes;
+    for (int64_t channel = 0; channel < p.ic; channel += at_once) {
+      const int64_t channels = p.ic - channel < at_once ? p.ic - channel : at_once;
       for (int64_t l = 0; l < lanes; l += kLanes) {
         const int64_t o = first * kBlock + l;
-        const float* const from = constants.weights + (o - constants.first_output) * row + channel * taps;
+        const float* const from = constants.weights + (o - constants.first_output) * row + channel * channel_step;
         transpose_rows(from, row, p.oc - o, channels * taps, transposed);
         for (int64_t x = 0; !transforms && x < channels * taps; ++x)
           storeu(to + (channel * taps + x) * lanes + l, loadu(transposed + x * kLanes));
-        for (int64_t c = 0; transforms && c < channels; ++c) {
-          float* u = to + (channel + c) * lanes + l;
-          for (int64_t g = 0; g < one_axis::segments(p.h); ++g, u += u_segment)
-            transform_segment(transposed + (c * taps + one_axis::first_tap(p.h, g)) * kLanes, p.h.stride * kLanes,
-                              one_axis::taps_in(p.h, g), segment, u, u_point);
+        for (int64_t c = 0; transforms && c < channels * phases; ++c) {
+          const int64_t of = c / phases, phase = c % phases;
+          float* u = to + phase * kAxisPoints * u_point + (channel + of) * lanes + l;
+          for (int64_t g = 0; g < one_axis::segments(a); ++g, u += u_segment)
+            transform_segment(transposed + of * taps * kLanes, one_axis::taps_of_segment(p, g, phase), kLanes, segment,
+                              u, u_point);
         }
       }
     }

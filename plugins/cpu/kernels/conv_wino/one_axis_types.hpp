@@ -5,12 +5,23 @@
 #include <cstdint>
 
 #include "plugins/cpu/kernels/conv/conv_types.hpp"
+#include "plugins/cpu/kernels/conv_wino/wino_spans.hpp"
 
 namespace terroir::cpu::one_axis {
 
 // Inputs of a tile, and products; the points are those of F(4,3) in wino_types.hpp.
 constexpr int64_t kPoints = 6;
 constexpr int64_t kLeastTaps = 2, kMostTaps = 32, kMostSegmentTaps = 4;
+
+// The axis as tiles see it: of a transposed convolution, the window and the outputs of one of its phases, all of which
+// have as many outputs (wino_spans.hpp); each phase is an axis of stride 1 with some of the taps of that window.
+static constexpr ConvAxis axis_of(const ConvProblem& exec) {
+  const ConvAxis& a = exec.h;
+  if (!exec.transposed) return a;
+  const int64_t before = before_window(a);
+  return {a.in, a.out / a.stride, before + floor_quotient(a.stride - 1 + a.pad, a.stride) + 1, 1, 1, before};
+}
+static constexpr int64_t phases_of_outputs(const ConvProblem& exec) { return exec.transposed ? exec.h.stride : 1; }
 
 // Taps a stride apart read inputs a stride apart: a strand. Each is cut into segments of 2, 3 or 4 taps, the last ones
 // with zeros, whichever takes the fewest products per output. The sums of all segments' products are transformed back
@@ -30,9 +41,24 @@ static constexpr int64_t first_tap(const ConvAxis& a, int64_t segment) {
   const int64_t per_strand = segments(a) / strands(a);
   return segment / per_strand + segment % per_strand * segment_taps(a) * a.stride;
 }
+// The taps of a segment that there are: [begin, end) of it, `first + i * step` of the kernel.
+struct SegmentTaps {
+  int64_t first, step, begin, end;
+};
 static constexpr int64_t taps_in(const ConvAxis& a, int64_t segment) {
   const int64_t left = (a.kernel - first_tap(a, segment) + a.stride - 1) / a.stride, most = segment_taps(a);
   return left < 0 ? 0 : left < most ? left : most;
+}
+
+static constexpr SegmentTaps taps_of_segment(const ConvProblem& exec, int64_t segment, int64_t phase) {
+  const ConvAxis a = axis_of(exec);
+  const int64_t first = first_tap(a, segment), count = taps_in(a, segment);
+  if (!exec.transposed) return {first, a.stride, 0, count};
+  const WinoTaps all = taps_of_phase(exec.h, phase);
+  SegmentTaps some{all.at(first), all.step, 0, count};
+  while (some.begin < count && !all.has(first + some.begin)) ++some.begin;
+  while (some.end > some.begin && !all.has(first + some.end - 1)) --some.end;
+  return some;
 }
 
 // Along the axis, from input to input of a segment, and from the first one of a tile to its last.
@@ -55,13 +81,16 @@ static constexpr int64_t phase_tiles(const ConvAxis& a) {
 
 // Tiles of an image: those across the axis lie side by side.
 static constexpr int64_t image_tiles(const ConvProblem& exec) {
-  return exec.d.out * phases(exec.h) * phase_tiles(exec.h) * exec.w.out;
+  const ConvAxis a = axis_of(exec);
+  return exec.d.out * phases(a) * phase_tiles(a) * exec.w.out;
 }
 
-// Packed floats of an output channel.
+// Packed floats of an output channel, in the transformed domain of all phases.
 static constexpr int64_t weights_per_output(const ConvPlan& plan) {
-  const int64_t blocks = (plan.exec.ic + plan.block - 1) / plan.block;
-  return plan.ic_chunk > 0 ? plan.exec.ic * plan.exec.h.kernel : kPoints * segments(plan.exec.h) * blocks * plan.block;
+  const ConvProblem& e = plan.exec;
+  const int64_t blocks = (e.ic + plan.block - 1) / plan.block;
+  return plan.ic_chunk > 0 ? e.ic * e.h.kernel
+                           : kPoints * segments(axis_of(e)) * blocks * plan.block * phases_of_outputs(e);
 }
 
 }  // namespace terroir::cpu::one_axis
