@@ -60,18 +60,18 @@ std::vector<ConvLayer> all_layers() {
   square(1, 1024, 256, 33, 3, 1, 12);
   square(1, 1024, 256, 33, 3, 1, 18);
   square(1, 2048, 256, 33, 3, 1, 36);  // as of DeepLab for strides of 8, whose outer taps see pads only
-  square(1, 1, 64, 128, 9, 1);      // one channel, a large window
-  square(32, 96, 96, 56, 3, 1);     // three channels per group
-  square(17, 17, 17, 61, 3, 1);     // depthwise, a ragged block
-  square(8, 256, 8, 26, 1, 1);      // one output per group
-  square(96, 96, 96, 28, 3, 1, 2);  // depthwise, dilated
-  square(256, 256, 256, 33, 3, 3);  // depthwise, of a large stride
-  square(34, 1360, 1360, 7, 3, 1);  // groups of two blocks and a half
-  square(512, 512, 512, 14, 7, 1);  // depthwise, of a large window
-  square(768, 768, 768, 7, 7, 1);   // likewise, larger than the image
-  square(1, 512, 512, 7, 3, 1);     // weights of 9 MB for 49 positions
-  square(8, 384, 96, 28, 1, 1);     // ragged groups, as of ShuffleNet
-  square(4, 68, 272, 28, 1, 1);     // likewise
+  square(1, 1, 64, 128, 9, 1);         // one channel, a large window
+  square(32, 96, 96, 56, 3, 1);        // three channels per group
+  square(17, 17, 17, 61, 3, 1);        // depthwise, a ragged block
+  square(8, 256, 8, 26, 1, 1);         // one output per group
+  square(96, 96, 96, 28, 3, 1, 2);     // depthwise, dilated
+  square(256, 256, 256, 33, 3, 3);     // depthwise, of a large stride
+  square(34, 1360, 1360, 7, 3, 1);     // groups of two blocks and a half
+  square(512, 512, 512, 14, 7, 1);     // depthwise, of a large window
+  square(768, 768, 768, 7, 7, 1);      // likewise, larger than the image
+  square(1, 512, 512, 7, 3, 1);        // weights of 9 MB for 49 positions
+  square(8, 384, 96, 28, 1, 1);        // ragged groups, as of ShuffleNet
+  square(4, 68, 272, 28, 1, 1);        // likewise
   layers.push_back(
       layer("awkward", 1, false, 1, 256, 256, {1, 1, 512}, {1, 1, 512}, {1, 1, 75}, {1, 1, 1}, {0, 0, 37}));
   layers.push_back(  // as wav2vec begins
@@ -82,6 +82,7 @@ std::vector<ConvLayer> all_layers() {
   layers.push_back(layer("awkward", 1, false, 1, 128, 256, {1, 5, 5}, {1, 3, 3}, {1, 3, 3}, {1, 1, 1}, {0, 0, 0}));
   square(1, 64, 192, 27, 5, 1);   // as of AlexNet
   square(1, 128, 128, 46, 7, 1);  // as of OpenPose
+  square(1, 185, 128, 46, 7, 1);
   // Taps along one axis: ERFNet, Inception, text to speech, R(2+1)D along time.
   layers.push_back(layer("awkward", 1, false, 1, 128, 128, {1, 32, 64}, {1, 32, 64}, {1, 3, 1}, {1, 1, 1}, {0, 1, 0}));
   layers.push_back(layer("awkward", 1, false, 1, 192, 192, {1, 17, 17}, {1, 17, 17}, {1, 1, 7}, {1, 1, 1}, {0, 0, 3}));
@@ -89,6 +90,8 @@ std::vector<ConvLayer> all_layers() {
   layers.push_back(  // as of Demucs
       layer("awkward", 1, false, 1, 256, 512, {1, 1, 1024}, {1, 1, 256}, {1, 1, 8}, {1, 1, 4}, {0, 0, 2}));
   layers.push_back(layer("awkward", 1, false, 1, 144, 64, {8, 56, 56}, {8, 56, 56}, {3, 1, 1}, {1, 1, 1}, {1, 0, 0}));
+  layers.push_back(  // as of HiFi-GAN
+      layer("awkward", 1, true, 1, 128, 64, {1, 1, 6400}, {1, 1, 12800}, {1, 1, 4}, {1, 1, 2}, {0, 0, 1}));
   layers.push_back(layer("awkward", 1, true, 1, 56, 1, {1, 64, 64}, {1, 190, 190}, {1, 9, 9}, {1, 3, 3}, {0, 4, 4}));
   layers.push_back(layer("awkward", 1, true, 1, 64, 3, {1, 32, 32}, {1, 64, 64}, {1, 4, 4}, {1, 2, 2}, {0, 1, 1}));
   layers.push_back(layer("awkward", 1, true, 1, 64, 64, {1, 28, 28}, {1, 56, 56}, {1, 4, 4}, {1, 2, 2}, {0, 1, 1}));

@@ -165,6 +165,7 @@ TEST(ConvOneAxis, RefusesWhatItCannotDo) {
     EXPECT_FALSE(refuses(upsampling(16, 16, 10, 16, 8)));
     EXPECT_TRUE(refuses(upsampling(16, 16, 10, 2, 2))) << "one tap per phase";
     EXPECT_TRUE(refuses(upsampling(16, 16, 10, 33, 8)));
+    EXPECT_TRUE(refuses(transposed(problem_of(1, 1, 16, 16, across(1), {1, 1'000'000'000, 2, 1'000'000'000, 1, 1}))));
     ConvProblem ragged = upsampling(16, 16, 10, 4, 2);
     --ragged.w.out;
     EXPECT_TRUE(refuses(ragged)) << "phases of 10 and 9";

@@ -70,15 +70,17 @@ double worst_amplification(const NodeContext& context, const ConvProblem& proble
   if (!context.reader) return amplification(weights, problem.oc);
   const int64_t row = weights_per_output(problem);
   constexpr int64_t kColumns = 512;  // side by side
-  const int64_t outputs =
-      problem.transposed ? kColumns : std::max<int64_t>(1, kPieceBytes / (row * static_cast<int64_t>(sizeof(float))));
+  const int64_t taps = problem.d.kernel * problem.h.kernel * problem.w.kernel;
+  const int64_t outputs = problem.transposed
+                              ? std::max<int64_t>(1, kColumns / taps)
+                              : std::max<int64_t>(1, kPieceBytes / (row * static_cast<int64_t>(sizeof(float))));
   std::vector<double> amplifications(static_cast<size_t>(ceil_div(problem.oc, outputs)));
   context.reader->arena().parallel_for_slots(
       static_cast<int64_t>(amplifications.size()), [&](int64_t piece, int64_t slot) {
         const int64_t first = piece * outputs, count = std::min(outputs, problem.oc - first);
         double& result = amplifications[static_cast<size_t>(piece)];
         if (problem.transposed) {
-          result = amplification(weights + first * problem.d.kernel * problem.h.kernel * problem.w.kernel, count);
+          result = amplification(weights + first * taps, count);
         } else {
           const size_t bytes = static_cast<size_t>(count * row) * sizeof(float);
           const void* const rows = context.reader->read(weights + first * row, bytes, slot);

@@ -62,15 +62,13 @@ Taps tap_sums(const float* weights, int64_t kernels) {
   return result;
 }
 
-// Likewise of an output channel of a transposed convolution, in one phase.
-Taps phase_sums(const ConvProblem& p, const WinoTaps2d& some, const float* weights) {
+// Likewise of a transposed convolution's output channel, in one phase, from its sums by tap of the kernel.
+Taps phase_sums(const WinoTaps2d& some, const float* sums) {
   Taps result{};
-  const int64_t size = p.h.kernel * p.w.kernel;
   for (size_t t = 0; t < kTaps; ++t) {
     const auto y = static_cast<int64_t>(t / 3), x = static_cast<int64_t>(t % 3);
-    if (!some.rows.has(y) || !some.columns.has(x)) continue;
-    const float* const tap = weights + some.rows.at(y) * p.w.kernel + some.columns.at(x);
-    for (int64_t i = 0; i < p.ic; ++i) result[t] += std::fabs(tap[i * p.oc * size]);
+    if (some.rows.has(y) && some.columns.has(x))
+      result[t] = sums[some.rows.at(y) * some.columns.kernel + some.columns.at(x)];
   }
   return result;
 }
@@ -128,6 +126,26 @@ Factors factors_of(int64_t tile) {
   return tile == 4 ? wino::five_point_factors(4, 3) : factors_of(2, kTwo, 3, 1);
 }
 
+// Weights of several output channels lie side by side, those of an input channel behind those of another.
+double transposed_amplification(const ConvProblem& p, const Factors& factors, const float* weights, int64_t outputs) {
+  const int64_t phases = p.h.stride * p.w.stride, taps = p.h.kernel * p.w.kernel;
+  std::array<float, 2048> sums;
+  const int64_t at_once = static_cast<int64_t>(sums.size()) / taps;
+  double worst = 0;
+  for (int64_t first = 0; first < outputs; first += at_once) {
+    const int64_t count = std::min(at_once, outputs - first);
+    sums.fill(0);
+    for (int64_t i = 0; i < p.ic; ++i) {
+      const float* const row = weights + (i * p.oc + first) * taps;
+      for (int64_t t = 0; t < count * taps; ++t) sums[static_cast<size_t>(t)] += std::fabs(row[t]);
+    }
+    for (int64_t o = 0; o < count; ++o)
+      for (int64_t phase = 0; phase < phases; ++phase)
+        worst = std::max(worst, amplification_of(factors, phase_sums(taps_of(p, 0, phase), sums.data() + o * taps)));
+  }
+  return worst;
+}
+
 // For two outputs, A, B and C of transforms.hpp; for four, even inputs are F(4,2), and the odd one of an output is in
 // four sums.
 Factors strided_factors_of(int64_t tile) {
@@ -149,15 +167,8 @@ Factors wino::five_point_factors(int64_t outputs, size_t taps) {
 
 double wino_amplification(const ConvProblem& problem, int64_t tile, const float* weights, int64_t outputs) noexcept {
   const Factors factors = wino_stride(problem) != 1 ? strided_factors_of(tile) : factors_of(tile);
+  if (problem.transposed) return transposed_amplification(problem, factors, weights, outputs);
   double worst = 0;
-  if (problem.transposed) {
-    const int64_t phases = problem.h.stride * problem.w.stride, taps = problem.h.kernel * problem.w.kernel;
-    for (int64_t o = 0; o < outputs; ++o)
-      for (int64_t phase = 0; phase < phases; ++phase)
-        worst = std::max(
-            worst, amplification_of(factors, phase_sums(problem, taps_of(problem, 0, phase), weights + o * taps)));
-    return worst;
-  }
   const int64_t kernels = problem.ic / problem.groups * problem.d.kernel, size = problem.h.kernel * problem.w.kernel;
   for (int64_t o = 0; o < outputs; ++o) {
     const float* const own = weights + o * kernels * size;

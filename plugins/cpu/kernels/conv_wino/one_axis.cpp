@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv/plan.hpp"
@@ -41,6 +40,7 @@ bool is_unit(const ConvAxis& a) { return conv::has_one_tap(a) && a.stride == 1 &
     if (!p.transposed) continue;
     ConvProblem e = p;
     e.h = *a;
+    if (a->stride > a->kernel) return "outputs without a tap";
     if (a->dilation != 1 || a->out % a->stride != 0 || one_axis::axis_of(e).kernel < one_axis::kLeastTaps ||
         one_axis::axis_of(e).kernel > one_axis::kMostTaps)
       return "transposed, and phases have not as many outputs, of 2 to 32 inputs";
@@ -205,17 +205,22 @@ double transposed_error_bound(const ConvProblem& problem, const ConvAxis& axis, 
   const ConvAxis window = one_axis::axis_of(e);
   const int64_t segment = one_axis::segment_taps(window), outputs = one_axis::tile_outputs(window);
   const wino::Factors factors = wino::five_point_factors(outputs, static_cast<size_t>(segment));
-  std::vector<double> sums(static_cast<size_t>(problem.oc * axis.kernel));
-  for (int64_t i = 0; i < problem.ic; ++i)
-    for (double& sum : sums) sum += std::fabs(static_cast<double>(*weights++));
+  constexpr int64_t kAtOnce = 32;
   double worst = 0;
-  for (int64_t o = 0; o < problem.oc; ++o)
-    for (int64_t phase = 0; phase < axis.stride; ++phase) {
+  for (int64_t first = 0; first < problem.oc; first += kAtOnce) {
+    const int64_t outputs_there = std::min(kAtOnce, problem.oc - first);
+    double sums[kAtOnce * one_axis::kMostTaps] = {};
+    for (int64_t i = 0; i < problem.ic; ++i) {
+      const float* const row = weights + (i * problem.oc + first) * axis.kernel;
+      for (int64_t t = 0; t < outputs_there * axis.kernel; ++t) sums[t] += std::fabs(static_cast<double>(row[t]));
+    }
+    for (int64_t of = 0; of < outputs_there * axis.stride; ++of) {
+      const int64_t o = of / axis.stride, phase = of % axis.stride;
       const WinoTaps taps = taps_of_phase(axis, phase);
       double all = 0, n[one_axis::kMostOutputs] = {};
       for (int64_t x = 0; x < window.kernel; ++x) {
         if (!taps.has(x)) continue;
-        const double sum = sums[static_cast<size_t>(o * axis.kernel + taps.at(x))];
+        const double sum = sums[o * axis.kernel + taps.at(x)];
         all += sum;
         for (int64_t k = 0; k < outputs; ++k) n[k] += factors.factor[k][x % segment] * sum;
       }
@@ -223,6 +228,7 @@ double transposed_error_bound(const ConvProblem& problem, const ConvAxis& axis, 
       if (!in_range(all)) return std::numeric_limits<double>::infinity();
       for (const double of_output : n) worst = std::max(worst, of_output / all);
     }
+  }
   return of_roundings(static_cast<double>(one_axis::segments(window) * problem.ic), worst);
 }
 

@@ -47,9 +47,11 @@ const char* reject_transposed(const ConvProblem& p, const WinoKernel& kernel) {
   if (p.groups > 1) return "transposed in groups";
   if (p.d.in != 1 || p.d.out != 1 || p.d.kernel != 1) return "transposed in a volume";
   if (p.h.kernel * p.w.kernel > kMostSegments * kSegment * kMostSegments * kSegment) return "more than 81 taps";
-  for (const ConvAxis* axis : {&p.h, &p.w})
+  for (const ConvAxis* axis : {&p.h, &p.w}) {
+    if (axis->stride > axis->kernel) return "outputs without a tap";
     if (axis->dilation != 1 || inputs_of_phases(*axis) > kSegment)
       return "an output and its neighbours read more than three inputs a side";
+  }
   return nullptr;
 }
 
