@@ -1,8 +1,7 @@
-// What: convolution with 3x3 kernels, or segments or phases of 3x3 (times any number of slices at stride 1), by
-// products
-//   in the transformed domain: a box of the work is cut into blocks of tiles; of each block the inputs are transformed,
-//   multiplied point by point with the transformed weights, and the products transformed back, with bias, residual and
-//   post-ops at the store.
+// What: convolution with 3x3 kernels, or segments or phases of 3x3 (times any number of slices at stride 1).
+// How: by products in the transformed domain. A box of the work is cut into blocks of tiles; of each block the inputs
+//   are transformed, multiplied point by point with the transformed weights, and the products transformed back, with
+//   bias, residual and post-ops at the store.
 // Weights: packed in the transformed domain, or transformed here, into scratch memory or in registers, on their way to
 //   the products.
 // Order of summation: per output kernel slice, channel block, channel; then the output transform. At stride 2 products

@@ -1,6 +1,5 @@
-// What: the Winograd kernels of layers whose taps, 2 to 32 of them, lie along one axis: 1-D layers, factorised ones
-// (1x3
-//   and 3x1) and those along time (3x1x1). See one_axis.hpp. They are run as those of conv.hpp are, but taken only
+// What: the Winograd kernels of layers whose taps, 2 to 32 of them, lie along one axis: 1-D layers, factorised ones of
+//   1x3 and 3x1, and those along time, 3x1x1. See one_axis.hpp. They are run as those of conv.hpp are, but taken only
 //   where the weights allow it.
 //     if (const ConvKernel* k = one_axis_kernel(isa); k && !k->reject(problem, *k) && one_axis_speedup(...) > ...) ...
 // Formula: as conv.hpp, for any dilation or stride along the axis, not both, and one group; transposed, for any stride
