@@ -1,6 +1,9 @@
 #include "plugins/cpu/kernels/mvn/mvn.hpp"
 #include "plugins/cpu/kernels/reduce/reduce.hpp"
 #include "plugins/cpu/kernels/softmax/softmax.hpp"
+
+#include <cstring>
+
 #include "tests/kernels/kernel_test.hpp"
 #include "tests/kernels/special_floats.hpp"
 
