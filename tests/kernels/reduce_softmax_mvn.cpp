@@ -340,6 +340,14 @@ TEST_P(AxisKernels, SoftmaxOfScoresWithASink) {
   }
 }
 
+// One of the 16 forms of MVN.
+void set_form(MvnArgs& a, int form, const float* scale, const float* shift) {
+  a.normalize_variance = (form & 1) == 0;
+  a.eps_outside_sqrt = (form & 2) != 0;
+  a.scale = (form & 4) != 0 ? scale : nullptr;
+  a.shift = (form & 8) != 0 ? shift : nullptr;
+}
+
 void check_mvn(const MvnArgs& a, const float* src, const float* got, int64_t n, int64_t stride) {
   double mean = 0, variance = 0;
   for (int64_t i = 0; i < n; ++i) mean += src[i * stride];
@@ -373,10 +381,7 @@ TEST_P(AxisKernels, MvnRows) {
       a.src = src.data();
       a.dst = dst.data();
       a.eps = 1e-3f;
-      a.normalize_variance = (form & 1) == 0;
-      a.eps_outside_sqrt = (form & 2) != 0;
-      a.scale = (form & 4) != 0 ? scale.data() : nullptr;
-      a.shift = (form & 8) != 0 ? shift.data() : nullptr;
+      set_form(a, form, scale.data(), shift.data());
       cpu::mvn_kernels(isa()).rows(a, rows, n);
       EXPECT_TRUE(dst.intact());
       for (int64_t r = 0; r < rows; ++r) check_mvn(a, src.data() + r * n, dst.data() + r * n, n, 1);
@@ -452,10 +457,7 @@ TEST_P(AxisKernels, MvnBlocks) {
         a.src = src.data();
         a.dst = dst.data();
         a.eps = 1e-3f;
-        a.normalize_variance = (form & 1) == 0;
-        a.eps_outside_sqrt = (form & 2) != 0;
-        a.scale = (form & 4) != 0 ? scale.data() : nullptr;
-        a.shift = (form & 8) != 0 ? shift.data() : nullptr;
+        set_form(a, form, scale.data(), shift.data());
         cpu::mvn_kernels(isa()).blocks(a, positions, channels, block, step);
         EXPECT_TRUE(dst.intact());
         for (int64_t p = 0; p < positions; ++p) {

@@ -18,8 +18,7 @@ constexpr int64_t kLeastTaps = 2, kMostTaps = 32, kMostSegmentTaps = 4;
 static constexpr ConvAxis axis_of(const ConvProblem& exec) {
   const ConvAxis& a = exec.h;
   if (!exec.transposed) return a;
-  const int64_t before = before_window(a);
-  return {a.in, a.out / a.stride, before + floor_quotient(a.stride - 1 + a.pad, a.stride) + 1, 1, 1, before};
+  return {a.in, a.out / a.stride, inputs_of_window(a), 1, 1, before_window(a)};
 }
 static constexpr int64_t phases_of_outputs(const ConvProblem& exec) { return exec.transposed ? exec.h.stride : 1; }
 

@@ -22,11 +22,6 @@ ConvAxis axis_of_phases(const ConvAxis& a) {
   return {a.in, ceil_div(a.out, a.stride), kSegment, 1, 1, before_window(a)};
 }
 
-// Inputs that the window of all phases has.
-int64_t inputs_of_phases(const ConvAxis& a) {
-  return before_window(a) + floor_quotient(a.stride - 1 + a.pad, a.stride) + 1;
-}
-
 // As kernels see it: of segments of 3x3. All but the last one have whole blocks of channels.
 ConvProblem of_segments(const ConvProblem& p, int64_t block) {
   ConvProblem e = p;
@@ -49,7 +44,7 @@ const char* reject_transposed(const ConvProblem& p, const WinoKernel& kernel) {
   if (p.h.kernel * p.w.kernel > kMostSegments * kSegment * kMostSegments * kSegment) return "more than 81 taps";
   for (const ConvAxis* axis : {&p.h, &p.w}) {
     if (axis->stride > axis->kernel) return "outputs without a tap";
-    if (axis->dilation != 1 || inputs_of_phases(*axis) > kSegment)
+    if (axis->dilation != 1 || inputs_of_window(*axis) > kSegment)
       return "an output and its neighbours read more than three inputs a side";
   }
   return nullptr;

@@ -21,6 +21,9 @@ static constexpr int64_t floor_quotient(int64_t a, int64_t b) { return a >= 0 ? 
 static constexpr int64_t before_window(const ConvAxis& axis) {
   return floor_quotient(axis.kernel - 1 - axis.pad, axis.stride);
 }
+static constexpr int64_t inputs_of_window(const ConvAxis& axis) {
+  return before_window(axis) + floor_quotient(axis.stride - 1 + axis.pad, axis.stride) + 1;
+}
 static constexpr int64_t phases_of(const WinoPlan& plan) { return plan.row_phases * plan.col_phases; }
 
 // The three taps of a segment, or of a phase, along an axis: tap i is the kernel's tap first + i * step, if there is
