@@ -55,6 +55,15 @@ const PostOpRow* binary_row(const std::string& type, int data_input) {
   return nullptr;
 }
 
+/// Whether an operand may be the value of a step: it has the result's shape, and the step is exact either way.
+bool may_be_data(const Site& site, int input) {
+  if (site.op.inputs[static_cast<size_t>(input)].shape != site.op.output.shape) return false;
+  const PostOpRow* row = binary_row(site.name(), input);
+  using enum PostOpKind;
+  return row && (row->kind == add || row->kind == sub || row->kind == rsub || row->kind == mul ||
+                 row->kind == PostOpKind::div || row->kind == rdiv);
+}
+
 std::optional<Function> function_of(const std::string& type) {
   constexpr std::pair<std::string_view, Function> kFunctions[] = {
       {"Acos", Function::acos}, {"Acosh", Function::acosh}, {"Asin", Function::asin}, {"Asinh", Function::asinh},
@@ -76,8 +85,10 @@ std::optional<int> lower_f32(const Site& site) {
         return site.program.add_step(with_scalar(row->kind, *other->view.as<float>()),
                                      site.in[static_cast<size_t>(data)]);
     }
-    return site.program.add_step(PostOp{.kind = binary_row(site.name(), 0)->kind, .mode = OperandMode::tensor},
-                                 site.in[0], site.in[1]);
+    // An operand that broadcasts need not be laid out where it is the second one.
+    const bool swapped = !may_be_data(site, 0) && may_be_data(site, 1);
+    const PostOp op{.kind = binary_row(site.name(), swapped ? 1 : 0)->kind, .mode = OperandMode::tensor};
+    return site.program.add_step(op, site.in[swapped ? 1 : 0], site.in[swapped ? 0 : 1]);
   }
   if (const auto function = function_of(site.name()))
     return site.program.add_step(function_loop(*function, site.isa), {site.in[0]}, sizeof(float));

@@ -81,16 +81,21 @@ TileOperand::TileOperand(const ir::Dims& dims, const ir::Dims& result, size_t wi
   TERROIR_ASSERT(axes_.size() <= kMaxAxes, axes_.size());
 }
 
+int64_t TileOperand::place(int64_t begin, std::array<int64_t, kMaxAxes>& at) const noexcept {
+  int64_t element = 0;
+  for (size_t k = axes_.size(); k-- > 0;) {
+    at[k] = begin % axes_[k].extent;
+    begin /= axes_[k].extent;
+    element += at[k] * axes_[k].stride;
+  }
+  return element;
+}
+
 template <class T>
 void TileOperand::expand_as(const T* src, int64_t begin, int64_t n, T* dst) const noexcept {
   const size_t last = axes_.size() - 1;
   std::array<int64_t, kMaxAxes> at{};
-  int64_t rest = begin, offset = 0;
-  for (size_t k = axes_.size(); k-- > 0;) {
-    at[k] = rest % axes_[k].extent;
-    rest /= axes_[k].extent;
-    offset += at[k] * axes_[k].stride;
-  }
+  int64_t offset = place(begin, at);
   // Few channels side by side, the same at every pixel: no run is long, but all are alike.
   const bool periodic =
       last > 0 && axes_[last].stride != 0 && axes_[last - 1].stride == 0 && axes_[last].extent <= kRun<T>;
@@ -142,14 +147,20 @@ void TileOperand::carry(std::array<int64_t, kMaxAxes>& at, int64_t& offset, size
   }
 }
 
-int64_t TileOperand::constant_over(int64_t begin, int64_t n) const noexcept {
-  if (axes_.back().stride != 0 || begin % axes_.back().extent + n > axes_.back().extent) return -1;
-  int64_t rest = begin, offset = 0;
-  for (size_t k = axes_.size(); k-- > 0;) {
-    offset += rest % axes_[k].extent * axes_[k].stride;
-    rest /= axes_[k].extent;
-  }
-  return offset;
+TileOperand::Stretch TileOperand::stretch(int64_t begin, int64_t n) const noexcept {
+  using Form = Stretch::Form;
+  std::array<int64_t, kMaxAxes> at;
+  const int64_t element = place(begin, at);
+  const size_t last = axes_.size() - 1;
+  const Axis& inner = axes_[last];
+  const int64_t to_end = inner.extent - at[last];
+  if (n <= to_end) return {inner.stride == 0 ? Form::constant : Form::contiguous, element, 0, begin + to_end};
+  if (last == 0) return {};
+  const int64_t to_outer_end = (axes_[last - 1].extent - at[last - 1]) * inner.extent - at[last];
+  if (n > to_outer_end) return {};
+  if (inner.stride != 0) return {Form::periodic, element, 0, begin + to_outer_end};
+  if (at[last] != 0 || n % inner.extent != 0) return {};
+  return {Form::rows, element, inner.extent, begin + to_outer_end};
 }
 
 void TileOperand::expand(const void* src, int64_t begin, int64_t n, void* dst) const noexcept {

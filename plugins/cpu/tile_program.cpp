@@ -3,16 +3,25 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "ir/base/error.hpp"
 
 namespace terroir::cpu {
 
+/// Where a register is for the current tile.
+struct TileProgram::Place {
+  const void* at;
+  int64_t row;      // elements that meet the same one of what is there; 0: laid out
+  int64_t end;      // of the result: for tiles until there it is `advance` bytes further on
+  int64_t advance;  // from tile to tile
+  int64_t held;     // Stretch::element of what its slot is full of, or -1
+};
+
 /// Memory of one task and where the registers are for the current tile.
 struct TileProgram::Frame {
   alignas(64) char slots[kSlots * kSlotBytes];
-  std::array<const void*, kMaxRegisters> where;
-  std::array<int64_t, kMaxRegisters> constant;  // the element that a register's whole slot repeats, or -1
+  std::array<Place, kMaxRegisters> places;
   char* slot(const Register& r) { return slots + r.slot * kSlotBytes; }
 };
 
@@ -64,6 +73,12 @@ bool TileProgram::finish(int result) {
   size_t used = 0, widest = 1;
   for (const Register& r : registers_) widest = std::max(widest, r.width);
   tile_ = static_cast<int64_t>(kTileBytes / widest);
+  // Tiles that begin where rows do meet the same channels, or a value per row.
+  int64_t unit = kTileUnit;
+  for (const Register& r : registers_)
+    if (count_ > 0 && r.kind == Kind::input && !r.operand.whole() && !r.single())
+      if (const int64_t both = std::lcm(unit, r.operand.row()); both <= tile_) unit = both;
+  tile_ = tile_ / unit * unit;
   for (Register& r : registers_)
     if (r.kind != Kind::step) r.slot = used++;
   if (used > kSlots) return false;
@@ -71,6 +86,10 @@ bool TileProgram::finish(int result) {
   for (size_t s = 0; s < steps_.size(); ++s)
     for (int operand : steps_[s].operands)
       if (operand >= 0) last_use[static_cast<size_t>(operand)] = s;
+  for (const Step& step : steps_)
+    for (size_t i = 0; i < step.operands.size(); ++i)
+      if (step.operands[i] >= 0 && (step.fn || i != 1))
+        registers_[static_cast<size_t>(step.operands[i])].may_be_rows = false;
   std::vector<size_t> free;
   for (size_t s = 0; s < steps_.size(); ++s) {
     if (free.empty()) free.push_back(used++);
@@ -101,12 +120,44 @@ void TileProgram::run_task(const RunArgs& args, int64_t begin, int64_t end) cons
   Frame frame;
   for (size_t i = 0; i < registers_.size(); ++i) {
     const Register& r = registers_[i];
-    frame.constant[i] = -1;
+    frame.places[i] = {nullptr, 0, 0, 0, -1};
     if (!r.single()) continue;
     fill_elements(r.kind == Kind::constant ? r.value.data() : args.inputs[r.index], r.width, tile_, frame.slot(r));
-    frame.where[i] = frame.slot(r);
+    frame.places[i].at = frame.slot(r);
   }
   for (int64_t at = begin; at < end; at += tile_) run_tile(args, frame, at, std::min(tile_, end - at));
+}
+
+void TileProgram::meet(const Register& r, const void* input, int64_t begin, int64_t n, Place& place,
+                       char* slot) const noexcept {
+  using Form = TileOperand::Stretch::Form;
+  const int64_t padded = round_up(n, kTileUnit);
+  if (padded == n && begin + n <= place.end) {
+    place.at = static_cast<const char*>(place.at) + place.advance;
+    return;
+  }
+  const auto* src = static_cast<const char*>(input);
+  TileOperand::Stretch stretch{Form::contiguous, begin, 0, count_};
+  if (!r.operand.whole()) stretch = r.operand.stretch(begin, n);
+  const char* const first = src + stretch.element * static_cast<int64_t>(r.width);
+  const bool by_rows = stretch.form == Form::rows && r.may_be_rows && stretch.row % kRowUnit == 0;
+  if (padded == n && (stretch.form == Form::contiguous || by_rows)) {
+    place = {first, stretch.row, stretch.end, tile_ / std::max<int64_t>(1, stretch.row) * static_cast<int64_t>(r.width),
+             -1};
+    return;
+  }
+  const bool repeats = stretch.form == Form::constant || stretch.form == Form::periodic;
+  const bool every_tile = stretch.form == Form::constant || tile_ % r.operand.row() == 0;
+  const bool is_there = repeats && place.held == stretch.element;
+  place = {slot, 0, repeats && every_tile ? stretch.end : 0, 0, repeats ? stretch.element : -1};
+  if (is_there) return;
+  if (stretch.form == Form::constant) return fill_elements(first, r.width, tile_, slot);
+  const size_t bytes = static_cast<size_t>(n) * r.width;
+  if (stretch.form == Form::contiguous)
+    std::memcpy(slot, first, bytes);
+  else
+    r.operand.expand(src, begin, n, slot);
+  std::memset(slot + bytes, 0, static_cast<size_t>(padded - n) * r.width);
 }
 
 void TileProgram::run_tile(const RunArgs& args, Frame& frame, int64_t begin, int64_t n) const noexcept {
@@ -114,44 +165,31 @@ void TileProgram::run_tile(const RunArgs& args, Frame& frame, int64_t begin, int
   const int64_t padded = round_up(n, kTileUnit);
   for (size_t i = 0; i < registers_.size(); ++i) {
     const Register& r = registers_[i];
-    if (r.kind != Kind::input || r.single()) continue;
-    const auto* src = static_cast<const char*>(args.inputs[r.index]);
-    const size_t bytes = static_cast<size_t>(n) * r.width;
-    if (r.operand.whole() && padded == n) {
-      frame.where[i] = src + static_cast<size_t>(begin) * r.width;
-      continue;
-    }
-    char* slot = frame.slot(r);
-    frame.where[i] = slot;
-    if (const int64_t element = r.operand.whole() ? -1 : r.operand.constant_over(begin, n); element >= 0) {
-      if (frame.constant[i] != element)
-        fill_elements(src + static_cast<size_t>(element) * r.width, r.width, tile_, slot);
-      frame.constant[i] = element;
-      continue;
-    }
-    frame.constant[i] = -1;
-    if (r.operand.whole())
-      std::memcpy(slot, src + static_cast<size_t>(begin) * r.width, bytes);
-    else
-      r.operand.expand(src, begin, n, slot);
-    std::memset(slot + bytes, 0, static_cast<size_t>(padded - n) * r.width);
+    if (r.kind == Kind::input && !r.single()) meet(r, args.inputs[r.index], begin, n, frame.places[i], frame.slot(r));
   }
   for (const Step& step : steps_) {
     const Register& r = registers_[static_cast<size_t>(step.result)];
     char* dst = static_cast<char*>(args.outputs[0]) + static_cast<size_t>(begin) * r.width;
     const bool last = step.result == result_;
     char* out = last && padded == n ? dst : frame.slot(r);
-    frame.where[static_cast<size_t>(step.result)] = out;
+    frame.places[static_cast<size_t>(step.result)].at = out;
     std::array<const void*, kMaxOperands> in{};
     for (size_t i = 0; i < in.size(); ++i)
-      if (step.operands[i] >= 0) in[i] = frame.where[static_cast<size_t>(step.operands[i])];
+      if (step.operands[i] >= 0) in[i] = frame.places[static_cast<size_t>(step.operands[i])].at;
     if (step.fn) {
       step.fn(in.data(), out, padded);
     } else {
       PostOp op = step.post;
-      if (in[1]) op.operand = static_cast<const float*>(in[1]);
-      post_({static_cast<const float*>(in[0]), reinterpret_cast<float*>(out), 1, padded, padded, padded, 0, padded, 0,
-             ChannelAxis::lanes},
+      int64_t row = padded;
+      if (in[1]) {
+        op.operand = static_cast<const float*>(in[1]);
+        if (const int64_t length = frame.places[static_cast<size_t>(step.operands[1])].row; length > 0) {
+          op.mode = OperandMode::per_channel;
+          row = length;
+        }
+      }
+      post_({static_cast<const float*>(in[0]), reinterpret_cast<float*>(out), padded / row, row, row, row, 0, row, 0,
+             ChannelAxis::rows},
             &op, 1);
     }
     if (last && out != dst) std::memcpy(dst, out, static_cast<size_t>(n) * r.width);

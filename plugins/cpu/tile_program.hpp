@@ -1,10 +1,11 @@
 #pragma once
 // What: TileProgram, elementwise steps over one shape, run tile by tile: the values between two steps stay in the L1
 // cache, so memory is read and written once however many steps there are.
-// Shapes: operands broadcast to the result by numpy's rule. Those of the result's own shape are read in place; others
-// are laid out tile by tile, which costs a pass over L1.
-// Threads: slices of the flat result; their number depends on its size alone.
-// Aliasing: the result may be an operand of its own shape whose elements are as wide.
+// Shapes: operands broadcast to the result by numpy's rule. Those of which a tile meets a piece as it lies in memory
+// are read in place, and so are those of f32 steps with a value per channel block or pixel. Others are laid out, which
+// costs a pass over L1: once for all tiles in a row that meet the same, such as channels of a block. Threads: slices of
+// the flat result; their number depends on its size alone. Aliasing: the result may be an operand of its own shape
+// whose elements are as wide.
 #include <array>
 #include <initializer_list>
 #include <vector>
@@ -37,6 +38,7 @@ class TileProgram {
  private:
   static constexpr size_t kMaxOperands = 6;
   static constexpr size_t kTileBytes = 4096;  // of the widest elements
+  static constexpr int64_t kRowUnit = 8;      // shorter rows cost more than to lay them out
   static constexpr size_t kMaxRegisters = 64, kSlots = 24, kNoSlot = kSlots;
   // Not a whole number of pages: else equal places of all slots would compete for the same lines of the cache.
   static constexpr size_t kSlotBytes = kTileBytes + 64;
@@ -49,6 +51,7 @@ class TileProgram {
     TileOperand operand;
     std::array<char, 8> value{};
     size_t slot = kNoSlot;
+    bool may_be_rows = true;  // all steps that read it take one value per row
     bool single() const { return kind == Kind::constant || (kind == Kind::input && operand.single()); }
   };
   struct Step {
@@ -57,9 +60,11 @@ class TileProgram {
     std::array<int, kMaxOperands> operands;
     int result = 0;
   };
+  struct Place;
   struct Frame;
 
   void run_task(const RunArgs& args, int64_t begin, int64_t end) const noexcept;
+  void meet(const Register& r, const void* input, int64_t begin, int64_t n, Place& place, char* slot) const noexcept;
   void run_tile(const RunArgs& args, Frame& frame, int64_t begin, int64_t n) const noexcept;
   int add_register(Kind kind, int index, size_t width);
 

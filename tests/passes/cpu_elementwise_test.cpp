@@ -117,6 +117,30 @@ TEST(CpuElementwise, GatesOfLargeImages) {
   }
 }
 
+// What comes at run time per channel, per pixel or per row meets tiles in every form: one element, a piece of memory, a
+// block of channels over and over, a value per block; and tiles that begin or end in the midst of them.
+TEST(CpuElementwise, GatesAndNoiseInTiles) {
+  for (const ir::Dims& dims :
+       {ir::Dims{2, 48, 9, 13}, {1, 32, 33, 37}, {2, 16, 64, 64}, {3, 96, 8, 8}, {1, 70, 40, 41}})
+    for (const bool between_convolutions : {false, true}) {
+      const int64_t n = dims[0], c = dims[1], h = dims[2], w = dims[3];
+      SCOPED_TRACE(ir::to_shape(dims).to_string() + (between_convolutions ? " between convolutions" : ""));
+      GraphMaker m;
+      ir::Value x = m.input({n, c, h, w});
+      if (between_convolutions) x = m.conv(x, c, 1, 1);
+      x = m.op("Multiply", {m.op("Sigmoid", {m.input({n, c, 1, 1})}), x});
+      x = m.op("Subtract", {m.input({1, 1, h, w}), x});
+      x = m.op("PReLU", {m.op("Add", {x, m.input({1, c, 1, 1})}), m.constant({1}, {0.25f})});
+      x = m.op("Divide", {x, m.op("Add", {m.op("Abs", {m.input({n, 1, h, w})}), m.scalar(1)})});
+      x = m.op("Multiply", {m.op("Sin", {m.op("Add", {x, m.input({1, 1, 1, w})})}), m.input({n, 1, 1, 1})});
+      // A gate that a function reads as well has to be laid out.
+      const ir::Value gate = m.input({n, 1, h, w});
+      x = m.op("Select", {m.op("Greater", {gate, m.scalar(0)}), x, m.op("Subtract", {x, gate})});
+      m.result(between_convolutions ? m.conv(x, 16, 1, 2) : x);
+      expect_same_as_interpreter(m);
+    }
+}
+
 TEST(CpuElementwise, GatesOfNothing) {
   for (const ir::Dims& dims : {ir::Dims{2, 3, 0, 4}, {0, 3, 5, 4}, {2, 0, 5, 4}}) {
     GraphMaker m;

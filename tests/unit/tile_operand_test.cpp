@@ -31,6 +31,33 @@ void expect_expanded(const ir::Dims& dims, const ir::Dims& result, int64_t begin
         << begin << ' ' << n << ' ' << i;
 }
 
+/// What a stretch says of itself is what its elements meet; the same goes for a later one that begins before its end.
+void expect_described(const ir::Dims& dims, const ir::Dims& result, int64_t begin, int64_t n) {
+  using Form = TileOperand::Stretch::Form;
+  const TileOperand operand(dims, result, 4);
+  const TileOperand::Stretch stretch = operand.stretch(begin, n);
+  if (stretch.form == Form::scattered) return;
+  ASSERT_LE(begin + n, stretch.end);
+  const int64_t row = operand.row();
+  for (int64_t i = 0; i < stretch.end - begin; ++i) {
+    const int64_t element = met(dims, result, begin + i);
+    switch (stretch.form) {
+      case Form::constant:
+        ASSERT_EQ(element, stretch.element);
+        break;
+      case Form::contiguous:
+        ASSERT_EQ(element, stretch.element + i);
+        break;
+      case Form::rows:
+        ASSERT_EQ(stretch.row, row);
+        ASSERT_EQ(element, stretch.element + i / row);
+        break;
+      default:
+        ASSERT_EQ(element, stretch.element - begin % row + (begin + i) % row);
+    }
+  }
+}
+
 TEST(TileOperand, AnyStretchOfAnyBroadcast) {
   test::Random random(7);
   for (int trial = 0; trial < 3000; ++trial) {
@@ -41,6 +68,11 @@ TEST(TileOperand, AnyStretchOfAnyBroadcast) {
     }
     const int64_t count = ir::element_count(result);
     const int64_t begin = random.between(0, count - 1), n = random.between(1, count - begin);
+    if (const TileOperand operand(dims, result, 4); !operand.whole()) {
+      expect_described(dims, result, begin, n);
+      const int64_t row = operand.row(), first = begin / row * row;
+      expect_described(dims, result, first, std::min(count - first, random.between(1, 4) * row));
+    }
     switch (random.below(4)) {
       case 0:
         expect_expanded<uint8_t>(dims, result, begin, n);
