@@ -95,7 +95,7 @@ GraphMaker small_beside(int64_t times, int64_t side) {
 
 TEST(OverwrittenInput, ScratchIsForFewerTilesFirst) {
   if (!vectors()) GTEST_SKIP() << kNoVectors;
-  constexpr int kThreads = 8;
+  constexpr int kThreads = 4;
   const auto scratch_beside = [](int64_t times) {
     const auto plan = plan_of(small_beside(times, 20), Isa::avx2, false, kThreads);
     const Step& small = step_named(*plan, "small");

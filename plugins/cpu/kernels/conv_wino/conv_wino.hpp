@@ -51,7 +51,8 @@ WinoPlan wino_plan(const ConvProblem& problem, const WinoKernel& kernel,
 // The same for fewer tiles at once, `halvings` times half as many: little more than half the scratch each, the same
 // packed weights and bits, for more time, as the weights are read, and transformed, more often.
 WinoPlan wino_with_small_blocks(const WinoPlan& plan, int halvings) noexcept;
-// So often at most: a block still fills a register tile. Not for weights that are transformed in registers.
+// So often at most: a block still fills a register tile, and little time is lost. Not for weights that are transformed
+// in registers.
 int wino_halvings(const WinoPlan& plan) noexcept;
 int64_t wino_units(const WinoPlan& plan) noexcept;
 // Parts of spans of all images: what boxes count along s.

@@ -66,6 +66,10 @@ constexpr int64_t kStageShare = 4, kLeastStageBlocks = 2, kMostStagedBytes = int
 // which takes loads, too.
 constexpr double kLoadCycles[2] = {0.5, 0.58};
 
+// Likewise of transformed inputs that do not stay in L2, which each unit reads again: measured between 8 and 14 with an
+// L2 of 2 MB, of which they need to leave this share to products and weights.
+constexpr double kSourceBytes = 14, kSourceShare = 0.75;
+
 // Cycles to begin and end a pass over the input channels.
 constexpr double kPassCycles = 30;
 
@@ -117,6 +121,14 @@ double point_cycles(const WinoPlan& plan, int64_t unit_blocks, int64_t oc_blocks
   };
   const int64_t rest = oc_blocks % unit_blocks;
   return static_cast<double>(oc_blocks / unit_blocks) * unit_cycles(unit_blocks) + (rest ? unit_cycles(rest) : 0);
+}
+
+// Cycles for a unit to read the transformed inputs of so many tiles at one point beyond what hides behind arithmetic.
+double source_cycles(const WinoPlan& plan, int64_t tiles) {
+  const auto bytes = static_cast<double>(4 * plan.ic_blocks * plan.block * tiles);
+  const bool stay =
+      bytes * static_cast<double>(plan.alpha * plan.alpha) <= kSourceShare * static_cast<double>(cache_sizes().l2);
+  return stay ? 0 : bytes / kSourceBytes;
 }
 
 // How much longer than half of the blocks the larger half of the units takes, for two threads that share few tiles.
@@ -204,7 +216,8 @@ void choose_blocks(WinoPlan& plan, std::optional<WinoWeights> weights) noexcept 
   for (int64_t unit = 1; unit <= std::min(kMaxUnitBlocks, plan.oc_blocks); ++unit) {
     if (max_register_tiles(plan, unit) < 1) continue;
     // Each unit reads the inputs again.
-    const double cost = point_cycles(plan, unit, plan.oc_blocks, tiles) * (1 + 0.02 / static_cast<double>(unit)) *
+    const double cost = (point_cycles(plan, unit, plan.oc_blocks, tiles) * (1 + 0.02 / static_cast<double>(unit)) +
+                         static_cast<double>(ceil_div(plan.oc_blocks, unit)) * source_cycles(plan, tiles)) *
                         uneven_halves(plan.oc_blocks, unit);
     if (best >= 0 && cost > best * 0.995) continue;
     best = cost;
@@ -239,8 +252,10 @@ double box_cycles(const WinoPlan& plan, int64_t units, int64_t tiles, int64_t sl
   const double output = static_cast<double>(oc_blocks * tiles * slices) * parts * transform.output;
   const auto points = static_cast<double>(plan.alpha * plan.alpha);
   const auto blocks = static_cast<double>(s_blocks * d_blocks);
+  const int64_t tiles_of_block = ceil_div(tiles * slices, s_blocks * d_blocks);
   double products = points * points_share(plan) * live_share(plan) * blocks *
-                    point_cycles(plan, plan.unit_blocks, oc_blocks, ceil_div(tiles * slices, s_blocks * d_blocks));
+                    (point_cycles(plan, plan.unit_blocks, oc_blocks, tiles_of_block) +
+                     static_cast<double>(units) * source_cycles(plan, tiles_of_block));
   const auto pairs = static_cast<double>(oc_blocks * plan.block * plan.ic_blocks * plan.block * p.d.kernel);
   const ConvProblem& whole = plan.problem;
   const double plain_bytes = 4 * pairs / static_cast<double>(plan.row_segments * plan.col_segments * phases_of(plan)) *

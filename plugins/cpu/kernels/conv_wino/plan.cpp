@@ -152,13 +152,24 @@ WinoPlan wino_with_small_blocks(const WinoPlan& plan, int halvings) noexcept {
   return small;
 }
 
+// Of a step's modelled time, for the sake of its scratch memory. Each block of tiles transforms staged weights again:
+// of 512 to 512 channels at 14x14 half the tiles take 1.4 times as long. Beside the model, blocks of 7 tiles take 1.4
+// times as long as those of 14.
+constexpr double kMostLeanTimes = 1.15;
+constexpr int64_t kLeastLeanTiles = 12;
+
 int wino_halvings(const WinoPlan& plan) noexcept {
   // Of a transposed convolution each phase would transform the weights again, for scratch that is little beside
   // outputs.
   if (plan.weights == WinoWeights::in_registers || plan.problem.transposed) return 0;
+  const int64_t tiles = plan.problem.batch * plan.rows.tiles * plan.cols.tiles;
+  const auto cycles = [&](const WinoPlan& of) { return wino::box_cycles(of, wino_units(of), tiles, of.problem.d.out); };
+  const double most = kMostLeanTimes * cycles(plan);
   int halvings = 0;
-  for (int64_t tiles = plan.block_tiles; tiles > 1; tiles = ceil_div(tiles, 2), ++halvings)
-    if (ceil_div(tiles, 2) * plan.block_slices < plan.register_tiles) break;
+  for (int64_t left = plan.block_tiles; left > 1; left = ceil_div(left, 2), ++halvings)
+    if (ceil_div(left, 2) * plan.block_slices < std::max(plan.register_tiles, kLeastLeanTiles) ||
+        cycles(wino_with_small_blocks(plan, halvings + 1)) > most)
+      break;
   return halvings;
 }
 
