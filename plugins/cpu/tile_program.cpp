@@ -173,9 +173,9 @@ void TileProgram::run_tile(const RunArgs& args, Frame& frame, int64_t begin, int
     const bool last = step.result == result_;
     char* out = last && padded == n ? dst : frame.slot(r);
     frame.places[static_cast<size_t>(step.result)].at = out;
-    std::array<const void*, kMaxOperands> in{};
+    std::array<const void*, kMaxOperands> in;  // not cleared first: this file is small, and string instructions slow
     for (size_t i = 0; i < in.size(); ++i)
-      if (step.operands[i] >= 0) in[i] = frame.places[static_cast<size_t>(step.operands[i])].at;
+      in[i] = step.operands[i] >= 0 ? frame.places[static_cast<size_t>(step.operands[i])].at : nullptr;
     if (step.fn) {
       step.fn(in.data(), out, padded);
     } else {

@@ -108,6 +108,33 @@ TEST_P(Moved, SpaceToDepth) {
     expect_moved("SpaceToDepth", {2, 3, 6, 33}, {}, {{"block_size", "3"}, {"mode", mode}}, "space_to_depth_");
   }
 }
+// Between convolutions blocks of channels stay as they are; to the end of a model they become plain on the way.
+TEST(MovedBlocks, DepthAndSpaceBetweenConvolutions) {
+  for (const char* mode : {"blocks_first", "depth_first"})
+    for (const int64_t side : {2, 3, 4})
+      for (const int64_t channels : {16, 32, 5})
+        for (const int64_t columns : {1, 7, 37}) {
+          SCOPED_TRACE(testing::Message() << mode << ' ' << side << ' ' << channels << ' ' << columns);
+          GraphMaker m;
+          const std::vector<std::pair<std::string, std::string>> attributes = {{"block_size", std::to_string(side)},
+                                                                               {"mode", mode}};
+          const ir::Value deep = m.conv(m.input({2, 4, 3, columns}), channels * side * side, 1, 1);
+          const ir::Value wide = m.op("DepthToSpace", {deep}, {attributes[0], attributes[1]}, "wide");
+          m.result(m.conv(wide, 16, 1, 2));
+          const ir::Value middle = m.conv(m.input({2, 4, 3 * side, columns * side}), channels, 1, 3);
+          m.result(m.conv(m.op("SpaceToDepth", {middle}, {attributes[0], attributes[1]}, "deep"), 16, 1, 4));
+          const ir::Value last = m.conv(m.input({1, 4, 3, columns}), channels * side * side, 1, 5);
+          m.result(m.op("DepthToSpace", {last}, {attributes[0], attributes[1]}, "last"));
+          expect_same_as_interpreter(m);
+          const std::string isa = cpu::isa_name(cpu::best_isa());
+          if (!isa.starts_with("avx512") || channels % 16 != 0) continue;
+          const bool in_blocks = side % 2 == 0 || mode[0] == 'b';
+          for (const char* name : {"wide", "deep"})
+            EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::best_isa(), name).ends_with("nChw16c"), in_blocks) << name;
+          EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::best_isa(), "last").find("_to_plain") != std::string::npos,
+                    side % 2 == 0 && mode[0] == 'd');
+        }
+}
 TEST_P(Moved, ShuffleChannels) {
   expect_moved("ShuffleChannels", {2, 12, 5, 3}, {}, {{"axis", "1"}, {"group", "4"}}, "shuffle_channels_");
 }

@@ -1,4 +1,4 @@
-// DepthToSpace, SpaceToDepth, ShuffleChannels, ReorgYolo: an axis seen as several, and axes in another order.
+// ShuffleChannels, ReorgYolo: an axis seen as several, and axes in another order.
 // BatchToSpace and SpaceToBatch: the same with borders. Any element of whole bytes. Layouts: plain.
 // Threads: tasks of the plans.
 #include <algorithm>
@@ -17,16 +17,6 @@ int64_t element_bytes(const NodeContext& context) { return static_cast<int64_t>(
 
 Plans permuted(const NodeContext& context, const ops::SplitPermutation& moved) {
   return {permutation_plan(moved.split, moved.order, element_bytes(context), context.isa)};
-}
-
-Plans depth_to_space(const NodeContext& context) {
-  return permuted(context,
-                  ops::depth_to_space_permutation(context.node.attrs<ops::DepthSpaceAttrs>(), context.inputs[0].dims));
-}
-
-Plans space_to_depth(const NodeContext& context) {
-  return permuted(context,
-                  ops::space_to_depth_permutation(context.node.attrs<ops::DepthSpaceAttrs>(), context.inputs[0].dims));
 }
 
 Plans shuffle_channels(const NodeContext& context) {
@@ -144,8 +134,7 @@ Proposal propose_with_borders(const NodeContext& context) {
   return propose<kPlans>(context);
 }
 
-constexpr char kDepthToSpaceName[] = "depth_to_space", kSpaceToDepthName[] = "space_to_depth",
-               kShuffleName[] = "shuffle_channels", kReorgName[] = "reorg_yolo", kBatchToSpaceName[] = "batch_to_space",
+constexpr char kShuffleName[] = "shuffle_channels", kReorgName[] = "reorg_yolo", kBatchToSpaceName[] = "batch_to_space",
                kSpaceToBatchName[] = "space_to_batch";
 
 template <Plans (*kPlans)(const NodeContext&), const char* kName>
@@ -153,10 +142,6 @@ std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutC
   return create_plain_copy(context, kPlans(context), kName);
 }
 
-constexpr Impl kDepthToSpace[] = {
-    {"depth_to_space", &propose<&depth_to_space>, &create<&depth_to_space, kDepthToSpaceName>}};
-constexpr Impl kSpaceToDepth[] = {
-    {"space_to_depth", &propose<&space_to_depth>, &create<&space_to_depth, kSpaceToDepthName>}};
 constexpr Impl kShuffleChannels[] = {
     {"shuffle_channels", &propose<&shuffle_channels>, &create<&shuffle_channels, kShuffleName>}};
 constexpr Impl kReorgYolo[] = {{"reorg_yolo", &propose<&reorg_yolo>, &create<&reorg_yolo, kReorgName>}};
@@ -167,8 +152,6 @@ constexpr Impl kSpaceToBatch[] = {
 
 }  // namespace
 
-std::span<const Impl> depth_to_space_impls() { return kDepthToSpace; }
-std::span<const Impl> space_to_depth_impls() { return kSpaceToDepth; }
 std::span<const Impl> shuffle_channels_impls() { return kShuffleChannels; }
 std::span<const Impl> reorg_yolo_impls() { return kReorgYolo; }
 std::span<const Impl> batch_to_space_impls() { return kBatchToSpace; }

@@ -206,11 +206,15 @@ struct Square {
     for (int i = 0; i < kAll; ++i) rows[i] = out[i];
   }
 
+  static void transpose(Vector (&rows)[kSide]) {
+    for (int64_t stage = 1; stage < kSide; stage *= 2)
+      shuffle(rows, std::make_integer_sequence<int, static_cast<int>(kSide)>());
+  }
+
   static void transpose(const char* src, int64_t src_step, char* dst, int64_t dst_step) {
     Vector rows[kSide];
     for (int64_t r = 0; r < kSide; ++r) rows[r] = load<Vector>(src + r * src_step);
-    for (int64_t stage = 1; stage < kSide; stage *= 2)
-      shuffle(rows, std::make_integer_sequence<int, static_cast<int>(kSide)>());
+    transpose(rows);
     for (int64_t c = 0; c < kSide; ++c) store(dst + c * dst_step, rows[c]);
   }
 };
@@ -343,6 +347,17 @@ void copy_tile(const char* src, int64_t src_step, char* dst, int64_t dst_step, i
     with_word(unit, [&]<class W>(Tag<W>) {
       if constexpr (std::is_integral_v<W>) copy_squares<W>(src, src_step, dst, dst_step, rows, columns);
     });
+  }
+}
+
+void transpose_quads(const char* const (&src)[4], int64_t src_step, char* const (&dst)[4], int64_t dst_step,
+                     int64_t count) noexcept {
+  using Words = Square<uint32_t>;
+  for (int64_t s = 0; s < count; ++s) {
+    Words::Vector rows[4];
+    for (int k = 0; k < 4; ++k) rows[k] = load<Words::Vector>(src[k] + s * src_step);
+    Words::transpose(rows);
+    for (int j = 0; j < 4; ++j) store(dst[j] + s * dst_step, rows[j]);
   }
 }
 
