@@ -503,6 +503,20 @@ TEST(ConvGatherTest, OnlyStridedPointwiseLayersOfManyOutputs) {
     }
 }
 
+// Each of which reads cache lines that hold channels of others.
+TEST(ConvGridTest, RowsOfGroupsSideBySideStayInCache) {
+  for (const Isa isa : available_isas())
+    for (const ConvKernel& k : conv_kernels(isa)) {
+      const ConvProblem p = conv2d(16 * 28, 16 * 28, padded(200), padded(200), 16);
+      if (k.src != ConvFormat::nhwc || std::string(k.packing) != "pack_dense" || k.reject(p, k)) continue;
+      ConvPlan plan;
+      k.plan(p, k, plan);
+      const int64_t unit_bytes = p.ic * p.h.in * p.w.in * 4 / plan.grid.sp;
+      EXPECT_LE(plan.cached_rows, std::max<int64_t>(1, cache_sizes().l2 / 2 / unit_bytes)) << k.name;
+      EXPECT_LT(plan.cached_rows, plan.grid.sp) << k.name;
+    }
+}
+
 TEST(ConvGridTest, WeightsOfUnitsFollowOneAnother) {
   for (const Isa isa : available_isas())
     for (const ConvKernel& k : conv_kernels(isa)) {

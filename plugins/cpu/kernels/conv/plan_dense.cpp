@@ -437,7 +437,9 @@ void plan_dense(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
     plan.scratch_floats = static_cast<size_t>(plan.padded_rows * e.ic * seen_planes(e.d) * seen_columns(e.w));
   set_grid(plan);
   const int64_t source_bytes = e.ic / e.groups * e.d.in * e.h.in * e.w.in * 4;
-  plan.cached_rows = rows_in_cache(source_bytes / plan.grid.sp);
+  // Positions of nhwc hold all groups: those that come after read what lies between.
+  const bool mixed = kernel.src == ConvFormat::nhwc;
+  plan.cached_rows = rows_in_cache((mixed ? e.groups : 1) * source_bytes / plan.grid.sp);
   // Of one position the weights are a single stream, which the machine's own prefetchers follow.
   const int64_t weight_bytes = static_cast<int64_t>(plan.packed_floats) * 4;
   plan.prefetch = beyond_l2(weight_bytes / 4) && !has_one_position(plan);
