@@ -59,8 +59,12 @@ const ConvKernel* find_conv_kernel(const ConvProblem& problem, Isa isa, ConvForm
 const ConvKernel* find_image_kernel(const ConvProblem& problem, Isa isa) {
   constexpr int64_t kImagePlanes = 4;
   const bool flat = problem.d.in == 1 && problem.d.out == 1 && problem.d.kernel == 1;
-  return flat && problem.ic <= kImagePlanes ? find_conv_kernel(problem, isa, ConvFormat::plain, ConvFormat::blocked)
-                                            : nullptr;
+  if (!flat || problem.ic > kImagePlanes) return nullptr;
+  for (const ConvKernel& kernel : conv_kernels(isa))
+    if (kernel.src == ConvFormat::plain && kernel.dst == ConvFormat::blocked && kernel.plan == conv::plan_dense &&
+        !kernel.reject(problem, kernel))
+      return &kernel;
+  return nullptr;
 }
 
 PreparedConvolution::PreparedConvolution(const NodeContext& context, const ConvKernel& conv_kernel,

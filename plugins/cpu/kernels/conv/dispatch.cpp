@@ -2,7 +2,9 @@
 #include "plugins/cpu/kernels/conv/dense.hpp"
 #include "plugins/cpu/kernels/conv/entry_points.hpp"
 #include "plugins/cpu/kernels/conv/lanes.hpp"
+#include "plugins/cpu/kernels/conv/planes.hpp"
 #include "plugins/cpu/kernels/conv_few/few.hpp"
+#include "plugins/cpu/kernels/conv_planes/entry_points.hpp"
 
 namespace terroir::cpu {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv/lanes.hpp"
+#include "plugins/cpu/kernels/conv/planes.hpp"
 #include "plugins/cpu/kernels/conv_few/few.hpp"
 #include "plugins/cpu/slices.hpp"
 
@@ -108,6 +109,7 @@ double conv_slowdown(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   const double padding = static_cast<double>(round_up(p.oc / p.groups, channel_block(kernel.isa))) / outputs;
   double slowdown = 1;
   if (kernel.plan == conv::plan_few) return conv::few_slowdown(p, kernel);
+  if (kernel.plan == conv::plan_planes) return conv::planes_slowdown(p, kernel);
   if (kernel.plan == conv::plan_lanes) {
     // A lane of its own for every output; sources that do not lie in the same lanes are permuted, or gathered, which
     // was measured beside full tiles of the dense kernels.
@@ -119,6 +121,11 @@ double conv_slowdown(const ConvProblem& p, const ConvKernel& kernel) noexcept {
     slowdown = padding;
     // Short trips over kernel columns, one channel after the other.
     if (kernel.src == ConvFormat::plain && p.ic > 4) slowdown *= 1 + 0.5 / static_cast<double>(p.w.kernel);
+    // Short trips over the channels of a group, in tiles of any step.
+    const int64_t width = channel_block(kernel.isa);
+    const bool cut = p.groups > 1 && (p.ic / p.groups % width != 0 || p.oc / p.groups % width != 0);
+    if (cut && kernel.isa >= Isa::avx2 && kernel.src == ConvFormat::nhwc && !p.transposed)
+      slowdown = std::max(slowdown, conv::dense_groups_slowdown(p, width));
     // Blocked ones have tiles of several sums for one position.
     if (kernel.src == ConvFormat::plain && p.d.out * p.h.out * p.w.out == 1) slowdown *= 1.5;
   }

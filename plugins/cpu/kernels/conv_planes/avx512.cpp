@@ -1,0 +1,3 @@
+#include "plugins/cpu/simd/avx512.hpp"
+
+#include "plugins/cpu/kernels/conv_planes/generic.hpp"
