@@ -99,7 +99,7 @@ class QuadsExecutor final : public Executor {
   void run(const RunArgs& args) const noexcept override {
     const int64_t row_elements = of_.columns * of_.positions() * block_;
     // On both sides columns stay in the L1 cache until their lines are full.
-    constexpr int64_t kElementsAtOnce = 2048;
+    constexpr int64_t kElementsAtOnce = 4096;
     const int64_t at_once = std::max<int64_t>(4, kElementsAtOnce / (of_.positions() * block_));
     constexpr int64_t kTaskElements = 16384;
     const RowTasks tasks(of_.images, of_.channels / block_, of_.rows,
@@ -124,21 +124,22 @@ class QuadsExecutor final : public Executor {
     const int64_t wide = (plane * of_.rows + row) * b * b * deep_row + column * b * pixel;
     const auto* src = static_cast<const char*>(args.inputs[0]);
     auto* dst = static_cast<char*>(args.outputs[0]);
-    for (int64_t c = 0; c < block_; c += 4)
-      for (int64_t position = 0; position < of_.positions(); position += 4) {
-        int64_t deep_at[4], wide_at[4];
-        for (int64_t k = 0; k < 4; ++k) {
-          const int64_t channel = (first + c + k) * of_.positions() + position, at = position + k;
-          deep_at[k] = deep + channel / block_ * deep_plane + channel % block_ * 4;
-          wide_at[k] = wide + at / b * b * deep_row + at % b * pixel + c * 4;
-        }
-        const int64_t* const from = of_.widens ? deep_at : wide_at;
-        const int64_t* const to = of_.widens ? wide_at : deep_at;
-        transpose_quads({src + from[0], src + from[1], src + from[2], src + from[3]}, of_.widens ? pixel : b * pixel,
-                        {dst + to[0], dst + to[1], dst + to[2], dst + to[3]}, of_.widens ? b * pixel : pixel, columns);
+    // The channels of a block together: whole lines of the wide side.
+    for (int64_t position = 0; position < of_.positions(); position += 4) {
+      const char* from[kMaxBlock];
+      char* to[kMaxBlock];
+      for (int64_t i = 0; i < block_; ++i) {
+        const int64_t channel = (first + i) * of_.positions() + position, at = position + i % 4;
+        const int64_t deep_at = deep + channel / block_ * deep_plane + channel % block_ * 4;
+        const int64_t wide_at = wide + at / b * b * deep_row + at % b * pixel + i / 4 * 16;
+        from[i] = src + (of_.widens ? deep_at : wide_at);
+        to[i] = dst + (of_.widens ? wide_at : deep_at);
       }
+      transpose_quads(from, of_.widens ? pixel : b * pixel, to, of_.widens ? b * pixel : pixel, block_ / 4, columns);
+    }
   }
 
+  static constexpr int64_t kMaxBlock = 16;
   DepthSpace of_;
   int64_t block_;
   std::string name_;

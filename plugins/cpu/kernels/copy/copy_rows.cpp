@@ -350,15 +350,16 @@ void copy_tile(const char* src, int64_t src_step, char* dst, int64_t dst_step, i
   }
 }
 
-void transpose_quads(const char* const (&src)[4], int64_t src_step, char* const (&dst)[4], int64_t dst_step,
+void transpose_quads(const char* const* src, int64_t src_step, char* const* dst, int64_t dst_step, int64_t squares,
                      int64_t count) noexcept {
   using Words = Square<uint32_t>;
-  for (int64_t s = 0; s < count; ++s) {
-    Words::Vector rows[4];
-    for (int k = 0; k < 4; ++k) rows[k] = load<Words::Vector>(src[k] + s * src_step);
-    Words::transpose(rows);
-    for (int j = 0; j < 4; ++j) store(dst[j] + s * dst_step, rows[j]);
-  }
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t at = 0; at < 4 * squares; at += 4) {
+      Words::Vector rows[4];
+      for (int k = 0; k < 4; ++k) rows[k] = load<Words::Vector>(src[at + k] + i * src_step);
+      Words::transpose(rows);
+      for (int j = 0; j < 4; ++j) store(dst[at + j] + i * dst_step, rows[j]);
+    }
 }
 
 }  // namespace terroir::cpu

@@ -35,9 +35,9 @@ constexpr bool is_tile_unit(int64_t unit) { return unit == 1 || unit == 2 || uni
 void copy_tile(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t unit, int64_t rows,
                int64_t columns, const TileKernels& kernels) noexcept;
 
-/// `count` squares of four runs of four words: word j of run k of square s goes to word k of run j. Run k of the square
-/// is at src[k] + s * src_step, run j at dst[j] + s * dst_step.
-void transpose_quads(const char* const (&src)[4], int64_t src_step, char* const (&dst)[4], int64_t dst_step,
+/// `count` times `squares` squares of four runs of four words: word j of run k of a square goes to word k of its run j.
+/// Runs are at src[4 * square + k] + i * src_step and dst[4 * square + j] + i * dst_step, i < count.
+void transpose_quads(const char* const* src, int64_t src_step, char* const* dst, int64_t dst_step, int64_t squares,
                      int64_t count) noexcept;
 
 }  // namespace terroir::cpu
