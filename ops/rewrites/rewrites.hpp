@@ -56,6 +56,14 @@ ir::Pass convert_depthwise_to_multiply(const ir::OpRegistry& registry);
 /// other readers, transposed ones.
 ir::Pass fold_scale_into_convolution(const ir::OpRegistry& registry);
 
+/// (x conv v) + (x conv w) -> x conv (v + w), also of groups and with a bias per channel behind either, where each tap
+/// of w meets the same elements of x as one of v; so does x * s, with s a constant per channel, as the tap in the
+/// middle, and x itself, where v is depthwise. x * s + x * t and x * s + x -> x * (s + t). Blocks of several branches,
+/// as some networks are trained, are one layer then. Run before crop_kernels(), which may take taps from one of two.
+/// Refuses: kernels of which neither has all taps of the other, results with other readers, weights that are not f32
+/// constants or would not be finite, pads that follow from an unknown extent, pdpd broadcasting, transposed ones.
+ir::Pass merge_convolutions(const ir::OpRegistry& registry);
+
 /// Pad(x, 0) conv w -> x conv w with larger pads, also of groups, and MaxPool(Pad(x, 0)) -> MaxPool(x) with larger pads
 /// where x is not negative, because ReLU, Sigmoid or Clamp gave it; a Transpose may stand between the Pad and them, as
 /// it does in channels-last models. Pads of w that is not finite then count as nothing, not as 0 * w, and a maximum of

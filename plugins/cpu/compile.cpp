@@ -35,14 +35,24 @@ ir::PassManager portable_passes(ops::CroppedKernels* kernels = nullptr) {
   passes.add(ops::fold_constants(registry));
   passes.add(ops::scatter_whole_rows(registry));
   passes.add(ops::decompose_batch_norm(registry));
+  passes.add(ops::fold_scale_into_convolution(registry));  // before some convolutions are scales themselves
   passes.add(ops::convert_depthwise_to_multiply(registry));
   passes.add(ops::collapse_mvn(registry));
   passes.add(ops::collapse_group_normalization(registry));
   passes.add(ops::collapse_gates(registry));
-  passes.add_until_stable({ops::remove_no_ops(), ops::fuse_transposes(registry), ops::sink_transposes(registry),
-                           ops::fold_pads(), ops::crop_kernels(registry, kernels),
-                           ops::convert_depthwise_to_multiply(registry), ops::fold_scale_into_convolution(registry),
-                           ops::fold_channels_into_convolution(registry)});
+  const std::vector<ir::Pass> moves = {ops::remove_no_ops(),
+                                       ops::fuse_transposes(registry),
+                                       ops::sink_transposes(registry),
+                                       ops::fold_pads(),
+                                       ops::fold_scale_into_convolution(registry),
+                                       ops::merge_convolutions(registry),
+                                       ops::fold_channels_into_convolution(registry)};
+  passes.add_until_stable(moves);
+  // What only some extents allow comes behind what all do: the same is left then, whenever they are known.
+  std::vector<ir::Pass> all = moves;
+  all.push_back(ops::crop_kernels(registry, kernels));
+  all.push_back(ops::convert_depthwise_to_multiply(registry));
+  passes.add_until_stable(std::move(all));
   return passes;
 }
 

@@ -122,6 +122,7 @@ TEST(WinogradBands, BlocksAreNotHalvedForMuchTime) {
       const WinoPlan wide = wino_plan(problem_of(1, 1, 64, 64, padded(112), padded(112)), kernel);
       EXPECT_GT(wino_halvings(wide), 0);
       EXPECT_GE(wino_with_small_blocks(wide, wino_halvings(wide)).block_tiles, 12);
+      EXPECT_EQ(wino_halvings(wino_plan(problem_of(0, 1, 64, 64, padded(112), padded(112)), kernel)), 0);
     }
   }
 }

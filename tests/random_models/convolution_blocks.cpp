@@ -244,6 +244,27 @@ Value quantised(Net& net, Value x) {
   return convolved(net, data);
 }
 
+/// Convolutions of one input, and the input itself, that are added, as some networks are trained.
+Value summed_branches(Net& net, Value x) {
+  const int64_t channels = net.dim(x, 1), groups = net.chance(40) ? channels : 1, stride = net.chance(80) ? 1 : 2;
+  const int64_t outputs = groups > 1 || net.chance(60) ? channels : net.one_of<int64_t>({8, 16, 24});
+  const auto one = [&] {
+    Value y = x;
+    if (stride == 1 && outputs == channels && net.chance(25))
+      y = net.op("Multiply", {x, net.per_channel(x, 0.5, 1.5)});
+    else
+      y = convolution(net, x, {outputs, net.one_of<int64_t>({1, 3, 3, 5}), stride, groups});
+    return net.chance(50) ? net.op("Add", {y, net.per_channel(y, -0.5, 0.5)}) : y;
+  };
+  Value sum = stride == 1 && outputs == channels && net.chance(25) ? x : one();
+  for (int64_t left = net.between(1, 3); left > 0; --left) {
+    const Value other = one();
+    if (net.dims(other) == net.dims(sum))
+      sum = net.op("Add", net.chance(50) ? std::vector{sum, other} : std::vector{other, sum});
+  }
+  return net.activation(sum);
+}
+
 Value gated(Net& net, Value x) {
   const int64_t channels = net.dim(x, 1);
   const Value gate = net.op("Sigmoid", {same(net, x, channels)});
@@ -266,6 +287,7 @@ const Block kConvolutionBlocks[] = {
     {"transposed convolution", 4, 3, 5, transposed_block},
     {"decoder", 5, 3, 5, decoder},
     {"quantised", 3, 3, 5, quantised},
+    {"summed branches", 4, 3, 5, summed_branches},
     {"gated", 3, 3, 5, gated},
 };
 

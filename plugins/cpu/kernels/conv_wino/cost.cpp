@@ -66,7 +66,7 @@ constexpr int64_t kStageShare = 4, kLeastStageBlocks = 2, kMostStagedBytes = int
 // which takes loads, too.
 constexpr double kLoadCycles[2] = {0.5, 0.58};
 
-// Likewise of transformed inputs that do not stay in L2, which each unit reads again: measured between 8 and 14 with an
+// Bytes per cycle of transformed inputs that do not stay in L2, which each unit reads again: measured 8 to 14 with an
 // L2 of 2 MB, of which they need to leave this share to products and weights.
 constexpr double kSourceBytes = 14, kSourceShare = 0.75;
 

@@ -163,6 +163,7 @@ int wino_halvings(const WinoPlan& plan) noexcept {
   // outputs.
   if (plan.weights == WinoWeights::in_registers || plan.problem.transposed) return 0;
   const int64_t tiles = plan.problem.batch * plan.rows.tiles * plan.cols.tiles;
+  if (tiles * plan.problem.d.out == 0) return 0;
   const auto cycles = [&](const WinoPlan& of) { return wino::box_cycles(of, wino_units(of), tiles, of.problem.d.out); };
   const double most = kMostLeanTimes * cycles(plan);
   int halvings = 0;
