@@ -47,7 +47,6 @@ TEST(ConvDepthwise, Pads) {
   check_family("conv_dw", depthwise(16, axis(9, 3, 1, 1, -2, 1), axis(12, 3, 1, 1, -1, -3)));
 }
 
-// One row, of which long kernels read a copy with zeros beside it; or, if it is too long, itself.
 TEST(ConvDepthwise, LongKernelsOfOneRow) {
   for (const int64_t k : {9, 12, 33})
     for (const int64_t s : {1, 2})
@@ -82,8 +81,28 @@ TEST(ConvDepthwise, StridesBeyondTheImage) {
   check_family("conv_dw", depthwise(17, axis(9, 4, kLargest, kLargest, 0, kLargest * 3), axis(9, 7, 1, 1, 3, 3)));
 }
 
-// Copies of rows with zeros beside them; of narrow images two rows at a time, of which kernel rows may reach only one.
-TEST(ConvDepthwise, CopiedRows) {
+// Taps that reach every number of a tile's positions, from either end, or none.
+TEST(ConvDepthwise, TapsThatMissPositions) {
+  for (const int64_t s : {1, 2, 3})
+    for (const int64_t d : {2, 5, 13})
+      for (const int64_t w : {1, 6, 13, 14, 15, 29, 43})
+        for (const int64_t pad : {d, 2 * d + 1})
+          check_family("conv_dw", depthwise(17, axis(5, 2, 1, 1, 1, 0), axis(w, 3, s, d, pad, 3 * d - pad)));
+  // As many outputs as pads make of few sources: a tap misses positions at both ends.
+  for (const int64_t w : {1, 2, 5})
+    for (const int64_t s : {1, 2, 4})
+      check_family("conv_dw", depthwise(16, axis(3, 4, 1, 1, 2, 2), axis(w, 4, s, 1, 17, 19)));
+}
+
+// Rows and tiles of one call, with all that may follow.
+TEST(ConvDepthwise, PostOpsOfRowsOfTiles) {
+  for (const int64_t c : {16, 19})
+    for (const int64_t w : {9, 37}) check_post_ops(depthwise(c, axis(11, 3, 1, 2, 2, 2), axis(w, 4, 1, 2, 3, 3), 2));
+  check_post_ops(depthwise(17, axis(9, 3, 3, 1, 1, 1), axis(40, 3, 3, 1, 1, 1)));
+}
+
+// Narrow and wide images under large kernels.
+TEST(ConvDepthwise, LargeKernels) {
   for (const int64_t k : {4, 7, 13})
     for (const int64_t w : {1, 3, 4, 5, 7, 9, 10, 11, 14, 29})
       for (const int64_t h : {1, 2, 3, 7, 8})
@@ -96,13 +115,12 @@ TEST(ConvDepthwise, CopiedRows) {
   check_family("conv_dw", depthwise(16, axis(9, 7, 1, 1, 6, 6), axis(8, 7, 1, 1, -1, 6)));
 }
 
-// As many as there is room for at once.
-TEST(ConvDepthwise, CopiedRowsOfLargeImages) {
+TEST(ConvDepthwise, LargeKernelsOverLargeImages) {
   check_family("conv_dw", depthwise(16, axis(70, 7, 1, 1, 3, 3), axis(90, 7, 1, 1, 3, 3)));
   check_family("conv_dw", depthwise(9, axis(75, 7, 2, 1, 3, 3), axis(83, 9, 1, 2, 8, 8)));
 }
 
-TEST(ConvDepthwise, CopiedRowsOfSlices) {
+TEST(ConvDepthwise, LargeKernelsOverSlices) {
   for (const int64_t stride : {1, 2}) {
     ConvProblem p = depthwise(17, axis(6, 7, 1, 1, 3, 3), axis(7, 7, 1, 1, 3, 3), 2);
     p.d = axis(5, 1, stride);
@@ -134,6 +152,13 @@ TEST(ConvDepthwise, ThreeDimensions) {
   p.d = axis(7, 2, 2, 2, 1, 0);
   p.w = axis(9, 4, 1, 1, 1, 1);
   check_family("conv_dw", p);
+  for (const int64_t w : {5, 16, 30}) {
+    p = depthwise(17, axis(7, 3, 2, 2, 2, 2), axis(w, 3, 1, 2, 2, 2), 2);
+    p.d = axis(5, 3, 1, 2, 2, 2);
+    check_family("conv_dw", p);
+    p.h = axis(7, 1);
+    check_family("conv_dw", p);
+  }
 }
 
 TEST(ConvSmallGroups, ChannelsPerGroup) {
@@ -160,6 +185,41 @@ TEST(ConvSmallGroups, Multipliers) {
     check_family("conv_group", grouped(12, 1, m, axis(6, 3, 1, 1, 1, 1), axis(11, 3, 1, 1, 1, 1)));
   check_family("conv_group", grouped(16, 2, 4, axis(6, 3, 2, 1, 1, 1), axis(11, 5, 1, 1, 2, 2)));
   check_family("conv_group", grouped(6, 4, 32, axis(6, 3, 1, 1, 1, 1), axis(11, 3, 1, 2, 1, 1)));
+}
+
+// Each output has a lane of its own, in copies of source rows: also where the outputs of a channel straddle blocks.
+TEST(ConvSmallGroups, SpreadSources) {
+  for (const int64_t m : {2, 3, 4, 5, 7, 12, 16, 20})
+    for (const int64_t groups : {2, 5, 11, 37})
+      check_family("conv_group", grouped(groups, 1, m, axis(7, 5, 1, 1, 2, 2), axis(15, 7, 1, 1, 3, 3), 2));
+  for (const int64_t m : {3, 5})
+    for (const int64_t k : {1, 2, 3, 5})
+      for (const int64_t s : {1, 2, 3})
+        for (const int64_t d : {1, 2})
+          check_family("conv_group", grouped(17, 1, m, axis(8, k, s, d, k / 2, 1), axis(19, k, s, d, k / 2, k - 1), 2));
+  // Fewer rows than the image has at once, and rows that see pads alone.
+  check_family("conv_group", grouped(6, 1, 3, axis(40, 3, 1, 1, 1, 1), axis(90, 3, 1, 1, 1, 1)));
+  check_family("conv_group", grouped(6, 1, 3, axis(50, 7, 2, 1, 3, 3), axis(70, 4, 2, 1, 2, 1)));
+  check_family("conv_group", grouped(6, 1, 3, axis(3, 2, 1, 1, 5, 5), axis(9, 3, 1, 1, 1, 1)));
+  check_family("conv_group", grouped(7, 1, 3, ConvAxis{}, axis(100, 9, 1, 1, 4, 4), 2));
+}
+
+TEST(ConvSmallGroups, SpreadSourcesOfSlices) {
+  ConvProblem p = grouped(7, 1, 3, axis(6, 3, 1, 1, 1, 1), axis(17, 3, 1, 1, 1, 1), 2);
+  p.d = axis(4, 1, 1, 1, 1, 1);
+  check_family("conv_group", p);
+  p.d = axis(5, 1, 2);
+  check_family("conv_group", p);
+}
+
+TEST(ConvSmallGroups, PostOpsOfSpreadSources) {
+  check_post_ops(grouped(11, 1, 3, axis(9, 3, 1, 1, 1, 1), axis(21, 3, 1, 1, 1, 1), 2));
+  check_post_ops(grouped(7, 1, 5, axis(9, 3, 1, 1, 1, 1), axis(21, 4, 2, 1, 1, 1)));
+}
+
+// Too wide to copy the rows of one output row: not spread.
+TEST(ConvAnyGroups, MultipliersOfWideRows) {
+  check_family("conv_group_any", grouped(3, 1, 3, axis(3, 3, 1, 1, 1, 1), axis(1400, 3, 1, 1, 1, 1)));
 }
 
 TEST(ConvAnyGroups, OddChannelsPerGroup) {

@@ -66,8 +66,8 @@ struct ConvPlan {
   bool copies_windows;  // `exec` is a 1x1 convolution over what windows see (copied_windows.hpp)
   bool gathers;         // kernels can leave the sources that they read behind
   bool lanes_in_block;  // grouped: the inputs of a block of outputs lie in one block
-  // So many source rows at once are copied, with zeros beside: of a block where depthwise, of all channels and the
-  // planes that a window sees where plain; 0: none.
+  // So many source rows at once are copied: of a block's lanes where several outputs see one channel; of all channels
+  // and the planes that a window sees, with zeros beside, where plain; 0: none.
   int64_t padded_rows;
   size_t packed_floats;   // size of the packed weights, bias included
   size_t scratch_floats;  // per concurrent run() call

@@ -11,13 +11,21 @@
 namespace terroir::cpu::conv {
 namespace {
 
-// Positions of the tiles of conv_dw/lane_tile.hpp.
-int64_t by_registers(Isa isa, int64_t many, int64_t usual) {
-  const int registers = machine(isa).registers;
-  return registers == 32 ? many : registers == 16 ? usual : 4;
+// Positions of the tiles of conv_dw/lane_tile.hpp. `adjacent`: of neighbouring blocks.
+int64_t lane_positions(Isa isa, bool adjacent) {
+  const Machine m = machine(isa);
+  return m.registers == 32 ? 14 : m.registers < 16 ? 4 : adjacent && m.fused ? 12 : 8;
 }
-int64_t window_positions(Isa isa) { return by_registers(isa, 14, 8); }
-int64_t pass_positions(Isa isa) { return by_registers(isa, 28, 12); }
+
+// Bytes that tell which positions of the tiles of a row each kernel column reaches.
+int64_t reach_bytes(const ConvAxis& axis, bool transposed, int64_t w_tile) {
+  int64_t bytes = 0;
+  for (int64_t k = 0; k < tap_class_count(axis, transposed); ++k) {
+    const TapClass c = tap_class(axis, transposed, k);
+    bytes += ceil_div(c.count, w_tile) * c.taps;
+  }
+  return bytes;
+}
 
 // Null if the inputs that a block of output channels sees lie in one block.
 const char* outside_block(const ConvProblem& p, int64_t block) {
@@ -40,23 +48,21 @@ const char* reject_grouped(const ConvProblem& p, int64_t block) {
   return nullptr;
 }
 
-int64_t reach(const ConvAxis& a) { return (a.kernel - 1) * a.dilation + 1; }
-
-// Source rows to copy at once with zeros beside them, so that every tap reaches every column; 0: copying would take
-// more than taps that reach a part of a tile do.
-int64_t padded_rows(const ConvProblem& p, int64_t block) {
+// Source rows to spread over the lanes of a block at once (conv_dw/spread_rows.hpp), so that each has its own; 0: there
+// is no room for those of one output row, or they are not spread.
+int64_t spread_rows(const ConvProblem& p, Isa isa) {
   constexpr int64_t kMostFloats = 1 << 15;
-  if (p.transposed || p.d.kernel > 1) return 0;
-  const int64_t width = seen_columns(p.w);
-  if (p.w.pad <= 0 && width - p.w.pad <= p.w.in) return 0;
-  const int64_t rows = std::min(p.h.in, kMostFloats / (width * block));
-  const int64_t fresh = rows == p.h.in ? rows : rows - (reach(p.h) - p.h.stride);
-  if (rows < p.h.in && fresh < 4 * p.h.stride) return 0;
-  // What to copy a position takes, in taps of an output. Strides may be as large as integers are.
-  constexpr double kCopy = 9;
-  const double copied = static_cast<double>(p.h.stride) * static_cast<double>(p.w.stride) * static_cast<double>(rows) /
-                        static_cast<double>(fresh);
-  return static_cast<double>(p.h.kernel * p.w.kernel) >= kCopy * copied ? rows : 0;
+  if (p.transposed || p.d.kernel > 1 || p.ic != p.groups || p.oc == p.groups) return 0;
+  const int64_t block = channel_block(isa);
+  if (!outside_block(p, block)) {
+    // Permuting sources for every tap takes less than a copy with few taps, or by windows of 16 lanes.
+    constexpr double kTapsOfACopy = 4;
+    const double taps = static_cast<double>(p.h.kernel * p.w.kernel);
+    const bool window = p.w.kernel == 3 && p.w.dilation == 1 && p.w.stride <= 2;
+    if ((window && block == 16) || taps < kTapsOfACopy * static_cast<double>(p.h.stride) * p.w.stride) return 0;
+  }
+  const int64_t rows = std::min(p.h.in, kMostFloats / (p.w.in * block));
+  return rows >= std::min((p.h.kernel - 1) * p.h.dilation + 1, p.h.in) ? rows : 0;
 }
 
 }  // namespace
@@ -83,6 +89,7 @@ const char* reject_transposed_any_groups(const ConvProblem& p, const ConvKernel&
 
 const char* reject_small_groups(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   if (const char* why = reject_any_groups(p, kernel)) return why;
+  if (spread_rows(p, kernel.isa) > 0) return nullptr;
   return outside_block(p, channel_block(kernel.isa));
 }
 
@@ -90,14 +97,16 @@ void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   plan_common(problem, kernel, plan);
   const ConvProblem& e = plan.exec;
   const bool depthwise = e.ic == e.groups && e.oc == e.groups;
-  const bool window =
-      !e.transposed && e.w.dilation == 1 && e.w.stride <= 2 && (e.w.kernel == 3 || (depthwise && e.w.kernel == 5));
-  if (depthwise && !window) plan.padded_rows = padded_rows(e, plan.block);
-  // Only neighbouring sources of whole blocks have longer tiles than those of windows.
-  const bool adjacent = (plan.padded_rows > 0 ? plan.block : plan.src.w) == plan.block;
-  const bool neighbours = depthwise && !window && adjacent && (e.transposed || e.w.stride == 1);
+  if (!depthwise) plan.padded_rows = spread_rows(e, kernel.isa);
   const int64_t columns = e.transposed ? ceil_div(e.w.out, e.w.stride) : e.w.out;
-  plan.w_tile = std::min(columns, neighbours ? pass_positions(kernel.isa) : window_positions(kernel.isa));
+  const bool own = depthwise || plan.padded_rows > 0;
+  const bool window =
+      !e.transposed && e.w.dilation == 1 && e.w.stride <= 2 && (e.w.kernel == 3 || (own && e.w.kernel == 5));
+  const bool blocks_of_sources = plan.padded_rows > 0 || plan.src.w == plan.block;
+  const bool adjacent = own && !window && blocks_of_sources && (e.transposed || e.w.stride == 1);
+  plan.w_tile = std::min(columns, lane_positions(kernel.isa, adjacent));
+  // Taps that miss positions at one end of a tile must reach those at the other end.
+  if (own) plan.w_tile = std::min(plan.w_tile, e.w.in / (e.transposed ? 1 : e.w.stride) + 1);
   const int64_t rows = e.d.out * e.h.out, tiles = ceil_div(columns, plan.w_tile);
   plan.chunks = std::clamp<int64_t>(ceil_div(kWantedUnits, rows), 1, tiles);
   const int64_t blocks = ceil_div(e.oc, plan.block);
@@ -105,9 +114,11 @@ void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   plan.cached_rows = plan.grid.sp;  // of a block of channels
   const int64_t taps = e.d.kernel * e.h.kernel * e.w.kernel;
   plan.lanes_in_block = !depthwise && !outside_block(e, plan.block);
-  // Copies, or the index table.
-  plan.scratch_floats =
-      static_cast<size_t>((depthwise ? plan.padded_rows * seen_columns(e.w) : e.ic / e.groups) * plan.block);
+  // The index table, or copies and a byte per kernel column and tile.
+  if (!depthwise) plan.scratch_floats = static_cast<size_t>(e.ic / e.groups * plan.block);
+  if (own)
+    plan.scratch_floats = static_cast<size_t>(plan.padded_rows * e.w.in * plan.block +
+                                              ceil_div(reach_bytes(e.w, e.transposed, plan.w_tile), 4));
   plan.packed_floats =
       static_cast<size_t>(round_up(blocks * plan.block, 16) + blocks * plan.block * taps * (e.ic / e.groups));
 }

@@ -1,8 +1,8 @@
 // What: depthwise convolution, and grouped convolution with any channels per group, each also transposed: walks a box
 // of the work grid (batch, channel blocks, output rows) and cuts each row into register tiles (lane_tile.hpp).
-// Borders: kernels of 3 or 5 dense columns read zero for the elements of their window that lie outside. Others read
-//   copies of their source rows with zeros beside them (padded_rows.hpp), read zero where only the ends of a tile miss
-//   taps, or run the taps that reach the whole tile in one pass and add the few others to the part they reach.
+// Borders: kernels of 3 or 5 dense columns read zero for the elements of their window that lie outside. Others skip
+//   the positions of a tile that a tap misses; or, where lanes are not a position's own and whole, run the taps that
+//   reach the whole tile in one pass and add the few others to the part they reach.
 // Layouts: the last channels of nhwc are loaded one by one or under a mask, and stored from a copy of the tile.
 // Order of summation: depends on the position and the plan, never on the box.
 // Include one bucket header first.
@@ -11,9 +11,8 @@
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv/entry_points.hpp"
 #include "plugins/cpu/kernels/conv/epilogue.hpp"
-#include "plugins/cpu/kernels/conv_dw/lane_pair.hpp"
 #include "plugins/cpu/kernels/conv_dw/lane_rows.hpp"
-#include "plugins/cpu/kernels/conv_dw/padded_rows.hpp"
+#include "plugins/cpu/kernels/conv_dw/spread_rows.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
@@ -26,14 +25,15 @@ struct LaneContext {
   TapClass columns;          // not transposed: of all columns
   // What suits the channel block at hand.
   const LanePassTable* passes;
-  bool misses_at_ends;            // `passes` look at first_misses and last_misses
   const LaneWindowTable* window;  // or null
   const LaneRowsTable* rows;      // or null: whole rows in one call
-  const int32_t* index;           // or null: depthwise
+  const int32_t* index;           // or null: lanes of their own
   int64_t tiles, narrow, wider;   // of a row: the first `wider` tiles have narrow + 1 columns, the others narrow
   float* buffer;                  // one register tile, for post-ops that do not fit the registers
-  PaddedRows* padded;             // or null: what tiles read
-  const LanePairTable* pairs;     // or null: two rows in one tile
+  SpreadRows* spread;             // or null: what tiles read
+  ConvStrides src;                // of what tiles read
+  bool strips;                    // rows of tiles, of which kernel columns may miss a part
+  uint8_t* reaches;               // [tile][kernel column], or null: no strips
 
   int64_t column(int64_t tile) const { return tile * narrow + (tile < wider ? tile : wider); }
   // Without a division where it is clear.
@@ -113,18 +113,9 @@ void run_tapped_tile(const LaneContext& ctx, const LanePass& base, const TapClas
   Range full{left.begin > right.begin ? left.begin : right.begin, left.end < right.end ? left.end : right.end};
   if (full.end < full.begin) full.end = full.begin;
   LanePass p = base;
-  p.src_step = c.sj * plan.src.w;
-  p.src_w = c.st * plan.src.w;
+  p.src_step = c.sj * ctx.src.w;
+  p.src_w = c.st * ctx.src.w;
   p.wei_w = c.tap_step * kBlock;
-  if (ctx.misses_at_ends && width > 1 && left.end == c.taps && right.begin == 0) {
-    const bool between = width == 2 || (inside(x + c.sj, c.st, axis.in, c.taps).begin == 0 &&
-                                        inside(x + (width - 2) * c.sj, c.st, axis.in, c.taps).end == c.taps);
-    if (between) {
-      p.first_misses = left.begin;
-      p.last_misses = c.taps - right.end;
-      full = {0, c.taps};
-    }
-  }
   if (full.begin > 0 || full.end < c.taps) {
     p.clamp = false;
     p.n_w = 0;
@@ -136,7 +127,7 @@ void run_tapped_tile(const LaneContext& ctx, const LanePass& base, const TapClas
       if (tap >= c.taps) break;
       const Range reach = inside(x + tap * c.st, c.sj, axis.in, width);
       if (reach.begin == reach.end) continue;
-      p.src = base.src + (x + reach.begin * c.sj + tap * c.st) * plan.src.w;
+      p.src = base.src + (x + reach.begin * c.sj + tap * c.st) * ctx.src.w;
       p.wei = base.wei + (c.tap0 + tap * c.tap_step) * kBlock;
       p.out = base.out + reach.begin * p.out_step;
       run_pass(ctx, p, reach.end - reach.begin);
@@ -144,7 +135,7 @@ void run_tapped_tile(const LaneContext& ctx, const LanePass& base, const TapClas
     p.clamp = base.clamp;
     p.out = base.out;
   }
-  p.src = base.src + (x + full.begin * c.st) * plan.src.w;
+  p.src = base.src + (x + full.begin * c.st) * ctx.src.w;
   p.wei = base.wei + (c.tap0 + full.begin * c.tap_step) * kBlock;
   p.n_w = full.end - full.begin;
   run_pass(ctx, p, width);
@@ -161,7 +152,7 @@ bool rows_fit(const LaneContext& ctx) {
   const ConvPlan& plan = ctx.plan;
   const ConvProblem& e = plan.exec;
   if (!kHasLaneRows || ctx.index || e.transposed || e.d.in * e.d.out * e.d.kernel > 1 || e.d.pad != 0) return false;
-  if (plan.src_format != ConvFormat::blocked || plan.dst_format != ConvFormat::blocked) return false;
+  if (ctx.src.w != kBlock || plan.dst_format != ConvFormat::blocked) return false;
   if (e.h.dilation > 1 || e.w.dilation > 1 || e.w.stride > 2 || (e.w.kernel != 3 && e.w.kernel != 5)) return false;
   if (ctx.epilogue.residual || ctx.epilogue.rest_count > 0) return false;
   const Range outside = outside_row(e.w);
@@ -174,6 +165,7 @@ void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int
   const ConvPlan& plan = ctx.plan;
   const ConvAxis& axis = plan.exec.w;
   const float* const src = p.src;
+  p.src_step = ctx.src.w;
   int64_t inactive = 0;  // columns that are stored and wait for their activation
   for (int64_t i = begin; i < end; ++i) {
     const int64_t width = ctx.narrow + (i < ctx.wider ? 1 : 0);
@@ -182,12 +174,8 @@ void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int
     p.out = row.buffered ? ctx.buffer : ctx.args.dst + offset;
     p.residual = row.epilogue->residual ? row.epilogue->residual + offset : nullptr;
     const int64_t x = j * axis.stride - axis.pad;
-    if (ctx.padded) {
-      p.src = src + j * p.src_step;
-      run_vectors(ctx, ctx.passes->fn[width - 1], p);
-      p.src = src;
-    } else if (ctx.window && window_fits(axis, j, width)) {
-      p.src = src + x * plan.src.w;
+    if (ctx.window && window_fits(axis, j, width)) {
+      p.src = src + x * ctx.src.w;
       p.inside_begin = x < 0 ? -x : 0;
       p.inside_end = axis.in - x;
       run_vectors(ctx, ctx.window->fn[width - 1], p);
@@ -206,70 +194,6 @@ void run_lane_tiles(const LaneContext& ctx, const LaneRow& row, LanePass& p, int
     }
     finish_lane_tile(ctx, row, ctx.buffer, offset, plan.dst.w, width);
   }
-}
-
-// The source rows and output columns of units [sp, box.sp1) that lie in one slice of the source.
-PaddedBox padded_box(const LaneContext& ctx, const ConvTile& box, int64_t sp) {
-  const ConvPlan& plan = ctx.plan;
-  const ConvAxis& axis = plan.exec.h;
-  const int64_t row = sp / plan.chunks, last_row = (box.sp1 - 1) / plan.chunks;
-  const int64_t oh = row % axis.out;
-  const int64_t last = oh + last_row - row < axis.out ? oh + last_row - row : axis.out - 1;
-  const int64_t row_end = last * axis.stride - axis.pad + (axis.kernel - 1) * axis.dilation + 1;
-  PaddedBox read{0, plan.exec.w.out, row_end < axis.in ? row_end : axis.in};
-  if (box.sp0 / plan.chunks == last_row) {
-    read.column_begin = ctx.column(ctx.first_tile(box.sp0 % plan.chunks));
-    read.column_end = ctx.column(ctx.first_tile((box.sp1 - 1) % plan.chunks + 1));
-  }
-  return read;
-}
-
-// Both rows of `pair`; `p` describes all but outputs.
-void run_lane_pair(const LaneContext& ctx, const LaneRow& row, LanePass& p, const LanePair& pair) {
-  const int64_t columns = ctx.plan.exec.w.out, step = ctx.plan.dst.w;
-  p.out = row.buffered ? ctx.buffer : ctx.args.dst + row.dst_offset;
-  p.residual = row.epilogue->residual ? row.epilogue->residual + row.dst_offset : nullptr;
-  ctx.pairs->fn[columns - kLeastPairColumns](p, pair);
-  if (row.epilogue->activate) row.epilogue->activate({p.out, 1, 0, 1, 0, 2 * columns, p.out_step}, row.epilogue->alpha);
-  finish_lane_tile(ctx, row, ctx.buffer, row.dst_offset, step, 2 * columns);
-}
-
-// The kernel rows that an output row reads: `taps` of a slice, from source row x on, of which those in `reach` exist.
-struct RowReach {
-  const float* slice;
-  TapClass taps;
-  int64_t x;
-  Range reach;
-};
-
-// Tiles of the row at unit `sp`, or that row and the next one, by copies of their sources: how many rows. `p`
-// describes all but sources.
-int64_t run_copied_rows(const LaneContext& ctx, const LaneRow& row, LanePass& p, const RowReach& source,
-                        const ConvTile& box, int64_t sp, Range tiles) {
-  const auto& [slice, taps, x, reach] = source;
-  const ConvAxis& axis = ctx.plan.exec.h;
-  PaddedRows& rows = *ctx.padded;
-  const Range next = inside(x + taps.sj, taps.st, axis.in, taps.taps);
-  const bool two = ctx.pairs && sp + 1 < box.sp1 && (sp + 1) % axis.out != 0 && next.begin <= reach.begin &&
-                   reach.begin < next.end && next.end <= reach.end;
-  const int64_t first = x + reach.begin * taps.st;
-  int64_t begin = first, end = x + (reach.end - 1) * taps.st + 1;
-  if (two) {
-    const int64_t next_begin = x + taps.sj + next.begin * taps.st;
-    const int64_t next_end = x + taps.sj + (next.end - 1) * taps.st + 1;
-    if (next_begin < begin) begin = next_begin;
-    if (next_end > end) end = next_end;
-  }
-  if (!rows.hold(slice, begin, end)) rows.copy(slice, begin, padded_box(ctx, box, sp));
-  p.src = rows.row(first);
-  p.src_h = taps.st * rows.row_floats();
-  if (!two) {
-    run_lane_tiles(ctx, row, p, tiles.begin, tiles.end);
-    return 1;
-  }
-  p.n_h = next.end - reach.begin;
-  run_lane_pair(ctx, row, p, {taps.sj * rows.row_floats(), reach.begin - next.begin, reach.end - next.end});
-  return 2;
 }
 
 // Tiles [begin, end) of `rows` rows from row `oh` on, of the block that `p` describes but for rows and columns.
@@ -305,6 +229,97 @@ void run_whole_rows(const LaneContext& ctx, const LaneRow& row, const LaneRowsPa
   }
 }
 
+// Whether kernel columns miss positions of the tile.
+bool is_at_edge(const ConvAxis& axis, int64_t j, int64_t width) {
+  const int64_t x = j * axis.stride - axis.pad;
+  return x < 0 || x + (width - 1) * axis.stride + (axis.kernel - 1) * axis.dilation >= axis.in;
+}
+
+// Of a tile of class c from column j on.
+void set_reaches(const TapClass& c, int64_t in, int64_t j, int64_t width, uint8_t* reaches) {
+  int64_t x = c.x0 + j * c.sj;
+  for (int64_t t = 0; t < c.taps; ++t, x += c.st) {
+    // Without divisions: small images have little else to do.
+    int64_t begin = 0, end = width;
+    while (begin < width && x + begin * c.sj < 0) ++begin;
+    while (end > begin && x + (end - 1) * c.sj >= in) --end;
+    const int64_t reach = begin >= end ? kReachesFirst : end < width ? kReachesFirst + end : begin;
+    reaches[t] = static_cast<uint8_t>(reach);
+  }
+}
+
+// Of all tiles at an edge.
+void set_reaches(const LaneContext& ctx) {
+  const ConvAxis& axis = ctx.plan.exec.w;
+  for (int64_t i = 0; i < ctx.tiles; ++i) {
+    const int64_t width = ctx.narrow + (i < ctx.wider ? 1 : 0), j = ctx.column(i);
+    if (is_at_edge(axis, j, width)) set_reaches(ctx.columns, axis.in, j, width, ctx.reaches + i * axis.kernel);
+  }
+}
+
+// Likewise of transposed ones: [class][tile][tap].
+void set_transposed_reaches(const LaneContext& ctx) {
+  const ConvAxis& axis = ctx.plan.exec.w;
+  uint8_t* reaches = ctx.reaches;
+  for (int64_t k = 0; k < tap_class_count(axis, true); ++k) {
+    const TapClass c = tap_class(axis, true, k);
+    const int64_t tiles = (c.count + ctx.plan.w_tile - 1) / ctx.plan.w_tile;
+    for (int64_t i = 0; i < tiles; ++i, reaches += c.taps) {
+      const int64_t narrow = c.count / tiles, wider = c.count % tiles;
+      set_reaches(c, axis.in, i * narrow + (i < wider ? i : wider), narrow + (i < wider ? 1 : 0), reaches);
+    }
+  }
+}
+
+// Tiles [begin, end) of `rows` rows from row `oh` on; `block` describes the taps of a slice, its source and bias.
+void run_strips(const LaneContext& ctx, LaneRow row, const LanePass& block, int64_t oh, int64_t rows, int64_t begin,
+                int64_t end) {
+  const ConvPlan& plan = ctx.plan;
+  const ConvAxis &h = plan.exec.h, &w = plan.exec.w;
+  LanePass p = block;
+  p.src_step = w.stride * ctx.src.w;
+  p.src_w = w.dilation * ctx.src.w;
+  p.n_w = w.kernel;
+  p.step = h.stride;
+  p.in = h.in;
+  p.reach = h.dilation;
+  p.row_src = ctx.src.h;
+  p.src_h = h.dilation * ctx.src.h;
+  p.n_h = h.kernel;
+  p.out_h = plan.dst.h;
+  const int64_t first = ctx.column(begin), columns = ctx.column(end) - first;
+  // Few enough that the next tiles find them in L1.
+  const int64_t at_once = row.buffered || columns == 0 ? 1 : kActivatedAtOnce / (columns * kBlock) + 1;
+  for (int64_t r = 0; r < rows; r += p.rows) {
+    p.rows = rows - r < at_once ? rows - r : at_once;
+    p.y = (oh + r) * h.stride - h.pad;
+    const int64_t row_offset = row.dst_offset + (oh + r) * plan.dst.h;
+    for (int64_t i = begin; i < end; i += p.tiles) {
+      const int64_t width = ctx.narrow + (i < ctx.wider ? 1 : 0), j = ctx.column(i);
+      const int64_t offset = row_offset + j * plan.dst.w;
+      const bool at_edge = is_at_edge(w, j, width);
+      p.tiles = 1;
+      if (!at_edge && !row.buffered) {
+        const int64_t alike = i < ctx.wider && ctx.wider < end ? ctx.wider : end;
+        while (i + p.tiles < alike && !is_at_edge(w, j + p.tiles * width, width)) ++p.tiles;
+      }
+      p.reaches = at_edge ? ctx.reaches + i * w.kernel : nullptr;
+      p.src = block.src + (j * w.stride - w.pad) * ctx.src.w;
+      p.out = row.buffered ? ctx.buffer : ctx.args.dst + offset;
+      p.residual = row.epilogue->residual ? row.epilogue->residual + offset : nullptr;
+      p.tile_src = width * w.stride * ctx.src.w;
+      p.tile_out = width * plan.dst.w;
+      run_vectors(ctx, ctx.passes->fn[width - 1], p);
+      if (row.buffered) finish_lane_tile(ctx, row, ctx.buffer, offset, plan.dst.w, width);
+    }
+    if (row.buffered) continue;
+    float* const done = ctx.args.dst + row_offset + first * plan.dst.w;
+    if (row.epilogue->activate)
+      row.epilogue->activate({done, 1, 0, p.rows, plan.dst.h, columns, plan.dst.w}, row.epilogue->alpha);
+    for (int64_t i = 0; i < p.rows; ++i) clear_tail(done + i * plan.dst.h, plan.dst.w, columns, row.channels);
+  }
+}
+
 // Where a box begins: chunk of a row, row, slice.
 struct LaneStart {
   int64_t chunk, oh, od;
@@ -321,6 +336,9 @@ void run_transposed_row(const LaneContext& ctx, const LaneRow& row, LanePass& p,
   const ConvPlan& plan = ctx.plan;
   const ConvAxis& axis = plan.exec.w;
   const int64_t classes = tap_class_count(axis, true);
+  const bool skips = ctx.reaches && ctx.passes != &kLaneTail;
+  const uint8_t* reaches = ctx.reaches;
+  const float *const src = p.src, *const wei = p.wei;
   for (int64_t k = 0; k < classes; ++k) {
     const TapClass c = tap_class(axis, true, k);
     const int64_t tiles = (c.count + plan.w_tile - 1) / plan.w_tile;
@@ -328,17 +346,49 @@ void run_transposed_row(const LaneContext& ctx, const LaneRow& row, LanePass& p,
     const int64_t step = c.step * plan.dst.w;
     p.out_step = row.buffered ? kBlock : step;
     p.residual_step = step;
+    if (skips) {
+      p.wei = wei + c.tap0 * kBlock;
+      p.src_step = c.sj * ctx.src.w;
+      p.src_w = c.st * ctx.src.w;
+      p.wei_w = c.tap_step * kBlock;
+      p.n_w = c.taps;
+    }
     for (int64_t i = chunk_begin * tiles / plan.chunks; i < chunk_end * tiles / plan.chunks; ++i) {
       const int64_t width = narrow + (i < wider ? 1 : 0);
       const int64_t j = i * narrow + (i < wider ? i : wider);
       const int64_t offset = row.dst_offset + (c.first + j * c.step) * plan.dst.w;
       p.out = row.buffered ? ctx.buffer : ctx.args.dst + offset;
       p.residual = row.epilogue->residual ? row.epilogue->residual + offset : nullptr;
-      run_tapped_tile(ctx, p, c, j, width);
+      if (skips) {
+        const int64_t x = c.x0 + j * c.sj, end = x + (c.taps - 1) * c.st;
+        const bool at_edge = x < 0 || end < 0 || (x > end ? x : end) + (width - 1) * c.sj >= axis.in;
+        p.src = src + x * ctx.src.w;
+        p.reaches = at_edge ? reaches + i * c.taps : nullptr;
+        run_vectors(ctx, ctx.passes->fn[width - 1], p);
+      } else {
+        run_tapped_tile(ctx, p, c, j, width);
+      }
       if (row.epilogue->activate) row.epilogue->activate({p.out, 1, 0, 1, 0, width, p.out_step}, row.epilogue->alpha);
       finish_lane_tile(ctx, row, ctx.buffer, offset, step, width);
     }
+    reaches += tiles * c.taps;
   }
+}
+
+// Sees to the sources of at most `rows` output rows from `oh` on: of how many. So many more rows of the box follow the
+// first one.
+int64_t spread_sources(const LaneContext& ctx, const float* slice, int64_t oh, int64_t rows, int64_t more) {
+  const ConvAxis& axis = ctx.plan.exec.h;
+  const int64_t reach = (axis.kernel - 1) * axis.dilation + 1, y = oh * axis.stride - axis.pad;
+  const auto row_end = [&](int64_t last) {
+    const int64_t end = y + last * axis.stride + reach;
+    return end < axis.in ? end : axis.in;
+  };
+  const int64_t begin = y > 0 ? y : 0;
+  while (rows > 1 && row_end(rows - 1) - begin > ctx.plan.padded_rows) --rows;
+  const int64_t last = more < axis.out - oh - 1 ? more : axis.out - oh - 1;
+  if (begin < row_end(rows - 1)) ctx.spread->hold(slice, begin, row_end(rows - 1), row_end(last));
+  return rows;
 }
 
 // One block of channels: sp units of the box.
@@ -354,13 +404,13 @@ void run_lane_block(const LaneContext& ctx, const ConvTile& box, const LaneStart
   row.epilogue = copied ? &ctx.copied_epilogue : &ctx.epilogue;
   row.buffered = copied || ctx.epilogue.rest_count > 0;
   LanePass p = {};
-  p.src_step = plan.src.w;
   p.wei_w = kBlock;
   p.wei_i = e.w.kernel * kBlock;
   p.wei_h = e.ic / e.groups * p.wei_i;
   p.wei_d = e.h.kernel * p.wei_h;
   const int64_t wei_h = p.wei_h, wei_d = p.wei_d;
   p.n_i = e.ic / e.groups;
+  p.rows = p.tiles = p.in = 1;
   p.index = ctx.index;
   p.bias = ctx.args.packed + block * kBlock;
   p.out_step = row.buffered ? kBlock : plan.dst.w;
@@ -373,52 +423,53 @@ void run_lane_block(const LaneContext& ctx, const ConvTile& box, const LaneStart
   const float* const wei = ctx.args.packed + (blocks * kBlock + 15) / 16 * 16 + block * e.d.kernel * p.wei_d;
   const int64_t dst = n * plan.dst.n + block * plan.dst.c;
 
-  if (ctx.padded) {
-    ctx.padded->begin_block(row.channels);
-    p.src_step = e.w.stride * kBlock;
-    p.src_w = e.w.dilation * kBlock;
-    p.n_w = e.w.kernel;
-  }
+  if (ctx.spread) ctx.spread->begin_block(block, source_block);
   auto [chunk, oh, od] = start;
-  LaneRowsPass rows{src,        plan.src.h, 0, e.h.stride, e.h.in, e.h.kernel, wei,   p.bias, ctx.args.dst + dst,
-                    plan.dst.h, 0,          0, 0,          0,      p.clamp,    p.low, p.high};
+  LaneRowsPass rows{src,        ctx.src.h, 0, e.h.stride, e.h.in, e.h.kernel, wei,   p.bias, ctx.args.dst + dst,
+                    plan.dst.h, 0,         0, 0,          0,      p.clamp,    p.low, p.high};
   for (int64_t sp = box.sp0; sp < box.sp1;) {
     const int64_t chunk_end = box.sp1 - sp < plan.chunks - chunk ? chunk + box.sp1 - sp : plan.chunks;
     const int64_t tile_begin = ctx.first_tile(chunk), tile_end = ctx.first_tile(chunk_end);
-    if (ctx.rows) {
-      // As many rows as are whole.
-      const int64_t whole = chunk > 0 || chunk_end < plan.chunks ? 1 : (box.sp1 - sp) / plan.chunks;
-      run_whole_rows(ctx, row, rows, oh, whole, tile_begin, tile_end);
-      sp += chunk_end - chunk + (whole - 1) * plan.chunks;
-      chunk = 0;
-      oh += whole;
-      continue;
-    }
+    // As many rows of a slice as are whole.
+    int64_t count = chunk > 0 || chunk_end < plan.chunks ? 1 : (box.sp1 - sp) / plan.chunks;
+    if (count > e.h.out - oh) count = e.h.out - oh;
     const TapClass cd = tap_class(e.d, e.transposed, e.transposed ? od % e.d.stride : 0);
     const int64_t xd = cd.x0 + (e.transposed ? od / e.d.stride : od) * cd.sj;
     const Range d = inside(xd, cd.st, e.d.in, cd.taps);
     p.n_d = d.end - d.begin;
     p.src_d = cd.st * plan.src.d;
     p.wei_d = cd.tap_step * wei_d;
-    const TapClass ch = tap_class(e.h, e.transposed, e.transposed ? oh % e.h.stride : 0);
-    const int64_t xh = ch.x0 + (e.transposed ? oh / e.h.stride : oh) * ch.sj;
-    const Range h = inside(xh, ch.st, e.h.in, ch.taps);
-    row.dst_offset = dst + od * plan.dst.d + oh * plan.dst.h;
-    p.src = src + (xd + d.begin * cd.st) * plan.src.d + (xh + h.begin * ch.st) * plan.src.h;
-    p.wei = wei + (cd.tap0 + d.begin * cd.tap_step) * wei_d + (ch.tap0 + h.begin * ch.tap_step) * wei_h;
-    p.src_h = ch.st * plan.src.h;
-    p.wei_h = ch.tap_step * wei_h;
-    p.n_h = h.end - h.begin;
-    int64_t rows_done = 1;
-    if (ctx.padded && p.n_d * p.n_h > 0)
-      rows_done = run_copied_rows(ctx, row, p, {src + xd * plan.src.d, ch, xh, h}, box, sp, {tile_begin, tile_end});
-    else if (e.transposed)
-      run_transposed_row(ctx, row, p, chunk, chunk_end);
-    else
-      run_lane_tiles(ctx, row, p, tile_begin, tile_end);
-    sp += chunk_end - chunk + rows_done - 1;
+    p.wei = wei + (cd.tap0 + d.begin * cd.tap_step) * wei_d;
+    p.src = src + (xd + d.begin * cd.st) * plan.src.d;
+    row.dst_offset = dst + od * plan.dst.d;
+    if (!ctx.rows && !ctx.strips) count = 1;
+    if (ctx.spread && p.n_d > 0) {
+      count = spread_sources(ctx, p.src, oh, count, (box.sp1 - 1 - sp) / plan.chunks);
+      p.src = ctx.spread->rows();
+    }
+    if (ctx.rows) {
+      rows.src = p.src;
+      run_whole_rows(ctx, row, rows, oh, count, tile_begin, tile_end);
+    } else if (ctx.strips) {
+      run_strips(ctx, row, p, oh, count, tile_begin, tile_end);
+    } else {
+      const TapClass ch = tap_class(e.h, e.transposed, e.transposed ? oh % e.h.stride : 0);
+      const int64_t xh = ch.x0 + (e.transposed ? oh / e.h.stride : oh) * ch.sj;
+      const Range h = inside(xh, ch.st, e.h.in, ch.taps);
+      row.dst_offset += oh * plan.dst.h;
+      p.src += (xh + h.begin * ch.st) * ctx.src.h;
+      p.wei += (ch.tap0 + h.begin * ch.tap_step) * wei_h;
+      p.src_h = ch.st * ctx.src.h;
+      p.wei_h = ch.tap_step * wei_h;
+      p.n_h = h.end - h.begin;
+      if (e.transposed)
+        run_transposed_row(ctx, row, p, chunk, chunk_end);
+      else
+        run_lane_tiles(ctx, row, p, tile_begin, tile_end);
+    }
+    sp += chunk_end - chunk + (count - 1) * plan.chunks;
     chunk = 0;
-    oh += rows_done;
+    oh += count;
     if (oh == e.h.out) {
       oh = 0;
       ++od;
@@ -443,15 +494,14 @@ void set_index(const ConvPlan& plan, int64_t block, int64_t source_block, int32_
 void set_passes(LaneContext& ctx, int64_t block, int64_t source_block) {
   const ConvPlan& plan = ctx.plan;
   const ConvProblem& e = plan.exec;
-  const bool dense =
-      kHasWindows && !e.transposed && e.w.dilation == 1 && e.w.stride <= 2 && plan.w_tile <= kMaxWindowPositions;
+  const bool dense = kHasWindows && !e.transposed && e.w.dilation == 1 && e.w.stride <= 2;
   // In nhwc nothing may be read behind the last channel.
   const auto whole = [&](int64_t source) {
     return plan.src_format == ConvFormat::blocked || (source + 1) * kBlock <= e.ic;
   };
   ctx.window = nullptr;
-  if (!ctx.index && (ctx.padded || whole(block))) {
-    const int64_t step = (e.transposed ? 1 : e.w.stride) * (ctx.padded ? kBlock : plan.src.w);
+  if (!ctx.index && (ctx.spread || whole(block))) {
+    const int64_t step = (e.transposed ? 1 : e.w.stride) * ctx.src.w;
     ctx.passes = step == kBlock ? &kLaneBlock : &kLaneAnyStep;
     if (dense && e.w.kernel == 3) ctx.window = &kWindow3[e.w.stride - 1];
     if (dense && e.w.kernel == 5) ctx.window = &kWindow5[e.w.stride - 1];
@@ -463,7 +513,8 @@ void set_passes(LaneContext& ctx, int64_t block, int64_t source_block) {
   } else {
     ctx.passes = &kLaneGathered;
   }
-  ctx.misses_at_ends = !e.transposed && ctx.passes == &kLaneAnyStep;
+  ctx.strips =
+      ctx.reaches && !e.transposed && !ctx.window && (ctx.passes == &kLaneBlock || ctx.passes == &kLaneAnyStep);
 }
 
 void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
@@ -479,30 +530,36 @@ void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) 
                   make_epilogue(args.post_ops, args.post_op_count, false, true),
                   tap_class(e.w, e.transposed, 0),
                   nullptr,
-                  false,
                   nullptr,
                   nullptr,
-                  depthwise ? nullptr : index,
+                  depthwise || plan.padded_rows > 0 ? nullptr : index,
                   1,
                   0,
                   0,
                   buffer,
                   nullptr,
+                  plan.src,
+                  false,
                   nullptr};
-  PaddedRows padded(plan, args.scratch);
-  if (plan.padded_rows > 0) ctx.padded = &padded;
+  SpreadRows spread(plan, args.scratch);
+  if (plan.padded_rows > 0) {
+    ctx.spread = &spread;
+    ctx.src.w = kBlock;
+    ctx.src.h = spread.row_floats();
+  }
   ctx.tiles = (e.w.out + plan.w_tile - 1) / plan.w_tile;
   ctx.narrow = e.w.out / ctx.tiles;
   ctx.wider = e.w.out % ctx.tiles;
-  if (kHasLanePairs && ctx.padded && ctx.tiles == 1 && e.w.stride == 1 && e.w.out >= kLeastPairColumns &&
-      e.w.out <= kMostPairColumns)
-    ctx.pairs = &kLanePairs;
   if (rows_fit(ctx)) ctx.rows = e.w.kernel == 3 ? &kRows3[e.w.stride - 1] : &kRows5[e.w.stride - 1];
+  if (!ctx.index && !ctx.rows) {
+    ctx.reaches = reinterpret_cast<uint8_t*>(args.scratch + plan.padded_rows * spread.row_floats());
+    e.transposed ? set_transposed_reaches(ctx) : set_reaches(ctx);
+  }
   const LaneStart start = lane_start(plan, box);
   for (int64_t n = box.n0; n < box.n1; ++n) {
     for (int64_t block = box.oc0; block < box.oc1; ++block) {
       const int64_t source_block = depthwise ? block : block * kBlock / outputs * inputs / kBlock;
-      if (!depthwise) set_index(plan, block, source_block, index);
+      if (ctx.index) set_index(plan, block, source_block, index);
       set_passes(ctx, block, source_block);
       run_lane_block(ctx, box, start, n, block, source_block);
     }

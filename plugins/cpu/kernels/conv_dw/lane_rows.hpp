@@ -64,7 +64,7 @@ constexpr bool kHasLaneRows = kVectorsPerBlock == 1 && kFused;
 
 using LaneRowsFn = void (*)(const LaneRowsPass&) noexcept;
 struct LaneRowsTable {
-  LaneRowsFn fn[kMaxWindowPositions];
+  LaneRowsFn fn[kMaxLanePositions];
 };
 
 template <int K, int S, int... R>
@@ -77,8 +77,8 @@ constexpr LaneRowsTable lane_rows_table(std::integer_sequence<int, R...>) {
 }
 
 // [stride - 1]
-constexpr LaneRowsTable kRows3[2] = {lane_rows_table<3, 1>(WindowSizes{}), lane_rows_table<3, 2>(WindowSizes{})};
-constexpr LaneRowsTable kRows5[2] = {lane_rows_table<5, 1>(WindowSizes{}), lane_rows_table<5, 2>(WindowSizes{})};
+constexpr LaneRowsTable kRows3[2] = {lane_rows_table<3, 1>(LaneSizes{}), lane_rows_table<3, 2>(LaneSizes{})};
+constexpr LaneRowsTable kRows5[2] = {lane_rows_table<5, 1>(LaneSizes{}), lane_rows_table<5, 2>(LaneSizes{})};
 
 }  // namespace
 }  // namespace terroir::cpu::TERROIR_ISA

@@ -5,6 +5,8 @@
 
 namespace terroir::cpu {
 
+constexpr int kMaxReach = 14, kReachesFirst = kMaxReach + 1;
+
 // Trips: n_d x n_h kernel rows, n_i inputs per group, n_w kernel columns. A trip without a source stride re-reads.
 struct LanePass {
   const float* src;  // of the first position (window kernels: of the first window element), first tap
@@ -14,11 +16,8 @@ struct LanePass {
   int64_t wei_d, wei_h, wei_i, wei_w;  // window kernels: kernel columns are adjacent blocks
   int64_t n_d, n_h, n_i, n_w;
   int64_t inside_begin, inside_end;  // window kernels: elements outside count as zero
-  // All of the own lanes, any step, several positions: kernel columns that the first position misses, the first ones,
-  // and that the last one misses, the last ones. Their sources count as zero.
-  int64_t first_misses, last_misses;
-  const int32_t* index;  // [n_i][block]: source lane of each lane; unused in depthwise kernels
-  const float* bias;     // start value; unused when `load`
+  const int32_t* index;              // [n_i][block]: source lane of each lane; unused in depthwise kernels
+  const float* bias;                 // start value; unused when `load`
   float* out;
   int64_t out_step;
   const float* residual;  // added to the start value, or null
@@ -26,13 +25,16 @@ struct LanePass {
   int64_t tail;  // lanes from this vector on that exist; only tail kernels look at it
   bool load, clamp;
   float low, high;
-};
-
-// Of a LanePass over two rows of as many positions each, one behind the other, own lanes, adjacent in their source row.
-// The kernel rows of the pass reach both; so many before them reach the second row only, so many after the first only.
-struct LanePair {
-  int64_t second;  // from a source of the first row to that of the second
-  int64_t before, after;
+  // Of lanes of their own but windows: so many rows of so many tiles. `src` is of source row 0, and
+  // kernel rows outside [0, in) are left out.
+  int64_t rows, tiles;
+  int64_t tile_src, tile_out;  // from one tile to the next
+  int64_t y, step, in;         // source row under kernel row 0; from one output row to the next; source rows
+  int64_t reach, row_src;      // source rows from one kernel row to the next; from one source row to the next
+  int64_t out_h;
+  // Per kernel column the positions that it reaches: those from the n-th on, or kReachesFirst + n: the first n. Tiles
+  // of at most kMaxReach positions. Null: all.
+  const uint8_t* reaches;
 };
 
 // Output rows of one block of channels. Source rows outside [0, in) are left out.
