@@ -101,6 +101,16 @@ TEST(ConvDepthwise, PostOpsOfRowsOfTiles) {
   check_post_ops(depthwise(17, axis(9, 3, 3, 1, 1, 1), axis(40, 3, 3, 1, 1, 1)));
 }
 
+// Channels last, so many taps that rows are copied for each block; of fewer channels than lanes, too.
+TEST(ConvDepthwise, ManyTapsOfChannelsLast) {
+  for (const int64_t c : {2, 3, 7, 9, 16, 19, 33})
+    for (const int64_t w : {1, 2, 6, 30})
+      check_family("conv_dw", depthwise(c, axis(11, 9, 1, 1, 4, 4), axis(w, 9, 1, 1, 4, 4), 2));
+  check_family("conv_dw", depthwise(17, axis(90, 7, 1, 1, 3, 3), axis(70, 7, 1, 1, 3, 3)));
+  check_post_ops(depthwise(19, axis(9, 7, 1, 1, 3, 3), axis(37, 7, 1, 1, 3, 3)));
+  check_post_ops(depthwise(32, axis(9, 9, 1, 1, 4, 4), axis(37, 9, 1, 1, 4, 4)));
+}
+
 // Narrow and wide images under large kernels.
 TEST(ConvDepthwise, LargeKernels) {
   for (const int64_t k : {4, 7, 13})

@@ -50,16 +50,21 @@ const char* reject_grouped(const ConvProblem& p, int64_t block) {
 
 // Source rows to spread over the lanes of a block at once (conv_dw/spread_rows.hpp), so that each has its own; 0: there
 // is no room for those of one output row, or they are not spread.
-int64_t spread_rows(const ConvProblem& p, Isa isa) {
+int64_t spread_rows(const ConvProblem& p, const ConvKernel& kernel) {
   constexpr int64_t kMostFloats = 1 << 15;
-  if (p.transposed || p.d.kernel > 1 || p.ic != p.groups || p.oc == p.groups) return 0;
-  const int64_t block = channel_block(isa);
-  if (!outside_block(p, block)) {
-    // Permuting sources for every tap takes less than a copy with few taps, or by windows of 16 lanes.
-    constexpr double kTapsOfACopy = 4;
-    const double taps = static_cast<double>(p.h.kernel * p.w.kernel);
+  if (p.transposed || p.d.kernel > 1 || p.ic != p.groups) return 0;
+  const int64_t block = channel_block(kernel.isa);
+  // Taps of an output beside which a copy of its sources is nothing.
+  const auto has_taps = [&](double least) {
+    return static_cast<double>(p.h.kernel * p.w.kernel) >= least * static_cast<double>(p.h.stride) * p.w.stride;
+  };
+  if (p.oc == p.groups) {
+    // Sources that are as far apart as channels last are miss L1 for every kernel row, and parts of blocks take longer.
+    if (kernel.src != ConvFormat::nhwc || !has_taps(p.oc % block == 0 ? 64 : 40)) return 0;
+  } else if (!outside_block(p, block)) {
+    // Permuting sources for every tap takes less than copies for few, or by windows of 16 lanes.
     const bool window = p.w.kernel == 3 && p.w.dilation == 1 && p.w.stride <= 2;
-    if ((window && block == 16) || taps < kTapsOfACopy * static_cast<double>(p.h.stride) * p.w.stride) return 0;
+    if ((window && block == 16) || !has_taps(4)) return 0;
   }
   const int64_t rows = std::min(p.h.in, kMostFloats / (p.w.in * block));
   return rows >= std::min((p.h.kernel - 1) * p.h.dilation + 1, p.h.in) ? rows : 0;
@@ -89,7 +94,7 @@ const char* reject_transposed_any_groups(const ConvProblem& p, const ConvKernel&
 
 const char* reject_small_groups(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   if (const char* why = reject_any_groups(p, kernel)) return why;
-  if (spread_rows(p, kernel.isa) > 0) return nullptr;
+  if (spread_rows(p, kernel) > 0) return nullptr;
   return outside_block(p, channel_block(kernel.isa));
 }
 
@@ -97,7 +102,7 @@ void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   plan_common(problem, kernel, plan);
   const ConvProblem& e = plan.exec;
   const bool depthwise = e.ic == e.groups && e.oc == e.groups;
-  if (!depthwise) plan.padded_rows = spread_rows(e, kernel.isa);
+  plan.padded_rows = spread_rows(e, kernel);
   const int64_t columns = e.transposed ? ceil_div(e.w.out, e.w.stride) : e.w.out;
   const bool own = depthwise || plan.padded_rows > 0;
   const bool window =

@@ -1,6 +1,6 @@
-// What: copies of source rows for one block of output channels, of which several see the same source channel: each has
-// its own lane there, so that they are the source of a depthwise convolution.
-// Cost: a load and a permutation or two, and a store per position of a copy; every row serves the output rows above and
+// What: copies of source rows for one block of output channels, as the source of a depthwise convolution in blocks:
+// each output has its own lane there, also where several see the same channel, or channels are last. Cost: a load and a
+// permutation or two, and a store per position of a copy; every row serves the output rows above and
 //   below it.
 // Include one bucket header first.
 #pragma once
