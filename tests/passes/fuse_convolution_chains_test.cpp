@@ -153,7 +153,7 @@ TEST(ConvolutionChains, PartsOfOnePositionSumAsTheWholeImageDoes) {
     GraphMaker m;
     m.result(
         m.op("GroupConvolution", {m.conv(m.input({1, 20, rows, 1}), 20, 1, 1), m.random({20, 1, 1, 2, 2}, 2)}, window));
-    EXPECT_EQ(chains(m.graph(), 2), 1u) << rows;
+    EXPECT_EQ(chains(m.graph(), 2), rows == 1 ? 1u : 0u) << rows;  // kernels take a column as a row
     test::expect_same_as_interpreter(m);
   }
 }

@@ -53,7 +53,7 @@ constexpr KernelFor kKernelOfStage[] = {&first_kernel, &depthwise_kernel, &last_
 bool can_run(const NodeContext& context, KernelFor kernel_for) {
   if (context.outputs[0].type != element::f32 || context.outputs[0].rank() != 4 || context.outputs[0].count() == 0)
     return false;
-  return context.constants[1] && kernel_for(conv_problem(context), context.isa) != nullptr;
+  return context.constants[1] && has_own_rows(context) && kernel_for(conv_problem(context), context.isa) != nullptr;
 }
 
 class ConvolutionChainExecutor final : public Executor {

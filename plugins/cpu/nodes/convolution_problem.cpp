@@ -1,5 +1,8 @@
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "ir/base/error.hpp"
 #include "ops/defs/convolution/convolution.hpp"
 #include "ops/defs/convolution/convolution_backprop_data.hpp"
@@ -25,10 +28,20 @@ ops::ConvGeometry geometry_of(const NodeContext& context) {
   return ops::conv_backprop_geometry(attrs, data, weights, grouped, &output_shape);
 }
 
+/// One position, and one tap that reads it.
+bool is_single(const ops::WindowAxis& a) { return a.input == 1 && a.output == 1 && a.kernel == 1 && a.pad_begin == 0; }
+
+/// Of axes of which some are single, those go first.
+bool moves_axes(const std::vector<ops::WindowAxis>& axes) {
+  return !std::is_partitioned(axes.begin(), axes.end(), is_single);
+}
+
 }  // namespace
 
 ConvProblem conv_problem(const NodeContext& context) {
-  const ops::ConvGeometry geometry = geometry_of(context);
+  ops::ConvGeometry geometry = geometry_of(context);
+  // A column of pixels lies in memory as a row does, and kernels take neighbours of a row at once.
+  std::stable_partition(geometry.axes.begin(), geometry.axes.end(), is_single);
   ConvProblem problem;
   problem.batch = geometry.batch;
   problem.groups = geometry.groups;
@@ -40,10 +53,13 @@ ConvProblem conv_problem(const NodeContext& context) {
   const size_t rank = geometry.axes.size();
   for (size_t i = 0; i < rank; ++i) {
     const ops::WindowAxis& axis = geometry.axes[i];
+    if (is_single(axis)) continue;
     *axes[3 - rank + i] = {axis.input, axis.output, axis.kernel, axis.stride, axis.dilation, axis.pad_begin};
   }
   return problem;
 }
+
+bool has_own_rows(const NodeContext& context) { return !moves_axes(geometry_of(context).axes); }
 
 bool is_pointwise(const ConvProblem& p) {
   const auto unit = [](const ConvAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad == 0 && a.in == a.out; };

@@ -6,7 +6,11 @@
 namespace terroir::cpu {
 
 /// Extents, strides and pads in effect of Convolution, GroupConvolution and their BackpropData forms, fused or not.
+/// Axes of one position and tap come first: an image one pixel wide is a row.
 ConvProblem conv_problem(const NodeContext& context);
+
+/// Whether the problem's rows are those of the tensors, as steps want that hand on some rows at a time.
+bool has_own_rows(const NodeContext& context);
 
 /// A 1x1 convolution of stride 1, without groups, padding or depth: each position of the result reads its own alone.
 bool is_pointwise(const ConvProblem& problem);

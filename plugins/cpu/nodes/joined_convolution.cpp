@@ -391,7 +391,7 @@ constexpr Impl kJoinedConvolution[] = {winograd_impl<4, &propose, &make>("joined
 
 bool can_make_rows(const NodeContext& transposed) {
   // A stage has no values of integers: extents that an input gives are refused.
-  return base_input_count(transposed.node) == 2 && transposed.constants[1] &&
+  return base_input_count(transposed.node) == 2 && transposed.constants[1] && has_own_rows(transposed) &&
          transposed_kernel(conv_problem(transposed), transposed.isa);
 }
 
@@ -407,6 +407,7 @@ bool can_join_rows(const NodeContext& concat) {
 }
 
 bool can_read_rows(const NodeContext& convolution) {
+  if (!has_own_rows(convolution)) return false;
   for (const int64_t tile : {4, 2}) {
     const auto offered = winograd_offer(convolution, tile);
     if (const auto* offer = std::get_if<WinogradOffer>(&offered))

@@ -230,7 +230,7 @@ constexpr Impl kPooledConvolution[] = {{"pooled_convolution_winograd", &propose<
 bool can_make_pooled_rows(const NodeContext& convolution) {
   constexpr int64_t kLeastBytes = int64_t{256} << 10;
   const TensorDesc& result = convolution.outputs[0];
-  return result.type == element::f32 && result.rank() == 4 && convolution.constants[1] &&
+  return result.type == element::f32 && result.rank() == 4 && convolution.constants[1] && has_own_rows(convolution) &&
          result.count() / std::max<int64_t>(1, result.dims[0]) * static_cast<int64_t>(sizeof(float)) >= kLeastBytes &&
          direct_kernel(conv_problem(convolution), convolution.isa) != nullptr;
 }
