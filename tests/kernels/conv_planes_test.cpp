@@ -104,6 +104,10 @@ TEST(ConvPlanes, OtherRanks) {
 TEST(ConvPlanes, BandsOfRows) {
   for (const int64_t h : {8, 9, 17, 63, 130}) check_planes(problem_of(1, 1, 3, 3, padded(h), padded(21)));
   check_planes(problem_of(1, 17, 17 * 12, 17 * 12, padded(30), padded(41)));
+  // And columns.
+  for (const int64_t w : {1024, 1025, 1537})
+    check_planes(problem_of(1, 1, 2, 3, axis(7, 5, 1, 1, 2, 2), axis(w, 5, 1, 1, 2, 2)));
+  check_planes(problem_of(1, 3, 9, 9, padded(3), padded(1100)));
 }
 
 TEST(ConvPlanes, ChannelsOfImagesThatDoNotMix) {

@@ -17,28 +17,29 @@ int64_t scratch_floats(const ConvPlan& plan) {
          2 * kPlanesSlack;
 }
 
-// As many rows of results at once as have their planes in half of L2, but some units; of a single row some columns.
+// As many rows of results at once as have their planes in half of L2, but some units; of long rows some columns.
 void set_units(ConvPlan& plan) {
   constexpr int64_t kFewUnits = 4, kFewRows = 8, kLeastColumns = 512, kReaches = 8;
   const ConvProblem& e = plan.exec;
   const int64_t sets = ceil_div(e.groups, planes_groups(plan)), most = cache_sizes().l2 / 2 / 4;
   plan.w_tile = e.w.out;
   plan.rows = 1;
-  if (e.h.out == 1) {
+  if (e.h.out == 1 || e.w.out > 2 * kLeastColumns) {
     const int64_t reach = ((e.w.kernel - 1) * e.w.dilation + 1) / e.w.stride;
-    const int64_t wanted = std::max({kLeastColumns, kReaches * reach, ceil_div(e.w.out, kWantedUnits)});
+    const int64_t units = e.h.out == 1 ? kWantedUnits : e.w.out;
+    const int64_t wanted = std::max({kLeastColumns, kReaches * reach, ceil_div(e.w.out, units)});
     plan.w_tile = ceil_div(e.w.out, ceil_div(e.w.out, wanted));
-  } else {
-    const auto scratch_of = [&](int64_t rows) {
-      plan.rows = rows;
-      return scratch_floats(plan);
-    };
-    int64_t rows = e.h.out;
-    while (rows > 1 && scratch_of(rows) > most) rows = ceil_div(rows, 2);
-    while (rows > kFewRows && sets * e.d.out * ceil_div(e.h.out, rows) < kFewUnits) rows = ceil_div(rows, 2);
-    plan.rows = ceil_div(e.h.out, ceil_div(e.h.out, rows));
   }
   plan.chunks = ceil_div(e.w.out, plan.w_tile);
+  const auto scratch_of = [&](int64_t rows) {
+    plan.rows = rows;
+    return scratch_floats(plan);
+  };
+  int64_t rows = e.h.out;
+  while (rows > 1 && scratch_of(rows) > most) rows = ceil_div(rows, 2);
+  while (rows > kFewRows && sets * e.d.out * plan.chunks * ceil_div(e.h.out, rows) < kFewUnits)
+    rows = ceil_div(rows, 2);
+  plan.rows = ceil_div(e.h.out, ceil_div(e.h.out, rows));
   plan.grid = {e.batch, sets, e.d.out * ceil_div(e.h.out, plan.rows) * plan.chunks};
   plan.cached_rows = plan.grid.sp;
 }
@@ -136,8 +137,8 @@ const char* reject_slower(const ConvProblem& p, const ConvKernel& kernel) {
 const char* reject_planes(const ConvProblem& p, const ConvKernel& kernel) noexcept {
   if (const char* why = reject_malformed(p)) return why;
   if (p.transposed) return "transposed";
-  if (planes_taps(p) == 1) return "pointwise";
   if (!is_moderate(p)) return "large extents";
+  if (planes_taps(p) == 1) return "pointwise";
   const int64_t block = channel_block(kernel.isa), inputs = p.ic / p.groups, outputs = p.oc / p.groups;
   const bool plain = kernel.src == ConvFormat::plain && kernel.dst == ConvFormat::plain;
   if (inputs * outputs == 1) {
