@@ -17,6 +17,9 @@ int64_t lane_positions(Isa isa, bool adjacent) {
   return m.registers == 32 ? 14 : m.registers < 16 ? 4 : adjacent && m.fused ? 12 : 8;
 }
 
+// Unlike the others; conv_dw/scalar.cpp.
+bool has_windows(Isa isa) { return isa != Isa::scalar; }
+
 // Bytes that tell which positions of the tiles of a row each kernel column reaches.
 int64_t reach_bytes(const ConvAxis& axis, bool transposed, int64_t w_tile) {
   int64_t bytes = 0;
@@ -121,9 +124,10 @@ void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   plan.lanes_in_block = !depthwise && !outside_block(e, plan.block);
   // The index table, or copies and a byte per kernel column and tile.
   if (!depthwise) plan.scratch_floats = static_cast<size_t>(e.ic / e.groups * plan.block);
-  if (own)
-    plan.scratch_floats = static_cast<size_t>(plan.padded_rows * e.w.in * plan.block +
-                                              ceil_div(reach_bytes(e.w, e.transposed, plan.w_tile), 4));
+  if (own) {
+    const int64_t reaches = window && has_windows(kernel.isa) ? 0 : reach_bytes(e.w, e.transposed, plan.w_tile);
+    plan.scratch_floats = static_cast<size_t>(plan.padded_rows * e.w.in * plan.block + ceil_div(reaches, 4));
+  }
   plan.packed_floats =
       static_cast<size_t>(round_up(blocks * plan.block, 16) + blocks * plan.block * taps * (e.ic / e.groups));
 }

@@ -490,11 +490,14 @@ void set_index(const ConvPlan& plan, int64_t block, int64_t source_block, int32_
   }
 }
 
+// For some numbers of kernel columns.
+bool has_windows(const ConvProblem& e) { return kHasWindows && !e.transposed && e.w.dilation == 1 && e.w.stride <= 2; }
+
 // The register tiles for one block of output channels.
 void set_passes(LaneContext& ctx, int64_t block, int64_t source_block) {
   const ConvPlan& plan = ctx.plan;
   const ConvProblem& e = plan.exec;
-  const bool dense = kHasWindows && !e.transposed && e.w.dilation == 1 && e.w.stride <= 2;
+  const bool dense = has_windows(e);
   // In nhwc nothing may be read behind the last channel.
   const auto whole = [&](int64_t source) {
     return plan.src_format == ConvFormat::blocked || (source + 1) * kBlock <= e.ic;
@@ -551,7 +554,7 @@ void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) 
   ctx.narrow = e.w.out / ctx.tiles;
   ctx.wider = e.w.out % ctx.tiles;
   if (rows_fit(ctx)) ctx.rows = e.w.kernel == 3 ? &kRows3[e.w.stride - 1] : &kRows5[e.w.stride - 1];
-  if (!ctx.index && !ctx.rows) {
+  if (!ctx.index && !(has_windows(e) && (e.w.kernel == 3 || e.w.kernel == 5))) {
     ctx.reaches = reinterpret_cast<uint8_t*>(args.scratch + plan.padded_rows * spread.row_floats());
     e.transposed ? set_transposed_reaches(ctx) : set_reaches(ctx);
   }
