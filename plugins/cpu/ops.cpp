@@ -100,6 +100,7 @@ CpuOps::CpuOps(const ir::OpRegistry& registry) {
                                     "GroupConvolutionBackpropData",
                                     "MVN",
                                     "GroupNormalization",
+                                    "Interpolate",
                                     "MatMul"};
   for (const PostOpRow& row : post_op_rows()) types.emplace_back(row.type);
   std::sort(types.begin(), types.end());

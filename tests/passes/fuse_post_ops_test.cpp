@@ -55,6 +55,20 @@ TEST(FusePostOps, ResidualOfAPool) {
   test::expect_rewrite("fuse_residual_of_a_pool", m.graph(), {post_ops_pass()});
 }
 
+// Of two enlarged images the later one takes the sum; a convolution before either.
+TEST(FusePostOps, EnlargedImages) {
+  GraphMaker m;
+  const auto resized = [&](const PartialShape& from, const std::vector<int64_t>& to) {
+    return m.op("Interpolate", {m.input(from), m.integers(to), m.integers({2, 3})},
+                {{"mode", "nearest"}, {"shape_calculation_mode", "sizes"}});
+  };
+  auto sum = m.op("Add", {resized({1, 2, 2, 3}, {4, 6}), resized({1, 2, 1, 2}, {4, 6})});
+  m.result(m.op("ReLU", {m.op("Multiply", {sum, m.constant({1, 2, 1, 1}, {2, 3})})}));
+  m.result(m.op("Add", {resized({1, 2, 2, 3}, {4, 6}), m.conv(m.input({1, 2, 4, 6}), 2, 1, 1)}));
+  m.result(m.op("ReLU", {resized({1, 2, 8, 6}, {4, 6})}));  // not enlarged
+  test::expect_rewrite("fuse_enlarged_images", m.graph(), {post_ops_pass()});
+}
+
 TEST(FusePostOps, MatrixProducts) {
   GraphMaker m;
   auto x = m.input({3, 2});

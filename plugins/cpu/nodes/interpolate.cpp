@@ -1,7 +1,7 @@
 // Interpolate in f32 over spatial axes: nearest (1-D to 3-D) and the linear modes where every position draws on at most
-// two rows and two columns (2-D).
+// two rows and two columns (2-D); with a fused chain, which follows row by row.
 // Layouts: channels-last, channel blocks; nearest also plain. Threads: rows of the output of every image (and channel
-// block). Padding: blends of zeros are zeros.
+// block). Padding: blends of zeros are zeros; a chain that does not map zero to zero keeps out of blocks.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -10,8 +10,10 @@
 #include "ops/defs/image/interpolate.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/interpolate/interpolate.hpp"
+#include "plugins/cpu/kernels/post_ops/post_ops.hpp"
 #include "plugins/cpu/nodes/interpolate_geometry.hpp"
 #include "plugins/cpu/nodes/row_table.hpp"
+#include "plugins/cpu/post_op_chain.hpp"
 #include "plugins/cpu/rounding.hpp"
 #include "plugins/cpu/slices.hpp"
 
@@ -93,6 +95,8 @@ class InterpolateExecutor final : public Executor {
   InterpolateExecutor(const NodeContext& context, Maps maps)
       : maps_(std::move(maps)),
         kernels_(interpolate_kernels(context.isa)),
+        chain_(context, 0, std::max(1, context.outputs[0].layout.channel_block())),
+        run_chain_(post_op_kernels(context.isa).run),
         name_(std::string(maps_.nearest ? "f32_nearest_" : "f32_linear_") + context.outputs[0].layout.name() + "__" +
               isa_name(context.isa)) {
     const TensorDesc& src = context.inputs[0];
@@ -113,8 +117,14 @@ class InterpolateExecutor final : public Executor {
     constexpr int64_t kTaskElements = 16384;
     const int64_t most = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, dst_row));
     const RowTasks tasks(images_, planes_, rows, most, args.arena.threads());
+    PostOpChain::Bound ops;
+    chain_.bind(args, ops);
     args.arena.parallel_for(tasks.count(), [&](int64_t task) {
       const auto [plane, first, end] = tasks[task];
+      // What has been written of it is in the cache still.
+      const auto finish = [&, plane = plane](int64_t row, int64_t count) {
+        if (!chain_.empty()) run_chain(static_cast<float*>(args.outputs[0]), plane * rows + row, count, plane, ops);
+      };
       const float* src = static_cast<const float*>(args.inputs[0]) + plane * d.input * h.input * src_row;
       float* dst = static_cast<float*>(args.outputs[0]) + plane * rows * dst_row;
       const auto plane_of = [&](int64_t row) { return src + d.low[at(row / h.output())] * h.input * src_row; };
@@ -124,6 +134,7 @@ class InterpolateExecutor final : public Executor {
         const float* from[kInterpolatedRows];
         for (int64_t r = 0; r < count; ++r) from[r] = upper_of(row + r);
         kernels_.picked_rows(from, row_.taps(), dst + row * dst_row, count, w.output());
+        finish(row, count);
       }
       for (int64_t row = first; !picks() && row < end; ++row) {
         const size_t oh = at(row % h.output());
@@ -132,6 +143,7 @@ class InterpolateExecutor final : public Executor {
         else
           kernels_.linear_row(upper_of(row), plane_of(row) + h.high[oh] * src_row, h.weight[oh], dst + row * dst_row,
                               w.low.data(), w.high.data(), w.weight.data(), w.output(), width_);
+        finish(row, 1);
       }
     });
   }
@@ -144,11 +156,22 @@ class InterpolateExecutor final : public Executor {
 
  private:
   static size_t at(int64_t index) { return static_cast<size_t>(index); }
+  /// On `count` rows of the output, from `row` of all planes on, in one plane.
+  void run_chain(float* dst, int64_t row, int64_t count, int64_t plane, const PostOpChain::Bound& ops) const noexcept {
+    const int64_t columns = maps_.axes[2].output(), at = row * columns * width_, n = count * columns;
+    const int64_t unit = plane % planes_;
+    const PostOpRows positions{dst + at, dst + at, n,      width_,        width_,
+                               width_,   at,       width_, unit * width_, ChannelAxis::lanes};
+    const PostOpRows line{dst + at, dst + at, 1, n, n, n, at, n, unit, ChannelAxis::rows};
+    run_chain_(width_ == 1 ? line : positions, ops.data(), static_cast<int64_t>(chain_.size()));
+  }
   /// Nearest where elements are resized one by one.
   bool picks() const noexcept { return maps_.nearest && width_ == 1; }
 
   Maps maps_;
   const InterpolateKernels& kernels_;
+  PostOpChain chain_;
+  decltype(PostOpKernels::run) run_chain_;
   std::string name_;
   RowTable row_;  // if picks()
   int64_t width_ = 1, images_ = 0, planes_ = 0;
@@ -160,11 +183,14 @@ Proposal propose(const NodeContext& context) {
   const auto maps = maps_of(context);
   if (const auto* reject = std::get_if<Reject>(&maps)) return *reject;
   std::vector<LayoutChoice> choices;
+  const PostOpChain chain(context, 0, 1);
   const auto add = [&](const Layout& layout, double slowdown) {
+    if (TensorDesc{dst.type, dst.dims, layout}.has_padding() && !chain.maps_zero_to_zero()) return;
     LayoutChoice choice;
     choice.inputs.resize(context.inputs.size());
     choice.inputs[0] = layout;
     choice.outputs = {layout};
+    add_chain_inputs(context, layout, choice);
     choice.cost = slowdown * stream_ns(static_cast<double>(dst.bytes()));
     choices.push_back(std::move(choice));
   };

@@ -8,6 +8,7 @@
 #include "plugins/cpu/kernels/interpolate/interpolate.hpp"
 #include "plugins/cpu/nodes/interpolate_geometry.hpp"
 #include "plugins/cpu/nodes/row_table.hpp"
+#include "plugins/cpu/ops.hpp"
 #include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
@@ -185,6 +186,7 @@ Proposal propose(const NodeContext& context) {
   const TensorDesc &src = context.inputs[0], &dst = context.outputs[0];
   if (dst.type != element::f32) return Reject{"only f32 is vectorised, not " + dst.type.get_type_name()};
   if (src.count() == 0 || dst.count() == 0) return Reject{"there are no elements"};
+  if (is_fused(context.node)) return Reject{"a chain"};
   const auto geometry = geometry_of(context);
   if (const auto* reject = std::get_if<Reject>(&geometry)) return *reject;
   if (std::get<ops::InterpolateGeometry>(geometry).axes.empty()) return Reject{"no axes"};

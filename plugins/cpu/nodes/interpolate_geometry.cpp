@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/base/machine_memory.hpp"
+#include "plugins/cpu/ops.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -25,12 +26,12 @@ std::variant<ops::InterpolateGeometry, Reject> geometry_of(const NodeContext& co
     if (std::any_of(dims->begin(), dims->end(), [](int64_t extent) { return extent > INT32_MAX; }))
       return Reject{"an axis of more positions than tables of 31 bits have"};
   require_room(context);
-  if (node.schema->opset == "opset1")
-    return ops::interpolate_geometry(node.attrs<ops::Interpolate1Attrs>(), data, output);
-  const auto& attrs = node.attrs<ops::InterpolateAttrs>();
-  const size_t scales_input = node.schema->opset == "opset4" ? 2 : 1, axes_input = scales_input + 1;
+  const std::string& opset = base_schema(node).opset;
+  if (opset == "opset1") return ops::interpolate_geometry(node.attrs<ops::Interpolate1Attrs>(), data, output);
+  const auto& attrs = ir::attributes_as<ops::InterpolateAttrs>(base_attributes(node));
+  const size_t scales_input = opset == "opset4" ? 2 : 1, axes_input = scales_input + 1;
   std::optional<std::vector<int64_t>> axes;
-  if (context.inputs.size() > axes_input) {
+  if (base_input_count(node) > static_cast<int>(axes_input)) {
     if (!context.constants[axes_input]) return Reject{"the axes are known at run time only"};
     axes = ir::to_integers(context.constants[axes_input]->view);
   }

@@ -1,7 +1,8 @@
 // Interpolate of images whose pixels hold few values side by side, or one: bytes in every mode, f32 in all but nearest.
 // Rows of the input are blended into a buffer as wide as the input, and its pixels into a row of the output, so that
-// nothing but the image itself passes through memory. Pillow's modes of bytes round between both, columns first.
-// Layouts: plain, resized along two neighbouring axes. Threads: rows of the output of every image.
+// nothing but the image itself passes through memory; a fused chain follows there, of f32. Pillow's modes of bytes
+// round between both, columns first. Layouts: plain, resized along two neighbouring axes. Threads: rows of the output
+// of every image.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -9,8 +10,10 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/image/image.hpp"
 #include "plugins/cpu/kernels/interpolate/interpolate.hpp"
+#include "plugins/cpu/kernels/post_ops/post_ops.hpp"
 #include "plugins/cpu/nodes/interpolate_geometry.hpp"
 #include "plugins/cpu/nodes/row_table.hpp"
+#include "plugins/cpu/post_op_chain.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -138,18 +141,34 @@ class ImageExecutor : public Executor {
 
 class FloatImageExecutor final : public ImageExecutor {
  public:
-  using ImageExecutor::ImageExecutor;
+  FloatImageExecutor(const NodeContext& context, ImageTaps taps)
+      : ImageExecutor(context, std::move(taps), "interpolate"),
+        chain_(context, 0, 1),
+        run_chain_(post_op_kernels(context.isa).run),
+        channels_(chain_.empty() ? 1 : context.outputs[0].dims[1]) {}
+
   void run(const RunArgs& args) const noexcept override {
     const auto* src = static_cast<const float*>(args.inputs[0]);
     auto* dst = static_cast<float*>(args.outputs[0]);
+    PostOpChain::Bound ops;
+    chain_.bind(args, ops);
     for_rows(args, t_.rows, static_cast<float*>(args.scratch), lines(),
              [&](int64_t image, int64_t row, int64_t count, float* buffer) {
                for (int64_t r = 0; r < count; ++r)
                  blend_row(src + image * t_.rows_in * t_.width_in(), row + r, buffer + r * line());
-               blend_columns(buffer, dst + (image * t_.rows + row) * t_.width(), count);
+               const int64_t offset = (image * t_.rows + row) * t_.width(), n = count * t_.width();
+               blend_columns(buffer, dst + offset, count);
+               if (chain_.empty()) return;
+               run_chain_({dst + offset, dst + offset, 1, n, n, n, offset, n, image % channels_, ChannelAxis::rows},
+                          ops.data(), static_cast<int64_t>(chain_.size()));
              });
   }
   size_t scratch_bytes(int threads) const override { return buffer_bytes(t_.rows, threads, lines()); }
+
+ private:
+  PostOpChain chain_;
+  decltype(PostOpKernels::run) run_chain_;
+  int64_t channels_;  // that images are, one by one, where there is a chain
 };
 
 class ByteImageExecutor final : public ImageExecutor {
@@ -278,6 +297,7 @@ Proposal propose(const NodeContext& context) {
   const auto known = plane_of(context);
   if (const auto* reject = std::get_if<Reject>(&known)) return *reject;
   const Plane& plane = std::get<Plane>(known);
+  if (is_fused(context.node) && (plane.row_axis != 2 || dst.rank() != 4)) return Reject{"a chain, and other axes"};
   int64_t pixel = 1;
   for (size_t i = plane.row_axis + 2; i < dst.dims.size(); ++i) pixel *= dst.dims[i];
   const size_t column_axis = plane.row_axis + 1;
@@ -295,6 +315,7 @@ Proposal propose(const NodeContext& context) {
   choice.inputs.resize(context.inputs.size());
   choice.inputs[0] = Layout::plain(src.rank());
   choice.outputs = {Layout::plain(dst.rank())};
+  add_chain_inputs(context, choice.outputs[0], choice);
   choice.cost = stream_ns(static_cast<double>(src.bytes())) + 3 * stream_ns(static_cast<double>(dst.bytes()));
   return std::vector{choice};
 }
@@ -304,8 +325,7 @@ std::unique_ptr<const Executor> create(const NodeContext& context, const LayoutC
   const Plane& plane = std::get<Plane>(known);
   ImageTaps taps = taps_of(context, plane);
   const ops::ResampleMode mode = plane.geometry.rule.mode;
-  if (context.outputs[0].type == element::f32)
-    return std::make_unique<FloatImageExecutor>(context, std::move(taps), "interpolate");
+  if (context.outputs[0].type == element::f32) return std::make_unique<FloatImageExecutor>(context, std::move(taps));
   if (mode == ops::ResampleMode::nearest) return std::make_unique<NearestBytesExecutor>(context, std::move(taps));
   if (is_pillow(mode)) return std::make_unique<PillowExecutor>(context, std::move(taps));
   const bool rounds = mode == ops::ResampleMode::linear || mode == ops::ResampleMode::area;

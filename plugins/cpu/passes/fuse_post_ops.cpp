@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ir/graph/order.hpp"
+#include "ops/defs/image/interpolate.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
 #include "plugins/cpu/post_op_table.hpp"
 
@@ -26,6 +27,23 @@ bool is_main_base(const ir::Node& node) {
   return is_contraction(node) || node.is("MVN") || node.is("GroupNormalization");
 }
 
+/// Whether a node enlarges images, by kernels that take chains.
+bool enlarges_images(const ir::Graph& graph, const ir::Node& node) {
+  if (!node.is("Interpolate") || is_cpu_op(node) || node.schema->opset == "opset1" ||
+      node.outputs[0].type != element::f32)
+    return false;
+  const PartialShape &from = graph.port(node.inputs[0]).shape, &to = node.outputs[0].shape;
+  if (from.is_dynamic() || to.is_dynamic() || to.size() != 4 || to[0] != from[0] || to[1] != from[1]) return false;
+  const auto& attrs = node.attrs<ops::InterpolateAttrs>();
+  const auto is_zero = [](int64_t pad) { return pad == 0; };
+  if (!std::all_of(attrs.pads_begin.begin(), attrs.pads_begin.end(), is_zero) ||
+      !std::all_of(attrs.pads_end.begin(), attrs.pads_end.end(), is_zero))
+    return false;
+  const bool larger = to[2].get_length() > from[2].get_length() && to[3].get_length() > from[3].get_length();
+  return larger && (attrs.mode == ops::ResampleMode::nearest || attrs.mode == ops::ResampleMode::linear ||
+                    attrs.mode == ops::ResampleMode::linear_onnx);
+}
+
 /// Whether an elementwise node can be the base of a chain: it must be a step itself, with data at some input.
 bool is_elementwise_base(const ir::Graph& graph, const ir::Node& node) {
   for (int input = 0; input < static_cast<int>(std::min<size_t>(node.inputs.size(), 2)); ++input) {
@@ -42,7 +60,7 @@ int channel_axis_of(const ir::Graph& graph, const ir::Node& node) {
     const auto rank = static_cast<int>(node.outputs[0].shape.size());
     return graph.port(node.inputs[1]).shape.size() == 1 ? rank : rank - 1;
   }
-  if (is_contraction(node) || node.is("GroupNormalization")) return 1;
+  if (is_contraction(node) || node.is("GroupNormalization") || node.is("Interpolate")) return 1;
   if (node.is("MVN")) return -1;
   int axis = -1;
   for (int input = 0; input < static_cast<int>(std::min<size_t>(node.inputs.size(), 2)); ++input)
@@ -98,14 +116,17 @@ ir::Pass fuse_post_ops(const CpuOps& ops, ChainBases which) {
   return {"fuse_post_ops", [&ops, which](const ir::Graph& graph, ir::Patch& patch) {
             std::vector<ir::NodeId> order = ir::topological_order(graph);
             // Contractions first, the later one first: of the two sides of a residual Add the later one has the other's
-            // result at hand. Elementwise chains from their first op on.
+            // result at hand. Then enlarged images, likewise. Elementwise chains from their first op on.
             std::vector<ir::NodeId> bases;
-            if (which != ChainBases::elementwise)
+            if (which != ChainBases::elementwise) {
               for (auto it = order.rbegin(); it != order.rend(); ++it)
                 if (is_main_base(graph.node(*it))) bases.push_back(*it);
+              for (auto it = order.rbegin(); it != order.rend(); ++it)
+                if (enlarges_images(graph, graph.node(*it))) bases.push_back(*it);
+            }
             if (which != ChainBases::with_own_store)
               for (ir::NodeId id : order)
-                if (!is_main_base(graph.node(id))) bases.push_back(id);
+                if (!is_main_base(graph.node(id)) && !graph.node(id).is("Interpolate")) bases.push_back(id);
             std::set<ir::NodeId> claimed;
             for (ir::NodeId id : bases) {
               const ir::Node& base = graph.node(id);
@@ -113,7 +134,7 @@ ir::Pass fuse_post_ops(const CpuOps& ops, ChainBases which) {
               if (!fused || base.outputs.size() != 1 || base.outputs[0].type != element::f32 ||
                   base.outputs[0].shape.is_dynamic() || graph.uses({id, 0}).empty())
                 continue;
-              if (!is_main_base(base) && !is_elementwise_base(graph, base)) continue;
+              if (!is_main_base(base) && !base.is("Interpolate") && !is_elementwise_base(graph, base)) continue;
               Chain chain = follow(graph, base, claimed);
               if (chain.attrs.chain.empty()) continue;
               claimed.insert(chain.nodes.begin(), chain.nodes.end());
