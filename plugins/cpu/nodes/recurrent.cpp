@@ -1,8 +1,9 @@
 // RNN, GRU and LSTM cells and their sequences in f32: products with packed weights, then the gates.
 // Layouts: plain. How: the products of the input of all times are one matrix product (of many times, where those of all
 // would be too much memory); then each step multiplies the states of the rows that still run by R and computes the
-// gates. Rows are kept in order of falling length, so that those that still run are the first ones. Weights that are
-// constant are packed once, others into scratch per run. Threads: directions and groups of rows run through all steps
+// gates; where R leaves L2, one step takes its columns from the first to the last and the next one backwards. Rows are
+// kept in order of falling length, so that those that still run are the first ones. Weights that are constant are packed
+// once, others into scratch per run. Threads: directions and groups of rows run through all steps
 // by themselves; where these are too few, every step is cut into ranges of hidden units. Every sum is one chain of
 // multiply-adds over ascending k, and gates are elementwise, so neither shows in the result. Edge cases: lengths
 // outside of [0, T] are an Exception, as in the reference.
@@ -153,6 +154,13 @@ class RecurrentExecutor final : public Executor {
   }
   // As many rows take about as long as reading the weights for one.
   static constexpr int64_t kRowsPerRead = 4;
+
+  /// Weights that L2 does not hold are read to and fro: a step begins with those that the last one has left there.
+  int64_t blocks_of_piece(int64_t blocks, int64_t gates) const {
+    const int64_t block_bytes = gates * s_.panel * s_.size * static_cast<int64_t>(sizeof(float));
+    const int64_t l2 = cache_sizes().l2;
+    return blocks * block_bytes <= l2 / 2 ? blocks : std::max<int64_t>(1, l2 / 8 / block_bytes);
+  }
 
   int64_t row_begin(const Shares& shares, int64_t group) const { return s_.batch * group / shares.row_groups; }
 
@@ -366,7 +374,12 @@ class RecurrentExecutor final : public Executor {
     gemm.b = at.r + direction * s_.width() * s_.size + (phase == 0 ? 0 : s_.first_width() * s_.size);
     gemm.c = at.product + direction * s_.batch * s_.first_width();
     if (s_.params.linear_before_reset) gemm.bias = at.b + (s_.directions + direction) * s_.width();
-    matmul_.gemm(gemm, begin, end, block0 * gates, block1 * gates);
+    const int64_t pieces = ceil_div(block1 - block0, blocks_of_piece(block1 - block0, gates));
+    for (int64_t k = 0; k < pieces; ++k) {
+      const int64_t piece = i % 2 == 0 ? k : pieces - 1 - k;
+      matmul_.gemm(gemm, begin, end, (block0 + (block1 - block0) * piece / pieces) * gates,
+                   (block0 + (block1 - block0) * (piece + 1) / pieces) * gates);
+    }
 
     const int64_t unit0 = block0 * s_.panel, unit1 = std::min(s_.size, block1 * s_.panel);
     GateArgs gate = gates_;
