@@ -2,11 +2,11 @@
 // Layouts: plain. How: the products of the input of all times are one matrix product (of many times, where those of all
 // would be too much memory); then each step multiplies the states of the rows that still run by R and computes the
 // gates; where R leaves L2, one step takes its columns from the first to the last and the next one backwards. Rows are
-// kept in order of falling length, so that those that still run are the first ones. Weights that are constant are packed
-// once, others into scratch per run. Threads: directions and groups of rows run through all steps
-// by themselves; where these are too few, every step is cut into ranges of hidden units. Every sum is one chain of
-// multiply-adds over ascending k, and gates are elementwise, so neither shows in the result. Edge cases: lengths
-// outside of [0, T] are an Exception, as in the reference.
+// kept in order of falling length, so that those that still run are the first ones. Weights that are constant are
+// packed once, others into scratch per run. Threads: directions and groups of rows run through all steps by themselves;
+// where these are too few, every step is cut into ranges of hidden units. Every sum is one chain of multiply-adds over
+// ascending k, and gates are elementwise, so neither shows in the result. Edge cases: lengths outside of [0, T] are an
+// Exception, as in the reference.
 #include <algorithm>
 #include <cstring>
 #include <span>
