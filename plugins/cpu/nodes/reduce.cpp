@@ -1,8 +1,8 @@
 // Reductions of f32 tensors over adjacent axes.
-// Layouts: plain; channels-last and channel blocks when exactly the spatial axes are reduced. Then the result is in the
-// same layout or, since a channel is one number, plain: blocks are written one behind the other without their padding.
-// Threads: slices of the
-// result; the order of a sum depends on extents alone.
+// Layouts: plain; channels-last and channel blocks where spatial axes are reduced, with a result in the same layout. Of
+// all of them, since a channel is one number, the result may also be plain: blocks are written one behind the other
+// without their padding.
+// Threads: slices of the result; the order of a sum depends on extents alone.
 #include <algorithm>
 #include <span>
 
@@ -47,12 +47,14 @@ class ReduceExecutor final : public Executor {
     for (size_t i = 0; i < padded.size(); ++i) (i < run.first ? outer_ : i < run.second ? axis_ : inner_) *= padded[i];
     if (const int64_t block = src.layout.channel_block()) {
       outer_ /= block;
-      inner_ = block;
-      blocks_ = padded[1] / block;
-      channels_ = context.outputs[0].layout.channel_block() > 0 ? padded[1] : src.dims[1];
+      inner_ *= block;
+      if (context.outputs[0].layout.channel_block() == 0) {
+        blocks_ = padded[1] / block;
+        channels_ = src.dims[1];
+      }
     } else if (src.layout.is_channels_last()) {
-      outer_ = src.dims[0];
-      inner_ = src.dims[1];
+      outer_ /= src.dims[1];
+      inner_ *= src.dims[1];
     }
     if (blocks_ == 0) {
       blocks_ = 1;
@@ -73,6 +75,15 @@ class ReduceExecutor final : public Executor {
       return;
     }
     const int64_t slices = ceil_div(inner_, kInnerUnit);
+    if (slices == 1 && channels_ == inner_) {
+      const int64_t runs = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, axis_ * inner_));
+      args.arena.parallel_for(ceil_div(outer_, runs), [&](int64_t task) {
+        const int64_t begin = task * runs;
+        kernels_.middle(kind_, src + begin * axis_ * inner_, dst + begin * inner_, std::min(runs, outer_ - begin),
+                        axis_, inner_, 0, inner_);
+      });
+      return;
+    }
     args.arena.parallel_for(outer_ * slices, [&](int64_t task) {
       const int64_t outer = task / slices, begin = task % slices * kInnerUnit;
       const int64_t image = outer / blocks_, channel = outer % blocks_ * inner_;
@@ -105,16 +116,18 @@ Proposal propose(const NodeContext& context) {
     choices.push_back(std::move(choice));
   };
   add(src.layout, dst.layout);
-  if (src.rank() >= 3 && src.rank() <= 5 && run->first == 2 && run->second == src.dims.size()) {
+  if (src.rank() >= 3 && src.rank() <= 5 && run->first >= 2) {
     const Layout last = Layout::channels_last(src.rank());
     const auto block = static_cast<int>(channel_block(context.isa));
     const Layout blocked = Layout::blocked(src.rank(), block);
-    if (dst.rank() == src.rank()) {
-      add(last, last);
-      add(blocked, blocked);
+    if (dst.rank() >= 3) {
+      add(last, Layout::channels_last(dst.rank()));
+      add(blocked, Layout::blocked(dst.rank(), block));
     }
-    add(last, dst.layout);
-    add(blocked, dst.layout);
+    if (run->first == 2 && run->second == src.dims.size()) {
+      add(last, dst.layout);
+      add(blocked, dst.layout);
+    }
   }
   return choices;
 }
