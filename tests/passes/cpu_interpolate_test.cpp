@@ -107,14 +107,16 @@ TEST(CpuInterpolate, ManyImages) {
   for (const char* name : {"larger", "both", "channels", "one"}) expect_kernel(m, name);
 }
 
-// Behind enlarged images a chain follows row by row: on plain rows, channel blocks that are whole or not, few channels.
+// Behind enlarged images a chain follows row by row, on plain rows and in channel blocks. Channels that are no whole
+// vectors and small images leave it a step of its own, which is faster.
 TEST(CpuInterpolate, ChainsBehindEnlargedImages) {
   for (const char* mode : {"nearest", "linear", "linear_onnx"})
-    for (const int64_t channels : {1, 5, 16, 33})
+    for (const int64_t channels : {1, 5, 16, 48})
       for (const bool in_blocks : {false, true}) {
         SCOPED_TRACE(testing::Message() << mode << ' ' << channels << ' ' << in_blocks);
         GraphMaker m;
-        ir::Value x = m.input({2, channels, 9, 13}), other = m.input({2, channels, 20, 37});
+        const int64_t rows = channels == 48 ? 27 : 29;  // just too few, and enough
+        ir::Value x = m.input({2, channels, 9, 13}), other = m.input({2, channels, rows, 37});
         if (in_blocks) {
           x = m.conv(x, channels, 1, 1);
           other =
@@ -122,7 +124,7 @@ TEST(CpuInterpolate, ChainsBehindEnlargedImages) {
                    {{"strides", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}, {"kernel", "3,3"}}, "", "opset1");
         }
         const AttributeTexts how = {{"mode", mode}, {"shape_calculation_mode", "sizes"}};
-        const auto enlarged = [&] { return m.op("Interpolate", {x, m.integers({20, 37}), m.integers({2, 3})}, how); };
+        const auto enlarged = [&] { return m.op("Interpolate", {x, m.integers({rows, 37}), m.integers({2, 3})}, how); };
         std::vector<float> slopes(static_cast<size_t>(channels));
         for (size_t c = 0; c < slopes.size(); ++c) slopes[c] = 0.1f * static_cast<float>(c + 1);
         ir::Value y = m.op("Add", {other, enlarged()}, {}, "sum");
@@ -131,7 +133,9 @@ TEST(CpuInterpolate, ChainsBehindEnlargedImages) {
         for (ir::Value value : {y, z}) m.result(in_blocks ? m.conv(value, 16, 1, 2) : value);
         expect_same_as_interpreter(m);
         for (const char* name : {"sum", "slope", "sigmoid"})
-          EXPECT_TRUE(kernel_on_cpu(m.graph(), cpu::best_isa(), name).starts_with("fused into interpolate")) << name;
+          EXPECT_EQ(kernel_on_cpu(m.graph(), cpu::best_isa(), name).starts_with("fused into interpolate"),
+                    channels == 16)
+              << name;
       }
 }
 

@@ -62,10 +62,12 @@ TEST(FusePostOps, EnlargedImages) {
     return m.op("Interpolate", {m.input(from), m.integers(to), m.integers({2, 3})},
                 {{"mode", "nearest"}, {"shape_calculation_mode", "sizes"}});
   };
-  auto sum = m.op("Add", {resized({1, 2, 2, 3}, {4, 6}), resized({1, 2, 1, 2}, {4, 6})});
-  m.result(m.op("ReLU", {m.op("Multiply", {sum, m.constant({1, 2, 1, 1}, {2, 3})})}));
-  m.result(m.op("Add", {resized({1, 2, 2, 3}, {4, 6}), m.conv(m.input({1, 2, 4, 6}), 2, 1, 1)}));
-  m.result(m.op("ReLU", {resized({1, 2, 8, 6}, {4, 6})}));  // not enlarged
+  auto sum = m.op("Add", {resized({1, 16, 16, 17}, {32, 34}), resized({1, 16, 8, 17}, {32, 34})});
+  m.result(m.op("ReLU", {m.op("Multiply", {sum, m.random({1, 16, 1, 1}, 2)})}));
+  m.result(m.op("Add", {resized({1, 16, 16, 17}, {32, 34}), m.conv(m.input({1, 16, 32, 34}), 16, 1, 1)}));
+  m.result(m.op("ReLU", {resized({1, 16, 64, 34}, {32, 34})}));  // not enlarged
+  m.result(m.op("ReLU", {resized({1, 16, 15, 15}, {31, 31})}));  // small
+  m.result(m.op("ReLU", {resized({1, 24, 16, 17}, {32, 34})}));  // no whole vectors of channels
   test::expect_rewrite("fuse_enlarged_images", m.graph(), {post_ops_pass()});
 }
 

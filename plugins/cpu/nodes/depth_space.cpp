@@ -145,8 +145,10 @@ class QuadsExecutor final : public Executor {
   std::string name_;
 };
 
+/// Towards the deep side, depth first, sides of two alone: of larger ones many lines are written at once, which takes
+/// longer than reorders and a copy.
 bool takes_blocks(const DepthSpace& of, int64_t block) {
-  return of.channels % block == 0 && (!of.depth_first || of.side % 2 == 0);
+  return of.channels % block == 0 && (!of.depth_first || (of.widens ? of.side % 2 == 0 : of.side == 2));
 }
 
 bool unblocks(const DepthSpace& of, int64_t block) {
