@@ -165,7 +165,10 @@ void check_kernel(const ConvKernel& kernel, const ConvProblem& p, const Referenc
   identical("single units, backwards", [&] {
     for (int64_t n = g.n; n-- > 0;)
       for (int64_t oc = g.oc; oc-- > 0;)
-        for (int64_t sp = g.sp; sp-- > 0;) kernel.run(plan, args, {n, n + 1, oc, oc + 1, sp, sp + 1});
+        for (int64_t sp = g.sp; sp-- > 0;) {
+          std::fill_n(scratch.data(), plan.scratch_floats, nan);  // nothing of another unit
+          kernel.run(plan, args, {n, n + 1, oc, oc + 1, sp, sp + 1});
+        }
   });
   identical("lines fetched ahead", [&] {
     ConvLines lines[] = {{packed.data(), 3}, {packed.data(), 0}, {packed.data() + 16, 1000}};

@@ -104,6 +104,9 @@ TEST(ConvPlanes, OtherRanks) {
 TEST(ConvPlanes, BandsOfRows) {
   for (const int64_t h : {8, 9, 17, 63, 130}) check_planes(problem_of(1, 1, 3, 3, padded(h), padded(21)));
   check_planes(problem_of(1, 17, 17 * 12, 17 * 12, padded(30), padded(41)));
+  // The last one is shorter, with planes of every second row, or of several slices.
+  check_accepting(problem_of(1, 1, 3, 3, axis(34, 3, 2, 1, 1, 1), padded(20)));
+  check_planes(problem_of(1, 1, 3, 3, padded(61), padded(20), padded(3)));
   // And columns.
   for (const int64_t w : {1024, 1025, 1537})
     check_planes(problem_of(1, 1, 2, 3, axis(7, 5, 1, 1, 2, 2), axis(w, 5, 1, 1, 2, 2)));

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
+#include "plugins/cpu/kernels/conv_dw/lane_reaches.hpp"
 #include "plugins/cpu/kernels/reorder/reorder.hpp"
 
 namespace terroir::cpu::conv {
@@ -19,16 +20,6 @@ int64_t lane_positions(Isa isa, bool adjacent) {
 
 // Unlike the others; conv_dw/scalar.cpp.
 bool has_windows(Isa isa) { return isa != Isa::scalar; }
-
-// Bytes that tell which positions of the tiles of a row each kernel column reaches.
-int64_t reach_bytes(const ConvAxis& axis, bool transposed, int64_t w_tile) {
-  int64_t bytes = 0;
-  for (int64_t k = 0; k < tap_class_count(axis, transposed); ++k) {
-    const TapClass c = tap_class(axis, transposed, k);
-    bytes += ceil_div(c.count, w_tile) * c.taps;
-  }
-  return bytes;
-}
 
 // Null if the inputs that a block of output channels sees lie in one block.
 const char* outside_block(const ConvProblem& p, int64_t block) {
@@ -125,7 +116,7 @@ void plan_lanes(const ConvProblem& problem, const ConvKernel& kernel, ConvPlan& 
   // The index table, or copies and a byte per kernel column and tile.
   if (!depthwise) plan.scratch_floats = static_cast<size_t>(e.ic / e.groups * plan.block);
   if (own) {
-    const int64_t reaches = window && has_windows(kernel.isa) ? 0 : reach_bytes(e.w, e.transposed, plan.w_tile);
+    const int64_t reaches = window && has_windows(kernel.isa) ? 0 : lane_reach_bytes(e.w, e.transposed, plan.w_tile);
     plan.scratch_floats = static_cast<size_t>(plan.padded_rows * e.w.in * plan.block + ceil_div(reaches, 4));
   }
   plan.packed_floats =

@@ -11,6 +11,7 @@
 #include "plugins/cpu/kernels/conv/conv_tile.hpp"
 #include "plugins/cpu/kernels/conv/entry_points.hpp"
 #include "plugins/cpu/kernels/conv/epilogue.hpp"
+#include "plugins/cpu/kernels/conv_dw/lane_reaches.hpp"
 #include "plugins/cpu/kernels/conv_dw/lane_rows.hpp"
 #include "plugins/cpu/kernels/conv_dw/spread_rows.hpp"
 
@@ -241,6 +242,10 @@ void set_reaches(const TapClass& c, int64_t in, int64_t j, int64_t width, uint8_
   for (int64_t t = 0; t < c.taps; ++t, x += c.st) {
     // Without divisions: small images have little else to do.
     int64_t begin = 0, end = width;
+    if (c.sj == 1) {
+      begin = x >= 0 ? 0 : -x < width ? -x : width;
+      end = in - x < width ? in - x : width;
+    }
     while (begin < width && x + begin * c.sj < 0) ++begin;
     while (end > begin && x + (end - 1) * c.sj >= in) --end;
     const int64_t reach = begin >= end ? kReachesFirst : end < width ? kReachesFirst + end : begin;
@@ -248,10 +253,14 @@ void set_reaches(const TapClass& c, int64_t in, int64_t j, int64_t width, uint8_
   }
 }
 
-// Of all tiles at an edge.
-void set_reaches(const LaneContext& ctx) {
+// Of the tiles at an edge that the box has.
+void set_reaches(const LaneContext& ctx, const ConvTile& box) {
   const ConvAxis& axis = ctx.plan.exec.w;
-  for (int64_t i = 0; i < ctx.tiles; ++i) {
+  const int64_t chunks = ctx.plan.chunks, row = box.sp0 / chunks * chunks;
+  const bool one_row = box.sp1 - row <= chunks;
+  const int64_t begin = one_row ? ctx.first_tile(box.sp0 - row) : 0;
+  const int64_t end = one_row ? ctx.first_tile(box.sp1 - row) : ctx.tiles;
+  for (int64_t i = begin; i < end; ++i) {
     const int64_t width = ctx.narrow + (i < ctx.wider ? 1 : 0), j = ctx.column(i);
     if (is_at_edge(axis, j, width)) set_reaches(ctx.columns, axis.in, j, width, ctx.reaches + i * axis.kernel);
   }
@@ -554,9 +563,10 @@ void run_lanes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) 
   ctx.narrow = e.w.out / ctx.tiles;
   ctx.wider = e.w.out % ctx.tiles;
   if (rows_fit(ctx)) ctx.rows = e.w.kernel == 3 ? &kRows3[e.w.stride - 1] : &kRows5[e.w.stride - 1];
-  if (!ctx.index && !(has_windows(e) && (e.w.kernel == 3 || e.w.kernel == 5))) {
+  if (!ctx.index && !(has_windows(e) && (e.w.kernel == 3 || e.w.kernel == 5)) &&
+      lane_reach_bytes(e.w, e.transposed, plan.w_tile) > 0) {
     ctx.reaches = reinterpret_cast<uint8_t*>(args.scratch + plan.padded_rows * spread.row_floats());
-    e.transposed ? set_transposed_reaches(ctx) : set_reaches(ctx);
+    e.transposed ? set_transposed_reaches(ctx) : set_reaches(ctx, box);
   }
   const LaneStart start = lane_start(plan, box);
   for (int64_t n = box.n0; n < box.n1; ++n) {

@@ -91,7 +91,8 @@ TERROIR_NOINLINE void set_offsets(const PlanesContext& ctx) {
       }
 }
 
-// The sources of the groups.
+// The sources of the groups, and zeros wherever else tiles read: what is left in scratch memory would be slow to
+// compute with, if it looks like denormal numbers, and behind the last row of a plane the next one reads its pads.
 TERROIR_NOINLINE void copy_sources(const PlanesContext& ctx) {
   const ConvPlan& plan = ctx.plan;
   const ConvProblem& e = plan.exec;
@@ -102,7 +103,10 @@ TERROIR_NOINLINE void copy_sources(const PlanesContext& ctx) {
   for (int64_t begin = first, end; begin < last; begin = end) {
     end = std::min(last, begin / block * block + block);
     float* const to = ctx.sources + (begin - first) * s.channel;
-    for (int64_t i = 0; i < end - begin; ++i) clear(to + i * s.channel, s.lead);
+    const auto clear_of_each = [&](float* at, int64_t floats) {
+      for (int64_t i = 0; i < end - begin; ++i) clear(at + i * s.channel, floats);
+    };
+    clear_of_each(to, s.lead);
     float* slice = to + s.lead;
     for (int64_t tap = ctx.slices.begin; tap < ctx.slices.end; ++tap, slice += s.slice) {
       const int64_t z = ctx.d * e.d.stride - e.d.pad + tap * e.d.dilation;
@@ -112,9 +116,12 @@ TERROIR_NOINLINE void copy_sources(const PlanesContext& ctx) {
         const int64_t y = ctx.row * e.h.stride - e.h.pad + phase / s.phases_w;
         for (int64_t q = 0; q < copied_rows; ++q)
           copy_row(ctx, columns, z, y + q * e.h.stride, begin, end, slice + phase * s.plane + q * s.pitch);
+        clear_of_each(slice + phase * s.plane + copied_rows * s.pitch, (s.rows - copied_rows) * s.pitch);
       }
     }
+    clear_of_each(slice, to + s.channel - slice);
   }
+  clear(ctx.sources + ctx.groups * inputs * s.channel, kPlanesSlack);
 }
 
 // The results of the groups.
