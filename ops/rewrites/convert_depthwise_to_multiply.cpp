@@ -1,16 +1,9 @@
-#include <algorithm>
-
-#include "ops/defs/convolution/convolution.hpp"
 #include "ops/rewrites/convolutions.hpp"
 #include "ops/rewrites/new_nodes.hpp"
 #include "ops/rewrites/rewrites.hpp"
 
 namespace terroir::ops {
 namespace {
-
-bool all_are(const std::vector<int64_t>& values, int64_t value) {
-  return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == value; });
-}
 
 /// The convolution's weights where each is all that a channel is multiplied by.
 const ir::Constant* scale_of(const ir::Graph& graph, const ir::Node& convolution) {
@@ -22,11 +15,7 @@ const ir::Constant* scale_of(const ir::Graph& graph, const ir::Node& convolution
   // [C, 1, 1, 1, ...], or [1, 1, 1, ...]. Products would broadcast one channel to several.
   const int64_t channels = weights->view.dims.empty() ? 0 : weights->view.dims[0];
   if (channels < 1 || weights->view.count() != channels || data.shape[1] != Dimension(channels)) return nullptr;
-  const auto& attrs = convolution.attrs<ConvolutionAttrs>();
-  // Windows of one element that are one apart have no pads of their own.
-  const bool unpadded =
-      attrs.auto_pad != AutoPad::explicit_pads || (all_are(attrs.pads_begin, 0) && all_are(attrs.pads_end, 0));
-  return unpadded && all_are(attrs.strides, 1) ? weights : nullptr;
+  return one_tap_sees_each_element(convolution.attrs<ConvolutionAttrs>()) ? weights : nullptr;
 }
 
 }  // namespace

@@ -55,15 +55,6 @@ bool is_depthwise(const ir::TensorView& weights, size_t rank) {
   return weights.dims.size() == rank + 1 && weights.dims[1] == 1 && weights.dims[2] == 1;
 }
 
-bool is_one_tap(const ConvolutionAttrs& attrs, const ir::TensorView& weights) {
-  const auto all = [](const std::vector<int64_t>& values, int64_t value) {
-    return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == value; });
-  };
-  const bool unpadded =
-      attrs.auto_pad != AutoPad::explicit_pads || (all(attrs.pads_begin, 0) && all(attrs.pads_end, 0));
-  return weights.count() == weights.dims[0] && all(attrs.strides, 1) && unpadded;
-}
-
 /// What makes `value`, if nothing else reads it.
 std::optional<Branch> branch_of(const ir::Graph& graph, ir::Value value, int64_t channels, size_t rank) {
   if (graph.uses(value).size() != 1) return std::nullopt;
@@ -84,7 +75,8 @@ std::optional<Branch> branch_of(const ir::Graph& graph, ir::Value value, int64_t
       return std::nullopt;
     found.convolution = node;
     found.x = node->inputs[0];
-    if (is_depthwise(weights->view, rank) && is_one_tap(node->attrs<ConvolutionAttrs>(), weights->view))
+    if (is_depthwise(weights->view, rank) && weights->view.count() == weights->view.dims[0] &&
+        one_tap_sees_each_element(node->attrs<ConvolutionAttrs>()))
       found.scale = weights->view.as<float>();
     return found;
   }
