@@ -35,6 +35,8 @@ list(FILTER TERROIR_RARE_REFERENCES EXCLUDE REGEX "/ops/reference/(sort/radix|mo
 # before it knows whether the quotient counts. That changes no value.
 set(TERROIR_BLOCK_LOOPS ${TERROIR_SOURCES})
 list(FILTER TERROIR_BLOCK_LOOPS INCLUDE REGEX "/ops/reference/detection/(box_overlap|class_nms|detection_output)\\.cpp$")
+# Likewise quantisation, whose blocks have a length that the compiler knows.
+set(TERROIR_FIXED_LOOPS ${PROJECT_SOURCE_DIR}/ops/reference/quantization/fake_quantize.cpp)
 set(TERROIR_SMALL_SOURCES ${TERROIR_ONCE_PER_MODEL} ${TERROIR_HANDING_OUT} ${TERROIR_RARE_REFERENCES})
 list(REMOVE_DUPLICATES TERROIR_SMALL_SOURCES)
 list(REMOVE_ITEM TERROIR_SOURCES ${TERROIR_SMALL_SOURCES})
@@ -44,9 +46,10 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
     ${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/copy/copy_rows.cpp
     ${PROJECT_SOURCE_DIR}/ops/reference/movement/non_zero.cpp PROPERTIES COMPILE_OPTIONS -O3 SKIP_PRECOMPILE_HEADERS ON)
   set_source_files_properties(${TERROIR_BLOCK_LOOPS} PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
+  set_source_files_properties(${TERROIR_FIXED_LOOPS} PROPERTIES COMPILE_OPTIONS -fno-trapping-math)
 endif()
 # These have options of their own; precompiled headers have those of their target.
-set_source_files_properties(${TERROIR_BLOCK_LOOPS} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+set_source_files_properties(${TERROIR_BLOCK_LOOPS} ${TERROIR_FIXED_LOOPS} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 
 # What is compiled for speed, and what for size: precompiled headers are for one or the other.
 add_library(terroir_objects OBJECT ${TERROIR_SOURCES})

@@ -13,6 +13,7 @@
 #include "ir/base/log.hpp"
 #include "ir/pass/disabled_passes.hpp"
 #include "ops/reference/control_flow/run_bodies.hpp"
+#include "ops/reference/parallel.hpp"
 #include "plugins/cpu/frontier_plans.hpp"
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/isa.hpp"
@@ -373,7 +374,10 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
       : CompiledGraph(graph, "CPU", as_computed(config), plugin::thread_budget(config)) {
     require_runnable(graph);
     require_known_types(graph);
-    compile(rewrite_portable(graph));
+    const parallel::Arena arena = compilation_arena();
+    const auto shared_out = [&](int64_t tasks, FunctionRef<void(int64_t)> body) { arena.parallel_for(tasks, body); };
+    const ops::reference::LentThreads lend(shared_out);  // where constants are folded
+    compile(rewrite_portable(graph), arena);
     // Also where nobody asks for profiles: who imports the model may.
     const Plan* plan = compiled_->program.only_plan();
     std::vector<std::string_view> fused;
@@ -396,7 +400,7 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
       compiled_ = std::make_shared<CompiledProgram>(archive, operations, options());
       require_room(footprint(), options());
     } else {
-      compile(plugin::load_graph(archive, operations));
+      compile(plugin::load_graph(archive, operations), compilation_arena());
     }
     compiled_->types = std::move(types);
   }
@@ -438,17 +442,20 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
     return options;
   }
 
-  void compile(std::unique_ptr<ir::Graph> rewritten) {
+  /// Nothing runs yet, so all the threads that the streams will share are free.
+  parallel::Arena compilation_arena() const {
+    const int most = config().compilation_threads > 0 ? config().compilation_threads
+                                                      : threading().streams * threading().threads_per_stream;
+    return {std::min(most, plugin::thread_budget(config())), config().executor};
+  }
+
+  void compile(std::unique_ptr<ir::Graph> rewritten, const parallel::Arena& arena) {
     compiled_ = std::make_shared<CompiledProgram>(std::move(rewritten), options(), config().plan_cache_bytes);
     std::vector<ir::Dims> dims;
     for (const plugin::PortInfo& input : inputs()) {
       if (input.shape.is_dynamic()) return;  // stages are made when shapes are known
       dims.push_back(ir::to_dims(input.shape.to_shape()));
     }
-    // Nothing runs yet, so all the threads that the streams will share are free.
-    const int most = config().compilation_threads > 0 ? config().compilation_threads
-                                                      : threading().streams * threading().threads_per_stream;
-    const parallel::Arena arena(std::min(most, plugin::thread_budget(config())), config().executor);
     const auto stage = compiled_->program.only_stage(dims, arena);
     if (!stage->plan->graph_text.empty()) log_line(LogCategory::pass, stage->plan->graph_text);
   }

@@ -149,6 +149,21 @@ TEST(Executor, TheSameBitsOnAnyThreads) {
   EXPECT_GT(pool->loops, 0);
 }
 
+TEST(Executor, ComputesConstantsOfTheModel) {
+  const auto loops = [](bool quantized) {
+    GraphMaker m;
+    auto weights = m.random({300, 1000}, 1);
+    if (quantized)
+      weights = m.op("FakeQuantize", {weights, m.scalar(-1), m.scalar(1), m.scalar(-1), m.scalar(1)},
+                     {{"levels", "255"}}, "", "opset1");
+    m.result(m.op("Add", {m.input({300, 1000}), weights}));
+    const auto pool = std::make_shared<Pool>(2);
+    Core().compile_model(detail::ModelAccess::make(m.graph().clone()), "CPU", {task_executor(pool)});
+    return pool->loops.load();
+  };
+  EXPECT_GT(loops(true), loops(false));
+}
+
 TEST(Executor, ItsConcurrencyTakesThePlaceOfTheCpus) {
   Core core;
   core.set_executor(std::make_shared<Pool>(6));

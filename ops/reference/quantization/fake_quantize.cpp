@@ -2,47 +2,119 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ops/reference/dispatch.hpp"
-#include "ops/reference/element_copy.hpp"
+#include "ops/reference/parallel.hpp"
+#include "ops/shape/broadcast.hpp"
 
 namespace terroir::ops::reference {
 namespace {
 
+constexpr int64_t kTask = int64_t{1} << 16;  // elements
+constexpr int64_t kBlock = 128;
+constexpr int64_t kVector = 8;  // a block's limits have room for as many elements behind its last one
+
+/// Elements beside the limits that belong to them.
 template <class C>
-C quantize(C x, C input_low, C input_high, C output_low, C output_high, C steps) {
-  if (x <= std::min(input_low, input_high)) return output_low;
-  if (x > std::max(input_low, input_high)) return output_high;
-  const C level = std::nearbyint((x - input_low) / (input_high - input_low) * steps);
-  return level / steps * (output_high - output_low) + output_low;
+struct Block {
+  C x[kBlock]{};
+  C limits[4][kBlock + kVector]{};
+};
+
+/// std::nearbyint() when it rounds to even, which is a call for each element.
+template <class C>
+C to_even(C x) {
+  constexpr C kWhole = 1 / std::numeric_limits<C>::epsilon();  // there is nothing between integers from here on
+  const C size = std::abs(x);
+  const C rounded = std::copysign(size + kWhole - kWhole, x);
+  return size < kWhole ? rounded : x;
+}
+
+/// The whole block, whatever of it is in use: the compiler makes vectors of a loop whose length it knows.
+template <class C>
+void quantize(Block<C>& block, C steps) {
+  for (int64_t i = 0; i < kBlock; ++i) {
+    const C x = block.x[i];
+    const C input_low = block.limits[0][i];
+    const C input_high = block.limits[1][i];
+    const C output_low = block.limits[2][i];
+    const C output_high = block.limits[3][i];
+    const C level = to_even((x - input_low) / (input_high - input_low) * steps);
+    const C inside = level / steps * (output_high - output_low) + output_low;
+    const C below_high = x > std::max(input_low, input_high) ? output_high : inside;
+    block.x[i] = x <= std::min(input_low, input_high) ? output_low : below_high;
+  }
+}
+
+/// A limit of one element after the other.
+struct Limit {
+  const void* data;
+  int64_t first;  // index of what belongs to the walk's first element
+  BroadcastWalk walk;
+  int64_t at = 0;  // in the run
+
+  /// Those of the next `count` elements. `to` is as the last call has left it, which was for a whole block.
+  template <class T>
+  void read(compute_t<T>* to, int64_t count) {
+    while (count > 0) {
+      if (at == walk.run()) {
+        walk.next();
+        at = 0;
+      }
+      const int64_t n = std::min(count, walk.run() - at);
+      const int64_t step = walk.step(0);
+      const T* from = static_cast<const T*>(data) + first + walk.offset(0) + at * step;
+      if (step != 0)
+        for (int64_t i = 0; i < n; ++i) to[i] = static_cast<compute_t<T>>(from[i * step]);
+      else if (at < kBlock)  // else it is there
+        for (int64_t i = 0; i < n; i += kVector) std::fill_n(to + i, kVector, static_cast<compute_t<T>>(*from));
+      at += n;
+      to += n;
+      count -= n;
+    }
+  }
+};
+
+template <class T>
+void quantize(const T* from, std::array<Limit, 4>& limits, int64_t count, int64_t levels, T* to) {
+  using C = compute_t<T>;
+  Block<C> block;
+  for (int64_t begin = 0; begin < count; begin += kBlock) {
+    const int64_t n = std::min(kBlock, count - begin);
+    for (int64_t i = 0; i < n; ++i) block.x[i] = static_cast<C>(from[begin + i]);
+    for (size_t l = 0; l < 4; ++l) limits[l].read<T>(block.limits[l], n);
+    quantize(block, static_cast<C>(levels - 1));
+    for (int64_t i = 0; i < n; ++i) to[begin + i] = static_cast<T>(block.x[i]);
+  }
 }
 
 }  // namespace
 
 void fake_quantize(const ir::TensorView& src, const std::array<ir::TensorView, 4>& limits,
                    const std::array<ir::Dims, 4>& limit_dims, int64_t levels, const ir::MutableTensorView& dst) {
-  std::array<ir::Dims, 4> steps;
-  for (size_t l = 0; l < 4; ++l) {
-    steps[l] = ir::row_major(limit_dims[l]);
-    for (size_t axis = 0; axis < src.dims.size(); ++axis)
-      if (limit_dims[l][axis] == 1) steps[l][axis] = 0;
-  }
-  dispatch_type<TERROIR_FLOATS>(src.type, "FakeQuantize", [&](auto tag) {
-    using T = decltype(tag);
-    using C = compute_t<T>;
-    const T* from = src.as<T>();
-    T* to = dst.as<T>();
-    int64_t i = 0;
-    for_each_position(src.dims, [&](const ir::Dims& position) {
-      std::array<C, 4> limit;
-      for (size_t l = 0; l < 4; ++l) {
-        int64_t at = 0;
-        for (size_t axis = 0; axis < position.size(); ++axis) at += position[axis] * steps[l][axis];
-        limit[l] = static_cast<C>(limits[l].as<T>()[at]);
-      }
-      to[i] = static_cast<T>(
-          quantize<C>(static_cast<C>(from[i]), limit[0], limit[1], limit[2], limit[3], static_cast<C>(levels - 1)));
-      ++i;
+  // Tasks are ranges of the first axis that has several indices. Nothing is before it.
+  size_t axis = 0;
+  while (axis + 1 < src.dims.size() && src.dims[axis] == 1) ++axis;
+  const auto extent = [axis](const ir::Dims& dims) { return dims.empty() ? 1 : dims[axis]; };
+  const auto stride = [axis](const ir::Dims& dims) { return ir::element_count(dims, axis + 1, dims.size()); };
+  const auto cut = [axis](ir::Dims dims, int64_t count) {
+    if (!dims.empty()) dims[axis] = std::min(dims[axis], count);
+    return dims;
+  };
+  const int64_t per_task = kTask / std::clamp<int64_t>(stride(src.dims), 1, kTask);
+  parallel_ranges(extent(src.dims), per_task, [&](int64_t begin, int64_t end) {
+    const ir::Dims dims = cut(src.dims, end - begin);
+    const auto limit = [&](size_t l) -> Limit {
+      const ir::Dims& all = limit_dims[l];
+      return {limits[l].data, extent(all) == 1 ? 0 : begin * stride(all), {dims, {cut(all, end - begin)}}};
+    };
+    std::array<Limit, 4> walks = {limit(0), limit(1), limit(2), limit(3)};
+    const int64_t first = begin * stride(src.dims);
+    const int64_t count = ir::element_count(dims);
+    dispatch_type<TERROIR_FLOATS>(src.type, "FakeQuantize", [&](auto tag) {
+      using T = decltype(tag);
+      quantize<T>(src.as<T>() + first, walks, count, levels, dst.as<T>() + first);
     });
   });
 }
