@@ -16,6 +16,9 @@ namespace {
 
 bool is_narrow(element::Type type) { return type == element::f16 || type == element::bf16; }
 
+/// Numbers of eight bits, which f16 and bf16 have as well as f32: there is nothing to round.
+bool fits_every_float(element::Type type) { return type.is_static() && type.is_integral() && type.bitwidth() <= 8; }
+
 /// Nodes whose types others rely on: the caller, a body, a variable that lives longer than one inference. Those with
 /// types that only the run knows: they follow from types as the model says them. And SegmentMax where it fills with the
 /// lowest number of its type.
@@ -97,6 +100,9 @@ class Widening {
       for (size_t i = 0; i < inputs.size(); ++i)
         if (const auto found = wide_.find(inputs[i]); found != wide_.end())
           graph_.set_input({id, static_cast<int32_t>(i)}, found->second.value);
+      if (graph_.node(id).is("Convert") && fits_every_float(graph_.port(inputs[0]).type) &&
+          is_narrow(graph_.port({id, 0}).type))
+        graph_.node(id).attributes = ir::make_attributes_of(ConvertAttrs{element::f32});
       // The second input says to which type the first is rounded.
       if (graph_.node(id).is("ConvertLike") && type_in_the_model(inputs[0]) != type_in_the_model(inputs[1]))
         feed_narrow(id, inputs, 1);

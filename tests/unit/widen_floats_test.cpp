@@ -105,6 +105,28 @@ TEST(WidenFloats, KeepsTheRoundingThatTheModelAsksFor) {
   EXPECT_EQ(interpreter::run(f.graph, {&input, 1})[0].as<float>()[0], 2048.f);
 }
 
+TEST(WidenFloats, ConvertsWhatNeedsNoRoundingOnce) {
+  for (const element::Type narrow : {element::f16, element::bf16})
+    for (const auto& [type, values] : {std::pair{element::u8, 1}, {element::i8, 1}, {element::u16, 2}}) {
+      Fixture f;
+      const NodeId one = f.convert(f.parameter(type), narrow);
+      f.result(f.convert(f.graph.add(op("Negative"), "minus", nullptr, {{one, 0}}), element::f32));
+      f.result(one);
+      f.widen();
+      EXPECT_EQ(f.inner_values(narrow), 1) << "for the result, or of the conversion";
+      const bool fits = type != element::u16;
+      EXPECT_EQ(f.graph.port({one, 0}).type, fits ? element::f32 : narrow) << type;
+      EXPECT_EQ(f.graph.port({f.graph.results()[1], 0}).type, narrow);
+      std::vector<uint8_t> bytes(static_cast<size_t>(256 * values));
+      std::iota(bytes.begin(), bytes.end(), uint8_t{0});
+      const ir::TensorView input{type, {256}, bytes.data()};
+      const auto outputs = interpreter::run(f.graph, {&input, 1});
+      if (!fits) continue;
+      for (int i = 0; i < 256; ++i)
+        ASSERT_EQ(outputs[0].as<float>()[i], -static_cast<float>(type == element::u8 ? i : static_cast<int8_t>(i)));
+    }
+}
+
 TEST(WidenFloats, ConvertLikeRoundsToTheTypeOfItsSecondInput) {
   for (const bool like_constant : {true, false}) {
     Fixture f;
