@@ -43,7 +43,8 @@ std::optional<std::vector<ir::TensorView>> known_inputs(const ir::Graph& graph, 
 }
 
 /// The values of nodes whose inputs are all known. Between two folded nodes they live only until the last reader has
-/// been computed: weights that are decompressed in several steps exist in two of them at a time, not in all.
+/// been computed, and arithmetic writes over an operand: weights that are decompressed in several steps exist in one or
+/// two of them at a time, not in all.
 class Folding {
  public:
   explicit Folding(const ir::Graph& graph) : graph_(graph), is_folded_(graph.id_bound(), false) {}
@@ -55,7 +56,7 @@ class Folding {
       const auto inputs = known_inputs(graph_, node, folded_);
       if (!inputs) continue;
       try {
-        std::vector<ir::Constant> values = evaluate(node, *inputs);
+        std::vector<ir::Constant> values = evaluate(node, *inputs, memory_of_input(node));
         for (size_t i = 0; i < values.size(); ++i)
           folded_.emplace(ir::Value{id, static_cast<int32_t>(i)}, std::move(values[i]));
         is_folded_[ir::index_of(id)] = true;
@@ -83,6 +84,21 @@ class Folding {
   bool read_by_others(ir::Value value) const {
     const auto& uses = graph_.uses(value);
     return std::any_of(uses.begin(), uses.end(), [&](const ir::Use& use) { return !is_folded(use.node); });
+  }
+
+  /// Of an operand that nobody else reads, where its elements may become those of the node; else null. Arithmetic of
+  /// f32 throws nothing when it has begun, so no node is left to run time with an operand that is lost.
+  std::shared_ptr<void> memory_of_input(const ir::Node& node) const {
+    if (!node.schema->flags.elementwise || node.schema->from_extension || node.inputs.size() != 2) return nullptr;
+    const ir::OutputPort& output = node.outputs[0];
+    for (const ir::Value& input : node.inputs) {
+      const auto found = folded_.find(input);
+      if (found == folded_.end() || graph_.uses(input).size() != 1 || output.type != element::f32) continue;
+      const ir::TensorView& view = found->second.view;
+      if (view.type == output.type && view.dims == ir::to_dims(output.shape.to_shape()))
+        return std::const_pointer_cast<void>(found->second.owner);  // evaluate() has made it
+    }
+    return nullptr;
   }
 
   /// After a reader of `value` has been computed. Readers that may be folded later keep it, as others do.

@@ -10,7 +10,6 @@
 
 #include "ops/reference/dispatch.hpp"
 #include "ops/reference/element_copy.hpp"
-#include "ops/reference/parallel.hpp"
 #include "ops/reference/quantization/fake_quantize.hpp"
 
 namespace terroir::ops::reference {
@@ -114,21 +113,10 @@ TYPED_TEST(FakeQuantizeOf, LimitsAlongAnyAxes) {
   }
 }
 
-TYPED_TEST(FakeQuantizeOf, SeveralTasks) {
+TYPED_TEST(FakeQuantizeOf, ManyElements) {
   expect_formula<TypeParam>({1, 3, 65537}, {{{1, 3, 1}, {1, 1, 65537}, {1, 1, 1}, {1, 3, 1}}}, 256);
   expect_formula<TypeParam>({200003}, {{{200003}, {1}, {200003}, {1}}}, 256);
   expect_formula<TypeParam>({1009, 131}, {{{1009, 1}, {1, 1}, {1009, 1}, {1, 131}}}, 256);
-}
-
-TEST(FakeQuantize, SharesOutManyElements) {
-  int64_t lent = 0;
-  const auto loop = [&](int64_t tasks, FunctionRef<void(int64_t)> body) {
-    lent += tasks;
-    for (int64_t task = tasks; task-- > 0;) body(task);
-  };
-  const LentThreads lend(loop);
-  expect_formula<float>({64, 512, 9}, {{{64, 1, 1}, {64, 1, 1}, {1, 512, 1}, {1, 1, 1}}}, 255);
-  EXPECT_GT(lent, 3);
 }
 
 }  // namespace

@@ -5,13 +5,11 @@
 #include <limits>
 
 #include "ops/reference/dispatch.hpp"
-#include "ops/reference/parallel.hpp"
 #include "ops/shape/broadcast.hpp"
 
 namespace terroir::ops::reference {
 namespace {
 
-constexpr int64_t kTask = int64_t{1} << 16;  // elements
 constexpr int64_t kBlock = 128;
 constexpr int64_t kVector = 8;  // a block's limits have room for as many elements behind its last one
 
@@ -50,7 +48,6 @@ void quantize(Block<C>& block, C steps) {
 /// A limit of one element after the other.
 struct Limit {
   const void* data;
-  int64_t first;  // index of what belongs to the walk's first element
   BroadcastWalk walk;
   int64_t at = 0;  // in the run
 
@@ -64,7 +61,7 @@ struct Limit {
       }
       const int64_t n = std::min(count, walk.run() - at);
       const int64_t step = walk.step(0);
-      const T* from = static_cast<const T*>(data) + first + walk.offset(0) + at * step;
+      const T* from = static_cast<const T*>(data) + walk.offset(0) + at * step;
       if (step != 0)
         for (int64_t i = 0; i < n; ++i) to[i] = static_cast<compute_t<T>>(from[i * step]);
       else if (at < kBlock)  // else it is there
@@ -76,46 +73,26 @@ struct Limit {
   }
 };
 
-template <class T>
-void quantize(const T* from, std::array<Limit, 4>& limits, int64_t count, int64_t levels, T* to) {
-  using C = compute_t<T>;
-  Block<C> block;
-  for (int64_t begin = 0; begin < count; begin += kBlock) {
-    const int64_t n = std::min(kBlock, count - begin);
-    for (int64_t i = 0; i < n; ++i) block.x[i] = static_cast<C>(from[begin + i]);
-    for (size_t l = 0; l < 4; ++l) limits[l].read<T>(block.limits[l], n);
-    quantize(block, static_cast<C>(levels - 1));
-    for (int64_t i = 0; i < n; ++i) to[begin + i] = static_cast<T>(block.x[i]);
-  }
-}
-
 }  // namespace
 
 void fake_quantize(const ir::TensorView& src, const std::array<ir::TensorView, 4>& limits,
                    const std::array<ir::Dims, 4>& limit_dims, int64_t levels, const ir::MutableTensorView& dst) {
-  // Tasks are ranges of the first axis that has several indices. Nothing is before it.
-  size_t axis = 0;
-  while (axis + 1 < src.dims.size() && src.dims[axis] == 1) ++axis;
-  const auto extent = [axis](const ir::Dims& dims) { return dims.empty() ? 1 : dims[axis]; };
-  const auto stride = [axis](const ir::Dims& dims) { return ir::element_count(dims, axis + 1, dims.size()); };
-  const auto cut = [axis](ir::Dims dims, int64_t count) {
-    if (!dims.empty()) dims[axis] = std::min(dims[axis], count);
-    return dims;
-  };
-  const int64_t per_task = kTask / std::clamp<int64_t>(stride(src.dims), 1, kTask);
-  parallel_ranges(extent(src.dims), per_task, [&](int64_t begin, int64_t end) {
-    const ir::Dims dims = cut(src.dims, end - begin);
-    const auto limit = [&](size_t l) -> Limit {
-      const ir::Dims& all = limit_dims[l];
-      return {limits[l].data, extent(all) == 1 ? 0 : begin * stride(all), {dims, {cut(all, end - begin)}}};
-    };
-    std::array<Limit, 4> walks = {limit(0), limit(1), limit(2), limit(3)};
-    const int64_t first = begin * stride(src.dims);
-    const int64_t count = ir::element_count(dims);
-    dispatch_type<TERROIR_FLOATS>(src.type, "FakeQuantize", [&](auto tag) {
-      using T = decltype(tag);
-      quantize<T>(src.as<T>() + first, walks, count, levels, dst.as<T>() + first);
-    });
+  const auto limit = [&](size_t l) -> Limit { return {limits[l].data, {src.dims, {limit_dims[l]}}}; };
+  std::array<Limit, 4> walks = {limit(0), limit(1), limit(2), limit(3)};
+  const int64_t count = src.count();
+  dispatch_type<TERROIR_FLOATS>(src.type, "FakeQuantize", [&](auto tag) {
+    using T = decltype(tag);
+    using C = compute_t<T>;
+    const T* from = src.as<T>();
+    T* to = dst.as<T>();
+    Block<C> block;
+    for (int64_t begin = 0; begin < count; begin += kBlock) {
+      const int64_t n = std::min(kBlock, count - begin);
+      for (int64_t i = 0; i < n; ++i) block.x[i] = static_cast<C>(from[begin + i]);
+      for (size_t l = 0; l < 4; ++l) walks[l].read<T>(block.limits[l], n);
+      quantize(block, static_cast<C>(levels - 1));
+      for (int64_t i = 0; i < n; ++i) to[begin + i] = static_cast<T>(block.x[i]);
+    }
   });
 }
 

@@ -3,7 +3,6 @@
 // Formula: x <= min(input_low, input_high): output_low; x > max(input_low, input_high): output_high; else
 //          round((x - input_low) / (input_high - input_low) * (levels - 1)) / (levels - 1) * (output_high - output_low)
 //          + output_low, where round takes halves to the nearest even number.
-// Threads: ranges of the first axis with several indices are tasks.
 // Edge cases: computed in float (f64 in double), step by step as written, since a last bit decides which way a half
 // rounds; NaN stays NaN. Source: operation page FakeQuantize-1.
 #include <array>
