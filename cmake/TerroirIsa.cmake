@@ -8,11 +8,18 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(TERROIR_ISA_FLAGS_sse42 -msse4.2)
   set(TERROIR_ISA_FLAGS_avx2 -mavx2 -mfma)
   set(TERROIR_ISA_FLAGS_avx512 -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512)
+  set(TERROIR_ISA_FLAGS_avx512_vnni ${TERROIR_ISA_FLAGS_avx512} -mavx512vnni)
 endif()
 set(TERROIR_ISA_BUCKETS ${all_isa_buckets} CACHE STRING "Kernels to build: all buckets of the architecture, or scalar")
 if(NOT TERROIR_ISA_BUCKETS STREQUAL all_isa_buckets AND NOT TERROIR_ISA_BUCKETS STREQUAL "scalar")
   # A processor that has one bucket has all smaller ones, and the tables of kernels rely on it.
   message(FATAL_ERROR "TERROIR_ISA_BUCKETS is '${TERROIR_ISA_BUCKETS}'; it can be 'scalar' or '${all_isa_buckets}'")
+endif()
+
+# What some processors of a bucket have beside it: kernels of their own, in the same way, that are asked for by name.
+set(TERROIR_KERNEL_BUCKETS ${TERROIR_ISA_BUCKETS})
+if("avx512" IN_LIST TERROIR_ISA_BUCKETS)
+  list(APPEND TERROIR_KERNEL_BUCKETS avx512_vnni)
 endif()
 
 # Kernels call nothing that throws: tables for unwinding them would be a tenth of a megabyte nobody reads.
@@ -48,7 +55,7 @@ set(terroir_plain_families boxes conv_dw functions invert mvn pool)
 # terroir_isa_objects(out_var): one object library for each bucket.
 function(terroir_isa_objects out_var)
   set(libraries)
-  foreach(isa IN LISTS TERROIR_ISA_BUCKETS)
+  foreach(isa IN LISTS TERROIR_KERNEL_BUCKETS)
     file(GLOB sources CONFIGURE_DEPENDS
       ${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/*/${isa}.cpp ${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/*/*_${isa}.cpp)
     set(library terroir_${isa}_objects)
@@ -57,7 +64,7 @@ function(terroir_isa_objects out_var)
     target_compile_options(${library} PRIVATE ${optimisation} ${TERROIR_ISA_FLAGS_${isa}} ${TERROIR_ISA_UNWIND_FLAGS})
     # Once they are precompiled, g++ forgets that the headers of its intrinsics leave vectors undefined on purpose. The
     # other buckets compile the same code with the warning.
-    if(isa STREQUAL "avx512")
+    if(isa MATCHES "^avx512")
       target_compile_options(${library} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized>)
     endif()
     target_precompile_headers(${library} PRIVATE "${PROJECT_SOURCE_DIR}/plugins/cpu/simd/${isa}.hpp")

@@ -242,6 +242,8 @@ std::optional<Merge> match(const ir::Graph& graph, const ir::Node& add) {
     auto small = branch_of(graph, add.inputs[1 - side], channels, shape.size());
     if (!small && add.inputs[1 - side] == large->x) small = Branch{large->x};
     if (!small || small->x != large->x) continue;
+    // Weights of quantised layers would be no multiples of one step any more.
+    if (graph.node(large->x.node).is("FakeQuantize")) continue;
     auto bias = sum_per_channel(large->bias, small->bias, 0, channels, shape.size());
     if (!bias && (large->bias || small->bias)) continue;  // not finite
     if (!large->convolution) {

@@ -61,7 +61,8 @@ ir::Pass fold_scale_into_convolution(const ir::OpRegistry& registry);
 /// middle, and x itself, where v is depthwise. x * s + x * t and x * s + x -> x * (s + t). Blocks of several branches,
 /// as some networks are trained, are one layer then. Run before crop_kernels(), which may take taps from one of two.
 /// Refuses: kernels of which neither has all taps of the other, results with other readers, weights that are not f32
-/// constants or would not be finite, pads that follow from an unknown extent, pdpd broadcasting, transposed ones.
+/// constants or would not be finite, pads that follow from an unknown extent, pdpd broadcasting, transposed ones, data
+/// of FakeQuantize.
 ir::Pass merge_convolutions(const ir::OpRegistry& registry);
 
 /// Pad(x, 0) conv w -> x conv w with larger pads, also of groups, and MaxPool(Pad(x, 0)) -> MaxPool(x) with larger pads

@@ -26,6 +26,7 @@ struct CompileOptions {
   int threads = 1;          // of one stream
   int requests = 1;         // that will be busy at once
   bool accuracy = false;    // EXECUTION_MODE_HINT
+  bool bytes = false;       // quantised layers compute in bytes: the processor must have products of them
   size_t memory_limit = 0;  // bytes that all of it may need; 0: any number
   bool graph_text = false;  // fill Plan::graph_text
 };

@@ -54,6 +54,11 @@ Isa detect_cpu() noexcept {
   return Isa::avx512;
 }
 
+bool detect_byte_products() noexcept {
+  constexpr unsigned kAvx512Vnni = 1u << 11;
+  return detect_cpu() == Isa::avx512 && has_all(cpuid(7, 0).ecx, kAvx512Vnni);
+}
+
 bool is_amd_family_1ah() noexcept {
   const CpuidRegisters vendor = cpuid(0, 0);
   const bool amd =
@@ -79,6 +84,7 @@ int64_t cpuid_cache_bytes(unsigned wanted_level) noexcept {
 }
 #else
 Isa detect_cpu() noexcept { return Isa::scalar; }
+bool detect_byte_products() noexcept { return false; }
 bool is_amd_family_1ah() noexcept { return false; }
 int64_t cpuid_cache_bytes(unsigned) noexcept { return 0; }
 #endif
@@ -112,6 +118,23 @@ constexpr bool isa_built(Isa isa) noexcept {
 Isa detected_cpu() noexcept {
   static const Isa isa = detect_cpu();
   return isa;
+}
+
+constexpr std::string_view kByteProducts = "avx512_vnni";
+
+bool byte_products_available() noexcept {
+#if defined(TERROIR_HAVE_AVX512_VNNI)
+  static const bool detected = detect_byte_products();
+  return detected;
+#else
+  return false;
+#endif
+}
+
+/// TERROIR_FORCE_ISA, or "" where it is not set.
+std::string_view forced_isa() noexcept {
+  const char* const forced = std::getenv("TERROIR_FORCE_ISA");
+  return forced == nullptr ? std::string_view() : forced;
 }
 
 int64_t cache_bytes(int sysconf_name, unsigned level, int64_t fallback) noexcept {
@@ -151,16 +174,21 @@ Isa best_isa() noexcept {
 }
 
 Isa active_isa() {
-  const char* forced = std::getenv("TERROIR_FORCE_ISA");
-  if (forced == nullptr || *forced == '\0') return best_isa();
-  const std::optional<Isa> isa = parse_isa(forced);
-  if (isa && isa_available(*isa)) return *isa;
+  const std::string_view forced = forced_isa();
+  if (forced.empty()) return best_isa();
+  const std::optional<Isa> isa = forced == kByteProducts ? Isa::avx512 : parse_isa(forced);
+  if (isa && (forced == kByteProducts ? byte_products_available() : isa_available(*isa))) return *isa;
   std::string available;
-  for (const Isa each : available_isas()) available += std::string(available.empty() ? "" : ", ") + isa_name(each);
+  for (const Isa each : available_isas()) available.append(available.empty() ? "" : ", ").append(isa_name(each));
+  if (byte_products_available()) available.append(", ").append(kByteProducts);
   throw Exception(isa ? ErrorCode::unsupported : ErrorCode::invalid_argument,
-                  std::string("TERROIR_FORCE_ISA: '") + forced +
+                  "TERROIR_FORCE_ISA: '" + std::string(forced) +
                       (isa ? "' is not available on this machine" : "' is not an instruction set bucket") +
                       "; available: " + available);
+}
+
+bool active_byte_products() {
+  return byte_products_available() && active_isa() == Isa::avx512 && forced_isa() != isa_name(Isa::avx512);
 }
 
 bool separate_add_pipes() {

@@ -24,40 +24,6 @@ class BaseContext final : public ir::InferContext {
   ir::InferContext& outer_;
 };
 
-void infer_fused(ir::InferContext& ctx) {
-  const auto& attrs = ctx.attrs<FusedAttrs>();
-  std::vector<ir::PortType> inputs;
-  for (int i = 0; i < attrs.base_inputs; ++i) inputs.push_back({ctx.type(i), ctx.shape(i)});
-  BaseContext base(ctx, attrs, std::move(inputs));
-  attrs.base->infer(base);
-  ctx.set_output(0, base.outputs().front().type, base.outputs().front().shape);
-}
-
-/// The oracle of fused kernels: the base op's reference, then every op of the chain over the whole tensor.
-void reference_fused(const ir::EvalContext& ctx) {
-  const auto& attrs = ctx.attrs<FusedAttrs>();
-  const auto base_inputs = ctx.inputs.first(static_cast<size_t>(attrs.base_inputs));
-  attrs.base->reference({*attrs.base_attributes, base_inputs, ctx.outputs});
-  const ir::MutableTensorView& dst = ctx.outputs[0];
-  auto* data = dst.as<float>();
-  const int64_t count = dst.count();
-  int64_t inner = 1;
-  for (size_t axis = static_cast<size_t>(attrs.channel_axis) + 1; axis < dst.dims.size(); ++axis)
-    inner *= dst.dims[axis];
-  for (const FusedOp& op : attrs.chain) {
-    const float* operand = op.operand >= 0 ? ctx.inputs[static_cast<size_t>(op.operand)].as<float>() : nullptr;
-    const int64_t channels =
-        op.mode == OperandMode::per_channel ? ctx.inputs[static_cast<size_t>(op.operand)].count() : 1;
-    for (int64_t i = 0; i < count; ++i) {
-      const float value = !operand                              ? op.alpha
-                          : op.mode == OperandMode::tensor      ? operand[i]
-                          : op.mode == OperandMode::per_channel ? operand[i / inner % channels]
-                                                                : operand[0];
-      data[i] = apply_post_op(op, data[i], value);
-    }
-  }
-}
-
 const char* mode_name(OperandMode mode) {
   switch (mode) {
     case OperandMode::scalar:
@@ -71,6 +37,33 @@ const char* mode_name(OperandMode mode) {
 }
 
 }  // namespace
+
+ir::PortType infer_fused(ir::InferContext& outer, const FusedAttrs& attrs, std::vector<ir::PortType> inputs) {
+  BaseContext base(outer, attrs, std::move(inputs));
+  attrs.base->infer(base);
+  return {base.outputs().front().type, base.outputs().front().shape};
+}
+
+void compute_fused(const FusedAttrs& attrs, std::span<const ir::TensorView> inputs, const ir::MutableTensorView& dst) {
+  ir::MutableTensorView outputs[] = {dst};
+  attrs.base->reference({*attrs.base_attributes, inputs.first(static_cast<size_t>(attrs.base_inputs)), outputs});
+  auto* data = dst.as<float>();
+  const int64_t count = dst.count();
+  int64_t inner = 1;
+  for (size_t axis = static_cast<size_t>(attrs.channel_axis) + 1; axis < dst.dims.size(); ++axis)
+    inner *= dst.dims[axis];
+  for (const FusedOp& op : attrs.chain) {
+    const float* operand = op.operand >= 0 ? inputs[static_cast<size_t>(op.operand)].as<float>() : nullptr;
+    const int64_t channels = op.mode == OperandMode::per_channel ? inputs[static_cast<size_t>(op.operand)].count() : 1;
+    for (int64_t i = 0; i < count; ++i) {
+      const float value = !operand                              ? op.alpha
+                          : op.mode == OperandMode::tensor      ? operand[i]
+                          : op.mode == OperandMode::per_channel ? operand[i / inner % channels]
+                                                                : operand[0];
+      data[i] = apply_post_op(op, data[i], value);
+    }
+  }
+}
 
 std::string to_string(const FusedOp& op) {
   std::string text = post_op_name(op.kind);
@@ -93,6 +86,9 @@ CpuOps::CpuOps(const ir::OpRegistry& registry) {
   rms_norm_ = &own_.add(rms_norm_schema());
   convolution_chain_ = &own_.add(convolution_chain_schema());
   elementwise_ = &own_.add(elementwise_schema());
+  quantize_ = &own_.add(quantize_schema());
+  quantized_convolution_ = &own_.add(quantized_schema(kQuantizedConvolutionType));
+  quantized_matmul_ = &own_.add(quantized_schema(kQuantizedMatMulType));
 
   std::vector<std::string> types = {"Convolution",
                                     "GroupConvolution",
@@ -112,8 +108,16 @@ CpuOps::CpuOps(const ir::OpRegistry& registry) {
     fused.opset = "cpu";
     fused.arity = {1, ir::kVariadic, 1};
     fused.make_attributes = &ir::make_attributes<FusedAttrs>;
-    fused.infer = &infer_fused;
-    fused.reference = &reference_fused;
+    fused.infer = [](ir::InferContext& ctx) {
+      const auto& attrs = ctx.attrs<FusedAttrs>();
+      std::vector<ir::PortType> inputs;
+      for (int i = 0; i < attrs.base_inputs; ++i) inputs.push_back({ctx.type(i), ctx.shape(i)});
+      ir::PortType result = infer_fused(ctx, attrs, std::move(inputs));
+      ctx.set_output(0, result.type, std::move(result.shape));
+    };
+    fused.reference = [](const ir::EvalContext& ctx) {
+      compute_fused(ctx.attrs<FusedAttrs>(), ctx.inputs, ctx.outputs[0]);
+    };
     own_.add(std::move(fused));
   }
 }
@@ -122,16 +126,32 @@ const ir::OpSchema* CpuOps::fused(const ir::OpSchema& base) const {
   return ir::opset_number(base.opset) > 0 ? own_.find(base.type, "cpu") : nullptr;
 }
 
+bool is_fused(const ir::Node& node) {
+  return is_cpu_op(node) && dynamic_cast<const ir::AttributesOf<FusedAttrs>*>(node.attributes.get()) != nullptr;
+}
+
+bool is_quantized(const ir::Node& node) {
+  return is_cpu_op(node) && (node.is(kQuantizedConvolutionType) || node.is(kQuantizedMatMulType));
+}
+
+const FusedAttrs* fused_attrs(const ir::Node& node) {
+  if (is_fused(node)) return &node.attrs<FusedAttrs>();
+  return is_quantized(node) ? &node.attrs<QuantizedAttrs>().fused : nullptr;
+}
+
 const ir::Attributes& base_attributes(const ir::Node& node) {
-  return is_fused(node) ? *node.attrs<FusedAttrs>().base_attributes : *node.attributes;
+  const FusedAttrs* const fused = fused_attrs(node);
+  return fused ? *fused->base_attributes : *node.attributes;
 }
 
 const ir::OpSchema& base_schema(const ir::Node& node) {
-  return is_fused(node) ? *node.attrs<FusedAttrs>().base : *node.schema;
+  const FusedAttrs* const fused = fused_attrs(node);
+  return fused ? *fused->base : *node.schema;
 }
 
 int base_input_count(const ir::Node& node) {
-  return is_fused(node) ? node.attrs<FusedAttrs>().base_inputs : static_cast<int>(node.inputs.size());
+  const FusedAttrs* const fused = fused_attrs(node);
+  return fused ? fused->base_inputs : static_cast<int>(node.inputs.size());
 }
 
 }  // namespace terroir::cpu

@@ -9,7 +9,8 @@ namespace terroir::cpu {
 
 const std::vector<FusedOp>& chain_of(const ir::Node& node) {
   static const std::vector<FusedOp> kNone;
-  return is_fused(node) ? node.attrs<FusedAttrs>().chain : kNone;
+  const FusedAttrs* const fused = fused_attrs(node);
+  return fused ? fused->chain : kNone;
 }
 
 PostOpChain::PostOpChain(const NodeContext& context, size_t first, int64_t channel_unit)

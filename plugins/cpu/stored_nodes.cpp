@@ -47,13 +47,29 @@ std::vector<Number> load_numbers(ByteReader& from) {
   return from.numbers<Number>();
 }
 
+void store_levels(const QuantizeAttrs& levels, ByteWriter& to) {
+  to.put(levels.low);
+  to.put(levels.high);
+  to.put(levels.levels);
+}
+
+QuantizeAttrs load_levels(ByteReader& from) {
+  QuantizeAttrs levels;
+  levels.low = from.take<float>();
+  levels.high = from.take<float>();
+  levels.levels = from.take<int64_t>();
+  ByteReader::require(levels.low < levels.high && levels.levels >= 2 && levels.levels <= 256);
+  return levels;
+}
+
 }  // namespace
 
 const ir::OpSchema& CpuNodeCodec::schema(const std::string& type, const std::string& opset) const {
   if (opset != "cpu") return NodeCodec::schema(type, opset);
   const CpuOps& ops = cpu_ops();
   for (const ir::OpSchema* own :
-       {&ops.reorder(), &ops.attention(), &ops.rms_norm(), &ops.convolution_chain(), &ops.elementwise()})
+       {&ops.reorder(), &ops.attention(), &ops.rms_norm(), &ops.convolution_chain(), &ops.elementwise(),
+        &ops.quantize(), &ops.quantized_convolution(), &ops.quantized_matmul()})
     if (own->type == type) return *own;
   const ir::OpSchema* base = ops::builtin_registry().find(type, "opset16");
   const ir::OpSchema* fused = base ? ops.fused(*base) : nullptr;
@@ -71,21 +87,34 @@ CpuNodeCodec::Inner CpuNodeCodec::load_inner(ByteReader& from) const {
   return {&schema, load(schema, from)};
 }
 
+void CpuNodeCodec::store_fused(const FusedAttrs& fused, ByteWriter& to) const {
+  store_inner(*fused.base, *fused.base_attributes, to);
+  to.put(fused.base_inputs);
+  to.put(fused.channel_axis);
+  to.list(fused.chain, [&to](const FusedOp& op) {
+    to.put(op.kind);
+    to.put(op.mode);
+    to.put(op.alpha);
+    to.put(op.beta);
+    to.put(op.operand);
+  });
+}
+
 void CpuNodeCodec::store(const ir::OpSchema& schema, const ir::Attributes& attributes, ByteWriter& to) const {
   if (const auto* reorder = attributes_if<ReorderAttrs>(attributes)) {
     store_layout(reorder->from, to);
     store_layout(reorder->to, to);
+  } else if (const auto* quantize = attributes_if<QuantizeAttrs>(attributes)) {
+    store_levels(*quantize, to);
+  } else if (const auto* quantized = attributes_if<QuantizedAttrs>(attributes)) {
+    store_fused(quantized->fused, to);
+    to.put(quantized->scale);
+    to.put(quantized->zero);
+    to.put(static_cast<uint8_t>(quantized->store.has_value()));
+    if (quantized->store) store_levels(*quantized->store, to);
+    to.put(static_cast<uint8_t>(quantized->also_floats));
   } else if (const auto* fused = attributes_if<FusedAttrs>(attributes)) {
-    store_inner(*fused->base, *fused->base_attributes, to);
-    to.put(fused->base_inputs);
-    to.put(fused->channel_axis);
-    to.list(fused->chain, [&to](const FusedOp& op) {
-      to.put(op.kind);
-      to.put(op.mode);
-      to.put(op.alpha);
-      to.put(op.beta);
-      to.put(op.operand);
-    });
+    store_fused(*fused, to);
   } else if (const auto* elementwise = attributes_if<ElementwiseAttrs>(attributes)) {
     to.list(elementwise->members, [&](const ElementwiseMember& member) {
       store_inner(*member.schema, *member.attributes, to);
@@ -108,6 +137,24 @@ void CpuNodeCodec::store(const ir::OpSchema& schema, const ir::Attributes& attri
   }
 }
 
+FusedAttrs CpuNodeCodec::load_fused(ByteReader& from) const {
+  FusedAttrs attrs;
+  const Inner base = load_inner(from);
+  attrs.base = base.schema;
+  attrs.base_attributes = base.attributes;
+  attrs.base_inputs = from.take<int>();
+  attrs.channel_axis = from.take<int>();
+  attrs.chain = from.list([&from] {
+    FusedOp op{from.take<PostOpKind>()};
+    op.mode = from.take<OperandMode>();
+    op.alpha = from.take<float>();
+    op.beta = from.take<float>();
+    op.operand = from.take<int>();
+    return op;
+  });
+  return attrs;
+}
+
 std::unique_ptr<ir::Attributes> CpuNodeCodec::load(const ir::OpSchema& schema, ByteReader& from) const {
   const auto defaults = schema.make_attributes();
   if (attributes_if<ReorderAttrs>(*defaults)) {
@@ -115,23 +162,18 @@ std::unique_ptr<ir::Attributes> CpuNodeCodec::load(const ir::OpSchema& schema, B
     attrs.to = load_layout(from);
     return ir::make_attributes_of(attrs);
   }
-  if (attributes_if<FusedAttrs>(*defaults)) {
-    FusedAttrs attrs;
-    const Inner base = load_inner(from);
-    attrs.base = base.schema;
-    attrs.base_attributes = base.attributes;
-    attrs.base_inputs = from.take<int>();
-    attrs.channel_axis = from.take<int>();
-    attrs.chain = from.list([&from] {
-      FusedOp op{from.take<PostOpKind>()};
-      op.mode = from.take<OperandMode>();
-      op.alpha = from.take<float>();
-      op.beta = from.take<float>();
-      op.operand = from.take<int>();
-      return op;
-    });
+  if (attributes_if<QuantizeAttrs>(*defaults)) return ir::make_attributes_of(load_levels(from));
+  if (attributes_if<QuantizedAttrs>(*defaults)) {
+    QuantizedAttrs attrs;
+    attrs.fused = load_fused(from);
+    attrs.scale = from.take<float>();
+    attrs.zero = from.take<float>();
+    if (from.flag()) attrs.store = load_levels(from);
+    attrs.also_floats = from.flag();
+    ByteReader::require(attrs.store || !attrs.also_floats);
     return ir::make_attributes_of(std::move(attrs));
   }
+  if (attributes_if<FusedAttrs>(*defaults)) return ir::make_attributes_of(load_fused(from));
   if (attributes_if<ElementwiseAttrs>(*defaults)) {
     ElementwiseAttrs attrs;
     attrs.members = from.list([&] {

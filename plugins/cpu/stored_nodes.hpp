@@ -21,6 +21,8 @@ class CpuNodeCodec final : public ir::NodeCodec {
   };
   void store_inner(const ir::OpSchema& schema, const ir::Attributes& attributes, ByteWriter& to) const;
   Inner load_inner(ByteReader& from) const;
+  void store_fused(const FusedAttrs& fused, ByteWriter& to) const;
+  FusedAttrs load_fused(ByteReader& from) const;
 };
 
 void store_decision(const Decision& decision, ByteWriter& to);

@@ -21,6 +21,7 @@
 
 #include "ir/base/aligned_buffer.hpp"
 #include "ir/graph/graph.hpp"
+#include "plugins/cpu/weight_steps.hpp"
 #include "runtime/parallel/arena.hpp"
 
 namespace terroir::cpu {
@@ -111,6 +112,9 @@ class WeightsCache {
   /// Whether those expected are more than caches keep from one inference to the next.
   bool leave_caches() const;
 
+  /// Of the same constants.
+  WeightSteps& steps() { return steps_; }
+
   /// Bytes of what is packed, or will be, and is held by somebody.
   size_t bytes() const;
   /// How many handles somebody holds.
@@ -143,6 +147,7 @@ class WeightsCache {
   static std::vector<Filled> fill(std::vector<Job>& jobs, const parallel::Arena& arena, bool together);
   void forget_dropped();
 
+  WeightSteps steps_;
   mutable std::mutex mutex_;
   size_t expected_bytes_ = 0;
   std::condition_variable batch_done_;

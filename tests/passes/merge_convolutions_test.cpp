@@ -111,6 +111,9 @@ TEST(MergeConvolutions, Refuses) {
   sum(m, conv(m, x, {3, 1, 1, 1}, 1), read);  // read elsewhere, too
   const ir::Value one = input(m, "1,6,1,1");
   sum(m, conv(m, one, {3, 1, 1, 1}, 1), conv(m, one, {1, 1, 1, 1}, 2));  // spread over what is larger
+  const ir::Value levels =
+      m.op("FakeQuantize", {x, m.scalar(0), m.scalar(4), m.scalar(0), m.scalar(4)}, {{"levels", "256"}});
+  sum(m, conv(m, levels, {3, 1, 1, 1}, 1), conv(m, levels, {1}, 2));
   const auto large = [&](float value) {
     return m.op("Convolution", {y, m.constant({1, 6, 1, 1}, std::vector<float>(6, value))}, attributes_of({1}));
   };

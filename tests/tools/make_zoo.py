@@ -25,7 +25,9 @@ def main(generator, out, names):
     for name in missing:
         # Into a folder beside and then renamed, the .xml last: an interrupted run leaves no half model behind.
         with tempfile.TemporaryDirectory(dir=out) as folder:
-            subprocess.run([sys.executable, generator, name, "--out", folder, "--no-onnx"], check=True)
+            quantised = ["--int8"] if name.endswith("-int8") else []
+            subprocess.run([sys.executable, generator, name.removesuffix("-int8"), "--out", folder, "--no-onnx", *quantised],
+                           check=True)
             for suffix in (".bin", ".xml"):
                 os.replace(pathlib.Path(folder) / (name + suffix), out / (name + suffix))
     print(f"generated {len(missing)} of {len(names)} models")

@@ -131,6 +131,7 @@ class Runner {
     for (const Tensor& input : inputs) dims.push_back(ir::to_dims(input.get_shape()));
     cpu::CompileOptions options;
     options.isa = cpu::active_isa();
+    options.bytes = cpu::active_byte_products();
     options.threads = threads;
     const parallel::Arena arena(threads);
     const std::shared_ptr<const Plan> plan =
@@ -256,9 +257,9 @@ TEST_P(WholeDeterminism, AnywhereInABatch) {
   expect_same_in_batches(xml_, {{{0, 1}, threads}, {{2, 1, 0}, threads}, {{1, 0, 2, 1, 0}, threads}});
 }
 
-const auto kModels =
-    testing::Values("bert_base", "densenet121", "efficientnet_b0", "mobilenet_v2", "mobilenet_v3_large", "quartznet",
-                    "resnet50", "resnext50", "squeezenet", "unet", "unet3d", "yolo");
+const auto kModels = testing::Values("bert_base", "densenet121", "efficientnet_b0", "mobilenet_v2",
+                                     "mobilenet_v3_large", "quartznet", "resnet50", "resnext50", "squeezenet", "unet",
+                                     "unet3d", "yolo", "mobilenet_v2-int8", "squeezenet-int8");
 INSTANTIATE_TEST_SUITE_P(All, Determinism, kModels, name_of_test);
 INSTANTIATE_TEST_SUITE_P(All, WholeDeterminism, kModels, name_of_test);
 

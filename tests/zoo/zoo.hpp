@@ -1,5 +1,6 @@
 #pragma once
 // What: where the models of the zoo are, and how tests of them are named.
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -12,6 +13,10 @@ std::filesystem::path zoo_folder();
 std::filesystem::path zoo_model(const std::string& name);
 
 /// Of a test whose parameter is the name of a model.
-inline constexpr auto name_of_test = [](const auto& test) { return std::string(test.param); };
+inline constexpr auto name_of_test = [](const auto& test) {
+  std::string name = test.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+};
 
 }  // namespace terroir::test

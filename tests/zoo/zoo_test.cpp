@@ -67,7 +67,9 @@ TEST_P(Zoo, MatchesExpectedOutputsWithOneAndTwoThreads) {
     for (size_t i = 0; i < compiled.outputs().size(); ++i) {
       const Tensor output = request.get_output_tensor(i);
       SCOPED_TRACE(std::to_string(threads) + " threads");
-      expect_match(i, output);
+      // Where a value lies half way between two levels, rounding decides which one the next layers get: in f32, too,
+      // two right programs differ by this much.
+      expect_match(i, output, std::string_view(GetParam()).ends_with("-int8") ? 5e-2 : 1e-3);
       if (threads == 1) {
         first.push_back(output);
       } else {
@@ -153,6 +155,9 @@ INSTANTIATE_TEST_SUITE_P(All, Zoo,
                          testing::Values("bert_base", "densenet121", "efficientnet_b0", "mobilenet_v2",
                                          "mobilenet_v3_large", "quartznet", "resnet50", "resnext50", "squeezenet",
                                          "unet", "unet3d", "yolo"),
+                         name_of_test);
+INSTANTIATE_TEST_SUITE_P(Quantised, Zoo,
+                         testing::Values("bert_base-int8", "mobilenet_v2-int8", "resnet50-int8", "squeezenet-int8"),
                          name_of_test);
 // Those without a reshape to a fixed batch.
 INSTANTIATE_TEST_SUITE_P(Quick, ZooWithUnknownBatch, testing::Values("quartznet", "unet"), name_of_test);

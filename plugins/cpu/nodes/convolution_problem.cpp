@@ -17,8 +17,9 @@ ops::ConvGeometry geometry_of(const NodeContext& context) {
   const ir::Node& node = context.node;
   const ir::Attributes& attributes = base_attributes(node);
   const ir::Dims &data = context.inputs[0].dims, &weights = context.inputs[1].dims;
-  const bool grouped = node.schema->type.starts_with("Group");
-  if (!node.schema->type.ends_with("BackpropData"))
+  const std::string& type = base_schema(node).type;
+  const bool grouped = type.starts_with("Group");
+  if (!type.ends_with("BackpropData"))
     return ops::conv_geometry(ir::attributes_as<ops::ConvolutionAttrs>(attributes), data, weights, grouped);
   const auto& attrs = ir::attributes_as<ops::ConvolutionBackpropDataAttrs>(attributes);
   if (base_input_count(node) < 3) return ops::conv_backprop_geometry(attrs, data, weights, grouped, nullptr);
@@ -47,7 +48,7 @@ ConvProblem conv_problem(const NodeContext& context) {
   problem.groups = geometry.groups;
   problem.ic = geometry.groups * geometry.in_channels;
   problem.oc = geometry.groups * geometry.out_channels;
-  problem.transposed = context.node.schema->type.ends_with("BackpropData");
+  problem.transposed = base_schema(context.node).type.ends_with("BackpropData");
   problem.cold_weights = context.weights.leave_caches();
   ConvAxis* const axes[] = {&problem.d, &problem.h, &problem.w};
   const size_t rank = geometry.axes.size();

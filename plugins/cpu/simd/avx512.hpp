@@ -1,5 +1,5 @@
 // What: the avx512 bucket (F, CD, DQ, BW, VL): 16 lanes, FMA, mask registers. Words: batch.hpp. Only for files compiled
-// with the flags of that bucket.
+// with the flags of that bucket; avx512_vnni.hpp gives the words its own name.
 #pragma once
 
 #include "plugins/cpu/simd/xsimd_std_headers.hpp"
@@ -12,18 +12,19 @@
 #include <immintrin.h>
 
 // Every xsimd symbol gets a name of its own per bucket, so the linker can never pick another bucket's copy.
+#if !defined(TERROIR_ISA)
 #define xsimd xsimd_avx512
+#define TERROIR_ISA avx512
+#endif
 #include <xsimd/xsimd.hpp>
 
-#define TERROIR_ISA avx512
-
-namespace terroir::cpu::avx512 {
+namespace terroir::cpu::TERROIR_ISA {
 using Arch = xsimd::avx512bw;
 }
 
 #include "plugins/cpu/simd/batch.hpp"
 
-namespace terroir::cpu::avx512 {
+namespace terroir::cpu::TERROIR_ISA {
 
 // xsimd 8.1 has no fused word for AVX-512: its fma there is a multiplication and an addition.
 TERROIR_INLINE V fma(V a, V b, V c) { return V(_mm512_fmadd_ps(a, b, c)); }
@@ -139,6 +140,6 @@ TERROIR_INLINE void transpose(V (&r)[16]) {
   }
 }
 
-}  // namespace terroir::cpu::avx512
+}  // namespace terroir::cpu::TERROIR_ISA
 
 #include "plugins/cpu/simd/common.hpp"

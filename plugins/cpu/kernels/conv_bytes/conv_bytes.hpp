@@ -1,0 +1,75 @@
+// What: rows of a convolution (or of a matrix product) of unsigned bytes with signed ones: sums in 32 bits, exact, then
+// in f32 the bias, an operand, a clamp and further post-ops, and at the store f32 or, quantised again, bytes.
+// Formula: f = f32(sum) * scale[c] + bias[c], + residual, clamped to [low, high], through post_ops; a byte is
+//          round_half_even(clamp((f - levels.low) * levels.steps, 0, levels.most)), 0 for NaN.
+// Layouts: the sum of a position is that over k in [0, depth) of the four bytes at src + offsets[k] with those of
+//          weights[k]: where channels, taps and padding lie is the caller's business. Weights are
+//          [depth][blocks][16][4]. Results are 16 channels in a row: nChw16c, or rows of a matrix.
+//          Depthwise, the four bytes of channel c are those of four positions that follow each other, 16 bytes apart:
+//          src + offsets[k] + c + 16 i; one block.
+// Edge cases: the last `lanes` of the last block are the ones that exist. With `pads`, the others are stored as zero;
+//          without, no byte behind them is touched.
+// Aliasing: none, but for the residual.
+// Threads: any rows and blocks; results do not depend on who computes what.
+#pragma once
+
+#include <cstdint>
+
+namespace terroir::cpu {
+
+struct PostOp;
+
+struct ByteLevels {
+  float low, steps, most;
+};
+
+struct ByteConvRow {
+  // Of position 0: the positions of the row are `src_step` bytes apart.
+  const uint8_t* src;
+  int64_t src_step;
+  int64_t positions;
+  int64_t depth;
+  const int32_t* offsets;
+  int64_t blocks;  // of 16 outputs, 1 to 4
+  const int8_t* weights;
+  const float* scale;           // of the first output; 16 to a block
+  const float* bias;            // likewise, of the first position
+  const int32_t* bias_offsets;  // by position, in floats from `bias`; null: zeros
+  // One of the two, or both; distances in elements, the same for the residual, which may be null, or `dst`.
+  float* dst;
+  uint8_t* dst_bytes;
+  const float* residual;
+  int64_t dst_step, dst_block;
+  int64_t lanes;
+  bool pads;
+  float low, high;
+  // Steps behind the clamp; their operands lie as `dst` does, whose base is `place` elements before it.
+  const PostOp* post_ops;
+  int64_t post_op_count;
+  int64_t place, channel;
+  ByteLevels levels;
+  // What is read next, so many cache lines that are fetched meanwhile: a step of a tile fetches one.
+  const int8_t* ahead;
+  int64_t ahead_lines;
+};
+
+struct ByteConvKernels {
+  void (*row)(const ByteConvRow& row);
+  void (*depthwise_row)(const ByteConvRow& row);
+  // How many lines a row fetches, of so many steps of its sums.
+  int64_t (*lines_per_row)(int64_t positions, int64_t depth);
+  // Of f32: bytes as above, `count` of them.
+  void (*quantize)(const float* src, uint8_t* dst, int64_t count, const ByteLevels& levels);
+  // Of planes of f32, `plane` elements apart: a block of 16 channels, of which so many exist, the others zero.
+  void (*quantize_planes)(const float* src, int64_t plane, int64_t channels, uint8_t* dst, int64_t positions,
+                          const ByteLevels& levels);
+};
+
+inline constexpr int64_t kByteBlock = 16;      // outputs of a block
+inline constexpr int64_t kByteBlocksMost = 4;  // at once
+inline constexpr int64_t kBytesAtOnce = 4;     // of a step of the sum
+
+// Null where the build has none. Whether the processor runs them is for the caller to know: isa.hpp.
+const ByteConvKernels* byte_conv_kernels() noexcept;
+
+}  // namespace terroir::cpu

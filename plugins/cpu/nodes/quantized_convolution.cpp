@@ -1,0 +1,479 @@
+// QuantizedConvolution and QuantizedMatMul of the set "cpu": bytes in, sums in 32 bits, and at the store a bias, a sum
+// with another tensor, a clamp and the rest of the chain in f32; then f32 or bytes again. How: units of up to four
+// blocks of outputs by bands of output rows. Where windows reach beyond the source, the rows
+//   under a band are copied with zeros beside them; those of a depthwise layer are always, block by block. What a zero
+//   stands for where the data's zero is another number is taken back by the bias, of which there is one for each set of
+//   taps that an output misses.
+// Layouts: nChw16c; of matrices plain. Threads: bands, or units where the weights are more than the source; sums of
+// integers do not depend on that.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <span>
+
+#include "ir/base/error.hpp"
+#include "plugins/cpu/kernels/conv/conv.hpp"
+#include "plugins/cpu/kernels/conv_bytes/conv_bytes.hpp"
+#include "plugins/cpu/nodes/convolution_problem.hpp"
+#include "plugins/cpu/nodes/lines_ahead.hpp"
+#include "plugins/cpu/nodes/quantized_problem.hpp"
+#include "plugins/cpu/ops.hpp"
+#include "plugins/cpu/post_op_chain.hpp"
+#include "plugins/cpu/rounding.hpp"
+#include "plugins/cpu/slices.hpp"
+#include "plugins/cpu/weights_cache.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+constexpr int64_t kLine = 64;
+constexpr size_t kMostAhead = size_t{64} << 10;       // of the weights that are read first
+constexpr int64_t kQuad = kByteBlock * kBytesAtOnce;  // weights of a block for one step of its sums
+
+/// Weights of a unit, [depth][blocks][16][4], and the sums of those of each tap, [taps][blocks * 16].
+struct UnitPacking {
+  explicit UnitPacking(const ByteProblem& problem) : depth(problem.depth()), taps(problem.taps()) {}
+  int64_t weights_at(const ByteUnit& unit) const { return unit.block * depth * kQuad; }
+  int64_t sums_at(const ByteProblem& p, const ByteUnit& unit) const {
+    return p.blocks() * depth * kQuad + unit.block * taps * kByteBlock * static_cast<int64_t>(sizeof(int32_t));
+  }
+  size_t bytes(const ByteProblem& p) const {
+    return static_cast<size_t>(p.blocks() *
+                               (depth * kQuad + taps * kByteBlock * static_cast<int64_t>(sizeof(int32_t))));
+  }
+  int64_t depth, taps;
+};
+
+/// Of |x| below 2^22.
+int32_t nearest(float x) {
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: sums with it have no fraction
+  return std::bit_cast<int32_t>(x + kRound) - std::bit_cast<int32_t>(kRound);
+}
+
+/// Distances between the weights of neighbouring outputs, and of inputs and taps in the order of their axes.
+struct WeightStrides {
+  int64_t output, other;
+};
+
+/// `weights`: those of the unit's first output and on; `steps`: likewise.
+void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
+               const float* steps, int8_t* packed, int32_t* sums) {
+  const int64_t taps = p.taps(), inputs = p.group_inputs, outputs = (unit.blocks - 1) * kByteBlock + unit.lanes;
+  std::fill_n(sums, taps * unit.blocks * kByteBlock, 0);
+  std::fill_n(packed, p.depth() * unit.blocks * kQuad, int8_t{0});
+  for (int64_t o = 0; o < outputs; ++o) {
+    const float per_step = 1 / steps[o];
+    for (int64_t tap = 0; tap < taps; ++tap)
+      for (int64_t c = 0; c < inputs; ++c) {
+        const auto weight =
+            static_cast<int8_t>(nearest(weights[o * strides.output + (c * taps + tap) * strides.other] * per_step));
+        const ByteProblem::Place place = p.place_of(tap, c);
+        packed[place.step * unit.blocks * kQuad + o * kBytesAtOnce + place.byte] = weight;
+        sums[tap * unit.blocks * kByteBlock + o] += weight;
+      }
+  }
+}
+
+bool is_matmul(const NodeContext& context) { return context.node.is(kQuantizedMatMulType); }
+
+/// Whether the weights of a product have their outputs side by side.
+bool has_weights_in_columns(const NodeContext& context) {
+  return is_matmul(context) && ir::number_attribute(base_attributes(context.node), "transpose_b") == 0;
+}
+
+ByteProblem problem_of(const NodeContext& context) {
+  if (!is_matmul(context)) return ByteProblem(conv_problem(context));
+  const int64_t inputs = context.inputs[0].dims.back(), outputs = context.outputs[0].dims.back();
+  return {context.inputs[0].count() / inputs, inputs, outputs};
+}
+
+PackedWeights pack(const NodeContext& context, const ByteProblem& problem) {
+  const UnitPacking places(problem);
+  const ir::Constant& steps = *context.constants[kQuantizedSteps];
+  Packing packing;
+  packing.key = concat(problem.depthwise ? "bytes depthwise" : "bytes", " g", problem.groups);
+  packing.with = steps;
+  packing.bytes = places.bytes(problem);
+  packing.pieces = static_cast<int64_t>(problem.units.size());
+  const int64_t row = problem.group_inputs * problem.taps();
+  const bool columns = has_weights_in_columns(context);
+  const WeightStrides strides = columns ? WeightStrides{1, problem.group_outputs} : WeightStrides{row, 1};
+  if (columns) packing.key += " columns";
+  const auto first_output = [problem](int64_t piece) {
+    if (piece == static_cast<int64_t>(problem.units.size())) return problem.groups * problem.group_outputs;
+    const ByteUnit& unit = problem.units[static_cast<size_t>(piece)];
+    return unit.group * problem.group_outputs + (unit.block - unit.group * problem.group_blocks) * kByteBlock;
+  };
+  if (!columns) {
+    packing.row_bytes = static_cast<size_t>(row) * sizeof(float);
+    packing.first_row = first_output;
+  }
+  packing.pack = [problem, places, first_output, columns, strides, steps = steps.view.as<float>()](
+                     const void* weights, void* packed, int64_t begin, int64_t end) {
+    const int64_t first = columns ? 0 : first_output(begin);
+    for (int64_t piece = begin; piece < end; ++piece) {
+      const ByteUnit& unit = problem.units[static_cast<size_t>(piece)];
+      const int64_t output = first_output(piece);
+      auto* const bytes = static_cast<int8_t*>(packed);
+      pack_unit(problem, unit, static_cast<const float*>(weights) + (output - first) * strides.output, strides,
+                steps + output, bytes + places.weights_at(unit),
+                reinterpret_cast<int32_t*>(bytes + places.sums_at(problem, unit)));
+    }
+  };
+  return context.weights.get(*context.constants[1], std::move(packing));
+}
+
+/// What is added to each output, by the classes of its taps along the axes: [classes d][h][w][outputs].
+struct BiasTable {
+  std::vector<float> values;
+  std::array<TapClasses, 3> classes;
+};
+
+/// The chain as the kernel takes it: a bias, a tensor, a clamp, and what is behind them.
+struct StoreSteps {
+  explicit StoreSteps(const NodeContext& context) {
+    const std::vector<FusedOp>& chain = chain_of(context.node);
+    size_t at = leading_bias(context) ? 1 : 0;
+    if (at < chain.size() && chain[at].kind == PostOpKind::add && chain[at].mode == OperandMode::tensor)
+      residual = chain[at++].operand;
+    if (at < chain.size() && chain[at].kind == PostOpKind::relu) {
+      low = 0;
+      ++at;
+    } else if (at < chain.size() && chain[at].kind == PostOpKind::clamp) {
+      low = chain[at].alpha;
+      high = chain[at++].beta;
+    }
+    rest = PostOpChain(context, at, kByteBlock);
+  }
+  int residual = -1;  // input of the node
+  float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
+  PostOpChain rest;
+};
+
+/// A box of the work: output rows [begin, end) of slice d of an image (of a merged problem: positions), and units.
+struct Band {
+  int64_t image, d, begin, end, first_unit, last_unit;
+};
+
+class QuantizedConvolutionExecutor final : public Executor {
+ public:
+  explicit QuantizedConvolutionExecutor(const NodeContext& context)
+      : kernels_(*byte_conv_kernels()),
+        attrs_(context.node.attrs<QuantizedAttrs>()),
+        problem_(problem_of(context)),
+        places_(problem_),
+        store_(context),
+        packed_(pack(context, problem_)) {
+    const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
+    tensor_ = {h.in * w.in * kByteBlock, w.in * kByteBlock, kByteBlock, d.in * h.in * w.in * kByteBlock};
+    dst_block_ = d.out * h.out * w.out * kByteBlock;
+    if (problem_.matrix) {
+      tensor_ = {0, 0, problem_.group_inputs, kByteBlock};
+      dst_block_ = kByteBlock;
+      dst_step_ = problem_.group_outputs;
+    }
+    image_ = d.in * h.in * w.in * problem_.source_blocks * kByteBlock;
+    plan_bands();
+    offsets_ = problem_.offsets(problem_.padded ? window_ : tensor_);
+    set_scales(context);
+  }
+
+  void run(const RunArgs& args) const noexcept override {
+    std::call_once(bias_made_, [this] { make_bias(); });
+    PostOpChain::Bound ops;
+    store_.rest.bind(args, ops);
+    const Split split = split_for(args.arena.threads());
+    const int64_t units = static_cast<int64_t>(problem_.units.size());
+    const int64_t items = split.count(), threads = std::min<int64_t>(args.arena.threads(), items);
+    args.arena.parallel_for_slots(items, [&](int64_t item, int64_t slot) {
+      const int64_t thread = item * threads / items;  // whose it is, unless another takes it
+      const int64_t begin = ceil_div(thread * items, threads), end = ceil_div((thread + 1) * items, threads);
+      LinesAhead ahead(args, thread, 1, item - begin, end - begin);
+      const int64_t part = item / split.bands, band = item % split.bands, slice = band / split.per_slice;
+      const Stretch rows = part_of({0, extent()}, band % split.per_slice, split.per_slice);
+      const int64_t slices = problem_.axes[0].out;
+      run_band(args, ops.data(),
+               {slice / slices, slice % slices, rows.begin, rows.end, units * part / split.parts,
+                units * (part + 1) / split.parts},
+               *ahead.get(), args.slots.of<uint8_t>(slot));
+    });
+  }
+
+  SlotNeed slot_need(int threads) const override {
+    if (!problem_.padded) return {};
+    return {static_cast<size_t>(round_up(window_blocks() * window_.block, 64)),
+            static_cast<size_t>(std::min<int64_t>(threads, split_for(threads).count()))};
+  }
+  FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
+    const Split split = split_for(threads);
+    if (slice >= std::min<int64_t>(threads, split.count())) return {};
+    const int64_t part = split.count() * slice / threads / split.bands;
+    const ByteUnit& unit =
+        problem_.units[static_cast<size_t>(static_cast<int64_t>(problem_.units.size()) * part / split.parts)];
+    const auto bytes = static_cast<size_t>(unit.blocks * places_.depth * kQuad);
+    return {std::as_bytes(std::span(packed_->as<int8_t>() + places_.weights_at(unit), std::min(bytes, kMostAhead)))};
+  }
+  size_t table_bytes() const override {
+    return bias_.values.size() * sizeof(float) + offsets_.size() * sizeof(int32_t);
+  }
+  std::string kernel_name() const override {
+    return concat("u8_",
+                  problem_.matrix      ? "gemm_"
+                  : problem_.depthwise ? "depthwise_"
+                                       : "conv_",
+                  !attrs_.store        ? "f32"
+                  : attrs_.also_floats ? "f32u8"
+                                       : "u8",
+                  problem_.matrix ? "" : "_nChw16c", "__avx512_vnni");
+  }
+
+ private:
+  /// Parts of the units by bands of all slices.
+  struct Split {
+    int64_t parts, bands, per_slice;
+    int64_t count() const { return parts * bands; }
+  };
+
+  /// Output rows of a slice, or positions of a merged problem.
+  int64_t extent() const noexcept { return problem_.merged ? problem_.axes[2].out : problem_.axes[1].out; }
+  int64_t slices() const noexcept { return problem_.batch * problem_.axes[0].out; }
+  int64_t window_rows(int64_t rows) const noexcept {
+    const ConvAxis& h = problem_.axes[1];
+    return (rows - 1) * h.stride + (h.kernel - 1) * h.dilation + 1;
+  }
+  /// Of the source rows under so many output rows.
+  int64_t window_bytes(int64_t rows) const noexcept {
+    return window_blocks() * planes_ * window_rows(rows) * window_.h;
+  }
+  int64_t window_blocks() const noexcept { return problem_.depthwise ? 1 : problem_.source_blocks; }
+
+  void plan_bands() {
+    const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
+    planes_ = (d.kernel - 1) * d.dilation + 1;
+    window_.w = kByteBlock;
+    const int64_t reach = (w.kernel - 1) * w.dilation + 1;
+    window_.h = ((w.out - 1) * w.stride + (problem_.depthwise ? round_up(reach, kBytesAtOnce) : reach)) * kByteBlock;
+    // What a band reads stays in L2 while the units pass over it; in L1 while the taps do.
+    const int64_t room = problem_.depthwise ? cache_sizes().l1d / 2 : cache_sizes().l2 / 4;
+    if (problem_.merged) {
+      constexpr int64_t kLeast = 28;
+      band_ = std::clamp<int64_t>(room / (problem_.source_blocks * kByteBlock), std::min(kLeast, w.out), w.out);
+    } else {
+      band_ = 1;
+      while (band_ < h.out && window_bytes(band_ + 1) <= room) ++band_;
+    }
+    // Planes and blocks of a window lie as far apart for the last band as for the others.
+    window_.d = window_rows(band_) * window_.h;
+    window_.block = planes_ * window_.d;
+  }
+
+  Split split_for(int threads) const noexcept {
+    const auto units = static_cast<int64_t>(problem_.units.size());
+    Split split{1, 0, ceil_div(extent(), band_)};
+    if (threads > 1) {
+      constexpr int64_t kItems = 3;  // of a thread
+      const int64_t weights = problem_.blocks() * places_.depth * kQuad, source = problem_.batch * image_;
+      if (units >= threads && (problem_.depthwise || weights > source)) {
+        split.parts = std::min(units, kItems * threads);
+      } else {
+        const int64_t least = problem_.merged ? 7 : 1;
+        const int64_t most = std::max(split.per_slice, ceil_div(extent(), least));
+        split.per_slice = std::clamp(ceil_div(kItems * threads, slices()), split.per_slice, most);
+      }
+    }
+    split.bands = slices() * split.per_slice;
+    return split;
+  }
+
+  void set_scales(const NodeContext& context) {
+    const auto* const steps = context.constants[kQuantizedSteps]->view.as<float>();
+    const ir::Constant* const bias = leading_bias(context);
+    scale_.assign(static_cast<size_t>(problem_.outputs()), 0);
+    own_bias_.assign(static_cast<size_t>(problem_.outputs()), 0);
+    for (int64_t o = 0; o < problem_.groups * problem_.group_outputs; ++o) {
+      const auto i = static_cast<size_t>(o);  // outputs of several groups are whole blocks
+      scale_[i] = attrs_.scale * steps[o];
+      if (bias) own_bias_[i] = bias->view.as<float>()[o];
+    }
+    for (size_t axis = 0; axis < 3; ++axis) {
+      TapClasses& classes = bias_.classes[axis];
+      classes = tap_classes(problem_.axes[axis]);
+      if (attrs_.zero == 0) classes.classes.resize(1);
+      if (classes.classes.size() == 1) classes.of.clear();
+    }
+    for (const int32_t c : bias_.classes[2].of) bias_offsets_.push_back(c * static_cast<int32_t>(problem_.outputs()));
+  }
+
+  /// Once the weights are packed.
+  void make_bias() const noexcept {
+    const auto& classes = bias_.classes;
+    const ConvAxis &h = problem_.axes[1], &w = problem_.axes[2];
+    const int64_t outputs = problem_.outputs();
+    std::vector<float>& values = bias_.values;
+    values.reserve(classes[0].classes.size() * classes[1].classes.size() * classes[2].classes.size() *
+                   static_cast<size_t>(outputs));
+    for (const TapClasses::Taps& in_d : classes[0].classes)
+      for (const TapClasses::Taps& in_h : classes[1].classes)
+        for (const TapClasses::Taps& in_w : classes[2].classes)
+          for (const ByteUnit& unit : problem_.units) {
+            const int64_t lanes = unit.blocks * kByteBlock;
+            const auto* const sums =
+                reinterpret_cast<const int32_t*>(packed_->as<int8_t>() + places_.sums_at(problem_, unit));
+            for (int64_t o = 0; o < lanes; ++o) {
+              int64_t sum = 0;
+              for (int64_t kd = in_d.begin; attrs_.zero != 0 && kd < in_d.end; ++kd)
+                for (int64_t kh = in_h.begin; kh < in_h.end; ++kh)
+                  for (int64_t kw = in_w.begin; kw < in_w.end; ++kw)
+                    sum += sums[((kd * h.kernel + kh) * w.kernel + kw) * lanes + o];
+              const auto i = static_cast<size_t>(unit.block * kByteBlock + o);
+              values.push_back(static_cast<float>(static_cast<double>(own_bias_[i]) -
+                                                  static_cast<double>(attrs_.zero) * static_cast<double>(scale_[i]) *
+                                                      static_cast<double>(sum)));
+            }
+          }
+  }
+
+  /// What is on its way while a unit is computed: the weights of the next one, or what comes behind this layer.
+  ConvLines lines_behind(int64_t unit, const ConvAhead& ahead) const noexcept {
+    const auto next = static_cast<size_t>(unit + 1);
+    if (next == problem_.units.size()) return ahead.count > 0 ? *ahead.lines : ConvLines{nullptr, 0};
+    if (problem_.depthwise) return {nullptr, 0};
+    const auto* const weights = packed_->as<int8_t>() + places_.weights_at(problem_.units[next]);
+    return {reinterpret_cast<const float*>(weights), problem_.units[next].blocks * places_.depth};
+  }
+
+  /// Copies the rows of some source blocks under a band, with zeros beyond the source.
+  void copy_window(const uint8_t* image, const Band& band, int64_t blocks, uint8_t* window) const noexcept {
+    const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
+    const int64_t width = window_.h / kByteBlock, left = std::clamp<int64_t>(w.pad, 0, width);
+    const int64_t first = std::max<int64_t>(-w.pad, 0);
+    const int64_t inside = std::clamp<int64_t>(w.in - first, 0, width - left), right = width - left - inside;
+    const int64_t rows = window_rows(band.end - band.begin);
+    for (int64_t block = 0; block < blocks; ++block)
+      for (int64_t plane = 0; plane < planes_; ++plane)
+        for (int64_t row = 0; row < rows; ++row) {
+          const int64_t z = band.d * d.stride - d.pad + plane, y = band.begin * h.stride - h.pad + row;
+          uint8_t* const to = window + block * window_.block + plane * window_.d + row * window_.h;
+          if (z < 0 || z >= d.in || y < 0 || y >= h.in) {
+            std::memset(to, 0, static_cast<size_t>(window_.h));
+            continue;
+          }
+          std::memset(to, 0, static_cast<size_t>(left * kByteBlock));
+          std::memcpy(to + left * kByteBlock,
+                      image + block * tensor_.block + z * tensor_.d + y * tensor_.h + first * kByteBlock,
+                      static_cast<size_t>(inside * kByteBlock));
+          std::memset(to + (left + inside) * kByteBlock, 0, static_cast<size_t>(right * kByteBlock));
+        }
+  }
+
+  void run_band(const RunArgs& args, const PostOp* ops, const Band& band, const ConvAhead& ahead,
+                uint8_t* window) const noexcept {
+    const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
+    const uint8_t* const image = static_cast<const uint8_t*>(args.inputs[0]) + band.image * image_;
+    if (problem_.padded && !problem_.depthwise) copy_window(image, band, problem_.source_blocks, window);
+    const uint8_t* const source =
+        problem_.padded ? window
+                        : image + (band.d * d.stride - d.pad) * tensor_.d - h.pad * tensor_.h - w.pad * tensor_.w;
+    const int64_t group_block = problem_.padded ? window_.block : tensor_.block;
+    const auto& classes = bias_.classes;
+    const auto class_of = [&](size_t axis, int64_t o) {
+      return classes[axis].of.empty() ? 0 : classes[axis].of[static_cast<size_t>(o)];
+    };
+    ByteConvRow row{};
+    row.src_step = w.stride * tensor_.w;
+    row.depth = places_.depth;
+    row.offsets = offsets_.data();
+    row.dst_step = dst_step_;
+    row.dst_block = dst_block_;
+    row.pads = !problem_.matrix;
+    row.low = store_.low;
+    row.high = store_.high;
+    row.post_ops = ops;
+    row.post_op_count = static_cast<int64_t>(store_.rest.size());
+    if (attrs_.store)
+      row.levels = {attrs_.store->low, attrs_.store->steps(), static_cast<float>(attrs_.store->levels - 1)};
+    const int64_t rows = problem_.merged ? 1 : band.end - band.begin;
+    row.positions = problem_.merged ? band.end - band.begin : w.out;
+    for (int64_t u = band.first_unit; u < band.last_unit; ++u) {
+      const ByteUnit& unit = problem_.units[static_cast<size_t>(u)];
+      row.blocks = unit.blocks;
+      row.lanes = unit.lanes;
+      row.weights = packed_->as<int8_t>() + places_.weights_at(unit);
+      row.channel = unit.block * kByteBlock;
+      row.scale = scale_.data() + row.channel;
+      if (problem_.depthwise) copy_window(image + unit.block * tensor_.block, band, 1, window);
+      const ConvLines next = lines_behind(u, ahead);
+      const int64_t lines = kernels_.lines_per_row(row.positions, row.depth);
+      for (int64_t r = 0; r < rows; ++r) {
+        row.ahead_lines = next.count - r * lines;
+        if (row.ahead_lines > 0) row.ahead = reinterpret_cast<const int8_t*>(next.begin) + r * lines * kLine;
+        const int64_t out_row = problem_.merged ? 0 : band.begin + r, column = problem_.merged ? band.begin : 0;
+        const int64_t source_row = problem_.padded ? r : out_row;
+        row.src = source + unit.group * (problem_.group_inputs / kByteBlock) * group_block +
+                  source_row * h.stride * (problem_.padded ? window_.h : tensor_.h) + column * row.src_step;
+        const int64_t table =
+            (class_of(0, band.d) * static_cast<int64_t>(classes[1].classes.size()) + class_of(1, out_row)) *
+            static_cast<int64_t>(classes[2].classes.size()) * problem_.outputs();
+        row.bias = bias_.values.data() + table + row.channel;
+        row.bias_offsets = classes[2].of.empty() ? nullptr : bias_offsets_.data() + column;
+        row.place = (band.image * problem_.blocks() + unit.block) * dst_block_ +
+                    ((band.d * h.out + out_row) * w.out + column) * dst_step_;
+        if (attrs_.store) row.dst_bytes = static_cast<uint8_t*>(args.outputs[attrs_.also_floats ? 1 : 0]) + row.place;
+        if (attrs_.stores_floats()) row.dst = static_cast<float*>(args.outputs[0]) + row.place;
+        if (store_.residual >= 0) row.residual = static_cast<const float*>(args.inputs[store_.residual]) + row.place;
+        problem_.depthwise ? kernels_.depthwise_row(row) : kernels_.row(row);
+      }
+    }
+  }
+
+  const ByteConvKernels& kernels_;
+  QuantizedAttrs attrs_;
+  ByteProblem problem_;
+  UnitPacking places_;
+  StoreSteps store_;
+  PackedWeights packed_;
+  ByteProblem::Strides tensor_{}, window_{};
+  int64_t image_ = 0;                              // bytes of a source image
+  int64_t dst_block_ = 0, dst_step_ = kByteBlock;  // elements
+  int64_t planes_ = 1;                             // under one output slice
+  int64_t band_ = 1;                               // rows (or positions) at once, at most
+  std::vector<int32_t> offsets_, bias_offsets_;
+  std::vector<float> scale_, own_bias_;
+  mutable std::once_flag bias_made_;
+  mutable BiasTable bias_;
+};
+
+Proposal propose(const NodeContext& context) {
+  if (!byte_conv_kernels() || context.isa != Isa::avx512) return Reject{"there are no products of bytes"};
+  LayoutChoice choice;
+  choice.inputs.resize(context.inputs.size());
+  const auto layout_of = [&](const TensorDesc& desc) {
+    return is_matmul(context) ? Layout::plain(desc.rank()) : Layout::blocked(desc.rank(), kByteBlock);
+  };
+  choice.inputs[0] = layout_of(context.inputs[0]);
+  for (const TensorDesc& output : context.outputs) choice.outputs.push_back(layout_of(output));
+  const ByteProblem problem = problem_of(context);
+  constexpr double kProductsOfBytes = 4;  // for one of floats
+  choice.cost = compute_ns(2 * static_cast<double>(context.outputs[0].count() * problem.group_inputs * problem.taps()),
+                           context.isa) /
+                kProductsOfBytes;
+  if (context.node.attrs<QuantizedAttrs>().stores_floats())
+    add_convolution_chain(context, choice.outputs[0], choice);
+  else
+    add_chain_inputs(context, choice.outputs[0], choice);
+  return std::vector{std::move(choice)};
+}
+
+constexpr Impl kQuantizedConvolution[] = {
+    {"quantized_convolution", &propose,
+     [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<QuantizedConvolutionExecutor>(context);
+     }}};
+
+}  // namespace
+
+std::span<const Impl> quantized_convolution_impls() { return kQuantizedConvolution; }
+
+}  // namespace terroir::cpu

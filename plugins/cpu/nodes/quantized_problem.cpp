@@ -1,0 +1,88 @@
+#include "plugins/cpu/nodes/quantized_problem.hpp"
+
+#include <algorithm>
+
+#include "plugins/cpu/kernels/conv_bytes/conv_bytes.hpp"
+#include "plugins/cpu/rounding.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+bool is_own(const ConvAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad == 0 && a.in == a.out; }
+
+bool is_padded(const ConvAxis& a) {
+  return a.pad > 0 || (a.out - 1) * a.stride + (a.kernel - 1) * a.dilation - a.pad >= a.in;
+}
+
+}  // namespace
+
+ByteProblem::ByteProblem(const ConvProblem& problem)
+    : matrix(false),
+      depthwise(problem.groups > 1 && problem.groups == problem.ic && problem.groups == problem.oc),
+      batch(problem.batch),
+      groups(depthwise ? 1 : problem.groups),
+      group_inputs(problem.ic / problem.groups),
+      group_outputs(problem.oc / groups),
+      axes{problem.d, problem.h, problem.w},
+      source_blocks(ceil_div(problem.ic, kByteBlock)),
+      group_blocks(ceil_div(group_outputs, kByteBlock)),
+      quads(ceil_div(depthwise ? axes[2].kernel : group_inputs, kBytesAtOnce)),
+      merged(!depthwise && std::all_of(axes.begin(), axes.end(), is_own)),
+      padded(depthwise || std::any_of(axes.begin(), axes.end(), is_padded)) {
+  if (merged) {
+    ConvAxis& row = axes[2];
+    row.in = row.out = axes[0].out * axes[1].out * row.out;
+    axes[0] = axes[1] = {};
+  }
+  // Units that differ by a block at most: of few sums at once each waits for the one before.
+  const int64_t count = depthwise ? group_blocks : ceil_div(group_blocks, kByteBlocksMost);
+  for (int64_t g = 0; g < groups; ++g)
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t begin = group_blocks * i / count, end = group_blocks * (i + 1) / count;
+      units.push_back(
+          {g, g * group_blocks + begin, end - begin, std::min(kByteBlock, group_outputs - (end - 1) * kByteBlock)});
+    }
+}
+
+ByteProblem::ByteProblem(int64_t rows, int64_t inputs, int64_t outputs)
+    : ByteProblem(ConvProblem{1, 1, inputs, outputs, {}, {}, {.in = rows, .out = rows}}) {
+  matrix = true;
+}
+
+std::vector<int32_t> ByteProblem::offsets(const Strides& strides) const {
+  std::vector<int32_t> offsets(static_cast<size_t>(depth()));
+  for (int64_t tap = 0; tap < taps(); ++tap)
+    for (int64_t input = 0; input < group_inputs; ++input) {
+      const Place place = place_of(tap, input);
+      if (place.byte != 0) continue;
+      const int64_t kw = tap % axes[2].kernel, kh = tap / axes[2].kernel % axes[1].kernel,
+                    kd = tap / axes[2].kernel / axes[1].kernel;
+      offsets[static_cast<size_t>(place.step)] = static_cast<int32_t>(
+          kd * axes[0].dilation * strides.d + kh * axes[1].dilation * strides.h + kw * axes[2].dilation * strides.w +
+          input / kByteBlock * strides.block + input % kByteBlock);
+    }
+  return offsets;
+}
+
+ByteProblem::Place ByteProblem::place_of(int64_t tap, int64_t input) const {
+  if (!depthwise) return {tap * quads + input / kBytesAtOnce, input % kBytesAtOnce};
+  const int64_t row = tap / axes[2].kernel, kw = tap % axes[2].kernel;
+  return {row * quads + kw / kBytesAtOnce, kw % kBytesAtOnce};
+}
+
+TapClasses tap_classes(const ConvAxis& axis) {
+  TapClasses found;
+  for (int64_t o = 0; o < axis.out; ++o) {
+    const int64_t at = o * axis.stride - axis.pad;
+    TapClasses::Taps taps{at < 0 ? ceil_div(-at, axis.dilation) : 0,
+                          at < axis.in ? ceil_div(axis.in - at, axis.dilation) : 0};
+    taps.begin = std::min(taps.begin, axis.kernel);
+    taps.end = std::clamp(taps.end, taps.begin, axis.kernel);
+    const auto known = std::find(found.classes.begin(), found.classes.end(), taps);
+    found.of.push_back(static_cast<int32_t>(known - found.classes.begin()));
+    if (known == found.classes.end()) found.classes.push_back(taps);
+  }
+  return found;
+}
+
+}  // namespace terroir::cpu

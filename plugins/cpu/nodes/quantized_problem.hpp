@@ -1,0 +1,66 @@
+#pragma once
+// What: a convolution in bytes as its kernel runs it: where the bytes of its sums lie, in which units its outputs are
+// computed, and which outputs miss which taps.
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "plugins/cpu/kernels/conv/conv_types.hpp"
+
+namespace terroir::cpu {
+
+/// Blocks of outputs that are computed together.
+struct ByteUnit {
+  int64_t group, block, blocks;  // `block` counts those of all groups
+  int64_t lanes;                 // outputs of the last block
+};
+
+/// Outputs of an axis by the taps that are inside of the source for them.
+struct TapClasses {
+  struct Taps {
+    int64_t begin, end;
+    bool operator==(const Taps&) const = default;
+  };
+  std::vector<Taps> classes;
+  std::vector<int32_t> of;  // by output
+};
+
+struct ByteProblem {
+  explicit ByteProblem(const ConvProblem& problem);
+  /// Rows of a matrix by a matrix of weights: one row of positions, whose channels lie together.
+  ByteProblem(int64_t rows, int64_t inputs, int64_t outputs);
+
+  int64_t blocks() const { return groups * group_blocks; }
+  int64_t outputs() const { return blocks() * 16; }
+  int64_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
+  /// Products of four bytes for one output.
+  int64_t depth() const { return (depthwise ? axes[0].kernel * axes[1].kernel : taps()) * quads; }
+  /// Bytes from element (d, h, w) of a source block to the next along each axis, and to the next block.
+  struct Strides {
+    int64_t d, h, w, block;
+  };
+  /// [depth], from the first byte under tap 0.
+  std::vector<int32_t> offsets(const Strides& strides) const;
+
+  /// Of which tap of which input of its group a weight is: its step of the sum, and its byte there.
+  struct Place {
+    int64_t step, byte;
+  };
+  Place place_of(int64_t tap, int64_t input) const;
+
+  bool matrix;
+  // Depthwise: one group, of whose outputs each reads the input of its own lane alone.
+  bool depthwise;
+  int64_t batch, groups, group_inputs, group_outputs;
+  std::array<ConvAxis, 3> axes;  // d, h, w; one row where each position reads its own alone
+  int64_t source_blocks;         // of all groups
+  int64_t group_blocks;          // of outputs
+  int64_t quads;                 // of inputs of a group; depthwise, of the taps of a row
+  bool merged;                   // its positions are one row
+  bool padded;                   // some windows reach beyond the source
+  std::vector<ByteUnit> units;
+};
+
+TapClasses tap_classes(const ConvAxis& axis);
+
+}  // namespace terroir::cpu

@@ -1,0 +1,22 @@
+#pragma once
+// What: convolutions and matrix products of quantised data with quantised weights compute in bytes:
+//   x -> FakeQuantize -> Convolution(weights) -> chain   =>  x -> cpu.Quantize -> cpu.QuantizedConvolution
+//   QuantizedConvolution -> Quantize                     =>  QuantizedConvolution that stores bytes, and floats if
+//                                                            something else reads them
+// where the weights are constants and whole multiples of a step of their output channel: of FakeQuantize, or Convert,
+// Subtract and Multiply, on constants, which are folded by now.
+//   MatMul likewise                                      =>  cpu.QuantizedMatMul
+// Refuses: more than 256 levels, ranges that differ by channel or run downwards, weights of more than 8 bits, groups
+// that are no whole blocks of 16 channels unless depthwise, dilated depthwise ones, sums that may leave 32
+// bits, matrices of weights in a batch, or data that is transposed or has rows that are no whole words. What else reads
+// the FakeQuantize still gets its floats.
+#include "ir/pass/pass_manager.hpp"
+#include "plugins/cpu/ops.hpp"
+#include "plugins/cpu/weight_steps.hpp"
+
+namespace terroir::cpu {
+
+ir::Pass quantize_convolutions(const CpuOps& ops, const ir::OpRegistry& registry, WeightSteps& steps);
+ir::Pass quantize_stores();
+
+}  // namespace terroir::cpu

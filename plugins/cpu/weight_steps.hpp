@@ -1,0 +1,31 @@
+#pragma once
+// What: WeightSteps, the steps of quantised weights that are stored as floats: of each row the number of which all its
+// elements are whole multiples. Found once for a model, however often its extents change.
+// Threads: any.
+#include <list>
+#include <mutex>
+
+#include "ir/graph/graph.hpp"
+
+namespace terroir::cpu {
+
+class WeightSteps {
+ public:
+  /// Steps of the rows of f32 `weights`, or of the columns of a matrix, as a constant [rows]: each multiple lies within
+  /// [-128, 127] and is met to 1/1024 of a step; 1 for a row of zeros. Null where a row has none. The same constant
+  /// each time, while the weights are there.
+  const ir::Constant* get(const ir::Constant& weights, int64_t rows, bool columns = false);
+
+ private:
+  struct Entry {
+    const void* data;
+    std::weak_ptr<const void> owner;  // the address alone may be that of another constant by now
+    int64_t rows;
+    bool columns;
+    ir::Constant steps;  // without data: there are none
+  };
+  std::mutex mutex_;
+  std::list<Entry> entries_;
+};
+
+}  // namespace terroir::cpu

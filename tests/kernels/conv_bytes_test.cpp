@@ -1,0 +1,217 @@
+// Rows of convolutions of bytes, against plain loops. Scales are powers of two, so that every value is exact in f32.
+#include "plugins/cpu/kernels/conv_bytes/conv_bytes.hpp"
+
+#include "plugins/cpu/simd/post_op.hpp"
+#include "tests/kernels/kernel_test.hpp"
+#include "tests/support/scoped_variable.hpp"
+
+namespace terroir::testing {
+namespace {
+
+using cpu::ByteConvKernels;
+using cpu::ByteConvRow;
+using cpu::kByteBlock;
+
+constexpr float kNone = std::numeric_limits<float>::infinity();
+
+struct RowCase {
+  int64_t positions, depth, blocks = 1, lanes = 16;
+  bool pads = true, floats = true, bytes = false, residual = false, post_ops = false, bias_by_position = false;
+  bool depthwise = false, matrix = false;
+  int64_t stride = 1;
+  float low = -kNone, high = kNone;
+};
+
+class ConvBytes : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const test::ForcedIsa unset("");
+    if (!cpu::active_byte_products()) GTEST_SKIP() << "no AVX512_VNNI";
+    kernels_ = cpu::byte_conv_kernels();
+    ASSERT_NE(kernels_, nullptr);
+  }
+
+  int64_t draw(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine_); }
+
+  // Everything that the kernel touches ends at a guard page.
+  void check(const RowCase& c) {
+    const int64_t outputs = (c.blocks - 1) * kByteBlock + c.lanes, step = c.matrix ? 4 * c.depth : 16 * c.stride;
+    // Steps of a dense row lie anywhere; those of a matrix one behind the other.
+    GuardedBuffer<int32_t> offsets(c.depth);
+    int64_t reach = 0;
+    for (int64_t k = 0; k < c.depth; ++k) {
+      offsets[k] = static_cast<int32_t>(c.matrix ? 4 * k : draw(0, 300) * (c.depthwise ? 16 : 4));
+      reach = std::max<int64_t>(reach, offsets[k] + (c.depthwise ? 64 : 4));
+    }
+    GuardedBuffer<uint8_t> src((c.positions - 1) * step + reach);
+    for (uint8_t& x : src) x = static_cast<uint8_t>(draw(0, 255));
+    // Of lanes that do not exist weights are zero.
+    const int64_t block = kByteBlock * 4;
+    GuardedBuffer<int8_t> weights(c.depth * c.blocks * block);
+    for (int64_t i = 0; i < weights.size(); ++i)
+      weights[i] = static_cast<int8_t>(i / 4 % (16 * c.blocks) < outputs ? draw(-128, 127) : 0);
+    GuardedBuffer<float> scale(c.blocks * kByteBlock), bias(3 * c.blocks * kByteBlock);
+    for (float& x : scale) x = std::ldexp(1.0f, static_cast<int>(draw(-9, -7)));
+    for (float& x : bias) x = static_cast<float>(draw(-400, 400)) / 8 + 1.0f / 1024;
+    GuardedBuffer<int32_t> bias_offsets(c.positions);
+    for (int32_t& x : bias_offsets) x = static_cast<int32_t>(draw(0, 2) * c.blocks * kByteBlock);
+
+    ByteConvRow row{};
+    row.src = src.data();
+    row.src_step = step;
+    row.positions = c.positions;
+    row.depth = c.depth;
+    row.offsets = offsets.data();
+    row.blocks = c.blocks;
+    row.weights = weights.data();
+    row.scale = scale.data();
+    row.bias = bias.data();
+    row.bias_offsets = c.bias_by_position ? bias_offsets.data() : nullptr;
+    row.dst_step = c.matrix ? outputs : kByteBlock;
+    row.dst_block = c.matrix ? kByteBlock : (c.positions + 1) * kByteBlock;
+    row.lanes = c.lanes;
+    row.pads = c.pads;
+    row.low = c.low;
+    row.high = c.high;
+    row.levels = {-20, 2, 255};
+    const int64_t size = (c.positions - 1) * row.dst_step + (c.blocks - 1) * row.dst_block + (c.pads ? 16 : c.lanes);
+    GuardedBuffer<float> dst(size), residual(size);
+    GuardedBuffer<uint8_t> dst_bytes(size);
+    for (float& x : residual) x = static_cast<float>(draw(-300, 300)) / 8;
+    if (c.floats) row.dst = dst.data();
+    if (c.bytes) row.dst_bytes = dst_bytes.data();
+    if (c.residual) row.residual = residual.data();
+    const cpu::PostOp ops[] = {{cpu::PostOpKind::abs},
+                               {cpu::PostOpKind::linear, cpu::OperandMode::scalar, 0.5f, -3.0f}};
+    row.post_ops = ops;
+    row.post_op_count = c.post_ops ? 2 : 0;
+    row.ahead = weights.data();
+    row.ahead_lines = 3;
+    std::vector<float> in_place(residual.begin(), residual.end());
+    (c.depthwise ? kernels_->depthwise_row : kernels_->row)(row);
+    EXPECT_TRUE(dst.intact());
+    EXPECT_TRUE(dst_bytes.intact());
+
+    std::vector<bool> written(static_cast<size_t>(size), false);
+    for (int64_t p = 0; p < c.positions; ++p)
+      for (int64_t o = 0; o < c.blocks * kByteBlock; ++o) {
+        if (o >= outputs && !c.pads) continue;
+        int64_t sum = 0;
+        for (int64_t k = 0; k < c.depth; ++k)
+          for (int64_t i = 0; i < 4; ++i) {
+            const uint8_t* const x = src.data() + p * step + offsets[k];
+            sum += (c.depthwise ? x[o % kByteBlock + i * 16] : x[i]) *
+                   weights[(k * c.blocks + o / kByteBlock) * block + o % kByteBlock * 4 + i];
+          }
+        const int64_t at = p * row.dst_step + o / kByteBlock * row.dst_block + o % kByteBlock;
+        float x = static_cast<float>(sum) * scale[o] + bias[o + (c.bias_by_position ? bias_offsets[p] : 0)];
+        if (c.residual) x += in_place[static_cast<size_t>(at)];
+        x = std::min(c.high, std::max(c.low, x));
+        if (c.post_ops) x = std::abs(x) * 0.5f - 3;
+        const float level = std::clamp((x - row.levels.low) * row.levels.steps, 0.0f, row.levels.most);
+        written[static_cast<size_t>(at)] = true;
+        if (c.floats) {
+          ASSERT_EQ(dst[at], o < outputs ? x : 0) << p << ' ' << o;
+        }
+        if (c.bytes) {
+          ASSERT_EQ(dst_bytes[at], o < outputs ? std::nearbyint(level) : 0) << p << ' ' << o << ' ' << x;
+        }
+      }
+    for (int64_t i = 0; i < size; ++i) {
+      if (written[static_cast<size_t>(i)]) continue;
+      ASSERT_TRUE(std::isnan(dst[i])) << i;
+      ASSERT_EQ(dst_bytes[i], 0xff) << i;
+    }
+  }
+
+  const ByteConvKernels* kernels_ = nullptr;
+  std::mt19937 engine_{7};
+};
+
+TEST_F(ConvBytes, EveryTile) {
+  for (int64_t positions : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 14, 15, 22, 31})
+    for (int64_t blocks : {1, 2, 3, 4})
+      for (int64_t depth : {1, 3, 17})
+        for (const bool bytes : {false, true}) {
+          SCOPED_TRACE(::testing::Message() << positions << " positions, " << blocks << " blocks, depth " << depth);
+          check({.positions = positions, .depth = depth, .blocks = blocks, .floats = !bytes, .bytes = bytes});
+        }
+}
+
+TEST_F(ConvBytes, LanesThatDoNotExist) {
+  for (int64_t lanes = 1; lanes <= 16; ++lanes)
+    for (const bool matrix : {false, true})
+      for (int64_t blocks : {1, 3}) {
+        SCOPED_TRACE(lanes);
+        RowCase c{.positions = 9, .depth = 5, .blocks = blocks, .lanes = lanes, .pads = !matrix, .matrix = matrix};
+        check(c);
+        c.bytes = true;
+        check(c);
+        c.floats = false;
+        check(c);
+        c.bias_by_position = c.residual = true;
+        check(c);
+        c.post_ops = true;
+        check(c);
+      }
+}
+
+TEST_F(ConvBytes, EverythingAtTheStore) {
+  for (int flags = 0; flags < 64; ++flags) {
+    SCOPED_TRACE(flags);
+    RowCase c{.positions = 11, .depth = 6, .blocks = 2, .lanes = 13};
+    c.bytes = (flags & 1) != 0;
+    c.floats = (flags & 2) != 0 || !c.bytes;
+    c.residual = (flags & 4) != 0;
+    c.post_ops = (flags & 8) != 0;
+    c.bias_by_position = (flags & 16) != 0;
+    if ((flags & 32) != 0) c.low = 0, c.high = 60;
+    check(c);
+    c.depthwise = true;
+    c.blocks = 1;
+    c.stride = 2;
+    check(c);
+  }
+}
+
+TEST_F(ConvBytes, DepthwiseTiles) {
+  for (int64_t positions = 1; positions <= 16; ++positions)
+    for (int64_t depth : {1, 3, 5})
+      for (int64_t lanes : {3, 16})
+        check({.positions = positions,
+               .depth = depth,
+               .lanes = lanes,
+               .floats = false,
+               .bytes = true,
+               .depthwise = true});
+}
+
+TEST_F(ConvBytes, Quantize) {
+  const cpu::ByteLevels levels{-2, 32, 200};
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (int64_t count : {1, 15, 16, 17, 63, 64, 65, 200}) {
+    GuardedBuffer<float> src(random_floats(count, 3, -3.0f, 6.0f));
+    src[0] = nan;
+    if (count > 1) src[1] = kNone;
+    if (count > 15) src[15] = -kNone;
+    GuardedBuffer<uint8_t> dst(count);
+    kernels_->quantize(src.data(), dst.data(), count, levels);
+    EXPECT_TRUE(dst.intact());
+    const auto level_of = [&](float x) {
+      return std::isnan(x) ? 0 : std::nearbyint(std::clamp((x + 2) * 32, 0.0f, 200.0f));
+    };
+    for (int64_t i = 0; i < count; ++i) ASSERT_EQ(dst[i], level_of(src[i])) << i << ' ' << src[i];
+    for (int64_t channels = 1; channels <= 16; channels += channels < 6 ? 1 : 5) {
+      GuardedBuffer<float> planes(random_floats(channels * count, 4, -3.0f, 6.0f));
+      GuardedBuffer<uint8_t> blocks(count * kByteBlock);
+      kernels_->quantize_planes(planes.data(), count, channels, blocks.data(), count, levels);
+      EXPECT_TRUE(blocks.intact());
+      for (int64_t p = 0; p < count; ++p)
+        for (int64_t c = 0; c < kByteBlock; ++c)
+          ASSERT_EQ(blocks[p * kByteBlock + c], c < channels ? level_of(planes[c * count + p]) : 0) << p << ' ' << c;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace terroir::testing

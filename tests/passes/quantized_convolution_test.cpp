@@ -1,0 +1,312 @@
+// Layers between FakeQuantize nodes compute in bytes: results against the interpreter, which rounds floats as the file
+// says. Steps are powers of two and no sum lies half way between two levels, so every value has one right result.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "ops/registry.hpp"
+#include "plugins/cpu/compile.hpp"
+#include "plugins/cpu/passes/fuse_post_ops.hpp"
+#include "plugins/cpu/passes/quantize_convolutions.hpp"
+#include "plugins/interpreter/interpreter.hpp"
+#include "tests/passes/golden.hpp"
+#include "tests/passes/graph_maker.hpp"
+#include "tests/support/compare.hpp"
+#include "tests/support/random.hpp"
+
+namespace terroir::test {
+namespace {
+
+constexpr const char* kBytes = "avx512_vnni";
+
+bool has_products_of_bytes() {
+  const ForcedIsa unset("");
+  return cpu::active_byte_products();
+}
+
+/// Levels that are 1/16 apart. `zero`: the level that stands for 0.
+ir::Value levels(GraphMaker& m, ir::Value x, float zero) {
+  const float low = -zero / 16, high = (255 - zero) / 16;
+  return m.op("FakeQuantize", {x, m.scalar(low), m.scalar(high), m.scalar(low), m.scalar(high)}, {{"levels", "256"}});
+}
+
+/// Multiples of 1/16, up to 127 of them; each output has its largest.
+ir::Value weights(GraphMaker& m, const ir::Dims& dims, int64_t outputs, uint32_t seed) {
+  std::vector<float> values(static_cast<size_t>(ir::element_count(dims)));
+  Random random(seed);
+  for (float& value : values) value = static_cast<float>(random.between(-127, 127)) / 16;
+  const size_t row = values.size() / static_cast<size_t>(outputs);
+  for (size_t i = 0; i < values.size(); i += row) values[i] = 127.0f / 16;
+  return m.constant(dims, values);
+}
+
+/// Off the middle between two levels, whatever the sum is.
+ir::Value bias(GraphMaker& m, int64_t channels, size_t rank) {
+  ir::Dims dims(rank, 1);
+  dims[1] = channels;
+  std::vector<float> values;
+  for (int64_t c = 0; c < channels; ++c) values.push_back(static_cast<float>(c % 7 - 3) / 4 + 1.0f / 1024);
+  return m.constant(dims, values);
+}
+
+struct Layer {
+  const char* input;
+  int64_t outputs;
+  const char* kernel;
+  const char* strides = "1,1";
+  const char* dilations = "1,1";
+  const char* pads_begin = "0,0";
+  const char* pads_end = "0,0";
+  int64_t groups = 1;
+  float zero = 0;
+};
+
+ir::Value convolution(GraphMaker& m, ir::Value x, const Layer& l, uint32_t seed) {
+  const int64_t channels = m.dims(x)[1];
+  ir::Dims dims = {l.outputs / l.groups, channels / l.groups};
+  for (const Dimension& tap : PartialShape(l.kernel)) dims.push_back(tap.get_length());
+  if (l.groups > 1) dims.insert(dims.begin(), l.groups);
+  return m.op(
+      l.groups > 1 ? "GroupConvolution" : "Convolution", {x, weights(m, dims, l.outputs, seed)},
+      {{"strides", l.strides}, {"dilations", l.dilations}, {"pads_begin", l.pads_begin}, {"pads_end", l.pads_end}});
+}
+
+/// x -> levels -> convolution -> bias -> ReLU -> levels -> 1x1 convolution.
+void two_layers(GraphMaker& m, const Layer& l) {
+  const ir::Value x = m.input(PartialShape(l.input));
+  const size_t rank = m.dims(x).size();
+  ir::Value y = convolution(m, levels(m, x, l.zero), l, 1);
+  y = m.op("ReLU", {m.op("Add", {y, bias(m, l.outputs, rank)})});
+  const char *ones = rank == 3   ? "1"
+                     : rank == 4 ? "1,1"
+                                 : "1,1,1",
+             *zeros = rank == 3   ? "0"
+                      : rank == 4 ? "0,0"
+                                  : "0,0,0";
+  m.result(convolution(m, levels(m, y, 0), {"", 20, ones, ones, ones, zeros, zeros}, 2));
+}
+
+std::vector<HostTensor> inputs_of(const GraphMaker& m) {
+  std::vector<HostTensor> inputs;
+  for (const ir::Value& input : m.inputs())
+    inputs.push_back(random_tensor(m.dims(input), static_cast<uint32_t>(inputs.size() + 5), 9));
+  return inputs;
+}
+
+std::vector<HostTensor> on_interpreter(const ir::Graph& graph, const std::vector<HostTensor>& inputs) {
+  std::vector<ir::TensorView> views;
+  for (const HostTensor& input : inputs) views.push_back(input.view());
+  return interpreter::Program(graph).run(views);
+}
+
+void expect_near(const HostTensor& want, const HostTensor& got) {
+  ASSERT_EQ(want.view().dims, got.view().dims);
+  double largest = 0;
+  for (int64_t i = 0; i < want.view().count(); ++i)
+    largest = std::max(largest, std::abs(static_cast<double>(want.view().as<float>()[i])));
+  const std::string text = difference(want.view(), got.view(), {0, 1e-6 * largest});
+  EXPECT_TRUE(text.empty()) << text;
+}
+
+/// Of the steps, by name, that compute in bytes.
+int byte_steps(const ir::Graph& graph) {
+  plugin::Config config;
+  config.profiling = true;
+  DeviceModel device(graph.clone(), "CPU", config);
+  std::vector<HostTensor> inputs;
+  for (const plugin::PortInfo& port : device.inputs())
+    inputs.push_back(random_tensor(ir::to_dims(port.shape.to_shape()), 1));
+  device.infer(inputs);
+  int found = 0;
+  for (const ProfilingInfo& info : device.profile()) found += info.exec_type.starts_with("u8_") ? 1 : 0;
+  return found;
+}
+
+/// `steps`: how many compute in bytes.
+void expect_same_in_bytes(const GraphMaker& m, int steps) {
+  const std::vector<HostTensor> inputs = inputs_of(m), want = on_interpreter(m.graph(), inputs);
+  const ForcedIsa forced(kBytes);
+  EXPECT_EQ(byte_steps(m.graph()), steps);
+  std::vector<HostTensor> first;
+  for (const int threads : {1, 2, 3, 8}) {
+    DeviceModel device = on_cpu(m.graph(), threads);
+    std::vector<HostTensor> got = device.infer(inputs);
+    for (size_t i = 0; i < want.size(); ++i) expect_near(want[i], got[i]);
+    if (first.empty()) first = device.stored_and_loaded().infer(inputs);
+    for (size_t i = 0; i < want.size(); ++i)
+      EXPECT_EQ(std::memcmp(got[i].view().data, first[i].view().data, got[i].view().bytes()), 0) << threads;
+  }
+}
+
+class QuantizedConvolution : public ::testing::Test {
+  void SetUp() override {
+    if (!has_products_of_bytes()) GTEST_SKIP() << "no AVX512_VNNI";
+  }
+};
+
+TEST_F(QuantizedConvolution, SameAsInterpreter) {
+  const Layer layers[] = {
+      {"1,3,9,11", 17, "3,3", "1,1", "1,1", "1,1", "1,1"},
+      {"1,3,9,11", 17, "3,3", "1,1", "1,1", "1,1", "1,1", 1, 127.5f},
+      {"1,3,31,30", 64, "7,7", "2,2", "1,1", "3,3", "3,3", 1, 128},
+      {"2,64,7,7", 80, "1,1"},
+      {"2,24,13,5", 40, "1,1", "1,1", "1,1", "0,0", "0,0", 1, 127.5f},
+      {"1,17,13,9", 33, "1,1", "2,2"},
+      {"1,40,10,10", 48, "3,3", "2,2", "1,1", "0,1", "2,1", 1, 3},
+      {"1,20,14,15", 130, "3,3", "1,1", "2,3", "2,3", "2,3", 1, 127.5f},
+      {"1,32,8,8", 64, "1,1", "1,1", "1,1", "1,2", "0,1", 1, 10},
+      {"1,64,6,6", 96, "3,3", "1,1", "1,1", "1,1", "1,1", 2, 127.5f},
+      {"1,96,5,9", 48, "3,1", "1,1", "1,1", "1,0", "1,0", 3},
+      {"1,50,1,1", 1000, "1,1"},
+      {"3,16,1,9", 16, "1,3", "1,1", "1,1", "0,1", "0,1"},
+      {"1,16,9,1", 16, "3,1", "1,1", "1,1", "1,0", "1,0", 1, 127.5f},
+      {"1,300,33", 70, "5", "2", "3", "6", "4", 1, 127.5f},
+      {"1,20,4,6,5", 19, "3,3,3", "1,2,1", "1,1,2", "1,1,2", "1,0,2", 1, 127.5f},
+      {"1,32,3,7,7", 16, "2,1,3", "1,1,1", "1,1,1", "0,0,0", "0,0,0"},
+      {"1,16,20,20", 16, "5,5", "1,1", "1,1", "3,0", "1,4", 1, 127.5f},
+      {"1,16,2,2", 16, "5,5", "1,1", "1,1", "4,4", "4,4", 1, 127.5f},
+      {"1,7,9,12", 7, "3,3", "1,1", "1,1", "1,1", "1,1", 7},
+      {"2,35,11,10", 35, "3,3", "2,2", "1,1", "1,0", "1,2", 35, 127.5f},
+      {"1,48,7,9", 48, "5,5", "1,1", "1,1", "2,2", "2,2", 48, 20},
+      {"1,16,6,30", 16, "1,9", "1,1", "1,1", "0,4", "0,4", 16, 127.5f},
+      {"1,16,40,1", 16, "9,1", "1,1", "1,1", "4,0", "4,0", 16, 127.5f},
+      {"1,40,3,4,9", 40, "3,3,3", "1,1,2", "1,1,1", "1,1,1", "1,1,1", 40, 127.5f},
+  };
+  for (const Layer& layer : layers) {
+    SCOPED_TRACE(concat(layer.input, " ", layer.kernel, " to ", layer.outputs, " groups ", layer.groups));
+    GraphMaker m;
+    two_layers(m, layer);
+    expect_same_in_bytes(m, 3);
+  }
+}
+
+TEST_F(QuantizedConvolution, MatrixProducts) {
+  for (const bool transposed : {true, false})
+    for (const float zero : {0.0f, 127.5f})
+      for (const char* shape : {"1,9,24", "2,3,5,100", "1,2048", "40,8"}) {
+        SCOPED_TRACE(concat(shape, transposed ? " transposed" : "", " zero ", zero));
+        GraphMaker m;
+        const ir::Value x = m.input(PartialShape(shape));
+        const int64_t inputs = m.dims(x).back();
+        const auto product = [&](ir::Value data, int64_t depth, int64_t outputs, uint32_t seed) {
+          ir::Value w = weights(m, {outputs, depth}, outputs, seed);
+          if (!transposed) w = m.op("Transpose", {w, m.integers({1, 0})});
+          return m.op("MatMul", {data, w}, {{"transpose_b", transposed ? "true" : "false"}});
+        };
+        ir::Value y = product(levels(m, x, zero), inputs, 52, 1);
+        std::vector<float> shift(52, 5.0f / 1024);
+        y = m.op("ReLU", {m.op("Add", {y, m.constant({52}, shift)})});
+        m.result(product(levels(m, y, 0), 52, 37, 2));
+        expect_same_in_bytes(m, 3);
+      }
+}
+
+TEST_F(QuantizedConvolution, ChainsAtTheStore) {
+  for (const char* type : {"Sigmoid", "HSwish", "Tanh", "Elu", "Abs"}) {
+    GraphMaker m;
+    const ir::Value x = m.input("1,24,9,7"), other = m.input("1,30,9,7");
+    ir::Value y = convolution(m, levels(m, x, 0), {"", 30, "3,3", "1,1", "1,1", "1,1", "1,1"}, 3);
+    y = m.op("Add", {m.op("Add", {y, bias(m, 30, 4)}), other});
+    y = m.op("Clamp", {y}, {{"min", "-100"}, {"max", "120"}});
+    y = m.op(type, {y}, std::string_view(type) == "Elu" ? AttributeTexts{{"alpha", "0.5"}} : AttributeTexts{});
+    m.result(m.op("Multiply", {y, m.random({1, 30, 1, 1}, 6)}));
+    expect_same_in_bytes(m, 2);
+  }
+}
+
+TEST_F(QuantizedConvolution, OthersReadTheFloats) {
+  GraphMaker m;
+  const ir::Value x = m.input("1,16,6,6");
+  const ir::Value q = levels(m, x, 0);
+  const Layer layer{"", 16, "3,3", "1,1", "1,1", "1,1", "1,1"};
+  ir::Value y = m.op("ReLU", {m.op("Add", {convolution(m, q, layer, 1), bias(m, 16, 4)})});
+  m.result(m.op("Sqrt", {q}));                                            // of the levels
+  m.result(m.op("Add", {convolution(m, levels(m, y, 0), layer, 2), y}));  // of what became levels
+  m.result(convolution(m, q, {"", 20, "1,1"}, 4));                        // the same bytes
+  m.result(convolution(m, levels(m, y, 1), {"", 20, "1,1"}, 5));          // other levels of the same floats
+  expect_same_in_bytes(m, 6);
+}
+
+TEST_F(QuantizedConvolution, SumsMayLieWhereTheOtherOperandWas) {
+  for (const char* shape : {"1,32,9,11", "1,20,1,25", "1,16,5,8"}) {
+    GraphMaker m;
+    const ir::Value x = m.input(PartialShape(shape)), q = levels(m, x, 127.5f);
+    const Layer layer{"", 24, "1,1"};
+    const ir::Value a = m.op("Add", {convolution(m, q, layer, 1), bias(m, 24, 4)});
+    const ir::Value b = m.op("Add", {convolution(m, q, layer, 2), bias(m, 24, 4)});
+    const ir::Value y = m.op("ReLU", {m.op("Add", {a, b})});
+    const ir::Value z = m.op("Add", {convolution(m, levels(m, y, 0), {"", 24, "1,1"}, 3), y});
+    m.result(m.op("Sigmoid", {m.op("Multiply", {z, m.scalar(1e-4f)})}));
+    expect_same_in_bytes(m, 4);
+  }
+}
+
+TEST_F(QuantizedConvolution, AccuracyAndOtherBucketsComputeInFloats) {
+  GraphMaker m;
+  two_layers(m, {"1,16,6,6", 16, "3,3", "1,1", "1,1", "1,1", "1,1"});
+  {
+    const ForcedIsa forced("avx512");
+    EXPECT_EQ(byte_steps(m.graph()), 0);
+  }
+  const ForcedIsa forced(kBytes);
+  EXPECT_EQ(byte_steps(m.graph()), 3);
+}
+
+/// Weights that are no multiples of a step, and the like, stay in floats.
+TEST_F(QuantizedConvolution, RefusesWhatBytesCannotHold) {
+  const auto refuses = [](const auto& make) {
+    GraphMaker m;
+    make(m);
+    const ForcedIsa forced(kBytes);
+    EXPECT_EQ(byte_steps(m.graph()), 0);
+  };
+  const Layer plain{"", 16, "3,3", "1,1", "1,1", "1,1", "1,1"};
+  refuses([&](GraphMaker& m) {
+    m.result(m.conv(levels(m, m.input("1,16,6,6"), 0), 16, 3, 1));  // any weights
+  });
+  refuses([&](GraphMaker& m) {
+    const ir::Value x = m.input("1,16,6,6");
+    m.result(convolution(
+        m, m.op("FakeQuantize", {x, m.scalar(0), m.scalar(4), m.scalar(0), m.scalar(4)}, {{"levels", "257"}}), plain,
+        1));
+  });
+  refuses([&](GraphMaker& m) {
+    const ir::Value x = m.input("1,16,6,6"), high = m.random({1, 16, 1, 1}, 3);
+    m.result(convolution(
+        m, m.op("FakeQuantize", {x, m.scalar(-2), high, m.scalar(0), m.scalar(4)}, {{"levels", "256"}}), plain, 1));
+  });
+  refuses([&](GraphMaker& m) {
+    const ir::Value x = m.input("1,16,6,6");
+    m.result(convolution(
+        m, m.op("FakeQuantize", {x, m.scalar(4), m.scalar(0), m.scalar(0), m.scalar(4)}, {{"levels", "256"}}), plain,
+        1));
+  });
+  refuses([&](GraphMaker& m) {
+    m.result(convolution(m, levels(m, m.input("1,16,6,6"), 0), {"", 16, "3,3", "1,1", "1,1", "1,1", "1,1", 2},
+                         1));  // half blocks
+  });
+  refuses([&](GraphMaker& m) {
+    m.result(convolution(m, levels(m, m.input("1,16,6,6"), 0), {"", 16, "3,3", "1,1", "2,2", "2,2", "2,2", 16},
+                         1));  // dilated depthwise
+  });
+}
+
+TEST(QuantizeConvolutions, Rewrite) {
+  GraphMaker m;
+  const ir::Value x = m.input("1,16,6,6");
+  const Layer layer{"", 16, "3,3", "1,1", "1,1", "1,1", "1,1"};
+  ir::Value y = m.op("ReLU", {m.op("Add", {convolution(m, levels(m, x, 0), layer, 1), bias(m, 16, 4)})});
+  y = m.op("ReLU", {m.op("Add", {convolution(m, levels(m, y, 127.5f), layer, 2), x})});
+  m.result(m.op("Add", {convolution(m, levels(m, y, 0), {"", 16, "1,1"}, 3), y}));
+  cpu::WeightSteps steps;
+  expect_rewrite("quantize_convolutions", m.graph(),
+                 {cpu::fuse_post_ops(cpu::cpu_ops(), cpu::ChainBases::with_own_store),
+                  cpu::quantize_convolutions(cpu::cpu_ops(), ops::builtin_registry(), steps), cpu::quantize_stores()});
+}
+
+}  // namespace
+}  // namespace terroir::test
