@@ -41,7 +41,8 @@ function(terroir_isa_optimisation isa out_var)
     # Processors that run it instead of the next bucket are older than 2009: there the size counts.
     set(optimisation -Os)
   elseif(isa STREQUAL "sse42")
-    # Likewise, older than 2013. Vectors are written out; what else -O3 does to loops is mostly size.
+    # Likewise: old ones, and small ones that were sold without AVX until 2021. Vectors are written out; what else -O3
+    # does to loops is mostly size.
     set(optimisation -O2)
   else()
     set(optimisation -O3)
