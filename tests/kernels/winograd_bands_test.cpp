@@ -118,7 +118,9 @@ TEST(WinogradBands, BlocksAreNotHalvedForMuchTime) {
       SCOPED_TRACE(kernel.name);
       const WinoPlan deep = wino_plan(problem_of(1, 1, 512, 512, padded(14), padded(14)), kernel);
       ASSERT_EQ(deep.weights, WinoWeights::staged);
-      if (deep.fused) EXPECT_EQ(wino_halvings(deep), 0);
+      if (deep.fused) {
+        EXPECT_EQ(wino_halvings(deep), 0);
+      }
       const WinoPlan wide = wino_plan(problem_of(1, 1, 64, 64, padded(112), padded(112)), kernel);
       EXPECT_GT(wino_halvings(wide), 0);
       EXPECT_GE(wino_with_small_blocks(wide, wino_halvings(wide)).block_tiles, 12);
