@@ -15,12 +15,12 @@ bool are_multiples(const float* values, int64_t count, float steps) {
   constexpr float kNear = 1.0f / 1024;
   constexpr int64_t kAtOnce = 256;
   for (int64_t begin = 0; begin < count; begin += kAtOnce) {
-    float most = 0;
+    bool near = true;
     for (int64_t i = begin; i < std::min(begin + kAtOnce, count); ++i) {
       const float multiple = values[i] * steps;
-      most = std::max(most, std::abs(multiple - ((multiple + kRound) - kRound)));
+      near &= std::abs(multiple - ((multiple + kRound) - kRound)) <= kNear;  // no NaN is
     }
-    if (!(most <= kNear)) return false;
+    if (!near) return false;
   }
   return true;
 }
@@ -32,7 +32,8 @@ float step_of(const float* values, int64_t count) {
   if (*least == 0 && *most == 0) return 1;
   // The largest one is some number of steps; as many as bytes can be first, as quantisers choose them.
   const float largest = std::max(-*least, *most);
-  for (int multiple = -*least > *most ? 128 : 127; multiple > 0; --multiple) {
+  // There is no 128th step upwards, to which what is nearly as large would be rounded.
+  for (int multiple = *most < -*least * (127.5f / 128) ? 128 : 127; multiple > 0; --multiple) {
     const float step = largest / static_cast<float>(multiple);
     if (step < std::numeric_limits<float>::min()) continue;
     if (are_multiples(values, count, static_cast<float>(multiple) / largest)) return step;
