@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plugins/cpu/isa.hpp"
+#include "tests/support/scoped_variable.hpp"
 
 namespace terroir::test {
 
@@ -17,6 +18,19 @@ inline std::vector<cpu::Isa> chosen_isas(std::string& name) {
   const auto isa = cpu::parse_isa(name);
   if (!isa || !cpu::isa_available(*isa)) throw std::runtime_error("there is no instruction set " + name);
   return {*isa};
+}
+
+/// The same, as TERROIR_FORCE_ISA names them, the best one last: with products of bytes where this machine has them.
+/// Throws terroir::Exception when it has no such one.
+inline std::vector<std::string> chosen_isa_names(std::string& name) {
+  if (const char* forced = std::getenv("TERROIR_FORCE_ISA"); forced && name.empty()) name = forced;
+  const ForcedIsa chosen(name.c_str());
+  const cpu::Isa best = cpu::active_isa();
+  if (!name.empty()) return {name};
+  std::vector<std::string> names;
+  for (const cpu::Isa isa : cpu::available_isas()) names.emplace_back(cpu::isa_name(isa));
+  if (best == cpu::Isa::avx512 && cpu::active_byte_products()) names.emplace_back("avx512_vnni");
+  return names;
 }
 
 }  // namespace terroir::test

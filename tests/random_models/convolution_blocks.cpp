@@ -234,16 +234,6 @@ Value decoder(Net& net, Value x) {
   return net.chance(60) ? same(net, joined, net.one_of<int64_t>({8, 16, 24})) : joined;
 }
 
-/// Data and weights in few levels, as models that were quantised have them.
-Value quantised(Net& net, Value x) {
-  const char* levels = net.one_of({"256", "255"});
-  const double range = net.one_of({1.0, 2.0, 4.0});
-  const Value low = net.scalar(-range), high = net.scalar(range);
-  const Value data = net.op("FakeQuantize", {x, low, high, low, high}, {{"levels", levels}});
-  if (net.chance(20)) net.offer(data);
-  return convolved(net, data);
-}
-
 /// Convolutions of one input, and the input itself, that are added, as some networks are trained.
 Value summed_branches(Net& net, Value x) {
   const int64_t channels = net.dim(x, 1), groups = net.chance(40) ? channels : 1, stride = net.chance(80) ? 1 : 2;
@@ -286,7 +276,7 @@ const Block kConvolutionBlocks[] = {
     {"spatial attention", 3, 4, 4, spatial_attention},
     {"transposed convolution", 4, 3, 5, transposed_block},
     {"decoder", 5, 3, 5, decoder},
-    {"quantised", 3, 3, 5, quantised},
+    {"quantised", 10, 3, 5, test::quantised},
     {"summed branches", 4, 3, 5, summed_branches},
     {"gated", 3, 3, 5, gated},
 };

@@ -386,9 +386,9 @@ class Examiner {
 
 std::span<const CheckName> check_names() { return kCheckNames; }
 
-Examination examine(const Subject& subject, uint64_t seed, cpu::Isa isa, std::string_view only) {
+Examination examine(const Subject& subject, uint64_t seed, const std::string& isa, std::string_view only) {
   Examination found;
-  const ForcedIsa forced(cpu::isa_name(isa));
+  const ForcedIsa forced(isa.c_str());
   Examiner(subject, seed, only, found).run_all();
   return found;
 }

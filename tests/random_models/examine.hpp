@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/cpu/isa.hpp"
 #include "tests/random_models/subject.hpp"
 
 namespace terroir::test {
@@ -30,7 +29,8 @@ struct Examination {
   std::map<std::string, int> kernels;          // by kernel: the steps that ran on it
 };
 
-/// `only`: the name of the one check to make; empty: all.
-Examination examine(const Subject& subject, uint64_t seed, cpu::Isa isa, std::string_view only = {});
+/// `isa`: as TERROIR_FORCE_ISA names it; empty: the best there is. `only`: the name of the one check to make; empty:
+/// all.
+Examination examine(const Subject& subject, uint64_t seed, const std::string& isa, std::string_view only = {});
 
 }  // namespace terroir::test

@@ -25,6 +25,10 @@ Value pooled_globally(Net& net, Value x, bool keep_axes);
 /// Convolutions and poolings down to small images and back, each level joined with the one of the same extents.
 Value u_net(Net& net, Value x);
 
+/// Data and weights in few levels, as models that were quantised have them: a few convolutions, or a product of rows.
+Value quantised(Net& net, Value x);
+Value quantised_rows(Net& net, Value x);
+
 /// Along the last axis, with or without bias.
 Value linear(Net& net, Value x, int64_t columns);
 /// Of every row along the last axis, as one operation or as its parts.

@@ -68,6 +68,7 @@ Value Net::constant(const ir::Dims& dims, double low, double high) {
 
 Value Net::weights(const ir::Dims& dims, int64_t terms) {
   const double scale = 1.7 / std::sqrt(static_cast<double>(std::max<int64_t>(1, terms)));
+  if (quantised_ > 0) return quantised_weights(dims, scale);
   if (type_ == element::f32 && chance(8)) {  // as models of half the size store them
     const Value halves = draw_.constant(draw_.tensor(element::f16, dims, Fill::in(-scale, scale)));
     return op("Convert", {halves}, {{"destination_type", "f32"}});
@@ -76,6 +77,27 @@ Value Net::weights(const ir::Dims& dims, int64_t terms) {
   if (chance(92)) return plain;
   return op("FakeQuantize", {plain, scalar(-scale), scalar(scale), scalar(-scale), scalar(scale)},
             {{"levels", one_of({"255", "256", "16"})}});
+}
+
+Value Net::quantised_weights(const ir::Dims& dims, double scale) {
+  ir::Dims outputs(dims.size(), 1);
+  const bool by_output = chance(60);
+  if (by_output) outputs[0] = dims[0];
+  const Value steps = chance(20) ? scalar(scale / 128) : constant(outputs, scale / 256, scale / 128);
+  const int64_t row = ir::element_count(dims) / std::max<int64_t>(1, dims[0]);
+  if (chance(50)) {
+    HostTensor bytes = draw_.tensor(element::i8, dims, chance(85) ? Fill::in(-127, 127) : Fill::in(-128, 127));
+    for (int64_t i = 0; i < ir::element_count(dims); ++i)  // some outputs of nothing, and some all alike
+      if (const int64_t kind = i / row % 11; kind == 5 || kind == 7)
+        set_number(bytes.writable(), i, kind == 5 ? 0 : -100);
+    Value y = op("Convert", {draw_.constant(bytes)}, {{"destination_type", type_.get_type_name()}});
+    if (chance(60)) y = op("Subtract", {y, scalar(chance(70) ? 0 : 1)});
+    return op("Multiply", {y, steps});
+  }
+  const Value high = op("Multiply", {steps, scalar(127)}),
+              low = op("Multiply", {steps, scalar(chance(50) ? -127 : -128)});
+  return op("FakeQuantize", {constant(dims, -scale, scale), low, high, low, high},
+            {{"levels", one_of({"255", "256", "16", "3"})}});
 }
 
 Value Net::scalar(double value) { return draw_.reals({value}, type_, true); }

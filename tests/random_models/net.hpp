@@ -42,6 +42,17 @@ class Net {
   Value constant(const ir::Dims& dims, double low, double high);
   /// Weights of which `terms` are added up; at times stored in f16, or quantised.
   Value weights(const ir::Dims& dims, int64_t terms);
+  /// While one lives, weights are whole multiples of a step, one of all of them or one of each output.
+  class Quantised {
+   public:
+    explicit Quantised(Net& net) : net_(net) { ++net_.quantised_; }
+    ~Quantised() { --net_.quantised_; }
+    Quantised(const Quantised&) = delete;
+    Quantised& operator=(const Quantised&) = delete;
+
+   private:
+    Net& net_;
+  };
   Value scalar(double value);
   Value integers(const std::vector<int64_t>& values);
   Value integer(int64_t value);
@@ -86,6 +97,7 @@ class Net {
  private:
   Value add(const ir::OpSchema& schema, const std::vector<Value>& inputs, const AttributeTexts& attributes,
             std::vector<ir::Body> bodies);
+  Value quantised_weights(const ir::Dims& dims, double scale);
 
   ir::Graph& graph_;
   Random& random_;
@@ -93,6 +105,7 @@ class Net {
   const element::Type type_;
   int64_t products_;
   size_t layers_ = 0;
+  int quantised_ = 0;
   bool inputs_allowed_ = true, batched_ = true;
   std::vector<Value> offered_;
   std::map<std::string, int> names_;

@@ -166,9 +166,16 @@ Value chosen_rows(Net& net, Value x) {
 }
 
 const Block kSequenceBlocks[] = {
-    {"attention", 12, 3, 3, attention}, {"feed forward", 9, 2, 3, feed_forward}, {"norm", 4, 2, 4, norm_block},
-    {"positions", 2, 3, 3, positions},  {"along tokens", 5, 3, 3, along_tokens}, {"recurrent", 4, 3, 3, recurrent},
-    {"image", 3, 3, 3, image_of},       {"rows", 2, 3, 3, rows_of_tokens},       {"chosen rows", 2, 3, 3, chosen_rows},
+    {"attention", 12, 3, 3, attention},
+    {"feed forward", 9, 2, 3, feed_forward},
+    {"norm", 4, 2, 4, norm_block},
+    {"positions", 2, 3, 3, positions},
+    {"along tokens", 5, 3, 3, along_tokens},
+    {"recurrent", 4, 3, 3, recurrent},
+    {"image", 3, 3, 3, image_of},
+    {"rows", 2, 3, 3, rows_of_tokens},
+    {"chosen rows", 2, 3, 3, chosen_rows},
+    {"quantised rows", 7, 2, 4, test::quantised_rows},
 };
 
 }  // namespace
