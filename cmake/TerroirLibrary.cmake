@@ -3,7 +3,7 @@ set(TERROIR_SOURCES)
 foreach(room ir ops runtime plugins)
   file(GLOB_RECURSE room_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${room}/*.cpp)
   # Kernels of a bucket are objects of their own.
-  list(FILTER room_sources EXCLUDE REGEX "/plugins/cpu/kernels/[^/]+/([^/]+_)?(scalar|sse42|avx2|avx512|avx512_vnni)\\.cpp$")
+  list(FILTER room_sources EXCLUDE REGEX "/plugins/cpu/kernels/[^/]+/([^/]+_)?(scalar|sse42|avx2|avx512|avx512_vnni|avx512_amx)\\.cpp$")
   # The C API is a library of its own.
   list(FILTER room_sources EXCLUDE REGEX "/runtime/compat/")
   list(APPEND TERROIR_SOURCES ${room_sources})
@@ -34,7 +34,7 @@ list(FILTER TERROIR_RARE_REFERENCES EXCLUDE REGEX "/ops/reference/(sort/radix|mo
 # Suppression of boxes compares one with whole blocks of others, which takes vectors only where the compiler may divide
 # before it knows whether the quotient counts. That changes no value.
 set(TERROIR_BLOCK_LOOPS ${TERROIR_SOURCES})
-list(FILTER TERROIR_BLOCK_LOOPS INCLUDE REGEX "/ops/reference/detection/(box_overlap|class_nms|detection_output)\\.cpp$")
+list(FILTER TERROIR_BLOCK_LOOPS INCLUDE REGEX "/(ops/reference/detection/(box_overlap|class_nms|detection_output)|plugins/cpu/weight_steps)\\.cpp$")
 # Likewise quantisation, whose blocks have a length that the compiler knows.
 set(TERROIR_FIXED_LOOPS ${PROJECT_SOURCE_DIR}/ops/reference/quantization/fake_quantize.cpp)
 set(TERROIR_SMALL_SOURCES ${TERROIR_ONCE_PER_MODEL} ${TERROIR_HANDING_OUT} ${TERROIR_RARE_REFERENCES})

@@ -85,7 +85,7 @@ std::unique_ptr<Plan> unpacked_plan(std::unique_ptr<ir::Graph> graph, WeightsCac
   passes.add(fuse_rms_norm(cpu_ops()));
   passes.add(fuse_post_ops(cpu_ops(), ChainBases::with_own_store));
   if (options.bytes) {
-    passes.add(quantize_convolutions(cpu_ops(), ops::builtin_registry(), weights.steps()));
+    passes.add(quantize_convolutions(cpu_ops(), ops::builtin_registry(), weights.steps(), &arena));
     passes.add(quantize_stores());
   }
   passes.add(fuse_elementwise(cpu_ops()));

@@ -1,8 +1,11 @@
 #include "plugins/cpu/isa.hpp"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 
 #include <terroir/exception.hpp>
@@ -54,9 +57,24 @@ Isa detect_cpu() noexcept {
   return Isa::avx512;
 }
 
-bool detect_byte_products() noexcept {
-  constexpr unsigned kAvx512Vnni = 1u << 11;
-  return detect_cpu() == Isa::avx512 && has_all(cpuid(7, 0).ecx, kAvx512Vnni);
+/// Whether the system lets all threads of this process use the registers of AMX, which it saves on request only.
+bool may_use_tiles() noexcept {
+#if defined(__linux__) && defined(SYS_arch_prctl)
+  constexpr int kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr int kTileData = 18;               // XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
+ByteProducts detect_byte_products() noexcept {
+  constexpr unsigned kAvx512Vnni = 1u << 11, kAmxTile = 1u << 24, kAmxInt8 = 1u << 25;
+  constexpr uint64_t kTileState = 0x60000;  // configuration and data
+  const CpuidRegisters leaf7 = cpuid(7, 0);
+  if (detect_cpu() != Isa::avx512 || !has_all(leaf7.ecx, kAvx512Vnni)) return ByteProducts::none;
+  const bool amx = has_all(leaf7.edx, kAmxTile | kAmxInt8) && has_all(read_xcr0(), kTileState) && may_use_tiles();
+  return amx ? ByteProducts::amx : ByteProducts::vnni;
 }
 
 bool is_amd_family_1ah() noexcept {
@@ -84,7 +102,7 @@ int64_t cpuid_cache_bytes(unsigned wanted_level) noexcept {
 }
 #else
 Isa detect_cpu() noexcept { return Isa::scalar; }
-bool detect_byte_products() noexcept { return false; }
+ByteProducts detect_byte_products() noexcept { return ByteProducts::none; }
 bool is_amd_family_1ah() noexcept { return false; }
 int64_t cpuid_cache_bytes(unsigned) noexcept { return 0; }
 #endif
@@ -120,15 +138,22 @@ Isa detected_cpu() noexcept {
   return isa;
 }
 
-constexpr std::string_view kByteProducts = "avx512_vnni";
+constexpr const char* kByteProducts[] = {"avx512", "avx512_vnni", "avx512_amx"};
 
-bool byte_products_available() noexcept {
-#if defined(TERROIR_HAVE_AVX512_VNNI)
-  static const bool detected = detect_byte_products();
+ByteProducts detected_byte_products() noexcept {
+#if defined(TERROIR_HAVE_AVX512_AMX)
+  static const ByteProducts detected = detect_byte_products();
   return detected;
 #else
-  return false;
+  return ByteProducts::none;
 #endif
+}
+
+/// The products that TERROIR_FORCE_ISA names.
+std::optional<ByteProducts> parse_byte_products(std::string_view name) noexcept {
+  const auto found = std::find(std::begin(kByteProducts), std::end(kByteProducts), name);
+  if (found == std::end(kByteProducts)) return std::nullopt;
+  return static_cast<ByteProducts>(found - std::begin(kByteProducts));
 }
 
 /// TERROIR_FORCE_ISA, or "" where it is not set.
@@ -176,19 +201,23 @@ Isa best_isa() noexcept {
 Isa active_isa() {
   const std::string_view forced = forced_isa();
   if (forced.empty()) return best_isa();
-  const std::optional<Isa> isa = forced == kByteProducts ? Isa::avx512 : parse_isa(forced);
-  if (isa && (forced == kByteProducts ? byte_products_available() : isa_available(*isa))) return *isa;
+  const std::optional<ByteProducts> products = parse_byte_products(forced);
+  const std::optional<Isa> isa = products ? Isa::avx512 : parse_isa(forced);
+  if (isa && isa_available(*isa) && products.value_or(ByteProducts::none) <= detected_byte_products()) return *isa;
   std::string available;
-  for (const Isa each : available_isas()) available.append(available.empty() ? "" : ", ").append(isa_name(each));
-  if (byte_products_available()) available.append(", ").append(kByteProducts);
+  const auto add = [&](const char* name) { available.append(available.empty() ? "" : ", ").append(name); };
+  for (const Isa each : available_isas()) add(isa_name(each));
+  for (const ByteProducts each : {ByteProducts::vnni, ByteProducts::amx})
+    if (each <= detected_byte_products()) add(kByteProducts[static_cast<size_t>(each)]);
   throw Exception(isa ? ErrorCode::unsupported : ErrorCode::invalid_argument,
                   "TERROIR_FORCE_ISA: '" + std::string(forced) +
                       (isa ? "' is not available on this machine" : "' is not an instruction set bucket") +
                       "; available: " + available);
 }
 
-bool active_byte_products() {
-  return byte_products_available() && active_isa() == Isa::avx512 && forced_isa() != isa_name(Isa::avx512);
+ByteProducts active_byte_products() {
+  if (active_isa() != Isa::avx512) return ByteProducts::none;
+  return parse_byte_products(forced_isa()).value_or(detected_byte_products());
 }
 
 bool separate_add_pipes() {

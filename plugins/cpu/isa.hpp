@@ -33,10 +33,14 @@ Isa active_isa();
 // The channel block of the blocked layouts that the kernels of a bucket prefer: nChw16c on avx512, nChw8c elsewhere.
 constexpr int64_t channel_block(Isa isa) noexcept { return isa == Isa::avx512 ? 16 : 8; }
 
-// Whether kernels of the bucket avx512 may multiply bytes and add four products to 32-bit sums in one instruction
-// (AVX512_VNNI): the active bucket is avx512, the processor and this build have them, and TERROIR_FORCE_ISA is not
-// avx512; avx512_vnni asks for both. Reads the environment at each call.
-bool active_byte_products();
+// How kernels beside the bucket avx512 may multiply bytes and add the products to 32-bit sums:
+//   vnni  AVX512_VNNI, four products for a lane in one instruction
+//   amx   that, and AMX_TILE and AMX_INT8, 64 products for each of 16 x 16 sums; the system lets this process use them
+enum class ByteProducts : int32_t { none, vnni, amx };
+
+// The best that the processor and this build have, if the active bucket is avx512, up to what TERROIR_FORCE_ISA names:
+// avx512 is none of them, avx512_vnni and avx512_amx ask for them. Reads the environment at each call.
+ByteProducts active_byte_products();
 
 // Whether the processor adds floats in pipes of their own, as many as those for multiply-add, so that both go on at
 // once: known of AMD's Zen 5 (family 1Ah), where it was measured. TERROIR_ADD_PIPES=0 or 1 says it for any processor;

@@ -28,12 +28,14 @@
 namespace terroir::cpu {
 namespace {
 
+constexpr const char* kByteProductNames[] = {"", ", products of bytes", ", tiles of bytes"};
+
 /// What of the machine plans depend on.
 std::string machine() {
   const CacheSizes& caches = cache_sizes();
   return concat(isa_name(active_isa()), " with caches of ", caches.l1d, ", ", caches.l2, " and ", caches.l3, " bytes",
                 separate_add_pipes() ? ", pipes for additions" : "",
-                active_byte_products() ? ", products of bytes" : "");
+                kByteProductNames[static_cast<size_t>(active_byte_products())]);
 }
 
 /// What profiles call an operation's reference.
@@ -439,7 +441,7 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
     options.requests = threading().streams;
     options.memory_limit = config().memory_limit;
     options.accuracy = config().execution_mode == hint::ExecutionMode::ACCURACY;
-    options.bytes = active_byte_products() && !options.accuracy;
+    options.bytes = active_byte_products() != ByteProducts::none && !options.accuracy;
     options.graph_text = log_enabled(LogCategory::pass);
     return options;
   }

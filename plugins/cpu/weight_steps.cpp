@@ -1,10 +1,14 @@
 #include "plugins/cpu/weight_steps.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "ir/base/aligned_buffer.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -15,25 +19,49 @@ bool are_multiples(const float* values, int64_t count, float steps) {
   constexpr float kNear = 1.0f / 1024;
   constexpr int64_t kAtOnce = 256;
   for (int64_t begin = 0; begin < count; begin += kAtOnce) {
-    bool near = true;
+    int32_t far = 0;
     for (int64_t i = begin; i < std::min(begin + kAtOnce, count); ++i) {
       const float multiple = values[i] * steps;
-      near &= std::abs(multiple - ((multiple + kRound) - kRound)) <= kNear;  // no NaN is
+      far |= std::abs(multiple - ((multiple + kRound) - kRound)) <= kNear ? 0 : 1;  // NaN is
     }
-    if (!near) return false;
+    if (far != 0) return false;
   }
   return true;
 }
 
+struct Range {
+  float least, most;
+};
+
+/// Whatever it is where there is a NaN.
+Range range_of(const float* values, int64_t count) {
+  constexpr int64_t kAtOnce = 16;
+  std::array<float, kAtOnce> least, most;
+  least.fill(values[0]);
+  most.fill(values[0]);
+  int64_t i = 0;
+  for (; i + kAtOnce <= count; i += kAtOnce)
+    for (int64_t k = 0; k < kAtOnce; ++k) {
+      const auto at = static_cast<size_t>(k);
+      least[at] = values[i + k] < least[at] ? values[i + k] : least[at];
+      most[at] = values[i + k] > most[at] ? values[i + k] : most[at];
+    }
+  for (; i < count; ++i) {
+    least[0] = std::min(least[0], values[i]);
+    most[0] = std::max(most[0], values[i]);
+  }
+  return {*std::min_element(least.begin(), least.end()), *std::max_element(most.begin(), most.end())};
+}
+
 /// 0: there is none.
 float step_of(const float* values, int64_t count) {
-  const auto [least, most] = std::minmax_element(values, values + count);
-  if (!std::isfinite(*least) || !std::isfinite(*most)) return 0;
-  if (*least == 0 && *most == 0) return 1;
+  const auto [least, most] = range_of(values, count);
+  if (!std::isfinite(least) || !std::isfinite(most)) return 0;
+  if (least == 0 && most == 0) return are_multiples(values, count, 1) ? 1 : 0;  // not with a NaN among them
   // The largest one is some number of steps; as many as bytes can be first, as quantisers choose them.
-  const float largest = std::max(-*least, *most);
+  const float largest = std::max(-least, most);
   // There is no 128th step upwards, to which what is nearly as large would be rounded.
-  for (int multiple = *most < -*least * (127.5f / 128) ? 128 : 127; multiple > 0; --multiple) {
+  for (int multiple = most < -least * (127.5f / 128) ? 128 : 127; multiple > 0; --multiple) {
     const float step = largest / static_cast<float>(multiple);
     if (step < std::numeric_limits<float>::min()) continue;
     if (are_multiples(values, count, static_cast<float>(multiple) / largest)) return step;
@@ -41,23 +69,35 @@ float step_of(const float* values, int64_t count) {
   return 0;
 }
 
-ir::Constant steps_of(const ir::Constant& weights, int64_t rows, bool columns) {
+ir::Constant steps_of(const ir::Constant& weights, int64_t rows, bool columns, const parallel::Arena* arena) {
   const int64_t count = weights.view.count() / rows;
   const auto* const values = weights.view.as<float>();
-  std::vector<float> column(columns ? static_cast<size_t>(count) : 0);
   auto buffer = std::make_shared<AlignedBuffer>(static_cast<size_t>(rows) * sizeof(float));
   auto* const steps = buffer->as<float>();
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t i = 0; columns && i < count; ++i) column[static_cast<size_t>(i)] = values[i * rows + r];
-    steps[r] = step_of(columns ? column.data() : values + r * count, count);
-    if (steps[r] == 0) return {};
-  }
+  constexpr int64_t kAtOnce = 16;  // rows
+  std::atomic<bool> all = true;
+  const auto find = [&](int64_t task) {
+    std::vector<float> column(columns ? static_cast<size_t>(count) : 0);
+    for (int64_t r = task * kAtOnce; r < std::min((task + 1) * kAtOnce, rows) && all.load(std::memory_order_relaxed);
+         ++r) {
+      for (int64_t i = 0; columns && i < count; ++i) column[static_cast<size_t>(i)] = values[i * rows + r];
+      steps[r] = step_of(columns ? column.data() : values + r * count, count);
+      if (steps[r] == 0) all = false;
+    }
+  };
+  const int64_t tasks = ceil_div(rows, kAtOnce);
+  if (arena)
+    arena->parallel_for(tasks, find);
+  else
+    for (int64_t task = 0; task < tasks; ++task) find(task);
+  if (!all) return {};
   return {{element::f32, {rows}, steps}, buffer};
 }
 
 }  // namespace
 
-const ir::Constant* WeightSteps::get(const ir::Constant& weights, int64_t rows, bool columns) {
+const ir::Constant* WeightSteps::get(const ir::Constant& weights, int64_t rows, bool columns,
+                                     const parallel::Arena* arena) {
   const std::lock_guard lock(mutex_);
   entries_.remove_if([](const Entry& entry) { return entry.owner.expired(); });
   const auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
@@ -66,7 +106,7 @@ const ir::Constant* WeightSteps::get(const ir::Constant& weights, int64_t rows, 
   const Entry& entry = known != entries_.end()
                            ? *known
                            : entries_.emplace_back(Entry{weights.view.data, weights.owner, rows, columns,
-                                                         steps_of(weights, rows, columns)});
+                                                         steps_of(weights, rows, columns, arena)});
   return entry.steps.view.data ? &entry.steps : nullptr;
 }
 

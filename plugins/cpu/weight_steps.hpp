@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "ir/graph/graph.hpp"
+#include "runtime/parallel/arena.hpp"
 
 namespace terroir::cpu {
 
@@ -14,7 +15,8 @@ class WeightSteps {
   /// Steps of the rows of f32 `weights`, or of the columns of a matrix, as a constant [rows]: each multiple lies within
   /// [-128, 127] and is met to 1/1024 of a step; 1 for a row of zeros. Null where a row has none. The same constant
   /// each time, while the weights are there.
-  const ir::Constant* get(const ir::Constant& weights, int64_t rows, bool columns = false);
+  const ir::Constant* get(const ir::Constant& weights, int64_t rows, bool columns = false,
+                          const parallel::Arena* arena = nullptr);
 
  private:
   struct Entry {

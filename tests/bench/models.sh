@@ -12,7 +12,7 @@ shared=${TERROIR_SHARED_DIR:-../shared}
 keep=build/bench
 zoo=${TERROIR_ZOO_DIR:-$keep/zoo}
 mkdir -p "$keep"
-ls "$zoo"/*.xml >/dev/null 2>&1 || python3 "$shared/zoo/zoo.py" --all --out "$zoo"
+ls "$zoo"/*-int8.xml >/dev/null 2>&1 || python3 "$shared/zoo/zoo.py" --all --int8 --out "$zoo"
 
 peer=
 if [ -z "${NODE_PATH:-}" ] && command -v npm >/dev/null; then

@@ -17,7 +17,7 @@ constexpr float kNone = std::numeric_limits<float>::infinity();
 struct RowCase {
   int64_t positions, depth, blocks = 1, lanes = 16;
   bool pads = true, floats = true, bytes = false, residual = false, post_ops = false, bias_by_position = false;
-  bool depthwise = false, matrix = false;
+  bool depthwise = false, matrix = false, wide = false;  // wide: steps in sixteens
   int64_t stride = 1;
   float low = -kNone, high = kNone;
 };
@@ -26,9 +26,8 @@ class ConvBytes : public ::testing::Test {
  protected:
   void SetUp() override {
     const test::ForcedIsa unset("");
-    if (!cpu::active_byte_products()) GTEST_SKIP() << "no AVX512_VNNI";
-    kernels_ = cpu::byte_conv_kernels();
-    ASSERT_NE(kernels_, nullptr);
+    kernels_ = cpu::byte_conv_kernels(cpu::active_byte_products());
+    if (!kernels_) GTEST_SKIP() << "no AVX512_VNNI";
   }
 
   int64_t draw(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine_); }
@@ -40,7 +39,9 @@ class ConvBytes : public ::testing::Test {
     GuardedBuffer<int32_t> offsets(c.depth);
     int64_t reach = 0;
     for (int64_t k = 0; k < c.depth; ++k) {
-      offsets[k] = static_cast<int32_t>(c.matrix ? 4 * k : draw(0, 300) * (c.depthwise ? 16 : 4));
+      offsets[k] = static_cast<int32_t>(c.matrix                ? 4 * k
+                                        : c.wide && k % 16 != 0 ? offsets[k - 1] + 4
+                                                                : draw(0, 300) * (c.depthwise ? 16 : 4));
       reach = std::max<int64_t>(reach, offsets[k] + (c.depthwise ? 64 : 4));
     }
     GuardedBuffer<uint8_t> src((c.positions - 1) * step + reach);
@@ -88,7 +89,7 @@ class ConvBytes : public ::testing::Test {
     row.ahead = weights.data();
     row.ahead_lines = 3;
     std::vector<float> in_place(residual.begin(), residual.end());
-    (c.depthwise ? kernels_->depthwise_row : kernels_->row)(row);
+    (c.depthwise ? kernels_->depthwise_row : c.wide ? kernels_->wide_row : kernels_->row)(row);
     EXPECT_TRUE(dst.intact());
     EXPECT_TRUE(dst_bytes.intact());
 
@@ -136,6 +137,23 @@ TEST_F(ConvBytes, EveryTile) {
           SCOPED_TRACE(::testing::Message() << positions << " positions, " << blocks << " blocks, depth " << depth);
           check({.positions = positions, .depth = depth, .blocks = blocks, .floats = !bytes, .bytes = bytes});
         }
+}
+
+TEST_F(ConvBytes, WideTiles) {
+  if (!kernels_->wide_row) GTEST_SKIP() << "no AMX";
+  for (int64_t positions = 1; positions <= 70; positions += positions < 36 ? 1 : 11)
+    for (int64_t blocks : {1, 2, 3, 4})
+      for (int64_t depth : {16, 48}) {
+        SCOPED_TRACE(::testing::Message() << positions << " positions, " << blocks << " blocks, depth " << depth);
+        RowCase c{.positions = positions, .depth = depth, .blocks = blocks, .lanes = 11, .wide = true, .stride = 5};
+        check(c);
+        c.floats = false;
+        c.bytes = c.residual = c.bias_by_position = true;
+        check(c);
+        c.matrix = true;
+        c.pads = c.residual = c.bias_by_position = false;
+        check(c);
+      }
 }
 
 TEST_F(ConvBytes, LanesThatDoNotExist) {

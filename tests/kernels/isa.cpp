@@ -66,6 +66,32 @@ TEST(IsaTest, TheEnvironmentForcesEveryAvailableOne) {
   }
 }
 
+TEST(IsaTest, ProductsOfBytesAreAskedForByName) {
+  cpu::ByteProducts best = cpu::ByteProducts::none;
+  {
+    const ForcedIsa unset("");
+    best = cpu::active_byte_products();
+  }
+#if defined(__x86_64__) && defined(TERROIR_HAVE_AVX512)
+  __builtin_cpu_init();
+  EXPECT_EQ(best != cpu::ByteProducts::none, cpu::isa_available(Isa::avx512) && __builtin_cpu_supports("avx512vnni"));
+#endif
+  const std::pair<const char*, cpu::ByteProducts> names[] = {{"avx512", cpu::ByteProducts::none},
+                                                             {"avx512_vnni", cpu::ByteProducts::vnni},
+                                                             {"avx512_amx", cpu::ByteProducts::amx}};
+  for (const auto& [name, products] : names) {
+    const ForcedIsa forced(name);
+    if (products <= best && cpu::isa_available(Isa::avx512)) {
+      EXPECT_EQ(cpu::active_isa(), Isa::avx512);
+      EXPECT_EQ(cpu::active_byte_products(), products);
+    } else {
+      EXPECT_NE(refusal().find("is not available on this machine"), std::string::npos) << refusal();
+    }
+  }
+  const ForcedIsa smaller("scalar");
+  EXPECT_EQ(cpu::active_byte_products(), cpu::ByteProducts::none);
+}
+
 TEST(IsaTest, UnsetOrEmptyMeansTheBest) {
   for (const char* value : {static_cast<const char*>(nullptr), ""}) {
     const ForcedIsa forced(value);

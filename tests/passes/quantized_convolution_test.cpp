@@ -21,11 +21,14 @@
 namespace terroir::test {
 namespace {
 
-constexpr const char* kBytes = "avx512_vnni";
-
-bool has_products_of_bytes() {
+/// The values of TERROIR_FORCE_ISA under which this machine has products of bytes.
+std::vector<const char*> byte_buckets() {
   const ForcedIsa unset("");
-  return cpu::active_byte_products();
+  const cpu::ByteProducts best = cpu::active_byte_products();
+  std::vector<const char*> buckets;
+  if (best >= cpu::ByteProducts::vnni) buckets.push_back("avx512_vnni");
+  if (best >= cpu::ByteProducts::amx) buckets.push_back("avx512_amx");
+  return buckets;
 }
 
 /// Levels that are 1/16 apart. `zero`: the level that stands for 0.
@@ -129,22 +132,25 @@ int byte_steps(const ir::Graph& graph) {
 /// `steps`: how many compute in bytes.
 void expect_same_in_bytes(const GraphMaker& m, int steps) {
   const std::vector<HostTensor> inputs = inputs_of(m), want = on_interpreter(m.graph(), inputs);
-  const ForcedIsa forced(kBytes);
-  EXPECT_EQ(byte_steps(m.graph()), steps);
   std::vector<HostTensor> first;
-  for (const int threads : {1, 2, 3, 8}) {
-    DeviceModel device = on_cpu(m.graph(), threads);
-    std::vector<HostTensor> got = device.infer(inputs);
-    for (size_t i = 0; i < want.size(); ++i) expect_near(want[i], got[i]);
-    if (first.empty()) first = device.stored_and_loaded().infer(inputs);
-    for (size_t i = 0; i < want.size(); ++i)
-      EXPECT_EQ(std::memcmp(got[i].view().data, first[i].view().data, got[i].view().bytes()), 0) << threads;
+  for (const char* bucket : byte_buckets()) {
+    SCOPED_TRACE(bucket);
+    const ForcedIsa forced(bucket);
+    EXPECT_EQ(byte_steps(m.graph()), steps);
+    for (const int threads : {1, 2, 3, 8}) {
+      DeviceModel device = on_cpu(m.graph(), threads);
+      std::vector<HostTensor> got = device.infer(inputs);
+      for (size_t i = 0; i < want.size(); ++i) expect_near(want[i], got[i]);
+      if (first.empty()) first = device.stored_and_loaded().infer(inputs);
+      for (size_t i = 0; i < want.size(); ++i)
+        EXPECT_EQ(std::memcmp(got[i].view().data, first[i].view().data, got[i].view().bytes()), 0) << threads;
+    }
   }
 }
 
 class QuantizedConvolution : public ::testing::Test {
   void SetUp() override {
-    if (!has_products_of_bytes()) GTEST_SKIP() << "no AVX512_VNNI";
+    if (byte_buckets().empty()) GTEST_SKIP() << "no AVX512_VNNI";
   }
 };
 
@@ -162,6 +168,12 @@ TEST_F(QuantizedConvolution, SameAsInterpreter) {
       {"1,64,6,6", 96, "3,3", "1,1", "1,1", "1,1", "1,1", 2, 127.5f},
       {"1,96,5,9", 48, "3,1", "1,1", "1,1", "1,0", "1,0", 3},
       {"1,50,1,1", 1000, "1,1"},
+      {"2,64,19,3", 40, "3,3", "1,1", "1,1", "1,1", "1,1", 1, 127.5f},
+      {"1,128,9,20", 70, "3,3", "2,2", "1,1", "1,0", "1,2"},
+      {"1,192,7,7", 64, "1,1", "2,2"},
+      {"1,128,5,37", 96, "1,3", "1,1", "1,2", "0,2", "0,1", 2, 10},
+      {"1,64,3,5,6", 33, "3,3,3", "1,1,1", "1,1,1", "1,1,1", "1,1,1", 1, 127.5f},
+      {"1,64,1,1", 64, "3,3", "1,1", "1,1", "1,1", "1,1", 1, 127.5f},
       {"3,16,1,9", 16, "1,3", "1,1", "1,1", "0,1", "0,1"},
       {"1,16,9,1", 16, "3,1", "1,1", "1,1", "1,0", "1,0", 1, 127.5f},
       {"1,300,33", 70, "5", "2", "3", "6", "4", 1, 127.5f},
@@ -252,7 +264,7 @@ TEST_F(QuantizedConvolution, AccuracyAndOtherBucketsComputeInFloats) {
     const ForcedIsa forced("avx512");
     EXPECT_EQ(byte_steps(m.graph()), 0);
   }
-  const ForcedIsa forced(kBytes);
+  const ForcedIsa forced(byte_buckets().back());
   EXPECT_EQ(byte_steps(m.graph()), 3);
 }
 
@@ -261,7 +273,7 @@ TEST_F(QuantizedConvolution, RefusesWhatBytesCannotHold) {
   const auto refuses = [](const auto& make) {
     GraphMaker m;
     make(m);
-    const ForcedIsa forced(kBytes);
+    const ForcedIsa forced(byte_buckets().back());
     EXPECT_EQ(byte_steps(m.graph()), 0);
   };
   const Layer plain{"", 16, "3,3", "1,1", "1,1", "1,1", "1,1"};

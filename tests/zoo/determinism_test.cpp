@@ -131,7 +131,7 @@ class Runner {
     for (const Tensor& input : inputs) dims.push_back(ir::to_dims(input.get_shape()));
     cpu::CompileOptions options;
     options.isa = cpu::active_isa();
-    options.bytes = cpu::active_byte_products();
+    options.bytes = cpu::active_byte_products() != cpu::ByteProducts::none;
     options.threads = threads;
     const parallel::Arena arena(threads);
     const std::shared_ptr<const Plan> plan =

@@ -27,7 +27,7 @@ void clear_lanes(uint8_t* block, int64_t positions, int64_t channels) {
 class QuantizeExecutor final : public Executor {
  public:
   explicit QuantizeExecutor(const NodeContext& context)
-      : levels_(levels_of(context)), count_(context.inputs[0].padded_count()) {
+      : kernels_(*byte_conv_kernels(active_byte_products())), levels_(levels_of(context)), count_(context.inputs[0].padded_count()) {
     const TensorDesc& src = context.inputs[0];
     if (!src.has_padding()) return;
     channels_ = src.dims[1];
@@ -41,7 +41,7 @@ class QuantizeExecutor final : public Executor {
     const int64_t unit = channels_ > 0 ? positions_ * kByteBlock : kAtOnce;
     args.arena.parallel_for(ceil_div(count_, unit), [&](int64_t i) {
       const int64_t begin = i * unit, end = std::min(begin + unit, count_);
-      byte_conv_kernels()->quantize(src + begin, dst + begin, end - begin, levels_);
+      kernels_.quantize(src + begin, dst + begin, end - begin, levels_);
       const int64_t blocks = ceil_div(channels_, kByteBlock);
       if (channels_ > 0 && i % blocks == blocks - 1)
         clear_lanes(dst + begin, positions_, channels_ - (blocks - 1) * kByteBlock);
@@ -52,6 +52,7 @@ class QuantizeExecutor final : public Executor {
  private:
   static constexpr int64_t kAtOnce = 1 << 14;
 
+  const ByteConvKernels& kernels_;
   ByteLevels levels_;
   int64_t count_;
   int64_t channels_ = 0, positions_ = 0;  // 0: no padding
@@ -60,7 +61,8 @@ class QuantizeExecutor final : public Executor {
 class QuantizeToBlocksExecutor final : public Executor {
  public:
   explicit QuantizeToBlocksExecutor(const NodeContext& context)
-      : levels_(levels_of(context)),
+      : kernels_(*byte_conv_kernels(active_byte_products())),
+        levels_(levels_of(context)),
         images_(context.inputs[0].dims[0]),
         channels_(context.inputs[0].dims[1]),
         positions_(context.inputs[0].count() / (images_ * channels_)) {}
@@ -74,7 +76,7 @@ class QuantizeToBlocksExecutor final : public Executor {
       const int64_t channels = std::min(kByteBlock, channels_ - first);
       const Stretch part = part_of({0, positions_}, i % parts, parts);
       const float* const planes = src + (block / blocks * channels_ + first) * positions_;
-      byte_conv_kernels()->quantize_planes(planes + part.begin, positions_, channels,
+      kernels_.quantize_planes(planes + part.begin, positions_, channels,
                                            dst + (block * positions_ + part.begin) * kByteBlock, part.end - part.begin,
                                            levels_);
     });
@@ -84,6 +86,7 @@ class QuantizeToBlocksExecutor final : public Executor {
  private:
   static constexpr int64_t kAtOnce = 1 << 12;
 
+  const ByteConvKernels& kernels_;
   ByteLevels levels_;
   int64_t images_, channels_, positions_;
 };
@@ -91,7 +94,7 @@ class QuantizeToBlocksExecutor final : public Executor {
 bool changes_layout(const LayoutChoice& choice) { return *choice.inputs[0] != choice.outputs[0]; }
 
 Proposal propose(const NodeContext& context) {
-  if (!byte_conv_kernels() || context.isa != Isa::avx512) return Reject{"there are no products of bytes"};
+  if (active_byte_products() == ByteProducts::none) return Reject{"there are no products of bytes"};
   const int rank = context.inputs[0].rank();
   std::vector<LayoutChoice> choices;
   const auto offer = [&](const Layout& from, const Layout& to, double factor) {

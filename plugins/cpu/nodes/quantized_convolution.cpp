@@ -1,11 +1,12 @@
 // QuantizedConvolution and QuantizedMatMul of the set "cpu": bytes in, sums in 32 bits, and at the store a bias, a sum
-// with another tensor, a clamp and the rest of the chain in f32; then f32 or bytes again. How: units of up to four
-// blocks of outputs by bands of output rows. Where windows reach beyond the source, the rows
-//   under a band are copied with zeros beside them; those of a depthwise layer are always, block by block. What a zero
+// with another tensor, a clamp and the rest of the chain in f32; then f32 or bytes again.
+// How: units of up to four blocks of outputs by bands of output rows. Where windows reach beyond the source, the rows
+//   under a band are copied with zeros beside them; those of a depthwise layer are always, block by block. Kernels that
+//   take 64 bytes of a position at once get copies of all, with the channels of a position side by side. What a zero
 //   stands for where the data's zero is another number is taken back by the bias, of which there is one for each set of
 //   taps that an output misses.
-// Layouts: nChw16c; of matrices plain. Threads: bands, or units where the weights are more than the source; sums of
-// integers do not depend on that.
+// Layouts: nChw16c; of matrices plain.
+// Threads: bands, or units where the weights are more than the source; sums of integers do not depend on that.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -65,14 +66,17 @@ void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights,
   std::fill_n(packed, p.depth() * unit.blocks * kQuad, int8_t{0});
   for (int64_t o = 0; o < outputs; ++o) {
     const float per_step = 1 / steps[o];
-    for (int64_t tap = 0; tap < taps; ++tap)
+    const float* const row = weights + o * strides.output;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      int32_t sum = 0;
       for (int64_t c = 0; c < inputs; ++c) {
-        const auto weight =
-            static_cast<int8_t>(nearest(weights[o * strides.output + (c * taps + tap) * strides.other] * per_step));
+        const int32_t weight = nearest(row[(c * taps + tap) * strides.other] * per_step);
         const ByteProblem::Place place = p.place_of(tap, c);
-        packed[place.step * unit.blocks * kQuad + o * kBytesAtOnce + place.byte] = weight;
-        sums[tap * unit.blocks * kByteBlock + o] += weight;
+        packed[place.step * unit.blocks * kQuad + o * kBytesAtOnce + place.byte] = static_cast<int8_t>(weight);
+        sum += weight;
       }
+      sums[tap * unit.blocks * kByteBlock + o] = sum;
+    }
   }
 }
 
@@ -160,7 +164,7 @@ struct Band {
 class QuantizedConvolutionExecutor final : public Executor {
  public:
   explicit QuantizedConvolutionExecutor(const NodeContext& context)
-      : kernels_(*byte_conv_kernels()),
+      : kernels_(*byte_conv_kernels(active_byte_products())),
         attrs_(context.node.attrs<QuantizedAttrs>()),
         problem_(problem_of(context)),
         places_(problem_),
@@ -175,9 +179,12 @@ class QuantizedConvolutionExecutor final : public Executor {
       dst_step_ = problem_.group_outputs;
     }
     image_ = d.in * h.in * w.in * problem_.source_blocks * kByteBlock;
+    wide_ = kernels_.wide_row && !problem_.depthwise && problem_.group_inputs % kWideBytes == 0;
+    windowed_ = problem_.padded || (wide_ && !problem_.matrix);
     plan_bands();
-    offsets_ = problem_.offsets(problem_.padded ? window_ : tensor_);
+    offsets_ = problem_.offsets(windowed_ ? window_ : tensor_);
     set_scales(context);
+    kernel_ = problem_.depthwise ? kernels_.depthwise_row : wide_ ? kernels_.wide_row : kernels_.row;
   }
 
   void run(const RunArgs& args) const noexcept override {
@@ -202,8 +209,8 @@ class QuantizedConvolutionExecutor final : public Executor {
   }
 
   SlotNeed slot_need(int threads) const override {
-    if (!problem_.padded) return {};
-    return {static_cast<size_t>(round_up(window_blocks() * window_.block, 64)),
+    if (!windowed_) return {};
+    return {static_cast<size_t>(round_up(window_bytes(band_), 64)),
             static_cast<size_t>(std::min<int64_t>(threads, split_for(threads).count()))};
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
@@ -226,7 +233,7 @@ class QuantizedConvolutionExecutor final : public Executor {
                   !attrs_.store        ? "f32"
                   : attrs_.also_floats ? "f32u8"
                                        : "u8",
-                  problem_.matrix ? "" : "_nChw16c", "__avx512_vnni");
+                  problem_.matrix ? "" : "_nChw16c", wide_ ? "__avx512_amx" : "__avx512_vnni");
   }
 
  private:
@@ -243,18 +250,21 @@ class QuantizedConvolutionExecutor final : public Executor {
     const ConvAxis& h = problem_.axes[1];
     return (rows - 1) * h.stride + (h.kernel - 1) * h.dilation + 1;
   }
-  /// Of the source rows under so many output rows.
+  /// Of the source rows under so many output rows, or of so many positions.
   int64_t window_bytes(int64_t rows) const noexcept {
-    return window_blocks() * planes_ * window_rows(rows) * window_.h;
+    const int64_t bytes = window_blocks() * kByteBlock;
+    return problem_.merged ? rows * bytes : planes_ * window_rows(rows) * window_width() * bytes;
   }
   int64_t window_blocks() const noexcept { return problem_.depthwise ? 1 : problem_.source_blocks; }
+  int64_t window_width() const noexcept {
+    const ConvAxis& w = problem_.axes[2];
+    const int64_t reach = (w.kernel - 1) * w.dilation + 1;
+    return (w.out - 1) * w.stride + (problem_.depthwise ? round_up(reach, kBytesAtOnce) : reach);
+  }
 
   void plan_bands() {
     const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
     planes_ = (d.kernel - 1) * d.dilation + 1;
-    window_.w = kByteBlock;
-    const int64_t reach = (w.kernel - 1) * w.dilation + 1;
-    window_.h = ((w.out - 1) * w.stride + (problem_.depthwise ? round_up(reach, kBytesAtOnce) : reach)) * kByteBlock;
     // What a band reads stays in L2 while the units pass over it; in L1 while the taps do.
     const int64_t room = problem_.depthwise ? cache_sizes().l1d / 2 : cache_sizes().l2 / 4;
     if (problem_.merged) {
@@ -265,8 +275,10 @@ class QuantizedConvolutionExecutor final : public Executor {
       while (band_ < h.out && window_bytes(band_ + 1) <= room) ++band_;
     }
     // Planes and blocks of a window lie as far apart for the last band as for the others.
-    window_.d = window_rows(band_) * window_.h;
-    window_.block = planes_ * window_.d;
+    window_.w = wide_ ? problem_.source_blocks * kByteBlock : kByteBlock;
+    window_.h = (problem_.merged ? band_ : window_width()) * window_.w;
+    window_.d = window_rows(problem_.merged ? 1 : band_) * window_.h;
+    window_.block = wide_ ? kByteBlock : planes_ * window_.d;
   }
 
   Split split_for(int threads) const noexcept {
@@ -276,7 +288,8 @@ class QuantizedConvolutionExecutor final : public Executor {
       constexpr int64_t kItems = 3;  // of a thread
       const int64_t weights = problem_.blocks() * places_.depth * kQuad, source = problem_.batch * image_;
       if (units >= threads && (problem_.depthwise || weights > source)) {
-        split.parts = std::min(units, kItems * threads);
+        // Each part copies the windows.
+        split.parts = std::min(units, (wide_ && windowed_ ? 1 : kItems) * threads);
       } else {
         const int64_t least = problem_.merged ? 7 : 1;
         const int64_t most = std::max(split.per_slice, ceil_div(extent(), least));
@@ -346,43 +359,61 @@ class QuantizedConvolutionExecutor final : public Executor {
 
   /// Copies the rows of some source blocks under a band, with zeros beyond the source.
   void copy_window(const uint8_t* image, const Band& band, int64_t blocks, uint8_t* window) const noexcept {
+    if (problem_.merged) return copy_row(image + band.begin * kByteBlock, band.end - band.begin, blocks, window);
     const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
-    const int64_t width = window_.h / kByteBlock, left = std::clamp<int64_t>(w.pad, 0, width);
+    const int64_t width = window_width(), left = std::clamp<int64_t>(w.pad, 0, width);
     const int64_t first = std::max<int64_t>(-w.pad, 0);
     const int64_t inside = std::clamp<int64_t>(w.in - first, 0, width - left), right = width - left - inside;
     const int64_t rows = window_rows(band.end - band.begin);
-    for (int64_t block = 0; block < blocks; ++block)
-      for (int64_t plane = 0; plane < planes_; ++plane)
-        for (int64_t row = 0; row < rows; ++row) {
-          const int64_t z = band.d * d.stride - d.pad + plane, y = band.begin * h.stride - h.pad + row;
-          uint8_t* const to = window + block * window_.block + plane * window_.d + row * window_.h;
-          if (z < 0 || z >= d.in || y < 0 || y >= h.in) {
-            std::memset(to, 0, static_cast<size_t>(window_.h));
-            continue;
-          }
-          std::memset(to, 0, static_cast<size_t>(left * kByteBlock));
-          std::memcpy(to + left * kByteBlock,
-                      image + block * tensor_.block + z * tensor_.d + y * tensor_.h + first * kByteBlock,
-                      static_cast<size_t>(inside * kByteBlock));
-          std::memset(to + (left + inside) * kByteBlock, 0, static_cast<size_t>(right * kByteBlock));
-        }
+    for (int64_t plane = 0; plane < planes_; ++plane)
+      for (int64_t row = 0; row < rows; ++row) {
+        const int64_t z = band.d * d.stride - d.pad + plane, y = band.begin * h.stride - h.pad + row;
+        uint8_t* const to = window + plane * window_.d + row * window_.h;
+        const bool within = z >= 0 && z < d.in && y >= 0 && y < h.in;
+        clear(to, within ? left : width, blocks);
+        if (!within) continue;
+        copy_row(image + z * tensor_.d + y * tensor_.h + first * kByteBlock, inside, blocks, to + left * window_.w);
+        clear(to + (left + inside) * window_.w, right, blocks);
+      }
+  }
+
+  /// Zeros at so many positions of a window.
+  void clear(uint8_t* to, int64_t positions, int64_t blocks) const noexcept {
+    for (int64_t block = 0; block < (wide_ ? 1 : blocks); ++block)
+      std::memset(to + block * window_.block, 0, static_cast<size_t>(positions * window_.w));
+  }
+
+  void copy_row(const uint8_t* from, int64_t positions, int64_t blocks, uint8_t* to) const noexcept {
+    if (!wide_) {
+      for (int64_t block = 0; block < blocks; ++block)
+        std::memcpy(to + block * window_.block, from + block * tensor_.block,
+                    static_cast<size_t>(positions * kByteBlock));
+      return;
+    }
+    constexpr int64_t kLinePositions = kLine / kByteBlock;
+    for (int64_t begin = 0; begin < positions; begin += kLinePositions) {
+      const int64_t end = std::min(begin + kLinePositions, positions);
+      for (int64_t block = 0; block < blocks; ++block)
+        for (int64_t i = begin; i < end; ++i)
+          std::memcpy(to + i * window_.w + block * kByteBlock, from + block * tensor_.block + i * kByteBlock,
+                      kByteBlock);
+    }
   }
 
   void run_band(const RunArgs& args, const PostOp* ops, const Band& band, const ConvAhead& ahead,
                 uint8_t* window) const noexcept {
     const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
     const uint8_t* const image = static_cast<const uint8_t*>(args.inputs[0]) + band.image * image_;
-    if (problem_.padded && !problem_.depthwise) copy_window(image, band, problem_.source_blocks, window);
+    if (windowed_ && !problem_.depthwise) copy_window(image, band, problem_.source_blocks, window);
     const uint8_t* const source =
-        problem_.padded ? window
-                        : image + (band.d * d.stride - d.pad) * tensor_.d - h.pad * tensor_.h - w.pad * tensor_.w;
-    const int64_t group_block = problem_.padded ? window_.block : tensor_.block;
+        windowed_ ? window : image + (band.d * d.stride - d.pad) * tensor_.d - h.pad * tensor_.h - w.pad * tensor_.w;
+    const ByteProblem::Strides& strides = windowed_ ? window_ : tensor_;
     const auto& classes = bias_.classes;
     const auto class_of = [&](size_t axis, int64_t o) {
       return classes[axis].of.empty() ? 0 : classes[axis].of[static_cast<size_t>(o)];
     };
     ByteConvRow row{};
-    row.src_step = w.stride * tensor_.w;
+    row.src_step = w.stride * strides.w;
     row.depth = places_.depth;
     row.offsets = offsets_.data();
     row.dst_step = dst_step_;
@@ -405,14 +436,13 @@ class QuantizedConvolutionExecutor final : public Executor {
       row.scale = scale_.data() + row.channel;
       if (problem_.depthwise) copy_window(image + unit.block * tensor_.block, band, 1, window);
       const ConvLines next = lines_behind(u, ahead);
-      const int64_t lines = kernels_.lines_per_row(row.positions, row.depth);
+      const int64_t lines = ceil_div(next.count, rows);
       for (int64_t r = 0; r < rows; ++r) {
-        row.ahead_lines = next.count - r * lines;
+        row.ahead_lines = std::min(lines, next.count - r * lines);
         if (row.ahead_lines > 0) row.ahead = reinterpret_cast<const int8_t*>(next.begin) + r * lines * kLine;
         const int64_t out_row = problem_.merged ? 0 : band.begin + r, column = problem_.merged ? band.begin : 0;
-        const int64_t source_row = problem_.padded ? r : out_row;
-        row.src = source + unit.group * (problem_.group_inputs / kByteBlock) * group_block +
-                  source_row * h.stride * (problem_.padded ? window_.h : tensor_.h) + column * row.src_step;
+        row.src = source + unit.group * (problem_.group_inputs / kByteBlock) * strides.block +
+                  (windowed_ ? r : out_row) * h.stride * strides.h + (windowed_ ? 0 : column) * row.src_step;
         const int64_t table =
             (class_of(0, band.d) * static_cast<int64_t>(classes[1].classes.size()) + class_of(1, out_row)) *
             static_cast<int64_t>(classes[2].classes.size()) * problem_.outputs();
@@ -423,18 +453,20 @@ class QuantizedConvolutionExecutor final : public Executor {
         if (attrs_.store) row.dst_bytes = static_cast<uint8_t*>(args.outputs[attrs_.also_floats ? 1 : 0]) + row.place;
         if (attrs_.stores_floats()) row.dst = static_cast<float*>(args.outputs[0]) + row.place;
         if (store_.residual >= 0) row.residual = static_cast<const float*>(args.inputs[store_.residual]) + row.place;
-        problem_.depthwise ? kernels_.depthwise_row(row) : kernels_.row(row);
+        kernel_(row);
       }
     }
   }
 
   const ByteConvKernels& kernels_;
+  void (*kernel_)(const ByteConvRow& row) = nullptr;
   QuantizedAttrs attrs_;
   ByteProblem problem_;
   UnitPacking places_;
   StoreSteps store_;
   PackedWeights packed_;
   ByteProblem::Strides tensor_{}, window_{};
+  bool wide_ = false, windowed_ = false;           // the kernel takes 64 bytes at once; windows are copied
   int64_t image_ = 0;                              // bytes of a source image
   int64_t dst_block_ = 0, dst_step_ = kByteBlock;  // elements
   int64_t planes_ = 1;                             // under one output slice
@@ -446,7 +478,7 @@ class QuantizedConvolutionExecutor final : public Executor {
 };
 
 Proposal propose(const NodeContext& context) {
-  if (!byte_conv_kernels() || context.isa != Isa::avx512) return Reject{"there are no products of bytes"};
+  if (active_byte_products() == ByteProducts::none) return Reject{"there are no products of bytes"};
   LayoutChoice choice;
   choice.inputs.resize(context.inputs.size());
   const auto layout_of = [&](const TensorDesc& desc) {

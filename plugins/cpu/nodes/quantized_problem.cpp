@@ -64,12 +64,6 @@ std::vector<int32_t> ByteProblem::offsets(const Strides& strides) const {
   return offsets;
 }
 
-ByteProblem::Place ByteProblem::place_of(int64_t tap, int64_t input) const {
-  if (!depthwise) return {tap * quads + input / kBytesAtOnce, input % kBytesAtOnce};
-  const int64_t row = tap / axes[2].kernel, kw = tap % axes[2].kernel;
-  return {row * quads + kw / kBytesAtOnce, kw % kBytesAtOnce};
-}
-
 TapClasses tap_classes(const ConvAxis& axis) {
   TapClasses found;
   for (int64_t o = 0; o < axis.out; ++o) {

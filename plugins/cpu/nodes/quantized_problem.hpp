@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plugins/cpu/kernels/conv/conv_types.hpp"
+#include "plugins/cpu/kernels/conv_bytes/conv_bytes.hpp"
 
 namespace terroir::cpu {
 
@@ -46,7 +47,11 @@ struct ByteProblem {
   struct Place {
     int64_t step, byte;
   };
-  Place place_of(int64_t tap, int64_t input) const;
+  Place place_of(int64_t tap, int64_t input) const noexcept {
+    if (!depthwise) return {tap * quads + input / kBytesAtOnce, input % kBytesAtOnce};
+    const int64_t row = tap / axes[2].kernel, kw = tap % axes[2].kernel;
+    return {row * quads + kw / kBytesAtOnce, kw % kBytesAtOnce};
+  }
 
   bool matrix;
   // Depthwise: one group, of whose outputs each reads the input of its own lane alone.

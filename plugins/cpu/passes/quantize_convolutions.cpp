@@ -52,17 +52,18 @@ constexpr int64_t kDeepest = kMost / (255 * 128);
 
 /// The steps of its weights; null if kernels in bytes cannot compute it.
 const ir::Constant* steps_of_matmul(const ir::Node& node, const ir::Constant& weights, const ir::Dims& data,
-                                    WeightSteps& steps) {
+                                    WeightSteps& steps, const parallel::Arena* arena) {
   const ir::Attributes& attributes = base_attributes(node);
   const ir::Dims& dims = weights.view.dims;
   if (dims.size() != 2 || data.size() < 2 || ir::number_attribute(attributes, "transpose_a") != 0) return nullptr;
   const bool transposed = ir::number_attribute(attributes, "transpose_b") != 0;
   constexpr int64_t kAtOnce = 4;
   if (data.back() % kAtOnce != 0 || data.back() > kDeepest) return nullptr;
-  return steps.get(weights, transposed ? dims[0] : dims[1], !transposed);
+  return steps.get(weights, transposed ? dims[0] : dims[1], !transposed, arena);
 }
 
-const ir::Constant* steps_of(const ir::Graph& graph, const ir::Node& node, WeightSteps& steps) {
+const ir::Constant* steps_of(const ir::Graph& graph, const ir::Node& node, WeightSteps& steps,
+                             const parallel::Arena* arena) {
   const ir::OutputPort& data = graph.port(node.inputs[0]);
   const ir::Constant* weights = ir::constant_of(graph, node.inputs[1]);
   if (!weights || weights->view.type != element::f32 || weights->view.count() == 0 || data.shape.is_dynamic() ||
@@ -71,7 +72,7 @@ const ir::Constant* steps_of(const ir::Graph& graph, const ir::Node& node, Weigh
   const ir::Dims& dims = weights->view.dims;
   const ir::Dims image = ir::to_dims(data.shape.to_shape());
   if (ir::element_count(image) == 0) return nullptr;
-  if (node.is("MatMul")) return steps_of_matmul(node, *weights, image, steps);
+  if (node.is("MatMul")) return steps_of_matmul(node, *weights, image, steps, arena);
   const bool grouped = base_schema(node).type == "GroupConvolution";
   const int64_t groups = grouped ? dims[0] : 1, outputs = grouped ? dims[1] : dims[0],
                 inputs = grouped ? dims[2] : dims[1], depth = weights->view.count() / (groups * outputs);
@@ -83,7 +84,7 @@ const ir::Constant* steps_of(const ir::Graph& graph, const ir::Node& node, Weigh
   if (groups > 1 && !depthwise && (outputs % kBlock != 0 || inputs % kBlock != 0)) return nullptr;
   const int64_t padded = (image[1] + kBlock - 1) / kBlock * kBlock;
   if (depth > kDeepest || ir::element_count(image) / image[0] / image[1] > kMost / padded) return nullptr;
-  return steps.get(*weights, groups * outputs);
+  return steps.get(*weights, groups * outputs, false, arena);
 }
 
 FusedAttrs as_fused(const ir::Node& node) {
@@ -97,9 +98,10 @@ FusedAttrs as_fused(const ir::Node& node) {
 
 }  // namespace
 
-ir::Pass quantize_convolutions(const CpuOps& ops, const ir::OpRegistry& registry, WeightSteps& steps) {
+ir::Pass quantize_convolutions(const CpuOps& ops, const ir::OpRegistry& registry, WeightSteps& steps,
+                               const parallel::Arena* arena) {
   const ir::OpSchema& constant = registry.get(ir::kConstType, "opset1");
-  return {"quantize_convolutions", [&ops, &constant, &steps](const ir::Graph& graph, ir::Patch& patch) {
+  return {"quantize_convolutions", [&ops, &constant, &steps, arena](const ir::Graph& graph, ir::Patch& patch) {
             // What reads one value through the same levels reads the same bytes.
             std::map<std::tuple<ir::NodeId, int, float, float, int64_t>, ir::Value> bytes;
             for (const ir::NodeId id : graph.nodes()) {
@@ -108,7 +110,7 @@ ir::Pass quantize_convolutions(const CpuOps& ops, const ir::OpRegistry& registry
               const ir::Node& source = graph.node(node.inputs[0].node);
               const auto found = quantisation_of(graph, source);
               if (!found) continue;
-              const ir::Constant* const rows = steps_of(graph, node, steps);
+              const ir::Constant* const rows = steps_of(graph, node, steps, arena);
               if (!rows) continue;
               const ir::Value x = source.inputs[0];
               const QuantizeAttrs& levels = found->levels;

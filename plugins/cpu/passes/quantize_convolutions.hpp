@@ -16,7 +16,8 @@
 
 namespace terroir::cpu {
 
-ir::Pass quantize_convolutions(const CpuOps& ops, const ir::OpRegistry& registry, WeightSteps& steps);
+ir::Pass quantize_convolutions(const CpuOps& ops, const ir::OpRegistry& registry, WeightSteps& steps,
+                               const parallel::Arena* arena = nullptr);
 ir::Pass quantize_stores();
 
 }  // namespace terroir::cpu

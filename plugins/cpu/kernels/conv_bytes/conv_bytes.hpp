@@ -48,7 +48,7 @@ struct ByteConvRow {
   int64_t post_op_count;
   int64_t place, channel;
   ByteLevels levels;
-  // What is read next, so many cache lines that are fetched meanwhile: a step of a tile fetches one.
+  // What is read next, so many cache lines, of which as many are fetched meanwhile as the row has time for.
   const int8_t* ahead;
   int64_t ahead_lines;
 };
@@ -56,8 +56,8 @@ struct ByteConvRow {
 struct ByteConvKernels {
   void (*row)(const ByteConvRow& row);
   void (*depthwise_row)(const ByteConvRow& row);
-  // How many lines a row fetches, of so many steps of its sums.
-  int64_t (*lines_per_row)(int64_t positions, int64_t depth);
+  // The same as `row`, faster, where steps come in sixteens whose bytes lie one behind the other; null: there is none.
+  void (*wide_row)(const ByteConvRow& row);
   // Of f32: bytes as above, `count` of them.
   void (*quantize)(const float* src, uint8_t* dst, int64_t count, const ByteLevels& levels);
   // Of planes of f32, `plane` elements apart: a block of 16 channels, of which so many exist, the others zero.
@@ -68,8 +68,12 @@ struct ByteConvKernels {
 inline constexpr int64_t kByteBlock = 16;      // outputs of a block
 inline constexpr int64_t kByteBlocksMost = 4;  // at once
 inline constexpr int64_t kBytesAtOnce = 4;     // of a step of the sum
+inline constexpr int64_t kWideBytes = 64;      // of the steps that `wide_row` takes at once
 
-// Null where the build has none. Whether the processor runs them is for the caller to know: isa.hpp.
-const ByteConvKernels* byte_conv_kernels() noexcept;
+// Declared only: the files of the buckets include this header, and isa.hpp brings in containers.
+enum class ByteProducts : int32_t;
+
+// Null for none.
+const ByteConvKernels* byte_conv_kernels(ByteProducts products) noexcept;
 
 }  // namespace terroir::cpu
