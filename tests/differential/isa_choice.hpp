@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/base/error.hpp"
 #include "plugins/cpu/isa.hpp"
 #include "tests/support/scoped_variable.hpp"
 
@@ -24,12 +25,21 @@ inline std::vector<cpu::Isa> chosen_isas(std::string& name) {
 /// Throws terroir::Exception when it has no such one.
 inline std::vector<std::string> chosen_isa_names(std::string& name) {
   if (const char* forced = std::getenv("TERROIR_FORCE_ISA"); forced && name.empty()) name = forced;
-  const ForcedIsa chosen(name.c_str());
-  const cpu::Isa best = cpu::active_isa();
-  if (!name.empty()) return {name};
+  const auto require = [](const std::string& one) {
+    const ForcedIsa forced(one.c_str());
+    cpu::active_isa();
+  };
+  if (!name.empty()) {
+    require(name);
+    return {name};
+  }
   std::vector<std::string> names;
   for (const cpu::Isa isa : cpu::available_isas()) names.emplace_back(cpu::isa_name(isa));
-  if (best == cpu::Isa::avx512 && cpu::active_byte_products()) names.emplace_back("avx512_vnni");
+  for (const char* with_bytes : {"avx512_vnni", "avx512_amx"}) try {
+      require(with_bytes);
+      names.emplace_back(with_bytes);
+    } catch (const Exception&) {  // this machine has it not
+    }
   return names;
 }
 
