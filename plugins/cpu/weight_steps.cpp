@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "ir/base/aligned_buffer.hpp"
@@ -98,16 +99,24 @@ ir::Constant steps_of(const ir::Constant& weights, int64_t rows, bool columns, c
 
 const ir::Constant* WeightSteps::get(const ir::Constant& weights, int64_t rows, bool columns,
                                      const parallel::Arena* arena) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  const auto find = [&] {
+    return std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+      return entry.data == weights.view.data && entry.rows == rows && entry.columns == columns;
+    });
+  };
   entries_.remove_if([](const Entry& entry) { return entry.owner.expired(); });
-  const auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.data == weights.view.data && entry.rows == rows && entry.columns == columns;
-  });
-  const Entry& entry = known != entries_.end()
-                           ? *known
-                           : entries_.emplace_back(Entry{weights.view.data, weights.owner, rows, columns,
-                                                         steps_of(weights, rows, columns, arena)});
-  return entry.steps.view.data ? &entry.steps : nullptr;
+  auto known = find();
+  if (known == entries_.end()) {
+    // A user's executor may run another compilation in this thread meanwhile, which comes here.
+    lock.unlock();
+    ir::Constant steps = steps_of(weights, rows, columns, arena);
+    lock.lock();
+    known = find();
+    if (known == entries_.end())
+      known = entries_.insert(entries_.end(), {weights.view.data, weights.owner, rows, columns, std::move(steps)});
+  }
+  return known->steps.view.data ? &known->steps : nullptr;
 }
 
 }  // namespace terroir::cpu

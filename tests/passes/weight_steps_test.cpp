@@ -4,10 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <functional>
+#include <future>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
+
+#include "terroir/executor.hpp"
 
 namespace terroir::test {
 namespace {
@@ -50,6 +56,37 @@ TEST(WeightSteps, NoneForWhatIsNoNumber) {
       row[place] = none;
       EXPECT_EQ(step_of(row), 0) << place << ' ' << none;
     }
+}
+
+/// Calls `meanwhile` before each loop.
+class Interrupted final : public TaskExecutor {
+ public:
+  explicit Interrupted(std::function<void()> meanwhile) : meanwhile_(std::move(meanwhile)) {}
+  int concurrency() const noexcept override { return 2; }
+  void run(int64_t count, const Task& task) override {
+    meanwhile_();
+    for (int64_t i = 0; i < count; ++i) task(i);
+  }
+
+ private:
+  std::function<void()> meanwhile_;
+};
+
+// An executor may do something else in the thread that waits for a loop, such as compile the model for other extents.
+TEST(WeightSteps, OtherCompilationsMayRunInALoop) {
+  constexpr int64_t kRows = 40;
+  const auto owner = std::make_shared<std::vector<float>>(static_cast<size_t>(kRows * 3), 2.0f);
+  const ir::Constant weights{{element::f32, {kRows, 3}, owner->data()}, owner};
+  cpu::WeightSteps steps;
+  std::future<const ir::Constant*> other;
+  const parallel::Arena arena(2, std::make_shared<Interrupted>([&] {
+                                other = std::async(std::launch::async, [&] { return steps.get(weights, kRows); });
+                                EXPECT_EQ(other.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+                              }));
+  const ir::Constant* const own = steps.get(weights, kRows, false, &arena);
+  ASSERT_TRUE(other.valid());
+  EXPECT_EQ(own, other.get());
+  EXPECT_NE(own, nullptr);
 }
 
 }  // namespace
