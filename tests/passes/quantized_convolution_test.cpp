@@ -305,6 +305,10 @@ TEST_F(QuantizedConvolution, RefusesWhatBytesCannotHold) {
     m.result(convolution(m, levels(m, m.input("1,16,6,6"), 0), {"", 16, "3,3", "1,1", "2,2", "2,2", "2,2", 16},
                          1));  // dilated depthwise
   });
+  refuses([&](GraphMaker& m) {
+    m.result(convolution(m, levels(m, m.input("1,16,12,12"), 0), {"", 16, "3,3", "1,1", "6,6", "6,6", "6,6"},
+                         1));  // taps further apart than the image is wide
+  });
 }
 
 TEST(QuantizeConvolutions, Rewrite) {

@@ -81,6 +81,11 @@ const ir::Constant* steps_of(const ir::Graph& graph, const ir::Node& node, Weigh
   const std::vector<int64_t>& dilations = ir::attributes_as<ops::ConvolutionAttrs>(base_attributes(node)).dilations;
   if (depthwise && std::any_of(dilations.begin(), dilations.end(), [](int64_t dilation) { return dilation != 1; }))
     return nullptr;
+  // Of windows that reach beyond the image on both sides few taps count, but all of their rows would be copied.
+  for (size_t axis = 0; axis < dilations.size(); ++axis) {
+    const int64_t taps = dims[dims.size() - dilations.size() + axis];
+    if (dilations[axis] != 1 && (taps - 1) * dilations[axis] >= image[axis + 2]) return nullptr;
+  }
   if (groups > 1 && !depthwise && (outputs % kBlock != 0 || inputs % kBlock != 0)) return nullptr;
   const int64_t padded = (image[1] + kBlock - 1) / kBlock * kBlock;
   if (depth > kDeepest || ir::element_count(image) / image[0] / image[1] > kMost / padded) return nullptr;

@@ -8,9 +8,9 @@
 //   MatMul likewise                                      =>  cpu.QuantizedMatMul
 // Edge cases: a NaN in the data is the lowest level of its range; in f32 it stays a NaN.
 // Refuses: more than 256 levels, ranges that differ by channel or run downwards, weights of more than 8 bits, groups
-// that are no whole blocks of 16 channels unless depthwise, dilated depthwise ones, sums that may leave 32
-// bits, matrices of weights in a batch, or data that is transposed or has rows that are no whole words. What else reads
-// the FakeQuantize still gets its floats.
+// that are no whole blocks of 16 channels unless depthwise, dilated depthwise ones, dilated windows that are wider than
+// the image, sums that may leave 32 bits, matrices of weights in a batch, or data that is transposed or has rows that
+// are no whole words. What else reads the FakeQuantize still gets its floats.
 #include "ir/pass/pass_manager.hpp"
 #include "plugins/cpu/ops.hpp"
 #include "plugins/cpu/weight_steps.hpp"
