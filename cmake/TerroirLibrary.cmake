@@ -45,6 +45,9 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/ir/base/hash128.cpp
     ${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/copy/copy_rows.cpp
     ${PROJECT_SOURCE_DIR}/ops/reference/movement/non_zero.cpp PROPERTIES COMPILE_OPTIONS -O3 SKIP_PRECOMPILE_HEADERS ON)
+  # Hundreds of small loops, as kernels of a bucket: what they call throws nothing.
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/plugins/cpu/kernels/scatter/scatter.cpp PROPERTIES
+    COMPILE_OPTIONS "-fno-exceptions;-fno-asynchronous-unwind-tables" SKIP_PRECOMPILE_HEADERS ON)
   set_source_files_properties(${TERROIR_BLOCK_LOOPS} PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
   set_source_files_properties(${TERROIR_FIXED_LOOPS} PROPERTIES COMPILE_OPTIONS -fno-trapping-math)
 endif()
