@@ -92,7 +92,8 @@ foreach(objects terroir_objects terroir_small_objects)
 endforeach()
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
   # A function with other parameters is one more copy in each file; as written, the linker keeps one for all.
-  target_compile_options(terroir_objects PRIVATE -fno-ipa-sra)
+  # Loops begin where processors like to read them; that functions and branches do too, nobody notices but the size.
+  target_compile_options(terroir_objects PRIVATE -fno-ipa-sra -fno-align-functions -fno-align-jumps)
   target_compile_options(terroir_small_objects PRIVATE -Os -fno-ipa-sra)
 endif()
 foreach(isa IN LISTS TERROIR_KERNEL_BUCKETS)
