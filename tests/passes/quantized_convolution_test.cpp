@@ -12,6 +12,7 @@
 #include "plugins/cpu/compile.hpp"
 #include "plugins/cpu/passes/fuse_post_ops.hpp"
 #include "plugins/cpu/passes/quantize_convolutions.hpp"
+#include "plugins/cpu/plan.hpp"
 #include "plugins/interpreter/interpreter.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/graph_maker.hpp"
@@ -266,6 +267,24 @@ TEST_F(QuantizedConvolution, AccuracyAndOtherBucketsComputeInFloats) {
   }
   const ForcedIsa forced(byte_buckets().back());
   EXPECT_EQ(byte_steps(m.graph()), 3);
+}
+
+/// What a plan holds is counted when it is compiled, and no inference asks for more.
+TEST_F(QuantizedConvolution, TablesAreThereBeforeTheFirstInference) {
+  GraphMaker m;
+  m.result(convolution(m, levels(m, m.input("1,16,20,20"), 127.5f), {"", 16, "5,5", "1,1", "1,1", "2,2", "2,2"}, 1));
+  const ForcedIsa forced("avx512_vnni");
+  cpu::CompileOptions options;
+  options.isa = cpu::active_isa();
+  options.bytes = true;
+  options.threads = 1;
+  cpu::WeightsCache cache;
+  const parallel::Arena arena(1);
+  const auto plan = cpu::compile_plan(cpu::bound_graph(cpu::rewrite_portable(m.graph()), {{1, 16, 20, 20}}, nullptr),
+                                      cache, options, arena, false, nullptr);
+  size_t bytes = 0;
+  for (const cpu::Step& step : plan->steps) bytes += step.executor->table_bytes();
+  EXPECT_GE(bytes, 25 * 16 * sizeof(float));  // a bias for each set of taps that are missed
 }
 
 /// Weights that are no multiples of a step, and the like, stay in floats.

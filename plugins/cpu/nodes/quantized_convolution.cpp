@@ -8,6 +8,7 @@
 // Layouts: nChw16c; of matrices plain.
 // Threads: bands, or units where the weights are more than the source; sums of integers do not depend on that.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -317,16 +318,16 @@ class QuantizedConvolutionExecutor final : public Executor {
       if (classes.classes.size() == 1) classes.of.clear();
     }
     for (const int32_t c : bias_.classes[2].of) bias_offsets_.push_back(c * static_cast<int32_t>(problem_.outputs()));
+    size_t tables = 1;
+    for (const TapClasses& classes : bias_.classes) tables *= classes.classes.size();
+    bias_.values.resize(tables * static_cast<size_t>(problem_.outputs()));
   }
 
-  /// Once the weights are packed.
+  /// Once the weights are packed. The memory is there: no inference may run out of it.
   void make_bias() const noexcept {
     const auto& classes = bias_.classes;
     const ConvAxis &h = problem_.axes[1], &w = problem_.axes[2];
-    const int64_t outputs = problem_.outputs();
-    std::vector<float>& values = bias_.values;
-    values.reserve(classes[0].classes.size() * classes[1].classes.size() * classes[2].classes.size() *
-                   static_cast<size_t>(outputs));
+    float* value = bias_.values.data();
     for (const TapClasses::Taps& in_d : classes[0].classes)
       for (const TapClasses::Taps& in_h : classes[1].classes)
         for (const TapClasses::Taps& in_w : classes[2].classes)
@@ -334,16 +335,18 @@ class QuantizedConvolutionExecutor final : public Executor {
             const int64_t lanes = unit.blocks * kByteBlock;
             const auto* const sums =
                 reinterpret_cast<const int32_t*>(packed_->as<int8_t>() + places_.sums_at(problem_, unit));
+            std::array<int64_t, kByteBlocksMost * kByteBlock> sum{};
+            for (int64_t kd = in_d.begin; attrs_.zero != 0 && kd < in_d.end; ++kd)
+              for (int64_t kh = in_h.begin; kh < in_h.end; ++kh)
+                for (int64_t kw = in_w.begin; kw < in_w.end; ++kw) {
+                  const int32_t* const tap = sums + ((kd * h.kernel + kh) * w.kernel + kw) * lanes;
+                  for (int64_t o = 0; o < lanes; ++o) sum[static_cast<size_t>(o)] += tap[o];
+                }
             for (int64_t o = 0; o < lanes; ++o) {
-              int64_t sum = 0;
-              for (int64_t kd = in_d.begin; attrs_.zero != 0 && kd < in_d.end; ++kd)
-                for (int64_t kh = in_h.begin; kh < in_h.end; ++kh)
-                  for (int64_t kw = in_w.begin; kw < in_w.end; ++kw)
-                    sum += sums[((kd * h.kernel + kh) * w.kernel + kw) * lanes + o];
               const auto i = static_cast<size_t>(unit.block * kByteBlock + o);
-              values.push_back(static_cast<float>(static_cast<double>(own_bias_[i]) -
-                                                  static_cast<double>(attrs_.zero) * static_cast<double>(scale_[i]) *
-                                                      static_cast<double>(sum)));
+              *value++ = static_cast<float>(static_cast<double>(own_bias_[i]) -
+                                            static_cast<double>(attrs_.zero) * static_cast<double>(scale_[i]) *
+                                                static_cast<double>(sum[static_cast<size_t>(o)]));
             }
           }
   }
