@@ -27,7 +27,9 @@ void clear_lanes(uint8_t* block, int64_t positions, int64_t channels) {
 class QuantizeExecutor final : public Executor {
  public:
   explicit QuantizeExecutor(const NodeContext& context)
-      : kernels_(*byte_conv_kernels(active_byte_products())), levels_(levels_of(context)), count_(context.inputs[0].padded_count()) {
+      : kernels_(*byte_conv_kernels(active_byte_products())),
+        levels_(levels_of(context)),
+        count_(context.inputs[0].padded_count()) {
     const TensorDesc& src = context.inputs[0];
     if (!src.has_padding()) return;
     channels_ = src.dims[1];
@@ -77,8 +79,7 @@ class QuantizeToBlocksExecutor final : public Executor {
       const Stretch part = part_of({0, positions_}, i % parts, parts);
       const float* const planes = src + (block / blocks * channels_ + first) * positions_;
       kernels_.quantize_planes(planes + part.begin, positions_, channels,
-                                           dst + (block * positions_ + part.begin) * kByteBlock, part.end - part.begin,
-                                           levels_);
+                               dst + (block * positions_ + part.begin) * kByteBlock, part.end - part.begin, levels_);
     });
   }
   std::string kernel_name() const override { return "u8_quantize_plain_nChw16c__avx512_vnni"; }

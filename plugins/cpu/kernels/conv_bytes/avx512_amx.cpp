@@ -61,6 +61,8 @@ void byte_conv_row(const ByteConvRow& row);
 void byte_conv_row(const ByteConvRow& row) {
   const int64_t rows = row.positions < kRows ? row.positions : kRows;
   const TileShapes shapes(rows);
+  // To g++ the word for it reads a pointer's worth of bytes: the others, too, must be in memory.
+  __asm__ volatile("" : : "r"(&shapes) : "memory");
   _tile_loadconfig(&shapes);
   const int64_t steps = (row.positions + 2 * rows - 1) / (2 * rows);
   const int64_t pieces = steps * ((row.blocks + 1) / 2) * (row.depth / kStepsAtOnce);
