@@ -26,7 +26,9 @@ ir::Dims dims(const ConvProblem& p, ir::Dims head, Get get) {
   return head;
 }
 
-OneLayer make_layer(const ConvProblem& p, cpu::Isa isa, int threads) {
+}  // namespace
+
+ConvolutionOp convolution_op(const ConvProblem& p) {
   const auto pad_end = [&](const ConvAxis& a) {
     const int64_t reach = (a.kernel - 1) * a.dilation + 1;
     const int64_t pad =
@@ -38,26 +40,27 @@ OneLayer make_layer(const ConvProblem& p, cpu::Isa isa, int threads) {
   const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups;
   ir::Dims head = p.transposed ? ir::Dims{icg, ocg} : ir::Dims{ocg, icg};
   if (p.groups > 1) head.insert(head.begin(), p.groups);
-  return OneLayer(type.c_str(),
-                  {{"strides", list(p, [](const ConvAxis& a) { return a.stride; })},
-                   {"dilations", list(p, [](const ConvAxis& a) { return a.dilation; })},
-                   {"pads_begin", list(p, [](const ConvAxis& a) { return a.pad; })},
-                   {"pads_end", list(p, pad_end)}},
-                  {{dims(p, {p.batch, p.ic}, [](const ConvAxis& a) { return a.in; }), false},
-                   {dims(p, head, [](const ConvAxis& a) { return a.kernel; }), true}},
-                  isa, threads, "opset16", OneLayer::place_of(p.ic, p.oc));
+  return {type,
+          {{"strides", list(p, [](const ConvAxis& a) { return a.stride; })},
+           {"dilations", list(p, [](const ConvAxis& a) { return a.dilation; })},
+           {"pads_begin", list(p, [](const ConvAxis& a) { return a.pad; })},
+           {"pads_end", list(p, pad_end)}},
+          dims(p, {p.batch, p.ic}, [](const ConvAxis& a) { return a.in; }),
+          dims(p, head, [](const ConvAxis& a) { return a.kernel; })};
 }
-
-}  // namespace
 
 void register_convolutions(int threads) {
   for (const ConvLayer& layer : conv_layers())
     for (const cpu::Isa isa : cpu::available_isas())
       benchmark::RegisterBenchmark((layer.name + "/" + cpu::isa_name(isa)).c_str(),
                                    [&layer, isa, threads](benchmark::State& state) {
-                                     OneLayer one = make_layer(layer.problem, isa, threads);
-                                     measure(state, one, static_cast<double>(cpu::conv_flops(layer.problem)), isa,
-                                             threads, onednn_convolution(layer.problem, threads).get());
+                                     const ConvProblem& p = layer.problem;
+                                     const ConvolutionOp op = convolution_op(p);
+                                     OneLayer one(op.type.c_str(), op.attributes,
+                                                  {{op.data, false}, {op.weights, true}}, isa, threads, "opset16",
+                                                  OneLayer::place_of(p.ic, p.oc));
+                                     measure(state, one, static_cast<double>(cpu::conv_flops(p)), isa, threads,
+                                             onednn_convolution(p, threads).get());
                                    })
           ->UseManualTime()
           ->MinTime(0.03);

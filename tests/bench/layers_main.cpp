@@ -4,7 +4,10 @@
 // run: vs_onednn is our best time by its best time, so above 1 is slower.
 //   bench_layers [--threads N] [--benchmark_filter='resnet50.*avx512']
 // Rows special/... are beside their reference kernel instead, on one thread: vs_ref is its time by our best time.
-// ONEDNN_MAX_CPU_ISA=AVX2 makes a fair peer for the avx2 rows; rows of other buckets compare with what it chooses.
+// Rows int8/... are layers of bytes u8 by weights i8, with scales of each output and a bias, that store u8 or f32;
+// of_peak is the share of the products of bytes, and isa variants are what TERROIR_FORCE_ISA calls avx512_vnni and
+// avx512_amx. ONEDNN_MAX_CPU_ISA=AVX2 makes a fair peer for the avx2 rows, AVX512_CORE_VNNI for those of avx512_vnni;
+// rows of other buckets compare with what it chooses.
 #include <benchmark/benchmark.h>
 
 #include <CLI/CLI.hpp>
@@ -20,6 +23,7 @@ int main(int argc, char** argv) {
   terroir::bench::register_convolutions(threads);
   terroir::bench::register_matmuls(threads);
   terroir::bench::register_special(threads);
+  terroir::bench::register_bytes(threads);
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }

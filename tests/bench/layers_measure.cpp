@@ -6,8 +6,16 @@
 #include "tests/bench/machine_peak.hpp"
 
 namespace terroir::bench {
-void measure(benchmark::State& state, OneLayer& layer, double flops, cpu::Isa isa, int threads, PeerLayer* peer) {
-  double best = 1e9, best_peer = 1e9, peak = 0;
+
+void measure(benchmark::State& state, LayerStep& layer, double flops, cpu::Isa isa, int threads, PeerLayer* peer) {
+  constexpr int64_t kShort = 50000;  // some 100 us: to ask the clock takes two of them on some machines
+  measure(
+      state, layer, flops, [isa] { return peak_flops_once(isa, kShort); }, threads, peer);
+}
+
+void measure(benchmark::State& state, LayerStep& layer, double flops, const std::function<double()>& peak, int threads,
+             PeerLayer* peer) {
+  double best = 1e9, best_peer = 1e9, best_peak = 0;
   // On a machine that others use too, the two runs of a pair meet the same load, best runs of either need not.
   std::vector<double> pairs;
   for (auto _ : state) {
@@ -21,14 +29,12 @@ void measure(benchmark::State& state, OneLayer& layer, double flops, cpu::Isa is
       best_peer = std::min(best_peer, seconds_peer);
       pairs.push_back(seconds / seconds_peer);
     }
-    // Some 100 us: to ask the clock takes two of them on some machines.
-    constexpr int64_t kShort = 50000;
-    peak = std::max(peak, peak_flops_once(isa, kShort));
+    best_peak = std::max(best_peak, peak());
   }
   state.SetLabel(layer.kernel() + (peer ? " | onednn " + peer->implementation() : ""));
   state.counters["best_us"] = best * 1e6;
   state.counters["gflops"] = flops / best * 1e-9;
-  state.counters["of_peak"] = flops / best / (threads * peak);
+  state.counters["of_peak"] = flops / best / (threads * best_peak);
   if (!peer) return;
   state.counters["onednn_us"] = best_peer * 1e6;
   state.counters["vs_onednn"] = best / best_peer;

@@ -1,5 +1,6 @@
 // What this machine can do, measured in the same run as the kernels: multiply-add throughput of one core per bucket,
-// and copy bandwidth. Frequencies differ between runs and neighbours; ratios to these figures do not.
+// that of products of bytes, and copy bandwidth. Frequencies differ between runs and neighbours; ratios to these
+// figures do not.
 #pragma once
 
 #include <time.h>
@@ -90,6 +91,62 @@ inline double peak_flops_once(cpu::Isa isa, int64_t iterations = 400000) {
       flops = mul_add_loop(iterations);
   }
   return flops / (seconds_now() - start);
+}
+
+#if defined(__x86_64__)
+// Sums of four products of bytes to a lane.
+__attribute__((target("avx512f,avx512vnni"), noinline)) inline double byte_loop_vnni(int64_t n) {
+  __m512i acc[16];
+  for (auto& a : acc) a = _mm512_setzero_si512();
+  __m512i x = _mm512_set1_epi8(1);
+  for (int64_t i = 0; i < n; ++i) {
+#pragma GCC unroll 16
+    for (auto& a : acc) a = _mm512_dpbusd_epi32(a, x, x);
+    __asm__ volatile("" : "+v"(x));
+  }
+  for (auto& a : acc) __asm__ volatile("" ::"v"(a));
+  return 2.0 * 64 * 16 * static_cast<double>(n);
+}
+// Of 64 products to each of 16 x 16 sums, in four tiles: more than the latency of one. The process may use tiles.
+__attribute__((target("amx-tile,amx-int8"), noinline)) inline double byte_loop_amx(int64_t n) {
+  struct alignas(64) Shapes {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+  };
+  static const Shapes shapes = {1, 0, {}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};
+  // To g++ the word for it reads a pointer's worth of bytes: the others, too, must be in memory.
+  __asm__ volatile("" : : "r"(&shapes) : "memory");
+  _tile_loadconfig(&shapes);
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  _tile_zero(4);
+  _tile_zero(5);
+  for (int64_t i = 0; i < n; ++i) {
+    _tile_dpbusd(0, 4, 5);
+    _tile_dpbusd(1, 4, 5);
+    _tile_dpbusd(2, 4, 5);
+    _tile_dpbusd(3, 4, 5);
+  }
+  _tile_release();
+  return 2.0 * 4 * 16 * 16 * 64 * static_cast<double>(n);
+}
+#endif
+
+// `iterations`: about as much time as those of peak_flops_once. Zero where there are none.
+inline double peak_bytes_once(cpu::ByteProducts products, int64_t iterations = 400000) {
+  const double start = seconds_now();
+  double operations = 0;
+#if defined(__x86_64__)
+  constexpr int64_t kSlower = 8;  // an iteration in tiles
+  if (products == cpu::ByteProducts::vnni) operations = byte_loop_vnni(iterations);
+  if (products == cpu::ByteProducts::amx) operations = byte_loop_amx(iterations / kSlower);
+#else
+  (void)products, (void)iterations;
+#endif
+  return operations / (seconds_now() - start);
 }
 
 // Best of several: interruptions only ever lower a figure.

@@ -64,12 +64,43 @@ ir::Value add_convolution(ir::Graph& graph, const char* name, ir::Value source, 
 
 }  // namespace
 
+LayerStep::LayerStep(const ir::Graph& graph, std::vector<AlignedBuffer> inputs, cpu::Isa isa, int threads)
+    : LayerStep(threads) {
+  buffers_ = std::move(inputs);
+  compile(graph, isa);
+}
+
+void LayerStep::compile(const ir::Graph& graph, cpu::Isa isa) {
+  std::vector<ir::Dims> extents;
+  for (const ir::NodeId id : graph.parameters()) extents.push_back(ir::to_dims(graph.port({id, 0}).shape.to_shape()));
+  cpu::CompileOptions options;
+  options.isa = isa;
+  options.threads = arena_.threads();
+  options.bytes = isa == cpu::Isa::avx512 && cpu::active_byte_products() != cpu::ByteProducts::none;
+  state_ = std::make_unique<cpu::PlanState>(
+      cpu::compile_plan(cpu::bound_graph(cpu::rewrite_portable(graph), extents), weights_, options, arena_), arena_);
+  const cpu::Plan& plan = state_->plan();
+  for (size_t i = 0; i < plan.inputs.size(); ++i) state_->bind_input(i, buffers_[i].data());
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    buffers_.push_back(AlignedBuffer(plan.outputs[i].bytes()));
+    state_->bind_output(i, buffers_.back().data());
+  }
+  times_.resize(plan.steps.size());
+  const auto step = std::ranges::find(plan.steps, "layer", &cpu::Step::name);
+  if (step == plan.steps.end()) throw std::logic_error("the layer is part of another step");
+  step_ = static_cast<size_t>(step - plan.steps.begin());
+}
+
+double LayerStep::run() {
+  state_->run(arena_, cancelled_, times_.data());
+  return std::chrono::duration<double>(times_[step_]).count();
+}
+
 OneLayer::OneLayer(const char* type, const std::vector<std::pair<std::string, std::string>>& attributes,
                    const std::vector<Operand>& operands, cpu::Isa isa, int threads, const char* opset, Place place)
-    : arena_(threads), schema_(builtin(type, opset)), attributes_(schema_.make_attributes()) {
+    : LayerStep(threads), schema_(builtin(type, opset)), attributes_(schema_.make_attributes()) {
   ir::Graph graph("layer");
   std::vector<ir::Value> inputs;
-  std::vector<ir::Dims> extents;
   for (const Operand& operand : operands) {
     const std::string name = "operand" + std::to_string(inputs.size());
     AlignedBuffer values = filled(operand);
@@ -78,13 +109,12 @@ OneLayer::OneLayer(const char* type, const std::vector<std::pair<std::string, st
       constants_.push_back(std::make_shared<AlignedBuffer>(std::move(values)));
       inputs.push_back({graph.add_constant(builtin(ir::kConstType), name, {operands_.back(), constants_.back()}), 0});
     } else {
-      extents.push_back(place.before ? with_channels(operand.dims, kChannelsBefore) : operand.dims);
-      const ir::ParameterAttrs parameter{PartialShape(ir::to_shape(extents.back())), operand.type};
+      const ir::Dims extents = place.before ? with_channels(operand.dims, kChannelsBefore) : operand.dims;
+      const ir::ParameterAttrs parameter{PartialShape(ir::to_shape(extents)), operand.type};
       inputs.push_back({graph.add(builtin(ir::kParameterType), name, ir::make_attributes_of(parameter)), 0});
-      if (place.before)
-        inputs.back() = add_convolution(graph, "before", inputs.back(), extents.back(), operand.dims[1]);
+      if (place.before) inputs.back() = add_convolution(graph, "before", inputs.back(), extents, operand.dims[1]);
       if (place.before) graph.add(builtin(ir::kResultType), name + "/result", nullptr, {inputs.back()});
-      buffers_.push_back(place.before ? filled({extents.back(), false}) : std::move(values));
+      buffers_.push_back(place.before ? filled({extents, false}) : std::move(values));
     }
   }
   test::set_attributes(*attributes_, attributes);
@@ -97,27 +127,7 @@ OneLayer::OneLayer(const char* type, const std::vector<std::pair<std::string, st
     last = add_convolution(graph, "behind", last, ir::to_dims(graph.port(last).shape.to_shape()), kChannelsBehind);
   graph.add(builtin(ir::kResultType), "result", nullptr, {last});
   ir::infer_graph(graph);
-
-  cpu::CompileOptions options;
-  options.isa = isa;
-  options.threads = threads;
-  state_ = std::make_unique<cpu::PlanState>(
-      cpu::compile_plan(cpu::bound_graph(cpu::rewrite_portable(graph), extents), weights_, options, arena_), arena_);
-  const cpu::Plan& plan = state_->plan();
-  for (size_t i = 0; i < plan.inputs.size(); ++i) state_->bind_input(i, buffers_[i].data());
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    buffers_.push_back(AlignedBuffer(plan.outputs[i].bytes()));
-    state_->bind_output(i, buffers_.back().data());
-  }
-  times_.resize(plan.steps.size());
-  const auto step = std::ranges::find(plan.steps, "layer", &cpu::Step::name);
-  if (step == plan.steps.end()) throw std::logic_error(concat(type, " is part of another step"));
-  step_ = static_cast<size_t>(step - plan.steps.begin());
-}
-
-double OneLayer::run() {
-  state_->run(arena_, cancelled_, times_.data());
-  return std::chrono::duration<double>(times_[step_]).count();
+  compile(graph, isa);
 }
 
 double OneLayer::run_reference() {

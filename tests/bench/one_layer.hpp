@@ -1,5 +1,6 @@
 // What: one layer compiled for the CPU device as it would be in a model (chosen kernel, packed weights, threads), and
 // the time of its step alone, without the reorders at the model's border; and that of its reference kernel.
+// Edge cases: in bytes, layers take the products that TERROIR_FORCE_ISA names when they are made.
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,31 @@
 
 namespace terroir::bench {
 
-class OneLayer {
+/// What computes the layer "layer" of a model.
+class LayerStep {
+ public:
+  /// `inputs`: of the Parameters, whose shapes are static.
+  LayerStep(const ir::Graph& graph, std::vector<AlignedBuffer> inputs, cpu::Isa isa, int threads);
+
+  /// Seconds of the step in one run.
+  double run();
+  const std::string& kernel() const { return state_->plan().steps[step_].kernel; }
+
+ protected:
+  explicit LayerStep(int threads) : arena_(threads) {}
+  /// Once; buffers_ are the inputs.
+  void compile(const ir::Graph& graph, cpu::Isa isa);
+
+  cpu::WeightsCache weights_;
+  std::unique_ptr<cpu::PlanState> state_;
+  parallel::Arena arena_;
+  std::vector<AlignedBuffer> buffers_;  // of the Parameters, then of the results
+  std::vector<std::chrono::nanoseconds> times_;
+  std::atomic<bool> cancelled_{false};
+  size_t step_ = 0;
+};
+
+class OneLayer : public LayerStep {
  public:
   struct Operand {
     ir::Dims dims;
@@ -40,24 +65,14 @@ class OneLayer {
            const std::vector<Operand>& operands, cpu::Isa isa, int threads, const char* opset = "opset16",
            Place place = {false, false});
 
-  /// Seconds of the layer's step in one run.
-  double run();
   /// Seconds of the reference kernel in one run, on the calling thread.
   double run_reference();
-  const std::string& kernel() const { return state_->plan().steps[step_].kernel; }
 
  private:
-  cpu::WeightsCache weights_;
-  std::unique_ptr<cpu::PlanState> state_;
-  parallel::Arena arena_;
-  std::vector<AlignedBuffer> buffers_;  // of the inputs that are not constant, then of the output
   const ir::OpSchema& schema_;
   std::unique_ptr<ir::Attributes> attributes_;
   std::vector<ir::TensorView> operands_;
   std::vector<std::shared_ptr<AlignedBuffer>> constants_;
-  std::vector<std::chrono::nanoseconds> times_;
-  std::atomic<bool> cancelled_{false};
-  size_t step_ = 0;
 };
 
 }  // namespace terroir::bench

@@ -35,12 +35,19 @@ Peer& peer(int threads) {
 
 memory filled(const memory::desc& desc, const dnnl::engine& engine) {
   memory result(desc, engine);
+  if (desc.data_type() != memory::data_type::f32) {
+    auto* bytes = static_cast<uint8_t*>(result.get_data_handle());
+    for (size_t i = 0; i < desc.get_size(); ++i) bytes[i] = static_cast<uint8_t>(i * 37 % 251);
+    return result;
+  }
   auto* data = static_cast<float*>(result.get_data_handle());
   for (size_t i = 0; i < desc.get_size() / sizeof(float); ++i) data[i] = static_cast<float>(i % 17) * 0.0625f - 0.5f;
   return result;
 }
 
-memory::desc any(const memory::dims& dims) { return {dims, memory::data_type::f32, memory::format_tag::any}; }
+memory::desc any(const memory::dims& dims, memory::data_type type = memory::data_type::f32) {
+  return {dims, type, memory::format_tag::any};
+}
 
 struct Step {
   dnnl::primitive primitive;
@@ -137,11 +144,12 @@ std::unique_ptr<PeerLayer> make_convolution(Peer& peer, const Description& descr
                                      std::move(before), std::move(behind));
 }
 
-}  // namespace
+struct ConvolutionDims {
+  memory::dims src, weights, dst, strides, dilations, left, right;
+};
 
-std::unique_ptr<PeerLayer> onednn_convolution(const cpu::ConvProblem& p, int threads) {
+ConvolutionDims dims_of(const cpu::ConvProblem& p) {
   using cpu::ConvAxis;
-  Peer& one = peer(threads);
   const bool deep = p.d.in > 1 || p.d.kernel > 1;
   const auto dims = [&](memory::dims head, auto get) {
     if (deep) head.push_back(get(p.d));
@@ -149,19 +157,58 @@ std::unique_ptr<PeerLayer> onednn_convolution(const cpu::ConvProblem& p, int thr
     head.push_back(get(p.w));
     return head;
   };
-  const auto src = dims({p.batch, p.ic}, [](const ConvAxis& a) { return a.in; });
-  const auto dst = dims({p.batch, p.oc}, [](const ConvAxis& a) { return a.out; });
   const auto kernel = [](const ConvAxis& a) { return a.kernel; };
   // A grouped transposed convolution is described like a grouped one: [groups, out, in, kernel].
   const auto weights =
       p.groups > 1 ? dims({p.groups, p.oc / p.groups, p.ic / p.groups}, kernel) : dims({p.oc, p.ic}, kernel);
-  const auto strides = dims({}, [](const ConvAxis& a) { return a.stride; });
-  const auto dilations = dims({}, [](const ConvAxis& a) { return a.dilation - 1; });
-  const auto left = dims({}, [](const ConvAxis& a) { return a.pad; });
-  const auto right = dims({}, [&](const ConvAxis& a) {
+  const auto right = [&](const ConvAxis& a) {
     const int64_t reach = (a.kernel - 1) * a.dilation + 1;
     return p.transposed ? (a.in - 1) * a.stride + reach - a.pad - a.out : (a.out - 1) * a.stride + reach - a.in - a.pad;
-  });
+  };
+  return {dims({p.batch, p.ic}, [](const ConvAxis& a) { return a.in; }),
+          weights,
+          dims({p.batch, p.oc}, [](const ConvAxis& a) { return a.out; }),
+          dims({}, [](const ConvAxis& a) { return a.stride; }),
+          dims({}, [](const ConvAxis& a) { return a.dilation - 1; }),
+          dims({}, [](const ConvAxis& a) { return a.pad; }),
+          dims({}, right)};
+}
+
+memory::data_type stored(bool bytes) { return bytes ? memory::data_type::u8 : memory::data_type::f32; }
+
+/// A scale of each output, which are along `axis`.
+dnnl::primitive_attr with_scales(int64_t outputs, int axis) {
+  std::vector<float> scales;
+  for (int64_t i = 0; i < outputs; ++i) scales.push_back(static_cast<float>(1 + i % 5) / 4096);
+  dnnl::primitive_attr attributes;
+  attributes.set_output_scales(1 << axis, scales);
+  return attributes;
+}
+
+memory plain_floats(const memory::desc& desc, const dnnl::engine& engine) {
+  const memory::dims dims = desc.dims();
+  memory::dims strides(dims.size(), 1);
+  for (size_t i = dims.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * dims[i];
+  return filled({dims, memory::data_type::f32, strides}, engine);
+}
+
+Step reorder(const memory& from, const memory& to) {
+  return {dnnl::reorder(from, to), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}};
+}
+
+template <class Description>
+std::unique_ptr<PeerLayer> make_byte_layer(Peer& peer, const Description& description) {
+  const memory src = filled(description.src_desc(), peer.engine), dst = filled(description.dst_desc(), peer.engine);
+  return std::make_unique<Primitive>(peer, make_step(peer, description, src, dst), description.impl_info_str(),
+                                     std::vector{reorder(plain_floats(src.get_desc(), peer.engine), src)},
+                                     std::vector{reorder(dst, plain_floats(dst.get_desc(), peer.engine))});
+}
+
+}  // namespace
+
+std::unique_ptr<PeerLayer> onednn_convolution(const cpu::ConvProblem& p, int threads) {
+  Peer& one = peer(threads);
+  const auto [src, weights, dst, strides, dilations, left, right] = dims_of(p);
   if (!p.transposed)
     return make_convolution(one, convolution(one, any(src), weights, any(dst), strides, dilations, left, right));
   const memory::desc bias({p.oc}, memory::data_type::f32, memory::format_tag::a);
@@ -188,10 +235,30 @@ std::unique_ptr<PeerLayer> onednn_matmul(const MatMulProblem& p, int threads) {
                                      description.impl_info_str());
 }
 
+std::unique_ptr<PeerLayer> onednn_byte_convolution(const cpu::ConvProblem& p, bool stores_bytes, int threads) {
+  Peer& one = peer(threads);
+  const ConvolutionDims dims = dims_of(p);
+  const dnnl::convolution_forward::desc desc(
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, any(dims.src, memory::data_type::u8),
+      any(dims.weights, memory::data_type::s8), {{p.oc}, memory::data_type::f32, memory::format_tag::a},
+      any(dims.dst, stored(stores_bytes)), dims.strides, dims.dilations, dims.left, dims.right);
+  return make_byte_layer(one, dnnl::convolution_forward::primitive_desc(desc, with_scales(p.oc, 1), one.engine));
+}
+
+std::unique_ptr<PeerLayer> onednn_byte_matmul(const MatMulProblem& p, bool stores_bytes, int threads) {
+  Peer& one = peer(threads);
+  const dnnl::matmul::desc desc(any({p.m, p.k}, memory::data_type::u8), any({p.k, p.n}, memory::data_type::s8),
+                                {{1, p.n}, memory::data_type::f32, memory::format_tag::ab},
+                                any({p.m, p.n}, stored(stores_bytes)));
+  return make_byte_layer(one, dnnl::matmul::primitive_desc(desc, with_scales(p.n, 1), one.engine));
+}
+
 #else
 
 std::unique_ptr<PeerLayer> onednn_convolution(const cpu::ConvProblem&, int) { return nullptr; }
 std::unique_ptr<PeerLayer> onednn_matmul(const MatMulProblem&, int) { return nullptr; }
+std::unique_ptr<PeerLayer> onednn_byte_convolution(const cpu::ConvProblem&, bool, int) { return nullptr; }
+std::unique_ptr<PeerLayer> onednn_byte_matmul(const MatMulProblem&, bool, int) { return nullptr; }
 
 #endif
 

@@ -1,5 +1,6 @@
 // What: the yardstick: the same layer through oneDNN, where CMake finds it, ready to run any number of times.
-// ONEDNN_MAX_CPU_ISA=AVX2 in the environment limits it to what our avx2 bucket may use.
+// ONEDNN_MAX_CPU_ISA=AVX2 in the environment limits it to what our avx2 bucket may use, AVX512_CORE_VNNI to
+// avx512_vnni.
 #pragma once
 
 #include <cstdint>
@@ -29,5 +30,11 @@ struct MatMulProblem {
   bool transposed_b;  // lies in memory as [batch, n, k]
 };
 std::unique_ptr<PeerLayer> onednn_matmul(const MatMulProblem& problem, int threads);
+
+/// Data u8, weights i8, a scale of each output and a bias; the result is u8, or f32. The peer chooses all layouts, also
+/// those of matrices, and packs weights beforehand. Reorders from and to plain f32 run around it, so that sources and
+/// results lie where a network has them.
+std::unique_ptr<PeerLayer> onednn_byte_convolution(const cpu::ConvProblem& problem, bool stores_bytes, int threads);
+std::unique_ptr<PeerLayer> onednn_byte_matmul(const MatMulProblem& problem, bool stores_bytes, int threads);
 
 }  // namespace terroir::bench

@@ -100,6 +100,12 @@ std::vector<ConvLayer> all_layers() {
 
 }  // namespace
 
+ConvLayer awkward_conv_layer(const ConvProblem& problem) {
+  ConvLayer result{"awkward", 1, problem, {}};
+  result.name = name_of(result);
+  return result;
+}
+
 const std::vector<ConvLayer>& conv_layers() {
   static const std::vector<ConvLayer> layers = all_layers();
   return layers;

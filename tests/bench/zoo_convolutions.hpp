@@ -19,4 +19,7 @@ struct ConvLayer {
 
 const std::vector<ConvLayer>& conv_layers();
 
+/// With its name.
+ConvLayer awkward_conv_layer(const cpu::ConvProblem& problem);
+
 }  // namespace terroir::bench
