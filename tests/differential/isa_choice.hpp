@@ -1,7 +1,6 @@
 #pragma once
-// What: the instruction sets that tests with random models run on.
+// What: the instruction sets that tests with random models, and benchmarks in bytes, run on.
 #include <cstdlib>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -12,16 +11,7 @@
 namespace terroir::test {
 
 /// The one called `name`, or if that is empty what TERROIR_FORCE_ISA names, which then goes there; else all of this
-/// machine. Throws std::runtime_error when it has no such one.
-inline std::vector<cpu::Isa> chosen_isas(std::string& name) {
-  if (const char* forced = std::getenv("TERROIR_FORCE_ISA"); forced && name.empty()) name = forced;
-  if (name.empty()) return cpu::available_isas();
-  const auto isa = cpu::parse_isa(name);
-  if (!isa || !cpu::isa_available(*isa)) throw std::runtime_error("there is no instruction set " + name);
-  return {*isa};
-}
-
-/// The same, as TERROIR_FORCE_ISA names them, the best one last: with products of bytes where this machine has them.
+/// machine, as TERROIR_FORCE_ISA names them, the best one last: with products of bytes where this machine has them.
 /// Throws terroir::Exception when it has no such one.
 inline std::vector<std::string> chosen_isa_names(std::string& name) {
   if (const char* forced = std::getenv("TERROIR_FORCE_ISA"); forced && name.empty()) name = forced;

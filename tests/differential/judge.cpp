@@ -2,17 +2,17 @@
 
 #include "ir/base/error.hpp"
 #include "tests/differential/oracle.hpp"
-#include "tests/support/scoped_variable.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/scoped_variable.hpp"
 
 namespace terroir::test {
 
-Judgement judge(const RandomModel& model, uint64_t seed, cpu::Isa isa, int threads) {
+Judgement judge(const RandomModel& model, uint64_t seed, const std::string& isa, int threads) {
   const auto differ = [&](const std::string& text) { return Judgement{Verdict::differ, text}; };
   Random random(seed ^ 0x5eed);
   Oracle oracle(model.graph, model.inputs, random);
   const Run& expected = oracle.expected();
-  const ForcedIsa forced(cpu::isa_name(isa));
+  const ForcedIsa forced(isa.c_str());
   const Run one = run(model.graph, "CPU", config_of(1), model.inputs);
   if (expected.refusal && one.refusal) return {Verdict::refused, *expected.refusal};
   if (one.refusal) return differ("CPU refuses what INTERPRETER runs: " + *one.refusal);
@@ -38,7 +38,7 @@ Judgement judge(const RandomModel& model, uint64_t seed, cpu::Isa isa, int threa
   return {};
 }
 
-RandomModel with_fewer_outputs(const RandomModel& model, uint64_t seed, cpu::Isa isa, int threads) {
+RandomModel with_fewer_outputs(const RandomModel& model, uint64_t seed, const std::string& isa, int threads) {
   RandomModel fewer = model;
   for (size_t at = 0; fewer.graph->results().size() > 1 && at < fewer.graph->results().size();) {
     RandomModel tried = fewer;

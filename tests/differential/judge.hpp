@@ -9,7 +9,6 @@
 // from them is judged as if they were the same.
 #include <string>
 
-#include "plugins/cpu/isa.hpp"
 #include "tests/differential/model.hpp"
 
 namespace terroir::test {
@@ -25,9 +24,10 @@ struct Judgement {
   std::string text;  // what differs, and where
 };
 
-Judgement judge(const RandomModel& model, uint64_t seed, cpu::Isa isa, int threads);
+/// `isa`: as TERROIR_FORCE_ISA names it.
+Judgement judge(const RandomModel& model, uint64_t seed, const std::string& isa, int threads);
 
 /// The model with as few outputs as still show the difference.
-RandomModel with_fewer_outputs(const RandomModel& model, uint64_t seed, cpu::Isa isa, int threads);
+RandomModel with_fewer_outputs(const RandomModel& model, uint64_t seed, const std::string& isa, int threads);
 
 }  // namespace terroir::test

@@ -1,5 +1,6 @@
 #include "tests/differential/model.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 
@@ -138,6 +139,43 @@ void add_special_numbers(RandomModel& model, Random random) {
   }
 }
 
+/// Whole numbers of a step, at most 127 of them.
+HostTensor in_levels(const ir::TensorView& weights) {
+  const auto* const values = weights.as<float>();
+  float largest = 0;
+  for (int64_t i = 0; i < weights.count(); ++i) largest = std::max(largest, std::fabs(values[i]));
+  const float step = largest > 0 ? std::exp2(std::ceil(std::log2(largest / 127))) : 1;
+  HostTensor rounded(element::f32, weights.dims);
+  for (int64_t i = 0; i < weights.count(); ++i)
+    rounded.writable().as<float>()[i] = std::nearbyint(values[i] / step) * step;
+  return rounded;
+}
+
+/// In some models the data and the weights of convolutions and matrix products are in levels, as of quantised networks.
+void quantise(Draw& draw, RandomModel& model, Random random) {
+  if (!random.chance(25)) return;
+  ir::Graph& graph = *model.graph;
+  draw.set_schema(*schemas().at("FakeQuantize-1"));
+  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.nodes())) {
+    const ir::Node& node = graph.node(id);
+    if (!node.is("Convolution") && !node.is("GroupConvolution") && !node.is("MatMul")) continue;
+    const ir::Value data = node.inputs[0];
+    const ir::Constant* const weights = ir::constant_of(graph, node.inputs[1]);
+    if (!weights || weights->view.type != element::f32 || ir::constant_of(graph, data)) continue;
+    const ir::Value in_steps = draw.constant(in_levels(weights->view));
+    // Powers of two, so that there is one right level of everything.
+    const double width = std::exp2(random.between(0, 3)), low = random.chance(50) ? 0 : -width / 2;
+    const auto limit = [&](double value) { return draw.reals({value}, element::f32, true); };
+    const ir::Value least = limit(low), most = limit(low + width);
+    const std::string levels = random.chance(70) ? "256" : "255";
+    const ir::Value quantised =
+        draw.op({data, least, most, least, most}, {{"levels", levels}, {"auto_broadcast", "numpy"}});
+    graph.set_input({id, 0}, quantised);
+    graph.set_input({id, 1}, in_steps);
+  }
+  graph.erase_unreachable();
+}
+
 /// In some models the operation gets small elements, where it takes them; drawn with numbers of their own, so that the
 /// models of other seeds stay what they were.
 element::Type small_type(uint64_t seed) {
@@ -169,6 +207,7 @@ RandomModel random_model(uint64_t seed, const std::string& operation) {
   grow_others(after);
   finish(draw, model);
   // With numbers of their own, so that the seed's model stays what it was.
+  quantise(draw, model, Random(seed ^ 0x9a7));
   add_special_numbers(model, Random(seed ^ 0x5bec1a1));
   return model;
 }
