@@ -135,6 +135,16 @@ ir::Pass collapse_group_normalization(const ir::OpRegistry& registry);
 /// the product or the function that something else reads too.
 ir::Pass collapse_gates(const ir::OpRegistry& registry);
 
+/// FakeQuantize(x, limits) -> Convert to u8 or i8 -> Convert -> Subtract(zero points) -> Multiply(scales)
+///   => FakeQuantize(x, limits'), with limits' = (limits - zero points) * scales of what it gives
+/// with or without Subtract: how QuantizeLinear and DequantizeLinear of ONNX look in an IR. Several such readers of the
+/// same integers have one each, or one together where it is the same; what else reads the integers keeps them. A level
+/// that floats put a little below its integer, as 2.9999998, is that integer, and NaN stays NaN: the Convert would give
+/// 2 and 0. Refuses: levels that are not whole numbers of the integer type one after the other, numbers that are not
+/// constant f32 or differ along axes of their own, scales that are not positive, results that are not finite or not of
+/// the shape of x (it may be known when shapes are bound), pdpd broadcasting.
+ir::Pass collapse_quantize_dequantize(const ir::OpRegistry& registry);
+
 /// TensorIterator or Loop over one LSTM, GRU or RNN cell -> the sequence op: the cell reads elements of the time axis,
 /// its states come back as its next ones, outputs are the states along the time axis (put together in the order in
 /// which the data was taken apart) and the last ones. Squeeze, Unsqueeze and Reshape may stand around the cell,

@@ -34,6 +34,7 @@ ir::PassManager portable_passes(ops::CroppedKernels* kernels = nullptr) {
   passes.add(ops::decompose_einsum(registry));
   passes.add(ops::remove_no_ops());  // before constants are copied through them
   passes.add(ops::fold_constants(registry));
+  passes.add(ops::collapse_quantize_dequantize(registry));  // before its scales go into convolutions
   passes.add(ops::scatter_whole_rows(registry));
   passes.add(ops::decompose_batch_norm(registry));
   passes.add(ops::fold_scale_into_convolution(registry));  // before some convolutions are scales themselves

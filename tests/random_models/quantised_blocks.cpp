@@ -1,4 +1,7 @@
 // Blocks of networks that were quantised.
+#include <cmath>
+#include <string>
+
 #include "tests/random_models/layers.hpp"
 
 namespace terroir::test {
@@ -14,6 +17,20 @@ Value levels(Net& net, Value x) {
   };
   std::vector<Value> inputs = {x, limit(low), limit(low + width)};
   const double factor = net.chance(75) ? 1 : net.one_of({0.5, 0.75, 1.25});
+  if (net.chance(25)) {  // as QuantizeLinear and DequantizeLinear of ONNX
+    const bool is_signed = net.chance(50);
+    const int count = net.one_of({256, 256, 255, 129, 2});
+    const double first = is_signed ? -count / 2 : 0, zero = std::round(first - low / width * (count - 1));
+    inputs.push_back(limit(first));
+    inputs.push_back(limit(first + count - 1));
+    Value y = net.op("FakeQuantize", inputs, {{"levels", std::to_string(count)}});
+    y = net.op("Convert", {y}, {{"destination_type", is_signed ? "i8" : "u8"}});
+    const auto floats = [&] { return net.op("Convert", {y}, {{"destination_type", net.type().get_type_name()}}); };
+    if (net.chance(15)) net.offer(floats());
+    y = floats();
+    if (zero != 0 || net.chance(20)) y = net.op("Subtract", {y, net.scalar(zero)});
+    return net.op("Multiply", {y, limit(factor * width / (count - 1))});
+  }
   inputs.push_back(net.chance(95) ? limit(factor * low) : net.per_channel(x, factor * low - 0.1, factor * low));
   inputs.push_back(limit(factor * (low + width)));
   const Value y =
