@@ -1,11 +1,13 @@
 #include "plugins/cpu/stored_nodes.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ir/base/error.hpp"
 #include "ops/registry.hpp"
 #include "plugins/cpu/compile.hpp"
 #include "plugins/cpu/ops.hpp"
+#include "plugins/cpu/post_op_chain.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -82,8 +84,10 @@ void CpuNodeCodec::store_inner(const ir::OpSchema& schema, const ir::Attributes&
   store(schema, attributes, to);
 }
 
-CpuNodeCodec::Inner CpuNodeCodec::load_inner(ByteReader& from) const {
+CpuNodeCodec::Inner CpuNodeCodec::load_inner(ByteReader& from, bool may_be_fused) const {
   const ir::OpSchema& schema = load_schema(from);
+  ByteReader::require(schema.opset != "cpu" ||
+                      (may_be_fused && attributes_if<FusedAttrs>(*schema.make_attributes()) != nullptr));
   return {&schema, load(schema, from)};
 }
 
@@ -150,8 +154,11 @@ FusedAttrs CpuNodeCodec::load_fused(ByteReader& from) const {
     op.alpha = from.take<float>();
     op.beta = from.take<float>();
     op.operand = from.take<int>();
+    ByteReader::require(op.kind >= PostOpKind{} && op.kind <= PostOpKind::inverse_root && op.mode >= OperandMode{} &&
+                        op.mode <= OperandMode::tensor && (op.mode == OperandMode::scalar) == (op.operand == -1));
     return op;
   });
+  ByteReader::require(attrs.chain.size() < kMaxPostOps);  // an elementwise base is one more
   return attrs;
 }
 
@@ -185,7 +192,7 @@ std::unique_ptr<ir::Attributes> CpuNodeCodec::load(const ir::OpSchema& schema, B
   if (attributes_if<ConvolutionChainAttrs>(*defaults)) {
     ConvolutionChainAttrs attrs;
     attrs.stages = from.list([&] {
-      const Inner inner = load_inner(from);
+      const Inner inner = load_inner(from, true);
       ConvolutionChainAttrs::Stage stage{inner.schema, inner.attributes, from.text(), {}};
       stage.inputs = load_numbers<int>(from);
       return stage;
@@ -194,6 +201,101 @@ std::unique_ptr<ir::Attributes> CpuNodeCodec::load(const ir::OpSchema& schema, B
     return ir::make_attributes_of(std::move(attrs));
   }
   return NodeCodec::load(schema, from);
+}
+
+namespace {
+
+bool is_arity(const ir::Arity& arity, size_t inputs) {
+  return inputs >= static_cast<size_t>(arity.min_inputs) &&
+         (arity.max_inputs == ir::kVariadic || inputs <= static_cast<size_t>(arity.max_inputs));
+}
+
+/// `schema`: of the node or stage. `steps`: inputs between those of the base op and the operands.
+void require_base(const ir::OpSchema& schema, const FusedAttrs& fused, size_t inputs, size_t steps = 0) {
+  const std::string& type = fused.base->type;
+  const bool is_twin = steps == 0                            ? type == schema.type
+                       : schema.type == kQuantizedMatMulType ? type == "MatMul"
+                                                             : type == "Convolution" || type == "GroupConvolution";
+  ByteReader::require(is_twin && fused.base_inputs > 0 &&
+                      is_arity(fused.base->arity, static_cast<size_t>(fused.base_inputs)) &&
+                      static_cast<size_t>(fused.base_inputs) + steps <= inputs);
+}
+
+/// Of a base that is right. `inputs`: ConvolutionChainAttrs::kPrevious, or inputs of the node.
+void require_chain(const ir::Graph& graph, const ir::Node& node, const FusedAttrs& fused,
+                   const std::vector<int>& inputs, const ir::Dims& result, int steps = 0) {
+  const auto axis = static_cast<size_t>(fused.channel_axis);
+  ByteReader::require(fused.channel_axis >= -1 && fused.channel_axis <= static_cast<int>(result.size()));
+  for (const FusedOp& op : fused.chain) {
+    if (op.mode == OperandMode::scalar) continue;
+    ByteReader::require(op.operand >= fused.base_inputs + steps && static_cast<size_t>(op.operand) < inputs.size());
+    const int input = inputs[static_cast<size_t>(op.operand)];
+    ByteReader::require(input >= 0);
+    const ir::Value value = node.inputs[static_cast<size_t>(input)];
+    const ir::OutputPort& port = graph.port(value);
+    const ir::Constant* constant = ir::constant_of(graph, value);
+    ByteReader::require(op.mode == OperandMode::tensor
+                            ? port.type == element::f32 && port.shape == PartialShape(ir::to_shape(result))
+                            : constant && constant->view.type == element::f32 && axis < result.size() &&
+                                  constant->view.count() == result[axis]);
+  }
+}
+
+void require_stages(const ir::Graph& graph, const ir::Node& node, const ConvolutionChainAttrs& attrs) {
+  ByteReader::require(node.outputs.size() == (attrs.mean ? 2 : 1) && attrs.stages.size() >= 2 &&
+                      attrs.stages.size() <= 3);
+  std::vector<ir::Dims> dims;
+  for (const ir::Value input : node.inputs) {
+    ByteReader::require(graph.port(input).shape.is_static());
+    dims.push_back(ir::to_dims(graph.port(input).shape.to_shape()));
+  }
+  for (const ConvolutionChainAttrs::Stage& stage : attrs.stages) {
+    const int least = &stage == &attrs.stages.front() ? 0 : ConvolutionChainAttrs::kPrevious;
+    for (const int input : stage.inputs) ByteReader::require(input >= least && input < static_cast<int>(dims.size()));
+    ByteReader::require(is_arity(stage.schema->arity, stage.inputs.size()));
+    if (const auto* fused = attributes_if<FusedAttrs>(*stage.attributes))
+      require_base(*stage.schema, *fused, stage.inputs.size());
+  }
+  const std::vector<ir::Dims> results = stage_results(attrs, dims);
+  ByteReader::require(node.outputs[0].shape == PartialShape(ir::to_shape(results.back())));
+  for (size_t s = 0; s < results.size(); ++s)
+    if (const auto* fused = attributes_if<FusedAttrs>(*attrs.stages[s].attributes))
+      require_chain(graph, node, *fused, attrs.stages[s].inputs, results[s]);
+}
+
+}  // namespace
+
+void require_operands(const ir::Graph& graph, const ir::Node& node) {
+  if (!is_cpu_op(node)) return;
+  const auto count = static_cast<int>(node.inputs.size());
+  if (const FusedAttrs* fused = fused_attrs(node)) {
+    const int steps = is_quantized(node) ? 1 : 0;
+    require_base(*node.schema, *fused, node.inputs.size(), static_cast<size_t>(steps));
+    ByteReader::require(!node.outputs.empty() && node.outputs[0].shape.is_static());
+    const ir::Dims result = ir::to_dims(node.outputs[0].shape.to_shape());
+    if (steps > 0) {
+      const auto& attrs = node.attrs<QuantizedAttrs>();
+      const size_t outputs_axis = node.is(kQuantizedMatMulType) ? result.size() - 1 : 1;
+      const ir::Constant* values = ir::constant_of(graph, node.inputs[kQuantizedSteps]);
+      ByteReader::require(fused->base_inputs == kQuantizedSteps && ir::constant_of(graph, node.inputs[1]) && values &&
+                          values->view.type == element::f32 && outputs_axis < result.size() &&
+                          values->view.count() == result[outputs_axis] &&
+                          node.outputs.size() == (attrs.also_floats ? 2 : 1));
+    }
+    std::vector<int> inputs(node.inputs.size());
+    std::iota(inputs.begin(), inputs.end(), 0);
+    require_chain(graph, node, *fused, inputs, result, steps);
+  } else if (const auto* region = attributes_if<ElementwiseAttrs>(*node.attributes)) {
+    int known = 0;  // results of members
+    for (const ElementwiseMember& member : region->members) {
+      ByteReader::require(is_arity(member.schema->arity, member.operands.size()));
+      for (const int operand : member.operands) ByteReader::require(operand >= -known && operand < count);
+      ++known;
+    }
+    ByteReader::require(known > 0);
+  } else if (const auto* chain = attributes_if<ConvolutionChainAttrs>(*node.attributes)) {
+    require_stages(graph, node, *chain);
+  }
 }
 
 void store_decision(const Decision& decision, ByteWriter& to) {

@@ -20,10 +20,15 @@ class CpuNodeCodec final : public ir::NodeCodec {
     std::shared_ptr<const ir::Attributes> attributes;
   };
   void store_inner(const ir::OpSchema& schema, const ir::Attributes& attributes, ByteWriter& to) const;
-  Inner load_inner(ByteReader& from) const;
+  /// Nesting ends here: an operation of the opsets, or the fused twin of one where a stage may be that.
+  Inner load_inner(ByteReader& from, bool may_be_fused = false) const;
   void store_fused(const FusedAttrs& fused, ByteWriter& to) const;
   FusedAttrs load_fused(ByteReader& from) const;
 };
+
+/// Exception (parse_error) where attributes name inputs, axes or results that there are not, or operands that kernels
+/// cannot read.
+void require_operands(const ir::Graph& graph, const ir::Node& node);
 
 void store_decision(const Decision& decision, ByteWriter& to);
 /// Of a node of this schema with so many inputs and outputs.

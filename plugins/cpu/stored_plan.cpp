@@ -107,7 +107,10 @@ std::unique_ptr<Plan> load_plan(plugin::Archive& archive, const ir::OpRegistry& 
   const CpuNodeCodec codec(operations);
   auto graph = ir::load_graph(codec, load_constant, from);
   Decisions decisions;
-  for (const ir::NodeId id : graph->nodes()) decisions.emplace(id, load_decision(graph->node(id), from));
+  for (const ir::NodeId id : graph->nodes()) {
+    require_operands(*graph, graph->node(id));
+    decisions.emplace(id, load_decision(graph->node(id), from));
+  }
   const auto constant = [&] {
     const ir::Node& node = graph->node(static_cast<ir::NodeId>(from.index(graph->node_count())));
     ByteReader::require(node.constant.has_value());
