@@ -99,6 +99,11 @@ void add_regions(OpRows& rows) {
        "opset8",
        {{"strides", "2,2"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}, {"kernel", "2,2"}},
        {tensor({1, 64, 112, 112})}});
+  rows.push_back({"MaxPool/u8",
+                  "MaxPool",
+                  "opset1",
+                  {{"strides", "2,2"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}, {"kernel", "3,3"}},
+                  {tensor({1, 64, 112, 112}, element::u8)}});
   rows.push_back({"CTCGreedyDecoderSeqLen",
                   "CTCGreedyDecoderSeqLen",
                   "opset6",

@@ -1,6 +1,8 @@
 #include "plugins/cpu/kernels/pool/pool.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <random>
 
 #include "tests/kernels/kernel_test.hpp"
 #include "tests/kernels/special_floats.hpp"
@@ -56,6 +58,21 @@ const Geometry kGeometries[] = {
     {{1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {1, 1, 1}, {0, 2, 2}, {0, 0, 0}},
 };
 
+PoolArgs args_of(const Geometry& g) {
+  PoolArgs a;
+  for (int i = 0; i < 3; ++i) {
+    a.in[i] = g.in[i];
+    a.kernel[i] = g.kernel[i];
+    a.stride[i] = g.stride[i];
+    a.dilation[i] = g.dilation[i];
+    a.pad_begin[i] = g.pad_begin[i];
+    const int64_t reach = (g.kernel[i] - 1) * g.dilation[i] + 1;
+    a.out[i] =
+        std::max<int64_t>(0, g.in[i] + g.pad_begin[i] + g.pad_end[i] - reach + g.stride[i] - 1) / g.stride[i] + 1;
+  }
+  return a;
+}
+
 class Pool : public KernelTest {};
 
 TEST_P(Pool, AgainstTheDefinition) {
@@ -65,17 +82,8 @@ TEST_P(Pool, AgainstTheDefinition) {
   for (const Geometry& g : kGeometries) {
     for (const int64_t width : widths) {
       for (int form = 0; form < 3; ++form) {
-        PoolArgs a;
+        PoolArgs a = args_of(g);
         a.width = width;
-        for (int i = 0; i < 3; ++i) {
-          a.in[i] = g.in[i];
-          a.kernel[i] = g.kernel[i];
-          a.stride[i] = g.stride[i];
-          a.dilation[i] = g.dilation[i];
-          a.pad_begin[i] = g.pad_begin[i];
-          const int64_t reach = (g.kernel[i] - 1) * g.dilation[i] + 1;
-          a.out[i] = (g.in[i] + g.pad_begin[i] + g.pad_end[i] - reach + g.stride[i] - 1) / g.stride[i] + 1;
-        }
         a.exclude_pad = form != 2;
         const bool average = form != 0;
         const GuardedBuffer<float> src(random_floats(g.in[0] * g.in[1] * g.in[2] * width, 9));
@@ -96,6 +104,52 @@ TEST_P(Pool, AgainstTheDefinition) {
           }
         }
       }
+    }
+  }
+}
+
+TEST_P(Pool, MaximaOfBytes) {
+  const auto& kernels = cpu::pool_kernels(isa());
+  if (!kernels.max_bytes) GTEST_SKIP() << "none in this bucket";
+  std::vector<Geometry> geometries(std::begin(kGeometries), std::end(kGeometries));
+  for (const int64_t columns : {1, 3, 4, 5, 7, 8, 9, 13, 17, 33})
+    for (const int64_t side : {1, 2, 3, 5})
+      for (const int64_t stride : {1, 2, 3, 4})
+        for (const int64_t dilation : {1, 2})
+          for (const int64_t pad : {0, 1, 2})
+            geometries.push_back(
+                {{1, 6, columns}, {1, 2, side}, {1, 2, stride}, {1, 1, dilation}, {0, 1, pad}, {0, 1, side}});
+  // Rows longer than a line of the kernel, and windows that are: by their taps, by the distance of these, by strides.
+  geometries.push_back({{1, 1, 2500}, {1, 1, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 1}, {0, 0, 1}});
+  geometries.push_back({{1, 1, 2500}, {1, 1, 3}, {1, 1, 2}, {1, 1, 1}, {0, 0, 1}, {0, 0, 1}});
+  geometries.push_back({{1, 1, 3000}, {1, 1, 2000}, {1, 1, 1}, {1, 1, 1}, {0, 0, 1500}, {0, 0, 100}});
+  geometries.push_back({{1, 2, 1999}, {1, 2, 1999}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}});
+  geometries.push_back({{1, 1, 1900}, {1, 1, 3}, {1, 1, 2}, {1, 1, 700}, {0, 0, 700}, {0, 0, 700}});
+  geometries.push_back({{1, 1, 1900}, {1, 1, 9}, {1, 1, 2}, {1, 1, 100}, {0, 0, 7}, {0, 0, 0}});
+  geometries.push_back({{1, 1, 5000}, {1, 1, 5}, {1, 1, 1500}, {1, 1, 1}, {0, 0, 2}, {0, 0, 0}});
+  constexpr int64_t kBlock = 16;
+  std::mt19937 engine(7);
+  for (const Geometry& g : geometries) {
+    const PoolArgs a = args_of(g);
+    GuardedBuffer<uint8_t> src(a.in[0] * a.in[1] * a.in[2] * kBlock);
+    for (uint8_t& byte : src) byte = static_cast<uint8_t>(engine());
+    GuardedBuffer<uint8_t> dst(a.out[0] * a.out[1] * a.out[2] * kBlock);
+    for (int64_t row = a.out[0] * a.out[1]; row-- > 0;) kernels.max_bytes(a, src.data(), dst.data(), row, row + 1);
+    EXPECT_TRUE(dst.intact());
+    for (int64_t i = 0; i < dst.size(); ++i) {
+      const int64_t at = i / kBlock, o[3] = {at / a.out[2] / a.out[1], at / a.out[2] % a.out[1], at % a.out[2]};
+      uint8_t want = 0;
+      for (int64_t kd = 0; kd < a.kernel[0]; ++kd)
+        for (int64_t kh = 0; kh < a.kernel[1]; ++kh)
+          for (int64_t kw = 0; kw < a.kernel[2]; ++kw) {
+            const int64_t d = o[0] * a.stride[0] - a.pad_begin[0] + kd * a.dilation[0];
+            const int64_t h = o[1] * a.stride[1] - a.pad_begin[1] + kh * a.dilation[1];
+            const int64_t w = o[2] * a.stride[2] - a.pad_begin[2] + kw * a.dilation[2];
+            if (d >= 0 && h >= 0 && w >= 0 && d < a.in[0] && h < a.in[1] && w < a.in[2])
+              want = std::max(want, src[((d * a.in[1] + h) * a.in[2] + w) * kBlock + i % kBlock]);
+          }
+      ASSERT_EQ(dst[i], want) << "columns " << g.in[2] << " taps " << g.kernel[2] << " stride " << g.stride[2]
+                              << " dilation " << g.dilation[2] << " pad " << g.pad_begin[2] << " at " << i;
     }
   }
 }

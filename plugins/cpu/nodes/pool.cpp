@@ -1,6 +1,7 @@
-// MaxPool and AvgPool in f32, 1-D to 3-D.
-// Layouts: plain, channels-last, channel blocks; plain where the indices of maxima are wanted. Threads: rows of the
-// output of every image (and channel block). Padding: a maximum or average over padded channels of zeros is zero.
+// MaxPool and AvgPool in f32, 1-D to 3-D; MaxPool of bytes on AVX-512.
+// Layouts: plain, channels-last, channel blocks; plain where the indices of maxima are wanted; of bytes channel blocks.
+// Threads: rows of the output of every image (and channel block). Padding: a maximum or average over padded channels of
+// zeros is zero.
 #include <algorithm>
 #include <span>
 
@@ -47,12 +48,19 @@ class PoolExecutor final : public Executor {
     const PoolKernels& kernels = pool_kernels(isa_);
     const auto kernel = is_max_ ? kernels.max : kernels.average;
     const int64_t rows = pool_.out[0] * pool_.out[1];
-    constexpr int64_t kTaskElements = 8192;
-    const int64_t most = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, pool_.out[2] * pool_.width));
+    constexpr int64_t kTaskBytes = 32768;
+    const auto element = static_cast<int64_t>(dst_.type.size());
+    const int64_t row_bytes = pool_.out[2] * pool_.width * element;
+    const int64_t most = std::max<int64_t>(1, kTaskBytes / std::max<int64_t>(1, row_bytes));
     const RowTasks tasks(images_, planes_, rows, most, args.arena.threads());
     args.arena.parallel_for(tasks.count(), [&](int64_t task) {
       PoolArgs pool = pool_;
       const auto [plane, row, end] = tasks[task];
+      if (element == 1) {
+        kernels.max_bytes(pool, static_cast<const uint8_t*>(args.inputs[0]) + plane * src_positions_ * pool.width,
+                          static_cast<uint8_t*>(args.outputs[0]) + plane * dst_positions_ * pool.width, row, end);
+        return;
+      }
       pool.src = static_cast<const float*>(args.inputs[0]) + plane * src_positions_ * pool.width;
       pool.dst = static_cast<float*>(args.outputs[0]) + plane * dst_positions_ * pool.width;
       if (with_indices_)
@@ -62,9 +70,10 @@ class PoolExecutor final : public Executor {
     });
   }
   std::string kernel_name() const override {
-    return std::string(with_indices_ ? "f32_max_pool_places_"
-                       : is_max_     ? "f32_max_pool_"
-                                     : "f32_avg_pool_") +
+    return dst_.type.get_type_name() +
+           (with_indices_ ? "_max_pool_places_"
+            : is_max_     ? "_max_pool_"
+                          : "_avg_pool_") +
            dst_.layout.name() + "__" + isa_name(isa_);
   }
 
@@ -87,7 +96,9 @@ class PoolExecutor final : public Executor {
 
 Proposal propose(const NodeContext& context) {
   const TensorDesc& dst = context.outputs[0];
-  if (dst.type != element::f32) return Reject{"only f32 is vectorised, not " + dst.type.get_type_name()};
+  const bool bytes = dst.type == element::u8 && is_max_pool(context) && pool_kernels(context.isa).max_bytes;
+  if (dst.type != element::f32 && !bytes)
+    return Reject{"only f32, and maxima of u8 on AVX-512, are vectorised, not " + dst.type.get_type_name()};
   const TensorDesc& src = context.inputs[0];
   if (wants_indices(context) &&
       (dst.count() == 0 || src.count() == 0 || src.count() / (src.dims[0] * src.dims[1]) > INT32_MAX))
@@ -107,10 +118,12 @@ Proposal propose(const NodeContext& context) {
     choices.push_back(std::move(choice));
   };
   if (wants_indices(context)) {
+    if (bytes) return Reject{"indices of maxima of bytes"};
     add(Layout::plain(dst.rank()), 4);
     return choices;
   }
-  add(Layout::blocked(dst.rank(), static_cast<int>(channel_block(context.isa))), 2);
+  add(Layout::blocked(dst.rank(), static_cast<int>(channel_block(context.isa))), bytes ? 0.5 : 2);
+  if (bytes) return choices;
   add(Layout::channels_last(dst.rank()), 2.2);
   // Neighbours come by shuffles, or one by one where they lie further apart, and every row is begun for one channel
   // only.

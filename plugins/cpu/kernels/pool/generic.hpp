@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plugins/cpu/kernels/pool/adaptive.hpp"
+#include "plugins/cpu/kernels/pool/bytes.hpp"
 #include "plugins/cpu/kernels/pool/places.hpp"
 #include "plugins/cpu/kernels/pool/windows.hpp"
 #include "plugins/cpu/simd/interleave.hpp"
@@ -196,7 +197,8 @@ void pool_average(const PoolArgs& a, int64_t row_begin, int64_t row_end) { pool<
 }  // namespace
 
 const PoolKernels& pool_table() {
-  static constexpr PoolKernels kTable = {&pool_max, &pool_average, &max_places, &adaptive_average, &adaptive_max};
+  static constexpr PoolKernels kTable = {&pool_max,   &pool_average,     kMaxBytes,
+                                         &max_places, &adaptive_average, &adaptive_max};
   return kTable;
 }
 
