@@ -13,7 +13,9 @@ class InterpolateKernelsTest : public KernelTest {
 };
 
 TEST_P(InterpolateKernelsTest, RowsOfChannels) {
-  for (const int64_t width : sizes_around(lanes())) {
+  std::vector<int64_t> widths = sizes_around(lanes());
+  widths.push_back(4);  // as 16 bytes
+  for (const int64_t width : widths) {
     const int64_t in = 5, n = 9;
     const GuardedBuffer<float> upper(random_floats(in * width, 1)), lower(random_floats(in * width, 2));
     const GuardedBuffer<int32_t> left(std::vector<int32_t>{0, 0, 1, 1, 2, 3, 3, 4, 4});

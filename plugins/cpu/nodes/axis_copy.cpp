@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugins/cpu/kernels/conv_bytes/conv_bytes.hpp"
 #include "plugins/cpu/kernels/image/image.hpp"
 #include "plugins/cpu/kernels/reorder/reorder.hpp"
 #include "plugins/cpu/rounding.hpp"
@@ -59,9 +60,10 @@ CopyPlan plan_of(const NodeContext& context, const AxisCopy& copy, const Layout&
     const auto axis = static_cast<size_t>(dst.layout.order()[i]);
     const AxisMap& map = copy.maps[axis];
     const int64_t src_step = src_steps[axis] * bytes, dst_step = dst_steps[axis] * bytes;
-    if (block > 0 && axis == 1) {  // whole, in blocks; zeros behind the last channel are there already, up to a block
+    if (block > 0 && axis == 1) {  // whole blocks; zeros behind the last channel are there already, up to a block
       const int64_t blocks = ceil_div(map.count, block);
-      const CopyRuns runs = runs_within(blocks, 0, 1, ceil_div(copy.src_dims[axis], block));
+      const int64_t first = map.runs.empty() ? map.first / block : 0;
+      const CopyRuns runs = runs_within(blocks, first, 1, ceil_div(copy.src_dims[axis], block));
       axes.push_back({blocks, dst_step, src_step, scaled(runs, src_step)});
       continue;
     }
@@ -79,11 +81,13 @@ bool fills(const std::vector<AxisMap>& maps) {
   return std::any_of(maps.begin(), maps.end(), [](const AxisMap& map) { return has_fill(map.runs); });
 }
 
-/// All channels, then perhaps zeros.
-bool keeps_blocks(const AxisCopy& copy) {
+/// All channels, then perhaps zeros; or those of some blocks.
+bool keeps_blocks(const AxisCopy& copy, int64_t block) {
   const AxisMap& map = copy.maps[1];
-  const int64_t channels = copy.src_dims[1];
+  const int64_t channels = copy.src_dims[1], end = map.first + map.count;
   if (map.is_identity(channels)) return true;
+  if (map.runs.empty() && map.repeats == 1 && map.step == 1 && map.count > 0)
+    return map.first % block == 0 && (end % block == 0 || end == channels);
   return copy.fill.is_zero() && map.repeats == 1 && map.runs.size() == 2 && map.runs[0].count == channels &&
          map.runs[0].src == 0 && (map.runs[0].src_step == 1 || channels == 1) && map.runs[1].src == kFill;
 }
@@ -92,14 +96,14 @@ std::vector<Layout> layouts_for(const NodeContext& context, const AxisCopy& copy
   const TensorDesc& src = context.inputs[0];
   const int rank = src.rank();
   std::vector<Layout> layouts = {context.inputs[0].layout};
-  if (src.type != element::f32 || rank < 3 || rank > 5 || copy.src_dims != src.dims ||
+  if (!lies_in_blocks(src, context.isa) || rank < 3 || rank > 5 || copy.src_dims != src.dims ||
       extents(copy.maps) != context.outputs[0].dims)
     return layouts;
-  layouts.push_back(Layout::channels_last(rank));
+  if (src.type == element::f32) layouts.push_back(Layout::channels_last(rank));
   const int64_t block = channel_block(context.isa);
   // Lanes that pad a block stay zero.
   const bool keeps_padding = src.dims[1] % block == 0 || copy.fill.is_zero() || !fills(copy.maps);
-  if (keeps_blocks(copy) && keeps_padding) layouts.push_back(Layout::blocked(rank, static_cast<int>(block)));
+  if (keeps_blocks(copy, block) && keeps_padding) layouts.push_back(Layout::blocked(rank, static_cast<int>(block)));
   return layouts;
 }
 
@@ -138,6 +142,10 @@ bool Fill::is_zero() const {
 
 bool is_bytewise(const TensorDesc& desc) { return desc.type.bitwidth() % 8 == 0 && desc.type != element::string; }
 Reject not_bytewise() { return {"elements narrower than a byte, or strings"}; }
+
+bool lies_in_blocks(const TensorDesc& desc, Isa isa) {
+  return desc.type == element::f32 || (desc.type == element::u8 && channel_block(isa) == kByteBlock);
+}
 
 std::optional<std::vector<int64_t>> known_integers(const NodeContext& context, size_t i) {
   if (i >= context.constants.size() || !context.constants[i]) return std::nullopt;

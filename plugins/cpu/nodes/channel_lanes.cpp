@@ -28,6 +28,7 @@ class LaneCopyExecutor final : public Executor {
       : name_(std::move(name)) {
     const TensorDesc& first = destinations.front();
     block_ = first.layout.channel_block();
+    element_ = static_cast<int64_t>(first.type.size());
     batch_ = first.dims[0];
     for (size_t axis = 2; axis < first.dims.size(); ++axis) positions_ *= first.dims[axis];
     for (const TensorDesc& source : sources) src_blocks_.push_back(ceil_div(source.dims[1], block_));
@@ -38,7 +39,7 @@ class LaneCopyExecutor final : public Executor {
       for (int64_t i = 0; i < blocks; ++i) blocks_.push_back({dst, i, blocks, {}});
     }
     for (const Channels& some : channels) add(some, first_blocks[some.dst]);
-    chunks_ = std::max<int64_t>(1, ceil_div(positions_ * block_, kTaskFloats));
+    chunks_ = std::max<int64_t>(1, ceil_div(positions_ * block_ * element_, kTaskBytes));
   }
 
   void run(const RunArgs& args) const noexcept override {
@@ -59,7 +60,7 @@ class LaneCopyExecutor final : public Executor {
   std::string kernel_name() const override { return name_; }
 
  private:
-  static constexpr int64_t kTaskFloats = 16 * 1024;
+  static constexpr int64_t kTaskBytes = 64 * 1024;
   /// Positions whose lines of the destination stay in L1 while one source after another is copied into them.
   static constexpr int64_t kAtOnce = 128;
 
@@ -79,28 +80,27 @@ class LaneCopyExecutor final : public Executor {
   }
 
   void copy(const RunArgs& args, const Block& block, int64_t n, int64_t first, int64_t count) const noexcept {
-    constexpr int64_t kFloat = sizeof(float);
     const auto place = [&](int64_t blocks, int64_t index) {
-      return (((n * blocks + index) * positions_) + first) * block_ * kFloat;
+      return (((n * blocks + index) * positions_) + first) * block_ * element_;
     };
     char* const dst = static_cast<char*>(args.outputs[block.dst]) + place(block.blocks, block.index);
-    const int64_t step = block_ * kFloat;
+    const int64_t step = block_ * element_;
     int64_t filled = 0;
     for (const Lanes& lanes : block.lanes) {
       const auto* src = static_cast<const char*>(args.inputs[lanes.src]) +
-                        place(src_blocks_[lanes.src], lanes.src_block) + lanes.src_lane * kFloat;
-      copy_units(src, step, dst + lanes.dst_lane * kFloat, step, lanes.count * kFloat, count);
+                        place(src_blocks_[lanes.src], lanes.src_block) + lanes.src_lane * element_;
+      copy_units(src, step, dst + lanes.dst_lane * element_, step, lanes.count * element_, count);
       filled += lanes.count;
     }
     // The padding of an activation is zero.
     static constexpr float kZeros[16] = {};
     if (filled < block_)
-      copy_units(reinterpret_cast<const char*>(kZeros), 0, dst + filled * kFloat, step, (block_ - filled) * kFloat,
+      copy_units(reinterpret_cast<const char*>(kZeros), 0, dst + filled * element_, step, (block_ - filled) * element_,
                  count);
   }
 
   std::string name_;
-  int64_t block_ = 0, batch_ = 0, positions_ = 1, chunks_ = 1;
+  int64_t block_ = 0, element_ = 4, batch_ = 0, positions_ = 1, chunks_ = 1;
   std::vector<int64_t> src_blocks_;
   std::vector<Block> blocks_;
 };

@@ -1,8 +1,8 @@
 // Concat, Split, VariadicSplit: whole runs of bytes from one place to another, any element type of whole bytes.
 // Where nothing lies outside the axis (outer extent 1: channels of one image), a part is one run of bytes: producers
 // write straight into the joined tensor, and pieces are read where they lie; see passes/placement.hpp. Parts that
-// cannot lie there are copied. Layouts: plain along any axis; channel blocks along axis 1, where parts that do not
-// begin with a block are copied by lanes; see channel_lanes.hpp. Threads: tasks of the parts' plans.
+// cannot lie there are copied. Layouts: plain, of f32 and u8 channel blocks; along axis 1, parts that do not begin with
+// a block are copied by lanes; see channel_lanes.hpp. Threads: tasks of the parts' plans.
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -25,13 +25,15 @@ struct Runs {
 
 Runs runs_of(const TensorDesc& joined, const std::vector<TensorDesc>& parts, size_t axis) {
   Runs runs;
-  const auto run_bytes = [axis](const TensorDesc& desc) {
+  // Of blocks of channels the lanes are innermost.
+  const int64_t lanes = axis > 1 ? std::max(1, joined.layout.channel_block()) : 1;
+  const auto run_bytes = [axis, lanes](const TensorDesc& desc) {
     const ir::Dims padded = desc.padded_dims();
-    size_t bytes = desc.type.size();
+    size_t bytes = desc.type.size() * static_cast<size_t>(lanes);
     for (size_t i = axis; i < padded.size(); ++i) bytes *= static_cast<size_t>(padded[i]);
     return bytes;
   };
-  for (size_t i = 0; i < axis; ++i) runs.outer *= joined.dims[i];
+  for (size_t i = 0; i < axis; ++i) runs.outer *= i == 1 ? ceil_div(joined.dims[i], lanes) : joined.dims[i];
   for (const TensorDesc& part : parts) {
     runs.part_offsets.push_back(runs.joined_bytes);
     runs.part_bytes.push_back(run_bytes(part));
@@ -104,18 +106,19 @@ class RunCopyExecutor final : public Executor {
   std::string layout_;
 };
 
-std::vector<Layout> layouts_for(const TensorDesc& joined, size_t axis, Isa isa) {
+std::vector<Layout> layouts_for(const TensorDesc& joined, Isa isa) {
   std::vector<Layout> layouts = {Layout::plain(joined.rank())};
-  if (joined.type != element::f32 || axis != 1 || joined.rank() < 3 || joined.rank() > 5) return layouts;
+  if (!lies_in_blocks(joined, isa) || joined.rank() < 3 || joined.rank() > 5) return layouts;
   layouts.push_back(Layout::blocked(joined.rank(), static_cast<int>(channel_block(isa))));
   return layouts;
 }
 
 /// Whether a part begins within a block of channels: then it is no run of bytes.
-bool is_ragged(const Layout& layout, const std::vector<TensorDesc>& parts) {
+bool is_ragged(const Layout& layout, const std::vector<TensorDesc>& parts, size_t axis) {
   const int64_t block = layout.channel_block();
-  return block != 0 && std::any_of(parts.begin(), parts.end() - 1,
-                                   [block](const TensorDesc& part) { return part.dims[1] % block != 0; });
+  return block != 0 && axis == 1 && std::any_of(parts.begin(), parts.end() - 1, [block](const TensorDesc& part) {
+           return part.dims[1] % block != 0;
+         });
 }
 
 /// Nanoseconds to copy lanes: a part that hardly fills its block takes as long as one that does.
@@ -152,11 +155,11 @@ Proposal propose_concat(const NodeContext& context) {
   const TensorDesc& joined = context.outputs[0];
   if (!is_bytewise(joined)) return not_bytewise();
   std::vector<LayoutChoice> choices;
-  for (const Layout& layout : layouts_for(joined, concat_axis(context), context.isa)) {
+  for (const Layout& layout : layouts_for(joined, context.isa)) {
     LayoutChoice choice;
     choice.inputs.assign(context.inputs.size(), layout);
     choice.outputs = {layout};
-    if (is_ragged(layout, context.inputs)) {
+    if (is_ragged(layout, context.inputs, concat_axis(context))) {
       choice.cost = lanes_ns(layout, joined, context.inputs);
       choices.push_back(std::move(choice));
       continue;
@@ -174,7 +177,7 @@ Proposal propose_concat(const NodeContext& context) {
 }
 
 std::unique_ptr<const Executor> create_concat(const NodeContext& context, const LayoutChoice&) {
-  if (is_ragged(context.outputs[0].layout, context.inputs))
+  if (is_ragged(context.outputs[0].layout, context.inputs, concat_axis(context)))
     return create_lane_concat(context.outputs[0], context.inputs);
   return std::make_unique<RunCopyExecutor<true>>(runs_of(context.outputs[0], context.inputs, concat_axis(context)),
                                                  context.outputs[0].layout.name());
@@ -191,12 +194,12 @@ Proposal propose_split(const NodeContext& context) {
   const auto axis = split_axis(context);
   if (!axis) return Reject{"the axis is known at run time only"};
   std::vector<LayoutChoice> choices;
-  for (const Layout& layout : layouts_for(joined, *axis, context.isa)) {
+  for (const Layout& layout : layouts_for(joined, context.isa)) {
     LayoutChoice choice;
     choice.inputs.assign(context.inputs.size(), std::nullopt);
     choice.inputs[0] = layout;
     choice.outputs.assign(context.outputs.size(), layout);
-    if (is_ragged(layout, context.outputs)) {
+    if (is_ragged(layout, context.outputs, *axis)) {
       choice.cost = lanes_ns(layout, joined, context.outputs);
       choices.push_back(std::move(choice));
       continue;
@@ -212,7 +215,7 @@ Proposal propose_split(const NodeContext& context) {
 }
 
 std::unique_ptr<const Executor> create_split(const NodeContext& context, const LayoutChoice&) {
-  if (is_ragged(context.inputs[0].layout, context.outputs))
+  if (is_ragged(context.inputs[0].layout, context.outputs, *split_axis(context)))
     return create_lane_split(context.inputs[0], context.outputs);
   return std::make_unique<RunCopyExecutor<false>>(runs_of(context.inputs[0], context.outputs, *split_axis(context)),
                                                   context.inputs[0].layout.name());

@@ -1,7 +1,8 @@
 // Interpolate in f32 over spatial axes: nearest (1-D to 3-D) and the linear modes where every position draws on at most
-// two rows and two columns (2-D); with a fused chain, which follows row by row.
-// Layouts: channels-last, channel blocks; nearest also plain. Threads: rows of the output of every image (and channel
-// block). Padding: blends of zeros are zeros; a chain that does not map zero to zero keeps out of blocks.
+// two rows and two columns (2-D); with a fused chain, which follows row by row. Nearest of bytes, as floats of four.
+// Layouts: channels-last, channel blocks; nearest also plain; of bytes channel blocks. Threads: rows of the output of
+// every image (and channel block). Padding: blends of zeros are zeros; a chain that does not map zero to zero keeps out
+// of blocks.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -11,8 +12,10 @@
 #include "plugins/cpu/impl.hpp"
 #include "plugins/cpu/kernels/interpolate/interpolate.hpp"
 #include "plugins/cpu/kernels/post_ops/post_ops.hpp"
+#include "plugins/cpu/nodes/axis_copy.hpp"
 #include "plugins/cpu/nodes/interpolate_geometry.hpp"
 #include "plugins/cpu/nodes/row_table.hpp"
+#include "plugins/cpu/ops.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
 #include "plugins/cpu/rounding.hpp"
 #include "plugins/cpu/slices.hpp"
@@ -97,13 +100,14 @@ class InterpolateExecutor final : public Executor {
         kernels_(interpolate_kernels(context.isa)),
         chain_(context, 0, std::max(1, context.outputs[0].layout.channel_block())),
         run_chain_(post_op_kernels(context.isa).run),
-        name_(std::string(maps_.nearest ? "f32_nearest_" : "f32_linear_") + context.outputs[0].layout.name() + "__" +
-              isa_name(context.isa)) {
+        name_(context.outputs[0].type.get_type_name() + (maps_.nearest ? "_nearest_" : "_linear_") +
+              context.outputs[0].layout.name() + "__" + isa_name(context.isa)) {
     const TensorDesc& src = context.inputs[0];
     const int64_t block = src.layout.channel_block(), channels = src.dims[1];
     width_ = block > 0 ? block : src.layout.is_channels_last() ? channels : 1;
     images_ = src.dims[0];
     planes_ = ceil_div(channels, width_);
+    if (src.type == element::u8) width_ /= kBytesOfFloat;
     if (!picks()) return;
     const AxisMap& columns = maps_.axes[2];
     row_ = RowTable(columns.output(), 1, kernels_.lanes);
@@ -174,14 +178,19 @@ class InterpolateExecutor final : public Executor {
   decltype(PostOpKernels::run) run_chain_;
   std::string name_;
   RowTable row_;  // if picks()
-  int64_t width_ = 1, images_ = 0, planes_ = 0;
+  static constexpr int64_t kBytesOfFloat = sizeof(float);
+  int64_t width_ = 1, images_ = 0, planes_ = 0;  // width_: floats of a position
 };
 
 Proposal propose(const NodeContext& context) {
   const TensorDesc& dst = context.outputs[0];
-  if (dst.type != element::f32) return Reject{"only f32 is vectorised, not " + dst.type.get_type_name()};
+  const bool bytes = dst.type == element::u8 && lies_in_blocks(dst, context.isa) && !is_fused(context.node);
+  if (dst.type != element::f32 && !bytes)
+    return Reject{"only f32, and u8 in blocks, are vectorised, not " + dst.type.get_type_name()};
   const auto maps = maps_of(context);
   if (const auto* reject = std::get_if<Reject>(&maps)) return *reject;
+  const bool nearest = std::get<Maps>(maps).nearest;
+  if (bytes && !nearest) return Reject{"blends of bytes"};
   std::vector<LayoutChoice> choices;
   const PostOpChain chain(context, 0, 1);
   const auto add = [&](const Layout& layout, double slowdown) {
@@ -195,7 +204,7 @@ Proposal propose(const NodeContext& context) {
     choices.push_back(std::move(choice));
   };
   add(Layout::blocked(dst.rank(), static_cast<int>(channel_block(context.isa))), 2);
-  const bool nearest = std::get<Maps>(maps).nearest;
+  if (bytes) return choices;
   if (nearest || dst.dims[1] > 1) add(Layout::channels_last(dst.rank()), 2);
   if (nearest) add(Layout::plain(dst.rank()), 3);
   return choices;

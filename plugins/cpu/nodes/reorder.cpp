@@ -92,9 +92,9 @@ class ReorderPlan {
                  src_.layout.channel_block(),
                  dst_.layout.channel_block(),
                  is_streamed(static_cast<int64_t>(bytes_))};
-    } else if (is_unblocked(src_.layout) && is_unblocked(dst_.layout) && is_bytewise(src_)) {
+    } else if (is_permutation() && is_bytewise(src_)) {
       how_ = How::permutation;
-      permutation_ = permutation(isa);
+      add_permutations(isa);
     }
   }
 
@@ -113,9 +113,14 @@ class ReorderPlan {
       else
         task(0);
     } else if (how_ == How::permutation) {
-      const auto task = [&](int64_t i) { permutation_->run(i, src, dst, nullptr); };
-      if (arena) return arena->parallel_for(permutation_->tasks(), task);
-      for (int64_t i = 0; i < permutation_->tasks(); ++i) task(i);
+      clear_padding(static_cast<char*>(dst));
+      for (const CopyPlan& plan : permutations_) {
+        const auto task = [&](int64_t i) { plan.run(i, src, dst, nullptr); };
+        if (arena)
+          arena->parallel_for(plan.tasks(), task);
+        else
+          for (int64_t i = 0; i < plan.tasks(); ++i) task(i);
+      }
     } else {
       copy_any(src, dst);
     }
@@ -124,15 +129,55 @@ class ReorderPlan {
  private:
   enum class How { copy, kernel, permutation, element_by_element };
 
-  CopyPlan permutation(Isa isa) const {
+  /// Of axes, and of channel blocks as axes, which one side has.
+  bool is_permutation() const {
+    const bool from = is_unblocked(src_.layout), to = is_unblocked(dst_.layout);
+    return (from || src_.layout.channel_block() > 0) && (to || dst_.layout.channel_block() > 0) && (from || to);
+  }
+
+  /// Of whole blocks, and of the channels that fill none.
+  void add_permutations(Isa isa) {
+    const int64_t block = block_of_either(), rest = block > 0 ? src_.dims[1] % block : 0;
+    if (rest < src_.dims[1] || block == 0) permutations_.push_back(permutation(isa, block, 0));
+    if (rest > 0) permutations_.push_back(permutation(isa, rest, src_.dims[1] / block));
+  }
+  int64_t block_of_either() const { return std::max(src_.layout.channel_block(), dst_.layout.channel_block()); }
+
+  /// `lanes` of each block from `first` on.
+  CopyPlan permutation(Isa isa, int64_t lanes, int64_t first) const {
     const ir::Dims from = src_.outer_strides(), to = dst_.outer_strides();
     const auto bytes = static_cast<int64_t>(src_.type.size());
+    const int64_t block = block_of_either();
+    const auto step = [&](const TensorDesc& desc, const ir::Dims& steps) {  // of a lane
+      return is_unblocked(desc.layout) ? steps[1] * bytes : bytes;
+    };
+    const auto next = [&](const TensorDesc& desc, const ir::Dims& steps) {  // of a block
+      return steps[1] * bytes * (is_unblocked(desc.layout) ? block : 1);
+    };
     std::vector<CopyAxis> axes;
     for (size_t i = 0; i < src_.dims.size(); ++i) {
       const auto axis = static_cast<size_t>(dst_.layout.order()[i]);
-      axes.push_back({src_.dims[axis], to[axis] * bytes, from[axis] * bytes});
+      const bool cut = block > 0 && axis == 1;
+      if (!cut) {
+        axes.push_back({src_.dims[axis], to[axis] * bytes, from[axis] * bytes});
+        continue;
+      }
+      axes.push_back({lanes == block ? src_.dims[1] / block : 1, next(dst_, to), next(src_, from)});
+      if (is_unblocked(dst_.layout)) axes.push_back({lanes, step(dst_, to), step(src_, from)});
     }
-    return CopyPlan(std::move(axes), bytes, 0, 0, tile_kernels(isa));
+    if (!is_unblocked(dst_.layout)) axes.push_back({lanes, step(dst_, to), step(src_, from)});
+    const int64_t src_begin = first > 0 ? first * next(src_, from) : 0,
+                  dst_begin = first > 0 ? first * next(dst_, to) : 0;
+    return CopyPlan(std::move(axes), bytes, src_begin, dst_begin, tile_kernels(isa));
+  }
+
+  /// The last block of each image.
+  void clear_padding(char* dst) const {
+    if (!dst_.has_padding()) return;
+    const ir::Dims steps = dst_.outer_strides();
+    const auto bytes = static_cast<int64_t>(dst_.type.size());
+    for (int64_t n = 0; n < dst_.dims[0]; ++n)
+      std::memset(dst + ((n + 1) * steps[0] - steps[1]) * bytes, 0, static_cast<size_t>(steps[1] * bytes));
   }
 
   void copy_any(const void* src, void* dst) const {
@@ -155,7 +200,7 @@ class ReorderPlan {
   size_t bytes_;
   How how_ = How::element_by_element;
   ReorderArgs images_;
-  std::optional<CopyPlan> permutation_;
+  std::vector<CopyPlan> permutations_;
 };
 
 class ReorderExecutor final : public Executor {
