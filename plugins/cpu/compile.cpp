@@ -84,11 +84,9 @@ std::unique_ptr<Plan> unpacked_plan(std::unique_ptr<ir::Graph> graph, WeightsCac
   passes.add(repeat_constants(ops::builtin_registry()));
   passes.add(fuse_attention(cpu_ops()));
   passes.add(fuse_rms_norm(cpu_ops()));
+  if (options.bytes) passes.add(quantize_convolutions(cpu_ops(), ops::builtin_registry(), weights.steps(), &arena));
   passes.add(fuse_post_ops(cpu_ops(), ChainBases::with_own_store));
-  if (options.bytes) {
-    passes.add(quantize_convolutions(cpu_ops(), ops::builtin_registry(), weights.steps(), &arena));
-    passes.add(quantize_stores());
-  }
+  if (options.bytes) passes.add(quantize_stores());
   passes.add(fuse_elementwise(cpu_ops()));
   passes.add(fuse_post_ops(cpu_ops(), ChainBases::elementwise));
   passes.add(fuse_convolution_chains(cpu_ops(), options.isa, weights, options.accuracy));

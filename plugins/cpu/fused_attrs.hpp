@@ -15,8 +15,8 @@ namespace terroir::cpu {
 struct FusedOp {
   PostOpKind kind;
   OperandMode mode = OperandMode::scalar;
-  float alpha = 0, beta = 0;
-  int operand = -1;  // input of the fused node; -1: none, or alpha in mode scalar
+  float alpha = 0, beta = 0;  // of a tensor of u8: alpha * operand + beta is added
+  int operand = -1;           // input of the fused node; -1: none, or alpha in mode scalar
 };
 std::string to_string(const FusedOp& op);
 

@@ -53,7 +53,12 @@ void compute_fused(const FusedAttrs& attrs, std::span<const ir::TensorView> inpu
   for (size_t axis = static_cast<size_t>(attrs.channel_axis) + 1; axis < dst.dims.size(); ++axis)
     inner *= dst.dims[axis];
   for (const FusedOp& op : attrs.chain) {
-    const float* operand = op.operand >= 0 ? inputs[static_cast<size_t>(op.operand)].as<float>() : nullptr;
+    const ir::TensorView* const input = op.operand >= 0 ? &inputs[static_cast<size_t>(op.operand)] : nullptr;
+    if (input && input->type == element::u8) {
+      for (int64_t i = 0; i < count; ++i) data[i] += op.alpha * static_cast<float>(input->as<uint8_t>()[i]) + op.beta;
+      continue;
+    }
+    const float* operand = input ? input->as<float>() : nullptr;
     const int64_t channels = op.mode == OperandMode::per_channel ? inputs[static_cast<size_t>(op.operand)].count() : 1;
     for (int64_t i = 0; i < count; ++i) {
       const float value = !operand                              ? op.alpha
@@ -67,7 +72,11 @@ void compute_fused(const FusedAttrs& attrs, std::span<const ir::TensorView> inpu
 
 std::string to_string(const FusedOp& op) {
   std::string text = post_op_name(op.kind);
-  if (op.operand >= 0) return text + "(" + mode_name(op.mode) + " #" + std::to_string(op.operand) + ")";
+  if (op.operand >= 0) {
+    text += concat("(", mode_name(op.mode), " #", op.operand);
+    if (op.alpha != 0) text += concat(" * ", op.alpha, " + ", op.beta);
+    return text + ")";
+  }
   if (op.alpha != 0 || op.beta != 0) text += concat("(", op.alpha, " ", op.beta, ")");
   return text;
 }
@@ -87,6 +96,7 @@ CpuOps::CpuOps(const ir::OpRegistry& registry) {
   convolution_chain_ = &own_.add(convolution_chain_schema());
   elementwise_ = &own_.add(elementwise_schema());
   quantize_ = &own_.add(quantize_schema());
+  dequantize_ = &own_.add(dequantize_schema());
   quantized_convolution_ = &own_.add(quantized_schema(kQuantizedConvolutionType));
   quantized_matmul_ = &own_.add(quantized_schema(kQuantizedMatMulType));
 

@@ -30,7 +30,8 @@ struct ReorderAttrs {
 };
 
 /// Schemas of the set "cpu": Reorder, Attention, RmsNorm, ConvolutionChain, Elementwise, Quantize,
-/// QuantizedConvolution, QuantizedMatMul, and for every op that takes a chain its fused twin, of the same type name.
+/// Dequantize, QuantizedConvolution, QuantizedMatMul, and for every op that takes a chain its fused twin, of the same
+/// type name.
 class CpuOps {
  public:
   explicit CpuOps(const ir::OpRegistry& registry);
@@ -40,6 +41,7 @@ class CpuOps {
   const ir::OpSchema& convolution_chain() const { return *convolution_chain_; }
   const ir::OpSchema& elementwise() const { return *elementwise_; }
   const ir::OpSchema& quantize() const { return *quantize_; }
+  const ir::OpSchema& dequantize() const { return *dequantize_; }
   const ir::OpSchema& quantized_convolution() const { return *quantized_convolution_; }
   const ir::OpSchema& quantized_matmul() const { return *quantized_matmul_; }
   /// Null when the op takes no chain.
@@ -53,6 +55,7 @@ class CpuOps {
   const ir::OpSchema* convolution_chain_;
   const ir::OpSchema* elementwise_;
   const ir::OpSchema* quantize_;
+  const ir::OpSchema* dequantize_;
   const ir::OpSchema* quantized_convolution_;
   const ir::OpSchema* quantized_matmul_;
 };

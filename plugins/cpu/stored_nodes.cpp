@@ -50,17 +50,25 @@ std::vector<Number> load_numbers(ByteReader& from) {
 }
 
 void store_levels(const QuantizeAttrs& levels, ByteWriter& to) {
-  to.put(levels.low);
-  to.put(levels.high);
+  to.numbers(levels.low.values);
+  to.numbers(levels.high.values);
   to.put(levels.levels);
+}
+
+ByChannel load_by_channel(ByteReader& from) {
+  ByChannel loaded(load_numbers<float>(from));
+  ByteReader::require(!loaded.values.empty());
+  return loaded;
 }
 
 QuantizeAttrs load_levels(ByteReader& from) {
   QuantizeAttrs levels;
-  levels.low = from.take<float>();
-  levels.high = from.take<float>();
+  levels.low = load_by_channel(from);
+  levels.high = load_by_channel(from);
   levels.levels = from.take<int64_t>();
-  ByteReader::require(levels.low < levels.high && levels.levels >= 2 && levels.levels <= 256);
+  const auto channels = static_cast<int64_t>(std::max(levels.low.values.size(), levels.high.values.size()));
+  for (int64_t c = 0; c < channels; ++c) ByteReader::require(levels.low[c] < levels.high[c]);
+  ByteReader::require(levels.levels >= 2 && levels.levels <= 256);
   return levels;
 }
 
@@ -71,7 +79,7 @@ const ir::OpSchema& CpuNodeCodec::schema(const std::string& type, const std::str
   const CpuOps& ops = cpu_ops();
   for (const ir::OpSchema* own :
        {&ops.reorder(), &ops.attention(), &ops.rms_norm(), &ops.convolution_chain(), &ops.elementwise(),
-        &ops.quantize(), &ops.quantized_convolution(), &ops.quantized_matmul()})
+        &ops.quantize(), &ops.dequantize(), &ops.quantized_convolution(), &ops.quantized_matmul()})
     if (own->type == type) return *own;
   const ir::OpSchema* base = ops::builtin_registry().find(type, "opset16");
   const ir::OpSchema* fused = base ? ops.fused(*base) : nullptr;
@@ -110,10 +118,13 @@ void CpuNodeCodec::store(const ir::OpSchema& schema, const ir::Attributes& attri
     store_layout(reorder->to, to);
   } else if (const auto* quantize = attributes_if<QuantizeAttrs>(attributes)) {
     store_levels(*quantize, to);
+  } else if (const auto* dequantize = attributes_if<DequantizeAttrs>(attributes)) {
+    to.put(dequantize->scale);
+    to.put(dequantize->zero);
   } else if (const auto* quantized = attributes_if<QuantizedAttrs>(attributes)) {
     store_fused(quantized->fused, to);
-    to.put(quantized->scale);
-    to.put(quantized->zero);
+    to.numbers(quantized->scale.values);
+    to.numbers(quantized->zero.values);
     to.put(static_cast<uint8_t>(quantized->store.has_value()));
     if (quantized->store) store_levels(*quantized->store, to);
     to.put(static_cast<uint8_t>(quantized->also_floats));
@@ -170,11 +181,17 @@ std::unique_ptr<ir::Attributes> CpuNodeCodec::load(const ir::OpSchema& schema, B
     return ir::make_attributes_of(attrs);
   }
   if (attributes_if<QuantizeAttrs>(*defaults)) return ir::make_attributes_of(load_levels(from));
+  if (attributes_if<DequantizeAttrs>(*defaults)) {
+    DequantizeAttrs attrs;
+    attrs.scale = from.take<float>();
+    attrs.zero = from.take<float>();
+    return ir::make_attributes_of(attrs);
+  }
   if (attributes_if<QuantizedAttrs>(*defaults)) {
     QuantizedAttrs attrs;
     attrs.fused = load_fused(from);
-    attrs.scale = from.take<float>();
-    attrs.zero = from.take<float>();
+    attrs.scale = load_by_channel(from);
+    attrs.zero = load_by_channel(from);
     if (from.flag()) attrs.store = load_levels(from);
     attrs.also_floats = from.flag();
     ByteReader::require(attrs.store || !attrs.also_floats);

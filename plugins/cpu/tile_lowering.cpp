@@ -252,6 +252,15 @@ Lowered fake_quantize(const Site& site) {
                                    {site.in[0], site.in[1], site.in[2], site.in[3], site.in[4], steps}, sizeof(float)));
 }
 
+Lowered dequantize(const Site& site) {
+  const auto& attrs = ir::attributes_as<DequantizeAttrs>(site.op.attributes);
+  const TileFn widen = conversion_loop(u8, f32, site.isa);
+  if (!widen) return no_loop(site);
+  return site.program.add_step(
+      PostOp{.kind = PostOpKind::linear, .alpha = attrs.scale, .beta = -attrs.scale * attrs.zero},
+      site.program.add_step(widen, {site.in[0]}, sizeof(float)));
+}
+
 Lowered fake_convert(const Site& site) {
   if (site.type(0) != element::f32) return no_loop(site);
   const auto& attrs = ir::attributes_as<ops::FakeConvertAttrs>(site.op.attributes);
@@ -346,6 +355,7 @@ std::variant<int, Reject> lower(const StepView& op, std::span<const int> operand
   const std::string& type = op.schema.type;
   if (type == "Convert" || type == "ConvertLike") return convert(site, operands[0], site.type(0), op.output.type);
   if (type == "FakeQuantize") return fake_quantize(site);
+  if (type == kDequantizeType) return dequantize(site);
   if (type == "FakeConvert") return fake_convert(site);
   if (type == "BatchNormInference") return batch_norm(site);
   if (type == "Select")

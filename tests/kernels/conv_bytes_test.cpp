@@ -17,6 +17,7 @@ constexpr float kNone = std::numeric_limits<float>::infinity();
 struct RowCase {
   int64_t positions, depth, blocks = 1, lanes = 16;
   bool pads = true, floats = true, bytes = false, residual = false, post_ops = false, bias_by_position = false;
+  bool first_ops = false, rounding = false, residual_bytes = false;
   bool depthwise = false, matrix = false, wide = false;  // wide: steps in sixteens
   int64_t stride = 1;
   float low = -kNone, high = kNone;
@@ -74,7 +75,14 @@ class ConvBytes : public ::testing::Test {
     row.pads = c.pads;
     row.low = c.low;
     row.high = c.high;
-    row.levels = {-20, 2, 255};
+    GuardedBuffer<float> level_low(c.blocks * kByteBlock), level_steps(c.blocks * kByteBlock);
+    for (float& x : level_low) x = static_cast<float>(draw(-24, -16));
+    for (float& x : level_steps) x = std::ldexp(1.0f, static_cast<int>(draw(0, 2)));
+    row.levels = {level_low.data(), level_steps.data(), 255};
+    const cpu::ByteRounding rounding{-30, 25, 4, 120, 0.25f, -30};
+    if (c.rounding) row.rounding = &rounding;
+    row.residual_scale = 0.25f;
+    row.residual_shift = -20;
     const int64_t size = (c.positions - 1) * row.dst_step + (c.blocks - 1) * row.dst_block + (c.pads ? 16 : c.lanes);
     GuardedBuffer<float> dst(size), residual(size);
     GuardedBuffer<uint8_t> dst_bytes(size);
@@ -82,6 +90,12 @@ class ConvBytes : public ::testing::Test {
     if (c.floats) row.dst = dst.data();
     if (c.bytes) row.dst_bytes = dst_bytes.data();
     if (c.residual) row.residual = residual.data();
+    GuardedBuffer<uint8_t> residual_bytes(size);
+    for (uint8_t& x : residual_bytes) x = static_cast<uint8_t>(draw(0, 255));
+    if (c.residual_bytes) row.residual_bytes = residual_bytes.data();
+    const cpu::PostOp first_ops[] = {{cpu::PostOpKind::linear, cpu::OperandMode::scalar, -0.5f, 2.0f}};
+    row.first_ops = first_ops;
+    row.first_op_count = c.first_ops ? 1 : 0;
     const cpu::PostOp ops[] = {{cpu::PostOpKind::abs},
                                {cpu::PostOpKind::linear, cpu::OperandMode::scalar, 0.5f, -3.0f}};
     row.post_ops = ops;
@@ -106,10 +120,13 @@ class ConvBytes : public ::testing::Test {
           }
         const int64_t at = p * row.dst_step + o / kByteBlock * row.dst_block + o % kByteBlock;
         float x = static_cast<float>(sum) * scale[o] + bias[o + (c.bias_by_position ? bias_offsets[p] : 0)];
+        if (c.first_ops) x = x * -0.5f + 2;
+        if (c.rounding) x = std::nearbyint(std::clamp(x, -30.0f, 25.0f) * 4 + 120) * 0.25f - 30;
         if (c.residual) x += in_place[static_cast<size_t>(at)];
+        if (c.residual_bytes) x += static_cast<float>(residual_bytes[at]) * 0.25f - 20;
         x = std::min(c.high, std::max(c.low, x));
         if (c.post_ops) x = std::abs(x) * 0.5f - 3;
-        const float level = std::clamp((x - row.levels.low) * row.levels.steps, 0.0f, row.levels.most);
+        const float level = std::clamp((x - level_low[o]) * level_steps[o], 0.0f, row.levels.most);
         written[static_cast<size_t>(at)] = true;
         if (c.floats) {
           ASSERT_EQ(dst[at], o < outputs ? x : 0) << p << ' ' << o;
@@ -175,7 +192,7 @@ TEST_F(ConvBytes, LanesThatDoNotExist) {
 }
 
 TEST_F(ConvBytes, EverythingAtTheStore) {
-  for (int flags = 0; flags < 64; ++flags) {
+  for (int flags = 0; flags < 512; ++flags) {
     SCOPED_TRACE(flags);
     RowCase c{.positions = 11, .depth = 6, .blocks = 2, .lanes = 13};
     c.bytes = (flags & 1) != 0;
@@ -184,6 +201,9 @@ TEST_F(ConvBytes, EverythingAtTheStore) {
     c.post_ops = (flags & 8) != 0;
     c.bias_by_position = (flags & 16) != 0;
     if ((flags & 32) != 0) c.low = 0, c.high = 60;
+    c.first_ops = (flags & 64) != 0;
+    c.rounding = (flags & 128) != 0;
+    c.residual_bytes = (flags & 256) != 0;
     check(c);
     c.depthwise = true;
     c.blocks = 1;
@@ -205,7 +225,13 @@ TEST_F(ConvBytes, DepthwiseTiles) {
 }
 
 TEST_F(ConvBytes, Quantize) {
-  const cpu::ByteLevels levels{-2, 32, 200};
+  // Of each channel of a block.
+  float low[kByteBlock], steps[kByteBlock];
+  for (int64_t c = 0; c < kByteBlock; ++c) {
+    low[c] = -2 + 0.25f * static_cast<float>(c % 3);
+    steps[c] = std::ldexp(1.0f, static_cast<int>(4 + c % 2));
+  }
+  const cpu::ByteLevels levels{low, steps, 200};
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (int64_t count : {1, 15, 16, 17, 63, 64, 65, 200}) {
     GuardedBuffer<float> src(random_floats(count, 3, -3.0f, 6.0f));
@@ -215,10 +241,10 @@ TEST_F(ConvBytes, Quantize) {
     GuardedBuffer<uint8_t> dst(count);
     kernels_->quantize(src.data(), dst.data(), count, levels);
     EXPECT_TRUE(dst.intact());
-    const auto level_of = [&](float x) {
-      return std::isnan(x) ? 0 : std::nearbyint(std::clamp((x + 2) * 32, 0.0f, 200.0f));
+    const auto level_of = [&](float x, int64_t c) {
+      return std::isnan(x) ? 0 : std::nearbyint(std::clamp((x - low[c]) * steps[c], 0.0f, 200.0f));
     };
-    for (int64_t i = 0; i < count; ++i) ASSERT_EQ(dst[i], level_of(src[i])) << i << ' ' << src[i];
+    for (int64_t i = 0; i < count; ++i) ASSERT_EQ(dst[i], level_of(src[i], i % kByteBlock)) << i << ' ' << src[i];
     for (int64_t channels = 1; channels <= 16; channels += channels < 6 ? 1 : 5) {
       GuardedBuffer<float> planes(random_floats(channels * count, 4, -3.0f, 6.0f));
       GuardedBuffer<uint8_t> blocks(count * kByteBlock);
@@ -226,8 +252,14 @@ TEST_F(ConvBytes, Quantize) {
       EXPECT_TRUE(blocks.intact());
       for (int64_t p = 0; p < count; ++p)
         for (int64_t c = 0; c < kByteBlock; ++c)
-          ASSERT_EQ(blocks[p * kByteBlock + c], c < channels ? level_of(planes[c * count + p]) : 0) << p << ' ' << c;
+          ASSERT_EQ(blocks[p * kByteBlock + c], c < channels ? level_of(planes[c * count + p], c) : 0) << p << ' ' << c;
     }
+    GuardedBuffer<uint8_t> bytes(count);
+    for (uint8_t& x : bytes) x = static_cast<uint8_t>(draw(0, 255));
+    GuardedBuffer<float> back(count);
+    kernels_->dequantize(bytes.data(), back.data(), count, 0.25f, -3);
+    EXPECT_TRUE(back.intact());
+    for (int64_t i = 0; i < count; ++i) ASSERT_EQ(back[i], static_cast<float>(bytes[i]) * 0.25f - 3) << i;
   }
 }
 

@@ -237,11 +237,121 @@ TEST_F(QuantizedConvolution, OthersReadTheFloats) {
   const ir::Value q = levels(m, x, 0);
   const Layer layer{"", 16, "3,3", "1,1", "1,1", "1,1", "1,1"};
   ir::Value y = m.op("ReLU", {m.op("Add", {convolution(m, q, layer, 1), bias(m, 16, 4)})});
-  m.result(m.op("Sqrt", {q}));                                            // of the levels
+  m.result(m.op("Sqrt", {q}));                                            // of the levels, from bytes
   m.result(m.op("Add", {convolution(m, levels(m, y, 0), layer, 2), y}));  // of what became levels
   m.result(convolution(m, q, {"", 20, "1,1"}, 4));                        // the same bytes
   m.result(convolution(m, levels(m, y, 1), {"", 20, "1,1"}, 5));          // other levels of the same floats
-  expect_same_in_bytes(m, 6);
+  expect_same_in_bytes(m, 7);
+}
+
+const Layer kSame{"", 16, "3,3", "1,1", "1,1", "1,1", "1,1"}, kPoint{"", 16, "1,1"};
+
+/// What quantisation tools write around a residual block: both sides of the sum have levels, one of them those that the
+/// next layer reads.
+TEST_F(QuantizedConvolution, SumsOfLevels) {
+  for (const char* shape : {"1,20,9,11", "2,16,7,5", "1,64,4,33"})
+    for (const float zero : {0.0f, 127.5f, 128.0f}) {
+      SCOPED_TRACE(concat(shape, " zero ", zero));
+      GraphMaker m;
+      const ir::Value x = m.input(PartialShape(shape));
+      const int64_t channels = m.dims(x)[1];
+      Layer layer = kSame;
+      layer.outputs = channels;
+      ir::Value q = levels(m, x, zero);
+      for (uint32_t block = 0; block < 2; ++block) {
+        ir::Value y = m.op("ReLU", {m.op("Add", {convolution(m, q, layer, block), bias(m, channels, 4)})});
+        y = m.op("Add", {convolution(m, levels(m, y, 0), layer, block + 2), bias(m, channels, 4)});
+        q = levels(m, m.op("ReLU", {m.op("Add", {levels(m, y, 127.5f), q})}), 1);
+      }
+      m.result(convolution(m, q, layer, 5));
+      expect_same_in_bytes(m, 6);
+    }
+}
+
+TEST_F(QuantizedConvolution, SumsOfTwoLayers) {
+  GraphMaker m;
+  const ir::Value q = levels(m, m.input("1,24,9,7"), 3);
+  const ir::Value a = m.op("Add", {convolution(m, q, kSame, 1), bias(m, 16, 4)});
+  const ir::Value b = m.op("Add", {convolution(m, q, kPoint, 2), bias(m, 16, 4)});
+  m.result(m.op("Clamp", {m.op("Add", {levels(m, a, 127), levels(m, b, 128)})}, {{"min", "-3"}, {"max", "4"}}));
+  expect_same_in_bytes(m, 3);  // the first layer stores bytes
+}
+
+TEST_F(QuantizedConvolution, RoundingAtTheStore) {
+  for (const char* type : {"Sigmoid", "Abs"}) {
+    GraphMaker m;
+    const ir::Value x = m.input("1,24,9,7"), q = levels(m, x, 0), other = m.input("1,30,9,7");
+    const Layer layer{"", 30, "3,3", "1,1", "1,1", "1,1", "1,1"};
+    const auto sum = [&](uint32_t seed) { return m.op("Add", {convolution(m, q, layer, seed), bias(m, 30, 4)}); };
+    m.result(m.op("Sqrt", {levels(m, m.op("Abs", {sum(3)}), 0)}));         // steps in front of it
+    m.result(m.op(type, {levels(m, sum(4), 127.5f)}));                     // behind it
+    m.result(m.op("Add", {levels(m, m.op("ReLU", {sum(5)}), 1), other}));  // floats behind it
+    m.result(levels(m, m.op("Add", {sum(6), other}), 100));                // floats in front of it
+    m.result(levels(m, m.op("Add", {sum(7), levels(m, other, 5)}), 100));  // bytes in front of it
+    expect_same_in_bytes(m, 7);
+  }
+}
+
+TEST_F(QuantizedConvolution, OthersReadTheBytes) {
+  for (const char* shape : {"1,20,9,11", "2,32,5,3"}) {
+    GraphMaker m;
+    const ir::Value x = m.input(PartialShape(shape));
+    const ir::Value q = levels(m, x, 127.5f);
+    const ir::Value y = levels(m, m.op("Add", {convolution(m, q, kSame, 1), bias(m, 16, 4)}), 3);
+    m.result(m.op("Multiply", {convolution(m, y, kPoint, 2), y}));
+    m.result(m.op("ReduceMean", {y, m.integers({2, 3})}, {{"keep_dims", "true"}}));
+    expect_same_in_bytes(m, 4);
+  }
+}
+
+/// Ranges of their own for each channel.
+TEST_F(QuantizedConvolution, LevelsByChannel) {
+  for (const char* shape : {"1,20,9,11", "2,16,7,5", "1,7,12,3"})
+    for (const float zero : {0.0f, 127.5f}) {
+      SCOPED_TRACE(concat(shape, " zero ", zero));
+      GraphMaker m;
+      const ir::Value x = m.input(PartialShape(shape));
+      const int64_t channels = m.dims(x)[1];
+      const auto by_channel = [&](ir::Value value) {
+        std::vector<float> low, high;
+        for (int64_t c = 0; c < channels; ++c) {
+          const float step = std::ldexp(1.0f, static_cast<int>(c % 5) - 6);
+          low.push_back(-zero * step);
+          high.push_back((255 - zero) * step);
+        }
+        const ir::Dims dims = {channels, 1, 1};
+        const ir::Value lows = m.constant(dims, low), highs = m.constant(dims, high);
+        return m.op("FakeQuantize", {value, lows, highs, lows, highs}, {{"levels", "256"}});
+      };
+      Layer layer = kSame;
+      layer.outputs = layer.groups = channels;
+      ir::Value y = m.op("Add", {convolution(m, by_channel(x), layer, 1), bias(m, channels, 4)});
+      y = m.op("ReLU",
+               {m.op("Add", {convolution(m, levels(m, y, 100), {"", channels, "1,1"}, 2), bias(m, channels, 4)})});
+      const ir::Value q = by_channel(y);
+      m.result(m.op("Sqrt", {m.op("Abs", {q})}));  // floats of the same
+      layer.strides = "2,1";
+      m.result(convolution(m, q, layer, 3));
+      expect_same_in_bytes(m, 4);
+    }
+}
+
+/// What only moves values moves their bytes.
+TEST_F(QuantizedConvolution, BytesAreMoved) {
+  GraphMaker m;
+  const ir::Value x = m.input("1,32,6,8"), other = m.input("1,16,6,8");
+  const ir::Value q = levels(m, x, 3);
+  m.result(convolution(m, m.op("Concat", {q, levels(m, other, 3)}, {{"axis", "1"}}), kSame, 1));
+  m.result(convolution(m, m.op("Concat", {q, levels(m, other, 4)}, {{"axis", "1"}}), kSame, 2));  // of other levels: no
+  const ir::Value rows = m.op(
+      "Transpose", {m.op("Reshape", {q, m.integers({1, 32, 48})}, {{"special_zero", "false"}}), m.integers({0, 2, 1})});
+  m.result(m.op("MatMul", {rows, weights(m, {24, 32}, 24, 4)}, {{"transpose_b", "true"}}));
+  const ir::Value halves = m.op("Split", {q, m.scalar_integer(1)}, {{"num_splits", "2"}});
+  m.result(convolution(m, {halves.node, 0}, kPoint, 5));
+  m.result(m.op("Sqrt", {m.op("Abs", {{halves.node, 1}})}));
+  expect_same_as_interpreter(m);
+  const ForcedIsa forced(byte_buckets().back());
+  EXPECT_GE(byte_steps(m.graph()), 5);
 }
 
 TEST_F(QuantizedConvolution, SumsMayLieWhereTheOtherOperandWas) {
@@ -330,17 +440,32 @@ TEST_F(QuantizedConvolution, RefusesWhatBytesCannotHold) {
   });
 }
 
+void expect_bytes(const char* golden, GraphMaker& m) {
+  cpu::WeightSteps steps;
+  expect_rewrite(golden, m.graph(),
+                 {cpu::quantize_convolutions(cpu::cpu_ops(), ops::builtin_registry(), steps),
+                  cpu::fuse_post_ops(cpu::cpu_ops(), cpu::ChainBases::with_own_store), cpu::quantize_stores()});
+}
+
 TEST(QuantizeConvolutions, Rewrite) {
   GraphMaker m;
   const ir::Value x = m.input("1,16,6,6");
-  const Layer layer{"", 16, "3,3", "1,1", "1,1", "1,1", "1,1"};
-  ir::Value y = m.op("ReLU", {m.op("Add", {convolution(m, levels(m, x, 0), layer, 1), bias(m, 16, 4)})});
-  y = m.op("ReLU", {m.op("Add", {convolution(m, levels(m, y, 127.5f), layer, 2), x})});
-  m.result(m.op("Add", {convolution(m, levels(m, y, 0), {"", 16, "1,1"}, 3), y}));
-  cpu::WeightSteps steps;
-  expect_rewrite("quantize_convolutions", m.graph(),
-                 {cpu::fuse_post_ops(cpu::cpu_ops(), cpu::ChainBases::with_own_store),
-                  cpu::quantize_convolutions(cpu::cpu_ops(), ops::builtin_registry(), steps), cpu::quantize_stores()});
+  ir::Value y = m.op("ReLU", {m.op("Add", {convolution(m, levels(m, x, 0), kSame, 1), bias(m, 16, 4)})});
+  y = m.op("ReLU", {m.op("Add", {convolution(m, levels(m, y, 127.5f), kSame, 2), x})});
+  m.result(m.op("Add", {convolution(m, levels(m, y, 0), kPoint, 3), y}));
+  expect_bytes("quantize_convolutions", m);
+}
+
+TEST(QuantizeConvolutions, ResidualBlock) {
+  GraphMaker m;
+  const ir::Value q = levels(m, m.input("1,16,6,6"), 0);
+  const ir::Value y = m.op("Add", {convolution(m, q, kSame, 1), bias(m, 16, 4)});
+  const ir::Value sum = levels(m, m.op("ReLU", {m.op("Add", {levels(m, y, 127.5f), q})}), 0);
+  const ir::Value pooled =
+      m.op("MaxPool", {sum}, {{"strides", "2,2"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}, {"kernel", "2,2"}});
+  m.result(convolution(m, pooled, kPoint, 2));
+  m.result(m.op("Sqrt", {sum}));
+  expect_bytes("quantize_residual_block", m);
 }
 
 }  // namespace

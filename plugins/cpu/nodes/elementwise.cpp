@@ -1,6 +1,6 @@
 // Elementwise ops of every element type, alone or fused with others, tile by tile (tile_program.hpp).
-// Layouts: plain; f32 also in channel blocks and channels-last where no operand has to change its order for them.
-// Threads: slices of the flat result.
+// Layouts: plain; f32 and bytes also in channel blocks and channels-last where no operand has to change its order for
+// them. Threads: slices of the flat result.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -115,9 +115,10 @@ class ElementwiseExecutor final : public Executor {
   std::string name_;
 };
 
-/// Reorders from and to blocks are fast for f32 alone.
+/// What comes or goes in channel blocks: floats, and bytes where layers compute in them.
 bool may_lie_in(element::Type type, const Layout& layout) {
-  return layout.channel_block() > 0 ? type == element::f32 : type.bitwidth() % 8 == 0;
+  if (layout.channel_block() == 0) return type.bitwidth() % 8 == 0;
+  return type == element::f32 || (type == element::u8 && active_byte_products() != ByteProducts::none);
 }
 
 /// The layout in which an input of these extents is read when the result is in `layout`; empty: it cannot be.

@@ -1,5 +1,5 @@
-// Quantize of the set "cpu": f32 to bytes. Layouts: any, the same for both; from plain to channel blocks on the way,
-// which is what images need. Threads: stretches of elements, or of positions.
+// Quantize and Dequantize of the set "cpu": f32 to bytes, and back. Layouts: any, the same for both; from plain to
+// channel blocks on the way to bytes, which is what images need. Threads: stretches of elements, or of positions.
 #include <algorithm>
 #include <span>
 
@@ -13,58 +13,89 @@
 namespace terroir::cpu {
 namespace {
 
-ByteLevels levels_of(const NodeContext& context) {
-  const auto& attrs = context.node.attrs<QuantizeAttrs>();
-  return {attrs.low, attrs.steps(), static_cast<float>(attrs.levels - 1)};
-}
+/// The levels by channel, in whole blocks; one block of them where all channels have the same.
+class LevelTable {
+ public:
+  explicit LevelTable(const NodeContext& context) {
+    const auto& attrs = context.node.attrs<QuantizeAttrs>();
+    by_channel_ = attrs.low.values.size() > 1 || attrs.high.values.size() > 1;
+    const int64_t channels = by_channel_ ? context.inputs[0].dims[1] : 1;
+    for (int64_t c = 0; c < round_up(channels, kByteBlock); ++c) {
+      low_.push_back(attrs.low[std::min(c, channels - 1)]);
+      steps_.push_back(attrs.steps(std::min(c, channels - 1)));
+    }
+    most_ = attrs.most();
+  }
+  bool by_channel() const noexcept { return by_channel_; }
+  ByteLevels of_block(int64_t block) const noexcept {
+    const int64_t first = by_channel_ ? block * kByteBlock : 0;
+    return {low_.data() + first, steps_.data() + first, most_};
+  }
 
-/// Blocks with fewer channels than lanes end in zeros.
-void clear_lanes(uint8_t* block, int64_t positions, int64_t channels) {
-  for (int64_t i = 0; i < positions; ++i)
-    std::fill(block + i * kByteBlock + channels, block + (i + 1) * kByteBlock, uint8_t{0});
-}
+ private:
+  std::vector<float> low_, steps_;
+  float most_;
+  bool by_channel_;
+};
+
+/// A tensor in pieces: stretches of elements; where it matters in which channel these are, blocks of an image.
+class Pieces {
+ public:
+  Pieces(const TensorDesc& desc, bool by_channel) : count_(desc.padded_count()) {
+    if (!by_channel && !desc.has_padding()) return;
+    channels_ = desc.dims[1];
+    blocks_ = ceil_div(channels_, kByteBlock);
+    positions_ = desc.count() / (desc.dims[0] * channels_);
+  }
+
+  /// fn(begin, end, block). Blocks with fewer channels than lanes end in zeros.
+  template <class T, class Fn>
+  void run(const RunArgs& args, T* dst, Fn fn) const noexcept {
+    const int64_t unit = channels_ > 0 ? positions_ * kByteBlock : kAtOnce;
+    args.arena.parallel_for(ceil_div(count_, unit), [&](int64_t i) {
+      const int64_t begin = i * unit, end = std::min(begin + unit, count_), block = i % blocks_;
+      fn(begin, end, block);
+      const int64_t lanes = channels_ - block * kByteBlock;
+      for (int64_t p = begin; channels_ > 0 && lanes < kByteBlock && p < end; p += kByteBlock)
+        std::fill(dst + p + lanes, dst + p + kByteBlock, T{0});
+    });
+  }
+
+ private:
+  static constexpr int64_t kAtOnce = 1 << 14;
+
+  int64_t count_;
+  int64_t channels_ = 0, positions_ = 0;  // 0: it does not matter
+  int64_t blocks_ = 1;
+};
 
 class QuantizeExecutor final : public Executor {
  public:
   explicit QuantizeExecutor(const NodeContext& context)
       : kernels_(*byte_conv_kernels(active_byte_products())),
-        levels_(levels_of(context)),
-        count_(context.inputs[0].padded_count()) {
-    const TensorDesc& src = context.inputs[0];
-    if (!src.has_padding()) return;
-    channels_ = src.dims[1];
-    positions_ = src.count() / (src.dims[0] * channels_);
-  }
+        levels_(context),
+        pieces_(context.inputs[0], levels_.by_channel()) {}
 
   void run(const RunArgs& args) const noexcept override {
     const auto* const src = static_cast<const float*>(args.inputs[0]);
     auto* const dst = static_cast<uint8_t*>(args.outputs[0]);
-    // Images of channels that fill no blocks go block by block.
-    const int64_t unit = channels_ > 0 ? positions_ * kByteBlock : kAtOnce;
-    args.arena.parallel_for(ceil_div(count_, unit), [&](int64_t i) {
-      const int64_t begin = i * unit, end = std::min(begin + unit, count_);
-      kernels_.quantize(src + begin, dst + begin, end - begin, levels_);
-      const int64_t blocks = ceil_div(channels_, kByteBlock);
-      if (channels_ > 0 && i % blocks == blocks - 1)
-        clear_lanes(dst + begin, positions_, channels_ - (blocks - 1) * kByteBlock);
+    pieces_.run(args, dst, [&](int64_t begin, int64_t end, int64_t block) {
+      kernels_.quantize(src + begin, dst + begin, end - begin, levels_.of_block(block));
     });
   }
   std::string kernel_name() const override { return "u8_quantize__avx512_vnni"; }
 
  private:
-  static constexpr int64_t kAtOnce = 1 << 14;
-
   const ByteConvKernels& kernels_;
-  ByteLevels levels_;
-  int64_t count_;
-  int64_t channels_ = 0, positions_ = 0;  // 0: no padding
+  LevelTable levels_;
+  Pieces pieces_;
 };
 
 class QuantizeToBlocksExecutor final : public Executor {
  public:
   explicit QuantizeToBlocksExecutor(const NodeContext& context)
       : kernels_(*byte_conv_kernels(active_byte_products())),
-        levels_(levels_of(context)),
+        levels_(context),
         images_(context.inputs[0].dims[0]),
         channels_(context.inputs[0].dims[1]),
         positions_(context.inputs[0].count() / (images_ * channels_)) {}
@@ -79,7 +110,8 @@ class QuantizeToBlocksExecutor final : public Executor {
       const Stretch part = part_of({0, positions_}, i % parts, parts);
       const float* const planes = src + (block / blocks * channels_ + first) * positions_;
       kernels_.quantize_planes(planes + part.begin, positions_, channels,
-                               dst + (block * positions_ + part.begin) * kByteBlock, part.end - part.begin, levels_);
+                               dst + (block * positions_ + part.begin) * kByteBlock, part.end - part.begin,
+                               levels_.of_block(block % blocks));
     });
   }
   std::string kernel_name() const override { return "u8_quantize_plain_nChw16c__avx512_vnni"; }
@@ -88,8 +120,30 @@ class QuantizeToBlocksExecutor final : public Executor {
   static constexpr int64_t kAtOnce = 1 << 12;
 
   const ByteConvKernels& kernels_;
-  ByteLevels levels_;
+  LevelTable levels_;
   int64_t images_, channels_, positions_;
+};
+
+class DequantizeExecutor final : public Executor {
+ public:
+  explicit DequantizeExecutor(const NodeContext& context)
+      : kernels_(*byte_conv_kernels(active_byte_products())),
+        attrs_(context.node.attrs<DequantizeAttrs>()),
+        pieces_(context.outputs[0], false) {}
+
+  void run(const RunArgs& args) const noexcept override {
+    const auto* const src = static_cast<const uint8_t*>(args.inputs[0]);
+    auto* const dst = static_cast<float*>(args.outputs[0]);
+    pieces_.run(args, dst, [&](int64_t begin, int64_t end, int64_t) {
+      kernels_.dequantize(src + begin, dst + begin, end - begin, attrs_.scale, -attrs_.scale * attrs_.zero);
+    });
+  }
+  std::string kernel_name() const override { return "u8_dequantize__avx512_vnni"; }
+
+ private:
+  const ByteConvKernels& kernels_;
+  DequantizeAttrs attrs_;
+  Pieces pieces_;
 };
 
 bool changes_layout(const LayoutChoice& choice) { return *choice.inputs[0] != choice.outputs[0]; }
@@ -109,9 +163,10 @@ Proposal propose(const NodeContext& context) {
   if (rank >= 3 && context.inputs[0].count() > 0) {
     const Layout blocked = Layout::blocked(rank, static_cast<int>(kByteBlock));
     offer(blocked, blocked, 0.6);
-    offer(plain, blocked, 0.8);
+    if (context.node.is(kQuantizeType)) offer(plain, blocked, 0.8);
   }
-  offer(plain, plain, 0.6);
+  const QuantizeAttrs* const levels = context.node.is(kQuantizeType) ? &context.node.attrs<QuantizeAttrs>() : nullptr;
+  if (!levels || (levels->low.values.size() == 1 && levels->high.values.size() == 1)) offer(plain, plain, 0.6);
   return choices;
 }
 
@@ -122,8 +177,14 @@ constexpr Impl kQuantize[] = {
        return std::make_unique<QuantizeExecutor>(context);
      }}};
 
+constexpr Impl kDequantize[] = {
+    {"dequantize", &propose, [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
+       return std::make_unique<DequantizeExecutor>(context);
+     }}};
+
 }  // namespace
 
 std::span<const Impl> quantize_impls() { return kQuantize; }
+std::span<const Impl> dequantize_impls() { return kDequantize; }
 
 }  // namespace terroir::cpu

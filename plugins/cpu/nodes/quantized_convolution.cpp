@@ -136,13 +136,17 @@ struct BiasTable {
   std::array<TapClasses, 3> classes;
 };
 
-/// The chain as the kernel takes it: a bias, a tensor, a clamp, and what is behind them.
+/// The chain as the kernel takes it: a bias, some steps, a rounding, a tensor, a clamp, and what is behind them.
 struct StoreSteps {
   explicit StoreSteps(const NodeContext& context) {
     const std::vector<FusedOp>& chain = chain_of(context.node);
-    size_t at = leading_bias(context) ? 1 : 0;
-    if (at < chain.size() && chain[at].kind == PostOpKind::add && chain[at].mode == OperandMode::tensor)
-      residual = chain[at++].operand;
+    const ByteStore parts = byte_store_of(chain);
+    if (parts.rounding) {
+      const FusedOp *const clamp = &chain[*parts.rounding], *const in = clamp + 1, *const out = clamp + 3;
+      rounding = {clamp->alpha, clamp->beta, in->alpha, in->beta, out->alpha, out->beta};
+    }
+    if (parts.residual) residual = chain[*parts.residual];
+    size_t at = parts.last;
     if (at < chain.size() && chain[at].kind == PostOpKind::relu) {
       low = 0;
       ++at;
@@ -150,12 +154,25 @@ struct StoreSteps {
       low = chain[at].alpha;
       high = chain[at++].beta;
     }
-    rest = PostOpChain(context, at, kByteBlock);
+    const auto steps = [&](size_t begin, size_t end) {
+      return std::vector(chain.begin() + static_cast<std::ptrdiff_t>(begin),
+                         chain.begin() + static_cast<std::ptrdiff_t>(end));
+    };
+    first = PostOpChain(context, steps(parts.first, parts.first + parts.first_count), kByteBlock);
+    rest = PostOpChain(context, steps(at, chain.size()), kByteBlock);
   }
-  int residual = -1;  // input of the node
+  std::optional<ByteRounding> rounding;
+  std::optional<FusedOp> residual;
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
-  PostOpChain rest;
+  PostOpChain first, rest;
 };
+
+/// A value by channel, for all outputs.
+std::vector<float> for_outputs(const ByChannel& values, int64_t outputs) {
+  std::vector<float> all;
+  for (int64_t o = 0; o < outputs; ++o) all.push_back(values[std::min(o, std::ssize(values.values) - 1)]);
+  return all;
+}
 
 /// A box of the work: output rows [begin, end) of slice d of an image (of a merged problem: positions), and units.
 struct Band {
@@ -185,13 +202,16 @@ class QuantizedConvolutionExecutor final : public Executor {
     plan_bands();
     offsets_ = problem_.offsets(windowed_ ? window_ : tensor_);
     set_scales(context);
+    residual_of_bytes_ =
+        store_.residual && context.inputs[static_cast<size_t>(store_.residual->operand)].type == element::u8;
     kernel_ = problem_.depthwise ? kernels_.depthwise_row : wide_ ? kernels_.wide_row : kernels_.row;
   }
 
   void run(const RunArgs& args) const noexcept override {
     std::call_once(bias_made_, [this] { make_bias(); });
-    PostOpChain::Bound ops;
-    store_.rest.bind(args, ops);
+    Ops ops;
+    store_.first.bind(args, ops.first);
+    store_.rest.bind(args, ops.rest);
     const Split split = split_for(args.arena.threads());
     const int64_t units = static_cast<int64_t>(problem_.units.size());
     const int64_t items = split.count(), threads = std::min<int64_t>(args.arena.threads(), items);
@@ -202,7 +222,7 @@ class QuantizedConvolutionExecutor final : public Executor {
       const int64_t part = item / split.bands, band = item % split.bands, slice = band / split.per_slice;
       const Stretch rows = part_of({0, extent()}, band % split.per_slice, split.per_slice);
       const int64_t slices = problem_.axes[0].out;
-      run_band(args, ops.data(),
+      run_band(args, ops,
                {slice / slices, slice % slices, rows.begin, rows.end, units * part / split.parts,
                 units * (part + 1) / split.parts},
                *ahead.get(), args.slots.of<uint8_t>(slot));
@@ -224,7 +244,7 @@ class QuantizedConvolutionExecutor final : public Executor {
     return {std::as_bytes(std::span(packed_->as<int8_t>() + places_.weights_at(unit), std::min(bytes, kMostAhead)))};
   }
   size_t table_bytes() const override {
-    return bias_.values.size() * sizeof(float) + offsets_.size() * sizeof(int32_t);
+    return (bias_.values.size() + 5 * scale_.size()) * sizeof(float) + offsets_.size() * sizeof(int32_t);
   }
   std::string kernel_name() const override {
     return concat("u8_",
@@ -238,6 +258,10 @@ class QuantizedConvolutionExecutor final : public Executor {
   }
 
  private:
+  struct Ops {
+    PostOpChain::Bound first, rest;
+  };
+
   /// Parts of the units by bands of all slices.
   struct Split {
     int64_t parts, bands, per_slice;
@@ -308,13 +332,19 @@ class QuantizedConvolutionExecutor final : public Executor {
     own_bias_.assign(static_cast<size_t>(problem_.outputs()), 0);
     for (int64_t o = 0; o < problem_.groups * problem_.group_outputs; ++o) {
       const auto i = static_cast<size_t>(o);  // outputs of several groups are whole blocks
-      scale_[i] = attrs_.scale * steps[o];
+      scale_[i] = attrs_.scale[o] * steps[o];
       if (bias) own_bias_[i] = bias->view.as<float>()[o];
     }
+    zero_ = for_outputs(attrs_.zero, problem_.outputs());
+    const bool is_zero = attrs_.zero == ByChannel(0);
+    const QuantizeAttrs levels = attrs_.store.value_or(QuantizeAttrs{0, 1});
+    level_low_ = for_outputs(levels.low, problem_.outputs());
+    const std::vector<float> high = for_outputs(levels.high, problem_.outputs());
+    for (size_t o = 0; o < high.size(); ++o) level_steps_.push_back(levels.most() / (high[o] - level_low_[o]));
     for (size_t axis = 0; axis < 3; ++axis) {
       TapClasses& classes = bias_.classes[axis];
       classes = tap_classes(problem_.axes[axis]);
-      if (attrs_.zero == 0) classes.classes.resize(1);
+      if (is_zero) classes.classes.resize(1);
       if (classes.classes.size() == 1) classes.of.clear();
     }
     for (const int32_t c : bias_.classes[2].of) bias_offsets_.push_back(c * static_cast<int32_t>(problem_.outputs()));
@@ -336,7 +366,7 @@ class QuantizedConvolutionExecutor final : public Executor {
             const auto* const sums =
                 reinterpret_cast<const int32_t*>(packed_->as<int8_t>() + places_.sums_at(problem_, unit));
             std::array<int64_t, kByteBlocksMost * kByteBlock> sum{};
-            for (int64_t kd = in_d.begin; attrs_.zero != 0 && kd < in_d.end; ++kd)
+            for (int64_t kd = in_d.begin; kd < in_d.end; ++kd)
               for (int64_t kh = in_h.begin; kh < in_h.end; ++kh)
                 for (int64_t kw = in_w.begin; kw < in_w.end; ++kw) {
                   const int32_t* const tap = sums + ((kd * h.kernel + kh) * w.kernel + kw) * lanes;
@@ -345,7 +375,7 @@ class QuantizedConvolutionExecutor final : public Executor {
             for (int64_t o = 0; o < lanes; ++o) {
               const auto i = static_cast<size_t>(unit.block * kByteBlock + o);
               *value++ = static_cast<float>(static_cast<double>(own_bias_[i]) -
-                                            static_cast<double>(attrs_.zero) * static_cast<double>(scale_[i]) *
+                                            static_cast<double>(zero_[i]) * static_cast<double>(scale_[i]) *
                                                 static_cast<double>(sum[static_cast<size_t>(o)]));
             }
           }
@@ -403,7 +433,7 @@ class QuantizedConvolutionExecutor final : public Executor {
     }
   }
 
-  void run_band(const RunArgs& args, const PostOp* ops, const Band& band, const ConvAhead& ahead,
+  void run_band(const RunArgs& args, const Ops& ops, const Band& band, const ConvAhead& ahead,
                 uint8_t* window) const noexcept {
     const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
     const uint8_t* const image = static_cast<const uint8_t*>(args.inputs[0]) + band.image * image_;
@@ -424,10 +454,16 @@ class QuantizedConvolutionExecutor final : public Executor {
     row.pads = !problem_.matrix;
     row.low = store_.low;
     row.high = store_.high;
-    row.post_ops = ops;
+    row.rounding = store_.rounding ? &*store_.rounding : nullptr;
+    row.first_ops = ops.first.data();
+    row.first_op_count = static_cast<int64_t>(store_.first.size());
+    row.post_ops = ops.rest.data();
     row.post_op_count = static_cast<int64_t>(store_.rest.size());
-    if (attrs_.store)
-      row.levels = {attrs_.store->low, attrs_.store->steps(), static_cast<float>(attrs_.store->levels - 1)};
+    if (store_.residual) {
+      row.residual_scale = store_.residual->alpha;
+      row.residual_shift = store_.residual->beta;
+    }
+    row.levels.most = attrs_.store ? attrs_.store->most() : 0;
     const int64_t rows = problem_.merged ? 1 : band.end - band.begin;
     row.positions = problem_.merged ? band.end - band.begin : w.out;
     for (int64_t u = band.first_unit; u < band.last_unit; ++u) {
@@ -437,6 +473,8 @@ class QuantizedConvolutionExecutor final : public Executor {
       row.weights = packed_->as<int8_t>() + places_.weights_at(unit);
       row.channel = unit.block * kByteBlock;
       row.scale = scale_.data() + row.channel;
+      row.levels.low = level_low_.data() + row.channel;
+      row.levels.steps = level_steps_.data() + row.channel;
       if (problem_.depthwise) copy_window(image + unit.block * tensor_.block, band, 1, window);
       const ConvLines next = lines_behind(u, ahead);
       const int64_t lines = ceil_div(next.count, rows);
@@ -455,7 +493,13 @@ class QuantizedConvolutionExecutor final : public Executor {
                     ((band.d * h.out + out_row) * w.out + column) * dst_step_;
         if (attrs_.store) row.dst_bytes = static_cast<uint8_t*>(args.outputs[attrs_.also_floats ? 1 : 0]) + row.place;
         if (attrs_.stores_floats()) row.dst = static_cast<float*>(args.outputs[0]) + row.place;
-        if (store_.residual >= 0) row.residual = static_cast<const float*>(args.inputs[store_.residual]) + row.place;
+        if (store_.residual) {
+          const void* const other = args.inputs[store_.residual->operand];
+          if (residual_of_bytes_)
+            row.residual_bytes = static_cast<const uint8_t*>(other) + row.place;
+          else
+            row.residual = static_cast<const float*>(other) + row.place;
+        }
         kernel_(row);
       }
     }
@@ -469,13 +513,14 @@ class QuantizedConvolutionExecutor final : public Executor {
   StoreSteps store_;
   PackedWeights packed_;
   ByteProblem::Strides tensor_{}, window_{};
-  bool wide_ = false, windowed_ = false;           // the kernel takes 64 bytes at once; windows are copied
+  bool wide_ = false, windowed_ = false;  // the kernel takes 64 bytes at once; windows are copied
+  bool residual_of_bytes_ = false;
   int64_t image_ = 0;                              // bytes of a source image
   int64_t dst_block_ = 0, dst_step_ = kByteBlock;  // elements
   int64_t planes_ = 1;                             // under one output slice
   int64_t band_ = 1;                               // rows (or positions) at once, at most
   std::vector<int32_t> offsets_, bias_offsets_;
-  std::vector<float> scale_, own_bias_;
+  std::vector<float> scale_, zero_, own_bias_, level_low_, level_steps_;
   mutable std::once_flag bias_made_;
   mutable BiasTable bias_;
 };
@@ -494,10 +539,12 @@ Proposal propose(const NodeContext& context) {
   choice.cost = compute_ns(2 * static_cast<double>(context.outputs[0].count() * problem.group_inputs * problem.taps()),
                            context.isa) /
                 kProductsOfBytes;
-  if (context.node.attrs<QuantizedAttrs>().stores_floats())
-    add_convolution_chain(context, choice.outputs[0], choice);
-  else
-    add_chain_inputs(context, choice.outputs[0], choice);
+  add_chain_inputs(context, choice.outputs[0], choice);
+  const std::vector<FusedOp>& chain = chain_of(context.node);
+  if (const auto residual = byte_store_of(chain).residual) {
+    const int input = chain[*residual].operand;
+    if (context.inputs[static_cast<size_t>(input)].type == context.outputs[0].type) choice.in_place = {input};
+  }
   return std::vector{std::move(choice)};
 }
 

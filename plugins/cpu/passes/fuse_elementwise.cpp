@@ -25,8 +25,9 @@ StepView view_of(const ir::Graph& graph, const ir::Node& node) {
 
 /// Whether the op can be steps of a tile program.
 bool is_elementwise(const ir::Graph& graph, const ir::Node& node) {
-  if (is_cpu_op(node) || ir::opset_number(node.schema->opset) <= 0 || !node.schema->flags.elementwise ||
-      node.outputs.size() != 1 || node.inputs.empty() || node.outputs[0].shape.is_dynamic())
+  if ((is_cpu_op(node) ? !node.is(kDequantizeType) : ir::opset_number(node.schema->opset) <= 0) ||
+      !node.schema->flags.elementwise || node.outputs.size() != 1 || node.inputs.empty() ||
+      node.outputs[0].shape.is_dynamic())
     return false;
   for (const ir::Value& input : node.inputs)
     if (graph.port(input).shape.is_dynamic()) return false;
@@ -41,9 +42,15 @@ bool is_elementwise(const ir::Graph& graph, const ir::Node& node) {
 
 /// Ops whose tensors lie in channel blocks.
 bool is_convolutional(const ir::Node& node) {
-  constexpr std::string_view kTypes[] = {
-      "Convolution", "GroupConvolution", "ConvolutionBackpropData", "GroupConvolutionBackpropData", "MaxPool",
-      "AvgPool",     "Interpolate"};
+  constexpr std::string_view kTypes[] = {"Convolution",
+                                         "GroupConvolution",
+                                         "ConvolutionBackpropData",
+                                         "GroupConvolutionBackpropData",
+                                         "MaxPool",
+                                         "AvgPool",
+                                         "Interpolate",
+                                         kQuantizedConvolutionType,
+                                         kQuantizeType};
   return std::find(std::begin(kTypes), std::end(kTypes), node.schema->type) != std::end(kTypes);
 }
 

@@ -5,6 +5,7 @@
 
 #include "ir/graph/order.hpp"
 #include "ops/defs/image/interpolate.hpp"
+#include "plugins/cpu/passes/byte_values.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
 #include "plugins/cpu/post_op_table.hpp"
 
@@ -14,12 +15,14 @@ namespace {
 struct Chain {
   FusedAttrs attrs;
   std::vector<ir::Value> inputs;
-  std::vector<ir::NodeId> nodes;  // the base first
+  std::vector<ir::NodeId> nodes;        // the base first
+  std::optional<ir::NodeId> quantised;  // a FakeQuantize whose bytes are to be the operand at this input
+  size_t quantised_input = 0;
 };
 
 bool is_contraction(const ir::Node& node) {
   return node.is("Convolution") || node.is("GroupConvolution") || node.is("ConvolutionBackpropData") ||
-         node.is("GroupConvolutionBackpropData") || node.is("MatMul");
+         node.is("GroupConvolutionBackpropData") || node.is("MatMul") || is_quantized(node);
 }
 
 /// Ops with a store of their own, where a chain costs no pass over memory.
@@ -58,7 +61,7 @@ bool is_elementwise_base(const ir::Graph& graph, const ir::Node& node) {
 
 /// -1 as long as no per-channel operand has said which axis; contractions know theirs.
 int channel_axis_of(const ir::Graph& graph, const ir::Node& node) {
-  if (node.is("MatMul")) {
+  if (node.is("MatMul") || node.is(kQuantizedMatMulType)) {
     // The columns; a product with a vector has a single one, which is no axis of the result.
     const auto rank = static_cast<int>(node.outputs[0].shape.size());
     return graph.port(node.inputs[1]).shape.size() == 1 ? rank : rank - 1;
@@ -84,6 +87,43 @@ bool takes_channels(const ir::Graph& graph, const ir::Node& base, int axis) {
   return last_ones || normalised == std::set<int64_t>{axis};
 }
 
+/// Behind a layer in bytes FakeQuantize is a rounding at its store.
+bool append_rounding(const ir::Graph& graph, const ir::Node& base, const ir::Use& use, Chain& chain) {
+  const ir::Node& next = graph.node(use.node);
+  if (!is_quantized(base) || use.input != 0 || chain.attrs.chain.size() + kRoundingSteps >= kMaxPostOps) return false;
+  const auto levels = quantisation_of(graph, next);
+  if (!levels || levels->by_channel()) return false;
+  const auto steps = rounding_steps(levels->levels, levels->scale[0], levels->zero[0]);
+  chain.attrs.chain.insert(chain.attrs.chain.end(), steps.begin(), steps.end());
+  chain.nodes.push_back(next.id);
+  return true;
+}
+
+/// The tensor that the last step adds, as bytes where it is what bytes stand for and the store takes them.
+void read_bytes(const ir::Graph& graph, const ir::Node& base, Chain& chain, const std::set<ir::NodeId>& claimed) {
+  const std::vector<FusedOp>& steps = chain.attrs.chain;
+  if (!is_quantized(base) || byte_store_of(steps).residual != steps.size() - 1) return;
+  FusedOp& sum = chain.attrs.chain.back();
+  const ir::Value other = chain.inputs[static_cast<size_t>(sum.operand)];
+  const ir::Node& source = graph.node(other.node);
+  float scale = 0, zero = 0;
+  if (source.is(kDequantizeType) && is_cpu_op(source)) {
+    const auto& attrs = source.attrs<DequantizeAttrs>();
+    scale = attrs.scale;
+    zero = attrs.zero;
+    chain.inputs[static_cast<size_t>(sum.operand)] = source.inputs[0];
+  } else {
+    const auto levels = quantisation_of(graph, source);
+    if (!levels || levels->by_channel() || graph.uses(other).size() != 1 || claimed.contains(source.id)) return;
+    scale = levels->scale[0];
+    zero = levels->zero[0];
+    chain.quantised = source.id;
+    chain.quantised_input = static_cast<size_t>(sum.operand);
+  }
+  sum.alpha = scale;
+  sum.beta = -scale * zero;
+}
+
 Chain follow(const ir::Graph& graph, const ir::Node& base, const std::set<ir::NodeId>& claimed) {
   Chain chain;
   chain.inputs = base.inputs;
@@ -95,6 +135,10 @@ Chain follow(const ir::Graph& graph, const ir::Node& base, const std::set<ir::No
     const ir::Use use = graph.uses(value).front();
     const ir::Node& next = graph.node(use.node);
     if (claimed.contains(next.id)) break;
+    if (append_rounding(graph, base, use, chain)) {
+      value = {next.id, 0};
+      continue;
+    }
     int with_step = axis;
     auto step = as_post_op(graph, next, use.input, with_step);
     if (!step || !takes_channels(graph, base, with_step)) break;
@@ -104,6 +148,7 @@ Chain follow(const ir::Graph& graph, const ir::Node& base, const std::set<ir::No
       step->operand = static_cast<int>(chain.inputs.size()) - 1;
     }
     chain.attrs.chain.push_back(*step);
+    read_bytes(graph, base, chain, claimed);
     chain.nodes.push_back(next.id);
     value = {next.id, 0};
   }
@@ -116,36 +161,53 @@ Chain follow(const ir::Graph& graph, const ir::Node& base, const std::set<ir::No
 }  // namespace
 
 ir::Pass fuse_post_ops(const CpuOps& ops, ChainBases which) {
-  return {"fuse_post_ops", [&ops, which](const ir::Graph& graph, ir::Patch& patch) {
-            std::vector<ir::NodeId> order = ir::topological_order(graph);
-            // Contractions first, the later one first: of the two sides of a residual Add the later one has the other's
-            // result at hand. Then enlarged images, likewise. Elementwise chains from their first op on.
-            std::vector<ir::NodeId> bases;
-            if (which != ChainBases::elementwise) {
-              for (auto it = order.rbegin(); it != order.rend(); ++it)
-                if (is_main_base(graph.node(*it))) bases.push_back(*it);
-              for (auto it = order.rbegin(); it != order.rend(); ++it)
-                if (enlarges_images(graph, graph.node(*it))) bases.push_back(*it);
-            }
-            if (which != ChainBases::with_own_store)
-              for (ir::NodeId id : order)
-                if (!is_main_base(graph.node(id)) && !graph.node(id).is("Interpolate")) bases.push_back(id);
-            std::set<ir::NodeId> claimed;
-            for (ir::NodeId id : bases) {
-              const ir::Node& base = graph.node(id);
-              const ir::OpSchema* fused = claimed.contains(id) ? nullptr : ops.fused(*base.schema);
-              if (!fused || base.outputs.size() != 1 || base.outputs[0].type != element::f32 ||
-                  base.outputs[0].shape.is_dynamic() || graph.uses({id, 0}).empty())
-                continue;
-              if (!is_main_base(base) && !base.is("Interpolate") && !is_elementwise_base(graph, base)) continue;
-              Chain chain = follow(graph, base, claimed);
-              if (chain.attrs.chain.empty()) continue;
-              claimed.insert(chain.nodes.begin(), chain.nodes.end());
-              chain.attrs.base_attributes = base.attributes->clone();
-              patch.replace({chain.nodes.back(), 0}, patch.add(*fused, ir::make_attributes_of(std::move(chain.attrs)),
-                                                               std::move(chain.inputs), chain.nodes));
-            }
-          }};
+  return {
+      "fuse_post_ops", [&ops, which](const ir::Graph& graph, ir::Patch& patch) {
+        std::vector<ir::NodeId> order = ir::topological_order(graph);
+        // Contractions first, the later one first: of the two sides of a residual Add the later one has the other's
+        // result at hand. Then enlarged images, likewise. Elementwise chains from their first op on.
+        std::vector<ir::NodeId> bases;
+        if (which != ChainBases::elementwise) {
+          for (auto it = order.rbegin(); it != order.rend(); ++it)
+            if (is_main_base(graph.node(*it))) bases.push_back(*it);
+          for (auto it = order.rbegin(); it != order.rend(); ++it)
+            if (enlarges_images(graph, graph.node(*it))) bases.push_back(*it);
+        }
+        if (which != ChainBases::with_own_store)
+          for (ir::NodeId id : order)
+            if (!is_main_base(graph.node(id)) && !graph.node(id).is("Interpolate")) bases.push_back(id);
+        std::set<ir::NodeId> claimed;
+        for (ir::NodeId id : bases) {
+          const ir::Node& base = graph.node(id);
+          const bool in_bytes = is_quantized(base);
+          const ir::OpSchema* fused = claimed.contains(id) ? nullptr : in_bytes ? base.schema : ops.fused(*base.schema);
+          if (!fused || base.outputs.size() != 1 || base.outputs[0].type != element::f32 ||
+              base.outputs[0].shape.is_dynamic() || graph.uses({id, 0}).empty())
+            continue;
+          if (!is_main_base(base) && !base.is("Interpolate") && !is_elementwise_base(graph, base)) continue;
+          Chain chain = follow(graph, base, claimed);
+          if (chain.attrs.chain.empty()) continue;
+          claimed.insert(chain.nodes.begin(), chain.nodes.end());
+          if (chain.quantised) {
+            const ir::Node& other = graph.node(*chain.quantised);
+            claimed.insert(other.id);
+            chain.inputs[chain.quantised_input] =
+                patch.add(ops.quantize(), ir::make_attributes_of(quantisation_of(graph, other)->levels),
+                          {other.inputs[0]}, {other.id});
+          }
+          std::unique_ptr<ir::Attributes> attributes;
+          if (in_bytes) {
+            auto attrs = base.attrs<QuantizedAttrs>();
+            attrs.fused.chain = std::move(chain.attrs.chain);
+            attributes = ir::make_attributes_of(std::move(attrs));
+          } else {
+            chain.attrs.base_attributes = base.attributes->clone();
+            attributes = ir::make_attributes_of(std::move(chain.attrs));
+          }
+          patch.replace({chain.nodes.back(), 0},
+                        patch.add(*fused, std::move(attributes), std::move(chain.inputs), chain.nodes));
+        }
+      }};
 }
 
 }  // namespace terroir::cpu

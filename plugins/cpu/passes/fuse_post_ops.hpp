@@ -7,6 +7,9 @@
 //   MVN -> Multiply(gamma) -> Add(beta)         =>  cpu.MVN {fused: mul(per_channel), add(per_channel)}
 //   Interpolate -> Add(other) -> ReLU           =>  cpu.Interpolate {fused: add(tensor), relu}   (of enlarged images,
 //   where no convolution takes the Add)
+//   QuantizedConvolution -> FakeQuantize -> Add(FakeQuantize(other))
+//                                               =>  cpu.QuantizedConvolution {fused: clamp, linear, round_even, linear,
+//   add(tensor of bytes)}
 // Refuses: a value that something else reads too, other types than f32, operands that broadcast in another way than
 // scalar, per channel or not at all (the op stays a node of its own).
 #include "ir/pass/pass_manager.hpp"

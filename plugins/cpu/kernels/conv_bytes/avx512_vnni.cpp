@@ -98,7 +98,7 @@ void row(const ByteConvRow& row) {
 void depthwise_row(const ByteConvRow& row) { cut(row, kDepthwiseTiles); }
 
 void quantize(const float* src, uint8_t* dst, int64_t count, const ByteLevels& of) {
-  const Levels levels(of);
+  const Levels levels(of, 0);
   const auto value = [&](int64_t i) TERROIR_INLINE_LAMBDA { return levels_of(loadu(src + i), levels); };
   int64_t i = 0;
   for (; i + 4 * kLanes <= count; i += 4 * kLanes)
@@ -107,26 +107,49 @@ void quantize(const float* src, uint8_t* dst, int64_t count, const ByteLevels& o
   if (i < count) store_bytes(dst + i, levels_of(load_n(src + i, count - i), levels), count - i);
 }
 
+// Words of four channels by position, of 16 positions, to positions of 16 channels, the first `n`.
+TERROIR_INLINE void store_positions(uint8_t* dst, const VI* words, int64_t n) {
+  const __m512i low0 = _mm512_unpacklo_epi32(words[0], words[1]), high0 = _mm512_unpackhi_epi32(words[0], words[1]);
+  const __m512i low1 = _mm512_unpacklo_epi32(words[2], words[3]), high1 = _mm512_unpackhi_epi32(words[2], words[3]);
+  // Of every fourth position, one to a quarter.
+  const __m512i at0 = _mm512_unpacklo_epi64(low0, low1), at1 = _mm512_unpackhi_epi64(low0, low1);
+  const __m512i at2 = _mm512_unpacklo_epi64(high0, high1), at3 = _mm512_unpackhi_epi64(high0, high1);
+  const __m512i even0 = _mm512_shuffle_i32x4(at0, at1, 0x44), even1 = _mm512_shuffle_i32x4(at2, at3, 0x44);
+  const __m512i odd0 = _mm512_shuffle_i32x4(at0, at1, 0xee), odd1 = _mm512_shuffle_i32x4(at2, at3, 0xee);
+  const VI in_order[] = {VI(_mm512_shuffle_i32x4(even0, even1, 0x88)), VI(_mm512_shuffle_i32x4(even0, even1, 0xdd)),
+                         VI(_mm512_shuffle_i32x4(odd0, odd1, 0x88)), VI(_mm512_shuffle_i32x4(odd0, odd1, 0xdd))};
+  for (int64_t i = 0; i < 4; ++i) {
+    const int64_t left = n - 4 * i;
+    if (left <= 0) return;
+    const __mmask16 mask = static_cast<__mmask16>(left >= 4 ? 0xffff : (1u << (4 * left)) - 1);
+    _mm512_mask_storeu_epi32(dst + i * 4 * kByteBlock, mask, in_order[i]);
+  }
+}
+
 void quantize_planes(const float* src, int64_t plane, int64_t channels, uint8_t* dst, int64_t positions,
                      const ByteLevels& of) {
-  const Levels levels(of);
   constexpr int64_t kQuads = kByteBlock / kBytesAtOnce;
   for (int64_t at = 0; at < positions; at += kLanes) {
     const int64_t n = positions - at < kLanes ? positions - at : kLanes;
-    // Four channels of 16 positions each.
-    alignas(64) int32_t words[kQuads][kLanes];
+    VI words[kQuads];
     for (int64_t quad = 0; quad < kQuads; ++quad) {
       VI word(0);
       for (int64_t c = quad * kBytesAtOnce + kBytesAtOnce - 1; c >= quad * kBytesAtOnce; --c) {
         word = shift_left<8>(word);
-        if (c < channels) word = word | levels_of(load_n(src + c * plane + at, n), levels);
+        if (c >= channels) continue;
+        const V level = (load_n(src + c * plane + at, n) - V(of.low[c])) * V(of.steps[c]);
+        word = word | to_int(min(max(level, zero()), V(of.most)));
       }
-      store_int(words[quad], word);
+      words[quad] = word;
     }
-    for (int64_t i = 0; i < n; ++i) {
-      const __m128i bytes = _mm_setr_epi32(words[0][i], words[1][i], words[2][i], words[3][i]);
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + (at + i) * kByteBlock), bytes);
-    }
+    store_positions(dst + at * kByteBlock, words, n);
+  }
+}
+
+void dequantize(const uint8_t* src, float* dst, int64_t count, float scale, float shift) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int64_t n = count - i < kLanes ? count - i : kLanes;
+    store_n(dst + i, fma(float_bytes(src + i, n), V(scale), V(shift)), n);
   }
 }
 
@@ -134,7 +157,7 @@ void quantize_planes(const float* src, int64_t plane, int64_t channels, uint8_t*
 
 const ByteConvKernels& byte_conv_table();
 const ByteConvKernels& byte_conv_table() {
-  static constexpr ByteConvKernels kTable = {&row, &depthwise_row, nullptr, &quantize, &quantize_planes};
+  static constexpr ByteConvKernels kTable = {&row, &depthwise_row, nullptr, &quantize, &quantize_planes, &dequantize};
   return kTable;
 }
 

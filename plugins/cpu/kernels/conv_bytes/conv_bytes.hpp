@@ -1,7 +1,9 @@
 // What: rows of a convolution (or of a matrix product) of unsigned bytes with signed ones: sums in 32 bits, exact, then
 // in f32 the bias, an operand, a clamp and further post-ops, and at the store f32 or, quantised again, bytes.
-// Formula: f = f32(sum) * scale[c] + bias[c], + residual, clamped to [low, high], through post_ops; a byte is
-//          round_half_even(clamp((f - levels.low) * levels.steps, 0, levels.most)), 0 for NaN.
+// Formula: f = f32(sum) * scale[c] + bias[c], through first_ops, rounded, + residual, clamped to [low, high], through
+//          post_ops; a byte is round_half_even(clamp((f - low[c]) * steps[c], 0, most)) of its levels, 0 for NaN.
+//          Rounded: round_half_even(clamp(f, low, high) * alpha + beta) * scale + shift. A residual in bytes: its
+//          bytes * scale + shift.
 // Layouts: the sum of a position is that over k in [0, depth) of the four bytes at src + offsets[k] with those of
 //          weights[k]: where channels, taps and padding lie is the caller's business. Weights are
 //          [depth][blocks][16][4]. Results are 16 channels in a row: nChw16c, or rows of a matrix.
@@ -19,8 +21,14 @@ namespace terroir::cpu {
 
 struct PostOp;
 
+// Of the channels of a block, of 16 values each; in a row, of the first output, 16 to a block.
 struct ByteLevels {
-  float low, steps, most;
+  const float *low, *steps;
+  float most;
+};
+
+struct ByteRounding {
+  float low, high, alpha, beta, scale, shift;
 };
 
 struct ByteConvRow {
@@ -39,15 +47,19 @@ struct ByteConvRow {
   float* dst;
   uint8_t* dst_bytes;
   const float* residual;
+  const uint8_t* residual_bytes;  // or null
+  float residual_scale, residual_shift;
   int64_t dst_step, dst_block;
   int64_t lanes;
   bool pads;
+  const ByteRounding* rounding;  // or null
   float low, high;
-  // Steps behind the clamp; their operands lie as `dst` does, whose base is `place` elements before it.
-  const PostOp* post_ops;
-  int64_t post_op_count;
+  // Steps in front of the rounding, and behind the clamp; their operands lie as `dst` does, whose base is `place`
+  // elements before it.
+  const PostOp *first_ops, *post_ops;
+  int64_t first_op_count, post_op_count;
   int64_t place, channel;
-  ByteLevels levels;
+  ByteLevels levels;  // there, whether bytes are stored or not
   // What is read next, so many cache lines, of which as many are fetched meanwhile as the row has time for.
   const int8_t* ahead;
   int64_t ahead_lines;
@@ -58,11 +70,13 @@ struct ByteConvKernels {
   void (*depthwise_row)(const ByteConvRow& row);
   // The same as `row`, faster, where steps come in sixteens whose bytes lie one behind the other; null: there is none.
   void (*wide_row)(const ByteConvRow& row);
-  // Of f32: bytes as above, `count` of them.
+  // Of f32: bytes as above, `count` of them; of the channels of a block in turn.
   void (*quantize)(const float* src, uint8_t* dst, int64_t count, const ByteLevels& levels);
   // Of planes of f32, `plane` elements apart: a block of 16 channels, of which so many exist, the others zero.
   void (*quantize_planes)(const float* src, int64_t plane, int64_t channels, uint8_t* dst, int64_t positions,
                           const ByteLevels& levels);
+  // scale * byte + shift.
+  void (*dequantize)(const uint8_t* src, float* dst, int64_t count, float scale, float shift);
 };
 
 inline constexpr int64_t kByteBlock = 16;      // outputs of a block
