@@ -94,7 +94,7 @@ void CpuNodeCodec::store_inner(const ir::OpSchema& schema, const ir::Attributes&
 
 CpuNodeCodec::Inner CpuNodeCodec::load_inner(ByteReader& from, bool may_be_fused) const {
   const ir::OpSchema& schema = load_schema(from);
-  ByteReader::require(schema.opset != "cpu" ||
+  ByteReader::require(schema.opset != "cpu" || schema.type == kDequantizeType ||
                       (may_be_fused && attributes_if<FusedAttrs>(*schema.make_attributes()) != nullptr));
   return {&schema, load(schema, from)};
 }
@@ -242,6 +242,7 @@ void require_base(const ir::OpSchema& schema, const FusedAttrs& fused, size_t in
 void require_chain(const ir::Graph& graph, const ir::Node& node, const FusedAttrs& fused,
                    const std::vector<int>& inputs, const ir::Dims& result, int steps = 0) {
   const auto axis = static_cast<size_t>(fused.channel_axis);
+  const auto bytes = steps > 0 ? byte_store_of(fused.chain).residual : std::nullopt;  // where they may be an operand
   ByteReader::require(fused.channel_axis >= -1 && fused.channel_axis <= static_cast<int>(result.size()));
   for (const FusedOp& op : fused.chain) {
     if (op.mode == OperandMode::scalar) continue;
@@ -251,11 +252,24 @@ void require_chain(const ir::Graph& graph, const ir::Node& node, const FusedAttr
     const ir::Value value = node.inputs[static_cast<size_t>(input)];
     const ir::OutputPort& port = graph.port(value);
     const ir::Constant* constant = ir::constant_of(graph, value);
+    const bool may_be_bytes = bytes && &op == &fused.chain[*bytes];
     ByteReader::require(op.mode == OperandMode::tensor
-                            ? port.type == element::f32 && port.shape == PartialShape(ir::to_shape(result))
+                            ? (port.type == element::f32 || (may_be_bytes && port.type == element::u8)) &&
+                                  port.shape == PartialShape(ir::to_shape(result))
                             : constant && constant->view.type == element::f32 && axis < result.size() &&
                                   constant->view.count() == result[axis]);
   }
+}
+
+/// One for all, or one for each channel.
+void require_channels(const ByChannel& values, const ir::Dims& dims) {
+  ByteReader::require(values.values.size() == 1 ||
+                      (dims.size() > 2 && static_cast<int64_t>(values.values.size()) == dims[1]));
+}
+
+void require_channels(const QuantizeAttrs& levels, const ir::Dims& dims) {
+  require_channels(levels.low, dims);
+  require_channels(levels.high, dims);
 }
 
 void require_stages(const ir::Graph& graph, const ir::Node& node, const ConvolutionChainAttrs& attrs) {
@@ -298,6 +312,9 @@ void require_operands(const ir::Graph& graph, const ir::Node& node) {
                           values->view.type == element::f32 && outputs_axis < result.size() &&
                           values->view.count() == result[outputs_axis] &&
                           node.outputs.size() == (attrs.also_floats ? 2 : 1));
+      require_channels(attrs.scale, result);
+      require_channels(attrs.zero, result);
+      if (attrs.store) require_channels(*attrs.store, result);
     }
     std::vector<int> inputs(node.inputs.size());
     std::iota(inputs.begin(), inputs.end(), 0);
@@ -312,6 +329,9 @@ void require_operands(const ir::Graph& graph, const ir::Node& node) {
     ByteReader::require(known > 0);
   } else if (const auto* chain = attributes_if<ConvolutionChainAttrs>(*node.attributes)) {
     require_stages(graph, node, *chain);
+  } else if (const auto* levels = attributes_if<QuantizeAttrs>(*node.attributes)) {
+    ByteReader::require(count == 1 && node.outputs.size() == 1 && node.outputs[0].shape.is_static());
+    require_channels(*levels, ir::to_dims(node.outputs[0].shape.to_shape()));
   }
 }
 

@@ -19,7 +19,7 @@ struct RowCase {
   bool pads = true, floats = true, bytes = false, residual = false, post_ops = false, bias_by_position = false;
   bool first_ops = false, rounding = false, residual_bytes = false;
   bool depthwise = false, matrix = false, wide = false;  // wide: steps in sixteens
-  int64_t stride = 1;
+  int64_t stride = 1, rows = 1;                          // rows: of wide ones
   float low = -kNone, high = kNone;
 };
 
@@ -45,14 +45,20 @@ class ConvBytes : public ::testing::Test {
                                                                 : draw(0, 300) * (c.depthwise ? 16 : 4));
       reach = std::max<int64_t>(reach, offsets[k] + (c.depthwise ? 64 : 4));
     }
-    GuardedBuffer<uint8_t> src((c.positions - 1) * step + reach);
+    const int64_t src_row = (c.positions + 2) * step, row_span = (c.rows - 1) * src_row;
+    GuardedBuffer<uint8_t> src(row_span + (c.positions - 1) * step + reach);
     for (uint8_t& x : src) x = static_cast<uint8_t>(draw(0, 255));
     // Of lanes that do not exist weights are zero.
     const int64_t block = kByteBlock * 4;
     GuardedBuffer<int8_t> weights(c.depth * c.blocks * block);
     for (int64_t i = 0; i < weights.size(); ++i)
       weights[i] = static_cast<int8_t>(i / 4 % (16 * c.blocks) < outputs ? draw(-128, 127) : 0);
-    GuardedBuffer<float> scale(c.blocks * kByteBlock), bias(3 * c.blocks * kByteBlock);
+    if (c.wide && outputs < c.blocks * kByteBlock)
+      for (int64_t i = 0; i < weights.size(); ++i)
+        weights[i] = static_cast<int8_t>(i / block / c.depth * 16 + i / 4 % 16 < outputs ? draw(-128, 127) : 0);
+    GuardedBuffer<float> scale(c.blocks * kByteBlock), bias((2 + c.rows) * c.blocks * kByteBlock);
+    std::vector<int32_t> row_bias;
+    for (int64_t r = 0; r < c.rows; ++r) row_bias.push_back(static_cast<int32_t>(r * c.blocks * kByteBlock));
     for (float& x : scale) x = std::ldexp(1.0f, static_cast<int>(draw(-9, -7)));
     for (float& x : bias) x = static_cast<float>(draw(-400, 400)) / 8 + 1.0f / 1024;
     GuardedBuffer<int32_t> bias_offsets(c.positions);
@@ -70,7 +76,8 @@ class ConvBytes : public ::testing::Test {
     row.bias = bias.data();
     row.bias_offsets = c.bias_by_position ? bias_offsets.data() : nullptr;
     row.dst_step = c.matrix ? outputs : kByteBlock;
-    row.dst_block = c.matrix ? kByteBlock : (c.positions + 1) * kByteBlock;
+    const int64_t dst_row = (c.positions + 1) * row.dst_step;
+    row.dst_block = c.matrix ? kByteBlock : c.rows * dst_row;
     row.lanes = c.lanes;
     row.pads = c.pads;
     row.low = c.low;
@@ -83,7 +90,8 @@ class ConvBytes : public ::testing::Test {
     if (c.rounding) row.rounding = &rounding;
     row.residual_scale = 0.25f;
     row.residual_shift = -20;
-    const int64_t size = (c.positions - 1) * row.dst_step + (c.blocks - 1) * row.dst_block + (c.pads ? 16 : c.lanes);
+    const int64_t size = (c.rows - 1) * dst_row + (c.positions - 1) * row.dst_step + (c.blocks - 1) * row.dst_block +
+                         (c.pads ? 16 : c.lanes);
     GuardedBuffer<float> dst(size), residual(size);
     GuardedBuffer<uint8_t> dst_bytes(size);
     for (float& x : residual) x = static_cast<float>(draw(-300, 300)) / 8;
@@ -103,23 +111,28 @@ class ConvBytes : public ::testing::Test {
     row.ahead = weights.data();
     row.ahead_lines = 3;
     std::vector<float> in_place(residual.begin(), residual.end());
-    (c.depthwise ? kernels_->depthwise_row : c.wide ? kernels_->wide_row : kernels_->row)(row);
+    if (c.wide)
+      kernels_->wide_rows(row, {c.rows, src_row, dst_row, c.rows > 1 ? row_bias.data() : nullptr});
+    else
+      (c.depthwise ? kernels_->depthwise_row : kernels_->row)(row);
     EXPECT_TRUE(dst.intact());
     EXPECT_TRUE(dst_bytes.intact());
 
     std::vector<bool> written(static_cast<size_t>(size), false);
-    for (int64_t p = 0; p < c.positions; ++p)
+    for (int64_t p = 0; p < c.rows * c.positions; ++p)
       for (int64_t o = 0; o < c.blocks * kByteBlock; ++o) {
+        const int64_t r = p / c.positions, column = p % c.positions;
         if (o >= outputs && !c.pads) continue;
         int64_t sum = 0;
         for (int64_t k = 0; k < c.depth; ++k)
           for (int64_t i = 0; i < 4; ++i) {
-            const uint8_t* const x = src.data() + p * step + offsets[k];
-            sum += (c.depthwise ? x[o % kByteBlock + i * 16] : x[i]) *
-                   weights[(k * c.blocks + o / kByteBlock) * block + o % kByteBlock * 4 + i];
+            const uint8_t* const x = src.data() + r * src_row + column * step + offsets[k];
+            const int64_t quad = c.wide ? o / kByteBlock * c.depth + k : k * c.blocks + o / kByteBlock;
+            sum += (c.depthwise ? x[o % kByteBlock + i * 16] : x[i]) * weights[quad * block + o % kByteBlock * 4 + i];
           }
-        const int64_t at = p * row.dst_step + o / kByteBlock * row.dst_block + o % kByteBlock;
-        float x = static_cast<float>(sum) * scale[o] + bias[o + (c.bias_by_position ? bias_offsets[p] : 0)];
+        const int64_t at = r * dst_row + column * row.dst_step + o / kByteBlock * row.dst_block + o % kByteBlock;
+        const int64_t shift = c.bias_by_position ? bias_offsets[column] : 0;
+        float x = static_cast<float>(sum) * scale[o] + bias[o + shift + (c.rows > 1 ? row_bias[r] : 0)];
         if (c.first_ops) x = x * -0.5f + 2;
         if (c.rounding) x = std::nearbyint(std::clamp(x, -30.0f, 25.0f) * 4 + 120) * 0.25f - 30;
         if (c.residual) x += in_place[static_cast<size_t>(at)];
@@ -157,7 +170,7 @@ TEST_F(ConvBytes, EveryTile) {
 }
 
 TEST_F(ConvBytes, WideTiles) {
-  if (!kernels_->wide_row) GTEST_SKIP() << "no AMX";
+  if (!kernels_->wide_rows) GTEST_SKIP() << "no AMX";
   for (int64_t positions = 1; positions <= 70; positions += positions < 36 ? 1 : 11)
     for (int64_t blocks : {1, 2, 3, 4})
       for (int64_t depth : {16, 48}) {
@@ -167,6 +180,8 @@ TEST_F(ConvBytes, WideTiles) {
         c.floats = false;
         c.bytes = c.residual = c.bias_by_position = true;
         check(c);
+        for (c.rows = 2; c.rows <= 5; ++c.rows) check(c);
+        c.rows = 1;
         c.matrix = true;
         c.pads = c.residual = c.bias_by_position = false;
         check(c);
@@ -222,6 +237,34 @@ TEST_F(ConvBytes, DepthwiseTiles) {
                .floats = false,
                .bytes = true,
                .depthwise = true});
+}
+
+TEST_F(ConvBytes, SideBySide) {
+  for (int64_t blocks : {1, 2, 3, 4, 5, 8, 11})
+    for (int64_t positions : {1, 2, 3, 4, 5, 7, 8, 17, 64, 69})
+      for (int64_t more : {0, 16, 100}) {
+        SCOPED_TRACE(::testing::Message() << blocks << " blocks, " << positions << " positions");
+        const int64_t block = (positions + 1) * kByteBlock, bytes = blocks * kByteBlock, step = bytes + more;
+        GuardedBuffer<uint8_t> src((blocks - 1) * block + positions * kByteBlock), dst((positions - 1) * step + bytes);
+        for (uint8_t& x : src) x = static_cast<uint8_t>(draw(0, 254));
+        kernels_->side_by_side(src.data(), block, blocks, positions, dst.data(), step);
+        EXPECT_TRUE(dst.intact());
+        for (int64_t i = 0; i < dst.size(); ++i) {
+          const int64_t p = i / step, c = i % step;
+          ASSERT_EQ(dst[i], c < bytes ? src[c / 16 * block + p * 16 + c % 16] : 0xff) << p << ' ' << c;
+        }
+      }
+}
+
+TEST_F(ConvBytes, FewChannels) {
+  for (int64_t channels : {4, 8})
+    for (int64_t positions : {1, 2, 3, 4, 5, 7, 8, 17}) {
+      GuardedBuffer<uint8_t> src(positions * kByteBlock), dst(positions * channels);
+      for (uint8_t& x : src) x = static_cast<uint8_t>(draw(0, 254));
+      kernels_->few_channels(src.data(), channels, positions, dst.data());
+      EXPECT_TRUE(dst.intact());
+      for (int64_t i = 0; i < dst.size(); ++i) ASSERT_EQ(dst[i], src[i / channels * 16 + i % channels]) << i;
+    }
 }
 
 TEST_F(ConvBytes, Quantize) {

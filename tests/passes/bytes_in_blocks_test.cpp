@@ -321,8 +321,8 @@ void expect_no_reorder(const std::function<ir::Value(GraphMaker&, ir::Value, ir:
   }
   cpu::WeightSteps steps;
   ir::PassManager passes;
-  passes.add(cpu::fuse_post_ops(cpu::cpu_ops(), cpu::ChainBases::with_own_store));
   passes.add(cpu::quantize_convolutions(cpu::cpu_ops(), ops::builtin_registry(), steps));
+  passes.add(cpu::fuse_post_ops(cpu::cpu_ops(), cpu::ChainBases::with_own_store));
   passes.add(cpu::quantize_stores());
   passes.run(m.graph());
   std::vector<ir::Value> bytes;

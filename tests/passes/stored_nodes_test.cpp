@@ -134,6 +134,15 @@ TEST(StoredNodes, LayersInBytes) {
                                       [&change](QuantizedAttrs& attrs) { change(attrs.fused); });
   plan.expect_error<QuantizedAttrs>("the steps as operand", kQuantizedConvolutionType,
                                     [](QuantizedAttrs& attrs) { attrs.fused.chain[0].operand = kQuantizedSteps; });
+  plan.expect_error<QuantizedAttrs>("levels of other channels", kQuantizedConvolutionType, [](QuantizedAttrs& attrs) {
+    attrs.store = QuantizeAttrs{ByChannel({0, -1}), 1, 256};
+  });
+  plan.expect_error<QuantizedAttrs>("scales of other channels", kQuantizedConvolutionType, [](QuantizedAttrs& attrs) {
+    attrs.scale = ByChannel({1, 2, 3});
+  });
+  plan.expect_error<QuantizeAttrs>("ranges of other channels", kQuantizeType, [](QuantizeAttrs& attrs) {
+    attrs.high = ByChannel({4, 2, 3});
+  });
   plan.expect_error<QuantizedAttrs>("an output that there is not", kQuantizedConvolutionType,
                                     [](QuantizedAttrs& attrs) {
                                       attrs.store = QuantizeAttrs{0, 1, 256};

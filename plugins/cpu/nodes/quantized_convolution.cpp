@@ -2,14 +2,13 @@
 // with another tensor, a clamp and the rest of the chain in f32; then f32 or bytes again.
 // How: units of up to four blocks of outputs by bands of output rows. Where windows reach beyond the source, the rows
 //   under a band are copied with zeros beside them; those of a depthwise layer are always, block by block. Kernels that
-//   take 64 bytes of a position at once get copies of all, with the channels of a position side by side. What a zero
-//   stands for where the data's zero is another number is taken back by the bias, of which there is one for each set of
-//   taps that an output misses.
+//   take 64 bytes at once get copies of all, with the channels of a position side by side, and all rows of a band. What
+//   a zero stands for where the data's zero is another number is taken back by the bias, of which there is one for each
+//   set of taps that an output misses.
 // Layouts: nChw16c; of matrices plain.
 // Threads: bands, or units where the weights are more than the source; sums of integers do not depend on that.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <limits>
 #include <mutex>
@@ -21,6 +20,7 @@
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 #include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/nodes/quantized_problem.hpp"
+#include "plugins/cpu/nodes/quantized_weights.hpp"
 #include "plugins/cpu/ops.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
 #include "plugins/cpu/rounding.hpp"
@@ -31,55 +31,7 @@ namespace terroir::cpu {
 namespace {
 
 constexpr int64_t kLine = 64;
-constexpr size_t kMostAhead = size_t{64} << 10;       // of the weights that are read first
-constexpr int64_t kQuad = kByteBlock * kBytesAtOnce;  // weights of a block for one step of its sums
-
-/// Weights of a unit, [depth][blocks][16][4], and the sums of those of each tap, [taps][blocks * 16].
-struct UnitPacking {
-  explicit UnitPacking(const ByteProblem& problem) : depth(problem.depth()), taps(problem.taps()) {}
-  int64_t weights_at(const ByteUnit& unit) const { return unit.block * depth * kQuad; }
-  int64_t sums_at(const ByteProblem& p, const ByteUnit& unit) const {
-    return p.blocks() * depth * kQuad + unit.block * taps * kByteBlock * static_cast<int64_t>(sizeof(int32_t));
-  }
-  size_t bytes(const ByteProblem& p) const {
-    return static_cast<size_t>(p.blocks() *
-                               (depth * kQuad + taps * kByteBlock * static_cast<int64_t>(sizeof(int32_t))));
-  }
-  int64_t depth, taps;
-};
-
-/// Of |x| below 2^22.
-int32_t nearest(float x) {
-  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: sums with it have no fraction
-  return std::bit_cast<int32_t>(x + kRound) - std::bit_cast<int32_t>(kRound);
-}
-
-/// Distances between the weights of neighbouring outputs, and of inputs and taps in the order of their axes.
-struct WeightStrides {
-  int64_t output, other;
-};
-
-/// `weights`: those of the unit's first output and on; `steps`: likewise.
-void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
-               const float* steps, int8_t* packed, int32_t* sums) {
-  const int64_t taps = p.taps(), inputs = p.group_inputs, outputs = (unit.blocks - 1) * kByteBlock + unit.lanes;
-  std::fill_n(sums, taps * unit.blocks * kByteBlock, 0);
-  std::fill_n(packed, p.depth() * unit.blocks * kQuad, int8_t{0});
-  for (int64_t o = 0; o < outputs; ++o) {
-    const float per_step = 1 / steps[o];
-    const float* const row = weights + o * strides.output;
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      int32_t sum = 0;
-      for (int64_t c = 0; c < inputs; ++c) {
-        const int32_t weight = nearest(row[(c * taps + tap) * strides.other] * per_step);
-        const ByteProblem::Place place = p.place_of(tap, c);
-        packed[place.step * unit.blocks * kQuad + o * kBytesAtOnce + place.byte] = static_cast<int8_t>(weight);
-        sum += weight;
-      }
-      sums[tap * unit.blocks * kByteBlock + o] = sum;
-    }
-  }
-}
+constexpr size_t kMostAhead = size_t{64} << 10;  // of the weights that are read first
 
 bool is_matmul(const NodeContext& context) { return context.node.is(kQuantizedMatMulType); }
 
@@ -89,9 +41,10 @@ bool has_weights_in_columns(const NodeContext& context) {
 }
 
 ByteProblem problem_of(const NodeContext& context) {
-  if (!is_matmul(context)) return ByteProblem(conv_problem(context));
+  const bool tiles = byte_conv_kernels(active_byte_products())->wide_rows;
+  if (!is_matmul(context)) return {conv_problem(context), tiles};
   const int64_t inputs = context.inputs[0].dims.back(), outputs = context.outputs[0].dims.back();
-  return {context.inputs[0].count() / inputs, inputs, outputs};
+  return {context.inputs[0].count() / inputs, inputs, outputs, tiles};
 }
 
 PackedWeights pack(const NodeContext& context, const ByteProblem& problem) {
@@ -99,6 +52,7 @@ PackedWeights pack(const NodeContext& context, const ByteProblem& problem) {
   const ir::Constant& steps = *context.constants[kQuantizedSteps];
   Packing packing;
   packing.key = concat(problem.depthwise ? "bytes depthwise" : "bytes", " g", problem.groups);
+  if (problem.wide) packing.key += concat(" wide ", problem.position, " by ", problem.taps_of_span);
   packing.with = steps;
   packing.bytes = places.bytes(problem);
   packing.pieces = static_cast<int64_t>(problem.units.size());
@@ -197,14 +151,14 @@ class QuantizedConvolutionExecutor final : public Executor {
       dst_step_ = problem_.group_outputs;
     }
     image_ = d.in * h.in * w.in * problem_.source_blocks * kByteBlock;
-    wide_ = kernels_.wide_row && !problem_.depthwise && problem_.group_inputs % kWideBytes == 0;
-    windowed_ = problem_.padded || (wide_ && !problem_.matrix);
+    const int64_t at_once = problem_.wide ? kWideBytes : kBytesAtOnce;
+    windowed_ = problem_.matrix ? problem_.group_inputs % at_once != 0 : problem_.padded || problem_.wide;
     plan_bands();
     offsets_ = problem_.offsets(windowed_ ? window_ : tensor_);
     set_scales(context);
     residual_of_bytes_ =
         store_.residual && context.inputs[static_cast<size_t>(store_.residual->operand)].type == element::u8;
-    kernel_ = problem_.depthwise ? kernels_.depthwise_row : wide_ ? kernels_.wide_row : kernels_.row;
+    kernel_ = problem_.depthwise ? kernels_.depthwise_row : kernels_.row;
   }
 
   void run(const RunArgs& args) const noexcept override {
@@ -231,7 +185,8 @@ class QuantizedConvolutionExecutor final : public Executor {
 
   SlotNeed slot_need(int threads) const override {
     if (!windowed_) return {};
-    return {static_cast<size_t>(round_up(window_bytes(band_), 64)),
+    // The last span may be read beyond its end.
+    return {static_cast<size_t>(round_up(window_bytes(band_) + kWideBytes, 64)),
             static_cast<size_t>(std::min<int64_t>(threads, split_for(threads).count()))};
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
@@ -254,7 +209,7 @@ class QuantizedConvolutionExecutor final : public Executor {
                   !attrs_.store        ? "f32"
                   : attrs_.also_floats ? "f32u8"
                                        : "u8",
-                  problem_.matrix ? "" : "_nChw16c", wide_ ? "__avx512_amx" : "__avx512_vnni");
+                  problem_.matrix ? "" : "_nChw16c", problem_.wide ? "__avx512_amx" : "__avx512_vnni");
   }
 
  private:
@@ -277,10 +232,9 @@ class QuantizedConvolutionExecutor final : public Executor {
   }
   /// Of the source rows under so many output rows, or of so many positions.
   int64_t window_bytes(int64_t rows) const noexcept {
-    const int64_t bytes = window_blocks() * kByteBlock;
+    const int64_t bytes = problem_.depthwise ? kByteBlock : problem_.position;
     return problem_.merged ? rows * bytes : planes_ * window_rows(rows) * window_width() * bytes;
   }
-  int64_t window_blocks() const noexcept { return problem_.depthwise ? 1 : problem_.source_blocks; }
   int64_t window_width() const noexcept {
     const ConvAxis& w = problem_.axes[2];
     const int64_t reach = (w.kernel - 1) * w.dilation + 1;
@@ -294,16 +248,17 @@ class QuantizedConvolutionExecutor final : public Executor {
     const int64_t room = problem_.depthwise ? cache_sizes().l1d / 2 : cache_sizes().l2 / 4;
     if (problem_.merged) {
       constexpr int64_t kLeast = 28;
-      band_ = std::clamp<int64_t>(room / (problem_.source_blocks * kByteBlock), std::min(kLeast, w.out), w.out);
+      band_ = std::clamp<int64_t>(room / problem_.position, std::min(kLeast, w.out), w.out);
     } else {
       band_ = 1;
       while (band_ < h.out && window_bytes(band_ + 1) <= room) ++band_;
     }
     // Planes and blocks of a window lie as far apart for the last band as for the others.
-    window_.w = wide_ ? problem_.source_blocks * kByteBlock : kByteBlock;
+    const bool together = problem_.wide || problem_.matrix;
+    window_.w = together ? problem_.position : kByteBlock;
     window_.h = (problem_.merged ? band_ : window_width()) * window_.w;
     window_.d = window_rows(problem_.merged ? 1 : band_) * window_.h;
-    window_.block = wide_ ? kByteBlock : planes_ * window_.d;
+    window_.block = together ? kByteBlock : planes_ * window_.d;
   }
 
   Split split_for(int threads) const noexcept {
@@ -314,7 +269,7 @@ class QuantizedConvolutionExecutor final : public Executor {
       const int64_t weights = problem_.blocks() * places_.depth * kQuad, source = problem_.batch * image_;
       if (units >= threads && (problem_.depthwise || weights > source)) {
         // Each part copies the windows.
-        split.parts = std::min(units, (wide_ && windowed_ ? 1 : kItems) * threads);
+        split.parts = std::min(units, (problem_.wide && windowed_ ? 1 : kItems) * threads);
       } else {
         const int64_t least = problem_.merged ? 7 : 1;
         const int64_t most = std::max(split.per_slice, ceil_div(extent(), least));
@@ -347,7 +302,10 @@ class QuantizedConvolutionExecutor final : public Executor {
       if (is_zero) classes.classes.resize(1);
       if (classes.classes.size() == 1) classes.of.clear();
     }
-    for (const int32_t c : bias_.classes[2].of) bias_offsets_.push_back(c * static_cast<int32_t>(problem_.outputs()));
+    const auto outputs = static_cast<int32_t>(problem_.outputs());
+    for (const int32_t c : bias_.classes[2].of) bias_offsets_.push_back(c * outputs);
+    const auto row = static_cast<int32_t>(bias_.classes[2].classes.size()) * outputs;
+    for (const int32_t c : bias_.classes[1].of) row_bias_.push_back(c * row);
     size_t tables = 1;
     for (const TapClasses& classes : bias_.classes) tables *= classes.classes.size();
     bias_.values.resize(tables * static_cast<size_t>(problem_.outputs()));
@@ -392,7 +350,7 @@ class QuantizedConvolutionExecutor final : public Executor {
 
   /// Copies the rows of some source blocks under a band, with zeros beyond the source.
   void copy_window(const uint8_t* image, const Band& band, int64_t blocks, uint8_t* window) const noexcept {
-    if (problem_.merged) return copy_row(image + band.begin * kByteBlock, band.end - band.begin, blocks, window);
+    if (problem_.merged) return copy_row(image + band.begin * tensor_.w, band.end - band.begin, blocks, window);
     const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
     const int64_t width = window_width(), left = std::clamp<int64_t>(w.pad, 0, width);
     const int64_t first = std::max<int64_t>(-w.pad, 0);
@@ -412,24 +370,22 @@ class QuantizedConvolutionExecutor final : public Executor {
 
   /// Zeros at so many positions of a window.
   void clear(uint8_t* to, int64_t positions, int64_t blocks) const noexcept {
-    for (int64_t block = 0; block < (wide_ ? 1 : blocks); ++block)
+    for (int64_t block = 0; block < (problem_.wide ? 1 : blocks); ++block)
       std::memset(to + block * window_.block, 0, static_cast<size_t>(positions * window_.w));
   }
 
   void copy_row(const uint8_t* from, int64_t positions, int64_t blocks, uint8_t* to) const noexcept {
-    if (!wide_) {
+    if (problem_.matrix) {
+      for (int64_t i = 0; i < positions; ++i)
+        std::memcpy(to + i * window_.w, from + i * tensor_.w, static_cast<size_t>(problem_.group_inputs));
+    } else if (problem_.wide && window_.w < kByteBlock) {
+      kernels_.few_channels(from, window_.w, positions, to);
+    } else if (problem_.wide) {
+      kernels_.side_by_side(from, tensor_.block, blocks, positions, to, window_.w);
+    } else {
       for (int64_t block = 0; block < blocks; ++block)
         std::memcpy(to + block * window_.block, from + block * tensor_.block,
                     static_cast<size_t>(positions * kByteBlock));
-      return;
-    }
-    constexpr int64_t kLinePositions = kLine / kByteBlock;
-    for (int64_t begin = 0; begin < positions; begin += kLinePositions) {
-      const int64_t end = std::min(begin + kLinePositions, positions);
-      for (int64_t block = 0; block < blocks; ++block)
-        for (int64_t i = begin; i < end; ++i)
-          std::memcpy(to + i * window_.w + block * kByteBlock, from + block * tensor_.block + i * kByteBlock,
-                      kByteBlock);
     }
   }
 
@@ -441,10 +397,6 @@ class QuantizedConvolutionExecutor final : public Executor {
     const uint8_t* const source =
         windowed_ ? window : image + (band.d * d.stride - d.pad) * tensor_.d - h.pad * tensor_.h - w.pad * tensor_.w;
     const ByteProblem::Strides& strides = windowed_ ? window_ : tensor_;
-    const auto& classes = bias_.classes;
-    const auto class_of = [&](size_t axis, int64_t o) {
-      return classes[axis].of.empty() ? 0 : classes[axis].of[static_cast<size_t>(o)];
-    };
     ByteConvRow row{};
     row.src_step = w.stride * strides.w;
     row.depth = places_.depth;
@@ -464,7 +416,17 @@ class QuantizedConvolutionExecutor final : public Executor {
       row.residual_shift = store_.residual->beta;
     }
     row.levels.most = attrs_.store ? attrs_.store->most() : 0;
-    const int64_t rows = problem_.merged ? 1 : band.end - band.begin;
+    const int64_t band_rows = problem_.merged ? 1 : band.end - band.begin, calls = problem_.wide ? 1 : band_rows;
+    const int64_t first_row = problem_.merged ? 0 : band.begin, column = problem_.merged ? band.begin : 0;
+    const ByteConvRows rows{band_rows, h.stride * strides.h, w.out * dst_step_,
+                            row_bias_.empty() ? nullptr : row_bias_.data() + first_row};
+    const auto& classes = bias_.classes;
+    const int64_t slice_bias = classes[0].of.empty()
+                                   ? 0
+                                   : classes[0].of[static_cast<size_t>(band.d)] *
+                                         static_cast<int64_t>(classes[1].classes.size() * classes[2].classes.size()) *
+                                         problem_.outputs();
+    row.bias_offsets = classes[2].of.empty() ? nullptr : bias_offsets_.data() + column;
     row.positions = problem_.merged ? band.end - band.begin : w.out;
     for (int64_t u = band.first_unit; u < band.last_unit; ++u) {
       const ByteUnit& unit = problem_.units[static_cast<size_t>(u)];
@@ -477,20 +439,15 @@ class QuantizedConvolutionExecutor final : public Executor {
       row.levels.steps = level_steps_.data() + row.channel;
       if (problem_.depthwise) copy_window(image + unit.block * tensor_.block, band, 1, window);
       const ConvLines next = lines_behind(u, ahead);
-      const int64_t lines = ceil_div(next.count, rows);
-      for (int64_t r = 0; r < rows; ++r) {
+      const int64_t lines = ceil_div(next.count, calls);
+      for (int64_t r = 0; r < calls; ++r) {
         row.ahead_lines = std::min(lines, next.count - r * lines);
         if (row.ahead_lines > 0) row.ahead = reinterpret_cast<const int8_t*>(next.begin) + r * lines * kLine;
-        const int64_t out_row = problem_.merged ? 0 : band.begin + r, column = problem_.merged ? band.begin : 0;
         row.src = source + unit.group * (problem_.group_inputs / kByteBlock) * strides.block +
-                  (windowed_ ? r : out_row) * h.stride * strides.h + (windowed_ ? 0 : column) * row.src_step;
-        const int64_t table =
-            (class_of(0, band.d) * static_cast<int64_t>(classes[1].classes.size()) + class_of(1, out_row)) *
-            static_cast<int64_t>(classes[2].classes.size()) * problem_.outputs();
-        row.bias = bias_.values.data() + table + row.channel;
-        row.bias_offsets = classes[2].of.empty() ? nullptr : bias_offsets_.data() + column;
+                  (windowed_ ? r : first_row + r) * rows.src_step + (windowed_ ? 0 : column) * row.src_step;
+        row.bias = bias_.values.data() + slice_bias + row.channel;
         row.place = (band.image * problem_.blocks() + unit.block) * dst_block_ +
-                    ((band.d * h.out + out_row) * w.out + column) * dst_step_;
+                    ((band.d * h.out + first_row + r) * w.out + column) * dst_step_;
         if (attrs_.store) row.dst_bytes = static_cast<uint8_t*>(args.outputs[attrs_.also_floats ? 1 : 0]) + row.place;
         if (attrs_.stores_floats()) row.dst = static_cast<float*>(args.outputs[0]) + row.place;
         if (store_.residual) {
@@ -500,7 +457,12 @@ class QuantizedConvolutionExecutor final : public Executor {
           else
             row.residual = static_cast<const float*>(other) + row.place;
         }
-        kernel_(row);
+        if (problem_.wide) {
+          kernels_.wide_rows(row, rows);
+        } else {
+          if (rows.bias) row.bias += rows.bias[r];
+          kernel_(row);
+        }
       }
     }
   }
@@ -513,13 +475,13 @@ class QuantizedConvolutionExecutor final : public Executor {
   StoreSteps store_;
   PackedWeights packed_;
   ByteProblem::Strides tensor_{}, window_{};
-  bool wide_ = false, windowed_ = false;  // the kernel takes 64 bytes at once; windows are copied
+  bool windowed_ = false;  // windows are copied
   bool residual_of_bytes_ = false;
   int64_t image_ = 0;                              // bytes of a source image
   int64_t dst_block_ = 0, dst_step_ = kByteBlock;  // elements
   int64_t planes_ = 1;                             // under one output slice
   int64_t band_ = 1;                               // rows (or positions) at once, at most
-  std::vector<int32_t> offsets_, bias_offsets_;
+  std::vector<int32_t> offsets_, bias_offsets_, row_bias_;
   std::vector<float> scale_, zero_, own_bias_, level_low_, level_steps_;
   mutable std::once_flag bias_made_;
   mutable BiasTable bias_;

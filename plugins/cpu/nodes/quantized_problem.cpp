@@ -16,7 +16,7 @@ bool is_padded(const ConvAxis& a) {
 
 }  // namespace
 
-ByteProblem::ByteProblem(const ConvProblem& problem)
+ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles)
     : matrix(false),
       depthwise(problem.groups > 1 && problem.groups == problem.ic && problem.groups == problem.oc),
       batch(problem.batch),
@@ -26,14 +26,23 @@ ByteProblem::ByteProblem(const ConvProblem& problem)
       axes{problem.d, problem.h, problem.w},
       source_blocks(ceil_div(problem.ic, kByteBlock)),
       group_blocks(ceil_div(group_outputs, kByteBlock)),
-      quads(ceil_div(depthwise ? axes[2].kernel : group_inputs, kBytesAtOnce)),
       merged(!depthwise && std::all_of(axes.begin(), axes.end(), is_own)),
-      padded(depthwise || std::any_of(axes.begin(), axes.end(), is_padded)) {
+      padded(depthwise || std::any_of(axes.begin(), axes.end(), is_padded)),
+      wide(tiles && !depthwise),
+      position(source_blocks * kByteBlock),
+      taps_of_span(1) {
   if (merged) {
     ConvAxis& row = axes[2];
     row.in = row.out = axes[0].out * axes[1].out * row.out;
     axes[0] = axes[1] = {};
   }
+  const ConvAxis& w = axes[2];
+  if (wide && groups == 1) {
+    for (const int64_t few : {int64_t{8}, int64_t{4}})
+      if (group_inputs <= few) position = few;
+    if (w.dilation == 1) taps_of_span = w.kernel;
+  }
+  if (depthwise) taps_of_span = w.kernel;
   // Units that differ by a block at most: of few sums at once each waits for the one before.
   const int64_t count = depthwise ? group_blocks : ceil_div(group_blocks, kByteBlocksMost);
   for (int64_t g = 0; g < groups; ++g)
@@ -44,23 +53,35 @@ ByteProblem::ByteProblem(const ConvProblem& problem)
     }
 }
 
-ByteProblem::ByteProblem(int64_t rows, int64_t inputs, int64_t outputs)
-    : ByteProblem(ConvProblem{1, 1, inputs, outputs, {}, {}, {.in = rows, .out = rows}}) {
+ByteProblem::ByteProblem(int64_t rows, int64_t inputs, int64_t outputs, bool tiles)
+    : ByteProblem(ConvProblem{1, 1, inputs, outputs, {}, {}, {.in = rows, .out = rows}}, tiles) {
   matrix = true;
+  position = round_up(inputs, kBytesAtOnce);
+  // Of few rows the weights are all that counts.
+  constexpr int64_t kLeast = 4;
+  if (rows < kLeast) wide = false;
+}
+
+int64_t ByteProblem::span_steps() const noexcept {
+  const int64_t bytes = depthwise ? taps_of_span : (taps_of_span - 1) * position + group_inputs;
+  return round_up(bytes, wide ? kWideBytes : kBytesAtOnce) / kBytesAtOnce;
 }
 
 std::vector<int32_t> ByteProblem::offsets(const Strides& strides) const {
-  std::vector<int32_t> offsets(static_cast<size_t>(depth()));
-  for (int64_t tap = 0; tap < taps(); ++tap)
-    for (int64_t input = 0; input < group_inputs; ++input) {
-      const Place place = place_of(tap, input);
-      if (place.byte != 0) continue;
-      const int64_t kw = tap % axes[2].kernel, kh = tap / axes[2].kernel % axes[1].kernel,
-                    kd = tap / axes[2].kernel / axes[1].kernel;
-      offsets[static_cast<size_t>(place.step)] = static_cast<int32_t>(
-          kd * axes[0].dilation * strides.d + kh * axes[1].dilation * strides.h + kw * axes[2].dilation * strides.w +
-          input / kByteBlock * strides.block + input % kByteBlock);
+  std::vector<int32_t> offsets;
+  for (int64_t span = 0; span < spans(); ++span) {
+    const int64_t tap = span * taps_of_span, kw = tap % axes[2].kernel, kh = tap / axes[2].kernel % axes[1].kernel,
+                  kd = tap / axes[2].kernel / axes[1].kernel;
+    const int64_t first =
+        kd * axes[0].dilation * strides.d + kh * axes[1].dilation * strides.h + kw * axes[2].dilation * strides.w;
+    for (int64_t step = 0; step < span_steps(); ++step) {
+      const int64_t byte = step * kBytesAtOnce;
+      const int64_t behind = depthwise ? byte * strides.w
+                             : wide    ? byte
+                                       : byte / kByteBlock * strides.block + byte % kByteBlock;
+      offsets.push_back(static_cast<int32_t>(first + behind));
     }
+  }
   return offsets;
 }
 

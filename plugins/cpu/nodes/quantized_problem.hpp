@@ -27,15 +27,16 @@ struct TapClasses {
 };
 
 struct ByteProblem {
-  explicit ByteProblem(const ConvProblem& problem);
+  /// `tiles`: there are kernels that take 64 bytes of a position at once.
+  ByteProblem(const ConvProblem& problem, bool tiles);
   /// Rows of a matrix by a matrix of weights: one row of positions, whose channels lie together.
-  ByteProblem(int64_t rows, int64_t inputs, int64_t outputs);
+  ByteProblem(int64_t rows, int64_t inputs, int64_t outputs, bool tiles);
 
   int64_t blocks() const { return groups * group_blocks; }
   int64_t outputs() const { return blocks() * 16; }
   int64_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
   /// Products of four bytes for one output.
-  int64_t depth() const { return (depthwise ? axes[0].kernel * axes[1].kernel : taps()) * quads; }
+  int64_t depth() const { return spans() * span_steps(); }
   /// Bytes from element (d, h, w) of a source block to the next along each axis, and to the next block.
   struct Strides {
     int64_t d, h, w, block;
@@ -48,10 +49,12 @@ struct ByteProblem {
     int64_t step, byte;
   };
   Place place_of(int64_t tap, int64_t input) const noexcept {
-    if (!depthwise) return {tap * quads + input / kBytesAtOnce, input % kBytesAtOnce};
-    const int64_t row = tap / axes[2].kernel, kw = tap % axes[2].kernel;
-    return {row * quads + kw / kBytesAtOnce, kw % kBytesAtOnce};
+    const int64_t at = depthwise ? tap % taps_of_span : tap % taps_of_span * position + input;
+    return {tap / taps_of_span * span_steps() + at / kBytesAtOnce, at % kBytesAtOnce};
   }
+  /// Taps whose bytes follow each other are a span: steps go through one after the other, the last ones beyond its end.
+  int64_t spans() const noexcept { return taps() / taps_of_span; }
+  int64_t span_steps() const noexcept;
 
   bool matrix;
   // Depthwise: one group, of whose outputs each reads the input of its own lane alone.
@@ -60,9 +63,11 @@ struct ByteProblem {
   std::array<ConvAxis, 3> axes;  // d, h, w; one row where each position reads its own alone
   int64_t source_blocks;         // of all groups
   int64_t group_blocks;          // of outputs
-  int64_t quads;                 // of inputs of a group; depthwise, of the taps of a row
   bool merged;                   // its positions are one row
   bool padded;                   // some windows reach beyond the source
+  bool wide;                     // by the kernels that take 64 bytes at once, from copies with channels side by side
+  int64_t position;              // bytes from one position to the next there
+  int64_t taps_of_span;
   std::vector<ByteUnit> units;
 };
 

@@ -28,8 +28,7 @@ const ir::Constant* steps_of_matmul(const ir::Node& node, const ir::Constant& we
   const ir::Dims& dims = weights.view.dims;
   if (dims.size() != 2 || data.size() < 2 || ir::number_attribute(attributes, "transpose_a") != 0) return nullptr;
   const bool transposed = ir::number_attribute(attributes, "transpose_b") != 0;
-  constexpr int64_t kAtOnce = 4;
-  if (data.back() % kAtOnce != 0 || data.back() > kDeepest) return nullptr;
+  if (data.back() > kDeepest) return nullptr;
   return steps.get(weights, transposed ? dims[0] : dims[1], !transposed, arena);
 }
 

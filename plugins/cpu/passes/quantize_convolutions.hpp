@@ -12,7 +12,7 @@
 // Refuses: what byte_values.hpp cannot have as bytes, ranges by channel of other data than that of depthwise layers,
 // weights of more than 8 bits, groups that are no whole blocks of 16 channels unless depthwise, dilated depthwise ones,
 // dilated windows that are wider than the image, sums that may leave 32 bits, matrices of weights in a batch, or data
-// that is transposed or has rows that are no whole words.
+// that is transposed.
 #include "ir/pass/pass_manager.hpp"
 #include "plugins/cpu/ops.hpp"
 #include "plugins/cpu/weight_steps.hpp"

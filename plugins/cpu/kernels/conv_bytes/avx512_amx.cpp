@@ -23,76 +23,128 @@ struct alignas(64) TileShapes {
   uint8_t rows[16] = {};
 };
 
-// A tiles of positions, the second one `apart` positions behind the first, by B blocks of weights: sums [B][count][16].
+// Tiles of positions, of data that begin at `src`; the sums of the second begin `apart` positions behind the first's.
+struct Positions {
+  const uint8_t* src[2];
+  int64_t apart, count;
+};
+
+// A tiles of positions by B blocks of weights: sums [B][count][16].
 template <int A, int B>
-TERROIR_INLINE void product(const ByteConvRow& row, const uint8_t* src, const int8_t* weights, int64_t apart,
-                            int64_t count, int32_t* sums, const int8_t*& ahead, int64_t lines) {
+TERROIR_INLINE void product(const ByteConvRow& row, const Positions& at, const int8_t* weights, int32_t* sums,
+                            const int8_t*& ahead, int64_t lines) {
   _tile_zero(0);
   if (A > 1) _tile_zero(1);
   if (B > 1) _tile_zero(2);
   if (A > 1 && B > 1) _tile_zero(3);
-  const int64_t weight_step = row.blocks * kRowBytes, data_step = row.src_step;
-  for (int64_t k = 0; k < row.depth; k += kStepsAtOnce, weights += kStepsAtOnce * weight_step) {
-    const uint8_t* const x = src + row.offsets[k];
-    _tile_loadd(6, weights, weight_step);
-    _tile_loadd(4, x, data_step);
+  const int64_t data_step = row.src_step;
+  const int8_t* const behind = weights + row.depth * kRowBytes;
+  for (int64_t k = 0; k < row.depth; k += kStepsAtOnce) {
+    const int64_t offset = row.offsets[k];
+    _tile_loadd(6, weights + k * kRowBytes, kRowBytes);
+    _tile_loadd(4, at.src[0] + offset, data_step);
     _tile_dpbusd(0, 4, 6);
     if (A > 1) {
-      _tile_loadd(5, x + apart * data_step, data_step);
+      _tile_loadd(5, at.src[1] + offset, data_step);
       _tile_dpbusd(1, 5, 6);
     }
     for (int64_t i = 0; i < lines; ++i, ahead += kRowBytes)
       _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T1);
     if (B > 1) {
-      _tile_loadd(7, weights + kRowBytes, weight_step);
+      _tile_loadd(7, behind + k * kRowBytes, kRowBytes);
       _tile_dpbusd(2, 4, 7);
       if (A > 1) _tile_dpbusd(3, 5, 7);
     }
   }
   _tile_stored(0, sums, kRowBytes);
-  if (A > 1) _tile_stored(1, sums + apart * kLanes, kRowBytes);
-  if (B > 1) _tile_stored(2, sums + count * kLanes, kRowBytes);
-  if (A > 1 && B > 1) _tile_stored(3, sums + (count + apart) * kLanes, kRowBytes);
+  if (A > 1) _tile_stored(1, sums + at.apart * kLanes, kRowBytes);
+  if (B > 1) _tile_stored(2, sums + at.count * kLanes, kRowBytes);
+  if (A > 1 && B > 1) _tile_stored(3, sums + (at.count + at.apart) * kLanes, kRowBytes);
+}
+
+// A tile of a row: its first position, and how many of its positions the tile before has stored.
+struct Tile {
+  int64_t row, first, done;
+};
+
+// What of the sums is a stretch of one row.
+TERROIR_INLINE void finish_in_row(const ByteConvRow& row, const ByteConvRows& rows, int64_t r, const Sums& sums) {
+  ByteConvRow one = row;
+  const int64_t place = r * rows.dst_step;
+  if (row.dst) one.dst += place;
+  if (row.dst_bytes) one.dst_bytes += place;
+  if (row.residual) one.residual += place;
+  if (row.residual_bytes) one.residual_bytes += place;
+  one.place += place;
+  if (rows.bias) one.bias += rows.bias[r];
+  avx512_vnni::finish(one, sums);
+}
+
+// The time of a product is that of a whole tile, however few positions it has. So rows are cut where tiles end, as one
+// row with what lies between them, unless that is too much: `pitch` positions from row to row, or 0.
+int64_t pitch_of(const ByteConvRow& row, const ByteConvRows& rows) {
+  const int64_t pitch = rows.src_step / row.src_step;
+  if (rows.count == 1 || rows.src_step % row.src_step != 0 || pitch < row.positions) return 0;
+  const auto tiles_of = [](int64_t positions) { return (positions + kRows - 1) / kRows; };
+  return tiles_of((rows.count - 1) * pitch + row.positions) < rows.count * tiles_of(row.positions) ? pitch : 0;
 }
 
 }  // namespace
 
-void byte_conv_row(const ByteConvRow& row);
-void byte_conv_row(const ByteConvRow& row) {
-  const int64_t rows = row.positions < kRows ? row.positions : kRows;
-  const TileShapes shapes(rows);
+void byte_conv_rows(const ByteConvRow& row, const ByteConvRows& rows);
+void byte_conv_rows(const ByteConvRow& row, const ByteConvRows& rows) {
+  const int64_t pitch = pitch_of(row, rows);
+  const int64_t row_count = pitch ? 1 : rows.count;
+  const int64_t positions = pitch ? (rows.count - 1) * pitch + row.positions : row.positions;
+  const int64_t tiles = (positions + kRows - 1) / kRows, height = (positions + tiles - 1) / tiles;
+  const TileShapes shapes(height);
   // To g++ the word for it reads a pointer's worth of bytes: the others, too, must be in memory.
   __asm__ volatile("" : : "r"(&shapes) : "memory");
   _tile_loadconfig(&shapes);
-  const int64_t steps = (row.positions + 2 * rows - 1) / (2 * rows);
-  const int64_t pieces = steps * ((row.blocks + 1) / 2) * (row.depth / kStepsAtOnce);
+  const int64_t all = row_count * tiles;
+  const int64_t pieces = (all + 1) / 2 * ((row.blocks + 1) / 2) * (row.depth / kStepsAtOnce);
   // More at once would keep the tiles' own reads waiting.
   constexpr int64_t kMostLines = 8;
   int64_t lines = (row.ahead_lines + pieces - 1) / pieces;
   if (lines > kMostLines) lines = kMostLines;
   const int8_t* ahead = row.ahead;
+  const auto tile_of = [&](int64_t t) {
+    const int64_t i = t % tiles, last = positions - height, first = i * height < last ? i * height : last;
+    return Tile{t / tiles, first, i * height - first};
+  };
+  const auto source = [&](const Tile& tile) { return row.src + tile.row * rows.src_step + tile.first * row.src_step; };
+  const auto finish_tiles = [&](const Tile& tile, const int32_t* sums, int64_t stride, int64_t count) {
+    if (!pitch) return finish_in_row(row, rows, tile.row, {sums, stride, count, tile.first, tile.done});
+    const int64_t end = tile.first + count;
+    for (int64_t p = tile.first + tile.done; p < end;) {
+      const int64_t r = p / pitch, x = p - r * pitch, left = row.positions - x, n = left < end - p ? left : end - p;
+      if (n > 0) finish_in_row(row, rows, r, {sums + (p - tile.first) * kLanes, stride, n, x, 0});
+      p = n == left || n <= 0 ? (r + 1) * pitch : end;
+    }
+  };
   alignas(64) int32_t sums[kByteBlocksMost * 2 * kRows * kLanes];
-  for (int64_t begin = 0; begin < row.positions; begin += 2 * rows) {
-    const int64_t left = row.positions - begin;
-    const bool two = left > rows;
-    // The second tile may begin before the first one ends; a single one before the tile in front of it does.
-    const int64_t apart = left < 2 * rows ? left - rows : rows, count = two ? rows + apart : rows;
-    const int64_t done = two ? 0 : rows - left, first = begin - done;
-    const uint8_t* const src = row.src + first * row.src_step;
+  for (int64_t t = 0; t < all; t += 2) {
+    const bool two = t + 1 < all;
+    const Tile one = tile_of(t), other = tile_of(two ? t + 1 : t);
+    // The second tile may begin before the first one ends, and then goes on where it stands.
+    const bool in_row = two && other.row == one.row;
+    const int64_t apart = in_row ? other.first - one.first : two ? height : 0;
+    const Positions at{{source(one), source(other)}, apart, apart + height};
     for (int64_t b = 0; b < row.blocks; b += 2) {
-      const int8_t* const weights = row.weights + b * kRowBytes;
-      int32_t* const at = sums + b * count * kLanes;
+      const int8_t* const weights = row.weights + b * row.depth * kRowBytes;
+      int32_t* const to = sums + b * at.count * kLanes;
       const bool pair = b + 1 < row.blocks;
       if (two && pair)
-        product<2, 2>(row, src, weights, apart, count, at, ahead, lines);
+        product<2, 2>(row, at, weights, to, ahead, lines);
       else if (two)
-        product<2, 1>(row, src, weights, apart, count, at, ahead, lines);
+        product<2, 1>(row, at, weights, to, ahead, lines);
       else if (pair)
-        product<1, 2>(row, src, weights, apart, count, at, ahead, lines);
+        product<1, 2>(row, at, weights, to, ahead, lines);
       else
-        product<1, 1>(row, src, weights, apart, count, at, ahead, lines);
+        product<1, 1>(row, at, weights, to, ahead, lines);
     }
-    finish(row, {sums, count, first, done});
+    finish_tiles(one, sums, at.count, in_row ? at.count : height);
+    if (two && !in_row) finish_tiles(other, sums + apart * kLanes, at.count, height);
   }
   _tile_release();
 }

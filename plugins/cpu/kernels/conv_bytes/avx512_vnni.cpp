@@ -1,6 +1,7 @@
 #include "plugins/cpu/simd/avx512_vnni.hpp"
 
 #include "plugins/cpu/kernels/conv_bytes/finish.hpp"
+#include "plugins/cpu/kernels/conv_bytes/levels.hpp"
 
 namespace terroir::cpu::avx512_vnni {
 namespace {
@@ -35,7 +36,7 @@ void depthwise_tile(const ByteConvRow& row, int64_t first, int64_t done, Ahead) 
   }
   alignas(64) int32_t sums[T * kLanes];
   unroll<T>([&](auto t) TERROIR_INLINE_LAMBDA { store_int(sums + t * kLanes, acc[t]); });
-  finish(row, {sums, T, first, done});
+  finish(row, {sums, T, T, first, done});
 }
 
 // T positions from `first` on by B blocks of outputs.
@@ -61,7 +62,7 @@ void tile(const ByteConvRow& row, int64_t first, int64_t done, Ahead ahead) {
   unroll<B>([&](auto b) TERROIR_INLINE_LAMBDA {
     unroll<T>([&](auto t) TERROIR_INLINE_LAMBDA { store_int(sums + (b * T + t) * kLanes, acc[t][b]); });
   });
-  finish(row, {sums, T, first, done});
+  finish(row, {sums, T, T, first, done});
 }
 
 // Positions [first + done, first + T).
@@ -107,6 +108,58 @@ void quantize(const float* src, uint8_t* dst, int64_t count, const ByteLevels& o
   if (i < count) store_bytes(dst + i, levels_of(load_n(src + i, count - i), levels), count - i);
 }
 
+struct FourLines {
+  __m512i line[4];
+};
+// Quarter j of line i becomes quarter i of line j.
+TERROIR_INLINE FourLines transpose_quarters(const FourLines& x) {
+  const __m512i even0 = _mm512_shuffle_i32x4(x.line[0], x.line[1], 0x44);
+  const __m512i even1 = _mm512_shuffle_i32x4(x.line[2], x.line[3], 0x44);
+  const __m512i odd0 = _mm512_shuffle_i32x4(x.line[0], x.line[1], 0xee);
+  const __m512i odd1 = _mm512_shuffle_i32x4(x.line[2], x.line[3], 0xee);
+  return {{_mm512_shuffle_i32x4(even0, even1, 0x88), _mm512_shuffle_i32x4(even0, even1, 0xdd),
+           _mm512_shuffle_i32x4(odd0, odd1, 0x88), _mm512_shuffle_i32x4(odd0, odd1, 0xdd)}};
+}
+
+// Of the first `n` quarters of a line.
+TERROIR_INLINE __mmask16 quarters(int64_t n) { return static_cast<__mmask16>(n >= 4 ? 0xffff : (1u << (4 * n)) - 1); }
+
+// Of one to four blocks.
+TERROIR_INLINE void join_blocks(const uint8_t* src, int64_t block_step, int64_t blocks, int64_t positions, uint8_t* dst,
+                                int64_t dst_step) {
+  const __mmask16 stored = quarters(blocks);
+  for (int64_t p = 0; p < positions; p += 4, src += 4 * kByteBlock, dst += 4 * dst_step) {
+    const int64_t n = positions - p < 4 ? positions - p : 4;
+    FourLines x;
+    for (int64_t i = 0; i < 4; ++i)
+      x.line[i] = _mm512_maskz_loadu_epi32(quarters(i < blocks ? n : 0), src + i * block_step);
+    x = transpose_quarters(x);
+    for (int64_t i = 0; i < n; ++i) _mm512_mask_storeu_epi32(dst + i * dst_step, stored, x.line[i]);
+  }
+}
+
+void side_by_side(const uint8_t* src, int64_t block_step, int64_t blocks, int64_t positions, uint8_t* dst,
+                  int64_t dst_step) {
+  // Few streams at a time, which processors notice and read ahead.
+  constexpr int64_t kAtOnce = 64;
+  for (int64_t first = 0; first < positions; first += kAtOnce) {
+    const int64_t n = positions - first < kAtOnce ? positions - first : kAtOnce;
+    for (int64_t b = 0; b < blocks; b += 4)
+      join_blocks(src + b * block_step + first * kByteBlock, block_step, blocks - b < 4 ? blocks - b : 4, n,
+                  dst + first * dst_step + b * kByteBlock, dst_step);
+  }
+}
+
+// The first channels of a block.
+void few_channels(const uint8_t* src, int64_t channels, int64_t positions, uint8_t* dst) {
+  const __mmask16 kept = channels == 4 ? 0x1111 : 0x3333;
+  for (int64_t p = 0; p < positions; p += 4) {
+    const int64_t n = positions - p < 4 ? positions - p : 4;
+    const __m512i few = _mm512_maskz_compress_epi32(kept, _mm512_maskz_loadu_epi32(quarters(n), src + p * kByteBlock));
+    _mm512_mask_storeu_epi32(dst + p * channels, static_cast<__mmask16>((1u << (n * channels / 4)) - 1), few);
+  }
+}
+
 // Words of four channels by position, of 16 positions, to positions of 16 channels, the first `n`.
 TERROIR_INLINE void store_positions(uint8_t* dst, const VI* words, int64_t n) {
   const __m512i low0 = _mm512_unpacklo_epi32(words[0], words[1]), high0 = _mm512_unpackhi_epi32(words[0], words[1]);
@@ -114,16 +167,9 @@ TERROIR_INLINE void store_positions(uint8_t* dst, const VI* words, int64_t n) {
   // Of every fourth position, one to a quarter.
   const __m512i at0 = _mm512_unpacklo_epi64(low0, low1), at1 = _mm512_unpackhi_epi64(low0, low1);
   const __m512i at2 = _mm512_unpacklo_epi64(high0, high1), at3 = _mm512_unpackhi_epi64(high0, high1);
-  const __m512i even0 = _mm512_shuffle_i32x4(at0, at1, 0x44), even1 = _mm512_shuffle_i32x4(at2, at3, 0x44);
-  const __m512i odd0 = _mm512_shuffle_i32x4(at0, at1, 0xee), odd1 = _mm512_shuffle_i32x4(at2, at3, 0xee);
-  const VI in_order[] = {VI(_mm512_shuffle_i32x4(even0, even1, 0x88)), VI(_mm512_shuffle_i32x4(even0, even1, 0xdd)),
-                         VI(_mm512_shuffle_i32x4(odd0, odd1, 0x88)), VI(_mm512_shuffle_i32x4(odd0, odd1, 0xdd))};
-  for (int64_t i = 0; i < 4; ++i) {
-    const int64_t left = n - 4 * i;
-    if (left <= 0) return;
-    const __mmask16 mask = static_cast<__mmask16>(left >= 4 ? 0xffff : (1u << (4 * left)) - 1);
-    _mm512_mask_storeu_epi32(dst + i * 4 * kByteBlock, mask, in_order[i]);
-  }
+  const FourLines lines = transpose_quarters({{at0, at1, at2, at3}});
+  for (int64_t i = 0; i < 4; ++i)
+    _mm512_mask_storeu_epi32(dst + i * 4 * kByteBlock, quarters(n > 4 * i ? n - 4 * i : 0), lines.line[i]);
 }
 
 void quantize_planes(const float* src, int64_t plane, int64_t channels, uint8_t* dst, int64_t positions,
@@ -157,7 +203,8 @@ void dequantize(const uint8_t* src, float* dst, int64_t count, float scale, floa
 
 const ByteConvKernels& byte_conv_table();
 const ByteConvKernels& byte_conv_table() {
-  static constexpr ByteConvKernels kTable = {&row, &depthwise_row, nullptr, &quantize, &quantize_planes, &dequantize};
+  static constexpr ByteConvKernels kTable = {&row,          &depthwise_row, nullptr,    &quantize, &quantize_planes,
+                                             &side_by_side, &few_channels,  &dequantize};
   return kTable;
 }
 

@@ -6,9 +6,9 @@
 //          bytes * scale + shift.
 // Layouts: the sum of a position is that over k in [0, depth) of the four bytes at src + offsets[k] with those of
 //          weights[k]: where channels, taps and padding lie is the caller's business. Weights are
-//          [depth][blocks][16][4]. Results are 16 channels in a row: nChw16c, or rows of a matrix.
-//          Depthwise, the four bytes of channel c are those of four positions that follow each other, 16 bytes apart:
-//          src + offsets[k] + c + 16 i; one block.
+//          [depth][blocks][16][4], for wide rows [blocks][depth][16][4]. Results are 16 channels in a row: nChw16c, or
+//          rows of a matrix. Depthwise, the four bytes of channel c are those of four positions that follow each other,
+//          16 bytes apart: src + offsets[k] + c + 16 i; one block.
 // Edge cases: the last `lanes` of the last block are the ones that exist. With `pads`, the others are stored as zero;
 //          without, no byte behind them is touched.
 // Aliasing: none, but for the residual.
@@ -65,16 +65,30 @@ struct ByteConvRow {
   int64_t ahead_lines;
 };
 
+// Output rows of wide ones, of which the fields of ByteConvRow name the first.
+struct ByteConvRows {
+  int64_t count;
+  int64_t src_step;     // from row to row, in bytes
+  int64_t dst_step;     // in elements, of the residual, too
+  const int32_t* bias;  // by row, in floats from that of the first
+};
+
 struct ByteConvKernels {
   void (*row)(const ByteConvRow& row);
   void (*depthwise_row)(const ByteConvRow& row);
   // The same as `row`, faster, where steps come in sixteens whose bytes lie one behind the other; null: there is none.
-  void (*wide_row)(const ByteConvRow& row);
+  void (*wide_rows)(const ByteConvRow& row, const ByteConvRows& rows);
   // Of f32: bytes as above, `count` of them; of the channels of a block in turn.
   void (*quantize)(const float* src, uint8_t* dst, int64_t count, const ByteLevels& levels);
   // Of planes of f32, `plane` elements apart: a block of 16 channels, of which so many exist, the others zero.
   void (*quantize_planes)(const float* src, int64_t plane, int64_t channels, uint8_t* dst, int64_t positions,
                           const ByteLevels& levels);
+  // Positions of blocks that are `block_step` bytes apart, to positions `dst_step` apart whose channels lie side by
+  // side.
+  void (*side_by_side)(const uint8_t* src, int64_t block_step, int64_t blocks, int64_t positions, uint8_t* dst,
+                       int64_t dst_step);
+  // The first 4 or 8 channels of positions of a block.
+  void (*few_channels)(const uint8_t* src, int64_t channels, int64_t positions, uint8_t* dst);
   // scale * byte + shift.
   void (*dequantize)(const uint8_t* src, float* dst, int64_t count, float scale, float shift);
 };
@@ -82,7 +96,7 @@ struct ByteConvKernels {
 inline constexpr int64_t kByteBlock = 16;      // outputs of a block
 inline constexpr int64_t kByteBlocksMost = 4;  // at once
 inline constexpr int64_t kBytesAtOnce = 4;     // of a step of the sum
-inline constexpr int64_t kWideBytes = 64;      // of the steps that `wide_row` takes at once
+inline constexpr int64_t kWideBytes = 64;      // of the steps that `wide_rows` takes at once
 
 // Declared only: the files of the buckets include this header, and isa.hpp brings in containers.
 enum class ByteProducts : int32_t;

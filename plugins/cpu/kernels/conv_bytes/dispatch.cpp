@@ -8,14 +8,14 @@ namespace avx512_vnni {
 const ByteConvKernels& byte_conv_table();
 }
 namespace avx512_amx {
-void byte_conv_row(const ByteConvRow& row);
+void byte_conv_rows(const ByteConvRow& row, const ByteConvRows& rows);
 }
 
 const ByteConvKernels* byte_conv_kernels(ByteProducts products) noexcept {
   if (products == ByteProducts::none) return nullptr;
   static const ByteConvKernels with_tiles = [] {
     ByteConvKernels kernels = avx512_vnni::byte_conv_table();
-    kernels.wide_row = &avx512_amx::byte_conv_row;
+    kernels.wide_rows = &avx512_amx::byte_conv_rows;
     return kernels;
   }();
   return products == ByteProducts::amx ? &with_tiles : &avx512_vnni::byte_conv_table();

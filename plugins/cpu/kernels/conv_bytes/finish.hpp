@@ -1,185 +1,22 @@
 // What: from the sums of some positions to what a row stores: bias, residual, clamp, post-ops, and f32 or bytes.
-// Include one bucket header first, of those beside avx512.
+// Compiled once, for the kernels of both buckets that multiply bytes.
 #pragma once
 
 #include "plugins/cpu/kernels/conv_bytes/conv_bytes.hpp"
-#include "plugins/cpu/simd/pairs.hpp"
-#include "plugins/cpu/simd/post_op.hpp"
 
 namespace terroir::cpu {
 
-// The steps of chains exist once for processors with and without AVX512_VNNI.
-namespace avx512 {
-void run_post_ops(const PostOpRows& region, const PostOp* ops, int64_t n_ops);
-}
-
-namespace TERROIR_ISA {
-namespace {
-
 // Whose sums are finished at once.
-constexpr int64_t kMostPositions = 32;
+inline constexpr int64_t kMostPositions = 32;
 
-// Those of 16 channels from `channel` on.
-struct Levels {
-  Levels(const ByteLevels& levels, int64_t channel)
-      : low(loadu(levels.low + channel)), steps(loadu(levels.steps + channel)), most(levels.most) {}
-  V low, steps, most;
-};
-
-TERROIR_INLINE VI levels_of(V x, const Levels& levels) {
-  // In this order NaN becomes 0.
-  return to_int(min(max((x - levels.low) * levels.steps, zero()), levels.most));
-}
-
-TERROIR_INLINE void store_part(const ByteConvRow& row, float* dst, V x, int64_t lanes) {
-  if (lanes == kLanes) return storeu(dst, x);
-  if (row.pads) return storeu(dst, keep(x, tail(lanes)));
-  store_n(dst, x, lanes);
-}
-
-TERROIR_INLINE void store_16(uint8_t* dst, VI x) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), _mm512_cvtepi32_epi8(x));
-}
-TERROIR_INLINE void store_part(const ByteConvRow& row, uint8_t* dst, VI x, int64_t lanes) {
-  if (lanes == kLanes) return store_16(dst, x);
-  if (row.pads) return store_16(dst, VI(_mm512_maskz_mov_epi32(tail(lanes).mask, x)));
-  store_bytes(dst, x, lanes);
-}
-
-// Bytes of four vectors, one behind the other.
-TERROIR_INLINE void store_64(uint8_t* dst, VI a, VI b, VI c, VI d) {
-  const __m512i quads = _mm512_packus_epi16(_mm512_packus_epi32(a, b), _mm512_packus_epi32(c, d));
-  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  _mm512_storeu_si512(dst, _mm512_permutexvar_epi32(order, quads));
-}
-
-// Sums [blocks][count][16] of `count` positions from `first` on; those before `done` have been stored by another tile.
+// Sums [blocks][stride][16] of `count` positions from `first` on; those before `done` have been stored by another tile.
 struct Sums {
   const int32_t* at;
-  int64_t count, first, done;
+  int64_t stride, count, first, done;
 };
 
-// What most layers do: no operand, nothing behind the clamp, the same bias for all positions; the scale and the clamp
-// are those of the levels.
-TERROIR_INLINE void finish_bytes(const ByteConvRow& row, const Sums& sums) {
-  for (int64_t b = 0; b < row.blocks; ++b) {
-    const Levels levels(row.levels, b * kLanes);
-    const V low = min(max((V(row.low) - levels.low) * levels.steps, zero()), levels.most);
-    const V high = min(max((V(row.high) - levels.low) * levels.steps, low), levels.most);
-    const int64_t lanes = b + 1 == row.blocks ? row.lanes : kLanes;
-    const V scale = loadu(row.scale + b * kLanes) * levels.steps;
-    const V bias = (loadu(row.bias + b * kLanes) - levels.low) * levels.steps;
-    const int32_t* const at = sums.at + b * sums.count * kLanes;
-    uint8_t* dst = row.dst_bytes + sums.first * row.dst_step + b * row.dst_block;
-    const auto value = [&](int64_t i) TERROIR_INLINE_LAMBDA {
-      return to_int(min(high, max(low, fma(to_float(load_int(at + i * kLanes)), scale, bias))));
-    };
-    int64_t i = sums.done;
-    if (lanes == kLanes && row.dst_step == kLanes)
-      for (; i + 4 <= sums.count; i += 4)
-        store_64(dst + i * kLanes, value(i), value(i + 1), value(i + 2), value(i + 3));
-    for (; i < sums.count; ++i) store_part(row, dst + i * row.dst_step, value(i), lanes);
-  }
+namespace avx512_vnni {
+void finish(const ByteConvRow& row, const Sums& sums);
 }
 
-TERROIR_INLINE void store_either(const ByteConvRow& row, int64_t place, V x, const Levels& levels, int64_t lanes) {
-  if (row.dst) store_part(row, row.dst + place, x, lanes);
-  if (row.dst_bytes) store_part(row, row.dst_bytes + place, levels_of(x, levels), lanes);
-}
-
-TERROIR_INLINE V float_bytes(const uint8_t* src, int64_t lanes) {
-  const __m128i bytes = _mm_maskz_loadu_epi8(static_cast<__mmask16>((1u << lanes) - 1), src);
-  return to_float(VI(_mm512_cvtepu8_epi32(bytes)));
-}
-
-// No steps but a sum with floats and the clamp.
-TERROIR_INLINE void finish_plainly(const ByteConvRow& row, const Sums& sums) {
-  const V low(row.low), high(row.high);
-  const float* const residual = row.residual;
-  const int32_t* const bias_offsets = row.bias_offsets;
-  for (int64_t b = 0; b < row.blocks; ++b) {
-    const int64_t lanes = b + 1 == row.blocks ? row.lanes : kLanes, at = sums.first * row.dst_step + b * row.dst_block;
-    const V scale = loadu(row.scale + b * kLanes);
-    const float* const bias = row.bias + b * kLanes;
-    const int32_t* const from = sums.at + b * sums.count * kLanes;
-    const Levels levels(row.levels, b * kLanes);
-    for (int64_t i = sums.done; i < sums.count; ++i) {
-      const int64_t place = at + i * row.dst_step;
-      const V shift = loadu(bias + (bias_offsets ? bias_offsets[sums.first + i] : 0));
-      V x = fma(to_float(load_int(from + i * kLanes)), scale, shift);
-      if (residual) x = x + load_n(residual + place, lanes);
-      store_either(row, place, min(high, max(low, x)), levels, lanes);
-    }
-  }
-}
-
-#if defined(__clang__)
-#define TERROIR_NO_CLONES
-#else
-#define TERROIR_NO_CLONES __attribute__((noclone))  // a copy for each number of positions is no faster
-#endif
-TERROIR_NOINLINE TERROIR_NO_CLONES void finish(const ByteConvRow& row, const Sums& sums) {
-  if (!row.residual_bytes && !row.rounding && row.first_op_count + row.post_op_count == 0) {
-    if (row.dst || row.residual || row.bias_offsets) return finish_plainly(row, sums);
-    return finish_bytes(row, sums);
-  }
-  const V low(row.low), high(row.high), residual_scale(row.residual_scale), residual_shift(row.residual_shift);
-  const ByteRounding rounding = row.rounding ? *row.rounding : ByteRounding{};
-  const V first(rounding.low), last(rounding.high), alpha(rounding.alpha), beta(rounding.beta);
-  const V scale_out(rounding.scale), shift_out(rounding.shift);
-  const bool rounds = row.rounding;
-  const float* const residual = row.residual;
-  const uint8_t* const residual_bytes = row.residual_bytes;
-  // What stands between the first steps and the last ones.
-  const auto middle = [&](V x, int64_t place, int64_t lanes) TERROIR_INLINE_LAMBDA {
-    if (rounds) x = fma(round_even(fma(min(last, max(first, x)), alpha, beta)), scale_out, shift_out);
-    if (residual) x = x + load_n(residual + place, lanes);
-    if (residual_bytes) x = x + fma(float_bytes(residual_bytes + place, lanes), residual_scale, residual_shift);
-    return min(high, max(low, x));
-  };
-  alignas(64) float values[kMostPositions * kLanes];
-  for (int64_t b = 0; b < row.blocks; ++b) {
-    const int64_t lanes = b + 1 == row.blocks ? row.lanes : kLanes, at = sums.first * row.dst_step + b * row.dst_block;
-    const V scale = loadu(row.scale + b * kLanes);
-    const float* const bias = row.bias + b * kLanes;
-    const Levels levels(row.levels, b * kLanes);
-    const auto first_value = [&](int64_t i) TERROIR_INLINE_LAMBDA {
-      const V shift = loadu(bias + (row.bias_offsets ? row.bias_offsets[sums.first + i] : 0));
-      return fma(to_float(load_int(sums.at + (b * sums.count + i) * kLanes)), scale, shift);
-    };
-    const auto run_ops = [&](const PostOp* ops, int64_t count) {
-      float* const begin = values + sums.done * kLanes;
-      const PostOpRows region{begin,
-                              begin,
-                              sums.count - sums.done,
-                              lanes,
-                              kLanes,
-                              kLanes,
-                              row.place + at + sums.done * row.dst_step,
-                              row.dst_step,
-                              row.channel + b * kLanes,
-                              ChannelAxis::lanes};
-      avx512::run_post_ops(region, ops, count);
-    };
-    if (row.first_op_count > 0) {
-      for (int64_t i = sums.done; i < sums.count; ++i) store(values + i * kLanes, first_value(i));
-      run_ops(row.first_ops, row.first_op_count);
-    }
-    for (int64_t i = sums.done; i < sums.count; ++i) {
-      const int64_t place = at + i * row.dst_step;
-      const V x = middle(row.first_op_count > 0 ? load(values + i * kLanes) : first_value(i), place, lanes);
-      if (row.post_op_count == 0)
-        store_either(row, place, x, levels, lanes);
-      else
-        store(values + i * kLanes, x);
-    }
-    if (row.post_op_count == 0) continue;
-    run_ops(row.post_ops, row.post_op_count);
-    for (int64_t i = sums.done; i < sums.count; ++i)
-      store_either(row, at + i * row.dst_step, load(values + i * kLanes), levels, lanes);
-  }
-}
-
-}  // namespace
-}  // namespace TERROIR_ISA
 }  // namespace terroir::cpu

@@ -1,0 +1,40 @@
+#include "plugins/cpu/nodes/quantized_weights.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace terroir::cpu {
+namespace {
+
+/// Of |x| below 2^22.
+int32_t nearest(float x) {
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: sums with it have no fraction
+  return std::bit_cast<int32_t>(x + kRound) - std::bit_cast<int32_t>(kRound);
+}
+
+}  // namespace
+
+void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
+               const float* steps, int8_t* packed, int32_t* sums) {
+  const int64_t taps = p.taps(), inputs = p.group_inputs, outputs = (unit.blocks - 1) * kByteBlock + unit.lanes;
+  std::fill_n(sums, taps * unit.blocks * kByteBlock, 0);
+  std::fill_n(packed, p.depth() * unit.blocks * kQuad, int8_t{0});
+  const int64_t step = p.wide ? kQuad : unit.blocks * kQuad, block = p.wide ? p.depth() * kQuad : kQuad;
+  for (int64_t o = 0; o < outputs; ++o) {
+    const float per_step = 1 / steps[o];
+    const float* const row = weights + o * strides.output;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      int32_t sum = 0;
+      for (int64_t c = 0; c < inputs; ++c) {
+        const int32_t weight = nearest(row[(c * taps + tap) * strides.other] * per_step);
+        const ByteProblem::Place place = p.place_of(tap, c);
+        packed[place.step * step + o / kByteBlock * block + o % kByteBlock * kBytesAtOnce + place.byte] =
+            static_cast<int8_t>(weight);
+        sum += weight;
+      }
+      sums[tap * unit.blocks * kByteBlock + o] = sum;
+    }
+  }
+}
+
+}  // namespace terroir::cpu

@@ -1,0 +1,33 @@
+#pragma once
+// What: weights of floats, whole multiples of a step of their output, as the kernels of bytes read them.
+#include "plugins/cpu/nodes/quantized_problem.hpp"
+
+namespace terroir::cpu {
+
+inline constexpr int64_t kQuad = kByteBlock * kBytesAtOnce;  // weights of a block for one step of its sums
+
+/// Weights of a unit, [depth][blocks][16][4], wide [blocks][depth][16][4], and the sums of those of each tap,
+/// [taps][blocks * 16].
+struct UnitPacking {
+  explicit UnitPacking(const ByteProblem& problem) : depth(problem.depth()), taps(problem.taps()) {}
+  int64_t weights_at(const ByteUnit& unit) const { return unit.block * depth * kQuad; }
+  int64_t sums_at(const ByteProblem& p, const ByteUnit& unit) const {
+    return p.blocks() * depth * kQuad + unit.block * taps * kByteBlock * static_cast<int64_t>(sizeof(int32_t));
+  }
+  size_t bytes(const ByteProblem& p) const {
+    return static_cast<size_t>(p.blocks() *
+                               (depth * kQuad + taps * kByteBlock * static_cast<int64_t>(sizeof(int32_t))));
+  }
+  int64_t depth, taps;
+};
+
+/// Distances between the weights of neighbouring outputs, and of inputs and taps in the order of their axes.
+struct WeightStrides {
+  int64_t output, other;
+};
+
+/// `weights`: those of the unit's first output and on; `steps`: likewise.
+void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
+               const float* steps, int8_t* packed, int32_t* sums);
+
+}  // namespace terroir::cpu
