@@ -346,6 +346,9 @@ TEST_F(QuantizedConvolution, BytesAreMoved) {
   const ir::Value rows = m.op(
       "Transpose", {m.op("Reshape", {q, m.integers({1, 32, 48})}, {{"special_zero", "false"}}), m.integers({0, 2, 1})});
   m.result(m.op("MatMul", {rows, weights(m, {24, 32}, 24, 4)}, {{"transpose_b", "true"}}));
+  const ir::Value joined = m.op("Concat", {m.op("ReLU", {convolution(m, q, kPoint, 6)}), other}, {{"axis", "1"}});
+  const AttributeTexts window = {{"strides", "1,2"}, {"pads_begin", "1,0"}, {"pads_end", "1,1"}, {"kernel", "3,2"}};
+  m.result(convolution(m, levels(m, m.op("MaxPool", {joined}, window), 7), kSame, 7));  // levels behind what moves
   const ir::Value halves = m.op("Split", {q, m.scalar_integer(1)}, {{"num_splits", "2"}});
   m.result(convolution(m, {halves.node, 0}, kPoint, 5));
   m.result(m.op("Sqrt", {m.op("Abs", {{halves.node, 1}})}));
@@ -465,6 +468,9 @@ TEST(QuantizeConvolutions, ResidualBlock) {
       m.op("MaxPool", {sum}, {{"strides", "2,2"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}, {"kernel", "2,2"}});
   m.result(convolution(m, pooled, kPoint, 2));
   m.result(m.op("Sqrt", {sum}));
+  const AttributeTexts window = {{"strides", "2,2"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}, {"kernel", "2,2"}};
+  m.result(convolution(m, levels(m, m.op("MaxPool", {m.op("ReLU", {convolution(m, sum, kPoint, 3)})}, window), 1),
+                       kPoint, 4));
   expect_bytes("quantize_residual_block", m);
 }
 

@@ -12,6 +12,8 @@
 namespace terroir::cpu {
 namespace {
 
+constexpr int kDeepest = 16;  // operations one behind the other that move values
+
 /// A limit by channel; null if it is another thing.
 std::optional<ByChannel> limit_of(const ir::Graph& graph, const ir::Node& node, size_t input) {
   const ir::Constant* limit = ir::constant_of(graph, node.inputs[input]);
@@ -66,7 +68,6 @@ std::optional<Quantisation> quantisation_of(const ir::Graph& graph, const ir::No
 }
 
 std::optional<Quantisation> ByteValues::carried(const ir::Node& node, int depth) {
-  constexpr int kDeepest = 16;  // operations one behind the other
   const size_t inputs = depth < kDeepest ? moved_inputs(graph_, node) : 0;
   const Quantisation* first = nullptr;
   for (size_t i = 0; i < inputs; ++i) {
@@ -88,16 +89,30 @@ const Quantisation* ByteValues::find(ir::Value value, int depth) {
   return known->second ? &*known->second : nullptr;
 }
 
+ir::Value ByteValues::quantised(ir::Value x, const QuantizeAttrs& levels, ir::NodeId from, int depth) {
+  if (const auto known = quantised_.find({x, levels}); known != quantised_.end()) return known->second;
+  const ir::Node& node = graph_.node(x.node);
+  const bool is_single = x.output == 0 && !node.is("Split") && !node.is("VariadicSplit");
+  const bool by_channel = levels.low.values.size() + levels.high.values.size() > 2;
+  const size_t moved =
+      is_single && !by_channel && depth < kDeepest && graph_.uses(x).size() == 1 ? moved_inputs(graph_, node) : 0;
+  ir::Value made;
+  if (moved == 0) {
+    made = patch_.add(ops_.quantize(), ir::make_attributes_of(levels), {x}, {from});
+  } else {
+    std::vector<ir::Value> inputs = node.inputs;
+    for (size_t i = 0; i < moved; ++i) inputs[i] = quantised(inputs[i], levels, from, depth + 1);
+    made = patch_.add(*node.schema, node.attributes->clone(), std::move(inputs), {node.id});
+  }
+  return quantised_[{x, levels}] = made;
+}
+
 ir::Value ByteValues::get(ir::Value value) {
   if (const auto known = made_.find(value.node); known != made_.end())
     return ir::Patch::output(known->second, value.output);
   const ir::Node& node = graph_.node(value.node);
   if (node.is("FakeQuantize")) {
-    const QuantizeAttrs& levels = find(value)->levels;
-    const ir::Value x = node.inputs[0];
-    const auto [known, is_new] = quantised_.try_emplace({x.node, x.output, levels}, ir::Value{});
-    if (is_new) known->second = patch_.add(ops_.quantize(), ir::make_attributes_of(levels), {x}, {node.id});
-    return made_[node.id] = known->second;
+    return made_[node.id] = quantised(node.inputs[0], find(value)->levels, node.id, 0);
   }
   std::vector<ir::Value> inputs = node.inputs;
   for (size_t i = 0; i < moved_inputs(graph_, node); ++i) {

@@ -3,12 +3,13 @@
 // or pick them, make of these. For passes that put bytes in their place.
 //   FakeQuantize(x)             ->  Quantize(x)
 //   MaxPool(FakeQuantize(x))    ->  MaxPool(Quantize(x)), and likewise Reshape, Transpose, Concat of one scale, ...
+//   FakeQuantize(MaxPool(x))    ->  MaxPool(Quantize(x)), where nothing else reads the maxima: these are the same
 // Refuses: more than 256 levels, limits that are no constants, other ranges than one for all elements, or for each
 // channel (axis 1) where nothing moves.
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include "ir/pass/pass_manager.hpp"
 #include "plugins/cpu/ops.hpp"
@@ -41,6 +42,7 @@ class ByteValues {
  private:
   const Quantisation* find(ir::Value value, int depth);
   std::optional<Quantisation> carried(const ir::Node& node, int depth);
+  ir::Value quantised(ir::Value x, const QuantizeAttrs& levels, ir::NodeId from, int depth);
 
   const ir::Graph& graph_;
   const CpuOps& ops_;
@@ -49,7 +51,7 @@ class ByteValues {
   std::map<ir::NodeId, ir::Value> made_;  // instead of a node, its output 0
   std::set<ir::Use> taken_;
   // What reads one value through the same levels reads the same bytes.
-  std::map<std::tuple<ir::NodeId, int, QuantizeAttrs>, ir::Value> quantised_;
+  std::map<std::pair<ir::Value, QuantizeAttrs>, ir::Value> quantised_;
 };
 
 }  // namespace terroir::cpu
