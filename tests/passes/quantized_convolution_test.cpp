@@ -349,12 +349,15 @@ TEST_F(QuantizedConvolution, BytesAreMoved) {
   const ir::Value joined = m.op("Concat", {m.op("ReLU", {convolution(m, q, kPoint, 6)}), other}, {{"axis", "1"}});
   const AttributeTexts window = {{"strides", "1,2"}, {"pads_begin", "1,0"}, {"pads_end", "1,1"}, {"kernel", "3,2"}};
   m.result(convolution(m, levels(m, m.op("MaxPool", {joined}, window), 7), kSame, 7));  // levels behind what moves
+  const ir::Value large = m.op("Interpolate", {q, m.integers({12, 16}), m.integers({2, 3})},
+                               {{"mode", "nearest"}, {"shape_calculation_mode", "sizes"}});
+  m.result(convolution(m, large, kSame, 8));
   const ir::Value halves = m.op("Split", {q, m.scalar_integer(1)}, {{"num_splits", "2"}});
   m.result(convolution(m, {halves.node, 0}, kPoint, 5));
   m.result(m.op("Sqrt", {m.op("Abs", {{halves.node, 1}})}));
   expect_same_as_interpreter(m);
   const ForcedIsa forced(byte_buckets().back());
-  EXPECT_GE(byte_steps(m.graph()), 5);
+  EXPECT_EQ(byte_steps(m.graph()), 13);
 }
 
 TEST_F(QuantizedConvolution, SumsMayLieWhereTheOtherOperandWas) {
