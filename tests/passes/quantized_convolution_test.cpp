@@ -168,6 +168,12 @@ TEST_F(QuantizedConvolution, SameAsInterpreter) {
       {"1,32,8,8", 64, "1,1", "1,1", "1,1", "1,2", "0,1", 1, 10},
       {"1,64,6,6", 96, "3,3", "1,1", "1,1", "1,1", "1,1", 2, 127.5f},
       {"1,96,5,9", 48, "3,1", "1,1", "1,1", "1,0", "1,0", 3},
+      {"1,16,6,6", 16, "3,3", "1,1", "1,1", "1,1", "1,1", 2, 127.5f},
+      {"1,96,7,9", 96, "3,3", "1,1", "1,1", "1,1", "1,1", 12, 10},
+      {"2,64,9,5", 128, "3,3", "2,2", "1,1", "1,0", "1,2", 8, 127.5f},
+      {"1,144,5,7", 144, "3,3", "1,1", "1,2", "1,2", "1,2", 6},
+      {"1,160,4,4", 80, "1,1", "1,1", "1,1", "0,0", "0,0", 10},
+      {"1,128,3,4,5", 128, "3,3,3", "1,1,1", "1,1,1", "1,1,1", "1,1,1", 16, 127.5f},
       {"1,50,1,1", 1000, "1,1"},
       {"2,64,19,3", 40, "3,3", "1,1", "1,1", "1,1", "1,1", 1, 127.5f},
       {"1,128,9,20", 70, "3,3", "2,2", "1,1", "1,0", "1,2"},
@@ -195,6 +201,17 @@ TEST_F(QuantizedConvolution, SameAsInterpreter) {
     two_layers(m, layer);
     expect_same_in_bytes(m, 3);
   }
+}
+
+TEST_F(QuantizedConvolution, GroupsOfFourChannelsByTiles) {
+  const std::string best = byte_buckets().back();
+  if (best != "avx512_amx") GTEST_SKIP() << "no AMX";
+  GraphMaker m;
+  two_layers(m, {"1,96,7,9", 96, "3,3", "1,1", "1,1", "1,1", "1,1", 24, 127.5f});
+  const ForcedIsa forced(best.c_str());
+  EXPECT_EQ(byte_steps(m.graph()), 3);
+  const std::vector<HostTensor> inputs = inputs_of(m);
+  expect_near(on_interpreter(m.graph(), inputs)[0], on_cpu(m.graph(), 2).infer(inputs)[0]);
 }
 
 TEST_F(QuantizedConvolution, MatrixProducts) {
@@ -433,8 +450,12 @@ TEST_F(QuantizedConvolution, RefusesWhatBytesCannotHold) {
         1));
   });
   refuses([&](GraphMaker& m) {
-    m.result(convolution(m, levels(m, m.input("1,16,6,6"), 0), {"", 16, "3,3", "1,1", "1,1", "1,1", "1,1", 2},
-                         1));  // half blocks
+    m.result(convolution(m, levels(m, m.input("1,40,6,6"), 0), {"", 40, "3,3", "1,1", "1,1", "1,1", "1,1", 5},
+                         1));  // blocks of 8, an odd number of them
+  });
+  refuses([&](GraphMaker& m) {
+    m.result(convolution(m, levels(m, m.input("1,32,6,6"), 0), {"", 32, "3,3", "1,1", "1,1", "1,1", "1,1", 16},
+                         1));  // two channels a group
   });
   refuses([&](GraphMaker& m) {
     m.result(convolution(m, levels(m, m.input("1,16,6,6"), 0), {"", 16, "3,3", "1,1", "2,2", "2,2", "2,2", 16},

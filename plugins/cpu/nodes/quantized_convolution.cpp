@@ -56,7 +56,7 @@ PackedWeights pack(const NodeContext& context, const ByteProblem& problem) {
   packing.with = steps;
   packing.bytes = places.bytes(problem);
   packing.pieces = static_cast<int64_t>(problem.units.size());
-  const int64_t row = problem.group_inputs * problem.taps();
+  const int64_t row = problem.row_inputs * problem.taps();
   const bool columns = has_weights_in_columns(context);
   const WeightStrides strides = columns ? WeightStrides{1, problem.group_outputs} : WeightStrides{row, 1};
   if (columns) packing.key += " columns";

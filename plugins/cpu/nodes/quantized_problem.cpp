@@ -10,19 +10,36 @@ namespace {
 
 bool is_own(const ConvAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad == 0 && a.in == a.out; }
 
+int64_t joined_groups(const ConvProblem& p, bool depthwise, bool tiles) {
+  if (depthwise || p.groups == 1) return 1;
+  return ByteProblem::groups_at_once(p.groups, p.ic / p.groups, p.oc / p.groups, tiles);
+}
+
 bool is_padded(const ConvAxis& a) {
   return a.pad > 0 || (a.out - 1) * a.stride + (a.kernel - 1) * a.dilation - a.pad >= a.in;
 }
 
 }  // namespace
 
+int64_t ByteProblem::groups_at_once(int64_t groups, int64_t inputs, int64_t outputs, bool tiles) {
+  int64_t found = 0;
+  for (int64_t n = 1; n <= groups && n * inputs <= kWideBytes; ++n)
+    if (groups % n == 0 && n * inputs % kByteBlock == 0 && n * outputs % kByteBlock == 0 && (found == 0 || tiles))
+      found = n;
+  // Larger ones stand for themselves.
+  if (found == 0 && inputs % kByteBlock == 0 && outputs % kByteBlock == 0) found = 1;
+  return found;
+}
+
 ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles)
     : matrix(false),
       depthwise(problem.groups > 1 && problem.groups == problem.ic && problem.groups == problem.oc),
       batch(problem.batch),
-      groups(depthwise ? 1 : problem.groups),
-      group_inputs(problem.ic / problem.groups),
+      groups(depthwise ? 1 : problem.groups / joined_groups(problem, depthwise, tiles)),
+      group_inputs(depthwise ? 1 : problem.ic / groups),
       group_outputs(problem.oc / groups),
+      row_inputs(problem.ic / problem.groups),
+      row_outputs(depthwise ? group_outputs : problem.oc / problem.groups),
       axes{problem.d, problem.h, problem.w},
       source_blocks(ceil_div(problem.ic, kByteBlock)),
       group_blocks(ceil_div(group_outputs, kByteBlock)),

@@ -56,17 +56,22 @@ struct ByteProblem {
   int64_t spans() const noexcept { return taps() / taps_of_span; }
   int64_t span_steps() const noexcept;
 
+  /// How many groups of so many channels are computed as one, whose weights are zero between them, so that both sides
+  /// are whole blocks; 0: there is no such number.
+  static int64_t groups_at_once(int64_t groups, int64_t inputs, int64_t outputs, bool tiles);
+
   bool matrix;
   // Depthwise: one group, of whose outputs each reads the input of its own lane alone.
   bool depthwise;
   int64_t batch, groups, group_inputs, group_outputs;
-  std::array<ConvAxis, 3> axes;  // d, h, w; one row where each position reads its own alone
-  int64_t source_blocks;         // of all groups
-  int64_t group_blocks;          // of outputs
-  bool merged;                   // its positions are one row
-  bool padded;                   // some windows reach beyond the source
-  bool wide;                     // by the kernels that take 64 bytes at once, from copies with channels side by side
-  int64_t position;              // bytes from one position to the next there
+  int64_t row_inputs, row_outputs;  // inputs of an output, outputs that have the same ones
+  std::array<ConvAxis, 3> axes;     // d, h, w; one row where each position reads its own alone
+  int64_t source_blocks;            // of all groups
+  int64_t group_blocks;             // of outputs
+  bool merged;                      // its positions are one row
+  bool padded;                      // some windows reach beyond the source
+  bool wide;                        // by the kernels that take 64 bytes at once, from copies with channels side by side
+  int64_t position;                 // bytes from one position to the next there
   int64_t taps_of_span;
   std::vector<ByteUnit> units;
 };

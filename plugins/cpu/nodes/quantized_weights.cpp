@@ -16,18 +16,20 @@ int32_t nearest(float x) {
 
 void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
                const float* steps, int8_t* packed, int32_t* sums) {
-  const int64_t taps = p.taps(), inputs = p.group_inputs, outputs = (unit.blocks - 1) * kByteBlock + unit.lanes;
+  const int64_t taps = p.taps(), inputs = p.row_inputs, outputs = (unit.blocks - 1) * kByteBlock + unit.lanes;
   std::fill_n(sums, taps * unit.blocks * kByteBlock, 0);
   std::fill_n(packed, p.depth() * unit.blocks * kQuad, int8_t{0});
   const int64_t step = p.wide ? kQuad : unit.blocks * kQuad, block = p.wide ? p.depth() * kQuad : kQuad;
+  const int64_t first_output = (unit.block - unit.group * p.group_blocks) * kByteBlock;
   for (int64_t o = 0; o < outputs; ++o) {
     const float per_step = 1 / steps[o];
     const float* const row = weights + o * strides.output;
+    const int64_t first = (first_output + o) / p.row_outputs * inputs;
     for (int64_t tap = 0; tap < taps; ++tap) {
       int32_t sum = 0;
       for (int64_t c = 0; c < inputs; ++c) {
         const int32_t weight = nearest(row[(c * taps + tap) * strides.other] * per_step);
-        const ByteProblem::Place place = p.place_of(tap, c);
+        const ByteProblem::Place place = p.place_of(tap, first + c);
         packed[place.step * step + o / kByteBlock * block + o % kByteBlock * kBytesAtOnce + place.byte] =
             static_cast<int8_t>(weight);
         sum += weight;

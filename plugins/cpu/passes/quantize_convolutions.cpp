@@ -6,6 +6,8 @@
 
 #include "ir/schema/infrastructure.hpp"
 #include "ops/defs/convolution/convolution.hpp"
+#include "plugins/cpu/isa.hpp"
+#include "plugins/cpu/nodes/quantized_problem.hpp"
 #include "plugins/cpu/passes/byte_values.hpp"
 
 namespace terroir::cpu {
@@ -58,7 +60,11 @@ const ir::Constant* steps_of(const ir::Graph& graph, const ir::Node& node, const
     if (dilations[axis] != 1 && (taps - 1) * dilations[axis] >= image[axis + 2]) return nullptr;
   }
   if (levels.by_channel() && !depthwise) return nullptr;
-  if (groups > 1 && !depthwise && (outputs % kBlock != 0 || inputs % kBlock != 0)) return nullptr;
+  // Of fewer channels a group the floats are faster.
+  const int64_t least_inputs = active_byte_products() == ByteProducts::amx ? 4 : 8;
+  if (groups > 1 && !depthwise &&
+      (inputs < least_inputs || ByteProblem::groups_at_once(groups, inputs, outputs, false) == 0))
+    return nullptr;
   const int64_t padded = (image[1] + kBlock - 1) / kBlock * kBlock;
   if (depth > kDeepest || ir::element_count(image) / image[0] / image[1] > kMost / padded) return nullptr;
   return steps.get(*weights, groups * outputs, false, arena);
