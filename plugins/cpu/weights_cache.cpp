@@ -81,7 +81,7 @@ PackedWeights WeightsCache::find(const ir::Constant& constant, Packing packing, 
     if (PackedWeights known = entry.packed.lock()) return known;
   auto handle = std::make_shared<PackedBytes>();
   entry = {constant.owner, with_owner, handle, packing.bytes};
-  if (given_owner_) {
+  if (given_owner_ && packing.bytes > 0) {
     const auto given = given_.find(identity);
     if (given == given_.end() || given->second.bytes != packing.bytes)
       throw_error(ErrorCode::parse_error, "the compiled model has no weights packed as '", packing.key, "', ",

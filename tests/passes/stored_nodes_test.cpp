@@ -201,5 +201,16 @@ TEST(StoredNodes, ConvolutionChains) {
   });
 }
 
+TEST(StoredNodes, WeightsWithoutElements) {
+  GraphMaker m;
+  m.result(m.op("MatMul", {m.input({4, 32, 1, 0}), m.constant({31, 0}, {})}, {{"transpose_b", "true"}}));
+  const std::vector<test::HostTensor> inputs = {test::random_tensor({4, 32, 1, 0}, 1)};
+  test::DeviceModel device = test::on_cpu(m.graph(), 1);
+  device.infer(inputs);
+  const test::HostTensor result = std::move(device.stored_and_loaded().infer(inputs).at(0));
+  EXPECT_EQ(std::count(result.view().as<float>(), result.view().as<float>() + result.view().count(), 0.0f),
+            4 * 32 * 31);
+}
+
 }  // namespace
 }  // namespace terroir::cpu
