@@ -59,11 +59,13 @@ std::string difference_to_scale(const ir::TensorView& expected, const ir::Tensor
 std::string missing_device(Core& core, const std::string& device) {
   const auto devices = core.get_available_devices();
   if (std::find(devices.begin(), devices.end(), device) == devices.end()) return "this build has no device " + device;
-  const char* forced = std::getenv("TERROIR_FORCE_ISA");
-  if (device != "CPU" || forced == nullptr || *forced == '\0') return {};
-  const auto isa = cpu::parse_isa(forced);
-  if (!isa) return concat("there is no instruction set ", forced);
-  return cpu::isa_available(*isa) ? std::string() : concat("this processor or build has no ", forced);
+  if (device != "CPU") return {};
+  try {
+    cpu::active_isa();
+    return {};
+  } catch (const Exception& error) {  // of TERROIR_FORCE_ISA
+    return error.what();
+  }
 }
 
 }  // namespace terroir::test
