@@ -51,6 +51,7 @@ struct QuantizeAttrs {
   ByChannel low, high;
   int64_t levels = 256;
 
+  bool by_channel() const { return low.values.size() + high.values.size() > 2; }
   float most() const { return static_cast<float>(levels - 1); }
   /// How many levels there are to a unit.
   float steps(int64_t channel) const { return most() / (high[channel] - low[channel]); }

@@ -353,6 +353,40 @@ TEST_F(QuantizedConvolution, LevelsByChannel) {
     }
 }
 
+/// Axis 1 of a product of matrices is none of its outputs: levels by channel do not belong to its store.
+TEST_F(QuantizedConvolution, LevelsByChannelBehindMatrixProducts) {
+  for (const char* shape : {"1,20,24", "2,20,3,24"}) {
+    SCOPED_TRACE(shape);
+    GraphMaker m;
+    const ir::Value x = m.input(PartialShape(shape));
+    const auto rank = static_cast<int64_t>(m.dims(x).size());
+    const ir::Value y = m.op("MatMul", {levels(m, x, 100), weights(m, {5, 24}, 5, 1)}, {{"transpose_b", "true"}});
+    std::vector<float> low, high;
+    for (int64_t c = 0; c < 20; ++c) {
+      const float step = std::ldexp(1.0f, static_cast<int>(c % 4) - 2);
+      low.push_back(-(100 + 1.0f / 64) * step);
+      high.push_back(low.back() + 255 * step);
+    }
+    const ir::Dims dims = rank == 3 ? ir::Dims{20, 1} : ir::Dims{20, 1, 1};
+    const ir::Value lows = m.constant(dims, low), highs = m.constant(dims, high);
+    Layer layer{"", 20, rank == 3 ? "3" : "3,3"};
+    layer.strides = layer.dilations = layer.pads_begin = layer.pads_end = rank == 3 ? "1" : "1,1";
+    layer.groups = 20;
+    m.result(convolution(m, m.op("FakeQuantize", {y, lows, highs, lows, highs}, {{"levels", "256"}}), layer, 2));
+    expect_same_in_bytes(m, 4);
+  }
+}
+
+/// A window of padding alone has the lowest finite number, which no level is.
+TEST_F(QuantizedConvolution, EmptyWindows) {
+  GraphMaker m;
+  const AttributeTexts window = {
+      {"kernel", "1,1"}, {"strides", "2,2"}, {"pads_begin", "0,0"}, {"pads_end", "1,1"}, {"rounding_type", "ceil"}};
+  m.result(convolution(m, m.op("MaxPool", {levels(m, m.input("1,16,4,4"), 100)}, window), kPoint, 1));
+  const ForcedIsa forced(byte_buckets().back());
+  EXPECT_EQ(byte_steps(m.graph()), 0);
+}
+
 /// What only moves values moves their bytes.
 TEST_F(QuantizedConvolution, BytesAreMoved) {
   GraphMaker m;

@@ -18,7 +18,7 @@ class LevelTable {
  public:
   explicit LevelTable(const NodeContext& context) {
     const auto& attrs = context.node.attrs<QuantizeAttrs>();
-    by_channel_ = attrs.low.values.size() > 1 || attrs.high.values.size() > 1;
+    by_channel_ = attrs.by_channel();
     const int64_t channels = by_channel_ ? context.inputs[0].dims[1] : 1;
     for (int64_t c = 0; c < round_up(channels, kByteBlock); ++c) {
       low_.push_back(attrs.low[std::min(c, channels - 1)]);
@@ -165,8 +165,7 @@ Proposal propose(const NodeContext& context) {
     offer(blocked, blocked, 0.6);
     if (context.node.is(kQuantizeType)) offer(plain, blocked, 0.8);
   }
-  const QuantizeAttrs* const levels = context.node.is(kQuantizeType) ? &context.node.attrs<QuantizeAttrs>() : nullptr;
-  if (!levels || (levels->low.values.size() == 1 && levels->high.values.size() == 1)) offer(plain, plain, 0.6);
+  if (!context.node.is(kQuantizeType) || !context.node.attrs<QuantizeAttrs>().by_channel()) offer(plain, plain, 0.6);
   return choices;
 }
 

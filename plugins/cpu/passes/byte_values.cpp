@@ -8,6 +8,7 @@
 
 #include "ir/schema/infrastructure.hpp"
 #include "ops/defs/image/interpolate.hpp"
+#include "ops/defs/pooling/max_pool.hpp"
 #include "ops/defs/quantization/fake_quantize.hpp"
 
 namespace terroir::cpu {
@@ -41,12 +42,26 @@ bool picks_nearest(const ir::Graph& graph, const ir::Node& node) {
          to.size() >= 3 && to[0] == from[0] && to[1] == from[1];
 }
 
+/// The largest of each window, as long as there is one: of padding alone it is the lowest float, which no level is.
+bool picks_largest(const ir::Graph& graph, const ir::Node& node) {
+  const PartialShape& shape = graph.port(node.inputs[0]).shape;
+  if (shape.is_dynamic() || (node.outputs.size() > 1 && !graph.uses({node.id, 1}).empty())) return false;
+  const ir::Dims data = ir::to_dims(shape.to_shape());
+  const ops::PoolGeometry geometry = node.schema->opset == "opset1"
+                                         ? ops::pool_geometry(node.attrs<ops::MaxPool1Attrs>(), data)
+                                         : ops::pool_geometry(node.attrs<ops::MaxPool8Attrs>(), data);
+  for (const ops::WindowAxis& axis : geometry.axes)
+    for (int64_t o = 0; o < axis.output; ++o)
+      if (const auto inside = axis.inside(o); inside.first >= inside.last) return false;
+  return true;
+}
+
 /// How many of a node's inputs hold the values that it moves or picks; 0: it does something else.
 size_t moved_inputs(const ir::Graph& graph, const ir::Node& node) {
   if (is_cpu_op(node)) return 0;
   for (const char* type : {"Reshape", "Squeeze", "Unsqueeze", "Transpose", "Split", "VariadicSplit"})
     if (node.is(type)) return 1;
-  if (node.is("MaxPool")) return node.outputs.size() == 1 || graph.uses({node.id, 1}).empty() ? 1 : 0;
+  if (node.is("MaxPool")) return picks_largest(graph, node) ? 1 : 0;
   if (picks_nearest(graph, node)) return 1;
   return node.is("Concat") ? node.inputs.size() : 0;
 }
@@ -107,9 +122,9 @@ ir::Value ByteValues::quantised(ir::Value x, const QuantizeAttrs& levels, ir::No
   if (const auto known = quantised_.find({x, levels}); known != quantised_.end()) return known->second;
   const ir::Node& node = graph_.node(x.node);
   const bool is_single = x.output == 0 && !node.is("Split") && !node.is("VariadicSplit");
-  const bool by_channel = levels.low.values.size() + levels.high.values.size() > 2;
-  const size_t moved =
-      is_single && !by_channel && depth < kDeepest && graph_.uses(x).size() == 1 ? moved_inputs(graph_, node) : 0;
+  const size_t moved = is_single && !levels.by_channel() && depth < kDeepest && graph_.uses(x).size() == 1
+                           ? moved_inputs(graph_, node)
+                           : 0;
   ir::Value made;
   if (moved == 0) {
     made = patch_.add(ops_.quantize(), ir::make_attributes_of(levels), {x}, {from});

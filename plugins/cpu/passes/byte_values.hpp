@@ -21,7 +21,7 @@ struct Quantisation {
   QuantizeAttrs levels;
   ByChannel scale, zero;
   bool by_channel() const {
-    return levels.low.values.size() + levels.high.values.size() + scale.values.size() + zero.values.size() > 4;
+    return levels.by_channel() || scale.values.size() + zero.values.size() > 2;
   }
 };
 std::optional<Quantisation> quantisation_of(const ir::Graph& graph, const ir::Node& node);

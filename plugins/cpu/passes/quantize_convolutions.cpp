@@ -106,9 +106,12 @@ ir::Pass quantize_stores() {
               const ir::Node& quantize = graph.node(id);
               if (!is_cpu_op(quantize) || !quantize.is(kQuantizeType)) continue;
               const ir::Node& source = graph.node(quantize.inputs[0].node);
+              const auto& levels = quantize.attrs<QuantizeAttrs>();
+              // Axis 1 is that of a convolution's outputs, and another one of a product's.
+              if (levels.by_channel() && source.is(kQuantizedMatMulType)) continue;
               if (!is_quantized(source) || !claimed.insert(source.id).second) continue;
               QuantizedAttrs attrs = source.attrs<QuantizedAttrs>();
-              attrs.store = quantize.attrs<QuantizeAttrs>();
+              attrs.store = levels;
               attrs.also_floats = graph.uses(quantize.inputs[0]).size() > 1;
               const bool both = attrs.also_floats;
               const ir::Value stored =
