@@ -19,7 +19,9 @@ struct RowCase {
   bool pads = true, floats = true, bytes = false, residual = false, post_ops = false, bias_by_position = false;
   bool first_ops = false, rounding = false, residual_bytes = false;
   bool depthwise = false, matrix = false, wide = false;  // wide: steps in sixteens
-  int64_t stride = 1, rows = 1;                          // rows: of wide ones
+  int64_t stride = 1, rows = 1;                          // rows: of wide ones, and depthwise
+  int64_t taps = 3, gap = 1;                             // depthwise: of a span; positions between rows of results
+  bool bias_by_row = true;                               // of several rows
   float low = -kNone, high = kNone;
 };
 
@@ -36,16 +38,22 @@ class ConvBytes : public ::testing::Test {
   // Everything that the kernel touches ends at a guard page.
   void check(const RowCase& c) {
     const int64_t outputs = (c.blocks - 1) * kByteBlock + c.lanes, step = c.matrix ? 4 * c.depth : 16 * c.stride;
+    const cpu::ByteTaps taps{c.taps, c.stride};
+    const int64_t steps = c.depthwise ? (c.taps + 3) / 4 : 1;  // of a span
     // Steps of a dense row lie anywhere; those of a matrix one behind the other.
     GuardedBuffer<int32_t> offsets(c.depth);
     int64_t reach = 0;
     for (int64_t k = 0; k < c.depth; ++k) {
       offsets[k] = static_cast<int32_t>(c.matrix                ? 4 * k
                                         : c.wide && k % 16 != 0 ? offsets[k - 1] + 4
-                                                                : draw(0, 300) * (c.depthwise ? 16 : 4));
-      reach = std::max<int64_t>(reach, offsets[k] + (c.depthwise ? 64 : 4));
+                                        : k % steps != 0        ? offsets[k - 1] + 64
+                                                                : draw(0, 300) * (c.depthwise ? 64 : 4));
+      reach = std::max<int64_t>(reach, offsets[k] + 4);
+      if (c.depthwise && k % steps == 0)
+        reach = std::max<int64_t>(reach, offsets[k] + 64 * taps.words_read(c.positions) - (c.positions - 1) * step);
     }
-    const int64_t src_row = (c.positions + 2) * step, row_span = (c.rows - 1) * src_row;
+    const int64_t unit = c.depthwise ? 64 : 1;
+    const int64_t src_row = (c.positions + 2) * step / unit * unit, row_span = (c.rows - 1) * src_row;
     GuardedBuffer<uint8_t> src(row_span + (c.positions - 1) * step + reach);
     for (uint8_t& x : src) x = static_cast<uint8_t>(draw(0, 255));
     // Of lanes that do not exist weights are zero.
@@ -56,6 +64,9 @@ class ConvBytes : public ::testing::Test {
     if (c.wide && outputs < c.blocks * kByteBlock)
       for (int64_t i = 0; i < weights.size(); ++i)
         weights[i] = static_cast<int8_t>(i / block / c.depth * 16 + i / 4 % 16 < outputs ? draw(-128, 127) : 0);
+    if (c.depthwise)
+      for (int64_t i = 0; i < weights.size(); ++i)
+        if (i / block % steps * 4 + i % 4 >= c.taps) weights[i] = 0;
     GuardedBuffer<float> scale(c.blocks * kByteBlock), bias((2 + c.rows) * c.blocks * kByteBlock);
     std::vector<int32_t> row_bias;
     for (int64_t r = 0; r < c.rows; ++r) row_bias.push_back(static_cast<int32_t>(r * c.blocks * kByteBlock));
@@ -76,7 +87,7 @@ class ConvBytes : public ::testing::Test {
     row.bias = bias.data();
     row.bias_offsets = c.bias_by_position ? bias_offsets.data() : nullptr;
     row.dst_step = c.matrix ? outputs : kByteBlock;
-    const int64_t dst_row = (c.positions + 1) * row.dst_step;
+    const int64_t dst_row = (c.positions + c.gap) * row.dst_step;
     row.dst_block = c.matrix ? kByteBlock : c.rows * dst_row;
     row.lanes = c.lanes;
     row.pads = c.pads;
@@ -111,10 +122,15 @@ class ConvBytes : public ::testing::Test {
     row.ahead = weights.data();
     row.ahead_lines = 3;
     std::vector<float> in_place(residual.begin(), residual.end());
+    const bool bias_by_row = c.rows > 1 && c.bias_by_row;
+    const cpu::ByteConvRows rows{c.rows, src_row, dst_row, bias_by_row ? row_bias.data() : nullptr};
+    GuardedBuffer<int8_t> room(taps.room(c.depth / steps));
     if (c.wide)
-      kernels_->wide_rows(row, {c.rows, src_row, dst_row, c.rows > 1 ? row_bias.data() : nullptr});
+      kernels_->wide_rows(row, rows);
+    else if (c.depthwise)
+      kernels_->depthwise_rows(row, rows, taps, room.data());
     else
-      (c.depthwise ? kernels_->depthwise_row : kernels_->row)(row);
+      kernels_->row(row);
     EXPECT_TRUE(dst.intact());
     EXPECT_TRUE(dst_bytes.intact());
 
@@ -126,13 +142,17 @@ class ConvBytes : public ::testing::Test {
         int64_t sum = 0;
         for (int64_t k = 0; k < c.depth; ++k)
           for (int64_t i = 0; i < 4; ++i) {
-            const uint8_t* const x = src.data() + r * src_row + column * step + offsets[k];
+            const int64_t tap = k % steps * 4 + i, at = column * c.stride + tap;  // depthwise, the source position
+            if (c.depthwise && tap >= c.taps) continue;
+            const uint8_t* const x =
+                src.data() + r * src_row + (c.depthwise ? 0 : column * step) + offsets[c.depthwise ? k - k % steps : k];
             const int64_t quad = c.wide ? o / kByteBlock * c.depth + k : k * c.blocks + o / kByteBlock;
-            sum += (c.depthwise ? x[o % kByteBlock + i * 16] : x[i]) * weights[quad * block + o % kByteBlock * 4 + i];
+            sum += (c.depthwise ? x[at / 4 * 64 + o % kByteBlock * 4 + at % 4] : x[i]) *
+                   weights[quad * block + o % kByteBlock * 4 + i];
           }
         const int64_t at = r * dst_row + column * row.dst_step + o / kByteBlock * row.dst_block + o % kByteBlock;
         const int64_t shift = c.bias_by_position ? bias_offsets[column] : 0;
-        float x = static_cast<float>(sum) * scale[o] + bias[o + shift + (c.rows > 1 ? row_bias[r] : 0)];
+        float x = static_cast<float>(sum) * scale[o] + bias[o + shift + (bias_by_row ? row_bias[r] : 0)];
         if (c.first_ops) x = x * -0.5f + 2;
         if (c.rounding) x = std::nearbyint(std::clamp(x, -30.0f, 25.0f) * 4 + 120) * 0.25f - 30;
         if (c.residual) x += in_place[static_cast<size_t>(at)];
@@ -228,15 +248,56 @@ TEST_F(ConvBytes, EverythingAtTheStore) {
 }
 
 TEST_F(ConvBytes, DepthwiseTiles) {
-  for (int64_t positions = 1; positions <= 16; ++positions)
-    for (int64_t depth : {1, 3, 5})
-      for (int64_t lanes : {3, 16})
-        check({.positions = positions,
-               .depth = depth,
-               .lanes = lanes,
-               .floats = false,
-               .bytes = true,
-               .depthwise = true});
+  for (int64_t taps = 1; taps <= 9; ++taps)
+    for (int64_t stride = 1; stride <= 5; ++stride)
+      for (int64_t positions = 1; positions <= 40; ++positions) {
+        RowCase c{.positions = positions, .depth = (taps + 3) / 4 * (1 + positions % 3), .depthwise = true};
+        c.taps = taps;
+        c.stride = stride;
+        c.rows = 1 + positions % 5;
+        c.gap = 0;
+        c.bias_by_row = false;
+        SCOPED_TRACE(::testing::Message() << taps << " taps, stride " << stride << ", " << positions << " positions");
+        check(c);
+      }
+}
+
+// Together where nothing is between them, and one by one.
+TEST_F(ConvBytes, DepthwiseRows) {
+  for (int64_t positions = 1; positions <= 67; positions += positions < 12 ? 1 : 11)
+    for (int64_t rows = 1; rows <= 10; ++rows)
+      for (int flags = 0; flags < 16; ++flags) {
+        SCOPED_TRACE(::testing::Message() << positions << " positions, " << rows << " rows, " << flags);
+        RowCase c{.positions = positions, .depth = 3, .lanes = 13, .depthwise = true};
+        c.rows = rows;
+        c.gap = flags & 1;
+        c.bias_by_row = (flags & 2) != 0;
+        c.bias_by_position = (flags & 4) != 0;
+        c.bytes = c.residual = (flags & 8) != 0;
+        check(c);
+        c.floats = c.residual = false;
+        c.bytes = true;
+        c.post_ops = (flags & 8) != 0;
+        check(c);
+      }
+}
+
+TEST_F(ConvBytes, DepthwiseWords) {
+  for (int64_t positions = 0; positions <= 18; ++positions)
+    for (int64_t left = 0; left <= 9; ++left)
+      for (int64_t rows = 0; rows <= 3; ++rows) {
+        SCOPED_TRACE(::testing::Message() << positions << " positions behind " << left << ", " << rows << " rows");
+        const int64_t words = (left + positions + 3) / 4 + rows % 2, step = (positions + 1) * kByteBlock;
+        GuardedBuffer<uint8_t> src(std::max<int64_t>((rows - 1) * step + positions * kByteBlock, 0));
+        GuardedBuffer<uint8_t> dst(rows * words * 64);
+        for (uint8_t& x : src) x = static_cast<uint8_t>(draw(1, 255));
+        kernels_->depthwise_words({src.data(), step, rows, positions, left, words}, dst.data());
+        EXPECT_TRUE(dst.intact());
+        for (int64_t i = 0; i < dst.size(); ++i) {
+          const int64_t r = i / 64 / words, p = i / 64 % words * 4 + i % 4 - left, channel = i % 64 / 4;
+          ASSERT_EQ(dst[i], p >= 0 && p < positions ? src[r * step + p * kByteBlock + channel] : 0) << i;
+        }
+      }
 }
 
 TEST_F(ConvBytes, SideBySide) {

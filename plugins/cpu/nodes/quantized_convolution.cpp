@@ -1,10 +1,10 @@
 // QuantizedConvolution and QuantizedMatMul of the set "cpu": bytes in, sums in 32 bits, and at the store a bias, a sum
 // with another tensor, a clamp and the rest of the chain in f32; then f32 or bytes again.
 // How: units of up to four blocks of outputs by bands of output rows. Where windows reach beyond the source, the rows
-//   under a band are copied with zeros beside them; those of a depthwise layer are always, block by block. Kernels that
-//   take 64 bytes at once get copies of all, with the channels of a position side by side, and all rows of a band. What
-//   a zero stands for where the data's zero is another number is taken back by the bias, of which there is one for each
-//   set of taps that an output misses.
+//   under a band are copied with zeros beside them; those of a depthwise layer are always, block by block, in words of
+//   four positions. Kernels that take 64 bytes at once get copies of all, with the channels of a position side by side.
+//   These and the depthwise ones get all rows of a band. What a zero stands for where the data's zero is another number
+//   is taken back by the bias, of which there is one for each set of taps that an output misses.
 // Layouts: nChw16c; of matrices plain.
 // Threads: bands, or units where the weights are more than the source; sums of integers do not depend on that.
 #include <algorithm>
@@ -158,7 +158,6 @@ class QuantizedConvolutionExecutor final : public Executor {
     set_scales(context);
     residual_of_bytes_ =
         store_.residual && context.inputs[static_cast<size_t>(store_.residual->operand)].type == element::u8;
-    kernel_ = problem_.depthwise ? kernels_.depthwise_row : kernels_.row;
   }
 
   void run(const RunArgs& args) const noexcept override {
@@ -186,7 +185,9 @@ class QuantizedConvolutionExecutor final : public Executor {
   SlotNeed slot_need(int threads) const override {
     if (!windowed_) return {};
     // The last span may be read beyond its end.
-    return {static_cast<size_t>(round_up(window_bytes(band_) + kWideBytes, 64)),
+    const int64_t bytes =
+        problem_.depthwise ? taps_at() + taps().room(problem_.spans()) : window_bytes(band_) + kWideBytes;
+    return {static_cast<size_t>(round_up(bytes, kLine)),
             static_cast<size_t>(std::min<int64_t>(threads, split_for(threads).count()))};
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
@@ -238,7 +239,14 @@ class QuantizedConvolutionExecutor final : public Executor {
   int64_t window_width() const noexcept {
     const ConvAxis& w = problem_.axes[2];
     const int64_t reach = (w.kernel - 1) * w.dilation + 1;
-    return (w.out - 1) * w.stride + (problem_.depthwise ? round_up(reach, kBytesAtOnce) : reach);
+    const int64_t width = (w.out - 1) * w.stride + reach;
+    return problem_.depthwise ? round_up(width, kBytesAtOnce) : width;
+  }
+  ByteTaps taps() const noexcept { return {problem_.axes[2].kernel, problem_.axes[2].stride}; }
+  /// Where behind a window of a depthwise layer its weights come, in bytes. Some words of the next row are read.
+  int64_t taps_at() const noexcept {
+    const int64_t beyond = taps().words_read(problem_.axes[2].out) * kLine - window_width() * kByteBlock;
+    return window_bytes(band_) + std::max<int64_t>(beyond, 0);
   }
 
   void plan_bands() {
@@ -368,6 +376,25 @@ class QuantizedConvolutionExecutor final : public Executor {
       }
   }
 
+  /// The same of a block of a depthwise layer, in words. Rows beyond the source stay zero from the first block on.
+  void copy_words(const uint8_t* block, const Band& band, bool is_first, uint8_t* window) const noexcept {
+    const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
+    const int64_t width = window_width(), left = std::clamp<int64_t>(w.pad, 0, width);
+    const int64_t first = std::max<int64_t>(-w.pad, 0), inside = std::clamp<int64_t>(w.in - first, 0, width - left);
+    const int64_t rows = window_rows(band.end - band.begin), y = band.begin * h.stride - h.pad;
+    const int64_t top = std::clamp<int64_t>(-y, 0, rows), bottom = std::clamp<int64_t>(h.in - y, top, rows);
+    for (int64_t plane = 0; plane < planes_; ++plane, window += window_.d) {
+      const int64_t z = band.d * d.stride - d.pad + plane;
+      const int64_t end = z >= 0 && z < d.in ? bottom : top;
+      kernels_.depthwise_words({block + z * tensor_.d + (y + top) * tensor_.h + first * kByteBlock, tensor_.h,
+                                end - top, inside, left, width / kBytesAtOnce},
+                               window + top * window_.h);
+      if (!is_first) continue;
+      clear(window, top * width, 1);
+      clear(window + end * window_.h, (rows - end) * width, 1);
+    }
+  }
+
   /// Zeros at so many positions of a window.
   void clear(uint8_t* to, int64_t positions, int64_t blocks) const noexcept {
     for (int64_t block = 0; block < (problem_.wide ? 1 : blocks); ++block)
@@ -416,7 +443,8 @@ class QuantizedConvolutionExecutor final : public Executor {
       row.residual_shift = store_.residual->beta;
     }
     row.levels.most = attrs_.store ? attrs_.store->most() : 0;
-    const int64_t band_rows = problem_.merged ? 1 : band.end - band.begin, calls = problem_.wide ? 1 : band_rows;
+    const int64_t band_rows = problem_.merged ? 1 : band.end - band.begin;
+    const int64_t calls = problem_.wide || problem_.depthwise ? 1 : band_rows;
     const int64_t first_row = problem_.merged ? 0 : band.begin, column = problem_.merged ? band.begin : 0;
     const ByteConvRows rows{band_rows, h.stride * strides.h, w.out * dst_step_,
                             row_bias_.empty() ? nullptr : row_bias_.data() + first_row};
@@ -428,6 +456,7 @@ class QuantizedConvolutionExecutor final : public Executor {
                                          problem_.outputs();
     row.bias_offsets = classes[2].of.empty() ? nullptr : bias_offsets_.data() + column;
     row.positions = problem_.merged ? band.end - band.begin : w.out;
+    auto* const room = problem_.depthwise ? reinterpret_cast<int8_t*>(window) + taps_at() : nullptr;
     for (int64_t u = band.first_unit; u < band.last_unit; ++u) {
       const ByteUnit& unit = problem_.units[static_cast<size_t>(u)];
       row.blocks = unit.blocks;
@@ -437,7 +466,7 @@ class QuantizedConvolutionExecutor final : public Executor {
       row.scale = scale_.data() + row.channel;
       row.levels.low = level_low_.data() + row.channel;
       row.levels.steps = level_steps_.data() + row.channel;
-      if (problem_.depthwise) copy_window(image + unit.block * tensor_.block, band, 1, window);
+      if (problem_.depthwise) copy_words(image + unit.block * tensor_.block, band, u == band.first_unit, window);
       const ConvLines next = lines_behind(u, ahead);
       const int64_t lines = ceil_div(next.count, calls);
       for (int64_t r = 0; r < calls; ++r) {
@@ -459,16 +488,17 @@ class QuantizedConvolutionExecutor final : public Executor {
         }
         if (problem_.wide) {
           kernels_.wide_rows(row, rows);
+        } else if (problem_.depthwise) {
+          kernels_.depthwise_rows(row, rows, taps(), room);
         } else {
           if (rows.bias) row.bias += rows.bias[r];
-          kernel_(row);
+          kernels_.row(row);
         }
       }
     }
   }
 
   const ByteConvKernels& kernels_;
-  void (*kernel_)(const ByteConvRow& row) = nullptr;
   QuantizedAttrs attrs_;
   ByteProblem problem_;
   UnitPacking places_;

@@ -67,19 +67,6 @@ struct Tile {
   int64_t row, first, done;
 };
 
-// What of the sums is a stretch of one row.
-TERROIR_INLINE void finish_in_row(const ByteConvRow& row, const ByteConvRows& rows, int64_t r, const Sums& sums) {
-  ByteConvRow one = row;
-  const int64_t place = r * rows.dst_step;
-  if (row.dst) one.dst += place;
-  if (row.dst_bytes) one.dst_bytes += place;
-  if (row.residual) one.residual += place;
-  if (row.residual_bytes) one.residual_bytes += place;
-  one.place += place;
-  if (rows.bias) one.bias += rows.bias[r];
-  avx512_vnni::finish(one, sums);
-}
-
 // The time of a product is that of a whole tile, however few positions it has. So rows are cut where tiles end, as one
 // row with what lies between them, unless that is too much: `pitch` positions from row to row, or 0.
 int64_t pitch_of(const ByteConvRow& row, const ByteConvRows& rows) {
@@ -114,11 +101,11 @@ void byte_conv_rows(const ByteConvRow& row, const ByteConvRows& rows) {
   };
   const auto source = [&](const Tile& tile) { return row.src + tile.row * rows.src_step + tile.first * row.src_step; };
   const auto finish_tiles = [&](const Tile& tile, const int32_t* sums, int64_t stride, int64_t count) {
-    if (!pitch) return finish_in_row(row, rows, tile.row, {sums, stride, count, tile.first, tile.done});
+    if (!pitch) return avx512_vnni::finish_in_row(row, rows, tile.row, {sums, stride, count, tile.first, tile.done});
     const int64_t end = tile.first + count;
     for (int64_t p = tile.first + tile.done; p < end;) {
       const int64_t r = p / pitch, x = p - r * pitch, left = row.positions - x, n = left < end - p ? left : end - p;
-      if (n > 0) finish_in_row(row, rows, r, {sums + (p - tile.first) * kLanes, stride, n, x, 0});
+      if (n > 0) avx512_vnni::finish_in_row(row, rows, r, {sums + (p - tile.first) * kLanes, stride, n, x, 0});
       p = n == left || n <= 0 ? (r + 1) * pitch : end;
     }
   };

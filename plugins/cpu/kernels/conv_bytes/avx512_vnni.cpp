@@ -4,40 +4,21 @@
 #include "plugins/cpu/kernels/conv_bytes/levels.hpp"
 
 namespace terroir::cpu::avx512_vnni {
+
+void depthwise_rows(const ByteConvRow& row, const ByteConvRows& rows, const ByteTaps& taps, int8_t* room);
+void depthwise_words(const ByteRows& rows, uint8_t* dst);
+
 namespace {
 
 // Positions of a register tile: with four blocks of outputs, 28 sums, four vectors of weights leave no register idle.
 constexpr int kTile = 7;
 static_assert(kTile <= kMostPositions);
 
-// Bytes of 16 channels at four positions, in each lane those of one channel.
-TERROIR_INLINE VI by_channel(const uint8_t* p) {
-  const __m512i lanes = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  const __m512i bytes = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
-  return VI(_mm512_shuffle_epi8(_mm512_permutexvar_epi32(lanes, _mm512_loadu_si512(p)), bytes));
-}
-
 // What a tile fetches meanwhile, a line at each step; `line` 0: nothing more.
 struct Ahead {
   const int8_t* at;
   int64_t line;
 };
-
-template <int T>
-void depthwise_tile(const ByteConvRow& row, int64_t first, int64_t done, Ahead) {
-  VI acc[T];
-  unroll<T>([&](auto t) TERROIR_INLINE_LAMBDA { acc[t] = VI(0); });
-  const int64_t step = row.src_step;
-  const uint8_t* const src = row.src + first * step;
-  for (int64_t k = 0; k < row.depth; ++k) {
-    const uint8_t* const x = src + row.offsets[k];
-    const VI w(_mm512_load_si512(row.weights + k * 4 * kLanes));
-    unroll<T>([&](auto t) TERROIR_INLINE_LAMBDA { add_dot_bytes(acc[t], by_channel(x + t * step), w); });
-  }
-  alignas(64) int32_t sums[T * kLanes];
-  unroll<T>([&](auto t) TERROIR_INLINE_LAMBDA { store_int(sums + t * kLanes, acc[t]); });
-  finish(row, {sums, T, T, first, done});
-}
 
 // T positions from `first` on by B blocks of outputs.
 template <int T, int B>
@@ -71,9 +52,6 @@ template <int B>
 constexpr Tile kTiles[kTile] = {&tile<1, B>, &tile<2, B>, &tile<3, B>, &tile<4, B>,
                                 &tile<5, B>, &tile<6, B>, &tile<7, B>};
 
-constexpr Tile kDepthwiseTiles[kTile] = {&depthwise_tile<1>, &depthwise_tile<2>, &depthwise_tile<3>, &depthwise_tile<4>,
-                                         &depthwise_tile<5>, &depthwise_tile<6>, &depthwise_tile<7>};
-
 constexpr int64_t kLine = 64;
 
 TERROIR_INLINE int64_t tiles_of(int64_t positions) { return (positions + kTile - 1) / kTile; }
@@ -95,8 +73,6 @@ void row(const ByteConvRow& row) {
   constexpr const Tile* kByBlocks[] = {kTiles<1>, kTiles<2>, kTiles<3>, kTiles<4>};
   cut(row, kByBlocks[row.blocks - 1]);
 }
-
-void depthwise_row(const ByteConvRow& row) { cut(row, kDepthwiseTiles); }
 
 void quantize(const float* src, uint8_t* dst, int64_t count, const ByteLevels& of) {
   const Levels levels(of, 0);
@@ -203,8 +179,9 @@ void dequantize(const uint8_t* src, float* dst, int64_t count, float scale, floa
 
 const ByteConvKernels& byte_conv_table();
 const ByteConvKernels& byte_conv_table() {
-  static constexpr ByteConvKernels kTable = {&row,          &depthwise_row, nullptr,    &quantize, &quantize_planes,
-                                             &side_by_side, &few_channels,  &dequantize};
+  static constexpr ByteConvKernels kTable = {&row,          &depthwise_rows, &depthwise_words,
+                                             nullptr,       &quantize,       &quantize_planes,
+                                             &side_by_side, &few_channels,   &dequantize};
   return kTable;
 }
 

@@ -7,8 +7,8 @@
 // Layouts: the sum of a position is that over k in [0, depth) of the four bytes at src + offsets[k] with those of
 //          weights[k]: where channels, taps and padding lie is the caller's business. Weights are
 //          [depth][blocks][16][4], for wide rows [blocks][depth][16][4]. Results are 16 channels in a row: nChw16c, or
-//          rows of a matrix. Depthwise, the four bytes of channel c are those of four positions that follow each other,
-//          16 bytes apart: src + offsets[k] + c + 16 i; one block.
+//          rows of a matrix. Depthwise, rows of the source are words of four positions, [words][16][4], the weights
+//          [spans][steps][16][4] of as many spans of taps that follow each other, at offsets[span * steps].
 // Edge cases: the last `lanes` of the last block are the ones that exist. With `pads`, the others are stored as zero;
 //          without, no byte behind them is touched.
 // Aliasing: none, but for the residual.
@@ -65,7 +65,7 @@ struct ByteConvRow {
   int64_t ahead_lines;
 };
 
-// Output rows of wide ones, of which the fields of ByteConvRow name the first.
+// Output rows, of which the fields of ByteConvRow name the first.
 struct ByteConvRows {
   int64_t count;
   int64_t src_step;     // from row to row, in bytes
@@ -73,9 +73,34 @@ struct ByteConvRows {
   const int32_t* bias;  // by row, in floats from that of the first
 };
 
+// Depthwise, the taps of a span, and the source positions from output to output.
+struct ByteTaps {
+  int64_t count, stride;
+  // That an output reads for a span, at most.
+  constexpr int64_t words() const {
+    const int64_t most_in_front = stride % 4 == 0 ? 0 : stride % 2 == 0 ? 2 : 3;  // of the first tap, in its word
+    return (most_in_front + count - 1) / 4 + 1;
+  }
+  // Words of a source row that are read, whatever lies in those behind the last tap.
+  constexpr int64_t words_read(int64_t positions) const {
+    return ((positions + 3) / 4 - 1) * stride + 3 * stride / 4 + words();
+  }
+  // Bytes that the kernel needs for itself.
+  constexpr int64_t room(int64_t spans) const { return (spans * words() * (4 * 64 + 4) + 63) / 64 * 64; }
+};
+
+// Source rows of a block, `src_step` bytes apart, and of each so many positions, behind `left` zeros of words.
+struct ByteRows {
+  const uint8_t* src;
+  int64_t src_step, rows, positions, left, words;
+};
+
 struct ByteConvKernels {
   void (*row)(const ByteConvRow& row);
-  void (*depthwise_row)(const ByteConvRow& row);
+  // One block; `src_step` of the row has no meaning. `room` is aligned to 64 bytes.
+  void (*depthwise_rows)(const ByteConvRow& row, const ByteConvRows& rows, const ByteTaps& taps, int8_t* room);
+  // To [rows][words][16][4], zero where there is no position.
+  void (*depthwise_words)(const ByteRows& rows, uint8_t* dst);
   // The same as `row`, faster, where steps come in sixteens whose bytes lie one behind the other; null: there is none.
   void (*wide_rows)(const ByteConvRow& row, const ByteConvRows& rows);
   // Of f32: bytes as above, `count` of them; of the channels of a block in turn.

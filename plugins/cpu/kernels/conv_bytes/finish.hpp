@@ -7,7 +7,7 @@
 namespace terroir::cpu {
 
 // Whose sums are finished at once.
-inline constexpr int64_t kMostPositions = 32;
+inline constexpr int64_t kMostPositions = 64;
 
 // Sums [blocks][stride][16] of `count` positions from `first` on; those before `done` have been stored by another tile.
 struct Sums {
@@ -17,6 +17,8 @@ struct Sums {
 
 namespace avx512_vnni {
 void finish(const ByteConvRow& row, const Sums& sums);
-}
+// What of the sums is a stretch of one of the rows.
+void finish_in_row(const ByteConvRow& row, const ByteConvRows& rows, int64_t r, const Sums& sums);
+}  // namespace avx512_vnni
 
 }  // namespace terroir::cpu

@@ -54,6 +54,13 @@ TERROIR_INLINE void finish_plainly(const ByteConvRow& row, const Sums& sums) {
     const float* const bias = row.bias + b * kLanes;
     const int32_t* const from = sums.at + b * sums.stride * kLanes;
     const Levels levels(row.levels, b * kLanes);
+    if (!residual && !bias_offsets && !row.dst_bytes && lanes == kLanes) {
+      const V shift = loadu(bias);
+      float* dst = row.dst + at + sums.done * row.dst_step;
+      for (int64_t i = sums.done; i < sums.count; ++i, dst += row.dst_step)
+        storeu(dst, min(high, max(low, fma(to_float(load_int(from + i * kLanes)), scale, shift))));
+      continue;
+    }
     for (int64_t i = sums.done; i < sums.count; ++i) {
       const int64_t place = at + i * row.dst_step;
       const V shift = loadu(bias + (bias_offsets ? bias_offsets[sums.first + i] : 0));
@@ -126,6 +133,19 @@ void finish(const ByteConvRow& row, const Sums& sums) {
     for (int64_t i = sums.done; i < sums.count; ++i)
       store_either(row, at + i * row.dst_step, load(values + i * kLanes), levels, lanes);
   }
+}
+
+void finish_in_row(const ByteConvRow& row, const ByteConvRows& rows, int64_t r, const Sums& sums) {
+  if (r == 0 && !rows.bias) return finish(row, sums);
+  ByteConvRow one = row;
+  const int64_t place = r * rows.dst_step;
+  if (row.dst) one.dst += place;
+  if (row.dst_bytes) one.dst_bytes += place;
+  if (row.residual) one.residual += place;
+  if (row.residual_bytes) one.residual_bytes += place;
+  one.place += place;
+  if (rows.bias) one.bias += rows.bias[r];
+  finish(one, sums);
 }
 
 }  // namespace avx512_vnni
