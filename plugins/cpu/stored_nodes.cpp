@@ -312,9 +312,10 @@ void require_operands(const ir::Graph& graph, const ir::Node& node) {
                           values->view.type == element::f32 && outputs_axis < result.size() &&
                           values->view.count() == result[outputs_axis] &&
                           node.outputs.size() == (attrs.also_floats ? 2 : 1));
-      require_channels(attrs.scale, result);
-      require_channels(attrs.zero, result);
-      if (attrs.store) require_channels(*attrs.store, result);
+      const ir::Dims channels = node.is(kQuantizedMatMulType) ? ir::Dims{} : result;
+      require_channels(attrs.scale, channels);
+      require_channels(attrs.zero, channels);
+      if (attrs.store) require_channels(*attrs.store, channels);
     }
     std::vector<int> inputs(node.inputs.size());
     std::iota(inputs.begin(), inputs.end(), 0);
