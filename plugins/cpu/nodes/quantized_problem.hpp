@@ -44,13 +44,9 @@ struct ByteProblem {
   /// [depth], from the first byte under tap 0.
   std::vector<int32_t> offsets(const Strides& strides) const;
 
-  /// Of which tap of which input of its group a weight is: its step of the sum, and its byte there.
-  struct Place {
-    int64_t step, byte;
-  };
-  Place place_of(int64_t tap, int64_t input) const noexcept {
-    const int64_t at = depthwise ? tap % taps_of_span : tap % taps_of_span * position + input;
-    return {tap / taps_of_span * span_steps() + at / kBytesAtOnce, at % kBytesAtOnce};
+  /// Where among the bytes of a sum, four to a step, the weights of a tap begin, one for each input of the group.
+  int64_t first_byte(int64_t tap) const noexcept {
+    return tap / taps_of_span * span_steps() * kBytesAtOnce + tap % taps_of_span * (depthwise ? 1 : position);
   }
   /// Taps whose bytes follow each other are a span: steps go through one after the other, the last ones beyond its end.
   int64_t spans() const noexcept { return taps() / taps_of_span; }

@@ -24,14 +24,15 @@ void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights,
   for (int64_t o = 0; o < outputs; ++o) {
     const float per_step = 1 / steps[o];
     const float* const row = weights + o * strides.output;
+    int8_t* const to = packed + o / kByteBlock * block + o % kByteBlock * kBytesAtOnce;
     const int64_t first = (first_output + o) / p.row_outputs * inputs;
     for (int64_t tap = 0; tap < taps; ++tap) {
       int32_t sum = 0;
+      const int64_t begin = p.first_byte(tap) + first;
       for (int64_t c = 0; c < inputs; ++c) {
         const int32_t weight = nearest(row[(c * taps + tap) * strides.other] * per_step);
-        const ByteProblem::Place place = p.place_of(tap, first + c);
-        packed[place.step * step + o / kByteBlock * block + o % kByteBlock * kBytesAtOnce + place.byte] =
-            static_cast<int8_t>(weight);
+        const int64_t byte = begin + c;
+        to[byte / kBytesAtOnce * step + byte % kBytesAtOnce] = static_cast<int8_t>(weight);
         sum += weight;
       }
       sums[tap * unit.blocks * kByteBlock + o] = sum;
