@@ -1,7 +1,8 @@
 #pragma once
 // What: Concat and Split along channels that lie in blocks, where a part does not begin with a block: each block of a
 // destination gets lanes of several blocks of the sources. One pass, where else every part would be reordered.
-// Layouts: all tensors in the same channel blocks, of up to 64 bytes. Threads: tasks are some positions of one destination block.
+// Layouts: all tensors in the same channel blocks, of up to 64 bytes. Threads: tasks are some positions of one
+// destination block.
 #include <memory>
 #include <vector>
 

@@ -200,7 +200,8 @@ class QuantizedConvolutionExecutor final : public Executor {
     return {std::as_bytes(std::span(packed_->as<int8_t>() + places_.weights_at(unit), std::min(bytes, kMostAhead)))};
   }
   size_t table_bytes() const override {
-    return (bias_.values.size() + 5 * scale_.size()) * sizeof(float) + offsets_.size() * sizeof(int32_t);
+    return (bias_.values.size() + 5 * scale_.size()) * sizeof(float) +
+           (offsets_.size() + bias_offsets_.size() + row_bias_.size()) * sizeof(int32_t);
   }
   std::string kernel_name() const override {
     return concat("u8_",

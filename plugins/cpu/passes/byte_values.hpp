@@ -20,9 +20,7 @@ namespace terroir::cpu {
 struct Quantisation {
   QuantizeAttrs levels;
   ByChannel scale, zero;
-  bool by_channel() const {
-    return levels.by_channel() || scale.values.size() + zero.values.size() > 2;
-  }
+  bool by_channel() const { return levels.by_channel() || scale.values.size() + zero.values.size() > 2; }
 };
 std::optional<Quantisation> quantisation_of(const ir::Graph& graph, const ir::Node& node);
 

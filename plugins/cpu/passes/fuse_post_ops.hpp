@@ -2,14 +2,13 @@
 // What: elementwise ops after a convolution, a matrix product, MVN, Interpolate or another elementwise op become its
 // chain:
 //   Convolution -> Add(bias) -> ReLU            =>  cpu.Convolution {fused: add(per_channel), relu}
-//   Convolution -> Add(other) -> Clamp          =>  cpu.Convolution {fused: add(tensor), clamp}   (the later of two
-//   convolutions) Multiply(scale) -> Add(shift) -> ReLU       =>  cpu.Multiply {fused: add, relu}
+//   Convolution -> Add(other) -> Clamp          =>  cpu.Convolution {fused: add(tensor), clamp}, the later of two
+//   Multiply(scale) -> Add(shift) -> ReLU       =>  cpu.Multiply {fused: add, relu}
 //   MVN -> Multiply(gamma) -> Add(beta)         =>  cpu.MVN {fused: mul(per_channel), add(per_channel)}
-//   Interpolate -> Add(other) -> ReLU           =>  cpu.Interpolate {fused: add(tensor), relu}   (of enlarged images,
-//   where no convolution takes the Add)
-//   QuantizedConvolution -> FakeQuantize -> Add(FakeQuantize(other))
-//                                               =>  cpu.QuantizedConvolution {fused: clamp, linear, round_even, linear,
-//   add(tensor of bytes)}
+//   Interpolate -> Add(other) -> ReLU           =>  cpu.Interpolate {fused: add(tensor), relu}, of enlarged images
+//   QuantizedConvolution -> FakeQuantize        =>  cpu.QuantizedConvolution {fused: clamp, linear, round_even, linear}
+// Sums that a convolution takes are not for Interpolate. Behind a layer in bytes the other tensor of a sum is read as
+// bytes where it is a FakeQuantize, too.
 // Refuses: a value that something else reads too, other types than f32, operands that broadcast in another way than
 // scalar, per channel or not at all (the op stays a node of its own).
 #include "ir/pass/pass_manager.hpp"
