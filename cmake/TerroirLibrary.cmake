@@ -15,7 +15,7 @@ string(CONCAT once_per_model "^${PROJECT_SOURCE_DIR}/("
   "ir/(graph|pass|schema|stored|text|xml)/|ops/(defs|rewrites|shape)/|"
   "runtime/(plugin|extension)/|runtime/api/(allocator|attributes|compiled_model|executor|infer_request|streams|variable_state|constant_folding|control_flow|core|custom_op|draft|evaluate|framework|graph|layout|log|model|narrow|node|preprocess|read|remote|request_ends|rt_info|save|serialize|tensor|version)|"
   "runtime/memory/planner|runtime/parallel/available|runtime/parallel/cpu|ops/data_types|ops/op_rows|ops/registry|ops/run_reference|ir/base/(any|build_id|code_file|control_groups|dimension|error|log|machine_memory|mapped_file|partial_shape|pending_file|short_memory)|plugins/(interpreter/|cpu/(passes|layout)/|"
-  "cpu/(kernels/conv/plan_|kernels/conv_few/plan|kernels/fft/plan|kernels/conv_wino/one_axis|kernels/conv_wino/polyphase|attention_op|compile|convolution_chain_op|elementwise_op|frontier_plans|impls|isa|ops|plugin|post_op_|program|quantized_op|rms_norm_op|runtime_graph|stage_cache|stored_|tile_lowering|tile_program|weights_cache)))")
+  "cpu/(kernels/[^/]+/plan|kernels/conv_wino/cost|kernels/copy/copy_plan|kernels/conv_wino/one_axis|kernels/conv_wino/polyphase|attention_op|bf16_op|compile|convolution_chain_op|elementwise_op|frontier_plans|impls|isa|ops|plugin|post_op_|program|quantized_op|rms_norm_op|runtime_graph|stage_cache|stored_|tile_lowering|tile_operand|tile_program|weights_cache)))")
 list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "${once_per_model}")
 # Of these nodes, too: a run only hands out tasks, whose loops are in the kernels.
 set(TERROIR_HANDING_OUT ${TERROIR_SOURCES})
@@ -27,7 +27,7 @@ list(FILTER TERROIR_HANDING_OUT INCLUDE REGEX "${handing_out}")
 # The same holds for references that only the interpreter and rare element types run, since the CPU has kernels of its own.
 set(TERROIR_RARE_REFERENCES ${TERROIR_SOURCES})
 string(CONCAT rare_references "^${PROJECT_SOURCE_DIR}/ops/reference/"
-  "(convolution|control_flow|detection/roi_(align|pooling)|image|matrix/einsum|movement|normalization|pooling|reduction/segment_max|sequence|signals|sort|sparse|terroir1)")
+  "(convolution|control_flow|detection/(prior_box|roi_align|roi_pooling)|image|matrix/einsum|movement|normalization|pooling|reduction/segment_max|sequence|signals|sort|sparse|terroir1)")
 list(FILTER TERROIR_RARE_REFERENCES INCLUDE REGEX "${rare_references}")
 # TopK of the CPU device sorts with the one, whatever the type; the others have no kernels.
 list(FILTER TERROIR_RARE_REFERENCES EXCLUDE REGEX "/ops/reference/(sort/radix|movement/unique)\\.cpp$")
@@ -94,7 +94,9 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TERROIR_SANITIZE)
   # A function with other parameters is one more copy in each file; as written, the linker keeps one for all.
   # Loops begin where processors like to read them; that functions and branches do too, nobody notices but the size.
   target_compile_options(terroir_objects PRIVATE -fno-ipa-sra -fno-align-functions -fno-align-jumps)
-  target_compile_options(terroir_small_objects PRIVATE -Os -fno-ipa-sra)
+  include(CheckCXXCompilerFlag)
+  check_cxx_compiler_flag(-Oz TERROIR_COMPILER_KNOWS_OZ)
+  target_compile_options(terroir_small_objects PRIVATE $<IF:$<BOOL:${TERROIR_COMPILER_KNOWS_OZ}>,-Oz,-Os> -fno-ipa-sra)
 endif()
 foreach(isa IN LISTS TERROIR_KERNEL_BUCKETS)
   string(TOUPPER ${isa} isa_upper)
