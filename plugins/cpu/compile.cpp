@@ -20,6 +20,7 @@
 #include "plugins/cpu/passes/fuse_post_ops.hpp"
 #include "plugins/cpu/passes/fuse_rms_norm.hpp"
 #include "plugins/cpu/passes/layouts.hpp"
+#include "plugins/cpu/passes/narrow_products.hpp"
 #include "plugins/cpu/passes/quantize_convolutions.hpp"
 #include "plugins/cpu/passes/repeat_constants.hpp"
 #include "plugins/cpu/stored_plan.hpp"
@@ -85,8 +86,10 @@ std::unique_ptr<Plan> unpacked_plan(std::unique_ptr<ir::Graph> graph, WeightsCac
   passes.add(fuse_attention(cpu_ops()));
   passes.add(fuse_rms_norm(cpu_ops()));
   if (options.bytes) passes.add(quantize_convolutions(cpu_ops(), ops::builtin_registry(), weights.steps(), &arena));
+  if (options.bf16) passes.add(narrow_products(cpu_ops()));
   passes.add(fuse_post_ops(cpu_ops(), ChainBases::with_own_store));
   if (options.bytes) passes.add(quantize_stores());
+  if (options.bf16) passes.add(narrow_stores());
   passes.add(fuse_elementwise(cpu_ops()));
   passes.add(fuse_post_ops(cpu_ops(), ChainBases::elementwise));
   passes.add(fuse_convolution_chains(cpu_ops(), options.isa, weights, options.accuracy));

@@ -27,6 +27,7 @@ struct CompileOptions {
   int requests = 1;         // that will be busy at once
   bool accuracy = false;    // EXECUTION_MODE_HINT
   bool bytes = false;       // quantised layers compute in bytes: the processor must have products of them
+  bool bf16 = false;        // INFERENCE_PRECISION_HINT: layers multiply numbers of bf16; it must have products of them
   size_t memory_limit = 0;  // bytes that all of it may need; 0: any number
   bool graph_text = false;  // fill Plan::graph_text
 };

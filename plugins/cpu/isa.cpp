@@ -69,11 +69,13 @@ bool may_use_tiles() noexcept {
 }
 
 ByteProducts detect_byte_products() noexcept {
-  constexpr unsigned kAvx512Vnni = 1u << 11, kAmxTile = 1u << 24, kAmxInt8 = 1u << 25;
+  constexpr unsigned kAvx512Vnni = 1u << 11, kAmxBf16 = 1u << 22, kAmxTile = 1u << 24, kAmxInt8 = 1u << 25;
+  constexpr unsigned kAvx512Bf16 = 1u << 5;
   constexpr uint64_t kTileState = 0x60000;  // configuration and data
   const CpuidRegisters leaf7 = cpuid(7, 0);
   if (detect_cpu() != Isa::avx512 || !has_all(leaf7.ecx, kAvx512Vnni)) return ByteProducts::none;
-  const bool amx = has_all(leaf7.edx, kAmxTile | kAmxInt8) && has_all(read_xcr0(), kTileState) && may_use_tiles();
+  const bool amx = has_all(leaf7.edx, kAmxBf16 | kAmxTile | kAmxInt8) && has_all(cpuid(7, 1).eax, kAvx512Bf16) &&
+                   has_all(read_xcr0(), kTileState) && may_use_tiles();
   return amx ? ByteProducts::amx : ByteProducts::vnni;
 }
 

@@ -35,7 +35,8 @@ constexpr int64_t channel_block(Isa isa) noexcept { return isa == Isa::avx512 ? 
 
 // How kernels beside the bucket avx512 may multiply bytes and add the products to 32-bit sums:
 //   vnni  AVX512_VNNI, four products for a lane in one instruction
-//   amx   that, and AMX_TILE and AMX_INT8, 64 products for each of 16 x 16 sums; the system lets this process use them
+//   amx   that, and AMX_TILE and AMX_INT8, 64 products for each of 16 x 16 sums; the system lets this process use them.
+//         And AMX_BF16 and AVX512_BF16, which all of these have, 32 products of numbers of bf16
 enum class ByteProducts : int32_t { none, vnni, amx };
 
 // The best that the processor and this build have, if the active bucket is avx512, up to what TERROIR_FORCE_ISA names:

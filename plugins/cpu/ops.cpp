@@ -99,6 +99,8 @@ CpuOps::CpuOps(const ir::OpRegistry& registry) {
   dequantize_ = &own_.add(dequantize_schema());
   quantized_convolution_ = &own_.add(quantized_schema(kQuantizedConvolutionType));
   quantized_matmul_ = &own_.add(quantized_schema(kQuantizedMatMulType));
+  bf16_convolution_ = &own_.add(bf16_schema(kBf16ConvolutionType));
+  bf16_matmul_ = &own_.add(bf16_schema(kBf16MatMulType));
 
   std::vector<std::string> types = {"Convolution",
                                     "GroupConvolution",
@@ -144,8 +146,13 @@ bool is_quantized(const ir::Node& node) {
   return is_cpu_op(node) && (node.is(kQuantizedConvolutionType) || node.is(kQuantizedMatMulType));
 }
 
+bool is_bf16(const ir::Node& node) {
+  return is_cpu_op(node) && (node.is(kBf16ConvolutionType) || node.is(kBf16MatMulType));
+}
+
 const FusedAttrs* fused_attrs(const ir::Node& node) {
   if (is_fused(node)) return &node.attrs<FusedAttrs>();
+  if (is_bf16(node)) return &node.attrs<Bf16Attrs>().fused;
   return is_quantized(node) ? &node.attrs<QuantizedAttrs>().fused : nullptr;
 }
 

@@ -365,9 +365,13 @@ void add_types(const ir::Graph& graph, const std::vector<std::string_view>* fuse
   }
 }
 
-/// What a compiled model tells of its settings: whatever was asked for, floating-point layers compute in f32.
+bool has_bf16_products() { return active_byte_products() == ByteProducts::amx; }
+
+/// What a compiled model tells of its settings: floating-point layers compute in f32 unless numbers of bf16 were asked
+/// for where there are products of them.
 plugin::Config as_computed(plugin::Config config) {
-  config.inference_precision = element::f32;
+  const bool bf16 = config.inference_precision == element::bf16 && has_bf16_products();
+  config.inference_precision = bf16 ? element::bf16 : element::f32;
   return config;
 }
 
@@ -442,6 +446,7 @@ class CpuCompiledGraph final : public plugin::CompiledGraph {
     options.memory_limit = config().memory_limit;
     options.accuracy = config().execution_mode == hint::ExecutionMode::ACCURACY;
     options.bytes = active_byte_products() != ByteProducts::none && !options.accuracy;
+    options.bf16 = config().inference_precision == element::bf16;
     options.graph_text = log_enabled(LogCategory::pass);
     return options;
   }
@@ -480,8 +485,10 @@ class CpuPlugin final : public plugin::Plugin {
   }
 
   std::vector<std::string> capabilities() const override {
-    return {device::capability::FP32, device::capability::INT8, device::capability::BIN, device::capability::WINOGRAD,
-            device::capability::EXPORT_IMPORT};
+    std::vector<std::string> all = {device::capability::FP32, device::capability::INT8, device::capability::BIN,
+                                    device::capability::WINOGRAD, device::capability::EXPORT_IMPORT};
+    if (has_bf16_products()) all.insert(all.begin() + 1, device::capability::BF16);
+    return all;
   }
 
   std::shared_ptr<const plugin::CompiledGraph> compile(std::shared_ptr<const ir::Graph> graph,

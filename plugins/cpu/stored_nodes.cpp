@@ -77,9 +77,9 @@ QuantizeAttrs load_levels(ByteReader& from) {
 const ir::OpSchema& CpuNodeCodec::schema(const std::string& type, const std::string& opset) const {
   if (opset != "cpu") return NodeCodec::schema(type, opset);
   const CpuOps& ops = cpu_ops();
-  for (const ir::OpSchema* own :
-       {&ops.reorder(), &ops.attention(), &ops.rms_norm(), &ops.convolution_chain(), &ops.elementwise(),
-        &ops.quantize(), &ops.dequantize(), &ops.quantized_convolution(), &ops.quantized_matmul()})
+  for (const ir::OpSchema* own : {&ops.reorder(), &ops.attention(), &ops.rms_norm(), &ops.convolution_chain(),
+                                  &ops.elementwise(), &ops.quantize(), &ops.dequantize(), &ops.quantized_convolution(),
+                                  &ops.quantized_matmul(), &ops.bf16_convolution(), &ops.bf16_matmul()})
     if (own->type == type) return *own;
   const ir::OpSchema* base = ops::builtin_registry().find(type, "opset16");
   const ir::OpSchema* fused = base ? ops.fused(*base) : nullptr;
@@ -128,6 +128,9 @@ void CpuNodeCodec::store(const ir::OpSchema& schema, const ir::Attributes& attri
     to.put(static_cast<uint8_t>(quantized->store.has_value()));
     if (quantized->store) store_levels(*quantized->store, to);
     to.put(static_cast<uint8_t>(quantized->also_floats));
+  } else if (const auto* bf16 = attributes_if<Bf16Attrs>(attributes)) {
+    store_fused(bf16->fused, to);
+    to.put(static_cast<uint8_t>(bf16->stores_bf16));
   } else if (const auto* fused = attributes_if<FusedAttrs>(attributes)) {
     store_fused(*fused, to);
   } else if (const auto* elementwise = attributes_if<ElementwiseAttrs>(attributes)) {
@@ -197,6 +200,12 @@ std::unique_ptr<ir::Attributes> CpuNodeCodec::load(const ir::OpSchema& schema, B
     ByteReader::require(attrs.store || !attrs.also_floats);
     return ir::make_attributes_of(std::move(attrs));
   }
+  if (attributes_if<Bf16Attrs>(*defaults)) {
+    Bf16Attrs attrs;
+    attrs.fused = load_fused(from);
+    attrs.stores_bf16 = from.flag();
+    return ir::make_attributes_of(std::move(attrs));
+  }
   if (attributes_if<FusedAttrs>(*defaults)) return ir::make_attributes_of(load_fused(from));
   if (attributes_if<ElementwiseAttrs>(*defaults)) {
     ElementwiseAttrs attrs;
@@ -229,10 +238,12 @@ bool is_arity(const ir::Arity& arity, size_t inputs) {
 
 /// `schema`: of the node or stage. `steps`: inputs between those of the base op and the operands.
 void require_base(const ir::OpSchema& schema, const FusedAttrs& fused, size_t inputs, size_t steps = 0) {
-  const std::string& type = fused.base->type;
-  const bool is_twin = steps == 0                            ? type == schema.type
-                       : schema.type == kQuantizedMatMulType ? type == "MatMul"
-                                                             : type == "Convolution" || type == "GroupConvolution";
+  const std::string &type = fused.base->type, &own = schema.type;
+  const bool is_matrix = own == kQuantizedMatMulType || own == kBf16MatMulType;
+  const bool is_twin = is_matrix ? type == "MatMul"
+                       : own == kQuantizedConvolutionType || own == kBf16ConvolutionType
+                           ? type == "Convolution" || type == "GroupConvolution"
+                           : type == own;
   ByteReader::require(is_twin && fused.base_inputs > 0 &&
                       is_arity(fused.base->arity, static_cast<size_t>(fused.base_inputs)) &&
                       static_cast<size_t>(fused.base_inputs) + steps <= inputs);
@@ -242,7 +253,9 @@ void require_base(const ir::OpSchema& schema, const FusedAttrs& fused, size_t in
 void require_chain(const ir::Graph& graph, const ir::Node& node, const FusedAttrs& fused,
                    const std::vector<int>& inputs, const ir::Dims& result, int steps = 0) {
   const auto axis = static_cast<size_t>(fused.channel_axis);
-  const auto bytes = steps > 0 ? byte_store_of(fused.chain).residual : std::nullopt;  // where they may be an operand
+  // The type of the operand that need not be f32, and where it is.
+  const element::Type narrow = is_bf16(node) ? element::bf16 : element::u8;
+  const auto narrow_step = is_bf16(node) || is_quantized(node) ? byte_store_of(fused.chain).residual : std::nullopt;
   ByteReader::require(fused.channel_axis >= -1 && fused.channel_axis <= static_cast<int>(result.size()));
   for (const FusedOp& op : fused.chain) {
     if (op.mode == OperandMode::scalar) continue;
@@ -252,9 +265,9 @@ void require_chain(const ir::Graph& graph, const ir::Node& node, const FusedAttr
     const ir::Value value = node.inputs[static_cast<size_t>(input)];
     const ir::OutputPort& port = graph.port(value);
     const ir::Constant* constant = ir::constant_of(graph, value);
-    const bool may_be_bytes = bytes && &op == &fused.chain[*bytes];
+    const bool may_be_narrow = narrow_step && &op == &fused.chain[*narrow_step];
     ByteReader::require(op.mode == OperandMode::tensor
-                            ? (port.type == element::f32 || (may_be_bytes && port.type == element::u8)) &&
+                            ? (port.type == element::f32 || (may_be_narrow && port.type == narrow)) &&
                                   port.shape == PartialShape(ir::to_shape(result))
                             : constant && constant->view.type == element::f32 && axis < result.size() &&
                                   constant->view.count() == result[axis]);
@@ -304,13 +317,18 @@ void require_operands(const ir::Graph& graph, const ir::Node& node) {
     require_base(*node.schema, *fused, node.inputs.size(), static_cast<size_t>(steps));
     ByteReader::require(!node.outputs.empty() && node.outputs[0].shape.is_static());
     const ir::Dims result = ir::to_dims(node.outputs[0].shape.to_shape());
+    if (is_bf16(node)) {
+      const element::Type data = graph.port(node.inputs[0]).type;
+      ByteReader::require(fused->base_inputs == 2 && ir::constant_of(graph, node.inputs[1]) &&
+                          (data == element::f32 || data == element::bf16) && node.outputs.size() == 1);
+    }
     if (steps > 0) {
       const auto& attrs = node.attrs<QuantizedAttrs>();
       const size_t outputs_axis = node.is(kQuantizedMatMulType) ? result.size() - 1 : 1;
       const ir::Constant* values = ir::constant_of(graph, node.inputs[kQuantizedSteps]);
-      ByteReader::require(fused->base_inputs == kQuantizedSteps && ir::constant_of(graph, node.inputs[1]) && values &&
-                          values->view.type == element::f32 && outputs_axis < result.size() &&
-                          values->view.count() == result[outputs_axis] &&
+      ByteReader::require(graph.port(node.inputs[0]).type == element::u8 && fused->base_inputs == kQuantizedSteps &&
+                          ir::constant_of(graph, node.inputs[1]) && values && values->view.type == element::f32 &&
+                          outputs_axis < result.size() && values->view.count() == result[outputs_axis] &&
                           node.outputs.size() == (attrs.also_floats ? 2 : 1));
       const ir::Dims channels = node.is(kQuantizedMatMulType) ? ir::Dims{} : result;
       require_channels(attrs.scale, channels);

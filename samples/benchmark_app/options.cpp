@@ -92,7 +92,7 @@ void Options::add_device_options(CLI::App& app) {
       ->check(at_least(0, "a number of at least 0"));
   app.add_option("--pin", pin, "YES or NO: whether threads stay on one processor each")->check(one_of({"YES", "NO"}));
   app.add_option("--infer_precision", infer_precision,
-                 "element type in which floating-point layers may be computed: f32, bf16 ...; also \"CPU:bf16\"");
+                 "element type in which floating-point layers may be computed: f32, or bf16 where the device has it; also \"CPU:bf16\"");
   app.add_option_function<bool>(
          "--inference_only", [this](const bool& value) { inference_only = value; },
          "whether setting the inputs is left out of the measurement; default: true, but false if there are several "

@@ -13,9 +13,9 @@
 #include "plugins/cpu/passes/fuse_post_ops.hpp"
 #include "plugins/cpu/passes/quantize_convolutions.hpp"
 #include "plugins/cpu/plan.hpp"
-#include "plugins/interpreter/interpreter.hpp"
 #include "tests/passes/golden.hpp"
 #include "tests/passes/graph_maker.hpp"
+#include "tests/passes/window_layers.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/random.hpp"
 
@@ -57,26 +57,10 @@ ir::Value bias(GraphMaker& m, int64_t channels, size_t rank) {
   return m.constant(dims, values);
 }
 
-struct Layer {
-  const char* input;
-  int64_t outputs;
-  const char* kernel;
-  const char* strides = "1,1";
-  const char* dilations = "1,1";
-  const char* pads_begin = "0,0";
-  const char* pads_end = "0,0";
-  int64_t groups = 1;
-  float zero = 0;
-};
+using Layer = WindowLayer;
 
 ir::Value convolution(GraphMaker& m, ir::Value x, const Layer& l, uint32_t seed) {
-  const int64_t channels = m.dims(x)[1];
-  ir::Dims dims = {l.outputs / l.groups, channels / l.groups};
-  for (const Dimension& tap : PartialShape(l.kernel)) dims.push_back(tap.get_length());
-  if (l.groups > 1) dims.insert(dims.begin(), l.groups);
-  return m.op(
-      l.groups > 1 ? "GroupConvolution" : "Convolution", {x, weights(m, dims, l.outputs, seed)},
-      {{"strides", l.strides}, {"dilations", l.dilations}, {"pads_begin", l.pads_begin}, {"pads_end", l.pads_end}});
+  return window_layer(m, x, l, [&](const ir::Dims& dims) { return weights(m, dims, l.outputs, seed); });
 }
 
 /// x -> levels -> convolution -> bias -> ReLU -> levels -> 1x1 convolution.
@@ -85,13 +69,7 @@ void two_layers(GraphMaker& m, const Layer& l) {
   const size_t rank = m.dims(x).size();
   ir::Value y = convolution(m, levels(m, x, l.zero), l, 1);
   y = m.op("ReLU", {m.op("Add", {y, bias(m, l.outputs, rank)})});
-  const char *ones = rank == 3   ? "1"
-                     : rank == 4 ? "1,1"
-                                 : "1,1,1",
-             *zeros = rank == 3   ? "0"
-                      : rank == 4 ? "0,0"
-                                  : "0,0,0";
-  m.result(convolution(m, levels(m, y, 0), {"", 20, ones, ones, ones, zeros, zeros}, 2));
+  m.result(convolution(m, levels(m, y, 0), point_layer(rank), 2));
 }
 
 std::vector<HostTensor> inputs_of(const GraphMaker& m) {
@@ -99,12 +77,6 @@ std::vector<HostTensor> inputs_of(const GraphMaker& m) {
   for (const ir::Value& input : m.inputs())
     inputs.push_back(random_tensor(m.dims(input), static_cast<uint32_t>(inputs.size() + 5), 9));
   return inputs;
-}
-
-std::vector<HostTensor> on_interpreter(const ir::Graph& graph, const std::vector<HostTensor>& inputs) {
-  std::vector<ir::TensorView> views;
-  for (const HostTensor& input : inputs) views.push_back(input.view());
-  return interpreter::Program(graph).run(views);
 }
 
 void expect_near(const HostTensor& want, const HostTensor& got) {
@@ -264,8 +236,6 @@ TEST_F(QuantizedConvolution, OthersReadTheFloats) {
   m.result(convolution(m, levels(m, y, 1), {"", 20, "1,1"}, 5));          // other levels of the same floats
   expect_same_in_bytes(m, 7);
 }
-
-const Layer kSame{"", 16, "3,3", "1,1", "1,1", "1,1", "1,1"}, kPoint{"", 16, "1,1"};
 
 /// What quantisation tools write around a residual block: both sides of the sum have levels, one of them those that the
 /// next layer reads.

@@ -315,11 +315,11 @@ TEST(SinkTransposes, BesideReadersThatStayUpToTransposes) {
 
 // Each reader is looked at once, not once per input of every other: else these take hours.
 TEST(SinkTransposes, BesideManyReaders) {
-  constexpr size_t kMany = 20000;
+  constexpr size_t kReaders = 20000;
   for (const bool stays : {false, true}) {
     GraphMaker m;
     const auto x = to_channels_last(m, m.input({1, 2, 2, 2}));
-    const auto joined = m.op("Concat", std::vector<ir::Value>(kMany, x), {{"axis", "3"}});
+    const auto joined = m.op("Concat", std::vector<ir::Value>(kReaders, x), {{"axis", "3"}});
     m.result(stays ? joined : to_channels_first(m, joined));
     if (stays) m.result(x);
     if (stays) {

@@ -127,9 +127,14 @@ TEST(Properties, OfACompiledModelAreWhatTheyCameDownTo) {
   ModelBuilder b("small");
   b.result(b.op("ReLU", "opset1", {b.parameter(element::f16, {2}, "x")}), "y");
   const auto model = b.build();
-  for (const element::Type type : {element::dynamic, element::f32, element::bf16}) {
+  const std::vector<std::string> capabilities = core.get_property("CPU", device::capabilities);
+  const bool has_bf16 =
+      std::find(capabilities.begin(), capabilities.end(), device::capability::BF16) != capabilities.end();
+  for (const element::Type type : {element::dynamic, element::f32, element::bf16, element::f16}) {
     CompiledModel compiled = core.compile_model(model, "CPU", hint::inference_precision(type));
-    EXPECT_EQ(compiled.get_property(hint::inference_precision), element::f32) << "the type in which it computes";
+    EXPECT_EQ(compiled.get_property(hint::inference_precision),
+              type == element::bf16 && has_bf16 ? element::bf16 : element::f32)
+        << "the type in which it computes";
   }
   EXPECT_EQ(core.get_property("CPU", hint::inference_precision, hint::inference_precision(element::bf16)),
             element::bf16);

@@ -1,8 +1,11 @@
 // QuantizedConvolution and QuantizedMatMul of the set "cpu": bytes in, sums in 32 bits, and at the store a bias, a sum
-// with another tensor, a clamp and the rest of the chain in f32; then f32 or bytes again.
-// How: units of up to four blocks of outputs by bands of output rows. Where windows reach beyond the source, the rows
+// with another tensor, a clamp and the rest of the chain in f32; then f32 or bytes again. Bf16Convolution and
+// Bf16MatMul: numbers of bf16 in, or floats that become such in the copies of the windows, sums in f32, and f32 or
+// bf16. How: units of up to four blocks of outputs by bands of output rows. Where windows reach beyond the source, the
+// rows
 //   under a band are copied with zeros beside them; those of a depthwise layer are always, block by block, in words of
-//   four positions. Kernels that take 64 bytes at once get copies of all, with the channels of a position side by side.
+//   four positions. Kernels that take 64 bytes at once get copies of all, with the channels of a position side by side;
+//   what these read behind the last position is multiplied with zeros, and zero itself where numbers have exponents.
 //   These and the depthwise ones get all rows of a band. What a zero stands for where the data's zero is another number
 //   is taken back by the bias, of which there is one for each set of taps that an output misses.
 // Layouts: nChw16c; of matrices plain.
@@ -33,7 +36,11 @@ namespace {
 constexpr int64_t kLine = 64;
 constexpr size_t kMostAhead = size_t{64} << 10;  // of the weights that are read first
 
-bool is_matmul(const NodeContext& context) { return context.node.is(kQuantizedMatMulType); }
+bool is_matmul(const NodeContext& context) {
+  return context.node.is(kQuantizedMatMulType) || context.node.is(kBf16MatMulType);
+}
+
+int64_t element_of(const NodeContext& context) { return is_bf16(context.node) ? kBf16Bytes : 1; }
 
 /// Whether the weights of a product have their outputs side by side.
 bool has_weights_in_columns(const NodeContext& context) {
@@ -42,18 +49,19 @@ bool has_weights_in_columns(const NodeContext& context) {
 
 ByteProblem problem_of(const NodeContext& context) {
   const bool tiles = byte_conv_kernels(active_byte_products())->wide_rows;
-  if (!is_matmul(context)) return {conv_problem(context), tiles};
+  if (!is_matmul(context)) return {conv_problem(context), tiles, element_of(context)};
   const int64_t inputs = context.inputs[0].dims.back(), outputs = context.outputs[0].dims.back();
-  return {context.inputs[0].count() / inputs, inputs, outputs, tiles};
+  return {context.inputs[0].count() / inputs, inputs, outputs, tiles, element_of(context)};
 }
 
 PackedWeights pack(const NodeContext& context, const ByteProblem& problem) {
   const UnitPacking places(problem);
-  const ir::Constant& steps = *context.constants[kQuantizedSteps];
+  const bool bf16 = is_bf16(context.node);
+  const float* const steps = bf16 ? nullptr : context.constants[kQuantizedSteps]->view.as<float>();
   Packing packing;
-  packing.key = concat(problem.depthwise ? "bytes depthwise" : "bytes", " g", problem.groups);
+  packing.key = concat(problem.depthwise ? "bytes depthwise" : bf16 ? "bf16" : "bytes", " g", problem.groups);
   if (problem.wide) packing.key += concat(" wide ", problem.position, " by ", problem.taps_of_span);
-  packing.with = steps;
+  if (!bf16) packing.with = *context.constants[kQuantizedSteps];
   packing.bytes = places.bytes(problem);
   packing.pieces = static_cast<int64_t>(problem.units.size());
   const int64_t row = problem.row_inputs * problem.taps();
@@ -69,16 +77,19 @@ PackedWeights pack(const NodeContext& context, const ByteProblem& problem) {
     packing.row_bytes = static_cast<size_t>(row) * sizeof(float);
     packing.first_row = first_output;
   }
-  packing.pack = [problem, places, first_output, columns, strides, steps = steps.view.as<float>()](
-                     const void* weights, void* packed, int64_t begin, int64_t end) {
+  packing.pack = [problem, places, first_output, columns, strides, steps](const void* weights, void* packed,
+                                                                          int64_t begin, int64_t end) {
     const int64_t first = columns ? 0 : first_output(begin);
     for (int64_t piece = begin; piece < end; ++piece) {
       const ByteUnit& unit = problem.units[static_cast<size_t>(piece)];
       const int64_t output = first_output(piece);
       auto* const bytes = static_cast<int8_t*>(packed);
-      pack_unit(problem, unit, static_cast<const float*>(weights) + (output - first) * strides.output, strides,
-                steps + output, bytes + places.weights_at(unit),
-                reinterpret_cast<int32_t*>(bytes + places.sums_at(problem, unit)));
+      const float* const rows = static_cast<const float*>(weights) + (output - first) * strides.output;
+      if (steps)
+        pack_unit(problem, unit, rows, strides, steps + output, bytes + places.weights_at(unit),
+                  reinterpret_cast<int32_t*>(bytes + places.sums_at(problem, unit)));
+      else
+        pack_bf16_unit(problem, unit, rows, strides, bytes + places.weights_at(unit));
     }
   };
   return context.weights.get(*context.constants[1], std::move(packing));
@@ -135,29 +146,36 @@ struct Band {
 
 class QuantizedConvolutionExecutor final : public Executor {
  public:
-  explicit QuantizedConvolutionExecutor(const NodeContext& context)
+  QuantizedConvolutionExecutor(const NodeContext& context, const LayoutChoice& choice)
       : kernels_(*byte_conv_kernels(active_byte_products())),
-        attrs_(context.node.attrs<QuantizedAttrs>()),
+        windows_(context.inputs[0].type == element::f32 ? kernels_.of_floats : kernels_.of_bf16),
+        attrs_(is_quantized(context.node) ? context.node.attrs<QuantizedAttrs>() : QuantizedAttrs{}),
+        bf16_(is_bf16(context.node)),
+        stores_bf16_(bf16_ && context.node.attrs<Bf16Attrs>().stores_bf16),
         problem_(problem_of(context)),
+        planar_(!problem_.matrix && choice.inputs[0]->is_plain()),
         places_(problem_),
         store_(context),
         packed_(pack(context, problem_)) {
     const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
-    tensor_ = {h.in * w.in * kByteBlock, w.in * kByteBlock, kByteBlock, d.in * h.in * w.in * kByteBlock};
+    const auto number = static_cast<int64_t>(context.inputs[0].type.size()), block = number * kByteBlock;
+    tensor_ = {h.in * w.in * block, w.in * block, block, d.in * h.in * w.in * block};
     dst_block_ = d.out * h.out * w.out * kByteBlock;
-    if (problem_.matrix) {
-      tensor_ = {0, 0, problem_.group_inputs, kByteBlock};
+    if (planar_) {
+      tensor_ = {h.in * w.in * number, w.in * number, number, d.in * h.in * w.in * number};
+    } else if (problem_.matrix) {
+      tensor_ = {0, 0, problem_.group_inputs * number, block};
       dst_block_ = kByteBlock;
       dst_step_ = problem_.group_outputs;
     }
-    image_ = d.in * h.in * w.in * problem_.source_blocks * kByteBlock;
+    image_ = d.in * h.in * w.in * (planar_ ? problem_.group_inputs * number : problem_.source_blocks * block);
     const int64_t at_once = problem_.wide ? kWideBytes : kBytesAtOnce;
-    windowed_ = problem_.matrix ? problem_.group_inputs % at_once != 0 : problem_.padded || problem_.wide;
+    windowed_ = problem_.matrix ? number != problem_.element || problem_.group_inputs * number % at_once != 0
+                                : problem_.padded || problem_.wide;
     plan_bands();
     offsets_ = problem_.offsets(windowed_ ? window_ : tensor_);
     set_scales(context);
-    residual_of_bytes_ =
-        store_.residual && context.inputs[static_cast<size_t>(store_.residual->operand)].type == element::u8;
+    if (store_.residual) residual_type_ = context.inputs[static_cast<size_t>(store_.residual->operand)].type;
   }
 
   void run(const RunArgs& args) const noexcept override {
@@ -204,14 +222,18 @@ class QuantizedConvolutionExecutor final : public Executor {
            (offsets_.size() + bias_offsets_.size() + row_bias_.size()) * sizeof(int32_t);
   }
   std::string kernel_name() const override {
-    return concat("u8_",
+    return concat(bf16_ ? "bf16_" : "u8_",
                   problem_.matrix      ? "gemm_"
                   : problem_.depthwise ? "depthwise_"
                                        : "conv_",
-                  !attrs_.store        ? "f32"
+                  stores_bf16_         ? "bf16"
+                  : !attrs_.store      ? "f32"
                   : attrs_.also_floats ? "f32u8"
                                        : "u8",
-                  problem_.matrix ? "" : "_nChw16c", problem_.wide ? "__avx512_amx" : "__avx512_vnni");
+                  problem_.matrix ? ""
+                  : planar_       ? "_nchw_nChw16c"
+                                  : "_nChw16c",
+                  problem_.wide ? "__avx512_amx" : "__avx512_vnni");
   }
 
  private:
@@ -267,7 +289,7 @@ class QuantizedConvolutionExecutor final : public Executor {
     window_.w = together ? problem_.position : kByteBlock;
     window_.h = (problem_.merged ? band_ : window_width()) * window_.w;
     window_.d = window_rows(problem_.merged ? 1 : band_) * window_.h;
-    window_.block = together ? kByteBlock : planes_ * window_.d;
+    window_.block = together ? kByteBlock * problem_.element : planes_ * window_.d;
   }
 
   Split split_for(int threads) const noexcept {
@@ -290,13 +312,13 @@ class QuantizedConvolutionExecutor final : public Executor {
   }
 
   void set_scales(const NodeContext& context) {
-    const auto* const steps = context.constants[kQuantizedSteps]->view.as<float>();
+    const float* const steps = bf16_ ? nullptr : context.constants[kQuantizedSteps]->view.as<float>();
     const ir::Constant* const bias = leading_bias(context);
     scale_.assign(static_cast<size_t>(problem_.outputs()), 0);
     own_bias_.assign(static_cast<size_t>(problem_.outputs()), 0);
     for (int64_t o = 0; o < problem_.groups * problem_.group_outputs; ++o) {
       const auto i = static_cast<size_t>(o);  // outputs of several groups are whole blocks
-      scale_[i] = attrs_.scale[o] * steps[o];
+      scale_[i] = steps ? attrs_.scale[o] * steps[o] : 1;
       if (bias) own_bias_[i] = bias->view.as<float>()[o];
     }
     zero_ = for_outputs(attrs_.zero, problem_.outputs());
@@ -330,6 +352,10 @@ class QuantizedConvolutionExecutor final : public Executor {
         for (const TapClasses::Taps& in_w : classes[2].classes)
           for (const ByteUnit& unit : problem_.units) {
             const int64_t lanes = unit.blocks * kByteBlock;
+            if (bf16_) {
+              value = std::copy_n(own_bias_.begin() + unit.block * kByteBlock, lanes, value);
+              continue;
+            }
             const auto* const sums =
                 reinterpret_cast<const int32_t*>(packed_->as<int8_t>() + places_.sums_at(problem_, unit));
             std::array<int64_t, kByteBlocksMost * kByteBlock> sum{};
@@ -359,22 +385,31 @@ class QuantizedConvolutionExecutor final : public Executor {
 
   /// Copies the rows of some source blocks under a band, with zeros beyond the source.
   void copy_window(const uint8_t* image, const Band& band, int64_t blocks, uint8_t* window) const noexcept {
-    if (problem_.merged) return copy_row(image + band.begin * tensor_.w, band.end - band.begin, blocks, window);
+    if (problem_.merged) {
+      const int64_t positions = band.end - band.begin;
+      copy_row(image + band.begin * tensor_.w, positions, blocks, window);
+      return end_window(window + positions * window_.w);
+    }
     const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
     const int64_t width = window_width(), left = std::clamp<int64_t>(w.pad, 0, width);
     const int64_t first = std::max<int64_t>(-w.pad, 0);
     const int64_t inside = std::clamp<int64_t>(w.in - first, 0, width - left), right = width - left - inside;
     const int64_t rows = window_rows(band.end - band.begin);
-    for (int64_t plane = 0; plane < planes_; ++plane)
+    for (int64_t plane = 0; plane < planes_; ++plane) {
       for (int64_t row = 0; row < rows; ++row) {
         const int64_t z = band.d * d.stride - d.pad + plane, y = band.begin * h.stride - h.pad + row;
         uint8_t* const to = window + plane * window_.d + row * window_.h;
         const bool within = z >= 0 && z < d.in && y >= 0 && y < h.in;
         clear(to, within ? left : width, blocks);
         if (!within) continue;
-        copy_row(image + z * tensor_.d + y * tensor_.h + first * kByteBlock, inside, blocks, to + left * window_.w);
+        copy_row(image + z * tensor_.d + y * tensor_.h + first * tensor_.w, inside, blocks, to + left * window_.w);
         clear(to + (left + inside) * window_.w, right, blocks);
       }
+      end_window(window + plane * window_.d + rows * window_.h);
+    }
+  }
+  void end_window(uint8_t* end) const noexcept {
+    if (bf16_) std::memset(end, 0, kWideBytes);
   }
 
   /// The same of a block of a depthwise layer, in words. Rows beyond the source stay zero from the first block on.
@@ -403,7 +438,17 @@ class QuantizedConvolutionExecutor final : public Executor {
   }
 
   void copy_row(const uint8_t* from, int64_t positions, int64_t blocks, uint8_t* to) const noexcept {
-    if (problem_.matrix) {
+    if (bf16_ && problem_.matrix) {
+      for (int64_t i = 0; i < positions; ++i)
+        windows_->row(from + i * tensor_.w, problem_.group_inputs, to + i * window_.w);
+    } else if (planar_) {
+      kernels_.bf16_planes(reinterpret_cast<const float*>(from), tensor_.block / tensor_.w, problem_.group_inputs,
+                           window_.w / kBf16Bytes, positions, to);
+    } else if (bf16_ && window_.w < kByteBlock) {
+      windows_->few_channels(from, window_.w / kBf16Bytes, positions, to);
+    } else if (bf16_) {
+      windows_->side_by_side(from, tensor_.block * kByteBlock / tensor_.w, blocks, positions, to, window_.w);
+    } else if (problem_.matrix) {
       for (int64_t i = 0; i < positions; ++i)
         std::memcpy(to + i * window_.w, from + i * tensor_.w, static_cast<size_t>(problem_.group_inputs));
     } else if (problem_.wide && window_.w < kByteBlock) {
@@ -432,6 +477,7 @@ class QuantizedConvolutionExecutor final : public Executor {
     row.dst_step = dst_step_;
     row.dst_block = dst_block_;
     row.pads = !problem_.matrix;
+    row.sums_of_floats = bf16_;
     row.low = store_.low;
     row.high = store_.high;
     row.rounding = store_.rounding ? &*store_.rounding : nullptr;
@@ -479,15 +525,22 @@ class QuantizedConvolutionExecutor final : public Executor {
         row.place = (band.image * problem_.blocks() + unit.block) * dst_block_ +
                     ((band.d * h.out + first_row + r) * w.out + column) * dst_step_;
         if (attrs_.store) row.dst_bytes = static_cast<uint8_t*>(args.outputs[attrs_.also_floats ? 1 : 0]) + row.place;
-        if (attrs_.stores_floats()) row.dst = static_cast<float*>(args.outputs[0]) + row.place;
+        if (stores_bf16_)
+          row.dst_bf16 = static_cast<uint16_t*>(args.outputs[0]) + row.place;
+        else if (attrs_.stores_floats())
+          row.dst = static_cast<float*>(args.outputs[0]) + row.place;
         if (store_.residual) {
           const void* const other = args.inputs[store_.residual->operand];
-          if (residual_of_bytes_)
+          if (residual_type_ == element::u8)
             row.residual_bytes = static_cast<const uint8_t*>(other) + row.place;
+          else if (residual_type_ == element::bf16)
+            row.residual_bf16 = static_cast<const uint16_t*>(other) + row.place;
           else
             row.residual = static_cast<const float*>(other) + row.place;
         }
-        if (problem_.wide) {
+        if (bf16_) {
+          kernels_.bf16_rows(row, rows);
+        } else if (problem_.wide) {
           kernels_.wide_rows(row, rows);
         } else if (problem_.depthwise) {
           kernels_.depthwise_rows(row, rows, taps(), room);
@@ -500,14 +553,17 @@ class QuantizedConvolutionExecutor final : public Executor {
   }
 
   const ByteConvKernels& kernels_;
-  QuantizedAttrs attrs_;
+  const ByteConvKernels::Bf16Windows* windows_;
+  QuantizedAttrs attrs_;  // those of bytes, or of a layer that is as its sums are
+  bool bf16_, stores_bf16_;
   ByteProblem problem_;
+  bool planar_;  // the source is channels of f32, one behind the other
   UnitPacking places_;
   StoreSteps store_;
   PackedWeights packed_;
   ByteProblem::Strides tensor_{}, window_{};
   bool windowed_ = false;  // windows are copied
-  bool residual_of_bytes_ = false;
+  element::Type residual_type_ = element::f32;
   int64_t image_ = 0;                              // bytes of a source image
   int64_t dst_block_ = 0, dst_step_ = kByteBlock;  // elements
   int64_t planes_ = 1;                             // under one output slice
@@ -517,6 +573,12 @@ class QuantizedConvolutionExecutor final : public Executor {
   mutable std::once_flag bias_made_;
   mutable BiasTable bias_;
 };
+
+/// Whether the windows of a first layer are copied from where the model has its input.
+bool takes_planes(const NodeContext& context, const ByteProblem& problem) {
+  return is_bf16(context.node) && !problem.matrix && context.inputs[0].type == element::f32 &&
+         problem.position < kByteBlock;
+}
 
 Proposal propose(const NodeContext& context) {
   if (active_byte_products() == ByteProducts::none) return Reject{"there are no products of bytes"};
@@ -528,23 +590,26 @@ Proposal propose(const NodeContext& context) {
   choice.inputs[0] = layout_of(context.inputs[0]);
   for (const TensorDesc& output : context.outputs) choice.outputs.push_back(layout_of(output));
   const ByteProblem problem = problem_of(context);
-  constexpr double kProductsOfBytes = 4;  // for one of floats
+  const double products = is_bf16(context.node) ? 2 : 4;  // for one of floats
   choice.cost = compute_ns(2 * static_cast<double>(context.outputs[0].count() * problem.group_inputs * problem.taps()),
                            context.isa) /
-                kProductsOfBytes;
+                products;
   add_chain_inputs(context, choice.outputs[0], choice);
   const std::vector<FusedOp>& chain = chain_of(context.node);
   if (const auto residual = byte_store_of(chain).residual) {
     const int input = chain[*residual].operand;
     if (context.inputs[static_cast<size_t>(input)].type == context.outputs[0].type) choice.in_place = {input};
   }
-  return std::vector{std::move(choice)};
+  if (!takes_planes(context, problem)) return std::vector{std::move(choice)};
+  LayoutChoice planar = choice;
+  planar.inputs[0] = Layout::plain(context.inputs[0].rank());
+  return std::vector{std::move(planar), std::move(choice)};
 }
 
 constexpr Impl kQuantizedConvolution[] = {
     {"quantized_convolution", &propose,
-     [](const NodeContext& context, const LayoutChoice&) -> std::unique_ptr<const Executor> {
-       return std::make_unique<QuantizedConvolutionExecutor>(context);
+     [](const NodeContext& context, const LayoutChoice& choice) -> std::unique_ptr<const Executor> {
+       return std::make_unique<QuantizedConvolutionExecutor>(context, choice);
      }}};
 
 }  // namespace

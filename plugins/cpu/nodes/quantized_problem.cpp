@@ -10,9 +10,9 @@ namespace {
 
 bool is_own(const ConvAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad == 0 && a.in == a.out; }
 
-int64_t joined_groups(const ConvProblem& p, bool depthwise, bool tiles) {
+int64_t joined_groups(const ConvProblem& p, bool depthwise, bool tiles, int64_t element) {
   if (depthwise || p.groups == 1) return 1;
-  return ByteProblem::groups_at_once(p.groups, p.ic / p.groups, p.oc / p.groups, tiles);
+  return ByteProblem::groups_at_once(p.groups, p.ic / p.groups, p.oc / p.groups, tiles, element);
 }
 
 bool is_padded(const ConvAxis& a) {
@@ -21,21 +21,24 @@ bool is_padded(const ConvAxis& a) {
 
 }  // namespace
 
-int64_t ByteProblem::groups_at_once(int64_t groups, int64_t inputs, int64_t outputs, bool tiles) {
+int64_t ByteProblem::groups_at_once(int64_t groups, int64_t inputs, int64_t outputs, bool tiles, int64_t element) {
   int64_t found = 0;
-  for (int64_t n = 1; n <= groups && n * inputs <= kWideBytes; ++n)
-    if (groups % n == 0 && n * inputs % kByteBlock == 0 && n * outputs % kByteBlock == 0 && (found == 0 || tiles))
+  for (int64_t n = 1; n <= groups && n * inputs <= kWideBytes; ++n) {
+    const bool at_once = tiles && n * inputs * element <= kWideBytes;
+    if (groups % n == 0 && n * inputs % kByteBlock == 0 && n * outputs % kByteBlock == 0 && (found == 0 || at_once))
       found = n;
+  }
   // Larger ones stand for themselves.
   if (found == 0 && inputs % kByteBlock == 0 && outputs % kByteBlock == 0) found = 1;
   return found;
 }
 
-ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles)
+ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles, int64_t number)
     : matrix(false),
       depthwise(problem.groups > 1 && problem.groups == problem.ic && problem.groups == problem.oc),
+      element(number),
       batch(problem.batch),
-      groups(depthwise ? 1 : problem.groups / joined_groups(problem, depthwise, tiles)),
+      groups(depthwise ? 1 : problem.groups / joined_groups(problem, depthwise, tiles, element)),
       group_inputs(depthwise ? 1 : problem.ic / groups),
       group_outputs(problem.oc / groups),
       row_inputs(problem.ic / problem.groups),
@@ -46,7 +49,7 @@ ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles)
       merged(!depthwise && std::all_of(axes.begin(), axes.end(), is_own)),
       padded(depthwise || std::any_of(axes.begin(), axes.end(), is_padded)),
       wide(tiles && !depthwise),
-      position(source_blocks * kByteBlock),
+      position(source_blocks * kByteBlock * element),
       taps_of_span(1) {
   if (merged) {
     ConvAxis& row = axes[2];
@@ -56,7 +59,7 @@ ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles)
   const ConvAxis& w = axes[2];
   if (wide && groups == 1) {
     for (const int64_t few : {int64_t{8}, int64_t{4}})
-      if (group_inputs <= few) position = few;
+      if (group_inputs * element <= few) position = few;
     if (w.dilation == 1) taps_of_span = w.kernel;
   }
   if (depthwise) taps_of_span = w.kernel;
@@ -70,17 +73,18 @@ ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles)
     }
 }
 
-ByteProblem::ByteProblem(int64_t rows, int64_t inputs, int64_t outputs, bool tiles)
-    : ByteProblem(ConvProblem{1, 1, inputs, outputs, {}, {}, {.in = rows, .out = rows}}, tiles) {
+ByteProblem::ByteProblem(int64_t rows, int64_t inputs, int64_t outputs, bool tiles, int64_t number)
+    : ByteProblem(ConvProblem{1, 1, inputs, outputs, {}, {}, {.in = rows, .out = rows}}, tiles, number) {
   matrix = true;
-  position = round_up(inputs, kBytesAtOnce);
+  // What lies behind a row is multiplied with zeros, and must be a number.
+  position = round_up(inputs * element, element > 1 ? kWideBytes : kBytesAtOnce);
   // Of few rows the weights are all that counts.
   constexpr int64_t kLeast = 4;
-  if (rows < kLeast) wide = false;
+  if (rows < kLeast && element == 1) wide = false;
 }
 
 int64_t ByteProblem::span_steps() const noexcept {
-  const int64_t bytes = depthwise ? taps_of_span : (taps_of_span - 1) * position + group_inputs;
+  const int64_t bytes = depthwise ? taps_of_span : (taps_of_span - 1) * position + group_inputs * element;
   return round_up(bytes, wide ? kWideBytes : kBytesAtOnce) / kBytesAtOnce;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What: a convolution in bytes as its kernel runs it: where the bytes of its sums lie, in which units its outputs are
-// computed, and which outputs miss which taps.
+// What: a convolution in bytes, or in numbers of bf16, which are two bytes each, as its kernel runs it: where the bytes
+// of its sums lie, in which units its outputs are computed, and which outputs miss which taps.
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -27,15 +27,16 @@ struct TapClasses {
 };
 
 struct ByteProblem {
-  /// `tiles`: there are kernels that take 64 bytes of a position at once.
-  ByteProblem(const ConvProblem& problem, bool tiles);
+  /// `tiles`: there are kernels that take 64 bytes of a position at once. `element`: bytes of a number; of more than
+  /// one there must be tiles.
+  ByteProblem(const ConvProblem& problem, bool tiles, int64_t element = 1);
   /// Rows of a matrix by a matrix of weights: one row of positions, whose channels lie together.
-  ByteProblem(int64_t rows, int64_t inputs, int64_t outputs, bool tiles);
+  ByteProblem(int64_t rows, int64_t inputs, int64_t outputs, bool tiles, int64_t element = 1);
 
   int64_t blocks() const { return groups * group_blocks; }
   int64_t outputs() const { return blocks() * 16; }
   int64_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
-  /// Products of four bytes for one output.
+  /// Steps of four bytes for one output.
   int64_t depth() const { return spans() * span_steps(); }
   /// Bytes from element (d, h, w) of a source block to the next along each axis, and to the next block.
   struct Strides {
@@ -54,11 +55,12 @@ struct ByteProblem {
 
   /// How many groups of so many channels are computed as one, whose weights are zero between them, so that both sides
   /// are whole blocks; 0: there is no such number.
-  static int64_t groups_at_once(int64_t groups, int64_t inputs, int64_t outputs, bool tiles);
+  static int64_t groups_at_once(int64_t groups, int64_t inputs, int64_t outputs, bool tiles, int64_t element = 1);
 
   bool matrix;
   // Depthwise: one group, of whose outputs each reads the input of its own lane alone.
   bool depthwise;
+  int64_t element;  // bytes of a number
   int64_t batch, groups, group_inputs, group_outputs;
   int64_t row_inputs, row_outputs;  // inputs of an output, outputs that have the same ones
   std::array<ConvAxis, 3> axes;     // d, h, w; one row where each position reads its own alone

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
+
+#include "terroir/bfloat16.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -37,6 +40,27 @@ void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights,
       }
       sums[tap * unit.blocks * kByteBlock + o] = sum;
     }
+  }
+}
+
+void pack_bf16_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
+                    int8_t* packed) {
+  const int64_t taps = p.taps(), inputs = p.row_inputs, outputs = (unit.blocks - 1) * kByteBlock + unit.lanes;
+  std::fill_n(packed, p.depth() * unit.blocks * kQuad, int8_t{0});
+  const int64_t first_output = (unit.block - unit.group * p.group_blocks) * kByteBlock;
+  const auto store = [&](int64_t o, int64_t tap, int64_t c) {
+    const int64_t byte = p.first_byte(tap) + (first_output + o) / p.row_outputs * inputs * kBf16Bytes + c * kBf16Bytes;
+    const bfloat16 number(weights[o * strides.output + (c * taps + tap) * strides.other]);
+    int8_t* const to = packed + o / kByteBlock * p.depth() * kQuad + o % kByteBlock * kBytesAtOnce;
+    std::memcpy(to + byte / kBytesAtOnce * kQuad + byte % kBytesAtOnce, &number, sizeof(number));
+  };
+  if (strides.output == 1) {
+    for (int64_t c = 0; c < inputs; ++c)
+      for (int64_t o = 0; o < outputs; ++o) store(o, 0, c);
+  } else {
+    for (int64_t o = 0; o < outputs; ++o)
+      for (int64_t tap = 0; tap < taps; ++tap)
+        for (int64_t c = 0; c < inputs; ++c) store(o, tap, c);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// What: weights of floats, whole multiples of a step of their output, as the kernels of bytes read them.
+// What: weights of floats as the kernels of bytes read them, whole multiples of a step of their output, or as numbers
+// of bf16, two bytes each.
 #include "plugins/cpu/nodes/quantized_problem.hpp"
 
 namespace terroir::cpu {
@@ -7,7 +8,7 @@ namespace terroir::cpu {
 inline constexpr int64_t kQuad = kByteBlock * kBytesAtOnce;  // weights of a block for one step of its sums
 
 /// Weights of a unit, [depth][blocks][16][4], wide [blocks][depth][16][4], and the sums of those of each tap,
-/// [taps][blocks * 16].
+/// [taps][blocks * 16], which numbers of bf16 do without.
 struct UnitPacking {
   explicit UnitPacking(const ByteProblem& problem) : depth(problem.depth()), taps(problem.taps()) {}
   int64_t weights_at(const ByteUnit& unit) const { return unit.block * depth * kQuad; }
@@ -15,8 +16,8 @@ struct UnitPacking {
     return p.blocks() * depth * kQuad + unit.block * taps * kByteBlock * static_cast<int64_t>(sizeof(int32_t));
   }
   size_t bytes(const ByteProblem& p) const {
-    return static_cast<size_t>(p.blocks() *
-                               (depth * kQuad + taps * kByteBlock * static_cast<int64_t>(sizeof(int32_t))));
+    const int64_t sums = p.element > 1 ? 0 : taps * kByteBlock * static_cast<int64_t>(sizeof(int32_t));
+    return static_cast<size_t>(p.blocks() * (depth * kQuad + sums));
   }
   int64_t depth, taps;
 };
@@ -29,5 +30,8 @@ struct WeightStrides {
 /// `weights`: those of the unit's first output and on; `steps`: likewise.
 void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
                const float* steps, int8_t* packed, int32_t* sums);
+/// The same as numbers of bf16.
+void pack_bf16_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
+                    int8_t* packed);
 
 }  // namespace terroir::cpu

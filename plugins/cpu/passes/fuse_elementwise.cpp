@@ -42,15 +42,9 @@ bool is_elementwise(const ir::Graph& graph, const ir::Node& node) {
 
 /// Ops whose tensors lie in channel blocks.
 bool is_convolutional(const ir::Node& node) {
-  constexpr std::string_view kTypes[] = {"Convolution",
-                                         "GroupConvolution",
-                                         "ConvolutionBackpropData",
-                                         "GroupConvolutionBackpropData",
-                                         "MaxPool",
-                                         "AvgPool",
-                                         "Interpolate",
-                                         kQuantizedConvolutionType,
-                                         kQuantizeType};
+  constexpr std::string_view kTypes[] = {
+      "Convolution", "GroupConvolution", "ConvolutionBackpropData", "GroupConvolutionBackpropData", "MaxPool",
+      "AvgPool",     "Interpolate",      kQuantizedConvolutionType, kBf16ConvolutionType,           kQuantizeType};
   return std::find(std::begin(kTypes), std::end(kTypes), node.schema->type) != std::end(kTypes);
 }
 

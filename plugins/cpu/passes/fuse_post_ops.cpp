@@ -22,7 +22,7 @@ struct Chain {
 
 bool is_contraction(const ir::Node& node) {
   return node.is("Convolution") || node.is("GroupConvolution") || node.is("ConvolutionBackpropData") ||
-         node.is("GroupConvolutionBackpropData") || node.is("MatMul") || is_quantized(node);
+         node.is("GroupConvolutionBackpropData") || node.is("MatMul") || is_quantized(node) || is_bf16(node);
 }
 
 /// Ops with a store of their own, where a chain costs no pass over memory.
@@ -61,7 +61,7 @@ bool is_elementwise_base(const ir::Graph& graph, const ir::Node& node) {
 
 /// -1 as long as no per-channel operand has said which axis; contractions know theirs.
 int channel_axis_of(const ir::Graph& graph, const ir::Node& node) {
-  if (node.is("MatMul") || node.is(kQuantizedMatMulType)) {
+  if (node.is("MatMul") || node.is(kQuantizedMatMulType) || node.is(kBf16MatMulType)) {
     // The columns; a product with a vector has a single one, which is no axis of the result.
     const auto rank = static_cast<int>(node.outputs[0].shape.size());
     return graph.port(node.inputs[1]).shape.size() == 1 ? rank : rank - 1;
@@ -158,56 +158,64 @@ Chain follow(const ir::Graph& graph, const ir::Node& base, const std::set<ir::No
   return chain;
 }
 
+/// Of an op that has a chain, longer or not.
+template <class Attrs>
+std::unique_ptr<ir::Attributes> with_chain(Attrs attrs, Chain& chain) {
+  attrs.fused.chain = std::move(chain.attrs.chain);
+  return ir::make_attributes_of(std::move(attrs));
+}
+
 }  // namespace
 
 ir::Pass fuse_post_ops(const CpuOps& ops, ChainBases which) {
-  return {
-      "fuse_post_ops", [&ops, which](const ir::Graph& graph, ir::Patch& patch) {
-        std::vector<ir::NodeId> order = ir::topological_order(graph);
-        // Contractions first, the later one first: of the two sides of a residual Add the later one has the other's
-        // result at hand. Then enlarged images, likewise. Elementwise chains from their first op on.
-        std::vector<ir::NodeId> bases;
-        if (which != ChainBases::elementwise) {
-          for (auto it = order.rbegin(); it != order.rend(); ++it)
-            if (is_main_base(graph.node(*it))) bases.push_back(*it);
-          for (auto it = order.rbegin(); it != order.rend(); ++it)
-            if (enlarges_images(graph, graph.node(*it))) bases.push_back(*it);
-        }
-        if (which != ChainBases::with_own_store)
-          for (ir::NodeId id : order)
-            if (!is_main_base(graph.node(id)) && !graph.node(id).is("Interpolate")) bases.push_back(id);
-        std::set<ir::NodeId> claimed;
-        for (ir::NodeId id : bases) {
-          const ir::Node& base = graph.node(id);
-          const bool in_bytes = is_quantized(base);
-          const ir::OpSchema* fused = claimed.contains(id) ? nullptr : in_bytes ? base.schema : ops.fused(*base.schema);
-          if (!fused || base.outputs.size() != 1 || base.outputs[0].type != element::f32 ||
-              base.outputs[0].shape.is_dynamic() || graph.uses({id, 0}).empty())
-            continue;
-          if (!is_main_base(base) && !base.is("Interpolate") && !is_elementwise_base(graph, base)) continue;
-          Chain chain = follow(graph, base, claimed);
-          if (chain.attrs.chain.empty()) continue;
-          claimed.insert(chain.nodes.begin(), chain.nodes.end());
-          if (chain.quantised) {
-            const ir::Node& other = graph.node(*chain.quantised);
-            claimed.insert(other.id);
-            chain.inputs[chain.quantised_input] =
-                patch.add(ops.quantize(), ir::make_attributes_of(quantisation_of(graph, other)->levels),
-                          {other.inputs[0]}, {other.id});
-          }
-          std::unique_ptr<ir::Attributes> attributes;
-          if (in_bytes) {
-            auto attrs = base.attrs<QuantizedAttrs>();
-            attrs.fused.chain = std::move(chain.attrs.chain);
-            attributes = ir::make_attributes_of(std::move(attrs));
-          } else {
-            chain.attrs.base_attributes = base.attributes->clone();
-            attributes = ir::make_attributes_of(std::move(chain.attrs));
-          }
-          patch.replace({chain.nodes.back(), 0},
-                        patch.add(*fused, std::move(attributes), std::move(chain.inputs), chain.nodes));
-        }
-      }};
+  return {"fuse_post_ops", [&ops, which](const ir::Graph& graph, ir::Patch& patch) {
+            std::vector<ir::NodeId> order = ir::topological_order(graph);
+            // Contractions first, the later one first: of the two sides of a residual Add the later one has the other's
+            // result at hand. Then enlarged images, likewise. Elementwise chains from their first op on.
+            std::vector<ir::NodeId> bases;
+            if (which != ChainBases::elementwise) {
+              for (auto it = order.rbegin(); it != order.rend(); ++it)
+                if (is_main_base(graph.node(*it))) bases.push_back(*it);
+              for (auto it = order.rbegin(); it != order.rend(); ++it)
+                if (enlarges_images(graph, graph.node(*it))) bases.push_back(*it);
+            }
+            if (which != ChainBases::with_own_store)
+              for (ir::NodeId id : order)
+                if (!is_main_base(graph.node(id)) && !graph.node(id).is("Interpolate")) bases.push_back(id);
+            std::set<ir::NodeId> claimed;
+            for (ir::NodeId id : bases) {
+              const ir::Node& base = graph.node(id);
+              const bool has_chain = is_quantized(base) || is_bf16(base);
+              const ir::OpSchema* fused = claimed.contains(id) ? nullptr
+                                          : has_chain          ? base.schema
+                                                               : ops.fused(*base.schema);
+              if (!fused || base.outputs.size() != 1 || base.outputs[0].type != element::f32 ||
+                  base.outputs[0].shape.is_dynamic() || graph.uses({id, 0}).empty())
+                continue;
+              if (!is_main_base(base) && !base.is("Interpolate") && !is_elementwise_base(graph, base)) continue;
+              Chain chain = follow(graph, base, claimed);
+              if (chain.attrs.chain.empty()) continue;
+              claimed.insert(chain.nodes.begin(), chain.nodes.end());
+              if (chain.quantised) {
+                const ir::Node& other = graph.node(*chain.quantised);
+                claimed.insert(other.id);
+                chain.inputs[chain.quantised_input] =
+                    patch.add(ops.quantize(), ir::make_attributes_of(quantisation_of(graph, other)->levels),
+                              {other.inputs[0]}, {other.id});
+              }
+              std::unique_ptr<ir::Attributes> attributes;
+              if (is_quantized(base)) {
+                attributes = with_chain(base.attrs<QuantizedAttrs>(), chain);
+              } else if (is_bf16(base)) {
+                attributes = with_chain(base.attrs<Bf16Attrs>(), chain);
+              } else {
+                chain.attrs.base_attributes = base.attributes->clone();
+                attributes = ir::make_attributes_of(std::move(chain.attrs));
+              }
+              patch.replace({chain.nodes.back(), 0},
+                            patch.add(*fused, std::move(attributes), std::move(chain.inputs), chain.nodes));
+            }
+          }};
 }
 
 }  // namespace terroir::cpu

@@ -74,9 +74,11 @@ constexpr auto enumerator_names(ModelDistributionPolicy) {
 inline constexpr Property<PerformanceMode> performance_mode{"PERFORMANCE_HINT"};
 /// How many requests the application will keep running at once; caps the streams a hint makes. 0: unknown.
 inline constexpr Property<uint32_t> num_requests{"PERFORMANCE_HINT_NUM_REQUESTS"};
-/// The type in which floating-point layers may be computed.
+/// The type in which floating-point layers may be computed; f32 if it is not set. bf16: convolutions and products with
+/// constant matrices, on processors that multiply such numbers; a compiled model tells what it came down to.
 inline constexpr Property<element::Type> inference_precision{"INFERENCE_PRECISION_HINT"};
-/// ACCURACY forbids any precision below that of the model, and algorithms that round more than the sums they replace.
+/// ACCURACY forbids any precision below that of the model, unless inference_precision is set to one, and algorithms that
+/// round more than the sums they replace.
 inline constexpr Property<ExecutionMode> execution_mode{"EXECUTION_MODE_HINT"};
 /// Which cores threads may run on, of processors that have several kinds.
 inline constexpr Property<SchedulingCoreType> scheduling_core_type{"SCHEDULING_CORE_TYPE"};

@@ -1,6 +1,6 @@
 #include "plugins/cpu/simd/avx512_amx.hpp"
 
-#include "plugins/cpu/kernels/conv_bytes/finish.hpp"
+#include "plugins/cpu/kernels/conv_bytes/finish_bf16.hpp"
 
 namespace terroir::cpu::avx512_amx {
 namespace {
@@ -29,8 +29,17 @@ struct Positions {
   int64_t apart, count;
 };
 
+// The instruction that multiplies two tiles: of bytes, or of numbers of bf16. Its operands are numerals.
+#define TERROIR_TILE_PRODUCT(sum, data, weights) \
+  do {                                           \
+    if (Bf16)                                    \
+      _tile_dpbf16ps(sum, data, weights);        \
+    else                                         \
+      _tile_dpbusd(sum, data, weights);          \
+  } while (false)
+
 // A tiles of positions by B blocks of weights: sums [B][count][16].
-template <int A, int B>
+template <bool Bf16, int A, int B>
 TERROIR_INLINE void product(const ByteConvRow& row, const Positions& at, const int8_t* weights, int32_t* sums,
                             const int8_t*& ahead, int64_t lines) {
   _tile_zero(0);
@@ -43,17 +52,17 @@ TERROIR_INLINE void product(const ByteConvRow& row, const Positions& at, const i
     const int64_t offset = row.offsets[k];
     _tile_loadd(6, weights + k * kRowBytes, kRowBytes);
     _tile_loadd(4, at.src[0] + offset, data_step);
-    _tile_dpbusd(0, 4, 6);
+    TERROIR_TILE_PRODUCT(0, 4, 6);
     if (A > 1) {
       _tile_loadd(5, at.src[1] + offset, data_step);
-      _tile_dpbusd(1, 5, 6);
+      TERROIR_TILE_PRODUCT(1, 5, 6);
     }
     for (int64_t i = 0; i < lines; ++i, ahead += kRowBytes)
       _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T1);
     if (B > 1) {
       _tile_loadd(7, behind + k * kRowBytes, kRowBytes);
-      _tile_dpbusd(2, 4, 7);
-      if (A > 1) _tile_dpbusd(3, 5, 7);
+      TERROIR_TILE_PRODUCT(2, 4, 7);
+      if (A > 1) TERROIR_TILE_PRODUCT(3, 5, 7);
     }
   }
   _tile_stored(0, sums, kRowBytes);
@@ -61,6 +70,8 @@ TERROIR_INLINE void product(const ByteConvRow& row, const Positions& at, const i
   if (B > 1) _tile_stored(2, sums + at.count * kLanes, kRowBytes);
   if (A > 1 && B > 1) _tile_stored(3, sums + (at.count + at.apart) * kLanes, kRowBytes);
 }
+
+#undef TERROIR_TILE_PRODUCT
 
 // A tile of a row: its first position, and how many of its positions the tile before has stored.
 struct Tile {
@@ -76,10 +87,8 @@ int64_t pitch_of(const ByteConvRow& row, const ByteConvRows& rows) {
   return tiles_of((rows.count - 1) * pitch + row.positions) < rows.count * tiles_of(row.positions) ? pitch : 0;
 }
 
-}  // namespace
-
-void byte_conv_rows(const ByteConvRow& row, const ByteConvRows& rows);
-void byte_conv_rows(const ByteConvRow& row, const ByteConvRows& rows) {
+template <bool Bf16>
+void multiply_rows(const ByteConvRow& row, const ByteConvRows& rows) {
   const int64_t pitch = pitch_of(row, rows);
   const int64_t row_count = pitch ? 1 : rows.count;
   const int64_t positions = pitch ? (rows.count - 1) * pitch + row.positions : row.positions;
@@ -100,12 +109,17 @@ void byte_conv_rows(const ByteConvRow& row, const ByteConvRows& rows) {
     return Tile{t / tiles, first, i * height - first};
   };
   const auto source = [&](const Tile& tile) { return row.src + tile.row * rows.src_step + tile.first * row.src_step; };
+  const bool plain = Bf16 && is_plain(row);
+  const auto finish_in_row = [&](int64_t r, const Sums& sums) {
+    if (plain) return finish_bf16_in_row(row, rows, r, sums);
+    avx512_vnni::finish_in_row(row, rows, r, sums);
+  };
   const auto finish_tiles = [&](const Tile& tile, const int32_t* sums, int64_t stride, int64_t count) {
-    if (!pitch) return avx512_vnni::finish_in_row(row, rows, tile.row, {sums, stride, count, tile.first, tile.done});
+    if (!pitch) return finish_in_row(tile.row, {sums, stride, count, tile.first, tile.done});
     const int64_t end = tile.first + count;
     for (int64_t p = tile.first + tile.done; p < end;) {
       const int64_t r = p / pitch, x = p - r * pitch, left = row.positions - x, n = left < end - p ? left : end - p;
-      if (n > 0) avx512_vnni::finish_in_row(row, rows, r, {sums + (p - tile.first) * kLanes, stride, n, x, 0});
+      if (n > 0) finish_in_row(r, {sums + (p - tile.first) * kLanes, stride, n, x, 0});
       p = n == left || n <= 0 ? (r + 1) * pitch : end;
     }
   };
@@ -122,18 +136,25 @@ void byte_conv_rows(const ByteConvRow& row, const ByteConvRows& rows) {
       int32_t* const to = sums + b * at.count * kLanes;
       const bool pair = b + 1 < row.blocks;
       if (two && pair)
-        product<2, 2>(row, at, weights, to, ahead, lines);
+        product<Bf16, 2, 2>(row, at, weights, to, ahead, lines);
       else if (two)
-        product<2, 1>(row, at, weights, to, ahead, lines);
+        product<Bf16, 2, 1>(row, at, weights, to, ahead, lines);
       else if (pair)
-        product<1, 2>(row, at, weights, to, ahead, lines);
+        product<Bf16, 1, 2>(row, at, weights, to, ahead, lines);
       else
-        product<1, 1>(row, at, weights, to, ahead, lines);
+        product<Bf16, 1, 1>(row, at, weights, to, ahead, lines);
     }
     finish_tiles(one, sums, at.count, in_row ? at.count : height);
     if (two && !in_row) finish_tiles(other, sums + apart * kLanes, at.count, height);
   }
   _tile_release();
 }
+
+}  // namespace
+
+void byte_conv_rows(const ByteConvRow& row, const ByteConvRows& rows);
+void byte_conv_rows(const ByteConvRow& row, const ByteConvRows& rows) { multiply_rows<false>(row, rows); }
+void bf16_conv_rows(const ByteConvRow& row, const ByteConvRows& rows);
+void bf16_conv_rows(const ByteConvRow& row, const ByteConvRows& rows) { multiply_rows<true>(row, rows); }
 
 }  // namespace terroir::cpu::avx512_amx

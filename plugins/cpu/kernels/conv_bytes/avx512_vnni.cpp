@@ -179,9 +179,14 @@ void dequantize(const uint8_t* src, float* dst, int64_t count, float scale, floa
 
 const ByteConvKernels& byte_conv_table();
 const ByteConvKernels& byte_conv_table() {
-  static constexpr ByteConvKernels kTable = {&row,          &depthwise_rows, &depthwise_words,
-                                             nullptr,       &quantize,       &quantize_planes,
-                                             &side_by_side, &few_channels,   &dequantize};
+  static constexpr ByteConvKernels kTable = {.row = &row,
+                                             .depthwise_rows = &depthwise_rows,
+                                             .depthwise_words = &depthwise_words,
+                                             .quantize = &quantize,
+                                             .quantize_planes = &quantize_planes,
+                                             .side_by_side = &side_by_side,
+                                             .few_channels = &few_channels,
+                                             .dequantize = &dequantize};
   return kTable;
 }
 

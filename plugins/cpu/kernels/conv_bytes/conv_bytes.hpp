@@ -1,5 +1,6 @@
 // What: rows of a convolution (or of a matrix product) of unsigned bytes with signed ones: sums in 32 bits, exact, then
-// in f32 the bias, an operand, a clamp and further post-ops, and at the store f32 or, quantised again, bytes.
+// in f32 the bias, an operand, a clamp and further post-ops, and at the store f32 or, quantised again, bytes. Or of
+// numbers of bf16, two bytes each: sums in f32, pair by pair in the order of the steps, stored as f32 or bf16.
 // Formula: f = f32(sum) * scale[c] + bias[c], through first_ops, rounded, + residual, clamped to [low, high], through
 //          post_ops; a byte is round_half_even(clamp((f - low[c]) * steps[c], 0, most)) of its levels, 0 for NaN.
 //          Rounded: round_half_even(clamp(f, low, high) * alpha + beta) * scale + shift. A residual in bytes: its
@@ -40,13 +41,16 @@ struct ByteConvRow {
   const int32_t* offsets;
   int64_t blocks;  // of 16 outputs, 1 to 4
   const int8_t* weights;
+  bool sums_of_floats;
   const float* scale;           // of the first output; 16 to a block
   const float* bias;            // likewise, of the first position
   const int32_t* bias_offsets;  // by position, in floats from `bias`; null: zeros
-  // One of the two, or both; distances in elements, the same for the residual, which may be null, or `dst`.
+  // One of the three, or the first two; distances in elements, the same for the residual, which may be null, or `dst`.
   float* dst;
   uint8_t* dst_bytes;
+  uint16_t* dst_bf16;
   const float* residual;
+  const uint16_t* residual_bf16;  // or null
   const uint8_t* residual_bytes;  // or null
   float residual_scale, residual_shift;
   int64_t dst_step, dst_block;
@@ -102,7 +106,9 @@ struct ByteConvKernels {
   // To [rows][words][16][4], zero where there is no position.
   void (*depthwise_words)(const ByteRows& rows, uint8_t* dst);
   // The same as `row`, faster, where steps come in sixteens whose bytes lie one behind the other; null: there is none.
-  void (*wide_rows)(const ByteConvRow& row, const ByteConvRows& rows);
+  void (*wide_rows)(const ByteConvRow& row, const ByteConvRows& rows) = nullptr;
+  // Likewise, of numbers of bf16; null: there is none.
+  void (*bf16_rows)(const ByteConvRow& row, const ByteConvRows& rows) = nullptr;
   // Of f32: bytes as above, `count` of them; of the channels of a block in turn.
   void (*quantize)(const float* src, uint8_t* dst, int64_t count, const ByteLevels& levels);
   // Of planes of f32, `plane` elements apart: a block of 16 channels, of which so many exist, the others zero.
@@ -114,6 +120,19 @@ struct ByteConvKernels {
                        int64_t dst_step);
   // The first 4 or 8 channels of positions of a block.
   void (*few_channels)(const uint8_t* src, int64_t channels, int64_t positions, uint8_t* dst);
+  // Numbers of bf16 from f32 (nearest, ties to even) or from bf16, null where there is no bf16_rows: all channels of
+  // positions of blocks side by side; the first 2 or 4 channels of a block; a row, behind which zeros fill 64 bytes.
+  // Distances of the source in elements, of `dst` in bytes.
+  struct Bf16Windows {
+    void (*side_by_side)(const void* src, int64_t block_step, int64_t blocks, int64_t positions, uint8_t* dst,
+                         int64_t dst_step);
+    void (*few_channels)(const void* src, int64_t channels, int64_t positions, uint8_t* dst);
+    void (*row)(const void* src, int64_t count, uint8_t* dst);
+  };
+  const Bf16Windows *of_floats = nullptr, *of_bf16 = nullptr;
+  // Of planes of f32, `plane` elements apart, of 1 to 4 channels: positions of 2 or 4 numbers, the last ones zero.
+  void (*bf16_planes)(const float* src, int64_t plane, int64_t channels, int64_t numbers, int64_t positions,
+                      uint8_t* dst) = nullptr;
   // scale * byte + shift.
   void (*dequantize)(const uint8_t* src, float* dst, int64_t count, float scale, float shift);
 };
@@ -122,6 +141,7 @@ inline constexpr int64_t kByteBlock = 16;      // outputs of a block
 inline constexpr int64_t kByteBlocksMost = 4;  // at once
 inline constexpr int64_t kBytesAtOnce = 4;     // of a step of the sum
 inline constexpr int64_t kWideBytes = 64;      // of the steps that `wide_rows` takes at once
+inline constexpr int64_t kBf16Bytes = 2;
 
 // Declared only: the files of the buckets include this header, and isa.hpp brings in containers.
 enum class ByteProducts : int32_t;

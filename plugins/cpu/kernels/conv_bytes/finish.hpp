@@ -9,7 +9,8 @@ namespace terroir::cpu {
 // Whose sums are finished at once.
 inline constexpr int64_t kMostPositions = 64;
 
-// Sums [blocks][stride][16] of `count` positions from `first` on; those before `done` have been stored by another tile.
+// Sums [blocks][stride][16], of 32-bit integers or of floats, of `count` positions from `first` on; those before `done`
+// have been stored by another tile.
 struct Sums {
   const int32_t* at;
   int64_t stride, count, first, done;

@@ -1,0 +1,60 @@
+#include "plugins/cpu/bf16_op.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "terroir/bfloat16.hpp"
+
+namespace terroir::cpu {
+namespace {
+
+void infer_bf16(ir::InferContext& ctx) {
+  const auto& attrs = ctx.attrs<Bf16Attrs>();
+  ir::PortType result = infer_fused(ctx, attrs.fused, {{element::f32, ctx.shape(0)}, {ctx.type(1), ctx.shape(1)}});
+  ctx.set_output(0, attrs.stores_bf16 ? element::bf16 : result.type, std::move(result.shape));
+}
+
+/// As floats, if they are or were numbers of bf16.
+std::vector<float> as_floats(const ir::TensorView& view) {
+  std::vector<float> floats(static_cast<size_t>(view.count()));
+  if (view.type == element::bf16)
+    std::copy_n(view.as<bfloat16>(), view.count(), floats.begin());
+  else
+    std::copy_n(view.as<float>(), view.count(), floats.begin());
+  return floats;
+}
+
+void round_to_bf16(std::vector<float>& values) {
+  for (float& value : values) value = bfloat16(value);
+}
+
+void compute_bf16(const ir::EvalContext& ctx) {
+  const auto& attrs = ctx.attrs<Bf16Attrs>();
+  std::vector<std::vector<float>> values;
+  std::vector<ir::TensorView> inputs;
+  for (size_t i = 0; i < ctx.inputs.size(); ++i) {
+    values.push_back(as_floats(ctx.inputs[i]));
+    if (i < static_cast<size_t>(attrs.fused.base_inputs)) round_to_bf16(values.back());
+    inputs.push_back({element::f32, ctx.inputs[i].dims, values.back().data()});
+  }
+  const ir::MutableTensorView& output = ctx.outputs[0];
+  if (!attrs.stores_bf16) return compute_fused(attrs.fused, inputs, output);
+  std::vector<float> result(static_cast<size_t>(output.count()));
+  compute_fused(attrs.fused, inputs, {element::f32, output.dims, result.data()});
+  std::copy(result.begin(), result.end(), output.as<bfloat16>());
+}
+
+}  // namespace
+
+ir::OpSchema bf16_schema(std::string_view type) {
+  ir::OpSchema schema;
+  schema.type = type;
+  schema.opset = "cpu";
+  schema.arity = {2, ir::kVariadic, 1};
+  schema.make_attributes = &ir::make_attributes<Bf16Attrs>;
+  schema.infer = &infer_bf16;
+  schema.reference = &compute_bf16;
+  return schema;
+}
+
+}  // namespace terroir::cpu

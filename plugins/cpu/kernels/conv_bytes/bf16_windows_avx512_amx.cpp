@@ -1,0 +1,117 @@
+#include "plugins/cpu/simd/avx512_amx.hpp"
+
+#include "plugins/cpu/kernels/conv_bytes/bf16.hpp"
+#include "plugins/cpu/kernels/conv_bytes/conv_bytes.hpp"
+
+namespace terroir::cpu::avx512_amx {
+namespace {
+
+constexpr int64_t kBlockBytes = kLanes * kBf16Bytes;
+
+// 16 numbers of bf16; 16 of one place and 16 of another; the first `n` of 32, and zeros.
+TERROIR_INLINE __m256i sixteen(const float* src) { return bits_of(_mm512_cvtneps_pbh(_mm512_loadu_ps(src))); }
+TERROIR_INLINE __m256i sixteen(const uint16_t* src) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src));
+}
+TERROIR_INLINE __m512i two_sixteens(const float* src, const float* other) {
+  return bits_of(_mm512_cvtne2ps_pbh(_mm512_loadu_ps(other), _mm512_loadu_ps(src)));
+}
+TERROIR_INLINE __m512i two_sixteens(const uint16_t* src, const uint16_t* other) {
+  return _mm512_inserti64x4(_mm512_castsi256_si512(sixteen(src)), sixteen(other), 1);
+}
+TERROIR_INLINE __m512i first_ones(const float* src, int64_t n) {
+  const V low = load_n(src, n < kLanes ? n : kLanes);
+  return bits_of(_mm512_cvtne2ps_pbh(n > kLanes ? load_n(src + kLanes, n - kLanes) : zero(), low));
+}
+TERROIR_INLINE __m512i first_ones(const uint16_t* src, int64_t n) {
+  return _mm512_maskz_loadu_epi16(static_cast<__mmask32>((uint64_t{1} << n) - 1), src);
+}
+
+template <class Number>
+void side_by_side(const void* from, int64_t block_step, int64_t blocks, int64_t positions, uint8_t* dst,
+                  int64_t dst_step) {
+  const auto* const src = static_cast<const Number*>(from);
+  // Few streams at a time, which processors notice and read ahead.
+  constexpr int64_t kAtOnce = 64;
+  for (int64_t first = 0; first < positions; first += kAtOnce) {
+    const int64_t n = positions - first < kAtOnce ? positions - first : kAtOnce;
+    for (int64_t b = 0; b < blocks; b += 2) {
+      const auto* const x = src + b * block_step + first * kLanes;
+      uint8_t* const to = dst + first * dst_step + b * kBlockBytes;
+      if (b + 1 < blocks) {
+        for (int64_t p = 0; p < n; ++p)
+          _mm512_storeu_si512(to + p * dst_step, two_sixteens(x + p * kLanes, x + block_step + p * kLanes));
+      } else {
+        for (int64_t p = 0; p < n; ++p)
+          _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + p * dst_step), sixteen(x + p * kLanes));
+      }
+    }
+  }
+}
+
+template <class Number>
+void few_channels(const void* from, int64_t channels, int64_t positions, uint8_t* dst) {
+  const auto* const src = static_cast<const Number*>(from);
+  for (int64_t p = 0; p < positions; ++p) {
+    const __m128i few = _mm256_castsi256_si128(sixteen(src + p * kLanes));
+    uint8_t* const to = dst + p * channels * kBf16Bytes;
+    if (channels == 4)
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(to), few);
+    else
+      _mm_storeu_si32(to, few);
+  }
+}
+
+template <class Number>
+void row(const void* from, int64_t count, uint8_t* dst) {
+  const auto* const src = static_cast<const Number*>(from);
+  constexpr int64_t kAtOnce = 2 * kLanes;
+  for (int64_t i = 0; i < count; i += kAtOnce, dst += kWideBytes)
+    _mm512_storeu_si512(dst, first_ones(src + i, count - i < kAtOnce ? count - i : kAtOnce));
+}
+
+template <class Number>
+constexpr ByteConvKernels::Bf16Windows kWindows = {&side_by_side<Number>, &few_channels<Number>, &row<Number>};
+
+// A channel of 16 positions, the first `n`.
+TERROIR_INLINE __m256i channel_at(const float* src, int64_t n) {
+  return bits_of(_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), src)));
+}
+
+// What belongs to positions of 32 bytes, of which `at` come before; `mask`: the 32-bit words that are stored, of all.
+TERROIR_INLINE void store_words(uint8_t* dst, int64_t at, uint64_t mask, __m256i words) {
+  _mm256_mask_storeu_epi32(dst + at * 32, static_cast<__mmask8>(mask >> (8 * at)), words);
+}
+
+}  // namespace
+
+void bf16_planes(const float* src, int64_t plane, int64_t channels, int64_t numbers, int64_t positions, uint8_t* dst);
+void bf16_planes(const float* src, int64_t plane, int64_t channels, int64_t numbers, int64_t positions, uint8_t* dst) {
+  constexpr int64_t kMost = 4;
+  for (int64_t p = 0; p < positions; p += kLanes, dst += kLanes * numbers * kBf16Bytes) {
+    const int64_t n = positions - p < kLanes ? positions - p : kLanes;
+    const uint64_t stored = (uint64_t{1} << (n * numbers / 2)) - 1;
+    __m256i c[kMost];
+    for (int64_t i = 0; i < kMost; ++i)
+      c[i] = i < channels ? channel_at(src + i * plane + p, n) : _mm256_setzero_si256();
+    const __m256i low01 = _mm256_unpacklo_epi16(c[0], c[1]), high01 = _mm256_unpackhi_epi16(c[0], c[1]);
+    if (numbers == 2) {
+      store_words(dst, 0, stored, _mm256_permute2x128_si256(low01, high01, 0x20));
+      store_words(dst, 1, stored, _mm256_permute2x128_si256(low01, high01, 0x31));
+      continue;
+    }
+    const __m256i low23 = _mm256_unpacklo_epi16(c[2], c[3]), high23 = _mm256_unpackhi_epi16(c[2], c[3]);
+    // Positions 0, 1, 8, 9, then 2, 3, 10, 11, and so on.
+    const __m256i q0 = _mm256_unpacklo_epi32(low01, low23), q1 = _mm256_unpackhi_epi32(low01, low23);
+    const __m256i q2 = _mm256_unpacklo_epi32(high01, high23), q3 = _mm256_unpackhi_epi32(high01, high23);
+    store_words(dst, 0, stored, _mm256_permute2x128_si256(q0, q1, 0x20));
+    store_words(dst, 1, stored, _mm256_permute2x128_si256(q2, q3, 0x20));
+    store_words(dst, 2, stored, _mm256_permute2x128_si256(q0, q1, 0x31));
+    store_words(dst, 3, stored, _mm256_permute2x128_si256(q2, q3, 0x31));
+  }
+}
+
+extern const ByteConvKernels::Bf16Windows kBf16OfFloats, kBf16OfBf16;
+constexpr ByteConvKernels::Bf16Windows kBf16OfFloats = kWindows<float>, kBf16OfBf16 = kWindows<uint16_t>;
+
+}  // namespace terroir::cpu::avx512_amx

@@ -1,0 +1,264 @@
+// Layers that multiply numbers of bf16: small integers, which numbers of bf16 hold, and sums of them that floats and
+// numbers of bf16 hold, so that every value has one right result, that of the interpreter.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "plugins/cpu/compile.hpp"
+#include "plugins/cpu/passes/fuse_post_ops.hpp"
+#include "plugins/cpu/passes/narrow_products.hpp"
+#include "tests/passes/golden.hpp"
+#include "tests/passes/graph_maker.hpp"
+#include "tests/passes/window_layers.hpp"
+#include "tests/support/compare.hpp"
+#include "tests/support/pool.hpp"
+#include "tests/support/random.hpp"
+
+namespace terroir::test {
+namespace {
+
+class Bf16Products : public ::testing::Test {
+  void SetUp() override {
+    if (cpu::active_byte_products() != cpu::ByteProducts::amx) GTEST_SKIP() << "no AMX";
+  }
+};
+
+/// -1, 0 and 1, few of which are not 0, so that sums stay below 256.
+ir::Value signs(GraphMaker& m, const ir::Dims& dims, uint32_t seed) {
+  std::vector<float> values(static_cast<size_t>(ir::element_count(dims)));
+  Random random(seed);
+  for (float& value : values) value = static_cast<float>(random.between(-5, 5) / 5);
+  return m.constant(dims, values);
+}
+
+ir::Value convolution_of_signs(GraphMaker& m, ir::Value x, const WindowLayer& l, uint32_t seed) {
+  return window_layer(m, x, l, [&](const ir::Dims& dims) { return signs(m, dims, seed); });
+}
+
+ir::Value small_bias(GraphMaker& m, int64_t channels, size_t rank) {
+  ir::Dims dims(rank, 1);
+  dims[1] = channels;
+  std::vector<float> values;
+  for (int64_t c = 0; c < channels; ++c) values.push_back(static_cast<float>(c % 7 - 3));
+  return m.constant(dims, values);
+}
+
+std::vector<HostTensor> integers_for(const GraphMaker& m) {
+  std::vector<HostTensor> inputs;
+  for (const ir::Value& input : m.inputs()) {
+    inputs.push_back(random_tensor(m.dims(input), static_cast<uint32_t>(inputs.size() + 5), 2.99f));
+    const ir::MutableTensorView view = inputs.back().writable();
+    for (int64_t i = 0; i < view.count(); ++i) view.as<float>()[i] = std::trunc(view.as<float>()[i]);
+  }
+  return inputs;
+}
+
+DeviceModel in_bf16(const ir::Graph& graph, int threads) {
+  plugin::Config config;
+  config.profiling = true;
+  config.inference_precision = element::bf16;
+  use_threads(config, threads);
+  return DeviceModel(graph.clone(), "CPU", config);
+}
+
+/// Kernels of the layers that multiply such numbers, in order.
+std::vector<std::string> bf16_kernels(const DeviceModel& device) {
+  std::vector<std::string> found;
+  for (const ProfilingInfo& info : device.profile())
+    if (info.exec_type.starts_with("bf16_")) found.push_back(info.exec_type);
+  return found;
+}
+
+/// `steps`: how many layers multiply such numbers.
+void expect_exact(const GraphMaker& m, size_t steps) {
+  const std::vector<HostTensor> inputs = integers_for(m), want = on_interpreter(m.graph(), inputs);
+  for (const int threads : {1, 2, 3, 8}) {
+    DeviceModel device = in_bf16(m.graph(), threads);
+    const std::vector<HostTensor> got = device.infer(inputs);
+    EXPECT_EQ(bf16_kernels(device).size(), steps);
+    for (size_t i = 0; i < want.size(); ++i) {
+      const std::string text = difference(want[i].view(), got[i].view(), {0, 0});
+      EXPECT_TRUE(text.empty()) << threads << " threads, output " << i << ": " << text;
+    }
+    if (threads != 2) continue;
+    const std::vector<HostTensor> again = device.stored_and_loaded().infer(inputs);
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(difference(want[i].view(), again[i].view(), {0, 0}), "");
+  }
+}
+
+TEST_F(Bf16Products, Convolutions) {
+  const WindowLayer layers[] = {
+      {"1,3,9,11", 17, "3,3", "1,1", "1,1", "1,1", "1,1"},
+      {"1,2,9,11", 17, "5,4", "2,1", "1,1", "1,1", "2,1"},
+      {"1,1,9,11", 33, "3,3", "1,1", "2,2", "1,1", "1,1"},
+      {"1,3,31,30", 64, "7,7", "2,2", "1,1", "3,3", "3,3"},
+      {"1,5,12,12", 16, "3,3", "1,1", "1,1", "1,1", "1,1"},
+      {"2,64,7,7", 80, "1,1"},
+      {"2,24,13,5", 40, "1,1"},
+      {"1,17,13,9", 33, "1,1", "2,2"},
+      {"1,40,10,10", 48, "3,3", "2,2", "1,1", "0,1", "2,1"},
+      {"1,20,14,15", 130, "3,3", "1,1", "2,3", "2,3", "2,3"},
+      {"1,32,8,8", 64, "1,1", "1,1", "1,1", "1,2", "0,1"},
+      {"1,64,6,6", 96, "3,3", "1,1", "1,1", "1,1", "1,1", 2},
+      {"1,96,7,9", 96, "3,3", "1,1", "1,1", "1,1", "1,1", 12},
+      {"2,64,9,5", 128, "3,3", "2,2", "1,1", "1,0", "1,2", 8},
+      {"1,144,5,7", 144, "3,3", "1,1", "1,2", "1,2", "1,2", 6},
+      {"1,50,1,1", 1000, "1,1"},
+      {"2,64,19,3", 40, "3,3", "1,1", "1,1", "1,1", "1,1"},
+      {"1,33,90,90", 20, "3,3", "1,1", "1,1", "1,1", "1,1"},  // several bands
+      {"1,192,7,7", 64, "1,1", "2,2"},
+      {"1,64,3,5,6", 33, "3,3,3", "1,1,1", "1,1,1", "1,1,1", "1,1,1"},
+      {"1,64,1,1", 64, "3,3", "1,1", "1,1", "1,1", "1,1"},
+      {"3,16,1,9", 16, "1,3", "1,1", "1,1", "0,1", "0,1"},
+      {"1,16,9,1", 16, "3,1", "1,1", "1,1", "1,0", "1,0"},
+      {"1,300,33", 70, "5", "2", "3", "6", "4"},
+      {"1,20,4,6,5", 19, "3,3,3", "1,2,1", "1,1,2", "1,1,2", "1,0,2"},
+      {"1,16,20,20", 16, "5,5", "1,1", "1,1", "3,0", "1,4"},
+      {"1,16,2,2", 16, "5,5", "1,1", "1,1", "4,4", "4,4"},
+  };
+  for (const WindowLayer& l : layers) {
+    SCOPED_TRACE(concat(l.input, " ", l.kernel, " to ", l.outputs, " groups ", l.groups));
+    GraphMaker m;
+    const ir::Value x = m.input(PartialShape(l.input));
+    const size_t rank = m.dims(x).size();
+    const ir::Value y = m.op("ReLU", {m.op("Add", {convolution_of_signs(m, x, l, 1), small_bias(m, l.outputs, rank)})});
+    const ir::Value z = convolution_of_signs(m, y, point_layer(rank), 2);
+    m.result(z);
+    expect_exact(m, 2);
+  }
+}
+
+TEST_F(Bf16Products, Matrices) {
+  for (const bool transposed : {true, false})
+    for (const char* shape : {"1,9,24", "2,3,5,100", "1,2048", "3,64", "40,8", "1,1,1,7", "129,33"}) {
+      SCOPED_TRACE(concat(shape, transposed ? " transposed" : ""));
+      GraphMaker m;
+      const ir::Value x = m.input(PartialShape(shape));
+      const auto product = [&](ir::Value data, int64_t inputs, int64_t outputs, uint32_t seed) {
+        ir::Value w = signs(m, {outputs, inputs}, seed);
+        if (!transposed) w = m.op("Transpose", {w, m.integers({1, 0})});
+        return m.op("MatMul", {data, w}, {{"transpose_b", transposed ? "true" : "false"}});
+      };
+      const ir::Value y = m.op("Add", {product(x, m.dims(x).back(), 52, 1), signs(m, {52}, 7)});
+      m.result(m.op("Add", {product(m.op("ReLU", {y}), 52, 37, 2), signs(m, {37}, 8)}));
+      expect_exact(m, 2);
+    }
+}
+
+TEST_F(Bf16Products, ChainsAndSums) {
+  GraphMaker m;
+  const ir::Value x = m.input("2,24,9,7"), other = m.input("2,16,9,7");
+  const ir::Value first = m.op("ReLU", {m.op("Add", {convolution_of_signs(m, x, kSame, 1), small_bias(m, 16, 4)})});
+  const ir::Value second =
+      m.op("ReLU", {m.op("Add", {convolution_of_signs(m, first, kSame, 2), first})});  // both in bf16
+  const ir::Value third =
+      m.op("Abs", {m.op("Add", {convolution_of_signs(m, second, kPoint, 3), other})});  // a sum with floats
+  m.result(m.op("Multiply", {convolution_of_signs(m, third, kPoint, 4), small_bias(m, 16, 4)}));
+  m.result(convolution_of_signs(m, third, kSame, 5));
+  m.result(m.op("Clamp", {convolution_of_signs(m, second, kPoint, 6)}, {{"min", "-3"}, {"max", "4"}}));
+  expect_exact(m, 6);
+}
+
+/// What others read stays f32, and is that.
+TEST_F(Bf16Products, OthersReadFloats) {
+  GraphMaker m;
+  const ir::Value x = m.input("1,20,9,7");
+  const ir::Value y = convolution_of_signs(m, x, kSame, 1);
+  m.result(convolution_of_signs(m, y, kPoint, 2));
+  m.result(m.op("MaxPool", {y}, {{"strides", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}, {"kernel", "2,2"}}));
+  m.result(m.op("MatMul", {convolution_of_signs(m, x, kPoint, 3), signs(m, {7, 5}, 4)}));  // in another order
+  expect_exact(m, 4);
+  DeviceModel device = in_bf16(m.graph(), 1);
+  device.infer(integers_for(m));
+  for (const std::string& kernel : bf16_kernels(device))
+    EXPECT_TRUE(kernel.find("_f32") != std::string::npos) << kernel;
+}
+
+TEST_F(Bf16Products, NumbersAreRounded) {
+  GraphMaker m;
+  const ir::Value x = m.input("1,20,9,11");
+  const ir::Value wide = m.random({30, 20, 3, 3}, 4);
+  const AttributeTexts window = {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}};
+  m.result(m.op("Convolution", {x, wide}, window));
+  GraphMaker rounded;
+  const auto narrow = [&](ir::Value value) {
+    return rounded.op("Convert", {rounded.op("Convert", {value}, {{"destination_type", "bf16"}})},
+                      {{"destination_type", "f32"}});
+  };
+  const ir::Value data = narrow(rounded.input("1,20,9,11")), weights = narrow(rounded.random({30, 20, 3, 3}, 4));
+  rounded.result(rounded.op("Convolution", {data, weights}, window));
+  const std::vector<HostTensor> inputs = {random_tensor({1, 20, 9, 11}, 3)};
+  const std::vector<HostTensor> want = on_interpreter(rounded.graph(), inputs);
+  const std::vector<HostTensor> got = in_bf16(m.graph(), 2).infer(inputs);
+  // Of 180 products, each rounded once when it is added.
+  const std::string text = difference(want[0].view(), got[0].view(), {0, 180 * 0x1p-24 * 10});
+  EXPECT_TRUE(text.empty()) << text;
+}
+
+/// What lies in memory behind the data is no number.
+TEST_F(Bf16Products, NothingBehindTheDataCounts) {
+  for (const char* shape : {"1,3,5,5", "1,16,3,3", "1,17,1,1"}) {
+    GraphMaker m;
+    const ir::Value x = m.input(PartialShape(shape));
+    m.result(convolution_of_signs(m, x, kSame, 1));
+    const std::vector<HostTensor> inputs = integers_for(m), want = on_interpreter(m.graph(), inputs);
+    DeviceModel device = in_bf16(m.graph(), 1);
+    for (int i = 0; i < 3; ++i) {
+      GraphMaker other;  // leaves such bits where windows are copied
+      const ir::Value y = other.input("1,64,20,20");
+      other.result(convolution_of_signs(other, y, kSame, 2));
+      std::vector<HostTensor> nan = {random_tensor({1, 64, 20, 20}, 1)};
+      std::fill_n(nan[0].writable().as<float>(), nan[0].view().count(), std::numeric_limits<float>::quiet_NaN());
+      in_bf16(other.graph(), 1).infer(nan);
+      EXPECT_EQ(difference(want[0].view(), device.infer(inputs)[0].view(), {0, 0}), "") << shape;
+    }
+  }
+}
+
+TEST_F(Bf16Products, SettingsSayWhatIsComputed) {
+  GraphMaker m;
+  m.result(convolution_of_signs(m, m.input("1,16,6,6"), kSame, 1));
+  EXPECT_EQ(in_bf16(m.graph(), 1).compiled().config().inference_precision, element::bf16);
+  EXPECT_EQ(on_cpu(m.graph(), 1).compiled().config().inference_precision, element::f32);
+  const ForcedIsa forced("avx512_vnni");
+  DeviceModel device = in_bf16(m.graph(), 1);
+  EXPECT_EQ(device.compiled().config().inference_precision, element::f32);
+  device.infer(integers_for(m));
+  EXPECT_TRUE(bf16_kernels(device).empty());
+}
+
+TEST_F(Bf16Products, RefusesOthers) {
+  GraphMaker m;
+  const ir::Value x = m.input("1,16,12,12");
+  m.result(m.depthwise(x, 3, 1));
+  m.result(convolution_of_signs(m, x, {"", 16, "3,3", "1,1", "6,6", "6,6", "6,6"}, 1));  // wider than the image
+  const ir::Value weights = m.input("16,16,1,1");
+  m.result(m.op("Convolution", {x, weights},
+                {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}}));
+  m.result(m.op("MatMul", {x, m.random({1, 16, 12, 5}, 3)}));  // a matrix for each channel
+  m.result(m.op("MatMul", {x, m.random({12, 5}, 4)}, {{"transpose_a", "true"}}));
+  DeviceModel device = in_bf16(m.graph(), 1);
+  device.infer(integers_for(m));
+  EXPECT_TRUE(bf16_kernels(device).empty());
+}
+
+TEST(NarrowProducts, Rewrite) {
+  GraphMaker m;
+  const ir::Value x = m.input("1,16,6,6");
+  const ir::Value y = m.op("ReLU", {m.op("Add", {convolution_of_signs(m, x, kSame, 1), small_bias(m, 16, 4)})});
+  const ir::Value z = m.op("ReLU", {m.op("Add", {convolution_of_signs(m, y, kSame, 2), y})});
+  m.result(convolution_of_signs(m, z, kPoint, 3));
+  m.result(m.op("Sqrt", {z}));
+  m.result(m.op("MatMul", {z, signs(m, {6, 4}, 4)}));
+  expect_rewrite("narrow_products", m.graph(),
+                 {cpu::narrow_products(cpu::cpu_ops()),
+                  cpu::fuse_post_ops(cpu::cpu_ops(), cpu::ChainBases::with_own_store), cpu::narrow_stores()});
+}
+
+}  // namespace
+}  // namespace terroir::test
