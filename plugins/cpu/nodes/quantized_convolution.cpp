@@ -89,7 +89,8 @@ PackedWeights pack(const NodeContext& context, const ByteProblem& problem) {
         pack_unit(problem, unit, rows, strides, steps + output, bytes + places.weights_at(unit),
                   reinterpret_cast<int32_t*>(bytes + places.sums_at(problem, unit)));
       else
-        pack_bf16_unit(problem, unit, rows, strides, bytes + places.weights_at(unit));
+        pack_bf16_unit(problem, unit, rows, strides, *byte_conv_kernels(ByteProducts::amx),
+                       bytes + places.weights_at(unit));
     }
   };
   return context.weights.get(*context.constants[1], std::move(packing));

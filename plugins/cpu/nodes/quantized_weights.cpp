@@ -44,23 +44,28 @@ void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights,
 }
 
 void pack_bf16_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
-                    int8_t* packed) {
+                    const ByteConvKernels& kernels, int8_t* packed) {
   const int64_t taps = p.taps(), inputs = p.row_inputs, outputs = (unit.blocks - 1) * kByteBlock + unit.lanes;
   std::fill_n(packed, p.depth() * unit.blocks * kQuad, int8_t{0});
-  const int64_t first_output = (unit.block - unit.group * p.group_blocks) * kByteBlock;
-  const auto store = [&](int64_t o, int64_t tap, int64_t c) {
-    const int64_t byte = p.first_byte(tap) + (first_output + o) / p.row_outputs * inputs * kBf16Bytes + c * kBf16Bytes;
-    const bfloat16 number(weights[o * strides.output + (c * taps + tap) * strides.other]);
-    int8_t* const to = packed + o / kByteBlock * p.depth() * kQuad + o % kByteBlock * kBytesAtOnce;
-    std::memcpy(to + byte / kBytesAtOnce * kQuad + byte % kBytesAtOnce, &number, sizeof(number));
-  };
-  if (strides.output == 1) {
-    for (int64_t c = 0; c < inputs; ++c)
-      for (int64_t o = 0; o < outputs; ++o) store(o, 0, c);
-  } else {
-    for (int64_t o = 0; o < outputs; ++o)
+  const auto block_of = [&](int64_t o) { return packed + o / kByteBlock * p.depth() * kQuad; };
+  if (p.row_outputs == p.group_outputs) {
+    for (int64_t o = 0; o < outputs; o += kByteBlock)
       for (int64_t tap = 0; tap < taps; ++tap)
-        for (int64_t c = 0; c < inputs; ++c) store(o, tap, c);
+        kernels.pack_bf16({weights + o * strides.output + tap * strides.other, std::min(outputs - o, kByteBlock),
+                           strides.output, inputs, taps * strides.other},
+                          reinterpret_cast<uint8_t*>(block_of(o) + p.first_byte(tap) / kBytesAtOnce * kQuad));
+    return;
+  }
+  const int64_t first_output = (unit.block - unit.group * p.group_blocks) * kByteBlock;
+  for (int64_t o = 0; o < outputs; ++o) {
+    const int64_t first = (first_output + o) / p.row_outputs * inputs;
+    int8_t* const to = block_of(o) + o % kByteBlock * kBytesAtOnce;
+    for (int64_t tap = 0; tap < taps; ++tap)
+      for (int64_t c = 0; c < inputs; ++c) {
+        const int64_t byte = p.first_byte(tap) + (first + c) * kBf16Bytes;
+        const bfloat16 number(weights[o * strides.output + (c * taps + tap) * strides.other]);
+        std::memcpy(to + byte / kBytesAtOnce * kQuad + byte % kBytesAtOnce, &number, sizeof(number));
+      }
   }
 }
 

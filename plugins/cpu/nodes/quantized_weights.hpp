@@ -32,6 +32,6 @@ void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights,
                const float* steps, int8_t* packed, int32_t* sums);
 /// The same as numbers of bf16.
 void pack_bf16_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
-                    int8_t* packed);
+                    const ByteConvKernels& kernels, int8_t* packed);
 
 }  // namespace terroir::cpu

@@ -99,6 +99,12 @@ struct ByteRows {
   int64_t src_step, rows, positions, left, words;
 };
 
+// Floats of 16 outputs at most, distances in elements. Those of a tap: the last input is not past 2^31 / 4 bytes.
+struct Bf16Weights {
+  const float* at;
+  int64_t outputs, output_step, inputs, input_step;
+};
+
 struct ByteConvKernels {
   void (*row)(const ByteConvRow& row);
   // One block; `src_step` of the row has no meaning. `room` is aligned to 64 bytes.
@@ -133,6 +139,8 @@ struct ByteConvKernels {
   // Of planes of f32, `plane` elements apart, of 1 to 4 channels: positions of 2 or 4 numbers, the last ones zero.
   void (*bf16_planes)(const float* src, int64_t plane, int64_t channels, int64_t numbers, int64_t positions,
                       uint8_t* dst) = nullptr;
+  // Numbers of bf16 as bf16_rows reads them, [pairs of inputs][16][2], zero where there is none.
+  void (*pack_bf16)(const Bf16Weights& weights, uint8_t* dst) = nullptr;
   // scale * byte + shift.
   void (*dequantize)(const uint8_t* src, float* dst, int64_t count, float scale, float shift);
 };

@@ -11,6 +11,7 @@ namespace avx512_amx {
 void byte_conv_rows(const ByteConvRow& row, const ByteConvRows& rows);
 void bf16_conv_rows(const ByteConvRow& row, const ByteConvRows& rows);
 extern const ByteConvKernels::Bf16Windows kBf16OfFloats, kBf16OfBf16;
+void pack_bf16(const Bf16Weights& weights, uint8_t* dst);
 void bf16_planes(const float* src, int64_t plane, int64_t channels, int64_t numbers, int64_t positions, uint8_t* dst);
 }  // namespace avx512_amx
 
@@ -21,6 +22,7 @@ const ByteConvKernels* byte_conv_kernels(ByteProducts products) noexcept {
     kernels.wide_rows = &avx512_amx::byte_conv_rows;
     kernels.bf16_rows = &avx512_amx::bf16_conv_rows;
     kernels.of_floats = &avx512_amx::kBf16OfFloats;
+    kernels.pack_bf16 = &avx512_amx::pack_bf16;
     kernels.bf16_planes = &avx512_amx::bf16_planes;
     kernels.of_bf16 = &avx512_amx::kBf16OfBf16;
     return kernels;
