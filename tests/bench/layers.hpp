@@ -19,9 +19,9 @@ void register_convolutions(int threads);
 void register_matmuls(int threads);
 /// Layers that no peer has: beside the time of their reference kernel.
 void register_special(int threads);
-/// Quantised convolutions and matrix products, for each kind of products of bytes that this machine has; without any,
-/// prints that there are none.
-void register_bytes(int threads);
+/// Convolutions and matrix products in bytes and in numbers of bf16, for each kind of such products that this machine
+/// has; without any, prints that there are none.
+void register_narrow(int threads);
 
 /// A convolution as IR files write it.
 struct ConvolutionOp {

@@ -6,7 +6,9 @@
 // Rows special/... are beside their reference kernel instead, on one thread: vs_ref is its time by our best time.
 // Rows int8/... are layers of bytes u8 by weights i8, with scales of each output and a bias, that store u8 or f32;
 // of_peak is the share of the products of bytes, and isa variants are what TERROIR_FORCE_ISA calls avx512_vnni and
-// avx512_amx. ONEDNN_MAX_CPU_ISA=AVX2 makes a fair peer for the avx2 rows, AVX512_CORE_VNNI for those of avx512_vnni;
+// avx512_amx. Rows bf16/... are the same layers but depthwise ones, of numbers of bf16 with a bias, that store bf16 or
+// f32; of_peak is the share of the products of such numbers. The first layers of a model read planar f32 there, but the
+// peer's bf16. ONEDNN_MAX_CPU_ISA=AVX2 makes a fair peer for the avx2 rows, AVX512_CORE_VNNI for those of avx512_vnni;
 // rows of other buckets compare with what it chooses.
 #include <benchmark/benchmark.h>
 
@@ -23,7 +25,7 @@ int main(int argc, char** argv) {
   terroir::bench::register_convolutions(threads);
   terroir::bench::register_matmuls(threads);
   terroir::bench::register_special(threads);
-  terroir::bench::register_bytes(threads);
+  terroir::bench::register_narrow(threads);
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }

@@ -1,6 +1,6 @@
 // What this machine can do, measured in the same run as the kernels: multiply-add throughput of one core per bucket,
-// that of products of bytes, and copy bandwidth. Frequencies differ between runs and neighbours; ratios to these
-// figures do not.
+// that of products of bytes and of numbers of bf16, and copy bandwidth. Frequencies differ between runs and neighbours;
+// ratios to these figures do not.
 #pragma once
 
 #include <time.h>
@@ -107,8 +107,10 @@ __attribute__((target("avx512f,avx512vnni"), noinline)) inline double byte_loop_
   for (auto& a : acc) __asm__ volatile("" ::"v"(a));
   return 2.0 * 64 * 16 * static_cast<double>(n);
 }
-// Of 64 products to each of 16 x 16 sums, in four tiles: more than the latency of one. The process may use tiles.
-__attribute__((target("amx-tile,amx-int8"), noinline)) inline double byte_loop_amx(int64_t n) {
+// Of 64 bytes, or 32 numbers of bf16, to each of 16 x 16 sums, in four tiles: more than the latency of one. The process
+// may use tiles.
+template <bool bf16>
+__attribute__((target("amx-tile,amx-int8,amx-bf16"), noinline)) double tile_loop(int64_t n) {
   struct alignas(64) Shapes {
     uint8_t palette, start_row, reserved[14];
     uint16_t row_bytes[16];
@@ -125,26 +127,34 @@ __attribute__((target("amx-tile,amx-int8"), noinline)) inline double byte_loop_a
   _tile_zero(4);
   _tile_zero(5);
   for (int64_t i = 0; i < n; ++i) {
-    _tile_dpbusd(0, 4, 5);
-    _tile_dpbusd(1, 4, 5);
-    _tile_dpbusd(2, 4, 5);
-    _tile_dpbusd(3, 4, 5);
+    if constexpr (bf16) {
+      _tile_dpbf16ps(0, 4, 5);
+      _tile_dpbf16ps(1, 4, 5);
+      _tile_dpbf16ps(2, 4, 5);
+      _tile_dpbf16ps(3, 4, 5);
+    } else {
+      _tile_dpbusd(0, 4, 5);
+      _tile_dpbusd(1, 4, 5);
+      _tile_dpbusd(2, 4, 5);
+      _tile_dpbusd(3, 4, 5);
+    }
   }
   _tile_release();
-  return 2.0 * 4 * 16 * 16 * 64 * static_cast<double>(n);
+  return 2.0 * 4 * 16 * 16 * (bf16 ? 32 : 64) * static_cast<double>(n);
 }
 #endif
 
 // `iterations`: about as much time as those of peak_flops_once. Zero where there are none.
-inline double peak_bytes_once(cpu::ByteProducts products, int64_t iterations = 400000) {
+inline double peak_narrow_once(cpu::ByteProducts products, bool bf16, int64_t iterations) {
   const double start = seconds_now();
   double operations = 0;
 #if defined(__x86_64__)
   constexpr int64_t kSlower = 8;  // an iteration in tiles
-  if (products == cpu::ByteProducts::vnni) operations = byte_loop_vnni(iterations);
-  if (products == cpu::ByteProducts::amx) operations = byte_loop_amx(iterations / kSlower);
+  if (products == cpu::ByteProducts::vnni && !bf16) operations = byte_loop_vnni(iterations);
+  if (products == cpu::ByteProducts::amx)
+    operations = bf16 ? tile_loop<true>(iterations / kSlower) : tile_loop<false>(iterations / kSlower);
 #else
-  (void)products, (void)iterations;
+  (void)products, (void)bf16, (void)iterations;
 #endif
   return operations / (seconds_now() - start);
 }

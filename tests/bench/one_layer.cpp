@@ -64,19 +64,20 @@ ir::Value add_convolution(ir::Graph& graph, const char* name, ir::Value source, 
 
 }  // namespace
 
-LayerStep::LayerStep(const ir::Graph& graph, std::vector<AlignedBuffer> inputs, cpu::Isa isa, int threads)
+LayerStep::LayerStep(const ir::Graph& graph, std::vector<AlignedBuffer> inputs, cpu::Isa isa, int threads, bool bf16)
     : LayerStep(threads) {
   buffers_ = std::move(inputs);
-  compile(graph, isa);
+  compile(graph, isa, bf16);
 }
 
-void LayerStep::compile(const ir::Graph& graph, cpu::Isa isa) {
+void LayerStep::compile(const ir::Graph& graph, cpu::Isa isa, bool bf16) {
   std::vector<ir::Dims> extents;
   for (const ir::NodeId id : graph.parameters()) extents.push_back(ir::to_dims(graph.port({id, 0}).shape.to_shape()));
   cpu::CompileOptions options;
   options.isa = isa;
   options.threads = arena_.threads();
   options.bytes = isa == cpu::Isa::avx512 && cpu::active_byte_products() != cpu::ByteProducts::none;
+  options.bf16 = bf16;
   state_ = std::make_unique<cpu::PlanState>(
       cpu::compile_plan(cpu::bound_graph(cpu::rewrite_portable(graph), extents), weights_, options, arena_), arena_);
   const cpu::Plan& plan = state_->plan();
@@ -127,7 +128,7 @@ OneLayer::OneLayer(const char* type, const std::vector<std::pair<std::string, st
     last = add_convolution(graph, "behind", last, ir::to_dims(graph.port(last).shape.to_shape()), kChannelsBehind);
   graph.add(builtin(ir::kResultType), "result", nullptr, {last});
   ir::infer_graph(graph);
-  compile(graph, isa);
+  compile(graph, isa, false);
 }
 
 double OneLayer::run_reference() {

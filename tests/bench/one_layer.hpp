@@ -21,8 +21,8 @@ namespace terroir::bench {
 /// What computes the layer "layer" of a model.
 class LayerStep {
  public:
-  /// `inputs`: of the Parameters, whose shapes are static.
-  LayerStep(const ir::Graph& graph, std::vector<AlignedBuffer> inputs, cpu::Isa isa, int threads);
+  /// `inputs`: of the Parameters, whose shapes are static. `bf16`: layers multiply such numbers.
+  LayerStep(const ir::Graph& graph, std::vector<AlignedBuffer> inputs, cpu::Isa isa, int threads, bool bf16);
 
   /// Seconds of the step in one run.
   double run();
@@ -31,7 +31,7 @@ class LayerStep {
  protected:
   explicit LayerStep(int threads) : arena_(threads) {}
   /// Once; buffers_ are the inputs.
-  void compile(const ir::Graph& graph, cpu::Isa isa);
+  void compile(const ir::Graph& graph, cpu::Isa isa, bool bf16);
 
   cpu::WeightsCache weights_;
   std::unique_ptr<cpu::PlanState> state_;

@@ -1,6 +1,8 @@
 #include "tests/bench/onednn.hpp"
 
 #include <chrono>
+#include <string_view>
+#include <terroir/bfloat16.hpp>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -35,18 +37,24 @@ Peer& peer(int threads) {
 
 memory filled(const memory::desc& desc, const dnnl::engine& engine) {
   memory result(desc, engine);
-  if (desc.data_type() != memory::data_type::f32) {
-    auto* bytes = static_cast<uint8_t*>(result.get_data_handle());
-    for (size_t i = 0; i < desc.get_size(); ++i) bytes[i] = static_cast<uint8_t>(i * 37 % 251);
-    return result;
+  const auto value = [](size_t i) { return static_cast<float>(i % 17) * 0.0625f - 0.5f; };
+  void* const data = result.get_data_handle();
+  if (desc.data_type() == memory::data_type::bf16) {
+    for (size_t i = 0; i < desc.get_size() / sizeof(bfloat16); ++i) static_cast<bfloat16*>(data)[i] = value(i);
+  } else if (desc.data_type() == memory::data_type::f32) {
+    for (size_t i = 0; i < desc.get_size() / sizeof(float); ++i) static_cast<float*>(data)[i] = value(i);
+  } else {
+    for (size_t i = 0; i < desc.get_size(); ++i) static_cast<uint8_t*>(data)[i] = static_cast<uint8_t>(i * 37 % 251);
   }
-  auto* data = static_cast<float*>(result.get_data_handle());
-  for (size_t i = 0; i < desc.get_size() / sizeof(float); ++i) data[i] = static_cast<float>(i % 17) * 0.0625f - 0.5f;
   return result;
 }
 
 memory::desc any(const memory::dims& dims, memory::data_type type = memory::data_type::f32) {
   return {dims, type, memory::format_tag::any};
+}
+
+memory::data_type type_of_weights(memory::data_type data) {
+  return data == memory::data_type::u8 ? memory::data_type::s8 : data;
 }
 
 struct Step {
@@ -88,14 +96,14 @@ class Primitive final : public PeerLayer {
   std::vector<Step> before_, behind_;
 };
 
-/// With bias.
+/// With bias, of weights in the type that goes with the data.
 dnnl::convolution_forward::primitive_desc convolution(const Peer& peer, const memory::desc& src,
                                                       const memory::dims& weights, const memory::desc& dst,
                                                       const memory::dims& strides, const memory::dims& dilations,
                                                       const memory::dims& left, const memory::dims& right) {
   const memory::desc bias({dst.dims()[1]}, memory::data_type::f32, memory::format_tag::a);
-  return {{dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, src, any(weights), bias, dst,
-           strides, dilations, left, right},
+  return {{dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, src,
+           any(weights, type_of_weights(src.data_type())), bias, dst, strides, dilations, left, right},
           peer.engine};
 }
 
@@ -110,6 +118,15 @@ dnnl::convolution_forward::primitive_desc pointwise(const Peer& peer, const memo
   return convolution(peer, src, weights, dst, ones, zeros, zeros, zeros);
 }
 
+/// Of matrices, with bias.
+dnnl::matmul::primitive_desc product(const Peer& peer, const memory::desc& src, const memory::desc& dst,
+                                     const dnnl::primitive_attr& attributes = {}) {
+  const int64_t inputs = src.dims()[1], outputs = dst.dims()[1];
+  const memory::desc weights = any({inputs, outputs}, type_of_weights(src.data_type()));
+  const memory::desc bias({1, outputs}, memory::data_type::f32, memory::format_tag::ab);
+  return {{src, weights, bias, dst}, attributes, peer.engine};
+}
+
 template <class Description>
 Step make_step(const Peer& peer, const Description& description, const memory& src, const memory& dst) {
   return {dnnl::primitive(description),
@@ -122,7 +139,44 @@ Step make_step(const Peer& peer, const Description& description, const memory& s
 memory::desc with_channels(const memory::desc& desc, int64_t channels) {
   memory::dims dims = desc.dims();
   dims[1] = channels;
-  return any(dims);
+  return any(dims, desc.data_type());
+}
+
+template <class Description>
+bool is_reference(const Description& description) {
+  return std::string_view(description.impl_info_str()).starts_with("ref");
+}
+
+memory plain_floats(const memory::desc& desc, const dnnl::engine& engine) {
+  const memory::dims dims = desc.dims();
+  memory::dims strides(dims.size(), 1);
+  for (size_t i = dims.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * dims[i];
+  return filled({dims, memory::data_type::f32, strides}, engine);
+}
+
+Step reorder(const memory& from, const memory& to) {
+  return {dnnl::reorder(from, to), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}};
+}
+
+/// A layer that makes `src`, or a reorder where the peer has none but its reference kernel, which would sweep the
+/// caches.
+Step layer_before(const Peer& peer, const memory& src) {
+  const memory::desc made = src.get_desc(), from = with_channels(made, OneLayer::kChannelsBefore);
+  const auto step = [&](const auto& first) {
+    return is_reference(first) ? reorder(plain_floats(made, peer.engine), src)
+                               : make_step(peer, first, filled(first.src_desc(), peer.engine), src);
+  };
+  return made.dims().size() > 2 ? step(pointwise(peer, from, made)) : step(product(peer, from, made));
+}
+
+/// What reads `dst`, likewise.
+Step layer_behind(const Peer& peer, const memory& dst) {
+  const memory::desc read = dst.get_desc(), to = with_channels(read, OneLayer::kChannelsBehind);
+  const auto step = [&](const auto& last) {
+    return is_reference(last) ? reorder(dst, plain_floats(read, peer.engine))
+                              : make_step(peer, last, dst, filled(last.dst_desc(), peer.engine));
+  };
+  return read.dims().size() > 2 ? step(pointwise(peer, read, to)) : step(product(peer, read, to));
 }
 
 /// Between the layers that OneLayer has around it, so that sources and results lie where a network has them. What a
@@ -132,14 +186,8 @@ std::unique_ptr<PeerLayer> make_convolution(Peer& peer, const Description& descr
   const memory src = filled(description.src_desc(), peer.engine), dst = filled(description.dst_desc(), peer.engine);
   std::vector<Step> before, behind;
   const OneLayer::Place place = OneLayer::place_of(src.get_desc().dims()[1], dst.get_desc().dims()[1]);
-  if (place.before) {
-    const auto first = pointwise(peer, with_channels(src.get_desc(), OneLayer::kChannelsBefore), src.get_desc());
-    before.push_back(make_step(peer, first, filled(first.src_desc(), peer.engine), src));
-  }
-  if (place.behind) {
-    const auto last = pointwise(peer, dst.get_desc(), with_channels(dst.get_desc(), OneLayer::kChannelsBehind));
-    behind.push_back(make_step(peer, last, dst, filled(last.dst_desc(), peer.engine)));
-  }
+  if (place.before) before.push_back(layer_before(peer, src));
+  if (place.behind) behind.push_back(layer_behind(peer, dst));
   return std::make_unique<Primitive>(peer, make_step(peer, description, src, dst), description.impl_info_str(),
                                      std::move(before), std::move(behind));
 }
@@ -174,34 +222,31 @@ ConvolutionDims dims_of(const cpu::ConvProblem& p) {
           dims({}, right)};
 }
 
-memory::data_type stored(bool bytes) { return bytes ? memory::data_type::u8 : memory::data_type::f32; }
+memory::data_type data_of(NarrowType type) {
+  return type == NarrowType::bytes ? memory::data_type::u8 : memory::data_type::bf16;
+}
+memory::data_type stored(NarrowType type, bool narrow) { return narrow ? data_of(type) : memory::data_type::f32; }
 
-/// A scale of each output, which are along `axis`.
-dnnl::primitive_attr with_scales(int64_t outputs, int axis) {
+/// In bytes a scale of each output, which are along axis 1.
+dnnl::primitive_attr attributes_of(NarrowType type, int64_t outputs) {
+  dnnl::primitive_attr attributes;
+  if (type != NarrowType::bytes) return attributes;
   std::vector<float> scales;
   for (int64_t i = 0; i < outputs; ++i) scales.push_back(static_cast<float>(1 + i % 5) / 4096);
-  dnnl::primitive_attr attributes;
-  attributes.set_output_scales(1 << axis, scales);
+  attributes.set_output_scales(1 << 1, scales);
   return attributes;
 }
 
-memory plain_floats(const memory::desc& desc, const dnnl::engine& engine) {
-  const memory::dims dims = desc.dims();
-  memory::dims strides(dims.size(), 1);
-  for (size_t i = dims.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * dims[i];
-  return filled({dims, memory::data_type::f32, strides}, engine);
-}
-
-Step reorder(const memory& from, const memory& to) {
-  return {dnnl::reorder(from, to), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}};
-}
-
 template <class Description>
-std::unique_ptr<PeerLayer> make_byte_layer(Peer& peer, const Description& description) {
+std::unique_ptr<PeerLayer> make_narrow_layer(Peer& peer, const Description& description) {
   const memory src = filled(description.src_desc(), peer.engine), dst = filled(description.dst_desc(), peer.engine);
-  return std::make_unique<Primitive>(peer, make_step(peer, description, src, dst), description.impl_info_str(),
-                                     std::vector{reorder(plain_floats(src.get_desc(), peer.engine), src)},
-                                     std::vector{reorder(dst, plain_floats(dst.get_desc(), peer.engine))});
+  const auto is_bf16 = [](const memory& m) { return m.get_desc().data_type() == memory::data_type::bf16; };
+  const bool first = src.get_desc().dims().size() > 2 && !OneLayer::place_of(src.get_desc().dims()[1], 1).before;
+  return std::make_unique<Primitive>(
+      peer, make_step(peer, description, src, dst), description.impl_info_str(),
+      std::vector{is_bf16(src) && !first ? layer_before(peer, src)
+                                         : reorder(plain_floats(src.get_desc(), peer.engine), src)},
+      std::vector{is_bf16(dst) ? layer_behind(peer, dst) : reorder(dst, plain_floats(dst.get_desc(), peer.engine))});
 }
 
 }  // namespace
@@ -235,30 +280,30 @@ std::unique_ptr<PeerLayer> onednn_matmul(const MatMulProblem& p, int threads) {
                                      description.impl_info_str());
 }
 
-std::unique_ptr<PeerLayer> onednn_byte_convolution(const cpu::ConvProblem& p, bool stores_bytes, int threads) {
+std::unique_ptr<PeerLayer> onednn_narrow_convolution(const cpu::ConvProblem& p, NarrowType type, bool stores_narrow,
+                                                     int threads) {
   Peer& one = peer(threads);
   const ConvolutionDims dims = dims_of(p);
   const dnnl::convolution_forward::desc desc(
-      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, any(dims.src, memory::data_type::u8),
-      any(dims.weights, memory::data_type::s8), {{p.oc}, memory::data_type::f32, memory::format_tag::a},
-      any(dims.dst, stored(stores_bytes)), dims.strides, dims.dilations, dims.left, dims.right);
-  return make_byte_layer(one, dnnl::convolution_forward::primitive_desc(desc, with_scales(p.oc, 1), one.engine));
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, any(dims.src, data_of(type)),
+      any(dims.weights, type_of_weights(data_of(type))), {{p.oc}, memory::data_type::f32, memory::format_tag::a},
+      any(dims.dst, stored(type, stores_narrow)), dims.strides, dims.dilations, dims.left, dims.right);
+  return make_narrow_layer(one, dnnl::convolution_forward::primitive_desc(desc, attributes_of(type, p.oc), one.engine));
 }
 
-std::unique_ptr<PeerLayer> onednn_byte_matmul(const MatMulProblem& p, bool stores_bytes, int threads) {
+std::unique_ptr<PeerLayer> onednn_narrow_matmul(const MatMulProblem& p, NarrowType type, bool stores_narrow,
+                                                int threads) {
   Peer& one = peer(threads);
-  const dnnl::matmul::desc desc(any({p.m, p.k}, memory::data_type::u8), any({p.k, p.n}, memory::data_type::s8),
-                                {{1, p.n}, memory::data_type::f32, memory::format_tag::ab},
-                                any({p.m, p.n}, stored(stores_bytes)));
-  return make_byte_layer(one, dnnl::matmul::primitive_desc(desc, with_scales(p.n, 1), one.engine));
+  return make_narrow_layer(one, product(one, any({p.m, p.k}, data_of(type)),
+                                        any({p.m, p.n}, stored(type, stores_narrow)), attributes_of(type, p.n)));
 }
 
 #else
 
 std::unique_ptr<PeerLayer> onednn_convolution(const cpu::ConvProblem&, int) { return nullptr; }
 std::unique_ptr<PeerLayer> onednn_matmul(const MatMulProblem&, int) { return nullptr; }
-std::unique_ptr<PeerLayer> onednn_byte_convolution(const cpu::ConvProblem&, bool, int) { return nullptr; }
-std::unique_ptr<PeerLayer> onednn_byte_matmul(const MatMulProblem&, bool, int) { return nullptr; }
+std::unique_ptr<PeerLayer> onednn_narrow_convolution(const cpu::ConvProblem&, NarrowType, bool, int) { return nullptr; }
+std::unique_ptr<PeerLayer> onednn_narrow_matmul(const MatMulProblem&, NarrowType, bool, int) { return nullptr; }
 
 #endif
 

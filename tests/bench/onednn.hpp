@@ -31,10 +31,16 @@ struct MatMulProblem {
 };
 std::unique_ptr<PeerLayer> onednn_matmul(const MatMulProblem& problem, int threads);
 
-/// Data u8, weights i8, a scale of each output and a bias; the result is u8, or f32. The peer chooses all layouts, also
-/// those of matrices, and packs weights beforehand. Reorders from and to plain f32 run around it, so that sources and
-/// results lie where a network has them.
-std::unique_ptr<PeerLayer> onednn_byte_convolution(const cpu::ConvProblem& problem, bool stores_bytes, int threads);
-std::unique_ptr<PeerLayer> onednn_byte_matmul(const MatMulProblem& problem, bool stores_bytes, int threads);
+/// What narrow layers multiply: data u8 by weights i8, with a scale of each output, or numbers of bf16.
+enum class NarrowType { bytes, bf16 };
+
+/// With a bias; the result is u8 or bf16 where it `stores_narrow`, else f32. The peer chooses all layouts, also those
+/// of matrices, and packs weights beforehand. So that sources and results lie where a network has them, run around it:
+/// layers of numbers of bf16 in front of one and behind it, except at a model's ends; else reorders from and to plain
+/// f32.
+std::unique_ptr<PeerLayer> onednn_narrow_convolution(const cpu::ConvProblem& problem, NarrowType type,
+                                                     bool stores_narrow, int threads);
+std::unique_ptr<PeerLayer> onednn_narrow_matmul(const MatMulProblem& problem, NarrowType type, bool stores_narrow,
+                                                int threads);
 
 }  // namespace terroir::bench

@@ -1,4 +1,4 @@
-// What: the quantised layers of bench_layers.
+// What: the layers of bench_layers whose products are of narrow types.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace terroir::bench {
 
-struct ByteLayer {
+struct NarrowLayer {
   std::string name;
   std::variant<cpu::ConvProblem, MatMulProblem> problem;
 };
 
 /// The distinct ones of the quantised zoo, then awkward ones.
-std::vector<ByteLayer> byte_layers();
+std::vector<NarrowLayer> narrow_layers();
 
 }  // namespace terroir::bench

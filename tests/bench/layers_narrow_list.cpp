@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tests/bench/layers_int8.hpp"
+#include "tests/bench/layers_narrow.hpp"
 #include "tests/bench/zoo_convolutions.hpp"
 
 namespace terroir::bench {
@@ -41,7 +41,7 @@ class ConvolutionList {
     const ConvLayer layer = awkward_conv_layer(p);
     layers.push_back({layer.name, layer.problem});
   }
-  std::vector<ByteLayer> layers;
+  std::vector<NarrowLayer> layers;
 };
 
 void add_few_channels(ConvolutionList& list) {
@@ -124,14 +124,14 @@ void add_groups(ConvolutionList& list) {
 }
 
 /// Rows, outputs, inputs.
-void add_matmul(std::vector<ByteLayer>& layers, const std::string& model, int64_t m, int64_t n, int64_t k) {
+void add_matmul(std::vector<NarrowLayer>& layers, const std::string& model, int64_t m, int64_t n, int64_t k) {
   layers.push_back({model + "/matmul_" + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k),
                     MatMulProblem{1, m, n, k, true, true}});
 }
 
 }  // namespace
 
-std::vector<ByteLayer> byte_layers() {
+std::vector<NarrowLayer> narrow_layers() {
   constexpr std::string_view kQuantised[] = {"resnet50", "resnext50", "mobilenet_v2", "squeezenet"};
   ConvolutionList list;
   for (const ConvLayer& layer : conv_layers())
@@ -141,7 +141,7 @@ std::vector<ByteLayer> byte_layers() {
   add_images(list);
   add_axes(list);
   add_groups(list);
-  std::vector<ByteLayer>& layers = list.layers;
+  std::vector<NarrowLayer>& layers = list.layers;
   add_matmul(layers, "bert_base", 128, 768, 768);
   add_matmul(layers, "bert_base", 128, 3072, 768);
   add_matmul(layers, "bert_base", 128, 768, 3072);
