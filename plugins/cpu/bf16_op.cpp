@@ -10,7 +10,9 @@ namespace {
 
 void infer_bf16(ir::InferContext& ctx) {
   const auto& attrs = ctx.attrs<Bf16Attrs>();
-  ir::PortType result = infer_fused(ctx, attrs.fused, {{element::f32, ctx.shape(0)}, {ctx.type(1), ctx.shape(1)}});
+  std::vector<ir::PortType> inputs = {{element::f32, ctx.shape(0)}};
+  for (int i = 1; i < attrs.fused.base_inputs; ++i) inputs.push_back({ctx.type(i), ctx.shape(i)});
+  ir::PortType result = infer_fused(ctx, attrs.fused, std::move(inputs));
   ctx.set_output(0, attrs.stores_bf16 ? element::bf16 : result.type, std::move(result.shape));
 }
 
@@ -33,6 +35,11 @@ void compute_bf16(const ir::EvalContext& ctx) {
   std::vector<std::vector<float>> values;
   std::vector<ir::TensorView> inputs;
   for (size_t i = 0; i < ctx.inputs.size(); ++i) {
+    if (ctx.inputs[i].type != element::f32 && ctx.inputs[i].type != element::bf16) {  // extents
+      inputs.push_back(ctx.inputs[i]);
+      values.emplace_back();
+      continue;
+    }
     values.push_back(as_floats(ctx.inputs[i]));
     if (i < static_cast<size_t>(attrs.fused.base_inputs)) round_to_bf16(values.back());
     inputs.push_back({element::f32, ctx.inputs[i].dims, values.back().data()});

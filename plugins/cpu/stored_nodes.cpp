@@ -242,7 +242,8 @@ void require_base(const ir::OpSchema& schema, const FusedAttrs& fused, size_t in
   const bool is_matrix = own == kQuantizedMatMulType || own == kBf16MatMulType;
   const bool is_twin = is_matrix ? type == "MatMul"
                        : own == kQuantizedConvolutionType || own == kBf16ConvolutionType
-                           ? type == "Convolution" || type == "GroupConvolution"
+                           ? type == "Convolution" || type == "GroupConvolution" ||
+                                 (own == kBf16ConvolutionType && type.ends_with("ConvolutionBackpropData"))
                            : type == own;
   ByteReader::require(is_twin && fused.base_inputs > 0 &&
                       is_arity(fused.base->arity, static_cast<size_t>(fused.base_inputs)) &&
@@ -319,8 +320,10 @@ void require_operands(const ir::Graph& graph, const ir::Node& node) {
     const ir::Dims result = ir::to_dims(node.outputs[0].shape.to_shape());
     if (is_bf16(node)) {
       const element::Type data = graph.port(node.inputs[0]).type;
-      ByteReader::require(fused->base_inputs == 2 && ir::constant_of(graph, node.inputs[1]) &&
-                          (data == element::f32 || data == element::bf16) && node.outputs.size() == 1);
+      const int most = fused->base->type.ends_with("BackpropData") ? 3 : 2;
+      ByteReader::require(fused->base_inputs >= 2 && fused->base_inputs <= most &&
+                          ir::constant_of(graph, node.inputs[1]) && (data == element::f32 || data == element::bf16) &&
+                          node.outputs.size() == 1);
     }
     if (steps > 0) {
       const auto& attrs = node.attrs<QuantizedAttrs>();

@@ -133,6 +133,66 @@ TEST_F(Bf16Products, Convolutions) {
   }
 }
 
+struct Transposed {
+  const char* input;
+  ir::Dims weights;
+  const char *strides, *pads_begin, *pads_end;
+  const char* output_padding = nullptr;
+};
+
+TEST_F(Bf16Products, TransposedConvolutions) {
+  const Transposed layers[] = {
+      {"1,32,7,9", {32, 16, 2, 2}, "2,2", "0,0", "0,0"},
+      {"2,24,5,6", {24, 20, 3, 3}, "2,2", "1,1", "1,1"},
+      {"1,17,6,5", {17, 33, 4, 4}, "2,2", "1,1", "1,1"},
+      {"1,16,6,5", {16, 70, 5, 3}, "3,2", "2,0", "1,2"},
+      {"1,16,6,5", {16, 16, 3, 3}, "1,1", "1,1", "1,1"},
+      {"1,16,6,5", {16, 16, 2, 2}, "3,3", "0,0", "0,0"},  // some results are the bias alone
+      {"1,16,6,5", {16, 16, 3, 4}, "2,3", "1,0", "0,2", "1,2"},
+      {"1,3,9,11", {3, 40, 4, 4}, "2,2", "1,1", "1,1"},
+      {"1,16,40,1", {16, 16, 7, 1}, "4,1", "3,0", "2,0"},
+      {"1,64,33,31", {64, 32, 2, 2}, "2,2", "0,0", "0,0"},
+      {"1,32,9", {32, 24, 4}, "2", "1", "1"},
+      {"1,16,3,4,5", {16, 17, 2, 3, 4}, "2,1,2", "0,1,1", "0,1,1"},
+      {"1,16,3,4,5", {16, 17, 3, 2, 2}, "2,2,2", "1,0,0", "0,1,0"},
+      {"1,64,6,7", {2, 32, 16, 4, 4}, "2,2", "1,1", "1,1"},
+      {"2,48,5,4", {3, 16, 32, 3, 3}, "2,2", "0,1", "1,0"},
+      {"1,16,5,5", {16, 16, 5, 5}, "2,2", "7,6", "1,0"},
+  };
+  for (const Transposed& l : layers) {
+    SCOPED_TRACE(concat(l.input, " by ", l.weights, " strides ", l.strides));
+    GraphMaker m;
+    const ir::Value x = m.input(PartialShape(l.input)), w = signs(m, l.weights, 3);
+    const bool grouped = l.weights.size() > m.dims(x).size();
+    AttributeTexts attributes = {
+        {"strides", l.strides}, {"pads_begin", l.pads_begin}, {"pads_end", l.pads_end}, {"dilations", "1,1"}};
+    if (m.dims(x).size() == 3) attributes[3].second = "1";
+    if (m.dims(x).size() == 5) attributes[3].second = "1,1,1";
+    if (l.output_padding) attributes.emplace_back("output_padding", l.output_padding);
+    const ir::Value y = m.op(grouped ? "GroupConvolutionBackpropData" : "ConvolutionBackpropData", {x, w}, attributes);
+    const size_t rank = m.dims(x).size();
+    const ir::Value sum = m.op("ReLU", {m.op("Add", {y, small_bias(m, m.dims(y)[1], rank)})});
+    m.result(convolution_of_signs(m, sum, point_layer(rank), 2));
+    m.result(
+        m.op("Add", {m.op(grouped ? "GroupConvolutionBackpropData" : "ConvolutionBackpropData", {x, w}, attributes),
+                     m.input(ir::to_shape(m.dims(y)))}));
+    expect_exact(m, 3);
+  }
+}
+
+/// The extents of the results as an input.
+TEST_F(Bf16Products, TransposedToGivenExtents) {
+  GraphMaker m;
+  const ir::Value x = m.input("1,24,5,6");
+  m.result(m.op("ConvolutionBackpropData", {x, signs(m, {24, 20, 3, 3}, 3), m.integers({10, 11})},
+                {{"strides", "2,2"},
+                 {"pads_begin", "0,0"},
+                 {"pads_end", "0,0"},
+                 {"dilations", "1,1"},
+                 {"auto_pad", "same_upper"}}));
+  expect_exact(m, 1);
+}
+
 TEST_F(Bf16Products, Matrices) {
   for (const bool transposed : {true, false})
     for (const char* shape : {"1,9,24", "2,3,5,100", "1,2048", "3,64", "40,8", "1,1,1,7", "129,33"}) {
@@ -240,6 +300,10 @@ TEST_F(Bf16Products, RefusesOthers) {
   const ir::Value weights = m.input("16,16,1,1");
   m.result(m.op("Convolution", {x, weights},
                 {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}}));
+  m.result(m.op("ConvolutionBackpropData", {x, m.random({16, 16, 3, 3}, 2)},
+                {{"strides", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}, {"dilations", "2,2"}}));
+  m.result(m.op("GroupConvolutionBackpropData", {x, m.random({2, 8, 8, 2, 2}, 2)},
+                {{"strides", "2,2"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}, {"dilations", "1,1"}}));
   m.result(m.op("MatMul", {x, m.random({1, 16, 12, 5}, 3)}));  // a matrix for each channel
   m.result(m.op("MatMul", {x, m.random({12, 5}, 4)}, {{"transpose_a", "true"}}));
   DeviceModel device = in_bf16(m.graph(), 1);

@@ -1,14 +1,14 @@
 // QuantizedConvolution and QuantizedMatMul of the set "cpu": bytes in, sums in 32 bits, and at the store a bias, a sum
-// with another tensor, a clamp and the rest of the chain in f32; then f32 or bytes again. Bf16Convolution and
-// Bf16MatMul: numbers of bf16 in, or floats that become such in the copies of the windows, sums in f32, and f32 or
-// bf16. How: units of up to four blocks of outputs by bands of output rows. Where windows reach beyond the source, the
-// rows
+// with another tensor, a clamp and the rest of the chain in f32; then f32 or bytes again. Bf16Convolution, Bf16MatMul:
+// numbers of bf16 in, or floats that become such in the copies of the windows, sums in f32, and f32 or bf16 out.
+// How: units of up to four blocks of outputs by bands of output rows. Where windows reach beyond the source, the rows
 //   under a band are copied with zeros beside them; those of a depthwise layer are always, block by block, in words of
 //   four positions. Kernels that take 64 bytes at once get copies of all, with the channels of a position side by side;
 //   what these read behind the last position is multiplied with zeros, and zero itself where numbers have exponents.
 //   These and the depthwise ones get all rows of a band. What a zero stands for where the data's zero is another number
-//   is taken back by the bias, of which there is one for each set of taps that an output misses.
-// Layouts: nChw16c; of matrices plain.
+//   is taken back by the bias, of which there is one for each set of taps that an output misses. Of a transposed layer
+//   the results of each phase are outputs of their own; a unit has those of one.
+// Layouts: nChw16c, of first layers in bf16 also plain sources; of matrices plain.
 // Threads: bands, or units where the weights are more than the source; sums of integers do not depend on that.
 #include <algorithm>
 #include <array>
@@ -42,9 +42,10 @@ bool is_matmul(const NodeContext& context) {
 
 int64_t element_of(const NodeContext& context) { return is_bf16(context.node) ? kBf16Bytes : 1; }
 
-/// Whether the weights of a product have their outputs side by side.
-bool has_weights_in_columns(const NodeContext& context) {
-  return is_matmul(context) && ir::number_attribute(base_attributes(context.node), "transpose_b") == 0;
+/// Whether the weights of an output are a row of their constant.
+bool has_rows(const NodeContext& context, const ByteProblem& problem) {
+  if (!problem.matrix) return !problem.transposed;
+  return ir::number_attribute(base_attributes(context.node), "transpose_b") != 0;
 }
 
 ByteProblem problem_of(const NodeContext& context) {
@@ -56,40 +57,45 @@ ByteProblem problem_of(const NodeContext& context) {
 
 PackedWeights pack(const NodeContext& context, const ByteProblem& problem) {
   const UnitPacking places(problem);
-  const bool bf16 = is_bf16(context.node);
+  const bool bf16 = is_bf16(context.node), rows = has_rows(context, problem);
   const float* const steps = bf16 ? nullptr : context.constants[kQuantizedSteps]->view.as<float>();
   Packing packing;
   packing.key = concat(problem.depthwise ? "bytes depthwise" : bf16 ? "bf16" : "bytes", " g", problem.groups);
   if (problem.wide) packing.key += concat(" wide ", problem.position, " by ", problem.taps_of_span);
+  for (const ResultAxis& axis : problem.results)
+    if (problem.transposed) packing.key += concat(" back ", axis.phases, " of ", axis.kernel);
+  if (!rows && !problem.transposed) packing.key += " columns";
   if (!bf16) packing.with = *context.constants[kQuantizedSteps];
   packing.bytes = places.bytes(problem);
   packing.pieces = static_cast<int64_t>(problem.units.size());
-  const int64_t row = problem.row_inputs * problem.taps();
-  const bool columns = has_weights_in_columns(context);
-  const WeightStrides strides = columns ? WeightStrides{1, problem.group_outputs} : WeightStrides{row, 1};
-  if (columns) packing.key += " columns";
+  const int64_t taps = problem.own_taps(), row = problem.row_inputs * taps;
+  const WeightStrides strides =
+      rows ? WeightStrides{row, taps, 1} : WeightStrides{taps, problem.group_outputs * taps, 1};
   const auto first_output = [problem](int64_t piece) {
     if (piece == static_cast<int64_t>(problem.units.size())) return problem.groups * problem.group_outputs;
     const ByteUnit& unit = problem.units[static_cast<size_t>(piece)];
-    return unit.group * problem.group_outputs + (unit.block - unit.group * problem.group_blocks) * kByteBlock;
+    return unit.group * problem.group_outputs + problem.first_output(unit);
   };
-  if (!columns) {
+  if (rows) {
     packing.row_bytes = static_cast<size_t>(row) * sizeof(float);
     packing.first_row = first_output;
   }
-  packing.pack = [problem, places, first_output, columns, strides, steps](const void* weights, void* packed,
-                                                                          int64_t begin, int64_t end) {
-    const int64_t first = columns ? 0 : first_output(begin);
+  packing.pack = [problem, places, first_output, rows, strides, steps](const void* weights, void* packed, int64_t begin,
+                                                                       int64_t end) {
+    const int64_t first = rows ? first_output(begin) : 0;
     for (int64_t piece = begin; piece < end; ++piece) {
       const ByteUnit& unit = problem.units[static_cast<size_t>(piece)];
       const int64_t output = first_output(piece);
+      const int64_t at =
+          rows ? (output - first) * strides.output
+               : unit.group * problem.row_inputs * strides.input + problem.first_output(unit) * strides.output;
       auto* const bytes = static_cast<int8_t*>(packed);
-      const float* const rows = static_cast<const float*>(weights) + (output - first) * strides.output;
+      const float* const from = static_cast<const float*>(weights) + at;
       if (steps)
-        pack_unit(problem, unit, rows, strides, steps + output, bytes + places.weights_at(unit),
+        pack_unit(problem, unit, from, strides, steps + output, bytes + places.weights_at(unit),
                   reinterpret_cast<int32_t*>(bytes + places.sums_at(problem, unit)));
       else
-        pack_bf16_unit(problem, unit, rows, strides, *byte_conv_kernels(ByteProducts::amx),
+        pack_bf16_unit(problem, unit, from, strides, *byte_conv_kernels(ByteProducts::amx),
                        bytes + places.weights_at(unit));
     }
   };
@@ -161,7 +167,9 @@ class QuantizedConvolutionExecutor final : public Executor {
     const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
     const auto number = static_cast<int64_t>(context.inputs[0].type.size()), block = number * kByteBlock;
     tensor_ = {h.in * w.in * block, w.in * block, block, d.in * h.in * w.in * block};
-    dst_block_ = d.out * h.out * w.out * kByteBlock;
+    const auto& results = problem_.results;
+    dst_block_ = results[0].extent * results[1].extent * results[2].extent * kByteBlock;
+    dst_step_ = results[2].phases * kByteBlock;
     if (planar_) {
       tensor_ = {h.in * w.in * number, w.in * number, number, d.in * h.in * w.in * number};
     } else if (problem_.matrix) {
@@ -354,7 +362,7 @@ class QuantizedConvolutionExecutor final : public Executor {
           for (const ByteUnit& unit : problem_.units) {
             const int64_t lanes = unit.blocks * kByteBlock;
             if (bf16_) {
-              value = std::copy_n(own_bias_.begin() + unit.block * kByteBlock, lanes, value);
+              value = std::copy_n(own_bias_.begin() + unit.result * kByteBlock, lanes, value);
               continue;
             }
             const auto* const sums =
@@ -463,6 +471,21 @@ class QuantizedConvolutionExecutor final : public Executor {
     }
   }
 
+  /// Of the rows from `first_row` on, and of their positions from `column` on, those that have results; false: none.
+  bool keep_inside(const ByteUnit& unit, int64_t first_row, int64_t column, ByteConvRow& row,
+                   ByteConvRows& rows) const noexcept {
+    const auto inside = [&](size_t axis, int64_t first, int64_t& count) {
+      const auto all = problem_.results[axis].inside(unit.phase[axis], problem_.axes[axis].out);
+      const int64_t begin = std::max(all.begin, first), end = std::min(all.end, first + count);
+      count = std::max<int64_t>(end - begin, 0);
+      return begin - first;
+    };
+    const int64_t above = inside(1, first_row, rows.count), left = inside(2, column, row.positions);
+    row.src += above * rows.src_step + left * row.src_step;
+    row.place += above * rows.dst_step + left * row.dst_step;
+    return rows.count > 0 && row.positions > 0;
+  }
+
   void run_band(const RunArgs& args, const Ops& ops, const Band& band, const ConvAhead& ahead,
                 uint8_t* window) const noexcept {
     const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
@@ -494,8 +517,10 @@ class QuantizedConvolutionExecutor final : public Executor {
     const int64_t band_rows = problem_.merged ? 1 : band.end - band.begin;
     const int64_t calls = problem_.wide || problem_.depthwise ? 1 : band_rows;
     const int64_t first_row = problem_.merged ? 0 : band.begin, column = problem_.merged ? band.begin : 0;
-    const ByteConvRows rows{band_rows, h.stride * strides.h, w.out * dst_step_,
-                            row_bias_.empty() ? nullptr : row_bias_.data() + first_row};
+    const ResultAxis &deep = problem_.results[0], &high = problem_.results[1], &wide = problem_.results[2];
+    const int64_t dst_row = problem_.merged ? 0 : high.phases * wide.extent * (dst_step_ / wide.phases);
+    ByteConvRows rows{band_rows, h.stride * strides.h, dst_row,
+                      row_bias_.empty() ? nullptr : row_bias_.data() + first_row};
     const auto& classes = bias_.classes;
     const int64_t slice_bias = classes[0].of.empty()
                                    ? 0
@@ -503,18 +528,20 @@ class QuantizedConvolutionExecutor final : public Executor {
                                          static_cast<int64_t>(classes[1].classes.size() * classes[2].classes.size()) *
                                          problem_.outputs();
     row.bias_offsets = classes[2].of.empty() ? nullptr : bias_offsets_.data() + column;
-    row.positions = problem_.merged ? band.end - band.begin : w.out;
+    const int64_t positions = problem_.merged ? band.end - band.begin : w.out;
     auto* const room = problem_.depthwise ? reinterpret_cast<int8_t*>(window) + taps_at() : nullptr;
     for (int64_t u = band.first_unit; u < band.last_unit; ++u) {
       const ByteUnit& unit = problem_.units[static_cast<size_t>(u)];
       row.blocks = unit.blocks;
       row.lanes = unit.lanes;
       row.weights = packed_->as<int8_t>() + places_.weights_at(unit);
-      row.channel = unit.block * kByteBlock;
+      row.channel = unit.result * kByteBlock;
       row.scale = scale_.data() + row.channel;
       row.levels.low = level_low_.data() + row.channel;
       row.levels.steps = level_steps_.data() + row.channel;
       if (problem_.depthwise) copy_words(image + unit.block * tensor_.block, band, u == band.first_unit, window);
+      const int64_t z = deep.at(band.d, unit.phase[0]);
+      if (z < 0 || z >= deep.extent) continue;
       const ConvLines next = lines_behind(u, ahead);
       const int64_t lines = ceil_div(next.count, calls);
       for (int64_t r = 0; r < calls; ++r) {
@@ -522,9 +549,14 @@ class QuantizedConvolutionExecutor final : public Executor {
         if (row.ahead_lines > 0) row.ahead = reinterpret_cast<const int8_t*>(next.begin) + r * lines * kLine;
         row.src = source + unit.group * (problem_.group_inputs / kByteBlock) * strides.block +
                   (windowed_ ? r : first_row + r) * rows.src_step + (windowed_ ? 0 : column) * row.src_step;
-        row.bias = bias_.values.data() + slice_bias + row.channel;
-        row.place = (band.image * problem_.blocks() + unit.block) * dst_block_ +
-                    ((band.d * h.out + first_row + r) * w.out + column) * dst_step_;
+        row.bias = bias_.values.data() + slice_bias + unit.block * kByteBlock;
+        row.place =
+            (band.image * problem_.result_blocks() + unit.result) * dst_block_ +
+            ((z * high.extent + high.at(first_row + r, unit.phase[1])) * wide.extent + wide.at(column, unit.phase[2])) *
+                (dst_step_ / wide.phases);
+        row.positions = positions;
+        rows.count = band_rows;
+        if (problem_.transposed && !keep_inside(unit, first_row, column, row, rows)) continue;
         if (attrs_.store) row.dst_bytes = static_cast<uint8_t*>(args.outputs[attrs_.also_floats ? 1 : 0]) + row.place;
         if (stores_bf16_)
           row.dst_bf16 = static_cast<uint16_t*>(args.outputs[0]) + row.place;
@@ -565,10 +597,10 @@ class QuantizedConvolutionExecutor final : public Executor {
   ByteProblem::Strides tensor_{}, window_{};
   bool windowed_ = false;  // windows are copied
   element::Type residual_type_ = element::f32;
-  int64_t image_ = 0;                              // bytes of a source image
-  int64_t dst_block_ = 0, dst_step_ = kByteBlock;  // elements
-  int64_t planes_ = 1;                             // under one output slice
-  int64_t band_ = 1;                               // rows (or positions) at once, at most
+  int64_t image_ = 0;                     // bytes of a source image
+  int64_t dst_block_ = 0, dst_step_ = 0;  // elements
+  int64_t planes_ = 1;                    // under one output slice
+  int64_t band_ = 1;                      // rows (or positions) at once, at most
   std::vector<int32_t> offsets_, bias_offsets_, row_bias_;
   std::vector<float> scale_, zero_, own_bias_, level_low_, level_steps_;
   mutable std::once_flag bias_made_;

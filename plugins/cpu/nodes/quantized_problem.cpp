@@ -15,6 +15,20 @@ int64_t joined_groups(const ConvProblem& p, bool depthwise, bool tiles, int64_t 
   return ByteProblem::groups_at_once(p.groups, p.ic / p.groups, p.oc / p.groups, tiles, element);
 }
 
+constexpr int64_t floor_div(int64_t a, int64_t b) { return (a < 0 ? a - b + 1 : a) / b; }
+
+ResultAxis result_axis(const ConvAxis& a, bool transposed) {
+  if (!transposed) return {a.out, 1, 0, a.kernel};
+  return {a.out, a.stride, floor_div(a.pad, a.stride) * a.stride - a.pad, a.kernel};
+}
+
+/// Of positions.
+ConvAxis position_axis(const ConvAxis& a, bool transposed) {
+  if (!transposed) return a;
+  const int64_t taps = ceil_div(a.kernel, a.stride), first = floor_div(a.pad, a.stride);
+  return {a.in, floor_div(a.out - 1 + a.pad, a.stride) - first + 1, taps, 1, 1, taps - 1 - first};
+}
+
 bool is_padded(const ConvAxis& a) {
   return a.pad > 0 || (a.out - 1) * a.stride + (a.kernel - 1) * a.dilation - a.pad >= a.in;
 }
@@ -43,10 +57,14 @@ ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles, int64_t number)
       group_outputs(problem.oc / groups),
       row_inputs(problem.ic / problem.groups),
       row_outputs(depthwise ? group_outputs : problem.oc / problem.groups),
-      axes{problem.d, problem.h, problem.w},
+      transposed(problem.transposed),
+      results{result_axis(problem.d, transposed), result_axis(problem.h, transposed),
+              result_axis(problem.w, transposed)},
+      axes{position_axis(problem.d, transposed), position_axis(problem.h, transposed),
+           position_axis(problem.w, transposed)},
       source_blocks(ceil_div(problem.ic, kByteBlock)),
-      group_blocks(ceil_div(group_outputs, kByteBlock)),
-      merged(!depthwise && std::all_of(axes.begin(), axes.end(), is_own)),
+      group_blocks(ceil_div(group_outputs, kByteBlock) * phases()),
+      merged(!depthwise && phases() == 1 && std::all_of(axes.begin(), axes.end(), is_own)),
       padded(depthwise || std::any_of(axes.begin(), axes.end(), is_padded)),
       wide(tiles && !depthwise),
       position(source_blocks * kByteBlock * element),
@@ -64,13 +82,39 @@ ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles, int64_t number)
   }
   if (depthwise) taps_of_span = w.kernel;
   // Units that differ by a block at most: of few sums at once each waits for the one before.
-  const int64_t count = depthwise ? group_blocks : ceil_div(group_blocks, kByteBlocksMost);
+  const int64_t blocks = group_blocks / phases(), count = depthwise ? blocks : ceil_div(blocks, kByteBlocksMost);
   for (int64_t g = 0; g < groups; ++g)
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t begin = group_blocks * i / count, end = group_blocks * (i + 1) / count;
-      units.push_back(
-          {g, g * group_blocks + begin, end - begin, std::min(kByteBlock, group_outputs - (end - 1) * kByteBlock)});
-    }
+    for (int64_t phase = 0; phase < phases(); ++phase)
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t begin = blocks * i / count, end = blocks * (i + 1) / count;
+        const int64_t across = results[1].phases * results[2].phases;
+        units.push_back({g,
+                         g * group_blocks + phase * blocks + begin,
+                         end - begin,
+                         std::min(kByteBlock, group_outputs - (end - 1) * kByteBlock),
+                         g * blocks + begin,
+                         {phase / across, phase / results[2].phases % results[1].phases, phase % results[2].phases}});
+      }
+}
+
+ResultAxis::Positions ResultAxis::inside(int64_t phase, int64_t positions) const {
+  const auto positions_before = [&](int64_t result) {
+    return std::clamp<int64_t>(ceil_div(result - first - phase, phases), 0, positions);
+  };
+  return {positions_before(0), positions_before(extent)};
+}
+
+int64_t ByteProblem::own_tap(int64_t tap, const std::array<int64_t, 3>& phase) const noexcept {
+  if (!transposed) return tap;
+  int64_t own = 0;
+  const std::array<int64_t, 3> at = {tap / axes[2].kernel / axes[1].kernel, tap / axes[2].kernel % axes[1].kernel,
+                                     tap % axes[2].kernel};
+  for (size_t axis = 0; axis < 3; ++axis) {
+    const int64_t one = phase[axis] + results[axis].phases * (axes[axis].kernel - 1 - at[axis]);
+    if (one >= results[axis].kernel) return -1;
+    own = own * results[axis].kernel + one;
+  }
+  return own;
 }
 
 ByteProblem::ByteProblem(int64_t rows, int64_t inputs, int64_t outputs, bool tiles, int64_t number)

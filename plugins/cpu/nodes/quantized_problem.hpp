@@ -12,8 +12,23 @@ namespace terroir::cpu {
 
 /// Blocks of outputs that are computed together.
 struct ByteUnit {
-  int64_t group, block, blocks;  // `block` counts those of all groups
+  int64_t group, block, blocks;  // `block` counts those of all groups and phases
   int64_t lanes;                 // outputs of the last block
+  int64_t result;                // block of the result where the first one belongs
+  std::array<int64_t, 3> phase;
+};
+
+/// An axis of the results. Those of a transposed layer of stride s are s results of an ordinary one, whose kernel is
+/// one of s parts of the own kernel, backwards: phase r of position m is result s * m + first + r, where there is such
+/// a one.
+struct ResultAxis {
+  int64_t extent = 1, phases = 1, first = 0, kernel = 1;
+  int64_t at(int64_t position, int64_t phase) const { return phases * position + first + phase; }
+  /// Positions [begin, end) of so many whose result of a phase exists.
+  struct Positions {
+    int64_t begin, end;
+  };
+  Positions inside(int64_t phase, int64_t positions) const;
 };
 
 /// Outputs of an axis by the taps that are inside of the source for them.
@@ -34,8 +49,17 @@ struct ByteProblem {
   ByteProblem(int64_t rows, int64_t inputs, int64_t outputs, bool tiles, int64_t element = 1);
 
   int64_t blocks() const { return groups * group_blocks; }
+  /// Of results: with those of all phases in one place.
+  int64_t result_blocks() const { return blocks() / phases(); }
+  /// Of a unit, in its group.
+  int64_t first_output(const ByteUnit& unit) const {
+    return (unit.result - unit.group * (group_blocks / phases())) * kByteBlock;
+  }
+  int64_t phases() const { return results[0].phases * results[1].phases * results[2].phases; }
   int64_t outputs() const { return blocks() * 16; }
   int64_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
+  /// Of the layer's own kernel.
+  int64_t own_taps() const { return results[0].kernel * results[1].kernel * results[2].kernel; }
   /// Steps of four bytes for one output.
   int64_t depth() const { return spans() * span_steps(); }
   /// Bytes from element (d, h, w) of a source block to the next along each axis, and to the next block.
@@ -51,6 +75,8 @@ struct ByteProblem {
   }
   /// Taps whose bytes follow each other are a span: steps go through one after the other, the last ones beyond its end.
   int64_t spans() const noexcept { return taps() / taps_of_span; }
+  /// The tap of the layer's own kernel that a tap is in a phase; -1: none.
+  int64_t own_tap(int64_t tap, const std::array<int64_t, 3>& phase) const noexcept;
   int64_t span_steps() const noexcept;
 
   /// How many groups of so many channels are computed as one, whose weights are zero between them, so that both sides
@@ -63,13 +89,15 @@ struct ByteProblem {
   int64_t element;  // bytes of a number
   int64_t batch, groups, group_inputs, group_outputs;
   int64_t row_inputs, row_outputs;  // inputs of an output, outputs that have the same ones
-  std::array<ConvAxis, 3> axes;     // d, h, w; one row where each position reads its own alone
-  int64_t source_blocks;            // of all groups
-  int64_t group_blocks;             // of outputs
-  bool merged;                      // its positions are one row
-  bool padded;                      // some windows reach beyond the source
-  bool wide;                        // by the kernels that take 64 bytes at once, from copies with channels side by side
-  int64_t position;                 // bytes from one position to the next there
+  bool transposed;
+  std::array<ResultAxis, 3> results;  // d, h, w
+  std::array<ConvAxis, 3> axes;       // the same, in positions; one row where each position reads its own alone
+  int64_t source_blocks;              // of all groups
+  int64_t group_blocks;               // of outputs, of all phases
+  bool merged;                        // its positions are one row
+  bool padded;                        // some windows reach beyond the source
+  bool wide;         // by the kernels that take 64 bytes at once, from copies with channels side by side
+  int64_t position;  // bytes from one position to the next there
   int64_t taps_of_span;
   std::vector<ByteUnit> units;
 };

@@ -23,7 +23,7 @@ void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights,
   std::fill_n(sums, taps * unit.blocks * kByteBlock, 0);
   std::fill_n(packed, p.depth() * unit.blocks * kQuad, int8_t{0});
   const int64_t step = p.wide ? kQuad : unit.blocks * kQuad, block = p.wide ? p.depth() * kQuad : kQuad;
-  const int64_t first_output = (unit.block - unit.group * p.group_blocks) * kByteBlock;
+  const int64_t first_output = p.first_output(unit);
   for (int64_t o = 0; o < outputs; ++o) {
     const float per_step = 1 / steps[o];
     const float* const row = weights + o * strides.output;
@@ -33,7 +33,7 @@ void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights,
       int32_t sum = 0;
       const int64_t begin = p.first_byte(tap) + first;
       for (int64_t c = 0; c < inputs; ++c) {
-        const int32_t weight = nearest(row[(c * taps + tap) * strides.other] * per_step);
+        const int32_t weight = nearest(row[c * strides.input + tap * strides.tap] * per_step);
         const int64_t byte = begin + c;
         to[byte / kBytesAtOnce * step + byte % kBytesAtOnce] = static_cast<int8_t>(weight);
         sum += weight;
@@ -51,21 +51,24 @@ void pack_bf16_unit(const ByteProblem& p, const ByteUnit& unit, const float* wei
   if (p.row_outputs == p.group_outputs) {
     for (int64_t o = 0; o < outputs; o += kByteBlock)
       for (int64_t tap = 0; tap < taps; ++tap)
-        kernels.pack_bf16({weights + o * strides.output + tap * strides.other, std::min(outputs - o, kByteBlock),
-                           strides.output, inputs, taps * strides.other},
-                          reinterpret_cast<uint8_t*>(block_of(o) + p.first_byte(tap) / kBytesAtOnce * kQuad));
+        if (const int64_t own = p.own_tap(tap, unit.phase); own >= 0)
+          kernels.pack_bf16({weights + o * strides.output + own * strides.tap, std::min(outputs - o, kByteBlock),
+                             strides.output, inputs, strides.input},
+                            reinterpret_cast<uint8_t*>(block_of(o) + p.first_byte(tap) / kBytesAtOnce * kQuad));
     return;
   }
-  const int64_t first_output = (unit.block - unit.group * p.group_blocks) * kByteBlock;
+  const int64_t first_output = p.first_output(unit);
   for (int64_t o = 0; o < outputs; ++o) {
     const int64_t first = (first_output + o) / p.row_outputs * inputs;
     int8_t* const to = block_of(o) + o % kByteBlock * kBytesAtOnce;
-    for (int64_t tap = 0; tap < taps; ++tap)
-      for (int64_t c = 0; c < inputs; ++c) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const int64_t own = p.own_tap(tap, unit.phase);
+      for (int64_t c = 0; own >= 0 && c < inputs; ++c) {
         const int64_t byte = p.first_byte(tap) + (first + c) * kBf16Bytes;
-        const bfloat16 number(weights[o * strides.output + (c * taps + tap) * strides.other]);
+        const bfloat16 number(weights[o * strides.output + c * strides.input + own * strides.tap]);
         std::memcpy(to + byte / kBytesAtOnce * kQuad + byte % kBytesAtOnce, &number, sizeof(number));
       }
+    }
   }
 }
 

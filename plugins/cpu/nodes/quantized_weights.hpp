@@ -22,9 +22,9 @@ struct UnitPacking {
   int64_t depth, taps;
 };
 
-/// Distances between the weights of neighbouring outputs, and of inputs and taps in the order of their axes.
+/// Distances between the weights of neighbouring outputs, inputs and taps.
 struct WeightStrides {
-  int64_t output, other;
+  int64_t output, input, tap;
 };
 
 /// `weights`: those of the unit's first output and on; `steps`: likewise.

@@ -7,17 +7,18 @@
 
 namespace terroir::cpu {
 
-/// A Convolution, a GroupConvolution, or a MatMul whose second operand is a matrix.
+/// A convolution, transposed or not, or a MatMul whose second operand is a matrix.
 struct MultipliedLayer {
-  const ir::Constant* weights;
-  bool matrix, depthwise, transposed_weights;  // of matrices: one row of weights to an output
-  int64_t groups, inputs, outputs;             // of a group
-  int64_t depth;                               // products of an output
+  const ir::Constant* weights = nullptr;
+  bool matrix = false, depthwise = false, transposed = false;
+  bool weights_in_rows = false;                 // of outputs
+  int64_t groups = 1, inputs = 0, outputs = 0;  // of a group
+  int64_t depth = 0;                            // products of an output
 };
 
 /// Null for other layers, and for those that no kernel of that kind computes: with weights that are no f32 constants,
-/// extents that are not known, no elements, transposed data, or dilated windows that are wider than the image (few of
-/// their taps count, but all rows would be copied).
+/// extents that are not known, no elements, transposed matrices of data, dilated windows that are wider than the image
+/// (few of their taps count, but all rows would be copied), or transposed and dilated.
 std::optional<MultipliedLayer> multiplied_layer(const ir::Graph& graph, const ir::Node& node);
 
 }  // namespace terroir::cpu

@@ -13,8 +13,9 @@ namespace {
 bool multiplies_bf16(const ir::Graph& graph, const ir::Node& node) {
   const std::optional<MultipliedLayer> layer = multiplied_layer(graph, node);
   if (!layer || layer->depthwise) return false;
-  return layer->groups == 1 ||
-         ByteProblem::groups_at_once(layer->groups, layer->inputs, layer->outputs, true, kBf16Bytes) > 0;
+  if (layer->groups == 1) return true;
+  const int64_t at_once = ByteProblem::groups_at_once(layer->groups, layer->inputs, layer->outputs, true, kBf16Bytes);
+  return layer->transposed ? at_once == 1 : at_once > 0;
 }
 
 /// Whether a use reads numbers of bf16 as well as floats: the data of such a layer, or the tensor it adds.
@@ -37,7 +38,7 @@ ir::Pass narrow_products(const CpuOps& ops) {
               Bf16Attrs attrs;
               attrs.fused.base = node.schema;
               attrs.fused.base_attributes = node.attributes->clone();
-              attrs.fused.base_inputs = 2;
+              attrs.fused.base_inputs = static_cast<int>(node.inputs.size());
               const bool is_matmul = node.is("MatMul");
               if (is_matmul) attrs.fused.channel_axis = static_cast<int>(node.outputs[0].shape.size()) - 1;
               patch.replace({id, 0}, patch.add(is_matmul ? ops.bf16_matmul() : ops.bf16_convolution(),

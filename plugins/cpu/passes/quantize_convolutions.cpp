@@ -19,8 +19,8 @@ constexpr int64_t kDeepest = std::numeric_limits<int32_t>::max() / (255 * 128);
 /// The steps of its weights; null if kernels in bytes cannot compute it.
 const ir::Constant* steps_of(const ir::Node& node, const MultipliedLayer& layer, const Quantisation& levels,
                              WeightSteps& steps, const parallel::Arena* arena) {
-  if (layer.depth > kDeepest || (levels.by_channel() && !layer.depthwise)) return nullptr;
-  if (layer.matrix) return steps.get(*layer.weights, layer.outputs, !layer.transposed_weights, arena);
+  if (layer.transposed || layer.depth > kDeepest || (levels.by_channel() && !layer.depthwise)) return nullptr;
+  if (layer.matrix) return steps.get(*layer.weights, layer.outputs, !layer.weights_in_rows, arena);
   if (layer.depthwise) {
     const std::vector<int64_t>& dilations = node.attrs<ops::ConvolutionAttrs>().dilations;
     if (std::any_of(dilations.begin(), dilations.end(), [](int64_t dilation) { return dilation != 1; })) return nullptr;
