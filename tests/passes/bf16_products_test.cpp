@@ -70,7 +70,8 @@ DeviceModel in_bf16(const ir::Graph& graph, int threads) {
 std::vector<std::string> bf16_kernels(const DeviceModel& device) {
   std::vector<std::string> found;
   for (const ProfilingInfo& info : device.profile())
-    if (info.exec_type.starts_with("bf16_")) found.push_back(info.exec_type);
+    if (info.exec_type.starts_with("bf16_conv_") || info.exec_type.starts_with("bf16_gemm_"))
+      found.push_back(info.exec_type);
   return found;
 }
 
@@ -222,6 +223,49 @@ TEST_F(Bf16Products, ChainsAndSums) {
   m.result(convolution_of_signs(m, third, kSame, 5));
   m.result(m.op("Clamp", {convolution_of_signs(m, second, kPoint, 6)}, {{"min", "-3"}, {"max", "4"}}));
   expect_exact(m, 6);
+}
+
+/// What only moves values moves numbers of bf16, between layers of such numbers.
+TEST_F(Bf16Products, NumbersAreMoved) {
+  const AttributeTexts halves = {{"strides", "2,2"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}, {"kernel", "2,2"}};
+  const AttributeTexts overlapping = {
+      {"strides", "1,2"}, {"pads_begin", "1,0"}, {"pads_end", "1,1"}, {"kernel", "3,4"}, {"dilations", "1,1"}};
+  for (const char* shape : {"1,24,8,10", "2,3,7,9"}) {
+    SCOPED_TRACE(shape);
+    GraphMaker m;
+    const ir::Value x = m.input(PartialShape(shape));
+    const ir::Value y = m.op("ReLU", {convolution_of_signs(m, x, kSame, 1)}),
+                    z = convolution_of_signs(m, x, {"", 20, "1,1"}, 2);
+    const ir::Value joined = m.op("Concat", {z, y, y}, {{"axis", "1"}});  // y begins within a block
+    m.result(convolution_of_signs(m, joined, kSame, 3));
+    m.result(convolution_of_signs(m, m.op("MaxPool", {y}, halves), kSame, 4));
+    m.result(convolution_of_signs(m, m.op("MaxPool", {joined}, overlapping), kPoint, 5));
+    const ir::Dims dims = m.dims(x);
+    const ir::Value large = m.op("Interpolate", {z, m.integers({2 * dims[2], 3 * dims[3]}), m.integers({2, 3})},
+                                 {{"mode", "nearest"}, {"shape_calculation_mode", "sizes"}});
+    m.result(convolution_of_signs(m, m.op("MaxPool", {large}, halves), kSame, 6));
+    const ir::Value parts = m.op("Split", {joined, m.scalar_integer(1)}, {{"num_splits", "4"}});
+    for (int i = 0; i < 4; ++i) m.result(convolution_of_signs(m, {parts.node, i}, kPoint, 7));
+    expect_exact(m, 10);
+    DeviceModel device = in_bf16(m.graph(), 1);
+    device.infer(integers_for(m));
+    size_t stored = 0;
+    for (const std::string& kernel : bf16_kernels(device))
+      stored += kernel.find("conv_bf16") != std::string::npos ? 1 : 0;
+    EXPECT_EQ(stored, 2);
+  }
+}
+
+/// Of what is moved something reads floats: then all of it is floats.
+TEST_F(Bf16Products, MovedFloatsStayFloats) {
+  GraphMaker m;
+  const ir::Value x = m.input("1,16,8,10"), other = m.input("1,16,8,10");
+  const ir::Value y = convolution_of_signs(m, x, kSame, 1), z = convolution_of_signs(m, x, kPoint, 2);
+  m.result(convolution_of_signs(m, m.op("Concat", {y, other}, {{"axis", "1"}}), kSame, 3));
+  const ir::Value joined = m.op("Concat", {z, z}, {{"axis", "1"}});
+  m.result(convolution_of_signs(m, joined, kSame, 4));
+  m.result(m.op("Abs", {joined}));
+  expect_exact(m, 4);
 }
 
 /// What others read stays f32, and is that.

@@ -144,7 +144,8 @@ bool is_bytewise(const TensorDesc& desc) { return desc.type.bitwidth() % 8 == 0 
 Reject not_bytewise() { return {"elements narrower than a byte, or strings"}; }
 
 bool lies_in_blocks(const TensorDesc& desc, Isa isa) {
-  return desc.type == element::f32 || (desc.type == element::u8 && channel_block(isa) == kByteBlock);
+  return desc.type == element::f32 ||
+         ((desc.type == element::u8 || desc.type == element::bf16) && channel_block(isa) == kByteBlock);
 }
 
 std::optional<std::vector<int64_t>> known_integers(const NodeContext& context, size_t i) {

@@ -1,8 +1,8 @@
 // Concat, Split, VariadicSplit: whole runs of bytes from one place to another, any element type of whole bytes.
 // Where nothing lies outside the axis (outer extent 1: channels of one image), a part is one run of bytes: producers
 // write straight into the joined tensor, and pieces are read where they lie; see passes/placement.hpp. Parts that
-// cannot lie there are copied. Layouts: plain, of f32 and u8 channel blocks; along axis 1, parts that do not begin with
-// a block are copied by lanes; see channel_lanes.hpp. Threads: tasks of the parts' plans.
+// cannot lie there are copied. Layouts: plain, of f32, bf16 and u8 channel blocks; along axis 1, parts that do not
+// begin with a block are copied by lanes; see channel_lanes.hpp. Threads: tasks of the parts' plans.
 #include <algorithm>
 #include <numeric>
 #include <span>

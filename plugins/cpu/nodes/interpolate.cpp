@@ -107,7 +107,7 @@ class InterpolateExecutor final : public Executor {
     width_ = block > 0 ? block : src.layout.is_channels_last() ? channels : 1;
     images_ = src.dims[0];
     planes_ = ceil_div(channels, width_);
-    if (src.type == element::u8) width_ /= kBytesOfFloat;
+    width_ = width_ * static_cast<int64_t>(src.type.size()) / kBytesOfFloat;
     if (!picks()) return;
     const AxisMap& columns = maps_.axes[2];
     row_ = RowTable(columns.output(), 1, kernels_.lanes);
@@ -184,13 +184,13 @@ class InterpolateExecutor final : public Executor {
 
 Proposal propose(const NodeContext& context) {
   const TensorDesc& dst = context.outputs[0];
-  const bool bytes = dst.type == element::u8 && lies_in_blocks(dst, context.isa) && !is_fused(context.node);
-  if (dst.type != element::f32 && !bytes)
-    return Reject{"only f32, and u8 in blocks, are vectorised, not " + dst.type.get_type_name()};
+  const bool narrow = dst.type != element::f32 && lies_in_blocks(dst, context.isa) && !is_fused(context.node);
+  if (dst.type != element::f32 && !narrow)
+    return Reject{"only f32, and u8 and bf16 in blocks, are vectorised, not " + dst.type.get_type_name()};
   const auto maps = maps_of(context);
   if (const auto* reject = std::get_if<Reject>(&maps)) return *reject;
   const bool nearest = std::get<Maps>(maps).nearest;
-  if (bytes && !nearest) return Reject{"blends of bytes"};
+  if (narrow && !nearest) return Reject{"blends of " + dst.type.get_type_name()};
   std::vector<LayoutChoice> choices;
   const PostOpChain chain(context, 0, 1);
   const auto add = [&](const Layout& layout, double slowdown) {
@@ -204,7 +204,7 @@ Proposal propose(const NodeContext& context) {
     choices.push_back(std::move(choice));
   };
   add(Layout::blocked(dst.rank(), static_cast<int>(channel_block(context.isa))), 2);
-  if (bytes) return choices;
+  if (narrow) return choices;
   if (nearest || dst.dims[1] > 1) add(Layout::channels_last(dst.rank()), 2);
   if (nearest) add(Layout::plain(dst.rank()), 3);
   return choices;

@@ -56,11 +56,13 @@ class PoolExecutor final : public Executor {
     args.arena.parallel_for(tasks.count(), [&](int64_t task) {
       PoolArgs pool = pool_;
       const auto [plane, row, end] = tasks[task];
-      if (element == 1) {
-        kernels.max_bytes(pool, static_cast<const uint8_t*>(args.inputs[0]) + plane * src_positions_ * pool.width,
-                          static_cast<uint8_t*>(args.outputs[0]) + plane * dst_positions_ * pool.width, row, end);
-        return;
-      }
+      const auto run_narrow = [&, row = row, end = end, plane = plane](auto number, auto* narrow) {
+        using Number = decltype(number);
+        narrow(pool, static_cast<const Number*>(args.inputs[0]) + plane * src_positions_ * pool.width,
+               static_cast<Number*>(args.outputs[0]) + plane * dst_positions_ * pool.width, row, end);
+      };
+      if (element == 1) return run_narrow(uint8_t{}, kernels.max_bytes);
+      if (element == 2) return run_narrow(uint16_t{}, kernels.max_bf16);
       pool.src = static_cast<const float*>(args.inputs[0]) + plane * src_positions_ * pool.width;
       pool.dst = static_cast<float*>(args.outputs[0]) + plane * dst_positions_ * pool.width;
       if (with_indices_)
@@ -96,9 +98,11 @@ class PoolExecutor final : public Executor {
 
 Proposal propose(const NodeContext& context) {
   const TensorDesc& dst = context.outputs[0];
-  const bool bytes = dst.type == element::u8 && is_max_pool(context) && pool_kernels(context.isa).max_bytes;
-  if (dst.type != element::f32 && !bytes)
-    return Reject{"only f32, and maxima of u8 on AVX-512, are vectorised, not " + dst.type.get_type_name()};
+  const PoolKernels& kernels = pool_kernels(context.isa);
+  const bool narrow = is_max_pool(context) && ((dst.type == element::u8 && kernels.max_bytes) ||
+                                               (dst.type == element::bf16 && kernels.max_bf16));
+  if (dst.type != element::f32 && !narrow)
+    return Reject{"only f32, and maxima of u8 and bf16 on AVX-512, are vectorised, not " + dst.type.get_type_name()};
   const TensorDesc& src = context.inputs[0];
   if (wants_indices(context) &&
       (dst.count() == 0 || src.count() == 0 || src.count() / (src.dims[0] * src.dims[1]) > INT32_MAX))
@@ -118,12 +122,12 @@ Proposal propose(const NodeContext& context) {
     choices.push_back(std::move(choice));
   };
   if (wants_indices(context)) {
-    if (bytes) return Reject{"indices of maxima of bytes"};
+    if (narrow) return Reject{"indices of maxima of " + dst.type.get_type_name()};
     add(Layout::plain(dst.rank()), 4);
     return choices;
   }
-  add(Layout::blocked(dst.rank(), static_cast<int>(channel_block(context.isa))), bytes ? 0.5 : 2);
-  if (bytes) return choices;
+  add(Layout::blocked(dst.rank(), static_cast<int>(channel_block(context.isa))), narrow ? 0.5 : 2);
+  if (narrow) return choices;
   add(Layout::channels_last(dst.rank()), 2.2);
   // Neighbours come by shuffles, or one by one where they lie further apart, and every row is begun for one channel
   // only.

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "ir/graph/order.hpp"
 #include "plugins/cpu/nodes/quantized_problem.hpp"
+#include "plugins/cpu/passes/moved_values.hpp"
 #include "plugins/cpu/passes/multiplied_layers.hpp"
 
 namespace terroir::cpu {
@@ -18,15 +20,58 @@ bool multiplies_bf16(const ir::Graph& graph, const ir::Node& node) {
   return layer->transposed ? at_once == 1 : at_once > 0;
 }
 
-/// Whether a use reads numbers of bf16 as well as floats: the data of such a layer, or the tensor it adds.
-bool reads_bf16(const ir::Graph& graph, const ir::Use& use, bool by_convolution) {
-  const ir::Node& node = graph.node(use.node);
-  if (!is_bf16(node) || node.is(kBf16ConvolutionType) != by_convolution) return false;
-  if (use.input == 0) return true;
-  const std::vector<FusedOp>& chain = node.attrs<Bf16Attrs>().fused.chain;
-  const auto residual = byte_store_of(chain).residual;
-  return residual && chain[*residual].operand == use.input;
-}
+/// Layers whose results can be numbers of bf16, and what moves these on to other such layers.
+class NarrowValues {
+ public:
+  explicit NarrowValues(const ir::Graph& graph) : graph_(graph), order_(ir::topological_order(graph)) {
+    for (const ir::NodeId id : order_)
+      if (is_bf16(graph_.node(id)) || moves_narrow(graph_.node(id))) narrow_.insert(id);
+    for (size_t count = 0; count != narrow_.size();) {
+      count = narrow_.size();
+      for (auto id = order_.rbegin(); id != order_.rend(); ++id)
+        if (narrow_.contains(*id) && !stays_narrow(graph_.node(*id))) narrow_.erase(*id);
+    }
+  }
+  const std::vector<ir::NodeId>& order() const { return order_; }
+  bool contains(ir::NodeId id) const { return narrow_.contains(id); }
+
+ private:
+  /// Whether values that it moves come from such layers alone, as far as those in front of it are known.
+  bool moves_narrow(const ir::Node& node) const {
+    const size_t moved = is_cpu_op(node) ? 0 : moved_inputs_in_blocks(graph_, node);
+    return moved > 0 && std::all_of(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(moved),
+                                    [this](ir::Value input) {
+                                      const ir::Node& source = graph_.node(input.node);
+                                      return narrow_.contains(input.node) && !source.is(kBf16MatMulType);
+                                    });
+  }
+  bool stays_narrow(const ir::Node& node) const {
+    if (!is_bf16(node) && !moves_narrow(node)) return false;
+    bool read = false;
+    for (int output = 0; output < static_cast<int>(node.outputs.size()); ++output)
+      for (const ir::Use& use : graph_.uses({node.id, output})) {
+        if (!reads_narrow(use, !node.is(kBf16MatMulType))) return false;
+        read = true;
+      }
+    return read;
+  }
+  /// The data of a layer, the tensor it adds, or what is moved.
+  bool reads_narrow(const ir::Use& use, bool in_blocks) const {
+    const ir::Node& node = graph_.node(use.node);
+    if (!is_bf16(node))
+      return in_blocks && narrow_.contains(node.id) &&
+             static_cast<size_t>(use.input) < moved_inputs_in_blocks(graph_, node);
+    if (node.is(kBf16ConvolutionType) != in_blocks) return false;
+    if (use.input == 0) return true;
+    const std::vector<FusedOp>& chain = node.attrs<Bf16Attrs>().fused.chain;
+    const auto residual = byte_store_of(chain).residual;
+    return residual && chain[*residual].operand == use.input;
+  }
+
+  const ir::Graph& graph_;
+  std::vector<ir::NodeId> order_;
+  std::set<ir::NodeId> narrow_;
+};
 
 }  // namespace
 
@@ -49,26 +94,26 @@ ir::Pass narrow_products(const CpuOps& ops) {
 
 ir::Pass narrow_stores() {
   return {"narrow_stores", [](const ir::Graph& graph, ir::Patch& patch) {
+            const NarrowValues values(graph);
             std::map<ir::Value, ir::Value> narrow;  // instead of floats
-            for (const ir::NodeId id : ir::topological_order(graph)) {
+            for (const ir::NodeId id : values.order()) {
               const ir::Node& node = graph.node(id);
-              if (!is_bf16(node)) continue;
-              const auto& uses = graph.uses({id, 0});
-              const bool stores = !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
-                return reads_bf16(graph, use, node.is(kBf16ConvolutionType));
-              });
+              const bool stores = values.contains(id);
+              if (!is_bf16(node) && !stores) continue;
               std::vector<ir::Value> inputs = node.inputs;
               for (ir::Value& input : inputs)
                 if (const auto found = narrow.find(input); found != narrow.end()) input = found->second;
               if (!stores && inputs == node.inputs) continue;
-              auto attrs = node.attrs<Bf16Attrs>();
-              attrs.stores_bf16 = stores;
-              const ir::Value made =
-                  patch.add(*node.schema, ir::make_attributes_of(std::move(attrs)), std::move(inputs), {id});
-              if (stores)
-                narrow[{id, 0}] = made;
-              else
-                patch.replace({id, 0}, made);
+              std::unique_ptr<ir::Attributes> attributes = node.attributes->clone();
+              if (is_bf16(node)) {
+                auto attrs = node.attrs<Bf16Attrs>();
+                attrs.stores_bf16 = stores;
+                attributes = ir::make_attributes_of(std::move(attrs));
+              }
+              const ir::Value made = patch.add(*node.schema, std::move(attributes), std::move(inputs), {id});
+              if (!stores) patch.replace({id, 0}, made);
+              for (int output = 0; stores && output < static_cast<int>(node.outputs.size()); ++output)
+                narrow[{id, output}] = ir::Patch::output(made, output);
             }
           }};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plugins/cpu/kernels/pool/adaptive.hpp"
+#include "plugins/cpu/kernels/pool/bf16.hpp"
 #include "plugins/cpu/kernels/pool/bytes.hpp"
 #include "plugins/cpu/kernels/pool/places.hpp"
 #include "plugins/cpu/kernels/pool/windows.hpp"
@@ -197,7 +198,7 @@ void pool_average(const PoolArgs& a, int64_t row_begin, int64_t row_end) { pool<
 }  // namespace
 
 const PoolKernels& pool_table() {
-  static constexpr PoolKernels kTable = {&pool_max,   &pool_average,     kMaxBytes,
+  static constexpr PoolKernels kTable = {&pool_max,   &pool_average,     kMaxBytes,    kMaxBf16,
                                          &max_places, &adaptive_average, &adaptive_max};
   return kTable;
 }

@@ -1,7 +1,7 @@
 // What: maximum and average pooling over up to three spatial axes, one image (or one channel block of it) at a time,
-// and maxima of bytes; and adaptive pooling, whose windows (cells) divide the axes. Formula: dst[o] = max or mean of
-// src[o * stride - pad_begin + k * dilation] over the k whose index is inside. Layouts: `width` channels adjacent at
-// every position: a channel block (width = B, padding included), nhwc (width = C),
+// and maxima of bytes and of bf16; and adaptive pooling, whose windows (cells) divide the axes. Formula: dst[o] = max
+// or mean of src[o * stride - pad_begin + k * dilation] over the k whose index is inside. Layouts: `width` channels
+// adjacent at every position: a channel block (width = B, padding included), nhwc (width = C),
 //   or one channel of plain (width = 1).
 // Edge cases: the divisor of an average is the number of elements inside (exclude_pad), or that of the whole window. A
 // NaN is never a maximum. An empty window gives the lowest finite number for max, 0 for average. Aliasing: none.
@@ -47,6 +47,8 @@ struct PoolKernels {
   // Maxima of unsigned bytes in blocks of 16 channels, from `src` to `dst` instead of those of `args`; 0 of an empty
   // window. Null: there is none.
   void (*max_bytes)(const PoolArgs& args, const uint8_t* src, uint8_t* dst, int64_t row_begin, int64_t row_end);
+  // Likewise of bf16; the lowest finite number of an empty window.
+  void (*max_bf16)(const PoolArgs& args, const uint16_t* src, uint16_t* dst, int64_t row_begin, int64_t row_end);
   // Maxima of one channel (width 1) of fewer than 2^31 elements, and where the first of them is: an index into src,
   // that of the window's first element if none is above the lowest finite number, -1 of an empty window.
   void (*max_places)(const PoolArgs& args, int32_t* places, int64_t row_begin, int64_t row_end);
