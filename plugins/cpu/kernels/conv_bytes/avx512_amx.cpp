@@ -109,7 +109,7 @@ void multiply_rows(const ByteConvRow& row, const ByteConvRows& rows) {
     return Tile{t / tiles, first, i * height - first};
   };
   const auto source = [&](const Tile& tile) { return row.src + tile.row * rows.src_step + tile.first * row.src_step; };
-  const bool plain = Bf16 && is_plain(row);
+  const bool plain = Bf16 && rounds_nothing(row);
   const auto finish_in_row = [&](int64_t r, const Sums& sums) {
     if (plain) return finish_bf16_in_row(row, rows, r, sums);
     avx512_vnni::finish_in_row(row, rows, r, sums);

@@ -1,5 +1,5 @@
-// What: the same as finish.hpp for sums of numbers of bf16 behind which nothing stands but a sum with a tensor and the
-// clamp: with the conversions of AVX512_BF16.
+// What: the same as finish.hpp for sums of numbers of bf16, unless something is rounded at the store: with the
+// conversions of AVX512_BF16.
 #pragma once
 
 #include "plugins/cpu/kernels/conv_bytes/finish.hpp"
@@ -7,8 +7,8 @@
 namespace terroir::cpu::avx512_amx {
 
 /// Whether the row is such a one.
-inline bool is_plain(const ByteConvRow& row) {
-  return !row.residual_bytes && !row.rounding && !row.bias_offsets && row.first_op_count + row.post_op_count == 0;
+inline bool rounds_nothing(const ByteConvRow& row) {
+  return !row.residual_bytes && !row.rounding && !row.bias_offsets && row.first_op_count == 0;
 }
 
 /// What of the sums is a stretch of row `r`.
