@@ -77,7 +77,8 @@ PackedWeights WeightsCache::find(const ir::Constant& constant, Packing packing, 
   Entry& entry = entries_[identity];
   // The addresses alone may have been used before by constants that are gone.
   const std::shared_ptr<const void> with_owner = packing.with ? packing.with->owner : nullptr;
-  if (const auto owner = entry.owner.lock(); owner && owner == constant.owner && entry.with_owner.lock() == with_owner)
+  const auto owner = entry.owner.lock();
+  if (owner && owner == constant.owner && entry.with_owner.lock() == with_owner && entry.bytes == packing.bytes)
     if (PackedWeights known = entry.packed.lock()) return known;
   auto handle = std::make_shared<PackedBytes>();
   entry = {constant.owner, with_owner, handle, packing.bytes};

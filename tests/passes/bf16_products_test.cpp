@@ -118,6 +118,9 @@ TEST_F(Bf16Products, Convolutions) {
       {"3,16,1,9", 16, "1,3", "1,1", "1,1", "0,1", "0,1"},
       {"1,16,9,1", 16, "3,1", "1,1", "1,1", "1,0", "1,0"},
       {"1,300,33", 70, "5", "2", "3", "6", "4"},
+      {"2,40,500", 24, "3", "1", "1", "1", "1"},
+      {"1,3,1,400", 24, "1,7", "1,2", "1,3", "0,9", "0,9"},
+      {"1,64,2000", 16, "4", "3", "1", "2", "0"},  // several bands of a line
       {"1,20,4,6,5", 19, "3,3,3", "1,2,1", "1,1,2", "1,1,2", "1,0,2"},
       {"1,16,20,20", 16, "5,5", "1,1", "1,1", "3,0", "1,4"},
       {"1,16,2,2", 16, "5,5", "1,1", "1,1", "4,4", "4,4"},
@@ -144,6 +147,8 @@ struct Transposed {
 TEST_F(Bf16Products, TransposedConvolutions) {
   const Transposed layers[] = {
       {"1,32,7,9", {32, 16, 2, 2}, "2,2", "0,0", "0,0"},
+      {"3,3,9,5", {3, 8, 1, 1}, "1,1", "0,0", "0,0"},
+      {"2,16,3,5", {16, 8, 1, 1}, "2,1", "0,0", "0,0"},
       {"2,24,5,6", {24, 20, 3, 3}, "2,2", "1,1", "1,1"},
       {"1,17,6,5", {17, 33, 4, 4}, "2,2", "1,1", "1,1"},
       {"1,16,6,5", {16, 70, 5, 3}, "3,2", "2,0", "1,2"},
@@ -320,6 +325,44 @@ TEST_F(Bf16Products, NothingBehindTheDataCounts) {
       std::fill_n(nan[0].writable().as<float>(), nan[0].view().count(), std::numeric_limits<float>::quiet_NaN());
       in_bf16(other.graph(), 1).infer(nan);
       EXPECT_EQ(difference(want[0].view(), device.infer(inputs)[0].view(), {0, 0}), "") << shape;
+    }
+  }
+}
+
+/// Two kinds of layers pack it in their own ways.
+TEST_F(Bf16Products, OneConstantOfTwoKindsOfLayers) {
+  GraphMaker m;
+  const ir::Value w = signs(m, {2, 8, 8, 3}, 1);
+  const AttributeTexts square = {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}};
+  const AttributeTexts line = {{"strides", "1"}, {"dilations", "1"}, {"pads_begin", "0"}, {"pads_end", "0"}};
+  m.result(m.op("GroupConvolution", {m.input("1,16,20"), w}, line));
+  m.result(m.op("Convolution", {m.input("1,8,12,12"), w}, square));
+  expect_exact(m, 2);
+}
+
+/// Which outputs a value reaches that is not finite must not depend on who computes what.
+TEST_F(Bf16Products, InfinitiesReachTheSameOutputs) {
+  const WindowLayer layers[] = {
+      {"1,16,9,40", 16, "1,1"},
+      {"2,3,37,33", 16, "3,3", "1,1", "1,1", "1,1", "1,1"},
+      {"1,48,24,7", 20, "3,3", "2,2", "1,1", "1,1", "1,1"},
+      {"1,16,300", 16, "3", "1", "1", "1", "1"},
+      {"2,17,210", 33, "5", "2", "3", "6", "4"},
+      {"1,40,66", 16, "1", "1", "1", "0", "0"},
+  };
+  for (const WindowLayer& l : layers) {
+    SCOPED_TRACE(concat(l.input, " ", l.kernel));
+    GraphMaker m;
+    m.result(convolution_of_signs(m, m.input(PartialShape(l.input)), l, 1));
+    std::vector<HostTensor> inputs = integers_for(m);
+    const ir::MutableTensorView view = inputs[0].writable();
+    for (int64_t i = 5; i < view.count(); i += 89)
+      view.as<float>()[i] =
+          i % 2 == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+    const std::vector<HostTensor> want = in_bf16(m.graph(), 1).infer(inputs);
+    for (const int threads : {2, 3, 5, 8}) {
+      const std::vector<HostTensor> got = in_bf16(m.graph(), threads).infer(inputs);
+      EXPECT_EQ(std::memcmp(got[0].view().data, want[0].view().data, want[0].view().bytes()), 0) << threads;
     }
   }
 }

@@ -33,6 +33,7 @@ constexpr CheckName kCheckNames[] = {
     {"program", "the device, and a program over the public API"},
     {"settings", "a model of unknown extents with PLAN_CACHE_CAPACITY=0; INTERPRETER and CPU with a MEMORY_LIMIT"},
     {"accuracy", "INTERPRETER and CPU with EXECUTION_MODE_HINT=ACCURACY, also with two threads"},
+    {"bf16", "with INFERENCE_PRECISION_HINT=bf16 one thread and two, three, and the same written and read back"},
 };
 
 constexpr int64_t kBatch = 3;
@@ -73,7 +74,8 @@ class Examiner {
                                                                 {"user memory", &Examiner::user_memory},
                                                                 {"program", &Examiner::program},
                                                                 {"settings", &Examiner::settings},
-                                                                {"accuracy", &Examiner::accuracy}};
+                                                                {"accuracy", &Examiner::accuracy},
+                                                                {"bf16", &Examiner::in_bf16}};
     for (const auto& [name, check] : kChecks) {
       if (!wants(name)) continue;
       random_ = Random(seed_ ^ 0xe8a317);  // so that a check draws the same when it is the only one
@@ -316,6 +318,23 @@ class Examiner {
     const Run actual = run(subject_.graph, "CPU", config, subject_.inputs);
     if (const std::string text = difference_between(alone, actual); !text.empty()) return "two threads: " + text;
     return oracle_.fault(actual);
+  }
+
+  std::string in_bf16() {
+    std::optional<Run> alone;
+    for (const int threads : {1, 2, 3}) {
+      plugin::Config config = config_of(threads);
+      config.inference_precision = element::bf16;
+      const Run actual = run(subject_.graph, "CPU", config, subject_.inputs);
+      if (!alone) alone = actual;
+      if (const std::string text = difference_between(*alone, actual); !text.empty())
+        return concat(threads, " threads: ", text);
+      if (threads != 2) continue;
+      DeviceModel loaded = DeviceModel(subject_.graph, "CPU", config).stored_and_loaded();
+      const std::string text = difference(alone->results[0], loaded.infer(subject_.inputs));
+      if (!text.empty()) return "written and read back: " + text;
+    }
+    return {};
   }
 
   void count_steps(const std::vector<ProfilingInfo>& profile) {

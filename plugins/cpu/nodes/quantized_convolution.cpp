@@ -60,7 +60,11 @@ PackedWeights pack(const NodeContext& context, const ByteProblem& problem) {
   const bool bf16 = is_bf16(context.node), rows = has_rows(context, problem);
   const float* const steps = bf16 ? nullptr : context.constants[kQuantizedSteps]->view.as<float>();
   Packing packing;
-  packing.key = concat(problem.depthwise ? "bytes depthwise" : bf16 ? "bf16" : "bytes", " g", problem.groups);
+  packing.key = concat(problem.depthwise ? "bytes depthwise"
+                       : bf16            ? "bf16"
+                                         : "bytes",
+                       " g", problem.groups, " to ", problem.group_outputs, " by ", problem.row_outputs, " of ",
+                       problem.row_inputs, " of ", problem.own_taps());
   if (problem.wide) packing.key += concat(" wide ", problem.position, " by ", problem.taps_of_span);
   for (const ResultAxis& axis : problem.results)
     if (problem.transposed) packing.key += concat(" back ", axis.phases, " of ", axis.kernel);
@@ -146,7 +150,7 @@ std::vector<float> for_outputs(const ByChannel& values, int64_t outputs) {
   return all;
 }
 
-/// A box of the work: output rows [begin, end) of slice d of an image (of a merged problem: positions), and units.
+/// A box of the work: output rows [begin, end) of slice d of an image (of a line: positions), and units.
 struct Band {
   int64_t image, d, begin, end, first_unit, last_unit;
 };
@@ -256,28 +260,32 @@ class QuantizedConvolutionExecutor final : public Executor {
     int64_t count() const { return parts * bands; }
   };
 
-  /// Output rows of a slice, or positions of a merged problem.
-  int64_t extent() const noexcept { return problem_.merged ? problem_.axes[2].out : problem_.axes[1].out; }
+  /// Output rows of a slice, or positions of a line.
+  int64_t extent() const noexcept { return problem_.line ? problem_.axes[2].out : problem_.axes[1].out; }
   int64_t slices() const noexcept { return problem_.batch * problem_.axes[0].out; }
   int64_t window_rows(int64_t rows) const noexcept {
     const ConvAxis& h = problem_.axes[1];
     return (rows - 1) * h.stride + (h.kernel - 1) * h.dilation + 1;
   }
-  /// Of the source rows under so many output rows, or of so many positions.
-  int64_t window_bytes(int64_t rows) const noexcept {
-    const int64_t bytes = problem_.depthwise ? kByteBlock : problem_.position;
-    return problem_.merged ? rows * bytes : planes_ * window_rows(rows) * window_width() * bytes;
-  }
-  int64_t window_width() const noexcept {
+  /// Source positions of a row under so many outputs. Behind numbers with exponents come zeros, which are read.
+  int64_t window_width(int64_t outputs) const noexcept {
     const ConvAxis& w = problem_.axes[2];
-    const int64_t reach = (w.kernel - 1) * w.dilation + 1;
-    const int64_t width = (w.out - 1) * w.stride + reach;
-    return problem_.depthwise ? round_up(width, kBytesAtOnce) : width;
+    const int64_t width = (outputs - 1) * w.stride + (w.kernel - 1) * w.dilation + 1;
+    if (problem_.depthwise) return round_up(width, kBytesAtOnce);
+    return problem_.element > 1 ? width + ceil_div(problem_.overrun(), problem_.position) : width;
+  }
+  int64_t outputs_of_row() const noexcept { return problem_.line ? band_ : problem_.axes[2].out; }
+  /// Of the source rows under so many output rows, or of the positions under so many of a line.
+  int64_t window_bytes(int64_t extent) const noexcept {
+    const int64_t bytes = problem_.depthwise ? kByteBlock : problem_.position;
+    return problem_.line ? window_width(extent) * bytes
+                         : planes_ * window_rows(extent) * window_width(problem_.axes[2].out) * bytes;
   }
   ByteTaps taps() const noexcept { return {problem_.axes[2].kernel, problem_.axes[2].stride}; }
   /// Where behind a window of a depthwise layer its weights come, in bytes. Some words of the next row are read.
   int64_t taps_at() const noexcept {
-    const int64_t beyond = taps().words_read(problem_.axes[2].out) * kLine - window_width() * kByteBlock;
+    const int64_t outputs = problem_.axes[2].out;
+    const int64_t beyond = taps().words_read(outputs) * kLine - window_width(outputs) * kByteBlock;
     return window_bytes(band_) + std::max<int64_t>(beyond, 0);
   }
 
@@ -286,9 +294,9 @@ class QuantizedConvolutionExecutor final : public Executor {
     planes_ = (d.kernel - 1) * d.dilation + 1;
     // What a band reads stays in L2 while the units pass over it; in L1 while the taps do.
     const int64_t room = problem_.depthwise ? cache_sizes().l1d / 2 : cache_sizes().l2 / 4;
-    if (problem_.merged) {
+    if (problem_.line) {
       constexpr int64_t kLeast = 28;
-      band_ = std::clamp<int64_t>(room / problem_.position, std::min(kLeast, w.out), w.out);
+      band_ = std::clamp<int64_t>(room / (problem_.position * w.stride), std::min(kLeast, w.out), w.out);
     } else {
       band_ = 1;
       while (band_ < h.out && window_bytes(band_ + 1) <= room) ++band_;
@@ -296,8 +304,8 @@ class QuantizedConvolutionExecutor final : public Executor {
     // Planes and blocks of a window lie as far apart for the last band as for the others.
     const bool together = problem_.wide || problem_.matrix;
     window_.w = together ? problem_.position : kByteBlock;
-    window_.h = (problem_.merged ? band_ : window_width()) * window_.w;
-    window_.d = window_rows(problem_.merged ? 1 : band_) * window_.h;
+    window_.h = window_width(outputs_of_row()) * window_.w;
+    window_.d = window_rows(problem_.line ? 1 : band_) * window_.h;
     window_.block = together ? kByteBlock * problem_.element : planes_ * window_.d;
   }
 
@@ -311,7 +319,7 @@ class QuantizedConvolutionExecutor final : public Executor {
         // Each part copies the windows.
         split.parts = std::min(units, (problem_.wide && windowed_ ? 1 : kItems) * threads);
       } else {
-        const int64_t least = problem_.merged ? 7 : 1;
+        const int64_t least = problem_.line ? 7 : 1;
         const int64_t most = std::max(split.per_slice, ceil_div(extent(), least));
         split.per_slice = std::clamp(ceil_div(kItems * threads, slices()), split.per_slice, most);
       }
@@ -394,19 +402,16 @@ class QuantizedConvolutionExecutor final : public Executor {
 
   /// Copies the rows of some source blocks under a band, with zeros beyond the source.
   void copy_window(const uint8_t* image, const Band& band, int64_t blocks, uint8_t* window) const noexcept {
-    if (problem_.merged) {
-      const int64_t positions = band.end - band.begin;
-      copy_row(image + band.begin * tensor_.w, positions, blocks, window);
-      return end_window(window + positions * window_.w);
-    }
     const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
-    const int64_t width = window_width(), left = std::clamp<int64_t>(w.pad, 0, width);
-    const int64_t first = std::max<int64_t>(-w.pad, 0);
+    const int64_t first_row = problem_.line ? 0 : band.begin, column = problem_.line ? band.begin : 0;
+    const int64_t rows = window_rows(problem_.line ? 1 : band.end - band.begin);
+    const int64_t width = window_width(problem_.line ? band.end - band.begin : w.out);
+    const int64_t begin = column * w.stride - w.pad, left = std::clamp<int64_t>(-begin, 0, width);
+    const int64_t first = std::max<int64_t>(begin, 0);
     const int64_t inside = std::clamp<int64_t>(w.in - first, 0, width - left), right = width - left - inside;
-    const int64_t rows = window_rows(band.end - band.begin);
-    for (int64_t plane = 0; plane < planes_; ++plane) {
+    for (int64_t plane = 0; plane < planes_; ++plane)
       for (int64_t row = 0; row < rows; ++row) {
-        const int64_t z = band.d * d.stride - d.pad + plane, y = band.begin * h.stride - h.pad + row;
+        const int64_t z = band.d * d.stride - d.pad + plane, y = first_row * h.stride - h.pad + row;
         uint8_t* const to = window + plane * window_.d + row * window_.h;
         const bool within = z >= 0 && z < d.in && y >= 0 && y < h.in;
         clear(to, within ? left : width, blocks);
@@ -414,17 +419,12 @@ class QuantizedConvolutionExecutor final : public Executor {
         copy_row(image + z * tensor_.d + y * tensor_.h + first * tensor_.w, inside, blocks, to + left * window_.w);
         clear(to + (left + inside) * window_.w, right, blocks);
       }
-      end_window(window + plane * window_.d + rows * window_.h);
-    }
-  }
-  void end_window(uint8_t* end) const noexcept {
-    if (bf16_) std::memset(end, 0, kWideBytes);
   }
 
   /// The same of a block of a depthwise layer, in words. Rows beyond the source stay zero from the first block on.
   void copy_words(const uint8_t* block, const Band& band, bool is_first, uint8_t* window) const noexcept {
     const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
-    const int64_t width = window_width(), left = std::clamp<int64_t>(w.pad, 0, width);
+    const int64_t width = window_width(w.out), left = std::clamp<int64_t>(w.pad, 0, width);
     const int64_t first = std::max<int64_t>(-w.pad, 0), inside = std::clamp<int64_t>(w.in - first, 0, width - left);
     const int64_t rows = window_rows(band.end - band.begin), y = band.begin * h.stride - h.pad;
     const int64_t top = std::clamp<int64_t>(-y, 0, rows), bottom = std::clamp<int64_t>(h.in - y, top, rows);
@@ -514,11 +514,11 @@ class QuantizedConvolutionExecutor final : public Executor {
       row.residual_shift = store_.residual->beta;
     }
     row.levels.most = attrs_.store ? attrs_.store->most() : 0;
-    const int64_t band_rows = problem_.merged ? 1 : band.end - band.begin;
+    const int64_t band_rows = problem_.line ? 1 : band.end - band.begin;
     const int64_t calls = problem_.wide || problem_.depthwise ? 1 : band_rows;
-    const int64_t first_row = problem_.merged ? 0 : band.begin, column = problem_.merged ? band.begin : 0;
+    const int64_t first_row = problem_.line ? 0 : band.begin, column = problem_.line ? band.begin : 0;
     const ResultAxis &deep = problem_.results[0], &high = problem_.results[1], &wide = problem_.results[2];
-    const int64_t dst_row = problem_.merged ? 0 : high.phases * wide.extent * (dst_step_ / wide.phases);
+    const int64_t dst_row = problem_.line ? 0 : high.phases * wide.extent * (dst_step_ / wide.phases);
     ByteConvRows rows{band_rows, h.stride * strides.h, dst_row,
                       row_bias_.empty() ? nullptr : row_bias_.data() + first_row};
     const auto& classes = bias_.classes;
@@ -528,7 +528,7 @@ class QuantizedConvolutionExecutor final : public Executor {
                                          static_cast<int64_t>(classes[1].classes.size() * classes[2].classes.size()) *
                                          problem_.outputs();
     row.bias_offsets = classes[2].of.empty() ? nullptr : bias_offsets_.data() + column;
-    const int64_t positions = problem_.merged ? band.end - band.begin : w.out;
+    const int64_t positions = problem_.line ? band.end - band.begin : w.out;
     auto* const room = problem_.depthwise ? reinterpret_cast<int8_t*>(window) + taps_at() : nullptr;
     for (int64_t u = band.first_unit; u < band.last_unit; ++u) {
       const ByteUnit& unit = problem_.units[static_cast<size_t>(u)];

@@ -29,6 +29,8 @@ ConvAxis position_axis(const ConvAxis& a, bool transposed) {
   return {a.in, floor_div(a.out - 1 + a.pad, a.stride) - first + 1, taps, 1, 1, taps - 1 - first};
 }
 
+bool is_single(const ConvAxis& a) { return is_own(a) && a.in == 1; }
+
 bool is_padded(const ConvAxis& a) {
   return a.pad > 0 || (a.out - 1) * a.stride + (a.kernel - 1) * a.dilation - a.pad >= a.in;
 }
@@ -64,16 +66,18 @@ ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles, int64_t number)
            position_axis(problem.w, transposed)},
       source_blocks(ceil_div(problem.ic, kByteBlock)),
       group_blocks(ceil_div(group_outputs, kByteBlock) * phases()),
-      merged(!depthwise && phases() == 1 && std::all_of(axes.begin(), axes.end(), is_own)),
+      line(false),
       padded(depthwise || std::any_of(axes.begin(), axes.end(), is_padded)),
       wide(tiles && !depthwise),
       position(source_blocks * kByteBlock * element),
       taps_of_span(1) {
-  if (merged) {
+  if (!depthwise && phases() == 1 && std::all_of(axes.begin(), axes.end(), is_own)) {
     ConvAxis& row = axes[2];
     row.in = row.out = axes[0].out * axes[1].out * row.out;
     axes[0] = axes[1] = {};
+    results = {ResultAxis{}, ResultAxis{}, ResultAxis{.extent = row.out}};
   }
+  line = !depthwise && is_single(axes[0]) && is_single(axes[1]) && results[0].phases * results[1].phases == 1;
   const ConvAxis& w = axes[2];
   if (wide && groups == 1) {
     for (const int64_t few : {int64_t{8}, int64_t{4}})
@@ -127,9 +131,12 @@ ByteProblem::ByteProblem(int64_t rows, int64_t inputs, int64_t outputs, bool til
   if (rows < kLeast && element == 1) wide = false;
 }
 
+int64_t ByteProblem::span_bytes() const noexcept {
+  return depthwise ? taps_of_span : (taps_of_span - 1) * position + group_inputs * element;
+}
+
 int64_t ByteProblem::span_steps() const noexcept {
-  const int64_t bytes = depthwise ? taps_of_span : (taps_of_span - 1) * position + group_inputs * element;
-  return round_up(bytes, wide ? kWideBytes : kBytesAtOnce) / kBytesAtOnce;
+  return round_up(span_bytes(), wide ? kWideBytes : kBytesAtOnce) / kBytesAtOnce;
 }
 
 std::vector<int32_t> ByteProblem::offsets(const Strides& strides) const {

@@ -78,6 +78,8 @@ struct ByteProblem {
   /// The tap of the layer's own kernel that a tap is in a phase; -1: none.
   int64_t own_tap(int64_t tap, const std::array<int64_t, 3>& phase) const noexcept;
   int64_t span_steps() const noexcept;
+  /// Bytes behind a span that the last steps read.
+  int64_t overrun() const noexcept { return span_steps() * kBytesAtOnce - span_bytes(); }
 
   /// How many groups of so many channels are computed as one, whose weights are zero between them, so that both sides
   /// are whole blocks; 0: there is no such number.
@@ -94,12 +96,15 @@ struct ByteProblem {
   std::array<ConvAxis, 3> axes;       // the same, in positions; one row where each position reads its own alone
   int64_t source_blocks;              // of all groups
   int64_t group_blocks;               // of outputs, of all phases
-  bool merged;                        // its positions are one row
+  bool line;                          // its positions are one row, whose parts have windows of their own
   bool padded;                        // some windows reach beyond the source
   bool wide;         // by the kernels that take 64 bytes at once, from copies with channels side by side
   int64_t position;  // bytes from one position to the next there
   int64_t taps_of_span;
   std::vector<ByteUnit> units;
+
+ private:
+  int64_t span_bytes() const noexcept;
 };
 
 TapClasses tap_classes(const ConvAxis& axis);

@@ -5,9 +5,11 @@
 #include <set>
 
 #include "ir/graph/order.hpp"
+#include "plugins/cpu/isa.hpp"
 #include "plugins/cpu/nodes/quantized_problem.hpp"
 #include "plugins/cpu/passes/moved_values.hpp"
 #include "plugins/cpu/passes/multiplied_layers.hpp"
+#include "plugins/cpu/rounding.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -15,6 +17,9 @@ namespace {
 bool multiplies_bf16(const ir::Graph& graph, const ir::Node& node) {
   const std::optional<MultipliedLayer> layer = multiplied_layer(graph, node);
   if (!layer || layer->depthwise) return false;
+  // Of windows that are too tall for more than a row of outputs at once most is copied for a few taps.
+  const int64_t channels = round_up(ir::to_dims(graph.port(node.inputs[0]).shape.to_shape())[1], kByteBlock);
+  if (layer->spreads && layer->window * channels * kBf16Bytes > cache_sizes().l2 / 4) return false;
   if (layer->groups == 1) return true;
   const int64_t at_once = ByteProblem::groups_at_once(layer->groups, layer->inputs, layer->outputs, true, kBf16Bytes);
   return layer->transposed ? at_once == 1 : at_once > 0;
