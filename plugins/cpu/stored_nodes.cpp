@@ -320,10 +320,11 @@ void require_operands(const ir::Graph& graph, const ir::Node& node) {
     const ir::Dims result = ir::to_dims(node.outputs[0].shape.to_shape());
     if (is_bf16(node)) {
       const element::Type data = graph.port(node.inputs[0]).type;
+      const element::Type stored = node.attrs<Bf16Attrs>().stores_bf16 ? element::bf16 : element::f32;
       const int most = fused->base->type.ends_with("BackpropData") ? 3 : 2;
       ByteReader::require(fused->base_inputs >= 2 && fused->base_inputs <= most &&
                           ir::constant_of(graph, node.inputs[1]) && (data == element::f32 || data == element::bf16) &&
-                          node.outputs.size() == 1);
+                          node.outputs.size() == 1 && node.outputs[0].type == stored);
     }
     if (steps > 0) {
       const auto& attrs = node.attrs<QuantizedAttrs>();

@@ -107,7 +107,7 @@ void free_batch(ir::Graph& graph) {
 /// Runs plans directly: the device would not start more threads than the machine has.
 class Runner {
  public:
-  explicit Runner(const std::filesystem::path& xml) {
+  explicit Runner(const std::filesystem::path& xml, bool bf16 = false) : bf16_(bf16) {
     auto bin = xml;
     graph_ = ir::read_model(xml.string(), bin.replace_extension(".bin").string(), ops::builtin_registry());
     free_batch(*graph_);
@@ -132,6 +132,7 @@ class Runner {
     cpu::CompileOptions options;
     options.isa = cpu::active_isa();
     options.bytes = cpu::active_byte_products() != cpu::ByteProducts::none;
+    options.bf16 = bf16_;
     options.threads = threads;
     const parallel::Arena arena(threads);
     const std::shared_ptr<const Plan> plan =
@@ -152,6 +153,7 @@ class Runner {
   }
 
  private:
+  bool bf16_;
   std::unique_ptr<ir::Graph> graph_, rewritten_;
   std::vector<element::Type> types_;
   std::vector<Shape> shapes_;
@@ -190,8 +192,8 @@ struct Batch {
 };
 
 /// Each image has the outputs that it has alone on one thread.
-void expect_same_in_batches(const std::filesystem::path& xml, const std::vector<Batch>& batches) {
-  Runner runner(xml);
+void expect_same_in_batches(const std::filesystem::path& xml, const std::vector<Batch>& batches, bool bf16 = false) {
+  Runner runner(xml, bf16);
   std::vector<std::vector<Tensor>> images, alone;
   for (size_t i = 0; i < kImages; ++i) {
     images.push_back(runner.image(i));
@@ -249,6 +251,17 @@ TEST_P(Determinism, AnyNumberOfStreams) {
   }
 }
 
+class DeterminismInBf16 : public Determinism {
+  void SetUp() override {
+    if (cpu::active_byte_products() != cpu::ByteProducts::amx) GTEST_SKIP() << "no AMX";
+    Determinism::SetUp();
+  }
+};
+
+TEST_P(DeterminismInBf16, AnywhereInABatchOnAnyNumberOfThreads) {
+  expect_same_in_batches(xml_, {{{2, 1, 0}, {2, 3}}, {{1, 0}, {1, 8}}}, true);
+}
+
 /// Every batch on every number of threads: minutes on a small machine; not in ctest.
 class WholeDeterminism : public Determinism {};
 
@@ -262,6 +275,7 @@ const auto kModels = testing::Values("bert_base", "densenet121", "efficientnet_b
                                      "unet3d", "yolo", "mobilenet_v2-int8", "squeezenet-int8");
 INSTANTIATE_TEST_SUITE_P(All, Determinism, kModels, name_of_test);
 INSTANTIATE_TEST_SUITE_P(All, WholeDeterminism, kModels, name_of_test);
+INSTANTIATE_TEST_SUITE_P(All, DeterminismInBf16, kModels, name_of_test);
 
 }  // namespace
 }  // namespace terroir::test

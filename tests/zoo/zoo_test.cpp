@@ -110,6 +110,26 @@ TEST_P(Zoo, MatchesExpectedOutputsCloselyForAccuracy) {
   }
 }
 
+class ZooInBf16 : public Zoo {
+  void SetUp() override {
+    if (cpu::active_byte_products() != cpu::ByteProducts::amx) GTEST_SKIP() << "no AMX";
+    prepare("CPU");
+  }
+};
+
+TEST_P(ZooInBf16, MatchesExpectedOutputsRoughly) {
+  CompiledModel compiled =
+      core_.compile_model(model_, "CPU", hint::inference_precision(element::bf16), enable_profiling(true));
+  EXPECT_EQ(compiled.get_property(hint::inference_precision), element::bf16);
+  InferRequest request = compiled.create_infer_request();
+  const auto inputs = inputs_of(compiled);
+  for (size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
+  request.infer();
+  EXPECT_TRUE(uses(request.get_profiling_info(), "bf16_"));
+  // Of values that have 8 bits each, some dozens of layers behind each other.
+  for (size_t i = 0; i < compiled.outputs().size(); ++i) expect_match(i, request.get_output_tensor(i), 0.05);
+}
+
 TEST_P(ZooOnInterpreter, MatchesExpectedOutputs) {
   CompiledModel compiled = core_.compile_model(model_, "INTERPRETER");
   const auto outputs = infer(compiled, inputs_of(compiled));
@@ -151,11 +171,11 @@ TEST_P(ZooWithUnknownBatch, GivesEachSampleItsOutput) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Zoo,
-                         testing::Values("bert_base", "densenet121", "efficientnet_b0", "mobilenet_v2",
-                                         "mobilenet_v3_large", "quartznet", "resnet50", "resnext50", "squeezenet",
-                                         "unet", "unet3d", "yolo"),
-                         name_of_test);
+const auto kFloats =
+    testing::Values("bert_base", "densenet121", "efficientnet_b0", "mobilenet_v2", "mobilenet_v3_large", "quartznet",
+                    "resnet50", "resnext50", "squeezenet", "unet", "unet3d", "yolo");
+INSTANTIATE_TEST_SUITE_P(All, Zoo, kFloats, name_of_test);
+INSTANTIATE_TEST_SUITE_P(All, ZooInBf16, kFloats, name_of_test);
 INSTANTIATE_TEST_SUITE_P(Quantised, Zoo,
                          testing::Values("bert_base-int8", "mobilenet_v2-int8", "resnet50-int8", "squeezenet-int8"),
                          name_of_test);
