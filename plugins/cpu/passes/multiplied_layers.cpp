@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/schema/infrastructure.hpp"
+#include "ir/schema/registry.hpp"
 #include "ops/defs/convolution/convolution.hpp"
 #include "ops/defs/convolution/convolution_backprop_data.hpp"
 #include "plugins/cpu/kernels/conv_bytes/conv_bytes.hpp"
