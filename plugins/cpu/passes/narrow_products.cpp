@@ -108,7 +108,8 @@ ir::Pass narrow_stores() {
               std::vector<ir::Value> inputs = node.inputs;
               for (ir::Value& input : inputs)
                 if (const auto found = narrow.find(input); found != narrow.end()) input = found->second;
-              if (!stores && inputs == node.inputs) continue;
+              const bool stored = node.outputs[0].type == element::bf16;
+              if (stores == stored && inputs == node.inputs) continue;
               std::unique_ptr<ir::Attributes> attributes = node.attributes->clone();
               if (is_bf16(node)) {
                 auto attrs = node.attrs<Bf16Attrs>();
