@@ -57,7 +57,7 @@ void compute_quantized(const ir::EvalContext& ctx) {
 
 }  // namespace
 
-ByteStore byte_store_of(const std::vector<FusedOp>& chain) {
+ByteStore byte_store_of(const std::vector<FusedOp>& chain, bool rounds) {
   const auto is_one = [&](size_t at, PostOpKind kind, OperandMode mode) {
     return at < chain.size() && chain[at].kind == kind && chain[at].mode == mode;
   };
@@ -66,7 +66,7 @@ ByteStore byte_store_of(const std::vector<FusedOp>& chain) {
   store.last = store.first;
   // With the tensor at hand: what is rounded after that is behind it.
   const bool is_sum = is_one(store.first, PostOpKind::add, OperandMode::tensor);
-  for (size_t at = store.first; !is_sum && at + kRoundingSteps <= chain.size(); ++at) {
+  for (size_t at = store.first; rounds && !is_sum && at + kRoundingSteps <= chain.size(); ++at) {
     if (chain[at].kind != PostOpKind::clamp || chain[at + 1].kind != PostOpKind::linear ||
         chain[at + 2].kind != PostOpKind::round_even || chain[at + 3].kind != PostOpKind::linear)
       continue;

@@ -102,7 +102,8 @@ struct ByteStore {
   std::optional<size_t> rounding, residual;
   size_t last = 0;
 };
-ByteStore byte_store_of(const std::vector<FusedOp>& chain);
+/// `rounds`: whether the store rounds itself, as that of bytes does; else a rounding is steps as others are.
+ByteStore byte_store_of(const std::vector<FusedOp>& chain, bool rounds = true);
 /// To the same levels for all channels, which stand for scale * (q - zero).
 inline constexpr size_t kRoundingSteps = 4;
 std::array<FusedOp, kRoundingSteps> rounding_steps(const QuantizeAttrs& levels, float scale, float zero);

@@ -256,7 +256,8 @@ void require_chain(const ir::Graph& graph, const ir::Node& node, const FusedAttr
   const auto axis = static_cast<size_t>(fused.channel_axis);
   // The type of the operand that need not be f32, and where it is.
   const element::Type narrow = is_bf16(node) ? element::bf16 : element::u8;
-  const auto narrow_step = is_bf16(node) || is_quantized(node) ? byte_store_of(fused.chain).residual : std::nullopt;
+  const auto narrow_step =
+      is_bf16(node) || is_quantized(node) ? byte_store_of(fused.chain, is_quantized(node)).residual : std::nullopt;
   ByteReader::require(fused.channel_axis >= -1 && fused.channel_axis <= static_cast<int>(result.size()));
   for (const FusedOp& op : fused.chain) {
     if (op.mode == OperandMode::scalar) continue;

@@ -230,6 +230,18 @@ TEST_F(Bf16Products, ChainsAndSums) {
   expect_exact(m, 6);
 }
 
+/// Steps that are a rounding at the store of bytes.
+TEST_F(Bf16Products, RoundingsAreStepsAsOthersAre) {
+  GraphMaker m;
+  const ir::Value x = m.input("1,24,9,7"), other = m.input("1,20,9,7");
+  ir::Value y = m.op("Add", {convolution_of_signs(m, x, {"", 20, "1,1"}, 1), small_bias(m, 20, 4)});
+  y = m.op("Clamp", {y}, {{"min", "-6"}, {"max", "9"}});
+  y = m.op("Round", {m.op("Multiply", {y, m.scalar(0.375f)})}, {{"mode", "half_to_even"}});
+  y = m.op("Add", {m.op("Multiply", {y, m.scalar(2)}), other});
+  m.result(convolution_of_signs(m, m.op("ReLU", {y}), kPoint, 2));
+  expect_exact(m, 2);
+}
+
 /// What only moves values moves numbers of bf16, between layers of such numbers.
 TEST_F(Bf16Products, NumbersAreMoved) {
   const AttributeTexts halves = {{"strides", "2,2"}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}, {"kernel", "2,2"}};

@@ -116,7 +116,7 @@ struct BiasTable {
 struct StoreSteps {
   explicit StoreSteps(const NodeContext& context) {
     const std::vector<FusedOp>& chain = chain_of(context.node);
-    const ByteStore parts = byte_store_of(chain);
+    const ByteStore parts = byte_store_of(chain, is_quantized(context.node));
     if (parts.rounding) {
       const FusedOp *const clamp = &chain[*parts.rounding], *const in = clamp + 1, *const out = clamp + 3;
       rounding = {clamp->alpha, clamp->beta, in->alpha, in->beta, out->alpha, out->beta};
@@ -501,7 +501,6 @@ class QuantizedConvolutionExecutor final : public Executor {
     row.dst_step = dst_step_;
     row.dst_block = dst_block_;
     row.pads = !problem_.matrix;
-    row.sums_of_floats = bf16_;
     row.low = store_.low;
     row.high = store_.high;
     row.rounding = store_.rounding ? &*store_.rounding : nullptr;
@@ -629,7 +628,7 @@ Proposal propose(const NodeContext& context) {
                 products;
   add_chain_inputs(context, choice.outputs[0], choice);
   const std::vector<FusedOp>& chain = chain_of(context.node);
-  if (const auto residual = byte_store_of(chain).residual) {
+  if (const auto residual = byte_store_of(chain, is_quantized(context.node)).residual) {
     const int input = chain[*residual].operand;
     if (context.inputs[static_cast<size_t>(input)].type == context.outputs[0].type) choice.in_place = {input};
   }

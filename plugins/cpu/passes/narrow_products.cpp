@@ -69,7 +69,7 @@ class NarrowValues {
     if (node.is(kBf16ConvolutionType) != in_blocks) return false;
     if (use.input == 0) return true;
     const std::vector<FusedOp>& chain = node.attrs<Bf16Attrs>().fused.chain;
-    const auto residual = byte_store_of(chain).residual;
+    const auto residual = byte_store_of(chain, false).residual;
     return residual && chain[*residual].operand == use.input;
   }
 

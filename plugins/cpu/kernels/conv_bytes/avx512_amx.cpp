@@ -109,9 +109,8 @@ void multiply_rows(const ByteConvRow& row, const ByteConvRows& rows) {
     return Tile{t / tiles, first, i * height - first};
   };
   const auto source = [&](const Tile& tile) { return row.src + tile.row * rows.src_step + tile.first * row.src_step; };
-  const bool plain = Bf16 && rounds_nothing(row);
   const auto finish_in_row = [&](int64_t r, const Sums& sums) {
-    if (plain) return finish_bf16_in_row(row, rows, r, sums);
+    if (Bf16) return finish_bf16_in_row(row, rows, r, sums);
     avx512_vnni::finish_in_row(row, rows, r, sums);
   };
   const auto finish_tiles = [&](const Tile& tile, const int32_t* sums, int64_t stride, int64_t count) {

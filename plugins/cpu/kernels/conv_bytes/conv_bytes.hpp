@@ -41,7 +41,6 @@ struct ByteConvRow {
   const int32_t* offsets;
   int64_t blocks;  // of 16 outputs, 1 to 4
   const int8_t* weights;
-  bool sums_of_floats;
   const float* scale;           // of the first output; 16 to a block
   const float* bias;            // likewise, of the first position
   const int32_t* bias_offsets;  // by position, in floats from `bias`; null: zeros

@@ -41,17 +41,9 @@ TERROIR_INLINE void finish_bytes(const ByteConvRow& row, const Sums& sums) {
 TERROIR_INLINE void store_either(const ByteConvRow& row, int64_t place, V x, const Levels& levels, int64_t lanes) {
   if (row.dst) store_part(row, row.dst + place, x, lanes);
   if (row.dst_bytes) store_part(row, row.dst_bytes + place, levels_of(x, levels), lanes);
-  if (row.dst_bf16) store_part(row, row.dst_bf16 + place, x, lanes);
 }
 
-// Which of the lanes of a sum are integers: all, or none.
-TERROIR_INLINE __mmask16 integers_of(const ByteConvRow& row) { return row.sums_of_floats ? 0 : 0xffff; }
-TERROIR_INLINE V sum_at(const int32_t* at, __mmask16 integers) {
-  const __m512i bits = load_int(at);
-  return V(_mm512_mask_cvtepi32_ps(_mm512_castsi512_ps(bits), integers, bits));
-}
-
-// Of bytes, no steps but a sum with floats and the clamp.
+// No steps but a sum with floats and the clamp.
 TERROIR_INLINE void finish_plainly(const ByteConvRow& row, const Sums& sums) {
   const V low(row.low), high(row.high);
   const float* const residual = row.residual;
@@ -82,7 +74,7 @@ TERROIR_INLINE void finish_plainly(const ByteConvRow& row, const Sums& sums) {
 }  // namespace
 
 void finish(const ByteConvRow& row, const Sums& sums) {
-  if (!row.sums_of_floats && !row.residual_bytes && !row.rounding && row.first_op_count + row.post_op_count == 0) {
+  if (!row.residual_bytes && !row.rounding && row.first_op_count + row.post_op_count == 0) {
     if (row.dst || row.residual || row.bias_offsets) return finish_plainly(row, sums);
     return finish_bytes(row, sums);
   }
@@ -93,14 +85,11 @@ void finish(const ByteConvRow& row, const Sums& sums) {
   const bool rounds = row.rounding;
   const float* const residual = row.residual;
   const uint8_t* const residual_bytes = row.residual_bytes;
-  const uint16_t* const residual_bf16 = row.residual_bf16;
-  const __mmask16 integers = integers_of(row);
   // What stands between the first steps and the last ones.
   const auto middle = [&](V x, int64_t place, int64_t lanes) TERROIR_INLINE_LAMBDA {
     if (rounds) x = fma(round_even(fma(min(last, max(first, x)), alpha, beta)), scale_out, shift_out);
     if (residual) x = x + load_n(residual + place, lanes);
     if (residual_bytes) x = x + fma(float_bytes(residual_bytes + place, lanes), residual_scale, residual_shift);
-    if (residual_bf16) x = x + of_bf16(residual_bf16 + place, lanes);
     return min(high, max(low, x));
   };
   alignas(64) float values[kMostPositions * kLanes];
@@ -111,7 +100,7 @@ void finish(const ByteConvRow& row, const Sums& sums) {
     const Levels levels(row.levels, b * kLanes);
     const auto first_value = [&](int64_t i) TERROIR_INLINE_LAMBDA {
       const V shift = loadu(bias + (row.bias_offsets ? row.bias_offsets[sums.first + i] : 0));
-      return fma(sum_at(sums.at + (b * sums.stride + i) * kLanes, integers), scale, shift);
+      return fma(to_float(load_int(sums.at + (b * sums.stride + i) * kLanes)), scale, shift);
     };
     const auto run_ops = [&](const PostOp* ops, int64_t count) {
       float* const begin = values + sums.done * kLanes;
@@ -154,8 +143,6 @@ void finish_in_row(const ByteConvRow& row, const ByteConvRows& rows, int64_t r, 
   if (row.dst_bytes) one.dst_bytes += place;
   if (row.residual) one.residual += place;
   if (row.residual_bytes) one.residual_bytes += place;
-  if (row.dst_bf16) one.dst_bf16 += place;
-  if (row.residual_bf16) one.residual_bf16 += place;
   one.place += place;
   if (rows.bias) one.bias += rows.bias[r];
   finish(one, sums);
