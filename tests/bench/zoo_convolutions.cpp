@@ -78,11 +78,15 @@ std::vector<ConvLayer> all_layers() {
       layer("awkward", 1, false, 1, 1, 512, {1, 1, 16000}, {1, 1, 3199}, {1, 1, 10}, {1, 1, 5}, {0, 0, 0}));
   layers.push_back(  // as I3D begins, at 112x112
       layer("awkward", 1, false, 1, 3, 64, {8, 112, 112}, {4, 56, 56}, {7, 7, 7}, {2, 2, 2}, {3, 3, 3}));
+  layers.push_back(  // as the fast pathway of SlowFast begins, at 112x112
+      layer("awkward", 1, false, 1, 3, 8, {8, 112, 112}, {8, 56, 56}, {5, 7, 7}, {1, 2, 2}, {2, 3, 3}));
   // As SSD ends: weights of 1 MB for nine positions.
   layers.push_back(layer("awkward", 1, false, 1, 128, 256, {1, 5, 5}, {1, 3, 3}, {1, 3, 3}, {1, 1, 1}, {0, 0, 0}));
   square(1, 64, 192, 27, 5, 1);   // as of AlexNet
   square(1, 128, 128, 46, 7, 1);  // as of OpenPose
   square(1, 185, 128, 46, 7, 1);
+  // R(2+1)D in space.
+  layers.push_back(layer("awkward", 1, false, 1, 64, 144, {8, 56, 56}, {8, 56, 56}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}));
   // Taps along one axis: ERFNet, Inception, text to speech, R(2+1)D along time.
   layers.push_back(layer("awkward", 1, false, 1, 128, 128, {1, 32, 64}, {1, 32, 64}, {1, 3, 1}, {1, 1, 1}, {0, 1, 0}));
   layers.push_back(layer("awkward", 1, false, 1, 192, 192, {1, 17, 17}, {1, 17, 17}, {1, 1, 7}, {1, 1, 1}, {0, 0, 3}));

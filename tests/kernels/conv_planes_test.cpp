@@ -1,5 +1,6 @@
 // Convolutions whose lanes are output positions: groups of channels that are not whole blocks, and few channels.
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -81,6 +82,15 @@ TEST(ConvPlanes, KernelsStridesDilations) {
           accepting += check_accepting(problem_of(1, 1, 3, 4, w, h));
         }
   EXPECT_GT(accepting, 0);
+}
+
+// Every second column, which vectors take up to the end of the source.
+TEST(ConvPlanes, RowsOfEverySecondColumn) {
+  for (const int64_t w : {31, 32, 33, 34, 63, 64, 65, 66, 67, 90})
+    for (const int64_t pad : {0, 1, 3})
+      check_planes(problem_of(1, 1, 2, 3, axis(9, 7, 2, 1, 3, 3), axis(w, 7, 2, 1, pad, 3)));
+  check_planes(problem_of(2, 1, 3, 4, axis(20, 7, 2, 1, 3, 3), axis(90, 7, 2, 1, 3, 3), axis(6, 5, 1, 1, 2, 2)));
+  check_accepting(problem_of(1, 1, 3, 4, axis(9, 5, 2, 2, 3, 3), axis(77, 5, 2, 2, -2, 3)));
 }
 
 TEST(ConvPlanes, PadsBeyondTheKernelAndCrops) {
@@ -169,6 +179,22 @@ TEST(ConvPlanes, AreNoKernelsOfImagesInRows) {
     const ConvKernel* const any = find_conv_kernel(p, isa, ConvFormat::plain, ConvFormat::blocked);
     ASSERT_NE(any, nullptr) << isa_name(isa);
     EXPECT_EQ(is_planes(*any), isa >= Isa::avx2) << any->name;
+  }
+}
+
+// Blocks of few channels are mostly padding, which would be read again for each of several kernel slices.
+TEST(ConvPlanes, TakeVideoFromPlanes) {
+  const ConvProblem p =
+      problem_of(1, 1, 3, 4, axis(112, 7, 2, 1, 3, 3), axis(112, 7, 2, 1, 3, 3), axis(8, 5, 1, 1, 2, 2));
+  for (const Isa isa : available_isas()) {
+    if (isa < Isa::avx2) continue;
+    const auto slowdown = [&](ConvFormat format) {
+      for (const ConvKernel& kernel : conv_kernels(isa))
+        if (is_planes(kernel) && kernel.src == format && kernel.dst == ConvFormat::blocked && !kernel.reject(p, kernel))
+          return conv_slowdown(p, kernel);
+      return std::numeric_limits<double>::infinity();
+    };
+    EXPECT_LT(slowdown(ConvFormat::plain), slowdown(ConvFormat::blocked)) << isa_name(isa);
   }
 }
 

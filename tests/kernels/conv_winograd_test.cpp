@@ -375,6 +375,27 @@ TEST(ConvWinograd, Depth) {
   check_winograd(problem_of(1, 1, 16, 16, padded(4), padded(4), axis(7, 1, 1, 1, 0, 0)));
 }
 
+// Slices of which no two read the same: as many at once as one block has all tiles of.
+TEST(ConvWinograd, SlicesOfTheirOwn) {
+  for (const int64_t depth : {2, 5, 19}) {
+    check_winograd(problem_of(1, 1, 17, 16, padded(5), padded(6), axis(depth, 1)));
+    check_winograd(problem_of(2, 1, 16, 20, padded(13), padded(9), axis(depth, 1)));
+  }
+  check_winograd(problem_of(1, 1, 16, 16, padded(29), padded(33), axis(3, 1)));
+  for (const Isa isa : available_isas())
+    for (const WinoKernel& kernel : kernels_of(isa, 1)) {
+      const auto plan_of = [&](int64_t size, const ConvAxis& depth) {
+        return wino_plan(problem_of(1, 1, 64, 64, padded(size), padded(size), depth), kernel);
+      };
+      const WinoPlan large = plan_of(56, axis(16, 1)), small = plan_of(5, axis(16, 1));
+      EXPECT_EQ(large.block_slices, 1) << isa_name(isa);
+      EXPECT_GT(large.block_tiles, 40) << isa_name(isa);
+      EXPECT_GT(small.block_slices, 4) << isa_name(isa);
+      EXPECT_EQ(small.block_tiles, small.rows.tiles * small.cols.tiles) << isa_name(isa);
+      EXPECT_GT(plan_of(56, axis(16, 3, 1, 1, 1, 1)).block_slices, 4) << isa_name(isa);
+    }
+}
+
 TEST(ConvWinograd, TilesWithFewerOutputsThanTheFirst) {
   for (const int64_t size : {6, 10, 11, 13, 14, 15})
     check_winograd(problem_of(1, 1, 17, 16, padded(size), padded(size)));

@@ -79,17 +79,19 @@ double planes_cycles(const ConvPlan& plan) {
   const int64_t tile_bytes = inputs * e.d.kernel * e.h.kernel * (tile + lanes) * 4;
   if (outputs > count && static_cast<double>(tile_bytes) > kFillsL1 * static_cast<double>(cache_sizes().l1d))
     product *= kAgain;
-  // Cycles per float that is moved.
+  // Cycles per float that is moved; of blocks of channels every second position is a cache line by itself.
+  constexpr double kLine = 8;
   const bool plain = plan.src_format == ConvFormat::plain, strided = e.h.stride * e.w.stride > 1;
-  const double in = strided ? (plain ? 1.5 : 1) : plain ? 0.5 : 0.6;
+  const double strided_plain = e.w.stride <= 2 ? 0.9 : 1.5;  // by vectors, and one by one
+  const double in = strided ? (plain ? strided_plain : 1) : plain ? 0.5 : 0.6;
+  const double moved = in * static_cast<double>(inputs), read = strided && !plain ? std::max(moved, kLine) : moved;
   const double out = plan.dst_format == ConvFormat::plain ? 0.65 : 0.75;
   // What a row takes beside its floats is that of some more columns.
   constexpr double kBetweenTiles = 1.02, kRow = 3;
   const double copied = static_cast<double>(e.d.kernel * s.slice) / static_cast<double>(plan.rows * plan.w_tile);
   return kBetweenTiles * waste * product * static_cast<double>(inputs * planes_taps(e) * outputs) /
              static_cast<double>(lanes) +
-         (copied * in * static_cast<double>(inputs) + out * static_cast<double>(outputs)) *
-             (1 + kRow / static_cast<double>(plan.w_tile));
+         (copied * read + out * static_cast<double>(outputs)) * (1 + kRow / static_cast<double>(plan.w_tile));
 }
 
 // Of a group.

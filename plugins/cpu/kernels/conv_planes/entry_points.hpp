@@ -8,6 +8,8 @@
   namespace terroir::cpu::isa {                                                               \
   /* [outputs - 1] */                                                                         \
   const PlanesTileFns* planes_tiles() noexcept;                                               \
+  /* dst[i] = src[2 * i]; reads nothing behind the last of them */                            \
+  void planes_every_second(const float* src, int64_t count, float* dst) noexcept;             \
   void conv_planes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept; \
   }
 

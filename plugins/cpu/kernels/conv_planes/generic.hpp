@@ -5,6 +5,7 @@
 #pragma once
 
 #include "plugins/cpu/kernels/conv_planes/entry_points.hpp"
+#include "plugins/cpu/simd/interleave.hpp"
 
 namespace terroir::cpu::TERROIR_ISA {
 namespace {
@@ -57,6 +58,12 @@ const PlanesTileFns* planes_tiles() noexcept {
   static constexpr PlanesTileFns kTiles[] = {tiles_of<1>(), tiles_of<2>(), tiles_of<3>(), tiles_of<4>(), {},
                                              tiles_of<6>()};
   return kTiles;
+}
+
+void planes_every_second(const float* src, int64_t count, float* dst) noexcept {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) storeu(dst + i, every_second(src + 2 * i));
+  for (; i < count; ++i) dst[i] = src[2 * i];
 }
 
 }  // namespace terroir::cpu::TERROIR_ISA

@@ -22,6 +22,7 @@ struct PlanesContext {
   const ConvPlan& plan;
   const ConvArgs& args;
   const PlanesTileFns* tiles;
+  void (*every_second)(const float* src, int64_t count, float* dst) noexcept;
   const ReorderKernels& reorder;
   const PostOpKernels& post_ops;
   PlanesShape shape;
@@ -72,6 +73,8 @@ void copy_row(const PlanesContext& ctx, const PlanesColumns& c, int64_t z, int64
     ctx.reorder.transpose_2d(from, step, to, ctx.shape.channel, last - first, end - begin, last - first);
   } else if (step == 1) {
     std::copy_n(from, last - first, to);
+  } else if (step == 2) {
+    ctx.every_second(from, last - first, to);
   } else {
     for (int64_t i = 0; i < last - first; ++i) to[i] = from[i * step];
   }
@@ -203,12 +206,14 @@ TERROIR_NOINLINE void store_results(const PlanesContext& ctx) {
     }
 }
 
-void run_planes(const PlanesTileFns* tiles, Isa isa, const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) {
+void run_planes(const PlanesTileFns* tiles, void (*every_second)(const float* src, int64_t count, float* dst) noexcept,
+                Isa isa, const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) {
   const ConvProblem& e = plan.exec;
   const int64_t together = planes_groups(plan), bands = (e.h.out + plan.rows - 1) / plan.rows;
   PlanesContext ctx{.plan = plan,
                     .args = args,
                     .tiles = tiles,
+                    .every_second = every_second,
                     .reorder = reorder_kernels(isa),
                     .post_ops = post_op_kernels(isa),
                     .shape = planes_shape(e, plan.rows, plan.w_tile),
@@ -240,12 +245,12 @@ void run_planes(const PlanesTileFns* tiles, Isa isa, const ConvPlan& plan, const
 
 #if TERROIR_HAVE_AVX2
 void avx2::conv_planes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
-  run_planes(planes_tiles(), Isa::avx2, plan, args, box);
+  run_planes(planes_tiles(), &planes_every_second, Isa::avx2, plan, args, box);
 }
 #endif
 #if TERROIR_HAVE_AVX512
 void avx512::conv_planes(const ConvPlan& plan, const ConvArgs& args, const ConvTile& box) noexcept {
-  run_planes(planes_tiles(), Isa::avx512, plan, args, box);
+  run_planes(planes_tiles(), &planes_every_second, Isa::avx512, plan, args, box);
 }
 #endif
 
