@@ -86,9 +86,9 @@ class ConvBytes : public ::testing::Test {
     row.scale = scale.data();
     row.bias = bias.data();
     row.bias_offsets = c.bias_by_position ? bias_offsets.data() : nullptr;
-    row.dst_step = c.matrix ? outputs : kByteBlock;
-    const int64_t dst_row = (c.positions + c.gap) * row.dst_step;
-    row.dst_block = c.matrix ? kByteBlock : c.rows * dst_row;
+    row.results.step = c.matrix ? outputs : kByteBlock;
+    const int64_t dst_row = (c.positions + c.gap) * row.results.step;
+    row.results.block = c.matrix ? kByteBlock : c.rows * dst_row;
     row.lanes = c.lanes;
     row.pads = c.pads;
     row.low = c.low;
@@ -101,7 +101,7 @@ class ConvBytes : public ::testing::Test {
     if (c.rounding) row.rounding = &rounding;
     row.residual_scale = 0.25f;
     row.residual_shift = -20;
-    const int64_t size = (c.rows - 1) * dst_row + (c.positions - 1) * row.dst_step + (c.blocks - 1) * row.dst_block +
+    const int64_t size = (c.rows - 1) * dst_row + (c.positions - 1) * row.results.step + (c.blocks - 1) * row.results.block +
                          (c.pads ? 16 : c.lanes);
     GuardedBuffer<float> dst(size), residual(size);
     GuardedBuffer<uint8_t> dst_bytes(size);
@@ -150,7 +150,7 @@ class ConvBytes : public ::testing::Test {
             sum += (c.depthwise ? x[at / 4 * 64 + o % kByteBlock * 4 + at % 4] : x[i]) *
                    weights[quad * block + o % kByteBlock * 4 + i];
           }
-        const int64_t at = r * dst_row + column * row.dst_step + o / kByteBlock * row.dst_block + o % kByteBlock;
+        const int64_t at = r * dst_row + column * row.results.step + o / kByteBlock * row.results.block + o % kByteBlock;
         const int64_t shift = c.bias_by_position ? bias_offsets[column] : 0;
         float x = static_cast<float>(sum) * scale[o] + bias[o + shift + (bias_by_row ? row_bias[r] : 0)];
         if (c.first_ops) x = x * -0.5f + 2;

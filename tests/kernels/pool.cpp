@@ -108,6 +108,37 @@ TEST_P(Pool, AgainstTheDefinition) {
   }
 }
 
+/// The kernel's maxima of blocks of such numbers beside those of `value_of(number)`. `lowest`: of no number.
+template <class Number, class Draw, class ValueOf>
+void expect_maxima(const std::vector<Geometry>& geometries, int64_t block,
+                   void (*kernel)(const cpu::PoolArgs&, const Number*, Number*, int64_t, int64_t), float lowest,
+                   const Draw& draw, const ValueOf& value_of) {
+  for (const Geometry& g : geometries) {
+    cpu::PoolArgs a = args_of(g);
+    a.width = block;
+    GuardedBuffer<Number> src(a.in[0] * a.in[1] * a.in[2] * block);
+    for (Number& number : src) number = draw();
+    GuardedBuffer<Number> dst(a.out[0] * a.out[1] * a.out[2] * block);
+    for (int64_t row = a.out[0] * a.out[1]; row-- > 0;) kernel(a, src.data(), dst.data(), row, row + 1);
+    EXPECT_TRUE(dst.intact());
+    for (int64_t i = 0; i < dst.size(); ++i) {
+      const int64_t at = i / block, o[3] = {at / a.out[2] / a.out[1], at / a.out[2] % a.out[1], at % a.out[2]};
+      float want = lowest;
+      for (int64_t kd = 0; kd < a.kernel[0]; ++kd)
+        for (int64_t kh = 0; kh < a.kernel[1]; ++kh)
+          for (int64_t kw = 0; kw < a.kernel[2]; ++kw) {
+            const int64_t d = o[0] * a.stride[0] - a.pad_begin[0] + kd * a.dilation[0];
+            const int64_t h = o[1] * a.stride[1] - a.pad_begin[1] + kh * a.dilation[1];
+            const int64_t w = o[2] * a.stride[2] - a.pad_begin[2] + kw * a.dilation[2];
+            if (d >= 0 && h >= 0 && w >= 0 && d < a.in[0] && h < a.in[1] && w < a.in[2])
+              want = std::max(want, value_of(src[((d * a.in[1] + h) * a.in[2] + w) * block + i % block]));
+          }
+      ASSERT_EQ(value_of(dst[i]), want) << "columns " << g.in[2] << " taps " << g.kernel[2] << " stride " << g.stride[2]
+                                        << " dilation " << g.dilation[2] << " pad " << g.pad_begin[2] << " at " << i;
+    }
+  }
+}
+
 TEST_P(Pool, MaximaOfBytes) {
   const auto& kernels = cpu::pool_kernels(isa());
   if (!kernels.max_bytes) GTEST_SKIP() << "none in this bucket";
@@ -127,31 +158,27 @@ TEST_P(Pool, MaximaOfBytes) {
   geometries.push_back({{1, 1, 1900}, {1, 1, 3}, {1, 1, 2}, {1, 1, 700}, {0, 0, 700}, {0, 0, 700}});
   geometries.push_back({{1, 1, 1900}, {1, 1, 9}, {1, 1, 2}, {1, 1, 100}, {0, 0, 7}, {0, 0, 0}});
   geometries.push_back({{1, 1, 5000}, {1, 1, 5}, {1, 1, 1500}, {1, 1, 1}, {0, 0, 2}, {0, 0, 0}});
-  constexpr int64_t kBlock = 16;
   std::mt19937 engine(7);
-  for (const Geometry& g : geometries) {
-    const PoolArgs a = args_of(g);
-    GuardedBuffer<uint8_t> src(a.in[0] * a.in[1] * a.in[2] * kBlock);
-    for (uint8_t& byte : src) byte = static_cast<uint8_t>(engine());
-    GuardedBuffer<uint8_t> dst(a.out[0] * a.out[1] * a.out[2] * kBlock);
-    for (int64_t row = a.out[0] * a.out[1]; row-- > 0;) kernels.max_bytes(a, src.data(), dst.data(), row, row + 1);
-    EXPECT_TRUE(dst.intact());
-    for (int64_t i = 0; i < dst.size(); ++i) {
-      const int64_t at = i / kBlock, o[3] = {at / a.out[2] / a.out[1], at / a.out[2] % a.out[1], at % a.out[2]};
-      uint8_t want = 0;
-      for (int64_t kd = 0; kd < a.kernel[0]; ++kd)
-        for (int64_t kh = 0; kh < a.kernel[1]; ++kh)
-          for (int64_t kw = 0; kw < a.kernel[2]; ++kw) {
-            const int64_t d = o[0] * a.stride[0] - a.pad_begin[0] + kd * a.dilation[0];
-            const int64_t h = o[1] * a.stride[1] - a.pad_begin[1] + kh * a.dilation[1];
-            const int64_t w = o[2] * a.stride[2] - a.pad_begin[2] + kw * a.dilation[2];
-            if (d >= 0 && h >= 0 && w >= 0 && d < a.in[0] && h < a.in[1] && w < a.in[2])
-              want = std::max(want, src[((d * a.in[1] + h) * a.in[2] + w) * kBlock + i % kBlock]);
-          }
-      ASSERT_EQ(dst[i], want) << "columns " << g.in[2] << " taps " << g.kernel[2] << " stride " << g.stride[2]
-                              << " dilation " << g.dilation[2] << " pad " << g.pad_begin[2] << " at " << i;
-    }
-  }
+  expect_maxima<uint8_t>(
+      geometries, 16, kernels.max_bytes, 0, [&] { return static_cast<uint8_t>(engine()); },
+      [](uint8_t number) { return static_cast<float>(number); });
+}
+
+TEST_P(Pool, MaximaOfBf16) {
+  const auto& kernels = cpu::pool_kernels(isa());
+  if (!kernels.max_bf16) GTEST_SKIP() << "none in this bucket";
+  constexpr uint16_t kInfinity = 0x7f80, kLargest = 0x7f7f;
+  std::mt19937 engine(7);
+  // Of all kinds, one in four infinite, but NaN: its neighbour in the same word must not make one of it.
+  const auto draw = [&] {
+    const auto bits = static_cast<uint16_t>(engine());
+    const auto sign = static_cast<uint16_t>(bits & 0x8000);
+    if (engine() % 4 == 0) return static_cast<uint16_t>(sign | kInfinity);
+    return static_cast<uint16_t>(sign | std::min<uint16_t>(bits & 0x7fff, kLargest));
+  };
+  const auto value_of = [](uint16_t number) { return std::bit_cast<float>(static_cast<uint32_t>(number) << 16); };
+  expect_maxima<uint16_t>({std::begin(kGeometries), std::end(kGeometries)}, 32, kernels.max_bf16,
+                          value_of(0x8000 | kLargest), draw, value_of);
 }
 
 /// Values with ties and NaN, as maxima must be told apart by their places.

@@ -230,6 +230,68 @@ TEST_F(Bf16Products, ChainsAndSums) {
   expect_exact(m, 6);
 }
 
+/// Where windows stay inside of numbers of bf16, these are read where they lie, or, of strides, gathered.
+TEST_F(Bf16Products, NumbersAreReadInPlace) {
+  struct Case {
+    const char* input;
+    int64_t channels;  // of the numbers that are read
+    WindowLayer layer;
+  };
+  const Case cases[] = {
+      {"2,8,7,9", 64, {"", 48, "1,1"}},
+      {"2,8,7,9", 96, {"", 80, "1,1", "2,2"}},
+      {"1,8,14,14", 32, {"", 160, "1,1", "2,2"}},
+      {"1,8,14,15", 40, {"", 64, "1,1", "2,1"}},
+      {"1,8,33,70", 32, {"", 20, "1,1", "1,2"}},
+      {"3,8,5,5", 16, {"", 17, "1,1"}},
+      {"1,8,5,5", 20, {"", 33, "1,1", "3,3"}},
+      {"1,8,5,5", 2, {"", 33, "1,1", "2,2"}},
+      {"1,8,9,8", 64, {"", 33, "3,3"}},
+      {"2,8,9,8", 64, {"", 100, "2,2", "2,2"}},
+      {"1,8,9,8", 48, {"", 33, "2,3"}},
+      {"1,8,12,12", 32, {"", 33, "2,2", "1,1", "3,3"}},
+      {"1,8,7,9", 128, {"", 96, "1,1", "1,1", "1,1", "0,0", "0,0", 2}},
+      {"1,8,7,9", 96, {"", 96, "1,1", "2,2", "1,1", "0,0", "0,0", 2}},
+      {"1,8,7,9", 96, {"", 192, "2,2", "2,2", "1,1", "0,0", "0,0", 3}},
+      {"2,8,3,5,6", 64, {"", 33, "1,1,1", "1,2,2", "1,1,1", "0,0,0", "0,0,0"}},
+      {"1,8,3,5,6", 32, {"", 48, "2,1,2", "1,2,2", "1,1,1", "0,0,0", "0,0,0"}},
+      {"2,8,400", 64, {"", 40, "1", "3", "1", "0", "0"}},
+      {"2,8,400", 64, {"", 40, "4", "3", "1", "0", "0"}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(concat(c.channels, " of ", c.input, " ", c.layer.kernel, " strides ", c.layer.strides, " groups ",
+                        c.layer.groups));
+    GraphMaker m;
+    const ir::Value x = m.input(PartialShape(c.input));
+    WindowLayer first = point_layer(m.dims(x).size());
+    first.outputs = c.channels;
+    const ir::Value y = m.op("ReLU", {convolution_of_signs(m, x, first, 1)});
+    const ir::Value z = convolution_of_signs(m, y, c.layer, 2);
+    m.result(z);
+    m.result(convolution_of_signs(m, m.op("Abs", {convolution_of_signs(m, y, c.layer, 3)}), first, 4));
+    expect_exact(m, 4);
+  }
+}
+
+/// Sums whose tensor lies in blocks of another size, and steps with a tensor of floats.
+TEST_F(Bf16Products, TensorsInOtherBlocks) {
+  for (const int64_t channels : {16, 20, 48, 80, 144}) {
+    SCOPED_TRACE(channels);
+    GraphMaker m;
+    const PartialShape shape(ir::to_shape({2, channels, 5, 7}));
+    const ir::Value x = m.input("2,8,5,7"), floats = m.input(shape), factor = m.input(shape);
+    const WindowLayer point{"", channels, "1,1"};
+    const ir::Value y = m.op("ReLU", {convolution_of_signs(m, x, point, 1)});
+    m.result(m.op("Add", {convolution_of_signs(m, y, point, 2), y}));
+    const ir::Value sum = m.op("Abs", {m.op("Add", {convolution_of_signs(m, y, point, 3), floats})});
+    m.result(convolution_of_signs(m, sum, point, 4));
+    const ir::Value product =
+        m.op("Maximum", {m.op("Add", {convolution_of_signs(m, y, point, 5), small_bias(m, channels, 4)}), factor});
+    m.result(convolution_of_signs(m, product, point, 6));
+    expect_exact(m, 6);
+  }
+}
+
 /// Steps that are a rounding at the store of bytes.
 TEST_F(Bf16Products, RoundingsAreStepsAsOthersAre) {
   GraphMaker m;
@@ -338,6 +400,26 @@ TEST_F(Bf16Products, NothingBehindTheDataCounts) {
       in_bf16(other.graph(), 1).infer(nan);
       EXPECT_EQ(difference(want[0].view(), device.infer(inputs)[0].view(), {0, 0}), "") << shape;
     }
+  }
+}
+
+/// Nor what an earlier layer has left where there are no channels in the last block.
+TEST_F(Bf16Products, BlocksArePaddedWithZeros) {
+  for (const int64_t channels : {1, 16, 20, 48, 80}) {
+    SCOPED_TRACE(channels);
+    GraphMaker m;
+    const ir::Value x = m.input("1,8,6,6");
+    ir::Value zero = m.scalar(0);
+    for (int i = 0; i < 3; ++i) {
+      const ir::Value positive = m.op("Add", {m.op("Abs", {m.op("Add", {x, zero})}), m.scalar(2)});
+      const ir::Value wide = m.op("Concat", std::vector<ir::Value>(8, positive), {{"axis", "1"}});
+      const ir::Value infinite = m.op("Power", {wide, m.scalar(1e9f)});
+      const ir::Value least = m.op("ReduceMin", {infinite, m.integers({0, 1, 2, 3})}, {{"keep_dims", "true"}});
+      zero = m.op("Multiply", {m.op("Sigmoid", {least}), m.scalar(0)});
+    }
+    const ir::Value y = convolution_of_signs(m, m.op("Add", {x, zero}), {"", channels, "1,1"}, 1);
+    m.result(convolution_of_signs(m, m.op("ReLU", {y}), kPoint, 2));
+    expect_exact(m, 2);
   }
 }
 

@@ -1,9 +1,8 @@
 #pragma once
 // What: what the nodes share that move elements by a CopyPlan: the executor, and copies that are described logical axis
 // by logical axis (slices, pads, tiles, reversals), in any layout that leaves the described axes whole.
-// Layouts: plain; of f32 also channels last; of f32, and of u8 where blocks are those of byte kernels, channel blocks
-// where of axis 1 whole blocks are taken, or all, perhaps with zeros at its end.
-// No step at all where the result is one run of the input's bytes.
+// Layouts: plain; of f32 also channels last; channel blocks, of types that lie in them, where of axis 1 whole blocks
+// are taken, or all, perhaps with zeros at its end. No step at all where the result is one run of the input's bytes.
 // Threads: tasks of the plans.
 #include <optional>
 #include <string>
@@ -46,9 +45,11 @@ struct AxisCopy {
 bool is_bytewise(const TensorDesc& desc);
 Reject not_bytewise();
 
-/// Whether kernels of this instruction set have such tensors in channel blocks: f32, and u8 where blocks are those of
-/// byte kernels.
+/// Whether kernels of this instruction set have such tensors in channel blocks: f32, and u8 and bf16 where blocks are
+/// those of byte kernels.
 bool lies_in_blocks(const TensorDesc& desc, Isa isa);
+/// Channels of a block of such a tensor.
+int64_t channels_of_block(const TensorDesc& desc, Isa isa);
 
 /// Values of input `i`, when they are known at compile time; nothing for an input that is not there.
 std::optional<std::vector<int64_t>> known_integers(const NodeContext& context, size_t i);

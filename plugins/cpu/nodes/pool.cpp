@@ -6,6 +6,7 @@
 #include <span>
 
 #include "ops/shape/inputs.hpp"
+#include "plugins/cpu/nodes/axis_copy.hpp"
 #include "plugins/cpu/nodes/pool_places.hpp"
 #include "plugins/cpu/nodes/pool_problem.hpp"
 #include "plugins/cpu/rounding.hpp"
@@ -126,7 +127,7 @@ Proposal propose(const NodeContext& context) {
     add(Layout::plain(dst.rank()), 4);
     return choices;
   }
-  add(Layout::blocked(dst.rank(), static_cast<int>(channel_block(context.isa))), narrow ? 0.5 : 2);
+  add(Layout::blocked(dst.rank(), static_cast<int>(channels_of_block(dst, context.isa))), narrow ? 0.5 : 2);
   if (narrow) return choices;
   add(Layout::channels_last(dst.rank()), 2.2);
   // Neighbours come by shuffles, or one by one where they lie further apart, and every row is begun for one channel

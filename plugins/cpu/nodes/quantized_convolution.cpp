@@ -8,7 +8,9 @@
 //   These and the depthwise ones get all rows of a band. What a zero stands for where the data's zero is another number
 //   is taken back by the bias, of which there is one for each set of taps that an output misses. Of a transposed layer
 //   the results of each phase are outputs of their own; a unit has those of one.
-// Layouts: nChw16c, of first layers in bf16 also plain sources; of matrices plain.
+// Layouts: floats and bytes in nChw16c, of first layers in bf16 also plain sources; numbers of bf16 in nChw32c, whose
+//   blocks are what kernels take at once: where windows stay inside of the source, they are not copied. Of matrices
+//   plain.
 // Threads: bands, or units where the weights are more than the source; sums of integers do not depend on that.
 #include <algorithm>
 #include <array>
@@ -40,6 +42,9 @@ bool is_matmul(const NodeContext& context) {
   return context.node.is(kQuantizedMatMulType) || context.node.is(kBf16MatMulType);
 }
 
+/// Channels of a block of a tensor.
+int64_t block_of(element::Type type) { return type == element::bf16 ? kBf16Block : kByteBlock; }
+
 int64_t element_of(const NodeContext& context) { return is_bf16(context.node) ? kBf16Bytes : 1; }
 
 /// Whether the weights of an output are a row of their constant.
@@ -50,7 +55,11 @@ bool has_rows(const NodeContext& context, const ByteProblem& problem) {
 
 ByteProblem problem_of(const NodeContext& context) {
   const bool tiles = byte_conv_kernels(active_byte_products())->wide_rows;
-  if (!is_matmul(context)) return {conv_problem(context), tiles, element_of(context)};
+  if (!is_matmul(context)) {
+    ByteProblem problem(conv_problem(context), tiles, element_of(context));
+    if (problem.gathers_well(context.inputs[0].type == element::f32)) problem.gather();
+    return problem;
+  }
   const int64_t inputs = context.inputs[0].dims.back(), outputs = context.outputs[0].dims.back();
   return {context.inputs[0].count() / inputs, inputs, outputs, tiles, element_of(context)};
 }
@@ -168,27 +177,32 @@ class QuantizedConvolutionExecutor final : public Executor {
         places_(problem_),
         store_(context),
         packed_(pack(context, problem_)) {
-    const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
-    const auto number = static_cast<int64_t>(context.inputs[0].type.size()), block = number * kByteBlock;
-    tensor_ = {h.in * w.in * block, w.in * block, block, d.in * h.in * w.in * block};
-    const auto& results = problem_.results;
-    dst_block_ = results[0].extent * results[1].extent * results[2].extent * kByteBlock;
-    dst_step_ = results[2].phases * kByteBlock;
+    const ConvAxis &d = problem_.sources[0], &h = problem_.sources[1], &w = problem_.sources[2];
+    const element::Type type = context.inputs[0].type;
+    const auto number = static_cast<int64_t>(type.size()), block = number * block_of(type),
+               positions = d.in * h.in * w.in;
+    number_ = number;
+    tensor_ = {h.in * w.in * block, w.in * block, block, positions * number * kByteBlock};
+    results_ = results_of(context.outputs[0].type);
     if (planar_) {
-      tensor_ = {h.in * w.in * number, w.in * number, number, d.in * h.in * w.in * number};
+      tensor_ = {h.in * w.in * number, w.in * number, number, positions * number};
     } else if (problem_.matrix) {
-      tensor_ = {0, 0, problem_.group_inputs * number, block};
-      dst_block_ = kByteBlock;
-      dst_step_ = problem_.group_outputs;
+      tensor_ = {0, 0, problem_.group_inputs * number, number * kByteBlock};
     }
-    image_ = d.in * h.in * w.in * (planar_ ? problem_.group_inputs * number : problem_.source_blocks * block);
+    image_ = positions * number *
+             (planar_ ? problem_.group_inputs : round_up(problem_.source_blocks * kByteBlock, block_of(type)));
+    // Offsets have 32 bits.
+    in_place_ = type == element::bf16 && problem_.fits_blocks() && !problem_.gathers &&
+                image_ <= std::numeric_limits<int32_t>::max();
     const int64_t at_once = problem_.wide ? kWideBytes : kBytesAtOnce;
     windowed_ = problem_.matrix ? number != problem_.element || problem_.group_inputs * number % at_once != 0
-                                : problem_.padded || problem_.wide;
+                                : problem_.padded || (problem_.wide && !in_place_);
     plan_bands();
-    offsets_ = problem_.offsets(windowed_ ? window_ : tensor_);
+    offsets_ = problem_.offsets(windowed_ ? window_ : tensor_, in_place_);
     set_scales(context);
-    if (store_.residual) residual_type_ = context.inputs[static_cast<size_t>(store_.residual->operand)].type;
+    if (!store_.residual) return;
+    residual_type_ = context.inputs[static_cast<size_t>(store_.residual->operand)].type;
+    residuals_ = results_of(residual_type_);
   }
 
   void run(const RunArgs& args) const noexcept override {
@@ -244,8 +258,9 @@ class QuantizedConvolutionExecutor final : public Executor {
                   : attrs_.also_floats ? "f32u8"
                                        : "u8",
                   problem_.matrix ? ""
-                  : planar_       ? "_nchw_nChw16c"
-                                  : "_nChw16c",
+                  : planar_       ? "_nchw_"
+                                  : "_",
+                  problem_.matrix ? "" : concat("nChw", results_.halves * kByteBlock, "c"),
                   problem_.wide ? "__avx512_amx" : "__avx512_vnni");
   }
 
@@ -253,6 +268,25 @@ class QuantizedConvolutionExecutor final : public Executor {
   struct Ops {
     PostOpChain::Bound first, rest;
   };
+
+  /// Where results lie, or what is added to them, in elements.
+  struct Places {
+    int64_t halves = 1;              // blocks of 16 channels of one of the tensor
+    int64_t step = 0, position = 0;  // from position to position of a phase, and of any
+    int64_t block = 0, image = 0;    // from block to block of the tensor, image to image
+    ByteBlocks of(int64_t block_of_16) const noexcept { return {step, block, halves, block_of_16 % halves}; }
+    int64_t at(int64_t n, int64_t block_of_16, int64_t place) const noexcept {
+      return n * image + block_of_16 / halves * block + block_of_16 % halves * kByteBlock + place * position;
+    }
+  };
+  Places results_of(element::Type type) const noexcept {
+    const auto& axes = problem_.results;
+    if (problem_.matrix) return {1, problem_.group_outputs, problem_.group_outputs, kByteBlock, 0};
+    const int64_t halves = block_of(type) / kByteBlock;
+    const int64_t block = axes[0].extent * axes[1].extent * axes[2].extent * block_of(type);
+    return {halves, axes[2].phases * block_of(type), block_of(type), block,
+            ceil_div(problem_.result_blocks(), halves) * block};
+  }
 
   /// Parts of the units by bands of all slices.
   struct Split {
@@ -446,7 +480,21 @@ class QuantizedConvolutionExecutor final : public Executor {
       std::memset(to + block * window_.block, 0, static_cast<size_t>(positions * window_.w));
   }
 
-  void copy_row(const uint8_t* from, int64_t positions, int64_t blocks, uint8_t* to) const noexcept {
+  /// The positions of the source that a band reads, one behind the other.
+  void gather_window(const uint8_t* image, const Band& band, uint8_t* window) const noexcept {
+    const auto& [d, h, w] = problem_.sources;
+    const int64_t width = window_width(band.end - band.begin);
+    uint8_t* to = window;
+    for (int64_t at = band.begin, n; at < band.end; at += n, to += n * window_.w) {
+      const int64_t x = at % w.out, y = at / w.out % h.out, z = at / w.out / h.out;
+      n = std::min(w.out - x, band.end - at);
+      copy_row(image + z * d.stride * tensor_.d + y * h.stride * tensor_.h + x * w.stride * tensor_.w, n,
+               problem_.source_blocks, to, w.stride);
+    }
+    clear(to, width - (band.end - band.begin), problem_.source_blocks);
+  }
+
+  void copy_row(const uint8_t* from, int64_t positions, int64_t blocks, uint8_t* to, int64_t step = 1) const noexcept {
     if (bf16_ && problem_.matrix) {
       for (int64_t i = 0; i < positions; ++i)
         windows_->row(from + i * tensor_.w, problem_.group_inputs, to + i * window_.w);
@@ -456,7 +504,7 @@ class QuantizedConvolutionExecutor final : public Executor {
     } else if (bf16_ && window_.w < kByteBlock) {
       windows_->few_channels(from, window_.w / kBf16Bytes, positions, to);
     } else if (bf16_) {
-      windows_->side_by_side(from, tensor_.block * kByteBlock / tensor_.w, blocks, positions, to, window_.w);
+      windows_->side_by_side(from, tensor_.block / number_, blocks, positions, step, to, window_.w);
     } else if (problem_.matrix) {
       for (int64_t i = 0; i < positions; ++i)
         std::memcpy(to + i * window_.w, from + i * tensor_.w, static_cast<size_t>(problem_.group_inputs));
@@ -471,9 +519,10 @@ class QuantizedConvolutionExecutor final : public Executor {
     }
   }
 
-  /// Of the rows from `first_row` on, and of their positions from `column` on, those that have results; false: none.
-  bool keep_inside(const ByteUnit& unit, int64_t first_row, int64_t column, ByteConvRow& row,
-                   ByteConvRows& rows) const noexcept {
+  /// Of the rows from `first_row` on, and of their positions from `column` on, those that have results; how far behind
+  /// the first place of results theirs is.
+  int64_t keep_inside(const ByteUnit& unit, int64_t first_row, int64_t column, ByteConvRow& row,
+                      ByteConvRows& rows) const noexcept {
     const auto inside = [&](size_t axis, int64_t first, int64_t& count) {
       const auto all = problem_.results[axis].inside(unit.phase[axis], problem_.axes[axis].out);
       const int64_t begin = std::max(all.begin, first), end = std::min(all.end, first + count);
@@ -482,15 +531,18 @@ class QuantizedConvolutionExecutor final : public Executor {
     };
     const int64_t above = inside(1, first_row, rows.count), left = inside(2, column, row.positions);
     row.src += above * rows.src_step + left * row.src_step;
-    row.place += above * rows.dst_step + left * row.dst_step;
-    return rows.count > 0 && row.positions > 0;
+    const ResultAxis &high = problem_.results[1], &wide = problem_.results[2];
+    return above * high.phases * wide.extent + left * wide.phases;
   }
 
   void run_band(const RunArgs& args, const Ops& ops, const Band& band, const ConvAhead& ahead,
                 uint8_t* window) const noexcept {
     const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
     const uint8_t* const image = static_cast<const uint8_t*>(args.inputs[0]) + band.image * image_;
-    if (windowed_ && !problem_.depthwise) copy_window(image, band, problem_.source_blocks, window);
+    if (problem_.gathers)
+      gather_window(image, band, window);
+    else if (windowed_ && !problem_.depthwise)
+      copy_window(image, band, problem_.source_blocks, window);
     const uint8_t* const source =
         windowed_ ? window : image + (band.d * d.stride - d.pad) * tensor_.d - h.pad * tensor_.h - w.pad * tensor_.w;
     const ByteProblem::Strides& strides = windowed_ ? window_ : tensor_;
@@ -498,8 +550,6 @@ class QuantizedConvolutionExecutor final : public Executor {
     row.src_step = w.stride * strides.w;
     row.depth = places_.depth;
     row.offsets = offsets_.data();
-    row.dst_step = dst_step_;
-    row.dst_block = dst_block_;
     row.pads = !problem_.matrix;
     row.low = store_.low;
     row.high = store_.high;
@@ -517,9 +567,9 @@ class QuantizedConvolutionExecutor final : public Executor {
     const int64_t calls = problem_.wide || problem_.depthwise ? 1 : band_rows;
     const int64_t first_row = problem_.line ? 0 : band.begin, column = problem_.line ? band.begin : 0;
     const ResultAxis &deep = problem_.results[0], &high = problem_.results[1], &wide = problem_.results[2];
-    const int64_t dst_row = problem_.line ? 0 : high.phases * wide.extent * (dst_step_ / wide.phases);
-    ByteConvRows rows{band_rows, h.stride * strides.h, dst_row,
-                      row_bias_.empty() ? nullptr : row_bias_.data() + first_row};
+    const int64_t next_row = problem_.line ? 0 : high.phases * wide.extent;  // of results
+    ByteConvRows rows{band_rows, h.stride * strides.h, next_row * results_.position,
+                      row_bias_.empty() ? nullptr : row_bias_.data() + first_row, next_row * residuals_.position};
     const auto& classes = bias_.classes;
     const int64_t slice_bias = classes[0].of.empty()
                                    ? 0
@@ -533,6 +583,9 @@ class QuantizedConvolutionExecutor final : public Executor {
       const ByteUnit& unit = problem_.units[static_cast<size_t>(u)];
       row.blocks = unit.blocks;
       row.lanes = unit.lanes;
+      row.results = results_.of(unit.result);
+      row.residuals = residuals_.of(unit.result);
+      row.pads_half = results_.halves > 1 && unit.result + unit.blocks == problem_.result_blocks();
       row.weights = packed_->as<int8_t>() + places_.weights_at(unit);
       row.channel = unit.result * kByteBlock;
       row.scale = scale_.data() + row.channel;
@@ -549,13 +602,13 @@ class QuantizedConvolutionExecutor final : public Executor {
         row.src = source + unit.group * (problem_.group_inputs / kByteBlock) * strides.block +
                   (windowed_ ? r : first_row + r) * rows.src_step + (windowed_ ? 0 : column) * row.src_step;
         row.bias = bias_.values.data() + slice_bias + unit.block * kByteBlock;
-        row.place =
-            (band.image * problem_.result_blocks() + unit.result) * dst_block_ +
-            ((z * high.extent + high.at(first_row + r, unit.phase[1])) * wide.extent + wide.at(column, unit.phase[2])) *
-                (dst_step_ / wide.phases);
+        int64_t place =
+            (z * high.extent + high.at(first_row + r, unit.phase[1])) * wide.extent + wide.at(column, unit.phase[2]);
         row.positions = positions;
         rows.count = band_rows;
-        if (problem_.transposed && !keep_inside(unit, first_row, column, row, rows)) continue;
+        if (problem_.transposed) place += keep_inside(unit, first_row, column, row, rows);
+        if (rows.count <= 0 || row.positions <= 0) continue;
+        row.place = results_.at(band.image, unit.result, place);
         if (attrs_.store) row.dst_bytes = static_cast<uint8_t*>(args.outputs[attrs_.also_floats ? 1 : 0]) + row.place;
         if (stores_bf16_)
           row.dst_bf16 = static_cast<uint16_t*>(args.outputs[0]) + row.place;
@@ -563,12 +616,13 @@ class QuantizedConvolutionExecutor final : public Executor {
           row.dst = static_cast<float*>(args.outputs[0]) + row.place;
         if (store_.residual) {
           const void* const other = args.inputs[store_.residual->operand];
+          const int64_t at = residuals_.at(band.image, unit.result, place);
           if (residual_type_ == element::u8)
-            row.residual_bytes = static_cast<const uint8_t*>(other) + row.place;
+            row.residual_bytes = static_cast<const uint8_t*>(other) + at;
           else if (residual_type_ == element::bf16)
-            row.residual_bf16 = static_cast<const uint16_t*>(other) + row.place;
+            row.residual_bf16 = static_cast<const uint16_t*>(other) + at;
           else
-            row.residual = static_cast<const float*>(other) + row.place;
+            row.residual = static_cast<const float*>(other) + at;
         }
         if (bf16_) {
           kernels_.bf16_rows(row, rows);
@@ -595,11 +649,12 @@ class QuantizedConvolutionExecutor final : public Executor {
   PackedWeights packed_;
   ByteProblem::Strides tensor_{}, window_{};
   bool windowed_ = false;  // windows are copied
+  bool in_place_ = false;  // numbers of bf16 are read where the source has them
   element::Type residual_type_ = element::f32;
-  int64_t image_ = 0;                     // bytes of a source image
-  int64_t dst_block_ = 0, dst_step_ = 0;  // elements
-  int64_t planes_ = 1;                    // under one output slice
-  int64_t band_ = 1;                      // rows (or positions) at once, at most
+  int64_t number_ = 1, image_ = 0;  // bytes of a number of the source, and of an image
+  Places results_{}, residuals_{};
+  int64_t planes_ = 1;  // under one output slice
+  int64_t band_ = 1;    // rows (or positions) at once, at most
   std::vector<int32_t> offsets_, bias_offsets_, row_bias_;
   std::vector<float> scale_, zero_, own_bias_, level_low_, level_steps_;
   mutable std::once_flag bias_made_;
@@ -617,7 +672,8 @@ Proposal propose(const NodeContext& context) {
   LayoutChoice choice;
   choice.inputs.resize(context.inputs.size());
   const auto layout_of = [&](const TensorDesc& desc) {
-    return is_matmul(context) ? Layout::plain(desc.rank()) : Layout::blocked(desc.rank(), kByteBlock);
+    return is_matmul(context) ? Layout::plain(desc.rank())
+                              : Layout::blocked(desc.rank(), static_cast<int>(block_of(desc.type)));
   };
   choice.inputs[0] = layout_of(context.inputs[0]);
   for (const TensorDesc& output : context.outputs) choice.outputs.push_back(layout_of(output));
@@ -630,6 +686,7 @@ Proposal propose(const NodeContext& context) {
   const std::vector<FusedOp>& chain = chain_of(context.node);
   if (const auto residual = byte_store_of(chain, is_quantized(context.node)).residual) {
     const int input = chain[*residual].operand;
+    choice.inputs[static_cast<size_t>(input)] = layout_of(context.inputs[static_cast<size_t>(input)]);
     if (context.inputs[static_cast<size_t>(input)].type == context.outputs[0].type) choice.in_place = {input};
   }
   if (!takes_planes(context, problem)) return std::vector{std::move(choice)};

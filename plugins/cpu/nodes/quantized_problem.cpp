@@ -64,6 +64,7 @@ ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles, int64_t number)
               result_axis(problem.w, transposed)},
       axes{position_axis(problem.d, transposed), position_axis(problem.h, transposed),
            position_axis(problem.w, transposed)},
+      sources{},
       source_blocks(ceil_div(problem.ic, kByteBlock)),
       group_blocks(ceil_div(group_outputs, kByteBlock) * phases()),
       line(false),
@@ -77,6 +78,7 @@ ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles, int64_t number)
     axes[0] = axes[1] = {};
     results = {ResultAxis{}, ResultAxis{}, ResultAxis{.extent = row.out}};
   }
+  sources = axes;
   line = !depthwise && is_single(axes[0]) && is_single(axes[1]) && results[0].phases * results[1].phases == 1;
   const ConvAxis& w = axes[2];
   if (wide && groups == 1) {
@@ -85,12 +87,15 @@ ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles, int64_t number)
     if (w.dilation == 1) taps_of_span = w.kernel;
   }
   if (depthwise) taps_of_span = w.kernel;
-  // Units that differ by a block at most: of few sums at once each waits for the one before.
-  const int64_t blocks = group_blocks / phases(), count = depthwise ? blocks : ceil_div(blocks, kByteBlocksMost);
+  // Units that differ by a block at most, or by two of them that are stored together: of few sums at once each waits
+  // for the one before.
+  const int64_t blocks = group_blocks / phases(), together = element == kBf16Bytes ? kBf16Block / kByteBlock : 1;
+  const int64_t parts = ceil_div(blocks, together);
+  const int64_t count = depthwise ? blocks : ceil_div(parts, kByteBlocksMost / together);
   for (int64_t g = 0; g < groups; ++g)
     for (int64_t phase = 0; phase < phases(); ++phase)
       for (int64_t i = 0; i < count; ++i) {
-        const int64_t begin = blocks * i / count, end = blocks * (i + 1) / count;
+        const int64_t begin = parts * i / count * together, end = std::min(parts * (i + 1) / count * together, blocks);
         const int64_t across = results[1].phases * results[2].phases;
         units.push_back({g,
                          g * group_blocks + phase * blocks + begin,
@@ -99,6 +104,26 @@ ByteProblem::ByteProblem(const ConvProblem& problem, bool tiles, int64_t number)
                          g * blocks + begin,
                          {phase / across, phase / results[2].phases % results[1].phases, phase % results[2].phases}});
       }
+}
+
+bool ByteProblem::gathers_well(bool copied) const noexcept {
+  const bool strided = !line && !padded && !transposed && !depthwise && taps() == 1;
+  if (element != kBf16Bytes || matrix || !strided || position < kByteBlock) return false;
+  if (copied || !fits_blocks()) return true;
+  // Cycles of a product of tiles, and of 64 bytes that are copied, measured.
+  constexpr double kProduct = 16, kCopied = 4;
+  constexpr int64_t kTile = 16;
+  const int64_t rows = axes[0].out * axes[1].out, columns = axes[2].out;
+  const auto saved = static_cast<double>(rows * ceil_div(columns, kTile) - ceil_div(rows * columns, kTile));
+  return saved * kProduct * static_cast<double>(group_blocks) > static_cast<double>(rows * columns) * kCopied;
+}
+
+void ByteProblem::gather() {
+  ConvAxis row;
+  row.in = row.out = axes[0].out * axes[1].out * axes[2].out;
+  axes = {ConvAxis{}, ConvAxis{}, row};
+  results = {ResultAxis{}, ResultAxis{}, ResultAxis{.extent = row.out}};
+  line = gathers = true;
 }
 
 ResultAxis::Positions ResultAxis::inside(int64_t phase, int64_t positions) const {
@@ -139,7 +164,7 @@ int64_t ByteProblem::span_steps() const noexcept {
   return round_up(span_bytes(), wide ? kWideBytes : kBytesAtOnce) / kBytesAtOnce;
 }
 
-std::vector<int32_t> ByteProblem::offsets(const Strides& strides) const {
+std::vector<int32_t> ByteProblem::offsets(const Strides& strides, bool in_place) const {
   std::vector<int32_t> offsets;
   for (int64_t span = 0; span < spans(); ++span) {
     const int64_t tap = span * taps_of_span, kw = tap % axes[2].kernel, kh = tap / axes[2].kernel % axes[1].kernel,
@@ -147,7 +172,11 @@ std::vector<int32_t> ByteProblem::offsets(const Strides& strides) const {
     const int64_t first =
         kd * axes[0].dilation * strides.d + kh * axes[1].dilation * strides.h + kw * axes[2].dilation * strides.w;
     for (int64_t step = 0; step < span_steps(); ++step) {
-      const int64_t byte = step * kBytesAtOnce;
+      int64_t byte = step * kBytesAtOnce;
+      if (in_place) {
+        const int64_t of_span = taps_of_span > 1 ? byte / position : 0, at = byte - of_span * position;
+        byte = of_span * strides.w + at / kWideBytes * 2 * strides.block + at % kWideBytes;
+      }
       const int64_t behind = depthwise ? byte * strides.w
                              : wide    ? byte
                                        : byte / kByteBlock * strides.block + byte % kByteBlock;

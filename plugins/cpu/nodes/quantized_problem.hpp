@@ -62,12 +62,25 @@ struct ByteProblem {
   int64_t own_taps() const { return results[0].kernel * results[1].kernel * results[2].kernel; }
   /// Steps of four bytes for one output.
   int64_t depth() const { return spans() * span_steps(); }
-  /// Bytes from element (d, h, w) of a source block to the next along each axis, and to the next block.
+  /// Bytes from element (d, h, w) of a source block to the next along each axis, and to the next block of 16 channels,
+  /// of halves of one on average.
   struct Strides {
     int64_t d, h, w, block;
   };
-  /// [depth], from the first byte under tap 0.
-  std::vector<int32_t> offsets(const Strides& strides) const;
+  /// [depth], from the first byte under tap 0. `in_place`: numbers of bf16 are read where they lie in blocks, if they
+  /// can be.
+  std::vector<int32_t> offsets(const Strides& strides, bool in_place = false) const;
+  /// Whether the steps that a kernel takes at once lie in one block of bf16, without a copy.
+  bool fits_blocks() const noexcept {
+    const bool whole = group_inputs % kBf16Block == 0;
+    return element == kBf16Bytes && !matrix && !padded && (groups == 1 || whole) && (taps() == 1 || whole);
+  }
+
+  /// Of strided outputs with one tap each, numbers of bf16: whether copies of the positions that are read, one behind
+  /// the other, take less time than tiles of whole rows in their place. `copied`: the source is copied anyway.
+  bool gathers_well(bool copied) const noexcept;
+  /// So the positions of all rows are a line, whose sources are apart.
+  void gather();
 
   /// Where among the bytes of a sum, four to a step, the weights of a tap begin, one for each input of the group.
   int64_t first_byte(int64_t tap) const noexcept {
@@ -94,9 +107,11 @@ struct ByteProblem {
   bool transposed;
   std::array<ResultAxis, 3> results;  // d, h, w
   std::array<ConvAxis, 3> axes;       // the same, in positions; one row where each position reads its own alone
+  std::array<ConvAxis, 3> sources;    // likewise, as the source has them
   int64_t source_blocks;              // of all groups
   int64_t group_blocks;               // of outputs, of all phases
   bool line;                          // its positions are one row, whose parts have windows of their own
+  bool gathers = false;               // these are copies of positions that lie apart
   bool padded;                        // some windows reach beyond the source
   bool wide;         // by the kernels that take 64 bytes at once, from copies with channels side by side
   int64_t position;  // bytes from one position to the next there

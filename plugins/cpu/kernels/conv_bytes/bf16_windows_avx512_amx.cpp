@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kBlockBytes = kLanes * kBf16Bytes;
 
-// 16 numbers of bf16; 16 of one place and 16 of another; the first `n` of 32, and zeros.
+// 16 numbers of bf16; 32, of two blocks of floats or of one block; the first `n` of 32, and zeros.
 TERROIR_INLINE __m256i sixteen(const float* src) { return bits_of(_mm512_cvtneps_pbh(_mm512_loadu_ps(src))); }
 TERROIR_INLINE __m256i sixteen(const uint16_t* src) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src));
@@ -16,9 +16,7 @@ TERROIR_INLINE __m256i sixteen(const uint16_t* src) {
 TERROIR_INLINE __m512i two_sixteens(const float* src, const float* other) {
   return bits_of(_mm512_cvtne2ps_pbh(_mm512_loadu_ps(other), _mm512_loadu_ps(src)));
 }
-TERROIR_INLINE __m512i two_sixteens(const uint16_t* src, const uint16_t* other) {
-  return _mm512_inserti64x4(_mm512_castsi256_si512(sixteen(src)), sixteen(other), 1);
-}
+TERROIR_INLINE __m512i two_sixteens(const uint16_t* src, const uint16_t*) { return _mm512_loadu_si512(src); }
 TERROIR_INLINE __m512i first_ones(const float* src, int64_t n) {
   const V low = load_n(src, n < kLanes ? n : kLanes);
   return bits_of(_mm512_cvtne2ps_pbh(n > kLanes ? load_n(src + kLanes, n - kLanes) : zero(), low));
@@ -27,23 +25,28 @@ TERROIR_INLINE __m512i first_ones(const uint16_t* src, int64_t n) {
   return _mm512_maskz_loadu_epi16(static_cast<__mmask32>((uint64_t{1} << n) - 1), src);
 }
 
+// Numbers from position to position.
 template <class Number>
-void side_by_side(const void* from, int64_t block_step, int64_t blocks, int64_t positions, uint8_t* dst,
+constexpr int64_t kStep = sizeof(Number) == kBf16Bytes ? kBf16Block : kByteBlock;
+
+template <class Number>
+void side_by_side(const void* from, int64_t block_step, int64_t blocks, int64_t positions, int64_t step, uint8_t* dst,
                   int64_t dst_step) {
   const auto* const src = static_cast<const Number*>(from);
+  const int64_t apart = step * kStep<Number>;
   // Few streams at a time, which processors notice and read ahead.
   constexpr int64_t kAtOnce = 64;
   for (int64_t first = 0; first < positions; first += kAtOnce) {
     const int64_t n = positions - first < kAtOnce ? positions - first : kAtOnce;
     for (int64_t b = 0; b < blocks; b += 2) {
-      const auto* const x = src + b * block_step + first * kLanes;
+      const auto* const x = src + b * block_step + first * apart;
       uint8_t* const to = dst + first * dst_step + b * kBlockBytes;
       if (b + 1 < blocks) {
         for (int64_t p = 0; p < n; ++p)
-          _mm512_storeu_si512(to + p * dst_step, two_sixteens(x + p * kLanes, x + block_step + p * kLanes));
+          _mm512_storeu_si512(to + p * dst_step, two_sixteens(x + p * apart, x + block_step + p * apart));
       } else {
         for (int64_t p = 0; p < n; ++p)
-          _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + p * dst_step), sixteen(x + p * kLanes));
+          _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + p * dst_step), sixteen(x + p * apart));
       }
     }
   }
@@ -53,7 +56,7 @@ template <class Number>
 void few_channels(const void* from, int64_t channels, int64_t positions, uint8_t* dst) {
   const auto* const src = static_cast<const Number*>(from);
   for (int64_t p = 0; p < positions; ++p) {
-    const __m128i few = _mm256_castsi256_si128(sixteen(src + p * kLanes));
+    const __m128i few = _mm256_castsi256_si128(sixteen(src + p * kStep<Number>));
     uint8_t* const to = dst + p * channels * kBf16Bytes;
     if (channels == 4)
       _mm_storel_epi64(reinterpret_cast<__m128i*>(to), few);

@@ -7,9 +7,10 @@
 //          bytes * scale + shift.
 // Layouts: the sum of a position is that over k in [0, depth) of the four bytes at src + offsets[k] with those of
 //          weights[k]: where channels, taps and padding lie is the caller's business. Weights are
-//          [depth][blocks][16][4], for wide rows [blocks][depth][16][4]. Results are 16 channels in a row: nChw16c, or
-//          rows of a matrix. Depthwise, rows of the source are words of four positions, [words][16][4], the weights
-//          [spans][steps][16][4] of as many spans of taps that follow each other, at offsets[span * steps].
+//          [depth][blocks][16][4], for wide rows [blocks][depth][16][4]. Results are 16 channels in a row: nChw16c,
+//          halves of nChw32c, or rows of a matrix. Depthwise, rows of the source are words of four positions,
+//          [words][16][4], the weights [spans][steps][16][4] of as many spans of taps that follow each other, at
+//          offsets[span * steps].
 // Edge cases: the last `lanes` of the last block are the ones that exist. With `pads`, the others are stored as zero;
 //          without, no byte behind them is touched.
 // Aliasing: none, but for the residual.
@@ -32,6 +33,20 @@ struct ByteRounding {
   float low, high, alpha, beta, scale, shift;
 };
 
+inline constexpr int64_t kByteBlock = 16;  // outputs of a block
+inline constexpr int64_t kBf16Block = 32;  // channels of a block of a tensor of bf16
+
+// Where blocks of 16 channels lie, in elements: from position to position, and from block to block of the tensor, each
+// of which is one of them or two `halves`. `first`: which of them the first one is.
+struct ByteBlocks {
+  int64_t step, block, halves = 1, first = 0;
+  // Of block `b`, beside the first one.
+  constexpr int64_t at(int64_t b) const {
+    if (halves == 1) return b * block;
+    return (first + b) / 2 * block + ((first + b) % 2 - first) * kByteBlock;
+  }
+};
+
 struct ByteConvRow {
   // Of position 0: the positions of the row are `src_step` bytes apart.
   const uint8_t* src;
@@ -44,7 +59,7 @@ struct ByteConvRow {
   const float* scale;           // of the first output; 16 to a block
   const float* bias;            // likewise, of the first position
   const int32_t* bias_offsets;  // by position, in floats from `bias`; null: zeros
-  // One of the three, or the first two; distances in elements, the same for the residual, which may be null, or `dst`.
+  // One of the three, or the first two. The residual may be null, or `dst`; in bytes it lies as the results do.
   float* dst;
   uint8_t* dst_bytes;
   uint16_t* dst_bf16;
@@ -52,9 +67,10 @@ struct ByteConvRow {
   const uint16_t* residual_bf16;  // or null
   const uint8_t* residual_bytes;  // or null
   float residual_scale, residual_shift;
-  int64_t dst_step, dst_block;
+  ByteBlocks results, residuals;
   int64_t lanes;
   bool pads;
+  bool pads_half;                // there is no other half to the last block, which is a first one: it is stored as zero
   const ByteRounding* rounding;  // or null
   float low, high;
   // Steps in front of the rounding, and behind the clamp; their operands lie as `dst` does, whose base is `place`
@@ -72,8 +88,9 @@ struct ByteConvRow {
 struct ByteConvRows {
   int64_t count;
   int64_t src_step;     // from row to row, in bytes
-  int64_t dst_step;     // in elements, of the residual, too
+  int64_t dst_step;     // in elements; of bytes of the residual, too
   const int32_t* bias;  // by row, in floats from that of the first
+  int64_t residual_step = 0;
 };
 
 // Depthwise, the taps of a span, and the source positions from output to output.
@@ -125,12 +142,13 @@ struct ByteConvKernels {
                        int64_t dst_step);
   // The first 4 or 8 channels of positions of a block.
   void (*few_channels)(const uint8_t* src, int64_t channels, int64_t positions, uint8_t* dst);
-  // Numbers of bf16 from f32 (nearest, ties to even) or from bf16, null where there is no bf16_rows: all channels of
-  // positions of blocks side by side; the first 2 or 4 channels of a block; a row, behind which zeros fill 64 bytes.
-  // Distances of the source in elements, of `dst` in bytes.
+  // Numbers of bf16 from f32 (nearest, ties to even) in blocks of 16, or from bf16 in blocks of 32, null where there is
+  // no bf16_rows: the channels of `blocks` blocks of 16 of positions side by side; the first 2 or 4 channels of a
+  // block; a row, behind which zeros fill 64 bytes. Of positions that are `step` apart. Distances of the source in
+  // elements (block_step: of 16 channels, of halves on average), of `dst` in bytes.
   struct Bf16Windows {
-    void (*side_by_side)(const void* src, int64_t block_step, int64_t blocks, int64_t positions, uint8_t* dst,
-                         int64_t dst_step);
+    void (*side_by_side)(const void* src, int64_t block_step, int64_t blocks, int64_t positions, int64_t step,
+                         uint8_t* dst, int64_t dst_step);
     void (*few_channels)(const void* src, int64_t channels, int64_t positions, uint8_t* dst);
     void (*row)(const void* src, int64_t count, uint8_t* dst);
   };
@@ -144,7 +162,6 @@ struct ByteConvKernels {
   void (*dequantize)(const uint8_t* src, float* dst, int64_t count, float scale, float shift);
 };
 
-inline constexpr int64_t kByteBlock = 16;      // outputs of a block
 inline constexpr int64_t kByteBlocksMost = 4;  // at once
 inline constexpr int64_t kBytesAtOnce = 4;     // of a step of the sum
 inline constexpr int64_t kWideBytes = 64;      // of the steps that `wide_rows` takes at once

@@ -107,7 +107,7 @@ void depthwise_rows(const ByteConvRow& row, const ByteConvRows& rows, const Byte
                      : taps.stride == 2 ? half ? &add_up<2, true> : &add_up<2, false>
                                         : &add_up<0, false>;
   // Rows of which each goes on where the one before ends are one to what is done at the store.
-  const bool together = !row.bias_offsets && !rows.bias && rows.dst_step == row.positions * row.dst_step;
+  const bool together = !row.bias_offsets && !rows.bias && rows.dst_step == row.positions * row.results.step;
   const int64_t all = rows.count * row.positions, in_row = together ? all : row.positions;
   alignas(64) int32_t sums[kMostPositions * kLanes];
   Quads quads{};

@@ -26,15 +26,15 @@ TERROIR_INLINE void finish_bytes(const ByteConvRow& row, const Sums& sums) {
     const V scale = loadu(row.scale + b * kLanes) * levels.steps;
     const V bias = (loadu(row.bias + b * kLanes) - levels.low) * levels.steps;
     const int32_t* const at = sums.at + b * sums.stride * kLanes;
-    uint8_t* dst = row.dst_bytes + sums.first * row.dst_step + b * row.dst_block;
+    uint8_t* dst = row.dst_bytes + sums.first * row.results.step + b * row.results.block;
     const auto value = [&](int64_t i) TERROIR_INLINE_LAMBDA {
       return to_int(min(high, max(low, fma(to_float(load_int(at + i * kLanes)), scale, bias))));
     };
     int64_t i = sums.done;
-    if (lanes == kLanes && row.dst_step == kLanes)
+    if (lanes == kLanes && row.results.step == kLanes)
       for (; i + 4 <= sums.count; i += 4)
         store_64(dst + i * kLanes, value(i), value(i + 1), value(i + 2), value(i + 3));
-    for (; i < sums.count; ++i) store_part(row, dst + i * row.dst_step, value(i), lanes);
+    for (; i < sums.count; ++i) store_part(row, dst + i * row.results.step, value(i), lanes);
   }
 }
 
@@ -49,20 +49,21 @@ TERROIR_INLINE void finish_plainly(const ByteConvRow& row, const Sums& sums) {
   const float* const residual = row.residual;
   const int32_t* const bias_offsets = row.bias_offsets;
   for (int64_t b = 0; b < row.blocks; ++b) {
-    const int64_t lanes = b + 1 == row.blocks ? row.lanes : kLanes, at = sums.first * row.dst_step + b * row.dst_block;
+    const int64_t lanes = b + 1 == row.blocks ? row.lanes : kLanes,
+                  at = sums.first * row.results.step + b * row.results.block;
     const V scale = loadu(row.scale + b * kLanes);
     const float* const bias = row.bias + b * kLanes;
     const int32_t* const from = sums.at + b * sums.stride * kLanes;
     const Levels levels(row.levels, b * kLanes);
     if (!residual && !bias_offsets && !row.dst_bytes && lanes == kLanes) {
       const V shift = loadu(bias);
-      float* dst = row.dst + at + sums.done * row.dst_step;
-      for (int64_t i = sums.done; i < sums.count; ++i, dst += row.dst_step)
+      float* dst = row.dst + at + sums.done * row.results.step;
+      for (int64_t i = sums.done; i < sums.count; ++i, dst += row.results.step)
         storeu(dst, min(high, max(low, fma(to_float(load_int(from + i * kLanes)), scale, shift))));
       continue;
     }
     for (int64_t i = sums.done; i < sums.count; ++i) {
-      const int64_t place = at + i * row.dst_step;
+      const int64_t place = at + i * row.results.step;
       const V shift = loadu(bias + (bias_offsets ? bias_offsets[sums.first + i] : 0));
       V x = fma(to_float(load_int(from + i * kLanes)), scale, shift);
       if (residual) x = x + load_n(residual + place, lanes);
@@ -94,7 +95,8 @@ void finish(const ByteConvRow& row, const Sums& sums) {
   };
   alignas(64) float values[kMostPositions * kLanes];
   for (int64_t b = 0; b < row.blocks; ++b) {
-    const int64_t lanes = b + 1 == row.blocks ? row.lanes : kLanes, at = sums.first * row.dst_step + b * row.dst_block;
+    const int64_t lanes = b + 1 == row.blocks ? row.lanes : kLanes,
+                  at = sums.first * row.results.step + b * row.results.block;
     const V scale = loadu(row.scale + b * kLanes);
     const float* const bias = row.bias + b * kLanes;
     const Levels levels(row.levels, b * kLanes);
@@ -110,8 +112,8 @@ void finish(const ByteConvRow& row, const Sums& sums) {
                               lanes,
                               kLanes,
                               kLanes,
-                              row.place + at + sums.done * row.dst_step,
-                              row.dst_step,
+                              row.place + at + sums.done * row.results.step,
+                              row.results.step,
                               row.channel + b * kLanes,
                               ChannelAxis::lanes};
       avx512::run_post_ops(region, ops, count);
@@ -121,7 +123,7 @@ void finish(const ByteConvRow& row, const Sums& sums) {
       run_ops(row.first_ops, row.first_op_count);
     }
     for (int64_t i = sums.done; i < sums.count; ++i) {
-      const int64_t place = at + i * row.dst_step;
+      const int64_t place = at + i * row.results.step;
       const V x = middle(row.first_op_count > 0 ? load(values + i * kLanes) : first_value(i), place, lanes);
       if (row.post_op_count == 0)
         store_either(row, place, x, levels, lanes);
@@ -131,7 +133,7 @@ void finish(const ByteConvRow& row, const Sums& sums) {
     if (row.post_op_count == 0) continue;
     run_ops(row.post_ops, row.post_op_count);
     for (int64_t i = sums.done; i < sums.count; ++i)
-      store_either(row, at + i * row.dst_step, load(values + i * kLanes), levels, lanes);
+      store_either(row, at + i * row.results.step, load(values + i * kLanes), levels, lanes);
   }
 }
 

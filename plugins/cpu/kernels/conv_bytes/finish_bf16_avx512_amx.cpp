@@ -15,84 +15,136 @@ void run_post_ops(const PostOpRows& region, const PostOp* ops, int64_t n_ops);
 namespace avx512_amx {
 namespace {
 
-// A block: sums from `from` on, and what is `place` elements behind `dst` and the residual.
+// A block: its sums, and where behind the results and the residual its first place is.
 struct Block {
   const int32_t* from;
-  V bias;
-  int64_t place, channel, lanes;
-  __mmask16 inside, stored;
+  const float* bias;
+  int64_t place, residual, channel, lanes;
+  __mmask16 inside;
 };
 
-// `load(place, sum)`: with what is added; `store(i, place, x)`.
-template <class Load, class Store>
-TERROIR_INLINE void finish_block(const ByteConvRow& row, const Sums& sums, const Block& block, Load load, Store store) {
-  const V low(row.low), high(row.high);
-  for (int64_t i = sums.done; i < sums.count; ++i) {
-    const int64_t place = block.place + i * row.dst_step;
-    const V sum(_mm512_load_ps(block.from + i * kLanes));
-    store(i, place, min(high, max(low, load(place, sum + block.bias))));
+TERROIR_INLINE Block block_of(const ByteConvRow& row, const ByteConvRows& rows, int64_t r, const Sums& sums,
+                              int64_t b) {
+  const int64_t lanes = b + 1 == row.blocks ? row.lanes : kLanes;
+  return {sums.at + b * sums.stride * kLanes,
+          row.bias + b * kLanes,
+          r * rows.dst_step + sums.first * row.results.step + row.results.at(b),
+          r * rows.residual_step + sums.first * row.residuals.step + row.residuals.at(b),
+          row.channel + b * kLanes,
+          lanes,
+          static_cast<__mmask16>((1u << lanes) - 1)};
+}
+
+// A block alone. `value(i)`: of position `i`.
+template <class Value>
+TERROIR_INLINE void store_one(const ByteConvRow& row, const Sums& sums, const Block& block, Value value) {
+  const int64_t step = row.results.step;
+  const __mmask16 inside = block.inside, stored = row.pads ? 0xffff : inside;
+  int64_t i = sums.done;
+  if (row.dst_bf16) {
+    uint16_t* dst = row.dst_bf16 + block.place + i * step;
+    for (; i < sums.count; ++i, dst += step)
+      _mm256_mask_storeu_epi16(dst, stored, bits_of(_mm512_cvtneps_pbh(_mm512_maskz_mov_ps(inside, value(i)))));
+  } else {
+    float* dst = row.dst + block.place + i * step;
+    for (; i < sums.count; ++i, dst += step) _mm512_mask_storeu_ps(dst, stored, _mm512_maskz_mov_ps(inside, value(i)));
   }
 }
 
-template <class Load>
-TERROIR_INLINE void finish_from(const ByteConvRow& row, const Sums& sums, const Block& block, Load load) {
-  const auto to_bf16 = [&](int64_t, int64_t place, V x) TERROIR_INLINE_LAMBDA {
-    const __m512 kept = _mm512_maskz_mov_ps(block.inside, x);
-    _mm256_mask_storeu_epi16(row.dst_bf16 + place, block.stored, bits_of(_mm512_cvtneps_pbh(kept)));
+// Two blocks that are one of 32 channels.
+template <class First, class Second>
+TERROIR_INLINE void store_two(const ByteConvRow& row, const Sums& sums, const Block& block, __mmask16 other,
+                              First first, Second second) {
+  const int64_t step = row.results.step;
+  const __mmask16 inside = block.inside;
+  int64_t i = sums.done;
+  uint16_t* dst = row.dst_bf16 + block.place + i * step;
+  for (; i < sums.count; ++i, dst += step) {
+    const __m512 low = _mm512_maskz_mov_ps(inside, first(i)), high = _mm512_maskz_mov_ps(other, second(i));
+    _mm512_storeu_si512(dst, bits_of(_mm512_cvtne2ps_pbh(high, low)));
+  }
+}
+
+// Through the steps of the chain, in memory.
+template <class Value>
+TERROIR_INLINE void run_steps(const ByteConvRow& row, const Sums& sums, const Block& block, float* values,
+                              Value value) {
+  for (int64_t i = sums.done; i < sums.count; ++i) store(values + i * kLanes, value(i));
+  float* const begin = values + sums.done * kLanes;
+  const PostOpRows region{begin,
+                          begin,
+                          sums.count - sums.done,
+                          block.lanes,
+                          kLanes,
+                          kLanes,
+                          row.place + block.place + sums.done * row.results.step,
+                          row.results.step,
+                          block.channel,
+                          ChannelAxis::lanes};
+  avx512::run_post_ops(region, row.post_ops, row.post_op_count);
+}
+
+// `add(place, inside, sum)`: with the residual. `other`: the block's other half, or null; of pads alone, if it has no
+// sums.
+template <class Add>
+TERROIR_INLINE void finish_blocks(const ByteConvRow& row, const Sums& sums, const Block& block, const Block* other,
+                                  Add add) {
+  const bool two = other && other->from;
+  const V low(row.low), high(row.high), bias = loadu(block.bias), other_bias = two ? loadu(other->bias) : zero();
+  const int64_t step = row.residuals.step, at = block.residual, other_at = two ? other->residual : 0;
+  const int32_t *const from = block.from, *const other_from = two ? other->from : nullptr;
+  const __mmask16 inside = block.inside, other_inside = two ? other->inside : 0;
+  const auto first = [&](int64_t i) TERROIR_INLINE_LAMBDA {
+    return min(high, max(low, add(at + i * step, inside, V(_mm512_load_ps(from + i * kLanes)) + bias)));
   };
-  const auto to_floats = [&](int64_t, int64_t place, V x) TERROIR_INLINE_LAMBDA {
-    _mm512_mask_storeu_ps(row.dst + place, block.stored, _mm512_maskz_mov_ps(block.inside, x));
+  const auto second = [&](int64_t i) TERROIR_INLINE_LAMBDA {
+    const V sum = V(_mm512_load_ps(other_from + i * kLanes)) + other_bias;
+    return min(high, max(low, add(other_at + i * step, other_inside, sum)));
   };
+  const auto nothing = [](int64_t) TERROIR_INLINE_LAMBDA { return zero(); };
   if (row.post_op_count == 0) {
-    if (row.dst_bf16)
-      finish_block(row, sums, block, load, to_bf16);
+    if (two)
+      store_two(row, sums, block, other_inside, first, second);
+    else if (other)
+      store_two(row, sums, block, other_inside, first, nothing);
     else
-      finish_block(row, sums, block, load, to_floats);
+      store_one(row, sums, block, first);
     return;
   }
-  alignas(64) float values[kMostPositions * kLanes];
-  finish_block(row, sums, block, load,
-               [&](int64_t i, int64_t, V x) TERROIR_INLINE_LAMBDA { store(values + i * kLanes, x); });
-  float* const begin = values + sums.done * kLanes;
-  const int64_t place = block.place + sums.done * row.dst_step;
-  const PostOpRows region{
-      begin,        begin,         sums.count - sums.done, block.lanes, kLanes, kLanes, row.place + place,
-      row.dst_step, block.channel, ChannelAxis::lanes};
-  avx512::run_post_ops(region, row.post_ops, row.post_op_count);
-  const auto each = [&](auto to) TERROIR_INLINE_LAMBDA {
-    for (int64_t i = sums.done; i < sums.count; ++i)
-      to(i, block.place + i * row.dst_step, V(_mm512_load_ps(values + i * kLanes)));
-  };
-  if (row.dst_bf16)
-    each(to_bf16);
+  alignas(64) float values[2][kMostPositions * kLanes];
+  run_steps(row, sums, block, values[0], first);
+  if (two) run_steps(row, sums, *other, values[1], second);
+  const auto stored = [&](int64_t i) TERROIR_INLINE_LAMBDA { return load(values[0] + i * kLanes); };
+  if (two)
+    store_two(row, sums, block, other_inside, stored,
+              [&](int64_t i) TERROIR_INLINE_LAMBDA { return load(values[1] + i * kLanes); });
+  else if (other)
+    store_two(row, sums, block, other_inside, stored, nothing);
   else
-    each(to_floats);
+    store_one(row, sums, block, stored);
 }
 
 }  // namespace
 
 void finish_bf16_in_row(const ByteConvRow& row, const ByteConvRows& rows, int64_t r, const Sums& sums) {
-  for (int64_t b = 0; b < row.blocks; ++b) {
-    const int64_t lanes = b + 1 == row.blocks ? row.lanes : kLanes;
-    const auto inside = static_cast<__mmask16>((1u << lanes) - 1);
-    const Block block{sums.at + b * sums.stride * kLanes,
-                      loadu(row.bias + b * kLanes),
-                      r * rows.dst_step + sums.first * row.dst_step + b * row.dst_block,
-                      row.channel + b * kLanes,
-                      lanes,
-                      inside,
-                      static_cast<__mmask16>(row.pads ? 0xffff : inside)};
+  const bool halves = row.dst_bf16 && row.results.halves > 1;
+  for (int64_t b = 0, count; b < row.blocks; b += count) {
+    const bool whole = halves && (row.results.first + b) % 2 == 0;
+    count = whole && b + 1 < row.blocks ? 2 : 1;
+    const Block block = block_of(row, rows, r, sums, b);
+    const Block other = count == 2 ? block_of(row, rows, r, sums, b + 1) : Block{};
+    const Block* const second = whole && (count == 2 || row.pads_half) ? &other : nullptr;
     if (row.residual_bf16)
-      finish_from(row, sums, block, [&](int64_t place, V x) TERROIR_INLINE_LAMBDA {
-        const __m256i numbers = _mm256_maskz_loadu_epi16(block.inside, row.residual_bf16 + place);
+      finish_blocks(row, sums, block, second, [&](int64_t place, __mmask16 inside, V x) TERROIR_INLINE_LAMBDA {
+        const __m256i numbers = _mm256_maskz_loadu_epi16(inside, row.residual_bf16 + place);
         return x + V(_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(numbers), 16)));
       });
     else if (row.residual)
-      finish_from(row, sums, block, [&](int64_t place, V x) TERROIR_INLINE_LAMBDA {
-        return x + V(_mm512_maskz_loadu_ps(block.inside, row.residual + place));
+      finish_blocks(row, sums, block, second, [&](int64_t place, __mmask16 inside, V x) TERROIR_INLINE_LAMBDA {
+        return x + V(_mm512_maskz_loadu_ps(inside, row.residual + place));
       });
     else
-      finish_from(row, sums, block, [](int64_t, V x) TERROIR_INLINE_LAMBDA { return x; });
+      finish_blocks(row, sums, block, second, [](int64_t, __mmask16, V x) TERROIR_INLINE_LAMBDA { return x; });
   }
 }
 

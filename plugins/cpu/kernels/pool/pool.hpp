@@ -47,7 +47,7 @@ struct PoolKernels {
   // Maxima of unsigned bytes in blocks of 16 channels, from `src` to `dst` instead of those of `args`; 0 of an empty
   // window. Null: there is none.
   void (*max_bytes)(const PoolArgs& args, const uint8_t* src, uint8_t* dst, int64_t row_begin, int64_t row_end);
-  // Likewise of bf16; the lowest finite number of an empty window.
+  // Likewise of bf16, of width 32; the lowest finite number of an empty window.
   void (*max_bf16)(const PoolArgs& args, const uint16_t* src, uint16_t* dst, int64_t row_begin, int64_t row_end);
   // Maxima of one channel (width 1) of fewer than 2^31 elements, and where the first of them is: an index into src,
   // that of the window's first element if none is above the lowest finite number, -1 of an empty window.
