@@ -32,6 +32,9 @@ void round_to_bf16(std::vector<float>& values) {
 
 void compute_bf16(const ir::EvalContext& ctx) {
   const auto& attrs = ctx.attrs<Bf16Attrs>();
+  const ir::Dims& weights = ctx.inputs[1].dims;
+  const bool depthwise = attrs.fused.base->type == "GroupConvolution" && weights[1] == 1 && weights[2] == 1;
+  const size_t rounded = depthwise ? 0 : static_cast<size_t>(attrs.fused.base_inputs);
   std::vector<std::vector<float>> values;
   std::vector<ir::TensorView> inputs;
   for (size_t i = 0; i < ctx.inputs.size(); ++i) {
@@ -41,7 +44,7 @@ void compute_bf16(const ir::EvalContext& ctx) {
       continue;
     }
     values.push_back(as_floats(ctx.inputs[i]));
-    if (i < static_cast<size_t>(attrs.fused.base_inputs)) round_to_bf16(values.back());
+    if (i < rounded) round_to_bf16(values.back());
     inputs.push_back({element::f32, ctx.inputs[i].dims, values.back().data()});
   }
   const ir::MutableTensorView& output = ctx.outputs[0];

@@ -3,7 +3,7 @@
 //   Bf16Convolution, Bf16MatMul
 //     data f32 or bf16, weights f32, operands of the chain f32 or, of a sum with a tensor, bf16 -> f32 or bf16.
 //     The base op's result for data and weights that are rounded to bf16 (nearest, ties to even), whose products are
-//     summed in f32, through the chain in f32; bf16: rounded once more.
+//     summed in f32, through the chain in f32; bf16: rounded once more. A depthwise base multiplies floats.
 // Shapes: those of the base op, a convolution, transposed or not, or MatMul with a matrix of weights. A transposed one
 // may have its third input, extents of its result.
 #include "ir/schema/op_schema.hpp"

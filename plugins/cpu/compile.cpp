@@ -89,7 +89,7 @@ std::unique_ptr<Plan> unpacked_plan(std::unique_ptr<ir::Graph> graph, WeightsCac
   if (options.bf16) passes.add(narrow_products(cpu_ops()));
   passes.add(fuse_post_ops(cpu_ops(), ChainBases::with_own_store));
   if (options.bytes) passes.add(quantize_stores());
-  if (options.bf16) passes.add(narrow_stores());
+  if (options.bf16) passes.add(narrow_stores(cpu_ops()));
   passes.add(fuse_elementwise(cpu_ops()));
   passes.add(fuse_post_ops(cpu_ops(), ChainBases::elementwise));
   passes.add(fuse_convolution_chains(cpu_ops(), options.isa, weights, options.accuracy));

@@ -1,6 +1,7 @@
 #include "plugins/cpu/runtime_graph.hpp"
 
 #include <map>
+#include <optional>
 
 #include "ir/base/error.hpp"
 #include "ir/graph/order.hpp"
@@ -59,6 +60,13 @@ class Writer {
     port.names = info.names;
   }
 
+  /// Layers that multiply narrower numbers than they store begin the names of their kernels with the type of these.
+  static std::optional<std::string> computed_in(const std::string& kernel) {
+    for (const element::Type type : {element::bf16, element::u8})
+      if (kernel.starts_with(type.get_type_name() + "_")) return type.get_type_name();
+    return std::nullopt;
+  }
+
   void tell(ir::NodeId id, const std::string& type, const std::string& name,
             const std::vector<std::string>& origin_names, const std::string& kernel) {
     ir::RtInfo& info = graph_->node(id).rt_info;
@@ -71,7 +79,7 @@ class Writer {
     set("originalLayersNames", names);
     set("primitiveType", kernel);
     set("outputPrecisions", types);
-    set("runtimePrecision", types.substr(0, types.find(',')));
+    set("runtimePrecision", computed_in(kernel).value_or(types.substr(0, types.find(','))));
     set("execOrder", std::to_string(order_++));
     set("execTimeMcs", "not_executed");
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -70,8 +71,8 @@ DeviceModel in_bf16(const ir::Graph& graph, int threads) {
 std::vector<std::string> bf16_kernels(const DeviceModel& device) {
   std::vector<std::string> found;
   for (const ProfilingInfo& info : device.profile())
-    if (info.exec_type.starts_with("bf16_conv_") || info.exec_type.starts_with("bf16_gemm_"))
-      found.push_back(info.exec_type);
+    for (const char* kind : {"bf16_conv_", "bf16_gemm_", "bf16_depthwise_"})
+      if (info.exec_type.starts_with(kind)) found.push_back(info.exec_type);
   return found;
 }
 
@@ -273,6 +274,62 @@ TEST_F(Bf16Products, NumbersAreReadInPlace) {
   }
 }
 
+/// They multiply floats, and make them of numbers of bf16, or into such, where others store and read these.
+TEST_F(Bf16Products, DepthwiseLayersConvertRows) {
+  struct Case {
+    const char* input;
+    int64_t channels;
+    const char *kernel, *strides, *pads_begin, *pads_end;
+  };
+  const Case cases[] = {
+      {"1,8,9,11", 32, "3,3", "1,1", "1,1", "1,1"},   {"2,8,9,11", 48, "3,3", "2,2", "1,1", "1,1"},
+      {"2,8,7,7", 16, "5,5", "1,1", "2,2", "2,2"},    {"1,8,12,10", 20, "3,3", "2,2", "0,0", "1,1"},
+      {"3,8,14,6", 80, "7,7", "1,2", "3,3", "3,3"},   {"1,8,8,9", 70, "2,3", "1,1", "0,0", "0,0"},
+      {"1,8,90,200", 33, "3,3", "1,1", "1,1", "1,1"},  // several bands
+      {"1,8,4,5", 64, "3,3", "1,1", "4,5", "3,4"},     // windows of pads alone
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(concat(c.channels, " of ", c.input, " ", c.kernel, " strides ", c.strides));
+    GraphMaker m;
+    const ir::Value x = m.input(PartialShape(c.input));
+    const WindowLayer point{"", c.channels, "1,1"};
+    const WindowLayer depthwise{"", c.channels, c.kernel, c.strides, "1,1", c.pads_begin, c.pads_end, c.channels};
+    const auto layer = [&](ir::Value data, uint32_t seed) {
+      return m.op("ReLU",
+                  {m.op("Add", {convolution_of_signs(m, data, depthwise, seed), small_bias(m, c.channels, 4)})});
+    };
+    const auto narrow = [&](uint32_t seed) { return m.op("ReLU", {convolution_of_signs(m, x, point, seed)}); };
+    m.result(convolution_of_signs(m, layer(narrow(1), 2), kPoint, 3));  // numbers in and out
+    m.result(layer(narrow(4), 5));                                      // in
+    m.result(convolution_of_signs(m, layer(m.input(ir::to_shape(m.dims(narrow(6)))), 7), kPoint, 8));  // out
+    const ir::Value both = narrow(9);
+    m.result(convolution_of_signs(m, layer(both, 10), kPoint, 11));
+    m.result(convolution_of_signs(m, both, kPoint, 12));
+    expect_exact(m, 11);
+  }
+}
+
+/// Depthwise layers of floats, or that are dilated, have several channels, or add a tensor, are those of f32.
+TEST_F(Bf16Products, OtherDepthwiseLayersAreThoseOfFloats) {
+  const auto count = [](const std::function<ir::Value(GraphMaker&, ir::Value)>& layer) {
+    GraphMaker m;
+    const ir::Value y = m.op("ReLU", {convolution_of_signs(m, m.input("1,8,9,10"), {"", 32, "1,1"}, 1)});
+    m.result(convolution_of_signs(m, layer(m, y), kPoint, 2));
+    expect_exact(m, 2);
+  };
+  count([](GraphMaker& m, ir::Value y) {
+    return convolution_of_signs(m, y, {"", 32, "3,3", "1,1", "2,2", "2,2", "2,2", 32}, 3);
+  });
+  count([](GraphMaker& m, ir::Value y) {
+    const ir::Value z = convolution_of_signs(m, y, {"", 32, "3,3", "1,1", "1,1", "1,1", "1,1", 32}, 3);
+    return m.op("Add", {z, m.input("1,32,9,10")});
+  });
+  GraphMaker m;
+  m.result(
+      m.op("Abs", {convolution_of_signs(m, m.input("1,32,9,10"), {"", 32, "3,3", "1,1", "1,1", "1,1", "1,1", 32}, 3)}));
+  expect_exact(m, 0);
+}
+
 /// Sums whose tensor lies in blocks of another size, and steps with a tensor of floats.
 TEST_F(Bf16Products, TensorsInOtherBlocks) {
   for (const int64_t channels : {16, 20, 48, 80, 144}) {
@@ -466,6 +523,14 @@ TEST_F(Bf16Products, SettingsSayWhatIsComputed) {
   m.result(convolution_of_signs(m, m.input("1,16,6,6"), kSame, 1));
   EXPECT_EQ(in_bf16(m.graph(), 1).compiled().config().inference_precision, element::bf16);
   EXPECT_EQ(on_cpu(m.graph(), 1).compiled().config().inference_precision, element::f32);
+  DeviceModel narrow = in_bf16(m.graph(), 1);
+  narrow.infer(integers_for(m));
+  const std::unique_ptr<ir::Graph> ran = narrow.compiled().runtime_graph();
+  const std::vector<ir::NodeId> nodes = ran->nodes();
+  EXPECT_TRUE(std::any_of(nodes.begin(), nodes.end(), [&](ir::NodeId id) {
+    const ir::RtInfo& info = ran->node(id).rt_info;
+    return info.at("runtimePrecision").at("") == "bf16" && info.at("outputPrecisions").at("") == "f32";
+  }));
   const ForcedIsa forced("avx512_vnni");
   DeviceModel device = in_bf16(m.graph(), 1);
   EXPECT_EQ(device.compiled().config().inference_precision, element::f32);
@@ -500,9 +565,10 @@ TEST(NarrowProducts, Rewrite) {
   m.result(convolution_of_signs(m, z, kPoint, 3));
   m.result(m.op("Sqrt", {z}));
   m.result(m.op("MatMul", {z, signs(m, {6, 4}, 4)}));
-  expect_rewrite("narrow_products", m.graph(),
-                 {cpu::narrow_products(cpu::cpu_ops()),
-                  cpu::fuse_post_ops(cpu::cpu_ops(), cpu::ChainBases::with_own_store), cpu::narrow_stores()});
+  expect_rewrite(
+      "narrow_products", m.graph(),
+      {cpu::narrow_products(cpu::cpu_ops()), cpu::fuse_post_ops(cpu::cpu_ops(), cpu::ChainBases::with_own_store),
+       cpu::narrow_stores(cpu::cpu_ops())});
 }
 
 }  // namespace

@@ -678,6 +678,7 @@ Proposal propose(const NodeContext& context) {
   choice.inputs[0] = layout_of(context.inputs[0]);
   for (const TensorDesc& output : context.outputs) choice.outputs.push_back(layout_of(output));
   const ByteProblem problem = problem_of(context);
+  if (problem.depthwise && is_bf16(context.node)) return Reject{"depthwise"};
   const double products = is_bf16(context.node) ? 2 : 4;  // for one of floats
   choice.cost = compute_ns(2 * static_cast<double>(context.outputs[0].count() * problem.group_inputs * problem.taps()),
                            context.isa) /

@@ -114,6 +114,25 @@ void bf16_planes(const float* src, int64_t plane, int64_t channels, int64_t numb
   }
 }
 
+void floats_of_bf16(const uint16_t* src, float* dst, int64_t apart, int64_t positions);
+void floats_of_bf16(const uint16_t* src, float* dst, int64_t apart, int64_t positions) {
+  const auto widened = [](const uint16_t* p) TERROIR_INLINE_LAMBDA {
+    return V(_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(sixteen(p)), 16)));
+  };
+  for (int64_t p = 0; p < positions; ++p, src += kBf16Block, dst += kLanes) {
+    store(dst, widened(src));
+    store(dst + apart, widened(src + kLanes));
+  }
+}
+
+void bf16_of_floats(const float* src, int64_t apart, uint16_t* dst, int64_t positions);
+void bf16_of_floats(const float* src, int64_t apart, uint16_t* dst, int64_t positions) {
+  for (int64_t p = 0; p < positions; ++p, src += kLanes, dst += kBf16Block) {
+    const V high = apart == 0 ? zero() : load(src + apart);
+    _mm512_storeu_si512(dst, bits_of(_mm512_cvtne2ps_pbh(high, load(src))));
+  }
+}
+
 extern const ByteConvKernels::Bf16Windows kBf16OfFloats, kBf16OfBf16;
 constexpr ByteConvKernels::Bf16Windows kBf16OfFloats = kWindows<float>, kBf16OfBf16 = kWindows<uint16_t>;
 

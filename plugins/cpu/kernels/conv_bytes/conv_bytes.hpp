@@ -156,6 +156,10 @@ struct ByteConvKernels {
   // Of planes of f32, `plane` elements apart, of 1 to 4 channels: positions of 2 or 4 numbers, the last ones zero.
   void (*bf16_planes)(const float* src, int64_t plane, int64_t channels, int64_t numbers, int64_t positions,
                       uint8_t* dst) = nullptr;
+  // Between positions of a block of 32 numbers of bf16 and two blocks of 16 floats that are `apart`; back of one alone,
+  // 0: the other half is zero. Null where there is no bf16_rows.
+  void (*floats_of_bf16)(const uint16_t* src, float* dst, int64_t apart, int64_t positions) = nullptr;
+  void (*bf16_of_floats)(const float* src, int64_t apart, uint16_t* dst, int64_t positions) = nullptr;
   // Numbers of bf16 as bf16_rows reads them, [pairs of inputs][16][2], zero where there is none.
   void (*pack_bf16)(const Bf16Weights& weights, uint8_t* dst) = nullptr;
   // scale * byte + shift.

@@ -13,6 +13,8 @@ void bf16_conv_rows(const ByteConvRow& row, const ByteConvRows& rows);
 extern const ByteConvKernels::Bf16Windows kBf16OfFloats, kBf16OfBf16;
 void pack_bf16(const Bf16Weights& weights, uint8_t* dst);
 void bf16_planes(const float* src, int64_t plane, int64_t channels, int64_t numbers, int64_t positions, uint8_t* dst);
+void floats_of_bf16(const uint16_t* src, float* dst, int64_t apart, int64_t positions);
+void bf16_of_floats(const float* src, int64_t apart, uint16_t* dst, int64_t positions);
 }  // namespace avx512_amx
 
 const ByteConvKernels* byte_conv_kernels(ByteProducts products) noexcept {
@@ -24,6 +26,8 @@ const ByteConvKernels* byte_conv_kernels(ByteProducts products) noexcept {
     kernels.of_floats = &avx512_amx::kBf16OfFloats;
     kernels.pack_bf16 = &avx512_amx::pack_bf16;
     kernels.bf16_planes = &avx512_amx::bf16_planes;
+    kernels.floats_of_bf16 = &avx512_amx::floats_of_bf16;
+    kernels.bf16_of_floats = &avx512_amx::bf16_of_floats;
     kernels.of_bf16 = &avx512_amx::kBf16OfBf16;
     return kernels;
   }();

@@ -65,23 +65,32 @@ TERROIR_INLINE void store_two(const ByteConvRow& row, const Sums& sums, const Bl
   }
 }
 
-// Through the steps of the chain, in memory.
-template <class Value>
-TERROIR_INLINE void run_steps(const ByteConvRow& row, const Sums& sums, const Block& block, float* values,
-                              Value value) {
-  for (int64_t i = sums.done; i < sums.count; ++i) store(values + i * kLanes, value(i));
-  float* const begin = values + sums.done * kLanes;
-  const PostOpRows region{begin,
-                          begin,
-                          sums.count - sums.done,
-                          block.lanes,
-                          kLanes,
-                          kLanes,
-                          row.place + block.place + sums.done * row.results.step,
-                          row.results.step,
-                          block.channel,
-                          ChannelAxis::lanes};
-  avx512::run_post_ops(region, row.post_ops, row.post_op_count);
+using Values = float[2][kMostPositions * kLanes];
+
+// What waits in memory, through the steps of the chain.
+TERROIR_NOINLINE void finish_values(const ByteConvRow& row, const Sums& sums, const Block& block, const Block* other,
+                                    Values& values) {
+  const bool two = other && other->from;
+  for (int64_t half = 0; half < (two ? 2 : 1); ++half) {
+    const Block& one = half == 0 ? block : *other;
+    float* const begin = values[half] + sums.done * kLanes;
+    const PostOpRows region{begin,
+                            begin,
+                            sums.count - sums.done,
+                            one.lanes,
+                            kLanes,
+                            kLanes,
+                            row.place + one.place + sums.done * row.results.step,
+                            row.results.step,
+                            one.channel,
+                            ChannelAxis::lanes};
+    avx512::run_post_ops(region, row.post_ops, row.post_op_count);
+  }
+  const auto first = [&](int64_t i) TERROIR_INLINE_LAMBDA { return load(values[0] + i * kLanes); };
+  if (!other) return store_one(row, sums, block, first);
+  if (!two) return store_two(row, sums, block, 0, first, [](int64_t) TERROIR_INLINE_LAMBDA { return zero(); });
+  store_two(row, sums, block, other->inside, first,
+            [&](int64_t i) TERROIR_INLINE_LAMBDA { return load(values[1] + i * kLanes); });
 }
 
 // `add(place, inside, sum)`: with the residual. `other`: the block's other half, or null; of pads alone, if it has no
@@ -101,27 +110,18 @@ TERROIR_INLINE void finish_blocks(const ByteConvRow& row, const Sums& sums, cons
     const V sum = V(_mm512_load_ps(other_from + i * kLanes)) + other_bias;
     return min(high, max(low, add(other_at + i * step, other_inside, sum)));
   };
-  const auto nothing = [](int64_t) TERROIR_INLINE_LAMBDA { return zero(); };
-  if (row.post_op_count == 0) {
-    if (two)
-      store_two(row, sums, block, other_inside, first, second);
-    else if (other)
-      store_two(row, sums, block, other_inside, first, nothing);
-    else
-      store_one(row, sums, block, first);
-    return;
+  if (row.post_op_count > 0) {
+    alignas(64) Values values;
+    for (int64_t i = sums.done; i < sums.count; ++i) store(values[0] + i * kLanes, first(i));
+    for (int64_t i = two ? sums.done : sums.count; i < sums.count; ++i) store(values[1] + i * kLanes, second(i));
+    finish_values(row, sums, block, other, values);
+  } else if (two) {
+    store_two(row, sums, block, other_inside, first, second);
+  } else if (other) {
+    store_two(row, sums, block, other_inside, first, [](int64_t) TERROIR_INLINE_LAMBDA { return zero(); });
+  } else {
+    store_one(row, sums, block, first);
   }
-  alignas(64) float values[2][kMostPositions * kLanes];
-  run_steps(row, sums, block, values[0], first);
-  if (two) run_steps(row, sums, *other, values[1], second);
-  const auto stored = [&](int64_t i) TERROIR_INLINE_LAMBDA { return load(values[0] + i * kLanes); };
-  if (two)
-    store_two(row, sums, block, other_inside, stored,
-              [&](int64_t i) TERROIR_INLINE_LAMBDA { return load(values[1] + i * kLanes); });
-  else if (other)
-    store_two(row, sums, block, other_inside, stored, nothing);
-  else
-    store_one(row, sums, block, stored);
 }
 
 }  // namespace
