@@ -88,16 +88,24 @@ void compute(const ir::Node& node, const Tensors& operands, const HostTensor& ou
   ops::run_reference(*node.schema, {*node.attributes, inputs, {&view, 1}});
 }
 
-/// What the terms of each sum come to without their signs: the operation on operands without theirs.
+/// What the terms of each sum come to without their signs: the operation on operands without theirs. Infinite if finite
+/// terms are too large to be added in any order; zero for other terms that are not finite.
 HostTensor terms_of(const ir::Node& node, const Tensors& operands, const HostTensor& output) {
   Tensors positive;
+  bool finite = true;
   for (const HostTensor& operand : operands) {
     positive.push_back(operand);
     if (!operand.type().is_real() || operand.type().bitwidth() < 16) continue;
-    positive.back() = changed(operand, [](double value) { return std::fabs(value); });
+    positive.back() = changed(operand, [&](double value) {
+      finite = finite && std::isfinite(value);
+      return std::fabs(value);
+    });
   }
   HostTensor terms(output.type(), output.dims());
   compute(node, positive, terms);
+  const ir::MutableTensorView view = terms.writable();
+  for (int64_t i = 0; !finite && i < view.count(); ++i)
+    if (!std::isfinite(element_at(view, i))) set_number(view, i, 0);
   return terms;
 }
 
@@ -119,6 +127,10 @@ void shake(const ir::Node& node, double steps, const HostTensor& tensor, const H
   for (int64_t i = 0; i < view.count(); ++i) {
     const auto value = static_cast<double>(element_at(view, i));
     const double added = terms ? static_cast<double>(element_at(terms->view(), i)) : 0;
+    if (!std::isfinite(added)) {  // another order of the sum may end in either infinity, or in none
+      set_number(view, i, NAN);
+      continue;
+    }
     // Not always by as much, so that the steps of a chain do not cancel out.
     const double step =
         (0.5 + random.unit() / 2) * (kUnit * (kUnitsOfElement * std::fabs(value) + kUnitsOfTerms * added) + floor);

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <ostream>
+#include <vector>
 
 #include "tests/differential/model.hpp"
 #include "tests/passes/graph_maker.hpp"
@@ -333,6 +336,23 @@ TEST(SumsThatCancel, AreNotHeldToTheirOwnSize) {
   const double sum = number_at(judged.expected()[0], 0);
   EXPECT_EQ(judged.fault(with(judged.expected(), 0, 0, sum + 1e-4)), "");  // a unit or two of 1000 terms
   EXPECT_NE(judged.fault(with(judged.expected(), 0, 0, sum + 0.1)), "");   // a tenth of a term
+}
+
+// Finite terms beyond the largest float end as their order has it; infinite ones do not.
+TEST(SumsThatOverflow, MayEndAnyhow) {
+  GraphMaker m;
+  m.result(m.op("ReduceSum", {m.input({3, 4}), m.integers({1})}));
+  HostTensor x(element::f32, {3, 4});
+  constexpr float kMost = std::numeric_limits<float>::max(), kInfinity = std::numeric_limits<float>::infinity();
+  std::ranges::copy(std::vector<float>{kMost, kMost, -kMost, -kMost, kMost, 1, -kMost, 0, 1, 2, 3, 4},
+                    x.writable().as<float>());
+  const Judged judged(m.graph(), {x});
+  for (const double any : {0.0, 1.0, static_cast<double>(kInfinity), -static_cast<double>(kInfinity)})
+    for (const int64_t row : {0, 1}) EXPECT_EQ(judged.fault(with(judged.expected(), 0, row, any)), "") << any;
+  EXPECT_NE(judged.fault(with(judged.expected(), 0, 2, kInfinity)), "");
+  x.writable().as<float>()[8] = kInfinity;
+  const Judged infinite(m.graph(), {x});
+  EXPECT_NE(infinite.fault(with(infinite.expected(), 0, 2, -kInfinity)), "");
 }
 
 // What lies on a step of FakeQuantize may come out on either side of it, and what follows from it is as far off.

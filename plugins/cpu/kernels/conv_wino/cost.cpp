@@ -207,7 +207,7 @@ int64_t tiles_at_once(const WinoPlan& plan, int64_t tiles) {
 }
 
 // Likewise output slices. Where no two of them read the same, more are taken only when all tiles of one are too few:
-// measured, 7 tiles of 16 slices take up to 1.7 times as long as as many of two slices, whose rows are read in order.
+// measured, 7 tiles of 16 slices take up to 1.7 times as long as 56 of one, whose rows are read in order.
 int64_t slices_at_once(const WinoPlan& plan) {
   const ConvProblem& p = plan.exec;
   const int64_t of_slice = std::max<int64_t>(1, plan.rows.tiles * plan.cols.tiles);
