@@ -345,7 +345,13 @@ TEST_F(Bf16Products, TensorsInOtherBlocks) {
     const ir::Value product =
         m.op("Maximum", {m.op("Add", {convolution_of_signs(m, y, point, 5), small_bias(m, channels, 4)}), factor});
     m.result(convolution_of_signs(m, product, point, 6));
-    expect_exact(m, 6);
+    const ir::Value late = m.op("Add", {m.op("Abs", {convolution_of_signs(m, y, point, 7)}), floats});
+    m.result(convolution_of_signs(m, late, point, 8));
+    expect_exact(m, 8);
+    DeviceModel device = in_bf16(m.graph(), 1);
+    device.infer(integers_for(m));
+    for (const ProfilingInfo& info : device.profile())
+      EXPECT_EQ(info.exec_type.find("nChw16c_nChw32c"), std::string::npos) << info.exec_type;
   }
 }
 

@@ -184,6 +184,7 @@ class QuantizedConvolutionExecutor final : public Executor {
     number_ = number;
     tensor_ = {h.in * w.in * block, w.in * block, block, positions * number * kByteBlock};
     results_ = results_of(context.outputs[0].type);
+    operands_ = results_of(element::f32);
     if (planar_) {
       tensor_ = {h.in * w.in * number, w.in * number, number, positions * number};
     } else if (problem_.matrix) {
@@ -568,8 +569,12 @@ class QuantizedConvolutionExecutor final : public Executor {
     const int64_t first_row = problem_.line ? 0 : band.begin, column = problem_.line ? band.begin : 0;
     const ResultAxis &deep = problem_.results[0], &high = problem_.results[1], &wide = problem_.results[2];
     const int64_t next_row = problem_.line ? 0 : high.phases * wide.extent;  // of results
-    ByteConvRows rows{band_rows, h.stride * strides.h, next_row * results_.position,
-                      row_bias_.empty() ? nullptr : row_bias_.data() + first_row, next_row * residuals_.position};
+    ByteConvRows rows{band_rows,
+                      h.stride * strides.h,
+                      next_row * results_.position,
+                      row_bias_.empty() ? nullptr : row_bias_.data() + first_row,
+                      next_row * residuals_.position,
+                      next_row * operands_.position};
     const auto& classes = bias_.classes;
     const int64_t slice_bias = classes[0].of.empty()
                                    ? 0
@@ -585,6 +590,7 @@ class QuantizedConvolutionExecutor final : public Executor {
       row.lanes = unit.lanes;
       row.results = results_.of(unit.result);
       row.residuals = residuals_.of(unit.result);
+      row.operands = operands_.of(unit.result);
       row.pads_half = results_.halves > 1 && unit.result + unit.blocks == problem_.result_blocks();
       row.weights = packed_->as<int8_t>() + places_.weights_at(unit);
       row.channel = unit.result * kByteBlock;
@@ -608,12 +614,13 @@ class QuantizedConvolutionExecutor final : public Executor {
         rows.count = band_rows;
         if (problem_.transposed) place += keep_inside(unit, first_row, column, row, rows);
         if (rows.count <= 0 || row.positions <= 0) continue;
-        row.place = results_.at(band.image, unit.result, place);
-        if (attrs_.store) row.dst_bytes = static_cast<uint8_t*>(args.outputs[attrs_.also_floats ? 1 : 0]) + row.place;
+        row.place = operands_.at(band.image, unit.result, place);
+        const int64_t to = results_.at(band.image, unit.result, place);
+        if (attrs_.store) row.dst_bytes = static_cast<uint8_t*>(args.outputs[attrs_.also_floats ? 1 : 0]) + to;
         if (stores_bf16_)
-          row.dst_bf16 = static_cast<uint16_t*>(args.outputs[0]) + row.place;
+          row.dst_bf16 = static_cast<uint16_t*>(args.outputs[0]) + to;
         else if (attrs_.stores_floats())
-          row.dst = static_cast<float*>(args.outputs[0]) + row.place;
+          row.dst = static_cast<float*>(args.outputs[0]) + to;
         if (store_.residual) {
           const void* const other = args.inputs[store_.residual->operand];
           const int64_t at = residuals_.at(band.image, unit.result, place);
@@ -652,7 +659,7 @@ class QuantizedConvolutionExecutor final : public Executor {
   bool in_place_ = false;  // numbers of bf16 are read where the source has them
   element::Type residual_type_ = element::f32;
   int64_t number_ = 1, image_ = 0;  // bytes of a number of the source, and of an image
-  Places results_{}, residuals_{};
+  Places results_{}, residuals_{}, operands_{};
   int64_t planes_ = 1;  // under one output slice
   int64_t band_ = 1;    // rows (or positions) at once, at most
   std::vector<int32_t> offsets_, bias_offsets_, row_bias_;
@@ -671,10 +678,10 @@ Proposal propose(const NodeContext& context) {
   if (active_byte_products() == ByteProducts::none) return Reject{"there are no products of bytes"};
   LayoutChoice choice;
   choice.inputs.resize(context.inputs.size());
-  const auto layout_of = [&](const TensorDesc& desc) {
-    return is_matmul(context) ? Layout::plain(desc.rank())
-                              : Layout::blocked(desc.rank(), static_cast<int>(block_of(desc.type)));
+  const auto layout_for = [&](int rank, element::Type type) {
+    return is_matmul(context) ? Layout::plain(rank) : Layout::blocked(rank, static_cast<int>(block_of(type)));
   };
+  const auto layout_of = [&](const TensorDesc& desc) { return layout_for(desc.rank(), desc.type); };
   choice.inputs[0] = layout_of(context.inputs[0]);
   for (const TensorDesc& output : context.outputs) choice.outputs.push_back(layout_of(output));
   const ByteProblem problem = problem_of(context);
@@ -683,7 +690,7 @@ Proposal propose(const NodeContext& context) {
   choice.cost = compute_ns(2 * static_cast<double>(context.outputs[0].count() * problem.group_inputs * problem.taps()),
                            context.isa) /
                 products;
-  add_chain_inputs(context, choice.outputs[0], choice);
+  add_chain_inputs(context, layout_for(context.outputs[0].rank(), element::f32), choice);
   const std::vector<FusedOp>& chain = chain_of(context.node);
   if (const auto residual = byte_store_of(chain, is_quantized(context.node)).residual) {
     const int input = chain[*residual].operand;

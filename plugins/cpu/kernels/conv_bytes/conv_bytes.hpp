@@ -67,14 +67,14 @@ struct ByteConvRow {
   const uint16_t* residual_bf16;  // or null
   const uint8_t* residual_bytes;  // or null
   float residual_scale, residual_shift;
-  ByteBlocks results, residuals;
+  ByteBlocks results, residuals, operands;
   int64_t lanes;
   bool pads;
   bool pads_half;                // there is no other half to the last block, which is a first one: it is stored as zero
   const ByteRounding* rounding;  // or null
   float low, high;
-  // Steps in front of the rounding, and behind the clamp; their operands lie as `dst` does, whose base is `place`
-  // elements before it.
+  // Steps in front of the rounding, and behind the clamp; their operands lie as results of floats would, of which the
+  // first is at `place`.
   const PostOp *first_ops, *post_ops;
   int64_t first_op_count, post_op_count;
   int64_t place, channel;
@@ -90,7 +90,7 @@ struct ByteConvRows {
   int64_t src_step;     // from row to row, in bytes
   int64_t dst_step;     // in elements; of bytes of the residual, too
   const int32_t* bias;  // by row, in floats from that of the first
-  int64_t residual_step = 0;
+  int64_t residual_step = 0, operand_step = 0;
 };
 
 // Depthwise, the taps of a span, and the source positions from output to output.

@@ -15,11 +15,11 @@ void run_post_ops(const PostOpRows& region, const PostOp* ops, int64_t n_ops);
 namespace avx512_amx {
 namespace {
 
-// A block: its sums, and where behind the results and the residual its first place is.
+// A block: its sums, and where behind the results, the residual and operands of steps its first place is.
 struct Block {
   const int32_t* from;
   const float* bias;
-  int64_t place, residual, channel, lanes;
+  int64_t place, residual, operand, channel, lanes;
   __mmask16 inside;
 };
 
@@ -30,6 +30,7 @@ TERROIR_INLINE Block block_of(const ByteConvRow& row, const ByteConvRows& rows, 
           row.bias + b * kLanes,
           r * rows.dst_step + sums.first * row.results.step + row.results.at(b),
           r * rows.residual_step + sums.first * row.residuals.step + row.residuals.at(b),
+          r * rows.operand_step + sums.first * row.operands.step + row.operands.at(b),
           row.channel + b * kLanes,
           lanes,
           static_cast<__mmask16>((1u << lanes) - 1)};
@@ -80,8 +81,8 @@ TERROIR_NOINLINE void finish_values(const ByteConvRow& row, const Sums& sums, co
                             one.lanes,
                             kLanes,
                             kLanes,
-                            row.place + one.place + sums.done * row.results.step,
-                            row.results.step,
+                            row.place + one.operand + sums.done * row.operands.step,
+                            row.operands.step,
                             one.channel,
                             ChannelAxis::lanes};
     avx512::run_post_ops(region, row.post_ops, row.post_op_count);
