@@ -76,6 +76,9 @@ ByteStore byte_store_of(const std::vector<FusedOp>& chain, bool rounds) {
     break;
   }
   if (is_one(store.last, PostOpKind::add, OperandMode::tensor)) store.residual = store.last++;
+  store.is_late = !rounds && !store.residual && chain.size() > store.last &&
+                  is_one(chain.size() - 1, PostOpKind::add, OperandMode::tensor);
+  if (store.is_late) store.residual = chain.size() - 1;
   return store;
 }
 

@@ -101,8 +101,10 @@ struct ByteStore {
   size_t first = 0, first_count = 0;  // steps in front of the rounding; none without one
   std::optional<size_t> rounding, residual;
   size_t last = 0;
+  bool is_late = false;  // the residual is the last step of the chain
 };
-/// `rounds`: whether the store rounds itself, as that of bytes does; else a rounding is steps as others are.
+/// `rounds`: whether the store rounds itself, as that of bytes does; else a rounding is steps as others are, and a
+/// residual may be late.
 ByteStore byte_store_of(const std::vector<FusedOp>& chain, bool rounds = true);
 /// To the same levels for all channels, which stand for scale * (q - zero).
 inline constexpr size_t kRoundingSteps = 4;

@@ -345,13 +345,21 @@ TEST_F(Bf16Products, TensorsInOtherBlocks) {
     const ir::Value product =
         m.op("Maximum", {m.op("Add", {convolution_of_signs(m, y, point, 5), small_bias(m, channels, 4)}), factor});
     m.result(convolution_of_signs(m, product, point, 6));
-    const ir::Value late = m.op("Add", {m.op("Abs", {convolution_of_signs(m, y, point, 7)}), floats});
-    m.result(convolution_of_signs(m, late, point, 8));
-    expect_exact(m, 8);
+    // Behind other steps.
+    const auto small = [&](ir::Value data, uint32_t seed) {
+      return m.op("Clamp", {convolution_of_signs(m, data, point, seed)}, {{"min", "-2"}, {"max", "3"}});
+    };
+    ir::Value late = m.op("Add", {m.op("Abs", {small(y, 7)}), floats});
+    late = m.op("Add", {m.op("Abs", {small(late, 8)}), y});
+    late = m.op("Add", {small(late, 9), late});
+    m.result(m.op("Add", {m.op("Abs", {small(late, 10)}), y}));
+    expect_exact(m, 10);
     DeviceModel device = in_bf16(m.graph(), 1);
     device.infer(integers_for(m));
     for (const ProfilingInfo& info : device.profile())
       EXPECT_EQ(info.exec_type.find("nChw16c_nChw32c"), std::string::npos) << info.exec_type;
+    const std::vector<std::string> kernels = bf16_kernels(device);
+    EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "bf16_conv_bf16_nChw32c__avx512_amx"), 6);
   }
 }
 

@@ -144,10 +144,12 @@ struct StoreSteps {
                          chain.begin() + static_cast<std::ptrdiff_t>(end));
     };
     first = PostOpChain(context, steps(parts.first, parts.first + parts.first_count), kByteBlock);
-    rest = PostOpChain(context, steps(at, chain.size()), kByteBlock);
+    is_late = parts.is_late;
+    rest = PostOpChain(context, steps(at, is_late ? chain.size() - 1 : chain.size()), kByteBlock);
   }
   std::optional<ByteRounding> rounding;
   std::optional<FusedOp> residual;
+  bool is_late = false;  // it comes behind the steps
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
   PostOpChain first, rest;
 };
@@ -552,6 +554,7 @@ class QuantizedConvolutionExecutor final : public Executor {
     row.depth = places_.depth;
     row.offsets = offsets_.data();
     row.pads = !problem_.matrix;
+    row.is_residual_late = store_.is_late;
     row.low = store_.low;
     row.high = store_.high;
     row.rounding = store_.rounding ? &*store_.rounding : nullptr;

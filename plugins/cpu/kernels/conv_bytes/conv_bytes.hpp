@@ -70,6 +70,7 @@ struct ByteConvRow {
   ByteBlocks results, residuals, operands;
   int64_t lanes;
   bool pads;
+  bool is_residual_late;         // of bf16: added behind the steps
   bool pads_half;                // there is no other half to the last block, which is a first one: it is stored as zero
   const ByteRounding* rounding;  // or null
   float low, high;

@@ -68,6 +68,10 @@ TERROIR_INLINE void store_two(const ByteConvRow& row, const Sums& sums, const Bl
 
 using Values = float[2][kMostPositions * kLanes];
 
+TERROIR_INLINE V widened(const uint16_t* p, __mmask16 inside) {
+  return V(_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(inside, p)), 16)));
+}
+
 // What waits in memory, through the steps of the chain.
 TERROIR_NOINLINE void finish_values(const ByteConvRow& row, const Sums& sums, const Block& block, const Block* other,
                                     Values& values) {
@@ -85,7 +89,14 @@ TERROIR_NOINLINE void finish_values(const ByteConvRow& row, const Sums& sums, co
                             row.operands.step,
                             one.channel,
                             ChannelAxis::lanes};
-    avx512::run_post_ops(region, row.post_ops, row.post_op_count);
+    if (row.post_op_count > 0) avx512::run_post_ops(region, row.post_ops, row.post_op_count);
+    for (int64_t i = sums.done; row.is_residual_late && i < sums.count; ++i) {
+      const int64_t at = one.residual + i * row.residuals.step;
+      const V x = load(values[half] + i * kLanes);
+      store(values[half] + i * kLanes,
+            x + (row.residual_bf16 ? widened(row.residual_bf16 + at, one.inside)
+                                   : V(_mm512_maskz_loadu_ps(one.inside, row.residual + at))));
+    }
   }
   const auto first = [&](int64_t i) TERROIR_INLINE_LAMBDA { return load(values[0] + i * kLanes); };
   if (!other) return store_one(row, sums, block, first);
@@ -111,7 +122,7 @@ TERROIR_INLINE void finish_blocks(const ByteConvRow& row, const Sums& sums, cons
     const V sum = V(_mm512_load_ps(other_from + i * kLanes)) + other_bias;
     return min(high, max(low, add(other_at + i * step, other_inside, sum)));
   };
-  if (row.post_op_count > 0) {
+  if (row.post_op_count > 0 || row.is_residual_late) {
     alignas(64) Values values;
     for (int64_t i = sums.done; i < sums.count; ++i) store(values[0] + i * kLanes, first(i));
     for (int64_t i = two ? sums.done : sums.count; i < sums.count; ++i) store(values[1] + i * kLanes, second(i));
@@ -135,12 +146,11 @@ void finish_bf16_in_row(const ByteConvRow& row, const ByteConvRows& rows, int64_
     const Block block = block_of(row, rows, r, sums, b);
     const Block other = count == 2 ? block_of(row, rows, r, sums, b + 1) : Block{};
     const Block* const second = whole && (count == 2 || row.pads_half) ? &other : nullptr;
-    if (row.residual_bf16)
+    if (row.residual_bf16 && !row.is_residual_late)
       finish_blocks(row, sums, block, second, [&](int64_t place, __mmask16 inside, V x) TERROIR_INLINE_LAMBDA {
-        const __m256i numbers = _mm256_maskz_loadu_epi16(inside, row.residual_bf16 + place);
-        return x + V(_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(numbers), 16)));
+        return x + widened(row.residual_bf16 + place, inside);
       });
-    else if (row.residual)
+    else if (row.residual && !row.is_residual_late)
       finish_blocks(row, sums, block, second, [&](int64_t place, __mmask16 inside, V x) TERROIR_INLINE_LAMBDA {
         return x + V(_mm512_maskz_loadu_ps(inside, row.residual + place));
       });
