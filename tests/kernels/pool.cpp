@@ -108,6 +108,22 @@ TEST_P(Pool, AgainstTheDefinition) {
   }
 }
 
+/// Places of the source that an output sees.
+std::vector<int64_t> window_of(const cpu::PoolArgs& a, int64_t output) {
+  const int64_t o[3] = {output / a.out[2] / a.out[1], output / a.out[2] % a.out[1], output % a.out[2]};
+  std::vector<int64_t> places;
+  for (int64_t kd = 0; kd < a.kernel[0]; ++kd)
+    for (int64_t kh = 0; kh < a.kernel[1]; ++kh)
+      for (int64_t kw = 0; kw < a.kernel[2]; ++kw) {
+        const int64_t d = o[0] * a.stride[0] - a.pad_begin[0] + kd * a.dilation[0];
+        const int64_t h = o[1] * a.stride[1] - a.pad_begin[1] + kh * a.dilation[1];
+        const int64_t w = o[2] * a.stride[2] - a.pad_begin[2] + kw * a.dilation[2];
+        if (d >= 0 && h >= 0 && w >= 0 && d < a.in[0] && h < a.in[1] && w < a.in[2])
+          places.push_back((d * a.in[1] + h) * a.in[2] + w);
+      }
+  return places;
+}
+
 /// The kernel's maxima of blocks of such numbers beside those of `value_of(number)`. `lowest`: of no number.
 template <class Number, class Draw, class ValueOf>
 void expect_maxima(const std::vector<Geometry>& geometries, int64_t block,
@@ -121,20 +137,15 @@ void expect_maxima(const std::vector<Geometry>& geometries, int64_t block,
     GuardedBuffer<Number> dst(a.out[0] * a.out[1] * a.out[2] * block);
     for (int64_t row = a.out[0] * a.out[1]; row-- > 0;) kernel(a, src.data(), dst.data(), row, row + 1);
     EXPECT_TRUE(dst.intact());
-    for (int64_t i = 0; i < dst.size(); ++i) {
-      const int64_t at = i / block, o[3] = {at / a.out[2] / a.out[1], at / a.out[2] % a.out[1], at % a.out[2]};
-      float want = lowest;
-      for (int64_t kd = 0; kd < a.kernel[0]; ++kd)
-        for (int64_t kh = 0; kh < a.kernel[1]; ++kh)
-          for (int64_t kw = 0; kw < a.kernel[2]; ++kw) {
-            const int64_t d = o[0] * a.stride[0] - a.pad_begin[0] + kd * a.dilation[0];
-            const int64_t h = o[1] * a.stride[1] - a.pad_begin[1] + kh * a.dilation[1];
-            const int64_t w = o[2] * a.stride[2] - a.pad_begin[2] + kw * a.dilation[2];
-            if (d >= 0 && h >= 0 && w >= 0 && d < a.in[0] && h < a.in[1] && w < a.in[2])
-              want = std::max(want, value_of(src[((d * a.in[1] + h) * a.in[2] + w) * block + i % block]));
-          }
-      ASSERT_EQ(value_of(dst[i]), want) << "columns " << g.in[2] << " taps " << g.kernel[2] << " stride " << g.stride[2]
-                                        << " dilation " << g.dilation[2] << " pad " << g.pad_begin[2] << " at " << i;
+    for (int64_t at = 0; at < dst.size() / block; ++at) {
+      const std::vector<int64_t> window = window_of(a, at);
+      for (int64_t lane = 0; lane < block; ++lane) {
+        float want = lowest;
+        for (const int64_t place : window) want = std::max(want, value_of(src[place * block + lane]));
+        ASSERT_EQ(value_of(dst[at * block + lane]), want)
+            << "columns " << g.in[2] << " taps " << g.kernel[2] << " stride " << g.stride[2] << " dilation "
+            << g.dilation[2] << " pad " << g.pad_begin[2] << " at " << at << " lane " << lane;
+      }
     }
   }
 }
@@ -288,17 +299,7 @@ TEST_P(Pool, PlacesOfMaxima) {
       cpu::pool_kernels(isa()).max_places(a, places.data(), 0, rows);
       EXPECT_TRUE(dst.intact() && places.intact());
       for (int64_t i = 0; i < dst.size(); ++i) {
-        const int64_t o[3] = {i / a.out[2] / a.out[1], i / a.out[2] % a.out[1], i % a.out[2]};
-        std::vector<int64_t> window;
-        for (int64_t kd = 0; kd < a.kernel[0]; ++kd)
-          for (int64_t kh = 0; kh < a.kernel[1]; ++kh)
-            for (int64_t kw = 0; kw < a.kernel[2]; ++kw) {
-              const int64_t d = o[0] * a.stride[0] - a.pad_begin[0] + kd * a.dilation[0];
-              const int64_t h = o[1] * a.stride[1] - a.pad_begin[1] + kh * a.dilation[1];
-              const int64_t w = o[2] * a.stride[2] - a.pad_begin[2] + kw * a.dilation[2];
-              if (d >= 0 && h >= 0 && w >= 0 && d < a.in[0] && h < a.in[1] && w < a.in[2])
-                window.push_back((d * a.in[1] + h) * a.in[2] + w);
-            }
+        const std::vector<int64_t> window = window_of(a, i);
         const int32_t want = place_of_max(src.data(), window);
         ASSERT_EQ(places[i], want) << "output " << i;
         ASSERT_EQ(dst[i], want < 0 || std::isnan(src[want]) ? kLowest : std::max(kLowest, src[want]));
