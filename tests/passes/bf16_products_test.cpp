@@ -494,6 +494,21 @@ TEST_F(Bf16Products, BlocksArePaddedWithZeros) {
   }
 }
 
+/// Nor what a depthwise layer has left of a second half, where another one has but the first.
+TEST_F(Bf16Products, DepthwiseBlocksArePaddedWithZeros) {
+  GraphMaker m;
+  for (const int64_t channels : {32, 16}) {
+    const ir::Value x = m.op("ReLU", {convolution_of_signs(m, m.input("1,8,9,8"), {"", channels, "1,1"}, 1)});
+    const ir::Value y = convolution_of_signs(m, x, {"", channels, "3,3", "1,1", "1,1", "1,1", "1,1", channels}, 2);
+    m.result(convolution_of_signs(m, y, kPoint, 3));
+  }
+  std::vector<HostTensor> inputs = integers_for(m);
+  std::fill_n(inputs[0].writable().as<float>(), inputs[0].view().count(), std::numeric_limits<float>::infinity());
+  const HostTensor want = on_interpreter(m.graph(), inputs)[1];
+  DeviceModel device = in_bf16(m.graph(), 1);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(difference(want.view(), device.infer(inputs)[1].view(), {0, 0}), "");
+}
+
 /// Two kinds of layers pack it in their own ways.
 TEST_F(Bf16Products, OneConstantOfTwoKindsOfLayers) {
   GraphMaker m;

@@ -100,7 +100,7 @@ std::vector<Layout> layouts_for(const NodeContext& context, const AxisCopy& copy
       extents(copy.maps) != context.outputs[0].dims)
     return layouts;
   if (src.type == element::f32) layouts.push_back(Layout::channels_last(rank));
-  const int64_t block = channels_of_block(src, context.isa);
+  const int64_t block = channels_of_block(src.type, context.isa);
   // Lanes that pad a block stay zero.
   const bool keeps_padding = src.dims[1] % block == 0 || copy.fill.is_zero() || !fills(copy.maps);
   if (keeps_blocks(copy, block) && keeps_padding) layouts.push_back(Layout::blocked(rank, static_cast<int>(block)));
@@ -148,8 +148,8 @@ bool lies_in_blocks(const TensorDesc& desc, Isa isa) {
          ((desc.type == element::u8 || desc.type == element::bf16) && channel_block(isa) == kByteBlock);
 }
 
-int64_t channels_of_block(const TensorDesc& desc, Isa isa) {
-  return desc.type == element::bf16 ? kBf16Block : channel_block(isa);
+int64_t channels_of_block(element::Type type, Isa isa) {
+  return type == element::bf16 ? kBf16Block : channel_block(isa);
 }
 
 std::optional<std::vector<int64_t>> known_integers(const NodeContext& context, size_t i) {

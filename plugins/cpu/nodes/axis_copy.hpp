@@ -48,8 +48,8 @@ Reject not_bytewise();
 /// Whether kernels of this instruction set have such tensors in channel blocks: f32, and u8 and bf16 where blocks are
 /// those of byte kernels.
 bool lies_in_blocks(const TensorDesc& desc, Isa isa);
-/// Channels of a block of such a tensor.
-int64_t channels_of_block(const TensorDesc& desc, Isa isa);
+/// Channels of a block of tensors of such a type.
+int64_t channels_of_block(element::Type type, Isa isa);
 
 /// Values of input `i`, when they are known at compile time; nothing for an input that is not there.
 std::optional<std::vector<int64_t>> known_integers(const NodeContext& context, size_t i);

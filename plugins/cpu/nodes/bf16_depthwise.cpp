@@ -119,7 +119,7 @@ Proposal propose(const NodeContext& context) {
   const ConvKernel* const kernel = depthwise_kernel(context);
   if (!kernel) return Reject{"no kernel of f32"};
   const auto layout = [&](const TensorDesc& desc) {
-    return Layout::blocked(desc.rank(), static_cast<int>(channels_of_block(desc, context.isa)));
+    return Layout::blocked(desc.rank(), static_cast<int>(channels_of_block(desc.type, context.isa)));
   };
   LayoutChoice choice;
   choice.inputs.resize(context.inputs.size());

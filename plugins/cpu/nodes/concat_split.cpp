@@ -109,7 +109,7 @@ class RunCopyExecutor final : public Executor {
 std::vector<Layout> layouts_for(const TensorDesc& joined, Isa isa) {
   std::vector<Layout> layouts = {Layout::plain(joined.rank())};
   if (!lies_in_blocks(joined, isa) || joined.rank() < 3 || joined.rank() > 5) return layouts;
-  layouts.push_back(Layout::blocked(joined.rank(), static_cast<int>(channels_of_block(joined, isa))));
+  layouts.push_back(Layout::blocked(joined.rank(), static_cast<int>(channels_of_block(joined.type, isa))));
   return layouts;
 }
 

@@ -203,7 +203,7 @@ Proposal propose(const NodeContext& context) {
     choice.cost = slowdown * stream_ns(static_cast<double>(dst.bytes()));
     choices.push_back(std::move(choice));
   };
-  add(Layout::blocked(dst.rank(), static_cast<int>(channels_of_block(dst, context.isa))), 2);
+  add(Layout::blocked(dst.rank(), static_cast<int>(channels_of_block(dst.type, context.isa))), 2);
   if (narrow) return choices;
   if (nearest || dst.dims[1] > 1) add(Layout::channels_last(dst.rank()), 2);
   if (nearest) add(Layout::plain(dst.rank()), 3);

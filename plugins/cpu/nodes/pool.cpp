@@ -127,7 +127,7 @@ Proposal propose(const NodeContext& context) {
     add(Layout::plain(dst.rank()), 4);
     return choices;
   }
-  add(Layout::blocked(dst.rank(), static_cast<int>(channels_of_block(dst, context.isa))), narrow ? 0.5 : 2);
+  add(Layout::blocked(dst.rank(), static_cast<int>(channels_of_block(dst.type, context.isa))), narrow ? 0.5 : 2);
   if (narrow) return choices;
   add(Layout::channels_last(dst.rank()), 2.2);
   // Neighbours come by shuffles, or one by one where they lie further apart, and every row is begun for one channel

@@ -22,6 +22,7 @@
 #include "ir/base/error.hpp"
 #include "plugins/cpu/kernels/conv/conv.hpp"
 #include "plugins/cpu/kernels/conv_bytes/conv_bytes.hpp"
+#include "plugins/cpu/nodes/axis_copy.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 #include "plugins/cpu/nodes/lines_ahead.hpp"
 #include "plugins/cpu/nodes/quantized_problem.hpp"
@@ -41,9 +42,6 @@ constexpr size_t kMostAhead = size_t{64} << 10;  // of the weights that are read
 bool is_matmul(const NodeContext& context) {
   return context.node.is(kQuantizedMatMulType) || context.node.is(kBf16MatMulType);
 }
-
-/// Channels of a block of a tensor.
-int64_t block_of(element::Type type) { return type == element::bf16 ? kBf16Block : kByteBlock; }
 
 int64_t element_of(const NodeContext& context) { return is_bf16(context.node) ? kBf16Bytes : 1; }
 
@@ -170,6 +168,8 @@ class QuantizedConvolutionExecutor final : public Executor {
  public:
   QuantizedConvolutionExecutor(const NodeContext& context, const LayoutChoice& choice)
       : kernels_(*byte_conv_kernels(active_byte_products())),
+        isa_(context.isa),
+        number_(static_cast<int64_t>(context.inputs[0].type.size())),
         windows_(context.inputs[0].type == element::f32 ? kernels_.of_floats : kernels_.of_bf16),
         attrs_(is_quantized(context.node) ? context.node.attrs<QuantizedAttrs>() : QuantizedAttrs{}),
         bf16_(is_bf16(context.node)),
@@ -181,9 +181,7 @@ class QuantizedConvolutionExecutor final : public Executor {
         packed_(pack(context, problem_)) {
     const ConvAxis &d = problem_.sources[0], &h = problem_.sources[1], &w = problem_.sources[2];
     const element::Type type = context.inputs[0].type;
-    const auto number = static_cast<int64_t>(type.size()), block = number * block_of(type),
-               positions = d.in * h.in * w.in;
-    number_ = number;
+    const int64_t number = number_, block = number * channels_of_block(type, isa_), positions = d.in * h.in * w.in;
     tensor_ = {h.in * w.in * block, w.in * block, block, positions * number * kByteBlock};
     results_ = results_of(context.outputs[0].type);
     operands_ = results_of(element::f32);
@@ -193,7 +191,8 @@ class QuantizedConvolutionExecutor final : public Executor {
       tensor_ = {0, 0, problem_.group_inputs * number, number * kByteBlock};
     }
     image_ = positions * number *
-             (planar_ ? problem_.group_inputs : round_up(problem_.source_blocks * kByteBlock, block_of(type)));
+             (planar_ ? problem_.group_inputs
+                      : round_up(problem_.source_blocks * kByteBlock, channels_of_block(type, isa_)));
     // Offsets have 32 bits.
     in_place_ = type == element::bf16 && problem_.fits_blocks() && !problem_.gathers &&
                 image_ <= std::numeric_limits<int32_t>::max();
@@ -285,10 +284,9 @@ class QuantizedConvolutionExecutor final : public Executor {
   Places results_of(element::Type type) const noexcept {
     const auto& axes = problem_.results;
     if (problem_.matrix) return {1, problem_.group_outputs, problem_.group_outputs, kByteBlock, 0};
-    const int64_t halves = block_of(type) / kByteBlock;
-    const int64_t block = axes[0].extent * axes[1].extent * axes[2].extent * block_of(type);
-    return {halves, axes[2].phases * block_of(type), block_of(type), block,
-            ceil_div(problem_.result_blocks(), halves) * block};
+    const int64_t channels = channels_of_block(type, isa_), halves = channels / kByteBlock;
+    const int64_t block = axes[0].extent * axes[1].extent * axes[2].extent * channels;
+    return {halves, axes[2].phases * channels, channels, block, ceil_div(problem_.result_blocks(), halves) * block};
   }
 
   /// Parts of the units by bands of all slices.
@@ -649,6 +647,8 @@ class QuantizedConvolutionExecutor final : public Executor {
   }
 
   const ByteConvKernels& kernels_;
+  Isa isa_;
+  int64_t number_;  // bytes of a number of the source
   const ByteConvKernels::Bf16Windows* windows_;
   QuantizedAttrs attrs_;  // those of bytes, or of a layer that is as its sums are
   bool bf16_, stores_bf16_;
@@ -661,7 +661,7 @@ class QuantizedConvolutionExecutor final : public Executor {
   bool windowed_ = false;  // windows are copied
   bool in_place_ = false;  // numbers of bf16 are read where the source has them
   element::Type residual_type_ = element::f32;
-  int64_t number_ = 1, image_ = 0;  // bytes of a number of the source, and of an image
+  int64_t image_ = 0;  // bytes of a source image
   Places results_{}, residuals_{}, operands_{};
   int64_t planes_ = 1;  // under one output slice
   int64_t band_ = 1;    // rows (or positions) at once, at most
@@ -682,7 +682,8 @@ Proposal propose(const NodeContext& context) {
   LayoutChoice choice;
   choice.inputs.resize(context.inputs.size());
   const auto layout_for = [&](int rank, element::Type type) {
-    return is_matmul(context) ? Layout::plain(rank) : Layout::blocked(rank, static_cast<int>(block_of(type)));
+    return is_matmul(context) ? Layout::plain(rank)
+                              : Layout::blocked(rank, static_cast<int>(channels_of_block(type, context.isa)));
   };
   const auto layout_of = [&](const TensorDesc& desc) { return layout_for(desc.rank(), desc.type); };
   choice.inputs[0] = layout_of(context.inputs[0]);

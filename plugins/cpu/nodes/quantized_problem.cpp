@@ -110,7 +110,7 @@ bool ByteProblem::gathers_well(bool copied) const noexcept {
   const bool strided = !line && !padded && !transposed && !depthwise && taps() == 1;
   if (element != kBf16Bytes || matrix || !strided || position < kByteBlock) return false;
   if (copied || !fits_blocks()) return true;
-  // Cycles of a product of tiles, and of 64 bytes that are copied, measured.
+  // Cycles of a product of tiles, and, estimated, of 64 bytes that are copied: the layers of ResNet-50 gather by it.
   constexpr double kProduct = 16, kCopied = 4;
   constexpr int64_t kTile = 16;
   const int64_t rows = axes[0].out * axes[1].out, columns = axes[2].out;
