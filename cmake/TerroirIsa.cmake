@@ -53,7 +53,7 @@ function(terroir_isa_optimisation isa out_var)
 endfunction()
 
 # -O3 makes more code of these families than -O2, and none of it runs faster. Of others it inlines what -O2 calls.
-set(terroir_plain_families boxes conv_dw functions invert mvn pool)
+set(terroir_plain_families boxes conv_bytes conv_dw functions invert mvn pool)
 
 # terroir_isa_objects(out_var): one object library for each bucket.
 function(terroir_isa_objects out_var)

@@ -23,6 +23,10 @@ void register_special(int threads);
 /// has; without any, prints that there are none.
 void register_narrow(int threads);
 
+/// What TERROIR_FORCE_ISA takes of this machine, where it makes a difference to layers of f32: avx512_amx is avx512 with
+/// bf16x3.
+std::vector<std::string> float_isa_names();
+
 /// A convolution as IR files write it.
 struct ConvolutionOp {
   std::string type;

@@ -4,6 +4,7 @@
 #include "plugins/cpu/kernels/conv/conv.hpp"
 #include "tests/bench/layers.hpp"
 #include "tests/bench/zoo_convolutions.hpp"
+#include "tests/support/scoped_variable.hpp"
 
 namespace terroir::bench {
 namespace {
@@ -51,9 +52,11 @@ ConvolutionOp convolution_op(const ConvProblem& p) {
 
 void register_convolutions(int threads) {
   for (const ConvLayer& layer : conv_layers())
-    for (const cpu::Isa isa : cpu::available_isas())
-      benchmark::RegisterBenchmark((layer.name + "/" + cpu::isa_name(isa)).c_str(),
-                                   [&layer, isa, threads](benchmark::State& state) {
+    for (const std::string& name : float_isa_names())
+      benchmark::RegisterBenchmark((layer.name + "/" + name).c_str(),
+                                   [&layer, name, threads](benchmark::State& state) {
+                                     const test::ForcedIsa forced(name.c_str());
+                                     const cpu::Isa isa = cpu::active_isa();
                                      const ConvProblem& p = layer.problem;
                                      const ConvolutionOp op = convolution_op(p);
                                      OneLayer one(op.type.c_str(), op.attributes,

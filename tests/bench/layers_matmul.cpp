@@ -1,6 +1,7 @@
 #include <string>
 
 #include "tests/bench/layers.hpp"
+#include "tests/support/scoped_variable.hpp"
 
 namespace terroir::bench {
 namespace {
@@ -39,9 +40,11 @@ OneLayer make_layer(const MatMulProblem& p, cpu::Isa isa, int threads) {
 
 void register_matmuls(int threads) {
   for (const MatMulLayer& layer : kLayers)
-    for (const cpu::Isa isa : cpu::available_isas())
-      benchmark::RegisterBenchmark((name_of(layer) + "/" + cpu::isa_name(isa)).c_str(),
-                                   [&layer, isa, threads](benchmark::State& state) {
+    for (const std::string& name : float_isa_names())
+      benchmark::RegisterBenchmark((name_of(layer) + "/" + name).c_str(),
+                                   [&layer, name, threads](benchmark::State& state) {
+                                     const test::ForcedIsa forced(name.c_str());
+                                     const cpu::Isa isa = cpu::active_isa();
                                      const MatMulProblem& p = layer.problem;
                                      OneLayer one = make_layer(p, isa, threads);
                                      const double flops = 2.0 * static_cast<double>(p.batch * p.m * p.n * p.k);

@@ -7,6 +7,13 @@
 
 namespace terroir::bench {
 
+std::vector<std::string> float_isa_names() {
+  std::vector<std::string> names;
+  for (const cpu::Isa isa : cpu::available_isas()) names.emplace_back(cpu::isa_name(isa));
+  if (cpu::active_byte_products() == cpu::ByteProducts::amx) names.emplace_back("avx512_amx");
+  return names;
+}
+
 void measure(benchmark::State& state, LayerStep& layer, double flops, cpu::Isa isa, int threads, PeerLayer* peer) {
   constexpr int64_t kShort = 50000;  // some 100 us: to ask the clock takes two of them on some machines
   measure(

@@ -7,6 +7,7 @@
 #include "ir/base/error.hpp"
 #include "tests/passes/compared_runs.hpp"
 #include "tests/passes/planned.hpp"
+#include "tests/support/scoped_variable.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -100,7 +101,9 @@ void check(const GraphMaker& m, const char* kernel) {
   test::expect_same_as_interpreter(m);
 }
 
-class Family : public testing::TestWithParam<std::tuple<size_t, bool>> {};
+class Family : public testing::TestWithParam<std::tuple<size_t, bool>> {
+  test::FloatsAlone floats_;
+};
 INSTANTIATE_TEST_SUITE_P(RankAndDirection, Family, testing::Combine(testing::Values(1, 2, 3), testing::Bool()),
                          [](const auto& instance) {
                            return concat(std::get<0>(instance.param), "d",
@@ -132,7 +135,11 @@ TEST_P(Family, WeightsKnownAtRunTimeArePackedByEachRun) {
   }
 }
 
-TEST(ConvolutionFamily, RunTimeWeightsWithABias) {
+class ConvolutionFamily : public testing::Test {
+  test::FloatsAlone floats_;
+};
+
+TEST_F(ConvolutionFamily, RunTimeWeightsWithABias) {
   GraphMaker m;
   const Case c{{1, 5, 19}, {3, 1, 1, 1, 1, 0}, 2, false};
   const ir::Value data = m.input(c.data());
@@ -144,7 +151,7 @@ TEST(ConvolutionFamily, RunTimeWeightsWithABias) {
   }));
 }
 
-TEST(ConvolutionFamily, BiasKnownAtRunTime) {
+TEST_F(ConvolutionFamily, BiasKnownAtRunTime) {
   GraphMaker m;
   const Case c{{1, 5, 19}, {3, 1, 1, 1, 1, 0}, 2, false};
   const ir::Value data = m.input(c.data());
@@ -152,7 +159,7 @@ TEST(ConvolutionFamily, BiasKnownAtRunTime) {
   check(m, "f32_conv_");
 }
 
-TEST(ConvolutionFamily, StridedPointwiseLayersGatherOnAnyNumberOfThreads) {
+TEST_F(ConvolutionFamily, StridedPointwiseLayersGatherOnAnyNumberOfThreads) {
   const test::AddPipes none(false);  // paired layers gather in their own way
   struct Layer {
     ir::Dims image;
@@ -185,14 +192,14 @@ TEST(ConvolutionFamily, StridedPointwiseLayersGatherOnAnyNumberOfThreads) {
   }
 }
 
-TEST(ConvolutionFamily, StridedPointwiseLayersOfNoImage) {
+TEST_F(ConvolutionFamily, StridedPointwiseLayersOfNoImage) {
   const Case c{{1, 17, 136}, {1, 2, 1, 0, 0, 0}, 2, false};
   GraphMaker m;
   m.result(m.op("ReLU", {c.add(m, m.input({0, 17, 9, 15}), m.random(c.weights(), 1))}));
   check(m, "+gather");
 }
 
-TEST(ConvolutionFamily, WinogradLayersHaveTheSameBitsOnAnyNumberOfThreads) {
+TEST_F(ConvolutionFamily, WinogradLayersHaveTheSameBitsOnAnyNumberOfThreads) {
   // Two threads share the tiles of the first two layers and the channels of the others. What a thread keeps from slice
   // to slice is no good for the next inference.
   const std::tuple<ir::Dims, int64_t, int64_t> layers[] = {{{1, 64, 40, 40}, 64, 1},
@@ -214,7 +221,7 @@ TEST(ConvolutionFamily, WinogradLayersHaveTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-TEST(ConvolutionFamily, LongRowsAndWideKernels) {
+TEST_F(ConvolutionFamily, LongRowsAndWideKernels) {
   for (const int64_t kernel : {11, 33, 75})
     for (const Channels& channels : {Channels{1, 20, 24}, Channels{24, 1, 1}, Channels{5, 4, 4}}) {
       for (const bool transposed : {false, true}) {
@@ -227,7 +234,7 @@ TEST(ConvolutionFamily, LongRowsAndWideKernels) {
     }
 }
 
-TEST(ConvolutionFamily, HalfPrecisionModels) {
+TEST_F(ConvolutionFamily, HalfPrecisionModels) {
   for (const Channels& channels : kChannels)
     for (const bool transposed : {false, true}) {
       const Case c{channels, {3, 2, 1, 1, 0, 0}, 2, transposed};

@@ -63,7 +63,11 @@ GraphMaker layer_of(std::vector<float> weights) {
 
 bool is_paired(const std::string& kernel) { return kernel.find("_paired_") != std::string::npos; }
 
-TEST(PairedSelection, TakesWideLayersWhereAdditionsHaveTheirPipes) {
+class PairedSelection : public testing::Test {
+  test::FloatsAlone floats_;
+};
+
+TEST_F(PairedSelection, TakesWideLayersWhereAdditionsHaveTheirPipes) {
   for (const Isa isa : available_isas()) {
     SCOPED_TRACE(isa_name(isa));
     const bool has_kernel = !paired_kernels(isa).empty();
@@ -81,7 +85,7 @@ TEST(PairedSelection, TakesWideLayersWhereAdditionsHaveTheirPipes) {
   }
 }
 
-TEST(PairedSelection, WeightsOfTheRunAreMultipliedAsTheyAre) {
+TEST_F(PairedSelection, WeightsOfTheRunAreMultipliedAsTheyAre) {
   const test::AddPipes pipes(true);
   GraphMaker m;
   const ir::Value x = m.input({1, kInputs, 14, 14}), weights = m.input({kOutputs, kInputs, 1, 1});
@@ -90,7 +94,7 @@ TEST(PairedSelection, WeightsOfTheRunAreMultipliedAsTheyAre) {
   for (const Isa isa : available_isas()) EXPECT_FALSE(is_paired(kernel_of(m, isa))) << isa_name(isa);
 }
 
-TEST(PairedSelection, DoesNotDependOnTheBatch) {
+TEST_F(PairedSelection, DoesNotDependOnTheBatch) {
   const test::AddPipes pipes(true);
   for (const Isa isa : available_isas())
     for (const int64_t size : {1, 2, 3, 4, 7, 14})
@@ -100,7 +104,7 @@ TEST(PairedSelection, DoesNotDependOnTheBatch) {
             << isa_name(isa) << " size " << size << " outputs " << outputs;
 }
 
-TEST(PairedSelection, RefusesWeightsWhoseErrorIsNotBounded) {
+TEST_F(PairedSelection, RefusesWeightsWhoseErrorIsNotBounded) {
   const test::AddPipes pipes(true);
   std::vector<float> good(static_cast<size_t>(kInputs * kOutputs));
   for (size_t i = 0; i < good.size(); ++i) good[i] = static_cast<float>(i % 7) - 3;
@@ -115,7 +119,7 @@ TEST(PairedSelection, RefusesWeightsWhoseErrorIsNotBounded) {
   }
 }
 
-TEST(PairedSelection, TakesLayersWhoseChannelsComeLast) {
+TEST_F(PairedSelection, TakesLayersWhoseChannelsComeLast) {
   const test::AddPipes pipes(true);
   for (const auto& [outputs, found] : {std::pair{kOutputs, "_paired_nhwc_"}, {kOutputs + 8, "_nhwc_"}}) {
     GraphMaker m;
@@ -151,7 +155,7 @@ GraphMaker product(const Product& p) {
   return m;
 }
 
-TEST(PairedSelection, TakesProductsOfManyRowsWithOneMatrix) {
+TEST_F(PairedSelection, TakesProductsOfManyRowsWithOneMatrix) {
   for (const Isa isa : available_isas()) {
     SCOPED_TRACE(isa_name(isa));
     const bool has_kernel = !paired_kernels(isa).empty();
@@ -170,7 +174,7 @@ TEST(PairedSelection, TakesProductsOfManyRowsWithOneMatrix) {
   }
 }
 
-TEST(PairedSelection, ProductsOfOtherFormsAreMultipliedAsTheyAre) {
+TEST_F(PairedSelection, ProductsOfOtherFormsAreMultipliedAsTheyAre) {
   const test::AddPipes pipes(true);
   for (const Isa isa : available_isas()) {
     GraphMaker of_the_run, columns, matrices;
@@ -183,7 +187,7 @@ TEST(PairedSelection, ProductsOfOtherFormsAreMultipliedAsTheyAre) {
   }
 }
 
-TEST(PairedSelection, OfProductsDoesNotDependOnTheBatch) {
+TEST_F(PairedSelection, OfProductsDoesNotDependOnTheBatch) {
   const test::AddPipes pipes(true);
   for (const Isa isa : available_isas())
     for (const int64_t rows : {1, 4, 9, 10, 20, 128})
@@ -191,7 +195,7 @@ TEST(PairedSelection, OfProductsDoesNotDependOnTheBatch) {
           << isa_name(isa) << " rows " << rows;
 }
 
-TEST(PairedSelection, ProductsHaveTheSameBitsOnAnyNumberOfThreads) {
+TEST_F(PairedSelection, ProductsHaveTheSameBitsOnAnyNumberOfThreads) {
   const test::AddPipes pipes(true);
   const Product products[] = {{{1, 128, 768}}, {{3, 41, 700}, false}, {{1, 61, 3000}}, {{0, 30, 700}}};
   for (const Product& p : products) {
@@ -205,13 +209,13 @@ TEST(PairedSelection, ProductsHaveTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-TEST(PairedSelection, ProductsAreThoseOfTheInterpreter) {
+TEST_F(PairedSelection, ProductsAreThoseOfTheInterpreter) {
   const test::AddPipes pipes(true);
   for (const Product& p : {Product{{1, 128, 768}}, Product{{3, 41, 700}, false}, Product{{2, 3, 20, 500}}})
     test::expect_same_as_interpreter(product(p));
 }
 
-TEST(PairedSelection, RowsOfAProductHaveTheSameBitsInABatch) {
+TEST_F(PairedSelection, RowsOfAProductHaveTheSameBitsInABatch) {
   const test::AddPipes pipes(true);
   constexpr int64_t kRows = 33, kBatch = 3, kDepth = 768;
   const test::HostTensor all = test::random_tensor({kBatch, kRows, kDepth}, 5);
@@ -231,7 +235,7 @@ TEST(PairedSelection, RowsOfAProductHaveTheSameBitsInABatch) {
   }
 }
 
-TEST(PairedSelection, LayersHaveTheSameBitsOnAnyNumberOfThreads) {
+TEST_F(PairedSelection, LayersHaveTheSameBitsOnAnyNumberOfThreads) {
   const test::AddPipes pipes(true);
   struct Layer {
     ir::Dims image;

@@ -12,6 +12,7 @@
 #include "plugins/cpu/kernels/conv_wino/polyphase_conv.hpp"
 #include "plugins/cpu/weights_cache.hpp"
 #include "tests/passes/graph_maker.hpp"
+#include "tests/support/scoped_variable.hpp"
 
 namespace terroir::cpu {
 namespace {
@@ -64,7 +65,11 @@ std::vector<Isa> isas_with_winograd() {
   return isas;
 }
 
-TEST(WinogradSelection, TakesWideLayersWith3x3KernelsOnEveryInstructionSet) {
+class WinogradSelection : public testing::Test {
+  test::FloatsAlone floats_;
+};
+
+TEST_F(WinogradSelection, TakesWideLayersWith3x3KernelsOnEveryInstructionSet) {
   EXPECT_GE(isas_with_winograd().size(), std::max<size_t>(1, available_isas().size() - 1));
   for (const Isa isa : isas_with_winograd()) {
     SCOPED_TRACE(isa_name(isa));
@@ -84,7 +89,7 @@ TEST(WinogradSelection, TakesWideLayersWith3x3KernelsOnEveryInstructionSet) {
   }
 }
 
-TEST(WinogradSelection, TakesDilationsWhosePhasesFillTiles) {
+TEST_F(WinogradSelection, TakesDilationsWhosePhasesFillTiles) {
   const auto dilated = [](int64_t batch, int64_t dilation) {
     GraphMaker m;
     const std::string pads = std::to_string(dilation) + "," + std::to_string(dilation);
@@ -117,7 +122,7 @@ GraphMaker layer_along_one_axis(const ir::Dims& source, const ir::Dims& kernel, 
   return m;
 }
 
-TEST(WinogradSelection, TakesTapsAlongOneAxis) {
+TEST_F(WinogradSelection, TakesTapsAlongOneAxis) {
   for (const Isa isa : available_isas()) {
     SCOPED_TRACE(isa_name(isa));
     const bool wide = isa == Isa::avx2 || isa == Isa::avx512;
@@ -149,7 +154,7 @@ GraphMaker transposed_layer(int64_t batch, int64_t kernel, const char* strides, 
   return m;
 }
 
-TEST(WinogradSelection, TakesTransposedLayersWhosePhasesHaveFewTaps) {
+TEST_F(WinogradSelection, TakesTransposedLayersWhosePhasesHaveFewTaps) {
   for (const Isa isa : isas_with_winograd()) {
     SCOPED_TRACE(isa_name(isa));
     const auto takes = [&](const GraphMaker& m, bool accuracy = false) {
@@ -178,7 +183,7 @@ GraphMaker transposed_along_one_axis(int64_t batch, int64_t positions, float wei
   return m;
 }
 
-TEST(WinogradSelection, TakesTransposedLayersAlongOneAxis) {
+TEST_F(WinogradSelection, TakesTransposedLayersAlongOneAxis) {
   for (const Isa isa : available_isas()) {
     SCOPED_TRACE(isa_name(isa));
     const bool wide = isa == Isa::avx2 || isa == Isa::avx512;
@@ -195,7 +200,7 @@ TEST(WinogradSelection, TakesTransposedLayersAlongOneAxis) {
 }
 
 // Layers measured with AVX-512: to cut and transform the weights took longer than it saved.
-TEST(WinogradSelection, LeavesSegmentsOfManyWeightsForFewTiles) {
+TEST_F(WinogradSelection, LeavesSegmentsOfManyWeightsForFewTiles) {
   const auto speedup = [](int64_t ic, int64_t oc, int64_t kernel, int64_t size) {
     ConvProblem p;
     p.ic = ic;
@@ -215,7 +220,7 @@ TEST(WinogradSelection, LeavesSegmentsOfManyWeightsForFewTiles) {
   EXPECT_GT(speedup(72, 72, 5, 28), 1.1);
 }
 
-TEST(WinogradSelection, TransposedLayersOfOneConstantHaveTheirOwnPackings) {
+TEST_F(WinogradSelection, TransposedLayersOfOneConstantHaveTheirOwnPackings) {
   GraphMaker m;
   const auto weights = m.random({kLayerChannels, kLayerChannels, 4, 4}, 1, 0.05f);
   auto x = m.input({1, kLayerChannels, 32, 32});
@@ -243,7 +248,7 @@ TEST(WinogradSelection, TransposedLayersOfOneConstantHaveTheirOwnPackings) {
   test::expect_same_as_interpreter(line);
 }
 
-TEST(WinogradSelection, LayersOfOneConstantAndSeveralStridesHaveTheirOwnPackings) {
+TEST_F(WinogradSelection, LayersOfOneConstantAndSeveralStridesHaveTheirOwnPackings) {
   for (const int64_t taps : {5, 17}) {
     GraphMaker m;
     const auto weights = m.random({kLayerChannels, kLayerChannels, 1, taps}, 1, 0.05f);
@@ -261,7 +266,7 @@ TEST(WinogradSelection, LayersOfOneConstantAndSeveralStridesHaveTheirOwnPackings
   }
 }
 
-TEST(WinogradSelection, LeavesFewOutputsToKernelsThatFillNoBlock) {
+TEST_F(WinogradSelection, LeavesFewOutputsToKernelsThatFillNoBlock) {
   for (const Isa isa : available_isas()) {
     if (isa != Isa::avx2 && isa != Isa::avx512) continue;
     for (const int64_t outputs : {1, 2}) {
@@ -272,13 +277,13 @@ TEST(WinogradSelection, LeavesFewOutputsToKernelsThatFillNoBlock) {
   }
 }
 
-TEST(WinogradSelection, IsOffForAccuracy) {
+TEST_F(WinogradSelection, IsOffForAccuracy) {
   for (const Isa isa : available_isas())
     for (const int64_t stride : {1, 2})
       EXPECT_FALSE(is_winograd(kernel_of(layer(1, 3, stride), isa, true))) << isa_name(isa);
 }
 
-TEST(WinogradSelection, DoesNotDependOnTheBatch) {
+TEST_F(WinogradSelection, DoesNotDependOnTheBatch) {
   for (const Isa isa : available_isas())
     for (const int64_t size : {1, 2, 4, 7, 14})
       for (const int64_t batch : {2, 16})
@@ -287,7 +292,7 @@ TEST(WinogradSelection, DoesNotDependOnTheBatch) {
               << isa_name(isa) << " size " << size << " batch " << batch << " stride " << stride;
 }
 
-TEST(WinogradSelection, RefusesWeightsWhoseErrorIsNotBounded) {
+TEST_F(WinogradSelection, RefusesWeightsWhoseErrorIsNotBounded) {
   const std::vector<float> good(static_cast<size_t>(kLayerChannels * kKernel), 0.25f);
   for (const Isa isa : isas_with_winograd()) {
     SCOPED_TRACE(isa_name(isa));
@@ -311,7 +316,7 @@ GraphMaker first_layer(int64_t batch, float weight = 0.25f, int64_t size = 112, 
   return m;
 }
 
-TEST(WinogradSelection, TakesFirstLayersWhereItPaysAndTheErrorIsBounded) {
+TEST_F(WinogradSelection, TakesFirstLayersWhereItPaysAndTheErrorIsBounded) {
   for (const Isa isa : available_isas()) {
     SCOPED_TRACE(isa_name(isa));
     EXPECT_EQ(is_winograd(kernel_of(first_layer(1), isa), "3x3_7x7s2"), polyphase_kernel(isa) != nullptr)
@@ -345,7 +350,7 @@ GraphMaker first_layer_3x3(int64_t batch, float weight, int64_t size, bool chain
   return m;
 }
 
-TEST(WinogradSelection, TakesFirstLayersWith3x3KernelsAloneAndInChains) {
+TEST_F(WinogradSelection, TakesFirstLayersWith3x3KernelsAloneAndInChains) {
   for (const Isa isa : available_isas())
     for (const bool chain : {false, true}) {
       SCOPED_TRACE(std::string(isa_name(isa)) + (chain ? " chain" : ""));

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "plugins/cpu/isa.hpp"
+
 namespace terroir::test {
 namespace {
 
@@ -20,5 +22,10 @@ ScopedVariable::ScopedVariable(const char* name, const char* value) : name_(name
 }
 
 ScopedVariable::~ScopedVariable() { set(name_, before_ ? before_->c_str() : nullptr); }
+
+FloatsAlone::FloatsAlone()
+    : ScopedVariable("TERROIR_FORCE_ISA", cpu::active_byte_products() == cpu::ByteProducts::none
+                                              ? std::getenv("TERROIR_FORCE_ISA")
+                                              : cpu::isa_name(cpu::Isa::avx512)) {}
 
 }  // namespace terroir::test

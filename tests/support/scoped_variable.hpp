@@ -23,6 +23,11 @@ struct ForcedIsa : ScopedVariable {
   explicit ForcedIsa(const char* isa) : ScopedVariable("TERROIR_FORCE_ISA", isa) {}
 };
 
+/// Layers of f32 multiply floats, not pairs of numbers of bf16, in the models that are compiled meanwhile.
+struct FloatsAlone : ScopedVariable {
+  FloatsAlone();
+};
+
 /// Whether the processor counts as one that adds in pipes of their own, for the models that are compiled meanwhile.
 struct AddPipes : ScopedVariable {
   explicit AddPipes(bool separate) : ScopedVariable("TERROIR_ADD_PIPES", separate ? "1" : "0") {}

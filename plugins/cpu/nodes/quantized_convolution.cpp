@@ -1,6 +1,7 @@
 // QuantizedConvolution and QuantizedMatMul of the set "cpu": bytes in, sums in 32 bits, and at the store a bias, a sum
 // with another tensor, a clamp and the rest of the chain in f32; then f32 or bytes again. Bf16Convolution, Bf16MatMul:
-// numbers of bf16 in, or floats that become such in the copies of the windows, sums in f32, and f32 or bf16 out.
+// numbers of bf16 in, or floats that become such in the copies of the windows, sums in f32, and f32 or bf16 out. And
+// layers of floats, which become pairs of such numbers there: see nodes/bf16x3.cpp.
 // How: units of up to four blocks of outputs by bands of output rows. Where windows reach beyond the source, the rows
 //   under a band are copied with zeros beside them; those of a depthwise layer are always, block by block, in words of
 //   four positions. Kernels that take 64 bytes at once get copies of all, with the channels of a position side by side;
@@ -25,6 +26,7 @@
 #include "plugins/cpu/nodes/axis_copy.hpp"
 #include "plugins/cpu/nodes/convolution_problem.hpp"
 #include "plugins/cpu/nodes/lines_ahead.hpp"
+#include "plugins/cpu/nodes/quantized_convolution.hpp"
 #include "plugins/cpu/nodes/quantized_problem.hpp"
 #include "plugins/cpu/nodes/quantized_weights.hpp"
 #include "plugins/cpu/ops.hpp"
@@ -39,11 +41,12 @@ namespace {
 constexpr int64_t kLine = 64;
 constexpr size_t kMostAhead = size_t{64} << 10;  // of the weights that are read first
 
-bool is_matmul(const NodeContext& context) {
-  return context.node.is(kQuantizedMatMulType) || context.node.is(kBf16MatMulType);
-}
+bool is_matmul(const NodeContext& context) { return base_schema(context.node).type == "MatMul"; }
 
-int64_t element_of(const NodeContext& context) { return is_bf16(context.node) ? kBf16Bytes : 1; }
+bool has_bytes(const NodeContext& context) { return is_quantized(context.node); }
+bool has_pairs(const NodeContext& context) { return !has_bytes(context) && !is_bf16(context.node); }
+
+int64_t element_of(const NodeContext& context) { return has_bytes(context) ? 1 : kBf16Bytes; }
 
 /// Whether the weights of an output are a row of their constant.
 bool has_rows(const NodeContext& context, const ByteProblem& problem) {
@@ -63,20 +66,21 @@ ByteProblem problem_of(const NodeContext& context) {
 }
 
 PackedWeights pack(const NodeContext& context, const ByteProblem& problem) {
-  const UnitPacking places(problem);
-  const bool bf16 = is_bf16(context.node), rows = has_rows(context, problem);
-  const float* const steps = bf16 ? nullptr : context.constants[kQuantizedSteps]->view.as<float>();
+  const bool pairs = has_pairs(context), rows = has_rows(context, problem);
+  const UnitPacking places(problem, pairs);
+  const float* const steps = has_bytes(context) ? context.constants[kQuantizedSteps]->view.as<float>() : nullptr;
   Packing packing;
   packing.key = concat(problem.depthwise ? "bytes depthwise"
-                       : bf16            ? "bf16"
-                                         : "bytes",
+                       : steps           ? "bytes"
+                       : pairs           ? "bf16x3"
+                                         : "bf16",
                        " g", problem.groups, " to ", problem.group_outputs, " by ", problem.row_outputs, " of ",
                        problem.row_inputs, " of ", problem.own_taps());
   if (problem.wide) packing.key += concat(" wide ", problem.position, " by ", problem.taps_of_span);
   for (const ResultAxis& axis : problem.results)
     if (problem.transposed) packing.key += concat(" back ", axis.phases, " of ", axis.kernel);
   if (!rows && !problem.transposed) packing.key += " columns";
-  if (!bf16) packing.with = *context.constants[kQuantizedSteps];
+  if (steps) packing.with = *context.constants[kQuantizedSteps];
   packing.bytes = places.bytes(problem);
   packing.pieces = static_cast<int64_t>(problem.units.size());
   const int64_t taps = problem.own_taps(), row = problem.row_inputs * taps;
@@ -91,8 +95,8 @@ PackedWeights pack(const NodeContext& context, const ByteProblem& problem) {
     packing.row_bytes = static_cast<size_t>(row) * sizeof(float);
     packing.first_row = first_output;
   }
-  packing.pack = [problem, places, first_output, rows, strides, steps](const void* weights, void* packed, int64_t begin,
-                                                                       int64_t end) {
+  packing.pack = [problem, places, first_output, rows, strides, steps, pairs](const void* weights, void* packed,
+                                                                              int64_t begin, int64_t end) {
     const int64_t first = rows ? first_output(begin) : 0;
     for (int64_t piece = begin; piece < end; ++piece) {
       const ByteUnit& unit = problem.units[static_cast<size_t>(piece)];
@@ -106,7 +110,7 @@ PackedWeights pack(const NodeContext& context, const ByteProblem& problem) {
         pack_unit(problem, unit, from, strides, steps + output, bytes + places.weights_at(unit),
                   reinterpret_cast<int32_t*>(bytes + places.sums_at(problem, unit)));
       else
-        pack_bf16_unit(problem, unit, from, strides, *byte_conv_kernels(ByteProducts::amx),
+        pack_bf16_unit(problem, unit, from, strides, *byte_conv_kernels(ByteProducts::amx), pairs,
                        bytes + places.weights_at(unit));
     }
   };
@@ -170,13 +174,16 @@ class QuantizedConvolutionExecutor final : public Executor {
       : kernels_(*byte_conv_kernels(active_byte_products())),
         isa_(context.isa),
         number_(static_cast<int64_t>(context.inputs[0].type.size())),
-        windows_(context.inputs[0].type == element::f32 ? kernels_.of_floats : kernels_.of_bf16),
-        attrs_(is_quantized(context.node) ? context.node.attrs<QuantizedAttrs>() : QuantizedAttrs{}),
-        bf16_(is_bf16(context.node)),
-        stores_bf16_(bf16_ && context.node.attrs<Bf16Attrs>().stores_bf16),
+        pairs_(has_pairs(context)),
+        windows_(pairs_                                   ? kernels_.of_pairs
+                 : context.inputs[0].type == element::f32 ? kernels_.of_floats
+                                                          : kernels_.of_bf16),
+        attrs_(has_bytes(context) ? context.node.attrs<QuantizedAttrs>() : QuantizedAttrs{}),
+        bf16_(!has_bytes(context)),
+        stores_bf16_(is_bf16(context.node) && context.node.attrs<Bf16Attrs>().stores_bf16),
         problem_(problem_of(context)),
         planar_(!problem_.matrix && choice.inputs[0]->is_plain()),
-        places_(problem_),
+        places_(problem_, pairs_),
         store_(context),
         packed_(pack(context, problem_)) {
     const ConvAxis &d = problem_.sources[0], &h = problem_.sources[1], &w = problem_.sources[2];
@@ -233,7 +240,7 @@ class QuantizedConvolutionExecutor final : public Executor {
     if (!windowed_) return {};
     // The last span may be read beyond its end.
     const int64_t bytes =
-        problem_.depthwise ? taps_at() + taps().room(problem_.spans()) : window_bytes(band_) + kWideBytes;
+        problem_.depthwise ? taps_at() + taps().room(problem_.spans()) : rests_at() + window_bytes(band_) + kWideBytes;
     return {static_cast<size_t>(round_up(bytes, kLine)),
             static_cast<size_t>(std::min<int64_t>(threads, split_for(threads).count()))};
   }
@@ -251,7 +258,9 @@ class QuantizedConvolutionExecutor final : public Executor {
            (offsets_.size() + bias_offsets_.size() + row_bias_.size()) * sizeof(int32_t);
   }
   std::string kernel_name() const override {
-    return concat(bf16_ ? "bf16_" : "u8_",
+    return concat(pairs_  ? "bf16x3_"
+                  : bf16_ ? "bf16_"
+                          : "u8_",
                   problem_.matrix      ? "gemm_"
                   : problem_.depthwise ? "depthwise_"
                                        : "conv_",
@@ -324,11 +333,14 @@ class QuantizedConvolutionExecutor final : public Executor {
     return window_bytes(band_) + std::max<int64_t>(beyond, 0);
   }
 
+  /// Where behind the window the rests of its numbers are.
+  int64_t rests_at() const noexcept { return pairs_ ? round_up(window_bytes(band_) + kWideBytes, kLine) : 0; }
+
   void plan_bands() {
     const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
     planes_ = (d.kernel - 1) * d.dilation + 1;
     // What a band reads stays in L2 while the units pass over it; in L1 while the taps do.
-    const int64_t room = problem_.depthwise ? cache_sizes().l1d / 2 : cache_sizes().l2 / 4;
+    const int64_t room = problem_.depthwise ? cache_sizes().l1d / 2 : cache_sizes().l2 / (pairs_ ? 8 : 4);
     if (problem_.line) {
       constexpr int64_t kLeast = 28;
       band_ = std::clamp<int64_t>(room / (problem_.position * w.stride), std::min(kLeast, w.out), w.out);
@@ -477,8 +489,10 @@ class QuantizedConvolutionExecutor final : public Executor {
 
   /// Zeros at so many positions of a window.
   void clear(uint8_t* to, int64_t positions, int64_t blocks) const noexcept {
+    const auto bytes = static_cast<size_t>(positions * window_.w);
     for (int64_t block = 0; block < (problem_.wide ? 1 : blocks); ++block)
-      std::memset(to + block * window_.block, 0, static_cast<size_t>(positions * window_.w));
+      std::memset(to + block * window_.block, 0, bytes);
+    if (pairs_) std::memset(to + rests_at(), 0, bytes);
   }
 
   /// The positions of the source that a band reads, one behind the other.
@@ -498,14 +512,14 @@ class QuantizedConvolutionExecutor final : public Executor {
   void copy_row(const uint8_t* from, int64_t positions, int64_t blocks, uint8_t* to, int64_t step = 1) const noexcept {
     if (bf16_ && problem_.matrix) {
       for (int64_t i = 0; i < positions; ++i)
-        windows_->row(from + i * tensor_.w, problem_.group_inputs, to + i * window_.w);
+        windows_->row(from + i * tensor_.w, problem_.group_inputs, to + i * window_.w, rests_at());
     } else if (planar_) {
       kernels_.bf16_planes(reinterpret_cast<const float*>(from), tensor_.block / tensor_.w, problem_.group_inputs,
                            window_.w / kBf16Bytes, positions, to);
     } else if (bf16_ && window_.w < kByteBlock) {
       windows_->few_channels(from, window_.w / kBf16Bytes, positions, to);
     } else if (bf16_) {
-      windows_->side_by_side(from, tensor_.block / number_, blocks, positions, step, to, window_.w);
+      windows_->side_by_side(from, tensor_.block / number_, blocks, positions, step, to, window_.w, rests_at());
     } else if (problem_.matrix) {
       for (int64_t i = 0; i < positions; ++i)
         std::memcpy(to + i * window_.w, from + i * tensor_.w, static_cast<size_t>(problem_.group_inputs));
@@ -549,7 +563,8 @@ class QuantizedConvolutionExecutor final : public Executor {
     const ByteProblem::Strides& strides = windowed_ ? window_ : tensor_;
     ByteConvRow row{};
     row.src_step = w.stride * strides.w;
-    row.depth = places_.depth;
+    row.depth = problem_.depth();
+    row.rests = rests_at();
     row.offsets = offsets_.data();
     row.pads = !problem_.matrix;
     row.is_residual_late = store_.is_late;
@@ -649,6 +664,7 @@ class QuantizedConvolutionExecutor final : public Executor {
   const ByteConvKernels& kernels_;
   Isa isa_;
   int64_t number_;  // bytes of a number of the source
+  bool pairs_;      // floats are two numbers of bf16 each
   const ByteConvKernels::Bf16Windows* windows_;
   QuantizedAttrs attrs_;  // those of bytes, or of a layer that is as its sums are
   bool bf16_, stores_bf16_;
@@ -679,6 +695,24 @@ bool takes_planes(const NodeContext& context, const ByteProblem& problem) {
 
 Proposal propose(const NodeContext& context) {
   if (active_byte_products() == ByteProducts::none) return Reject{"there are no products of bytes"};
+  const ByteProblem problem = problem_of(context);
+  if (problem.depthwise && is_bf16(context.node)) return Reject{"depthwise"};
+  LayoutChoice choice = byte_layouts(context);
+  const double products = is_bf16(context.node) ? 2 : 4;  // for one of floats
+  choice.cost = compute_ns(2 * static_cast<double>(context.outputs[0].count() * problem.group_inputs * problem.taps()),
+                           context.isa) /
+                products;
+  if (!takes_planes(context, problem)) return std::vector{std::move(choice)};
+  LayoutChoice planar = choice;
+  planar.inputs[0] = Layout::plain(context.inputs[0].rank());
+  return std::vector{std::move(planar), std::move(choice)};
+}
+
+constexpr Impl kQuantizedConvolution[] = {{"quantized_convolution", &propose, &create_on_bytes}};
+
+}  // namespace
+
+LayoutChoice byte_layouts(const NodeContext& context) {
   LayoutChoice choice;
   choice.inputs.resize(context.inputs.size());
   const auto layout_for = [&](int rank, element::Type type) {
@@ -688,32 +722,19 @@ Proposal propose(const NodeContext& context) {
   const auto layout_of = [&](const TensorDesc& desc) { return layout_for(desc.rank(), desc.type); };
   choice.inputs[0] = layout_of(context.inputs[0]);
   for (const TensorDesc& output : context.outputs) choice.outputs.push_back(layout_of(output));
-  const ByteProblem problem = problem_of(context);
-  if (problem.depthwise && is_bf16(context.node)) return Reject{"depthwise"};
-  const double products = is_bf16(context.node) ? 2 : 4;  // for one of floats
-  choice.cost = compute_ns(2 * static_cast<double>(context.outputs[0].count() * problem.group_inputs * problem.taps()),
-                           context.isa) /
-                products;
   add_chain_inputs(context, layout_for(context.outputs[0].rank(), element::f32), choice);
   const std::vector<FusedOp>& chain = chain_of(context.node);
-  if (const auto residual = byte_store_of(chain, is_quantized(context.node)).residual) {
+  if (const auto residual = byte_store_of(chain, has_bytes(context)).residual) {
     const int input = chain[*residual].operand;
     choice.inputs[static_cast<size_t>(input)] = layout_of(context.inputs[static_cast<size_t>(input)]);
     if (context.inputs[static_cast<size_t>(input)].type == context.outputs[0].type) choice.in_place = {input};
   }
-  if (!takes_planes(context, problem)) return std::vector{std::move(choice)};
-  LayoutChoice planar = choice;
-  planar.inputs[0] = Layout::plain(context.inputs[0].rank());
-  return std::vector{std::move(planar), std::move(choice)};
+  return choice;
 }
 
-constexpr Impl kQuantizedConvolution[] = {
-    {"quantized_convolution", &propose,
-     [](const NodeContext& context, const LayoutChoice& choice) -> std::unique_ptr<const Executor> {
-       return std::make_unique<QuantizedConvolutionExecutor>(context, choice);
-     }}};
-
-}  // namespace
+std::unique_ptr<const Executor> create_on_bytes(const NodeContext& context, const LayoutChoice& choice) {
+  return std::make_unique<QuantizedConvolutionExecutor>(context, choice);
+}
 
 std::span<const Impl> quantized_convolution_impls() { return kQuantizedConvolution; }
 

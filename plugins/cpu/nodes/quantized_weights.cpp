@@ -43,17 +43,19 @@ void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights,
   }
 }
 
-void pack_bf16_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
-                    const ByteConvKernels& kernels, int8_t* packed) {
+namespace {
+
+/// The numbers, or what is left of them.
+void pack_part(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
+               const ByteConvKernels& kernels, bool rests, int64_t block, int8_t* packed) {
   const int64_t taps = p.taps(), inputs = p.row_inputs, outputs = (unit.blocks - 1) * kByteBlock + unit.lanes;
-  std::fill_n(packed, p.depth() * unit.blocks * kQuad, int8_t{0});
-  const auto block_of = [&](int64_t o) { return packed + o / kByteBlock * p.depth() * kQuad; };
+  const auto block_of = [&](int64_t o) { return packed + o / kByteBlock * block; };
   if (p.row_outputs == p.group_outputs) {
     for (int64_t o = 0; o < outputs; o += kByteBlock)
       for (int64_t tap = 0; tap < taps; ++tap)
         if (const int64_t own = p.own_tap(tap, unit.phase); own >= 0)
           kernels.pack_bf16({weights + o * strides.output + own * strides.tap, std::min(outputs - o, kByteBlock),
-                             strides.output, inputs, strides.input},
+                             strides.output, inputs, strides.input, rests},
                             reinterpret_cast<uint8_t*>(block_of(o) + p.first_byte(tap) / kBytesAtOnce * kQuad));
     return;
   }
@@ -65,11 +67,23 @@ void pack_bf16_unit(const ByteProblem& p, const ByteUnit& unit, const float* wei
       const int64_t own = p.own_tap(tap, unit.phase);
       for (int64_t c = 0; own >= 0 && c < inputs; ++c) {
         const int64_t byte = p.first_byte(tap) + (first + c) * kBf16Bytes;
-        const bfloat16 number(weights[o * strides.output + c * strides.input + own * strides.tap]);
+        const float weight = weights[o * strides.output + c * strides.input + own * strides.tap];
+        bfloat16 number(weight);
+        if (rests) number = bfloat16(weight - static_cast<float>(number));
         std::memcpy(to + byte / kBytesAtOnce * kQuad + byte % kBytesAtOnce, &number, sizeof(number));
       }
     }
   }
+}
+
+}  // namespace
+
+void pack_bf16_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
+                    const ByteConvKernels& kernels, bool pairs, int8_t* packed) {
+  const int64_t part = p.depth() * kQuad, block = pairs ? 2 * part : part;
+  std::fill_n(packed, unit.blocks * block, int8_t{0});
+  pack_part(p, unit, weights, strides, kernels, false, block, packed);
+  if (pairs) pack_part(p, unit, weights, strides, kernels, true, block, packed + part);
 }
 
 }  // namespace terroir::cpu

@@ -29,17 +29,19 @@ struct Positions {
   int64_t apart, count;
 };
 
+enum class Numbers { bytes, bf16, pairs };
+
 // The instruction that multiplies two tiles: of bytes, or of numbers of bf16. Its operands are numerals.
 #define TERROIR_TILE_PRODUCT(sum, data, weights) \
   do {                                           \
-    if (Bf16)                                    \
-      _tile_dpbf16ps(sum, data, weights);        \
-    else                                         \
+    if (Kind == Numbers::bytes)                  \
       _tile_dpbusd(sum, data, weights);          \
+    else                                         \
+      _tile_dpbf16ps(sum, data, weights);        \
   } while (false)
 
 // A tiles of positions by B blocks of weights: sums [B][count][16].
-template <bool Bf16, int A, int B>
+template <Numbers Kind, int A, int B>
 TERROIR_INLINE void product(const ByteConvRow& row, const Positions& at, const int8_t* weights, int32_t* sums,
                             const int8_t*& ahead, int64_t lines) {
   _tile_zero(0);
@@ -47,7 +49,8 @@ TERROIR_INLINE void product(const ByteConvRow& row, const Positions& at, const i
   if (B > 1) _tile_zero(2);
   if (A > 1 && B > 1) _tile_zero(3);
   const int64_t data_step = row.src_step;
-  const int8_t* const behind = weights + row.depth * kRowBytes;
+  const int64_t part = row.depth * kRowBytes;
+  const int8_t* const behind = weights + part * (Kind == Numbers::pairs ? 2 : 1);
   for (int64_t k = 0; k < row.depth; k += kStepsAtOnce) {
     const int64_t offset = row.offsets[k];
     _tile_loadd(6, weights + k * kRowBytes, kRowBytes);
@@ -59,6 +62,27 @@ TERROIR_INLINE void product(const ByteConvRow& row, const Positions& at, const i
     }
     for (int64_t i = 0; i < lines; ++i, ahead += kRowBytes)
       _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T1);
+    if (B > 1) {
+      _tile_loadd(7, behind + k * kRowBytes, kRowBytes);
+      TERROIR_TILE_PRODUCT(2, 4, 7);
+      if (A > 1) TERROIR_TILE_PRODUCT(3, 5, 7);
+    }
+    if (Kind != Numbers::pairs) continue;
+    _tile_loadd(6, weights + part + k * kRowBytes, kRowBytes);
+    TERROIR_TILE_PRODUCT(0, 4, 6);
+    if (A > 1) TERROIR_TILE_PRODUCT(1, 5, 6);
+    if (B > 1) {
+      _tile_loadd(7, behind + part + k * kRowBytes, kRowBytes);
+      TERROIR_TILE_PRODUCT(2, 4, 7);
+      if (A > 1) TERROIR_TILE_PRODUCT(3, 5, 7);
+    }
+    _tile_loadd(6, weights + k * kRowBytes, kRowBytes);
+    _tile_loadd(4, at.src[0] + row.rests + offset, data_step);
+    TERROIR_TILE_PRODUCT(0, 4, 6);
+    if (A > 1) {
+      _tile_loadd(5, at.src[1] + row.rests + offset, data_step);
+      TERROIR_TILE_PRODUCT(1, 5, 6);
+    }
     if (B > 1) {
       _tile_loadd(7, behind + k * kRowBytes, kRowBytes);
       TERROIR_TILE_PRODUCT(2, 4, 7);
@@ -87,7 +111,7 @@ int64_t pitch_of(const ByteConvRow& row, const ByteConvRows& rows) {
   return tiles_of((rows.count - 1) * pitch + row.positions) < rows.count * tiles_of(row.positions) ? pitch : 0;
 }
 
-template <bool Bf16>
+template <Numbers Kind>
 void multiply_rows(const ByteConvRow& row, const ByteConvRows& rows) {
   const int64_t pitch = pitch_of(row, rows);
   const int64_t row_count = pitch ? 1 : rows.count;
@@ -110,7 +134,7 @@ void multiply_rows(const ByteConvRow& row, const ByteConvRows& rows) {
   };
   const auto source = [&](const Tile& tile) { return row.src + tile.row * rows.src_step + tile.first * row.src_step; };
   const auto finish_in_row = [&](int64_t r, const Sums& sums) {
-    if (Bf16) return finish_bf16_in_row(row, rows, r, sums);
+    if (Kind != Numbers::bytes) return finish_bf16_in_row(row, rows, r, sums);
     avx512_vnni::finish_in_row(row, rows, r, sums);
   };
   const auto finish_tiles = [&](const Tile& tile, const int32_t* sums, int64_t stride, int64_t count) {
@@ -131,17 +155,17 @@ void multiply_rows(const ByteConvRow& row, const ByteConvRows& rows) {
     const int64_t apart = in_row ? other.first - one.first : two ? height : 0;
     const Positions at{{source(one), source(other)}, apart, apart + height};
     for (int64_t b = 0; b < row.blocks; b += 2) {
-      const int8_t* const weights = row.weights + b * row.depth * kRowBytes;
+      const int8_t* const weights = row.weights + b * row.depth * (Kind == Numbers::pairs ? 2 : 1) * kRowBytes;
       int32_t* const to = sums + b * at.count * kLanes;
       const bool pair = b + 1 < row.blocks;
       if (two && pair)
-        product<Bf16, 2, 2>(row, at, weights, to, ahead, lines);
+        product<Kind, 2, 2>(row, at, weights, to, ahead, lines);
       else if (two)
-        product<Bf16, 2, 1>(row, at, weights, to, ahead, lines);
+        product<Kind, 2, 1>(row, at, weights, to, ahead, lines);
       else if (pair)
-        product<Bf16, 1, 2>(row, at, weights, to, ahead, lines);
+        product<Kind, 1, 2>(row, at, weights, to, ahead, lines);
       else
-        product<Bf16, 1, 1>(row, at, weights, to, ahead, lines);
+        product<Kind, 1, 1>(row, at, weights, to, ahead, lines);
     }
     finish_tiles(one, sums, at.count, in_row ? at.count : height);
     if (two && !in_row) finish_tiles(other, sums + apart * kLanes, at.count, height);
@@ -152,8 +176,10 @@ void multiply_rows(const ByteConvRow& row, const ByteConvRows& rows) {
 }  // namespace
 
 void byte_conv_rows(const ByteConvRow& row, const ByteConvRows& rows);
-void byte_conv_rows(const ByteConvRow& row, const ByteConvRows& rows) { multiply_rows<false>(row, rows); }
+void byte_conv_rows(const ByteConvRow& row, const ByteConvRows& rows) { multiply_rows<Numbers::bytes>(row, rows); }
 void bf16_conv_rows(const ByteConvRow& row, const ByteConvRows& rows);
-void bf16_conv_rows(const ByteConvRow& row, const ByteConvRows& rows) { multiply_rows<true>(row, rows); }
+void bf16_conv_rows(const ByteConvRow& row, const ByteConvRows& rows) {
+  row.rests > 0 ? multiply_rows<Numbers::pairs>(row, rows) : multiply_rows<Numbers::bf16>(row, rows);
+}
 
 }  // namespace terroir::cpu::avx512_amx

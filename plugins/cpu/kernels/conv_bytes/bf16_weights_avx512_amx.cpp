@@ -8,6 +8,12 @@ namespace {
 
 TERROIR_INLINE __mmask16 first_lanes(int64_t n) { return static_cast<__mmask16>(n >= kLanes ? 0xffff : (1u << n) - 1); }
 
+TERROIR_INLINE __m512 wanted(const Bf16Weights& w, __m512 x) {
+  if (!w.rests) return x;
+  const __m512i nearest = _mm512_slli_epi32(_mm512_cvtepu16_epi32(bits_of(_mm512_cvtneps_pbh(x))), 16);
+  return _mm512_sub_ps(x, _mm512_castsi512_ps(nearest));
+}
+
 // Outputs side by side: pairs are those of two rows.
 TERROIR_INLINE void pack_columns(const Bf16Weights& w, uint8_t* dst) {
   const __mmask16 lanes = first_lanes(w.outputs);
@@ -15,8 +21,9 @@ TERROIR_INLINE void pack_columns(const Bf16Weights& w, uint8_t* dst) {
     const float* const row = w.at + c * w.input_step;
     const __m512 first = _mm512_maskz_loadu_ps(lanes, row);
     const __m512 second = _mm512_maskz_loadu_ps(c + 1 < w.inputs ? lanes : 0, row + w.input_step);
-    const __m512i upper = _mm512_slli_epi32(_mm512_cvtepu16_epi32(bits_of(_mm512_cvtneps_pbh(second))), 16);
-    _mm512_storeu_si512(dst, _mm512_or_si512(upper, _mm512_cvtepu16_epi32(bits_of(_mm512_cvtneps_pbh(first)))));
+    const __m512i upper = _mm512_slli_epi32(_mm512_cvtepu16_epi32(bits_of(_mm512_cvtneps_pbh(wanted(w, second)))), 16);
+    _mm512_storeu_si512(dst,
+                        _mm512_or_si512(upper, _mm512_cvtepu16_epi32(bits_of(_mm512_cvtneps_pbh(wanted(w, first))))));
   }
 }
 
@@ -37,7 +44,7 @@ TERROIR_INLINE void pack_rows(const Bf16Weights& w, uint8_t* dst) {
       rows[o] = zero();
       if (o >= w.outputs) continue;
       const __m512 high = second > 0 ? sixteen(at + kLanes * w.input_step, second) : _mm512_setzero_ps();
-      rows[o] = V(_mm512_castsi512_ps(bits_of(_mm512_cvtne2ps_pbh(high, sixteen(at, left)))));
+      rows[o] = V(_mm512_castsi512_ps(bits_of(_mm512_cvtne2ps_pbh(wanted(w, high), wanted(w, sixteen(at, left))))));
     }
     transpose(rows);
     for (int64_t pair = 0; pair < kLanes && 2 * pair < left; ++pair, dst += kWideBytes)

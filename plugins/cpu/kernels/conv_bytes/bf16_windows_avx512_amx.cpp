@@ -25,13 +25,61 @@ TERROIR_INLINE __m512i first_ones(const uint16_t* src, int64_t n) {
   return _mm512_maskz_loadu_epi16(static_cast<__mmask32>((uint64_t{1} << n) - 1), src);
 }
 
+// To `dst`: numbers of bf16 of one block, of two or of one of 32, and of a row.
+template <class Number>
+TERROIR_INLINE void store_16(uint8_t* dst, const Number* src, int64_t /*rests*/) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), sixteen(src));
+}
+template <class Number>
+TERROIR_INLINE void store_32(uint8_t* dst, const Number* src, const Number* other, int64_t /*rests*/) {
+  _mm512_storeu_si512(dst, two_sixteens(src, other));
+}
+template <class Number>
+TERROIR_INLINE void store_first(uint8_t* dst, const Number* src, int64_t n, int64_t /*rests*/) {
+  _mm512_storeu_si512(dst, first_ones(src, n));
+}
+
+// A float that becomes two numbers of bf16.
+struct Pair {
+  float whole;
+};
+// Whose upper halves are the numbers of bf16 nearest to `x`, away from zero between two of them.
+TERROIR_INLINE __m512 nearest_bf16(__m512 x) {
+  const __m512i rounded = _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000));
+  return _mm512_castsi512_ps(_mm512_and_si512(rounded, _mm512_set1_epi32(static_cast<int32_t>(0xffff0000))));
+}
+TERROIR_INLINE void store_pairs(uint8_t* dst, __m512 low, __m512 high, int64_t rests) {
+  const __m512 near_low = nearest_bf16(low), near_high = nearest_bf16(high);
+  const __m512i upper_halves = _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29,
+                                                27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+  _mm512_storeu_si512(
+      dst, _mm512_permutex2var_epi16(_mm512_castps_si512(near_low), upper_halves, _mm512_castps_si512(near_high)));
+  _mm512_storeu_si512(dst + rests,
+                      bits_of(_mm512_cvtne2ps_pbh(_mm512_sub_ps(high, near_high), _mm512_sub_ps(low, near_low))));
+}
+TERROIR_INLINE void store_16(uint8_t* dst, const Pair* src, int64_t rests) {
+  const __m512 x = _mm512_loadu_ps(src), near = nearest_bf16(x);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst),
+                      _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(near), 16)));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + rests), bits_of(_mm512_cvtneps_pbh(_mm512_sub_ps(x, near))));
+}
+TERROIR_INLINE void store_32(uint8_t* dst, const Pair* src, const Pair* other, int64_t rests) {
+  store_pairs(dst, _mm512_loadu_ps(src), _mm512_loadu_ps(other), rests);
+}
+TERROIR_INLINE void store_first(uint8_t* dst, const Pair* src, int64_t n, int64_t rests) {
+  const auto lanes = [](int64_t count) {
+    return static_cast<__mmask16>(count >= kLanes ? 0xffff : count > 0 ? (1u << count) - 1 : 0);
+  };
+  store_pairs(dst, _mm512_maskz_loadu_ps(lanes(n), src), _mm512_maskz_loadu_ps(lanes(n - kLanes), src + kLanes), rests);
+}
+
 // Numbers from position to position.
 template <class Number>
 constexpr int64_t kStep = sizeof(Number) == kBf16Bytes ? kBf16Block : kByteBlock;
 
 template <class Number>
 void side_by_side(const void* from, int64_t block_step, int64_t blocks, int64_t positions, int64_t step, uint8_t* dst,
-                  int64_t dst_step) {
+                  int64_t dst_step, int64_t rests) {
   const auto* const src = static_cast<const Number*>(from);
   const int64_t apart = step * kStep<Number>;
   // Few streams at a time, which processors notice and read ahead.
@@ -42,11 +90,9 @@ void side_by_side(const void* from, int64_t block_step, int64_t blocks, int64_t 
       const auto* const x = src + b * block_step + first * apart;
       uint8_t* const to = dst + first * dst_step + b * kBlockBytes;
       if (b + 1 < blocks) {
-        for (int64_t p = 0; p < n; ++p)
-          _mm512_storeu_si512(to + p * dst_step, two_sixteens(x + p * apart, x + block_step + p * apart));
+        for (int64_t p = 0; p < n; ++p) store_32(to + p * dst_step, x + p * apart, x + block_step + p * apart, rests);
       } else {
-        for (int64_t p = 0; p < n; ++p)
-          _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + p * dst_step), sixteen(x + p * apart));
+        for (int64_t p = 0; p < n; ++p) store_16(to + p * dst_step, x + p * apart, rests);
       }
     }
   }
@@ -66,11 +112,11 @@ void few_channels(const void* from, int64_t channels, int64_t positions, uint8_t
 }
 
 template <class Number>
-void row(const void* from, int64_t count, uint8_t* dst) {
+void row(const void* from, int64_t count, uint8_t* dst, int64_t rests) {
   const auto* const src = static_cast<const Number*>(from);
   constexpr int64_t kAtOnce = 2 * kLanes;
   for (int64_t i = 0; i < count; i += kAtOnce, dst += kWideBytes)
-    _mm512_storeu_si512(dst, first_ones(src + i, count - i < kAtOnce ? count - i : kAtOnce));
+    store_first(dst, src + i, count - i < kAtOnce ? count - i : kAtOnce, rests);
 }
 
 template <class Number>
@@ -133,7 +179,8 @@ void bf16_of_floats(const float* src, int64_t apart, uint16_t* dst, int64_t posi
   }
 }
 
-extern const ByteConvKernels::Bf16Windows kBf16OfFloats, kBf16OfBf16;
-constexpr ByteConvKernels::Bf16Windows kBf16OfFloats = kWindows<float>, kBf16OfBf16 = kWindows<uint16_t>;
+extern const ByteConvKernels::Bf16Windows kBf16OfFloats, kBf16OfBf16, kBf16OfPairs;
+constexpr ByteConvKernels::Bf16Windows kBf16OfFloats = kWindows<float>, kBf16OfBf16 = kWindows<uint16_t>,
+                                       kBf16OfPairs = {&side_by_side<Pair>, nullptr, &row<Pair>};
 
 }  // namespace terroir::cpu::avx512_amx

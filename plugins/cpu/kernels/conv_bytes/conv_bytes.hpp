@@ -8,9 +8,11 @@
 // Layouts: the sum of a position is that over k in [0, depth) of the four bytes at src + offsets[k] with those of
 //          weights[k]: where channels, taps and padding lie is the caller's business. Weights are
 //          [depth][blocks][16][4], for wide rows [blocks][depth][16][4]. Results are 16 channels in a row: nChw16c,
-//          halves of nChw32c, or rows of a matrix. Depthwise, rows of the source are words of four positions,
-//          [words][16][4], the weights [spans][steps][16][4] of as many spans of taps that follow each other, at
-//          offsets[span * steps].
+//          halves of nChw32c, or rows of a matrix. Floats as pairs of numbers of bf16, `rests` bytes apart: those that
+//          are nearest, and what is left of them; of weights [blocks][2][depth][16][4]. All products of these are
+//          summed but that of two rests, which is 2^-16 of the whole at most. Depthwise, rows of the source are words
+//          of four positions, [words][16][4], the weights [spans][steps][16][4] of as many spans of taps that follow
+//          each other, at offsets[span * steps].
 // Edge cases: the last `lanes` of the last block are the ones that exist. With `pads`, the others are stored as zero;
 //          without, no byte behind them is touched.
 // Aliasing: none, but for the residual.
@@ -54,7 +56,8 @@ struct ByteConvRow {
   int64_t positions;
   int64_t depth;
   const int32_t* offsets;
-  int64_t blocks;  // of 16 outputs, 1 to 4
+  int64_t rests = 0;  // 0: numbers of bf16 stand for themselves
+  int64_t blocks;     // of 16 outputs, 1 to 4
   const int8_t* weights;
   const float* scale;           // of the first output; 16 to a block
   const float* bias;            // likewise, of the first position
@@ -120,6 +123,7 @@ struct ByteRows {
 struct Bf16Weights {
   const float* at;
   int64_t outputs, output_step, inputs, input_step;
+  bool rests = false;  // what rounding leaves of them, instead
 };
 
 struct ByteConvKernels {
@@ -146,14 +150,15 @@ struct ByteConvKernels {
   // Numbers of bf16 from f32 (nearest, ties to even) in blocks of 16, or from bf16 in blocks of 32, null where there is
   // no bf16_rows: the channels of `blocks` blocks of 16 of positions side by side; the first 2 or 4 channels of a
   // block; a row, behind which zeros fill 64 bytes. Of positions that are `step` apart. Distances of the source in
-  // elements (block_step: of 16 channels, of halves on average), of `dst` in bytes.
+  // elements (block_step: of 16 channels, of halves on average), of `dst` in bytes. Of pairs the rests go so many bytes
+  // behind, which others do not look at; there are none of few channels.
   struct Bf16Windows {
     void (*side_by_side)(const void* src, int64_t block_step, int64_t blocks, int64_t positions, int64_t step,
-                         uint8_t* dst, int64_t dst_step);
+                         uint8_t* dst, int64_t dst_step, int64_t rests);
     void (*few_channels)(const void* src, int64_t channels, int64_t positions, uint8_t* dst);
-    void (*row)(const void* src, int64_t count, uint8_t* dst);
+    void (*row)(const void* src, int64_t count, uint8_t* dst, int64_t rests);
   };
-  const Bf16Windows *of_floats = nullptr, *of_bf16 = nullptr;
+  const Bf16Windows *of_floats = nullptr, *of_bf16 = nullptr, *of_pairs = nullptr;
   // Of planes of f32, `plane` elements apart, of 1 to 4 channels: positions of 2 or 4 numbers, the last ones zero.
   void (*bf16_planes)(const float* src, int64_t plane, int64_t channels, int64_t numbers, int64_t positions,
                       uint8_t* dst) = nullptr;

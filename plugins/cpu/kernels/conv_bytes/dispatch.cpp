@@ -10,7 +10,7 @@ const ByteConvKernels& byte_conv_table();
 namespace avx512_amx {
 void byte_conv_rows(const ByteConvRow& row, const ByteConvRows& rows);
 void bf16_conv_rows(const ByteConvRow& row, const ByteConvRows& rows);
-extern const ByteConvKernels::Bf16Windows kBf16OfFloats, kBf16OfBf16;
+extern const ByteConvKernels::Bf16Windows kBf16OfFloats, kBf16OfBf16, kBf16OfPairs;
 void pack_bf16(const Bf16Weights& weights, uint8_t* dst);
 void bf16_planes(const float* src, int64_t plane, int64_t channels, int64_t numbers, int64_t positions, uint8_t* dst);
 void floats_of_bf16(const uint16_t* src, float* dst, int64_t apart, int64_t positions);
@@ -28,6 +28,7 @@ const ByteConvKernels* byte_conv_kernels(ByteProducts products) noexcept {
     kernels.bf16_planes = &avx512_amx::bf16_planes;
     kernels.floats_of_bf16 = &avx512_amx::floats_of_bf16;
     kernels.bf16_of_floats = &avx512_amx::bf16_of_floats;
+    kernels.of_pairs = &avx512_amx::kBf16OfPairs;
     kernels.of_bf16 = &avx512_amx::kBf16OfBf16;
     return kernels;
   }();
