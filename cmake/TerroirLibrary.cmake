@@ -21,7 +21,7 @@ list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "${once_per_model}")
 set(TERROIR_HANDING_OUT ${TERROIR_SOURCES})
 string(CONCAT handing_out "^${PROJECT_SOURCE_DIR}/plugins/cpu/nodes/("
   "attention|axis_copy|binary_convolution|blocks|box_suppression|broadcast_binary|concat_split|convolution|convolution_chain|convolution_paired|convolution_problem|convolution_winograd|ctc_greedy|channel_lanes|cum_sum|deformable_convolution|depth_space|eltwise|elementwise|extension|fourier|gated_convolution|grid_sample|"
-  "group_normalization|infrastructure|interpolate|interpolate_axes|interpolate_geometry|interpolate_image|inverse|joined_convolution|late_axis|matmul|mvn|norm|pad|paired_executor|pool|pool_problem|pooled_convolution|prepared_convolution|prepared_winograd|qlinear_conv|quantize|bf16_depthwise|quantized_convolution|quantized_problem|recurrent|recurrent_weights|"
+  "group_normalization|infrastructure|interpolate|interpolate_axes|interpolate_geometry|interpolate_image|inverse|joined_convolution|late_axis|matmul|mvn|norm|pad|paired_executor|pool|pool_problem|pooled_convolution|prepared_convolution|prepared_winograd|qlinear_conv|quantize|bf16_depthwise|bf16x3|quantized_convolution|quantized_problem|recurrent|recurrent_weights|"
   "reduce|reference|region_yolo|reorder|repeat|rms_norm|row_table|scatter|separable_convolution|slice|slice_scatter|softmax|stage_node|stft|transpose|view|winograd_bands|winograd_conv)\\.cpp$")
 list(FILTER TERROIR_HANDING_OUT INCLUDE REGEX "${handing_out}")
 # The same holds for references that only the interpreter and rare element types run, since the CPU has kernels of its own.

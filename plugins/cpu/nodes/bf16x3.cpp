@@ -10,7 +10,6 @@
 // Layouts: those of the other layers of numbers of bf16. Threads: likewise.
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <limits>
 #include <optional>
 #include <variant>
@@ -22,6 +21,7 @@
 #include "plugins/cpu/nodes/prepared_winograd.hpp"
 #include "plugins/cpu/nodes/quantized_convolution.hpp"
 #include "plugins/cpu/nodes/quantized_problem.hpp"
+#include "plugins/cpu/nodes/quantized_weights.hpp"
 #include "plugins/cpu/ops.hpp"
 #include "plugins/cpu/rounding.hpp"
 
@@ -91,24 +91,17 @@ std::optional<ByteProblem> convolution_problem(const ConvProblem& p) {
 }
 
 /// Whether none becomes infinite, or is.
-bool round_to_numbers(const float* weights, int64_t count) {
-  constexpr uint32_t kMagnitude = 0x7fffffff, kFirstThatDoesNot = 0x7f7f8000;
-  uint32_t most = 0;
-  for (int64_t i = 0; i < count; ++i) most = std::max(most, std::bit_cast<uint32_t>(weights[i]) & kMagnitude);
-  return most < kFirstThatDoesNot;
-}
-
 bool round_to_numbers(const NodeContext& context) {
   const ir::TensorView& weights = context.constants[1]->view;
   const auto* const values = weights.as<float>();
-  if (!context.reader) return round_to_numbers(values, weights.count());
+  if (!context.reader) return round_to_bf16_numbers(values, weights.count());
   constexpr int64_t kPiece = int64_t{1} << 16;
   static_assert(kPiece * sizeof(float) <= ConstantReader::kMostBytes);
   std::atomic<bool> all = true;
   context.reader->arena().parallel_for_slots(ceil_div(weights.count(), kPiece), [&](int64_t piece, int64_t slot) {
     const int64_t first = piece * kPiece, count = std::min(kPiece, weights.count() - first);
     const void* const read = context.reader->read(values + first, static_cast<size_t>(count) * sizeof(float), slot);
-    if (!round_to_numbers(static_cast<const float*>(read), count)) all = false;
+    if (!round_to_bf16_numbers(static_cast<const float*>(read), count)) all = false;
   });
   return all;
 }

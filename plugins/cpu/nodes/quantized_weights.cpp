@@ -1,6 +1,7 @@
 #include "plugins/cpu/nodes/quantized_weights.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -43,14 +44,16 @@ void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights,
   }
 }
 
-namespace {
-
-/// The numbers, or what is left of them.
-void pack_part(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
-               const ByteConvKernels& kernels, bool rests, int64_t block, int8_t* packed) {
+void pack_bf16_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
+                    const ByteConvKernels& kernels, bool pairs, int8_t* packed) {
   const int64_t taps = p.taps(), inputs = p.row_inputs, outputs = (unit.blocks - 1) * kByteBlock + unit.lanes;
+  const int64_t part = p.depth() * kQuad, block = pairs ? 2 * part : part, rests = block - part;
   const auto block_of = [&](int64_t o) { return packed + o / kByteBlock * block; };
-  if (p.row_outputs == p.group_outputs) {
+  const bool dense = p.row_outputs == p.group_outputs;
+  // What the steps beyond the inputs, and taps that a phase does not have, multiply.
+  if (!dense || p.transposed || taps * inputs * kBf16Bytes != p.depth() * kBytesAtOnce)
+    std::fill_n(packed, unit.blocks * block, int8_t{0});
+  if (dense) {
     for (int64_t o = 0; o < outputs; o += kByteBlock)
       for (int64_t tap = 0; tap < taps; ++tap)
         if (const int64_t own = p.own_tap(tap, unit.phase); own >= 0)
@@ -67,23 +70,26 @@ void pack_part(const ByteProblem& p, const ByteUnit& unit, const float* weights,
       const int64_t own = p.own_tap(tap, unit.phase);
       for (int64_t c = 0; own >= 0 && c < inputs; ++c) {
         const int64_t byte = p.first_byte(tap) + (first + c) * kBf16Bytes;
+        int8_t* const at = to + byte / kBytesAtOnce * kQuad + byte % kBytesAtOnce;
         const float weight = weights[o * strides.output + c * strides.input + own * strides.tap];
-        bfloat16 number(weight);
-        if (rests) number = bfloat16(weight - static_cast<float>(number));
-        std::memcpy(to + byte / kBytesAtOnce * kQuad + byte % kBytesAtOnce, &number, sizeof(number));
+        const bfloat16 number(weight), rest(weight - static_cast<float>(number));
+        std::memcpy(at, &number, sizeof(number));
+        if (pairs) std::memcpy(at + rests, &rest, sizeof(rest));
       }
     }
   }
 }
 
-}  // namespace
-
-void pack_bf16_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
-                    const ByteConvKernels& kernels, bool pairs, int8_t* packed) {
-  const int64_t part = p.depth() * kQuad, block = pairs ? 2 * part : part;
-  std::fill_n(packed, unit.blocks * block, int8_t{0});
-  pack_part(p, unit, weights, strides, kernels, false, block, packed);
-  if (pairs) pack_part(p, unit, weights, strides, kernels, true, block, packed + part);
+bool round_to_bf16_numbers(const float* weights, int64_t count) {
+  constexpr int32_t kMagnitude = 0x7fffffff, kLastThatDoes = 0x7f7f7fff;
+  const auto beyond = [&](int64_t i) { return kLastThatDoes - (std::bit_cast<int32_t>(weights[i]) & kMagnitude); };
+  constexpr int64_t kAtOnce = 16;
+  std::array<int32_t, kAtOnce> all{};  // below 0: some are
+  int64_t i = 0;
+  for (; i + kAtOnce <= count; i += kAtOnce)
+    for (int64_t k = 0; k < kAtOnce; ++k) all[static_cast<size_t>(k)] |= beyond(i + k);
+  for (; i < count; ++i) all[0] |= beyond(i);
+  return std::all_of(all.begin(), all.end(), [](int32_t one) { return one >= 0; });
 }
 
 }  // namespace terroir::cpu

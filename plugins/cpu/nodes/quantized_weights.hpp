@@ -35,4 +35,7 @@ void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights,
 void pack_bf16_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights, const WeightStrides& strides,
                     const ByteConvKernels& kernels, bool pairs, int8_t* packed);
 
+/// Whether none is infinite as a number of bf16, or NaN.
+bool round_to_bf16_numbers(const float* weights, int64_t count);
+
 }  // namespace terroir::cpu

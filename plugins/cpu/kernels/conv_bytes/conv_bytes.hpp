@@ -123,7 +123,7 @@ struct ByteRows {
 struct Bf16Weights {
   const float* at;
   int64_t outputs, output_step, inputs, input_step;
-  bool rests = false;  // what rounding leaves of them, instead
+  int64_t rests = 0;  // so many bytes behind the numbers goes what rounding leaves of them; 0: nowhere
 };
 
 struct ByteConvKernels {
