@@ -3,10 +3,9 @@
 // together. Of their four products the three largest are summed in f32, which is called bf16x3.
 // Formula: x = h + r with h the number of bf16 nearest to x and r the one nearest to x - h; x * w is about
 //   hx * hw + hx * rw + rx * hw.
-// Error: of each product at most 3 * 2^-16 of it, and 2^-18 on average: like that of Winograd's algorithm, more than
-// that
-//   of multiply-add. EXECUTION_MODE_HINT = ACCURACY does without. Where data are infinite, or so large (above 3.39e38)
-//   that h is, sums are no numbers; weights must not be. r is 0 where it is subnormal.
+// Error: of each product at most 3 * 2^-16 of it, 2^-18 on average: like that of Winograd's algorithm, more than that of
+//   multiply-add. EXECUTION_MODE_HINT = ACCURACY does without. Where data are infinite, or so large (above 3.39e38) that
+//   h is, sums are no numbers; weights must not be. r is 0 where it is subnormal.
 // Layouts: those of the other layers of numbers of bf16. Threads: likewise.
 #include <algorithm>
 #include <atomic>
@@ -51,7 +50,7 @@ double copied_numbers(const ByteProblem& problem) {
   const double row = numbers_of_row(problem);
   if (problem.line) return row;
   const ConvAxis &d = problem.axes[0], &h = problem.axes[1];
-  const double rows_at_once = static_cast<double>(cache_sizes().l2) / 8 / (row * kBf16Bytes);
+  const double rows_at_once = static_cast<double>(cache_sizes().l2) / 4 / (row * kBf16Bytes);
   const double band = std::clamp((rows_at_once - static_cast<double>(h.kernel)) / static_cast<double>(h.stride) + 1,
                                  1.0, static_cast<double>(h.out));
   const double beside = std::max<double>(static_cast<double>(h.kernel - h.stride), 0) / band;

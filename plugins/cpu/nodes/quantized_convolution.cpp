@@ -319,9 +319,15 @@ class QuantizedConvolutionExecutor final : public Executor {
     return problem_.element > 1 ? width + ceil_div(problem_.overrun(), problem_.position) : width;
   }
   int64_t outputs_of_row() const noexcept { return problem_.line ? band_ : problem_.axes[2].out; }
+  /// From position to position of a window, in bytes: where no tap follows the other, an odd number of cache lines, so
+  /// that the rows of a tile lie in different sets of the cache.
+  int64_t window_step() const noexcept {
+    const int64_t position = problem_.position;
+    return problem_.wide && problem_.taps() == 1 && position % kLine == 0 ? (position / kLine | 1) * kLine : position;
+  }
   /// Of the source rows under so many output rows, or of the positions under so many of a line.
   int64_t window_bytes(int64_t extent) const noexcept {
-    const int64_t bytes = problem_.depthwise ? kByteBlock : problem_.position;
+    const int64_t bytes = problem_.depthwise ? kByteBlock : window_step();
     return problem_.line ? window_width(extent) * bytes
                          : planes_ * window_rows(extent) * window_width(problem_.axes[2].out) * bytes;
   }
@@ -340,17 +346,17 @@ class QuantizedConvolutionExecutor final : public Executor {
     const ConvAxis &d = problem_.axes[0], &h = problem_.axes[1], &w = problem_.axes[2];
     planes_ = (d.kernel - 1) * d.dilation + 1;
     // What a band reads stays in L2 while the units pass over it; in L1 while the taps do.
-    const int64_t room = problem_.depthwise ? cache_sizes().l1d / 2 : cache_sizes().l2 / (pairs_ ? 8 : 4);
+    const int64_t room = problem_.depthwise ? cache_sizes().l1d / 2 : cache_sizes().l2 / 4;
     if (problem_.line) {
       constexpr int64_t kLeast = 28;
-      band_ = std::clamp<int64_t>(room / (problem_.position * w.stride), std::min(kLeast, w.out), w.out);
+      band_ = std::clamp<int64_t>(room / (window_step() * w.stride), std::min(kLeast, w.out), w.out);
     } else {
       band_ = 1;
       while (band_ < h.out && window_bytes(band_ + 1) <= room) ++band_;
     }
     // Planes and blocks of a window lie as far apart for the last band as for the others.
     const bool together = problem_.wide || problem_.matrix;
-    window_.w = together ? problem_.position : kByteBlock;
+    window_.w = together ? window_step() : kByteBlock;
     window_.h = window_width(outputs_of_row()) * window_.w;
     window_.d = window_rows(problem_.line ? 1 : band_) * window_.h;
     window_.block = together ? kByteBlock * problem_.element : planes_ * window_.d;
@@ -362,8 +368,9 @@ class QuantizedConvolutionExecutor final : public Executor {
     if (threads > 1) {
       constexpr int64_t kItems = 3;  // of a thread
       const int64_t weights = problem_.blocks() * places_.depth * kQuad, source = problem_.batch * image_;
-      if (units >= threads && (problem_.depthwise || weights > source)) {
-        // Each part copies the windows.
+      // Each part of the units copies the windows, each band reads the weights. To make pairs takes as long as to read
+      // four times as many bytes.
+      if (units >= threads && (problem_.depthwise || weights > source * (pairs_ ? 4 : 1))) {
         split.parts = std::min(units, (problem_.wide && windowed_ ? 1 : kItems) * threads);
       } else {
         const int64_t least = problem_.line ? 7 : 1;
