@@ -3,9 +3,10 @@
 // together. Of their four products the three largest are summed in f32, which is called bf16x3.
 // Formula: x = h + r with h the number of bf16 nearest to x and r the one nearest to x - h; x * w is about
 //   hx * hw + hx * rw + rx * hw.
-// Error: of each product at most 3 * 2^-16 of it, 2^-18 on average: like that of Winograd's algorithm, more than that of
-//   multiply-add. EXECUTION_MODE_HINT = ACCURACY does without. Where data are infinite, or so large (above 3.39e38) that
-//   h is, sums are no numbers; weights must not be. r is 0 where it is subnormal.
+// Error: of each product at most 3 * 2^-16 of it, 2^-18 on average: like that of Winograd's algorithm, more than that
+// of
+//   multiply-add. EXECUTION_MODE_HINT = ACCURACY does without. Where data are infinite, or so large (above 3.39e38)
+//   that h is, sums are no numbers; weights must not be. r is 0 where it is subnormal.
 // Layouts: those of the other layers of numbers of bf16. Threads: likewise.
 #include <algorithm>
 #include <atomic>
@@ -68,7 +69,9 @@ double time_of(const ByteProblem& problem, double outputs) {
 /// Of a matrix its rows, of which each image has so many.
 std::optional<ByteProblem> matrix_problem(const NodeContext& context) {
   const ir::Dims &data = context.inputs[0].dims, &weights = context.inputs[1].dims;
-  if (weights.size() != 2 || data.size() < 3 || ir::number_attribute(base_attributes(context.node), "transpose_a") != 0)
+  const auto is_one = [](int64_t extent) { return extent == 1; };
+  if (weights.size() < 2 || weights.size() > data.size() || !std::all_of(weights.begin(), weights.end() - 2, is_one) ||
+      data.size() < 3 || ir::number_attribute(base_attributes(context.node), "transpose_a") != 0)
     return std::nullopt;
   return ByteProblem(ir::element_count(data) / data.front() / data.back(), data.back(), context.outputs[0].dims.back(),
                      true, kBf16Bytes);
