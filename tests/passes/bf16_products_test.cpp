@@ -524,6 +524,7 @@ TEST_F(Bf16Products, OneConstantOfTwoKindsOfLayers) {
 TEST_F(Bf16Products, InfinitiesReachTheSameOutputs) {
   const WindowLayer layers[] = {
       {"1,16,9,40", 16, "1,1"},
+      {"1,48,41,40", 16, "1,1", "2,2"},
       {"2,3,37,33", 16, "3,3", "1,1", "1,1", "1,1", "1,1"},
       {"1,48,24,7", 20, "3,3", "2,2", "1,1", "1,1", "1,1"},
       {"1,16,300", 16, "3", "1", "1", "1", "1"},

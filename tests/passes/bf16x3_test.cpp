@@ -197,6 +197,41 @@ TEST_F(Bf16x3, ErrorIsBounded) {
     }
 }
 
+/// Which outputs a value reaches that is not finite must not depend on who computes what.
+TEST_F(Bf16x3, InfinitiesReachTheSameOutputs) {
+  const WindowLayer layers[] = {
+      {"1,336,9,11", 112, "1,1"},
+      {"1,336,21,23", 128, "1,1", "2,2"},
+      {"1,48,22,47", 96, "5,4", "3,3", "1,1", "2,1", "0,3"},
+      {"2,336,130", 112, "1", "1", "1", "0", "0"},
+  };
+  for (const WindowLayer& l : layers) {
+    SCOPED_TRACE(concat(l.input, " ", l.kernel));
+    GraphMaker m;
+    m.result(window_layer(m, m.input(PartialShape(l.input)), l,
+                          [&](const ir::Dims& dims) { return m.constant(dims, whole_numbers(dims, 3, kNarrow)); }));
+    ASSERT_TRUE(on_bf16x3(kernel_of(m))) << kernel_of(m);
+    const ir::Dims dims = m.dims(m.inputs()[0]);
+    std::vector<float> values = whole_numbers(dims, 5, kNarrow);
+    // In the channels that are read behind those of the position in front of them.
+    const auto channel = static_cast<size_t>(ir::element_count(dims) / dims[0] / dims[1]);
+    for (size_t i = 0; i < channel; i += 5)
+      values[3 * channel + i] =
+          i % 2 == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+    const std::vector<HostTensor> inputs = {tensor_of(dims, values)};
+    const auto run = [&](int threads) {
+      plugin::Config config;
+      use_threads(config, threads);
+      return DeviceModel(m.graph().clone(), "CPU", config).infer(inputs)[0];
+    };
+    const HostTensor want = run(1);
+    for (const int threads : {2, 3, 5, 8}) {
+      const HostTensor got = run(threads);
+      EXPECT_EQ(std::memcmp(got.view().data, want.view().data, want.view().bytes()), 0) << threads;
+    }
+  }
+}
+
 const ir::Dims kImage = {1, 320, 9, 11};
 
 GraphMaker pointwise(int64_t batch, float weight = 0.25f) {

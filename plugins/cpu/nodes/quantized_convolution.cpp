@@ -505,15 +505,17 @@ class QuantizedConvolutionExecutor final : public Executor {
   /// The positions of the source that a band reads, one behind the other.
   void gather_window(const uint8_t* image, const Band& band, uint8_t* window) const noexcept {
     const auto& [d, h, w] = problem_.sources;
+    // And those behind, as far as the last ones are read beyond their end: what is read must not depend on the band.
     const int64_t width = window_width(band.end - band.begin);
+    const int64_t end = std::min(band.begin + width, problem_.axes[2].out);
     uint8_t* to = window;
-    for (int64_t at = band.begin, n; at < band.end; at += n, to += n * window_.w) {
+    for (int64_t at = band.begin, n; at < end; at += n, to += n * window_.w) {
       const int64_t x = at % w.out, y = at / w.out % h.out, z = at / w.out / h.out;
-      n = std::min(w.out - x, band.end - at);
+      n = std::min(w.out - x, end - at);
       copy_row(image + z * d.stride * tensor_.d + y * h.stride * tensor_.h + x * w.stride * tensor_.w, n,
                problem_.source_blocks, to, w.stride);
     }
-    clear(to, width - (band.end - band.begin), problem_.source_blocks);
+    clear(to, band.begin + width - end, problem_.source_blocks);
   }
 
   void copy_row(const uint8_t* from, int64_t positions, int64_t blocks, uint8_t* to, int64_t step = 1) const noexcept {
