@@ -12,7 +12,8 @@
 // Layouts: floats and bytes in nChw16c, of first layers in bf16 also plain sources; numbers of bf16 in nChw32c, whose
 //   blocks are what kernels take at once: where windows stay inside of the source, they are not copied. Of matrices
 //   plain.
-// Threads: bands, or units where the weights are more than the source; sums of integers do not depend on that.
+// Threads: bands, or units where the weights are more than the source; of tiles see tile_split.hpp. Sums do not depend
+//   on that.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -29,6 +30,7 @@
 #include "plugins/cpu/nodes/quantized_convolution.hpp"
 #include "plugins/cpu/nodes/quantized_problem.hpp"
 #include "plugins/cpu/nodes/quantized_weights.hpp"
+#include "plugins/cpu/nodes/tile_split.hpp"
 #include "plugins/cpu/ops.hpp"
 #include "plugins/cpu/post_op_chain.hpp"
 #include "plugins/cpu/rounding.hpp"
@@ -209,9 +211,11 @@ class QuantizedConvolutionExecutor final : public Executor {
     plan_bands();
     offsets_ = problem_.offsets(windowed_ ? window_ : tensor_, in_place_);
     set_scales(context);
-    if (!store_.residual) return;
-    residual_type_ = context.inputs[static_cast<size_t>(store_.residual->operand)].type;
-    residuals_ = results_of(residual_type_);
+    if (store_.residual) {
+      residual_type_ = context.inputs[static_cast<size_t>(store_.residual->operand)].type;
+      residuals_ = results_of(residual_type_);
+    }
+    for (size_t i = 0; i < splits_.size(); ++i) splits_[i] = new_split(static_cast<int64_t>(i) + 1);
   }
 
   void run(const RunArgs& args) const noexcept override {
@@ -219,7 +223,7 @@ class QuantizedConvolutionExecutor final : public Executor {
     Ops ops;
     store_.first.bind(args, ops.first);
     store_.rest.bind(args, ops.rest);
-    const Split split = split_for(args.arena.threads());
+    const TileSplit split = split_for(args.arena.threads());
     const int64_t units = static_cast<int64_t>(problem_.units.size());
     const int64_t items = split.count(), threads = std::min<int64_t>(args.arena.threads(), items);
     args.arena.parallel_for_slots(items, [&](int64_t item, int64_t slot) {
@@ -227,7 +231,7 @@ class QuantizedConvolutionExecutor final : public Executor {
       const int64_t begin = ceil_div(thread * items, threads), end = ceil_div((thread + 1) * items, threads);
       LinesAhead ahead(args, thread, 1, item - begin, end - begin);
       const int64_t part = item / split.bands, band = item % split.bands, slice = band / split.per_slice;
-      const Stretch rows = part_of({0, extent()}, band % split.per_slice, split.per_slice);
+      const Stretch rows = split.rows(band, extent());
       const int64_t slices = problem_.axes[0].out;
       run_band(args, ops,
                {slice / slices, slice % slices, rows.begin, rows.end, units * part / split.parts,
@@ -245,7 +249,7 @@ class QuantizedConvolutionExecutor final : public Executor {
             static_cast<size_t>(std::min<int64_t>(threads, split_for(threads).count()))};
   }
   FirstConstants first_constants(int threads, int64_t slice) const noexcept override {
-    const Split split = split_for(threads);
+    const TileSplit split = split_for(threads);
     if (slice >= std::min<int64_t>(threads, split.count())) return {};
     const int64_t part = split.count() * slice / threads / split.bands;
     const ByteUnit& unit =
@@ -298,12 +302,6 @@ class QuantizedConvolutionExecutor final : public Executor {
     return {halves, axes[2].phases * channels, channels, block, ceil_div(problem_.result_blocks(), halves) * block};
   }
 
-  /// Parts of the units by bands of all slices.
-  struct Split {
-    int64_t parts, bands, per_slice;
-    int64_t count() const { return parts * bands; }
-  };
-
   /// Output rows of a slice, or positions of a line.
   int64_t extent() const noexcept { return problem_.line ? problem_.axes[2].out : problem_.axes[1].out; }
   int64_t slices() const noexcept { return problem_.batch * problem_.axes[0].out; }
@@ -349,7 +347,8 @@ class QuantizedConvolutionExecutor final : public Executor {
     const int64_t room = problem_.depthwise ? cache_sizes().l1d / 2 : cache_sizes().l2 / 4;
     if (problem_.line) {
       constexpr int64_t kLeast = 28;
-      band_ = std::clamp<int64_t>(room / (window_step() * w.stride), std::min(kLeast, w.out), w.out);
+      const int64_t most = std::max(room / (window_step() * w.stride), kLeast);
+      band_ = std::min(problem_.wide ? round_up(most, kTilePositions) : most, w.out);
     } else {
       band_ = 1;
       while (band_ < h.out && window_bytes(band_ + 1) <= room) ++band_;
@@ -362,16 +361,20 @@ class QuantizedConvolutionExecutor final : public Executor {
     window_.block = together ? kByteBlock * problem_.element : planes_ * window_.d;
   }
 
-  Split split_for(int threads) const noexcept {
+  TileSplit split_for(int threads) const noexcept {
+    const auto known = static_cast<size_t>(threads - 1);
+    return known < splits_.size() ? splits_[known] : new_split(threads);
+  }
+  TileSplit new_split(int64_t threads) const noexcept {
+    if (problem_.wide) return split_of(work(), threads);
     const auto units = static_cast<int64_t>(problem_.units.size());
-    Split split{1, 0, ceil_div(extent(), band_)};
+    TileSplit split{1, 0, ceil_div(extent(), band_)};
     if (threads > 1) {
       constexpr int64_t kItems = 3;  // of a thread
       const int64_t weights = problem_.blocks() * places_.depth * kQuad, source = problem_.batch * image_;
-      // Each part of the units copies the windows, each band reads the weights. To make pairs takes as long as to read
-      // four times as many bytes.
-      if (units >= threads && (problem_.depthwise || weights > source * (pairs_ ? 4 : 1))) {
-        split.parts = std::min(units, (problem_.wide && windowed_ ? 1 : kItems) * threads);
+      // Each part of the units copies the windows, each band reads the weights.
+      if (units >= threads && (problem_.depthwise || weights > source)) {
+        split.parts = std::min(units, kItems * threads);
       } else {
         const int64_t least = problem_.line ? 7 : 1;
         const int64_t most = std::max(split.per_slice, ceil_div(extent(), least));
@@ -380,6 +383,37 @@ class QuantizedConvolutionExecutor final : public Executor {
     }
     split.bands = slices() * split.per_slice;
     return split;
+  }
+  TileWork work() const noexcept {
+    constexpr double kTileNs = 8;  // a product of tiles
+    const ConvAxis &h = problem_.axes[1], &w = problem_.axes[2];
+    const auto bytes = [](auto count) { return static_cast<double>(count); };
+    TileWork work{};
+    work.slices = slices();
+    work.rows = extent();
+    work.most_rows = band_;
+    work.cut = problem_.line ? kTilePositions : 1;
+    work.units = static_cast<int64_t>(problem_.units.size());
+    const int64_t pitch = window_width(w.out), whole = round_up(w.out, kTilePositions);
+    const bool joined = h.stride == w.stride && pitch < whole;
+    work.width = problem_.line ? 1 : joined ? w.out : whole;
+    work.pitch = problem_.line ? 1 : joined ? pitch : whole;
+    work.others_ns = problem_.matrix ? 0.05 : 0.1;  // in one stretch, or block by block
+    const int64_t steps = problem_.depth() * kBytesAtOnce / kWideBytes * (pairs_ ? 3 : 1);
+    work.tile_ns = kTileNs * bytes(steps * problem_.blocks());
+    work.weights = bytes(problem_.blocks() * places_.depth * kQuad);
+    const int64_t number = problem_.position / problem_.element * number_;  // of the source, a position
+    const int64_t row = problem_.line ? number : planes_ * window_width(w.out) * number;
+    work.read = bytes(slices() * work.rows * h.stride * row);
+    if (windowed_) {
+      work.copied = work.read;
+      const int64_t beside = problem_.line ? window_width(1) - w.stride : (window_rows(1) - h.stride) * row / number;
+      work.copied_of_band = bytes(std::max<int64_t>(beside, 0) * number);
+    }
+    const int64_t stored = slices() * h.out * w.out * problem_.blocks() * kByteBlock;
+    work.stored = bytes(stored * (stores_bf16_ ? 2 : attrs_.store ? 1 : 4));
+    if (store_.residual) work.stored += bytes(stored) * bytes(residual_type_.size());
+    return work;
   }
 
   void set_scales(const NodeContext& context) {
@@ -688,8 +722,9 @@ class QuantizedConvolutionExecutor final : public Executor {
   element::Type residual_type_ = element::f32;
   int64_t image_ = 0;  // bytes of a source image
   Places results_{}, residuals_{}, operands_{};
-  int64_t planes_ = 1;  // under one output slice
-  int64_t band_ = 1;    // rows (or positions) at once, at most
+  int64_t planes_ = 1;                 // under one output slice
+  int64_t band_ = 1;                   // rows (or positions) at once, at most
+  std::array<TileSplit, 8> splits_{};  // by threads
   std::vector<int32_t> offsets_, bias_offsets_, row_bias_;
   std::vector<float> scale_, zero_, own_bias_, level_low_, level_steps_;
   mutable std::once_flag bias_made_;

@@ -54,10 +54,11 @@ TERROIR_INLINE void product(const ByteConvRow& row, const Positions& at, const i
   for (int64_t k = 0; k < row.depth; k += kStepsAtOnce) {
     const int64_t offset = row.offsets[k];
     _tile_loadd(6, weights + k * kRowBytes, kRowBytes);
-    _tile_loadd(4, at.src[0] + offset, data_step);
+    // A pair has its small part first: so the weights' parts are read once each.
+    _tile_loadd(4, at.src[0] + (Kind == Numbers::pairs ? row.rests : 0) + offset, data_step);
     TERROIR_TILE_PRODUCT(0, 4, 6);
     if (A > 1) {
-      _tile_loadd(5, at.src[1] + offset, data_step);
+      _tile_loadd(5, at.src[1] + (Kind == Numbers::pairs ? row.rests : 0) + offset, data_step);
       TERROIR_TILE_PRODUCT(1, 5, 6);
     }
     for (int64_t i = 0; i < lines; ++i, ahead += kRowBytes)
@@ -68,23 +69,21 @@ TERROIR_INLINE void product(const ByteConvRow& row, const Positions& at, const i
       if (A > 1) TERROIR_TILE_PRODUCT(3, 5, 7);
     }
     if (Kind != Numbers::pairs) continue;
+    _tile_loadd(4, at.src[0] + offset, data_step);
+    TERROIR_TILE_PRODUCT(0, 4, 6);
+    if (A > 1) {
+      _tile_loadd(5, at.src[1] + offset, data_step);
+      TERROIR_TILE_PRODUCT(1, 5, 6);
+    }
+    if (B > 1) {
+      TERROIR_TILE_PRODUCT(2, 4, 7);
+      if (A > 1) TERROIR_TILE_PRODUCT(3, 5, 7);
+    }
     _tile_loadd(6, weights + part + k * kRowBytes, kRowBytes);
     TERROIR_TILE_PRODUCT(0, 4, 6);
     if (A > 1) TERROIR_TILE_PRODUCT(1, 5, 6);
     if (B > 1) {
       _tile_loadd(7, behind + part + k * kRowBytes, kRowBytes);
-      TERROIR_TILE_PRODUCT(2, 4, 7);
-      if (A > 1) TERROIR_TILE_PRODUCT(3, 5, 7);
-    }
-    _tile_loadd(6, weights + k * kRowBytes, kRowBytes);
-    _tile_loadd(4, at.src[0] + row.rests + offset, data_step);
-    TERROIR_TILE_PRODUCT(0, 4, 6);
-    if (A > 1) {
-      _tile_loadd(5, at.src[1] + row.rests + offset, data_step);
-      TERROIR_TILE_PRODUCT(1, 5, 6);
-    }
-    if (B > 1) {
-      _tile_loadd(7, behind + k * kRowBytes, kRowBytes);
       TERROIR_TILE_PRODUCT(2, 4, 7);
       if (A > 1) TERROIR_TILE_PRODUCT(3, 5, 7);
     }
