@@ -14,14 +14,14 @@ set(TERROIR_ONCE_PER_MODEL ${TERROIR_SOURCES})
 string(CONCAT once_per_model "^${PROJECT_SOURCE_DIR}/("
   "ir/(graph|pass|schema|stored|text|xml)/|ops/(defs|rewrites|shape)/|"
   "runtime/(plugin|extension)/|runtime/api/(allocator|attributes|compiled_model|executor|infer_request|streams|variable_state|constant_folding|control_flow|core|custom_op|draft|evaluate|framework|graph|layout|log|model|narrow|node|preprocess|read|remote|request_ends|rt_info|save|serialize|tensor|version)|"
-  "runtime/memory/planner|runtime/parallel/available|runtime/parallel/cpu|ops/data_types|ops/op_rows|ops/registry|ops/run_reference|ir/base/(any|build_id|code_file|control_groups|dimension|element_type|error|log|machine_memory|mapped_file|partial_shape|pending_file|short_memory)|plugins/(interpreter/|cpu/(passes|layout)/|"
+  "runtime/memory/planner|runtime/parallel/available|runtime/parallel/cpu|ops/data_types|ops/op_rows|ops/registry|ops/run_reference|ir/base/(any|build_id|code_file|control_groups|dimension|element_type|error|log|machine_memory|mapped_file|partial_shape|pending_file|short_memory|text_dims)|plugins/(interpreter/|cpu/(passes|layout)/|"
   "cpu/(kernels/[^/]+/plan|kernels/conv_wino/cost|kernels/copy/copy_plan|kernels/conv_wino/one_axis|kernels/conv_wino/polyphase|attention_op|bf16_op|compile|convolution_chain_op|elementwise_op|frontier_plans|impls|isa|ops|plugin|post_op_|program|quantized_op|rms_norm_op|runtime_graph|stage_cache|stored_|tile_lowering|tile_operand|tile_program|weights_cache)))")
 list(FILTER TERROIR_ONCE_PER_MODEL INCLUDE REGEX "${once_per_model}")
 # Of these nodes, too: a run only hands out tasks, whose loops are in the kernels.
 set(TERROIR_HANDING_OUT ${TERROIR_SOURCES})
 string(CONCAT handing_out "^${PROJECT_SOURCE_DIR}/plugins/cpu/nodes/("
   "attention|axis_copy|binary_convolution|blocks|box_suppression|broadcast_binary|concat_split|convolution|convolution_chain|convolution_paired|convolution_problem|convolution_winograd|ctc_greedy|channel_lanes|cum_sum|deformable_convolution|depth_space|eltwise|elementwise|extension|fourier|gated_convolution|grid_sample|"
-  "group_normalization|infrastructure|interpolate|interpolate_axes|interpolate_geometry|interpolate_image|inverse|joined_convolution|late_axis|matmul|mvn|norm|pad|paired_executor|pool|pool_problem|pooled_convolution|prepared_convolution|prepared_winograd|qlinear_conv|quantize|bf16_depthwise|bf16x3|quantized_convolution|quantized_problem|recurrent|recurrent_weights|"
+  "group_normalization|infrastructure|interpolate|interpolate_axes|interpolate_geometry|interpolate_image|inverse|joined_convolution|late_axis|matmul|matmul_paired|mvn|norm|pad|paired_executor|pool|pool_problem|pooled_convolution|prepared_convolution|prepared_winograd|qlinear_conv|quantize|bf16_depthwise|bf16x3|quantized_convolution|quantized_problem|recurrent|recurrent_weights|"
   "reduce|reference|region_yolo|reorder|repeat|rms_norm|row_table|scatter|separable_convolution|slice|slice_scatter|softmax|stage_node|stft|tile_split|transpose|view|winograd_bands|winograd_conv)\\.cpp$")
 list(FILTER TERROIR_HANDING_OUT INCLUDE REGEX "${handing_out}")
 # The same holds for references that only the interpreter and rare element types run, since the CPU has kernels of its own.

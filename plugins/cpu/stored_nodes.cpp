@@ -242,8 +242,8 @@ void require_base(const ir::OpSchema& schema, const FusedAttrs& fused, size_t in
   const bool is_matrix = own == kQuantizedMatMulType || own == kBf16MatMulType;
   const bool is_twin = is_matrix ? type == "MatMul"
                        : own == kQuantizedConvolutionType || own == kBf16ConvolutionType
-                           ? type == "Convolution" || type == "GroupConvolution" ||
-                                 (own == kBf16ConvolutionType && type.ends_with("ConvolutionBackpropData"))
+                           ? type == "Convolution" || type == "GroupConvolution" || type == "ConvolutionBackpropData" ||
+                                 (own == kBf16ConvolutionType && type == "GroupConvolutionBackpropData")
                            : type == own;
   ByteReader::require(is_twin && fused.base_inputs > 0 &&
                       is_arity(fused.base->arity, static_cast<size_t>(fused.base_inputs)) &&

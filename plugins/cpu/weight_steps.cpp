@@ -70,7 +70,7 @@ float step_of(const float* values, int64_t count) {
   return 0;
 }
 
-ir::Constant steps_of(const ir::Constant& weights, int64_t rows, bool columns, const parallel::Arena* arena) {
+ir::Constant steps_of(const ir::Constant& weights, int64_t rows, int64_t together, const parallel::Arena* arena) {
   const int64_t count = weights.view.count() / rows;
   const auto* const values = weights.view.as<float>();
   auto buffer = std::make_shared<AlignedBuffer>(static_cast<size_t>(rows) * sizeof(float));
@@ -78,11 +78,12 @@ ir::Constant steps_of(const ir::Constant& weights, int64_t rows, bool columns, c
   constexpr int64_t kAtOnce = 16;  // rows
   std::atomic<bool> all = true;
   const auto find = [&](int64_t task) {
-    std::vector<float> column(columns ? static_cast<size_t>(count) : 0);
+    std::vector<float> row(together > 0 ? static_cast<size_t>(count) : 0);
     for (int64_t r = task * kAtOnce; r < std::min((task + 1) * kAtOnce, rows) && all.load(std::memory_order_relaxed);
          ++r) {
-      for (int64_t i = 0; columns && i < count; ++i) column[static_cast<size_t>(i)] = values[i * rows + r];
-      steps[r] = step_of(columns ? column.data() : values + r * count, count);
+      for (int64_t i = 0; together > 0 && i < count; i += together)
+        std::copy_n(values + i * rows + r * together, together, row.data() + i);
+      steps[r] = step_of(together > 0 ? row.data() : values + r * count, count);
       if (steps[r] == 0) all = false;
     }
   };
@@ -97,12 +98,12 @@ ir::Constant steps_of(const ir::Constant& weights, int64_t rows, bool columns, c
 
 }  // namespace
 
-const ir::Constant* WeightSteps::get(const ir::Constant& weights, int64_t rows, bool columns,
+const ir::Constant* WeightSteps::get(const ir::Constant& weights, int64_t rows, int64_t together,
                                      const parallel::Arena* arena) {
   std::unique_lock lock(mutex_);
   const auto find = [&] {
     return std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-      return entry.data == weights.view.data && entry.rows == rows && entry.columns == columns;
+      return entry.data == weights.view.data && entry.rows == rows && entry.together == together;
     });
   };
   entries_.remove_if([](const Entry& entry) { return entry.owner.expired(); });
@@ -110,11 +111,11 @@ const ir::Constant* WeightSteps::get(const ir::Constant& weights, int64_t rows, 
   if (known == entries_.end()) {
     // A user's executor may run another compilation in this thread meanwhile, which comes here.
     lock.unlock();
-    ir::Constant steps = steps_of(weights, rows, columns, arena);
+    ir::Constant steps = steps_of(weights, rows, together, arena);
     lock.lock();
     known = find();
     if (known == entries_.end())
-      known = entries_.insert(entries_.end(), {weights.view.data, weights.owner, rows, columns, std::move(steps)});
+      known = entries_.insert(entries_.end(), {weights.view.data, weights.owner, rows, together, std::move(steps)});
   }
   return known->steps.view.data ? &known->steps : nullptr;
 }

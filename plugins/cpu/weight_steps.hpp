@@ -12,18 +12,18 @@ namespace terroir::cpu {
 
 class WeightSteps {
  public:
-  /// Steps of the rows of f32 `weights`, or of the columns of a matrix, as a constant [rows]: each multiple lies within
-  /// [-128, 127] and is met to 1/1024 of a step; 1 for a row of zeros. Null where a row has none. The same constant
-  /// each time, while the weights are there.
-  const ir::Constant* get(const ir::Constant& weights, int64_t rows, bool columns = false,
+  /// Steps of the rows of f32 `weights`, as a constant [rows]: each multiple lies within [-128, 127] and is met to
+  /// 1/1024 of a step; 1 for a row of zeros. Null where a row has none. The same constant each time, while the weights
+  /// are there. `together`: so many values of a row follow each other, and as many of each other row come between; of
+  /// the columns of a matrix 1. 0: all of them do.
+  const ir::Constant* get(const ir::Constant& weights, int64_t rows, int64_t together = 0,
                           const parallel::Arena* arena = nullptr);
 
  private:
   struct Entry {
     const void* data;
     std::weak_ptr<const void> owner;  // the address alone may be that of another constant by now
-    int64_t rows;
-    bool columns;
+    int64_t rows, together;
     ir::Constant steps;  // without data: there are none
   };
   std::mutex mutex_;

@@ -42,12 +42,14 @@ class NarrowChain {
     add("FakeQuantize", "", {low, high, low, high}, {{"levels", "256"}});
   }
 
-  /// With a bias. Weights of an output lie together, in steps of their own.
+  /// With a bias. Weights of an output are in steps of their own; they lie together, but for those of a transposed
+  /// convolution, of which only those of an input do.
   void layer(const std::string& type, const std::string& name, const ir::Dims& weights, int64_t outputs,
              const test::AttributeTexts& attributes) {
-    const int64_t row = ir::element_count(weights) / outputs;
+    const bool transposed = type.ends_with("BackpropData");
+    const int64_t row = ir::element_count(weights) / outputs / (transposed ? weights[0] : 1);
     const auto weight = [=](int64_t i) {
-      const int64_t steps = i % row == 0 ? 127 : i * 37 % 255 - 127, width = 1 + i / row % 5;
+      const int64_t steps = i % row == 0 ? 127 : i * 37 % 255 - 127, width = 1 + i / row % outputs % 5;
       return static_cast<float>(steps * width) / 4096;
     };
     add(type, name, {constant(weights, weight)}, attributes);

@@ -38,6 +38,9 @@ class ConvolutionList {
     p.d = axes[0];
     p.h = axes[1];
     p.w = axes[2];
+    add(p);
+  }
+  void add(const ConvProblem& p) {
     const ConvLayer layer = awkward_conv_layer(p);
     layers.push_back({layer.name, layer.problem});
   }
@@ -123,6 +126,24 @@ void add_groups(ConvolutionList& list) {
   list.square({64, 64, 128}, 28, 3, 1);    // two outputs to a channel
 }
 
+void add_transposed(ConvolutionList& list) {
+  const auto add = [&list](int64_t in, int64_t out, int64_t extent, int64_t kernel, int64_t stride, int64_t pad) {
+    ConvProblem p;
+    p.transposed = true;
+    p.ic = in;
+    p.oc = out;
+    p.h = p.w = {extent, (extent - 1) * stride + kernel - 2 * pad, kernel, stride, 1, pad};
+    list.add(p);
+  };
+  add(512, 256, 16, 2, 2, 0);  // as of U-Net
+  add(64, 32, 128, 2, 2, 0);
+  add(256, 256, 14, 2, 2, 0);  // as Mask R-CNN ends
+  add(256, 128, 16, 4, 2, 1);  // as generators have them
+  add(64, 3, 64, 4, 2, 1);
+  add(96, 40, 15, 3, 2, 1);
+  add(64, 64, 28, 3, 1, 1);
+}
+
 /// Rows, outputs, inputs.
 void add_matmul(std::vector<NarrowLayer>& layers, const std::string& model, int64_t m, int64_t n, int64_t k) {
   layers.push_back({model + "/matmul_" + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k),
@@ -138,6 +159,7 @@ std::vector<NarrowLayer> narrow_layers() {
     if (std::ranges::find(kQuantised, layer.model) != std::end(kQuantised))
       list.layers.push_back({layer.name, layer.problem});
   add_few_channels(list);
+  add_transposed(list);
   add_images(list);
   add_axes(list);
   add_groups(list);

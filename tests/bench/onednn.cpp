@@ -284,11 +284,19 @@ std::unique_ptr<PeerLayer> onednn_narrow_convolution(const cpu::ConvProblem& p, 
                                                      int threads) {
   Peer& one = peer(threads);
   const ConvolutionDims dims = dims_of(p);
-  const dnnl::convolution_forward::desc desc(
-      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, any(dims.src, data_of(type)),
-      any(dims.weights, type_of_weights(data_of(type))), {{p.oc}, memory::data_type::f32, memory::format_tag::a},
-      any(dims.dst, stored(type, stores_narrow)), dims.strides, dims.dilations, dims.left, dims.right);
-  return make_narrow_layer(one, dnnl::convolution_forward::primitive_desc(desc, attributes_of(type, p.oc), one.engine));
+  const memory::desc src = any(dims.src, data_of(type)), dst = any(dims.dst, stored(type, stores_narrow));
+  const memory::desc weights = any(dims.weights, type_of_weights(data_of(type)));
+  const memory::desc bias({p.oc}, memory::data_type::f32, memory::format_tag::a);
+  const auto make = [&](const auto& description) { return make_narrow_layer(one, description); };
+  if (p.transposed)
+    return make(dnnl::deconvolution_forward::primitive_desc(
+        {dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, src, weights, bias, dst,
+         dims.strides, dims.dilations, dims.left, dims.right},
+        attributes_of(type, p.oc), one.engine));
+  return make(dnnl::convolution_forward::primitive_desc(
+      {dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, src, weights, bias, dst, dims.strides,
+       dims.dilations, dims.left, dims.right},
+      attributes_of(type, p.oc), one.engine));
 }
 
 std::unique_ptr<PeerLayer> onednn_narrow_matmul(const MatMulProblem& p, NarrowType type, bool stores_narrow,

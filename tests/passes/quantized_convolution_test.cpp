@@ -179,6 +179,66 @@ TEST_F(QuantizedConvolution, SameAsInterpreter) {
   }
 }
 
+/// x -> levels -> transposed convolution (weights [inputs, outputs, taps], each output with a step of its own, rows of
+/// phases without a tap among them) -> bias -> ReLU -> levels -> 1x1 convolution.
+void transposed_layers(GraphMaker& m, const Layer& l, const AttributeTexts& more, const std::vector<int64_t>& extents) {
+  const ir::Value x = m.input(PartialShape(l.input));
+  const size_t rank = m.dims(x).size();
+  ir::Dims dims = {m.dims(x)[1], l.outputs};
+  int64_t taps = 1;
+  for (const Dimension& tap : PartialShape(l.kernel)) {
+    dims.push_back(tap.get_length());
+    taps *= tap.get_length();
+  }
+  std::vector<float> values(static_cast<size_t>(ir::element_count(dims)));
+  Random random(3);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int64_t output = static_cast<int64_t>(i) / taps % l.outputs;
+    const bool is_first = static_cast<int64_t>(i) < taps * l.outputs && static_cast<int64_t>(i) % taps == 0;
+    values[i] = static_cast<float>(is_first ? 127 : random.between(-127, 127)) / (output % 3 == 0 ? 16.0f : 32.0f);
+  }
+  AttributeTexts attributes = {
+      {"strides", l.strides}, {"dilations", l.dilations}, {"pads_begin", l.pads_begin}, {"pads_end", l.pads_end}};
+  attributes.insert(attributes.end(), more.begin(), more.end());
+  std::vector<ir::Value> inputs = {levels(m, x, l.zero), m.constant(dims, values)};
+  if (!extents.empty()) inputs.push_back(m.integers(extents));
+  ir::Value y = m.op("ConvolutionBackpropData", inputs, attributes);
+  y = m.op("ReLU", {m.op("Add", {y, bias(m, l.outputs, rank)})});
+  m.result(convolution(m, levels(m, y, 0), point_layer(rank), 2));
+}
+
+TEST_F(QuantizedConvolution, Transposed) {
+  struct Case {
+    Layer layer;
+    AttributeTexts more;
+    std::vector<int64_t> extents;
+  };
+  const Case cases[] = {
+      {{"1,64,7,9", 40, "2,2", "2,2"}, {}, {}},
+      {{"1,64,7,9", 40, "2,2", "2,2", "1,1", "0,0", "0,0", 1, 127.5f}, {}, {}},
+      {{"2,32,5,6", 33, "4,4", "2,2", "1,1", "1,1", "1,1", 1, 10}, {}, {}},
+      {{"1,20,9,4", 70, "3,3", "2,2", "1,1", "1,0", "0,1", 1, 127.5f}, {{"output_padding", "1,0"}}, {}},
+      {{"1,16,8,8", 16, "3,3", "1,1", "1,1", "1,1", "1,1", 1, 127.5f}, {}, {}},
+      {{"1,16,6,5", 17, "2,3", "3,4", "1,1", "0,0", "0,0", 1, 5}, {}, {}},  // phases without a tap
+      {{"1,128,12,11", 64, "5,4", "2,3", "1,1", "3,2", "1,2", 1, 127.5f}, {}, {}},
+      {{"1,3,8,8", 24, "4,4", "2,2", "1,1", "1,1", "1,1", 1, 127.5f}, {}, {}},
+      {{"1,48,17", 20, "8", "4", "1", "2", "3", 1, 127.5f}, {}, {}},
+      {{"1,40,3,4,5", 24, "3,2,4", "2,2,2", "1,1,1", "1,0,1", "0,0,1", 1, 127.5f}, {}, {}},
+      {{"1,64,30,41", 32, "3,3", "2,2", "1,1", "1,1", "1,1", 1, 127.5f}, {}, {}},  // several bands
+      {{"1,32,5,5", 24, "3,3", "2,2", "1,1", "1,1", "1,1", 1, 127.5f}, {}, {10, 9}},
+      {{"1,32,5,5", 24, "3,3", "2,2", "1,1", "0,0", "0,0", 1, 127.5f}, {{"auto_pad", "same_upper"}}, {10, 10}},
+      {{"1,32,5,5", 24, "3,3", "2,2", "1,1", "0,0", "0,0", 1, 127.5f}, {{"auto_pad", "same_lower"}}, {9, 10}},
+      {{"1,32,4,5", 24, "2,3", "2,2", "1,1", "0,0", "0,0", 1, 127.5f}, {{"auto_pad", "valid"}}, {12, 10}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(concat(c.layer.input, " ", c.layer.kernel, " by ", c.layer.strides, " to ", c.layer.outputs, " zero ",
+                        c.layer.zero, " extents ", c.extents));
+    GraphMaker m;
+    transposed_layers(m, c.layer, c.more, c.extents);
+    expect_same_in_bytes(m, 3);
+  }
+}
+
 TEST_F(QuantizedConvolution, GroupsOfFourChannelsByTiles) {
   const std::string best = byte_buckets().back();
   if (best != "avx512_amx") GTEST_SKIP() << "no AMX";
@@ -469,6 +529,12 @@ TEST_F(QuantizedConvolution, RefusesWhatBytesCannotHold) {
     m.result(convolution(m, levels(m, m.input("1,16,6,6"), 0), {"", 16, "3,3", "1,1", "2,2", "2,2", "2,2", 16},
                          1));  // dilated depthwise
   });
+  const auto transposed = [&](GraphMaker& m, const char* type, const ir::Dims& dims, const char* dilations) {
+    m.result(m.op(type, {levels(m, m.input("1,32,6,6"), 0), weights(m, dims, dims[0], 1)},
+                  {{"strides", "2,2"}, {"dilations", dilations}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}}));
+  };
+  refuses([&](GraphMaker& m) { transposed(m, "GroupConvolutionBackpropData", {2, 16, 16, 3, 3}, "1,1"); });
+  refuses([&](GraphMaker& m) { transposed(m, "ConvolutionBackpropData", {32, 16, 3, 3}, "2,2"); });
   refuses([&](GraphMaker& m) {
     m.result(convolution(m, levels(m, m.input("1,16,12,12"), 0), {"", 16, "3,3", "1,1", "6,6", "6,6", "6,6"},
                          1));  // taps further apart than the image is wide

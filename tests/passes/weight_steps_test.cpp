@@ -83,7 +83,7 @@ TEST(WeightSteps, OtherCompilationsMayRunInALoop) {
                                 other = std::async(std::launch::async, [&] { return steps.get(weights, kRows); });
                                 EXPECT_EQ(other.wait_for(std::chrono::seconds(10)), std::future_status::ready);
                               }));
-  const ir::Constant* const own = steps.get(weights, kRows, false, &arena);
+  const ir::Constant* const own = steps.get(weights, kRows, 0, &arena);
   ASSERT_TRUE(other.valid());
   EXPECT_EQ(own, other.get());
   EXPECT_NE(own, nullptr);

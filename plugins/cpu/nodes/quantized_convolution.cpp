@@ -471,7 +471,7 @@ class QuantizedConvolutionExecutor final : public Executor {
                   for (int64_t o = 0; o < lanes; ++o) sum[static_cast<size_t>(o)] += tap[o];
                 }
             for (int64_t o = 0; o < lanes; ++o) {
-              const auto i = static_cast<size_t>(unit.block * kByteBlock + o);
+              const auto i = static_cast<size_t>(unit.result * kByteBlock + o);
               *value++ = static_cast<float>(static_cast<double>(own_bias_[i]) -
                                             static_cast<double>(zero_[i]) * static_cast<double>(scale_[i]) *
                                                 static_cast<double>(sum[static_cast<size_t>(o)]));
@@ -589,6 +589,8 @@ class QuantizedConvolutionExecutor final : public Executor {
     };
     const int64_t above = inside(1, first_row, rows.count), left = inside(2, column, row.positions);
     row.src += above * rows.src_step + left * row.src_step;
+    if (rows.bias) rows.bias += above;
+    if (row.bias_offsets) row.bias_offsets += left;
     const ResultAxis &high = problem_.results[1], &wide = problem_.results[2];
     return above * high.phases * wide.extent + left * wide.phases;
   }
@@ -628,19 +630,16 @@ class QuantizedConvolutionExecutor final : public Executor {
     const int64_t first_row = problem_.line ? 0 : band.begin, column = problem_.line ? band.begin : 0;
     const ResultAxis &deep = problem_.results[0], &high = problem_.results[1], &wide = problem_.results[2];
     const int64_t next_row = problem_.line ? 0 : high.phases * wide.extent;  // of results
-    ByteConvRows rows{band_rows,
-                      h.stride * strides.h,
-                      next_row * results_.position,
-                      row_bias_.empty() ? nullptr : row_bias_.data() + first_row,
-                      next_row * residuals_.position,
-                      next_row * operands_.position};
+    const ByteConvRows all_rows{
+        calls == 1 ? band_rows : 1,     h.stride * strides.h,
+        next_row * results_.position,   row_bias_.empty() ? nullptr : row_bias_.data() + first_row,
+        next_row * residuals_.position, next_row * operands_.position};
     const auto& classes = bias_.classes;
     const int64_t slice_bias = classes[0].of.empty()
                                    ? 0
                                    : classes[0].of[static_cast<size_t>(band.d)] *
                                          static_cast<int64_t>(classes[1].classes.size() * classes[2].classes.size()) *
                                          problem_.outputs();
-    row.bias_offsets = classes[2].of.empty() ? nullptr : bias_offsets_.data() + column;
     const int64_t positions = problem_.line ? band.end - band.begin : w.out;
     auto* const room = problem_.depthwise ? reinterpret_cast<int8_t*>(window) + taps_at() : nullptr;
     for (int64_t u = band.first_unit; u < band.last_unit; ++u) {
@@ -665,13 +664,15 @@ class QuantizedConvolutionExecutor final : public Executor {
         row.ahead_lines = std::min(lines, next.count - r * lines);
         if (row.ahead_lines > 0) row.ahead = reinterpret_cast<const int8_t*>(next.begin) + r * lines * kLine;
         row.src = source + unit.group * (problem_.group_inputs / kByteBlock) * strides.block +
-                  (windowed_ ? r : first_row + r) * rows.src_step + (windowed_ ? 0 : column) * row.src_step;
+                  (windowed_ ? r : first_row + r) * all_rows.src_step + (windowed_ ? 0 : column) * row.src_step;
         row.bias = bias_.values.data() + slice_bias + unit.block * kByteBlock;
+        row.bias_offsets = classes[2].of.empty() ? nullptr : bias_offsets_.data() + column;
+        ByteConvRows rows = all_rows;
+        if (rows.bias) rows.bias += r;
         int64_t place =
             (z * high.extent + high.at(first_row + r, unit.phase[1])) * wide.extent + wide.at(column, unit.phase[2]);
         row.positions = positions;
-        rows.count = band_rows;
-        if (problem_.transposed) place += keep_inside(unit, first_row, column, row, rows);
+        if (problem_.transposed) place += keep_inside(unit, first_row + r, column, row, rows);
         if (rows.count <= 0 || row.positions <= 0) continue;
         row.place = operands_.at(band.image, unit.result, place);
         const int64_t to = results_.at(band.image, unit.result, place);
@@ -697,7 +698,7 @@ class QuantizedConvolutionExecutor final : public Executor {
         } else if (problem_.depthwise) {
           kernels_.depthwise_rows(row, rows, taps(), room);
         } else {
-          if (rows.bias) row.bias += rows.bias[r];
+          if (rows.bias) row.bias += *rows.bias;
           kernels_.row(row);
         }
       }

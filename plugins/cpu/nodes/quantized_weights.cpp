@@ -31,10 +31,11 @@ void pack_unit(const ByteProblem& p, const ByteUnit& unit, const float* weights,
     int8_t* const to = packed + o / kByteBlock * block + o % kByteBlock * kBytesAtOnce;
     const int64_t first = (first_output + o) / p.row_outputs * inputs;
     for (int64_t tap = 0; tap < taps; ++tap) {
+      const int64_t own = p.own_tap(tap, unit.phase), begin = p.first_byte(tap) + first;
+      if (own < 0) continue;
       int32_t sum = 0;
-      const int64_t begin = p.first_byte(tap) + first;
       for (int64_t c = 0; c < inputs; ++c) {
-        const int32_t weight = nearest(row[c * strides.input + tap * strides.tap] * per_step);
+        const int32_t weight = nearest(row[c * strides.input + own * strides.tap] * per_step);
         const int64_t byte = begin + c;
         to[byte / kBytesAtOnce * step + byte % kBytesAtOnce] = static_cast<int8_t>(weight);
         sum += weight;

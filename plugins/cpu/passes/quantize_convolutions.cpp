@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ops/defs/convolution/convolution.hpp"
+#include "ops/defs/convolution/convolution_backprop_data.hpp"
 #include "plugins/cpu/isa.hpp"
 #include "plugins/cpu/nodes/quantized_problem.hpp"
 #include "plugins/cpu/passes/byte_values.hpp"
@@ -19,8 +20,12 @@ constexpr int64_t kDeepest = std::numeric_limits<int32_t>::max() / (255 * 128);
 /// The steps of its weights; null if kernels in bytes cannot compute it.
 const ir::Constant* steps_of(const ir::Node& node, const MultipliedLayer& layer, const Quantisation& levels,
                              WeightSteps& steps, const parallel::Arena* arena) {
-  if (layer.transposed || layer.depth > kDeepest || (levels.by_channel() && !layer.depthwise)) return nullptr;
-  if (layer.matrix) return steps.get(*layer.weights, layer.outputs, !layer.weights_in_rows, arena);
+  if (layer.depth > kDeepest || (levels.by_channel() && (!layer.depthwise || layer.transposed))) return nullptr;
+  if (layer.matrix) return steps.get(*layer.weights, layer.outputs, layer.weights_in_rows ? 0 : 1, arena);
+  if (layer.transposed) {
+    if (layer.groups > 1) return nullptr;
+    return steps.get(*layer.weights, layer.outputs, layer.weights->view.count() / layer.inputs / layer.outputs, arena);
+  }
   if (layer.depthwise) {
     const std::vector<int64_t>& dilations = node.attrs<ops::ConvolutionAttrs>().dilations;
     if (std::any_of(dilations.begin(), dilations.end(), [](int64_t dilation) { return dilation != 1; })) return nullptr;
@@ -31,7 +36,29 @@ const ir::Constant* steps_of(const ir::Node& node, const MultipliedLayer& layer,
         ByteProblem::groups_at_once(layer.groups, layer.inputs, layer.outputs, false) == 0)
       return nullptr;
   }
-  return steps.get(*layer.weights, layer.groups * layer.outputs, false, arena);
+  return steps.get(*layer.weights, layer.groups * layer.outputs, 0, arena);
+}
+
+/// Those of the layer, without a third input: where outputs begin and how many there are, in pads.
+std::shared_ptr<const ir::Attributes> attributes_of(const ir::Graph& graph, const ir::Node& node) {
+  if (node.inputs.size() < 3) return node.attributes->clone();
+  auto attrs = node.attrs<ops::ConvolutionBackpropDataAttrs>();
+  const auto dims_of = [](const PartialShape& shape) { return ir::to_dims(shape.to_shape()); };
+  const ir::Dims out = dims_of(node.outputs[0].shape);
+  const std::vector<int64_t> extents(out.begin() + 2, out.end());
+  const ops::ConvGeometry geometry = ops::conv_backprop_geometry(
+      attrs, dims_of(graph.port(node.inputs[0]).shape), dims_of(graph.port(node.inputs[1]).shape), false, &extents);
+  attrs.auto_pad = ops::AutoPad::explicit_pads;
+  attrs.pads_begin.clear();
+  attrs.pads_end.clear();
+  attrs.output_padding.clear();
+  for (const ops::WindowAxis& axis : geometry.axes) {
+    const int64_t beyond = (axis.input - 1) * axis.stride + axis.kernel - axis.pad_begin - axis.output;
+    attrs.pads_begin.push_back(axis.pad_begin);
+    attrs.pads_end.push_back(std::max<int64_t>(beyond, 0));
+    attrs.output_padding.push_back(std::max<int64_t>(-beyond, 0));
+  }
+  return ir::make_attributes_of(std::move(attrs));
 }
 
 }  // namespace
@@ -49,7 +76,7 @@ ir::Pass quantize_convolutions(const CpuOps& ops, const ir::OpRegistry& registry
               if (!rows) continue;
               QuantizedAttrs attrs{{}, levels->scale, levels->zero, std::nullopt};
               attrs.fused.base = node.schema;
-              attrs.fused.base_attributes = node.attributes->clone();
+              attrs.fused.base_attributes = attributes_of(graph, node);
               attrs.fused.base_inputs = 2;
               if (layer->matrix) attrs.fused.channel_axis = static_cast<int>(node.outputs[0].shape.size()) - 1;
               const ir::Value steps_of_rows = patch.add_constant(constant, node.name + "/steps", *rows);

@@ -10,8 +10,9 @@
 // Edge cases: a NaN in the data is the lowest level of its range; in f32 it stays a NaN.
 // Refuses: what byte_values.hpp cannot have as bytes, ranges by channel of other data than that of depthwise layers,
 // weights of more than 8 bits, groups of fewer than 8 channels (4 with AMX), or of which no number makes whole blocks
-// of 16, unless depthwise, dilated depthwise ones, dilated windows that are wider than the image, sums that may leave
-// 32 bits, matrices of weights in a batch, or data that is transposed.
+// of 16, unless depthwise, dilated depthwise ones, transposed ones with groups or dilations, dilated windows that are
+// wider than the image, sums that may leave 32 bits, matrices of weights in a batch, or matrices of data that are
+// transposed.
 #include "ir/pass/pass_manager.hpp"
 #include "plugins/cpu/ops.hpp"
 #include "plugins/cpu/weight_steps.hpp"
