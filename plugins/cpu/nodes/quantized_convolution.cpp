@@ -302,6 +302,9 @@ class QuantizedConvolutionExecutor final : public Executor {
     return {halves, axes[2].phases * channels, channels, block, ceil_div(problem_.result_blocks(), halves) * block};
   }
 
+  /// Of a result; of bytes and floats, one of these.
+  int64_t stored_bytes() const noexcept { return stores_bf16_ ? kBf16Bytes : attrs_.stores_floats() ? 4 : 1; }
+
   /// Output rows of a slice, or positions of a line.
   int64_t extent() const noexcept { return problem_.line ? problem_.axes[2].out : problem_.axes[1].out; }
   int64_t slices() const noexcept { return problem_.batch * problem_.axes[0].out; }
@@ -350,8 +353,11 @@ class QuantizedConvolutionExecutor final : public Executor {
       const int64_t most = std::max(room / (window_step() * w.stride), kLeast);
       band_ = std::min(problem_.wide ? round_up(most, kTilePositions) : most, w.out);
     } else {
+      // The results, too, where phases store every other one in turn, unless to read the weights again takes longer.
+      const int64_t weights = problem_.blocks() * places_.depth * kQuad, most = cache_sizes().l2 / 4;
+      const int64_t stored = problem_.transposed && weights <= most ? problem_.blocks() * kByteBlock * w.out : 0;
       band_ = 1;
-      while (band_ < h.out && window_bytes(band_ + 1) <= room) ++band_;
+      while (band_ < h.out && window_bytes(band_ + 1) <= room && stored * stored_bytes() * (band_ + 1) <= most) ++band_;
     }
     // Planes and blocks of a window lie as far apart for the last band as for the others.
     const bool together = problem_.wide || problem_.matrix;
@@ -411,7 +417,7 @@ class QuantizedConvolutionExecutor final : public Executor {
       work.copied_of_band = bytes(std::max<int64_t>(beside, 0) * number);
     }
     const int64_t stored = slices() * h.out * w.out * problem_.blocks() * kByteBlock;
-    work.stored = bytes(stored * (stores_bf16_ ? 2 : attrs_.store ? 1 : 4));
+    work.stored = bytes(stored * stored_bytes());
     if (store_.residual) work.stored += bytes(stored) * bytes(residual_type_.size());
     return work;
   }
