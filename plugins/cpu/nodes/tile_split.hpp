@@ -1,9 +1,8 @@
 #pragma once
-// What: how threads share the work of a layer whose kernel multiplies tiles: boxes of units of outputs by bands of
-// rows. How: of some ways the one whose busiest thread is done first. In bands the tiles may not come out even, and
-// each band
-//   reads all weights; in parts each thread copies the whole source, which others have written, as others read what it
-//   stores.
+// What: how threads share the work of a layer whose kernel multiplies tiles: boxes of units by bands of rows.
+// How: of some ways the one whose busiest thread is done first. In bands the tiles may not come out even, and each of
+//   them reads all weights; in parts each thread copies the whole source, which others have written, and others read
+//   what it stores.
 #include <cstdint>
 
 #include "plugins/cpu/slices.hpp"

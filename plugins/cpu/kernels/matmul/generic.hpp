@@ -233,19 +233,18 @@ void pack_b(const float* b, int64_t ldb, bool b_transposed, int64_t k, int64_t n
       continue;
     }
     const float* in = b + p * kPanel * ldb;
-    for (int64_t half = 0; half < 2; ++half) {
+    for (int64_t half = 0; half < 2; ++half, in += kLanes * ldb) {
       const int64_t valid = columns - half * kLanes;
+      float* to = out + half * kLanes;
       int64_t i = 0;
-      for (; i < k; i += kLanes) {
-        const int64_t depth = k - i < kLanes ? k - i : kLanes;
+      for (; valid >= kLanes && i + kLanes <= k; i += kLanes) {
         V r[kLanes];
-        for (int64_t j = 0; j < kLanes; ++j) {
-          const float* row = in + (half * kLanes + j) * ldb + i;
-          r[j] = j >= valid ? zero() : depth == kLanes ? loadu(row) : load_n(row, depth);
-        }
+        unroll<kLanes>([&](auto j) TERROIR_INLINE_LAMBDA { r[j] = loadu(in + j * ldb + i); });
         transpose(r);
-        for (int64_t j = 0; j < depth; ++j) storeu(out + (i + j) * kPanel + half * kLanes, r[j]);
+        unroll<kLanes>([&](auto j) TERROIR_INLINE_LAMBDA { storeu(to + (i + j) * kPanel, r[j]); });
       }
+      for (int64_t j = 0; j < kLanes; ++j)
+        for (int64_t at = i; at < k; ++at) to[at * kPanel + j] = j < valid ? in[j * ldb + at] : 0;
     }
   }
 }
