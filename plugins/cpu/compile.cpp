@@ -46,13 +46,13 @@ ir::PassManager portable_passes(ops::CroppedKernels* kernels = nullptr) {
   const std::vector<ir::Pass> moves = {ops::remove_no_ops(),
                                        ops::fuse_transposes(registry),
                                        ops::sink_transposes(registry),
-                                       ops::fold_pads(),
                                        ops::fold_scale_into_convolution(registry),
                                        ops::merge_convolutions(registry),
                                        ops::fold_channels_into_convolution(registry)};
   passes.add_until_stable(moves);
   // What only some extents allow comes behind what all do: the same is left then, whenever they are known.
   std::vector<ir::Pass> all = moves;
+  all.push_back(ops::fold_pads());
   all.push_back(ops::crop_kernels(registry, kernels));
   all.push_back(ops::convert_depthwise_to_multiply(registry));
   passes.add_until_stable(std::move(all));

@@ -200,6 +200,23 @@ TEST(DynamicShapes, ScalesGoWhereTheyWouldOfKnownExtents) {
       }
 }
 
+/// A convolution whose source is added to its results takes that into its weights, or the zeros around its source into
+/// its pads, and then the sources differ. Whether these are zeros around something shows only where extents are known.
+TEST(DynamicShapes, PaddedSourcesAreAddedAsTheyWouldBeOfKnownExtents) {
+  for (const char* shape : {"1,3,?,4", "?,3,7,?"}) {
+    SCOPED_TRACE(shape);
+    GraphMaker m;
+    const ir::Value x = m.op("Pad", {m.input(PartialShape(shape)), m.integers({0, 0, 0, 1}), m.integers({0, 0, 2, 0})},
+                             {{"pad_mode", "constant"}});
+    const ir::Value y = m.op("GroupConvolution", {x, m.random({3, 1, 1, 3, 3}, 1)},
+                             {{"strides", "1,1"}, {"dilations", "1,1"}, {"pads_begin", "1,1"}, {"pads_end", "1,1"}});
+    m.result(m.op("Add", {x, y}));
+    const HostTensor input = random_tensor({1, 3, 7, 4}, 5);
+    expect_same_bits(on_cpu(m.graph(), 1).infer({&input, 1}),
+                     on_cpu(*with_extents(m.graph(), {1, 3, 7, 4}), 1).infer({&input, 1}));
+  }
+}
+
 TEST(DynamicShapes, ScalesOfNormalisedGroups) {
   for (size_t layer = 0; layer < std::size(kMayBeNone); ++layer) {
     SCOPED_TRACE(layer);
