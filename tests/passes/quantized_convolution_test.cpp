@@ -534,6 +534,7 @@ TEST_F(QuantizedConvolution, RefusesWhatBytesCannotHold) {
                   {{"strides", "2,2"}, {"dilations", dilations}, {"pads_begin", "0,0"}, {"pads_end", "0,0"}}));
   };
   refuses([&](GraphMaker& m) { transposed(m, "GroupConvolutionBackpropData", {2, 16, 16, 3, 3}, "1,1"); });
+  refuses([&](GraphMaker& m) { transposed(m, "GroupConvolutionBackpropData", {1, 32, 16, 3, 3}, "1,1"); });
   refuses([&](GraphMaker& m) { transposed(m, "ConvolutionBackpropData", {32, 16, 3, 3}, "2,2"); });
   refuses([&](GraphMaker& m) {
     m.result(convolution(m, levels(m, m.input("1,16,12,12"), 0), {"", 16, "3,3", "1,1", "6,6", "6,6", "6,6"},

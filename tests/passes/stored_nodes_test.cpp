@@ -13,6 +13,7 @@
 
 #include "ops/registry.hpp"
 #include "plugins/cpu/compile.hpp"
+#include "plugins/cpu/nodes/quantized_problem.hpp"
 #include "plugins/cpu/plan.hpp"
 #include "plugins/cpu/stored_plan.hpp"
 #include "plugins/cpu/weights_cache.hpp"
@@ -199,6 +200,18 @@ TEST(StoredNodes, ConvolutionChains) {
     fused.chain[0].operand = 77;
     a.stages[0].attributes = std::make_shared<ir::AttributesOf<FusedAttrs>>(fused);
   });
+}
+
+/// They would be a number of blocks that is divided by.
+TEST(StoredNodes, GroupsOfNoWholeBlocks) {
+  ConvProblem problem;
+  problem.groups = 5;
+  problem.ic = problem.oc = 40;
+  for (const int64_t element : {1, 2}) {
+    const Exception error = caught([&] { ByteProblem(problem, true, element); });
+    EXPECT_EQ(error.code(), ErrorCode::parse_error);
+    EXPECT_NE(std::string(error.what()).find("groups are no whole blocks"), std::string::npos) << error.what();
+  }
 }
 
 TEST(StoredNodes, WeightsWithoutElements) {

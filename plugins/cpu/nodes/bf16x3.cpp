@@ -3,8 +3,7 @@
 // together. Of their four products the three largest are summed in f32, which is called bf16x3.
 // Formula: x = h + r with h the number of bf16 nearest to x and r the one nearest to x - h; x * w is about
 //   hx * hw + hx * rw + rx * hw.
-// Error: of each product at most 3 * 2^-16 of it, 2^-18 on average: like that of Winograd's algorithm, more than that
-// of
+// Error: of each product at most 3 * 2^-16 of it, 2^-18 on average: like that of Winograd's algorithm, more than by
 //   multiply-add. EXECUTION_MODE_HINT = ACCURACY does without. Where data are infinite, or so large (above 3.39e38)
 //   that h is, sums are no numbers; weights must not be. r is 0 where it is subnormal.
 // Layouts: those of the other layers of numbers of bf16. Threads: likewise.

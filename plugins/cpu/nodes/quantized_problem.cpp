@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/base/error.hpp"
 #include "plugins/cpu/kernels/conv_bytes/conv_bytes.hpp"
 #include "plugins/cpu/rounding.hpp"
 
@@ -12,7 +13,10 @@ bool is_own(const ConvAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad 
 
 int64_t joined_groups(const ConvProblem& p, bool depthwise, bool tiles, int64_t element) {
   if (depthwise || p.groups == 1) return 1;
-  return ByteProblem::groups_at_once(p.groups, p.ic / p.groups, p.oc / p.groups, tiles, element);
+  const int64_t found = ByteProblem::groups_at_once(p.groups, p.ic / p.groups, p.oc / p.groups, tiles, element);
+  // Passes make no such layer; a file may.
+  if (found == 0) throw_error(ErrorCode::parse_error, "the compiled model is damaged: groups are no whole blocks");
+  return found;
 }
 
 constexpr int64_t floor_div(int64_t a, int64_t b) { return (a < 0 ? a - b + 1 : a) / b; }

@@ -23,7 +23,7 @@ const ir::Constant* steps_of(const ir::Node& node, const MultipliedLayer& layer,
   if (layer.depth > kDeepest || (levels.by_channel() && (!layer.depthwise || layer.transposed))) return nullptr;
   if (layer.matrix) return steps.get(*layer.weights, layer.outputs, layer.weights_in_rows ? 0 : 1, arena);
   if (layer.transposed) {
-    if (layer.groups > 1) return nullptr;
+    if (!node.is("ConvolutionBackpropData")) return nullptr;
     return steps.get(*layer.weights, layer.outputs, layer.weights->view.count() / layer.inputs / layer.outputs, arena);
   }
   if (layer.depthwise) {
